@@ -1,0 +1,88 @@
+# A thin front to Meson: every real rule is in meson.build, every check in tool/ and test/.
+# Works from a fresh clone; tool/setup installs what is missing (Debian).
+#
+#   make           build/ratel and build/libratel.{a,so}
+#   make demo      generate a history, check it, see a planted anomaly named
+#   make test      everything that must hold; ends with "N passed, N failed"
+#   make quick     the quick suites on the gcc build only, while you work
+#   make bench     speed and memory against the promised ratios
+#   make fuzz      every reader for FUZZ_SECONDS (60) each
+#   make lint      layers, banned calls, format, cppcheck
+#   make format    rewrite C files with clang-format
+#   make install   PREFIX (/usr/local), DESTDIR
+#   make clang, make asan      the other two builds
+#
+# Several people in one tree: give each a directory of their own, `make BUILD=/tmp/mine`.
+
+BUILD ?= build
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+MESON_FLAGS ?=
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+
+all: build
+
+# tool/setup is silent and quick when nothing is missing.
+build: $(BUILD)/build.ninja
+	@ninja -C $(BUILD)
+
+$(BUILD)/build.ninja:
+	@tool/setup build libs
+	CC="$(CC)" meson setup $(BUILD) $(MESON_FLAGS)
+
+clang: $(BUILD)-clang/build.ninja
+	@ninja -C $(BUILD)-clang
+
+$(BUILD)-clang/build.ninja:
+	@tool/setup build libs clang
+	CC=clang meson setup $(BUILD)-clang $(MESON_FLAGS)
+
+# clang here as well, so the suites run on code of both compilers; assertions are on.
+asan: $(BUILD)-asan/build.ninja
+	@ninja -C $(BUILD)-asan
+
+$(BUILD)-asan/build.ninja:
+	@tool/setup build libs clang
+	CC=clang meson setup $(BUILD)-asan -Dbuildtype=debugoptimized -Doptimization=1 \
+	  -Db_sanitize=address,undefined -Db_lundef=false $(MESON_FLAGS)
+
+fuzz-build: $(BUILD)-fuzz/build.ninja
+	@ninja -C $(BUILD)-fuzz
+
+$(BUILD)-fuzz/build.ninja:
+	@tool/setup build libs clang
+	CC=clang meson setup $(BUILD)-fuzz -Dfuzz=true -Dbuildtype=debugoptimized \
+	  -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false $(MESON_FLAGS)
+
+demo: build
+	@RATEL=$(abspath $(BUILD))/ratel tool/demo
+
+test:
+	@tool/setup
+	@BUILD=$(BUILD) test/run
+
+quick:
+	@BUILD=$(BUILD) test/run --quick src gcc
+
+bench: build
+	@RATEL=$(abspath $(BUILD))/ratel bench/run
+
+fuzz: fuzz-build
+	@test/fuzz/run $(BUILD)-fuzz $(FUZZ_SECONDS)
+
+lint:
+	@tool/lint
+
+format:
+	@tool/check-format --fix
+
+install: build
+	@meson configure $(BUILD) -Dprefix=$(PREFIX)
+	@DESTDIR="$(DESTDIR)" meson install -C $(BUILD)
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-fuzz
+
+.PHONY: all build clang asan fuzz-build demo test quick bench fuzz lint format install clean

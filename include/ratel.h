@@ -1,0 +1,226 @@
+/*
+ * ratel.h - does this history keep its isolation promise?
+ *
+ * The only installed header; a function that is not declared here is not part of the library.
+ * The stable part stands first; behind RATEL_EXPERIMENTAL is what may still change.
+ *
+ *     ratel *r;  ratel_history *h;  ratel_result *a;
+ *     if (ratel_open(&r, NULL)) ...
+ *     if (ratel_history_read_path(&h, r, NULL, "history.jsonl")) puts(ratel_errmsg(r));
+ *     if (!ratel_check(&a, r, h, "snapshot-isolation"))
+ *         if (ratel_result_verdict(a) == RATEL_VIOLATED) ...
+ *     ratel_result_free(a);  ratel_history_free(h);  ratel_close(r);
+ *
+ * States of a history:  ratel_history_new -> BUILDING -> ratel_history_freeze -> FROZEN
+ *                       ratel_history_read / _read_path / ratel_gen ------------> FROZEN
+ * Builder calls require BUILDING, all others FROZEN; a call in the wrong state returns
+ * RATEL_EINVAL and changes nothing.
+ *
+ * The library never prints, never exits, reads no environment variable and has no global state.
+ * Use one context per thread.  A frozen history may be shared by threads.  Freeing NULL is a
+ * harmless no-op.  Running out of memory is an error code.
+ */
+#ifndef RATEL_H
+#define RATEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define RATEL_API __attribute__((visibility("default")))
+#else
+#define RATEL_API
+#endif
+
+typedef struct ratel ratel;                 /* context: options, allocator, last error */
+typedef struct ratel_history ratel_history; /* frozen: read-only; may outlive its context */
+typedef struct ratel_result ratel_result;   /* may outlive its context, not its history */
+
+typedef enum {
+    RATEL_OK = 0,
+    RATEL_EINVAL = -1,       /* misuse: wrong argument, wrong state, unknown name */
+    RATEL_ENOMEM = -2,       /* out of memory, or the memory limit reached */
+    RATEL_EIO = -3,          /* the system could not read or write */
+    RATEL_EPARSE = -4,       /* bytes that are not of the format */
+    RATEL_EHISTORY = -5,     /* well-formed, but no history (duplicate ids, impossible hints) */
+    RATEL_EUNSUPPORTED = -6, /* this build cannot do it */
+    RATEL_ETIME = -7,        /* the time limit was reached while reading or writing */
+    RATEL_EINTERRUPT = -8,   /* ratel_interrupt was called */
+    RATEL_EBUG = -99         /* our mistake; please report it */
+} ratel_error;
+
+typedef enum { RATEL_UNDECIDED = 0, RATEL_HOLDS = 10, RATEL_VIOLATED = 20 } ratel_verdict;
+
+/* One function for all memory, as in lua: nsize 0 frees, p NULL allocates; NULL means failure. */
+typedef struct {
+    void *(*fn)(void *ud, void *p, size_t osize, size_t nsize);
+    void *ud;
+} ratel_alloc;
+
+typedef struct {
+    const char *name, *help;
+    int64_t def, lo, hi;
+} ratel_option;
+
+typedef ptrdiff_t (*ratel_read_cb)(void *buf, size_t cap, void *payload); /* 0 end, < 0 error */
+typedef int (*ratel_write_cb)(const void *buf, size_t len, void *payload); /* 0, or an error */
+
+RATEL_API unsigned ratel_version_number(void); /* major * 10000 + minor * 100 + patch */
+RATEL_API const char *ratel_version(void);     /* "0.1.0" */
+RATEL_API const char *ratel_build(void);       /* one JSON object: commit, compiler, features */
+
+/* --- context ------------------------------------------------------------------------------ */
+
+RATEL_API int ratel_open(ratel **out, const ratel_alloc *alloc); /* alloc NULL: libc */
+RATEL_API void ratel_close(ratel *r);
+RATEL_API const char *ratel_errmsg(const ratel *r); /* until the next call on this context */
+RATEL_API const char *ratel_strerror(int code);
+/* Where in the input the last error was: RATEL_OK and 1-based numbers, else RATEL_EINVAL. */
+RATEL_API int ratel_errpos(const ratel *r, uint64_t *line, uint64_t *column);
+/* Options by name, see ratel_option_at; RATEL_EINVAL for an unknown name or a value out of range. */
+RATEL_API int ratel_option_at(ratel_option *out, size_t i);
+RATEL_API int ratel_set(ratel *r, const char *name, int64_t value);
+/* The only call that is allowed from another thread or from a signal handler. */
+RATEL_API void ratel_interrupt(ratel *r);
+
+/* --- histories: reading and writing -------------------------------------------------------- */
+
+/* `format` is an id of ratel_format_at, or NULL to detect it from the content. */
+RATEL_API int ratel_history_read(ratel_history **out, ratel *r, const char *format,
+                                 ratel_read_cb read, void *payload);
+/* A file, a directory, "-" for standard input; .gz and .zst are unpacked. */
+RATEL_API int ratel_history_read_path(ratel_history **out, ratel *r, const char *format,
+                                      const char *path);
+RATEL_API int ratel_history_write(const ratel_history *h, ratel *r, const char *format,
+                                  ratel_write_cb write, void *payload);
+RATEL_API int ratel_history_write_path(const ratel_history *h, ratel *r, const char *format,
+                                       const char *path);
+/* What the last write could not express, one line each; "" if nothing was lost. */
+RATEL_API const char *ratel_lost(const ratel *r);
+RATEL_API int ratel_format_at(const char **id, const char **about, size_t i);
+RATEL_API void ratel_history_free(ratel_history *h);
+
+/* --- histories: looking --------------------------------------------------------------------- */
+
+typedef struct {
+    uint64_t txns, ops;               /* committed transactions and their operations */
+    uint64_t aborted, unknown;        /* transactions */
+    uint64_t sessions, keys;
+    uint64_t reads, writes, deletes, appends, scans, iterators, rows, failed;
+    uint64_t empty_txns, read_only, write_only;
+    uint64_t duplicate_writes;        /* committed writes whose key and value occur before */
+    uint64_t hot_key_ops;             /* operations on the busiest key */
+    uint64_t max_txn_ops;
+    uint64_t with_times, with_hints;  /* transactions with client times; operations with hints */
+    uint64_t max_concurrency;         /* by client times; 0 if there are none */
+    int unique_values;                /* 1: no two writes of a key wrote the same value */
+    char hot_key[64];                 /* text, cut */
+} ratel_stat;
+
+RATEL_API const char *ratel_history_format(const ratel_history *h);
+RATEL_API int ratel_history_stat(ratel_stat *out, ratel *r, const ratel_history *h);
+
+/* --- histories: building -------------------------------------------------------------------- */
+
+typedef enum { RATEL_NULL, RATEL_INT, RATEL_UINT, RATEL_REAL, RATEL_STR, RATEL_BOOL } ratel_type;
+typedef struct {
+    ratel_type type;
+    union {
+        int64_t i;
+        uint64_t u;
+        double r;
+        int b;
+        struct {
+            const char *s;
+            size_t n;
+        } str;
+    } as;
+} ratel_value; /* also for keys and labels: integers and strings only */
+
+typedef struct {
+    ratel_value key, value;
+} ratel_row;
+
+typedef enum { RATEL_COMMITTED = 0, RATEL_ABORTED = 1, RATEL_STATUS_UNKNOWN = 2 } ratel_status;
+
+#define RATEL_OP_LOCK 0x08   /* a locking read */
+#define RATEL_OP_FAILED 0x10 /* the statement failed */
+
+RATEL_API int ratel_history_new(ratel_history **out, ratel *r);
+RATEL_API int ratel_history_init(ratel_history *h, ratel_value all); /* NULL: absent (default) */
+RATEL_API int ratel_history_init_key(ratel_history *h, ratel_value key, ratel_value value);
+RATEL_API int ratel_history_init_unknown(ratel_history *h);
+RATEL_API int ratel_history_begin(ratel_history *h, ratel_value session);
+RATEL_API int ratel_history_id(ratel_history *h, ratel_value id); /* default: running number */
+RATEL_API int ratel_history_instants(ratel_history *h, int64_t begin, int64_t end);
+RATEL_API int ratel_history_intervals(ratel_history *h, const int64_t times[4]);
+/* A read result of type RATEL_NULL: the key was absent. */
+RATEL_API int ratel_history_get(ratel_history *h, ratel_value key, ratel_value seen, int flags);
+RATEL_API int ratel_history_get_unknown(ratel_history *h, ratel_value key, int flags);
+RATEL_API int ratel_history_get_list(ratel_history *h, ratel_value key, const ratel_value *seen,
+                                     size_t n, int flags);
+RATEL_API int ratel_history_put(ratel_history *h, ratel_value key, ratel_value value, int flags);
+RATEL_API int ratel_history_delete(ratel_history *h, ratel_value key, int flags);
+RATEL_API int ratel_history_append(ratel_history *h, ratel_value key, ratel_value value, int flags);
+/* from/to of type RATEL_NULL: unbounded; [from, to). */
+RATEL_API int ratel_history_scan(ratel_history *h, ratel_value from, ratel_value to,
+                                 const ratel_row *rows, size_t n, int flags);
+RATEL_API int ratel_history_iterate(ratel_history *h, ratel_value from, ratel_value to,
+                                    const ratel_row *rows, size_t n, int done, int reverse,
+                                    int flags);
+RATEL_API int ratel_history_end(ratel_history *h, ratel_status status);
+/* Validates; RATEL_EHISTORY if a transaction id occurs twice. */
+RATEL_API int ratel_history_freeze(ratel_history *h);
+/* The last error of a builder call (a history may outlive its context). */
+RATEL_API const char *ratel_history_errmsg(const ratel_history *h);
+
+/* --- checking --------------------------------------------------------------------------------- */
+
+/* Decides one level.  A violation is an answer, not an error: RATEL_OK and a result; so is
+   undecided (a limit, nothing to check, a case that this build cannot decide). */
+RATEL_API int ratel_check(ratel_result **out, ratel *r, const ratel_history *h, const char *level);
+RATEL_API ratel_verdict ratel_result_verdict(const ratel_result *a);
+RATEL_API const char *ratel_result_level(const ratel_result *a);   /* the long name */
+RATEL_API const char *ratel_result_anomaly(const ratel_result *a); /* "" unless violated */
+RATEL_API const char *ratel_result_reason(const ratel_result *a);  /* one sentence */
+/* "text" or "json" (one line, without the members that only the caller knows). */
+RATEL_API int ratel_result_write(const ratel_result *a, ratel *r, const char *format,
+                                 ratel_write_cb write, void *payload);
+/* Replays the answer on the history with code that shares nothing with the deciding one. */
+RATEL_API int ratel_result_recheck(const ratel_result *a, ratel *r, const ratel_history *h);
+RATEL_API void ratel_result_free(ratel_result *a);
+
+typedef struct {
+    const char *name, *aliases, *about;
+    int decided; /* 1: this build decides it */
+} ratel_level;
+RATEL_API int ratel_level_at(ratel_level *out, size_t i);
+/* RATEL_OK if the name (or alias, or prefixed name) is a level; *long_name is static. */
+RATEL_API int ratel_level_named(const char *name, const char **long_name);
+/* 1 if every history that satisfies a satisfies b (both long names, same session order). */
+RATEL_API int ratel_level_implies(const char *a, const char *b);
+
+#ifdef RATEL_EXPERIMENTAL
+/* --- may still change --------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *workload, *isolation;
+    uint64_t txns, sessions, keys, ops, seed;
+    double aborted, unknown;      /* rates */
+    const char *anomalies;        /* "write-skew:3,lost-update" or NULL */
+    const char *const *knobs;     /* "name=value" of the workload, NULL-terminated, or NULL */
+} ratel_gen_options;
+/* The ground truth is one JSON object, owned by the context until its next call. */
+RATEL_API int ratel_gen(ratel_history **out, ratel *r, const ratel_gen_options *o,
+                        const char **truth);
+RATEL_API int ratel_gen_workload_at(const char **name, const char **about, size_t i);
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,746 @@
+/*
+ * asg.c - from a frozen history to nodes, installs, obligations and read-from.
+ *
+ * Three passes.  (1) Transactions in session order: the last write of each key is installed,
+ * reads are internal or external by the policy (LEVELS.md 5.1), scans are expanded (5.3).
+ * (2) Installs and obligations are grouped by key with counting sorts.  (3) Key by key, a small
+ * table from value to writers resolves each obligation: this stays in cache where one table
+ * over all (key, value) pairs would miss on every read.
+ */
+#include "asg/asg.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/hash.h"
+#include "opt/anomaly.h"
+
+/* --- pass 1: transactions ------------------------------------------------------------------ */
+
+typedef struct scratch {
+    uint32_t *slot;    /* per key: install of the current transaction, valid if >= its first */
+    uint8_t *has_key;  /* per key: someone installs it, or it exists at first (for scans) */
+    uint32_t *row_of;  /* per key: row of the current scan + 1 */
+} scratch;
+
+static void push_install(asg *g, node_id node, key_id k, value_id v, op_id o)
+{
+    if (g->inst_key.n == g->inst_cap) {
+        size_t cap = g->inst_cap ? g->inst_cap * 2 : 256;
+        g->inst_value = mem_resize(g->m, g->inst_value, mem_bytes(g->m, cap, sizeof(value_id)));
+        g->inst_op = mem_resize(g->m, g->inst_op, mem_bytes(g->m, cap, sizeof(op_id)));
+        g->inst_node = mem_resize(g->m, g->inst_node, mem_bytes(g->m, cap, sizeof(node_id)));
+        g->inst_cap = cap;
+    }
+    g->inst_value[g->inst_key.n] = v;
+    g->inst_op[g->inst_key.n] = o;
+    g->inst_node[g->inst_key.n] = node;
+    vec_push(g->m, &g->inst_key, k);
+}
+
+static void push_ob(asg *g, node_id node, key_id k, value_id v, op_id o, unsigned flags)
+{
+    if (g->ob_key.n == g->ob_cap) {
+        size_t cap = g->ob_cap ? g->ob_cap * 2 : 256;
+        g->ob_value = mem_resize(g->m, g->ob_value, mem_bytes(g->m, cap, sizeof(value_id)));
+        g->ob_op = mem_resize(g->m, g->ob_op, mem_bytes(g->m, cap, sizeof(op_id)));
+        g->ob_node = mem_resize(g->m, g->ob_node, mem_bytes(g->m, cap, sizeof(node_id)));
+        g->ob_flags = mem_resize(g->m, g->ob_flags, cap);
+        g->ob_cap = cap;
+        if (cap > RF_LAST)
+            guard_fail(g->m->guard, GUARD_UNSUPPORTED, "more than 2^32 reads after expanding scans");
+    }
+    g->ob_value[g->ob_key.n] = v;
+    g->ob_op[g->ob_key.n] = o;
+    g->ob_node[g->ob_key.n] = node;
+    g->ob_flags[g->ob_key.n] = (uint8_t)flags;
+    vec_push(g->m, &g->ob_key, k);
+}
+
+void asg_fault(asg *g, uint32_t anomaly, node_id v, op_id o, key_id k, value_id x, txn_id other)
+{
+    fault f = {anomaly, v, o, k, x, other};
+    vec_push(g->m, &g->faults, f);
+    if (anomaly == ANOMALY_MALFORMED_RESULT || anomaly == ANOMALY_GARBAGE_READ) g->garbage = true;
+}
+
+static value_id plain(value_id v)
+{
+    return v == VALUE_EMPTY ? VALUE_NULL : v; /* [] and absent are the same */
+}
+
+/* The own latest write of k in the current transaction, or VALUE_UNKNOWN.  Appends are handled in
+   lists.c, which sees every read of a list key as external. */
+static bool own_write(const asg *g, const scratch *s, key_id k, uint32_t first, value_id *v)
+{
+    uint32_t i = s->slot[k];
+    if (i < first || i >= g->inst_key.n || g->inst_key.at[i] != k) return false;
+    *v = g->inst_value[i];
+    return true;
+}
+
+static void read_key(asg *g, const scratch *s, node_id v, uint32_t first, op_id o, key_id k,
+                     value_id seen, unsigned flags)
+{
+    if (g->list_key[k]) {
+        push_ob(g, v, k, plain(seen), o, flags | OB_LIST);
+        return;
+    }
+    value_id own;
+    seen = plain(seen);
+    if (own_write(g, s, k, first, &own) && g->ryow != RYOW_EXTERNAL) {
+        if (own == seen) return;
+        if (g->ryow == RYOW_MUST) {
+            asg_fault(g, ANOMALY_NOT_OWN_WRITE, v, o, k, seen, NO_ID);
+            return;
+        }
+    }
+    push_ob(g, v, k, seen, o, flags);
+}
+
+static bool rows_malformed(const history *h, const range *r, uint32_t lo, uint32_t hi)
+{
+    for (uint32_t i = 0; i < r->rows; i++) {
+        key_id k = h->row_key.at[r->first_row + i];
+        uint32_t rank = h->key_rank[k];
+        value_id x = h->row_value.at[r->first_row + i];
+        if (rank < lo || rank >= hi || x == VALUE_NULL || x == VALUE_UNKNOWN) return true;
+        if (i) {
+            uint32_t before = h->key_rank[h->row_key.at[r->first_row + i - 1]];
+            if (r->reverse ? before <= rank : before >= rank) return true;
+        }
+    }
+    return false;
+}
+
+static void read_range(asg *g, scratch *s, node_id v, uint32_t first, op_id o)
+{
+    const history *h = g->h;
+    const range *r = &h->ranges.at[h->op_key[o]];
+    uint32_t lo, hi;
+    range_ranks(h, r, &lo, &hi);
+    if (rows_malformed(h, r, lo, hi)) {
+        asg_fault(g, ANOMALY_MALFORMED_RESULT, v, o, NO_ID, VALUE_UNKNOWN, NO_ID);
+        return;
+    }
+    if (!r->done) { /* nothing is known past the last item */
+        if (!r->rows) return;
+        uint32_t last = h->key_rank[h->row_key.at[r->first_row + r->rows - 1]];
+        if (r->reverse)
+            lo = last;
+        else
+            hi = last + 1;
+    }
+    for (uint32_t i = 0; i < r->rows; i++) {
+        key_id k = h->row_key.at[r->first_row + i];
+        s->row_of[k] = r->first_row + i + 1;
+        read_key(g, s, v, first, o, k, h->row_value.at[r->first_row + i], 0);
+    }
+    for (uint32_t rank = lo; rank < hi; rank++) {
+        key_id k = h->key_sorted[rank];
+        if (s->row_of[k] > r->first_row && s->row_of[k] <= r->first_row + r->rows) continue;
+        if (s->has_key[k]) read_key(g, s, v, first, o, k, VALUE_NULL, OB_PRED);
+    }
+    guard_tick(g->m->guard);
+}
+
+static void visit_txn(asg *g, scratch *s, node_id v)
+{
+    const history *h = g->h;
+    txn_id t = g->node_txn[v];
+    uint32_t first = (uint32_t)g->inst_key.n;
+    g->inst_first[v] = first;
+    g->ob_first[v] = (uint32_t)g->ob_key.n;
+    for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
+        unsigned kind = h->op_kind[o];
+        if (kind & OP_FAILED) continue;
+        key_id k = h->op_key[o];
+        switch ((enum op_kind)(kind & OP_KIND_MASK)) {
+        case OP_READ:
+            if (h->op_value[o] != VALUE_UNKNOWN) read_key(g, s, v, first, o, k, h->op_value[o], 0);
+            break;
+        case OP_WRITE:
+        case OP_DELETE:
+        case OP_APPEND: {
+            uint32_t i = s->slot[k];
+            if (i >= first && i < g->inst_key.n && g->inst_key.at[i] == k) {
+                g->inst_value[i] = plain(h->op_value[o]);
+                g->inst_op[i] = o;
+            } else {
+                s->slot[k] = (uint32_t)g->inst_key.n;
+                push_install(g, v, k, plain(h->op_value[o]), o);
+            }
+            break;
+        }
+        case OP_SCAN:
+        case OP_ITER: read_range(g, s, v, first, o); break;
+        }
+    }
+    guard_tick(g->m->guard);
+}
+
+static void number_nodes(asg *g)
+{
+    const history *h = g->h;
+    g->node_txn = mem_array(g->m, txn_id, h->txns + 1);
+    g->txn_node = mem_array(g->m, node_id, h->txns + 1);
+    g->so_pred = mem_array(g->m, node_id, h->txns + 1);
+    g->maybe = mem_array(g->m, uint8_t, h->txns + 1);
+    if (h->txns >= RF_LAST)
+        guard_fail(g->m->guard, GUARD_UNSUPPORTED, "more than 2^32 transactions");
+    for (size_t i = 0; i < h->sessions.n; i++) {
+        node_id before = NO_ID;
+        for (uint32_t j = h->sess_first[i]; j < h->sess_first[i + 1]; j++) {
+            txn_id t = h->sess_txn[j];
+            enum txn_status status = txn_status_of(h, t);
+            g->txn_node[t] = NO_ID;
+            if (status == TXN_ABORTED) continue;
+            node_id v = g->nodes++;
+            g->node_txn[v] = t;
+            g->txn_node[t] = v;
+            g->so_pred[v] = before;
+            g->maybe[v] = status == TXN_UNKNOWN;
+            /* No session edge leaves a transaction of unknown outcome (LEVELS.md 1). */
+            if (status == TXN_COMMITTED)
+                before = v;
+            else
+                g->unknown++;
+        }
+    }
+}
+
+/* Which keys are lists, and (for scans) which keys need an obligation when not returned. */
+static void classify_keys(asg *g, scratch *s)
+{
+    const history *h = g->h;
+    size_t keys = history_keys(h);
+    g->list_key = mem_array0(g->m, uint8_t, keys + 1);
+    s->has_key = mem_array0(g->m, uint8_t, keys + 1);
+    for (size_t k = 0; k < keys; k++) {
+        value_id x = h->key_init[k];
+        if (plain(x) != VALUE_NULL || h->init_unknown) s->has_key[k] = 1;
+        if (value_atom(h, x).kind == ATOM_LIST) g->list_key[k] = 1;
+    }
+    for (size_t t = 0; t < h->txns; t++) {
+        bool aborted = txn_status_of(h, (txn_id)t) == TXN_ABORTED;
+        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
+            unsigned kind = h->op_kind[o] & OP_KIND_MASK;
+            if (h->op_kind[o] & OP_FAILED || kind == OP_SCAN || kind == OP_ITER) continue;
+            if (kind != OP_READ && !aborted) s->has_key[h->op_key[o]] = 1;
+            if (kind == OP_APPEND) g->list_key[h->op_key[o]] = 1;
+            value_id x = h->op_value[o];
+            if (kind == OP_READ && x > VALUE_NULL && x != VALUE_UNKNOWN &&
+                value_atom(h, x).kind == ATOM_LIST)
+                g->list_key[h->op_key[o]] = 1;
+        }
+    }
+    for (size_t i = 0; i < h->row_key.n; i++)
+        if (h->row_value.at[i] > VALUE_NULL && h->row_value.at[i] != VALUE_UNKNOWN &&
+            value_atom(h, h->row_value.at[i]).kind == ATOM_LIST)
+            g->list_key[h->row_key.at[i]] = 1;
+}
+
+/* --- pass 2: by key -------------------------------------------------------------------------- */
+
+uint32_t *asg_group(asg *g, const uint32_t *key, size_t n, size_t keys, uint32_t **first)
+{
+    uint32_t *start = mem_array0(g->m, uint32_t, keys + 2);
+    uint32_t *index = mem_array(g->m, uint32_t, n + 1);
+    for (size_t i = 0; i < n; i++) start[key[i] + 2]++;
+    for (size_t k = 2; k < keys + 2; k++) start[k] += start[k - 1];
+    for (size_t i = 0; i < n; i++) index[start[key[i] + 1]++] = (uint32_t)i;
+    *first = start;
+    return index;
+}
+
+/* Large write sets are sorted by key so that asg_install can search them. */
+static void sort_installs(asg *g, node_id v)
+{
+    uint32_t lo = g->inst_first[v], n = g->inst_first[v + 1] - lo;
+    if (n <= 32) return;
+    /* heap sort on three parallel arrays: in place, no recursion, no bad case */
+    key_id *key = g->inst_key.at + lo;
+    value_id *val = g->inst_value + lo;
+    op_id *op = g->inst_op + lo;
+#define SWAP(i, j)                                                                                 \
+    do {                                                                                           \
+        key_id a_ = key[i];                                                                        \
+        key[i] = key[j];                                                                           \
+        key[j] = a_;                                                                               \
+        value_id b_ = val[i];                                                                      \
+        val[i] = val[j];                                                                           \
+        val[j] = b_;                                                                               \
+        op_id c_ = op[i];                                                                          \
+        op[i] = op[j];                                                                             \
+        op[j] = c_;                                                                                \
+    } while (0)
+    for (uint32_t phase = 0, end = n; phase < n + n / 2; phase++) {
+        uint32_t root;
+        if (phase < n / 2) {
+            root = n / 2 - 1 - phase;
+        } else {
+            if (--end == 0) break;
+            SWAP(0, end);
+            root = 0;
+        }
+        for (uint32_t child; (child = 2 * root + 1) < end; root = child) {
+            if (child + 1 < end && key[child] < key[child + 1]) child++;
+            if (key[root] >= key[child]) break;
+            SWAP(root, child);
+        }
+    }
+#undef SWAP
+}
+
+/* --- pass 3: read-from ------------------------------------------------------------------------ */
+
+typedef struct writers { /* of one key, by value */
+    uint64_t *slot;      /* value << 32 | first install index of the key's list + 1; 0 empty */
+    uint32_t *next;      /* per install: the next one of the same value, + 1 */
+    size_t mask, cap;
+} writers;
+
+static void writers_load(asg *g, writers *w, key_id k)
+{
+    uint32_t lo = g->kw_first[k], hi = g->kw_first[k + 1];
+    size_t need = 8;
+    while (need < 2 * (size_t)(hi - lo)) need *= 2;
+    if (need > w->cap) {
+        mem_put(g->m, w->slot);
+        w->slot = mem_array(g->m, uint64_t, need);
+        w->cap = need;
+    }
+    w->mask = need - 1;
+    memset(w->slot, 0, need * sizeof *w->slot);
+    for (uint32_t i = hi; i-- > lo;) { /* backwards, so that chains run in node order */
+        uint32_t inst = g->kw_inst[i];
+        uint32_t x = g->inst_value[inst];
+        size_t at = (size_t)hash_u64(x) & w->mask;
+        while (w->slot[at] && (uint32_t)(w->slot[at] >> 32) != x) at = (at + 1) & w->mask;
+        w->next[inst] = (uint32_t)w->slot[at];
+        if (w->slot[at] && x != VALUE_NULL) g->duplicate_values = true;
+        w->slot[at] = (uint64_t)x << 32 | (inst + 1);
+    }
+}
+
+static uint32_t writers_find(const writers *w, value_id x)
+{
+    size_t at = (size_t)hash_u64(x) & w->mask;
+    for (; w->slot[at]; at = (at + 1) & w->mask)
+        if ((uint32_t)(w->slot[at] >> 32) == x) return (uint32_t)w->slot[at];
+    return 0;
+}
+
+label asg_hint(const asg *g, uint32_t ob, bool *found, bool *init)
+{
+    const history *h = g->h;
+    op_id o = g->ob_op[ob];
+    const attr *a = op_attrs(h, o), *end = h->attrs.at + h->attrs.n;
+    *found = *init = false;
+    if (g->flags & ASG_NO_HINTS) return 0;
+    bool is_range = op_kind_of(h, o) == OP_SCAN || op_kind_of(h, o) == OP_ITER;
+    for (; a && a < end && a->op == o; a++) {
+        bool mine = !is_range && (a->kind == ATTR_FROM || a->kind == ATTR_FROM_INIT);
+        if (is_range && (a->kind == ATTR_VSET || a->kind == ATTR_VSET_INIT))
+            mine = a->key == g->ob_key.at[ob];
+        if (is_range && (a->kind == ATTR_ROW_FROM || a->kind == ATTR_ROW_FROM_INIT)) {
+            const range *r = &h->ranges.at[h->op_key[o]];
+            mine = a->key < r->rows && h->row_key.at[r->first_row + a->key] == g->ob_key.at[ob];
+        }
+        if (!mine) continue;
+        *found = true;
+        *init = a->kind == ATTR_FROM_INIT || a->kind == ATTR_VSET_INIT ||
+                a->kind == ATTR_ROW_FROM_INIT;
+        return a->a;
+    }
+    return 0;
+}
+
+static _Noreturn void bad_hint(const asg *g, uint32_t ob, const char *what)
+{
+    strbuf b;
+    strbuf_init(&b, g->m);
+    label_text(g->h, g->h->txn_label[g->node_txn[g->ob_node[ob]]], &b);
+    guard_fail(g->m->guard, GUARD_HISTORY, "transaction %.200s: %s", strbuf_cstr(&b), what);
+}
+
+/* Narrows an obligation to the writer that the history names. */
+static void apply_hint(asg *g, uint32_t ob, bool init_ok, uint32_t chain, const writers *w)
+{
+    bool found, init;
+    label l = asg_hint(g, ob, &found, &init);
+    if (!found) return;
+    g->uses_hints = true;
+    if (init) {
+        if (!init_ok) bad_hint(g, ob, "\"from\": null, but the initial state does not hold that value");
+        g->ob_rf[ob] = RF_INIT;
+        return;
+    }
+    for (uint32_t i = chain; i; i = w->next[i - 1]) {
+        node_id v = g->inst_node[i - 1];
+        if (g->h->txn_label[g->node_txn[v]] != l) continue;
+        g->ob_rf[ob] = v;
+        return;
+    }
+    /* The named writer may be aborted or have written the value in between: a fault, which the
+       caller finds by the empty candidate set; only a writer that never wrote it is nonsense. */
+    const history *h = g->h;
+    for (size_t t = 0; t < h->txns; t++) {
+        if (h->txn_label[t] != l) continue;
+        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
+            unsigned kind = h->op_kind[o] & OP_KIND_MASK;
+            if ((kind == OP_WRITE || kind == OP_DELETE) && h->op_key[o] == g->ob_key.at[ob] &&
+                plain(h->op_value[o]) == g->ob_value[ob]) {
+                g->ob_rf[ob] = RF_NONE;
+                return;
+            }
+        }
+    }
+    bad_hint(g, ob, "\"from\" names a writer that did not write the value");
+}
+
+static void resolve_ob(asg *g, uint32_t ob, const writers *w, value_id init, bool init_open)
+{
+    value_id x = g->ob_value[ob];
+    node_id self = g->ob_node[ob];
+    uint32_t chain = writers_find(w, x), count = 0;
+    node_id one = NO_ID;
+    bool init_ok = init == x;
+    for (uint32_t i = chain; i && count < 2; i = w->next[i - 1]) {
+        node_id v = g->inst_node[i - 1];
+        if (v == self) continue;
+        one = v;
+        count++;
+    }
+    /* An unknown initial state may hold any one value (LEVELS.md 3). */
+    bool init_cand = init_ok || init_open;
+    count += init_cand;
+    g->ob_rf[ob] = RF_OPEN;
+    if (g->h->op_kind[g->ob_op[ob]] & OP_ATTR) apply_hint(g, ob, init_cand, chain, w);
+    if (g->ob_rf[ob] != RF_OPEN) return;
+    if (count == 0) {
+        g->ob_rf[ob] = RF_NONE;
+    } else if (count == 1) {
+        g->ob_rf[ob] = init_cand ? RF_INIT : one;
+    } else {
+        vec_push(g->m, &g->open, ob);
+        vec_push(g->m, &g->cand_first, (uint32_t)g->cand.n);
+        if (init_cand) vec_push(g->m, &g->cand, RF_INIT);
+        for (uint32_t i = chain; i; i = w->next[i - 1]) {
+            node_id v = g->inst_node[i - 1];
+            if (v != self) vec_push(g->m, &g->cand, v);
+            if (g->cand.n >= UINT32_MAX - 16)
+                guard_fail(g->m->guard, GUARD_UNSUPPORTED, "more than 2^32 read-from candidates");
+        }
+    }
+}
+
+/* One table over all written (key, value) pairs, made only when some read needs it. */
+typedef struct written {
+    uint64_t *slot; /* op + 1 */
+    size_t mask;
+    uint32_t *next;
+} written;
+
+static void written_load(asg *g, written *w)
+{
+    const history *h = g->h;
+    size_t n = 64;
+    while (n < 2 * h->ops) n *= 2;
+    w->slot = mem_array0(g->m, uint64_t, n);
+    w->mask = n - 1;
+    w->next = mem_array0(g->m, uint32_t, h->ops + 1);
+    for (size_t o = h->ops; o-- > 0;) {
+        unsigned kind = h->op_kind[o] & OP_KIND_MASK;
+        if (h->op_kind[o] & OP_FAILED || (kind != OP_WRITE && kind != OP_DELETE)) continue;
+        size_t at = (size_t)hash_pair(h->op_key[o], plain(h->op_value[o])) & w->mask;
+        for (; w->slot[at]; at = (at + 1) & w->mask) {
+            size_t p = w->slot[at] - 1;
+            if (h->op_key[p] == h->op_key[o] && plain(h->op_value[p]) == plain(h->op_value[o]))
+                break;
+        }
+        w->next[o] = (uint32_t)w->slot[at];
+        w->slot[at] = o + 1;
+    }
+}
+
+/* Some operation that wrote x to k, of whatever status, + 1; others follow by w->next. */
+static uint64_t written_find(const asg *g, const written *w, key_id k, value_id x)
+{
+    const history *h = g->h;
+    size_t at = (size_t)hash_pair(k, x) & w->mask;
+    for (; w->slot[at]; at = (at + 1) & w->mask) {
+        size_t p = w->slot[at] - 1;
+        if (h->op_key[p] == k && plain(h->op_value[p]) == x) return w->slot[at];
+    }
+    return 0;
+}
+
+/* The initial value of a key whose contents before the trace are unknown: the one value that is
+   read and that nobody wrote (a second such value is garbage); VALUE_UNKNOWN: none was read. */
+static value_id unknown_init(asg *g, const writers *w, written *all, const uint32_t *obs,
+                             uint32_t n, key_id k)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        value_id x = g->ob_value[obs[i]];
+        if (writers_find(w, x)) continue;
+        if (!all->slot) written_load(g, all);
+        if (!written_find(g, all, k, x)) return x;
+    }
+    return VALUE_UNKNOWN;
+}
+
+/* With an unknown initial state, the header may still name some keys. */
+static bool named_init(const history *h, key_id k)
+{
+    for (size_t i = 0; i < h->init_map.n; i++)
+        if (h->init_map.at[i].key == k) return true;
+    return false;
+}
+
+static void resolve(asg *g, written *all)
+{
+    size_t keys = history_keys(g->h), obs = asg_obs(g);
+    uint32_t *ob_start;
+    uint32_t *by_key = asg_group(g, g->ob_key.at, obs, keys, &ob_start);
+    writers w = {0};
+    w.next = mem_array(g->m, uint32_t, g->inst_key.n + 1);
+    g->ob_rf = mem_array(g->m, uint32_t, obs + 1);
+    for (size_t k = 0; k < keys; k++) {
+        if (g->list_key[k]) {
+            for (uint32_t i = ob_start[k]; i < ob_start[k + 1]; i++) g->ob_rf[by_key[i]] = RF_OPEN;
+            continue;
+        }
+        if (ob_start[k] == ob_start[k + 1] && g->kw_first[k] == g->kw_first[k + 1]) continue;
+        writers_load(g, &w, (key_id)k);
+        value_id init = plain(g->h->key_init[k]);
+        bool open_init = false;
+        bool init_free = (g->flags & ASG_INIT_FREE) != 0;
+        if (g->h->init_unknown && !named_init(g->h, (key_id)k)) {
+            init = unknown_init(g, &w, all, by_key + ob_start[k], ob_start[k + 1] - ob_start[k],
+                                (key_id)k);
+            open_init = init == VALUE_UNKNOWN && init_free;
+            if (init == VALUE_UNKNOWN && !init_free) g->init_assumed = true;
+            if (open_init) {
+                if (!g->init_open) g->init_open = mem_array0(g->m, uint8_t, keys + 1);
+                g->init_open[k] = 1;
+            }
+        }
+        for (uint32_t i = ob_start[k]; i < ob_start[k + 1]; i++)
+            resolve_ob(g, by_key[i], &w, init, open_init);
+        guard_tick(g->m->guard);
+    }
+    vec_push(g->m, &g->cand_first, (uint32_t)g->cand.n);
+    mem_put(g->m, w.slot);
+    mem_put(g->m, w.next);
+    mem_put(g->m, by_key);
+    mem_put(g->m, ob_start);
+}
+
+/* --- faults: reads that nothing explains ------------------------------------------------------- */
+
+txn_id asg_txn_of_op(const history *h, op_id o)
+{
+    size_t lo = 0, hi = h->txns;
+    while (lo + 1 < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (h->txn_op[mid] <= o)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return (txn_id)lo;
+}
+
+static void classify(asg *g, const written *w, uint32_t ob)
+{
+    const history *h = g->h;
+    node_id v = g->ob_node[ob];
+    key_id k = g->ob_key.at[ob];
+    value_id x = g->ob_value[ob];
+    txn_id aborted = NO_ID, own = NO_ID, middle = NO_ID;
+    for (uint64_t o = written_find(g, w, k, x); o; o = w->next[o - 1]) {
+        txn_id t = asg_txn_of_op(h, (op_id)(o - 1));
+        if (txn_status_of(h, t) == TXN_ABORTED)
+            aborted = t;
+        else if (t == g->node_txn[v])
+            own = t;
+        else
+            middle = t;
+    }
+    uint32_t anomaly = aborted != NO_ID  ? ANOMALY_ABORTED_READ
+                       : own != NO_ID    ? ANOMALY_FUTURE_READ
+                       : middle != NO_ID ? ANOMALY_INTERMEDIATE_READ
+                                         : ANOMALY_GARBAGE_READ;
+    asg_fault(g, anomaly, v, g->ob_op[ob], k, x,
+              aborted != NO_ID ? aborted : own != NO_ID ? own : middle);
+}
+
+/* Only reads of transactions that must have committed are faults; an unknown one with such a read
+   is one that cannot have committed, which the chooser learns from RF_NONE. */
+static void find_faults(asg *g, written *w)
+{
+    for (uint32_t ob = 0; ob < asg_obs(g); ob++) {
+        if (g->ob_rf[ob] != RF_NONE || g->ob_flags[ob] & OB_LIST) continue;
+        if (g->maybe[g->ob_node[ob]] && !asg_in(g, g->ob_node[ob])) continue;
+        if (!w->slot) written_load(g, w);
+        classify(g, w, ob);
+        guard_tick(g->m->guard);
+    }
+    mem_put(g->m, w->slot);
+    mem_put(g->m, w->next);
+}
+
+/* --- version hints ------------------------------------------------------------------------------ */
+
+static void version_hints(asg *g)
+{
+    const history *h = g->h;
+    typedef struct pos {
+        int64_t at;
+        node_id node;
+    } pos;
+    VEC(pos) v = {0};
+    bool any = false;
+    for (size_t i = 0; i < h->attrs.n; i++) any = any || h->attrs.at[i].kind == ATTR_VER;
+    if (!any) return;
+    for (size_t k = 0; k < history_keys(h); k++) {
+        v.n = 0;
+        for (uint32_t i = g->kw_first[k]; i < g->kw_first[k + 1]; i++) {
+            uint32_t inst = g->kw_inst[i];
+            const attr *a = op_attrs(h, g->inst_op[inst]), *end = h->attrs.at + h->attrs.n;
+            for (; a && a < end && a->op == g->inst_op[inst]; a++) {
+                if (a->kind != ATTR_VER) continue;
+                pos p = {(int64_t)a->a, g->inst_node[inst]};
+                vec_push(g->m, &v, p);
+            }
+        }
+        /* insertion sort by binary search would still move n*n/2 elements: shell sort instead */
+        for (size_t gap = v.n / 2; gap; gap = gap == 2 ? 1 : gap * 5 / 11)
+            for (size_t i = gap; i < v.n; i++) {
+                pos x = v.at[i];
+                size_t j = i;
+                for (; j >= gap && v.at[j - gap].at > x.at; j -= gap) v.at[j] = v.at[j - gap];
+                v.at[j] = x;
+            }
+        /* Beside the chain of all, one of those that surely take part: an unknown transaction
+           that is left out must not cut the order in two. */
+        node_id before = NO_ID, sure = NO_ID;
+        for (size_t i = 0; i < v.n; i++) {
+            if (i && v.at[i].at == v.at[i - 1].at && !g->maybe[v.at[i].node] &&
+                !g->maybe[v.at[i - 1].node]) {
+                strbuf b;
+                strbuf_init(&b, g->m);
+                atom_text(h, key_atom(h, (key_id)k), &b);
+                guard_fail(g->m->guard, GUARD_HISTORY,
+                           "key %.200s: two versions in position %lld", strbuf_cstr(&b),
+                           (long long)v.at[i].at);
+            }
+            if (before != NO_ID) asg_add_edge(g, before, v.at[i].node, EDGE_WW, (key_id)k, NO_ID);
+            if (sure != NO_ID && sure != before)
+                asg_add_edge(g, sure, v.at[i].node, EDGE_WW, (key_id)k, NO_ID);
+            before = v.at[i].node;
+            if (!g->maybe[before]) sure = before;
+            g->uses_hints = true;
+        }
+    }
+    vec_free(g->m, &v);
+}
+
+/* --- assembling ---------------------------------------------------------------------------------- */
+
+void asg_build(asg *g, const history *h, mem *m, enum ryow ryow, unsigned flags)
+{
+    assert(h->frozen);
+    memset(g, 0, sizeof *g);
+    g->h = h;
+    g->m = m;
+    g->ryow = ryow;
+    g->flags = flags;
+    size_t keys = history_keys(h);
+    scratch s;
+    s.slot = mem_array(m, uint32_t, keys + 1);
+    memset(s.slot, 0xff, (keys + 1) * sizeof *s.slot);
+    s.row_of = mem_array0(m, uint32_t, keys + 1);
+    number_nodes(g);
+    classify_keys(g, &s);
+    g->inst_first = mem_array(m, uint32_t, (size_t)g->nodes + 1);
+    g->ob_first = mem_array(m, uint32_t, (size_t)g->nodes + 1);
+    for (node_id v = 0; v < g->nodes; v++) visit_txn(g, &s, v);
+    g->inst_first[g->nodes] = (uint32_t)g->inst_key.n;
+    g->ob_first[g->nodes] = (uint32_t)g->ob_key.n;
+    if (!g->inst_value) {
+        g->inst_value = mem_array(m, value_id, 1);
+        g->inst_op = mem_array(m, op_id, 1);
+        g->inst_node = mem_array(m, node_id, 1);
+    }
+    mem_put(m, s.slot);
+    mem_put(m, s.row_of);
+    mem_put(m, s.has_key);
+    for (node_id v = 0; v < g->nodes; v++) sort_installs(g, v);
+    g->kw_inst = asg_group(g, g->inst_key.at, g->inst_key.n, keys, &g->kw_first);
+    g->extra_head = mem_array(m, uint32_t, (size_t)g->nodes + 1);
+    memset(g->extra_head, 0xff, ((size_t)g->nodes + 1) * sizeof *g->extra_head);
+    written all = {0};
+    resolve(g, &all);
+    if (!(flags & ASG_NO_HINTS)) version_hints(g);
+    g->hint_extra = g->extra.n;
+    asg_lists(g);
+    find_faults(g, &all);
+    g->base_extra = g->extra.n;
+}
+
+uint32_t asg_install(const asg *g, node_id v, key_id k)
+{
+    uint32_t lo = g->inst_first[v], hi = g->inst_first[v + 1];
+    if (hi - lo <= 32) {
+        for (uint32_t i = lo; i < hi; i++)
+            if (g->inst_key.at[i] == k) return i;
+        return NO_ID;
+    }
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (g->inst_key.at[mid] < k)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < g->inst_first[v + 1] && g->inst_key.at[lo] == k ? lo : NO_ID;
+}
+
+void asg_add_edge(asg *g, node_id from, node_id to, enum edge_kind kind, key_id key, uint32_t ob)
+{
+    assert(from < g->nodes && to < g->nodes && from != to);
+    if (g->extra.n >= UINT32_MAX - 16)
+        guard_fail(g->m->guard, GUARD_UNSUPPORTED, "more than 2^32 derived edges");
+    edge e = {from, to, g->extra_head[to], kind, key, ob};
+    g->extra_head[to] = (uint32_t)g->extra.n;
+    vec_push(g->m, &g->extra, e);
+}
+
+void asg_drop_edges(asg *g, size_t keep)
+{
+    while (g->extra.n > keep) {
+        const edge *e = &g->extra.at[--g->extra.n];
+        assert(g->extra_head[e->to] == g->extra.n);
+        g->extra_head[e->to] = e->next;
+    }
+}
+
+const char *asg_check(const asg *g)
+{
+    for (node_id v = 0; v < g->nodes; v++) {
+        if (g->txn_node[g->node_txn[v]] != v) return "node numbering broken";
+        if (g->so_pred[v] != NO_ID && (g->so_pred[v] >= v || g->maybe[g->so_pred[v]]))
+            return "session order broken";
+        if (g->inst_first[v] > g->inst_first[v + 1] || g->ob_first[v] > g->ob_first[v + 1])
+            return "partition broken";
+    }
+    for (uint32_t i = 0; i < asg_obs(g); i++) {
+        uint32_t rf = g->ob_rf[i];
+        if (rf < RF_LAST && rf >= g->nodes) return "read-from out of range";
+        if (rf < RF_LAST && asg_install(g, rf, g->ob_key.at[i]) == NO_ID)
+            return "read from a transaction that does not install the key";
+    }
+    return NULL;
+}

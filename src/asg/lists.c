@@ -1,0 +1,493 @@
+/*
+ * lists.c - list keys: what appends and list reads say about version orders (LEVELS.md 5.5).
+ *
+ * All lists that were read of a key must be prefixes of one list; that list, cut into blocks of
+ * one transaction's appends each, is the version order of the writers it shows.  Appends that no
+ * read shows come after it, in an order of their own.  A read after own appends is a read of the
+ * list without them, and pins the transaction's place.
+ *
+ * This is exact while each element has one appender and the key is only appended to.  A key with
+ * repeated elements, writes or deletes among the appends, or whose readers may or may not have
+ * committed, is "wild" (list_key 2): its order is left to the search.
+ */
+#include <assert.h>
+
+#include "asg/asg.h"
+#include "base/hash.h"
+#include "opt/anomaly.h"
+
+typedef struct elem { /* one append, or one element of the initial list */
+    value_id value;
+    node_id node;   /* RF_INIT for the initial list */
+    uint32_t index; /* among the transaction's appends of the key */
+    bool last;      /* no later append of the key in the transaction */
+} elem;
+
+typedef struct lists {
+    asg *g;
+    uint32_t *app_first, *app_op; /* append operations of nodes by key, in node and program order */
+    uint32_t *app_node;
+    uint32_t *ob_first, *ob_index; /* obligations by key */
+    VEC(elem) elems;               /* of the current key */
+    uint32_t *slot;                /* value -> index + 1 */
+    size_t mask, cap;
+    VEC(node_id) chain;            /* writers in the observed order */
+    uint32_t *stamp;               /* per node: key + 1 if in the observed order */
+} lists;
+
+static atom list_atom(const history *h, value_id v)
+{
+    return v == VALUE_NULL ? (atom){.kind = ATOM_LIST} : value_atom(h, v);
+}
+
+static uint32_t find_elem(const lists *l, value_id v)
+{
+    size_t at = (size_t)hash_u64(v) & l->mask;
+    for (; l->slot[at]; at = (at + 1) & l->mask)
+        if (l->elems.at[l->slot[at] - 1].value == v) return l->slot[at] - 1;
+    return NO_ID;
+}
+
+/* Loads the key's appends; false if it is wild. */
+static bool load_key(lists *l, key_id k)
+{
+    asg *g = l->g;
+    const history *h = g->h;
+    l->elems.n = 0;
+    value_id init = h->key_init[k];
+    if (init != VALUE_NULL && value_atom(h, init).kind != ATOM_LIST) return false;
+    atom p = list_atom(h, init);
+    for (uint32_t i = 0; i < p.len; i++) {
+        elem e = {h->elements.at[p.as.offset + i], RF_INIT, i, i + 1 == p.len};
+        vec_push(g->m, &l->elems, e);
+    }
+    for (uint32_t i = l->app_first[k]; i < l->app_first[k + 1]; i++) {
+        node_id v = l->app_node[l->app_op[i]];
+        op_id o = l->app_op[i];
+        size_t n = l->elems.n;
+        uint32_t index = n && l->elems.at[n - 1].node == v ? l->elems.at[n - 1].index + 1 : 0;
+        if (index) l->elems.at[n - 1].last = false;
+        elem e = {h->op_value[o], v, index, true};
+        vec_push(g->m, &l->elems, e);
+    }
+    for (uint32_t i = g->kw_first[k]; i < g->kw_first[k + 1]; i++)
+        if ((h->op_kind[g->inst_op[g->kw_inst[i]]] & OP_KIND_MASK) != OP_APPEND) return false;
+    if (h->init_unknown) return false;
+    size_t need = 8;
+    while (need < 2 * l->elems.n) need *= 2;
+    if (need > l->cap) {
+        mem_put(g->m, l->slot);
+        l->slot = mem_array(g->m, uint32_t, need);
+        l->cap = need;
+    }
+    l->mask = need - 1;
+    memset(l->slot, 0, need * sizeof *l->slot);
+    for (size_t i = 0; i < l->elems.n; i++) {
+        if (find_elem(l, l->elems.at[i].value) != NO_ID) return false; /* repeated */
+        size_t at = (size_t)hash_u64(l->elems.at[i].value) & l->mask;
+        while (l->slot[at]) at = (at + 1) & l->mask;
+        l->slot[at] = (uint32_t)i + 1;
+    }
+    return true;
+}
+
+/* A write or delete that is not the installed one also makes the key wild: some transaction
+   appended after it, starting from a list that only the search knows. */
+static void find_mixed(asg *g)
+{
+    const history *h = g->h;
+    for (node_id v = 0; v < g->nodes; v++) {
+        txn_id t = g->node_txn[v];
+        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
+            unsigned kind = h->op_kind[o] & OP_KIND_MASK;
+            if (h->op_kind[o] & OP_FAILED || (kind != OP_WRITE && kind != OP_DELETE)) continue;
+            if (g->list_key[h->op_key[o]]) g->list_key[h->op_key[o]] = 2;
+        }
+    }
+}
+
+/* How often the reading transaction appended to the key before the read. */
+static uint32_t own_appends(const lists *l, uint32_t ob)
+{
+    const asg *g = l->g;
+    const history *h = g->h;
+    uint32_t own = 0;
+    for (op_id o = h->txn_op[g->node_txn[g->ob_node[ob]]]; o < g->ob_op[ob]; o++)
+        own += (h->op_kind[o] & (OP_KIND_MASK | OP_FAILED)) == OP_APPEND &&
+               h->op_key[o] == g->ob_key.at[ob];
+    return own;
+}
+
+/* The own appends before the read: how many end the list, or NO_ID if it does not end so. */
+static uint32_t own_suffix(const lists *l, uint32_t ob, atom seen)
+{
+    const asg *g = l->g;
+    const history *h = g->h;
+    uint32_t own = own_appends(l, ob);
+    if (!own) return 0;
+    if (own > seen.len) return NO_ID;
+    uint32_t at = seen.len - own;
+    for (op_id o = h->txn_op[g->node_txn[g->ob_node[ob]]]; o < g->ob_op[ob]; o++) {
+        if ((h->op_kind[o] & (OP_KIND_MASK | OP_FAILED)) != OP_APPEND ||
+            h->op_key[o] != g->ob_key.at[ob])
+            continue;
+        if (h->elements.at[seen.as.offset + at++] != h->op_value[o]) return NO_ID;
+    }
+    return own;
+}
+
+static void blame_element(lists *l, uint32_t ob, value_id e)
+{
+    asg *g = l->g;
+    const history *h = g->h;
+    node_id v = g->ob_node[ob];
+    key_id k = g->ob_key.at[ob];
+    for (size_t t = 0; t < h->txns; t++) {
+        if (txn_status_of(h, (txn_id)t) != TXN_ABORTED) continue;
+        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++)
+            if ((h->op_kind[o] & (OP_KIND_MASK | OP_FAILED)) == OP_APPEND && h->op_key[o] == k &&
+                h->op_value[o] == e) {
+                asg_fault(g, ANOMALY_ABORTED_READ, v, g->ob_op[ob], k, g->ob_value[ob], (txn_id)t);
+                return;
+            }
+    }
+    asg_fault(g, ANOMALY_GARBAGE_READ, v, g->ob_op[ob], k, g->ob_value[ob], NO_ID);
+}
+
+/* A list names its writer by its last element: a hint can only agree. */
+static void check_hint(asg *g, uint32_t ob)
+{
+    bool found, init;
+    label l = asg_hint(g, ob, &found, &init);
+    if (!found) return;
+    g->uses_hints = true;
+    uint32_t rf = g->ob_rf[ob];
+    if (init ? rf == RF_INIT : rf < RF_LAST && g->h->txn_label[g->node_txn[rf]] == l) return;
+    strbuf b;
+    strbuf_init(&b, g->m);
+    label_text(g->h, g->h->txn_label[g->node_txn[g->ob_node[ob]]], &b);
+    guard_fail(g->m->guard, GUARD_HISTORY,
+               "transaction %.200s: \"from\" names a writer that did not append the last element",
+               strbuf_cstr(&b));
+}
+
+/* Sets ob_rf of one list read; false and a fault (for a node that surely takes part) if no
+   version has that list. */
+static bool resolve_list(lists *l, uint32_t ob)
+{
+    asg *g = l->g;
+    const history *h = g->h;
+    key_id k = g->ob_key.at[ob];
+    node_id v = g->ob_node[ob];
+    atom seen = list_atom(h, g->ob_value[ob]);
+    bool blame = asg_in(g, v);
+    g->ob_rf[ob] = RF_NONE;
+    if (seen.kind != ATOM_LIST) {
+        if (blame) blame_element(l, ob, g->ob_value[ob]);
+        return false;
+    }
+    uint32_t own = own_suffix(l, ob, seen);
+    if (own == NO_ID) {
+        if (blame)
+            asg_fault(g, ANOMALY_NOT_OWN_WRITE, v, g->ob_op[ob], k, g->ob_value[ob], NO_ID);
+        return false;
+    }
+    const value_id *e = h->elements.at + seen.as.offset;
+    uint32_t external = seen.len - own;
+    for (uint32_t i = 0; i < external; i++) {
+        uint32_t x = find_elem(l, e[i]);
+        if (x == NO_ID) {
+            if (blame) blame_element(l, ob, e[i]);
+            return false;
+        }
+        if (l->elems.at[x].node == v) {
+            if (blame)
+                asg_fault(g, ANOMALY_FUTURE_READ, v, g->ob_op[ob], k, g->ob_value[ob], NO_ID);
+            return false;
+        }
+    }
+    if (!external) {
+        atom init = list_atom(h, h->key_init[k]);
+        if (init.len) {
+            if (blame)
+                asg_fault(g, ANOMALY_GARBAGE_READ, v, g->ob_op[ob], k, g->ob_value[ob], NO_ID);
+            return false;
+        }
+        g->ob_rf[ob] = RF_INIT;
+        check_hint(g, ob);
+        return true;
+    }
+    const elem *last = &l->elems.at[find_elem(l, e[external - 1])];
+    if (!last->last) {
+        if (blame)
+            asg_fault(g,
+                      last->node == RF_INIT ? ANOMALY_GARBAGE_READ : ANOMALY_INTERMEDIATE_READ, v,
+                      g->ob_op[ob], k, g->ob_value[ob],
+                      last->node == RF_INIT ? NO_ID : g->node_txn[last->node]);
+        return false;
+    }
+    g->ob_rf[ob] = last->node;
+    check_hint(g, ob);
+    return true;
+}
+
+static void incompatible(lists *l, uint32_t ob, node_id other)
+{
+    asg *g = l->g;
+    asg_fault(g, ANOMALY_INCOMPATIBLE_ORDER, g->ob_node[ob], g->ob_op[ob], g->ob_key.at[ob],
+              g->ob_value[ob], other < RF_LAST ? g->node_txn[other] : NO_ID);
+}
+
+/* The longest list that was read, cut into blocks; false if it is no sequence of blocks. */
+static bool cut_blocks(lists *l, uint32_t ob, key_id k)
+{
+    asg *g = l->g;
+    const history *h = g->h;
+    atom a = list_atom(h, g->ob_value[ob]);
+    const value_id *e = h->elements.at + a.as.offset;
+    l->chain.n = 0;
+    uint32_t init_len = list_atom(h, h->key_init[k]).len;
+    for (uint32_t i = 0; i < a.len; i++) {
+        const elem *x = &l->elems.at[find_elem(l, e[i])];
+        bool starts = x->index == 0;
+        if (x->node == RF_INIT) {
+            if (x->index != i) return false;
+            continue;
+        }
+        if (i < init_len) return false;
+        if (starts) {
+            const elem *p = i ? &l->elems.at[find_elem(l, e[i - 1])] : NULL;
+            if (p && !p->last) return false;
+            if (l->stamp[x->node] == k + 1) return false;
+            l->stamp[x->node] = k + 1;
+            vec_push(g->m, &l->chain, x->node);
+        } else {
+            const elem *p = i ? &l->elems.at[find_elem(l, e[i - 1])] : NULL;
+            if (!p || p->node != x->node || p->index + 1 != x->index) return false;
+        }
+    }
+    return true;
+}
+
+static void order_key(lists *l, key_id k)
+{
+    asg *g = l->g;
+    const history *h = g->h;
+    if (!load_key(l, k)) {
+        g->list_key[k] = 2;
+        g->wild_lists++;
+        return;
+    }
+    uint32_t longest = NO_ID, longest_len = 0;
+    for (uint32_t i = l->ob_first[k]; i < l->ob_first[k + 1]; i++) {
+        uint32_t ob = l->ob_index[i];
+        if (!resolve_list(l, ob) || !asg_in(g, g->ob_node[ob])) continue;
+        uint32_t len = list_atom(h, g->ob_value[ob]).len;
+        if (longest == NO_ID || len > longest_len) {
+            longest = ob;
+            longest_len = len;
+        }
+    }
+    node_id tail = NO_ID;
+    if (longest != NO_ID) {
+        atom a = list_atom(h, g->ob_value[longest]);
+        if (!cut_blocks(l, longest, k)) {
+            incompatible(l, longest, NO_ID);
+            return;
+        }
+        for (uint32_t i = l->ob_first[k]; i < l->ob_first[k + 1]; i++) {
+            uint32_t ob = l->ob_index[i];
+            if (g->ob_rf[ob] == RF_NONE || !asg_in(g, g->ob_node[ob])) continue;
+            atom b = list_atom(h, g->ob_value[ob]);
+            if (b.len && memcmp(h->elements.at + a.as.offset, h->elements.at + b.as.offset,
+                                b.len * sizeof(value_id)))
+                incompatible(l, ob, g->ob_node[longest]);
+        }
+        for (size_t i = 1; i < l->chain.n; i++)
+            asg_add_edge(g, l->chain.at[i - 1], l->chain.at[i], EDGE_WW, k, longest);
+        if (l->chain.n) tail = l->chain.at[l->chain.n - 1];
+    }
+    if (tail == NO_ID) return;
+    for (uint32_t i = g->kw_first[k]; i < g->kw_first[k + 1]; i++) {
+        node_id v = g->inst_node[g->kw_inst[i]];
+        if (l->stamp[v] != k + 1 && v != tail) asg_add_edge(g, tail, v, EDGE_WW, k, longest);
+    }
+}
+
+/* --- who must have committed --------------------------------------------------------------- */
+
+/* An unknown transaction is forced if a read of one that takes part has it as the only candidate
+   (register), or shows one of its elements (list): LEVELS.md 1. */
+static void force(asg *g, lists *l)
+{
+    const history *h = g->h;
+    g->forced = mem_array(g->m, uint8_t, (size_t)g->nodes + 1);
+    for (node_id v = 0; v < g->nodes; v++) g->forced[v] = !g->maybe[v];
+    if (!g->unknown) return;
+    /* element -> appender over all list keys, for transactions of unknown outcome only */
+    typedef struct pair {
+        key_id key;
+        value_id value;
+        node_id node;
+    } pair;
+    VEC(pair) p = {0};
+    for (size_t k = 0; l && k < history_keys(h); k++)
+        for (uint32_t i = l->app_first[k]; i < l->app_first[k + 1]; i++) {
+            op_id o = l->app_op[i];
+            pair x = {(key_id)k, h->op_value[o], l->app_node[o]};
+            if (g->maybe[x.node] && g->list_key[k] == 1) vec_push(g->m, &p, x);
+        }
+    size_t n = 64;
+    while (n < 2 * p.n) n *= 2;
+    uint32_t *slot = mem_array0(g->m, uint32_t, n);
+    for (size_t i = 0; i < p.n; i++) {
+        size_t at = (size_t)hash_pair(p.at[i].key, p.at[i].value) & (n - 1);
+        while (slot[at]) at = (at + 1) & (n - 1);
+        slot[at] = (uint32_t)i + 1;
+    }
+    VEC(node_id) work = {0};
+    for (node_id v = 0; v < g->nodes; v++)
+        if (g->forced[v]) vec_push(g->m, &work, v);
+    while (work.n) {
+        node_id v = work.at[--work.n];
+        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+            uint32_t rf = g->ob_rf[ob];
+            if (rf < RF_LAST && !g->forced[rf]) {
+                g->forced[rf] = 1;
+                vec_push(g->m, &work, rf);
+            }
+            if (!(g->ob_flags[ob] & OB_LIST) || g->list_key[g->ob_key.at[ob]] != 1) continue;
+            atom a = list_atom(h, g->ob_value[ob]);
+            if (a.kind != ATOM_LIST) continue;
+            for (uint32_t i = 0; i < a.len; i++) {
+                value_id e = h->elements.at[a.as.offset + i];
+                size_t at = (size_t)hash_pair(g->ob_key.at[ob], e) & (n - 1);
+                for (; slot[at]; at = (at + 1) & (n - 1)) {
+                    const pair *x = &p.at[slot[at] - 1];
+                    if (x->key != g->ob_key.at[ob] || x->value != e || g->forced[x->node]) continue;
+                    g->forced[x->node] = 1;
+                    vec_push(g->m, &work, x->node);
+                }
+            }
+        }
+        guard_tick(g->m->guard);
+    }
+    vec_free(g->m, &p);
+    vec_free(g->m, &work);
+    mem_put(g->m, slot);
+}
+
+/* A list read by a transaction that may or may not have committed: only the search can tell
+   whether it constrains the order. */
+static void find_unsure_readers(asg *g)
+{
+    for (uint32_t ob = 0; ob < asg_obs(g); ob++) {
+        if (!(g->ob_flags[ob] & OB_LIST) || asg_in(g, g->ob_node[ob])) continue;
+        bool can_be_taken = g->inst_first[g->ob_node[ob]] < g->inst_first[g->ob_node[ob] + 1];
+        if (can_be_taken && g->open.n + g->wild_lists > 0) g->list_key[g->ob_key.at[ob]] = 2;
+    }
+}
+
+static bool load_appends(asg *g, lists *l)
+{
+    const history *h = g->h;
+    size_t keys = history_keys(h);
+    bool any = false;
+    for (size_t k = 0; k < keys && !any; k++) any = g->list_key[k] != 0;
+    if (!any) return false;
+    VEC(uint32_t) key = {0}, op = {0};
+    l->app_node = mem_array(g->m, uint32_t, h->ops + 1);
+    for (node_id v = 0; v < g->nodes; v++) {
+        txn_id t = g->node_txn[v];
+        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
+            if ((h->op_kind[o] & (OP_KIND_MASK | OP_FAILED)) != OP_APPEND) continue;
+            vec_push(g->m, &key, h->op_key[o]);
+            vec_push(g->m, &op, o);
+            l->app_node[o] = v;
+        }
+    }
+    uint32_t *index = asg_group(g, key.at, key.n, keys, &l->app_first);
+    for (size_t i = 0; i < key.n; i++) index[i] = op.at[index[i]];
+    l->app_op = index;
+    vec_free(g->m, &key);
+    vec_free(g->m, &op);
+    return true;
+}
+
+void asg_lists(asg *g)
+{
+    lists l = {.g = g};
+    size_t keys = history_keys(g->h);
+    if (!load_appends(g, &l)) {
+        force(g, NULL);
+        return;
+    }
+    find_mixed(g);
+    force(g, &l);
+    find_unsure_readers(g);
+    l.ob_index = asg_group(g, g->ob_key.at, asg_obs(g), keys, &l.ob_first);
+    l.stamp = mem_array0(g->m, uint32_t, (size_t)g->nodes + 1);
+    for (size_t k = 0; k < keys; k++) {
+        if (g->list_key[k] == 1) order_key(&l, (key_id)k);
+        else if (g->list_key[k] == 2) g->wild_lists++;
+        guard_tick(g->m->guard);
+    }
+    vec_free(g->m, &l.elems);
+    vec_free(g->m, &l.chain);
+    mem_put(g->m, l.slot);
+    mem_put(g->m, l.stamp);
+    mem_put(g->m, l.ob_index);
+    mem_put(g->m, l.ob_first);
+    mem_put(g->m, l.app_first);
+    mem_put(g->m, l.app_op);
+    mem_put(g->m, l.app_node);
+}
+
+/* --- read-uncommitted -------------------------------------------------------------------------- */
+
+bool asg_list_orders(asg *g, size_t *fault_at)
+{
+    const history *h = g->h;
+    lists l = {.g = g};
+    if (!load_appends(g, &l)) return true;
+    size_t keys = history_keys(h);
+    bool ok = true;
+    l.ob_index = asg_group(g, g->ob_key.at, asg_obs(g), keys, &l.ob_first);
+    for (size_t k = 0; k < keys && ok; k++) {
+        if (g->list_key[k] != 1 || !load_key(&l, (key_id)k)) continue;
+        for (uint32_t i = l.ob_first[k]; i < l.ob_first[k + 1] && ok; i++) {
+            uint32_t ob = l.ob_index[i];
+            atom a = list_atom(h, g->ob_value[ob]);
+            if (g->maybe[g->ob_node[ob]] || a.kind != ATOM_LIST) continue;
+            node_id before = NO_ID, self = g->ob_node[ob];
+            for (uint32_t j = 0; j < a.len && ok; j++) {
+                uint32_t x = find_elem(&l, h->elements.at[a.as.offset + j]);
+                if (x == NO_ID) continue; /* aborted, or garbage that is reported elsewhere */
+                node_id v = l.elems.at[x].node;
+                if (v == RF_INIT) {
+                    ok = before == NO_ID;
+                } else if (!g->maybe[v]) {
+                    if (before != NO_ID && before != v)
+                        asg_add_edge(g, before, v, EDGE_WW, (key_id)k, ob);
+                    before = v;
+                }
+            }
+            if (!ok) {
+                incompatible(&l, ob, NO_ID);
+                *fault_at = g->faults.n - 1;
+            } else if (before != NO_ID && before != self &&
+                       own_appends(&l, ob)) {
+                asg_add_edge(g, before, self, EDGE_WW, (key_id)k, ob);
+            }
+        }
+        guard_tick(g->m->guard);
+    }
+    vec_free(g->m, &l.elems);
+    mem_put(g->m, l.slot);
+    mem_put(g->m, l.ob_index);
+    mem_put(g->m, l.ob_first);
+    mem_put(g->m, l.app_first);
+    mem_put(g->m, l.app_op);
+    mem_put(g->m, l.app_node);
+    return ok;
+}

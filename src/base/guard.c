@@ -1,0 +1,41 @@
+/*
+ * guard.c - failing, and the limits that make a call fail.
+ */
+#include "base/guard.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+void guard_init(guard *g)
+{
+    memset(g, 0, sizeof *g);
+}
+
+void guard_vfail(guard *g, int code, const char *format, va_list ap)
+{
+    g->code = code;
+    vsnprintf(g->text, sizeof g->text, format, ap);
+    longjmp(g->jump, 1);
+}
+
+void guard_fail(guard *g, int code, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    guard_vfail(g, code, format, ap);
+}
+
+void guard_set_position(guard *g, uint64_t line, uint64_t column)
+{
+    g->line = line;
+    g->column = column;
+}
+
+void guard_poll(guard *g)
+{
+    if (g->interrupt && *g->interrupt) guard_fail(g, GUARD_INTERRUPT, "interrupted");
+    if (g->deadline && clock_now() > g->deadline)
+        guard_fail(g, GUARD_TIME, "time limit reached");
+}

@@ -1,0 +1,68 @@
+/*
+ * guard.h - the one way out of a failing call.
+ *
+ * Every entry point of the library opens a guard, arms its jump and runs.  Whatever goes wrong
+ * below - memory, a byte that should not be there, a limit, an interrupt - is written into the
+ * guard and control jumps back to that border (lua's ldo.c is the model).  Nobody in between has
+ * to check codes or clean up, because memory belongs to regions (mem.h) that the border owns.
+ *
+ * Invariant: no foreign frame (zlib, zstd, a user's callback) is ever jumped over.
+ */
+#ifndef RATEL_BASE_GUARD_H
+#define RATEL_BASE_GUARD_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The numbers equal those of ratel.h; src/api asserts it. */
+enum guard_code {
+    GUARD_OK = 0,
+    GUARD_INVAL = -1,
+    GUARD_NOMEM = -2,
+    GUARD_IO = -3,
+    GUARD_PARSE = -4,
+    GUARD_HISTORY = -5,
+    GUARD_UNSUPPORTED = -6,
+    GUARD_TIME = -7,
+    GUARD_INTERRUPT = -8,
+    GUARD_BUG = -99
+};
+
+#define GUARD_TEXT 1024
+
+typedef struct guard {
+    jmp_buf jump;
+    int code;
+    uint64_t line, column;         /* 1-based; 0: no position */
+    uint64_t offset;               /* byte offset for binary formats */
+    bool has_offset;
+    char member[256];              /* the file of a directory in which it went wrong, or "" */
+    const volatile int *interrupt; /* set by another thread or a signal handler; may be NULL */
+    uint64_t deadline;             /* clock_now() beyond which we stop; 0: none */
+    uint32_t ticks;
+    char text[GUARD_TEXT];
+} guard;
+
+void guard_init(guard *g);
+
+/* Arm with `if (guard_armed(g)) {...recover...}`: the macro must expand in the border's frame. */
+#define guard_armed(g) (setjmp((g)->jump) != 0)
+
+_Noreturn void guard_fail(guard *g, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+_Noreturn void guard_vfail(guard *g, int code, const char *format, va_list ap)
+    __attribute__((format(printf, 3, 0)));
+void guard_set_position(guard *g, uint64_t line, uint64_t column);
+
+/* Reads clock and interrupt flag; call through guard_tick in loops. */
+void guard_poll(guard *g);
+
+static inline void guard_tick(guard *g)
+{
+    if ((++g->ticks & 1023u) == 0) guard_poll(g);
+}
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * strbuf.h - a growing text buffer over a region, for messages, reports and writers.
+ */
+#ifndef RATEL_BASE_STRBUF_H
+#define RATEL_BASE_STRBUF_H
+
+#include <stdarg.h>
+
+#include "base/vec.h"
+
+typedef struct strbuf {
+    mem *mem;
+    char *at;
+    size_t n, cap;
+} strbuf;
+
+static inline void strbuf_init(strbuf *b, mem *m)
+{
+    b->mem = m;
+    b->at = NULL;
+    b->n = b->cap = 0;
+}
+
+void strbuf_add(strbuf *b, const char *s, size_t n);
+void strbuf_str(strbuf *b, const char *s);
+void strbuf_char(strbuf *b, char c);
+void strbuf_i64(strbuf *b, int64_t v);
+void strbuf_u64(strbuf *b, uint64_t v);
+void strbuf_printf(strbuf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+const char *strbuf_cstr(strbuf *b); /* NUL terminated, borrowed */
+/* A JSON string literal with quotes; bytes that are not valid UTF-8 are replaced by U+FFFD. */
+void strbuf_json(strbuf *b, const char *s, size_t n);
+/* Text for a terminal: control bytes and invalid UTF-8 come out as \xNN, never raw. */
+void strbuf_visible(strbuf *b, const char *s, size_t n);
+void strbuf_free(strbuf *b);
+
+/* Length of the valid UTF-8 sequence at s (1..4), or 0. */
+size_t utf8_length(const char *s, size_t n);
+
+#endif

@@ -1,0 +1,165 @@
+/*
+ * chain.c - read-committed with ambiguous reads, by forward chaining (LEVELS.md 4.1).
+ *
+ * Take any transaction whose session predecessor is taken and each of whose reads has a taken
+ * candidate, until nothing moves.  Taking never hurts another transaction, so the order of taking
+ * does not matter, and the history satisfies the level iff every committed one is taken.  Each
+ * pair of read and candidate is looked at once.
+ */
+#include <assert.h>
+
+#include "ir/weak.h"
+
+typedef struct chain {
+    asg *g;
+    bool so;
+    weak_answer *a;
+    uint32_t *missing;               /* per node: what it still waits for */
+    uint8_t *taken;
+    uint32_t *wait_first, *wait_ob;  /* obligations that wait for a node */
+    uint32_t *succ_first, *succ;     /* extra edges by source */
+} chain;
+
+static void index_waits(chain *c)
+{
+    asg *g = c->g;
+    VEC(uint32_t) who = {0}, what = {0};
+    for (uint32_t ob = 0; ob < asg_obs(g); ob++) {
+        if (g->ob_rf[ob] >= RF_LAST) continue;
+        vec_push(g->m, &who, g->ob_rf[ob]);
+        vec_push(g->m, &what, ob);
+    }
+    for (size_t i = 0; i < g->open.n; i++)
+        for (uint32_t j = g->cand_first.at[i]; j < g->cand_first.at[i + 1]; j++) {
+            if (g->cand.at[j] >= RF_LAST) continue;
+            vec_push(g->m, &who, g->cand.at[j]);
+            vec_push(g->m, &what, g->open.at[i]);
+        }
+    uint32_t *index = asg_group(g, who.at, who.n, g->nodes, &c->wait_first);
+    for (size_t i = 0; i < who.n; i++) index[i] = what.at[index[i]];
+    c->wait_ob = index;
+    who.n = what.n = 0;
+    for (size_t i = 0; i < g->extra.n; i++) {
+        vec_push(g->m, &who, g->extra.at[i].from);
+        vec_push(g->m, &what, g->extra.at[i].to);
+    }
+    index = asg_group(g, who.at, who.n, g->nodes, &c->succ_first);
+    for (size_t i = 0; i < who.n; i++) index[i] = what.at[index[i]];
+    c->succ = index;
+    vec_free(g->m, &who);
+    vec_free(g->m, &what);
+}
+
+static void count_missing(chain *c)
+{
+    asg *g = c->g;
+    for (node_id v = 0; v < g->nodes; v++) {
+        uint32_t n = c->so && g->so_pred[v] != NO_ID;
+        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++)
+            n += g->ob_rf[ob] != RF_INIT;
+        c->missing[v] = n;
+    }
+    /* The initial state is always there: a read that may have seen it waits for nobody. */
+    for (size_t i = 0; i < g->open.n; i++) {
+        uint32_t ob = g->open.at[i];
+        if (g->cand.at[g->cand_first.at[i]] != RF_INIT) continue;
+        c->a->rf[ob] = RF_INIT;
+        c->missing[g->ob_node[ob]]--;
+    }
+    for (size_t i = 0; i < g->extra.n; i++) c->missing[g->extra.at[i].to]++;
+}
+
+/* A step to something that v waits for and that is not taken either. */
+static step blocked_by(const chain *c, node_id v)
+{
+    asg *g = c->g;
+    if (c->so && g->so_pred[v] != NO_ID && !c->taken[g->so_pred[v]])
+        return (step){g->so_pred[v], v, EDGE_SO, NO_ID, NO_ID};
+    for (uint32_t i = g->extra_head[v]; i != NO_ID; i = g->extra.at[i].next)
+        if (!c->taken[g->extra.at[i].from])
+            return (step){g->extra.at[i].from, v, EDGE_WW, g->extra.at[i].key, NO_ID};
+    for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+        uint32_t rf = c->a->rf[ob];
+        if (rf < RF_LAST && !c->taken[rf]) return (step){rf, v, EDGE_WR, g->ob_key.at[ob], ob};
+        if (rf == RF_NONE) return (step){NO_ID, v, EDGE_WR, g->ob_key.at[ob], ob};
+        if (rf != RF_OPEN) continue;
+        size_t lo = 0, hi = g->open.n;
+        while (lo + 1 < hi) {
+            size_t mid = lo + (hi - lo) / 2;
+            if (g->open.at[mid] <= ob)
+                lo = mid;
+            else
+                hi = mid;
+        }
+        for (size_t i = 0; i < g->open.n; i++)
+            if (g->open.at[i] == ob) lo = i; /* open reads stand by key, not by number */
+        return (step){g->cand.at[g->cand_first.at[lo]], v, EDGE_WR, g->ob_key.at[ob], ob};
+    }
+    assert(false && "a transaction that waits for nothing");
+    return (step){NO_ID, v, EDGE_SO, NO_ID, NO_ID};
+}
+
+/* Walks from a committed transaction that was not taken, each time to something it waits for. */
+static void explain(chain *c, node_id v)
+{
+    asg *g = c->g;
+    uint32_t *seen = mem_array0(g->m, uint32_t, (size_t)g->nodes + 1);
+    VEC(step) walk = {0};
+    while (!seen[v]) {
+        seen[v] = (uint32_t)walk.n + 1;
+        step s = blocked_by(c, v);
+        vec_push(g->m, &walk, s);
+        if (s.from == NO_ID) break; /* an unknown transaction that cannot have committed */
+        v = s.from;
+    }
+    size_t start = walk.at[walk.n - 1].from == NO_ID ? 0 : seen[v] - 1;
+    for (size_t i = walk.n; i-- > start;)
+        if (walk.at[i].from != NO_ID) vec_push(g->m, &c->a->cycle.steps, walk.at[i]);
+    vec_free(g->m, &walk);
+    mem_put(g->m, seen);
+}
+
+void chain_decide(asg *g, bool so, weak_answer *a)
+{
+    chain c = {.g = g, .so = so, .a = a};
+    c.missing = mem_array(g->m, uint32_t, (size_t)g->nodes + 1);
+    c.taken = mem_array0(g->m, uint8_t, (size_t)g->nodes + 1);
+    index_waits(&c);
+    count_missing(&c);
+    uint32_t head = 0;
+    a->n = 0;
+    for (node_id v = 0; v < g->nodes; v++)
+        if (!c.missing[v]) a->order[a->n++] = v;
+    while (head < a->n) {
+        node_id v = a->order[head++];
+        c.taken[v] = 1;
+        for (node_id u = v + 1; so && u < g->nodes && g->so_pred[u] == v; u++)
+            if (!--c.missing[u]) a->order[a->n++] = u;
+        for (uint32_t i = c.succ_first[v]; i < c.succ_first[v + 1]; i++)
+            if (!--c.missing[c.succ[i]]) a->order[a->n++] = c.succ[i];
+        for (uint32_t i = c.wait_first[v]; i < c.wait_first[v + 1]; i++) {
+            uint32_t ob = c.wait_ob[i];
+            node_id u = g->ob_node[ob];
+            if (g->ob_rf[ob] == RF_OPEN) {
+                if (a->rf[ob] != RF_OPEN) continue; /* satisfied already */
+                a->rf[ob] = v;
+            }
+            if (!--c.missing[u]) a->order[a->n++] = u;
+        }
+        guard_tick(g->m->guard);
+    }
+    a->verdict = WEAK_HOLDS;
+    for (node_id v = 0; v < g->nodes; v++) {
+        a->out[v] = !c.taken[v];
+        if (c.taken[v] || g->maybe[v] || a->verdict == WEAK_VIOLATED) continue;
+        a->verdict = WEAK_VIOLATED;
+        a->why = WHY_CYCLE;
+        explain(&c, v);
+    }
+    mem_put(g->m, c.missing);
+    mem_put(g->m, c.taken);
+    mem_put(g->m, c.wait_first);
+    mem_put(g->m, c.wait_ob);
+    mem_put(g->m, c.succ_first);
+    mem_put(g->m, c.succ);
+}

@@ -1,0 +1,319 @@
+/*
+ * wild.c - small histories with lists whose version order the reads do not give away: repeated
+ * elements, writes and deletes among appends, an unknown initial list, readers of unknown
+ * outcome (lists.c calls such keys wild).
+ *
+ * The general definition, enumerated: which unknown transactions committed, what the initial
+ * value was, in which order each wild key was written.  Along an order the state of every version
+ * is computed; a read can have seen the versions whose state it returned.  What is left open then
+ * goes through the ordinary search.  Only for at most WEAK_SMALL transactions.
+ *
+ * Appending to a scalar makes a list of the two (nothing in LEVELS.md says otherwise).
+ */
+#include "ir/wild.h"
+
+#include <assert.h>
+
+typedef VEC(value_id) state; /* a list; a scalar is one element with `scalar` set beside it */
+
+typedef struct version {
+    bool scalar;
+    state list;
+} version;
+
+typedef struct wild {
+    asg *g;
+    weak_answer *a;
+    enum weak_level level;
+    bool so;
+    VEC(key_id) keys;
+    version states[WEAK_SMALL + 1]; /* of the current key's order; [0] is the initial one */
+    uint32_t rank[WEAK_SMALL];      /* per node: place in the current key's order, from 1; 0 none */
+} wild;
+
+static bool writes(const history *h, op_id o, key_id k)
+{
+    unsigned kind = h->op_kind[o] & OP_KIND_MASK;
+    return !(h->op_kind[o] & OP_FAILED) && h->op_key[o] == k &&
+           (kind == OP_WRITE || kind == OP_DELETE || kind == OP_APPEND);
+}
+
+static void apply(wild *w, version *x, op_id o)
+{
+    const history *h = w->g->h;
+    switch (op_kind_of(h, o)) {
+    case OP_WRITE:
+        x->list.n = 0;
+        x->scalar = true;
+        vec_push(w->g->m, &x->list, h->op_value[o]);
+        break;
+    case OP_DELETE:
+        x->list.n = 0;
+        x->scalar = false;
+        break;
+    default:
+        x->scalar = false;
+        vec_push(w->g->m, &x->list, h->op_value[o]);
+        break;
+    }
+}
+
+static void load(wild *w, version *x, value_id v)
+{
+    const history *h = w->g->h;
+    x->list.n = 0;
+    x->scalar = false;
+    if (v == VALUE_NULL) return;
+    atom a = value_atom(h, v);
+    if (a.kind != ATOM_LIST) {
+        x->scalar = true;
+        vec_push(w->g->m, &x->list, v);
+        return;
+    }
+    for (uint32_t i = 0; i < a.len; i++)
+        vec_push(w->g->m, &x->list, h->elements.at[a.as.offset + i]);
+}
+
+static bool same(const version *x, const version *y, size_t drop)
+{
+    if (y->list.n < drop || x->list.n != y->list.n - drop || x->scalar != y->scalar) return false;
+    return !x->list.n || !memcmp(x->list.at, y->list.at, x->list.n * sizeof(value_id));
+}
+
+/* What the reader did to the key before: nothing, only appends (how many), or it set it. */
+enum own { OWN_NOTHING, OWN_APPENDS, OWN_SETS };
+
+static enum own own_before(wild *w, uint32_t ob, version *own)
+{
+    asg *g = w->g;
+    const history *h = g->h;
+    enum own kind = OWN_NOTHING;
+    own->list.n = 0;
+    own->scalar = false;
+    for (op_id o = h->txn_op[g->node_txn[g->ob_node[ob]]]; o < g->ob_op[ob]; o++) {
+        if (!writes(h, o, g->ob_key.at[ob])) continue;
+        if (op_kind_of(h, o) != OP_APPEND)
+            kind = OWN_SETS;
+        else if (kind == OWN_NOTHING)
+            kind = OWN_APPENDS;
+        apply(w, own, o);
+    }
+    return kind;
+}
+
+/* Pushes the candidates of one read as an open obligation; false if it has none. */
+static bool add_candidates(wild *w, uint32_t ob, const node_id *order, uint32_t m)
+{
+    asg *g = w->g;
+    version own = {0}, seen = {0};
+    load(w, &seen, g->ob_value[ob]);
+    enum own kind = own_before(w, ob, &own);
+    node_id self = g->ob_node[ob];
+    bool ok = true;
+    if (kind == OWN_SETS) {
+        ok = same(&own, &seen, 0); /* internal: no obligation */
+    } else {
+        size_t drop = kind == OWN_APPENDS ? own.list.n : 0, before = g->cand.n;
+        if (drop && (seen.scalar || seen.list.n < drop ||
+                     memcmp(seen.list.at + seen.list.n - drop, own.list.at, drop * sizeof(value_id))))
+            ok = false;
+        bool found, init;
+        label l = asg_hint(g, ob, &found, &init);
+        for (uint32_t p = 0; ok && p <= m; p++) {
+            if (p && order[p - 1] == self) continue;
+            if (drop && p + 1 != w->rank[self]) continue; /* own appends pin the place */
+            if (!same(&w->states[p], &seen, drop)) continue;
+            if (found && init != (p == 0)) continue;
+            if (found && p && g->h->txn_label[g->node_txn[order[p - 1]]] != l) continue;
+            vec_push(g->m, &g->cand, p ? order[p - 1] : RF_INIT);
+        }
+        ok = ok && g->cand.n > before;
+        if (ok) {
+            vec_push(g->m, &g->open, ob);
+            vec_push(g->m, &g->cand_first, (uint32_t)g->cand.n);
+        } else {
+            g->cand.n = before;
+        }
+    }
+    vec_free(g->m, &own.list);
+    vec_free(g->m, &seen.list);
+    return ok;
+}
+
+/* read-uncommitted: the elements of a list read come from writers in version order (5.5); taking
+   the earliest possible writer each time is best, so there is nothing to search. */
+static bool elements_in_order(wild *w, uint32_t ob)
+{
+    asg *g = w->g;
+    const history *h = g->h;
+    key_id k = g->ob_key.at[ob];
+    version seen = {0}, own = {0};
+    load(w, &seen, g->ob_value[ob]);
+    uint32_t reached = 0;
+    bool ok = true;
+    for (size_t i = 0; i < seen.list.n && ok && !seen.scalar; i++) {
+        uint32_t best = UINT32_MAX;
+        bool free_choice = false, anyone = false;
+        const version *first = &w->states[0];
+        for (size_t j = 0; j < first->list.n && !first->scalar; j++) {
+            if (first->list.at[j] != seen.list.at[i]) continue;
+            anyone = true;
+            if (!reached) best = 0;
+        }
+        for (size_t t = 0; t < h->txns; t++)
+            for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
+                if (!writes(h, o, k) || h->op_value[o] != seen.list.at[i]) continue;
+                anyone = true;
+                node_id v = g->txn_node[t];
+                if (v == NO_ID || w->a->out[v])
+                    free_choice = true;
+                else if (w->rank[v] >= reached && w->rank[v] < best)
+                    best = w->rank[v];
+            }
+        if (free_choice || !anyone) continue;
+        if (best == UINT32_MAX)
+            ok = false;
+        else
+            reached = best;
+    }
+    if (ok && own_before(w, ob, &own) == OWN_APPENDS) ok = reached <= w->rank[g->ob_node[ob]];
+    vec_free(g->m, &seen.list);
+    vec_free(g->m, &own.list);
+    return ok;
+}
+
+static bool order_keys(wild *w, size_t i);
+
+/* One complete order of one key. */
+static bool try_order(wild *w, size_t i, const node_id *order, uint32_t m)
+{
+    asg *g = w->g;
+    const history *h = g->h;
+    key_id k = w->keys.at[i];
+    size_t open = g->open.n, cand = g->cand.n, first = g->cand_first.n, edges = g->extra.n;
+    for (uint32_t p = 0; p < m; p++) {
+        version *x = &w->states[p + 1];
+        const version *before = &w->states[p];
+        x->list.n = 0;
+        x->scalar = before->scalar;
+        for (size_t j = 0; j < before->list.n; j++) vec_push(g->m, &x->list, before->list.at[j]);
+        txn_id t = g->node_txn[order[p]];
+        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++)
+            if (writes(h, o, k)) apply(w, x, o);
+        w->rank[order[p]] = p + 1;
+        if (p) asg_add_edge(g, order[p - 1], order[p], EDGE_WW, k, NO_ID);
+    }
+    bool ok = true;
+    for (uint32_t ob = 0; ob < asg_obs(g) && ok; ob++) {
+        if (g->ob_key.at[ob] != k || w->a->out[g->ob_node[ob]]) continue;
+        ok = w->level == WEAK_RU ? elements_in_order(w, ob) : add_candidates(w, ob, order, m);
+    }
+    bool found = ok && order_keys(w, i + 1);
+    g->open.n = open;
+    g->cand.n = cand;
+    g->cand_first.n = first;
+    asg_drop_edges(g, edges);
+    return found;
+}
+
+static bool permute(wild *w, size_t i, node_id *order, uint32_t done, uint32_t m)
+{
+    if (done == m) {
+        /* states[0] may have been rebuilt for a later key: it is this key's again */
+        return try_order(w, i, order, m);
+    }
+    for (uint32_t j = done; j < m; j++) {
+        node_id x = order[done];
+        order[done] = order[j];
+        order[j] = x;
+        if (permute(w, i, order, done + 1, m)) return true;
+        x = order[done];
+        order[done] = order[j];
+        order[j] = x;
+    }
+    return false;
+}
+
+static bool with_init(wild *w, size_t i, value_id init, size_t keep)
+{
+    asg *g = w->g;
+    key_id k = w->keys.at[i];
+    node_id order[WEAK_SMALL];
+    uint32_t m = 0;
+    version saved[WEAK_SMALL + 1];
+    uint32_t ranks[WEAK_SMALL];
+    /* The states are per key and the recursion goes from key to key. */
+    memcpy(saved, w->states, sizeof saved);
+    memcpy(ranks, w->rank, sizeof ranks);
+    memset(w->states, 0, sizeof w->states);
+    memset(w->rank, 0, sizeof w->rank);
+    load(w, &w->states[0], init);
+    if (keep != SIZE_MAX) { /* only a beginning of that list */
+        if (w->states[0].list.n > keep) w->states[0].list.n = keep;
+        w->states[0].scalar = false;
+    }
+    for (uint32_t j = g->kw_first[k]; j < g->kw_first[k + 1]; j++)
+        if (!w->a->out[g->inst_node[g->kw_inst[j]]]) order[m++] = g->inst_node[g->kw_inst[j]];
+    bool found = permute(w, i, order, 0, m);
+    for (size_t p = 0; p <= WEAK_SMALL; p++) vec_free(g->m, &w->states[p].list);
+    memcpy(w->states, saved, sizeof saved);
+    memcpy(w->rank, ranks, sizeof ranks);
+    return found;
+}
+
+static bool order_keys(wild *w, size_t i)
+{
+    asg *g = w->g;
+    const history *h = g->h;
+    if (i == w->keys.n) {
+        if (w->level != WEAK_RU) return choose_fixed(g, w->level, w->so, w->a);
+        view v = {.so = w->so, .extra = true, .rf = NULL, .out = w->a->out};
+        w->a->tried++;
+        return weak_test(g, &v, WEAK_RC, w->a, false);
+    }
+    key_id k = w->keys.at[i];
+    bool named = !h->init_unknown;
+    for (size_t j = 0; j < h->init_map.n; j++) named = named || h->init_map.at[j].key == k;
+    if (named) return with_init(w, i, h->key_init[k], SIZE_MAX);
+    if (with_init(w, i, VALUE_NULL, SIZE_MAX)) return true;
+    for (uint32_t ob = 0; ob < asg_obs(g); ob++) {
+        if (g->ob_key.at[ob] != k || w->a->out[g->ob_node[ob]]) continue;
+        value_id v = g->ob_value[ob];
+        if (with_init(w, i, v, SIZE_MAX)) return true;
+        atom a = v == VALUE_NULL ? (atom){0} : value_atom(h, v);
+        for (uint32_t n = 1; a.kind == ATOM_LIST && n < a.len; n++)
+            if (with_init(w, i, v, n)) return true;
+    }
+    return false;
+}
+
+/* Unknown transactions that are not forced, each taken as committed or not. */
+static bool statuses(wild *w, node_id v)
+{
+    asg *g = w->g;
+    while (v < g->nodes && asg_in(g, v)) v++;
+    if (v == g->nodes) {
+        for (uint32_t ob = 0; ob < asg_obs(g); ob++) {
+            if (w->a->out[g->ob_node[ob]] || w->level == WEAK_RU) continue;
+            uint32_t rf = g->ob_rf[ob];
+            if (rf == RF_NONE || (rf < RF_LAST && w->a->out[rf])) return false;
+        }
+        return order_keys(w, 0);
+    }
+    w->a->out[v] = 1;
+    if (statuses(w, v + 1)) return true;
+    w->a->out[v] = 0;
+    if (statuses(w, v + 1)) return true;
+    w->a->out[v] = 1;
+    return false;
+}
+
+bool wild_decide(asg *g, enum weak_level level, bool so, weak_answer *a)
+{
+    assert(g->nodes <= WEAK_SMALL);
+    wild w = {.g = g, .a = a, .level = level, .so = so};
+    for (key_id k = 0; k < history_keys(g->h); k++)
+        if (g->list_key[k] == 2) vec_push(g->m, &w.keys, k);
+    for (node_id v = 0; v < g->nodes; v++) a->out[v] = !asg_in(g, v);
+    return statuses(&w, 0);
+}

@@ -1,0 +1,418 @@
+/*
+ * file.c - see file.h.
+ *
+ * A directory's members are taken in the order of their names, numbers inside them by value, so
+ * that T9 stands before T10 and the same directory gives the same history on every machine.
+ * A file is written under a temporary name beside its own and renamed when complete; a directory
+ * likewise, member by member.
+ */
+#include "read/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "read/formats.h"
+#include "read/inflate.h"
+
+static const char *error_words(int error, char *text, size_t n)
+{
+    if (strerror_r(error, text, n)) snprintf(text, n, "error %d", error);
+    return text;
+}
+
+static _Noreturn void fail_errno(guard *g, int error)
+{
+    char text[128];
+    guard_fail(g, GUARD_IO, "%s", error_words(error, text, sizeof text));
+}
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+void read_file_init(read_file *f)
+{
+    memset(f, 0, sizeof *f);
+    f->fd = f->stream = -1;
+}
+
+static void close_stream(read_file *f)
+{
+    if (f->started) inflate_close(&f->s);
+    if (f->fd >= 0) close(f->fd);
+    f->fd = f->stream = -1;
+}
+
+void read_file_close(read_file *f)
+{
+    close_stream(f);
+    if (f->directory) closedir(f->directory);
+    f->directory = NULL;
+    if (f->started) {
+        mem_put(f->s.mem, f->s.at);
+        strbuf_free(&f->path);
+    }
+    f->started = false;
+}
+
+static ptrdiff_t fd_read(void *buf, size_t cap, void *payload)
+{
+    read_file *f = payload;
+    for (;;) {
+        ssize_t got = read(f->stream, buf, cap);
+        if (got >= 0) return got;
+        f->error = errno;
+        if (errno != EINTR) return -1;
+        guard_poll(f->s.guard); /* the signal may have been the user's wish to stop */
+    }
+}
+
+static const char *fd_error(void *payload)
+{
+    read_file *f = payload;
+    return error_words(f->error, f->text, sizeof f->text);
+}
+
+static void start_source(read_file *f, history *h, source_read read, void *payload)
+{
+    source_init(&f->s, &h->mem, h->mem.guard, read, payload);
+    strbuf_init(&f->path, &h->mem);
+    f->started = true;
+}
+
+/* Points the source at an open descriptor, or at nothing yet. */
+static void restart(read_file *f, int fd)
+{
+    source *s = &f->s;
+    s->read = fd_read;
+    s->payload = f;
+    s->error = fd_error;
+    s->pos = s->n = 0;
+    s->at[0] = 0;
+    s->dropped = s->dropped_lines = s->last_break = 0;
+    s->eof = s->binary = false;
+    f->stream = fd;
+}
+
+void source_open_member(source *s, const read_dir *d, size_t i)
+{
+    read_file *f = (read_file *)s;
+    close_stream(f);
+    s->member = d->names[i];
+    snprintf(s->guard->member, sizeof s->guard->member, "%s", s->member);
+    f->path.n = 0;
+    strbuf_str(&f->path, d->path);
+    strbuf_char(&f->path, '/');
+    strbuf_str(&f->path, d->names[i]);
+    f->fd = open(strbuf_cstr(&f->path), O_RDONLY | O_CLOEXEC);
+    if (f->fd < 0) fail_errno(s->guard, errno);
+    restart(f, f->fd);
+    inflate_wrap(s);
+}
+
+static const read_format *named(guard *g, const char *id)
+{
+    const read_format *format = read_format_named(id);
+    const char *about = read_format_unreadable(id);
+    if (about) guard_fail(g, GUARD_UNSUPPORTED, "%s: this version cannot read %s", id, about);
+    if (!format) guard_fail(g, GUARD_INVAL, "no format is called %.60s", id);
+    return format;
+}
+
+/* The source stands at the beginning of a (possibly compressed) file. */
+static const read_format *read_opened(read_file *f, history *h, const char *id)
+{
+    source *s = &f->s;
+    const read_format *format = id ? named(s->guard, id) : NULL;
+    if (!s->inflater) inflate_wrap(s);
+    if (!format) {
+        if (!source_need(s, 1))
+            guard_fail(s->guard, GUARD_PARSE, "empty file: the format cannot be told");
+        format = read_detect(s);
+    }
+    if (!format) guard_fail(s->guard, GUARD_PARSE, "no history format fits this file");
+    format->read(h, s);
+    return format;
+}
+
+/* Like strcmp, but digits compare as numbers. */
+static int by_name(const void *x, const void *y)
+{
+    const char *a = *(const char *const *)x, *b = *(const char *const *)y;
+    const char *whole_a = a, *whole_b = b;
+    while (*a && *b) {
+        size_t na = strspn(a, "0123456789"), nb = strspn(b, "0123456789");
+        if (na && nb) {
+            while (na && *a == '0') a++, na--;
+            while (nb && *b == '0') b++, nb--;
+            if (na != nb) return na < nb ? -1 : 1;
+            int c = memcmp(a, b, na);
+            if (c) return c;
+            a += na;
+            b += nb;
+        } else if (*a != *b) {
+            return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+        } else {
+            a++;
+            b++;
+        }
+    }
+    if (*a || *b) return *a ? 1 : -1;
+    return strcmp(whole_a, whole_b); /* T01 and T1: some fixed order */
+}
+
+typedef struct listing {
+    VEC(char) bytes;
+    VEC(size_t) offsets;
+    const char **names;
+} listing;
+
+static void list(read_file *f, const char *path, listing *l)
+{
+    mem *m = f->s.mem;
+    f->directory = opendir(path);
+    if (!f->directory) fail_errno(m->guard, errno);
+    for (;;) {
+        errno = 0;
+        const struct dirent *e = readdir(f->directory);
+        if (!e && errno) fail_errno(m->guard, errno);
+        if (!e) break;
+        if (e->d_name[0] == '.') continue; /* itself, its parent, hidden files */
+        size_t n = strlen(e->d_name) + 1;
+        vec_push(m, &l->offsets, l->bytes.n);
+        vec_reserve(m, &l->bytes, n);
+        memcpy(l->bytes.at + l->bytes.n, e->d_name, n);
+        l->bytes.n += n;
+    }
+    closedir(f->directory);
+    f->directory = NULL;
+    l->names = mem_array(m, const char *, l->offsets.n + 1);
+    for (size_t i = 0; i < l->offsets.n; i++) l->names[i] = l->bytes.at + l->offsets.at[i];
+    qsort(l->names, l->offsets.n, sizeof *l->names, by_name);
+}
+
+static const read_format *read_directory(read_file *f, history *h, const char *path, const char *id)
+{
+    listing l = {0};
+    list(f, path, &l);
+    mem *m = &h->mem;
+    guard *g = m->guard;
+    read_dir d = {path, l.offsets.n, l.names};
+    const read_format *format = id ? named(g, id) : NULL;
+    const read_format *fits = read_detect_dir(d.members, d.names);
+    if (format && format->directory && format != fits)
+        guard_fail(g, GUARD_PARSE, "this directory has no file of the format %s", id);
+    uint32_t single = read_dir_single(d.members, d.names);
+    if (fits && (!format || format == fits)) {
+        format = fits;
+        format->read_dir(h, &d, &f->s);
+    } else if (single != NO_ID) {
+        source_open_member(&f->s, &d, single);
+        format = read_opened(f, h, id);
+    } else if (format) {
+        guard_fail(g, GUARD_PARSE, "this is a directory, and the format %s is one file", id);
+    } else {
+        read_dir_refuse(g, d.members, d.names);
+        guard_fail(g, GUARD_PARSE, "no history format fits the files of this directory");
+    }
+    g->member[0] = 0;
+    f->s.member = NULL;
+    vec_free(m, &l.bytes);
+    vec_free(m, &l.offsets);
+    mem_put(m, l.names);
+    return format;
+}
+
+const read_format *read_path(read_file *f, history *h, const char *path, const char *id)
+{
+    start_source(f, h, fd_read, f);
+    const read_format *format;
+    struct stat st;
+    if (!strcmp(path, "-")) {
+        restart(f, STDIN_FILENO);
+        format = read_opened(f, h, id);
+    } else {
+        f->fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (f->fd < 0 || fstat(f->fd, &st)) fail_errno(h->mem.guard, errno);
+        restart(f, f->fd);
+        if (S_ISDIR(st.st_mode)) {
+            close_stream(f);
+            format = read_directory(f, h, path, id);
+        } else {
+            format = read_opened(f, h, id);
+        }
+    }
+    read_file_close(f);
+    return format;
+}
+
+const read_format *read_stream(read_file *f, history *h, source_read read, void *payload,
+                               const char *id)
+{
+    start_source(f, h, read, payload);
+    const read_format *format = read_opened(f, h, id);
+    read_file_close(f);
+    return format;
+}
+
+/* --- writing ------------------------------------------------------------------------------- */
+
+static int fd_write(const void *buf, size_t n, void *payload)
+{
+    write_file *w = payload;
+    for (const char *p = buf; n;) {
+        ssize_t put = write(w->fd, p, n);
+        if (put < 0 && errno == EINTR) {
+            guard_poll(w->mem.guard);
+            continue;
+        }
+        if (put < 0) fail_errno(w->mem.guard, errno);
+        p += put;
+        n -= (size_t)put;
+    }
+    return 0;
+}
+
+void write_file_init(write_file *w, mem_fn fn, void *ud, guard *g)
+{
+    memset(w, 0, sizeof *w);
+    mem_init(&w->mem, fn, ud, g);
+    sink_init(&w->out, &w->mem, g, fd_write, w);
+    w->fd = -1;
+}
+
+/* Closes what is being written, without or with regard to what the system says about it. */
+static int close_output(write_file *w)
+{
+    int fd = w->fd;
+    deflate_close(&w->out);
+    w->fd = -1;
+    return fd >= 0 && w->owned ? close(fd) : 0;
+}
+
+void write_file_close(write_file *w)
+{
+    close_output(w);
+    if (w->temp) { /* it was not finished: leave no trace */
+        for (size_t i = 0; i < w->members.n; i++) unlink(w->members.at[i]);
+        if (w->directory)
+            rmdir(w->temp);
+        else
+            unlink(w->temp);
+    }
+    w->temp = NULL;
+    mem_free_all(&w->mem);
+}
+
+/* path.tmp-PID-N, not yet existing: made by `make`, which returns a descriptor, 0, or -1. */
+static int make_temp(write_file *w, const char *path, int (*make)(const char *))
+{
+    for (unsigned i = 0;; i++) {
+        strbuf name;
+        strbuf_init(&name, &w->mem);
+        strbuf_printf(&name, "%s.tmp-%ld-%u", path, (long)getpid(), i);
+        int made = make(strbuf_cstr(&name));
+        if (made >= 0) {
+            w->temp = name.at;
+            return made;
+        }
+        if (errno != EEXIST) fail_errno(w->mem.guard, errno);
+        strbuf_free(&name);
+    }
+}
+
+static int new_file(const char *path)
+{
+    return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+static int new_directory(const char *path)
+{
+    return mkdir(path, 0777);
+}
+
+static void finish(write_file *w)
+{
+    deflate_finish(&w->out);
+    if (close_output(w)) fail_errno(w->mem.guard, errno);
+}
+
+static void take_name(write_file *w, const char *path)
+{
+    if (rename(w->temp, path)) fail_errno(w->mem.guard, errno);
+    w->temp = NULL;
+    w->members.n = 0;
+}
+
+static void write_single(write_file *w, const history *h, const read_format *format,
+                         const char *path)
+{
+    struct stat st;
+    bool special = !stat(path, &st) && !S_ISREG(st.st_mode); /* /dev/null, a pipe */
+    w->owned = strcmp(path, "-") != 0;
+    if (!w->owned) {
+        w->fd = STDOUT_FILENO;
+    } else if (special) {
+        w->fd = open(path, O_WRONLY | O_CLOEXEC);
+        if (w->fd < 0) fail_errno(w->mem.guard, errno);
+    } else {
+        w->fd = make_temp(w, path, new_file);
+    }
+    deflate_wrap(&w->out, path);
+    format->write(h, &w->out);
+    finish(w);
+    if (w->temp) take_name(w, path);
+}
+
+/* The number of a session's file: its label where all labels are small numbers. */
+static bool numbered(const history *h)
+{
+    for (size_t i = 0; i < h->sessions.n; i++)
+        if (h->sessions.at[i] >= UINT32_MAX) return false;
+    return true;
+}
+
+static void write_members(write_file *w, const history *h, const read_format *format,
+                          const char *path)
+{
+    guard *g = w->mem.guard;
+    if (!strcmp(path, "-"))
+        guard_fail(g, GUARD_INVAL, "the format %s is a directory: it cannot go to standard output",
+                   format->id);
+    strbuf name;
+    strbuf_init(&name, &w->mem);
+    strbuf_str(&name, path);
+    while (name.n > 1 && name.at[name.n - 1] == '/') name.n--;
+    const char *final = strbuf_cstr(&name);
+    w->directory = true;
+    make_temp(w, final, new_directory);
+    bool labels = numbered(h);
+    if (!labels) sink_lose(&w->out, LOST_LABELS);
+    for (uint32_t i = 0; i < h->sessions.n; i++) {
+        unsigned number = labels ? (unsigned)h->sessions.at[i] : i;
+        char base[64];
+        snprintf(base, sizeof base, "T%u.log", number);
+        strbuf member;
+        strbuf_init(&member, &w->mem);
+        strbuf_printf(&member, "%s/%s", w->temp, base);
+        vec_push(&w->mem, &w->members, strbuf_cstr(&member));
+        w->owned = true;
+        w->fd = new_file(member.at);
+        if (w->fd < 0) fail_errno(g, errno);
+        format->write_member(h, i, &w->out);
+        finish(w);
+    }
+    take_name(w, final); /* over an empty directory, but never over one with files */
+}
+
+void write_path(write_file *w, const history *h, const char *id, const char *path)
+{
+    const read_format *format = named(w->mem.guard, id);
+    if (format->write)
+        write_single(w, h, format, path);
+    else
+        write_members(w, h, format, path);
+}

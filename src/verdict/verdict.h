@@ -1,0 +1,116 @@
+/*
+ * verdict.h - an answer in the terms of the history: what was asked, what holds, and why not.
+ *
+ * A verdict owns its memory (one region) and refers to the history by transaction and key ids
+ * only.  A violation carries an anomaly name, a sentence, a cycle (where there is one) and the
+ * transactions that matter; a positive answer a commit order and the choices that it rests on,
+ * which recheck.c replays with code of its own.
+ */
+#ifndef RATEL_VERDICT_VERDICT_H
+#define RATEL_VERDICT_VERDICT_H
+
+#include "asg/asg.h"
+#include "level/level.h"
+#include "opt/anomaly.h"
+
+enum outcome { OUTCOME_UNDECIDED, OUTCOME_HOLDS, OUTCOME_VIOLATED };
+
+/* --ryow, with the automatic choice */
+enum policy { POLICY_MUST, POLICY_EXTERNAL, POLICY_MAY, POLICY_AUTO };
+
+typedef struct link {
+    txn_id from, to;
+    const char *edge; /* "so", "wr", "ww", "rw" */
+    key_id key;       /* NO_ID: none */
+} link;
+
+/* What one read saw, where the trace leaves a choice. */
+typedef struct chosen {
+    op_id op;
+    key_id key;
+    txn_id writer; /* NO_ID: the initial state */
+} chosen;
+
+#define WARNING_LIST(X)                                                                            \
+    X(DUPLICATE_VALUES, "duplicate-values",                                                        \
+      "several transactions wrote the same value to a key: reads of it are ambiguous")             \
+    X(NEVER_WRITTEN, "never-written-reads",                                                        \
+      "some reads returned a value that no transaction wrote")                                     \
+    X(NO_CONCURRENCY, "no-concurrency",                                                            \
+      "no two transactions overlap: the history could hardly have shown anything")                 \
+    X(UNKNOWN_OUTCOMES, "unknown-outcomes",                                                        \
+      "some transactions have an unknown outcome; each is taken as the answer needs it")           \
+    X(NO_CONTENTION, "no-contention",                                                              \
+      "no key is written twice: there is nothing that could go wrong")                             \
+    X(NO_READS, "no-reads", "no committed transaction reads anything: nothing was observed")       \
+    X(NO_TIMES, "no-times", "a real-time level on a history without times")                        \
+    X(UNKNOWN_INIT, "unknown-initial-state",                                                       \
+      "the contents before the trace are unknown: thin-air reads may pass for initial ones")
+enum warning {
+#define X(id, name, text) WARNING_##id,
+    WARNING_LIST(X)
+#undef X
+        WARNINGS
+};
+const char *warning_name(enum warning w);
+const char *warning_text(enum warning w);
+
+#define RESTS_SESSION 1u
+#define RESTS_REALTIME 2u
+#define RESTS_HINTS 4u
+
+typedef struct verdict {
+    mem mem;  /* of the answer */
+    mem work; /* of deciding; empty afterwards */
+    const history *h;
+    level_ref level;
+    char given[64];
+    bool session_order;
+    enum ryow ryow;
+    enum outcome outcome;
+    uint32_t anomaly; /* enum anomaly; ANOMALIES if none */
+    char *reason;     /* one sentence */
+    VEC(link) cycle;
+    VEC(txn_id) core;
+    char *through;    /* the weaker level whose violation decided it, or NULL */
+    uint32_t warnings; /* bits */
+    uint32_t rests_on; /* bits */
+
+    txn_id *order;    /* holds: a commit order of the transactions that take part */
+    uint32_t ordered;
+    VEC(chosen) choices;
+
+    uint64_t txns, ops, sessions, keys; /* committed */
+    uint64_t ns_analyse, ns_solve;
+    uint64_t vars, clauses, conflicts, instantiated;
+} verdict;
+
+typedef struct question {
+    const char *level;
+    bool session_order;
+    enum policy policy;
+    int64_t drift;
+    size_t memory_limit; /* bytes for deciding, 0: none */
+    bool quick;          /* do not look for what the violation rests on */
+} question;
+
+/* Fills *v (whose regions the caller has opened and frees).  Limits and failures leave through
+   the regions' guard. */
+void judge(verdict *v, const history *h, const question *q);
+
+/* Facts about a history that warnings and `stat` need (facts.c). */
+typedef struct facts {
+    uint64_t txns, ops, aborted, unknown, sessions, keys;
+    uint64_t reads, writes, deletes, appends, scans, iterators, rows, failed;
+    uint64_t empty_txns, read_only, write_only;
+    uint64_t duplicate_writes, hot_key_ops, max_txn_ops;
+    uint64_t with_times, with_hints, max_concurrency, keys_written_twice;
+    key_id hot_key;
+    bool concurrent; /* may two transactions overlap? */
+} facts;
+void facts_gather(facts *f, const history *h, mem *m);
+
+/* recheck.c: true if the answer stands on the history; else *why says what is wrong. */
+bool recheck(const verdict *v, const history *h, mem *m, const char **why);
+
+#endif
