@@ -187,22 +187,39 @@ RATEL_API ratel_verdict ratel_result_verdict(const ratel_result *a);
 RATEL_API const char *ratel_result_level(const ratel_result *a);   /* the long name */
 RATEL_API const char *ratel_result_anomaly(const ratel_result *a); /* "" unless violated */
 RATEL_API const char *ratel_result_reason(const ratel_result *a);  /* one sentence */
-/* "text" or "json" (one line, without the members that only the caller knows). */
+/* What only the caller knows; NULL and 0 leave it out of the report. */
+typedef struct {
+    const char *history; /* how the caller names the history */
+    double read_seconds, total_seconds;
+    uint64_t peak_rss_kib;
+    int deterministic; /* leave times and memory out */
+    int colour;        /* text: terminal colours */
+} ratel_report;
+/* "text", or "json": one object on one line.  `report` may be NULL. */
 RATEL_API int ratel_result_write(const ratel_result *a, ratel *r, const char *format,
-                                 ratel_write_cb write, void *payload);
+                                 const ratel_report *report, ratel_write_cb write, void *payload);
+/* The i-th warning that limits the answer: a stable id and a sentence; RATEL_EINVAL past the end. */
+RATEL_API int ratel_result_warning(const ratel_result *a, size_t i, const char **id,
+                                   const char **text);
+/* 1 if session order counted. */
+RATEL_API int ratel_result_session_order(const ratel_result *a);
 /* Replays the answer on the history with code that shares nothing with the deciding one. */
 RATEL_API int ratel_result_recheck(const ratel_result *a, ratel *r, const ratel_history *h);
 RATEL_API void ratel_result_free(ratel_result *a);
 
 typedef struct {
     const char *name, *aliases, *about;
-    int decided; /* 1: this build decides it */
+    const char *how;           /* what checks it */
+    const char *session_order; /* "option", "always" or "never" */
+    int decided;               /* 1: this build decides it */
 } ratel_level;
 RATEL_API int ratel_level_at(ratel_level *out, size_t i);
-/* RATEL_OK if the name (or alias, or prefixed name) is a level; *long_name is static. */
-RATEL_API int ratel_level_named(const char *name, const char **long_name);
-/* 1 if every history that satisfies a satisfies b (both long names, same session order). */
-RATEL_API int ratel_level_implies(const char *a, const char *b);
+/* RATEL_OK if the name (or alias, or prefixed name) is a level; *base (may be NULL) gets the static
+   long name without prefix.  Otherwise *base is the name that was probably meant, or NULL. */
+RATEL_API int ratel_level_named(const char *name, const char **base);
+/* 1 if every history that satisfies level a satisfies level b, with session order as given (it
+   matters for levels that do not settle it); 0 if not; RATEL_EINVAL if a name is unknown. */
+RATEL_API int ratel_level_implies(const char *a, const char *b, int session_order);
 
 #ifdef RATEL_EXPERIMENTAL
 /* --- may still change --------------------------------------------------------------------------- */
@@ -212,12 +229,15 @@ typedef struct {
     uint64_t txns, sessions, keys, ops, seed;
     double aborted, unknown;      /* rates */
     const char *anomalies;        /* "write-skew:3,lost-update" or NULL */
+    int no_times;                 /* record no begin and end */
     const char *const *knobs;     /* "name=value" of the workload, NULL-terminated, or NULL */
 } ratel_gen_options;
 /* The ground truth is one JSON object, owned by the context until its next call. */
 RATEL_API int ratel_gen(ratel_history **out, ratel *r, const ratel_gen_options *o,
                         const char **truth);
 RATEL_API int ratel_gen_workload_at(const char **name, const char **about, size_t i);
+RATEL_API int ratel_gen_isolation_at(const char **name, const char **about, size_t i);
+RATEL_API int ratel_gen_anomaly_at(const char **name, const char **about, size_t i);
 #endif
 
 #ifdef __cplusplus

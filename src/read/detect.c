@@ -214,9 +214,22 @@ static const char *json_array(const look *l)
     return p < l->end && *p == '[' ? "dbcop-json" : NULL; /* sessions, none with a transaction */
 }
 
+/* `:r key [`: a read that returned a list. */
+static bool has_list_read(const char *p, const char *end)
+{
+    for (; p < end && (p = memchr(p, ':', (size_t)(end - p))); p++) {
+        if (!starts(p, end, ":r ")) continue;
+        const char *q = skip_blank(p + 2, end);
+        while (q < end && !is_blank(*q) && *q != ',' && *q != ']') q++;
+        while (q < end && (is_blank(*q) || *q == ',')) q++;
+        if (q < end && *q == '[') return true;
+    }
+    return false;
+}
+
 static const char *edn(const look *l)
 {
-    if (contains(l->p, l->end, ":append")) return "edn-la";
+    if (contains(l->p, l->end, ":append") || has_list_read(l->p, l->end)) return "edn-la";
     if (contains(l->p, l->end, "[:w ") || contains(l->p, l->end, "[ :w ")) return "edn-rw";
     return or_more(l, "edn-rw"); /* reads only: a register history as good as any */
 }

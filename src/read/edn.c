@@ -503,17 +503,6 @@ static bool is_transaction(edn *e, const event *v)
 
 /* --- fields that are only carried along ------------------------------------------------------ */
 
-/* Names that mean something in a native transaction; an unknown field must not become one. */
-static bool is_native_name(const char *name)
-{
-    static const char *const names[] = {"session", "id",    "status",    "begin",    "end",
-                                        "times",   "ops",   "commit_ts", "start_ts", "mark",
-                                        "time",    "ratel", "init"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(name, names[i])) return true;
-    return false;
-}
-
 static void read_others(reader *r, edn *e)
 {
     for (size_t i = 0; i < r->others.n; i++) {
@@ -527,7 +516,7 @@ static void read_others(reader *r, edn *e)
             strbuf_add(&r->text, name, (size_t)(o->key.end - name));
         edn_json(e, o->value.at, &r->json);
         name = strbuf_cstr(&r->text);
-        size_t prefix = is_native_name(name + 4) ? 0 : 4;
+        size_t prefix = edn_is_escaped((edn_span){name + 4, name + r->text.n}) ? 0 : 4;
         history_extra(r->h, name + prefix, r->text.n - prefix, r->json.at, r->json.n);
     }
 }

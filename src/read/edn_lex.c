@@ -449,3 +449,14 @@ const char *edn_json(edn *e, const char *p, strbuf *out)
         strbuf_json(out, p, (size_t)(end - p));
     return end;
 }
+
+bool edn_is_escaped(edn_span name)
+{
+    static const char *const names[] = {"session", "id",    "status",    "begin",    "end",
+                                        "times",   "ops",   "commit_ts", "start_ts", "mark",
+                                        "time",    "ratel", "init"};
+    while (name.end - name.at > 4 && !memcmp(name.at, "edn-", 4)) name.at += 4;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (edn_is(name, names[i])) return true;
+    return false;
+}

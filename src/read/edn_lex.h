@@ -95,4 +95,9 @@ const char *edn_json(edn *e, const char *p, strbuf *out);
 /* The same for one map key, always a JSON string. */
 const char *edn_json_key(edn *e, const char *p, strbuf *out);
 
+/* An unknown field of an event must not become a field of a native transaction, so that one of
+   such a name stands as "edn-NAME" among a history's extras.  Whether this holds for a name: it is
+   one of those, perhaps with such prefixes already. */
+bool edn_is_escaped(edn_span name);
+
 #endif

@@ -366,7 +366,8 @@ static void put_extras(writer *w, txn_id t)
         int64_t time;
         if (edn_is(name, "time") && (time_in(json, false, &time) || time_in(json, true, &time)))
             continue; /* stands as :time */
-        if (name.end - name.at > 4 && !memcmp(name.at, "edn-", 4)) name.at += 4;
+        if (edn_is_escaped(name) && name.end - name.at > 4 && !memcmp(name.at, "edn-", 4))
+            name.at += 4;
         if (is_reserved(name)) {
             sink_lose(w->out, LOST_EXTRAS);
             continue;

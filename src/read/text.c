@@ -70,6 +70,7 @@ static const char *parse(const char *p, line *l, trouble *bad)
     if (*p != ',') goto comma;
     l->txn_at = ++p;
     l->aborted = *p == '-';
+    l->txn = 0;
     if (l->aborted) {
         if (p[1] != '1' || (unsigned char)(p[2] - '0') < 10) {
             *bad = (trouble){p[1] == '1' ? p + 2 : p + 1, "the only negative transaction is -1"};

@@ -10,8 +10,11 @@
 static void count_op(facts *f, const history *h, op_id o)
 {
     unsigned kind = h->op_kind[o];
+    if (kind & OP_FAILED) { /* it neither read nor wrote */
+        f->failed++;
+        return;
+    }
     f->ops++;
-    if (kind & OP_FAILED) f->failed++;
     if (kind & OP_ATTR) {
         const attr *a = op_attrs(h, o), *end = h->attrs.at + h->attrs.n;
         for (; a < end && a->op == o; a++)

@@ -18,11 +18,11 @@ enum outcome { OUTCOME_UNDECIDED, OUTCOME_HOLDS, OUTCOME_VIOLATED };
 /* --ryow, with the automatic choice */
 enum policy { POLICY_MUST, POLICY_EXTERNAL, POLICY_MAY, POLICY_AUTO };
 
-typedef struct link {
+typedef struct cycle_link {
     txn_id from, to;
     const char *edge; /* "so", "wr", "ww", "rw" */
     key_id key;       /* NO_ID: none */
-} link;
+} cycle_link;
 
 /* What one read saw, where the trace leaves a choice. */
 typedef struct chosen {
@@ -70,7 +70,7 @@ typedef struct verdict {
     enum outcome outcome;
     uint32_t anomaly; /* enum anomaly; ANOMALIES if none */
     char *reason;     /* one sentence */
-    VEC(link) cycle;
+    VEC(cycle_link) cycle;
     VEC(txn_id) core;
     char *through;    /* the weaker level whose violation decided it, or NULL */
     uint32_t warnings; /* bits */

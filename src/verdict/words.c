@@ -66,7 +66,7 @@ static const char *edge_name(uint32_t kind)
 static void put_cycle(verdict *v, const asg *g, const step *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        link l = {g->node_txn[s[i].from], g->node_txn[s[i].to], edge_name(s[i].kind), s[i].key};
+        cycle_link l = {g->node_txn[s[i].from], g->node_txn[s[i].to], edge_name(s[i].kind), s[i].key};
         vec_push(&v->mem, &v->cycle, l);
         add_core(v, l.from);
         add_core(v, l.to);

@@ -3,8 +3,9 @@
 #
 #   compare_opinion.sh [ORACLE [N [SEED]]]    (default: ./oracle, 450 histories, seed 1)
 #
-# Prints every disagreement with seed and profile (oracle --random SEED PROFILE shows the history), what
-# was skipped and why, and last "N passed, N failed".  Exit status 1 if any failed or nothing was compared.
+# Prints every disagreement with seed and profile (oracle --random SEED PROFILE shows the history),
+# what was skipped and why, and last "N passed, N failed".  Exit status 1 if any failed or nothing was
+# compared.
 set -eu
 here=$(dirname "$0")
 oracle=${1:-$here/oracle}
@@ -28,7 +29,8 @@ for line, answer in zip(questions, answers):
     else:
         failed += 1
         print("seed %d %s: %s session-order=%s ryow=%s drift=%d: oracle %s, opinion %s" % (
-            q["seed"], q["profile"], q["level"], q["session_order"], q["ryow"], q["drift"], q["oracle"], answer))
+            q["seed"], q["profile"], q["level"], q["session_order"], q["ryow"], q["drift"],
+            q["oracle"], answer))
 for reason, n in sorted(skipped.items()):
     print("%s: %d" % (reason, n))
 print("%d passed, %d failed" % (passed, failed))

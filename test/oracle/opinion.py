@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 """opinion.py - a second opinion on tiny histories, in another style than oracle.c.
 
-No dependency graphs here.  Levels are decided by their operational or axiomatic definitions (LEVELS.md 4):
-  read-committed         forward chaining; with lists or version hints, a commit order built step by step
-  monotonic-atomic-view  Biswas-Enea: a commit order, each read checked when its transaction is placed
-  cursor-stability, repeatable-read   the same, item reads must see the newest version (CS: of own keys)
+No dependency graphs here.  Levels are decided operationally or by axioms (LEVELS.md 4):
+  read-committed         forward chaining; with lists or version hints, a commit order
+  monotonic-atomic-view  Biswas-Enea: a commit order, reads checked as transactions are placed
+  cursor-stability, repeatable-read
+                         the same, item reads see the newest version (CS: of own keys)
   read-atomic, causal, update-atomic, no-lost-update, consistent-view (PSI, FCV)
-                         Cerone: an arbitration order, and for each transaction a set of visible ones
+                         Cerone: an arbitration order, for each transaction a set of visible ones
   serializable, strict-serializable   serial replay against a store
   snapshot-isolation, prefix, the real-time SI family   replay of begin and commit events on a store
 All are searched by trying every order, placing one transaction (or event) after the other.
 Not covered: read-uncommitted, monotonic-view, update-serializable, innodb-*.
 
-stdin: one object a line {"text": history, "level": L, "session_order": bool, "ryow": "must"|..., "drift": N}
+stdin: one object a line {"text": history, "level": L, "session_order": bool, "ryow": P, "drift": N}
 stdout: one line each: holds, violated, undecided, or "skip REASON".
 """
 import itertools
@@ -24,14 +25,18 @@ NOTHING = object()  # no hint
 PLAIN, SESSION, REALTIME = range(3)
 # name -> how it is decided, and the order among transactions where the name settles it
 LEVELS = {
-    "read-committed": ("rc", None), "monotonic-atomic-view": ("mav", None), "read-atomic": ("ra", None),
+    "read-committed": ("rc", None), "monotonic-atomic-view": ("mav", None),
+    "read-atomic": ("ra", None),
     "causal": ("cc", None), "serializable": ("ser", None), "snapshot-isolation": ("si", None),
     "cursor-stability": ("cs", None), "repeatable-read": ("rr", None), "prefix": ("pc", None),
-    "update-atomic": ("ua", None), "no-lost-update": ("nlu", None), "consistent-view": ("psi", None),
+    "update-atomic": ("ua", None), "no-lost-update": ("nlu", None),
+    "consistent-view": ("psi", None),
     "parallel-snapshot-isolation": ("psi", SESSION), "forward-consistent-view": ("psi", REALTIME),
     "strict-serializable": ("ser", REALTIME), "realtime-read-committed": ("rc", REALTIME),
-    "realtime-snapshot-isolation": ("si", REALTIME), "generalized-snapshot-isolation": ("gsi", PLAIN),
-    "prefix-consistent-snapshot-isolation": ("gsi", SESSION), "strong-snapshot-isolation": ("gsi", REALTIME),
+    "realtime-snapshot-isolation": ("si", REALTIME),
+    "generalized-snapshot-isolation": ("gsi", PLAIN),
+    "prefix-consistent-snapshot-isolation": ("gsi", SESSION),
+    "strong-snapshot-isolation": ("gsi", REALTIME),
 }
 
 
@@ -69,7 +74,8 @@ class Txn:
         self.number, self.id = number, raw.get("id")
         self.session, self.status = raw["session"], raw.get("status", "committed")
         b, e = raw.get("begin"), raw.get("end")
-        self.begin_call, self.begin_return, self.commit_call, self.commit_return = raw.get("times", [b, b, e, e])
+        times = raw.get("times", [b, b, e, e])
+        self.begin_call, self.begin_return, self.commit_call, self.commit_return = times
         if self.status != "committed":
             self.commit_call = self.commit_return = None  # LEVELS.md 1: a recorded end is ignored
         if "commit_ts" in raw or "start_ts" in raw:
@@ -143,7 +149,7 @@ class History:
         return self.by_id[hint]
 
     def answers(self, t):
-        """(position, key, value, hinted writer, item?) of everything t says it saw; None if malformed."""
+        """(position, key, value, hinted writer, item?) of all that t saw; None if malformed."""
         seen = []
         for o in t.ops:
             hint = o.attr.get("from", NOTHING)
@@ -157,13 +163,15 @@ class History:
             def inside(k):
                 if lo is not None and key_order(k) < key_order(lo):
                     return False
-                return hi is None or key_order(k) < key_order(hi) or (o.attr.get("incl") and k == hi)
+                if hi is None or key_order(k) < key_order(hi):
+                    return True
+                return k == hi and o.attr.get("incl", False)
 
             places = [key_order(k) for k, _ in rows]
             want = sorted(set(places), reverse=reverse)
             if places != want or any(v is None or not inside(k) for k, v in rows):
                 return None
-            hints = {k: (hint[i] if hint is not NOTHING else NOTHING) for i, (k, _) in enumerate(rows)}
+            hints = {} if hint is NOTHING else {k: hint[i] for i, (k, _) in enumerate(rows)}
             found = {k: typed(v) for k, v in rows}
             for k in self.keys:
                 if not inside(k):
@@ -222,7 +230,7 @@ class World:
         def surely(a, b):
             return a is not None and b is not None and a < b and b - a >= drift
 
-        # What the clock says must have begun or committed before a commit (only the GSI family asks).
+        # What must have begun or committed before a commit (only the GSI family asks).
         self.begun, self.done = {t: set() for t in part}, {t: set() for t in part}
         for a, b in itertools.permutations(part, 2):
             if order == REALTIME and surely(txns[a].commit_return, txns[b].begin_call):
@@ -270,15 +278,19 @@ def read_committed(w):
 def chain_forward(w):
     """Take any transaction all of whose reads have a taken candidate; all must be taken."""
     taken, progress = set(), True
+
+    def installed(key):
+        yield None, w.init[key]
+        for s in taken:
+            if key in w.writes(s):
+                yield s, w.h.txns[s].effect(key, 1 << 30, ABSENT)
+
     while progress:
         progress = False
         for t in w.part:
             if t in taken or not w.before[t] <= taken:
                 continue
-            good = all(
-                any(matches(r, (s, w.init[r.key] if s is None else w.h.txns[s].effect(r.key, 1 << 30, ABSENT)))
-                    for s in [None] + [s for s in taken if r.key in w.writes(s)])
-                for r in w.reads[t])
+            good = all(any(matches(r, v) for v in installed(r.key)) for r in w.reads[t])
             if good:
                 taken.add(t)
                 progress = True
@@ -302,8 +314,8 @@ def commit_order(w, accept):
 
 
 def choose(w, t, versions, monotonic=False, newest=lambda r: False):
-    """Can every read of t be given a writer among those placed?  Monotonic (Biswas-Enea RC): whatever
-    an earlier read of t saw of key x's writers must not be newer than what a later read of x sees.
+    """Can every read of t be given a writer among those placed?  Monotonic (Biswas-Enea RC): a writer
+    of x that an earlier read of t saw must not be newer than what a later read of x sees.
     Reads for which newest is true must see the last version."""
     reads = sorted(w.reads[t], key=lambda r: r.pos)
 
@@ -338,18 +350,19 @@ def cursor_stability(w):
 
 def repeatable_read(w):
     """Serial replay in which only absence from a range may be stale."""
-    return commit_order(w, lambda t, versions, placed: choose(w, t, versions, newest=lambda r: r.item))
+    return commit_order(w, lambda t, versions, placed: choose(
+        w, t, versions, newest=lambda r: r.item))
 
 
 def visible_sets(w, transitive, conflict=None):
     """Cerone: an arbitration order and visible sets with EXT and SESSION.  transitive: closed sets.
-    conflict "all": earlier writers of t's keys are visible to t (NOCONFLICT); "last": the last one is."""
+    conflict "all": earlier writers of t's keys are visible (NOCONFLICT); "last": the last is."""
 
     def needed(t, versions):
         must = set(w.before[t])
         for k in w.writes(t):
             writers = [v[0] for v in versions[k] if v[0] is not None]
-            must |= set(writers if conflict == "all" else writers[-1:] if conflict == "last" else [])
+            must |= set({"all": writers, "last": writers[-1:], None: []}[conflict])
         return must
 
     def external(t, versions, seen):
@@ -396,12 +409,12 @@ def serializable(w):
 
 
 def snapshot_replay(w, overlap=False, clock=False):
-    """Begin and commit events: reads see the store at the begin; overlapping writers share no key unless
-    overlap (prefix); with clock the events also keep to real time (GSI and above)."""
+    """Begin and commit events: reads see the store at the begin; overlapping writers share no key
+    unless overlap (prefix); with clock the events also keep to real time (GSI and above)."""
     dead = set()
 
     def parts(t, opened):
-        """5.5: a read after own appends saw the version just before its own; would t come between?"""
+        """5.5: a read after own appends saw the version before its own; would t come between?"""
         return any(r.pinned and r.key in w.writes(t) for u in opened - {t} for r in w.reads[u])
 
     def extend(opened, committed, versions):

@@ -1,15 +1,16 @@
 /* oracle.c - the brute-force oracle (see oracle.h for what it promises).
  *
- * Four parts, in this order: a small JSON reader; the native format (CLI.md); the derivation of
- * obligations, session and real-time order (LEVELS.md 1, 3, 5); the search for a witness (LEVELS.md 3)
- * with one literal condition per level (LEVELS.md 4).
+ * Four parts: a small JSON reader; the native format (CLI.md); levels and the search for a
+ * witness (LEVELS.md 3) with one literal condition per level (LEVELS.md 4); the derivation of
+ * obligations, session and real-time order (LEVELS.md 1, 3, 5) and the outermost choices.
  *
- * The one idea that makes it quick enough: every condition forbids patterns of edges, so it can only get
- * worse when edges are added.  Hence the witness is built key by key (version order of the key, then the
- * writer of each read of the key) and the condition is asked of every partial witness.
+ * The one idea that makes it quick enough: every condition forbids patterns of edges, so it can
+ * only get worse when edges are added. Hence the witness is built key by key (version order of
+ * the key, then the writer of each read of the key) and the condition is asked of every partial
+ * witness.
  *
- * A list key is treated by its general definition: the state of every version is computed along the
- * version order, and a read may see the versions whose state equals what it returned.
+ * A list key is treated by its general definition: the state of every version is computed along
+ * the version order, and a read may see the versions whose state equals what it returned.
  */
 #include "oracle.h"
 
@@ -24,12 +25,12 @@
 #include <string.h>
 
 enum {
-    MAX_OPS = 24,       /* operations of one transaction: events must fit a 64-bit row beside the txns */
-    MAX_LIST = 40,      /* elements of one list state */
+    MAX_OPS = 24,  /* operations of one transaction: events must fit a 64-bit row beside the txns */
+    MAX_LIST = 40, /* elements of one list state */
     MAX_OBLIGATIONS = 256,
-    MAX_SUBS = 64,      /* sub-transactions of section 5.2 */
-    MAX_DEPTH = 32,     /* nesting of JSON */
-    BUDGET = 200000000  /* conditions asked of partial witnesses, per question */
+    MAX_SUBS = 64,    /* sub-transactions of section 5.2 */
+    MAX_DEPTH = 32,   /* nesting of JSON */
+    BUDGET = 20000000 /* conditions asked of partial witnesses, per question */
 };
 
 static void *xrealloc(void *p, size_t size)
@@ -52,7 +53,7 @@ static void *xcalloc(size_t n, size_t size)
     return q;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
+/* -------------------------------------------------------------------------------------------- */
 /* JSON: one line becomes a tree of nodes. */
 
 enum json_type { J_NULL, J_FALSE, J_TRUE, J_INT, J_FLOAT, J_STRING, J_ARRAY, J_OBJECT };
@@ -84,7 +85,8 @@ static void json_free(struct json *j)
 
 static void skip_space(struct reader *r)
 {
-    while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\r' || *r->at == '\n')) {
+    while (r->at < r->end &&
+           (*r->at == ' ' || *r->at == '\t' || *r->at == '\r' || *r->at == '\n')) {
         r->at++;
     }
 }
@@ -105,8 +107,10 @@ static int hex4(struct reader *r)
     }
     for (int i = 0; i < 4; i++) {
         char c = *r->at++;
-        int d = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        int d = c >= '0' && c <= '9'   ? c - '0'
+                : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                       : -1;
         if (d < 0) {
             return -1;
         }
@@ -165,7 +169,8 @@ static char *read_string(struct reader *r, size_t *len)
             out[n++] = to[hit - from];
         } else if (e == 'u') {
             int u = hex4(r);
-            if (u >= 0xd800 && u < 0xdc00 && r->end - r->at >= 6 && r->at[0] == '\\' && r->at[1] == 'u') {
+            if (u >= 0xd800 && u < 0xdc00 && r->end - r->at >= 6 && r->at[0] == '\\' &&
+                r->at[1] == 'u') {
                 r->at += 2;
                 int v = hex4(r);
                 u = v >= 0xdc00 && v < 0xe000 ? 0x10000 + ((u - 0xd800) << 10) + (v - 0xdc00) : -1;
@@ -347,12 +352,12 @@ static bool is_scalar(const struct json *j)
     return j->type != J_NULL && j->type != J_ARRAY && j->type != J_OBJECT;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
+/* -------------------------------------------------------------------------------------------- */
 /* The history. */
 
 enum { NONE = -1, INIT = -1, NO_HINT = -2, NO_SUCH = -3 };
 
-/* The content of a key: absent and [] are the same state (5.5), so scalar == NONE && n == 0 is both. */
+/* The content of a key.  Absent and [] are the same state (5.5): scalar == NONE && n == 0. */
 struct value {
     bool is_list; /* written as a list in the input, even if empty; no part of the state */
     int scalar;   /* interned scalar or NONE */
@@ -427,7 +432,7 @@ struct oracle {
     struct {
         int key;
         struct value v;
-    } *given; /* the header's entries */
+    } * given; /* the header's entries */
     int ngiven;
     bool bad_hint;
 };
@@ -479,18 +484,15 @@ static int intern_json(oracle *o, const struct json *j)
     char buffer[64];
     switch (j->type) {
     case J_INT:
-        return strcmp(j->text, "-0") == 0 ? intern(o, 'i', "0", 1) : intern(o, 'i', j->text, j->len);
+        return strcmp(j->text, "-0") == 0 ? intern(o, 'i', "0", 1)
+                                          : intern(o, 'i', j->text, j->len);
     case J_FLOAT:
         snprintf(buffer, sizeof buffer, "%.17g", strtod(j->text, NULL));
         return intern(o, 'f', buffer, strlen(buffer));
-    case J_STRING:
-        return intern(o, 's', j->text, j->len);
-    case J_TRUE:
-        return intern(o, 'b', "1", 1);
-    case J_FALSE:
-        return intern(o, 'b', "0", 1);
-    default:
-        return NONE;
+    case J_STRING: return intern(o, 's', j->text, j->len);
+    case J_TRUE: return intern(o, 'b', "1", 1);
+    case J_FALSE: return intern(o, 'b', "0", 1);
+    default: return NONE;
     }
 }
 
@@ -613,7 +615,8 @@ static bool flag(const struct json *attributes, const char *name, bool missing)
     return f ? f->type == J_TRUE : missing;
 }
 
-static bool read_range(struct parse *p, const struct json *j, struct op *op, const struct json *attr)
+static bool read_range(struct parse *p, const struct json *j, struct op *op,
+                       const struct json *attr)
 {
     const struct json *lo = element(j, 1), *hi = element(j, 2), *items = element(j, 3);
     const struct json *from = attr ? member(attr, "from") : NULL;
@@ -982,7 +985,7 @@ void oracle_free(oracle *o)
     free(o);
 }
 
-/* ------------------------------------------------------------------------------------------------ */
+/* -------------------------------------------------------------------------------------------- */
 /* Values and effects. */
 
 static bool same(const struct value *a, const struct value *b)
@@ -1011,7 +1014,7 @@ static bool apply(struct value *state, const struct op *op)
         state->n = 0;
     } else if (op->kind == OP_APPEND) {
         if (state->scalar != NONE) {
-            /* Nothing says what appending to a scalar gives; README.md: the scalar is the first element. */
+            /* The documents are silent; README.md: the scalar becomes the first element. */
             state->n = 1;
             state->e[0] = state->scalar;
             state->scalar = NONE;
@@ -1037,7 +1040,7 @@ static bool apply_own(const struct txn *t, int key, int before, struct value *st
 
 enum own { OWN_NOTHING, OWN_APPENDS, OWN_SETS };
 
-/* What t did to key before its operation `before`: nothing, appends only, or something that sets it. */
+/* What t did to key before its operation `before`: nothing, appends only, or more. */
 static enum own own_before(const struct txn *t, int key, int before)
 {
     enum own own = OWN_NOTHING;
@@ -1099,7 +1102,7 @@ static bool strip_own(const struct txn *t, int key, int before, const struct val
     return memcmp(seen->e + rest->n, own.e, (size_t)own.n * sizeof own.e[0]) == 0;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
+/* -------------------------------------------------------------------------------------------- */
 /* Hints that no execution can have (LEVELS.md 3) are found once, whatever the level. */
 
 static int find_txn(const oracle *o, int id)
@@ -1130,8 +1133,8 @@ static bool wrote(const struct txn *t, int key, const struct value *v)
     return false;
 }
 
-static bool hint_is_possible(const oracle *o, int reader, int before, int key, const struct value *v,
-                             int from)
+static bool hint_is_possible(const oracle *o, int reader, int before, int key,
+                             const struct value *v, int from)
 {
     const struct txn *t = &o->txn[reader];
     struct value seen = *v, rest;
@@ -1203,11 +1206,28 @@ static void find_bad_hints(oracle *o)
     }
 }
 
-/* ------------------------------------------------------------------------------------------------ */
+/* -------------------------------------------------------------------------------------------- */
 /* Levels: a condition and which order of transactions counts as dependency. */
 
 enum condition {
-    RU, RC, CS, MAV, PL2L, PL2PLUS, RR, PL3U, RA, CC, PC, NLU, UA, SI, SER, BC, MDB_LOOSE, MDB_TIGHT
+    RU,
+    RC,
+    CS,
+    MAV,
+    PL2L,
+    PL2PLUS,
+    RR,
+    PL3U,
+    RA,
+    CC,
+    PC,
+    NLU,
+    UA,
+    SI,
+    SER,
+    BC,
+    MDB_LOOSE,
+    MDB_TIGHT
 };
 
 /* "Asked": session order as the question says. */
@@ -1313,7 +1333,7 @@ static bool find_level(const char *name, int session_order, struct level *out)
     return false;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
+/* -------------------------------------------------------------------------------------------- */
 /* Relations over at most 64 nodes: row[a] has bit b iff a -> b. */
 
 typedef uint64_t row;
@@ -1365,21 +1385,21 @@ static void compose(row *out, const row *a, const row *b, int n)
     }
 }
 
-/* ------------------------------------------------------------------------------------------------ */
+/* -------------------------------------------------------------------------------------------- */
 /* One choice of outcomes and of initial values, and the search for a witness under it. */
 
 enum class { ITEM, PRED };
 
 struct obligation {
-    int txn;      /* node */
-    int pos;      /* operation within the transaction; a scan or iterator is one event */
+    int txn; /* node */
+    int pos; /* operation within the transaction; a scan or iterator is one event */
     int key;
     struct value v;
     enum class class;
-    bool pinned;  /* read after own appends: sees the version just before its transaction (5.5) */
-    int writer;   /* hint: node, INIT, NO_HINT, or NO_SUCH for one that takes no part */
+    bool pinned; /* read after own appends: sees the version just before its transaction (5.5) */
+    int writer;  /* hint: node, INIT, NO_HINT, or NO_SUCH for one that takes no part */
     bool tomb;
-    int sub[2];   /* sub-transaction for MDB-RR loose and tight */
+    int sub[2]; /* sub-transaction for MDB-RR loose and tight */
 };
 
 #define T ORACLE_MAX_TXNS
@@ -1392,23 +1412,23 @@ struct search {
     const oracle *o;
     const oracle_question *q;
     struct level level;
-    int n;                /* nodes: the transactions taken as committed */
-    int txn[T];           /* node -> transaction */
-    int node[64];         /* transaction -> node or NONE */
+    int n;        /* nodes: the transactions taken as committed */
+    int txn[T];   /* node -> transaction */
+    int node[64]; /* transaction -> node or NONE */
     row so[T], rt[T], extra[T];
-    row rt_cc[T], rt_bc[T];        /* commit => commit, begin => commit (4.3) */
+    row rt_cc[T], rt_bc[T]; /* commit => commit, begin => commit (4.3) */
     row readonly;
-    struct value *init;            /* by key */
+    struct value *init; /* by key */
     struct obligation ob[MAX_OBLIGATIONS];
     int nob;
-    row *installers;               /* by key, mask of nodes */
-    row (*before)[T];              /* by key and node: hints say these come earlier in the key */
-    int *sequence;                 /* keys in the order they are decided */
-    bool *list;                    /* by key: some installer appends */
+    row *installers;  /* by key, mask of nodes */
+    row (*before)[T]; /* by key and node: hints say these come earlier in the key */
+    int *sequence;    /* keys in the order they are decided */
+    bool *list;       /* by key: some installer appends */
     /* the witness, as far as it is decided */
-    int rf[MAX_OBLIGATIONS];       /* node, INIT, or NO_HINT while open */
-    int (*rank)[T];                /* by key and node: 1.. in the version order, 0 if not decided */
-    bool split;                    /* looking for the split witness of 5.2 */
+    int rf[MAX_OBLIGATIONS]; /* node, INIT, or NO_HINT while open */
+    int (*rank)[T];          /* by key and node: 1.. in the version order, 0 if not decided */
+    bool split;              /* looking for the split witness of 5.2 */
     long budget;
     bool too_big;
 };
@@ -1647,12 +1667,9 @@ static bool admissible(struct search *s, const struct witness *w)
     case RU:
     case RC:
     case MDB_LOOSE:
-    case MDB_TIGHT:
-        return true;
-    case CS:
-        return no_g_cursor(s);
-    case MAV:
-        return no_otv(s);
+    case MDB_TIGHT: return true;
+    case CS: return no_g_cursor(s);
+    case MAV: return no_otv(s);
     case PL2L:
         for (int i = 0; i < n; i++) {
             if (!no_g_monotonic_at(s, w, i)) {
@@ -1674,9 +1691,7 @@ static bool admissible(struct search *s, const struct witness *w)
             dep[i] |= rw[i];
         }
         return no_g_update(s, dep);
-    case RA:
-        compose(x, base, rw, n);
-        return irreflexive(x, n);
+    case RA: compose(x, base, rw, n); return irreflexive(x, n);
     case CC:
         close_relation(base, n);
         compose(x, base, rw, n);
@@ -1693,9 +1708,7 @@ static bool admissible(struct search *s, const struct witness *w)
         }
         compose(x, y, rw, n);
         return irreflexive(x, n);
-    case UA:
-        compose(x, dep, rw, n);
-        return irreflexive(x, n);
+    case UA: compose(x, dep, rw, n); return irreflexive(x, n);
     case SI:
         compose(x, dep, rw, n);
         for (int i = 0; i < n; i++) {
@@ -1707,16 +1720,16 @@ static bool admissible(struct search *s, const struct witness *w)
             dep[i] |= rw[i];
         }
         return acyclic(dep, n);
-    case BC:
-        return bc_acyclic(s, w);
+    case BC: return bc_acyclic(s, w);
     }
     return false;
 }
 
-/* RU (4.1, 5.5): the order of the elements of a committed list read constrains the version order of its
- * key.  An element may come from any transaction that wrote it; one that takes no part constrains
- * nothing.  Taking the earliest possible writer each time is best, so no search. */
-static bool list_order_ok(const struct search *s, int key, int reader, const struct value *v, bool own)
+/* RU (4.1, 5.5): the order of the elements of a committed list read constrains the version order
+ * of its key.  An element may come from any transaction that wrote it; one that takes no part
+ * constrains nothing.  Taking the earliest possible writer each time is best, so no search. */
+static bool list_order_ok(const struct search *s, int key, int reader, const struct value *v,
+                          bool own)
 {
     int reached = 0;
     for (int i = 0; i < v->n; i++) {
@@ -1732,8 +1745,8 @@ static bool list_order_ok(const struct search *s, int key, int reader, const str
             const struct txn *tx = &s->o->txn[t];
             for (int k = 0; k < tx->nop; k++) {
                 const struct op *op = &tx->op[k];
-                bool hit = op->key == key &&
-                           ((op->kind == OP_APPEND || op->kind == OP_WRITE) && op->v.scalar == v->e[i]);
+                bool hit = op->key == key && ((op->kind == OP_APPEND || op->kind == OP_WRITE) &&
+                                              op->v.scalar == v->e[i]);
                 for (int j = 0; op->key == key && op->kind == OP_WRITE && j < op->v.n; j++) {
                     hit |= op->v.e[j] == v->e[i];
                 }
@@ -1791,7 +1804,8 @@ struct key_state {
 };
 
 /* May obligation r see the version at position p of the key's order (0: the initial one)? */
-static bool candidate(const struct search *s, const struct key_state *k, const struct obligation *r, int p)
+static bool candidate(const struct search *s, const struct key_state *k, const struct obligation *r,
+                      int p)
 {
     int writer = p == 0 ? INIT : k->order[p - 1];
     if (writer == r->txn || !same(&k->state[p], &r->v)) {
@@ -1813,7 +1827,8 @@ static bool candidate(const struct search *s, const struct key_state *k, const s
     return true;
 }
 
-static bool choose_writers(struct search *s, int index, struct key_state *k, int i, const struct witness *w)
+static bool choose_writers(struct search *s, int index, struct key_state *k, int i,
+                           const struct witness *w)
 {
     if (i == k->nread) {
         return decide_key(s, index + 1, w);
@@ -1849,7 +1864,8 @@ static bool choose_writers(struct search *s, int index, struct key_state *k, int
 }
 
 /* The version order of the key is complete: its states, then its reads. */
-static bool order_complete(struct search *s, int index, struct key_state *k, const struct witness *w)
+static bool order_complete(struct search *s, int index, struct key_state *k,
+                           const struct witness *w)
 {
     struct witness next = *w;
     k->state[0] = s->init[k->key];
@@ -1868,8 +1884,8 @@ static bool order_complete(struct search *s, int index, struct key_state *k, con
             next.imm[k->order[i]] |= bit(k->order[i + 1]);
         }
     }
-    bool good = (s->level.condition != RU || lists_ok(s, k->key)) &&
-                admissible(s, &next) && choose_writers(s, index, k, 0, &next);
+    bool good = (s->level.condition != RU || lists_ok(s, k->key)) && admissible(s, &next) &&
+                choose_writers(s, index, k, 0, &next);
     if (!good) {
         for (int i = 0; i < k->m; i++) {
             s->rank[k->key][k->order[i]] = 0;
@@ -1879,8 +1895,8 @@ static bool order_complete(struct search *s, int index, struct key_state *k, con
 }
 
 /* Extends the version order by one; `reach` is what dependencies already say. */
-static bool extend_order(struct search *s, int index, struct key_state *k, row left, const row *reach,
-                         const struct witness *w)
+static bool extend_order(struct search *s, int index, struct key_state *k, row left,
+                         const row *reach, const struct witness *w)
 {
     if (!left) {
         return order_complete(s, index, k, w);
@@ -1920,7 +1936,7 @@ static bool decide_key(struct search *s, int index, const struct witness *w)
             }
         }
     }
-    /* acyclic(dep) is part of every condition but the split one, so orders against it need no visit. */
+    /* acyclic(dep) is part of every condition but the split one: skip orders against it. */
     if (!s->split) {
         for (int i = 0; i < s->n; i++) {
             reach[i] = w->ww[i] | w->wr[i] | s->extra[i];
@@ -1946,7 +1962,7 @@ static bool find_witness(struct search *s, bool split)
     return admissible(s, &w) && decide_key(s, 0, &w);
 }
 
-/* ------------------------------------------------------------------------------------------------ */
+/* -------------------------------------------------------------------------------------------- */
 /* Obligations (LEVELS.md 1, 5.1, 5.5).  Each of these returns false if the history is refuted. */
 
 static bool at_least_rc(const struct search *s)
@@ -1992,14 +2008,19 @@ static bool is_garbage(const struct search *s, int key, const struct value *v)
     return false;
 }
 
-static bool oblige(struct search *s, int node, int pos, int key, const struct value *v, enum class class,
-                   int from, bool tomb)
+static bool oblige(struct search *s, int node, int pos, int key, const struct value *v,
+                   enum class class, int from, bool tomb)
 {
     const struct txn *t = &s->o->txn[s->txn[node]];
     enum own own = own_before(t, key, pos);
     oracle_ryow policy = s->list[key] ? ORACLE_MUST : s->q->ryow; /* 5.1: lists only must */
-    struct obligation r = {.txn = node, .pos = pos, .key = key, .v = *v, .class = class,
-                           .writer = NO_HINT, .tomb = tomb && is_empty(v)};
+    struct obligation r = {.txn = node,
+                           .pos = pos,
+                           .key = key,
+                           .v = *v,
+                           .class = class,
+                           .writer = NO_HINT,
+                           .tomb = tomb && is_empty(v)};
     int writer = from >= 0 ? find_txn(s->o, from) : from;
     bool own_hint = writer == s->txn[node];
     if (own == OWN_APPENDS) {
@@ -2030,8 +2051,8 @@ static bool oblige(struct search *s, int node, int pos, int key, const struct va
     if (writer != NO_HINT) {
         r.writer = writer == INIT ? INIT : s->node[writer] == NONE ? NO_SUCH : s->node[writer];
     }
-    /* 5.2: a plain read belongs to the snapshot, a locking one starts a sub-transaction; a list read
-     * after own appends belongs to the sub-transaction that appended. */
+    /* 5.2: a plain read belongs to the snapshot, a locking one starts a sub-transaction; a list
+     * read after own appends belongs to the sub-transaction that appended. */
     for (int tight = 0; tight < 2; tight++) {
         if (t->op[pos].lock) {
             int sub = 0;
@@ -2111,8 +2132,8 @@ static bool oblige_range(struct search *s, int node, int pos)
                 from = op->pin[i].from;
             }
         }
-        if (!oblige(s, node, pos, k, at == NONE ? &absent : &op->item[at].v, at == NONE ? PRED : ITEM,
-                    from, false)) {
+        if (!oblige(s, node, pos, k, at == NONE ? &absent : &op->item[at].v,
+                    at == NONE ? PRED : ITEM, from, false)) {
             return false;
         }
     }
@@ -2138,7 +2159,7 @@ static bool gather(struct search *s)
     return true;
 }
 
-/* A register read without candidate needs no search.  Only a shortcut: the search would say the same. */
+/* A register read without candidate needs no search; the search would say the same. */
 static bool hopeless(const struct search *s)
 {
     for (int i = 0; i < s->nob; i++) {
@@ -2147,8 +2168,8 @@ static bool hopeless(const struct search *s)
         for (int a = 0; !found && a < s->n; a++) {
             const struct txn *t = &s->o->txn[s->txn[a]];
             struct value v = {.scalar = NONE};
-            found = a != r->txn && (s->installers[r->key] & bit(a)) && apply_own(t, r->key, t->nop, &v) &&
-                    same(&v, &r->v);
+            found = a != r->txn && (s->installers[r->key] & bit(a)) &&
+                    apply_own(t, r->key, t->nop, &v) && same(&v, &r->v);
         }
         if (!found) {
             return true;
@@ -2157,17 +2178,19 @@ static bool hopeless(const struct search *s)
     return false;
 }
 
-/* ------------------------------------------------------------------------------------------------ */
+/* -------------------------------------------------------------------------------------------- */
 /* Orders among the transactions taken as committed (LEVELS.md 1, 3, 7.4). */
 
 /* a =>hb b: both known, a < b, and b - a at least the drift. */
-static bool precedes(const struct search *s, const struct txn *a, int slot_a, const struct txn *b, int slot_b)
+static bool precedes(const struct search *s, const struct txn *a, int slot_a, const struct txn *b,
+                     int slot_b)
 {
     if (!a->has[slot_a] || !b->has[slot_b] || a->time[slot_a] >= b->time[slot_b]) {
         return false;
     }
     /* Unsigned: the gap may exceed LLONG_MAX. */
-    unsigned long long gap = (unsigned long long)b->time[slot_b] - (unsigned long long)a->time[slot_a];
+    unsigned long long gap =
+        (unsigned long long)b->time[slot_b] - (unsigned long long)a->time[slot_a];
     return s->q->drift <= 0 || gap >= (unsigned long long)s->q->drift;
 }
 
@@ -2208,8 +2231,9 @@ static void derive_orders(struct search *s)
         }
     }
     for (int a = 0; a < s->n; a++) {
-        s->extra[a] = s->level.order == PLAIN ? 0
-                      : s->level.order == SESSION ? s->so[a] : s->so[a] | s->rt[a];
+        s->extra[a] = s->level.order == PLAIN     ? 0
+                      : s->level.order == SESSION ? s->so[a]
+                                                  : s->so[a] | s->rt[a];
     }
 }
 
@@ -2231,7 +2255,7 @@ static void derive_versions(struct search *s)
                 if (a == b || wa == NONE || wb == NONE) {
                     continue;
                 }
-                /* <=: two versions in one position exclude each other (only unknown ones get here). */
+                /* <=: two in one position exclude each other (only unknown ones get here). */
                 if (ta->op[wa].has_ver && tb->op[wb].has_ver && ta->op[wa].ver <= tb->op[wb].ver) {
                     s->before[k][b] |= bit(a);
                 }
@@ -2248,7 +2272,8 @@ static void derive_versions(struct search *s)
     for (int i = 1; i < s->o->nkey; i++) {
         for (int j = i; j > 0; j--) {
             int *q = s->sequence;
-            if (__builtin_popcountll(s->installers[q[j]]) < __builtin_popcountll(s->installers[q[j - 1]])) {
+            if (__builtin_popcountll(s->installers[q[j]]) <
+                __builtin_popcountll(s->installers[q[j - 1]])) {
                 int swap = q[j];
                 q[j] = q[j - 1];
                 q[j - 1] = swap;
@@ -2257,7 +2282,7 @@ static void derive_versions(struct search *s)
     }
 }
 
-/* ------------------------------------------------------------------------------------------------ */
+/* -------------------------------------------------------------------------------------------- */
 /* The outermost choices. */
 
 static bool some_witness(struct search *s)
@@ -2268,13 +2293,13 @@ static bool some_witness(struct search *s)
     if (!find_witness(s, false)) {
         return false;
     }
-    /* 5.2: RC on the unsplit history (the witness just found) and a witness of its own when split. */
+    /* 5.2: RC on the unsplit history (just found), and a witness of its own when split. */
     bool split = s->level.condition == MDB_LOOSE || s->level.condition == MDB_TIGHT;
     return !split || find_witness(s, true);
 }
 
-/* Unknown initial state (3): one free value per key.  Only values that some read may need differ: what is
- * read of the key, and, of a list, every beginning of it. */
+/* Unknown initial state (3): one free value per key.  Only values that some read may need matter:
+ * what is read of the key, and, of a list, every beginning of it. */
 static bool some_init(struct search *s, int key)
 {
     if (s->too_big) {
@@ -2413,17 +2438,11 @@ int oracle_check(oracle *o, const oracle_question *q)
 const char *oracle_verdict_name(int verdict)
 {
     switch (verdict) {
-    case ORACLE_HOLDS:
-        return "holds";
-    case ORACLE_VIOLATED:
-        return "violated";
-    case ORACLE_NOTHING:
-        return "undecided (nothing to check)";
-    case ORACLE_TOO_BIG:
-        return "undecided (too big)";
-    case ORACLE_BAD_HINT:
-        return "bad input (impossible hint)";
-    default:
-        return "unknown level";
+    case ORACLE_HOLDS: return "holds";
+    case ORACLE_VIOLATED: return "violated";
+    case ORACLE_NOTHING: return "undecided (nothing to check)";
+    case ORACLE_TOO_BIG: return "undecided (too big)";
+    case ORACLE_BAD_HINT: return "bad input (impossible hint)";
+    default: return "unknown level";
     }
 }

@@ -1,6 +1,7 @@
 /* oracle_main.c - the oracle on the command line.
  *
- *   oracle FILE [--level L[,L...]|all] [--session-order on|off] [--ryow must|external|may] [--drift N]
+ *   oracle FILE [--level L[,L...]|all] [--session-order on|off] [--ryow must|external|may]
+ *          [--drift N]
  *   oracle --litmus DIR          every verdict of DIR/expected.jsonl
  *   oracle --random SEED PROFILE prints a history
  *   oracle --lattice N SEED      the implications of LEVELS.md 6 on N random histories
@@ -88,14 +89,32 @@ static bool parse_ryow(const char *s, oracle_ryow *out)
     return false;
 }
 
-static const char *const all_levels[] = {
-    "read-uncommitted", "read-committed", "cursor-stability", "monotonic-atomic-view",
-    "monotonic-view", "consistent-view", "forward-consistent-view", "repeatable-read",
-    "update-serializable", "read-atomic", "causal", "prefix", "update-atomic", "no-lost-update",
-    "parallel-snapshot-isolation", "snapshot-isolation", "generalized-snapshot-isolation",
-    "prefix-consistent-snapshot-isolation", "strong-snapshot-isolation", "serializable",
-    "strict-serializable", "innodb-repeatable-read", "innodb-repeatable-read-tight",
-    "realtime-read-committed", "realtime-snapshot-isolation", NULL};
+static const char *const all_levels[] = {"read-uncommitted",
+                                         "read-committed",
+                                         "cursor-stability",
+                                         "monotonic-atomic-view",
+                                         "monotonic-view",
+                                         "consistent-view",
+                                         "forward-consistent-view",
+                                         "repeatable-read",
+                                         "update-serializable",
+                                         "read-atomic",
+                                         "causal",
+                                         "prefix",
+                                         "update-atomic",
+                                         "no-lost-update",
+                                         "parallel-snapshot-isolation",
+                                         "snapshot-isolation",
+                                         "generalized-snapshot-isolation",
+                                         "prefix-consistent-snapshot-isolation",
+                                         "strong-snapshot-isolation",
+                                         "serializable",
+                                         "strict-serializable",
+                                         "innodb-repeatable-read",
+                                         "innodb-repeatable-read-tight",
+                                         "realtime-read-committed",
+                                         "realtime-snapshot-isolation",
+                                         NULL};
 
 static int check_file(int argc, char **argv)
 {
@@ -137,8 +156,11 @@ static int check_file(int argc, char **argv)
         int verdict = oracle_check(o, &q);
         printf("%s session-order=%s: %s\n", q.level, q.session_order ? "on" : "off",
                oracle_verdict_name(verdict));
-        int status = verdict == ORACLE_HOLDS ? 0 : verdict == ORACLE_VIOLATED ? 1
-                     : verdict == ORACLE_BAD_HINT ? 3 : verdict == ORACLE_UNKNOWN_LEVEL ? 64 : 2;
+        int status = verdict == ORACLE_HOLDS           ? 0
+                     : verdict == ORACLE_VIOLATED      ? 1
+                     : verdict == ORACLE_BAD_HINT      ? 3
+                     : verdict == ORACLE_UNKNOWN_LEVEL ? 64
+                                                       : 2;
         worst = worst == 1 || status == 1 ? 1 : status > worst ? status : worst;
         token = all ? NULL : strtok(NULL, ",");
     }
@@ -147,9 +169,9 @@ static int check_file(int argc, char **argv)
     return worst;
 }
 
-/* ---- litmus ------------------------------------------------------------------------------------ */
+/* ---- litmus --------------------------------------------------------------------------------- */
 
-/* expected.jsonl is written by us: one flat object a line, no escapes in the strings that matter. */
+/* expected.jsonl has one flat object a line and no escapes in the strings that matter. */
 static const char *next_string(const char *at, char *out, size_t cap)
 {
     size_t n = 0;
@@ -217,8 +239,8 @@ static void litmus_line(const char *dir, const char *line, int *passed, int *fai
             if (strcmp(got, value) == 0) {
                 ++*passed;
             } else {
-                printf("%s: %s (session order %s): expected %s, got %s\n", name, key, so ? "on" : "off",
-                       value, got);
+                printf("%s: %s (session order %s): expected %s, got %s\n", name, key,
+                       so ? "on" : "off", value, got);
                 ++*failed;
             }
         }
@@ -255,10 +277,10 @@ static int litmus(const char *dir)
     return failed || !passed;
 }
 
-/* ---- lattice (LEVELS.md 6) --------------------------------------------------------------------- */
+/* ---- lattice (LEVELS.md 6) ------------------------------------------------------------------ */
 
-/* A trailing '+' or '-' sets session order; names that settle it carry none.  Each row: the left level
- * implies every one after it. */
+/* A trailing '+' or '-' sets session order; names that settle it carry none.  Each row: the left
+ * level implies every one after it. */
 static const char *const lattice[][8] = {
     {"serializable-", "snapshot-isolation-", "repeatable-read-", "update-serializable-"},
     {"snapshot-isolation-", "consistent-view-", "prefix-"},
@@ -269,11 +291,12 @@ static const char *const lattice[][8] = {
     {"read-committed-", "read-uncommitted-"},
     {"repeatable-read-", "cursor-stability-", "innodb-repeatable-read-tight"},
     {"update-serializable-", "consistent-view-"},
-    {"serializable+", "snapshot-isolation+", "serializable-", "repeatable-read+", "update-serializable+"},
+    {"serializable+", "snapshot-isolation+", "serializable-", "repeatable-read+",
+     "update-serializable+"},
     {"snapshot-isolation+", "prefix+", "parallel-snapshot-isolation", "snapshot-isolation-"},
     {"prefix+", "causal+", "prefix-"},
-    {"parallel-snapshot-isolation", "causal+", "update-atomic+", "consistent-view-", "consistent-view+",
-     "monotonic-view+"},
+    {"parallel-snapshot-isolation", "causal+", "update-atomic+", "consistent-view-",
+     "consistent-view+", "monotonic-view+"},
     {"consistent-view+", "parallel-snapshot-isolation"},
     {"causal+", "read-atomic+", "causal-"},
     {"causal-", "read-atomic-"},
@@ -283,13 +306,16 @@ static const char *const lattice[][8] = {
     {"monotonic-atomic-view+", "monotonic-atomic-view-", "read-committed+"},
     {"update-atomic+", "no-lost-update+", "update-atomic-"},
     {"update-atomic-", "no-lost-update-"},
-    {"no-lost-update+", "read-atomic+", "cursor-stability-", "cursor-stability+", "no-lost-update-"},
+    {"no-lost-update+", "read-atomic+", "cursor-stability-", "cursor-stability+",
+     "no-lost-update-"},
     {"no-lost-update-", "read-atomic-", "cursor-stability-"},
     {"read-committed+", "read-committed-", "read-uncommitted+"},
     {"read-uncommitted+", "read-uncommitted-"},
     {"strict-serializable", "serializable+", "realtime-snapshot-isolation"},
-    {"strong-snapshot-isolation", "realtime-snapshot-isolation", "prefix-consistent-snapshot-isolation"},
-    {"prefix-consistent-snapshot-isolation", "generalized-snapshot-isolation", "snapshot-isolation+"},
+    {"strong-snapshot-isolation", "realtime-snapshot-isolation",
+     "prefix-consistent-snapshot-isolation"},
+    {"prefix-consistent-snapshot-isolation", "generalized-snapshot-isolation",
+     "snapshot-isolation+"},
     {"generalized-snapshot-isolation", "snapshot-isolation-"},
     {"realtime-snapshot-isolation", "forward-consistent-view", "snapshot-isolation+"},
     {"forward-consistent-view", "parallel-snapshot-isolation", "realtime-read-committed"},
@@ -355,8 +381,9 @@ static int check_lattice(long n, uint64_t seed)
                 if (left < 0 || right < 0) {
                     undecided++;
                 } else if (left == ORACLE_HOLDS && right == ORACLE_VIOLATED) {
-                    printf("seed %llu %s ryow %d: %s holds, %s does not\n%s", (unsigned long long)own,
-                           profile, (int)ryow, lattice[l][0], lattice[l][r], text);
+                    printf("seed %llu %s ryow %d: %s holds, %s does not\n%s",
+                           (unsigned long long)own, profile, (int)ryow, lattice[l][0],
+                           lattice[l][r], text);
                     failed++;
                 } else {
                     passed++;
@@ -373,7 +400,7 @@ static int check_lattice(long n, uint64_t seed)
     return failed != 0;
 }
 
-/* ---- shares ------------------------------------------------------------------------------------ */
+/* ---- shares --------------------------------------------------------------------------------- */
 
 static int shares(long n, uint64_t seed)
 {
@@ -414,18 +441,31 @@ static int shares(long n, uint64_t seed)
     return 0;
 }
 
-/* ---- questions for opinion.py ------------------------------------------------------------------ */
+/* ---- questions for opinion.py --------------------------------------------------------------- */
 
 static int questions(long n, uint64_t seed)
 {
     /* Those that opinion.py can judge; the last ones settle the session order themselves. */
-    static const char *const levels[] = {
-        "read-committed", "monotonic-atomic-view", "read-atomic", "causal", "serializable",
-        "snapshot-isolation", "cursor-stability", "repeatable-read", "prefix", "update-atomic",
-        "no-lost-update", "consistent-view", "parallel-snapshot-isolation", "forward-consistent-view",
-        "strict-serializable", "realtime-read-committed", "realtime-snapshot-isolation",
-        "generalized-snapshot-isolation", "prefix-consistent-snapshot-isolation",
-        "strong-snapshot-isolation"};
+    static const char *const levels[] = {"read-committed",
+                                         "monotonic-atomic-view",
+                                         "read-atomic",
+                                         "causal",
+                                         "serializable",
+                                         "snapshot-isolation",
+                                         "cursor-stability",
+                                         "repeatable-read",
+                                         "prefix",
+                                         "update-atomic",
+                                         "no-lost-update",
+                                         "consistent-view",
+                                         "parallel-snapshot-isolation",
+                                         "forward-consistent-view",
+                                         "strict-serializable",
+                                         "realtime-read-committed",
+                                         "realtime-snapshot-isolation",
+                                         "generalized-snapshot-isolation",
+                                         "prefix-consistent-snapshot-isolation",
+                                         "strong-snapshot-isolation"};
     const int asked = 12, count = (int)(sizeof levels / sizeof levels[0]);
     static const char *const policies[] = {"must", "external", "may"};
     int profiles = 0;
@@ -442,7 +482,9 @@ static int questions(long n, uint64_t seed)
         oracle *o = oracle_parse(text, len, err, sizeof err);
         for (int l = 0; o && l < count + asked; l++) {
             oracle_question q = {.level = levels[l < 2 * asked ? l / 2 : l - asked],
-                                 .session_order = l % 2, .ryow = ryow, .drift = i % 4 == 3 ? 3 : 0};
+                                 .session_order = l % 2,
+                                 .ryow = ryow,
+                                 .drift = i % 4 == 3 ? 3 : 0};
             printf("{\"oracle\":\"%s\",\"profile\":\"%s\",\"seed\":%llu,\"level\":\"%s\",",
                    oracle_verdict_name(oracle_check(o, &q)), profile,
                    (unsigned long long)(seed + (uint64_t)i), q.level);
@@ -489,8 +531,9 @@ int main(int argc, char **argv)
         }
         long n = strtol(argv[2], NULL, 10);
         uint64_t seed = strtoull(argv[3], NULL, 10);
-        return argv[1][2] == 'l' ? check_lattice(n, seed)
-               : argv[1][2] == 's' ? shares(n, seed) : questions(n, seed);
+        return argv[1][2] == 'l'   ? check_lattice(n, seed)
+               : argv[1][2] == 's' ? shares(n, seed)
+                                   : questions(n, seed);
     }
     return check_file(argc, argv);
 }

@@ -1,13 +1,14 @@
 /* random_history.c - seeded tiny histories (see random_history.h).
  *
- * A history is made in three steps.  First a skeleton: transactions with operations and the values they
- * write.  Then a run: the operations are interleaved over a small multi-version store whose visibility
- * rule is drawn per history (serial, snapshot, latest committed, old snapshot, a snapshot per key, any version),
- * so that the levels are about as often kept as broken.  Last the lies: with some probability a read is given the
- * value of another version, of an aborted or unfinished write, or garbage.
+ * A history is made in three steps. First a skeleton: transactions with operations and the
+ * values they write. Then a run: the operations are interleaved over a small multi-version store
+ * whose visibility rule is drawn per history (serial, snapshot, latest committed, old snapshot,
+ * a snapshot per key, any version), so that no level is nearly always kept or nearly always
+ * broken. Last the lies: with some probability a read is given the value of another version, of
+ * an aborted or unfinished write, or garbage.
  *
- * What the documents leave open is not generated (README.md lists it), so that a difference between the
- * oracle and the product is a bug in one of them.  A profile is one row of numbers.
+ * What the documents leave open is not generated (README.md lists it), so that a difference
+ * between the oracle and the product is a bug in one of them. A profile is one row of numbers.
  */
 #include "random_history.h"
 
@@ -22,14 +23,14 @@ enum { TXNS = 6, KEYS = 4, OPS = 4, LIST = 24, VERSIONS = TXNS + 1 };
 /* Shares in percent unless said otherwise. */
 struct profile {
     const char *name;
-    int txns;      /* at most */
-    int keys;      /* at most */
-    int dup;       /* histories whose values come from a tiny domain */
-    int del;       /* writes that are deletes */
-    int scan;      /* reads that are scans */
-    int iter;      /* reads that are iterators */
-    int list;      /* keys that are lists */
-    int unknown;   /* transactions of unknown outcome */
+    int txns;    /* at most */
+    int keys;    /* at most */
+    int dup;     /* histories whose values come from a tiny domain */
+    int del;     /* writes that are deletes */
+    int scan;    /* reads that are scans */
+    int iter;    /* reads that are iterators */
+    int list;    /* keys that are lists */
+    int unknown; /* transactions of unknown outcome */
     int aborted;
     int no_result; /* reads of unknown result */
     int ver;       /* histories with version positions */
@@ -45,22 +46,24 @@ struct profile {
 
 /* clang-format off */
 static const struct profile profiles[] = {
-    /*                    txns keys dup del scan iter list unk abo nores ver from times lock fail hid mal lies forks */
-    {"registers-unique",  6,   3,   0,  0,  0,   0,   0,   0,  4,  0,    0,  0,   0,    8,   0,   0,  0,  50,  0},
-    {"registers-dup",     6,   3, 100,  0,  0,   0,   0,   0,  4,  0,    0,  0,   0,    8,   0,   0,  0,  60,  0},
-    {"deletes",           6,   3,  50, 40,  0,   0,   0,   0,  4,  0,    0,  0,   0,    4,   0,   0,  0,  60,  0},
-    {"scans",             5,   4,  40, 35, 40,  30,   0,   0,  4,  0,    0,  0,   0,    4,   0,   0, 10,  45,  0},
-    {"lists",             6,   2,  15,  5,  0,   0,  85,   0,  4,  0,    0,  0,   0,    4,   0,   0,  0,  70,  0},
-    {"unknown",           6,   3,  30, 10,  5,   0,   0,  35, 10,  5,    0,  0,  25,    4,   0,  20,  0,  60,  0},
-    {"hints",             6,   3,  50, 15, 10,   0,  10,   0,  4,  0,   85, 60,   0,    4,   0,   0,  0,  60,  0},
-    {"times",             6,   3,  20,  5,  5,   0,   0,  10,  4,  0,    0,  0, 100,    4,   0,   0,  0,  50,  0},
-    {"everything",        5,   3,  50, 15, 12,  12,  25,  15,  8,  6,   25, 20,  40,   10,   6,  15,  5,  50,  0},
-    {"forks",             6,   3,  15,  8,  8,   0,   0,   0,  0,  0,    0,  0,  15,    4,   0,   0,  0,  10, 100},
+    /* columns as in struct profile:
+                      tx ky dup del scn itr lst unk abt nor ver frm tim lck fld hid mal lie frk */
+    {"registers-unique", 6,  3,  0,  0,  0,  0,  0,  0,  4,  0,  0,  0,  0,  8,  0,  0,  0, 50,  0},
+    {"registers-dup",    6,  3,100,  0,  0,  0,  0,  0,  4,  0,  0,  0,  0,  8,  0,  0,  0, 60,  0},
+    {"deletes",          6,  3, 50, 40,  0,  0,  0,  0,  4,  0,  0,  0,  0,  4,  0,  0,  0, 60,  0},
+    {"scans",            5,  4, 40, 35, 40, 30,  0,  0,  4,  0,  0,  0,  0,  4,  0,  0, 10, 45,  0},
+    {"lists",            6,  2, 15,  5,  0,  0, 85,  0,  4,  0,  0,  0,  0,  4,  0,  0,  0, 70,  0},
+    {"unknown",          6,  3, 30, 10,  5,  0,  0, 35, 10,  5,  0,  0, 50,  4,  0, 20,  0, 60,  0},
+    {"hints",            6,  3, 50, 15, 10,  0, 10,  0,  4,  0, 85, 60,  0,  4,  0,  0,  0, 60,  0},
+    {"times",            6,  3, 20,  5,  5,  0,  0, 10,  4,  0,  0,  0,100,  4,  0,  0,  0, 50,  0},
+    {"everything",       5,  3, 50, 15, 12, 12, 25, 15,  8,  6, 25, 20, 40, 10,  6, 15,  5, 50,  0},
+    {"forks",            6,  3, 15,  8,  8,  0,  0,  0,  0,  0,  0,  0, 15,  4,  0,  0,  0, 10,100},
 };
 /* clang-format on */
 
-const char *const random_profiles[] = {"registers-unique", "registers-dup", "deletes", "scans", "lists",
-                                       "unknown", "hints", "times", "everything", "forks", NULL};
+const char *const random_profiles[] = {
+    "registers-unique", "registers-dup", "deletes", "scans", "lists", "unknown", "hints", "times",
+    "everything",       "forks",         NULL};
 
 /* splitmix64 */
 struct rng {
@@ -101,12 +104,12 @@ struct row {
 
 struct gop {
     enum kind kind;
-    int key, value;       /* value written */
+    int key, value; /* value written */
     struct val seen;
     int from;
     bool no_result, lock, failed;
     bool iter, done, reverse, incl;
-    int lo, hi;           /* key index, or -1 for unbounded */
+    int lo, hi; /* key index, or -1 for unbounded */
     struct row row[KEYS + 1];
     int rows;
 };
@@ -171,7 +174,8 @@ static void put(struct text *t, const char *fmt, ...)
 
 static bool equal(const struct val *a, const struct val *b)
 {
-    return a->scalar == b->scalar && a->n == b->n && memcmp(a->e, b->e, (size_t)a->n * sizeof a->e[0]) == 0;
+    return a->scalar == b->scalar && a->n == b->n &&
+           memcmp(a->e, b->e, (size_t)a->n * sizeof a->e[0]) == 0;
 }
 
 static void apply(struct val *v, const struct gop *op)
@@ -187,7 +191,7 @@ static void apply(struct val *v, const struct gop *op)
     }
 }
 
-/* ---- skeleton ---------------------------------------------------------------------------------- */
+/* ---- skeleton ------------------------------------------------------------------------------- */
 
 static int new_value(struct world *w)
 {
@@ -239,7 +243,10 @@ static void make_init(struct world *w)
         any_list |= w->is_list[k];
     }
     int form = below(r, 100);
-    w->init_form = form < 40 ? INIT_NULL : form < 55 ? INIT_SCALAR : form < 85 ? INIT_MAP : INIT_PAIRS;
+    w->init_form = form < 40   ? INIT_NULL
+                   : form < 55 ? INIT_SCALAR
+                   : form < 85 ? INIT_MAP
+                               : INIT_PAIRS;
     /* A scalar for every key says nothing clear of list keys, nor of scans over keys that are only
      * bounds; a map names string keys only. */
     if (w->init_form == INIT_SCALAR && (any_list || w->p->scan + w->p->iter > 0)) {
@@ -296,12 +303,16 @@ static void make_skeleton(struct world *w)
     w->string_values = chance(r, 8);
     w->lie = !chance(r, p->lies) ? 0 : chance(r, 50) ? 15 : chance(r, 60) ? 40 : 100;
     int look = below(r, 100);
-    w->look = look < 8 ? SERIAL : look < 28 ? SNAPSHOT : look < 40 ? LATEST
-              : look < 56 ? OLD_SNAPSHOT : look < 76 ? PER_KEY : ANY;
+    w->look = look < 8    ? SERIAL
+              : look < 28 ? SNAPSHOT
+              : look < 40 ? LATEST
+              : look < 56 ? OLD_SNAPSHOT
+              : look < 76 ? PER_KEY
+                          : ANY;
     if (w->forks) {
         w->look = look < 60 ? PER_KEY : look < 80 ? SNAPSHOT : OLD_SNAPSHOT;
     }
-    w->garbage = chance(r, p->lies / 2) ? 85 : 4;
+    w->garbage = chance(r, p->lies * 2 / 3) ? 85 : 4;
     w->fresh = 2; /* 1 and 2 are the tiny domain */
     for (int k = 0; k < w->nkey; k++) {
         w->is_list[k] = chance(r, p->list);
@@ -336,7 +347,7 @@ static void make_skeleton(struct world *w)
     }
 }
 
-/* ---- run --------------------------------------------------------------------------------------- */
+/* ---- run ------------------------------------------------------------------------------------ */
 
 /* The version of key that t sees now. */
 static const struct version *look_up(struct world *w, const struct gtxn *t, int key)
@@ -468,7 +479,8 @@ static void step(struct world *w, int t)
         int old = below(&w->rng, w->seq + 1);
         for (int k = 0; k < w->nkey; k++) {
             x->snapshot[k] = w->look == OLD_SNAPSHOT ? old
-                             : w->look == PER_KEY ? below(&w->rng, w->seq + 1) : w->seq;
+                             : w->look == PER_KEY    ? below(&w->rng, w->seq + 1)
+                                                     : w->seq;
         }
     }
     if (op->kind == READ) {
@@ -529,7 +541,7 @@ static void run(struct world *w)
     }
 }
 
-/* ---- text -------------------------------------------------------------------------------------- */
+/* ---- text ----------------------------------------------------------------------------------- */
 
 static void put_key(const struct world *w, struct text *out, int key)
 {
@@ -549,7 +561,9 @@ static void put_scalar(const struct world *w, struct text *out, int v)
 
 static void put_value(const struct world *w, struct text *out, int key, const struct val *v)
 {
-    if (v->n || (w->is_list[key] && !v->scalar)) {
+    /* Of a list key, null and [] are the same. */
+    bool as_null = (w->seq + key) % 4 == 0;
+    if (v->n || (w->is_list[key] && !v->scalar && !as_null)) {
         put(out, "[");
         for (int i = 0; i < v->n; i++) {
             put(out, i ? "," : "");
@@ -574,8 +588,9 @@ static void attribute(struct attributes *a, const char *name)
     a->any = true;
 }
 
-/* A writer that may truly be named: the one the run saw, or, after a lie, one that wrote the value. */
-static int nameable(struct world *w, const struct gtxn *t, int key, int before, const struct val *v, int from)
+/* A writer that may be named: the one the run saw or, after a lie, one that wrote the value. */
+static int nameable(struct world *w, const struct gtxn *t, int key, int before, const struct val *v,
+                    int from)
 {
     if (from != FROM_NONE || wrote_before(t, key, before) || w->is_list[key]) {
         return from;
@@ -588,8 +603,9 @@ static int nameable(struct world *w, const struct gtxn *t, int key, int before, 
     for (int s = 0; s < w->ntxn; s++) {
         for (int i = 0; i < w->txn[s].nop; i++) {
             const struct gop *op = &w->txn[s].op[i];
-            bool hit = op->key == key && !op->failed && &w->txn[s] != t &&
-                       (op->kind == WRITE ? v->scalar == op->value : op->kind == DELETE && !v->scalar);
+            bool hit =
+                op->key == key && !op->failed && &w->txn[s] != t &&
+                (op->kind == WRITE ? v->scalar == op->value : op->kind == DELETE && !v->scalar);
             if (hit && below(&w->rng, ++seen) == 0) {
                 pick = s;
             }
@@ -682,12 +698,13 @@ static void put_op(struct world *w, struct text *out, int t, int i, const int *s
         bool last = true;
         for (int n = i + 1; n < x->nop; n++) {
             const struct gop *o = &x->op[n];
-            last = last && !(o->key == op->key && !o->failed && o->kind != READ && o->kind != RANGE);
+            last =
+                last && !(o->key == op->key && !o->failed && o->kind != READ && o->kind != RANGE);
         }
         int place = version_place(w, op->key, t);
         if (w->has_ver && op->kind != READ && !op->failed && last && place && chance(r, 80)) {
             attribute(&a, "ver");
-            /* Some keys tell their versions in another order than the run had: positions turned round. */
+            /* Some keys tell their versions in the reverse of the run's order. */
             put(out, "%d", swap[op->key] ? 20 - 2 * place : 2 * place);
         }
     }
@@ -788,7 +805,8 @@ char *random_history(uint64_t seed, const char *profile, size_t *len)
     put_header(w, &out);
     for (int t = 0; t < w->ntxn; t++) {
         const struct gtxn *x = &w->txn[t];
-        put(&out, "{\"session\":%d,\"id\":\"t%d\",\"status\":\"%s\"", x->session, t, status[x->status]);
+        put(&out, "{\"session\":%d,\"id\":\"t%d\",\"status\":\"%s\"", x->session, t,
+            status[x->status]);
         put_times(w, &out, x);
         put(&out, ",\"ops\":[");
         for (int i = 0; i < x->nop; i++) {

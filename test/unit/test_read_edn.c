@@ -559,7 +559,7 @@ TEST(what_is_read_is_written)
         " :value [[:append :x 1] [:r \"y\" [1 :k \"s\\\"\\n\"]]]}\n"
         "{:type :invoke, :f :other, :process 7, :value nil}\n"
         "{:index 14 :type :invoke :process 0 :value []}\n"
-        "{:index 15 :type :info :process 0 :value [] :session 4}\n",
+        "{:index 15 :type :info :process 0 :value [] :session 4 :edn-id 5 :edn-foo 6}\n",
         edn_la_write);
     EXPECT_ROUND_TRIP(
         "{:index 4 :type :ok :process 1 :value [[:w :a 1.5] [:r 99999999999999999999999N true]"

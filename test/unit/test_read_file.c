@@ -332,6 +332,7 @@ TEST(detection)
     EXPECT_TOLD("{:type :ok, :value [[:append 1 1]]}", "edn-la");
     EXPECT_TOLD("; a comment\n{:type :ok, :value [[:w 1 1]]}", "edn-rw");
     EXPECT_TOLD("[{:type :ok, :value [[:r 1 nil]]}]", "edn-rw");
+    EXPECT_TOLD("{:type :ok, :value [[:r 1 [5]]]}", "edn-la");
     EXPECT_TOLD("#jepsen.history.Op{:value [[:append 1 1]]}", "edn-la");
     EXPECT_TOLD("({:value [[ :w 1 1]]})", "edn-rw");
     EXPECT_TOLD("{\"ratel\":1}", "ratel");

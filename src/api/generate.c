@@ -1,0 +1,170 @@
+/*
+ * generate.c - ratel_gen: options as text, checked, given to the generator.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RATEL_EXPERIMENTAL
+#include "ratel.h"
+
+#include "api/internal.h"
+#include "gen/gen.h"
+
+typedef struct gen_call {
+    call c;
+    ratel_history *h;
+    gen_options o;
+    VEC(gen_anomaly) anomalies;
+    mem work;
+    strbuf truth;
+    const ratel_gen_options *given;
+} gen_call;
+
+/* "write-skew:3,lost-update" */
+static void parse_anomalies(gen_call *gc, const char *text)
+{
+    guard *g = &gc->c.guard;
+    while (*text) {
+        size_t n = strcspn(text, ","), name = 0;
+        while (name < n && text[name] != ':') name++;
+        char word[64];
+        if (!name || name >= sizeof word)
+            guard_fail(g, GUARD_INVAL, "no anomaly \"%.*s\"", (int)(n < 60 ? n : 60), text);
+        memcpy(word, text, name);
+        word[name] = 0;
+        gen_anomaly a = {.count = 1};
+        int kind = gen_anomaly_named(word);
+        if (kind < 0) guard_fail(g, GUARD_INVAL, "no anomaly \"%s\"", word);
+        a.kind = (uint32_t)kind;
+        if (name < n) {
+            char *end;
+            unsigned long count = strtoul(text + name + 1, &end, 10);
+            if (end != text + n || !count || count > 1000000)
+                guard_fail(g, GUARD_INVAL, "anomaly %s: the count must be 1 to 1000000", word);
+            a.count = (uint32_t)count;
+        }
+        vec_push(&gc->work, &gc->anomalies, a);
+        text += n + (text[n] == ',');
+    }
+    gc->o.anomalies = gc->anomalies.at;
+    gc->o.n_anomalies = gc->anomalies.n;
+}
+
+static void parse_knob(gen_call *gc, const char *knob)
+{
+    gen_options *o = &gc->o;
+    guard *g = &gc->c.guard;
+    const struct {
+        const char *name;
+        uint64_t *count;
+        double *share;
+    } knobs[] = {{"values", &o->values, NULL},       {"writes-per-key", &o->writes_per_key, NULL},
+                 {"balance", &o->balance, NULL},     {"replicas", &o->replicas, NULL},
+                 {"lag", &o->lag, NULL},             {"theta", NULL, &o->theta},
+                 {"reads", NULL, &o->reads},         {"duplicates", NULL, &o->duplicates}};
+    size_t n = strcspn(knob, "=");
+    const char *value = knob[n] ? knob + n + 1 : "";
+    if (n == 6 && !strncmp(knob, "choice", 6)) {
+        o->choice = !strcmp(value, "uniform")       ? GEN_UNIFORM
+                    : !strcmp(value, "zipf")        ? GEN_ZIPF
+                    : !strcmp(value, "exponential") ? GEN_EXPONENTIAL
+                                                    : GEN_CHOICE_DEFAULT;
+        if (o->choice == GEN_CHOICE_DEFAULT)
+            guard_fail(g, GUARD_INVAL, "choice must be uniform, zipf or exponential");
+        return;
+    }
+    for (size_t i = 0; i < sizeof knobs / sizeof *knobs; i++) {
+        if (strlen(knobs[i].name) != n || strncmp(knob, knobs[i].name, n)) continue;
+        char *end;
+        if (knobs[i].count) {
+            unsigned long long v = strtoull(value, &end, 10);
+            if (!*value || *end || *value == '-')
+                guard_fail(g, GUARD_INVAL, "%s must be a whole number", knobs[i].name);
+            *knobs[i].count = v;
+        } else {
+            double v = strtod(value, &end);
+            if (!*value || *end || !(v >= 0) || v > 100)
+                guard_fail(g, GUARD_INVAL, "%s must be a number", knobs[i].name);
+            *knobs[i].share = v;
+        }
+        return;
+    }
+    guard_fail(g, GUARD_INVAL, "no knob \"%.60s\"", knob);
+}
+
+static void body_gen(call *c)
+{
+    gen_call *gc = (gen_call *)c;
+    const ratel_gen_options *g = gc->given;
+    gc->o = (gen_options){.workload = g->workload,
+                          .isolation = g->isolation,
+                          .txns = g->txns,
+                          .sessions = g->sessions,
+                          .keys = g->keys,
+                          .ops = g->ops,
+                          .seed = g->seed,
+                          .aborted = g->aborted,
+                          .unknown = g->unknown,
+                          .no_times = g->no_times != 0};
+    if (g->anomalies) parse_anomalies(gc, g->anomalies);
+    for (const char *const *k = g->knobs; k && *k; k++) parse_knob(gc, *k);
+    strbuf_init(&gc->truth, &c->r->kept);
+    gen_history(gc->h->model, &gc->o, &gc->truth);
+    history_freeze(gc->h->model);
+    strbuf_cstr(&gc->truth);
+}
+
+int ratel_gen(ratel_history **out, ratel *r, const ratel_gen_options *o, const char **truth)
+{
+    if (!out || !r || !o) return RATEL_EINVAL;
+    gen_call gc;
+    memset(&gc, 0, sizeof gc);
+    *out = NULL;
+    api_open(&gc.c, r);
+    gc.given = o;
+    mem_free_all(&r->kept);
+    r->kept.guard = &gc.c.guard;
+    mem_init(&gc.work, r->fn, r->ud, &gc.c.guard);
+    int code = api_new_history(&gc.h, &gc.c);
+    if (!code) code = api_border(&gc.c, body_gen);
+    mem_free_all(&gc.work);
+    api_close(&gc.c, code);
+    if (code) {
+        ratel_history_free(gc.h);
+        return code;
+    }
+    history_set_guard(gc.h->model, NULL);
+    gc.h->format = "ratel";
+    if (truth) *truth = gc.truth.at;
+    *out = gc.h;
+    return RATEL_OK;
+}
+
+int ratel_gen_workload_at(const char **name, const char **about, size_t i)
+{
+    const char *text, *n = gen_workload_at(i, &text);
+    if (!n) return RATEL_EINVAL;
+    if (name) *name = n;
+    if (about) *about = text;
+    return RATEL_OK;
+}
+
+int ratel_gen_isolation_at(const char **name, const char **about, size_t i)
+{
+    const char *text, *n = gen_isolation_at(i, &text);
+    if (!n) return RATEL_EINVAL;
+    if (name) *name = n;
+    if (about) *about = text;
+    return RATEL_OK;
+}
+
+int ratel_gen_anomaly_at(const char **name, const char **about, size_t i)
+{
+    const char *text, *n = gen_anomaly_at(i, &text);
+    if (!n) return RATEL_EINVAL;
+    if (name) *name = n;
+    if (about) *about = text;
+    return RATEL_OK;
+}

@@ -1,0 +1,60 @@
+/*
+ * internal.h - what the files of src/api share.
+ */
+#ifndef RATEL_API_INTERNAL_H
+#define RATEL_API_INTERNAL_H
+
+#include "read/file.h"
+#include "verdict/verdict.h"
+
+enum api_option {
+#define OPTION(name, def, lo, hi, help) API_OPTION_##name,
+#include "opt/options.def"
+#undef OPTION
+    API_OPTIONS
+};
+
+struct ratel {
+    mem_fn fn;
+    void *ud;
+    int64_t values[API_OPTIONS];
+    volatile int interrupted;
+    char message[GUARD_TEXT + 512];
+    uint64_t line, column;
+    char lost[1024];
+    mem kept; /* texts that calls hand out, until the next such call */
+};
+
+struct ratel_history {
+    history *model;
+    mem_fn fn;
+    void *ud;
+    const char *format;
+    char message[GUARD_TEXT];
+};
+
+struct ratel_result {
+    verdict v;
+    mem_fn fn;
+    void *ud;
+    const char *format;
+    char limit[GUARD_TEXT];
+};
+
+/* One call on a context; bodies find their own struct around it. */
+typedef struct call {
+    struct ratel *r;
+    guard guard;
+    void *out;
+} call;
+
+/* The only frame that is jumped back to: runs the body, returns RATEL_OK or the guard's code. */
+int api_border(call *c, void (*body)(call *));
+void api_open(call *c, struct ratel *r);
+int api_close(call *c, int code);
+int api_fail(struct ratel *r, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+size_t api_memory(const struct ratel *r);
+int api_new_history(struct ratel_history **out, call *c);
+
+#endif

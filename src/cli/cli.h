@@ -1,0 +1,107 @@
+/*
+ * cli.h - what the commands of the program share: option tables, messages, exit statuses.
+ *
+ * One file per command.  A command declares its options in options.def; parsing, --help and the
+ * man page all come from that table.  Standard output carries the answer only.
+ */
+#ifndef RATEL_CLI_CLI_H
+#define RATEL_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define RATEL_EXPERIMENTAL
+#include "ratel.h"
+
+enum exit_status {
+#define EXIT(id, status, meaning) EXIT_##id = status,
+#include "opt/exits.def"
+#undef EXIT
+};
+
+/* Which commands take an option. */
+#define CMD_CHECK 1u
+#define CMD_STAT 2u
+#define CMD_CONVERT 4u
+#define CMD_GEN 8u
+#define CMD_LEVELS 16u
+#define CMD_READ (CMD_CHECK | CMD_STAT | CMD_CONVERT)
+#define CMD_ALL 31u
+
+enum option_id {
+#define OPT(id, commands, name, letter, arg, help) O_##id,
+#include "cli/options.def"
+#undef OPT
+    OPTION_COUNT
+};
+
+typedef struct option_info {
+    unsigned commands;
+    const char *name;
+    char letter;     /* 0: none */
+    const char *arg; /* NULL: a switch */
+    const char *help;
+} option_info;
+extern const option_info option_table[OPTION_COUNT];
+
+struct args;
+
+typedef struct command {
+    const char *name;
+    unsigned bit;
+    const char *usage; /* after the name */
+    const char *about;
+    const char *more; /* paragraphs for the man page and --help */
+    int (*run)(struct args *a);
+} command;
+
+typedef struct args {
+    const struct command *command;
+    const char *value[OPTION_COUNT]; /* the last one given; "" for a switch; NULL */
+    const char **files;
+    size_t n_files;
+    const char **knobs; /* --set, all of them */
+    size_t n_knobs;
+    ratel *context;
+} args;
+
+extern const command commands[];
+
+int cmd_check(args *a);
+int cmd_stat(args *a);
+int cmd_convert(args *a);
+int cmd_gen(args *a);
+int cmd_levels(args *a);
+
+/* Parses argv; on failure prints one line and returns false. */
+bool args_parse(args *a, const command *c, int argc, char **argv);
+void args_free(args *a);
+/* A non-negative whole number; prints and returns false if it is not one. */
+bool args_u64(const args *a, enum option_id o, uint64_t *out);
+bool args_share(const args *a, enum option_id o, double *out);
+/* Applies the options that the library knows (time, memory, session order, policy, drift). */
+bool args_apply(const args *a);
+
+void help_command(const command *c, FILE *to);
+void help_all(FILE *to);
+void help_man(const char *name, FILE *to);
+
+/* `ratel: ...` on standard error. */
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The last error of the context about `name`: `name:line:col: what`; returns the exit status. */
+int complain_about(ratel *r, const char *name, int code);
+/* The same as text, into buf. */
+void error_line(ratel *r, const char *name, char *buf, size_t n);
+int exit_of(int code);
+
+bool colour_wanted(const args *a, int fd);
+double seconds_since(uint64_t start);
+uint64_t now(void);
+uint64_t peak_rss_kib(void);
+/* A write callback onto a FILE. */
+int write_file_cb(const void *buf, size_t n, void *file);
+void json_text_to(FILE *f, const char *s);
+
+#endif

@@ -1,0 +1,212 @@
+/*
+ * cmd_check.c - ratel check.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+typedef struct check {
+    args *a;
+    FILE *out;
+    int status;         /* so far */
+    char **levels;      /* as typed, or every level */
+    size_t n_levels;
+    bool all;
+    char *words;        /* storage of the typed names */
+} check;
+
+/* 1 if anything is violated, else the highest. */
+static void merge(check *c, int status)
+{
+    if (c->status == EXIT_VIOLATED) return;
+    if (status == EXIT_VIOLATED || status > c->status) c->status = status;
+}
+
+static bool push_level(check *c, char *name)
+{
+    char **more = realloc(c->levels, (c->n_levels + 1) * sizeof *more);
+    if (!more) {
+        complain("out of memory");
+        return false;
+    }
+    more[c->n_levels++] = name;
+    c->levels = more;
+    return true;
+}
+
+static bool parse_levels(check *c)
+{
+    const char *given = c->a->value[O_LEVEL] ? c->a->value[O_LEVEL] : "serializable";
+    size_t n = strlen(given);
+    c->words = malloc(n + 1);
+    if (!c->words) {
+        complain("out of memory");
+        return false;
+    }
+    memcpy(c->words, given, n + 1);
+    if (!strcmp(given, "all")) {
+        ratel_level l;
+        c->all = true;
+        for (size_t i = 0; !ratel_level_at(&l, i); i++)
+            if (!push_level(c, (char *)(uintptr_t)l.name)) return false;
+        return true;
+    }
+    for (char *p = c->words; *p;) {
+        size_t k = strcspn(p, ",");
+        bool last = !p[k];
+        p[k] = 0;
+        const char *near;
+        if (ratel_level_named(p, &near)) {
+            size_t dot = strlen(p);
+            if (dot > 4 && !strcmp(p + dot - 4, ".iso"))
+                complain("%s: levels written by the user are not in this version yet", p);
+            else if (near)
+                complain("no level \"%s\"; did you mean %s? (ratel levels lists them)", p, near);
+            else
+                complain("no level \"%s\" (ratel levels lists them)", p);
+            return false;
+        }
+        if (!push_level(c, p)) return false;
+        if (last) break;
+        p += k + 1;
+    }
+    if (!c->n_levels) complain("--level: no level given");
+    return c->n_levels > 0;
+}
+
+static void print_warnings(const check *c, const char *name, const ratel_result *r)
+{
+    const char *id, *text;
+    if (c->a->value[O_QUIET]) return;
+    for (size_t i = 0; !ratel_result_warning(r, i, &id, &text); i++)
+        fprintf(stderr, "%s: warning: %s [%s]\n", name, text, id);
+}
+
+
+/* Which of the levels that hold are not implied by another one that holds, and which of the
+   violated ones imply no other violated one. */
+static void summarise(check *c, const char *name, const ratel_verdict *v, bool session_order)
+{
+    bool json = c->a->value[O_JSON];
+    for (int part = 0; part < 2; part++) {
+        bool first = true;
+        if (json && !part) {
+            fputs("{\"schema\":1,\"history\":", c->out);
+            json_text_to(c->out, name);
+        }
+        if (json)
+            fputs(part ? ",\"weakest_violated\":[" : ",\"strongest\":[", c->out);
+        else
+            fprintf(c->out, "%s: %s:", name, part ? "weakest violated" : "strongest that hold");
+        ratel_verdict want = part ? RATEL_VIOLATED : RATEL_HOLDS;
+        for (size_t i = 0; i < c->n_levels; i++) {
+            bool keep = v[i] == want;
+            for (size_t j = 0; j < c->n_levels && keep; j++) {
+                if (j == i || v[j] != want) continue;
+                const char *strong = part ? c->levels[i] : c->levels[j];
+                const char *weak = part ? c->levels[j] : c->levels[i];
+                bool implied = ratel_level_implies(strong, weak, session_order) == 1;
+                /* Two names of one level (parallel SI and consistent view with sessions): the
+                   first stands for both. */
+                bool mutual = implied && ratel_level_implies(weak, strong, session_order) == 1;
+                if (implied && (!mutual || j < i)) keep = false;
+            }
+            if (!keep) continue;
+            if (json) {
+                if (!first) fputc(',', c->out);
+                json_text_to(c->out, c->levels[i]);
+            } else {
+                fprintf(c->out, "%s %s", first ? "" : ",", c->levels[i]);
+            }
+            first = false;
+        }
+        if (json)
+            fputs(part ? "]}\n" : "]", c->out);
+        else
+            fputs(first ? " none\n" : "\n", c->out);
+    }
+}
+
+static void check_history(check *c, const char *name)
+{
+    ratel *r = c->a->context;
+    ratel_history *h;
+    uint64_t start = now();
+    bool json = c->a->value[O_JSON];
+    int code = ratel_history_read_path(&h, r, c->a->value[O_FORMAT], name);
+    double read = seconds_since(start);
+    if (code) {
+        if (json) {
+            char text[4096];
+            error_line(r, name, text, sizeof text);
+            fputs("{\"schema\":1,\"history\":", c->out);
+            json_text_to(c->out, name);
+            fputs(",\"error\":", c->out);
+            json_text_to(c->out, text);
+            fputs("}\n", c->out);
+        }
+        merge(c, complain_about(r, name, code));
+        return;
+    }
+    ratel_verdict *verdicts = calloc(c->n_levels, sizeof *verdicts);
+    for (size_t i = 0; i < c->n_levels; i++) {
+        ratel_result *a;
+        uint64_t begun = now();
+        code = ratel_check(&a, r, h, c->levels[i]);
+        if (code) {
+            merge(c, complain_about(r, name, code));
+            if (code == RATEL_EHISTORY) break; /* the same for every level */
+            continue;
+        }
+        if (c->a->value[O_RECHECK] && (code = ratel_result_recheck(a, r, h)) != 0) {
+            complain("%s: %s", name, ratel_errmsg(r));
+            merge(c, exit_of(code));
+        }
+        if (i == 0) print_warnings(c, name, a);
+        ratel_verdict v = ratel_result_verdict(a);
+        if (verdicts) verdicts[i] = v;
+        merge(c, v == RATEL_HOLDS ? EXIT_HOLDS : v == RATEL_VIOLATED ? EXIT_VIOLATED : EXIT_UNDECIDED);
+        ratel_report report = {.history = name,
+                               .read_seconds = read,
+                               .total_seconds = read + seconds_since(begun),
+                               .peak_rss_kib = peak_rss_kib(),
+                               .deterministic = c->a->value[O_DETERMINISTIC] != NULL,
+                               .colour = !json && colour_wanted(c->a, fileno(c->out))};
+        ratel_result_write(a, r, json ? "json" : "text", &report, write_file_cb, c->out);
+        ratel_result_free(a);
+    }
+    const char *session = c->a->value[O_SESSION_ORDER];
+    if (c->all && verdicts) summarise(c, name, verdicts, !session || strcmp(session, "off") != 0);
+    free(verdicts);
+    ratel_history_free(h);
+}
+
+int cmd_check(args *a)
+{
+    check c = {.a = a, .out = stdout};
+    if (!a->n_files) {
+        complain("check: no history given (see ratel check --help)");
+        return EXIT_USAGE;
+    }
+    if (!parse_levels(&c)) {
+        free(c.words);
+        free(c.levels);
+        return EXIT_USAGE;
+    }
+    const char *out = a->value[O_OUTPUT];
+    if (out && strcmp(out, "-") && !(c.out = fopen(out, "w"))) {
+        perror(out);
+        c.status = EXIT_IO;
+    } else {
+        for (size_t i = 0; i < a->n_files; i++) check_history(&c, a->files[i]);
+        if (c.out != stdout && fclose(c.out)) {
+            perror(out);
+            merge(&c, EXIT_IO);
+        }
+    }
+    free(c.words);
+    free(c.levels);
+    return c.status;
+}

@@ -1,0 +1,95 @@
+/*
+ * cmd_gen.c - ratel gen.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static void list(const char *title, int (*at)(const char **, const char **, size_t))
+{
+    const char *name, *about;
+    printf("%s:\n", title);
+    for (size_t i = 0; !at(&name, &about, i); i++) printf("  %-30s %s\n", name, about);
+}
+
+/* The truth goes to --truth, else beside the output, else (output to stdout) nowhere but -v. */
+static int write_truth(const args *a, const char *out, const char *truth)
+{
+    const char *path = a->value[O_TRUTH];
+    char *made = NULL;
+    int status = EXIT_HOLDS;
+    if (!path && strcmp(out, "-")) {
+        size_t n = strlen(out);
+        made = malloc(n + sizeof ".truth.json");
+        if (!made) {
+            complain("out of memory");
+            return EXIT_UNDECIDED;
+        }
+        memcpy(made, out, n);
+        memcpy(made + n, ".truth.json", sizeof ".truth.json");
+        path = made;
+    }
+    if (!path) {
+        if (a->value[O_VERBOSE]) fprintf(stderr, "%s\n", truth);
+        return status;
+    }
+    FILE *f = strcmp(path, "-") ? fopen(path, "w") : stdout;
+    if (!f || fprintf(f, "%s\n", truth) < 0 || (f != stdout && fclose(f))) {
+        perror(path);
+        status = EXIT_IO;
+    }
+    free(made);
+    return status;
+}
+
+int cmd_gen(args *a)
+{
+    ratel_gen_options o = {.seed = 1};
+    if (a->value[O_LIST]) {
+        list("workloads", ratel_gen_workload_at);
+        list("isolation", ratel_gen_isolation_at);
+        list("anomalies", ratel_gen_anomaly_at);
+        return EXIT_HOLDS;
+    }
+    const char *out = a->value[O_OUTPUT] ? a->value[O_OUTPUT] : "-";
+    if (a->n_files == 1 && !a->value[O_OUTPUT]) out = a->files[0];
+    if (a->n_files > 1 || (a->n_files && a->value[O_OUTPUT])) {
+        complain("gen: one output at most");
+        return EXIT_USAGE;
+    }
+    const char *knobs[65] = {NULL};
+    if (a->n_knobs > 64) {
+        complain("--set: too many knobs");
+        return EXIT_USAGE;
+    }
+    for (size_t i = 0; i < a->n_knobs; i++) knobs[i] = a->knobs[i];
+    o.workload = a->value[O_WORKLOAD];
+    o.isolation = a->value[O_ISOLATION];
+    o.anomalies = a->value[O_ANOMALY];
+    o.no_times = a->value[O_NO_TIMES] != NULL;
+    o.knobs = knobs;
+    if (!args_u64(a, O_TXNS, &o.txns) || !args_u64(a, O_SESSIONS, &o.sessions) ||
+        !args_u64(a, O_KEYS, &o.keys) || !args_u64(a, O_OPS, &o.ops) ||
+        !args_u64(a, O_SEED, &o.seed) || !args_share(a, O_ABORTED, &o.aborted) ||
+        !args_share(a, O_UNKNOWN, &o.unknown))
+        return EXIT_USAGE;
+    ratel_history *h;
+    const char *truth;
+    int code = ratel_gen(&h, a->context, &o, &truth);
+    if (code) {
+        complain("gen: %s", ratel_errmsg(a->context));
+        return code == RATEL_EUNSUPPORTED ? EXIT_USAGE : exit_of(code);
+    }
+    int status = write_truth(a, out, truth);
+    code = ratel_history_write_path(h, a->context, a->value[O_TO] ? a->value[O_TO] : "ratel", out);
+    if (code) status = complain_about(a->context, out, code);
+    const char *lost = ratel_lost(a->context);
+    for (const char *p = lost; !code && *p && !a->value[O_QUIET];) {
+        size_t n = strcspn(p, "\n");
+        fprintf(stderr, "%s: lost: %.*s\n", out, (int)n, p);
+        p += n + (p[n] == '\n');
+    }
+    ratel_history_free(h);
+    return status;
+}

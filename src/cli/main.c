@@ -1,0 +1,250 @@
+/*
+ * main.c - the program: finds the command, opens a context, turns signals into interrupts.
+ */
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+const command commands[] = {
+    {"check", CMD_CHECK, "[options] HISTORY...", "decide whether histories satisfy isolation levels",
+     "Decides each history at each level and prints one answer each. A history is a file, a\n"
+     "directory (formats that use one), a .gz or .zst of it, or - for standard input.\n"
+     "With --level all, every level is asked and the strongest that hold are named at the end.\n",
+     cmd_check},
+    {"stat", CMD_STAT, "[options] HISTORY...", "count what a history holds",
+     "Counts transactions, operations, sessions and keys, and what makes verdicts weak.\n"
+     "Transactions and operations are those of committed transactions.\n",
+     cmd_stat},
+    {"convert", CMD_CONVERT, "[--from F] --to F IN OUT", "translate between history formats",
+     "Reads IN and writes OUT; what the target format cannot hold is said on standard error.\n"
+     "OUT may be - for standard output, and is compressed if it ends in .gz or .zst.\n",
+     cmd_convert},
+    {"gen", CMD_GEN, "[options] [-o FILE]", "generate a history with known ground truth",
+     "Runs a workload on a simulated multi-version store and writes the recorded history.\n"
+     "Planted anomalies and what they violate are written beside it as JSON.\n",
+     cmd_gen},
+    {"levels", CMD_LEVELS, "[LEVEL...]", "list the isolation levels and what they imply",
+     "Lists every level: names, definition, what it implies, what checks it, and how the names\n"
+     "of other tools map to ours. Named levels are shown alone, in full.\n",
+     cmd_levels},
+    {NULL, 0, NULL, NULL, NULL, NULL},
+};
+
+/* Promised by the command line's contract, but not in this version. */
+static const char *const later[] = {"lint",   "explain", "shrink", "verify", "run",   "test",
+                                    "litmus", "trace",   "synth",  "audit",  "watch", NULL};
+
+void complain(const char *format, ...)
+{
+    va_list ap;
+    fputs("ratel: ", stderr);
+    va_start(ap, format);
+    vfprintf(stderr, format, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+}
+
+int exit_of(int code)
+{
+    switch (code) {
+    case RATEL_OK: return EXIT_HOLDS;
+    case RATEL_EIO: return EXIT_IO;
+    case RATEL_EPARSE:
+    case RATEL_EHISTORY:
+    case RATEL_EUNSUPPORTED: return EXIT_INPUT;
+    case RATEL_ENOMEM:
+    case RATEL_ETIME:
+    case RATEL_EINTERRUPT: return EXIT_UNDECIDED;
+    case RATEL_EINVAL: return EXIT_USAGE;
+    default: return EXIT_BUG;
+    }
+}
+
+/* Names come from the command line: they must not drive the terminal. */
+static size_t visible(const char *s, char *buf, size_t cap)
+{
+    size_t n = 0;
+    for (; *s && n + 5 < cap; s++) {
+        unsigned char c = (unsigned char)*s;
+        if (c < 0x20 || c == 0x7f)
+            n += (size_t)snprintf(buf + n, cap - n, "\\x%02x", c);
+        else
+            buf[n++] = (char)c;
+    }
+    buf[n] = 0;
+    return n;
+}
+
+void error_line(ratel *r, const char *name, char *buf, size_t cap)
+{
+    uint64_t line, column;
+    size_t n = visible(name, buf, cap);
+    if (!ratel_errpos(r, &line, &column))
+        snprintf(buf + n, cap - n, ":%llu:%llu: %s", (unsigned long long)line,
+                 (unsigned long long)column, ratel_errmsg(r));
+    else
+        snprintf(buf + n, cap - n, ": %s", ratel_errmsg(r));
+}
+
+int complain_about(ratel *r, const char *name, int code)
+{
+    char text[4096];
+    error_line(r, name, text, sizeof text);
+    fprintf(stderr, "%s\n", text);
+    return exit_of(code);
+}
+
+uint64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+double seconds_since(uint64_t start)
+{
+    return (double)(now() - start) / 1e9;
+}
+
+uint64_t peak_rss_kib(void)
+{
+    struct rusage u;
+    return getrusage(RUSAGE_SELF, &u) ? 0 : (uint64_t)u.ru_maxrss;
+}
+
+bool colour_wanted(const args *a, int fd)
+{
+    const char *when = a->value[O_COLOR];
+    if (when && !strcmp(when, "always")) return true;
+    if (when && !strcmp(when, "never")) return false;
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    return isatty(fd) && (!no || !*no) && (!term || strcmp(term, "dumb") != 0);
+}
+
+int write_file_cb(const void *buf, size_t n, void *file)
+{
+    return fwrite(buf, 1, n, file) == n ? 0 : -1;
+}
+
+void json_text_to(FILE *f, const char *s)
+{
+    fputc('"', f);
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        if (c == '"' || c == '\\')
+            fprintf(f, "\\%c", c);
+        else if (c < 0x20 || c == 0x7f)
+            fprintf(f, "\\u%04x", c);
+        else
+            fputc(c, f);
+    }
+    fputc('"', f);
+}
+
+/* --- signals --------------------------------------------------------------------------------------- */
+
+static ratel *volatile to_interrupt;
+
+static void on_signal(int sig)
+{
+    ratel_interrupt(to_interrupt);
+    signal(sig, SIG_DFL); /* a second one ends the program at once */
+}
+
+static void watch_signals(ratel *r)
+{
+    struct sigaction s;
+    memset(&s, 0, sizeof s);
+    s.sa_handler = on_signal;
+    to_interrupt = r;
+    sigaction(SIGINT, &s, NULL);
+    sigaction(SIGTERM, &s, NULL);
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error, told as one */
+}
+
+/* --- the program ------------------------------------------------------------------------------------ */
+
+static int run(const command *c, int argc, char **argv)
+{
+    args a;
+    int status = EXIT_USAGE;
+    if (args_parse(&a, c, argc, argv)) {
+        const char *when = a.value[O_COLOR];
+        if (a.value[O_HELP]) {
+            help_command(c, stdout);
+            status = EXIT_HOLDS;
+        } else if (when && strcmp(when, "auto") && strcmp(when, "always") && strcmp(when, "never")) {
+            complain("--color: \"%s\" is none of auto, always, never", when);
+        } else if (ratel_open(&a.context, NULL)) {
+            complain("out of memory");
+            status = EXIT_UNDECIDED;
+        } else {
+            watch_signals(a.context);
+            uint64_t start = now();
+            if (args_apply(&a)) status = c->run(&a);
+            if (a.value[O_STATS])
+                fprintf(stderr, "seconds %.3f\npeak_rss_kib %llu\n", seconds_since(start),
+                        (unsigned long long)peak_rss_kib());
+            to_interrupt = NULL;
+            ratel_close(a.context);
+        }
+    }
+    args_free(&a);
+    if (fflush(stdout) || ferror(stdout)) {
+        complain("standard output: write error");
+        if (status == EXIT_HOLDS) status = EXIT_IO;
+    }
+    return status;
+}
+
+static int unknown_command(const char *name)
+{
+    for (size_t i = 0; later[i]; i++)
+        if (!strcmp(name, later[i])) {
+            complain("%s is not in this version yet", name);
+            return EXIT_USAGE;
+        }
+    complain("no command \"%s\" (see ratel --help)", name);
+    return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        help_all(stderr);
+        return EXIT_USAGE;
+    }
+    const char *word = argv[1];
+    if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
+        if (argc > 2) {
+            for (const command *c = commands; c->name; c++)
+                if (!strcmp(c->name, argv[2])) {
+                    help_command(c, stdout);
+                    return EXIT_HOLDS;
+                }
+            return unknown_command(argv[2]);
+        }
+        help_all(stdout);
+        return EXIT_HOLDS;
+    }
+    if (!strcmp(word, "--version") || !strcmp(word, "version")) {
+        if (argc > 2 && !strcmp(argv[2], "--json"))
+            printf("%s\n", ratel_build());
+        else
+            printf("ratel %s\n", ratel_version());
+        return EXIT_HOLDS;
+    }
+    if (!strcmp(word, "--man")) { /* for tool/gen-man: the man page as roff */
+        help_man(argc > 2 ? argv[2] : NULL, stdout);
+        return EXIT_HOLDS;
+    }
+    for (const command *c = commands; c->name; c++)
+        if (!strcmp(c->name, word)) return run(c, argc - 2, argv + 2);
+    return unknown_command(word);
+}

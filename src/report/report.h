@@ -1,0 +1,24 @@
+/*
+ * report.h - a verdict as text or JSON.  Pure rendering: nothing is computed here, and whether a
+ * terminal wants colour is for the caller to say.
+ */
+#ifndef RATEL_REPORT_REPORT_H
+#define RATEL_REPORT_REPORT_H
+
+#include "verdict/verdict.h"
+
+/* What only the caller knows. */
+typedef struct report_context {
+    const char *history, *format; /* NULL: left out */
+    double read, analyse, total;  /* seconds; total < 0: leave times and memory out */
+    uint64_t peak_rss_kib;
+    bool colour;
+    bool verbose;
+} report_context;
+
+/* One line, keys as CLI.md promises. */
+void report_json(const verdict *v, const report_context *c, strbuf *out);
+void report_text(const verdict *v, const report_context *c, strbuf *out);
+const char *outcome_name(enum outcome o);
+
+#endif
