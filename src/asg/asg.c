@@ -331,6 +331,14 @@ static uint32_t writers_find(const writers *w, value_id x)
     return 0;
 }
 
+/* With an unknown initial state, the header may still name some keys. */
+static bool named_init(const history *h, key_id k)
+{
+    for (size_t i = 0; i < h->init_map.n; i++)
+        if (h->init_map.at[i].key == k) return true;
+    return false;
+}
+
 label asg_hint(const asg *g, uint32_t ob, bool *found, bool *init)
 {
     const history *h = g->h;
@@ -372,8 +380,10 @@ static void apply_hint(asg *g, uint32_t ob, bool init_ok, uint32_t chain, const 
     if (!found) return;
     g->uses_hints = true;
     if (init) {
-        if (!init_ok) bad_hint(g, ob, "\"from\": null, but the initial state does not hold that value");
-        g->ob_rf[ob] = RF_INIT;
+        bool unknown = g->h->init_unknown && !named_init(g->h, g->ob_key.at[ob]);
+        if (!init_ok && !unknown)
+            bad_hint(g, ob, "\"from\": null, but the initial state does not hold that value");
+        g->ob_rf[ob] = init_ok ? RF_INIT : RF_NONE;
         return;
     }
     for (uint32_t i = chain; i; i = w->next[i - 1]) {
@@ -406,21 +416,29 @@ static void resolve_ob(asg *g, uint32_t ob, const writers *w, value_id init, boo
     uint32_t chain = writers_find(w, x), count = 0;
     node_id one = NO_ID;
     bool init_ok = init == x;
+    bool tomb = x == VALUE_NULL && g->h->op_kind[g->ob_op[ob]] & OP_TOMB;
     for (uint32_t i = chain; i && count < 2; i = w->next[i - 1]) {
         node_id v = g->inst_node[i - 1];
-        if (v == self) continue;
+        if (v == self || (tomb && !(g->h->op_kind[g->inst_op[i - 1]] & OP_TOMB))) continue;
         one = v;
         count++;
     }
     /* An unknown initial state may hold any one value (LEVELS.md 3). */
-    bool init_cand = init_ok || init_open;
+    bool init_cand = (init_ok || init_open) && !tomb;
     count += init_cand;
     g->ob_rf[ob] = RF_OPEN;
     if (g->h->op_kind[g->ob_op[ob]] & OP_ATTR) apply_hint(g, ob, init_cand, chain, w);
+    if (g->ob_rf[ob] == RF_INIT && init_open) { /* one of the reads that fix the initial value */
+        vec_push(g->m, &g->open, ob);
+        vec_push(g->m, &g->cand_first, (uint32_t)g->cand.n);
+        vec_push(g->m, &g->cand, RF_INIT);
+        g->ob_rf[ob] = RF_OPEN;
+        return;
+    }
     if (g->ob_rf[ob] != RF_OPEN) return;
     if (count == 0) {
         g->ob_rf[ob] = RF_NONE;
-    } else if (count == 1) {
+    } else if (count == 1 && !init_open) { /* an open initial value is always a choice */
         g->ob_rf[ob] = init_cand ? RF_INIT : one;
     } else {
         vec_push(g->m, &g->open, ob);
@@ -428,7 +446,8 @@ static void resolve_ob(asg *g, uint32_t ob, const writers *w, value_id init, boo
         if (init_cand) vec_push(g->m, &g->cand, RF_INIT);
         for (uint32_t i = chain; i; i = w->next[i - 1]) {
             node_id v = g->inst_node[i - 1];
-            if (v != self) vec_push(g->m, &g->cand, v);
+            if (v != self && !(tomb && !(g->h->op_kind[g->inst_op[i - 1]] & OP_TOMB)))
+                vec_push(g->m, &g->cand, v);
             if (g->cand.n >= UINT32_MAX - 16)
                 guard_fail(g->m->guard, GUARD_UNSUPPORTED, "more than 2^32 read-from candidates");
         }
@@ -483,19 +502,12 @@ static value_id unknown_init(asg *g, const writers *w, written *all, const uint3
 {
     for (uint32_t i = 0; i < n; i++) {
         value_id x = g->ob_value[obs[i]];
-        if (writers_find(w, x)) continue;
+        /* A transaction that may not have committed fixes nothing. */
+        if (g->maybe[g->ob_node[obs[i]]] || writers_find(w, x)) continue;
         if (!all->slot) written_load(g, all);
         if (!written_find(g, all, k, x)) return x;
     }
     return VALUE_UNKNOWN;
-}
-
-/* With an unknown initial state, the header may still name some keys. */
-static bool named_init(const history *h, key_id k)
-{
-    for (size_t i = 0; i < h->init_map.n; i++)
-        if (h->init_map.at[i].key == k) return true;
-    return false;
 }
 
 static void resolve(asg *g, written *all)

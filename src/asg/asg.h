@@ -103,6 +103,7 @@ typedef struct asg {
     bool init_assumed;        /* see asg_build */
     uint8_t *init_open;       /* per key: the initial value is a choice; NULL if for none */
     uint8_t *forced;          /* per node: committed, or needed by the reads of such */
+    uint8_t *barred;          /* per node: its own reads show that it did not commit */
     size_t hint_extra;        /* extra edges that come from hints */
     bool uses_hints;          /* candidates or version orders were narrowed by hints */
 

@@ -33,6 +33,8 @@ typedef struct lists {
     size_t mask, cap;
     VEC(node_id) chain;            /* writers in the observed order */
     uint32_t *stamp;               /* per node: key + 1 if in the observed order */
+    uint64_t *aborted;             /* what aborted transactions wrote: op + 1; made on demand */
+    size_t aborted_mask;
 } lists;
 
 static atom list_atom(const history *h, value_id v)
@@ -136,22 +138,45 @@ static uint32_t own_suffix(const lists *l, uint32_t ob, atom seen)
     return own;
 }
 
-static void blame_element(lists *l, uint32_t ob, value_id e)
+/* The aborted transaction that appended (wrote, deleted) x at k, or NO_ID. */
+static txn_id aborted_writer(lists *l, key_id k, value_id x)
 {
     asg *g = l->g;
     const history *h = g->h;
-    node_id v = g->ob_node[ob];
-    key_id k = g->ob_key.at[ob];
-    for (size_t t = 0; t < h->txns; t++) {
-        if (txn_status_of(h, (txn_id)t) != TXN_ABORTED) continue;
-        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++)
-            if ((h->op_kind[o] & (OP_KIND_MASK | OP_FAILED)) == OP_APPEND && h->op_key[o] == k &&
-                h->op_value[o] == e) {
-                asg_fault(g, ANOMALY_ABORTED_READ, v, g->ob_op[ob], k, g->ob_value[ob], (txn_id)t);
-                return;
+    if (!l->aborted) {
+        size_t n = 64, ops = 0;
+        for (size_t t = 0; t < h->txns; t++)
+            if (txn_status_of(h, (txn_id)t) == TXN_ABORTED) ops += h->txn_op[t + 1] - h->txn_op[t];
+        while (n < 2 * ops) n *= 2;
+        l->aborted = mem_array0(g->m, uint64_t, n);
+        l->aborted_mask = n - 1;
+        for (size_t t = 0; t < h->txns; t++) {
+            if (txn_status_of(h, (txn_id)t) != TXN_ABORTED) continue;
+            for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
+                unsigned kind = h->op_kind[o] & OP_KIND_MASK;
+                if (h->op_kind[o] & OP_FAILED || kind == OP_READ || kind >= OP_SCAN) continue;
+                size_t at = (size_t)hash_pair(h->op_key[o], h->op_value[o]) & l->aborted_mask;
+                while (l->aborted[at]) at = (at + 1) & l->aborted_mask;
+                l->aborted[at] = (uint64_t)o + 1;
             }
+        }
     }
-    asg_fault(g, ANOMALY_GARBAGE_READ, v, g->ob_op[ob], k, g->ob_value[ob], NO_ID);
+    size_t at = (size_t)hash_pair(k, x) & l->aborted_mask;
+    for (; l->aborted[at]; at = (at + 1) & l->aborted_mask) {
+        op_id o = (op_id)(l->aborted[at] - 1);
+        if (h->op_key[o] == k && h->op_value[o] == x) return asg_txn_of_op(h, o);
+    }
+    return NO_ID;
+}
+
+/* A read of x (an element, a scalar, or nothing at all) that no transaction of the graph wrote. */
+static void blame(lists *l, uint32_t ob, value_id x)
+{
+    asg *g = l->g;
+    key_id k = g->ob_key.at[ob];
+    txn_id t = aborted_writer(l, k, x);
+    asg_fault(g, t != NO_ID ? ANOMALY_ABORTED_READ : ANOMALY_GARBAGE_READ, g->ob_node[ob],
+              g->ob_op[ob], k, g->ob_value[ob], t);
 }
 
 /* A list names its writer by its last element: a hint can only agree. */
@@ -180,37 +205,41 @@ static bool resolve_list(lists *l, uint32_t ob)
     key_id k = g->ob_key.at[ob];
     node_id v = g->ob_node[ob];
     atom seen = list_atom(h, g->ob_value[ob]);
-    bool blame = asg_in(g, v);
+    bool sure = asg_in(g, v);
     g->ob_rf[ob] = RF_NONE;
     if (seen.kind != ATOM_LIST) {
-        if (blame) blame_element(l, ob, g->ob_value[ob]);
+        if (sure) blame(l, ob, g->ob_value[ob]);
         return false;
     }
     uint32_t own = own_suffix(l, ob, seen);
     if (own == NO_ID) {
-        if (blame)
-            asg_fault(g, ANOMALY_NOT_OWN_WRITE, v, g->ob_op[ob], k, g->ob_value[ob], NO_ID);
+        if (sure) asg_fault(g, ANOMALY_NOT_OWN_WRITE, v, g->ob_op[ob], k, g->ob_value[ob], NO_ID);
         return false;
     }
     const value_id *e = h->elements.at + seen.as.offset;
-    uint32_t external = seen.len - own;
+    uint32_t external = seen.len - own, unknown = NO_ID;
+    bool future = false;
     for (uint32_t i = 0; i < external; i++) {
         uint32_t x = find_elem(l, e[i]);
-        if (x == NO_ID) {
-            if (blame) blame_element(l, ob, e[i]);
-            return false;
+        if (x != NO_ID) {
+            future = future || l->elems.at[x].node == v;
+            continue;
         }
-        if (l->elems.at[x].node == v) {
-            if (blame)
-                asg_fault(g, ANOMALY_FUTURE_READ, v, g->ob_op[ob], k, g->ob_value[ob], NO_ID);
-            return false;
-        }
+        /* garbage weighs more than an aborted element: even read-uncommitted rejects it */
+        if (unknown == NO_ID || aborted_writer(l, k, e[i]) == NO_ID) unknown = i;
+        if (aborted_writer(l, k, e[i]) == NO_ID) break;
+    }
+    if (unknown != NO_ID) {
+        if (sure) blame(l, ob, e[unknown]);
+        return false;
+    }
+    if (future) {
+        if (sure) asg_fault(g, ANOMALY_FUTURE_READ, v, g->ob_op[ob], k, g->ob_value[ob], NO_ID);
+        return false;
     }
     if (!external) {
-        atom init = list_atom(h, h->key_init[k]);
-        if (init.len) {
-            if (blame)
-                asg_fault(g, ANOMALY_GARBAGE_READ, v, g->ob_op[ob], k, g->ob_value[ob], NO_ID);
+        if (list_atom(h, h->key_init[k]).len) {
+            if (sure) blame(l, ob, VALUE_NULL);
             return false;
         }
         g->ob_rf[ob] = RF_INIT;
@@ -219,11 +248,10 @@ static bool resolve_list(lists *l, uint32_t ob)
     }
     const elem *last = &l->elems.at[find_elem(l, e[external - 1])];
     if (!last->last) {
-        if (blame)
-            asg_fault(g,
-                      last->node == RF_INIT ? ANOMALY_GARBAGE_READ : ANOMALY_INTERMEDIATE_READ, v,
-                      g->ob_op[ob], k, g->ob_value[ob],
-                      last->node == RF_INIT ? NO_ID : g->node_txn[last->node]);
+        bool initial = last->node == RF_INIT; /* only a part of the initial list */
+        if (sure)
+            asg_fault(g, initial ? ANOMALY_INCOMPATIBLE_ORDER : ANOMALY_INTERMEDIATE_READ, v,
+                      g->ob_op[ob], k, g->ob_value[ob], initial ? NO_ID : g->node_txn[last->node]);
         return false;
     }
     g->ob_rf[ob] = last->node;
@@ -414,16 +442,40 @@ static bool load_appends(asg *g, lists *l)
     return true;
 }
 
+/* Faults that were found before it was known who must have committed: those of the others only
+   say that they did not commit. */
+static void drop_unsure_faults(asg *g)
+{
+    size_t kept = 0;
+    g->garbage = false;
+    for (size_t i = 0; i < g->faults.n; i++) {
+        fault f = g->faults.at[i];
+        if (!asg_in(g, f.node)) {
+            g->barred[f.node] = 1;
+            continue;
+        }
+        if (f.anomaly == ANOMALY_MALFORMED_RESULT || f.anomaly == ANOMALY_GARBAGE_READ)
+            g->garbage = true;
+        g->faults.at[kept++] = f;
+    }
+    g->faults.n = kept;
+}
+
 void asg_lists(asg *g)
 {
+    g->barred = mem_array0(g->m, uint8_t, (size_t)g->nodes + 1);
     lists l = {.g = g};
     size_t keys = history_keys(g->h);
     if (!load_appends(g, &l)) {
         force(g, NULL);
+        drop_unsure_faults(g);
         return;
     }
     find_mixed(g);
+    for (size_t k = 0; k < keys; k++) /* repeated elements name no writer: known before forcing */
+        if (g->list_key[k] == 1 && !load_key(&l, (key_id)k)) g->list_key[k] = 2;
     force(g, &l);
+    drop_unsure_faults(g);
     find_unsure_readers(g);
     l.ob_index = asg_group(g, g->ob_key.at, asg_obs(g), keys, &l.ob_first);
     l.stamp = mem_array0(g->m, uint32_t, (size_t)g->nodes + 1);
@@ -436,6 +488,7 @@ void asg_lists(asg *g)
     vec_free(g->m, &l.chain);
     mem_put(g->m, l.slot);
     mem_put(g->m, l.stamp);
+    mem_put(g->m, l.aborted);
     mem_put(g->m, l.ob_index);
     mem_put(g->m, l.ob_first);
     mem_put(g->m, l.app_first);

@@ -57,7 +57,8 @@ static void count_missing(chain *c)
         uint32_t n = c->so && g->so_pred[v] != NO_ID;
         for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++)
             n += g->ob_rf[ob] != RF_INIT;
-        c->missing[v] = n;
+        /* Who cannot have committed waits for something that never comes. */
+        c->missing[v] = g->barred[v] ? n + 1 : n;
     }
     /* The initial state is always there: a read that may have seen it waits for nobody. */
     for (size_t i = 0; i < g->open.n; i++) {
@@ -95,6 +96,7 @@ static step blocked_by(const chain *c, node_id v)
             if (g->open.at[i] == ob) lo = i; /* open reads stand by key, not by number */
         return (step){g->cand.at[g->cand_first.at[lo]], v, EDGE_WR, g->ob_key.at[ob], ob};
     }
+    if (g->barred[v]) return (step){NO_ID, v, EDGE_SO, NO_ID, NO_ID};
     assert(false && "a transaction that waits for nothing");
     return (step){NO_ID, v, EDGE_SO, NO_ID, NO_ID};
 }

@@ -51,6 +51,7 @@ static bool take(chooser *c, node_id v)
     vec_push(g->m, &c->trail, v);
     while (next < c->trail.n) {
         node_id u = c->trail.at[next++];
+        if (g->barred[u]) return false;
         for (uint32_t ob = g->ob_first[u]; ob < g->ob_first[u + 1]; ob++) {
             uint32_t rf = c->a->rf[ob];
             if (rf == RF_NONE) return false;

@@ -181,7 +181,12 @@ static void count_concurrency(facts *f, const history *h, mem *m)
 void facts_gather(facts *f, const history *h, mem *m)
 {
     memset(f, 0, sizeof *f);
-    f->sessions = h->sessions.n > h->declared_sessions ? h->sessions.n : h->declared_sessions;
+    for (size_t i = 0; i < h->sessions.n; i++) /* those that committed something */
+        for (uint32_t j = h->sess_first[i]; j < h->sess_first[i + 1]; j++)
+            if (txn_status_of(h, h->sess_txn[j]) == TXN_COMMITTED) {
+                f->sessions++;
+                break;
+            }
     f->keys = history_keys(h);
     f->hot_key = NO_ID;
     count_txns(f, h);

@@ -4,8 +4,8 @@
 #   compare_opinion.sh [ORACLE [N [SEED]]]    (default: ./oracle, 450 histories, seed 1)
 #
 # Prints every disagreement with seed and profile (oracle --random SEED PROFILE shows the history),
-# what was skipped and why, and last "N passed, N failed".  Exit status 1 if any failed or nothing was
-# compared.
+# what was skipped and why, and last "N passed, N failed".  Exit status 1 if any failed or nothing
+# was compared.
 set -eu
 here=$(dirname "$0")
 oracle=${1:-$here/oracle}

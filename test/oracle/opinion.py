@@ -314,8 +314,8 @@ def commit_order(w, accept):
 
 
 def choose(w, t, versions, monotonic=False, newest=lambda r: False):
-    """Can every read of t be given a writer among those placed?  Monotonic (Biswas-Enea RC): a writer
-    of x that an earlier read of t saw must not be newer than what a later read of x sees.
+    """Can every read of t be given a writer among those placed?  Monotonic (Biswas-Enea RC): a
+    writer of x that an earlier read of t saw is not newer than what a later read of x sees.
     Reads for which newest is true must see the last version."""
     reads = sorted(w.reads[t], key=lambda r: r.pos)
 
