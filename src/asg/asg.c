@@ -21,40 +21,49 @@ typedef struct scratch {
     uint32_t *slot;    /* per key: install of the current transaction, valid if >= its first */
     uint8_t *has_key;  /* per key: someone installs it, or it exists at first (for scans) */
     uint32_t *row_of;  /* per key: row of the current scan + 1 */
+    size_t reads, writes; /* point operations of the nodes: how much room the arrays need */
 } scratch;
 
-static void push_install(asg *g, node_id node, key_id k, value_id v, op_id o)
+static void grow_installs(asg *g, size_t cap)
 {
-    if (g->inst_key.n == g->inst_cap) {
-        size_t cap = g->inst_cap ? g->inst_cap * 2 : 256;
-        g->inst_value = mem_resize(g->m, g->inst_value, mem_bytes(g->m, cap, sizeof(value_id)));
-        g->inst_op = mem_resize(g->m, g->inst_op, mem_bytes(g->m, cap, sizeof(op_id)));
-        g->inst_node = mem_resize(g->m, g->inst_node, mem_bytes(g->m, cap, sizeof(node_id)));
-        g->inst_cap = cap;
-    }
-    g->inst_value[g->inst_key.n] = v;
-    g->inst_op[g->inst_key.n] = o;
-    g->inst_node[g->inst_key.n] = node;
-    vec_push(g->m, &g->inst_key, k);
+    g->inst_key = mem_resize(g->m, g->inst_key, mem_bytes(g->m, cap, sizeof(key_id)));
+    g->inst_value = mem_resize(g->m, g->inst_value, mem_bytes(g->m, cap, sizeof(value_id)));
+    g->inst_op = mem_resize(g->m, g->inst_op, mem_bytes(g->m, cap, sizeof(op_id)));
+    g->inst_node = mem_resize(g->m, g->inst_node, mem_bytes(g->m, cap, sizeof(node_id)));
+    g->inst_cap = cap;
 }
 
-static void push_ob(asg *g, node_id node, key_id k, value_id v, op_id o, unsigned flags)
+static void grow_obs(asg *g, size_t cap)
 {
-    if (g->ob_key.n == g->ob_cap) {
-        size_t cap = g->ob_cap ? g->ob_cap * 2 : 256;
-        g->ob_value = mem_resize(g->m, g->ob_value, mem_bytes(g->m, cap, sizeof(value_id)));
-        g->ob_op = mem_resize(g->m, g->ob_op, mem_bytes(g->m, cap, sizeof(op_id)));
-        g->ob_node = mem_resize(g->m, g->ob_node, mem_bytes(g->m, cap, sizeof(node_id)));
-        g->ob_flags = mem_resize(g->m, g->ob_flags, cap);
-        g->ob_cap = cap;
-        if (cap > RF_LAST)
-            guard_fail(g->m->guard, GUARD_UNSUPPORTED, "more than 2^32 reads after expanding scans");
-    }
-    g->ob_value[g->ob_key.n] = v;
-    g->ob_op[g->ob_key.n] = o;
-    g->ob_node[g->ob_key.n] = node;
-    g->ob_flags[g->ob_key.n] = (uint8_t)flags;
-    vec_push(g->m, &g->ob_key, k);
+    if (cap > RF_LAST)
+        guard_fail(g->m->guard, GUARD_UNSUPPORTED, "more than 2^32 reads after expanding scans");
+    g->ob_key = mem_resize(g->m, g->ob_key, mem_bytes(g->m, cap, sizeof(key_id)));
+    g->ob_value = mem_resize(g->m, g->ob_value, mem_bytes(g->m, cap, sizeof(value_id)));
+    g->ob_op = mem_resize(g->m, g->ob_op, mem_bytes(g->m, cap, sizeof(op_id)));
+    g->ob_node = mem_resize(g->m, g->ob_node, mem_bytes(g->m, cap, sizeof(node_id)));
+    g->ob_flags = mem_resize(g->m, g->ob_flags, cap);
+    g->ob_cap = cap;
+}
+
+static inline void push_install(asg *g, node_id node, key_id k, value_id v, op_id o)
+{
+    if (g->insts == g->inst_cap) grow_installs(g, g->inst_cap * 2);
+    size_t i = g->insts++;
+    g->inst_key[i] = k;
+    g->inst_value[i] = v;
+    g->inst_op[i] = o;
+    g->inst_node[i] = node;
+}
+
+static inline void push_ob(asg *g, node_id node, key_id k, value_id v, op_id o, unsigned flags)
+{
+    if (g->obs == g->ob_cap) grow_obs(g, g->ob_cap * 2);
+    size_t i = g->obs++;
+    g->ob_key[i] = k;
+    g->ob_value[i] = v;
+    g->ob_op[i] = o;
+    g->ob_node[i] = node;
+    g->ob_flags[i] = (uint8_t)flags;
 }
 
 void asg_fault(asg *g, uint32_t anomaly, node_id v, op_id o, key_id k, value_id x, txn_id other)
@@ -74,7 +83,7 @@ static value_id plain(value_id v)
 static bool own_write(const asg *g, const scratch *s, key_id k, uint32_t first, value_id *v)
 {
     uint32_t i = s->slot[k];
-    if (i < first || i >= g->inst_key.n || g->inst_key.at[i] != k) return false;
+    if (i < first || i >= g->insts || g->inst_key[i] != k) return false;
     *v = g->inst_value[i];
     return true;
 }
@@ -148,9 +157,9 @@ static void visit_txn(asg *g, scratch *s, node_id v)
 {
     const history *h = g->h;
     txn_id t = g->node_txn[v];
-    uint32_t first = (uint32_t)g->inst_key.n;
+    uint32_t first = (uint32_t)g->insts;
     g->inst_first[v] = first;
-    g->ob_first[v] = (uint32_t)g->ob_key.n;
+    g->ob_first[v] = (uint32_t)g->obs;
     for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
         unsigned kind = h->op_kind[o];
         if (kind & OP_FAILED) continue;
@@ -163,11 +172,11 @@ static void visit_txn(asg *g, scratch *s, node_id v)
         case OP_DELETE:
         case OP_APPEND: {
             uint32_t i = s->slot[k];
-            if (i >= first && i < g->inst_key.n && g->inst_key.at[i] == k) {
+            if (i >= first && i < g->insts && g->inst_key[i] == k) {
                 g->inst_value[i] = plain(h->op_value[o]);
                 g->inst_op[i] = o;
             } else {
-                s->slot[k] = (uint32_t)g->inst_key.n;
+                s->slot[k] = (uint32_t)g->insts;
                 push_install(g, v, k, plain(h->op_value[o]), o);
             }
             break;
@@ -226,6 +235,10 @@ static void classify_keys(asg *g, scratch *s)
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
             unsigned kind = h->op_kind[o] & OP_KIND_MASK;
             if (h->op_kind[o] & OP_FAILED || kind == OP_SCAN || kind == OP_ITER) continue;
+            if (!aborted) {
+                s->reads += kind == OP_READ;
+                s->writes += kind != OP_READ;
+            }
             if (kind != OP_READ && !aborted) s->has_key[h->op_key[o]] = 1;
             if (kind == OP_APPEND) g->list_key[h->op_key[o]] = 1;
             value_id x = h->op_value[o];
@@ -259,7 +272,7 @@ static void sort_installs(asg *g, node_id v)
     uint32_t lo = g->inst_first[v], n = g->inst_first[v + 1] - lo;
     if (n <= 32) return;
     /* heap sort on three parallel arrays: in place, no recursion, no bad case */
-    key_id *key = g->inst_key.at + lo;
+    key_id *key = g->inst_key + lo;
     value_id *val = g->inst_value + lo;
     op_id *op = g->inst_op + lo;
 #define SWAP(i, j)                                                                                 \
@@ -290,6 +303,12 @@ static void sort_installs(asg *g, node_id v)
         }
     }
 #undef SWAP
+}
+
+void asg_by_key(asg *g)
+{
+    if (g->kw_inst) return;
+    g->kw_inst = asg_group(g, g->inst_key, g->insts, history_keys(g->h), &g->kw_first);
 }
 
 /* --- pass 3: read-from ------------------------------------------------------------------------ */
@@ -350,10 +369,10 @@ label asg_hint(const asg *g, uint32_t ob, bool *found, bool *init)
     for (; a && a < end && a->op == o; a++) {
         bool mine = !is_range && (a->kind == ATTR_FROM || a->kind == ATTR_FROM_INIT);
         if (is_range && (a->kind == ATTR_VSET || a->kind == ATTR_VSET_INIT))
-            mine = a->key == g->ob_key.at[ob];
+            mine = a->key == g->ob_key[ob];
         if (is_range && (a->kind == ATTR_ROW_FROM || a->kind == ATTR_ROW_FROM_INIT)) {
             const range *r = &h->ranges.at[h->op_key[o]];
-            mine = a->key < r->rows && h->row_key.at[r->first_row + a->key] == g->ob_key.at[ob];
+            mine = a->key < r->rows && h->row_key.at[r->first_row + a->key] == g->ob_key[ob];
         }
         if (!mine) continue;
         *found = true;
@@ -380,7 +399,7 @@ static void apply_hint(asg *g, uint32_t ob, bool init_ok, uint32_t chain, const 
     if (!found) return;
     g->uses_hints = true;
     if (init) {
-        bool unknown = g->h->init_unknown && !named_init(g->h, g->ob_key.at[ob]);
+        bool unknown = g->h->init_unknown && !named_init(g->h, g->ob_key[ob]);
         if (!init_ok && !unknown)
             bad_hint(g, ob, "\"from\": null, but the initial state does not hold that value");
         g->ob_rf[ob] = init_ok ? RF_INIT : RF_NONE;
@@ -399,7 +418,7 @@ static void apply_hint(asg *g, uint32_t ob, bool init_ok, uint32_t chain, const 
         if (h->txn_label[t] != l) continue;
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
             unsigned kind = h->op_kind[o] & OP_KIND_MASK;
-            if ((kind == OP_WRITE || kind == OP_DELETE) && h->op_key[o] == g->ob_key.at[ob] &&
+            if ((kind == OP_WRITE || kind == OP_DELETE) && h->op_key[o] == g->ob_key[ob] &&
                 plain(h->op_value[o]) == g->ob_value[ob]) {
                 g->ob_rf[ob] = RF_NONE;
                 return;
@@ -510,27 +529,26 @@ static value_id unknown_init(asg *g, const writers *w, written *all, const uint3
     return VALUE_UNKNOWN;
 }
 
-static void resolve(asg *g, written *all)
+/* The keys in `slow` whose obligations are `obs`: a table of writers each. */
+static void resolve_slowly(asg *g, written *all, const uint8_t *slow, const uint32_t *obs, size_t n)
 {
-    size_t keys = history_keys(g->h), obs = asg_obs(g);
-    uint32_t *ob_start;
-    uint32_t *by_key = asg_group(g, g->ob_key.at, obs, keys, &ob_start);
+    size_t keys = history_keys(g->h);
+    uint32_t *key = mem_array(g->m, uint32_t, n + 1), *start;
+    for (size_t i = 0; i < n; i++) key[i] = g->ob_key[obs[i]];
+    uint32_t *by_key = asg_group(g, key, n, keys, &start);
+    for (size_t i = 0; i < n; i++) by_key[i] = obs[by_key[i]];
     writers w = {0};
-    w.next = mem_array(g->m, uint32_t, g->inst_key.n + 1);
-    g->ob_rf = mem_array(g->m, uint32_t, obs + 1);
+    w.next = mem_array(g->m, uint32_t, g->insts + 1);
+    asg_by_key(g);
     for (size_t k = 0; k < keys; k++) {
-        if (g->list_key[k]) {
-            for (uint32_t i = ob_start[k]; i < ob_start[k + 1]; i++) g->ob_rf[by_key[i]] = RF_OPEN;
-            continue;
-        }
-        if (ob_start[k] == ob_start[k + 1] && g->kw_first[k] == g->kw_first[k + 1]) continue;
+        if (!slow[k] || g->list_key[k]) continue;
+        if (start[k] == start[k + 1] && g->kw_first[k] == g->kw_first[k + 1]) continue;
         writers_load(g, &w, (key_id)k);
         value_id init = plain(g->h->key_init[k]);
         bool open_init = false;
         bool init_free = (g->flags & ASG_INIT_FREE) != 0;
         if (g->h->init_unknown && !named_init(g->h, (key_id)k)) {
-            init = unknown_init(g, &w, all, by_key + ob_start[k], ob_start[k + 1] - ob_start[k],
-                                (key_id)k);
+            init = unknown_init(g, &w, all, by_key + start[k], start[k + 1] - start[k], (key_id)k);
             open_init = init == VALUE_UNKNOWN && init_free;
             if (init == VALUE_UNKNOWN && !init_free) g->init_assumed = true;
             if (open_init) {
@@ -538,15 +556,102 @@ static void resolve(asg *g, written *all)
                 g->init_open[k] = 1;
             }
         }
-        for (uint32_t i = ob_start[k]; i < ob_start[k + 1]; i++)
+        for (uint32_t i = start[k]; i < start[k + 1]; i++)
             resolve_ob(g, by_key[i], &w, init, open_init);
         guard_tick(g->m->guard);
     }
-    vec_push(g->m, &g->cand_first, (uint32_t)g->cand.n);
     mem_put(g->m, w.slot);
     mem_put(g->m, w.next);
     mem_put(g->m, by_key);
-    mem_put(g->m, ob_start);
+    mem_put(g->m, start);
+    mem_put(g->m, key);
+}
+
+/* Most keys hold small integers, each written once: then (key, value) indexes one array of
+   writers, and a read costs one access.  Keys with anything else are marked slow. */
+typedef struct dense {
+    uint64_t *base; /* per key: where its values start */
+    uint32_t *span; /* per key: its values are below this; 0: slow */
+    node_id *writer;
+} dense;
+
+static uint8_t *load_dense(asg *g, dense *d)
+{
+    const history *h = g->h;
+    size_t keys = history_keys(h);
+    uint8_t *slow = mem_array0(g->m, uint8_t, keys + 1);
+    uint32_t *count = mem_array0(g->m, uint32_t, keys + 1);
+    d->base = mem_array(g->m, uint64_t, keys + 1);
+    d->span = mem_array0(g->m, uint32_t, keys + 1);
+    for (size_t i = 0; i < g->insts; i++) {
+        key_id k = g->inst_key[i];
+        value_id x = g->inst_value[i];
+        count[k]++;
+        if (x >= VALUE_TABLE)
+            slow[k] = 1;
+        else if (x >= d->span[k])
+            d->span[k] = x + 1;
+    }
+    uint64_t total = 0;
+    for (size_t k = 0; k < keys; k++) {
+        if (h->init_unknown || d->span[k] / 4 > (uint64_t)count[k] + 4) slow[k] = 1;
+        if (slow[k]) d->span[k] = 0;
+        d->base[k] = total;
+        total += d->span[k];
+    }
+    mem_put(g->m, count);
+    d->writer = mem_array(g->m, node_id, total + 1);
+    memset(d->writer, 0xff, total * sizeof *d->writer);
+    for (size_t i = 0; i < g->insts; i++) {
+        key_id k = g->inst_key[i];
+        if (slow[k]) continue;
+        node_id *at = &d->writer[d->base[k] + g->inst_value[i]];
+        if (*at != NO_ID) {
+            slow[k] = 1;
+            g->duplicate_values = true;
+        }
+        *at = g->inst_node[i];
+    }
+    return slow;
+}
+
+static void resolve(asg *g, written *all)
+{
+    const history *h = g->h;
+    dense d;
+    uint8_t *slow = load_dense(g, &d);
+    VEC(uint32_t) rest = {0};
+    g->ob_rf = mem_array(g->m, uint32_t, g->obs + 1);
+    for (uint32_t ob = 0; ob < g->obs; ob++) {
+        key_id k = g->ob_key[ob];
+        value_id x = g->ob_value[ob];
+        if (slow[k] || h->op_kind[g->ob_op[ob]] & (OP_ATTR | OP_TOMB) || g->list_key[k]) {
+            g->ob_rf[ob] = RF_OPEN;
+            if (g->list_key[k]) continue;
+            slow[k] = 1; /* hints: this read needs the list of writers */
+            vec_push(g->m, &rest, ob);
+            continue;
+        }
+        node_id w = x < d.span[k] ? d.writer[d.base[k] + x] : NO_ID;
+        bool init = plain(h->key_init[k]) == x;
+        if (w == g->ob_node[ob]) w = NO_ID;
+        if (init && w != NO_ID) {
+            g->ob_rf[ob] = RF_OPEN;
+            slow[k] = 1; /* somebody wrote the initial value again */
+            vec_push(g->m, &rest, ob);
+        } else {
+            g->ob_rf[ob] = init ? RF_INIT : w != NO_ID ? w : RF_NONE;
+        }
+    }
+    mem_put(g->m, d.base);
+    mem_put(g->m, d.span);
+    mem_put(g->m, d.writer);
+    bool any = rest.n > 0;
+    for (size_t k = 0; k < history_keys(h) && !any; k++) any = slow[k] && !g->list_key[k];
+    if (any) resolve_slowly(g, all, slow, rest.at, rest.n);
+    vec_push(g->m, &g->cand_first, (uint32_t)g->cand.n);
+    vec_free(g->m, &rest);
+    mem_put(g->m, slow);
 }
 
 /* --- faults: reads that nothing explains ------------------------------------------------------- */
@@ -568,7 +673,7 @@ static void classify(asg *g, const written *w, uint32_t ob)
 {
     const history *h = g->h;
     node_id v = g->ob_node[ob];
-    key_id k = g->ob_key.at[ob];
+    key_id k = g->ob_key[ob];
     value_id x = g->ob_value[ob];
     txn_id aborted = NO_ID, own = NO_ID, middle = NO_ID;
     for (uint64_t o = written_find(g, w, k, x); o; o = w->next[o - 1]) {
@@ -616,6 +721,7 @@ static void version_hints(asg *g)
     bool any = false;
     for (size_t i = 0; i < h->attrs.n; i++) any = any || h->attrs.at[i].kind == ATTR_VER;
     if (!any) return;
+    asg_by_key(g);
     for (size_t k = 0; k < history_keys(h); k++) {
         v.n = 0;
         for (uint32_t i = g->kw_first[k]; i < g->kw_first[k + 1]; i++) {
@@ -670,7 +776,7 @@ void asg_build(asg *g, const history *h, mem *m, enum ryow ryow, unsigned flags)
     g->ryow = ryow;
     g->flags = flags;
     size_t keys = history_keys(h);
-    scratch s;
+    scratch s = {0};
     s.slot = mem_array(m, uint32_t, keys + 1);
     memset(s.slot, 0xff, (keys + 1) * sizeof *s.slot);
     s.row_of = mem_array0(m, uint32_t, keys + 1);
@@ -678,19 +784,15 @@ void asg_build(asg *g, const history *h, mem *m, enum ryow ryow, unsigned flags)
     classify_keys(g, &s);
     g->inst_first = mem_array(m, uint32_t, (size_t)g->nodes + 1);
     g->ob_first = mem_array(m, uint32_t, (size_t)g->nodes + 1);
+    grow_installs(g, s.writes + 16);
+    grow_obs(g, s.reads + 16);
     for (node_id v = 0; v < g->nodes; v++) visit_txn(g, &s, v);
-    g->inst_first[g->nodes] = (uint32_t)g->inst_key.n;
-    g->ob_first[g->nodes] = (uint32_t)g->ob_key.n;
-    if (!g->inst_value) {
-        g->inst_value = mem_array(m, value_id, 1);
-        g->inst_op = mem_array(m, op_id, 1);
-        g->inst_node = mem_array(m, node_id, 1);
-    }
+    g->inst_first[g->nodes] = (uint32_t)g->insts;
+    g->ob_first[g->nodes] = (uint32_t)g->obs;
     mem_put(m, s.slot);
     mem_put(m, s.row_of);
     mem_put(m, s.has_key);
     for (node_id v = 0; v < g->nodes; v++) sort_installs(g, v);
-    g->kw_inst = asg_group(g, g->inst_key.at, g->inst_key.n, keys, &g->kw_first);
     g->extra_head = mem_array(m, uint32_t, (size_t)g->nodes + 1);
     memset(g->extra_head, 0xff, ((size_t)g->nodes + 1) * sizeof *g->extra_head);
     written all = {0};
@@ -707,17 +809,17 @@ uint32_t asg_install(const asg *g, node_id v, key_id k)
     uint32_t lo = g->inst_first[v], hi = g->inst_first[v + 1];
     if (hi - lo <= 32) {
         for (uint32_t i = lo; i < hi; i++)
-            if (g->inst_key.at[i] == k) return i;
+            if (g->inst_key[i] == k) return i;
         return NO_ID;
     }
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
-        if (g->inst_key.at[mid] < k)
+        if (g->inst_key[mid] < k)
             lo = mid + 1;
         else
             hi = mid;
     }
-    return lo < g->inst_first[v + 1] && g->inst_key.at[lo] == k ? lo : NO_ID;
+    return lo < g->inst_first[v + 1] && g->inst_key[lo] == k ? lo : NO_ID;
 }
 
 void asg_add_edge(asg *g, node_id from, node_id to, enum edge_kind kind, key_id key, uint32_t ob)
@@ -751,7 +853,7 @@ const char *asg_check(const asg *g)
     for (uint32_t i = 0; i < asg_obs(g); i++) {
         uint32_t rf = g->ob_rf[i];
         if (rf < RF_LAST && rf >= g->nodes) return "read-from out of range";
-        if (rf < RF_LAST && asg_install(g, rf, g->ob_key.at[i]) == NO_ID)
+        if (rf < RF_LAST && asg_install(g, rf, g->ob_key[i]) == NO_ID)
             return "read from a transaction that does not install the key";
     }
     return NULL;

@@ -45,7 +45,7 @@ typedef struct edge {
     uint32_t next;   /* of the same target, or NO_ID */
     uint32_t kind;   /* EDGE_WW or EDGE_FORCE */
     key_id key;
-    uint32_t ob;     /* EDGE_FORCE: the obligation that forces it; EDGE_WW: NO_ID */
+    uint32_t ob;     /* the obligation that forces it or shows it (a list read), or NO_ID */
 } edge;
 
 /* Immediate violations, numbered as in opt/anomalies.def. */
@@ -73,17 +73,20 @@ typedef struct asg {
 
     /* installs of node v: [inst_first[v], inst_first[v+1]); sorted by key if more than 32 */
     uint32_t *inst_first;
-    VEC(key_id) inst_key;
+    size_t insts;
+    key_id *inst_key;
     value_id *inst_value;
     op_id *inst_op;
     node_id *inst_node;
     size_t inst_cap;
-    /* installs by key: [kw_first[k], kw_first[k+1]) index installs, in node order */
+    /* installs by key: [kw_first[k], kw_first[k+1]) index installs, in node order; made by
+       asg_by_key when somebody needs it */
     uint32_t *kw_first, *kw_inst;
 
     /* obligations of node v: [ob_first[v], ob_first[v+1]), in program order */
     uint32_t *ob_first;
-    VEC(key_id) ob_key;
+    size_t obs;
+    key_id *ob_key;
     value_id *ob_value;
     op_id *ob_op;
     node_id *ob_node;
@@ -127,13 +130,15 @@ const char *asg_check(const asg *g); /* NULL or what is broken */
 
 static inline size_t asg_obs(const asg *g)
 {
-    return g->ob_key.n;
+    return g->obs;
 }
 /* The install of key k by node v, or NO_ID. */
 uint32_t asg_install(const asg *g, node_id v, key_id k);
 
 void asg_add_edge(asg *g, node_id from, node_id to, enum edge_kind kind, key_id key, uint32_t ob);
 void asg_drop_edges(asg *g, size_t keep); /* forgets extra edges from index `keep` on */
+
+void asg_by_key(asg *g);
 
 /* Does v take part in every choice?  (Committed, or forced: see asg.forced.) */
 static inline bool asg_in(const asg *g, node_id v)

@@ -47,7 +47,7 @@ static bool precede(deriver *d, node_id t2, uint32_t ob)
     if (d->w->so && d->g->so_pred[t1] == t2) return true;
     uint32_t newest = d->g->extra_head[t1];
     if (newest != NO_ID && d->g->extra.at[newest].from == t2) return true; /* known already */
-    asg_add_edge(d->g, t2, t1, EDGE_FORCE, d->g->ob_key.at[ob], ob);
+    asg_add_edge(d->g, t2, t1, EDGE_FORCE, d->g->ob_key[ob], ob);
     return true;
 }
 
@@ -56,7 +56,7 @@ static bool precede_key(deriver *d, node_id t3, node_id t2, key_id k, op_id afte
 {
     uint32_t first = d->g->ob_first[t3];
     uint32_t i = d->head[k];
-    if (i <= first || i > d->g->ob_first[t3 + 1] || d->g->ob_key.at[i - 1] != k) return true;
+    if (i <= first || i > d->g->ob_first[t3 + 1] || d->g->ob_key[i - 1] != k) return true;
     for (; i; i = d->next[i - 1 - first]) {
         if (after != NO_ID && d->g->ob_op[i - 1] <= after) continue;
         if (!precede(d, t2, i - 1)) return false;
@@ -73,9 +73,9 @@ static void index_reads(deriver *d, node_id t3)
         d->next = mem_resize(g->m, d->next, mem_bytes(g->m, d->next_cap, sizeof *d->next));
     }
     for (uint32_t i = 0; i < n; i++) {
-        key_id k = g->ob_key.at[first + i];
+        key_id k = g->ob_key[first + i];
         uint32_t h = d->head[k];
-        bool mine = h > first && h <= first + n && g->ob_key.at[h - 1] == k && h < first + i + 1;
+        bool mine = h > first && h <= first + n && g->ob_key[h - 1] == k && h < first + i + 1;
         d->next[i] = mine ? h : 0;
         d->head[k] = first + i + 1;
     }
@@ -88,12 +88,12 @@ static bool visible_source(deriver *d, node_id t3, node_id t2, op_id after)
     uint32_t lo = g->inst_first[t2], hi = g->inst_first[t2 + 1];
     if (hi - lo <= 32 || hi - lo <= reads) {
         for (uint32_t i = lo; i < hi; i++)
-            if (!precede_key(d, t3, t2, g->inst_key.at[i], after)) return false;
+            if (!precede_key(d, t3, t2, g->inst_key[i], after)) return false;
         return true;
     }
     for (uint32_t ob = g->ob_first[t3]; ob < g->ob_first[t3 + 1]; ob++) {
         if (after != NO_ID && g->ob_op[ob] <= after) continue;
-        if (asg_install(g, t2, g->ob_key.at[ob]) != NO_ID && !precede(d, t2, ob)) return false;
+        if (asg_install(g, t2, g->ob_key[ob]) != NO_ID && !precede(d, t2, ob)) return false;
     }
     return true;
 }
@@ -121,7 +121,7 @@ static bool derive_direct(deriver *d, bool ra)
             for (uint32_t ob = g->ob_first[t3]; ob < g->ob_first[t3 + 1] && ok; ob++) {
                 uint32_t t2 = w->rf[ob];
                 if (last_writer) {
-                    node_id own = last_writer[g->ob_key.at[ob]];
+                    node_id own = last_writer[g->ob_key[ob]];
                     if (own != NO_ID && own >= session_start && own != t3) ok = precede(d, own, ob);
                 }
                 if (!ok || t2 >= RF_LAST) continue;
@@ -132,7 +132,7 @@ static bool derive_direct(deriver *d, bool ra)
         }
         if (last_writer && in && !g->maybe[t3])
             for (uint32_t i = g->inst_first[t3]; i < g->inst_first[t3 + 1]; i++)
-                last_writer[g->inst_key.at[i]] = t3;
+                last_writer[g->inst_key[i]] = t3;
     }
     mem_put(g->m, last_writer);
     return ok;
@@ -197,7 +197,7 @@ static void sort_writers(causal *c, const node_id *order, uint32_t n)
         c->kw_inst = g->kw_inst;
         return;
     }
-    size_t insts = g->inst_key.n, m = 0;
+    size_t insts = g->insts, m = 0;
     uint32_t *inst = mem_array(g->m, uint32_t, insts + 1);
     uint32_t *chain = mem_array(g->m, uint32_t, insts + 1);
     for (uint32_t i = 0; i < n; i++) /* places rise along the order */
@@ -209,7 +209,7 @@ static void sort_writers(causal *c, const node_id *order, uint32_t n)
     uint32_t *by_chain = asg_group(g, chain, m, c->chains, &first);
     mem_put(g->m, first);
     for (size_t i = 0; i < m; i++) by_chain[i] = inst[by_chain[i]];
-    for (size_t i = 0; i < m; i++) chain[i] = g->inst_key.at[by_chain[i]];
+    for (size_t i = 0; i < m; i++) chain[i] = g->inst_key[by_chain[i]];
     c->kw_inst = asg_group(g, chain, m, history_keys(g->h), &c->kw_first);
     for (size_t i = 0; i < m; i++) c->kw_inst[i] = by_chain[c->kw_inst[i]];
     mem_put(g->m, inst);
@@ -302,12 +302,13 @@ static bool derive_causal(deriver *d, const node_id *order, uint32_t n)
 {
     asg *g = d->g;
     causal c = {.g = g, .w = d->w};
+    asg_by_key(g);
     size_t keys = history_keys(g->h);
     make_chains(&c, order, n);
     sort_writers(&c, order, n);
     c.width = c.chains < BLOCK ? (c.chains ? c.chains : 1) : BLOCK;
     c.clock = mem_array(g->m, uint32_t, mem_bytes(g->m, (size_t)g->nodes + 1, c.width));
-    c.by_key = asg_group(g, g->ob_key.at, asg_obs(g), keys, &c.ob_start);
+    c.by_key = asg_group(g, g->ob_key, asg_obs(g), keys, &c.ob_start);
     uint32_t most = 0;
     for (size_t k = 0; k < keys; k++)
         if (c.kw_first[k + 1] - c.kw_first[k] > most) most = c.kw_first[k + 1] - c.kw_first[k];

@@ -45,7 +45,7 @@ static bool next_pred(const asg *g, const view *w, cursor *c, step *s)
     while (c->at < g->ob_first[v + 1]) {
         uint32_t ob = c->at++, rf = w->rf[ob];
         if (rf >= RF_LAST || !present(w, rf)) continue;
-        *s = (step){rf, v, EDGE_WR, g->ob_key.at[ob], ob};
+        *s = (step){rf, v, EDGE_WR, g->ob_key[ob], ob};
         return true;
     }
     while (c->extra != NO_ID) {

@@ -116,7 +116,7 @@ static uint32_t own_appends(const lists *l, uint32_t ob)
     uint32_t own = 0;
     for (op_id o = h->txn_op[g->node_txn[g->ob_node[ob]]]; o < g->ob_op[ob]; o++)
         own += (h->op_kind[o] & (OP_KIND_MASK | OP_FAILED)) == OP_APPEND &&
-               h->op_key[o] == g->ob_key.at[ob];
+               h->op_key[o] == g->ob_key[ob];
     return own;
 }
 
@@ -131,7 +131,7 @@ static uint32_t own_suffix(const lists *l, uint32_t ob, atom seen)
     uint32_t at = seen.len - own;
     for (op_id o = h->txn_op[g->node_txn[g->ob_node[ob]]]; o < g->ob_op[ob]; o++) {
         if ((h->op_kind[o] & (OP_KIND_MASK | OP_FAILED)) != OP_APPEND ||
-            h->op_key[o] != g->ob_key.at[ob])
+            h->op_key[o] != g->ob_key[ob])
             continue;
         if (h->elements.at[seen.as.offset + at++] != h->op_value[o]) return NO_ID;
     }
@@ -173,7 +173,7 @@ static txn_id aborted_writer(lists *l, key_id k, value_id x)
 static void blame(lists *l, uint32_t ob, value_id x)
 {
     asg *g = l->g;
-    key_id k = g->ob_key.at[ob];
+    key_id k = g->ob_key[ob];
     txn_id t = aborted_writer(l, k, x);
     asg_fault(g, t != NO_ID ? ANOMALY_ABORTED_READ : ANOMALY_GARBAGE_READ, g->ob_node[ob],
               g->ob_op[ob], k, g->ob_value[ob], t);
@@ -202,7 +202,7 @@ static bool resolve_list(lists *l, uint32_t ob)
 {
     asg *g = l->g;
     const history *h = g->h;
-    key_id k = g->ob_key.at[ob];
+    key_id k = g->ob_key[ob];
     node_id v = g->ob_node[ob];
     atom seen = list_atom(h, g->ob_value[ob]);
     bool sure = asg_in(g, v);
@@ -262,7 +262,7 @@ static bool resolve_list(lists *l, uint32_t ob)
 static void incompatible(lists *l, uint32_t ob, node_id other)
 {
     asg *g = l->g;
-    asg_fault(g, ANOMALY_INCOMPATIBLE_ORDER, g->ob_node[ob], g->ob_op[ob], g->ob_key.at[ob],
+    asg_fault(g, ANOMALY_INCOMPATIBLE_ORDER, g->ob_node[ob], g->ob_op[ob], g->ob_key[ob],
               g->ob_value[ob], other < RF_LAST ? g->node_txn[other] : NO_ID);
 }
 
@@ -384,15 +384,15 @@ static void force(asg *g, lists *l)
                 g->forced[rf] = 1;
                 vec_push(g->m, &work, rf);
             }
-            if (!(g->ob_flags[ob] & OB_LIST) || g->list_key[g->ob_key.at[ob]] != 1) continue;
+            if (!(g->ob_flags[ob] & OB_LIST) || g->list_key[g->ob_key[ob]] != 1) continue;
             atom a = list_atom(h, g->ob_value[ob]);
             if (a.kind != ATOM_LIST) continue;
             for (uint32_t i = 0; i < a.len; i++) {
                 value_id e = h->elements.at[a.as.offset + i];
-                size_t at = (size_t)hash_pair(g->ob_key.at[ob], e) & (n - 1);
+                size_t at = (size_t)hash_pair(g->ob_key[ob], e) & (n - 1);
                 for (; slot[at]; at = (at + 1) & (n - 1)) {
                     const pair *x = &p.at[slot[at] - 1];
-                    if (x->key != g->ob_key.at[ob] || x->value != e || g->forced[x->node]) continue;
+                    if (x->key != g->ob_key[ob] || x->value != e || g->forced[x->node]) continue;
                     g->forced[x->node] = 1;
                     vec_push(g->m, &work, x->node);
                 }
@@ -412,7 +412,7 @@ static void find_unsure_readers(asg *g)
     for (uint32_t ob = 0; ob < asg_obs(g); ob++) {
         if (!(g->ob_flags[ob] & OB_LIST) || asg_in(g, g->ob_node[ob])) continue;
         bool can_be_taken = g->inst_first[g->ob_node[ob]] < g->inst_first[g->ob_node[ob] + 1];
-        if (can_be_taken && g->open.n + g->wild_lists > 0) g->list_key[g->ob_key.at[ob]] = 2;
+        if (can_be_taken && g->open.n + g->wild_lists > 0) g->list_key[g->ob_key[ob]] = 2;
     }
 }
 
@@ -471,13 +471,14 @@ void asg_lists(asg *g)
         drop_unsure_faults(g);
         return;
     }
+    asg_by_key(g);
     find_mixed(g);
     for (size_t k = 0; k < keys; k++) /* repeated elements name no writer: known before forcing */
         if (g->list_key[k] == 1 && !load_key(&l, (key_id)k)) g->list_key[k] = 2;
     force(g, &l);
     drop_unsure_faults(g);
     find_unsure_readers(g);
-    l.ob_index = asg_group(g, g->ob_key.at, asg_obs(g), keys, &l.ob_first);
+    l.ob_index = asg_group(g, g->ob_key, asg_obs(g), keys, &l.ob_first);
     l.stamp = mem_array0(g->m, uint32_t, (size_t)g->nodes + 1);
     for (size_t k = 0; k < keys; k++) {
         if (g->list_key[k] == 1) order_key(&l, (key_id)k);
@@ -505,7 +506,8 @@ bool asg_list_orders(asg *g, size_t *fault_at)
     if (!load_appends(g, &l)) return true;
     size_t keys = history_keys(h);
     bool ok = true;
-    l.ob_index = asg_group(g, g->ob_key.at, asg_obs(g), keys, &l.ob_first);
+    asg_by_key(g);
+    l.ob_index = asg_group(g, g->ob_key, asg_obs(g), keys, &l.ob_first);
     for (size_t k = 0; k < keys && ok; k++) {
         if (g->list_key[k] != 1 || !load_key(&l, (key_id)k)) continue;
         for (uint32_t i = l.ob_first[k]; i < l.ob_first[k + 1] && ok; i++) {

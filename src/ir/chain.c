@@ -81,8 +81,8 @@ static step blocked_by(const chain *c, node_id v)
             return (step){g->extra.at[i].from, v, EDGE_WW, g->extra.at[i].key, NO_ID};
     for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
         uint32_t rf = c->a->rf[ob];
-        if (rf < RF_LAST && !c->taken[rf]) return (step){rf, v, EDGE_WR, g->ob_key.at[ob], ob};
-        if (rf == RF_NONE) return (step){NO_ID, v, EDGE_WR, g->ob_key.at[ob], ob};
+        if (rf < RF_LAST && !c->taken[rf]) return (step){rf, v, EDGE_WR, g->ob_key[ob], ob};
+        if (rf == RF_NONE) return (step){NO_ID, v, EDGE_WR, g->ob_key[ob], ob};
         if (rf != RF_OPEN) continue;
         size_t lo = 0, hi = g->open.n;
         while (lo + 1 < hi) {
@@ -94,7 +94,7 @@ static step blocked_by(const chain *c, node_id v)
         }
         for (size_t i = 0; i < g->open.n; i++)
             if (g->open.at[i] == ob) lo = i; /* open reads stand by key, not by number */
-        return (step){g->cand.at[g->cand_first.at[lo]], v, EDGE_WR, g->ob_key.at[ob], ob};
+        return (step){g->cand.at[g->cand_first.at[lo]], v, EDGE_WR, g->ob_key[ob], ob};
     }
     if (g->barred[v]) return (step){NO_ID, v, EDGE_SO, NO_ID, NO_ID};
     assert(false && "a transaction that waits for nothing");

@@ -35,7 +35,7 @@ static bool test(chooser *c)
 {
     view w = {.so = c->so, .extra = true, .rf = c->a->rf, .out = c->a->out};
     c->a->tried++;
-    c->work += (uint64_t)asg_obs(c->g) + c->g->nodes + c->g->inst_key.n;
+    c->work += (uint64_t)asg_obs(c->g) + c->g->nodes + c->g->insts;
     if (c->limited && (c->a->tried > WEAK_CHOICES || c->work > WORK)) c->gave_up = true;
     guard_poll(c->g->m->guard);
     return weak_test(c->g, &w, c->level, c->a, false);
@@ -79,7 +79,7 @@ static bool assign(chooser *c, const choice *x)
 {
     asg *g = c->g;
     uint32_t ob = g->open.at[x->open], to = g->cand.at[x->cand];
-    key_id k = g->ob_key.at[ob];
+    key_id k = g->ob_key[ob];
     c->a->rf[ob] = to;
     if (to == RF_INIT) {
         if (!g->init_open || !g->init_open[k]) return true;
@@ -101,7 +101,7 @@ static void unassign(chooser *c, const choice *x)
 {
     asg *g = c->g;
     uint32_t ob = g->open.at[x->open];
-    key_id k = g->ob_key.at[ob];
+    key_id k = g->ob_key[ob];
     if (c->a->rf[ob] == RF_INIT && g->init_open && g->init_open[k]) c->init_uses[k]--;
     untake(c, x->trail);
     c->a->rf[ob] = RF_OPEN;

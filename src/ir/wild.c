@@ -91,7 +91,7 @@ static enum own own_before(wild *w, uint32_t ob, version *own)
     own->list.n = 0;
     own->scalar = false;
     for (op_id o = h->txn_op[g->node_txn[g->ob_node[ob]]]; o < g->ob_op[ob]; o++) {
-        if (!writes(h, o, g->ob_key.at[ob])) continue;
+        if (!writes(h, o, g->ob_key[ob])) continue;
         if (op_kind_of(h, o) != OP_APPEND)
             kind = OWN_SETS;
         else if (kind == OWN_NOTHING)
@@ -169,7 +169,7 @@ static bool elements_in_order(wild *w, uint32_t ob)
 {
     asg *g = w->g;
     const history *h = g->h;
-    key_id k = g->ob_key.at[ob];
+    key_id k = g->ob_key[ob];
     version seen = {0}, own = {0};
     load(w, &seen, g->ob_value[ob]);
     uint32_t reached = 0;
@@ -239,7 +239,7 @@ static bool try_order(wild *w, size_t i, const node_id *order, uint32_t m)
     }
     bool ok = true;
     for (uint32_t ob = 0; ob < asg_obs(g) && ok; ob++) {
-        if (g->ob_key.at[ob] != k || w->a->out[g->ob_node[ob]]) continue;
+        if (g->ob_key[ob] != k || w->a->out[g->ob_node[ob]]) continue;
         ok = w->level == WEAK_RU ? elements_in_order(w, ob) : add_candidates(w, ob, order, m);
     }
     bool found = ok && order_keys(w, i + 1);
@@ -311,7 +311,7 @@ static bool order_keys(wild *w, size_t i)
     if (named) return with_init(w, i, h->key_init[k], SIZE_MAX);
     if (with_init(w, i, VALUE_NULL, SIZE_MAX)) return true;
     for (uint32_t ob = 0; ob < asg_obs(g); ob++) {
-        if (g->ob_key.at[ob] != k || w->a->out[g->ob_node[ob]]) continue;
+        if (g->ob_key[ob] != k || w->a->out[g->ob_node[ob]]) continue;
         value_id v = g->ob_value[ob];
         if (with_init(w, i, v, SIZE_MAX)) return true;
         atom a = v == VALUE_NULL ? (atom){0} : value_atom(h, v);
@@ -321,11 +321,17 @@ static bool order_keys(wild *w, size_t i)
     return false;
 }
 
+/* Does v take part in every case?  read-uncommitted ignores reads, so they force nobody. */
+static bool sure(const wild *w, node_id v)
+{
+    return w->level == WEAK_RU ? !w->g->maybe[v] : asg_in(w->g, v);
+}
+
 /* Unknown transactions that are not forced, each taken as committed or not. */
 static bool statuses(wild *w, node_id v)
 {
     asg *g = w->g;
-    while (v < g->nodes && asg_in(g, v)) v++;
+    while (v < g->nodes && sure(w, v)) v++;
     if (v == g->nodes) {
         for (uint32_t ob = 0; ob < asg_obs(g); ob++) {
             if (w->a->out[g->ob_node[ob]] || w->level == WEAK_RU) continue;
@@ -346,8 +352,9 @@ bool wild_decide(asg *g, enum weak_level level, bool so, weak_answer *a)
 {
     assert(g->nodes <= WEAK_SMALL);
     wild w = {.g = g, .a = a, .level = level, .so = so};
+    asg_by_key(g);
     for (key_id k = 0; k < history_keys(g->h); k++)
         if (g->list_key[k] == 2) vec_push(g->m, &w.keys, k);
-    for (node_id v = 0; v < g->nodes; v++) a->out[v] = !asg_in(g, v);
+    for (node_id v = 0; v < g->nodes; v++) a->out[v] = !sure(&w, v);
     return statuses(&w, 0);
 }

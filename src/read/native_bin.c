@@ -308,8 +308,9 @@ static void leave(column_in *c)
 {
     source *s = c->s;
     assert(!c->left && c->p == c->end);
-    size_t at = s->pos;
-    if (take(s, 8) != c->sum) source_fail(s, at, "wrong checksum: the column before is damaged");
+    /* Taking may move the buffer, so the place is told from behind. */
+    if (take(s, 8) != c->sum)
+        source_fail(s, s->pos - 8, "wrong checksum: the column before is damaged");
 }
 
 /* Reads a whole column of unsigned integers into a growing array of 4-byte elements. */

@@ -68,7 +68,7 @@ static bool redundant_literal(solver *s, uint32_t lit, int64_t depth)
     assert(s->values[lit]);
     if (!v->level || mark & REMOVABLE || (depth && mark & SEEN)) return true;
     if (mark & POISON || v->reason == REF_NONE || v->reason == REF_THEORY) return false;
-    if (v->level == solve_level(s)) return false; /* only the implication point is there */
+    if (v->level == solve_level(s)) return false;       /* only the implication point is there */
     if (!s->levels.at[v->level - 1].seen) return false; /* its decision is not in the clause */
     if (depth > s->opt.minimizedepth || (depth && s->opt.minimize < 2)) return false;
 

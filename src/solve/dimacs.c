@@ -140,7 +140,8 @@ void dimacs_read(mem *m, const char *text, size_t n, cnf *out)
         }
         if (*c.at == '%' && !open) break; /* SATLIB's files end in "%\n0\n" */
         uint32_t lit;
-        if (!open && out->clauses == clauses) complain(&c, c.at, "more clauses than the header says");
+        if (!open && out->clauses == clauses)
+            complain(&c, c.at, "more clauses than the header says");
         open = read_literal(&c, out, &lit);
         vec_push(m, &out->lits, open ? lit : LIT_NONE);
         if (!open) out->clauses++;
@@ -189,8 +190,8 @@ void polyg_read(mem *m, const char *text, size_t n, polyg *out)
             complain(&c, first, headed ? "a second 'n:' line" : "'n:' must come first");
         if (kind == 'n') {
             headed = true;
-            out->nodes = (uint32_t)number(&c, UINT32_MAX / 4, "number of nodes expected",
-                                          "too many nodes");
+            out->nodes =
+                (uint32_t)number(&c, UINT32_MAX / 4, "number of nodes expected", "too many nodes");
         } else if (kind == 'e') {
             order_pair known = read_edge(&c, out);
             vec_push(m, &out->edges, known);

@@ -30,6 +30,7 @@
 #define VAR_CAP_FIRST 1
 #define WATCH_CAP_FIRST 1
 #define DRAT_BUFFER 16
+#define POLL_INTERVAL 1
 #else
 #define REDUCE_INTERVAL(s, k) ((uint64_t)(s)->opt.reduceint * (k))
 #define RESTART_LUBY_UNIT(s) ((uint64_t)(s)->opt.luby)
@@ -38,6 +39,7 @@
 #define VAR_CAP_FIRST 64
 #define WATCH_CAP_FIRST 4
 #define DRAT_BUFFER (1 << 16)
+#define POLL_INTERVAL 5000 /* propagations between two looks at the clock */
 #endif
 
 #define VAR_MAX (1u << 30)
@@ -98,16 +100,16 @@ struct solver {
     const proof *proof;
     rng rng;
 
-    bool consistent;    /* no empty clause was derived */
-    bool searching;     /* inside solver_solve: clauses go to the queue */
-    bool notifying;     /* inside notify_assignment: the trail must not move */
-    bool stable;        /* mode */
+    bool consistent;     /* no empty clause was derived */
+    bool searching;      /* inside solver_solve: clauses go to the queue */
+    bool notifying;      /* inside notify_assignment: the trail must not move */
+    bool stable;         /* mode */
     solve_status status; /* of the last call */
 
     /* variables */
     uint32_t vars, var_cap;
-    int8_t *values;     /* by literal: 1, -1, 0 */
-    var_state *states;  /* by variable from here on */
+    int8_t *values;    /* by literal: 1, -1, 0 */
+    var_state *states; /* by variable from here on */
     uint8_t *marks;
     uint8_t *decidable;
     int8_t *saved, *target, *best, *hint; /* phases: 1, -1, 0 */

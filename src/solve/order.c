@@ -52,8 +52,8 @@ struct order {
     uint32_t nodes, base_nodes, cap;
     const order_graph *base;
     uint32_t *pos, *at;
-    uint32_t *out, *in;    /* heads of the lists of edges that stand */
-    uint32_t *declared;    /* heads of the lists of declared edges by source */
+    uint32_t *out, *in; /* heads of the lists of edges that stand */
+    uint32_t *declared; /* heads of the lists of declared edges by source */
     uint8_t *marks;
     VEC(edge) edges;
     u32_vec by_lit; /* first edge of each literal */
@@ -99,15 +99,15 @@ static uint32_t *fill_array(mem *m, uint32_t nodes, const order_pair *pairs, siz
                             uint32_t *start)
 {
     uint32_t *list = mem_array(m, uint32_t, n ? n : 1);
-    for (size_t i = 0; i < n; i++) list[start[end_of(pairs[i], source)]++] = end_of(pairs[i], !source);
+    for (size_t i = 0; i < n; i++)
+        list[start[end_of(pairs[i], source)]++] = end_of(pairs[i], !source);
     /* each start has run to the next one's place */
     for (uint32_t v = nodes; v > 0; v--) start[v] = start[v - 1];
     if (nodes) start[0] = 0;
     return list;
 }
 
-void order_graph_build(mem *m, uint32_t nodes, const order_pair *pairs, size_t n,
-                       order_graph *out)
+void order_graph_build(mem *m, uint32_t nodes, const order_pair *pairs, size_t n, order_graph *out)
 {
     if (n >= UINT32_MAX) guard_fail(m->guard, GUARD_NOMEM, "out of memory: too many edges");
     uint32_t *out_start = start_array(m, nodes, pairs, n, true);
@@ -176,11 +176,11 @@ void order_free(order *o)
 {
     if (!o) return;
     mem *m = o->mem;
-    void *arrays[] = {o->pos,        o->at,          o->out,        o->in,       o->declared,
-                      o->marks,      o->edges.at,    o->by_lit.at,  o->active.at, o->levels.at,
-                      o->forward.at, o->backward.at, o->keys.at,    o->steps.at, o->now.at,
-                      o->next.at,    o->cycle.at,    o->cycle_nodes.at, o->moves.at, o->implied.at,
-                      o->whys.at,    o->clause.at};
+    void *arrays[] = {
+        o->pos,      o->at,         o->out,       o->in,        o->declared,   o->marks,
+        o->edges.at, o->by_lit.at,  o->active.at, o->levels.at, o->forward.at, o->backward.at,
+        o->keys.at,  o->steps.at,   o->now.at,    o->next.at,   o->cycle.at,   o->cycle_nodes.at,
+        o->moves.at, o->implied.at, o->whys.at,   o->clause.at};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) mem_put(m, arrays[i]);
     mem_put(m, o);
 }
@@ -616,8 +616,7 @@ static bool theory_conflict(void *state, theory_clause *out)
     if (!o->failed) return false;
     o->failed = false;
     o->clause.n = 0;
-    for (size_t i = 0; i < o->cycle.n; i++)
-        vec_push(o->mem, &o->clause, lit_not(o->cycle.at[i]));
+    for (size_t i = 0; i < o->cycle.n; i++) vec_push(o->mem, &o->clause, lit_not(o->cycle.at[i]));
     *out = (theory_clause){o->clause.at, o->clause.n, 0, true};
     return true;
 }
@@ -643,8 +642,7 @@ static void theory_reason(void *state, uint32_t lit, theory_clause *out)
     o->cycle.n = o->clause.n = 0;
     walk_path(o, end);
     vec_push(o->mem, &o->clause, lit);
-    for (size_t i = 0; i < o->cycle.n; i++)
-        vec_push(o->mem, &o->clause, lit_not(o->cycle.at[i]));
+    for (size_t i = 0; i < o->cycle.n; i++) vec_push(o->mem, &o->clause, lit_not(o->cycle.at[i]));
     *out = (theory_clause){o->clause.at, o->clause.n, 0, true};
 }
 

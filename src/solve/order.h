@@ -27,8 +27,7 @@ typedef struct order_pair {
 } order_pair;
 
 /* Makes both directions from a list of edges; the arrays belong to the region. */
-void order_graph_build(mem *m, uint32_t nodes, const order_pair *pairs, size_t n,
-                       order_graph *out);
+void order_graph_build(mem *m, uint32_t nodes, const order_pair *pairs, size_t n, order_graph *out);
 /* A first order of the graph, small numbers first where there is a choice of queueing; false if it
  * has a cycle. */
 bool order_graph_sort(mem *m, uint32_t nodes, const order_graph *g, uint32_t *pos);

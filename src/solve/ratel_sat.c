@@ -61,18 +61,19 @@ static void help(void)
     mem m;
     guard_init(&g);
     mem_init(&m, NULL, NULL, &g);
-    printf("usage: ratel-sat [OPTION...] [FILE]\n\n"
-           "Decides a DIMACS formula, or a Cobra polygraph (n:, e:, c: lines), read from FILE or\n"
-           "standard input ('-').  Prints 's SATISFIABLE' with a model (exit 10), 's UNSATISFIABLE'\n"
-           "(exit 20) or 's UNKNOWN' (exit 0).\n\n"
-           "  --proof FILE     write a DRAT proof (formulas only)\n"
-           "  --binary         in the binary form\n"
-           "  --time SECONDS   give up after this time\n"
-           "  --stats          print counters as 'c' lines\n"
-           "  --no-model       leave out the 'v' lines\n"
-           "  --no-propagate   polygraphs: no propagation by the order, conflicts only\n"
-           "  --help           this text\n\n"
-           "Options of the solver, as --NAME VALUE or --NAME=VALUE:\n\n");
+    printf(
+        "usage: ratel-sat [OPTION...] [FILE]\n\n"
+        "Decides a DIMACS formula, or a Cobra polygraph (n:, e:, c: lines), read from FILE or\n"
+        "standard input ('-').  Prints 's SATISFIABLE' with a model (exit 10), 's UNSATISFIABLE'\n"
+        "(exit 20) or 's UNKNOWN' (exit 0).\n\n"
+        "  --proof FILE     write a DRAT proof (formulas only)\n"
+        "  --binary         in the binary form\n"
+        "  --time SECONDS   give up after this time\n"
+        "  --stats          print counters as 'c' lines\n"
+        "  --no-model       leave out the 'v' lines\n"
+        "  --no-propagate   polygraphs: no propagation by the order, conflicts only\n"
+        "  --help           this text\n\n"
+        "Options of the solver, as --NAME VALUE or --NAME=VALUE:\n\n");
     if (!guard_armed(&g)) {
         solver *s = solver_new(&m);
         solve_option o;
@@ -315,10 +316,10 @@ static int report_failure(const run *r, const guard *g)
         fprintf(stderr, "%s:%" PRIu64 ":%" PRIu64 ": %s\n", name, g->line, g->column, g->text);
     else
         fprintf(stderr, "ratel-sat: %s: %s\n", name, g->text);
-    return g->code == GUARD_PARSE  ? EXIT_INPUT
-           : g->code == GUARD_IO   ? EXIT_FILE
-           : g->code == GUARD_BUG  ? EXIT_BUG
-                                   : EXIT_USAGE;
+    return g->code == GUARD_PARSE ? EXIT_INPUT
+           : g->code == GUARD_IO  ? EXIT_FILE
+           : g->code == GUARD_BUG ? EXIT_BUG
+                                  : EXIT_USAGE;
 }
 
 /* Everything that may fail, inside the guard. */

@@ -99,7 +99,7 @@ typedef struct theory_clause {
     bool forgettable; /* may be deleted as learned clauses are */
 } theory_clause;
 
-#define THEORY_ANY LIT_NONE              /* cb_decide: let the solver choose */
+#define THEORY_ANY LIT_NONE                    /* cb_decide: let the solver choose */
 #define THEORY_STOP ((uint32_t)(LIT_NONE - 1)) /* cb_decide: this assignment is enough */
 
 /*

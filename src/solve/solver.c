@@ -7,9 +7,6 @@
 #include "solve/internal.h"
 #include "solve/sort.h"
 
-/* Propagations between two looks at the clock. */
-#define POLL_INTERVAL 5000
-
 /* ---- making and freeing -------------------------------------------------------------------- */
 
 solver *solver_new(mem *m)
@@ -23,6 +20,9 @@ solver *solver_new(mem *m)
     s->queue.first = s->queue.last = s->queue.search = NO_VAR;
     solve_options_init(&s->opt);
     rng_seed(&s->rng, 0);
+    /* never empty again: slices of length 0 have a place to point to */
+    vec_reserve(m, &s->pool, 1);
+    vec_reserve(m, &s->pending_lits, 1);
     return s;
 }
 
@@ -30,12 +30,13 @@ void solver_free(solver *s)
 {
     if (!s) return;
     mem *m = s->mem;
-    void *arrays[] = {s->values,      s->states,      s->marks,        s->decidable,    s->saved,
-                      s->target,      s->best,        s->hint,         s->model,        s->heap.at,
-                      s->heap.place,  s->heap.score,  s->queue.links,  s->queue.stamps, s->trail,
-                      s->lists,       s->levels.at,   s->arena.at,     s->pool.at,      s->core.at,
-                      s->learned.at,  s->analyzed.at, s->minimized.at, s->keys.at,      s->add.at,
-                      s->pending.at,  s->seen_levels.at, s->assumptions.at, s->pending_lits.at};
+    void *arrays[] = {
+        s->values,     s->states,         s->marks,          s->decidable,      s->saved,
+        s->target,     s->best,           s->hint,           s->model,          s->heap.at,
+        s->heap.place, s->heap.score,     s->queue.links,    s->queue.stamps,   s->trail,
+        s->lists,      s->levels.at,      s->arena.at,       s->pool.at,        s->core.at,
+        s->learned.at, s->analyzed.at,    s->minimized.at,   s->keys.at,        s->add.at,
+        s->pending.at, s->seen_levels.at, s->assumptions.at, s->pending_lits.at};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) mem_put(m, arrays[i]);
     mem_put(m, s);
 }
@@ -248,9 +249,9 @@ static uint32_t propagate(solver *s)
 /* The solver is in order here, so it survives being jumped out of. */
 static void poll_guard(solver *s)
 {
-    guard_tick(s->guard);
-    if (s->stats.propagations < s->limit.poll) return;
-    s->limit.poll = s->stats.propagations + POLL_INTERVAL;
+    uint64_t work = s->stats.propagations + 10 * s->stats.conflicts;
+    if (work < s->limit.poll) return;
+    s->limit.poll = work + POLL_INTERVAL;
     s->searching = false;
     guard_poll(s->guard);
     s->searching = true;
@@ -267,15 +268,24 @@ static solve_status search(solver *s)
     while (!status) {
         poll_guard(s);
         uint32_t conflict = propagate(s);
-        if (conflict != REF_NONE) solve_analyze(s, conflict);
-        else if (!s->consistent) break;
-        else if (giving_up(s)) return SOLVE_UNKNOWN;
-        else if (solve_switching(s)) solve_switch(s);
-        else if (solve_restarting(s)) solve_restart(s);
-        else if (solve_rephasing(s)) solve_rephase(s);
-        else if (solve_reducing(s)) solve_reduce(s);
-        else if (solve_simplifying(s)) solve_collect(s);
-        else status = solve_decide(s);
+        if (conflict != REF_NONE)
+            solve_analyze(s, conflict);
+        else if (!s->consistent)
+            break;
+        else if (giving_up(s))
+            return SOLVE_UNKNOWN;
+        else if (solve_switching(s))
+            solve_switch(s);
+        else if (solve_restarting(s))
+            solve_restart(s);
+        else if (solve_rephasing(s))
+            solve_rephase(s);
+        else if (solve_reducing(s))
+            solve_reduce(s);
+        else if (solve_simplifying(s))
+            solve_collect(s);
+        else
+            status = solve_decide(s);
         if (!s->consistent) status = SOLVE_UNSAT;
     }
     return s->consistent ? status : SOLVE_UNSAT;

@@ -100,7 +100,7 @@ static void keep_witness(verdict *v, const attempt *t)
     for (size_t i = 0; i < g->open.n; i++) {
         uint32_t ob = g->open.at[i], rf = t->a.rf[ob];
         if (rf >= RF_LAST && rf != RF_INIT) continue;
-        chosen c = {g->ob_op[ob], g->ob_key.at[ob], rf == RF_INIT ? NO_ID : g->node_txn[rf]};
+        chosen c = {g->ob_op[ob], g->ob_key[ob], rf == RF_INIT ? NO_ID : g->node_txn[rf]};
         vec_push(&v->mem, &v->choices, c);
     }
 }

@@ -41,7 +41,7 @@ typedef struct chosen {
     X(UNKNOWN_OUTCOMES, "unknown-outcomes",                                                        \
       "some transactions have an unknown outcome; each is taken as the answer needs it")           \
     X(NO_CONTENTION, "no-contention",                                                              \
-      "no key is written twice: there is nothing that could go wrong")                             \
+      "no key is written twice: only the initial values were ever overwritten")                    \
     X(NO_READS, "no-reads", "no committed transaction reads anything: nothing was observed")       \
     X(NO_TIMES, "no-times", "a real-time level on a history without times")                        \
     X(UNKNOWN_INIT, "unknown-initial-state",                                                       \

@@ -148,7 +148,7 @@ static bool visible_path(asg *g, const uint32_t *rf, bool so, node_id from, node
             uint32_t p = rf[ob];
             if (p >= RF_LAST || seen[p]) continue;
             seen[p] = 1;
-            via[p] = (step){p, v, EDGE_WR, g->ob_key.at[ob], ob};
+            via[p] = (step){p, v, EDGE_WR, g->ob_key[ob], ob};
             queue[tail++] = p;
             found = p == from;
         }
@@ -191,13 +191,15 @@ static bool explain_stale(verdict *v, asg *g, const weak_answer *a, uint32_t ob,
 {
     node_id t3 = g->ob_node[ob];
     uint32_t t1 = a->rf[ob];
-    key_id k = g->ob_key.at[ob];
+    key_id k = g->ob_key[ob];
     steps path = {0};
     if (!visible_path(g, a->rf, v->session_order, t2, t3, &path)) return false;
     step rw = {t3, t2, STEP_RW, k, ob};
     put_cycle(v, g, &rw, 1);
     put_cycle(v, g, path.at, path.n);
     v->anomaly = name_premise(path.at, path.n, level);
+    if (v->anomaly == ANOMALY_FRACTURED_READ && path.at[0].key == k)
+        v->anomaly = ANOMALY_FUZZY_READ; /* it read the key twice and saw two versions */
     strbuf b;
     strbuf_init(&b, &v->mem);
     name_txn(g, t3, &b);
@@ -260,6 +262,11 @@ static void say_step(const asg *g, const step *s, strbuf *b)
     default:
         strbuf_str(b, " (version order of ");
         name_key(g, s->key, b);
+        if (s->ob != NO_ID) {
+            strbuf_str(b, ", as ");
+            name_txn(g, g->ob_node[s->ob], b);
+            strbuf_str(b, " read it");
+        }
         strbuf_char(b, ')');
         break;
     }
@@ -282,8 +289,9 @@ static void explain_cycle(verdict *v, asg *g, const weak_answer *a, enum weak_le
         return;
     }
     put_cycle(v, g, s, n);
-    for (size_t i = 0; i < n; i++)
-        if (s[i].kind == EDGE_FORCE) add_core(v, g->node_txn[g->ob_node[s[i].ob]]);
+    for (size_t i = 0; i < n; i++) /* those whose reads make the edge */
+        if (s[i].kind == EDGE_FORCE || (s[i].kind == EDGE_WW && s[i].ob != NO_ID))
+            add_core(v, g->node_txn[g->ob_node[s[i].ob]]);
     if (!forced)
         v->anomaly = ww && !wr ? ANOMALY_DIRTY_WRITE : ANOMALY_CIRCULAR_INFORMATION_FLOW;
     else
