@@ -67,6 +67,7 @@ quick:
 	@BUILD=$(BUILD) test/run --quick src gcc
 
 bench: build
+	@tool/setup bench
 	@RATEL=$(abspath $(BUILD))/ratel bench/run
 
 fuzz: fuzz-build

@@ -362,7 +362,7 @@ label asg_hint(const asg *g, uint32_t ob, bool *found, bool *init)
 {
     const history *h = g->h;
     op_id o = g->ob_op[ob];
-    const attr *a = op_attrs(h, o), *end = h->attrs.at + h->attrs.n;
+    const attr *a = op_attrs(h, o), *end = a ? h->attrs.at + h->attrs.n : NULL;
     *found = *init = false;
     if (g->flags & ASG_NO_HINTS) return 0;
     bool is_range = op_kind_of(h, o) == OP_SCAN || op_kind_of(h, o) == OP_ITER;
@@ -726,7 +726,8 @@ static void version_hints(asg *g)
         v.n = 0;
         for (uint32_t i = g->kw_first[k]; i < g->kw_first[k + 1]; i++) {
             uint32_t inst = g->kw_inst[i];
-            const attr *a = op_attrs(h, g->inst_op[inst]), *end = h->attrs.at + h->attrs.n;
+            const attr *a = op_attrs(h, g->inst_op[inst]);
+            const attr *end = a ? h->attrs.at + h->attrs.n : NULL;
             for (; a && a < end && a->op == g->inst_op[inst]; a++) {
                 if (a->kind != ATTR_VER) continue;
                 pos p = {(int64_t)a->a, g->inst_node[inst]};

@@ -124,6 +124,10 @@ static bool derive_direct(deriver *d, bool ra)
                     node_id own = last_writer[g->ob_key[ob]];
                     if (own != NO_ID && own >= session_start && own != t3) ok = precede(d, own, ob);
                 }
+                if (ob + 16 < g->obs && w->rf[ob + 16] < RF_LAST)
+                    __builtin_prefetch(&g->inst_first[w->rf[ob + 16]]);
+                if (ob + 8 < g->obs && w->rf[ob + 8] < RF_LAST)
+                    __builtin_prefetch(&g->inst_key[g->inst_first[w->rf[ob + 8]]]);
                 if (!ok || t2 >= RF_LAST) continue;
                 if (d->seen_by[t2] == t3) continue; /* an earlier operation counts already */
                 d->seen_by[t2] = t3;
@@ -148,12 +152,15 @@ typedef struct causal {
     uint32_t chains;
     uint32_t *chain; /* per node */
     uint32_t *place; /* per node: position in its chain, from 1; monotone with the node number */
-    uint32_t *clock; /* per node, `width` entries: place of the last member of the chain that
+    uint32_t *clock; /* per node, BLOCK entries: place of the last member of the chain that
                         reaches the node; 0 none */
-    uint32_t width;
     uint32_t *ob_start, *by_key;
     uint32_t *kw_first, *kw_inst;
-    uint32_t *group; /* scratch: per chain of the block, cursor into the key's writers */
+    uint32_t *index; /* per node: which of the key's writers it is */
+    /* of the current key */
+    node_id *w_node;
+    uint32_t *w_chain, *w_place, *unseen;
+    uint32_t run_start[BLOCK], run_end[BLOCK], run_at[BLOCK];
 } causal;
 
 /* Sessions are chains while session order counts.  Transactions of unknown outcome have no
@@ -217,13 +224,22 @@ static void sort_writers(causal *c, const node_id *order, uint32_t n)
     mem_put(g->m, by_chain);
 }
 
+/* Rows are visited key by key, so each is a cache miss; asked for early, misses overlap. */
+#define AHEAD 12u
+static inline void fetch_row(const causal *c, node_id v)
+{
+    const uint32_t *row = c->clock + (size_t)v * BLOCK;
+    __builtin_prefetch(row);
+    __builtin_prefetch(row + 16);
+}
+
+/* Rows have a fixed length so that these loops become a few vector instructions. */
 static void join(causal *c, uint32_t *row, node_id pred, uint32_t lo)
 {
-    const uint32_t *other = c->clock + (size_t)pred * c->width;
-    for (uint32_t i = 0; i < c->width; i++)
-        if (other[i] > row[i]) row[i] = other[i];
+    const uint32_t *other = c->clock + (size_t)pred * BLOCK;
+    for (uint32_t i = 0; i < BLOCK; i++) row[i] = other[i] > row[i] ? other[i] : row[i];
     uint32_t k = c->chain[pred] - lo;
-    if (k < c->width && c->place[pred] > row[k]) row[k] = c->place[pred];
+    if (k < BLOCK && c->place[pred] > row[k]) row[k] = c->place[pred];
 }
 
 static void run_clocks(causal *c, const node_id *order, uint32_t n, uint32_t lo)
@@ -232,8 +248,10 @@ static void run_clocks(causal *c, const node_id *order, uint32_t n, uint32_t lo)
     const view *w = c->w;
     for (uint32_t i = 0; i < n; i++) {
         node_id v = order[i];
-        uint32_t *row = c->clock + (size_t)v * c->width;
-        memset(row, 0, c->width * sizeof *row);
+        uint32_t *row = c->clock + (size_t)v * BLOCK;
+        memset(row, 0, BLOCK * sizeof *row);
+        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++)
+            if (w->rf[ob] < RF_LAST) fetch_row(c, w->rf[ob]);
         if (w->so && g->so_pred[v] != NO_ID) join(c, row, g->so_pred[v], lo);
         node_id before = NO_ID;
         for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
@@ -246,53 +264,98 @@ static void run_clocks(causal *c, const node_id *order, uint32_t n, uint32_t lo)
     }
 }
 
-/* One key: for each read and each chain of the block, the last visible writer. */
+/* The key's writers that take part, by chain and place, as local arrays. */
+static uint32_t load_writers(causal *c, key_id k)
+{
+    asg *g = c->g;
+    const view *w = c->w;
+    uint32_t n = 0;
+    for (uint32_t i = c->kw_first[k]; i < c->kw_first[k + 1]; i++) {
+        node_id v = g->inst_node[c->kw_inst[i]];
+        if (w->out && w->out[v]) continue;
+        c->w_node[n] = v;
+        c->w_chain[n] = c->chain[v];
+        c->w_place[n] = c->place[v];
+        c->index[v] = n++;
+    }
+    return n;
+}
+
+/* For each writer t1 and each chain of the block: the place of the chain's first writer of the key
+   that t1 has not behind it.  Within t1's own chain clocks only grow, so cursors only advance. */
+static void first_unseen(causal *c, uint32_t n, uint32_t lo)
+{
+    uint32_t runs = 0;
+    for (uint32_t i = 0; i < n;) {
+        uint32_t end = i + 1;
+        while (end < n && c->w_chain[end] == c->w_chain[i]) end++;
+        if (c->w_chain[i] - lo < BLOCK) {
+            c->run_start[runs] = i;
+            c->run_end[runs++] = end;
+        }
+        i = end;
+    }
+    uint32_t none[BLOCK], *first = c->unseen + (size_t)n * BLOCK; /* row n: the initial state */
+    for (uint32_t i = 0; i < BLOCK; i++) none[i] = UINT32_MAX;
+    memcpy(first, none, sizeof none);
+    for (uint32_t r = 0; r < runs; r++)
+        first[c->w_chain[c->run_start[r]] - lo] = c->w_place[c->run_start[r]];
+    for (uint32_t i = 0; i < n; i++) {
+        if (!i || c->w_chain[i] != c->w_chain[i - 1])
+            for (uint32_t r = 0; r < runs; r++) c->run_at[r] = c->run_start[r];
+        uint32_t *row = c->unseen + (size_t)i * BLOCK;
+        const uint32_t *clock = c->clock + (size_t)c->w_node[i] * BLOCK;
+        if (i + AHEAD < n) fetch_row(c, c->w_node[i + AHEAD]);
+        memcpy(row, none, sizeof none);
+        for (uint32_t r = 0; r < runs; r++) {
+            uint32_t at = c->run_at[r], end = c->run_end[r];
+            uint32_t ch = c->w_chain[c->run_start[r]], seen = clock[ch - lo];
+            if (ch == c->w_chain[i]) seen = c->w_place[i];
+            while (at < end && c->w_place[at] <= seen) at++;
+            c->run_at[r] = at;
+            if (at < end) row[ch - lo] = c->w_place[at];
+        }
+    }
+}
+
+/* The read saw more of chain ch than what it read from: the last such writer precedes that. */
+static bool unseen_writer(deriver *d, causal *c, uint32_t n, uint32_t ob, uint32_t ch, uint32_t upto)
+{
+    uint32_t lo = 0, hi = n; /* last writer of the chain with place <= upto */
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (c->w_chain[mid] < ch || (c->w_chain[mid] == ch && c->w_place[mid] <= upto))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    assert(lo > 0 && c->w_chain[lo - 1] == ch);
+    return precede(d, c->w_node[lo - 1], ob);
+}
+
 static bool causal_key(deriver *d, causal *c, key_id k, uint32_t lo)
 {
     asg *g = c->g;
     const view *w = c->w;
-    const uint32_t *writers = c->kw_inst + c->kw_first[k];
-    uint32_t n = c->kw_first[k + 1] - c->kw_first[k];
-    /* Those of one chain are a run, rising in place. */
-    uint32_t first = 0;
-    while (first < n && c->chain[g->inst_node[writers[first]]] < lo) first++;
-    uint32_t end = first;
-    while (end < n && c->chain[g->inst_node[writers[end]]] < lo + c->width) end++;
-    if (first == end) return true;
+    uint32_t n = load_writers(c, k);
+    if (!n) return true;
+    first_unseen(c, n, lo);
     for (uint32_t i = c->ob_start[k]; i < c->ob_start[k + 1]; i++) {
         uint32_t ob = c->by_key[i], t1 = w->rf[ob];
         node_id t3 = g->ob_node[ob];
-        if ((t1 >= RF_LAST && t1 != RF_INIT) || (w->out && w->out[t3])) continue;
-        const uint32_t *row = c->clock + (size_t)t3 * c->width;
-        const uint32_t *row1 = t1 < RF_LAST ? c->clock + (size_t)t1 * c->width : NULL;
-        for (uint32_t a = first; a < end;) {
-            uint32_t ch = c->chain[g->inst_node[writers[a]]], upto = row[ch - lo];
-            uint32_t b = a; /* end of the run */
-            node_id t2 = NO_ID;
-            /* Runs are short or searched from a remembered cursor; galloping keeps both cheap. */
-            uint32_t step_ = 1;
-            while (b < end && c->chain[g->inst_node[writers[b]]] == ch &&
-                   c->place[g->inst_node[writers[b]]] <= upto) {
-                t2 = g->inst_node[writers[b]];
-                uint32_t jump = b + step_;
-                if (jump < end && c->chain[g->inst_node[writers[jump]]] == ch &&
-                    c->place[g->inst_node[writers[jump]]] <= upto) {
-                    b = jump;
-                    step_ *= 2;
-                } else if (step_ > 1) {
-                    step_ = 1;
-                } else {
-                    b++;
-                }
-            }
-            if (t2 != NO_ID && (!w->out || !w->out[t2]) && t2 != t1 && t2 != t3) {
-                bool implied = row1 && row1[ch - lo] >= c->place[t2];
-                if (!implied && row1 && c->chain[t1] == ch && c->place[t1] > c->place[t2])
-                    implied = true;
-                if (!implied && !precede(d, t2, ob)) return false;
-            }
-            a = c->group[a];
+        if (i + AHEAD < c->ob_start[k + 1]) fetch_row(c, g->ob_node[c->by_key[i + AHEAD]]);
+        if (i + 2 * AHEAD < c->ob_start[k + 1]) {
+            __builtin_prefetch(&w->rf[c->by_key[i + 2 * AHEAD]]);
+            __builtin_prefetch(&g->ob_node[c->by_key[i + 2 * AHEAD]]);
         }
+        if ((t1 >= RF_LAST && t1 != RF_INIT) || (w->out && w->out[t3])) continue;
+        const uint32_t *row = c->clock + (size_t)t3 * BLOCK;
+        const uint32_t *unseen = c->unseen + (size_t)(t1 == RF_INIT ? n : c->index[t1]) * BLOCK;
+        uint32_t any = 0;
+        for (uint32_t j = 0; j < BLOCK; j++) any |= row[j] >= unseen[j];
+        if (!any) continue;
+        for (uint32_t j = 0; j < BLOCK; j++)
+            if (row[j] >= unseen[j] && !unseen_writer(d, c, n, ob, lo + j, row[j])) return false;
         guard_tick(g->m->guard);
     }
     return true;
@@ -306,35 +369,32 @@ static bool derive_causal(deriver *d, const node_id *order, uint32_t n)
     size_t keys = history_keys(g->h);
     make_chains(&c, order, n);
     sort_writers(&c, order, n);
-    c.width = c.chains < BLOCK ? (c.chains ? c.chains : 1) : BLOCK;
-    c.clock = mem_array(g->m, uint32_t, mem_bytes(g->m, (size_t)g->nodes + 1, c.width));
+    c.clock = mem_array(g->m, uint32_t, mem_bytes(g->m, (size_t)g->nodes + 1, BLOCK));
     c.by_key = asg_group(g, g->ob_key, asg_obs(g), keys, &c.ob_start);
-    uint32_t most = 0;
+    size_t most = 0;
     for (size_t k = 0; k < keys; k++)
         if (c.kw_first[k + 1] - c.kw_first[k] > most) most = c.kw_first[k + 1] - c.kw_first[k];
-    c.group = mem_array(g->m, uint32_t, (size_t)most + 1);
+    c.index = mem_array(g->m, uint32_t, (size_t)g->nodes + 1);
+    c.w_node = mem_array(g->m, node_id, most + 1);
+    c.w_chain = mem_array(g->m, uint32_t, most + 1);
+    c.w_place = mem_array(g->m, uint32_t, most + 1);
+    c.unseen = mem_array(g->m, uint32_t, mem_bytes(g->m, most + 1, BLOCK));
     bool ok = true;
-    for (uint32_t lo = 0; lo < c.chains && ok; lo += c.width) {
+    for (uint32_t lo = 0; lo < c.chains && ok; lo += BLOCK) {
         run_clocks(&c, order, n, lo);
-        for (size_t k = 0; k < keys && ok; k++) {
-            if (c.ob_start[k] == c.ob_start[k + 1]) continue;
-            /* group[i]: where the run of writer i's chain ends */
-            const uint32_t *wr = c.kw_inst + c.kw_first[k];
-            uint32_t m = c.kw_first[k + 1] - c.kw_first[k];
-            for (uint32_t i = m; i-- > 0;)
-                c.group[i] = i + 1 < m && c.chain[g->inst_node[wr[i]]] ==
-                                              c.chain[g->inst_node[wr[i + 1]]]
-                                 ? c.group[i + 1]
-                                 : i + 1;
-            ok = causal_key(d, &c, (key_id)k, lo);
-        }
+        for (size_t k = 0; k < keys && ok; k++)
+            if (c.ob_start[k] < c.ob_start[k + 1]) ok = causal_key(d, &c, (key_id)k, lo);
     }
+    mem_put(g->m, c.index);
+    mem_put(g->m, c.w_node);
+    mem_put(g->m, c.w_chain);
+    mem_put(g->m, c.w_place);
+    mem_put(g->m, c.unseen);
     mem_put(g->m, c.chain);
     mem_put(g->m, c.place);
     mem_put(g->m, c.clock);
     mem_put(g->m, c.by_key);
     mem_put(g->m, c.ob_start);
-    mem_put(g->m, c.group);
     if (c.kw_first != g->kw_first) {
         mem_put(g->m, c.kw_first);
         mem_put(g->m, c.kw_inst);

@@ -129,6 +129,22 @@ static void summarise(check *c, const char *name, const ratel_verdict *v, bool s
     }
 }
 
+/* A history that cannot be read, or whose hints no execution can have. */
+static void refuse(check *c, const char *name, int code)
+{
+    ratel *r = c->a->context;
+    if (c->a->value[O_JSON]) {
+        char text[4096];
+        error_line(r, name, text, sizeof text);
+        fputs("{\"schema\":1,\"history\":", c->out);
+        json_text_to(c->out, name);
+        fputs(",\"error\":", c->out);
+        json_text_to(c->out, text);
+        fputs("}\n", c->out);
+    }
+    merge(c, complain_about(r, name, code));
+}
+
 static void check_history(check *c, const char *name)
 {
     ratel *r = c->a->context;
@@ -138,16 +154,7 @@ static void check_history(check *c, const char *name)
     int code = ratel_history_read_path(&h, r, c->a->value[O_FORMAT], name);
     double read = seconds_since(start);
     if (code) {
-        if (json) {
-            char text[4096];
-            error_line(r, name, text, sizeof text);
-            fputs("{\"schema\":1,\"history\":", c->out);
-            json_text_to(c->out, name);
-            fputs(",\"error\":", c->out);
-            json_text_to(c->out, text);
-            fputs("}\n", c->out);
-        }
-        merge(c, complain_about(r, name, code));
+        refuse(c, name, code);
         return;
     }
     ratel_verdict *verdicts = calloc(c->n_levels, sizeof *verdicts);
@@ -155,9 +162,14 @@ static void check_history(check *c, const char *name)
         ratel_result *a;
         uint64_t begun = now();
         code = ratel_check(&a, r, h, c->levels[i]);
+        if (code == RATEL_EHISTORY) { /* the same for every level */
+            refuse(c, name, code);
+            free(verdicts);
+            ratel_history_free(h);
+            return;
+        }
         if (code) {
             merge(c, complain_about(r, name, code));
-            if (code == RATEL_EHISTORY) break; /* the same for every level */
             continue;
         }
         if (c->a->value[O_RECHECK] && (code = ratel_result_recheck(a, r, h)) != 0) {

@@ -33,6 +33,7 @@ bool weak_test(asg *g, const view *w, enum weak_level level, weak_answer *a, boo
         if (!ok) a->why = WHY_CYCLE;
     }
     if (!ok && explain && a->why == WHY_CYCLE) graph_shorten(g, &base, &a->cycle);
+    a->derived = g->extra.n - keep;
     asg_drop_edges(g, keep);
     return ok;
 }

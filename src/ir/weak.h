@@ -31,6 +31,7 @@ typedef struct weak_answer {
     uint32_t bad_ob;     /* WHY_INIT: read the initial state ... */
     node_id bad_node;    /* ... although this writer was visible */
     uint64_t tried;      /* tests of the search */
+    uint64_t derived;    /* version-order edges that the last test forced */
     const char *reason;  /* undecided: static text */
 } weak_answer;
 

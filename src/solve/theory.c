@@ -53,7 +53,7 @@ static bool normalize(solver *s, const uint32_t *lits, size_t n)
     return keep;
 }
 
-/* How late a literal becomes useless as a watch: true, then unassigned, then false of high level. */
+/* How late a literal becomes useless as a watch: true, unassigned, then false of high level. */
 static uint64_t watch_rank(const solver *s, uint32_t lit)
 {
     if (!s->values[lit]) return (uint64_t)1 << 32;

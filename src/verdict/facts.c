@@ -16,7 +16,7 @@ static void count_op(facts *f, const history *h, op_id o)
     }
     f->ops++;
     if (kind & OP_ATTR) {
-        const attr *a = op_attrs(h, o), *end = h->attrs.at + h->attrs.n;
+        const attr *a = op_attrs(h, o), *end = a ? h->attrs.at + h->attrs.n : NULL;
         for (; a < end && a->op == o; a++)
             if (a->kind <= ATTR_VER || (a->kind >= ATTR_VSET && a->kind <= ATTR_ROW_FROM_INIT)) {
                 f->with_hints++;

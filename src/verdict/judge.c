@@ -134,7 +134,7 @@ static void decide_weak(verdict *v, const history *h, enum weak_level level, con
     v->ns_analyse = clock_now() - start;
     if (t.g.duplicate_values) v->warnings |= 1u << WARNING_DUPLICATE_VALUES;
     if (t.g.garbage) v->warnings |= 1u << WARNING_NEVER_WRITTEN;
-    v->instantiated = t.g.extra.n;
+    v->instantiated = t.g.base_extra + t.a.derived;
     switch (t.a.verdict) {
     case WEAK_HOLDS:
         v->outcome = OUTCOME_HOLDS;
