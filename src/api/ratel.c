@@ -499,8 +499,17 @@ int ratel_check(ratel_result **out, ratel *r, const ratel_history *h, const char
         a->v.outcome = OUTCOME_UNDECIDED;
         a->v.anomaly = ANOMALIES;
         a->v.cycle.n = a->v.core.n = 0;
-        snprintf(a->limit, sizeof a->limit, "%s", cc.c.guard.text);
+        if (code == RATEL_ENOMEM) /* the guard knows only what the history had left of it */
+            snprintf(a->limit, sizeof a->limit, "memory limit reached (%zu MiB)", limit >> 20);
+        else
+            snprintf(a->limit, sizeof a->limit, "%s", cc.c.guard.text);
         a->v.reason = a->limit;
+        facts f;
+        facts_count(&f, cc.h);
+        a->v.txns = f.txns;
+        a->v.ops = f.ops;
+        a->v.sessions = f.sessions;
+        a->v.keys = f.keys;
         code = RATEL_OK;
     }
     api_close(&cc.c, code);

@@ -2,7 +2,7 @@
  * asg.c - from a frozen history to nodes, installs, obligations and read-from.
  *
  * Three passes.  (1) Transactions in session order: the last write of each key is installed,
- * reads are internal or external by the policy (LEVELS.md 5.1), scans are expanded (5.3).
+ * reads are internal or external by the policy (doc/levels.md 3), scans are expanded (H-7).
  * (2) Installs and obligations are grouped by key with counting sorts.  (3) Key by key, a small
  * table from value to writers resolves each obligation: this stays in cache where one table
  * over all (key, value) pairs would miss on every read.
@@ -209,7 +209,7 @@ static void number_nodes(asg *g)
             g->txn_node[t] = v;
             g->so_pred[v] = before;
             g->maybe[v] = status == TXN_UNKNOWN;
-            /* No session edge leaves a transaction of unknown outcome (LEVELS.md 1). */
+            /* No session edge leaves a transaction of unknown outcome (levels.md H-3). */
             if (status == TXN_COMMITTED)
                 before = v;
             else
@@ -442,7 +442,7 @@ static void resolve_ob(asg *g, uint32_t ob, const writers *w, value_id init, boo
         one = v;
         count++;
     }
-    /* An unknown initial state may hold any one value (LEVELS.md 3). */
+    /* An unknown initial state may hold any one value (native.md 3). */
     bool init_cand = (init_ok || init_open) && !tomb;
     count += init_cand;
     g->ob_rf[ob] = RF_OPEN;
@@ -572,7 +572,7 @@ static void resolve_slowly(asg *g, written *all, const uint8_t *slow, const uint
 typedef struct dense {
     uint64_t *base; /* per key: where its values start */
     uint32_t *span; /* per key: its values are below this; 0: slow */
-    node_id *writer;
+    uint32_t *writer; /* installs */
 } dense;
 
 static uint8_t *load_dense(asg *g, dense *d)
@@ -600,17 +600,17 @@ static uint8_t *load_dense(asg *g, dense *d)
         total += d->span[k];
     }
     mem_put(g->m, count);
-    d->writer = mem_array(g->m, node_id, total + 1);
+    d->writer = mem_array(g->m, uint32_t, total + 1);
     memset(d->writer, 0xff, total * sizeof *d->writer);
     for (size_t i = 0; i < g->insts; i++) {
         key_id k = g->inst_key[i];
         if (slow[k]) continue;
-        node_id *at = &d->writer[d->base[k] + g->inst_value[i]];
+        uint32_t *at = &d->writer[d->base[k] + g->inst_value[i]];
         if (*at != NO_ID) {
             slow[k] = 1;
             g->duplicate_values = true;
         }
-        *at = g->inst_node[i];
+        *at = (uint32_t)i;
     }
     return slow;
 }
@@ -622,21 +622,26 @@ static void resolve(asg *g, written *all)
     uint8_t *slow = load_dense(g, &d);
     VEC(uint32_t) rest = {0};
     g->ob_rf = mem_array(g->m, uint32_t, g->obs + 1);
+    g->ob_inst = mem_array(g->m, uint32_t, g->obs + 1);
     for (uint32_t ob = 0; ob < g->obs; ob++) {
         key_id k = g->ob_key[ob];
         value_id x = g->ob_value[ob];
         if (slow[k] || h->op_kind[g->ob_op[ob]] & (OP_ATTR | OP_TOMB) || g->list_key[k]) {
             g->ob_rf[ob] = RF_OPEN;
+            vec_push(g->m, &g->late, ob);
             if (g->list_key[k]) continue;
             slow[k] = 1; /* hints: this read needs the list of writers */
             vec_push(g->m, &rest, ob);
             continue;
         }
-        node_id w = x < d.span[k] ? d.writer[d.base[k] + x] : NO_ID;
+        uint32_t inst = x < d.span[k] ? d.writer[d.base[k] + x] : NO_ID;
+        node_id w = inst != NO_ID ? g->inst_node[inst] : NO_ID;
         bool init = plain(h->key_init[k]) == x;
         if (w == g->ob_node[ob]) w = NO_ID;
+        g->ob_inst[ob] = inst;
         if (init && w != NO_ID) {
             g->ob_rf[ob] = RF_OPEN;
+            vec_push(g->m, &g->late, ob);
             slow[k] = 1; /* somebody wrote the initial value again */
             vec_push(g->m, &rest, ob);
         } else {
@@ -802,6 +807,10 @@ void asg_build(asg *g, const history *h, mem *m, enum ryow ryow, unsigned flags)
     g->hint_extra = g->extra.n;
     asg_lists(g);
     find_faults(g, &all);
+    for (size_t i = 0; i < g->late.n; i++) { /* reads that were not resolved by table */
+        uint32_t ob = g->late.at[i], rf = g->ob_rf[ob];
+        g->ob_inst[ob] = rf < RF_LAST ? asg_install(g, rf, g->ob_key[ob]) : NO_ID;
+    }
     g->base_extra = g->extra.n;
 }
 

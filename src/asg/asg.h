@@ -2,10 +2,10 @@
  * asg.h - the semantic graph: what a history says, before any choice is made.
  *
  * Nodes are the transactions that take part (committed and unknown), numbered so that a session
- * is contiguous.  For each node: what it installs (the last write of each key, LEVELS.md 1) and
+ * is contiguous.  For each node: what it installs (the last write of each key, levels.md H-5) and
  * its obligations (external reads, scans expanded key by key).  For each obligation: the one
  * transaction it can have read from, or the list of candidates, or the fault that no execution
- * explains (LEVELS.md 2).  Everything is flat arrays indexed by node, install and obligation.
+ * explains (levels.md 2).  Everything is flat arrays indexed by node, install and obligation.
  *
  * Edges are kept implicit where they are many: session order is so_pred, read-from is ob_rf.
  * Explicit edges (version orders that lists and hints show, and what a level derives) stand in
@@ -92,7 +92,9 @@ typedef struct asg {
     node_id *ob_node;
     uint8_t *ob_flags;
     uint32_t *ob_rf;
+    uint32_t *ob_inst; /* the install read from, where ob_rf is a node */
     size_t ob_cap;
+    VEC(uint32_t) late; /* obligations that needed more than a table */
     /* candidates of open obligations, sorted by obligation */
     VEC(uint32_t) open;       /* obligations that are open */
     VEC(uint32_t) cand_first; /* open.n + 1 entries */
@@ -166,6 +168,7 @@ typedef struct step {
     uint32_t ob;   /* of EDGE_WR and EDGE_FORCE */
 } step;
 #define STEP_RW 10u
+#define STEP_RT 11u
 
 typedef struct cycle {
     VEC(step) steps;

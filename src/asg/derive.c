@@ -1,8 +1,8 @@
 /*
  * derive.c - the version orders that read atomicity, monotonic atomic view and causality force.
  *
- * Biswas-Enea's form (LEVELS.md 4.2): if r in t3 reads x from t1, and t2 != t1 installs x and is
- * visible to r by the level's premise, then t2 precedes t1.  The premises:
+ * Biswas-Enea's form (doc/algorithms/weak.md): if r in t3 reads x from t1, and t2 != t1 installs
+ * x and is visible to r by the level's premise, then t2 precedes t1.  The premises:
  *
  *   MAV     t3 read from t2 in an operation before r
  *   RA      t3 reads from t2, or t2 is before t3 in its session

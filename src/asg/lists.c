@@ -1,5 +1,5 @@
 /*
- * lists.c - list keys: what appends and list reads say about version orders (LEVELS.md 5.5).
+ * lists.c - list keys: what appends and list reads say (doc/algorithms/lists.md).
  *
  * All lists that were read of a key must be prefixes of one list; that list, cut into blocks of
  * one transaction's appends each, is the version order of the writers it shows.  Appends that no
@@ -345,7 +345,7 @@ static void order_key(lists *l, key_id k)
 /* --- who must have committed --------------------------------------------------------------- */
 
 /* An unknown transaction is forced if a read of one that takes part has it as the only candidate
-   (register), or shows one of its elements (list): LEVELS.md 1. */
+   (register), or shows one of its elements (list): levels.md H-3. */
 static void force(asg *g, lists *l)
 {
     const history *h = g->h;

@@ -31,11 +31,11 @@ static int write_truth(const args *a, const char *out, const char *truth)
         path = made;
     }
     if (!path) {
-        if (a->value[O_VERBOSE]) fprintf(stderr, "%s\n", truth);
+        if (a->value[O_VERBOSE]) fputs(truth, stderr);
         return status;
     }
     FILE *f = strcmp(path, "-") ? fopen(path, "w") : stdout;
-    if (!f || fprintf(f, "%s\n", truth) < 0 || (f != stdout && fclose(f))) {
+    if (!f || fputs(truth, f) < 0 || (f != stdout && fclose(f))) {
         perror(path);
         status = EXIT_IO;
     }

@@ -27,7 +27,10 @@ const command commands[] = {
      cmd_convert},
     {"gen", CMD_GEN, "[options] [-o FILE]", "generate a history with known ground truth",
      "Runs a workload on a simulated multi-version store and writes the recorded history.\n"
-     "Planted anomalies and what they violate are written beside it as JSON.\n",
+     "Planted anomalies and what they violate are written beside it as JSON.\n"
+     "Knobs of --set: choice=uniform|zipf|exponential and theta (how keys are drawn), reads (share\n"
+     "of reads, or of read-only transactions), duplicates and values (ycsb), writes-per-key (before\n"
+     "a key is retired), balance (bank), replicas and lag (causal; lag also read-atomic).\n",
      cmd_gen},
     {"levels", CMD_LEVELS, "[LEVEL...]", "list the isolation levels and what they imply",
      "Lists every level: names, definition, what it implies, what checks it, and how the names\n"

@@ -1,8 +1,8 @@
 /*
  * truth.h - which levels hold and which are violated, as sets of bits.
  *
- * The levels of CLI.md in their default reading (session order on) with the implications of
- * LEVELS.md section 6.  Some levels without session order take part under their pl- names, since
+ * The levels of doc/levels.md in their default reading (session order on) with the implications of
+ * doc/levels.md 7.  Some levels without session order take part under their pl- names, since
  * what never counts sessions (generalized-snapshot-isolation, innodb-*) implies only those.
  *
  * Invariant: the set of violated levels is closed upwards, that of kept ones downwards.

@@ -559,6 +559,10 @@ static void group_sessions(history *h)
 void history_freeze(history *h)
 {
     assert(!h->open && !h->frozen);
+    /* Never NULL from here on: NULL + 0 is undefined, and readers add offsets and lengths. */
+    if (!h->bytes.at) vec_reserve(&h->mem, &h->bytes, 1);
+    if (!h->elements.at) vec_reserve(&h->mem, &h->elements, 1);
+    if (!h->attrs.at) vec_reserve(&h->mem, &h->attrs, 1);
     check_labels(h);
     group_sessions(h);
     size_t keys = history_keys(h);

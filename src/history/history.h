@@ -11,7 +11,7 @@
  * iff their ids are equal.  VALUE_NULL is "absent", VALUE_UNKNOWN a result nobody recorded.
  *
  * Transactions stand in input order; sess_* lists them by session, in session order.
- * The semantics of every field: LEVELS.md section 1 and doc/formats/native.md.
+ * The semantics of every field: doc/levels.md 1 and doc/formats/native.md.
  */
 #ifndef RATEL_HISTORY_HISTORY_H
 #define RATEL_HISTORY_HISTORY_H

@@ -1,5 +1,5 @@
 /*
- * chain.c - read-committed with ambiguous reads, by forward chaining (LEVELS.md 4.1).
+ * chain.c - read-committed with ambiguous reads, by forward chaining (doc/algorithms/weak.md).
  *
  * Take any transaction whose session predecessor is taken and each of whose reads has a taken
  * candidate, until nothing moves.  Taking never hurts another transaction, so the order of taking

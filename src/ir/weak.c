@@ -39,7 +39,7 @@ bool weak_test(asg *g, const view *w, enum weak_level level, weak_answer *a, boo
 }
 
 /* Is there anything to choose?  Unknown transactions that nobody must have read from are left
-   out, which is always the weaker choice (LEVELS.md 1). */
+   out, which is always the weaker choice (levels.md H-3). */
 static bool ambiguous(const asg *g)
 {
     if (g->wild_lists || g->init_open) return true;

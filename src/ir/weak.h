@@ -2,9 +2,10 @@
  * weak.h - deciding the levels whose test is polynomial once every read has its writer:
  * read-uncommitted, read-committed, monotonic atomic view, read atomic, causal.
  *
- * Where reads are ambiguous, read-committed is still decided by forward chaining (LEVELS.md 4.1);
- * for the others the choices are searched, depth first, each partial choice tested by the same
- * polynomial test: constraints only grow with choices, so a failing part cannot be completed.
+ * Where reads are ambiguous, read-committed is still decided by forward chaining; see
+ * doc/algorithms/weak.md.  For the others the choices are searched, depth first, each partial
+ * choice tested by the same polynomial test: constraints only grow with choices, so a failing part
+ * cannot be completed.
  */
 #ifndef RATEL_IR_WEAK_H
 #define RATEL_IR_WEAK_H

@@ -8,18 +8,13 @@
  * is computed; a read can have seen the versions whose state it returned.  What is left open then
  * goes through the ordinary search.  Only for at most WEAK_SMALL transactions.
  *
- * Appending to a scalar makes a list of the two (nothing in LEVELS.md says otherwise).
+ * Appending to a scalar makes a list of the two (no source says otherwise).
  */
 #include "ir/wild.h"
 
+#include "ir/version.h"
+
 #include <assert.h>
-
-typedef VEC(value_id) state; /* a list; a scalar is one element with `scalar` set beside it */
-
-typedef struct version {
-    bool scalar;
-    state list;
-} version;
 
 typedef struct wild {
     asg *g;
@@ -27,91 +22,21 @@ typedef struct wild {
     enum weak_level level;
     bool so;
     VEC(key_id) keys;
-    version states[WEAK_SMALL + 1]; /* of the current key's order; [0] is the initial one */
+    struct version states[WEAK_SMALL + 1]; /* of the current key's order; [0] is the initial one */
     uint32_t rank[WEAK_SMALL];      /* per node: place in the current key's order, from 1; 0 none */
 } wild;
-
-static bool writes(const history *h, op_id o, key_id k)
-{
-    unsigned kind = h->op_kind[o] & OP_KIND_MASK;
-    return !(h->op_kind[o] & OP_FAILED) && h->op_key[o] == k &&
-           (kind == OP_WRITE || kind == OP_DELETE || kind == OP_APPEND);
-}
-
-static void apply(wild *w, version *x, op_id o)
-{
-    const history *h = w->g->h;
-    switch (op_kind_of(h, o)) {
-    case OP_WRITE:
-        x->list.n = 0;
-        x->scalar = true;
-        vec_push(w->g->m, &x->list, h->op_value[o]);
-        break;
-    case OP_DELETE:
-        x->list.n = 0;
-        x->scalar = false;
-        break;
-    default:
-        x->scalar = false;
-        vec_push(w->g->m, &x->list, h->op_value[o]);
-        break;
-    }
-}
-
-static void load(wild *w, version *x, value_id v)
-{
-    const history *h = w->g->h;
-    x->list.n = 0;
-    x->scalar = false;
-    if (v == VALUE_NULL) return;
-    atom a = value_atom(h, v);
-    if (a.kind != ATOM_LIST) {
-        x->scalar = true;
-        vec_push(w->g->m, &x->list, v);
-        return;
-    }
-    for (uint32_t i = 0; i < a.len; i++)
-        vec_push(w->g->m, &x->list, h->elements.at[a.as.offset + i]);
-}
-
-static bool same(const version *x, const version *y, size_t drop)
-{
-    if (y->list.n < drop || x->list.n != y->list.n - drop || x->scalar != y->scalar) return false;
-    return !x->list.n || !memcmp(x->list.at, y->list.at, x->list.n * sizeof(value_id));
-}
-
-/* What the reader did to the key before: nothing, only appends (how many), or it set it. */
-enum own { OWN_NOTHING, OWN_APPENDS, OWN_SETS };
-
-static enum own own_before(wild *w, uint32_t ob, version *own)
-{
-    asg *g = w->g;
-    const history *h = g->h;
-    enum own kind = OWN_NOTHING;
-    own->list.n = 0;
-    own->scalar = false;
-    for (op_id o = h->txn_op[g->node_txn[g->ob_node[ob]]]; o < g->ob_op[ob]; o++) {
-        if (!writes(h, o, g->ob_key[ob])) continue;
-        if (op_kind_of(h, o) != OP_APPEND)
-            kind = OWN_SETS;
-        else if (kind == OWN_NOTHING)
-            kind = OWN_APPENDS;
-        apply(w, own, o);
-    }
-    return kind;
-}
 
 /* Pushes the candidates of one read as an open obligation; false if it has none. */
 static bool add_candidates(wild *w, uint32_t ob, const node_id *order, uint32_t m)
 {
     asg *g = w->g;
     version own = {0}, seen = {0};
-    load(w, &seen, g->ob_value[ob]);
-    enum own kind = own_before(w, ob, &own);
+    version_load(w->g, &seen, g->ob_value[ob]);
+    enum own kind = version_own(w->g, ob, &own);
     node_id self = g->ob_node[ob];
     bool ok = true;
     if (kind == OWN_SETS) {
-        ok = same(&own, &seen, 0); /* internal: no obligation */
+        ok = version_same(&own, &seen, 0); /* internal: no obligation */
     } else {
         size_t drop = kind == OWN_APPENDS ? own.list.n : 0, before = g->cand.n;
         if (drop && (seen.scalar || seen.list.n < drop ||
@@ -122,7 +47,7 @@ static bool add_candidates(wild *w, uint32_t ob, const node_id *order, uint32_t 
         for (uint32_t p = 0; ok && p <= m; p++) {
             if (p && order[p - 1] == self) continue;
             if (drop && p + 1 != w->rank[self]) continue; /* own appends pin the place */
-            if (!same(&w->states[p], &seen, drop)) continue;
+            if (!version_same(&w->states[p], &seen, drop)) continue;
             if (found && init != (p == 0)) continue;
             if (found && p && g->h->txn_label[g->node_txn[order[p - 1]]] != l) continue;
             vec_push(g->m, &g->cand, p ? order[p - 1] : RF_INIT);
@@ -140,17 +65,17 @@ static bool add_candidates(wild *w, uint32_t ob, const node_id *order, uint32_t 
     return ok;
 }
 
-/* Written by nobody of any status, and not initial (LEVELS.md 2); a list is judged by element. */
+/* Written by nobody of any status, and not initial (levels.md C-1); a list is judged by element. */
 static bool is_garbage(const wild *w, key_id k, const version *seen)
 {
     const history *h = w->g->h;
-    if (same(&w->states[0], seen, 0)) return false;
+    if (version_same(&w->states[0], seen, 0)) return false;
     for (size_t i = 0; i < seen->list.n || (i == 0 && !seen->list.n); i++) {
         bool known = false;
         for (size_t j = 0; j < w->states[0].list.n && seen->list.n && !seen->scalar; j++)
             known = known || (!w->states[0].scalar && w->states[0].list.at[j] == seen->list.at[i]);
         for (size_t o = 0; o < h->ops && !known; o++) {
-            if (!writes(h, (op_id)o, k)) continue;
+            if (!version_writes(h, (op_id)o, k)) continue;
             enum op_kind kind = op_kind_of(h, (op_id)o);
             if (!seen->list.n)
                 known = kind == OP_DELETE;
@@ -171,12 +96,12 @@ static bool elements_in_order(wild *w, uint32_t ob)
     const history *h = g->h;
     key_id k = g->ob_key[ob];
     version seen = {0}, own = {0};
-    load(w, &seen, g->ob_value[ob]);
+    version_load(w->g, &seen, g->ob_value[ob]);
     uint32_t reached = 0;
     bool ok = true;
     /* What is garbage is the list without the own appends; one that does not end with them is
        an own-write violation, which this level allows. */
-    enum own kind = own_before(w, ob, &own);
+    enum own kind = version_own(w->g, ob, &own);
     size_t drop = kind == OWN_APPENDS ? own.list.n : 0, all = seen.list.n;
     bool ends = !drop || (!seen.scalar && all >= drop &&
                           !memcmp(seen.list.at + all - drop, own.list.at, drop * sizeof(value_id)));
@@ -196,7 +121,7 @@ static bool elements_in_order(wild *w, uint32_t ob)
         }
         for (size_t t = 0; t < h->txns; t++)
             for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
-                if (!writes(h, o, k) || h->op_value[o] != seen.list.at[i]) continue;
+                if (!version_writes(h, o, k) || h->op_value[o] != seen.list.at[i]) continue;
                 anyone = true;
                 node_id v = g->txn_node[t];
                 if (v == NO_ID || w->a->out[v])
@@ -233,7 +158,7 @@ static bool try_order(wild *w, size_t i, const node_id *order, uint32_t m)
         for (size_t j = 0; j < before->list.n; j++) vec_push(g->m, &x->list, before->list.at[j]);
         txn_id t = g->node_txn[order[p]];
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++)
-            if (writes(h, o, k)) apply(w, x, o);
+            if (version_writes(h, o, k)) version_apply(g, x, o);
         w->rank[order[p]] = p + 1;
         if (p) asg_add_edge(g, order[p - 1], order[p], EDGE_WW, k, NO_ID);
     }
@@ -281,7 +206,7 @@ static bool with_init(wild *w, size_t i, value_id init, size_t keep)
     memcpy(ranks, w->rank, sizeof ranks);
     memset(w->states, 0, sizeof w->states);
     memset(w->rank, 0, sizeof w->rank);
-    load(w, &w->states[0], init);
+    version_load(w->g, &w->states[0], init);
     if (keep != SIZE_MAX) { /* only a beginning of that list */
         if (w->states[0].list.n > keep) w->states[0].list.n = keep;
         w->states[0].scalar = false;

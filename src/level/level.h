@@ -34,7 +34,7 @@ typedef struct level_ref {
 } level_ref;
 
 const level_info *level_at(size_t i); /* NULL past the end */
-/* Any name of CLI.md, in any letter case; false if there is no such level. */
+/* Any name of doc/levels.md, in any letter case; false if there is no such level. */
 bool level_named(level_ref *out, const char *name);
 /* The name that was probably meant, or NULL. */
 const char *level_near(const char *name);

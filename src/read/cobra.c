@@ -1,5 +1,5 @@
 /*
- * cobra.c - Cobra's client logs, a directory of T<thread>.log (FORMATS.md 3).
+ * cobra.c - Cobra's client logs, a directory of T<thread>.log (doc/formats/others.md).
  *
  * Each log is one session: records of a letter and big-endian 64-bit numbers, no header.  S and C
  * may carry a timestamp (17 bytes instead of 9), which only trying tells: the variant under which

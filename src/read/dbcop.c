@@ -1,5 +1,5 @@
 /*
- * dbcop.c - dbcop's bincode files, 2019 layout (FORMATS.md 1, doc/formats/dbcop.md).
+ * dbcop.c - dbcop's bincode files, 2019 layout (doc/formats/others.md).
  *
  * Rust's bincode: little-endian u64s, one-byte bools, counted strings and vectors, no magic and
  * no names.  Events are 18 bytes each and make up nearly all of a file, so they are taken straight

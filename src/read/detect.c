@@ -1,7 +1,7 @@
 /*
  * detect.c - the table of formats, telling formats apart by content, and the sink.
  *
- * The rules are FORMATS.md's "How to tell them apart": a few first bytes, and for JSON the member
+ * The rules of doc/formats/others.md: a few first bytes, and for JSON the member
  * names of the first object, whatever their order.  A format that we know but cannot read is
  * refused by name, so that a user is not told "not a history" about a history.  What fits no rule
  * is NULL: a guess would turn a wrong file into a confusing error inside some reader.

@@ -1,5 +1,5 @@
 /*
- * edn.c - reads Jepsen/Elle EDN (FORMATS.md section 6), list-append and rw-register alike.
+ * edn.c - reads Jepsen/Elle EDN (doc/formats/others.md), list-append and rw-register alike.
  *
  * The unit is one event, a map.  Its fields are found and checked first (scan_event), because
  * keys come in any order; then it is acted on.  An :invoke is only checked and its text put

@@ -1,5 +1,5 @@
 /*
- * edn_write.c - writes Jepsen/Elle EDN (FORMATS.md section 6), one event a line.
+ * edn_write.c - writes Jepsen/Elle EDN (doc/formats/others.md), one event a line.
  *
  * If every transaction has times that the format can express, invocations and completions are
  * written in that order, since the order of events is the format's only real time.  Otherwise only

@@ -26,7 +26,7 @@
 
 /* --- telling formats apart (detect.c), for file.c ------------------------------------------ */
 
-/* What a format is that FORMATS.md describes but this version cannot read; NULL for others. */
+/* What a format is that we can tell but this version cannot read; NULL for others. */
 const char *read_format_unreadable(const char *id);
 /* The member of a directory that is a whole history by itself (history.bincode), or NO_ID. */
 uint32_t read_dir_single(size_t members, const char *const *names);

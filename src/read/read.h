@@ -75,7 +75,7 @@ static inline void sink_lose(sink *s, enum lost_bit b)
 const char *lost_text(enum lost_bit b);
 
 typedef struct read_format {
-    const char *id;      /* FORMATS.md's name: "ratel", "dbcop", ... */
+    const char *id;      /* its name: "ratel", "dbcop", ... */
     const char *about;
     bool binary;
     bool directory;

@@ -1,5 +1,5 @@
 /*
- * text.c - PolySI / Plume / C4 / IsoVista text, `r(key,value,session,txn)` (FORMATS.md 4).
+ * text.c - PolySI / Plume / C4 / IsoVista text, `r(key,value,session,txn)` (doc/formats/others.md).
  *
  * Lines of a transaction normally stand together: then each is one append to the builder.  When
  * an id comes back later, the reader turns loose: from then on it notes the owner of every

@@ -16,7 +16,7 @@ typedef struct report_context {
     bool verbose;
 } report_context;
 
-/* One line, keys as CLI.md promises. */
+/* One line, keys as doc/man/ratel-check.1 promises. */
 void report_json(const verdict *v, const report_context *c, strbuf *out);
 void report_text(const verdict *v, const report_context *c, strbuf *out);
 const char *outcome_name(enum outcome o);

@@ -38,6 +38,7 @@ static void meet_literal(solver *s, uint32_t lit, uint32_t *open)
         return;
     }
     if (!f->seen++) vec_push(s->mem, &s->seen_levels, level);
+    assert(level < solve_level(s));
     vec_push(s->mem, &s->learned, lit);
 }
 
@@ -134,6 +135,7 @@ static uint32_t jump_level(solver *s)
 static void learn(solver *s, uint32_t glue)
 {
     uint32_t ref = REF_NONE, unit = s->learned.at[0];
+    assert(s->learned.n && !s->values[unit]);
     s->stats.learned++;
     s->stats.learned_literals += s->learned.n;
     solve_log_learned(s, s->learned.at, s->learned.n);

@@ -47,6 +47,7 @@ void solve_push_watch(solver *s, uint32_t lit, watch w)
     watch_list *list = s->lists + lit;
     assert(lit < 2 * s->vars && list->n <= list->cap);
     if (list->n == list->cap) enlarge(s, list);
+    assert(list->start + (size_t)list->cap <= s->pool.n);
     s->pool.at[list->start + list->n++] = w;
 }
 

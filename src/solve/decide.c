@@ -20,6 +20,7 @@ static bool deciding_by_queue(const solver *s)
 static void unlink_var(queue *q, uint32_t var)
 {
     queue_link *l = q->links + var;
+    assert(l->prev != var && l->next != var);
     if (l->prev == NO_VAR)
         q->first = l->next;
     else
@@ -68,11 +69,13 @@ static uint32_t next_of_queue(solver *s)
     uint32_t var = q->search;
     while (var != NO_VAR && !open_to_decision(s, var)) var = q->links[var].prev;
     q->search = var;
+    assert(var == NO_VAR || open_to_decision(s, var));
     return var;
 }
 
 void solve_queue_var(solver *s, uint32_t var)
 {
+    assert(var < s->vars);
     link_last(&s->queue, var);
 }
 
@@ -106,6 +109,7 @@ void solve_add_decidable(solver *s, uint32_t var)
 
 void solve_bump_var(solver *s, uint32_t var)
 {
+    assert(var < s->vars);
     if (deciding_by_queue(s)) {
         queue *q = &s->queue;
         if (q->links[var].next == NO_VAR) return;
@@ -136,6 +140,7 @@ void solve_bump_analyzed(solver *s)
         return;
     }
     for (size_t i = 0; i < s->analyzed.n; i++) solve_bump_var(s, s->analyzed.at[i]);
+    assert(s->bump > 0);
     s->bump *= 1 / (1 - (double)s->opt.decay / 1000);
     if (s->bump > SCORE_LIMIT) solve_rescale(s);
 }
@@ -156,6 +161,7 @@ static uint32_t with_phase(const solver *s, uint32_t var)
     if (!phase) phase = s->saved[var];
     if (!phase) phase = s->hint[var];
     if (!phase) phase = s->opt.phase ? 1 : -1;
+    assert(phase == 1 || phase == -1);
     return lit_of(var, phase < 0);
 }
 
@@ -179,11 +185,11 @@ uint32_t solve_reusable_level(solver *s)
     return keep;
 }
 
-void solve_open_level(solver *s, bool by_theory)
+void solve_open_level(solver *s)
 {
     assert(s->propagated == s->trail_n);
     assert(!s->theory || s->told == s->trail_n);
-    level_frame f = {.start = s->trail_n, .theory = by_theory};
+    level_frame f = {.start = s->trail_n};
     vec_push(s->mem, &s->levels, f);
     if (s->theory && s->theory->notify_new_level) s->theory->notify_new_level(s->theory->state);
 }
@@ -202,6 +208,7 @@ void solve_backtrack(solver *s, uint32_t level)
         if (!heap_holds(&s->heap, var)) heap_push(&s->heap, var);
         search_from(&s->queue, var);
     }
+    assert(height <= s->trail_n);
     s->trail_n = height;
     s->levels.n = level;
     if (s->propagated > height) s->propagated = height;
@@ -210,10 +217,10 @@ void solve_backtrack(solver *s, uint32_t level)
         s->theory->notify_backtrack(s->theory->state, level);
 }
 
-static void decide(solver *s, uint32_t lit, bool by_theory)
+static void decide(solver *s, uint32_t lit)
 {
     assert(!s->values[lit]);
-    solve_open_level(s, by_theory);
+    solve_open_level(s);
     solve_assign(s, lit, REF_NONE);
     s->stats.decisions++;
 }
@@ -232,10 +239,10 @@ static bool decide_assumption(solver *s, solve_status *status)
         }
         s->stats.assumed++;
         if (!value) {
-            decide(s, lit, false);
+            decide(s, lit);
             return true;
         }
-        solve_open_level(s, false);
+        solve_open_level(s);
     }
     return false;
 }
@@ -270,7 +277,7 @@ solve_status solve_decide(solver *s)
         if (lit != THEORY_ANY) {
             if (lit_var(lit) >= s->vars || s->values[lit])
                 guard_fail(s->guard, GUARD_BUG, "theory decides an assigned literal");
-            decide(s, lit, true);
+            decide(s, lit);
             s->stats.theory_decisions++;
             return SOLVE_UNKNOWN;
         }
@@ -282,6 +289,6 @@ solve_status solve_decide(solver *s)
         lit = t->cb_phase(t->state, lit);
         assert(lit_var(lit) == var);
     }
-    decide(s, lit, false);
+    decide(s, lit);
     return SOLVE_UNKNOWN;
 }

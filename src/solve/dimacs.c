@@ -49,6 +49,7 @@ static bool is_blank(char ch)
 
 static void skip_blanks(cursor *c)
 {
+    assert(c->at <= c->end);
     while (!at_end(c) && is_blank(*c->at)) c->at++;
 }
 
@@ -114,6 +115,7 @@ static uint64_t read_header(cursor *c, cnf *out)
 static bool read_literal(cursor *c, const cnf *f, uint32_t *lit)
 {
     const char *first = c->at;
+    assert(!at_end(c));
     bool negative = *c->at == '-';
     if (negative) c->at++;
     uint64_t x = number(c, f->vars, "literal expected", "variable above the header's number");
@@ -121,6 +123,7 @@ static bool read_literal(cursor *c, const cnf *f, uint32_t *lit)
         complain(c, c->at, "space expected after a literal");
     if (!x && negative) complain(c, first, "literal expected");
     if (!x) return false;
+    assert(x <= f->vars);
     *lit = lit_of((uint32_t)x - 1, negative);
     return true;
 }

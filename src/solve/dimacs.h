@@ -1,6 +1,6 @@
 /*
- * dimacs.h - the text formats of ratel-sat: DIMACS CNF, and Cobra's polygraphs (FORMATS.md,
- * section 3).  Both fail through the region's guard with line and column.
+ * dimacs.h - the text formats of ratel-sat: DIMACS CNF, and Cobra's polygraphs.  Both fail through
+ * the region's guard with line and column.
  */
 #ifndef RATEL_SOLVE_DIMACS_H
 #define RATEL_SOLVE_DIMACS_H

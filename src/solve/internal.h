@@ -62,7 +62,6 @@ typedef struct level_frame {
     uint32_t start; /* height of the trail when the level was opened */
     uint32_t seen;  /* literals of the clause under analysis on this level */
     uint32_t stamp; /* for counting levels */
-    bool theory;    /* the theory decided here: a restart cannot foresee it again */
 } level_frame;
 
 /* Move-to-front: a doubly linked list, the last bumped variable at its end. */
@@ -192,7 +191,7 @@ uint32_t solve_propagate(solver *s); /* the conflict, or REF_NONE */
 /* decide.c */
 void solve_queue_var(solver *s, uint32_t var); /* a new one */
 void solve_add_decidable(solver *s, uint32_t var);
-void solve_open_level(solver *s, bool by_theory);
+void solve_open_level(solver *s);
 void solve_backtrack(solver *s, uint32_t level);
 solve_status solve_decide(solver *s); /* SOLVE_UNKNOWN: go on */
 void solve_bump_analyzed(solver *s);

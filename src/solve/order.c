@@ -129,6 +129,7 @@ bool order_graph_sort(mem *m, uint32_t nodes, const order_graph *g, uint32_t *po
         if (!degree[v]) queue[tail++] = v;
     }
     while (head < tail) {
+        assert(head < nodes);
         uint32_t v = queue[head];
         pos[v] = head++;
         for (uint32_t i = g->out_start[v]; i < g->out_start[v + 1]; i++)
@@ -396,6 +397,7 @@ static void visit(order *o, u32_vec *set, uint32_t node, uint8_t mark)
 /* Everything reachable from y and not behind x; stops when it meets x. */
 static bool search_forward(order *o, uint32_t y, uint32_t x)
 {
+    assert(o->pos[y] < o->pos[x]);
     uint32_t bound = o->pos[x];
     o->forward.n = 0;
     visit(o, &o->forward, y, FORWARD);
@@ -449,6 +451,7 @@ static void add_keys(order *o, const u32_vec *set)
 static void place(order *o, uint32_t node, uint32_t pos)
 {
     uint32_t was = o->pos[node];
+    assert(pos < o->nodes);
     if (was == pos) return;
     if (!(o->marks[node] & MOVED)) {
         o->marks[node] |= MOVED;
@@ -477,6 +480,7 @@ static void reorder(order *o)
         bool left = j == n || (i < nb && o->keys.at[i] < o->keys.at[j]);
         places->at[places->n++] = (uint32_t)(o->keys.at[left ? i++ : j++] >> 32);
     }
+    assert(places->n == n && o->keys.n == n);
     for (size_t i = 0; i < n; i++) place(o, (uint32_t)o->keys.at[i], places->at[i]);
 }
 
@@ -513,6 +517,7 @@ static bool insert(order *o, uint32_t id)
     uint32_t end = shortest_path(o, y, x, o->active.n);
     assert(end != NONE);
     walk_path(o, end);
+    assert(o->cycle_nodes.at[0] == y && o->cycle_nodes.at[o->cycle_nodes.n - 1] == x);
     return false;
 }
 
@@ -580,6 +585,7 @@ static void note_implied(order *o)
              id = o->edges.at[id].next_from) {
             const edge *e = o->edges.at + id;
             if (!(o->marks[e->to] & BACKWARD) || solver_value(o->solver, e->lit)) continue;
+            assert(e->lit != LIT_NONE);
             uint32_t lit = lit_not(e->lit);
             while (o->whys.n <= lit) vec_push(o->mem, &o->whys, ((why){NONE, 0}));
             o->whys.at[lit] = (why){id, (uint32_t)o->active.n};

@@ -48,6 +48,7 @@ struct drat {
 
 static void put_binary(drat *d, char kind, const uint32_t *lits, size_t n)
 {
+    assert(d->binary);
     strbuf_char(&d->buffer, kind);
     for (size_t i = 0; i < n; i++) {
         uint64_t x = (uint64_t)lits[i] + 2;
@@ -90,6 +91,7 @@ static void drat_deleted(void *state, const uint32_t *lits, size_t n)
 
 drat *drat_new(mem *m, bool binary, drat_write write, void *ud)
 {
+    assert(write);
     drat *d = mem_zeroed(m, sizeof *d);
     d->mem = m;
     d->binary = binary;

@@ -66,6 +66,7 @@ static uint32_t propagate_literal(solver *s, uint32_t dead)
                 j[-1].blocker = found;
                 continue;
             }
+            assert(found != other && found != dead);
             lits[0] = other;
             lits[1] = found;
             lits[k - lits] = dead;
@@ -99,6 +100,7 @@ static uint32_t propagate_literal(solver *s, uint32_t dead)
 uint32_t solve_propagate(solver *s)
 {
     uint32_t conflict = REF_NONE, first = s->propagated;
+    assert(first <= s->trail_n);
     while (conflict == REF_NONE && s->propagated < s->trail_n)
         conflict = propagate_literal(s, lit_not(s->trail[s->propagated++]));
     s->stats.propagations += s->propagated - first;

@@ -59,6 +59,7 @@ static void delete_worst(solver *s)
 {
     solve_sort(s->keys.at, s->keys.n);
     size_t n = s->keys.n * (size_t)s->opt.reducefraction / 100;
+    assert(n <= s->keys.n && n <= s->redundant);
     for (size_t i = 0; i < n; i++) solve_mark_garbage(s, ~(uint32_t)s->keys.at[i]);
     s->stats.deleted += n;
 }
@@ -113,6 +114,7 @@ static void copy_arena(solver *s, bool at_root)
     }
     for (uint32_t i = 0; i < s->trail_n; i++) {
         var_state *v = s->states + lit_var(s->trail[i]);
+        assert(v->level || v->reason == REF_NONE);
         if (v->reason >= REF_THEORY) continue;
         const clause *c = solve_clause(s, v->reason);
         assert(c->moved && !c->garbage);
@@ -149,6 +151,7 @@ static void rebuild_watches(solver *s)
     for (size_t at = 0; at < s->arena.n;) {
         const clause *c = solve_clause(s, (uint32_t)at);
         at += CLAUSE_WORDS + c->size;
+        assert(c->size && !c->garbage && !c->moved);
         if (c->size < 2) continue;
         s->lists[c->lits[0]].n++;
         s->lists[c->lits[1]].n++;

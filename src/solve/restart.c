@@ -66,6 +66,7 @@ void solve_restart(solver *s)
 {
     s->stats.restarts++;
     uint32_t keep = solve_reusable_level(s);
+    assert(keep <= solve_level(s));
     s->stats.reused_levels += keep;
     if (s->stable) solve_note_trail(s);
     solve_backtrack(s, keep);
@@ -83,6 +84,7 @@ bool solve_switching(const solver *s)
 
 void solve_switch(solver *s)
 {
+    assert(s->opt.stable == 1);
     s->stats.switches++;
     if (!s->limit.modes) s->limit.mode_length = s->stats.propagations;
     uint64_t k = s->limit.modes++ / 2 + 1;
@@ -110,6 +112,7 @@ void solve_note_trail(solver *s)
 {
     if (!s->stable || !solve_level(s)) return;
     uint32_t height = s->levels.at[solve_level(s) - 1].start;
+    assert(height <= s->trail_n);
     if (s->opt.target && height > s->target_assigned) {
         keep_phases(s, s->target, height);
         s->target_assigned = height;

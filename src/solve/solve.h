@@ -135,7 +135,11 @@ typedef struct theory {
     bool (*cb_check_found_model)(void *state);
 } theory;
 
-/* The theory is borrowed and must outlive the solver's use of it.  Set before the first solve. */
+/* With the option `late`, or when the theory's clauses came after the literals that make them unit,
+ * a backjump may leave a clause with one unassigned literal and no true one.  A theory that says
+ * THEORY_STOP answers for its clauses being satisfied by other means than the assignment.
+ *
+ * The theory is borrowed and must outlive the solver's use of it.  Set before the first solve. */
 void solver_set_theory(solver *s, const theory *t);
 
 /* ---- proof log ----------------------------------------------------------------------------- */

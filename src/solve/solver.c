@@ -250,6 +250,8 @@ static uint32_t propagate(solver *s)
 static void poll_guard(solver *s)
 {
     uint64_t work = s->stats.propagations + 10 * s->stats.conflicts;
+    if (s->theory) /* its steps may be long ones */
+        work += 100 * (s->stats.decisions + s->stats.theory_clauses + s->stats.theory_checks);
     if (work < s->limit.poll) return;
     s->limit.poll = work + POLL_INTERVAL;
     s->searching = false;

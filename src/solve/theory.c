@@ -3,7 +3,8 @@
  *
  * A clause added at level l > 0 is brought into one of four states before it is attached:
  *   - two literals not false: it waits, watched
- *   - all but one false: backjump to the level of the highest false one, where it is unit
+ *   - all but one false: backjump to the level of the highest false one, where it is unit (option
+ *     `late`: propagate it where we are)
  *   - all false, one of them on a higher level than the rest: the same
  *   - all false, two on the highest level: backtrack to that level, where it is a conflict
  * So the trail stays ordered by level and analysis never sees a conflict from below.
@@ -20,6 +21,8 @@ bool solve_is_pending(const solver *s)
 void solve_enqueue_clause(solver *s, const uint32_t *lits, size_t n, bool lemma, uint64_t tag,
                           bool forgettable)
 {
+    assert(lits || !n);
+    assert(lemma || (!tag && !forgettable));
     pending_clause p = {s->pending_lits.n, n, tag, forgettable, lemma};
     vec_reserve(s->mem, &s->pending_lits, n);
     vec_push(s->mem, &s->pending, p);
@@ -46,6 +49,7 @@ static bool normalize(solver *s, const uint32_t *lits, size_t n)
         }
         if (s->marks[var] & (mark ^ 3)) keep = false;
         if (s->marks[var]) continue;
+        assert(s->add.n < s->add.cap);
         s->marks[var] = mark;
         s->add.at[s->add.n++] = lit;
     }
@@ -63,6 +67,7 @@ static uint64_t watch_rank(const solver *s, uint32_t lit)
 
 static void choose_watches(const solver *s, uint32_t *lits, size_t n)
 {
+    assert(n >= 2);
     for (size_t k = 0; k < 2; k++) {
         size_t best = k;
         for (size_t i = k + 1; i < n; i++)
@@ -77,6 +82,7 @@ static void add_unit(solver *s, uint32_t lit, bool *progress)
 {
     assert(!s->values[lit] || s->states[lit_var(lit)].level);
     solve_backtrack(s, 0);
+    assert(!s->values[lit]);
     solve_assign(s, lit, REF_NONE);
     *progress = true;
 }
@@ -126,12 +132,14 @@ uint32_t solve_add_now(solver *s, const pending_clause *p, bool *progress)
     assert(low > 0);
     if (s->values[first] < 0) {
         s->stats.theory_conflicts += p->lemma;
+        assert(solve_state(s, first)->level >= low);
         if (solve_state(s, first)->level == low) {
             solve_backtrack(s, low);
             return ref;
         }
     }
-    solve_backtrack(s, low);
+    /* `late` keeps the trail at the price of forgetting the literal too early (internal.h). */
+    if (!s->opt.late || s->values[first] < 0) solve_backtrack(s, low);
     assert(!s->values[first] && s->values[second] < 0);
     solve_assign(s, first, ref);
     *progress = true;
@@ -179,6 +187,7 @@ static uint32_t ask_reason(solver *s, uint32_t lit)
             s->add.at[1] = other;
         }
     }
+    assert(s->add.at[0] == lit);
     uint32_t glue = solve_count_levels(s, s->add.at, s->add.n);
     uint32_t ref = solve_new_clause(s, s->add.at, s->add.n, true, glue);
     solve_clause(s, ref)->used = 1;
@@ -204,6 +213,7 @@ static void tell_assignments(solver *s)
 {
     const theory *t = s->theory;
     uint32_t from = s->told;
+    assert(from <= s->trail_n && !s->notifying);
     s->told = s->trail_n;
     if (from == s->trail_n || !t->notify_assignment) return;
     s->notifying = true;
@@ -214,6 +224,7 @@ static void tell_assignments(solver *s)
 static uint32_t add_pending(solver *s, bool *progress)
 {
     uint32_t conflict = REF_NONE;
+    assert(s->pending_next <= s->pending.n);
     while (conflict == REF_NONE && !*progress && s->consistent && solve_is_pending(s)) {
         pending_clause p = s->pending.at[s->pending_next++];
         conflict = solve_add_now(s, &p, progress);

@@ -178,7 +178,7 @@ static void count_concurrency(facts *f, const history *h, mem *m)
     mem_put(m, spare);
 }
 
-void facts_gather(facts *f, const history *h, mem *m)
+void facts_count(facts *f, const history *h)
 {
     memset(f, 0, sizeof *f);
     for (size_t i = 0; i < h->sessions.n; i++) /* those that committed something */
@@ -190,6 +190,11 @@ void facts_gather(facts *f, const history *h, mem *m)
     f->keys = history_keys(h);
     f->hot_key = NO_ID;
     count_txns(f, h);
+}
+
+void facts_gather(facts *f, const history *h, mem *m)
+{
+    facts_count(f, h);
     count_keys(f, h, m);
     count_concurrency(f, h, m);
 }

@@ -3,14 +3,17 @@
  *
  * Builds the semantic graph, runs the decision that the level needs, and says the result in the
  * history's own terms.  A level that this build does not decide can still be refuted by a weaker
- * one that it implies (LEVELS.md 6); else the answer is `undecided`, with the reason.
+ * one that it implies (doc/levels.md 7); else the answer is `undecided`, with the reason.
  */
 #include "verdict/verdict.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "encode/lazy.h"
+#include "ir/strong.h"
 #include "ir/weak.h"
 #include "verdict/words.h"
 
@@ -103,6 +106,13 @@ static void keep_witness(verdict *v, const attempt *t)
         chosen c = {g->ob_op[ob], g->ob_key[ob], rf == RF_INIT ? NO_ID : g->node_txn[rf]};
         vec_push(&v->mem, &v->choices, c);
     }
+    /* Reads of wild lists were open only while the search had ordered their key. */
+    for (uint32_t ob = 0; g->wild_lists && ob < asg_obs(g); ob++) {
+        uint32_t rf = t->a.rf[ob];
+        if (g->list_key[g->ob_key[ob]] != 2 || (rf >= RF_LAST && rf != RF_INIT)) continue;
+        chosen c = {g->ob_op[ob], g->ob_key[ob], rf == RF_INIT ? NO_ID : g->node_txn[rf]};
+        vec_push(&v->mem, &v->choices, c);
+    }
 }
 
 /* Is it still violated without session order, without hints? */
@@ -117,6 +127,16 @@ static void find_rests(verdict *v, const history *h, enum weak_level level, bool
         decide(&t, h, &v->work, level, v->session_order, v->ryow, ASG_NO_HINTS);
         if (t.a.verdict == WEAK_HOLDS) v->rests_on |= RESTS_HINTS;
     }
+}
+
+/* Takes an answer back, for another attempt. */
+static void verdict_forget(verdict *v)
+{
+    v->outcome = OUTCOME_UNDECIDED;
+    v->anomaly = ANOMALIES;
+    v->reason = NULL;
+    v->cycle.n = v->core.n = v->choices.n = 0;
+    v->ordered = 0;
 }
 
 static void set_reason(verdict *v, const char *text)
@@ -150,6 +170,135 @@ static void decide_weak(verdict *v, const history *h, enum weak_level level, con
         v->outcome = OUTCOME_UNDECIDED;
         set_reason(v, t.a.reason);
         break;
+    }
+    mem_free_all(&v->work);
+}
+
+/* --- serializability and snapshot isolation ------------------------------------------------------- */
+
+static bool strong_of(const level_ref *l, bool *si, bool *rt)
+{
+    *si = l->id == LEVEL_SI;
+    *rt = l->id == LEVEL_SSER || (l->realtime && l->id == LEVEL_SER);
+    return (l->id == LEVEL_SER || l->id == LEVEL_SI || l->id == LEVEL_SSER) &&
+           !(l->realtime && l->id == LEVEL_SI);
+}
+
+static void keep_order(verdict *v, const asg *g, const strong *p, const lazy_answer *a)
+{
+    /* commits by place: places are a permutation of the events, so one array sorts them */
+    txn_id *at = mem_array(&v->work, txn_id, (size_t)p->events + 1);
+    memset(at, 0xff, ((size_t)p->events + 1) * sizeof *at);
+    for (node_id x = 0; x < p->txns; x++)
+        if (!a->out[x]) at[a->pos[commit_of(p, x)]] = g->node_txn[x];
+    v->order = mem_array(&v->mem, txn_id, (size_t)p->txns + 1);
+    for (uint32_t i = 0; i < p->events; i++)
+        if (at[i] != NO_ID) v->order[v->ordered++] = at[i];
+    for (size_t i = 0; i < g->open.n; i++) {
+        uint32_t ob = g->open.at[i], rf = a->rf[ob];
+        if ((rf >= RF_LAST && rf != RF_INIT) || a->out[g->ob_node[ob]]) continue;
+        chosen c = {g->ob_op[ob], g->ob_key[ob], rf == RF_INIT ? NO_ID : g->node_txn[rf]};
+        vec_push(&v->mem, &v->choices, c);
+    }
+}
+
+/* One attempt; true if it gave an answer. */
+static void try_strong(verdict *v, const history *h, const question *q, bool si, bool rt,
+                       unsigned flags, asg *g)
+{
+    mem_free_all(&v->work);
+    asg_build(g, h, &v->work, v->ryow, flags);
+    assert(!asg_check(g));
+    if (g->faults.n) {
+        weak_answer a = {.verdict = WEAK_VIOLATED, .why = WHY_FAULT};
+        v->outcome = OUTCOME_VIOLATED;
+        words_explain(v, g, &a, WEAK_RC);
+        return;
+    }
+    if (g->nodes <= WEAK_SMALL && (g->wild_lists || g->init_open)) {
+        node_id order[WEAK_SMALL];
+        uint32_t n = 0;
+        uint8_t *out = mem_array(&v->work, uint8_t, (size_t)g->nodes + 1);
+        if (!small_decide(g, si, v->session_order, rt, q->drift, order, &n, out)) {
+            v->outcome = OUTCOME_VIOLATED;
+            words_search(v, g, si, NULL, 0);
+            return;
+        }
+        v->outcome = OUTCOME_HOLDS;
+        v->order = mem_array(&v->mem, txn_id, (size_t)n + 1);
+        v->ordered = n;
+        for (uint32_t i = 0; i < n; i++) v->order[i] = g->node_txn[order[i]];
+        set_reason(v, "an order of the transactions explains every read");
+        return;
+    }
+    if (g->wild_lists || g->init_open) {
+        v->outcome = OUTCOME_UNDECIDED;
+        set_reason(v, g->wild_lists
+                          ? "lists with repeated elements, writes or deletes need a search that "
+                            "this build does for up to 8 transactions"
+                          : "the initial state is unknown and may equal values that were written: "
+                            "this build searches that for up to 8 transactions");
+        return;
+    }
+    strong p;
+    lazy_answer a;
+    uint64_t start = clock_now();
+    strong_build(&p, g, si, v->session_order, rt, q->drift);
+    lazy_decide(&p, &a);
+    v->ns_solve += clock_now() - start;
+    v->vars = a.vars;
+    v->clauses = v->instantiated = a.clauses;
+    v->conflicts = a.conflicts;
+    if (a.undecided) {
+        set_reason(v, a.undecided);
+    } else if (a.holds) {
+        v->outcome = OUTCOME_HOLDS;
+        keep_order(v, g, &p, &a);
+        set_reason(v, si ? "an order of begins and commits explains every read"
+                         : "an order of the transactions explains every read");
+    } else {
+        v->outcome = OUTCOME_VIOLATED;
+        if (a.known_cycle)
+            words_events(v, g, &p, a.cycle.at, a.cycle.n);
+        else
+            words_search(v, g, si, a.core.at, a.core.n);
+    }
+}
+
+static void decide_strong(verdict *v, const history *h, const question *q, bool si, bool rt)
+{
+    asg g;
+    uint64_t start = clock_now();
+    try_strong(v, h, q, si, rt, 0, &g);
+    if (v->outcome == OUTCOME_VIOLATED && g.init_assumed) {
+        verdict_forget(v);
+        try_strong(v, h, q, si, rt, ASG_INIT_FREE, &g);
+    }
+    if (g.duplicate_values) v->warnings |= 1u << WARNING_DUPLICATE_VALUES;
+    if (g.garbage) v->warnings |= 1u << WARNING_NEVER_WRITTEN;
+    bool hints = g.uses_hints;
+    v->ns_analyse = clock_now() - start - v->ns_solve;
+    if (v->outcome == OUTCOME_VIOLATED && !q->quick) {
+        /* Would it hold without session order, real time, or hints?  The probes run in v itself, so
+           that a limit that jumps out of here finds every block in v's regions; what v said is put
+           aside and comes back: everything behind the two regions. */
+        size_t rest = offsetof(verdict, h);
+        verdict kept = *v;
+        for (unsigned what = RESTS_SESSION; what <= RESTS_HINTS; what *= 2) {
+            bool applies = what == RESTS_SESSION    ? kept.session_order && !rt
+                           : what == RESTS_REALTIME ? rt
+                                                    : hints;
+            if (!applies) continue;
+            memset(&v->cycle, 0, sizeof v->cycle);
+            memset(&v->core, 0, sizeof v->core);
+            memset(&v->choices, 0, sizeof v->choices);
+            verdict_forget(v);
+            if (what == RESTS_SESSION) v->session_order = false;
+            try_strong(v, h, q, si, rt && what != RESTS_REALTIME,
+                       what == RESTS_HINTS ? ASG_NO_HINTS : 0, &g);
+            if (v->outcome == OUTCOME_HOLDS) kept.rests_on |= what;
+            memcpy((char *)v + rest, (const char *)&kept + rest, sizeof *v - rest);
+        }
     }
     mem_free_all(&v->work);
 }
@@ -223,6 +372,11 @@ void judge(verdict *v, const history *h, const question *q)
     enum weak_level level;
     if (weak_of(v->level.id, &level) && !v->level.realtime) {
         decide_weak(v, h, level, q);
+        return;
+    }
+    bool si, rt;
+    if (strong_of(&v->level, &si, &rt)) {
+        decide_strong(v, h, q, si, rt);
         return;
     }
     if (refute(v, h, q)) return;

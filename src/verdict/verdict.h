@@ -109,6 +109,8 @@ typedef struct facts {
     bool concurrent; /* may two transactions overlap? */
 } facts;
 void facts_gather(facts *f, const history *h, mem *m);
+/* Only what needs no memory: transactions, operations, sessions, keys. */
+void facts_count(facts *f, const history *h);
 
 /* recheck.c: true if the answer stands on the history; else *why says what is wrong. */
 bool recheck(const verdict *v, const history *h, mem *m, const char **why);

@@ -59,6 +59,7 @@ static const char *edge_name(uint32_t kind)
     case EDGE_SO: return "so";
     case EDGE_WR: return "wr";
     case STEP_RW: return "rw";
+    case STEP_RT: return "rt";
     default: return "ww";
     }
 }
@@ -259,6 +260,12 @@ static void say_step(const asg *g, const step *s, strbuf *b)
         name_key(g, s->key, b);
         strbuf_str(b, " from the latter)");
         break;
+    case STEP_RW:
+        strbuf_str(b, " (which overwrote the version of ");
+        name_key(g, s->key, b);
+        strbuf_str(b, " that it read)");
+        break;
+    case STEP_RT: strbuf_str(b, " (real time)"); break;
     default:
         strbuf_str(b, " (version order of ");
         name_key(g, s->key, b);
@@ -333,5 +340,139 @@ void words_explain(verdict *v, asg *g, const weak_answer *a, enum weak_level lev
                    "contradiction");
     if (g->nodes <= WEAK_SMALL)
         for (node_id x = 0; x < g->nodes; x++) add_core(v, g->node_txn[x]);
+    finish(v, &b);
+}
+
+/* --- serializability and snapshot isolation ----------------------------------------------------------- */
+
+/* What leads from transaction a to b, given that the known graph says so. */
+static step known_step(asg *g, const strong *p, node_id a, node_id b)
+{
+    const history *h = g->h;
+    for (uint32_t ob = g->ob_first[b]; ob < g->ob_first[b + 1]; ob++)
+        if (g->ob_rf[ob] == a) return (step){a, b, EDGE_WR, g->ob_key[ob], ob};
+    for (uint32_t i = g->extra_head[b]; i != NO_ID; i = g->extra.at[i].next)
+        if (g->extra.at[i].from == a) return (step){a, b, EDGE_WW, g->extra.at[i].key, NO_ID};
+    for (uint32_t ob = g->ob_first[a]; ob < g->ob_first[a + 1]; ob++)
+        if (g->ob_rf[ob] == RF_INIT && asg_install(g, b, g->ob_key[ob]) != NO_ID)
+            return (step){a, b, STEP_RW, g->ob_key[ob], ob};
+    bool session = p->so && h->txn_session[g->node_txn[a]] == h->txn_session[g->node_txn[b]] && a < b;
+    return (step){a, b, session ? EDGE_SO : STEP_RT, NO_ID, NO_ID};
+}
+
+static uint32_t name_cycle(const asg *g, const step *s, size_t n)
+{
+    size_t rw = 0, rt = 0, adjacent = 0, others = 0;
+    for (size_t i = 0; i < n; i++) {
+        rw += s[i].kind == STEP_RW;
+        rt += s[i].kind == STEP_RT;
+        others += s[i].kind != STEP_RW;
+        adjacent += s[i].kind == STEP_RW && s[(i + 1) % n].kind == STEP_RW;
+    }
+    if (rt) return rw ? ANOMALY_STALE_READ : ANOMALY_TIMESTAMP_INVERSION;
+    if (!rw) return ANOMALY_CIRCULAR_INFORMATION_FLOW;
+    if (n == 2 && rw == 2) {
+        /* Both read what the other overwrote: the same key is a lost update. */
+        return s[0].key == s[1].key ? ANOMALY_LOST_UPDATE : ANOMALY_WRITE_SKEW;
+    }
+    (void)g;
+    if (rw == 1) return ANOMALY_READ_SKEW;
+    return adjacent ? ANOMALY_G2_ITEM : ANOMALY_G_NONADJACENT;
+}
+
+void words_events(verdict *v, asg *g, const strong *p, const uint32_t *events, size_t n)
+{
+    uint32_t txn_events = p->si ? 2 * p->txns : p->txns;
+    VEC(node_id) nodes = {0};
+    steps s = {0};
+    for (size_t i = 0; i < n; i++) {
+        if (events[i] >= txn_events) continue;
+        node_id x = txn_of(p, events[i]);
+        if (!nodes.n || nodes.at[nodes.n - 1] != x) vec_push(g->m, &nodes, x);
+    }
+    while (nodes.n > 1 && nodes.at[0] == nodes.at[nodes.n - 1]) nodes.n--;
+    for (size_t i = 0; i < nodes.n; i++) {
+        step x = known_step(g, p, nodes.at[i], nodes.at[(i + 1) % nodes.n]);
+        vec_push(g->m, &s, x);
+    }
+    put_cycle(v, g, s.at, s.n);
+    v->anomaly = name_cycle(g, s.at, s.n);
+    strbuf b;
+    strbuf_init(&b, &v->mem);
+    strbuf_str(&b, "a cycle: ");
+    for (size_t i = 0; i < s.n; i++) {
+        if (i == 6 && s.n > 8) {
+            strbuf_printf(&b, "; ... %zu more", s.n - i);
+            break;
+        }
+        if (i) strbuf_str(&b, "; ");
+        say_step(g, &s.at[i], &b);
+    }
+    finish(v, &b);
+    vec_free(g->m, &nodes);
+    vec_free(g->m, &s);
+}
+
+/* Two transactions that read the same version of a key and both replace it. */
+static bool explain_lost_update(verdict *v, asg *g)
+{
+    asg_by_key(g);
+    node_id *first = mem_array(g->m, node_id, g->insts + 1);
+    uint32_t *first_ob = mem_array(g->m, uint32_t, g->insts + 1);
+    memset(first, 0xff, (g->insts + 1) * sizeof *first);
+    bool found = false;
+    for (uint32_t ob = 0; ob < g->obs && !found; ob++) {
+        node_id x = g->ob_node[ob];
+        if (g->ob_rf[ob] >= RF_LAST || !asg_in(g, x)) continue;
+        uint32_t inst = g->ob_inst[ob];
+        key_id k = g->ob_key[ob];
+        if (inst == NO_ID || asg_install(g, x, k) == NO_ID) continue;
+        if (first[inst] == NO_ID || first[inst] == x) {
+            first[inst] = x;
+            first_ob[inst] = ob;
+            continue;
+        }
+        node_id y = first[inst];
+        step s[2] = {{y, x, STEP_RW, k, first_ob[inst]}, {x, y, STEP_RW, k, ob}};
+        put_cycle(v, g, s, 2);
+        add_core(v, g->node_txn[g->ob_rf[ob]]);
+        v->anomaly = ANOMALY_LOST_UPDATE;
+        strbuf b;
+        strbuf_init(&b, &v->mem);
+        name_txn(g, y, &b);
+        strbuf_str(&b, " and ");
+        name_txn(g, x, &b);
+        strbuf_str(&b, " both read ");
+        name_key(g, k, &b);
+        strbuf_str(&b, " = ");
+        name_value(g, g->ob_value[ob], &b);
+        strbuf_str(&b, " from ");
+        name_txn(g, g->ob_rf[ob], &b);
+        strbuf_str(&b, " and both overwrote it: one of the updates is lost");
+        finish(v, &b);
+        found = true;
+    }
+    mem_put(g->m, first);
+    mem_put(g->m, first_ob);
+    return found;
+}
+
+void words_search(verdict *v, asg *g, bool si, const node_id *core, size_t n)
+{
+    if (!g->wild_lists && !g->open.n && explain_lost_update(v, g)) return;
+    strbuf b;
+    strbuf_init(&b, &v->mem);
+    v->anomaly = si ? ANOMALY_G_NONADJACENT : ANOMALY_G2_ITEM;
+    strbuf_str(&b, "every order of the writers leads to a cycle");
+    if (!core && g->nodes <= WEAK_SMALL)
+        for (node_id x = 0; x < g->nodes; x++) add_core(v, g->node_txn[x]);
+    /* add_core is linear in what it has: enough for people, not for thousands */
+    uint8_t *seen = mem_array0(g->m, uint8_t, (size_t)g->nodes + 1);
+    for (size_t i = 0; i < n; i++) {
+        if (seen[core[i]]) continue;
+        seen[core[i]] = 1;
+        vec_push(&v->mem, &v->core, g->node_txn[core[i]]);
+    }
+    mem_put(g->m, seen);
     finish(v, &b);
 }

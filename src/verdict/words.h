@@ -4,9 +4,14 @@
 #ifndef RATEL_VERDICT_WORDS_H
 #define RATEL_VERDICT_WORDS_H
 
+#include "ir/strong.h"
 #include "ir/weak.h"
 #include "verdict/verdict.h"
 
 void words_explain(verdict *v, asg *g, const weak_answer *a, enum weak_level level);
+/* A cycle of known events. */
+void words_events(verdict *v, asg *g, const strong *p, const uint32_t *events, size_t n);
+/* No order at all; core: transactions of the clauses that refute it. */
+void words_search(verdict *v, asg *g, bool si, const node_id *core, size_t n);
 
 #endif

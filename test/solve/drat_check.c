@@ -381,6 +381,7 @@ int main(int argc, char **argv)
         return 2;
     }
     make_room(1);
+    push(&pool, 0); /* so that even the empty clause has a place */
     rehash();
     read_formula(argv[1]);
     size_t n, at = 0, added = 0, deleted = 0, line = 0;

@@ -183,7 +183,7 @@ static void component(uint64_t seed)
 
 TEST(component_against_reachability)
 {
-    for (uint64_t seed = 1; seed <= 20000 && !test_all.failures; seed++) component(seed);
+    for (uint64_t seed = 1; seed <= 8000 && !test_all.failures; seed++) component(seed);
 }
 
 /* ---- with the solver ----------------------------------------------------------------------- */
@@ -340,7 +340,7 @@ static void polygraph(uint64_t seed, int *sat)
 
 TEST(polygraphs_against_enumeration)
 {
-    int sat = 0, runs = 20000;
+    int sat = 0, runs = 10000;
     for (int seed = 1; seed <= runs && !test_all.failures; seed++) polygraph((uint64_t)seed, &sat);
     printf("# %d satisfiable\n", sat);
     EXPECT(sat > runs / 5);
@@ -377,4 +377,68 @@ TEST(large_orders_hold)
     order_free(o);
     mem_put(&e.mem, secret);
     EXPECT_EQ_UINT(e.mem.used, 0);
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+typedef struct failing {
+    uint64_t left; /* allocations until one fails */
+    int64_t blocks;
+} failing;
+
+static void *failing_fn(void *ud, void *p, size_t osize, size_t nsize)
+{
+    failing *f = ud;
+    (void)osize;
+    if (!nsize) {
+        if (p) f->blocks--;
+        free(p);
+        return NULL;
+    }
+    if (!f->left) return NULL;
+    f->left--;
+    if (!p) f->blocks++;
+    return realloc(p, nsize);
+}
+
+/* 12 nodes, every pair a choice between both directions; within three classes it is made. */
+static int choose_with(uint64_t allowed, failing *f, int *status)
+{
+    static guard g;
+    static mem m;
+    *f = (failing){allowed, 0};
+    guard_init(&g);
+    mem_init(&m, failing_fn, f, &g);
+    if (!guard_armed(&g)) {
+        solver *s = solver_new(&m);
+        order *o = order_new(&m, N, NULL, NULL);
+        for (uint32_t a = 0; a < N; a++)
+            for (uint32_t b = 0; b < a; b++) {
+                uint32_t var = solver_var(s);
+                order_edge(o, POS(var), a, b);
+                order_edge(o, NEG(var), b, a);
+                if (a % 3 == b % 3) solver_add_clause(s, (uint32_t[]){POS(var)}, 1);
+                if (b == 0) order_add_node(o);
+            }
+        solver_set_theory(s, order_theory(o, s, true));
+        *status = (int)solver_solve(s, NULL, 0);
+        order_free(o);
+        solver_free(s);
+    }
+    mem_free_all(&m);
+    return g.code;
+}
+
+TEST(each_allocation_fails)
+{
+    failing f;
+    int status = 0, code = GUARD_NOMEM;
+    uint64_t n = 0;
+    for (; n < 100000 && code == GUARD_NOMEM && !test_all.failures; n++) {
+        code = choose_with(n, &f, &status);
+        EXPECT_EQ_INT(f.blocks, 0);
+    }
+    EXPECT_EQ_INT(code, GUARD_OK);
+    EXPECT_EQ_INT(status, SOLVE_SAT);
+    EXPECT(n > 30);
 }

@@ -321,6 +321,10 @@ static uint32_t keeper_decide(void *state)
 {
     keeper *k = state;
     if (!solver_check(k->s)) k->wrong++;
+    if (k->n && chance(k, k->eagerness / 8)) { /* a clause and a decision in one breath */
+        const hidden *h = k->hidden + rng_below(&k->rng, k->n);
+        solver_add_lemma(k->s, h->lits, h->n, 7, chance(k, 50));
+    }
     if (k->stops && chance(k, 30)) return THEORY_STOP;
     if (!k->decides || chance(k, 50)) return THEORY_ANY;
     uint32_t lit = rng_below(&k->rng, 2 * (uint64_t)solver_vars(k->s));
@@ -460,8 +464,8 @@ static void expect_core(const solver *s, const keeper *k, const uint32_t *units,
 
 static void random_options(solver *s, rng *r)
 {
-    static const char *const switches[] = {"phase", "reduce",   "rephase", "restart",
-                                           "reuse", "simplify", "target",  "vmtf"};
+    static const char *const switches[] = {"late",  "phase",    "reduce", "rephase", "restart",
+                                           "reuse", "simplify", "target", "vmtf"};
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
         if (rng_below(r, 3) == 0) solver_set_option(s, switches[i], rng_below(r, 2));
     solver_set_option(s, "minimize", rng_below(r, 3));
@@ -530,9 +534,9 @@ static void random_calls(uint64_t seed, int with_theory)
 }
 
 #ifdef RATEL_HOSTILE
-#define ROUNDS 6000
+#define ROUNDS 20000
 #else
-#define ROUNDS 12000
+#define ROUNDS 40000
 #endif
 
 TEST(random_calls_plain)

@@ -1,0 +1,870 @@
+/*
+ * lazy.c - the order theory with obligations, on top of CDCL (doc/algorithms/strong.md).
+ *
+ * The solver's order of events (order.h) always extends what is known and chosen.  A read is
+ * satisfied if, in that order, the last writer of its key before it is the one it saw.  Nothing is
+ * decided and no clause is written for what the order satisfies by itself; only a violated pair
+ * gets its clause
+ *
+ *     u before w   or   v before u        (v read w's version of the key, u writes it too)
+ *
+ * and the literal with the shorter way is tried.  After a move only obligations that it can have
+ * broken are looked at again: reads of moved readers, readers of moved versions and of the versions
+ * before them, and, for snapshot isolation, overlaps with neighbours.
+ *
+ * Invariant: an obligation that is not queued is satisfied by the current order.  Undoing edges
+ * keeps the order, so it keeps the invariant.
+ *
+ * A read with several candidates is satisfied by any writer of its value; a transaction of unknown
+ * outcome exists while its literal is true.
+ */
+#include "encode/lazy.h"
+
+#include <assert.h>
+
+#include "base/hash.h"
+#include "encode/first_order.h"
+
+#define NONE UINT32_MAX
+
+typedef struct lazy {
+    strong *p;
+    asg *g;
+    mem *m;
+    lazy_answer *a;
+    solver *s;
+    order *o;
+    const uint32_t *pos;
+
+    uint8_t *present; /* per node */
+    uint32_t *list;   /* installs of each key in the order of their commits */
+    uint32_t *where;  /* install -> its index in list */
+
+    uint64_t *pair; /* (from, to) -> variable, open addressing */
+    uint32_t *pair_var;
+    size_t pair_mask, pairs;
+    uint64_t *done; /* clauses written: obligation and install, or two installs */
+    size_t done_mask, dones;
+
+    VEC(uint32_t) queue; /* obligations; overlaps have the top bit and an install */
+    size_t head;
+    uint8_t *queued;         /* per obligation */
+    uint8_t *overlap_queued; /* per install; SI only */
+
+    uint32_t *open_of;  /* obligation -> index of g->open; only if there are any */
+    uint32_t *cand_var; /* parallel to g->cand */
+    uint8_t *chosen_clause; /* per open: its at-least-one clause is written */
+    uint32_t *loose_first, *loose; /* per key: obligations that any writer of the key may break */
+    uint32_t *taken_var; /* per node: variable of an unknown outcome, or NONE */
+    VEC(node_id) unknown;
+
+    VEC(uint32_t) conflict;
+    bool conflicting;
+    VEC(uint32_t) lits;
+    VEC(uint32_t) touched;     /* keys */
+    uint32_t *key_lo, *key_hi; /* windows of touched keys, + 1; 0: untouched */
+} lazy;
+
+/* --- queue ------------------------------------------------------------------------------------------ */
+
+#define OVERLAP 0x80000000u
+
+static void enqueue(lazy *z, uint32_t ob)
+{
+    if (z->queued[ob]) return;
+    z->queued[ob] = 1;
+    vec_push(z->m, &z->queue, ob);
+}
+
+static void enqueue_overlap(lazy *z, uint32_t inst)
+{
+    if (!z->p->si || z->overlap_queued[inst]) return;
+    z->overlap_queued[inst] = 1;
+    vec_push(z->m, &z->queue, inst | OVERLAP);
+}
+
+/* --- the key's versions in the current order ------------------------------------------------------ */
+
+static uint32_t commit_pos(const lazy *z, uint32_t inst)
+{
+    return z->pos[commit_of(z->p, z->g->inst_node[inst])];
+}
+
+/* The next install of the key, in version order, whose transaction exists. */
+static uint32_t next_version(const lazy *z, uint32_t inst)
+{
+    key_id k = z->g->inst_key[inst];
+    for (uint32_t i = z->where[inst] + 1; i < z->g->kw_first[k + 1]; i++)
+        if (z->present[z->g->inst_node[z->list[i]]]) return z->list[i];
+    return NONE;
+}
+
+static uint32_t version_before(const lazy *z, uint32_t inst)
+{
+    key_id k = z->g->inst_key[inst];
+    for (uint32_t i = z->where[inst]; i-- > z->g->kw_first[k];)
+        if (z->present[z->g->inst_node[z->list[i]]]) return z->list[i];
+    return NONE;
+}
+
+/* The version that v sees: the last one committed before its begin, its own aside. */
+static uint32_t version_seen(const lazy *z, key_id k, node_id v)
+{
+    uint32_t at = z->pos[begin_of(z->p, v)];
+    uint32_t first = z->g->kw_first[k], lo = first, hi = z->g->kw_first[k + 1];
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (commit_pos(z, z->list[mid]) < at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    while (lo-- > first) {
+        node_id u = z->g->inst_node[z->list[lo]];
+        if (z->present[u] && u != v) return z->list[lo];
+    }
+    return NONE;
+}
+
+static bool may_read(const lazy *z, uint32_t ob, uint32_t inst)
+{
+    asg *g = z->g;
+    if (g->inst_value[inst] != g->ob_value[ob]) return false;
+    bool tomb = g->ob_value[ob] == VALUE_NULL && g->h->op_kind[g->ob_op[ob]] & OP_TOMB;
+    return !tomb || g->h->op_kind[g->inst_op[inst]] & OP_TOMB;
+}
+
+/* --- literals and clauses --------------------------------------------------------------------------- */
+
+static void grow_pairs(lazy *z)
+{
+    size_t n = z->pair ? 2 * (z->pair_mask + 1) : 256;
+    uint64_t *pair = mem_array0(z->m, uint64_t, n);
+    uint32_t *var = mem_array(z->m, uint32_t, n);
+    for (size_t i = 0; z->pair && i <= z->pair_mask; i++) {
+        if (!z->pair[i]) continue;
+        size_t at = (size_t)hash_u64(z->pair[i]) & (n - 1);
+        while (pair[at]) at = (at + 1) & (n - 1);
+        pair[at] = z->pair[i];
+        var[at] = z->pair_var[i];
+    }
+    mem_put(z->m, z->pair);
+    mem_put(z->m, z->pair_var);
+    z->pair = pair;
+    z->pair_var = var;
+    z->pair_mask = n - 1;
+}
+
+static uint32_t new_var(lazy *z)
+{
+    uint32_t v = solver_var(z->s);
+    solver_decidable(z->s, v, false); /* we decide, or nobody */
+    return v;
+}
+
+/* The literal "from before to". */
+static uint32_t before(lazy *z, uint32_t from, uint32_t to)
+{
+    assert(from != to);
+    if (2 * z->pairs >= z->pair_mask) grow_pairs(z);
+    uint64_t key = ((uint64_t)from << 32 | to) + 1;
+    size_t at = (size_t)hash_u64(key) & z->pair_mask;
+    for (; z->pair[at]; at = (at + 1) & z->pair_mask)
+        if (z->pair[at] == key) return lit_of(z->pair_var[at], false);
+    z->pair[at] = key;
+    z->pairs++;
+    uint32_t var = new_var(z);
+    z->pair_var[at] = var;
+    order_edge(z->o, lit_of(var, false), from, to);
+    return lit_of(var, false);
+}
+
+/* True the first time it is asked about this pair. */
+static bool first_time(lazy *z, uint32_t a, uint32_t b)
+{
+    if (!z->done || 2 * z->dones >= z->done_mask) {
+        size_t n = z->done ? 2 * (z->done_mask + 1) : 256;
+        uint64_t *fresh = mem_array0(z->m, uint64_t, n);
+        for (size_t i = 0; z->done && i <= z->done_mask; i++) {
+            if (!z->done[i]) continue;
+            size_t at = (size_t)hash_u64(z->done[i]) & (n - 1);
+            while (fresh[at]) at = (at + 1) & (n - 1);
+            fresh[at] = z->done[i];
+        }
+        mem_put(z->m, z->done);
+        z->done = fresh;
+        z->done_mask = n - 1;
+    }
+    uint64_t key = ((uint64_t)a << 32 | b) + 1;
+    size_t at = (size_t)hash_u64(key) & z->done_mask;
+    for (; z->done[at]; at = (at + 1) & z->done_mask)
+        if (z->done[at] == key) return false;
+    z->done[at] = key;
+    z->dones++;
+    return true;
+}
+
+static void clause_start(lazy *z)
+{
+    z->lits.n = 0;
+}
+
+static void clause_lit(lazy *z, uint32_t lit)
+{
+    vec_push(z->m, &z->lits, lit);
+}
+
+/* What is said of v holds only if it committed. */
+static void clause_unless(lazy *z, node_id v)
+{
+    if (z->taken_var && z->taken_var[v] != NONE) clause_lit(z, lit_of(z->taken_var[v], true));
+}
+
+static void clause_end(lazy *z)
+{
+    solver_add_clause(z->s, z->lits.at, z->lits.n);
+    z->a->clauses++;
+}
+
+static void add_core(lazy *z, node_id v)
+{
+    vec_push(z->m, &z->a->core, v);
+}
+
+/* Of two literals that would both do, the one with the shorter way; or the one that is free. */
+static uint32_t shorter(const lazy *z, uint32_t a, uint32_t a_from, uint32_t a_to, uint32_t b,
+                        uint32_t b_from, uint32_t b_to)
+{
+    if (a == LIT_NONE || solver_value(z->s, a)) return b;
+    if (b == LIT_NONE || solver_value(z->s, b)) return a;
+    uint32_t way_a = z->pos[a_from] - z->pos[a_to], way_b = z->pos[b_from] - z->pos[b_to];
+    return way_a <= way_b ? a : b;
+}
+
+/* v reads w's version (NONE: the initial one), and u stands between.  `reads`: the literal that
+   says v reads w, or LIT_NONE if that is sure.  Returns a literal to decide, or THEORY_ANY if a
+   clause was written. */
+static uint32_t between(lazy *z, uint32_t ob, uint32_t w, uint32_t u, uint32_t reads)
+{
+    asg *g = z->g;
+    node_id v = g->ob_node[ob], un = g->inst_node[u];
+    uint32_t from = commit_of(z->p, un), to = NONE, first = LIT_NONE;
+    if (w != NONE) {
+        to = begin_of(z->p, g->inst_node[w]);
+        first = before(z, from, to);
+    }
+    uint32_t second = before(z, begin_of(z->p, v), from);
+    if (first_time(z, ob, u)) {
+        clause_start(z);
+        if (reads != LIT_NONE) clause_lit(z, lit_not(reads));
+        clause_unless(z, v);
+        clause_unless(z, un);
+        if (first != LIT_NONE) clause_lit(z, first);
+        clause_lit(z, second);
+        clause_end(z);
+        add_core(z, v);
+        add_core(z, un);
+        if (w != NONE) add_core(z, g->inst_node[w]);
+        return THEORY_ANY;
+    }
+    return shorter(z, first, from, to, second, begin_of(z->p, v), from);
+}
+
+/* --- open reads ----------------------------------------------------------------------------------------- */
+
+static uint32_t cand_lit(lazy *z, uint32_t i)
+{
+    return lit_of(z->cand_var[i], false);
+}
+
+/* The candidates' literals, and what choosing one means. */
+static void write_candidates(lazy *z, uint32_t open)
+{
+    asg *g = z->g;
+    uint32_t ob = g->open.at[open];
+    node_id v = g->ob_node[ob];
+    for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
+        uint32_t c = g->cand.at[i];
+        z->cand_var[i] = new_var(z);
+        if (c >= RF_LAST) continue;
+        order_edge(z->o, cand_lit(z, i), commit_of(z->p, c), begin_of(z->p, v));
+        if (z->taken_var && z->taken_var[c] != NONE) {
+            clause_start(z);
+            clause_lit(z, lit_not(cand_lit(z, i)));
+            clause_lit(z, lit_of(z->taken_var[c], false));
+            clause_end(z);
+        }
+    }
+    clause_start(z);
+    clause_unless(z, v);
+    for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
+        clause_lit(z, cand_lit(z, i));
+        if (g->cand.at[i] < RF_LAST) add_core(z, g->cand.at[i]);
+    }
+    add_core(z, v);
+    clause_end(z);
+    z->chosen_clause[open] = 1;
+}
+
+/* Among candidates that are still free: the last one before the reader, else the first behind. */
+static uint32_t likeliest(lazy *z, uint32_t open)
+{
+    asg *g = z->g;
+    uint32_t at = z->pos[begin_of(z->p, g->ob_node[g->open.at[open]])], best = LIT_NONE;
+    bool best_before = false;
+    uint32_t best_pos = 0;
+    for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
+        if (solver_value(z->s, cand_lit(z, i))) continue;
+        uint32_t c = g->cand.at[i];
+        bool init = c >= RF_LAST;
+        uint32_t p = init ? 0 : z->pos[commit_of(z->p, c)];
+        bool early = init || p < at;
+        if (!init && !z->present[c] && best != LIT_NONE) continue; /* rather one that exists */
+        bool better = best == LIT_NONE || (early ? !best_before || p > best_pos
+                                                 : !best_before && p < best_pos);
+        if (!better) continue;
+        best = cand_lit(z, i);
+        best_before = early;
+        best_pos = p;
+    }
+    return best;
+}
+
+static uint32_t check_open(lazy *z, uint32_t ob, bool *violated)
+{
+    asg *g = z->g;
+    uint32_t open = z->open_of[ob];
+    node_id v = g->ob_node[ob];
+    uint32_t first = g->cand_first.at[open], end = g->cand_first.at[open + 1];
+    uint32_t u = version_seen(z, g->ob_key[ob], v);
+    *violated = false;
+    if (u == NONE ? g->cand.at[first] == RF_INIT : may_read(z, ob, u)) return LIT_NONE;
+    *violated = true;
+    if (!z->chosen_clause[open]) {
+        write_candidates(z, open);
+        return THEORY_ANY;
+    }
+    for (uint32_t i = first; i < end; i++) {
+        if (solver_value(z->s, cand_lit(z, i)) <= 0) continue;
+        /* v reads this one, so u, which is no candidate, must go; u exists, because the chosen
+           one stands before v */
+        if (u == NONE) { /* chosen, but not in the order yet: cannot be */
+            assert(false && "a chosen writer stands before its reader");
+            return LIT_NONE;
+        }
+        uint32_t c = g->cand.at[i];
+        uint32_t w = c >= RF_LAST ? NONE : asg_install(g, c, g->ob_key[ob]);
+        if (first_time(z, i | OVERLAP, u)) {
+            uint32_t from = commit_of(z->p, g->inst_node[u]);
+            clause_start(z);
+            clause_lit(z, lit_not(cand_lit(z, i)));
+            clause_unless(z, v);
+            clause_unless(z, g->inst_node[u]);
+            if (w != NONE) clause_lit(z, before(z, from, begin_of(z->p, c)));
+            clause_lit(z, before(z, begin_of(z->p, v), from));
+            clause_end(z);
+            add_core(z, g->inst_node[u]);
+            return THEORY_ANY;
+        }
+        uint32_t from = commit_of(z->p, g->inst_node[u]), to = NONE, l1 = LIT_NONE;
+        if (w != NONE) {
+            to = begin_of(z->p, c);
+            l1 = before(z, from, to);
+        }
+        return shorter(z, l1, from, to, before(z, begin_of(z->p, v), from), begin_of(z->p, v), from);
+    }
+    return likeliest(z, open);
+}
+
+/* --- checking one obligation ------------------------------------------------------------------------------- */
+
+static uint32_t check_read(lazy *z, uint32_t ob, bool *violated)
+{
+    asg *g = z->g;
+    node_id v = g->ob_node[ob];
+    *violated = false;
+    if (!z->present[v]) return LIT_NONE;
+    uint32_t rf = g->ob_rf[ob];
+    if (rf == RF_OPEN) {
+        if (g->ob_flags[ob] & OB_LIST) return LIT_NONE;
+        return check_open(z, ob, violated);
+    }
+    if (rf == RF_NONE) return LIT_NONE; /* its transaction is barred by a clause */
+    uint32_t u;
+    if (rf == RF_INIT) {
+        if (z->p->in[v]) return LIT_NONE; /* known edges */
+        u = version_seen(z, g->ob_key[ob], v);
+        if (u == NONE) return LIT_NONE;
+        *violated = true;
+        return between(z, ob, NONE, u, LIT_NONE);
+    }
+    uint32_t w = g->ob_inst[ob];
+    u = next_version(z, w);
+    if (u == NONE || g->inst_node[u] == v) return LIT_NONE;
+    if (commit_pos(z, u) > z->pos[begin_of(z->p, v)]) return LIT_NONE;
+    *violated = true;
+    return between(z, ob, w, u, LIT_NONE);
+}
+
+/* SI: does the install overlap the version before it? */
+static uint32_t check_overlap(lazy *z, uint32_t b, bool *violated)
+{
+    asg *g = z->g;
+    *violated = false;
+    if (!z->present[g->inst_node[b]]) return LIT_NONE;
+    uint32_t a = version_before(z, b);
+    if (a == NONE) return LIT_NONE;
+    node_id an = g->inst_node[a], bn = g->inst_node[b];
+    if (z->pos[commit_of(z->p, an)] < z->pos[begin_of(z->p, bn)]) return LIT_NONE;
+    *violated = true;
+    uint32_t first = before(z, commit_of(z->p, an), begin_of(z->p, bn));
+    uint32_t second = before(z, commit_of(z->p, bn), begin_of(z->p, an));
+    uint32_t low = a < b ? a : b, high = a < b ? b : a;
+    if (first_time(z, low, high | OVERLAP)) {
+        clause_start(z);
+        clause_unless(z, an);
+        clause_unless(z, bn);
+        clause_lit(z, first);
+        clause_lit(z, second);
+        clause_end(z);
+        add_core(z, an);
+        add_core(z, bn);
+        return THEORY_ANY;
+    }
+    return shorter(z, first, commit_of(z->p, an), begin_of(z->p, bn), second, commit_of(z->p, bn),
+                   begin_of(z->p, an));
+}
+
+/* --- moves ---------------------------------------------------------------------------------------------------- */
+
+static void touch(lazy *z, uint32_t inst)
+{
+    key_id k = z->g->inst_key[inst];
+    uint32_t at = z->where[inst];
+    if (!z->key_hi[k]) {
+        vec_push(z->m, &z->touched, k);
+        z->key_lo[k] = at;
+        z->key_hi[k] = at + 1;
+        return;
+    }
+    if (at < z->key_lo[k]) z->key_lo[k] = at;
+    if (at + 1 > z->key_hi[k]) z->key_hi[k] = at + 1;
+}
+
+/* Insertion sort from the first moved version on; it ends behind the last moved one as soon as
+   the rest is in order. */
+static void resort(lazy *z, key_id k)
+{
+    uint32_t first = z->g->kw_first[k], end = z->g->kw_first[k + 1];
+    uint32_t lo = z->key_lo[k], hi = z->key_hi[k];
+    for (uint32_t i = lo > first ? lo : first + 1; i < end; i++) {
+        uint32_t x = z->list[i], px = commit_pos(z, x), j = i;
+        if (i >= hi && commit_pos(z, z->list[i - 1]) < px) break;
+        for (; j > first && commit_pos(z, z->list[j - 1]) > px; j--) {
+            z->list[j] = z->list[j - 1];
+            z->where[z->list[j]] = j;
+        }
+        z->list[j] = x;
+        z->where[x] = j;
+    }
+    z->key_hi[k] = 0;
+}
+
+static void queue_readers(lazy *z, uint32_t inst)
+{
+    for (uint32_t i = z->p->reader_first[inst]; i < z->p->reader_first[inst + 1]; i++)
+        enqueue(z, z->p->reader[i]);
+}
+
+static void queue_loose(lazy *z, key_id k, uint32_t from, uint32_t to)
+{
+    if (!z->loose_first) return;
+    for (uint32_t i = z->loose_first[k]; i < z->loose_first[k + 1]; i++) {
+        uint32_t at = z->pos[begin_of(z->p, z->g->ob_node[z->loose[i]])];
+        if (at >= from && at <= to) enqueue(z, z->loose[i]);
+    }
+}
+
+static void queue_version(lazy *z, uint32_t inst)
+{
+    uint32_t prior = version_before(z, inst);
+    queue_readers(z, inst);
+    if (prior != NONE) queue_readers(z, prior);
+    if (!z->p->si) return;
+    uint32_t next = next_version(z, inst);
+    enqueue_overlap(z, inst);
+    if (next != NONE) enqueue_overlap(z, next);
+}
+
+static void follow_moves(lazy *z)
+{
+    asg *g = z->g;
+    size_t n;
+    const order_move *moves = order_moved(z->o, &n);
+    uint32_t txn_events = z->p->si ? 2 * z->p->txns : z->p->txns;
+    z->a->moved += n;
+    z->touched.n = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t e = moves[i].node;
+        if (e >= txn_events) continue;
+        node_id v = txn_of(z->p, e);
+        if (e != commit_of(z->p, v)) continue;
+        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) touch(z, j);
+    }
+    for (size_t i = 0; i < z->touched.n; i++) resort(z, z->touched.at[i]);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t e = moves[i].node;
+        if (e >= txn_events) continue;
+        node_id v = txn_of(z->p, e);
+        uint32_t now = z->pos[e], was = moves[i].was;
+        if (e == begin_of(z->p, v)) {
+            for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) enqueue(z, ob);
+            for (uint32_t j = g->inst_first[v]; z->p->si && j < g->inst_first[v + 1]; j++)
+                enqueue_overlap(z, j);
+        }
+        if (e != commit_of(z->p, v)) continue;
+        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
+            queue_version(z, j);
+            queue_loose(z, g->inst_key[j], was < now ? was : now, was < now ? now : was);
+        }
+    }
+    order_moved_clear(z->o);
+}
+
+/* --- the theory --------------------------------------------------------------------------------------------------- */
+
+/* An unknown transaction begins (or ceases) to exist. */
+static void appear(lazy *z, node_id v, bool yes)
+{
+    asg *g = z->g;
+    z->present[v] = yes;
+    for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) enqueue(z, ob);
+    for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
+        queue_loose(z, g->inst_key[j], 0, UINT32_MAX);
+        if (yes) queue_version(z, j);
+    }
+}
+
+static void notify_assignment(void *state, const uint32_t *lits, size_t n)
+{
+    lazy *z = state;
+    for (size_t i = 0; i < n && !z->conflicting; i++) {
+        if (lit_negative(lits[i])) continue;
+        if (!order_assert(z->o, lits[i])) {
+            size_t k;
+            const uint32_t *closed = order_cycle(z->o, &k);
+            z->conflict.n = 0;
+            for (size_t j = 0; j < k; j++) vec_push(z->m, &z->conflict, lit_not(closed[j]));
+            z->conflicting = true;
+            follow_moves(z);
+            return;
+        }
+        follow_moves(z);
+    }
+}
+
+static void notify_new_level(void *state)
+{
+    lazy *z = state;
+    order_new_level(z->o);
+}
+
+static void notify_backtrack(void *state, uint32_t level)
+{
+    lazy *z = state;
+    z->conflicting = false;
+    order_backtrack(z->o, level);
+}
+
+static bool cb_add_external_clause(void *state, theory_clause *out)
+{
+    lazy *z = state;
+    if (!z->conflicting) return false;
+    z->conflicting = false;
+    *out = (theory_clause){z->conflict.at, z->conflict.n, 0, true};
+    return true;
+}
+
+/* Which unknown transactions exist follows from the assignment; told apart here, because a
+   literal may be undone at any time. */
+static void follow_outcomes(lazy *z)
+{
+    if (!z->taken_var) return;
+    for (size_t i = 0; i < z->unknown.n; i++) {
+        node_id v = z->unknown.at[i];
+        bool yes = solver_value(z->s, lit_of(z->taken_var[v], false)) > 0;
+        if (yes != z->present[v]) appear(z, v, yes);
+    }
+}
+
+static uint32_t cb_decide(void *state)
+{
+    lazy *z = state;
+    follow_outcomes(z);
+    guard_tick(z->m->guard);
+    while (z->head < z->queue.n) {
+        uint32_t x = z->queue.at[z->head++];
+        bool violated;
+        uint32_t answer;
+        if (x & OVERLAP) {
+            x &= ~OVERLAP;
+            z->overlap_queued[x] = 0;
+            answer = check_overlap(z, x, &violated);
+            if (violated) enqueue_overlap(z, x);
+        } else {
+            z->queued[x] = 0;
+            answer = check_read(z, x, &violated);
+            if (violated) enqueue(z, x);
+        }
+        if (z->head > 4096 && 2 * z->head > z->queue.n) {
+            memmove(z->queue.at, z->queue.at + z->head,
+                    (z->queue.n - z->head) * sizeof *z->queue.at);
+            z->queue.n -= z->head;
+            z->head = 0;
+        }
+        if (!violated) continue;
+        assert(answer != LIT_NONE);
+        return answer;
+    }
+    return THEORY_STOP;
+}
+
+static bool cb_check_found_model(void *state)
+{
+    lazy *z = state;
+    return z->head == z->queue.n;
+}
+
+/* --- setting up ------------------------------------------------------------------------------------------------------- */
+
+static void sort_lists(lazy *z)
+{
+    asg *g = z->g;
+    asg_by_key(g);
+    uint32_t *at = mem_array(z->m, uint32_t, (size_t)z->p->events + 1);
+    uint32_t *next = mem_array(z->m, uint32_t, history_keys(g->h) + 1);
+    for (uint32_t e = 0; e < z->p->events; e++) at[z->pos[e]] = e;
+    memcpy(next, g->kw_first, history_keys(g->h) * sizeof *next);
+    z->list = mem_array(z->m, uint32_t, g->insts + 1);
+    z->where = mem_array(z->m, uint32_t, g->insts + 1);
+    uint32_t txn_events = z->p->si ? 2 * z->p->txns : z->p->txns;
+    for (uint32_t i = 0; i < z->p->events; i++) {
+        uint32_t e = at[i];
+        if (e >= txn_events) continue;
+        node_id v = txn_of(z->p, e);
+        if (e != commit_of(z->p, v)) continue;
+        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
+            uint32_t slot = next[g->inst_key[j]]++;
+            z->list[slot] = j;
+            z->where[j] = slot;
+        }
+    }
+    mem_put(z->m, at);
+    mem_put(z->m, next);
+}
+
+/* One walk over the first order, as a database would run it: what a read finds must be what it
+   reported.  Cheaper than asking each obligation, because the state of all keys stays in cache. */
+static void replay(lazy *z)
+{
+    asg *g = z->g;
+    uint32_t *at = mem_array(z->m, uint32_t, (size_t)z->p->events + 1);
+    uint32_t *last = mem_array(z->m, uint32_t, history_keys(g->h) + 1);
+    memset(last, 0xff, (history_keys(g->h) + 1) * sizeof *last);
+    for (uint32_t e = 0; e < z->p->events; e++) at[z->pos[e]] = e;
+    uint32_t txn_events = z->p->si ? 2 * z->p->txns : z->p->txns;
+    for (uint32_t i = 0; i < z->p->events; i++) {
+        uint32_t e = at[i];
+        if (e >= txn_events) continue;
+        node_id v = txn_of(z->p, e);
+        if (!z->present[v]) continue;
+        if (e == begin_of(z->p, v))
+            for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+                uint32_t rf = g->ob_rf[ob], seen = last[g->ob_key[ob]];
+                bool ok = rf < RF_LAST   ? seen == g->ob_inst[ob]
+                          : rf == RF_INIT ? seen == NONE || z->p->in[v]
+                                          : false;
+                if (!ok) enqueue(z, ob);
+            }
+        if (e != commit_of(z->p, v)) continue;
+        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
+            uint32_t prior = last[g->inst_key[j]];
+            if (z->p->si && prior != NONE &&
+                z->pos[commit_of(z->p, g->inst_node[prior])] > z->pos[begin_of(z->p, v)])
+                enqueue_overlap(z, j);
+            last[g->inst_key[j]] = j;
+        }
+        guard_tick(z->m->guard);
+    }
+    mem_put(z->m, at);
+    mem_put(z->m, last);
+}
+
+/* Literals of unknown outcomes: a taken one has its own reads, and with them their writers. */
+static void write_outcomes(lazy *z)
+{
+    asg *g = z->g;
+    bool any = false;
+    for (node_id v = 0; v < z->p->txns && !any; v++) any = !z->p->in[v];
+    if (!any) return;
+    z->taken_var = mem_array(z->m, uint32_t, (size_t)z->p->txns + 1);
+    for (node_id v = 0; v < z->p->txns; v++) {
+        z->taken_var[v] = z->p->in[v] ? NONE : new_var(z);
+        if (!z->p->in[v]) vec_push(z->m, &z->unknown, v);
+    }
+    for (node_id v = 0; v < z->p->txns; v++) {
+        if (z->p->in[v]) continue;
+        uint32_t taken = lit_of(z->taken_var[v], false);
+        bool impossible = g->barred[v];
+        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+            uint32_t rf = g->ob_rf[ob];
+            if (rf == RF_NONE) impossible = true;
+            if (rf >= RF_LAST) continue;
+            order_edge(z->o, taken, commit_of(z->p, rf), begin_of(z->p, v));
+            if (z->p->in[rf]) continue;
+            clause_start(z);
+            clause_lit(z, lit_not(taken));
+            clause_lit(z, lit_of(z->taken_var[rf], false));
+            clause_end(z);
+        }
+        if (!impossible) continue;
+        clause_start(z);
+        clause_lit(z, lit_not(taken));
+        clause_end(z);
+    }
+    /* Version orders that lists or hints show, with an unknown transaction in them. */
+    for (size_t i = 0; i < g->extra.n; i++) {
+        const edge *e = &g->extra.at[i];
+        if (z->p->in[e->from] && z->p->in[e->to]) continue;
+        uint32_t both = new_var(z);
+        clause_start(z);
+        clause_unless(z, e->from);
+        clause_unless(z, e->to);
+        clause_lit(z, lit_of(both, false));
+        clause_end(z);
+        order_edge(z->o, lit_of(both, false), commit_of(z->p, e->from), begin_of(z->p, e->to));
+    }
+}
+
+static void index_loose(lazy *z)
+{
+    asg *g = z->g;
+    VEC(uint32_t) obs = {0}, key = {0};
+    if (g->open.n) {
+        z->open_of = mem_array(z->m, uint32_t, g->obs + 1);
+        memset(z->open_of, 0xff, (g->obs + 1) * sizeof *z->open_of);
+        for (uint32_t i = 0; i < g->open.n; i++) z->open_of[g->open.at[i]] = i;
+        z->cand_var = mem_array(z->m, uint32_t, g->cand.n + 1);
+        z->chosen_clause = mem_array0(z->m, uint8_t, g->open.n + 1);
+    }
+    for (uint32_t ob = 0; ob < g->obs; ob++) {
+        bool loose = g->ob_rf[ob] == RF_OPEN ||
+                     (g->ob_rf[ob] == RF_INIT && !z->p->in[g->ob_node[ob]]);
+        if (!loose) continue;
+        vec_push(z->m, &obs, ob);
+        vec_push(z->m, &key, g->ob_key[ob]);
+    }
+    if (!obs.n) return;
+    z->loose = asg_group(g, key.at, key.n, history_keys(g->h), &z->loose_first);
+    for (size_t i = 0; i < obs.n; i++) z->loose[i] = obs.at[z->loose[i]];
+    vec_free(z->m, &obs);
+    vec_free(z->m, &key);
+}
+
+/* --- cycles of known edges ------------------------------------------------------------------------------------------------ */
+
+static void find_known_cycle(lazy *z, const order_graph *k)
+{
+    uint32_t n = z->p->events;
+    uint8_t *colour = mem_array0(z->m, uint8_t, (size_t)n + 1);
+    uint32_t *next = mem_array(z->m, uint32_t, (size_t)n + 1);
+    VEC(uint32_t) stack = {0};
+    for (uint32_t root = 0; root < n && !z->a->cycle.n; root++) {
+        if (colour[root]) continue;
+        vec_push(z->m, &stack, root);
+        colour[root] = 1;
+        next[root] = k->out_start[root];
+        while (stack.n && !z->a->cycle.n) {
+            uint32_t e = stack.at[stack.n - 1];
+            if (next[e] == k->out_start[e + 1]) {
+                colour[e] = 2;
+                stack.n--;
+                continue;
+            }
+            uint32_t t = k->out[next[e]++];
+            if (!colour[t]) {
+                colour[t] = 1;
+                next[t] = k->out_start[t];
+                vec_push(z->m, &stack, t);
+            } else if (colour[t] == 1) {
+                size_t i = stack.n;
+                while (stack.at[i - 1] != t) i--;
+                for (i--; i < stack.n; i++) vec_push(z->m, &z->a->cycle, stack.at[i]);
+            }
+        }
+    }
+}
+
+/* --- the answer -------------------------------------------------------------------------------------------------------------- */
+
+static void keep_model(lazy *z)
+{
+    asg *g = z->g;
+    z->a->pos = mem_array(z->m, uint32_t, (size_t)z->p->events + 1);
+    memcpy(z->a->pos, z->pos, z->p->events * sizeof *z->pos);
+    z->a->out = mem_array0(z->m, uint8_t, (size_t)z->p->txns + 1);
+    for (node_id v = 0; v < z->p->txns; v++) z->a->out[v] = !z->present[v];
+    z->a->rf = mem_array(z->m, uint32_t, g->obs + 1);
+    for (uint32_t ob = 0; ob < g->obs; ob++) {
+        z->a->rf[ob] = g->ob_rf[ob];
+        if (g->ob_rf[ob] != RF_OPEN || !z->present[g->ob_node[ob]]) continue;
+        uint32_t u = version_seen(z, g->ob_key[ob], g->ob_node[ob]);
+        z->a->rf[ob] = u == NONE ? RF_INIT : g->inst_node[u];
+    }
+}
+
+void lazy_decide(strong *p, lazy_answer *a)
+{
+    memset(a, 0, sizeof *a);
+    lazy z = {.p = p, .g = p->g, .m = p->m, .a = a};
+    asg *g = p->g;
+    if (g->insts >= OVERLAP || g->obs >= OVERLAP || g->cand.n >= OVERLAP) {
+        a->undecided = "more than 2^31 reads or writes";
+        return;
+    }
+    order_graph known;
+    order_graph_build(p->m, p->events, (const order_pair *)(const void *)p->known.at, p->known.n,
+                      &known);
+    uint32_t *pos = mem_array(p->m, uint32_t, (size_t)p->events + 1);
+    if (!first_order(p, &known, pos)) {
+        a->known_cycle = true;
+        find_known_cycle(&z, &known);
+        return;
+    }
+    z.s = solver_new(p->m);
+    z.o = order_new(p->m, p->events, &known, pos);
+    z.pos = order_positions(z.o);
+    z.present = mem_array(p->m, uint8_t, (size_t)p->txns + 1);
+    for (node_id v = 0; v < p->txns; v++) z.present[v] = p->in[v];
+    z.queued = mem_array0(p->m, uint8_t, g->obs + 1);
+    if (p->si) z.overlap_queued = mem_array0(p->m, uint8_t, g->insts + 1);
+    z.key_lo = mem_array0(p->m, uint32_t, history_keys(g->h) + 1);
+    z.key_hi = mem_array0(p->m, uint32_t, history_keys(g->h) + 1);
+    grow_pairs(&z);
+    sort_lists(&z);
+    index_loose(&z);
+    replay(&z);
+    theory t = {.state = &z,
+                .notify_assignment = notify_assignment,
+                .notify_new_level = notify_new_level,
+                .notify_backtrack = notify_backtrack,
+                .cb_add_external_clause = cb_add_external_clause,
+                .cb_decide = cb_decide,
+                .cb_check_found_model = cb_check_found_model};
+    solver_set_theory(z.s, &t);
+    write_outcomes(&z);
+    a->holds = solver_solve(z.s, NULL, 0) == SOLVE_SAT;
+    a->vars = solver_vars(z.s);
+    a->conflicts = solver_stats(z.s)->conflicts;
+    if (a->holds) keep_model(&z);
+}

@@ -1,0 +1,23 @@
+/*
+ * lazy.h - serializability and snapshot isolation by a lazily written order problem.
+ */
+#ifndef RATEL_ENCODE_LAZY_H
+#define RATEL_ENCODE_LAZY_H
+
+#include "ir/strong.h"
+
+typedef struct lazy_answer {
+    bool holds;
+    uint32_t *pos;     /* holds: the place of each event */
+    uint32_t *rf;      /* holds: what each obligation reads from */
+    uint8_t *out;      /* holds: 1 for unknown transactions taken as aborted */
+    bool known_cycle;  /* violated by known edges alone */
+    VEC(uint32_t) cycle; /* events of that cycle, in order */
+    VEC(node_id) core; /* violated: transactions of the clauses that were written */
+    uint64_t vars, clauses, conflicts, moved;
+    const char *undecided; /* NULL, or why there is no answer */
+} lazy_answer;
+
+void lazy_decide(strong *p, lazy_answer *a);
+
+#endif

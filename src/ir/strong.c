@@ -1,0 +1,212 @@
+/*
+ * strong.c - from the semantic graph to the order problem.
+ */
+#include "ir/strong.h"
+
+#include <assert.h>
+
+bool txn_begin_time(const history *h, txn_id t, int64_t *at)
+{
+    if (h->txn_flags[t] & TXN_HAS_TIMES)
+        *at = h->txn_times[(size_t)t * 4];
+    else if (h->txn_flags[t] & TXN_HAS_BEGIN)
+        *at = h->txn_begin[t];
+    else
+        return false;
+    return true;
+}
+
+bool txn_end_time(const history *h, txn_id t, int64_t *at)
+{
+    /* The commit of an unknown outcome takes part in no real-time edge (levels.md H-3). */
+    if (txn_status_of(h, t) == TXN_UNKNOWN) return false;
+    if (h->txn_flags[t] & TXN_HAS_TIMES)
+        *at = h->txn_times[(size_t)t * 4 + 3];
+    else if (h->txn_flags[t] & TXN_HAS_END)
+        *at = h->txn_end[t];
+    else
+        return false;
+    return true;
+}
+
+static void add(strong *p, uint32_t from, uint32_t to)
+{
+    arc a = {from, to};
+    vec_push(p->m, &p->known, a);
+}
+
+static void depend(strong *p, node_id from, node_id to, bool counts)
+{
+    arc a = {from, to};
+    vec_push(p->m, &p->deps, a);
+    if (counts) add(p, commit_of(p, from), begin_of(p, to));
+}
+
+/* --- real time ------------------------------------------------------------------------------- */
+
+typedef struct stamp {
+    int64_t at;
+    node_id node;
+} stamp;
+
+/* Bottom-up merge sort by time; stable. */
+static stamp *sort_stamps(mem *m, stamp *a, size_t n)
+{
+    stamp *b = mem_array(m, stamp, n + 1);
+    for (size_t width = 1; width < n; width *= 2) {
+        for (size_t lo = 0; lo < n; lo += 2 * width) {
+            size_t mid = lo + width < n ? lo + width : n, hi = mid + width < n ? mid + width : n;
+            size_t i = lo, j = mid, k = lo;
+            while (i < mid && j < hi) b[k++] = a[j].at < a[i].at ? a[j++] : a[i++];
+            while (i < mid) b[k++] = a[i++];
+            while (j < hi) b[k++] = a[j++];
+        }
+        stamp *swap = a;
+        a = b;
+        b = swap;
+    }
+    return a;
+}
+
+/* Each distinct begin time is a point; points are a chain; a transaction hangs below its point,
+   and a commit leads to the first point that is late enough. */
+static void add_real_time(strong *p, int64_t drift)
+{
+    const history *h = p->g->h;
+    stamp *s = mem_array(p->m, stamp, (size_t)p->txns + 1);
+    size_t n = 0;
+    for (node_id v = 0; v < p->txns; v++) {
+        int64_t at;
+        /* Also for who may not take part: nothing leaves it then. */
+        if (txn_begin_time(h, p->g->node_txn[v], &at)) s[n++] = (stamp){at, v};
+    }
+    s = sort_stamps(p->m, s, n);
+    uint32_t *point = mem_array(p->m, uint32_t, n + 1); /* per stamp: event of its time point */
+    for (size_t i = 0; i < n; i++) {
+        bool fresh = !i || s[i].at != s[i - 1].at;
+        if (fresh) {
+            point[i] = p->events++;
+            if (i) add(p, point[i - 1], point[i]);
+        } else {
+            point[i] = point[i - 1];
+        }
+        add(p, point[i], begin_of(p, s[i].node));
+    }
+    for (node_id v = 0; v < p->txns; v++) {
+        int64_t end;
+        if (!p->in[v] || !txn_end_time(h, p->g->node_txn[v], &end)) continue;
+        size_t lo = 0, hi = n; /* first stamp that is after the end, and by the drift at least */
+        while (lo < hi) {
+            size_t mid = lo + (hi - lo) / 2;
+            bool after = s[mid].at > end &&
+                         (uint64_t)s[mid].at - (uint64_t)end >= (uint64_t)(drift > 0 ? drift : 0);
+            if (after)
+                hi = mid;
+            else
+                lo = mid + 1;
+        }
+        if (lo < n) add(p, commit_of(p, v), point[lo]);
+    }
+}
+
+/* --- reads of the initial state ------------------------------------------------------------------ */
+
+/* A reader of x's initial version precedes every writer of x.  One gate event a key keeps that
+   linear: readers -> gate -> writers.  A reader that writes x itself stands behind the other
+   readers and before the gate; two of those exclude each other, and the edges say so. */
+static void add_init_reads(strong *p)
+{
+    asg *g = p->g;
+    size_t keys = history_keys(g->h);
+    uint32_t *gate = NULL;
+    node_id *own = NULL; /* per key: the first reader that writes it too */
+    for (uint32_t ob = 0; ob < g->obs; ob++) {
+        if (g->ob_rf[ob] != RF_INIT || !p->in[g->ob_node[ob]]) continue;
+        if (!gate) {
+            asg_by_key(g);
+            gate = mem_array(g->m, uint32_t, keys + 1);
+            own = mem_array(g->m, node_id, keys + 1);
+            memset(gate, 0xff, (keys + 1) * sizeof *gate);
+            memset(own, 0xff, (keys + 1) * sizeof *own);
+        }
+        key_id k = g->ob_key[ob];
+        node_id v = g->ob_node[ob];
+        if (gate[k] == NO_ID) gate[k] = p->events++;
+        if (asg_install(g, v, k) == NO_ID) {
+            add(p, begin_of(p, v), gate[k]);
+        } else if (own[k] == NO_ID || own[k] == v) {
+            own[k] = v;
+        } else {
+            add(p, begin_of(p, v), commit_of(p, own[k]));
+            add(p, begin_of(p, own[k]), commit_of(p, v));
+        }
+    }
+    if (!gate) return;
+    for (size_t k = 0; k < keys; k++) {
+        if (gate[k] == NO_ID) continue;
+        if (own[k] != NO_ID) add(p, begin_of(p, own[k]), gate[k]);
+        for (uint32_t i = g->kw_first[k]; i < g->kw_first[k + 1]; i++) {
+            node_id w = g->inst_node[g->kw_inst[i]];
+            if (w != own[k]) add(p, gate[k], commit_of(p, w));
+        }
+    }
+    for (uint32_t ob = 0; ob < g->obs; ob++) { /* pure readers before the one that writes */
+        key_id k = g->ob_key[ob];
+        node_id v = g->ob_node[ob];
+        if (g->ob_rf[ob] != RF_INIT || !p->in[v] || own[k] == NO_ID || own[k] == v) continue;
+        if (asg_install(g, v, k) == NO_ID) add(p, begin_of(p, v), commit_of(p, own[k]));
+    }
+    mem_put(g->m, gate);
+    mem_put(g->m, own);
+}
+
+/* --- assembling ---------------------------------------------------------------------------------- */
+
+static void index_readers(strong *p)
+{
+    asg *g = p->g;
+    p->reader_first = mem_array0(p->m, uint32_t, g->insts + 2);
+    for (uint32_t ob = 0; ob < g->obs; ob++)
+        if (g->ob_rf[ob] < RF_LAST) p->reader_first[g->ob_inst[ob] + 2]++;
+    for (size_t i = 2; i < g->insts + 2; i++) p->reader_first[i] += p->reader_first[i - 1];
+    p->reader = mem_array(p->m, uint32_t, (size_t)p->reader_first[g->insts + 1] + 1);
+    for (uint32_t ob = 0; ob < g->obs; ob++)
+        if (g->ob_rf[ob] < RF_LAST) p->reader[p->reader_first[g->ob_inst[ob] + 1]++] = ob;
+}
+
+void strong_build(strong *p, asg *g, bool si, bool so, bool rt, int64_t drift)
+{
+    memset(p, 0, sizeof *p);
+    p->g = g;
+    p->m = g->m;
+    p->si = si;
+    p->so = so;
+    p->rt = rt;
+    p->txns = g->nodes;
+    if (g->nodes >= RF_LAST / 4)
+        guard_fail(g->m->guard, GUARD_UNSUPPORTED, "more than 2^30 transactions");
+    p->events = si ? 2 * g->nodes : g->nodes;
+    p->in = mem_array(g->m, uint8_t, (size_t)g->nodes + 1);
+    for (node_id v = 0; v < g->nodes; v++) p->in[v] = asg_in(g, v);
+    for (node_id v = 0; v < g->nodes; v++)
+        if (g->so_pred[v] != NO_ID) depend(p, g->so_pred[v], v, so);
+    p->so_deps = p->deps.n;
+    for (node_id v = 0; v < g->nodes; v++) {
+        if (si) add(p, begin_of(p, v), commit_of(p, v));
+        if (!p->in[v]) continue;
+        uint32_t before = NO_ID;
+        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+            uint32_t w = g->ob_rf[ob];
+            if (w >= RF_LAST || w == before) continue;
+            depend(p, w, v, true);
+            before = w;
+        }
+        guard_tick(g->m->guard);
+    }
+    for (size_t i = 0; i < g->extra.n; i++)
+        if (p->in[g->extra.at[i].from] && p->in[g->extra.at[i].to])
+            depend(p, g->extra.at[i].from, g->extra.at[i].to, true);
+    add_init_reads(p);
+    if (rt) add_real_time(p, drift);
+    index_readers(p);
+}

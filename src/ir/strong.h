@@ -1,0 +1,65 @@
+/*
+ * strong.h - the IR of serializability and snapshot isolation: one total order to be found.
+ *
+ * Events are what is ordered: a transaction is one event for serializability, its begin and its
+ * commit for snapshot isolation (begin/commit graphs: Viper, section 3).  Known edges are written
+ * out; the version order of each key, quadratic if written out, stays implicit: the IR holds per
+ * key the installs and per install its readers, and the solver asks for single pairs when its
+ * order breaks one (doc/algorithms/strong.md).
+ *
+ *   a read of x by v from w, another writer u of x:   u before w, or v before u
+ *   SER   u -> w              or  v -> u
+ *   SI    C(u) -> B(w)        or  B(v) -> C(u)
+ *   SI    two writers a, b of a key:   C(a) -> B(b)  or  C(b) -> B(a)
+ *
+ * Real-time edges (strict serializability) go through a chain of time points, and reads of the
+ * initial state through one gate a key, so that both are linear in number: events beyond those of
+ * transactions.
+ */
+#ifndef RATEL_IR_STRONG_H
+#define RATEL_IR_STRONG_H
+
+#include "asg/asg.h"
+
+typedef struct arc {
+    uint32_t from, to;
+} arc;
+
+typedef struct strong {
+    asg *g;
+    mem *m;
+    bool si, so, rt;
+    uint32_t txns;   /* nodes of the semantic graph */
+    uint32_t events; /* txns, or 2 * txns, and helpers behind them */
+    uint8_t *in;     /* per node: surely takes part */
+    VEC(arc) known;  /* between events */
+    VEC(arc) deps;   /* the same between transactions: so (also when it only guides), wr, ww */
+    size_t so_deps;  /* how many of deps are session order; they stand first */
+    uint32_t *reader_first, *reader; /* obligations by install */
+} strong;
+
+static inline uint32_t begin_of(const strong *p, node_id v)
+{
+    return p->si ? 2 * v : v;
+}
+static inline uint32_t commit_of(const strong *p, node_id v)
+{
+    return p->si ? 2 * v + 1 : v;
+}
+static inline node_id txn_of(const strong *p, uint32_t event)
+{
+    return p->si ? event / 2 : event;
+}
+
+void strong_build(strong *p, asg *g, bool si, bool so, bool rt, int64_t drift);
+
+/* small.c: every order of at most 8 transactions, by replay; exact for any operation. */
+enum small_answer { SMALL_HOLDS, SMALL_VIOLATED };
+bool small_decide(asg *g, bool si, bool so, bool rt, int64_t drift, node_id *order, uint32_t *n,
+                  uint8_t *out);
+
+/* Times of a transaction, intervals first: false if it has none. */
+bool txn_begin_time(const history *h, txn_id t, int64_t *at);
+bool txn_end_time(const history *h, txn_id t, int64_t *at);
+
+#endif
