@@ -485,6 +485,21 @@ static void queue_loose(lazy *z, key_id k, uint32_t from, uint32_t to)
     }
 }
 
+/* The place of the key's first version committed after `at`, or UINT32_MAX. */
+static uint32_t next_commit(const lazy *z, key_id k, uint32_t at)
+{
+    uint32_t lo = z->g->kw_first[k], hi = z->g->kw_first[k + 1], end = hi;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (commit_pos(z, z->list[mid]) <= at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    while (lo < end && !z->present[z->g->inst_node[z->list[lo]]]) lo++;
+    return lo < end ? commit_pos(z, z->list[lo]) : UINT32_MAX;
+}
+
 static void queue_version(lazy *z, uint32_t inst)
 {
     uint32_t prior = version_before(z, inst);
@@ -525,7 +540,11 @@ static void follow_moves(lazy *z)
         if (e != commit_of(z->p, v)) continue;
         for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
             queue_version(z, j);
-            queue_loose(z, g->inst_key[j], was < now ? was : now, was < now ? now : was);
+            /* Who can see another version now: from the earlier of the two places on, up to the
+               next version behind the later one. */
+            if (z->loose_first)
+                queue_loose(z, g->inst_key[j], was < now ? was : now,
+                            next_commit(z, g->inst_key[j], was < now ? now : was));
         }
     }
     order_moved_clear(z->o);

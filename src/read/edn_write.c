@@ -460,12 +460,51 @@ static bool nemesis_mark(edn_span t, int64_t *at, const char **members)
     return true;
 }
 
+/* Would edn.c take these members back as fields of an event?  Marks of other origin may look like
+   its own, and keys that were no keywords may share a field's name. */
+static bool event_members(writer *w, const char *p, const char *end)
+{
+    static const char *const fields[] = {"type", "f", "time", "value", "ts", "process", "index"};
+    enum { TYPE_FIELD = 0, TIME_FIELD = 2, ONCE = 5, NAMES = 7 };
+    unsigned seen = 0;
+    size_t start = w->b->n;
+    bool good = true;
+    strbuf name;
+    strbuf_init(&name, w->mem);
+    for (p = json_space(p, end); good && p < end && *p != '}';) {
+        const char *value;
+        name.n = 0;
+        good = *p == '"' && (p = json_text(p, end, &name)) && (p = json_space(p, end)) < end;
+        if (!good || *p++ != ':') break;
+        value = p = json_space(p, end);
+        p = put_json(w, p, end, 0);
+        w->b->n = start;
+        if (!(good = p != NULL)) break;
+        edn_span text = {value, p};
+        for (unsigned i = 0; i < NAMES; i++) {
+            int64_t number;
+            if (strcmp(strbuf_cstr(&name), fields[i])) continue;
+            if (seen >> i & 1 || i >= ONCE) good = false;
+            if (i == TIME_FIELD && !edn_int(text, &number)) good = false;
+            if (i == TYPE_FIELD)
+                good = good && (edn_is(text, "\":invoke\"") || edn_is(text, "\":ok\"") ||
+                                edn_is(text, "\":fail\"") || edn_is(text, "\":info\""));
+            seen |= 1u << i;
+        }
+        p = json_space(p, end);
+        if (p < end && *p == ',') p = json_space(p + 1, end);
+    }
+    w->b->n = start;
+    strbuf_free(&name);
+    return good && seen & 1u << TYPE_FIELD;
+}
+
 static void put_mark(writer *w, edn_span t)
 {
     size_t start = w->b->n;
     const char *p;
     int64_t at;
-    if (nemesis_mark(t, &at, &p)) {
+    if (nemesis_mark(t, &at, &p) && event_members(w, p, t.end)) {
         strbuf_str(w->b, "{:process :nemesis, ");
         p = put_json_members(w, p, t.end, 0);
     } else {
