@@ -135,8 +135,8 @@ int api_fail(ratel *r, int code, const char *format, ...)
 int api_close(call *c, int code)
 {
     ratel *r = c->r;
-    if (!code) return code;
     const guard *g = &c->guard;
+    if (!code || !g->text[0]) return code; /* no guard was involved: api_fail has told it */
     size_t n = 0;
     if (g->member[0])
         n = (size_t)snprintf(r->message, sizeof r->message, "%s: ", g->member);

@@ -88,6 +88,8 @@ void help_command(const command *c, FILE *to);
 void help_all(FILE *to);
 void help_man(const char *name, FILE *to);
 
+/* Names and texts of inputs, with control characters and stray bytes as \xNN; cut at 4 KiB. */
+void visible_to(FILE *f, const char *s);
 /* `ratel: ...` on standard error. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The last error of the context about `name`: `name:line:col: what`; returns the exit status. */

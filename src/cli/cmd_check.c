@@ -80,8 +80,10 @@ static void print_warnings(const check *c, const char *name, const ratel_result 
 {
     const char *id, *text;
     if (c->a->value[O_QUIET]) return;
-    for (size_t i = 0; !ratel_result_warning(r, i, &id, &text); i++)
-        fprintf(stderr, "%s: warning: %s [%s]\n", name, text, id);
+    for (size_t i = 0; !ratel_result_warning(r, i, &id, &text); i++) {
+        visible_to(stderr, name);
+        fprintf(stderr, ": warning: %s [%s]\n", text, id);
+    }
 }
 
 
@@ -96,10 +98,12 @@ static void summarise(check *c, const char *name, const ratel_verdict *v, bool s
             fputs("{\"schema\":1,\"history\":", c->out);
             json_text_to(c->out, name);
         }
-        if (json)
+        if (json) {
             fputs(part ? ",\"weakest_violated\":[" : ",\"strongest\":[", c->out);
-        else
-            fprintf(c->out, "%s: %s:", name, part ? "weakest violated" : "strongest that hold");
+        } else {
+            visible_to(c->out, name);
+            fputs(part ? ": weakest violated:" : ": strongest that hold:", c->out);
+        }
         ratel_verdict want = part ? RATEL_VIOLATED : RATEL_HOLDS;
         for (size_t i = 0; i < c->n_levels; i++) {
             bool keep = v[i] == want;

@@ -23,7 +23,8 @@ int cmd_convert(args *a)
     if (!code && !a->value[O_QUIET])
         for (const char *p = lost; *p;) {
             size_t n = strcspn(p, "\n");
-            fprintf(stderr, "%s: lost: %.*s\n", out, (int)n, p);
+            visible_to(stderr, out);
+            fprintf(stderr, ": lost: %.*s\n", (int)n, p);
             p += n + (p[n] == '\n');
         }
     ratel_history_free(h);

@@ -25,7 +25,8 @@ static void print_json(FILE *out, const char *name, const char *format, const ra
 
 static void print_text(FILE *out, const char *name, const char *format, const ratel_stat *s)
 {
-    fprintf(out, "%s (%s)\n", name, format);
+    visible_to(out, name);
+    fprintf(out, " (%s)\n", format);
 #define N(field, text) fprintf(out, "  %-34s %llu\n", text, (unsigned long long)s->field)
     N(txns, "committed transactions");
     if (s->aborted) N(aborted, "aborted transactions");

@@ -43,13 +43,55 @@ const command commands[] = {
 static const char *const later[] = {"lint",   "explain", "shrink", "verify", "run",   "test",
                                     "litmus", "trace",   "synth",  "audit",  "watch", NULL};
 
+/* Bytes of the UTF-8 character at s that is fit to print, 0 if there is none: control characters
+   (C1 too) and stray bytes would drive the terminal or spoil JSON. */
+static size_t printable(const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    if (s[0] < 0x80) return s[0] >= 0x20 && s[0] != 0x7f;
+    size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+    if (s[0] < 0xc2 || s[0] > 0xf4) return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80) return 0;
+    if ((s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xe0 && s[1] < 0xa0)) return 0;
+    if ((s[0] == 0xed && s[1] >= 0xa0) || (s[0] == 0xf0 && s[1] < 0x90)) return 0;
+    return s[0] == 0xf4 && s[1] >= 0x90 ? 0 : n;
+}
+
+/* Names come from the command line and texts from inputs: neither may drive the terminal. */
+static size_t visible(const char *s, char *buf, size_t cap)
+{
+    size_t n = 0;
+    while (*s && n + 5 < cap) {
+        size_t len = printable(s);
+        if (len) {
+            memcpy(buf + n, s, len);
+            n += len;
+            s += len;
+        } else {
+            n += (size_t)snprintf(buf + n, cap - n, "\\x%02x", (unsigned char)*s++);
+        }
+    }
+    buf[n] = 0;
+    return n;
+}
+
+void visible_to(FILE *f, const char *s)
+{
+    char text[4096];
+    visible(s, text, sizeof text);
+    fputs(text, f);
+}
+
 void complain(const char *format, ...)
 {
+    char text[2048];
     va_list ap;
-    fputs("ratel: ", stderr);
     va_start(ap, format);
-    vfprintf(stderr, format, ap);
+    vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
+    fputs("ratel: ", stderr);
+    visible_to(stderr, text);
     fputc('\n', stderr);
 }
 
@@ -69,30 +111,16 @@ int exit_of(int code)
     }
 }
 
-/* Names come from the command line: they must not drive the terminal. */
-static size_t visible(const char *s, char *buf, size_t cap)
-{
-    size_t n = 0;
-    for (; *s && n + 5 < cap; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c < 0x20 || c == 0x7f)
-            n += (size_t)snprintf(buf + n, cap - n, "\\x%02x", c);
-        else
-            buf[n++] = (char)c;
-    }
-    buf[n] = 0;
-    return n;
-}
-
 void error_line(ratel *r, const char *name, char *buf, size_t cap)
 {
     uint64_t line, column;
-    size_t n = visible(name, buf, cap);
+    size_t n = visible(name, buf, cap / 2);
     if (!ratel_errpos(r, &line, &column))
-        snprintf(buf + n, cap - n, ":%llu:%llu: %s", (unsigned long long)line,
-                 (unsigned long long)column, ratel_errmsg(r));
+        n += (size_t)snprintf(buf + n, cap - n, ":%llu:%llu: ", (unsigned long long)line,
+                              (unsigned long long)column);
     else
-        snprintf(buf + n, cap - n, ": %s", ratel_errmsg(r));
+        n += (size_t)snprintf(buf + n, cap - n, ": ");
+    visible(ratel_errmsg(r), buf + n, cap - n);
 }
 
 int complain_about(ratel *r, const char *name, int code)
@@ -138,14 +166,18 @@ int write_file_cb(const void *buf, size_t n, void *file)
 void json_text_to(FILE *f, const char *s)
 {
     fputc('"', f);
-    for (; *s; s++) {
+    while (*s) {
         unsigned char c = (unsigned char)*s;
+        size_t n = printable(s);
         if (c == '"' || c == '\\')
             fprintf(f, "\\%c", c);
-        else if (c < 0x20 || c == 0x7f)
+        else if (n)
+            fwrite(s, 1, n, f);
+        else if (c < 0x80)
             fprintf(f, "\\u%04x", c);
         else
-            fputc(c, f);
+            fputs("\\ufffd", f);
+        s += n ? n : 1;
     }
     fputc('"', f);
 }

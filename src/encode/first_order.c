@@ -11,7 +11,8 @@
 
 #include <assert.h>
 
-#define WIDTH 32u     /* chains of one clock pass */
+#define WIDTH REACH_WIDTH
+#define MOST_ROWS ((size_t)1 << 28) /* entries of clocks that are kept: 1 GiB */
 #define MOST_BLOCKS 8 /* more sessions than 256: a sample is enough for a guess */
 
 /* --- a topological sort that takes the ready event with the smallest rank ------------------------ */
@@ -184,7 +185,7 @@ static void pass(clocks *c, uint32_t lo, bool forward)
     }
 }
 
-static bool guess_by_clocks(strong *p, uint32_t *rank)
+static bool guess_by_clocks(strong *p, uint32_t *rank, reach *r)
 {
     clocks c = {.p = p};
     uint32_t n = p->txns;
@@ -201,14 +202,26 @@ static bool guess_by_clocks(strong *p, uint32_t *rank)
     c.at = mem_array(p->m, uint32_t, (size_t)n + 1);
     for (uint32_t v = 0; v < n; v++) c.at[c.topo[v]] = v;
     make_chains(&c);
-    c.row = mem_array(p->m, uint32_t, mem_bytes(p->m, (size_t)n + 1, WIDTH));
+    size_t row_size = mem_bytes(p->m, (size_t)n + 1, WIDTH);
     c.score = mem_array0(p->m, int64_t, (size_t)n + 1);
-    uint32_t blocks = 0;
-    for (uint32_t lo = 0; lo < c.chains && blocks < MOST_BLOCKS; lo += WIDTH, blocks++) {
+    /* The clocks know what precedes what only if session order counts. */
+    uint32_t all = (c.chains + WIDTH - 1) / WIDTH;
+    bool keep = p->so && row_size * all <= MOST_ROWS;
+    if (keep) r->row = mem_array0(p->m, uint32_t *, (size_t)all + 1);
+    uint32_t *spare = mem_array(p->m, uint32_t, row_size);
+    for (uint32_t lo = 0, block = 0; lo < c.chains; lo += WIDTH, block++) {
+        if (!keep && block == MOST_BLOCKS) break;
+        c.row = spare;
+        if (block < MOST_BLOCKS) pass(&c, lo, false);
+        if (keep) c.row = r->row[block] = mem_array(p->m, uint32_t, row_size);
         pass(&c, lo, true);
-        pass(&c, lo, false);
     }
-    mem_put(p->m, c.row);
+    mem_put(p->m, spare);
+    if (keep) {
+        r->blocks = all;
+        r->chain = c.chain;
+        r->place = c.place;
+    }
     /* Equal scores (a sample of chains) fall back on the topological order. */
     uint64_t *key = mem_array0(p->m, uint64_t, (size_t)p->events + 1);
     int64_t least = 0;
@@ -236,8 +249,10 @@ static bool guess_by_clocks(strong *p, uint32_t *rank)
     mem_put(p->m, key);
     mem_put(p->m, by_topo);
     mem_put(p->m, c.score);
-    mem_put(p->m, c.chain);
-    mem_put(p->m, c.place);
+    if (!keep) {
+        mem_put(p->m, c.chain);
+        mem_put(p->m, c.place);
+    }
     mem_put(p->m, c.length);
     mem_put(p->m, c.at);
     mem_put(p->m, c.topo);
@@ -248,10 +263,11 @@ static bool guess_by_clocks(strong *p, uint32_t *rank)
     return true;
 }
 
-bool first_order(strong *p, const order_graph *known, uint32_t *pos)
+bool first_order(strong *p, const order_graph *known, uint32_t *pos, reach *r)
 {
     uint32_t *rank = mem_array(p->m, uint32_t, (size_t)p->events + 1);
-    if (!guess_by_time(p, rank) && !guess_by_clocks(p, rank))
+    memset(r, 0, sizeof *r);
+    if (!guess_by_time(p, rank) && !guess_by_clocks(p, rank, r))
         for (uint32_t e = 0; e < p->events; e++) rank[e] = e;
     bool ok = extend(p, known, rank, pos);
     mem_put(p->m, rank);

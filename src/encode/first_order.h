@@ -8,7 +8,25 @@
 #include "ir/strong.h"
 #include "solve/order.h"
 
+/* What reaches what through session order (where it counts), read-from and known version order:
+   for each transaction and chain, the last member of the chain that reaches it. */
+typedef struct reach {
+    uint32_t **row; /* per block of REACH_WIDTH chains: that many entries a transaction */
+    uint32_t blocks;
+    uint32_t *chain, *place;
+} reach;
+#define REACH_WIDTH 32u
+
+/* Does a precede b, as far as is known?  Without clocks (r->blocks 0): false, "not known". */
+static inline bool reaches(const reach *r, node_id a, node_id b)
+{
+    if (!r->blocks) return false;
+    uint32_t c = r->chain[a], block = c / REACH_WIDTH;
+    return block < r->blocks &&
+           r->row[block][(size_t)b * REACH_WIDTH + c % REACH_WIDTH] >= r->place[a];
+}
+
 /* pos[event], a linear extension of `known` (built from p->known).  False if it has a cycle. */
-bool first_order(strong *p, const order_graph *known, uint32_t *pos);
+bool first_order(strong *p, const order_graph *known, uint32_t *pos, reach *r);
 
 #endif

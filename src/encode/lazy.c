@@ -35,6 +35,7 @@ typedef struct lazy {
     solver *s;
     order *o;
     const uint32_t *pos;
+    reach reach;
 
     uint8_t *present; /* per node */
     uint32_t *list;   /* installs of each key in the order of their commits */
@@ -654,6 +655,63 @@ static bool cb_check_found_model(void *state)
     return z->head == z->queue.n;
 }
 
+/* --- before the search ------------------------------------------------------------------------------ */
+
+static bool fix(lazy *z, uint32_t from, uint32_t to)
+{
+    z->a->fixed++;
+    bool ok = order_fix(z->o, from, to);
+    follow_moves(z);
+    return ok;
+}
+
+/* Violated pairs of which the clocks know one half: the other half is certain.  Settles them for
+   good; what needs a choice waits for the search.  False: a cycle of certain edges. */
+static bool settle(lazy *z)
+{
+    asg *g = z->g;
+    VEC(uint32_t) wait = {0};
+    bool ok = true;
+    while (z->head < z->queue.n && ok) {
+        uint32_t x = z->queue.at[z->head++];
+        bool done = false;
+        if (x & OVERLAP) {
+            z->overlap_queued[x & ~OVERLAP] = 0;
+        } else {
+            z->queued[x] = 0;
+            node_id v = g->ob_node[x];
+            uint32_t w = g->ob_rf[x] < RF_LAST ? g->ob_inst[x] : NONE;
+            if (!z->p->in[v] || w == NONE) goto later;
+            uint32_t u = next_version(z, w);
+            node_id un = u == NONE ? NO_ID : g->inst_node[u], wn = g->inst_node[w];
+            done = u == NONE || un == v || commit_pos(z, u) > z->pos[begin_of(z->p, v)];
+            if (!done && z->p->in[un]) {
+                if (reaches(&z->reach, un, v)) {
+                    ok = fix(z, commit_of(z->p, un), begin_of(z->p, wn));
+                } else if (reaches(&z->reach, wn, un)) {
+                    ok = fix(z, begin_of(z->p, v), commit_of(z->p, un));
+                } else {
+                    goto later;
+                }
+                enqueue(z, x); /* the next writer may be in the way too */
+                done = true;
+            }
+        }
+    later:
+        if (!done) vec_push(z->m, &wait, x);
+        guard_tick(z->m->guard);
+    }
+    z->queue.n = z->head = 0;
+    for (size_t i = 0; i < wait.n; i++) {
+        if (wait.at[i] & OVERLAP)
+            enqueue_overlap(z, wait.at[i] & ~OVERLAP);
+        else
+            enqueue(z, wait.at[i]);
+    }
+    vec_free(z->m, &wait);
+    return ok;
+}
+
 /* --- setting up ------------------------------------------------------------------------------------------------------- */
 
 static void sort_lists(lazy *z)
@@ -855,7 +913,7 @@ void lazy_decide(strong *p, lazy_answer *a)
     order_graph_build(p->m, p->events, (const order_pair *)(const void *)p->known.at, p->known.n,
                       &known);
     uint32_t *pos = mem_array(p->m, uint32_t, (size_t)p->events + 1);
-    if (!first_order(p, &known, pos)) {
+    if (!first_order(p, &known, pos, &z.reach)) {
         a->known_cycle = true;
         find_known_cycle(&z, &known);
         return;
@@ -873,6 +931,13 @@ void lazy_decide(strong *p, lazy_answer *a)
     sort_lists(&z);
     index_loose(&z);
     replay(&z);
+    if (!settle(&z)) {
+        size_t n;
+        const uint32_t *closed = order_cycle_nodes(z.o, &n);
+        a->known_cycle = true;
+        for (size_t i = 0; i < n; i++) vec_push(p->m, &a->cycle, closed[i]);
+        return;
+    }
     theory t = {.state = &z,
                 .notify_assignment = notify_assignment,
                 .notify_new_level = notify_new_level,

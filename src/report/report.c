@@ -215,9 +215,11 @@ static void core_text(const verdict *v, strbuf *b)
                 else
                     atom_text(h, value_atom(h, h->op_value[o]), b);
                 if (b->n - before > 60) {
-                    memmove(b->at + before + 3, b->at + b->n - 40, 40);
+                    size_t keep = 40; /* less where that would cut a character in two */
+                    while (((unsigned char)b->at[b->n - keep] & 0xc0) == 0x80) keep--;
+                    memmove(b->at + before + 3, b->at + b->n - keep, keep);
                     memcpy(b->at + before, "...", 3);
-                    b->n = before + 43;
+                    b->n = before + 3 + keep;
                 }
             }
             strbuf_char(b, ')');
