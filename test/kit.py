@@ -72,7 +72,7 @@ def ok(what, condition, detail=''):
         failed += 1
         print(f'not ok - {what}')
         for line in str(detail).splitlines()[:30]:
-            print(f'#   {line}')
+            print(f'#   {line[:400]}')
     return bool(condition)
 
 

@@ -113,6 +113,9 @@ void strbuf_json(strbuf *b, const char *s, size_t n)
         } else if (c < 0x20 || c == 0x7f) {
             strbuf_printf(b, "\\u%04x", c);
             i++;
+        } else if (len == 2 && c == 0xc2 && (unsigned char)s[i + 1] < 0xa0) {
+            strbuf_printf(b, "\\u%04x", (unsigned char)s[i + 1]); /* C1: terminals obey some */
+            i += 2;
         } else {
             strbuf_add(b, s + i, len);
             i += len;

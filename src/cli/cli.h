@@ -88,6 +88,10 @@ void help_command(const command *c, FILE *to);
 void help_all(FILE *to);
 void help_man(const char *name, FILE *to);
 
+/* Where -o says, else standard output; NULL after a complaint. */
+FILE *open_output(const args *a);
+/* Closes it; the status becomes EXIT_IO if all was well but the writing. */
+int close_output(const args *a, FILE *f, int status);
 /* Names and texts of inputs, with control characters and stray bytes as \xNN; cut at 4 KiB. */
 void visible_to(FILE *f, const char *s);
 /* `ratel: ...` on standard error. */

@@ -201,7 +201,7 @@ static void check_history(check *c, const char *name)
 
 int cmd_check(args *a)
 {
-    check c = {.a = a, .out = stdout};
+    check c = {.a = a};
     if (!a->n_files) {
         complain("check: no history given (see ratel check --help)");
         return EXIT_USAGE;
@@ -211,16 +211,12 @@ int cmd_check(args *a)
         free(c.levels);
         return EXIT_USAGE;
     }
-    const char *out = a->value[O_OUTPUT];
-    if (out && strcmp(out, "-") && !(c.out = fopen(out, "w"))) {
-        perror(out);
+    c.out = open_output(a);
+    if (!c.out) {
         c.status = EXIT_IO;
     } else {
         for (size_t i = 0; i < a->n_files; i++) check_history(&c, a->files[i]);
-        if (c.out != stdout && fclose(c.out)) {
-            perror(out);
-            merge(&c, EXIT_IO);
-        }
+        c.status = close_output(a, c.out, c.status);
     }
     free(c.words);
     free(c.levels);

@@ -17,58 +17,58 @@ static const struct {
     {"Adya", "pl-1 ... pl-3: the level without session order"},
 };
 
-static void implied(const char *name, bool so, bool json)
+static void implied(FILE *out, const char *name, bool so, bool json)
 {
     ratel_level l;
     bool first = true;
     for (size_t i = 0; !ratel_level_at(&l, i); i++) {
         if (!strcmp(l.name, name) || ratel_level_implies(name, l.name, so) != 1) continue;
         if (json) {
-            if (!first) putchar(',');
-            json_text_to(stdout, l.name);
+            if (!first) fputc(',', out);
+            json_text_to(out, l.name);
         } else {
-            printf("%s%s", first ? "" : ", ", l.name);
+            fprintf(out, "%s%s", first ? "" : ", ", l.name);
         }
         first = false;
     }
-    if (first && !json) printf("nothing weaker here");
+    if (first && !json) fprintf(out, "nothing weaker here");
 }
 
-static void print_json(const ratel_level *l, bool so)
+static void print_json(FILE *out, const ratel_level *l, bool so)
 {
-    fputs("{\"schema\":1,\"level\":", stdout);
-    json_text_to(stdout, l->name);
-    fputs(",\"aliases\":[", stdout);
+    fputs("{\"schema\":1,\"level\":", out);
+    json_text_to(out, l->name);
+    fputs(",\"aliases\":[", out);
     for (const char *p = l->aliases; *p;) {
         size_t n = strcspn(p, ",");
-        printf("%s\"%.*s\"", p == l->aliases ? "" : ",", (int)n, p);
+        fprintf(out, "%s\"%.*s\"", p == l->aliases ? "" : ",", (int)n, p);
         p += n + (p[n] == ',');
     }
-    fputs("],\"definition\":", stdout);
-    json_text_to(stdout, l->about);
-    fputs(",\"session_order\":", stdout);
-    json_text_to(stdout, l->session_order);
-    fputs(",\"checked_by\":", stdout);
-    json_text_to(stdout, l->how);
-    printf(",\"decided\":%s,\"implies\":[", l->decided ? "true" : "false");
-    implied(l->name, so, true);
-    fputs("]}\n", stdout);
+    fputs("],\"definition\":", out);
+    json_text_to(out, l->about);
+    fputs(",\"session_order\":", out);
+    json_text_to(out, l->session_order);
+    fputs(",\"checked_by\":", out);
+    json_text_to(out, l->how);
+    fprintf(out, ",\"decided\":%s,\"implies\":[", l->decided ? "true" : "false");
+    implied(out, l->name, so, true);
+    fputs("]}\n", out);
 }
 
-static void print_long(const ratel_level *l, bool so)
+static void print_long(FILE *out, const ratel_level *l, bool so)
 {
-    printf("%s%s%s\n", l->name, *l->aliases ? ", also " : "", l->aliases);
-    printf("  definition     %s\n", l->about);
-    printf("  session order  %s\n", !strcmp(l->session_order, "option")
+    fprintf(out, "%s%s%s\n", l->name, *l->aliases ? ", also " : "", l->aliases);
+    fprintf(out, "  definition     %s\n", l->about);
+    fprintf(out, "  session order  %s\n", !strcmp(l->session_order, "option")
                                         ? "by --session-order (default on)"
                                         : l->session_order);
-    printf("  checked by     %s\n", l->how);
-    printf("  implies        ");
-    implied(l->name, so, false);
-    putchar('\n');
+    fprintf(out, "  checked by     %s\n", l->how);
+    fprintf(out, "  implies        ");
+    implied(out, l->name, so, false);
+    fputc('\n', out);
 }
 
-int cmd_levels(args *a)
+static int print_levels(const args *a, FILE *out)
 {
     ratel_level l;
     const char *order = a->value[O_SESSION_ORDER];
@@ -83,24 +83,30 @@ int cmd_levels(args *a)
         for (size_t j = 0; !ratel_level_at(&l, j); j++) {
             if (strcmp(l.name, base)) continue;
             if (json)
-                print_json(&l, so);
+                print_json(out, &l, so);
             else
-                print_long(&l, so);
+                print_long(out, &l, so);
         }
     }
     if (a->n_files) return EXIT_HOLDS;
     for (size_t i = 0; !ratel_level_at(&l, i); i++) {
         if (json) {
-            print_json(&l, so);
+            print_json(out, &l, so);
             continue;
         }
-        printf("%-38s %-18s %s%s\n", l.name, l.aliases, l.about,
+        fprintf(out, "%-38s %-18s %s%s\n", l.name, l.aliases, l.about,
                l.decided ? "" : " (not decided yet)");
     }
     if (json) return EXIT_HOLDS;
-    printf("\nprefixes: strong-session-X is X with session order, realtime-X with real time too\n"
+    fprintf(out, "\nprefixes: strong-session-X is X with session order, realtime-X with real time too\n"
            "ratel levels NAME shows what a level implies and what checks it\n\nif you come from:\n");
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        printf("  %-26s %s\n", others[i].tool, others[i].map);
+        fprintf(out, "  %-26s %s\n", others[i].tool, others[i].map);
     return EXIT_HOLDS;
+}
+
+int cmd_levels(args *a)
+{
+    FILE *out = open_output(a);
+    return out ? close_output(a, out, print_levels(a, out)) : EXIT_IO;
 }

@@ -60,16 +60,12 @@ static void print_text(FILE *out, const char *name, const char *format, const ra
 int cmd_stat(args *a)
 {
     int status = EXIT_HOLDS;
-    FILE *out = stdout;
-    const char *path = a->value[O_OUTPUT];
     if (!a->n_files) {
         complain("stat: no history given (see ratel stat --help)");
         return EXIT_USAGE;
     }
-    if (path && strcmp(path, "-") && !(out = fopen(path, "w"))) {
-        perror(path);
-        return EXIT_IO;
-    }
+    FILE *out = open_output(a);
+    if (!out) return EXIT_IO;
     for (size_t i = 0; i < a->n_files; i++) {
         ratel_history *h;
         ratel_stat s;
@@ -87,9 +83,5 @@ int cmd_stat(args *a)
         }
         ratel_history_free(h);
     }
-    if (out != stdout && fclose(out)) {
-        perror(path);
-        status = EXIT_IO;
-    }
-    return status;
+    return close_output(a, out, status);
 }

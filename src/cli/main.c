@@ -163,6 +163,26 @@ int write_file_cb(const void *buf, size_t n, void *file)
     return fwrite(buf, 1, n, file) == n ? 0 : -1;
 }
 
+FILE *open_output(const args *a)
+{
+    const char *path = a->value[O_OUTPUT];
+    if (!path || !strcmp(path, "-")) return stdout;
+    FILE *f = fopen(path, "w");
+    if (!f) perror(path);
+    return f;
+}
+
+int close_output(const args *a, FILE *f, int status)
+{
+    if (f == stdout) return status; /* main looks at that one */
+    bool bad = ferror(f) != 0;
+    if (fclose(f) || bad) {
+        perror(a->value[O_OUTPUT]);
+        if (status == EXIT_HOLDS) status = EXIT_IO;
+    }
+    return status;
+}
+
 void json_text_to(FILE *f, const char *s)
 {
     fputc('"', f);

@@ -116,8 +116,11 @@ static bool guess_by_time(strong *p, uint32_t *rank)
         if (!p->in[v]) continue;
         all = txn_begin_time(h, p->g->node_txn[v], &b) && txn_end_time(h, p->g->node_txn[v], &e);
         if (!all) break;
+        /* One event for all of it: a writer takes effect at its end, while who only reads mostly
+           sees what stood at its begin. */
+        bool reader = !p->si && p->g->inst_first[v] == p->g->inst_first[v + 1];
         key[begin_of(p, v)] = (uint64_t)b ^ (uint64_t)1 << 63;
-        key[commit_of(p, v)] = (uint64_t)e ^ (uint64_t)1 << 63;
+        if (!reader) key[commit_of(p, v)] = (uint64_t)e ^ (uint64_t)1 << 63;
     }
     if (all) rank_by(p, key, rank);
     mem_put(p->m, key);

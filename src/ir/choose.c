@@ -15,7 +15,7 @@
 #include "ir/weak.h"
 #include "ir/wild.h"
 
-#define WORK ((uint64_t)1 << 33)
+#define WORK ((uint64_t)1 << 27) /* some seconds */
 
 typedef struct chooser {
     asg *g;
@@ -262,7 +262,7 @@ bool choose_fixed(asg *g, enum weak_level level, bool so, weak_answer *a)
     return found;
 }
 
-void choose_decide(asg *g, enum weak_level level, bool so, weak_answer *a)
+void choose_decide(asg *g, enum weak_level level, bool so, bool deep, weak_answer *a)
 {
     chooser c = {.g = g, .level = level, .so = so, .a = a};
     c.limited = g->nodes > WEAK_SMALL;
@@ -287,6 +287,11 @@ void choose_decide(asg *g, enum weak_level level, bool so, weak_answer *a)
                 return;
             }
         mem_put(g->m, late);
+    }
+    if (c.limited && !deep) {
+        a->reason = "reads are ambiguous";
+        finish(&c);
+        return;
     }
     reset(&c);
     sort_open(&c);

@@ -210,3 +210,70 @@ void strong_build(strong *p, asg *g, bool si, bool so, bool rt, int64_t drift)
     if (rt) add_real_time(p, drift);
     index_readers(p);
 }
+
+/* --- replay ------------------------------------------------------------------------------------------ */
+
+static const char *replay_reads(const strong *p, node_id v, const uint32_t *last)
+{
+    const asg *g = p->g;
+    for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+        uint32_t seen = last[g->ob_key[ob]];
+        if (g->list_key[g->ob_key[ob]]) { /* the last element names the writer */
+            node_id w = seen == NO_ID ? RF_INIT : g->inst_node[seen];
+            if (g->ob_rf[ob] != w) return "a list read sees another version";
+            continue;
+        }
+        if (seen == NO_ID) {
+            if (g->ob_rf[ob] != RF_INIT && g->ob_rf[ob] != RF_OPEN)
+                return "a read sees the initial state";
+            bool may = g->ob_rf[ob] == RF_INIT;
+            value_id init = g->h->key_init[g->ob_key[ob]];
+            may = may || g->ob_value[ob] == (init == VALUE_EMPTY ? VALUE_NULL : init);
+            if (!may) return "a read sees the initial state";
+        } else if (g->inst_value[seen] != g->ob_value[ob]) {
+            return "a read sees another value";
+        } else if (g->ob_rf[ob] < RF_LAST && g->ob_rf[ob] != g->inst_node[seen]) {
+            return "a read sees another writer";
+        }
+    }
+    return NULL;
+}
+
+const char *strong_replay(const strong *p, const uint32_t *pos, const uint8_t *out)
+{
+    asg *g = p->g;
+    size_t keys = history_keys(g->h);
+    for (size_t i = 0; i < p->known.n; i++)
+        if (pos[p->known.at[i].from] >= pos[p->known.at[i].to]) return "a known edge is broken";
+    uint32_t *at = mem_array(p->m, uint32_t, (size_t)p->events + 1);
+    uint32_t *last = mem_array(p->m, uint32_t, keys + 1);
+    memset(at, 0xff, ((size_t)p->events + 1) * sizeof *at);
+    memset(last, 0xff, (keys + 1) * sizeof *last);
+    const char *wrong = NULL;
+    for (uint32_t e = 0; e < p->events && !wrong; e++) {
+        if (pos[e] >= p->events || at[pos[e]] != NO_ID) wrong = "places are no permutation";
+        if (!wrong) at[pos[e]] = e;
+    }
+    uint32_t txn_events = p->si ? 2 * p->txns : p->txns;
+    for (uint32_t i = 0; i < p->events && !wrong; i++) {
+        if (at[i] >= txn_events) continue;
+        node_id v = txn_of(p, at[i]);
+        if (out[v]) {
+            if (p->in[v]) wrong = "a committed transaction is left out";
+            continue;
+        }
+        if (at[i] == begin_of(p, v)) wrong = replay_reads(p, v, last);
+        if (at[i] != commit_of(p, v)) continue;
+        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1] && !wrong; j++) {
+            uint32_t *prior = &last[g->inst_key[j]];
+            if (p->si && *prior != NO_ID &&
+                pos[commit_of(p, g->inst_node[*prior])] > pos[begin_of(p, v)])
+                wrong = "two writers of a key overlap";
+            *prior = j;
+        }
+        guard_tick(p->m->guard);
+    }
+    mem_put(p->m, at);
+    mem_put(p->m, last);
+    return wrong;
+}

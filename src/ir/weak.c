@@ -88,7 +88,7 @@ static void decide_ru(asg *g, bool so, weak_answer *a)
         for (uint32_t ob = 0; ob < asg_obs(g); ob++) a->rf[ob] = RF_NONE;
 }
 
-void weak_decide(asg *g, enum weak_level level, bool so, weak_answer *a)
+void weak_decide(asg *g, enum weak_level level, bool so, bool search, weak_answer *a)
 {
     memset(a, 0, sizeof *a);
     a->order = mem_array(g->m, node_id, (size_t)g->nodes + 1);
@@ -115,5 +115,5 @@ void weak_decide(asg *g, enum weak_level level, bool so, weak_answer *a)
     if (level == WEAK_RC && !g->wild_lists && !g->init_open && !unsure_order(g))
         chain_decide(g, so, a);
     else
-        choose_decide(g, level, so, a);
+        choose_decide(g, level, so, search, a);
 }

@@ -36,7 +36,8 @@ typedef struct weak_answer {
     const char *reason;  /* undecided: static text */
 } weak_answer;
 
-void weak_decide(asg *g, enum weak_level level, bool so, weak_answer *a);
+/* `search` false: a larger ambiguous history is only guessed at, which can accept it. */
+void weak_decide(asg *g, enum weak_level level, bool so, bool search, weak_answer *a);
 
 /* The polynomial test on one assignment; open reads count for nothing. */
 bool weak_test(asg *g, const view *w, enum weak_level level, weak_answer *a, bool explain);
@@ -44,6 +45,6 @@ bool weak_test(asg *g, const view *w, enum weak_level level, weak_answer *a, boo
 /* chain.c */
 void chain_decide(asg *g, bool so, weak_answer *a);
 /* choose.c */
-void choose_decide(asg *g, enum weak_level level, bool so, weak_answer *a);
+void choose_decide(asg *g, enum weak_level level, bool so, bool search, weak_answer *a);
 
 #endif

@@ -153,7 +153,7 @@ static uint32_t ask_reason(solver *s, uint32_t lit)
 {
     const theory *t = s->theory;
     theory_clause given = {0};
-    assert(t && t->cb_add_reason_clause);
+    assert(t->cb_add_reason_clause);
     t->cb_add_reason_clause(t->state, lit, &given);
     s->stats.theory_reasons++;
     solve_log_lemma(s, given.lits, given.n, given.tag);

@@ -79,18 +79,18 @@ typedef struct attempt {
 } attempt;
 
 static void decide(attempt *t, const history *h, mem *work, enum weak_level level, bool so,
-                   enum ryow ryow, unsigned flags)
+                   enum ryow ryow, unsigned flags, bool search)
 {
     mem_free_all(work);
     asg_build(&t->g, h, work, ryow, flags);
     assert(!asg_check(&t->g));
-    weak_decide(&t->g, level, so, &t->a);
+    weak_decide(&t->g, level, so, search, &t->a);
     /* A key of unknown initial contents was taken to have held something nobody wrote; before
        that is held against the history, every initial value gets its chance. */
     if (t->a.verdict == WEAK_VIOLATED && t->g.init_assumed) {
         mem_free_all(work);
         asg_build(&t->g, h, work, ryow, flags | ASG_INIT_FREE);
-        weak_decide(&t->g, level, so, &t->a);
+        weak_decide(&t->g, level, so, search, &t->a);
     }
 }
 
@@ -120,11 +120,11 @@ static void find_rests(verdict *v, const history *h, enum weak_level level, bool
 {
     attempt t;
     if (v->session_order) {
-        decide(&t, h, &v->work, level, false, v->ryow, 0);
+        decide(&t, h, &v->work, level, false, v->ryow, 0, true);
         if (t.a.verdict == WEAK_HOLDS) v->rests_on |= RESTS_SESSION;
     }
     if (uses_hints) {
-        decide(&t, h, &v->work, level, v->session_order, v->ryow, ASG_NO_HINTS);
+        decide(&t, h, &v->work, level, v->session_order, v->ryow, ASG_NO_HINTS, true);
         if (t.a.verdict == WEAK_HOLDS) v->rests_on |= RESTS_HINTS;
     }
 }
@@ -146,11 +146,28 @@ static void set_reason(verdict *v, const char *text)
     memcpy(v->reason, text, n + 1);
 }
 
+static void try_strong(verdict *v, const history *h, const question *q, bool si, bool rt,
+                       unsigned flags, asg *g);
+
 static void decide_weak(verdict *v, const history *h, enum weak_level level, const question *q)
 {
     attempt t;
     uint64_t start = clock_now();
-    decide(&t, h, &v->work, level, v->session_order, v->ryow, 0);
+    decide(&t, h, &v->work, level, v->session_order, v->ryow, 0, false);
+    if (t.a.verdict == WEAK_UNDECIDED && level != WEAK_RU && !t.g.wild_lists && !t.g.init_open) {
+        /* Too many choices to guess: snapshot isolation has a better search, and if it holds, so
+           do the levels that it implies.  If not, it says nothing. */
+        asg g;
+        try_strong(v, h, q, true, false, 0, &g);
+        if (v->outcome == OUTCOME_HOLDS) {
+            if (g.duplicate_values) v->warnings |= 1u << WARNING_DUPLICATE_VALUES;
+            mem_free_all(&v->work);
+            return;
+        }
+        verdict_forget(v);
+    }
+    if (t.a.verdict == WEAK_UNDECIDED)
+        decide(&t, h, &v->work, level, v->session_order, v->ryow, 0, true);
     v->ns_analyse = clock_now() - start;
     if (t.g.duplicate_values) v->warnings |= 1u << WARNING_DUPLICATE_VALUES;
     if (t.g.garbage) v->warnings |= 1u << WARNING_NEVER_WRITTEN;
@@ -164,6 +181,7 @@ static void decide_weak(verdict *v, const history *h, enum weak_level level, con
     case WEAK_VIOLATED:
         v->outcome = OUTCOME_VIOLATED;
         words_explain(v, &t.g, &t.a, level);
+        v->settled = true;
         if (!q->quick) find_rests(v, h, level, t.g.uses_hints);
         break;
     case WEAK_UNDECIDED:
@@ -252,6 +270,8 @@ static void try_strong(verdict *v, const history *h, const question *q, bool si,
     if (a.undecided) {
         set_reason(v, a.undecided);
     } else if (a.holds) {
+        const char *wrong = strong_replay(&p, a.pos, a.out);
+        if (wrong) guard_fail(v->work.guard, GUARD_BUG, "the order found does not replay: %s", wrong);
         v->outcome = OUTCOME_HOLDS;
         keep_order(v, g, &p, &a);
         set_reason(v, si ? "an order of begins and commits explains every read"
@@ -284,6 +304,9 @@ static void decide_strong(verdict *v, const history *h, const question *q, bool 
            aside and comes back: everything behind the two regions. */
         size_t rest = offsetof(verdict, h);
         verdict kept = *v;
+        v->kept = mem_get(&v->mem, sizeof *v->kept);
+        *v->kept = *v;
+        kept.kept = NULL;
         for (unsigned what = RESTS_SESSION; what <= RESTS_HINTS; what *= 2) {
             bool applies = what == RESTS_SESSION    ? kept.session_order && !rt
                            : what == RESTS_REALTIME ? rt
@@ -298,9 +321,23 @@ static void decide_strong(verdict *v, const history *h, const question *q, bool 
                        what == RESTS_HINTS ? ASG_NO_HINTS : 0, &g);
             if (v->outcome == OUTCOME_HOLDS) kept.rests_on |= what;
             memcpy((char *)v + rest, (const char *)&kept + rest, sizeof *v - rest);
+            v->kept = mem_get(&v->mem, sizeof *v->kept);
+            *v->kept = *v;
         }
+        v->kept = NULL;
     }
     mem_free_all(&v->work);
+}
+
+/* A limit struck: what was found before it stays found.  True if that is a violation. */
+bool judge_limited(verdict *v)
+{
+    if (!v->kept) return v->settled;
+    size_t rest = offsetof(verdict, h);
+    const verdict *kept = v->kept;
+    memcpy((char *)v + rest, (const char *)kept + rest, sizeof *v - rest);
+    v->kept = NULL;
+    return true;
 }
 
 /* Refutes a level that this build cannot decide through the strongest ones it implies that it

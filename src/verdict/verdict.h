@@ -83,6 +83,10 @@ typedef struct verdict {
     uint64_t txns, ops, sessions, keys; /* committed */
     uint64_t ns_analyse, ns_solve;
     uint64_t vars, clauses, conflicts, instantiated;
+
+    /* for limits that strike while a violation that was found is looked into */
+    bool settled;
+    struct verdict *kept;
 } verdict;
 
 typedef struct question {
@@ -97,6 +101,8 @@ typedef struct question {
 /* Fills *v (whose regions the caller has opened and frees).  Limits and failures leave through
    the regions' guard. */
 void judge(verdict *v, const history *h, const question *q);
+/* After a limit struck in judge: true if a violation had been found, which *v then tells. */
+bool judge_limited(verdict *v);
 
 /* Facts about a history that warnings and `stat` need (facts.c). */
 typedef struct facts {

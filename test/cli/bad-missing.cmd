@@ -1,0 +1,1 @@
+"$RATEL" stat no-such-file

@@ -1,0 +1,1 @@
+"$RATEL" check --level ru,rc ../litmus/causality_violation.jsonl

@@ -1,0 +1,1 @@
+"$RATEL" check -q --level rc ../litmus/g0_dirty_write_list.jsonl

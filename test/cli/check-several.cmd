@@ -1,0 +1,1 @@
+"$RATEL" check -q --level rc no-such-file ../litmus/g1a_aborted_read.jsonl ../litmus/lost_update.jsonl

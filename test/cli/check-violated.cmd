@@ -1,0 +1,1 @@
+"$RATEL" check -q --level causal ../litmus/causality_violation.jsonl

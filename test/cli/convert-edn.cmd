@@ -1,0 +1,1 @@
+"$RATEL" convert -q --to edn-la ../litmus/list_ok.jsonl -

@@ -1,0 +1,1 @@
+"$RATEL" convert -q --to text ../litmus/lost_update.jsonl -

@@ -1,0 +1,1 @@
+"$RATEL" stat ../litmus/list_ok.jsonl

@@ -1,0 +1,1 @@
+"$RATEL" chekc x.jsonl

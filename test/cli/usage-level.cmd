@@ -1,0 +1,1 @@
+"$RATEL" check --level serialisable x.jsonl

@@ -1,0 +1,1 @@
+"$RATEL" check --levle rc x.jsonl
