@@ -139,7 +139,7 @@ typedef struct {
             size_t n;
         } str;
     } as;
-} ratel_value; /* also for keys and labels: integers and strings only */
+} ratel_value; /* strings are UTF-8; also for keys and labels: integers and strings only */
 
 typedef struct {
     ratel_value key, value;

@@ -73,9 +73,15 @@ static int run(ratel_history *h, build *b, void (*body)(build *))
     return code;
 }
 
+/* What the native format can hold: finite numbers, strings in UTF-8. */
 static bool scalar_ok(const ratel_value *v)
 {
-    return v->type <= RATEL_BOOL && (v->type != RATEL_STR || v->as.str.s || !v->as.str.n);
+    if (v->type == RATEL_REAL) return v->as.r - v->as.r == 0;
+    if (v->type != RATEL_STR) return v->type <= RATEL_BOOL;
+    if (!v->as.str.s) return !v->as.str.n;
+    for (size_t i = 0, n; i < v->as.str.n; i += n)
+        if (!(n = utf8_length(v->as.str.s + i, v->as.str.n - i))) return false;
+    return true;
 }
 
 static bool key_ok(const ratel_value *v)

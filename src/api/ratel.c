@@ -353,6 +353,7 @@ static int do_write(const ratel_history *h, ratel *r, const char *format, const 
     mem_init(&work, r->fn, r->ud, &wc.c.guard);
     work.limit = api_memory(r);
     write_file_init(&wc.file, r->fn, r->ud, &wc.c.guard);
+    wc.out.lost_bits = 0; /* told also when a write to a path fails early */
     if (!path) sink_init(&wc.out, &work, &wc.c.guard, write, payload);
     int code = api_border(&wc.c, body_write);
     keep_lost(r, wc.out.lost_bits);

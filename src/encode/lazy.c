@@ -236,7 +236,7 @@ static void add_core(lazy *z, node_id v)
 static uint32_t shorter(const lazy *z, uint32_t a, uint32_t a_from, uint32_t a_to, uint32_t b,
                         uint32_t b_from, uint32_t b_to)
 {
-    if (a == LIT_NONE || solver_value(z->s, a)) return b;
+    if (a == LIT_NONE || (b != LIT_NONE && solver_value(z->s, a))) return b;
     if (b == LIT_NONE || solver_value(z->s, b)) return a;
     uint32_t way_a = z->pos[a_from] - z->pos[a_to], way_b = z->pos[b_from] - z->pos[b_to];
     return way_a <= way_b ? a : b;
@@ -249,19 +249,20 @@ static uint32_t between(lazy *z, uint32_t ob, uint32_t w, uint32_t u, uint32_t r
 {
     asg *g = z->g;
     node_id v = g->ob_node[ob], un = g->inst_node[u];
-    uint32_t from = commit_of(z->p, un), to = NONE, first = LIT_NONE;
-    if (w != NONE) {
+    uint32_t from = commit_of(z->p, un), to = NONE, first = LIT_NONE, second = LIT_NONE;
+    /* What the clocks rule out is no literal at all. */
+    if (w != NONE && !reaches(&z->reach, g->inst_node[w], un)) {
         to = begin_of(z->p, g->inst_node[w]);
         first = before(z, from, to);
     }
-    uint32_t second = before(z, begin_of(z->p, v), from);
+    if (first == LIT_NONE || !reaches(&z->reach, un, v)) second = before(z, begin_of(z->p, v), from);
     if (first_time(z, ob, u)) {
         clause_start(z);
         if (reads != LIT_NONE) clause_lit(z, lit_not(reads));
         clause_unless(z, v);
         clause_unless(z, un);
         if (first != LIT_NONE) clause_lit(z, first);
-        clause_lit(z, second);
+        if (second != LIT_NONE) clause_lit(z, second);
         clause_end(z);
         add_core(z, v);
         add_core(z, un);
@@ -919,6 +920,8 @@ void lazy_decide(strong *p, lazy_answer *a)
         return;
     }
     z.s = solver_new(p->m);
+    /* Units come one by one here, and simplifying at each would be quadratic. */
+    solver_set_option(z.s, "simplify", 0);
     z.o = order_new(p->m, p->events, &known, pos);
     z.pos = order_positions(z.o);
     z.present = mem_array(p->m, uint8_t, (size_t)p->txns + 1);

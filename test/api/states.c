@@ -1,0 +1,460 @@
+/*
+ * states.c - the public calls and the states of a history (ratel.h): what is allowed when, that a
+ * refused call changes nothing, what outlives what, and that building equals reading.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RATEL_EXPERIMENTAL
+#include "ratel.h"
+#include "test.h"
+
+typedef struct text {
+    char at[8192];
+    size_t n, stop; /* stop: refuse what goes beyond */
+} text;
+
+static int take(const void *buf, size_t len, void *payload)
+{
+    text *t = payload;
+    if (t->n + len >= (t->stop ? t->stop : sizeof t->at)) return 1;
+    memcpy(t->at + t->n, buf, len);
+    t->n += len;
+    t->at[t->n] = '\0';
+    return 0;
+}
+
+typedef struct input {
+    const char *at;
+    size_t n;
+    ratel *interrupt; /* while it is read */
+    int error;
+} input;
+
+static ptrdiff_t give(void *buf, size_t cap, void *payload)
+{
+    input *in = payload;
+    size_t n = in->n < cap ? in->n : cap;
+    if (in->error) return -1;
+    if (in->interrupt) ratel_interrupt(in->interrupt);
+    memcpy(buf, in->at, n);
+    in->at += n;
+    in->n -= n;
+    return (ptrdiff_t)n;
+}
+
+static ratel_history *read_text(ratel *r, const char *at)
+{
+    input in = {.at = at, .n = strlen(at)};
+    ratel_history *h = NULL;
+    if (ratel_history_read(&h, r, NULL, give, &in)) FAIL(ratel_errmsg(r));
+    return h;
+}
+
+static ratel_value num(int64_t i)
+{
+    return (ratel_value){.type = RATEL_INT, .as.i = i};
+}
+
+static ratel_value str(const char *s)
+{
+    return (ratel_value){.type = RATEL_STR, .as.str = {s, strlen(s)}};
+}
+
+static ratel_value real(double r)
+{
+    return (ratel_value){.type = RATEL_REAL, .as.r = r};
+}
+
+static const ratel_value none = {.type = RATEL_NULL};
+static const int64_t times[4] = {1, 2, 3, 4};
+
+#define OK(call) EXPECT_EQ_INT(call, RATEL_OK)
+#define WRONG(call) EXPECT_EQ_INT(call, RATEL_EINVAL)
+/* refused with a reason in the history */
+#define REFUSED(h, call)                                                                           \
+    do {                                                                                           \
+        WRONG(call);                                                                               \
+        EXPECT(ratel_history_errmsg(h)[0] != '\0');                                                \
+    } while (0)
+
+/* Every builder call that needs an open transaction. */
+static void expect_no_operations(ratel_history *h)
+{
+    ratel_row row = {str("a"), num(1)};
+    ratel_value v = num(1);
+    REFUSED(h, ratel_history_id(h, num(5)));
+    REFUSED(h, ratel_history_instants(h, 1, 2));
+    REFUSED(h, ratel_history_intervals(h, times));
+    REFUSED(h, ratel_history_get(h, str("a"), num(1), 0));
+    REFUSED(h, ratel_history_get_unknown(h, str("a"), 0));
+    REFUSED(h, ratel_history_get_list(h, str("a"), &v, 1, 0));
+    REFUSED(h, ratel_history_put(h, str("a"), num(1), 0));
+    REFUSED(h, ratel_history_delete(h, str("a"), 0));
+    REFUSED(h, ratel_history_append(h, str("a"), num(1), 0));
+    REFUSED(h, ratel_history_scan(h, none, none, &row, 1, 0));
+    REFUSED(h, ratel_history_iterate(h, none, none, &row, 1, 1, 0, 0));
+    REFUSED(h, ratel_history_end(h, RATEL_COMMITTED));
+}
+
+static void expect_not_between(ratel_history *h)
+{
+    REFUSED(h, ratel_history_init(h, num(7)));
+    REFUSED(h, ratel_history_init_key(h, str("a"), num(7)));
+    REFUSED(h, ratel_history_init_unknown(h));
+    REFUSED(h, ratel_history_begin(h, num(9)));
+    REFUSED(h, ratel_history_freeze(h));
+}
+
+static void expect_not_frozen(ratel *r, ratel_history *h)
+{
+    ratel_stat stat;
+    ratel_result *a = NULL;
+    text t = {.n = 0};
+    WRONG(ratel_history_write(h, r, "ratel", take, &t));
+    EXPECT(ratel_errmsg(r)[0] != '\0');
+    WRONG(ratel_history_write_path(h, r, "ratel", "/nonexistent/file"));
+    WRONG(ratel_history_stat(&stat, r, h));
+    WRONG(ratel_check(&a, r, h, "rc"));
+    EXPECT(a == NULL);
+    EXPECT_EQ_UINT(t.n, 0);
+}
+
+static const char expected[] =
+    "{\"ratel\":1,\"init\":[[\"k\",\"v\"],[3,null]]}\n"
+    "{\"session\":1,\"id\":\"a\",\"begin\":-5,\"end\":9,\"ops\":[[\"w\",\"x\",1],[\"r\",3,null,"
+    "{\"lock\":true}],[\"r\",18446744073709551615]]}\n"
+    "{\"session\":\"two\",\"id\":1,\"status\":\"aborted\",\"times\":[1,2,3,4],\"ops\":[[\"d\",\"x\"],"
+    "[\"w\",\"y\",1.5,{\"ok\":false}],[\"w\",\"y\",true],[\"w\",\"y\",-9223372036854775808]]}\n"
+    "{\"session\":1,\"id\":2,\"status\":\"unknown\",\"ops\":[[\"append\",\"l\",1],"
+    "[\"r\",\"l\",[1,\"b\"]],[\"r\",\"l\",[]],[\"scan\",null,\"z\",[[\"k\",\"v\"]]],"
+    "[\"iter\",1,null,[[3,1]],false,{\"reverse\":true}]]}\n";
+
+/* Builds `expected`; with `meddle`, every wrong call of each state is tried on the way. */
+static ratel_history *build(ratel *r, int meddle)
+{
+    ratel_history *h = NULL;
+    ratel_value list[2] = {num(1), str("b")}, max = {.type = RATEL_UINT, .as.u = UINT64_MAX};
+    ratel_row row = {str("k"), str("v")}, row3 = {num(3), num(1)};
+    OK(ratel_history_new(&h, r));
+    if (!h) return NULL;
+    if (meddle) expect_no_operations(h), expect_not_frozen(r, h);
+    OK(ratel_history_init_key(h, str("k"), str("v")));
+    OK(ratel_history_init_key(h, num(3), none));
+    if (meddle) {
+        REFUSED(h, ratel_history_init_key(h, real(1), num(1)));
+        REFUSED(h, ratel_history_init(h, real(NAN)));
+        REFUSED(h, ratel_history_begin(h, none));
+        REFUSED(h, ratel_history_begin(h, real(1)));
+        REFUSED(h, ratel_history_begin(h, (ratel_value){.type = (ratel_type)77}));
+    }
+    OK(ratel_history_begin(h, num(1)));
+    if (meddle) expect_not_between(h), expect_not_frozen(r, h);
+    OK(ratel_history_id(h, str("a")));
+    OK(ratel_history_instants(h, -5, 9));
+    OK(ratel_history_put(h, str("x"), num(1), 0));
+    if (meddle) {
+        REFUSED(h, ratel_history_put(h, str("x"), none, 0)); /* a delete is another call */
+        REFUSED(h, ratel_history_append(h, str("x"), none, 0));
+        REFUSED(h, ratel_history_put(h, none, num(1), 0));
+        REFUSED(h, ratel_history_put(h, real(2), num(1), 0));
+        REFUSED(h, ratel_history_put(h, str("x"), real(INFINITY), 0));
+        REFUSED(h, ratel_history_put(h, str("x"), real(NAN), 0));
+        REFUSED(h, ratel_history_put(h, str("\xff"), num(1), 0)); /* no UTF-8 */
+        REFUSED(h, ratel_history_put(h, str("x"), str("\xc3"), 0));
+        REFUSED(h, ratel_history_put(h, str("x"), num(2), 0x80));
+        REFUSED(h, ratel_history_get(h, str("x"), (ratel_value){.type = (ratel_type)9}, 0));
+        REFUSED(h, ratel_history_get_list(h, str("x"), NULL, 2, 0));
+        REFUSED(h, ratel_history_scan(h, real(1), none, NULL, 0, 0));
+        REFUSED(h, ratel_history_scan(h, none, none, NULL, 1, 0));
+        REFUSED(h, ratel_history_intervals(h, NULL));
+        REFUSED(h, ratel_history_id(h, none));
+        REFUSED(h, ratel_history_end(h, (ratel_status)3));
+        ratel_row bad[2] = {{str("a"), num(1)}, {none, num(2)}};
+        REFUSED(h, ratel_history_scan(h, none, none, bad, 2, 0));
+    }
+    OK(ratel_history_get(h, num(3), none, RATEL_OP_LOCK));
+    OK(ratel_history_get_unknown(h, max, 0));
+    OK(ratel_history_end(h, RATEL_COMMITTED));
+    if (meddle) expect_no_operations(h), expect_not_frozen(r, h);
+    OK(ratel_history_begin(h, str("two")));
+    OK(ratel_history_intervals(h, times));
+    OK(ratel_history_delete(h, str("x"), 0));
+    OK(ratel_history_put(h, str("y"), real(1.5), RATEL_OP_FAILED));
+    OK(ratel_history_put(h, str("y"), (ratel_value){.type = RATEL_BOOL, .as.b = 5}, 0));
+    OK(ratel_history_put(h, str("y"), num(INT64_MIN), 0));
+    OK(ratel_history_end(h, RATEL_ABORTED));
+    OK(ratel_history_begin(h, num(1)));
+    OK(ratel_history_append(h, str("l"), num(1), 0));
+    OK(ratel_history_get_list(h, str("l"), list, 2, 0));
+    OK(ratel_history_get_list(h, str("l"), NULL, 0, 0));
+    OK(ratel_history_scan(h, none, str("z"), &row, 1, 0));
+    OK(ratel_history_iterate(h, num(1), none, &row3, 1, 0, 1, 0));
+    OK(ratel_history_end(h, RATEL_STATUS_UNKNOWN));
+    OK(ratel_history_freeze(h));
+    if (meddle) expect_no_operations(h), expect_not_between(h);
+    return h;
+}
+
+TEST(building_equals_reading)
+{
+    ratel *r = NULL;
+    REQUIRE(ratel_open(&r, NULL) == RATEL_OK);
+    for (int meddle = 0; meddle < 2; meddle++) {
+        text t = {.n = 0}, again = {.n = 0};
+        ratel_history *h = build(r, meddle);
+        REQUIRE(h != NULL);
+        OK(ratel_history_write(h, r, "ratel", take, &t));
+        EXPECT_STR(t.at, expected);
+        EXPECT_STR(ratel_history_format(h), "ratel");
+        EXPECT_STR(ratel_lost(r), "");
+        ratel_history *same = read_text(r, t.at);
+        REQUIRE(same != NULL);
+        OK(ratel_history_write(same, r, "ratel", take, &again));
+        EXPECT_STR(again.at, expected);
+        ratel_stat a, b;
+        memset(&a, 0, sizeof a);
+        memset(&b, 0, sizeof b);
+        OK(ratel_history_stat(&a, r, h));
+        OK(ratel_history_stat(&b, r, same));
+        EXPECT_MEM(&a, &b, sizeof a);
+        EXPECT_EQ_UINT(a.txns, 1);
+        EXPECT_EQ_UINT(a.aborted, 1);
+        EXPECT_EQ_UINT(a.unknown, 1);
+        ratel_history_free(same);
+        ratel_history_free(h);
+    }
+    ratel_close(r);
+}
+
+TEST(null_arguments)
+{
+    ratel *r = NULL;
+    ratel_history *h = NULL;
+    ratel_result *a = NULL;
+    ratel_stat stat;
+    text t = {.n = 0};
+    WRONG(ratel_open(NULL, NULL));
+    REQUIRE(ratel_open(&r, NULL) == RATEL_OK);
+    ratel_close(NULL);
+    ratel_history_free(NULL);
+    ratel_result_free(NULL);
+    ratel_interrupt(NULL);
+    WRONG(ratel_history_new(NULL, r));
+    WRONG(ratel_history_new(&h, NULL));
+    WRONG(ratel_history_read(NULL, r, NULL, give, &t));
+    WRONG(ratel_history_read(&h, r, NULL, NULL, NULL));
+    WRONG(ratel_history_read_path(&h, r, NULL, NULL));
+    WRONG(ratel_history_begin(NULL, num(1)));
+    WRONG(ratel_history_freeze(NULL));
+    WRONG(ratel_history_stat(&stat, r, NULL));
+    WRONG(ratel_history_write(NULL, r, "ratel", take, &t));
+    WRONG(ratel_check(&a, r, NULL, "rc"));
+    WRONG(ratel_result_write(NULL, r, "text", NULL, take, &t));
+    WRONG(ratel_result_warning(NULL, 0, NULL, NULL));
+    WRONG(ratel_set(r, NULL, 1));
+    WRONG(ratel_set(NULL, "ryow", 1));
+    WRONG(ratel_level_implies(NULL, "rc", 1));
+    WRONG(ratel_level_named(NULL, NULL));
+    EXPECT_EQ_INT(ratel_result_verdict(NULL), RATEL_UNDECIDED);
+    EXPECT_STR(ratel_result_reason(NULL), "");
+    h = read_text(r, expected);
+    WRONG(ratel_check(NULL, r, h, "rc"));
+    WRONG(ratel_check(&a, r, h, NULL));
+    WRONG(ratel_history_write(h, r, NULL, take, &t));
+    WRONG(ratel_history_write(h, r, "ratel", NULL, NULL));
+    ratel_history_free(h);
+    ratel_close(r);
+}
+
+TEST(names_and_options)
+{
+    ratel *r = NULL;
+    ratel_option o;
+    ratel_result *a = NULL;
+    text t = {.n = 0};
+    REQUIRE(ratel_open(&r, NULL) == RATEL_OK);
+    for (size_t i = 0; ratel_option_at(&o, i) == RATEL_OK; i++) {
+        OK(ratel_set(r, o.name, o.def));
+        OK(ratel_set(r, o.name, o.lo));
+        OK(ratel_set(r, o.name, o.hi));
+        if (o.lo > INT64_MIN) WRONG(ratel_set(r, o.name, o.lo - 1));
+        if (o.hi < INT64_MAX) WRONG(ratel_set(r, o.name, o.hi + 1));
+        OK(ratel_set(r, o.name, o.def));
+        EXPECT(o.help[0] != '\0');
+    }
+    WRONG(ratel_option_at(&o, 1000));
+    WRONG(ratel_set(r, "no such option", 1));
+    EXPECT(strstr(ratel_errmsg(r), "no such option") != NULL);
+    ratel_history *h = read_text(r, expected);
+    WRONG(ratel_check(&a, r, h, "no such level"));
+    EXPECT(strstr(ratel_errmsg(r), "no such level") != NULL);
+    WRONG(ratel_history_write(h, r, "no such format", take, &t));
+    ratel_history_free(h);
+    WRONG(ratel_history_read_path(&h, r, "no such format", "/dev/null"));
+    EXPECT(h == NULL);
+    EXPECT_EQ_INT(ratel_history_read_path(&h, r, NULL, "/nonexistent"), RATEL_EIO);
+    EXPECT_EQ_INT(ratel_history_read_path(&h, r, NULL, "/dev/null"), RATEL_EPARSE);
+    for (int code = 0; code > -12; code--) EXPECT(ratel_strerror(code)[0] != '\0');
+    const char *base = NULL;
+    OK(ratel_level_named("si", &base));
+    EXPECT_STR(base, "snapshot-isolation");
+    WRONG(ratel_level_named("serialisable", &base));
+    EXPECT_STR(base, "serializable");
+    EXPECT_EQ_INT(ratel_level_implies("causal", "rc", 1), 1);
+    EXPECT_EQ_INT(ratel_level_implies("rc", "causal", 1), 0);
+    WRONG(ratel_level_implies("rc", "nothing", 1));
+    EXPECT(ratel_version_number() > 0 && strchr(ratel_version(), '.') != NULL);
+    ratel_close(r);
+}
+
+TEST(errors_have_a_place)
+{
+    ratel *r = NULL;
+    ratel_history *h = NULL;
+    uint64_t line = 0, column = 0;
+    const char *bad = "{\"ratel\":1}\n\n{\"session\":1,\"ops\":[[\"r\"]]}\n";
+    input in = {.at = bad, .n = strlen(bad)};
+    REQUIRE(ratel_open(&r, NULL) == RATEL_OK);
+    EXPECT_EQ_INT(ratel_history_read(&h, r, NULL, give, &in), RATEL_EPARSE);
+    EXPECT(h == NULL);
+    OK(ratel_errpos(r, &line, &column));
+    EXPECT_EQ_UINT(line, 3);
+    EXPECT_EQ_UINT(column, 25);
+    const char *twice =
+        "{\"session\":1,\"id\":1,\"ops\":[]}\n{\"session\":1,\"id\":1,\"ops\":[]}\n";
+    input again = {.at = twice, .n = strlen(twice)};
+    EXPECT_EQ_INT(ratel_history_read(&h, r, NULL, give, &again), RATEL_EHISTORY);
+    WRONG(ratel_errpos(r, &line, &column)); /* no place: it is about two lines */
+    input broken = {.at = twice, .n = strlen(twice), .error = 1};
+    EXPECT_EQ_INT(ratel_history_read(&h, r, "ratel", give, &broken), RATEL_EIO);
+    h = read_text(r, expected);
+    EXPECT_STR(ratel_errmsg(r), ""); /* a call that went well leaves none */
+    text t = {.stop = 10};
+    EXPECT_EQ_INT(ratel_history_write(h, r, "ratel", take, &t), RATEL_EIO);
+    EXPECT(ratel_errmsg(r)[0] != '\0');
+    ratel_result *a = NULL;
+    OK(ratel_check(&a, r, h, "rc"));
+    EXPECT_EQ_INT(ratel_result_write(a, r, "json", NULL, take, &t), RATEL_EIO);
+    WRONG(ratel_result_write(a, r, "yaml", NULL, take, &t));
+    ratel_result_free(a);
+    ratel_history_free(h);
+    ratel_close(r);
+}
+
+TEST(a_duplicate_id_is_found_by_freezing)
+{
+    ratel *r = NULL;
+    ratel_history *h = NULL;
+    REQUIRE(ratel_open(&r, NULL) == RATEL_OK);
+    REQUIRE(ratel_history_new(&h, r) == RATEL_OK);
+    for (int i = 0; i < 2; i++) {
+        OK(ratel_history_begin(h, num(i)));
+        OK(ratel_history_id(h, str("same")));
+        OK(ratel_history_end(h, RATEL_COMMITTED));
+    }
+    EXPECT_EQ_INT(ratel_history_freeze(h), RATEL_EHISTORY);
+    EXPECT(strstr(ratel_history_errmsg(h), "same") != NULL);
+    EXPECT_EQ_INT(ratel_history_freeze(h), RATEL_EHISTORY); /* still building */
+    OK(ratel_history_begin(h, num(5)));
+    OK(ratel_history_end(h, RATEL_COMMITTED));
+    ratel_history_free(h);
+    REQUIRE(ratel_history_new(&h, r) == RATEL_OK); /* freed while a transaction is open */
+    OK(ratel_history_begin(h, num(5)));
+    ratel_history_free(h);
+    ratel_close(r);
+}
+
+TEST(histories_and_results_outlive_their_context)
+{
+    ratel *r = NULL, *other = NULL;
+    ratel_result *a = NULL;
+    text t = {.n = 0};
+    REQUIRE(ratel_open(&r, NULL) == RATEL_OK);
+    REQUIRE(ratel_open(&other, NULL) == RATEL_OK);
+    ratel_history *h = read_text(r, "{\"session\":1,\"id\":\"a\",\"ops\":[[\"r\",\"x\",1]]}\n");
+    REQUIRE(h != NULL);
+    OK(ratel_check(&a, r, h, "rc"));
+    ratel_close(r);
+    EXPECT_EQ_INT(ratel_result_verdict(a), RATEL_VIOLATED);
+    EXPECT_STR(ratel_result_level(a), "read-committed");
+    EXPECT_STR(ratel_result_anomaly(a), "garbage-read");
+    EXPECT(strstr(ratel_result_reason(a), "x") != NULL);
+    EXPECT_EQ_INT(ratel_result_session_order(a), 1);
+    const char *id = NULL, *why = NULL;
+    OK(ratel_result_warning(a, 0, &id, &why));
+    EXPECT(id && why && strchr(id, '-') != NULL);
+    WRONG(ratel_result_warning(a, 100, &id, &why));
+    OK(ratel_result_write(a, other, "json", NULL, take, &t));
+    EXPECT(strstr(t.at, "\"verdict\":\"violated\"") != NULL);
+    OK(ratel_result_recheck(a, other, h));
+    ratel_result_free(a);
+    t.n = 0;
+    OK(ratel_history_write(h, other, "ratel", take, &t));
+    ratel_history_free(h);
+    ratel_close(other);
+}
+
+TEST(interrupting_a_read)
+{
+    ratel *r = NULL;
+    ratel_history *h = NULL;
+    REQUIRE(ratel_open(&r, NULL) == RATEL_OK);
+    input in = {.at = expected, .n = strlen(expected), .interrupt = r};
+    EXPECT_EQ_INT(ratel_history_read(&h, r, "ratel", give, &in), RATEL_EINTERRUPT);
+    EXPECT(h == NULL);
+    ratel_close(r);
+}
+
+typedef struct worker {
+    const ratel_history *h;
+    char levels[512];
+    int bad;
+} worker;
+
+static void *work(void *arg)
+{
+    worker *w = arg;
+    ratel *r = NULL;
+    ratel_level l;
+    if (ratel_open(&r, NULL)) return NULL;
+    for (int round = 0; round < 20; round++)
+        for (size_t i = 0; !ratel_level_at(&l, i); i++) {
+            ratel_result *a = NULL;
+            text t = {.n = 0};
+            if (!l.decided) continue;
+            if (ratel_check(&a, r, w->h, l.name) || ratel_history_write(w->h, r, "ratel", take, &t))
+                w->bad = 1;
+            if (round == 0) strcat(w->levels, ratel_result_verdict(a) == RATEL_HOLDS ? "+" : "-");
+            ratel_result_free(a);
+        }
+    ratel_close(r);
+    return NULL;
+}
+
+TEST(threads_share_a_frozen_history)
+{
+    enum { THREADS = 4 };
+    pthread_t thread[THREADS];
+    worker w[THREADS];
+    ratel *r = NULL;
+    REQUIRE(ratel_open(&r, NULL) == RATEL_OK);
+    ratel_history *h = read_text(r, expected);
+    memset(w, 0, sizeof w);
+    for (int i = 0; i < THREADS; i++) {
+        w[i].h = h;
+        EXPECT_EQ_INT(pthread_create(&thread[i], NULL, work, &w[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(thread[i], NULL);
+        EXPECT_EQ_INT(w[i].bad, 0);
+        EXPECT(strlen(w[i].levels) >= 5);
+        EXPECT_STR(w[i].levels, w[0].levels);
+    }
+    ratel_history_free(h);
+    ratel_close(r);
+}
+
+TEST_MAIN
