@@ -188,6 +188,73 @@ static void pass(clocks *c, uint32_t lo, bool forward)
     }
 }
 
+/* Without session order: paths through the dependencies, each continued greedily. */
+static void make_paths(clocks *c)
+{
+    mem *m = c->p->m;
+    uint32_t n = c->p->txns;
+    c->chain = mem_array(m, uint32_t, (size_t)n + 1);
+    c->place = mem_array(m, uint32_t, (size_t)n + 1);
+    uint32_t *end = mem_array(m, uint32_t, (size_t)n + 1); /* per chain: its last member */
+    for (uint32_t i = 0; i < n; i++) {
+        node_id v = c->at[i], before = NO_ID;
+        for (uint32_t j = c->deps.in_start[v]; j < c->deps.in_start[v + 1] && before == NO_ID; j++)
+            if (end[c->chain[c->deps.in[j]]] == c->deps.in[j]) before = c->deps.in[j];
+        c->chain[v] = before != NO_ID ? c->chain[before] : c->chains++;
+        c->place[v] = before != NO_ID ? c->place[before] + 1 : 1;
+        end[c->chain[v]] = v;
+    }
+    mem_put(m, end);
+}
+
+static void free_graph(mem *m, order_graph *g)
+{
+    mem_put(m, (void *)(uintptr_t)g->out_start);
+    mem_put(m, (void *)(uintptr_t)g->out);
+    mem_put(m, (void *)(uintptr_t)g->in_start);
+    mem_put(m, (void *)(uintptr_t)g->in);
+}
+
+/* Clocks over what is known without session order, if they fit. */
+static void reach_without_sessions(strong *p, reach *r)
+{
+    clocks c = {.p = p};
+    uint32_t n = p->txns;
+    order_graph_build(p->m, n, (const order_pair *)(const void *)(p->deps.at + p->so_deps),
+                      p->deps.n - p->so_deps, &c.deps);
+    c.topo = mem_array(p->m, uint32_t, (size_t)n + 1);
+    if (!order_graph_sort(p->m, n, &c.deps, c.topo)) return;
+    c.at = mem_array(p->m, uint32_t, (size_t)n + 1);
+    for (uint32_t v = 0; v < n; v++) c.at[c.topo[v]] = v;
+    make_paths(&c);
+    uint32_t all = (c.chains + WIDTH - 1) / WIDTH;
+    size_t row_size = mem_bytes(p->m, (size_t)n + 1, WIDTH);
+    if (row_size * all <= MOST_ROWS) {
+        c.score = mem_array0(p->m, int64_t, (size_t)n + 1);
+        r->row = mem_array0(p->m, uint32_t *, (size_t)all + 1);
+        for (uint32_t lo = 0, block = 0; lo < c.chains; lo += WIDTH, block++) {
+            c.row = r->row[block] = mem_array(p->m, uint32_t, row_size);
+            pass(&c, lo, true);
+        }
+        r->blocks = all;
+        r->chain = c.chain;
+        r->place = c.place;
+        mem_put(p->m, c.score);
+    }
+    mem_put(p->m, c.topo);
+    mem_put(p->m, c.at);
+    free_graph(p->m, &c.deps);
+}
+
+void reach_free(mem *m, reach *r)
+{
+    for (uint32_t i = 0; i < r->blocks; i++) mem_put(m, r->row[i]);
+    mem_put(m, r->row);
+    mem_put(m, r->chain);
+    mem_put(m, r->place);
+    memset(r, 0, sizeof *r);
+}
+
 static bool guess_by_clocks(strong *p, uint32_t *rank, reach *r)
 {
     clocks c = {.p = p};
@@ -259,10 +326,8 @@ static bool guess_by_clocks(strong *p, uint32_t *rank, reach *r)
     mem_put(p->m, c.length);
     mem_put(p->m, c.at);
     mem_put(p->m, c.topo);
-    mem_put(p->m, (void *)(uintptr_t)c.deps.out_start);
-    mem_put(p->m, (void *)(uintptr_t)c.deps.out);
-    mem_put(p->m, (void *)(uintptr_t)c.deps.in_start);
-    mem_put(p->m, (void *)(uintptr_t)c.deps.in);
+    free_graph(p->m, &c.deps);
+    if (!p->so) reach_without_sessions(p, r);
     return true;
 }
 

@@ -26,6 +26,8 @@ static inline bool reaches(const reach *r, node_id a, node_id b)
            r->row[block][(size_t)b * REACH_WIDTH + c % REACH_WIDTH] >= r->place[a];
 }
 
+void reach_free(mem *m, reach *r);
+
 /* pos[event], a linear extension of `known` (built from p->known).  False if it has a cycle. */
 bool first_order(strong *p, const order_graph *known, uint32_t *pos, reach *r);
 

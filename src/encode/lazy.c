@@ -656,6 +656,52 @@ static bool cb_check_found_model(void *state)
     return z->head == z->queue.n;
 }
 
+/* --- derivation rounds ------------------------------------------------------------------------------- */
+
+#define MOST_ROUNDS 3
+#define LOOK 3 /* versions on either side of the one that was read */
+
+static void derive(lazy *z, node_id a, node_id b, bool rw, uint64_t *n)
+{
+    strong *p = z->p;
+    if (reaches(&z->reach, a, b)) return; /* known, also as the stronger commit-to-begin edge */
+    arc known = {rw ? begin_of(p, a) : commit_of(p, a), rw ? commit_of(p, b) : begin_of(p, b)};
+    vec_push(p->m, &p->known, known);
+    arc dep = {a, b};
+    if (!rw || !p->si) vec_push(p->m, &p->deps, dep);
+    ++*n;
+}
+
+/* What one known half of a pair makes certain, for the versions next to each read in the current
+   order (DESIGN: derivation rounds). */
+static uint64_t derive_round(lazy *z)
+{
+    asg *g = z->g;
+    uint64_t n = 0;
+    for (uint32_t ob = 0; ob < g->obs; ob++) {
+        node_id v = g->ob_node[ob];
+        if (g->ob_rf[ob] >= RF_LAST || !z->p->in[v]) continue;
+        uint32_t w = g->ob_inst[ob], at = z->where[w];
+        node_id wn = g->inst_node[w];
+        uint32_t first = g->kw_first[g->ob_key[ob]], end = g->kw_first[g->ob_key[ob] + 1];
+        for (uint32_t i = at + 1; i < end && i <= at + LOOK; i++) {
+            node_id un = g->inst_node[z->list[i]];
+            if (un == v || !z->p->in[un]) continue;
+            if (reaches(&z->reach, un, v))
+                derive(z, un, wn, false, &n);
+            else if (reaches(&z->reach, wn, un))
+                derive(z, v, un, true, &n);
+            if (commit_pos(z, z->list[i]) > z->pos[begin_of(z->p, v)]) break; /* one beyond */
+        }
+        for (uint32_t i = at; i > first && i + LOOK > at + 1; i--) {
+            node_id un = g->inst_node[z->list[i - 1]];
+            if (un != v && z->p->in[un] && reaches(&z->reach, un, v)) derive(z, un, wn, false, &n);
+        }
+        guard_tick(z->m->guard);
+    }
+    return n;
+}
+
 /* --- before the search ------------------------------------------------------------------------------ */
 
 static bool fix(lazy *z, uint32_t from, uint32_t to)
@@ -718,13 +764,10 @@ static bool settle(lazy *z)
 static void sort_lists(lazy *z)
 {
     asg *g = z->g;
-    asg_by_key(g);
     uint32_t *at = mem_array(z->m, uint32_t, (size_t)z->p->events + 1);
     uint32_t *next = mem_array(z->m, uint32_t, history_keys(g->h) + 1);
     for (uint32_t e = 0; e < z->p->events; e++) at[z->pos[e]] = e;
     memcpy(next, g->kw_first, history_keys(g->h) * sizeof *next);
-    z->list = mem_array(z->m, uint32_t, g->insts + 1);
-    z->where = mem_array(z->m, uint32_t, g->insts + 1);
     uint32_t txn_events = z->p->si ? 2 * z->p->txns : z->p->txns;
     for (uint32_t i = 0; i < z->p->events; i++) {
         uint32_t e = at[i];
@@ -901,7 +944,15 @@ static void keep_model(lazy *z)
     }
 }
 
-void lazy_decide(strong *p, lazy_answer *a)
+static void order_graph_free(mem *m, order_graph *g)
+{
+    mem_put(m, (void *)(uintptr_t)g->out_start);
+    mem_put(m, (void *)(uintptr_t)g->out);
+    mem_put(m, (void *)(uintptr_t)g->in_start);
+    mem_put(m, (void *)(uintptr_t)g->in);
+}
+
+void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
 {
     memset(a, 0, sizeof *a);
     lazy z = {.p = p, .g = p->g, .m = p->m, .a = a};
@@ -911,29 +962,49 @@ void lazy_decide(strong *p, lazy_answer *a)
         return;
     }
     order_graph known;
-    order_graph_build(p->m, p->events, (const order_pair *)(const void *)p->known.at, p->known.n,
-                      &known);
     uint32_t *pos = mem_array(p->m, uint32_t, (size_t)p->events + 1);
-    if (!first_order(p, &known, pos, &z.reach)) {
-        a->known_cycle = true;
-        find_known_cycle(&z, &known);
-        return;
+    z.present = mem_array(p->m, uint8_t, (size_t)p->txns + 1);
+    for (node_id v = 0; v < p->txns; v++) z.present[v] = p->in[v];
+    z.queued = mem_array0(p->m, uint8_t, g->obs + 1);
+    if (p->si) z.overlap_queued = mem_array0(p->m, uint8_t, g->insts + 1);
+    asg_by_key(g);
+    z.list = mem_array(z.m, uint32_t, g->insts + 1);
+    z.where = mem_array(z.m, uint32_t, g->insts + 1);
+    for (unsigned round = 0;; round++) {
+        order_graph_build(p->m, p->events, (const order_pair *)(const void *)p->known.at,
+                          p->known.n, &known);
+        if (!first_order(p, &known, pos, &z.reach)) {
+            a->known_cycle = true;
+            find_known_cycle(&z, &known);
+            return;
+        }
+        z.pos = pos;
+        sort_lists(&z);
+        replay(&z);
+        a->rounds = round;
+        /* A few violated reads are cheaper settled than derived. */
+        size_t few = g->obs / 64 + 64;
+        if (round == MOST_ROUNDS || z.queue.n <= few || !z.reach.blocks) break;
+        if (derive_round(&z) <= few / 4) break;
+        for (size_t i = 0; i < z.queue.n; i++) {
+            if (z.queue.at[i] & OVERLAP)
+                z.overlap_queued[z.queue.at[i] & ~OVERLAP] = 0;
+            else
+                z.queued[z.queue.at[i]] = 0;
+        }
+        z.queue.n = 0;
+        reach_free(p->m, &z.reach);
+        order_graph_free(p->m, &known);
     }
     z.s = solver_new(p->m);
     /* Units come one by one here, and simplifying at each would be quadratic. */
     solver_set_option(z.s, "simplify", 0);
     z.o = order_new(p->m, p->events, &known, pos);
     z.pos = order_positions(z.o);
-    z.present = mem_array(p->m, uint8_t, (size_t)p->txns + 1);
-    for (node_id v = 0; v < p->txns; v++) z.present[v] = p->in[v];
-    z.queued = mem_array0(p->m, uint8_t, g->obs + 1);
-    if (p->si) z.overlap_queued = mem_array0(p->m, uint8_t, g->insts + 1);
     z.key_lo = mem_array0(p->m, uint32_t, history_keys(g->h) + 1);
     z.key_hi = mem_array0(p->m, uint32_t, history_keys(g->h) + 1);
     grow_pairs(&z);
-    sort_lists(&z);
     index_loose(&z);
-    replay(&z);
     if (!settle(&z)) {
         size_t n;
         const uint32_t *closed = order_cycle_nodes(z.o, &n);
@@ -950,7 +1021,10 @@ void lazy_decide(strong *p, lazy_answer *a)
                 .cb_check_found_model = cb_check_found_model};
     solver_set_theory(z.s, &t);
     write_outcomes(&z);
-    a->holds = solver_solve(z.s, NULL, 0) == SOLVE_SAT;
+    if (conflicts) solver_set_option(z.s, "conflicts", (int64_t)conflicts);
+    solve_status status = solver_solve(z.s, NULL, 0);
+    a->holds = status == SOLVE_SAT;
+    if (status == SOLVE_UNKNOWN) a->undecided = "gave up after too many conflicts";
     a->vars = solver_vars(z.s);
     a->conflicts = solver_stats(z.s)->conflicts;
     if (a->holds) keep_model(&z);

@@ -14,10 +14,11 @@ typedef struct lazy_answer {
     bool known_cycle;  /* violated by known edges and what they force */
     VEC(uint32_t) cycle; /* events of that cycle, in order */
     VEC(node_id) core; /* violated: transactions of the clauses that were written */
-    uint64_t vars, clauses, conflicts, moved, fixed;
+    uint64_t vars, clauses, conflicts, moved, fixed, rounds;
     const char *undecided; /* NULL, or why there is no answer */
 } lazy_answer;
 
-void lazy_decide(strong *p, lazy_answer *a);
+/* conflicts: give up after that many; 0: never. */
+void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a);
 
 #endif

@@ -365,13 +365,12 @@ static step known_step(asg *g, const strong *p, node_id a, node_id b)
     return (step){a, b, STEP_RT, NO_ID, NO_ID};
 }
 
-static uint32_t name_cycle(const asg *g, const step *s, size_t n)
+static uint32_t name_cycle(const step *s, size_t n)
 {
-    size_t rw = 0, rt = 0, adjacent = 0, others = 0;
+    size_t rw = 0, rt = 0, adjacent = 0;
     for (size_t i = 0; i < n; i++) {
         rw += s[i].kind == STEP_RW;
         rt += s[i].kind == STEP_RT;
-        others += s[i].kind != STEP_RW;
         adjacent += s[i].kind == STEP_RW && s[(i + 1) % n].kind == STEP_RW;
     }
     if (rt) return rw ? ANOMALY_STALE_READ : ANOMALY_TIMESTAMP_INVERSION;
@@ -380,7 +379,6 @@ static uint32_t name_cycle(const asg *g, const step *s, size_t n)
         /* Both read what the other overwrote: the same key is a lost update. */
         return s[0].key == s[1].key ? ANOMALY_LOST_UPDATE : ANOMALY_WRITE_SKEW;
     }
-    (void)g;
     if (rw == 1) return ANOMALY_READ_SKEW;
     return adjacent ? ANOMALY_G2_ITEM : ANOMALY_G_NONADJACENT;
 }
@@ -401,7 +399,7 @@ void words_events(verdict *v, asg *g, const strong *p, const uint32_t *events, s
         vec_push(g->m, &s, x);
     }
     put_cycle(v, g, s.at, s.n);
-    v->anomaly = name_cycle(g, s.at, s.n);
+    v->anomaly = name_cycle(s.at, s.n);
     strbuf b;
     strbuf_init(&b, &v->mem);
     strbuf_str(&b, "a cycle: ");
