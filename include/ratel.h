@@ -84,7 +84,8 @@ RATEL_API int ratel_errpos(const ratel *r, uint64_t *line, uint64_t *column);
 /* Options by name, see ratel_option_at; RATEL_EINVAL for an unknown name or a value out of range. */
 RATEL_API int ratel_option_at(ratel_option *out, size_t i);
 RATEL_API int ratel_set(ratel *r, const char *name, int64_t value);
-/* The only call that is allowed from another thread or from a signal handler. */
+/* The only call that is allowed from another thread or from a signal handler.  It stays: every later
+   call on this context that works long ends at once, until the context is closed. */
 RATEL_API void ratel_interrupt(ratel *r);
 
 /* --- histories: reading and writing -------------------------------------------------------- */

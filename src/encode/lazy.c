@@ -644,7 +644,6 @@ static uint32_t cb_decide(void *state)
             z->head = 0;
         }
         if (!violated) continue;
-        assert(answer != LIT_NONE);
         return answer;
     }
     return THEORY_STOP;
@@ -983,9 +982,9 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         replay(&z);
         a->rounds = round;
         /* A few violated reads are cheaper settled than derived. */
-        size_t few = g->obs / 64 + 64;
+        size_t few = g->obs / 10 + 64;
         if (round == MOST_ROUNDS || z.queue.n <= few || !z.reach.blocks) break;
-        if (derive_round(&z) <= few / 4) break;
+        if (derive_round(&z) <= g->obs / 256 + 16) break;
         for (size_t i = 0; i < z.queue.n; i++) {
             if (z.queue.at[i] & OVERLAP)
                 z.overlap_queued[z.queue.at[i] & ~OVERLAP] = 0;

@@ -296,6 +296,34 @@ static void try_strong(verdict *v, const history *h, const question *q, bool si,
     }
 }
 
+/* Looking into a violation may take as long again as finding it took, and a second: then the answer
+   goes out without (judge_limited). */
+static void allow(verdict *v, uint64_t spent)
+{
+    guard *g = v->work.guard;
+    uint64_t until = clock_now() + 2 * spent + 1000000000u;
+    if (!g->deadline || until < g->deadline) g->deadline = until;
+}
+
+/* A violation that a weaker level shows too is told by that one: its names are finer, its cycles
+   shorter. */
+static void name_by_weaker(verdict *v, const history *h)
+{
+    static const enum weak_level weakest_first[] = {WEAK_RC, WEAK_MAV, WEAK_RA, WEAK_CC};
+    attempt t;
+    if (v->anomaly < ANOMALIES && !v->cycle.n && v->core.n <= 2) return; /* a fault */
+    decide(&t, h, &v->work, WEAK_CC, v->session_order, v->ryow, 0, false);
+    if (t.a.verdict != WEAK_VIOLATED || t.g.init_assumed || t.a.why == WHY_SEARCH) return;
+    for (size_t i = 0; i < 4; i++) {
+        decide(&t, h, &v->work, weakest_first[i], v->session_order, v->ryow, 0, false);
+        if (t.a.verdict != WEAK_VIOLATED || t.a.why == WHY_SEARCH) continue;
+        verdict_forget(v);
+        v->outcome = OUTCOME_VIOLATED;
+        words_explain(v, &t.g, &t.a, weakest_first[i]);
+        return;
+    }
+}
+
 static void decide_strong(verdict *v, const history *h, const question *q, bool si, bool rt)
 {
     asg g;
@@ -309,7 +337,9 @@ static void decide_strong(verdict *v, const history *h, const question *q, bool 
     if (g.garbage) v->warnings |= 1u << WARNING_NEVER_WRITTEN;
     bool hints = g.uses_hints;
     v->ns_analyse = clock_now() - start - v->ns_solve;
+    if (v->outcome == OUTCOME_VIOLATED) name_by_weaker(v, h);
     if (v->outcome == OUTCOME_VIOLATED && !q->quick) {
+        allow(v, clock_now() - start);
         /* Would it hold without session order, real time, or hints?  The probes run in v itself, so
            that a limit that jumps out of here finds every block in v's regions; what v said is put
            aside and comes back: everything behind the two regions. */

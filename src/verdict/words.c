@@ -380,6 +380,8 @@ static uint32_t name_cycle(const step *s, size_t n)
         return s[0].key == s[1].key ? ANOMALY_LOST_UPDATE : ANOMALY_WRITE_SKEW;
     }
     if (rw == 1) return ANOMALY_READ_SKEW;
+    if (n == 4 && rw == 2 && !adjacent) return ANOMALY_LONG_FORK;
+    if (n == 3 && rw == 2) return ANOMALY_READ_ONLY_ANOMALY;
     return adjacent ? ANOMALY_G2_ITEM : ANOMALY_G_NONADJACENT;
 }
 
@@ -420,15 +422,18 @@ void words_events(verdict *v, asg *g, const strong *p, const uint32_t *events, s
 static bool explain_lost_update(verdict *v, asg *g)
 {
     asg_by_key(g);
-    node_id *first = mem_array(g->m, node_id, g->insts + 1);
-    uint32_t *first_ob = mem_array(g->m, uint32_t, g->insts + 1);
-    memset(first, 0xff, (g->insts + 1) * sizeof *first);
+    size_t slots = g->insts + history_keys(g->h) + 1;
+    node_id *first = mem_array(g->m, node_id, slots);
+    uint32_t *first_ob = mem_array(g->m, uint32_t, slots);
+    memset(first, 0xff, slots * sizeof *first);
     bool found = false;
     for (uint32_t ob = 0; ob < g->obs && !found; ob++) {
         node_id x = g->ob_node[ob];
-        if (g->ob_rf[ob] >= RF_LAST || !asg_in(g, x)) continue;
-        uint32_t inst = g->ob_inst[ob];
+        bool init = g->ob_rf[ob] == RF_INIT;
+        if ((g->ob_rf[ob] >= RF_LAST && !init) || !asg_in(g, x)) continue;
         key_id k = g->ob_key[ob];
+        /* the initial version has no install: the slots behind them are for keys */
+        size_t inst = init ? g->insts + k : g->ob_inst[ob];
         if (inst == NO_ID || asg_install(g, x, k) == NO_ID) continue;
         if (first[inst] == NO_ID || first[inst] == x) {
             first[inst] = x;
@@ -438,7 +443,7 @@ static bool explain_lost_update(verdict *v, asg *g)
         node_id y = first[inst];
         step s[2] = {{y, x, STEP_RW, k, first_ob[inst]}, {x, y, STEP_RW, k, ob}};
         put_cycle(v, g, s, 2);
-        add_core(v, g->node_txn[g->ob_rf[ob]]);
+        if (!init) add_core(v, g->node_txn[g->ob_rf[ob]]);
         v->anomaly = ANOMALY_LOST_UPDATE;
         strbuf b;
         strbuf_init(&b, &v->mem);
@@ -449,8 +454,10 @@ static bool explain_lost_update(verdict *v, asg *g)
         name_key(g, k, &b);
         strbuf_str(&b, " = ");
         name_value(g, g->ob_value[ob], &b);
-        strbuf_str(&b, " from ");
-        name_txn(g, g->ob_rf[ob], &b);
+        if (!init) {
+            strbuf_str(&b, " from ");
+            name_txn(g, g->ob_rf[ob], &b);
+        }
         strbuf_str(&b, " and both overwrote it: one of the updates is lost");
         finish(v, &b);
         found = true;
