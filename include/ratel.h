@@ -66,7 +66,7 @@ typedef struct {
     int64_t def, lo, hi;
 } ratel_option;
 
-typedef ptrdiff_t (*ratel_read_cb)(void *buf, size_t cap, void *payload); /* 0 end, < 0 error */
+typedef ptrdiff_t (*ratel_read_cb)(void *buf, size_t cap, void *payload);  /* 0 end, < 0 error */
 typedef int (*ratel_write_cb)(const void *buf, size_t len, void *payload); /* 0, or an error */
 
 RATEL_API unsigned ratel_version_number(void); /* major * 10000 + minor * 100 + patch */
@@ -81,11 +81,11 @@ RATEL_API const char *ratel_errmsg(const ratel *r); /* until the next call on th
 RATEL_API const char *ratel_strerror(int code);
 /* Where in the input the last error was: RATEL_OK and 1-based numbers, else RATEL_EINVAL. */
 RATEL_API int ratel_errpos(const ratel *r, uint64_t *line, uint64_t *column);
-/* Options by name, see ratel_option_at; RATEL_EINVAL for an unknown name or a value out of range. */
+/* Options by name (ratel_option_at); RATEL_EINVAL: unknown name, or a value out of range. */
 RATEL_API int ratel_option_at(ratel_option *out, size_t i);
 RATEL_API int ratel_set(ratel *r, const char *name, int64_t value);
-/* The only call that is allowed from another thread or from a signal handler.  It stays: every later
-   call on this context that works long ends at once, until the context is closed. */
+/* The only call that is allowed from another thread or from a signal handler.  It stays: later
+   calls on this context that work long end at once, until it is closed. */
 RATEL_API void ratel_interrupt(ratel *r);
 
 /* --- histories: reading and writing -------------------------------------------------------- */
@@ -108,18 +108,18 @@ RATEL_API void ratel_history_free(ratel_history *h);
 /* --- histories: looking --------------------------------------------------------------------- */
 
 typedef struct {
-    uint64_t txns, ops;               /* committed transactions and their operations */
-    uint64_t aborted, unknown;        /* transactions */
+    uint64_t txns, ops;        /* committed transactions and their operations */
+    uint64_t aborted, unknown; /* transactions */
     uint64_t sessions, keys;
     uint64_t reads, writes, deletes, appends, scans, iterators, rows, failed;
     uint64_t empty_txns, read_only, write_only;
-    uint64_t duplicate_writes;        /* committed writes whose key and value occur before */
-    uint64_t hot_key_ops;             /* operations on the busiest key */
+    uint64_t duplicate_writes; /* committed writes whose key and value occur before */
+    uint64_t hot_key_ops;      /* operations on the busiest key */
     uint64_t max_txn_ops;
-    uint64_t with_times, with_hints;  /* transactions with client times; operations with hints */
-    uint64_t max_concurrency;         /* by client times; 0 if there are none */
-    int unique_values;                /* 1: no two writes of a key wrote the same value */
-    char hot_key[64];                 /* text, cut */
+    uint64_t with_times, with_hints; /* transactions with client times; operations with hints */
+    uint64_t max_concurrency;        /* by client times; 0 if there are none */
+    int unique_values;               /* 1: no two writes of a key wrote the same value */
+    char hot_key[64];                /* text, cut */
 } ratel_stat;
 
 RATEL_API const char *ratel_history_format(const ratel_history *h);
@@ -199,7 +199,7 @@ typedef struct {
 /* "text", or "json": one object on one line.  `report` may be NULL. */
 RATEL_API int ratel_result_write(const ratel_result *a, ratel *r, const char *format,
                                  const ratel_report *report, ratel_write_cb write, void *payload);
-/* The i-th warning that limits the answer: a stable id and a sentence; RATEL_EINVAL past the end. */
+/* The i-th warning that limits the answer: stable id and sentence; RATEL_EINVAL past the end. */
 RATEL_API int ratel_result_warning(const ratel_result *a, size_t i, const char **id,
                                    const char **text);
 /* 1 if session order counted. */
@@ -223,15 +223,15 @@ RATEL_API int ratel_level_named(const char *name, const char **base);
 RATEL_API int ratel_level_implies(const char *a, const char *b, int session_order);
 
 #ifdef RATEL_EXPERIMENTAL
-/* --- may still change --------------------------------------------------------------------------- */
+/* --- may still change ------------------------------------------------------------------------- */
 
 typedef struct {
     const char *workload, *isolation;
     uint64_t txns, sessions, keys, ops, seed;
-    double aborted, unknown;      /* rates */
-    const char *anomalies;        /* "write-skew:3,lost-update" or NULL */
-    int no_times;                 /* record no begin and end */
-    const char *const *knobs;     /* "name=value" of the workload, NULL-terminated, or NULL */
+    double aborted, unknown;  /* rates */
+    const char *anomalies;    /* "write-skew:3,lost-update" or NULL */
+    int no_times;             /* record no begin and end */
+    const char *const *knobs; /* "name=value" of the workload, NULL-terminated, or NULL */
 } ratel_gen_options;
 /* The ground truth is one JSON object, owned by the context until its next call. */
 RATEL_API int ratel_gen(ratel_history **out, ratel *r, const ratel_gen_options *o,

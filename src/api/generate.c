@@ -60,10 +60,10 @@ static void parse_knob(gen_call *gc, const char *knob)
         const char *name;
         uint64_t *count;
         double *share;
-    } knobs[] = {{"values", &o->values, NULL},       {"writes-per-key", &o->writes_per_key, NULL},
-                 {"balance", &o->balance, NULL},     {"replicas", &o->replicas, NULL},
-                 {"lag", &o->lag, NULL},             {"theta", NULL, &o->theta},
-                 {"reads", NULL, &o->reads},         {"duplicates", NULL, &o->duplicates}};
+    } knobs[] = {{"values", &o->values, NULL},   {"writes-per-key", &o->writes_per_key, NULL},
+                 {"balance", &o->balance, NULL}, {"replicas", &o->replicas, NULL},
+                 {"lag", &o->lag, NULL},         {"theta", NULL, &o->theta},
+                 {"reads", NULL, &o->reads},     {"duplicates", NULL, &o->duplicates}};
     size_t n = strcspn(knob, "=");
     const char *value = knob[n] ? knob + n + 1 : "";
     if (n == 6 && !strncmp(knob, "choice", 6)) {

@@ -34,7 +34,7 @@ static const ratel_option option_table[] = {
 #undef OPTION
 };
 
-/* --- versions and errors ----------------------------------------------------------------------- */
+/* --- versions and errors ---------------------------------------------------------------------- */
 
 unsigned ratel_version_number(void)
 {
@@ -82,7 +82,7 @@ const char *ratel_strerror(int code)
     }
 }
 
-/* --- the border ---------------------------------------------------------------------------------- */
+/* --- the border ------------------------------------------------------------------------------- */
 
 int api_border(call *c, void (*body)(call *))
 {
@@ -138,18 +138,17 @@ int api_close(call *c, int code)
     const guard *g = &c->guard;
     if (!code || !g->text[0]) return code; /* no guard was involved: api_fail has told it */
     size_t n = 0;
-    if (g->member[0])
-        n = (size_t)snprintf(r->message, sizeof r->message, "%s: ", g->member);
+    if (g->member[0]) n = (size_t)snprintf(r->message, sizeof r->message, "%s: ", g->member);
     if (n < sizeof r->message && g->has_offset)
-        n += (size_t)snprintf(r->message + n, sizeof r->message - n, "byte %llu: ",
-                              (unsigned long long)g->offset);
+        n += (size_t)snprintf(r->message + n, sizeof r->message - n,
+                              "byte %llu: ", (unsigned long long)g->offset);
     if (n < sizeof r->message) snprintf(r->message + n, sizeof r->message - n, "%s", g->text);
     r->line = g->line;
     r->column = g->column;
     return code;
 }
 
-/* --- context ---------------------------------------------------------------------------------------- */
+/* --- context ---------------------------------------------------------------------------------- */
 
 int ratel_open(ratel **out, const ratel_alloc *alloc)
 {
@@ -214,7 +213,7 @@ void ratel_interrupt(ratel *r)
     if (r) r->interrupted = 1;
 }
 
-/* --- reading and writing ------------------------------------------------------------------------------ */
+/* --- reading and writing ---------------------------------------------------------------------- */
 
 typedef struct read_call {
     call c;
@@ -401,7 +400,7 @@ const char *ratel_history_format(const ratel_history *h)
     return h ? h->format : "";
 }
 
-/* --- looking -------------------------------------------------------------------------------------------- */
+/* --- looking ---------------------------------------------------------------------------------- */
 
 typedef struct stat_call {
     call c;
@@ -446,7 +445,7 @@ int ratel_history_stat(ratel_stat *out, ratel *r, const ratel_history *h)
     return api_close(&sc.c, code);
 }
 
-/* --- checking --------------------------------------------------------------------------------------------- */
+/* --- checking --------------------------------------------------------------------------------- */
 
 typedef struct check_call {
     call c;
@@ -495,7 +494,8 @@ int ratel_check(ratel_result **out, ratel *r, const ratel_history *h, const char
     int code = api_border(&cc.c, body_check);
     mem_free_all(&a->v.work);
     /* A limit is an answer: undecided, with the reason. */
-    bool limited = code == RATEL_ETIME || code == RATEL_EINTERRUPT || (code == RATEL_ENOMEM && limit);
+    bool limited =
+        code == RATEL_ETIME || code == RATEL_EINTERRUPT || (code == RATEL_ENOMEM && limit);
     if (limited && judge_limited(&a->v)) {
         code = RATEL_OK; /* a violation was found; only what it rests on was not */
     } else if (limited) {
@@ -650,7 +650,7 @@ void ratel_result_free(ratel_result *a)
     a->fn(a->ud, a, sizeof *a, 0);
 }
 
-/* --- levels --------------------------------------------------------------------------------------------------- */
+/* --- levels ----------------------------------------------------------------------------------- */
 
 int ratel_level_at(ratel_level *out, size_t i)
 {

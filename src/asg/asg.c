@@ -18,9 +18,9 @@
 /* --- pass 1: transactions ------------------------------------------------------------------ */
 
 typedef struct scratch {
-    uint32_t *slot;    /* per key: install of the current transaction, valid if >= its first */
-    uint8_t *has_key;  /* per key: someone installs it, or it exists at first (for scans) */
-    uint32_t *row_of;  /* per key: row of the current scan + 1 */
+    uint32_t *slot;       /* per key: install of the current transaction, valid if >= its first */
+    uint8_t *has_key;     /* per key: someone installs it, or it exists at first (for scans) */
+    uint32_t *row_of;     /* per key: row of the current scan + 1 */
     size_t reads, writes; /* point operations of the nodes: how much room the arrays need */
 } scratch;
 
@@ -376,8 +376,8 @@ label asg_hint(const asg *g, uint32_t ob, bool *found, bool *init)
         }
         if (!mine) continue;
         *found = true;
-        *init = a->kind == ATTR_FROM_INIT || a->kind == ATTR_VSET_INIT ||
-                a->kind == ATTR_ROW_FROM_INIT;
+        *init =
+            a->kind == ATTR_FROM_INIT || a->kind == ATTR_VSET_INIT || a->kind == ATTR_ROW_FROM_INIT;
         return a->a;
     }
     return 0;
@@ -570,8 +570,8 @@ static void resolve_slowly(asg *g, written *all, const uint8_t *slow, const uint
 /* Most keys hold small integers, each written once: then (key, value) indexes one array of
    writers, and a read costs one access.  Keys with anything else are marked slow. */
 typedef struct dense {
-    uint64_t *base; /* per key: where its values start */
-    uint32_t *span; /* per key: its values are below this; 0: slow */
+    uint64_t *base;   /* per key: where its values start */
+    uint32_t *span;   /* per key: its values are below this; 0: slow */
     uint32_t *writer; /* installs */
 } dense;
 
@@ -659,7 +659,7 @@ static void resolve(asg *g, written *all)
     mem_put(g->m, slow);
 }
 
-/* --- faults: reads that nothing explains ------------------------------------------------------- */
+/* --- faults: reads that nothing explains ------------------------------------------------------ */
 
 txn_id asg_txn_of_op(const history *h, op_id o)
 {
@@ -695,7 +695,9 @@ static void classify(asg *g, const written *w, uint32_t ob)
                        : middle != NO_ID ? ANOMALY_INTERMEDIATE_READ
                                          : ANOMALY_GARBAGE_READ;
     asg_fault(g, anomaly, v, g->ob_op[ob], k, x,
-              aborted != NO_ID ? aborted : own != NO_ID ? own : middle);
+              aborted != NO_ID ? aborted
+              : own != NO_ID   ? own
+                               : middle);
 }
 
 /* Only reads of transactions that must have committed are faults; an unknown one with such a read
@@ -713,7 +715,7 @@ static void find_faults(asg *g, written *w)
     mem_put(g->m, w->next);
 }
 
-/* --- version hints ------------------------------------------------------------------------------ */
+/* --- version hints ---------------------------------------------------------------------------- */
 
 static void version_hints(asg *g)
 {
@@ -756,9 +758,8 @@ static void version_hints(asg *g)
                 strbuf b;
                 strbuf_init(&b, g->m);
                 atom_text(h, key_atom(h, (key_id)k), &b);
-                guard_fail(g->m->guard, GUARD_HISTORY,
-                           "key %.200s: two versions in position %lld", strbuf_cstr(&b),
-                           (long long)v.at[i].at);
+                guard_fail(g->m->guard, GUARD_HISTORY, "key %.200s: two versions in position %lld",
+                           strbuf_cstr(&b), (long long)v.at[i].at);
             }
             if (before != NO_ID) asg_add_edge(g, before, v.at[i].node, EDGE_WW, (key_id)k, NO_ID);
             if (sure != NO_ID && sure != before)
@@ -771,7 +772,7 @@ static void version_hints(asg *g)
     vec_free(g->m, &v);
 }
 
-/* --- assembling ---------------------------------------------------------------------------------- */
+/* --- assembling ------------------------------------------------------------------------------- */
 
 void asg_build(asg *g, const history *h, mem *m, enum ryow ryow, unsigned flags)
 {

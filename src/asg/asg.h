@@ -42,10 +42,10 @@ enum edge_kind {
 
 typedef struct edge {
     node_id from, to;
-    uint32_t next;   /* of the same target, or NO_ID */
-    uint32_t kind;   /* EDGE_WW or EDGE_FORCE */
+    uint32_t next; /* of the same target, or NO_ID */
+    uint32_t kind; /* EDGE_WW or EDGE_FORCE */
     key_id key;
-    uint32_t ob;     /* the obligation that forces it or shows it (a list read), or NO_ID */
+    uint32_t ob; /* the obligation that forces it or shows it (a list read), or NO_ID */
 } edge;
 
 /* Immediate violations, numbered as in opt/anomalies.def. */
@@ -66,10 +66,10 @@ typedef struct asg {
 
     uint32_t nodes;
     txn_id *node_txn;
-    node_id *txn_node;  /* NO_ID: takes no part */
-    node_id *so_pred;   /* the committed transaction before it in its session, or NO_ID */
-    uint8_t *maybe;     /* 1: outcome unknown */
-    uint32_t unknown;   /* how many of them */
+    node_id *txn_node; /* NO_ID: takes no part */
+    node_id *so_pred;  /* the committed transaction before it in its session, or NO_ID */
+    uint8_t *maybe;    /* 1: outcome unknown */
+    uint32_t unknown;  /* how many of them */
 
     /* installs of node v: [inst_first[v], inst_first[v+1]); sorted by key if more than 32 */
     uint32_t *inst_first;
@@ -100,24 +100,24 @@ typedef struct asg {
     VEC(uint32_t) cand_first; /* open.n + 1 entries */
     VEC(node_id) cand;        /* nodes or RF_INIT */
 
-    uint8_t *list_key;        /* per key: 1 a list, 2 a list whose order must be searched */
-    uint32_t wild_lists;      /* keys of the second kind */
+    uint8_t *list_key;   /* per key: 1 a list, 2 a list whose order must be searched */
+    uint32_t wild_lists; /* keys of the second kind */
 
     VEC(fault) faults;
-    bool garbage;             /* some fault is one that even read-uncommitted rejects */
-    bool init_assumed;        /* see asg_build */
-    uint8_t *init_open;       /* per key: the initial value is a choice; NULL if for none */
-    uint8_t *forced;          /* per node: committed, or needed by the reads of such */
-    uint8_t *barred;          /* per node: its own reads show that it did not commit */
-    size_t hint_extra;        /* extra edges that come from hints */
-    bool uses_hints;          /* candidates or version orders were narrowed by hints */
+    bool garbage;       /* some fault is one that even read-uncommitted rejects */
+    bool init_assumed;  /* see asg_build */
+    uint8_t *init_open; /* per key: the initial value is a choice; NULL if for none */
+    uint8_t *forced;    /* per node: committed, or needed by the reads of such */
+    uint8_t *barred;    /* per node: its own reads show that it did not commit */
+    size_t hint_extra;  /* extra edges that come from hints */
+    bool uses_hints;    /* candidates or version orders were narrowed by hints */
 
     VEC(edge) extra;
-    uint32_t *extra_head;     /* per node: index of its first incoming extra edge, or NO_ID */
-    size_t base_extra;        /* extra edges that hold at every level; those behind are derived */
+    uint32_t *extra_head; /* per node: index of its first incoming extra edge, or NO_ID */
+    size_t base_extra;    /* extra edges that hold at every level; those behind are derived */
 
-    bool duplicate_values;    /* two installs of one key with the same value */
-    uint32_t unread_unknown;  /* unknown transactions whose writes nobody can have read */
+    bool duplicate_values;   /* two installs of one key with the same value */
+    uint32_t unread_unknown; /* unknown transactions whose writes nobody can have read */
 } asg;
 
 /* Builds the graph.  Fails with GUARD_HISTORY on a hint that no execution can have.

@@ -30,7 +30,7 @@ typedef struct deriver {
     uint32_t *head; /* ob + 1, valid if >= first + 1 of t3 */
     uint32_t *next; /* ob - ob_first[t3] -> ob + 1 of the same key */
     size_t next_cap;
-    node_id *seen_by;  /* per node: the t3 that seen_op is of */
+    node_id *seen_by; /* per node: the t3 that seen_op is of */
 } deriver;
 
 /* t2 must precede what ob read.  False if that is the initial state. */
@@ -319,7 +319,8 @@ static void first_unseen(causal *c, uint32_t n, uint32_t lo)
 }
 
 /* The read saw more of chain ch than what it read from: the last such writer precedes that. */
-static bool unseen_writer(deriver *d, causal *c, uint32_t n, uint32_t ob, uint32_t ch, uint32_t upto)
+static bool unseen_writer(deriver *d, causal *c, uint32_t n, uint32_t ob, uint32_t ch,
+                          uint32_t upto)
 {
     uint32_t lo = 0, hi = n; /* last writer of the chain with place <= upto */
     while (lo < hi) {

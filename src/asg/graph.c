@@ -118,8 +118,7 @@ static bool shortest_through(asg *g, const view *w, node_id v, uint32_t limit, s
             if (s.from == v) {
                 out->steps.n = 0;
                 vec_push(g->m, &out->steps, s);
-                for (node_id x = s.to; x != v; x = via[x].to)
-                    vec_push(g->m, &out->steps, via[x]);
+                for (node_id x = s.to; x != v; x = via[x].to) vec_push(g->m, &out->steps, via[x]);
                 return true;
             }
             if (seen[s.from] == round) continue;

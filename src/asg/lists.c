@@ -31,9 +31,9 @@ typedef struct lists {
     VEC(elem) elems;               /* of the current key */
     uint32_t *slot;                /* value -> index + 1 */
     size_t mask, cap;
-    VEC(node_id) chain;            /* writers in the observed order */
-    uint32_t *stamp;               /* per node: key + 1 if in the observed order */
-    uint64_t *aborted;             /* what aborted transactions wrote: op + 1; made on demand */
+    VEC(node_id) chain; /* writers in the observed order */
+    uint32_t *stamp;    /* per node: key + 1 if in the observed order */
+    uint64_t *aborted;  /* what aborted transactions wrote: op + 1; made on demand */
     size_t aborted_mask;
 } lists;
 
@@ -481,8 +481,10 @@ void asg_lists(asg *g)
     l.ob_index = asg_group(g, g->ob_key, asg_obs(g), keys, &l.ob_first);
     l.stamp = mem_array0(g->m, uint32_t, (size_t)g->nodes + 1);
     for (size_t k = 0; k < keys; k++) {
-        if (g->list_key[k] == 1) order_key(&l, (key_id)k);
-        else if (g->list_key[k] == 2) g->wild_lists++;
+        if (g->list_key[k] == 1)
+            order_key(&l, (key_id)k);
+        else if (g->list_key[k] == 2)
+            g->wild_lists++;
         guard_tick(g->m->guard);
     }
     vec_free(g->m, &l.elems);
@@ -497,7 +499,7 @@ void asg_lists(asg *g)
     mem_put(g->m, l.app_node);
 }
 
-/* --- read-uncommitted -------------------------------------------------------------------------- */
+/* --- read-uncommitted ------------------------------------------------------------------------- */
 
 bool asg_list_orders(asg *g, size_t *fault_at)
 {
@@ -530,8 +532,7 @@ bool asg_list_orders(asg *g, size_t *fault_at)
             if (!ok) {
                 incompatible(&l, ob, NO_ID);
                 *fault_at = g->faults.n - 1;
-            } else if (before != NO_ID && before != self &&
-                       own_appends(&l, ob)) {
+            } else if (before != NO_ID && before != self && own_appends(&l, ob)) {
                 asg_add_edge(g, before, self, EDGE_WW, (key_id)k, ob);
             }
         }

@@ -36,6 +36,5 @@ void guard_set_position(guard *g, uint64_t line, uint64_t column)
 void guard_poll(guard *g)
 {
     if (g->interrupt && *g->interrupt) guard_fail(g, GUARD_INTERRUPT, "interrupted");
-    if (g->deadline && clock_now() > g->deadline)
-        guard_fail(g, GUARD_TIME, "time limit reached");
+    if (g->deadline && clock_now() > g->deadline) guard_fail(g, GUARD_TIME, "time limit reached");
 }

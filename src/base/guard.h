@@ -36,8 +36,8 @@ enum guard_code {
 typedef struct guard {
     jmp_buf jump;
     int code;
-    uint64_t line, column;         /* 1-based; 0: no position */
-    uint64_t offset;               /* byte offset for binary formats */
+    uint64_t line, column; /* 1-based; 0: no position */
+    uint64_t offset;       /* byte offset for binary formats */
     bool has_offset;
     char member[256];              /* the file of a directory in which it went wrong, or "" */
     const volatile int *interrupt; /* set by another thread or a signal handler; may be NULL */

@@ -22,8 +22,8 @@ void *vec_grow_to(mem *m, void *at, size_t *cap, size_t need, size_t size);
 #define vec_reserve(m, v, more)                                                                    \
     do {                                                                                           \
         if ((v)->cap - (v)->n < (size_t)(more))                                                    \
-            (v)->at = vec_grow_to((m), (v)->at, &(v)->cap, (v)->n + (size_t)(more),                \
-                                  sizeof *(v)->at);                                                \
+            (v)->at =                                                                              \
+                vec_grow_to((m), (v)->at, &(v)->cap, (v)->n + (size_t)(more), sizeof *(v)->at);    \
     } while (0)
 
 #define vec_push(m, v, x)                                                                          \

@@ -10,11 +10,11 @@
 typedef struct check {
     args *a;
     FILE *out;
-    int status;         /* so far */
-    char **levels;      /* as typed, or every level */
+    int status;    /* so far */
+    char **levels; /* as typed, or every level */
     size_t n_levels;
     bool all;
-    char *words;        /* storage of the typed names */
+    char *words; /* storage of the typed names */
 } check;
 
 /* 1 if anything is violated, else the highest. */
@@ -85,7 +85,6 @@ static void print_warnings(const check *c, const char *name, const ratel_result 
         fprintf(stderr, ": warning: %s [%s]\n", text, id);
     }
 }
-
 
 /* Which of the levels that hold are not implied by another one that holds, and which of the
    violated ones imply no other violated one. */
@@ -183,7 +182,9 @@ static void check_history(check *c, const char *name)
         if (i == 0) print_warnings(c, name, a);
         ratel_verdict v = ratel_result_verdict(a);
         if (verdicts) verdicts[i] = v;
-        merge(c, v == RATEL_HOLDS ? EXIT_HOLDS : v == RATEL_VIOLATED ? EXIT_VIOLATED : EXIT_UNDECIDED);
+        merge(c, v == RATEL_HOLDS      ? EXIT_HOLDS
+                 : v == RATEL_VIOLATED ? EXIT_VIOLATED
+                                       : EXIT_UNDECIDED);
         ratel_report report = {.history = name,
                                .read_seconds = read,
                                .total_seconds = read + seconds_since(begun),

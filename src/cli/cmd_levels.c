@@ -59,9 +59,9 @@ static void print_long(FILE *out, const ratel_level *l, bool so)
 {
     fprintf(out, "%s%s%s\n", l->name, *l->aliases ? ", also " : "", l->aliases);
     fprintf(out, "  definition     %s\n", l->about);
-    fprintf(out, "  session order  %s\n", !strcmp(l->session_order, "option")
-                                        ? "by --session-order (default on)"
-                                        : l->session_order);
+    fprintf(out, "  session order  %s\n",
+            !strcmp(l->session_order, "option") ? "by --session-order (default on)"
+                                                : l->session_order);
     fprintf(out, "  checked by     %s\n", l->how);
     fprintf(out, "  implies        ");
     implied(out, l->name, so, false);
@@ -95,11 +95,13 @@ static int print_levels(const args *a, FILE *out)
             continue;
         }
         fprintf(out, "%-38s %-18s %s%s\n", l.name, l.aliases, l.about,
-               l.decided ? "" : " (not decided yet)");
+                l.decided ? "" : " (not decided yet)");
     }
     if (json) return EXIT_HOLDS;
-    fprintf(out, "\nprefixes: strong-session-X is X with session order, realtime-X with real time too\n"
-           "ratel levels NAME shows what a level implies and what checks it\n\nif you come from:\n");
+    fprintf(
+        out,
+        "\nprefixes: strong-session-X is X with session order, realtime-X with real time too\n"
+        "ratel levels NAME shows what a level implies and what checks it\n\nif you come from:\n");
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         fprintf(out, "  %-26s %s\n", others[i].tool, others[i].map);
     return EXIT_HOLDS;

@@ -39,22 +39,25 @@ void help_command(const command *c, FILE *to)
             fprintf(to, "  %-12s %s\n", id, about);
     }
     fprintf(to, "\nexit status:\n");
-    for (size_t i = 0; i < N_EXITS; i++) fprintf(to, "  %-4d %s\n", exits[i].status, exits[i].meaning);
+    for (size_t i = 0; i < N_EXITS; i++)
+        fprintf(to, "  %-4d %s\n", exits[i].status, exits[i].meaning);
 }
 
 void help_all(FILE *to)
 {
-    fprintf(to, "ratel %s: does this history keep its isolation promise?\n\n"
-                "usage: ratel COMMAND [options] ...\n\n",
+    fprintf(to,
+            "ratel %s: does this history keep its isolation promise?\n\n"
+            "usage: ratel COMMAND [options] ...\n\n",
             ratel_version());
     for (const command *c = commands; c->name; c++) fprintf(to, "  %-10s %s\n", c->name, c->about);
     fprintf(to, "\n  ratel COMMAND --help    options of a command\n"
                 "  ratel --version         (--json: with commit, compiler and features)\n"
                 "\nexit status:\n");
-    for (size_t i = 0; i < N_EXITS; i++) fprintf(to, "  %-4d %s\n", exits[i].status, exits[i].meaning);
+    for (size_t i = 0; i < N_EXITS; i++)
+        fprintf(to, "  %-4d %s\n", exits[i].status, exits[i].meaning);
 }
 
-/* --- man pages --------------------------------------------------------------------------------------- */
+/* --- man pages -------------------------------------------------------------------------------- */
 
 /* In roff a leading dot or quote is a request and a backslash an escape. */
 static void roff(FILE *to, const char *s)
@@ -86,7 +89,8 @@ static void man_command(const command *c, FILE *to)
 {
     fprintf(to, ".TH RATEL-");
     for (const char *p = c->name; *p; p++) fputc(*p >= 'a' && *p <= 'z' ? *p - 32 : *p, to);
-    fprintf(to, " 1 \"\" \"ratel %s\" \"Ratel\"\n.SH NAME\nratel\\-%s \\- ", ratel_version(), c->name);
+    fprintf(to, " 1 \"\" \"ratel %s\" \"Ratel\"\n.SH NAME\nratel\\-%s \\- ", ratel_version(),
+            c->name);
     roff(to, c->about);
     fprintf(to, "\n.SH SYNOPSIS\n.B ratel %s\n", c->name);
     roff(to, c->usage);

@@ -12,7 +12,8 @@
 #include "cli/cli.h"
 
 const command commands[] = {
-    {"check", CMD_CHECK, "[options] HISTORY...", "decide whether histories satisfy isolation levels",
+    {"check", CMD_CHECK, "[options] HISTORY...",
+     "decide whether histories satisfy isolation levels",
      "Decides each history at each level and prints one answer each. A history is a file, a\n"
      "directory (formats that use one), a .gz or .zst of it, or - for standard input.\n"
      "With --level all, every level is asked and the strongest that hold are named at the end.\n",
@@ -28,8 +29,9 @@ const command commands[] = {
     {"gen", CMD_GEN, "[options] [-o FILE]", "generate a history with known ground truth",
      "Runs a workload on a simulated multi-version store and writes the recorded history.\n"
      "Planted anomalies and what they violate are written beside it as JSON.\n"
-     "Knobs of --set: choice=uniform|zipf|exponential and theta (how keys are drawn), reads (share\n"
-     "of reads, or of read-only transactions), duplicates and values (ycsb), writes-per-key (before\n"
+     "Knobs of --set: choice=uniform|zipf|exponential and theta (how keys are drawn), reads\n"
+     "(share of reads, or of read-only transactions), duplicates and values (ycsb),\n"
+     "writes-per-key (before\n"
      "a key is retired), balance (bank), replicas and lag (causal; lag also read-atomic).\n",
      cmd_gen},
     {"levels", CMD_LEVELS, "[LEVEL...]", "list the isolation levels and what they imply",
@@ -202,7 +204,7 @@ void json_text_to(FILE *f, const char *s)
     fputc('"', f);
 }
 
-/* --- signals --------------------------------------------------------------------------------------- */
+/* --- signals ---------------------------------------------------------------------------------- */
 
 static ratel *volatile to_interrupt;
 
@@ -223,7 +225,7 @@ static void watch_signals(ratel *r)
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error, told as one */
 }
 
-/* --- the program ------------------------------------------------------------------------------------ */
+/* --- the program ------------------------------------------------------------------------------ */
 
 static int run(const command *c, int argc, char **argv)
 {
@@ -234,7 +236,8 @@ static int run(const command *c, int argc, char **argv)
         if (a.value[O_HELP]) {
             help_command(c, stdout);
             status = EXIT_HOLDS;
-        } else if (when && strcmp(when, "auto") && strcmp(when, "always") && strcmp(when, "never")) {
+        } else if (when && strcmp(when, "auto") && strcmp(when, "always") &&
+                   strcmp(when, "never")) {
             complain("--color: \"%s\" is none of auto, always, never", when);
         } else if (ratel_open(&a.context, NULL)) {
             complain("out of memory");

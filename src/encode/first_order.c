@@ -13,9 +13,9 @@
 
 #define WIDTH REACH_WIDTH
 #define MOST_ROWS ((size_t)1 << 28) /* entries of clocks that are kept: 1 GiB */
-#define MOST_BLOCKS 8 /* more sessions than 256: a sample is enough for a guess */
+#define MOST_BLOCKS 8               /* more sessions than 256: a sample is enough for a guess */
 
-/* --- a topological sort that takes the ready event with the smallest rank ------------------------ */
+/* --- a topological sort that takes the ready event with the smallest rank --------------------- */
 
 typedef struct heap {
     uint32_t *at; /* events */
@@ -78,7 +78,8 @@ static bool extend(strong *p, const order_graph *k, const uint32_t *rank, uint32
 static void rank_by(strong *p, const uint64_t *key, uint32_t *rank)
 {
     uint32_t n = p->events;
-    uint32_t *a = mem_array(p->m, uint32_t, (size_t)n + 1), *b = mem_array(p->m, uint32_t, (size_t)n + 1);
+    uint32_t *a = mem_array(p->m, uint32_t, (size_t)n + 1),
+             *b = mem_array(p->m, uint32_t, (size_t)n + 1);
     uint64_t all_or = 0, all_and = ~(uint64_t)0;
     for (uint32_t e = 0; e < n; e++) {
         a[e] = e;
@@ -104,7 +105,7 @@ static void rank_by(strong *p, const uint64_t *key, uint32_t *rank)
     mem_put(p->m, b);
 }
 
-/* --- by time ----------------------------------------------------------------------------------------- */
+/* --- by time ---------------------------------------------------------------------------------- */
 
 static bool guess_by_time(strong *p, uint32_t *rank)
 {
@@ -127,7 +128,7 @@ static bool guess_by_time(strong *p, uint32_t *rank)
     return all;
 }
 
-/* --- by ancestors and descendants ---------------------------------------------------------------------- */
+/* --- by ancestors and descendants ------------------------------------------------------------- */
 
 typedef struct clocks {
     strong *p;
@@ -263,7 +264,8 @@ static bool guess_by_clocks(strong *p, uint32_t *rank, reach *r)
     c.topo = mem_array(p->m, uint32_t, (size_t)n + 1);
     static_assert(sizeof(arc) == sizeof(order_pair), "one layout");
     for (;;) {
-        const order_pair *pairs = (const order_pair *)(const void *)(p->deps.at + skip);
+        const order_pair *pairs =
+            (const order_pair *)(const void *)(skip ? p->deps.at + skip : p->deps.at);
         order_graph_build(p->m, n, pairs, p->deps.n - skip, &c.deps);
         if (order_graph_sort(p->m, n, &c.deps, c.topo)) break;
         if (skip || p->so || !p->so_deps) return false;

@@ -52,11 +52,11 @@ typedef struct lazy {
     uint8_t *queued;         /* per obligation */
     uint8_t *overlap_queued; /* per install; SI only */
 
-    uint32_t *open_of;  /* obligation -> index of g->open; only if there are any */
-    uint32_t *cand_var; /* parallel to g->cand */
-    uint8_t *chosen_clause; /* per open: its at-least-one clause is written */
+    uint32_t *open_of;             /* obligation -> index of g->open; only if there are any */
+    uint32_t *cand_var;            /* parallel to g->cand */
+    uint8_t *chosen_clause;        /* per open: its at-least-one clause is written */
     uint32_t *loose_first, *loose; /* per key: obligations that any writer of the key may break */
-    uint32_t *taken_var; /* per node: variable of an unknown outcome, or NONE */
+    uint32_t *taken_var;           /* per node: variable of an unknown outcome, or NONE */
     VEC(node_id) unknown;
 
     VEC(uint32_t) conflict;
@@ -66,7 +66,7 @@ typedef struct lazy {
     uint32_t *key_lo, *key_hi; /* windows of touched keys, + 1; 0: untouched */
 } lazy;
 
-/* --- queue ------------------------------------------------------------------------------------------ */
+/* --- queue ------------------------------------------------------------------------------------ */
 
 #define OVERLAP 0x80000000u
 
@@ -84,7 +84,7 @@ static void enqueue_overlap(lazy *z, uint32_t inst)
     vec_push(z->m, &z->queue, inst | OVERLAP);
 }
 
-/* --- the key's versions in the current order ------------------------------------------------------ */
+/* --- the key's versions in the current order -------------------------------------------------- */
 
 static uint32_t commit_pos(const lazy *z, uint32_t inst)
 {
@@ -135,7 +135,7 @@ static bool may_read(const lazy *z, uint32_t ob, uint32_t inst)
     return !tomb || g->h->op_kind[g->inst_op[inst]] & OP_TOMB;
 }
 
-/* --- literals and clauses --------------------------------------------------------------------------- */
+/* --- literals and clauses --------------------------------------------------------------------- */
 
 static void grow_pairs(lazy *z)
 {
@@ -255,7 +255,8 @@ static uint32_t between(lazy *z, uint32_t ob, uint32_t w, uint32_t u, uint32_t r
         to = begin_of(z->p, g->inst_node[w]);
         first = before(z, from, to);
     }
-    if (first == LIT_NONE || !reaches(&z->reach, un, v)) second = before(z, begin_of(z->p, v), from);
+    if (first == LIT_NONE || !reaches(&z->reach, un, v))
+        second = before(z, begin_of(z->p, v), from);
     if (first_time(z, ob, u)) {
         clause_start(z);
         if (reads != LIT_NONE) clause_lit(z, lit_not(reads));
@@ -272,7 +273,7 @@ static uint32_t between(lazy *z, uint32_t ob, uint32_t w, uint32_t u, uint32_t r
     return shorter(z, first, from, to, second, begin_of(z->p, v), from);
 }
 
-/* --- open reads ----------------------------------------------------------------------------------------- */
+/* --- open reads ------------------------------------------------------------------------------- */
 
 static uint32_t cand_lit(lazy *z, uint32_t i)
 {
@@ -322,8 +323,8 @@ static uint32_t likeliest(lazy *z, uint32_t open)
         uint32_t p = init ? 0 : z->pos[commit_of(z->p, c)];
         bool early = init || p < at;
         if (!init && !z->present[c] && best != LIT_NONE) continue; /* rather one that exists */
-        bool better = best == LIT_NONE || (early ? !best_before || p > best_pos
-                                                 : !best_before && p < best_pos);
+        bool better = best == LIT_NONE ||
+                      (early ? !best_before || p > best_pos : !best_before && p < best_pos);
         if (!better) continue;
         best = cand_lit(z, i);
         best_before = early;
@@ -373,12 +374,13 @@ static uint32_t check_open(lazy *z, uint32_t ob, bool *violated)
             to = begin_of(z->p, c);
             l1 = before(z, from, to);
         }
-        return shorter(z, l1, from, to, before(z, begin_of(z->p, v), from), begin_of(z->p, v), from);
+        return shorter(z, l1, from, to, before(z, begin_of(z->p, v), from), begin_of(z->p, v),
+                       from);
     }
     return likeliest(z, open);
 }
 
-/* --- checking one obligation ------------------------------------------------------------------------------- */
+/* --- checking one obligation ------------------------------------------------------------------ */
 
 static uint32_t check_read(lazy *z, uint32_t ob, bool *violated)
 {
@@ -437,7 +439,7 @@ static uint32_t check_overlap(lazy *z, uint32_t b, bool *violated)
                    begin_of(z->p, an));
 }
 
-/* --- moves ---------------------------------------------------------------------------------------------------- */
+/* --- moves ------------------------------------------------------------------------------------ */
 
 static void touch(lazy *z, uint32_t inst)
 {
@@ -552,7 +554,7 @@ static void follow_moves(lazy *z)
     order_moved_clear(z->o);
 }
 
-/* --- the theory --------------------------------------------------------------------------------------------------- */
+/* --- the theory ------------------------------------------------------------------------------- */
 
 /* An unknown transaction begins (or ceases) to exist. */
 static void appear(lazy *z, node_id v, bool yes)
@@ -655,7 +657,7 @@ static bool cb_check_found_model(void *state)
     return z->head == z->queue.n;
 }
 
-/* --- derivation rounds ------------------------------------------------------------------------------- */
+/* --- derivation rounds ------------------------------------------------------------------------ */
 
 #define MOST_ROUNDS 3
 #define LOOK 3 /* versions on either side of the one that was read */
@@ -701,7 +703,7 @@ static uint64_t derive_round(lazy *z)
     return n;
 }
 
-/* --- before the search ------------------------------------------------------------------------------ */
+/* --- before the search ------------------------------------------------------------------------ */
 
 static bool fix(lazy *z, uint32_t from, uint32_t to)
 {
@@ -758,7 +760,7 @@ static bool settle(lazy *z)
     return ok;
 }
 
-/* --- setting up ------------------------------------------------------------------------------------------------------- */
+/* --- setting up ------------------------------------------------------------------------------- */
 
 static void sort_lists(lazy *z)
 {
@@ -801,7 +803,7 @@ static void replay(lazy *z)
         if (e == begin_of(z->p, v))
             for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
                 uint32_t rf = g->ob_rf[ob], seen = last[g->ob_key[ob]];
-                bool ok = rf < RF_LAST   ? seen == g->ob_inst[ob]
+                bool ok = rf < RF_LAST    ? seen == g->ob_inst[ob]
                           : rf == RF_INIT ? seen == NONE || z->p->in[v]
                                           : false;
                 if (!ok) enqueue(z, ob);
@@ -878,8 +880,8 @@ static void index_loose(lazy *z)
         z->chosen_clause = mem_array0(z->m, uint8_t, g->open.n + 1);
     }
     for (uint32_t ob = 0; ob < g->obs; ob++) {
-        bool loose = g->ob_rf[ob] == RF_OPEN ||
-                     (g->ob_rf[ob] == RF_INIT && !z->p->in[g->ob_node[ob]]);
+        bool loose =
+            g->ob_rf[ob] == RF_OPEN || (g->ob_rf[ob] == RF_INIT && !z->p->in[g->ob_node[ob]]);
         if (!loose) continue;
         vec_push(z->m, &obs, ob);
         vec_push(z->m, &key, g->ob_key[ob]);
@@ -891,7 +893,7 @@ static void index_loose(lazy *z)
     vec_free(z->m, &key);
 }
 
-/* --- cycles of known edges ------------------------------------------------------------------------------------------------ */
+/* --- cycles of known edges -------------------------------------------------------------------- */
 
 static void find_known_cycle(lazy *z, const order_graph *k)
 {
@@ -925,7 +927,7 @@ static void find_known_cycle(lazy *z, const order_graph *k)
     }
 }
 
-/* --- the answer -------------------------------------------------------------------------------------------------------------- */
+/* --- the answer ------------------------------------------------------------------------------- */
 
 static void keep_model(lazy *z)
 {

@@ -8,12 +8,12 @@
 
 typedef struct lazy_answer {
     bool holds;
-    uint32_t *pos;     /* holds: the place of each event */
-    uint32_t *rf;      /* holds: what each obligation reads from */
-    uint8_t *out;      /* holds: 1 for unknown transactions taken as aborted */
-    bool known_cycle;  /* violated by known edges and what they force */
+    uint32_t *pos;       /* holds: the place of each event */
+    uint32_t *rf;        /* holds: what each obligation reads from */
+    uint8_t *out;        /* holds: 1 for unknown transactions taken as aborted */
+    bool known_cycle;    /* violated by known edges and what they force */
     VEC(uint32_t) cycle; /* events of that cycle, in order */
-    VEC(node_id) core; /* violated: transactions of the clauses that were written */
+    VEC(node_id) core;   /* violated: transactions of the clauses that were written */
     uint64_t vars, clauses, conflicts, moved, fixed, rounds;
     const char *undecided; /* NULL, or why there is no answer */
 } lazy_answer;

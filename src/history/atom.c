@@ -35,7 +35,8 @@ static void real_text(double r, strbuf *out)
     if (!strpbrk(text, ".eEn")) strbuf_str(out, ".0");
 }
 
-static void list_out(const history *h, atom a, strbuf *out, void (*one)(const history *, atom, strbuf *))
+static void list_out(const history *h, atom a, strbuf *out,
+                     void (*one)(const history *, atom, strbuf *))
 {
     strbuf_char(out, '[');
     for (uint32_t i = 0; i < a.len; i++) {

@@ -32,7 +32,16 @@ typedef uint64_t label; /* an id of the input: integer or string, see label_* */
 #define VALUE_UNKNOWN 0xffffffffu /* a read whose result is not known */
 #define VALUE_EMPTY 0x80000001u   /* the empty list */
 
-enum atom_kind { ATOM_NULL, ATOM_INT, ATOM_UINT, ATOM_BIG, ATOM_REAL, ATOM_STR, ATOM_BOOL, ATOM_LIST };
+enum atom_kind {
+    ATOM_NULL,
+    ATOM_INT,
+    ATOM_UINT,
+    ATOM_BIG,
+    ATOM_REAL,
+    ATOM_STR,
+    ATOM_BOOL,
+    ATOM_LIST
+};
 
 /* One interned thing.  ATOM_UINT only for integers in [2^63, 2^64); ATOM_BIG keeps the digits of
    integers beyond that.  Lists hold value ids in the element pool. */
@@ -82,7 +91,7 @@ enum attr_kind {
     ATTR_VSET_INIT, /* key: a member whose version is the initial one */
     ATTR_ROW_FROM,  /* key: index of a row of a scan, a: label of its writer */
     ATTR_ROW_FROM_INIT,
-    ATTR_EXTRA      /* key: value id (string) of the name, a: value id (string) of the JSON text */
+    ATTR_EXTRA /* key: value id (string) of the name, a: value id (string) of the JSON text */
 };
 
 typedef struct attr {
@@ -107,13 +116,13 @@ typedef struct range {
 /* A member of a transaction's or the header's JSON object that the model does not interpret
    (level, note, sql and unknown fields); kept and passed on. */
 typedef struct extra {
-    uint32_t txn;         /* NO_ID: header */
-    value_id name, text;  /* strings; text is the JSON of the value */
+    uint32_t txn;        /* NO_ID: header */
+    value_id name, text; /* strings; text is the JSON of the value */
 } extra;
 
 typedef struct mark {
-    txn_id before;  /* stood before this transaction in the input */
-    value_id text;  /* the whole JSON object */
+    txn_id before; /* stood before this transaction in the input */
+    value_id text; /* the whole JSON object */
 } mark;
 
 enum init_kind { INIT_ABSENT, INIT_SCALAR, INIT_MAP };
@@ -126,7 +135,7 @@ typedef struct init_entry {
 typedef struct history {
     mem mem;
     bool frozen;
-    bool open;  /* a transaction is being built */
+    bool open; /* a transaction is being built */
 
     intern keys, bounds, values;
     VEC(char) bytes;        /* of all strings */
@@ -137,7 +146,7 @@ typedef struct history {
     uint8_t *op_kind;
     uint32_t *op_key; /* key id, or range index for scans and iterators */
     value_id *op_value;
-    VEC(attr) attrs;  /* sorted by op */
+    VEC(attr) attrs; /* sorted by op */
     VEC(range) ranges;
     VEC(key_id) row_key;
     VEC(value_id) row_value;

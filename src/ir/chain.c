@@ -14,10 +14,10 @@ typedef struct chain {
     asg *g;
     bool so;
     weak_answer *a;
-    uint32_t *missing;               /* per node: what it still waits for */
+    uint32_t *missing; /* per node: what it still waits for */
     uint8_t *taken;
-    uint32_t *wait_first, *wait_ob;  /* obligations that wait for a node */
-    uint32_t *succ_first, *succ;     /* extra edges by source */
+    uint32_t *wait_first, *wait_ob; /* obligations that wait for a node */
+    uint32_t *succ_first, *succ;    /* extra edges by source */
 } chain;
 
 static void index_waits(chain *c)

@@ -2,7 +2,8 @@
  * choose.c - searching the choices of ambiguous histories for the levels above read-committed.
  *
  * First a few guesses (each open read sees the latest candidate that looks early enough): one that
- * passes the test is an answer, one that fails says nothing.  Then depth-first search over the open reads of
+ * passes the test is an answer, one that fails says nothing.  Then depth-first search over the
+ * open reads of
  * transactions that take part; choosing a transaction of unknown outcome as writer makes it take
  * part, with its own reads.  Keys whose list order is unknown come first: statuses and orders of
  * their writers are enumerated, and the reads of such a key get their candidates from the order.
@@ -70,8 +71,8 @@ static void untake(chooser *c, size_t keep)
 }
 
 typedef struct choice {
-    uint32_t open;  /* index into g->open */
-    uint32_t cand;  /* index into g->cand of the current try */
+    uint32_t open; /* index into g->open */
+    uint32_t cand; /* index into g->cand of the current try */
     size_t trail;
 } choice;
 
@@ -203,7 +204,8 @@ static bool guess(chooser *c, const int64_t *late, int64_t slack)
             } else {
                 bool early = late[x] <= late[reader] + slack;
                 bool best_early = late[best] <= late[reader] + slack;
-                if (early ? !best_early || late[x] > late[best] : !best_early && late[x] < late[best])
+                if (early ? !best_early || late[x] > late[best]
+                          : !best_early && late[x] < late[best])
                     best = x;
             }
         }

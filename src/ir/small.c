@@ -79,9 +79,9 @@ static bool sees(small *z, uint32_t ob, uint32_t s, key_list *bound)
             goto done;
         }
         drop = kind == OWN_APPENDS ? own.list.n : 0;
-        if (drop && (seen.scalar || seen.list.n < drop ||
-                     memcmp(seen.list.at + seen.list.n - drop, own.list.at,
-                            drop * sizeof(value_id)))) {
+        if (drop &&
+            (seen.scalar || seen.list.n < drop ||
+             memcmp(seen.list.at + seen.list.n - drop, own.list.at, drop * sizeof(value_id)))) {
             ok = false;
             goto done;
         }
@@ -107,8 +107,7 @@ static bool sees(small *z, uint32_t ob, uint32_t s, key_list *bound)
     bool found, init;
     label l = asg_hint(g, ob, &found, &init);
     if (ok && found && !drop)
-        ok = init ? writer == NO_ID
-                  : writer != NO_ID && g->h->txn_label[g->node_txn[writer]] == l;
+        ok = init ? writer == NO_ID : writer != NO_ID && g->h->txn_label[g->node_txn[writer]] == l;
     if (ok && g->h->op_kind[g->ob_op[ob]] & OP_TOMB && g->ob_value[ob] == VALUE_NULL)
         ok = writer != NO_ID && g->h->op_kind[last] & OP_TOMB;
 done:
@@ -123,8 +122,7 @@ static bool reads_fit(small *z, node_id v, uint32_t s, size_t *n_bound, key_id *
     asg *g = z->g;
     key_list b = {0};
     bool ok = true;
-    for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1] && ok; ob++)
-        ok = sees(z, ob, s, &b);
+    for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1] && ok; ob++) ok = sees(z, ob, s, &b);
     if (!ok)
         for (size_t i = 0; i < b.n; i++) z->initial[b.at[i]].bound = false;
     *n_bound = ok ? b.n : 0;
@@ -140,7 +138,8 @@ static bool real_time_before(const small *z, node_id a, node_id b)
     const history *h = z->g->h;
     if (!txn_end_time(h, z->g->node_txn[a], &end) || !txn_begin_time(h, z->g->node_txn[b], &begin))
         return false;
-    return end < begin && (uint64_t)begin - (uint64_t)end >= (uint64_t)(z->drift > 0 ? z->drift : 0);
+    return end < begin &&
+           (uint64_t)begin - (uint64_t)end >= (uint64_t)(z->drift > 0 ? z->drift : 0);
 }
 
 /* Everything that must commit before v has. */

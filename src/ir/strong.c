@@ -109,7 +109,7 @@ static void add_real_time(strong *p, int64_t drift)
     }
 }
 
-/* --- reads of the initial state ------------------------------------------------------------------ */
+/* --- reads of the initial state --------------------------------------------------------------- */
 
 /* A reader of x's initial version precedes every writer of x.  One gate event a key keeps that
    linear: readers -> gate -> writers.  A reader that writes x itself stands behind the other
@@ -160,7 +160,7 @@ static void add_init_reads(strong *p)
     mem_put(g->m, own);
 }
 
-/* --- assembling ---------------------------------------------------------------------------------- */
+/* --- assembling ------------------------------------------------------------------------------- */
 
 static void index_readers(strong *p)
 {
@@ -211,7 +211,7 @@ void strong_build(strong *p, asg *g, bool si, bool so, bool rt, int64_t drift)
     index_readers(p);
 }
 
-/* --- replay ------------------------------------------------------------------------------------------ */
+/* --- replay ----------------------------------------------------------------------------------- */
 
 static const char *replay_reads(const strong *p, node_id v, const uint32_t *last)
 {

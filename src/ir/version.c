@@ -42,8 +42,7 @@ void version_load(asg *g, version *x, value_id v)
         vec_push(g->m, &x->list, v);
         return;
     }
-    for (uint32_t i = 0; i < a.len; i++)
-        vec_push(g->m, &x->list, h->elements.at[a.as.offset + i]);
+    for (uint32_t i = 0; i < a.len; i++) vec_push(g->m, &x->list, h->elements.at[a.as.offset + i]);
 }
 
 bool version_same(const version *x, const version *y, size_t drop)

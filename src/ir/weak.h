@@ -22,18 +22,18 @@ enum weak_why { WHY_NONE, WHY_FAULT, WHY_CYCLE, WHY_INIT, WHY_SEARCH };
 
 typedef struct weak_answer {
     enum weak_verdict verdict;
-    enum weak_why why;   /* of a violation */
-    node_id *order;      /* holds: a commit order of the nodes that take part */
+    enum weak_why why; /* of a violation */
+    node_id *order;    /* holds: a commit order of the nodes that take part */
     uint32_t n;
-    uint32_t *rf;        /* holds: what each obligation reads from */
-    uint8_t *out;        /* holds: 1 for unknown transactions taken as aborted */
-    cycle cycle;         /* WHY_CYCLE */
-    size_t fault;        /* WHY_FAULT: index of g->faults */
-    uint32_t bad_ob;     /* WHY_INIT: read the initial state ... */
-    node_id bad_node;    /* ... although this writer was visible */
-    uint64_t tried;      /* tests of the search */
-    uint64_t derived;    /* version-order edges that the last test forced */
-    const char *reason;  /* undecided: static text */
+    uint32_t *rf;       /* holds: what each obligation reads from */
+    uint8_t *out;       /* holds: 1 for unknown transactions taken as aborted */
+    cycle cycle;        /* WHY_CYCLE */
+    size_t fault;       /* WHY_FAULT: index of g->faults */
+    uint32_t bad_ob;    /* WHY_INIT: read the initial state ... */
+    node_id bad_node;   /* ... although this writer was visible */
+    uint64_t tried;     /* tests of the search */
+    uint64_t derived;   /* version-order edges that the last test forced */
+    const char *reason; /* undecided: static text */
 } weak_answer;
 
 /* `search` false: a larger ambiguous history is only guessed at, which can accept it. */

@@ -23,7 +23,7 @@ typedef struct wild {
     bool so;
     VEC(key_id) keys;
     struct version states[WEAK_SMALL + 1]; /* of the current key's order; [0] is the initial one */
-    uint32_t rank[WEAK_SMALL];      /* per node: place in the current key's order, from 1; 0 none */
+    uint32_t rank[WEAK_SMALL]; /* per node: place in the current key's order, from 1; 0 none */
 } wild;
 
 /* Pushes the candidates of one read as an open obligation; false if it has none. */
@@ -39,8 +39,9 @@ static bool add_candidates(wild *w, uint32_t ob, const node_id *order, uint32_t 
         ok = version_same(&own, &seen, 0); /* internal: no obligation */
     } else {
         size_t drop = kind == OWN_APPENDS ? own.list.n : 0, before = g->cand.n;
-        if (drop && (seen.scalar || seen.list.n < drop ||
-                     memcmp(seen.list.at + seen.list.n - drop, own.list.at, drop * sizeof(value_id))))
+        if (drop &&
+            (seen.scalar || seen.list.n < drop ||
+             memcmp(seen.list.at + seen.list.n - drop, own.list.at, drop * sizeof(value_id))))
             ok = false;
         bool found, init;
         label l = asg_hint(g, ob, &found, &init);

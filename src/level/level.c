@@ -61,9 +61,9 @@ static const struct {
     const char *name;
     enum level_id id;
 } adya[] = {
-    {"pl-1", LEVEL_RU},     {"pl-2", LEVEL_RC},  {"pl-cs", LEVEL_CS}, {"pl-2l", LEVEL_MV},
-    {"pl-2+", LEVEL_CV},    {"pl-2.99", LEVEL_RR}, {"pl-3u", LEVEL_US}, {"pl-si", LEVEL_SI},
-    {"pl-3", LEVEL_SER},    {"adya-si", LEVEL_SI},
+    {"pl-1", LEVEL_RU},  {"pl-2", LEVEL_RC},    {"pl-cs", LEVEL_CS}, {"pl-2l", LEVEL_MV},
+    {"pl-2+", LEVEL_CV}, {"pl-2.99", LEVEL_RR}, {"pl-3u", LEVEL_US}, {"pl-si", LEVEL_SI},
+    {"pl-3", LEVEL_SER}, {"adya-si", LEVEL_SI},
 };
 
 static void set_name(level_ref *out, const char *prefix)
@@ -144,7 +144,7 @@ const char *level_near(const char *name)
     return found;
 }
 
-/* --- the lattice --------------------------------------------------------------------------------- */
+/* --- the lattice ------------------------------------------------------------------------------ */
 
 enum form { FORM_OFF, FORM_ON, FORM_RT, FORMS };
 

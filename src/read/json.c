@@ -345,8 +345,7 @@ static void skip_value(json *j)
 {
     json_space(j);
     if (j->p >= j->end) json_expected(j, "a value");
-    if (++j->depth > JSON_DEPTH)
-        json_fail(j, j->p, "nested deeper than %d levels", JSON_DEPTH);
+    if (++j->depth > JSON_DEPTH) json_fail(j, j->p, "nested deeper than %d levels", JSON_DEPTH);
     char c = *j->p;
     if (c == '"') {
         json_string(j);

@@ -204,8 +204,9 @@ static void read_op(reader *r)
         const char *where = j->p;
         value_id v = json_scalar(j, h, "a value");
         if (v == VALUE_NULL)
-            json_fail(j, where, kind == OP_WRITE ? "a write of null (a delete is [\"d\",key])"
-                                                 : "an append of null");
+            json_fail(j, where,
+                      kind == OP_WRITE ? "a write of null (a delete is [\"d\",key])"
+                                       : "an append of null");
         op = history_op(h, kind, k, v);
     } else if (json_is(name, "d")) {
         json_need(j, ',');
@@ -431,7 +432,8 @@ static void read_header(reader *r)
         json_text name = json_member(j);
         if (json_is(name, "ratel")) {
             int64_t v = json_int(j, "the format's version");
-            if (v != 1) json_fail(j, at, "native format version %lld; this build reads 1", (long long)v);
+            if (v != 1)
+                json_fail(j, at, "native format version %lld; this build reads 1", (long long)v);
         } else if (json_is(name, "init")) {
             read_init(r);
         } else if (json_is(name, "init_unknown")) {
@@ -595,8 +597,8 @@ static void put_attributes(const history *h, op_id o, strbuf *b)
 
 static void put_op(const history *h, op_id o, strbuf *b)
 {
-    static const char *const names[] = {"[\"r\",", "[\"w\",", "[\"d\",", "[\"append\",",
-                                        "[\"scan\",", "[\"iter\","};
+    static const char *const names[] = {"[\"r\",",      "[\"w\",",    "[\"d\",",
+                                        "[\"append\",", "[\"scan\",", "[\"iter\","};
     enum op_kind kind = op_kind_of(h, o);
     strbuf_str(b, names[kind]);
     bool plain = !(h->op_kind[o] & (unsigned)~OP_KIND_MASK);

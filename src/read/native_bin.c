@@ -4,7 +4,7 @@
  * The frozen arrays of the model as columns, little-endian, each stored with the smallest width
  * that holds its largest element, each followed by a checksum: reading is copying plus checking.
  *
- *     file    := "RATELBIN" version:u32 0:u32 column* 
+ *     file    := "RATELBIN" version:u32 0:u32 column*
  *     column  := tag:4 bytes  width:u8 0:3 bytes  count:u64  count * width bytes  checksum:u64
  *
  * The columns stand in the order of the table below; all are present, possibly empty; "END " is
@@ -148,8 +148,7 @@ static void put_txns(const history *h, column_out *c, sink *out)
     for (size_t t = 0; t < h->txns; t++)
         if (h->txn_op[t + 1] - h->txn_op[t] > most) most = h->txn_op[t + 1] - h->txn_op[t];
     open_column(c, out, "TLEN", width_for(most), h->txns);
-    for (size_t t = 0; t < h->txns; t++)
-        put_element(c, h->txn_op[t + 1] - h->txn_op[t], c->width);
+    for (size_t t = 0; t < h->txns; t++) put_element(c, h->txn_op[t + 1] - h->txn_op[t], c->width);
     close_column(c);
     put_u64(c, out, "TLAB", h->txn_label, h->txns);
     put_raw(c, out, "TFLG", h->txn_flags, h->txns);
@@ -181,8 +180,9 @@ static void put_ops(const history *h, column_out *c, sink *out)
         put_element(c, g->from, 4);
         put_element(c, g->to, 4);
         put_element(c, g->rows, 4);
-        put_element(c, (uint64_t)(g->from_kind | g->to_kind << 1) | (uint64_t)g->done << 2 |
-                           (uint64_t)g->inclusive << 3 | (uint64_t)g->reverse << 4,
+        put_element(c,
+                    (uint64_t)(g->from_kind | g->to_kind << 1) | (uint64_t)g->done << 2 |
+                        (uint64_t)g->inclusive << 3 | (uint64_t)g->reverse << 4,
                     4);
     }
     close_column(c);
@@ -256,8 +256,7 @@ static uint64_t take(source *s, unsigned width)
 static void enter(column_in *c, source *s, const char *tag, unsigned lo, unsigned hi)
 {
     need(s, 16);
-    if (memcmp(s->at + s->pos, tag, 4))
-        source_fail(s, s->pos, "expected column \"%s\"", tag);
+    if (memcmp(s->at + s->pos, tag, 4)) source_fail(s, s->pos, "expected column \"%s\"", tag);
     s->pos += 4;
     c->s = s;
     c->width = (unsigned)take(s, 4);
@@ -399,8 +398,9 @@ static void get_atoms(history *h, source *s, const char *tag, intern *t, bool is
         if (list && !a.len) bad = true;
         if (a.kind == ATOM_BOOL && a.as.u > 1) bad = true;
         if (a.kind == ATOM_REAL && a.as.r - a.as.r != 0) bad = true;
-        if (bad) source_fail(s, s->pos, "column \"%s\": entry %llu is wrong", tag,
-                             (unsigned long long)i);
+        if (bad)
+            source_fail(s, s->pos, "column \"%s\": entry %llu is wrong", tag,
+                        (unsigned long long)i);
         vec_push(&h->mem, &t->atoms, a);
     }
     leave(&c);
@@ -473,7 +473,8 @@ static void get_txns(history *h, source *s)
         if (h->txn_session[t] >= h->sessions.n || !label_ok(h, h->txn_label[t]) ||
             (f & TXN_STATUS_MASK) > TXN_UNKNOWN || f & 0x80 ||
             ((f & TXN_HAS_BEGIN) && !h->begin_cap) || ((f & TXN_HAS_END) && !h->end_cap) ||
-            ((f & TXN_HAS_TIMES) && !h->times_cap) || ((f & TXN_HAS_START_TS) && !h->start_ts_cap) ||
+            ((f & TXN_HAS_TIMES) && !h->times_cap) ||
+            ((f & TXN_HAS_START_TS) && !h->start_ts_cap) ||
             ((f & TXN_HAS_COMMIT_TS) && !h->commit_ts_cap))
             source_fail(s, s->pos, "transaction %zu is wrong", t);
     }
@@ -546,9 +547,9 @@ static void get_ops(history *h, source *s)
     get_ranges(h, s);
     get_u32(h, s, "ROWK", &h->row_key.at, &h->row_key.n, &h->row_key.cap);
     get_u32(h, s, "ROWV", &h->row_value.at, &h->row_value.n, &h->row_value.cap);
-    size_t rows = h->ranges.n ? h->ranges.at[h->ranges.n - 1].first_row +
-                                    h->ranges.at[h->ranges.n - 1].rows
-                              : 0;
+    size_t rows = h->ranges.n
+                      ? h->ranges.at[h->ranges.n - 1].first_row + h->ranges.at[h->ranges.n - 1].rows
+                      : 0;
     if (h->row_key.n != rows || h->row_value.n != rows)
         source_fail(s, s->pos, "rows do not add up");
     for (size_t i = 0; i < rows; i++)

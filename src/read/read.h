@@ -35,7 +35,8 @@ typedef struct sink {
 
 #define SINK_FLUSH ((size_t)1 << 16)
 
-void sink_init(sink *s, mem *m, guard *g, int (*write)(const void *, size_t, void *), void *payload);
+void sink_init(sink *s, mem *m, guard *g, int (*write)(const void *, size_t, void *),
+               void *payload);
 void sink_flush(sink *s);
 static inline void sink_check(sink *s)
 {
@@ -75,7 +76,7 @@ static inline void sink_lose(sink *s, enum lost_bit b)
 const char *lost_text(enum lost_bit b);
 
 typedef struct read_format {
-    const char *id;      /* its name: "ratel", "dbcop", ... */
+    const char *id; /* its name: "ratel", "dbcop", ... */
     const char *about;
     bool binary;
     bool directory;

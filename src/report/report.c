@@ -13,7 +13,7 @@ static const char *ryow_name(enum ryow r)
     return r == RYOW_MUST ? "must" : r == RYOW_EXTERNAL ? "external" : "may";
 }
 
-/* --- JSON --------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static void member(strbuf *b, const char *name)
 {
@@ -147,7 +147,7 @@ void report_json(const verdict *v, const report_context *c, strbuf *b)
                   (unsigned long long)v->conflicts, (unsigned long long)v->instantiated);
 }
 
-/* --- text ----------------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 static void colour(const report_context *c, strbuf *b, const char *code)
 {

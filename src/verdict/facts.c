@@ -60,7 +60,8 @@ static void count_txns(facts *f, const history *h)
 static void count_keys(facts *f, const history *h, mem *m)
 {
     size_t keys = history_keys(h);
-    uint32_t *first = mem_array0(m, uint32_t, keys + 2), *touched = mem_array0(m, uint32_t, keys + 1);
+    uint32_t *first = mem_array0(m, uint32_t, keys + 2),
+             *touched = mem_array0(m, uint32_t, keys + 1);
     size_t writes = 0;
     for (size_t t = 0; t < h->txns; t++) {
         if (txn_status_of(h, (txn_id)t) != TXN_COMMITTED) continue;
@@ -117,7 +118,7 @@ static void count_keys(facts *f, const history *h, mem *m)
     mem_put(m, touched);
 }
 
-/* --- concurrency ------------------------------------------------------------------------------------ */
+/* --- concurrency ------------------------------------------------------------------------------ */
 
 /* Radix sort of 64-bit times: linear, no comparison callback.  The result ends up in a: eight
    passes are an even number of swaps. */
@@ -143,7 +144,8 @@ static void count_concurrency(facts *f, const history *h, mem *m)
     /* Without times only sessions tell: one session is a sequence. */
     f->concurrent = f->sessions > 1;
     if (!f->with_times) return;
-    uint64_t *begin = mem_array(m, uint64_t, h->txns + 1), *end = mem_array(m, uint64_t, h->txns + 1);
+    uint64_t *begin = mem_array(m, uint64_t, h->txns + 1),
+             *end = mem_array(m, uint64_t, h->txns + 1);
     uint64_t *spare = mem_array(m, uint64_t, h->txns + 1);
     size_t n = 0, untimed = 0;
     for (size_t t = 0; t < h->txns; t++) {

@@ -50,7 +50,7 @@ static bool weak_of(enum level_id id, enum weak_level *out)
     }
 }
 
-/* --- the read-your-own-writes policy ------------------------------------------------------------ */
+/* --- the read-your-own-writes policy ---------------------------------------------------------- */
 
 /* The strictest policy under which every read of an own-written key is explained. */
 static enum ryow pick_policy(const history *h, mem *work)
@@ -71,7 +71,7 @@ static enum ryow pick_policy(const history *h, mem *work)
     return RYOW_MAY;
 }
 
-/* --- deciding ------------------------------------------------------------------------------------- */
+/* --- deciding --------------------------------------------------------------------------------- */
 
 typedef struct attempt {
     asg g;
@@ -192,7 +192,7 @@ static void decide_weak(verdict *v, const history *h, enum weak_level level, con
     mem_free_all(&v->work);
 }
 
-/* --- serializability and snapshot isolation ------------------------------------------------------- */
+/* --- serializability and snapshot isolation --------------------------------------------------- */
 
 static bool strong_of(const level_ref *l, bool *si, bool *rt)
 {
@@ -282,7 +282,8 @@ static void try_strong(verdict *v, const history *h, const question *q, bool si,
         set_reason(v, a.undecided);
     } else if (a.holds) {
         const char *wrong = strong_replay(&p, a.pos, a.out);
-        if (wrong) guard_fail(v->work.guard, GUARD_BUG, "the order found does not replay: %s", wrong);
+        if (wrong)
+            guard_fail(v->work.guard, GUARD_BUG, "the order found does not replay: %s", wrong);
         v->outcome = OUTCOME_HOLDS;
         keep_order(v, g, &p, &a);
         set_reason(v, si ? "an order of begins and commits explains every read"

@@ -400,7 +400,7 @@ static bool visit(checker *c, txn_id t, read_fn fn)
     return true;
 }
 
-/* --- the order --------------------------------------------------------------------------------- */
+/* --- the order -------------------------------------------------------------------------------- */
 
 static bool load_order(checker *c)
 {
@@ -485,7 +485,7 @@ static const chosen *choice_of(const checker *c, op_id o, key_id k)
     return NULL;
 }
 
-/* --- external reads and their writers ---------------------------------------------------------- */
+/* --- external reads and their writers --------------------------------------------------------- */
 
 /* Is what t read internal (LEVELS.md 5.1; of lists only *must*)?  -1: it should be, and is not. */
 static int internal(const checker *c, txn_id t, op_id o, key_id k, value_id x)
@@ -568,7 +568,7 @@ static bool resolve(checker *c, uint32_t p, seen *r)
     return true;
 }
 
-/* --- lists --------------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 static seq at_version(const checker *c, const version *x)
 {
@@ -750,7 +750,7 @@ static bool resolve_all(checker *c)
     return true;
 }
 
-/* --- the axiom ----------------------------------------------------------------------------------- */
+/* --- the axiom -------------------------------------------------------------------------------- */
 
 static void see_key(checker *c, key_id k, uint32_t p)
 {
@@ -837,7 +837,7 @@ static bool check_ra(checker *c)
     return true;
 }
 
-/* --- causality ----------------------------------------------------------------------------------- */
+/* --- causality -------------------------------------------------------------------------------- */
 
 /* Paths of session order and read-from that cover all transactions.  A session is one, while
    session order counts and all outcomes are known. */
@@ -951,7 +951,7 @@ static bool check_causal(checker *c)
     return x.n < WORK / each ? check_clocks(c, &x) : check_walks(c);
 }
 
-/* --- read-uncommitted ---------------------------------------------------------------------------- */
+/* --- read-uncommitted ------------------------------------------------------------------------- */
 
 /* Written by nobody, of whatever status, and not initial (LEVELS.md 2); of lists, element by
    element; an empty one needs a delete. */
@@ -1067,7 +1067,7 @@ static bool check_holds(checker *c)
     }
 }
 
-/* --- violations: faults -------------------------------------------------------------------------- */
+/* --- violations: faults ----------------------------------------------------------------------- */
 
 /* Is some other value that nobody wrote read of k?  Then that is its unknown initial value. */
 static bool find_other(checker *c, txn_id t, op_id o, key_id k, value_id x)
@@ -1231,7 +1231,7 @@ static bool check_fault(checker *c)
     return c->found || no(c, NO_ID, "no read of the named transactions shows the anomaly");
 }
 
-/* --- violations: cycles -------------------------------------------------------------------------- */
+/* --- violations: cycles ----------------------------------------------------------------------- */
 
 /* to has an external read of key whose value from installs (of a list: its last element). */
 static bool find_wr(checker *c, txn_id t, op_id o, key_id k, value_id x)

@@ -72,11 +72,11 @@ typedef struct verdict {
     char *reason;     /* one sentence */
     VEC(cycle_link) cycle;
     VEC(txn_id) core;
-    char *through;    /* the weaker level whose violation decided it, or NULL */
+    char *through;     /* the weaker level whose violation decided it, or NULL */
     uint32_t warnings; /* bits */
     uint32_t rests_on; /* bits */
 
-    txn_id *order;    /* holds: a commit order of the transactions that take part */
+    txn_id *order; /* holds: a commit order of the transactions that take part */
     uint32_t ordered;
     VEC(chosen) choices;
 

@@ -67,7 +67,8 @@ static const char *edge_name(uint32_t kind)
 static void put_cycle(verdict *v, const asg *g, const step *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        cycle_link l = {g->node_txn[s[i].from], g->node_txn[s[i].to], edge_name(s[i].kind), s[i].key};
+        cycle_link l = {g->node_txn[s[i].from], g->node_txn[s[i].to], edge_name(s[i].kind),
+                        s[i].key};
         vec_push(&v->mem, &v->cycle, l);
         add_core(v, l.from);
         add_core(v, l.to);
@@ -83,7 +84,7 @@ static void finish(verdict *v, strbuf *b)
     strbuf_free(b);
 }
 
-/* --- faults ------------------------------------------------------------------------------------- */
+/* --- faults ----------------------------------------------------------------------------------- */
 
 static void explain_fault(verdict *v, const asg *g, const fault *f)
 {
@@ -94,7 +95,8 @@ static void explain_fault(verdict *v, const asg *g, const fault *f)
     if (f->other != NO_ID) add_core(v, f->other);
     name_txn(g, f->node, &b);
     if (f->anomaly == ANOMALY_MALFORMED_RESULT) {
-        strbuf_str(&b, " has a scan whose rows are out of its range, out of order, repeated or null");
+        strbuf_str(&b,
+                   " has a scan whose rows are out of its range, out of order, repeated or null");
         finish(v, &b);
         return;
     }
@@ -129,7 +131,7 @@ static void explain_fault(verdict *v, const asg *g, const fault *f)
     finish(v, &b);
 }
 
-/* --- paths from a visible writer to the reader ----------------------------------------------------- */
+/* --- paths from a visible writer to the reader ------------------------------------------------ */
 
 /* Shortest path from `from` to `to` through session order and read-from, breadth first over
    predecessors.  One session step may skip transactions. */
@@ -239,7 +241,7 @@ static bool explain_stale(verdict *v, asg *g, const weak_answer *a, uint32_t ob,
     return true;
 }
 
-/* --- cycles ------------------------------------------------------------------------------------------ */
+/* --- cycles ----------------------------------------------------------------------------------- */
 
 static void say_step(const asg *g, const step *s, strbuf *b)
 {
@@ -343,7 +345,7 @@ void words_explain(verdict *v, asg *g, const weak_answer *a, enum weak_level lev
     finish(v, &b);
 }
 
-/* --- serializability and snapshot isolation ----------------------------------------------------------- */
+/* --- serializability and snapshot isolation --------------------------------------------------- */
 
 /* What leads from transaction a to b, given that the known graph says so. */
 static step known_step(asg *g, const strong *p, node_id a, node_id b)

@@ -134,9 +134,11 @@ static void refuse_each(const char *name, scenario run, const job *j)
 static const char registers[] =
     "{\"ratel\":1,\"init\":{\"x\":0,\"y\":0},\"other\":[1,2]}\n"
     "{\"session\":1,\"id\":\"a\",\"begin\":1,\"end\":4,\"ops\":[[\"r\",\"x\",0],[\"w\",\"x\",1]]}\n"
-    "{\"session\":2,\"id\":\"b\",\"status\":\"aborted\",\"ops\":[[\"w\",\"x\",2],[\"w\",\"z\",9]]}\n"
+    "{\"session\":2,\"id\":\"b\",\"status\":\"aborted\",\"ops\":[[\"w\",\"x\",2],"
+    "[\"w\",\"z\",9]]}\n"
     "{\"mark\":\"fault\",\"at\":3}\n"
-    "{\"session\":2,\"id\":\"c\",\"note\":\"n\",\"ops\":[[\"r\",\"x\",1],[\"w\",\"y\",\"long text\"]]}\n"
+    "{\"session\":2,\"id\":\"c\",\"note\":\"n\",\"ops\":[[\"r\",\"x\",1],"
+    "[\"w\",\"y\",\"long text\"]]}\n"
     "{\"session\":3,\"id\":\"d\",\"times\":[1,2,3,4],\"ops\":[[\"r\",\"y\",\"long text\"],"
     "[\"r\",\"x\",1,{\"from\":\"a\",\"ver\":1,\"odd\":{}}]]}\n";
 static const char skewed[] =
@@ -159,7 +161,8 @@ static const char lists[] =
     "{\"session\":2,\"id\":5,\"ops\":[[\"r\",\"l\",[1,2]],[\"r\",\"m\",[5]]]}\n";
 static const char ranges[] =
     "{\"session\":1,\"id\":1,\"ops\":[[\"w\",\"b\",1],[\"w\",\"c\",7]]}\n"
-    "{\"session\":2,\"id\":2,\"ops\":[[\"scan\",\"a\",\"m\",[[\"b\",1],[\"c\",7]]],[\"d\",\"b\"]]}\n"
+    "{\"session\":2,\"id\":2,\"ops\":[[\"scan\",\"a\",\"m\",[[\"b\",1],[\"c\",7]]],"
+    "[\"d\",\"b\"]]}\n"
     "{\"session\":3,\"id\":3,\"ops\":[[\"iter\",\"a\",null,[[\"b\",1]],false],"
     "[\"iter\",null,\"z\",[[\"c\",7]],true,{\"reverse\":true}]]}\n";
 
@@ -181,7 +184,7 @@ static ratel_history *history_of(const char *format, const char *text, size_t n)
     return h;
 }
 
-/* --- scenarios --------------------------------------------------------------------------------- */
+/* --- scenarios -------------------------------------------------------------------------------- */
 
 static int read_it(ratel *r, const job *j)
 {
@@ -297,7 +300,7 @@ static int build_it(ratel *r, const job *j)
     return code;
 }
 
-/* --- tests ---------------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 TEST(opening)
 {
