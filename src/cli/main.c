@@ -31,8 +31,8 @@ const command commands[] = {
      "Planted anomalies and what they violate are written beside it as JSON.\n"
      "Knobs of --set: choice=uniform|zipf|exponential and theta (how keys are drawn), reads\n"
      "(share of reads, or of read-only transactions), duplicates and values (ycsb),\n"
-     "writes-per-key (before\n"
-     "a key is retired), balance (bank), replicas and lag (causal; lag also read-atomic).\n",
+     "writes-per-key (before a key is retired), balance (bank), replicas and lag (causal;\n"
+     "lag also read-atomic).\n",
      cmd_gen},
     {"levels", CMD_LEVELS, "[LEVEL...]", "list the isolation levels and what they imply",
      "Lists every level: names, definition, what it implies, what checks it, and how the names\n"

@@ -54,8 +54,8 @@ static inline node_id txn_of(const strong *p, uint32_t event)
 void strong_build(strong *p, asg *g, bool si, bool so, bool rt, int64_t drift);
 
 /* Walks an order of the events as a database would run it: known edges, every read and, for
-   snapshot isolation, overlaps.  Shares nothing with the search; NULL if the order is an answer, else what
-   is wrong with it. */
+   snapshot isolation, overlaps.  Shares nothing with the search; NULL if the order is an answer,
+   else what is wrong with it. */
 const char *strong_replay(const strong *p, const uint32_t *pos, const uint8_t *out);
 
 /* small.c: every order of at most 8 transactions, by replay; exact for any operation. */
