@@ -195,6 +195,7 @@ typedef struct {
     uint64_t peak_rss_kib;
     int deterministic; /* leave times and memory out */
     int colour;        /* text: terminal colours */
+    int verbose;       /* holds: the commit order that explains every read */
 } ratel_report;
 /* "text", or "json": one object on one line.  `report` may be NULL. */
 RATEL_API int ratel_result_write(const ratel_result *a, ratel *r, const char *format,

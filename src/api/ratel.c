@@ -603,6 +603,7 @@ int ratel_result_write(const ratel_result *a, ratel *r, const char *format,
         rc.context.total = report->deterministic ? -1 : report->total_seconds;
         rc.context.peak_rss_kib = report->peak_rss_kib;
         rc.context.colour = report->colour;
+        rc.context.verbose = report->verbose;
     }
     mem_init(&rc.work, r->fn, r->ud, &rc.c.guard);
     int code = api_border(&rc.c, body_report);

@@ -190,6 +190,7 @@ static void check_history(check *c, const char *name)
                                .total_seconds = read + seconds_since(begun),
                                .peak_rss_kib = peak_rss_kib(),
                                .deterministic = c->a->value[O_DETERMINISTIC] != NULL,
+                               .verbose = c->a->value[O_VERBOSE] != NULL,
                                .colour = !json && colour_wanted(c->a, fileno(c->out))};
         ratel_result_write(a, r, json ? "json" : "text", &report, write_file_cb, c->out);
         ratel_result_free(a);

@@ -130,6 +130,13 @@ static bool guess_by_time(strong *p, uint32_t *rank)
 
 /* --- by ancestors and descendants ------------------------------------------------------------- */
 
+static const order_pair *deps_from(const strong *p, size_t skip)
+{
+    static_assert(sizeof(arc) == sizeof(order_pair), "one layout");
+    const arc *at = p->deps.n ? p->deps.at + skip : p->deps.at; /* there may be none at all */
+    return (const order_pair *)(const void *)at;
+}
+
 typedef struct clocks {
     strong *p;
     order_graph deps;
@@ -221,8 +228,7 @@ static void reach_without_sessions(strong *p, reach *r)
 {
     clocks c = {.p = p};
     uint32_t n = p->txns;
-    order_graph_build(p->m, n, (const order_pair *)(const void *)(p->deps.at + p->so_deps),
-                      p->deps.n - p->so_deps, &c.deps);
+    order_graph_build(p->m, n, deps_from(p, p->so_deps), p->deps.n - p->so_deps, &c.deps);
     c.topo = mem_array(p->m, uint32_t, (size_t)n + 1);
     if (!order_graph_sort(p->m, n, &c.deps, c.topo)) return;
     c.at = mem_array(p->m, uint32_t, (size_t)n + 1);
@@ -262,7 +268,6 @@ static bool guess_by_clocks(strong *p, uint32_t *rank, reach *r)
     uint32_t n = p->txns;
     size_t skip = 0;
     c.topo = mem_array(p->m, uint32_t, (size_t)n + 1);
-    static_assert(sizeof(arc) == sizeof(order_pair), "one layout");
     for (;;) {
         const order_pair *pairs =
             (const order_pair *)(const void *)(skip ? p->deps.at + skip : p->deps.at);

@@ -130,6 +130,15 @@ void report_json(const verdict *v, const report_context *c, strbuf *b)
     number(b, "sessions", v->sessions);
     number(b, "keys", v->keys);
     if (v->outcome == OUTCOME_VIOLATED) cycle_json(v, b);
+    if (c->verbose && v->outcome == OUTCOME_HOLDS) {
+        member(b, "order");
+        strbuf_char(b, '[');
+        for (uint32_t i = 0; i < v->ordered; i++) {
+            if (i) strbuf_char(b, ',');
+            id(v->h, v->order[i], b);
+        }
+        strbuf_char(b, ']');
+    }
     size_t n = 0;
     for (uint32_t w = 0; w < WARNINGS; w++)
         if (v->warnings >> w & 1) names[n++] = warning_name((enum warning)w);
@@ -251,6 +260,16 @@ void report_text(const verdict *v, const report_context *c, strbuf *b)
         strbuf_printf(b, " (%llu transactions, %llu operations, %llu sessions)\n",
                       (unsigned long long)v->txns, (unsigned long long)v->ops,
                       (unsigned long long)v->sessions);
+        if (c->verbose) {
+            strbuf_str(b, "  commit order:");
+            for (uint32_t i = 0; i < v->ordered && i < 100; i++) {
+                strbuf_char(b, ' ');
+                text_txn(v->h, v->order[i], b);
+            }
+            if (v->ordered > 100)
+                strbuf_printf(b, " ... %u more (--json has all)", (unsigned)(v->ordered - 100));
+            strbuf_char(b, '\n');
+        }
         return;
     }
     strbuf_char(b, '\n');
