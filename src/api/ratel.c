@@ -422,7 +422,7 @@ static void body_stat(call *c)
 int ratel_history_stat(ratel_stat *out, ratel *r, const ratel_history *h)
 {
     if (!out || !r || !h) return RATEL_EINVAL;
-    stat_call sc;
+    stat_call sc = {0};
     api_open(&sc.c, r);
     if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
     sc.h = h->model;
@@ -588,7 +588,7 @@ int ratel_result_write(const ratel_result *a, ratel *r, const char *format,
                        const ratel_report *report, ratel_write_cb write, void *payload)
 {
     if (!a || !r || !format || !write) return RATEL_EINVAL;
-    report_call rc;
+    report_call rc = {0};
     api_open(&rc.c, r);
     rc.c.guard.deadline = 0; /* an answer that was found in time is also told */
     rc.c.guard.interrupt = NULL;

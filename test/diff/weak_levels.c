@@ -22,9 +22,9 @@
 #include "oracle/random_history.h"
 #include "ratel.h"
 
-static const char *levels[] = {"read-uncommitted", "read-committed",     "monotonic-atomic-view",
-                               "read-atomic",      "causal",             "serializable",
-                               "snapshot-isolation", "strict-serializable"};
+static const char *levels[] = {
+    "read-uncommitted", "read-committed", "monotonic-atomic-view", "read-atomic",
+    "causal",           "serializable",   "snapshot-isolation",    "strict-serializable"};
 enum { LEVELS = sizeof levels / sizeof *levels };
 static int first_level = 0;
 static const char *const policies[] = {"must", "external", "may"};

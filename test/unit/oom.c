@@ -51,7 +51,7 @@ static ptrdiff_t give(void *buf, size_t cap, void *payload)
     bytes *b = payload;
     size_t n = b->n - b->done < cap ? b->n - b->done : cap;
     if (n > 97) n = 97; /* in pieces: growing happens in the middle */
-    memcpy(buf, b->at + b->done, n);
+    if (n) memcpy(buf, b->at + b->done, n);
     b->done += n;
     return (ptrdiff_t)n;
 }
