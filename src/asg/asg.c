@@ -569,6 +569,8 @@ static void resolve_slowly(asg *g, written *all, const uint8_t *slow, const uint
 
 /* Most keys hold small integers, each written once: then (key, value) indexes one array of
    writers, and a read costs one access.  Keys with anything else are marked slow. */
+#define AHEAD 12
+
 typedef struct dense {
     uint64_t *base;   /* per key: where its values start */
     uint32_t *span;   /* per key: its values are below this; 0: slow */
@@ -604,6 +606,10 @@ static uint8_t *load_dense(asg *g, dense *d)
     memset(d->writer, 0xff, total * sizeof *d->writer);
     for (size_t i = 0; i < g->insts; i++) {
         key_id k = g->inst_key[i];
+        /* The table is larger than the cache: ask for the lines early. */
+        if (i + AHEAD < g->insts && d->span[g->inst_key[i + AHEAD]])
+            __builtin_prefetch(
+                &d->writer[d->base[g->inst_key[i + AHEAD]] + g->inst_value[i + AHEAD]], 1);
         if (slow[k]) continue;
         uint32_t *at = &d->writer[d->base[k] + g->inst_value[i]];
         if (*at != NO_ID) {
@@ -613,6 +619,13 @@ static uint8_t *load_dense(asg *g, dense *d)
         *at = (uint32_t)i;
     }
     return slow;
+}
+
+/* Where the table has the writer of what obligation ob saw, or NULL. */
+static inline const uint32_t *slot_of(const asg *g, const dense *d, size_t ob)
+{
+    if (ob >= g->obs || g->ob_value[ob] >= d->span[g->ob_key[ob]]) return NULL;
+    return &d->writer[d->base[g->ob_key[ob]] + g->ob_value[ob]];
 }
 
 static void resolve(asg *g, written *all)
@@ -626,6 +639,10 @@ static void resolve(asg *g, written *all)
     for (uint32_t ob = 0; ob < g->obs; ob++) {
         key_id k = g->ob_key[ob];
         value_id x = g->ob_value[ob];
+        const uint32_t *far = slot_of(g, &d, (size_t)ob + 2 * AHEAD),
+                       *near = slot_of(g, &d, (size_t)ob + AHEAD);
+        if (far) __builtin_prefetch(far);
+        if (near && *near != NO_ID) __builtin_prefetch(&g->inst_node[*near]);
         if (slow[k] || h->op_kind[g->ob_op[ob]] & (OP_ATTR | OP_TOMB) || g->list_key[k]) {
             g->ob_rf[ob] = RF_OPEN;
             vec_push(g->m, &g->late, ob);

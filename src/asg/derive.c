@@ -124,8 +124,11 @@ static bool derive_direct(deriver *d, bool ra)
                     node_id own = last_writer[g->ob_key[ob]];
                     if (own != NO_ID && own >= session_start && own != t3) ok = precede(d, own, ob);
                 }
-                if (ob + 16 < g->obs && w->rf[ob + 16] < RF_LAST)
+                if (ob + 16 < g->obs && w->rf[ob + 16] < RF_LAST) {
                     __builtin_prefetch(&g->inst_first[w->rf[ob + 16]]);
+                    __builtin_prefetch(&g->extra_head[w->rf[ob + 16]]);
+                    __builtin_prefetch(&g->so_pred[w->rf[ob + 16]]);
+                }
                 if (ob + 8 < g->obs && w->rf[ob + 8] < RF_LAST)
                     __builtin_prefetch(&g->inst_key[g->inst_first[w->rf[ob + 8]]]);
                 if (!ok || t2 >= RF_LAST) continue;
