@@ -16,6 +16,7 @@ RATEL = os.path.abspath(os.environ.get('RATEL', os.path.join(SRC, 'build', 'rate
 DATA = os.environ.get('RATEL_DATA', os.path.join(SRC, '..', 'shared', 'data'))
 TMP = tempfile.TemporaryDirectory(prefix='ratel-test-')
 VERBOSE = '-v' in sys.argv
+SLOW = os.path.basename(os.path.dirname(RATEL)).endswith('-asan')   # 3 to 10 times slower
 passed = failed = skipped = 0
 
 
@@ -34,7 +35,7 @@ class Answer:
         return self.status not in (0, 1, 2, 3, 4)
 
     def __str__(self):
-        return f'exit {self.status}\n--- stdout\n{self.out[:1500]}\n--- stderr\n{self.err[:1500]}'
+        return f'exit {self.status}\n--- stderr\n{self.err[-1500:]}\n--- stdout\n{self.out[:1500]}'
 
 
 def run(*args, stdin=None, timeout=300, env=None):

@@ -766,24 +766,26 @@ static void version_hints(asg *g)
                 for (; j >= gap && v.at[j - gap].at > x.at; j -= gap) v.at[j] = v.at[j - gap];
                 v.at[j] = x;
             }
-        /* Beside the chain of all, one of those that surely take part: an unknown transaction
-           that is left out must not cut the order in two. */
-        node_id before = NO_ID, sure = NO_ID;
+        /* A chain through those that surely take part; between two of them, unknown transactions
+           that may each be left out, so that every pair has its own edge. */
+        size_t from = 0; /* the last sure one, or the first of all */
         for (size_t i = 0; i < v.n; i++) {
-            if (i && v.at[i].at == v.at[i - 1].at && !g->maybe[v.at[i].node] &&
-                !g->maybe[v.at[i - 1].node]) {
-                strbuf b;
-                strbuf_init(&b, g->m);
-                atom_text(h, key_atom(h, (key_id)k), &b);
-                guard_fail(g->m->guard, GUARD_HISTORY, "key %.200s: two versions in position %lld",
-                           strbuf_cstr(&b), (long long)v.at[i].at);
+            bool unsure = g->maybe[v.at[i].node];
+            for (size_t j = from; j < i; j++) {
+                if (v.at[j].at != v.at[i].at) {
+                    asg_add_edge(g, v.at[j].node, v.at[i].node, EDGE_WW, (key_id)k, NO_ID);
+                } else if (!unsure && !g->maybe[v.at[j].node]) {
+                    strbuf b;
+                    strbuf_init(&b, g->m);
+                    atom_text(h, key_atom(h, (key_id)k), &b);
+                    guard_fail(g->m->guard, GUARD_HISTORY,
+                               "key %.200s: two versions in position %lld", strbuf_cstr(&b),
+                               (long long)v.at[i].at);
+                }
             }
-            if (before != NO_ID) asg_add_edge(g, before, v.at[i].node, EDGE_WW, (key_id)k, NO_ID);
-            if (sure != NO_ID && sure != before)
-                asg_add_edge(g, sure, v.at[i].node, EDGE_WW, (key_id)k, NO_ID);
-            before = v.at[i].node;
-            if (!g->maybe[before]) sure = before;
+            if (!unsure) from = i;
             g->uses_hints = true;
+            guard_tick(g->m->guard);
         }
     }
     vec_free(g->m, &v);

@@ -520,6 +520,8 @@ bool asg_list_orders(asg *g, size_t *fault_at)
             for (uint32_t j = 0; j < a.len && ok; j++) {
                 uint32_t x = find_elem(&l, h->elements.at[a.as.offset + j]);
                 if (x == NO_ID) continue; /* aborted, or garbage that is reported elsewhere */
+                /* An aborted transaction appended it too: this one may have come from there. */
+                if (aborted_writer(&l, (key_id)k, l.elems.at[x].value) != NO_ID) continue;
                 node_id v = l.elems.at[x].node;
                 if (v == RF_INIT) {
                     ok = before == NO_ID;
@@ -539,6 +541,7 @@ bool asg_list_orders(asg *g, size_t *fault_at)
         guard_tick(g->m->guard);
     }
     vec_free(g->m, &l.elems);
+    mem_put(g->m, l.aborted);
     mem_put(g->m, l.slot);
     mem_put(g->m, l.ob_index);
     mem_put(g->m, l.ob_first);

@@ -114,9 +114,11 @@ static void explain(chain *c, node_id v)
         if (s.from == NO_ID) break; /* an unknown transaction that cannot have committed */
         v = s.from;
     }
-    size_t start = walk.at[walk.n - 1].from == NO_ID ? 0 : seen[v] - 1;
-    for (size_t i = walk.n; i-- > start;)
-        if (walk.at[i].from != NO_ID) vec_push(g->m, &c->a->cycle.steps, walk.at[i]);
+    if (walk.at[walk.n - 1].from == NO_ID) {
+        c->a->why = WHY_SEARCH; /* no cycle: somebody who had to commit cannot have */
+    } else {
+        for (size_t i = walk.n; i-- > seen[v] - 1;) vec_push(g->m, &c->a->cycle.steps, walk.at[i]);
+    }
     vec_free(g->m, &walk);
     mem_put(g->m, seen);
 }

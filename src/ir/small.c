@@ -26,7 +26,8 @@ typedef struct small {
     int64_t drift;
     uint8_t *out;
     node_id order[WEAK_SMALL];
-    uint32_t place[WEAK_SMALL]; /* per node: its place in order, from 1; 0: not placed */
+    uint32_t snapshot[WEAK_SMALL]; /* per place: commits that its reads saw */
+    uint32_t place[WEAK_SMALL];    /* per node: its place in order, from 1; 0: not placed */
     uint32_t n, want;
     uint8_t *named;   /* per key: its initial value is known */
     binding *initial; /* per key */
@@ -183,6 +184,7 @@ static bool place_next(small *z)
         key_id *bound = mem_array(g->m, key_id, obs + 1);
         for (uint32_t s = z->n + 1; s-- > lo;) {
             if (!reads_fit(z, v, s, &n_bound, bound)) continue;
+            z->snapshot[z->n] = s;
             z->order[z->n++] = v;
             z->place[v] = z->n;
             if (place_next(z)) return true;
@@ -213,11 +215,12 @@ static bool outcomes(small *z, node_id v)
     return false;
 }
 
-bool small_decide(asg *g, bool si, bool so, bool rt, int64_t drift, node_id *order, uint32_t *n,
-                  uint8_t *out)
+bool small_decide(asg *g, bool si, bool so, bool rt, int64_t drift, node_id *order,
+                  uint32_t *snapshot, uint32_t *n)
 {
     assert(g->nodes <= WEAK_SMALL);
-    small z = {.g = g, .si = si, .so = so, .rt = rt, .drift = drift, .out = out};
+    small z = {.g = g, .si = si, .so = so, .rt = rt, .drift = drift};
+    uint8_t *out = z.out = mem_array(g->m, uint8_t, (size_t)g->nodes + 1);
     const history *h = g->h;
     size_t keys = history_keys(h);
     z.named = mem_array(g->m, uint8_t, keys + 1);
@@ -227,6 +230,9 @@ bool small_decide(asg *g, bool si, bool so, bool rt, int64_t drift, node_id *ord
     for (node_id v = 0; v < g->nodes; v++) out[v] = !asg_in(g, v);
     if (!outcomes(&z, 0)) return false;
     *n = z.n;
-    for (uint32_t i = 0; i < z.n; i++) order[i] = z.order[i];
+    for (uint32_t i = 0; i < z.n; i++) {
+        order[i] = z.order[i];
+        snapshot[i] = z.snapshot[i];
+    }
     return true;
 }

@@ -59,8 +59,9 @@ void strong_build(strong *p, asg *g, bool si, bool so, bool rt, int64_t drift);
 const char *strong_replay(const strong *p, const uint32_t *pos, const uint8_t *out);
 
 /* small.c: every order of at most 8 transactions, by replay; exact for any operation. */
-bool small_decide(asg *g, bool si, bool so, bool rt, int64_t drift, node_id *order, uint32_t *n,
-                  uint8_t *out);
+/* On success: the commit order and, for each of its members, how many commits its reads saw. */
+bool small_decide(asg *g, bool si, bool so, bool rt, int64_t drift, node_id *order,
+                  uint32_t *snapshot, uint32_t *n);
 
 /* Times of a transaction, intervals first: false if it has none. */
 bool txn_begin_time(const history *h, txn_id t, int64_t *at);

@@ -134,13 +134,22 @@ static value_id read_number(reader *r, edn_span t)
     return value_str(r->h, t.at, (size_t)(t.end - t.at));
 }
 
+/* A collection as one value: its JSON, so that white space makes no difference. */
+static value_id as_json(reader *r, edn *e, const char **at)
+{
+    r->json.n = 0;
+    *at = edn_json(e, *at, &r->json);
+    return value_str(r->h, r->json.at, r->json.n);
+}
+
 static value_id read_list(reader *r, edn *e, const char **at)
 {
     size_t start = r->list.n;
     char close = **at == '[' ? ']' : ')';
     const char *p = *at + 1;
     while (*(p = edn_space(e, p)) != close) {
-        value_id v = read_value(r, e, &p);
+        /* Elements are scalars; a list among them is something that nobody appended. */
+        value_id v = *p == '[' || *p == '(' ? as_json(r, e, &p) : read_value(r, e, &p);
         vec_push(r->mem, &r->list, v);
     }
     value_id list = value_list(r->h, r->list.at + start, r->list.n - start);
@@ -153,11 +162,7 @@ static value_id read_value(reader *r, edn *e, const char **at)
 {
     const char *p = *at;
     if (*p == '[' || *p == '(') return read_list(r, e, at);
-    if (*p == '{' || (*p == '#' && p[1] == '{')) {
-        r->json.n = 0; /* as JSON, so that white space makes no difference */
-        *at = edn_json(e, p, &r->json);
-        return value_str(r->h, r->json.at, r->json.n);
-    }
+    if (*p == '{' || (*p == '#' && p[1] == '{')) return as_json(r, e, at);
     edn_span t = {p, *at = edn_skip(e, p)};
     if (edn_is_number(p)) return read_number(r, t);
     if (*p == '"') {
@@ -318,6 +323,8 @@ static const char *read_op(reader *r, edn *e, const char *p, enum ops_mode mode)
     p = edn_space(e, p);
     value_id value = VALUE_UNKNOWN;
     const char *at = p;
+    if (kind != OP_READ && (*p == '[' || *p == '('))
+        edn_fail(e, p, "a list cannot be written, only single values");
     if (*p != close) {
         if (mode == CHECK || (mode == BLIND && kind == OP_READ)) {
             p = edn_skip(e, p);

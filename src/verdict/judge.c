@@ -236,9 +236,8 @@ static void try_strong(verdict *v, const history *h, const question *q, bool si,
     }
     if (g->nodes <= WEAK_SMALL && (g->wild_lists || g->init_open)) {
         node_id order[WEAK_SMALL];
-        uint32_t n = 0;
-        uint8_t *out = mem_array(&v->work, uint8_t, (size_t)g->nodes + 1);
-        if (!small_decide(g, si, v->session_order, rt, q->drift, order, &n, out)) {
+        uint32_t snapshot[WEAK_SMALL], n = 0;
+        if (!small_decide(g, si, v->session_order, rt, q->drift, order, snapshot, &n)) {
             v->outcome = OUTCOME_VIOLATED;
             words_search(v, g, si, NULL, 0);
             return;
@@ -246,7 +245,15 @@ static void try_strong(verdict *v, const history *h, const question *q, bool si,
         v->outcome = OUTCOME_HOLDS;
         v->order = mem_array(&v->mem, txn_id, (size_t)n + 1);
         v->ordered = n;
-        for (uint32_t i = 0; i < n; i++) v->order[i] = g->node_txn[order[i]];
+        for (uint32_t i = 0; i < n; i++) {
+            v->order[i] = g->node_txn[order[i]];
+            for (uint32_t ob = g->ob_first[order[i]]; ob < g->ob_first[order[i] + 1]; ob++) {
+                chosen c = {g->ob_op[ob], g->ob_key[ob], NO_ID};
+                for (uint32_t j = 0; j < snapshot[i]; j++)
+                    if (asg_install(g, order[j], c.key) != NO_ID) c.writer = g->node_txn[order[j]];
+                vec_push(&v->mem, &v->choices, c);
+            }
+        }
         set_reason(v, "an order of the transactions explains every read");
         return;
     }
@@ -435,6 +442,7 @@ void judge(verdict *v, const history *h, const question *q)
     facts f;
     v->h = h;
     v->anomaly = ANOMALIES;
+    v->drift = q->drift;
     v->session_order = level_session_order(&v->level, q->session_order);
     facts_gather(&f, h, &v->work);
     v->txns = f.txns;

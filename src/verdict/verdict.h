@@ -67,6 +67,7 @@ typedef struct verdict {
     char given[64];
     bool session_order;
     enum ryow ryow;
+    int64_t drift;
     enum outcome outcome;
     uint32_t anomaly; /* enum anomaly; ANOMALIES if none */
     char *reason;     /* one sentence */

@@ -355,9 +355,13 @@ static step known_step(asg *g, const strong *p, node_id a, node_id b)
         if (g->ob_rf[ob] == a) return (step){a, b, EDGE_WR, g->ob_key[ob], ob};
     for (uint32_t i = g->extra_head[b]; i != NO_ID; i = g->extra.at[i].next)
         if (g->extra.at[i].from == a) return (step){a, b, EDGE_WW, g->extra.at[i].key, NO_ID};
-    bool session = a < b && h->txn_session[g->node_txn[a]] == h->txn_session[g->node_txn[b]];
+    bool session =
+        !g->maybe[a] && a < b && h->txn_session[g->node_txn[a]] == h->txn_session[g->node_txn[b]];
     if (p->so && session) return (step){a, b, EDGE_SO, NO_ID, NO_ID};
     /* An edge that the others force: b overwrote what a read, or both write a key. */
+    for (uint32_t ob = g->ob_first[a]; ob < g->ob_first[a + 1]; ob++)
+        if (g->ob_rf[ob] == RF_INIT && asg_install(g, b, g->ob_key[ob]) != NO_ID)
+            return (step){a, b, STEP_RW, g->ob_key[ob], ob};
     for (uint32_t ob = g->ob_first[a]; ob < g->ob_first[a + 1]; ob++)
         if (g->ob_rf[ob] != b && asg_install(g, b, g->ob_key[ob]) != NO_ID)
             return (step){a, b, STEP_RW, g->ob_key[ob], ob};

@@ -1,0 +1,144 @@
+/*
+ * recheck.h - private to recheck*.c, the second opinion on an answer (recheck.c says what it
+ * proves).  These files include no header of asg, ir or anything behind them but through
+ * verdict.h, for types, and call nothing of theirs.
+ */
+#ifndef RATEL_VERDICT_RECHECK_H
+#define RATEL_VERDICT_RECHECK_H
+
+#include "verdict/verdict.h"
+
+#define RECHECK_WORK ((uint64_t)1 << 34) /* steps after which an answer is too large */
+#define FREE VALUE_UNKNOWN               /* an initial value that nothing has fixed yet */
+
+typedef struct seen { /* an external read */
+    key_id key;
+    op_id op;
+    uint32_t value; /* what it returned; once resolved, the place of the writer */
+} seen;
+
+typedef struct version { /* of a list key: its content is text[base .. base + len) */
+    uint32_t place, base, len;
+    bool scalar; /* one plain value, no list */
+    bool set;    /* rests on a write or delete, not on the initial content */
+} version;
+
+typedef struct seq { /* the content of a list key, or of a value */
+    const value_id *at;
+    uint32_t n;
+    bool scalar;
+} seq;
+
+typedef struct hint {
+    bool given, init;
+    label from;
+} hint;
+
+typedef struct checker {
+    const verdict *v;
+    const history *h;
+    mem *m;
+    const char *why;
+    uint64_t steps;
+
+    uint32_t n;        /* transactions of the order */
+    uint32_t *place;   /* per transaction; 0: takes no part */
+    uint32_t *so_pred; /* per place: that of the committed transaction before it in its session */
+    uint8_t *is_list;  /* per key: appended to, or read as a list */
+    uint8_t *exists;   /* per key: written by anyone, or not surely absent at first */
+    uint8_t *open;     /* per key: unknown initial value */
+    value_id *init;    /* per key */
+
+    /* All writes, deletes and appends of whatever status: those of t are [w_first[t],
+       w_first[t+1]), by key and then by operation; the last one of a key is installed. */
+    uint32_t *w_first;
+    VEC(key_id) w_key;
+    op_id *w_op;
+    txn_id *w_txn;
+    uint32_t *slot, *w_next; /* (key, value) -> index + 1, and the next one of the same pair */
+    size_t mask;
+
+    uint32_t *choice; /* (op, key) -> index + 1 of v->choices */
+    size_t choice_mask;
+
+    VEC(seen) reads; /* of place p: [r_first[p], r_first[p+1]) */
+    uint32_t *r_first;
+
+    uint32_t *v_first; /* versions of a list key, the initial one first; NULL: no list keys */
+    version *versions;
+    VEC(value_id) text;
+
+    uint32_t *last, *stamp, epoch; /* per key: see above; valid if stamp[k] == epoch */
+    uint32_t *source;              /* per place: the place that last counted it as a source */
+    uint32_t *session_last;        /* RA: as last[], of the session so far */
+    uint8_t *used;                 /* per write: occurs in the list at hand */
+
+    txn_id from, to; /* the edge or read at hand, and whether it was found */
+    key_id key;
+    value_id value;
+    bool found;
+} checker;
+
+/* What is to be done with a value that t was given for k; false stops. */
+typedef bool (*read_fn)(checker *c, txn_id t, op_id o, key_id k, value_id x);
+
+static inline value_id plain(value_id x)
+{
+    return x == VALUE_EMPTY ? VALUE_NULL : x;
+}
+
+static inline seq content(const history *h, const value_id *x)
+{
+    if (*x == VALUE_NULL || *x == VALUE_EMPTY) return (seq){NULL, 0, false};
+    atom a = value_atom(h, *x);
+    if (a.kind != ATOM_LIST) return (seq){x, 1, true};
+    return (seq){h->elements.at + a.as.offset, a.len, false};
+}
+
+static inline bool same(seq a, seq b)
+{
+    return a.n == b.n && a.scalar == b.scalar && (!a.n || !memcmp(a.at, b.at, a.n * sizeof *a.at));
+}
+
+static inline bool contains(seq a, value_id e)
+{
+    for (uint32_t i = 0; i < a.n && !a.scalar; i++)
+        if (a.at[i] == e) return true;
+    return false;
+}
+
+/* Is write w the one that its transaction installs (H-5: the last of its key)? */
+static inline bool installed(const checker *c, uint32_t w)
+{
+    return w + 1 == c->w_first[c->w_txn[w] + 1] || c->w_key.at[w + 1] != c->w_key.at[w];
+}
+
+/* False, with the reason; t may be NO_ID. */
+bool recheck_no(checker *c, txn_id t, const char *what);
+/* Counts steps; true, with the reason, if there were too many. */
+bool recheck_too_large(checker *c, uint64_t steps);
+
+/* recheck_view.c: what the history says. */
+void recheck_load_writes(checker *c);
+void recheck_load_keys(checker *c);
+uint32_t recheck_wrote(const checker *c, key_id k, value_id x);
+uint32_t recheck_own(const checker *c, txn_id t, key_id k, op_id o, uint32_t *lo);
+uint32_t recheck_install(const checker *c, txn_id t, key_id k);
+bool recheck_sets(const checker *c, uint32_t lo, uint32_t hi);
+bool recheck_strip(const checker *c, uint32_t lo, uint32_t hi, seq *x);
+int recheck_internal(const checker *c, txn_id t, op_id o, key_id k, value_id x);
+hint recheck_hint(const checker *c, op_id o, key_id k);
+bool recheck_allowed(const checker *c, op_id o, hint x, bool absent, uint32_t w);
+bool recheck_malformed(const history *h, const range *r);
+bool recheck_visit(checker *c, txn_id t, read_fn fn);
+
+/* recheck.c: visible installers. */
+void recheck_see(checker *c, uint32_t p2);
+bool recheck_see_for(checker *c, uint32_t p2, uint32_t p3);
+bool recheck_read_ok(checker *c, uint32_t p3, uint32_t i);
+
+bool recheck_causal(checker *c);   /* recheck_causal.c */
+bool recheck_strong(checker *c);   /* recheck_strong.c */
+bool recheck_violated(checker *c); /* recheck_violated.c */
+
+#endif
