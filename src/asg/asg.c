@@ -78,6 +78,44 @@ static value_id plain(value_id v)
     return v == VALUE_EMPTY ? VALUE_NULL : v; /* [] and absent are the same */
 }
 
+/* The writer that the history names for what operation o saw of k. */
+static label hint_of(const asg *g, op_id o, key_id k, bool *found, bool *init)
+{
+    const history *h = g->h;
+    *found = *init = false;
+    if (g->flags & ASG_NO_HINTS) return 0;
+    const attr *a = op_attrs(h, o), *end = h->attrs.at + h->attrs.n;
+    bool is_range = op_kind_of(h, o) == OP_SCAN || op_kind_of(h, o) == OP_ITER;
+    for (; a && a < end && a->op == o; a++) {
+        bool mine = !is_range && (a->kind == ATTR_FROM || a->kind == ATTR_FROM_INIT);
+        if (is_range && (a->kind == ATTR_VSET || a->kind == ATTR_VSET_INIT)) mine = a->key == k;
+        if (is_range && (a->kind == ATTR_ROW_FROM || a->kind == ATTR_ROW_FROM_INIT)) {
+            const range *r = &h->ranges.at[h->op_key[o]];
+            mine = a->key < r->rows && h->row_key.at[r->first_row + a->key] == k;
+        }
+        if (!mine) continue;
+        *found = true;
+        *init =
+            a->kind == ATTR_FROM_INIT || a->kind == ATTR_VSET_INIT || a->kind == ATTR_ROW_FROM_INIT;
+        return a->a;
+    }
+    return 0;
+}
+
+label asg_hint(const asg *g, uint32_t ob, bool *found, bool *init)
+{
+    return hint_of(g, g->ob_op[ob], g->ob_key[ob], found, init);
+}
+
+/* Does the history name another writer than the transaction itself for this read? */
+static bool named_other(const asg *g, node_id v, op_id o, key_id k)
+{
+    bool found, init;
+    if (!(g->h->op_kind[o] & OP_ATTR)) return false;
+    label l = hint_of(g, o, k, &found, &init);
+    return found && (init || l != g->h->txn_label[g->node_txn[v]]);
+}
+
 /* The own latest write of k in the current transaction, or VALUE_UNKNOWN.  Appends are handled in
    lists.c, which sees every read of a list key as external. */
 static bool own_write(const asg *g, const scratch *s, key_id k, uint32_t first, value_id *v)
@@ -98,7 +136,7 @@ static void read_key(asg *g, const scratch *s, node_id v, uint32_t first, op_id 
     value_id own;
     seen = plain(seen);
     if (own_write(g, s, k, first, &own) && g->ryow != RYOW_EXTERNAL) {
-        if (own == seen) return;
+        if (own == seen && !named_other(g, v, o, k)) return;
         if (g->ryow == RYOW_MUST) {
             asg_fault(g, ANOMALY_NOT_OWN_WRITE, v, o, k, seen, NO_ID);
             return;
@@ -356,31 +394,6 @@ static bool named_init(const history *h, key_id k)
     for (size_t i = 0; i < h->init_map.n; i++)
         if (h->init_map.at[i].key == k) return true;
     return false;
-}
-
-label asg_hint(const asg *g, uint32_t ob, bool *found, bool *init)
-{
-    const history *h = g->h;
-    op_id o = g->ob_op[ob];
-    const attr *a = op_attrs(h, o), *end = a ? h->attrs.at + h->attrs.n : NULL;
-    *found = *init = false;
-    if (g->flags & ASG_NO_HINTS) return 0;
-    bool is_range = op_kind_of(h, o) == OP_SCAN || op_kind_of(h, o) == OP_ITER;
-    for (; a && a < end && a->op == o; a++) {
-        bool mine = !is_range && (a->kind == ATTR_FROM || a->kind == ATTR_FROM_INIT);
-        if (is_range && (a->kind == ATTR_VSET || a->kind == ATTR_VSET_INIT))
-            mine = a->key == g->ob_key[ob];
-        if (is_range && (a->kind == ATTR_ROW_FROM || a->kind == ATTR_ROW_FROM_INIT)) {
-            const range *r = &h->ranges.at[h->op_key[o]];
-            mine = a->key < r->rows && h->row_key.at[r->first_row + a->key] == g->ob_key[ob];
-        }
-        if (!mine) continue;
-        *found = true;
-        *init =
-            a->kind == ATTR_FROM_INIT || a->kind == ATTR_VSET_INIT || a->kind == ATTR_ROW_FROM_INIT;
-        return a->a;
-    }
-    return 0;
 }
 
 static _Noreturn void bad_hint(const asg *g, uint32_t ob, const char *what)
@@ -781,6 +794,9 @@ static void version_hints(asg *g)
                     guard_fail(g->m->guard, GUARD_HISTORY,
                                "key %.200s: two versions in position %lld", strbuf_cstr(&b),
                                (long long)v.at[i].at);
+                } else { /* only one of the two can have committed */
+                    asg_add_edge(g, v.at[j].node, v.at[i].node, EDGE_WW, (key_id)k, NO_ID);
+                    asg_add_edge(g, v.at[i].node, v.at[j].node, EDGE_WW, (key_id)k, NO_ID);
                 }
             }
             if (!unsure) from = i;

@@ -57,8 +57,10 @@ static void count_missing(chain *c)
         uint32_t n = c->so && g->so_pred[v] != NO_ID;
         for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++)
             n += g->ob_rf[ob] != RF_INIT;
-        /* Who cannot have committed waits for something that never comes. */
-        c->missing[v] = g->barred[v] ? n + 1 : n;
+        /* Who cannot have committed waits for something that never comes; so does one of unknown
+           outcome that wrote nothing: nobody needs it, and its list reads order no versions. */
+        bool useless = g->maybe[v] && g->inst_first[v] == g->inst_first[v + 1];
+        c->missing[v] = g->barred[v] || useless ? n + 1 : n;
     }
     /* The initial state is always there: a read that may have seen it waits for nobody. */
     for (size_t i = 0; i < g->open.n; i++) {

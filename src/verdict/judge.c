@@ -431,6 +431,7 @@ static void warn(verdict *v, const facts *f, const history *h)
     if (!f->reads && !f->scans && !f->iterators) v->warnings |= 1u << WARNING_NO_READS;
     if (f->duplicate_writes) v->warnings |= 1u << WARNING_DUPLICATE_VALUES;
     if (h->init_unknown) v->warnings |= 1u << WARNING_UNKNOWN_INIT;
+    if (h->txn_start_ts || h->txn_commit_ts) v->warnings |= 1u << WARNING_TIMESTAMPS;
     bool realtime = v->level.realtime || v->level.id == LEVEL_SSER || v->level.id == LEVEL_FCV ||
                     v->level.id == LEVEL_GSI || v->level.id == LEVEL_PCSI ||
                     v->level.id == LEVEL_SSI;

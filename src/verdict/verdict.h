@@ -44,6 +44,8 @@ typedef struct chosen {
       "no key is written twice: only the initial values were ever overwritten")                    \
     X(NO_READS, "no-reads", "no committed transaction reads anything: nothing was observed")       \
     X(NO_TIMES, "no-times", "a real-time level on a history without times")                        \
+    X(TIMESTAMPS, "timestamps-unused",                                                             \
+      "the database's own timestamps (start_ts, commit_ts) are carried, not used for deciding")    \
     X(UNKNOWN_INIT, "unknown-initial-state",                                                       \
       "the contents before the trace are unknown: thin-air reads may pass for initial ones")
 enum warning {

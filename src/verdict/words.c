@@ -188,6 +188,17 @@ static uint32_t name_premise(const step *p, size_t n, enum weak_level level)
     return ANOMALY_CAUSALITY_VIOLATION;
 }
 
+/* Does the list that ob read show what t2 appended last? */
+static bool in_list(const asg *g, uint32_t ob, node_id t2)
+{
+    uint32_t i = asg_install(g, t2, g->ob_key[ob]);
+    atom a = value_atom(g->h, g->ob_value[ob]);
+    if (!(g->ob_flags[ob] & OB_LIST) || i == NO_ID || a.kind != ATOM_LIST) return false;
+    for (uint32_t j = 0; j < a.len; j++)
+        if (g->h->elements.at[a.as.offset + j] == g->inst_value[i]) return true;
+    return false;
+}
+
 /* t3 read x from t1 (or the initial state) although t2, visible to t3, had overwritten it. */
 static bool explain_stale(verdict *v, asg *g, const weak_answer *a, uint32_t ob, node_id t2,
                           const step *between, size_t n_between, enum weak_level level)
@@ -196,6 +207,7 @@ static bool explain_stale(verdict *v, asg *g, const weak_answer *a, uint32_t ob,
     uint32_t t1 = a->rf[ob];
     key_id k = g->ob_key[ob];
     steps path = {0};
+    if (in_list(g, ob, t2)) return false; /* then t2 did not overwrite what was read */
     if (!visible_path(g, a->rf, v->session_order, t2, t3, &path)) return false;
     step rw = {t3, t2, STEP_RW, k, ob};
     put_cycle(v, g, &rw, 1);
@@ -293,7 +305,8 @@ static void explain_cycle(verdict *v, asg *g, const weak_answer *a, enum weak_le
     if (forced == 1 && explain_stale(v, g, a, s[at].ob, s[at].from, s, n, level)) return;
     if (forced == 2 && n == 2 && s[0].key == s[1].key &&
         g->ob_node[s[0].ob] == g->ob_node[s[1].ob] &&
-        explain_stale(v, g, a, s[0].ob, s[0].from, s, n, level)) {
+        (explain_stale(v, g, a, s[0].ob, s[0].from, s, n, level) ||
+         explain_stale(v, g, a, s[1].ob, s[1].from, s, n, level))) {
         if (level != WEAK_MAV) v->anomaly = ANOMALY_FUZZY_READ;
         return;
     }

@@ -1,6 +1,6 @@
 /*
  * Tests of src/verdict/recheck*.c: answers that are right stand, answers that were tampered with
- * do not.  That no answer on random histories is refused: test/diff/weak_levels.
+ * do not.  That no answer on random histories is refused: test/diff/levels.
  */
 #include "read_help.h"
 

@@ -1,11 +1,11 @@
 /*
- * weak_levels.c - the product against the brute-force oracle on random tiny histories.
+ * levels.c - the product against the brute-force oracle on random tiny histories.
  *
  * For every profile of random_history, every level that the product decides, session order on and
  * off, and every read-your-own-writes policy: the verdicts must be equal, and `undecided` counts
  * as wrong.  Every answer is also replayed (ratel_result_recheck).  Usage:
  *
- *     weak_levels [histories [seed [first]]]   default 20000 histories, seed from RATEL_TEST_SEED
+ *     levels [histories [seed [first]]]   default 20000 histories, seed from RATEL_TEST_SEED
  *                                              or 1; the seed is printed; first: number of the
  *                                              first level to ask (5: the strong ones only)
  *
