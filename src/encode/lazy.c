@@ -662,13 +662,20 @@ static bool cb_check_found_model(void *state)
 #define MOST_ROUNDS 3
 #define LOOK 3 /* versions on either side of the one that was read */
 
-static void derive(lazy *z, node_id a, node_id b, bool rw, uint64_t *n)
+static void note_forced(lazy *z, node_id from, node_id to, uint32_t ob, bool rw)
+{
+    forced f = {from, to, ob, rw};
+    vec_push(z->m, &z->p->forced, f);
+}
+
+static void derive(lazy *z, node_id a, node_id b, uint32_t ob, bool rw, uint64_t *n)
 {
     strong *p = z->p;
     if (reaches(&z->reach, a, b)) return; /* known, also as the stronger commit-to-begin edge */
     arc known = {rw ? begin_of(p, a) : commit_of(p, a), rw ? commit_of(p, b) : begin_of(p, b)};
     vec_push(p->m, &p->known, known);
     arc dep = {a, b};
+    note_forced(z, a, b, ob, rw);
     if (!rw || !p->si) vec_push(p->m, &p->deps, dep);
     ++*n;
 }
@@ -689,14 +696,15 @@ static uint64_t derive_round(lazy *z)
             node_id un = g->inst_node[z->list[i]];
             if (un == v || !z->p->in[un]) continue;
             if (reaches(&z->reach, un, v))
-                derive(z, un, wn, false, &n);
+                derive(z, un, wn, ob, false, &n);
             else if (reaches(&z->reach, wn, un))
-                derive(z, v, un, true, &n);
+                derive(z, v, un, ob, true, &n);
             if (commit_pos(z, z->list[i]) > z->pos[begin_of(z->p, v)]) break; /* one beyond */
         }
         for (uint32_t i = at; i > first && i + LOOK > at + 1; i--) {
             node_id un = g->inst_node[z->list[i - 1]];
-            if (un != v && z->p->in[un] && reaches(&z->reach, un, v)) derive(z, un, wn, false, &n);
+            if (un != v && z->p->in[un] && reaches(&z->reach, un, v))
+                derive(z, un, wn, ob, false, &n);
         }
         guard_tick(z->m->guard);
     }
@@ -735,8 +743,10 @@ static bool settle(lazy *z)
             done = u == NONE || un == v || commit_pos(z, u) > z->pos[begin_of(z->p, v)];
             if (!done && z->p->in[un]) {
                 if (reaches(&z->reach, un, v)) {
+                    note_forced(z, un, wn, x, false);
                     ok = fix(z, commit_of(z->p, un), begin_of(z->p, wn));
                 } else if (reaches(&z->reach, wn, un)) {
+                    note_forced(z, v, un, x, true);
                     ok = fix(z, begin_of(z->p, v), commit_of(z->p, un));
                 } else {
                     goto later;

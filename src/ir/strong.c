@@ -182,6 +182,7 @@ void strong_build(strong *p, asg *g, bool si, bool so, bool rt, int64_t drift)
     p->si = si;
     p->so = so;
     p->rt = rt;
+    p->drift = drift;
     p->txns = g->nodes;
     if (g->nodes >= RF_LAST / 4)
         guard_fail(g->m->guard, GUARD_UNSUPPORTED, "more than 2^30 transactions");

@@ -25,16 +25,26 @@ typedef struct arc {
     uint32_t from, to;
 } arc;
 
+/* An edge that a read makes certain, given what is known: with rw, the reader before the writer
+   `to`; else the writer `from`, visible to the reader, before the one that was read. */
+typedef struct forced {
+    node_id from, to;
+    uint32_t ob;
+    bool rw;
+} forced;
+
 typedef struct strong {
     asg *g;
     mem *m;
     bool si, so, rt;
-    uint32_t txns;   /* nodes of the semantic graph */
-    uint32_t events; /* txns, or 2 * txns, and helpers behind them */
-    uint8_t *in;     /* per node: surely takes part */
-    VEC(arc) known;  /* between events */
-    VEC(arc) deps;   /* the same between transactions: so (also when it only guides), wr, ww */
-    size_t so_deps;  /* how many of deps are session order; they stand first */
+    int64_t drift;
+    uint32_t txns;      /* nodes of the semantic graph */
+    uint32_t events;    /* txns, or 2 * txns, and helpers behind them */
+    uint8_t *in;        /* per node: surely takes part */
+    VEC(arc) known;     /* between events */
+    VEC(arc) deps;      /* the same between transactions: so (also when it only guides), wr, ww */
+    size_t so_deps;     /* how many of deps are session order; they stand first */
+    VEC(forced) forced; /* added to known while deciding, with their reasons */
     uint32_t *reader_first, *reader; /* obligations by install */
 } strong;
 

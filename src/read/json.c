@@ -233,7 +233,6 @@ static number scan_number(json *j, const char *what)
         v.kind = NUM_REAL;
         v.r = strtod(start, &stop);
         if (stop != p) json_fail(j, start, "a number that cannot be read");
-        if (v.r - v.r != 0) json_fail(j, start, "a number beyond what a double holds");
     } else if (big || (minus && u > (uint64_t)INT64_MAX + 1)) {
         v.kind = NUM_BIG;
     } else if (minus) {
@@ -277,7 +276,11 @@ value_id json_scalar(json *j, history *h, const char *what)
         json_expected(j, what);
     default: break;
     }
+    const char *at = j->p;
     number v = scan_number(j, what);
+    /* Not in scan_number: fields that are only passed on may hold what they like. */
+    if (v.kind == NUM_REAL && v.r - v.r != 0)
+        json_fail(j, at, "a number beyond what a double holds");
     switch (v.kind) {
     case NUM_INT: return value_int(h, v.i);
     case NUM_UINT: return value_uint(h, v.u);

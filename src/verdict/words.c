@@ -296,14 +296,14 @@ static void say_step(const asg *g, const step *s, strbuf *b)
 static void explain_cycle(verdict *v, asg *g, const weak_answer *a, enum weak_level level)
 {
     const step *s = a->cycle.steps.at;
-    size_t n = a->cycle.steps.n, forced = 0, at = 0, ww = 0, wr = 0;
+    size_t n = a->cycle.steps.n, n_forced = 0, at = 0, ww = 0, wr = 0;
     for (size_t i = 0; i < n; i++) {
-        if (s[i].kind == EDGE_FORCE) forced++, at = i;
+        if (s[i].kind == EDGE_FORCE) n_forced++, at = i;
         ww += s[i].kind == EDGE_WW;
         wr += s[i].kind == EDGE_WR;
     }
-    if (forced == 1 && explain_stale(v, g, a, s[at].ob, s[at].from, s, n, level)) return;
-    if (forced == 2 && n == 2 && s[0].key == s[1].key &&
+    if (n_forced == 1 && explain_stale(v, g, a, s[at].ob, s[at].from, s, n, level)) return;
+    if (n_forced == 2 && n == 2 && s[0].key == s[1].key &&
         g->ob_node[s[0].ob] == g->ob_node[s[1].ob] &&
         (explain_stale(v, g, a, s[0].ob, s[0].from, s, n, level) ||
          explain_stale(v, g, a, s[1].ob, s[1].from, s, n, level))) {
@@ -314,7 +314,7 @@ static void explain_cycle(verdict *v, asg *g, const weak_answer *a, enum weak_le
     for (size_t i = 0; i < n; i++) /* those whose reads make the edge */
         if (s[i].kind == EDGE_FORCE || (s[i].kind == EDGE_WW && s[i].ob != NO_ID))
             add_core(v, g->node_txn[g->ob_node[s[i].ob]]);
-    if (!forced)
+    if (!n_forced)
         v->anomaly = ww && !wr ? ANOMALY_DIRTY_WRITE : ANOMALY_CIRCULAR_INFORMATION_FLOW;
     else
         v->anomaly = level == WEAK_MAV  ? ANOMALY_OBSERVED_TRANSACTION_VANISHES
@@ -371,6 +371,16 @@ static step known_step(asg *g, const strong *p, node_id a, node_id b)
     bool session =
         !g->maybe[a] && a < b && h->txn_session[g->node_txn[a]] == h->txn_session[g->node_txn[b]];
     if (p->so && session) return (step){a, b, EDGE_SO, NO_ID, NO_ID};
+    int64_t end, begin;
+    if (p->rt && txn_end_time(h, g->node_txn[a], &end) &&
+        txn_begin_time(h, g->node_txn[b], &begin) && end < begin &&
+        (uint64_t)begin - (uint64_t)end >= (uint64_t)(p->drift > 0 ? p->drift : 0))
+        return (step){a, b, STEP_RT, NO_ID, NO_ID};
+    for (size_t i = p->forced.n; i-- > 0;) {
+        const forced *f = &p->forced.at[i];
+        if (f->from == a && f->to == b)
+            return (step){a, b, f->rw ? STEP_RW : EDGE_FORCE, g->ob_key[f->ob], f->ob};
+    }
     /* An edge that the others force: b overwrote what a read, or both write a key. */
     for (uint32_t ob = g->ob_first[a]; ob < g->ob_first[a + 1]; ob++)
         if (g->ob_rf[ob] == RF_INIT && asg_install(g, b, g->ob_key[ob]) != NO_ID)
@@ -420,6 +430,8 @@ void words_events(verdict *v, asg *g, const strong *p, const uint32_t *events, s
         vec_push(g->m, &s, x);
     }
     put_cycle(v, g, s.at, s.n);
+    for (size_t i = 0; i < s.n; i++)
+        if (s.at[i].kind == EDGE_FORCE) add_core(v, g->node_txn[g->ob_node[s.at[i].ob]]);
     v->anomaly = name_cycle(s.at, s.n);
     strbuf b;
     strbuf_init(&b, &v->mem);
