@@ -457,6 +457,15 @@ void judge(verdict *v, const history *h, const question *q)
         return;
     }
     v->ryow = q->policy == POLICY_AUTO ? pick_policy(h, &v->work) : (enum ryow)q->policy;
+    bool serial_implies = !v->level.realtime && level_implies(LEVEL_SER, true, false, v->level.id,
+                                                              v->session_order, false);
+    if (serial_implies && level_at(v->level.id)->decided && quick_accept(v, h, &f)) {
+        v->outcome = OUTCOME_HOLDS;
+        set_reason(v, "run by their client times, the transactions explain every read");
+        mem_free_all(&v->work);
+        return;
+    }
+    mem_free_all(&v->work);
     enum weak_level level;
     if (weak_of(v->level.id, &level) && !v->level.realtime) {
         decide_weak(v, h, level, q);

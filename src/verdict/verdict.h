@@ -121,6 +121,10 @@ void facts_gather(facts *f, const history *h, mem *m);
 /* Only what needs no memory: transactions, operations, sessions, keys. */
 void facts_count(facts *f, const history *h);
 
+/* quick.c: true if running the transactions by their client times explains every read; then the
+   order is kept in v. */
+bool quick_accept(verdict *v, const history *h, const facts *f);
+
 /* recheck.c: true if the answer stands on the history; else *why says what is wrong. */
 bool recheck(const verdict *v, const history *h, mem *m, const char **why);
 
