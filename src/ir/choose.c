@@ -9,7 +9,7 @@
  * their writers are enumerated, and the reads of such a key get their candidates from the order.
  *
  * Histories of at most WEAK_SMALL transactions are searched to the end; larger ones up to
- * WEAK_CHOICES tests or WORK elementary steps, whichever comes first.
+ * WEAK_CHOICES tests or WORK elementary steps, whichever comes first (mostly the latter).
  */
 #include <assert.h>
 
@@ -301,7 +301,7 @@ void choose_decide(asg *g, enum weak_level level, bool so, bool deep, weak_answe
         a->verdict = WEAK_HOLDS;
     } else if (c.gave_up) {
         a->reason = "too many ways to match reads with writers (duplicate values, deletes or "
-                    "unknown outcomes): gave up after 2^20 combinations";
+                    "unknown outcomes): the search gave up";
     } else {
         a->verdict = WEAK_VIOLATED;
         a->why = WHY_SEARCH;
