@@ -215,7 +215,7 @@ static void make_paths(clocks *c)
     mem_put(m, end);
 }
 
-static void free_graph(mem *m, order_graph *g)
+void first_order_free(mem *m, order_graph *g)
 {
     mem_put(m, (void *)(uintptr_t)g->out_start);
     mem_put(m, (void *)(uintptr_t)g->out);
@@ -250,7 +250,7 @@ static void reach_without_sessions(strong *p, reach *r)
     }
     mem_put(p->m, c.topo);
     mem_put(p->m, c.at);
-    free_graph(p->m, &c.deps);
+    first_order_free(p->m, &c.deps);
 }
 
 void reach_free(mem *m, reach *r)
@@ -333,7 +333,7 @@ static bool guess_by_clocks(strong *p, uint32_t *rank, reach *r)
     mem_put(p->m, c.length);
     mem_put(p->m, c.at);
     mem_put(p->m, c.topo);
-    free_graph(p->m, &c.deps);
+    first_order_free(p->m, &c.deps);
     if (!p->so) reach_without_sessions(p, r);
     return true;
 }

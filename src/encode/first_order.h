@@ -27,6 +27,8 @@ static inline bool reaches(const reach *r, node_id a, node_id b)
 }
 
 void reach_free(mem *m, reach *r);
+/* Gives back the arrays of order_graph_build. */
+void first_order_free(mem *m, order_graph *g);
 
 /* pos[event], a linear extension of `known` (built from p->known).  False if it has a cycle. */
 bool first_order(strong *p, const order_graph *known, uint32_t *pos, reach *r);

@@ -955,14 +955,6 @@ static void keep_model(lazy *z)
     }
 }
 
-static void order_graph_free(mem *m, order_graph *g)
-{
-    mem_put(m, (void *)(uintptr_t)g->out_start);
-    mem_put(m, (void *)(uintptr_t)g->out);
-    mem_put(m, (void *)(uintptr_t)g->in_start);
-    mem_put(m, (void *)(uintptr_t)g->in);
-}
-
 void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
 {
     memset(a, 0, sizeof *a);
@@ -1005,7 +997,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         }
         z.queue.n = 0;
         reach_free(p->m, &z.reach);
-        order_graph_free(p->m, &known);
+        first_order_free(p->m, &known);
     }
     z.s = solver_new(p->m);
     /* Units come one by one here, and simplifying at each would be quadratic. */
