@@ -66,6 +66,11 @@ typedef struct {
     int64_t def, lo, hi;
 } ratel_option;
 
+typedef struct {
+    const char *name, *help;
+    unsigned strategies; /* bit N: strategy N has it (option "strategy") */
+} ratel_pass;
+
 typedef ptrdiff_t (*ratel_read_cb)(void *buf, size_t cap, void *payload);  /* 0 end, < 0 error */
 typedef int (*ratel_write_cb)(const void *buf, size_t len, void *payload); /* 0, or an error */
 
@@ -84,6 +89,10 @@ RATEL_API int ratel_errpos(const ratel *r, uint64_t *line, uint64_t *column);
 /* Options by name (ratel_option_at); RATEL_EINVAL: unknown name, or a value out of range. */
 RATEL_API int ratel_option_at(ratel_option *out, size_t i);
 RATEL_API int ratel_set(ratel *r, const char *name, int64_t value);
+/* The passes of the strategies, by name; all are on at first.  Switching one off may cost time,
+   never an answer. */
+RATEL_API int ratel_pass_at(ratel_pass *out, size_t i);
+RATEL_API int ratel_set_pass(ratel *r, const char *name, int on);
 /* The only call that is allowed from another thread or from a signal handler.  It stays: later
    calls on this context that work long end at once, until it is closed. */
 RATEL_API void ratel_interrupt(ratel *r);

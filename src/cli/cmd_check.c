@@ -201,9 +201,33 @@ static void check_history(check *c, const char *name)
     ratel_history_free(h);
 }
 
+static void list_passes(void)
+{
+    static const char *const strategies[] = {
+#define STRATEGY(id, name, help) name,
+#include "opt/strategies.def"
+#undef STRATEGY
+    };
+    ratel_pass p;
+    for (size_t i = 0; !ratel_pass_at(&p, i); i++) {
+        printf("%-16s %s (", p.name, p.help);
+        const char *comma = "";
+        for (size_t s = 0; s < sizeof strategies / sizeof *strategies; s++) {
+            if (!(p.strategies >> s & 1)) continue;
+            printf("%s%s", comma, strategies[s]);
+            comma = ", ";
+        }
+        puts(")");
+    }
+}
+
 int cmd_check(args *a)
 {
     check c = {.a = a};
+    if (a->value[O_PASS] && !strcmp(a->value[O_PASS], "list")) {
+        list_passes();
+        return EXIT_HOLDS;
+    }
     if (!a->n_files) {
         complain("check: no history given (see ratel check --help)");
         return EXIT_USAGE;

@@ -342,7 +342,9 @@ bool first_order(strong *p, const order_graph *known, uint32_t *pos, reach *r)
 {
     uint32_t *rank = mem_array(p->m, uint32_t, (size_t)p->events + 1);
     memset(r, 0, sizeof *r);
-    if (!guess_by_time(p, rank) && !guess_by_clocks(p, rank, r))
+    bool done = pass_on(p->tune, PASS_ORDER_TIMES) && guess_by_time(p, rank);
+    if (!done) done = pass_on(p->tune, PASS_ORDER_CLOCKS) && guess_by_clocks(p, rank, r);
+    if (!done)
         for (uint32_t e = 0; e < p->events; e++) rank[e] = e;
     bool ok = extend(p, known, rank, pos);
     mem_put(p->m, rank);

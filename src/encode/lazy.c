@@ -242,6 +242,11 @@ static uint32_t shorter(const lazy *z, uint32_t a, uint32_t a_from, uint32_t a_t
     return way_a <= way_b ? a : b;
 }
 
+static bool ruled_out(const lazy *z, node_id a, node_id b)
+{
+    return pass_on(z->p->tune, PASS_FOLD) && reaches(&z->reach, a, b);
+}
+
 /* v reads w's version (NONE: the initial one), and u stands between.  `reads`: the literal that
    says v reads w, or LIT_NONE if that is sure.  Returns a literal to decide, or THEORY_ANY if a
    clause was written. */
@@ -251,12 +256,11 @@ static uint32_t between(lazy *z, uint32_t ob, uint32_t w, uint32_t u, uint32_t r
     node_id v = g->ob_node[ob], un = g->inst_node[u];
     uint32_t from = commit_of(z->p, un), to = NONE, first = LIT_NONE, second = LIT_NONE;
     /* What the clocks rule out is no literal at all. */
-    if (w != NONE && !reaches(&z->reach, g->inst_node[w], un)) {
+    if (w != NONE && !ruled_out(z, g->inst_node[w], un)) {
         to = begin_of(z->p, g->inst_node[w]);
         first = before(z, from, to);
     }
-    if (first == LIT_NONE || !reaches(&z->reach, un, v))
-        second = before(z, begin_of(z->p, v), from);
+    if (first == LIT_NONE || !ruled_out(z, un, v)) second = before(z, begin_of(z->p, v), from);
     if (first_time(z, ob, u)) {
         clause_start(z);
         if (reads != LIT_NONE) clause_lit(z, lit_not(reads));
@@ -987,7 +991,8 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         a->rounds = round;
         /* A few violated reads are cheaper settled than derived. */
         size_t few = g->obs / 10 + 64;
-        if (round == MOST_ROUNDS || z.queue.n <= few || !z.reach.blocks) break;
+        if (!pass_on(p->tune, PASS_DERIVE) || round == MOST_ROUNDS) break;
+        if (z.queue.n <= few || !z.reach.blocks) break;
         if (derive_round(&z) <= g->obs / 256 + 16) break;
         for (size_t i = 0; i < z.queue.n; i++) {
             if (z.queue.at[i] & OVERLAP)
@@ -1008,7 +1013,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     z.key_hi = mem_array0(p->m, uint32_t, history_keys(g->h) + 1);
     grow_pairs(&z);
     index_loose(&z);
-    if (!settle(&z)) {
+    if (pass_on(p->tune, PASS_SETTLE) && !settle(&z)) {
         size_t n;
         const uint32_t *closed = order_cycle_nodes(z.o, &n);
         a->known_cycle = true;
@@ -1025,6 +1030,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     solver_set_theory(z.s, &t);
     write_outcomes(&z);
     if (conflicts) solver_set_option(z.s, "conflicts", (int64_t)conflicts);
+    solver_set_option(z.s, "seed", (int64_t)(p->tune->seed & INT64_MAX));
     solve_status status = solver_solve(z.s, NULL, 0);
     a->holds = status == SOLVE_SAT;
     if (status == SOLVE_UNKNOWN) a->undecided = "gave up after too many conflicts";

@@ -20,6 +20,7 @@
 #define RATEL_IR_STRONG_H
 
 #include "asg/asg.h"
+#include "opt/tuning.h"
 
 typedef struct arc {
     uint32_t from, to;
@@ -38,6 +39,7 @@ typedef struct strong {
     mem *m;
     bool si, so, rt;
     int64_t drift;
+    const tuning *tune;
     uint32_t txns;      /* nodes of the semantic graph */
     uint32_t events;    /* txns, or 2 * txns, and helpers behind them */
     uint8_t *in;        /* per node: surely takes part */
@@ -61,7 +63,14 @@ static inline node_id txn_of(const strong *p, uint32_t event)
     return p->si ? event / 2 : event;
 }
 
-void strong_build(strong *p, asg *g, bool si, bool so, bool rt, int64_t drift);
+/* What is asked of the order: snapshot isolation or serializability, what counts. */
+typedef struct order_ask {
+    bool si, so, rt;
+    int64_t drift;
+    const tuning *tune;
+} order_ask;
+
+void strong_build(strong *p, asg *g, const order_ask *ask);
 
 /* Walks an order of the events as a database would run it: known edges, every read and, for
    snapshot isolation, overlaps.  Shares nothing with the search; NULL if the order is an answer,

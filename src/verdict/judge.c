@@ -12,7 +12,9 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "encode/bc.h"
 #include "encode/lazy.h"
+#include "encode/polygraph.h"
 #include "ir/strong.h"
 #include "ir/weak.h"
 #include "verdict/words.h"
@@ -222,6 +224,13 @@ static void keep_order(verdict *v, const asg *g, const strong *p, const lazy_ans
 
 #define SERIAL_TRY 200 /* conflicts */
 
+/* The ways to decide an order problem, by enum strategy. */
+static void (*const strategies[STRATEGIES])(strong *, uint64_t conflicts, lazy_answer *) = {
+    [STRATEGY_LAZY] = lazy_decide,
+    [STRATEGY_POLYGRAPH] = polygraph_decide,
+    [STRATEGY_BC] = bc_decide,
+};
+
 static void try_strong(verdict *v, const history *h, const question *q, bool si, bool rt,
                        unsigned flags, asg *g)
 {
@@ -268,18 +277,21 @@ static void try_strong(verdict *v, const history *h, const question *q, bool si,
     }
     strong p;
     lazy_answer a;
+    order_ask ask = {si, v->session_order, rt, q->drift, &q->tune};
     uint64_t start = clock_now();
     bool done = false;
-    if (si) {
+    if (si && q->tune.strategy == STRATEGY_LAZY && pass_on(&q->tune, PASS_SERIAL_FIRST)) {
         /* What is serializable is snapshot isolated, and an order of transactions is easier to
            find than one of begins and commits.  Only an accept counts. */
-        strong_build(&p, g, false, v->session_order, rt, q->drift);
+        order_ask serial = ask;
+        serial.si = false;
+        strong_build(&p, g, &serial);
         lazy_decide(&p, SERIAL_TRY, &a);
         done = a.holds;
     }
     if (!done) {
-        strong_build(&p, g, si, v->session_order, rt, q->drift);
-        lazy_decide(&p, 0, &a);
+        strong_build(&p, g, &ask);
+        strategies[q->tune.strategy](&p, 0, &a);
     }
     v->ns_solve += clock_now() - start;
     v->vars = a.vars;
@@ -459,7 +471,8 @@ void judge(verdict *v, const history *h, const question *q)
     v->ryow = q->policy == POLICY_AUTO ? pick_policy(h, &v->work) : (enum ryow)q->policy;
     bool serial_implies = !v->level.realtime && level_implies(LEVEL_SER, true, false, v->level.id,
                                                               v->session_order, false);
-    if (serial_implies && level_at(v->level.id)->decided && quick_accept(v, h, &f)) {
+    if (serial_implies && level_at(v->level.id)->decided && pass_on(&q->tune, PASS_CLIENT_TIMES) &&
+        quick_accept(v, h, &f)) {
         v->outcome = OUTCOME_HOLDS;
         set_reason(v, "run by their client times, the transactions explain every read");
         mem_free_all(&v->work);

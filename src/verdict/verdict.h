@@ -12,6 +12,7 @@
 #include "asg/asg.h"
 #include "level/level.h"
 #include "opt/anomaly.h"
+#include "opt/tuning.h"
 
 enum outcome { OUTCOME_UNDECIDED, OUTCOME_HOLDS, OUTCOME_VIOLATED };
 
@@ -98,7 +99,8 @@ typedef struct question {
     enum policy policy;
     int64_t drift;
     size_t memory_limit; /* bytes for deciding, 0: none */
-    bool quick;          /* do not look for what the violation rests on */
+    tuning tune;
+    bool quick; /* do not look for what the violation rests on */
 } question;
 
 /* Fills *v (whose regions the caller has opened and frees).  Limits and failures leave through
