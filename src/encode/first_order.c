@@ -139,23 +139,30 @@ static const order_pair *deps_from(const strong *p, size_t skip)
 
 typedef struct clocks {
     strong *p;
+    uint32_t n; /* nodes: transactions, and with a shared graph its helpers */
     order_graph deps;
-    uint32_t *topo; /* position of each transaction in some topological order */
-    uint32_t *at;   /* and back */
+    uint32_t *at; /* the nodes in some topological order */
     uint32_t *chain, *place, *length;
     uint32_t chains;
-    uint32_t *row; /* WIDTH per transaction */
+    uint32_t width; /* entries of a row */
+    uint32_t *row;
     int64_t *score;
 } clocks;
+
+#define NO_CHAIN UINT32_MAX /* of gates and time points: they are passed through, not counted */
 
 static void make_chains(clocks *c)
 {
     asg *g = c->p->g;
-    uint32_t n = c->p->txns;
-    c->chain = mem_array(g->m, uint32_t, (size_t)n + 1);
-    c->place = mem_array(g->m, uint32_t, (size_t)n + 1);
-    c->length = mem_array0(g->m, uint32_t, (size_t)n + 1);
-    for (node_id v = 0; v < n; v++) {
+    c->chain = mem_array(g->m, uint32_t, (size_t)c->n + 1);
+    c->place = mem_array(g->m, uint32_t, (size_t)c->n + 1);
+    c->length = mem_array0(g->m, uint32_t, (size_t)c->n + 1);
+    for (node_id v = 0; v < c->n; v++) {
+        if (v >= c->p->txns) {
+            c->chain[v] = NO_CHAIN;
+            c->place[v] = 0;
+            continue;
+        }
         node_id before = g->maybe[v] ? NO_ID : g->so_pred[v];
         c->chain[v] = before != NO_ID ? c->chain[before] : c->chains++;
         c->place[v] = before != NO_ID ? c->place[before] + 1 : 1;
@@ -163,36 +170,55 @@ static void make_chains(clocks *c)
     }
 }
 
-static void join(clocks *c, uint32_t *row, node_id other, uint32_t lo, bool forward)
+/* Rows are as wide as one block needs, so that few sessions cost little. */
+static void set_width(clocks *c)
 {
-    const uint32_t *from = c->row + (size_t)other * WIDTH;
-    for (uint32_t i = 0; i < WIDTH; i++) row[i] = from[i] > row[i] ? from[i] : row[i];
+    c->width = c->chains >= WIDTH ? WIDTH : (c->chains + 7) / 8 * 8;
+}
+
+static inline void join(const clocks *c, uint32_t *row, uint32_t width, node_id other, uint32_t lo,
+                        bool forward)
+{
+    const uint32_t *from = c->row + (size_t)other * width;
+    for (uint32_t i = 0; i < width; i++) row[i] = from[i] > row[i] ? from[i] : row[i];
     uint32_t k = c->chain[other] - lo;
-    if (k >= WIDTH) return;
+    if (k >= width) return;
     uint32_t x = forward ? c->place[other] : c->length[c->chain[other]] - c->place[other] + 1;
     if (x > row[k]) row[k] = x;
 }
 
 /* Forward: how many of each chain are ancestors.  Backward: how many are descendants, counted from
-   the chain's end, so that both are maxima. */
-static void pass(clocks *c, uint32_t lo, bool forward)
+   the chain's end, so that both are maxima.  Inlined for each width, so that rows are vectors. */
+static inline __attribute__((always_inline)) void pass_of(clocks *c, uint32_t width, uint32_t lo,
+                                                          bool forward)
 {
-    uint32_t n = c->p->txns;
+    uint32_t n = c->n;
     const uint32_t *start = forward ? c->deps.in_start : c->deps.out_start;
     const uint32_t *list = forward ? c->deps.in : c->deps.out;
     for (uint32_t i = 0; i < n; i++) {
         node_id v = c->at[forward ? i : n - 1 - i];
-        uint32_t *row = c->row + (size_t)v * WIDTH;
+        uint32_t *row = c->row + (size_t)v * width;
         for (uint32_t j = start[v]; j < start[v + 1]; j++) {
-            __builtin_prefetch(c->row + (size_t)list[j] * WIDTH);
-            __builtin_prefetch(c->row + (size_t)list[j] * WIDTH + 16);
+            __builtin_prefetch(c->row + (size_t)list[j] * width);
+            __builtin_prefetch(c->row + (size_t)list[j] * width + width - 1);
         }
-        memset(row, 0, WIDTH * sizeof *row);
-        for (uint32_t j = start[v]; j < start[v + 1]; j++) join(c, row, list[j], lo, forward);
+        memset(row, 0, width * sizeof *row);
+        for (uint32_t j = start[v]; j < start[v + 1]; j++)
+            join(c, row, width, list[j], lo, forward);
         int64_t sum = 0;
-        for (uint32_t j = 0; j < WIDTH; j++) sum += row[j];
+        for (uint32_t j = 0; j < width; j++) sum += row[j];
         c->score[v] += forward ? sum : -sum;
         guard_tick(c->p->m->guard);
+    }
+}
+
+static void pass(clocks *c, uint32_t lo, bool forward)
+{
+    switch (c->width) {
+    case 8: pass_of(c, 8, lo, forward); break;
+    case 16: pass_of(c, 16, lo, forward); break;
+    case 24: pass_of(c, 24, lo, forward); break;
+    default: pass_of(c, WIDTH, lo, forward); break;
     }
 }
 
@@ -200,7 +226,7 @@ static void pass(clocks *c, uint32_t lo, bool forward)
 static void make_paths(clocks *c)
 {
     mem *m = c->p->m;
-    uint32_t n = c->p->txns;
+    uint32_t n = c->n;
     c->chain = mem_array(m, uint32_t, (size_t)n + 1);
     c->place = mem_array(m, uint32_t, (size_t)n + 1);
     uint32_t *end = mem_array(m, uint32_t, (size_t)n + 1); /* per chain: its last member */
@@ -223,33 +249,47 @@ void first_order_free(mem *m, order_graph *g)
     mem_put(m, (void *)(uintptr_t)g->in);
 }
 
+/* Topological order of the graph in c->at; false if there is a cycle. */
+static bool sort_nodes(clocks *c)
+{
+    uint32_t *topo = mem_array(c->p->m, uint32_t, (size_t)c->n + 1);
+    bool ok = order_graph_sort(c->p->m, c->n, &c->deps, topo);
+    if (ok) {
+        c->at = mem_array(c->p->m, uint32_t, (size_t)c->n + 1);
+        for (uint32_t v = 0; v < c->n; v++) c->at[topo[v]] = v;
+    }
+    mem_put(c->p->m, topo);
+    return ok;
+}
+
 /* Clocks over what is known without session order, if they fit. */
 static void reach_without_sessions(strong *p, reach *r)
 {
-    clocks c = {.p = p};
-    uint32_t n = p->txns;
-    order_graph_build(p->m, n, deps_from(p, p->so_deps), p->deps.n - p->so_deps, &c.deps);
-    c.topo = mem_array(p->m, uint32_t, (size_t)n + 1);
-    if (!order_graph_sort(p->m, n, &c.deps, c.topo)) return;
-    c.at = mem_array(p->m, uint32_t, (size_t)n + 1);
-    for (uint32_t v = 0; v < n; v++) c.at[c.topo[v]] = v;
-    make_paths(&c);
-    uint32_t all = (c.chains + WIDTH - 1) / WIDTH;
-    size_t row_size = mem_bytes(p->m, (size_t)n + 1, WIDTH);
-    if (row_size * all <= MOST_ROWS) {
-        c.score = mem_array0(p->m, int64_t, (size_t)n + 1);
-        r->row = mem_array0(p->m, uint32_t *, (size_t)all + 1);
-        for (uint32_t lo = 0, block = 0; lo < c.chains; lo += WIDTH, block++) {
-            c.row = r->row[block] = mem_array(p->m, uint32_t, row_size);
-            pass(&c, lo, true);
+    clocks c = {.p = p, .n = p->txns};
+    order_graph_build(p->m, c.n, deps_from(p, p->so_deps), p->deps.n - p->so_deps, &c.deps);
+    if (sort_nodes(&c)) {
+        make_paths(&c);
+        set_width(&c);
+        uint32_t all = (c.chains + WIDTH - 1) / WIDTH;
+        size_t row_size = mem_bytes(p->m, (size_t)c.n + 1, c.width);
+        if (row_size * all <= MOST_ROWS) {
+            c.score = mem_array0(p->m, int64_t, (size_t)c.n + 1);
+            r->row = mem_array0(p->m, uint32_t *, (size_t)all + 1);
+            for (uint32_t lo = 0, block = 0; lo < c.chains; lo += WIDTH, block++) {
+                c.row = r->row[block] = mem_array(p->m, uint32_t, row_size);
+                pass(&c, lo, true);
+            }
+            r->blocks = all;
+            r->width = c.width;
+            r->chain = c.chain;
+            r->place = c.place;
+            mem_put(p->m, c.score);
+        } else {
+            mem_put(p->m, c.chain);
+            mem_put(p->m, c.place);
         }
-        r->blocks = all;
-        r->chain = c.chain;
-        r->place = c.place;
-        mem_put(p->m, c.score);
+        mem_put(p->m, c.at);
     }
-    mem_put(p->m, c.topo);
-    mem_put(p->m, c.at);
     first_order_free(p->m, &c.deps);
 }
 
@@ -262,78 +302,99 @@ void reach_free(mem *m, reach *r)
     memset(r, 0, sizeof *r);
 }
 
-static bool guess_by_clocks(strong *p, uint32_t *rank, reach *r)
+/* The graph that clocks run over, sorted; false if it has a cycle. */
+static bool clock_graph(clocks *c, const order_graph *known)
+{
+    strong *p = c->p;
+    if (p->shared) {
+        c->n = p->events;
+        c->deps = *known;
+        return sort_nodes(c);
+    }
+    c->n = p->txns;
+    for (size_t skip = 0;; skip = p->so_deps) {
+        order_graph_build(p->m, c->n, deps_from(p, skip), p->deps.n - skip, &c->deps);
+        if (sort_nodes(c)) return true;
+        first_order_free(p->m, &c->deps);
+        /* Session order that only guides may be left out. */
+        if (skip || p->so || !p->so_deps) return false;
+    }
+}
+
+/* Nodes by their score.  Where only a sample of the chains was counted scores may tie along an
+   edge; the topological order then decides. */
+static void rank_nodes(clocks *c, bool sampled, uint32_t *rank)
+{
+    strong flat = *c->p;
+    flat.events = c->n;
+    uint64_t *key = mem_array(c->p->m, uint64_t, (size_t)c->n + 1);
+    int64_t least = 0;
+    for (uint32_t v = 0; v < c->n; v++)
+        if (c->score[v] < least) least = c->score[v];
+    for (uint32_t v = 0; v < c->n; v++) key[v] = (uint64_t)(c->score[v] - least);
+    if (sampled) {
+        /* 2^24 transactions and more: the low bits wrap, and the guess is coarser, never wrong. */
+        for (uint32_t i = 0; i < c->n; i++) key[c->at[i]] = key[c->at[i]] << 24 | (i & 0xffffff);
+    }
+    rank_by(&flat, key, rank);
+    mem_put(c->p->m, key);
+}
+
+static bool guess_by_clocks(strong *p, const order_graph *known, uint32_t *rank, reach *r)
 {
     clocks c = {.p = p};
     uint32_t n = p->txns;
-    size_t skip = 0;
-    c.topo = mem_array(p->m, uint32_t, (size_t)n + 1);
-    for (;;) {
-        const order_pair *pairs =
-            (const order_pair *)(const void *)(skip ? p->deps.at + skip : p->deps.at);
-        order_graph_build(p->m, n, pairs, p->deps.n - skip, &c.deps);
-        if (order_graph_sort(p->m, n, &c.deps, c.topo)) break;
-        if (skip || p->so || !p->so_deps) return false;
-        skip = p->so_deps; /* session order only guided: do without */
-    }
-    c.at = mem_array(p->m, uint32_t, (size_t)n + 1);
-    for (uint32_t v = 0; v < n; v++) c.at[c.topo[v]] = v;
+    if (!clock_graph(&c, known)) return false;
     make_chains(&c);
-    size_t row_size = mem_bytes(p->m, (size_t)n + 1, WIDTH);
-    c.score = mem_array0(p->m, int64_t, (size_t)n + 1);
+    set_width(&c);
+    size_t row_size = mem_bytes(p->m, (size_t)c.n + 1, c.width);
+    c.score = mem_array0(p->m, int64_t, (size_t)c.n + 1);
     /* The clocks know what precedes what only if session order counts. */
     uint32_t all = (c.chains + WIDTH - 1) / WIDTH;
-    bool keep = p->so && row_size * all <= MOST_ROWS;
+    bool keep = p->so && row_size * all <= MOST_ROWS, sampled = all > MOST_BLOCKS;
     if (keep) r->row = mem_array0(p->m, uint32_t *, (size_t)all + 1);
     uint32_t *spare = mem_array(p->m, uint32_t, row_size);
     for (uint32_t lo = 0, block = 0; lo < c.chains; lo += WIDTH, block++) {
         if (!keep && block == MOST_BLOCKS) break;
         c.row = spare;
         if (block < MOST_BLOCKS) pass(&c, lo, false);
-        if (keep) c.row = r->row[block] = mem_array(p->m, uint32_t, row_size);
+        if (keep && block + 1 < all)
+            c.row = r->row[block] = mem_array(p->m, uint32_t, row_size);
+        else if (keep)
+            r->row[block] = spare; /* the last block needs no array of its own */
         pass(&c, lo, true);
     }
-    mem_put(p->m, spare);
     if (keep) {
         r->blocks = all;
+        r->width = c.width;
         r->chain = c.chain;
         r->place = c.place;
-    }
-    /* Equal scores (a sample of chains) fall back on the topological order. */
-    uint64_t *key = mem_array0(p->m, uint64_t, (size_t)p->events + 1);
-    int64_t least = 0;
-    for (uint32_t v = 0; v < n; v++)
-        if (c.score[v] < least) least = c.score[v];
-    uint32_t *by_topo = mem_array(p->m, uint32_t, (size_t)p->events + 1);
-    for (uint32_t v = 0; v < n; v++) key[v] = c.topo[v];
-    strong flat = *p; /* rank transactions first */
-    flat.events = n;
-    rank_by(&flat, key, by_topo);
-    for (uint32_t v = 0; v < n; v++)
-        key[v] = (uint64_t)(c.score[v] - least) << 24 | (by_topo[v] & 0xffffff);
-    /* 2^24 transactions and more: the low bits wrap, and the guess is coarser, never wrong. */
-    rank_by(&flat, key, by_topo);
-    uint32_t points = p->events - (p->si ? 2 * n : n);
-    for (node_id v = 0; v < n; v++) {
-        if (p->si) {
-            rank[2 * v] = 2 * by_topo[v] + points;
-            rank[2 * v + 1] = 2 * by_topo[v] + 1 + points;
-        } else {
-            rank[v] = by_topo[v] + points;
-        }
-    }
-    for (uint32_t e = 0; e < points; e++) rank[p->events - points + e] = e;
-    mem_put(p->m, key);
-    mem_put(p->m, by_topo);
-    mem_put(p->m, c.score);
-    if (!keep) {
+    } else {
+        mem_put(p->m, spare);
         mem_put(p->m, c.chain);
         mem_put(p->m, c.place);
     }
     mem_put(p->m, c.length);
+    if (p->shared) {
+        rank_nodes(&c, sampled, rank);
+    } else {
+        uint32_t *by_node = mem_array(p->m, uint32_t, (size_t)n + 1);
+        rank_nodes(&c, sampled, by_node);
+        uint32_t points = p->events - (p->si ? 2 * n : n);
+        for (node_id v = 0; v < n; v++) {
+            if (p->si) {
+                rank[2 * v] = 2 * by_node[v] + points;
+                rank[2 * v + 1] = 2 * by_node[v] + 1 + points;
+            } else {
+                rank[v] = by_node[v] + points;
+            }
+        }
+        for (uint32_t e = 0; e < points; e++) rank[p->events - points + e] = e;
+        mem_put(p->m, by_node);
+        first_order_free(p->m, &c.deps);
+    }
+    mem_put(p->m, c.score);
     mem_put(p->m, c.at);
-    mem_put(p->m, c.topo);
-    first_order_free(p->m, &c.deps);
     if (!p->so) reach_without_sessions(p, r);
     return true;
 }
@@ -343,7 +404,7 @@ bool first_order(strong *p, const order_graph *known, uint32_t *pos, reach *r)
     uint32_t *rank = mem_array(p->m, uint32_t, (size_t)p->events + 1);
     memset(r, 0, sizeof *r);
     bool done = pass_on(p->tune, PASS_ORDER_TIMES) && guess_by_time(p, rank);
-    if (!done) done = pass_on(p->tune, PASS_ORDER_CLOCKS) && guess_by_clocks(p, rank, r);
+    if (!done) done = pass_on(p->tune, PASS_ORDER_CLOCKS) && guess_by_clocks(p, known, rank, r);
     if (!done)
         for (uint32_t e = 0; e < p->events; e++) rank[e] = e;
     bool ok = extend(p, known, rank, pos);

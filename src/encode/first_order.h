@@ -11,8 +11,8 @@
 /* What reaches what through session order (where it counts), read-from and known version order:
    for each transaction and chain, the last member of the chain that reaches it. */
 typedef struct reach {
-    uint32_t **row; /* per block of REACH_WIDTH chains: that many entries a transaction */
-    uint32_t blocks;
+    uint32_t **row;         /* per block of REACH_WIDTH chains: `width` entries a transaction */
+    uint32_t blocks, width; /* width: REACH_WIDTH, or less if one block is enough */
     uint32_t *chain, *place;
 } reach;
 #define REACH_WIDTH 32u
@@ -23,7 +23,7 @@ static inline bool reaches(const reach *r, node_id a, node_id b)
     if (!r->blocks) return false;
     uint32_t c = r->chain[a], block = c / REACH_WIDTH;
     return block < r->blocks &&
-           r->row[block][(size_t)b * REACH_WIDTH + c % REACH_WIDTH] >= r->place[a];
+           r->row[block][(size_t)b * r->width + c % REACH_WIDTH] >= r->place[a];
 }
 
 void reach_free(mem *m, reach *r);

@@ -459,8 +459,20 @@ static void touch(lazy *z, uint32_t inst)
     if (at + 1 > z->key_hi[k]) z->key_hi[k] = at + 1;
 }
 
+static void queue_readers(lazy *z, uint32_t inst)
+{
+    for (uint32_t i = z->p->reader_first[inst]; i < z->p->reader_first[inst + 1]; i++)
+        enqueue(z, z->p->reader[i]);
+}
+
+static void swapped(lazy *z, uint32_t inst)
+{
+    queue_readers(z, inst);
+    enqueue_overlap(z, inst);
+}
+
 /* Insertion sort from the first moved version on; it ends behind the last moved one as soon as
-   the rest is in order. */
+   the rest is in order.  Of two versions that change places both are to be looked at. */
 static void resort(lazy *z, key_id k)
 {
     uint32_t first = z->g->kw_first[k], end = z->g->kw_first[k + 1];
@@ -471,17 +483,14 @@ static void resort(lazy *z, key_id k)
         for (; j > first && commit_pos(z, z->list[j - 1]) > px; j--) {
             z->list[j] = z->list[j - 1];
             z->where[z->list[j]] = j;
+            swapped(z, z->list[j]);
         }
+        if (j == i) continue;
         z->list[j] = x;
         z->where[x] = j;
+        swapped(z, x);
     }
     z->key_hi[k] = 0;
-}
-
-static void queue_readers(lazy *z, uint32_t inst)
-{
-    for (uint32_t i = z->p->reader_first[inst]; i < z->p->reader_first[inst + 1]; i++)
-        enqueue(z, z->p->reader[i]);
 }
 
 static void queue_loose(lazy *z, key_id k, uint32_t from, uint32_t to)
@@ -519,6 +528,39 @@ static void queue_version(lazy *z, uint32_t inst)
     if (next != NONE) enqueue_overlap(z, next);
 }
 
+/* What a move can break.  A read of w by v is broken by the version u behind w if u comes to stand
+   before v: v moved on, or u moved back, or u and w changed places (resort).  Two neighbours come
+   to overlap if the first commits later, the second begins earlier, or they changed places.  Reads
+   without a certain writer may break either way. */
+static void begin_moved(lazy *z, node_id v, uint32_t was, uint32_t now)
+{
+    asg *g = z->g;
+    if (now > was || z->loose_first)
+        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++)
+            if (now > was || g->ob_rf[ob] >= RF_LAST) enqueue(z, ob);
+    if (now < was && z->p->si)
+        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) enqueue_overlap(z, j);
+}
+
+static void commit_moved(lazy *z, node_id v, uint32_t was, uint32_t now)
+{
+    asg *g = z->g;
+    for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
+        if (now < was) {
+            uint32_t prior = version_before(z, j);
+            if (prior != NONE) queue_readers(z, prior);
+        } else if (z->p->si) {
+            uint32_t next = next_version(z, j);
+            if (next != NONE) enqueue_overlap(z, next);
+        }
+        /* Who can see another version now: from the earlier of the two places on, up to the next
+           version behind the later one. */
+        if (z->loose_first)
+            queue_loose(z, g->inst_key[j], was < now ? was : now,
+                        next_commit(z, g->inst_key[j], was < now ? now : was));
+    }
+}
+
 static void follow_moves(lazy *z)
 {
     asg *g = z->g;
@@ -540,20 +582,8 @@ static void follow_moves(lazy *z)
         if (e >= txn_events) continue;
         node_id v = txn_of(z->p, e);
         uint32_t now = z->pos[e], was = moves[i].was;
-        if (e == begin_of(z->p, v)) {
-            for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) enqueue(z, ob);
-            for (uint32_t j = g->inst_first[v]; z->p->si && j < g->inst_first[v + 1]; j++)
-                enqueue_overlap(z, j);
-        }
-        if (e != commit_of(z->p, v)) continue;
-        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
-            queue_version(z, j);
-            /* Who can see another version now: from the earlier of the two places on, up to the
-               next version behind the later one. */
-            if (z->loose_first)
-                queue_loose(z, g->inst_key[j], was < now ? was : now,
-                            next_commit(z, g->inst_key[j], was < now ? now : was));
-        }
+        if (e == begin_of(z->p, v)) begin_moved(z, v, was, now);
+        if (e == commit_of(z->p, v)) commit_moved(z, v, was, now);
     }
     order_moved_clear(z->o);
 }
@@ -680,7 +710,7 @@ static void derive(lazy *z, node_id a, node_id b, uint32_t ob, bool rw, uint64_t
     vec_push(p->m, &p->known, known);
     arc dep = {a, b};
     note_forced(z, a, b, ob, rw);
-    if (!rw || !p->si) vec_push(p->m, &p->deps, dep);
+    if (!p->shared && (!rw || !p->si)) vec_push(p->m, &p->deps, dep);
     ++*n;
 }
 

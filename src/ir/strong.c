@@ -38,7 +38,7 @@ static void add(strong *p, uint32_t from, uint32_t to)
 static void depend(strong *p, node_id from, node_id to, bool counts)
 {
     arc a = {from, to};
-    vec_push(p->m, &p->deps, a);
+    if (!p->shared) vec_push(p->m, &p->deps, a);
     if (counts) add(p, commit_of(p, from), begin_of(p, to));
 }
 
@@ -185,6 +185,7 @@ void strong_build(strong *p, asg *g, const order_ask *ask)
     p->rt = ask->rt;
     p->drift = ask->drift;
     p->tune = ask->tune;
+    p->shared = !si && so;
     p->txns = g->nodes;
     if (g->nodes >= RF_LAST / 4)
         guard_fail(g->m->guard, GUARD_UNSUPPORTED, "more than 2^30 transactions");

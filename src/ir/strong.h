@@ -44,7 +44,8 @@ typedef struct strong {
     uint32_t events;    /* txns, or 2 * txns, and helpers behind them */
     uint8_t *in;        /* per node: surely takes part */
     VEC(arc) known;     /* between events */
-    VEC(arc) deps;      /* the same between transactions: so (also when it only guides), wr, ww */
+    bool shared;        /* events are transactions and session order counts: known serves as deps */
+    VEC(arc) deps;      /* unless shared: so (also when it only guides), wr, ww of transactions */
     size_t so_deps;     /* how many of deps are session order; they stand first */
     VEC(forced) forced; /* added to known while deciding, with their reasons */
     uint32_t *reader_first, *reader; /* obligations by install */
