@@ -149,6 +149,7 @@ typedef struct clocks {
     int64_t *score;
 } clocks;
 
+#define AHEAD 6             /* nodes whose rows are fetched before they are needed */
 #define NO_CHAIN UINT32_MAX /* of gates and time points: they are passed through, not counted */
 
 static void make_chains(clocks *c)
@@ -176,11 +177,15 @@ static void set_width(clocks *c)
     c->width = c->chains >= WIDTH ? WIDTH : (c->chains + 7) / 8 * 8;
 }
 
-static inline void join(const clocks *c, uint32_t *row, uint32_t width, node_id other, uint32_t lo,
-                        bool forward)
+/* Entries are below 2^30 (strong_build), so that signed maxima, which every machine has for vectors,
+   are right. */
+static inline __attribute__((always_inline)) void join(const clocks *c, uint32_t *restrict row,
+                                                       uint32_t width, node_id other, uint32_t lo,
+                                                       bool forward)
 {
-    const uint32_t *from = c->row + (size_t)other * width;
-    for (uint32_t i = 0; i < width; i++) row[i] = from[i] > row[i] ? from[i] : row[i];
+    const uint32_t *restrict from = c->row + (size_t)other * width;
+    for (uint32_t i = 0; i < width; i++)
+        row[i] = (int32_t)from[i] > (int32_t)row[i] ? from[i] : row[i];
     uint32_t k = c->chain[other] - lo;
     if (k >= width) return;
     uint32_t x = forward ? c->place[other] : c->length[c->chain[other]] - c->place[other] + 1;
@@ -198,15 +203,22 @@ static inline __attribute__((always_inline)) void pass_of(clocks *c, uint32_t wi
     for (uint32_t i = 0; i < n; i++) {
         node_id v = c->at[forward ? i : n - 1 - i];
         uint32_t *row = c->row + (size_t)v * width;
-        for (uint32_t j = start[v]; j < start[v + 1]; j++) {
-            __builtin_prefetch(c->row + (size_t)list[j] * width);
-            __builtin_prefetch(c->row + (size_t)list[j] * width + width - 1);
+        if (i + 2 * AHEAD < n)
+            __builtin_prefetch(list +
+                               start[c->at[forward ? i + 2 * AHEAD : n - 1 - i - 2 * AHEAD]]);
+        if (i + AHEAD < n) {
+            node_id soon = c->at[forward ? i + AHEAD : n - 1 - i - AHEAD];
+            for (uint32_t j = start[soon]; j < start[soon + 1]; j++) {
+                __builtin_prefetch(c->row + (size_t)list[j] * width);
+                __builtin_prefetch(c->row + (size_t)list[j] * width + width - 1);
+            }
         }
-        memset(row, 0, width * sizeof *row);
+        uint32_t joined[WIDTH] = {0};
         for (uint32_t j = start[v]; j < start[v + 1]; j++)
-            join(c, row, width, list[j], lo, forward);
+            join(c, joined, width, list[j], lo, forward);
+        memcpy(row, joined, width * sizeof *row);
         int64_t sum = 0;
-        for (uint32_t j = 0; j < width; j++) sum += row[j];
+        for (uint32_t j = 0; j < width; j++) sum += joined[j];
         c->score[v] += forward ? sum : -sum;
         guard_tick(c->p->m->guard);
     }
