@@ -12,7 +12,7 @@
 #include <assert.h>
 
 #define WIDTH REACH_WIDTH
-#define MOST_ROWS ((size_t)1 << 28) /* entries of clocks that are kept: 1 GiB */
+#define MOST_ROWS ((size_t)1 << 30) /* bytes of clocks that are kept */
 #define MOST_BLOCKS 8               /* more sessions than 256: a sample is enough for a guess */
 
 /* --- a topological sort that takes the ready event with the smallest rank --------------------- */
@@ -145,7 +145,8 @@ typedef struct clocks {
     uint32_t *chain, *place, *length;
     uint32_t chains;
     uint32_t width; /* entries of a row */
-    uint32_t *row;
+    bool wide;      /* of 32 bits, not 16 */
+    void *row;
     int64_t *score;
 } clocks;
 
@@ -174,64 +175,52 @@ static void make_chains(clocks *c)
 /* Rows are as wide as one block needs, so that few sessions cost little. */
 static void set_width(clocks *c)
 {
+    for (uint32_t v = 0; v < c->n && !c->wide; v++) c->wide = c->place[v] > UINT16_MAX;
     c->width = c->chains >= WIDTH ? WIDTH : (c->chains + 7) / 8 * 8;
 }
 
-/* Entries are below 2^30 (strong_build), so that signed maxima, which every machine has for vectors,
-   are right. */
-static inline __attribute__((always_inline)) void join(const clocks *c, uint32_t *restrict row,
-                                                       uint32_t width, node_id other, uint32_t lo,
-                                                       bool forward)
-{
-    const uint32_t *restrict from = c->row + (size_t)other * width;
-    for (uint32_t i = 0; i < width; i++)
-        row[i] = (int32_t)from[i] > (int32_t)row[i] ? from[i] : row[i];
-    uint32_t k = c->chain[other] - lo;
-    if (k >= width) return;
-    uint32_t x = forward ? c->place[other] : c->length[c->chain[other]] - c->place[other] + 1;
-    if (x > row[k]) row[k] = x;
-}
-
-/* Forward: how many of each chain are ancestors.  Backward: how many are descendants, counted from
-   the chain's end, so that both are maxima.  Inlined for each width, so that rows are vectors. */
-static inline __attribute__((always_inline)) void pass_of(clocks *c, uint32_t width, uint32_t lo,
-                                                          bool forward)
-{
-    uint32_t n = c->n;
-    const uint32_t *start = forward ? c->deps.in_start : c->deps.out_start;
-    const uint32_t *list = forward ? c->deps.in : c->deps.out;
-    for (uint32_t i = 0; i < n; i++) {
-        node_id v = c->at[forward ? i : n - 1 - i];
-        uint32_t *row = c->row + (size_t)v * width;
-        if (i + 2 * AHEAD < n)
-            __builtin_prefetch(list +
-                               start[c->at[forward ? i + 2 * AHEAD : n - 1 - i - 2 * AHEAD]]);
-        if (i + AHEAD < n) {
-            node_id soon = c->at[forward ? i + AHEAD : n - 1 - i - AHEAD];
-            for (uint32_t j = start[soon]; j < start[soon + 1]; j++) {
-                __builtin_prefetch(c->row + (size_t)list[j] * width);
-                __builtin_prefetch(c->row + (size_t)list[j] * width + width - 1);
-            }
-        }
-        uint32_t joined[WIDTH] = {0};
-        for (uint32_t j = start[v]; j < start[v + 1]; j++)
-            join(c, joined, width, list[j], lo, forward);
-        memcpy(row, joined, width * sizeof *row);
-        int64_t sum = 0;
-        for (uint32_t j = 0; j < width; j++) sum += joined[j];
-        c->score[v] += forward ? sum : -sum;
-        guard_tick(c->p->m->guard);
-    }
-}
+/* One pass over all nodes: for 16-bit clocks, where every chain is short enough, and for 32-bit. */
+#define T uint16_t
+#define MAX_OF(a, b) ((a) > (b) ? (a) : (b))
+#define PASS_OF pass16_of
+#include "encode/clock_pass.inc"
+#undef T
+#undef MAX_OF
+#undef PASS_OF
+#define T uint32_t
+/* Entries are below 2^30 (strong_build), so that signed maxima, which every machine has for
+   vectors, are right. */
+#define MAX_OF(a, b) ((int32_t)(a) > (int32_t)(b) ? (a) : (b))
+#define PASS_OF pass32_of
+#include "encode/clock_pass.inc"
+#undef T
+#undef MAX_OF
+#undef PASS_OF
 
 static void pass(clocks *c, uint32_t lo, bool forward)
 {
-    switch (c->width) {
-    case 8: pass_of(c, 8, lo, forward); break;
-    case 16: pass_of(c, 16, lo, forward); break;
-    case 24: pass_of(c, 24, lo, forward); break;
-    default: pass_of(c, WIDTH, lo, forward); break;
+    switch (c->width + c->wide) {
+    case 8: pass16_of(c, 8, lo, forward); break;
+    case 16: pass16_of(c, 16, lo, forward); break;
+    case 24: pass16_of(c, 24, lo, forward); break;
+    case WIDTH: pass16_of(c, WIDTH, lo, forward); break;
+    case 9: pass32_of(c, 8, lo, forward); break;
+    case 17: pass32_of(c, 16, lo, forward); break;
+    case 25: pass32_of(c, 24, lo, forward); break;
+    default: pass32_of(c, WIDTH, lo, forward); break;
     }
+}
+
+/* The rows of one block. */
+static void *new_rows(const clocks *c)
+{
+    return mem_get(c->p->m, mem_bytes(c->p->m, (size_t)c->n + 1, c->width * (c->wide ? 4u : 2u)));
+}
+
+static bool rows_fit(const clocks *c, uint32_t blocks)
+{
+    size_t one = mem_bytes(c->p->m, (size_t)c->n + 1, c->width * (c->wide ? 4u : 2u));
+    return mem_bytes(c->p->m, one, blocks) <= MOST_ROWS;
 }
 
 /* Without session order: paths through the dependencies, each continued greedily. */
@@ -283,16 +272,16 @@ static void reach_without_sessions(strong *p, reach *r)
         make_paths(&c);
         set_width(&c);
         uint32_t all = (c.chains + WIDTH - 1) / WIDTH;
-        size_t row_size = mem_bytes(p->m, (size_t)c.n + 1, c.width);
-        if (row_size * all <= MOST_ROWS) {
+        if (rows_fit(&c, all)) {
             c.score = mem_array0(p->m, int64_t, (size_t)c.n + 1);
-            r->row = mem_array0(p->m, uint32_t *, (size_t)all + 1);
+            r->row = mem_array0(p->m, void *, (size_t)all + 1);
             for (uint32_t lo = 0, block = 0; lo < c.chains; lo += WIDTH, block++) {
-                c.row = r->row[block] = mem_array(p->m, uint32_t, row_size);
+                c.row = r->row[block] = new_rows(&c);
                 pass(&c, lo, true);
             }
             r->blocks = all;
             r->width = c.width;
+            r->wide = c.wide;
             r->chain = c.chain;
             r->place = c.place;
             mem_put(p->m, c.score);
@@ -359,19 +348,18 @@ static bool guess_by_clocks(strong *p, const order_graph *known, uint32_t *rank,
     if (!clock_graph(&c, known)) return false;
     make_chains(&c);
     set_width(&c);
-    size_t row_size = mem_bytes(p->m, (size_t)c.n + 1, c.width);
     c.score = mem_array0(p->m, int64_t, (size_t)c.n + 1);
     /* The clocks know what precedes what only if session order counts. */
     uint32_t all = (c.chains + WIDTH - 1) / WIDTH;
-    bool keep = p->so && row_size * all <= MOST_ROWS, sampled = all > MOST_BLOCKS;
-    if (keep) r->row = mem_array0(p->m, uint32_t *, (size_t)all + 1);
-    uint32_t *spare = mem_array(p->m, uint32_t, row_size);
+    bool keep = p->so && rows_fit(&c, all), sampled = all > MOST_BLOCKS;
+    if (keep) r->row = mem_array0(p->m, void *, (size_t)all + 1);
+    void *spare = new_rows(&c);
     for (uint32_t lo = 0, block = 0; lo < c.chains; lo += WIDTH, block++) {
         if (!keep && block == MOST_BLOCKS) break;
         c.row = spare;
         if (block < MOST_BLOCKS) pass(&c, lo, false);
         if (keep && block + 1 < all)
-            c.row = r->row[block] = mem_array(p->m, uint32_t, row_size);
+            c.row = r->row[block] = new_rows(&c);
         else if (keep)
             r->row[block] = spare; /* the last block needs no array of its own */
         pass(&c, lo, true);
@@ -379,6 +367,7 @@ static bool guess_by_clocks(strong *p, const order_graph *known, uint32_t *rank,
     if (keep) {
         r->blocks = all;
         r->width = c.width;
+        r->wide = c.wide;
         r->chain = c.chain;
         r->place = c.place;
     } else {

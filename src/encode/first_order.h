@@ -11,7 +11,8 @@
 /* What reaches what through session order (where it counts), read-from and known version order:
    for each transaction and chain, the last member of the chain that reaches it. */
 typedef struct reach {
-    uint32_t **row;         /* per block of REACH_WIDTH chains: `width` entries a transaction */
+    void **row;             /* per block of REACH_WIDTH chains: `width` entries a transaction */
+    bool wide;              /* entries of 32 bits, not 16 */
     uint32_t blocks, width; /* width: REACH_WIDTH, or less if one block is enough */
     uint32_t *chain, *place;
 } reach;
@@ -22,8 +23,11 @@ static inline bool reaches(const reach *r, node_id a, node_id b)
 {
     if (!r->blocks) return false;
     uint32_t c = r->chain[a], block = c / REACH_WIDTH;
-    return block < r->blocks &&
-           r->row[block][(size_t)b * r->width + c % REACH_WIDTH] >= r->place[a];
+    if (block >= r->blocks) return false;
+    size_t at = (size_t)b * r->width + c % REACH_WIDTH;
+    uint32_t last =
+        r->wide ? ((const uint32_t *)r->row[block])[at] : ((const uint16_t *)r->row[block])[at];
+    return last >= r->place[a];
 }
 
 void reach_free(mem *m, reach *r);
