@@ -11,9 +11,8 @@
 
 #include <assert.h>
 
-#define WIDTH REACH_WIDTH
 #define MOST_ROWS ((size_t)1 << 30) /* bytes of clocks that are kept */
-#define MOST_BLOCKS 8               /* more sessions than 256: a sample is enough for a guess */
+#define SAMPLE 256u                 /* of more sessions than that, so many are enough for a guess */
 
 /* --- a topological sort that takes the ready event with the smallest rank --------------------- */
 
@@ -144,8 +143,8 @@ typedef struct clocks {
     uint32_t *at; /* the nodes in some topological order */
     uint32_t *chain, *place, *length;
     uint32_t chains;
-    uint32_t width; /* entries of a row */
-    bool wide;      /* of 32 bits, not 16 */
+    uint32_t blocks, width; /* rows: so many entries, */
+    uint32_t bytes, shift;  /* of so many bytes, for 1 << shift chains */
     void *row;
     int64_t *score;
 } clocks;
@@ -172,55 +171,69 @@ static void make_chains(clocks *c)
     }
 }
 
-/* Rows are as wide as one block needs, so that few sessions cost little. */
+/* Entries are as small as the longest chain allows, and a block of chains fills two cache lines, or
+   what it needs of them. */
 static void set_width(clocks *c)
 {
-    for (uint32_t v = 0; v < c->n && !c->wide; v++) c->wide = c->place[v] > UINT16_MAX;
-    c->width = c->chains >= WIDTH ? WIDTH : (c->chains + 7) / 8 * 8;
+    uint32_t longest = 0;
+    for (uint32_t v = 0; v < c->n; v++) longest = c->place[v] > longest ? c->place[v] : longest;
+    c->bytes = longest <= UINT8_MAX ? 1 : longest <= UINT16_MAX ? 2 : 4;
+    c->shift = c->bytes == 1 ? 7 : c->bytes == 2 ? 6 : 5;
+    uint32_t most = 1u << c->shift;
+    /* one of the widths that pass knows */
+    c->width = c->chains > 32 ? most : c->chains > 24 ? 32 : c->chains > 16 ? 24 : 16;
+    if (c->width > most) c->width = most;
+    c->blocks = (c->chains + most - 1) >> c->shift;
 }
 
-/* One pass over all nodes: for 16-bit clocks, where every chain is short enough, and for 32-bit. */
+/* One pass over all nodes, for entries of 8, 16 and 32 bits. */
+#define LARGER(a, b) ((a) > (b) ? (a) : (b))
+#define T uint8_t
+#define PASS_OF pass8_of
+#include "encode/clock_pass.inc"
+#undef T
+#undef PASS_OF
 #define T uint16_t
-#define MAX_OF(a, b) ((a) > (b) ? (a) : (b))
 #define PASS_OF pass16_of
 #include "encode/clock_pass.inc"
 #undef T
-#undef MAX_OF
 #undef PASS_OF
-#define T uint32_t
+#undef LARGER
 /* Entries are below 2^30 (strong_build), so that signed maxima, which every machine has for
    vectors, are right. */
-#define MAX_OF(a, b) ((int32_t)(a) > (int32_t)(b) ? (a) : (b))
+#define LARGER(a, b) ((int32_t)(a) > (int32_t)(b) ? (a) : (b))
+#define T uint32_t
 #define PASS_OF pass32_of
 #include "encode/clock_pass.inc"
 #undef T
-#undef MAX_OF
 #undef PASS_OF
+#undef LARGER
 
 static void pass(clocks *c, uint32_t lo, bool forward)
 {
-    switch (c->width + c->wide) {
-    case 8: pass16_of(c, 8, lo, forward); break;
-    case 16: pass16_of(c, 16, lo, forward); break;
-    case 24: pass16_of(c, 24, lo, forward); break;
-    case WIDTH: pass16_of(c, WIDTH, lo, forward); break;
-    case 9: pass32_of(c, 8, lo, forward); break;
-    case 17: pass32_of(c, 16, lo, forward); break;
-    case 25: pass32_of(c, 24, lo, forward); break;
-    default: pass32_of(c, WIDTH, lo, forward); break;
+    switch (c->width * 8 + c->bytes) {
+#define WIDTHS(bytes, pass_of)                                                                     \
+    case 16 * 8 + bytes: pass_of(c, 16, lo, forward); break;                                       \
+    case 24 * 8 + bytes: pass_of(c, 24, lo, forward); break;                                       \
+    case 32 * 8 + bytes: pass_of(c, 32, lo, forward); break;
+        WIDTHS(1, pass8_of)
+        WIDTHS(2, pass16_of)
+        WIDTHS(4, pass32_of)
+#undef WIDTHS
+    case 64 * 8 + 2: pass16_of(c, 64, lo, forward); break;
+    case 128 * 8 + 1: pass8_of(c, 128, lo, forward); break;
+    default: assert(false && "a width that set_width makes");
     }
 }
 
-/* The rows of one block. */
-static void *new_rows(const clocks *c)
+static size_t row_bytes(const clocks *c)
 {
-    return mem_get(c->p->m, mem_bytes(c->p->m, (size_t)c->n + 1, c->width * (c->wide ? 4u : 2u)));
+    return mem_bytes(c->p->m, (size_t)c->n + 1, (size_t)c->width * c->bytes);
 }
 
-static bool rows_fit(const clocks *c, uint32_t blocks)
+static bool rows_fit(const clocks *c)
 {
-    size_t one = mem_bytes(c->p->m, (size_t)c->n + 1, c->width * (c->wide ? 4u : 2u));
-    return mem_bytes(c->p->m, one, blocks) <= MOST_ROWS;
+    return mem_bytes(c->p->m, row_bytes(c), c->blocks) <= MOST_ROWS;
 }
 
 /* Without session order: paths through the dependencies, each continued greedily. */
@@ -263,6 +276,16 @@ static bool sort_nodes(clocks *c)
     return ok;
 }
 
+static void keep_reach(const clocks *c, reach *r)
+{
+    r->blocks = c->blocks;
+    r->width = c->width;
+    r->bytes = c->bytes;
+    r->shift = c->shift;
+    r->chain = c->chain;
+    r->place = c->place;
+}
+
 /* Clocks over what is known without session order, if they fit. */
 static void reach_without_sessions(strong *p, reach *r)
 {
@@ -271,19 +294,14 @@ static void reach_without_sessions(strong *p, reach *r)
     if (sort_nodes(&c)) {
         make_paths(&c);
         set_width(&c);
-        uint32_t all = (c.chains + WIDTH - 1) / WIDTH;
-        if (rows_fit(&c, all)) {
+        if (rows_fit(&c)) {
             c.score = mem_array0(p->m, int64_t, (size_t)c.n + 1);
-            r->row = mem_array0(p->m, void *, (size_t)all + 1);
-            for (uint32_t lo = 0, block = 0; lo < c.chains; lo += WIDTH, block++) {
-                c.row = r->row[block] = new_rows(&c);
-                pass(&c, lo, true);
+            r->row = mem_array0(p->m, void *, (size_t)c.blocks + 1);
+            for (uint32_t block = 0; block < c.blocks; block++) {
+                c.row = r->row[block] = mem_get(p->m, row_bytes(&c));
+                pass(&c, block << c.shift, true);
             }
-            r->blocks = all;
-            r->width = c.width;
-            r->wide = c.wide;
-            r->chain = c.chain;
-            r->place = c.place;
+            keep_reach(&c, r);
             mem_put(p->m, c.score);
         } else {
             mem_put(p->m, c.chain);
@@ -350,26 +368,26 @@ static bool guess_by_clocks(strong *p, const order_graph *known, uint32_t *rank,
     set_width(&c);
     c.score = mem_array0(p->m, int64_t, (size_t)c.n + 1);
     /* The clocks know what precedes what only if session order counts. */
-    uint32_t all = (c.chains + WIDTH - 1) / WIDTH;
-    bool keep = p->so && rows_fit(&c, all), sampled = all > MOST_BLOCKS;
-    if (keep) r->row = mem_array0(p->m, void *, (size_t)all + 1);
-    void *spare = new_rows(&c);
-    for (uint32_t lo = 0, block = 0; lo < c.chains; lo += WIDTH, block++) {
-        if (!keep && block == MOST_BLOCKS) break;
+    uint32_t guessed = (SAMPLE >> c.shift) + 1; /* blocks that the guess is made of */
+    bool keep = p->so && rows_fit(&c), sampled = c.blocks > guessed;
+    /* A later round finds the rows of the one before: sessions are the same. */
+    bool again = r->row != NULL;
+    if (keep && !again) r->row = mem_array0(p->m, void *, (size_t)c.blocks + 1);
+    void *spare = again ? r->row[c.blocks - 1] : mem_get(p->m, row_bytes(&c));
+    for (uint32_t block = 0; block < c.blocks; block++) {
+        if (!keep && block == guessed) break;
         c.row = spare;
-        if (block < MOST_BLOCKS) pass(&c, lo, false);
-        if (keep && block + 1 < all)
-            c.row = r->row[block] = new_rows(&c);
+        if (block < guessed) pass(&c, block << c.shift, false);
+        if (keep && block + 1 < c.blocks)
+            c.row = r->row[block] = again ? r->row[block] : mem_get(p->m, row_bytes(&c));
         else if (keep)
             r->row[block] = spare; /* the last block needs no array of its own */
-        pass(&c, lo, true);
+        pass(&c, block << c.shift, true);
     }
     if (keep) {
-        r->blocks = all;
-        r->width = c.width;
-        r->wide = c.wide;
-        r->chain = c.chain;
-        r->place = c.place;
+        mem_put(p->m, r->chain);
+        mem_put(p->m, r->place);
+        keep_reach(&c, r);
     } else {
         mem_put(p->m, spare);
         mem_put(p->m, c.chain);
@@ -403,7 +421,7 @@ static bool guess_by_clocks(strong *p, const order_graph *known, uint32_t *rank,
 bool first_order(strong *p, const order_graph *known, uint32_t *pos, reach *r)
 {
     uint32_t *rank = mem_array(p->m, uint32_t, (size_t)p->events + 1);
-    memset(r, 0, sizeof *r);
+    if (r->blocks && !p->so) reach_free(p->m, r);
     bool done = pass_on(p->tune, PASS_ORDER_TIMES) && guess_by_time(p, rank);
     if (!done) done = pass_on(p->tune, PASS_ORDER_CLOCKS) && guess_by_clocks(p, known, rank, r);
     if (!done)

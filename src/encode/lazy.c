@@ -693,8 +693,8 @@ static bool cb_check_found_model(void *state)
 
 /* --- derivation rounds ------------------------------------------------------------------------ */
 
-#define MOST_ROUNDS 3
-#define LOOK 3 /* versions on either side of the one that was read */
+#define MOST_ROUNDS 16 /* each must leave a tenth less to do */
+#define LOOK 3         /* versions on either side of the one that was read */
 
 static void note_forced(lazy *z, node_id from, node_id to, uint32_t ob, bool rw)
 {
@@ -1007,6 +1007,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     asg_by_key(g);
     z.list = mem_array(z.m, uint32_t, g->insts + 1);
     z.where = mem_array(z.m, uint32_t, g->insts + 1);
+    size_t left = SIZE_MAX;
     for (unsigned round = 0;; round++) {
         order_graph_build(p->m, p->events, (const order_pair *)(const void *)p->known.at,
                           p->known.n, &known);
@@ -1022,7 +1023,8 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         /* A few violated reads are cheaper settled than derived. */
         size_t few = g->obs / 10 + 64;
         if (!pass_on(p->tune, PASS_DERIVE) || round == MOST_ROUNDS) break;
-        if (z.queue.n <= few || !z.reach.blocks) break;
+        if (z.queue.n <= few || !z.reach.blocks || z.queue.n > left - left / 10) break;
+        left = z.queue.n;
         if (derive_round(&z) <= g->obs / 256 + 16) break;
         for (size_t i = 0; i < z.queue.n; i++) {
             if (z.queue.at[i] & OVERLAP)
@@ -1031,7 +1033,6 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
                 z.queued[z.queue.at[i]] = 0;
         }
         z.queue.n = 0;
-        reach_free(p->m, &z.reach);
         first_order_free(p->m, &known);
     }
     z.s = solver_new(p->m);
