@@ -171,6 +171,28 @@ static void make_chains(clocks *c)
     }
 }
 
+/* Without session order, or with too many sessions: paths through the graph, each continued
+   greedily. */
+static void make_paths(clocks *c)
+{
+    mem *m = c->p->m;
+    uint32_t n = c->n;
+    c->chain = mem_array(m, uint32_t, (size_t)n + 1);
+    c->place = mem_array(m, uint32_t, (size_t)n + 1);
+    c->length = mem_array0(m, uint32_t, (size_t)n + 1);
+    uint32_t *end = mem_array(m, uint32_t, (size_t)n + 1); /* per chain: its last member */
+    for (uint32_t i = 0; i < n; i++) {
+        node_id v = c->at[i], before = NO_ID;
+        for (uint32_t j = c->deps.in_start[v]; j < c->deps.in_start[v + 1] && before == NO_ID; j++)
+            if (end[c->chain[c->deps.in[j]]] == c->deps.in[j]) before = c->deps.in[j];
+        c->chain[v] = before != NO_ID ? c->chain[before] : c->chains++;
+        c->place[v] = before != NO_ID ? c->place[before] + 1 : 1;
+        c->length[c->chain[v]] = c->place[v];
+        end[c->chain[v]] = v;
+    }
+    mem_put(m, end);
+}
+
 /* Entries are as small as the longest chain allows, and a block of chains fills two cache lines, or
    what it needs of them. */
 static void set_width(clocks *c)
@@ -236,25 +258,6 @@ static bool rows_fit(const clocks *c)
     return mem_bytes(c->p->m, row_bytes(c), c->blocks) <= MOST_ROWS;
 }
 
-/* Without session order: paths through the dependencies, each continued greedily. */
-static void make_paths(clocks *c)
-{
-    mem *m = c->p->m;
-    uint32_t n = c->n;
-    c->chain = mem_array(m, uint32_t, (size_t)n + 1);
-    c->place = mem_array(m, uint32_t, (size_t)n + 1);
-    uint32_t *end = mem_array(m, uint32_t, (size_t)n + 1); /* per chain: its last member */
-    for (uint32_t i = 0; i < n; i++) {
-        node_id v = c->at[i], before = NO_ID;
-        for (uint32_t j = c->deps.in_start[v]; j < c->deps.in_start[v + 1] && before == NO_ID; j++)
-            if (end[c->chain[c->deps.in[j]]] == c->deps.in[j]) before = c->deps.in[j];
-        c->chain[v] = before != NO_ID ? c->chain[before] : c->chains++;
-        c->place[v] = before != NO_ID ? c->place[before] + 1 : 1;
-        end[c->chain[v]] = v;
-    }
-    mem_put(m, end);
-}
-
 void first_order_free(mem *m, order_graph *g)
 {
     mem_put(m, (void *)(uintptr_t)g->out_start);
@@ -307,6 +310,7 @@ static void reach_without_sessions(strong *p, reach *r)
             mem_put(p->m, c.chain);
             mem_put(p->m, c.place);
         }
+        mem_put(p->m, c.length);
         mem_put(p->m, c.at);
     }
     first_order_free(p->m, &c.deps);
@@ -365,13 +369,24 @@ static bool guess_by_clocks(strong *p, const order_graph *known, uint32_t *rank,
     uint32_t n = p->txns;
     if (!clock_graph(&c, known)) return false;
     make_chains(&c);
+    if (c.chains > SAMPLE) { /* paths may need fewer, if sessions are very short */
+        clocks paths = c;
+        paths.chains = 0;
+        make_paths(&paths);
+        clocks *dearer = paths.chains < c.chains ? &c : &paths;
+        mem_put(p->m, dearer->chain);
+        mem_put(p->m, dearer->place);
+        mem_put(p->m, dearer->length);
+        if (dearer == &c) c = paths;
+    }
     set_width(&c);
     c.score = mem_array0(p->m, int64_t, (size_t)c.n + 1);
     /* The clocks know what precedes what only if session order counts. */
     uint32_t guessed = (SAMPLE >> c.shift) + 1; /* blocks that the guess is made of */
     bool keep = p->so && rows_fit(&c), sampled = c.blocks > guessed;
-    /* A later round finds the rows of the one before: sessions are the same. */
-    bool again = r->row != NULL;
+    /* A later round finds the rows of the one before, and mostly they fit. */
+    bool again = r->row && r->blocks == c.blocks && r->width == c.width && r->bytes == c.bytes;
+    if (r->row && !again) reach_free(p->m, r);
     if (keep && !again) r->row = mem_array0(p->m, void *, (size_t)c.blocks + 1);
     void *spare = again ? r->row[c.blocks - 1] : mem_get(p->m, row_bytes(&c));
     for (uint32_t block = 0; block < c.blocks; block++) {
