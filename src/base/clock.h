@@ -9,4 +9,6 @@
 uint64_t clock_now(void); /* monotonic wall clock */
 uint64_t clock_cpu(void); /* CPU time of the process */
 
+void clock_nap(uint64_t ns);
+
 #endif

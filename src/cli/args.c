@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -216,6 +217,7 @@ bool args_apply(const args *a)
     };
     if (!apply_word(a, O_STRATEGY, strategies, sizeof strategies / sizeof *strategies, "strategy"))
         return false;
+    ratel_set(a->context, "threads", sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1);
     if (!apply_number(a, O_PORTFOLIO, "portfolio") || !apply_number(a, O_THREADS, "threads") ||
         !apply_number(a, O_SEED, "seed") || !apply_passes(a))
         return false;

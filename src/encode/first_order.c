@@ -11,6 +11,8 @@
 
 #include <assert.h>
 
+#include "base/task.h"
+
 #define MOST_ROWS ((size_t)1 << 30) /* bytes of clocks that are kept */
 #define SAMPLE 256u                 /* of more sessions than that, so many are enough for a guess */
 
@@ -138,6 +140,7 @@ static const order_pair *deps_from(const strong *p, size_t skip)
 
 typedef struct clocks {
     strong *p;
+    guard *guard;
     uint32_t n; /* nodes: transactions, and with a shared graph its helpers */
     order_graph deps;
     uint32_t *at; /* the nodes in some topological order */
@@ -149,8 +152,9 @@ typedef struct clocks {
     int64_t *score;
 } clocks;
 
-#define AHEAD 6             /* nodes whose rows are fetched before they are needed */
-#define NO_CHAIN UINT32_MAX /* of gates and time points: they are passed through, not counted */
+#define WORTH_A_THREAD 50000 /* nodes */
+#define AHEAD 6              /* nodes whose rows are fetched before they are needed */
+#define NO_CHAIN UINT32_MAX  /* of gates and time points: they are passed through, not counted */
 
 static void make_chains(clocks *c)
 {
@@ -292,7 +296,7 @@ static void keep_reach(const clocks *c, reach *r)
 /* Clocks over what is known without session order, if they fit. */
 static void reach_without_sessions(strong *p, reach *r)
 {
-    clocks c = {.p = p, .n = p->txns};
+    clocks c = {.p = p, .guard = p->m->guard, .n = p->txns};
     order_graph_build(p->m, c.n, deps_from(p, p->so_deps), p->deps.n - p->so_deps, &c.deps);
     if (sort_nodes(&c)) {
         make_paths(&c);
@@ -363,9 +367,36 @@ static void rank_nodes(clocks *c, bool sampled, uint32_t *rank)
     mem_put(c->p->m, key);
 }
 
+/* The backward pass beside the forward one, with rows and scores of its own.  A limit may strike
+   either; none is left before both have ended. */
+typedef struct half {
+    task task;
+    clocks c;
+    uint32_t lo;
+    bool forward;
+} half;
+
+static void run_half(task *t)
+{
+    half *h = (half *)(void *)t;
+    h->c.guard = &t->guard;
+    pass(&h->c, h->lo, h->forward);
+}
+
+static void both_passes(clocks *c, clocks *back, uint32_t lo)
+{
+    half forward = {.task = {.run = run_half}, .c = *c, .lo = lo, .forward = true};
+    half backward = {.task = {.run = run_half}, .c = *back, .lo = lo};
+    task_start(&backward.task, c->guard);
+    task_here(&forward.task, c->guard);
+    task_wait(&backward.task);
+    task_raise(&forward.task, c->guard);
+    task_raise(&backward.task, c->guard);
+}
+
 static bool guess_by_clocks(strong *p, const order_graph *known, uint32_t *rank, reach *r)
 {
-    clocks c = {.p = p};
+    clocks c = {.p = p, .guard = p->m->guard};
     uint32_t n = p->txns;
     if (!clock_graph(&c, known)) return false;
     make_chains(&c);
@@ -389,15 +420,30 @@ static bool guess_by_clocks(strong *p, const order_graph *known, uint32_t *rank,
     if (r->row && !again) reach_free(p->m, r);
     if (keep && !again) r->row = mem_array0(p->m, void *, (size_t)c.blocks + 1);
     void *spare = again ? r->row[c.blocks - 1] : mem_get(p->m, row_bytes(&c));
+    clocks back = c;
+    bool two = p->tune->threads > 1 && c.n >= WORTH_A_THREAD;
+    if (two) {
+        back.row = mem_get(p->m, row_bytes(&c));
+        back.score = mem_array0(p->m, int64_t, (size_t)c.n + 1);
+    }
     for (uint32_t block = 0; block < c.blocks; block++) {
         if (!keep && block == guessed) break;
+        uint32_t lo = block << c.shift;
         c.row = spare;
-        if (block < guessed) pass(&c, block << c.shift, false);
+        if (block < guessed && !two) pass(&c, lo, false);
         if (keep && block + 1 < c.blocks)
             c.row = r->row[block] = again ? r->row[block] : mem_get(p->m, row_bytes(&c));
         else if (keep)
             r->row[block] = spare; /* the last block needs no array of its own */
-        pass(&c, block << c.shift, true);
+        if (block < guessed && two)
+            both_passes(&c, &back, lo);
+        else
+            pass(&c, lo, true);
+    }
+    if (two) {
+        for (uint32_t v = 0; v < c.n; v++) c.score[v] += back.score[v];
+        mem_put(p->m, back.row);
+        mem_put(p->m, back.score);
     }
     if (keep) {
         mem_put(p->m, r->chain);

@@ -23,6 +23,7 @@
 #include <assert.h>
 
 #include "base/hash.h"
+#include "base/rng.h"
 #include "encode/first_order.h"
 
 #define NONE UINT32_MAX
@@ -36,6 +37,7 @@ typedef struct lazy {
     order *o;
     const uint32_t *pos;
     reach reach;
+    rng luck; /* with a seed: some choices are left to it */
 
     uint8_t *present; /* per node */
     uint32_t *list;   /* installs of each key in the order of their commits */
@@ -233,12 +235,16 @@ static void add_core(lazy *z, node_id v)
 }
 
 /* Of two literals that would both do, the one with the shorter way; or the one that is free. */
-static uint32_t shorter(const lazy *z, uint32_t a, uint32_t a_from, uint32_t a_to, uint32_t b,
+static uint32_t shorter(lazy *z, uint32_t a, uint32_t a_from, uint32_t a_to, uint32_t b,
                         uint32_t b_from, uint32_t b_to)
 {
     if (a == LIT_NONE || (b != LIT_NONE && solver_value(z->s, a))) return b;
     if (b == LIT_NONE || solver_value(z->s, b)) return a;
     uint32_t way_a = z->pos[a_from] - z->pos[a_to], way_b = z->pos[b_from] - z->pos[b_to];
+    /* Luck decides only between ways of about the same length: the long way costs far more than
+       variety is worth. */
+    bool close = way_a - way_a / 4 <= way_b && way_b - way_b / 4 <= way_a;
+    if (z->p->tune->seed && close) return rng_below(&z->luck, 2) ? a : b;
     return way_a <= way_b ? a : b;
 }
 
@@ -994,6 +1000,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     memset(a, 0, sizeof *a);
     lazy z = {.p = p, .g = p->g, .m = p->m, .a = a};
     asg *g = p->g;
+    rng_seed(&z.luck, p->tune->seed);
     if (g->insts >= OVERLAP || g->obs >= OVERLAP || g->cand.n >= OVERLAP) {
         a->undecided = "more than 2^31 reads or writes";
         return;

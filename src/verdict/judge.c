@@ -15,6 +15,7 @@
 #include "encode/bc.h"
 #include "encode/lazy.h"
 #include "encode/polygraph.h"
+#include "encode/portfolio.h"
 #include "ir/strong.h"
 #include "ir/weak.h"
 #include "verdict/words.h"
@@ -225,7 +226,7 @@ static void keep_order(verdict *v, const asg *g, const strong *p, const lazy_ans
 #define SERIAL_TRY 200 /* conflicts */
 
 /* The ways to decide an order problem, by enum strategy. */
-static void (*const strategies[STRATEGIES])(strong *, uint64_t conflicts, lazy_answer *) = {
+static const order_decider strategies[STRATEGIES] = {
     [STRATEGY_LAZY] = lazy_decide,
     [STRATEGY_POLYGRAPH] = polygraph_decide,
     [STRATEGY_BC] = bc_decide,
@@ -291,8 +292,13 @@ static void try_strong(verdict *v, const history *h, const question *q, bool si,
         done = a.holds;
     }
     if (!done) {
-        strong_build(&p, g, &ask);
-        strategies[q->tune.strategy](&p, 0, &a);
+        order_decider decider = strategies[q->tune.strategy];
+        if (q->tune.portfolio > 1) {
+            portfolio_decide(&p, g, &ask, decider, &a);
+        } else {
+            strong_build(&p, g, &ask);
+            decider(&p, 0, &a);
+        }
     }
     v->ns_solve += clock_now() - start;
     v->vars = a.vars;
