@@ -226,7 +226,7 @@ static void list_passes(void)
             printf("%s%s", comma, strategies[s]);
             comma = ", ";
         }
-        puts(")");
+        puts(p.on ? ")" : "; off at first)");
     }
 }
 

@@ -907,40 +907,6 @@ static void index_loose(lazy *z)
     vec_free(z->m, &key);
 }
 
-/* --- cycles of known edges -------------------------------------------------------------------- */
-
-static void find_known_cycle(lazy *z, const order_graph *k)
-{
-    uint32_t n = z->p->events;
-    uint8_t *colour = mem_array0(z->m, uint8_t, (size_t)n + 1);
-    uint32_t *next = mem_array(z->m, uint32_t, (size_t)n + 1);
-    VEC(uint32_t) stack = {0};
-    for (uint32_t root = 0; root < n && !z->a->cycle.n; root++) {
-        if (colour[root]) continue;
-        vec_push(z->m, &stack, root);
-        colour[root] = 1;
-        next[root] = k->out_start[root];
-        while (stack.n && !z->a->cycle.n) {
-            uint32_t e = stack.at[stack.n - 1];
-            if (next[e] == k->out_start[e + 1]) {
-                colour[e] = 2;
-                stack.n--;
-                continue;
-            }
-            uint32_t t = k->out[next[e]++];
-            if (!colour[t]) {
-                colour[t] = 1;
-                next[t] = k->out_start[t];
-                vec_push(z->m, &stack, t);
-            } else if (colour[t] == 1) {
-                size_t i = stack.n;
-                while (stack.at[i - 1] != t) i--;
-                for (i--; i < stack.n; i++) vec_push(z->m, &z->a->cycle, stack.at[i]);
-            }
-        }
-    }
-}
-
 /* --- the answer ------------------------------------------------------------------------------- */
 
 static void keep_model(lazy *z)
@@ -982,8 +948,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         order_graph_build(p->m, p->events, (const order_pair *)(const void *)p->known.at,
                           p->known.n, &known);
         if (!first_order(p, &known, pos, &z.reach)) {
-            a->known_cycle = true;
-            find_known_cycle(&z, &known);
+            answer_known_cycle(p, &known, a);
             answer_stage(p->m, a, "order", &since);
             return;
         }
