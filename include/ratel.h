@@ -69,6 +69,7 @@ typedef struct {
 typedef struct {
     const char *name, *help;
     unsigned strategies; /* bit N: strategy N has it (option "strategy") */
+    int on;              /* 1: on at first; 0: only if asked for */
 } ratel_pass;
 
 typedef ptrdiff_t (*ratel_read_cb)(void *buf, size_t cap, void *payload);  /* 0 end, < 0 error */
@@ -89,8 +90,8 @@ RATEL_API int ratel_errpos(const ratel *r, uint64_t *line, uint64_t *column);
 /* Options by name (ratel_option_at); RATEL_EINVAL: unknown name, or a value out of range. */
 RATEL_API int ratel_option_at(ratel_option *out, size_t i);
 RATEL_API int ratel_set(ratel *r, const char *name, int64_t value);
-/* The passes of the strategies, by name; all are on at first.  Switching one off may cost time,
-   never an answer. */
+/* The passes of the strategies, by name.  Switching one on or off may cost time, never an
+   answer. */
 RATEL_API int ratel_pass_at(ratel_pass *out, size_t i);
 RATEL_API int ratel_set_pass(ratel *r, const char *name, int on);
 /* The only call that is allowed from another thread or from a signal handler.  It stays: later
@@ -212,6 +213,9 @@ RATEL_API int ratel_result_write(const ratel_result *a, ratel *r, const char *fo
 /* The i-th warning that limits the answer: stable id and sentence; RATEL_EINVAL past the end. */
 RATEL_API int ratel_result_warning(const ratel_result *a, size_t i, const char **id,
                                    const char **text);
+/* The i-th stage of deciding and the seconds it took; RATEL_EINVAL past the end. */
+RATEL_API int ratel_result_stage(const ratel_result *a, size_t i, const char **name,
+                                 double *seconds);
 /* 1 if session order counted. */
 RATEL_API int ratel_result_session_order(const ratel_result *a);
 /* Replays the answer on the history with code that shares nothing with the deciding one. */

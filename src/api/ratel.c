@@ -162,6 +162,7 @@ int ratel_open(ratel **out, const ratel_alloc *alloc)
     r->fn = fn;
     r->ud = ud;
     mem_init(&r->kept, fn, ud, NULL);
+    r->passes_off = passes_off_at_first();
     for (size_t i = 0; i < API_OPTIONS; i++) r->values[i] = option_table[i].def;
     *out = r;
     return RATEL_OK;
@@ -212,7 +213,8 @@ int ratel_pass_at(ratel_pass *out, size_t i)
 {
     const pass_info *p = pass_at(i);
     if (!out || !p) return RATEL_EINVAL;
-    *out = (ratel_pass){p->name, p->help, p->strategies};
+    *out =
+        (ratel_pass){p->name, p->help, p->strategies & ~PASS_ASKED, !(p->strategies & PASS_ASKED)};
     return RATEL_OK;
 }
 
@@ -586,6 +588,14 @@ int ratel_result_warning(const ratel_result *a, size_t i, const char **id, const
         return RATEL_OK;
     }
     return RATEL_EINVAL;
+}
+
+int ratel_result_stage(const ratel_result *a, size_t i, const char **name, double *seconds)
+{
+    if (!a || i >= a->v.stages.n) return RATEL_EINVAL;
+    if (name) *name = a->v.stages.at[i].name;
+    if (seconds) *seconds = (double)a->v.stages.at[i].ns / 1e9;
+    return RATEL_OK;
 }
 
 typedef struct report_call {

@@ -491,3 +491,38 @@ bool first_order(strong *p, const order_graph *known, uint32_t *pos, reach *r)
     mem_put(p->m, rank);
     return ok;
 }
+
+/* --- cycles of known edges -------------------------------------------------------------------- */
+
+void answer_known_cycle(strong *p, const order_graph *k, lazy_answer *a)
+{
+    uint32_t n = p->events;
+    uint8_t *colour = mem_array0(p->m, uint8_t, (size_t)n + 1);
+    uint32_t *next = mem_array(p->m, uint32_t, (size_t)n + 1);
+    VEC(uint32_t) stack = {0};
+    a->known_cycle = true;
+    for (uint32_t root = 0; root < n && !a->cycle.n; root++) {
+        if (colour[root]) continue;
+        vec_push(p->m, &stack, root);
+        colour[root] = 1;
+        next[root] = k->out_start[root];
+        while (stack.n && !a->cycle.n) {
+            uint32_t e = stack.at[stack.n - 1];
+            if (next[e] == k->out_start[e + 1]) {
+                colour[e] = 2;
+                stack.n--;
+                continue;
+            }
+            uint32_t t = k->out[next[e]++];
+            if (!colour[t]) {
+                colour[t] = 1;
+                next[t] = k->out_start[t];
+                vec_push(p->m, &stack, t);
+            } else if (colour[t] == 1) {
+                size_t i = stack.n;
+                while (stack.at[i - 1] != t) i--;
+                for (i--; i < stack.n; i++) vec_push(p->m, &a->cycle, stack.at[i]);
+            }
+        }
+    }
+}

@@ -5,7 +5,7 @@
 #ifndef RATEL_ENCODE_FIRST_ORDER_H
 #define RATEL_ENCODE_FIRST_ORDER_H
 
-#include "ir/strong.h"
+#include "encode/lazy.h"
 #include "solve/order.h"
 
 /* What reaches what through session order (where it counts), read-from and known version order:
@@ -38,5 +38,7 @@ void first_order_free(mem *m, order_graph *g);
 /* *r is zeroed before the first call and handed in again after more became known. */
 /* pos[event], a linear extension of `known` (built from p->known).  False if it has a cycle. */
 bool first_order(strong *p, const order_graph *known, uint32_t *pos, reach *r);
+/* The known graph has a cycle: finds one, and makes it the answer. */
+void answer_known_cycle(strong *p, const order_graph *known, lazy_answer *a);
 
 #endif

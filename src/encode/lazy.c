@@ -943,40 +943,6 @@ static void index_loose(lazy *z)
     vec_free(z->m, &key);
 }
 
-/* --- cycles of known edges -------------------------------------------------------------------- */
-
-static void find_known_cycle(lazy *z, const order_graph *k)
-{
-    uint32_t n = z->p->events;
-    uint8_t *colour = mem_array0(z->m, uint8_t, (size_t)n + 1);
-    uint32_t *next = mem_array(z->m, uint32_t, (size_t)n + 1);
-    VEC(uint32_t) stack = {0};
-    for (uint32_t root = 0; root < n && !z->a->cycle.n; root++) {
-        if (colour[root]) continue;
-        vec_push(z->m, &stack, root);
-        colour[root] = 1;
-        next[root] = k->out_start[root];
-        while (stack.n && !z->a->cycle.n) {
-            uint32_t e = stack.at[stack.n - 1];
-            if (next[e] == k->out_start[e + 1]) {
-                colour[e] = 2;
-                stack.n--;
-                continue;
-            }
-            uint32_t t = k->out[next[e]++];
-            if (!colour[t]) {
-                colour[t] = 1;
-                next[t] = k->out_start[t];
-                vec_push(z->m, &stack, t);
-            } else if (colour[t] == 1) {
-                size_t i = stack.n;
-                while (stack.at[i - 1] != t) i--;
-                for (i--; i < stack.n; i++) vec_push(z->m, &z->a->cycle, stack.at[i]);
-            }
-        }
-    }
-}
-
 /* --- the answer ------------------------------------------------------------------------------- */
 
 static void keep_model(lazy *z)
@@ -998,6 +964,7 @@ static void keep_model(lazy *z)
 void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
 {
     memset(a, 0, sizeof *a);
+    uint64_t since = clock_now();
     lazy z = {.p = p, .g = p->g, .m = p->m, .a = a};
     asg *g = p->g;
     rng_seed(&z.luck, p->tune->seed);
@@ -1019,8 +986,8 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         order_graph_build(p->m, p->events, (const order_pair *)(const void *)p->known.at,
                           p->known.n, &known);
         if (!first_order(p, &known, pos, &z.reach)) {
-            a->known_cycle = true;
-            find_known_cycle(&z, &known);
+            answer_known_cycle(p, &known, a);
+            answer_stage(p->m, a, "order", &since);
             return;
         }
         z.pos = pos;
@@ -1042,6 +1009,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         z.queue.n = 0;
         first_order_free(p->m, &known);
     }
+    answer_stage(p->m, a, "order", &since);
     z.s = solver_new(p->m);
     /* Units come one by one here, and simplifying at each would be quadratic. */
     solver_set_option(z.s, "simplify", 0);
@@ -1056,8 +1024,10 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         const uint32_t *closed = order_cycle_nodes(z.o, &n);
         a->known_cycle = true;
         for (size_t i = 0; i < n; i++) vec_push(p->m, &a->cycle, closed[i]);
+        answer_stage(p->m, a, "settle", &since);
         return;
     }
+    answer_stage(p->m, a, "settle", &since);
     theory t = {.state = &z,
                 .notify_assignment = notify_assignment,
                 .notify_new_level = notify_new_level,
@@ -1075,4 +1045,5 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     a->vars = solver_vars(z.s);
     a->conflicts = solver_stats(z.s)->conflicts;
     if (a->holds) keep_model(&z);
+    answer_stage(p->m, a, "solve", &since);
 }

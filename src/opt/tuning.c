@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define ON(id) (1u << STRATEGY_##id)
+#define ASKED PASS_ASKED
 
 static const pass_info passes[] = {
 #define PASS(id, on, name, help) {name, on, help},
@@ -24,6 +25,14 @@ static const char *const strategies[] = {
 const pass_info *pass_at(size_t i)
 {
     return i < PASSES ? &passes[i] : NULL;
+}
+
+uint64_t passes_off_at_first(void)
+{
+    uint64_t off = 0;
+    for (int i = 0; i < PASSES; i++)
+        if (passes[i].strategies & PASS_ASKED) off |= (uint64_t)1 << i;
+    return off;
 }
 
 int pass_named(const char *name)

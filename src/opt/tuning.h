@@ -25,9 +25,11 @@ enum pass {
 
 typedef struct pass_info {
     const char *name;
-    unsigned strategies; /* bits */
+    unsigned strategies; /* bits, and PASS_ASKED */
     const char *help;
 } pass_info;
+
+#define PASS_ASKED (1u << 31) /* off until it is asked for */
 
 typedef struct tuning {
     enum strategy strategy;
@@ -44,6 +46,7 @@ static inline bool pass_on(const tuning *t, enum pass p)
 
 const pass_info *pass_at(size_t i); /* NULL past the end */
 int pass_named(const char *name);   /* or -1 */
+uint64_t passes_off_at_first(void); /* by bit */
 const char *strategy_name(enum strategy s);
 
 #endif
