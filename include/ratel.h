@@ -212,6 +212,9 @@ RATEL_API int ratel_result_write(const ratel_result *a, ratel *r, const char *fo
 /* The i-th warning that limits the answer: stable id and sentence; RATEL_EINVAL past the end. */
 RATEL_API int ratel_result_warning(const ratel_result *a, size_t i, const char **id,
                                    const char **text);
+/* The i-th stage of deciding and the seconds it took; RATEL_EINVAL past the end. */
+RATEL_API int ratel_result_stage(const ratel_result *a, size_t i, const char **name,
+                                 double *seconds);
 /* 1 if session order counted. */
 RATEL_API int ratel_result_session_order(const ratel_result *a);
 /* Replays the answer on the history with code that shares nothing with the deciding one. */

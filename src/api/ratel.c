@@ -588,6 +588,14 @@ int ratel_result_warning(const ratel_result *a, size_t i, const char **id, const
     return RATEL_EINVAL;
 }
 
+int ratel_result_stage(const ratel_result *a, size_t i, const char **name, double *seconds)
+{
+    if (!a || i >= a->v.stages.n) return RATEL_EINVAL;
+    if (name) *name = a->v.stages.at[i].name;
+    if (seconds) *seconds = (double)a->v.stages.at[i].ns / 1e9;
+    return RATEL_OK;
+}
+
 typedef struct report_call {
     call c;
     const ratel_result *a;

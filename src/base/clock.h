@@ -9,4 +9,10 @@
 uint64_t clock_now(void); /* monotonic wall clock */
 uint64_t clock_cpu(void); /* CPU time of the process */
 
+/* What one part of some work took. */
+typedef struct stage_time {
+    const char *name; /* static */
+    uint64_t ns;
+} stage_time;
+
 #endif

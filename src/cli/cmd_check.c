@@ -86,6 +86,14 @@ static void print_warnings(const check *c, const char *name, const ratel_result 
     }
 }
 
+static void print_stages(const ratel_result *r)
+{
+    const char *name;
+    double seconds;
+    for (size_t i = 0; !ratel_result_stage(r, i, &name, &seconds); i++)
+        fprintf(stderr, "%s %s %.6f\n", ratel_result_level(r), name, seconds);
+}
+
 /* Which of the levels that hold are not implied by another one that holds, and which of the
    violated ones imply no other violated one. */
 static void summarise(check *c, const char *name, const ratel_verdict *v, bool session_order)
@@ -193,6 +201,7 @@ static void check_history(check *c, const char *name)
                                .verbose = c->a->value[O_VERBOSE] != NULL,
                                .colour = !json && colour_wanted(c->a, fileno(c->out))};
         ratel_result_write(a, r, json ? "json" : "text", &report, write_file_cb, c->out);
+        if (c->a->value[O_STATS]) print_stages(a);
         ratel_result_free(a);
     }
     const char *session = c->a->value[O_SESSION_ORDER];

@@ -962,6 +962,7 @@ static void keep_model(lazy *z)
 void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
 {
     memset(a, 0, sizeof *a);
+    uint64_t since = clock_now();
     lazy z = {.p = p, .g = p->g, .m = p->m, .a = a};
     asg *g = p->g;
     if (g->insts >= OVERLAP || g->obs >= OVERLAP || g->cand.n >= OVERLAP) {
@@ -983,6 +984,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         if (!first_order(p, &known, pos, &z.reach)) {
             a->known_cycle = true;
             find_known_cycle(&z, &known);
+            answer_stage(p->m, a, "order", &since);
             return;
         }
         z.pos = pos;
@@ -1004,6 +1006,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         reach_free(p->m, &z.reach);
         first_order_free(p->m, &known);
     }
+    answer_stage(p->m, a, "order", &since);
     z.s = solver_new(p->m);
     /* Units come one by one here, and simplifying at each would be quadratic. */
     solver_set_option(z.s, "simplify", 0);
@@ -1018,8 +1021,10 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         const uint32_t *closed = order_cycle_nodes(z.o, &n);
         a->known_cycle = true;
         for (size_t i = 0; i < n; i++) vec_push(p->m, &a->cycle, closed[i]);
+        answer_stage(p->m, a, "settle", &since);
         return;
     }
+    answer_stage(p->m, a, "settle", &since);
     theory t = {.state = &z,
                 .notify_assignment = notify_assignment,
                 .notify_new_level = notify_new_level,
@@ -1037,4 +1042,5 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     a->vars = solver_vars(z.s);
     a->conflicts = solver_stats(z.s)->conflicts;
     if (a->holds) keep_model(&z);
+    answer_stage(p->m, a, "solve", &since);
 }

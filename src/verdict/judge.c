@@ -224,6 +224,19 @@ static void keep_order(verdict *v, const asg *g, const strong *p, const lazy_ans
 
 #define SERIAL_TRY 200 /* conflicts */
 
+/* A second attempt, with the initial values free, adds to the stages of the first. */
+static void keep_stages(verdict *v, const lazy_answer *a)
+{
+    for (size_t i = 0; i < a->stages.n; i++) {
+        size_t j = 0;
+        while (j < v->stages.n && strcmp(v->stages.at[j].name, a->stages.at[i].name)) j++;
+        if (j < v->stages.n)
+            v->stages.at[j].ns += a->stages.at[i].ns;
+        else
+            vec_push(&v->mem, &v->stages, a->stages.at[i]);
+    }
+}
+
 /* The ways to decide an order problem, by enum strategy. */
 static void (*const strategies[STRATEGIES])(strong *, uint64_t conflicts, lazy_answer *) = {
     [STRATEGY_LAZY] = lazy_decide,
@@ -287,11 +300,13 @@ static void try_strong(verdict *v, const history *h, const question *q, bool si,
         serial.si = false;
         strong_build(&p, g, &serial);
         lazy_decide(&p, SERIAL_TRY, &a);
+        keep_stages(v, &a);
         done = a.holds;
     }
     if (!done) {
         strong_build(&p, g, &ask);
         strategies[q->tune.strategy](&p, 0, &a);
+        keep_stages(v, &a);
     }
     v->ns_solve += clock_now() - start;
     v->vars = a.vars;
@@ -376,6 +391,7 @@ static void decide_strong(verdict *v, const history *h, const question *q, bool 
             memset(&v->cycle, 0, sizeof v->cycle);
             memset(&v->core, 0, sizeof v->core);
             memset(&v->choices, 0, sizeof v->choices);
+            memset(&v->stages, 0, sizeof v->stages);
             verdict_forget(v);
             if (what == RESTS_SESSION) v->session_order = false;
             try_strong(v, h, q, si, rt && what != RESTS_REALTIME,

@@ -10,6 +10,7 @@
 #define RATEL_VERDICT_VERDICT_H
 
 #include "asg/asg.h"
+#include "base/clock.h"
 #include "level/level.h"
 #include "opt/anomaly.h"
 #include "opt/tuning.h"
@@ -86,6 +87,7 @@ typedef struct verdict {
 
     uint64_t txns, ops, sessions, keys; /* committed */
     uint64_t ns_analyse, ns_solve;
+    VEC(stage_time) stages; /* of the strategy, each name once */
     uint64_t vars, clauses, conflicts, instantiated;
 
     /* for limits that strike while a violation that was found is looked into */
