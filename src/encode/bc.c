@@ -859,17 +859,24 @@ static bool conflict(void *state, theory_clause *out)
     return z->inner->cb_add_external_clause(z->inner->state, out);
 }
 
-/* Choices keep their phase; of the rest, what the order satisfies already costs nothing. */
+/* How many edges of a literal the order breaks. */
+static uint32_t broken(const bc *z, uint32_t lit)
+{
+    uint32_t n = 0, a, b;
+    for (uint32_t id = order_first_edge(z->o, lit); id != NONE; id = order_next_edge(z->o, id)) {
+        order_edge_ends(z->o, id, &a, &b);
+        n += !order_before(z->o, a, b);
+    }
+    return n;
+}
+
+/* Choices keep their phase.  Of the rest, what the order satisfies already costs nothing. */
 static uint32_t phase(void *state, uint32_t lit)
 {
     const bc *z = state;
+    uint32_t yes = lit_of(lit_var(lit), false), no = lit_not(yes);
     if (lit_var(lit) < z->choices) return lit;
-    uint32_t yes = lit_of(lit_var(lit), false), id = order_first_edge(z->o, yes), a, b;
-    for (; id != NONE; id = order_next_edge(z->o, id)) {
-        order_edge_ends(z->o, id, &a, &b);
-        if (!order_before(z->o, a, b)) return lit_not(yes);
-    }
-    return yes;
+    return broken(z, yes) <= broken(z, no) ? yes : no;
 }
 
 static const theory forward = {
