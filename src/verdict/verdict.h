@@ -109,6 +109,9 @@ void facts_count(facts *f, const history *h);
    order is kept in v. */
 bool quick_accept(verdict *v, const history *h, const facts *f);
 
+/* certify.c: the answer with its proof, as text (verify/certificate.h).  Fails through the guard:
+   GUARD_INVAL if it is undecided, GUARD_UNSUPPORTED if there is no proof of that kind. */
+void certify(const verdict *v, const history *h, mem *work, strbuf *out);
 /* certify.c: true if the answer stands on the history; else *why says what is wrong. */
 bool recheck(const verdict *v, const history *h, mem *m, const char **why);
 

@@ -546,6 +546,7 @@ static bool check_holds(checker *c)
     bool weak = level == LEVEL_RU || level == LEVEL_RC || level == LEVEL_MAV || level == LEVEL_RA ||
                 level == LEVEL_CC;
     bool strong = level == LEVEL_SER || level == LEVEL_SSER || level == LEVEL_SI;
+    if (c->v->level.realtime && level != LEVEL_SER) weak = strong = false;
     if (!weak && !strong) return recheck_no(c, NO_ID, "no recheck for this level yet");
     if (!load_order(c)) return false;
     recheck_load_writes(c);
