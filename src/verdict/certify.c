@@ -191,14 +191,12 @@ static void write_steps(const strong *p, const history *h, const justify *j, str
     strbuf_printf(b, "end %zu\n", n);
 }
 
-/* A read that nothing explains, or lists of one key that contradict each other. */
-static justify *justify_faults(strong *p, const asg *g, size_t i)
+/* A read that nothing explains; if that is not it, lists of one key that contradict each other. */
+static justify *justify_faults(strong *p, const fault *f, bool lists)
 {
-    const fault *f = &g->faults.at[i];
     justify *j = justify_new(p);
-    if (f->anomaly == ANOMALY_INCOMPATIBLE_ORDER && justify_list_fault(j, f->key)) return j;
-    j = justify_new(p);
-    return justify_fault(j, f->node) ? j : NULL;
+    if (lists && f->anomaly != ANOMALY_INCOMPATIBLE_ORDER) return NULL;
+    return (lists ? justify_list_fault(j, f->key) : justify_fault(j, f->node)) ? j : NULL;
 }
 
 static justify *justify_search(strong *p, const verdict *v, asg *g, bool si, bool rt)
@@ -247,9 +245,9 @@ static void write_violated(const verdict *v, const history *h, mem *work, strbuf
     }
     /* Any of the faults will do. */
     strong_build(&p, &g, si, v->session_order, rt, v->drift);
-    for (size_t i = 0; i < g.faults.n; i++) {
+    for (size_t i = 0; i < 2 * g.faults.n; i++) {
         const char *why;
-        const justify *j = justify_faults(&p, &g, i);
+        const justify *j = justify_faults(&p, &g.faults.at[i / 2], i % 2);
         if (!j) continue;
         b->n = head;
         write_steps(&p, h, j, b);
