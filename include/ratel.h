@@ -222,6 +222,28 @@ RATEL_API int ratel_result_session_order(const ratel_result *a);
 RATEL_API int ratel_result_recheck(const ratel_result *a, ratel *r, const ratel_history *h);
 RATEL_API void ratel_result_free(ratel_result *a);
 
+/* --- certificates --------------------------------------------------------------------------------- */
+
+/* The answer with its proof, as text for ratel_verify (doc/formats/certificate.md).  A violation is
+   decided once more on the way.  RATEL_EINVAL: the answer is undecided; RATEL_EUNSUPPORTED: there
+   are no proofs of this kind yet. */
+RATEL_API int ratel_result_certificate(const ratel_result *a, ratel *r, const ratel_history *h,
+                                       ratel_write_cb write, void *payload);
+typedef struct {
+    int proved;            /* 1: the certificate proves its verdict on this history; 0: refused */
+    ratel_verdict verdict; /* what it claims: RATEL_HOLDS or RATEL_VIOLATED */
+    char level[80];        /* of which level, */
+    int session_order;     /* with session order or without, */
+    const char *ryow;      /* under which policy for reads of own writes: static text */
+    int64_t drift;
+    uint64_t steps;    /* lines of the proof */
+    char reason[1024]; /* refused: why, one sentence */
+} ratel_proof;
+/* Checks a certificate against a history, with code that shares nothing with ratel_check.  A
+   refusal is an answer: RATEL_OK; text that is no certificate is RATEL_EPARSE, with its place. */
+RATEL_API int ratel_verify(ratel_proof *out, ratel *r, const ratel_history *h, ratel_read_cb read,
+                           void *payload);
+
 typedef struct {
     const char *name, *aliases, *about;
     const char *how;           /* what checks it */

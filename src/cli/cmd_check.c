@@ -187,6 +187,7 @@ static void check_history(check *c, const char *name)
             complain("%s: %s", name, ratel_errmsg(r));
             merge(c, exit_of(code));
         }
+        if (c->a->value[O_CERTIFICATE]) merge(c, write_certificate(c->a, a, h));
         if (i == 0) print_warnings(c, name, a);
         ratel_verdict v = ratel_result_verdict(a);
         if (verdicts) verdicts[i] = v;
@@ -242,6 +243,12 @@ int cmd_check(args *a)
         return EXIT_USAGE;
     }
     if (!parse_levels(&c)) {
+        free(c.words);
+        free(c.levels);
+        return EXIT_USAGE;
+    }
+    if (a->value[O_CERTIFICATE] && (a->n_files > 1 || c.n_levels > 1)) {
+        complain("--certificate: one history and one level at a time");
         free(c.words);
         free(c.levels);
         return EXIT_USAGE;

@@ -25,6 +25,7 @@
 #include "base/hash.h"
 #include "base/rng.h"
 #include "encode/first_order.h"
+#include "encode/justify.h"
 
 #define NONE UINT32_MAX
 
@@ -38,6 +39,7 @@ typedef struct lazy {
     const uint32_t *pos;
     reach reach;
     rng luck; /* with a seed: some choices are left to it */
+    justify *j; /* NULL: nobody wants to know why */
 
     uint8_t *present; /* per node */
     uint32_t *list;   /* installs of each key in the order of their commits */
@@ -178,6 +180,7 @@ static uint32_t before(lazy *z, uint32_t from, uint32_t to)
     z->pairs++;
     uint32_t var = new_var(z);
     z->pair_var[at] = var;
+    if (z->j) justify_is_before(z->j, var, from, to);
     order_edge(z->o, lit_of(var, false), from, to);
     return lit_of(var, false);
 }
@@ -223,8 +226,15 @@ static void clause_unless(lazy *z, node_id v)
     if (z->taken_var && z->taken_var[v] != NONE) clause_lit(z, lit_of(z->taken_var[v], true));
 }
 
+/* Why the next clause holds (justify.h). */
+static void clause_why(lazy *z, enum justify_why why, uint32_t ob, node_id w, node_id u)
+{
+    if (z->j) justify_reason(z->j, why, ob, w, u);
+}
+
 static void clause_end(lazy *z)
 {
+    if (z->j) justify_clause(z->j, z->lits.at, z->lits.n);
     solver_add_clause(z->s, z->lits.at, z->lits.n);
     z->a->clauses++;
 }
@@ -269,6 +279,7 @@ static uint32_t between(lazy *z, uint32_t ob, uint32_t w, uint32_t u, uint32_t r
     if (first == LIT_NONE || !ruled_out(z, un, v)) second = before(z, begin_of(z->p, v), from);
     if (first_time(z, ob, u)) {
         clause_start(z);
+        clause_why(z, BECAUSE_READ, ob, w != NONE ? g->inst_node[w] : NO_ID, un);
         if (reads != LIT_NONE) clause_lit(z, lit_not(reads));
         clause_unless(z, v);
         clause_unless(z, un);
@@ -299,16 +310,19 @@ static void write_candidates(lazy *z, uint32_t open)
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
         uint32_t c = g->cand.at[i];
         z->cand_var[i] = new_var(z);
+        if (z->j) justify_is_read(z->j, z->cand_var[i], ob, c < RF_LAST ? c : NO_ID);
         if (c >= RF_LAST) continue;
         order_edge(z->o, cand_lit(z, i), commit_of(z->p, c), begin_of(z->p, v));
         if (z->taken_var && z->taken_var[c] != NONE) {
             clause_start(z);
+            clause_why(z, BECAUSE_TAKEN, ob, c, NO_ID);
             clause_lit(z, lit_not(cand_lit(z, i)));
             clause_lit(z, lit_of(z->taken_var[c], false));
             clause_end(z);
         }
     }
     clause_start(z);
+    clause_why(z, BECAUSE_FROM, ob, NO_ID, NO_ID);
     clause_unless(z, v);
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
         clause_lit(z, cand_lit(z, i));
@@ -370,6 +384,7 @@ static uint32_t check_open(lazy *z, uint32_t ob, bool *violated)
         if (first_time(z, i | OVERLAP, u)) {
             uint32_t from = commit_of(z->p, g->inst_node[u]);
             clause_start(z);
+            clause_why(z, BECAUSE_READ, ob, w != NONE ? c : NO_ID, g->inst_node[u]);
             clause_lit(z, lit_not(cand_lit(z, i)));
             clause_unless(z, v);
             clause_unless(z, g->inst_node[u]);
@@ -436,6 +451,7 @@ static uint32_t check_overlap(lazy *z, uint32_t b, bool *violated)
     uint32_t low = a < b ? a : b, high = a < b ? b : a;
     if (first_time(z, low, high | OVERLAP)) {
         clause_start(z);
+        clause_why(z, BECAUSE_OVERLAP, g->inst_key[a], an, bn);
         clause_unless(z, an);
         clause_unless(z, bn);
         clause_lit(z, first);
@@ -618,6 +634,11 @@ static void notify_assignment(void *state, const uint32_t *lits, size_t n)
             const uint32_t *closed = order_cycle(z->o, &k);
             z->conflict.n = 0;
             for (size_t j = 0; j < k; j++) vec_push(z->m, &z->conflict, lit_not(closed[j]));
+            if (z->j) {
+                size_t n_nodes;
+                const uint32_t *nodes = order_cycle_nodes(z->o, &n_nodes);
+                justify_cycle(z->j, nodes, n_nodes, z->conflict.at, z->conflict.n);
+            }
             z->conflicting = true;
             follow_moves(z);
             return;
@@ -882,6 +903,7 @@ static void write_outcomes(lazy *z)
     z->taken_var = mem_array(z->m, uint32_t, (size_t)z->p->txns + 1);
     for (node_id v = 0; v < z->p->txns; v++) {
         z->taken_var[v] = z->p->in[v] ? NONE : new_var(z);
+        if (z->j && !z->p->in[v]) justify_is_taken(z->j, z->taken_var[v], v);
         if (!z->p->in[v]) vec_push(z->m, &z->unknown, v);
     }
     for (node_id v = 0; v < z->p->txns; v++) {
@@ -895,12 +917,14 @@ static void write_outcomes(lazy *z)
             order_edge(z->o, taken, commit_of(z->p, rf), begin_of(z->p, v));
             if (z->p->in[rf]) continue;
             clause_start(z);
+            clause_why(z, BECAUSE_TAKEN, ob, rf, NO_ID);
             clause_lit(z, lit_not(taken));
             clause_lit(z, lit_of(z->taken_var[rf], false));
             clause_end(z);
         }
         if (!impossible) continue;
         clause_start(z);
+        clause_why(z, BECAUSE_FAULT, NO_ID, NO_ID, v);
         clause_lit(z, lit_not(taken));
         clause_end(z);
     }
@@ -909,7 +933,9 @@ static void write_outcomes(lazy *z)
         const edge *e = &g->extra.at[i];
         if (z->p->in[e->from] && z->p->in[e->to]) continue;
         uint32_t both = new_var(z);
+        if (z->j) justify_is_before(z->j, both, commit_of(z->p, e->from), begin_of(z->p, e->to));
         clause_start(z);
+        clause_why(z, BECAUSE_SHOWN, (uint32_t)i, NO_ID, NO_ID);
         clause_unless(z, e->from);
         clause_unless(z, e->to);
         clause_lit(z, lit_of(both, false));
@@ -965,7 +991,8 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
 {
     memset(a, 0, sizeof *a);
     uint64_t since = clock_now();
-    lazy z = {.p = p, .g = p->g, .m = p->m, .a = a};
+    lazy z = {.p = p, .g = p->g, .m = p->m, .a = a, .j = p->justify};
+    if (z.j) justify_start(z.j);
     asg *g = p->g;
     rng_seed(&z.luck, p->tune->seed);
     if (g->insts >= OVERLAP || g->obs >= OVERLAP || g->cand.n >= OVERLAP) {
@@ -990,6 +1017,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
             answer_stage(p->m, a, "order", &since);
             return;
         }
+        if (p->plain) reach_free(p->m, &z.reach);
         z.pos = pos;
         sort_lists(&z);
         replay(&z);
@@ -1011,6 +1039,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     }
     answer_stage(p->m, a, "order", &since);
     z.s = solver_new(p->m);
+    if (z.j) solver_set_proof(z.s, justify_proof(z.j));
     /* Units come one by one here, and simplifying at each would be quadratic. */
     solver_set_option(z.s, "simplify", 0);
     z.o = order_new(p->m, p->events, &known, pos);

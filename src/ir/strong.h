@@ -49,6 +49,8 @@ typedef struct strong {
     size_t so_deps;     /* how many of deps are session order; they stand first */
     VEC(forced) forced; /* added to known while deciding, with their reasons */
     uint32_t *reader_first, *reader; /* obligations by install */
+    struct justify *justify;         /* encode/justify.h; NULL unless a proof is wanted */
+    bool plain;                      /* derive nothing before the search */
 } strong;
 
 static inline uint32_t begin_of(const strong *p, node_id v)
