@@ -30,12 +30,6 @@ static const read_format table[] = {
 static const struct {
     const char *id, *about;
 } unreadable[] = {
-    {"dbcop-json", "a dbcop JSON file"},
-    {"dbcop-hist", "a dbcop text file"},
-    {"dbcop-yaml", "a dbcop YAML file"},
-    {"awdit-test", "an AWDIT test file"},
-    {"elle-json", "an elle-cli JSON file"},
-    {"veristrong-la", "a VeriStrong list-append file"},
     {"viper", "a Viper log"},
     {"timekiller", "a TimeKiller JSON file"},
     {"polyg", "a Cobra polygraph file"},
