@@ -328,7 +328,10 @@ TEST(detection)
     EXPECT_TOLD("[]", "none");
     EXPECT_TOLD("{}", "none");
     EXPECT_TOLD("2\n0 1 A 5 1\n0 1 R 5 1 1\n", "veristrong-la");
+    EXPECT_TOLD("1\n-1 -2 A -5 1\n", "veristrong-la");
+    EXPECT_TOLD("0\n", "veristrong-la");
     EXPECT_TOLD("2\n3\n4\n", "none");
+    EXPECT_TOLD("3\n", "none");
     EXPECT_TOLD("{:type :ok, :value [[:append 1 1]]}", "edn-la");
     EXPECT_TOLD("; a comment\n{:type :ok, :value [[:w 1 1]]}", "edn-rw");
     EXPECT_TOLD("[{:type :ok, :value [[:r 1 nil]]}]", "edn-rw");
@@ -344,6 +347,14 @@ TEST(detection)
     EXPECT_TOLD("{\"data\":[[]],\"info\":\"}\",\"params\":{}}", "dbcop-json");
     EXPECT_TOLD("[[{\"committed\":true,\"events\":[]}]]", "dbcop-json");
     EXPECT_TOLD("[\n [], [] ]", "dbcop-json");
+    EXPECT_TOLD("{\"info\":\"params\",\"start\":\"\",\"data\":[]}", "dbcop-json");
+    EXPECT_TOLD("\xef\xbb\xbf[[],[{\"x\":{\"type\":1},\"committed\":false}]]", "dbcop-json");
+    EXPECT_TOLD("{\"value\":[],\"f\":\"txn\",\"process\":0,\"type\":\"ok\"}", "elle-json");
+    EXPECT_TOLD("--\n\n[x:=1]\n", "dbcop-hist");
+    EXPECT_TOLD("[0:=1]\n", "dbcop-hist");
+    EXPECT_TOLD("- []\n- - success: true\n", "dbcop-yaml");
+    EXPECT_TOLD("-\n  - events: []\n", "dbcop-yaml");
+    EXPECT_TOLD("== - ==\r\n  w 0 0\r\n", "awdit-test");
     EXPECT_TOLD("[{\"process\":0,\"type\":\"ok\"}]", "elle-json");
     EXPECT_TOLD(" [ {\"ops\":[{\"t\":\"w\"}],\"cts\":{},\"tid\":3}]", "timekiller!");
     EXPECT_TOLD("{\"ops\":[],\"sts\":{}}", "timekiller!");
