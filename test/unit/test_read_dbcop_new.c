@@ -1,5 +1,5 @@
 /*
- * dbcop's JSON, text and YAML: shapes, traps of the initial state, positions of errors, round trips.
+ * dbcop's JSON, text and YAML: shapes, traps of the initial state, places of errors, round trips.
  */
 #include "read_help.h"
 

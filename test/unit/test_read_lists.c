@@ -48,16 +48,19 @@ TEST(elle_events_are_those_of_edn)
     static const char json[] =
         "[{\"index\":0,\"type\":\"invoke\",\"process\":1,\"f\":\"txn\",\"value\":[[\"append\",5,1],"
         "[\"r\",6,null]]},\n"
-        "{\"index\":1,\"type\":\"invoke\",\"process\":2,\"f\":\"txn\",\"value\":[[\"append\",5,2]]},"
-        "\n{\"type\":\"ok\",\"index\":2,\"process\":1,\"f\":\"txn\",\"value\":[[\"append\",5,1],"
+        "{\"index\":1,\"type\":\"invoke\",\"process\":2,\"f\":\"txn\","
+        "\"value\":[[\"append\",5,2]]},\n"
+        "{\"type\":\"ok\",\"index\":2,\"process\":1,\"f\":\"txn\",\"value\":[[\"append\",5,1],"
         "[\"r\",6,[1,3]]]},\n"
-        "{\"value\":[[\"append\",5,2]],\"index\":3,\"type\":\"fail\",\"process\":2,\"f\":\"txn\"},\n"
+        "{\"value\":[[\"append\",5,2]],\"index\":3,\"type\":\"fail\",\"process\":2,"
+        "\"f\":\"txn\"},\n"
         "{\"index\":4,\"type\":\"info\",\"process\":\"nemesis\",\"f\":\"cut\",\"value\":null},\n"
         "{\"index\":5,\"type\":\"invoke\",\"process\":1,\"f\":\"txn\",\"value\":[[\"w\",\"x\",7]],"
         "\"error\":{\"a:b\":[null,\"n:\\\"\"]}}]\n";
     static const char want[] =
         "{\"ratel\":1,\"init\":null}\n"
-        "{\"session\":1,\"id\":2,\"begin\":0,\"end\":2,\"ops\":[[\"append\",5,1],[\"r\",6,[1,3]]]}\n"
+        "{\"session\":1,\"id\":2,\"begin\":0,\"end\":2,"
+        "\"ops\":[[\"append\",5,1],[\"r\",6,[1,3]]]}\n"
         "{\"session\":2,\"id\":3,\"status\":\"aborted\",\"begin\":1,\"end\":3,"
         "\"ops\":[[\"append\",5,2]]}\n"
         "{\"mark\":\"nemesis\",\"at\":3,\"type\":\"info\",\"f\":\"cut\",\"value\":null}\n"
