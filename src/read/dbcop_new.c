@@ -31,6 +31,7 @@ typedef struct zeros {
 
 static void add_op(history *h, zeros *z, bool write, key_id k, value_id v)
 {
+    guard_tick(h->mem.guard); /* one transaction may be as large as the file */
     if (v == 0 && write) {
         while (z->written.n <= k) vec_push(&h->mem, &z->written, 0);
         z->written.at[k] = 1;
@@ -414,7 +415,6 @@ void dbcop_hist_read(history *h, source *s)
             p = read_brackets(h, s, &z, p, end);
             history_end(h, *p == '!' ? TXN_ABORTED : TXN_COMMITTED);
             p = skip_blanks(p + (*p == '!'));
-            guard_tick(s->guard);
         }
     }
     settle_zeros(h, &z);
