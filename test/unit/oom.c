@@ -349,6 +349,33 @@ TEST(reading_and_writing_every_format)
     rmdir(dir);
 }
 
+/* What our writers never write: scattered lines, unknown members, other styles. */
+TEST(reading_foreign_shapes)
+{
+    static const struct {
+        const char *format, *text;
+    } foreign[] = {
+        {"dbcop-json", "{\"odd\":[1, 2],\"params\":{\"id\":1},\"data\":[[{\"x\":{},\"events\":["
+                       "{\"Write\":{\"variable\":9,\"version\":0}},[\"r\",8,0]],"
+                       "\"committed\":true}]],\"e\\n\":\"\\u00e9\"}"},
+        {"dbcop-hist", "// c\n[x==0 x:=1][long_name:=18446744073709551615]!\n---\n[y==?]"},
+        {"dbcop-yaml",
+         "- - success: true\n    events:\n    - {write: true, variable: 1, value: 2,\n"
+         "success: false}\n"},
+        {"awdit-test", "w 1 18446744073709551615\n=\nr 1 0\n--\n"},
+        {"elle-json", "{\"type\":\"invoke\",\"process\":\"p\\/\",\"value\":[[\"r\",\"x\",null]]}"
+                      "{\"type\":\"info\",\"process\":\"nemesis\",\"f\":\"cut\"}"
+                      "{\"type\":\"ok\",\"process\":\"p\\/\",\"value\":[[\"r\",\"x\",[1,\"\\n\"]]],"
+                      "\"error\":[null]}"},
+        {"veristrong-la", "4 1 1 A 5 1 2 2 R 5 1 1 1 1 A 5 -2 2 2 R 5 2 1 -2"},
+    };
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        job j = {.what = "foreign", .format = foreign[i].format, .in = {foreign[i].text, 0, 0}};
+        j.in.n = strlen(foreign[i].text);
+        refuse_each("read", read_it, &j);
+    }
+}
+
 TEST(reading_what_detection_must_find)
 {
     for (int k = 0; k < INPUTS; k++) {
