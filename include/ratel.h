@@ -239,6 +239,7 @@ RATEL_API int ratel_gen(ratel_history **out, ratel *r, const ratel_gen_options *
                         const char **truth);
 RATEL_API int ratel_gen_workload_at(const char **name, const char **about, size_t i);
 RATEL_API int ratel_gen_isolation_at(const char **name, const char **about, size_t i);
+RATEL_API int ratel_gen_knob_at(const char **name, const char **about, size_t i);
 RATEL_API int ratel_gen_anomaly_at(const char **name, const char **about, size_t i);
 #endif
 

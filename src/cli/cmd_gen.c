@@ -50,6 +50,7 @@ int cmd_gen(args *a)
         list("workloads", ratel_gen_workload_at);
         list("isolation", ratel_gen_isolation_at);
         list("anomalies", ratel_gen_anomaly_at);
+        list("knobs", ratel_gen_knob_at);
         return EXIT_HOLDS;
     }
     const char *out = a->value[O_OUTPUT] ? a->value[O_OUTPUT] : "-";

@@ -62,16 +62,6 @@ typedef struct sim {
 /* --- tables ------------------------------------------------------------------------------ */
 
 static const struct {
-    const char *name, *about;
-    uint64_t txns, sessions, keys, ops;
-} workloads[] = {
-#define WORKLOAD(id, name, txns, sessions, keys, ops, about)                                       \
-    {name, about, txns, sessions, keys, ops},
-#include "gen/workloads.def"
-#undef WORKLOAD
-};
-
-static const struct {
     const char *name, *others, *about;
     truth_set keeps;
 } isolations[] = {
@@ -84,9 +74,9 @@ static const struct {
 
 const char *gen_workload_at(size_t i, const char **about)
 {
-    if (i >= WORKLOADS) return NULL;
-    if (about) *about = workloads[i].about;
-    return workloads[i].name;
+    const workload_info *w = workload_at(i);
+    if (w && about) *about = w->about;
+    return w ? w->name : NULL;
 }
 
 const char *gen_isolation_at(size_t i, const char **about)
@@ -114,8 +104,8 @@ int gen_anomaly_named(const char *name)
 
 static enum workload_kind workload_named(guard *g, const char *name)
 {
-    for (int i = 0; i < WORKLOADS; i++)
-        if (!strcmp(workloads[i].name, name)) return (enum workload_kind)i;
+    for (size_t i = 0; workload_at(i); i++)
+        if (!strcmp(workload_at(i)->name, name)) return (enum workload_kind)i;
     guard_fail(g, GUARD_INVAL, "no workload %.100s", name);
 }
 
@@ -176,7 +166,7 @@ static void write_client(sim *m, uint32_t s, enum txn_status status)
     for (uint32_t i = 0; i < c->at; i++) {
         const step *t = &steps[i];
         value_id v = lists && t->kind == STEP_READ ? list_seen(m, steps, i) : (value_id)t->value;
-        history_op(h, kinds[t->kind], key_uint(h, t->key), v);
+        history_op(h, kinds[t->kind], workload_key(&m->work, h, t->key), v);
     }
     close_txn(m, status);
 }
@@ -304,7 +294,7 @@ static void begin_client(sim *m, uint32_t s)
     c->stamp++;
     c->begin = ++m->clock;
     store_begin(&m->store, s, c->refusals >= PATIENCE);
-    workload_plan(&m->work, &m->rng, &c->plan);
+    workload_plan(&m->work, &m->rng, &c->plan, m->steps + (size_t)s * m->longest, c->refusals > 0);
 }
 
 /* The place of a key in the client's table of own writes, or of the free entry for it. */
@@ -462,7 +452,7 @@ static void plan_plants(sim *m, const gen_options *o, uint64_t txns)
 static void tell(const sim *m, const gen_options *o, strbuf *truth)
 {
     strbuf_printf(truth, "{\"schema\":1,\"workload\":\"%s\",\"isolation\":\"%s\",\"seed\":%llu,",
-                  workloads[m->work.kind].name, isolations[m->store.mode].name,
+                  workload_at(m->work.kind)->name, isolations[m->store.mode].name,
                   (unsigned long long)o->seed);
     strbuf_printf(truth, "\"txns\":%llu,\"sessions\":%u,\"keys\":%u,\"ops\":%u,",
                   (unsigned long long)m->h->txns, m->sessions, m->work.keys, m->work.ops);
@@ -491,18 +481,18 @@ void gen_history(history *h, const gen_options *o, strbuf *truth)
     rng_seed(&m->rng, o->seed);
     strbuf_init(&m->planted, mm);
     gen_options sized = *o; /* with defaults filled in */
-    sized.keys = number(g, o->keys, workloads[kind].keys, "keys");
-    sized.ops = number(g, o->ops, workloads[kind].ops, "operations");
-    m->sessions = number(g, o->sessions, workloads[kind].sessions, "sessions");
+    const workload_info *info = workload_at(kind);
+    sized.keys = number(g, o->keys, info->keys, "keys");
+    sized.ops = number(g, o->ops, info->ops, "operations");
+    m->sessions = number(g, o->sessions, info->sessions, "sessions");
     workload_init(&m->work, mm, kind, &sized);
-    plan_plants(m, o, o->txns ? o->txns : workloads[kind].txns);
+    plan_plants(m, o, o->txns ? o->txns : info->txns);
 
-    m->lag = number(g, o->lag, 24, "commits of lag");
-    if (mode == STORE_CAUSAL) m->replicas = number(g, o->replicas, 3, "replicas");
+    m->lag = knob_size(&o->knobs, g, KNOB_LAG, 24);
+    if (mode == STORE_CAUSAL) m->replicas = knob_size(&o->knobs, g, KNOB_REPLICAS, 3);
     if (m->replicas > 0xffff) guard_fail(g, GUARD_INVAL, "too many replicas");
     bool lists = workload_lists(&m->work);
-    uint32_t initial = kind == WORKLOAD_BANK ? m->work.balance : 0;
-    store_init(&m->store, mm, mode, m->sessions, m->replicas, m->lag, initial,
+    store_init(&m->store, mm, mode, m->sessions, m->replicas, m->lag, m->work.initial,
                lists ? m->work.writes_per_key : 0);
     m->longest = workload_longest(&m->work);
     for (m->own_mask = 7; m->own_mask < 2ull * m->longest;) m->own_mask = 2 * m->own_mask + 1;
@@ -510,7 +500,7 @@ void gen_history(history *h, const gen_options *o, strbuf *truth)
     m->steps = mem_array0(mm, step, (size_t)m->sessions * m->longest);
     m->owns = mem_array0(mm, own, m->sessions * (m->own_mask + 1));
 
-    if (!lists) history_init_scalar(h, initial);
+    if (!lists && m->work.initial != VALUE_NULL) history_init_scalar(h, m->work.initial);
     for (uint32_t s = 0; s < m->sessions; s++)
         history_declare_session(h, label_uint(h, (uint64_t)s + 1));
     run(m);

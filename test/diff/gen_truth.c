@@ -13,6 +13,7 @@
 #include "gen/gen.h"
 #include "gen/plant.h"
 #include "gen/truth.h"
+#include "gen/workload.h"
 #include "oracle.h"
 #include "test.h"
 
@@ -134,27 +135,34 @@ static void judge(sample *s, const gen_options *o, truth_set holds, truth_set vi
 /* --- the modes ----------------------------------------------------------------------------- */
 
 /* Small enough to be decided, so full of conflicts that every mistake of the store shows. */
-static gen_options contended(size_t workload, size_t isolation, uint64_t seed)
+static gen_options contended(size_t work, size_t isolation, uint64_t seed)
 {
     uint64_t s = seed % 8;
     gen_options o = {
-        .workload = gen_workload_at(workload, NULL),
+        .workload = gen_workload_at(work, NULL),
         .isolation = gen_isolation_at(isolation, NULL),
         .seed = seed,
         .txns = 3 + seed % 4,
         .sessions = 2 + seed % 3 / 2,
         .keys = 2 + (s & 1),
         .ops = 3 + (s >> 1 & 1),
-        .lag = 3 + seed % 7,
-        .replicas = 2,
-        .values = 2,
-        .choice = GEN_UNIFORM,
-        .writes_per_key = 12,
         .no_times = seed % 16 == 0,
         .aborted = seed % 5 == 0 ? 0.2 : 0,
         .unknown = seed % 7 == 0 ? 0.2 : 0,
     };
-    if (!strncmp(o.workload, "blindw", 6)) o.reads = 0.5;
+    knob_give(&o.knobs, KNOB_LAG, (double)(3 + seed % 7));
+    knob_give(&o.knobs, KNOB_REPLICAS, 2);
+    knob_give(&o.knobs, KNOB_VALUES, 2);
+    knob_give(&o.knobs, KNOB_DUPLICATES, seed % 3 ? 0 : 0.5);
+    knob_give(&o.knobs, KNOB_CHOICE, GEN_UNIFORM);
+    knob_give(&o.knobs, KNOB_WRITES_PER_KEY, 12);
+    knob_give(&o.knobs, KNOB_DISTRICTS, 1);
+    knob_give(&o.knobs, KNOB_CUSTOMERS, 2);
+    knob_give(&o.knobs, KNOB_ORDERS, 1);
+    knob_give(&o.knobs, KNOB_ITEMS, 2);
+    if (!strncmp(o.workload, "blindw", 6)) knob_give(&o.knobs, KNOB_READS, 0.5);
+    if (!strcmp(o.workload, "tpcc")) o.ops = 1;
+    if (!strcmp(o.workload, "bank")) knob_give(&o.knobs, KNOB_BALANCE, 100);
     return o;
 }
 
@@ -279,7 +287,7 @@ static void plants_among(size_t isolation, uint64_t seeds)
 {
     for (uint32_t k = 0; k < ANOMALIES; k++)
         for (uint64_t seed = 1; seed <= seeds && !test_all.failures; seed++) {
-            size_t w = seed % 6;
+            size_t w = seed % WORKLOADS;
             bool lists = !strcmp(gen_workload_at(w, NULL), "list-append");
             if (!can_show(anomaly_at(k), lists)) continue;
             gen_anomaly a = {.kind = k, .count = 1};
