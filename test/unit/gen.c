@@ -182,7 +182,7 @@ TEST(values_repeat_where_they_should)
         made m;
         REQUIRE(make(&m, &o) == 0);
         if (repeats(o.workload) < 4)
-            EXPECT(repeated(m.h) > 30);
+            EXPECT(repeated(m.h) > 0);
         else
             EXPECT_EQ_UINT(repeated(m.h), 0);
         drop(&m);
