@@ -64,6 +64,9 @@ static void body_gen(call *c)
                           .aborted = g->aborted,
                           .unknown = g->unknown,
                           .no_times = g->no_times != 0};
+    if (g->plant && strcmp(g->plant, "easy") && strcmp(g->plant, "hidden"))
+        guard_fail(&c->guard, GUARD_INVAL, "plants are easy or hidden, not \"%.60s\"", g->plant);
+    gc->o.hidden = g->plant && !strcmp(g->plant, "hidden");
     if (g->anomalies) parse_anomalies(gc, g->anomalies);
     for (const char *const *k = g->knobs; k && *k; k++) knob_parse(&gc->o.knobs, &c->guard, *k);
     strbuf_init(&gc->truth, &c->r->kept);

@@ -70,6 +70,7 @@ int cmd_gen(args *a)
     o.anomalies = a->value[O_ANOMALY];
     o.no_times = a->value[O_NO_TIMES] != NULL;
     o.knobs = knobs;
+    o.plant = a->value[O_PLANT];
     if (!args_u64(a, O_TXNS, &o.txns) || !args_u64(a, O_SESSIONS, &o.sessions) ||
         !args_u64(a, O_KEYS, &o.keys) || !args_u64(a, O_OPS, &o.ops) ||
         !args_u64(a, O_SEED, &o.seed) || !args_share(a, O_ABORTED, &o.aborted) ||

@@ -33,6 +33,7 @@ typedef struct gen_options {
     const gen_anomaly *anomalies;
     size_t n_anomalies;
     bool no_times; /* record no begin and end */
+    bool hidden;   /* plants stand among the others' keys and need more than known paths */
 
     knob_set knobs; /* what the workload and the store else let one turn */
 } gen_options;

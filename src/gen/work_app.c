@@ -169,7 +169,15 @@ static bool step_twitter(workload *w, rng *r, plan *p, step *steps, uint32_t i)
     return true;
 }
 
+/* Tweets and who follows whom; the rest is read for its meaning. */
+static uint32_t shared_twitter(const workload *w, rng *r)
+{
+    uint32_t rows = w->next_key - 2 * w->keys;
+    return rows ? 2 * w->keys + rng_below(r, rows) : NO_ID;
+}
+
 const work_class work_twitter = {.flags = WORK_EXPLICIT,
+                                 .shared = shared_twitter,
                                  .choice = GEN_ZIPF,
                                  .theta = 1,
                                  .init = init_twitter,

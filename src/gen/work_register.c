@@ -46,7 +46,7 @@ static bool step_any(workload *w, rng *r, plan *p, step *steps, uint32_t i)
 
 const work_class work_blind = {.theta = 0.5, .plan = plan_blind, .step = step_any};
 const work_class work_mixed = {
-    .flags = WORK_DUPLICATES, .theta = 0.5, .plan = plan_ops, .step = step_any};
+    .theta = 0.5, .duplicates = 0.5, .plan = plan_ops, .step = step_any};
 const work_class work_rotating = {.flags = WORK_ROTATING,
                                   .choice = GEN_EXPONENTIAL,
                                   .theta = 0.5,
@@ -99,8 +99,8 @@ static bool step_bank(workload *w, rng *r, plan *p, step *steps, uint32_t i)
     return true;
 }
 
-const work_class work_bank = {
-    .theta = 0.5, .init = init_bank, .longest = longest_bank, .plan = plan_bank, .step = step_bank};
+const work_class work_bank = {.flags = WORK_MEANING,
+.theta = 0.5, .init = init_bank, .longest = longest_bank, .plan = plan_bank, .step = step_bank};
 
 /* --- transactions that are planned as a whole ----------------------------------------------- */
 
@@ -189,7 +189,14 @@ static void plan_group(workload *w, rng *r, plan *p, step *steps, bool again)
     }
 }
 
+static uint32_t shared_group(const workload *w, rng *r)
+{
+    const group *g = w->own;
+    return g->first + rng_below(r, w->keys);
+}
+
 const work_class work_group = {.flags = WORK_EXPLICIT,
+                               .shared = shared_group,
                                .theta = 0.5,
                                .init = init_group,
                                .longest = longest_group,

@@ -104,9 +104,40 @@ uint32_t workload_fresh_key(workload *w)
     return w->next_key++;
 }
 
+uint32_t workload_plant_key(workload *w)
+{
+    if (!(w->class->flags & WORK_ABSENT)) return workload_fresh_key(w);
+    if (w->next_plant >= VALUE_TABLE - FIRST_PLANT_KEY)
+        guard_fail(w->mem->guard, GUARD_UNSUPPORTED, "too many planted keys");
+    return FIRST_PLANT_KEY + w->next_plant++;
+}
+
+uint32_t workload_shared_key(const workload *w, rng *r, uint32_t *slot)
+{
+    if (w->slot) {
+        *slot = draw_slot(w, r);
+        return w->slot[*slot];
+    }
+    if (w->class->shared) return w->class->shared(w, r);
+    return w->class->flags & WORK_EXPLICIT ? rng_below(r, w->next_key) : draw_slot(w, r);
+}
+
+uint32_t workload_bound(workload *w, history *h, uint32_t key)
+{
+    if (!w->named) return bound_uint(h, key);
+    char name[64];
+    bool own = w->class->bound && key < FIRST_PLANT_KEY;
+    size_t n = (own ? w->class->bound : w->class->name)(w, key, name, sizeof name);
+    return bound_str(h, name, n);
+}
+
 key_id workload_key(workload *w, history *h, uint32_t key)
 {
     if (!w->named) return key_uint(h, key);
+    if (key >= FIRST_PLANT_KEY) {
+        char name[64];
+        return key_str(h, name, w->class->name(w, key, name, sizeof name));
+    }
     while (w->names.n <= key) vec_push(w->mem, &w->names, 0);
     key_id *id = &w->names.at[key];
     if (!*id) {
@@ -136,8 +167,8 @@ uint32_t draw_value(workload *w, rng *r, uint32_t key)
 /* Keys with duplicate values are the first ones, so that a share of them is a comparison. */
 static void choose_duplicates(workload *w, const knob_set *k, double theta)
 {
-    bool always = w->class->flags & WORK_DUPLICATES;
-    double normal = always ? 0.5 : knob_given(k, KNOB_VALUES) ? 1 : 0;
+    double normal = w->class->duplicates;
+    if (normal <= 0 && knob_given(k, KNOB_VALUES)) normal = 1;
     double duplicates = knob_real(k, KNOB_DUPLICATES, normal);
     if (duplicates <= 0) return;
     double skew = knob_real(k, KNOB_VALUE_THETA, w->kind == WORKLOAD_YCSB_HD ? 1.5 : theta);

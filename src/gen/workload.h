@@ -37,16 +37,17 @@ typedef struct plan {
 
 typedef struct workload workload;
 
-#define WORK_LISTS 1u      /* keys are lists */
-#define WORK_ROTATING 2u   /* keys are retired */
-#define WORK_EXPLICIT 4u   /* w->keys is no number of keys: the class hands them all out */
-#define WORK_DUPLICATES 8u /* half of the keys take duplicate values unless told otherwise */
-#define WORK_ABSENT 16u    /* every key is absent at first; else it holds a number */
+#define WORK_LISTS 1u    /* keys are lists */
+#define WORK_ROTATING 2u /* keys are retired */
+#define WORK_EXPLICIT 4u /* w->keys is no number of keys: the class hands them all out */
+#define WORK_ABSENT 8u   /* every key is absent at first and there are ranges; else it is a number */
+#define WORK_MEANING 16u /* steps reckon with values: none but the workload's own may be left */
 
 typedef struct work_class {
     unsigned flags;
     enum gen_choice choice; /* of keys, by default */
     double theta;
+    double duplicates; /* share of keys that take duplicate values */
     /* Any of these may be NULL but plan and step. */
     void (*init)(workload *w, const knob_set *k);
     void (*free)(workload *w);
@@ -56,6 +57,10 @@ typedef struct work_class {
     bool (*step)(workload *w, rng *r, plan *p, step *steps, uint32_t i);
     /* The name of a key; returns its length.  NULL: the number. */
     size_t (*name)(const workload *w, uint32_t key, char *out, size_t cap);
+    /* The name of a range's end, if that is not the key's of this number. */
+    size_t (*bound)(const workload *w, uint32_t key, char *out, size_t cap);
+    /* A key in use whose value steps do not interpret, or NO_ID.  NULL: any. */
+    uint32_t (*shared)(const workload *w, rng *r);
 } work_class;
 
 struct workload {
@@ -72,6 +77,7 @@ struct workload {
     uint32_t writes_per_key;
     uint32_t initial;     /* value of every key at first */
     uint32_t next_key;    /* the first key nobody has used */
+    uint32_t next_plant; /* the same of those outside of all ranges */
     uint32_t *slot;       /* rotating keys: the keys in use, or NULL */
     VEC(uint32_t) issued; /* values handed out of each key */
     bool named;           /* keys are strings */
@@ -98,8 +104,13 @@ static inline bool workload_lists(const workload *w)
 
 /* A key nobody has used. */
 uint32_t workload_fresh_key(workload *w);
-/* The key as the history has it. */
+/* The same, outside of every range that the workload looks at; calls in a row give neighbours. */
+uint32_t workload_plant_key(workload *w);
+/* A key that transactions use, or NO_ID; *slot is its place among rotating keys. */
+uint32_t workload_shared_key(const workload *w, rng *r, uint32_t *slot);
+/* The key, or the end of a range, as the history has it. */
 key_id workload_key(workload *w, history *h, uint32_t key);
+uint32_t workload_bound(workload *w, history *h, uint32_t key);
 
 static inline void workload_plan(workload *w, rng *r, plan *p, step *steps, bool again)
 {
@@ -144,6 +155,8 @@ uint32_t fresh_value(workload *w, uint32_t key);
 /* A value to write: duplicate or fresh, as the key is. */
 uint32_t draw_value(workload *w, rng *r, uint32_t key);
 
+#define FIRST_PLANT_KEY 0x70000000u
+
 static inline void plan_read(step *steps, plan *p, uint32_t key)
 {
     steps[p->n++] = (step){.kind = STEP_READ, .key = key};
@@ -151,6 +164,12 @@ static inline void plan_read(step *steps, plan *p, uint32_t key)
 static inline void plan_write(step *steps, plan *p, uint32_t key, uint32_t value)
 {
     steps[p->n++] = (step){.kind = STEP_WRITE, .key = key, .value = value};
+}
+static inline void plan_range(step *steps, plan *p, enum step_kind kind, uint32_t from, uint32_t to,
+                              uint32_t limit)
+{
+    steps[p->n++] =
+        (step){.kind = (uint8_t)kind, .key = from, .to = to, .limit = (uint16_t)limit};
 }
 static inline void plan_fresh(workload *w, step *steps, plan *p, uint32_t key)
 {

@@ -24,20 +24,45 @@ static const char *const level_names[] = {
 };
 
 static const truth_set kept[] = {
-#define ISOLATION(id, name, others, keeps, about) keeps,
+#define ISOLATION(id, name, others, view, refuse, keeps, about) keeps,
 #include "gen/isolations.def"
 #undef ISOLATION
 };
 
 /* --- a history and its oracle -------------------------------------------------------------- */
 
+static void print_range(const history *h, op_id i, strbuf *b)
+{
+    const range *g = &h->ranges.at[h->op_key[i]];
+    bool scan = op_kind_of(h, i) == OP_SCAN;
+    strbuf_str(b, scan ? "[\"scan\"," : "[\"iter\",");
+    atom_json(h, h->bounds.atoms.at[g->from], b);
+    strbuf_char(b, ',');
+    atom_json(h, h->bounds.atoms.at[g->to], b);
+    strbuf_str(b, ",[");
+    for (uint32_t k = 0; k < g->rows; k++) {
+        strbuf_str(b, k ? ",[" : "[");
+        atom_json(h, key_atom(h, h->row_key.at[g->first_row + k]), b);
+        strbuf_char(b, ',');
+        atom_json(h, value_atom(h, h->row_value.at[g->first_row + k]), b);
+        strbuf_char(b, ']');
+    }
+    strbuf_str(b, scan ? "]]" : g->done ? "],true]" : "],false]");
+}
+
 static void print_op(const history *h, op_id i, strbuf *b)
 {
     static const char *const kinds[] = {"r", "w", "d", "append"};
+    if (op_kind_of(h, i) >= OP_SCAN) {
+        print_range(h, i, b);
+        return;
+    }
     strbuf_printf(b, "[\"%s\",", kinds[op_kind_of(h, i)]);
     atom_json(h, key_atom(h, h->op_key[i]), b);
-    strbuf_char(b, ',');
-    atom_json(h, value_atom(h, h->op_value[i]), b);
+    if (op_kind_of(h, i) != OP_DELETE) {
+        strbuf_char(b, ',');
+        atom_json(h, value_atom(h, h->op_value[i]), b);
+    }
     strbuf_str(b, h->op_kind[i] & OP_LOCK ? ",{\"lock\":true}]" : "]");
 }
 
@@ -71,6 +96,7 @@ typedef struct sample {
     history *history;
     strbuf text, truth;
     oracle *oracle;
+    long long drift; /* what checkers are told */
 } sample;
 
 static void sample_free(sample *s)
@@ -102,7 +128,7 @@ static bool sample_make(sample *s, const gen_options *o)
 
 static int ask(sample *s, int level)
 {
-    oracle_question q = {.level = level_names[level], .session_order = 1, .ryow = ORACLE_MUST};
+    oracle_question q = {.level = level_names[level], .session_order = 1, .ryow = ORACLE_MUST, .drift = s->drift};
     return oracle_check(s->oracle, &q);
 }
 
@@ -160,8 +186,10 @@ static gen_options contended(size_t work, size_t isolation, uint64_t seed)
     knob_give(&o.knobs, KNOB_CUSTOMERS, 2);
     knob_give(&o.knobs, KNOB_ORDERS, 1);
     knob_give(&o.knobs, KNOB_ITEMS, 2);
+    knob_give(&o.knobs, KNOB_SPAN, 3);
     if (!strncmp(o.workload, "blindw", 6)) knob_give(&o.knobs, KNOB_READS, 0.5);
     if (!strcmp(o.workload, "tpcc")) o.ops = 1;
+    if (strstr(o.workload, "range") || !strcmp(o.workload, "random-bench")) o.ops = 2 + seed % 2;
     if (!strcmp(o.workload, "bank")) knob_give(&o.knobs, KNOB_BALANCE, 100);
     return o;
 }
@@ -182,11 +210,13 @@ static void modes_hold(size_t isolation, uint64_t seeds)
 }
 
 /* A mode that were stronger than its name would hide what checkers must find. */
-static void mode_is_weak(size_t isolation, int level)
+static void mode_is_weak(size_t isolation, int level, const char *work)
 {
     int violated = 0, n = 500;
     for (int seed = 1; seed <= n; seed++) {
-        gen_options o = contended(3, isolation, (uint64_t)seed); /* rw-register */
+        gen_options o = contended(WORKLOAD_RW_REGISTER, isolation, (uint64_t)seed);
+        o.workload = work;
+        o.no_times = false;
         o.txns = 8;
         o.sessions = 4;
         sample s;
@@ -198,68 +228,125 @@ static void mode_is_weak(size_t isolation, int level)
     EXPECT(violated >= 3);
 }
 
-TEST(serializable_holds)
-{
-    modes_hold(0, 1000);
-}
-TEST(snapshot_isolation_holds)
-{
-    modes_hold(1, 1000);
-}
-TEST(read_committed_holds)
-{
-    modes_hold(2, 1000);
-}
-TEST(read_atomic_holds)
-{
-    modes_hold(3, 1000);
-}
-TEST(causal_holds)
-{
-    modes_hold(4, 1000);
-}
+#define MODE(id, test)                                                                             \
+    TEST(test)                                                                                     \
+    {                                                                                              \
+        modes_hold(STORE_##id, 400);                                                               \
+    }
+MODE(SERIALIZABLE, serializable_holds)
+MODE(SNAPSHOT, snapshot_isolation_holds)
+MODE(READ_COMMITTED, read_committed_holds)
+MODE(READ_ATOMIC, read_atomic_holds)
+MODE(CAUSAL, causal_holds)
+MODE(PARALLEL_SI, parallel_snapshot_isolation_holds)
+MODE(PREFIX, prefix_holds)
+MODE(REPEATABLE_READ, repeatable_read_holds)
+MODE(NO_LOST_UPDATE, no_lost_update_holds)
+MODE(STALE_SERIALIZABLE, stale_serializable_holds)
+MODE(STALE_SNAPSHOT, prefix_consistent_snapshot_isolation_holds)
+MODE(GENERALIZED_SI, generalized_snapshot_isolation_holds)
 
 TEST(modes_are_no_stronger)
 {
-    mode_is_weak(1, TRUTH_INDEX_SER);
-    mode_is_weak(2, TRUTH_INDEX_RA);
-    mode_is_weak(3, TRUTH_INDEX_CC);
-    mode_is_weak(4, TRUTH_INDEX_PC);
-    mode_is_weak(4, TRUTH_INDEX_UA);
+    static const struct {
+        enum store_mode mode;
+        int level;
+        const char *workload;
+    } weak[] = {
+        {STORE_SNAPSHOT, TRUTH_INDEX_SER, "rw-register"},
+        {STORE_READ_COMMITTED, TRUTH_INDEX_RA, "rw-register"},
+        {STORE_READ_ATOMIC, TRUTH_INDEX_CC, "rw-register"},
+        {STORE_CAUSAL, TRUTH_INDEX_PC, "rw-register"},
+        {STORE_CAUSAL, TRUTH_INDEX_UA, "rw-register"},
+        {STORE_PARALLEL_SI, TRUTH_INDEX_PC, "long-fork"},
+        {STORE_PREFIX, TRUTH_INDEX_NLU, "lost-update"},
+        {STORE_REPEATABLE_READ, TRUTH_INDEX_SER, "random-range"},
+        {STORE_NO_LOST_UPDATE, TRUTH_INDEX_UA, "rw-register"},
+        {STORE_STALE_SERIALIZABLE, TRUTH_INDEX_SSER, "rw-register"},
+        {STORE_STALE_SNAPSHOT, TRUTH_INDEX_STRONG_SI, "rw-register"},
+        {STORE_STALE_SNAPSHOT, TRUTH_INDEX_SER, "rw-register"},
+        {STORE_GENERALIZED_SI, TRUTH_INDEX_RA, "rw-register"},
+    };
+    for (size_t i = 0; i < sizeof weak / sizeof *weak; i++)
+        mode_is_weak(weak[i].mode, weak[i].level, weak[i].workload);
+}
+
+/* Clocks that differ: nothing that looks at them is promised, unless checkers are told. */
+TEST(drift_is_told)
+{
+    int wrong = 0;
+    for (uint64_t seed = 1; seed <= 600 && !test_all.failures; seed++) {
+        gen_options o = contended(seed % WORKLOADS, seed % 2 ? STORE_SERIALIZABLE : STORE_SNAPSHOT,
+                                  seed);
+        o.no_times = false;
+        o.txns = 6;
+        knob_give(&o.knobs, KNOB_DRIFT, 12);
+        truth_set keeps = truth_down(kept[seed % 2 ? STORE_SERIALIZABLE : STORE_SNAPSHOT]);
+        sample s;
+        if (sample_make(&s, &o)) {
+            judge(&s, &o, truth_strongest(keeps & ~TRUTH_TIMED), 0);
+            wrong += ask(&s, seed % 2 ? TRUTH_INDEX_SSER : TRUTH_INDEX_STRONG_SI) == ORACLE_VIOLATED;
+            s.drift = 12;
+            judge(&s, &o, truth_strongest(keeps), 0);
+        } else {
+            test_fail(__FILE__, __LINE__, "%s", s.guard.text);
+        }
+        sample_free(&s);
+    }
+    printf("# %d of 600 violate real time by drift\n", wrong);
+    EXPECT(wrong > 10);
 }
 
 /* --- plants -------------------------------------------------------------------------------- */
 
-static bool can_show(const anomaly_info *a, bool lists)
+enum shape { REGISTERS, LISTS, RANGES };
+static const char *const shape_work[] = {"rw-register", "list-append", "random-range"};
+
+static bool can_show(const anomaly_info *a, enum shape shape)
 {
-    return a->plantable == 1 || (a->plantable == 2 && lists);
+    return a->plantable == 1 || (a->plantable == 2 && shape == LISTS) ||
+           (a->plantable == 3 && shape == RANGES);
+}
+
+static enum shape shape_of(const workload_info *w)
+{
+    return w->class->flags & WORK_LISTS ? LISTS : w->class->flags & WORK_ABSENT ? RANGES : REGISTERS;
+}
+
+static void get_plant(plant *p, uint32_t kind, enum shape shape, bool hidden)
+{
+    guard g;
+    guard_init(&g);
+    plant_parse(p, &g, kind, shape == LISTS, shape == RANGES);
+    if (hidden) plant_hide(p);
 }
 
 /* The plant's row is exact: alone in a history it violates its levels and no others. */
-static void plants_alone(bool lists)
+static void plants_alone(enum shape shape, bool hidden)
 {
     bool print = getenv("PRINT_PLANTS") != NULL; /* to fill plants.def */
     for (uint32_t k = 0; k < ANOMALIES; k++) {
         const anomaly_info *info = anomaly_at(k);
-        if (!can_show(info, lists)) continue;
+        if (!can_show(info, shape)) continue;
         gen_anomaly a = {.kind = k, .count = 1};
-        gen_options o = {.workload = lists ? "list-append" : "rw-register",
+        gen_options o = {.workload = shape_work[shape],
                          .isolation = "serializable",
                          .txns = 1,
-                         .sessions = 5,
-                         .keys = 2,
+                         .sessions = 8,
+                         .keys = 12,
                          .seed = k,
+                         .hidden = hidden,
                          .anomalies = &a,
                          .n_anomalies = 1};
         sample s;
         if (sample_make(&s, &o)) {
             plant p;
-            plant_parse(&p, &s.guard, k, lists);
+            get_plant(&p, k, shape, hidden);
             truth_set all = ((truth_set)1 << TRUTHS) - 1, found = 0;
             for (int l = 0; l < TRUTHS; l++)
                 if (ask(&s, l) == ORACLE_VIOLATED) found |= (truth_set)1 << l;
             if (print) {
-                printf("# %s %s: weakest", lists ? "lists" : "registers", info->name);
+                printf("# %s %s: weakest", shape_work[shape], info->name);
                 for (int l = 0; l < TRUTHS; l++)
                     if (truth_weakest(found) >> l & 1) printf(" %s", level_names[l]);
                 printf("%s%s\n", found == p.violates ? "" : " DIFFERS",
@@ -275,32 +362,48 @@ static void plants_alone(bool lists)
 
 TEST(plants_alone_registers)
 {
-    plants_alone(false);
+    plants_alone(REGISTERS, false);
 }
 TEST(plants_alone_lists)
 {
-    plants_alone(true);
+    plants_alone(LISTS, false);
+}
+TEST(plants_alone_ranges)
+{
+    plants_alone(RANGES, false);
+}
+TEST(hidden_plants_alone_registers)
+{
+    plants_alone(REGISTERS, true);
+}
+TEST(hidden_plants_alone_lists)
+{
+    plants_alone(LISTS, true);
+}
+TEST(hidden_plants_alone_ranges)
+{
+    plants_alone(RANGES, true);
 }
 
 /* Among other transactions a plant does the same harm and no more. */
-static void plants_among(size_t isolation, uint64_t seeds)
+static void plants_among(size_t isolation, bool hidden, uint64_t seeds)
 {
     for (uint32_t k = 0; k < ANOMALIES; k++)
         for (uint64_t seed = 1; seed <= seeds && !test_all.failures; seed++) {
-            size_t w = seed % WORKLOADS;
-            bool lists = !strcmp(gen_workload_at(w, NULL), "list-append");
-            if (!can_show(anomaly_at(k), lists)) continue;
+            size_t w = (seed + k) % WORKLOADS;
+            enum shape shape = shape_of(workload_at(w));
+            if (!can_show(anomaly_at(k), shape)) continue;
             gen_anomaly a = {.kind = k, .count = 1};
             gen_options o = contended(w, isolation, seed);
             plant p;
-            guard g;
-            guard_init(&g);
-            plant_parse(&p, &g, k, lists);
+            get_plant(&p, k, shape, hidden);
             o.anomalies = &a;
             o.n_anomalies = 1;
+            o.hidden = hidden;
             o.sessions = p.sessions < 3 ? 3 : p.sessions;
-            o.txns = p.txns + 2 + seed % 2;
+            o.txns = p.txns + plant_overwritten(&p, hidden) + 2 + seed % 2;
             o.no_times = false;
+            if (hidden && o.keys < 3) o.keys = 3;
             sample s;
             if (sample_make(&s, &o))
                 judge(&s, &o, truth_strongest(truth_down(kept[isolation]) & ~p.violates),
@@ -311,26 +414,27 @@ static void plants_among(size_t isolation, uint64_t seeds)
         }
 }
 
-TEST(plants_among_serializable)
-{
-    plants_among(0, 60);
-}
-TEST(plants_among_snapshot_isolation)
-{
-    plants_among(1, 60);
-}
-TEST(plants_among_read_committed)
-{
-    plants_among(2, 60);
-}
-TEST(plants_among_read_atomic)
-{
-    plants_among(3, 60);
-}
-TEST(plants_among_causal)
-{
-    plants_among(4, 60);
-}
+#define AMONG(id, name)                                                                            \
+    TEST(plants_among_##name)                                                                      \
+    {                                                                                              \
+        plants_among(STORE_##id, false, 40);                                                       \
+    }                                                                                              \
+    TEST(hidden_plants_among_##name)                                                               \
+    {                                                                                              \
+        plants_among(STORE_##id, true, 26);                                                        \
+    }
+AMONG(SERIALIZABLE, serializable)
+AMONG(SNAPSHOT, snapshot_isolation)
+AMONG(READ_COMMITTED, read_committed)
+AMONG(READ_ATOMIC, read_atomic)
+AMONG(CAUSAL, causal)
+AMONG(PARALLEL_SI, parallel_snapshot_isolation)
+AMONG(PREFIX, prefix)
+AMONG(REPEATABLE_READ, repeatable_read)
+AMONG(NO_LOST_UPDATE, no_lost_update)
+AMONG(STALE_SERIALIZABLE, stale_serializable)
+AMONG(STALE_SNAPSHOT, prefix_consistent_snapshot_isolation)
+AMONG(GENERALIZED_SI, generalized_snapshot_isolation)
 
 /* An oracle that gives up now and then is no judge of what it skipped. */
 TEST(oracle_decided)
