@@ -152,7 +152,8 @@ static void write_client(sim *m, uint32_t s, enum txn_status status)
             write_range(m, c, t);
             continue;
         }
-        unsigned kind = t->kind == STEP_WRITE && t->value == VALUE_NULL ? OP_DELETE : kinds[t->kind];
+        unsigned kind =
+            t->kind == STEP_WRITE && t->value == VALUE_NULL ? OP_DELETE : kinds[t->kind];
         value_id v = lists && t->kind == STEP_READ ? list_seen(m, steps, i) : (value_id)t->value;
         history_op(h, kind, workload_key(&m->work, h, t->key), v);
     }

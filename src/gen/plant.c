@@ -59,6 +59,7 @@ static void parse_event(plant *p, const char **at)
         return;
     case ')': e->what = PLANT_COMMIT; return;
     case '!': e->what = PLANT_ABORT; return;
+    case 'o':
     case 'r':
     case 'l': e->what = PLANT_READ; break;
     case 'R': e->what = PLANT_LOCK; break;
@@ -68,6 +69,7 @@ static void parse_event(plant *p, const char **at)
     case 'S': parse_scan(p, e, what == 'S', at); return;
     default: assert(false && "plants.def: unknown event");
     }
+    e->optional = what == 'o';
     e->key = (uint8_t)(*(*at)++ - 'x');
     if (e->key >= p->keys) p->keys = e->key + 1u;
     while (**at >= '0' && **at <= '9') {
@@ -217,6 +219,7 @@ void plant_hide(plant *p)
     }
     p->keys += n;
     for (uint32_t i = 0; i < old.events; i++) {
+        if (old.event[i].optional) continue;
         plant_event *e = &p->event[p->events++];
         assert(p->events <= PLANT_EVENTS);
         *e = old.event[i];

@@ -36,8 +36,9 @@ enum plant_what {
 
 typedef struct plant_event {
     uint8_t what, txn;
-    uint8_t key;               /* of a scan: how many keys it covers, from the first on */
-    uint8_t n;                 /* elements of the value: one, a list's, or key and version of rows */
+    bool optional; /* hidden plants leave it out */
+    uint8_t key;   /* of a scan: how many keys it covers, from the first on */
+    uint8_t n;     /* elements of the value: one, a list's, or key and version of rows */
     uint8_t value[PLANT_LIST]; /* 0: the initial value, or what others left of a list */
 } plant_event;
 

@@ -160,7 +160,8 @@ static value_id event_value(sim *m, const plant_event *e)
     if (m->plant.lists) return list_value(m, e);
     uint32_t key = m->keys[e->key];
     /* A key that nobody planted a write of keeps what others left there. */
-    if (m->hidden && !m->plant.scans && !e->value[0] && key < m->store.cells.n) return m->store.cells.at[key].value;
+    if (m->hidden && !m->plant.scans && !e->value[0] && key < m->store.cells.n)
+        return m->store.cells.at[key].value;
     return version_value(m, e->value[0]);
 }
 
@@ -230,8 +231,8 @@ static void overwrite(sim *m)
     sim_open(m, s, begin);
     for (uint32_t i = 0; i < n; i++) {
         bool absent = steps[i].value == VALUE_NULL;
-        history_op(m->h, absent ? OP_DELETE : OP_WRITE,
-                   workload_key(&m->work, m->h, steps[i].key), steps[i].value);
+        history_op(m->h, absent ? OP_DELETE : OP_WRITE, workload_key(&m->work, m->h, steps[i].key),
+                   steps[i].value);
     }
     sim_close(m, s, TXN_COMMITTED);
 }
@@ -264,7 +265,7 @@ void planting_carry_out(sim *m)
     int64_t begin[PLANT_TXNS] = {0};
     uint64_t ids[PLANT_TXNS] = {0};
     choose_keys(m);
-    if (m->store.kind == VIEW_REPLICA) store_sync(&m->store);
+    store_barrier(&m->store);
     for (uint32_t i = 0; i < p->events; i++) {
         const plant_event *e = &p->event[i];
         m->clock++;

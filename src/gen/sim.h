@@ -63,7 +63,7 @@ int64_t sim_time(sim *m, uint32_t session);
 /* planting.c.  All that can be wrong with the plants is found by the first. */
 void planting_plan(sim *m, uint64_t txns);
 void planting_fall_due(sim *m);
-void planting_hold(sim *m);       /* picks the next plant and its sessions */
+void planting_hold(sim *m);        /* picks the next plant and its sessions */
 bool planting_ready(const sim *m); /* ... which are idle now */
 void planting_carry_out(sim *m);
 

@@ -31,7 +31,8 @@ void store_init(store *s, mem *m, enum store_mode mode, uint32_t sessions, uint3
     s->lag = lag;
     s->list_cap = list_cap;
     s->views = mem_array0(m, view, sessions);
-    if (s->kind == VIEW_STALE || s->kind == VIEW_SESSION) s->high = mem_array0(m, uint32_t, sessions);
+    if (s->kind == VIEW_STALE || s->kind == VIEW_SESSION)
+        s->high = mem_array0(m, uint32_t, sessions);
     if (s->kind != VIEW_REPLICA) return;
     s->replicas = replicas;
     s->known = mem_array0(m, uint32_t, (size_t)replicas * replicas);

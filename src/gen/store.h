@@ -129,8 +129,7 @@ void store_key(store *s, uint32_t key); /* makes room for keys up to this one */
 void store_begin(store *s, uint32_t session, bool fresh);
 const version *store_read(const store *s, uint32_t session, uint32_t key);
 /* False: refused, nothing has changed.  The view stays open either way. */
-bool store_commit(store *s, uint32_t session, const step *steps, uint32_t n,
-                  const store_row *rows);
+bool store_commit(store *s, uint32_t session, const step *steps, uint32_t n, const store_row *rows);
 void store_end(store *s, uint32_t session);
 
 /* Replica `to` hears all that `from` knows. */

@@ -31,8 +31,8 @@ typedef uint32_t truth_set;
 
 /* Levels that look at client times. */
 #define TRUTH_TIMED                                                                                \
-    ((truth_set)(TRUTH_GSI | TRUTH_PCSI | TRUTH_RT_RC | TRUTH_FCV | TRUTH_RT_SI | TRUTH_STRONG_SI | \
-                 TRUTH_SSER))
+    ((truth_set)(TRUTH_GSI | TRUTH_PCSI | TRUTH_RT_RC | TRUTH_FCV | TRUTH_RT_SI |                  \
+                 TRUTH_STRONG_SI | TRUTH_SSER))
 
 #define TRUTH_NAMED (~(truth_set)0 << TRUTH_INDEX_RU) /* all but the pl- ones */
 

@@ -290,10 +290,8 @@ static bool step_fs(workload *w, rng *r, plan *p, step *steps, uint32_t i)
         if (i > 1) return false;
         if (i == 0) return reads(&steps[0], attributes(f, p->a));
         uint32_t first = p->a / f->names * f->names;
-        steps[1] = (step){.kind = STEP_ITER,
-                          .key = first,
-                          .to = first + f->names,
-                          .limit = (uint16_t)p->amount};
+        steps[1] = (step){
+            .kind = STEP_ITER, .key = first, .to = first + f->names, .limit = (uint16_t)p->amount};
         return true;
     }
     if (i == 0) return reads(&steps[0], p->a);
@@ -314,8 +312,7 @@ static size_t bound_fs(const workload *w, uint32_t key, char *out, size_t cap)
 static size_t name_fs(const workload *w, uint32_t key, char *out, size_t cap)
 {
     const fs *f = w->own;
-    if (key >= FIRST_PLANT_KEY)
-        return (size_t)snprintf(out, cap, "X%010u", key - FIRST_PLANT_KEY);
+    if (key >= FIRST_PLANT_KEY) return (size_t)snprintf(out, cap, "X%010u", key - FIRST_PLANT_KEY);
     if (key < f->dirs * f->names) return bound_fs(w, key, out, cap);
     return (size_t)snprintf(out, cap, "A%010u", key - f->dirs * f->names);
 }

@@ -45,8 +45,7 @@ static bool step_any(workload *w, rng *r, plan *p, step *steps, uint32_t i)
 }
 
 const work_class work_blind = {.theta = 0.5, .plan = plan_blind, .step = step_any};
-const work_class work_mixed = {
-    .theta = 0.5, .duplicates = 0.5, .plan = plan_ops, .step = step_any};
+const work_class work_mixed = {.theta = 0.5, .duplicates = 0.5, .plan = plan_ops, .step = step_any};
 const work_class work_rotating = {.flags = WORK_ROTATING,
                                   .choice = GEN_EXPONENTIAL,
                                   .theta = 0.5,
@@ -100,7 +99,11 @@ static bool step_bank(workload *w, rng *r, plan *p, step *steps, uint32_t i)
 }
 
 const work_class work_bank = {.flags = WORK_MEANING,
-.theta = 0.5, .init = init_bank, .longest = longest_bank, .plan = plan_bank, .step = step_bank};
+                              .theta = 0.5,
+                              .init = init_bank,
+                              .longest = longest_bank,
+                              .plan = plan_bank,
+                              .step = step_bank};
 
 /* --- transactions that are planned as a whole ----------------------------------------------- */
 

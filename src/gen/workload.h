@@ -40,7 +40,7 @@ typedef struct workload workload;
 #define WORK_LISTS 1u    /* keys are lists */
 #define WORK_ROTATING 2u /* keys are retired */
 #define WORK_EXPLICIT 4u /* w->keys is no number of keys: the class hands them all out */
-#define WORK_ABSENT 8u   /* every key is absent at first and there are ranges; else it is a number */
+#define WORK_ABSENT 8u /* every key is absent at first and there are ranges; else it is a number */
 #define WORK_MEANING 16u /* steps reckon with values: none but the workload's own may be left */
 
 typedef struct work_class {
@@ -77,7 +77,7 @@ struct workload {
     uint32_t writes_per_key;
     uint32_t initial;     /* value of every key at first */
     uint32_t next_key;    /* the first key nobody has used */
-    uint32_t next_plant; /* the same of those outside of all ranges */
+    uint32_t next_plant;  /* the same of those outside of all ranges */
     uint32_t *slot;       /* rotating keys: the keys in use, or NULL */
     VEC(uint32_t) issued; /* values handed out of each key */
     bool named;           /* keys are strings */
@@ -168,8 +168,7 @@ static inline void plan_write(step *steps, plan *p, uint32_t key, uint32_t value
 static inline void plan_range(step *steps, plan *p, enum step_kind kind, uint32_t from, uint32_t to,
                               uint32_t limit)
 {
-    steps[p->n++] =
-        (step){.kind = (uint8_t)kind, .key = from, .to = to, .limit = (uint16_t)limit};
+    steps[p->n++] = (step){.kind = (uint8_t)kind, .key = from, .to = to, .limit = (uint16_t)limit};
 }
 static inline void plan_fresh(workload *w, step *steps, plan *p, uint32_t key)
 {
