@@ -268,12 +268,14 @@ typedef struct {
     const char *anomalies;    /* "write-skew:3,lost-update" or NULL */
     int no_times;             /* record no begin and end */
     const char *const *knobs; /* "name=value" of the workload, NULL-terminated, or NULL */
+    const char *plant;        /* "easy" (NULL) or "hidden" */
 } ratel_gen_options;
 /* The ground truth is one JSON object, owned by the context until its next call. */
 RATEL_API int ratel_gen(ratel_history **out, ratel *r, const ratel_gen_options *o,
                         const char **truth);
 RATEL_API int ratel_gen_workload_at(const char **name, const char **about, size_t i);
 RATEL_API int ratel_gen_isolation_at(const char **name, const char **about, size_t i);
+RATEL_API int ratel_gen_knob_at(const char **name, const char **about, size_t i);
 RATEL_API int ratel_gen_anomaly_at(const char **name, const char **about, size_t i);
 #endif
 

@@ -50,6 +50,7 @@ int cmd_gen(args *a)
         list("workloads", ratel_gen_workload_at);
         list("isolation", ratel_gen_isolation_at);
         list("anomalies", ratel_gen_anomaly_at);
+        list("knobs", ratel_gen_knob_at);
         return EXIT_HOLDS;
     }
     const char *out = a->value[O_OUTPUT] ? a->value[O_OUTPUT] : "-";
@@ -69,6 +70,7 @@ int cmd_gen(args *a)
     o.anomalies = a->value[O_ANOMALY];
     o.no_times = a->value[O_NO_TIMES] != NULL;
     o.knobs = knobs;
+    o.plant = a->value[O_PLANT];
     if (!args_u64(a, O_TXNS, &o.txns) || !args_u64(a, O_SESSIONS, &o.sessions) ||
         !args_u64(a, O_KEYS, &o.keys) || !args_u64(a, O_OPS, &o.ops) ||
         !args_u64(a, O_SEED, &o.seed) || !args_share(a, O_ABORTED, &o.aborted) ||
