@@ -17,9 +17,9 @@ bool find_duplicate_values(lint *l, finding *f)
         if (last - first < 2) continue;
         versions_open(&v, k);
         for (uint32_t i = first; i < last && !f->example; i++) {
-            value_id x = h->op_value[v.write_op[i]];
+            value_id x = v.write[i].value;
             uint32_t j = versions_find(&v, x);
-            txn_id t = lint_txn_of(h, v.write_op[i]), u = lint_txn_of(h, v.write_op[j]);
+            txn_id t = lint_txn_of(h, v.write[i].op), u = lint_txn_of(h, v.write[j].op);
             if (j == i) continue;
             if (t == u)
                 lint_example(l, f, "%T wrote %K = %V twice", t, k, x);
@@ -121,8 +121,8 @@ bool lint_unread(const history *h, mem *m, uint8_t *unread)
             if (a.kind != ATOM_NULL) mark_read(h, &v, x, v.read[i].op, by);
         }
         for (uint32_t i = v.write_first[k]; i < v.write_first[k + 1]; i++) {
-            txn_id reader = by[versions_find(&v, h->op_value[v.write_op[i]])];
-            txn_id writer = lint_txn_of(h, v.write_op[i]);
+            txn_id reader = by[versions_find(&v, v.write[i].value)];
+            txn_id writer = lint_txn_of(h, v.write[i].op);
             if (reader != NO_ID && reader != writer) unread[writer] = 0;
         }
     }

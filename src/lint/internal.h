@@ -33,6 +33,7 @@ bool lint_unread(const history *h, mem *m, uint8_t *unread);
 
 /* --- who wrote what was read (versions.c) ----------------------------------------------------- */
 
+/* A value that was written or read, with the operation. */
 typedef struct seen {
     value_id value;
     op_id op;
@@ -44,10 +45,10 @@ typedef struct versions {
     const history *h;
     mem *m;
     uint32_t *write_first; /* keys + 1 */
-    op_id *write_op;
+    seen *write;
     uint64_t *read_first;
     seen *read;
-    uint64_t *slot; /* of the open key: value + 1 in the low half, place in write_op in the high */
+    uint64_t *slot; /* of the open key: value + 1 in the low half, place in write in the high */
     size_t mask, cap;
 } versions;
 
@@ -57,7 +58,7 @@ typedef struct versions {
 void versions_build(versions *v, const history *h, mem *m, unsigned outcomes);
 /* Opens the table of one key. */
 void versions_open(versions *v, key_id k);
-/* The first write of the value to the open key, as index into write_op, or NO_ID. */
+/* The first write of the value to the open key, as index into write, or NO_ID. */
 uint32_t versions_find(const versions *v, value_id x);
 void versions_free(versions *v);
 

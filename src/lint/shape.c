@@ -153,7 +153,7 @@ static void sources(shape *s, const history *h, mem *m)
         versions_open(&v, k);
         for (uint32_t i = v.write_first[k]; i < v.write_first[k + 1]; i++) times[i] = 0;
         for (uint32_t i = v.write_first[k]; i < v.write_first[k + 1]; i++)
-            times[versions_find(&v, h->op_value[v.write_op[i]])]++;
+            times[versions_find(&v, v.write[i].value)]++;
         for (uint64_t i = v.read_first[k]; i < v.read_first[k + 1]; i++) {
             value_id x = v.read[i].value;
             if (x == VALUE_UNKNOWN || value_atom(h, x).kind == ATOM_LIST) continue;

@@ -1,7 +1,8 @@
 /*
  * versions.c - writes and read results of a history, grouped by key.
  *
- * Two counting sorts: 4 bytes a write, 8 bytes a result.  One key at a time then gets a table from
+ * Two counting sorts, 8 bytes a write or result: values stand beside their operations, since a look
+ * at the history for each would miss the cache.  One key at a time then gets a table from
  * value to first write, small enough for the cache (as in asg.c).
  */
 #include "base/hash.h"
@@ -55,9 +56,9 @@ void versions_build(versions *v, const history *h, mem *m, unsigned outcomes)
         v->read_first[k] += v->read_first[k - 1];
     }
     guard_tick(m->guard);
-    v->write_op = mem_array(m, op_id, (size_t)v->write_first[keys + 1] + 1);
+    v->write = mem_array(m, seen, (size_t)v->write_first[keys + 1] + 1);
     v->read = mem_array(m, seen, (size_t)v->read_first[keys + 1] + 1);
-#define PLACE(op) v->write_op[v->write_first[h->op_key[op] + 1]++] = (op)
+#define PLACE(op) v->write[v->write_first[h->op_key[op] + 1]++] = (seen){h->op_value[op], (op)}
     EACH_WRITE(h, outcomes, PLACE)
 #undef PLACE
 #define PLACE(key, value, op) v->read[v->read_first[(key) + 1]++] = (seen){(value), (op)}
@@ -79,7 +80,7 @@ void versions_open(versions *v, key_id k)
     memset(v->slot, 0, need * sizeof *v->slot);
     v->mask = need - 1;
     for (uint32_t i = first; i < last; i++) {
-        value_id x = v->h->op_value[v->write_op[i]];
+        value_id x = v->write[i].value;
         size_t at = (size_t)hash_u64(x) & v->mask;
         while (v->slot[at] && (uint32_t)v->slot[at] != x + 1) at = (at + 1) & v->mask;
         if (!v->slot[at]) v->slot[at] = (uint64_t)i << 32 | (x + 1);
@@ -98,7 +99,7 @@ uint32_t versions_find(const versions *v, value_id x)
 void versions_free(versions *v)
 {
     mem_put(v->m, v->write_first);
-    mem_put(v->m, v->write_op);
+    mem_put(v->m, v->write);
     mem_put(v->m, v->read_first);
     mem_put(v->m, v->read);
     mem_put(v->m, v->slot);
