@@ -309,7 +309,7 @@ static void check_times(facts *f, const history *h, mem *m)
 {
     if (!f->with_times) return;
     typedef struct last {
-        int64_t begin, end;
+        int64_t begin, end; /* of the last one; of the one that ends last */
         bool some;
     } last;
     last *of = mem_array0(m, last, h->sessions.n + 1);
@@ -330,11 +330,14 @@ static void check_times(facts *f, const history *h, mem *m)
             continue;
         }
         last *l = &of[h->txn_session[t]];
+        if (txn_status_of(h, (txn_id)t) == TXN_UNKNOWN) e = b;
         if (l->some && b < l->begin)
             f->backwards++;
         else if (l->some && b < l->end)
             f->overlaps++;
-        *l = (last){b, txn_status_of(h, (txn_id)t) == TXN_UNKNOWN ? b : e, true};
+        if (!l->some || e > l->end) l->end = e;
+        l->begin = b;
+        l->some = true;
     }
     f->constant_times = timed > 1 && constant;
     mem_put(m, of);

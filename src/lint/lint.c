@@ -299,12 +299,12 @@ bool find_impossible_times(lint *l, finding *f)
     return false;
 }
 
-/* The first transaction that begins before its predecessor began, or ended. */
+/* The first transaction that begins before its predecessor began, or an earlier one ended. */
 static void first_disorder(lint *l, finding *f, bool backwards)
 {
     const history *h = l->h;
     for (uint32_t s = 0; s < h->sessions.n; s++) {
-        txn_id before = NO_ID;
+        txn_id before = NO_ID, latest = NO_ID; /* the last one, and the one that ends last */
         int64_t pb = 0, pe = 0;
         for (uint32_t j = h->sess_first[s]; j < h->sess_first[s + 1]; j++) {
             txn_id t = h->sess_txn[j];
@@ -316,13 +316,17 @@ static void first_disorder(lint *l, finding *f, bool backwards)
                 return;
             }
             if (before != NO_ID && b >= pb && b < pe && !backwards) {
-                lint_example(l, f, "session %S: %T ends at %I, %T begins at %I", s, before, pe, t,
+                lint_example(l, f, "session %S: %T ends at %I, %T begins at %I", s, latest, pe, t,
                              b);
                 return;
             }
+            if (txn_status_of(h, t) == TXN_UNKNOWN) e = b;
+            if (before == NO_ID || e > pe) {
+                latest = t;
+                pe = e;
+            }
             before = t;
             pb = b;
-            pe = txn_status_of(h, t) == TXN_UNKNOWN ? b : e;
         }
     }
 }

@@ -56,7 +56,7 @@ typedef struct facts {
     bool seen_written;     /* some read returned something else than the initial state */
     uint64_t impossible;   /* transactions that end before they begin */
     uint64_t backwards;    /* ... that begin before their predecessor in the session began */
-    uint64_t overlaps;     /* ... that begin before it ended */
+    uint64_t overlaps;     /* ... that begin before an earlier one of it ended */
     uint64_t untimed;      /* committed ones without both times, where others have them */
     bool constant_times;   /* more than one transaction is timed, all with the same times */
     uint64_t all_sessions; /* with a transaction */
