@@ -18,6 +18,13 @@ static size_t class_of(uint64_t n)
 
 /* --- over time -------------------------------------------------------------------------------- */
 
+/* As unsigned numbers first: the distance of two 64-bit times may not fit a signed one, and the
+   times themselves may not differ as doubles. */
+static double distance(int64_t from, int64_t to)
+{
+    return (double)((uint64_t)to - (uint64_t)from);
+}
+
 static void concurrency(shape *s, const history *h)
 {
     int64_t b, e;
@@ -28,13 +35,11 @@ static void concurrency(shape *s, const history *h)
         if (e > s->last) s->last = e;
     }
     if (!s->timed || s->last == s->first) return;
-    /* In doubles: the span of two 64-bit times may not fit one. */
-    double width = ((double)s->last - (double)s->first) / SHAPE_BINS;
+    double width = distance(s->first, s->last) / SHAPE_BINS;
     double step[SHAPE_BINS + 1] = {0}; /* whole slices, as differences */
     for (txn_id t = 0; t < h->txns; t++) {
         if (txn_status_of(h, t) == TXN_ABORTED || !lint_times(h, t, &b, &e) || e < b) continue;
-        double x = ((double)b - (double)s->first) / width,
-               y = ((double)e - (double)s->first) / width;
+        double x = distance(s->first, b) / width, y = distance(s->first, e) / width;
         size_t i = (size_t)x, j = (size_t)y;
         if (i >= SHAPE_BINS) i = SHAPE_BINS - 1;
         if (j >= SHAPE_BINS) j = SHAPE_BINS - 1;

@@ -1,7 +1,7 @@
 /*
- * lint.c - findings, repairs and shapes through the public header: what is found stays readable when
- * history and context are gone, wrong calls are refused, and nothing is quadratic in a history that
- * is bad all over. What is found in which history is test/lint/run's matter.
+ * lint.c - findings, repairs and shapes through the public header: what is found stays readable
+ * when history and context are gone, wrong calls are refused, and nothing is quadratic in a
+ * history that is bad all over. What is found in which history is test/lint/run's matter.
  */
 #include <stdio.h>
 #include <string.h>
@@ -149,6 +149,30 @@ TEST(shape_of_a_small_history)
     EXPECT_EQ_UINT(p.most_sources, 2);
     ratel_history_free(h);
     ratel_close(r);
+}
+
+/* Times whose distance is nothing as doubles, or more than a signed number holds. */
+TEST(times_far_away_and_far_apart)
+{
+    static const int64_t spans[][2] = {{INT64_MAX - 1, INT64_MAX}, {INT64_MIN, INT64_MAX}, {5, 5}};
+    for (int i = 0; i < 3; i++) {
+        ratel *r;
+        ratel_history *h;
+        ratel_stat s;
+        ratel_shape p;
+        REQUIRE(!ratel_open(&r, NULL) && !ratel_history_new(&h, r));
+        for (int t = 0; t < 2; t++) {
+            ratel_history_begin(h, num(t));
+            ratel_history_instants(h, spans[i][0], spans[i][1]);
+            ratel_history_end(h, RATEL_COMMITTED);
+        }
+        REQUIRE(!ratel_history_freeze(h));
+        REQUIRE(!ratel_history_stat(&s, r, h) && !ratel_history_shape(&p, r, h, &s));
+        for (int k = 0; k < RATEL_SHAPE_BINS; k++)
+            EXPECT(i == 2 ? p.open[k] == 0 : p.open[k] > 1.99 && p.open[k] < 2.01);
+        ratel_history_free(h);
+        ratel_close(r);
+    }
 }
 
 /* One session that overlaps itself all over, one key, one value, failed statements and unknown
