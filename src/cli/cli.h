@@ -27,9 +27,10 @@ enum exit_status {
 #define CMD_CONVERT 4u
 #define CMD_GEN 8u
 #define CMD_LEVELS 16u
+#define CMD_LINT 32u
 #define CMD_VERIFY 256u
-#define CMD_READ (CMD_CHECK | CMD_STAT | CMD_CONVERT | CMD_VERIFY)
-#define CMD_ALL (31u | CMD_VERIFY)
+#define CMD_READ (CMD_CHECK | CMD_STAT | CMD_CONVERT | CMD_LINT | CMD_VERIFY)
+#define CMD_ALL (63u | CMD_VERIFY)
 
 enum option_id {
 #define OPT(id, commands, name, letter, arg, help) O_##id,
@@ -75,6 +76,7 @@ int cmd_stat(args *a);
 int cmd_convert(args *a);
 int cmd_gen(args *a);
 int cmd_levels(args *a);
+int cmd_lint(args *a);
 int cmd_verify(args *a);
 /* check --certificate: writes it, and says what went wrong; the exit status of that alone. */
 int write_certificate(args *a, const ratel_result *result, const ratel_history *h);

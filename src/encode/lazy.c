@@ -38,7 +38,7 @@ typedef struct lazy {
     order *o;
     const uint32_t *pos;
     reach reach;
-    rng luck; /* with a seed: some choices are left to it */
+    rng luck;   /* with a seed: some choices are left to it */
     justify *j; /* NULL: nobody wants to know why */
 
     uint8_t *present; /* per node */
