@@ -7,8 +7,8 @@
  * edges (one bit for every two events) takes out what is impossible, to a fixpoint; cycles of few
  * literals become clauses up front; the rest is CDCL with the theory of acyclic orders.
  *
- *     ww(a, b)   a -> b,  r -> b for readers r of a's version         SI: C(a) -> B(b), B(r) -> C(b)
- *     wr(a, r)   a -> r;  with ww(a, b): r -> b                       SI: C(a) -> B(r)
+ *     ww(a, b)   a -> b,  r -> b for readers r of a's version     SI: C(a) -> B(b), B(r) -> C(b)
+ *     wr(a, r)   a -> r;  with ww(a, b): r -> b                   SI: C(a) -> B(r)
  *
  * A transaction of unknown outcome has a literal.  No known edge leaves it, so that pruning never
  * settles that it comes first, and each literal with an edge that leaves it implies that it took
