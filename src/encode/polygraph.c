@@ -7,12 +7,12 @@
  * edges (one bit for every two events) takes out what is impossible, to a fixpoint; cycles of few
  * literals become clauses up front; the rest is CDCL with the theory of acyclic orders.
  *
- *     ww(a, b)   a -> b,  r -> b for readers r of a's version         SI: C(a) -> B(b), B(r) -> C(b)
- *     wr(a, r)   a -> r;  with ww(a, b): r -> b                       SI: C(a) -> B(r)
+ *     ww(a, b)   a -> b,  r -> b for readers r of a's version     SI: C(a) -> B(b), B(r) -> C(b)
+ *     wr(a, r)   a -> r;  with ww(a, b): r -> b                   SI: C(a) -> B(r)
  *
- * A transaction of unknown outcome has a literal.  No known edge leaves it, and only literals that
- * imply that it took part lead anywhere that matters: left out, it can stand behind all others.
- * For the same reason pruning settles nothing in which it has a part, but candidates.
+ * A transaction of unknown outcome has a literal.  No known edge leaves it, so that pruning never
+ * settles that it comes first, and each literal with an edge that leaves it implies that it took
+ * part, or has an opposite without: left out, it can stand behind all others.
  */
 #include "encode/polygraph.h"
 
@@ -327,6 +327,7 @@ static void settle_pair(poly *z, size_t i, bool low_first, uint32_t why)
 {
     const writers *w = &z->pairs.at[i];
     node_id a = low_first ? w->low : w->high, b = low_first ? w->high : w->low;
+    assert(z->p->in[a]);
     z->first[i] = low_first ? LOW_FIRST : HIGH_FIRST;
     z->a->fixed++;
     if (!reaches_event(z, commit_of(z->p, a), begin_of(z->p, b))) {
@@ -388,7 +389,7 @@ static bool prune_pairs(poly *z, bool *changed)
     for (size_t i = 0; i < z->pairs.n; i++) {
         const writers *w = &z->pairs.at[i];
         guard_tick(z->m->guard);
-        if (z->first[i] != OPEN || !z->p->in[w->low] || !z->p->in[w->high]) continue;
+        if (z->first[i] != OPEN) continue;
         uint32_t why[2];
         bool low = impossible(z, w, true, &why[0]), high = impossible(z, w, false, &why[1]);
         if (low && high) {

@@ -90,6 +90,7 @@ typedef struct job {
     const ratel_result *a;
     bytes in;
     int session_order;
+    int strategy;
 } job;
 
 typedef int (*scenario)(ratel *r, const job *j);
@@ -213,6 +214,7 @@ static int read_it(ratel *r, const job *j)
 static int check_it(ratel *r, const job *j)
 {
     ratel_result *a = NULL;
+    ratel_set(r, "strategy", j->strategy);
     int code = ratel_check(&a, r, j->h, j->level);
     if (code && a) test_fail(__FILE__, __LINE__, "an error came with a result");
     ratel_result_free(a);
@@ -451,6 +453,10 @@ TEST(deciding_every_level_and_telling_the_answer)
             int so = (int)(i + (size_t)k) % 2;
             job j = {.h = h, .what = inputs[k].name, .level = l.name, .session_order = so};
             refuse_each("check", check_it, &j);
+            j.strategy = 1;
+            if (!strcmp(l.name, "serializable") || !strcmp(l.name, "snapshot-isolation"))
+                refuse_each("check by polygraph", check_it, &j);
+            j.strategy = 0;
             ratel_set(plain, "session_order", so);
             EXPECT_EQ_INT(ratel_check(&a, plain, h, l.name), RATEL_OK);
             j.a = a;
