@@ -48,6 +48,11 @@ typedef struct pair_info {
     uint32_t a, b;
 } pair_info;
 
+/* A literal that cannot be true: the known edges lead from the end of its edge to the start. */
+typedef struct barred_edge {
+    uint32_t lit, from, to;
+} barred_edge;
+
 typedef struct bc {
     strong *p;
     asg *g;
@@ -55,7 +60,8 @@ typedef struct bc {
     lazy_answer *a;
     solver *s;
     order *o;
-    const theory *inner; /* the order's */
+    const order_graph *base; /* the known edges, and the points */
+    const theory *inner;     /* the order's */
 
     uint32_t *place;      /* of each event in the first order */
     uint32_t *next, *was; /* per install: its neighbours in the chain, or NONE */
@@ -76,6 +82,10 @@ typedef struct bc {
     VEC(pair_info) info; /* by variable */
     VEC(uint32_t) lits;
 
+    VEC(barred_edge) pruned;
+    uint32_t *reached; /* per node of the order: the last walk that came by */
+    uint32_t *via;     /* and through which node */
+    uint32_t walks;
     uint32_t assumed; /* the literal of the heuristic edges, or LIT_NONE */
     uint8_t *in_core;
 } bc;
@@ -740,6 +750,70 @@ static void make_order(bc *z, order_graph *base)
     mem_put(z->m, pos);
 }
 
+/* --- what the known edges rule out ------------------------------------------------------------- */
+
+/* Marks what is reachable from a node through known edges and stands at most at `bound`. */
+static void walk(bc *z, uint32_t from, uint32_t bound)
+{
+    VEC(uint32_t) queue = {0};
+    vec_push(z->m, &queue, from);
+    z->reached[from] = ++z->walks;
+    for (size_t i = 0; i < queue.n; i++) {
+        uint32_t x = queue.at[i];
+        for (uint32_t j = z->base->out_start[x]; j < z->base->out_start[x + 1]; j++) {
+            uint32_t y = z->base->out[j];
+            if (z->reached[y] == z->walks || order_pos(z->o, y) > bound) continue;
+            z->reached[y] = z->walks;
+            z->via[y] = x;
+            vec_push(z->m, &queue, y);
+        }
+    }
+    vec_free(z->m, &queue);
+    guard_tick(z->m->guard);
+}
+
+/* Makes false, before the search, every literal from variable `first` on that closes a cycle with
+   known edges alone.  The solver would find each by a conflict, and start over each time. */
+static void prune(bc *z, uint32_t first)
+{
+    VEC(barred_edge) maybe = {0};
+    VEC(uint32_t) key = {0};
+    uint32_t nodes = order_nodes(z->o), *group_first;
+    if (!pass_on(z->p->tune, PASS_PRUNE_KNOWN)) return;
+    for (uint32_t lit = lit_of(first, false); lit < 2 * solver_vars(z->s); lit++) {
+        if (lit == z->assumed) continue;
+        for (uint32_t id = order_first_edge(z->o, lit); id != NONE;
+             id = order_next_edge(z->o, id)) {
+            barred_edge x = {lit, 0, 0};
+            order_edge_ends(z->o, id, &x.from, &x.to);
+            if (order_before(z->o, x.from, x.to)) continue; /* possible: so the order shows */
+            vec_push(z->m, &maybe, x);
+            vec_push(z->m, &key, x.to);
+        }
+    }
+    uint32_t *group = asg_group(z->g, key.at, key.n, nodes, &group_first);
+    for (uint32_t to = 0; to < nodes; to++) {
+        uint32_t bound = 0;
+        for (uint32_t i = group_first[to]; i < group_first[to + 1]; i++) {
+            uint32_t at = order_pos(z->o, maybe.at[group[i]].from);
+            if (at > bound) bound = at;
+        }
+        if (!bound) continue;
+        walk(z, to, bound);
+        for (uint32_t i = group_first[to]; i < group_first[to + 1]; i++) {
+            const barred_edge *x = &maybe.at[group[i]];
+            if (z->reached[x->from] != z->walks || solver_fixed(z->s, x->lit) < 0) continue;
+            vec_push(z->m, &z->pruned, *x);
+            solver_add_clause(z->s, (uint32_t[]){lit_not(x->lit)}, 1);
+            z->a->fixed++;
+        }
+    }
+    mem_put(z->m, group);
+    mem_put(z->m, group_first);
+    vec_free(z->m, &maybe);
+    vec_free(z->m, &key);
+}
+
 /* --- the core --------------------------------------------------------------------------------- */
 
 static void core_node(bc *z, node_id v)
@@ -752,6 +826,14 @@ static void core_chain(bc *z, uint32_t inst)
     for (; inst != NONE; inst = z->next[inst]) core_node(z, z->g->inst_node[inst]);
 }
 
+/* The chains of a coalesced pair. */
+static void core_pair(bc *z, uint32_t var)
+{
+    if (var >= z->info.n) return;
+    core_chain(z, z->info.at[var].a);
+    core_chain(z, z->info.at[var].b);
+}
+
 /* Every cycle that the theory refuted: whoever stands on it, and the chains of the pairs that it
    uses.  Cycles of heuristic edges are none, and no refutation without the assumption uses them. */
 static void see_lemma(void *state, const uint32_t *lits, size_t n, uint64_t tag)
@@ -760,22 +842,45 @@ static void see_lemma(void *state, const uint32_t *lits, size_t n, uint64_t tag)
     (void)tag;
     for (size_t i = 0; i < n; i++)
         if (z->assumed != LIT_NONE && lit_var(lits[i]) == lit_var(z->assumed)) return;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t var = lit_var(lits[i]);
-        if (var >= z->info.n || z->info.at[var].a == NONE) continue;
-        core_chain(z, z->info.at[var].a);
-        core_chain(z, z->info.at[var].b);
-    }
+    for (size_t i = 0; i < n; i++) core_pair(z, lit_var(lits[i]));
     size_t nodes;
     const uint32_t *at = order_cycle_nodes(z->o, &nodes);
     for (size_t i = 0; i < nodes; i++)
         if (at[i] < 2 * z->p->txns) core_node(z, txn_of(z->p, at[i]));
 }
 
+static bool has_core(const bc *z, uint32_t event)
+{
+    return event >= 2 * z->p->txns || z->in_core[txn_of(z->p, event)];
+}
+
+/* Why a literal was pruned: the known path. */
+static void core_path(bc *z, const barred_edge *x)
+{
+    core_pair(z, lit_var(x->lit));
+    walk(z, x->to, order_pos(z->o, x->from));
+    assert(z->reached[x->from] == z->walks);
+    for (uint32_t e = x->from;; e = z->via[e]) {
+        if (e < 2 * z->p->txns) core_node(z, txn_of(z->p, e));
+        if (e == x->to) break;
+    }
+}
+
 static void keep_core(bc *z)
 {
     asg *g = z->g;
     bool any = false;
+    size_t n = 0;
+    uint8_t *sides = mem_array0(z->m, uint8_t, (size_t)solver_vars(z->s) + 1);
+    for (size_t i = 0; i < z->pruned.n; i++)
+        sides[lit_var(z->pruned.at[i].lit)] |= 1u << lit_negative(z->pruned.at[i].lit);
+    for (size_t i = 0; i < z->pruned.n; i++) {
+        const barred_edge *x = &z->pruned.at[i];
+        bool both = sides[lit_var(x->lit)] == 3;
+        if (both || (has_core(z, x->from) && has_core(z, x->to))) z->pruned.at[n++] = *x;
+    }
+    mem_put(z->m, sides);
+    for (size_t i = 0; i < n; i++) core_path(z, &z->pruned.at[i]);
     for (uint32_t open = 0; open < g->open.n; open++) {
         if (!z->in_core[g->ob_node[g->open.at[open]]]) continue;
         for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++)
@@ -915,9 +1020,12 @@ static void solve(bc *z, uint64_t *since)
             assume(z, k);
         else
             k = UINT32_MAX;
+        uint32_t fresh = any_had ? solver_vars(z->s) : 0;
         write_pairs(z, any_had, had, k);
         write_choices(z, any_had, had, k);
         answer_stage(z->m, a, "write", since);
+        prune(z, fresh);
+        answer_stage(z->m, a, "prune", since);
         solve_status status = solver_solve(z->s, &z->assumed, guess);
         answer_stage(z->m, a, guess && log < ROUND_NAMES ? round_name[log] : "solve", since);
         a->holds = status == SOLVE_SAT;
@@ -956,6 +1064,9 @@ void bc_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     make_chains(&z);
     if (pass_on(p->tune, PASS_HEURISTIC_EDGES)) add_points(&z);
     make_order(&z, &base);
+    z.base = &base;
+    z.reached = mem_array0(z.m, uint32_t, (size_t)order_nodes(z.o) + 1);
+    z.via = mem_array(z.m, uint32_t, (size_t)order_nodes(z.o) + 1);
     z.s = solver_new(z.m);
     z.inner = order_theory(z.o, z.s, true);
     theory t = forward;
@@ -967,6 +1078,8 @@ void bc_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     if (conflicts) solver_set_option(z.s, "conflicts", (int64_t)conflicts);
     solver_set_option(z.s, "seed", (int64_t)(p->tune->seed & INT64_MAX));
 
+    /* Units come one by one, and simplifying at each would be quadratic. */
+    solver_set_option(z.s, "simplify", 0);
     make_choices(&z);
     for (uint32_t open = 0; open < g->open.n; open++)
         if (!(g->ob_flags[g->open.at[open]] & OB_LIST)) write_candidates(&z, open);

@@ -185,6 +185,29 @@ static bool strong_of(const level_ref *l, bool *si, bool *rt)
            !(l->realtime && l->id == LEVEL_SI);
 }
 
+/* Leaves out every transaction of unknown outcome that no read of the others needs: a strategy may
+   have taken it for nothing, and what it read itself would then have to be explained. */
+static void leave_unneeded(mem *m, const strong *p, lazy_answer *a)
+{
+    const asg *g = p->g;
+    VEC(node_id) todo = {0};
+    if (!g->unknown) return;
+    for (node_id v = 0; v < p->txns; v++) {
+        a->out[v] = !p->in[v];
+        if (p->in[v]) vec_push(m, &todo, v);
+    }
+    while (todo.n) {
+        node_id v = todo.at[--todo.n];
+        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+            uint32_t w = a->rf[ob];
+            if (w >= RF_LAST || !a->out[w]) continue;
+            a->out[w] = 0;
+            vec_push(m, &todo, w);
+        }
+    }
+    vec_free(m, &todo);
+}
+
 static void keep_order(verdict *v, const asg *g, const strong *p, const lazy_answer *a)
 {
     /* commits by place: places are a permutation of the events, so one array sorts them */
@@ -302,6 +325,7 @@ static void try_strong(verdict *v, const history *h, const question *q, bool si,
     if (a.undecided) {
         set_reason(v, a.undecided);
     } else if (a.holds) {
+        leave_unneeded(&v->work, &p, &a);
         const char *wrong = strong_replay(&p, a.pos, a.out);
         if (wrong)
             guard_fail(v->work.guard, GUARD_BUG, "the order found does not replay: %s", wrong);
