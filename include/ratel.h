@@ -224,7 +224,7 @@ RATEL_API int ratel_result_session_order(const ratel_result *a);
 RATEL_API int ratel_result_recheck(const ratel_result *a, ratel *r, const ratel_history *h);
 RATEL_API void ratel_result_free(ratel_result *a);
 
-/* --- certificates --------------------------------------------------------------------------------- */
+/* --- certificates ----------------------------------------------------------------------------- */
 
 /* The answer with its proof, as text for ratel_verify (doc/formats/certificate.md).  A violation is
    decided once more on the way.  RATEL_EINVAL: the answer is undecided; RATEL_EUNSUPPORTED: there

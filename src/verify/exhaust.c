@@ -73,7 +73,7 @@ static bool ends_with(seq x, seq tail)
            (!tail.n || (!x.scalar && !memcmp(x.at + x.n - tail.n, tail.at, tail.n * sizeof *x.at)));
 }
 
-/* Does t, with s commits behind its snapshot, see what this read saw?  May bind an initial value. */
+/* Does t, with s commits before its snapshot, see this?  May bind an initial value. */
 static bool fits(run *r, txn_id t, const seen *x, uint32_t s)
 {
     checker *c = r->c;

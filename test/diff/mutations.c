@@ -1,5 +1,5 @@
 /*
- * mutations.c - valid generated histories with one read changed: the answer is certified either way.
+ * mutations.c - valid generated histories with one read changed: certified either way.
  *
  * Histories of 50 to 500 transactions, of several workloads, sessions, outcomes and values, with
  * and without times.  One read gets the value of another write or read of its key.  Whatever the

@@ -235,6 +235,21 @@ static int recheck_it(ratel *r, const job *j)
     return ratel_result_recheck(j->a, r, j->h);
 }
 
+static int certify_it(ratel *r, const job *j)
+{
+    size_t n = 0;
+    return ratel_result_certificate(j->a, r, j->h, drop, &n);
+}
+
+static int verify_it(ratel *r, const job *j)
+{
+    ratel_proof p;
+    bytes b = j->in;
+    int code = ratel_verify(&p, r, j->h, give, &b);
+    if (!code && !p.proved) test_fail(__FILE__, __LINE__, "refused: %s", p.reason);
+    return code;
+}
+
 static int write_it(ratel *r, const job *j)
 {
     size_t n = 0;
@@ -462,6 +477,13 @@ TEST(deciding_every_level_and_telling_the_answer)
             j.a = a;
             if (ratel_result_recheck(a, plain, h) == RATEL_OK) /* else not a matter of memory */
                 refuse_each("recheck", recheck_it, &j);
+            sink s = {NULL, 0, 0};
+            if (ratel_result_certificate(a, plain, h, take, &s) == RATEL_OK) {
+                refuse_each("certify", certify_it, &j);
+                j.in = (bytes){s.at, s.n, 0};
+                refuse_each("verify", verify_it, &j);
+            }
+            free(s.at);
             j.level = NULL;
             j.format = "json";
             refuse_each("tell", tell_it, &j);
