@@ -71,6 +71,13 @@ typedef struct args {
 
 extern const command commands[];
 
+/* What `gen --list` and its man page show. */
+typedef struct gen_list {
+    const char *title;
+    int (*at)(const char **name, const char **about, size_t i);
+} gen_list;
+extern const gen_list gen_lists[]; /* ends with a NULL title */
+
 int cmd_check(args *a);
 int cmd_stat(args *a);
 int cmd_convert(args *a);

@@ -39,10 +39,8 @@ const command commands[] = {
     {"gen", CMD_GEN, "[options] [-o FILE]", "generate a history with known ground truth",
      "Runs a workload on a simulated multi-version store and writes the recorded history.\n"
      "Planted anomalies and what they violate are written beside it as JSON.\n"
-     "Knobs of --set: choice=uniform|zipf|exponential and theta (how keys are drawn), reads\n"
-     "(share of reads, or of read-only transactions), duplicates and values (ycsb),\n"
-     "writes-per-key (before a key is retired), balance (bank), replicas and lag (causal;\n"
-     "lag also read-atomic).\n",
+     "--list names the workloads, the levels that the store can keep, the anomalies and the knobs\n"
+     "of --set; doc/workloads.md tells more. What is not given has its published value.\n",
      cmd_gen},
     {"verify", CMD_VERIFY, "[options] CERTIFICATE HISTORY",
      "re-check a verdict from its certificate",

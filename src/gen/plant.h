@@ -6,13 +6,13 @@
  * begins behind it, so no dependency leads from behind the window to before it, and every cycle
  * through a planted transaction lies within the plant: it violates what its row says, no more.
  *
- * A hidden plant stands on keys that the others use, in a window in which nobody else is open.  Where
- * the row reads the initial version, a planted writer (the anchor of the key) provides it; nothing
- * known leads from the anchor to the writers of the next version.  That they do come later follows
- * from a witness only: a reader that has seen the anchor, by another key, and then the later version.
- * An ordinary blind write of all these keys ends the window, so the others never read what was
- * planted.  Before, within, behind: dependencies lead forward only, and the same holds as above.
- * The violation needs no more than the plant, whose reads are all of its own writes.
+ * A hidden plant stands on keys that the others use, in a window in which nobody else is open.
+ * Where the row reads the initial version, a planted writer (the anchor of the key) provides it;
+ * nothing known leads from the anchor to the writers of the next version.  That they do come later
+ * follows from a witness only: a reader that has seen the anchor, by another key, and then the
+ * later version.  An ordinary blind write of all these keys ends the window, so the others never
+ * read what was planted.  Before, within, behind: dependencies lead forward only, and the same
+ * holds as above.  The violation needs no more than the plant, whose reads are of its own writes.
  */
 #ifndef RATEL_GEN_PLANT_H
 #define RATEL_GEN_PLANT_H

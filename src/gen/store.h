@@ -20,8 +20,8 @@
  *   refuse readers the same for those that do not write
  *   refuse writes  the newest version of a written key is outside the view
  *
- * A deleted key has a version like any other, with the value VALUE_NULL.  A list key has the same chains; the value of its version is a length, the elements stand once
- * in commit order.
+ * A deleted key has a version like any other, with the value VALUE_NULL.  A list key has the same
+ * chains; the value of its version is a length, the elements stand once in commit order.
  *
  * Invariant: a chain holds every version that is the newest in some open or future view; the rest
  * is dropped when the key is next written, so memory does not grow with the number of commits.

@@ -88,7 +88,7 @@ const work_class work_random_unique = {.flags = WORK_ABSENT,
                                        .plan = plan_random,
                                        .step = step_planned};
 
-/* --- Viper's: one kind of operation a transaction --------------------------------------------- */
+/* --- Viper's: one kind of operation a transaction ------------------------------------------ */
 
 enum { ALL_READ, ALL_WRITE, ALL_INSERT, ALL_DELETE, ALL_SCAN };
 static const uint16_t viper_mix[][5] = {
@@ -170,7 +170,7 @@ const work_class work_viper = {.flags = WORK_ABSENT | WORK_EXPLICIT,
                                .plan = plan_viper,
                                .step = step_planned};
 
-/* --- fs-metadata -------------------------------------------------------------------------------- */
+/* --- fs-metadata --------------------------------------------------------------------------- */
 
 enum { CREATE, RENAME, UNLINK, READDIR, STAT };
 static const uint8_t fs_mix[] = {30, 40, 55, 75, 100};

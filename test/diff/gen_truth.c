@@ -413,8 +413,8 @@ static bool known_edge(const plant *p, uint32_t a, uint32_t b)
     return p->session[a] == p->session[b] && end_a < begin_b;
 }
 
-/* Hidden: from the writer of the version that was read, nothing known leads to the writers that must
-   come later, except where these read it themselves (a lost update is nothing else). */
+/* Hidden: from the writer of the version that was read, nothing known leads to the writers that
+   must come later, except where these read it themselves (a lost update is nothing else). */
 TEST(hidden_plants_leave_writers_unordered)
 {
     int anchors = 0;
