@@ -132,22 +132,19 @@ static void set_reason(verdict *v, const char *text)
 static void try_strong(verdict *v, const history *h, const question *q, const level_rule *rule,
                        bool rt, unsigned flags, asg *g);
 
+static void decide_strong(verdict *v, const history *h, const question *q, const level_rule *rule,
+                          bool rt);
+
 static void decide_weak(verdict *v, const history *h, enum weak_level level, const question *q)
 {
     attempt t;
     uint64_t start = clock_now();
     decide(&t, h, &v->work, level, v->session_order, v->ryow, 0, false);
-    if (t.a.verdict == WEAK_UNDECIDED && level != WEAK_RU && !t.g.wild_lists && !t.g.init_open) {
-        /* Too many choices to guess: snapshot isolation has a better search, and if it holds, so
-           do the levels that it implies.  If not, it says nothing. */
-        asg g;
-        try_strong(v, h, q, rule_of(LEVEL_SI), false, 0, &g);
-        if (v->outcome == OUTCOME_HOLDS) {
-            if (g.duplicate_values) v->warnings |= lint_bit(LINT_DUPLICATE_VALUES);
-            mem_free_all(&v->work);
-            return;
-        }
-        verdict_forget(v);
+    if (t.a.verdict == WEAK_UNDECIDED && level != WEAK_RU && !t.g.wild_lists && !t.g.init_open &&
+        (t.g.nodes > WEAK_SMALL || !pass_on(&q->tune, PASS_SMALL_SEARCH))) {
+        /* Too many choices to guess: the order engine searches them. */
+        decide_strong(v, h, q, rule_of(v->level.id), false);
+        return;
     }
     if (t.a.verdict == WEAK_UNDECIDED)
         decide(&t, h, &v->work, level, v->session_order, v->ryow, 0, true);
@@ -312,10 +309,11 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
     bool done = false, lazy = q->tune.strategy == STRATEGY_LAZY;
     /* What is serializable is snapshot isolated, and what holds with session order holds without:
        the stronger question is easier to say yes to.  Only an accept counts. */
-    order_ask stronger = ask;
-    if (lazy && pass_on(&q->tune, PASS_SERIAL_FIRST)) stronger.rule = rule_of(LEVEL_SER);
-    if (lazy && pass_on(&q->tune, PASS_SESSIONS_FIRST)) stronger.so = true;
-    if (stronger.rule != ask.rule || stronger.so != ask.so) {
+    for (int both = 1; lazy && both >= 0 && !done; both--) {
+        order_ask stronger = ask;
+        if (both && pass_on(&q->tune, PASS_SERIAL_FIRST)) stronger.rule = rule_of(LEVEL_SER);
+        if (pass_on(&q->tune, PASS_SESSIONS_FIRST)) stronger.so = true;
+        if (stronger.rule == ask.rule && (stronger.so == ask.so || both)) continue;
         strong_build(&p, g, &stronger);
         lazy_decide(&p, SERIAL_TRY, &a);
         keep_stages(v, &a);

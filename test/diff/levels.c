@@ -113,12 +113,13 @@ static void list_settings(ratel *r)
 }
 
 /* The next setting that fits the level. */
-static setting *rotate(ratel *r, bool si)
+static setting *rotate(ratel *r, int level)
 {
     setting *s;
     ratel_pass p;
     do s = &settings[next_setting++ % n_settings];
-    while (strategies[s->strategy].si_only && !si);
+    while ((strategies[s->strategy].si_only && level != SI) ||
+           (s->strategy && (level < STRONG || level >= GRAPH)));
     ratel_set(r, "strategy", s->strategy);
     for (size_t i = 0; !ratel_pass_at(&p, i); i++) {
         int on = s->mode == AS_IS   ? p.on
@@ -193,8 +194,8 @@ static bool compare(ratel *r, ratel *rotating, const ratel_history *h, oracle *o
     if (expected == ORACLE_TOO_BIG) return true;
     if (expected >= 0) tally[level][expected]++;
     if (!ask(r, h, level, so, policy, expected, NULL, history)) return false;
-    if (level < STRONG || level >= GRAPH) return true;
-    const setting *s = rotate(rotating, level == SI);
+    if (level < 2) return true; /* no strategies, no passes */
+    const setting *s = rotate(rotating, level);
     return ask(rotating, h, level, so, policy, expected, s, history);
 }
 
