@@ -463,7 +463,8 @@ TEST(odd_sizes)
                              .sessions = 1,
                              .keys = 1,
                              .ops = 1};
-            for (int k = KNOB_WRITES_PER_KEY; k < KNOBS; k++) knob_give(&o.knobs, k, 1);
+            for (unsigned k = KNOB_WRITES_PER_KEY; k < KNOBS; k++)
+                knob_give(&o.knobs, (enum gen_knob)k, 1);
             made m;
             EXPECT_EQ_INT(make(&m, &o), 0);
             EXPECT_EQ_UINT(m.h->txns, 50);
