@@ -14,4 +14,7 @@ void words_events(verdict *v, asg *g, const strong *p, const uint32_t *events, s
 /* No order at all; core: transactions of the clauses that refute it. */
 void words_search(verdict *v, asg *g, bool si, const node_id *core, size_t n);
 
+/* judge.c: the test of a weak level, if this build has one. */
+bool weak_of(enum level_id id, enum weak_level *out);
+
 #endif
