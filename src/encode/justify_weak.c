@@ -281,6 +281,22 @@ static bool block(chooser *c)
     return ok;
 }
 
+static bool leave_read(chooser *c, uint32_t ob)
+{
+    uint32_t open = ob != NO_ID && c->j->open_of ? c->j->open_of[ob] : NONE;
+    if (open == NONE || c->a.rf[ob] == RF_OPEN || candidates(c->g, open) < 2) return false;
+    c->a.rf[ob] = RF_OPEN;
+    return true;
+}
+
+static bool leave_open(chooser *c, const blocked_edge *e)
+{
+    const uint32_t *hops = c->j->blocked->hops.at + e->hops;
+    bool any = (e->kind == EDGE_WR || e->kind == EDGE_FORCE) && leave_read(c, e->ob);
+    for (size_t i = 0; i < 2 * e->n; i += 2) any = leave_read(c, hops[i]) || any;
+    return any;
+}
+
 /* Two reads of one key that both take another value for the initial one. */
 static bool two_initial(chooser *c, uint32_t *first)
 {
@@ -317,6 +333,26 @@ static void set_up(chooser *c)
     write_choices(c);
 }
 
+/* All contradictions of the choices that share no choice: each one found is blocked, and what it
+   rests on is left open for the next test.  False: one cannot be explained.  *any: there was one. */
+static bool block_all(chooser *c, bool *any)
+{
+    view w = {.so = c->so, .extra = true, .rf = c->a.rf, .out = c->a.out};
+    for (*any = false;; *any = true) {
+        size_t from = c->j->blocked->edges.n;
+        c->a.cycle.steps.n = 0;
+        if (weak_test(c->g, &w, c->level, &c->a, true)) return true;
+        if (!block(c)) return false;
+        bool freed = false;
+        for (size_t i = from; i < c->j->blocked->edges.n; i++)
+            freed = leave_open(c, &c->j->blocked->edges.at[i]) || freed;
+        if (!freed) { /* rests on outcomes only, or on no choice at all */
+            *any = true;
+            return true;
+        }
+    }
+}
+
 bool justify_weak(justify *j, enum weak_level level, bool so)
 {
     chooser c = {.j = j, .g = j->g, .m = j->m, .level = level, .so = so};
@@ -325,13 +361,19 @@ bool justify_weak(justify *j, enum weak_level level, bool so)
     assert(level != WEAK_RU);
     justify_start(j);
     set_up(&c);
+    bool any, open = true; /* first without any choice: often that is contradiction enough */
     while (solver_solve(c.s, NULL, 0) == SOLVE_SAT) {
-        load_choices(&c);
-        memset(first, 0xff, (keys + 1) * sizeof *first);
-        if (two_initial(&c, first)) continue;
-        view w = {.so = so, .extra = true, .rf = c.a.rf, .out = c.a.out};
-        c.a.cycle.steps.n = 0;
-        if (weak_test(j->g, &w, level, &c.a, true) || !block(&c)) return false;
+        if (open) {
+            memcpy(c.a.rf, j->g->ob_rf, j->g->obs * sizeof *c.a.rf);
+            for (node_id v = 0; v < j->g->nodes; v++) c.a.out[v] = !asg_in(j->g, v);
+        } else {
+            load_choices(&c);
+            memset(first, 0xff, (keys + 1) * sizeof *first);
+            if (two_initial(&c, first)) continue;
+        }
+        if (!block_all(&c, &any) || (!any && !open)) return false;
+        open = false;
+        guard_poll(j->m->guard);
     }
     lazy_answer none = {0};
     return justify_steps(j, &none);

@@ -234,8 +234,8 @@ int main(int argc, char **argv)
         free(t);
     }
     for (int i = 0; i < LEVELS; i++)
-        printf("# %-24s certified: holds %" PRIu64 ", violated %" PRIu64
-               ", %" PRIu64 " of them by trying all orders\n",
+        printf("# %-24s certified: holds %" PRIu64 ", violated %" PRIu64 ", %" PRIu64
+               " of them by trying all orders\n",
                levels[i], certified[i][1], certified[i][0], exhaustive[i]);
     printf("# %" PRIu64 " damaged, %" PRIu64 " of them still right\n", damaged, passed_damage);
     ratel_close(r);
