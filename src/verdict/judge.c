@@ -21,7 +21,7 @@
 #include "verdict/words.h"
 
 /* The levels of this build by their test. */
-static bool weak_of(enum level_id id, enum weak_level *out)
+bool weak_of(enum level_id id, enum weak_level *out)
 {
     switch (id) {
     case LEVEL_RU: *out = WEAK_RU; return true;

@@ -15,4 +15,7 @@ void words_events(verdict *v, asg *g, const strong *p, const uint32_t *events, s
 void words_search(verdict *v, asg *g, const level_rule *rule, const node_id *core, size_t n);
 void words_steps(verdict *v, asg *g, const step *s, size_t n);
 
+/* judge.c: the test of a weak level, if this build has one. */
+bool weak_of(enum level_id id, enum weak_level *out);
+
 #endif

@@ -488,6 +488,16 @@ static bool in_order(checker *c, uint32_t p, const seen *r, seq x, seq init, boo
     return !own_appends || reached <= p;
 }
 
+/* Own writes are not judged at this level, nor are they garbage. */
+bool recheck_garbage(const checker *c, txn_id t, op_id o, key_id k, value_id x)
+{
+    uint32_t lo, hi = recheck_own(c, t, k, o, &lo);
+    seq rest = content(c->h, &x);
+    bool judged = lo < hi && !recheck_sets(c, lo, hi) ? recheck_strip(c, lo, hi, &rest)
+                                                      : !recheck_internal(c, t, o, k, x);
+    return judged && garbage(c, k, rest, content(c->h, &c->init[k]));
+}
+
 static bool check_ru_read(checker *c, uint32_t p, const seen *r, seq init)
 {
     txn_id t = c->v->order[p - 1];

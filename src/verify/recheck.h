@@ -131,6 +131,9 @@ bool recheck_allowed(const checker *c, op_id o, hint x, bool absent, uint32_t w)
 bool recheck_malformed(const history *h, const range *r);
 bool recheck_visit(checker *c, txn_id t, read_fn fn);
 
+/* recheck.c: did t read what nobody ever wrote (C-1)?  Keys of known initial value only. */
+bool recheck_garbage(const checker *c, txn_id t, op_id o, key_id k, value_id x);
+
 /* recheck.c: visible installers. */
 void recheck_see(checker *c, uint32_t p2);
 bool recheck_see_for(checker *c, uint32_t p2, uint32_t p3);
