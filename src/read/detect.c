@@ -12,7 +12,9 @@
 
 /* --- the table ----------------------------------------------------------------------------- */
 
-#define DIR_true(name) .read_dir = name##_read_dir, .write_member = name##_write_member
+#define DIR_true(name)                                                                             \
+    .read_dir = name##_read_dir, .write_member = name##_write_member, .members = name##_members,   \
+    .member_letter = name##_letter
 #define DIR_false(name) .write = name##_write
 #define FORMAT(id_, name, binary_, directory_, about_)                                             \
     {.id = id_,                                                                                    \
@@ -20,7 +22,6 @@
      .binary = binary_,                                                                            \
      .directory = directory_,                                                                      \
      .read = name##_read,                                                                          \
-     .member_pattern = directory_ ? "T%u.log" : NULL,                                              \
      DIR_##directory_(name)},
 static const read_format table[] = {
 #include "read/formats.def"
@@ -30,15 +31,10 @@ static const read_format table[] = {
 static const struct {
     const char *id, *about;
 } unreadable[] = {
-    {"dbcop-json", "a dbcop JSON file"},
-    {"dbcop-hist", "a dbcop text file"},
-    {"dbcop-yaml", "a dbcop YAML file"},
-    {"awdit-test", "an AWDIT test file"},
-    {"elle-json", "an elle-cli JSON file"},
-    {"veristrong-la", "a VeriStrong list-append file"},
-    {"viper", "a Viper log"},
-    {"timekiller", "a TimeKiller JSON file"},
-    {"polyg", "a Cobra polygraph file"},
+    {"dbcop-json", "a dbcop JSON file"},      {"dbcop-hist", "a dbcop text file"},
+    {"dbcop-yaml", "a dbcop YAML file"},      {"awdit-test", "an AWDIT test file"},
+    {"elle-json", "an elle-cli JSON file"},   {"veristrong-la", "a VeriStrong list-append file"},
+    {"timekiller", "a TimeKiller JSON file"}, {"polyg", "a Cobra polygraph file"},
 };
 
 const read_format *read_format_at(size_t i)
@@ -354,6 +350,8 @@ const read_format *read_detect_dir(size_t members, const char *const *names)
     uint64_t number;
     for (size_t i = 0; i < members; i++)
         if (cobra_member(names[i], &number)) return read_format_named("cobra");
+    for (size_t i = 0; i < members; i++)
+        if (viper_member(names[i], &number)) return read_format_named("viper");
     return NULL;
 }
 
@@ -369,14 +367,6 @@ uint32_t read_dir_single(size_t members, const char *const *names)
                 if (!strcmp(names[i] + n, tails[t])) return (uint32_t)i;
         }
     return NO_ID;
-}
-
-void read_dir_refuse(guard *g, size_t members, const char *const *names)
-{
-    for (size_t i = 0; i < members; i++)
-        if (names[i][0] == 'J' && (is_digit(names[i][1]) || strstr(names[i], ".log")))
-            guard_fail(g, GUARD_UNSUPPORTED,
-                       "this is a directory of Viper logs (viper), which this version cannot read");
 }
 
 /* --- the sink ------------------------------------------------------------------------------ */

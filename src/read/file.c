@@ -215,7 +215,6 @@ static const read_format *read_directory(read_file *f, history *h, const char *p
     } else if (format) {
         guard_fail(g, GUARD_PARSE, "this is a directory, and the format %s is one file", id);
     } else {
-        read_dir_refuse(g, d.members, d.names);
         guard_fail(g, GUARD_PARSE, "no history format fits the files of this directory");
     }
     g->member[0] = 0;
@@ -368,11 +367,19 @@ static void write_single(write_file *w, const history *h, const read_format *for
 }
 
 /* The number of a session's file: its label where all labels are small numbers. */
-static bool numbered(const history *h)
+bool read_numbered(const history *h)
 {
     for (size_t i = 0; i < h->sessions.n; i++)
         if (h->sessions.at[i] >= UINT32_MAX) return false;
     return true;
+}
+
+#define EMPTY_LOGS 65536u /* so many files of empty sessions, whatever a header claims */
+
+uint32_t read_sessions(const history *h)
+{
+    size_t n = h->sessions.n, declared = h->declared_sessions;
+    return (uint32_t)(declared > n && declared - n <= EMPTY_LOGS ? declared : n);
 }
 
 static void write_members(write_file *w, const history *h, const read_format *format,
@@ -389,12 +396,19 @@ static void write_members(write_file *w, const history *h, const read_format *fo
     const char *final = strbuf_cstr(&name);
     w->directory = true;
     make_temp(w, final, new_directory);
-    bool labels = numbered(h);
+    bool labels = read_numbered(h);
     if (!labels) sink_lose(&w->out, LOST_LABELS);
-    for (uint32_t i = 0; i < h->sessions.n; i++) {
-        unsigned number = labels ? (unsigned)h->sessions.at[i] : i;
+    if (h->declared_sessions > h->sessions.n && read_sessions(h) == h->sessions.n)
+        sink_lose(&w->out, LOST_EMPTY);
+    uint64_t number = 0, next = 0;
+    uint32_t members = format->members(h);
+    for (uint32_t i = 0; i < members; i++) {
+        bool session = i < h->sessions.n;
+        number = !session ? next : labels ? h->sessions.at[i] : i;
+        if (number >= next) next = number + 1;
         char base[64];
-        snprintf(base, sizeof base, "T%u.log", number);
+        snprintf(base, sizeof base, "%c%llu.log", format->member_letter,
+                 (unsigned long long)number);
         strbuf member;
         strbuf_init(&member, &w->mem);
         strbuf_printf(&member, "%s/%s", w->temp, base);

@@ -85,7 +85,8 @@ typedef struct read_format {
     void (*write)(const history *h, sink *out); /* NULL: cannot be written as one stream */
     /* Directory formats: the file of one session; NULL otherwise. */
     void (*write_member)(const history *h, uint32_t session, sink *out);
-    const char *member_pattern; /* "T%u.log" */
+    uint32_t (*members)(const history *h); /* how many files: the sessions', and others behind */
+    char member_letter;                    /* T: files are called T<number>.log */
 } read_format;
 
 /* The table (formats.def), in the order of detection. */
@@ -93,6 +94,10 @@ const read_format *read_format_at(size_t i);
 const read_format *read_format_named(const char *id);
 /* By the first bytes (as many as the window holds); NULL if it cannot be told. */
 const read_format *read_detect(source *s);
+/* Whether files of sessions are numbered by label (all are small numbers) or by position. */
+bool read_numbered(const history *h);
+/* How many sessions' files a directory gets: also those of declared, empty sessions. */
+uint32_t read_sessions(const history *h);
 /* By the names of a directory's files. */
 const read_format *read_detect_dir(size_t members, const char *const *names);
 

@@ -142,7 +142,7 @@ static void sort_times(uint64_t *a, uint64_t *b, size_t n)
 static void count_concurrency(facts *f, const history *h, mem *m)
 {
     /* Without times only sessions tell: one session is a sequence. */
-    f->concurrent = f->sessions > 1;
+    f->concurrent = f->active_sessions > 1;
     if (!f->with_times) return;
     uint64_t *begin = mem_array(m, uint64_t, h->txns + 1),
              *end = mem_array(m, uint64_t, h->txns + 1);
@@ -174,7 +174,7 @@ static void count_concurrency(facts *f, const history *h, mem *m)
         open++;
         if (open > f->max_concurrency) f->max_concurrency = open;
     }
-    f->concurrent = f->max_concurrency > 1 || (untimed && f->sessions > 1);
+    f->concurrent = f->max_concurrency > 1 || (untimed && f->active_sessions > 1);
     mem_put(m, begin);
     mem_put(m, end);
     mem_put(m, spare);
@@ -183,12 +183,17 @@ static void count_concurrency(facts *f, const history *h, mem *m)
 void facts_count(facts *f, const history *h)
 {
     memset(f, 0, sizeof *f);
-    for (size_t i = 0; i < h->sessions.n; i++) /* those that committed something */
+    for (size_t i = 0; i < h->sessions.n; i++) {
+        /* Those that committed something, and those of logs that are there but empty. */
+        if (h->sess_first[i] == h->sess_first[i + 1]) f->sessions++;
         for (uint32_t j = h->sess_first[i]; j < h->sess_first[i + 1]; j++)
             if (txn_status_of(h, h->sess_txn[j]) == TXN_COMMITTED) {
                 f->sessions++;
+                f->active_sessions++;
                 break;
             }
+    }
+    if (h->declared_sessions > f->sessions) f->sessions = h->declared_sessions;
     f->keys = history_keys(h);
     f->hot_key = NO_ID;
     count_txns(f, h);

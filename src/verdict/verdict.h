@@ -110,6 +110,7 @@ bool judge_limited(verdict *v);
 /* Facts about a history that warnings and `stat` need (facts.c). */
 typedef struct facts {
     uint64_t txns, ops, aborted, unknown, sessions, keys;
+    uint64_t active_sessions; /* that committed something */
     uint64_t reads, writes, deletes, appends, scans, iterators, rows, failed;
     uint64_t empty_txns, read_only, write_only;
     uint64_t duplicate_writes, hot_key_ops, max_txn_ops;
