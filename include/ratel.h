@@ -96,6 +96,14 @@ RATEL_API int ratel_history_read(ratel_history **out, ratel *r, const char *form
 /* A file, a directory, "-" for standard input; .gz and .zst are unpacked. */
 RATEL_API int ratel_history_read_path(ratel_history **out, ratel *r, const char *format,
                                       const char *path);
+/* What some recorders put into files of their own; NULL: there is none. */
+typedef struct {
+    const char *init;     /* TimeKiller's initial values: replaces the initial state */
+    const char *versions; /* a history with version positions (ver), such as timekiller-cdc: gives
+                             them, and timestamps, to the transactions that wrote these versions */
+} ratel_beside;
+RATEL_API int ratel_history_read_with(ratel_history **out, ratel *r, const char *format,
+                                      const char *path, const ratel_beside *beside);
 RATEL_API int ratel_history_write(const ratel_history *h, ratel *r, const char *format,
                                   ratel_write_cb write, void *payload);
 RATEL_API int ratel_history_write_path(const ratel_history *h, ratel *r, const char *format,

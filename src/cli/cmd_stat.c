@@ -70,7 +70,7 @@ int cmd_stat(args *a)
         ratel_history *h;
         ratel_stat s;
         const char *name = a->files[i];
-        int code = ratel_history_read_path(&h, a->context, a->value[O_FORMAT], name);
+        int code = read_history(a, name, &h);
         if (!code && (code = ratel_history_stat(&s, a->context, h)) == 0) {
             if (a->value[O_JSON])
                 print_json(out, name, ratel_history_format(h), &s);

@@ -338,10 +338,8 @@ static int64_t *time_column(history *h, int64_t *column, size_t *cap, size_t per
     return column;
 }
 
-void history_time(history *h, unsigned which, int64_t v)
+static void set_time(history *h, size_t t, unsigned which, int64_t v)
 {
-    assert(h->open);
-    size_t t = h->txns;
     switch (which) {
     case TXN_HAS_BEGIN:
         h->txn_begin = time_column(h, h->txn_begin, &h->begin_cap, 1);
@@ -362,6 +360,18 @@ void history_time(history *h, unsigned which, int64_t v)
     default: assert(false && "no such time");
     }
     h->txn_flags[t] = (uint8_t)(h->txn_flags[t] | which);
+}
+
+void history_time(history *h, unsigned which, int64_t v)
+{
+    assert(h->open);
+    set_time(h, h->txns, which, v);
+}
+
+void history_time_of(history *h, txn_id t, unsigned which, int64_t v)
+{
+    assert(!h->open && !h->frozen && t < h->txns);
+    set_time(h, t, which, v);
 }
 
 void history_times(history *h, const int64_t v[4])

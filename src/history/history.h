@@ -223,6 +223,7 @@ txn_id history_begin(history *h);
 void history_session(history *h, label session);
 void history_label(history *h, label id);
 void history_time(history *h, unsigned which_flag, int64_t v); /* one of TXN_HAS_BEGIN.. */
+void history_time_of(history *h, txn_id t, unsigned which_flag, int64_t v); /* t has ended */
 void history_times(history *h, const int64_t v[4]);
 void history_extra(history *h, const char *name, size_t nn, const char *json, size_t jn);
 void history_end(history *h, enum txn_status status);

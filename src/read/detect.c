@@ -31,10 +31,10 @@ static const read_format table[] = {
 static const struct {
     const char *id, *about;
 } unreadable[] = {
-    {"dbcop-json", "a dbcop JSON file"},      {"dbcop-hist", "a dbcop text file"},
-    {"dbcop-yaml", "a dbcop YAML file"},      {"awdit-test", "an AWDIT test file"},
-    {"elle-json", "an elle-cli JSON file"},   {"veristrong-la", "a VeriStrong list-append file"},
-    {"timekiller", "a TimeKiller JSON file"}, {"polyg", "a Cobra polygraph file"},
+    {"dbcop-json", "a dbcop JSON file"},    {"dbcop-hist", "a dbcop text file"},
+    {"dbcop-yaml", "a dbcop YAML file"},    {"awdit-test", "an AWDIT test file"},
+    {"elle-json", "an elle-cli JSON file"}, {"veristrong-la", "a VeriStrong list-append file"},
+    {"polyg", "a Cobra polygraph file"},
 };
 
 const read_format *read_format_at(size_t i)
@@ -138,6 +138,7 @@ static bool looks_like_dbcop(const char *p, size_t n)
     X(events)                                                                                      \
     X(committed)                                                                                   \
     X(type)                                                                                        \
+    X(tid)                                                                                         \
     X(sts)                                                                                         \
     X(cts)
 enum name_bit {
@@ -203,6 +204,7 @@ static const char *json_array(const look *l)
     bool closed;
     unsigned names = first_object(l, &closed);
     if (HAS(sts) || HAS(cts)) return "timekiller";
+    if (HAS(tid) && HAS(ops)) return "timekiller"; /* no transaction has a timestamp */
     if (HAS(events) || HAS(committed)) return "dbcop-json";
     if (HAS(type)) return "elle-json";
     if (!closed && !l->all) return more;
@@ -292,6 +294,7 @@ static const char *open_brace(const look *l)
 {
     const char *p = skip_blank(l->p + 1, l->end);
     if (p == l->end) return or_more(l, NULL);
+    if (starts(p, l->end, "\"{'")) return "timekiller-cdc";
     return *p == ':' ? "edn" : *p == '"' ? json_object(l) : NULL;
 }
 

@@ -257,6 +257,20 @@ const read_format *read_stream(read_file *f, history *h, source_read read, void 
     return format;
 }
 
+void read_init_path(read_file *f, history *h, const char *path)
+{
+    guard *g = h->mem.guard;
+    start_source(f, h, fd_read, f);
+    snprintf(g->member, sizeof g->member, "%s", path);
+    f->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (f->fd < 0) fail_errno(g, errno);
+    restart(f, f->fd);
+    inflate_wrap(&f->s);
+    timekiller_read_init(h, &f->s);
+    g->member[0] = 0;
+    read_file_close(f);
+}
+
 /* --- writing ------------------------------------------------------------------------------- */
 
 static int fd_write(const void *buf, size_t n, void *payload)

@@ -38,6 +38,9 @@ enum member_letter { cobra_letter = 'T', viper_letter = 'J' };
 /* Whether a name is one of Viper's logs. */
 bool viper_member(const char *name, uint64_t *number);
 
+/* Replaces the initial state by that of a TimeKiller init file. */
+void timekiller_read_init(history *h, source *s);
+
 /* --- Cobra's, for those who look at a directory or at first bytes -------------------------- */
 
 /* Whether a name is T<number>.log, possibly compressed. */

@@ -43,6 +43,62 @@ bool json_next_line(json *j, uint64_t *line)
     }
 }
 
+void json_stream(json *j, source *s)
+{
+    json_init(j, s);
+    j->stream = true;
+    source_skip_bom(s);
+    j->p = s->at + s->pos;
+    j->end = s->at + s->n;
+}
+
+bool json_peek(json *j)
+{
+    source *s = j->s;
+    s->pos = (size_t)(j->p - s->at);
+    bool some = source_skip_space(s);
+    j->p = s->at + s->pos;
+    j->end = s->at + s->n;
+    return some;
+}
+
+/* Looks for brackets and quotes only: what else is wrong inside is for the reader to find, at the
+   byte where it stands.  So text that is nested too deep, or closed too often, counts as whole. */
+void json_whole(json *j)
+{
+    source *s = j->s;
+    size_t seen = 0;
+    unsigned depth = 0;
+    bool quoted = false, whole = false;
+    s->pos = (size_t)(j->p - s->at);
+    for (;;) {
+        const char *start = s->at + s->pos, *p = start + seen, *end = s->at + s->n;
+        while (p < end && !whole) {
+            char c = *p;
+            if (quoted) {
+                if (c == '\\' && p + 1 == end) break; /* what it escapes is not here yet */
+                if (c == '\\') p++;
+                if (c == '"') quoted = false, whole = !depth;
+            } else if (c == '"') {
+                quoted = true;
+            } else if (c == '{' || c == '[') {
+                whole = ++depth > JSON_DEPTH;
+            } else if (c == '}' || c == ']') {
+                whole = depth <= 1;
+                depth--;
+            } else if (!depth) {
+                whole = c == ',' || c == ':' || c == ' ' || c == '\t' || c == '\r' || c == '\n';
+            }
+            p++;
+        }
+        seen = (size_t)(p - start);
+        if (whole || !source_more(s)) break;
+    }
+    j->p = s->at + s->pos;
+    j->end = s->at + s->n;
+    j->depth = 0;
+}
+
 void json_fail(json *j, const char *where, const char *format, ...)
 {
     char text[GUARD_TEXT];
@@ -56,7 +112,9 @@ void json_fail(json *j, const char *where, const char *format, ...)
 void json_expected(json *j, const char *what)
 {
     unsigned char c = (unsigned char)*j->p;
-    if (j->p >= j->end) json_fail(j, j->end, "expected %s, but the line ends here", what);
+    if (j->p >= j->end)
+        json_fail(j, j->end, "expected %s, but the %s ends here", what,
+                  j->stream ? "input" : "line");
     if (c < 0x20 || c >= 0x7f) json_fail(j, j->p, "expected %s, found byte 0x%02x", what, c);
     json_fail(j, j->p, "expected %s, found '%c'", what, c);
 }
@@ -155,7 +213,8 @@ json_text json_string(json *j)
     for (;;) {
         unsigned char c = (unsigned char)*p;
         if (c == '"') break;
-        if (p >= j->end) json_fail(j, j->end, "the line ends inside a string");
+        if (p >= j->end)
+            json_fail(j, j->end, "the %s ends inside a string", j->stream ? "input" : "line");
         if (c == '\\') {
             if (!copied) {
                 j->scratch.n = 0;
@@ -254,6 +313,17 @@ int64_t json_int(json *j, const char *what)
     number v = scan_number(j, what);
     if (v.kind != NUM_INT) json_fail(j, at, "expected %s: an integer of 64 bits", what);
     return v.i;
+}
+
+uint64_t json_uint(json *j, const char *what)
+{
+    json_space(j);
+    const char *at = j->p;
+    number v = scan_number(j, what);
+    if (v.kind == NUM_UINT) return v.u;
+    if (v.kind != NUM_INT || v.i < 0)
+        json_fail(j, at, "expected %s: an unsigned integer of 64 bits", what);
+    return (uint64_t)v.i;
 }
 
 value_id json_scalar(json *j, history *h, const char *what)
@@ -376,4 +446,21 @@ json_text json_skip(json *j)
     const char *start = j->p;
     skip_value(j);
     return (json_text){start, (size_t)(j->p - start)};
+}
+
+void json_compact(json_text t, strbuf *out)
+{
+    bool quoted = false;
+    const char *end = t.at + t.n;
+    for (const char *p = t.at; p < end;) {
+        const char *start = p;
+        if (!quoted)
+            while (p < end && *p != ' ' && *p != '\t' && *p != '\r' && *p != '\n' && *p != '"') p++;
+        else
+            while (p < end && *p != '"') p += *p == '\\' ? 2 : 1;
+        bool quote = p < end && *p == '"';
+        strbuf_add(out, start, (size_t)(p - start) + quote);
+        quoted ^= quote;
+        p++;
+    }
 }

@@ -62,7 +62,8 @@ static inline void sink_check(sink *s)
     X(EXTRAS, "notes and other fields")                                                            \
     X(MARKS, "marks")                                                                              \
     X(FAILED, "failed statements")                                                                 \
-    X(EMPTY, "empty transactions or sessions")
+    X(EMPTY, "empty transactions or sessions")                                                     \
+    X(READS, "reads")
 enum lost_bit {
 #define X(name, text) LOST_##name,
     LOST_LIST(X)
@@ -94,6 +95,10 @@ const read_format *read_format_at(size_t i);
 const read_format *read_format_named(const char *id);
 /* By the first bytes (as many as the window holds); NULL if it cannot be told. */
 const read_format *read_detect(source *s);
+/* Gives the positions and timestamps of a version certificate, itself read as a history, to the
+   transactions of h that wrote its versions. */
+void read_versions(history *h, const history *certificate);
+
 /* Whether files of sessions are numbered by label (all are small numbers) or by position. */
 bool read_numbered(const history *h);
 /* How many sessions' files a directory gets: also those of declared, empty sessions. */

@@ -95,3 +95,28 @@ bool source_skip_space(source *s)
         if (!source_more(s)) return false;
     }
 }
+
+bool source_next_line(source *s, const char **line, const char **end)
+{
+    size_t searched = 0; /* bytes known to hold no line break */
+    for (;;) {
+        const char *from = s->at + s->pos;
+        const char *nl = memchr(from + searched, '\n', s->n - s->pos - searched);
+        if (!nl) {
+            searched = s->n - s->pos;
+            if (source_more(s)) continue;
+            if (s->pos == s->n) return false;
+            from = s->at + s->pos; /* which may have moved */
+            nl = s->at + s->n;
+        }
+        s->pos = (size_t)(nl - s->at) + (nl < s->at + s->n);
+        *line = from;
+        *end = nl > from && nl[-1] == '\r' ? nl - 1 : nl;
+        return true;
+    }
+}
+
+void source_skip_bom(source *s)
+{
+    if (source_need(s, 3) && !memcmp(s->at + s->pos, "\xef\xbb\xbf", 3)) s->pos += 3;
+}

@@ -769,8 +769,8 @@ static void put_range(plan *p, const history *h, op_id o, sink *out)
     strbuf_char(b, ']');
 }
 
-/* An update that the format writes in one piece with the read before it: a delete, or an insert that
-   failed. */
+/* An update that the format writes in one piece with the read before it: a delete, or an insert
+   that failed. */
 static bool is_pair(const history *h, op_id o, op_id end)
 {
     if (o + 1 >= end || op_kind_of(h, o) != OP_READ) return false;

@@ -86,7 +86,8 @@ static ratel_verdict decide(ratel *r, const ratel_history *h, const char *level)
 static void round_trip(ratel *r, const ratel_history *h, int forged)
 {
     static const char *const levels[] = {"read-committed", "causal"};
-    static const char *const formats[] = {"ratel-bin", "dbcop", "text", "edn-la", "edn-rw"};
+    static const char *const formats[] = {"ratel-bin", "dbcop",      "text",          "edn-la",
+                                          "edn-rw",    "timekiller", "timekiller-cdc"};
     text t = {NULL, 0, 0}, second = {NULL, 0, 0};
     ratel_history *again = NULL;
     ratel_stat stat;

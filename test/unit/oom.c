@@ -324,7 +324,7 @@ TEST(reading_and_writing_every_format)
             sink s = {NULL, 0, 0};
             char path[64];
             snprintf(path, sizeof path, "%s/%s-%d", dir, id, k);
-            int directory = !strcmp(id, "cobra");
+            int directory = !strcmp(id, "cobra") || !strcmp(id, "viper");
             int code = directory ? ratel_history_write_path(h, plain, id, path)
                                  : ratel_history_write(h, plain, id, take, &s);
             if (code == RATEL_OK) {

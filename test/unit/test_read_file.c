@@ -343,8 +343,8 @@ TEST(detection)
     EXPECT_TOLD("[[{\"committed\":true,\"events\":[]}]]", "dbcop-json!");
     EXPECT_TOLD("[\n [], [] ]", "dbcop-json!");
     EXPECT_TOLD("[{\"process\":0,\"type\":\"ok\"}]", "elle-json!");
-    EXPECT_TOLD(" [ {\"ops\":[{\"t\":\"w\"}],\"cts\":{},\"tid\":3}]", "timekiller!");
-    EXPECT_TOLD("{\"ops\":[],\"sts\":{}}", "timekiller!");
+    EXPECT_TOLD(" [ {\"ops\":[{\"t\":\"w\"}],\"cts\":{},\"tid\":3}]", "timekiller");
+    EXPECT_TOLD("{\"ops\":[],\"sts\":{}}", "timekiller");
     EXPECT_TOLD("S\0\0\0\0\0\0\0\1C\0\0\0\0\0\0\0\1", "cobra");
     EXPECT_TOLD("S\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\1C\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\2", "cobra");
     EXPECT_TOLD("Some text that begins with an S and goes on", "none");

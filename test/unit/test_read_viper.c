@@ -42,13 +42,13 @@ TEST(inserts_and_deletes)
     LOG(INITIAL "{\"value\": [[\"i\", 1, 5, 0, false, true], [\"d\", 1, 6, 5, false, true]]}\n"
                 "{\"value\": [[\"i\", 1, 7, 6, true, false], [\"d\", 1, 0, 6, true, true]]}\n"
                 "{\"value\": [[\"d\", 1, 8, null, false, true], [\"i\", 1, 0, 0, false, false]]}\n",
-        GIVEN
-        "{\"session\":0,\"id\":2,\"ops\":[[\"r\",1,null],[\"w\",1,5],[\"r\",1,5],"
-        "[\"w\",1,6,{\"tomb\":true}]]}\n"
-        "{\"session\":0,\"id\":3,\"ops\":[[\"r\",1,6,{\"ok\":false,\"tomb\":true}],"
-        "[\"w\",1,7,{\"ok\":false}],[\"r\",1,6,{\"tomb\":true}],[\"d\",1]]}\n"
-        "{\"session\":0,\"id\":4,\"ops\":[[\"w\",1,8,{\"tomb\":true}],[\"r\",1,null,{\"ok\":false}],"
-        "[\"w\",1,0,{\"ok\":false}]]}\n");
+        GIVEN "{\"session\":0,\"id\":2,\"ops\":[[\"r\",1,null],[\"w\",1,5],[\"r\",1,5],"
+              "[\"w\",1,6,{\"tomb\":true}]]}\n"
+              "{\"session\":0,\"id\":3,\"ops\":[[\"r\",1,6,{\"ok\":false,\"tomb\":true}],"
+              "[\"w\",1,7,{\"ok\":false}],[\"r\",1,6,{\"tomb\":true}],[\"d\",1]]}\n"
+              "{\"session\":0,\"id\":4,\"ops\":[[\"w\",1,8,{\"tomb\":true}],[\"r\",1,null,"
+              "{\"ok\":false}],"
+              "[\"w\",1,0,{\"ok\":false}]]}\n");
 }
 
 /* Live rows and tombstones are one range, in the order of keys; a row of 0 is no row. */
@@ -88,14 +88,17 @@ TEST(lists)
 TEST(initial_state)
 {
     LOG("{\"value\": [[\"r\", 1, 8, false], [\"w\", 1, 9, true], [\"w\", 2, 5, false]]}\n"
-        "{\"value\": [[\"r\", 1, 9, false], [\"r\", 2, 5, false], [\"r\", 2, 6, false], [\"range\", 3, "
+        "{\"value\": [[\"r\", 1, 9, false], [\"r\", 2, 5, false], [\"r\", 2, 6, false], "
+        "[\"range\", 3, "
         "3, [{\"id\": 3, \"val\": 1}], []]]}\n",
         "{\"ratel\":1,\"init\":[[1,8],[2,5],[3,1]],\"init_inferred\":true}\n"
         "{\"session\":0,\"id\":1,\"ops\":[[\"r\",1,8],[\"w\",1,9],[\"w\",2,5,{\"ok\":false}]]}\n"
-        "{\"session\":0,\"id\":2,\"ops\":[[\"r\",1,9],[\"r\",2,5],[\"r\",2,6],[\"scan\",3,3,[[3,1]],"
+        "{\"session\":0,\"id\":2,\"ops\":[[\"r\",1,9],[\"r\",2,5],[\"r\",2,6],"
+        "[\"scan\",3,3,[[3,1]],"
         "{\"incl\":true}]]}\n");
     LOG("{\"value\": [[\"r\", 1, 8, false]]}\n"
-        "{\"isInitial\": true, \"value\": [[\"range\", \"nil\", \"nil\", [{\"id\": 1, \"val\": 3}], "
+        "{\"isInitial\": true, \"value\": [[\"range\", \"nil\", \"nil\", [{\"id\": 1, "
+        "\"val\": 3}], "
         "[{\"id\": 2, \"val\": 4}]]], \"preBeginTS\": 1}\n",
         "{\"ratel\":1,\"init\":[[1,3],[2,4]]}\n{\"session\":0,\"id\":1,\"ops\":[[\"r\",1,8]]}\n");
     BAD(INITIAL INITIAL, 2, 1, "a second transaction with \"isInitial\"");
@@ -246,7 +249,8 @@ TEST(losses)
         const char *line;
         uint64_t lost;
     } cases[] = {
-        {"{\"session\":1,\"id\":\"J1:1\",\"ops\":[[\"w\",1,5],[\"r\",1,5],[\"d\",1],[\"r\",1,null]]}\n",
+        {"{\"session\":1,\"id\":\"J1:1\",\"ops\":[[\"w\",1,5],[\"r\",1,5],[\"d\",1],"
+         "[\"r\",1,null]]}\n",
          0},
         {"{\"session\":1,\"id\":\"a\",\"ops\":[]}\n", LOST(LABELS)},
         {"{\"session\":1,\"id\":\"J1:1\",\"ops\":[[\"w\",1,0]]}\n", LOST(VALUES)},
