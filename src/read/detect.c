@@ -212,12 +212,12 @@ static const char *json_array(const look *l)
     return p < l->end && *p == '[' ? "dbcop-json" : NULL; /* sessions, none with a transaction */
 }
 
-/* `:r key [`: a read that returned a list. */
-static bool has_list_read(const char *p, const char *end)
+/* `:r key [` or `"r" key [`: a read that returned a list. */
+static bool has_list_read(const char *p, const char *end, const char *name)
 {
-    for (; p < end && (p = memchr(p, ':', (size_t)(end - p))); p++) {
-        if (!starts(p, end, ":r ")) continue;
-        const char *q = skip_blank(p + 2, end);
+    for (; p < end && (p = memchr(p, *name, (size_t)(end - p))); p++) {
+        if (!starts(p, end, name)) continue;
+        const char *q = skip_blank(p + strlen(name), end);
         while (q < end && !is_blank(*q) && *q != ',' && *q != ']') q++;
         while (q < end && (is_blank(*q) || *q == ',')) q++;
         if (q < end && *q == '[') return true;
@@ -227,8 +227,12 @@ static bool has_list_read(const char *p, const char *end)
 
 static const char *edn(const look *l)
 {
-    if (contains(l->p, l->end, ":append") || has_list_read(l->p, l->end)) return "edn-la";
-    if (contains(l->p, l->end, "[:w ") || contains(l->p, l->end, "[ :w ")) return "edn-rw";
+    if (contains(l->p, l->end, ":append") || contains(l->p, l->end, "\"append\" ")) return "edn-la";
+    if (has_list_read(l->p, l->end, ":r ") || has_list_read(l->p, l->end, "\"r\" "))
+        return "edn-la";
+    static const char *const writes[] = {"[:w ", "[ :w ", "[\"w\" "};
+    for (size_t i = 0; i < sizeof writes / sizeof *writes; i++)
+        if (contains(l->p, l->end, writes[i])) return "edn-rw";
     return or_more(l, "edn-rw"); /* reads only: a register history as good as any */
 }
 
@@ -276,26 +280,50 @@ static const char *counted_lines(const look *l)
     return *p == 'R' || *p == 'A' ? "veristrong-la" : NULL;
 }
 
+/* What a map is whose first key, a string, begins at p: in JSON a colon and a value follow, in EDN a
+   value, which may be a keyword. */
+static const char *string_key(const look *l, const char *p, const char *(*json)(const look *))
+{
+    static const char *const literals[] = {"true", "false", "null"};
+    for (p++; p < l->end && *p != '"'; p++)
+        if (*p == '\\') p++;
+    p = p < l->end ? skip_blank(p + 1, l->end) : l->end;
+    if (l->end - p < 8 && !l->all) return more;
+    if (p >= l->end) return NULL;
+    if (*p != ':') return "edn";
+    if (l->end - p < 2 || !is_word(p[1]) || is_digit(p[1])) return json(l);
+    for (size_t i = 0; i < sizeof literals / sizeof *literals; i++)
+        if (starts(p + 1, l->end, literals[i])) return json(l);
+    return "edn";
+}
+
+/* The opening of a map, behind its brace. */
+static const char *open_map(const look *l, const char *p, const char *(*json)(const look *))
+{
+    p = skip_blank(p, l->end);
+    if (p >= l->end) return or_more(l, NULL);
+    if (*p == ':' || *p == ',' || *p == ';' || *p == '#') return "edn";
+    if (*p == '"') return string_key(l, p, json);
+    return *p == '}' ? json(l) : NULL;
+}
+
 static const char *open_bracket(const look *l)
 {
     const char *p = skip_blank(l->p + 1, l->end);
     if (p == l->end) return or_more(l, NULL);
     if (*p == '#' || *p == ';') return "edn";
     if (*p == '[') return json_array(l);
-    if (*p == '{') {
-        p = skip_blank(p + 1, l->end);
-        if (p == l->end) return or_more(l, NULL);
-        return *p == ':' ? "edn" : *p == '"' ? json_array(l) : NULL;
-    }
+    if (*p == ',') return "edn";
+    if (*p == '{') return open_map(l, p + 1, json_array);
     return looks_like_hist(l->p, l->end) ? "dbcop-hist" : NULL;
 }
 
 static const char *open_brace(const look *l)
 {
     const char *p = skip_blank(l->p + 1, l->end);
-    if (p == l->end) return or_more(l, NULL);
+    if (l->end - p < 3 && !l->all) return more;
     if (starts(p, l->end, "\"{'")) return "timekiller-cdc";
-    return *p == ':' ? "edn" : *p == '"' ? json_object(l) : NULL;
+    return open_map(l, p, json_object);
 }
 
 /* The id of the format, NULL if none fits, or `more`. */

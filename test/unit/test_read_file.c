@@ -339,6 +339,13 @@ TEST(detection)
     EXPECT_TOLD("{\"mark\":\"fault\"}", "ratel");
     EXPECT_TOLD("{\"value\": [[\"w\", 1, 2, true]]}", "viper");
     EXPECT_TOLD("{\"preBeginTS\": 1, \"value\": []}", "viper");
+    EXPECT_TOLD("[{\"tid\": 1, \"sid\": 1, \"ops\": []}]", "timekiller");
+    EXPECT_TOLD("{\"{'k': 1, 'v': 2}\": {}}", "timekiller-cdc");
+    EXPECT_TOLD("{\"type\" \"ok\" \"value\" [[\"append\" 1 2]]}", "edn-la");
+    EXPECT_TOLD("{\"type\" :ok, \"value\" [[\"r\" 1 [2]]]}", "edn-la");
+    EXPECT_TOLD("[{\"type\":ok \"value\" [[\"w\" 1 2]]}]", "edn-rw");
+    EXPECT_TOLD("{,:type :ok :value [[:w 1 2]]}", "edn-rw");
+    EXPECT_TOLD("{;\n:type :ok :value [[:w 1 2]]}", "edn-rw");
     EXPECT_TOLD("{\"data\":[[]],\"info\":\"}\",\"params\":{}}", "dbcop-json!");
     EXPECT_TOLD("[[{\"committed\":true,\"events\":[]}]]", "dbcop-json!");
     EXPECT_TOLD("[\n [], [] ]", "dbcop-json!");
