@@ -280,8 +280,8 @@ static const char *counted_lines(const look *l)
     return *p == 'R' || *p == 'A' ? "veristrong-la" : NULL;
 }
 
-/* What a map is whose first key, a string, begins at p: in JSON a colon and a value follow, in EDN a
-   value, which may be a keyword. */
+/* What a map is whose first key, a string, begins at p: in JSON a colon and a value follow, in EDN
+   a value, which may be a keyword. */
 static const char *string_key(const look *l, const char *p, const char *(*json)(const look *))
 {
     static const char *const literals[] = {"true", "false", "null"};
