@@ -182,6 +182,14 @@ RATEL_API int ratel_history_iterate(ratel_history *h, ratel_value from, ratel_va
                                     const ratel_row *rows, size_t n, int done, int reverse,
                                     int flags);
 RATEL_API int ratel_history_end(ratel_history *h, ratel_status status);
+/* Side by side, as things happen: opens a transaction of a session that has none open, and selects
+   it.  Builder calls and ratel_history_end mean the selected one; after its end none is selected.
+   In the history, transactions stand in the order in which they were opened. */
+typedef uint32_t ratel_txn;
+RATEL_API int ratel_history_open(ratel_history *h, ratel_value session, ratel_txn *txn);
+RATEL_API int ratel_history_select(ratel_history *h, ratel_txn txn);
+/* Ends all that are open, say as RATEL_STATUS_UNKNOWN when the recording is cut off. */
+RATEL_API int ratel_history_end_open(ratel_history *h, ratel_status status);
 /* Validates; RATEL_EHISTORY if a transaction id occurs twice. */
 RATEL_API int ratel_history_freeze(ratel_history *h);
 /* The last error of a builder call (a history may outlive its context). */

@@ -242,6 +242,7 @@ static ratel_history *shell(ratel *r)
     h->fn = r->fn;
     h->ud = r->ud;
     h->format = "";
+    h->current = NO_ID;
     return h;
 }
 

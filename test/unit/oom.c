@@ -293,6 +293,18 @@ static int build_it(ratel *r, const job *j)
         TRY(ratel_history_iterate(h, none, none, rows, 1, 0, 1, 0));
         TRY(ratel_history_end(h, (ratel_status)(i % 3)));
     }
+    for (int i = 0; i < 40; i++) {
+        ratel_txn a = 0, b = 0;
+        TRY(ratel_history_open(h, int_value(i), &a));
+        TRY(ratel_history_put(h, text_value("a"), int_value(100 + i), 0));
+        TRY(ratel_history_open(h, int_value(i + 1000), &b));
+        TRY(ratel_history_instants(h, i, i));
+        TRY(ratel_history_scan(h, none, text_value("c"), rows, 2, 0));
+        TRY(ratel_history_select(h, a));
+        TRY(ratel_history_get_list(h, text_value("list"), list, 3, 0));
+        if (i % 2) TRY(ratel_history_end(h, RATEL_COMMITTED));
+    }
+    TRY(ratel_history_end_open(h, RATEL_STATUS_UNKNOWN));
     TRY(ratel_history_freeze(h));
     if (code && h && ratel_history_errmsg(h)[0] == '\0')
         test_fail(__FILE__, __LINE__, "a builder call failed without text");
