@@ -336,6 +336,7 @@ static void read_line(reader *r)
     size_t ops = h->ops, extras = h->extras.n, attrs = h->attrs.n, ranges = h->ranges.n,
            rows = h->row_key.n;
     unsigned seen = 0;
+    label session = 0;
     enum txn_status status = TXN_COMMITTED;
     json_need(j, '{');
     history_begin(h);
@@ -348,7 +349,7 @@ static void read_line(reader *r)
                 read_ops(r);
             } else if (json_is(name, "session")) {
                 once(j, at, &seen, SEEN_SESSION);
-                history_session(h, json_label(j, h, "a session"));
+                session = json_label(j, h, "a session"); /* not yet: this may be a mark */
             } else if (json_is(name, "id")) {
                 once(j, at, &seen, SEEN_ID);
                 history_label(h, json_label(j, h, "an id"));
@@ -386,6 +387,7 @@ static void read_line(reader *r)
     if (j->p < j->end) json_expected(j, "the end of the line");
     if (!(seen & SEEN_SESSION)) json_fail(j, start, "a transaction without \"session\"");
     if (!(seen & SEEN_OPS)) json_fail(j, start, "a transaction without \"ops\"");
+    history_session(h, session);
     if (!(seen & SEEN_ID)) history_label(h, label_uint(h, r->line));
     history_end(h, status);
 }
