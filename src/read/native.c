@@ -422,10 +422,13 @@ static void read_init(reader *r)
     }
 }
 
+enum { SEEN_RATEL = 1, SEEN_INIT = 2, SEEN_INIT_UNKNOWN = 4, SEEN_SESSIONS = 8 };
+
 static void read_header(reader *r)
 {
     json *j = &r->j;
     history *h = r->h;
+    unsigned seen = 0;
     json_need(j, '{');
     if (json_take(j, '}')) return;
     do {
@@ -433,14 +436,18 @@ static void read_header(reader *r)
         const char *at = j->p;
         json_text name = json_member(j);
         if (json_is(name, "ratel")) {
+            once(j, at, &seen, SEEN_RATEL);
             int64_t v = json_int(j, "the format's version");
             if (v != 1)
                 json_fail(j, at, "native format version %lld; this build reads 1", (long long)v);
         } else if (json_is(name, "init")) {
+            once(j, at, &seen, SEEN_INIT);
             read_init(r);
         } else if (json_is(name, "init_unknown")) {
+            once(j, at, &seen, SEEN_INIT_UNKNOWN);
             h->init_unknown = read_bool(j, "true or false");
         } else if (json_is(name, "sessions")) {
+            once(j, at, &seen, SEEN_SESSIONS);
             int64_t n = json_int(j, "a number of sessions");
             if (n < 0 || n > UINT32_MAX) json_fail(j, at, "no such number of sessions");
             h->declared_sessions = (uint32_t)n;

@@ -5,7 +5,7 @@
  * that holds its largest element, each followed by a checksum: reading is copying plus checking.
  *
  *     file    := "RATELBIN" version:u32 0:u32 column*
- *     column  := tag:4 bytes  width:u8 0:3 bytes  count:u64  count * width bytes  checksum:u64
+ *     column  := tag:4 bytes  width:u32  count:u64  count * width bytes  checksum:u64
  *
  * The columns stand in the order of the table below; all are present, possibly empty; "END " is
  * the last.  Counts are never trusted for allocation: memory grows with the bytes that arrive.
@@ -623,7 +623,8 @@ void native_bin_read(history *h, source *s)
         e.txn = (uint32_t)element(&c, 4);
         e.name = (value_id)element(&c, 4);
         e.text = (value_id)element(&c, 4);
-        bool late = i && h->extras.at[i - 1].txn != NO_ID && h->extras.at[i - 1].txn > e.txn;
+        uint32_t before = i ? h->extras.at[i - 1].txn : NO_ID;
+        bool late = before != NO_ID && (e.txn == NO_ID || before > e.txn); /* the header's first */
         if ((e.txn != NO_ID && e.txn >= h->txns) || late || !string_ok(h, e.name) ||
             !string_ok(h, e.text))
             source_fail(s, s->pos, "field %llu is wrong", (unsigned long long)i);
