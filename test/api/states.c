@@ -384,7 +384,12 @@ TEST(null_arguments)
     WRONG(ratel_history_read(NULL, r, NULL, give, &t));
     WRONG(ratel_history_read(&h, r, NULL, NULL, NULL));
     WRONG(ratel_history_read_path(&h, r, NULL, NULL));
+    WRONG(ratel_history_read_with(&h, r, NULL, NULL, NULL));
+    WRONG(ratel_history_read_with(NULL, r, NULL, "x", NULL));
     WRONG(ratel_history_begin(NULL, num(1)));
+    WRONG(ratel_history_open(NULL, num(1), NULL));
+    WRONG(ratel_history_select(NULL, 0));
+    WRONG(ratel_history_end_open(NULL, RATEL_COMMITTED));
     WRONG(ratel_history_freeze(NULL));
     WRONG(ratel_history_stat(&stat, r, NULL));
     WRONG(ratel_history_write(NULL, r, "ratel", take, &t));

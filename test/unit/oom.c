@@ -86,6 +86,7 @@ static int drop(const void *buf, size_t len, void *payload)
 typedef struct job {
     const char *format, *level, *what;
     const char *path;
+    const ratel_beside *beside;
     const ratel_history *h;
     const ratel_result *a;
     bytes in;
@@ -190,7 +191,7 @@ static int read_it(ratel *r, const job *j)
 {
     ratel_history *h = NULL;
     bytes b = j->in;
-    int code = j->path ? ratel_history_read_path(&h, r, j->format, j->path)
+    int code = j->path ? ratel_history_read_with(&h, r, j->format, j->path, j->beside)
                        : ratel_history_read(&h, r, j->format, give, &b);
     if (code && h) test_fail(__FILE__, __LINE__, "an error came with a history");
     ratel_history_free(h);
@@ -322,6 +323,30 @@ TEST(opening)
     EXPECT_EQ_INT(ratel_open(&r, &alloc), RATEL_ENOMEM);
     EXPECT(r == NULL);
     EXPECT_EQ_UINT(m.live, 0);
+}
+
+static void put_file(const char *path, const char *content)
+{
+    FILE *f = fopen(path, "w");
+    if (!f || fputs(content, f) < 0 || fclose(f)) test_fail(__FILE__, __LINE__, "%s", path);
+}
+
+TEST(reading_with_files_beside)
+{
+    char dir[] = "/tmp/ratel-oom-XXXXXX", path[3][64];
+    static const char *const names[] = {"log", "init", "cdc"};
+    REQUIRE(mkdtemp(dir) != NULL);
+    for (int i = 0; i < 3; i++) snprintf(path[i], sizeof path[i], "%s/%s", dir, names[i]);
+    put_file(path[0], "[{\"tid\":1,\"sid\":1,\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":5},"
+                      "{\"t\":\"r\",\"k\":2,\"v\":[1,\"x\"]}],\"rtts\":[1, 2]}]");
+    put_file(path[1], "{\"ops\":[{\"t\":\"w\",\"k\":7,\"v\":\"seven\"}]}");
+    put_file(path[2], "{\"{'k': 1, 'v': 5}\": {\"start_ts\": 1, \"commit_ts\": 2, \"pre_write\": "
+                      "{\"k\": 1, \"v\": 3}}}");
+    ratel_beside beside = {path[1], path[2]};
+    job j = {.path = path[0], .beside = &beside, .what = "beside", .session_order = 1};
+    refuse_each("read with", read_it, &j);
+    for (int i = 0; i < 3; i++) unlink(path[i]);
+    rmdir(dir);
 }
 
 TEST(reading_and_writing_every_format)
