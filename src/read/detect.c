@@ -14,7 +14,7 @@
 
 #define DIR_true(name)                                                                             \
     .read_dir = name##_read_dir, .write_member = name##_write_member, .members = name##_members,   \
-    .member_letter = name##_letter
+    .member_letter = name##_letter, .member = name##_member
 #define DIR_false(name) .write = name##_write
 #define FORMAT(id_, name, binary_, directory_, about_)                                             \
     {.id = id_,                                                                                    \
@@ -376,13 +376,18 @@ const read_format *read_detect(source *s)
 
 /* --- directories --------------------------------------------------------------------------- */
 
-const read_format *read_detect_dir(size_t members, const char *const *names)
+bool read_dir_has(const read_format *f, size_t members, const char *const *names)
 {
     uint64_t number;
-    for (size_t i = 0; i < members; i++)
-        if (cobra_member(names[i], &number)) return read_format_named("cobra");
-    for (size_t i = 0; i < members; i++)
-        if (viper_member(names[i], &number)) return read_format_named("viper");
+    for (size_t i = 0; i < members && f->member; i++)
+        if (f->member(names[i], &number)) return true;
+    return false;
+}
+
+const read_format *read_detect_dir(size_t members, const char *const *names)
+{
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (read_dir_has(&table[i], members, names)) return &table[i];
     return NULL;
 }
 

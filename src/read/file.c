@@ -203,8 +203,11 @@ static const read_format *read_directory(read_file *f, history *h, const char *p
     read_dir d = {path, l.offsets.n, l.names};
     const read_format *format = id ? named(g, id) : NULL;
     const read_format *fits = read_detect_dir(d.members, d.names);
-    if (format && format->directory && format != fits)
-        guard_fail(g, GUARD_PARSE, "this directory has no file of the format %s", id);
+    if (format && format->directory) {
+        if (!read_dir_has(format, d.members, d.names))
+            guard_fail(g, GUARD_PARSE, "this directory has no file of the format %s", id);
+        fits = format; /* logs of another kind may stand beside */
+    }
     uint32_t single = read_dir_single(d.members, d.names);
     if (fits && (!format || format == fits)) {
         format = fits;

@@ -88,6 +88,7 @@ typedef struct read_format {
     void (*write_member)(const history *h, uint32_t session, sink *out);
     uint32_t (*members)(const history *h); /* how many files: the sessions', and others behind */
     char member_letter;                    /* T: files are called T<number>.log */
+    bool (*member)(const char *name, uint64_t *number); /* is this one of its files? */
 } read_format;
 
 /* The table (formats.def), in the order of detection. */
@@ -103,6 +104,8 @@ void read_versions(history *h, const history *certificate);
 bool read_numbered(const history *h);
 /* How many sessions' files a directory gets: also those of declared, empty sessions. */
 uint32_t read_sessions(const history *h);
+/* Whether any of a directory's files is of the format. */
+bool read_dir_has(const read_format *f, size_t members, const char *const *names);
 /* By the names of a directory's files. */
 const read_format *read_detect_dir(size_t members, const char *const *names);
 
