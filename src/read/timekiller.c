@@ -15,12 +15,15 @@
 
 #include "read/formats.h"
 #include "read/json.h"
+#include "read/kept.h"
 #include "read/plain.h"
 
 /* Header members. */
 #define HLC_BITS "hlc_bits"   /* low bits of start_ts and commit_ts that are the logical part */
 #define HLC_RANKS "hlc_ranks" /* true: start_ts and commit_ts are ranks */
 #define INFERRED "init_inferred"
+
+#define PREFIX "timekiller-" /* of members whose names are taken */
 
 typedef struct hlc {
     int64_t physical, logical;
@@ -184,13 +187,11 @@ static unsigned member_bit(json_text name)
 
 static void read_other(reader *r, json_text name)
 {
-    history *h = r->h;
-    value_id n = value_str(h, name.at, name.n);
-    r->text.n = 0;
-    json_compact(json_skip(&r->j), &r->text);
-    extra e = {.txn = (uint32_t)h->txns, .name = n};
-    e.text = value_str(h, r->text.at, r->text.n);
-    vec_push(&h->mem, &h->extras, e);
+    strbuf *b = &r->text; /* the name, which the scanner may overwrite, then the text */
+    b->n = 0;
+    strbuf_add(b, name.at, name.n);
+    json_compact(json_skip(&r->j), b);
+    kept_add(r->h, PREFIX, (json_text){b->at, name.n}, (json_text){b->at + name.n, b->n - name.n});
 }
 
 static void read_txn(reader *r)
@@ -561,13 +562,14 @@ static void put_extras(writer *w, txn_id t, const extra **e)
     const extra *end = h->extras.n ? h->extras.at + h->extras.n : NULL;
     while (*e < end && ((*e)->txn == NO_ID || (*e)->txn < t)) ++*e;
     for (; *e < end && (*e)->txn == t; ++*e) {
-        atom name = value_atom(h, (*e)->name), text = value_atom(h, (*e)->text);
-        if (member_bit((json_text){atom_bytes(h, name), name.len})) { /* the name is taken */
+        atom stored = value_atom(h, (*e)->name), text = value_atom(h, (*e)->text);
+        json_text name = kept_name(PREFIX, (json_text){atom_bytes(h, stored), stored.len});
+        if (member_bit(name)) { /* the name is taken */
             sink_lose(w->out, LOST_EXTRAS);
             continue;
         }
         strbuf_char(&w->out->buf, ',');
-        strbuf_json(&w->out->buf, atom_bytes(h, name), name.len);
+        strbuf_json(&w->out->buf, name.at, name.n);
         strbuf_char(&w->out->buf, ':');
         strbuf_add(&w->out->buf, atom_bytes(h, text), text.len);
     }

@@ -17,10 +17,12 @@
 #include "base/hash.h"
 #include "read/formats.h"
 #include "read/json.h"
+#include "read/kept.h"
 #include "read/plain.h"
 
 /* Header member: the initial state is what was read and never written. */
 #define INFERRED "init_inferred"
+#define PREFIX "viper-" /* of members whose names are taken */
 
 /* --- names --------------------------------------------------------------------------------- */
 
@@ -454,11 +456,11 @@ static bool read_line(reader *r, label session)
                 stamps[which] = json_int(j, "a time");
             } else {
                 bool final = json_is(name, "isFinal");
-                value_id n = value_str(h, name.at, name.n);
+                r->text.n = 0; /* a copy: the scanner may overwrite the name */
+                strbuf_add(&r->text, name.at, name.n);
                 json_text t = json_skip(j);
                 if (final && json_is(t, "false")) continue;
-                extra e = {.txn = (uint32_t)h->txns, .name = n, .text = value_str(h, t.at, t.n)};
-                vec_push(&h->mem, &h->extras, e);
+                kept_add(h, PREFIX, (json_text){r->text.at, r->text.n}, t);
             }
         } while (json_more(j, '}'));
     json_space(j);
@@ -878,6 +880,15 @@ static void put_txn(plan *p, const history *h, txn_id t, sink *out)
     strbuf_char(b, ']');
 }
 
+/* An integer of 64 bits for certain. */
+static bool is_number(json_text t)
+{
+    bool minus = t.n && *t.at == '-';
+    for (size_t i = minus; i < t.n; i++)
+        if (t.at[i] < '0' || t.at[i] > '9') return false;
+    return t.n > minus && t.n - minus < 19;
+}
+
 /* Fields that the model does not know, as they came. */
 static void put_extras(const history *h, txn_id t, sink *out)
 {
@@ -889,18 +900,23 @@ static void put_extras(const history *h, txn_id t, sink *out)
         else
             hi = mid;
     }
+    unsigned stamps = h->txn_flags[t] & TXN_HAS_TIMES ? ~0u : 0; /* those that are written */
     for (; lo < h->extras.n && h->extras.at[lo].txn == t; lo++) {
-        atom name = value_atom(h, h->extras.at[lo].name);
+        atom stored = value_atom(h, h->extras.at[lo].name);
         atom text = value_atom(h, h->extras.at[lo].text);
-        json_text word = {atom_bytes(h, name), name.len};
+        json_text name = kept_name(PREFIX, (json_text){atom_bytes(h, stored), stored.len});
         int which;
-        if (json_is(word, "value") || json_is(word, "isInitial") ||
-            (is_stamp(word, &which) && h->txn_flags[t] & TXN_HAS_TIMES)) {
-            sink_lose(out, LOST_EXTRAS); /* the name is taken */
+        bool taken = json_is(name, "value") || json_is(name, "isInitial");
+        if (is_stamp(name, &which)) {
+            taken = stamps >> which & 1 || !is_number((json_text){atom_bytes(h, text), text.len});
+            stamps |= 1u << which;
+        }
+        if (taken) {
+            sink_lose(out, LOST_EXTRAS);
             continue;
         }
         strbuf_str(&out->buf, ", ");
-        strbuf_json(&out->buf, atom_bytes(h, name), name.len);
+        strbuf_json(&out->buf, name.at, name.n);
         strbuf_str(&out->buf, ": ");
         strbuf_add(&out->buf, atom_bytes(h, text), text.len);
     }

@@ -39,6 +39,23 @@ TEST(shapes)
     FILE_("", HEAD);
 }
 
+/* Names that the native format would take for its own. */
+TEST(members_with_taken_names)
+{
+    const char *in = "[{\"tid\":1,\"sid\":2,\"id\":7,\"mark\":1,\"timekiller-id\":2,\"ops\":[]}]";
+    const char *want = HEAD "{\"session\":2,\"id\":1,\"timekiller-id\":7,\"timekiller-mark\":1,"
+                            "\"timekiller-timekiller-id\":2,\"ops\":[]}\n";
+    FILE_(in, want);
+    guard g;
+    history *h = load(&g, "timekiller", in, strlen(in));
+    text t = dump(h, "timekiller");
+    EXPECT_STR(t.at, "[{\"tid\":1,\"sid\":2,\"ops\":[],\"id\":7,\"mark\":1,"
+                     "\"timekiller-id\":2}]\n");
+    EXPECT_EQ_UINT(t.lost, 0);
+    free(t.at);
+    history_free(h);
+}
+
 TEST(lists)
 {
     FILE_("[{\"tid\":1,\"sid\":1,\"ops\":[{\"t\":\"a\",\"k\":1,\"v\":5},{\"t\":\"append\","

@@ -117,6 +117,25 @@ TEST(stamps_and_unknown_fields)
               "\"ops\":[]}\n");
 }
 
+/* Names that the native format would take for its own. */
+TEST(fields_with_taken_names)
+{
+    LOG(INITIAL "{\"value\": [], \"id\": 7, \"mark\": 1, \"viper-id\": 2, \"viper-x\": 3}\n",
+        GIVEN "{\"session\":0,\"id\":2,\"viper-id\":7,\"viper-mark\":1,\"viper-viper-id\":2,"
+              "\"viper-x\":3,\"ops\":[]}\n");
+    const char *native = "{\"session\":0,\"id\":\"J0:1\",\"viper-id\":7,\"viper-viper-id\":2,"
+                         "\"viper-x\":3,\"postBeginTS\":-5,\"preBeginTS\":\"x\",\"ops\":[]}\n";
+    guard g;
+    history *h = load(&g, "ratel", native, strlen(native));
+    EXPECT_STR(g.text, "");
+    text t = dump_member(h, "viper", 0);
+    EXPECT_STR(t.at, "{\"value\": [], \"id\": 7, \"viper-id\": 2, \"viper-x\": 3, "
+                     "\"postBeginTS\": -5}\n");
+    EXPECT_EQ_UINT(t.lost, LOST(EXTRAS));
+    free(t.at);
+    history_free(h);
+}
+
 TEST(wrong_lines)
 {
     BAD("{\"value\": [[\"w\", 1, 0, true]]}\n", 1, 12, "the value 0 means");
