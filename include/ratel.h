@@ -39,6 +39,7 @@ extern "C" {
 typedef struct ratel ratel;                 /* context: options, allocator, last error */
 typedef struct ratel_history ratel_history; /* frozen: read-only; may outlive its context */
 typedef struct ratel_result ratel_result;   /* may outlive its context, not its history */
+typedef struct ratel_lint ratel_lint;       /* may outlive its context and its history */
 
 typedef enum {
     RATEL_OK = 0,
@@ -128,6 +129,7 @@ typedef struct {
     uint64_t max_concurrency;        /* by client times; 0 if there are none */
     int unique_values;               /* 1: no two writes of a key wrote the same value */
     char hot_key[64];                /* text, cut */
+    uint64_t initial_writes;         /* committed writes of the initial value of their key */
 } ratel_stat;
 
 RATEL_API const char *ratel_history_format(const ratel_history *h);
@@ -239,6 +241,38 @@ RATEL_API int ratel_level_named(const char *name, const char **base);
    matters for levels that do not settle it); 0 if not; RATEL_EINVAL if a name is unknown. */
 RATEL_API int ratel_level_implies(const char *a, const char *b, int session_order);
 
+/* --- lint: what makes a verdict weak or meaningless ------------------------------------------- */
+
+typedef enum {
+    RATEL_NOTE = 0,       /* the verdict stands, but know this */
+    RATEL_WARNING = 1,    /* it is weaker than it looks */
+    RATEL_MEANINGLESS = 2 /* "holds" could hardly have come out otherwise */
+} ratel_severity;
+
+/* A rule that can be broken; ids are stable, and those of ratel_result_warning. */
+typedef struct {
+    const char *id, *text, *advice; /* what it is, what to do */
+    const char *fix;                /* what ratel_history_fix does, or NULL */
+    ratel_severity severity;
+    int in_check;    /* 1: ratel_check warns of it on every history */
+    int needs_level; /* 1: depends on the level asked for, so only ratel_check tells it */
+} ratel_lint_rule;
+RATEL_API int ratel_lint_rule_at(ratel_lint_rule *out, size_t i);
+
+typedef struct {
+    const char *id, *text, *advice, *fix; /* as in the rule */
+    ratel_severity severity;
+    uint64_t count;
+    const char *unit;    /* what is counted: "writes", "transactions", ... */
+    const char *example; /* the first one, a clause; "" if there is none */
+    const char *txn[2];  /* ids of the transactions that it names, or NULL */
+    const char *key;     /* the key that it names, or NULL */
+} ratel_finding;
+RATEL_API int ratel_lint_run(ratel_lint **out, ratel *r, const ratel_history *h);
+/* The i-th finding; its texts live as long as the lint.  RATEL_EINVAL past the end. */
+RATEL_API int ratel_lint_at(const ratel_lint *l, size_t i, ratel_finding *out);
+RATEL_API void ratel_lint_free(ratel_lint *l);
+
 #ifdef RATEL_EXPERIMENTAL
 /* --- may still change ------------------------------------------------------------------------- */
 
@@ -256,6 +290,37 @@ RATEL_API int ratel_gen(ratel_history **out, ratel *r, const ratel_gen_options *
 RATEL_API int ratel_gen_workload_at(const char **name, const char **about, size_t i);
 RATEL_API int ratel_gen_isolation_at(const char **name, const char **about, size_t i);
 RATEL_API int ratel_gen_anomaly_at(const char **name, const char **about, size_t i);
+
+/* A copy with the safe repairs of what lint finds: all of them, or those of the comma-separated ids
+   `only`.  `init` (or NULL) is the id of a transaction that the caller says is the initial state.
+   *done lists what was repaired, as findings: id, count, unit. */
+RATEL_API int ratel_history_fix(ratel_history **out, ratel_lint **done, ratel *r,
+                                const ratel_history *h, const char *only, const char *init);
+
+/* Distributions behind the counts of ratel_stat. */
+#define RATEL_SHAPE_BINS 48
+#define RATEL_SHAPE_HOT 10
+#define RATEL_SHAPE_CLASSES 8 /* 0, 1, 2, 3-4, 5-8, 9-16, 17-32, more */
+typedef struct {
+    int64_t first, last;                 /* the span of the client times */
+    uint64_t timed;                      /* transactions with times that did not abort; 0: none */
+    double open[RATEL_SHAPE_BINS];       /* mean number of open ones in each slice of the span */
+    uint64_t sizes[RATEL_SHAPE_CLASSES]; /* committed transactions by number of operations */
+    struct {
+        char key[64]; /* text, cut */
+        uint64_t reads, writes;
+    } hot_keys[RATEL_SHAPE_HOT]; /* busiest first */
+    size_t hot;
+    uint64_t touches, top1, top10; /* operations on keys; on the busiest 1% and 10% of the keys */
+    uint64_t session_min, session_median, session_max; /* committed transactions of a session */
+    char session_small[64], session_big[64];
+    int ambiguity_counted; /* 0: values are unique, so no read has two possible writers */
+    uint64_t sources[RATEL_SHAPE_CLASSES]; /* reads by number of possible writers */
+    uint64_t ambiguous_reads, most_sources;
+} ratel_shape;
+/* `counted` is what ratel_history_stat said of this history: it is not counted again. */
+RATEL_API int ratel_history_shape(ratel_shape *out, ratel *r, const ratel_history *h,
+                                  const ratel_stat *counted);
 #endif
 
 #ifdef __cplusplus

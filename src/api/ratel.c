@@ -471,6 +471,7 @@ int ratel_history_stat(ratel_stat *out, ratel *r, const ratel_history *h)
         COPY(with_hints), COPY(max_concurrency);
 #undef COPY
         out->unique_values = !sc.f.duplicate_writes;
+        out->initial_writes = sc.f.init_writes;
         snprintf(out->hot_key, sizeof out->hot_key, "%s", sc.hot.at);
     }
     mem_free_all(&sc.work);
@@ -588,10 +589,10 @@ int ratel_result_session_order(const ratel_result *a)
 int ratel_result_warning(const ratel_result *a, size_t i, const char **id, const char **text)
 {
     if (!a) return RATEL_EINVAL;
-    for (uint32_t w = 0; w < WARNINGS; w++) {
+    for (uint32_t w = 0; w < LINTS; w++) {
         if (!(a->v.warnings >> w & 1) || i--) continue;
-        if (id) *id = warning_name((enum warning)w);
-        if (text) *text = warning_text((enum warning)w);
+        if (id) *id = lint_at(w)->name;
+        if (text) *text = lint_at(w)->text;
         return RATEL_OK;
     }
     return RATEL_EINVAL;

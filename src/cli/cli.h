@@ -27,8 +27,9 @@ enum exit_status {
 #define CMD_CONVERT 4u
 #define CMD_GEN 8u
 #define CMD_LEVELS 16u
-#define CMD_READ (CMD_CHECK | CMD_STAT | CMD_CONVERT)
-#define CMD_ALL 31u
+#define CMD_LINT 32u
+#define CMD_READ (CMD_CHECK | CMD_STAT | CMD_CONVERT | CMD_LINT)
+#define CMD_ALL 63u
 
 enum option_id {
 #define OPT(id, commands, name, letter, arg, help) O_##id,
@@ -74,6 +75,7 @@ int cmd_stat(args *a);
 int cmd_convert(args *a);
 int cmd_gen(args *a);
 int cmd_levels(args *a);
+int cmd_lint(args *a);
 
 /* Parses argv; on failure prints one line and returns false. */
 bool args_parse(args *a, const command *c, int argc, char **argv);

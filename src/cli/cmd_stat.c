@@ -1,11 +1,68 @@
 /*
- * cmd_stat.c - ratel stat.
+ * cmd_stat.c - ratel stat: counts, and how they are spread over time, keys, sessions and sizes.
+ *
+ * JSON always has everything.  Text has the counts first; the bars follow on a terminal, or where
+ * asked for (-v), so that what scripts read from a pipe stays short.  They use the width of the
+ * terminal, at most 100 columns.
  */
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
-static void print_json(FILE *out, const char *name, const char *format, const ratel_stat *s)
+static const char *const classes[RATEL_SHAPE_CLASSES] = {"0",   "1",    "2",     "3-4",
+                                                         "5-8", "9-16", "17-32", "33 or more"};
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+static void numbers(FILE *out, const char *name, const uint64_t *n, size_t count)
+{
+    fprintf(out, ",\"%s\":[", name);
+    for (size_t i = 0; i < count; i++)
+        fprintf(out, "%s%llu", i ? "," : "", (unsigned long long)n[i]);
+    fputc(']', out);
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+static void print_shape_json(FILE *out, const ratel_stat *s, const ratel_shape *p)
+{
+    uint64_t written = s->writes + s->appends;
+    fprintf(out, ",\"duplicate_ratio\":%.6f", share(s->duplicate_writes, written));
+    fprintf(out, ",\"initial_writes\":%llu,\"ambiguous_reads\":%llu,\"most_writers\":%llu",
+            (unsigned long long)s->initial_writes, (unsigned long long)p->ambiguous_reads,
+            (unsigned long long)p->most_sources);
+    if (p->ambiguity_counted) numbers(out, "reads_by_writers", p->sources, RATEL_SHAPE_CLASSES);
+    numbers(out, "txns_by_ops", p->sizes, RATEL_SHAPE_CLASSES);
+    fprintf(out, ",\"session_txns\":{\"min\":%llu,\"median\":%llu,\"max\":%llu,\"least\":",
+            (unsigned long long)p->session_min, (unsigned long long)p->session_median,
+            (unsigned long long)p->session_max);
+    json_text_to(out, p->session_small);
+    fputs(",\"most\":", out);
+    json_text_to(out, p->session_big);
+    fprintf(out, "},\"hot_share\":{\"1%%\":%.6f,\"10%%\":%.6f},\"hot_keys\":[",
+            share(p->top1, p->touches), share(p->top10, p->touches));
+    for (size_t i = 0; i < p->hot; i++) {
+        fputs(i ? ",{\"key\":" : "{\"key\":", out);
+        json_text_to(out, p->hot_keys[i].key);
+        fprintf(out, ",\"reads\":%llu,\"writes\":%llu}", (unsigned long long)p->hot_keys[i].reads,
+                (unsigned long long)p->hot_keys[i].writes);
+    }
+    fputc(']', out);
+    if (!p->timed) return;
+    fprintf(out, ",\"concurrency\":{\"first\":%lld,\"last\":%lld,\"mean_open\":[",
+            (long long)p->first, (long long)p->last);
+    for (size_t i = 0; i < RATEL_SHAPE_BINS; i++) fprintf(out, "%s%.3f", i ? "," : "", p->open[i]);
+    fputs("]}", out);
+}
+
+static void print_json(FILE *out, const char *name, const char *format, const ratel_stat *s,
+                       const ratel_shape *p)
 {
     fputs("{\"schema\":1,\"history\":", out);
     json_text_to(out, name);
@@ -20,8 +77,11 @@ static void print_json(FILE *out, const char *name, const char *format, const ra
 #undef N
     fputs(",\"hot_key\":", out);
     json_text_to(out, s->hot_key);
+    print_shape_json(out, s, p);
     fputs("}\n", out);
 }
+
+/* --- text ------------------------------------------------------------------------------------- */
 
 static void print_text(FILE *out, const char *name, const char *format, const ratel_stat *s)
 {
@@ -57,6 +117,133 @@ static void print_text(FILE *out, const char *name, const char *format, const ra
                 (unsigned long long)s->hot_key_ops);
 }
 
+/* --- bars ------------------------------------------------------------------------------------- */
+
+typedef struct chart {
+    FILE *out;
+    bool colour;
+    int columns;
+    int width; /* of the longest bar */
+} chart;
+
+#define LEFT 22  /* columns of a bar's name */
+#define RIGHT 16 /* and of its number */
+
+static int columns(FILE *out)
+{
+    struct winsize w;
+    const char *given = getenv("COLUMNS");
+    long n = given ? strtol(given, NULL, 10) : 0;
+    if (n <= 0 && !ioctl(fileno(out), TIOCGWINSZ, &w)) n = w.ws_col;
+    if (n <= 0) n = 80;
+    return n > 100 ? 100 : n < 50 ? 50 : (int)n;
+}
+
+static void title(const chart *c, const char *text)
+{
+    fprintf(c->out, "\n  %s%s%s\n", c->colour ? "\033[1m" : "", text, c->colour ? "\033[0m" : "");
+}
+
+static void bar(const chart *c, const char *name, double value, double most, const char *number)
+{
+    int n = most > 0 ? (int)(value / most * c->width + 0.5) : 0;
+    if (value > 0 && !n) n = 1;
+    /* names are cut, so that bars stand below each other */
+    char shown[LEFT + 1];
+    size_t len = strlen(name), cut = len > LEFT ? LEFT - 2 : len;
+    while (cut && cut < len && ((unsigned char)name[cut] & 0xc0) == 0x80) cut--;
+    snprintf(shown, sizeof shown, "%.*s%s", (int)cut, name, cut < len ? ".." : "");
+    fprintf(c->out, "    %-*s %s", LEFT, shown, c->colour ? "\033[36m" : "");
+    for (int i = 0; i < n; i++) fputc('#', c->out);
+    fprintf(c->out, "%s%*s %s\n", c->colour ? "\033[0m" : "", c->width - n, "", number);
+}
+
+static void class_bars(const chart *c, const uint64_t *n)
+{
+    uint64_t most = 0, all = 0;
+    for (size_t i = 0; i < RATEL_SHAPE_CLASSES; i++) {
+        if (n[i] > most) most = n[i];
+        all += n[i];
+    }
+    for (size_t i = 0; i < RATEL_SHAPE_CLASSES; i++) {
+        char number[40];
+        if (!n[i]) continue;
+        snprintf(number, sizeof number, "%llu (%.1f%%)", (unsigned long long)n[i],
+                 100 * share(n[i], all));
+        bar(c, classes[i], (double)n[i], (double)most, number);
+    }
+}
+
+/* Time from left to right, in rows of '#'. */
+static void timeline(const chart *c, const ratel_shape *p)
+{
+    enum { ROWS = 6 };
+    double most = 0, open[RATEL_SHAPE_BINS];
+    /* on a narrow terminal, two slices in one */
+    size_t one = c->columns < RATEL_SHAPE_BINS + 16 ? 2 : 1, bins = RATEL_SHAPE_BINS / one;
+    for (size_t i = 0; i < bins; i++) {
+        open[i] = (p->open[one * i] + p->open[one * i + one - 1]) / 2;
+        if (open[i] > most) most = open[i];
+    }
+    title(c, "open transactions over time");
+    for (int row = ROWS; row > 0; row--) {
+        fprintf(c->out, "    %8.1f | %s", most * row / ROWS, c->colour ? "\033[36m" : "");
+        int blanks = 0; /* no white space at the ends of lines */
+        for (size_t i = 0; i < bins; i++) {
+            double level = most > 0 ? open[i] / most * ROWS : 0;
+            if (level < row - 0.5) {
+                blanks++;
+                continue;
+            }
+            fprintf(c->out, "%*s#", blanks, "");
+            blanks = 0;
+        }
+        fprintf(c->out, "%s\n", c->colour ? "\033[0m" : "");
+    }
+    fprintf(c->out, "             from %lld to %lld\n", (long long)p->first, (long long)p->last);
+}
+
+static void print_bars(const chart *c, const ratel_stat *s, const ratel_shape *p)
+{
+    char number[80];
+    if (p->timed && p->last > p->first) timeline(c, p);
+    title(c, "transactions by number of operations");
+    class_bars(c, p->sizes);
+    title(c, "transactions of a session");
+    const struct {
+        const char *what, *name;
+        uint64_t n;
+    } session[] = {{"most", p->session_big, p->session_max},
+                   {"median", "", p->session_median},
+                   {"least", p->session_small, p->session_min}};
+    for (size_t i = 0; i < 3; i++) {
+        char left[80];
+        snprintf(left, sizeof left, "%s%s%s", session[i].what, *session[i].name ? ": " : "",
+                 session[i].name);
+        snprintf(number, sizeof number, "%llu", (unsigned long long)session[i].n);
+        bar(c, left, (double)session[i].n, (double)p->session_max, number);
+    }
+    if (p->hot) {
+        title(c, "busiest keys (operations, of which writes)");
+        double most = (double)(p->hot_keys[0].reads + p->hot_keys[0].writes);
+        for (size_t i = 0; i < p->hot; i++) {
+            uint64_t n = p->hot_keys[i].reads + p->hot_keys[i].writes;
+            snprintf(number, sizeof number, "%llu, %llu", (unsigned long long)n,
+                     (unsigned long long)p->hot_keys[i].writes);
+            bar(c, p->hot_keys[i].key, (double)n, most, number);
+        }
+        fprintf(c->out, "    busiest 1%% of the keys: %.1f%%, 10%%: %.1f%%\n",
+                100 * share(p->top1, p->touches), 100 * share(p->top10, p->touches));
+    }
+    if (p->ambiguity_counted) {
+        title(c, "reads by number of possible writers");
+        class_bars(c, p->sources);
+        fprintf(c->out, "    repeated values: %.1f%%; initial values: %llu\n",
+                100 * share(s->duplicate_writes, s->writes + s->appends),
+                (unsigned long long)s->initial_writes);
+    }
+}
+
 int cmd_stat(args *a)
 {
     int status = EXIT_HOLDS;
@@ -66,20 +253,26 @@ int cmd_stat(args *a)
     }
     FILE *out = open_output(a);
     if (!out) return EXIT_IO;
+    bool json = a->value[O_JSON], bars = !json && (a->value[O_VERBOSE] || isatty(fileno(out)));
+    chart c = {.out = out, .colour = colour_wanted(a, fileno(out))};
+    c.columns = columns(out);
+    c.width = c.columns - LEFT - RIGHT - 6;
     for (size_t i = 0; i < a->n_files; i++) {
         ratel_history *h;
         ratel_stat s;
+        ratel_shape p;
         const char *name = a->files[i];
         int code = read_history(a, name, &h);
-        if (!code && (code = ratel_history_stat(&s, a->context, h)) == 0) {
-            if (a->value[O_JSON])
-                print_json(out, name, ratel_history_format(h), &s);
-            else
-                print_text(out, name, ratel_history_format(h), &s);
-        }
+        if (!code) code = ratel_history_stat(&s, a->context, h);
+        if (!code && (json || bars)) code = ratel_history_shape(&p, a->context, h, &s);
         if (code) {
             int worse = complain_about(a->context, name, code);
             if (worse > status) status = worse;
+        } else if (json) {
+            print_json(out, name, ratel_history_format(h), &s, &p);
+        } else {
+            print_text(out, name, ratel_history_format(h), &s);
+            if (bars) print_bars(&c, &s, &p);
         }
         ratel_history_free(h);
     }

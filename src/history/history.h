@@ -256,6 +256,9 @@ void history_mark(history *h, const char *json, size_t n);
    operations added between them.  Overwrites owner. */
 void history_regroup(history *h, txn_id *owner);
 
+/* Makes an empty history speak of the keys, values and initial state of a frozen one (copy.c). */
+void history_like(history *h, const history *from);
+
 /* Validates and closes the history; fails with GUARD_HISTORY on a duplicate transaction id. */
 void history_freeze(history *h);
 /* NULL if the invariants of a frozen history hold, else what is broken. */

@@ -109,7 +109,7 @@ static size_t rests(const verdict *v, const char **out)
 
 void report_json(const verdict *v, const report_context *c, strbuf *b)
 {
-    const char *names[WARNINGS + 3];
+    const char *names[LINTS + 3];
     strbuf_str(b, "{\"schema\":1");
     if (c->history) string(b, "history", c->history);
     if (c->format) string(b, "format", c->format);
@@ -140,8 +140,8 @@ void report_json(const verdict *v, const report_context *c, strbuf *b)
         strbuf_char(b, ']');
     }
     size_t n = 0;
-    for (uint32_t w = 0; w < WARNINGS; w++)
-        if (v->warnings >> w & 1) names[n++] = warning_name((enum warning)w);
+    for (uint32_t w = 0; w < LINTS; w++)
+        if (v->warnings >> w & 1) names[n++] = lint_at(w)->name;
     list_json(b, "warnings", names, n);
     if (c->total >= 0) {
         strbuf_printf(b,

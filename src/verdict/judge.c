@@ -17,26 +17,6 @@
 #include "ir/weak.h"
 #include "verdict/words.h"
 
-const char *warning_name(enum warning w)
-{
-    static const char *const names[] = {
-#define X(id, name, text) name,
-        WARNING_LIST(X)
-#undef X
-    };
-    return names[w];
-}
-
-const char *warning_text(enum warning w)
-{
-    static const char *const texts[] = {
-#define X(id, name, text) text,
-        WARNING_LIST(X)
-#undef X
-    };
-    return texts[w];
-}
-
 /* The levels of this build by their test. */
 static bool weak_of(enum level_id id, enum weak_level *out)
 {
@@ -160,7 +140,7 @@ static void decide_weak(verdict *v, const history *h, enum weak_level level, con
         asg g;
         try_strong(v, h, q, true, false, 0, &g);
         if (v->outcome == OUTCOME_HOLDS) {
-            if (g.duplicate_values) v->warnings |= 1u << WARNING_DUPLICATE_VALUES;
+            if (g.duplicate_values) v->warnings |= lint_bit(LINT_DUPLICATE_VALUES);
             mem_free_all(&v->work);
             return;
         }
@@ -169,8 +149,8 @@ static void decide_weak(verdict *v, const history *h, enum weak_level level, con
     if (t.a.verdict == WEAK_UNDECIDED)
         decide(&t, h, &v->work, level, v->session_order, v->ryow, 0, true);
     v->ns_analyse = clock_now() - start;
-    if (t.g.duplicate_values) v->warnings |= 1u << WARNING_DUPLICATE_VALUES;
-    if (t.g.garbage) v->warnings |= 1u << WARNING_NEVER_WRITTEN;
+    if (t.g.duplicate_values) v->warnings |= lint_bit(LINT_DUPLICATE_VALUES);
+    if (t.g.garbage) v->warnings |= lint_bit(LINT_NEVER_WRITTEN);
     v->instantiated = t.g.base_extra + t.a.derived;
     switch (t.a.verdict) {
     case WEAK_HOLDS:
@@ -341,8 +321,8 @@ static void decide_strong(verdict *v, const history *h, const question *q, bool 
         verdict_forget(v);
         try_strong(v, h, q, si, rt, ASG_INIT_FREE, &g);
     }
-    if (g.duplicate_values) v->warnings |= 1u << WARNING_DUPLICATE_VALUES;
-    if (g.garbage) v->warnings |= 1u << WARNING_NEVER_WRITTEN;
+    if (g.duplicate_values) v->warnings |= lint_bit(LINT_DUPLICATE_VALUES);
+    if (g.garbage) v->warnings |= lint_bit(LINT_NEVER_WRITTEN);
     bool hints = g.uses_hints;
     v->ns_analyse = clock_now() - start - v->ns_solve;
     if (v->outcome == OUTCOME_VIOLATED) name_by_weaker(v, h);
@@ -425,17 +405,11 @@ static bool refute(verdict *v, const history *h, const question *q)
 
 static void warn(verdict *v, const facts *f, const history *h)
 {
-    if (!f->concurrent) v->warnings |= 1u << WARNING_NO_CONCURRENCY;
-    if (f->unknown) v->warnings |= 1u << WARNING_UNKNOWN_OUTCOMES;
-    if (!f->keys_written_twice) v->warnings |= 1u << WARNING_NO_CONTENTION;
-    if (!f->reads && !f->scans && !f->iterators) v->warnings |= 1u << WARNING_NO_READS;
-    if (f->duplicate_writes) v->warnings |= 1u << WARNING_DUPLICATE_VALUES;
-    if (h->init_unknown) v->warnings |= 1u << WARNING_UNKNOWN_INIT;
-    if (h->txn_start_ts || h->txn_commit_ts) v->warnings |= 1u << WARNING_TIMESTAMPS;
+    v->warnings |= lint_cheap(f, h);
     bool realtime = v->level.realtime || v->level.id == LEVEL_SSER || v->level.id == LEVEL_FCV ||
                     v->level.id == LEVEL_GSI || v->level.id == LEVEL_PCSI ||
                     v->level.id == LEVEL_SSI;
-    if (realtime && !f->with_times) v->warnings |= 1u << WARNING_NO_TIMES;
+    if (realtime && !f->with_times) v->warnings |= lint_bit(LINT_NO_TIMES);
 }
 
 void judge(verdict *v, const history *h, const question *q)
@@ -453,7 +427,6 @@ void judge(verdict *v, const history *h, const question *q)
     warn(v, &f, h);
     if (!f.txns) {
         set_reason(v, "nothing to check: no committed transaction");
-        v->warnings = 0;
         return;
     }
     v->ryow = q->policy == POLICY_AUTO ? pick_policy(h, &v->work) : (enum ryow)q->policy;

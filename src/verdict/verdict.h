@@ -11,6 +11,7 @@
 
 #include "asg/asg.h"
 #include "level/level.h"
+#include "lint/lint.h"
 #include "opt/anomaly.h"
 
 enum outcome { OUTCOME_UNDECIDED, OUTCOME_HOLDS, OUTCOME_VIOLATED };
@@ -31,32 +32,6 @@ typedef struct chosen {
     txn_id writer; /* NO_ID: the initial state */
 } chosen;
 
-#define WARNING_LIST(X)                                                                            \
-    X(DUPLICATE_VALUES, "duplicate-values",                                                        \
-      "several transactions wrote the same value to a key: reads of it are ambiguous")             \
-    X(NEVER_WRITTEN, "never-written-reads",                                                        \
-      "some reads returned a value that no transaction wrote")                                     \
-    X(NO_CONCURRENCY, "no-concurrency",                                                            \
-      "no two transactions overlap: the history could hardly have shown anything")                 \
-    X(UNKNOWN_OUTCOMES, "unknown-outcomes",                                                        \
-      "some transactions have an unknown outcome; each is taken as the answer needs it")           \
-    X(NO_CONTENTION, "no-contention",                                                              \
-      "no key is written twice: only the initial values were ever overwritten")                    \
-    X(NO_READS, "no-reads", "no committed transaction reads anything: nothing was observed")       \
-    X(NO_TIMES, "no-times", "a real-time level on a history without times")                        \
-    X(TIMESTAMPS, "timestamps-unused",                                                             \
-      "the database's own timestamps (start_ts, commit_ts) are carried, not used for deciding")    \
-    X(UNKNOWN_INIT, "unknown-initial-state",                                                       \
-      "the contents before the trace are unknown: thin-air reads may pass for initial ones")
-enum warning {
-#define X(id, name, text) WARNING_##id,
-    WARNING_LIST(X)
-#undef X
-        WARNINGS
-};
-const char *warning_name(enum warning w);
-const char *warning_text(enum warning w);
-
 #define RESTS_SESSION 1u
 #define RESTS_REALTIME 2u
 #define RESTS_HINTS 4u
@@ -75,8 +50,8 @@ typedef struct verdict {
     char *reason;     /* one sentence */
     VEC(cycle_link) cycle;
     VEC(txn_id) core;
-    char *through;     /* the weaker level whose violation decided it, or NULL */
-    uint32_t warnings; /* bits */
+    char *through; /* the weaker level whose violation decided it, or NULL */
+    lint_set warnings;
     uint32_t rests_on; /* bits */
 
     txn_id *order; /* holds: a commit order of the transactions that take part */
@@ -106,21 +81,6 @@ typedef struct question {
 void judge(verdict *v, const history *h, const question *q);
 /* After a limit struck in judge: true if a violation had been found, which *v then tells. */
 bool judge_limited(verdict *v);
-
-/* Facts about a history that warnings and `stat` need (facts.c). */
-typedef struct facts {
-    uint64_t txns, ops, aborted, unknown, sessions, keys;
-    uint64_t active_sessions; /* that committed something */
-    uint64_t reads, writes, deletes, appends, scans, iterators, rows, failed;
-    uint64_t empty_txns, read_only, write_only;
-    uint64_t duplicate_writes, hot_key_ops, max_txn_ops;
-    uint64_t with_times, with_hints, max_concurrency, keys_written_twice;
-    key_id hot_key;
-    bool concurrent; /* may two transactions overlap? */
-} facts;
-void facts_gather(facts *f, const history *h, mem *m);
-/* Only what needs no memory: transactions, operations, sessions, keys. */
-void facts_count(facts *f, const history *h);
 
 /* quick.c: true if running the transactions by their client times explains every read; then the
    order is kept in v. */

@@ -167,9 +167,22 @@ static const char ranges[] =
     "{\"session\":3,\"id\":3,\"ops\":[[\"iter\",\"a\",null,[[\"b\",1]],false],"
     "[\"iter\",null,\"z\",[[\"c\",7]],true,{\"reverse\":true}]]}\n";
 
+/* Much to find and to repair. */
+static const char weak[] =
+    "{\"ratel\":1,\"init\":0,\"sessions\":9}\n"
+    "{\"session\":1,\"id\":\"a\",\"begin\":1,\"end\":9,\"level\":\"rc\",\"ops\":[[\"w\",\"x\",1],"
+    "[\"r\",\"y\",7,{\"ok\":false}],[\"w\",\"y\",8,{\"ok\":false}]]}\n"
+    "{\"session\":1,\"id\":\"b\",\"begin\":2,\"end\":8,\"level\":\"si\",\"ops\":[[\"r\",\"x\",0],"
+    "[\"r\",\"y\",\"8\"]]}\n"
+    "{\"mark\":\"fault\"}\n"
+    "{\"session\":2,\"id\":\"c\",\"begin\":9,\"end\":3,\"ops\":[]}\n"
+    "{\"session\":2,\"id\":\"d\",\"status\":\"unknown\",\"ops\":[[\"w\",\"x\",1]]}\n"
+    "{\"session\":3,\"id\":\"e\",\"begin\":9,\"end\":12,\"ops\":[[\"w\",\"x\",1],[\"r\",\"y\"]]}\n"
+    "{\"session\":3,\"id\":\"f\",\"begin\":4,\"end\":5,\"ops\":[[\"w\",\"y\",0]]}\n";
+
 static const struct {
     const char *name, *text;
-} inputs[] = {{"registers", registers}, {"skewed", skewed}, {"cyclic", cyclic},
+} inputs[] = {{"registers", registers}, {"skewed", skewed}, {"cyclic", cyclic}, {"weak", weak},
               {"doubled", doubled},     {"lists", lists},   {"ranges", ranges}};
 enum { INPUTS = sizeof inputs / sizeof *inputs };
 
@@ -232,6 +245,34 @@ static int stat_it(ratel *r, const job *j)
 {
     ratel_stat s;
     return ratel_history_stat(&s, r, j->h);
+}
+
+static int lint_it(ratel *r, const job *j)
+{
+    ratel_lint *l = NULL;
+    int code = ratel_lint_run(&l, r, j->h);
+    if (code && l) test_fail(__FILE__, __LINE__, "an error came with findings");
+    ratel_lint_free(l);
+    return code;
+}
+
+static int fix_it(ratel *r, const job *j)
+{
+    ratel_lint *l = NULL;
+    ratel_history *h = NULL;
+    int code = ratel_history_fix(&h, &l, r, j->h, NULL, NULL);
+    if (code && (l || h)) test_fail(__FILE__, __LINE__, "an error came with a repair");
+    ratel_lint_free(l);
+    ratel_history_free(h);
+    return code;
+}
+
+static int shape_it(ratel *r, const job *j)
+{
+    ratel_stat s;
+    ratel_shape p;
+    int code = ratel_history_stat(&s, r, j->h);
+    return code ? code : ratel_history_shape(&p, r, j->h, &s);
 }
 
 static int gen_it(ratel *r, const job *j)
@@ -435,6 +476,9 @@ TEST(deciding_every_level_and_telling_the_answer)
         }
         job j = {.h = h, .what = inputs[k].name, .format = "stat"};
         refuse_each("stat", stat_it, &j);
+        refuse_each("lint", lint_it, &j);
+        refuse_each("fix", fix_it, &j);
+        refuse_each("shape", shape_it, &j);
         ratel_history_free(h);
     }
 }

@@ -1,0 +1,286 @@
+/*
+ * cmd_lint.c - ratel lint: what makes a verdict on a history weak or meaningless.
+ *
+ * Text is one line a finding in the form of a compiler's warning, then where, and what to do; JSON
+ * is one object a history.  With --fix the repaired history goes to -o, and the exit status is
+ * about what is left.
+ */
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const char *const severities[] = {"note", "warning", "meaningless"};
+static const char *const colours[] = {"\033[36m", "\033[33m", "\033[31m"};
+
+typedef struct lint {
+    args *a;
+    FILE *out;
+    int status;
+    ratel_severity least;
+    bool colour;
+} lint;
+
+static void merge(lint *l, int status)
+{
+    if (l->status == EXIT_VIOLATED) return;
+    if (status == EXIT_VIOLATED || status > l->status) l->status = status;
+}
+
+/* Is the word an item of the list? */
+static bool listed(const char *list, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *p = list; *p;) {
+        size_t k = strcspn(p, ",");
+        if (k == n && !strncmp(p, word, n)) return true;
+        p += k + (p[k] == ',');
+    }
+    return false;
+}
+
+static bool counts(const lint *l, const ratel_finding *f)
+{
+    const char *only = l->a->value[O_ONLY];
+    return f->severity >= l->least && (!only || listed(only, f->id));
+}
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+static void print_text(const lint *l, const char *name, const ratel_lint *found)
+{
+    ratel_finding f;
+    unsigned n[3] = {0};
+    for (size_t i = 0; !ratel_lint_at(found, i, &f); i++) {
+        if (!counts(l, &f)) continue;
+        n[f.severity]++;
+        visible_to(l->out, name);
+        fprintf(l->out, ": %s%s%s: %s [%s]\n", l->colour ? colours[f.severity] : "",
+                severities[f.severity], l->colour ? "\033[0m" : "", f.text, f.id);
+        fprintf(l->out, "    %llu %.*s", (unsigned long long)f.count,
+                (int)(strlen(f.unit) - (f.count == 1 && f.unit[strlen(f.unit) - 1] == 's')),
+                f.unit);
+        if (*f.example) {
+            fputs(f.count > 1 ? "; first: " : ": ", l->out);
+            visible_to(l->out, f.example);
+        }
+        fprintf(l->out, "\n    do: %s\n", f.advice);
+        if (f.fix) fprintf(l->out, "    --fix: %s\n", f.fix);
+    }
+    visible_to(l->out, name);
+    if (!(n[0] + n[1] + n[2])) {
+        fputs(": clean\n", l->out);
+        return;
+    }
+    fprintf(l->out, ": %u meaningless, %u warning%s, %u note%s\n", n[2], n[1], n[1] == 1 ? "" : "s",
+            n[0], n[0] == 1 ? "" : "s");
+}
+
+static void print_fixes(const lint *l, const char *name, const ratel_lint *done)
+{
+    ratel_finding f;
+    for (size_t i = 0; !ratel_lint_at(done, i, &f); i++) {
+        visible_to(l->out, name);
+        fprintf(l->out, ": fixed: %s (%llu) [%s]\n", f.fix, (unsigned long long)f.count, f.id);
+    }
+}
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+static void member(FILE *out, const char *name, const char *value)
+{
+    fprintf(out, ",\"%s\":", name);
+    if (value)
+        json_text_to(out, value);
+    else
+        fputs("null", out);
+}
+
+static void print_json(const lint *l, const char *name, const char *format, const ratel_lint *found,
+                       const ratel_lint *done, bool clean)
+{
+    ratel_finding f;
+    bool first = true, meaningless = false;
+    fputs("{\"schema\":1,\"history\":", l->out);
+    json_text_to(l->out, name);
+    member(l->out, "format", format);
+    fputs(",\"findings\":[", l->out);
+    for (size_t i = 0; !ratel_lint_at(found, i, &f); i++) {
+        if (!counts(l, &f)) continue;
+        meaningless = meaningless || f.severity == RATEL_MEANINGLESS;
+        fputs(first ? "{\"id\":" : ",{\"id\":", l->out);
+        first = false;
+        json_text_to(l->out, f.id);
+        member(l->out, "severity", severities[f.severity]);
+        fprintf(l->out, ",\"count\":%llu", (unsigned long long)f.count);
+        member(l->out, "unit", f.unit);
+        member(l->out, "text", f.text);
+        member(l->out, "example", f.example);
+        fputs(",\"txns\":[", l->out);
+        for (int t = 0; t < 2 && f.txn[t]; t++) {
+            if (t) fputc(',', l->out);
+            json_text_to(l->out, f.txn[t]);
+        }
+        fputc(']', l->out);
+        if (f.key) member(l->out, "key", f.key);
+        member(l->out, "advice", f.advice);
+        member(l->out, "fix", f.fix);
+        fputc('}', l->out);
+    }
+    fputc(']', l->out);
+    if (done) {
+        fputs(",\"fixed\":[", l->out);
+        for (size_t i = 0; !ratel_lint_at(done, i, &f); i++) {
+            fputs(i ? ",{\"id\":" : "{\"id\":", l->out);
+            json_text_to(l->out, f.id);
+            fprintf(l->out, ",\"count\":%llu", (unsigned long long)f.count);
+            member(l->out, "unit", f.unit);
+            fputc('}', l->out);
+        }
+        fputc(']', l->out);
+    }
+    fprintf(l->out, ",\"meaningless\":%s,\"clean\":%s}\n", meaningless ? "true" : "false",
+            clean ? "true" : "false");
+}
+
+static void refuse(lint *l, const char *name, int code)
+{
+    ratel *r = l->a->context;
+    if (l->a->value[O_JSON]) {
+        char text[4096];
+        error_line(r, name, text, sizeof text);
+        fputs("{\"schema\":1,\"history\":", l->out);
+        json_text_to(l->out, name);
+        member(l->out, "error", text);
+        fputs("}\n", l->out);
+    }
+    merge(l, complain_about(r, name, code));
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static bool clean(const lint *l, const ratel_lint *found)
+{
+    ratel_finding f;
+    for (size_t i = 0; !ratel_lint_at(found, i, &f); i++)
+        if (counts(l, &f)) return false;
+    return true;
+}
+
+/* Repairs into -o, and lints what came out. */
+static int fix(lint *l, const ratel_history *h, ratel_lint **done, ratel_lint **left)
+{
+    const args *a = l->a;
+    ratel_history *fixed;
+    const char *to = a->value[O_TO] ? a->value[O_TO] : "ratel";
+    int code =
+        ratel_history_fix(&fixed, done, a->context, h, a->value[O_ONLY], a->value[O_INIT_TXN]);
+    if (code) return code;
+    code = ratel_history_write_path(fixed, a->context, to, a->value[O_OUTPUT]);
+    const char *lost = ratel_lost(a->context);
+    if (!code && !a->value[O_QUIET])
+        for (const char *p = lost; *p;) {
+            size_t n = strcspn(p, "\n");
+            visible_to(stderr, a->value[O_OUTPUT]);
+            fprintf(stderr, ": lost: %.*s\n", (int)n, p);
+            p += n + (p[n] == '\n');
+        }
+    if (!code) code = ratel_lint_run(left, a->context, fixed);
+    ratel_history_free(fixed);
+    return code;
+}
+
+static void lint_history(lint *l, const char *name)
+{
+    ratel *r = l->a->context;
+    ratel_history *h = NULL;
+    ratel_lint *found = NULL, *done = NULL, *left = NULL;
+    int code = read_history(l->a, name, &h);
+    if (!code) code = ratel_lint_run(&found, r, h);
+    if (!code && l->a->value[O_FIX]) code = fix(l, h, &done, &left);
+    if (code) {
+        refuse(l, name, code);
+    } else {
+        bool fine = clean(l, left ? left : found);
+        if (l->a->value[O_JSON]) {
+            print_json(l, name, ratel_history_format(h), found, done, fine);
+        } else {
+            print_text(l, name, found);
+            if (done) print_fixes(l, name, done);
+        }
+        if (!fine) merge(l, EXIT_VIOLATED);
+    }
+    ratel_lint_free(found);
+    ratel_lint_free(done);
+    ratel_lint_free(left);
+    ratel_history_free(h);
+}
+
+static bool parse_severity(lint *l)
+{
+    const char *s = l->a->value[O_SEVERITY];
+    if (!s) return true;
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(s, severities[i])) {
+            l->least = (ratel_severity)i;
+            return true;
+        }
+    complain("--severity: \"%s\" is none of note, warning, meaningless", s);
+    return false;
+}
+
+static bool parse_only(const char *only)
+{
+    for (const char *p = only; p && *p;) {
+        size_t n = strcspn(p, ","), i = 0;
+        ratel_lint_rule rule;
+        while (!ratel_lint_rule_at(&rule, i) && (strncmp(rule.id, p, n) || rule.id[n])) i++;
+        if (ratel_lint_rule_at(&rule, i)) {
+            complain("--only: no finding \"%.*s\" (ratel lint --list lists them)", (int)n, p);
+            return false;
+        }
+        p += n + (p[n] == ',');
+    }
+    return true;
+}
+
+static void list_rules(FILE *out)
+{
+    ratel_lint_rule rule;
+    for (size_t i = 0; !ratel_lint_rule_at(&rule, i); i++) {
+        fprintf(out, "%s (%s%s)\n    %s\n    do: %s\n", rule.id, severities[rule.severity],
+                rule.needs_level ? ", by check only"
+                : rule.in_check  ? ", also by check"
+                                 : "",
+                rule.text, rule.advice);
+        if (rule.fix) fprintf(out, "    --fix: %s\n", rule.fix);
+    }
+}
+
+int cmd_lint(args *a)
+{
+    lint l = {.a = a, .out = stdout};
+    bool fixes = a->value[O_FIX];
+    if (!parse_severity(&l) || !parse_only(a->value[O_ONLY])) return EXIT_USAGE;
+    if (a->value[O_LIST]) {
+        list_rules(stdout);
+        return EXIT_HOLDS;
+    }
+    if (!a->n_files) {
+        complain("lint: no history given (see ratel lint --help)");
+        return EXIT_USAGE;
+    }
+    if (fixes && (a->n_files != 1 || !a->value[O_OUTPUT])) {
+        complain("lint --fix takes one history, and -o FILE for the repaired one");
+        return EXIT_USAGE;
+    }
+    if (!fixes && (a->value[O_INIT_TXN] || a->value[O_TO])) {
+        complain("--%s goes with --fix", a->value[O_INIT_TXN] ? "init-txn" : "to");
+        return EXIT_USAGE;
+    }
+    /* two streams on one: the report gives way */
+    if (fixes && !strcmp(a->value[O_OUTPUT], "-")) l.out = stderr;
+    if (!fixes && !(l.out = open_output(a))) return EXIT_IO;
+    l.colour = !a->value[O_JSON] && colour_wanted(a, fileno(l.out));
+    for (size_t i = 0; i < a->n_files; i++) lint_history(&l, a->files[i]);
+    return fixes ? l.status : close_output(a, l.out, l.status);
+}

@@ -1,0 +1,1 @@
+"$RATEL" check weak.jsonl

@@ -1,0 +1,1 @@
+"$RATEL" lint --fix -o "$TMP/fixed.jsonl" weak.jsonl; echo "exit $?"; cat "$TMP/fixed.jsonl"

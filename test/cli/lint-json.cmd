@@ -1,0 +1,1 @@
+"$RATEL" lint --json ../litmus/list_ok.jsonl weak.jsonl

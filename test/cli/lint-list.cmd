@@ -1,0 +1,1 @@
+"$RATEL" lint --list

@@ -1,0 +1,1 @@
+"$RATEL" lint ../litmus/list_ok.jsonl ../litmus/causality_violation.jsonl weak.jsonl
