@@ -67,6 +67,12 @@ typedef struct {
     int64_t def, lo, hi;
 } ratel_option;
 
+typedef struct {
+    const char *name, *help;
+    unsigned strategies; /* bit N: strategy N has it (option "strategy") */
+    int on;              /* 1: on at first; 0: only if asked for */
+} ratel_pass;
+
 typedef ptrdiff_t (*ratel_read_cb)(void *buf, size_t cap, void *payload);  /* 0 end, < 0 error */
 typedef int (*ratel_write_cb)(const void *buf, size_t len, void *payload); /* 0, or an error */
 
@@ -85,6 +91,10 @@ RATEL_API int ratel_errpos(const ratel *r, uint64_t *line, uint64_t *column);
 /* Options by name (ratel_option_at); RATEL_EINVAL: unknown name, or a value out of range. */
 RATEL_API int ratel_option_at(ratel_option *out, size_t i);
 RATEL_API int ratel_set(ratel *r, const char *name, int64_t value);
+/* The passes of the strategies, by name.  Switching one on or off may cost time, never an
+   answer. */
+RATEL_API int ratel_pass_at(ratel_pass *out, size_t i);
+RATEL_API int ratel_set_pass(ratel *r, const char *name, int on);
 /* The only call that is allowed from another thread or from a signal handler.  It stays: later
    calls on this context that work long end at once, until it is closed. */
 RATEL_API void ratel_interrupt(ratel *r);
@@ -221,11 +231,36 @@ RATEL_API int ratel_result_write(const ratel_result *a, ratel *r, const char *fo
 /* The i-th warning that limits the answer: stable id and sentence; RATEL_EINVAL past the end. */
 RATEL_API int ratel_result_warning(const ratel_result *a, size_t i, const char **id,
                                    const char **text);
+/* The i-th stage of deciding and the seconds it took; RATEL_EINVAL past the end. */
+RATEL_API int ratel_result_stage(const ratel_result *a, size_t i, const char **name,
+                                 double *seconds);
 /* 1 if session order counted. */
 RATEL_API int ratel_result_session_order(const ratel_result *a);
 /* Replays the answer on the history with code that shares nothing with the deciding one. */
 RATEL_API int ratel_result_recheck(const ratel_result *a, ratel *r, const ratel_history *h);
 RATEL_API void ratel_result_free(ratel_result *a);
+
+/* --- certificates ----------------------------------------------------------------------------- */
+
+/* The answer with its proof, as text for ratel_verify (doc/formats/certificate.md).  A violation is
+   decided once more on the way.  RATEL_EINVAL: the answer is undecided; RATEL_EUNSUPPORTED: there
+   are no proofs of this kind yet. */
+RATEL_API int ratel_result_certificate(const ratel_result *a, ratel *r, const ratel_history *h,
+                                       ratel_write_cb write, void *payload);
+typedef struct {
+    int proved;            /* 1: the certificate proves its verdict on this history; 0: refused */
+    ratel_verdict verdict; /* what it claims: RATEL_HOLDS or RATEL_VIOLATED */
+    char level[80];        /* of which level, */
+    int session_order;     /* with session order or without, */
+    const char *ryow;      /* under which policy for reads of own writes: static text */
+    int64_t drift;
+    uint64_t steps;    /* lines of the proof */
+    char reason[1024]; /* refused: why, one sentence */
+} ratel_proof;
+/* Checks a certificate against a history, with code that shares nothing with ratel_check.  A
+   refusal is an answer: RATEL_OK; text that is no certificate is RATEL_EPARSE, with its place. */
+RATEL_API int ratel_verify(ratel_proof *out, ratel *r, const ratel_history *h, ratel_read_cb read,
+                           void *payload);
 
 typedef struct {
     const char *name, *aliases, *about;
@@ -283,12 +318,14 @@ typedef struct {
     const char *anomalies;    /* "write-skew:3,lost-update" or NULL */
     int no_times;             /* record no begin and end */
     const char *const *knobs; /* "name=value" of the workload, NULL-terminated, or NULL */
+    const char *plant;        /* "easy" (NULL) or "hidden" */
 } ratel_gen_options;
 /* The ground truth is one JSON object, owned by the context until its next call. */
 RATEL_API int ratel_gen(ratel_history **out, ratel *r, const ratel_gen_options *o,
                         const char **truth);
 RATEL_API int ratel_gen_workload_at(const char **name, const char **about, size_t i);
 RATEL_API int ratel_gen_isolation_at(const char **name, const char **about, size_t i);
+RATEL_API int ratel_gen_knob_at(const char **name, const char **about, size_t i);
 RATEL_API int ratel_gen_anomaly_at(const char **name, const char **about, size_t i);
 
 /* A copy with the safe repairs of what lint finds: all of them, or those of the comma-separated ids

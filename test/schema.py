@@ -21,7 +21,7 @@ def check(value, schema, root=None, at='$'):
     root = schema if root is None else root
     bad = []
     for word, want in schema.items():
-        if word in IGNORED or word in ('properties', 'items', 'required'):
+        if word in IGNORED or word in ('properties', 'additionalProperties', 'items', 'required'):
             continue
         if word == '$ref':
             bad += check(value, resolve(want, root), root, at)
@@ -59,6 +59,9 @@ def check(value, schema, root=None, at='$'):
                 bad += check(x, schema['properties'][name], root, f'{at}.{name}')
             else:
                 bad.append(f'{at}.{name} is not described')
+    if isinstance(value, dict) and 'additionalProperties' in schema:
+        for name, x in value.items():
+            bad += check(x, schema['additionalProperties'], root, f'{at}.{name}')
     if isinstance(value, list) and 'items' in schema:
         for i, x in enumerate(value):
             bad += check(x, schema['items'], root, f'{at}[{i}]')

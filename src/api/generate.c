@@ -1,8 +1,6 @@
 /*
  * generate.c - ratel_gen: options as text, checked, given to the generator.
  */
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,48 +50,6 @@ static void parse_anomalies(gen_call *gc, const char *text)
     gc->o.n_anomalies = gc->anomalies.n;
 }
 
-static void parse_knob(gen_call *gc, const char *knob)
-{
-    gen_options *o = &gc->o;
-    guard *g = &gc->c.guard;
-    const struct {
-        const char *name;
-        uint64_t *count;
-        double *share;
-    } knobs[] = {{"values", &o->values, NULL},   {"writes-per-key", &o->writes_per_key, NULL},
-                 {"balance", &o->balance, NULL}, {"replicas", &o->replicas, NULL},
-                 {"lag", &o->lag, NULL},         {"theta", NULL, &o->theta},
-                 {"reads", NULL, &o->reads},     {"duplicates", NULL, &o->duplicates}};
-    size_t n = strcspn(knob, "=");
-    const char *value = knob[n] ? knob + n + 1 : "";
-    if (n == 6 && !strncmp(knob, "choice", 6)) {
-        o->choice = !strcmp(value, "uniform")       ? GEN_UNIFORM
-                    : !strcmp(value, "zipf")        ? GEN_ZIPF
-                    : !strcmp(value, "exponential") ? GEN_EXPONENTIAL
-                                                    : GEN_CHOICE_DEFAULT;
-        if (o->choice == GEN_CHOICE_DEFAULT)
-            guard_fail(g, GUARD_INVAL, "choice must be uniform, zipf or exponential");
-        return;
-    }
-    for (size_t i = 0; i < sizeof knobs / sizeof *knobs; i++) {
-        if (strlen(knobs[i].name) != n || strncmp(knob, knobs[i].name, n)) continue;
-        char *end;
-        if (knobs[i].count) {
-            unsigned long long v = strtoull(value, &end, 10);
-            if (!*value || *end || *value == '-')
-                guard_fail(g, GUARD_INVAL, "%s must be a whole number", knobs[i].name);
-            *knobs[i].count = v;
-        } else {
-            double v = strtod(value, &end);
-            if (!*value || *end || !(v >= 0) || v > 100)
-                guard_fail(g, GUARD_INVAL, "%s must be a number", knobs[i].name);
-            *knobs[i].share = v;
-        }
-        return;
-    }
-    guard_fail(g, GUARD_INVAL, "no knob \"%.60s\"", knob);
-}
-
 static void body_gen(call *c)
 {
     gen_call *gc = (gen_call *)c;
@@ -108,8 +64,11 @@ static void body_gen(call *c)
                           .aborted = g->aborted,
                           .unknown = g->unknown,
                           .no_times = g->no_times != 0};
+    if (g->plant && strcmp(g->plant, "easy") && strcmp(g->plant, "hidden"))
+        guard_fail(&c->guard, GUARD_INVAL, "plants are easy or hidden, not \"%.60s\"", g->plant);
+    gc->o.hidden = g->plant && !strcmp(g->plant, "hidden");
     if (g->anomalies) parse_anomalies(gc, g->anomalies);
-    for (const char *const *k = g->knobs; k && *k; k++) parse_knob(gc, *k);
+    for (const char *const *k = g->knobs; k && *k; k++) knob_parse(&gc->o.knobs, &c->guard, *k);
     strbuf_init(&gc->truth, &c->r->kept);
     gen_history(gc->h->model, &gc->o, &gc->truth);
     history_freeze(gc->h->model);
@@ -163,6 +122,15 @@ int ratel_gen_isolation_at(const char **name, const char **about, size_t i)
 int ratel_gen_anomaly_at(const char **name, const char **about, size_t i)
 {
     const char *text, *n = gen_anomaly_at(i, &text);
+    if (!n) return RATEL_EINVAL;
+    if (name) *name = n;
+    if (about) *about = text;
+    return RATEL_OK;
+}
+
+int ratel_gen_knob_at(const char **name, const char **about, size_t i)
+{
+    const char *text, *n = knob_at(i, &text);
     if (!n) return RATEL_EINVAL;
     if (name) *name = n;
     if (about) *about = text;

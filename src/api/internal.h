@@ -18,6 +18,7 @@ struct ratel {
     mem_fn fn;
     void *ud;
     int64_t values[API_OPTIONS];
+    uint64_t passes_off; /* by bit */
     volatile int interrupted;
     char message[GUARD_TEXT + 512];
     uint64_t line, column;

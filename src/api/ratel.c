@@ -162,6 +162,7 @@ int ratel_open(ratel **out, const ratel_alloc *alloc)
     r->fn = fn;
     r->ud = ud;
     mem_init(&r->kept, fn, ud, NULL);
+    r->passes_off = passes_off_at_first();
     for (size_t i = 0; i < API_OPTIONS; i++) r->values[i] = option_table[i].def;
     *out = r;
     return RATEL_OK;
@@ -206,6 +207,25 @@ int ratel_set(ratel *r, const char *name, int64_t value)
         return RATEL_OK;
     }
     return api_fail(r, RATEL_EINVAL, "no option \"%s\"", name);
+}
+
+int ratel_pass_at(ratel_pass *out, size_t i)
+{
+    const pass_info *p = pass_at(i);
+    if (!out || !p) return RATEL_EINVAL;
+    *out =
+        (ratel_pass){p->name, p->help, p->strategies & ~PASS_ASKED, !(p->strategies & PASS_ASKED)};
+    return RATEL_OK;
+}
+
+int ratel_set_pass(ratel *r, const char *name, int on)
+{
+    if (!r || !name) return RATEL_EINVAL;
+    int p = pass_named(name);
+    if (p < 0) return api_fail(r, RATEL_EINVAL, "no pass \"%.60s\"", name);
+    uint64_t bit = (uint64_t)1 << p;
+    r->passes_off = on ? r->passes_off & ~bit : r->passes_off | bit;
+    return RATEL_OK;
 }
 
 void ratel_interrupt(ratel *r)
@@ -523,7 +543,12 @@ int ratel_check(ratel_result **out, ratel *r, const ratel_history *h, const char
                       .session_order = option(r, API_OPTION_session_order) != 0,
                       .policy = (enum policy)option(r, API_OPTION_ryow),
                       .drift = option(r, API_OPTION_drift),
-                      .quick = option(r, API_OPTION_quick) != 0};
+                      .quick = option(r, API_OPTION_quick) != 0,
+                      .tune = {.strategy = (enum strategy)option(r, API_OPTION_strategy),
+                               .off = r->passes_off,
+                               .portfolio = (uint32_t)option(r, API_OPTION_portfolio),
+                               .threads = (uint32_t)option(r, API_OPTION_threads),
+                               .seed = (uint64_t)option(r, API_OPTION_seed)}};
     int code = api_border(&cc.c, body_check);
     mem_free_all(&a->v.work);
     /* A limit is an answer: undecided, with the reason. */
@@ -596,6 +621,14 @@ int ratel_result_warning(const ratel_result *a, size_t i, const char **id, const
         return RATEL_OK;
     }
     return RATEL_EINVAL;
+}
+
+int ratel_result_stage(const ratel_result *a, size_t i, const char **name, double *seconds)
+{
+    if (!a || i >= a->v.stages.n) return RATEL_EINVAL;
+    if (name) *name = a->v.stages.at[i].name;
+    if (seconds) *seconds = (double)a->v.stages.at[i].ns / 1e9;
+    return RATEL_OK;
 }
 
 typedef struct report_call {

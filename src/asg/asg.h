@@ -17,6 +17,7 @@
 #define RATEL_ASG_ASG_H
 
 #include "history/history.h"
+#include "level/level.h"
 
 typedef uint32_t node_id;
 
@@ -25,8 +26,6 @@ typedef uint32_t node_id;
 #define RF_OPEN 0xfffffffdu /* several candidates: cand_* */
 #define RF_NONE 0xfffffffcu /* no candidate: see faults */
 #define RF_LAST 0xfffffff0u /* nodes are below this */
-
-enum ryow { RYOW_MUST, RYOW_EXTERNAL, RYOW_MAY };
 
 /* Classes of obligations. */
 #define OB_PRED 1u /* a covered key that was not returned */

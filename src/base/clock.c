@@ -21,3 +21,9 @@ uint64_t clock_cpu(void)
 {
     return read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
+
+void clock_nap(uint64_t ns)
+{
+    struct timespec t = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    nanosleep(&t, NULL);
+}

@@ -9,4 +9,12 @@
 uint64_t clock_now(void); /* monotonic wall clock */
 uint64_t clock_cpu(void); /* CPU time of the process */
 
+void clock_nap(uint64_t ns);
+
+/* What one part of some work took. */
+typedef struct stage_time {
+    const char *name; /* static */
+    uint64_t ns;
+} stage_time;
+
 #endif

@@ -139,3 +139,8 @@ void mem_give(mem *from, mem *to, void *p)
     unlink_block(from, b);
     link_block(to, b);
 }
+
+void mem_give_all(mem *from, mem *to)
+{
+    while (from->head.next) mem_give(from, to, from->head.next + 1);
+}

@@ -47,6 +47,9 @@ void mem_put(mem *m, void *p); /* NULL is a no-op */
 /* Moves a block from one region to another, so that the receiver owns what is given across. */
 void mem_give(mem *from, mem *to, void *p);
 
+/* All blocks of one region, without allocating. */
+void mem_give_all(mem *from, mem *to);
+
 /* count * size with the overflow check that every array needs. */
 size_t mem_bytes(mem *m, size_t count, size_t size);
 

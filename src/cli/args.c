@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -166,12 +167,60 @@ static bool apply_word(const args *a, enum option_id o, const char *const *words
     return false;
 }
 
+static bool apply_number(const args *a, enum option_id o, const char *option)
+{
+    uint64_t n;
+    if (!a->value[o]) return true;
+    if (!args_u64(a, o, &n)) return false;
+    if (o == O_SEED) n &= INT64_MAX; /* any seed will do */
+    if (n <= INT64_MAX && !ratel_set(a->context, option, (int64_t)n)) return true;
+    complain("--%s: %s is out of range", option_table[o].name, a->value[o]);
+    return false;
+}
+
+/* A list of pass names: -P off, P or +P on, `none`, `all`. */
+static bool apply_passes(const args *a)
+{
+    const char *s = a->value[O_PASS];
+    if (s && !strcmp(s, "list")) return true; /* cmd_check.c */
+    while (s && *s) {
+        size_t n = strcspn(s, ",");
+        int on = *s != '-';
+        if (*s == '-' || *s == '+') s++, n--;
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)(n < 63 ? n : 63), s);
+        bool none = !strcmp(name, "none");
+        if (none || !strcmp(name, "all")) {
+            ratel_pass p;
+            for (size_t i = 0; !ratel_pass_at(&p, i); i++)
+                ratel_set_pass(a->context, p.name, none ? !on : on);
+        } else if (ratel_set_pass(a->context, name, on)) {
+            complain("--pass: no pass \"%s\" (--pass list lists them)", name);
+            return false;
+        }
+        s += n;
+        if (*s == ',') s++;
+    }
+    return true;
+}
+
 bool args_apply(const args *a)
 {
     static const char *const off_on[] = {"off", "on"};
     static const char *const policies[] = {"must", "external", "may", "auto"};
     if (!apply_word(a, O_SESSION_ORDER, off_on, 2, "session_order")) return false;
     if (!apply_word(a, O_RYOW, policies, 4, "ryow")) return false;
+    static const char *const strategies[] = {
+#define STRATEGY(id, name, help) name,
+#include "opt/strategies.def"
+#undef STRATEGY
+    };
+    if (!apply_word(a, O_STRATEGY, strategies, sizeof strategies / sizeof *strategies, "strategy"))
+        return false;
+    ratel_set(a->context, "threads", sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1);
+    if (!apply_number(a, O_PORTFOLIO, "portfolio") || !apply_number(a, O_THREADS, "threads") ||
+        !apply_number(a, O_SEED, "seed") || !apply_passes(a))
+        return false;
     uint64_t drift = 0, memory = 0;
     if (!args_u64(a, O_DRIFT, &drift) || !args_u64(a, O_MEMORY, &memory)) return false;
     if (drift > INT64_MAX || memory > INT64_MAX) {

@@ -28,8 +28,9 @@ enum exit_status {
 #define CMD_GEN 8u
 #define CMD_LEVELS 16u
 #define CMD_LINT 32u
-#define CMD_READ (CMD_CHECK | CMD_STAT | CMD_CONVERT | CMD_LINT)
-#define CMD_ALL 63u
+#define CMD_VERIFY 256u
+#define CMD_READ (CMD_CHECK | CMD_STAT | CMD_CONVERT | CMD_LINT | CMD_VERIFY)
+#define CMD_ALL (63u | CMD_VERIFY)
 
 enum option_id {
 #define OPT(id, commands, name, letter, arg, help) O_##id,
@@ -70,12 +71,22 @@ typedef struct args {
 
 extern const command commands[];
 
+/* What `gen --list` and its man page show. */
+typedef struct gen_list {
+    const char *title;
+    int (*at)(const char **name, const char **about, size_t i);
+} gen_list;
+extern const gen_list gen_lists[]; /* ends with a NULL title */
+
 int cmd_check(args *a);
 int cmd_stat(args *a);
 int cmd_convert(args *a);
 int cmd_gen(args *a);
 int cmd_levels(args *a);
 int cmd_lint(args *a);
+int cmd_verify(args *a);
+/* check --certificate: writes it, and says what went wrong; the exit status of that alone. */
+int write_certificate(args *a, const ratel_result *result, const ratel_history *h);
 
 /* Parses argv; on failure prints one line and returns false. */
 bool args_parse(args *a, const command *c, int argc, char **argv);

@@ -86,6 +86,14 @@ static void print_warnings(const check *c, const char *name, const ratel_result 
     }
 }
 
+static void print_stages(const ratel_result *r)
+{
+    const char *name;
+    double seconds;
+    for (size_t i = 0; !ratel_result_stage(r, i, &name, &seconds); i++)
+        fprintf(stderr, "%s %s %.6f\n", ratel_result_level(r), name, seconds);
+}
+
 /* Which of the levels that hold are not implied by another one that holds, and which of the
    violated ones imply no other violated one. */
 static void summarise(check *c, const char *name, const ratel_verdict *v, bool session_order)
@@ -179,6 +187,7 @@ static void check_history(check *c, const char *name)
             complain("%s: %s", name, ratel_errmsg(r));
             merge(c, exit_of(code));
         }
+        if (c->a->value[O_CERTIFICATE]) merge(c, write_certificate(c->a, a, h));
         if (i == 0) print_warnings(c, name, a);
         ratel_verdict v = ratel_result_verdict(a);
         if (verdicts) verdicts[i] = v;
@@ -193,6 +202,7 @@ static void check_history(check *c, const char *name)
                                .verbose = c->a->value[O_VERBOSE] != NULL,
                                .colour = !json && colour_wanted(c->a, fileno(c->out))};
         ratel_result_write(a, r, json ? "json" : "text", &report, write_file_cb, c->out);
+        if (c->a->value[O_STATS]) print_stages(a);
         ratel_result_free(a);
     }
     const char *session = c->a->value[O_SESSION_ORDER];
@@ -201,14 +211,44 @@ static void check_history(check *c, const char *name)
     ratel_history_free(h);
 }
 
+static void list_passes(void)
+{
+    static const char *const strategies[] = {
+#define STRATEGY(id, name, help) name,
+#include "opt/strategies.def"
+#undef STRATEGY
+    };
+    ratel_pass p;
+    for (size_t i = 0; !ratel_pass_at(&p, i); i++) {
+        printf("%-16s %s (", p.name, p.help);
+        const char *comma = "";
+        for (size_t s = 0; s < sizeof strategies / sizeof *strategies; s++) {
+            if (!(p.strategies >> s & 1)) continue;
+            printf("%s%s", comma, strategies[s]);
+            comma = ", ";
+        }
+        puts(p.on ? ")" : "; off at first)");
+    }
+}
+
 int cmd_check(args *a)
 {
     check c = {.a = a};
+    if (a->value[O_PASS] && !strcmp(a->value[O_PASS], "list")) {
+        list_passes();
+        return EXIT_HOLDS;
+    }
     if (!a->n_files) {
         complain("check: no history given (see ratel check --help)");
         return EXIT_USAGE;
     }
     if (!parse_levels(&c)) {
+        free(c.words);
+        free(c.levels);
+        return EXIT_USAGE;
+    }
+    if (a->value[O_CERTIFICATE] && (a->n_files > 1 || c.n_levels > 1)) {
+        complain("--certificate: one history and one level at a time");
         free(c.words);
         free(c.levels);
         return EXIT_USAGE;

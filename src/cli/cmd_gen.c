@@ -6,12 +6,11 @@
 
 #include "cli/cli.h"
 
-static void list(const char *title, int (*at)(const char **, const char **, size_t))
-{
-    const char *name, *about;
-    printf("%s:\n", title);
-    for (size_t i = 0; !at(&name, &about, i); i++) printf("  %-30s %s\n", name, about);
-}
+const gen_list gen_lists[] = {{"workloads", ratel_gen_workload_at},
+                              {"isolation", ratel_gen_isolation_at},
+                              {"anomalies", ratel_gen_anomaly_at},
+                              {"knobs", ratel_gen_knob_at},
+                              {NULL, NULL}};
 
 /* The truth goes to --truth, else beside the output, else (output to stdout) nowhere but -v. */
 static int write_truth(const args *a, const char *out, const char *truth)
@@ -47,9 +46,11 @@ int cmd_gen(args *a)
 {
     ratel_gen_options o = {.seed = 1};
     if (a->value[O_LIST]) {
-        list("workloads", ratel_gen_workload_at);
-        list("isolation", ratel_gen_isolation_at);
-        list("anomalies", ratel_gen_anomaly_at);
+        const char *name, *about;
+        for (const gen_list *l = gen_lists; l->title; l++) {
+            printf("%s:\n", l->title);
+            for (size_t i = 0; !l->at(&name, &about, i); i++) printf("  %-36s %s\n", name, about);
+        }
         return EXIT_HOLDS;
     }
     const char *out = a->value[O_OUTPUT] ? a->value[O_OUTPUT] : "-";
@@ -69,6 +70,7 @@ int cmd_gen(args *a)
     o.anomalies = a->value[O_ANOMALY];
     o.no_times = a->value[O_NO_TIMES] != NULL;
     o.knobs = knobs;
+    o.plant = a->value[O_PLANT];
     if (!args_u64(a, O_TXNS, &o.txns) || !args_u64(a, O_SESSIONS, &o.sessions) ||
         !args_u64(a, O_KEYS, &o.keys) || !args_u64(a, O_OPS, &o.ops) ||
         !args_u64(a, O_SEED, &o.seed) || !args_share(a, O_ABORTED, &o.aborted) ||

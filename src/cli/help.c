@@ -85,6 +85,27 @@ static void man_exits(FILE *to)
     }
 }
 
+/* Two columns of roff: a name, and what it is about. */
+static void man_item(FILE *to, const char *name, const char *about)
+{
+    fprintf(to, ".TP\n.B ");
+    roff(to, name);
+    fputc('\n', to);
+    roff(to, about);
+    fputc('\n', to);
+}
+
+static void man_gen(FILE *to)
+{
+    for (const gen_list *l = gen_lists; l->title; l++) {
+        const char *name, *about;
+        fprintf(to, ".SH ");
+        for (const char *p = l->title; *p; p++) fputc(*p - 32, to);
+        fputc('\n', to);
+        for (size_t i = 0; !l->at(&name, &about, i); i++) man_item(to, name, about);
+    }
+}
+
 static void man_command(const command *c, FILE *to)
 {
     fprintf(to, ".TH RATEL-");
@@ -101,12 +122,9 @@ static void man_command(const command *c, FILE *to)
         char left[64];
         if (!(option_table[i].commands & c->bit)) continue;
         spell(&option_table[i], left, sizeof left);
-        fprintf(to, ".TP\n.B ");
-        roff(to, left);
-        fputc('\n', to);
-        roff(to, option_table[i].help);
-        fputc('\n', to);
+        man_item(to, left, option_table[i].help);
     }
+    if (c->bit == CMD_GEN) man_gen(to);
     man_exits(to);
     fprintf(to, ".SH SEE ALSO\n.BR ratel (1)\n");
 }

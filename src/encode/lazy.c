@@ -23,7 +23,9 @@
 #include <assert.h>
 
 #include "base/hash.h"
+#include "base/rng.h"
 #include "encode/first_order.h"
+#include "encode/justify.h"
 
 #define NONE UINT32_MAX
 
@@ -36,6 +38,8 @@ typedef struct lazy {
     order *o;
     const uint32_t *pos;
     reach reach;
+    rng luck;   /* with a seed: some choices are left to it */
+    justify *j; /* NULL: nobody wants to know why */
 
     uint8_t *present; /* per node */
     uint32_t *list;   /* installs of each key in the order of their commits */
@@ -176,6 +180,7 @@ static uint32_t before(lazy *z, uint32_t from, uint32_t to)
     z->pairs++;
     uint32_t var = new_var(z);
     z->pair_var[at] = var;
+    if (z->j) justify_is_before(z->j, var, from, to);
     order_edge(z->o, lit_of(var, false), from, to);
     return lit_of(var, false);
 }
@@ -221,8 +226,15 @@ static void clause_unless(lazy *z, node_id v)
     if (z->taken_var && z->taken_var[v] != NONE) clause_lit(z, lit_of(z->taken_var[v], true));
 }
 
+/* Why the next clause holds (justify.h). */
+static void clause_why(lazy *z, enum justify_why why, uint32_t ob, node_id w, node_id u)
+{
+    if (z->j) justify_reason(z->j, why, ob, w, u);
+}
+
 static void clause_end(lazy *z)
 {
+    if (z->j) justify_clause(z->j, z->lits.at, z->lits.n);
     solver_add_clause(z->s, z->lits.at, z->lits.n);
     z->a->clauses++;
 }
@@ -233,13 +245,22 @@ static void add_core(lazy *z, node_id v)
 }
 
 /* Of two literals that would both do, the one with the shorter way; or the one that is free. */
-static uint32_t shorter(const lazy *z, uint32_t a, uint32_t a_from, uint32_t a_to, uint32_t b,
+static uint32_t shorter(lazy *z, uint32_t a, uint32_t a_from, uint32_t a_to, uint32_t b,
                         uint32_t b_from, uint32_t b_to)
 {
     if (a == LIT_NONE || (b != LIT_NONE && solver_value(z->s, a))) return b;
     if (b == LIT_NONE || solver_value(z->s, b)) return a;
     uint32_t way_a = z->pos[a_from] - z->pos[a_to], way_b = z->pos[b_from] - z->pos[b_to];
+    /* Luck decides only between ways of about the same length: the long way costs far more than
+       variety is worth. */
+    bool close = way_a - way_a / 4 <= way_b && way_b - way_b / 4 <= way_a;
+    if (z->p->tune->seed && close) return rng_below(&z->luck, 2) ? a : b;
     return way_a <= way_b ? a : b;
+}
+
+static bool ruled_out(const lazy *z, node_id a, node_id b)
+{
+    return pass_on(z->p->tune, PASS_FOLD) && reaches(&z->reach, a, b);
 }
 
 /* v reads w's version (NONE: the initial one), and u stands between.  `reads`: the literal that
@@ -251,14 +272,14 @@ static uint32_t between(lazy *z, uint32_t ob, uint32_t w, uint32_t u, uint32_t r
     node_id v = g->ob_node[ob], un = g->inst_node[u];
     uint32_t from = commit_of(z->p, un), to = NONE, first = LIT_NONE, second = LIT_NONE;
     /* What the clocks rule out is no literal at all. */
-    if (w != NONE && !reaches(&z->reach, g->inst_node[w], un)) {
+    if (w != NONE && !ruled_out(z, g->inst_node[w], un)) {
         to = begin_of(z->p, g->inst_node[w]);
         first = before(z, from, to);
     }
-    if (first == LIT_NONE || !reaches(&z->reach, un, v))
-        second = before(z, begin_of(z->p, v), from);
+    if (first == LIT_NONE || !ruled_out(z, un, v)) second = before(z, begin_of(z->p, v), from);
     if (first_time(z, ob, u)) {
         clause_start(z);
+        clause_why(z, BECAUSE_READ, ob, w != NONE ? g->inst_node[w] : NO_ID, un);
         if (reads != LIT_NONE) clause_lit(z, lit_not(reads));
         clause_unless(z, v);
         clause_unless(z, un);
@@ -289,16 +310,19 @@ static void write_candidates(lazy *z, uint32_t open)
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
         uint32_t c = g->cand.at[i];
         z->cand_var[i] = new_var(z);
+        if (z->j) justify_is_read(z->j, z->cand_var[i], ob, c < RF_LAST ? c : NO_ID);
         if (c >= RF_LAST) continue;
         order_edge(z->o, cand_lit(z, i), commit_of(z->p, c), begin_of(z->p, v));
         if (z->taken_var && z->taken_var[c] != NONE) {
             clause_start(z);
+            clause_why(z, BECAUSE_TAKEN, ob, c, NO_ID);
             clause_lit(z, lit_not(cand_lit(z, i)));
             clause_lit(z, lit_of(z->taken_var[c], false));
             clause_end(z);
         }
     }
     clause_start(z);
+    clause_why(z, BECAUSE_FROM, ob, NO_ID, NO_ID);
     clause_unless(z, v);
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
         clause_lit(z, cand_lit(z, i));
@@ -360,6 +384,7 @@ static uint32_t check_open(lazy *z, uint32_t ob, bool *violated)
         if (first_time(z, i | OVERLAP, u)) {
             uint32_t from = commit_of(z->p, g->inst_node[u]);
             clause_start(z);
+            clause_why(z, BECAUSE_READ, ob, w != NONE ? c : NO_ID, g->inst_node[u]);
             clause_lit(z, lit_not(cand_lit(z, i)));
             clause_unless(z, v);
             clause_unless(z, g->inst_node[u]);
@@ -426,6 +451,7 @@ static uint32_t check_overlap(lazy *z, uint32_t b, bool *violated)
     uint32_t low = a < b ? a : b, high = a < b ? b : a;
     if (first_time(z, low, high | OVERLAP)) {
         clause_start(z);
+        clause_why(z, BECAUSE_OVERLAP, g->inst_key[a], an, bn);
         clause_unless(z, an);
         clause_unless(z, bn);
         clause_lit(z, first);
@@ -455,8 +481,20 @@ static void touch(lazy *z, uint32_t inst)
     if (at + 1 > z->key_hi[k]) z->key_hi[k] = at + 1;
 }
 
+static void queue_readers(lazy *z, uint32_t inst)
+{
+    for (uint32_t i = z->p->reader_first[inst]; i < z->p->reader_first[inst + 1]; i++)
+        enqueue(z, z->p->reader[i]);
+}
+
+static void swapped(lazy *z, uint32_t inst)
+{
+    queue_readers(z, inst);
+    enqueue_overlap(z, inst);
+}
+
 /* Insertion sort from the first moved version on; it ends behind the last moved one as soon as
-   the rest is in order. */
+   the rest is in order.  Of two versions that change places both are to be looked at. */
 static void resort(lazy *z, key_id k)
 {
     uint32_t first = z->g->kw_first[k], end = z->g->kw_first[k + 1];
@@ -467,17 +505,14 @@ static void resort(lazy *z, key_id k)
         for (; j > first && commit_pos(z, z->list[j - 1]) > px; j--) {
             z->list[j] = z->list[j - 1];
             z->where[z->list[j]] = j;
+            swapped(z, z->list[j]);
         }
+        if (j == i) continue;
         z->list[j] = x;
         z->where[x] = j;
+        swapped(z, x);
     }
     z->key_hi[k] = 0;
-}
-
-static void queue_readers(lazy *z, uint32_t inst)
-{
-    for (uint32_t i = z->p->reader_first[inst]; i < z->p->reader_first[inst + 1]; i++)
-        enqueue(z, z->p->reader[i]);
 }
 
 static void queue_loose(lazy *z, key_id k, uint32_t from, uint32_t to)
@@ -515,6 +550,39 @@ static void queue_version(lazy *z, uint32_t inst)
     if (next != NONE) enqueue_overlap(z, next);
 }
 
+/* What a move can break.  A read of w by v is broken by the version u behind w if u comes to stand
+   before v: v moved on, or u moved back, or u and w changed places (resort).  Two neighbours come
+   to overlap if the first commits later, the second begins earlier, or they changed places.  Reads
+   without a certain writer may break either way. */
+static void begin_moved(lazy *z, node_id v, uint32_t was, uint32_t now)
+{
+    asg *g = z->g;
+    if (now > was || z->loose_first)
+        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++)
+            if (now > was || g->ob_rf[ob] >= RF_LAST) enqueue(z, ob);
+    if (now < was && z->p->si)
+        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) enqueue_overlap(z, j);
+}
+
+static void commit_moved(lazy *z, node_id v, uint32_t was, uint32_t now)
+{
+    asg *g = z->g;
+    for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
+        if (now < was) {
+            uint32_t prior = version_before(z, j);
+            if (prior != NONE) queue_readers(z, prior);
+        } else if (z->p->si) {
+            uint32_t next = next_version(z, j);
+            if (next != NONE) enqueue_overlap(z, next);
+        }
+        /* Who can see another version now: from the earlier of the two places on, up to the next
+           version behind the later one. */
+        if (z->loose_first)
+            queue_loose(z, g->inst_key[j], was < now ? was : now,
+                        next_commit(z, g->inst_key[j], was < now ? now : was));
+    }
+}
+
 static void follow_moves(lazy *z)
 {
     asg *g = z->g;
@@ -536,20 +604,8 @@ static void follow_moves(lazy *z)
         if (e >= txn_events) continue;
         node_id v = txn_of(z->p, e);
         uint32_t now = z->pos[e], was = moves[i].was;
-        if (e == begin_of(z->p, v)) {
-            for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) enqueue(z, ob);
-            for (uint32_t j = g->inst_first[v]; z->p->si && j < g->inst_first[v + 1]; j++)
-                enqueue_overlap(z, j);
-        }
-        if (e != commit_of(z->p, v)) continue;
-        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
-            queue_version(z, j);
-            /* Who can see another version now: from the earlier of the two places on, up to the
-               next version behind the later one. */
-            if (z->loose_first)
-                queue_loose(z, g->inst_key[j], was < now ? was : now,
-                            next_commit(z, g->inst_key[j], was < now ? now : was));
-        }
+        if (e == begin_of(z->p, v)) begin_moved(z, v, was, now);
+        if (e == commit_of(z->p, v)) commit_moved(z, v, was, now);
     }
     order_moved_clear(z->o);
 }
@@ -578,6 +634,11 @@ static void notify_assignment(void *state, const uint32_t *lits, size_t n)
             const uint32_t *closed = order_cycle(z->o, &k);
             z->conflict.n = 0;
             for (size_t j = 0; j < k; j++) vec_push(z->m, &z->conflict, lit_not(closed[j]));
+            if (z->j) {
+                size_t n_nodes;
+                const uint32_t *nodes = order_cycle_nodes(z->o, &n_nodes);
+                justify_cycle(z->j, nodes, n_nodes, z->conflict.at, z->conflict.n);
+            }
             z->conflicting = true;
             follow_moves(z);
             return;
@@ -659,8 +720,8 @@ static bool cb_check_found_model(void *state)
 
 /* --- derivation rounds ------------------------------------------------------------------------ */
 
-#define MOST_ROUNDS 3
-#define LOOK 3 /* versions on either side of the one that was read */
+#define MOST_ROUNDS 16 /* each must leave a tenth less to do */
+#define LOOK 3         /* versions on either side of the one that was read */
 
 static void note_forced(lazy *z, node_id from, node_id to, uint32_t ob, bool rw)
 {
@@ -676,7 +737,7 @@ static void derive(lazy *z, node_id a, node_id b, uint32_t ob, bool rw, uint64_t
     vec_push(p->m, &p->known, known);
     arc dep = {a, b};
     note_forced(z, a, b, ob, rw);
-    if (!rw || !p->si) vec_push(p->m, &p->deps, dep);
+    if (!p->shared && (!rw || !p->si)) vec_push(p->m, &p->deps, dep);
     ++*n;
 }
 
@@ -842,6 +903,7 @@ static void write_outcomes(lazy *z)
     z->taken_var = mem_array(z->m, uint32_t, (size_t)z->p->txns + 1);
     for (node_id v = 0; v < z->p->txns; v++) {
         z->taken_var[v] = z->p->in[v] ? NONE : new_var(z);
+        if (z->j && !z->p->in[v]) justify_is_taken(z->j, z->taken_var[v], v);
         if (!z->p->in[v]) vec_push(z->m, &z->unknown, v);
     }
     for (node_id v = 0; v < z->p->txns; v++) {
@@ -855,12 +917,14 @@ static void write_outcomes(lazy *z)
             order_edge(z->o, taken, commit_of(z->p, rf), begin_of(z->p, v));
             if (z->p->in[rf]) continue;
             clause_start(z);
+            clause_why(z, BECAUSE_TAKEN, ob, rf, NO_ID);
             clause_lit(z, lit_not(taken));
             clause_lit(z, lit_of(z->taken_var[rf], false));
             clause_end(z);
         }
         if (!impossible) continue;
         clause_start(z);
+        clause_why(z, BECAUSE_FAULT, NO_ID, NO_ID, v);
         clause_lit(z, lit_not(taken));
         clause_end(z);
     }
@@ -869,7 +933,9 @@ static void write_outcomes(lazy *z)
         const edge *e = &g->extra.at[i];
         if (z->p->in[e->from] && z->p->in[e->to]) continue;
         uint32_t both = new_var(z);
+        if (z->j) justify_is_before(z->j, both, commit_of(z->p, e->from), begin_of(z->p, e->to));
         clause_start(z);
+        clause_why(z, BECAUSE_SHOWN, (uint32_t)i, NO_ID, NO_ID);
         clause_unless(z, e->from);
         clause_unless(z, e->to);
         clause_lit(z, lit_of(both, false));
@@ -903,40 +969,6 @@ static void index_loose(lazy *z)
     vec_free(z->m, &key);
 }
 
-/* --- cycles of known edges -------------------------------------------------------------------- */
-
-static void find_known_cycle(lazy *z, const order_graph *k)
-{
-    uint32_t n = z->p->events;
-    uint8_t *colour = mem_array0(z->m, uint8_t, (size_t)n + 1);
-    uint32_t *next = mem_array(z->m, uint32_t, (size_t)n + 1);
-    VEC(uint32_t) stack = {0};
-    for (uint32_t root = 0; root < n && !z->a->cycle.n; root++) {
-        if (colour[root]) continue;
-        vec_push(z->m, &stack, root);
-        colour[root] = 1;
-        next[root] = k->out_start[root];
-        while (stack.n && !z->a->cycle.n) {
-            uint32_t e = stack.at[stack.n - 1];
-            if (next[e] == k->out_start[e + 1]) {
-                colour[e] = 2;
-                stack.n--;
-                continue;
-            }
-            uint32_t t = k->out[next[e]++];
-            if (!colour[t]) {
-                colour[t] = 1;
-                next[t] = k->out_start[t];
-                vec_push(z->m, &stack, t);
-            } else if (colour[t] == 1) {
-                size_t i = stack.n;
-                while (stack.at[i - 1] != t) i--;
-                for (i--; i < stack.n; i++) vec_push(z->m, &z->a->cycle, stack.at[i]);
-            }
-        }
-    }
-}
-
 /* --- the answer ------------------------------------------------------------------------------- */
 
 static void keep_model(lazy *z)
@@ -958,8 +990,11 @@ static void keep_model(lazy *z)
 void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
 {
     memset(a, 0, sizeof *a);
-    lazy z = {.p = p, .g = p->g, .m = p->m, .a = a};
+    uint64_t since = clock_now();
+    lazy z = {.p = p, .g = p->g, .m = p->m, .a = a, .j = p->justify};
+    if (z.j) justify_start(z.j);
     asg *g = p->g;
+    rng_seed(&z.luck, p->tune->seed);
     if (g->insts >= OVERLAP || g->obs >= OVERLAP || g->cand.n >= OVERLAP) {
         a->undecided = "more than 2^31 reads or writes";
         return;
@@ -973,21 +1008,25 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     asg_by_key(g);
     z.list = mem_array(z.m, uint32_t, g->insts + 1);
     z.where = mem_array(z.m, uint32_t, g->insts + 1);
+    size_t left = SIZE_MAX;
     for (unsigned round = 0;; round++) {
         order_graph_build(p->m, p->events, (const order_pair *)(const void *)p->known.at,
                           p->known.n, &known);
         if (!first_order(p, &known, pos, &z.reach)) {
-            a->known_cycle = true;
-            find_known_cycle(&z, &known);
+            answer_known_cycle(p, &known, a);
+            answer_stage(p->m, a, "order", &since);
             return;
         }
+        if (p->plain) reach_free(p->m, &z.reach);
         z.pos = pos;
         sort_lists(&z);
         replay(&z);
         a->rounds = round;
         /* A few violated reads are cheaper settled than derived. */
         size_t few = g->obs / 10 + 64;
-        if (round == MOST_ROUNDS || z.queue.n <= few || !z.reach.blocks) break;
+        if (!pass_on(p->tune, PASS_DERIVE) || round == MOST_ROUNDS) break;
+        if (z.queue.n <= few || !z.reach.blocks || z.queue.n > left - left / 10) break;
+        left = z.queue.n;
         if (derive_round(&z) <= g->obs / 256 + 16) break;
         for (size_t i = 0; i < z.queue.n; i++) {
             if (z.queue.at[i] & OVERLAP)
@@ -996,10 +1035,11 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
                 z.queued[z.queue.at[i]] = 0;
         }
         z.queue.n = 0;
-        reach_free(p->m, &z.reach);
         first_order_free(p->m, &known);
     }
+    answer_stage(p->m, a, "order", &since);
     z.s = solver_new(p->m);
+    if (z.j) solver_set_proof(z.s, justify_proof(z.j));
     /* Units come one by one here, and simplifying at each would be quadratic. */
     solver_set_option(z.s, "simplify", 0);
     z.o = order_new(p->m, p->events, &known, pos);
@@ -1008,13 +1048,15 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     z.key_hi = mem_array0(p->m, uint32_t, history_keys(g->h) + 1);
     grow_pairs(&z);
     index_loose(&z);
-    if (!settle(&z)) {
+    if (pass_on(p->tune, PASS_SETTLE) && !settle(&z)) {
         size_t n;
         const uint32_t *closed = order_cycle_nodes(z.o, &n);
         a->known_cycle = true;
         for (size_t i = 0; i < n; i++) vec_push(p->m, &a->cycle, closed[i]);
+        answer_stage(p->m, a, "settle", &since);
         return;
     }
+    answer_stage(p->m, a, "settle", &since);
     theory t = {.state = &z,
                 .notify_assignment = notify_assignment,
                 .notify_new_level = notify_new_level,
@@ -1025,10 +1067,12 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     solver_set_theory(z.s, &t);
     write_outcomes(&z);
     if (conflicts) solver_set_option(z.s, "conflicts", (int64_t)conflicts);
+    solver_set_option(z.s, "seed", (int64_t)(p->tune->seed & INT64_MAX));
     solve_status status = solver_solve(z.s, NULL, 0);
     a->holds = status == SOLVE_SAT;
     if (status == SOLVE_UNKNOWN) a->undecided = "gave up after too many conflicts";
     a->vars = solver_vars(z.s);
     a->conflicts = solver_stats(z.s)->conflicts;
     if (a->holds) keep_model(&z);
+    answer_stage(p->m, a, "solve", &since);
 }

@@ -4,6 +4,7 @@
 #ifndef RATEL_ENCODE_LAZY_H
 #define RATEL_ENCODE_LAZY_H
 
+#include "base/clock.h"
 #include "ir/strong.h"
 
 typedef struct lazy_answer {
@@ -15,8 +16,18 @@ typedef struct lazy_answer {
     VEC(uint32_t) cycle; /* events of that cycle, in order */
     VEC(node_id) core;   /* violated: transactions of the clauses that were written */
     uint64_t vars, clauses, conflicts, moved, fixed, rounds;
+    VEC(stage_time) stages;
     const char *undecided; /* NULL, or why there is no answer */
 } lazy_answer;
+
+/* Notes what a stage took: all since *since, which becomes now. */
+static inline void answer_stage(mem *m, lazy_answer *a, const char *name, uint64_t *since)
+{
+    uint64_t now = clock_now();
+    stage_time s = {name, now - *since};
+    vec_push(m, &a->stages, s);
+    *since = now;
+}
 
 /* conflicts: give up after that many; 0: never. */
 void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a);

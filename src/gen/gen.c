@@ -12,70 +12,17 @@
 
 #include <assert.h>
 
-#include "base/rng.h"
-#include "gen/plant.h"
-#include "gen/store.h"
-#include "gen/truth.h"
-#include "gen/workload.h"
+#include "gen/sim.h"
 
 enum { PATIENCE = 3 };
 
-typedef struct own {
-    uint32_t key, stamp, step;
-} own;
-
-typedef struct client {
-    plan plan;
-    uint32_t at;    /* steps taken */
-    uint32_t stamp; /* entries of the own table with another stamp are of earlier attempts */
-    uint32_t writes;
-    uint32_t refusals;
-    bool active, held;
-    int64_t begin;
-} client;
-
-typedef struct sim {
-    history *h;
-    const gen_options *o;
-    rng rng;
-    workload work;
-    store store;
-    client *clients;
-    step *steps; /* of all clients, `longest` each */
-    own *owns;   /* hash table of each client: the last own write of a key */
-    uint32_t longest;
-    size_t own_mask;
-    uint32_t sessions, replicas, lag;
-    uint64_t base, started, recorded; /* transactions that are not planted */
-    int64_t clock;
-    VEC(value_id) list;
-    /* planting */
-    uint64_t plants_left, due;
-    uint32_t *counts; /* of each anomaly asked for, still to come */
-    uint32_t held[PLANT_TXNS];
-    bool holding;
-    plant plant;
-    truth_set violated;
-    strbuf planted;
-} sim;
-
 /* --- tables ------------------------------------------------------------------------------ */
-
-static const struct {
-    const char *name, *about;
-    uint64_t txns, sessions, keys, ops;
-} workloads[] = {
-#define WORKLOAD(id, name, txns, sessions, keys, ops, about)                                       \
-    {name, about, txns, sessions, keys, ops},
-#include "gen/workloads.def"
-#undef WORKLOAD
-};
 
 static const struct {
     const char *name, *others, *about;
     truth_set keeps;
 } isolations[] = {
-#define ISOLATION(id, name, others, keeps, about) {name, others, about, keeps},
+#define ISOLATION(id, name, others, view, refuse, keeps, about) {name, others, about, keeps},
 #include "gen/isolations.def"
 #undef ISOLATION
 };
@@ -84,9 +31,9 @@ static const struct {
 
 const char *gen_workload_at(size_t i, const char **about)
 {
-    if (i >= WORKLOADS) return NULL;
-    if (about) *about = workloads[i].about;
-    return workloads[i].name;
+    const workload_info *w = workload_at(i);
+    if (w && about) *about = w->about;
+    return w ? w->name : NULL;
 }
 
 const char *gen_isolation_at(size_t i, const char **about)
@@ -114,8 +61,8 @@ int gen_anomaly_named(const char *name)
 
 static enum workload_kind workload_named(guard *g, const char *name)
 {
-    for (int i = 0; i < WORKLOADS; i++)
-        if (!strcmp(workloads[i].name, name)) return (enum workload_kind)i;
+    for (size_t i = 0; workload_at(i); i++)
+        if (!strcmp(workload_at(i)->name, name)) return (enum workload_kind)i;
     guard_fail(g, GUARD_INVAL, "no workload %.100s", name);
 }
 
@@ -133,7 +80,19 @@ static enum store_mode isolation_named(guard *g, const char *name)
 
 /* --- writing transactions ---------------------------------------------------------------- */
 
-static void open_txn(sim *m, uint32_t session, int64_t begin)
+/* Clocks that drift wander by one tick at a time and never run backwards. */
+int64_t sim_time(sim *m, uint32_t session)
+{
+    if (!m->drift) return m->clock;
+    client *c = &m->clients[session];
+    uint64_t x = rng_next(&m->clocks);
+    if (x & 1 && (x & 2 ? c->skew : -c->skew) < m->drift / 2) c->skew += x & 2 ? 1 : -1;
+    int64_t t = m->clock + c->skew;
+    if (t < c->shown) t = c->shown;
+    return c->shown = t;
+}
+
+void sim_open(sim *m, uint32_t session, int64_t begin)
 {
     history *h = m->h;
     history_begin(h);
@@ -142,10 +101,11 @@ static void open_txn(sim *m, uint32_t session, int64_t begin)
     if (!m->o->no_times) history_time(h, TXN_HAS_BEGIN, begin);
 }
 
-static void close_txn(sim *m, enum txn_status status)
+void sim_close(sim *m, uint32_t session, enum txn_status status)
 {
+    int64_t end = sim_time(m, session);
     /* The client of an unknown outcome never saw its end. */
-    if (!m->o->no_times && status != TXN_UNKNOWN) history_time(m->h, TXN_HAS_END, m->clock);
+    if (!m->o->no_times && status != TXN_UNKNOWN) history_time(m->h, TXN_HAS_END, end);
     history_end(m->h, status);
 }
 
@@ -165,6 +125,19 @@ static value_id list_seen(sim *m, const step *steps, uint32_t i)
     return value_list(m->h, m->list.at, m->list.n);
 }
 
+static void write_range(sim *m, const client *c, const step *t)
+{
+    history *h = m->h;
+    const store_row *row = c->rows.at + t->value, *end = row + t->seen;
+    for (; row < end; row++) history_row(h, workload_key(&m->work, h, row->key), row->value);
+    history_range(h, t->kind == STEP_SCAN ? OP_SCAN : OP_ITER,
+                  (range){.from_kind = BOUND_AT,
+                          .to_kind = BOUND_AT,
+                          .from = workload_bound(&m->work, h, t->key),
+                          .to = workload_bound(&m->work, h, t->to),
+                          .done = t->flags & STEP_DONE});
+}
+
 static void write_client(sim *m, uint32_t s, enum txn_status status)
 {
     static const uint8_t kinds[] = {OP_READ, OP_WRITE, OP_APPEND};
@@ -172,126 +145,19 @@ static void write_client(sim *m, uint32_t s, enum txn_status status)
     const client *c = &m->clients[s];
     const step *steps = m->steps + (size_t)s * m->longest;
     bool lists = workload_lists(&m->work);
-    open_txn(m, s, c->begin);
+    sim_open(m, s, c->begin);
     for (uint32_t i = 0; i < c->at; i++) {
         const step *t = &steps[i];
-        value_id v = lists && t->kind == STEP_READ ? list_seen(m, steps, i) : (value_id)t->value;
-        history_op(h, kinds[t->kind], key_uint(h, t->key), v);
-    }
-    close_txn(m, status);
-}
-
-/* --- planting ---------------------------------------------------------------------------- */
-
-/* Which plants come before the next ordinary transaction: every way to spread them over the
-   places that are left is as likely as any other. */
-static void plants_fall_due(sim *m)
-{
-    while (m->plants_left) {
-        uint64_t places = m->base - m->recorded + m->plants_left;
-        if (rng_unit(&m->rng) * (double)places >= (double)m->plants_left) return;
-        m->plants_left--;
-        m->due++;
-    }
-}
-
-static void hold_sessions(sim *m)
-{
-    const gen_options *o = m->o;
-    uint64_t sum = 0;
-    for (size_t i = 0; i < o->n_anomalies; i++) sum += m->counts[i];
-    uint64_t pick = (uint64_t)(rng_unit(&m->rng) * (double)sum);
-    size_t a = 0;
-    while (pick >= m->counts[a]) pick -= m->counts[a++];
-    m->counts[a]--;
-    plant_parse(&m->plant, m->h->mem.guard, o->anomalies[a].kind, workload_lists(&m->work));
-    for (uint32_t i = 0; i < m->plant.sessions;) {
-        uint32_t s = rng_below(&m->rng, m->sessions);
-        if (m->clients[s].held) continue;
-        m->clients[s].held = true;
-        m->held[i++] = s;
-    }
-    m->holding = true;
-}
-
-static bool held_are_idle(const sim *m)
-{
-    for (uint32_t i = 0; i < m->plant.sessions; i++)
-        if (m->clients[m->held[i]].active) return false;
-    return true;
-}
-
-static value_id plant_value(sim *m, const plant_event *e)
-{
-    if (!m->plant.lists) return m->store.initial + e->value[0];
-    value_id list[PLANT_LIST];
-    for (uint32_t i = 0; i < e->n; i++) list[i] = e->value[i];
-    return value_list(m->h, list, e->n);
-}
-
-static void write_planted(sim *m, uint32_t txn, const uint32_t *keys, int64_t begin, bool commit)
-{
-    history *h = m->h;
-    open_txn(m, m->held[m->plant.session[txn]], begin);
-    for (uint32_t i = 0; i < m->plant.events; i++) {
-        const plant_event *e = &m->plant.event[i];
-        if (e->txn != txn) continue;
-        switch ((enum plant_what)e->what) {
-        case PLANT_READ:
-            history_op(h, OP_READ, key_uint(h, keys[e->key]), plant_value(m, e));
-            break;
-        case PLANT_LOCK:
-            history_op(h, OP_READ | OP_LOCK, key_uint(h, keys[e->key]), plant_value(m, e));
-            break;
-        case PLANT_WRITE:
-            history_op(h, m->plant.lists ? OP_APPEND : OP_WRITE, key_uint(h, keys[e->key]),
-                       m->plant.lists ? e->value[0] : plant_value(m, e));
-            break;
-        default: break;
+        if (t->kind > STEP_APPEND) {
+            write_range(m, c, t);
+            continue;
         }
+        unsigned kind =
+            t->kind == STEP_WRITE && t->value == VALUE_NULL ? OP_DELETE : kinds[t->kind];
+        value_id v = lists && t->kind == STEP_READ ? list_seen(m, steps, i) : (value_id)t->value;
+        history_op(h, kind, workload_key(&m->work, h, t->key), v);
     }
-    close_txn(m, commit ? TXN_COMMITTED : TXN_ABORTED);
-}
-
-static void tell_plant(sim *m, const uint64_t *ids, const uint32_t *keys)
-{
-    const plant *p = &m->plant;
-    strbuf *b = &m->planted;
-    if (b->n) strbuf_char(b, ',');
-    strbuf_printf(b, "{\"anomaly\":\"%s\",\"txns\":[", anomaly_at(p->kind)->name);
-    for (uint32_t i = 0; i < p->txns; i++)
-        strbuf_printf(b, "%s\"%llu\"", i ? "," : "", (unsigned long long)ids[i]);
-    strbuf_str(b, "],\"keys\":[");
-    for (uint32_t i = 0; i < p->keys; i++) strbuf_printf(b, "%s%u", i ? "," : "", keys[i]);
-    strbuf_str(b, "],\"weakest\":");
-    truth_names(truth_weakest(p->violates & TRUTH_NAMED), b);
-    strbuf_str(b, ",\"violates\":");
-    truth_names(p->violates, b);
-    strbuf_char(b, '}');
-}
-
-/* The window of plant.h: no other event falls between its first and its last. */
-static void carry_out(sim *m)
-{
-    const plant *p = &m->plant;
-    uint32_t keys[PLANT_KEYS];
-    int64_t begin[PLANT_TXNS] = {0};
-    uint64_t ids[PLANT_TXNS] = {0};
-    for (uint32_t i = 0; i < p->keys; i++) keys[i] = workload_fresh_key(&m->work);
-    if (m->store.mode == STORE_CAUSAL) store_sync(&m->store);
-    for (uint32_t i = 0; i < p->events; i++) {
-        const plant_event *e = &p->event[i];
-        m->clock++;
-        if (e->what == PLANT_BEGIN) begin[e->txn] = m->clock;
-        if (e->what != PLANT_COMMIT && e->what != PLANT_ABORT) continue;
-        ids[e->txn] = (uint64_t)m->h->txns + 1;
-        write_planted(m, e->txn, keys, begin[e->txn], e->what == PLANT_COMMIT);
-    }
-    for (uint32_t i = 0; i < p->sessions; i++) m->clients[m->held[i]].held = false;
-    m->holding = false;
-    m->due--;
-    m->violated |= p->violates;
-    tell_plant(m, ids, keys);
+    sim_close(m, s, status);
 }
 
 /* --- running ----------------------------------------------------------------------------- */
@@ -300,11 +166,14 @@ static void begin_client(sim *m, uint32_t s)
 {
     client *c = &m->clients[s];
     c->active = true;
+    m->active++;
     c->at = c->writes = 0;
+    c->rows.n = 0;
     c->stamp++;
-    c->begin = ++m->clock;
+    m->clock++;
+    c->begin = sim_time(m, s);
     store_begin(&m->store, s, c->refusals >= PATIENCE);
-    workload_plan(&m->work, &m->rng, &c->plan);
+    workload_plan(&m->work, &m->rng, &c->plan, m->steps + (size_t)s * m->longest, c->refusals > 0);
 }
 
 /* The place of a key in the client's table of own writes, or of the free entry for it. */
@@ -317,6 +186,33 @@ static own *own_entry(sim *m, uint32_t s, uint32_t key)
     return &table[at];
 }
 
+/* Rows of a range: own writes, else what the view shows. */
+static void take_range(sim *m, uint32_t s, step *t)
+{
+    client *c = &m->clients[s];
+    const step *steps = m->steps + (size_t)s * m->longest;
+    t->value = (uint32_t)c->rows.n;
+    t->seen = 0;
+    t->flags = STEP_DONE;
+    uint32_t to = t->to < m->store.cells.n ? t->to : (uint32_t)m->store.cells.n;
+    for (uint32_t k = t->key; k < to; k++) {
+        const own *w = c->writes ? own_entry(m, s, k) : NULL;
+        store_row row = {.key = k, .seen = STEP_MINE};
+        if (w && w->stamp == c->stamp) {
+            row.value = steps[w->step].value;
+        } else {
+            const version *v = store_read(&m->store, s, k);
+            row.value = v->value;
+            row.seen = v->seq;
+        }
+        if (row.value == VALUE_NULL) continue;
+        vec_push(&m->h->mem, &c->rows, row);
+        if (++t->seen != t->limit) continue;
+        t->flags = 0;
+        return;
+    }
+}
+
 /* False: the transaction has no further operation. */
 static bool take_step(sim *m, uint32_t s)
 {
@@ -326,6 +222,11 @@ static bool take_step(sim *m, uint32_t s)
         return false;
     t->flags = 0;
     m->clock++;
+    if (t->kind > STEP_APPEND) {
+        take_range(m, s, t);
+        c->at++;
+        return true;
+    }
     if (t->key >= m->store.cells.n) store_key(&m->store, t->key);
     if (t->kind != STEP_READ) {
         own *w = own_entry(m, s, t->key);
@@ -376,9 +277,10 @@ static bool finish(sim *m, uint32_t s)
             status = TXN_UNKNOWN;
         apply = status == TXN_COMMITTED || (status == TXN_UNKNOWN && (rng_next(&m->rng) >> 63));
     }
-    bool done = !apply || store_commit(&m->store, s, steps, c->at);
+    bool done = !apply || store_commit(&m->store, s, steps, c->at, c->rows.at);
     store_end(&m->store, s);
     c->active = false;
+    m->active--;
     m->clock++;
     if (!done) {
         c->refusals++;
@@ -387,7 +289,7 @@ static bool finish(sim *m, uint32_t s)
     c->refusals = 0;
     write_client(m, s, status);
     m->recorded++;
-    if (m->plants_left) plants_fall_due(m);
+    if (m->plants_left) planting_fall_due(m);
     if (m->replicas > 1) replicas_talk(m);
     return true;
 }
@@ -406,11 +308,11 @@ static void go_on(sim *m, uint32_t s)
 
 static void run(sim *m)
 {
-    plants_fall_due(m);
+    planting_fall_due(m);
     for (;;) {
-        if (m->due && !m->holding) hold_sessions(m);
-        if (m->holding && held_are_idle(m)) {
-            carry_out(m);
+        if (m->due && !m->holding) planting_hold(m);
+        if (m->holding && planting_ready(m)) {
+            planting_carry_out(m);
             continue;
         }
         if (m->recorded == m->base) return;
@@ -419,7 +321,7 @@ static void run(sim *m)
         guard_tick(m->h->mem.guard);
         if (c->active) {
             go_on(m, s);
-        } else if (!c->held && m->started < m->base) {
+        } else if (!c->held && !(m->holding && m->hidden) && m->started < m->base) {
             m->started++;
             begin_client(m, s);
         }
@@ -434,35 +336,10 @@ static uint32_t number(guard *g, uint64_t given, uint64_t normal, const char *wh
     return (uint32_t)(given ? given : normal);
 }
 
-/* All that can be wrong with the plants is found before the first transaction. */
-static void plan_plants(sim *m, const gen_options *o, uint64_t txns)
-{
-    guard *g = m->h->mem.guard;
-    uint64_t planted = 0;
-    m->counts = mem_array(&m->h->mem, uint32_t, o->n_anomalies + 1);
-    for (size_t i = 0; i < o->n_anomalies; i++) {
-        plant *p = &m->plant;
-        plant_parse(p, g, o->anomalies[i].kind, workload_lists(&m->work));
-        const char *name = anomaly_at(p->kind)->name;
-        if (p->sessions > m->sessions)
-            guard_fail(g, GUARD_INVAL, "anomaly %s needs %u sessions, there are %u", name,
-                       p->sessions, m->sessions);
-        bool timed = p->kind == ANOMALY_STALE_READ || p->kind == ANOMALY_TIMESTAMP_INVERSION;
-        if (timed && o->no_times)
-            guard_fail(g, GUARD_INVAL, "anomaly %s needs recorded times", name);
-        m->counts[i] = o->anomalies[i].count;
-        m->plants_left += m->counts[i];
-        planted += (uint64_t)m->counts[i] * p->txns;
-    }
-    if (planted > 0xffff0000u || txns > 0xffff0000u)
-        guard_fail(g, GUARD_INVAL, "too many transactions");
-    m->base = txns > planted ? txns - planted : 0;
-}
-
 static void tell(const sim *m, const gen_options *o, strbuf *truth)
 {
     strbuf_printf(truth, "{\"schema\":1,\"workload\":\"%s\",\"isolation\":\"%s\",\"seed\":%llu,",
-                  workloads[m->work.kind].name, isolations[m->store.mode].name,
+                  workload_at(m->work.kind)->name, isolations[m->store.mode].name,
                   (unsigned long long)o->seed);
     strbuf_printf(truth, "\"txns\":%llu,\"sessions\":%u,\"keys\":%u,\"ops\":%u,",
                   (unsigned long long)m->h->txns, m->sessions, m->work.keys, m->work.ops);
@@ -470,7 +347,12 @@ static void tell(const sim *m, const gen_options *o, strbuf *truth)
                   o->no_times ? "false" : "true");
     strbuf_str(truth, "\"holds\":");
     truth_set holds = truth_down(isolations[m->store.mode].keeps) & ~m->violated & TRUTH_NAMED;
-    truth_names(truth_strongest(holds), truth);
+    truth_names(truth_strongest(m->drift ? holds & ~TRUTH_TIMED : holds), truth);
+    if (m->drift) {
+        strbuf_printf(truth, ",\"drift\":%lld,\"holds_with_drift\":", (long long)m->drift);
+        truth_names(truth_strongest(holds), truth);
+    }
+    if (o->hidden) strbuf_str(truth, ",\"plant\":\"hidden\"");
     strbuf_str(truth, ",\"planted\":[");
     strbuf_add(truth, m->planted.at, m->planted.n);
     strbuf_str(truth, "]}\n");
@@ -489,20 +371,24 @@ void gen_history(history *h, const gen_options *o, strbuf *truth)
     m->h = h;
     m->o = o;
     rng_seed(&m->rng, o->seed);
+    rng_seed(&m->clocks, ~o->seed);
     strbuf_init(&m->planted, mm);
     gen_options sized = *o; /* with defaults filled in */
-    sized.keys = number(g, o->keys, workloads[kind].keys, "keys");
-    sized.ops = number(g, o->ops, workloads[kind].ops, "operations");
-    m->sessions = number(g, o->sessions, workloads[kind].sessions, "sessions");
+    const workload_info *info = workload_at(kind);
+    sized.keys = number(g, o->keys, info->keys, "keys");
+    sized.ops = number(g, o->ops, info->ops, "operations");
+    m->sessions = number(g, o->sessions, info->sessions, "sessions");
     workload_init(&m->work, mm, kind, &sized);
-    plan_plants(m, o, o->txns ? o->txns : workloads[kind].txns);
+    m->drift = (int64_t)knob_count(&o->knobs, KNOB_DRIFT, 0);
+    if (m->drift < 0 || m->drift > INT32_MAX) guard_fail(g, GUARD_INVAL, "drift too large");
+    planting_plan(m, o->txns ? o->txns : info->txns);
 
-    m->lag = number(g, o->lag, 24, "commits of lag");
-    if (mode == STORE_CAUSAL) m->replicas = number(g, o->replicas, 3, "replicas");
+    m->lag = knob_size(&o->knobs, g, KNOB_LAG, 24);
+    if (mode == STORE_CAUSAL || mode == STORE_PARALLEL_SI)
+        m->replicas = knob_size(&o->knobs, g, KNOB_REPLICAS, 3);
     if (m->replicas > 0xffff) guard_fail(g, GUARD_INVAL, "too many replicas");
     bool lists = workload_lists(&m->work);
-    uint32_t initial = kind == WORKLOAD_BANK ? m->work.balance : 0;
-    store_init(&m->store, mm, mode, m->sessions, m->replicas, m->lag, initial,
+    store_init(&m->store, mm, mode, m->sessions, m->replicas, m->lag, m->work.initial,
                lists ? m->work.writes_per_key : 0);
     m->longest = workload_longest(&m->work);
     for (m->own_mask = 7; m->own_mask < 2ull * m->longest;) m->own_mask = 2 * m->own_mask + 1;
@@ -510,7 +396,7 @@ void gen_history(history *h, const gen_options *o, strbuf *truth)
     m->steps = mem_array0(mm, step, (size_t)m->sessions * m->longest);
     m->owns = mem_array0(mm, own, m->sessions * (m->own_mask + 1));
 
-    if (!lists) history_init_scalar(h, initial);
+    if (!lists && m->work.initial != VALUE_NULL) history_init_scalar(h, m->work.initial);
     for (uint32_t s = 0; s < m->sessions; s++)
         history_declare_session(h, label_uint(h, (uint64_t)s + 1));
     run(m);
@@ -520,6 +406,7 @@ void gen_history(history *h, const gen_options *o, strbuf *truth)
     workload_free(&m->work);
     store_free(&m->store);
     vec_free(mm, &m->list);
+    for (uint32_t s = 0; s < m->sessions; s++) vec_free(mm, &m->clients[s].rows);
     mem_put(mm, m->clients);
     mem_put(mm, m->steps);
     mem_put(mm, m->owns);

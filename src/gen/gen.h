@@ -12,6 +12,7 @@
 #define RATEL_GEN_GEN_H
 
 #include "base/strbuf.h"
+#include "gen/knob.h"
 #include "history/history.h"
 
 typedef struct gen_anomaly {
@@ -19,9 +20,7 @@ typedef struct gen_anomaly {
     uint32_t count;
 } gen_anomaly;
 
-enum gen_choice { GEN_CHOICE_DEFAULT, GEN_UNIFORM, GEN_ZIPF, GEN_EXPONENTIAL };
-
-/* Zero everywhere: the workload's published default. */
+/* Zero in a number: the workload's published default. */
 typedef struct gen_options {
     const char *workload;  /* NULL: blindw-rw */
     const char *isolation; /* NULL: serializable */
@@ -34,16 +33,9 @@ typedef struct gen_options {
     const gen_anomaly *anomalies;
     size_t n_anomalies;
     bool no_times; /* record no begin and end */
+    bool hidden;   /* plants stand among the others' keys and need more than known paths */
 
-    enum gen_choice choice;  /* how keys are drawn */
-    double theta;            /* of Zipf choices */
-    double reads;            /* share of reads, or of read-only transactions */
-    double duplicates;       /* ycsb: share of keys that take duplicate values */
-    uint64_t values;         /* ycsb: how many different duplicate values */
-    uint64_t writes_per_key; /* rotating keys: retired after so many writes */
-    uint64_t balance;        /* bank: of each account at first */
-    uint64_t replicas;       /* causal */
-    uint64_t lag;            /* causal, read-atomic: how far views are behind, in commits */
+    knob_set knobs; /* what the workload and the store else let one turn */
 } gen_options;
 
 /* The i-th name with one line about it, or NULL past the end. */

@@ -10,17 +10,30 @@
 
 #define NOBODY UINT32_MAX
 
+static const struct {
+    enum store_view view;
+    unsigned refuse;
+} modes[] = {
+#define ISOLATION(id, name, others, view, refuse, keeps, about) {view, refuse},
+#include "gen/isolations.def"
+#undef ISOLATION
+};
+
 void store_init(store *s, mem *m, enum store_mode mode, uint32_t sessions, uint32_t replicas,
                 uint32_t lag, uint32_t initial, uint32_t list_cap)
 {
     memset(s, 0, sizeof *s);
     s->mem = m;
     s->mode = mode;
+    s->kind = modes[mode].view;
+    s->refuse = modes[mode].refuse;
     s->initial = initial;
     s->lag = lag;
     s->list_cap = list_cap;
     s->views = mem_array0(m, view, sessions);
-    if (mode != STORE_CAUSAL) return;
+    if (s->kind == VIEW_STALE || s->kind == VIEW_SESSION)
+        s->high = mem_array0(m, uint32_t, sessions);
+    if (s->kind != VIEW_REPLICA) return;
     s->replicas = replicas;
     s->known = mem_array0(m, uint32_t, (size_t)replicas * replicas);
     s->seen = mem_array0(m, uint32_t, (size_t)sessions * replicas);
@@ -32,6 +45,7 @@ void store_free(store *s)
     vec_free(s->mem, &s->old);
     vec_free(s->mem, &s->elements);
     mem_put(s->mem, s->views);
+    mem_put(s->mem, s->high);
     mem_put(s->mem, s->known);
     mem_put(s->mem, s->seen);
 }
@@ -51,13 +65,23 @@ void store_key(store *s, uint32_t key)
 
 void store_begin(store *s, uint32_t session, bool fresh)
 {
-    if (fresh && s->mode == STORE_CAUSAL) store_sync(s);
+    if (fresh && s->kind == VIEW_REPLICA) store_sync(s);
     view *v = &s->views[session];
     v->seq = v->floor = s->seq;
     v->serial = fresh ? VIEW_ALL : s->serial++;
     if (s->serial == VIEW_ALL) s->serial = 0;
-    if (s->mode == STORE_READ_ATOMIC) v->floor = s->seq > s->lag ? s->seq - s->lag : 0;
-    if (s->mode == STORE_CAUSAL) {
+    bool prefix = s->kind == VIEW_STALE || s->kind == VIEW_SESSION || s->kind == VIEW_OLD;
+    if (s->kind == VIEW_COINS || prefix) {
+        v->floor = s->seq > s->lag ? s->seq - s->lag : 0;
+        if (v->floor < s->barrier) v->floor = s->barrier;
+    }
+    if (prefix) {
+        uint32_t behind = v->seq - v->floor, own = s->high ? s->high[session] : 0;
+        if (!fresh) v->seq -= (uint32_t)(hash_pair(s->seq, v->serial) % ((uint64_t)behind + 1));
+        if (v->seq < own) v->seq = own;
+        if (s->high) s->high[session] = v->seq;
+    }
+    if (s->kind == VIEW_REPLICA) {
         size_t n = s->replicas;
         memcpy(s->seen + session * n, s->known + session % n * n, n * sizeof *s->seen);
         v->floor = s->stable;
@@ -74,6 +98,7 @@ void store_begin(store *s, uint32_t session, bool fresh)
 void store_end(store *s, uint32_t session)
 {
     view *v = &s->views[session];
+    if (s->kind == VIEW_SESSION) s->high[session] = s->seq;
     if (v->prev)
         s->views[v->prev - 1].next = v->next;
     else
@@ -87,16 +112,18 @@ void store_end(store *s, uint32_t session)
 static bool inside(const store *s, uint32_t session, const version *v)
 {
     const view *w = &s->views[session];
-    switch (s->mode) {
-    case STORE_READ_COMMITTED: return true;
-    case STORE_SERIALIZABLE:
-    case STORE_SNAPSHOT: return v->seq <= w->seq;
-    case STORE_READ_ATOMIC:
+    switch (s->kind) {
+    case VIEW_LATEST: return true;
+    case VIEW_SNAPSHOT:
+    case VIEW_STALE:
+    case VIEW_SESSION:
+    case VIEW_OLD: return v->seq <= w->seq;
+    case VIEW_COINS:
         /* The coin belongs to the pair of transactions: all keys of one writer fall alike. */
         return v->seq <= w->floor ||
                (v->seq <= w->seq && (v->owner == session || w->serial == VIEW_ALL ||
                                      (hash_pair(v->seq, w->serial) & 1)));
-    case STORE_CAUSAL:
+    case VIEW_REPLICA:
         return v->seq <= w->floor ||
                v->seq <= s->seen[(size_t)session * s->replicas + v->owner % s->replicas];
     }
@@ -115,23 +142,44 @@ const version *store_read(const store *s, uint32_t session, uint32_t key)
 
 /* --- commits ----------------------------------------------------------------------------- */
 
-static bool refused(const store *s, uint32_t session, const step *steps, uint32_t n)
+/* Has a row of the range, or a key that it showed to be absent, changed since? */
+static bool range_changed(const store *s, uint32_t session, const step *t, const store_row *rows)
 {
-    const view *w = &s->views[session];
-    bool writes = false;
-    for (uint32_t i = 0; i < n && !writes; i++) writes = steps[i].kind != STEP_READ;
+    const store_row *row = rows + t->value, *end = row + t->seen;
+    if (s->refuse & REFUSE_GAPS) {
+        uint32_t to = t->flags & STEP_DONE ? t->to : end[-1].key + 1;
+        if (to > s->cells.n) to = (uint32_t)s->cells.n;
+        for (uint32_t k = t->key; k < to; k++)
+            if (s->cells.at[k].seq > s->views[session].seq) return true;
+        return false;
+    }
+    for (; row < end; row++)
+        if (row->seen != STEP_MINE && s->cells.at[row->key].seq != row->seen) return true;
+    return false;
+}
+
+static bool refused(const store *s, uint32_t session, const step *steps, uint32_t n,
+                    const store_row *rows)
+{
+    bool writes = s->refuse & REFUSE_READERS;
+    for (uint32_t i = 0; i < n && !writes; i++) writes = step_writes(&steps[i]);
     if (!writes) return false;
     for (uint32_t i = 0; i < n; i++) {
         const step *t = &steps[i];
-        uint32_t newest = s->cells.at[t->key].seq;
-        bool read = t->kind == STEP_READ;
-        if (s->mode == STORE_SNAPSHOT && !read && newest > w->seq) return true;
-        if (!read) continue;
+        if (t->kind == STEP_SCAN || t->kind == STEP_ITER) {
+            if ((s->refuse & REFUSE_READS) && range_changed(s, session, t, rows)) return true;
+            continue;
+        }
+        const version *newest = &s->cells.at[t->key];
+        if (step_writes(t)) {
+            if ((s->refuse & REFUSE_WRITES) && !inside(s, session, newest)) return true;
+            continue;
+        }
         bool own_list = s->list_cap && (t->flags & STEP_OWN);
         bool external = !(t->flags & STEP_OWN) || own_list;
-        if (s->mode == STORE_SERIALIZABLE && external && newest > w->seq) return true;
+        if ((s->refuse & REFUSE_READS) && external && newest->seq != t->seen) return true;
         /* A list read behind own appends has shown which version this one follows. */
-        if (own_list && newest != t->seen) return true;
+        if (own_list && newest->seq != t->seen) return true;
     }
     return false;
 }
@@ -152,7 +200,7 @@ static void install(store *s, uint32_t session, uint32_t key, uint32_t value)
 {
     version *cell = &s->cells.at[key];
     uint32_t older = 0;
-    if (s->mode != STORE_READ_COMMITTED) {
+    if (s->kind != VIEW_LATEST) {
         older = keep_old(s, *cell);
         /* Views open in order of age, so the first one has the lowest floor. */
         uint32_t floor = s->views[s->first - 1].floor, at = older;
@@ -171,13 +219,13 @@ static void install(store *s, uint32_t session, uint32_t key, uint32_t value)
     *cell = (version){.value = value, .seq = s->seq, .owner = session, .older = older};
 }
 
-bool store_commit(store *s, uint32_t session, const step *steps, uint32_t n)
+bool store_commit(store *s, uint32_t session, const step *steps, uint32_t n, const store_row *rows)
 {
-    if (refused(s, session, steps, n)) return false;
+    if (refused(s, session, steps, n, rows)) return false;
     bool numbered = false;
     for (uint32_t i = 0; i < n; i++) {
         const step *t = &steps[i];
-        if (t->kind == STEP_READ) continue;
+        if (!step_writes(t)) continue;
         if (!numbered) s->seq++;
         numbered = true;
         if (t->kind == STEP_WRITE) {
@@ -195,7 +243,8 @@ bool store_commit(store *s, uint32_t session, const step *steps, uint32_t n)
         }
         install(s, session, t->key, length);
     }
-    if (numbered && s->mode == STORE_CAUSAL) {
+    if (numbered && s->high) s->high[session] = s->seq;
+    if (numbered && s->kind == VIEW_REPLICA) {
         uint32_t home = session % s->replicas;
         s->known[(size_t)home * s->replicas + home] = s->seq;
     }
@@ -237,4 +286,10 @@ void store_sync(store *s)
 {
     for (uint32_t r = 1; r < s->replicas; r++) store_talk(s, 0, r);
     for (uint32_t r = 1; r < s->replicas; r++) store_talk(s, r, 0);
+}
+
+void store_barrier(store *s)
+{
+    s->barrier = s->seq;
+    if (s->kind == VIEW_REPLICA) store_sync(s);
 }

@@ -29,6 +29,11 @@ enum truth_bit {
 
 typedef uint32_t truth_set;
 
+/* Levels that look at client times. */
+#define TRUTH_TIMED                                                                                \
+    ((truth_set)(TRUTH_GSI | TRUTH_PCSI | TRUTH_RT_RC | TRUTH_FCV | TRUTH_RT_SI |                  \
+                 TRUTH_STRONG_SI | TRUTH_SSER))
+
 #define TRUTH_NAMED (~(truth_set)0 << TRUTH_INDEX_RU) /* all but the pl- ones */
 
 truth_set truth_down(truth_set s); /* all that the levels of s imply, s included */

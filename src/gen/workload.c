@@ -7,12 +7,24 @@
  */
 #include "gen/workload.h"
 
-#include <assert.h>
-
-enum { SHAPE_MIXED, SHAPE_READ_ONLY, SHAPE_WRITE_ONLY, SHAPE_TRANSFER, SHAPE_READ_ALL };
-
 #define LN2 0.693147180559945309417
-#define MOST_MONEY 0x40000000u
+
+#define WORKLOAD(id, name, class, txns, sessions, keys, ops, reads, about)                         \
+    extern const work_class work_##class;
+#include "gen/workloads.def"
+#undef WORKLOAD
+
+static const workload_info table[] = {
+#define WORKLOAD(id, name, class, txns, sessions, keys, ops, reads, about)                         \
+    {name, about, txns, sessions, keys, ops, reads, &work_##class},
+#include "gen/workloads.def"
+#undef WORKLOAD
+};
+
+const workload_info *workload_at(size_t i)
+{
+    return i < WORKLOADS ? &table[i] : NULL;
+}
 
 /* --- distributions ----------------------------------------------------------------------- */
 
@@ -41,7 +53,7 @@ static double inverse_power(double x, double p)
 }
 
 /* weight i is (i + 1) ^ -theta, or 2 ^ -i for the exponential choice. */
-static void alias_init(alias *a, mem *m, uint32_t n, bool exponential, double theta)
+void alias_init(alias *a, mem *m, uint32_t n, bool exponential, double theta)
 {
     a->n = n;
     a->keep = mem_array(m, uint32_t, n);
@@ -77,21 +89,13 @@ static void alias_init(alias *a, mem *m, uint32_t n, bool exponential, double th
     mem_put(m, weight);
 }
 
-static uint32_t alias_draw(const alias *a, rng *r)
+void alias_free(alias *a, mem *m)
 {
-    uint64_t x = rng_next(r);
-    uint32_t i = (uint32_t)(((x >> 32) * a->n) >> 32);
-    return (uint32_t)x < a->keep[i] ? i : a->other[i];
+    mem_put(m, a->keep);
+    mem_put(m, a->other);
 }
 
-/* --- setting up -------------------------------------------------------------------------- */
-
-static double share(mem *m, double given, double normal, const char *what)
-{
-    if (!(given >= 0 && given <= 1))
-        guard_fail(m->guard, GUARD_INVAL, "the share of %s must be between 0 and 1", what);
-    return given > 0 ? given : normal;
-}
+/* --- keys and values --------------------------------------------------------------------- */
 
 uint32_t workload_fresh_key(workload *w)
 {
@@ -100,92 +104,50 @@ uint32_t workload_fresh_key(workload *w)
     return w->next_key++;
 }
 
-void workload_init(workload *w, mem *m, enum workload_kind kind, const gen_options *o)
+uint32_t workload_plant_key(workload *w)
 {
-    memset(w, 0, sizeof *w);
-    w->mem = m;
-    w->kind = kind;
-    w->keys = (uint32_t)o->keys;
-    w->ops = (uint32_t)o->ops;
-    bool rotating = kind == WORKLOAD_RW_REGISTER || kind == WORKLOAD_LIST_APPEND;
-    double reads = share(m, o->reads, kind == WORKLOAD_BLINDW_RM ? 0.9 : 0.5, "reads");
-    w->read_limit = (uint32_t)(reads * 4294967295.0);
-    if (!(o->theta >= 0 && o->theta <= 64))
-        guard_fail(m->guard, GUARD_INVAL, "theta must be between 0 and 64");
-    double theta = o->theta > 0 ? o->theta : 0.5;
-    w->choice = o->choice ? o->choice : rotating ? GEN_EXPONENTIAL : GEN_UNIFORM;
-    if (w->choice != GEN_UNIFORM)
-        alias_init(&w->key_choice, m, w->keys, w->choice == GEN_EXPONENTIAL, theta);
-    if (kind == WORKLOAD_YCSB) {
-        uint64_t values = o->values ? o->values : 100;
-        if (values >= VALUE_TABLE) guard_fail(m->guard, GUARD_INVAL, "too many values");
-        alias_init(&w->value_choice, m, (uint32_t)values, false, theta);
-        w->duplicate_keys = (uint32_t)(share(m, o->duplicates, 0.5, "duplicates") * w->keys);
+    if (!(w->class->flags & WORK_ABSENT)) return workload_fresh_key(w);
+    if (w->next_plant >= VALUE_TABLE - FIRST_PLANT_KEY)
+        guard_fail(w->mem->guard, GUARD_UNSUPPORTED, "too many planted keys");
+    return FIRST_PLANT_KEY + w->next_plant++;
+}
+
+uint32_t workload_shared_key(const workload *w, rng *r, uint32_t *slot)
+{
+    if (w->slot) {
+        *slot = draw_slot(w, r);
+        return w->slot[*slot];
     }
-    if (o->writes_per_key >= 0x7fffffffu || o->balance >= MOST_MONEY)
-        guard_fail(m->guard, GUARD_INVAL, "writes per key or balance too large");
-    w->writes_per_key = o->writes_per_key ? (uint32_t)o->writes_per_key : 32;
-    w->balance = o->balance ? (uint32_t)o->balance : 100;
-    if (rotating) {
-        w->slot = mem_array(m, uint32_t, w->keys);
-        for (uint32_t i = 0; i < w->keys; i++) w->slot[i] = workload_fresh_key(w);
-    } else {
-        w->next_key = w->keys;
+    if (w->class->shared) return w->class->shared(w, r);
+    return w->class->flags & WORK_EXPLICIT ? rng_below(r, w->next_key) : draw_slot(w, r);
+}
+
+uint32_t workload_bound(workload *w, history *h, uint32_t key)
+{
+    if (!w->named) return bound_uint(h, key);
+    char name[64];
+    bool own = w->class->bound && key < FIRST_PLANT_KEY;
+    size_t n = (own ? w->class->bound : w->class->name)(w, key, name, sizeof name);
+    return bound_str(h, name, n);
+}
+
+key_id workload_key(workload *w, history *h, uint32_t key)
+{
+    if (!w->named) return key_uint(h, key);
+    if (key >= FIRST_PLANT_KEY) {
+        char name[64];
+        return key_str(h, name, w->class->name(w, key, name, sizeof name));
     }
-}
-
-void workload_free(workload *w)
-{
-    mem_put(w->mem, w->key_choice.keep);
-    mem_put(w->mem, w->key_choice.other);
-    mem_put(w->mem, w->value_choice.keep);
-    mem_put(w->mem, w->value_choice.other);
-    mem_put(w->mem, w->slot);
-    vec_free(w->mem, &w->issued);
-}
-
-uint32_t workload_longest(const workload *w)
-{
-    if (w->kind == WORKLOAD_BANK) return w->keys > 4 ? w->keys : 4;
-    return w->ops;
-}
-
-/* --- transactions ------------------------------------------------------------------------ */
-
-static bool draw_read(const workload *w, rng *r)
-{
-    return (uint32_t)(rng_next(r) >> 32) < w->read_limit;
-}
-
-static uint32_t draw_slot(const workload *w, rng *r)
-{
-    return w->choice == GEN_UNIFORM ? rng_below(r, w->keys) : alias_draw(&w->key_choice, r);
-}
-
-void workload_plan(workload *w, rng *r, plan *p)
-{
-    p->shape = SHAPE_MIXED;
-    p->n = w->ops;
-    switch (w->kind) {
-    case WORKLOAD_BLINDW_RW:
-    case WORKLOAD_BLINDW_RM: p->shape = draw_read(w, r) ? SHAPE_READ_ONLY : SHAPE_WRITE_ONLY; break;
-    case WORKLOAD_RW_REGISTER:
-    case WORKLOAD_LIST_APPEND: p->n = 1 + rng_below(r, w->ops); break;
-    case WORKLOAD_BANK:
-        p->shape = w->keys < 2 || draw_read(w, r) ? SHAPE_READ_ALL : SHAPE_TRANSFER;
-        p->n = p->shape == SHAPE_READ_ALL ? w->keys : 4;
-        if (p->shape == SHAPE_READ_ALL) break;
-        p->a = draw_slot(w, r);
-        p->b = rng_below(r, w->keys - 1);
-        if (p->b >= p->a) p->b++;
-        p->amount = 1 + rng_below(r, 5);
-        break;
-    case WORKLOAD_YCSB:
-    case WORKLOADS: break;
+    while (w->names.n <= key) vec_push(w->mem, &w->names, 0);
+    key_id *id = &w->names.at[key];
+    if (!*id) {
+        char name[64];
+        *id = key_str(h, name, w->class->name(w, key, name, sizeof name)) + 1;
     }
+    return *id - 1;
 }
 
-static uint32_t fresh_value(workload *w, uint32_t key)
+uint32_t fresh_value(workload *w, uint32_t key)
 {
     while (w->issued.n <= key) vec_push(w->mem, &w->issued, 0);
     uint32_t v = ++w->issued.at[key];
@@ -194,37 +156,67 @@ static uint32_t fresh_value(workload *w, uint32_t key)
     return v;
 }
 
-static bool bank_step(const plan *p, step *steps, uint32_t i)
+uint32_t draw_value(workload *w, rng *r, uint32_t key)
 {
-    step *t = &steps[i];
-    t->kind = i < 2 ? STEP_READ : STEP_WRITE;
-    t->key = i % 2 ? p->b : p->a;
-    if (i < 2) return true;
-    /* No overdraft; nor may the updates that weak levels lose pile up beyond plain values. */
-    if (steps[0].value < p->amount || steps[1].value > MOST_MONEY) return false;
-    t->value = i == 2 ? steps[0].value - p->amount : steps[1].value + p->amount;
-    return true;
+    if (key < w->duplicate_keys) return 1 + alias_pick(&w->value_choice, rng_next(r));
+    return fresh_value(w, key);
 }
 
-bool workload_step(workload *w, rng *r, const plan *p, step *steps, uint32_t i)
+/* --- setting up -------------------------------------------------------------------------- */
+
+/* Keys with duplicate values are the first ones, so that a share of them is a comparison. */
+static void choose_duplicates(workload *w, const knob_set *k, double theta)
 {
-    step *t = &steps[i];
-    t->kind = STEP_READ;
-    if (p->shape == SHAPE_TRANSFER) return bank_step(p, steps, i);
-    if (p->shape == SHAPE_READ_ALL) {
-        t->key = i;
-        return true;
+    double normal = w->class->duplicates;
+    if (normal <= 0 && knob_given(k, KNOB_VALUES)) normal = 1;
+    double duplicates = knob_real(k, KNOB_DUPLICATES, normal);
+    if (duplicates <= 0) return;
+    double skew = knob_real(k, KNOB_VALUE_THETA, w->kind == WORKLOAD_YCSB_HD ? 1.5 : theta);
+    alias_init(&w->value_choice, w->mem, knob_size(k, w->mem->guard, KNOB_VALUES, 100), false,
+               skew);
+    w->duplicate_keys = duplicates >= 1 ? UINT32_MAX : (uint32_t)(duplicates * w->keys);
+}
+
+void workload_init(workload *w, mem *m, enum workload_kind kind, const gen_options *o)
+{
+    const knob_set *k = &o->knobs;
+    memset(w, 0, sizeof *w);
+    w->mem = m;
+    w->kind = kind;
+    w->class = table[kind].class;
+    w->keys = (uint32_t)o->keys;
+    w->ops = (uint32_t)o->ops;
+    w->read_limit = share_limit(knob_real(k, KNOB_READS, table[kind].reads));
+    w->hot_limit = share_limit(knob_real(k, KNOB_HOT, 0));
+    double theta = knob_real(k, KNOB_THETA, w->class->theta);
+    w->choice = (enum gen_choice)knob_count(k, KNOB_CHOICE, w->class->choice);
+    if (w->choice != GEN_UNIFORM)
+        alias_init(&w->key_choice, m, w->keys, w->choice == GEN_EXPONENTIAL, theta);
+    if (!workload_lists(w)) choose_duplicates(w, k, knob_real(k, KNOB_THETA, 0.5));
+    w->writes_per_key = knob_size(k, m->guard, KNOB_WRITES_PER_KEY, 32);
+    if (w->class->flags & WORK_ABSENT) w->initial = VALUE_NULL;
+    if (w->class->flags & WORK_ROTATING) {
+        w->slot = mem_array(m, uint32_t, w->keys);
+        for (uint32_t i = 0; i < w->keys; i++) w->slot[i] = workload_fresh_key(w);
+    } else if (!(w->class->flags & WORK_EXPLICIT)) {
+        w->next_key = w->keys;
     }
-    uint32_t slot = draw_slot(w, r);
-    t->key = w->slot ? w->slot[slot] : slot;
-    bool read = p->shape == SHAPE_MIXED ? draw_read(w, r) : p->shape == SHAPE_READ_ONLY;
-    if (read) return true;
-    t->kind = workload_lists(w) ? STEP_APPEND : STEP_WRITE;
-    if (t->key < w->duplicate_keys) {
-        t->value = 1 + alias_draw(&w->value_choice, r);
-        return true;
-    }
-    t->value = fresh_value(w, t->key);
-    if (w->slot && t->value >= w->writes_per_key) w->slot[slot] = workload_fresh_key(w);
-    return true;
+    w->named = w->class->name && knob_count(k, KNOB_NAMES, 1);
+    if (w->class->init) w->class->init(w, k);
+}
+
+void workload_free(workload *w)
+{
+    if (w->class->free) w->class->free(w);
+    alias_free(&w->key_choice, w->mem);
+    alias_free(&w->value_choice, w->mem);
+    mem_put(w->mem, w->slot);
+    mem_put(w->mem, w->own);
+    vec_free(w->mem, &w->issued);
+    vec_free(w->mem, &w->names);
+}
+
+uint32_t workload_longest(const workload *w)
+{
+    return w->class->longest ? w->class->longest(w) : w->ops;
 }

@@ -38,7 +38,7 @@ static void add(strong *p, uint32_t from, uint32_t to)
 static void depend(strong *p, node_id from, node_id to, bool counts)
 {
     arc a = {from, to};
-    vec_push(p->m, &p->deps, a);
+    if (!p->shared) vec_push(p->m, &p->deps, a);
     if (counts) add(p, commit_of(p, from), begin_of(p, to));
 }
 
@@ -174,15 +174,18 @@ static void index_readers(strong *p)
         if (g->ob_rf[ob] < RF_LAST) p->reader[p->reader_first[g->ob_inst[ob] + 1]++] = ob;
 }
 
-void strong_build(strong *p, asg *g, bool si, bool so, bool rt, int64_t drift)
+void strong_build(strong *p, asg *g, const order_ask *ask)
 {
+    bool si = ask->si, so = ask->so;
     memset(p, 0, sizeof *p);
     p->g = g;
     p->m = g->m;
     p->si = si;
     p->so = so;
-    p->rt = rt;
-    p->drift = drift;
+    p->rt = ask->rt;
+    p->drift = ask->drift;
+    p->tune = ask->tune;
+    p->shared = !si && so;
     p->txns = g->nodes;
     if (g->nodes >= RF_LAST / 4)
         guard_fail(g->m->guard, GUARD_UNSUPPORTED, "more than 2^30 transactions");
@@ -208,7 +211,7 @@ void strong_build(strong *p, asg *g, bool si, bool so, bool rt, int64_t drift)
         if (p->in[g->extra.at[i].from] && p->in[g->extra.at[i].to])
             depend(p, g->extra.at[i].from, g->extra.at[i].to, true);
     add_init_reads(p);
-    if (rt) add_real_time(p, drift);
+    if (p->rt) add_real_time(p, p->drift);
     index_readers(p);
 }
 

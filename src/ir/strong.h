@@ -20,6 +20,7 @@
 #define RATEL_IR_STRONG_H
 
 #include "asg/asg.h"
+#include "opt/tuning.h"
 
 typedef struct arc {
     uint32_t from, to;
@@ -38,14 +39,18 @@ typedef struct strong {
     mem *m;
     bool si, so, rt;
     int64_t drift;
+    const tuning *tune;
     uint32_t txns;      /* nodes of the semantic graph */
     uint32_t events;    /* txns, or 2 * txns, and helpers behind them */
     uint8_t *in;        /* per node: surely takes part */
     VEC(arc) known;     /* between events */
-    VEC(arc) deps;      /* the same between transactions: so (also when it only guides), wr, ww */
+    bool shared;        /* events are transactions and session order counts: known serves as deps */
+    VEC(arc) deps;      /* unless shared: so (also when it only guides), wr, ww of transactions */
     size_t so_deps;     /* how many of deps are session order; they stand first */
     VEC(forced) forced; /* added to known while deciding, with their reasons */
     uint32_t *reader_first, *reader; /* obligations by install */
+    struct justify *justify;         /* encode/justify.h; NULL unless a proof is wanted */
+    bool plain;                      /* derive nothing before the search */
 } strong;
 
 static inline uint32_t begin_of(const strong *p, node_id v)
@@ -61,7 +66,14 @@ static inline node_id txn_of(const strong *p, uint32_t event)
     return p->si ? event / 2 : event;
 }
 
-void strong_build(strong *p, asg *g, bool si, bool so, bool rt, int64_t drift);
+/* What is asked of the order: snapshot isolation or serializability, what counts. */
+typedef struct order_ask {
+    bool si, so, rt;
+    int64_t drift;
+    const tuning *tune;
+} order_ask;
+
+void strong_build(strong *p, asg *g, const order_ask *ask);
 
 /* Walks an order of the events as a database would run it: known edges, every read and, for
    snapshot isolation, overlaps.  Shares nothing with the search; NULL if the order is an answer,

@@ -17,6 +17,9 @@ enum level_id {
     LEVELS
 };
 
+/* --ryow: what a read of a key that the transaction itself wrote must return (levels.md 3). */
+enum ryow { RYOW_MUST, RYOW_EXTERNAL, RYOW_MAY };
+
 enum level_so { LEVEL_OPTION, LEVEL_ALWAYS, LEVEL_NEVER };
 
 typedef struct level_info {

@@ -407,7 +407,7 @@ static void put_op(const plan *p, const history *h, op_id o, sink *out)
 
 uint32_t cobra_members(const history *h)
 {
-    return read_sessions(h);
+    return read_session_files(h);
 }
 
 void cobra_write_member(const history *h, uint32_t session, sink *out)

@@ -31,9 +31,6 @@ static const read_format table[] = {
 static const struct {
     const char *id, *about;
 } unreadable[] = {
-    {"dbcop-json", "a dbcop JSON file"},    {"dbcop-hist", "a dbcop text file"},
-    {"dbcop-yaml", "a dbcop YAML file"},    {"awdit-test", "an AWDIT test file"},
-    {"elle-json", "an elle-cli JSON file"}, {"veristrong-la", "a VeriStrong list-append file"},
     {"polyg", "a Cobra polygraph file"},
 };
 
@@ -270,11 +267,12 @@ static const char *counted_lines(const look *l)
 {
     const char *p = l->p;
     for (int i = 0; i < 3; i++) {
-        const char *start = p;
+        const char *start = p += i && p < l->end && *p == '-';
         p = skip_digits(p, l->end);
         if (p == start && p < l->end) return NULL;
         if (p < l->end && !is_blank(*p)) return NULL;
         p = skip_blank(p, l->end);
+        if (!i && p == l->end && l->all && *l->p == '0') return "veristrong-la"; /* no lines */
     }
     if (p >= l->end) return or_more(l, NULL);
     return *p == 'R' || *p == 'A' ? "veristrong-la" : NULL;

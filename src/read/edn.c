@@ -1,5 +1,6 @@
 /*
- * edn.c - reads Jepsen/Elle EDN (doc/formats/others.md), list-append and rw-register alike.
+ * edn.c - reads Jepsen/Elle EDN (doc/formats/others.md), list-append and rw-register alike, and
+ * elle-cli's JSON, which is the same in other punctuation.
  *
  * The unit is one event, a map.  Its fields are found and checked first (scan_event), because
  * keys come in any order; then it is acted on.  An :invoke is only checked and its text put
@@ -26,6 +27,7 @@
 
 #include "base/hash.h"
 #include "read/formats.h"
+#include "read/json.h"
 #include "read/read.h"
 
 #define NUMBER_LIMIT ((int64_t)1 << 62) /* an :index from here on is not believed */
@@ -39,6 +41,7 @@ typedef struct event {
     int64_t number;
     bool has_time;
     int64_t time;
+    bool json; /* names are strings */
 } event;
 
 typedef struct other_field {
@@ -504,11 +507,19 @@ static bool is_nil(edn_span t)
     return !t.at || edn_is(t, "nil");
 }
 
+/* :nemesis, or in JSON "nemesis". */
+static bool is_nemesis(const event *v)
+{
+    edn_span name;
+    return v->field[PROCESS].at && edn_name(v->field[PROCESS], &name) && edn_is(name, "nemesis") &&
+           (*v->field[PROCESS].at == ':' || v->json);
+}
+
 static bool is_transaction(edn *e, const event *v)
 {
     edn_span name;
     if (!is_nil(v->field[F]) && !(field_name(e, v, F, &name) && edn_is(name, "txn"))) return false;
-    return !v->field[PROCESS].at || !edn_is(v->field[PROCESS], ":nemesis");
+    return !is_nemesis(v);
 }
 
 /* --- fields that are only carried along ------------------------------------------------------ */
@@ -628,10 +639,10 @@ static void mark_member(reader *r, edn *e, const char *name, edn_span value)
 static void read_mark(reader *r, edn *e, const event *v)
 {
     edn_span name;
-    bool nemesis = v->field[PROCESS].at && edn_is(v->field[PROCESS], ":nemesis");
+    bool nemesis = is_nemesis(v);
     r->json.n = 0;
     if (nemesis && field_name(e, v, F, &name) && edn_is(name, "mark") && v->field[VALUE].at &&
-        starts_with(v->field[VALUE].at, "{:mark ")) {
+        starts_with(v->field[VALUE].at, v->json ? "{\"mark\" " : "{:mark ")) {
         edn_json(e, v->field[VALUE].at, &r->json);
         history_mark(r->h, r->json.at, r->json.n);
         return;
@@ -832,29 +843,98 @@ static void header_extra(reader *r, const char *name, uint64_t count)
     h->extras.at[0] = header;
 }
 
+static void open_reader(reader *r, history *h, source *s)
+{
+    *r = (reader){.h = h, .s = s, .mem = s->mem, .last_number = -1};
+    strbuf_init(&r->text, r->mem);
+    strbuf_init(&r->json, r->mem);
+    vec_reserve(r->mem, &r->list, 64); /* never NULL, so that an empty list is no special case */
+}
+
+static void close_reader(reader *r)
+{
+    read_unfinished(r);
+    header_extra(r, "time_backwards", r->backwards);
+    header_extra(r, "without_process", r->nameless);
+    for (size_t i = 0; i < r->pendings.n; i++) vec_free(r->mem, &r->pendings.at[i].text);
+    vec_free(r->mem, &r->pendings);
+    vec_free(r->mem, &r->processes);
+    vec_free(r->mem, &r->others);
+    vec_free(r->mem, &r->completed);
+    vec_free(r->mem, &r->list);
+    mem_put(r->mem, r->slots);
+    strbuf_free(&r->text);
+    strbuf_free(&r->json);
+}
+
 void edn_la_read(history *h, source *s)
 {
-    reader r = {.h = h, .s = s, .mem = s->mem, .last_number = -1};
-    strbuf_init(&r.text, r.mem);
-    strbuf_init(&r.json, r.mem);
-    vec_reserve(r.mem, &r.list, 64); /* never NULL, so that an empty list is no special case */
+    reader r;
+    open_reader(&r, h, s);
     read_file(&r);
-    read_unfinished(&r);
-    header_extra(&r, "time_backwards", r.backwards);
-    header_extra(&r, "without_process", r.nameless);
-    for (size_t i = 0; i < r.pendings.n; i++) vec_free(r.mem, &r.pendings.at[i].text);
-    vec_free(r.mem, &r.pendings);
-    vec_free(r.mem, &r.processes);
-    vec_free(r.mem, &r.others);
-    vec_free(r.mem, &r.completed);
-    vec_free(r.mem, &r.list);
-    mem_put(r.mem, r.slots);
-    strbuf_free(&r.text);
-    strbuf_free(&r.json);
+    close_reader(&r);
 }
 
 /* The two kinds differ in their micro-operations only, and either reader takes both. */
 void edn_rw_read(history *h, source *s)
 {
     edn_la_read(h, s);
+}
+
+/* --- elle-cli JSON --------------------------------------------------------------------------- */
+
+/* JSON is EDN in other punctuation: commas are white space, strings serve as keywords.  What is
+   left are the colons behind names, and null.  So an event that has been checked as JSON is made
+   EDN where it stands, byte for byte, and errors found later still have their right place. */
+static void make_edn(char *p, const char *end)
+{
+    bool quoted = false;
+    for (; p < end; p++) {
+        if (*p == '"')
+            quoted = !quoted;
+        else if (quoted)
+            p += *p == '\\';
+        else if (*p == ':')
+            *p = ' ';
+        else if (*p == 'n')
+            memcpy(p, "nil ", 4);
+    }
+}
+
+static void read_json_event(reader *r, json *j)
+{
+    event v;
+    if (*j->p != '{') json_expected(j, "an event, an object such as {\"type\":\"ok\",...}");
+    json_whole(j);
+    json_text t = json_skip(j);
+    make_edn(r->s->at + (t.at - r->s->at), t.at + t.n);
+    edn_window(&r->e, r->s);
+    scan_event(r, &r->e, t.at, &v);
+    v.json = true;
+    read_event(r, &r->e, &v);
+}
+
+/* One array of events, as elle-cli has it, or events one after another. */
+void elle_json_read(history *h, source *s)
+{
+    reader r;
+    json j;
+    open_reader(&r, h, s);
+    json_stream(&j, s);
+    bool some = json_peek(&j), array = some && *j.p == '[';
+    if (array) {
+        j.p++;
+        if (json_peek(&j) && *j.p == ']') some = false, j.p++;
+    }
+    while (some) {
+        read_json_event(&r, &j);
+        some = json_peek(&j);
+        if (array) {
+            some = json_more(&j, ']');
+            json_peek(&j);
+        }
+    }
+    if (json_peek(&j)) json_fail(&j, j.p, "something follows the array of events");
+    strbuf_free(&j.scratch);
+    close_reader(&r);
 }

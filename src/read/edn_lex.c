@@ -1,6 +1,7 @@
 /*
  * edn_lex.c - see edn_lex.h.  The grammar is that of https://github.com/edn-format/edn, plus
- * what Clojure prints and edn readers accept: ##Inf, #"regex", #:ns{...}, octal escapes.
+ * what Clojure prints and edn readers accept: ##Inf, #"regex", #:ns{...}, octal escapes, and the
+ * escape of a slash, which JSON has.
  */
 #include "read/edn_lex.h"
 
@@ -157,7 +158,7 @@ static const char *skip_escape(edn *e, const char *p, bool regex)
         return p + 6;
     }
     if (p[1] >= '0' && p[1] <= '7') return p + 2; /* further octal digits are plain text here */
-    if (!p[1] || !strchr("trnbf\\\"", p[1])) edn_fail(e, p, "unknown escape in a string");
+    if (!p[1] || !strchr("trnbf\\\"/", p[1])) edn_fail(e, p, "unknown escape in a string");
     return p + 2;
 }
 
@@ -356,7 +357,7 @@ void edn_string(const char *p, strbuf *out)
                 c = c << 3 | (uint32_t)(*p++ - '0');
             add_utf8(out, c);
         } else {
-            static const char from[] = "trnbf\\\"", to[] = "\t\r\n\b\f\\\"";
+            static const char from[] = "trnbf\\\"/", to[] = "\t\r\n\b\f\\\"/";
             strbuf_char(out, to[strchr(from, p[1]) - from]);
             p += 2;
         }

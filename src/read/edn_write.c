@@ -1,5 +1,6 @@
 /*
- * edn_write.c - writes Jepsen/Elle EDN (doc/formats/others.md), one event a line.
+ * edn_write.c - writes Jepsen/Elle EDN (doc/formats/others.md), one event a line, and elle-cli's
+ * JSON, an array of the same events.
  *
  * If every transaction has times that the format can express, invocations and completions are
  * written in that order, since the order of events is the format's only real time.  Otherwise only
@@ -16,7 +17,7 @@
 #include "read/formats.h"
 #include "read/read.h"
 
-enum kind { LIST_APPEND, REGISTER };
+enum kind { LIST_APPEND, REGISTER, EITHER };
 
 #define KEY_LIST 1u        /* appended to, or read as a list */
 #define KEY_REGISTER 2u    /* written, deleted or read as a scalar */
@@ -34,6 +35,8 @@ typedef struct writer {
     strbuf *b;
     mem *mem;
     enum kind kind;
+    bool json;     /* elle-cli's punctuation */
+    bool any;      /* an event was written */
     uint8_t *keys; /* KEY_* of each key */
     event *events; /* in the order of writing; NULL: completions only */
     size_t events_n;
@@ -115,6 +118,48 @@ static void put_atom(const history *h, atom a, strbuf *b)
     case ATOM_REAL:
     case ATOM_BOOL: atom_json(h, a, b); break;
     }
+}
+
+/* --- punctuation of the two formats ---------------------------------------------------------- */
+
+static void begin_event(writer *w)
+{
+    if (w->json) strbuf_str(w->b, w->any ? ",\n{" : "[{");
+    if (!w->json) strbuf_char(w->b, '{');
+    w->any = true;
+}
+
+static void end_event(writer *w)
+{
+    strbuf_str(w->b, w->json ? "}" : "}\n");
+    sink_check(w->out);
+}
+
+/* The name of a field and what stands around it; `first` in its map. */
+static void put_field(writer *w, const char *name, bool first)
+{
+    if (!first) strbuf_str(w->b, w->json ? "," : ", ");
+    strbuf_str(w->b, w->json ? "\"" : ":");
+    strbuf_str(w->b, name);
+    strbuf_str(w->b, w->json ? "\":" : " ");
+}
+
+/* A keyword of EDN. */
+static void put_word(writer *w, const char *word)
+{
+    strbuf_str(w->b, w->json ? "\"" : ":");
+    strbuf_str(w->b, word);
+    if (w->json) strbuf_char(w->b, '"');
+}
+
+static void put_nothing(writer *w)
+{
+    strbuf_str(w->b, w->json ? "null" : "nil");
+}
+
+static void put_scalar(writer *w, atom a)
+{
+    (w->json ? atom_json : put_atom)(w->h, a, w->b);
 }
 
 /* --- JSON of extras and marks, as EDN ------------------------------------------------------ */
@@ -257,6 +302,17 @@ static void look_at_keys(writer *w)
     }
 }
 
+/* The JSON value at p, as EDN or, if it is one, as it stands; NULL if it is none. */
+static const char *put_value(writer *w, const char *p, const char *end)
+{
+    size_t start = w->b->n;
+    const char *after = put_json(w, p, end, 0);
+    if (!after || !w->json) return after;
+    w->b->n = start;
+    strbuf_add(w->b, p, (size_t)(after - p));
+    return after;
+}
+
 /* Whether the format can hold an operation; what it cannot is noted. */
 static bool holds(writer *w, op_id o, enum txn_status status)
 {
@@ -280,7 +336,7 @@ static bool holds(writer *w, op_id o, enum txn_status status)
         if (h->op_kind[o] & (OP_LOCK | OP_TOMB | OP_ATTR)) sink_lose(w->out, LOST_ATTRS);
         if (kind == OP_READ && v != VALUE_UNKNOWN && status != TXN_COMMITTED)
             sink_lose(w->out, status == TXN_ABORTED ? LOST_ABORTED : LOST_UNKNOWN);
-        if (either || list == (w->kind == LIST_APPEND)) return true;
+        if (either || w->kind == EITHER || list == (w->kind == LIST_APPEND)) return true;
         lost = list ? LOST_LISTS : LOST_REGISTERS;
     }
     sink_lose(w->out, lost);
@@ -289,9 +345,9 @@ static bool holds(writer *w, op_id o, enum txn_status status)
 
 static void put_ops(writer *w, txn_id t, bool results)
 {
-    static const char *const names[] = {
-        [OP_READ] = "[:r ", [OP_WRITE] = "[:w ", [OP_APPEND] = "[:append "};
+    static const char *const names[] = {[OP_READ] = "r", [OP_WRITE] = "w", [OP_APPEND] = "append"};
     const history *h = w->h;
+    char space = w->json ? ',' : ' ';
     bool first = true;
     strbuf_char(w->b, '[');
     for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
@@ -301,15 +357,17 @@ static void put_ops(writer *w, txn_id t, bool results)
         if (op_kind_of(h, o) == OP_READ &&
             (!results || (v == h->key_init[k] && !(w->keys[k] & KEY_WRITES_INIT))))
             v = VALUE_NULL;
-        if (!first) strbuf_char(w->b, ' ');
+        if (!first) strbuf_char(w->b, space);
         first = false;
-        strbuf_str(w->b, names[op_kind_of(h, o)]);
-        put_atom(h, key_atom(h, k), w->b);
-        strbuf_char(w->b, ' ');
+        strbuf_char(w->b, '[');
+        put_word(w, names[op_kind_of(h, o)]);
+        strbuf_char(w->b, space);
+        put_scalar(w, key_atom(h, k));
+        strbuf_char(w->b, space);
         if (v < VALUE_TABLE)
             strbuf_u64(w->b, v);
         else
-            put_atom(h, value_atom(h, v), w->b);
+            put_scalar(w, value_atom(h, v));
         strbuf_char(w->b, ']');
     }
     strbuf_char(w->b, ']');
@@ -377,11 +435,14 @@ static void put_extras(writer *w, txn_id t)
         strbuf_init(&key, w->mem);
         strbuf_char(&key, ':');
         strbuf_add(&key, name.at, (size_t)(name.end - name.at));
-        strbuf_str(w->b, ", ");
-        put_name(w->b, key.at, key.n);
+        strbuf_str(w->b, w->json ? "," : ", ");
+        if (w->json)
+            strbuf_json(w->b, key.at + 1, key.n - 1);
+        else
+            put_name(w->b, key.at, key.n);
         strbuf_free(&key);
-        strbuf_char(w->b, ' ');
-        const char *after = put_json(w, json_space(json.at, json.end), json.end, 0);
+        strbuf_char(w->b, w->json ? ':' : ' ');
+        const char *after = put_value(w, json_space(json.at, json.end), json.end);
         if (!after || json_space(after, json.end) != json.end) {
             w->b->n = start;
             sink_lose(w->out, LOST_EXTRAS);
@@ -397,7 +458,7 @@ static void put_txn_time(writer *w, txn_id t, bool completion)
         int64_t time;
         if (edn_is(string_of(h, x->name), "time") &&
             time_in(string_of(h, x->text), completion, &time)) {
-            strbuf_str(w->b, ", :time ");
+            put_field(w, "time", false);
             strbuf_i64(w->b, time);
         }
     }
@@ -408,41 +469,56 @@ static void put_ts(writer *w, txn_id t)
     const history *h = w->h;
     bool start = h->txn_flags[t] & TXN_HAS_START_TS, commit = h->txn_flags[t] & TXN_HAS_COMMIT_TS;
     if (!start && !commit) return;
-    strbuf_str(w->b, ", :ts {:rts ");
+    put_field(w, "ts", false);
+    strbuf_char(w->b, '{');
+    put_field(w, "rts", true);
     if (start)
         strbuf_i64(w->b, h->txn_start_ts[t]);
     else
-        strbuf_str(w->b, "nil");
-    strbuf_str(w->b, ", :cts ");
+        put_nothing(w);
+    put_field(w, "cts", false);
     if (commit)
         strbuf_i64(w->b, h->txn_commit_ts[t]);
     else
-        strbuf_str(w->b, "nil"), sink_lose(w->out, LOST_TIMES); /* reads back as equal to :rts */
+        put_nothing(w), sink_lose(w->out, LOST_TIMES); /* reads back as equal to :rts */
     strbuf_char(w->b, '}');
+}
+
+/* The process; one called "nemesis" would come back as no client at all. */
+static void put_process(writer *w, uint32_t session)
+{
+    atom a = label_atom(w->h, w->h->sessions.at[session]);
+    if (w->json && a.kind == ATOM_STR && a.len == 7 && !memcmp(atom_bytes(w->h, a), "nemesis", 7))
+        guard_fail(
+            w->out->guard, GUARD_UNSUPPORTED,
+            "the session \"nemesis\" cannot be written: elle-json keeps that name for faults");
+    put_field(w, "process", false);
+    put_scalar(w, a);
 }
 
 /* :f :txn and a number of its own make it a transaction event again. */
 static void put_event(writer *w, txn_id t, bool completion, bool last, int64_t index)
 {
     static const char *const types[] = {
-        [TXN_COMMITTED] = ":ok", [TXN_ABORTED] = ":fail", [TXN_UNKNOWN] = ":info"};
+        [TXN_COMMITTED] = "ok", [TXN_ABORTED] = "fail", [TXN_UNKNOWN] = "info"};
     const history *h = w->h;
-    strbuf_str(w->b, "{:index ");
+    begin_event(w);
+    put_field(w, "index", true);
     strbuf_i64(w->b, index);
     w->next_index = index + 1;
     put_txn_time(w, t, completion);
-    strbuf_str(w->b, ", :type ");
-    strbuf_str(w->b, completion ? types[txn_status_of(h, t)] : ":invoke");
-    strbuf_str(w->b, ", :process ");
-    put_atom(h, label_atom(h, h->sessions.at[h->txn_session[t]]), w->b);
-    strbuf_str(w->b, ", :f :txn, :value ");
+    put_field(w, "type", false);
+    put_word(w, completion ? types[txn_status_of(h, t)] : "invoke");
+    put_process(w, h->txn_session[t]);
+    put_field(w, "f", false);
+    put_word(w, "txn");
+    put_field(w, "value", false);
     put_ops(w, t, completion);
     if (last) {
         put_ts(w, t);
         put_extras(w, t);
     }
-    strbuf_str(w->b, "}\n");
-    sink_check(w->out);
+    end_event(w);
 }
 
 /* --- marks --------------------------------------------------------------------------------- */
@@ -458,6 +534,15 @@ static bool nemesis_mark(edn_span t, int64_t *at, const char **members)
     if (!comma || !edn_int((edn_span){t.at + n, comma}, at)) return false;
     *members = comma + 1;
     return true;
+}
+
+static bool is_type(const writer *w, edn_span json)
+{
+    static const char *const types[] = {"\":invoke\"", "\":ok\"", "\":fail\"", "\":info\""};
+    static const char *const plain[] = {"\"invoke\"", "\"ok\"", "\"fail\"", "\"info\""};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (edn_is(json, w->json ? plain[i] : types[i])) return true;
+    return false;
 }
 
 /* Would edn.c take these members back as fields of an event?  Marks of other origin may look like
@@ -486,9 +571,7 @@ static bool event_members(writer *w, const char *p, const char *end)
             if (strcmp(strbuf_cstr(&name), fields[i])) continue;
             if (seen >> i & 1 || i >= ONCE) good = false;
             if (i == TIME_FIELD && !edn_int(text, &number)) good = false;
-            if (i == TYPE_FIELD)
-                good = good && (edn_is(text, "\":invoke\"") || edn_is(text, "\":ok\"") ||
-                                edn_is(text, "\":fail\"") || edn_is(text, "\":info\""));
+            if (i == TYPE_FIELD) good = good && is_type(w, text);
             seen |= 1u << i;
         }
         p = json_space(p, end);
@@ -504,19 +587,36 @@ static void put_mark(writer *w, edn_span t)
     size_t start = w->b->n;
     const char *p;
     int64_t at;
+    bool any = w->any;
+    begin_event(w);
     if (nemesis_mark(t, &at, &p) && event_members(w, p, t.end)) {
-        strbuf_str(w->b, "{:process :nemesis, ");
+        put_field(w, "process", true);
+        put_word(w, "nemesis");
+        strbuf_str(w->b, w->json ? "," : ", ");
+        size_t members = w->b->n;
+        const char *first = p;
         p = put_json_members(w, p, t.end, 0);
+        if (w->json && p) {
+            w->b->n = members;
+            strbuf_add(w->b, first, (size_t)(p - 1 - first));
+        }
     } else {
-        strbuf_str(w->b, "{:type :info, :process :nemesis, :f :mark, :value ");
-        p = put_json(w, t.at, t.end, 0);
+        put_field(w, "type", true);
+        put_word(w, "info");
+        put_field(w, "process", false);
+        put_word(w, "nemesis");
+        put_field(w, "f", false);
+        put_word(w, "mark");
+        put_field(w, "value", false);
+        p = put_value(w, t.at, t.end);
     }
-    strbuf_str(w->b, "}\n");
     if (p != t.end) {
         w->b->n = start;
+        w->any = any;
         sink_lose(w->out, LOST_MARKS);
+        return;
     }
-    sink_check(w->out);
+    end_event(w);
 }
 
 /* The marks that stand before transaction t or, if events are numbered, before event `number`. */
@@ -712,6 +812,7 @@ static void note_losses(writer *w)
 static void write_events(const history *h, sink *out, enum kind kind)
 {
     writer w = {.h = h, .out = out, .b = &out->buf, .mem = out->mem, .kind = kind};
+    w.json = kind == EITHER;
     note_losses(&w);
     look_at_keys(&w);
     order_events(&w);
@@ -724,6 +825,7 @@ static void write_events(const history *h, sink *out, enum kind kind)
         put_completions(&w);
     }
     put_marks(&w, h->txns, INT64_MAX);
+    if (w.json) strbuf_str(w.b, w.any ? "]\n" : "[]\n");
     mem_put(w.mem, w.keys);
     mem_put(w.mem, w.open);
     drop_events(&w);
@@ -737,4 +839,9 @@ void edn_la_write(const history *h, sink *out)
 void edn_rw_write(const history *h, sink *out)
 {
     write_events(h, out, REGISTER);
+}
+
+void elle_json_write(const history *h, sink *out)
+{
+    write_events(h, out, EITHER);
 }

@@ -393,7 +393,7 @@ bool read_numbered(const history *h)
 
 #define EMPTY_LOGS 65536u /* so many files of empty sessions, whatever a header claims */
 
-uint32_t read_sessions(const history *h)
+uint32_t read_session_files(const history *h)
 {
     size_t n = h->sessions.n, declared = h->declared_sessions;
     return (uint32_t)(declared > n && declared - n <= EMPTY_LOGS ? declared : n);
@@ -415,7 +415,7 @@ static void write_members(write_file *w, const history *h, const read_format *fo
     make_temp(w, final, new_directory);
     bool labels = read_numbered(h);
     if (!labels) sink_lose(&w->out, LOST_LABELS);
-    if (h->declared_sessions > h->sessions.n && read_sessions(h) == h->sessions.n)
+    if (h->declared_sessions > h->sessions.n && read_session_files(h) == h->sessions.n)
         sink_lose(&w->out, LOST_EMPTY);
     uint64_t number = 0, next = 0;
     uint32_t members = format->members(h);

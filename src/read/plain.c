@@ -160,15 +160,34 @@ static enum fate fate(const plain *p, op_id o, enum lost_bit *why)
     return v == h->key_init[k] ? FATE_ZERO : FATE_NUMBER;
 }
 
+/* How a key is used, among what the format can hold. */
+#define KEY_INIT_READ 1u       /* its initial value is read */
+#define KEY_ZERO 2u            /* 0 is an ordinary value of it */
+#define KEY_ZERO_WRITE 4u      /* 0, as an ordinary value, is written and committed */
+#define KEY_INIT_WRITE 8u      /* its initial value is written again */
+#define KEY_ZERO_ANY_WRITE 16u /* 0, as an ordinary value, is written */
+
+uint64_t plain_key(const plain *p, key_id k)
+{
+    return p->same_keys ? key_atom(p->h, k).as.u : k;
+}
+
+bool plain_reads_init(const plain *p, key_id k)
+{
+    return p->use[k] & KEY_INIT_READ;
+}
+
 bool plain_get(const plain *p, op_id o, plain_op *op)
 {
     const history *h = p->h;
     enum lost_bit why;
     enum fate f = fate(p, o, &why);
     if (f == FATE_LOST) return false;
+    key_id k = h->op_key[o];
     op->write = (h->op_kind[o] & OP_KIND_MASK) == OP_WRITE;
     op->failed = h->op_kind[o] & OP_FAILED;
-    op->key = p->same_keys ? key_atom(h, h->op_key[o]).as.u : h->op_key[o];
+    op->initial = f == FATE_ZERO && !op->write && !(p->use[k] & KEY_INIT_WRITE);
+    op->key = plain_key(p, k);
     if (f == FATE_ZERO)
         op->value = 0;
     else if (p->same_values)
@@ -178,16 +197,34 @@ bool plain_get(const plain *p, op_id o, plain_op *op)
     return true;
 }
 
-#define KEY_INIT_READ 1u  /* its initial value is read */
-#define KEY_ZERO 2u       /* 0 is an ordinary value of it */
-#define KEY_ZERO_WRITE 4u /* 0, as an ordinary value, is written and committed */
-#define KEY_INIT_WRITE 8u /* its initial value is written again */
+static unsigned use_of_zero(bool write, bool committed)
+{
+    if (!write) return KEY_ZERO;
+    return KEY_ZERO | KEY_ZERO_ANY_WRITE | (committed ? KEY_ZERO_WRITE : 0u);
+}
+
+/* May 0 be an ordinary value of a key that is used so?  Reading it back must not make it the
+   initial one. */
+static bool zero_stays(unsigned can, unsigned use)
+{
+    if (can & PLAIN_NULL) return (use & KEY_ZERO_ANY_WRITE) && !(use & KEY_INIT_WRITE);
+    if (can & PLAIN_EXPLICIT) return !(use & (KEY_INIT_READ | KEY_INIT_WRITE));
+    return (can & PLAIN_ZERO_WRITES) && (use & KEY_ZERO_WRITE) && !(use & KEY_INIT_READ);
+}
+
+/* Does the initial state of a key come back as another one? */
+static bool init_changes(unsigned can, unsigned use, value_id init)
+{
+    if (can & (PLAIN_NULL | PLAIN_ZERO_WRITES) && use & KEY_INIT_WRITE) return true;
+    if (can & PLAIN_EXPLICIT && use & KEY_INIT_READ) return true;
+    return init != VALUE_NULL && (init != 0 || can & (PLAIN_NULL | PLAIN_EXPLICIT));
+}
 
 /* Looks at every operation once: losses, and whether values can keep their numbers. */
 static void survey(plain *p)
 {
     const history *h = p->h;
-    uint8_t *use = mem_zeroed(p->out->mem, history_keys(h) + 1);
+    uint8_t *use = p->use = mem_zeroed(p->out->mem, history_keys(h) + 1);
     for (txn_id t = 0; t < h->txns; t++) {
         bool committed = plain_status(p, t) == TXN_COMMITTED;
         if (h->txn_op[t] == h->txn_op[t + 1] && !(p->can & PLAIN_EMPTY))
@@ -205,33 +242,30 @@ static void survey(plain *p)
             key_id k = h->op_key[o];
             uint64_t n;
             if (f == FATE_ZERO && !failed) {
-                if (h->op_value[o] == VALUE_NULL) sink_lose(p->out, LOST_NULLS);
+                if (h->op_value[o] == VALUE_NULL && !(p->can & PLAIN_NULL))
+                    sink_lose(p->out, LOST_NULLS);
                 use[k] |= write ? KEY_INIT_WRITE : KEY_INIT_READ;
             } else if (f == FATE_NUMBER) {
                 if (!plain_uint(value_atom(h, h->op_value[o]), &n))
                     p->same_values = false;
                 else if (!n)
-                    use[k] |= write && committed && !failed ? KEY_ZERO | KEY_ZERO_WRITE : KEY_ZERO;
+                    use[k] |= (uint8_t)use_of_zero(write && !failed, committed);
             }
         }
     }
     for (size_t k = 0; k < history_keys(h); k++) {
-        bool zero_ok = p->can & PLAIN_ZERO_WRITES;
-        if (use[k] & KEY_ZERO)
-            if (!zero_ok || !(use[k] & KEY_ZERO_WRITE) || (use[k] & KEY_INIT_READ))
-                p->same_values = false;
-        if (zero_ok && (use[k] & KEY_INIT_WRITE)) sink_lose(p->out, LOST_INIT);
-        if (h->key_init[k] != VALUE_NULL && h->key_init[k] != 0) sink_lose(p->out, LOST_INIT);
+        if (use[k] & KEY_ZERO && !zero_stays(p->can, use[k])) p->same_values = false;
+        if (init_changes(p->can, use[k], h->key_init[k])) sink_lose(p->out, LOST_INIT);
     }
-    mem_put(p->out->mem, use);
 }
 
 static void note_rest(plain *p)
 {
     const history *h = p->h;
+    bool told = p->can & PLAIN_EXTRAS;
     static const char *const ours[] = {"dbcop_params", "dbcop_info", "dbcop_start",
                                        "dbcop_end",    "text_init",  "text_aborted_reads"};
-    for (size_t i = 0; i < h->extras.n; i++) {
+    for (size_t i = 0; i < h->extras.n && !told; i++) {
         bool known = false;
         atom a = value_atom(h, h->extras.at[i].name);
         for (size_t j = 0; j < sizeof ours / sizeof *ours; j++)
@@ -240,6 +274,8 @@ static void note_rest(plain *p)
     }
     if (h->marks.n) sink_lose(p->out, LOST_MARKS);
     if (h->init_unknown) sink_lose(p->out, LOST_INIT);
+    if (h->init != INIT_ABSENT && p->can & (PLAIN_NULL | PLAIN_EXPLICIT))
+        sink_lose(p->out, LOST_INIT);
     if (h->txn_begin || h->txn_end || h->txn_times || h->txn_start_ts || h->txn_commit_ts)
         sink_lose(p->out, LOST_TIMES);
     if (!(p->can & PLAIN_EMPTY))
@@ -266,7 +302,7 @@ void plain_open(plain *p, const history *h, sink *out, unsigned can)
     settle_unknown(p);
     survey(p);
     note_rest(p);
-    if (!p->same_keys) sink_lose(out, LOST_KEYS);
+    if (!p->same_keys && !(can & PLAIN_NAMES)) sink_lose(out, LOST_KEYS);
     if (p->same_values) return;
     sink_lose(out, LOST_VALUES);
     enum lost_bit why;
@@ -276,6 +312,7 @@ void plain_open(plain *p, const history *h, sink *out, unsigned can)
 
 void plain_close(plain *p)
 {
+    mem_put(p->out->mem, p->use);
     mem_put(p->out->mem, p->deleted);
     mem_put(p->out->mem, p->seen);
     mem_put(p->out->mem, p->numbers);

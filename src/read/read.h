@@ -103,7 +103,7 @@ void read_versions(history *h, const history *certificate);
 /* Whether files of sessions are numbered by label (all are small numbers) or by position. */
 bool read_numbered(const history *h);
 /* How many sessions' files a directory gets: also those of declared, empty sessions. */
-uint32_t read_sessions(const history *h);
+uint32_t read_session_files(const history *h);
 /* Whether any of a directory's files is of the format. */
 bool read_dir_has(const read_format *f, size_t members, const char *const *names);
 /* By the names of a directory's files. */

@@ -947,7 +947,7 @@ static void put_initial(plan *p, const history *h, sink *out)
 
 uint32_t viper_members(const history *h)
 {
-    return read_sessions(h) + !(h->init_unknown || inferred(h));
+    return read_session_files(h) + !(h->init_unknown || inferred(h));
 }
 
 void viper_write_member(const history *h, uint32_t session, sink *out)
@@ -956,7 +956,7 @@ void viper_write_member(const history *h, uint32_t session, sink *out)
     plan *p = out->cache;
     uint64_t line = 0;
     if (session >= h->sessions.n) { /* an empty log, or behind them all the initial state */
-        if (session == read_sessions(h)) put_initial(p, h, out);
+        if (session == read_session_files(h)) put_initial(p, h, out);
         return;
     }
     uint32_t number = p->numbered ? (uint32_t)h->sessions.at[session] : session;

@@ -107,6 +107,17 @@ static size_t rests(const verdict *v, const char **out)
     return n;
 }
 
+/* Seconds by the name of the stage. */
+static void stages_json(const verdict *v, strbuf *b)
+{
+    member(b, "stages");
+    strbuf_char(b, '{');
+    for (size_t i = 0; i < v->stages.n; i++)
+        strbuf_printf(b, "%s\"%s\":%.6f", i ? "," : "", v->stages.at[i].name,
+                      (double)v->stages.at[i].ns / 1e9);
+    strbuf_char(b, '}');
+}
+
 void report_json(const verdict *v, const report_context *c, strbuf *b)
 {
     const char *names[LINTS + 3];
@@ -148,6 +159,7 @@ void report_json(const verdict *v, const report_context *c, strbuf *b)
                       ",\"seconds\":{\"read\":%.6f,\"analyse\":%.6f,\"solve\":%.6f,\"total\":%.6f}",
                       c->read, (double)v->ns_analyse / 1e9, (double)v->ns_solve / 1e9, c->total);
         number(b, "peak_rss_kib", c->peak_rss_kib);
+        if (v->stages.n) stages_json(v, b);
     }
     strbuf_printf(b,
                   ",\"solver\":{\"vars\":%llu,\"clauses\":%llu,\"conflicts\":%llu,"

@@ -12,7 +12,10 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "encode/bc.h"
 #include "encode/lazy.h"
+#include "encode/polygraph.h"
+#include "encode/portfolio.h"
 #include "ir/strong.h"
 #include "ir/weak.h"
 #include "verdict/words.h"
@@ -182,6 +185,29 @@ static bool strong_of(const level_ref *l, bool *si, bool *rt)
            !(l->realtime && l->id == LEVEL_SI);
 }
 
+/* Leaves out every transaction of unknown outcome that no read of the others needs: a strategy may
+   have taken it for nothing, and what it read itself would then have to be explained. */
+static void leave_unneeded(mem *m, const strong *p, lazy_answer *a)
+{
+    const asg *g = p->g;
+    VEC(node_id) todo = {0};
+    if (!g->unknown) return;
+    for (node_id v = 0; v < p->txns; v++) {
+        a->out[v] = !p->in[v];
+        if (p->in[v]) vec_push(m, &todo, v);
+    }
+    while (todo.n) {
+        node_id v = todo.at[--todo.n];
+        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+            uint32_t w = a->rf[ob];
+            if (w >= RF_LAST || !a->out[w]) continue;
+            a->out[w] = 0;
+            vec_push(m, &todo, w);
+        }
+    }
+    vec_free(m, &todo);
+}
+
 static void keep_order(verdict *v, const asg *g, const strong *p, const lazy_answer *a)
 {
     /* commits by place: places are a permutation of the events, so one array sorts them */
@@ -201,6 +227,26 @@ static void keep_order(verdict *v, const asg *g, const strong *p, const lazy_ans
 }
 
 #define SERIAL_TRY 200 /* conflicts */
+
+/* A second attempt, with the initial values free, adds to the stages of the first. */
+static void keep_stages(verdict *v, const lazy_answer *a)
+{
+    for (size_t i = 0; i < a->stages.n; i++) {
+        size_t j = 0;
+        while (j < v->stages.n && strcmp(v->stages.at[j].name, a->stages.at[i].name)) j++;
+        if (j < v->stages.n)
+            v->stages.at[j].ns += a->stages.at[i].ns;
+        else
+            vec_push(&v->mem, &v->stages, a->stages.at[i]);
+    }
+}
+
+/* The ways to decide an order problem, by enum strategy. */
+static const order_decider strategies[STRATEGIES] = {
+    [STRATEGY_LAZY] = lazy_decide,
+    [STRATEGY_POLYGRAPH] = polygraph_decide,
+    [STRATEGY_BC] = bc_decide,
+};
 
 static void try_strong(verdict *v, const history *h, const question *q, bool si, bool rt,
                        unsigned flags, asg *g)
@@ -248,18 +294,29 @@ static void try_strong(verdict *v, const history *h, const question *q, bool si,
     }
     strong p;
     lazy_answer a;
+    order_ask ask = {si, v->session_order, rt, q->drift, &q->tune};
     uint64_t start = clock_now();
-    bool done = false;
-    if (si) {
-        /* What is serializable is snapshot isolated, and an order of transactions is easier to
-           find than one of begins and commits.  Only an accept counts. */
-        strong_build(&p, g, false, v->session_order, rt, q->drift);
+    bool done = false, lazy = q->tune.strategy == STRATEGY_LAZY;
+    /* What is serializable is snapshot isolated, and what holds with session order holds without:
+       the stronger question is easier to say yes to.  Only an accept counts. */
+    order_ask stronger = ask;
+    if (lazy && pass_on(&q->tune, PASS_SERIAL_FIRST)) stronger.si = false;
+    if (lazy && pass_on(&q->tune, PASS_SESSIONS_FIRST)) stronger.so = true;
+    if (stronger.si != ask.si || stronger.so != ask.so) {
+        strong_build(&p, g, &stronger);
         lazy_decide(&p, SERIAL_TRY, &a);
+        keep_stages(v, &a);
         done = a.holds;
     }
     if (!done) {
-        strong_build(&p, g, si, v->session_order, rt, q->drift);
-        lazy_decide(&p, 0, &a);
+        order_decider decider = strategies[q->tune.strategy];
+        if (q->tune.portfolio > 1) {
+            portfolio_decide(&p, g, &ask, decider, &a);
+        } else {
+            strong_build(&p, g, &ask);
+            decider(&p, 0, &a);
+        }
+        keep_stages(v, &a);
     }
     v->ns_solve += clock_now() - start;
     v->vars = a.vars;
@@ -268,6 +325,7 @@ static void try_strong(verdict *v, const history *h, const question *q, bool si,
     if (a.undecided) {
         set_reason(v, a.undecided);
     } else if (a.holds) {
+        leave_unneeded(&v->work, &p, &a);
         const char *wrong = strong_replay(&p, a.pos, a.out);
         if (wrong)
             guard_fail(v->work.guard, GUARD_BUG, "the order found does not replay: %s", wrong);
@@ -344,6 +402,7 @@ static void decide_strong(verdict *v, const history *h, const question *q, bool 
             memset(&v->cycle, 0, sizeof v->cycle);
             memset(&v->core, 0, sizeof v->core);
             memset(&v->choices, 0, sizeof v->choices);
+            memset(&v->stages, 0, sizeof v->stages);
             verdict_forget(v);
             if (what == RESTS_SESSION) v->session_order = false;
             try_strong(v, h, q, si, rt && what != RESTS_REALTIME,
@@ -432,7 +491,8 @@ void judge(verdict *v, const history *h, const question *q)
     v->ryow = q->policy == POLICY_AUTO ? pick_policy(h, &v->work) : (enum ryow)q->policy;
     bool serial_implies = !v->level.realtime && level_implies(LEVEL_SER, true, false, v->level.id,
                                                               v->session_order, false);
-    if (serial_implies && level_at(v->level.id)->decided && quick_accept(v, h, &f)) {
+    if (serial_implies && level_at(v->level.id)->decided && pass_on(&q->tune, PASS_CLIENT_TIMES) &&
+        quick_accept(v, h, &f)) {
         v->outcome = OUTCOME_HOLDS;
         set_reason(v, "run by their client times, the transactions explain every read");
         mem_free_all(&v->work);

@@ -396,6 +396,7 @@ TEST(null_arguments)
     WRONG(ratel_check(&a, r, NULL, "rc"));
     WRONG(ratel_result_write(NULL, r, "text", NULL, take, &t));
     WRONG(ratel_result_warning(NULL, 0, NULL, NULL));
+    WRONG(ratel_result_stage(NULL, 0, NULL, NULL));
     WRONG(ratel_set(r, NULL, 1));
     WRONG(ratel_set(NULL, "ryow", 1));
     WRONG(ratel_level_implies(NULL, "rc", 1));
@@ -529,6 +530,7 @@ TEST(histories_and_results_outlive_their_context)
     OK(ratel_result_warning(a, 0, &id, &why));
     EXPECT(id && why && strchr(id, '-') != NULL);
     WRONG(ratel_result_warning(a, 100, &id, &why));
+    WRONG(ratel_result_stage(a, 100, NULL, NULL));
     OK(ratel_result_write(a, other, "json", NULL, take, &t));
     EXPECT(strstr(t.at, "\"verdict\":\"violated\"") != NULL);
     OK(ratel_result_recheck(a, other, h));

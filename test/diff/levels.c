@@ -3,7 +3,9 @@
  *
  * For every profile of random_history, every level that the product decides, session order on and
  * off, and every read-your-own-writes policy: the verdicts must be equal, and `undecided` counts
- * as wrong.  Every answer is also replayed (ratel_result_recheck).  Usage:
+ * as wrong.  Every answer is also replayed (ratel_result_recheck).  At the strong levels a second
+ * context asks again, each time with the next strategy and setting of its passes: as they are at
+ * first, all on, all off, each alone, each missing.  Usage:
  *
  *     levels [histories [seed [first]]]   default 20000 histories, seed from RATEL_TEST_SEED
  *                                              or 1; the seed is printed; first: number of the
@@ -25,7 +27,7 @@
 static const char *levels[] = {
     "read-uncommitted", "read-committed", "monotonic-atomic-view", "read-atomic",
     "causal",           "serializable",   "snapshot-isolation",    "strict-serializable"};
-enum { LEVELS = sizeof levels / sizeof *levels, STRONG = 5 };
+enum { LEVELS = sizeof levels / sizeof *levels, STRONG = 5, SI = 6 };
 static int first_level = 0;
 static const char *const policies[] = {"must", "external", "may"};
 
@@ -45,12 +47,100 @@ static ptrdiff_t read_text(void *buf, size_t cap, void *payload)
     return (ptrdiff_t)n;
 }
 
-static bool compare(ratel *r, const ratel_history *h, oracle *o, int level, int so, int policy,
-                    const char *history)
+/* --- strategies and passes ------------------------------------------------------------------- */
+
+static const struct strategy {
+    const char *name;
+    bool si_only;    /* others are not asked */
+    bool may_refuse; /* undecided is no mistake */
+} strategies[] = {{"lazy", false, false}, {"polygraph", false, false}, {"bc", true, true}};
+enum { STRATEGIES = sizeof strategies / sizeof *strategies };
+
+enum mode { AS_IS, ALL, NONE, ALONE, MISSING };
+static const char *const modes[] = {"as they are", "all on", "all off", "alone", "missing"};
+
+typedef struct setting {
+    int strategy;
+    enum mode mode;
+    size_t pass; /* of ALONE and MISSING */
+    uint64_t asked;
+} setting;
+static setting settings[1000];
+static size_t n_settings, next_setting;
+static uint64_t refused;
+
+static void add_setting(int strategy, enum mode mode, size_t pass)
 {
-    oracle_question q = {levels[level], so, (oracle_ryow)policy, 0};
-    int expected = oracle_check(o, &q);
-    if (expected == ORACLE_TOO_BIG) return true;
+    if (n_settings == sizeof settings / sizeof *settings) abort();
+    settings[n_settings++] = (setting){strategy, mode, pass, 0};
+}
+
+/* A strategy that is only announced is left out. */
+static bool announced(ratel *r, int strategy)
+{
+    static const char history[] = "{\"session\":1,\"ops\":[[\"w\",\"x\",1]]}\n"
+                                  "{\"session\":2,\"ops\":[[\"r\",\"x\",1]]}\n";
+    text in = {history, sizeof history - 1, 0};
+    ratel_history *h = NULL;
+    ratel_result *a = NULL;
+    ratel_set(r, "strategy", strategy);
+    if (ratel_history_read(&h, r, "ratel", read_text, &in)) abort();
+    if (ratel_check(&a, r, h, "snapshot-isolation")) abort();
+    bool only = strstr(ratel_result_reason(a), "is not in this version") != NULL;
+    ratel_result_free(a);
+    ratel_history_free(h);
+    return only;
+}
+
+static void list_settings(ratel *r)
+{
+    ratel_pass p;
+    for (int s = 0; s < STRATEGIES; s++) {
+        if (announced(r, s)) {
+            printf("# strategy %s: not in this version\n", strategies[s].name);
+            continue;
+        }
+        for (int m = AS_IS; m <= NONE; m++) add_setting(s, (enum mode)m, 0);
+        for (size_t i = 0; !ratel_pass_at(&p, i); i++) {
+            if (!(p.strategies >> s & 1)) continue;
+            add_setting(s, ALONE, i);
+            add_setting(s, MISSING, i);
+        }
+    }
+}
+
+/* The next setting that fits the level. */
+static setting *rotate(ratel *r, bool si)
+{
+    setting *s;
+    ratel_pass p;
+    do s = &settings[next_setting++ % n_settings];
+    while (strategies[s->strategy].si_only && !si);
+    ratel_set(r, "strategy", s->strategy);
+    for (size_t i = 0; !ratel_pass_at(&p, i); i++) {
+        int on = s->mode == AS_IS   ? p.on
+                 : s->mode == ALL   ? 1
+                 : s->mode == NONE  ? 0
+                 : s->mode == ALONE ? i == s->pass
+                                    : i != s->pass;
+        ratel_set_pass(r, p.name, on);
+    }
+    s->asked++;
+    return s;
+}
+
+static const char *pass_name(const setting *s)
+{
+    ratel_pass p;
+    return s->mode >= ALONE && !ratel_pass_at(&p, s->pass) ? p.name : "passes";
+}
+
+/* --- comparing ------------------------------------------------------------------------------- */
+
+/* One context's answer.  `other`: the setting it runs under, or NULL for the default. */
+static bool ask(ratel *r, const ratel_history *h, int level, int so, int policy, int expected,
+                const setting *other, const char *history)
+{
     ratel_set(r, "session_order", so);
     ratel_set(r, "ryow", policy);
     ratel_result *a = NULL;
@@ -66,19 +156,39 @@ static bool compare(ratel *r, const ratel_history *h, oracle *o, int level, int 
              (v == RATEL_VIOLATED && expected == ORACLE_VIOLATED) ||
              (v == RATEL_UNDECIDED && expected == ORACLE_NOTHING);
         got = v == RATEL_HOLDS ? "holds" : v == RATEL_VIOLATED ? "violated" : "undecided";
-        if (expected >= 0) tally[level][expected]++;
-        /* answers on the strong levels have no second opinion yet */
+        if (!ok && v == RATEL_UNDECIDED && other && strategies[other->strategy].may_refuse) {
+            refused++;
+            ok = true;
+        }
         if (ok && (code = ratel_result_recheck(a, r, h)) != 0) {
             ok = false;
             got = ratel_errmsg(r);
         }
     }
-    if (!ok)
-        printf("# %s, session order %s, ryow %s: oracle says %s, product %s (%s)\n%s\n",
-               levels[level], so ? "on" : "off", policies[policy], oracle_verdict_name(expected),
-               got, a ? ratel_result_reason(a) : "", history);
+    if (!ok) {
+        printf("# %s, session order %s, ryow %s: oracle says %s, product %s (%s)\n", levels[level],
+               so ? "on" : "off", policies[policy], oracle_verdict_name(expected), got,
+               a ? ratel_result_reason(a) : "");
+        if (other)
+            printf("# strategy %s, %s %s\n", strategies[other->strategy].name, pass_name(other),
+                   modes[other->mode]);
+        printf("%s\n", history);
+    }
     ratel_result_free(a);
     return ok;
+}
+
+static bool compare(ratel *r, ratel *rotating, const ratel_history *h, oracle *o, int level, int so,
+                    int policy, const char *history)
+{
+    oracle_question q = {levels[level], so, (oracle_ryow)policy, 0};
+    int expected = oracle_check(o, &q);
+    if (expected == ORACLE_TOO_BIG) return true;
+    if (expected >= 0) tally[level][expected]++;
+    if (!ask(r, h, level, so, policy, expected, NULL, history)) return false;
+    if (level < STRONG) return true;
+    const setting *s = rotate(rotating, level == SI);
+    return ask(rotating, h, level, so, policy, expected, s, history);
 }
 
 int main(int argc, char **argv)
@@ -88,10 +198,11 @@ int main(int argc, char **argv)
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : env ? strtoull(env, NULL, 10) : 1;
     if (argc > 3) first_level = atoi(argv[3]);
     uint64_t passed = 0, failed = 0, profiles = 0;
-    ratel *r;
-    if (ratel_open(&r, NULL)) return 1;
+    ratel *r, *rotating;
+    if (ratel_open(&r, NULL) || ratel_open(&rotating, NULL)) return 1;
     while (random_profiles[profiles]) profiles++;
     printf("# %" PRIu64 " histories from seed %" PRIu64 "\n", count, seed);
+    list_settings(rotating);
     for (uint64_t i = 0; i < count && failed < 20; i++) {
         size_t n;
         char err[256];
@@ -109,7 +220,7 @@ int main(int argc, char **argv)
             for (int level = first_level; level < LEVELS && ok; level++)
                 for (int so = 0; so < 2 && ok; so++)
                     for (int policy = 0; policy < 3 && ok; policy++)
-                        ok = compare(r, h, o, level, so, policy, t);
+                        ok = compare(r, rotating, h, o, level, so, policy, t);
             passed += ok;
             failed += !ok;
         }
@@ -120,7 +231,14 @@ int main(int argc, char **argv)
     for (int i = 0; i < LEVELS; i++)
         printf("# %-24s holds %" PRIu64 " violated %" PRIu64 "\n", levels[i], tally[i][1],
                tally[i][0]);
+    uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < n_settings; i++)
+        if (settings[i].asked < least) least = settings[i].asked;
+    printf("# %zu settings of strategies and passes, each asked at least %" PRIu64 " times",
+           n_settings, least);
+    printf(refused ? ", %" PRIu64 " answers refused\n" : "\n", refused);
     ratel_close(r);
+    ratel_close(rotating);
     printf("%" PRIu64 " passed, %" PRIu64 " failed\n", passed, failed);
     return failed > 0;
 }

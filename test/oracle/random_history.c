@@ -55,15 +55,25 @@ static const struct profile profiles[] = {
     {"lists",            6,  2, 15,  5,  0,  0, 85,  0,  4,  0,  0,  0,  0,  4,  0,  0,  0, 70,  0},
     {"unknown",          6,  3, 30, 10,  5,  0,  0, 35, 10,  5,  0,  0, 50,  4,  0, 20,  0, 60,  0},
     {"hints",            6,  3, 50, 15, 10,  0, 10,  0,  4,  0, 85, 60,  0,  4,  0,  0,  0, 60,  0},
+    {"hints-unknown",    6,  3, 50, 10,  5,  0,  0, 40,  4,  5, 85, 30,  0,  4,  0,  0,  0, 60,  0},
     {"times",            6,  3, 20,  5,  5,  0,  0, 10,  4,  0,  0,  0,100,  4,  0,  0,  0, 50,  0},
     {"everything",       5,  3, 50, 15, 12, 12, 25, 15,  8,  6, 25, 20, 40, 10,  6, 15,  5, 50,  0},
     {"forks",            6,  3, 15,  8,  8,  0,  0,  0,  0,  0,  0,  0, 15,  4,  0,  0,  0, 10,100},
 };
 /* clang-format on */
 
-const char *const random_profiles[] = {
-    "registers-unique", "registers-dup", "deletes", "scans", "lists", "unknown", "hints", "times",
-    "everything",       "forks",         NULL};
+const char *const random_profiles[] = {"registers-unique",
+                                       "registers-dup",
+                                       "deletes",
+                                       "scans",
+                                       "lists",
+                                       "unknown",
+                                       "hints",
+                                       "times",
+                                       "everything",
+                                       "forks",
+                                       "hints-unknown",
+                                       NULL};
 
 /* splitmix64 */
 struct rng {

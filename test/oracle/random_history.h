@@ -1,8 +1,8 @@
 /* random_history.h - seeded tiny histories in the native format, for differential tests.
  *
  * Profiles: registers-unique, registers-dup, deletes, scans, lists, unknown, hints, times,
- * everything, forks (readers and writers apart: long forks, snapshot anomalies). The same seed
- * and profile always give the same text, on every machine.
+ * everything, forks (readers and writers apart: long forks, snapshot anomalies),
+ * hints-unknown. The same seed and profile always give the same text, on every machine.
  */
 #ifndef RATEL_TEST_RANDOM_HISTORY_H
 #define RATEL_TEST_RANDOM_HISTORY_H

@@ -91,6 +91,7 @@ typedef struct job {
     const ratel_result *a;
     bytes in;
     int session_order;
+    int strategy;
 } job;
 
 typedef int (*scenario)(ratel *r, const job *j);
@@ -214,6 +215,7 @@ static int read_it(ratel *r, const job *j)
 static int check_it(ratel *r, const job *j)
 {
     ratel_result *a = NULL;
+    ratel_set(r, "strategy", j->strategy);
     int code = ratel_check(&a, r, j->h, j->level);
     if (code && a) test_fail(__FILE__, __LINE__, "an error came with a result");
     ratel_result_free(a);
@@ -232,6 +234,21 @@ static int tell_it(ratel *r, const job *j)
 static int recheck_it(ratel *r, const job *j)
 {
     return ratel_result_recheck(j->a, r, j->h);
+}
+
+static int certify_it(ratel *r, const job *j)
+{
+    size_t n = 0;
+    return ratel_result_certificate(j->a, r, j->h, drop, &n);
+}
+
+static int verify_it(ratel *r, const job *j)
+{
+    ratel_proof p;
+    bytes b = j->in;
+    int code = ratel_verify(&p, r, j->h, give, &b);
+    if (!code && !p.proved) test_fail(__FILE__, __LINE__, "refused: %s", p.reason);
+    return code;
 }
 
 static int write_it(ratel *r, const job *j)
@@ -427,6 +444,33 @@ TEST(reading_and_writing_every_format)
     rmdir(dir);
 }
 
+/* What our writers never write: scattered lines, unknown members, other styles. */
+TEST(reading_foreign_shapes)
+{
+    static const struct {
+        const char *format, *text;
+    } foreign[] = {
+        {"dbcop-json", "{\"odd\":[1, 2],\"params\":{\"id\":1},\"data\":[[{\"x\":{},\"events\":["
+                       "{\"Write\":{\"variable\":9,\"version\":0}},[\"r\",8,0]],"
+                       "\"committed\":true}]],\"e\\n\":\"\\u00e9\"}"},
+        {"dbcop-hist", "// c\n[x==0 x:=1][long_name:=18446744073709551615]!\n---\n[y==?]"},
+        {"dbcop-yaml",
+         "- - success: true\n    events:\n    - {write: true, variable: 1, value: 2,\n"
+         "success: false}\n"},
+        {"awdit-test", "w 1 18446744073709551615\n=\nr 1 0\n--\n"},
+        {"elle-json", "{\"type\":\"invoke\",\"process\":\"p\\/\",\"value\":[[\"r\",\"x\",null]]}"
+                      "{\"type\":\"info\",\"process\":\"nemesis\",\"f\":\"cut\"}"
+                      "{\"type\":\"ok\",\"process\":\"p\\/\",\"value\":[[\"r\",\"x\",[1,\"\\n\"]]],"
+                      "\"error\":[null]}"},
+        {"veristrong-la", "4 1 1 A 5 1 2 2 R 5 1 1 1 1 A 5 -2 2 2 R 5 2 1 -2"},
+    };
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        job j = {.what = "foreign", .format = foreign[i].format, .in = {foreign[i].text, 0, 0}};
+        j.in.n = strlen(foreign[i].text);
+        refuse_each("read", read_it, &j);
+    }
+}
+
 TEST(reading_what_detection_must_find)
 {
     for (int k = 0; k < INPUTS; k++) {
@@ -461,11 +505,22 @@ TEST(deciding_every_level_and_telling_the_answer)
             int so = (int)(i + (size_t)k) % 2;
             job j = {.h = h, .what = inputs[k].name, .level = l.name, .session_order = so};
             refuse_each("check", check_it, &j);
+            j.strategy = 1;
+            if (!strcmp(l.name, "serializable") || !strcmp(l.name, "snapshot-isolation"))
+                refuse_each("check by polygraph", check_it, &j);
+            j.strategy = 0;
             ratel_set(plain, "session_order", so);
             EXPECT_EQ_INT(ratel_check(&a, plain, h, l.name), RATEL_OK);
             j.a = a;
             if (ratel_result_recheck(a, plain, h) == RATEL_OK) /* else not a matter of memory */
                 refuse_each("recheck", recheck_it, &j);
+            sink s = {NULL, 0, 0};
+            if (ratel_result_certificate(a, plain, h, take, &s) == RATEL_OK) {
+                refuse_each("certify", certify_it, &j);
+                j.in = (bytes){s.at, s.n, 0};
+                refuse_each("verify", verify_it, &j);
+            }
+            free(s.at);
             j.level = NULL;
             j.format = "json";
             refuse_each("tell", tell_it, &j);

@@ -1,5 +1,5 @@
 /*
- * Tests of src/verdict/recheck*.c: answers that are right stand, answers that were tampered with
+ * Tests of src/verify/recheck*.c: answers that are right stand, answers that were tampered with
  * do not.  That no answer on random histories is refused: test/diff/levels.
  */
 #include "read_help.h"

@@ -12,7 +12,7 @@
  */
 #include <assert.h>
 
-#include "verdict/recheck.h"
+#include "verify/recheck.h"
 
 typedef struct installers { /* places of the installers of each key, rising */
     uint32_t *first, *place;

@@ -1,12 +1,11 @@
 /*
  * recheck.h - private to recheck*.c, the second opinion on an answer (recheck.c says what it
- * proves).  These files include no header of asg, ir or anything behind them but through
- * verdict.h, for types, and call nothing of theirs.
+ * proves).  These files know claims and histories only (claim.h).
  */
-#ifndef RATEL_VERDICT_RECHECK_H
-#define RATEL_VERDICT_RECHECK_H
+#ifndef RATEL_VERIFY_RECHECK_H
+#define RATEL_VERIFY_RECHECK_H
 
-#include "verdict/verdict.h"
+#include "verify/claim.h"
 
 #define RECHECK_WORK ((uint64_t)1 << 34) /* steps after which an answer is too large */
 #define FREE VALUE_UNKNOWN               /* an initial value that nothing has fixed yet */
@@ -35,7 +34,7 @@ typedef struct hint {
 } hint;
 
 typedef struct checker {
-    const verdict *v;
+    const claim *v;
     const history *h;
     mem *m;
     const char *why;

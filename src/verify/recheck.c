@@ -16,7 +16,7 @@
  * are forced; the finer name of an anomaly.  An answer found by search shows no cycle: of it only
  * the transactions are looked at.  Nor are commit_ts and start_ts used.
  */
-#include "verdict/recheck.h"
+#include "verify/recheck.h"
 
 #include <assert.h>
 
@@ -26,7 +26,7 @@
 
 static bool load_order(checker *c)
 {
-    const verdict *v = c->v;
+    const claim *v = c->v;
     const history *h = c->h;
     c->n = v->ordered;
     c->place = mem_array0(c->m, uint32_t, h->txns + 1);
@@ -546,6 +546,7 @@ static bool check_holds(checker *c)
     bool weak = level == LEVEL_RU || level == LEVEL_RC || level == LEVEL_MAV || level == LEVEL_RA ||
                 level == LEVEL_CC;
     bool strong = level == LEVEL_SER || level == LEVEL_SSER || level == LEVEL_SI;
+    if (c->v->level.realtime && level != LEVEL_SER) weak = strong = false;
     if (!weak && !strong) return recheck_no(c, NO_ID, "no recheck for this level yet");
     if (!load_order(c)) return false;
     recheck_load_writes(c);
@@ -573,7 +574,7 @@ static bool check_holds(checker *c)
     }
 }
 
-bool recheck(const verdict *v, const history *h, mem *m, const char **why)
+bool claim_recheck(const claim *v, const history *h, mem *m, const char **why)
 {
     assert(h->frozen);
     checker c = {.v = v, .h = h, .m = m};

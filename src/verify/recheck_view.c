@@ -3,7 +3,7 @@
  * each transaction was shown, and which of that its own writes explain (levels.md H-5
  * to H-8, section 3).
  */
-#include "verdict/recheck.h"
+#include "verify/recheck.h"
 
 #include <assert.h>
 

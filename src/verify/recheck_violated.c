@@ -4,7 +4,7 @@
  * A fault: some read of the core's transactions shows it.  A cycle: it is closed, and each edge is
  * one that the history shows.
  */
-#include "verdict/recheck.h"
+#include "verify/recheck.h"
 
 #include <assert.h>
 
@@ -261,14 +261,14 @@ static bool is_fault(uint32_t anomaly)
 }
 
 /* Was it this level, asked for or implied, whose violation decided? */
-static bool decided(const verdict *v, enum level_id id)
+static bool decided(const claim *v, enum level_id id)
 {
     return v->through ? !strcmp(v->through, level_at(id)->name) : v->level.id == id;
 }
 
 static bool check_cycle(checker *c)
 {
-    const verdict *v = c->v;
+    const claim *v = c->v;
     size_t n = v->cycle.n, reads = 0, anti = 0;
     for (size_t i = 0; i < n; i++) {
         if (v->cycle.at[i].to != v->cycle.at[(i + 1) % n].from)
@@ -285,7 +285,7 @@ static bool check_cycle(checker *c)
 
 bool recheck_violated(checker *c)
 {
-    const verdict *v = c->v;
+    const claim *v = c->v;
     static const char *const searched[] = {"reads are ambiguous", "every order of the writers"};
     for (size_t i = 0; i < v->core.n; i++)
         if (v->core.at[i] >= c->h->txns) return recheck_no(c, NO_ID, "the core names nobody");

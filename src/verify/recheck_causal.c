@@ -7,7 +7,7 @@
  * so what becomes visible is counted once per chain.  Where there are too many chains for that
  * (no session order, and short read-from paths) the past of each transaction is walked.
  */
-#include "verdict/recheck.h"
+#include "verify/recheck.h"
 
 #define WIDTH 32u /* chains whose clocks are kept at a time */
 

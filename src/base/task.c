@@ -1,0 +1,49 @@
+/*
+ * task.c - see task.h.
+ */
+#include "base/task.h"
+
+static void *border(void *arg)
+{
+    task *t = arg;
+    if (guard_armed(&t->guard))
+        t->code = t->guard.code;
+    else
+        t->run(t);
+    atomic_store(&t->done, true);
+    return NULL;
+}
+
+static void prepare(task *t, const guard *like)
+{
+    guard_init(&t->guard);
+    t->guard.interrupt = like->interrupt;
+    t->guard.deadline = like->deadline;
+    t->code = GUARD_OK;
+    atomic_init(&t->done, false);
+    t->threaded = false;
+}
+
+void task_here(task *t, const guard *like)
+{
+    prepare(t, like);
+    border(t);
+}
+
+void task_start(task *t, const guard *like)
+{
+    prepare(t, like);
+    t->threaded = pthread_create(&t->thread, NULL, border, t) == 0;
+    if (!t->threaded) border(t);
+}
+
+void task_wait(task *t)
+{
+    if (t->threaded) pthread_join(t->thread, NULL);
+    t->threaded = false;
+}
+
+void task_raise(const task *t, guard *g)
+{
+    if (t->code) guard_fail(g, t->code, "%s", t->guard.text);
+}

@@ -1,0 +1,127 @@
+/*
+ * cmd_verify.c - ratel verify, and the writing of certificates for ratel check.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+/* The text comes whole and last: the file is new or old, never half. */
+static int put_file(const void *buf, size_t n, void *payload)
+{
+    const char *path = payload;
+    if (!strcmp(path, "-")) return write_file_cb(buf, n, stdout);
+    size_t room = strlen(path) + sizeof ".part";
+    char *part = malloc(room);
+    if (!part) return -1;
+    snprintf(part, room, "%s.part", path);
+    FILE *f = fopen(part, "wb");
+    bool ok = f && fwrite(buf, 1, n, f) == n;
+    int why = errno;
+    if (f && fclose(f)) ok = false;
+    if (ok && rename(part, path)) ok = false;
+    if (!ok) {
+        errno = errno ? errno : why;
+        perror(path);
+        if (f) remove(part);
+    }
+    free(part);
+    return ok ? 0 : -1;
+}
+
+int write_certificate(args *a, const ratel_result *result, const ratel_history *h)
+{
+    const char *path = a->value[O_CERTIFICATE];
+    if (ratel_result_verdict(result) == RATEL_UNDECIDED) {
+        complain("%s: not written: the answer is undecided", path);
+        return EXIT_UNDECIDED;
+    }
+    int code = ratel_result_certificate(result, a->context, h, put_file, (void *)(uintptr_t)path);
+    if (!code) return EXIT_HOLDS;
+    if (code != RATEL_EIO) complain("%s: not written: %s", path, ratel_errmsg(a->context));
+    return code == RATEL_EUNSUPPORTED ? EXIT_UNDECIDED : exit_of(code);
+}
+
+/* --- verifying -------------------------------------------------------------------------------- */
+
+static ptrdiff_t get_file(void *buf, size_t cap, void *payload)
+{
+    FILE *f = payload;
+    size_t n = fread(buf, 1, cap, f);
+    return n || !ferror(f) ? (ptrdiff_t)n : -1;
+}
+
+static void print_json(FILE *out, const char *certificate, const char *history,
+                       const ratel_proof *p)
+{
+    fputs("{\"schema\":1,\"certificate\":", out);
+    json_text_to(out, certificate);
+    fputs(",\"history\":", out);
+    json_text_to(out, history);
+    fputs(",\"level\":", out);
+    json_text_to(out, p->level);
+    fprintf(out, ",\"session_order\":%s,\"ryow\":\"%s\",\"drift\":%lld,\"verdict\":\"%s\"",
+            p->session_order ? "true" : "false", p->ryow, (long long)p->drift,
+            p->verdict == RATEL_HOLDS ? "holds" : "violated");
+    fprintf(out, ",\"proved\":%s,\"steps\":%llu", p->proved ? "true" : "false",
+            (unsigned long long)p->steps);
+    if (!p->proved) {
+        fputs(",\"reason\":", out);
+        json_text_to(out, p->reason);
+    }
+    fputs("}\n", out);
+}
+
+static void print_text(FILE *out, const char *history, const ratel_proof *p)
+{
+    visible_to(out, history);
+    fprintf(out, ": %s %s (session order %s, ryow %s", p->level,
+            p->verdict == RATEL_HOLDS ? "holds" : "violated", p->session_order ? "on" : "off",
+            p->ryow);
+    if (p->drift) fprintf(out, ", drift %lld", (long long)p->drift);
+    fputs(p->proved ? "): proved" : "): refused: ", out);
+    if (!p->proved) visible_to(out, p->reason);
+    fputc('\n', out);
+}
+
+int cmd_verify(args *a)
+{
+    ratel *r = a->context;
+    ratel_history *h;
+    ratel_proof proof;
+    if (a->n_files != 2) {
+        complain("usage: ratel verify [options] CERTIFICATE HISTORY");
+        return EXIT_USAGE;
+    }
+    const char *certificate = a->files[0], *history = a->files[1];
+    bool piped = !strcmp(certificate, "-");
+    if (piped && !strcmp(history, "-")) {
+        complain("verify: only one of the two can be standard input");
+        return EXIT_USAGE;
+    }
+    FILE *in = piped ? stdin : fopen(certificate, "rb");
+    if (!in) {
+        perror(certificate);
+        return EXIT_IO;
+    }
+    int code = read_history(a, history, &h), status;
+    if (code) {
+        status = complain_about(r, history, code);
+    } else if ((code = ratel_verify(&proof, r, h, get_file, in)) != 0) {
+        status = complain_about(r, certificate, code);
+    } else {
+        FILE *out = open_output(a);
+        status = !out ? EXIT_IO : proof.proved ? EXIT_HOLDS : EXIT_VIOLATED;
+        if (out && a->value[O_JSON])
+            print_json(out, certificate, history, &proof);
+        else if (out)
+            print_text(out, history, &proof);
+        if (out) status = close_output(a, out, status);
+    }
+    if (!piped) fclose(in);
+    ratel_history_free(h);
+    return status;
+}

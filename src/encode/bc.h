@@ -1,0 +1,14 @@
+/*
+ * bc.h - snapshot isolation over begin/commit polygraphs.
+ *
+ * A baseline (Viper's scheme) on our own code, to see what each idea is worth; decides the same
+ * problem as lazy.h and gives the same kind of answer.
+ */
+#ifndef RATEL_ENCODE_BC_H
+#define RATEL_ENCODE_BC_H
+
+#include "encode/lazy.h"
+
+void bc_decide(strong *p, uint64_t conflicts, lazy_answer *a);
+
+#endif

@@ -1,0 +1,281 @@
+/*
+ * certify.c - answers as claims for the second opinion (src/verify), and as certificates.
+ *
+ * What holds has its witness already: the order and the choices that the verdict keeps.  What is
+ * violated is decided once more, with a log from which encode/justify.c makes the steps.  The
+ * verdict may be told by a weaker level's anomaly; the certificate is about the level asked for.
+ * No certificate leaves here that certificate_verify does not accept.
+ */
+#include <assert.h>
+#include <inttypes.h>
+
+#include "encode/justify.h"
+#include "ir/weak.h"
+#include "verdict/verdict.h"
+#include "verify/certificate.h"
+
+static claim claim_of(const verdict *v)
+{
+    return (claim){.level = v->level,
+                   .session_order = v->session_order,
+                   .ryow = v->ryow,
+                   .drift = v->drift,
+                   .outcome = v->outcome,
+                   .order = v->order,
+                   .ordered = v->ordered,
+                   .choices = v->choices,
+                   .anomaly = v->anomaly,
+                   .reason = v->reason,
+                   .cycle = v->cycle,
+                   .core = v->core,
+                   .through = v->through};
+}
+
+bool recheck(const verdict *v, const history *h, mem *m, const char **why)
+{
+    claim c = claim_of(v);
+    return claim_recheck(&c, h, m, why);
+}
+
+/* --- holds ------------------------------------------------------------------------------------ */
+
+#define NAMES_A_LINE 16
+
+static void write_op(strbuf *b, const history *h, op_id o, key_id k)
+{
+    txn_id t = asg_txn_of_op(h, o);
+    strbuf_char(b, ' ');
+    certificate_txn(b, h, t);
+    strbuf_printf(b, " %u ", o - h->txn_op[t]);
+    certificate_name(b, h, key_atom(h, k));
+}
+
+static void write_writer(strbuf *b, const history *h, txn_id t)
+{
+    if (t == NO_ID)
+        strbuf_str(b, "init");
+    else
+        certificate_txn(b, h, t);
+}
+
+static void write_holds(const verdict *v, const history *h, strbuf *b)
+{
+    uint64_t lines = 0;
+    for (uint32_t i = 0; i < v->ordered; i++) {
+        if (i % NAMES_A_LINE == 0) {
+            strbuf_str(b, i ? "\norder" : "order");
+            lines++;
+        }
+        strbuf_char(b, ' ');
+        certificate_txn(b, h, v->order[i]);
+        guard_tick(b->mem->guard);
+    }
+    if (v->ordered) strbuf_char(b, '\n');
+    for (size_t i = 0; i < v->choices.n; i++, lines++) {
+        const chosen *c = &v->choices.at[i];
+        strbuf_str(b, "reads");
+        write_op(b, h, c->op, c->key);
+        strbuf_char(b, ' ');
+        write_writer(b, h, c->writer);
+        strbuf_char(b, '\n');
+        guard_tick(b->mem->guard);
+    }
+    strbuf_printf(b, "end %" PRIu64 "\n", lines);
+}
+
+/* --- violated --------------------------------------------------------------------------------- */
+
+typedef struct scribe {
+    const strong *p;
+    const history *h;
+    strbuf *b;
+} scribe;
+
+static void write_node(const scribe *s, node_id v)
+{
+    strbuf_char(s->b, ' ');
+    write_writer(s->b, s->h, v == NO_ID ? NO_ID : s->p->g->node_txn[v]);
+}
+
+static void write_event(const scribe *s, uint32_t e)
+{
+    if (s->p->si) strbuf_str(s->b, e % 2 ? "c:" : "b:");
+    certificate_txn(s->b, s->h, s->p->g->node_txn[txn_of(s->p, e)]);
+}
+
+static void write_literal(const scribe *s, proof_literal x)
+{
+    strbuf *b = s->b;
+    const history *h = s->h;
+    strbuf_str(b, x.negated ? " !" : " ");
+    switch (x.kind) {
+    case LITERAL_BEFORE:
+        write_event(s, x.a);
+        strbuf_char(b, '<');
+        write_event(s, x.b);
+        break;
+    case LITERAL_IN:
+        strbuf_char(b, '@');
+        certificate_txn(b, h, s->p->g->node_txn[x.a]);
+        break;
+    default: {
+        txn_id t = asg_txn_of_op(h, x.a);
+        certificate_txn(b, h, t);
+        strbuf_printf(b, ".%u.", x.a - h->txn_op[t]);
+        certificate_name(b, h, key_atom(h, x.b));
+        strbuf_char(b, '=');
+        write_writer(b, h, x.c == NO_ID ? NO_ID : s->p->g->node_txn[x.c]);
+        break;
+    }
+    }
+}
+
+static void write_line(const scribe *s, const justify *j, const proof_line *x)
+{
+    strbuf *b = s->b;
+    const uint32_t *pool = justify_pool(j);
+    switch ((enum proof_step)x->kind) {
+    case PROOF_SO:
+    case PROOF_RT:
+        write_node(s, x->t);
+        write_node(s, x->w);
+        break;
+    case PROOF_FAULT: write_node(s, x->t); break;
+    case PROOF_OVERLAP:
+    case PROOF_VER:
+        strbuf_char(b, ' ');
+        certificate_name(b, s->h, key_atom(s->h, x->key));
+        write_node(s, x->w);
+        write_node(s, x->u);
+        break;
+    case PROOF_FROM: write_op(b, s->h, x->op, x->key); break;
+    case PROOF_WR:
+    case PROOF_TAKEN:
+    case PROOF_SHOWS:
+        write_op(b, s->h, x->op, x->key);
+        write_node(s, x->w);
+        break;
+    case PROOF_READ:
+    case PROOF_LIST:
+        write_op(b, s->h, x->op, x->key);
+        write_node(s, x->w);
+        write_node(s, x->u);
+        break;
+    case PROOF_CYCLE:
+        for (size_t i = 0; i < x->n; i++) {
+            strbuf_char(b, ' ');
+            write_event(s, pool[x->first + i]);
+        }
+        break;
+    case PROOF_RUP:
+        for (size_t i = 0; i < x->n; i++) write_literal(s, justify_literal(j, pool[x->first + i]));
+        strbuf_str(b, " :");
+        for (size_t i = 0; i < x->hn; i++) strbuf_printf(b, " %u", pool[x->hints + i]);
+        break;
+    case PROOF_EXHAUSTIVE:
+    case PROOF_STEPS: break;
+    }
+}
+
+static void write_steps(const strong *p, const history *h, const justify *j, strbuf *b)
+{
+    scribe s = {p, h, b};
+    size_t n = justify_count(j);
+    for (size_t i = 0; i < n; i++) {
+        const proof_line *x = justify_line(j, i);
+        strbuf_printf(b, "%zu %s", i + 1, proof_step_word((enum proof_step)x->kind));
+        write_line(&s, j, x);
+        strbuf_char(b, '\n');
+        guard_tick(b->mem->guard);
+    }
+    strbuf_printf(b, "end %zu\n", n);
+}
+
+/* A read that nothing explains; if that is not it, lists of one key that contradict each other. */
+static justify *justify_faults(strong *p, const fault *f, bool lists)
+{
+    justify *j = justify_new(p);
+    if (lists && f->anomaly != ANOMALY_INCOMPATIBLE_ORDER) return NULL;
+    return (lists ? justify_list_fault(j, f->key) : justify_fault(j, f->node)) ? j : NULL;
+}
+
+static void build(strong *p, const verdict *v, asg *g, bool si, bool rt)
+{
+    static const tuning lazily = {.strategy = STRATEGY_LAZY};
+    order_ask ask = {si, v->session_order, rt, v->drift, &lazily};
+    strong_build(p, g, &ask);
+}
+
+static justify *justify_search(strong *p, const verdict *v, asg *g, bool si, bool rt)
+{
+    for (int plain = 0; plain < 2; plain++) {
+        lazy_answer a;
+        build(p, v, g, si, rt);
+        p->justify = justify_new(p);
+        p->plain = plain;
+        lazy_decide(p, 0, &a);
+        if (a.undecided || a.holds) return NULL;
+        if (justify_steps(p->justify, &a)) return p->justify;
+        /* Something was deduced that is not explained: once more, deducing less. */
+    }
+    return NULL;
+}
+
+static bool stands(const strbuf *b, const history *h, mem *work, const char **why)
+{
+    certificate_answer a;
+    certificate_verify(&a, b->at, b->n, h, work);
+    *why = a.why;
+    return a.proved;
+}
+
+static void write_violated(const verdict *v, const history *h, mem *work, strbuf *b)
+{
+    enum level_id id = v->level.id;
+    bool si = id == LEVEL_SI, rt = id == LEVEL_SSER || v->level.realtime;
+    if ((id != LEVEL_SER && id != LEVEL_SSER && id != LEVEL_SI) || (si && rt))
+        guard_fail(work->guard, GUARD_UNSUPPORTED,
+                   "this version has no certificates for violations of %s", v->level.name);
+    asg g;
+    strong p;
+    size_t head = b->n;
+    asg_build(&g, h, work, v->ryow, h->init_unknown ? ASG_INIT_FREE : 0);
+    if (!g.faults.n && g.nodes <= WEAK_SMALL && (g.wild_lists || g.init_open)) {
+        strbuf_str(b, "1 exhaustive\nend 1\n");
+        return;
+    }
+    if (!g.faults.n) {
+        const justify *j = justify_search(&p, v, &g, si, rt);
+        if (!j) guard_fail(work->guard, GUARD_BUG, "the violation could not be explained again");
+        write_steps(&p, h, j, b);
+        return;
+    }
+    /* Any of the faults will do. */
+    build(&p, v, &g, si, rt);
+    for (size_t i = 0; i < 2 * g.faults.n; i++) {
+        const char *why;
+        const justify *j = justify_faults(&p, &g.faults.at[i / 2], i % 2);
+        if (!j) continue;
+        b->n = head;
+        write_steps(&p, h, j, b);
+        if (stands(b, h, work, &why)) return;
+    }
+}
+
+void certify(const verdict *v, const history *h, mem *work, strbuf *b)
+{
+    const char *why;
+    claim c = claim_of(v);
+    if (v->outcome == OUTCOME_UNDECIDED)
+        guard_fail(work->guard, GUARD_INVAL,
+                   "the answer is undecided: there is nothing to certify");
+    certificate_head(b, &c, h);
+    if (v->outcome == OUTCOME_HOLDS)
+        write_holds(v, h, b);
+    else
+        write_violated(v, h, work, b);
+    mem_free_all(work);
+    if (!stands(b, h, work, &why))
+        guard_fail(work->guard, GUARD_BUG, "the certificate does not stand: %s", why ? why : "");
+    mem_free_all(work);
+}

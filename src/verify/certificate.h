@@ -1,0 +1,39 @@
+/*
+ * certificate.h - answers with their proof, as text (doc/formats/certificate.md).
+ *
+ * A certificate names the question (level, session order, policy, drift), the history (counts and
+ * a hash of its content), the answer, and why: an order of the transactions that explains every
+ * read, or numbered steps that end in a contradiction.  certificate_verify trusts none of it: it
+ * reads the history itself, replays the order, and makes every clause of a proof from the history.
+ */
+#ifndef RATEL_VERIFY_CERTIFICATE_H
+#define RATEL_VERIFY_CERTIFICATE_H
+
+#include "verify/claim.h"
+
+#define CERTIFICATE_VERSION 1
+
+typedef struct certificate_answer {
+    claim claim; /* what the certificate says, as far as it was read */
+    bool proved;
+    const char *why; /* refused: one sentence */
+    uint64_t steps;  /* lines of the body */
+} certificate_answer;
+
+/* Text that is no certificate leaves by m's guard, GUARD_PARSE with its position. */
+void certificate_verify(certificate_answer *out, const char *text, size_t n, const history *h,
+                        mem *m);
+
+/* The first lines of a certificate, up to its body. */
+void certificate_head(strbuf *b, const claim *c, const history *h);
+/* Of all that a verdict depends on; independent of the format that the history was read from. */
+uint64_t certificate_hash(const history *h, guard *g);
+
+/* A key or a transaction's id: a number, or a string in quotes whose odd bytes are \xNN. */
+void certificate_name(strbuf *b, const history *h, atom a);
+static inline void certificate_txn(strbuf *b, const history *h, txn_id t)
+{
+    certificate_name(b, h, label_atom(h, h->txn_label[t]));
+}
+
+#endif

@@ -1,0 +1,250 @@
+/*
+ * certificates.c - every answer has a certificate that verifies; what is changed does not pass for
+ * what it is not.
+ *
+ * Random tiny histories of every profile, each level that the product decides, session order on
+ * and off, every policy: the certificate of the answer must verify (levels.c holds the answers
+ * themselves against the oracle).  Then the certificate is damaged in every way we can think of
+ * (lines dropped, repeated, swapped, words changed, cut off, another history, another question):
+ * it must be refused, unless what it then claims is true, by the oracle.
+ *
+ *     certificates [histories [seed]]   default 20000, seed from RATEL_TEST_SEED or 1
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "oracle/oracle.h"
+#include "oracle/random_history.h"
+#include "ratel.h"
+
+static const char *const levels[] = {
+    "read-uncommitted", "read-committed", "monotonic-atomic-view", "read-atomic",
+    "causal",           "serializable",   "snapshot-isolation",    "strict-serializable"};
+enum { LEVELS = sizeof levels / sizeof *levels, STRONG = 5 };
+static const char *const policies[] = {"must", "external", "may"};
+
+typedef struct text {
+    char *at;
+    size_t n, cap, pos;
+} text;
+
+static uint64_t certified[LEVELS][2], uncertified[LEVELS], damaged, passed_damage;
+
+static ptrdiff_t read_text(void *buf, size_t cap, void *payload)
+{
+    text *t = payload;
+    size_t n = t->n - t->pos < cap ? t->n - t->pos : cap;
+    if (n) memcpy(buf, t->at + t->pos, n);
+    t->pos += n;
+    return (ptrdiff_t)n;
+}
+
+static int add_text(const void *buf, size_t n, void *payload)
+{
+    text *t = payload;
+    if (t->n + n + 1 > t->cap) {
+        t->cap = 2 * (t->n + n + 1);
+        t->at = realloc(t->at, t->cap);
+        if (!t->at) abort();
+    }
+    if (n) memcpy(t->at + t->n, buf, n);
+    t->n += n;
+    t->at[t->n] = 0;
+    return 0;
+}
+
+/* --- damage ----------------------------------------------------------------------------------- */
+
+static size_t line_start(const text *t, size_t at)
+{
+    while (at && t->at[at - 1] != '\n') at--;
+    return at;
+}
+
+static size_t line_end(const text *t, size_t at)
+{
+    while (at < t->n && t->at[at] != '\n') at++;
+    return at < t->n ? at + 1 : at;
+}
+
+/* A word of t, starting at or after a random place. */
+static void some_word(rng *g, const text *t, size_t *at, size_t *n)
+{
+    size_t a = rng_below(g, t->n), b;
+    while (a && t->at[a - 1] != ' ' && t->at[a - 1] != '\n') a--;
+    for (b = a; b < t->n && t->at[b] != ' ' && t->at[b] != '\n'; b++) {}
+    *at = a;
+    *n = b - a;
+}
+
+static void damage(rng *g, const text *from, text *to)
+{
+    size_t a = line_start(from, rng_below(g, from->n)), b = line_end(from, a);
+    size_t c = line_start(from, rng_below(g, from->n)), d = line_end(from, c), w, x, n, m;
+    to->n = to->pos = 0;
+    switch (rng_below(g, 7)) {
+    case 0: /* a line less */
+        add_text(from->at, a, to);
+        add_text(from->at + b, from->n - b, to);
+        break;
+    case 1: /* a line twice, elsewhere */
+        add_text(from->at, c, to);
+        add_text(from->at + a, b - a, to);
+        add_text(from->at + c, from->n - c, to);
+        break;
+    case 2: /* cut off */ add_text(from->at, rng_below(g, from->n), to); break;
+    case 3: /* another byte */
+        add_text(from->at, from->n, to);
+        to->at[rng_below(g, to->n)] = "0123456789!@<=:. \nbcx\""[rng_below(g, 22)];
+        break;
+    case 4: /* two lines change places */
+        if (c < a) {
+            size_t swap = a;
+            a = c;
+            c = swap;
+            swap = b;
+            b = d;
+            d = swap;
+        }
+        if (a == c) {
+            add_text(from->at, from->n, to);
+            break;
+        }
+        add_text(from->at, a, to);
+        add_text(from->at + c, d - c, to);
+        add_text(from->at + b, c - b, to);
+        add_text(from->at + a, b - a, to);
+        add_text(from->at + d, from->n - d, to);
+        break;
+    default: /* a word in place of another */
+        some_word(g, from, &w, &n);
+        some_word(g, from, &x, &m);
+        add_text(from->at, w, to);
+        add_text(from->at + x, m, to);
+        add_text(from->at + w + n, from->n - w - n, to);
+        break;
+    }
+}
+
+/* --- one answer ------------------------------------------------------------------------------- */
+
+typedef struct subject {
+    ratel *r;
+    const ratel_history *h;
+    oracle *o;
+    const char *history;
+} subject;
+
+static bool say(const subject *s, int level, int so, int policy, const char *what, const char *why,
+                const text *certificate)
+{
+    printf("# %s, session order %s, ryow %s: %s: %s\n%s\n%s\n", levels[level], so ? "on" : "off",
+           policies[policy], what, why, s->history, certificate->at ? certificate->at : "");
+    return false;
+}
+
+/* Is what a certificate claims true of the history? */
+static bool is_true(const subject *s, const ratel_proof *p)
+{
+    oracle_question q = {p->level, p->session_order, ORACLE_MUST, p->drift};
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(policies[i], p->ryow)) q.ryow = (oracle_ryow)i;
+    int expected = oracle_check(s->o, &q);
+    return expected == ORACLE_TOO_BIG ||
+           expected == (p->verdict == RATEL_HOLDS ? ORACLE_HOLDS : ORACLE_VIOLATED);
+}
+
+static bool certify(const subject *s, rng *g, int level, int so, int policy, text *cert, text *bad)
+{
+    ratel_result *a = NULL;
+    ratel_proof proof;
+    ratel_set(s->r, "session_order", so);
+    ratel_set(s->r, "ryow", policy);
+    if (ratel_check(&a, s->r, s->h, levels[level])) return true; /* an impossible hint */
+    ratel_verdict v = ratel_result_verdict(a);
+    cert->n = cert->pos = 0;
+    int code = v == RATEL_UNDECIDED ? RATEL_EINVAL
+                                    : ratel_result_certificate(a, s->r, s->h, add_text, cert);
+    ratel_result_free(a);
+    if (v == RATEL_UNDECIDED) return true;
+    if (code == RATEL_EUNSUPPORTED && level < STRONG && v == RATEL_VIOLATED) {
+        uncertified[level]++;
+        return true;
+    }
+    if (code) return say(s, level, so, policy, "no certificate", ratel_errmsg(s->r), cert);
+    certified[level][v == RATEL_HOLDS]++;
+    code = ratel_verify(&proof, s->r, s->h, read_text, cert);
+    if (code) return say(s, level, so, policy, "cannot be verified", ratel_errmsg(s->r), cert);
+    if (!proof.proved) return say(s, level, so, policy, "refused", proof.reason, cert);
+    if (proof.verdict != v || strcmp(proof.level, levels[level]))
+        return say(s, level, so, policy, "proves something else", proof.level, cert);
+    for (int i = 0; i < 3; i++) {
+        damage(g, cert, bad);
+        damaged++;
+        if (ratel_verify(&proof, s->r, s->h, read_text, bad) || !proof.proved) continue;
+        passed_damage++;
+        if (!is_true(s, &proof))
+            return say(s, level, so, policy, "a false certificate passes", "damaged", bad);
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : 20000;
+    const char *env = getenv("RATEL_TEST_SEED");
+    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : env ? strtoull(env, NULL, 10) : 1;
+    uint64_t passed = 0, failed = 0, profiles = 0;
+    text cert = {0}, bad = {0}, last = {0};
+    rng g;
+    ratel *r;
+    if (ratel_open(&r, NULL)) return 1;
+    ratel_set(r, "quick", 1); /* what a violation rests on is no matter here */
+    rng_seed(&g, seed);
+    while (random_profiles[profiles]) profiles++;
+    printf("# %" PRIu64 " histories from seed %" PRIu64 "\n", count, seed);
+    for (uint64_t i = 0; i < count && failed < 10; i++) {
+        size_t n;
+        char err[256];
+        char *t = random_history(seed * 1000003 + i, random_profiles[i % profiles], &n);
+        text in = {t, n, 0, 0};
+        ratel_history *h = NULL;
+        subject s = {r, NULL, oracle_parse(t, n, err, sizeof err), t};
+        int code = ratel_history_read(&h, r, "ratel", read_text, &in);
+        bool ok = !code && s.o;
+        s.h = h;
+        for (int level = 0; level < LEVELS && ok; level++)
+            for (int so = 0; so < 2 && ok; so++)
+                for (int policy = 0; policy < 3 && ok; policy++)
+                    ok = certify(&s, &g, level, so, policy, &cert, &bad);
+        if (ok && last.n) { /* a certificate of another history */
+            ratel_proof proof;
+            last.pos = 0;
+            ok = ratel_verify(&proof, r, h, read_text, &last) || !proof.proved;
+            if (!ok) printf("# a certificate of another history passes\n%s\n%s\n", t, last.at);
+        }
+        last.n = 0;
+        if (i % 7 == 0 && cert.n) add_text(cert.at, cert.n, &last);
+        passed += ok;
+        failed += !ok;
+        ratel_history_free(h);
+        oracle_free(s.o);
+        free(t);
+    }
+    for (int i = 0; i < LEVELS; i++)
+        printf("# %-24s certified: holds %" PRIu64 ", violated %" PRIu64
+               "; no certificate: violated %" PRIu64 "\n",
+               levels[i], certified[i][1], certified[i][0], uncertified[i]);
+    printf("# %" PRIu64 " damaged, %" PRIu64 " of them still right\n", damaged, passed_damage);
+    ratel_close(r);
+    free(cert.at);
+    free(bad.at);
+    free(last.at);
+    printf("%" PRIu64 " passed, %" PRIu64 " failed\n", passed, failed);
+    return failed > 0;
+}
