@@ -121,7 +121,7 @@ static void add_init_reads(strong *p)
     uint32_t *gate = NULL;
     node_id *own = NULL; /* per key: the first reader that writes it too */
     for (uint32_t ob = 0; ob < g->obs; ob++) {
-        if (g->ob_rf[ob] != RF_INIT || !p->in[g->ob_node[ob]]) continue;
+        if (g->ob_rf[ob] != RF_INIT || !p->in[g->ob_node[ob]] || !strict_read(p, ob)) continue;
         if (!gate) {
             asg_by_key(g);
             gate = mem_array(g->m, uint32_t, keys + 1);
@@ -132,7 +132,8 @@ static void add_init_reads(strong *p)
         key_id k = g->ob_key[ob];
         node_id v = g->ob_node[ob];
         if (gate[k] == NO_ID) gate[k] = p->events++;
-        if (asg_install(g, v, k) == NO_ID) {
+        bool apart = p->si && !p->rule->overlap; /* nobody excludes anybody: begins, then commits */
+        if (apart || asg_install(g, v, k) == NO_ID) {
             add(p, begin_of(p, v), gate[k]);
         } else if (own[k] == NO_ID || own[k] == v) {
             own[k] = v;
@@ -154,6 +155,7 @@ static void add_init_reads(strong *p)
         key_id k = g->ob_key[ob];
         node_id v = g->ob_node[ob];
         if (g->ob_rf[ob] != RF_INIT || !p->in[v] || own[k] == NO_ID || own[k] == v) continue;
+        if (!strict_read(p, ob)) continue;
         if (asg_install(g, v, k) == NO_ID) add(p, begin_of(p, v), commit_of(p, own[k]));
     }
     mem_put(g->m, gate);
@@ -176,10 +178,11 @@ static void index_readers(strong *p)
 
 void strong_build(strong *p, asg *g, const order_ask *ask)
 {
-    bool si = ask->si, so = ask->so;
+    bool si = ask->rule->events, so = ask->so;
     memset(p, 0, sizeof *p);
     p->g = g;
     p->m = g->m;
+    p->rule = ask->rule;
     p->si = si;
     p->so = so;
     p->rt = ask->rt;
@@ -207,9 +210,14 @@ void strong_build(strong *p, asg *g, const order_ask *ask)
         }
         guard_tick(g->m->guard);
     }
-    for (size_t i = 0; i < g->extra.n; i++)
-        if (p->in[g->extra.at[i].from] && p->in[g->extra.at[i].to])
-            depend(p, g->extra.at[i].from, g->extra.at[i].to, true);
+    for (size_t i = 0; i < g->extra.n; i++) {
+        node_id from = g->extra.at[i].from, to = g->extra.at[i].to;
+        if (!p->in[from] || !p->in[to]) continue;
+        if (version_target(p, to) == begin_of(p, to))
+            depend(p, from, to, true);
+        else
+            add(p, commit_of(p, from), version_target(p, to));
+    }
     add_init_reads(p);
     if (p->rt) add_real_time(p, p->drift);
     index_readers(p);
@@ -270,7 +278,7 @@ const char *strong_replay(const strong *p, const uint32_t *pos, const uint8_t *o
         if (at[i] != commit_of(p, v)) continue;
         for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1] && !wrong; j++) {
             uint32_t *prior = &last[g->inst_key[j]];
-            if (p->si && *prior != NO_ID &&
+            if (p->rule->overlap && *prior != NO_ID &&
                 pos[commit_of(p, g->inst_node[*prior])] > pos[begin_of(p, v)])
                 wrong = "two writers of a key overlap";
             *prior = j;

@@ -20,6 +20,7 @@
 #define RATEL_IR_STRONG_H
 
 #include "asg/asg.h"
+#include "ir/rule.h"
 #include "opt/tuning.h"
 
 typedef struct arc {
@@ -37,7 +38,9 @@ typedef struct forced {
 typedef struct strong {
     asg *g;
     mem *m;
-    bool si, so, rt;
+    const level_rule *rule;
+    bool si; /* begin and commit are events of their own */
+    bool so, rt;
     int64_t drift;
     const tuning *tune;
     uint32_t txns;      /* nodes of the semantic graph */
@@ -68,10 +71,33 @@ static inline node_id txn_of(const strong *p, uint32_t event)
 
 /* What is asked of the order: snapshot isolation or serializability, what counts. */
 typedef struct order_ask {
-    bool si, so, rt;
+    const level_rule *rule;
+    bool so, rt;
     int64_t drift;
     const tuning *tune;
 } order_ask;
+
+/* "u before w" for two writers of a key is an edge from u's commit to this event of w: where writers
+   may overlap (prefix) only commits are ordered. */
+static inline uint32_t version_target(const strong *p, node_id w)
+{
+    return p->si && !p->rule->overlap ? commit_of(p, w) : begin_of(p, w);
+}
+
+/* Must the read see the version that the order gives it? */
+static inline bool strict_read(const strong *p, uint32_t ob)
+{
+    const asg *g = p->g;
+    switch (p->rule->strict) {
+    case STRICT_ALL: return true;
+    case STRICT_ITEM: return !(g->ob_flags[ob] & OB_PRED);
+    case STRICT_OWN:
+        return !(g->ob_flags[ob] & OB_PRED) &&
+               asg_install(g, g->ob_node[ob], g->ob_key[ob]) != NO_ID;
+    case STRICT_NONE: break;
+    }
+    return false;
+}
 
 void strong_build(strong *p, asg *g, const order_ask *ask);
 

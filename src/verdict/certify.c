@@ -14,7 +14,7 @@
 #include "verdict/verdict.h"
 #include "verify/certificate.h"
 
-static claim claim_of(const verdict *v)
+claim claim_of(const verdict *v)
 {
     return (claim){.level = v->level,
                    .session_order = v->session_order,
@@ -202,7 +202,7 @@ static justify *justify_faults(strong *p, const fault *f, bool lists)
 static void build(strong *p, const verdict *v, asg *g, bool si, bool rt)
 {
     static const tuning lazily = {.strategy = STRATEGY_LAZY};
-    order_ask ask = {si, v->session_order, rt, v->drift, &lazily};
+    order_ask ask = {rule_of(si ? LEVEL_SI : LEVEL_SER), v->session_order, rt, v->drift, &lazily};
     strong_build(p, g, &ask);
 }
 

@@ -82,4 +82,7 @@ void certify(const verdict *v, const history *h, mem *work, strbuf *out);
 /* certify.c: true if the answer stands on the history; else *why says what is wrong. */
 bool recheck(const verdict *v, const history *h, mem *m, const char **why);
 
+/* The answer as a claim, which the room verify can recheck; it borrows v's arrays. */
+claim claim_of(const verdict *v);
+
 #endif

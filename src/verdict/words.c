@@ -414,6 +414,27 @@ static uint32_t name_cycle(const step *s, size_t n)
     return adjacent ? ANOMALY_G2_ITEM : ANOMALY_G_NONADJACENT;
 }
 
+/* A cycle told edge by edge. */
+void words_steps(verdict *v, asg *g, const step *s, size_t n)
+{
+    put_cycle(v, g, s, n);
+    for (size_t i = 0; i < n; i++)
+        if (s[i].kind == EDGE_FORCE) add_core(v, g->node_txn[g->ob_node[s[i].ob]]);
+    v->anomaly = name_cycle(s, n);
+    strbuf b;
+    strbuf_init(&b, &v->mem);
+    strbuf_str(&b, "a cycle: ");
+    for (size_t i = 0; i < n; i++) {
+        if (i == 6 && n > 8) {
+            strbuf_printf(&b, "; ... %zu more", n - i);
+            break;
+        }
+        if (i) strbuf_str(&b, "; ");
+        say_step(g, &s[i], &b);
+    }
+    finish(v, &b);
+}
+
 void words_events(verdict *v, asg *g, const strong *p, const uint32_t *events, size_t n)
 {
     uint32_t txn_events = p->si ? 2 * p->txns : p->txns;
@@ -429,22 +450,7 @@ void words_events(verdict *v, asg *g, const strong *p, const uint32_t *events, s
         step x = known_step(g, p, nodes.at[i], nodes.at[(i + 1) % nodes.n]);
         vec_push(g->m, &s, x);
     }
-    put_cycle(v, g, s.at, s.n);
-    for (size_t i = 0; i < s.n; i++)
-        if (s.at[i].kind == EDGE_FORCE) add_core(v, g->node_txn[g->ob_node[s.at[i].ob]]);
-    v->anomaly = name_cycle(s.at, s.n);
-    strbuf b;
-    strbuf_init(&b, &v->mem);
-    strbuf_str(&b, "a cycle: ");
-    for (size_t i = 0; i < s.n; i++) {
-        if (i == 6 && s.n > 8) {
-            strbuf_printf(&b, "; ... %zu more", s.n - i);
-            break;
-        }
-        if (i) strbuf_str(&b, "; ");
-        say_step(g, &s.at[i], &b);
-    }
-    finish(v, &b);
+    words_steps(v, g, s.at, s.n);
     vec_free(g->m, &nodes);
     vec_free(g->m, &s);
 }
@@ -498,12 +504,15 @@ static bool explain_lost_update(verdict *v, asg *g)
     return found;
 }
 
-void words_search(verdict *v, asg *g, bool si, const node_id *core, size_t n)
+void words_search(verdict *v, asg *g, const level_rule *rule, const node_id *core, size_t n)
 {
-    if (!g->wild_lists && !g->open.n && explain_lost_update(v, g)) return;
+    /* Where writers of a key must see each other, two that read the same version do not. */
+    bool exclusive = rule->strict == STRICT_NONE ? rule->path & (PATH_WW | PATH_NEXT) && !rule->po
+                                                 : rule->level != LEVEL_PC;
+    if (exclusive && !g->wild_lists && !g->open.n && explain_lost_update(v, g)) return;
     strbuf b;
     strbuf_init(&b, &v->mem);
-    v->anomaly = si ? ANOMALY_G_NONADJACENT : ANOMALY_G2_ITEM;
+    v->anomaly = rule->anomaly;
     strbuf_str(&b, "every order of the writers leads to a cycle");
     if (!core && g->nodes <= WEAK_SMALL)
         for (node_id x = 0; x < g->nodes; x++) add_core(v, g->node_txn[x]);

@@ -12,6 +12,7 @@ void words_explain(verdict *v, asg *g, const weak_answer *a, enum weak_level lev
 /* A cycle of known events. */
 void words_events(verdict *v, asg *g, const strong *p, const uint32_t *events, size_t n);
 /* No order at all; core: transactions of the clauses that refute it. */
-void words_search(verdict *v, asg *g, bool si, const node_id *core, size_t n);
+void words_search(verdict *v, asg *g, const level_rule *rule, const node_id *core, size_t n);
+void words_steps(verdict *v, asg *g, const step *s, size_t n);
 
 #endif

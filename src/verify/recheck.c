@@ -546,8 +546,10 @@ static bool check_holds(checker *c)
     bool weak = level == LEVEL_RU || level == LEVEL_RC || level == LEVEL_MAV || level == LEVEL_RA ||
                 level == LEVEL_CC;
     bool strong = level == LEVEL_SER || level == LEVEL_SSER || level == LEVEL_SI;
-    if (c->v->level.realtime && level != LEVEL_SER) weak = strong = false;
-    if (!weak && !strong) return recheck_no(c, NO_ID, "no recheck for this level yet");
+    bool graph = level == LEVEL_CS || level == LEVEL_RR || level == LEVEL_PC || level == LEVEL_CV ||
+                 level == LEVEL_PSI || level == LEVEL_MV || level == LEVEL_UA || level == LEVEL_NLU;
+    if (c->v->level.realtime && level != LEVEL_SER) weak = strong = graph = false;
+    if (!weak && !strong && !graph) return recheck_no(c, NO_ID, "no recheck for this level yet");
     if (!load_order(c)) return false;
     recheck_load_writes(c);
     recheck_load_keys(c);
@@ -570,7 +572,9 @@ static bool check_holds(checker *c)
     case LEVEL_SI:
     case LEVEL_SER:
     case LEVEL_SSER: return recheck_strong(c);
-    default: return true; /* read-committed: writers come before readers, and that is all */
+    default:
+        if (graph) return recheck_graph(c);
+        return true; /* read-committed: writers come before readers, and that is all */
     }
 }
 

@@ -136,7 +136,16 @@ void recheck_see(checker *c, uint32_t p2);
 bool recheck_see_for(checker *c, uint32_t p2, uint32_t p3);
 bool recheck_read_ok(checker *c, uint32_t p3, uint32_t i);
 
+typedef struct installers { /* places of the installers of each key, rising */
+    uint32_t *first, *place;
+} installers;
+/* recheck_strong.c */
+void recheck_load_installers(checker *c, installers *x);
+uint32_t recheck_next_installer(const installers *x, key_id k, uint32_t p, uint32_t p3);
+uint32_t recheck_installer_before(const installers *x, key_id k, uint32_t p);
+
 bool recheck_causal(checker *c);   /* recheck_causal.c */
+bool recheck_graph(checker *c);    /* recheck_graph.c */
 bool recheck_strong(checker *c);   /* recheck_strong.c */
 bool recheck_violated(checker *c); /* recheck_violated.c */
 

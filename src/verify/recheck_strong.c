@@ -14,11 +14,7 @@
 
 #include "verify/recheck.h"
 
-typedef struct installers { /* places of the installers of each key, rising */
-    uint32_t *first, *place;
-} installers;
-
-static void load_installers(checker *c, installers *x)
+void recheck_load_installers(checker *c, installers *x)
 {
     size_t keys = history_keys(c->h);
     x->first = mem_array0(c->m, uint32_t, keys + 2);
@@ -37,7 +33,7 @@ static void load_installers(checker *c, installers *x)
 }
 
 /* The first installer of k behind place p, p3 itself aside; UINT32_MAX: none. */
-static uint32_t next_installer(const installers *x, key_id k, uint32_t p, uint32_t p3)
+uint32_t recheck_next_installer(const installers *x, key_id k, uint32_t p, uint32_t p3)
 {
     uint32_t lo = x->first[k], hi = x->first[k + 1], end = hi;
     while (lo < hi) {
@@ -52,7 +48,7 @@ static uint32_t next_installer(const installers *x, key_id k, uint32_t p, uint32
 }
 
 /* The last installer of k before place p; 0: none. */
-static uint32_t installer_before(const installers *x, key_id k, uint32_t p)
+uint32_t recheck_installer_before(const installers *x, key_id k, uint32_t p)
 {
     uint32_t lo = x->first[k], hi = x->first[k + 1];
     while (lo < hi) {
@@ -71,12 +67,12 @@ static bool check_snapshot(checker *c, const installers *x, uint32_t p)
     uint32_t lo = c->v->session_order ? c->so_pred[p] : 0, hi = p - 1;
     for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++) {
         const seen *r = &c->reads.at[i];
-        uint32_t next = next_installer(x, r->key, r->value, p);
+        uint32_t next = recheck_next_installer(x, r->key, r->value, p);
         if (r->value > lo) lo = r->value;
         if (next - 1 < hi) hi = next - 1;
     }
     for (uint32_t w = c->w_first[t]; w < c->w_first[t + 1]; w++) {
-        uint32_t before = installed(c, w) ? installer_before(x, c->w_key.at[w], p) : 0;
+        uint32_t before = installed(c, w) ? recheck_installer_before(x, c->w_key.at[w], p) : 0;
         if (before > lo) lo = before;
     }
     return lo <= hi || recheck_no(c, t, "no snapshot fits its reads, session and writes");
@@ -132,7 +128,7 @@ bool recheck_strong(checker *c)
     if ((level == LEVEL_SSER || c->v->level.realtime) && !check_real_time(c)) return false;
     if (level != LEVEL_SI) return check_serial(c);
     installers x;
-    load_installers(c, &x);
+    recheck_load_installers(c, &x);
     for (uint32_t p = 1; p <= c->n; p++) {
         if (!check_snapshot(c, &x, p)) return false;
         guard_tick(c->m->guard);
