@@ -162,7 +162,7 @@ static void check_history(check *c, const char *name)
     ratel_history *h;
     uint64_t start = now();
     bool json = c->a->value[O_JSON];
-    int code = ratel_history_read_path(&h, r, c->a->value[O_FORMAT], name);
+    int code = read_history(c->a, name, &h);
     double read = seconds_since(start);
     if (code) {
         refuse(c, name, code);

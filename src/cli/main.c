@@ -139,6 +139,12 @@ void error_line(ratel *r, const char *name, char *buf, size_t cap)
     visible(ratel_errmsg(r), buf + n, cap - n);
 }
 
+int read_history(const args *a, const char *path, ratel_history **h)
+{
+    ratel_beside beside = {a->value[O_INIT], a->value[O_VERSIONS]};
+    return ratel_history_read_with(h, a->context, a->value[O_FORMAT], path, &beside);
+}
+
 int complain_about(ratel *r, const char *name, int code)
 {
     char text[4096];
