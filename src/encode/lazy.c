@@ -289,6 +289,13 @@ static void write_candidates(lazy *z, uint32_t open)
     }
     lazy_add_core(z, v);
     lazy_clause_end(z);
+    for (uint32_t i = g->cand_first.at[open]; z->p->dropped && i < g->cand_first.at[open + 1];
+         i++) {
+        if (!z->p->dropped[i]) continue;
+        lazy_clause_start(z);
+        lazy_clause_lit(z, lit_not(lazy_cand_lit(z, i)));
+        lazy_clause_end(z);
+    }
     z->chosen_clause[open] = 1;
 }
 
@@ -395,7 +402,7 @@ static uint32_t check_read(lazy *z, uint32_t ob, bool *violated)
     node_id v = g->ob_node[ob];
     *violated = false;
     if (!z->present[v]) return LIT_NONE;
-    uint32_t rf = g->ob_rf[ob];
+    uint32_t rf = z->p->rf[ob];
     if (rf == RF_OPEN && g->ob_flags[ob] & OB_LIST) return LIT_NONE;
     if (rf == RF_NONE) return LIT_NONE; /* its transaction is barred by a clause */
     if (z->paths) {
@@ -412,7 +419,7 @@ static uint32_t check_read(lazy *z, uint32_t ob, bool *violated)
         *violated = true;
         return between(z, ob, NONE, u, LIT_NONE);
     }
-    uint32_t w = g->ob_inst[ob];
+    uint32_t w = z->p->rf_inst[ob];
     u = lazy_next_version(z, w);
     if (u == NONE || g->inst_node[u] == v) return LIT_NONE;
     if (commit_pos(z, u) > z->pos[begin_of(z->p, v)]) return LIT_NONE;
@@ -544,7 +551,7 @@ static void begin_moved(lazy *z, node_id v, uint32_t was, uint32_t now)
     asg *g = z->g;
     if (now > was || z->loose_first)
         for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++)
-            if (now > was || g->ob_rf[ob] >= RF_LAST) lazy_enqueue(z, ob);
+            if (now > was || z->p->rf[ob] >= RF_LAST) lazy_enqueue(z, ob);
     if (now < was && z->overlap_queued)
         for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) enqueue_overlap(z, j);
 }
@@ -740,8 +747,8 @@ static uint64_t derive_round(lazy *z)
     uint64_t n = 0;
     for (uint32_t ob = 0; ob < g->obs; ob++) {
         node_id v = g->ob_node[ob];
-        if (g->ob_rf[ob] >= RF_LAST || !z->p->in[v] || !strict_read(z->p, ob)) continue;
-        uint32_t w = g->ob_inst[ob], at = z->where[w];
+        if (z->p->rf[ob] >= RF_LAST || !z->p->in[v] || !strict_read(z->p, ob)) continue;
+        uint32_t w = z->p->rf_inst[ob], at = z->where[w];
         node_id wn = g->inst_node[w];
         uint32_t first = g->kw_first[g->ob_key[ob]], end = g->kw_first[g->ob_key[ob] + 1];
         for (uint32_t i = at + 1; i < end && i <= at + LOOK; i++) {
@@ -757,6 +764,82 @@ static uint64_t derive_round(lazy *z)
             node_id un = g->inst_node[z->list[i - 1]];
             if (un != v && z->p->in[un] && reaches(&z->reach, un, v))
                 derive(z, un, wn, ob, false, &n);
+        }
+        guard_tick(z->m->guard);
+    }
+    return n;
+}
+
+/* --- ruling out candidates -------------------------------------------------------------------- */
+
+#define BEHIND                                                                                     \
+    8 /* versions before a reader among which one is looked for that it surely saw past */
+
+/* A version of the key that surely stands before v: what precedes that one cannot be read. */
+static node_id sure_version(const lazy *z, key_id k, node_id v)
+{
+    const asg *g = z->g;
+    uint32_t at = z->pos[begin_of(z->p, v)], first = g->kw_first[k];
+    uint32_t lo = first, hi = g->kw_first[k + 1];
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (commit_pos(z, z->list[mid]) < at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    for (uint32_t i = lo; i > first && i + BEHIND > lo; i--) {
+        node_id x = g->inst_node[z->list[i - 1]];
+        if (x != v && z->p->in[x] && reaches(&z->reach, x, v)) return x;
+    }
+    return NO_ID;
+}
+
+/* The read has one candidate left: it is certain. */
+static void settle_read(lazy *z, uint32_t ob, node_id c)
+{
+    strong *p = z->p;
+    asg *g = z->g;
+    if (p->rf == g->ob_rf) {
+        p->rf = mem_array(z->m, uint32_t, g->obs + 1);
+        p->rf_inst = mem_array(z->m, uint32_t, g->obs + 1);
+        memcpy(p->rf, g->ob_rf, g->obs * sizeof *p->rf);
+        memcpy(p->rf_inst, g->ob_inst, g->obs * sizeof *p->rf_inst);
+    }
+    p->rf[ob] = c;
+    p->rf_inst[ob] = asg_install(g, c, g->ob_key[ob]);
+    arc known = {commit_of(p, c), begin_of(p, g->ob_node[ob])}, dep = {c, g->ob_node[ob]};
+    vec_push(p->m, &p->known, known);
+    if (!p->shared) vec_push(p->m, &p->deps, dep);
+}
+
+/* Candidates of open reads that the known order rules out: those behind the reader, and those before
+   a version that the reader surely saw past. */
+static uint64_t prune_round(lazy *z)
+{
+    asg *g = z->g;
+    strong *p = z->p;
+    uint64_t n = 0;
+    if (!p->dropped) p->dropped = mem_array0(z->m, uint8_t, g->cand.n + 1);
+    for (uint32_t o = 0; o < g->open.n; o++) {
+        uint32_t ob = g->open.at[o], left = 0, last = NONE;
+        node_id v = g->ob_node[ob];
+        if (p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST || !p->in[v]) continue;
+        if (!strict_read(p, ob)) continue;
+        node_id x = sure_version(z, g->ob_key[ob], v);
+        for (uint32_t i = g->cand_first.at[o]; i < g->cand_first.at[o + 1]; i++) {
+            uint32_t c = g->cand.at[i];
+            bool out = c >= RF_LAST ? x != NO_ID
+                                    : reaches(&z->reach, v, c) ||
+                                          (x != NO_ID && x != c && reaches(&z->reach, c, x));
+            if (out) p->dropped[i] = 1;
+            if (p->dropped[i]) continue;
+            left++;
+            last = c;
+        }
+        if (left == 1 && last < RF_LAST && p->in[last]) {
+            settle_read(z, ob, last);
+            n++;
         }
         guard_tick(z->m->guard);
     }
@@ -788,7 +871,7 @@ static bool settle(lazy *z)
         } else {
             z->queued[x] = 0;
             node_id v = g->ob_node[x];
-            uint32_t w = g->ob_rf[x] < RF_LAST ? g->ob_inst[x] : NONE;
+            uint32_t w = z->p->rf[x] < RF_LAST ? z->p->rf_inst[x] : NONE;
             if (!z->p->in[v] || w == NONE || !strict_read(z->p, x)) goto later;
             uint32_t u = lazy_next_version(z, w);
             node_id un = u == NONE ? NO_ID : g->inst_node[u], wn = g->inst_node[w];
@@ -847,6 +930,17 @@ static void sort_lists(lazy *z)
     mem_put(z->m, next);
 }
 
+/* Does the version that an open read finds explain it?  Choices that must be made outright
+   (paths.c) wait to be made. */
+static bool open_ok(const lazy *z, uint32_t ob, uint32_t seen)
+{
+    const asg *g = z->g;
+    if (z->paths || z->p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST) return false;
+    if (!strict_read(z->p, ob)) return false;
+    if (seen != NONE) return may_read(z, ob, seen);
+    return g->cand.at[g->cand_first.at[z->open_of[ob]]] == RF_INIT;
+}
+
 /* One walk over the first order, as a database would run it: what a read finds must be what it
    reported.  Cheaper than asking each obligation, because the state of all keys stays in cache. */
 static void replay(lazy *z)
@@ -864,10 +958,10 @@ static void replay(lazy *z)
         if (!z->present[v]) continue;
         if (e == begin_of(z->p, v))
             for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
-                uint32_t rf = g->ob_rf[ob], seen = last[g->ob_key[ob]];
-                bool ok = rf < RF_LAST    ? seen == g->ob_inst[ob]
+                uint32_t rf = z->p->rf[ob], seen = last[g->ob_key[ob]];
+                bool ok = rf < RF_LAST    ? seen == z->p->rf_inst[ob]
                           : rf == RF_INIT ? seen == NONE || (z->p->in[v] && !z->paths)
-                                          : false;
+                                          : open_ok(z, ob, seen);
                 if (!ok) lazy_enqueue(z, ob);
             }
         if (e != commit_of(z->p, v)) continue;
@@ -902,7 +996,7 @@ static void write_outcomes(lazy *z)
         uint32_t taken = lit_of(z->taken_var[v], false);
         bool impossible = g->barred[v];
         for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
-            uint32_t rf = g->ob_rf[ob];
+            uint32_t rf = z->p->rf[ob];
             if (rf == RF_NONE) impossible = true;
             if (rf >= RF_LAST) continue;
             order_edge(z->o, taken, commit_of(z->p, rf), begin_of(z->p, v));
@@ -937,20 +1031,24 @@ static void write_outcomes(lazy *z)
     }
 }
 
+static void index_open(lazy *z)
+{
+    asg *g = z->g;
+    if (!g->open.n) return;
+    z->open_of = mem_array(z->m, uint32_t, g->obs + 1);
+    memset(z->open_of, 0xff, (g->obs + 1) * sizeof *z->open_of);
+    for (uint32_t i = 0; i < g->open.n; i++) z->open_of[g->open.at[i]] = i;
+    z->cand_var = mem_array(z->m, uint32_t, g->cand.n + 1);
+    z->chosen_clause = mem_array0(z->m, uint8_t, g->open.n + 1);
+}
+
 static void index_loose(lazy *z)
 {
     asg *g = z->g;
     VEC(uint32_t) obs = {0}, key = {0};
-    if (g->open.n) {
-        z->open_of = mem_array(z->m, uint32_t, g->obs + 1);
-        memset(z->open_of, 0xff, (g->obs + 1) * sizeof *z->open_of);
-        for (uint32_t i = 0; i < g->open.n; i++) z->open_of[g->open.at[i]] = i;
-        z->cand_var = mem_array(z->m, uint32_t, g->cand.n + 1);
-        z->chosen_clause = mem_array0(z->m, uint8_t, g->open.n + 1);
-    }
     for (uint32_t ob = 0; ob < g->obs; ob++) {
-        bool loose = g->ob_rf[ob] == RF_OPEN ||
-                     (g->ob_rf[ob] == RF_INIT && (z->paths || !z->p->in[g->ob_node[ob]]));
+        bool loose = z->p->rf[ob] == RF_OPEN ||
+                     (z->p->rf[ob] == RF_INIT && (z->paths || !z->p->in[g->ob_node[ob]]));
         if (!loose) continue;
         vec_push(z->m, &obs, ob);
         vec_push(z->m, &key, g->ob_key[ob]);
@@ -995,8 +1093,8 @@ static void keep_model(lazy *z)
     for (node_id v = 0; v < z->p->txns; v++) z->a->out[v] = !z->present[v];
     z->a->rf = mem_array(z->m, uint32_t, g->obs + 1);
     for (uint32_t ob = 0; ob < g->obs; ob++) {
-        z->a->rf[ob] = g->ob_rf[ob];
-        if (g->ob_rf[ob] != RF_OPEN || !z->present[g->ob_node[ob]]) continue;
+        z->a->rf[ob] = z->p->rf[ob];
+        if (z->p->rf[ob] != RF_OPEN || !z->present[g->ob_node[ob]]) continue;
         if (z->paths) {
             z->a->rf[ob] = g->ob_flags[ob] & OB_LIST ? RF_OPEN : paths_source(z, ob);
         } else if (strict_read(z->p, ob)) {
@@ -1028,6 +1126,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     if (p->rule->overlap) z.overlap_queued = mem_array0(p->m, uint8_t, g->insts + 1);
     asg_by_key(g);
     paths_start(&z);
+    index_open(&z);
     z.list = mem_array(z.m, uint32_t, g->insts + 1);
     z.where = mem_array(z.m, uint32_t, g->insts + 1);
     size_t left = SIZE_MAX;
@@ -1044,12 +1143,14 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         sort_lists(&z);
         replay(&z);
         a->rounds = round;
-        /* A few violated reads are cheaper settled than derived. */
-        size_t few = g->obs / 10 + 64;
+        /* A few violated reads are cheaper settled than derived; not so with ambiguous ones. */
+        size_t few = g->obs / (g->open.n > g->obs / 100 ? 200 : 10) + 64;
         if (!pass_on(p->tune, PASS_DERIVE) || round == MOST_ROUNDS) break;
         if (z.queue.n <= few || !z.reach.blocks || z.queue.n > left - left / 10) break;
         left = z.queue.n;
-        if (derive_round(&z) <= g->obs / 256 + 16) break;
+        uint64_t learnt = derive_round(&z);
+        if (pass_on(p->tune, PASS_PRUNE_CANDIDATES) && g->open.n && !z.j) learnt += prune_round(&z);
+        if (learnt <= g->obs / 256 + 16) break;
         for (size_t i = 0; i < z.queue.n; i++) {
             if (z.queue.at[i] & OVERLAP)
                 z.overlap_queued[z.queue.at[i] & ~OVERLAP] = 0;
@@ -1069,6 +1170,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     z.key_lo = mem_array0(p->m, uint32_t, history_keys(g->h) + 1);
     z.key_hi = mem_array0(p->m, uint32_t, history_keys(g->h) + 1);
     grow_pairs(&z);
+    if (p->rf != g->ob_rf) strong_index_readers(p);
     index_loose(&z);
     if (pass_on(p->tune, PASS_SETTLE) && !settle(&z)) {
         size_t n;

@@ -164,16 +164,18 @@ static void add_init_reads(strong *p)
 
 /* --- assembling ------------------------------------------------------------------------------- */
 
-static void index_readers(strong *p)
+void strong_index_readers(strong *p)
 {
     asg *g = p->g;
+    mem_put(p->m, p->reader_first);
+    mem_put(p->m, p->reader);
     p->reader_first = mem_array0(p->m, uint32_t, g->insts + 2);
     for (uint32_t ob = 0; ob < g->obs; ob++)
-        if (g->ob_rf[ob] < RF_LAST) p->reader_first[g->ob_inst[ob] + 2]++;
+        if (p->rf[ob] < RF_LAST) p->reader_first[p->rf_inst[ob] + 2]++;
     for (size_t i = 2; i < g->insts + 2; i++) p->reader_first[i] += p->reader_first[i - 1];
     p->reader = mem_array(p->m, uint32_t, (size_t)p->reader_first[g->insts + 1] + 1);
     for (uint32_t ob = 0; ob < g->obs; ob++)
-        if (g->ob_rf[ob] < RF_LAST) p->reader[p->reader_first[g->ob_inst[ob] + 1]++] = ob;
+        if (p->rf[ob] < RF_LAST) p->reader[p->reader_first[p->rf_inst[ob] + 1]++] = ob;
 }
 
 void strong_build(strong *p, asg *g, const order_ask *ask)
@@ -190,6 +192,8 @@ void strong_build(strong *p, asg *g, const order_ask *ask)
     p->tune = ask->tune;
     p->shared = !si && so;
     p->txns = g->nodes;
+    p->rf = g->ob_rf;
+    p->rf_inst = g->ob_inst;
     if (g->nodes >= RF_LAST / 4)
         guard_fail(g->m->guard, GUARD_UNSUPPORTED, "more than 2^30 transactions");
     p->events = si ? 2 * g->nodes : g->nodes;
@@ -220,7 +224,7 @@ void strong_build(strong *p, asg *g, const order_ask *ask)
     }
     add_init_reads(p);
     if (p->rt) add_real_time(p, p->drift);
-    index_readers(p);
+    strong_index_readers(p);
 }
 
 /* --- replay ----------------------------------------------------------------------------------- */

@@ -43,14 +43,18 @@ typedef struct strong {
     bool so, rt;
     int64_t drift;
     const tuning *tune;
-    uint32_t txns;      /* nodes of the semantic graph */
-    uint32_t events;    /* txns, or 2 * txns, and helpers behind them */
-    uint8_t *in;        /* per node: surely takes part */
-    VEC(arc) known;     /* between events */
-    bool shared;        /* events are transactions and session order counts: known serves as deps */
-    VEC(arc) deps;      /* unless shared: so (also when it only guides), wr, ww of transactions */
-    size_t so_deps;     /* how many of deps are session order; they stand first */
-    VEC(forced) forced; /* added to known while deciding, with their reasons */
+    uint32_t txns;   /* nodes of the semantic graph */
+    uint32_t events; /* txns, or 2 * txns, and helpers behind them */
+    uint8_t *in;     /* per node: surely takes part */
+    VEC(arc) known;  /* between events */
+    bool shared;     /* events are transactions and session order counts: known serves as deps */
+    VEC(arc) deps;   /* unless shared: so (also when it only guides), wr, ww of transactions */
+    size_t so_deps;  /* how many of deps are session order; they stand first */
+    /* What obligations read from: the graph's arrays, or own copies once candidates were ruled out
+       for this problem; dropped, parallel to g->cand, may be NULL. */
+    uint32_t *rf, *rf_inst;
+    uint8_t *dropped;
+    VEC(forced) forced;              /* added to known while deciding, with their reasons */
     uint32_t *reader_first, *reader; /* obligations by install */
     struct justify *justify;         /* encode/justify.h; NULL unless a proof is wanted */
     bool plain;                      /* derive nothing before the search */
@@ -99,6 +103,8 @@ static inline bool strict_read(const strong *p, uint32_t ob)
     return false;
 }
 
+/* Makes reader_first and reader anew, after rf changed. */
+void strong_index_readers(strong *p);
 void strong_build(strong *p, asg *g, const order_ask *ask);
 
 /* Walks an order of the events as a database would run it: known edges, every read and, for

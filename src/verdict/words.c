@@ -365,7 +365,7 @@ static step known_step(asg *g, const strong *p, node_id a, node_id b)
 {
     const history *h = g->h;
     for (uint32_t ob = g->ob_first[b]; ob < g->ob_first[b + 1]; ob++)
-        if (g->ob_rf[ob] == a) return (step){a, b, EDGE_WR, g->ob_key[ob], ob};
+        if (p->rf[ob] == a) return (step){a, b, EDGE_WR, g->ob_key[ob], ob};
     for (uint32_t i = g->extra_head[b]; i != NO_ID; i = g->extra.at[i].next)
         if (g->extra.at[i].from == a) return (step){a, b, EDGE_WW, g->extra.at[i].key, NO_ID};
     bool session =
