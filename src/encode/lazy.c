@@ -813,6 +813,16 @@ static void settle_read(lazy *z, uint32_t ob, node_id c)
     if (!p->shared) vec_push(p->m, &p->deps, dep);
 }
 
+/* The order extends what is known, so only what stands behind v can be known to, and only what
+   stands before x. */
+static bool ruled_out_by(const lazy *z, uint32_t c, node_id v, node_id x)
+{
+    if (c >= RF_LAST) return x != NO_ID;
+    uint32_t at = z->pos[commit_of(z->p, c)];
+    if (at > z->pos[begin_of(z->p, v)]) return reaches(&z->reach, v, c);
+    return x != NO_ID && at < z->pos[commit_of(z->p, x)] && reaches(&z->reach, c, x);
+}
+
 /* Candidates of open reads that the known order rules out: those behind the reader, and those before
    a version that the reader surely saw past. */
 static uint64_t prune_round(lazy *z)
@@ -828,12 +838,12 @@ static uint64_t prune_round(lazy *z)
         if (!strict_read(p, ob)) continue;
         node_id x = sure_version(z, g->ob_key[ob], v);
         for (uint32_t i = g->cand_first.at[o]; i < g->cand_first.at[o + 1]; i++) {
-            uint32_t c = g->cand.at[i];
-            bool out = c >= RF_LAST ? x != NO_ID
-                                    : reaches(&z->reach, v, c) ||
-                                          (x != NO_ID && x != c && reaches(&z->reach, c, x));
-            if (out) p->dropped[i] = 1;
             if (p->dropped[i]) continue;
+            uint32_t c = g->cand.at[i];
+            if (ruled_out_by(z, c, v, x)) {
+                p->dropped[i] = 1;
+                continue;
+            }
             left++;
             last = c;
         }
