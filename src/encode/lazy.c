@@ -823,8 +823,8 @@ static bool ruled_out_by(const lazy *z, uint32_t c, node_id v, node_id x)
     return x != NO_ID && at < z->pos[commit_of(z->p, x)] && reaches(&z->reach, c, x);
 }
 
-/* Candidates of open reads that the known order rules out: those behind the reader, and those before
-   a version that the reader surely saw past. */
+/* Candidates of open reads that the known order rules out: those behind the reader, and those
+   before a version that the reader surely saw past. */
 static uint64_t prune_round(lazy *z)
 {
     asg *g = z->g;

@@ -2,16 +2,16 @@
  * paths.c - reads that are broken by paths (rule.h): consistent view, parallel SI, monotonic view,
  * update atomic, no lost update, and causal, read atomic, monotonic atomic view with choices.
  *
- * A read of x by v from w is broken by a later version u of x that leads to v.  In the current order
- * only versions between w and v can; mostly there are none, and nothing is searched.  Else one
- * search backwards from v over the edges that the level counts, as far as w, finds the nearest u.
- * What is found rests on facts of the order (w before u, and each version edge of the path) and on
- * choices; the clause is that one of them is otherwise.  Every literal of it, made true, breaks this
- * very finding, so none occurs twice on the way to an answer.
+ * A read of x by v from w is broken by a later version u of x that leads to v.  In the current
+ * order only versions between w and v can; mostly there are none, and nothing is searched.  Else
+ * one search backwards from v over the edges that the level counts, as far as w, finds the nearest
+ * u. What is found rests on facts of the order (w before u, and each version edge of the path) and
+ * on choices; the clause is that one of them is otherwise.  Every literal of it, made true, breaks
+ * this very finding, so none occurs twice on the way to an answer.
  *
  * A move elsewhere may make a path: reads that looked suspicious are parked, and looked at again
- * before the search ends, as long as anything has changed.  Reads with several candidates are chosen
- * outright, and parked too, because going back undoes choices.
+ * before the search ends, as long as anything has changed.  Reads with several candidates are
+ * chosen outright, and parked too, because going back undoes choices.
  */
 #include <assert.h>
 

@@ -6,10 +6,10 @@
  *
  *     v reads x from w, u writes x, u is "seen" by v   =>   u before w.
  *
- * Levels differ in what is seen.  Strict reads: whatever stands before the reader (serializable), or
- * before its begin (snapshot isolation, prefix); for some levels only item reads, or only reads of
- * keys that the reader writes too.  Paths: what leads to the reader by session order, read-from and
- * version order, in one step or many.
+ * Levels differ in what is seen.  Strict reads: whatever stands before the reader (serializable),
+ * or before its begin (snapshot isolation, prefix); for some levels only item reads, or only reads
+ * of keys that the reader writes too.  Paths: what leads to the reader by session order, read-from
+ * and version order, in one step or many.
  */
 #ifndef RATEL_IR_RULE_H
 #define RATEL_IR_RULE_H

@@ -81,8 +81,8 @@ typedef struct order_ask {
     const tuning *tune;
 } order_ask;
 
-/* "u before w" for two writers of a key is an edge from u's commit to this event of w: where writers
-   may overlap (prefix) only commits are ordered. */
+/* "u before w" for two writers of a key is an edge from u's commit to this event of w: where
+   writers may overlap (prefix) only commits are ordered. */
 static inline uint32_t version_target(const strong *p, node_id w)
 {
     return p->si && !p->rule->overlap ? commit_of(p, w) : begin_of(p, w);

@@ -5,8 +5,8 @@
  * among appends, unknown initial states.  A transaction is placed next in the order of commits if
  * session, real time and version positions allow it and its reads return what the keys hold after
  * all commits before it (serializability), or after some of them, its snapshot, since which nobody
- * has committed a key that it writes (snapshot isolation in the form of Crooks et al. 2017).  At the
- * weaker levels every order with every choice of writers is put to recheck.c as a claim.
+ * has committed a key that it writes (snapshot isolation in the form of Crooks et al. 2017).  At
+ * the weaker levels every order with every choice of writers is put to recheck.c as a claim.
  */
 #include <assert.h>
 

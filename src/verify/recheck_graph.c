@@ -3,9 +3,9 @@
  * serializability that are neither polynomial nor replays of one state.
  *
  * The axiom is recheck.c's: no installer of k that is visible to the read may stand behind the one
- * it was resolved to.  What is visible is collected by walking back from the reader, and only as far
- * as the earliest version that some read of it may have missed: a read whose next version stands
- * behind the reader has missed nothing.
+ * it was resolved to.  What is visible is collected by walking back from the reader, and only as
+ * far as the earliest version that some read of it may have missed: a read whose next version
+ * stands behind the reader has missed nothing.
  *
  *   consistent view, parallel SI   what leads to the reader by session, read-from, version order
  *   monotonic view                 the same, by what happened before the read
