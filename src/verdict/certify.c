@@ -15,19 +15,25 @@
 
 claim claim_of(const verdict *v)
 {
-    return (claim){.level = v->level,
-                   .session_order = v->session_order,
-                   .ryow = v->ryow,
-                   .drift = v->drift,
-                   .outcome = v->outcome,
-                   .order = v->order,
-                   .ordered = v->ordered,
-                   .choices = v->choices,
-                   .anomaly = v->anomaly,
-                   .reason = v->reason,
-                   .cycle = v->cycle,
-                   .core = v->core,
-                   .through = v->through};
+    claim c = {.level = v->level,
+               .session_order = v->session_order,
+               .ryow = v->ryow,
+               .drift = v->drift,
+               .outcome = v->outcome,
+               .order = v->order,
+               .ordered = v->ordered,
+               .choices = v->choices,
+               .anomaly = v->anomaly,
+               .reason = v->reason,
+               .cycle = v->cycle,
+               .core = v->core,
+               .through = v->through};
+    /* What was shown is the stronger level. */
+    if (c.through && c.outcome == OUTCOME_HOLDS) {
+        level_named(&c.level, c.through);
+        if (c.level.id == LEVEL_SSER) c.session_order = true;
+    }
+    return c;
 }
 
 bool recheck(const verdict *v, const history *h, mem *m, const char **why)

@@ -456,35 +456,60 @@ bool judge_limited(verdict *v)
     return true;
 }
 
-/* Refutes a level that this build cannot decide through the strongest ones it implies that it
-   can; returns false if that refutes nothing. */
+static void set_through(verdict *v, enum level_id id)
+{
+    const char *name = level_at(id)->name;
+    v->through = mem_get(&v->mem, strlen(name) + 1);
+    memcpy(v->through, name, strlen(name) + 1);
+}
+
+/* A level that this build does not decide holds if a stronger one does. */
+static bool accept(verdict *v, const history *h, const question *q)
+{
+    static const enum level_id easiest_first[] = {LEVEL_SER, LEVEL_RR, LEVEL_SSER};
+    for (size_t i = 0; i < sizeof easiest_first / sizeof *easiest_first; i++) {
+        enum level_id id = easiest_first[i];
+        bool so = v->session_order || id == LEVEL_SSER, asked_so = v->session_order;
+        if (!level_implies(id, so, false, v->level.id, asked_so, v->level.realtime)) continue;
+        asg g;
+        v->session_order = so;
+        try_strong(v, h, q, rule_of(id == LEVEL_SSER ? LEVEL_SER : id), id == LEVEL_SSER, 0, &g);
+        v->session_order = asked_so;
+        mem_free_all(&v->work);
+        if (v->outcome == OUTCOME_HOLDS) {
+            set_through(v, id);
+            return true;
+        }
+        verdict_forget(v);
+    }
+    return false;
+}
+
+/* Refutes a level that this build does not decide through the strongest ones it implies that it
+   does; returns false if that refutes nothing. */
 static bool refute(verdict *v, const history *h, const question *q)
 {
-    static const enum level_id strongest_first[] = {LEVEL_CC, LEVEL_RA, LEVEL_MAV, LEVEL_RC,
-                                                    LEVEL_RU};
+    static const enum level_id strongest_first[] = {LEVEL_SI, LEVEL_PSI, LEVEL_CV,  LEVEL_UA,
+                                                    LEVEL_CC, LEVEL_RA,  LEVEL_MAV, LEVEL_CS,
+                                                    LEVEL_RC, LEVEL_RU};
     bool asked_so = v->session_order;
     level_ref asked = v->level;
     for (size_t i = 0; i < sizeof strongest_first / sizeof *strongest_first; i++) {
         enum level_id id = strongest_first[i];
         for (int so = 1; so >= 0; so--) {
             if (!level_implies(asked.id, asked_so, asked.realtime, id, so, false)) continue;
-            /* One strongest level is enough where it implies the rest; levels off the causal
-               line (cursor stability and the like) go on to the next. */
             enum weak_level w;
-            if (!weak_of(id, &w)) continue;
             v->session_order = so;
-            decide_weak(v, h, w, q);
+            if (weak_of(id, &w))
+                decide_weak(v, h, w, q);
+            else
+                decide_strong(v, h, q, rule_of(id), false);
             v->session_order = asked_so;
             if (v->outcome == OUTCOME_VIOLATED) {
-                const char *name = level_at(id)->name;
-                v->through = mem_get(&v->mem, strlen(name) + 1);
-                memcpy(v->through, name, strlen(name) + 1);
+                set_through(v, id);
                 return true;
             }
-            v->reason = NULL;
-            v->ordered = 0;
-            v->choices.n = 0;
-            if (v->outcome == OUTCOME_HOLDS) return false; /* what it implies holds too */
+            verdict_forget(v);
         }
     }
     return false;
@@ -538,9 +563,9 @@ void judge(verdict *v, const history *h, const question *q)
         decide_strong(v, h, q, rule, rt);
         return;
     }
-    if (refute(v, h, q)) return;
+    if (accept(v, h, q) || refute(v, h, q)) return;
     v->outcome = OUTCOME_UNDECIDED;
     v->anomaly = ANOMALIES;
-    set_reason(v, "this version does not decide the level yet, and nothing that it implies and "
-                  "that can be decided is violated");
+    set_reason(v, "this version does not decide the level itself: no stronger level holds, and no "
+                  "weaker one is violated");
 }
