@@ -329,6 +329,7 @@ static void set_up(chooser *c)
     c->via_ob = mem_array(c->m, uint32_t, n);
     c->seen = mem_array0(c->m, uint32_t, n);
     c->j->blocked = mem_zeroed(c->m, sizeof *c->j->blocked);
+    vec_reserve(c->m, &c->j->blocked->hops, 1); /* slices of length 0 have a place to point to */
     make_vars(c);
     write_choices(c);
 }
