@@ -1,8 +1,8 @@
 /*
  * justify_internal.h - private to justify*.c.
  *
- * justify_log.c keeps the log and trims it; justify_steps.c makes single steps, with the clause that
- * each adds; justify.c makes a proof of the log of lazy.c; justify_weak.c finds and proves
+ * justify_log.c keeps the log and trims it; justify_steps.c makes single steps, with the clause
+ * that each adds; justify.c makes a proof of the log of lazy.c; justify_weak.c finds and proves
  * violations of the weak levels.
  */
 #ifndef RATEL_ENCODE_JUSTIFY_INTERNAL_H

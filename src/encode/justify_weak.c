@@ -335,7 +335,7 @@ static void set_up(chooser *c)
 }
 
 /* All contradictions of the choices that share no choice: each one found is blocked, and what it
-   rests on is left open for the next test.  False: one cannot be explained.  *any: there was one. */
+   rests on is left open for the next test.  False: one cannot be explained; *any: there was. */
 static bool block_all(chooser *c, bool *any)
 {
     view w = {.so = c->so, .extra = true, .rf = c->a.rf, .out = c->a.out};

@@ -5,8 +5,8 @@
  * among appends, unknown initial states.  A transaction is placed next in the order of commits if
  * session, real time and version positions allow it and its reads return what the keys hold after
  * all commits before it (serializability), or after some of them, its snapshot, since which nobody
- * has committed a key that it writes (snapshot isolation in the form of Crooks et al. 2017).  At the
- * weaker levels every order with every choice of writers is put to recheck.c as a claim.
+ * has committed a key that it writes (snapshot isolation in the form of Crooks et al. 2017).  At
+ * the weaker levels every order with every choice of writers is put to recheck.c as a claim.
  */
 #include <assert.h>
 
@@ -218,7 +218,7 @@ static bool gather(run *r)
 {
     checker *c = r->c;
     const history *h = c->h;
-    uint32_t of[MOST];
+    uint32_t of[MOST] = {0}; /* sessions */
     for (txn_id t = 0; t < h->txns; t++) {
         if (txn_status_of(h, t) == TXN_ABORTED) continue;
         if (r->n == MOST) return false;
