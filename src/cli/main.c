@@ -44,7 +44,7 @@ const command commands[] = {
      cmd_gen},
     {"verify", CMD_VERIFY, "[options] CERTIFICATE HISTORY",
      "re-check a verdict from its certificate",
-     "Proves the verdict of a certificate that check wrote on the history once more, with\n"
+     "Proves the verdict of a certificate that check wrote, on the history once more, with\n"
      "code that shares nothing with the one that decided it: an order of the transactions is\n"
      "replayed, a contradiction is followed step by step. Says proved or refused, and why.\n",
      cmd_verify},

@@ -24,6 +24,7 @@ justify *justify_new(strong *p)
     j->g = p->g;
     j->m = p->m;
     vec_push(j->m, &j->clause, 0);
+    vec_reserve(j->m, &j->pool, 1); /* slices of length 0 have a place to point to */
     if (j->g->open.n) {
         j->open_of = mem_array(j->m, uint32_t, j->g->obs + 1);
         memset(j->open_of, 0xff, (j->g->obs + 1) * sizeof *j->open_of);

@@ -329,13 +329,13 @@ static void set_up(chooser *c)
     c->via_ob = mem_array(c->m, uint32_t, n);
     c->seen = mem_array0(c->m, uint32_t, n);
     c->j->blocked = mem_zeroed(c->m, sizeof *c->j->blocked);
+    vec_reserve(c->m, &c->j->blocked->hops, 1); /* slices of length 0 have a place to point to */
     make_vars(c);
     write_choices(c);
 }
 
 /* All contradictions of the choices that share no choice: each one found is blocked, and what it
-   rests on is left open for the next test.  False: one cannot be explained.  *any: there was one.
-   */
+   rests on is left open for the next test.  False: one cannot be explained; *any: there was. */
 static bool block_all(chooser *c, bool *any)
 {
     view w = {.so = c->so, .extra = true, .rf = c->a.rf, .out = c->a.out};

@@ -218,7 +218,7 @@ static bool gather(run *r)
 {
     checker *c = r->c;
     const history *h = c->h;
-    uint32_t of[MOST] = {0}; /* cppcheck does not see that r->n bounds it */
+    uint32_t of[MOST] = {0}; /* sessions */
     for (txn_id t = 0; t < h->txns; t++) {
         if (txn_status_of(h, t) == TXN_ABORTED) continue;
         if (r->n == MOST) return false;
