@@ -225,9 +225,10 @@ static void keep_order(verdict *v, const asg *g, const strong *p, const lazy_ans
 }
 
 /* The levels that no walk over one state replays: the second opinion's code does it, always. */
-static void replay_claim(verdict *v, const history *h, const char **wrong)
+static void replay_claim(verdict *v, const history *h, enum level_id level, const char **wrong)
 {
     claim c = claim_of(v);
+    level_named(&c.level, level_at(level)->name); /* of a rule that stands in for what was asked */
     claim_recheck(&c, h, &v->work, wrong);
 }
 
@@ -343,7 +344,7 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
         v->outcome = OUTCOME_HOLDS;
         keep_order(v, g, &p, &a);
         /* (the second opinion knows no history without its hints) */
-        if (p.rule->strict != STRICT_ALL && !(flags & ASG_NO_HINTS)) replay_claim(v, h, &wrong);
+        if (p.rule->strict != STRICT_ALL && !(flags & ASG_NO_HINTS)) replay_claim(v, h, p.rule->level, &wrong);
         if (wrong)
             guard_fail(v->work.guard, GUARD_BUG, "the order found does not replay: %s", wrong);
         set_reason(v, rule->events ? "an order of begins and commits explains every read"
