@@ -24,6 +24,7 @@ enum rule_strict { STRICT_NONE, STRICT_ALL, STRICT_ITEM, STRICT_OWN };
 #define PATH_WR 2u
 #define PATH_WW 4u
 #define PATH_NEXT 8u /* version order between neighbours only */
+#define PATH_RT 16u  /* real time, where it counts: of every rule that has session order */
 
 typedef struct level_rule {
     enum level_id level;
@@ -36,7 +37,8 @@ typedef struct level_rule {
     uint32_t anomaly; /* enum anomaly: a violation without a finer name */
 } level_rule;
 
-/* Real-time edges between events: commit before commit, begin before commit, commit before begin. */
+/* Real-time edges between events: commit before commit, begin before commit, commit before
+   begin. */
 #define RT_CC 1u
 #define RT_BC 2u
 #define RT_CB 4u

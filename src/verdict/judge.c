@@ -178,8 +178,8 @@ static void decide_weak(verdict *v, const history *h, enum weak_level level, con
 static const level_rule *strong_of(const level_ref *l, bool *rt)
 {
     const level_rule *r = rule_of(l->id);
-    *rt = l->id == LEVEL_SSER || (l->realtime && (l->id == LEVEL_SER || l->id == LEVEL_SI));
-    if (!r || (l->realtime && !*rt)) return NULL;
+    *rt = l->id == LEVEL_SSER || l->realtime;
+    if (!r) return NULL;
     return l->id == LEVEL_SSER ? rule_of(LEVEL_SER) : r;
 }
 

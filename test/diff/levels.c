@@ -42,7 +42,19 @@ static const char *levels[] = {"read-uncommitted",
                                "parallel-snapshot-isolation",
                                "generalized-snapshot-isolation",
                                "prefix-consistent-snapshot-isolation",
-                               "strong-snapshot-isolation"};
+                               "strong-snapshot-isolation",
+                               "forward-consistent-view",
+                               "realtime-snapshot-isolation",
+                               "realtime-read-committed",
+                               "realtime-cursor-stability",
+                               "realtime-repeatable-read",
+                               "realtime-causal",
+                               "realtime-read-atomic",
+                               "realtime-monotonic-atomic-view",
+                               "realtime-monotonic-view",
+                               "realtime-prefix",
+                               "realtime-update-atomic",
+                               "realtime-no-lost-update"};
 enum { LEVELS = sizeof levels / sizeof *levels, STRONG = 5, SI = 6, GRAPH = 8 };
 static uint64_t refused; /* graph levels: lists and initial states that need another search */
 static int first_level = 0;
