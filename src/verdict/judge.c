@@ -575,3 +575,28 @@ void judge(verdict *v, const history *h, const question *q)
     set_reason(v, "this version does not decide the level itself: no stronger level holds, and no "
                   "weaker one is violated");
 }
+
+void judge_implied(verdict *v, const verdict *stronger)
+{
+    assert(stronger->outcome == OUTCOME_HOLDS);
+    v->h = stronger->h;
+    v->ryow = stronger->ryow;
+    v->drift = stronger->drift;
+    v->anomaly = ANOMALIES;
+    v->outcome = OUTCOME_HOLDS;
+    v->warnings = stronger->warnings;
+    v->txns = stronger->txns;
+    v->ops = stronger->ops;
+    v->sessions = stronger->sessions;
+    v->keys = stronger->keys;
+    v->order = mem_array(&v->mem, txn_id, (size_t)stronger->ordered + 1);
+    v->ordered = stronger->ordered;
+    memcpy(v->order, stronger->order, stronger->ordered * sizeof *v->order);
+    for (size_t i = 0; i < stronger->choices.n; i++)
+        vec_push(&v->mem, &v->choices, stronger->choices.at[i]);
+    set_reason(v, stronger->reason);
+    const char *shown = stronger->through ? stronger->through : level_at(stronger->level.id)->name;
+    if (stronger->level.realtime && !stronger->through) shown = stronger->level.name;
+    v->through = mem_get(&v->mem, strlen(shown) + 1);
+    memcpy(v->through, shown, strlen(shown) + 1);
+}
