@@ -98,6 +98,7 @@ static inline bool strict_read(const strong *p, uint32_t ob)
     case STRICT_OWN:
         return !(g->ob_flags[ob] & OB_PRED) &&
                asg_install(g, g->ob_node[ob], g->ob_key[ob]) != NO_ID;
+    case STRICT_UPDATES: return g->inst_first[g->ob_node[ob]] < g->inst_first[g->ob_node[ob] + 1];
     case STRICT_NONE: break;
     }
     return false;
@@ -113,9 +114,13 @@ void strong_build(strong *p, asg *g, const order_ask *ask);
 const char *strong_replay(const strong *p, const uint32_t *pos, const uint8_t *out);
 
 /* small.c: every order of at most 8 transactions, by replay; exact for any operation. */
-/* On success: the commit order and, for each of its members, how many commits its reads saw. */
-bool small_decide(asg *g, bool si, bool so, bool rt, int64_t drift, node_id *order,
-                  uint32_t *snapshot, uint32_t *n);
+/* On success: the commit order, and rf of the obligations of its members. */
+bool small_decide(asg *g, bool si, bool so, bool rt, int64_t drift, node_id *order, uint32_t *rf,
+                  uint32_t *n);
+/* small_graph.c: the same for every other rule, with every source that a read can have had.
+   RF_NONE: own writes explain it. */
+bool small_graph(asg *g, const level_rule *rule, bool so, node_id *order, uint32_t *rf,
+                 uint32_t *n);
 
 /* Times of a transaction, intervals first: false if it has none. */
 bool txn_begin_time(const history *h, txn_id t, int64_t *at);
