@@ -43,13 +43,14 @@ typedef struct strong {
     bool so, rt;
     int64_t drift;
     const tuning *tune;
-    uint32_t txns;   /* nodes of the semantic graph */
-    uint32_t events; /* txns, or 2 * txns, and helpers behind them */
-    uint8_t *in;     /* per node: surely takes part */
-    VEC(arc) known;  /* between events */
-    bool shared;     /* events are transactions and session order counts: known serves as deps */
-    VEC(arc) deps;   /* unless shared: so (also when it only guides), wr, ww of transactions */
-    size_t so_deps;  /* how many of deps are session order; they stand first */
+    uint32_t txns;    /* nodes of the semantic graph */
+    uint32_t events;  /* txns, or 2 * txns, and helpers behind them */
+    uint8_t *in;      /* per node: surely takes part */
+    node_id *so_pred; /* the graph's; with STRICT_UPDATES and session order, among updates only */
+    VEC(arc) known;   /* between events */
+    bool shared;      /* events are transactions and session order counts: known serves as deps */
+    VEC(arc) deps;    /* unless shared: so (also when it only guides), wr, ww of transactions */
+    size_t so_deps;   /* how many of deps are session order; they stand first */
     /* What obligations read from: the graph's arrays, or own copies once candidates were ruled out
        for this problem; dropped, parallel to g->cand, may be NULL. */
     uint32_t *rf, *rf_inst;

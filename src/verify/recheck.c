@@ -557,7 +557,8 @@ static bool check_holds(checker *c)
                 level == LEVEL_CC;
     bool strong = level == LEVEL_SER || level == LEVEL_SSER || level == LEVEL_SI;
     bool graph = level == LEVEL_CS || level == LEVEL_RR || level == LEVEL_PC || level == LEVEL_CV ||
-                 level == LEVEL_PSI || level == LEVEL_MV || level == LEVEL_UA || level == LEVEL_NLU;
+                 level == LEVEL_PSI || level == LEVEL_MV || level == LEVEL_UA ||
+                 level == LEVEL_NLU || level == LEVEL_US;
     if (c->v->level.realtime && level != LEVEL_SER) weak = strong = graph = false;
     if (!weak && !strong && !graph) return recheck_no(c, NO_ID, "no recheck for this level yet");
     if (!load_order(c)) return false;

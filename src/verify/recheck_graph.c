@@ -162,6 +162,7 @@ static bool check_prefix(checker *c, const installers *x, uint32_t p)
 
 bool recheck_graph(checker *c)
 {
+    if (c->v->level.id == LEVEL_US) return recheck_updates(c);
     installers x;
     recheck_load_installers(c, &x);
     for (uint32_t p = 1; p <= c->n; p++) {
