@@ -391,9 +391,14 @@ uint32_t paths_source(lazy *z, uint32_t ob)
     return RF_OPEN;
 }
 
+uint32_t paths_choice(lazy *z, uint32_t ob)
+{
+    return chosen_of(z, z->open_of[ob]);
+}
+
 bool paths_chosen(lazy *z, uint32_t ob)
 {
-    return chosen_of(z, z->open_of[ob]) != NONE;
+    return paths_choice(z, ob) != NONE;
 }
 
 void paths_path(const lazy *z, node_id u, node_id v, cycle *c)

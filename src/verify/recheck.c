@@ -559,9 +559,9 @@ static bool check_holds(checker *c)
                   level == LEVEL_GSI || level == LEVEL_PCSI || level == LEVEL_SSI;
     bool graph = level == LEVEL_CS || level == LEVEL_RR || level == LEVEL_PC || level == LEVEL_CV ||
                  level == LEVEL_PSI || level == LEVEL_MV || level == LEVEL_UA ||
-                 level == LEVEL_NLU || level == LEVEL_FCV;
+                 level == LEVEL_NLU || level == LEVEL_FCV || level == LEVEL_US;
     bool real = c->v->level.realtime && level != LEVEL_SER && level != LEVEL_SI;
-    if (real && level == LEVEL_RU) weak = false;
+    if (real && (level == LEVEL_RU || level == LEVEL_US)) weak = graph = false;
     if (real && level != LEVEL_MAV) graph = graph || weak;
     if (!weak && !strong && !graph) return recheck_no(c, NO_ID, "no recheck for this level yet");
     if (!load_order(c)) return false;

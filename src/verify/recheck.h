@@ -151,6 +151,7 @@ uint32_t recheck_installer_before(const installers *x, key_id k, uint32_t p);
 
 bool recheck_causal(checker *c);   /* recheck_causal.c */
 bool recheck_graph(checker *c);    /* recheck_graph.c */
+bool recheck_updates(checker *c);  /* recheck_updates.c */
 bool recheck_strong(checker *c);   /* recheck_strong.c */
 bool recheck_violated(checker *c); /* recheck_violated.c */
 

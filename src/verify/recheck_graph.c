@@ -172,6 +172,7 @@ static bool check_items(checker *c, const installers *x, uint32_t p)
 
 bool recheck_graph(checker *c)
 {
+    if (c->v->level.id == LEVEL_US) return recheck_updates(c);
     installers x;
     bool real = c->v->level.realtime || c->v->level.id == LEVEL_FCV;
     if (real && !recheck_real_time(c)) return false;
