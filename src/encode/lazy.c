@@ -1181,8 +1181,10 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         sort_lists(&z);
         replay(&z);
         a->rounds = round;
-        /* A few violated reads are cheaper settled than derived; not so with ambiguous ones. */
-        size_t few = g->obs / (g->open.n > g->obs / 100 ? 200 : 10) + 64;
+        /* A few violated reads are cheaper settled than derived; not so with ambiguous ones, of
+           which one round settles most. */
+        bool ambiguous = g->open.n > g->obs / 100;
+        size_t few = g->obs / (!ambiguous ? 10 : round ? 30 : 200) + 64;
         if (!pass_on(p->tune, PASS_DERIVE) || round == MOST_ROUNDS) break;
         if (z.queue.n <= few || !z.reach.blocks || z.queue.n > left - left / 10) break;
         left = z.queue.n;
