@@ -254,7 +254,7 @@ static void offer_link(lazy *z, clause *c, node_id v, const link *by)
 
 static uint32_t finish_clause(lazy *z, clause *c)
 {
-    uint64_t hash = 0;
+    uint64_t hash = (uint64_t)1 << 63; /* 0 would stay 0 and be taken for a clause of a read */
     for (size_t i = 0; i < z->lits.n; i++) hash = hash_u64(hash ^ z->lits.at[i]) + i;
     if (c->lit != LIT_NONE && !lazy_first_time(z, (uint32_t)(hash >> 32), (uint32_t)hash)) {
         vec_free(z->m, &c->steps.steps);
