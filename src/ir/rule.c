@@ -18,3 +18,14 @@ const level_rule *rule_of(enum level_id level)
         if (rules[i].level == level) return &rules[i];
     return NULL;
 }
+
+unsigned rule_real_time(enum level_id level)
+{
+    switch (level) {
+    case LEVEL_GSI:
+    case LEVEL_PCSI: return RT_CC | RT_BC;
+    case LEVEL_SSI: return RT_CC | RT_BC | RT_CB;
+    case LEVEL_FCV: return RT_CB;
+    default: return 0;
+    }
+}

@@ -27,6 +27,7 @@ enum rule_strict { STRICT_NONE, STRICT_ALL, STRICT_ITEM, STRICT_OWN, STRICT_UPDA
 #define PATH_WW 4u
 #define PATH_NEXT 8u /* version order between neighbours only */
 #define PATH_RW 16u
+#define PATH_RT 32u /* real time, where it counts: of every rule that has session order */
 
 typedef struct level_rule {
     enum level_id level;
@@ -38,6 +39,14 @@ typedef struct level_rule {
     bool po;          /* a path must arrive at an earlier event of the reader */
     uint32_t anomaly; /* enum anomaly: a violation without a finer name */
 } level_rule;
+
+/* Real-time edges between events: commit before commit, begin before commit, commit before
+   begin. */
+#define RT_CC 1u
+#define RT_BC 2u
+#define RT_CB 4u
+/* Those that a level has by itself (LEVELS 4.3). */
+unsigned rule_real_time(enum level_id level);
 
 /* NULL: the level is no such rule. */
 const level_rule *rule_of(enum level_id level);

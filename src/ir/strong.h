@@ -40,7 +40,8 @@ typedef struct strong {
     mem *m;
     const level_rule *rule;
     bool si; /* begin and commit are events of their own */
-    bool so, rt;
+    bool so;
+    unsigned rt; /* RT_* */
     int64_t drift;
     const tuning *tune;
     uint32_t txns;    /* nodes of the semantic graph */
@@ -48,6 +49,7 @@ typedef struct strong {
     uint8_t *in;      /* per node: surely takes part */
     node_id *so_pred; /* the graph's; with STRICT_UPDATES and session order, among updates only */
     VEC(arc) known;   /* between events */
+    VEC(arc) unsure;  /* the same, from transactions of unknown outcome: if they take part */
     bool shared;      /* events are transactions and session order counts: known serves as deps */
     VEC(arc) deps;    /* unless shared: so (also when it only guides), wr, ww of transactions */
     size_t so_deps;   /* how many of deps are session order; they stand first */
@@ -77,7 +79,7 @@ static inline node_id txn_of(const strong *p, uint32_t event)
 /* What is asked of the order: snapshot isolation or serializability, what counts. */
 typedef struct order_ask {
     const level_rule *rule;
-    bool so, rt;
+    bool so, rt; /* rt: who ended before another began stands before it */
     int64_t drift;
     const tuning *tune;
 } order_ask;

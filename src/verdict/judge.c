@@ -178,8 +178,8 @@ static void decide_weak(verdict *v, const history *h, enum weak_level level, con
 static const level_rule *strong_of(const level_ref *l, bool *rt)
 {
     const level_rule *r = rule_of(l->id);
-    *rt = l->id == LEVEL_SSER || (l->realtime && l->id == LEVEL_SER);
-    if (!r || (l->realtime && l->id != LEVEL_SER)) return NULL;
+    *rt = l->id == LEVEL_SSER || l->realtime;
+    if (!r || (l->realtime && l->id == LEVEL_US)) return NULL;
     return l->id == LEVEL_SSER ? rule_of(LEVEL_SER) : r;
 }
 
@@ -242,9 +242,10 @@ static void keep_small(verdict *v, const asg *g, const node_id *order, const uin
 }
 
 /* The levels that no walk over one state replays: the second opinion's code does it, always. */
-static void replay_claim(verdict *v, const history *h, const char **wrong)
+static void replay_claim(verdict *v, const history *h, enum level_id level, const char **wrong)
 {
     claim c = claim_of(v);
+    level_named(&c.level, level_at(level)->name); /* of a rule that stands in for what was asked */
     claim_recheck(&c, h, &v->work, wrong);
 }
 
@@ -283,7 +284,9 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
         words_explain(v, g, &a, WEAK_RC);
         return;
     }
-    if (g->nodes <= WEAK_SMALL && (g->wild_lists || g->init_open)) {
+    /* The exhaustive searches know real time of serial orders only. */
+    bool small = rule->level == LEVEL_SER || (!rt && !rule_real_time(rule->level));
+    if (small && g->nodes <= WEAK_SMALL && (g->wild_lists || g->init_open)) {
         node_id order[WEAK_SMALL];
         uint32_t n = 0, *rf = mem_array(&v->work, uint32_t, g->obs + 1);
         if (!(basic ? small_decide(g, rule->events, v->session_order, rt, q->drift, order, rf, &n)
@@ -319,7 +322,9 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
        the stronger question is easier to say yes to.  Only an accept counts. */
     for (int both = 1; lazy && both >= 0 && !done; both--) {
         order_ask stronger = ask;
-        if (both && pass_on(&q->tune, PASS_SERIAL_FIRST)) stronger.rule = rule_of(LEVEL_SER);
+        /* (a serial order need not keep the real order of commits) */
+        if (both && pass_on(&q->tune, PASS_SERIAL_FIRST) && !rule_real_time(rule->level))
+            stronger.rule = rule_of(LEVEL_SER);
         if (pass_on(&q->tune, PASS_SESSIONS_FIRST)) stronger.so = true;
         if (stronger.rule == ask.rule && (stronger.so == ask.so || both)) continue;
         strong_build(&p, g, &stronger);
@@ -351,7 +356,8 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
         v->outcome = OUTCOME_HOLDS;
         keep_order(v, g, &p, &a);
         /* (the second opinion knows no history without its hints) */
-        if (p.rule->strict != STRICT_ALL && !(flags & ASG_NO_HINTS)) replay_claim(v, h, &wrong);
+        if (p.rule->strict != STRICT_ALL && !(flags & ASG_NO_HINTS))
+            replay_claim(v, h, p.rule->level, &wrong);
         if (wrong)
             guard_fail(v->work.guard, GUARD_BUG, "the order found does not replay: %s", wrong);
         set_reason(v, rule->events ? "an order of begins and commits explains every read"
@@ -431,8 +437,9 @@ static void decide_strong(verdict *v, const history *h, const question *q, const
         *v->kept = *v;
         kept.kept = NULL;
         for (unsigned what = RESTS_SESSION; what <= RESTS_HINTS; what *= 2) {
-            bool applies = what == RESTS_SESSION    ? kept.session_order && !rt
-                           : what == RESTS_REALTIME ? rt
+            bool timed = rule_real_time(rule->level) != 0;
+            bool applies = what == RESTS_SESSION    ? kept.session_order && !rt && !timed
+                           : what == RESTS_REALTIME ? rt || timed
                                                     : hints;
             if (!applies) continue;
             memset(&v->cycle, 0, sizeof v->cycle);
@@ -441,7 +448,8 @@ static void decide_strong(verdict *v, const history *h, const question *q, const
             memset(&v->stages, 0, sizeof v->stages);
             verdict_forget(v);
             if (what == RESTS_SESSION) v->session_order = false;
-            try_strong(v, h, q, rule, rt && what != RESTS_REALTIME,
+            const level_rule *r = what == RESTS_REALTIME && timed ? rule_of(LEVEL_SI) : rule;
+            try_strong(v, h, q, r, rt && what != RESTS_REALTIME,
                        what == RESTS_HINTS ? ASG_NO_HINTS : 0, &g);
             if (v->outcome == OUTCOME_HOLDS) kept.rests_on |= what;
             memcpy((char *)v + rest, (const char *)&kept + rest, sizeof *v - rest);
@@ -576,4 +584,29 @@ void judge(verdict *v, const history *h, const question *q)
     v->anomaly = ANOMALIES;
     set_reason(v, "this version does not decide the level itself: no stronger level holds, and no "
                   "weaker one is violated");
+}
+
+void judge_implied(verdict *v, const verdict *stronger)
+{
+    assert(stronger->outcome == OUTCOME_HOLDS);
+    v->h = stronger->h;
+    v->ryow = stronger->ryow;
+    v->drift = stronger->drift;
+    v->anomaly = ANOMALIES;
+    v->outcome = OUTCOME_HOLDS;
+    v->warnings = stronger->warnings;
+    v->txns = stronger->txns;
+    v->ops = stronger->ops;
+    v->sessions = stronger->sessions;
+    v->keys = stronger->keys;
+    v->order = mem_array(&v->mem, txn_id, (size_t)stronger->ordered + 1);
+    v->ordered = stronger->ordered;
+    memcpy(v->order, stronger->order, stronger->ordered * sizeof *v->order);
+    for (size_t i = 0; i < stronger->choices.n; i++)
+        vec_push(&v->mem, &v->choices, stronger->choices.at[i]);
+    set_reason(v, stronger->reason);
+    const char *shown = stronger->through ? stronger->through : level_at(stronger->level.id)->name;
+    if (stronger->level.realtime && !stronger->through) shown = stronger->level.name;
+    v->through = mem_get(&v->mem, strlen(shown) + 1);
+    memcpy(v->through, shown, strlen(shown) + 1);
 }
