@@ -18,3 +18,10 @@ const level_rule *rule_of(enum level_id level)
         if (rules[i].level == level) return &rules[i];
     return NULL;
 }
+
+const level_rule *rule_induced(const level_rule *rule)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].level == rule->level && rules[i].path & PATH_ANY) return &rules[i];
+    return rule;
+}

@@ -24,6 +24,9 @@ enum rule_strict { STRICT_NONE, STRICT_ALL, STRICT_ITEM, STRICT_OWN };
 #define PATH_WR 2u
 #define PATH_WW 4u
 #define PATH_NEXT 8u /* version order between neighbours only */
+#define PATH_ANY                                                                                   \
+    16u /* the last step of a path is one of the others; whatever stands before it in
+                        the order, leads there */
 
 typedef struct level_rule {
     enum level_id level;
@@ -38,5 +41,8 @@ typedef struct level_rule {
 
 /* NULL: the level is no such rule. */
 const level_rule *rule_of(enum level_id level);
+/* The same level over transactions instead of begins and commits (--si-encoding induced), where
+   there is such a rule; else the rule itself. */
+const level_rule *rule_induced(const level_rule *rule);
 
 #endif

@@ -33,6 +33,7 @@ typedef struct pass_info {
 
 typedef struct tuning {
     enum strategy strategy;
+    bool induced;       /* snapshot isolation over transactions (ir/rule.h, rule_induced) */
     uint64_t off;       /* passes switched off, by bit */
     uint32_t portfolio; /* seeds tried side by side; 0 and 1: one */
     uint32_t threads;   /* 0 and 1: one */

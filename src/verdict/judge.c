@@ -54,6 +54,11 @@ static enum ryow pick_policy(const history *h, mem *work)
     return RYOW_MAY;
 }
 
+enum ryow judge_policy(const history *h, const question *q, mem *work)
+{
+    return q->policy == POLICY_AUTO ? pick_policy(h, work) : (enum ryow)q->policy;
+}
+
 /* --- deciding --------------------------------------------------------------------------------- */
 
 typedef struct attempt {
@@ -175,7 +180,7 @@ static void decide_weak(verdict *v, const history *h, enum weak_level level, con
 /* --- serializability and snapshot isolation --------------------------------------------------- */
 
 /* The level as a rule about orders, where this build decides it so. */
-static const level_rule *strong_of(const level_ref *l, bool *rt)
+const level_rule *judge_rule(const level_ref *l, bool *rt)
 {
     const level_rule *r = rule_of(l->id);
     *rt = l->id == LEVEL_SSER || (l->realtime && l->id == LEVEL_SER);
@@ -304,7 +309,12 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
     }
     strong p;
     lazy_answer a;
-    order_ask ask = {rule, v->session_order, rt, q->drift, &q->tune};
+    order_ask ask = {q->tune.induced ? rule_induced(rule) : rule, v->session_order, rt, q->drift,
+                     &q->tune};
+    if (ask.rule != rule && q->tune.strategy != STRATEGY_LAZY) {
+        set_reason(v, "the induced encoding is one of the strategy lazy");
+        return;
+    }
     uint64_t start = clock_now();
     bool done = false, lazy = q->tune.strategy == STRATEGY_LAZY;
     /* What is serializable is snapshot isolated, and what holds with session order holds without:
@@ -541,7 +551,7 @@ void judge(verdict *v, const history *h, const question *q)
         set_reason(v, "nothing to check: no committed transaction");
         return;
     }
-    v->ryow = q->policy == POLICY_AUTO ? pick_policy(h, &v->work) : (enum ryow)q->policy;
+    v->ryow = judge_policy(h, q, &v->work);
     bool serial_implies = !v->level.realtime && level_implies(LEVEL_SER, true, false, v->level.id,
                                                               v->session_order, false);
     if (serial_implies && level_at(v->level.id)->decided && pass_on(&q->tune, PASS_CLIENT_TIMES) &&
@@ -558,7 +568,7 @@ void judge(verdict *v, const history *h, const question *q)
         return;
     }
     bool rt;
-    const level_rule *rule = strong_of(&v->level, &rt);
+    const level_rule *rule = judge_rule(&v->level, &rt);
     if (rule) {
         decide_strong(v, h, q, rule, rt);
         return;
