@@ -1023,6 +1023,10 @@ static void write_outcomes(lazy *z)
         lazy_clause_lit(z, lit_not(taken));
         lazy_clause_end(z);
     }
+    for (size_t i = 0; i < z->p->unsure.n; i++) {
+        arc x = z->p->unsure.at[i];
+        order_edge(z->o, lit_of(z->taken_var[txn_of(z->p, x.from)], false), x.from, x.to);
+    }
     /* Version orders that lists or hints show, with an unknown transaction in them. */
     for (size_t i = 0; i < g->extra.n; i++) {
         const edge *e = &g->extra.at[i];

@@ -25,3 +25,13 @@ const level_rule *rule_induced(const level_rule *rule)
         if (rules[i].level == rule->level && rules[i].path & PATH_ANY) return &rules[i];
     return rule;
 }
+
+unsigned rule_real_time(enum level_id level)
+{
+    switch (level) {
+    case LEVEL_GSI:
+    case LEVEL_PCSI: return RT_CC | RT_BC;
+    case LEVEL_SSI: return RT_CC | RT_BC | RT_CB;
+    default: return 0;
+    }
+}

@@ -39,6 +39,13 @@ typedef struct level_rule {
     uint32_t anomaly; /* enum anomaly: a violation without a finer name */
 } level_rule;
 
+/* Real-time edges between events: commit before commit, begin before commit, commit before begin. */
+#define RT_CC 1u
+#define RT_BC 2u
+#define RT_CB 4u
+/* Those that a level has by itself (LEVELS 4.3). */
+unsigned rule_real_time(enum level_id level);
+
 /* NULL: the level is no such rule. */
 const level_rule *rule_of(enum level_id level);
 /* The same level over transactions instead of begins and commits (--si-encoding induced), where

@@ -68,9 +68,28 @@ static stamp *sort_stamps(mem *m, stamp *a, size_t n)
     return a;
 }
 
-/* Each distinct begin time is a point; points are a chain; a transaction hangs below its point,
-   and a commit leads to the first point that is late enough. */
-static void add_real_time(strong *p, int64_t drift)
+enum stamp_kind { BEGIN_CALL, BEGIN_RETURN, COMMIT_CALL, COMMIT_RETURN };
+
+/* One instant stands for call and return.  The commit of an unknown outcome has no time. */
+static bool txn_stamp(const history *h, txn_id t, enum stamp_kind kind, int64_t *at)
+{
+    if (kind >= COMMIT_CALL && txn_status_of(h, t) == TXN_UNKNOWN) return false;
+    if (h->txn_flags[t] & TXN_HAS_TIMES) {
+        *at = h->txn_times[(size_t)t * 4 + kind];
+        return true;
+    }
+    return kind >= COMMIT_CALL ? txn_end_time(h, t, at) : txn_begin_time(h, t, at);
+}
+
+static uint32_t event_of(const strong *p, node_id v, enum stamp_kind kind)
+{
+    return kind >= COMMIT_CALL ? commit_of(p, v) : begin_of(p, v);
+}
+
+/* Edges from every event `from` to the events `to` that were called after it returned, in linear
+   number: each distinct time of a call is a point, points are a chain, an event hangs below its
+   point, and what returned leads to the first point that is late enough. */
+static void add_points(strong *p, const enum stamp_kind *from, size_t kinds, enum stamp_kind to)
 {
     const history *h = p->g->h;
     stamp *s = mem_array(p->m, stamp, (size_t)p->txns + 1);
@@ -78,7 +97,7 @@ static void add_real_time(strong *p, int64_t drift)
     for (node_id v = 0; v < p->txns; v++) {
         int64_t at;
         /* Also for who may not take part: nothing leaves it then. */
-        if (txn_begin_time(h, p->g->node_txn[v], &at)) s[n++] = (stamp){at, v};
+        if (txn_stamp(h, p->g->node_txn[v], to, &at)) s[n++] = (stamp){at, v};
     }
     s = sort_stamps(p->m, s, n);
     uint32_t *point = mem_array(p->m, uint32_t, n + 1); /* per stamp: event of its time point */
@@ -90,23 +109,37 @@ static void add_real_time(strong *p, int64_t drift)
         } else {
             point[i] = point[i - 1];
         }
-        add(p, point[i], begin_of(p, s[i].node));
+        add(p, point[i], event_of(p, s[i].node, to));
     }
-    for (node_id v = 0; v < p->txns; v++) {
-        int64_t end;
-        if (!p->in[v] || !txn_end_time(h, p->g->node_txn[v], &end)) continue;
-        size_t lo = 0, hi = n; /* first stamp that is after the end, and by the drift at least */
-        while (lo < hi) {
-            size_t mid = lo + (hi - lo) / 2;
-            bool after = s[mid].at > end &&
-                         (uint64_t)s[mid].at - (uint64_t)end >= (uint64_t)(drift > 0 ? drift : 0);
-            if (after)
-                hi = mid;
+    uint64_t drift = p->drift > 0 ? (uint64_t)p->drift : 0;
+    for (size_t k = 0; k < kinds; k++)
+        for (node_id v = 0; v < p->txns; v++) {
+            int64_t end;
+            if (!txn_stamp(h, p->g->node_txn[v], from[k], &end)) continue;
+            size_t lo = 0,
+                   hi = n; /* first stamp that is after the end, and by the drift at least */
+            while (lo < hi) {
+                size_t mid = lo + (hi - lo) / 2;
+                if (s[mid].at > end && (uint64_t)s[mid].at - (uint64_t)end >= drift)
+                    hi = mid;
+                else
+                    lo = mid + 1;
+            }
+            if (lo == n) continue;
+            arc a = {event_of(p, v, from[k]), point[lo]};
+            if (p->in[v])
+                vec_push(p->m, &p->known, a);
             else
-                lo = mid + 1;
+                vec_push(p->m, &p->unsure, a);
         }
-        if (lo < n) add(p, commit_of(p, v), point[lo]);
-    }
+}
+
+static void add_real_time(strong *p)
+{
+    static const enum stamp_kind commits[] = {COMMIT_RETURN},
+                                 both[] = {COMMIT_RETURN, BEGIN_RETURN};
+    if (p->rt & RT_CB) add_points(p, commits, 1, BEGIN_CALL);
+    if (p->rt & (RT_CC | RT_BC)) add_points(p, both, 2, COMMIT_CALL);
 }
 
 /* --- reads of the initial state --------------------------------------------------------------- */
@@ -187,7 +220,7 @@ void strong_build(strong *p, asg *g, const order_ask *ask)
     p->rule = ask->rule;
     p->si = si;
     p->so = so;
-    p->rt = ask->rt;
+    p->rt = rule_real_time(ask->rule->level) | (ask->rt ? RT_CB : 0);
     p->drift = ask->drift;
     p->tune = ask->tune;
     p->shared = !si && so;
@@ -223,7 +256,7 @@ void strong_build(strong *p, asg *g, const order_ask *ask)
             add(p, commit_of(p, from), version_target(p, to));
     }
     add_init_reads(p);
-    if (p->rt) add_real_time(p, p->drift);
+    if (p->rt) add_real_time(p);
     strong_index_readers(p);
     assert(!strong_check(p));
 }

@@ -40,13 +40,15 @@ typedef struct strong {
     mem *m;
     const level_rule *rule;
     bool si; /* begin and commit are events of their own */
-    bool so, rt;
+    bool so;
+    unsigned rt; /* RT_* */
     int64_t drift;
     const tuning *tune;
     uint32_t txns;   /* nodes of the semantic graph */
     uint32_t events; /* txns, or 2 * txns, and helpers behind them */
     uint8_t *in;     /* per node: surely takes part */
     VEC(arc) known;  /* between events */
+    VEC(arc) unsure; /* the same, from transactions of unknown outcome: if they take part */
     bool shared;     /* events are transactions and session order counts: known serves as deps */
     VEC(arc) deps;   /* unless shared: so (also when it only guides), wr, ww of transactions */
     size_t so_deps;  /* how many of deps are session order; they stand first */
@@ -76,7 +78,7 @@ static inline node_id txn_of(const strong *p, uint32_t event)
 /* What is asked of the order: snapshot isolation or serializability, what counts. */
 typedef struct order_ask {
     const level_rule *rule;
-    bool so, rt;
+    bool so, rt; /* rt: who ended before another began stands before it */
     int64_t drift;
     const tuning *tune;
 } order_ask;

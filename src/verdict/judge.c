@@ -183,8 +183,8 @@ static void decide_weak(verdict *v, const history *h, enum weak_level level, con
 const level_rule *judge_rule(const level_ref *l, bool *rt)
 {
     const level_rule *r = rule_of(l->id);
-    *rt = l->id == LEVEL_SSER || (l->realtime && l->id == LEVEL_SER);
-    if (!r || (l->realtime && l->id != LEVEL_SER)) return NULL;
+    *rt = l->id == LEVEL_SSER || (l->realtime && (l->id == LEVEL_SER || l->id == LEVEL_SI));
+    if (!r || (l->realtime && !*rt)) return NULL;
     return l->id == LEVEL_SSER ? rule_of(LEVEL_SER) : r;
 }
 
@@ -230,9 +230,10 @@ static void keep_order(verdict *v, const asg *g, const strong *p, const lazy_ans
 }
 
 /* The levels that no walk over one state replays: the second opinion's code does it, always. */
-static void replay_claim(verdict *v, const history *h, const char **wrong)
+static void replay_claim(verdict *v, const history *h, enum level_id level, const char **wrong)
 {
     claim c = claim_of(v);
+    level_named(&c.level, level_at(level)->name); /* of a rule that stands in for what was asked */
     claim_recheck(&c, h, &v->work, wrong);
 }
 
@@ -309,8 +310,9 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
     }
     strong p;
     lazy_answer a;
-    order_ask ask = {q->tune.induced ? rule_induced(rule) : rule, v->session_order, rt, q->drift,
-                     &q->tune};
+    /* (real time orders begins and commits) */
+    order_ask ask = {q->tune.induced && !rt ? rule_induced(rule) : rule, v->session_order, rt,
+                     q->drift, &q->tune};
     if (ask.rule != rule && q->tune.strategy != STRATEGY_LAZY) {
         set_reason(v, "the induced encoding is one of the strategy lazy");
         return;
@@ -321,7 +323,9 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
        the stronger question is easier to say yes to.  Only an accept counts. */
     for (int both = 1; lazy && both >= 0 && !done; both--) {
         order_ask stronger = ask;
-        if (both && pass_on(&q->tune, PASS_SERIAL_FIRST)) stronger.rule = rule_of(LEVEL_SER);
+        /* (a serial order need not keep the real order of commits) */
+        if (both && pass_on(&q->tune, PASS_SERIAL_FIRST) && !rule_real_time(rule->level))
+            stronger.rule = rule_of(LEVEL_SER);
         if (pass_on(&q->tune, PASS_SESSIONS_FIRST)) stronger.so = true;
         if (stronger.rule == ask.rule && (stronger.so == ask.so || both)) continue;
         strong_build(&p, g, &stronger);
@@ -353,7 +357,8 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
         v->outcome = OUTCOME_HOLDS;
         keep_order(v, g, &p, &a);
         /* (the second opinion knows no history without its hints) */
-        if (p.rule->strict != STRICT_ALL && !(flags & ASG_NO_HINTS)) replay_claim(v, h, &wrong);
+        if (p.rule->strict != STRICT_ALL && !(flags & ASG_NO_HINTS))
+            replay_claim(v, h, p.rule->level, &wrong);
         if (wrong)
             guard_fail(v->work.guard, GUARD_BUG, "the order found does not replay: %s", wrong);
         set_reason(v, rule->events ? "an order of begins and commits explains every read"
@@ -433,8 +438,9 @@ static void decide_strong(verdict *v, const history *h, const question *q, const
         *v->kept = *v;
         kept.kept = NULL;
         for (unsigned what = RESTS_SESSION; what <= RESTS_HINTS; what *= 2) {
-            bool applies = what == RESTS_SESSION    ? kept.session_order && !rt
-                           : what == RESTS_REALTIME ? rt
+            bool timed = rule_real_time(rule->level) != 0;
+            bool applies = what == RESTS_SESSION    ? kept.session_order && !rt && !timed
+                           : what == RESTS_REALTIME ? rt || timed
                                                     : hints;
             if (!applies) continue;
             memset(&v->cycle, 0, sizeof v->cycle);
@@ -443,7 +449,8 @@ static void decide_strong(verdict *v, const history *h, const question *q, const
             memset(&v->stages, 0, sizeof v->stages);
             verdict_forget(v);
             if (what == RESTS_SESSION) v->session_order = false;
-            try_strong(v, h, q, rule, rt && what != RESTS_REALTIME,
+            const level_rule *r = what == RESTS_REALTIME && timed ? rule_of(LEVEL_SI) : rule;
+            try_strong(v, h, q, r, rt && what != RESTS_REALTIME,
                        what == RESTS_HINTS ? ASG_NO_HINTS : 0, &g);
             if (v->outcome == OUTCOME_HOLDS) kept.rests_on |= what;
             memcpy((char *)v + rest, (const char *)&kept + rest, sizeof *v - rest);

@@ -372,7 +372,7 @@ static step known_step(asg *g, const strong *p, node_id a, node_id b)
         !g->maybe[a] && a < b && h->txn_session[g->node_txn[a]] == h->txn_session[g->node_txn[b]];
     if (p->so && session) return (step){a, b, EDGE_SO, NO_ID, NO_ID};
     int64_t end, begin;
-    if (p->rt && txn_end_time(h, g->node_txn[a], &end) &&
+    if (p->rt & RT_CB && txn_end_time(h, g->node_txn[a], &end) &&
         txn_begin_time(h, g->node_txn[b], &begin) && end < begin &&
         (uint64_t)begin - (uint64_t)end >= (uint64_t)(p->drift > 0 ? p->drift : 0))
         return (step){a, b, STEP_RT, NO_ID, NO_ID};

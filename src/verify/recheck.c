@@ -555,10 +555,12 @@ static bool check_holds(checker *c)
     enum level_id level = c->v->level.id;
     bool weak = level == LEVEL_RU || level == LEVEL_RC || level == LEVEL_MAV || level == LEVEL_RA ||
                 level == LEVEL_CC;
-    bool strong = level == LEVEL_SER || level == LEVEL_SSER || level == LEVEL_SI;
+    bool strong = level == LEVEL_SER || level == LEVEL_SSER || level == LEVEL_SI ||
+                  level == LEVEL_GSI || level == LEVEL_PCSI || level == LEVEL_SSI;
     bool graph = level == LEVEL_CS || level == LEVEL_RR || level == LEVEL_PC || level == LEVEL_CV ||
                  level == LEVEL_PSI || level == LEVEL_MV || level == LEVEL_UA || level == LEVEL_NLU;
-    if (c->v->level.realtime && level != LEVEL_SER) weak = strong = graph = false;
+    if (c->v->level.realtime && level != LEVEL_SER && level != LEVEL_SI)
+        weak = strong = graph = false;
     if (!weak && !strong && !graph) return recheck_no(c, NO_ID, "no recheck for this level yet");
     if (!load_order(c)) return false;
     recheck_load_writes(c);
@@ -580,6 +582,9 @@ static bool check_holds(checker *c)
     case LEVEL_RA: return check_ra(c);
     case LEVEL_CC: return recheck_causal(c);
     case LEVEL_SI:
+    case LEVEL_GSI:
+    case LEVEL_PCSI:
+    case LEVEL_SSI:
     case LEVEL_SER:
     case LEVEL_SSER: return recheck_strong(c);
     default:

@@ -24,11 +24,25 @@
 #include "oracle/random_history.h"
 #include "ratel.h"
 
-static const char *levels[] = {
-    "read-uncommitted", "read-committed", "monotonic-atomic-view", "read-atomic",
-    "causal",           "serializable",   "snapshot-isolation",    "strict-serializable",
-    "cursor-stability", "monotonic-view", "consistent-view",       "repeatable-read",
-    "prefix",           "update-atomic",  "no-lost-update",        "parallel-snapshot-isolation"};
+static const char *levels[] = {"read-uncommitted",
+                               "read-committed",
+                               "monotonic-atomic-view",
+                               "read-atomic",
+                               "causal",
+                               "serializable",
+                               "snapshot-isolation",
+                               "strict-serializable",
+                               "cursor-stability",
+                               "monotonic-view",
+                               "consistent-view",
+                               "repeatable-read",
+                               "prefix",
+                               "update-atomic",
+                               "no-lost-update",
+                               "parallel-snapshot-isolation",
+                               "generalized-snapshot-isolation",
+                               "prefix-consistent-snapshot-isolation",
+                               "strong-snapshot-isolation"};
 enum { LEVELS = sizeof levels / sizeof *levels, STRONG = 5, SI = 6, GRAPH = 8 };
 static uint64_t refused; /* graph levels: lists and initial states that need another search */
 static int first_level = 0;
