@@ -221,10 +221,9 @@ int ratel_pass_at(ratel_pass *out, size_t i)
 int ratel_set_pass(ratel *r, const char *name, int on)
 {
     if (!r || !name) return RATEL_EINVAL;
-    int p = pass_named(name);
-    if (p < 0) return api_fail(r, RATEL_EINVAL, "no pass \"%.60s\"", name);
-    uint64_t bit = (uint64_t)1 << p;
-    r->passes_off = on ? r->passes_off & ~bit : r->passes_off | bit;
+    uint64_t bits = passes_named(name);
+    if (!bits) return api_fail(r, RATEL_EINVAL, "no pass \"%.60s\"", name);
+    r->passes_off = on ? r->passes_off & ~bits : r->passes_off | bits;
     return RATEL_OK;
 }
 

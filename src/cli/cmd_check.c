@@ -270,6 +270,15 @@ static void list_passes(void)
         }
         puts(p.on ? ")" : "; off at first)");
     }
+    static const struct {
+        const char *name, *help;
+    } groups[] = {
+#define GROUP(name, passes, help) {name, help},
+#include "opt/pass_groups.def"
+#undef GROUP
+    };
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        printf("%-16s %s (several passes)\n", groups[i].name, groups[i].help);
 }
 
 int cmd_check(args *a)

@@ -208,6 +208,7 @@ static uint32_t shorter(lazy *z, uint32_t a, uint32_t a_from, uint32_t a_to, uin
 {
     if (a == LIT_NONE || (b != LIT_NONE && solver_value(z->s, a))) return b;
     if (b == LIT_NONE || solver_value(z->s, b)) return a;
+    if (!pass_on(z->p->tune, PASS_TOPOLOGICAL)) return a;
     uint32_t way_a = z->pos[a_from] - z->pos[a_to], way_b = z->pos[b_from] - z->pos[b_to];
     /* Luck decides only between ways of about the same length: the long way costs far more than
        variety is worth. */
@@ -308,6 +309,7 @@ static uint32_t likeliest(lazy *z, uint32_t open)
     uint32_t best_pos = 0;
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
         if (solver_value(z->s, lazy_cand_lit(z, i))) continue;
+        if (!pass_on(z->p->tune, PASS_TOPOLOGICAL)) return lazy_cand_lit(z, i);
         uint32_t c = g->cand.at[i];
         bool init = c >= RF_LAST;
         uint32_t p = init ? 0 : z->pos[commit_of(z->p, c)];

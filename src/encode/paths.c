@@ -260,6 +260,7 @@ typedef struct best {
 static void offer(lazy *z, best *b, uint32_t lit, uint32_t way)
 {
     lazy_clause_lit(z, lit);
+    if (!pass_on(z->p->tune, PASS_TOPOLOGICAL)) way = 0; /* the first */
     if (solver_value(z->s, lit) || (b->lit != LIT_NONE && b->way <= way)) return;
     *b = (best){lit, way};
 }

@@ -102,8 +102,8 @@ void judge_dump(verdict *v, const history *h, const question *q, enum dump_stage
     if (stage == DUMP_CLAUSES && q->tune.strategy != STRATEGY_LAZY)
         guard_fail(v->work.guard, GUARD_UNSUPPORTED,
                    "--dump clauses is for the strategy lazy only");
-    order_ask ask = {q->tune.induced && !rt ? rule_induced(rule) : rule, v->session_order, rt, q->drift,
-                     &q->tune};
+    order_ask ask = {q->tune.induced && !rt ? rule_induced(rule) : rule, v->session_order, rt,
+                     q->drift, &q->tune};
     strong_build(&p, &g, &ask);
     bug(&v->work, "the order problem", strong_check(&p));
     if (stage == DUMP_IR)

@@ -16,6 +16,7 @@
 #include "encode/lazy.h"
 #include "encode/polygraph.h"
 #include "encode/portfolio.h"
+#include "encode/segments.h"
 #include "ir/strong.h"
 #include "ir/weak.h"
 #include "verdict/words.h"
@@ -240,16 +241,19 @@ static void replay_claim(verdict *v, const history *h, enum level_id level, cons
 #define SERIAL_TRY 200 /* conflicts */
 
 /* A second attempt, with the initial values free, adds to the stages of the first. */
+static void keep_stage(verdict *v, stage_time s)
+{
+    size_t j = 0;
+    while (j < v->stages.n && strcmp(v->stages.at[j].name, s.name)) j++;
+    if (j < v->stages.n)
+        v->stages.at[j].ns += s.ns;
+    else
+        vec_push(&v->mem, &v->stages, s);
+}
+
 static void keep_stages(verdict *v, const lazy_answer *a)
 {
-    for (size_t i = 0; i < a->stages.n; i++) {
-        size_t j = 0;
-        while (j < v->stages.n && strcmp(v->stages.at[j].name, a->stages.at[i].name)) j++;
-        if (j < v->stages.n)
-            v->stages.at[j].ns += a->stages.at[i].ns;
-        else
-            vec_push(&v->mem, &v->stages, a->stages.at[i]);
-    }
+    for (size_t i = 0; i < a->stages.n; i++) keep_stage(v, a->stages.at[i]);
 }
 
 /* The ways to decide an order problem, by enum strategy. */
@@ -258,6 +262,35 @@ static const order_decider strategies[STRATEGIES] = {
     [STRATEGY_POLYGRAPH] = polygraph_decide,
     [STRATEGY_BC] = bc_decide,
 };
+
+static void explain_strong(verdict *v, asg *g, const strong *p, const lazy_answer *a,
+                           const level_rule *rule)
+{
+    v->outcome = OUTCOME_VIOLATED;
+    if (a->path.steps.n)
+        words_steps(v, g, a->path.steps.at, a->path.steps.n);
+    else if (a->known_cycle)
+        words_events(v, g, p, a->cycle.at, a->cycle.n);
+    else
+        words_search(v, g, rule, a->core.at, a->core.n);
+}
+
+/* True if a segment of the history, by itself, violates the rule. */
+static bool refute_part(verdict *v, asg *g, const order_ask *ask, const level_rule *rule)
+{
+    segment s;
+    uint64_t start = clock_now();
+    bool found = segments_refute(g, ask, &s);
+    stage_time spent = {"unsat-search", clock_now() - start};
+    v->ns_solve += spent.ns;
+    keep_stage(v, spent);
+    if (!found) return false;
+    v->vars = s.a.vars;
+    v->clauses = v->instantiated = s.a.clauses;
+    v->conflicts = s.a.conflicts;
+    explain_strong(v, &s.g, &s.p, &s.a, rule);
+    return true;
+}
 
 static void try_strong(verdict *v, const history *h, const question *q, const level_rule *rule,
                        bool rt, unsigned flags, asg *g)
@@ -319,6 +352,8 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
     }
     uint64_t start = clock_now();
     bool done = false, lazy = q->tune.strategy == STRATEGY_LAZY;
+    if (lazy && pass_on(&q->tune, PASS_UNSAT_SEARCH) && refute_part(v, g, &ask, rule)) return;
+    start = clock_now();
     /* What is serializable is snapshot isolated, and what holds with session order holds without:
        the stronger question is easier to say yes to.  Only an accept counts. */
     for (int both = 1; lazy && both >= 0 && !done; both--) {
@@ -364,13 +399,7 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
         set_reason(v, rule->events ? "an order of begins and commits explains every read"
                                    : "an order of the transactions explains every read");
     } else {
-        v->outcome = OUTCOME_VIOLATED;
-        if (a.path.steps.n)
-            words_steps(v, g, a.path.steps.at, a.path.steps.n);
-        else if (a.known_cycle)
-            words_events(v, g, &p, a.cycle.at, a.cycle.n);
-        else
-            words_search(v, g, rule, a.core.at, a.core.n);
+        explain_strong(v, g, &p, &a, rule);
     }
 }
 
