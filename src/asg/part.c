@@ -18,7 +18,7 @@ typedef struct maker {
     size_t open;          /* next of g->open to look at */
 } maker;
 
-/* Can the read have seen only members of the part?  Then *open is its index in g->open, or NO_ID. */
+/* Can the read have seen only members of the part?  *open: its index in g->open, or NO_ID. */
 static bool within(maker *k, uint32_t ob, uint32_t *open)
 {
     const asg *g = k->g;

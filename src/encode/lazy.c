@@ -1146,6 +1146,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     z.list = mem_array(z.m, uint32_t, g->insts + 1);
     z.where = mem_array(z.m, uint32_t, g->insts + 1);
     size_t left = SIZE_MAX;
+    bool last = false;
     for (unsigned round = 0;; round++) {
         order_graph_build(p->m, p->events, (const order_pair *)(const void *)p->known.at,
                           p->known.n, &known);
@@ -1161,12 +1162,15 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         a->rounds = round;
         /* A few violated reads are cheaper settled than derived; not so with ambiguous ones. */
         size_t few = g->obs / (g->open.n > g->obs / 100 ? 200 : 10) + 64;
-        if (!pass_on(p->tune, PASS_DERIVE) || round == MOST_ROUNDS) break;
+        if (last || !pass_on(p->tune, PASS_DERIVE) || round == MOST_ROUNDS) break;
         if (z.queue.n <= few || !z.reach.blocks || z.queue.n > left - left / 10) break;
         left = z.queue.n;
-        uint64_t learnt = derive_round(&z);
-        if (pass_on(p->tune, PASS_PRUNE_CANDIDATES) && g->open.n && !z.j) learnt += prune_round(&z);
-        if (learnt <= g->obs / 256 + 16) break;
+        uint64_t learnt = derive_round(&z), settled = 0;
+        if (pass_on(p->tune, PASS_PRUNE_CANDIDATES) && g->open.n && !z.j) settled = prune_round(&z);
+        last = learnt + settled <= g->obs / 256 + 16;
+        /* What was derived is implied and may stay unsaid.  A read that was settled counts as certain
+           from now on: the order must have its edge. */
+        if (last && !settled) break;
         for (size_t i = 0; i < z.queue.n; i++) {
             if (z.queue.at[i] & OVERLAP)
                 z.overlap_queued[z.queue.at[i] & ~OVERLAP] = 0;
