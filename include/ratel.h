@@ -212,6 +212,10 @@ RATEL_API const char *ratel_history_errmsg(const ratel_history *h);
 /* Decides one level.  A violation is an answer, not an error: RATEL_OK and a result; so is
    undecided (a limit, nothing to check, a case that this build cannot decide). */
 RATEL_API int ratel_check(ratel_result **out, ratel *r, const ratel_history *h, const char *level);
+/* The answer for a level that a stronger one, which was found to hold, implies, without deciding
+   anything; RATEL_EINVAL if `stronger` says nothing about it.  Options must be as they were. */
+RATEL_API int ratel_result_implied(ratel_result **out, ratel *r, const ratel_result *stronger,
+                                   const char *level);
 RATEL_API ratel_verdict ratel_result_verdict(const ratel_result *a);
 RATEL_API const char *ratel_result_level(const ratel_result *a);   /* the long name */
 RATEL_API const char *ratel_result_anomaly(const ratel_result *a); /* "" unless violated */

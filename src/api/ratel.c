@@ -633,6 +633,55 @@ int ratel_dump(const ratel_history *h, ratel *r, const char *level, const char *
     return api_close(&dc.c, code);
 }
 
+typedef struct implied_call {
+    call c;
+    ratel_result *a;
+    const ratel_result *stronger;
+} implied_call;
+
+static void body_implied(call *c)
+{
+    implied_call *ic = (implied_call *)c;
+    judge_implied(&ic->a->v, &ic->stronger->v);
+}
+
+int ratel_result_implied(ratel_result **out, ratel *r, const ratel_result *stronger,
+                         const char *level)
+{
+    if (!out || !r || !stronger || !level) return RATEL_EINVAL;
+    implied_call ic = {.stronger = stronger};
+    *out = NULL;
+    api_open(&ic.c, r);
+    level_ref l;
+    if (!level_named(&l, level)) return api_fail(r, RATEL_EINVAL, "no level \"%.60s\"", level);
+    bool so = level_session_order(&l, option(r, API_OPTION_session_order) != 0);
+    const verdict *s = &stronger->v;
+    if (s->outcome != OUTCOME_HOLDS ||
+        !level_implies(s->level.id, s->session_order, s->level.realtime, l.id, so, l.realtime))
+        return api_fail(r, RATEL_EINVAL, "%s does not say that %s holds", s->level.name, l.name);
+    ratel_result *a = r->fn(r->ud, NULL, 0, sizeof *a);
+    if (!a) return api_fail(r, RATEL_ENOMEM, "out of memory");
+    memset(a, 0, sizeof *a);
+    a->fn = r->fn;
+    a->ud = r->ud;
+    a->format = stronger->format;
+    mem_init(&a->v.mem, r->fn, r->ud, &ic.c.guard);
+    mem_init(&a->v.work, r->fn, r->ud, &ic.c.guard);
+    a->v.level = l;
+    a->v.session_order = so;
+    snprintf(a->v.given, sizeof a->v.given, "%s", level);
+    ic.a = a;
+    int code = api_border(&ic.c, body_implied);
+    api_close(&ic.c, code);
+    if (code) {
+        ratel_result_free(a);
+        return code;
+    }
+    a->v.mem.guard = a->v.work.guard = NULL;
+    *out = a;
+    return RATEL_OK;
+}
+
 ratel_verdict ratel_result_verdict(const ratel_result *a)
 {
     if (!a) return RATEL_UNDECIDED;

@@ -168,7 +168,7 @@ static void make_chains(clocks *c)
             c->place[v] = 0;
             continue;
         }
-        node_id before = g->maybe[v] ? NO_ID : g->so_pred[v];
+        node_id before = g->maybe[v] ? NO_ID : c->p->so_pred[v];
         c->chain[v] = before != NO_ID ? c->chain[before] : c->chains++;
         c->place[v] = before != NO_ID ? c->place[before] + 1 : 1;
         c->length[c->chain[v]] = c->place[v];

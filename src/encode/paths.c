@@ -30,10 +30,14 @@ struct paths {
     uint32_t search;
     hop *hop; /* per node: the edge by which it leads on */
     VEC(node_id) todo;
+    VEC(uint32_t) ended; /* with real time: the committed, by their ends */
+    size_t next_ended;   /* of the search at hand: who was not reached by real time yet */
     VEC(uint32_t) parked;
     uint8_t *is_parked;
     uint64_t swept; /* the epoch in which all parked reads were looked at */
 };
+
+static void load_ended(lazy *z);
 
 void paths_start(lazy *z)
 {
@@ -51,6 +55,72 @@ void paths_start(lazy *z)
         x->chain[v] = before == NO_ID ? v : x->chain[before];
         x->place[v] = before == NO_ID ? 0 : x->place[before] + 1;
     }
+    load_ended(z);
+}
+
+/* --- real time ------------------------------------------------------------------------------- */
+
+static bool rt_before(const lazy *z, node_id u, node_id v)
+{
+    const history *h = z->g->h;
+    int64_t end, begin;
+    if (!(z->p->rt & RT_CB) || !(z->p->rule->path & PATH_SO)) return false;
+    if (!txn_end_time(h, z->g->node_txn[u], &end)) return false;
+    if (!txn_begin_time(h, z->g->node_txn[v], &begin)) return false;
+    return end < begin &&
+           (uint64_t)begin - (uint64_t)end >= (uint64_t)(z->p->drift > 0 ? z->p->drift : 0);
+}
+
+static int64_t end_of(const lazy *z, node_id v)
+{
+    int64_t end = 0;
+    txn_end_time(z->g->h, z->g->node_txn[v], &end);
+    return end;
+}
+
+/* Bottom-up merge sort by end. */
+static void sort_ended(lazy *z)
+{
+    paths *x = z->paths;
+    size_t n = x->ended.n;
+    uint32_t *a = x->ended.at, *b = mem_array(z->m, uint32_t, n + 1);
+    for (size_t width = 1; width < n; width *= 2) {
+        for (size_t lo = 0; lo < n; lo += 2 * width) {
+            size_t mid = lo + width < n ? lo + width : n, hi = mid + width < n ? mid + width : n;
+            size_t i = lo, j = mid, k = lo;
+            while (i < mid && j < hi) b[k++] = end_of(z, a[j]) < end_of(z, a[i]) ? a[j++] : a[i++];
+            while (i < mid) b[k++] = a[i++];
+            while (j < hi) b[k++] = a[j++];
+        }
+        memcpy(a, b, n * sizeof *a);
+    }
+    mem_put(z->m, b);
+}
+
+static void load_ended(lazy *z)
+{
+    if (!(z->p->rt & RT_CB)) return;
+    for (node_id v = 0; v < z->g->nodes; v++) {
+        int64_t end;
+        if (z->p->in[v] && txn_end_time(z->g->h, z->g->node_txn[v], &end))
+            vec_push(z->m, &z->paths->ended, v);
+    }
+    sort_ended(z);
+}
+
+/* A search that ends at w need not look at those who ended before w began: they stand before it. */
+static void first_ended(lazy *z, node_id w)
+{
+    paths *x = z->paths;
+    size_t lo = 0, hi = w == NO_ID ? 0 : x->ended.n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (rt_before(z, x->ended.at[mid], w))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    x->next_ended = lo;
 }
 
 static void park(lazy *z, uint32_t ob)
@@ -122,6 +192,10 @@ static bool one_step(lazy *z, node_id u, node_id v, uint32_t ob)
         z->paths->hop[u] = (hop){v, PATH_SO, NONE};
         return true;
     }
+    if (rt_before(z, u, v)) {
+        z->paths->hop[u] = (hop){v, PATH_RT, NONE};
+        return true;
+    }
     if (path & PATH_WR)
         for (uint32_t i = g->ob_first[v]; i < g->ob_first[v + 1]; i++) {
             uint32_t cand;
@@ -160,6 +234,10 @@ static void step_back(lazy *z, node_id v, uint32_t low, uint32_t ob)
     unsigned path = z->p->rule->path;
     if (path & PATH_SO && z->p->so && g->so_pred[v] != NO_ID)
         reach_back(z, g->so_pred[v], low, (hop){v, PATH_SO, NONE});
+    paths *x = z->paths;
+    for (; x->next_ended < x->ended.n && rt_before(z, x->ended.at[x->next_ended], v);
+         x->next_ended++)
+        reach_back(z, x->ended.at[x->next_ended], low, (hop){v, PATH_RT, NONE});
     for (uint32_t i = g->ob_first[v]; i < g->ob_first[v + 1]; i++) {
         uint32_t cand, u;
         if (i == ob || (ob != NONE && !early_enough(z, ob, g->ob_op[i]))) continue;
@@ -174,7 +252,7 @@ static void step_back(lazy *z, node_id v, uint32_t low, uint32_t ob)
 }
 
 /* The nearest version of the key behind w that leads to v, or NO_ID. */
-static node_id find_many(lazy *z, uint32_t ob, uint32_t low)
+static node_id find_many(lazy *z, uint32_t ob, uint32_t low, node_id w)
 {
     asg *g = z->g;
     paths *x = z->paths;
@@ -185,6 +263,7 @@ static node_id find_many(lazy *z, uint32_t ob, uint32_t low)
         x->search = 1;
     }
     x->seen[v] = x->search;
+    first_ended(z, w);
     step_back(z, v, low, ob);
     for (size_t i = 0; i < x->todo.n; i++) {
         node_id u = x->todo.at[i];
@@ -341,7 +420,7 @@ uint32_t paths_check(lazy *z, uint32_t ob, bool *violated)
     uint32_t low = w == NONE ? 0 : z->pos[g->inst_node[w]] + 1;
     node_id u = z->p->rule->path & PATH_ANY ? find_any(z, ob, first)
                 : z->p->rule->one           ? find_one(z, ob, first)
-                                            : find_many(z, ob, low);
+                                  : find_many(z, ob, low, w == NONE ? NO_ID : g->inst_node[w]);
     if (u == NO_ID) return LIT_NONE;
     *violated = true;
     return write_clause(z, ob, w, cand, u);
@@ -357,9 +436,14 @@ uint32_t paths_source(lazy *z, uint32_t ob)
     return RF_OPEN;
 }
 
+uint32_t paths_choice(lazy *z, uint32_t ob)
+{
+    return chosen_of(z, z->open_of[ob]);
+}
+
 bool paths_chosen(lazy *z, uint32_t ob)
 {
-    return chosen_of(z, z->open_of[ob]) != NONE;
+    return paths_choice(z, ob) != NONE;
 }
 
 void paths_path(const lazy *z, node_id u, node_id v, cycle *c)
@@ -368,7 +452,9 @@ void paths_path(const lazy *z, node_id u, node_id v, cycle *c)
     for (node_id t = u; t != v; t = z->paths->hop[t].to) {
         const hop *by = &z->paths->hop[t];
         step s = {t, by->to, EDGE_SO, NO_ID, NO_ID};
-        if (by->kind == PATH_WW || by->kind == PATH_NEXT) {
+        if (by->kind == PATH_RT) {
+            s.kind = STEP_RT;
+        } else if (by->kind == PATH_WW || by->kind == PATH_NEXT) {
             s.kind = EDGE_WW;
             for (uint32_t j = g->inst_first[t]; j < g->inst_first[t + 1]; j++)
                 if (asg_install(g, by->to, g->inst_key[j]) != NO_ID) s.key = g->inst_key[j];

@@ -22,16 +22,16 @@ void print_event(const strong *p, uint32_t event, strbuf *b)
 
 static void print_rule(const strong *p, dump *d)
 {
-    static const char *const strict[] = {
-        [STRICT_NONE] = "none", [STRICT_ALL] = "all", [STRICT_ITEM] = "item", [STRICT_OWN] = "own"};
+    static const char *const strict[] = {[STRICT_NONE] = "none",
+                                         [STRICT_ALL] = "all",
+                                         [STRICT_ITEM] = "item",
+                                         [STRICT_OWN] = "own",
+                                         [STRICT_UPDATES] = "updates"};
     static const struct {
         unsigned bit;
         const char *name;
-    } edges[] = {{PATH_SO, "so"},
-                 {PATH_WR, "wr"},
-                 {PATH_WW, "ww"},
-                 {PATH_NEXT, "next-ww"},
-                 {PATH_ANY, "behind-any"}};
+    } edges[] = {{PATH_SO, "so"}, {PATH_WR, "wr"}, {PATH_WW, "ww"},         {PATH_NEXT, "next-ww"},
+                 {PATH_RW, "rw"}, {PATH_RT, "rt"}, {PATH_ANY, "behind-any"}};
     const level_rule *r = p->rule;
     strbuf_printf(&d->text, "rule strict %s%s", strict[r->strict],
                   r->overlap ? ", writers of a key apart" : "");

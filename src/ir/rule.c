@@ -32,6 +32,7 @@ unsigned rule_real_time(enum level_id level)
     case LEVEL_GSI:
     case LEVEL_PCSI: return RT_CC | RT_BC;
     case LEVEL_SSI: return RT_CC | RT_BC | RT_CB;
+    case LEVEL_FCV: return RT_CB;
     default: return 0;
     }
 }

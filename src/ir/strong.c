@@ -211,6 +211,21 @@ void strong_index_readers(strong *p)
         if (p->rf[ob] < RF_LAST) p->reader[p->reader_first[p->rf_inst[ob] + 1]++] = ob;
 }
 
+/* Session order without those that only read. */
+static node_id *so_of_updates(const asg *g)
+{
+    node_id *pred = mem_array(g->m, node_id, (size_t)g->nodes + 1);
+    node_id *last = mem_array(g->m, node_id, (size_t)g->nodes + 1); /* v, or the update before */
+    for (node_id v = 0; v < g->nodes; v++) { /* predecessors have smaller numbers */
+        bool update = g->inst_first[v] < g->inst_first[v + 1];
+        node_id before = g->so_pred[v] != NO_ID ? last[g->so_pred[v]] : NO_ID;
+        pred[v] = update ? before : NO_ID;
+        last[v] = update ? v : before;
+    }
+    mem_put(g->m, last);
+    return pred;
+}
+
 void strong_build(strong *p, asg *g, const order_ask *ask)
 {
     bool si = ask->rule->events, so = ask->so;
@@ -232,8 +247,9 @@ void strong_build(strong *p, asg *g, const order_ask *ask)
     p->events = si ? 2 * g->nodes : g->nodes;
     p->in = mem_array(g->m, uint8_t, (size_t)g->nodes + 1);
     for (node_id v = 0; v < g->nodes; v++) p->in[v] = asg_in(g, v);
+    p->so_pred = so && p->rule->strict == STRICT_UPDATES ? so_of_updates(g) : g->so_pred;
     for (node_id v = 0; v < g->nodes; v++)
-        if (g->so_pred[v] != NO_ID) depend(p, g->so_pred[v], v, so);
+        if (p->so_pred[v] != NO_ID) depend(p, p->so_pred[v], v, so);
     p->so_deps = p->deps.n;
     for (node_id v = 0; v < g->nodes; v++) {
         if (si) add(p, begin_of(p, v), commit_of(p, v));

@@ -184,8 +184,8 @@ static void decide_weak(verdict *v, const history *h, enum weak_level level, con
 const level_rule *judge_rule(const level_ref *l, bool *rt)
 {
     const level_rule *r = rule_of(l->id);
-    *rt = l->id == LEVEL_SSER || (l->realtime && (l->id == LEVEL_SER || l->id == LEVEL_SI));
-    if (!r || (l->realtime && !*rt)) return NULL;
+    *rt = l->id == LEVEL_SSER || l->realtime;
+    if (!r || (l->realtime && l->id == LEVEL_US)) return NULL;
     return l->id == LEVEL_SSER ? rule_of(LEVEL_SER) : r;
 }
 
@@ -227,6 +227,23 @@ static void keep_order(verdict *v, const asg *g, const strong *p, const lazy_ans
         if ((rf >= RF_LAST && rf != RF_INIT) || a->out[g->ob_node[ob]]) continue;
         chosen c = {g->ob_op[ob], g->ob_key[ob], rf == RF_INIT ? NO_ID : g->node_txn[rf]};
         vec_push(&v->mem, &v->choices, c);
+    }
+}
+
+/* The answer of an exhaustive search. */
+static void keep_small(verdict *v, const asg *g, const node_id *order, const uint32_t *rf,
+                       uint32_t n)
+{
+    v->order = mem_array(&v->mem, txn_id, (size_t)n + 1);
+    v->ordered = n;
+    for (uint32_t i = 0; i < n; i++) {
+        v->order[i] = g->node_txn[order[i]];
+        for (uint32_t ob = g->ob_first[order[i]]; ob < g->ob_first[order[i] + 1]; ob++) {
+            if (rf[ob] == RF_NONE) continue; /* own writes explain it */
+            chosen c = {g->ob_op[ob], g->ob_key[ob],
+                        rf[ob] < RF_LAST ? g->node_txn[rf[ob]] : NO_ID};
+            vec_push(&v->mem, &v->choices, c);
+        }
     }
 }
 
@@ -305,26 +322,19 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
         words_explain(v, g, &a, WEAK_RC);
         return;
     }
-    if (basic && g->nodes <= WEAK_SMALL && (g->wild_lists || g->init_open)) {
+    /* The exhaustive searches know real time of serial orders only. */
+    bool small = rule->level == LEVEL_SER || (!rt && !rule_real_time(rule->level));
+    if (small && g->nodes <= WEAK_SMALL && (g->wild_lists || g->init_open)) {
         node_id order[WEAK_SMALL];
-        uint32_t snapshot[WEAK_SMALL], n = 0;
-        if (!small_decide(g, rule->events, v->session_order, rt, q->drift, order, snapshot, &n)) {
+        uint32_t n = 0, *rf = mem_array(&v->work, uint32_t, g->obs + 1);
+        if (!(basic ? small_decide(g, rule->events, v->session_order, rt, q->drift, order, rf, &n)
+                    : small_graph(g, rule, v->session_order, order, rf, &n))) {
             v->outcome = OUTCOME_VIOLATED;
             words_search(v, g, rule, NULL, 0);
             return;
         }
         v->outcome = OUTCOME_HOLDS;
-        v->order = mem_array(&v->mem, txn_id, (size_t)n + 1);
-        v->ordered = n;
-        for (uint32_t i = 0; i < n; i++) {
-            v->order[i] = g->node_txn[order[i]];
-            for (uint32_t ob = g->ob_first[order[i]]; ob < g->ob_first[order[i] + 1]; ob++) {
-                chosen c = {g->ob_op[ob], g->ob_key[ob], NO_ID};
-                for (uint32_t j = 0; j < snapshot[i]; j++)
-                    if (asg_install(g, order[j], c.key) != NO_ID) c.writer = g->node_txn[order[j]];
-                vec_push(&v->mem, &v->choices, c);
-            }
-        }
+        keep_small(v, g, order, rf, n);
         set_reason(v, "an order of the transactions explains every read");
         return;
     }
@@ -614,4 +624,29 @@ void judge(verdict *v, const history *h, const question *q)
     v->anomaly = ANOMALIES;
     set_reason(v, "this version does not decide the level itself: no stronger level holds, and no "
                   "weaker one is violated");
+}
+
+void judge_implied(verdict *v, const verdict *stronger)
+{
+    assert(stronger->outcome == OUTCOME_HOLDS);
+    v->h = stronger->h;
+    v->ryow = stronger->ryow;
+    v->drift = stronger->drift;
+    v->anomaly = ANOMALIES;
+    v->outcome = OUTCOME_HOLDS;
+    v->warnings = stronger->warnings;
+    v->txns = stronger->txns;
+    v->ops = stronger->ops;
+    v->sessions = stronger->sessions;
+    v->keys = stronger->keys;
+    v->order = mem_array(&v->mem, txn_id, (size_t)stronger->ordered + 1);
+    v->ordered = stronger->ordered;
+    memcpy(v->order, stronger->order, stronger->ordered * sizeof *v->order);
+    for (size_t i = 0; i < stronger->choices.n; i++)
+        vec_push(&v->mem, &v->choices, stronger->choices.at[i]);
+    set_reason(v, stronger->reason);
+    const char *shown = stronger->through ? stronger->through : level_at(stronger->level.id)->name;
+    if (stronger->level.realtime && !stronger->through) shown = stronger->level.name;
+    v->through = mem_get(&v->mem, strlen(shown) + 1);
+    memcpy(v->through, shown, strlen(shown) + 1);
 }

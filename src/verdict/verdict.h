@@ -70,6 +70,8 @@ typedef struct question {
 /* Fills *v (whose regions the caller has opened and frees).  Limits and failures leave through
    the regions' guard. */
 void judge(verdict *v, const history *h, const question *q);
+/* Fills *v, whose level and session order are set, from an answer that a stronger level holds. */
+void judge_implied(verdict *v, const verdict *stronger);
 /* After a limit struck in judge: true if a violation had been found, which *v then tells. */
 bool judge_limited(verdict *v);
 

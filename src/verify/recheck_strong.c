@@ -61,7 +61,7 @@ uint32_t recheck_installer_before(const installers *x, key_id k, uint32_t p)
     return lo > x->first[k] ? x->place[lo - 1] : 0;
 }
 
-/* --- real time of snapshot isolation ----------------------------------------------------------- */
+/* --- real time of snapshot isolation --------------------------------------------------------- */
 
 typedef struct instant {
     int64_t at;
@@ -198,7 +198,7 @@ static bool check_snapshot(checker *c, const installers *x, const times *z, uint
         if (r->value > lo) lo = r->value;
         if (next - 1 < hi) hi = next - 1;
     }
-    for (uint32_t w = c->w_first[t]; w < c->w_first[t + 1]; w++) {
+    for (uint32_t w = c->w_first[t]; w < c->w_first[t + 1] && c->v->level.id != LEVEL_PC; w++) {
         uint32_t before = installed(c, w) ? recheck_installer_before(x, c->w_key.at[w], p) : 0;
         if (before > lo) lo = before;
     }
@@ -233,7 +233,7 @@ static bool time_of(const history *h, txn_id t, bool end, int64_t *at)
     return true;
 }
 
-static bool check_real_time(checker *c)
+bool recheck_real_time(checker *c)
 {
     int64_t earliest_end = INT64_MAX; /* of those behind */
     uint64_t drift = c->v->drift > 0 ? (uint64_t)c->v->drift : 0;
@@ -252,7 +252,7 @@ bool recheck_strong(checker *c)
 {
     enum level_id level = c->v->level.id;
     bool serial = level == LEVEL_SER || level == LEVEL_SSER;
-    if (serial && (level == LEVEL_SSER || c->v->level.realtime) && !check_real_time(c))
+    if (serial && (level == LEVEL_SSER || c->v->level.realtime) && !recheck_real_time(c))
         return false;
     if (serial) return check_serial(c);
     installers x;
