@@ -1,5 +1,5 @@
-"""Two tables of bench/run: every NP-complete level on every kind of operation (`levels`), and the ways
-to encode snapshot isolation (`encodings`).
+"""Two tables of bench/run: every NP-complete level on every kind of operation (`levels`), and the
+ways to encode snapshot isolation (`encodings`).
 
 Histories come from a simulated store of the level itself where there is one (else of the nearest
 stronger), without client times, so that nothing is accepted by walking along them. Obligations are
@@ -96,8 +96,10 @@ def bench_levels(say, table, cells, quick, rounds):
                 each = run.cpu / max(obligations, 1)
                 reference.setdefault(txns, each)
                 times = each / reference[txns]
-                growth = run.cpu / small[level, workload] if (level, workload) in small else None
-                small.setdefault((level, workload), run.cpu)
+                before = small.get((level, workload)) if decided else None
+                growth = run.cpu / before if before else None
+                if decided:
+                    small.setdefault((level, workload), run.cpu)
                 missed = not decided or times > WORST or (growth and growth > GROWTH)
                 rows.append([f'{level}, {workload}', answer['verdict'], text,
                              f'{run.peak / 2**20:.0f}', obligations, choices,

@@ -594,7 +594,7 @@ typedef struct dump_call {
     verdict v;
     question q;
     enum dump_stage stage;
-    dump d;
+    printer d;
 } dump_call;
 
 static void body_dump(call *c)
@@ -602,7 +602,7 @@ static void body_dump(call *c)
     dump_call *dc = (dump_call *)c;
     strbuf_init(&dc->d.text, &dc->v.mem);
     judge_dump(&dc->v, dc->h, &dc->q, dc->stage, &dc->d);
-    dump_flush(&dc->d);
+    printer_flush(&dc->d);
 }
 
 int ratel_dump(const ratel_history *h, ratel *r, const char *level, const char *stage,

@@ -51,7 +51,7 @@ void print_read(const asg *g, uint32_t ob, strbuf *b)
     print_op(g, v, g->ob_op[ob], b);
 }
 
-static void print_node(const asg *g, node_id v, dump *d)
+static void print_node(const asg *g, node_id v, printer *d)
 {
     const history *h = g->h;
     strbuf_str(&d->text, "node ");
@@ -66,10 +66,10 @@ static void print_node(const asg *g, node_id v, dump *d)
                          : g->barred[v] ? " unknown, barred"
                          : asg_in(g, v) ? " unknown, needed"
                                         : " unknown");
-    dump_line(d);
+    printer_line(d);
 }
 
-static void print_obligation(const asg *g, uint32_t ob, size_t *open, dump *d)
+static void print_obligation(const asg *g, uint32_t ob, size_t *open, printer *d)
 {
     strbuf_str(&d->text, "read ");
     print_read(g, ob, &d->text);
@@ -84,10 +84,10 @@ static void print_obligation(const asg *g, uint32_t ob, size_t *open, dump *d)
         strbuf_str(&d->text, " from ");
         print_source(g, g->ob_rf[ob], &d->text);
     }
-    dump_line(d);
+    printer_line(d);
 }
 
-static void print_edge(const asg *g, const edge *e, dump *d)
+static void print_edge(const asg *g, const edge *e, printer *d)
 {
     strbuf_str(&d->text, "order ");
     print_txn(g, e->from, &d->text);
@@ -102,10 +102,10 @@ static void print_edge(const asg *g, const edge *e, dump *d)
         print_txn(g, g->ob_node[e->ob], &d->text);
         print_op(g, g->ob_node[e->ob], g->ob_op[e->ob], &d->text);
     }
-    dump_line(d);
+    printer_line(d);
 }
 
-static void print_fault(const asg *g, const fault *f, dump *d)
+static void print_fault(const asg *g, const fault *f, printer *d)
 {
     strbuf_printf(&d->text, "fault %s ", anomaly_at(f->anomaly)->name);
     print_txn(g, f->node, &d->text);
@@ -115,20 +115,20 @@ static void print_fault(const asg *g, const fault *f, dump *d)
         strbuf_str(&d->text, " of ");
         label_text(g->h, g->h->txn_label[f->other], &d->text);
     }
-    dump_line(d);
+    printer_line(d);
 }
 
-void asg_print(const asg *g, dump *d)
+void asg_print(const asg *g, printer *d)
 {
     strbuf_printf(&d->text, "asg nodes %u installs %zu reads %zu open %zu orders %zu faults %zu",
                   g->nodes, g->insts, g->obs, g->open.n, g->extra.n, g->faults.n);
-    dump_line(d);
+    printer_line(d);
     for (size_t k = 0; g->init_open && k < history_keys(g->h); k++) {
         if (!g->init_open[k]) continue;
         strbuf_str(&d->text, "initial ");
         print_key(g, (key_id)k, &d->text);
         strbuf_str(&d->text, " open");
-        dump_line(d);
+        printer_line(d);
     }
     size_t open = 0;
     for (node_id v = 0; v < g->nodes; v++) {
@@ -138,7 +138,7 @@ void asg_print(const asg *g, dump *d)
             print_txn(g, v, &d->text);
             print_value(g, g->inst_key[i], g->inst_value[i], &d->text);
             print_op(g, v, g->inst_op[i], &d->text);
-            dump_line(d);
+            printer_line(d);
         }
         for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++)
             print_obligation(g, ob, &open, d);

@@ -5,9 +5,9 @@
 #define RATEL_ASG_PRINT_H
 
 #include "asg/asg.h"
-#include "base/dump.h"
+#include "base/printer.h"
 
-void asg_print(const asg *g, dump *d);
+void asg_print(const asg *g, printer *d);
 
 void print_txn(const asg *g, node_id v, strbuf *b);
 void print_key(const asg *g, key_id k, strbuf *b);

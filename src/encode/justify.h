@@ -11,7 +11,7 @@
 #define RATEL_ENCODE_JUSTIFY_H
 
 #include "encode/lazy.h"
-#include "base/dump.h"
+#include "base/printer.h"
 #include "ir/weak.h"
 #include "opt/proof_step.h"
 #include "solve/solve.h"
@@ -20,7 +20,7 @@ typedef struct justify justify;
 
 justify *justify_new(strong *p);
 /* Instead of a log for a proof: every clause that the solver is given becomes a line. */
-void justify_dump(justify *j, dump *d);
+void justify_dump(justify *j, printer *d);
 
 /* --- told by lazy.c ------------------------------------------------------------------------- */
 

@@ -42,7 +42,7 @@ struct justify {
     asg *g;
     mem *m;
     proof proof;
-    dump *dump; /* entries are printed, and not kept */
+    printer *dump; /* entries are printed, and not kept */
 
     VEC(var_info) vars;
     VEC(log_entry) entries;

@@ -10,7 +10,7 @@
 #include "encode/justify_internal.h"
 #include "ir/print.h"
 
-void justify_dump(justify *j, dump *d)
+void justify_dump(justify *j, printer *d)
 {
     j->dump = d;
 }
@@ -89,5 +89,5 @@ void justify_print(justify *j)
         because(j, &e, b);
     }
     j->pool.n = e.lits;
-    dump_line(j->dump);
+    printer_line(j->dump);
 }

@@ -20,7 +20,7 @@ void print_event(const strong *p, uint32_t event, strbuf *b)
     print_txn(p->g, txn_of(p, event), b);
 }
 
-static void print_rule(const strong *p, dump *d)
+static void print_rule(const strong *p, printer *d)
 {
     static const char *const strict[] = {[STRICT_NONE] = "none",
                                          [STRICT_ALL] = "all",
@@ -41,10 +41,10 @@ static void print_rule(const strong *p, dump *d)
             if (r->path & edges[i].bit) strbuf_printf(&d->text, " %s", edges[i].name);
         if (r->po) strbuf_str(&d->text, " to an earlier operation");
     }
-    dump_line(d);
+    printer_line(d);
 }
 
-static void print_version(const strong *p, uint32_t inst, dump *d)
+static void print_version(const strong *p, uint32_t inst, printer *d)
 {
     const asg *g = p->g;
     strbuf_str(&d->text, "version ");
@@ -59,10 +59,10 @@ static void print_version(const strong *p, uint32_t inst, dump *d)
         if (!p->rule->path && !strict_read(p, ob)) strbuf_str(&d->text, " (any later)");
     }
     if (p->reader_first[inst] == p->reader_first[inst + 1]) strbuf_str(&d->text, " nobody");
-    dump_line(d);
+    printer_line(d);
 }
 
-static void print_choice(const strong *p, size_t open, dump *d)
+static void print_choice(const strong *p, size_t open, printer *d)
 {
     const asg *g = p->g;
     strbuf_str(&d->text, "choice ");
@@ -73,31 +73,31 @@ static void print_choice(const strong *p, size_t open, dump *d)
         strbuf_char(&d->text, ' ');
         print_source(g, g->cand.at[i], &d->text);
     }
-    dump_line(d);
+    printer_line(d);
 }
 
-void strong_print(strong *p, dump *d)
+void strong_print(strong *p, printer *d)
 {
     asg *g = p->g;
     asg_by_key(g);
     strbuf_printf(&d->text, "ir level %s session-order %s real-time %s events %s %u known %zu",
                   level_at(p->rule->level)->name, p->so ? "on" : "off", p->rt ? "on" : "off",
                   p->si ? "begins-and-commits" : "transactions", p->events, p->known.n);
-    dump_line(d);
+    printer_line(d);
     print_rule(p, d);
     for (node_id v = 0; v < p->txns; v++) {
         if (p->in[v]) continue;
         strbuf_str(&d->text, "taken ");
         print_txn(g, v, &d->text);
         strbuf_str(&d->text, " or not");
-        dump_line(d);
+        printer_line(d);
     }
     for (size_t i = 0; i < p->known.n; i++) {
         strbuf_str(&d->text, "known ");
         print_event(p, p->known.at[i].from, &d->text);
         strbuf_char(&d->text, ' ');
         print_event(p, p->known.at[i].to, &d->text);
-        dump_line(d);
+        printer_line(d);
     }
     for (size_t k = 0; k < history_keys(g->h); k++)
         for (uint32_t i = g->kw_first[k]; i < g->kw_first[k + 1]; i++)

@@ -7,7 +7,7 @@
 #include "asg/print.h"
 #include "ir/strong.h"
 
-void strong_print(strong *p, dump *d);
+void strong_print(strong *p, printer *d);
 void print_event(const strong *p, uint32_t event, strbuf *b);
 
 #endif

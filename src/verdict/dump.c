@@ -17,7 +17,7 @@ static void bug(mem *m, const char *stage, const char *wrong)
 }
 
 /* Edges that reads made certain before the search. */
-static void print_forced(const strong *p, dump *d)
+static void print_forced(const strong *p, printer *d)
 {
     for (size_t i = 0; i < p->forced.n; i++) {
         const forced *f = &p->forced.at[i];
@@ -27,25 +27,25 @@ static void print_forced(const strong *p, dump *d)
         print_txn(p->g, f->to, &d->text);
         strbuf_str(&d->text, f->rw ? " overwrites read " : " seen by read ");
         print_read(p->g, f->ob, &d->text);
-        dump_line(d);
+        printer_line(d);
     }
 }
 
-static void print_answer(const strong *p, const lazy_answer *a, dump *d)
+static void print_answer(const strong *p, const lazy_answer *a, printer *d)
 {
     strbuf_printf(&d->text, "answer %s clauses %llu conflicts %llu",
                   a->undecided ? "undecided"
                   : a->holds   ? "holds"
                                : "violated",
                   (unsigned long long)a->clauses, (unsigned long long)a->conflicts);
-    dump_line(d);
+    printer_line(d);
     if (a->known_cycle) {
         strbuf_str(&d->text, "contradiction");
         for (size_t i = 0; i < a->cycle.n; i++) {
             strbuf_char(&d->text, ' ');
             print_event(p, a->cycle.at[i], &d->text);
         }
-        dump_line(d);
+        printer_line(d);
     }
     uint32_t *at = a->holds ? mem_array(p->m, uint32_t, (size_t)p->events + 1) : NULL;
     for (uint32_t e = 0; at && e < p->events; e++) at[a->pos[e]] = e;
@@ -54,16 +54,16 @@ static void print_answer(const strong *p, const lazy_answer *a, dump *d)
         if (at[i] >= txn_events || a->out[txn_of(p, at[i])]) continue;
         strbuf_str(&d->text, "model ");
         print_event(p, at[i], &d->text);
-        dump_line(d);
+        printer_line(d);
     }
 }
 
-static void print_clauses(strong *p, dump *d)
+static void print_clauses(strong *p, printer *d)
 {
     lazy_answer a;
     strbuf_printf(&d->text, "clauses level %s session-order %s", level_at(p->rule->level)->name,
                   p->so ? "on" : "off");
-    dump_line(d);
+    printer_line(d);
     p->justify = justify_new(p);
     justify_dump(p->justify, d);
     lazy_decide(p, 0, &a);
@@ -73,7 +73,7 @@ static void print_clauses(strong *p, dump *d)
     print_answer(p, &a, d);
 }
 
-void judge_dump(verdict *v, const history *h, const question *q, enum dump_stage stage, dump *d)
+void judge_dump(verdict *v, const history *h, const question *q, enum dump_stage stage, printer *d)
 {
     asg g;
     strong p;

@@ -9,7 +9,7 @@
 #ifndef RATEL_VERDICT_VERDICT_H
 #define RATEL_VERDICT_VERDICT_H
 
-#include "base/dump.h"
+#include "base/printer.h"
 #include "asg/asg.h"
 #include "base/clock.h"
 #include "level/level.h"
@@ -82,7 +82,7 @@ enum dump_stage {
     DUMP_STAGES
 };
 /* dump.c: the stage as text.  GUARD_UNSUPPORTED if the level or the history has no such stage. */
-void judge_dump(verdict *v, const history *h, const question *q, enum dump_stage stage, dump *d);
+void judge_dump(verdict *v, const history *h, const question *q, enum dump_stage stage, printer *d);
 
 /* quick.c: true if running the transactions by their client times explains every read; then the
    order is kept in v. */

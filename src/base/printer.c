@@ -1,13 +1,13 @@
 /*
- * dump.c - see dump.h.
+ * printer.c - see printer.h.
  */
-#include "base/dump.h"
+#include "base/printer.h"
 
 #include "base/guard.h"
 
 #define FULL 65536u /* bytes */
 
-void dump_flush(dump *d)
+void printer_flush(printer *d)
 {
     /* The callback has returned before we jump: no guard crosses it (MEM-4). */
     if (d->text.n && d->write(d->text.at, d->text.n, d->payload))
@@ -15,9 +15,9 @@ void dump_flush(dump *d)
     d->text.n = 0;
 }
 
-void dump_line(dump *d)
+void printer_line(printer *d)
 {
     strbuf_char(&d->text, '\n');
     guard_tick(d->text.mem->guard);
-    if (d->text.n >= FULL) dump_flush(d);
+    if (d->text.n >= FULL) printer_flush(d);
 }
