@@ -16,6 +16,7 @@
 #include <assert.h>
 
 #include "base/hash.h"
+#include "base/sort.h"
 #include "encode/lazy_state.h"
 
 typedef struct hop {
@@ -71,41 +72,22 @@ static bool rt_before(const lazy *z, node_id u, node_id v)
            (uint64_t)begin - (uint64_t)end >= (uint64_t)(z->p->drift > 0 ? z->p->drift : 0);
 }
 
-static int64_t end_of(const lazy *z, node_id v)
-{
-    int64_t end = 0;
-    txn_end_time(z->g->h, z->g->node_txn[v], &end);
-    return end;
-}
-
-/* Bottom-up merge sort by end. */
-static void sort_ended(lazy *z)
-{
-    paths *x = z->paths;
-    size_t n = x->ended.n;
-    uint32_t *a = x->ended.at, *b = mem_array(z->m, uint32_t, n + 1);
-    for (size_t width = 1; width < n; width *= 2) {
-        for (size_t lo = 0; lo < n; lo += 2 * width) {
-            size_t mid = lo + width < n ? lo + width : n, hi = mid + width < n ? mid + width : n;
-            size_t i = lo, j = mid, k = lo;
-            while (i < mid && j < hi) b[k++] = end_of(z, a[j]) < end_of(z, a[i]) ? a[j++] : a[i++];
-            while (i < mid) b[k++] = a[i++];
-            while (j < hi) b[k++] = a[j++];
-        }
-        memcpy(a, b, n * sizeof *a);
-    }
-    mem_put(z->m, b);
-}
-
 static void load_ended(lazy *z)
 {
     if (!(z->p->rt & RT_CB)) return;
+    VEC(node_id) nodes = {0};
+    VEC(uint64_t) ends = {0};
     for (node_id v = 0; v < z->g->nodes; v++) {
         int64_t end;
-        if (z->p->in[v] && txn_end_time(z->g->h, z->g->node_txn[v], &end))
-            vec_push(z->m, &z->paths->ended, v);
+        if (!z->p->in[v] || !txn_end_time(z->g->h, z->g->node_txn[v], &end)) continue;
+        vec_push(z->m, &nodes, v);
+        vec_push(z->m, &ends, sort_key(end));
     }
-    sort_ended(z);
+    uint32_t *by_end = sort_by_key(z->m, ends.at, (uint32_t)nodes.n);
+    for (size_t i = 0; i < nodes.n; i++) vec_push(z->m, &z->paths->ended, nodes.at[by_end[i]]);
+    mem_put(z->m, by_end);
+    vec_free(z->m, &nodes);
+    vec_free(z->m, &ends);
 }
 
 /* A search that ends at w need not look at those who ended before w began: they stand before it. */

@@ -5,6 +5,8 @@
 
 #include <assert.h>
 
+#include "base/sort.h"
+
 bool txn_begin_time(const history *h, txn_id t, int64_t *at)
 {
     if (h->txn_flags[t] & TXN_HAS_TIMES)
@@ -49,23 +51,16 @@ typedef struct stamp {
     node_id node;
 } stamp;
 
-/* Bottom-up merge sort by time; stable. */
-static stamp *sort_stamps(mem *m, stamp *a, size_t n)
+static stamp *sort_stamps(mem *m, const stamp *a, size_t n)
 {
+    uint64_t *key = mem_array(m, uint64_t, n + 1);
     stamp *b = mem_array(m, stamp, n + 1);
-    for (size_t width = 1; width < n; width *= 2) {
-        for (size_t lo = 0; lo < n; lo += 2 * width) {
-            size_t mid = lo + width < n ? lo + width : n, hi = mid + width < n ? mid + width : n;
-            size_t i = lo, j = mid, k = lo;
-            while (i < mid && j < hi) b[k++] = a[j].at < a[i].at ? a[j++] : a[i++];
-            while (i < mid) b[k++] = a[i++];
-            while (j < hi) b[k++] = a[j++];
-        }
-        stamp *swap = a;
-        a = b;
-        b = swap;
-    }
-    return a;
+    for (size_t i = 0; i < n; i++) key[i] = sort_key(a[i].at);
+    uint32_t *order = sort_by_key(m, key, (uint32_t)n);
+    for (size_t i = 0; i < n; i++) b[i] = a[order[i]];
+    mem_put(m, key);
+    mem_put(m, order);
+    return b;
 }
 
 enum stamp_kind { BEGIN_CALL, BEGIN_RETURN, COMMIT_CALL, COMMIT_RETURN };
