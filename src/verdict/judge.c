@@ -16,6 +16,7 @@
 #include "encode/lazy.h"
 #include "encode/polygraph.h"
 #include "encode/portfolio.h"
+#include "encode/segments.h"
 #include "ir/strong.h"
 #include "ir/weak.h"
 #include "verdict/words.h"
@@ -52,6 +53,11 @@ static enum ryow pick_policy(const history *h, mem *work)
         if (!bad) return strictest_first[i];
     }
     return RYOW_MAY;
+}
+
+enum ryow judge_policy(const history *h, const question *q, mem *work)
+{
+    return q->policy == POLICY_AUTO ? pick_policy(h, work) : (enum ryow)q->policy;
 }
 
 /* --- deciding --------------------------------------------------------------------------------- */
@@ -175,7 +181,7 @@ static void decide_weak(verdict *v, const history *h, enum weak_level level, con
 /* --- serializability and snapshot isolation --------------------------------------------------- */
 
 /* The level as a rule about orders, where this build decides it so. */
-static const level_rule *strong_of(const level_ref *l, bool *rt)
+const level_rule *judge_rule(const level_ref *l, bool *rt)
 {
     const level_rule *r = rule_of(l->id);
     *rt = l->id == LEVEL_SSER || l->realtime;
@@ -252,16 +258,19 @@ static void replay_claim(verdict *v, const history *h, enum level_id level, cons
 #define SERIAL_TRY 200 /* conflicts */
 
 /* A second attempt, with the initial values free, adds to the stages of the first. */
+static void keep_stage(verdict *v, stage_time s)
+{
+    size_t j = 0;
+    while (j < v->stages.n && strcmp(v->stages.at[j].name, s.name)) j++;
+    if (j < v->stages.n)
+        v->stages.at[j].ns += s.ns;
+    else
+        vec_push(&v->mem, &v->stages, s);
+}
+
 static void keep_stages(verdict *v, const lazy_answer *a)
 {
-    for (size_t i = 0; i < a->stages.n; i++) {
-        size_t j = 0;
-        while (j < v->stages.n && strcmp(v->stages.at[j].name, a->stages.at[i].name)) j++;
-        if (j < v->stages.n)
-            v->stages.at[j].ns += a->stages.at[i].ns;
-        else
-            vec_push(&v->mem, &v->stages, a->stages.at[i]);
-    }
+    for (size_t i = 0; i < a->stages.n; i++) keep_stage(v, a->stages.at[i]);
 }
 
 /* The ways to decide an order problem, by enum strategy. */
@@ -270,6 +279,35 @@ static const order_decider strategies[STRATEGIES] = {
     [STRATEGY_POLYGRAPH] = polygraph_decide,
     [STRATEGY_BC] = bc_decide,
 };
+
+static void explain_strong(verdict *v, asg *g, const strong *p, const lazy_answer *a,
+                           const level_rule *rule)
+{
+    v->outcome = OUTCOME_VIOLATED;
+    if (a->path.steps.n)
+        words_steps(v, g, a->path.steps.at, a->path.steps.n);
+    else if (a->known_cycle)
+        words_events(v, g, p, a->cycle.at, a->cycle.n);
+    else
+        words_search(v, g, rule, a->core.at, a->core.n);
+}
+
+/* True if a segment of the history, by itself, violates the rule. */
+static bool refute_part(verdict *v, asg *g, const order_ask *ask, const level_rule *rule)
+{
+    segment s;
+    uint64_t start = clock_now();
+    bool found = segments_refute(g, ask, &s);
+    stage_time spent = {"unsat-search", clock_now() - start};
+    v->ns_solve += spent.ns;
+    keep_stage(v, spent);
+    if (!found) return false;
+    v->vars = s.a.vars;
+    v->clauses = v->instantiated = s.a.clauses;
+    v->conflicts = s.a.conflicts;
+    explain_strong(v, &s.g, &s.p, &s.a, rule);
+    return true;
+}
 
 static void try_strong(verdict *v, const history *h, const question *q, const level_rule *rule,
                        bool rt, unsigned flags, asg *g)
@@ -315,9 +353,17 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
     }
     strong p;
     lazy_answer a;
-    order_ask ask = {rule, v->session_order, rt, q->drift, &q->tune};
+    /* (real time orders begins and commits) */
+    order_ask ask = {q->tune.induced && !rt ? rule_induced(rule) : rule, v->session_order, rt,
+                     q->drift, &q->tune};
+    if (ask.rule != rule && q->tune.strategy != STRATEGY_LAZY) {
+        set_reason(v, "the induced encoding is one of the strategy lazy");
+        return;
+    }
     uint64_t start = clock_now();
     bool done = false, lazy = q->tune.strategy == STRATEGY_LAZY;
+    if (lazy && pass_on(&q->tune, PASS_UNSAT_SEARCH) && refute_part(v, g, &ask, rule)) return;
+    start = clock_now();
     /* What is serializable is snapshot isolated, and what holds with session order holds without:
        the stronger question is easier to say yes to.  Only an accept counts. */
     for (int both = 1; lazy && both >= 0 && !done; both--) {
@@ -363,13 +409,7 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
         set_reason(v, rule->events ? "an order of begins and commits explains every read"
                                    : "an order of the transactions explains every read");
     } else {
-        v->outcome = OUTCOME_VIOLATED;
-        if (a.path.steps.n)
-            words_steps(v, g, a.path.steps.at, a.path.steps.n);
-        else if (a.known_cycle)
-            words_events(v, g, &p, a.cycle.at, a.cycle.n);
-        else
-            words_search(v, g, rule, a.core.at, a.core.n);
+        explain_strong(v, g, &p, &a, rule);
     }
 }
 
@@ -557,7 +597,7 @@ void judge(verdict *v, const history *h, const question *q)
         set_reason(v, "nothing to check: no committed transaction");
         return;
     }
-    v->ryow = q->policy == POLICY_AUTO ? pick_policy(h, &v->work) : (enum ryow)q->policy;
+    v->ryow = judge_policy(h, q, &v->work);
     bool serial_implies = !v->level.realtime && level_implies(LEVEL_SER, true, false, v->level.id,
                                                               v->session_order, false);
     if (serial_implies && level_at(v->level.id)->decided && pass_on(&q->tune, PASS_CLIENT_TIMES) &&
@@ -574,7 +614,7 @@ void judge(verdict *v, const history *h, const question *q)
         return;
     }
     bool rt;
-    const level_rule *rule = strong_of(&v->level, &rt);
+    const level_rule *rule = judge_rule(&v->level, &rt);
     if (rule) {
         decide_strong(v, h, q, rule, rt);
         return;
