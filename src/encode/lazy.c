@@ -223,8 +223,8 @@ bool lazy_ruled_out(const lazy *z, node_id a, node_id b)
 }
 
 /* v reads w's version (NONE: the initial one), and u stands between.  `reads`: the literal that
-   says v reads w, or LIT_NONE if that is sure; `name` and u tell the clause from others.  Returns a literal to
-   decide, or THEORY_ANY if a clause was written. */
+   says v reads w, or LIT_NONE if that is sure; `name` and u tell the clause from others.  Returns a
+   literal to decide, or THEORY_ANY if a clause was written. */
 static uint32_t between(lazy *z, uint32_t ob, uint32_t w, uint32_t u, uint32_t reads, uint32_t name)
 {
     asg *g = z->g;
@@ -1194,8 +1194,8 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         uint64_t learnt = derive_round(&z), settled = 0;
         if (pass_on(p->tune, PASS_PRUNE_CANDIDATES) && g->open.n && !z.j) settled = prune_round(&z);
         last = learnt + settled <= g->obs / 256 + 16;
-        /* What was derived is implied and may stay unsaid.  A read that was settled counts as certain
-           from now on: the order must have its edge. */
+        /* What was derived is implied and may stay unsaid.  A read that was settled counts as
+           certain from now on: the order must have its edge. */
         if (last && !settled) break;
         for (size_t i = 0; i < z.queue.n; i++) {
             if (z.queue.at[i] & OVERLAP)
