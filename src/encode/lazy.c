@@ -222,8 +222,8 @@ bool lazy_ruled_out(const lazy *z, node_id a, node_id b)
 }
 
 /* v reads w's version (NONE: the initial one), and u stands between.  `reads`: the literal that
-   says v reads w, or LIT_NONE if that is sure; `name` and u tell the clause from others.  Returns a literal to
-   decide, or THEORY_ANY if a clause was written. */
+   says v reads w, or LIT_NONE if that is sure; `name` and u tell the clause from others.  Returns a
+   literal to decide, or THEORY_ANY if a clause was written. */
 static uint32_t between(lazy *z, uint32_t ob, uint32_t w, uint32_t u, uint32_t reads, uint32_t name)
 {
     asg *g = z->g;

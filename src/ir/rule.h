@@ -26,8 +26,7 @@ enum rule_strict { STRICT_NONE, STRICT_ALL, STRICT_ITEM, STRICT_OWN, STRICT_UPDA
 #define PATH_WR 2u
 #define PATH_WW 4u
 #define PATH_NEXT 8u /* version order between neighbours only */
-#define PATH_RW 16u
-#define PATH_RT 32u /* real time, where it counts: of every rule that has session order */
+#define PATH_RT 16u  /* real time, where it counts: of every rule that has session order */
 
 typedef struct level_rule {
     enum level_id level;
