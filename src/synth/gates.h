@@ -1,5 +1,5 @@
 /*
- * gates.h - formulas as solver literals: and, or, not, with constants folded and equal gates shared.
+ * gates.h - formulas as solver literals, with constants folded and equal gates shared.
  *
  * A gate is a literal of the solver behind it.  GATE_TRUE is the literal of variable 0, which is
  * fixed; so with constant inputs everything folds, and building a formula is evaluating it.

@@ -162,10 +162,19 @@ static void build_keys(search *s)
 
 /* ---- levels -------------------------------------------------------------------------------- */
 
+/* No history may keep the level with this order and this visibility, or with the least one. */
 static void refuse(search *s, const iso_level *l, const gate *order, const gate *vis)
 {
-    if (l->witness == ISO_VIS_AR && !vis) vis = vis_least(&s->w, l, order);
-    gate_assert(&s->g, gate_not(level_holds(&s->w, l, order, vis)));
+    gate kept = vis ? level_holds(&s->w, l, order, vis) : level_holds_least(&s->w, l, order);
+    gate_assert(&s->g, gate_not(kept));
+}
+
+static gate kept_with(const world *w, const iso_level *l, const gate *order, gate **vis)
+{
+    *vis = NULL;
+    if (l->witness != ISO_VIS_AR || vis_is_ruled(l)) return level_holds_least(w, l, order);
+    *vis = vis_any(w, order);
+    return level_holds(w, l, order, *vis);
 }
 
 static void build_levels(search *s)
@@ -178,8 +187,8 @@ static void build_levels(search *s)
         const iso_level *l = s->p->n_allow ? allowed(s, i) : NULL;
         gate *order = i ? order_any(&s->w) : index;
         if (l) {
-            gate *vis = l->witness == ISO_VIS_AR ? vis_any(&s->w, order) : NULL;
-            gate_assert(&s->g, level_holds(&s->w, l, order, vis));
+            gate *vis;
+            gate_assert(&s->g, kept_with(&s->w, l, order, &vis));
         }
         for (size_t j = 0; j < s->p->n_forbid; j++) {
             if (!s->p->no_smart || forbidden(s, j)->witness == ISO_NONE)
@@ -236,8 +245,7 @@ static bool kept_by_least(mem *m, const tiny *h, const iso_level *l, const uint3
     gates_init(&g, m);
     world_constant(&w, &g, h);
     gate *order = order_constant(&w, rank);
-    gate *vis = l->witness == ISO_VIS_AR ? vis_least(&w, l, order) : NULL;
-    bool yes = level_holds(&w, l, order, vis) == GATE_TRUE;
+    bool yes = level_holds_least(&w, l, order) == GATE_TRUE;
     solver_free(g.solver);
     mem_free_since(m, start);
     return yes;

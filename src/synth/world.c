@@ -499,18 +499,25 @@ static void eval_init(eval *e, const world *w, const iso_level *l, const gate *o
     e->env = mem_array0(w->g->mem, uint32_t, l->module->slots + 1);
 }
 
-static gate axioms_hold(const world *w, const iso_level *l, const gate *order, const gate *vis)
+/* rules: those that the least visibility keeps by its making are left out. */
+static gate axioms_hold(const world *w, const iso_level *l, const gate *order, const gate *vis,
+                        bool rules)
 {
     eval e;
     eval_init(&e, w, l, order, vis);
     size_t o = gate_open(w->g);
     for (size_t i = 0; i < l->bases.n; i++)
-        gate_push(w->g, axioms_hold(w, l->bases.at[i].level, order, vis));
-    for (size_t i = 0; i < l->axioms.n; i++) gate_push(w->g, form(&e, l->axioms.at[i].form));
+        gate_push(w->g, axioms_hold(w, l->bases.at[i].level, order, vis, rules));
+    for (size_t i = 0; i < l->axioms.n; i++) {
+        const iso_node *f = l->axioms.at[i].form;
+        if (rules && f->uses & ISO_USES_VIS) continue;
+        gate_push(w->g, form(&e, f));
+    }
     return gate_close_and(w->g, o);
 }
 
-gate level_holds(const world *w, const iso_level *l, const gate *order, const gate *vis)
+static gate holds(const world *w, const iso_level *l, const gate *order, const gate *vis,
+                  bool rules)
 {
     eval e;
     eval_init(&e, w, l, order, vis);
@@ -522,11 +529,73 @@ gate level_holds(const world *w, const iso_level *l, const gate *order, const ga
             gate_push(w->g, gate_implies(w->g, vis[i], order[i]));
         gate_push(w->g, commit(&e, vis)); /* EXT, since values are unique */
     }
-    gate_push(w->g, axioms_hold(w, l, order, vis));
+    gate_push(w->g, axioms_hold(w, l, order, vis, rules));
     return gate_close_and(w->g, o);
 }
 
+gate level_holds(const world *w, const iso_level *l, const gate *order, const gate *vis)
+{
+    return holds(w, l, order, vis, false);
+}
+
 /* ---- the least visibility ------------------------------------------------------------------ */
+
+/* Axioms over vis are mostly rules, "so much must be visible".  Where all are, and at most one
+   kind of them feeds on vis itself, the least visibility is reached in two steps and is the best
+   one: EXT gets harder as vis grows (SYNTHESIS.md 2.4). */
+enum { NO_RULE, PLAIN, CLOSED_UNDER_VIS, CLOSED_UNDER_ORDER };
+
+static bool mirrored(const iso_node *a, const iso_node *b)
+{
+    return a->op == ISO_APPLY2 && b->op == ISO_APPLY2 && a->kid[0]->op == ISO_VIS &&
+           b->kid[0]->op == ISO_VIS && a->kid[1]->slot == b->kid[2]->slot &&
+           a->kid[2]->slot == b->kid[1]->slot;
+}
+
+static int rule_kind(const iso_node *x)
+{
+    const iso_node *a = x->kid[0], *b = x->kid[1];
+    bool plain = !a || !(a->uses & ISO_USES_VIS);
+    switch (x->op) {
+    case ISO_ALL: {
+        int k = plain ? rule_kind(b) : NO_RULE;
+        return k == PLAIN ? k : NO_RULE;
+    }
+    case ISO_IMPLIES: return plain && rule_kind(b) == PLAIN ? PLAIN : NO_RULE;
+    case ISO_OR: return mirrored(a, b) ? PLAIN : NO_RULE;
+    case ISO_APPLY2: return a->op == ISO_VIS ? PLAIN : NO_RULE;
+    case ISO_TRANSITIVE: return a->op == ISO_VIS ? CLOSED_UNDER_VIS : NO_RULE;
+    case ISO_TOTAL: return a->op == ISO_VIS && !(b->uses & ISO_USES_VIS) ? PLAIN : NO_RULE;
+    case ISO_IN:
+        if (plain && (b->op == ISO_VIS || (b->op == ISO_PREDS && b->kid[0]->op == ISO_VIS)))
+            return PLAIN;
+        if (b->op != ISO_VIS || a->op != ISO_SEQ || a->kid[1]->op != ISO_VIS) return NO_RULE;
+        return a->kid[0]->op == ISO_VIS  ? CLOSED_UNDER_VIS
+               : a->kid[0]->op == ISO_AR ? CLOSED_UNDER_ORDER
+                                         : NO_RULE;
+    default: return NO_RULE;
+    }
+}
+
+/* Which closure the rules of the level ask for; PLAIN: none; NO_RULE: an axiom is no rule. */
+static int level_rules(const iso_level *l)
+{
+    int kind = PLAIN;
+    for (size_t i = 0; i < l->bases.n + l->axioms.n; i++) {
+        bool base = i < l->bases.n;
+        const iso_node *f = base ? NULL : l->axioms.at[i - l->bases.n].form;
+        if (f && !(f->uses & ISO_USES_VIS)) continue;
+        int k = base ? level_rules(l->bases.at[i].level) : rule_kind(f);
+        if (k == NO_RULE) return k;
+        if (k > kind) kind = k; /* closed under the order, and within it: closed under itself */
+    }
+    return kind;
+}
+
+bool vis_is_ruled(const iso_level *l)
+{
+    return l->witness == ISO_VIS_AR && level_rules(l) != NO_RULE;
+}
 
 static void add(eval *e, gate *vis, uint32_t a, uint32_t b, gate why)
 {
@@ -592,15 +661,19 @@ static void demand(eval *e, const iso_node *x, gate why, gate *vis)
 }
 
 static void demand_all(const world *w, const iso_level *l, const gate *order, const gate *old,
-                       gate *vis)
+                       gate *vis, bool plain)
 {
-    for (size_t i = 0; i < l->bases.n; i++) demand_all(w, l->bases.at[i].level, order, old, vis);
+    for (size_t i = 0; i < l->bases.n; i++)
+        demand_all(w, l->bases.at[i].level, order, old, vis, plain);
     eval e;
     eval_init(&e, w, l, order, old);
-    for (size_t i = 0; i < l->axioms.n; i++) demand(&e, l->axioms.at[i].form, GATE_TRUE, vis);
+    for (size_t i = 0; i < l->axioms.n; i++) {
+        const iso_node *f = l->axioms.at[i].form;
+        if (!plain || rule_kind(f) == PLAIN) demand(&e, f, GATE_TRUE, vis);
+    }
 }
 
-gate *vis_least(const world *w, const iso_level *l, const gate *order)
+static gate *vis_least(const world *w, const iso_level *l, const gate *order)
 {
     size_t cells = (size_t)w->size * w->size;
     gate *vis = matrix(w->g->mem, cells);
@@ -611,10 +684,35 @@ gate *vis_least(const world *w, const iso_level *l, const gate *order)
     for (uint32_t round = 0, reach = 1; reach < 2 * w->size; round++, reach *= 2) {
         gate *more = mem_array(w->g->mem, gate, cells);
         memcpy(more, vis, cells * sizeof *more);
-        demand_all(w, l, order, vis, more);
+        demand_all(w, l, order, vis, more, false);
         bool same = !memcmp(more, vis, cells * sizeof *more);
         vis = more;
         if (same) break;
     }
     return vis;
+}
+
+/* The plain rules once, then the closure once. */
+static gate *vis_by_rules(const world *w, const iso_level *l, const gate *order)
+{
+    size_t cells = (size_t)w->size * w->size;
+    gate *start = matrix(w->g->mem, cells), *vis = matrix(w->g->mem, cells);
+    for (size_t i = 0; i < cells; i++) vis[i] = start[i] = gate_or(w->g, w->so[i], w->wr[i]);
+    demand_all(w, l, order, start, vis, true);
+    eval e;
+    eval_init(&e, w, l, order, vis);
+    int kind = level_rules(l);
+    if (kind == CLOSED_UNDER_VIS) return closure(&e, vis);
+    if (kind != CLOSED_UNDER_ORDER) return vis;
+    gate *upto = matrix(w->g->mem, cells);
+    memcpy(upto, order, cells * sizeof *upto);
+    for (uint32_t a = 0; a < w->size; a++) upto[at(&e, a, a)] = w->act[a];
+    return compose(&e, upto, vis);
+}
+
+gate level_holds_least(const world *w, const iso_level *l, const gate *order)
+{
+    if (l->witness != ISO_VIS_AR) return level_holds(w, l, order, NULL);
+    if (vis_is_ruled(l)) return holds(w, l, order, vis_by_rules(w, l, order), true);
+    return level_holds(w, l, order, vis_least(w, l, order));
 }

@@ -44,8 +44,9 @@ gate *vis_any(const world *w, const gate *order);
 
 /* Is the level kept with this order (and visibility)?  vis may be NULL for levels over co. */
 gate level_holds(const world *w, const iso_level *l, const gate *order, const gate *vis);
-/* The least visibility that the rules of the level ask for, as far as they are rules.  Whatever it
-   is, using it as the witness is sound; it is the best one where all axioms are rules. */
-gate *vis_least(const world *w, const iso_level *l, const gate *order);
+/* The same with the visibility computed from history and order: the least that the axioms ask for.
+   Whatever it is, it is a witness; where vis_is_ruled it is the best one, so this is then exact. */
+gate level_holds_least(const world *w, const iso_level *l, const gate *order);
+bool vis_is_ruled(const iso_level *l);
 
 #endif
