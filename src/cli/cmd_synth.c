@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/levels_given.h"
+#include "cli/synth_cli.h"
 #include "synth/synth.h"
 
 typedef struct command_state {
@@ -112,7 +112,7 @@ static void print_names(FILE *out, const level_list *l)
     }
 }
 
-static void print_transactions(FILE *out, const synth_answer *r)
+void print_transactions(FILE *out, const synth_answer *r)
 {
     for (uint32_t t = 1; t <= r->txns; t++) {
         fprintf(out, "%s{\"session\":%u,\"id\":\"t%u\",\"ops\":[", t > 1 ? "," : "",
@@ -176,11 +176,11 @@ static void print_json(const state *st, const synth_answer *r, double seconds)
     fputs("}\n", out);
 }
 
-static void print_history(FILE *out, const synth_answer *r)
+void print_history(FILE *out, const synth_answer *r, const char *indent)
 {
     char name[24];
     for (uint32_t t = 1; t <= r->txns; t++) {
-        fprintf(out, "  t%u  session %u  ", (unsigned)t, (unsigned)r->session[t]);
+        fprintf(out, "%st%u  session %u  ", indent, (unsigned)t, (unsigned)r->session[t]);
         for (uint32_t x = 0; x < r->keys; x++) {
             uint32_t from = r->from[(size_t)t * r->keys + x];
             key_name(x, name, sizeof name);
@@ -226,7 +226,7 @@ static void print_text(const state *st, const synth_answer *r)
     print_list(out, st->allow.n ? ", forbidden by" : "forbidden by", &st->forbid);
     fprintf(out, ": %u transaction%s, every key holds 0 at first\n", (unsigned)r->txns,
             r->txns == 1 ? "" : "s");
-    print_history(out, r);
+    print_history(out, r, "  ");
     for (size_t i = 0; i < st->allow.n; i++) {
         fputs("  ", out);
         visible_to(out, st->allow.name[i]);
@@ -323,6 +323,17 @@ static int answer(state *st)
     return history ? EXIT_HOLDS : r.result == SYNTH_UNDECIDED ? EXIT_UNDECIDED : EXIT_VIOLATED;
 }
 
+static int with_lattice(state *st)
+{
+    const args *a = st->a;
+    int status = levels_given(st->s, a->value[O_LATTICE], "--lattice", &st->lattice);
+    if (status) return status;
+    st->out = open_output(a);
+    if (!st->out) return EXIT_IO;
+    status = print_lattice(a, st->s, &st->lattice, &st->p, st->out);
+    return close_output(a, st->out, status);
+}
+
 static int with_levels(state *st)
 {
     const args *a = st->a;
@@ -345,8 +356,8 @@ int cmd_synth(args *a)
         complain("synth: levels are given by --allow and --forbid, not \"%s\"", a->files[0]);
         return EXIT_USAGE;
     }
-    if (!a->value[O_ALLOW] && !a->value[O_FORBID]) {
-        complain("synth: give --allow and --forbid (see ratel synth --help)");
+    if ((a->value[O_ALLOW] || a->value[O_FORBID]) == (a->value[O_LATTICE] != NULL)) {
+        complain("synth: give --allow and --forbid, or --lattice (see ratel synth --help)");
         return EXIT_USAGE;
     }
     if (!scope(&st)) return EXIT_USAGE;
@@ -355,9 +366,10 @@ int cmd_synth(args *a)
         complain("out of memory");
         return EXIT_UNDECIDED;
     }
-    int status = with_levels(&st);
+    int status = a->value[O_LATTICE] ? with_lattice(&st) : with_levels(&st);
     levels_free(&st.allow);
     levels_free(&st.forbid);
+    levels_free(&st.lattice);
     ratel_history_free(st.h);
     synth_close(st.s);
     return status;

@@ -1,7 +1,7 @@
 /*
  * levels_given.c - lists of levels on the command line: library names and `.iso` files.
  */
-#include "cli/levels_given.h"
+#include "cli/synth_cli.h"
 
 #include <stdlib.h>
 #include <string.h>

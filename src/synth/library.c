@@ -1,6 +1,7 @@
 /*
  * library.c - the definitions of levels that come with the program, by name.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "synth/iso.h"
@@ -59,6 +60,16 @@ const char *synth_library_name(const char *given, const char **near)
         if (!given[n] && (!strcmp(known[i], name) || has_alias(entries[i].aliases, name)))
             return known[i];
     }
-    if (near) *near = iso_near(name, known, N_ENTRIES);
+    if (!near) return NULL;
+    *near = iso_near(name, known, N_ENTRIES);
+    for (size_t i = 0; i < N_ENTRIES && !*near; i++)
+        for (const char *p = entries[i].aliases; *p && !*near;) {
+            char alias[80];
+            size_t k = strcspn(p, ",");
+            snprintf(alias, sizeof alias, "%.*s", (int)k, p);
+            const char *one = alias;
+            if (iso_near(name, &one, 1)) *near = known[i];
+            p += k + (p[k] == ',');
+        }
     return NULL;
 }

@@ -391,6 +391,15 @@ static iso_node *primary(parser *p)
     return x;
 }
 
+/* comit(so): a name that is none, before what is no variable, is a misspelt word. */
+static void refuse_call(parser *p, const iso_node *x)
+{
+    if (x->op != ISO_USE || (p->token == T_WORD && bound(p, word(p)))) return;
+    const char *near = iso_near(x->name, reserved, N_RESERVED);
+    if (near)
+        fail_at(p, x->line, x->column, "\"%.60s\" is not defined; did you mean %s?", x->name, near);
+}
+
 static iso_node *postfix(parser *p)
 {
     iso_node *x = primary(p);
@@ -401,6 +410,7 @@ static iso_node *postfix(parser *p)
             if (accept(p, words[op].text)) x = node2(p, op, x, NULL, line, column), done = false;
         if (!done) continue;
         if (!accept(p, "(")) return x;
+        refuse_call(p, x);
         iso_node *a = variable(p, ISO_TXN), *y;
         if (accept(p, ",")) {
             y = node2(p, ISO_APPLY2, x, a, x->line, x->column);

@@ -1,8 +1,9 @@
 /*
- * levels_given.h - lists of levels on the command line: library names and `.iso` files.
+ * synth_cli.h - what the commands around synth share: lists of levels (library names and `.iso`
+ * files), and the printing of histories.
  */
-#ifndef RATEL_CLI_LEVELS_GIVEN_H
-#define RATEL_CLI_LEVELS_GIVEN_H
+#ifndef RATEL_CLI_SYNTH_CLI_H
+#define RATEL_CLI_SYNTH_CLI_H
 
 #include "cli/cli.h"
 #include "synth/synth.h"
@@ -21,5 +22,12 @@ int levels_given(synth *s, const char *text, const char *option, level_list *out
 int level_given(synth *s, const char *name, int *status);
 bool is_level_file(const char *name);
 void levels_free(level_list *l);
+
+/* The transactions of an answer: lines of text, or elements of a JSON array. */
+void print_history(FILE *out, const synth_answer *r, const char *indent);
+void print_transactions(FILE *out, const synth_answer *r);
+/* synth --lattice, with the scope of the problem; an exit status. */
+int print_lattice(const args *a, synth *s, const level_list *levels, const synth_problem *scope,
+                  FILE *out);
 
 #endif
