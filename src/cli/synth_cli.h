@@ -26,6 +26,9 @@ void levels_free(level_list *l);
 /* The transactions of an answer: lines of text, or elements of a JSON array. */
 void print_history(FILE *out, const synth_answer *r, const char *indent);
 void print_transactions(FILE *out, const synth_answer *r);
+/* check --level FILE.iso on one history: prints the answer, returns its exit status. */
+int check_iso(const args *a, synth *s, int level, const char *given, const ratel_history *h,
+              const char *history, FILE *out);
 /* synth --lattice, with the scope of the problem; an exit status. */
 int print_lattice(const args *a, synth *s, const level_list *levels, const synth_problem *scope,
                   FILE *out);

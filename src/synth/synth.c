@@ -127,6 +127,20 @@ int synth_level_named(synth *s, const char *name)
     return code ? code : t.result;
 }
 
+/* The built-in level that a file's level provably is, or "". */
+static const char *same_as(synth *s, const iso_level *l)
+{
+    const char *name, *builtin, *why;
+    mem_free_all(&s->work);
+    for (size_t i = 0; synth_library_at(i, &name, NULL, &builtin); i++) {
+        if (strcmp(name, builtin)) continue; /* one definition for each of them is enough */
+        iso_level *known = from_library(s, name);
+        if (prove_implies(&s->work, l, known, &why) && prove_implies(&s->work, known, l, &why))
+            return builtin;
+    }
+    return "";
+}
+
 static void body_read(task *t)
 {
     iso_module *m = iso_parse(&t->s->kept, t->file, t->text, t->n, from_library, t->s);
@@ -138,7 +152,7 @@ static void body_read(task *t)
         if (!l)
             guard_fail(&t->s->guard, GUARD_PARSE, "the file defines no level \"%.60s\"", t->name);
     }
-    t->result = numbered(t->s, l, "");
+    t->result = numbered(t->s, l, same_as(t->s, l));
 }
 
 int synth_level_read(synth *s, const char *file, const char *name, const char *text, size_t n)
