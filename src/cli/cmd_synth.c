@@ -32,7 +32,7 @@ static ratel_value int_value(int64_t i)
     return (ratel_value){.type = RATEL_INT, .as.i = i};
 }
 
-static void key_name(uint32_t x, char *buf, size_t n)
+void key_name(uint32_t x, char *buf, size_t n)
 {
     if (x < 3)
         snprintf(buf, n, "%c", (char)('x' + x));
@@ -307,6 +307,10 @@ static int answer(state *st)
         }
     }
     const char *to = st->a->value[O_TO];
+    if (history && to && !strcmp(to, "spec")) {
+        const char *builtin = st->allow.n ? synth_level_builtin(st->s, st->allow.at[0]) : "";
+        return print_spec(st->out, &r, st->allow.n > 0, builtin);
+    }
     if (history && to) {
         code = ratel_history_write(st->h, st->a->context, to, write_file_cb, st->out);
         if (code) return complain_about(st->a->context, to, code);

@@ -217,6 +217,6 @@ bool prove_implies(mem *m, const iso_level *a, const iso_level *b, const char **
     }
     premise *p = premise_of(m, a), *q = premise_of(m, b);
     if (!p || !q || !within(q, p)) return false;
-    *why = "what the weaker level lets a reader see is part of what the stronger one does";
+    *why = "whatever the forbidden level makes a reader respect, the allowed one does, too";
     return true;
 }
