@@ -29,8 +29,9 @@ enum exit_status {
 #define CMD_LEVELS 16u
 #define CMD_LINT 32u
 #define CMD_VERIFY 256u
+#define CMD_SYNTH 512u
 #define CMD_READ (CMD_CHECK | CMD_STAT | CMD_CONVERT | CMD_LINT | CMD_VERIFY)
-#define CMD_ALL (63u | CMD_VERIFY)
+#define CMD_ALL (63u | CMD_VERIFY | CMD_SYNTH)
 
 enum option_id {
 #define OPT(id, commands, name, letter, arg, help) O_##id,
@@ -71,6 +72,9 @@ typedef struct args {
 
 extern const command commands[];
 
+/* Set by the first signal, as ratel_interrupt is called; for searches outside a context. */
+extern volatile int interrupted;
+
 /* What `gen --list` and its man page show. */
 typedef struct gen_list {
     const char *title;
@@ -85,6 +89,7 @@ int cmd_gen(args *a);
 int cmd_levels(args *a);
 int cmd_lint(args *a);
 int cmd_verify(args *a);
+int cmd_synth(args *a);
 /* check --certificate: writes it, and says what went wrong; the exit status of that alone. */
 int write_certificate(args *a, const ratel_result *result, const ratel_history *h);
 
