@@ -67,6 +67,7 @@ typedef struct args {
     const char *value[OPTION_COUNT]; /* the last one given; "" for a switch; NULL */
     const char **files;
     size_t n_files;
+    const char *shown;  /* a history without a name of its own is shown under this one */
     const char **knobs; /* --set, all of them */
     size_t n_knobs;
     ratel *context;

@@ -105,13 +105,16 @@ static int open_history(const args *a, bool mute)
 
 static int decide(const args *a, const live *l, int fd)
 {
-    const contract *c = live_contract(l, a);
-    const char *level = a->value[O_LEVEL] ? a->value[O_LEVEL] : c ? c->level : "serializable";
+    const char *level = a->value[O_LEVEL];
+    if (!level) { /* asked for by name, a level has its usual session order and policy */
+        const contract *c = live_contract(l, a);
+        level = c ? c->level : "serializable";
+    }
     const char *out = a->value[O_OUTPUT];
-    if (out && strcmp(out, "-") != 0) return live_check(a, out, level);
+    if (out && strcmp(out, "-") != 0) return live_check(a, out, NULL, level);
     char path[32];
     snprintf(path, sizeof path, "/dev/fd/%d", fd);
-    return live_check(a, path, level);
+    return live_check(a, path, "the run", level);
 }
 
 int cmd_run(args *a)

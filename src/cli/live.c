@@ -225,15 +225,18 @@ const contract *live_contract(const live *l, const args *a)
     return c;
 }
 
-int live_check(const args *a, const char *path, const char *level)
+int live_check(const args *a, const char *path, const char *shown, const char *level)
 {
     args b = *a;
     b.files = &path;
     b.n_files = 1;
+    b.shown = shown;
     b.value[O_LEVEL] = level;
     b.value[O_OUTPUT] = NULL;
     b.value[O_FORMAT] = "ratel";
-    return cmd_check(&b);
+    int status = cmd_check(&b);
+    fflush(stdout); /* the next run tells about itself on standard error */
+    return status;
 }
 
 /* --- small things ----------------------------------------------------------------------------- */

@@ -32,8 +32,8 @@ void live_close(live *l);
 int live_run(live *l, const args *a, const live_options *o, run_counts *c);
 /* Sets the options of the context to what the product documents; NULL: it documents nothing. */
 const contract *live_contract(const live *l, const args *a);
-/* Decides a recorded history; shown under its path. */
-int live_check(const args *a, const char *path, const char *level);
+/* Decides a recorded history; shown under its path if `shown` is NULL. */
+int live_check(const args *a, const char *path, const char *shown, const char *level);
 void live_list(void);
 
 /* 500ms, 10s, 2m, 1h; a number alone is seconds. */

@@ -71,8 +71,8 @@ const command commands[] = {
 };
 
 /* Promised by the command line's contract, but not in this version. */
-static const char *const later[] = {"explain", "shrink", "litmus",
-                                    "trace",   "synth",  "audit", "watch", NULL};
+static const char *const later[] = {"explain", "shrink", "litmus", "trace",
+                                    "synth",   "audit",  "watch",  NULL};
 
 /* Bytes of the UTF-8 character at s that is fit to print, 0 if there is none: control characters
    (C1 too) and stray bytes would drive the terminal or spoil JSON. */

@@ -36,14 +36,13 @@ static const struct {
     const char *scheme;
     size_t adapter;
 } schemes[] = {
-    {"sqlite", 0},     {"postgres", 1}, {"postgresql", 1}, {"mariadb", 2},
-    {"mysql", 2},      {"faulty", 3},
+    {"sqlite", 0}, {"postgres", 1}, {"postgresql", 1}, {"mariadb", 2}, {"mysql", 2}, {"faulty", 3},
 };
 
 /* Names of levels that products do not use, and ours in short. */
 static const char *const synonyms[][2] = {
-    {"ser", "serializable"},     {"si", "snapshot-isolation"}, {"rr", "repeatable-read"},
-    {"rc", "read-committed"},    {"ru", "read-uncommitted"},
+    {"ser", "serializable"},  {"si", "snapshot-isolation"}, {"rr", "repeatable-read"},
+    {"rc", "read-committed"}, {"ru", "read-uncommitted"},
 };
 
 static const contract contracts[] = {
@@ -147,8 +146,9 @@ const driver *driver_of(const char *url, char *error, size_t *rest)
                     adapters[a].package);
         return adapters[a].driver;
     }
-    db_fail(error, "\"%.60s\" is no database URL: sqlite:FILE, postgres://..., mysql://..., or "
-                   "postgres:temp, mariadb:temp",
+    db_fail(error,
+            "\"%.60s\" is no database URL: sqlite:FILE, postgres://..., mysql://..., or "
+            "postgres:temp, mariadb:temp",
             url);
     return NULL;
 }

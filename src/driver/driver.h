@@ -34,8 +34,8 @@ typedef struct db {
     const driver *driver;
     mem *mem;
     void *own;
-    const char *isolation; /* as the adapter calls it */
-    bool lists;            /* values of ratel_kv are lists */
+    const char *isolation;    /* as the adapter calls it */
+    bool lists;               /* values of ratel_kv are lists */
     char address[DB_ADDRESS]; /* behind the scheme; never holds a secret */
     char version[128];        /* product and version, once there was a connection */
     char error[DB_ERROR];     /* of open, load, and faults */

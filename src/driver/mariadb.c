@@ -23,15 +23,18 @@
 
 enum { READY_SECONDS = 60 };
 
-/* Without grant tables there is no need of a system database, so nothing is prepared. */
+/* Without grant tables there is no need of a system database.  The bootstrap ends with a
+   checkpoint: an InnoDB that was killed before its first one cannot be started again. */
 static const temp_spec server = {
     .user = "mysql",
     .path = "/usr/sbin",
     .stop = 0,
-    .serve = {"mariadbd", "--no-defaults", "--datadir=%d", "--socket=%d/socket", "--pid-file=%d/pid",
-              "--skip-networking", "--skip-grant-tables", "--innodb-buffer-pool-size=64M",
-              "--innodb-stats-persistent=0", "--max-connections=300", "--skip-log-bin",
-              "--innodb-flush-log-at-trx-commit=2"},
+    .prepare = {"mariadbd", "--no-defaults", "--bootstrap", "--datadir=%d", "--skip-grant-tables",
+                "--innodb-buffer-pool-size=64M", "--innodb-stats-persistent=0", "--skip-log-bin"},
+    .serve = {"mariadbd", "--no-defaults", "--datadir=%d", "--socket=%d/socket",
+              "--pid-file=%d/pid", "--skip-networking", "--skip-grant-tables",
+              "--innodb-buffer-pool-size=64M", "--innodb-stats-persistent=0",
+              "--max-connections=300", "--skip-log-bin", "--innodb-flush-log-at-trx-commit=2"},
 };
 
 typedef struct maria_own {
@@ -281,9 +284,9 @@ static enum db_answer maria_range(db_session *s, int64_t from, int64_t to, uint3
 {
     char sql[192];
     enum db_answer a;
-    int n = snprintf(sql, sizeof sql,
-                     "SELECT k,v FROM ratel_kv WHERE k>=%lld AND k<%lld ORDER BY k",
-                     (long long)from, (long long)to);
+    int n =
+        snprintf(sql, sizeof sql, "SELECT k,v FROM ratel_kv WHERE k>=%lld AND k<%lld ORDER BY k",
+                 (long long)from, (long long)to);
     if (limit) snprintf(sql + n, sizeof sql - (size_t)n, " LIMIT %u", limit);
     MYSQL_RES *r = selected(s, sql, &a);
     s->rows.n = 0;
@@ -315,8 +318,7 @@ static enum db_answer maria_commit(db_session *s)
 
 const driver driver_mariadb = {
     .name = "mariadb",
-    .isolations =
-        "serializable repeatable-read snapshot-isolation read-committed read-uncommitted",
+    .isolations = "serializable repeatable-read snapshot-isolation read-committed read-uncommitted",
     .server = true,
     .open = maria_open,
     .close = maria_close,

@@ -29,7 +29,7 @@ static const temp_spec server = {
     /* fsync matters when the machine fails, not when we kill the server. */
     .serve = {"postgres", "-D", "%d/data", "-k", "%d", "-c", "listen_addresses=", "-c", "fsync=off",
               "-c", "max_connections=300", "-c", "shared_buffers=64MB", "-c",
-              "dynamic_shared_memory_type=mmap"},
+              "dynamic_shared_memory_type=mmap", "-c", "deadlock_timeout=20ms"},
 };
 
 /* PostgreSQL quotes what it could not do; the first line will do. */
@@ -82,8 +82,7 @@ static bool has_password(db *d)
     for (PQconninfoOption *o = all; o->keyword; o++)
         if (!strcmp(o->keyword, "password") && o->val) found = true;
     PQconninfoFree(all);
-    if (found)
-        db_fail(d->error, "no password in the URL: use PGPASSWORD, PGPASSFILE or ~/.pgpass");
+    if (found) db_fail(d->error, "no password in the URL: use PGPASSWORD, PGPASSFILE or ~/.pgpass");
     return found;
 }
 
@@ -190,11 +189,11 @@ static enum db_answer pg_connect(db_session *s)
     }
     enum db_answer a = DB_OK;
     for (size_t i = 0; a == DB_OK && i < sizeof prepare / sizeof *prepare; i++) {
-        const char *put =
-            s->db->lists ? "PREPARE put(bigint,text) AS INSERT INTO ratel_kv VALUES($1,$2) "
-                           "ON CONFLICT(k) DO UPDATE SET v=ratel_kv.v||','||excluded.v"
-                         : "PREPARE put(bigint,bigint) AS INSERT INTO ratel_kv VALUES($1,$2) "
-                           "ON CONFLICT(k) DO UPDATE SET v=excluded.v";
+        const char *put = s->db->lists
+                              ? "PREPARE put(bigint,text) AS INSERT INTO ratel_kv VALUES($1,$2) "
+                                "ON CONFLICT(k) DO UPDATE SET v=ratel_kv.v||','||excluded.v"
+                              : "PREPARE put(bigint,bigint) AS INSERT INTO ratel_kv VALUES($1,$2) "
+                                "ON CONFLICT(k) DO UPDATE SET v=excluded.v";
         a = execute(s, prepare[i] ? prepare[i] : put);
     }
     if (a != DB_OK) pg_disconnect(s);

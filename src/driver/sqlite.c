@@ -18,17 +18,7 @@
 #include "base/clock.h"
 #include "driver/adapters.h"
 
-enum {
-    BEGIN,
-    COMMIT,
-    ROLLBACK,
-    GET,
-    PUT,
-    APPEND,
-    REMOVE,
-    RANGE,
-    STATEMENTS
-};
+enum { BEGIN, COMMIT, ROLLBACK, GET, PUT, APPEND, REMOVE, RANGE, STATEMENTS };
 
 enum { BUSY_MS = 500, LOCKED_TRIES = 40 };
 #define LOCKED_NAP 250000u

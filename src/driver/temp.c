@@ -278,7 +278,7 @@ _Noreturn static void watch(const temp_spec *s, int control, int report)
             _exit(1);
         }
     }
-    snprintf(w.dir, sizeof w.dir, "/tmp/ratel-XXXXXX");
+    snprintf(w.dir, sizeof w.dir, "/tmp/ratel-db-XXXXXX");
     if (!mkdtemp(w.dir)) {
         tell('e', "cannot make a directory in /tmp");
         _exit(1);

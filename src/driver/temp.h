@@ -19,7 +19,7 @@ enum { TEMP_ARGS = 24 };
 
 /* %d in an argument stands for the directory, %u for the user. */
 typedef struct temp_spec {
-    const char *user;              /* to run as if we are root; else nobody */
+    const char *user;               /* to run as if we are root; else nobody */
     const char *path;               /* where programs are looked for besides PATH, a glob or NULL */
     int stop;                       /* the signal that ends it at once and tidily */
     const char *prepare[TEMP_ARGS]; /* run once, to its end; may be empty */

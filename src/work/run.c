@@ -152,7 +152,10 @@ static void add_op(session *s, const act *a, enum db_answer answer, uint64_t cal
             strbuf_str(b, a->limit && s->db.rows.n >= a->limit ? ",false" : ",true");
     }
     /* A write that was refused has not happened; one whose answer was lost may have been seen. */
-    add_time(b, call, back, answer == DB_REFUSED ? "\"ok\":false," : a->lock ? "\"lock\":true," : "");
+    add_time(b, call, back,
+             answer == DB_REFUSED ? "\"ok\":false,"
+             : a->lock            ? "\"lock\":true,"
+                                  : "");
     s->n_ops++;
 }
 
@@ -435,6 +438,25 @@ static void count(run *r, run_counts *c)
     c->seconds = (double)run_time(r) / 1e9;
 }
 
+/* Recovery takes a while; a server that does not come back is an end, not a quiet time. */
+static bool comes_back(run *r, run_counts *c)
+{
+    const driver *d = r->db->driver;
+    db_session probe = {.db = r->db, .mem = r->db->mem};
+    char why[DB_ERROR] = "the server did not come back";
+    strbuf_init(&probe.text, r->db->mem);
+    for (uint64_t begun = clock_now(); clock_now() - begun < RECONNECT_NS;) {
+        enum db_answer a = d->connect(&probe);
+        d->disconnect(&probe);
+        if (a == DB_OK) return true;
+        if (temp_ended(&r->db->temp, why, sizeof why)) break;
+        if (r->options->poll && r->options->poll(r->options->ud, c)) return true;
+        clock_nap(20 * MILLISECOND);
+    }
+    give_up(r, "", why);
+    return false;
+}
+
 static void make_fault(run *r, rng *g, run_counts *c)
 {
     unsigned which = r->options->faults;
@@ -442,7 +464,7 @@ static void make_fault(run *r, rng *g, run_counts *c)
     bool done;
     if (which == FAULT_KILL) {
         mark(r, "kill -9 server");
-        done = temp_fault(&r->db->temp, TEMP_KILL);
+        done = temp_fault(&r->db->temp, TEMP_KILL) && comes_back(r, c);
     } else {
         mark(r, "pause server");
         done = temp_fault(&r->db->temp, TEMP_PAUSE);

@@ -22,13 +22,13 @@ typedef struct run_counts {
 
 typedef struct run_options {
     uint32_t sessions;
-    uint64_t txns;    /* recorded ones, of whatever outcome; 0: no limit */
-    double seconds;   /* 0: no limit */
-    double rate;      /* transactions a second, all sessions together; 0: as fast as they can */
-    uint64_t seed;    /* for the header, and for faults */
-    unsigned faults;  /* of a server of our own */
-    bool mute;        /* drive it all the same, record nothing: what does recording cost? */
-    int output;       /* descriptor to which the history is written */
+    uint64_t txns;   /* recorded ones, of whatever outcome; 0: no limit */
+    double seconds;  /* 0: no limit */
+    double rate;     /* transactions a second, all sessions together; 0: as fast as they can */
+    uint64_t seed;   /* for the header, and for faults */
+    unsigned faults; /* of a server of our own */
+    bool mute;       /* drive it all the same, record nothing: what does recording cost? */
+    int output;      /* descriptor to which the history is written */
     /* Called now and then by the thread that runs; true: end now, cleanly. */
     bool (*poll)(void *ud, const run_counts *c);
     void *ud;
