@@ -53,6 +53,12 @@ static bool parse(args *a, live_options *o)
         !live_seconds(a, O_FOR, &o->seconds) || !parse_rate(a, &o->rate) ||
         !parse_faults(a->value[O_FAULTS], &o->faults))
         return false;
+    const char *deletes = a->value[O_DELETES];
+    o->tombstones = deletes && !strcmp(deletes, "tombstone");
+    if (deletes && !o->tombstones && strcmp(deletes, "physical") != 0) {
+        complain("--deletes: \"%s\" is none of physical, tombstone", deletes);
+        return false;
+    }
     if (!o->txns && o->seconds <= 0) o->seconds = 10;
     if (a->n_files) {
         complain("run: what is \"%s\"? (the history goes to -o FILE)", a->files[0]);

@@ -93,11 +93,12 @@ static void load_rows(live_program *lp, program *p, mem *m)
 static void make_program(live *l, const live_options *o, const workload_info *info,
                          enum workload_kind kind, program *p)
 {
-    mem *m = &l->mem;
+    mem *m = &l->work_mem;
+    guard *failed = &l->work_guard;
     gen_options g = {.keys = o->keys ? o->keys : info->keys, .ops = o->ops ? o->ops : info->ops};
     if (g.keys >= 0x7fffffffu || g.ops >= 0xffffffu)
-        guard_fail(&l->guard, GUARD_INVAL, "too many keys or operations");
-    for (size_t i = 0; i < o->n_knobs; i++) knob_parse(&g.knobs, &l->guard, o->knobs[i]);
+        guard_fail(failed, GUARD_INVAL, "too many keys or operations");
+    for (size_t i = 0; i < o->n_knobs; i++) knob_parse(&g.knobs, failed, o->knobs[i]);
     knob_give(&g.knobs, KNOB_NAMES, 0); /* keys are numbers in the database, so in the history */
     live_program *lp = mem_zeroed(m, sizeof *lp);
     workload_init(&lp->work, m, kind, &g);
@@ -109,7 +110,7 @@ static void make_program(live *l, const live_options *o, const workload_info *in
         rng_seed(&lp->sessions[i].rng, o->seed * 0x9e3779b97f4a7c15u + i);
     }
     *p = (program){.state = lp,
-                   .guard = &l->guard,
+                   .guard = failed,
                    .name = info->name,
                    .lists = workload_lists(&lp->work),
                    .plan = program_plan,
@@ -121,7 +122,6 @@ static void make_program(live *l, const live_options *o, const workload_info *in
 /* --- a run ------------------------------------------------------------------------------------ */
 
 typedef struct live_view {
-    const args *args;
     bool shown;
     double last;
     run_counts before;
@@ -184,14 +184,21 @@ int live_run(live *l, const args *a, const live_options *o, run_counts *c)
         complain("--faults: only a server of our own is killed or paused (postgres:temp)");
         return EXIT_USAGE;
     }
+    program p;
+    guard_init(&l->work_guard);
+    mem_init(&l->work_mem, mem_libc, NULL, &l->work_guard);
+    if (guard_armed(&l->work_guard)) {
+        complain("%s: %s", a->command->name, l->work_guard.text);
+        mem_free_all(&l->work_mem);
+        return exit_of(l->work_guard.code);
+    }
+    make_program(l, o, info, kind, &p);
     if (guard_armed(&l->guard)) {
         complain("%s: %s", a->command->name, l->guard.text);
         return exit_of(l->guard.code);
     }
-    void *since = mem_get(&l->mem, 1);
-    program p;
-    make_program(l, o, info, kind, &p);
-    live_view v = {.args = a, .shown = isatty(STDERR_FILENO) && !a->value[O_QUIET]};
+    l->db.tombstones = o->tombstones;
+    live_view v = {.shown = isatty(STDERR_FILENO) && !a->value[O_QUIET]};
     run_options r = {.sessions = (uint32_t)o->sessions,
                      .txns = o->txns,
                      .seconds = o->seconds,
@@ -205,7 +212,7 @@ int live_run(live *l, const args *a, const live_options *o, run_counts *c)
     char error[DB_ERROR];
     bool done = run_program(&l->db, &p, &r, c, error, sizeof error);
     if (v.shown) fputs("\r\033[K", stderr);
-    mem_free_since(&l->mem, since);
+    mem_free_all(&l->work_mem);
     if (done) return interrupted() ? EXIT_UNDECIDED : EXIT_HOLDS;
     complain("%s: %s", a->value[O_DB], error);
     return EXIT_IO;

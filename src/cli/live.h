@@ -13,6 +13,9 @@ typedef struct live {
     mem mem;
     db db;
     bool open;
+    /* Of the program that runs: sessions use it, under the runner's lock. */
+    guard work_guard;
+    mem work_mem;
 } live;
 
 typedef struct live_options {
@@ -22,7 +25,7 @@ typedef struct live_options {
     unsigned faults;
     const char *const *knobs;
     size_t n_knobs;
-    bool mute;
+    bool mute, tombstones;
     int output;
 } live_options;
 

@@ -36,6 +36,7 @@ typedef struct db {
     void *own;
     const char *isolation;    /* as the adapter calls it */
     bool lists;               /* values of ratel_kv are lists */
+    bool tombstones;          /* a deleted row stays, with the value NULL */
     char address[DB_ADDRESS]; /* behind the scheme; never holds a secret */
     char version[128];        /* product and version, once there was a connection */
     char error[DB_ERROR];     /* of open, load, and faults */
@@ -48,7 +49,8 @@ typedef struct db_session {
     db *db;
     mem *mem;
     void *own;
-    bool absent; /* get: there is no such row */
+    bool absent; /* get: there is no such row, */
+    bool tomb;   /* or it says that it was deleted */
     int64_t value;
     strbuf text; /* get of a list: its elements with commas between */
     VEC(db_row) rows;

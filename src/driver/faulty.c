@@ -65,6 +65,7 @@ static bool faulty_load(db *d, const db_row *rows, size_t n)
 {
     faulty_own *o = d->own;
     o->inner.lists = d->lists;
+    o->inner.tombstones = d->tombstones;
     if (o->inner.driver->load(&o->inner, rows, n)) return true;
     memcpy(d->error, o->inner.error, sizeof d->error);
     return false;
@@ -130,6 +131,7 @@ static enum db_answer faulty_get(db_session *s, int64_t key, bool lock)
     enum db_answer a = inner(s, &i)->get(i, key, lock);
     size_t at = (size_t)((uint64_t)key % CACHED);
     s->absent = i->absent;
+    s->tomb = i->tomb;
     s->value = i->value;
     s->text.n = 0;
     strbuf_add(&s->text, i->text.at, i->text.n);

@@ -244,7 +244,8 @@ static enum db_answer maria_get(db_session *s, int64_t key, bool lock)
     MYSQL_RES *r = selected(s, sql, &a);
     if (!r) return a;
     MYSQL_ROW row = mysql_fetch_row(r);
-    s->absent = !row || !row[0];
+    s->tomb = row && !row[0];
+    s->absent = !row || s->tomb;
     s->text.n = 0;
     if (!s->absent && s->db->lists)
         strbuf_str(&s->text, row[0]);
@@ -275,8 +276,12 @@ static enum db_answer maria_append(db_session *s, int64_t key, int64_t value)
 
 static enum db_answer maria_remove(db_session *s, int64_t key)
 {
-    char sql[96];
-    snprintf(sql, sizeof sql, "DELETE FROM ratel_kv WHERE k=%lld", (long long)key);
+    char sql[128];
+    snprintf(sql, sizeof sql,
+             s->db->tombstones
+                 ? "INSERT INTO ratel_kv VALUES(%lld,NULL) ON DUPLICATE KEY UPDATE v=NULL"
+                 : "DELETE FROM ratel_kv WHERE k=%lld",
+             (long long)key);
     return execute(s, sql);
 }
 
@@ -284,9 +289,10 @@ static enum db_answer maria_range(db_session *s, int64_t from, int64_t to, uint3
 {
     char sql[192];
     enum db_answer a;
-    int n =
-        snprintf(sql, sizeof sql, "SELECT k,v FROM ratel_kv WHERE k>=%lld AND k<%lld ORDER BY k",
-                 (long long)from, (long long)to);
+    int n = snprintf(sql, sizeof sql,
+                     "SELECT k,v FROM ratel_kv WHERE k>=%lld AND k<%lld "
+                     "AND v IS NOT NULL ORDER BY k",
+                     (long long)from, (long long)to);
     if (limit) snprintf(sql + n, sizeof sql - (size_t)n, " LIMIT %u", limit);
     MYSQL_RES *r = selected(s, sql, &a);
     s->rows.n = 0;

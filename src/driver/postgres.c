@@ -178,8 +178,10 @@ static enum db_answer pg_connect(db_session *s)
         "PREPARE lget(bigint) AS SELECT v FROM ratel_kv WHERE k=$1 FOR UPDATE",
         NULL, /* put */
         "PREPARE remove(bigint) AS DELETE FROM ratel_kv WHERE k=$1",
-        "PREPARE range(bigint,bigint,bigint) AS "
-        "SELECT k,v FROM ratel_kv WHERE k>=$1 AND k<$2 ORDER BY k LIMIT $3",
+        ("PREPARE bury(bigint) AS INSERT INTO ratel_kv VALUES($1,NULL) "
+         "ON CONFLICT(k) DO UPDATE SET v=NULL"),
+        ("PREPARE range(bigint,bigint,bigint) AS "
+         "SELECT k,v FROM ratel_kv WHERE k>=$1 AND k<$2 AND v IS NOT NULL ORDER BY k LIMIT $3"),
     };
     PGconn *c = s->own = connection(s->db);
     if (PQstatus(c) != CONNECTION_OK) {
@@ -235,7 +237,8 @@ static enum db_answer pg_get(db_session *s, int64_t key, bool lock)
     enum db_answer a;
     PGresult *r = prepared(s, lock ? "lget" : "get", 1, &key, &a);
     if (!r) return a;
-    s->absent = PQntuples(r) == 0 || PQgetisnull(r, 0, 0);
+    s->tomb = PQntuples(r) > 0 && PQgetisnull(r, 0, 0);
+    s->absent = PQntuples(r) == 0 || s->tomb;
     s->text.n = 0;
     if (!s->absent && s->db->lists)
         strbuf_str(&s->text, PQgetvalue(r, 0, 0));
@@ -256,7 +259,7 @@ static enum db_answer pg_put(db_session *s, int64_t key, int64_t value)
 static enum db_answer pg_remove(db_session *s, int64_t key)
 {
     enum db_answer a;
-    PQclear(prepared(s, "remove", 1, &key, &a));
+    PQclear(prepared(s, s->db->tombstones ? "bury" : "remove", 1, &key, &a));
     return a;
 }
 

@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "driver/adapters.h"
 
-enum { BEGIN, COMMIT, ROLLBACK, GET, PUT, APPEND, REMOVE, RANGE, STATEMENTS };
+enum { BEGIN, COMMIT, ROLLBACK, GET, PUT, APPEND, REMOVE, BURY, RANGE, STATEMENTS };
 
 enum { BUSY_MS = 500, LOCKED_TRIES = 40 };
 #define LOCKED_NAP 250000u
@@ -176,10 +176,12 @@ static enum db_answer lite_connect(db_session *s)
         [ROLLBACK] = "ROLLBACK",
         [GET] = "SELECT v FROM ratel_kv WHERE k=?1",
         [PUT] = "INSERT INTO ratel_kv VALUES(?1,?2) ON CONFLICT(k) DO UPDATE SET v=excluded.v",
-        [APPEND] = "INSERT INTO ratel_kv VALUES(?1,?2) "
-                   "ON CONFLICT(k) DO UPDATE SET v=v||','||excluded.v",
+        [APPEND] = ("INSERT INTO ratel_kv VALUES(?1,?2) "
+                    "ON CONFLICT(k) DO UPDATE SET v=v||','||excluded.v"),
         [REMOVE] = "DELETE FROM ratel_kv WHERE k=?1",
-        [RANGE] = "SELECT k,v FROM ratel_kv WHERE k>=?1 AND k<?2 ORDER BY k LIMIT ?3",
+        [BURY] = "INSERT INTO ratel_kv VALUES(?1,NULL) ON CONFLICT(k) DO UPDATE SET v=NULL",
+        [RANGE] = ("SELECT k,v FROM ratel_kv WHERE k>=?1 AND k<?2 AND v IS NOT NULL "
+                   "ORDER BY k LIMIT ?3"),
     };
     const sqlite_own *o = s->db->own;
     sqlite_conn *c = s->own = mem_zeroed(s->mem, sizeof *c);
@@ -241,7 +243,8 @@ static enum db_answer lite_get(db_session *s, int64_t key, bool lock)
     sqlite3_bind_int64(t, 1, key);
     int code = first(c, GET);
     enum db_answer a = told(s, code);
-    s->absent = code != SQLITE_ROW;
+    s->tomb = code == SQLITE_ROW && sqlite3_column_type(t, 0) == SQLITE_NULL;
+    s->absent = code != SQLITE_ROW || s->tomb;
     if (a == DB_OK && !s->absent && s->db->lists) {
         const char *text = (const char *)sqlite3_column_text(t, 0);
         s->text.n = 0;
@@ -257,7 +260,7 @@ static enum db_answer writes(db_session *s, int which, int64_t key, int64_t valu
 {
     sqlite_conn *c = s->own;
     sqlite3_bind_int64(c->statement[which], 1, key);
-    if (which != REMOVE) sqlite3_bind_int64(c->statement[which], 2, value);
+    if (which != REMOVE && which != BURY) sqlite3_bind_int64(c->statement[which], 2, value);
     return simply(s, which);
 }
 
@@ -273,7 +276,7 @@ static enum db_answer lite_append(db_session *s, int64_t key, int64_t value)
 
 static enum db_answer lite_remove(db_session *s, int64_t key)
 {
-    return writes(s, REMOVE, key, 0);
+    return writes(s, s->db->tombstones ? BURY : REMOVE, key, 0);
 }
 
 static enum db_answer lite_range(db_session *s, int64_t from, int64_t to, uint32_t limit)

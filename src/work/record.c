@@ -1,7 +1,7 @@
 /*
  * record.c - see record.h.
  *
- * A message is a head and the text.  The sender holds the lock for the whole message, so messages
+ * A message is a head, finished lines, and an intent.  The sender holds the lock for the whole message, so messages
  * do not mix; one that is cut off, because the sender was killed within it, is dropped.
  */
 #include "work/record.h"
@@ -16,7 +16,7 @@
 enum { CHUNK = 1 << 16, NO_SLOT_LIMIT = 1 << 20 };
 
 typedef struct head {
-    uint32_t n, slot, intent;
+    uint32_t slot, lines, intent; /* the latter two: bytes */
 } head;
 
 /* --- the recorder's process ------------------------------------------------------------------- */
@@ -55,8 +55,9 @@ static void take(writer *w, const head *h, const char *text)
         vec_push(&w->mem, &w->pending, p);
     }
     strbuf *line = &w->pending.at[h->slot].line;
-    line->n = 0; /* the outcome replaces the intent, a new intent the old one */
-    strbuf_add(h->intent ? line : &w->ready, text, h->n);
+    strbuf_add(&w->ready, text, h->lines);
+    line->n = 0;
+    strbuf_add(line, text + h->lines, h->intent);
 }
 
 /* Takes all whole messages and writes what became ready. */
@@ -66,9 +67,10 @@ static bool digest(writer *w)
     head h;
     while (w->got.n - at >= sizeof h) {
         memcpy(&h, w->got.at + at, sizeof h);
-        if (w->got.n - at - sizeof h < h.n) break;
+        size_t n = (size_t)h.lines + h.intent;
+        if (w->got.n - at - sizeof h < n) break;
         take(w, &h, w->got.at + at + sizeof h);
-        at += sizeof h + h.n;
+        at += sizeof h + n;
     }
     memmove(w->got.at, w->got.at + at, w->got.n - at);
     w->got.n -= at;
@@ -128,20 +130,23 @@ bool record_start(recorder *r, int output)
     return false;
 }
 
-static bool send_message(recorder *r, const head *h, const char *text)
+bool record(recorder *r, uint32_t slot, const strbuf *lines, const strbuf *intent)
 {
-    struct iovec part[2] = {{(void *)(uintptr_t)h, sizeof *h}, {(void *)(uintptr_t)text, h->n}};
+    head h = {slot, (uint32_t)lines->n, (uint32_t)intent->n};
+    struct iovec part[3] = {{&h, sizeof h}, {lines->at, lines->n}, {intent->at, intent->n}};
+    size_t left = sizeof h + lines->n + intent->n;
     pthread_mutex_lock(&r->lock);
-    while (!r->broken && part[1].iov_len) {
-        ssize_t k = writev(r->pipe, part, 2);
+    while (!r->broken && left) {
+        ssize_t k = writev(r->pipe, part, 3);
         if (k < 0 && errno == EINTR) continue;
         if (k <= 0) {
             r->broken = true;
             break;
         }
-        for (int i = 0; i < 2; i++) {
+        left -= (size_t)k;
+        for (int i = 0; i < 3; i++) {
             size_t n = (size_t)k < part[i].iov_len ? (size_t)k : part[i].iov_len;
-            part[i].iov_base = (char *)part[i].iov_base + n;
+            if (n) part[i].iov_base = (char *)part[i].iov_base + n;
             part[i].iov_len -= n;
             k -= (ssize_t)n;
         }
@@ -149,18 +154,6 @@ static bool send_message(recorder *r, const head *h, const char *text)
     bool sent = !r->broken;
     pthread_mutex_unlock(&r->lock);
     return sent;
-}
-
-bool record_intent(recorder *r, uint32_t slot, const char *line, size_t n)
-{
-    head h = {(uint32_t)n, slot, 1};
-    return send_message(r, &h, line);
-}
-
-bool record_line(recorder *r, uint32_t slot, const char *line, size_t n)
-{
-    head h = {(uint32_t)n, slot, 0};
-    return send_message(r, &h, line);
 }
 
 bool record_end(recorder *r)

@@ -23,9 +23,10 @@ typedef struct recorder {
 
 /* Writes to a descriptor, which the recorder shares with us.  Call before there are threads. */
 bool record_start(recorder *r, int output);
-/* Lines end with a newline.  `slot` is a small number, one a thread. */
-bool record_intent(recorder *r, uint32_t slot, const char *line, size_t n);
-bool record_line(recorder *r, uint32_t slot, const char *line, size_t n);
+/* Finished lines, and the intent of the transaction that is open; either may be empty, and the
+   intent replaces the one before.  Lines end with a newline.  `slot` is a small number, one a
+   thread. */
+bool record(recorder *r, uint32_t slot, const strbuf *lines, const strbuf *intent);
 /* Waits until all is written; false: it was not. */
 bool record_end(recorder *r);
 

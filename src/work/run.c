@@ -21,6 +21,8 @@
 
 #define MILLISECOND 1000000u
 #define RECONNECT_NS 30000000000u
+#define SEND_NS 20000000u
+enum { SEND_BYTES = 1 << 14 };
 
 typedef struct run {
     db *db;
@@ -47,10 +49,13 @@ typedef struct session {
     guard guard;
     db_session db;
     rng rng;
-    strbuf ops, line;
+    strbuf ops;
+    strbuf lines;  /* finished, not yet sent */
+    strbuf intent; /* of the transaction that is open */
+    uint64_t sent; /* when lines were last sent */
     uint64_t id, n_ops;
     uint64_t times[4];
-    bool wrote;
+    bool wrote, connected;
     uint32_t refusals;
     pthread_t thread;
 } session;
@@ -72,15 +77,18 @@ static void give_up(run *r, const char *about, const char *what)
 
 /* --- the text of a transaction ---------------------------------------------------------------- */
 
-static void add_time(strbuf *b, uint64_t call, uint64_t back, const char *more)
+static void add_attributes(strbuf *b, uint64_t call, uint64_t back, bool failed, bool lock,
+                           bool tomb)
 {
-    strbuf_str(b, ",{");
-    strbuf_str(b, more);
-    strbuf_str(b, "\"t\":[");
+    strbuf_str(b, ",{\"t\":[");
     strbuf_u64(b, call);
     strbuf_char(b, ',');
     strbuf_u64(b, back);
-    strbuf_str(b, "]}]");
+    strbuf_char(b, ']');
+    if (failed) strbuf_str(b, ",\"ok\":false");
+    if (lock) strbuf_str(b, ",\"lock\":true");
+    if (tomb) strbuf_str(b, ",\"tomb\":true");
+    strbuf_str(b, "}]");
 }
 
 /* A list as the database keeps it, with commas; anything else is shown as it is. */
@@ -131,6 +139,8 @@ static void add_op(session *s, const act *a, enum db_answer answer, uint64_t cal
     bool range = a->kind == ACT_SCAN || a->kind == ACT_ITER;
     bool reads = range || a->kind == ACT_READ;
     if (answer != DB_OK && reads) return; /* nothing was learnt */
+    s->n_ops++;
+    if (s->run->options->mute) return;
     add_head(s, names[a->kind], a);
     if (a->kind == ACT_WRITE || a->kind == ACT_APPEND) {
         strbuf_char(b, ',');
@@ -151,18 +161,13 @@ static void add_op(session *s, const act *a, enum db_answer answer, uint64_t cal
         if (a->kind == ACT_ITER)
             strbuf_str(b, a->limit && s->db.rows.n >= a->limit ? ",false" : ",true");
     }
+    bool tomb = a->kind == ACT_READ ? s->db.tomb : a->kind == ACT_DELETE && s->run->db->tombstones;
     /* A write that was refused has not happened; one whose answer was lost may have been seen. */
-    add_time(b, call, back,
-             answer == DB_REFUSED ? "\"ok\":false,"
-             : a->lock            ? "\"lock\":true,"
-                                  : "");
-    s->n_ops++;
+    add_attributes(b, call, back, answer == DB_REFUSED, a->lock, tomb);
 }
 
-static void compose(session *s, const char *status, bool whole)
+static void compose(session *s, strbuf *b, const char *status, bool whole)
 {
-    strbuf *b = &s->line;
-    b->n = 0;
     strbuf_str(b, "{\"session\":");
     strbuf_u64(b, s->name);
     strbuf_str(b, ",\"id\":");
@@ -187,15 +192,23 @@ static void compose(session *s, const char *status, bool whole)
     strbuf_str(b, "]}\n");
 }
 
-static void send_intent(session *s)
+static void send(session *s)
 {
     run *r = s->run;
-    if (r->options->mute) return;
-    compose(s, "unknown", false);
-    if (!record_intent(&r->recorder, s->slot, s->line.at, s->line.n))
+    if (!record(&r->recorder, s->slot, &s->lines, &s->intent))
         give_up(r, "", "the history cannot be written");
+    s->lines.n = s->intent.n = 0;
+    s->sent = run_time(r);
 }
 
+static void send_intent(session *s)
+{
+    if (s->run->options->mute) return;
+    compose(s, &s->intent, "unknown", false);
+    send(s);
+}
+
+/* Finished lines may wait a little: until then the recorder knows what others can have read. */
 static void finish(session *s, enum db_answer outcome)
 {
     run *r = s->run;
@@ -205,13 +218,12 @@ static void finish(session *s, enum db_answer outcome)
                      1);
     atomic_fetch_add(&r->ops, s->n_ops);
     if (r->options->mute) return;
-    compose(s,
+    compose(s, &s->lines,
             outcome == DB_OK     ? ""
             : outcome == DB_LOST ? "unknown"
                                  : "aborted",
             outcome != DB_LOST);
-    if (!record_line(&r->recorder, s->slot, s->line.at, s->line.n))
-        give_up(r, "", "the history cannot be written");
+    if (s->lines.n > SEND_BYTES || s->times[3] - s->sent > SEND_NS) send(s);
 }
 
 /* --- a transaction ---------------------------------------------------------------------------- */
@@ -336,7 +348,7 @@ static bool connected(session *s)
     uint64_t begun = clock_now();
     while (!stopped(r)) {
         enum db_answer a = r->db->driver->connect(&s->db);
-        if (a == DB_OK) return true;
+        if (a == DB_OK) return s->connected = true;
         r->db->driver->disconnect(&s->db);
         if (a == DB_BROKEN || clock_now() - begun > RECONNECT_NS) {
             give_up(r, "cannot connect: ", s->db.error);
@@ -344,6 +356,8 @@ static bool connected(session *s)
         }
         clock_nap(20 * MILLISECOND);
     }
+    /* A run that ended before this session ever got through has not tested what was asked for. */
+    if (!s->connected && *s->db.error) give_up(r, "cannot connect: ", s->db.error);
     return false;
 }
 
@@ -390,6 +404,7 @@ static void *session_thread(void *arg)
 {
     session *s = arg;
     work(s);
+    if (s->lines.n) send(s);
     s->run->db->driver->disconnect(&s->db);
     atomic_fetch_sub(&s->run->running, 1);
     return NULL;
@@ -414,18 +429,23 @@ static bool write_header(run *r, mem *m)
     strbuf_str(&b, ",\"workload\":");
     strbuf_json(&b, p->name, strlen(p->name));
     strbuf_printf(&b, ",\"seed\":%llu,\"unit\":\"ns\"}\n", (unsigned long long)r->options->seed);
-    bool sent = record_line(&r->recorder, r->options->sessions, b.at, b.n);
+    strbuf none;
+    strbuf_init(&none, m);
+    bool sent = record(&r->recorder, r->options->sessions, &b, &none);
     strbuf_free(&b);
     return sent;
 }
 
 static void mark(run *r, const char *what)
 {
-    char line[128];
     if (r->options->mute) return;
-    int n = snprintf(line, sizeof line, "{\"mark\":\"fault\",\"at\":%llu,\"what\":\"%s\"}\n",
-                     (unsigned long long)run_time(r), what);
-    record_line(&r->recorder, r->options->sessions, line, (size_t)n);
+    strbuf line, none;
+    strbuf_init(&line, r->db->mem);
+    strbuf_init(&none, r->db->mem);
+    strbuf_printf(&line, "{\"mark\":\"fault\",\"at\":%llu,\"what\":\"%s\"}\n",
+                  (unsigned long long)run_time(r), what);
+    record(&r->recorder, r->options->sessions, &line, &none);
+    strbuf_free(&line);
 }
 
 static void count(run *r, run_counts *c)
@@ -442,7 +462,7 @@ static void count(run *r, run_counts *c)
 static bool comes_back(run *r, run_counts *c)
 {
     const driver *d = r->db->driver;
-    db_session probe = {.db = r->db, .mem = r->db->mem};
+    db_session probe = {.db = r->db, .mem = r->db->mem}; /* no session uses that region */
     char why[DB_ERROR] = "the server did not come back";
     strbuf_init(&probe.text, r->db->mem);
     for (uint64_t begun = clock_now(); clock_now() - begun < RECONNECT_NS;) {
@@ -504,7 +524,8 @@ static bool start_all(run *r, session *all)
         guard_init(&s->guard);
         mem_init(&s->mem, mem_libc, NULL, &s->guard);
         strbuf_init(&s->ops, &s->mem);
-        strbuf_init(&s->line, &s->mem);
+        strbuf_init(&s->lines, &s->mem);
+        strbuf_init(&s->intent, &s->mem);
         strbuf_init(&s->db.text, &s->mem);
         s->db.db = r->db;
         s->db.mem = &s->mem;
