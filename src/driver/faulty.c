@@ -51,6 +51,7 @@ static bool faulty_open(db *d)
         d->isolation = o->inner.isolation;
         return true;
     }
+    d->misuse = true;
     db_fail(d->error, "faulty:BUG:URL, BUG one of commit-aborted, drop-write, stale-read");
     return false;
 }

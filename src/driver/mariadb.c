@@ -119,6 +119,7 @@ static bool maria_open(db *d)
         snprintf(o->socket, sizeof o->socket, "%s/socket", d->temp.dir);
         snprintf(o->name, sizeof o->name, "ratel");
     } else if (!parse(d, o)) {
+        d->misuse = true;
         return false;
     }
     MYSQL *c = patiently(d, temp ? NULL : o->name);

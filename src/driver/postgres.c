@@ -95,7 +95,8 @@ static bool pg_open(db *d)
         char uri[DB_ADDRESS];
         snprintf(uri, sizeof uri, "postgresql:%.1000s", d->address);
         memcpy(d->address, uri, sizeof uri);
-        if (has_password(d)) return false;
+        d->misuse = has_password(d);
+        if (d->misuse) return false;
     }
     PGconn *c = patiently(d);
     if (!c) return false;

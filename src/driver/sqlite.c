@@ -67,6 +67,7 @@ static bool parameters(db *d, sqlite_own *o)
     if (db_parameter(d, "begin", word, sizeof word)) o->immediate = !strcmp(word, "immediate");
     if (db_parameter(d, "journal", word, sizeof word)) {
         if (!one_of(word, "wal", "delete", "truncate")) {
+            d->misuse = true;
             db_fail(d->error, "journal is wal, delete or truncate, not \"%s\"", word);
             return false;
         }
@@ -74,6 +75,7 @@ static bool parameters(db *d, sqlite_own *o)
     }
     if (db_parameter(d, "sync", word, sizeof word)) {
         if (!one_of(word, "off", "normal", "full")) {
+            d->misuse = true;
             db_fail(d->error, "sync is off, normal or full, not \"%s\"", word);
             return false;
         }
@@ -90,11 +92,13 @@ static bool lite_open(db *d)
     o->shared = o->dirty;
     if (!parameters(d, o)) return false;
     if (o->dirty && !o->shared) {
+        d->misuse = true;
         db_fail(d->error, "read-uncommitted needs cache=shared");
         return false;
     }
     size_t path = strcspn(d->address, "?");
     if (!path) {
+        d->misuse = true;
         db_fail(d->error, "sqlite: needs a file, or :memory:");
         return false;
     }

@@ -1,8 +1,9 @@
 /*
  * record.c - see record.h.
  *
- * A message is a head, finished lines, and an intent.  The sender holds the lock for the whole message, so messages
- * do not mix; one that is cut off, because the sender was killed within it, is dropped.
+ * A message is a head, finished lines, and an intent.  The sender holds the lock for the whole of
+ * it, so messages do not mix; one that is cut off, because the sender was killed within it, is
+ * dropped.
  */
 #include "work/record.h"
 
