@@ -366,13 +366,24 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
     start = clock_now();
     /* What is serializable is snapshot isolated, and what holds with session order holds without:
        the stronger question is easier to say yes to.  Only an accept counts. */
-    for (int both = 1; lazy && both >= 0 && !done; both--) {
+    enum { TRY_SERIAL, TRY_SNAPSHOT, TRY_SESSIONS, TRIES };
+    unsigned timed = rule_real_time(rule->level);
+    for (int try = TRY_SERIAL; lazy && try < TRIES && !done; try++) {
         order_ask stronger = ask;
-        /* (a serial order need not keep the real order of commits) */
-        if (both && pass_on(&q->tune, PASS_SERIAL_FIRST) && !rule_real_time(rule->level))
-            stronger.rule = rule_of(LEVEL_SER);
+        bool serial_first = pass_on(&q->tune, PASS_SERIAL_FIRST);
         if (pass_on(&q->tune, PASS_SESSIONS_FIRST)) stronger.so = true;
-        if (stronger.rule == ask.rule && (stronger.so == ask.so || both)) continue;
+        /* (neither a serial order nor a snapshot need keep the real order of commits) */
+        if (serial_first && !(timed & ~RT_CB) && try != TRY_SESSIONS) {
+            enum level_id id = try == TRY_SERIAL ? LEVEL_SER : LEVEL_SI;
+            bool real = rt || timed;
+            if (try == TRY_SERIAL ||
+                level_implies(id, stronger.so, real, rule->level, ask.so, rt)) {
+                stronger.rule = rule_of(id);
+                stronger.rt = real;
+            }
+        }
+        bool same = stronger.rule == ask.rule;
+        if (same && (stronger.so == ask.so || try != TRY_SESSIONS)) continue;
         strong_build(&p, g, &stronger);
         lazy_decide(&p, SERIAL_TRY, &a);
         keep_stages(v, &a);
