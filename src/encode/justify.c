@@ -54,7 +54,9 @@ struct justify {
 
     VEC(var_info) vars;
     VEC(log_entry) entries;
-    u32s pool; /* of the log */
+    u32s pool;    /* of the log */
+    size_t limit; /* of pool, 0: none */
+    bool full;
     uint8_t why;
     uint32_t ob, w, u;
 
@@ -90,6 +92,11 @@ justify *justify_new(strong *p)
     j->m = p->m;
     vec_push(j->m, &j->clause, 0);
     return j;
+}
+
+void justify_limit(justify *j, size_t words)
+{
+    j->limit = words;
 }
 
 /* --- told by lazy.c --------------------------------------------------------------------------- */
@@ -132,6 +139,12 @@ void justify_reason(justify *j, enum justify_why why, uint32_t ob, node_id w, no
 static void keep_entry(justify *j, enum log_kind kind, const uint32_t *lits, size_t n)
 {
     log_entry e = {.kind = (uint8_t)kind, .n = (uint32_t)n, .lits = j->pool.n};
+    if (j->limit && !j->full && j->pool.n > j->limit) {
+        j->full = true;
+        vec_free(j->m, &j->pool);
+        vec_free(j->m, &j->entries);
+    }
+    if (j->full) return;
     vec_reserve(j->m, &j->pool, n);
     for (size_t i = 0; i < n; i++) vec_push(j->m, &j->pool, lits[i]);
     if (kind == LOG_CLAUSE) {
@@ -152,6 +165,7 @@ void justify_clause(justify *j, const uint32_t *lits, size_t n)
 void justify_cycle(justify *j, const uint32_t *nodes, size_t n, const uint32_t *lits, size_t k)
 {
     keep_entry(j, LOG_CYCLE, lits, k);
+    if (j->full) return;
     log_entry *e = &j->entries.at[j->entries.n - 1];
     e->nodes = j->pool.n;
     e->len = n;
@@ -1193,7 +1207,7 @@ bool justify_steps(justify *j, const lazy_answer *a)
 {
     load_graph(j);
     if (a->known_cycle) return known_cycle(j, a);
-    if (!trim(j)) return false;
+    if (j->full || !trim(j)) return false;
     for (size_t i = 0; i < j->entries.n; i++) {
         if (!j->entries.at[i].needed) continue;
         log_entry e = j->entries.at[i]; /* a copy: the pool may move, entries do not */
@@ -1301,4 +1315,61 @@ proof_literal justify_literal(const justify *j, uint32_t lit)
 {
     const lit_name *x = &j->names.at[lit / 2];
     return (proof_literal){x->kind, x->a, x->b, x->c, lit & 1};
+}
+
+static void see(uint8_t *seen, node_id v)
+{
+    if (v != NO_ID) seen[v] = 1;
+}
+
+static void see_candidates(const justify *j, const proof_line *x, const uint32_t *open_of,
+                           uint8_t *seen)
+{
+    const asg *g = j->g;
+    for (uint32_t ob = g->ob_first[x->t]; ob < g->ob_first[x->t + 1]; ob++) {
+        if (g->ob_op[ob] != x->op || g->ob_key[ob] != x->key) continue;
+        if (g->ob_rf[ob] < RF_LAST) seen[g->ob_rf[ob]] = 1;
+        if (g->ob_rf[ob] != RF_OPEN || open_of[ob] == NONE) continue;
+        uint32_t open = open_of[ob];
+        for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++)
+            if (g->cand.at[i] < RF_LAST) seen[g->cand.at[i]] = 1;
+    }
+}
+
+void justify_nodes(const justify *j, uint8_t *seen)
+{
+    const asg *g = j->g;
+    uint32_t *open_of = mem_array(j->m, uint32_t, g->obs + 1);
+    memset(open_of, 0xff, (g->obs + 1) * sizeof *open_of);
+    for (uint32_t i = 0; i < g->open.n; i++) open_of[g->open.at[i]] = i;
+    for (size_t i = 0; i < j->lines.n; i++) {
+        const proof_line *x = &j->lines.at[i];
+        switch ((enum proof_step)x->kind) {
+        case PROOF_READ:
+        case PROOF_LIST: see(seen, x->u); /* fall through */
+        case PROOF_WR:
+        case PROOF_TAKEN:
+        case PROOF_SHOWS: see(seen, x->w);                    /* fall through */
+        case PROOF_FROM: see_candidates(j, x, open_of, seen); /* fall through */
+        case PROOF_FAULT: see(seen, x->t); break;
+        case PROOF_SO:
+        case PROOF_RT:
+            see(seen, x->t);
+            see(seen, x->w);
+            break;
+        case PROOF_OVERLAP:
+        case PROOF_VER:
+            see(seen, x->w);
+            see(seen, x->u);
+            break;
+        case PROOF_CYCLE:
+            for (size_t k = 0; k < x->n; k++)
+                seen[txn_of(j->p, j->lines_pool.at[x->first + k])] = 1;
+            break;
+        case PROOF_RUP:
+        case PROOF_EXHAUSTIVE:
+        case PROOF_STEPS: break;
+        }
+    }
+    mem_put(j->m, open_of);
 }

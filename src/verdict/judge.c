@@ -13,11 +13,13 @@
 
 #include "base/clock.h"
 #include "encode/bc.h"
+#include "encode/justify.h"
 #include "encode/lazy.h"
 #include "encode/polygraph.h"
 #include "encode/portfolio.h"
 #include "ir/strong.h"
 #include "ir/weak.h"
+#include "verdict/core.h"
 #include "verdict/words.h"
 
 /* The levels of this build by their test. */
@@ -112,13 +114,14 @@ static void find_rests(verdict *v, const history *h, enum weak_level level, bool
     }
 }
 
-/* Takes an answer back, for another attempt. */
-static void verdict_forget(verdict *v)
+void verdict_forget(verdict *v)
 {
     v->outcome = OUTCOME_UNDECIDED;
     v->anomaly = ANOMALIES;
     v->reason = NULL;
-    v->cycle.n = v->core.n = v->choices.n = 0;
+    memset(&v->cycle, 0, sizeof v->cycle);
+    memset(&v->core, 0, sizeof v->core);
+    memset(&v->choices, 0, sizeof v->choices);
     v->ordered = 0;
 }
 
@@ -251,6 +254,7 @@ static const order_decider strategies[STRATEGIES] = {
 static void try_strong(verdict *v, const history *h, const question *q, bool si, bool rt,
                        unsigned flags, asg *g)
 {
+    order_ask ask = {si, v->session_order, rt, q->drift, &q->tune};
     mem_free_all(&v->work);
     asg_build(g, h, &v->work, v->ryow, flags);
     assert(!asg_check(g));
@@ -266,6 +270,7 @@ static void try_strong(verdict *v, const history *h, const question *q, bool si,
         if (!small_decide(g, si, v->session_order, rt, q->drift, order, snapshot, &n)) {
             v->outcome = OUTCOME_VIOLATED;
             words_search(v, g, si, NULL, 0);
+            if (v->want_part) core_suspects(v, g, &ask, NULL, NULL);
             return;
         }
         v->outcome = OUTCOME_HOLDS;
@@ -294,7 +299,6 @@ static void try_strong(verdict *v, const history *h, const question *q, bool si,
     }
     strong p;
     lazy_answer a;
-    order_ask ask = {si, v->session_order, rt, q->drift, &q->tune};
     uint64_t start = clock_now();
     bool done = false, lazy = q->tune.strategy == STRATEGY_LAZY;
     /* What is serializable is snapshot isolated, and what holds with session order holds without:
@@ -314,6 +318,10 @@ static void try_strong(verdict *v, const history *h, const question *q, bool si,
             portfolio_decide(&p, g, &ask, decider, &a);
         } else {
             strong_build(&p, g, &ask);
+            if (lazy && v->want_part) {
+                p.justify = justify_new(&p);
+                justify_limit(p.justify, CORE_LOG);
+            }
             decider(&p, 0, &a);
         }
         keep_stages(v, &a);
@@ -339,6 +347,8 @@ static void try_strong(verdict *v, const history *h, const question *q, bool si,
             words_events(v, g, &p, a.cycle.at, a.cycle.n);
         else
             words_search(v, g, si, a.core.at, a.core.n);
+        bool logged = lazy && q->tune.portfolio <= 1;
+        if (v->want_part) core_suspects(v, g, &ask, logged ? &p : NULL, logged ? &a : NULL);
     }
 }
 
@@ -370,50 +380,84 @@ static void name_by_weaker(verdict *v, const history *h)
     }
 }
 
+/* Limits that strike from here on find what v says now. */
+static void put_aside(verdict *v)
+{
+    verdict *copy = mem_get(&v->mem, sizeof *copy);
+    *copy = *v;
+    copy->kept = NULL;
+    v->kept = copy;
+}
+
+/* Takes back what was put aside: everything behind the two regions. */
+static void take_back(verdict *v)
+{
+    size_t rest = offsetof(verdict, h);
+    const verdict *kept = v->kept;
+    memcpy((char *)v + rest, (const char *)kept + rest, sizeof *v - rest);
+}
+
+/* Would it hold without session order, real time, or hints?  The probes run in v itself, so that a
+   limit that jumps out of here finds every block in v's regions. */
+static void find_rests_strong(verdict *v, const history *h, const question *q, bool si, bool rt,
+                              bool hints, uint32_t without)
+{
+    for (unsigned what = RESTS_SESSION; what <= RESTS_HINTS; what *= 2) {
+        bool applies = what == RESTS_SESSION    ? v->session_order && !rt
+                       : what == RESTS_REALTIME ? rt
+                                                : hints;
+        if (!applies || without & what) continue;
+        asg g;
+        put_aside(v);
+        verdict_forget(v);
+        memset(&v->stages, 0, sizeof v->stages);
+        if (what == RESTS_SESSION) v->session_order = false;
+        try_strong(v, h, q, si, rt && what != RESTS_REALTIME,
+                   what == RESTS_HINTS ? ASG_NO_HINTS : 0, &g);
+        bool holds = v->outcome == OUTCOME_HOLDS;
+        take_back(v);
+        if (holds) v->rests_on |= what;
+    }
+    v->kept = NULL;
+}
+
+/* A violation was found: makes it small, names it and asks what it rests on; of a few transactions
+   that show it, if there are such, before it asks the whole. */
+static void look_into(verdict *v, const history *h, const question *q, bool si, bool rt, bool hints,
+                      uint64_t spent)
+{
+    core_told core = {0};
+    allow(v, spent);
+    put_aside(v);
+    if (v->part) {
+        order_ask ask = {si, v->session_order, rt, q->drift, &q->tune};
+        core = core_tell(v, &ask);
+        part_free(v->part);
+        v->part = NULL;
+        put_aside(v);
+    }
+    if (!core.weaker) name_by_weaker(v, h);
+    v->kept = NULL;
+    if (!q->quick) find_rests_strong(v, h, q, si, rt, hints, core.without);
+}
+
 static void decide_strong(verdict *v, const history *h, const question *q, bool si, bool rt)
 {
     asg g;
     uint64_t start = clock_now();
+    v->want_part = !h->init_unknown;
     try_strong(v, h, q, si, rt, 0, &g);
     if (v->outcome == OUTCOME_VIOLATED && g.init_assumed) {
         verdict_forget(v);
+        v->want_part = true;
         try_strong(v, h, q, si, rt, ASG_INIT_FREE, &g);
     }
+    v->want_part = false;
     if (g.duplicate_values) v->warnings |= lint_bit(LINT_DUPLICATE_VALUES);
     if (g.garbage) v->warnings |= lint_bit(LINT_NEVER_WRITTEN);
-    bool hints = g.uses_hints;
     v->ns_analyse = clock_now() - start - v->ns_solve;
-    if (v->outcome == OUTCOME_VIOLATED) name_by_weaker(v, h);
-    if (v->outcome == OUTCOME_VIOLATED && !q->quick) {
-        allow(v, clock_now() - start);
-        /* Would it hold without session order, real time, or hints?  The probes run in v itself, so
-           that a limit that jumps out of here finds every block in v's regions; what v said is put
-           aside and comes back: everything behind the two regions. */
-        size_t rest = offsetof(verdict, h);
-        verdict kept = *v;
-        v->kept = mem_get(&v->mem, sizeof *v->kept);
-        *v->kept = *v;
-        kept.kept = NULL;
-        for (unsigned what = RESTS_SESSION; what <= RESTS_HINTS; what *= 2) {
-            bool applies = what == RESTS_SESSION    ? kept.session_order && !rt
-                           : what == RESTS_REALTIME ? rt
-                                                    : hints;
-            if (!applies) continue;
-            memset(&v->cycle, 0, sizeof v->cycle);
-            memset(&v->core, 0, sizeof v->core);
-            memset(&v->choices, 0, sizeof v->choices);
-            memset(&v->stages, 0, sizeof v->stages);
-            verdict_forget(v);
-            if (what == RESTS_SESSION) v->session_order = false;
-            try_strong(v, h, q, si, rt && what != RESTS_REALTIME,
-                       what == RESTS_HINTS ? ASG_NO_HINTS : 0, &g);
-            if (v->outcome == OUTCOME_HOLDS) kept.rests_on |= what;
-            memcpy((char *)v + rest, (const char *)&kept + rest, sizeof *v - rest);
-            v->kept = mem_get(&v->mem, sizeof *v->kept);
-            *v->kept = *v;
-        }
-        v->kept = NULL;
-    }
+    if (v->outcome == OUTCOME_VIOLATED)
+        look_into(v, h, q, si, rt, g.uses_hints, clock_now() - start);
     mem_free_all(&v->work);
 }
 
@@ -421,9 +465,7 @@ static void decide_strong(verdict *v, const history *h, const question *q, bool 
 bool judge_limited(verdict *v)
 {
     if (!v->kept) return v->settled;
-    size_t rest = offsetof(verdict, h);
-    const verdict *kept = v->kept;
-    memcpy((char *)v + rest, (const char *)kept + rest, sizeof *v - rest);
+    take_back(v);
     v->kept = NULL;
     return true;
 }

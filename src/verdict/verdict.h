@@ -54,6 +54,9 @@ typedef struct verdict {
     /* for limits that strike while a violation that was found is looked into */
     bool settled;
     struct verdict *kept;
+
+    bool want_part;
+    struct part *part; /* violated: transactions that show it (core.h); NULL when judged */
 } verdict;
 
 typedef struct question {
@@ -71,6 +74,9 @@ typedef struct question {
 void judge(verdict *v, const history *h, const question *q);
 /* After a limit struck in judge: true if a violation had been found, which *v then tells. */
 bool judge_limited(verdict *v);
+
+/* Takes an answer back, for another attempt; what kept copies refer to stays. */
+void verdict_forget(verdict *v);
 
 /* quick.c: true if running the transactions by their client times explains every read; then the
    order is kept in v. */

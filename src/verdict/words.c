@@ -408,45 +408,12 @@ static uint32_t name_cycle(const step *s, size_t n)
         /* Both read what the other overwrote: the same key is a lost update. */
         return s[0].key == s[1].key ? ANOMALY_LOST_UPDATE : ANOMALY_WRITE_SKEW;
     }
+    if (rw == 1 && n == 2 && s[0].key == s[1].key && s[0].kind != EDGE_WR && s[1].kind != EDGE_WR)
+        return ANOMALY_LOST_UPDATE; /* one overwrote what the other had read and overwrote */
     if (rw == 1) return ANOMALY_READ_SKEW;
     if (n == 4 && rw == 2 && !adjacent) return ANOMALY_LONG_FORK;
     if (n == 3 && rw == 2) return ANOMALY_READ_ONLY_ANOMALY;
     return adjacent ? ANOMALY_G2_ITEM : ANOMALY_G_NONADJACENT;
-}
-
-void words_events(verdict *v, asg *g, const strong *p, const uint32_t *events, size_t n)
-{
-    uint32_t txn_events = p->si ? 2 * p->txns : p->txns;
-    VEC(node_id) nodes = {0};
-    steps s = {0};
-    for (size_t i = 0; i < n; i++) {
-        if (events[i] >= txn_events) continue;
-        node_id x = txn_of(p, events[i]);
-        if (!nodes.n || nodes.at[nodes.n - 1] != x) vec_push(g->m, &nodes, x);
-    }
-    while (nodes.n > 1 && nodes.at[0] == nodes.at[nodes.n - 1]) nodes.n--;
-    for (size_t i = 0; i < nodes.n; i++) {
-        step x = known_step(g, p, nodes.at[i], nodes.at[(i + 1) % nodes.n]);
-        vec_push(g->m, &s, x);
-    }
-    put_cycle(v, g, s.at, s.n);
-    for (size_t i = 0; i < s.n; i++)
-        if (s.at[i].kind == EDGE_FORCE) add_core(v, g->node_txn[g->ob_node[s.at[i].ob]]);
-    v->anomaly = name_cycle(s.at, s.n);
-    strbuf b;
-    strbuf_init(&b, &v->mem);
-    strbuf_str(&b, "a cycle: ");
-    for (size_t i = 0; i < s.n; i++) {
-        if (i == 6 && s.n > 8) {
-            strbuf_printf(&b, "; ... %zu more", s.n - i);
-            break;
-        }
-        if (i) strbuf_str(&b, "; ");
-        say_step(g, &s.at[i], &b);
-    }
-    finish(v, &b);
-    vec_free(g->m, &nodes);
-    vec_free(g->m, &s);
 }
 
 /* Two transactions that read the same version of a key and both replace it. */
@@ -496,6 +463,47 @@ static bool explain_lost_update(verdict *v, asg *g)
     mem_put(g->m, first);
     mem_put(g->m, first_ob);
     return found;
+}
+
+void words_cycle(verdict *v, asg *g, const step *s, size_t n)
+{
+    if (name_cycle(s, n) == ANOMALY_LOST_UPDATE && explain_lost_update(v, g)) return;
+    put_cycle(v, g, s, n);
+    for (size_t i = 0; i < n; i++)
+        if (s[i].kind == EDGE_FORCE) add_core(v, g->node_txn[g->ob_node[s[i].ob]]);
+    v->anomaly = name_cycle(s, n);
+    strbuf b;
+    strbuf_init(&b, &v->mem);
+    strbuf_str(&b, "a cycle: ");
+    for (size_t i = 0; i < n; i++) {
+        if (i == 6 && n > 8) {
+            strbuf_printf(&b, "; ... %zu more", n - i);
+            break;
+        }
+        if (i) strbuf_str(&b, "; ");
+        say_step(g, &s[i], &b);
+    }
+    finish(v, &b);
+}
+
+void words_events(verdict *v, asg *g, const strong *p, const uint32_t *events, size_t n)
+{
+    uint32_t txn_events = p->si ? 2 * p->txns : p->txns;
+    VEC(node_id) nodes = {0};
+    steps s = {0};
+    for (size_t i = 0; i < n; i++) {
+        if (events[i] >= txn_events) continue;
+        node_id x = txn_of(p, events[i]);
+        if (!nodes.n || nodes.at[nodes.n - 1] != x) vec_push(g->m, &nodes, x);
+    }
+    while (nodes.n > 1 && nodes.at[0] == nodes.at[nodes.n - 1]) nodes.n--;
+    for (size_t i = 0; i < nodes.n; i++) {
+        step x = known_step(g, p, nodes.at[i], nodes.at[(i + 1) % nodes.n]);
+        vec_push(g->m, &s, x);
+    }
+    words_cycle(v, g, s.at, s.n);
+    vec_free(g->m, &nodes);
+    vec_free(g->m, &s);
 }
 
 void words_search(verdict *v, asg *g, bool si, const node_id *core, size_t n)

@@ -1,0 +1,278 @@
+/*
+ * core.c - see core.h.
+ *
+ * Making the part smaller: transactions are left out, in halves, quarters, ... and one by one, and
+ * each time that what is left is still violated, only what the new proof names is kept.  A part of
+ * a part that holds, holds; so a transaction that was needed once stays needed, and at the end
+ * none can be left out.  Each trial decides a few transactions, in microseconds.
+ *
+ * A violation that a weaker level shows too is told by that one (its names are finer), and one
+ * that needs neither session order nor real time without them.
+ */
+#include "verdict/core.h"
+
+#include <assert.h>
+
+#include "base/clock.h"
+#include "encode/justify.h"
+#include "ir/weak.h"
+#include "verdict/loop.h"
+#include "verdict/words.h"
+
+#define TRIAL_CONFLICTS 20000u
+
+/* Passes may have been turned off for the whole history; the part is decided with all of them. */
+static const tuning lazily = {.strategy = STRATEGY_LAZY};
+
+/* --- suspects --------------------------------------------------------------------------------- */
+
+/* Decides once more, with a log; plain: as certify.c does where a deduction is not explained. */
+static bool explain(strong *p, asg *g, const order_ask *ask, bool plain, lazy_answer *a)
+{
+    strong_build(p, g, ask);
+    p->justify = justify_new(p);
+    p->plain = plain;
+    lazy_decide(p, 0, a);
+    return !a->undecided && !a->holds && justify_steps(p->justify, a);
+}
+
+void core_suspects(verdict *v, asg *g, const order_ask *ask, strong *p, const lazy_answer *a)
+{
+    uint8_t *in = mem_array0(g->m, uint8_t, (size_t)g->nodes + 1);
+    order_ask again = *ask;
+    again.tune = &lazily;
+    strong q;
+    lazy_answer b;
+    if (v->part) part_free(v->part);
+    v->part = NULL;
+    if (g->wild_lists || g->init_open) { /* all of at most 8 */
+        memset(in, 1, g->nodes);
+    } else {
+        bool ok = p && p->justify && justify_steps(p->justify, a);
+        for (int plain = 0; plain < 2 && !ok; plain++) {
+            p = &q;
+            ok = explain(p, g, &again, plain, &b);
+        }
+        if (!ok) return;
+        justify_nodes(p->justify, in);
+    }
+    v->part = part_new(&v->mem, g, in);
+}
+
+/* --- deciding a part -------------------------------------------------------------------------- */
+
+typedef struct trial {
+    verdict *v;
+    part *x;
+    mem *m;        /* v's working memory: emptied by each trial */
+    order_ask ask; /* of the strong level */
+    bool weak;     /* it is the weak level that must stay violated */
+    enum weak_level level;
+    uint8_t *txn_out, *op_out, *before, *needed;
+
+    /* the last one */
+    asg g;
+    strong p;
+    lazy_answer a;
+    weak_answer w;
+    bool searched; /* by trying: there is no proof */
+} trial;
+
+static void load(trial *t)
+{
+    mem_free_all(t->m);
+    const history *h = part_history(t->x, t->txn_out, t->op_out);
+    asg_build(&t->g, h, t->m, t->v->ryow, h->init_unknown ? ASG_INIT_FREE : 0);
+    assert(!asg_check(&t->g));
+}
+
+static bool violated_weak(trial *t)
+{
+    load(t);
+    if (t->g.faults.n) return false;
+    weak_decide(&t->g, t->level, t->ask.so, false, &t->w);
+    return t->w.verdict == WEAK_VIOLATED && t->w.why != WHY_SEARCH && t->w.why != WHY_FAULT;
+}
+
+static bool violated_strong(trial *t)
+{
+    load(t);
+    asg *g = &t->g;
+    if (g->faults.n) return false; /* cannot be: then something is wrong with the part */
+    t->searched = g->wild_lists || g->init_open;
+    if (t->searched) {
+        node_id order[WEAK_SMALL];
+        uint32_t snapshot[WEAK_SMALL], n = 0;
+        return g->nodes <= WEAK_SMALL &&
+               !small_decide(g, t->ask.si, t->ask.so, t->ask.rt, t->ask.drift, order, snapshot, &n);
+    }
+    strong_build(&t->p, g, &t->ask);
+    t->p.justify = justify_new(&t->p);
+    lazy_decide(&t->p, TRIAL_CONFLICTS, &t->a);
+    return !t->a.undecided && !t->a.holds;
+}
+
+static bool violated(trial *t)
+{
+    return t->weak ? violated_weak(t) : violated_strong(t);
+}
+
+/* --- making it smaller ------------------------------------------------------------------------ */
+
+static void save(trial *t)
+{
+    memcpy(t->before, t->txn_out, t->x->txns);
+}
+
+static void restore(trial *t)
+{
+    memcpy(t->txn_out, t->before, t->x->txns);
+}
+
+/* Leaves out whom the proof of the last trial does not name; false if it names all. */
+static bool leave_unnamed(trial *t)
+{
+    if (t->weak || t->searched || !justify_steps(t->p.justify, &t->a)) return false;
+    uint8_t *seen = mem_array0(t->m, uint8_t, (size_t)t->g.nodes + 1);
+    bool any = false;
+    justify_nodes(t->p.justify, seen);
+    for (node_id v = 0; v < t->g.nodes; v++) {
+        if (seen[v]) continue;
+        t->txn_out[t->x->kept[t->g.node_txn[v]]] = 1;
+        any = true;
+    }
+    return any;
+}
+
+/* The last trial was violated: on with what its proof names, as long as that gets smaller. */
+static void follow_proof(trial *t)
+{
+    for (;;) {
+        save(t);
+        if (!leave_unnamed(t)) return;
+        if (violated(t)) continue;
+        restore(t);
+        return;
+    }
+}
+
+static void minimise(trial *t)
+{
+    uint32_t n = t->x->txns, chunk = 1;
+    memset(t->needed, 0, n);
+    follow_proof(t);
+    while (chunk < n / 8) chunk *= 2;
+    for (; chunk; chunk /= 2)
+        for (uint32_t i = 0, end; i < n; i = end) {
+            uint32_t taken = 0;
+            save(t);
+            for (end = i; end < n && taken < chunk; end++) {
+                if (t->txn_out[end] || t->needed[end]) continue;
+                t->txn_out[end] = 1;
+                taken++;
+            }
+            if (!taken) continue;
+            if (violated(t)) {
+                follow_proof(t);
+                continue;
+            }
+            restore(t);
+            if (taken == 1) t->needed[end - 1] = 1;
+        }
+}
+
+/* --- telling ---------------------------------------------------------------------------------- */
+
+/* v speaks of the part: makes it speak of the whole. */
+static void translate(verdict *v, const part *x)
+{
+    uint8_t *named = mem_array0(&v->work, uint8_t, x->h.txns + 1);
+    for (size_t i = 0; i < v->cycle.n; i++) {
+        cycle_link *l = &v->cycle.at[i];
+        l->from = x->txn[x->kept[l->from]];
+        l->to = x->txn[x->kept[l->to]];
+        if (l->key != NO_ID) l->key = x->key[l->key];
+    }
+    for (size_t i = 0; i < v->core.n; i++) {
+        named[v->core.at[i]] = 1;
+        v->core.at[i] = x->txn[x->kept[v->core.at[i]]];
+    }
+    for (uint32_t t = 0; t < x->h.txns; t++)
+        if (!named[t]) vec_push(&v->mem, &v->core, x->txn[x->kept[t]]);
+}
+
+static void tell(trial *t)
+{
+    verdict *v = t->v;
+    bool so = v->session_order;
+    verdict_forget(v);
+    v->outcome = OUTCOME_VIOLATED;
+    v->session_order = t->ask.so;
+    if (t->weak) {
+        words_explain(v, &t->g, &t->w, t->level);
+    } else {
+        step_list found = {0};
+        if (loop_find(&t->g, &t->ask, &found))
+            words_cycle(v, &t->g, found.at, found.n);
+        else
+            words_search(v, &t->g, t->ask.si, NULL, 0);
+    }
+    v->session_order = so;
+    translate(v, t->x);
+}
+
+/* The weakest level that the part violates, as name_by_weaker in judge.c. */
+static bool find_weaker(trial *t)
+{
+    static const enum weak_level weakest_first[] = {WEAK_RC, WEAK_MAV, WEAK_RA, WEAK_CC};
+    t->level = WEAK_CC;
+    t->weak = violated_weak(t);
+    for (size_t i = 0; i < 3 && t->weak; i++) {
+        t->level = weakest_first[i];
+        if (violated_weak(t)) return true;
+    }
+    t->level = WEAK_CC;
+    return t->weak;
+}
+
+core_told core_tell(verdict *v, const order_ask *ask)
+{
+    core_told answer = {0};
+    part *x = v->part;
+    trial t = {.v = v, .x = x, .m = &v->work, .ask = *ask};
+    uint8_t *flags = mem_array0(&v->mem, uint8_t, 3 * (size_t)x->txns + x->ops.n + 1);
+    t.txn_out = flags;
+    t.before = flags + x->txns;
+    t.needed = flags + 2 * (size_t)x->txns;
+    t.op_out = flags + 3 * (size_t)x->txns;
+    t.ask.tune = &lazily;
+    if (violated_strong(&t)) {
+        /* Without real time, without session order: of the strong level, then of the weaker. */
+        if (ask->rt) {
+            t.ask.rt = false;
+            if (violated_strong(&t))
+                answer.without |= RESTS_REALTIME;
+            else
+                t.ask.rt = true;
+        }
+        if (ask->so) {
+            t.ask.so = false;
+            if (violated_strong(&t)) answer.without |= RESTS_SESSION;
+        }
+        t.ask.so = ask->so;
+        answer.weaker = find_weaker(&t);
+        if (ask->so && answer.without & RESTS_SESSION) {
+            t.ask.so = false;
+            if (!violated(&t)) t.ask.so = true;
+        }
+        answer.told = violated(&t);
+        if (answer.told) {
+            minimise(&t);
+            answer.told = violated(&t);
+        }
+        if (answer.told) tell(&t);
+    }
+    mem_put(&v->mem, flags);
+    mem_free_all(&v->work);
+    return answer;
+}
