@@ -250,8 +250,7 @@ static void add_elements(maker *k, part_op *p, uint32_t ob, const appends *index
     part *x = k->x;
     const history *h = k->g->h;
     value_id seen = k->g->ob_value[ob];
-    p->first = (uint32_t)x->elem.n;
-    p->n = 0;
+    p->first_elem = (uint32_t)x->elem.n;
     x->lists++;
     if (seen == VALUE_NULL) return;
     atom a = value_atom(h, seen);
@@ -261,7 +260,7 @@ static void add_elements(maker *k, part_op *p, uint32_t ob, const appends *index
         if (o == NO_ID && !in_initial(h, k->key.at[p->key], e)) continue; /* of one left out */
         part_elem made = {new_value(k, e), o};
         vec_push(x->m, &x->elem, made);
-        p->n++;
+        p->elems++;
     }
 }
 
@@ -275,10 +274,7 @@ static void resolve_reads(maker *k)
         part_op *p = &x->ops.at[i];
         if ((p->kind & OP_KIND_MASK) != OP_READ) continue;
         uint32_t ob = p->first;
-        if (p->list) {
-            add_elements(k, p, ob, &index);
-            continue;
-        }
+        if (p->list) add_elements(k, p, ob, &index);
         p->first = (uint32_t)x->writer.n;
         if (!add_candidates(k, ob)) {
             x->writer.n = p->first;
@@ -400,7 +396,7 @@ static value_id cut_list(part *x, const part_op *p, const uint8_t *gone)
 {
     history *h = &x->h;
     size_t from = h->elements.n;
-    for (uint32_t i = p->first; i < p->first + p->n; i++) {
+    for (uint32_t i = p->first_elem; i < p->first_elem + p->elems; i++) {
         const part_elem *e = &x->elem.at[i];
         if (e->op != NO_ID && gone[e->op]) continue;
         vec_push(x->m, &h->elements, e->value);
@@ -425,11 +421,9 @@ static void keep_op(part *x, uint32_t i, const uint8_t *gone)
     op_id o = (op_id)h->ops;
     value_id value = p->value;
     if ((p->kind & OP_KIND_MASK) == OP_READ) {
-        if (p->list)
-            value = cut_list(x, p, gone);
-        else
-            for (uint32_t j = p->first; j < p->first + p->n; j++)
-                if (gone[x->writer.at[j]]) return;
+        for (uint32_t j = p->first; j < p->first + p->n; j++)
+            if (gone[x->writer.at[j]]) return;
+        if (p->list) value = cut_list(x, p, gone);
     }
     attr a = {.op = o, .kind = ATTR_VER, .a = (uint64_t)p->place};
     if (p->hinted) a.kind = p->hinted_init ? ATTR_FROM_INIT : ATTR_FROM;

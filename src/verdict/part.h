@@ -3,7 +3,8 @@
  *
  * What some of the transactions did, and of that only what can be told without the others: a read
  * whose possible writers are not all there is dropped, an internal read or an overwritten write
- * too, and what the others appended is cut out of the lists that were read.  Every execution of
+ * too, and what the others appended is cut out of the lists that were read (not the last element,
+ * which names who was read from).  Every execution of
  * the whole history, with the rest left out of it, is one of the part.  So a violated part is a
  * violated history; a part that holds says nothing.
  *
@@ -27,12 +28,13 @@ typedef struct part_op {
     bool list;    /* a list was read: elems */
     bool hinted;  /* the history names the writer: `hint`, or the initial state */
     bool hinted_init;
-    bool placed;       /* the history gives its place in the version order */
-    bool predicate;    /* a covered key that a scan did not return */
-    op_id whole;       /* the operation of the whole history */
-    key_id key;        /* of the part */
-    value_id value;    /* of the part */
-    uint32_t first, n; /* reads: possible writers, in part.writer; of a list: in part.elem */
+    bool placed;                /* the history gives its place in the version order */
+    bool predicate;             /* a covered key that a scan did not return */
+    op_id whole;                /* the operation of the whole history */
+    key_id key;                 /* of the part */
+    value_id value;             /* of the part */
+    uint32_t first, n;          /* reads: possible writers, in part.writer */
+    uint32_t first_elem, elems; /* of a list: in part.elem */
     label hint;
     int64_t place;
 } part_op;
