@@ -201,6 +201,40 @@ static void translate(verdict *v, const part *x)
         if (!named[t]) vec_push(&v->mem, &v->core, x->txn[x->kept[t]]);
 }
 
+/* Shapes that have a name of their own; a weaker level would have a name for another violation. */
+static bool well_known(uint32_t anomaly)
+{
+    return anomaly == ANOMALY_LOST_UPDATE || anomaly == ANOMALY_WRITE_SKEW ||
+           anomaly == ANOMALY_PREDICATE_WRITE_SKEW || anomaly == ANOMALY_LONG_FORK ||
+           anomaly == ANOMALY_READ_ONLY_ANOMALY;
+}
+
+/* Did it see, by a scan, that the key was not there? */
+static bool missed(const part *x, txn_id from, key_id key)
+{
+    for (op_id o = x->h.txn_op[from]; o < x->h.txn_op[from + 1]; o++)
+        if (x->h.op_key[o] == key && x->ops.at[x->op_kept[o]].predicate) return true;
+    return false;
+}
+
+/* The same anomalies have other names where a scan is what was overtaken. */
+static void name_predicates(verdict *v, const part *x)
+{
+    static const uint32_t names[][2] = {{ANOMALY_FUZZY_READ, ANOMALY_PHANTOM},
+                                        {ANOMALY_WRITE_SKEW, ANOMALY_PREDICATE_WRITE_SKEW},
+                                        {ANOMALY_G2_ITEM, ANOMALY_G2}};
+    bool any = false;
+    for (size_t i = 0; i < v->cycle.n && !any; i++) {
+        const cycle_link *l = &v->cycle.at[i];
+        any = !strcmp(l->edge, "rw") && missed(x, l->from, l->key);
+    }
+    for (size_t i = 0; any && i < sizeof names / sizeof *names; i++)
+        if (v->anomaly == names[i][0]) {
+            v->anomaly = names[i][1];
+            break;
+        }
+}
+
 static void tell(trial *t)
 {
     verdict *v = t->v;
@@ -211,28 +245,32 @@ static void tell(trial *t)
     if (t->weak) {
         words_explain(v, &t->g, &t->w, t->level);
     } else {
-        step_list found = {0};
-        if (loop_find(&t->g, &t->ask, &found))
-            words_cycle(v, &t->g, found.at, found.n);
+        step_list found = {0}, plain = {0};
+        uint32_t vague = t->ask.rt   ? ANOMALY_TIMESTAMP_INVERSION
+                         : t->ask.si ? ANOMALY_G_NONADJACENT
+                                     : ANOMALY_G2_ITEM;
+        if (loop_find(&t->g, &t->ask, &found, &plain))
+            words_cycle(v, &t->g, found.at, found.n,
+                        plain.n ? words_name(plain.at, plain.n) : vague);
         else
             words_search(v, &t->g, t->ask.si, NULL, 0);
     }
     v->session_order = so;
+    name_predicates(v, t->x);
     translate(v, t->x);
 }
 
 /* The weakest level that the part violates, as name_by_weaker in judge.c. */
-static bool find_weaker(trial *t)
+static void find_weaker(trial *t)
 {
     static const enum weak_level weakest_first[] = {WEAK_RC, WEAK_MAV, WEAK_RA, WEAK_CC};
     t->level = WEAK_CC;
     t->weak = violated_weak(t);
     for (size_t i = 0; i < 3 && t->weak; i++) {
         t->level = weakest_first[i];
-        if (violated_weak(t)) return true;
+        if (violated_weak(t)) return;
     }
     t->level = WEAK_CC;
-    return t->weak;
 }
 
 core_told core_tell(verdict *v, const order_ask *ask)
@@ -260,7 +298,7 @@ core_told core_tell(verdict *v, const order_ask *ask)
             if (violated_strong(&t)) answer.without |= RESTS_SESSION;
         }
         t.ask.so = ask->so;
-        answer.weaker = find_weaker(&t);
+        find_weaker(&t);
         if (ask->so && answer.without & RESTS_SESSION) {
             t.ask.so = false;
             if (!violated(&t)) t.ask.so = true;
@@ -270,7 +308,10 @@ core_told core_tell(verdict *v, const order_ask *ask)
             minimise(&t);
             answer.told = violated(&t);
         }
-        if (answer.told) tell(&t);
+        if (answer.told) {
+            tell(&t);
+            answer.named = t.weak || well_known(v->anomaly);
+        }
     }
     mem_put(&v->mem, flags);
     mem_free_all(&v->work);

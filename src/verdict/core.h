@@ -22,7 +22,7 @@ void core_suspects(verdict *v, asg *g, const order_ask *ask, strong *p, const la
 
 typedef struct core_told {
     bool told;        /* v is told by the part */
-    bool weaker;      /* by a level weaker than the one that was asked for */
+    bool named;       /* with a name that no weaker level would better */
     uint32_t without; /* RESTS_*: it is violated without these too */
 } core_told;
 

@@ -436,7 +436,7 @@ static void look_into(verdict *v, const history *h, const question *q, bool si, 
         v->part = NULL;
         put_aside(v);
     }
-    if (!core.weaker) name_by_weaker(v, h);
+    if (!core.named) name_by_weaker(v, h);
     v->kept = NULL;
     if (!q->quick) find_rests_strong(v, h, q, si, rt, hints, core.without);
 }

@@ -19,7 +19,7 @@ typedef struct loop {
     uint64_t *reach; /* n rows */
     uint32_t *edge;  /* n rows: index + 1 of the step that leads from one event to another */
     step_list steps;
-    bool grew;
+    bool grew, plain;
 } loop;
 
 static uint32_t begins(const loop *l, node_id v)
@@ -142,54 +142,58 @@ static void derive_overlaps(loop *l)
             }
 }
 
-/* Fewest steps from `from` back to itself; a begin and its own commit are one place.  The length,
-   or 0 if there is none below `most`; via: the event before each. */
-static uint32_t shortest(loop *l, uint32_t from, uint32_t most, uint32_t *queue, uint32_t *far,
-                         uint32_t *via)
+/* A step costs one; of cycles of the same length, the one with fewer orders that somebody else's
+   read forces: those are harder to follow.  A begin and its own commit are one place. */
+#define STEP_COST 4096u
+
+static uint32_t cost(const loop *l, uint32_t a, uint32_t b)
 {
-    size_t head = 0, tail = 0;
+    uint32_t id = l->edge[(size_t)a * l->n + b];
+    if (l->si && a % 2 == 0 && b == a + 1) return 0;
+    if (!id) return UINT32_MAX;
+    bool is_forced = l->steps.at[id - 1].kind == EDGE_FORCE;
+    return is_forced && l->plain ? UINT32_MAX : STEP_COST + is_forced;
+}
+
+/* The cheapest way from `from` back to itself, if it is below `most` (Dijkstra's algorithm on an
+   array); via: the event before each. */
+static uint32_t cheapest(loop *l, uint32_t from, uint32_t most, uint32_t *far, uint32_t *via,
+                         uint8_t *done)
+{
     memset(far, 0xff, l->n * sizeof *far);
-    queue[tail++] = from;
-    far[from] = 0;
-    while (head < tail) {
-        uint32_t a = queue[head++];
-        if (l->si && a % 2 == 0 && far[a + 1] > far[a]) {
-            /* no step: comes before all that are as far */
-            far[a + 1] = far[a];
-            via[a + 1] = a;
-            queue[--head] = a + 1;
-        }
-        if (far[a] + 1 >= most) continue;
+    memset(done, 0, l->n);
+    uint32_t at = from, so_far = 0; /* far[from] stays open: it is where we are going */
+    while (so_far < most) {
         for (uint32_t b = 0; b < l->n; b++) {
-            if (!l->edge[(size_t)a * l->n + b]) continue;
-            if (b == from || (l->si && from % 2 && b == from - 1)) {
-                via[b] = a;
-                if (b != from) via[from] = b;
-                return far[a] + 1;
-            }
-            if (far[b] <= far[a] + 1) continue;
-            far[b] = far[a] + 1;
-            via[b] = a;
-            queue[tail++] = b;
+            uint32_t c = cost(l, at, b);
+            if (c == UINT32_MAX || done[b] || so_far + c >= far[b]) continue;
+            far[b] = so_far + c;
+            via[b] = at;
         }
+        so_far = UINT32_MAX;
+        for (uint32_t b = 0; b < l->n; b++)
+            if (!done[b] && far[b] < so_far) so_far = far[at = b];
+        if (so_far == UINT32_MAX || at == from) break;
+        done[at] = 1;
     }
-    return 0;
+    return so_far < most && at == from ? so_far : most;
 }
 
 static void find_shortest(loop *l, step_list *out)
 {
-    uint32_t *queue = mem_array(l->m, uint32_t, 4 * (size_t)l->n + 4);
     uint32_t *far = mem_array(l->m, uint32_t, (size_t)l->n + 1);
     uint32_t *via = mem_array(l->m, uint32_t, (size_t)l->n + 1), best = UINT32_MAX;
+    uint8_t *done = mem_array(l->m, uint8_t, (size_t)l->n + 1);
     for (uint32_t from = 0; from < l->n; from++) {
-        uint32_t len = shortest(l, from, best, queue, far, via);
-        if (!len) continue;
-        best = len;
+        uint32_t found = cheapest(l, from, best, far, via, done);
+        if (found == best) continue;
+        best = found;
         out->n = 0;
         uint32_t b = from;
         do {
             uint32_t a = via[b], id = l->edge[(size_t)a * l->n + b];
-            if (id) vec_push(l->m, out, l->steps.at[id - 1]);
+            if (id && !(l->si && a % 2 == 0 && b == a + 1))
+                vec_push(l->m, out, l->steps.at[id - 1]);
             b = a;
         } while (b != from);
         guard_tick(l->m->guard);
@@ -199,15 +203,15 @@ static void find_shortest(loop *l, step_list *out)
         out->at[i] = out->at[out->n - 1 - i];
         out->at[out->n - 1 - i] = swap;
     }
-    mem_put(l->m, queue);
     mem_put(l->m, far);
     mem_put(l->m, via);
+    mem_put(l->m, done);
 }
 
-bool loop_find(asg *g, const order_ask *ask, step_list *out)
+bool loop_find(asg *g, const order_ask *ask, step_list *out, step_list *plain)
 {
     loop l = {.g = g, .m = g->m, .si = ask->si};
-    out->n = 0;
+    out->n = plain->n = 0;
     if (g->nodes > LOOP_MOST || g->wild_lists || g->init_open) return false;
     asg_by_key(g);
     l.n = ask->si ? 2 * g->nodes : g->nodes;
@@ -223,7 +227,11 @@ bool loop_find(asg *g, const order_ask *ask, step_list *out)
         derive_reads(&l);
         if (l.si) derive_overlaps(&l);
     } while (l.grew);
-    if (closed) find_shortest(&l, out);
+    if (closed) {
+        find_shortest(&l, out);
+        l.plain = true;
+        find_shortest(&l, plain);
+    }
     mem_put(l.m, l.reach);
     mem_put(l.m, l.edge);
     vec_free(l.m, &l.steps);

@@ -394,7 +394,7 @@ static step known_step(asg *g, const strong *p, node_id a, node_id b)
     return (step){a, b, STEP_RT, NO_ID, NO_ID};
 }
 
-static uint32_t name_cycle(const step *s, size_t n)
+uint32_t words_name(const step *s, size_t n)
 {
     size_t rw = 0, rt = 0, adjacent = 0;
     for (size_t i = 0; i < n; i++) {
@@ -465,13 +465,13 @@ static bool explain_lost_update(verdict *v, asg *g)
     return found;
 }
 
-void words_cycle(verdict *v, asg *g, const step *s, size_t n)
+void words_cycle(verdict *v, asg *g, const step *s, size_t n, uint32_t anomaly)
 {
-    if (name_cycle(s, n) == ANOMALY_LOST_UPDATE && explain_lost_update(v, g)) return;
+    if (anomaly == ANOMALY_LOST_UPDATE && explain_lost_update(v, g)) return;
     put_cycle(v, g, s, n);
     for (size_t i = 0; i < n; i++)
         if (s[i].kind == EDGE_FORCE) add_core(v, g->node_txn[g->ob_node[s[i].ob]]);
-    v->anomaly = name_cycle(s, n);
+    v->anomaly = anomaly;
     strbuf b;
     strbuf_init(&b, &v->mem);
     strbuf_str(&b, "a cycle: ");
@@ -501,7 +501,7 @@ void words_events(verdict *v, asg *g, const strong *p, const uint32_t *events, s
         step x = known_step(g, p, nodes.at[i], nodes.at[(i + 1) % nodes.n]);
         vec_push(g->m, &s, x);
     }
-    words_cycle(v, g, s.at, s.n);
+    words_cycle(v, g, s.at, s.n, words_name(s.at, s.n));
     vec_free(g->m, &nodes);
     vec_free(g->m, &s);
 }

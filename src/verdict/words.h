@@ -9,8 +9,10 @@
 #include "verdict/verdict.h"
 
 void words_explain(verdict *v, asg *g, const weak_answer *a, enum weak_level level);
+/* The name of a cycle's kind. */
+uint32_t words_name(const step *s, size_t n);
 /* A cycle, step by step. */
-void words_cycle(verdict *v, asg *g, const step *s, size_t n);
+void words_cycle(verdict *v, asg *g, const step *s, size_t n, uint32_t anomaly);
 /* A cycle of known events. */
 void words_events(verdict *v, asg *g, const strong *p, const uint32_t *events, size_t n);
 /* No order at all; core: transactions of the clauses that refute it. */
