@@ -15,11 +15,16 @@
 
 #include "base/clock.h"
 #include "encode/justify.h"
-#include "ir/weak.h"
 #include "verdict/loop.h"
 #include "verdict/words.h"
 
 #define TRIAL_CONFLICTS 20000u
+
+/* A history of at most this many transactions is asked for a better name at every weaker level; a
+   larger one with an anomaly that is well known as it is, only at those that are cheap to ask. */
+#define CHEAP_TXNS 20000u
+
+const enum weak_level core_weaker[CORE_WEAKER] = {WEAK_RC, WEAK_MAV, WEAK_RA, WEAK_CC};
 
 /* Passes may have been turned off for the whole history; the part is decided with all of them. */
 static const tuning lazily = {.strategy = STRATEGY_LAZY};
@@ -64,10 +69,10 @@ void core_suspects(verdict *v, asg *g, const order_ask *ask, strong *p, const la
 typedef struct trial {
     verdict *v;
     part *x;
-    mem *m;        /* v's working memory: emptied by each trial */
-    order_ask ask; /* of the strong level */
-    bool weak;     /* it is the weak level that must stay violated */
-    enum weak_level level;
+    mem *m;         /* v's working memory: emptied by each trial */
+    order_ask ask;  /* of the strong level */
+    bool weak;      /* it is the weak level that must stay violated */
+    uint32_t level; /* index of core_weaker */
     uint8_t *txn_out, *op_out, *before, *needed;
 
     /* the last one */
@@ -90,7 +95,7 @@ static bool violated_weak(trial *t)
 {
     load(t);
     if (t->g.faults.n) return false;
-    weak_decide(&t->g, t->level, t->ask.so, false, &t->w);
+    weak_decide(&t->g, core_weaker[t->level], t->ask.so, false, &t->w);
     return t->w.verdict == WEAK_VIOLATED && t->w.why != WHY_SEARCH && t->w.why != WHY_FAULT;
 }
 
@@ -201,12 +206,27 @@ static void translate(verdict *v, const part *x)
         if (!named[t]) vec_push(&v->mem, &v->core, x->txn[x->kept[t]]);
 }
 
-/* Shapes that have a name of their own; a weaker level would have a name for another violation. */
-static bool well_known(uint32_t anomaly)
+/* Which weaker levels the whole is worth asking at: below the one that told it, if one did. */
+static uint32_t still_weaker(const trial *t)
 {
-    return anomaly == ANOMALY_LOST_UPDATE || anomaly == ANOMALY_WRITE_SKEW ||
-           anomaly == ANOMALY_PREDICATE_WRITE_SKEW || anomaly == ANOMALY_LONG_FORK ||
-           anomaly == ANOMALY_READ_ONLY_ANOMALY;
+    uint32_t a = t->v->anomaly;
+    bool well_known = a == ANOMALY_LOST_UPDATE || a == ANOMALY_WRITE_SKEW ||
+                      a == ANOMALY_PREDICATE_WRITE_SKEW || a == ANOMALY_LONG_FORK ||
+                      a == ANOMALY_READ_ONLY_ANOMALY;
+    if (t->weak) return t->level;
+    return well_known && t->x->whole->txns > CHEAP_TXNS ? CORE_WEAKER - 1 : CORE_WEAKER;
+}
+
+/* Version orders that were derived say nothing about what a weaker level, which does not derive
+   them, allows; with one anti-dependency among them it is still a lost update or a read skew. */
+static uint32_t name_loop(const trial *t, const step_list *found, const step_list *plain)
+{
+    size_t rw = 0;
+    for (size_t i = 0; i < found->n; i++) rw += found->at[i].kind == STEP_RW;
+    if (plain->n) return words_name(plain->at, plain->n);
+    if (t->ask.rt) return rw ? ANOMALY_STALE_READ : ANOMALY_TIMESTAMP_INVERSION;
+    if (rw == 1) return words_name(found->at, found->n);
+    return t->ask.si ? ANOMALY_G_NONADJACENT : ANOMALY_G2_ITEM;
 }
 
 /* Did it see, by a scan, that the key was not there? */
@@ -243,15 +263,11 @@ static void tell(trial *t)
     v->outcome = OUTCOME_VIOLATED;
     v->session_order = t->ask.so;
     if (t->weak) {
-        words_explain(v, &t->g, &t->w, t->level);
+        words_explain(v, &t->g, &t->w, core_weaker[t->level]);
     } else {
         step_list found = {0}, plain = {0};
-        uint32_t vague = t->ask.rt   ? ANOMALY_TIMESTAMP_INVERSION
-                         : t->ask.si ? ANOMALY_G_NONADJACENT
-                                     : ANOMALY_G2_ITEM;
         if (loop_find(&t->g, &t->ask, &found, &plain))
-            words_cycle(v, &t->g, found.at, found.n,
-                        plain.n ? words_name(plain.at, plain.n) : vague);
+            words_cycle(v, &t->g, found.at, found.n, name_loop(t, &found, &plain));
         else
             words_search(v, &t->g, t->ask.si, NULL, 0);
     }
@@ -260,22 +276,21 @@ static void tell(trial *t)
     translate(v, t->x);
 }
 
-/* The weakest level that the part violates, as name_by_weaker in judge.c. */
+/* The weakest level that the part violates. */
 static void find_weaker(trial *t)
 {
-    static const enum weak_level weakest_first[] = {WEAK_RC, WEAK_MAV, WEAK_RA, WEAK_CC};
-    t->level = WEAK_CC;
+    t->level = CORE_WEAKER - 1;
     t->weak = violated_weak(t);
-    for (size_t i = 0; i < 3 && t->weak; i++) {
-        t->level = weakest_first[i];
+    for (uint32_t i = 0; i + 1 < CORE_WEAKER && t->weak; i++) {
+        t->level = i;
         if (violated_weak(t)) return;
     }
-    t->level = WEAK_CC;
+    t->level = CORE_WEAKER - 1;
 }
 
 core_told core_tell(verdict *v, const order_ask *ask)
 {
-    core_told answer = {0};
+    core_told answer = {.weaker = CORE_WEAKER};
     part *x = v->part;
     trial t = {.v = v, .x = x, .m = &v->work, .ask = *ask};
     uint8_t *flags = mem_array0(&v->mem, uint8_t, 3 * (size_t)x->txns + x->ops.n + 1);
@@ -310,7 +325,7 @@ core_told core_tell(verdict *v, const order_ask *ask)
         }
         if (answer.told) {
             tell(&t);
-            answer.named = t.weak || well_known(v->anomaly);
+            answer.weaker = still_weaker(&t);
         }
     }
     mem_put(&v->mem, flags);

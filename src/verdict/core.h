@@ -10,6 +10,7 @@
 #define RATEL_VERDICT_CORE_H
 
 #include "encode/lazy.h"
+#include "ir/weak.h"
 #include "verdict/part.h"
 #include "verdict/verdict.h"
 
@@ -20,9 +21,13 @@
    with p->justify that was violated; NULL: there was none. */
 void core_suspects(verdict *v, asg *g, const order_ask *ask, strong *p, const lazy_answer *a);
 
+/* Levels that may show what a strong one rejects, weakest first. */
+#define CORE_WEAKER 4
+extern const enum weak_level core_weaker[CORE_WEAKER];
+
 typedef struct core_told {
     bool told;        /* v is told by the part */
-    bool named;       /* with a name that no weaker level would better */
+    uint32_t weaker;  /* how many of core_weaker may have a better name in the whole history */
     uint32_t without; /* RESTS_*: it is violated without these too */
 } core_told;
 

@@ -363,19 +363,21 @@ static void allow(verdict *v, uint64_t spent)
 
 /* A violation that a weaker level shows too is told by that one: its names are finer, its cycles
    shorter. */
-static void name_by_weaker(verdict *v, const history *h)
+static void name_by_weaker(verdict *v, const history *h, uint32_t levels)
 {
-    static const enum weak_level weakest_first[] = {WEAK_RC, WEAK_MAV, WEAK_RA, WEAK_CC};
     attempt t;
     if (v->anomaly < ANOMALIES && !v->cycle.n && v->core.n <= 2) return; /* a fault */
-    decide(&t, h, &v->work, WEAK_CC, v->session_order, v->ryow, 0, false);
+    if (!levels) return;
+    /* The strongest first: if that holds, so do the others. */
+    decide(&t, h, &v->work, core_weaker[levels - 1], v->session_order, v->ryow, 0, false);
     if (t.a.verdict != WEAK_VIOLATED || t.g.init_assumed || t.a.why == WHY_SEARCH) return;
-    for (size_t i = 0; i < 4; i++) {
-        decide(&t, h, &v->work, weakest_first[i], v->session_order, v->ryow, 0, false);
+    for (uint32_t i = 0; i < levels; i++) {
+        if (levels > 1)
+            decide(&t, h, &v->work, core_weaker[i], v->session_order, v->ryow, 0, false);
         if (t.a.verdict != WEAK_VIOLATED || t.a.why == WHY_SEARCH) continue;
         verdict_forget(v);
         v->outcome = OUTCOME_VIOLATED;
-        words_explain(v, &t.g, &t.a, weakest_first[i]);
+        words_explain(v, &t.g, &t.a, core_weaker[i]);
         return;
     }
 }
@@ -426,7 +428,7 @@ static void find_rests_strong(verdict *v, const history *h, const question *q, b
 static void look_into(verdict *v, const history *h, const question *q, bool si, bool rt, bool hints,
                       uint64_t spent)
 {
-    core_told core = {0};
+    core_told core = {.weaker = CORE_WEAKER};
     allow(v, spent);
     put_aside(v);
     if (v->part) {
@@ -436,7 +438,7 @@ static void look_into(verdict *v, const history *h, const question *q, bool si, 
         v->part = NULL;
         put_aside(v);
     }
-    if (!core.named) name_by_weaker(v, h);
+    name_by_weaker(v, h, core.weaker);
     v->kept = NULL;
     if (!q->quick) find_rests_strong(v, h, q, si, rt, hints, core.without);
 }

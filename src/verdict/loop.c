@@ -19,6 +19,7 @@ typedef struct loop {
     uint64_t *reach; /* n rows */
     uint32_t *edge;  /* n rows: index + 1 of the step that leads from one event to another */
     step_list steps;
+    size_t known; /* how many of them were known, not derived */
     bool grew, plain;
 } loop;
 
@@ -142,8 +143,8 @@ static void derive_overlaps(loop *l)
             }
 }
 
-/* A step costs one; of cycles of the same length, the one with fewer orders that somebody else's
-   read forces: those are harder to follow.  A begin and its own commit are one place. */
+/* A step costs one; of cycles of the same length, the one with fewer version orders that were
+   derived: those are harder to follow.  A begin and its own commit are one place. */
 #define STEP_COST 4096u
 
 static uint32_t cost(const loop *l, uint32_t a, uint32_t b)
@@ -151,8 +152,8 @@ static uint32_t cost(const loop *l, uint32_t a, uint32_t b)
     uint32_t id = l->edge[(size_t)a * l->n + b];
     if (l->si && a % 2 == 0 && b == a + 1) return 0;
     if (!id) return UINT32_MAX;
-    bool is_forced = l->steps.at[id - 1].kind == EDGE_FORCE;
-    return is_forced && l->plain ? UINT32_MAX : STEP_COST + is_forced;
+    bool is_derived = id > l->known && l->steps.at[id - 1].kind != STEP_RW;
+    return is_derived && l->plain ? UINT32_MAX : STEP_COST + is_derived;
 }
 
 /* The cheapest way from `from` back to itself, if it is below `most` (Dijkstra's algorithm on an
@@ -219,6 +220,7 @@ bool loop_find(asg *g, const order_ask *ask, step_list *out, step_list *plain)
     l.reach = mem_array(l.m, uint64_t, l.n * l.words + 1);
     l.edge = mem_array0(l.m, uint32_t, (size_t)l.n * l.n + 1);
     add_known(&l, ask);
+    l.known = l.steps.n;
     bool closed;
     do {
         closed = close_up(&l);
