@@ -19,6 +19,8 @@
 #include "verdict/words.h"
 
 #define TRIAL_CONFLICTS 20000u
+#define ALL_SUSPECT 256u /* so few transactions are looked through without a proof */
+#define ALL_SEARCHED 24u /* the same where each trial is a search */
 
 /* A history of at most this many transactions is asked for a better name at every weaker level; a
    larger one with an anomaly that is well known as it is, only at those that are cheap to ask. */
@@ -73,6 +75,7 @@ typedef struct trial {
     order_ask ask;  /* of the strong level */
     bool weak;      /* it is the weak level that must stay violated */
     uint32_t level; /* index of core_weaker */
+    bool search;    /* ... by search, if need be */
     uint8_t *txn_out, *op_out, *before, *needed;
 
     /* the last one */
@@ -95,8 +98,9 @@ static bool violated_weak(trial *t)
 {
     load(t);
     if (t->g.faults.n) return false;
-    weak_decide(&t->g, core_weaker[t->level], t->ask.so, false, &t->w);
-    return t->w.verdict == WEAK_VIOLATED && t->w.why != WHY_SEARCH && t->w.why != WHY_FAULT;
+    weak_decide(&t->g, core_weaker[t->level], t->ask.so, t->search, &t->w);
+    return t->w.verdict == WEAK_VIOLATED && (t->search || t->w.why != WHY_SEARCH) &&
+           t->w.why != WHY_FAULT;
 }
 
 static bool violated_strong(trial *t)
@@ -288,17 +292,54 @@ static void find_weaker(trial *t)
     t->level = CORE_WEAKER - 1;
 }
 
+/* Room for what is out, in v's memory: one block. */
+static uint8_t *open_trial(trial *t)
+{
+    size_t n = t->x->txns;
+    uint8_t *flags = mem_array0(&t->v->mem, uint8_t, 3 * n + t->x->ops.n + 1);
+    t->m = &t->v->work;
+    t->txn_out = flags;
+    t->before = flags + n;
+    t->needed = flags + 2 * n;
+    t->op_out = flags + 3 * n;
+    t->ask.tune = &lazily;
+    return flags;
+}
+
+/* Makes it minimal and tells it, if it is violated. */
+static bool minimise_and_tell(trial *t)
+{
+    if (!violated(t)) return false;
+    minimise(t);
+    if (!violated(t)) return false;
+    tell(t);
+    return true;
+}
+
+void core_tell_weak(verdict *v, asg *g, const weak_answer *a, enum weak_level level)
+{
+    uint8_t *in = mem_array0(g->m, uint8_t, (size_t)g->nodes + 1);
+    trial t = {.v = v, .ask.so = v->session_order, .weak = true, .search = a->why == WHY_SEARCH};
+    while (t.level < CORE_WEAKER && core_weaker[t.level] != level) t.level++;
+    if (t.level == CORE_WEAKER || a->why == WHY_FAULT || (t.search && g->nodes > ALL_SEARCHED))
+        return;
+    if (g->nodes <= ALL_SUSPECT)
+        memset(in, 1, g->nodes);
+    else
+        for (size_t i = 0; i < v->core.n; i++) in[g->txn_node[v->core.at[i]]] = 1;
+    t.x = part_new(&v->mem, g, in);
+    uint8_t *flags = open_trial(&t);
+    minimise_and_tell(&t);
+    mem_put(&v->mem, flags);
+    part_free(t.x);
+    mem_free_all(&v->work);
+}
+
 core_told core_tell(verdict *v, const order_ask *ask)
 {
     core_told answer = {.weaker = CORE_WEAKER};
-    part *x = v->part;
-    trial t = {.v = v, .x = x, .m = &v->work, .ask = *ask};
-    uint8_t *flags = mem_array0(&v->mem, uint8_t, 3 * (size_t)x->txns + x->ops.n + 1);
-    t.txn_out = flags;
-    t.before = flags + x->txns;
-    t.needed = flags + 2 * (size_t)x->txns;
-    t.op_out = flags + 3 * (size_t)x->txns;
-    t.ask.tune = &lazily;
+    trial t = {.v = v, .x = v->part, .ask = *ask};
+    uint8_t *flags = open_trial(&t);
     if (violated_strong(&t)) {
         /* Without real time, without session order: of the strong level, then of the weaker. */
         if (ask->rt) {
@@ -314,19 +355,14 @@ core_told core_tell(verdict *v, const order_ask *ask)
         }
         t.ask.so = ask->so;
         find_weaker(&t);
+        /* As far as it goes without session order; with it, some may still be left out. */
         if (ask->so && answer.without & RESTS_SESSION) {
             t.ask.so = false;
-            if (!violated(&t)) t.ask.so = true;
+            if (violated(&t)) minimise(&t);
+            t.ask.so = true;
         }
-        answer.told = violated(&t);
-        if (answer.told) {
-            minimise(&t);
-            answer.told = violated(&t);
-        }
-        if (answer.told) {
-            tell(&t);
-            answer.weaker = still_weaker(&t);
-        }
+        answer.told = minimise_and_tell(&t);
+        if (answer.told) answer.weaker = still_weaker(&t);
     }
     mem_put(&v->mem, flags);
     mem_free_all(&v->work);

@@ -34,4 +34,7 @@ typedef struct core_told {
 /* Makes the violation that v tells smaller; v is as it was if that fails. */
 core_told core_tell(verdict *v, const order_ask *ask);
 
+/* The same for a weak level: g is the graph of the whole (gone afterwards), a its answer. */
+void core_tell_weak(verdict *v, asg *g, const weak_answer *a, enum weak_level level);
+
 #endif

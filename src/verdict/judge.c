@@ -125,6 +125,32 @@ void verdict_forget(verdict *v)
     v->ordered = 0;
 }
 
+/* Limits that strike from here on find what v says now. */
+static void put_aside(verdict *v)
+{
+    verdict *copy = mem_get(&v->mem, sizeof *copy);
+    *copy = *v;
+    copy->kept = NULL;
+    v->kept = copy;
+}
+
+/* Takes back what was put aside: everything behind the two regions. */
+static void take_back(verdict *v)
+{
+    size_t rest = offsetof(verdict, h);
+    const verdict *kept = v->kept;
+    memcpy((char *)v + rest, (const char *)kept + rest, sizeof *v - rest);
+}
+
+/* Looking into a violation may take as long again as finding it took, and a second: then the answer
+   goes out without (judge_limited). */
+static void allow(verdict *v, uint64_t spent)
+{
+    guard *g = v->work.guard;
+    uint64_t until = clock_now() + 2 * spent + 1000000000u;
+    if (!g->deadline || until < g->deadline) g->deadline = until;
+}
+
 static void set_reason(verdict *v, const char *text)
 {
     size_t n = strlen(text);
@@ -138,6 +164,7 @@ static void try_strong(verdict *v, const history *h, const question *q, bool si,
 static void decide_weak(verdict *v, const history *h, enum weak_level level, const question *q)
 {
     attempt t;
+    bool hints;
     uint64_t start = clock_now();
     decide(&t, h, &v->work, level, v->session_order, v->ryow, 0, false);
     if (t.a.verdict == WEAK_UNDECIDED && level != WEAK_RU && !t.g.wild_lists && !t.g.init_open) {
@@ -167,8 +194,12 @@ static void decide_weak(verdict *v, const history *h, enum weak_level level, con
     case WEAK_VIOLATED:
         v->outcome = OUTCOME_VIOLATED;
         words_explain(v, &t.g, &t.a, level);
+        hints = t.g.uses_hints;
+        put_aside(v);
+        core_tell_weak(v, &t.g, &t.a, level);
+        v->kept = NULL;
         v->settled = true;
-        if (!q->quick) find_rests(v, h, level, t.g.uses_hints);
+        if (!q->quick) find_rests(v, h, level, hints);
         break;
     case WEAK_UNDECIDED:
         v->outcome = OUTCOME_UNDECIDED;
@@ -348,17 +379,13 @@ static void try_strong(verdict *v, const history *h, const question *q, bool si,
         else
             words_search(v, g, si, a.core.at, a.core.n);
         bool logged = lazy && q->tune.portfolio <= 1;
-        if (v->want_part) core_suspects(v, g, &ask, logged ? &p : NULL, logged ? &a : NULL);
+        if (v->want_part) {
+            put_aside(v);
+            allow(v, clock_now() - start);
+            core_suspects(v, g, &ask, logged ? &p : NULL, &a);
+            v->kept = NULL;
+        }
     }
-}
-
-/* Looking into a violation may take as long again as finding it took, and a second: then the answer
-   goes out without (judge_limited). */
-static void allow(verdict *v, uint64_t spent)
-{
-    guard *g = v->work.guard;
-    uint64_t until = clock_now() + 2 * spent + 1000000000u;
-    if (!g->deadline || until < g->deadline) g->deadline = until;
 }
 
 /* A violation that a weaker level shows too is told by that one: its names are finer, its cycles
@@ -378,25 +405,9 @@ static void name_by_weaker(verdict *v, const history *h, uint32_t levels)
         verdict_forget(v);
         v->outcome = OUTCOME_VIOLATED;
         words_explain(v, &t.g, &t.a, core_weaker[i]);
+        core_tell_weak(v, &t.g, &t.a, core_weaker[i]);
         return;
     }
-}
-
-/* Limits that strike from here on find what v says now. */
-static void put_aside(verdict *v)
-{
-    verdict *copy = mem_get(&v->mem, sizeof *copy);
-    *copy = *v;
-    copy->kept = NULL;
-    v->kept = copy;
-}
-
-/* Takes back what was put aside: everything behind the two regions. */
-static void take_back(verdict *v)
-{
-    size_t rest = offsetof(verdict, h);
-    const verdict *kept = v->kept;
-    memcpy((char *)v + rest, (const char *)kept + rest, sizeof *v - rest);
 }
 
 /* Would it hold without session order, real time, or hints?  The probes run in v itself, so that a
