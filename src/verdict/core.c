@@ -55,7 +55,7 @@ void core_suspects(verdict *v, asg *g, const order_ask *ask, strong *p, const la
     if (g->wild_lists || g->init_open) { /* all of at most 8 */
         memset(in, 1, g->nodes);
     } else {
-        bool ok = p && p->justify && justify_steps(p->justify, a);
+        bool ok = p && a && p->justify && justify_steps(p->justify, a);
         for (int plain = 0; plain < 2 && !ok; plain++) {
             p = &q;
             ok = explain(p, g, &again, plain, &b);

@@ -382,7 +382,7 @@ static void try_strong(verdict *v, const history *h, const question *q, bool si,
         if (v->want_part) {
             put_aside(v);
             allow(v, clock_now() - start);
-            core_suspects(v, g, &ask, logged ? &p : NULL, &a);
+            core_suspects(v, g, &ask, logged ? &p : NULL, logged ? &a : NULL);
             v->kept = NULL;
         }
     }
