@@ -107,6 +107,14 @@ RATEL_API int ratel_history_read(ratel_history **out, ratel *r, const char *form
 /* A file, a directory, "-" for standard input; .gz and .zst are unpacked. */
 RATEL_API int ratel_history_read_path(ratel_history **out, ratel *r, const char *format,
                                       const char *path);
+/* What some recorders put into files of their own; NULL: there is none. */
+typedef struct {
+    const char *init;     /* TimeKiller's initial values: replaces the initial state */
+    const char *versions; /* a history with version positions (ver), such as timekiller-cdc: gives
+                             them, and timestamps, to the transactions that wrote these versions */
+} ratel_beside;
+RATEL_API int ratel_history_read_with(ratel_history **out, ratel *r, const char *format,
+                                      const char *path, const ratel_beside *beside);
 RATEL_API int ratel_history_write(const ratel_history *h, ratel *r, const char *format,
                                   ratel_write_cb write, void *payload);
 RATEL_API int ratel_history_write_path(const ratel_history *h, ratel *r, const char *format,
@@ -186,6 +194,14 @@ RATEL_API int ratel_history_iterate(ratel_history *h, ratel_value from, ratel_va
                                     const ratel_row *rows, size_t n, int done, int reverse,
                                     int flags);
 RATEL_API int ratel_history_end(ratel_history *h, ratel_status status);
+/* Side by side, as things happen: opens a transaction of a session that has none open, and selects
+   it.  Builder calls and ratel_history_end mean the selected one; after its end none is selected.
+   In the history, transactions stand in the order in which they were opened. */
+typedef uint32_t ratel_txn;
+RATEL_API int ratel_history_open(ratel_history *h, ratel_value session, ratel_txn *txn);
+RATEL_API int ratel_history_select(ratel_history *h, ratel_txn txn);
+/* Ends all that are open, say as RATEL_STATUS_UNKNOWN when the recording is cut off. */
+RATEL_API int ratel_history_end_open(ratel_history *h, ratel_status status);
 /* Validates; RATEL_EHISTORY if a transaction id occurs twice. */
 RATEL_API int ratel_history_freeze(ratel_history *h);
 /* The last error of a builder call (a history may outlive its context). */
@@ -196,6 +212,10 @@ RATEL_API const char *ratel_history_errmsg(const ratel_history *h);
 /* Decides one level.  A violation is an answer, not an error: RATEL_OK and a result; so is
    undecided (a limit, nothing to check, a case that this build cannot decide). */
 RATEL_API int ratel_check(ratel_result **out, ratel *r, const ratel_history *h, const char *level);
+/* The answer for a level that a stronger one, which was found to hold, implies, without deciding
+   anything; RATEL_EINVAL if `stronger` says nothing about it.  Options must be as they were. */
+RATEL_API int ratel_result_implied(ratel_result **out, ratel *r, const ratel_result *stronger,
+                                   const char *level);
 RATEL_API ratel_verdict ratel_result_verdict(const ratel_result *a);
 RATEL_API const char *ratel_result_level(const ratel_result *a);   /* the long name */
 RATEL_API const char *ratel_result_anomaly(const ratel_result *a); /* "" unless violated */

@@ -1,7 +1,11 @@
 /*
- * build.c - the builder calls of ratel.h: a caller's transactions, one at a time.
+ * build.c - the builder calls of ratel.h: a caller's transactions, one at a time or side by side.
  *
  * A history may outlive its context, so builder errors live in the history.
+ *
+ * Side by side: operations of a history lie in one array, transaction by transaction.  So a
+ * transaction that is opened by ratel_history_open is entered as an empty one, its operations are
+ * added behind whatever is there, with their owner, and freezing sorts them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -37,6 +41,7 @@ const char *ratel_history_errmsg(const ratel_history *h)
 /* Every builder call runs in a guard of its own; the arguments travel in this struct. */
 typedef struct build {
     guard guard;
+    ratel_history *shell;
     history *h;
     ratel_value key, value;
     const ratel_value *list;
@@ -49,6 +54,7 @@ typedef struct build {
     const int64_t *times;
     int64_t begin, end;
     ratel_status status;
+    txn_id txn;
 } build;
 
 static int refuse(ratel_history *h, int code, const char *text)
@@ -60,6 +66,7 @@ static int refuse(ratel_history *h, int code, const char *text)
 static int run(ratel_history *h, build *b, void (*body)(build *))
 {
     guard_init(&b->guard);
+    b->shell = h;
     b->h = h->model;
     history_set_guard(h->model, &b->guard);
     int code = RATEL_OK;
@@ -67,7 +74,10 @@ static int run(ratel_history *h, build *b, void (*body)(build *))
         snprintf(h->message, sizeof h->message, "%s", b->guard.text);
         code = b->guard.code;
     } else {
+        if (h->current != NO_ID) vec_reserve(&h->model->mem, &h->owner, 1);
         body(b);
+        if (h->current != NO_ID && h->owner.n < h->model->ops)
+            h->owner.at[h->owner.n++] = h->current;
     }
     history_set_guard(h->model, NULL);
     return code;
@@ -133,12 +143,14 @@ static uint32_t to_bound(history *h, const ratel_value *v, uint32_t *kind)
 #define IN_TXN(h)                                                                                  \
     do {                                                                                           \
         BUILDING(h);                                                                               \
-        if (!(h)->model->open) return refuse(h, RATEL_EINVAL, "no transaction has begun");         \
+        if (!(h)->model->open && (h)->current == NO_ID)                                            \
+            return refuse(h, RATEL_EINVAL, "no transaction has begun, or none is selected");       \
     } while (0)
 #define BETWEEN(h)                                                                                 \
     do {                                                                                           \
         BUILDING(h);                                                                               \
-        if ((h)->model->open) return refuse(h, RATEL_EINVAL, "a transaction is open");             \
+        if ((h)->model->open || (h)->open_txns)                                                    \
+            return refuse(h, RATEL_EINVAL, "a transaction is open");                               \
     } while (0)
 #define FLAGS_OK(h, flags)                                                                         \
     do {                                                                                           \
@@ -196,9 +208,90 @@ int ratel_history_begin(ratel_history *h, ratel_value session)
     return run(h, &b, body_begin);
 }
 
+/* From here on operations have owners; so have those that are there. */
+static void start_streaming(ratel_history *h)
+{
+    history *m = h->model;
+    if (h->streaming) return;
+    h->owner.n = 0;
+    vec_reserve(&m->mem, &h->owner, m->ops + 1);
+    for (txn_id t = 0; t < m->txns; t++)
+        for (op_id o = m->txn_op[t]; o < m->txn_op[t + 1]; o++) h->owner.at[h->owner.n++] = t;
+    h->streaming = true;
+}
+
+static void body_open(build *b)
+{
+    ratel_history *h = b->shell;
+    label l = to_label(b->h, &b->key);
+    uint32_t s = history_declare_session(b->h, l);
+    while (h->busy.n <= s) vec_push(&b->h->mem, &h->busy, 0);
+    b->txn = NO_ID;
+    if (h->busy.at[s]) return;
+    start_streaming(h);
+    txn_id t = history_begin(b->h);
+    b->h->txn_session[t] = s;
+    history_end(b->h, TXN_UNKNOWN);
+    h->busy.at[s] = t + 1;
+    h->open_txns++;
+    b->txn = t;
+}
+
+int ratel_history_open(ratel_history *h, ratel_value session, ratel_txn *txn)
+{
+    BUILDING(h);
+    if (!txn) return refuse(h, RATEL_EINVAL, "nowhere to put the transaction's number");
+    if (h->model->open)
+        return refuse(h, RATEL_EINVAL, "a transaction of ratel_history_begin is open");
+    if (!key_ok(&session)) return refuse(h, RATEL_EINVAL, "a session is an integer or a string");
+    build b = {.key = session};
+    int code = run(h, &b, body_open);
+    if (code) return code;
+    if (b.txn == NO_ID) return refuse(h, RATEL_EINVAL, "the session has a transaction open");
+    *txn = h->current = b.txn;
+    return RATEL_OK;
+}
+
+static bool is_open(const ratel_history *h, ratel_txn t)
+{
+    return t < h->model->txns && h->model->txn_session[t] < h->busy.n &&
+           h->busy.at[h->model->txn_session[t]] == t + 1;
+}
+
+int ratel_history_select(ratel_history *h, ratel_txn txn)
+{
+    BUILDING(h);
+    if (!is_open(h, txn)) return refuse(h, RATEL_EINVAL, "no such transaction is open");
+    h->current = txn;
+    return RATEL_OK;
+}
+
+static void end_streamed(ratel_history *h, txn_id t, ratel_status status)
+{
+    history *m = h->model;
+    m->txn_flags[t] = (uint8_t)((m->txn_flags[t] & ~TXN_STATUS_MASK) | (unsigned)status);
+    h->busy.at[m->txn_session[t]] = 0;
+    h->open_txns--;
+    if (h->current == t) h->current = NO_ID;
+}
+
+int ratel_history_end_open(ratel_history *h, ratel_status status)
+{
+    BUILDING(h);
+    if (status < RATEL_COMMITTED || status > RATEL_STATUS_UNKNOWN)
+        return refuse(h, RATEL_EINVAL, "no such status");
+    for (size_t s = 0; s < h->busy.n; s++)
+        if (h->busy.at[s]) end_streamed(h, h->busy.at[s] - 1, status);
+    return RATEL_OK;
+}
+
 static void body_id(build *b)
 {
-    history_label(b->h, to_label(b->h, &b->key));
+    label l = to_label(b->h, &b->key);
+    if (b->shell->current != NO_ID)
+        b->h->txn_label[b->shell->current] = l;
+    else
+        history_label(b->h, l);
 }
 
 int ratel_history_id(ratel_history *h, ratel_value id)
@@ -211,6 +304,12 @@ int ratel_history_id(ratel_history *h, ratel_value id)
 
 static void body_instants(build *b)
 {
+    txn_id t = b->shell->current;
+    if (t != NO_ID) {
+        history_time_of(b->h, t, TXN_HAS_BEGIN, b->begin);
+        history_time_of(b->h, t, TXN_HAS_END, b->end);
+        return;
+    }
     history_time(b->h, TXN_HAS_BEGIN, b->begin);
     history_time(b->h, TXN_HAS_END, b->end);
 }
@@ -224,7 +323,8 @@ int ratel_history_instants(ratel_history *h, int64_t begin, int64_t end)
 
 static void body_intervals(build *b)
 {
-    history_times(b->h, b->times);
+    txn_id t = b->shell->current;
+    history_times_of(b->h, t != NO_ID ? t : (txn_id)b->h->txns, b->times);
 }
 
 int ratel_history_intervals(ratel_history *h, const int64_t times[4])
@@ -362,6 +462,10 @@ int ratel_history_iterate(ratel_history *h, ratel_value from, ratel_value to, co
 
 static void body_end(build *b)
 {
+    ratel_history *h = b->shell;
+    size_t n = b->h->ops - h->owner.n;
+    if (h->streaming) vec_reserve(&b->h->mem, &h->owner, n);
+    for (size_t i = 0; h->streaming && i < n; i++) h->owner.at[h->owner.n++] = (txn_id)b->h->txns;
     history_end(b->h, (enum txn_status)b->status);
 }
 
@@ -370,12 +474,21 @@ int ratel_history_end(ratel_history *h, ratel_status status)
     IN_TXN(h);
     if (status < RATEL_COMMITTED || status > RATEL_STATUS_UNKNOWN)
         return refuse(h, RATEL_EINVAL, "no such status");
+    if (h->current != NO_ID) {
+        end_streamed(h, h->current, status);
+        return RATEL_OK;
+    }
     build b = {.status = status};
     return run(h, &b, body_end);
 }
 
 static void body_freeze(build *b)
 {
+    if (b->shell->streaming) {
+        history_regroup(b->h, b->shell->owner.at);
+        b->shell->streaming = false;
+        vec_free(&b->h->mem, &b->shell->owner);
+    }
     history_freeze(b->h);
 }
 

@@ -32,6 +32,12 @@ struct ratel_history {
     void *ud;
     const char *format;
     char message[GUARD_TEXT];
+    /* Transactions that are open side by side (build.c); the arrays are in the model's region. */
+    bool streaming;
+    size_t open_txns;
+    txn_id current;     /* builder calls mean this one; NO_ID: none, or the model's open one */
+    VEC(txn_id) owner;  /* by operation, while streaming */
+    VEC(uint32_t) busy; /* by session: its open transaction + 1, or 0 */
 };
 
 struct ratel_result {

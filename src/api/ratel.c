@@ -242,6 +242,9 @@ typedef struct read_call {
     const char *format, *path;
     ratel_read_cb read;
     void *payload;
+    const ratel_beside *beside;
+    read_file side;       /* one of the files beside */
+    history *certificate; /* in a region of its own */
 } read_call;
 
 /* A shell that knows its format and its last builder error; the history has its own region. */
@@ -259,6 +262,7 @@ static ratel_history *shell(ratel *r)
     h->fn = r->fn;
     h->ud = r->ud;
     h->format = "";
+    h->current = NO_ID;
     return h;
 }
 
@@ -271,6 +275,21 @@ int api_new_history(ratel_history **out, call *c)
     return api_border(c, body_new);
 }
 
+static void read_side(read_call *rc)
+{
+    history *h = rc->h->model;
+    guard *g = h->mem.guard;
+    const char *versions = rc->beside->versions;
+    if (rc->beside->init) read_init_path(&rc->side, h, rc->beside->init);
+    if (!versions) return;
+    rc->certificate = history_new(rc->c.r->fn, rc->c.r->ud, g, api_memory(rc->c.r));
+    snprintf(g->member, sizeof g->member, "%s", versions);
+    read_path(&rc->side, rc->certificate, versions, NULL);
+    history_freeze(rc->certificate);
+    g->member[0] = 0;
+    read_versions(h, rc->certificate);
+}
+
 static void body_read(call *c)
 {
     read_call *rc = (read_call *)c;
@@ -278,12 +297,13 @@ static void body_read(call *c)
         rc->read ? read_stream(&rc->file, rc->h->model, rc->read, rc->payload, rc->format)
                  : read_path(&rc->file, rc->h->model, rc->path, rc->format);
     rc->h->format = f->id;
+    if (rc->beside) read_side(rc);
     history_freeze(rc->h->model);
     assert(!history_check(rc->h->model));
 }
 
 static int do_read(ratel_history **out, ratel *r, const char *format, const char *path,
-                   ratel_read_cb read, void *payload)
+                   ratel_read_cb read, void *payload, const ratel_beside *beside)
 {
     read_call rc;
     *out = NULL;
@@ -294,10 +314,15 @@ static int do_read(ratel_history **out, ratel *r, const char *format, const char
     rc.path = path;
     rc.read = read;
     rc.payload = payload;
+    rc.beside = beside;
+    rc.certificate = NULL;
     read_file_init(&rc.file);
+    read_file_init(&rc.side);
     int code = api_new_history(&rc.h, &rc.c);
     if (!code) code = api_border(&rc.c, body_read);
+    read_file_close(&rc.side);
     read_file_close(&rc.file);
+    history_free(rc.certificate);
     api_close(&rc.c, code);
     if (code) {
         ratel_history_free(rc.h);
@@ -312,13 +337,20 @@ int ratel_history_read(ratel_history **out, ratel *r, const char *format, ratel_
                        void *payload)
 {
     if (!out || !r || !read) return RATEL_EINVAL;
-    return do_read(out, r, format, NULL, read, payload);
+    return do_read(out, r, format, NULL, read, payload, NULL);
 }
 
 int ratel_history_read_path(ratel_history **out, ratel *r, const char *format, const char *path)
 {
     if (!out || !r || !path) return RATEL_EINVAL;
-    return do_read(out, r, format, path, NULL, NULL);
+    return do_read(out, r, format, path, NULL, NULL, NULL);
+}
+
+int ratel_history_read_with(ratel_history **out, ratel *r, const char *format, const char *path,
+                            const ratel_beside *beside)
+{
+    if (!out || !r || !path) return RATEL_EINVAL;
+    return do_read(out, r, format, path, NULL, NULL, beside);
 }
 
 typedef struct write_call {
@@ -542,6 +574,55 @@ int ratel_check(ratel_result **out, ratel *r, const ratel_history *h, const char
         code = RATEL_OK;
     }
     api_close(&cc.c, code);
+    if (code) {
+        ratel_result_free(a);
+        return code;
+    }
+    a->v.mem.guard = a->v.work.guard = NULL;
+    *out = a;
+    return RATEL_OK;
+}
+
+typedef struct implied_call {
+    call c;
+    ratel_result *a;
+    const ratel_result *stronger;
+} implied_call;
+
+static void body_implied(call *c)
+{
+    implied_call *ic = (implied_call *)c;
+    judge_implied(&ic->a->v, &ic->stronger->v);
+}
+
+int ratel_result_implied(ratel_result **out, ratel *r, const ratel_result *stronger,
+                         const char *level)
+{
+    if (!out || !r || !stronger || !level) return RATEL_EINVAL;
+    implied_call ic = {.stronger = stronger};
+    *out = NULL;
+    api_open(&ic.c, r);
+    level_ref l;
+    if (!level_named(&l, level)) return api_fail(r, RATEL_EINVAL, "no level \"%.60s\"", level);
+    bool so = level_session_order(&l, option(r, API_OPTION_session_order) != 0);
+    const verdict *s = &stronger->v;
+    if (s->outcome != OUTCOME_HOLDS ||
+        !level_implies(s->level.id, s->session_order, s->level.realtime, l.id, so, l.realtime))
+        return api_fail(r, RATEL_EINVAL, "%s does not say that %s holds", s->level.name, l.name);
+    ratel_result *a = r->fn(r->ud, NULL, 0, sizeof *a);
+    if (!a) return api_fail(r, RATEL_ENOMEM, "out of memory");
+    memset(a, 0, sizeof *a);
+    a->fn = r->fn;
+    a->ud = r->ud;
+    a->format = stronger->format;
+    mem_init(&a->v.mem, r->fn, r->ud, &ic.c.guard);
+    mem_init(&a->v.work, r->fn, r->ud, &ic.c.guard);
+    a->v.level = l;
+    a->v.session_order = so;
+    snprintf(a->v.given, sizeof a->v.given, "%s", level);
+    ic.a = a;
+    int code = api_border(&ic.c, body_implied);
+    api_close(&ic.c, code);
     if (code) {
         ratel_result_free(a);
         return code;

@@ -144,3 +144,15 @@ void mem_give_all(mem *from, mem *to)
 {
     while (from->head.next) mem_give(from, to, from->head.next + 1);
 }
+
+void mem_free_since(mem *m, void *mark)
+{
+    mem_block *last = (mem_block *)mark - 1;
+    assert(last->guard_word == GUARD_WORD);
+    for (bool more = true; more;) { /* the newest stands first */
+        mem_block *b = m->head.next;
+        more = b != last;
+        unlink_block(m, b);
+        m->fn(m->ud, b, sizeof *b + b->size, 0);
+    }
+}

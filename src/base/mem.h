@@ -44,6 +44,9 @@ void *mem_zeroed(mem *m, size_t size);
 void *mem_resize(mem *m, void *p, size_t size);
 void mem_put(mem *m, void *p); /* NULL is a no-op */
 
+/* Frees every block taken or resized after `mark`, a block of the region, and `mark` too. */
+void mem_free_since(mem *m, void *mark);
+
 /* Moves a block from one region to another, so that the receiver owns what is given across. */
 void mem_give(mem *from, mem *to, void *p);
 

@@ -101,6 +101,8 @@ void help_command(const command *c, FILE *to);
 void help_all(FILE *to);
 void help_man(const char *name, FILE *to);
 
+/* The history at a path, with the files that --init and --versions name. */
+int read_history(const args *a, const char *path, ratel_history **h);
 /* Where -o says, else standard output; NULL after a complaint. */
 FILE *open_output(const args *a);
 /* Closes it; the status becomes EXIT_IO if all was well but the writing. */

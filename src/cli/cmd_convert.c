@@ -15,7 +15,7 @@ int cmd_convert(args *a)
         return EXIT_USAGE;
     }
     ratel_history *h;
-    int code = ratel_history_read_path(&h, a->context, a->value[O_FORMAT], a->files[0]);
+    int code = read_history(a, a->files[0], &h);
     if (code) return complain_about(a->context, a->files[0], code);
     code = ratel_history_write_path(h, a->context, to, out);
     int status = code ? complain_about(a->context, out, code) : EXIT_HOLDS;

@@ -172,7 +172,8 @@ static int fix(lint *l, const ratel_history *h, ratel_lint **done, ratel_lint **
     const args *a = l->a;
     ratel_history *fixed;
     const char *to = a->value[O_TO] ? a->value[O_TO] : "ratel";
-    int code = ratel_history_fix(&fixed, done, a->context, h, a->value[O_ONLY], a->value[O_INIT]);
+    int code =
+        ratel_history_fix(&fixed, done, a->context, h, a->value[O_ONLY], a->value[O_INIT_TXN]);
     if (code) return code;
     code = ratel_history_write_path(fixed, a->context, to, a->value[O_OUTPUT]);
     const char *lost = ratel_lost(a->context);
@@ -193,7 +194,7 @@ static void lint_history(lint *l, const char *name)
     ratel *r = l->a->context;
     ratel_history *h = NULL;
     ratel_lint *found = NULL, *done = NULL, *left = NULL;
-    int code = ratel_history_read_path(&h, r, l->a->value[O_FORMAT], name);
+    int code = read_history(l->a, name, &h);
     if (!code) code = ratel_lint_run(&found, r, h);
     if (!code && l->a->value[O_FIX]) code = fix(l, h, &done, &left);
     if (code) {
@@ -272,8 +273,8 @@ int cmd_lint(args *a)
         complain("lint --fix takes one history, and -o FILE for the repaired one");
         return EXIT_USAGE;
     }
-    if (!fixes && (a->value[O_INIT] || a->value[O_TO])) {
-        complain("--%s goes with --fix", a->value[O_INIT] ? "init" : "to");
+    if (!fixes && (a->value[O_INIT_TXN] || a->value[O_TO])) {
+        complain("--%s goes with --fix", a->value[O_INIT_TXN] ? "init-txn" : "to");
         return EXIT_USAGE;
     }
     /* two streams on one: the report gives way */

@@ -122,6 +122,7 @@ static void print_text(FILE *out, const char *name, const char *format, const ra
 typedef struct chart {
     FILE *out;
     bool colour;
+    int columns;
     int width; /* of the longest bar */
 } chart;
 
@@ -177,15 +178,19 @@ static void class_bars(const chart *c, const uint64_t *n)
 static void timeline(const chart *c, const ratel_shape *p)
 {
     enum { ROWS = 6 };
-    double most = 0;
-    for (size_t i = 0; i < RATEL_SHAPE_BINS; i++)
-        if (p->open[i] > most) most = p->open[i];
+    double most = 0, open[RATEL_SHAPE_BINS];
+    /* on a narrow terminal, two slices in one */
+    size_t one = c->columns < RATEL_SHAPE_BINS + 16 ? 2 : 1, bins = RATEL_SHAPE_BINS / one;
+    for (size_t i = 0; i < bins; i++) {
+        open[i] = (p->open[one * i] + p->open[one * i + one - 1]) / 2;
+        if (open[i] > most) most = open[i];
+    }
     title(c, "open transactions over time");
     for (int row = ROWS; row > 0; row--) {
         fprintf(c->out, "    %8.1f | %s", most * row / ROWS, c->colour ? "\033[36m" : "");
         int blanks = 0; /* no white space at the ends of lines */
-        for (size_t i = 0; i < RATEL_SHAPE_BINS; i++) {
-            double level = most > 0 ? p->open[i] / most * ROWS : 0;
+        for (size_t i = 0; i < bins; i++) {
+            double level = most > 0 ? open[i] / most * ROWS : 0;
             if (level < row - 0.5) {
                 blanks++;
                 continue;
@@ -227,14 +232,13 @@ static void print_bars(const chart *c, const ratel_stat *s, const ratel_shape *p
                      (unsigned long long)p->hot_keys[i].writes);
             bar(c, p->hot_keys[i].key, (double)n, most, number);
         }
-        fprintf(c->out,
-                "    the busiest 1%% of the keys take %.1f%% of the operations, 10%% take %.1f%%\n",
+        fprintf(c->out, "    busiest 1%% of the keys: %.1f%%, 10%%: %.1f%%\n",
                 100 * share(p->top1, p->touches), 100 * share(p->top10, p->touches));
     }
     if (p->ambiguity_counted) {
         title(c, "reads by number of possible writers");
         class_bars(c, p->sources);
-        fprintf(c->out, "    %.1f%% of the writes repeat a value, %llu write an initial one\n",
+        fprintf(c->out, "    repeated values: %.1f%%; initial values: %llu\n",
                 100 * share(s->duplicate_writes, s->writes + s->appends),
                 (unsigned long long)s->initial_writes);
     }
@@ -251,13 +255,14 @@ int cmd_stat(args *a)
     if (!out) return EXIT_IO;
     bool json = a->value[O_JSON], bars = !json && (a->value[O_VERBOSE] || isatty(fileno(out)));
     chart c = {.out = out, .colour = colour_wanted(a, fileno(out))};
-    c.width = columns(out) - LEFT - RIGHT - 6;
+    c.columns = columns(out);
+    c.width = c.columns - LEFT - RIGHT - 6;
     for (size_t i = 0; i < a->n_files; i++) {
         ratel_history *h;
         ratel_stat s;
         ratel_shape p;
         const char *name = a->files[i];
-        int code = ratel_history_read_path(&h, a->context, a->value[O_FORMAT], name);
+        int code = read_history(a, name, &h);
         if (!code) code = ratel_history_stat(&s, a->context, h);
         if (!code && (json || bars)) code = ratel_history_shape(&p, a->context, h, &s);
         if (code) {

@@ -107,7 +107,7 @@ int cmd_verify(args *a)
         perror(certificate);
         return EXIT_IO;
     }
-    int code = ratel_history_read_path(&h, r, a->value[O_FORMAT], history), status;
+    int code = read_history(a, history, &h), status;
     if (code) {
         status = complain_about(r, history, code);
     } else if ((code = ratel_verify(&proof, r, h, get_file, in)) != 0) {

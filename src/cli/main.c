@@ -44,7 +44,7 @@ const command commands[] = {
      cmd_gen},
     {"verify", CMD_VERIFY, "[options] CERTIFICATE HISTORY",
      "re-check a verdict from its certificate",
-     "Proves the verdict of a certificate that check wrote on the history once more, with\n"
+     "Proves the verdict of a certificate that check wrote, on the history once more, with\n"
      "code that shares nothing with the one that decided it: an order of the transactions is\n"
      "replayed, a contradiction is followed step by step. Says proved or refused, and why.\n",
      cmd_verify},
@@ -137,6 +137,12 @@ void error_line(ratel *r, const char *name, char *buf, size_t cap)
     else
         n += (size_t)snprintf(buf + n, cap - n, ": ");
     visible(ratel_errmsg(r), buf + n, cap - n);
+}
+
+int read_history(const args *a, const char *path, ratel_history **h)
+{
+    ratel_beside beside = {a->value[O_INIT], a->value[O_VERSIONS]};
+    return ratel_history_read_with(h, a->context, a->value[O_FORMAT], path, &beside);
 }
 
 int complain_about(ratel *r, const char *name, int code)

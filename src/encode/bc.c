@@ -750,7 +750,7 @@ static void make_order(bc *z, order_graph *base)
     mem_put(z->m, pos);
 }
 
-/* --- what the known edges rule out ------------------------------------------------------------- */
+/* --- what the known edges rule out ------------------------------------------------------------ */
 
 /* Marks what is reachable from a node through known edges and stands at most at `bound`. */
 static void walk(bc *z, uint32_t from, uint32_t bound)

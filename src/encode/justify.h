@@ -11,6 +11,7 @@
 #define RATEL_ENCODE_JUSTIFY_H
 
 #include "encode/lazy.h"
+#include "ir/weak.h"
 #include "opt/proof_step.h"
 #include "solve/solve.h"
 
@@ -30,7 +31,9 @@ enum justify_why {
     BECAUSE_TAKEN,   /* ob, w: who was read from took part */
     BECAUSE_OVERLAP, /* key, u and w: their writers do not overlap */
     BECAUSE_FAULT,   /* u: a node whose reads nothing explains */
-    BECAUSE_SHOWN    /* index of asg.extra */
+    BECAUSE_SHOWN,   /* index of asg.extra */
+    BECAUSE_INITIAL, /* ob and w, two obligations: both cannot have seen the initial state */
+    BECAUSE_BLOCKED  /* a choice that justify_weak refuted */
 };
 
 void justify_start(justify *j); /* before anything is derived */
@@ -59,13 +62,18 @@ typedef struct proof_line {
     node_id t, w, u; /* in the order of the step's arguments */
     op_id op;        /* with t */
     key_id key;
-    size_t first, n;  /* CYCLE: events; RUP: literals, in justify_pool */
+    size_t first, n;  /* CYCLE: events; RUP: literals; SEES: pairs of an obligation (UINT32_MAX:
+                         session order) and a node; in justify_pool */
     size_t hints, hn; /* RUP: steps */
 } proof_line;
 
 /* After lazy_decide found p violated: the steps, from 1 on.  False if it cannot be told why (a
    deduction that was not said here). */
 bool justify_steps(justify *j, const lazy_answer *a);
+/* A weak level, after weak_decide found it violated; the same for read-uncommitted, after
+   asg_list_orders. */
+bool justify_weak(justify *j, enum weak_level level, bool so);
+bool justify_uncommitted(justify *j, bool so);
 /* Without a search: a read of v that nothing explains; two lists of k that contradict. */
 bool justify_fault(justify *j, node_id v);
 bool justify_list_fault(justify *j, key_id k);

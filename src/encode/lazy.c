@@ -26,55 +26,13 @@
 #include "base/rng.h"
 #include "encode/first_order.h"
 #include "encode/justify.h"
-
-#define NONE UINT32_MAX
-
-typedef struct lazy {
-    strong *p;
-    asg *g;
-    mem *m;
-    lazy_answer *a;
-    solver *s;
-    order *o;
-    const uint32_t *pos;
-    reach reach;
-    rng luck;   /* with a seed: some choices are left to it */
-    justify *j; /* NULL: nobody wants to know why */
-
-    uint8_t *present; /* per node */
-    uint32_t *list;   /* installs of each key in the order of their commits */
-    uint32_t *where;  /* install -> its index in list */
-
-    uint64_t *pair; /* (from, to) -> variable, open addressing */
-    uint32_t *pair_var;
-    size_t pair_mask, pairs;
-    uint64_t *done; /* clauses written: obligation and install, or two installs */
-    size_t done_mask, dones;
-
-    VEC(uint32_t) queue; /* obligations; overlaps have the top bit and an install */
-    size_t head;
-    uint8_t *queued;         /* per obligation */
-    uint8_t *overlap_queued; /* per install; SI only */
-
-    uint32_t *open_of;             /* obligation -> index of g->open; only if there are any */
-    uint32_t *cand_var;            /* parallel to g->cand */
-    uint8_t *chosen_clause;        /* per open: its at-least-one clause is written */
-    uint32_t *loose_first, *loose; /* per key: obligations that any writer of the key may break */
-    uint32_t *taken_var;           /* per node: variable of an unknown outcome, or NONE */
-    VEC(node_id) unknown;
-
-    VEC(uint32_t) conflict;
-    bool conflicting;
-    VEC(uint32_t) lits;
-    VEC(uint32_t) touched;     /* keys */
-    uint32_t *key_lo, *key_hi; /* windows of touched keys, + 1; 0: untouched */
-} lazy;
+#include "encode/lazy_state.h"
 
 /* --- queue ------------------------------------------------------------------------------------ */
 
 #define OVERLAP 0x80000000u
 
-static void enqueue(lazy *z, uint32_t ob)
+void lazy_enqueue(lazy *z, uint32_t ob)
 {
     if (z->queued[ob]) return;
     z->queued[ob] = 1;
@@ -83,7 +41,7 @@ static void enqueue(lazy *z, uint32_t ob)
 
 static void enqueue_overlap(lazy *z, uint32_t inst)
 {
-    if (!z->p->si || z->overlap_queued[inst]) return;
+    if (!z->overlap_queued || z->overlap_queued[inst]) return;
     z->overlap_queued[inst] = 1;
     vec_push(z->m, &z->queue, inst | OVERLAP);
 }
@@ -96,7 +54,7 @@ static uint32_t commit_pos(const lazy *z, uint32_t inst)
 }
 
 /* The next install of the key, in version order, whose transaction exists. */
-static uint32_t next_version(const lazy *z, uint32_t inst)
+uint32_t lazy_next_version(const lazy *z, uint32_t inst)
 {
     key_id k = z->g->inst_key[inst];
     for (uint32_t i = z->where[inst] + 1; i < z->g->kw_first[k + 1]; i++)
@@ -104,7 +62,7 @@ static uint32_t next_version(const lazy *z, uint32_t inst)
     return NONE;
 }
 
-static uint32_t version_before(const lazy *z, uint32_t inst)
+uint32_t lazy_version_before(const lazy *z, uint32_t inst)
 {
     key_id k = z->g->inst_key[inst];
     for (uint32_t i = z->where[inst]; i-- > z->g->kw_first[k];)
@@ -168,7 +126,7 @@ static uint32_t new_var(lazy *z)
 }
 
 /* The literal "from before to". */
-static uint32_t before(lazy *z, uint32_t from, uint32_t to)
+uint32_t lazy_before(lazy *z, uint32_t from, uint32_t to)
 {
     assert(from != to);
     if (2 * z->pairs >= z->pair_mask) grow_pairs(z);
@@ -186,7 +144,7 @@ static uint32_t before(lazy *z, uint32_t from, uint32_t to)
 }
 
 /* True the first time it is asked about this pair. */
-static bool first_time(lazy *z, uint32_t a, uint32_t b)
+bool lazy_first_time(lazy *z, uint32_t a, uint32_t b)
 {
     if (!z->done || 2 * z->dones >= z->done_mask) {
         size_t n = z->done ? 2 * (z->done_mask + 1) : 256;
@@ -210,20 +168,20 @@ static bool first_time(lazy *z, uint32_t a, uint32_t b)
     return true;
 }
 
-static void clause_start(lazy *z)
+void lazy_clause_start(lazy *z)
 {
     z->lits.n = 0;
 }
 
-static void clause_lit(lazy *z, uint32_t lit)
+void lazy_clause_lit(lazy *z, uint32_t lit)
 {
     vec_push(z->m, &z->lits, lit);
 }
 
 /* What is said of v holds only if it committed. */
-static void clause_unless(lazy *z, node_id v)
+void lazy_clause_unless(lazy *z, node_id v)
 {
-    if (z->taken_var && z->taken_var[v] != NONE) clause_lit(z, lit_of(z->taken_var[v], true));
+    if (z->taken_var && z->taken_var[v] != NONE) lazy_clause_lit(z, lit_of(z->taken_var[v], true));
 }
 
 /* Why the next clause holds (justify.h). */
@@ -232,14 +190,14 @@ static void clause_why(lazy *z, enum justify_why why, uint32_t ob, node_id w, no
     if (z->j) justify_reason(z->j, why, ob, w, u);
 }
 
-static void clause_end(lazy *z)
+void lazy_clause_end(lazy *z)
 {
     if (z->j) justify_clause(z->j, z->lits.at, z->lits.n);
     solver_add_clause(z->s, z->lits.at, z->lits.n);
     z->a->clauses++;
 }
 
-static void add_core(lazy *z, node_id v)
+void lazy_add_core(lazy *z, node_id v)
 {
     vec_push(z->m, &z->a->core, v);
 }
@@ -258,37 +216,38 @@ static uint32_t shorter(lazy *z, uint32_t a, uint32_t a_from, uint32_t a_to, uin
     return way_a <= way_b ? a : b;
 }
 
-static bool ruled_out(const lazy *z, node_id a, node_id b)
+bool lazy_ruled_out(const lazy *z, node_id a, node_id b)
 {
     return pass_on(z->p->tune, PASS_FOLD) && reaches(&z->reach, a, b);
 }
 
 /* v reads w's version (NONE: the initial one), and u stands between.  `reads`: the literal that
-   says v reads w, or LIT_NONE if that is sure.  Returns a literal to decide, or THEORY_ANY if a
-   clause was written. */
-static uint32_t between(lazy *z, uint32_t ob, uint32_t w, uint32_t u, uint32_t reads)
+   says v reads w, or LIT_NONE if that is sure; `name` and u tell the clause from others.  Returns a literal to
+   decide, or THEORY_ANY if a clause was written. */
+static uint32_t between(lazy *z, uint32_t ob, uint32_t w, uint32_t u, uint32_t reads, uint32_t name)
 {
     asg *g = z->g;
     node_id v = g->ob_node[ob], un = g->inst_node[u];
     uint32_t from = commit_of(z->p, un), to = NONE, first = LIT_NONE, second = LIT_NONE;
     /* What the clocks rule out is no literal at all. */
-    if (w != NONE && !ruled_out(z, g->inst_node[w], un)) {
-        to = begin_of(z->p, g->inst_node[w]);
-        first = before(z, from, to);
+    if (w != NONE && !lazy_ruled_out(z, g->inst_node[w], un)) {
+        to = version_target(z->p, g->inst_node[w]);
+        first = lazy_before(z, from, to);
     }
-    if (first == LIT_NONE || !ruled_out(z, un, v)) second = before(z, begin_of(z->p, v), from);
-    if (first_time(z, ob, u)) {
-        clause_start(z);
+    if (first == LIT_NONE || !lazy_ruled_out(z, un, v))
+        second = lazy_before(z, begin_of(z->p, v), from);
+    if (lazy_first_time(z, name, u)) {
+        lazy_clause_start(z);
         clause_why(z, BECAUSE_READ, ob, w != NONE ? g->inst_node[w] : NO_ID, un);
-        if (reads != LIT_NONE) clause_lit(z, lit_not(reads));
-        clause_unless(z, v);
-        clause_unless(z, un);
-        if (first != LIT_NONE) clause_lit(z, first);
-        if (second != LIT_NONE) clause_lit(z, second);
-        clause_end(z);
-        add_core(z, v);
-        add_core(z, un);
-        if (w != NONE) add_core(z, g->inst_node[w]);
+        if (reads != LIT_NONE) lazy_clause_lit(z, lit_not(reads));
+        lazy_clause_unless(z, v);
+        lazy_clause_unless(z, un);
+        if (first != LIT_NONE) lazy_clause_lit(z, first);
+        if (second != LIT_NONE) lazy_clause_lit(z, second);
+        lazy_clause_end(z);
+        lazy_add_core(z, v);
+        lazy_add_core(z, un);
+        if (w != NONE) lazy_add_core(z, g->inst_node[w]);
         return THEORY_ANY;
     }
     return shorter(z, first, from, to, second, begin_of(z->p, v), from);
@@ -296,7 +255,7 @@ static uint32_t between(lazy *z, uint32_t ob, uint32_t w, uint32_t u, uint32_t r
 
 /* --- open reads ------------------------------------------------------------------------------- */
 
-static uint32_t cand_lit(lazy *z, uint32_t i)
+uint32_t lazy_cand_lit(lazy *z, uint32_t i)
 {
     return lit_of(z->cand_var[i], false);
 }
@@ -312,24 +271,31 @@ static void write_candidates(lazy *z, uint32_t open)
         z->cand_var[i] = new_var(z);
         if (z->j) justify_is_read(z->j, z->cand_var[i], ob, c < RF_LAST ? c : NO_ID);
         if (c >= RF_LAST) continue;
-        order_edge(z->o, cand_lit(z, i), commit_of(z->p, c), begin_of(z->p, v));
+        order_edge(z->o, lazy_cand_lit(z, i), commit_of(z->p, c), begin_of(z->p, v));
         if (z->taken_var && z->taken_var[c] != NONE) {
-            clause_start(z);
+            lazy_clause_start(z);
             clause_why(z, BECAUSE_TAKEN, ob, c, NO_ID);
-            clause_lit(z, lit_not(cand_lit(z, i)));
-            clause_lit(z, lit_of(z->taken_var[c], false));
-            clause_end(z);
+            lazy_clause_lit(z, lit_not(lazy_cand_lit(z, i)));
+            lazy_clause_lit(z, lit_of(z->taken_var[c], false));
+            lazy_clause_end(z);
         }
     }
-    clause_start(z);
+    lazy_clause_start(z);
     clause_why(z, BECAUSE_FROM, ob, NO_ID, NO_ID);
-    clause_unless(z, v);
+    lazy_clause_unless(z, v);
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
-        clause_lit(z, cand_lit(z, i));
-        if (g->cand.at[i] < RF_LAST) add_core(z, g->cand.at[i]);
+        lazy_clause_lit(z, lazy_cand_lit(z, i));
+        if (g->cand.at[i] < RF_LAST) lazy_add_core(z, g->cand.at[i]);
     }
-    add_core(z, v);
-    clause_end(z);
+    lazy_add_core(z, v);
+    lazy_clause_end(z);
+    for (uint32_t i = g->cand_first.at[open]; z->p->dropped && i < g->cand_first.at[open + 1];
+         i++) {
+        if (!z->p->dropped[i]) continue;
+        lazy_clause_start(z);
+        lazy_clause_lit(z, lit_not(lazy_cand_lit(z, i)));
+        lazy_clause_end(z);
+    }
     z->chosen_clause[open] = 1;
 }
 
@@ -341,7 +307,7 @@ static uint32_t likeliest(lazy *z, uint32_t open)
     bool best_before = false;
     uint32_t best_pos = 0;
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
-        if (solver_value(z->s, cand_lit(z, i))) continue;
+        if (solver_value(z->s, lazy_cand_lit(z, i))) continue;
         uint32_t c = g->cand.at[i];
         bool init = c >= RF_LAST;
         uint32_t p = init ? 0 : z->pos[commit_of(z->p, c)];
@@ -350,7 +316,7 @@ static uint32_t likeliest(lazy *z, uint32_t open)
         bool better = best == LIT_NONE ||
                       (early ? !best_before || p > best_pos : !best_before && p < best_pos);
         if (!better) continue;
-        best = cand_lit(z, i);
+        best = lazy_cand_lit(z, i);
         best_before = early;
         best_pos = p;
     }
@@ -372,7 +338,7 @@ static uint32_t check_open(lazy *z, uint32_t ob, bool *violated)
         return THEORY_ANY;
     }
     for (uint32_t i = first; i < end; i++) {
-        if (solver_value(z->s, cand_lit(z, i)) <= 0) continue;
+        if (solver_value(z->s, lazy_cand_lit(z, i)) <= 0) continue;
         /* v reads this one, so u, which is no candidate, must go; u exists, because the chosen
            one stands before v */
         if (u == NONE) { /* chosen, but not in the order yet: cannot be */
@@ -381,28 +347,64 @@ static uint32_t check_open(lazy *z, uint32_t ob, bool *violated)
         }
         uint32_t c = g->cand.at[i];
         uint32_t w = c >= RF_LAST ? NONE : asg_install(g, c, g->ob_key[ob]);
-        if (first_time(z, i | OVERLAP, u)) {
+        if (lazy_first_time(z, i | OVERLAP, u)) {
             uint32_t from = commit_of(z->p, g->inst_node[u]);
-            clause_start(z);
+            lazy_clause_start(z);
             clause_why(z, BECAUSE_READ, ob, w != NONE ? c : NO_ID, g->inst_node[u]);
-            clause_lit(z, lit_not(cand_lit(z, i)));
-            clause_unless(z, v);
-            clause_unless(z, g->inst_node[u]);
-            if (w != NONE) clause_lit(z, before(z, from, begin_of(z->p, c)));
-            clause_lit(z, before(z, begin_of(z->p, v), from));
-            clause_end(z);
-            add_core(z, g->inst_node[u]);
+            lazy_clause_lit(z, lit_not(lazy_cand_lit(z, i)));
+            lazy_clause_unless(z, v);
+            lazy_clause_unless(z, g->inst_node[u]);
+            if (w != NONE) lazy_clause_lit(z, lazy_before(z, from, version_target(z->p, c)));
+            lazy_clause_lit(z, lazy_before(z, begin_of(z->p, v), from));
+            lazy_clause_end(z);
+            lazy_add_core(z, g->inst_node[u]);
             return THEORY_ANY;
         }
         uint32_t from = commit_of(z->p, g->inst_node[u]), to = NONE, l1 = LIT_NONE;
         if (w != NONE) {
-            to = begin_of(z->p, c);
-            l1 = before(z, from, to);
+            to = version_target(z->p, c);
+            l1 = lazy_before(z, from, to);
         }
-        return shorter(z, l1, from, to, before(z, begin_of(z->p, v), from), begin_of(z->p, v),
+        return shorter(z, l1, from, to, lazy_before(z, begin_of(z->p, v), from), begin_of(z->p, v),
                        from);
     }
     return likeliest(z, open);
+}
+
+/* A read whose source must be chosen outright. */
+static uint32_t choose(lazy *z, uint32_t ob, bool *violated)
+{
+    uint32_t open = z->open_of[ob];
+    *violated = true;
+    if (z->chosen_clause[open]) return likeliest(z, open);
+    write_candidates(z, open);
+    return THEORY_ANY;
+}
+
+/* An update's read whose source is chosen must find just that one. */
+static uint32_t check_chosen(lazy *z, uint32_t ob, uint32_t cand, bool *violated)
+{
+    asg *g = z->g;
+    node_id v = g->ob_node[ob];
+    uint32_t c = g->cand.at[cand], w = c < RF_LAST ? asg_install(g, c, g->ob_key[ob]) : NONE;
+    uint32_t u = version_seen(z, g->ob_key[ob], v);
+    *violated = u != w;
+    if (u == w) return LIT_NONE;
+    assert(u != NONE && "a chosen writer stands before its reader");
+    return between(z, ob, w, u, lazy_cand_lit(z, cand), cand | OVERLAP);
+}
+
+/* A read that any candidate before it explains. */
+static uint32_t check_any(lazy *z, uint32_t ob, bool *violated)
+{
+    asg *g = z->g;
+    uint32_t open = z->open_of[ob], at = z->pos[begin_of(z->p, g->ob_node[ob])];
+    *violated = false;
+    for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
+        uint32_t c = g->cand.at[i];
+        if (c >= RF_LAST || (z->present[c] && z->pos[commit_of(z->p, c)] < at)) return LIT_NONE;
+    }
+    return choose(z, ob, violated);
 }
 
 /* --- checking one obligation ------------------------------------------------------------------ */
@@ -413,26 +415,34 @@ static uint32_t check_read(lazy *z, uint32_t ob, bool *violated)
     node_id v = g->ob_node[ob];
     *violated = false;
     if (!z->present[v]) return LIT_NONE;
-    uint32_t rf = g->ob_rf[ob];
-    if (rf == RF_OPEN) {
-        if (g->ob_flags[ob] & OB_LIST) return LIT_NONE;
-        return check_open(z, ob, violated);
-    }
+    uint32_t rf = z->p->rf[ob];
+    if (rf == RF_OPEN && g->ob_flags[ob] & OB_LIST) return LIT_NONE;
     if (rf == RF_NONE) return LIT_NONE; /* its transaction is barred by a clause */
+    if (z->paths) {
+        if (rf != RF_OPEN || paths_chosen(z, ob)) return paths_check(z, ob, violated);
+        return choose(z, ob, violated);
+    }
+    if (z->updates && rf == RF_OPEN) {
+        uint32_t cand = paths_choice(z, ob);
+        if (cand == NONE) return choose(z, ob, violated);
+        return strict_read(z->p, ob) ? check_chosen(z, ob, cand, violated) : LIT_NONE;
+    }
+    if (!strict_read(z->p, ob)) return rf == RF_OPEN ? check_any(z, ob, violated) : LIT_NONE;
+    if (rf == RF_OPEN) return check_open(z, ob, violated);
     uint32_t u;
     if (rf == RF_INIT) {
         if (z->p->in[v]) return LIT_NONE; /* known edges */
         u = version_seen(z, g->ob_key[ob], v);
         if (u == NONE) return LIT_NONE;
         *violated = true;
-        return between(z, ob, NONE, u, LIT_NONE);
+        return between(z, ob, NONE, u, LIT_NONE, ob);
     }
-    uint32_t w = g->ob_inst[ob];
-    u = next_version(z, w);
+    uint32_t w = z->p->rf_inst[ob];
+    u = lazy_next_version(z, w);
     if (u == NONE || g->inst_node[u] == v) return LIT_NONE;
     if (commit_pos(z, u) > z->pos[begin_of(z->p, v)]) return LIT_NONE;
     *violated = true;
-    return between(z, ob, w, u, LIT_NONE);
+    return between(z, ob, w, u, LIT_NONE, ob);
 }
 
 /* SI: does the install overlap the version before it? */
@@ -441,24 +451,24 @@ static uint32_t check_overlap(lazy *z, uint32_t b, bool *violated)
     asg *g = z->g;
     *violated = false;
     if (!z->present[g->inst_node[b]]) return LIT_NONE;
-    uint32_t a = version_before(z, b);
+    uint32_t a = lazy_version_before(z, b);
     if (a == NONE) return LIT_NONE;
     node_id an = g->inst_node[a], bn = g->inst_node[b];
     if (z->pos[commit_of(z->p, an)] < z->pos[begin_of(z->p, bn)]) return LIT_NONE;
     *violated = true;
-    uint32_t first = before(z, commit_of(z->p, an), begin_of(z->p, bn));
-    uint32_t second = before(z, commit_of(z->p, bn), begin_of(z->p, an));
+    uint32_t first = lazy_before(z, commit_of(z->p, an), begin_of(z->p, bn));
+    uint32_t second = lazy_before(z, commit_of(z->p, bn), begin_of(z->p, an));
     uint32_t low = a < b ? a : b, high = a < b ? b : a;
-    if (first_time(z, low, high | OVERLAP)) {
-        clause_start(z);
+    if (lazy_first_time(z, low, high | OVERLAP)) {
+        lazy_clause_start(z);
         clause_why(z, BECAUSE_OVERLAP, g->inst_key[a], an, bn);
-        clause_unless(z, an);
-        clause_unless(z, bn);
-        clause_lit(z, first);
-        clause_lit(z, second);
-        clause_end(z);
-        add_core(z, an);
-        add_core(z, bn);
+        lazy_clause_unless(z, an);
+        lazy_clause_unless(z, bn);
+        lazy_clause_lit(z, first);
+        lazy_clause_lit(z, second);
+        lazy_clause_end(z);
+        lazy_add_core(z, an);
+        lazy_add_core(z, bn);
         return THEORY_ANY;
     }
     return shorter(z, first, commit_of(z->p, an), begin_of(z->p, bn), second, commit_of(z->p, bn),
@@ -484,7 +494,7 @@ static void touch(lazy *z, uint32_t inst)
 static void queue_readers(lazy *z, uint32_t inst)
 {
     for (uint32_t i = z->p->reader_first[inst]; i < z->p->reader_first[inst + 1]; i++)
-        enqueue(z, z->p->reader[i]);
+        lazy_enqueue(z, z->p->reader[i]);
 }
 
 static void swapped(lazy *z, uint32_t inst)
@@ -520,7 +530,7 @@ static void queue_loose(lazy *z, key_id k, uint32_t from, uint32_t to)
     if (!z->loose_first) return;
     for (uint32_t i = z->loose_first[k]; i < z->loose_first[k + 1]; i++) {
         uint32_t at = z->pos[begin_of(z->p, z->g->ob_node[z->loose[i]])];
-        if (at >= from && at <= to) enqueue(z, z->loose[i]);
+        if (at >= from && at <= to) lazy_enqueue(z, z->loose[i]);
     }
 }
 
@@ -541,11 +551,11 @@ static uint32_t next_commit(const lazy *z, key_id k, uint32_t at)
 
 static void queue_version(lazy *z, uint32_t inst)
 {
-    uint32_t prior = version_before(z, inst);
+    uint32_t prior = lazy_version_before(z, inst);
     queue_readers(z, inst);
     if (prior != NONE) queue_readers(z, prior);
-    if (!z->p->si) return;
-    uint32_t next = next_version(z, inst);
+    if (!z->overlap_queued) return;
+    uint32_t next = lazy_next_version(z, inst);
     enqueue_overlap(z, inst);
     if (next != NONE) enqueue_overlap(z, next);
 }
@@ -559,8 +569,8 @@ static void begin_moved(lazy *z, node_id v, uint32_t was, uint32_t now)
     asg *g = z->g;
     if (now > was || z->loose_first)
         for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++)
-            if (now > was || g->ob_rf[ob] >= RF_LAST) enqueue(z, ob);
-    if (now < was && z->p->si)
+            if (now > was || z->p->rf[ob] >= RF_LAST) lazy_enqueue(z, ob);
+    if (now < was && z->overlap_queued)
         for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) enqueue_overlap(z, j);
 }
 
@@ -569,10 +579,10 @@ static void commit_moved(lazy *z, node_id v, uint32_t was, uint32_t now)
     asg *g = z->g;
     for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
         if (now < was) {
-            uint32_t prior = version_before(z, j);
+            uint32_t prior = lazy_version_before(z, j);
             if (prior != NONE) queue_readers(z, prior);
-        } else if (z->p->si) {
-            uint32_t next = next_version(z, j);
+        } else if (z->overlap_queued) {
+            uint32_t next = lazy_next_version(z, j);
             if (next != NONE) enqueue_overlap(z, next);
         }
         /* Who can see another version now: from the earlier of the two places on, up to the next
@@ -617,7 +627,8 @@ static void appear(lazy *z, node_id v, bool yes)
 {
     asg *g = z->g;
     z->present[v] = yes;
-    for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) enqueue(z, ob);
+    z->epoch++;
+    for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) lazy_enqueue(z, ob);
     for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
         queue_loose(z, g->inst_key[j], 0, UINT32_MAX);
         if (yes) queue_version(z, j);
@@ -627,6 +638,7 @@ static void appear(lazy *z, node_id v, bool yes)
 static void notify_assignment(void *state, const uint32_t *lits, size_t n)
 {
     lazy *z = state;
+    z->epoch++;
     for (size_t i = 0; i < n && !z->conflicting; i++) {
         if (lit_negative(lits[i])) continue;
         if (!order_assert(z->o, lits[i])) {
@@ -657,6 +669,7 @@ static void notify_backtrack(void *state, uint32_t level)
 {
     lazy *z = state;
     z->conflicting = false;
+    z->epoch++;
     order_backtrack(z->o, level);
 }
 
@@ -686,7 +699,7 @@ static uint32_t cb_decide(void *state)
     lazy *z = state;
     follow_outcomes(z);
     guard_tick(z->m->guard);
-    while (z->head < z->queue.n) {
+    while (z->head < z->queue.n || paths_look_again(z) || updates_look_again(z)) {
         uint32_t x = z->queue.at[z->head++];
         bool violated;
         uint32_t answer;
@@ -698,7 +711,7 @@ static uint32_t cb_decide(void *state)
         } else {
             z->queued[x] = 0;
             answer = check_read(z, x, &violated);
-            if (violated) enqueue(z, x);
+            if (violated) lazy_enqueue(z, x);
         }
         if (z->head > 4096 && 2 * z->head > z->queue.n) {
             memmove(z->queue.at, z->queue.at + z->head,
@@ -709,13 +722,15 @@ static uint32_t cb_decide(void *state)
         if (!violated) continue;
         return answer;
     }
+    uint32_t answer;
+    if (updates_broken(z, &answer)) return answer;
     return THEORY_STOP;
 }
 
 static bool cb_check_found_model(void *state)
 {
     lazy *z = state;
-    return z->head == z->queue.n;
+    return z->head == z->queue.n && !paths_look_again(z) && updates_clean(z);
 }
 
 /* --- derivation rounds ------------------------------------------------------------------------ */
@@ -733,11 +748,14 @@ static void derive(lazy *z, node_id a, node_id b, uint32_t ob, bool rw, uint64_t
 {
     strong *p = z->p;
     if (reaches(&z->reach, a, b)) return; /* known, also as the stronger commit-to-begin edge */
-    arc known = {rw ? begin_of(p, a) : commit_of(p, a), rw ? commit_of(p, b) : begin_of(p, b)};
+    arc known = {rw ? begin_of(p, a) : commit_of(p, a),
+                 rw ? commit_of(p, b) : version_target(p, b)};
     vec_push(p->m, &p->known, known);
     arc dep = {a, b};
     note_forced(z, a, b, ob, rw);
-    if (!p->shared && (!rw || !p->si)) vec_push(p->m, &p->deps, dep);
+    bool whole =
+        rw ? !p->si : version_target(p, b) == begin_of(p, b); /* all of a before all of b */
+    if (!p->shared && whole) vec_push(p->m, &p->deps, dep);
     ++*n;
 }
 
@@ -749,8 +767,8 @@ static uint64_t derive_round(lazy *z)
     uint64_t n = 0;
     for (uint32_t ob = 0; ob < g->obs; ob++) {
         node_id v = g->ob_node[ob];
-        if (g->ob_rf[ob] >= RF_LAST || !z->p->in[v]) continue;
-        uint32_t w = g->ob_inst[ob], at = z->where[w];
+        if (z->p->rf[ob] >= RF_LAST || !z->p->in[v] || !strict_read(z->p, ob)) continue;
+        uint32_t w = z->p->rf_inst[ob], at = z->where[w];
         node_id wn = g->inst_node[w];
         uint32_t first = g->kw_first[g->ob_key[ob]], end = g->kw_first[g->ob_key[ob] + 1];
         for (uint32_t i = at + 1; i < end && i <= at + LOOK; i++) {
@@ -766,6 +784,92 @@ static uint64_t derive_round(lazy *z)
             node_id un = g->inst_node[z->list[i - 1]];
             if (un != v && z->p->in[un] && reaches(&z->reach, un, v))
                 derive(z, un, wn, ob, false, &n);
+        }
+        guard_tick(z->m->guard);
+    }
+    return n;
+}
+
+/* --- ruling out candidates -------------------------------------------------------------------- */
+
+#define BEHIND                                                                                     \
+    8 /* versions before a reader among which one is looked for that it surely saw past */
+
+/* A version of the key that surely stands before v: what precedes that one cannot be read. */
+static node_id sure_version(const lazy *z, key_id k, node_id v)
+{
+    const asg *g = z->g;
+    uint32_t at = z->pos[begin_of(z->p, v)], first = g->kw_first[k];
+    uint32_t lo = first, hi = g->kw_first[k + 1];
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (commit_pos(z, z->list[mid]) < at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    for (uint32_t i = lo; i > first && i + BEHIND > lo; i--) {
+        node_id x = g->inst_node[z->list[i - 1]];
+        if (x != v && z->p->in[x] && reaches(&z->reach, x, v)) return x;
+    }
+    return NO_ID;
+}
+
+/* The read has one candidate left: it is certain. */
+static void settle_read(lazy *z, uint32_t ob, node_id c)
+{
+    strong *p = z->p;
+    asg *g = z->g;
+    if (p->rf == g->ob_rf) {
+        p->rf = mem_array(z->m, uint32_t, g->obs + 1);
+        p->rf_inst = mem_array(z->m, uint32_t, g->obs + 1);
+        memcpy(p->rf, g->ob_rf, g->obs * sizeof *p->rf);
+        memcpy(p->rf_inst, g->ob_inst, g->obs * sizeof *p->rf_inst);
+    }
+    p->rf[ob] = c;
+    p->rf_inst[ob] = asg_install(g, c, g->ob_key[ob]);
+    arc known = {commit_of(p, c), begin_of(p, g->ob_node[ob])}, dep = {c, g->ob_node[ob]};
+    vec_push(p->m, &p->known, known);
+    if (!p->shared) vec_push(p->m, &p->deps, dep);
+}
+
+/* The order extends what is known, so only what stands behind v can be known to, and only what
+   stands before x. */
+static bool ruled_out_by(const lazy *z, uint32_t c, node_id v, node_id x)
+{
+    if (c >= RF_LAST) return x != NO_ID;
+    uint32_t at = z->pos[commit_of(z->p, c)];
+    if (at > z->pos[begin_of(z->p, v)]) return reaches(&z->reach, v, c);
+    return x != NO_ID && at < z->pos[commit_of(z->p, x)] && reaches(&z->reach, c, x);
+}
+
+/* Candidates of open reads that the known order rules out: those behind the reader, and those
+   before a version that the reader surely saw past. */
+static uint64_t prune_round(lazy *z)
+{
+    asg *g = z->g;
+    strong *p = z->p;
+    uint64_t n = 0;
+    if (!p->dropped) p->dropped = mem_array0(z->m, uint8_t, g->cand.n + 1);
+    for (uint32_t o = 0; o < g->open.n; o++) {
+        uint32_t ob = g->open.at[o], left = 0, last = NONE;
+        node_id v = g->ob_node[ob];
+        if (p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST || !p->in[v]) continue;
+        if (!strict_read(p, ob)) continue;
+        node_id x = sure_version(z, g->ob_key[ob], v);
+        for (uint32_t i = g->cand_first.at[o]; i < g->cand_first.at[o + 1]; i++) {
+            if (p->dropped[i]) continue;
+            uint32_t c = g->cand.at[i];
+            if (ruled_out_by(z, c, v, x)) {
+                p->dropped[i] = 1;
+                continue;
+            }
+            left++;
+            last = c;
+        }
+        if (left == 1 && last < RF_LAST && p->in[last]) {
+            settle_read(z, ob, last);
+            n++;
         }
         guard_tick(z->m->guard);
     }
@@ -797,22 +901,22 @@ static bool settle(lazy *z)
         } else {
             z->queued[x] = 0;
             node_id v = g->ob_node[x];
-            uint32_t w = g->ob_rf[x] < RF_LAST ? g->ob_inst[x] : NONE;
-            if (!z->p->in[v] || w == NONE) goto later;
-            uint32_t u = next_version(z, w);
+            uint32_t w = z->p->rf[x] < RF_LAST ? z->p->rf_inst[x] : NONE;
+            if (!z->p->in[v] || w == NONE || !strict_read(z->p, x)) goto later;
+            uint32_t u = lazy_next_version(z, w);
             node_id un = u == NONE ? NO_ID : g->inst_node[u], wn = g->inst_node[w];
             done = u == NONE || un == v || commit_pos(z, u) > z->pos[begin_of(z->p, v)];
             if (!done && z->p->in[un]) {
                 if (reaches(&z->reach, un, v)) {
                     note_forced(z, un, wn, x, false);
-                    ok = fix(z, commit_of(z->p, un), begin_of(z->p, wn));
+                    ok = fix(z, commit_of(z->p, un), version_target(z->p, wn));
                 } else if (reaches(&z->reach, wn, un)) {
                     note_forced(z, v, un, x, true);
                     ok = fix(z, begin_of(z->p, v), commit_of(z->p, un));
                 } else {
                     goto later;
                 }
-                enqueue(z, x); /* the next writer may be in the way too */
+                lazy_enqueue(z, x); /* the next writer may be in the way too */
                 done = true;
             }
         }
@@ -825,7 +929,7 @@ static bool settle(lazy *z)
         if (wait.at[i] & OVERLAP)
             enqueue_overlap(z, wait.at[i] & ~OVERLAP);
         else
-            enqueue(z, wait.at[i]);
+            lazy_enqueue(z, wait.at[i]);
     }
     vec_free(z->m, &wait);
     return ok;
@@ -856,6 +960,18 @@ static void sort_lists(lazy *z)
     mem_put(z->m, next);
 }
 
+/* Does the version that an open read finds explain it?  Choices that must be made outright
+   (paths.c) wait to be made. */
+static bool open_ok(const lazy *z, uint32_t ob, uint32_t seen)
+{
+    const asg *g = z->g;
+    if (z->paths || z->updates || z->p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST)
+        return false;
+    if (!strict_read(z->p, ob)) return false;
+    if (seen != NONE) return may_read(z, ob, seen);
+    return g->cand.at[g->cand_first.at[z->open_of[ob]]] == RF_INIT;
+}
+
 /* One walk over the first order, as a database would run it: what a read finds must be what it
    reported.  Cheaper than asking each obligation, because the state of all keys stays in cache. */
 static void replay(lazy *z)
@@ -873,16 +989,16 @@ static void replay(lazy *z)
         if (!z->present[v]) continue;
         if (e == begin_of(z->p, v))
             for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
-                uint32_t rf = g->ob_rf[ob], seen = last[g->ob_key[ob]];
-                bool ok = rf < RF_LAST    ? seen == g->ob_inst[ob]
-                          : rf == RF_INIT ? seen == NONE || z->p->in[v]
-                                          : false;
-                if (!ok) enqueue(z, ob);
+                uint32_t rf = z->p->rf[ob], seen = last[g->ob_key[ob]];
+                bool ok = rf < RF_LAST    ? seen == z->p->rf_inst[ob]
+                          : rf == RF_INIT ? seen == NONE || (z->p->in[v] && !z->paths)
+                                          : open_ok(z, ob, seen);
+                if (!ok) lazy_enqueue(z, ob);
             }
         if (e != commit_of(z->p, v)) continue;
         for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
             uint32_t prior = last[g->inst_key[j]];
-            if (z->p->si && prior != NONE &&
+            if (z->overlap_queued && prior != NONE &&
                 z->pos[commit_of(z->p, g->inst_node[prior])] > z->pos[begin_of(z->p, v)])
                 enqueue_overlap(z, j);
             last[g->inst_key[j]] = j;
@@ -911,53 +1027,64 @@ static void write_outcomes(lazy *z)
         uint32_t taken = lit_of(z->taken_var[v], false);
         bool impossible = g->barred[v];
         for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
-            uint32_t rf = g->ob_rf[ob];
+            uint32_t rf = z->p->rf[ob];
             if (rf == RF_NONE) impossible = true;
             if (rf >= RF_LAST) continue;
             order_edge(z->o, taken, commit_of(z->p, rf), begin_of(z->p, v));
             if (z->p->in[rf]) continue;
-            clause_start(z);
+            lazy_clause_start(z);
             clause_why(z, BECAUSE_TAKEN, ob, rf, NO_ID);
-            clause_lit(z, lit_not(taken));
-            clause_lit(z, lit_of(z->taken_var[rf], false));
-            clause_end(z);
+            lazy_clause_lit(z, lit_not(taken));
+            lazy_clause_lit(z, lit_of(z->taken_var[rf], false));
+            lazy_clause_end(z);
         }
         if (!impossible) continue;
-        clause_start(z);
+        lazy_clause_start(z);
         clause_why(z, BECAUSE_FAULT, NO_ID, NO_ID, v);
-        clause_lit(z, lit_not(taken));
-        clause_end(z);
+        lazy_clause_lit(z, lit_not(taken));
+        lazy_clause_end(z);
+    }
+    for (size_t i = 0; i < z->p->unsure.n; i++) {
+        arc x = z->p->unsure.at[i];
+        order_edge(z->o, lit_of(z->taken_var[txn_of(z->p, x.from)], false), x.from, x.to);
     }
     /* Version orders that lists or hints show, with an unknown transaction in them. */
     for (size_t i = 0; i < g->extra.n; i++) {
         const edge *e = &g->extra.at[i];
         if (z->p->in[e->from] && z->p->in[e->to]) continue;
         uint32_t both = new_var(z);
-        if (z->j) justify_is_before(z->j, both, commit_of(z->p, e->from), begin_of(z->p, e->to));
-        clause_start(z);
+        if (z->j)
+            justify_is_before(z->j, both, commit_of(z->p, e->from), version_target(z->p, e->to));
+        lazy_clause_start(z);
         clause_why(z, BECAUSE_SHOWN, (uint32_t)i, NO_ID, NO_ID);
-        clause_unless(z, e->from);
-        clause_unless(z, e->to);
-        clause_lit(z, lit_of(both, false));
-        clause_end(z);
-        order_edge(z->o, lit_of(both, false), commit_of(z->p, e->from), begin_of(z->p, e->to));
+        lazy_clause_unless(z, e->from);
+        lazy_clause_unless(z, e->to);
+        lazy_clause_lit(z, lit_of(both, false));
+        lazy_clause_end(z);
+        order_edge(z->o, lit_of(both, false), commit_of(z->p, e->from),
+                   version_target(z->p, e->to));
     }
+}
+
+static void index_open(lazy *z)
+{
+    asg *g = z->g;
+    if (!g->open.n) return;
+    z->open_of = mem_array(z->m, uint32_t, g->obs + 1);
+    memset(z->open_of, 0xff, (g->obs + 1) * sizeof *z->open_of);
+    for (uint32_t i = 0; i < g->open.n; i++) z->open_of[g->open.at[i]] = i;
+    z->cand_var = mem_array(z->m, uint32_t, g->cand.n + 1);
+    z->chosen_clause = mem_array0(z->m, uint8_t, g->open.n + 1);
 }
 
 static void index_loose(lazy *z)
 {
     asg *g = z->g;
     VEC(uint32_t) obs = {0}, key = {0};
-    if (g->open.n) {
-        z->open_of = mem_array(z->m, uint32_t, g->obs + 1);
-        memset(z->open_of, 0xff, (g->obs + 1) * sizeof *z->open_of);
-        for (uint32_t i = 0; i < g->open.n; i++) z->open_of[g->open.at[i]] = i;
-        z->cand_var = mem_array(z->m, uint32_t, g->cand.n + 1);
-        z->chosen_clause = mem_array0(z->m, uint8_t, g->open.n + 1);
-    }
     for (uint32_t ob = 0; ob < g->obs; ob++) {
         bool loose =
-            g->ob_rf[ob] == RF_OPEN || (g->ob_rf[ob] == RF_INIT && !z->p->in[g->ob_node[ob]]);
+            z->p->rf[ob] == RF_OPEN ||
+            (z->p->rf[ob] == RF_INIT && (z->paths || z->updates || !z->p->in[g->ob_node[ob]]));
         if (!loose) continue;
         vec_push(z->m, &obs, ob);
         vec_push(z->m, &key, g->ob_key[ob]);
@@ -971,19 +1098,48 @@ static void index_loose(lazy *z)
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
+/* Of a read that any candidate before it explains: one. */
+static uint32_t any_before(const lazy *z, uint32_t ob)
+{
+    const asg *g = z->g;
+    uint32_t open = z->open_of[ob], at = z->pos[begin_of(z->p, g->ob_node[ob])];
+    for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
+        uint32_t c = g->cand.at[i];
+        if (c >= RF_LAST || (z->present[c] && z->pos[commit_of(z->p, c)] < at)) return c;
+    }
+    return RF_OPEN;
+}
+
+void lazy_keep_path(lazy *z, uint32_t ob, uint32_t w, node_id u)
+{
+    node_id v = z->g->ob_node[ob];
+    step back = {v, u, STEP_RW, z->g->ob_key[ob], ob};
+    (void)w;
+    z->a->path.steps.n = 0;
+    paths_path(z, u, v, &z->a->path);
+    vec_push(z->m, &z->a->path.steps, back);
+}
+
 static void keep_model(lazy *z)
 {
     asg *g = z->g;
     z->a->pos = mem_array(z->m, uint32_t, (size_t)z->p->events + 1);
     memcpy(z->a->pos, z->pos, z->p->events * sizeof *z->pos);
+    if (z->updates) memcpy(z->a->pos, updates_order(z), z->p->txns * sizeof *z->pos);
     z->a->out = mem_array0(z->m, uint8_t, (size_t)z->p->txns + 1);
     for (node_id v = 0; v < z->p->txns; v++) z->a->out[v] = !z->present[v];
     z->a->rf = mem_array(z->m, uint32_t, g->obs + 1);
     for (uint32_t ob = 0; ob < g->obs; ob++) {
-        z->a->rf[ob] = g->ob_rf[ob];
-        if (g->ob_rf[ob] != RF_OPEN || !z->present[g->ob_node[ob]]) continue;
-        uint32_t u = version_seen(z, g->ob_key[ob], g->ob_node[ob]);
-        z->a->rf[ob] = u == NONE ? RF_INIT : g->inst_node[u];
+        z->a->rf[ob] = z->p->rf[ob];
+        if (z->p->rf[ob] != RF_OPEN || !z->present[g->ob_node[ob]]) continue;
+        if (z->paths || z->updates) {
+            z->a->rf[ob] = g->ob_flags[ob] & OB_LIST ? RF_OPEN : paths_source(z, ob);
+        } else if (strict_read(z->p, ob)) {
+            uint32_t u = version_seen(z, g->ob_key[ob], g->ob_node[ob]);
+            z->a->rf[ob] = u == NONE ? RF_INIT : g->inst_node[u];
+        } else {
+            z->a->rf[ob] = any_before(z, ob);
+        }
     }
 }
 
@@ -1004,8 +1160,11 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     z.present = mem_array(p->m, uint8_t, (size_t)p->txns + 1);
     for (node_id v = 0; v < p->txns; v++) z.present[v] = p->in[v];
     z.queued = mem_array0(p->m, uint8_t, g->obs + 1);
-    if (p->si) z.overlap_queued = mem_array0(p->m, uint8_t, g->insts + 1);
+    if (p->rule->overlap) z.overlap_queued = mem_array0(p->m, uint8_t, g->insts + 1);
     asg_by_key(g);
+    paths_start(&z);
+    updates_start(&z);
+    index_open(&z);
     z.list = mem_array(z.m, uint32_t, g->insts + 1);
     z.where = mem_array(z.m, uint32_t, g->insts + 1);
     size_t left = SIZE_MAX;
@@ -1022,12 +1181,14 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         sort_lists(&z);
         replay(&z);
         a->rounds = round;
-        /* A few violated reads are cheaper settled than derived. */
-        size_t few = g->obs / 10 + 64;
+        /* A few violated reads are cheaper settled than derived; not so with ambiguous ones. */
+        size_t few = g->obs / (g->open.n > g->obs / 100 ? 200 : 10) + 64;
         if (!pass_on(p->tune, PASS_DERIVE) || round == MOST_ROUNDS) break;
         if (z.queue.n <= few || !z.reach.blocks || z.queue.n > left - left / 10) break;
         left = z.queue.n;
-        if (derive_round(&z) <= g->obs / 256 + 16) break;
+        uint64_t learnt = derive_round(&z);
+        if (pass_on(p->tune, PASS_PRUNE_CANDIDATES) && g->open.n && !z.j) learnt += prune_round(&z);
+        if (learnt <= g->obs / 256 + 16) break;
         for (size_t i = 0; i < z.queue.n; i++) {
             if (z.queue.at[i] & OVERLAP)
                 z.overlap_queued[z.queue.at[i] & ~OVERLAP] = 0;
@@ -1047,6 +1208,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     z.key_lo = mem_array0(p->m, uint32_t, history_keys(g->h) + 1);
     z.key_hi = mem_array0(p->m, uint32_t, history_keys(g->h) + 1);
     grow_pairs(&z);
+    if (p->rf != g->ob_rf) strong_index_readers(p);
     index_loose(&z);
     if (pass_on(p->tune, PASS_SETTLE) && !settle(&z)) {
         size_t n;

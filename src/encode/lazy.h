@@ -14,6 +14,7 @@ typedef struct lazy_answer {
     uint8_t *out;        /* holds: 1 for unknown transactions taken as aborted */
     bool known_cycle;    /* violated by known edges and what they force */
     VEC(uint32_t) cycle; /* events of that cycle, in order */
+    cycle path;          /* violated: by a read that known edges alone break; may be empty */
     VEC(node_id) core;   /* violated: transactions of the clauses that were written */
     uint64_t vars, clauses, conflicts, moved, fixed, rounds;
     VEC(stage_time) stages;

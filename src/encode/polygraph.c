@@ -61,6 +61,7 @@ typedef struct poly {
     asg *g;
     mem *m;
     lazy_answer *a;
+    uint8_t *absent; /* per node: its outcome is unknown, and taken as aborted */
 
     pair_map by_nodes; /* low, high -> index of pairs */
     VEC(writers) pairs;
@@ -139,10 +140,19 @@ static uint32_t map_get(const pair_map *t, uint32_t a, uint32_t b)
 
 /* --- build ------------------------------------------------------------------------------------ */
 
-/* A transaction that cannot have committed writes nothing. */
-static bool absent(const poly *z, node_id v)
+/* Who cannot have committed, and who need not have: a list read by a transaction of unknown outcome
+   says more than its last writer, which is all that is asked here; but a key of such a read would
+   be wild (asg/lists.c) if any read might need that transaction. */
+static void find_absent(poly *z)
 {
-    return !z->p->in[v] && z->g->barred[v];
+    asg *g = z->g;
+    z->absent = mem_array0(z->m, uint8_t, (size_t)z->p->txns + 1);
+    for (node_id v = 0; v < z->p->txns; v++) {
+        if (z->p->in[v]) continue;
+        z->absent[v] = g->barred[v];
+        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++)
+            if (g->ob_rf[ob] == RF_NONE || g->ob_flags[ob] & OB_LIST) z->absent[v] = 1;
+    }
 }
 
 static uint32_t pair_of(const poly *z, node_id a, node_id b)
@@ -171,7 +181,7 @@ static bool build_pairs(poly *z)
                 uint32_t low = g->kw_inst[i], high = g->kw_inst[j];
                 node_id a = g->inst_node[low], b = g->inst_node[high];
                 assert(a < b); /* installs of a key stand in node order */
-                if (absent(z, a) || absent(z, b)) continue;
+                if (z->absent[a] || z->absent[b]) continue;
                 uint32_t *at = map_put(z->m, &z->by_nodes, a, b);
                 if (*at == NONE) {
                     writers w = {a, b, NONE, NONE};
@@ -440,7 +450,7 @@ static void settle_read(poly *z, uint32_t open, uint32_t c)
     }
     for (uint32_t i = g->kw_first[k]; i < g->kw_first[k + 1]; i++) {
         node_id b = g->inst_node[g->kw_inst[i]];
-        if (b == c || b == v || absent(z, b)) continue;
+        if (b == c || b == v || z->absent[b]) continue;
         bool behind = c >= RF_LAST;
         if (!behind) { /* pairs that were settled without this reader */
             uint32_t pair = pair_of(z, c, b);
@@ -459,7 +469,7 @@ static bool prune_reads(poly *z, bool *changed)
         if (z->rf[i] != RF_OPEN || !z->p->in[v]) continue;
         for (uint32_t j = g->cand_first.at[i]; j < g->cand_first.at[i + 1]; j++) {
             uint32_t c = g->cand.at[j];
-            if (!z->dead[j] && ((c < RF_LAST && absent(z, c)) || not_read(z, ob, c))) {
+            if (!z->dead[j] && ((c < RF_LAST && z->absent[c]) || not_read(z, ob, c))) {
                 z->dead[j] = 1;
                 *changed = true;
             }
@@ -602,7 +612,7 @@ static void encode_initial(poly *z, uint32_t reads, node_id v, key_id k)
     asg *g = z->g;
     for (uint32_t i = g->kw_first[k]; i < g->kw_first[k + 1]; i++) {
         node_id b = g->inst_node[g->kw_inst[i]];
-        if (b != v && !absent(z, b)) brings(z, reads, begin_of(z->p, v), commit_of(z->p, b));
+        if (b != v && !z->absent[b]) brings(z, reads, begin_of(z->p, v), commit_of(z->p, b));
     }
 }
 
@@ -613,7 +623,7 @@ static void encode_open(poly *z)
     for (uint32_t i = 0; i < g->open.n; i++) {
         uint32_t ob = g->open.at[i], first = g->cand_first.at[i], end = g->cand_first.at[i + 1];
         node_id v = g->ob_node[ob];
-        if (z->rf[i] != RF_OPEN || absent(z, v)) continue;
+        if (z->rf[i] != RF_OPEN || z->absent[v]) continue;
         for (uint32_t j = first; j < end; j++) {
             uint32_t c = g->cand.at[j];
             if (z->dead[j]) continue;
@@ -651,11 +661,14 @@ static void encode_outcomes(poly *z)
     for (node_id v = 0; v < z->p->txns; v++) {
         if (z->p->in[v]) continue;
         uint32_t lit = taken(z, v);
-        bool never = g->barred[v];
+        if (z->absent[v]) {
+            clause_start(z);
+            clause_lit(z, lit_not(lit));
+            clause_end(z);
+            continue;
+        }
         for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
             uint32_t rf = g->ob_rf[ob];
-            never = never || rf == RF_NONE;
-            if (g->barred[v]) continue;
             if (rf == RF_INIT) encode_initial(z, lit, v, g->ob_key[ob]);
             if (rf >= RF_LAST) continue;
             encode_read(z, lit, v, rf, g->ob_key[ob]);
@@ -665,10 +678,6 @@ static void encode_outcomes(poly *z)
             clause_lit(z, taken(z, rf));
             clause_end(z);
         }
-        if (!never) continue;
-        clause_start(z);
-        clause_lit(z, lit_not(lit));
-        clause_end(z);
     }
     /* Version orders that lists or hints show, with an unknown transaction in them. */
     for (size_t i = 0; i < g->extra.n; i++) {
@@ -700,7 +709,7 @@ static void index_choices(poly *z)
 /* None of the literals together. */
 static void exclude(poly *z, const uint32_t *lits, size_t n)
 {
-    uint32_t sorted[WIDEST];
+    uint32_t sorted[WIDEST] = {0};
     size_t k = 0;
     for (size_t i = 0; i < n; i++) {
         size_t at = k;
@@ -817,6 +826,7 @@ void polygraph_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         return;
     }
     z.pos = mem_array(z.m, uint32_t, (size_t)p->events + 1);
+    find_absent(&z);
     if (!build_pairs(&z)) return;
     build_open(&z);
     answer_stage(z.m, a, "build", &since);

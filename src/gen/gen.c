@@ -128,8 +128,10 @@ static value_id list_seen(sim *m, const step *steps, uint32_t i)
 static void write_range(sim *m, const client *c, const step *t)
 {
     history *h = m->h;
-    const store_row *row = c->rows.at + t->value, *end = row + t->seen;
-    for (; row < end; row++) history_row(h, workload_key(&m->work, h, row->key), row->value);
+    for (uint32_t i = t->value; i < t->value + t->seen; i++) {
+        const store_row *row = &c->rows.at[i];
+        history_row(h, workload_key(&m->work, h, row->key), row->value);
+    }
     history_range(h, t->kind == STEP_SCAN ? OP_SCAN : OP_ITER,
                   (range){.from_kind = BOUND_AT,
                           .to_kind = BOUND_AT,

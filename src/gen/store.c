@@ -145,16 +145,16 @@ const version *store_read(const store *s, uint32_t session, uint32_t key)
 /* Has a row of the range, or a key that it showed to be absent, changed since? */
 static bool range_changed(const store *s, uint32_t session, const step *t, const store_row *rows)
 {
-    const store_row *row = rows + t->value, *end = row + t->seen;
+    uint32_t end = t->value + t->seen;
     if (s->refuse & REFUSE_GAPS) {
-        uint32_t to = t->flags & STEP_DONE ? t->to : end[-1].key + 1;
+        uint32_t to = t->flags & STEP_DONE ? t->to : rows[end - 1].key + 1;
         if (to > s->cells.n) to = (uint32_t)s->cells.n;
         for (uint32_t k = t->key; k < to; k++)
             if (s->cells.at[k].seq > s->views[session].seq) return true;
         return false;
     }
-    for (; row < end; row++)
-        if (row->seen != STEP_MINE && s->cells.at[row->key].seq != row->seen) return true;
+    for (uint32_t i = t->value; i < end; i++)
+        if (rows[i].seen != STEP_MINE && s->cells.at[rows[i].key].seq != rows[i].seen) return true;
     return false;
 }
 

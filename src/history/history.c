@@ -338,10 +338,8 @@ static int64_t *time_column(history *h, int64_t *column, size_t *cap, size_t per
     return column;
 }
 
-void history_time(history *h, unsigned which, int64_t v)
+static void set_time(history *h, size_t t, unsigned which, int64_t v)
 {
-    assert(h->open);
-    size_t t = h->txns;
     switch (which) {
     case TXN_HAS_BEGIN:
         h->txn_begin = time_column(h, h->txn_begin, &h->begin_cap, 1);
@@ -364,12 +362,30 @@ void history_time(history *h, unsigned which, int64_t v)
     h->txn_flags[t] = (uint8_t)(h->txn_flags[t] | which);
 }
 
+void history_time(history *h, unsigned which, int64_t v)
+{
+    assert(h->open);
+    set_time(h, h->txns, which, v);
+}
+
+void history_time_of(history *h, txn_id t, unsigned which, int64_t v)
+{
+    assert(!h->frozen && t < h->txns);
+    set_time(h, t, which, v);
+}
+
+void history_times_of(history *h, txn_id t, const int64_t v[4])
+{
+    assert(!h->frozen);
+    h->txn_times = time_column(h, h->txn_times, &h->times_cap, 4);
+    memcpy(h->txn_times + (size_t)t * 4, v, 4 * sizeof *v);
+    h->txn_flags[t] |= TXN_HAS_TIMES;
+}
+
 void history_times(history *h, const int64_t v[4])
 {
     assert(h->open);
-    h->txn_times = time_column(h, h->txn_times, &h->times_cap, 4);
-    memcpy(h->txn_times + h->txns * 4, v, 4 * sizeof *v);
-    h->txn_flags[h->txns] |= TXN_HAS_TIMES;
+    history_times_of(h, (txn_id)h->txns, v);
 }
 
 void history_extra(history *h, const char *name, size_t nn, const char *json, size_t jn)
@@ -437,19 +453,34 @@ void history_mark(history *h, const char *json, size_t n)
     vec_push(&h->mem, &h->marks, m);
 }
 
-/* Puts column[i] at position to[i]; a column at a time keeps the extra memory small. */
-static void permute32(history *h, uint32_t **column, const op_id *to)
+/* Attributes follow their operations; stable, so that those of one keep their order. */
+static void sort_attrs(attr *a, attr *b, size_t n)
 {
-    uint32_t *fresh = mem_array(&h->mem, uint32_t, h->ops_cap), *old = *column;
-    for (size_t i = 0; i < h->ops; i++) fresh[to[i]] = old[i];
-    mem_put(&h->mem, old);
-    *column = fresh;
+    attr *home = a;
+    for (size_t width = 1; width < n; width *= 2) {
+        for (size_t lo = 0; lo < n; lo += 2 * width) {
+            size_t mid = lo + width < n ? lo + width : n, hi = mid + width < n ? mid + width : n;
+            size_t i = lo, j = mid, k = lo;
+            while (i < mid && j < hi) b[k++] = a[j].op < a[i].op ? a[j++] : a[i++];
+            while (i < mid) b[k++] = a[i++];
+            while (j < hi) b[k++] = a[j++];
+        }
+        attr *swap = a;
+        a = b;
+        b = swap;
+    }
+    if (a != home) memcpy(home, a, n * sizeof *a);
 }
 
 void history_regroup(history *h, txn_id *owner)
 {
-    assert(!h->open && !h->frozen && !h->attrs.n);
+    assert(!h->open && !h->frozen);
     if (!h->txns) return;
+    /* All memory first: a failure must leave the history as it was. */
+    uint32_t *keys = mem_array(&h->mem, uint32_t, h->ops_cap + 1);
+    value_id *values = mem_array(&h->mem, value_id, h->ops_cap + 1);
+    uint8_t *kinds = mem_array(&h->mem, uint8_t, h->ops_cap + 1);
+    attr *spare = mem_array(&h->mem, attr, h->attrs.n + 1);
     /* Counting sort: txn_op[t + 1] is first the count of t, then its start, at last its end. */
     memset(h->txn_op, 0, (h->txns + 1) * sizeof *h->txn_op);
     for (size_t i = 0; i < h->ops; i++) {
@@ -462,13 +493,21 @@ void history_regroup(history *h, txn_id *owner)
         h->txn_op[t + 1] = sum;
         sum += count;
     }
-    for (size_t i = 0; i < h->ops; i++) owner[i] = h->txn_op[owner[i] + 1]++;
-    permute32(h, &h->op_key, owner);
-    permute32(h, &h->op_value, owner);
-    uint8_t *kinds = mem_get(&h->mem, h->ops_cap);
-    for (size_t i = 0; i < h->ops; i++) kinds[owner[i]] = h->op_kind[i];
+    for (size_t i = 0; i < h->ops; i++) {
+        op_id to = owner[i] = h->txn_op[owner[i] + 1]++;
+        keys[to] = h->op_key[i];
+        values[to] = h->op_value[i];
+        kinds[to] = h->op_kind[i];
+    }
+    mem_put(&h->mem, h->op_key);
+    mem_put(&h->mem, h->op_value);
     mem_put(&h->mem, h->op_kind);
+    h->op_key = keys;
+    h->op_value = values;
     h->op_kind = kinds;
+    for (size_t i = 0; i < h->attrs.n; i++) h->attrs.at[i].op = owner[h->attrs.at[i].op];
+    if (h->attrs.n) sort_attrs(h->attrs.at, spare, h->attrs.n);
+    mem_put(&h->mem, spare);
 }
 
 /* --- freezing ---------------------------------------------------------------------------- */

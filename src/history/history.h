@@ -223,7 +223,9 @@ txn_id history_begin(history *h);
 void history_session(history *h, label session);
 void history_label(history *h, label id);
 void history_time(history *h, unsigned which_flag, int64_t v); /* one of TXN_HAS_BEGIN.. */
+void history_time_of(history *h, txn_id t, unsigned which_flag, int64_t v); /* t has ended */
 void history_times(history *h, const int64_t v[4]);
+void history_times_of(history *h, txn_id t, const int64_t v[4]);
 void history_extra(history *h, const char *name, size_t nn, const char *json, size_t jn);
 void history_end(history *h, enum txn_status status);
 /* A session that may have no transaction. */
@@ -251,7 +253,7 @@ void history_mark(history *h, const char *json, size_t n);
 
 /* For formats that scatter the lines of a transaction: operation o becomes one of transaction
    owner[o], behind those that came before it.  Transactions may have been ended empty, and
-   operations added between them.  Overwrites owner.  No attributes may have been given. */
+   operations added between them.  Overwrites owner. */
 void history_regroup(history *h, txn_id *owner);
 
 /* Makes an empty history speak of the keys, values and initial state of a frozen one (copy.c). */

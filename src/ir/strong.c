@@ -5,6 +5,8 @@
 
 #include <assert.h>
 
+#include "base/sort.h"
+
 bool txn_begin_time(const history *h, txn_id t, int64_t *at)
 {
     if (h->txn_flags[t] & TXN_HAS_TIMES)
@@ -49,28 +51,40 @@ typedef struct stamp {
     node_id node;
 } stamp;
 
-/* Bottom-up merge sort by time; stable. */
-static stamp *sort_stamps(mem *m, stamp *a, size_t n)
+static stamp *sort_stamps(mem *m, const stamp *a, size_t n)
 {
+    uint64_t *key = mem_array(m, uint64_t, n + 1);
     stamp *b = mem_array(m, stamp, n + 1);
-    for (size_t width = 1; width < n; width *= 2) {
-        for (size_t lo = 0; lo < n; lo += 2 * width) {
-            size_t mid = lo + width < n ? lo + width : n, hi = mid + width < n ? mid + width : n;
-            size_t i = lo, j = mid, k = lo;
-            while (i < mid && j < hi) b[k++] = a[j].at < a[i].at ? a[j++] : a[i++];
-            while (i < mid) b[k++] = a[i++];
-            while (j < hi) b[k++] = a[j++];
-        }
-        stamp *swap = a;
-        a = b;
-        b = swap;
-    }
-    return a;
+    for (size_t i = 0; i < n; i++) key[i] = sort_key(a[i].at);
+    uint32_t *order = sort_by_key(m, key, (uint32_t)n);
+    for (size_t i = 0; i < n; i++) b[i] = a[order[i]];
+    mem_put(m, key);
+    mem_put(m, order);
+    return b;
 }
 
-/* Each distinct begin time is a point; points are a chain; a transaction hangs below its point,
-   and a commit leads to the first point that is late enough. */
-static void add_real_time(strong *p, int64_t drift)
+enum stamp_kind { BEGIN_CALL, BEGIN_RETURN, COMMIT_CALL, COMMIT_RETURN };
+
+/* One instant stands for call and return.  The commit of an unknown outcome has no time. */
+static bool txn_stamp(const history *h, txn_id t, enum stamp_kind kind, int64_t *at)
+{
+    if (kind >= COMMIT_CALL && txn_status_of(h, t) == TXN_UNKNOWN) return false;
+    if (h->txn_flags[t] & TXN_HAS_TIMES) {
+        *at = h->txn_times[(size_t)t * 4 + kind];
+        return true;
+    }
+    return kind >= COMMIT_CALL ? txn_end_time(h, t, at) : txn_begin_time(h, t, at);
+}
+
+static uint32_t event_of(const strong *p, node_id v, enum stamp_kind kind)
+{
+    return kind >= COMMIT_CALL ? commit_of(p, v) : begin_of(p, v);
+}
+
+/* Edges from every event `from` to the events `to` that were called after it returned, in linear
+   number: each distinct time of a call is a point, points are a chain, an event hangs below its
+   point, and what returned leads to the first point that is late enough. */
+static void add_points(strong *p, const enum stamp_kind *from, size_t kinds, enum stamp_kind to)
 {
     const history *h = p->g->h;
     stamp *s = mem_array(p->m, stamp, (size_t)p->txns + 1);
@@ -78,7 +92,7 @@ static void add_real_time(strong *p, int64_t drift)
     for (node_id v = 0; v < p->txns; v++) {
         int64_t at;
         /* Also for who may not take part: nothing leaves it then. */
-        if (txn_begin_time(h, p->g->node_txn[v], &at)) s[n++] = (stamp){at, v};
+        if (txn_stamp(h, p->g->node_txn[v], to, &at)) s[n++] = (stamp){at, v};
     }
     s = sort_stamps(p->m, s, n);
     uint32_t *point = mem_array(p->m, uint32_t, n + 1); /* per stamp: event of its time point */
@@ -90,23 +104,37 @@ static void add_real_time(strong *p, int64_t drift)
         } else {
             point[i] = point[i - 1];
         }
-        add(p, point[i], begin_of(p, s[i].node));
+        add(p, point[i], event_of(p, s[i].node, to));
     }
-    for (node_id v = 0; v < p->txns; v++) {
-        int64_t end;
-        if (!p->in[v] || !txn_end_time(h, p->g->node_txn[v], &end)) continue;
-        size_t lo = 0, hi = n; /* first stamp that is after the end, and by the drift at least */
-        while (lo < hi) {
-            size_t mid = lo + (hi - lo) / 2;
-            bool after = s[mid].at > end &&
-                         (uint64_t)s[mid].at - (uint64_t)end >= (uint64_t)(drift > 0 ? drift : 0);
-            if (after)
-                hi = mid;
+    uint64_t drift = p->drift > 0 ? (uint64_t)p->drift : 0;
+    for (size_t k = 0; k < kinds; k++)
+        for (node_id v = 0; v < p->txns; v++) {
+            int64_t end;
+            if (!txn_stamp(h, p->g->node_txn[v], from[k], &end)) continue;
+            size_t lo = 0,
+                   hi = n; /* first stamp that is after the end, and by the drift at least */
+            while (lo < hi) {
+                size_t mid = lo + (hi - lo) / 2;
+                if (s[mid].at > end && (uint64_t)s[mid].at - (uint64_t)end >= drift)
+                    hi = mid;
+                else
+                    lo = mid + 1;
+            }
+            if (lo == n) continue;
+            arc a = {event_of(p, v, from[k]), point[lo]};
+            if (p->in[v])
+                vec_push(p->m, &p->known, a);
             else
-                lo = mid + 1;
+                vec_push(p->m, &p->unsure, a);
         }
-        if (lo < n) add(p, commit_of(p, v), point[lo]);
-    }
+}
+
+static void add_real_time(strong *p)
+{
+    static const enum stamp_kind commits[] = {COMMIT_RETURN},
+                                 both[] = {COMMIT_RETURN, BEGIN_RETURN};
+    if (p->rt & RT_CB) add_points(p, commits, 1, BEGIN_CALL);
+    if (p->rt & (RT_CC | RT_BC)) add_points(p, both, 2, COMMIT_CALL);
 }
 
 /* --- reads of the initial state --------------------------------------------------------------- */
@@ -121,7 +149,7 @@ static void add_init_reads(strong *p)
     uint32_t *gate = NULL;
     node_id *own = NULL; /* per key: the first reader that writes it too */
     for (uint32_t ob = 0; ob < g->obs; ob++) {
-        if (g->ob_rf[ob] != RF_INIT || !p->in[g->ob_node[ob]]) continue;
+        if (g->ob_rf[ob] != RF_INIT || !p->in[g->ob_node[ob]] || !strict_read(p, ob)) continue;
         if (!gate) {
             asg_by_key(g);
             gate = mem_array(g->m, uint32_t, keys + 1);
@@ -132,7 +160,8 @@ static void add_init_reads(strong *p)
         key_id k = g->ob_key[ob];
         node_id v = g->ob_node[ob];
         if (gate[k] == NO_ID) gate[k] = p->events++;
-        if (asg_install(g, v, k) == NO_ID) {
+        bool apart = p->si && !p->rule->overlap; /* nobody excludes anybody: begins, then commits */
+        if (apart || asg_install(g, v, k) == NO_ID) {
             add(p, begin_of(p, v), gate[k]);
         } else if (own[k] == NO_ID || own[k] == v) {
             own[k] = v;
@@ -154,6 +183,7 @@ static void add_init_reads(strong *p)
         key_id k = g->ob_key[ob];
         node_id v = g->ob_node[ob];
         if (g->ob_rf[ob] != RF_INIT || !p->in[v] || own[k] == NO_ID || own[k] == v) continue;
+        if (!strict_read(p, ob)) continue;
         if (asg_install(g, v, k) == NO_ID) add(p, begin_of(p, v), commit_of(p, own[k]));
     }
     mem_put(g->m, gate);
@@ -162,38 +192,59 @@ static void add_init_reads(strong *p)
 
 /* --- assembling ------------------------------------------------------------------------------- */
 
-static void index_readers(strong *p)
+void strong_index_readers(strong *p)
 {
     asg *g = p->g;
+    mem_put(p->m, p->reader_first);
+    mem_put(p->m, p->reader);
     p->reader_first = mem_array0(p->m, uint32_t, g->insts + 2);
     for (uint32_t ob = 0; ob < g->obs; ob++)
-        if (g->ob_rf[ob] < RF_LAST) p->reader_first[g->ob_inst[ob] + 2]++;
+        if (p->rf[ob] < RF_LAST) p->reader_first[p->rf_inst[ob] + 2]++;
     for (size_t i = 2; i < g->insts + 2; i++) p->reader_first[i] += p->reader_first[i - 1];
     p->reader = mem_array(p->m, uint32_t, (size_t)p->reader_first[g->insts + 1] + 1);
     for (uint32_t ob = 0; ob < g->obs; ob++)
-        if (g->ob_rf[ob] < RF_LAST) p->reader[p->reader_first[g->ob_inst[ob] + 1]++] = ob;
+        if (p->rf[ob] < RF_LAST) p->reader[p->reader_first[p->rf_inst[ob] + 1]++] = ob;
+}
+
+/* Session order without those that only read. */
+static node_id *so_of_updates(const asg *g)
+{
+    node_id *pred = mem_array(g->m, node_id, (size_t)g->nodes + 1);
+    node_id *last = mem_array(g->m, node_id, (size_t)g->nodes + 1); /* v, or the update before */
+    for (node_id v = 0; v < g->nodes; v++) { /* predecessors have smaller numbers */
+        bool update = g->inst_first[v] < g->inst_first[v + 1];
+        node_id before = g->so_pred[v] != NO_ID ? last[g->so_pred[v]] : NO_ID;
+        pred[v] = update ? before : NO_ID;
+        last[v] = update ? v : before;
+    }
+    mem_put(g->m, last);
+    return pred;
 }
 
 void strong_build(strong *p, asg *g, const order_ask *ask)
 {
-    bool si = ask->si, so = ask->so;
+    bool si = ask->rule->events, so = ask->so;
     memset(p, 0, sizeof *p);
     p->g = g;
     p->m = g->m;
+    p->rule = ask->rule;
     p->si = si;
     p->so = so;
-    p->rt = ask->rt;
+    p->rt = rule_real_time(ask->rule->level) | (ask->rt ? RT_CB : 0);
     p->drift = ask->drift;
     p->tune = ask->tune;
     p->shared = !si && so;
     p->txns = g->nodes;
+    p->rf = g->ob_rf;
+    p->rf_inst = g->ob_inst;
     if (g->nodes >= RF_LAST / 4)
         guard_fail(g->m->guard, GUARD_UNSUPPORTED, "more than 2^30 transactions");
     p->events = si ? 2 * g->nodes : g->nodes;
     p->in = mem_array(g->m, uint8_t, (size_t)g->nodes + 1);
     for (node_id v = 0; v < g->nodes; v++) p->in[v] = asg_in(g, v);
+    p->so_pred = so && p->rule->strict == STRICT_UPDATES ? so_of_updates(g) : g->so_pred;
     for (node_id v = 0; v < g->nodes; v++)
-        if (g->so_pred[v] != NO_ID) depend(p, g->so_pred[v], v, so);
+        if (p->so_pred[v] != NO_ID) depend(p, p->so_pred[v], v, so);
     p->so_deps = p->deps.n;
     for (node_id v = 0; v < g->nodes; v++) {
         if (si) add(p, begin_of(p, v), commit_of(p, v));
@@ -207,12 +258,17 @@ void strong_build(strong *p, asg *g, const order_ask *ask)
         }
         guard_tick(g->m->guard);
     }
-    for (size_t i = 0; i < g->extra.n; i++)
-        if (p->in[g->extra.at[i].from] && p->in[g->extra.at[i].to])
-            depend(p, g->extra.at[i].from, g->extra.at[i].to, true);
+    for (size_t i = 0; i < g->extra.n; i++) {
+        node_id from = g->extra.at[i].from, to = g->extra.at[i].to;
+        if (!p->in[from] || !p->in[to]) continue;
+        if (version_target(p, to) == begin_of(p, to))
+            depend(p, from, to, true);
+        else
+            add(p, commit_of(p, from), version_target(p, to));
+    }
     add_init_reads(p);
-    if (p->rt) add_real_time(p, p->drift);
-    index_readers(p);
+    if (p->rt) add_real_time(p);
+    strong_index_readers(p);
 }
 
 /* --- replay ----------------------------------------------------------------------------------- */
@@ -270,7 +326,7 @@ const char *strong_replay(const strong *p, const uint32_t *pos, const uint8_t *o
         if (at[i] != commit_of(p, v)) continue;
         for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1] && !wrong; j++) {
             uint32_t *prior = &last[g->inst_key[j]];
-            if (p->si && *prior != NO_ID &&
+            if (p->rule->overlap && *prior != NO_ID &&
                 pos[commit_of(p, g->inst_node[*prior])] > pos[begin_of(p, v)])
                 wrong = "two writers of a key overlap";
             *prior = j;

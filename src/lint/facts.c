@@ -273,7 +273,7 @@ static uint64_t sortable(int64_t v)
 static void count_concurrency(facts *f, const history *h, mem *m)
 {
     /* Without times only sessions tell: one session is a sequence. */
-    f->concurrent = f->sessions > 1;
+    f->concurrent = f->active_sessions > 1;
     if (!f->with_times) return;
     uint64_t *begin = mem_array(m, uint64_t, h->txns + 1),
              *end = mem_array(m, uint64_t, h->txns + 1);
@@ -297,7 +297,7 @@ static void count_concurrency(facts *f, const history *h, mem *m)
         open++;
         if (open > f->max_concurrency) f->max_concurrency = open;
     }
-    f->concurrent = f->max_concurrency > 1 || (untimed && f->sessions > 1);
+    f->concurrent = f->max_concurrency > 1 || (untimed && f->active_sessions > 1);
     mem_put(m, begin);
     mem_put(m, end);
     mem_put(m, spare);
@@ -460,12 +460,17 @@ static void find_init(facts *f, const history *h, mem *m)
 void facts_count(facts *f, const history *h)
 {
     memset(f, 0, sizeof *f);
-    for (size_t i = 0; i < h->sessions.n; i++) /* those that committed something */
+    for (size_t i = 0; i < h->sessions.n; i++) {
+        /* Those that committed something, and those of logs that are there but empty. */
+        if (h->sess_first[i] == h->sess_first[i + 1]) f->sessions++;
         for (uint32_t j = h->sess_first[i]; j < h->sess_first[i + 1]; j++)
             if (txn_status_of(h, h->sess_txn[j]) == TXN_COMMITTED) {
                 f->sessions++;
+                f->active_sessions++;
                 break;
             }
+    }
+    if (h->declared_sessions > f->sessions) f->sessions = h->declared_sessions;
     f->keys = history_keys(h);
     f->hot_key = NO_ID;
     f->init_txn = NO_ID;
@@ -495,7 +500,7 @@ lint_set lint_cheap(const facts *f, const history *h)
     IF(UNKNOWN_INIT, h->init_unknown);
     IF(TIMESTAMPS, h->txn_start_ts || h->txn_commit_ts);
     IF(EMPTY_SESSIONS, f->all_sessions && f->empty_sessions);
-    IF(FAILED_SESSIONS, f->txns && f->all_sessions > f->sessions);
+    IF(FAILED_SESSIONS, f->txns && f->all_sessions > f->active_sessions);
     IF(SESSION_GAPS, f->session_gaps);
     IF(IMPOSSIBLE_TIMES, f->impossible);
     IF(SESSION_BACKWARDS, f->backwards);
@@ -504,7 +509,8 @@ lint_set lint_cheap(const facts *f, const history *h)
     IF(PARTIAL_TIMES, f->untimed);
     IF(MOSTLY_FAILED, f->txns && 2 * f->txns < h->txns);
     if (!f->txns) return s; /* the rest is about what committed */
-    bool reads = f->reads > f->unanswered || f->scans || f->iterators, sessions = f->sessions > 1;
+    bool reads = f->reads > f->unanswered || f->scans || f->iterators,
+         sessions = f->active_sessions > 1;
     IF(NO_READS, !reads);
     IF(NO_SHARED_READS, reads && sessions && !f->shared_read);
     IF(DUPLICATE_VALUES, f->duplicate_writes);

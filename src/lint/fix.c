@@ -269,12 +269,12 @@ static void put_init(history *to, const plan *p)
     mem_put(p->m, value);
 }
 
-/* What told that the initial state is a transaction is no longer true. */
+/* What told that the initial state is a transaction, or guessed at it, is no longer true. */
 static bool tells_of_init(const history *h, const extra *e)
 {
-    static const char *const names[] = {"dbcop_info", "text_init"};
+    static const char *const names[] = {"dbcop_info", "text_init", "init_inferred"};
     atom a = value_atom(h, e->name);
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (a.len == strlen(names[i]) && !memcmp(atom_bytes(h, a), names[i], a.len)) return true;
     return false;
 }

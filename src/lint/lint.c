@@ -127,13 +127,13 @@ bool find_no_reads(lint *l, finding *f)
 
 bool find_no_shared_reads(lint *l, finding *f)
 {
-    return told(f, l->f.sessions, "sessions");
+    return told(f, l->f.active_sessions, "sessions");
 }
 
 bool find_no_concurrency(lint *l, finding *f)
 {
-    if (l->f.with_times && l->f.sessions > 1)
-        lint_example(l, f, "by their times, although there are %N sessions", l->f.sessions);
+    if (l->f.with_times && l->f.active_sessions > 1)
+        lint_example(l, f, "by their times, although there are %N sessions", l->f.active_sessions);
     return told(f, l->f.txns, "transactions");
 }
 
@@ -407,7 +407,7 @@ bool find_failed_sessions(lint *l, finding *f)
             lint_example(l, f, "session %S, of %N transactions", s,
                          (uint64_t)(end - h->sess_first[s]));
     }
-    return told(f, l->f.all_sessions - l->f.sessions, "sessions");
+    return told(f, l->f.all_sessions - l->f.active_sessions, "sessions");
 }
 
 bool find_session_gaps(lint *l, finding *f)

@@ -41,6 +41,7 @@ static inline lint_set lint_bit(enum lint_id id)
 
 typedef struct facts {
     uint64_t txns, ops, aborted, unknown, sessions, keys;
+    uint64_t active_sessions; /* that committed something */
     uint64_t reads, writes, deletes, appends, scans, iterators, rows, failed;
     uint64_t empty_txns, read_only, write_only;
     uint64_t duplicate_writes, hot_key_ops, max_txn_ops;

@@ -405,10 +405,16 @@ static void put_op(const plan *p, const history *h, op_id o, sink *out)
     put(out, hash);
 }
 
+uint32_t cobra_members(const history *h)
+{
+    return read_session_files(h);
+}
+
 void cobra_write_member(const history *h, uint32_t session, sink *out)
 {
     if (!out->cache) out->cache = make_plan(h, out);
     const plan *p = out->cache;
+    if (session >= h->sessions.n) return; /* an empty log */
     for (uint32_t j = h->sess_first[session]; j < h->sess_first[session + 1]; j++) {
         txn_id t = h->sess_txn[j];
         bool unknown = txn_status_of(h, t) == TXN_UNKNOWN;

@@ -12,7 +12,9 @@
 
 /* --- the table ----------------------------------------------------------------------------- */
 
-#define DIR_true(name) .read_dir = name##_read_dir, .write_member = name##_write_member
+#define DIR_true(name)                                                                             \
+    .read_dir = name##_read_dir, .write_member = name##_write_member, .members = name##_members,   \
+    .member_letter = name##_letter, .member = name##_member
 #define DIR_false(name) .write = name##_write
 #define FORMAT(id_, name, binary_, directory_, about_)                                             \
     {.id = id_,                                                                                    \
@@ -20,7 +22,6 @@
      .binary = binary_,                                                                            \
      .directory = directory_,                                                                      \
      .read = name##_read,                                                                          \
-     .member_pattern = directory_ ? "T%u.log" : NULL,                                              \
      DIR_##directory_(name)},
 static const read_format table[] = {
 #include "read/formats.def"
@@ -30,8 +31,6 @@ static const read_format table[] = {
 static const struct {
     const char *id, *about;
 } unreadable[] = {
-    {"viper", "a Viper log"},
-    {"timekiller", "a TimeKiller JSON file"},
     {"polyg", "a Cobra polygraph file"},
 };
 
@@ -136,6 +135,7 @@ static bool looks_like_dbcop(const char *p, size_t n)
     X(events)                                                                                      \
     X(committed)                                                                                   \
     X(type)                                                                                        \
+    X(tid)                                                                                         \
     X(sts)                                                                                         \
     X(cts)
 enum name_bit {
@@ -201,6 +201,7 @@ static const char *json_array(const look *l)
     bool closed;
     unsigned names = first_object(l, &closed);
     if (HAS(sts) || HAS(cts)) return "timekiller";
+    if (HAS(tid) && HAS(ops)) return "timekiller"; /* no transaction has a timestamp */
     if (HAS(events) || HAS(committed)) return "dbcop-json";
     if (HAS(type)) return "elle-json";
     if (!closed && !l->all) return more;
@@ -208,12 +209,12 @@ static const char *json_array(const look *l)
     return p < l->end && *p == '[' ? "dbcop-json" : NULL; /* sessions, none with a transaction */
 }
 
-/* `:r key [`: a read that returned a list. */
-static bool has_list_read(const char *p, const char *end)
+/* `:r key [` or `"r" key [`: a read that returned a list. */
+static bool has_list_read(const char *p, const char *end, const char *name)
 {
-    for (; p < end && (p = memchr(p, ':', (size_t)(end - p))); p++) {
-        if (!starts(p, end, ":r ")) continue;
-        const char *q = skip_blank(p + 2, end);
+    for (; p < end && (p = memchr(p, *name, (size_t)(end - p))); p++) {
+        if (!starts(p, end, name)) continue;
+        const char *q = skip_blank(p + strlen(name), end);
         while (q < end && !is_blank(*q) && *q != ',' && *q != ']') q++;
         while (q < end && (is_blank(*q) || *q == ',')) q++;
         if (q < end && *q == '[') return true;
@@ -223,8 +224,12 @@ static bool has_list_read(const char *p, const char *end)
 
 static const char *edn(const look *l)
 {
-    if (contains(l->p, l->end, ":append") || has_list_read(l->p, l->end)) return "edn-la";
-    if (contains(l->p, l->end, "[:w ") || contains(l->p, l->end, "[ :w ")) return "edn-rw";
+    if (contains(l->p, l->end, ":append") || contains(l->p, l->end, "\"append\" ")) return "edn-la";
+    if (has_list_read(l->p, l->end, ":r ") || has_list_read(l->p, l->end, "\"r\" "))
+        return "edn-la";
+    static const char *const writes[] = {"[:w ", "[ :w ", "[\"w\" "};
+    for (size_t i = 0; i < sizeof writes / sizeof *writes; i++)
+        if (contains(l->p, l->end, writes[i])) return "edn-rw";
     return or_more(l, "edn-rw"); /* reads only: a register history as good as any */
 }
 
@@ -273,25 +278,50 @@ static const char *counted_lines(const look *l)
     return *p == 'R' || *p == 'A' ? "veristrong-la" : NULL;
 }
 
+/* What a map is whose first key, a string, begins at p: in JSON a colon and a value follow, in EDN
+   a value, which may be a keyword. */
+static const char *string_key(const look *l, const char *p, const char *(*json)(const look *))
+{
+    static const char *const literals[] = {"true", "false", "null"};
+    for (p++; p < l->end && *p != '"'; p++)
+        if (*p == '\\') p++;
+    p = p < l->end ? skip_blank(p + 1, l->end) : l->end;
+    if (l->end - p < 8 && !l->all) return more;
+    if (p >= l->end) return NULL;
+    if (*p != ':') return "edn";
+    if (l->end - p < 2 || !is_word(p[1]) || is_digit(p[1])) return json(l);
+    for (size_t i = 0; i < sizeof literals / sizeof *literals; i++)
+        if (starts(p + 1, l->end, literals[i])) return json(l);
+    return "edn";
+}
+
+/* The opening of a map, behind its brace. */
+static const char *open_map(const look *l, const char *p, const char *(*json)(const look *))
+{
+    p = skip_blank(p, l->end);
+    if (p >= l->end) return or_more(l, NULL);
+    if (*p == ':' || *p == ',' || *p == ';' || *p == '#') return "edn";
+    if (*p == '"') return string_key(l, p, json);
+    return *p == '}' ? json(l) : NULL;
+}
+
 static const char *open_bracket(const look *l)
 {
     const char *p = skip_blank(l->p + 1, l->end);
     if (p == l->end) return or_more(l, NULL);
     if (*p == '#' || *p == ';') return "edn";
     if (*p == '[') return json_array(l);
-    if (*p == '{') {
-        p = skip_blank(p + 1, l->end);
-        if (p == l->end) return or_more(l, NULL);
-        return *p == ':' ? "edn" : *p == '"' ? json_array(l) : NULL;
-    }
+    if (*p == ',') return "edn";
+    if (*p == '{') return open_map(l, p + 1, json_array);
     return looks_like_hist(l->p, l->end) ? "dbcop-hist" : NULL;
 }
 
 static const char *open_brace(const look *l)
 {
     const char *p = skip_blank(l->p + 1, l->end);
-    if (p == l->end) return or_more(l, NULL);
-    return *p == ':' ? "edn" : *p == '"' ? json_object(l) : NULL;
+    if (l->end - p < 3 && !l->all) return more;
+    if (starts(p, l->end, "\"{'")) return "timekiller-cdc";
+    return open_map(l, p, json_object);
 }
 
 /* The id of the format, NULL if none fits, or `more`. */
@@ -344,11 +374,18 @@ const read_format *read_detect(source *s)
 
 /* --- directories --------------------------------------------------------------------------- */
 
-const read_format *read_detect_dir(size_t members, const char *const *names)
+bool read_dir_has(const read_format *f, size_t members, const char *const *names)
 {
     uint64_t number;
-    for (size_t i = 0; i < members; i++)
-        if (cobra_member(names[i], &number)) return read_format_named("cobra");
+    for (size_t i = 0; i < members && f->member; i++)
+        if (f->member(names[i], &number)) return true;
+    return false;
+}
+
+const read_format *read_detect_dir(size_t members, const char *const *names)
+{
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (read_dir_has(&table[i], members, names)) return &table[i];
     return NULL;
 }
 
@@ -364,14 +401,6 @@ uint32_t read_dir_single(size_t members, const char *const *names)
                 if (!strcmp(names[i] + n, tails[t])) return (uint32_t)i;
         }
     return NO_ID;
-}
-
-void read_dir_refuse(guard *g, size_t members, const char *const *names)
-{
-    for (size_t i = 0; i < members; i++)
-        if (names[i][0] == 'J' && (is_digit(names[i][1]) || strstr(names[i], ".log")))
-            guard_fail(g, GUARD_UNSUPPORTED,
-                       "this is a directory of Viper logs (viper), which this version cannot read");
 }
 
 /* --- the sink ------------------------------------------------------------------------------ */

@@ -53,6 +53,7 @@ typedef struct other_field {
 typedef struct pending {
     VEC(char) text;  /* the whole map */
     size_t value_at; /* of :value in the text; 0: none */
+    bool has_others; /* fields that the model does not know */
     int64_t number, time;
     bool has_time;
     label process;
@@ -71,8 +72,9 @@ typedef struct reader {
     source *s;
     mem *mem;
     edn e;
-    VEC(other_field) others; /* fields of the current event that the model does not know */
-    VEC(value_id) list;      /* elements of the list being read, above those it stands in */
+    VEC(other_field) others;    /* fields of the current event that the model does not know */
+    VEC(other_field) completed; /* those of the completion, while the invocation's are read */
+    VEC(value_id) list;         /* elements of the list being read, above those it stands in */
     strbuf text, json;
     VEC(pending) pendings;
     uint32_t free_pending, first_pending, last_pending;
@@ -403,6 +405,7 @@ static void put_aside(reader *r, const event *v, process *owner)
     p->text.at[n] = 0;
     p->text.n = n;
     p->value_at = v->field[VALUE].at ? (size_t)(v->field[VALUE].at - v->map.at) : 0;
+    p->has_others = r->others.n > 0;
     p->number = v->number;
     p->has_time = v->has_time;
     p->time = v->time;
@@ -537,6 +540,29 @@ static void read_others(reader *r, edn *e)
         size_t prefix = edn_is_escaped((edn_span){name + 4, name + r->text.n}) ? 0 : 4;
         history_extra(r->h, name + prefix, r->text.n - prefix, r->json.at, r->json.n);
     }
+}
+
+/* Fields of the invocation that the completion, whose own were just read, does not repeat. */
+static void read_invoked_others(reader *r, const pending *p)
+{
+    edn e;
+    event v;
+    size_t n = r->others.n, kept = 0;
+    r->completed.n = 0;
+    for (size_t i = 0; i < n; i++) vec_push(r->mem, &r->completed, r->others.at[i]);
+    edn_copy(&e, r->s, (edn_span){p->text.at, p->text.at + p->text.n});
+    scan_event(r, &e, p->text.at, &v);
+    for (size_t i = 0; i < r->others.n; i++) {
+        edn_span key = r->others.at[i].key;
+        size_t len = (size_t)(key.end - key.at);
+        bool known = false;
+        for (size_t j = 0; j < n && !known; j++)
+            known = (size_t)(r->completed.at[j].key.end - r->completed.at[j].key.at) == len &&
+                    !memcmp(r->completed.at[j].key.at, key.at, len);
+        if (!known) r->others.at[kept++] = r->others.at[i];
+    }
+    r->others.n = kept;
+    read_others(r, &e);
 }
 
 /* A :time or :index that is no integer is of no use to us, but still the user's. */
@@ -681,6 +707,7 @@ static void read_completion(reader *r, edn *e, const event *v, process *owner)
     read_times(r, p, v);
     read_ts(r, e, v);
     read_others(r, e);
+    if (p && p->has_others) read_invoked_others(r, p);
     history_end(h, status[v->type]);
     if (p) release(r, owner);
 }
@@ -833,6 +860,7 @@ static void close_reader(reader *r)
     vec_free(r->mem, &r->pendings);
     vec_free(r->mem, &r->processes);
     vec_free(r->mem, &r->others);
+    vec_free(r->mem, &r->completed);
     vec_free(r->mem, &r->list);
     mem_put(r->mem, r->slots);
     strbuf_free(&r->text);

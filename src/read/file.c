@@ -203,8 +203,11 @@ static const read_format *read_directory(read_file *f, history *h, const char *p
     read_dir d = {path, l.offsets.n, l.names};
     const read_format *format = id ? named(g, id) : NULL;
     const read_format *fits = read_detect_dir(d.members, d.names);
-    if (format && format->directory && format != fits)
-        guard_fail(g, GUARD_PARSE, "this directory has no file of the format %s", id);
+    if (format && format->directory) {
+        if (!read_dir_has(format, d.members, d.names))
+            guard_fail(g, GUARD_PARSE, "this directory has no file of the format %s", id);
+        fits = format; /* logs of another kind may stand beside */
+    }
     uint32_t single = read_dir_single(d.members, d.names);
     if (fits && (!format || format == fits)) {
         format = fits;
@@ -215,7 +218,6 @@ static const read_format *read_directory(read_file *f, history *h, const char *p
     } else if (format) {
         guard_fail(g, GUARD_PARSE, "this is a directory, and the format %s is one file", id);
     } else {
-        read_dir_refuse(g, d.members, d.names);
         guard_fail(g, GUARD_PARSE, "no history format fits the files of this directory");
     }
     g->member[0] = 0;
@@ -256,6 +258,20 @@ const read_format *read_stream(read_file *f, history *h, source_read read, void 
     const read_format *format = read_opened(f, h, id);
     read_file_close(f);
     return format;
+}
+
+void read_init_path(read_file *f, history *h, const char *path)
+{
+    guard *g = h->mem.guard;
+    start_source(f, h, fd_read, f);
+    snprintf(g->member, sizeof g->member, "%s", path);
+    f->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (f->fd < 0) fail_errno(g, errno);
+    restart(f, f->fd);
+    inflate_wrap(&f->s);
+    timekiller_read_init(h, &f->s);
+    g->member[0] = 0;
+    read_file_close(f);
 }
 
 /* --- writing ------------------------------------------------------------------------------- */
@@ -368,11 +384,19 @@ static void write_single(write_file *w, const history *h, const read_format *for
 }
 
 /* The number of a session's file: its label where all labels are small numbers. */
-static bool numbered(const history *h)
+bool read_numbered(const history *h)
 {
     for (size_t i = 0; i < h->sessions.n; i++)
         if (h->sessions.at[i] >= UINT32_MAX) return false;
     return true;
+}
+
+#define EMPTY_LOGS 65536u /* so many files of empty sessions, whatever a header claims */
+
+uint32_t read_session_files(const history *h)
+{
+    size_t n = h->sessions.n, declared = h->declared_sessions;
+    return (uint32_t)(declared > n && declared - n <= EMPTY_LOGS ? declared : n);
 }
 
 static void write_members(write_file *w, const history *h, const read_format *format,
@@ -389,12 +413,19 @@ static void write_members(write_file *w, const history *h, const read_format *fo
     const char *final = strbuf_cstr(&name);
     w->directory = true;
     make_temp(w, final, new_directory);
-    bool labels = numbered(h);
+    bool labels = read_numbered(h);
     if (!labels) sink_lose(&w->out, LOST_LABELS);
-    for (uint32_t i = 0; i < h->sessions.n; i++) {
-        unsigned number = labels ? (unsigned)h->sessions.at[i] : i;
+    if (h->declared_sessions > h->sessions.n && read_session_files(h) == h->sessions.n)
+        sink_lose(&w->out, LOST_EMPTY);
+    uint64_t number = 0, next = 0;
+    uint32_t members = format->members(h);
+    for (uint32_t i = 0; i < members; i++) {
+        bool session = i < h->sessions.n;
+        number = !session ? next : labels ? h->sessions.at[i] : i;
+        if (number >= next) next = number + 1;
         char base[64];
-        snprintf(base, sizeof base, "T%u.log", number);
+        snprintf(base, sizeof base, "%c%llu.log", format->member_letter,
+                 (unsigned long long)number);
         strbuf member;
         strbuf_init(&member, &w->mem);
         strbuf_printf(&member, "%s/%s", w->temp, base);

@@ -37,6 +37,9 @@ const read_format *read_path(read_file *f, history *h, const char *path, const c
 const read_format *read_stream(read_file *f, history *h, source_read read, void *payload,
                                const char *format);
 
+/* Reads one more file into h, which stays unfrozen: the initial state that belongs to it. */
+void read_init_path(read_file *f, history *h, const char *path);
+
 typedef struct write_file {
     mem mem; /* what writing needs; freed by close */
     sink out;

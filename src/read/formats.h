@@ -12,7 +12,9 @@
 
 #define STREAM_true(name) void name##_read_dir(history *h, const read_dir *d, source *s);
 #define STREAM_false(name) void name##_write(const history *h, sink *out);
-#define MEMBER_true(name) void name##_write_member(const history *h, uint32_t session, sink *out);
+#define MEMBER_true(name)                                                                          \
+    void name##_write_member(const history *h, uint32_t session, sink *out);                       \
+    uint32_t name##_members(const history *h);
 #define MEMBER_false(name)
 #define FORMAT(id, name, binary, directory, about)                                                 \
     void name##_read(history *h, source *s);                                                       \
@@ -30,8 +32,14 @@
 const char *read_format_unreadable(const char *id);
 /* The member of a directory that is a whole history by itself (history.bincode), or NO_ID. */
 uint32_t read_dir_single(size_t members, const char *const *names);
-/* Fails with GUARD_UNSUPPORTED if the files are of a format we know but cannot read. */
-void read_dir_refuse(guard *g, size_t members, const char *const *names);
+
+enum member_letter { cobra_letter = 'T', viper_letter = 'J' };
+
+/* Whether a name is one of Viper's logs. */
+bool viper_member(const char *name, uint64_t *number);
+
+/* Replaces the initial state by that of a TimeKiller init file. */
+void timekiller_read_init(history *h, source *s);
 
 /* --- Cobra's, for those who look at a directory or at first bytes -------------------------- */
 

@@ -336,6 +336,7 @@ static void read_line(reader *r)
     size_t ops = h->ops, extras = h->extras.n, attrs = h->attrs.n, ranges = h->ranges.n,
            rows = h->row_key.n;
     unsigned seen = 0;
+    label session = 0;
     enum txn_status status = TXN_COMMITTED;
     json_need(j, '{');
     history_begin(h);
@@ -348,7 +349,7 @@ static void read_line(reader *r)
                 read_ops(r);
             } else if (json_is(name, "session")) {
                 once(j, at, &seen, SEEN_SESSION);
-                history_session(h, json_label(j, h, "a session"));
+                session = json_label(j, h, "a session"); /* not yet: this may be a mark */
             } else if (json_is(name, "id")) {
                 once(j, at, &seen, SEEN_ID);
                 history_label(h, json_label(j, h, "an id"));
@@ -386,6 +387,7 @@ static void read_line(reader *r)
     if (j->p < j->end) json_expected(j, "the end of the line");
     if (!(seen & SEEN_SESSION)) json_fail(j, start, "a transaction without \"session\"");
     if (!(seen & SEEN_OPS)) json_fail(j, start, "a transaction without \"ops\"");
+    history_session(h, session);
     if (!(seen & SEEN_ID)) history_label(h, label_uint(h, r->line));
     history_end(h, status);
 }
@@ -420,10 +422,13 @@ static void read_init(reader *r)
     }
 }
 
+enum { SEEN_RATEL = 1, SEEN_INIT = 2, SEEN_INIT_UNKNOWN = 4, SEEN_SESSIONS = 8 };
+
 static void read_header(reader *r)
 {
     json *j = &r->j;
     history *h = r->h;
+    unsigned seen = 0;
     json_need(j, '{');
     if (json_take(j, '}')) return;
     do {
@@ -431,14 +436,18 @@ static void read_header(reader *r)
         const char *at = j->p;
         json_text name = json_member(j);
         if (json_is(name, "ratel")) {
+            once(j, at, &seen, SEEN_RATEL);
             int64_t v = json_int(j, "the format's version");
             if (v != 1)
                 json_fail(j, at, "native format version %lld; this build reads 1", (long long)v);
         } else if (json_is(name, "init")) {
+            once(j, at, &seen, SEEN_INIT);
             read_init(r);
         } else if (json_is(name, "init_unknown")) {
+            once(j, at, &seen, SEEN_INIT_UNKNOWN);
             h->init_unknown = read_bool(j, "true or false");
         } else if (json_is(name, "sessions")) {
+            once(j, at, &seen, SEEN_SESSIONS);
             int64_t n = json_int(j, "a number of sessions");
             if (n < 0 || n > UINT32_MAX) json_fail(j, at, "no such number of sessions");
             h->declared_sessions = (uint32_t)n;

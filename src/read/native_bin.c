@@ -5,7 +5,7 @@
  * that holds its largest element, each followed by a checksum: reading is copying plus checking.
  *
  *     file    := "RATELBIN" version:u32 0:u32 column*
- *     column  := tag:4 bytes  width:u8 0:3 bytes  count:u64  count * width bytes  checksum:u64
+ *     column  := tag:4 bytes  width:u32  count:u64  count * width bytes  checksum:u64
  *
  * The columns stand in the order of the table below; all are present, possibly empty; "END " is
  * the last.  Counts are never trusted for allocation: memory grows with the bytes that arrive.
@@ -131,12 +131,14 @@ static void put_atoms(column_out *c, sink *out, const char *tag, const intern *t
     close_column(c);
 }
 
-/* Missing time columns are empty; present ones are full. */
-static void put_times(column_out *c, sink *out, const char *tag, const int64_t *v, size_t n)
+/* Missing time columns are empty; present ones are full, though ours may end with the last
+   transaction that had one. */
+static void put_times(column_out *c, sink *out, const char *tag, const int64_t *v, size_t have,
+                      size_t n)
 {
     if (!v) n = 0;
     open_column(c, out, tag, 8, n);
-    for (size_t i = 0; i < n; i++) put_element(c, (uint64_t)v[i], 8);
+    for (size_t i = 0; i < n; i++) put_element(c, i < have ? (uint64_t)v[i] : 0, 8);
     close_column(c);
 }
 
@@ -152,13 +154,11 @@ static void put_txns(const history *h, column_out *c, sink *out)
     close_column(c);
     put_u64(c, out, "TLAB", h->txn_label, h->txns);
     put_raw(c, out, "TFLG", h->txn_flags, h->txns);
-    put_times(c, out, "TBEG", h->txn_begin, h->begin_cap < h->txns ? h->begin_cap : h->txns);
-    put_times(c, out, "TEND", h->txn_end, h->end_cap < h->txns ? h->end_cap : h->txns);
-    put_times(c, out, "TTIM", h->txn_times, 4 * (h->times_cap < h->txns ? h->times_cap : h->txns));
-    put_times(c, out, "TSTS", h->txn_start_ts,
-              h->start_ts_cap < h->txns ? h->start_ts_cap : h->txns);
-    put_times(c, out, "TCTS", h->txn_commit_ts,
-              h->commit_ts_cap < h->txns ? h->commit_ts_cap : h->txns);
+    put_times(c, out, "TBEG", h->txn_begin, h->begin_cap, h->txns);
+    put_times(c, out, "TEND", h->txn_end, h->end_cap, h->txns);
+    put_times(c, out, "TTIM", h->txn_times, 4 * h->times_cap, 4 * h->txns);
+    put_times(c, out, "TSTS", h->txn_start_ts, h->start_ts_cap, h->txns);
+    put_times(c, out, "TCTS", h->txn_commit_ts, h->commit_ts_cap, h->txns);
 }
 
 static void put_ops(const history *h, column_out *c, sink *out)
@@ -623,7 +623,8 @@ void native_bin_read(history *h, source *s)
         e.txn = (uint32_t)element(&c, 4);
         e.name = (value_id)element(&c, 4);
         e.text = (value_id)element(&c, 4);
-        bool late = i && h->extras.at[i - 1].txn != NO_ID && h->extras.at[i - 1].txn > e.txn;
+        uint32_t before = i ? h->extras.at[i - 1].txn : NO_ID;
+        bool late = before != NO_ID && (e.txn == NO_ID || before > e.txn); /* the header's first */
         if ((e.txn != NO_ID && e.txn >= h->txns) || late || !string_ok(h, e.name) ||
             !string_ok(h, e.text))
             source_fail(s, s->pos, "field %llu is wrong", (unsigned long long)i);

@@ -62,7 +62,8 @@ static inline void sink_check(sink *s)
     X(EXTRAS, "notes and other fields")                                                            \
     X(MARKS, "marks")                                                                              \
     X(FAILED, "failed statements")                                                                 \
-    X(EMPTY, "empty transactions or sessions")
+    X(EMPTY, "empty transactions or sessions")                                                     \
+    X(READS, "reads")
 enum lost_bit {
 #define X(name, text) LOST_##name,
     LOST_LIST(X)
@@ -85,7 +86,9 @@ typedef struct read_format {
     void (*write)(const history *h, sink *out); /* NULL: cannot be written as one stream */
     /* Directory formats: the file of one session; NULL otherwise. */
     void (*write_member)(const history *h, uint32_t session, sink *out);
-    const char *member_pattern; /* "T%u.log" */
+    uint32_t (*members)(const history *h); /* how many files: the sessions', and others behind */
+    char member_letter;                    /* T: files are called T<number>.log */
+    bool (*member)(const char *name, uint64_t *number); /* is this one of its files? */
 } read_format;
 
 /* The table (formats.def), in the order of detection. */
@@ -93,6 +96,16 @@ const read_format *read_format_at(size_t i);
 const read_format *read_format_named(const char *id);
 /* By the first bytes (as many as the window holds); NULL if it cannot be told. */
 const read_format *read_detect(source *s);
+/* Gives the positions and timestamps of a version certificate, itself read as a history, to the
+   transactions of h that wrote its versions. */
+void read_versions(history *h, const history *certificate);
+
+/* Whether files of sessions are numbered by label (all are small numbers) or by position. */
+bool read_numbered(const history *h);
+/* How many sessions' files a directory gets: also those of declared, empty sessions. */
+uint32_t read_session_files(const history *h);
+/* Whether any of a directory's files is of the format. */
+bool read_dir_has(const read_format *f, size_t members, const char *const *names);
 /* By the names of a directory's files. */
 const read_format *read_detect_dir(size_t members, const char *const *names);
 

@@ -293,7 +293,10 @@ void report_text(const verdict *v, const report_context *c, strbuf *b)
     if (v->outcome != OUTCOME_VIOLATED) return;
     if (v->cycle.n) cycle_text(v, b);
     core_text(v, b);
-    if (v->through) strbuf_printf(b, "  it implies %s, which is violated\n", v->through);
+    if (v->through && v->outcome == OUTCOME_HOLDS)
+        strbuf_printf(b, "  %s implies it, and holds\n", v->through);
+    else if (v->through)
+        strbuf_printf(b, "  it implies %s, which is violated\n", v->through);
     const char *names[3];
     size_t n = rests(v, names);
     for (size_t i = 0; i < n; i++)

@@ -10,25 +10,30 @@
 #include <inttypes.h>
 
 #include "encode/justify.h"
-#include "ir/weak.h"
-#include "verdict/verdict.h"
+#include "verdict/words.h"
 #include "verify/certificate.h"
 
-static claim claim_of(const verdict *v)
+claim claim_of(const verdict *v)
 {
-    return (claim){.level = v->level,
-                   .session_order = v->session_order,
-                   .ryow = v->ryow,
-                   .drift = v->drift,
-                   .outcome = v->outcome,
-                   .order = v->order,
-                   .ordered = v->ordered,
-                   .choices = v->choices,
-                   .anomaly = v->anomaly,
-                   .reason = v->reason,
-                   .cycle = v->cycle,
-                   .core = v->core,
-                   .through = v->through};
+    claim c = {.level = v->level,
+               .session_order = v->session_order,
+               .ryow = v->ryow,
+               .drift = v->drift,
+               .outcome = v->outcome,
+               .order = v->order,
+               .ordered = v->ordered,
+               .choices = v->choices,
+               .anomaly = v->anomaly,
+               .reason = v->reason,
+               .cycle = v->cycle,
+               .core = v->core,
+               .through = v->through};
+    /* What was shown is the stronger level. */
+    if (c.through && c.outcome == OUTCOME_HOLDS) {
+        level_named(&c.level, c.through);
+        if (c.level.id == LEVEL_SSER) c.session_order = true;
+    }
+    return c;
 }
 
 bool recheck(const verdict *v, const history *h, mem *m, const char **why)
@@ -141,6 +146,24 @@ static void write_line(const scribe *s, const justify *j, const proof_line *x)
         write_node(s, x->w);
         break;
     case PROOF_FAULT: write_node(s, x->t); break;
+    case PROOF_INITIAL:
+        write_op(b, s->h, x->op, x->key);
+        write_op(b, s->h, x->w, x->key);
+        break;
+    case PROOF_SEES:
+        write_op(b, s->h, x->op, x->key);
+        write_node(s, x->w);
+        for (size_t i = x->first; i < x->first + x->n; i += 2) {
+            const asg *g = s->p->g;
+            strbuf_str(b, pool[i] == NO_ID ? " so" : " wr");
+            if (pool[i] != NO_ID) {
+                op_id o = g->ob_op[pool[i]];
+                strbuf_printf(b, " %u ", o - s->h->txn_op[asg_txn_of_op(s->h, o)]);
+                certificate_name(b, s->h, key_atom(s->h, g->ob_key[pool[i]]));
+            }
+            write_node(s, pool[i + 1]);
+        }
+        break;
     case PROOF_OVERLAP:
     case PROOF_VER:
         strbuf_char(b, ' ');
@@ -202,7 +225,7 @@ static justify *justify_faults(strong *p, const fault *f, bool lists)
 static void build(strong *p, const verdict *v, asg *g, bool si, bool rt)
 {
     static const tuning lazily = {.strategy = STRATEGY_LAZY};
-    order_ask ask = {si, v->session_order, rt, v->drift, &lazily};
+    order_ask ask = {rule_of(si ? LEVEL_SI : LEVEL_SER), v->session_order, rt, v->drift, &lazily};
     strong_build(p, g, &ask);
 }
 
@@ -221,6 +244,32 @@ static justify *justify_search(strong *p, const verdict *v, asg *g, bool si, boo
     return NULL;
 }
 
+/* Read uncommitted judges few faults, and has orders of its own. */
+static justify *justify_ru(strong *p, const verdict *v, asg *g)
+{
+    size_t at = g->faults.n;
+    for (size_t i = 0; i < g->faults.n; i++) {
+        uint32_t kind = g->faults.at[i].anomaly;
+        if ((kind == ANOMALY_MALFORMED_RESULT || kind == ANOMALY_GARBAGE_READ) &&
+            !g->maybe[g->faults.at[i].node])
+            at = i;
+    }
+    asg_drop_edges(g, g->hint_extra);
+    bool ordered = at < g->faults.n || asg_list_orders(g, &at);
+    justify *j = justify_new(p);
+    if (at < g->faults.n) return justify_fault(j, g->faults.at[at].node) ? j : NULL;
+    return ordered && justify_uncommitted(j, v->session_order) ? j : NULL;
+}
+
+static justify *justify_level(strong *p, const verdict *v, asg *g, bool si, bool rt)
+{
+    enum weak_level level;
+    if (!weak_of(v->level.id, &level)) return justify_search(p, v, g, si, rt);
+    build(p, v, g, false, false);
+    justify *j = justify_new(p);
+    return justify_weak(j, level, v->session_order) ? j : NULL;
+}
+
 static bool stands(const strbuf *b, const history *h, mem *work, const char **why)
 {
     certificate_answer a;
@@ -229,37 +278,51 @@ static bool stands(const strbuf *b, const history *h, mem *work, const char **wh
     return a.proved;
 }
 
-static void write_violated(const verdict *v, const history *h, mem *work, strbuf *b)
+#define MOST_FAULTS 64
+
+static bool write_proof(const verdict *v, const history *h, asg *g, mem *work, strbuf *b)
 {
     enum level_id id = v->level.id;
     bool si = id == LEVEL_SI, rt = id == LEVEL_SSER || v->level.realtime;
-    if ((id != LEVEL_SER && id != LEVEL_SSER && id != LEVEL_SI) || (si && rt))
-        guard_fail(work->guard, GUARD_UNSUPPORTED,
-                   "this version has no certificates for violations of %s", v->level.name);
-    asg g;
     strong p;
     size_t head = b->n;
-    asg_build(&g, h, work, v->ryow, h->init_unknown ? ASG_INIT_FREE : 0);
-    if (!g.faults.n && g.nodes <= WEAK_SMALL && (g.wild_lists || g.init_open)) {
-        strbuf_str(b, "1 exhaustive\nend 1\n");
-        return;
-    }
-    if (!g.faults.n) {
-        const justify *j = justify_search(&p, v, &g, si, rt);
-        if (!j) guard_fail(work->guard, GUARD_BUG, "the violation could not be explained again");
-        write_steps(&p, h, j, b);
-        return;
+    const char *why;
+    if (id == LEVEL_RU || !g->faults.n) {
+        if (id == LEVEL_RU) build(&p, v, g, false, false);
+        const justify *j = id == LEVEL_RU ? justify_ru(&p, v, g) : justify_level(&p, v, g, si, rt);
+        if (j) write_steps(&p, h, j, b);
+        return j != NULL;
     }
     /* Any of the faults will do. */
-    build(&p, v, &g, si, rt);
-    for (size_t i = 0; i < 2 * g.faults.n; i++) {
-        const char *why;
-        const justify *j = justify_faults(&p, &g.faults.at[i / 2], i % 2);
+    build(&p, v, g, si, rt);
+    for (size_t i = 0; i < 2 * g->faults.n && i < MOST_FAULTS; i++) {
+        const justify *j = justify_faults(&p, &g->faults.at[i / 2], i % 2);
         if (!j) continue;
         b->n = head;
         write_steps(&p, h, j, b);
-        if (stands(b, h, work, &why)) return;
+        if (stands(b, h, work, &why)) return true;
     }
+    return false;
+}
+
+static void write_violated(const verdict *v, const history *h, mem *work, strbuf *b)
+{
+    enum level_id id = v->level.id;
+    enum weak_level weak;
+    bool strong_level = id == LEVEL_SER || id == LEVEL_SSER || id == LEVEL_SI;
+    if ((!strong_level && !weak_of(id, &weak)) || (v->level.realtime && id != LEVEL_SER))
+        guard_fail(work->guard, GUARD_UNSUPPORTED,
+                   "this version has no certificates for violations of %s", v->level.name);
+    asg g;
+    size_t head = b->n;
+    asg_build(&g, h, work, v->ryow, h->init_unknown ? ASG_INIT_FREE : 0);
+    bool small = g.nodes <= WEAK_SMALL, wild = g.wild_lists || (strong_level && g.init_open);
+    bool done = (!wild || g.faults.n) && write_proof(v, h, &g, work, b);
+    if (!done && !small)
+        guard_fail(work->guard, GUARD_BUG, "the violation could not be explained again");
+    if (done) return;
+    b->n = head;
+    strbuf_str(b, "1 exhaustive\nend 1\n");
 }
 
 void certify(const verdict *v, const history *h, mem *work, strbuf *b)

@@ -31,6 +31,11 @@ const enum weak_level core_weaker[CORE_WEAKER] = {WEAK_RC, WEAK_MAV, WEAK_RA, WE
 /* Passes may have been turned off for the whole history; the part is decided with all of them. */
 static const tuning lazily = {.strategy = STRATEGY_LAZY};
 
+bool core_knows(const level_rule *rule)
+{
+    return rule->level == LEVEL_SER || rule->level == LEVEL_SI;
+}
+
 /* --- suspects --------------------------------------------------------------------------------- */
 
 /* Decides once more, with a log; plain: as certify.c does where a deduction is not explained. */
@@ -41,6 +46,24 @@ static bool explain(strong *p, asg *g, const order_ask *ask, bool plain, lazy_an
     p->plain = plain;
     lazy_decide(p, 0, a);
     return !a->undecided && !a->holds && justify_steps(p->justify, a);
+}
+
+/* The same, with half of the time that is left: what else is asked of the violation gets the rest.
+   The graph is not to be used afterwards if that was too short. */
+static bool explain_in_time(strong *p, asg *g, const order_ask *ask, lazy_answer *a)
+{
+    guard *now = g->m->guard, before = *now;
+    volatile bool ok = false;
+    uint64_t at = clock_now();
+    if (now->deadline > at) now->deadline = at + (now->deadline - at) / 2;
+    if (!guard_armed(now)) {
+        ok = explain(p, g, ask, false, a) || explain(p, g, ask, true, a);
+        guard_restore(now, &before);
+        return ok;
+    }
+    guard_restore(now, &before);
+    if (now->code != GUARD_TIME) guard_fail_again(now);
+    return false;
 }
 
 void core_suspects(verdict *v, asg *g, const order_ask *ask, strong *p, const lazy_answer *a)
@@ -56,11 +79,10 @@ void core_suspects(verdict *v, asg *g, const order_ask *ask, strong *p, const la
         memset(in, 1, g->nodes);
     } else {
         bool ok = p && a && p->justify && justify_steps(p->justify, a);
-        for (int plain = 0; plain < 2 && !ok; plain++) {
+        if (!ok) {
             p = &q;
-            ok = explain(p, g, &again, plain, &b);
+            if (!explain_in_time(p, g, &again, &b)) return;
         }
-        if (!ok) return;
         justify_nodes(p->justify, in);
     }
     v->part = part_new(&v->mem, g, in);
@@ -111,9 +133,11 @@ static bool violated_strong(trial *t)
     t->searched = g->wild_lists || g->init_open;
     if (t->searched) {
         node_id order[WEAK_SMALL];
-        uint32_t snapshot[WEAK_SMALL], n = 0;
-        return g->nodes <= WEAK_SMALL &&
-               !small_decide(g, t->ask.si, t->ask.so, t->ask.rt, t->ask.drift, order, snapshot, &n);
+        bool si = t->ask.rule->events;
+        uint32_t n = 0, *rf = mem_array(t->m, uint32_t, g->obs + 1);
+        /* (that search knows real time of serial orders only) */
+        return g->nodes <= WEAK_SMALL && !(si && t->ask.rt) &&
+               !small_decide(g, si, t->ask.so, t->ask.rt, t->ask.drift, order, rf, &n);
     }
     strong_build(&t->p, g, &t->ask);
     t->p.justify = justify_new(&t->p);
@@ -230,7 +254,7 @@ static uint32_t name_loop(const trial *t, const step_list *found, const step_lis
     if (plain->n) return words_name(plain->at, plain->n);
     if (t->ask.rt) return rw ? ANOMALY_STALE_READ : ANOMALY_TIMESTAMP_INVERSION;
     if (rw == 1) return words_name(found->at, found->n);
-    return t->ask.si ? ANOMALY_G_NONADJACENT : ANOMALY_G2_ITEM;
+    return t->ask.rule->anomaly;
 }
 
 /* Did it see, by a scan, that the key was not there? */
@@ -273,7 +297,7 @@ static void tell(trial *t)
         if (loop_find(&t->g, &t->ask, &found, &plain))
             words_cycle(v, &t->g, found.at, found.n, name_loop(t, &found, &plain));
         else
-            words_search(v, &t->g, t->ask.si, NULL, 0);
+            words_search(v, &t->g, t->ask.rule, NULL, 0);
     }
     v->session_order = so;
     name_predicates(v, t->x);

@@ -17,6 +17,9 @@
 /* Words of the log that a run may keep for core_suspects without being asked. */
 #define CORE_LOG ((size_t)1 << 22)
 
+/* Is this how strong levels are told?  (Strict serializability is a rule and real time.) */
+bool core_knows(const level_rule *rule);
+
 /* While the graph of the whole is there: v->part becomes the suspects.  p and a: a run of lazy.c
    with p->justify that was violated; NULL: there was none. */
 void core_suspects(verdict *v, asg *g, const order_ask *ask, strong *p, const lazy_answer *a);

@@ -23,7 +23,7 @@
 #include "verdict/words.h"
 
 /* The levels of this build by their test. */
-static bool weak_of(enum level_id id, enum weak_level *out)
+bool weak_of(enum level_id id, enum weak_level *out)
 {
     switch (id) {
     case LEVEL_RU: *out = WEAK_RU; return true;
@@ -158,8 +158,11 @@ static void set_reason(verdict *v, const char *text)
     memcpy(v->reason, text, n + 1);
 }
 
-static void try_strong(verdict *v, const history *h, const question *q, bool si, bool rt,
-                       unsigned flags, asg *g);
+static void try_strong(verdict *v, const history *h, const question *q, const level_rule *rule,
+                       bool rt, unsigned flags, asg *g);
+
+static void decide_strong(verdict *v, const history *h, const question *q, const level_rule *rule,
+                          bool rt);
 
 static void decide_weak(verdict *v, const history *h, enum weak_level level, const question *q)
 {
@@ -167,17 +170,11 @@ static void decide_weak(verdict *v, const history *h, enum weak_level level, con
     bool hints;
     uint64_t start = clock_now();
     decide(&t, h, &v->work, level, v->session_order, v->ryow, 0, false);
-    if (t.a.verdict == WEAK_UNDECIDED && level != WEAK_RU && !t.g.wild_lists && !t.g.init_open) {
-        /* Too many choices to guess: snapshot isolation has a better search, and if it holds, so
-           do the levels that it implies.  If not, it says nothing. */
-        asg g;
-        try_strong(v, h, q, true, false, 0, &g);
-        if (v->outcome == OUTCOME_HOLDS) {
-            if (g.duplicate_values) v->warnings |= lint_bit(LINT_DUPLICATE_VALUES);
-            mem_free_all(&v->work);
-            return;
-        }
-        verdict_forget(v);
+    if (t.a.verdict == WEAK_UNDECIDED && level != WEAK_RU && !t.g.wild_lists && !t.g.init_open &&
+        (t.g.nodes > WEAK_SMALL || !pass_on(&q->tune, PASS_SMALL_SEARCH))) {
+        /* Too many choices to guess: the order engine searches them. */
+        decide_strong(v, h, q, rule_of(v->level.id), false);
+        return;
     }
     if (t.a.verdict == WEAK_UNDECIDED)
         decide(&t, h, &v->work, level, v->session_order, v->ryow, 0, true);
@@ -211,12 +208,13 @@ static void decide_weak(verdict *v, const history *h, enum weak_level level, con
 
 /* --- serializability and snapshot isolation --------------------------------------------------- */
 
-static bool strong_of(const level_ref *l, bool *si, bool *rt)
+/* The level as a rule about orders, where this build decides it so. */
+static const level_rule *strong_of(const level_ref *l, bool *rt)
 {
-    *si = l->id == LEVEL_SI;
-    *rt = l->id == LEVEL_SSER || (l->realtime && l->id == LEVEL_SER);
-    return (l->id == LEVEL_SER || l->id == LEVEL_SI || l->id == LEVEL_SSER) &&
-           !(l->realtime && l->id == LEVEL_SI);
+    const level_rule *r = rule_of(l->id);
+    *rt = l->id == LEVEL_SSER || l->realtime;
+    if (!r || (l->realtime && l->id == LEVEL_US)) return NULL;
+    return l->id == LEVEL_SSER ? rule_of(LEVEL_SER) : r;
 }
 
 /* Leaves out every transaction of unknown outcome that no read of the others needs: a strategy may
@@ -260,6 +258,31 @@ static void keep_order(verdict *v, const asg *g, const strong *p, const lazy_ans
     }
 }
 
+/* The answer of an exhaustive search. */
+static void keep_small(verdict *v, const asg *g, const node_id *order, const uint32_t *rf,
+                       uint32_t n)
+{
+    v->order = mem_array(&v->mem, txn_id, (size_t)n + 1);
+    v->ordered = n;
+    for (uint32_t i = 0; i < n; i++) {
+        v->order[i] = g->node_txn[order[i]];
+        for (uint32_t ob = g->ob_first[order[i]]; ob < g->ob_first[order[i] + 1]; ob++) {
+            if (rf[ob] == RF_NONE) continue; /* own writes explain it */
+            chosen c = {g->ob_op[ob], g->ob_key[ob],
+                        rf[ob] < RF_LAST ? g->node_txn[rf[ob]] : NO_ID};
+            vec_push(&v->mem, &v->choices, c);
+        }
+    }
+}
+
+/* The levels that no walk over one state replays: the second opinion's code does it, always. */
+static void replay_claim(verdict *v, const history *h, enum level_id level, const char **wrong)
+{
+    claim c = claim_of(v);
+    level_named(&c.level, level_at(level)->name); /* of a rule that stands in for what was asked */
+    claim_recheck(&c, h, &v->work, wrong);
+}
+
 #define SERIAL_TRY 200 /* conflicts */
 
 /* A second attempt, with the initial values free, adds to the stages of the first. */
@@ -282,10 +305,11 @@ static const order_decider strategies[STRATEGIES] = {
     [STRATEGY_BC] = bc_decide,
 };
 
-static void try_strong(verdict *v, const history *h, const question *q, bool si, bool rt,
-                       unsigned flags, asg *g)
+static void try_strong(verdict *v, const history *h, const question *q, const level_rule *rule,
+                       bool rt, unsigned flags, asg *g)
 {
-    order_ask ask = {si, v->session_order, rt, q->drift, &q->tune};
+    order_ask ask = {rule, v->session_order, rt, q->drift, &q->tune};
+    bool basic = core_knows(rule);
     mem_free_all(&v->work);
     asg_build(g, h, &v->work, v->ryow, flags);
     assert(!asg_check(g));
@@ -295,27 +319,20 @@ static void try_strong(verdict *v, const history *h, const question *q, bool si,
         words_explain(v, g, &a, WEAK_RC);
         return;
     }
-    if (g->nodes <= WEAK_SMALL && (g->wild_lists || g->init_open)) {
+    /* The exhaustive searches know real time of serial orders only. */
+    bool small = rule->level == LEVEL_SER || (!rt && !rule_real_time(rule->level));
+    if (small && g->nodes <= WEAK_SMALL && (g->wild_lists || g->init_open)) {
         node_id order[WEAK_SMALL];
-        uint32_t snapshot[WEAK_SMALL], n = 0;
-        if (!small_decide(g, si, v->session_order, rt, q->drift, order, snapshot, &n)) {
+        uint32_t n = 0, *rf = mem_array(&v->work, uint32_t, g->obs + 1);
+        if (!(basic ? small_decide(g, rule->events, v->session_order, rt, q->drift, order, rf, &n)
+                    : small_graph(g, rule, v->session_order, order, rf, &n))) {
             v->outcome = OUTCOME_VIOLATED;
-            words_search(v, g, si, NULL, 0);
+            words_search(v, g, rule, NULL, 0);
             if (v->want_part) core_suspects(v, g, &ask, NULL, NULL);
             return;
         }
         v->outcome = OUTCOME_HOLDS;
-        v->order = mem_array(&v->mem, txn_id, (size_t)n + 1);
-        v->ordered = n;
-        for (uint32_t i = 0; i < n; i++) {
-            v->order[i] = g->node_txn[order[i]];
-            for (uint32_t ob = g->ob_first[order[i]]; ob < g->ob_first[order[i] + 1]; ob++) {
-                chosen c = {g->ob_op[ob], g->ob_key[ob], NO_ID};
-                for (uint32_t j = 0; j < snapshot[i]; j++)
-                    if (asg_install(g, order[j], c.key) != NO_ID) c.writer = g->node_txn[order[j]];
-                vec_push(&v->mem, &v->choices, c);
-            }
-        }
+        keep_small(v, g, order, rf, n);
         set_reason(v, "an order of the transactions explains every read");
         return;
     }
@@ -328,16 +345,25 @@ static void try_strong(verdict *v, const history *h, const question *q, bool si,
                             "this build searches that for up to 8 transactions");
         return;
     }
+    if (!basic && q->tune.strategy != STRATEGY_LAZY) {
+        set_reason(v, "this strategy decides serializability and snapshot isolation only");
+        return;
+    }
     strong p;
     lazy_answer a;
     uint64_t start = clock_now();
     bool done = false, lazy = q->tune.strategy == STRATEGY_LAZY;
+    /* Ambiguous reads are pruned, which no log explains: only a violation is worth another run. */
+    bool logged = v->want_part && lazy && q->tune.portfolio <= 1 && !g->open.n;
     /* What is serializable is snapshot isolated, and what holds with session order holds without:
        the stronger question is easier to say yes to.  Only an accept counts. */
-    order_ask stronger = ask;
-    if (lazy && pass_on(&q->tune, PASS_SERIAL_FIRST)) stronger.si = false;
-    if (lazy && pass_on(&q->tune, PASS_SESSIONS_FIRST)) stronger.so = true;
-    if (stronger.si != ask.si || stronger.so != ask.so) {
+    for (int both = 1; lazy && both >= 0 && !done; both--) {
+        order_ask stronger = ask;
+        /* (a serial order need not keep the real order of commits) */
+        if (both && pass_on(&q->tune, PASS_SERIAL_FIRST) && !rule_real_time(rule->level))
+            stronger.rule = rule_of(LEVEL_SER);
+        if (pass_on(&q->tune, PASS_SESSIONS_FIRST)) stronger.so = true;
+        if (stronger.rule == ask.rule && (stronger.so == ask.so || both)) continue;
         strong_build(&p, g, &stronger);
         lazy_decide(&p, SERIAL_TRY, &a);
         keep_stages(v, &a);
@@ -349,7 +375,7 @@ static void try_strong(verdict *v, const history *h, const question *q, bool si,
             portfolio_decide(&p, g, &ask, decider, &a);
         } else {
             strong_build(&p, g, &ask);
-            if (lazy && v->want_part) {
+            if (logged) {
                 p.justify = justify_new(&p);
                 justify_limit(p.justify, CORE_LOG);
             }
@@ -364,21 +390,27 @@ static void try_strong(verdict *v, const history *h, const question *q, bool si,
     if (a.undecided) {
         set_reason(v, a.undecided);
     } else if (a.holds) {
-        leave_unneeded(&v->work, &p, &a);
-        const char *wrong = strong_replay(&p, a.pos, a.out);
-        if (wrong)
-            guard_fail(v->work.guard, GUARD_BUG, "the order found does not replay: %s", wrong);
+        /* At no-lost-update one that nobody reads may matter, by standing between two others. */
+        if (basic) leave_unneeded(&v->work, &p, &a);
+        const char *wrong = NULL;
+        if (p.rule->strict == STRICT_ALL) wrong = strong_replay(&p, a.pos, a.out);
         v->outcome = OUTCOME_HOLDS;
         keep_order(v, g, &p, &a);
-        set_reason(v, si ? "an order of begins and commits explains every read"
-                         : "an order of the transactions explains every read");
+        /* (the second opinion knows no history without its hints) */
+        if (p.rule->strict != STRICT_ALL && !(flags & ASG_NO_HINTS))
+            replay_claim(v, h, p.rule->level, &wrong);
+        if (wrong)
+            guard_fail(v->work.guard, GUARD_BUG, "the order found does not replay: %s", wrong);
+        set_reason(v, rule->events ? "an order of begins and commits explains every read"
+                                   : "an order of the transactions explains every read");
     } else {
         v->outcome = OUTCOME_VIOLATED;
-        if (a.known_cycle)
+        if (a.path.steps.n)
+            words_steps(v, g, a.path.steps.at, a.path.steps.n);
+        else if (a.known_cycle)
             words_events(v, g, &p, a.cycle.at, a.cycle.n);
         else
-            words_search(v, g, si, a.core.at, a.core.n);
-        bool logged = lazy && q->tune.portfolio <= 1;
+            words_search(v, g, rule, a.core.at, a.core.n);
         if (v->want_part) {
             put_aside(v);
             allow(v, clock_now() - start);
@@ -388,17 +420,27 @@ static void try_strong(verdict *v, const history *h, const question *q, bool si,
     }
 }
 
+static bool implies_weak(const verdict *v, enum level_id id)
+{
+    return v->level.id != id && level_implies(v->level.id, v->session_order, v->level.realtime, id,
+                                              v->session_order, false);
+}
+
 /* A violation that a weaker level shows too is told by that one: its names are finer, its cycles
-   shorter. */
+   shorter.  levels: how many of core_weaker are worth asking. */
 static void name_by_weaker(verdict *v, const history *h, uint32_t levels)
 {
+    static const enum level_id ids[CORE_WEAKER] = {LEVEL_RC, LEVEL_MAV, LEVEL_RA, LEVEL_CC};
     attempt t;
     if (v->anomaly < ANOMALIES && !v->cycle.n && v->core.n <= 2) return; /* a fault */
     if (!levels) return;
-    /* The strongest first: if that holds, so do the others. */
-    decide(&t, h, &v->work, core_weaker[levels - 1], v->session_order, v->ryow, 0, false);
-    if (t.a.verdict != WEAK_VIOLATED || t.g.init_assumed || t.a.why == WHY_SEARCH) return;
+    if (implies_weak(v, ids[levels - 1])) {
+        /* The strongest first: if that holds, so do the others. */
+        decide(&t, h, &v->work, core_weaker[levels - 1], v->session_order, v->ryow, 0, false);
+        if (t.a.verdict != WEAK_VIOLATED || t.g.init_assumed || t.a.why == WHY_SEARCH) return;
+    }
     for (uint32_t i = 0; i < levels; i++) {
+        if (!implies_weak(v, ids[i])) continue;
         if (levels > 1)
             decide(&t, h, &v->work, core_weaker[i], v->session_order, v->ryow, 0, false);
         if (t.a.verdict != WEAK_VIOLATED || t.a.why == WHY_SEARCH) continue;
@@ -412,12 +454,13 @@ static void name_by_weaker(verdict *v, const history *h, uint32_t levels)
 
 /* Would it hold without session order, real time, or hints?  The probes run in v itself, so that a
    limit that jumps out of here finds every block in v's regions. */
-static void find_rests_strong(verdict *v, const history *h, const question *q, bool si, bool rt,
-                              bool hints, uint32_t without)
+static void find_rests_strong(verdict *v, const history *h, const question *q,
+                              const level_rule *rule, bool rt, bool hints, uint32_t without)
 {
+    bool timed = rule_real_time(rule->level) != 0;
     for (unsigned what = RESTS_SESSION; what <= RESTS_HINTS; what *= 2) {
-        bool applies = what == RESTS_SESSION    ? v->session_order && !rt
-                       : what == RESTS_REALTIME ? rt
+        bool applies = what == RESTS_SESSION    ? v->session_order && !rt && !timed
+                       : what == RESTS_REALTIME ? rt || timed
                                                 : hints;
         if (!applies || without & what) continue;
         asg g;
@@ -425,8 +468,9 @@ static void find_rests_strong(verdict *v, const history *h, const question *q, b
         verdict_forget(v);
         memset(&v->stages, 0, sizeof v->stages);
         if (what == RESTS_SESSION) v->session_order = false;
-        try_strong(v, h, q, si, rt && what != RESTS_REALTIME,
-                   what == RESTS_HINTS ? ASG_NO_HINTS : 0, &g);
+        const level_rule *r = what == RESTS_REALTIME && timed ? rule_of(LEVEL_SI) : rule;
+        try_strong(v, h, q, r, rt && what != RESTS_REALTIME, what == RESTS_HINTS ? ASG_NO_HINTS : 0,
+                   &g);
         bool holds = v->outcome == OUTCOME_HOLDS;
         take_back(v);
         if (holds) v->rests_on |= what;
@@ -436,14 +480,14 @@ static void find_rests_strong(verdict *v, const history *h, const question *q, b
 
 /* A violation was found: makes it small, names it and asks what it rests on; of a few transactions
    that show it, if there are such, before it asks the whole. */
-static void look_into(verdict *v, const history *h, const question *q, bool si, bool rt, bool hints,
-                      uint64_t spent)
+static void look_into(verdict *v, const history *h, const question *q, const level_rule *rule,
+                      bool rt, bool hints, uint64_t spent)
 {
     core_told core = {.weaker = CORE_WEAKER};
     allow(v, spent);
     put_aside(v);
     if (v->part) {
-        order_ask ask = {si, v->session_order, rt, q->drift, &q->tune};
+        order_ask ask = {rule, v->session_order, rt, q->drift, &q->tune};
         core = core_tell(v, &ask);
         part_free(v->part);
         v->part = NULL;
@@ -451,26 +495,27 @@ static void look_into(verdict *v, const history *h, const question *q, bool si, 
     }
     name_by_weaker(v, h, core.weaker);
     v->kept = NULL;
-    if (!q->quick) find_rests_strong(v, h, q, si, rt, hints, core.without);
+    if (!q->quick) find_rests_strong(v, h, q, rule, rt, hints, core.without);
 }
 
-static void decide_strong(verdict *v, const history *h, const question *q, bool si, bool rt)
+static void decide_strong(verdict *v, const history *h, const question *q, const level_rule *rule,
+                          bool rt)
 {
     asg g;
     uint64_t start = clock_now();
-    v->want_part = !h->init_unknown;
-    try_strong(v, h, q, si, rt, 0, &g);
+    v->want_part = core_knows(rule) && !h->init_unknown;
+    try_strong(v, h, q, rule, rt, 0, &g);
     if (v->outcome == OUTCOME_VIOLATED && g.init_assumed) {
         verdict_forget(v);
-        v->want_part = true;
-        try_strong(v, h, q, si, rt, ASG_INIT_FREE, &g);
+        v->want_part = core_knows(rule);
+        try_strong(v, h, q, rule, rt, ASG_INIT_FREE, &g);
     }
     v->want_part = false;
     if (g.duplicate_values) v->warnings |= lint_bit(LINT_DUPLICATE_VALUES);
     if (g.garbage) v->warnings |= lint_bit(LINT_NEVER_WRITTEN);
     v->ns_analyse = clock_now() - start - v->ns_solve;
     if (v->outcome == OUTCOME_VIOLATED)
-        look_into(v, h, q, si, rt, g.uses_hints, clock_now() - start);
+        look_into(v, h, q, rule, rt, g.uses_hints, clock_now() - start);
     mem_free_all(&v->work);
 }
 
@@ -483,35 +528,60 @@ bool judge_limited(verdict *v)
     return true;
 }
 
-/* Refutes a level that this build cannot decide through the strongest ones it implies that it
-   can; returns false if that refutes nothing. */
+static void set_through(verdict *v, enum level_id id)
+{
+    const char *name = level_at(id)->name;
+    v->through = mem_get(&v->mem, strlen(name) + 1);
+    memcpy(v->through, name, strlen(name) + 1);
+}
+
+/* A level that this build does not decide holds if a stronger one does. */
+static bool accept(verdict *v, const history *h, const question *q)
+{
+    static const enum level_id easiest_first[] = {LEVEL_SER, LEVEL_RR, LEVEL_SSER};
+    for (size_t i = 0; i < sizeof easiest_first / sizeof *easiest_first; i++) {
+        enum level_id id = easiest_first[i];
+        bool so = v->session_order || id == LEVEL_SSER, asked_so = v->session_order;
+        if (!level_implies(id, so, false, v->level.id, asked_so, v->level.realtime)) continue;
+        asg g;
+        v->session_order = so;
+        try_strong(v, h, q, rule_of(id == LEVEL_SSER ? LEVEL_SER : id), id == LEVEL_SSER, 0, &g);
+        v->session_order = asked_so;
+        mem_free_all(&v->work);
+        if (v->outcome == OUTCOME_HOLDS) {
+            set_through(v, id);
+            return true;
+        }
+        verdict_forget(v);
+    }
+    return false;
+}
+
+/* Refutes a level that this build does not decide through the strongest ones it implies that it
+   does; returns false if that refutes nothing. */
 static bool refute(verdict *v, const history *h, const question *q)
 {
-    static const enum level_id strongest_first[] = {LEVEL_CC, LEVEL_RA, LEVEL_MAV, LEVEL_RC,
-                                                    LEVEL_RU};
+    static const enum level_id strongest_first[] = {LEVEL_SI, LEVEL_PSI, LEVEL_CV,  LEVEL_UA,
+                                                    LEVEL_CC, LEVEL_RA,  LEVEL_MAV, LEVEL_CS,
+                                                    LEVEL_RC, LEVEL_RU};
     bool asked_so = v->session_order;
     level_ref asked = v->level;
     for (size_t i = 0; i < sizeof strongest_first / sizeof *strongest_first; i++) {
         enum level_id id = strongest_first[i];
         for (int so = 1; so >= 0; so--) {
             if (!level_implies(asked.id, asked_so, asked.realtime, id, so, false)) continue;
-            /* One strongest level is enough where it implies the rest; levels off the causal
-               line (cursor stability and the like) go on to the next. */
             enum weak_level w;
-            if (!weak_of(id, &w)) continue;
             v->session_order = so;
-            decide_weak(v, h, w, q);
+            if (weak_of(id, &w))
+                decide_weak(v, h, w, q);
+            else
+                decide_strong(v, h, q, rule_of(id), false);
             v->session_order = asked_so;
             if (v->outcome == OUTCOME_VIOLATED) {
-                const char *name = level_at(id)->name;
-                v->through = mem_get(&v->mem, strlen(name) + 1);
-                memcpy(v->through, name, strlen(name) + 1);
+                set_through(v, id);
                 return true;
             }
-            v->reason = NULL;
-            v->ordered = 0;
-            v->choices.n = 0;
-            if (v->outcome == OUTCOME_HOLDS) return false; /* what it implies holds too */
+            verdict_forget(v);
         }
     }
     return false;
@@ -559,14 +629,40 @@ void judge(verdict *v, const history *h, const question *q)
         decide_weak(v, h, level, q);
         return;
     }
-    bool si, rt;
-    if (strong_of(&v->level, &si, &rt)) {
-        decide_strong(v, h, q, si, rt);
+    bool rt;
+    const level_rule *rule = strong_of(&v->level, &rt);
+    if (rule) {
+        decide_strong(v, h, q, rule, rt);
         return;
     }
-    if (refute(v, h, q)) return;
+    if (accept(v, h, q) || refute(v, h, q)) return;
     v->outcome = OUTCOME_UNDECIDED;
     v->anomaly = ANOMALIES;
-    set_reason(v, "this version does not decide the level yet, and nothing that it implies and "
-                  "that can be decided is violated");
+    set_reason(v, "this version does not decide the level itself: no stronger level holds, and no "
+                  "weaker one is violated");
+}
+
+void judge_implied(verdict *v, const verdict *stronger)
+{
+    assert(stronger->outcome == OUTCOME_HOLDS);
+    v->h = stronger->h;
+    v->ryow = stronger->ryow;
+    v->drift = stronger->drift;
+    v->anomaly = ANOMALIES;
+    v->outcome = OUTCOME_HOLDS;
+    v->warnings = stronger->warnings;
+    v->txns = stronger->txns;
+    v->ops = stronger->ops;
+    v->sessions = stronger->sessions;
+    v->keys = stronger->keys;
+    v->order = mem_array(&v->mem, txn_id, (size_t)stronger->ordered + 1);
+    v->ordered = stronger->ordered;
+    memcpy(v->order, stronger->order, stronger->ordered * sizeof *v->order);
+    for (size_t i = 0; i < stronger->choices.n; i++)
+        vec_push(&v->mem, &v->choices, stronger->choices.at[i]);
+    set_reason(v, stronger->reason);
+    const char *shown = stronger->through ? stronger->through : level_at(stronger->level.id)->name;
+    if (stronger->level.realtime && !stronger->through) shown = stronger->level.name;
+    v->through = mem_get(&v->mem, strlen(shown) + 1);
+    memcpy(v->through, shown, strlen(shown) + 1);
 }

@@ -211,11 +211,11 @@ static void find_shortest(loop *l, step_list *out)
 
 bool loop_find(asg *g, const order_ask *ask, step_list *out, step_list *plain)
 {
-    loop l = {.g = g, .m = g->m, .si = ask->si};
+    loop l = {.g = g, .m = g->m, .si = ask->rule->events};
     out->n = plain->n = 0;
     if (g->nodes > LOOP_MOST || g->wild_lists || g->init_open) return false;
     asg_by_key(g);
-    l.n = ask->si ? 2 * g->nodes : g->nodes;
+    l.n = l.si ? 2 * g->nodes : g->nodes;
     l.words = ((size_t)l.n + 63) / 64;
     l.reach = mem_array(l.m, uint64_t, l.n * l.words + 1);
     l.edge = mem_array0(l.m, uint32_t, (size_t)l.n * l.n + 1);

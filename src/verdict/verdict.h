@@ -72,6 +72,8 @@ typedef struct question {
 /* Fills *v (whose regions the caller has opened and frees).  Limits and failures leave through
    the regions' guard. */
 void judge(verdict *v, const history *h, const question *q);
+/* Fills *v, whose level and session order are set, from an answer that a stronger level holds. */
+void judge_implied(verdict *v, const verdict *stronger);
 /* After a limit struck in judge: true if a violation had been found, which *v then tells. */
 bool judge_limited(verdict *v);
 
@@ -87,5 +89,8 @@ bool quick_accept(verdict *v, const history *h, const facts *f);
 void certify(const verdict *v, const history *h, mem *work, strbuf *out);
 /* certify.c: true if the answer stands on the history; else *why says what is wrong. */
 bool recheck(const verdict *v, const history *h, mem *m, const char **why);
+
+/* The answer as a claim, which the room verify can recheck; it borrows v's arrays. */
+claim claim_of(const verdict *v);
 
 #endif

@@ -365,14 +365,14 @@ static step known_step(asg *g, const strong *p, node_id a, node_id b)
 {
     const history *h = g->h;
     for (uint32_t ob = g->ob_first[b]; ob < g->ob_first[b + 1]; ob++)
-        if (g->ob_rf[ob] == a) return (step){a, b, EDGE_WR, g->ob_key[ob], ob};
+        if (p->rf[ob] == a) return (step){a, b, EDGE_WR, g->ob_key[ob], ob};
     for (uint32_t i = g->extra_head[b]; i != NO_ID; i = g->extra.at[i].next)
         if (g->extra.at[i].from == a) return (step){a, b, EDGE_WW, g->extra.at[i].key, NO_ID};
     bool session =
         !g->maybe[a] && a < b && h->txn_session[g->node_txn[a]] == h->txn_session[g->node_txn[b]];
     if (p->so && session) return (step){a, b, EDGE_SO, NO_ID, NO_ID};
     int64_t end, begin;
-    if (p->rt && txn_end_time(h, g->node_txn[a], &end) &&
+    if (p->rt & RT_CB && txn_end_time(h, g->node_txn[a], &end) &&
         txn_begin_time(h, g->node_txn[b], &begin) && end < begin &&
         (uint64_t)begin - (uint64_t)end >= (uint64_t)(p->drift > 0 ? p->drift : 0))
         return (step){a, b, STEP_RT, NO_ID, NO_ID};
@@ -465,9 +465,9 @@ static bool explain_lost_update(verdict *v, asg *g)
     return found;
 }
 
-void words_cycle(verdict *v, asg *g, const step *s, size_t n, uint32_t anomaly)
+/* A cycle told edge by edge. */
+static void tell_steps(verdict *v, asg *g, const step *s, size_t n, uint32_t anomaly)
 {
-    if (anomaly == ANOMALY_LOST_UPDATE && explain_lost_update(v, g)) return;
     put_cycle(v, g, s, n);
     for (size_t i = 0; i < n; i++)
         if (s[i].kind == EDGE_FORCE) add_core(v, g->node_txn[g->ob_node[s[i].ob]]);
@@ -486,6 +486,17 @@ void words_cycle(verdict *v, asg *g, const step *s, size_t n, uint32_t anomaly)
     finish(v, &b);
 }
 
+void words_steps(verdict *v, asg *g, const step *s, size_t n)
+{
+    tell_steps(v, g, s, n, words_name(s, n));
+}
+
+void words_cycle(verdict *v, asg *g, const step *s, size_t n, uint32_t anomaly)
+{
+    if (anomaly == ANOMALY_LOST_UPDATE && explain_lost_update(v, g)) return;
+    tell_steps(v, g, s, n, anomaly);
+}
+
 void words_events(verdict *v, asg *g, const strong *p, const uint32_t *events, size_t n)
 {
     uint32_t txn_events = p->si ? 2 * p->txns : p->txns;
@@ -501,17 +512,23 @@ void words_events(verdict *v, asg *g, const strong *p, const uint32_t *events, s
         step x = known_step(g, p, nodes.at[i], nodes.at[(i + 1) % nodes.n]);
         vec_push(g->m, &s, x);
     }
-    words_cycle(v, g, s.at, s.n, words_name(s.at, s.n));
+    if (p->rule->level == LEVEL_SER || p->rule->level == LEVEL_SI)
+        words_cycle(v, g, s.at, s.n, words_name(s.at, s.n));
+    else
+        words_steps(v, g, s.at, s.n);
     vec_free(g->m, &nodes);
     vec_free(g->m, &s);
 }
 
-void words_search(verdict *v, asg *g, bool si, const node_id *core, size_t n)
+void words_search(verdict *v, asg *g, const level_rule *rule, const node_id *core, size_t n)
 {
-    if (!g->wild_lists && !g->open.n && explain_lost_update(v, g)) return;
+    /* Where writers of a key must see each other, two that read the same version do not. */
+    bool exclusive = rule->strict == STRICT_NONE ? rule->path & (PATH_WW | PATH_NEXT) && !rule->po
+                                                 : rule->level != LEVEL_PC;
+    if (exclusive && !g->wild_lists && !g->open.n && explain_lost_update(v, g)) return;
     strbuf b;
     strbuf_init(&b, &v->mem);
-    v->anomaly = si ? ANOMALY_G_NONADJACENT : ANOMALY_G2_ITEM;
+    v->anomaly = rule->anomaly;
     strbuf_str(&b, "every order of the writers leads to a cycle");
     if (!core && g->nodes <= WEAK_SMALL)
         for (node_id x = 0; x < g->nodes; x++) add_core(v, g->node_txn[x]);

@@ -30,6 +30,7 @@ struct prover {
     mem *m;
     const char **why;
     bool si;
+    bool strong; /* reads and writes take effect at one place of the order, or two */
 
     VEC(lit_key) vars; /* a literal is 2 * index + negated */
     uint32_t *slot;    /* index + 1 */
@@ -51,8 +52,9 @@ static bool no(prover *x, const char *what)
 prover *prover_new(mem *m, const history *h, const claim *c, const char **why)
 {
     enum level_id l = c->level.id;
-    bool strong = l == LEVEL_SER || l == LEVEL_SSER || (l == LEVEL_SI && !c->level.realtime);
-    if (!strong) {
+    bool strong = l == LEVEL_SER || l == LEVEL_SSER || l == LEVEL_SI;
+    bool weak = l == LEVEL_RU || l == LEVEL_RC || l == LEVEL_MAV || l == LEVEL_RA || l == LEVEL_CC;
+    if ((!strong && !weak) || (c->level.realtime && l != LEVEL_SER)) {
         *why = "violations of this level cannot be verified yet";
         return NULL;
     }
@@ -62,6 +64,7 @@ prover *prover_new(mem *m, const history *h, const claim *c, const char **why)
     x->m = m;
     x->why = why;
     x->si = l == LEVEL_SI;
+    x->strong = strong;
     x->c = (checker){.v = c, .h = h, .m = m};
     recheck_load_writes(&x->c);
     recheck_load_keys(&x->c);
@@ -134,6 +137,7 @@ static bool reads_from(prover *x, txn_id t, op_id o, key_id k, txn_id w, uint32_
     }
     value_id v;
     txn_id one = NO_ID;
+    if (x->c.v->level.id == LEVEL_RU) return no(x, "reads are from nobody at this level");
     if (!source_value(&x->s, t, o, k, &v)) return no(x, "the operation did not read the key");
     switch (source_of(&x->s, t, o, k, v, &one)) {
     case SOURCE_INTERNAL: return no(x, "its own writes explain the read");
@@ -285,12 +289,82 @@ static bool step_read(prover *x, parser *p)
     uint32_t reads;
     if (!read_op(x, p, &t, &o, &k)) return false;
     txn_id w = parse_txn_word(p, true), u = parse_txn_word(p, false);
+    if (!x->strong) return no(x, "the level does not say so");
     if (!takes_part(x, u) || !reads_from(x, t, o, k, w, &reads)) return false;
     if (u == w || u == t || recheck_install(&x->c, u, k) == NO_ID)
         return no(x, "that transaction is no other writer of the key");
     put_not(x, reads);
     if (w != NO_ID) put(x, before(x, commit_of(x, u), begin_of(x, w)));
     put(x, before(x, begin_of(x, t), commit_of(x, u)));
+    return close_clause(x);
+}
+
+/* t, which read k from w at o, saw u: by the hops, each to one that the last one read from or that
+   came before it in its session.  Then u is before w (MAV-1, RA-1, CC-1). */
+static bool step_sees(prover *x, parser *p)
+{
+    const history *h = x->c.h;
+    enum level_id level = x->c.v->level.id;
+    txn_id t, w, at;
+    op_id o;
+    key_id k;
+    uint32_t reads, hops = 0;
+    const char *s;
+    size_t n;
+    if (!read_op(x, p, &t, &o, &k)) return false;
+    at = t;
+    w = parse_txn_word(p, true);
+    if (level != LEVEL_MAV && level != LEVEL_RA && level != LEVEL_CC)
+        return no(x, "the level does not say so");
+    if (!reads_from(x, t, o, k, w, &reads)) return false;
+    put_not(x, reads);
+    for (; parse_word(p, &s, &n); hops++) {
+        txn_id next;
+        if (hops && level != LEVEL_CC) return no(x, "the level looks one step back only");
+        if (parse_is(s, n, "so")) {
+            next = parse_txn_word(p, false);
+            if (level == LEVEL_MAV || !x->c.v->session_order ||
+                h->txn_session[next] != h->txn_session[at] || next >= at ||
+                txn_status_of(h, next) != TXN_COMMITTED)
+                return no(x, "session order does not say so");
+        } else if (parse_is(s, n, "wr")) {
+            const char *place = p->now;
+            uint64_t i = parse_u64(p, "the number of an operation");
+            if (i >= h->txn_op[at + 1] - h->txn_op[at])
+                parse_fail(p, place, "the transaction has no such operation");
+            op_id from = h->txn_op[at] + (op_id)i;
+            key_id key = parse_key_word(p);
+            next = parse_txn_word(p, false);
+            if (level == LEVEL_MAV && from >= o) return no(x, "that read came no earlier");
+            if (!takes_part(x, next) || !reads_from(x, at, from, key, next, &reads)) return false;
+            put_not(x, reads);
+        } else {
+            parse_fail(p, s, "\"so\" or \"wr\" expected");
+        }
+        at = next;
+    }
+    if (!hops || at == t || at == w || recheck_install(&x->c, at, k) == NO_ID)
+        return no(x, "the last one is no other writer of the key");
+    if (w != NO_ID) put(x, before(x, at, w));
+    return close_clause(x);
+}
+
+/* An unknown initial state is one value for each key. */
+static bool step_initial(prover *x, parser *p)
+{
+    txn_id t[2];
+    op_id o[2];
+    key_id k[2];
+    value_id v[2];
+    uint32_t reads;
+    for (int i = 0; i < 2; i++) {
+        if (!read_op(x, p, &t[i], &o[i], &k[i])) return false;
+        if (!source_value(&x->s, t[i], o[i], k[i], &v[i]))
+            return no(x, "the operation did not read the key");
+        if (!reads_from(x, t[i], o[i], k[i], NO_ID, &reads)) return false;
+        put_not(x, reads);
+    }
+    if (k[0] != k[1] || v[0] == v[1]) return no(x, "they are not two values of one key");
     return close_clause(x);
 }
 
@@ -302,6 +376,7 @@ static bool step_from(prover *x, parser *p)
     value_id v;
     uint32_t lit, at = 0;
     if (!read_op(x, p, &t, &o, &k)) return false;
+    if (x->c.v->level.id == LEVEL_RU) return no(x, "reads are from nobody at this level");
     if (!source_value(&x->s, t, o, k, &v)) return no(x, "the operation did not read the key");
     if (source_of(&x->s, t, o, k, v, &one) != SOURCE_MANY)
         return no(x, "the read has not several candidates");
@@ -344,6 +419,12 @@ static bool step_list(prover *x, parser *p, bool shows)
         return false;
     }
     if (!source_value(&x->s, t, o, k, &v)) return no(x, "the operation did not read the key");
+    if (x->c.v->level.id == LEVEL_RU) {
+        if (shows || !source_uncommitted(&x->s, t, o, k, v, a, b))
+            return no(x, "the list does not show that order");
+        put(x, before(x, a, b));
+        return close_clause(x);
+    }
     uint32_t at = source_shown(&x->s, k, v, a);
     if (!at || at == UINT32_MAX) return no(x, "the list does not show the transaction");
     put_not(x, took_part(x, t));
@@ -396,14 +477,15 @@ static bool step_fault(prover *x, parser *p)
 {
     txn_id t = parse_txn_word(p, false);
     if (!takes_part(x, t)) return false;
-    if (!source_faulty(&x->s, t)) return no(x, "every read of the transaction can be explained");
+    bool faulty = x->c.v->level.id == LEVEL_RU ? source_garbage(&x->s, t) : source_faulty(&x->s, t);
+    if (!faulty) return no(x, "every read of the transaction can be explained");
     put_not(x, took_part(x, t));
     return close_clause(x);
 }
 
 static bool step_exhaustive(prover *x)
 {
-    return exhaust(&x->c, x->why) && close_clause(x);
+    return exhaust(&x->c, &x->s, x->why) && close_clause(x);
 }
 
 /* --- what follows ----------------------------------------------------------------------------- */
@@ -575,6 +657,8 @@ bool prover_step(prover *x, parser *p, enum proof_step kind)
     case PROOF_RT: return step_rt(x, p);
     case PROOF_WR: return step_wr(x, p);
     case PROOF_READ: return step_read(x, p);
+    case PROOF_SEES: return step_sees(x, p);
+    case PROOF_INITIAL: return step_initial(x, p);
     case PROOF_FROM: return step_from(x, p);
     case PROOF_TAKEN: return step_taken(x, p);
     case PROOF_OVERLAP: return step_overlap(x, p);

@@ -43,6 +43,10 @@ bool source_may(const sources *s, txn_id t, op_id o, key_id k, value_id x, txn_i
 txn_id source_next(const sources *s, txn_id t, op_id o, key_id k, value_id x, uint32_t *at);
 /* Some read of t can be explained by nothing. */
 bool source_faulty(sources *s, txn_id t);
+/* Read uncommitted: t, committed, shows a value that nobody wrote; or, of its list x of k, that
+   committed a is before b (t itself, if it read behind its own appends). */
+bool source_garbage(sources *s, txn_id t);
+bool source_uncommitted(sources *s, txn_id t, op_id o, key_id k, value_id x, txn_id a, txn_id b);
 /* The place of the first element in list x of k that only t appended, from 1; 0: none.
    UINT32_MAX: k is no list to which this applies. */
 uint32_t source_shown(sources *s, key_id k, value_id x, txn_id t);
@@ -50,6 +54,6 @@ uint32_t source_shown(sources *s, key_id k, value_id x, txn_id t);
 bool source_missing(sources *s, key_id k, value_id x, txn_id t);
 
 /* exhaust.c: true if no order of the transactions (few of them) satisfies the level. */
-bool exhaust(checker *c, const char **why);
+bool exhaust(checker *c, sources *s, const char **why);
 
 #endif

@@ -488,6 +488,16 @@ static bool in_order(checker *c, uint32_t p, const seen *r, seq x, seq init, boo
     return !own_appends || reached <= p;
 }
 
+/* Own writes are not judged at this level, nor are they garbage. */
+bool recheck_garbage(const checker *c, txn_id t, op_id o, key_id k, value_id x)
+{
+    uint32_t lo, hi = recheck_own(c, t, k, o, &lo);
+    seq rest = content(c->h, &x);
+    bool judged = lo < hi && !recheck_sets(c, lo, hi) ? recheck_strip(c, lo, hi, &rest)
+                                                      : !recheck_internal(c, t, o, k, x);
+    return judged && garbage(c, k, rest, content(c->h, &c->init[k]));
+}
+
 static bool check_ru_read(checker *c, uint32_t p, const seen *r, seq init)
 {
     txn_id t = c->v->order[p - 1];
@@ -545,9 +555,15 @@ static bool check_holds(checker *c)
     enum level_id level = c->v->level.id;
     bool weak = level == LEVEL_RU || level == LEVEL_RC || level == LEVEL_MAV || level == LEVEL_RA ||
                 level == LEVEL_CC;
-    bool strong = level == LEVEL_SER || level == LEVEL_SSER || level == LEVEL_SI;
-    if (c->v->level.realtime && level != LEVEL_SER) weak = strong = false;
-    if (!weak && !strong) return recheck_no(c, NO_ID, "no recheck for this level yet");
+    bool strong = level == LEVEL_SER || level == LEVEL_SSER || level == LEVEL_SI ||
+                  level == LEVEL_GSI || level == LEVEL_PCSI || level == LEVEL_SSI;
+    bool graph = level == LEVEL_CS || level == LEVEL_RR || level == LEVEL_PC || level == LEVEL_CV ||
+                 level == LEVEL_PSI || level == LEVEL_MV || level == LEVEL_UA ||
+                 level == LEVEL_NLU || level == LEVEL_FCV || level == LEVEL_US;
+    bool real = c->v->level.realtime && level != LEVEL_SER && level != LEVEL_SI;
+    if (real && (level == LEVEL_RU || level == LEVEL_US)) weak = graph = false;
+    if (real && level != LEVEL_MAV) graph = graph || weak;
+    if (!weak && !strong && !graph) return recheck_no(c, NO_ID, "no recheck for this level yet");
     if (!load_order(c)) return false;
     recheck_load_writes(c);
     recheck_load_keys(c);
@@ -563,14 +579,14 @@ static bool check_holds(checker *c)
     if (!resolve_all(c)) return false;
     mem_put(c->m, c->slot); /* nothing is looked up by value any more */
     mem_put(c->m, c->w_next);
+    if (real && level == LEVEL_MAV && !recheck_real_time(c)) return false;
+    if (graph && level != LEVEL_PC) return recheck_graph(c);
     switch (level) {
     case LEVEL_MAV: return check_mav(c);
     case LEVEL_RA: return check_ra(c);
     case LEVEL_CC: return recheck_causal(c);
-    case LEVEL_SI:
-    case LEVEL_SER:
-    case LEVEL_SSER: return recheck_strong(c);
-    default: return true; /* read-committed: writers come before readers, and that is all */
+    case LEVEL_RC: return true; /* writers come before readers, and that is all */
+    default: return recheck_strong(c);
     }
 }
 

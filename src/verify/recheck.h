@@ -131,12 +131,27 @@ bool recheck_allowed(const checker *c, op_id o, hint x, bool absent, uint32_t w)
 bool recheck_malformed(const history *h, const range *r);
 bool recheck_visit(checker *c, txn_id t, read_fn fn);
 
+/* recheck.c: did t read what nobody ever wrote (C-1)?  Keys of known initial value only. */
+bool recheck_garbage(const checker *c, txn_id t, op_id o, key_id k, value_id x);
+
 /* recheck.c: visible installers. */
 void recheck_see(checker *c, uint32_t p2);
 bool recheck_see_for(checker *c, uint32_t p2, uint32_t p3);
 bool recheck_read_ok(checker *c, uint32_t p3, uint32_t i);
 
+typedef struct installers { /* places of the installers of each key, rising */
+    uint32_t *first, *place;
+} installers;
+/* recheck_strong.c */
+void recheck_load_installers(checker *c, installers *x);
+bool recheck_real_time(checker *c);
+bool recheck_stamp(const history *h, txn_id t, unsigned which, int64_t *at);
+uint32_t recheck_next_installer(const installers *x, key_id k, uint32_t p, uint32_t p3);
+uint32_t recheck_installer_before(const installers *x, key_id k, uint32_t p);
+
 bool recheck_causal(checker *c);   /* recheck_causal.c */
+bool recheck_graph(checker *c);    /* recheck_graph.c */
+bool recheck_updates(checker *c);  /* recheck_updates.c */
 bool recheck_strong(checker *c);   /* recheck_strong.c */
 bool recheck_violated(checker *c); /* recheck_violated.c */
 

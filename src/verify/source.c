@@ -255,3 +255,69 @@ bool source_faulty(sources *s, txn_id t)
     recheck_visit(&v.c, t, find_faulty);
     return v.faulty;
 }
+
+/* --- read uncommitted ------------------------------------------------------------------------- */
+
+/* The only transaction, of whatever outcome, that ever wrote e to k, if e is not initial too. */
+static txn_id only_writer(const checker *c, key_id k, value_id e)
+{
+    txn_id one = NO_ID;
+    for (uint32_t w = recheck_wrote(c, k, e); w; w = c->w_next[w - 1]) {
+        if (one != NO_ID && one != c->w_txn[w - 1]) return NO_ID;
+        one = c->w_txn[w - 1];
+    }
+    return one == NO_ID || contains(content(c->h, &c->init[k]), e) ? NO_ID : one;
+}
+
+static bool committed(const checker *c, txn_id t)
+{
+    return t != NO_ID && txn_status_of(c->h, t) == TXN_COMMITTED;
+}
+
+bool source_uncommitted(sources *s, txn_id t, op_id o, key_id k, value_id x, txn_id a, txn_id b)
+{
+    const checker *c = s->c;
+    seq list = content(c->h, &x);
+    uint32_t lo, hi = recheck_own(c, t, k, o, &lo);
+    bool own = lo < hi && !recheck_sets(c, lo, hi), seen_a = false;
+    if (c->open[k] || !c->is_list[k] || list.scalar || !committed(c, t) || !committed(c, a) ||
+        !committed(c, b))
+        return false;
+    for (uint32_t i = 0; i < list.n; i++) {
+        txn_id w = only_writer(c, k, list.at[i]);
+        if (seen_a && w == b) return true;
+        seen_a = seen_a || w == a;
+        guard_tick(c->m->guard);
+    }
+    return seen_a && own && b == t;
+}
+
+static bool find_garbage(checker *c, txn_id t, op_id o, key_id k, value_id x)
+{
+    visit *v = (visit *)c;
+    bool open = c->open[k];
+    if (open && c->is_list[k]) return true; /* an unknown list may have held anything */
+    if (open) {
+        v->faulty = v->s->two[k] && !recheck_internal(c, t, o, k, x) && !recheck_wrote(c, k, x);
+        return !v->faulty;
+    }
+    v->faulty = recheck_garbage(c, t, o, k, x);
+    /* an initial element behind one that somebody wrote */
+    seq list = content(c->h, &x), init = content(c->h, &c->init[k]);
+    bool written = false;
+    for (uint32_t i = 0; i < list.n && c->is_list[k] && !list.scalar && !v->faulty; i++) {
+        bool initial = contains(init, list.at[i]) && !recheck_wrote(c, k, list.at[i]);
+        if (initial && written) v->faulty = true;
+        written = written || committed(c, only_writer(c, k, list.at[i]));
+    }
+    return !v->faulty;
+}
+
+bool source_garbage(sources *s, txn_id t)
+{
+    if (!committed(s->c, t)) return false;
+    if (malformed(s->c->h, t)) return true;
+    visit v = {*s->c, s, false};
+    recheck_visit(&v.c, t, find_garbage);
+    return v.faulty;
+}

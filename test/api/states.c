@@ -108,6 +108,14 @@ static void expect_not_between(ratel_history *h)
     REFUSED(h, ratel_history_freeze(h));
 }
 
+static void expect_no_streaming(ratel_history *h)
+{
+    ratel_txn t = 77;
+    REFUSED(h, ratel_history_open(h, num(9), &t));
+    REFUSED(h, ratel_history_select(h, 0));
+    EXPECT_EQ_UINT(t, 77);
+}
+
 static void expect_not_frozen(ratel *r, ratel_history *h)
 {
     ratel_stat stat;
@@ -152,7 +160,7 @@ static ratel_history *build(ratel *r, int meddle)
         REFUSED(h, ratel_history_begin(h, (ratel_value){.type = (ratel_type)77}));
     }
     OK(ratel_history_begin(h, num(1)));
-    if (meddle) expect_not_between(h), expect_not_frozen(r, h);
+    if (meddle) expect_not_between(h), expect_not_frozen(r, h), expect_no_streaming(h);
     OK(ratel_history_id(h, str("a")));
     OK(ratel_history_instants(h, -5, 9));
     OK(ratel_history_put(h, str("x"), num(1), 0));
@@ -195,7 +203,7 @@ static ratel_history *build(ratel *r, int meddle)
     OK(ratel_history_iterate(h, num(1), none, &row3, 1, 0, 1, 0));
     OK(ratel_history_end(h, RATEL_STATUS_UNKNOWN));
     OK(ratel_history_freeze(h));
-    if (meddle) expect_no_operations(h), expect_not_between(h);
+    if (meddle) expect_no_operations(h), expect_not_between(h), expect_no_streaming(h);
     return h;
 }
 
@@ -230,6 +238,134 @@ TEST(building_equals_reading)
     ratel_close(r);
 }
 
+/* The same history, its transactions fed side by side in turns; the second one is begun alone. */
+static ratel_history *stream(ratel *r, int meddle)
+{
+    ratel_history *h = NULL;
+    ratel_value list[2] = {num(1), str("b")}, max = {.type = RATEL_UINT, .as.u = UINT64_MAX};
+    ratel_row row = {str("k"), str("v")}, row3 = {num(3), num(1)};
+    ratel_txn a = 0, b = 0, c = 0;
+    OK(ratel_history_new(&h, r));
+    if (!h) return NULL;
+    OK(ratel_history_init_key(h, str("k"), str("v")));
+    OK(ratel_history_init_key(h, num(3), none));
+    OK(ratel_history_open(h, num(1), &a));
+    OK(ratel_history_put(h, str("x"), num(1), 0));
+    if (meddle) {
+        expect_not_between(h), expect_not_frozen(r, h);
+        REFUSED(h, ratel_history_open(h, num(1), &b)); /* the session is busy */
+        REFUSED(h, ratel_history_open(h, none, &b));
+        REFUSED(h, ratel_history_open(h, num(2), NULL));
+        REFUSED(h, ratel_history_select(h, 1));
+        REFUSED(h, ratel_history_end_open(h, (ratel_status)3));
+    }
+    OK(ratel_history_open(h, str("two"), &b));
+    OK(ratel_history_intervals(h, times));
+    OK(ratel_history_delete(h, str("x"), 0));
+    OK(ratel_history_select(h, a));
+    OK(ratel_history_get(h, num(3), none, RATEL_OP_LOCK));
+    OK(ratel_history_instants(h, -5, 9));
+    OK(ratel_history_select(h, b));
+    OK(ratel_history_put(h, str("y"), real(1.5), RATEL_OP_FAILED));
+    OK(ratel_history_select(h, a));
+    OK(ratel_history_get_unknown(h, max, 0));
+    OK(ratel_history_id(h, str("a")));
+    OK(ratel_history_end(h, RATEL_COMMITTED));
+    if (meddle) {
+        expect_no_operations(h); /* b is open, but not selected */
+        REFUSED(h, ratel_history_select(h, a));
+    }
+    OK(ratel_history_open(h, num(1), &c));
+    OK(ratel_history_append(h, str("l"), num(1), 0));
+    OK(ratel_history_select(h, b));
+    OK(ratel_history_put(h, str("y"), (ratel_value){.type = RATEL_BOOL, .as.b = 5}, 0));
+    OK(ratel_history_select(h, c));
+    OK(ratel_history_get_list(h, str("l"), list, 2, 0));
+    OK(ratel_history_get_list(h, str("l"), NULL, 0, 0));
+    OK(ratel_history_scan(h, none, str("z"), &row, 1, 0));
+    OK(ratel_history_select(h, b));
+    OK(ratel_history_put(h, str("y"), num(INT64_MIN), 0));
+    OK(ratel_history_end(h, RATEL_ABORTED));
+    OK(ratel_history_select(h, c));
+    OK(ratel_history_iterate(h, num(1), none, &row3, 1, 0, 1, 0));
+    OK(ratel_history_end_open(h, RATEL_STATUS_UNKNOWN));
+    if (meddle) expect_no_operations(h), expect_not_frozen(r, h);
+    OK(ratel_history_freeze(h));
+    if (meddle) expect_no_operations(h), expect_not_between(h), expect_no_streaming(h);
+    return h;
+}
+
+TEST(streaming_equals_building)
+{
+    ratel *r = NULL;
+    REQUIRE(ratel_open(&r, NULL) == RATEL_OK);
+    for (int meddle = 0; meddle < 2; meddle++) {
+        text t = {.n = 0};
+        ratel_history *h = stream(r, meddle);
+        REQUIRE(h != NULL);
+        OK(ratel_history_write(h, r, "ratel", take, &t));
+        EXPECT_STR(t.at, expected);
+        ratel_history_free(h);
+    }
+    ratel_close(r);
+}
+
+/* Transactions begun alone before, between and after those that were open side by side; and a
+   freezing that fails leaves all of it in order. */
+TEST(streaming_and_building_mix)
+{
+    ratel *r = NULL;
+    ratel_history *h = NULL;
+    ratel_txn a, b;
+    text t = {.n = 0};
+    REQUIRE(ratel_open(&r, NULL) == RATEL_OK);
+    OK(ratel_history_new(&h, r));
+    OK(ratel_history_begin(h, num(1)));
+    OK(ratel_history_put(h, str("x"), num(1), 0));
+    OK(ratel_history_end(h, RATEL_COMMITTED));
+    for (int round = 0; round < 2; round++) {
+        OK(ratel_history_open(h, num(1), &a));
+        OK(ratel_history_open(h, num(2), &b));
+        OK(ratel_history_put(h, str("x"), num(2), 0));
+        OK(ratel_history_select(h, a));
+        OK(ratel_history_put(h, str("x"), num(3), 0));
+        OK(ratel_history_end_open(h, RATEL_COMMITTED));
+        OK(ratel_history_begin(h, num(3)));
+        OK(ratel_history_put(h, str("x"), num(4 + round), 0));
+        if (!round) OK(ratel_history_id(h, num(0))); /* the first one's */
+        OK(ratel_history_end(h, RATEL_COMMITTED));
+        if (!round) EXPECT_EQ_INT(ratel_history_freeze(h), RATEL_EHISTORY);
+    }
+    EXPECT_EQ_INT(ratel_history_freeze(h), RATEL_EHISTORY);
+    ratel_history_free(h);
+    OK(ratel_history_new(&h, r));
+    OK(ratel_history_begin(h, num(1)));
+    OK(ratel_history_put(h, str("x"), num(1), 0));
+    OK(ratel_history_end(h, RATEL_COMMITTED));
+    OK(ratel_history_open(h, num(1), &a));
+    OK(ratel_history_open(h, num(2), &b));
+    OK(ratel_history_put(h, str("x"), num(2), 0));
+    OK(ratel_history_select(h, a));
+    OK(ratel_history_put(h, str("x"), num(3), 0));
+    OK(ratel_history_end_open(h, RATEL_ABORTED));
+    OK(ratel_history_begin(h, num(3)));
+    OK(ratel_history_put(h, str("x"), num(4), 0));
+    OK(ratel_history_end(h, RATEL_COMMITTED));
+    OK(ratel_history_open(h, num(3), &a));
+    OK(ratel_history_put(h, str("x"), num(5), 0));
+    OK(ratel_history_end(h, RATEL_COMMITTED));
+    OK(ratel_history_freeze(h));
+    OK(ratel_history_write(h, r, "ratel", take, &t));
+    EXPECT_STR(t.at, "{\"ratel\":1,\"init\":null}\n"
+                     "{\"session\":1,\"id\":0,\"ops\":[[\"w\",\"x\",1]]}\n"
+                     "{\"session\":1,\"id\":1,\"status\":\"aborted\",\"ops\":[[\"w\",\"x\",3]]}\n"
+                     "{\"session\":2,\"id\":2,\"status\":\"aborted\",\"ops\":[[\"w\",\"x\",2]]}\n"
+                     "{\"session\":3,\"id\":3,\"ops\":[[\"w\",\"x\",4]]}\n"
+                     "{\"session\":3,\"id\":4,\"ops\":[[\"w\",\"x\",5]]}\n");
+    ratel_history_free(h);
+    ratel_close(r);
+}
+
 TEST(null_arguments)
 {
     ratel *r = NULL;
@@ -248,7 +384,12 @@ TEST(null_arguments)
     WRONG(ratel_history_read(NULL, r, NULL, give, &t));
     WRONG(ratel_history_read(&h, r, NULL, NULL, NULL));
     WRONG(ratel_history_read_path(&h, r, NULL, NULL));
+    WRONG(ratel_history_read_with(&h, r, NULL, NULL, NULL));
+    WRONG(ratel_history_read_with(NULL, r, NULL, "x", NULL));
     WRONG(ratel_history_begin(NULL, num(1)));
+    WRONG(ratel_history_open(NULL, num(1), NULL));
+    WRONG(ratel_history_select(NULL, 0));
+    WRONG(ratel_history_end_open(NULL, RATEL_COMMITTED));
     WRONG(ratel_history_freeze(NULL));
     WRONG(ratel_history_stat(&stat, r, NULL));
     WRONG(ratel_history_write(NULL, r, "ratel", take, &t));

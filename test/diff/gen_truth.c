@@ -234,7 +234,7 @@ static void mode_is_weak(size_t isolation, int level, const char *work)
 #define MODE(id, test)                                                                             \
     TEST(test)                                                                                     \
     {                                                                                              \
-        modes_hold(STORE_##id, 400);                                                               \
+        modes_hold(STORE_##id, 250);                                                               \
     }
 MODE(SERIALIZABLE, serializable_holds)
 MODE(SNAPSHOT, snapshot_isolation_holds)

@@ -24,10 +24,39 @@
 #include "oracle/random_history.h"
 #include "ratel.h"
 
-static const char *levels[] = {
-    "read-uncommitted", "read-committed", "monotonic-atomic-view", "read-atomic",
-    "causal",           "serializable",   "snapshot-isolation",    "strict-serializable"};
-enum { LEVELS = sizeof levels / sizeof *levels, STRONG = 5, SI = 6 };
+static const char *levels[] = {"read-uncommitted",
+                               "read-committed",
+                               "monotonic-atomic-view",
+                               "read-atomic",
+                               "causal",
+                               "serializable",
+                               "snapshot-isolation",
+                               "strict-serializable",
+                               "cursor-stability",
+                               "monotonic-view",
+                               "consistent-view",
+                               "repeatable-read",
+                               "prefix",
+                               "update-atomic",
+                               "no-lost-update",
+                               "parallel-snapshot-isolation",
+                               "update-serializable",
+                               "generalized-snapshot-isolation",
+                               "prefix-consistent-snapshot-isolation",
+                               "strong-snapshot-isolation",
+                               "forward-consistent-view",
+                               "realtime-snapshot-isolation",
+                               "realtime-read-committed",
+                               "realtime-cursor-stability",
+                               "realtime-repeatable-read",
+                               "realtime-causal",
+                               "realtime-read-atomic",
+                               "realtime-monotonic-atomic-view",
+                               "realtime-monotonic-view",
+                               "realtime-prefix",
+                               "realtime-update-atomic",
+                               "realtime-no-lost-update"};
+enum { LEVELS = sizeof levels / sizeof *levels, STRONG = 5, SI = 6, GRAPH = 8, REAL = 17 };
 static int first_level = 0;
 static const char *const policies[] = {"must", "external", "may"};
 
@@ -110,12 +139,13 @@ static void list_settings(ratel *r)
 }
 
 /* The next setting that fits the level. */
-static setting *rotate(ratel *r, bool si)
+static setting *rotate(ratel *r, int level)
 {
     setting *s;
     ratel_pass p;
     do s = &settings[next_setting++ % n_settings];
-    while (strategies[s->strategy].si_only && !si);
+    while ((strategies[s->strategy].si_only && level != SI) ||
+           (s->strategy && (level < STRONG || level >= GRAPH)));
     ratel_set(r, "strategy", s->strategy);
     for (size_t i = 0; !ratel_pass_at(&p, i); i++) {
         int on = s->mode == AS_IS   ? p.on
@@ -156,6 +186,11 @@ static bool ask(ratel *r, const ratel_history *h, int level, int so, int policy,
              (v == RATEL_VIOLATED && expected == ORACLE_VIOLATED) ||
              (v == RATEL_UNDECIDED && expected == ORACLE_NOTHING);
         got = v == RATEL_HOLDS ? "holds" : v == RATEL_VIOLATED ? "violated" : "undecided";
+        /* With real time, lists and initial states that need another search are refused. */
+        if (!ok && v == RATEL_UNDECIDED && level >= REAL) {
+            refused++;
+            ok = true;
+        }
         if (!ok && v == RATEL_UNDECIDED && other && strategies[other->strategy].may_refuse) {
             refused++;
             ok = true;
@@ -186,8 +221,8 @@ static bool compare(ratel *r, ratel *rotating, const ratel_history *h, oracle *o
     if (expected == ORACLE_TOO_BIG) return true;
     if (expected >= 0) tally[level][expected]++;
     if (!ask(r, h, level, so, policy, expected, NULL, history)) return false;
-    if (level < STRONG) return true;
-    const setting *s = rotate(rotating, level == SI);
+    if (level < 2) return true; /* no strategies, no passes */
+    const setting *s = rotate(rotating, level);
     return ask(rotating, h, level, so, policy, expected, s, history);
 }
 

@@ -2,8 +2,8 @@
  * mutations.c - valid generated histories with one read changed: certified either way.
  *
  * Histories of 50 to 500 transactions, of several workloads, sessions, outcomes and values, with
- * and without times.  One read gets the value of another write or read of its key.  Whatever the
- * strong levels then say, their certificate must verify; the unchanged history must hold at the
+ * and without times.  One read gets the value of another write or read of its key.  Whatever
+ * the levels then say, their certificate must verify; the unchanged history must hold at the
  * level that the store kept, with a certificate.
  *
  *     mutations [histories [seed]]   default 2000, seed from RATEL_TEST_SEED or 1
@@ -95,8 +95,11 @@ static bool mutate(rng *g, const text *from, text *to)
     return true;
 }
 
-static const char *const levels[] = {"serializable", "snapshot-isolation", "strict-serializable"};
-static uint64_t tally[3][2], steps, longest;
+static const char *const levels[] = {
+    "serializable",   "snapshot-isolation",    "strict-serializable", "read-uncommitted",
+    "read-committed", "monotonic-atomic-view", "read-atomic",         "causal"};
+enum { LEVELS = sizeof levels / sizeof *levels, STRONG = 3 };
+static uint64_t tally[LEVELS][2], steps, longest, undecided;
 
 static bool certified(ratel *r, const text *t, int level, int so, int want, text *cert)
 {
@@ -112,6 +115,12 @@ static bool certified(ratel *r, const text *t, int level, int so, int want, text
     if (!code) code = ratel_result_certificate(a, r, h, add_text, cert);
     if (!code) code = ratel_verify(&p, r, h, read_text, cert);
     ratel_verdict v = ratel_result_verdict(a);
+    if (v == RATEL_UNDECIDED && a && code == RATEL_EINVAL) { /* too many ways to match reads */
+        undecided++;
+        ratel_result_free(a);
+        ratel_history_free(h);
+        return true;
+    }
     bool ok = !code && p.proved && p.verdict == v && (!want || v == (ratel_verdict)want);
     if (ok) {
         tally[level][v == RATEL_HOLDS]++;
@@ -167,16 +176,20 @@ int main(int argc, char **argv)
         failed += !ok;
         for (int i = 0; i < MUTANTS && mutate(&g, &whole, &mutant); i++) {
             ok = true;
-            for (int level = 0; level < 3 && ok; level++)
+            /* with duplicate values the weak levels are a search that may take any time */
+            bool unique = strcmp(o.workload, "ycsb") && strcmp(o.workload, "bank");
+            int end = unique ? LEVELS : STRONG;
+            for (int level = 0; level < end && ok; level++)
                 ok = certified(r, &mutant, level, rng_below(&g, 4) > 0, 0, &cert);
             passed += ok;
             failed += !ok;
         }
     }
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < LEVELS; i++)
         printf("# %-24s holds %" PRIu64 ", violated %" PRIu64 "\n", levels[i], tally[i][1],
                tally[i][0]);
-    printf("# steps: %" PRIu64 ", %" PRIu64 " in the longest proof\n", steps, longest);
+    printf("# steps: %" PRIu64 ", %" PRIu64 " in the longest proof; %" PRIu64 " undecided\n", steps,
+           longest, undecided);
     ratel_close(r);
     free(whole.at);
     free(mutant.at);

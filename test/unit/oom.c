@@ -86,6 +86,7 @@ static int drop(const void *buf, size_t len, void *payload)
 typedef struct job {
     const char *format, *level, *what;
     const char *path;
+    const ratel_beside *beside;
     const ratel_history *h;
     const ratel_result *a;
     bytes in;
@@ -204,7 +205,7 @@ static int read_it(ratel *r, const job *j)
 {
     ratel_history *h = NULL;
     bytes b = j->in;
-    int code = j->path ? ratel_history_read_path(&h, r, j->format, j->path)
+    int code = j->path ? ratel_history_read_with(&h, r, j->format, j->path, j->beside)
                        : ratel_history_read(&h, r, j->format, give, &b);
     if (code && h) test_fail(__FILE__, __LINE__, "an error came with a history");
     ratel_history_free(h);
@@ -351,6 +352,18 @@ static int build_it(ratel *r, const job *j)
         TRY(ratel_history_iterate(h, none, none, rows, 1, 0, 1, 0));
         TRY(ratel_history_end(h, (ratel_status)(i % 3)));
     }
+    for (int i = 0; i < 40; i++) {
+        ratel_txn a = 0, b = 0;
+        TRY(ratel_history_open(h, int_value(i), &a));
+        TRY(ratel_history_put(h, text_value("a"), int_value(100 + i), 0));
+        TRY(ratel_history_open(h, int_value(i + 1000), &b));
+        TRY(ratel_history_instants(h, i, i));
+        TRY(ratel_history_scan(h, none, text_value("c"), rows, 2, 0));
+        TRY(ratel_history_select(h, a));
+        TRY(ratel_history_get_list(h, text_value("list"), list, 3, 0));
+        if (i % 2) TRY(ratel_history_end(h, RATEL_COMMITTED));
+    }
+    TRY(ratel_history_end_open(h, RATEL_STATUS_UNKNOWN));
     TRY(ratel_history_freeze(h));
     if (code && h && ratel_history_errmsg(h)[0] == '\0')
         test_fail(__FILE__, __LINE__, "a builder call failed without text");
@@ -370,6 +383,30 @@ TEST(opening)
     EXPECT_EQ_UINT(m.live, 0);
 }
 
+static void put_file(const char *path, const char *content)
+{
+    FILE *f = fopen(path, "w");
+    if (!f || fputs(content, f) < 0 || fclose(f)) test_fail(__FILE__, __LINE__, "%s", path);
+}
+
+TEST(reading_with_files_beside)
+{
+    char dir[] = "/tmp/ratel-oom-XXXXXX", path[3][64];
+    static const char *const names[] = {"log", "init", "cdc"};
+    REQUIRE(mkdtemp(dir) != NULL);
+    for (int i = 0; i < 3; i++) snprintf(path[i], sizeof path[i], "%s/%s", dir, names[i]);
+    put_file(path[0], "[{\"tid\":1,\"sid\":1,\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":5},"
+                      "{\"t\":\"r\",\"k\":2,\"v\":[1,\"x\"]}],\"rtts\":[1, 2]}]");
+    put_file(path[1], "{\"ops\":[{\"t\":\"w\",\"k\":7,\"v\":\"seven\"}]}");
+    put_file(path[2], "{\"{'k': 1, 'v': 5}\": {\"start_ts\": 1, \"commit_ts\": 2, \"pre_write\": "
+                      "{\"k\": 1, \"v\": 3}}}");
+    ratel_beside beside = {path[1], path[2]};
+    job j = {.path = path[0], .beside = &beside, .what = "beside", .session_order = 1};
+    refuse_each("read with", read_it, &j);
+    for (int i = 0; i < 3; i++) unlink(path[i]);
+    rmdir(dir);
+}
+
 TEST(reading_and_writing_every_format)
 {
     const char *id;
@@ -382,7 +419,7 @@ TEST(reading_and_writing_every_format)
             sink s = {NULL, 0, 0};
             char path[64];
             snprintf(path, sizeof path, "%s/%s-%d", dir, id, k);
-            int directory = !strcmp(id, "cobra");
+            int directory = !strcmp(id, "cobra") || !strcmp(id, "viper");
             int code = directory ? ratel_history_write_path(h, plain, id, path)
                                  : ratel_history_write(h, plain, id, take, &s);
             if (code == RATEL_OK) {

@@ -354,14 +354,14 @@ TEST(nemesis_and_other_events_are_marks)
 TEST(unknown_fields_are_kept)
 {
     EXPECT_EXTRAS(
-        "{:type :invoke :process 0 :value [] :time 5 :node \"lost\"}"
+        "{:type :invoke :process 0 :value [] :time 5 :node \"n\" :error 1}"
         "{:type :ok :process 0 :value [] :error [:conn 1.50 nil] :txn-info {:a/b #{x} :s \"t\\n\"}"
         " :session 9 :tagged #inst \"2020\" \"strange key\" \\x 12 (1/2 +3N 1. ##NaN) :time 9}",
         "0 time=[5,9]\n0 error=[\":conn\",1.50,null]\n"
         "0 txn-info={\"a/b\":[\"x\"],\"s\":\"t\\n\"}\n0 edn-session=9\n"
         "0 tagged={\"#inst\":\"2020\"}\n0 strange key=\"\\\\x\"\n"
-        "0 12=[\"1/2\",3,1.0,\"##NaN\"]\n");
-    /* of an invocation only if nothing follows */
+        "0 12=[\"1/2\",3,1.0,\"##NaN\"]\n0 node=\"n\"\n");
+    /* of an invocation those that its completion does not have; all if nothing follows */
     EXPECT_EXTRAS("{:type :invoke :process 0 :value [] :time 5 :node \"n1\"}",
                   "0 time=[5,null]\n0 node=\"n1\"\n");
     EXPECT_EXTRAS(

@@ -1,0 +1,102 @@
+/*
+ * lazy_state.h - the state of the lazy strategy, shared by lazy.c (the search, strict reads) and
+ * paths.c (levels whose reads are broken by paths).
+ */
+#ifndef RATEL_ENCODE_LAZY_STATE_H
+#define RATEL_ENCODE_LAZY_STATE_H
+
+#include "base/rng.h"
+#include "encode/first_order.h"
+#include "encode/justify.h"
+
+#define NONE UINT32_MAX
+
+typedef struct paths paths;
+typedef struct updates updates;
+
+typedef struct lazy {
+    strong *p;
+    asg *g;
+    mem *m;
+    lazy_answer *a;
+    solver *s;
+    order *o;
+    const uint32_t *pos;
+    reach reach;
+    rng luck;   /* with a seed: some choices are left to it */
+    justify *j; /* NULL: nobody wants to know why */
+
+    uint8_t *present; /* per node */
+    uint32_t *list;   /* installs of each key in the order of their commits */
+    uint32_t *where;  /* install -> its index in list */
+
+    uint64_t *pair; /* (from, to) -> variable, open addressing */
+    uint32_t *pair_var;
+    size_t pair_mask, pairs;
+    uint64_t *done; /* clauses written: obligation and install, or two installs */
+    size_t done_mask, dones;
+
+    VEC(uint32_t) queue; /* obligations; overlaps have the top bit and an install */
+    size_t head;
+    uint8_t *queued;         /* per obligation */
+    uint8_t *overlap_queued; /* per install; SI only */
+
+    uint32_t *open_of;             /* obligation -> index of g->open; only if there are any */
+    uint32_t *cand_var;            /* parallel to g->cand */
+    uint8_t *chosen_clause;        /* per open: its at-least-one clause is written */
+    uint32_t *loose_first, *loose; /* per key: obligations that any writer of the key may break */
+    uint32_t *taken_var;           /* per node: variable of an unknown outcome, or NONE */
+    VEC(node_id) unknown;
+
+    paths *paths;     /* NULL: the level has none */
+    updates *updates; /* NULL: readers are ordered like everybody */
+    uint64_t epoch;   /* counts changes of the order and of choices */
+
+    VEC(uint32_t) conflict;
+    bool conflicting;
+    VEC(uint32_t) lits;
+    VEC(uint32_t) touched;     /* keys */
+    uint32_t *key_lo, *key_hi; /* windows of touched keys, + 1; 0: untouched */
+} lazy;
+
+/* lazy.c */
+void lazy_enqueue(lazy *z, uint32_t ob);
+uint32_t lazy_next_version(const lazy *z, uint32_t inst);
+uint32_t lazy_version_before(const lazy *z, uint32_t inst);
+uint32_t lazy_before(lazy *z, uint32_t from, uint32_t to);
+bool lazy_first_time(lazy *z, uint32_t a, uint32_t b);
+void lazy_clause_start(lazy *z);
+void lazy_clause_lit(lazy *z, uint32_t lit);
+void lazy_clause_unless(lazy *z, node_id v);
+void lazy_clause_end(lazy *z);
+void lazy_add_core(lazy *z, node_id v);
+uint32_t lazy_cand_lit(lazy *z, uint32_t i);
+/* A read that is broken whatever is chosen: w, the path from u to the reader. */
+void lazy_keep_path(lazy *z, uint32_t ob, uint32_t w, node_id u);
+bool lazy_ruled_out(const lazy *z, node_id a, node_id b);
+
+/* paths.c */
+void paths_start(lazy *z);
+/* An obligation whose source is chosen; as check_read. */
+uint32_t paths_check(lazy *z, uint32_t ob, bool *violated);
+/* Queues what must be looked at again before the search may end; false if nothing. */
+bool paths_look_again(lazy *z);
+bool paths_chosen(lazy *z, uint32_t ob);
+/* The candidate that an open read has chosen, or NONE. */
+uint32_t paths_choice(lazy *z, uint32_t ob);
+/* What an open read reads from in the model: a transaction, RF_INIT, or RF_OPEN. */
+uint32_t paths_source(lazy *z, uint32_t ob);
+void paths_path(const lazy *z, node_id u, node_id v, cycle *c);
+
+/* updates.c */
+void updates_start(lazy *z);
+/* Queues choices that must be looked at again; false if nothing has changed. */
+bool updates_look_again(lazy *z);
+/* Is a reader broken, with nothing queued?  *answer as cb_decide's. */
+bool updates_broken(lazy *z, uint32_t *answer);
+bool updates_clean(const lazy *z);
+/* The place of each transaction that exists, in an order of session order, read-from and versions
+   of all of them. */
+const uint32_t *updates_order(const lazy *z);
+
+#endif
