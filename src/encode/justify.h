@@ -11,6 +11,7 @@
 #define RATEL_ENCODE_JUSTIFY_H
 
 #include "encode/lazy.h"
+#include "base/printer.h"
 #include "ir/weak.h"
 #include "opt/proof_step.h"
 #include "solve/solve.h"
@@ -21,6 +22,8 @@ justify *justify_new(strong *p);
 /* Nobody asked for a proof, but some transactions that make one would be welcome: the log gives up
    beyond that many words.  justify_steps is false then. */
 void justify_limit(justify *j, size_t words);
+/* Instead of a log for a proof: every clause that the solver is given becomes a line. */
+void justify_dump(justify *j, printer *d);
 
 /* --- told by lazy.c ------------------------------------------------------------------------- */
 
@@ -33,7 +36,8 @@ enum justify_why {
     BECAUSE_FAULT,   /* u: a node whose reads nothing explains */
     BECAUSE_SHOWN,   /* index of asg.extra */
     BECAUSE_INITIAL, /* ob and w, two obligations: both cannot have seen the initial state */
-    BECAUSE_BLOCKED  /* a choice that justify_weak refuted */
+    BECAUSE_BLOCKED, /* a choice that justify_weak refuted */
+    BECAUSE_PATH     /* ob, writer w or NO_ID, u: a later version that leads to the reader */
 };
 
 void justify_start(justify *j); /* before anything is derived */

@@ -208,6 +208,7 @@ static uint32_t shorter(lazy *z, uint32_t a, uint32_t a_from, uint32_t a_to, uin
 {
     if (a == LIT_NONE || (b != LIT_NONE && solver_value(z->s, a))) return b;
     if (b == LIT_NONE || solver_value(z->s, b)) return a;
+    if (!pass_on(z->p->tune, PASS_TOPOLOGICAL)) return a;
     uint32_t way_a = z->pos[a_from] - z->pos[a_to], way_b = z->pos[b_from] - z->pos[b_to];
     /* Luck decides only between ways of about the same length: the long way costs far more than
        variety is worth. */
@@ -222,8 +223,8 @@ bool lazy_ruled_out(const lazy *z, node_id a, node_id b)
 }
 
 /* v reads w's version (NONE: the initial one), and u stands between.  `reads`: the literal that
-   says v reads w, or LIT_NONE if that is sure; `name` and u tell the clause from others.  Returns a literal to
-   decide, or THEORY_ANY if a clause was written. */
+   says v reads w, or LIT_NONE if that is sure; `name` and u tell the clause from others.  Returns a
+   literal to decide, or THEORY_ANY if a clause was written. */
 static uint32_t between(lazy *z, uint32_t ob, uint32_t w, uint32_t u, uint32_t reads, uint32_t name)
 {
     asg *g = z->g;
@@ -308,6 +309,7 @@ static uint32_t likeliest(lazy *z, uint32_t open)
     uint32_t best_pos = 0;
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
         if (solver_value(z->s, lazy_cand_lit(z, i))) continue;
+        if (!pass_on(z->p->tune, PASS_TOPOLOGICAL)) return lazy_cand_lit(z, i);
         uint32_t c = g->cand.at[i];
         bool init = c >= RF_LAST;
         uint32_t p = init ? 0 : z->pos[commit_of(z->p, c)];
@@ -1168,6 +1170,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     z.list = mem_array(z.m, uint32_t, g->insts + 1);
     z.where = mem_array(z.m, uint32_t, g->insts + 1);
     size_t left = SIZE_MAX;
+    bool last = false;
     for (unsigned round = 0;; round++) {
         order_graph_build(p->m, p->events, (const order_pair *)(const void *)p->known.at,
                           p->known.n, &known);
@@ -1181,14 +1184,19 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         sort_lists(&z);
         replay(&z);
         a->rounds = round;
-        /* A few violated reads are cheaper settled than derived; not so with ambiguous ones. */
-        size_t few = g->obs / (g->open.n > g->obs / 100 ? 200 : 10) + 64;
-        if (!pass_on(p->tune, PASS_DERIVE) || round == MOST_ROUNDS) break;
+        /* A few violated reads are cheaper settled than derived; not so with ambiguous ones, of
+           which one round settles most. */
+        bool ambiguous = g->open.n > g->obs / 100;
+        size_t few = g->obs / (!ambiguous ? 10 : round ? 30 : 200) + 64;
+        if (last || !pass_on(p->tune, PASS_DERIVE) || round == MOST_ROUNDS) break;
         if (z.queue.n <= few || !z.reach.blocks || z.queue.n > left - left / 10) break;
         left = z.queue.n;
-        uint64_t learnt = derive_round(&z);
-        if (pass_on(p->tune, PASS_PRUNE_CANDIDATES) && g->open.n && !z.j) learnt += prune_round(&z);
-        if (learnt <= g->obs / 256 + 16) break;
+        uint64_t learnt = derive_round(&z), settled = 0;
+        if (pass_on(p->tune, PASS_PRUNE_CANDIDATES) && g->open.n && !z.j) settled = prune_round(&z);
+        last = learnt + settled <= g->obs / 256 + 16;
+        /* What was derived is implied and may stay unsaid.  A read that was settled counts as
+           certain from now on: the order must have its edge. */
+        if (last && !settled) break;
         for (size_t i = 0; i < z.queue.n; i++) {
             if (z.queue.at[i] & OVERLAP)
                 z.overlap_queued[z.queue.at[i] & ~OVERLAP] = 0;

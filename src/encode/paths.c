@@ -271,6 +271,47 @@ static node_id find_one(lazy *z, uint32_t ob, uint32_t first)
     return NO_ID;
 }
 
+/* The last in the order of those that lead to v in one step, with its hop; or NO_ID. */
+static node_id latest_before(lazy *z, node_id v)
+{
+    asg *g = z->g;
+    node_id last = NO_ID, u = g->so_pred[v];
+    hop by = {v, PATH_SO, NONE};
+    if (z->p->so && u != NO_ID) last = u;
+    for (uint32_t i = g->ob_first[v]; i < g->ob_first[v + 1]; i++) {
+        uint32_t cand;
+        u = reads_from(z, i, &cand);
+        if (u >= RF_LAST || (last != NO_ID && z->pos[u] <= z->pos[last])) continue;
+        last = u;
+        by = (hop){v, PATH_WR, cand};
+    }
+    for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
+        uint32_t prior = lazy_version_before(z, j);
+        u = prior == NONE ? NO_ID : g->inst_node[prior];
+        if (u == NO_ID || (last != NO_ID && z->pos[u] <= z->pos[last])) continue;
+        last = u;
+        by = (hop){v, PATH_WW, j};
+    }
+    if (last != NO_ID) z->paths->hop[last] = by;
+    return last;
+}
+
+/* A later version that stands before somebody who leads to v in one step, or is that one. */
+static node_id find_any(lazy *z, uint32_t ob, uint32_t first)
+{
+    asg *g = z->g;
+    key_id k = g->ob_key[ob];
+    node_id a = latest_before(z, g->ob_node[ob]);
+    for (uint32_t i = first; a != NO_ID && i < g->kw_first[k + 1]; i++) {
+        node_id u = g->inst_node[z->list[i]];
+        if (z->pos[u] > z->pos[a]) break;
+        if (!z->present[u]) continue;
+        if (u != a) z->paths->hop[u] = (hop){a, PATH_ANY, NONE};
+        return u;
+    }
+    return NO_ID;
+}
+
 /* --- clauses --------------------------------------------------------------------------------- */
 
 typedef struct best {
@@ -280,6 +321,7 @@ typedef struct best {
 static void offer(lazy *z, best *b, uint32_t lit, uint32_t way)
 {
     lazy_clause_lit(z, lit);
+    if (!pass_on(z->p->tune, PASS_TOPOLOGICAL)) way = 0; /* the first */
     if (solver_value(z->s, lit) || (b->lit != LIT_NONE && b->way <= way)) return;
     *b = (best){lit, way};
 }
@@ -315,6 +357,7 @@ static uint32_t write_clause(lazy *z, uint32_t ob, uint32_t w, uint32_t cand, no
     node_id v = g->ob_node[ob];
     best x = {LIT_NONE, 0};
     lazy_clause_start(z);
+    if (z->j) justify_reason(z->j, BECAUSE_PATH, ob, w != NONE ? g->inst_node[w] : NO_ID, u);
     if (cand != NONE) offer(z, &x, lit_not(lazy_cand_lit(z, cand)), UINT32_MAX);
     lazy_clause_unless(z, v);
     if (w != NONE) {
@@ -326,7 +369,7 @@ static uint32_t write_clause(lazy *z, uint32_t ob, uint32_t w, uint32_t cand, no
         lazy_clause_unless(z, t);
         if (by->kind == PATH_WR && by->with != NONE)
             offer(z, &x, lit_not(lazy_cand_lit(z, by->with)), UINT32_MAX);
-        if (by->kind == PATH_WW || by->kind == PATH_NEXT) offer_swap(z, &x, t, by->to);
+        if (by->kind & (PATH_WW | PATH_NEXT | PATH_ANY)) offer_swap(z, &x, t, by->to);
         if (by->kind == PATH_NEXT) offer_between(z, &x, t, by->with);
     }
     uint64_t hash = 0;
@@ -337,7 +380,8 @@ static uint32_t write_clause(lazy *z, uint32_t ob, uint32_t w, uint32_t cand, no
     if (w != NONE) lazy_add_core(z, g->inst_node[w]);
     for (node_id t = u; t != v; t = z->paths->hop[t].to) lazy_add_core(z, t);
     lazy_add_core(z, v);
-    if (!z->lits.n) lazy_keep_path(z, ob, w, u);
+    /* (a step of PATH_ANY is no edge that could be told) */
+    if (!z->lits.n && !(z->p->rule->path & PATH_ANY)) lazy_keep_path(z, ob, w, u);
     return THEORY_ANY;
 }
 
@@ -356,8 +400,9 @@ uint32_t paths_check(lazy *z, uint32_t ob, bool *violated)
         return LIT_NONE;
     park(z, ob);
     uint32_t low = w == NONE ? 0 : z->pos[g->inst_node[w]] + 1;
-    node_id u = z->p->rule->one ? find_one(z, ob, first)
-                                : find_many(z, ob, low, w == NONE ? NO_ID : g->inst_node[w]);
+    node_id u = z->p->rule->path & PATH_ANY ? find_any(z, ob, first)
+                : z->p->rule->one           ? find_one(z, ob, first)
+                                  : find_many(z, ob, low, w == NONE ? NO_ID : g->inst_node[w]);
     if (u == NO_ID) return LIT_NONE;
     *violated = true;
     return write_clause(z, ob, w, cand, u);

@@ -145,7 +145,8 @@ static void readers_back(lazy *z, node_id v, uint32_t j, uint32_t prior, uint32_
             if (u != v && z->present[u] && is_update(g, u))
                 reach_back(z, u, low, (link){v, STEP_RW, ob, j});
         }
-    if (!z->loose_first) return;
+    /* the rest: reads of the initial version, and chosen ones */
+    if (!z->loose_first || (prior != NONE && !g->open.n)) return;
     for (uint32_t i = z->loose_first[k]; i < z->loose_first[k + 1]; i++) {
         uint32_t ob = z->loose[i], inst, cand;
         node_id u = g->ob_node[ob];
@@ -254,7 +255,7 @@ static void offer_link(lazy *z, clause *c, node_id v, const link *by)
 
 static uint32_t finish_clause(lazy *z, clause *c)
 {
-    uint64_t hash = 0;
+    uint64_t hash = (uint64_t)1 << 63; /* 0 would stay 0 and be taken for a clause of a read */
     for (size_t i = 0; i < z->lits.n; i++) hash = hash_u64(hash ^ z->lits.at[i]) + i;
     if (c->lit != LIT_NONE && !lazy_first_time(z, (uint32_t)(hash >> 32), (uint32_t)hash)) {
         vec_free(z->m, &c->steps.steps);

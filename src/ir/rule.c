@@ -19,6 +19,13 @@ const level_rule *rule_of(enum level_id level)
     return NULL;
 }
 
+const level_rule *rule_induced(const level_rule *rule)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].level == rule->level && rules[i].path & PATH_ANY) return &rules[i];
+    return rule;
+}
+
 unsigned rule_real_time(enum level_id level)
 {
     switch (level) {

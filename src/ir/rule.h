@@ -28,6 +28,9 @@ enum rule_strict { STRICT_NONE, STRICT_ALL, STRICT_ITEM, STRICT_OWN, STRICT_UPDA
 #define PATH_NEXT 8u /* version order between neighbours only */
 #define PATH_RW 16u
 #define PATH_RT 32u /* real time, where it counts: of every rule that has session order */
+/* The last step of a path is one of the others; whatever stands before it in the order leads
+   there. */
+#define PATH_ANY 64u
 
 typedef struct level_rule {
     enum level_id level;
@@ -50,5 +53,8 @@ unsigned rule_real_time(enum level_id level);
 
 /* NULL: the level is no such rule. */
 const level_rule *rule_of(enum level_id level);
+/* The same level over transactions instead of begins and commits (--si-encoding induced), where
+   there is such a rule; else the rule itself. */
+const level_rule *rule_induced(const level_rule *rule);
 
 #endif

@@ -40,7 +40,7 @@ static bool strict(const asg *g, const level_rule *rule, uint32_t ob)
 
 static uint32_t place_of(const small *z, uint32_t rf)
 {
-    return rf < RF_LAST ? z->place[rf] : 0;
+    return rf < WEAK_SMALL ? z->place[rf] : 0; /* 0: the initial version */
 }
 
 /* --- conditions ------------------------------------------------------------------------------ */

@@ -269,6 +269,30 @@ void strong_build(strong *p, asg *g, const order_ask *ask)
     add_init_reads(p);
     if (p->rt) add_real_time(p);
     strong_index_readers(p);
+    assert(!strong_check(p));
+}
+
+const char *strong_check(const strong *p)
+{
+    const asg *g = p->g;
+    if (p->events < (p->si ? 2 * p->txns : p->txns)) return "too few events";
+    for (size_t i = 0; i < p->known.n; i++)
+        if (p->known.at[i].from >= p->events || p->known.at[i].to >= p->events)
+            return "a known edge between no events";
+    for (size_t i = 0; i < p->deps.n; i++)
+        if (p->deps.at[i].from >= p->txns || p->deps.at[i].to >= p->txns)
+            return "a dependency between no transactions";
+    if (p->so_deps > p->deps.n) return "more session order than dependencies";
+    for (node_id v = 0; v < p->txns; v++)
+        if (!p->in[v] && !g->maybe[v]) return "a committed transaction may be left out";
+    size_t certain = 0;
+    for (uint32_t ob = 0; ob < g->obs; ob++) certain += p->rf[ob] < RF_LAST;
+    if (p->reader_first[g->insts] != certain) return "readers are lost";
+    for (uint32_t i = 0; i < g->insts; i++)
+        for (uint32_t j = p->reader_first[i]; j < p->reader_first[i + 1]; j++)
+            if (p->rf_inst[p->reader[j]] != i || p->rf[p->reader[j]] != g->inst_node[i])
+                return "a reader stands at a version that it did not read";
+    return NULL;
 }
 
 /* --- replay ----------------------------------------------------------------------------------- */

@@ -110,6 +110,7 @@ static inline bool strict_read(const strong *p, uint32_t ob)
 /* Makes reader_first and reader anew, after rf changed. */
 void strong_index_readers(strong *p);
 void strong_build(strong *p, asg *g, const order_ask *ask);
+const char *strong_check(const strong *p); /* NULL or what is broken */
 
 /* Walks an order of the events as a database would run it: known edges, every read and, for
    snapshot isolation, overlaps.  Shares nothing with the search; NULL if the order is an answer,

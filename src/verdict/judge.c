@@ -17,6 +17,7 @@
 #include "encode/lazy.h"
 #include "encode/polygraph.h"
 #include "encode/portfolio.h"
+#include "encode/segments.h"
 #include "ir/strong.h"
 #include "ir/weak.h"
 #include "verdict/core.h"
@@ -54,6 +55,11 @@ static enum ryow pick_policy(const history *h, mem *work)
         if (!bad) return strictest_first[i];
     }
     return RYOW_MAY;
+}
+
+enum ryow judge_policy(const history *h, const question *q, mem *work)
+{
+    return q->policy == POLICY_AUTO ? pick_policy(h, work) : (enum ryow)q->policy;
 }
 
 /* --- deciding --------------------------------------------------------------------------------- */
@@ -209,7 +215,7 @@ static void decide_weak(verdict *v, const history *h, enum weak_level level, con
 /* --- serializability and snapshot isolation --------------------------------------------------- */
 
 /* The level as a rule about orders, where this build decides it so. */
-static const level_rule *strong_of(const level_ref *l, bool *rt)
+const level_rule *judge_rule(const level_ref *l, bool *rt)
 {
     const level_rule *r = rule_of(l->id);
     *rt = l->id == LEVEL_SSER || l->realtime;
@@ -286,16 +292,19 @@ static void replay_claim(verdict *v, const history *h, enum level_id level, cons
 #define SERIAL_TRY 200 /* conflicts */
 
 /* A second attempt, with the initial values free, adds to the stages of the first. */
+static void keep_stage(verdict *v, stage_time s)
+{
+    size_t j = 0;
+    while (j < v->stages.n && strcmp(v->stages.at[j].name, s.name)) j++;
+    if (j < v->stages.n)
+        v->stages.at[j].ns += s.ns;
+    else
+        vec_push(&v->mem, &v->stages, s);
+}
+
 static void keep_stages(verdict *v, const lazy_answer *a)
 {
-    for (size_t i = 0; i < a->stages.n; i++) {
-        size_t j = 0;
-        while (j < v->stages.n && strcmp(v->stages.at[j].name, a->stages.at[i].name)) j++;
-        if (j < v->stages.n)
-            v->stages.at[j].ns += a->stages.at[i].ns;
-        else
-            vec_push(&v->mem, &v->stages, a->stages.at[i]);
-    }
+    for (size_t i = 0; i < a->stages.n; i++) keep_stage(v, a->stages.at[i]);
 }
 
 /* The ways to decide an order problem, by enum strategy. */
@@ -305,10 +314,49 @@ static const order_decider strategies[STRATEGIES] = {
     [STRATEGY_BC] = bc_decide,
 };
 
+static void explain_strong(verdict *v, asg *g, const strong *p, const lazy_answer *a,
+                           const level_rule *rule)
+{
+    v->outcome = OUTCOME_VIOLATED;
+    if (a->path.steps.n)
+        words_steps(v, g, a->path.steps.at, a->path.steps.n);
+    else if (a->known_cycle)
+        words_events(v, g, p, a->cycle.at, a->cycle.n);
+    else
+        words_search(v, g, rule, a->core.at, a->core.n);
+}
+
+/* True if a segment of the history, by itself, violates the rule. */
+static bool refute_part(verdict *v, asg *g, const order_ask *ask, const level_rule *rule)
+{
+    segment s;
+    uint64_t start = clock_now();
+    bool found = segments_refute(g, ask, &s);
+    stage_time spent = {"unsat-search", clock_now() - start};
+    v->ns_solve += spent.ns;
+    keep_stage(v, spent);
+    if (!found) return false;
+    v->vars = s.a.vars;
+    v->clauses = v->instantiated = s.a.clauses;
+    v->conflicts = s.a.conflicts;
+    explain_strong(v, &s.g, &s.p, &s.a, rule);
+    return true;
+}
+
+/* p and a: a run with a log, or NULL; it, or all that was tried, began at `start`. */
+static void find_suspects(verdict *v, asg *g, const order_ask *ask, strong *p, const lazy_answer *a,
+                          uint64_t start)
+{
+    put_aside(v);
+    allow(v, clock_now() - start);
+    core_suspects(v, g, ask, p, a);
+    v->kept = NULL;
+}
+
 static void try_strong(verdict *v, const history *h, const question *q, const level_rule *rule,
                        bool rt, unsigned flags, asg *g)
 {
-    order_ask ask = {rule, v->session_order, rt, q->drift, &q->tune};
+    order_ask told = {rule, v->session_order, rt, q->drift, &q->tune};
     bool basic = core_knows(rule);
     mem_free_all(&v->work);
     asg_build(g, h, &v->work, v->ryow, flags);
@@ -328,7 +376,7 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
                     : small_graph(g, rule, v->session_order, order, rf, &n))) {
             v->outcome = OUTCOME_VIOLATED;
             words_search(v, g, rule, NULL, 0);
-            if (v->want_part) core_suspects(v, g, &ask, NULL, NULL);
+            if (v->want_part) core_suspects(v, g, &told, NULL, NULL);
             return;
         }
         v->outcome = OUTCOME_HOLDS;
@@ -351,10 +399,22 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
     }
     strong p;
     lazy_answer a;
+    /* (real time orders begins and commits) */
+    order_ask ask = told;
+    if (q->tune.induced && !rt) ask.rule = rule_induced(rule);
+    if (ask.rule != rule && q->tune.strategy != STRATEGY_LAZY) {
+        set_reason(v, "the induced encoding is one of the strategy lazy");
+        return;
+    }
     uint64_t start = clock_now();
     bool done = false, lazy = q->tune.strategy == STRATEGY_LAZY;
+    if (lazy && pass_on(&q->tune, PASS_UNSAT_SEARCH) && refute_part(v, g, &ask, rule)) {
+        if (v->want_part) find_suspects(v, g, &told, NULL, NULL, start);
+        return;
+    }
+    start = clock_now();
     /* Ambiguous reads are pruned, which no log explains: only a violation is worth another run. */
-    bool logged = v->want_part && lazy && q->tune.portfolio <= 1 && !g->open.n;
+    bool logged = v->want_part && lazy && q->tune.portfolio <= 1 && !g->open.n && ask.rule == rule;
     /* What is serializable is snapshot isolated, and what holds with session order holds without:
        the stronger question is easier to say yes to.  Only an accept counts. */
     for (int both = 1; lazy && both >= 0 && !done; both--) {
@@ -404,19 +464,8 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
         set_reason(v, rule->events ? "an order of begins and commits explains every read"
                                    : "an order of the transactions explains every read");
     } else {
-        v->outcome = OUTCOME_VIOLATED;
-        if (a.path.steps.n)
-            words_steps(v, g, a.path.steps.at, a.path.steps.n);
-        else if (a.known_cycle)
-            words_events(v, g, &p, a.cycle.at, a.cycle.n);
-        else
-            words_search(v, g, rule, a.core.at, a.core.n);
-        if (v->want_part) {
-            put_aside(v);
-            allow(v, clock_now() - start);
-            core_suspects(v, g, &ask, logged ? &p : NULL, logged ? &a : NULL);
-            v->kept = NULL;
-        }
+        explain_strong(v, g, &p, &a, rule);
+        if (v->want_part) find_suspects(v, g, &told, logged ? &p : NULL, logged ? &a : NULL, start);
     }
 }
 
@@ -613,7 +662,7 @@ void judge(verdict *v, const history *h, const question *q)
         set_reason(v, "nothing to check: no committed transaction");
         return;
     }
-    v->ryow = q->policy == POLICY_AUTO ? pick_policy(h, &v->work) : (enum ryow)q->policy;
+    v->ryow = judge_policy(h, q, &v->work);
     bool serial_implies = !v->level.realtime && level_implies(LEVEL_SER, true, false, v->level.id,
                                                               v->session_order, false);
     if (serial_implies && level_at(v->level.id)->decided && pass_on(&q->tune, PASS_CLIENT_TIMES) &&
@@ -630,7 +679,7 @@ void judge(verdict *v, const history *h, const question *q)
         return;
     }
     bool rt;
-    const level_rule *rule = strong_of(&v->level, &rt);
+    const level_rule *rule = judge_rule(&v->level, &rt);
     if (rule) {
         decide_strong(v, h, q, rule, rt);
         return;

@@ -9,6 +9,7 @@
 #ifndef RATEL_VERDICT_VERDICT_H
 #define RATEL_VERDICT_VERDICT_H
 
+#include "base/printer.h"
 #include "asg/asg.h"
 #include "base/clock.h"
 #include "level/level.h"
@@ -79,6 +80,15 @@ bool judge_limited(verdict *v);
 
 /* Takes an answer back, for another attempt; what kept copies refer to stays. */
 void verdict_forget(verdict *v);
+
+enum dump_stage {
+#define STAGE(id, name, help) DUMP_##id,
+#include "opt/stages.def"
+#undef STAGE
+    DUMP_STAGES
+};
+/* dump.c: the stage as text.  GUARD_UNSUPPORTED if the level or the history has no such stage. */
+void judge_dump(verdict *v, const history *h, const question *q, enum dump_stage stage, printer *d);
 
 /* quick.c: true if running the transactions by their client times explains every read; then the
    order is kept in v. */

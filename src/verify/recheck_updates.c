@@ -82,8 +82,8 @@ static bool sort_updates(graph *g)
     return done == all || recheck_no(c, NO_ID, "those that write have a cycle");
 }
 
-/* Does anything behind reader p lead to rank `high` or before, and to one that p follows?  stamp: the
-   reader that last reached a place; before: the one that last followed it. */
+/* Does anything behind reader p lead to something that p follows, none of it ranked beyond `high`?
+   stamp: the reader that last reached a place; before: the one that last followed it. */
 static bool check_reader(graph *g, uint32_t p, const uint32_t *before, uint32_t high,
                          uint32_t *stamp)
 {
