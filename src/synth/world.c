@@ -366,7 +366,7 @@ static gate commit(eval *e, const gate *p)
 }
 
 /* Keys that do not occur are no keys, so their instances of the body are guarded; unless the body
-   says nothing of a key that nobody touches, as is the rule.  Each slot imagines a key of its own. */
+   says nothing of a key that nobody touches, as is the rule.  Each slot imagines its own key. */
 static bool needs_key(eval *e, const iso_node *x)
 {
     uint32_t k = 0;
