@@ -212,6 +212,10 @@ RATEL_API const char *ratel_history_errmsg(const ratel_history *h);
 /* Decides one level.  A violation is an answer, not an error: RATEL_OK and a result; so is
    undecided (a limit, nothing to check, a case that this build cannot decide). */
 RATEL_API int ratel_check(ratel_result **out, ratel *r, const ratel_history *h, const char *level);
+/* The answer for a level that a stronger one, which was found to hold, implies, without deciding
+   anything; RATEL_EINVAL if `stronger` says nothing about it.  Options must be as they were. */
+RATEL_API int ratel_result_implied(ratel_result **out, ratel *r, const ratel_result *stronger,
+                                   const char *level);
 RATEL_API ratel_verdict ratel_result_verdict(const ratel_result *a);
 RATEL_API const char *ratel_result_level(const ratel_result *a);   /* the long name */
 RATEL_API const char *ratel_result_anomaly(const ratel_result *a); /* "" unless violated */
@@ -350,6 +354,12 @@ typedef struct {
 } ratel_op_info;
 RATEL_API int ratel_history_txn_at(const ratel_history *h, size_t i, ratel_txn_info *out);
 RATEL_API int ratel_history_op_at(const ratel_history *h, size_t i, ratel_op_info *out);
+
+/* One stage of deciding a level, as text, an item a line: "asg" (the semantic graph), "ir" (the
+   order problem), "clauses" (what the solver is told; decides, and tells the answer too).
+   RATEL_EUNSUPPORTED if the level or the history has no such stage. */
+RATEL_API int ratel_dump(const ratel_history *h, ratel *r, const char *level, const char *stage,
+                         ratel_write_cb write, void *payload);
 
 /* Distributions behind the counts of ratel_stat. */
 #define RATEL_SHAPE_BINS 48

@@ -221,10 +221,9 @@ int ratel_pass_at(ratel_pass *out, size_t i)
 int ratel_set_pass(ratel *r, const char *name, int on)
 {
     if (!r || !name) return RATEL_EINVAL;
-    int p = pass_named(name);
-    if (p < 0) return api_fail(r, RATEL_EINVAL, "no pass \"%.60s\"", name);
-    uint64_t bit = (uint64_t)1 << p;
-    r->passes_off = on ? r->passes_off & ~bit : r->passes_off | bit;
+    uint64_t bits = passes_named(name);
+    if (!bits) return api_fail(r, RATEL_EINVAL, "no pass \"%.60s\"", name);
+    r->passes_off = on ? r->passes_off & ~bits : r->passes_off | bits;
     return RATEL_OK;
 }
 
@@ -513,6 +512,21 @@ static void body_check(call *c)
     judge(&cc->a->v, cc->h, &cc->q);
 }
 
+static question ask(const ratel *r, const char *level)
+{
+    return (question){.level = level,
+                      .session_order = option(r, API_OPTION_session_order) != 0,
+                      .policy = (enum policy)option(r, API_OPTION_ryow),
+                      .drift = option(r, API_OPTION_drift),
+                      .quick = option(r, API_OPTION_quick) != 0,
+                      .tune = {.strategy = (enum strategy)option(r, API_OPTION_strategy),
+                               .induced = option(r, API_OPTION_si_encoding) != 0,
+                               .off = r->passes_off,
+                               .portfolio = (uint32_t)option(r, API_OPTION_portfolio),
+                               .threads = (uint32_t)option(r, API_OPTION_threads),
+                               .seed = (uint64_t)option(r, API_OPTION_seed)}};
+}
+
 int ratel_check(ratel_result **out, ratel *r, const ratel_history *h, const char *level)
 {
     if (!out || !r || !h || !level) return RATEL_EINVAL;
@@ -539,16 +553,7 @@ int ratel_check(ratel_result **out, ratel *r, const ratel_history *h, const char
     snprintf(a->v.given, sizeof a->v.given, "%s", level);
     cc.h = h->model;
     cc.a = a;
-    cc.q = (question){.level = level,
-                      .session_order = option(r, API_OPTION_session_order) != 0,
-                      .policy = (enum policy)option(r, API_OPTION_ryow),
-                      .drift = option(r, API_OPTION_drift),
-                      .quick = option(r, API_OPTION_quick) != 0,
-                      .tune = {.strategy = (enum strategy)option(r, API_OPTION_strategy),
-                               .off = r->passes_off,
-                               .portfolio = (uint32_t)option(r, API_OPTION_portfolio),
-                               .threads = (uint32_t)option(r, API_OPTION_threads),
-                               .seed = (uint64_t)option(r, API_OPTION_seed)}};
+    cc.q = ask(r, level);
     int code = api_border(&cc.c, body_check);
     mem_free_all(&a->v.work);
     /* A limit is an answer: undecided, with the reason. */
@@ -574,6 +579,100 @@ int ratel_check(ratel_result **out, ratel *r, const ratel_history *h, const char
         code = RATEL_OK;
     }
     api_close(&cc.c, code);
+    if (code) {
+        ratel_result_free(a);
+        return code;
+    }
+    a->v.mem.guard = a->v.work.guard = NULL;
+    *out = a;
+    return RATEL_OK;
+}
+
+typedef struct dump_call {
+    call c;
+    const history *h;
+    verdict v;
+    question q;
+    enum dump_stage stage;
+    printer d;
+} dump_call;
+
+static void body_dump(call *c)
+{
+    dump_call *dc = (dump_call *)c;
+    strbuf_init(&dc->d.text, &dc->v.mem);
+    judge_dump(&dc->v, dc->h, &dc->q, dc->stage, &dc->d);
+    printer_flush(&dc->d);
+}
+
+int ratel_dump(const ratel_history *h, ratel *r, const char *level, const char *stage,
+               ratel_write_cb write, void *payload)
+{
+    static const char *const stages[] = {
+#define STAGE(id, name, help) name,
+#include "opt/stages.def"
+#undef STAGE
+    };
+    if (!h || !r || !level || !stage || !write) return RATEL_EINVAL;
+    dump_call dc = {.h = h->model, .d = {.write = write, .payload = payload}};
+    api_open(&dc.c, r);
+    if (!level_named(&dc.v.level, level))
+        return api_fail(r, RATEL_EINVAL, "no level \"%.60s\"", level);
+    size_t i = 0;
+    while (i < DUMP_STAGES && strcmp(stages[i], stage)) i++;
+    if (i == DUMP_STAGES) return api_fail(r, RATEL_EINVAL, "no stage \"%.60s\"", stage);
+    if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
+    dc.stage = (enum dump_stage)i;
+    dc.q = ask(r, level);
+    mem_init(&dc.v.mem, r->fn, r->ud, &dc.c.guard);
+    mem_init(&dc.v.work, r->fn, r->ud, &dc.c.guard);
+    dc.v.work.limit = api_memory(r);
+    int code = api_border(&dc.c, body_dump);
+    mem_free_all(&dc.v.mem);
+    mem_free_all(&dc.v.work);
+    return api_close(&dc.c, code);
+}
+
+typedef struct implied_call {
+    call c;
+    ratel_result *a;
+    const ratel_result *stronger;
+} implied_call;
+
+static void body_implied(call *c)
+{
+    implied_call *ic = (implied_call *)c;
+    judge_implied(&ic->a->v, &ic->stronger->v);
+}
+
+int ratel_result_implied(ratel_result **out, ratel *r, const ratel_result *stronger,
+                         const char *level)
+{
+    if (!out || !r || !stronger || !level) return RATEL_EINVAL;
+    implied_call ic = {.stronger = stronger};
+    *out = NULL;
+    api_open(&ic.c, r);
+    level_ref l;
+    if (!level_named(&l, level)) return api_fail(r, RATEL_EINVAL, "no level \"%.60s\"", level);
+    bool so = level_session_order(&l, option(r, API_OPTION_session_order) != 0);
+    const verdict *s = &stronger->v;
+    if (s->outcome != OUTCOME_HOLDS ||
+        !level_implies(s->level.id, s->session_order, s->level.realtime, l.id, so, l.realtime))
+        return api_fail(r, RATEL_EINVAL, "%s does not say that %s holds", s->level.name, l.name);
+    ratel_result *a = r->fn(r->ud, NULL, 0, sizeof *a);
+    if (!a) return api_fail(r, RATEL_ENOMEM, "out of memory");
+    memset(a, 0, sizeof *a);
+    a->fn = r->fn;
+    a->ud = r->ud;
+    a->format = stronger->format;
+    mem_init(&a->v.mem, r->fn, r->ud, &ic.c.guard);
+    mem_init(&a->v.work, r->fn, r->ud, &ic.c.guard);
+    a->v.level = l;
+    a->v.session_order = so;
+    snprintf(a->v.given, sizeof a->v.given, "%s", level);
+    ic.a = a;
+    int code = api_border(&ic.c, body_implied);
+    api_close(&ic.c, code);
     if (code) {
         ratel_result_free(a);
         return code;

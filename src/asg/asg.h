@@ -141,6 +141,11 @@ void asg_drop_edges(asg *g, size_t keep); /* forgets extra edges from index `kee
 
 void asg_by_key(asg *g);
 
+/* part.c: the graph of n nodes only, in rising order, all of which surely take part; `fresh` says
+   for each node of g its number among them, or NO_ID.  Lives in g's region.  Not made: txn_node,
+   and what only building or searching wild lists needs. */
+void asg_part(asg *part, const asg *g, const node_id *nodes, uint32_t n, const node_id *fresh);
+
 /* Does v take part in every choice?  (Committed, or forced: see asg.forced.) */
 static inline bool asg_in(const asg *g, node_id v)
 {

@@ -217,6 +217,8 @@ bool args_apply(const args *a)
     };
     if (!apply_word(a, O_STRATEGY, strategies, sizeof strategies / sizeof *strategies, "strategy"))
         return false;
+    static const char *const encodings[] = {"bc", "induced"};
+    if (!apply_word(a, O_SI_ENCODING, encodings, 2, "si_encoding")) return false;
     ratel_set(a->context, "threads", sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1);
     if (!apply_number(a, O_PORTFOLIO, "portfolio") || !apply_number(a, O_THREADS, "threads") ||
         !apply_number(a, O_SEED, "seed") || !apply_passes(a))

@@ -11,6 +11,7 @@
 
 #include <assert.h>
 
+#include "base/sort.h"
 #include "base/task.h"
 
 #define MOST_ROWS ((size_t)1 << 30) /* bytes of clocks that are kept */
@@ -75,35 +76,12 @@ static bool extend(strong *p, const order_graph *k, const uint32_t *rank, uint32
     return done == p->events;
 }
 
-/* Turns keys into a permutation: a stable radix sort of the events by key. */
+/* Turns keys into a permutation. */
 static void rank_by(strong *p, const uint64_t *key, uint32_t *rank)
 {
-    uint32_t n = p->events;
-    uint32_t *a = mem_array(p->m, uint32_t, (size_t)n + 1),
-             *b = mem_array(p->m, uint32_t, (size_t)n + 1);
-    uint64_t all_or = 0, all_and = ~(uint64_t)0;
-    for (uint32_t e = 0; e < n; e++) {
-        a[e] = e;
-        all_or |= key[e];
-        all_and &= key[e];
-    }
-    for (unsigned shift = 0; shift < 64; shift += 11) {
-        if (!((all_or ^ all_and) >> shift & 2047)) continue;
-        uint32_t count[2048] = {0}, sum = 0;
-        for (uint32_t i = 0; i < n; i++) count[key[a[i]] >> shift & 2047]++;
-        for (uint32_t i = 0; i < 2048; i++) {
-            uint32_t c = count[i];
-            count[i] = sum;
-            sum += c;
-        }
-        for (uint32_t i = 0; i < n; i++) b[count[key[a[i]] >> shift & 2047]++] = a[i];
-        uint32_t *swap = a;
-        a = b;
-        b = swap;
-    }
-    for (uint32_t i = 0; i < n; i++) rank[a[i]] = i;
-    mem_put(p->m, a);
-    mem_put(p->m, b);
+    uint32_t *at = sort_by_key(p->m, key, p->events);
+    for (uint32_t i = 0; i < p->events; i++) rank[at[i]] = i;
+    mem_put(p->m, at);
 }
 
 /* --- by time ---------------------------------------------------------------------------------- */
@@ -121,8 +99,8 @@ static bool guess_by_time(strong *p, uint32_t *rank)
         /* One event for all of it: a writer takes effect at its end, while who only reads mostly
            sees what stood at its begin. */
         bool reader = !p->si && p->g->inst_first[v] == p->g->inst_first[v + 1];
-        key[begin_of(p, v)] = (uint64_t)b ^ (uint64_t)1 << 63;
-        if (!reader) key[commit_of(p, v)] = (uint64_t)e ^ (uint64_t)1 << 63;
+        key[begin_of(p, v)] = sort_key(b);
+        if (!reader) key[commit_of(p, v)] = sort_key(e);
     }
     if (all) rank_by(p, key, rank);
     mem_put(p->m, key);
@@ -168,7 +146,7 @@ static void make_chains(clocks *c)
             c->place[v] = 0;
             continue;
         }
-        node_id before = g->maybe[v] ? NO_ID : g->so_pred[v];
+        node_id before = g->maybe[v] ? NO_ID : c->p->so_pred[v];
         c->chain[v] = before != NO_ID ? c->chain[before] : c->chains++;
         c->place[v] = before != NO_ID ? c->place[before] + 1 : 1;
         c->length[c->chain[v]] = c->place[v];

@@ -346,6 +346,7 @@ static uint32_t step_clause(justify *j, const log_entry *e)
     case BECAUSE_SHOWN: return justify_say_extra(j, &j->g->extra.at[e->ob]);
     case BECAUSE_INITIAL: return justify_say_initial(j, e->ob, e->w);
     case BECAUSE_BLOCKED: return justify_say_blocked(j, e->ob);
+    case BECAUSE_PATH:
     case BECAUSE_UNSAID: break;
     }
     return 0;

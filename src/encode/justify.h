@@ -11,6 +11,7 @@
 #define RATEL_ENCODE_JUSTIFY_H
 
 #include "encode/lazy.h"
+#include "base/printer.h"
 #include "ir/weak.h"
 #include "opt/proof_step.h"
 #include "solve/solve.h"
@@ -18,6 +19,8 @@
 typedef struct justify justify;
 
 justify *justify_new(strong *p);
+/* Instead of a log for a proof: every clause that the solver is given becomes a line. */
+void justify_dump(justify *j, printer *d);
 
 /* --- told by lazy.c ------------------------------------------------------------------------- */
 
@@ -30,7 +33,8 @@ enum justify_why {
     BECAUSE_FAULT,   /* u: a node whose reads nothing explains */
     BECAUSE_SHOWN,   /* index of asg.extra */
     BECAUSE_INITIAL, /* ob and w, two obligations: both cannot have seen the initial state */
-    BECAUSE_BLOCKED  /* a choice that justify_weak refuted */
+    BECAUSE_BLOCKED, /* a choice that justify_weak refuted */
+    BECAUSE_PATH     /* ob, writer w or NO_ID, u: a later version that leads to the reader */
 };
 
 void justify_start(justify *j); /* before anything is derived */

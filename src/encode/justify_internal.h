@@ -42,6 +42,7 @@ struct justify {
     asg *g;
     mem *m;
     proof proof;
+    printer *dump; /* entries are printed, and not kept */
 
     VEC(var_info) vars;
     VEC(log_entry) entries;
@@ -76,6 +77,9 @@ struct justify {
 
     struct blocked *blocked; /* justify_weak.c */
 };
+
+/* print.c: the last entry of the log, as a line. */
+void justify_print(justify *j);
 
 /* justify_log.c: marks the entries that the first empty clause needs; false: it does not follow. */
 bool justify_trim(justify *j);

@@ -63,6 +63,7 @@ static void keep_entry(justify *j, enum log_kind kind, const uint32_t *lits, siz
 void justify_clause(justify *j, const uint32_t *lits, size_t n)
 {
     keep_entry(j, LOG_CLAUSE, lits, n);
+    if (j->dump) justify_print(j);
 }
 
 void justify_cycle(justify *j, const uint32_t *nodes, size_t n, const uint32_t *lits, size_t k)
@@ -72,11 +73,13 @@ void justify_cycle(justify *j, const uint32_t *nodes, size_t n, const uint32_t *
     e->nodes = j->pool.n;
     e->len = n;
     for (size_t i = 0; i < n; i++) vec_push(j->m, &j->pool, nodes[i]);
+    if (j->dump) justify_print(j);
 }
 
 static void log_learned(void *state, const uint32_t *lits, size_t n)
 {
-    keep_entry(state, LOG_LEARNED, lits, n);
+    const justify *j = state;
+    if (!j->dump) keep_entry(state, LOG_LEARNED, lits, n); /* nobody told the solver that */
 }
 
 const proof *justify_proof(justify *j)

@@ -208,6 +208,7 @@ static uint32_t shorter(lazy *z, uint32_t a, uint32_t a_from, uint32_t a_to, uin
 {
     if (a == LIT_NONE || (b != LIT_NONE && solver_value(z->s, a))) return b;
     if (b == LIT_NONE || solver_value(z->s, b)) return a;
+    if (!pass_on(z->p->tune, PASS_TOPOLOGICAL)) return a;
     uint32_t way_a = z->pos[a_from] - z->pos[a_to], way_b = z->pos[b_from] - z->pos[b_to];
     /* Luck decides only between ways of about the same length: the long way costs far more than
        variety is worth. */
@@ -222,9 +223,9 @@ bool lazy_ruled_out(const lazy *z, node_id a, node_id b)
 }
 
 /* v reads w's version (NONE: the initial one), and u stands between.  `reads`: the literal that
-   says v reads w, or LIT_NONE if that is sure.  Returns a literal to decide, or THEORY_ANY if a
-   clause was written. */
-static uint32_t between(lazy *z, uint32_t ob, uint32_t w, uint32_t u, uint32_t reads)
+   says v reads w, or LIT_NONE if that is sure; `name` and u tell the clause from others.  Returns a
+   literal to decide, or THEORY_ANY if a clause was written. */
+static uint32_t between(lazy *z, uint32_t ob, uint32_t w, uint32_t u, uint32_t reads, uint32_t name)
 {
     asg *g = z->g;
     node_id v = g->ob_node[ob], un = g->inst_node[u];
@@ -236,7 +237,7 @@ static uint32_t between(lazy *z, uint32_t ob, uint32_t w, uint32_t u, uint32_t r
     }
     if (first == LIT_NONE || !lazy_ruled_out(z, un, v))
         second = lazy_before(z, begin_of(z->p, v), from);
-    if (lazy_first_time(z, ob, u)) {
+    if (lazy_first_time(z, name, u)) {
         lazy_clause_start(z);
         clause_why(z, BECAUSE_READ, ob, w != NONE ? g->inst_node[w] : NO_ID, un);
         if (reads != LIT_NONE) lazy_clause_lit(z, lit_not(reads));
@@ -308,6 +309,7 @@ static uint32_t likeliest(lazy *z, uint32_t open)
     uint32_t best_pos = 0;
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
         if (solver_value(z->s, lazy_cand_lit(z, i))) continue;
+        if (!pass_on(z->p->tune, PASS_TOPOLOGICAL)) return lazy_cand_lit(z, i);
         uint32_t c = g->cand.at[i];
         bool init = c >= RF_LAST;
         uint32_t p = init ? 0 : z->pos[commit_of(z->p, c)];
@@ -381,6 +383,19 @@ static uint32_t choose(lazy *z, uint32_t ob, bool *violated)
     return THEORY_ANY;
 }
 
+/* An update's read whose source is chosen must find just that one. */
+static uint32_t check_chosen(lazy *z, uint32_t ob, uint32_t cand, bool *violated)
+{
+    asg *g = z->g;
+    node_id v = g->ob_node[ob];
+    uint32_t c = g->cand.at[cand], w = c < RF_LAST ? asg_install(g, c, g->ob_key[ob]) : NONE;
+    uint32_t u = version_seen(z, g->ob_key[ob], v);
+    *violated = u != w;
+    if (u == w) return LIT_NONE;
+    assert(u != NONE && "a chosen writer stands before its reader");
+    return between(z, ob, w, u, lazy_cand_lit(z, cand), cand | OVERLAP);
+}
+
 /* A read that any candidate before it explains. */
 static uint32_t check_any(lazy *z, uint32_t ob, bool *violated)
 {
@@ -409,6 +424,11 @@ static uint32_t check_read(lazy *z, uint32_t ob, bool *violated)
         if (rf != RF_OPEN || paths_chosen(z, ob)) return paths_check(z, ob, violated);
         return choose(z, ob, violated);
     }
+    if (z->updates && rf == RF_OPEN) {
+        uint32_t cand = paths_choice(z, ob);
+        if (cand == NONE) return choose(z, ob, violated);
+        return strict_read(z->p, ob) ? check_chosen(z, ob, cand, violated) : LIT_NONE;
+    }
     if (!strict_read(z->p, ob)) return rf == RF_OPEN ? check_any(z, ob, violated) : LIT_NONE;
     if (rf == RF_OPEN) return check_open(z, ob, violated);
     uint32_t u;
@@ -417,14 +437,14 @@ static uint32_t check_read(lazy *z, uint32_t ob, bool *violated)
         u = version_seen(z, g->ob_key[ob], v);
         if (u == NONE) return LIT_NONE;
         *violated = true;
-        return between(z, ob, NONE, u, LIT_NONE);
+        return between(z, ob, NONE, u, LIT_NONE, ob);
     }
     uint32_t w = z->p->rf_inst[ob];
     u = lazy_next_version(z, w);
     if (u == NONE || g->inst_node[u] == v) return LIT_NONE;
     if (commit_pos(z, u) > z->pos[begin_of(z->p, v)]) return LIT_NONE;
     *violated = true;
-    return between(z, ob, w, u, LIT_NONE);
+    return between(z, ob, w, u, LIT_NONE, ob);
 }
 
 /* SI: does the install overlap the version before it? */
@@ -681,7 +701,7 @@ static uint32_t cb_decide(void *state)
     lazy *z = state;
     follow_outcomes(z);
     guard_tick(z->m->guard);
-    while (z->head < z->queue.n || paths_look_again(z)) {
+    while (z->head < z->queue.n || paths_look_again(z) || updates_look_again(z)) {
         uint32_t x = z->queue.at[z->head++];
         bool violated;
         uint32_t answer;
@@ -704,13 +724,15 @@ static uint32_t cb_decide(void *state)
         if (!violated) continue;
         return answer;
     }
+    uint32_t answer;
+    if (updates_broken(z, &answer)) return answer;
     return THEORY_STOP;
 }
 
 static bool cb_check_found_model(void *state)
 {
     lazy *z = state;
-    return z->head == z->queue.n && !paths_look_again(z);
+    return z->head == z->queue.n && !paths_look_again(z) && updates_clean(z);
 }
 
 /* --- derivation rounds ------------------------------------------------------------------------ */
@@ -945,7 +967,8 @@ static void sort_lists(lazy *z)
 static bool open_ok(const lazy *z, uint32_t ob, uint32_t seen)
 {
     const asg *g = z->g;
-    if (z->paths || z->p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST) return false;
+    if (z->paths || z->updates || z->p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST)
+        return false;
     if (!strict_read(z->p, ob)) return false;
     if (seen != NONE) return may_read(z, ob, seen);
     return g->cand.at[g->cand_first.at[z->open_of[ob]]] == RF_INIT;
@@ -1023,6 +1046,10 @@ static void write_outcomes(lazy *z)
         lazy_clause_lit(z, lit_not(taken));
         lazy_clause_end(z);
     }
+    for (size_t i = 0; i < z->p->unsure.n; i++) {
+        arc x = z->p->unsure.at[i];
+        order_edge(z->o, lit_of(z->taken_var[txn_of(z->p, x.from)], false), x.from, x.to);
+    }
     /* Version orders that lists or hints show, with an unknown transaction in them. */
     for (size_t i = 0; i < g->extra.n; i++) {
         const edge *e = &g->extra.at[i];
@@ -1057,8 +1084,9 @@ static void index_loose(lazy *z)
     asg *g = z->g;
     VEC(uint32_t) obs = {0}, key = {0};
     for (uint32_t ob = 0; ob < g->obs; ob++) {
-        bool loose = z->p->rf[ob] == RF_OPEN ||
-                     (z->p->rf[ob] == RF_INIT && (z->paths || !z->p->in[g->ob_node[ob]]));
+        bool loose =
+            z->p->rf[ob] == RF_OPEN ||
+            (z->p->rf[ob] == RF_INIT && (z->paths || z->updates || !z->p->in[g->ob_node[ob]]));
         if (!loose) continue;
         vec_push(z->m, &obs, ob);
         vec_push(z->m, &key, g->ob_key[ob]);
@@ -1099,13 +1127,14 @@ static void keep_model(lazy *z)
     asg *g = z->g;
     z->a->pos = mem_array(z->m, uint32_t, (size_t)z->p->events + 1);
     memcpy(z->a->pos, z->pos, z->p->events * sizeof *z->pos);
+    if (z->updates) memcpy(z->a->pos, updates_order(z), z->p->txns * sizeof *z->pos);
     z->a->out = mem_array0(z->m, uint8_t, (size_t)z->p->txns + 1);
     for (node_id v = 0; v < z->p->txns; v++) z->a->out[v] = !z->present[v];
     z->a->rf = mem_array(z->m, uint32_t, g->obs + 1);
     for (uint32_t ob = 0; ob < g->obs; ob++) {
         z->a->rf[ob] = z->p->rf[ob];
         if (z->p->rf[ob] != RF_OPEN || !z->present[g->ob_node[ob]]) continue;
-        if (z->paths) {
+        if (z->paths || z->updates) {
             z->a->rf[ob] = g->ob_flags[ob] & OB_LIST ? RF_OPEN : paths_source(z, ob);
         } else if (strict_read(z->p, ob)) {
             uint32_t u = version_seen(z, g->ob_key[ob], g->ob_node[ob]);
@@ -1136,10 +1165,12 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     if (p->rule->overlap) z.overlap_queued = mem_array0(p->m, uint8_t, g->insts + 1);
     asg_by_key(g);
     paths_start(&z);
+    updates_start(&z);
     index_open(&z);
     z.list = mem_array(z.m, uint32_t, g->insts + 1);
     z.where = mem_array(z.m, uint32_t, g->insts + 1);
     size_t left = SIZE_MAX;
+    bool last = false;
     for (unsigned round = 0;; round++) {
         order_graph_build(p->m, p->events, (const order_pair *)(const void *)p->known.at,
                           p->known.n, &known);
@@ -1153,14 +1184,19 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         sort_lists(&z);
         replay(&z);
         a->rounds = round;
-        /* A few violated reads are cheaper settled than derived; not so with ambiguous ones. */
-        size_t few = g->obs / (g->open.n > g->obs / 100 ? 200 : 10) + 64;
-        if (!pass_on(p->tune, PASS_DERIVE) || round == MOST_ROUNDS) break;
+        /* A few violated reads are cheaper settled than derived; not so with ambiguous ones, of
+           which one round settles most. */
+        bool ambiguous = g->open.n > g->obs / 100;
+        size_t few = g->obs / (!ambiguous ? 10 : round ? 30 : 200) + 64;
+        if (last || !pass_on(p->tune, PASS_DERIVE) || round == MOST_ROUNDS) break;
         if (z.queue.n <= few || !z.reach.blocks || z.queue.n > left - left / 10) break;
         left = z.queue.n;
-        uint64_t learnt = derive_round(&z);
-        if (pass_on(p->tune, PASS_PRUNE_CANDIDATES) && g->open.n && !z.j) learnt += prune_round(&z);
-        if (learnt <= g->obs / 256 + 16) break;
+        uint64_t learnt = derive_round(&z), settled = 0;
+        if (pass_on(p->tune, PASS_PRUNE_CANDIDATES) && g->open.n && !z.j) settled = prune_round(&z);
+        last = learnt + settled <= g->obs / 256 + 16;
+        /* What was derived is implied and may stay unsaid.  A read that was settled counts as
+           certain from now on: the order must have its edge. */
+        if (last && !settled) break;
         for (size_t i = 0; i < z.queue.n; i++) {
             if (z.queue.at[i] & OVERLAP)
                 z.overlap_queued[z.queue.at[i] & ~OVERLAP] = 0;

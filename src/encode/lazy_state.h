@@ -12,6 +12,7 @@
 #define NONE UINT32_MAX
 
 typedef struct paths paths;
+typedef struct updates updates;
 
 typedef struct lazy {
     strong *p;
@@ -47,8 +48,9 @@ typedef struct lazy {
     uint32_t *taken_var;           /* per node: variable of an unknown outcome, or NONE */
     VEC(node_id) unknown;
 
-    paths *paths;   /* NULL: the level has none */
-    uint64_t epoch; /* counts changes of the order and of choices */
+    paths *paths;     /* NULL: the level has none */
+    updates *updates; /* NULL: readers are ordered like everybody */
+    uint64_t epoch;   /* counts changes of the order and of choices */
 
     VEC(uint32_t) conflict;
     bool conflicting;
@@ -80,8 +82,21 @@ uint32_t paths_check(lazy *z, uint32_t ob, bool *violated);
 /* Queues what must be looked at again before the search may end; false if nothing. */
 bool paths_look_again(lazy *z);
 bool paths_chosen(lazy *z, uint32_t ob);
+/* The candidate that an open read has chosen, or NONE. */
+uint32_t paths_choice(lazy *z, uint32_t ob);
 /* What an open read reads from in the model: a transaction, RF_INIT, or RF_OPEN. */
 uint32_t paths_source(lazy *z, uint32_t ob);
 void paths_path(const lazy *z, node_id u, node_id v, cycle *c);
+
+/* updates.c */
+void updates_start(lazy *z);
+/* Queues choices that must be looked at again; false if nothing has changed. */
+bool updates_look_again(lazy *z);
+/* Is a reader broken, with nothing queued?  *answer as cb_decide's. */
+bool updates_broken(lazy *z, uint32_t *answer);
+bool updates_clean(const lazy *z);
+/* The place of each transaction that exists, in an order of session order, read-from and versions
+   of all of them. */
+const uint32_t *updates_order(const lazy *z);
 
 #endif

@@ -16,6 +16,7 @@
 #include <assert.h>
 
 #include "base/hash.h"
+#include "base/sort.h"
 #include "encode/lazy_state.h"
 
 typedef struct hop {
@@ -30,10 +31,14 @@ struct paths {
     uint32_t search;
     hop *hop; /* per node: the edge by which it leads on */
     VEC(node_id) todo;
+    VEC(uint32_t) ended; /* with real time: the committed, by their ends */
+    size_t next_ended;   /* of the search at hand: who was not reached by real time yet */
     VEC(uint32_t) parked;
     uint8_t *is_parked;
     uint64_t swept; /* the epoch in which all parked reads were looked at */
 };
+
+static void load_ended(lazy *z);
 
 void paths_start(lazy *z)
 {
@@ -51,6 +56,53 @@ void paths_start(lazy *z)
         x->chain[v] = before == NO_ID ? v : x->chain[before];
         x->place[v] = before == NO_ID ? 0 : x->place[before] + 1;
     }
+    load_ended(z);
+}
+
+/* --- real time ------------------------------------------------------------------------------- */
+
+static bool rt_before(const lazy *z, node_id u, node_id v)
+{
+    const history *h = z->g->h;
+    int64_t end, begin;
+    if (!(z->p->rt & RT_CB) || !(z->p->rule->path & PATH_SO)) return false;
+    if (!txn_end_time(h, z->g->node_txn[u], &end)) return false;
+    if (!txn_begin_time(h, z->g->node_txn[v], &begin)) return false;
+    return end < begin &&
+           (uint64_t)begin - (uint64_t)end >= (uint64_t)(z->p->drift > 0 ? z->p->drift : 0);
+}
+
+static void load_ended(lazy *z)
+{
+    if (!(z->p->rt & RT_CB)) return;
+    VEC(node_id) nodes = {0};
+    VEC(uint64_t) ends = {0};
+    for (node_id v = 0; v < z->g->nodes; v++) {
+        int64_t end;
+        if (!z->p->in[v] || !txn_end_time(z->g->h, z->g->node_txn[v], &end)) continue;
+        vec_push(z->m, &nodes, v);
+        vec_push(z->m, &ends, sort_key(end));
+    }
+    uint32_t *by_end = sort_by_key(z->m, ends.at, (uint32_t)nodes.n);
+    for (size_t i = 0; i < nodes.n; i++) vec_push(z->m, &z->paths->ended, nodes.at[by_end[i]]);
+    mem_put(z->m, by_end);
+    vec_free(z->m, &nodes);
+    vec_free(z->m, &ends);
+}
+
+/* A search that ends at w need not look at those who ended before w began: they stand before it. */
+static void first_ended(lazy *z, node_id w)
+{
+    paths *x = z->paths;
+    size_t lo = 0, hi = w == NO_ID ? 0 : x->ended.n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (rt_before(z, x->ended.at[mid], w))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    x->next_ended = lo;
 }
 
 static void park(lazy *z, uint32_t ob)
@@ -122,6 +174,10 @@ static bool one_step(lazy *z, node_id u, node_id v, uint32_t ob)
         z->paths->hop[u] = (hop){v, PATH_SO, NONE};
         return true;
     }
+    if (rt_before(z, u, v)) {
+        z->paths->hop[u] = (hop){v, PATH_RT, NONE};
+        return true;
+    }
     if (path & PATH_WR)
         for (uint32_t i = g->ob_first[v]; i < g->ob_first[v + 1]; i++) {
             uint32_t cand;
@@ -160,6 +216,10 @@ static void step_back(lazy *z, node_id v, uint32_t low, uint32_t ob)
     unsigned path = z->p->rule->path;
     if (path & PATH_SO && z->p->so && g->so_pred[v] != NO_ID)
         reach_back(z, g->so_pred[v], low, (hop){v, PATH_SO, NONE});
+    paths *x = z->paths;
+    for (; x->next_ended < x->ended.n && rt_before(z, x->ended.at[x->next_ended], v);
+         x->next_ended++)
+        reach_back(z, x->ended.at[x->next_ended], low, (hop){v, PATH_RT, NONE});
     for (uint32_t i = g->ob_first[v]; i < g->ob_first[v + 1]; i++) {
         uint32_t cand, u;
         if (i == ob || (ob != NONE && !early_enough(z, ob, g->ob_op[i]))) continue;
@@ -174,7 +234,7 @@ static void step_back(lazy *z, node_id v, uint32_t low, uint32_t ob)
 }
 
 /* The nearest version of the key behind w that leads to v, or NO_ID. */
-static node_id find_many(lazy *z, uint32_t ob, uint32_t low)
+static node_id find_many(lazy *z, uint32_t ob, uint32_t low, node_id w)
 {
     asg *g = z->g;
     paths *x = z->paths;
@@ -185,6 +245,7 @@ static node_id find_many(lazy *z, uint32_t ob, uint32_t low)
         x->search = 1;
     }
     x->seen[v] = x->search;
+    first_ended(z, w);
     step_back(z, v, low, ob);
     for (size_t i = 0; i < x->todo.n; i++) {
         node_id u = x->todo.at[i];
@@ -210,6 +271,47 @@ static node_id find_one(lazy *z, uint32_t ob, uint32_t first)
     return NO_ID;
 }
 
+/* The last in the order of those that lead to v in one step, with its hop; or NO_ID. */
+static node_id latest_before(lazy *z, node_id v)
+{
+    asg *g = z->g;
+    node_id last = NO_ID, u = g->so_pred[v];
+    hop by = {v, PATH_SO, NONE};
+    if (z->p->so && u != NO_ID) last = u;
+    for (uint32_t i = g->ob_first[v]; i < g->ob_first[v + 1]; i++) {
+        uint32_t cand;
+        u = reads_from(z, i, &cand);
+        if (u >= RF_LAST || (last != NO_ID && z->pos[u] <= z->pos[last])) continue;
+        last = u;
+        by = (hop){v, PATH_WR, cand};
+    }
+    for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
+        uint32_t prior = lazy_version_before(z, j);
+        u = prior == NONE ? NO_ID : g->inst_node[prior];
+        if (u == NO_ID || (last != NO_ID && z->pos[u] <= z->pos[last])) continue;
+        last = u;
+        by = (hop){v, PATH_WW, j};
+    }
+    if (last != NO_ID) z->paths->hop[last] = by;
+    return last;
+}
+
+/* A later version that stands before somebody who leads to v in one step, or is that one. */
+static node_id find_any(lazy *z, uint32_t ob, uint32_t first)
+{
+    asg *g = z->g;
+    key_id k = g->ob_key[ob];
+    node_id a = latest_before(z, g->ob_node[ob]);
+    for (uint32_t i = first; a != NO_ID && i < g->kw_first[k + 1]; i++) {
+        node_id u = g->inst_node[z->list[i]];
+        if (z->pos[u] > z->pos[a]) break;
+        if (!z->present[u]) continue;
+        if (u != a) z->paths->hop[u] = (hop){a, PATH_ANY, NONE};
+        return u;
+    }
+    return NO_ID;
+}
+
 /* --- clauses --------------------------------------------------------------------------------- */
 
 typedef struct best {
@@ -219,6 +321,7 @@ typedef struct best {
 static void offer(lazy *z, best *b, uint32_t lit, uint32_t way)
 {
     lazy_clause_lit(z, lit);
+    if (!pass_on(z->p->tune, PASS_TOPOLOGICAL)) way = 0; /* the first */
     if (solver_value(z->s, lit) || (b->lit != LIT_NONE && b->way <= way)) return;
     *b = (best){lit, way};
 }
@@ -254,6 +357,7 @@ static uint32_t write_clause(lazy *z, uint32_t ob, uint32_t w, uint32_t cand, no
     node_id v = g->ob_node[ob];
     best x = {LIT_NONE, 0};
     lazy_clause_start(z);
+    if (z->j) justify_reason(z->j, BECAUSE_PATH, ob, w != NONE ? g->inst_node[w] : NO_ID, u);
     if (cand != NONE) offer(z, &x, lit_not(lazy_cand_lit(z, cand)), UINT32_MAX);
     lazy_clause_unless(z, v);
     if (w != NONE) {
@@ -265,7 +369,7 @@ static uint32_t write_clause(lazy *z, uint32_t ob, uint32_t w, uint32_t cand, no
         lazy_clause_unless(z, t);
         if (by->kind == PATH_WR && by->with != NONE)
             offer(z, &x, lit_not(lazy_cand_lit(z, by->with)), UINT32_MAX);
-        if (by->kind == PATH_WW || by->kind == PATH_NEXT) offer_swap(z, &x, t, by->to);
+        if (by->kind & (PATH_WW | PATH_NEXT | PATH_ANY)) offer_swap(z, &x, t, by->to);
         if (by->kind == PATH_NEXT) offer_between(z, &x, t, by->with);
     }
     uint64_t hash = 0;
@@ -276,7 +380,8 @@ static uint32_t write_clause(lazy *z, uint32_t ob, uint32_t w, uint32_t cand, no
     if (w != NONE) lazy_add_core(z, g->inst_node[w]);
     for (node_id t = u; t != v; t = z->paths->hop[t].to) lazy_add_core(z, t);
     lazy_add_core(z, v);
-    if (!z->lits.n) lazy_keep_path(z, ob, w, u);
+    /* (a step of PATH_ANY is no edge that could be told) */
+    if (!z->lits.n && !(z->p->rule->path & PATH_ANY)) lazy_keep_path(z, ob, w, u);
     return THEORY_ANY;
 }
 
@@ -295,7 +400,9 @@ uint32_t paths_check(lazy *z, uint32_t ob, bool *violated)
         return LIT_NONE;
     park(z, ob);
     uint32_t low = w == NONE ? 0 : z->pos[g->inst_node[w]] + 1;
-    node_id u = z->p->rule->one ? find_one(z, ob, first) : find_many(z, ob, low);
+    node_id u = z->p->rule->path & PATH_ANY ? find_any(z, ob, first)
+                : z->p->rule->one           ? find_one(z, ob, first)
+                                  : find_many(z, ob, low, w == NONE ? NO_ID : g->inst_node[w]);
     if (u == NO_ID) return LIT_NONE;
     *violated = true;
     return write_clause(z, ob, w, cand, u);
@@ -311,9 +418,14 @@ uint32_t paths_source(lazy *z, uint32_t ob)
     return RF_OPEN;
 }
 
+uint32_t paths_choice(lazy *z, uint32_t ob)
+{
+    return chosen_of(z, z->open_of[ob]);
+}
+
 bool paths_chosen(lazy *z, uint32_t ob)
 {
-    return chosen_of(z, z->open_of[ob]) != NONE;
+    return paths_choice(z, ob) != NONE;
 }
 
 void paths_path(const lazy *z, node_id u, node_id v, cycle *c)
@@ -322,7 +434,9 @@ void paths_path(const lazy *z, node_id u, node_id v, cycle *c)
     for (node_id t = u; t != v; t = z->paths->hop[t].to) {
         const hop *by = &z->paths->hop[t];
         step s = {t, by->to, EDGE_SO, NO_ID, NO_ID};
-        if (by->kind == PATH_WW || by->kind == PATH_NEXT) {
+        if (by->kind == PATH_RT) {
+            s.kind = STEP_RT;
+        } else if (by->kind == PATH_WW || by->kind == PATH_NEXT) {
             s.kind = EDGE_WW;
             for (uint32_t j = g->inst_first[t]; j < g->inst_first[t + 1]; j++)
                 if (asg_install(g, by->to, g->inst_key[j]) != NO_ID) s.key = g->inst_key[j];

@@ -845,7 +845,7 @@ void polygraph_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     answer_stage(z.m, a, "encode", &since);
 
     theory t = *order_theory(z.o, z.s, false);
-    t.cb_phase = on(&z, PASS_POLARITY) ? by_order : NULL;
+    t.cb_phase = on(&z, PASS_TOPOLOGICAL) ? by_order : NULL;
     solver_set_theory(z.s, &t);
     if (conflicts) solver_set_option(z.s, "conflicts", (int64_t)conflicts);
     solver_set_option(z.s, "seed", (int64_t)(p->tune->seed & INT64_MAX));

@@ -18,3 +18,21 @@ const level_rule *rule_of(enum level_id level)
         if (rules[i].level == level) return &rules[i];
     return NULL;
 }
+
+const level_rule *rule_induced(const level_rule *rule)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].level == rule->level && rules[i].path & PATH_ANY) return &rules[i];
+    return rule;
+}
+
+unsigned rule_real_time(enum level_id level)
+{
+    switch (level) {
+    case LEVEL_GSI:
+    case LEVEL_PCSI: return RT_CC | RT_BC;
+    case LEVEL_SSI: return RT_CC | RT_BC | RT_CB;
+    case LEVEL_FCV: return RT_CB;
+    default: return 0;
+    }
+}

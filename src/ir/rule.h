@@ -18,12 +18,19 @@
 
 #include "level/level.h"
 
-enum rule_strict { STRICT_NONE, STRICT_ALL, STRICT_ITEM, STRICT_OWN };
+/* STRICT_UPDATES: only transactions that write are ordered; each reader is looked at alone, against
+   all of them (update serializability). */
+enum rule_strict { STRICT_NONE, STRICT_ALL, STRICT_ITEM, STRICT_OWN, STRICT_UPDATES };
 
 #define PATH_SO 1u
 #define PATH_WR 2u
 #define PATH_WW 4u
 #define PATH_NEXT 8u /* version order between neighbours only */
+#define PATH_RW 16u
+#define PATH_RT 32u /* real time, where it counts: of every rule that has session order */
+/* The last step of a path is one of the others; whatever stands before it in the order leads
+   there. */
+#define PATH_ANY 64u
 
 typedef struct level_rule {
     enum level_id level;
@@ -36,7 +43,18 @@ typedef struct level_rule {
     uint32_t anomaly; /* enum anomaly: a violation without a finer name */
 } level_rule;
 
+/* Real-time edges between events: commit before commit, begin before commit, commit before
+   begin. */
+#define RT_CC 1u
+#define RT_BC 2u
+#define RT_CB 4u
+/* Those that a level has by itself (LEVELS 4.3). */
+unsigned rule_real_time(enum level_id level);
+
 /* NULL: the level is no such rule. */
 const level_rule *rule_of(enum level_id level);
+/* The same level over transactions instead of begins and commits (--si-encoding induced), where
+   there is such a rule; else the rule itself. */
+const level_rule *rule_induced(const level_rule *rule);
 
 #endif

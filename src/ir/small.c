@@ -9,29 +9,8 @@
  */
 #include <assert.h>
 
+#include "ir/small.h"
 #include "ir/strong.h"
-#include "ir/version.h"
-#include "ir/weak.h"
-
-typedef struct binding { /* the initial value of a key, found by the first read that saw it */
-    bool bound;
-    version value;
-} binding;
-
-typedef VEC(key_id) key_list;
-
-typedef struct small {
-    asg *g;
-    bool si, so, rt;
-    int64_t drift;
-    uint8_t *out;
-    node_id order[WEAK_SMALL];
-    uint32_t snapshot[WEAK_SMALL]; /* per place: commits that its reads saw */
-    uint32_t place[WEAK_SMALL];    /* per node: its place in order, from 1; 0: not placed */
-    uint32_t n, want;
-    uint8_t *named;   /* per key: its initial value is known */
-    binding *initial; /* per key */
-} small;
 
 /* The contents of k after the first s commits; *writer: the last one that wrote it, or NO_ID. */
 static bool state_of(small *z, key_id k, uint32_t s, version *x, node_id *writer, op_id *last)
@@ -62,8 +41,7 @@ static bool state_of(small *z, key_id k, uint32_t s, version *x, node_id *writer
     return known; /* false: starts with an initial value that nobody has seen yet */
 }
 
-/* Could the obligation have been met after s commits?  May fix an initial value. */
-static bool sees(small *z, uint32_t ob, uint32_t s, key_list *bound)
+bool small_sees(small *z, uint32_t ob, uint32_t s, key_list *bound)
 {
     asg *g = z->g;
     key_id k = g->ob_key[ob];
@@ -123,7 +101,8 @@ static bool reads_fit(small *z, node_id v, uint32_t s, size_t *n_bound, key_id *
     asg *g = z->g;
     key_list b = {0};
     bool ok = true;
-    for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1] && ok; ob++) ok = sees(z, ob, s, &b);
+    for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1] && ok; ob++)
+        ok = small_sees(z, ob, s, &b);
     if (!ok)
         for (size_t i = 0; i < b.n; i++) z->initial[b.at[i]].bound = false;
     *n_bound = ok ? b.n : 0;
@@ -143,8 +122,7 @@ static bool real_time_before(const small *z, node_id a, node_id b)
            (uint64_t)begin - (uint64_t)end >= (uint64_t)(z->drift > 0 ? z->drift : 0);
 }
 
-/* Everything that must commit before v has. */
-static bool ready(const small *z, node_id v)
+bool small_ready(const small *z, node_id v)
 {
     const asg *g = z->g;
     if (z->so && g->so_pred[v] != NO_ID && !z->place[g->so_pred[v]]) return false;
@@ -178,7 +156,7 @@ static bool place_next(small *z)
     if (z->n == z->want) return true;
     guard_tick(g->m->guard);
     for (node_id v = 0; v < g->nodes; v++) {
-        if (z->out[v] || z->place[v] || !ready(z, v)) continue;
+        if (z->out[v] || z->place[v] || !small_ready(z, v)) continue;
         uint32_t lo = z->si ? earliest(z, v) : z->n;
         size_t obs = g->ob_first[v + 1] - g->ob_first[v], n_bound;
         key_id *bound = mem_array(g->m, key_id, obs + 1);
@@ -197,7 +175,7 @@ static bool place_next(small *z)
     return false;
 }
 
-static bool outcomes(small *z, node_id v)
+static bool outcomes(small *z, node_id v, small_search search)
 {
     asg *g = z->g;
     while (v < g->nodes && asg_in(g, v)) v++;
@@ -205,34 +183,44 @@ static bool outcomes(small *z, node_id v)
         z->n = z->want = 0;
         memset(z->place, 0, sizeof z->place);
         for (node_id u = 0; u < g->nodes; u++) z->want += !z->out[u];
-        return place_next(z);
+        return search(z);
     }
     z->out[v] = 1;
-    if (outcomes(z, v + 1)) return true;
+    if (outcomes(z, v + 1, search)) return true;
     z->out[v] = 0;
-    if (!g->barred[v] && outcomes(z, v + 1)) return true;
+    if (!g->barred[v] && outcomes(z, v + 1, search)) return true;
     z->out[v] = 1;
     return false;
 }
 
-bool small_decide(asg *g, bool si, bool so, bool rt, int64_t drift, node_id *order,
-                  uint32_t *snapshot, uint32_t *n)
+bool small_outcomes(small *z, small_search search)
 {
-    assert(g->nodes <= WEAK_SMALL);
-    small z = {.g = g, .si = si, .so = so, .rt = rt, .drift = drift};
-    uint8_t *out = z.out = mem_array(g->m, uint8_t, (size_t)g->nodes + 1);
+    asg *g = z->g;
     const history *h = g->h;
     size_t keys = history_keys(h);
-    z.named = mem_array(g->m, uint8_t, keys + 1);
-    z.initial = mem_array0(g->m, binding, keys + 1);
-    memset(z.named, !h->init_unknown, keys + 1);
-    for (size_t i = 0; i < h->init_map.n; i++) z.named[h->init_map.at[i].key] = 1;
-    for (node_id v = 0; v < g->nodes; v++) out[v] = !asg_in(g, v);
-    if (!outcomes(&z, 0)) return false;
+    assert(g->nodes <= WEAK_SMALL);
+    z->out = mem_array(g->m, uint8_t, (size_t)g->nodes + 1);
+    z->named = mem_array(g->m, uint8_t, keys + 1);
+    z->initial = mem_array0(g->m, binding, keys + 1);
+    memset(z->named, !h->init_unknown, keys + 1);
+    for (size_t i = 0; i < h->init_map.n; i++) z->named[h->init_map.at[i].key] = 1;
+    for (node_id v = 0; v < g->nodes; v++) z->out[v] = !asg_in(g, v);
+    return outcomes(z, 0, search);
+}
+
+bool small_decide(asg *g, bool si, bool so, bool rt, int64_t drift, node_id *order, uint32_t *rf,
+                  uint32_t *n)
+{
+    small z = {.g = g, .si = si, .so = so, .rt = rt, .drift = drift};
+    if (!small_outcomes(&z, place_next)) return false;
     *n = z.n;
     for (uint32_t i = 0; i < z.n; i++) {
-        order[i] = z.order[i];
-        snapshot[i] = z.snapshot[i];
+        node_id v = order[i] = z.order[i];
+        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+            rf[ob] = RF_INIT;
+            for (uint32_t j = 0; j < z.snapshot[i]; j++)
+                if (asg_install(g, z.order[j], g->ob_key[ob]) != NO_ID) rf[ob] = z.order[j];
+        }
     }
     return true;
 }

@@ -5,6 +5,8 @@
 
 #include <assert.h>
 
+#include "base/sort.h"
+
 bool txn_begin_time(const history *h, txn_id t, int64_t *at)
 {
     if (h->txn_flags[t] & TXN_HAS_TIMES)
@@ -49,28 +51,40 @@ typedef struct stamp {
     node_id node;
 } stamp;
 
-/* Bottom-up merge sort by time; stable. */
-static stamp *sort_stamps(mem *m, stamp *a, size_t n)
+static stamp *sort_stamps(mem *m, const stamp *a, size_t n)
 {
+    uint64_t *key = mem_array(m, uint64_t, n + 1);
     stamp *b = mem_array(m, stamp, n + 1);
-    for (size_t width = 1; width < n; width *= 2) {
-        for (size_t lo = 0; lo < n; lo += 2 * width) {
-            size_t mid = lo + width < n ? lo + width : n, hi = mid + width < n ? mid + width : n;
-            size_t i = lo, j = mid, k = lo;
-            while (i < mid && j < hi) b[k++] = a[j].at < a[i].at ? a[j++] : a[i++];
-            while (i < mid) b[k++] = a[i++];
-            while (j < hi) b[k++] = a[j++];
-        }
-        stamp *swap = a;
-        a = b;
-        b = swap;
-    }
-    return a;
+    for (size_t i = 0; i < n; i++) key[i] = sort_key(a[i].at);
+    uint32_t *order = sort_by_key(m, key, (uint32_t)n);
+    for (size_t i = 0; i < n; i++) b[i] = a[order[i]];
+    mem_put(m, key);
+    mem_put(m, order);
+    return b;
 }
 
-/* Each distinct begin time is a point; points are a chain; a transaction hangs below its point,
-   and a commit leads to the first point that is late enough. */
-static void add_real_time(strong *p, int64_t drift)
+enum stamp_kind { BEGIN_CALL, BEGIN_RETURN, COMMIT_CALL, COMMIT_RETURN };
+
+/* One instant stands for call and return.  The commit of an unknown outcome has no time. */
+static bool txn_stamp(const history *h, txn_id t, enum stamp_kind kind, int64_t *at)
+{
+    if (kind >= COMMIT_CALL && txn_status_of(h, t) == TXN_UNKNOWN) return false;
+    if (h->txn_flags[t] & TXN_HAS_TIMES) {
+        *at = h->txn_times[(size_t)t * 4 + kind];
+        return true;
+    }
+    return kind >= COMMIT_CALL ? txn_end_time(h, t, at) : txn_begin_time(h, t, at);
+}
+
+static uint32_t event_of(const strong *p, node_id v, enum stamp_kind kind)
+{
+    return kind >= COMMIT_CALL ? commit_of(p, v) : begin_of(p, v);
+}
+
+/* Edges from every event `from` to the events `to` that were called after it returned, in linear
+   number: each distinct time of a call is a point, points are a chain, an event hangs below its
+   point, and what returned leads to the first point that is late enough. */
+static void add_points(strong *p, const enum stamp_kind *from, size_t kinds, enum stamp_kind to)
 {
     const history *h = p->g->h;
     stamp *s = mem_array(p->m, stamp, (size_t)p->txns + 1);
@@ -78,7 +92,7 @@ static void add_real_time(strong *p, int64_t drift)
     for (node_id v = 0; v < p->txns; v++) {
         int64_t at;
         /* Also for who may not take part: nothing leaves it then. */
-        if (txn_begin_time(h, p->g->node_txn[v], &at)) s[n++] = (stamp){at, v};
+        if (txn_stamp(h, p->g->node_txn[v], to, &at)) s[n++] = (stamp){at, v};
     }
     s = sort_stamps(p->m, s, n);
     uint32_t *point = mem_array(p->m, uint32_t, n + 1); /* per stamp: event of its time point */
@@ -90,23 +104,37 @@ static void add_real_time(strong *p, int64_t drift)
         } else {
             point[i] = point[i - 1];
         }
-        add(p, point[i], begin_of(p, s[i].node));
+        add(p, point[i], event_of(p, s[i].node, to));
     }
-    for (node_id v = 0; v < p->txns; v++) {
-        int64_t end;
-        if (!p->in[v] || !txn_end_time(h, p->g->node_txn[v], &end)) continue;
-        size_t lo = 0, hi = n; /* first stamp that is after the end, and by the drift at least */
-        while (lo < hi) {
-            size_t mid = lo + (hi - lo) / 2;
-            bool after = s[mid].at > end &&
-                         (uint64_t)s[mid].at - (uint64_t)end >= (uint64_t)(drift > 0 ? drift : 0);
-            if (after)
-                hi = mid;
+    uint64_t drift = p->drift > 0 ? (uint64_t)p->drift : 0;
+    for (size_t k = 0; k < kinds; k++)
+        for (node_id v = 0; v < p->txns; v++) {
+            int64_t end;
+            if (!txn_stamp(h, p->g->node_txn[v], from[k], &end)) continue;
+            size_t lo = 0,
+                   hi = n; /* first stamp that is after the end, and by the drift at least */
+            while (lo < hi) {
+                size_t mid = lo + (hi - lo) / 2;
+                if (s[mid].at > end && (uint64_t)s[mid].at - (uint64_t)end >= drift)
+                    hi = mid;
+                else
+                    lo = mid + 1;
+            }
+            if (lo == n) continue;
+            arc a = {event_of(p, v, from[k]), point[lo]};
+            if (p->in[v])
+                vec_push(p->m, &p->known, a);
             else
-                lo = mid + 1;
+                vec_push(p->m, &p->unsure, a);
         }
-        if (lo < n) add(p, commit_of(p, v), point[lo]);
-    }
+}
+
+static void add_real_time(strong *p)
+{
+    static const enum stamp_kind commits[] = {COMMIT_RETURN},
+                                 both[] = {COMMIT_RETURN, BEGIN_RETURN};
+    if (p->rt & RT_CB) add_points(p, commits, 1, BEGIN_CALL);
+    if (p->rt & (RT_CC | RT_BC)) add_points(p, both, 2, COMMIT_CALL);
 }
 
 /* --- reads of the initial state --------------------------------------------------------------- */
@@ -178,6 +206,21 @@ void strong_index_readers(strong *p)
         if (p->rf[ob] < RF_LAST) p->reader[p->reader_first[p->rf_inst[ob] + 1]++] = ob;
 }
 
+/* Session order without those that only read. */
+static node_id *so_of_updates(const asg *g)
+{
+    node_id *pred = mem_array(g->m, node_id, (size_t)g->nodes + 1);
+    node_id *last = mem_array(g->m, node_id, (size_t)g->nodes + 1); /* v, or the update before */
+    for (node_id v = 0; v < g->nodes; v++) { /* predecessors have smaller numbers */
+        bool update = g->inst_first[v] < g->inst_first[v + 1];
+        node_id before = g->so_pred[v] != NO_ID ? last[g->so_pred[v]] : NO_ID;
+        pred[v] = update ? before : NO_ID;
+        last[v] = update ? v : before;
+    }
+    mem_put(g->m, last);
+    return pred;
+}
+
 void strong_build(strong *p, asg *g, const order_ask *ask)
 {
     bool si = ask->rule->events, so = ask->so;
@@ -187,7 +230,7 @@ void strong_build(strong *p, asg *g, const order_ask *ask)
     p->rule = ask->rule;
     p->si = si;
     p->so = so;
-    p->rt = ask->rt;
+    p->rt = rule_real_time(ask->rule->level) | (ask->rt ? RT_CB : 0);
     p->drift = ask->drift;
     p->tune = ask->tune;
     p->shared = !si && so;
@@ -199,8 +242,9 @@ void strong_build(strong *p, asg *g, const order_ask *ask)
     p->events = si ? 2 * g->nodes : g->nodes;
     p->in = mem_array(g->m, uint8_t, (size_t)g->nodes + 1);
     for (node_id v = 0; v < g->nodes; v++) p->in[v] = asg_in(g, v);
+    p->so_pred = so && p->rule->strict == STRICT_UPDATES ? so_of_updates(g) : g->so_pred;
     for (node_id v = 0; v < g->nodes; v++)
-        if (g->so_pred[v] != NO_ID) depend(p, g->so_pred[v], v, so);
+        if (p->so_pred[v] != NO_ID) depend(p, p->so_pred[v], v, so);
     p->so_deps = p->deps.n;
     for (node_id v = 0; v < g->nodes; v++) {
         if (si) add(p, begin_of(p, v), commit_of(p, v));
@@ -223,8 +267,32 @@ void strong_build(strong *p, asg *g, const order_ask *ask)
             add(p, commit_of(p, from), version_target(p, to));
     }
     add_init_reads(p);
-    if (p->rt) add_real_time(p, p->drift);
+    if (p->rt) add_real_time(p);
     strong_index_readers(p);
+    assert(!strong_check(p));
+}
+
+const char *strong_check(const strong *p)
+{
+    const asg *g = p->g;
+    if (p->events < (p->si ? 2 * p->txns : p->txns)) return "too few events";
+    for (size_t i = 0; i < p->known.n; i++)
+        if (p->known.at[i].from >= p->events || p->known.at[i].to >= p->events)
+            return "a known edge between no events";
+    for (size_t i = 0; i < p->deps.n; i++)
+        if (p->deps.at[i].from >= p->txns || p->deps.at[i].to >= p->txns)
+            return "a dependency between no transactions";
+    if (p->so_deps > p->deps.n) return "more session order than dependencies";
+    for (node_id v = 0; v < p->txns; v++)
+        if (!p->in[v] && !g->maybe[v]) return "a committed transaction may be left out";
+    size_t certain = 0;
+    for (uint32_t ob = 0; ob < g->obs; ob++) certain += p->rf[ob] < RF_LAST;
+    if (p->reader_first[g->insts] != certain) return "readers are lost";
+    for (uint32_t i = 0; i < g->insts; i++)
+        for (uint32_t j = p->reader_first[i]; j < p->reader_first[i + 1]; j++)
+            if (p->rf_inst[p->reader[j]] != i || p->rf[p->reader[j]] != g->inst_node[i])
+                return "a reader stands at a version that it did not read";
+    return NULL;
 }
 
 /* --- replay ----------------------------------------------------------------------------------- */

@@ -40,16 +40,19 @@ typedef struct strong {
     mem *m;
     const level_rule *rule;
     bool si; /* begin and commit are events of their own */
-    bool so, rt;
+    bool so;
+    unsigned rt; /* RT_* */
     int64_t drift;
     const tuning *tune;
-    uint32_t txns;   /* nodes of the semantic graph */
-    uint32_t events; /* txns, or 2 * txns, and helpers behind them */
-    uint8_t *in;     /* per node: surely takes part */
-    VEC(arc) known;  /* between events */
-    bool shared;     /* events are transactions and session order counts: known serves as deps */
-    VEC(arc) deps;   /* unless shared: so (also when it only guides), wr, ww of transactions */
-    size_t so_deps;  /* how many of deps are session order; they stand first */
+    uint32_t txns;    /* nodes of the semantic graph */
+    uint32_t events;  /* txns, or 2 * txns, and helpers behind them */
+    uint8_t *in;      /* per node: surely takes part */
+    node_id *so_pred; /* the graph's; with STRICT_UPDATES and session order, among updates only */
+    VEC(arc) known;   /* between events */
+    VEC(arc) unsure;  /* the same, from transactions of unknown outcome: if they take part */
+    bool shared;      /* events are transactions and session order counts: known serves as deps */
+    VEC(arc) deps;    /* unless shared: so (also when it only guides), wr, ww of transactions */
+    size_t so_deps;   /* how many of deps are session order; they stand first */
     /* What obligations read from: the graph's arrays, or own copies once candidates were ruled out
        for this problem; dropped, parallel to g->cand, may be NULL. */
     uint32_t *rf, *rf_inst;
@@ -76,7 +79,7 @@ static inline node_id txn_of(const strong *p, uint32_t event)
 /* What is asked of the order: snapshot isolation or serializability, what counts. */
 typedef struct order_ask {
     const level_rule *rule;
-    bool so, rt;
+    bool so, rt; /* rt: who ended before another began stands before it */
     int64_t drift;
     const tuning *tune;
 } order_ask;
@@ -98,6 +101,7 @@ static inline bool strict_read(const strong *p, uint32_t ob)
     case STRICT_OWN:
         return !(g->ob_flags[ob] & OB_PRED) &&
                asg_install(g, g->ob_node[ob], g->ob_key[ob]) != NO_ID;
+    case STRICT_UPDATES: return g->inst_first[g->ob_node[ob]] < g->inst_first[g->ob_node[ob] + 1];
     case STRICT_NONE: break;
     }
     return false;
@@ -106,6 +110,7 @@ static inline bool strict_read(const strong *p, uint32_t ob)
 /* Makes reader_first and reader anew, after rf changed. */
 void strong_index_readers(strong *p);
 void strong_build(strong *p, asg *g, const order_ask *ask);
+const char *strong_check(const strong *p); /* NULL or what is broken */
 
 /* Walks an order of the events as a database would run it: known edges, every read and, for
    snapshot isolation, overlaps.  Shares nothing with the search; NULL if the order is an answer,
@@ -113,9 +118,13 @@ void strong_build(strong *p, asg *g, const order_ask *ask);
 const char *strong_replay(const strong *p, const uint32_t *pos, const uint8_t *out);
 
 /* small.c: every order of at most 8 transactions, by replay; exact for any operation. */
-/* On success: the commit order and, for each of its members, how many commits its reads saw. */
-bool small_decide(asg *g, bool si, bool so, bool rt, int64_t drift, node_id *order,
-                  uint32_t *snapshot, uint32_t *n);
+/* On success: the commit order, and rf of the obligations of its members. */
+bool small_decide(asg *g, bool si, bool so, bool rt, int64_t drift, node_id *order, uint32_t *rf,
+                  uint32_t *n);
+/* small_graph.c: the same for every other rule, with every source that a read can have had.
+   RF_NONE: own writes explain it. */
+bool small_graph(asg *g, const level_rule *rule, bool so, node_id *order, uint32_t *rf,
+                 uint32_t *n);
 
 /* Times of a transaction, intervals first: false if it has none. */
 bool txn_begin_time(const history *h, txn_id t, int64_t *at);

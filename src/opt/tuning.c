@@ -35,11 +35,26 @@ uint64_t passes_off_at_first(void)
     return off;
 }
 
-int pass_named(const char *name)
+static const pass_group groups[] = {
+#define P(id) ((uint64_t)1 << PASS_##id)
+#define GROUP(name, passes, help) {name, passes, help},
+#include "opt/pass_groups.def"
+#undef GROUP
+#undef P
+};
+
+const pass_group *pass_group_at(size_t i)
+{
+    return i < sizeof groups / sizeof *groups ? &groups[i] : NULL;
+}
+
+uint64_t passes_named(const char *name)
 {
     for (int i = 0; i < PASSES; i++)
-        if (!strcmp(passes[i].name, name)) return i;
-    return -1;
+        if (!strcmp(passes[i].name, name)) return (uint64_t)1 << i;
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (!strcmp(groups[i].name, name)) return groups[i].passes;
+    return 0;
 }
 
 const char *strategy_name(enum strategy s)

@@ -33,6 +33,7 @@ typedef struct pass_info {
 
 typedef struct tuning {
     enum strategy strategy;
+    bool induced;       /* snapshot isolation over transactions (ir/rule.h, rule_induced) */
     uint64_t off;       /* passes switched off, by bit */
     uint32_t portfolio; /* seeds tried side by side; 0 and 1: one */
     uint32_t threads;   /* 0 and 1: one */
@@ -45,8 +46,15 @@ static inline bool pass_on(const tuning *t, enum pass p)
 }
 
 const pass_info *pass_at(size_t i); /* NULL past the end */
-int pass_named(const char *name);   /* or -1 */
-uint64_t passes_off_at_first(void); /* by bit */
+/* By bit: a pass, or a group of passes (pass_groups.def); 0: no such name. */
+uint64_t passes_named(const char *name);
+typedef struct pass_group {
+    const char *name;
+    uint64_t passes; /* by bit */
+    const char *help;
+} pass_group;
+const pass_group *pass_group_at(size_t i); /* NULL past the end */
+uint64_t passes_off_at_first(void);        /* by bit */
 const char *strategy_name(enum strategy s);
 
 #endif

@@ -16,6 +16,7 @@
 #include "encode/lazy.h"
 #include "encode/polygraph.h"
 #include "encode/portfolio.h"
+#include "encode/segments.h"
 #include "ir/strong.h"
 #include "ir/weak.h"
 #include "verdict/words.h"
@@ -52,6 +53,11 @@ static enum ryow pick_policy(const history *h, mem *work)
         if (!bad) return strictest_first[i];
     }
     return RYOW_MAY;
+}
+
+enum ryow judge_policy(const history *h, const question *q, mem *work)
+{
+    return q->policy == POLICY_AUTO ? pick_policy(h, work) : (enum ryow)q->policy;
 }
 
 /* --- deciding --------------------------------------------------------------------------------- */
@@ -175,11 +181,11 @@ static void decide_weak(verdict *v, const history *h, enum weak_level level, con
 /* --- serializability and snapshot isolation --------------------------------------------------- */
 
 /* The level as a rule about orders, where this build decides it so. */
-static const level_rule *strong_of(const level_ref *l, bool *rt)
+const level_rule *judge_rule(const level_ref *l, bool *rt)
 {
     const level_rule *r = rule_of(l->id);
-    *rt = l->id == LEVEL_SSER || (l->realtime && l->id == LEVEL_SER);
-    if (!r || (l->realtime && l->id != LEVEL_SER)) return NULL;
+    *rt = l->id == LEVEL_SSER || l->realtime;
+    if (!r || (l->realtime && l->id == LEVEL_US)) return NULL;
     return l->id == LEVEL_SSER ? rule_of(LEVEL_SER) : r;
 }
 
@@ -224,26 +230,47 @@ static void keep_order(verdict *v, const asg *g, const strong *p, const lazy_ans
     }
 }
 
+/* The answer of an exhaustive search. */
+static void keep_small(verdict *v, const asg *g, const node_id *order, const uint32_t *rf,
+                       uint32_t n)
+{
+    v->order = mem_array(&v->mem, txn_id, (size_t)n + 1);
+    v->ordered = n;
+    for (uint32_t i = 0; i < n; i++) {
+        v->order[i] = g->node_txn[order[i]];
+        for (uint32_t ob = g->ob_first[order[i]]; ob < g->ob_first[order[i] + 1]; ob++) {
+            if (rf[ob] == RF_NONE) continue; /* own writes explain it */
+            chosen c = {g->ob_op[ob], g->ob_key[ob],
+                        rf[ob] < RF_LAST ? g->node_txn[rf[ob]] : NO_ID};
+            vec_push(&v->mem, &v->choices, c);
+        }
+    }
+}
+
 /* The levels that no walk over one state replays: the second opinion's code does it, always. */
-static void replay_claim(verdict *v, const history *h, const char **wrong)
+static void replay_claim(verdict *v, const history *h, enum level_id level, const char **wrong)
 {
     claim c = claim_of(v);
+    level_named(&c.level, level_at(level)->name); /* of a rule that stands in for what was asked */
     claim_recheck(&c, h, &v->work, wrong);
 }
 
 #define SERIAL_TRY 200 /* conflicts */
 
 /* A second attempt, with the initial values free, adds to the stages of the first. */
+static void keep_stage(verdict *v, stage_time s)
+{
+    size_t j = 0;
+    while (j < v->stages.n && strcmp(v->stages.at[j].name, s.name)) j++;
+    if (j < v->stages.n)
+        v->stages.at[j].ns += s.ns;
+    else
+        vec_push(&v->mem, &v->stages, s);
+}
+
 static void keep_stages(verdict *v, const lazy_answer *a)
 {
-    for (size_t i = 0; i < a->stages.n; i++) {
-        size_t j = 0;
-        while (j < v->stages.n && strcmp(v->stages.at[j].name, a->stages.at[i].name)) j++;
-        if (j < v->stages.n)
-            v->stages.at[j].ns += a->stages.at[i].ns;
-        else
-            vec_push(&v->mem, &v->stages, a->stages.at[i]);
-    }
+    for (size_t i = 0; i < a->stages.n; i++) keep_stage(v, a->stages.at[i]);
 }
 
 /* The ways to decide an order problem, by enum strategy. */
@@ -252,6 +279,35 @@ static const order_decider strategies[STRATEGIES] = {
     [STRATEGY_POLYGRAPH] = polygraph_decide,
     [STRATEGY_BC] = bc_decide,
 };
+
+static void explain_strong(verdict *v, asg *g, const strong *p, const lazy_answer *a,
+                           const level_rule *rule)
+{
+    v->outcome = OUTCOME_VIOLATED;
+    if (a->path.steps.n)
+        words_steps(v, g, a->path.steps.at, a->path.steps.n);
+    else if (a->known_cycle)
+        words_events(v, g, p, a->cycle.at, a->cycle.n);
+    else
+        words_search(v, g, rule, a->core.at, a->core.n);
+}
+
+/* True if a segment of the history, by itself, violates the rule. */
+static bool refute_part(verdict *v, asg *g, const order_ask *ask, const level_rule *rule)
+{
+    segment s;
+    uint64_t start = clock_now();
+    bool found = segments_refute(g, ask, &s);
+    stage_time spent = {"unsat-search", clock_now() - start};
+    v->ns_solve += spent.ns;
+    keep_stage(v, spent);
+    if (!found) return false;
+    v->vars = s.a.vars;
+    v->clauses = v->instantiated = s.a.clauses;
+    v->conflicts = s.a.conflicts;
+    explain_strong(v, &s.g, &s.p, &s.a, rule);
+    return true;
+}
 
 static void try_strong(verdict *v, const history *h, const question *q, const level_rule *rule,
                        bool rt, unsigned flags, asg *g)
@@ -266,26 +322,19 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
         words_explain(v, g, &a, WEAK_RC);
         return;
     }
-    if (basic && g->nodes <= WEAK_SMALL && (g->wild_lists || g->init_open)) {
+    /* The exhaustive searches know real time of serial orders only. */
+    bool small = rule->level == LEVEL_SER || (!rt && !rule_real_time(rule->level));
+    if (small && g->nodes <= WEAK_SMALL && (g->wild_lists || g->init_open)) {
         node_id order[WEAK_SMALL];
-        uint32_t snapshot[WEAK_SMALL], n = 0;
-        if (!small_decide(g, rule->events, v->session_order, rt, q->drift, order, snapshot, &n)) {
+        uint32_t n = 0, *rf = mem_array(&v->work, uint32_t, g->obs + 1);
+        if (!(basic ? small_decide(g, rule->events, v->session_order, rt, q->drift, order, rf, &n)
+                    : small_graph(g, rule, v->session_order, order, rf, &n))) {
             v->outcome = OUTCOME_VIOLATED;
             words_search(v, g, rule, NULL, 0);
             return;
         }
         v->outcome = OUTCOME_HOLDS;
-        v->order = mem_array(&v->mem, txn_id, (size_t)n + 1);
-        v->ordered = n;
-        for (uint32_t i = 0; i < n; i++) {
-            v->order[i] = g->node_txn[order[i]];
-            for (uint32_t ob = g->ob_first[order[i]]; ob < g->ob_first[order[i] + 1]; ob++) {
-                chosen c = {g->ob_op[ob], g->ob_key[ob], NO_ID};
-                for (uint32_t j = 0; j < snapshot[i]; j++)
-                    if (asg_install(g, order[j], c.key) != NO_ID) c.writer = g->node_txn[order[j]];
-                vec_push(&v->mem, &v->choices, c);
-            }
-        }
+        keep_small(v, g, order, rf, n);
         set_reason(v, "an order of the transactions explains every read");
         return;
     }
@@ -304,14 +353,24 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
     }
     strong p;
     lazy_answer a;
-    order_ask ask = {rule, v->session_order, rt, q->drift, &q->tune};
+    /* (real time orders begins and commits) */
+    order_ask ask = {q->tune.induced && !rt ? rule_induced(rule) : rule, v->session_order, rt,
+                     q->drift, &q->tune};
+    if (ask.rule != rule && q->tune.strategy != STRATEGY_LAZY) {
+        set_reason(v, "the induced encoding is one of the strategy lazy");
+        return;
+    }
     uint64_t start = clock_now();
     bool done = false, lazy = q->tune.strategy == STRATEGY_LAZY;
+    if (lazy && pass_on(&q->tune, PASS_UNSAT_SEARCH) && refute_part(v, g, &ask, rule)) return;
+    start = clock_now();
     /* What is serializable is snapshot isolated, and what holds with session order holds without:
        the stronger question is easier to say yes to.  Only an accept counts. */
     for (int both = 1; lazy && both >= 0 && !done; both--) {
         order_ask stronger = ask;
-        if (both && pass_on(&q->tune, PASS_SERIAL_FIRST)) stronger.rule = rule_of(LEVEL_SER);
+        /* (a serial order need not keep the real order of commits) */
+        if (both && pass_on(&q->tune, PASS_SERIAL_FIRST) && !rule_real_time(rule->level))
+            stronger.rule = rule_of(LEVEL_SER);
         if (pass_on(&q->tune, PASS_SESSIONS_FIRST)) stronger.so = true;
         if (stronger.rule == ask.rule && (stronger.so == ask.so || both)) continue;
         strong_build(&p, g, &stronger);
@@ -343,19 +402,14 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
         v->outcome = OUTCOME_HOLDS;
         keep_order(v, g, &p, &a);
         /* (the second opinion knows no history without its hints) */
-        if (p.rule->strict != STRICT_ALL && !(flags & ASG_NO_HINTS)) replay_claim(v, h, &wrong);
+        if (p.rule->strict != STRICT_ALL && !(flags & ASG_NO_HINTS))
+            replay_claim(v, h, p.rule->level, &wrong);
         if (wrong)
             guard_fail(v->work.guard, GUARD_BUG, "the order found does not replay: %s", wrong);
         set_reason(v, rule->events ? "an order of begins and commits explains every read"
                                    : "an order of the transactions explains every read");
     } else {
-        v->outcome = OUTCOME_VIOLATED;
-        if (a.path.steps.n)
-            words_steps(v, g, a.path.steps.at, a.path.steps.n);
-        else if (a.known_cycle)
-            words_events(v, g, &p, a.cycle.at, a.cycle.n);
-        else
-            words_search(v, g, rule, a.core.at, a.core.n);
+        explain_strong(v, g, &p, &a, rule);
     }
 }
 
@@ -423,8 +477,9 @@ static void decide_strong(verdict *v, const history *h, const question *q, const
         *v->kept = *v;
         kept.kept = NULL;
         for (unsigned what = RESTS_SESSION; what <= RESTS_HINTS; what *= 2) {
-            bool applies = what == RESTS_SESSION    ? kept.session_order && !rt
-                           : what == RESTS_REALTIME ? rt
+            bool timed = rule_real_time(rule->level) != 0;
+            bool applies = what == RESTS_SESSION    ? kept.session_order && !rt && !timed
+                           : what == RESTS_REALTIME ? rt || timed
                                                     : hints;
             if (!applies) continue;
             memset(&v->cycle, 0, sizeof v->cycle);
@@ -433,7 +488,8 @@ static void decide_strong(verdict *v, const history *h, const question *q, const
             memset(&v->stages, 0, sizeof v->stages);
             verdict_forget(v);
             if (what == RESTS_SESSION) v->session_order = false;
-            try_strong(v, h, q, rule, rt && what != RESTS_REALTIME,
+            const level_rule *r = what == RESTS_REALTIME && timed ? rule_of(LEVEL_SI) : rule;
+            try_strong(v, h, q, r, rt && what != RESTS_REALTIME,
                        what == RESTS_HINTS ? ASG_NO_HINTS : 0, &g);
             if (v->outcome == OUTCOME_HOLDS) kept.rests_on |= what;
             memcpy((char *)v + rest, (const char *)&kept + rest, sizeof *v - rest);
@@ -541,7 +597,7 @@ void judge(verdict *v, const history *h, const question *q)
         set_reason(v, "nothing to check: no committed transaction");
         return;
     }
-    v->ryow = q->policy == POLICY_AUTO ? pick_policy(h, &v->work) : (enum ryow)q->policy;
+    v->ryow = judge_policy(h, q, &v->work);
     bool serial_implies = !v->level.realtime && level_implies(LEVEL_SER, true, false, v->level.id,
                                                               v->session_order, false);
     if (serial_implies && level_at(v->level.id)->decided && pass_on(&q->tune, PASS_CLIENT_TIMES) &&
@@ -558,7 +614,7 @@ void judge(verdict *v, const history *h, const question *q)
         return;
     }
     bool rt;
-    const level_rule *rule = strong_of(&v->level, &rt);
+    const level_rule *rule = judge_rule(&v->level, &rt);
     if (rule) {
         decide_strong(v, h, q, rule, rt);
         return;
@@ -568,4 +624,29 @@ void judge(verdict *v, const history *h, const question *q)
     v->anomaly = ANOMALIES;
     set_reason(v, "this version does not decide the level itself: no stronger level holds, and no "
                   "weaker one is violated");
+}
+
+void judge_implied(verdict *v, const verdict *stronger)
+{
+    assert(stronger->outcome == OUTCOME_HOLDS);
+    v->h = stronger->h;
+    v->ryow = stronger->ryow;
+    v->drift = stronger->drift;
+    v->anomaly = ANOMALIES;
+    v->outcome = OUTCOME_HOLDS;
+    v->warnings = stronger->warnings;
+    v->txns = stronger->txns;
+    v->ops = stronger->ops;
+    v->sessions = stronger->sessions;
+    v->keys = stronger->keys;
+    v->order = mem_array(&v->mem, txn_id, (size_t)stronger->ordered + 1);
+    v->ordered = stronger->ordered;
+    memcpy(v->order, stronger->order, stronger->ordered * sizeof *v->order);
+    for (size_t i = 0; i < stronger->choices.n; i++)
+        vec_push(&v->mem, &v->choices, stronger->choices.at[i]);
+    set_reason(v, stronger->reason);
+    const char *shown = stronger->through ? stronger->through : level_at(stronger->level.id)->name;
+    if (stronger->level.realtime && !stronger->through) shown = stronger->level.name;
+    v->through = mem_get(&v->mem, strlen(shown) + 1);
+    memcpy(v->through, shown, strlen(shown) + 1);
 }

@@ -11,6 +11,8 @@
  */
 #include <assert.h>
 
+#include "base/sort.h"
+
 #include "verdict/verdict.h"
 
 static bool plain_history(const history *h, const facts *f)
@@ -27,35 +29,8 @@ static bool effect_time(const history *h, txn_id t, uint64_t *at)
     bool writes = false;
     for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1] && !writes; o++)
         writes = (h->op_kind[o] & OP_KIND_MASK) == OP_WRITE;
-    *at = (uint64_t)(writes ? h->txn_end[t] : h->txn_begin[t]) ^ (uint64_t)1 << 63;
+    *at = sort_key(writes ? h->txn_end[t] : h->txn_begin[t]);
     return true;
-}
-
-/* Transactions by time: a stable radix sort that skips the digits that all share. */
-static txn_id *sort_by_time(mem *m, const uint64_t *key, size_t n)
-{
-    txn_id *a = mem_array(m, txn_id, n + 1), *b = mem_array(m, txn_id, n + 1);
-    uint64_t any = 0, all = ~(uint64_t)0;
-    for (size_t i = 0; i < n; i++) {
-        a[i] = (txn_id)i;
-        any |= key[i];
-        all &= key[i];
-    }
-    for (unsigned shift = 0; shift < 64; shift += 8) {
-        if (!((any ^ all) >> shift & 255)) continue;
-        size_t count[256] = {0}, sum = 0;
-        for (size_t i = 0; i < n; i++) count[key[a[i]] >> shift & 255]++;
-        for (size_t i = 0; i < 256; i++) {
-            size_t c = count[i];
-            count[i] = sum;
-            sum += c;
-        }
-        for (size_t i = 0; i < n; i++) b[count[key[a[i]] >> shift & 255]++] = a[i];
-        txn_id *swap = a;
-        a = b;
-        b = swap;
-    }
-    return a;
 }
 
 bool quick_accept(verdict *v, const history *h, const facts *f)
@@ -65,7 +40,7 @@ bool quick_accept(verdict *v, const history *h, const facts *f)
     uint64_t *key = mem_array(&v->work, uint64_t, h->txns + 1);
     for (size_t t = 0; t < h->txns; t++)
         if (!effect_time(h, (txn_id)t, &key[t])) return false;
-    txn_id *order = sort_by_time(&v->work, key, h->txns);
+    txn_id *order = sort_by_key(&v->work, key, (uint32_t)h->txns);
     value_id *now = mem_array(&v->work, value_id, keys + 1);
     uint32_t *last = mem_array0(&v->work, uint32_t, h->sessions.n + 1); /* per session, txn + 1 */
     memcpy(now, h->key_init, keys * sizeof *now);

@@ -9,6 +9,7 @@
 #ifndef RATEL_VERDICT_VERDICT_H
 #define RATEL_VERDICT_VERDICT_H
 
+#include "base/printer.h"
 #include "asg/asg.h"
 #include "base/clock.h"
 #include "level/level.h"
@@ -69,8 +70,19 @@ typedef struct question {
 /* Fills *v (whose regions the caller has opened and frees).  Limits and failures leave through
    the regions' guard. */
 void judge(verdict *v, const history *h, const question *q);
+/* Fills *v, whose level and session order are set, from an answer that a stronger level holds. */
+void judge_implied(verdict *v, const verdict *stronger);
 /* After a limit struck in judge: true if a violation had been found, which *v then tells. */
 bool judge_limited(verdict *v);
+
+enum dump_stage {
+#define STAGE(id, name, help) DUMP_##id,
+#include "opt/stages.def"
+#undef STAGE
+    DUMP_STAGES
+};
+/* dump.c: the stage as text.  GUARD_UNSUPPORTED if the level or the history has no such stage. */
+void judge_dump(verdict *v, const history *h, const question *q, enum dump_stage stage, printer *d);
 
 /* quick.c: true if running the transactions by their client times explains every read; then the
    order is kept in v. */

@@ -360,10 +360,20 @@ void words_explain(verdict *v, asg *g, const weak_answer *a, enum weak_level lev
 
 /* --- serializability and snapshot isolation --------------------------------------------------- */
 
-/* What leads from transaction a to b, given that the known graph says so. */
-static step known_step(asg *g, const strong *p, node_id a, node_id b)
+/* Did a read the initial state of a key that b writes?  Then a gate stands between them. */
+static bool gate_between(const asg *g, node_id a, node_id b)
+{
+    for (uint32_t ob = g->ob_first[a]; ob < g->ob_first[a + 1]; ob++)
+        if (g->ob_rf[ob] == RF_INIT && asg_install(g, b, g->ob_key[ob]) != NO_ID) return true;
+    return false;
+}
+
+/* What leads from transaction a to b, given that the known graph says so.  With `helper`, an event
+   of no transaction lies between: a gate, or a point in time. */
+static step known_step(asg *g, const strong *p, node_id a, node_id b, bool helper)
 {
     const history *h = g->h;
+    if (helper && p->rt && !gate_between(g, a, b)) return (step){a, b, STEP_RT, NO_ID, NO_ID};
     for (uint32_t ob = g->ob_first[b]; ob < g->ob_first[b + 1]; ob++)
         if (p->rf[ob] == a) return (step){a, b, EDGE_WR, g->ob_key[ob], ob};
     for (uint32_t i = g->extra_head[b]; i != NO_ID; i = g->extra.at[i].next)
@@ -372,7 +382,7 @@ static step known_step(asg *g, const strong *p, node_id a, node_id b)
         !g->maybe[a] && a < b && h->txn_session[g->node_txn[a]] == h->txn_session[g->node_txn[b]];
     if (p->so && session) return (step){a, b, EDGE_SO, NO_ID, NO_ID};
     int64_t end, begin;
-    if (p->rt && txn_end_time(h, g->node_txn[a], &end) &&
+    if (p->rt & RT_CB && txn_end_time(h, g->node_txn[a], &end) &&
         txn_begin_time(h, g->node_txn[b], &begin) && end < begin &&
         (uint64_t)begin - (uint64_t)end >= (uint64_t)(p->drift > 0 ? p->drift : 0))
         return (step){a, b, STEP_RT, NO_ID, NO_ID};
@@ -439,17 +449,30 @@ void words_events(verdict *v, asg *g, const strong *p, const uint32_t *events, s
 {
     uint32_t txn_events = p->si ? 2 * p->txns : p->txns;
     VEC(node_id) nodes = {0};
+    VEC(uint8_t) helper = {0}; /* per node: one follows it */
     steps s = {0};
+    size_t first = 0; /* a transaction's event, so that no helper is at the seam */
+    while (first < n && events[first] >= txn_events) first++;
     for (size_t i = 0; i < n; i++) {
-        if (events[i] >= txn_events) continue;
-        node_id x = txn_of(p, events[i]);
-        if (!nodes.n || nodes.at[nodes.n - 1] != x) vec_push(g->m, &nodes, x);
+        uint32_t event = events[(first + i) % n];
+        if (event >= txn_events) {
+            if (nodes.n) helper.at[nodes.n - 1] = 1;
+            continue;
+        }
+        node_id x = txn_of(p, event);
+        if (nodes.n && nodes.at[nodes.n - 1] == x) {
+            helper.at[nodes.n - 1] = 0;
+            continue;
+        }
+        vec_push(g->m, &nodes, x);
+        vec_push(g->m, &helper, 0);
     }
     while (nodes.n > 1 && nodes.at[0] == nodes.at[nodes.n - 1]) nodes.n--;
     for (size_t i = 0; i < nodes.n; i++) {
-        step x = known_step(g, p, nodes.at[i], nodes.at[(i + 1) % nodes.n]);
+        step x = known_step(g, p, nodes.at[i], nodes.at[(i + 1) % nodes.n], helper.at[i]);
         vec_push(g->m, &s, x);
     }
+    vec_free(g->m, &helper);
     words_steps(v, g, s.at, s.n);
     vec_free(g->m, &nodes);
     vec_free(g->m, &s);

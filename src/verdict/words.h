@@ -17,5 +17,8 @@ void words_steps(verdict *v, asg *g, const step *s, size_t n);
 
 /* judge.c: the test of a weak level, if this build has one. */
 bool weak_of(enum level_id id, enum weak_level *out);
+/* judge.c: the level as a rule about orders, or NULL; *rt: real time counts. */
+const level_rule *judge_rule(const level_ref *l, bool *rt);
+enum ryow judge_policy(const history *h, const question *q, mem *work);
 
 #endif

@@ -555,10 +555,14 @@ static bool check_holds(checker *c)
     enum level_id level = c->v->level.id;
     bool weak = level == LEVEL_RU || level == LEVEL_RC || level == LEVEL_MAV || level == LEVEL_RA ||
                 level == LEVEL_CC;
-    bool strong = level == LEVEL_SER || level == LEVEL_SSER || level == LEVEL_SI;
+    bool strong = level == LEVEL_SER || level == LEVEL_SSER || level == LEVEL_SI ||
+                  level == LEVEL_GSI || level == LEVEL_PCSI || level == LEVEL_SSI;
     bool graph = level == LEVEL_CS || level == LEVEL_RR || level == LEVEL_PC || level == LEVEL_CV ||
-                 level == LEVEL_PSI || level == LEVEL_MV || level == LEVEL_UA || level == LEVEL_NLU;
-    if (c->v->level.realtime && level != LEVEL_SER) weak = strong = graph = false;
+                 level == LEVEL_PSI || level == LEVEL_MV || level == LEVEL_UA ||
+                 level == LEVEL_NLU || level == LEVEL_FCV || level == LEVEL_US;
+    bool real = c->v->level.realtime && level != LEVEL_SER && level != LEVEL_SI;
+    if (real && (level == LEVEL_RU || level == LEVEL_US)) weak = graph = false;
+    if (real && level != LEVEL_MAV) graph = graph || weak;
     if (!weak && !strong && !graph) return recheck_no(c, NO_ID, "no recheck for this level yet");
     if (!load_order(c)) return false;
     recheck_load_writes(c);
@@ -575,16 +579,14 @@ static bool check_holds(checker *c)
     if (!resolve_all(c)) return false;
     mem_put(c->m, c->slot); /* nothing is looked up by value any more */
     mem_put(c->m, c->w_next);
+    if (real && level == LEVEL_MAV && !recheck_real_time(c)) return false;
+    if (graph && level != LEVEL_PC) return recheck_graph(c);
     switch (level) {
     case LEVEL_MAV: return check_mav(c);
     case LEVEL_RA: return check_ra(c);
     case LEVEL_CC: return recheck_causal(c);
-    case LEVEL_SI:
-    case LEVEL_SER:
-    case LEVEL_SSER: return recheck_strong(c);
-    default:
-        if (graph) return recheck_graph(c);
-        return true; /* read-committed: writers come before readers, and that is all */
+    case LEVEL_RC: return true; /* writers come before readers, and that is all */
+    default: return recheck_strong(c);
     }
 }
 

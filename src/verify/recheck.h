@@ -144,11 +144,14 @@ typedef struct installers { /* places of the installers of each key, rising */
 } installers;
 /* recheck_strong.c */
 void recheck_load_installers(checker *c, installers *x);
+bool recheck_real_time(checker *c);
+bool recheck_stamp(const history *h, txn_id t, unsigned which, int64_t *at);
 uint32_t recheck_next_installer(const installers *x, key_id k, uint32_t p, uint32_t p3);
 uint32_t recheck_installer_before(const installers *x, key_id k, uint32_t p);
 
 bool recheck_causal(checker *c);   /* recheck_causal.c */
 bool recheck_graph(checker *c);    /* recheck_graph.c */
+bool recheck_updates(checker *c);  /* recheck_updates.c */
 bool recheck_strong(checker *c);   /* recheck_strong.c */
 bool recheck_violated(checker *c); /* recheck_violated.c */
 

@@ -13,7 +13,6 @@
  *   no lost update                 one step of session order, read-from, the version replaced
  *   cursor stability               who reads and writes a key replaces what it read
  *   repeatable read                reads of items find the newest version
- *   prefix                         all reads fit one prefix of the order
  */
 #include "verify/recheck.h"
 
@@ -51,6 +50,27 @@ static bool visible(walk *w, uint32_t p2)
                                      c->w_first[c->v->order[p2 - 1]] + 1);
 }
 
+/* Does a version lead to the next?  (read atomic and causal with real time come here too) */
+static bool by_writes(const checker *c)
+{
+    return c->v->level.id != LEVEL_RA && c->v->level.id != LEVEL_CC;
+}
+
+/* Real time: all that ended before p began. */
+static bool earlier(walk *w, uint32_t p)
+{
+    checker *c = w->c;
+    int64_t begin, end;
+    uint64_t drift = c->v->drift > 0 ? (uint64_t)c->v->drift : 0;
+    if (!c->v->level.realtime && c->v->level.id != LEVEL_FCV) return true;
+    if (!recheck_stamp(c->h, c->v->order[p - 1], 0, &begin)) return true;
+    for (uint32_t q = w->low + 1; q < p; q++)
+        if (recheck_stamp(c->h, c->v->order[q - 1], 3, &end) && end < begin &&
+            (uint64_t)begin - (uint64_t)end >= drift && !visible(w, q))
+            return false;
+    return !recheck_too_large(c, p - w->low);
+}
+
 /* All that leads to p in one step. */
 static bool step_to(walk *w, uint32_t p)
 {
@@ -58,10 +78,11 @@ static bool step_to(walk *w, uint32_t p)
     txn_id t = c->v->order[p - 1];
     op_id until = p == w->p3 ? w->until : NO_ID;
     if (c->v->session_order && !visible(w, c->so_pred[p])) return false;
+    if (!earlier(w, p)) return false;
     for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++)
         if ((until == NO_ID || c->reads.at[i].op <= until) && !visible(w, c->reads.at[i].value))
             return false;
-    for (uint32_t i = c->w_first[t]; i < c->w_first[t + 1]; i++) {
+    for (uint32_t i = c->w_first[t]; i < c->w_first[t + 1] && by_writes(c); i++) {
         if (!installed(c, i) || (until != NO_ID && c->w_op[i] > until)) continue;
         if (!visible(w, recheck_installer_before(w->x, c->w_key.at[i], p))) return false;
     }
@@ -87,9 +108,10 @@ static bool look_around(walk *w, bool neighbours)
     w->todo.n = 0;
     for (uint32_t q = c->v->session_order ? c->so_pred[w->p3] : 0; q; q = c->so_pred[q])
         if (!visible(w, q)) return false;
+    if (!earlier(w, w->p3)) return false;
     for (uint32_t i = c->r_first[w->p3]; i < c->r_first[w->p3 + 1]; i++)
         if (!visible(w, c->reads.at[i].value)) return false;
-    for (uint32_t i = c->w_first[t]; i < c->w_first[t + 1]; i++) {
+    for (uint32_t i = c->w_first[t]; i < c->w_first[t + 1] && by_writes(c); i++) {
         if (!installed(c, i)) continue;
         uint32_t p = w->p3;
         while ((p = recheck_installer_before(w->x, c->w_key.at[i], p)) > w->low) {
@@ -113,7 +135,7 @@ static bool check_paths(checker *c, const installers *x, uint32_t p)
     }
     if (w.low == UINT32_MAX) return true; /* nothing was missed */
     bool ok = true;
-    if (level == LEVEL_UA || level == LEVEL_NLU)
+    if (level == LEVEL_UA || level == LEVEL_NLU || level == LEVEL_RA)
         ok = look_around(&w, level == LEVEL_NLU);
     else if (level != LEVEL_MV)
         ok = walk_back(&w);
@@ -148,28 +170,19 @@ static bool check_items(checker *c, const installers *x, uint32_t p)
     return true;
 }
 
-static bool check_prefix(checker *c, const installers *x, uint32_t p)
-{
-    uint32_t lo = c->v->session_order ? c->so_pred[p] : 0, hi = p - 1;
-    for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++) {
-        const seen *r = &c->reads.at[i];
-        uint32_t next = recheck_next_installer(x, r->key, r->value, p);
-        if (r->value > lo) lo = r->value;
-        if (next - 1 < hi) hi = next - 1;
-    }
-    return lo <= hi || recheck_no(c, c->v->order[p - 1], "no prefix fits its reads and session");
-}
-
 bool recheck_graph(checker *c)
 {
+    if (c->v->level.id == LEVEL_US) return recheck_updates(c);
     installers x;
+    bool real = c->v->level.realtime || c->v->level.id == LEVEL_FCV;
+    if (real && !recheck_real_time(c)) return false;
     recheck_load_installers(c, &x);
     for (uint32_t p = 1; p <= c->n; p++) {
         bool ok;
         switch (c->v->level.id) {
         case LEVEL_CS: ok = check_cursor(c, &x, p); break;
         case LEVEL_RR: ok = check_items(c, &x, p); break;
-        case LEVEL_PC: ok = check_prefix(c, &x, p); break;
+        case LEVEL_RC: ok = true; break;
         default: ok = check_paths(c, &x, p); break;
         }
         if (!ok) return false;

@@ -61,17 +61,144 @@ uint32_t recheck_installer_before(const installers *x, key_id k, uint32_t p)
     return lo > x->first[k] ? x->place[lo - 1] : 0;
 }
 
-static bool check_snapshot(checker *c, const installers *x, uint32_t p)
+/* --- real time of snapshot isolation --------------------------------------------------------- */
+
+typedef struct instant {
+    int64_t at;
+    uint32_t place, bound; /* bound: least place from here on, or largest up to here */
+} instant;
+
+typedef struct times {
+    bool commits, begins;    /* which rules count: of GSI; commit before begin */
+    instant *called, *ended; /* commits by the time of their call, of their return */
+    uint32_t n_called, n_ended;
+    uint64_t drift;
+} times;
+
+/* Which of the four calls and returns: 0 begin called ... 3 commit returned. */
+bool recheck_stamp(const history *h, txn_id t, unsigned which, int64_t *at)
+{
+    unsigned flags = h->txn_flags[t];
+    if (which >= 2 && (flags & TXN_STATUS_MASK) == TXN_UNKNOWN) return false;
+    if (flags & TXN_HAS_TIMES)
+        *at = h->txn_times[(size_t)t * 4 + which];
+    else if (flags & (which >= 2 ? TXN_HAS_END : TXN_HAS_BEGIN))
+        *at = which >= 2 ? h->txn_end[t] : h->txn_begin[t];
+    else
+        return false;
+    return true;
+}
+
+static bool happened_before(const times *z, int64_t a, int64_t b)
+{
+    return a < b && (uint64_t)b - (uint64_t)a >= z->drift;
+}
+
+/* Heap sort by time. */
+static void sift(instant *a, size_t i, size_t n)
+{
+    for (size_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && a[child + 1].at > a[child].at) child++;
+        if (a[i].at >= a[child].at) return;
+        instant swap = a[i];
+        a[i] = a[child];
+        a[child] = swap;
+    }
+}
+
+static void sort_instants(instant *a, size_t n)
+{
+    for (size_t i = n / 2; i-- > 0;) sift(a, i, n);
+    for (size_t i = n; i-- > 1;) {
+        instant swap = a[0];
+        a[0] = a[i];
+        a[i] = swap;
+        sift(a, 0, i);
+    }
+}
+
+static void load_times(checker *c, times *z)
+{
+    enum level_id level = c->v->level.id;
+    memset(z, 0, sizeof *z);
+    z->commits = level == LEVEL_GSI || level == LEVEL_PCSI || level == LEVEL_SSI;
+    z->begins = level == LEVEL_SSI || c->v->level.realtime;
+    z->drift = c->v->drift > 0 ? (uint64_t)c->v->drift : 0;
+    if (!z->commits && !z->begins) return;
+    z->called = mem_array(c->m, instant, (size_t)c->n + 1);
+    z->ended = mem_array(c->m, instant, (size_t)c->n + 1);
+    for (uint32_t p = 1; p <= c->n; p++) {
+        instant x = {0, p, p};
+        if (recheck_stamp(c->h, c->v->order[p - 1], 2, &x.at)) z->called[z->n_called++] = x;
+        if (recheck_stamp(c->h, c->v->order[p - 1], 3, &x.at)) z->ended[z->n_ended++] = x;
+    }
+    sort_instants(z->called, z->n_called);
+    sort_instants(z->ended, z->n_ended);
+    for (uint32_t i = z->n_called; i-- > 1;)
+        if (z->called[i].bound < z->called[i - 1].bound)
+            z->called[i - 1].bound = z->called[i].bound;
+    for (uint32_t i = 1; i < z->n_ended; i++)
+        if (z->ended[i - 1].bound > z->ended[i].bound) z->ended[i].bound = z->ended[i - 1].bound;
+}
+
+/* What real time says of a snapshot: nothing that was committed after the begin, and, for some,
+   everything that was committed before it. */
+static void real_bounds(const checker *c, const times *z, txn_id t, uint32_t *lo, uint32_t *hi)
+{
+    int64_t at;
+    if (z->commits && recheck_stamp(c->h, t, 1, &at)) {
+        uint32_t a = 0, b = z->n_called; /* the first commit that was called after it */
+        while (a < b) {
+            uint32_t mid = a + (b - a) / 2;
+            if (happened_before(z, at, z->called[mid].at))
+                b = mid;
+            else
+                a = mid + 1;
+        }
+        if (a < z->n_called && z->called[a].bound - 1 < *hi) *hi = z->called[a].bound - 1;
+    }
+    if (z->begins && recheck_stamp(c->h, t, 0, &at)) {
+        uint32_t a = 0, b = z->n_ended; /* how many commits returned before it */
+        while (a < b) {
+            uint32_t mid = a + (b - a) / 2;
+            if (happened_before(z, z->ended[mid].at, at))
+                a = mid + 1;
+            else
+                b = mid;
+        }
+        if (a && z->ended[a - 1].bound > *lo) *lo = z->ended[a - 1].bound;
+    }
+}
+
+/* Commits stand in their real order. */
+static bool check_commits(checker *c, const times *z)
+{
+    int64_t earliest = INT64_MAX, at; /* return of a commit that stands behind */
+    bool any = false;
+    for (uint32_t p = c->n; p >= 1 && z->commits; p--) {
+        txn_id t = c->v->order[p - 1];
+        if (any && recheck_stamp(c->h, t, 2, &at) && happened_before(z, earliest, at))
+            return recheck_no(c, t, "committed after one that stands behind it");
+        if (recheck_stamp(c->h, t, 3, &at) && (!any || at < earliest)) {
+            earliest = at;
+            any = true;
+        }
+    }
+    return true;
+}
+
+static bool check_snapshot(checker *c, const installers *x, const times *z, uint32_t p)
 {
     txn_id t = c->v->order[p - 1];
     uint32_t lo = c->v->session_order ? c->so_pred[p] : 0, hi = p - 1;
+    real_bounds(c, z, t, &lo, &hi);
     for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++) {
         const seen *r = &c->reads.at[i];
         uint32_t next = recheck_next_installer(x, r->key, r->value, p);
         if (r->value > lo) lo = r->value;
         if (next - 1 < hi) hi = next - 1;
     }
-    for (uint32_t w = c->w_first[t]; w < c->w_first[t + 1]; w++) {
+    for (uint32_t w = c->w_first[t]; w < c->w_first[t + 1] && c->v->level.id != LEVEL_PC; w++) {
         uint32_t before = installed(c, w) ? recheck_installer_before(x, c->w_key.at[w], p) : 0;
         if (before > lo) lo = before;
     }
@@ -106,7 +233,7 @@ static bool time_of(const history *h, txn_id t, bool end, int64_t *at)
     return true;
 }
 
-static bool check_real_time(checker *c)
+bool recheck_real_time(checker *c)
 {
     int64_t earliest_end = INT64_MAX; /* of those behind */
     uint64_t drift = c->v->drift > 0 ? (uint64_t)c->v->drift : 0;
@@ -124,13 +251,17 @@ static bool check_real_time(checker *c)
 bool recheck_strong(checker *c)
 {
     enum level_id level = c->v->level.id;
-    assert(level == LEVEL_SER || level == LEVEL_SSER || level == LEVEL_SI);
-    if ((level == LEVEL_SSER || c->v->level.realtime) && !check_real_time(c)) return false;
-    if (level != LEVEL_SI) return check_serial(c);
+    bool serial = level == LEVEL_SER || level == LEVEL_SSER;
+    if (serial && (level == LEVEL_SSER || c->v->level.realtime) && !recheck_real_time(c))
+        return false;
+    if (serial) return check_serial(c);
     installers x;
+    times z;
     recheck_load_installers(c, &x);
+    load_times(c, &z);
+    if (!check_commits(c, &z)) return false;
     for (uint32_t p = 1; p <= c->n; p++) {
-        if (!check_snapshot(c, &x, p)) return false;
+        if (!check_snapshot(c, &x, &z, p)) return false;
         guard_tick(c->m->guard);
     }
     return true;

@@ -220,6 +220,18 @@ static bool real_time(const history *h, txn_id a, txn_id b)
     return end < begin;
 }
 
+/* At generalized SI and its stronger forms commits are ordered by real time too, after commits and
+   begins that returned before they were called. */
+static bool real_commits(const checker *c, txn_id a, txn_id b)
+{
+    enum level_id level = c->v->level.id;
+    int64_t from, to;
+    if (level != LEVEL_GSI && level != LEVEL_PCSI && level != LEVEL_SSI) return false;
+    if (!recheck_stamp(c->h, b, 2, &to)) return false;
+    return (recheck_stamp(c->h, a, 3, &from) && from < to) ||
+           (recheck_stamp(c->h, a, 1, &from) && from < to);
+}
+
 static bool check_edge(checker *c, const cycle_link *e)
 {
     const history *h = c->h;
@@ -236,7 +248,7 @@ static bool check_edge(checker *c, const cycle_link *e)
                 h->txn_session[e->from] == h->txn_session[e->to] && e->from < e->to) ||
                recheck_no(c, e->from, "a session edge that is none");
     if (!strcmp(e->edge, "rt"))
-        return real_time(h, e->from, e->to) ||
+        return real_time(h, e->from, e->to) || real_commits(c, e->from, e->to) ||
                recheck_no(c, e->from, "a real-time edge that is none");
     if (e->key >= history_keys(h)) return recheck_no(c, e->from, "an edge without its key");
     bool from = recheck_install(c, e->from, e->key) != NO_ID,

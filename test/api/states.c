@@ -536,6 +536,13 @@ TEST(histories_and_results_outlive_their_context)
     OK(ratel_result_recheck(a, other, h));
     ratel_result_free(a);
     t.n = 0;
+    OK(ratel_dump(h, other, "rc", "asg", take, &t));
+    EXPECT(strstr(t.at, "fault garbage-read a x = 1 at 0") != NULL);
+    EXPECT_EQ_INT(ratel_dump(h, other, "si", "ir", take, &t), RATEL_EUNSUPPORTED);
+    WRONG(ratel_dump(h, other, "si", "tree", take, &t));
+    WRONG(ratel_dump(h, other, "best", "asg", take, &t));
+    WRONG(ratel_dump(h, other, "si", NULL, take, &t));
+    t.n = 0;
     OK(ratel_history_write(h, other, "ratel", take, &t));
     ratel_history_free(h);
     ratel_close(other);

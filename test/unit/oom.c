@@ -242,6 +242,12 @@ static int certify_it(ratel *r, const job *j)
     return ratel_result_certificate(j->a, r, j->h, drop, &n);
 }
 
+static int dump_it(ratel *r, const job *j)
+{
+    size_t n = 0;
+    return ratel_dump(j->h, r, j->level, j->format, drop, &n);
+}
+
 static int verify_it(ratel *r, const job *j)
 {
     ratel_proof p;
@@ -511,6 +517,15 @@ TEST(deciding_every_level_and_telling_the_answer)
             j.strategy = 0;
             ratel_set(plain, "session_order", so);
             EXPECT_EQ_INT(ratel_check(&a, plain, h, l.name), RATEL_OK);
+            static const char *const stages[] = {"asg", "ir", "clauses"};
+            for (int s = i ? 1 : 0; s < 3; s++) {
+                sink text = {NULL, 0, 0};
+                j.format = stages[s];
+                if (ratel_dump(h, plain, l.name, stages[s], take, &text) == RATEL_OK)
+                    refuse_each("dump", dump_it, &j);
+                free(text.at);
+            }
+            j.format = NULL;
             j.a = a;
             if (ratel_result_recheck(a, plain, h) == RATEL_OK) /* else not a matter of memory */
                 refuse_each("recheck", recheck_it, &j);

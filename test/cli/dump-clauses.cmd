@@ -1,0 +1,1 @@
+"$RATEL" check -q --dump clauses -l ser,si dump.jsonl; "$RATEL" check -q --dump clauses -l ser ../litmus/lost_update.jsonl; "$RATEL" check -q --dump clauses -l consistent-view ../litmus/read_skew.jsonl

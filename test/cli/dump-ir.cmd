@@ -1,0 +1,1 @@
+"$RATEL" check -q --dump ir -l ser,si,consistent-view dump.jsonl; "$RATEL" check -q --dump ir -l strict-serializable ../litmus/delete_reinsert_realtime.jsonl
