@@ -19,6 +19,7 @@ typedef struct command_state {
     synth_problem p;
     int *with_condition; /* the allowed levels and --such-that */
     ratel_history *h;    /* of the answer */
+    bool unwritten;      /* a proof could not be written */
 } state;
 
 /* ---- the history --------------------------------------------------------------------------- */
@@ -291,6 +292,29 @@ static bool scope_number(const args *a, enum option_id o, uint64_t low, uint64_t
     return true;
 }
 
+static bool write_part(const state *st, uint32_t txns, const char *end, const char *text, size_t n)
+{
+    const char *prefix = st->a->value[O_PROOF];
+    size_t cap = strlen(prefix) + 32;
+    char *path = malloc(cap);
+    if (!path) return false;
+    snprintf(path, cap, "%s-%u.%s", prefix, (unsigned)txns, end);
+    FILE *f = fopen(path, "w");
+    bool ok = f && fwrite(text, 1, n, f) == n;
+    if (f && fclose(f)) ok = false;
+    if (!ok) perror(path);
+    free(path);
+    return ok;
+}
+
+static void write_proof(void *ud, uint32_t txns, const char *formula, size_t n, const char *steps,
+                        size_t m)
+{
+    state *st = ud;
+    if (!write_part(st, txns, "cnf", formula, n) || !write_part(st, txns, "drat", steps, m))
+        st->unwritten = true;
+}
+
 static bool scope(state *st)
 {
     const args *a = st->a;
@@ -303,7 +327,8 @@ static bool scope(state *st)
         return false;
     st->p.no_blind = st->p.partial = a->value[O_ISOLDE] != NULL;
     st->p.more = a->value[O_ALL] ? 999 : 0;
-    st->p.no_prove = a->value[O_NO_PROOF] != NULL;
+    st->p.no_prove = a->value[O_NO_PROOF] || a->value[O_PROOF];
+    if (a->value[O_PROOF]) st->p.proof = write_proof, st->p.proof_ud = st;
     st->p.no_smart = a->value[O_NO_SMART] != NULL;
     st->p.no_least = a->value[O_NO_LEAST] != NULL;
     return true;
@@ -354,6 +379,7 @@ static int answer(state *st)
                     (unsigned long long)r.candidates, (unsigned long long)r.variables,
                     (unsigned long long)r.clauses, (unsigned long long)r.conflicts);
     }
+    if (st->unwritten) return EXIT_IO;
     return history ? EXIT_HOLDS : r.result == SYNTH_UNDECIDED ? EXIT_UNDECIDED : EXIT_VIOLATED;
 }
 

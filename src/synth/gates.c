@@ -8,9 +8,10 @@
 
 #include "base/hash.h"
 
-void gates_init(gates *g, mem *m)
+void gates_init(gates *g, mem *m, const proof *log)
 {
     *g = (gates){.mem = m, .solver = solver_new(m), .table_size = 1024};
+    if (log) solver_set_proof(g->solver, log);
     g->table = mem_array0(m, uint32_t, g->table_size);
     gate one = gate_new(g);
     gate_clause(g, &one, 1);

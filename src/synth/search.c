@@ -11,6 +11,7 @@
  */
 #include <string.h>
 
+#include "synth/prooflog.h"
 #include "synth/search.h"
 
 typedef struct search {
@@ -18,6 +19,7 @@ typedef struct search {
     const synth_problem *p;
     iso_level *const *levels;
     gates g;
+    prooflog log; /* of g, if a proof is wanted */
     world w;
     uint32_t size; /* transactions of the encoding */
     gate *used;    /* [key] */
@@ -205,7 +207,8 @@ static void build_levels(search *s)
 
 static void build(search *s, uint32_t txns)
 {
-    gates_init(&s->g, s->mem);
+    if (s->p->proof) prooflog_init(&s->log, s->mem);
+    gates_init(&s->g, s->mem, s->p->proof ? &s->log.hooks : NULL);
     world_alloc(&s->w, &s->g, txns + 1, s->p->keys);
     s->used = mem_array(s->mem, gate, s->p->keys);
     s->reads = mem_array0(s->mem, gate, (size_t)(txns + 1) * s->p->keys);
@@ -225,7 +228,7 @@ bool search_allows(mem *m, const tiny *h, const iso_level *l, uint32_t *rank, bo
     void *start = mem_get(m, 1);
     gates g;
     world w;
-    gates_init(&g, m);
+    gates_init(&g, m, NULL);
     world_constant(&w, &g, h);
     gate *order = order_any(&w), *sees = l->witness == ISO_VIS_AR ? vis_any(&w, order) : NULL;
     gate_assert(&g, level_holds(&w, l, order, sees));
@@ -249,7 +252,7 @@ static bool kept_by_least(mem *m, const tiny *h, const iso_level *l, const uint3
     void *start = mem_get(m, 1);
     gates g;
     world w;
-    gates_init(&g, m);
+    gates_init(&g, m, NULL);
     world_constant(&w, &g, h);
     gate *order = order_constant(&w, rank);
     bool yes = level_holds_least(&w, l, order) == GATE_TRUE;
@@ -502,6 +505,17 @@ static void add_work(search *s)
     s->out->conflicts += t->conflicts;
 }
 
+/* Each size was refuted as "has n, not n + 1"; so "has the first" leads to a contradiction. */
+static void hand_over_proof(search *s, uint32_t from)
+{
+    if (!s->p->proof) return;
+    strbuf formula;
+    strbuf_init(&formula, s->mem);
+    prooflog_end(&s->log, s->g.solver, s->w.act[from], &formula);
+    s->p->proof(s->p->proof_ud, s->w.size - 1, formula.at, formula.n, s->log.steps.at,
+                s->log.steps.n);
+}
+
 /* Small sizes one by one in a small encoding, where most answers are; then the rest at once. */
 static void look_everywhere(search *s)
 {
@@ -516,6 +530,7 @@ static void look_everywhere(search *s)
             return;
         }
     add_work(s);
+    hand_over_proof(s, 1);
     if (s->p->txns == small) return;
     solver_free(s->g.solver);
     mem_free_since(s->mem, start);
@@ -526,6 +541,8 @@ static void look_everywhere(search *s)
         for (uint32_t n = small + 1; n < most; n++)
             if (look(s, assume, assume_txns(s, n, assume))) break;
         minimise(s);
+    } else {
+        hand_over_proof(s, small + 1);
     }
     add_work(s);
 }

@@ -53,6 +53,11 @@ typedef struct synth_problem {
     bool partial;        /* session order is any partial order (Isolde) */
     bool no_prove;       /* do not look for a proof for all sizes */
     uint32_t more;       /* how many more of the smallest histories are wanted, none like another */
+    /* Called for each encoding that has no history (up to so many transactions): the clauses as
+       DIMACS, their refutation as DRAT.  NULL: no proof is logged. */
+    void (*proof)(void *ud, uint32_t txns, const char *formula, size_t n, const char *steps,
+                  size_t m);
+    void *proof_ud;
     /* to measure what each idea is worth */
     bool no_smart, no_least;
 } synth_problem;
