@@ -1,5 +1,5 @@
 /*
- * prooflog.h - what shows that a scope has no history: a formula (DIMACS) and its refutation (DRAT).
+ * prooflog.h - what shows that a scope has no history: clauses (DIMACS), their refutation (DRAT).
  *
  * The formula is every clause that the search gave its solver, constraints from counterexamples
  * included, and "there is a transaction" (of the sizes of this encoding).
