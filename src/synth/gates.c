@@ -47,7 +47,7 @@ static void grow(gates *g)
     for (size_t i = 0; i < g->table_size; i++) {
         uint32_t at = g->table[i];
         if (!at) continue;
-        size_t k = hash_of(&g->pool.at[at], g->pool.at[at - 1]) & (size - 1);
+        size_t k = hash_of(g->pool.at + at, g->pool.at[at - 1]) & (size - 1);
         while (table[k]) k = (k + 1) & (size - 1);
         table[k] = at;
     }
@@ -61,7 +61,7 @@ static gate shared(gates *g, const gate *lits, size_t n)
 {
     size_t k = hash_of(lits, n) & (g->table_size - 1);
     for (; g->table[k]; k = (k + 1) & (g->table_size - 1)) {
-        const gate *in = &g->pool.at[g->table[k]];
+        const gate *in = g->pool.at + g->table[k];
         if (in[-1] == n && !memcmp(in, lits, n * sizeof *lits)) return in[n];
     }
     guard_tick(g->mem->guard);
@@ -69,10 +69,10 @@ static gate shared(gates *g, const gate *lits, size_t n)
     vec_reserve(g->mem, &g->pool, n + 2);
     g->pool.at[g->pool.n++] = (gate)n;
     g->table[k] = (uint32_t)g->pool.n;
-    memcpy(&g->pool.at[g->pool.n], lits, n * sizeof *lits);
+    memcpy(g->pool.at + g->pool.n, lits, n * sizeof *lits);
     g->pool.n += n;
     g->pool.at[g->pool.n++] = out;
-    const gate *in = &g->pool.at[g->table[k]];
+    const gate *in = g->pool.at + g->table[k];
     size_t opened = gate_open(g);
     gate_push(g, out);
     for (size_t i = 0; i < n; i++) {
@@ -80,7 +80,7 @@ static gate shared(gates *g, const gate *lits, size_t n)
         gate_clause(g, pair, 2);
         gate_push(g, gate_not(in[i]));
     }
-    gate_clause(g, &g->stack.at[opened], n + 1);
+    gate_clause(g, g->stack.at + opened, n + 1);
     g->stack.n = opened;
     if (++g->n * 2 > g->table_size) grow(g);
     return out;

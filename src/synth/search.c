@@ -450,7 +450,7 @@ static void block(search *s, const tiny *h)
         }
     }
     if (h->n + 1 < w->size) gate_push(&s->g, w->act[h->n + 1]);
-    gate_clause(&s->g, &s->g.stack.at[o], s->g.stack.n - o);
+    gate_clause(&s->g, s->g.stack.at + o, s->g.stack.n - o);
     s->g.stack.n = o;
 }
 
