@@ -6,6 +6,7 @@
 #   make test      everything that must hold; ends with "N passed, N failed"
 #   make quick     the quick suites on the gcc build only, while you work
 #   make bench     speed and memory against the promised ratios
+#   make soak      every database, level and workload for SECONDS (1800), recorded in doc/soak.md
 #   make fuzz      every reader for FUZZ_SECONDS (60) each
 #   make lint      layers, banned calls, format, cppcheck
 #   make format    rewrite C files with clang-format
@@ -17,6 +18,7 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+SECONDS ?= 1800
 MESON_FLAGS ?=
 ifeq ($(origin CC),default)
 CC := gcc
@@ -70,6 +72,10 @@ bench: build
 	@tool/setup bench
 	@RATEL=$(abspath $(BUILD))/ratel bench/run
 
+soak: build
+	@tool/setup test
+	@RATEL=$(abspath $(BUILD))/ratel tool/soak $(SECONDS)
+
 fuzz: fuzz-build
 	@test/fuzz/run $(BUILD)-fuzz $(FUZZ_SECONDS)
 
@@ -86,4 +92,4 @@ install: build
 clean:
 	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-fuzz
 
-.PHONY: all build clang asan fuzz-build demo test quick bench fuzz lint format install clean
+.PHONY: all build clang asan fuzz-build demo test quick bench soak fuzz lint format install clean

@@ -338,6 +338,12 @@ RATEL_API int ratel_gen_anomaly_at(const char **name, const char **about, size_t
 RATEL_API int ratel_history_fix(ratel_history **out, ratel_lint **done, ratel *r,
                                 const ratel_history *h, const char *only, const char *init);
 
+/* One stage of deciding a level, as text, an item a line: "asg" (the semantic graph), "ir" (the
+   order problem), "clauses" (what the solver is told; decides, and tells the answer too).
+   RATEL_EUNSUPPORTED if the level or the history has no such stage. */
+RATEL_API int ratel_dump(const ratel_history *h, ratel *r, const char *level, const char *stage,
+                         ratel_write_cb write, void *payload);
+
 /* A frozen history, one by one: transactions in input order, operations in theirs.  Keys and values
    are numbers, equal iff the keys and values are. */
 typedef struct {
@@ -354,12 +360,6 @@ typedef struct {
 } ratel_op_info;
 RATEL_API int ratel_history_txn_at(const ratel_history *h, size_t i, ratel_txn_info *out);
 RATEL_API int ratel_history_op_at(const ratel_history *h, size_t i, ratel_op_info *out);
-
-/* One stage of deciding a level, as text, an item a line: "asg" (the semantic graph), "ir" (the
-   order problem), "clauses" (what the solver is told; decides, and tells the answer too).
-   RATEL_EUNSUPPORTED if the level or the history has no such stage. */
-RATEL_API int ratel_dump(const ratel_history *h, ratel *r, const char *level, const char *stage,
-                         ratel_write_cb write, void *payload);
 
 /* Distributions behind the counts of ratel_stat. */
 #define RATEL_SHAPE_BINS 48

@@ -30,8 +30,11 @@ enum exit_status {
 #define CMD_LINT 32u
 #define CMD_VERIFY 256u
 #define CMD_SYNTH 512u
+#define CMD_RUN 1024u
+#define CMD_TEST 2048u
+#define CMD_LIVE (CMD_RUN | CMD_TEST)
 #define CMD_READ (CMD_CHECK | CMD_STAT | CMD_CONVERT | CMD_LINT | CMD_VERIFY)
-#define CMD_ALL (63u | CMD_VERIFY | CMD_SYNTH)
+#define CMD_ALL (63u | CMD_VERIFY | CMD_SYNTH | CMD_LIVE)
 
 enum option_id {
 #define OPT(id, commands, name, letter, arg, help) O_##id,
@@ -65,6 +68,7 @@ typedef struct args {
     const char *value[OPTION_COUNT]; /* the last one given; "" for a switch; NULL */
     const char **files;
     size_t n_files;
+    const char *shown;  /* a history without a name of its own is shown under this one */
     const char **knobs; /* --set, all of them */
     size_t n_knobs;
     ratel *context;
@@ -73,7 +77,7 @@ typedef struct args {
 extern const command commands[];
 
 /* Set by the first signal, as ratel_interrupt is called; for searches outside a context. */
-extern volatile int interrupted;
+extern volatile int interrupt_flag;
 
 /* What `gen --list` and its man page show. */
 typedef struct gen_list {
@@ -90,6 +94,10 @@ int cmd_levels(args *a);
 int cmd_lint(args *a);
 int cmd_verify(args *a);
 int cmd_synth(args *a);
+int cmd_run(args *a);
+int cmd_test(args *a);
+/* The adapters as members of the object of --version --json. */
+void print_adapters(FILE *to);
 /* check --certificate: writes it, and says what went wrong; the exit status of that alone. */
 int write_certificate(args *a, const ratel_result *result, const ratel_history *h);
 
@@ -121,6 +129,9 @@ int complain_about(ratel *r, const char *name, int code);
 /* The same as text, into buf. */
 void error_line(ratel *r, const char *name, char *buf, size_t n);
 int exit_of(int code);
+
+/* Was there a ctrl-C, or a SIGTERM? */
+bool interrupted(void);
 
 bool colour_wanted(const args *a, int fd);
 double seconds_since(uint64_t start);

@@ -237,6 +237,7 @@ static void check_history(check *c, const char *name)
     uint64_t start = now();
     bool json = c->a->value[O_JSON];
     int code = read_history(c->a, name, &h);
+    if (c->a->shown) name = c->a->shown;
     double read = seconds_since(start);
     if (code) {
         refuse(c, name, code);

@@ -12,7 +12,7 @@ synth *session_open(const args *a)
 {
     double seconds = a->value[O_TIME] ? strtod(a->value[O_TIME], NULL) : 0;
     size_t mib = a->value[O_MEMORY] ? (size_t)strtoull(a->value[O_MEMORY], NULL, 10) : 0;
-    return synth_open(seconds, mib << 20, &interrupted);
+    return synth_open(seconds, mib << 20, &interrupt_flag);
 }
 
 /* my.iso or my.iso:NAME */

@@ -57,6 +57,21 @@ const command commands[] = {
      "--to F writes the history alone; --to spec makes a test of PostgreSQL's isolationtester.\n"
      "Exit status 0: a history was found, 1: none, 2: undecided.\n",
      cmd_synth},
+    {"run", CMD_RUN, "--db URL [options] [-o FILE]", "drive a database and record the history",
+     "Runs a workload against a real database, one connection and thread a session, and writes\n"
+     "the history as it grows, in the native format. URLs: sqlite:FILE, sqlite::memory:,\n"
+     "postgres://user@host/db, mysql://user@host/db; postgres:temp and mariadb:temp start a\n"
+     "server of our own in a temporary directory and remove it afterwards. Passwords come from\n"
+     "the environment or files, as the database's own clients take them. The table ratel_kv of\n"
+     "the database is replaced. Workloads and knobs are those of gen; doc/run.md tells more.\n",
+     cmd_run},
+    {"test", CMD_TEST, "--db URL --isolation L [options]",
+     "run workloads and check what the product documents",
+     "Runs a mix of workloads for the time given and checks each history for the level that the\n"
+     "product documents at this setting (--list shows these contracts and their sources). A\n"
+     "history that violates it is kept, as ratel-test-WORKLOAD.jsonl, or in the directory -o DIR,\n"
+     "where all are kept. The exit status is that of check.\n",
+     cmd_test},
     {"levels", CMD_LEVELS, "[LEVEL...]", "list the isolation levels and what they imply",
      "Lists every level: names, definition, what it implies, what checks it, and how the names\n"
      "of other tools map to ours. Named levels are shown alone, in full.\n",
@@ -65,8 +80,7 @@ const command commands[] = {
 };
 
 /* Promised by the command line's contract, but not in this version. */
-static const char *const later[] = {"explain", "shrink", "run",   "test", "litmus",
-                                    "trace",   "audit",  "watch", NULL};
+static const char *const later[] = {"explain", "shrink", "litmus", "trace", "audit", "watch", NULL};
 
 /* Bytes of the UTF-8 character at s that is fit to print, 0 if there is none: control characters
    (C1 too) and stray bytes would drive the terminal or spoil JSON. */
@@ -236,11 +250,16 @@ void json_text_to(FILE *f, const char *s)
 /* --- signals ---------------------------------------------------------------------------------- */
 
 static ratel *volatile to_interrupt;
-volatile int interrupted;
+volatile int interrupt_flag;
+
+bool interrupted(void)
+{
+    return interrupt_flag != 0;
+}
 
 static void on_signal(int sig)
 {
-    interrupted = 1;
+    interrupt_flag = 1;
     ratel_interrupt(to_interrupt);
     signal(sig, SIG_DFL); /* a second one ends the program at once */
 }
@@ -303,6 +322,15 @@ static int unknown_command(const char *name)
     return EXIT_USAGE;
 }
 
+/* What the library says of itself, and behind it the program's own features. */
+static void print_build(void)
+{
+    const char *build = ratel_build();
+    printf("%.*s,", (int)strlen(build) - 1, build);
+    print_adapters(stdout);
+    puts("}");
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
@@ -324,7 +352,7 @@ int main(int argc, char **argv)
     }
     if (!strcmp(word, "--version") || !strcmp(word, "version")) {
         if (argc > 2 && !strcmp(argv[2], "--json"))
-            printf("%s\n", ratel_build());
+            print_build();
         else
             printf("ratel %s\n", ratel_version());
         return EXIT_HOLDS;

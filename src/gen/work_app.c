@@ -137,6 +137,12 @@ static void plan_twitter(workload *w, rng *r, plan *p, step *steps, bool again)
     }
 }
 
+/* An entry + 1 as it was read.  A real database may have answered anything. */
+static uint32_t entry_read(size_t entries, uint32_t value)
+{
+    return value <= entries ? value : 0;
+}
+
 /* Reads that follow what has been read; p->b is the entry + 1 that is next. */
 static bool step_twitter(workload *w, rng *r, plan *p, step *steps, uint32_t i)
 {
@@ -145,7 +151,7 @@ static bool step_twitter(workload *w, rng *r, plan *p, step *steps, uint32_t i)
     step *s = &steps[i];
     if (p->shape == NEW_TWEET) return true;
     if (p->shape == FOLLOW) {
-        if (i == 3) t->follows.at[s->value - 1].prev = steps[2].value;
+        if (i == 3) t->follows.at[s->value - 1].prev = entry_read(t->follows.n, steps[2].value);
         return true;
     }
     s->kind = STEP_READ;
@@ -153,10 +159,12 @@ static bool step_twitter(workload *w, rng *r, plan *p, step *steps, uint32_t i)
         s->key = p->shape == SHOW_TWEETS ? p->a : w->keys + p->a;
         return true;
     }
-    if (i == 1) p->b = steps[0].value;
+    if (i == 1)
+        p->b = entry_read(p->shape == SHOW_TWEETS ? t->tweets.n : t->follows.n, steps[0].value);
     if (p->shape == TIMELINE && i % 2 == 0) { /* the tweet behind the last-tweet just read */
-        if (steps[i - 1].value) {
-            s->key = t->tweets.at[steps[i - 1].value - 1].key;
+        uint32_t tweet = entry_read(t->tweets.n, steps[i - 1].value);
+        if (tweet) {
+            s->key = t->tweets.at[tweet - 1].key;
             return true;
         }
         s->key = steps[i - 1].key; /* none yet: look again */

@@ -1,0 +1,157 @@
+/*
+ * cmd_run.c - ratel run.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/live.h"
+
+enum { USUAL_SESSIONS = 8 };
+
+static bool parse_faults(const char *list, unsigned *out)
+{
+    for (const char *p = list; p && *p;) {
+        size_t n = strcspn(p, ",");
+        if (n == 4 && !strncmp(p, "kill", n))
+            *out |= FAULT_KILL;
+        else if (n == 5 && !strncmp(p, "pause", n))
+            *out |= FAULT_PAUSE;
+        else {
+            complain("--faults: \"%.*s\" is neither kill nor pause", (int)n, p);
+            return false;
+        }
+        p += n + (p[n] == ',');
+    }
+    return true;
+}
+
+static bool parse_rate(const args *a, double *out)
+{
+    const char *s = a->value[O_RATE];
+    if (!s) return true;
+    char *end;
+    *out = strtod(s, &end);
+    if (*s && !*end && *out > 0 && *out < 1e9) return true;
+    complain("--rate: \"%s\" is no number of transactions a second", s);
+    return false;
+}
+
+static bool parse(args *a, live_options *o)
+{
+    *o = (live_options){.workload = a->value[O_WORKLOAD] ? a->value[O_WORKLOAD] : "blindw-rw",
+                        .sessions = USUAL_SESSIONS,
+                        .seed = 1,
+                        .knobs = a->knobs,
+                        .n_knobs = a->n_knobs,
+                        .mute = a->value[O_NO_RECORD] != NULL};
+    if (!args_u64(a, O_TXNS, &o->txns) || !args_u64(a, O_SESSIONS, &o->sessions) ||
+        !args_u64(a, O_KEYS, &o->keys) || !args_u64(a, O_OPS, &o->ops) ||
+        !args_u64(a, O_SEED, &o->seed) || !args_share(a, O_LOCKING, &o->locking) ||
+        !live_seconds(a, O_FOR, &o->seconds) || !parse_rate(a, &o->rate) ||
+        !parse_faults(a->value[O_FAULTS], &o->faults))
+        return false;
+    const char *deletes = a->value[O_DELETES];
+    o->tombstones = deletes && !strcmp(deletes, "tombstone");
+    if (deletes && !o->tombstones && strcmp(deletes, "physical") != 0) {
+        complain("--deletes: \"%s\" is none of physical, tombstone", deletes);
+        return false;
+    }
+    if (!o->txns && o->seconds <= 0) o->seconds = 10;
+    if (a->n_files) {
+        complain("run: what is \"%s\"? (the history goes to -o FILE)", a->files[0]);
+        return false;
+    }
+    return true;
+}
+
+static void summary(const args *a, const live *l, const live_options *o, const run_counts *c)
+{
+    const char *out = a->value[O_OUTPUT];
+    double rate = c->seconds > 0 ? (double)c->committed / c->seconds : 0;
+    if (!a->value[O_QUIET])
+        fprintf(stderr,
+                "%s, %s, %s: %.1f s, %llu committed (%.0f/s), %llu aborted, %llu unknown%s\n",
+                l->db.version, l->db.isolation, o->workload, c->seconds,
+                (unsigned long long)c->committed, rate, (unsigned long long)c->aborted,
+                (unsigned long long)c->unknown, interrupted() ? ", interrupted" : "");
+    bool history_there = !a->value[O_CHECK] && !o->mute && (!out || !strcmp(out, "-"));
+    if (!a->value[O_JSON] || history_there) return;
+    fputs("{\"schema\":1,\"database\":", stdout);
+    json_text_to(stdout, l->db.version);
+    printf(",\"isolation\":\"%s\",\"workload\":\"%s\",\"sessions\":%llu,\"seed\":%llu,"
+           "\"committed\":%llu,\"aborted\":%llu,\"unknown\":%llu,\"ops\":%llu,\"lost\":%llu,"
+           "\"faults\":%llu,\"seconds\":%.3f,\"interrupted\":%s",
+           l->db.isolation, o->workload, (unsigned long long)o->sessions,
+           (unsigned long long)o->seed, (unsigned long long)c->committed,
+           (unsigned long long)c->aborted, (unsigned long long)c->unknown,
+           (unsigned long long)c->ops, (unsigned long long)c->lost, (unsigned long long)c->faults,
+           c->seconds, interrupted() ? "true" : "false");
+    if (out) {
+        fputs(",\"history\":", stdout);
+        json_text_to(stdout, out);
+    }
+    puts("}");
+    fflush(stdout);
+}
+
+/* Where the history goes; -1 after a complaint. */
+static int open_history(const args *a, bool mute)
+{
+    const char *out = a->value[O_OUTPUT];
+    if (out && strcmp(out, "-") != 0) {
+        int fd = open(out, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        if (fd < 0) perror(out);
+        return fd;
+    }
+    return a->value[O_CHECK] || mute ? live_scratch() : STDOUT_FILENO;
+}
+
+static int decide(const args *a, const live *l, int fd)
+{
+    const char *level = a->value[O_LEVEL];
+    if (!level) { /* asked for by name, a level has its usual session order and policy */
+        const contract *c = live_contract(l, a);
+        level = c ? c->level : "serializable";
+    }
+    const char *out = a->value[O_OUTPUT];
+    if (out && strcmp(out, "-") != 0) return live_check(a, out, NULL, level);
+    char path[32];
+    snprintf(path, sizeof path, "/dev/fd/%d", fd);
+    return live_check(a, path, "the run", level);
+}
+
+int cmd_run(args *a)
+{
+    if (a->value[O_LIST]) {
+        live_list();
+        return EXIT_HOLDS;
+    }
+    live_options o;
+    if (!parse(a, &o)) return EXIT_USAGE;
+    const char *out = a->value[O_OUTPUT];
+    size_t n = out ? strlen(out) : 0;
+    if ((n > 3 && !strcmp(out + n - 3, ".gz")) || (n > 4 && !strcmp(out + n - 4, ".zst"))) {
+        complain("run: a growing history is not compressed; compress it afterwards");
+        return EXIT_USAGE;
+    }
+    live l;
+    int status = live_open(&l, a);
+    if (status == EXIT_HOLDS) {
+        o.output = open_history(a, o.mute);
+        run_counts c;
+        status = o.output < 0 ? EXIT_IO : live_run(&l, a, &o, &c);
+        if (status == EXIT_HOLDS || status == EXIT_UNDECIDED) {
+            summary(a, &l, &o, &c);
+            if (a->value[O_CHECK] && !o.mute) {
+                int verdict = decide(a, &l, o.output);
+                if (status == EXIT_HOLDS) status = verdict;
+            }
+        }
+        if (o.output > STDERR_FILENO) close(o.output);
+    }
+    live_close(&l);
+    return status;
+}

@@ -1,0 +1,47 @@
+/*
+ * live.h - what run and test share: gen's workloads as a program for the runner, and one run.
+ */
+#ifndef RATEL_CLI_LIVE_H
+#define RATEL_CLI_LIVE_H
+
+#include "cli/cli.h"
+#include "work/run.h"
+
+/* A database and the memory of everything live. */
+typedef struct live {
+    guard guard;
+    mem mem;
+    db db;
+    bool open;
+    /* Of the program that runs: sessions use it, under the runner's lock. */
+    guard work_guard;
+    mem work_mem;
+} live;
+
+typedef struct live_options {
+    const char *workload;
+    uint64_t txns, sessions, keys, ops, seed;
+    double seconds, rate, locking;
+    unsigned faults;
+    const char *const *knobs;
+    size_t n_knobs;
+    bool mute, tombstones;
+    int output;
+} live_options;
+
+/* EXIT_HOLDS, or the status after a complaint. */
+int live_open(live *l, const args *a);
+void live_close(live *l);
+int live_run(live *l, const args *a, const live_options *o, run_counts *c);
+/* Sets the options of the context to what the product documents; NULL: it documents nothing. */
+const contract *live_contract(const live *l, const args *a);
+/* Decides a recorded history; shown under its path if `shown` is NULL. */
+int live_check(const args *a, const char *path, const char *shown, const char *level);
+void live_list(void);
+
+/* 500ms, 10s, 2m, 1h; a number alone is seconds. */
+bool live_seconds(const args *a, enum option_id o, double *out);
+/* A file without a name, for histories that need not be kept; -1 after a complaint. */
+int live_scratch(void);
+
+#endif

@@ -1,0 +1,17 @@
+/*
+ * adapters.h - the adapters, as driver.c and the faulty one know them.
+ */
+#ifndef RATEL_DRIVER_ADAPTERS_H
+#define RATEL_DRIVER_ADAPTERS_H
+
+#include "driver/driver.h"
+
+extern const driver driver_sqlite, driver_postgres, driver_mariadb, driver_faulty;
+
+const driver *driver_faulty_inner(const db *d);
+/* The adapter of a URL and where the address begins; NULL: the error says why. */
+const driver *driver_of(const char *url, char *error, size_t *rest);
+/* Sets d->isolation to the adapter's own name of it. */
+bool db_isolation(db *d, const char *isolation);
+
+#endif

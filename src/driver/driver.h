@@ -1,0 +1,101 @@
+/*
+ * driver.h - one small interface to databases; an adapter a file, each an optional feature.
+ *
+ * A database is opened once, by its URL, and then used by sessions, each in its own thread with
+ * its own connection.  All keys are whole numbers in one table, ratel_kv; a value is a whole
+ * number or, in workloads of lists, a list of them kept as text.
+ *
+ * What an adapter must get right is how a call ended.  A statement that fails leaves a transaction
+ * that cannot commit any more, whatever the database says to a later COMMIT: the caller stops and
+ * calls abort.  Only commit can leave the outcome unknown.
+ */
+#ifndef RATEL_DRIVER_DRIVER_H
+#define RATEL_DRIVER_DRIVER_H
+
+#include "base/strbuf.h"
+#include "driver/temp.h"
+
+enum db_answer {
+    DB_OK,
+    DB_REFUSED, /* the transaction has no effect, now or later: try another */
+    DB_LOST,    /* the connection is gone; if that was in commit, nobody knows the outcome */
+    DB_BROKEN   /* nothing that happens under load: no such table, disk full; give up */
+};
+
+typedef struct db_row {
+    int64_t key, value;
+} db_row;
+
+typedef struct driver driver;
+
+enum { DB_ADDRESS = 1024, DB_ERROR = 512 };
+
+typedef struct db {
+    const driver *driver;
+    mem *mem;
+    void *own;
+    const char *isolation;    /* as the adapter calls it */
+    bool lists;               /* values of ratel_kv are lists */
+    bool tombstones;          /* a deleted row stays, with the value NULL */
+    char address[DB_ADDRESS]; /* behind the scheme; never holds a secret */
+    char version[128];        /* product and version, once there was a connection */
+    char error[DB_ERROR];     /* of open, load, and faults */
+    bool misuse;              /* open failed because of what was asked, not of what happened */
+    temp_server temp;
+} db;
+
+/* A connection and what it answered last. */
+typedef struct db_session {
+    db *db;
+    mem *mem;
+    void *own;
+    bool absent; /* get: there is no such row, */
+    bool tomb;   /* or it says that it was deleted */
+    int64_t value;
+    strbuf text; /* get of a list: its elements with commas between */
+    VEC(db_row) rows;
+    char error[DB_ERROR];
+} db_session;
+
+struct driver {
+    const char *name;
+    const char *isolations; /* what begin can ask for, separated by spaces; the first: default */
+    bool server;            /* scheme:temp starts one of our own */
+    /* Looks at the address, starts a server of our own, finds the version. */
+    bool (*open)(db *d);
+    void (*close)(db *d);
+    /* Makes an empty ratel_kv and fills it with rows; d->lists is set. */
+    bool (*load)(db *d, const db_row *rows, size_t n);
+    enum db_answer (*connect)(db_session *s);
+    void (*disconnect)(db_session *s); /* also of a connection that failed or was lost */
+    enum db_answer (*begin)(db_session *s);
+    enum db_answer (*get)(db_session *s, int64_t key, bool lock);
+    enum db_answer (*put)(db_session *s, int64_t key, int64_t value);
+    enum db_answer (*append)(db_session *s, int64_t key, int64_t value);
+    enum db_answer (*remove)(db_session *s, int64_t key);
+    /* Rows with keys in [from, to) in order, `limit` of them at most (0: all). */
+    enum db_answer (*range)(db_session *s, int64_t from, int64_t to, uint32_t limit);
+    enum db_answer (*commit)(db_session *s);
+    /* Afterwards there is no transaction; DB_LOST if the connection went too. */
+    enum db_answer (*abort)(db_session *s);
+};
+
+/* Opens what a URL names; false: d->error says why. */
+bool db_open(db *d, mem *m, const char *url, const char *isolation);
+void db_close(db *d);
+
+/* The i-th adapter that this program could have: is it there?  NULL past the end. */
+const char *driver_at(size_t i, bool *there);
+
+typedef struct contract {
+    const char *driver, *isolation, *level, *session_order, *ryow, *source;
+} contract;
+/* What the product's documents promise at this setting, or NULL. */
+const contract *contract_of(const db *d);
+const contract *contract_at(size_t i); /* NULL past the end */
+
+/* For adapters: the value of name=... behind a `?`, cut off the address by db_open. */
+bool db_parameter(const db *d, const char *name, char *value, size_t cap);
+void db_fail(char *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

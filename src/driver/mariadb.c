@@ -1,0 +1,343 @@
+/*
+ * mariadb.c - MariaDB and MySQL through libmariadb.
+ *
+ *   mysql://user@host[:port]/db     the password from MYSQL_PWD or ~/.my.cnf
+ *   mariadb:temp                    a server of our own (temp.h)
+ *
+ * snapshot-isolation is repeatable read with innodb_snapshot_isolation=ON.
+ *
+ * Traps: errors 1020 and 1213 have rolled the whole transaction back, what follows would run on
+ * its own and a COMMIT would succeed, so the server's word that a transaction is open is looked
+ * at before commit.  1205 rolls back the statement alone.  The read view is made by the first
+ * read, not by START TRANSACTION.  Rows changed are not rows found.
+ */
+#include <mysql.h>
+#include <mysqld_error.h>
+#include <errmsg.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "driver/adapters.h"
+
+enum { READY_SECONDS = 60 };
+
+/* Without grant tables there is no need of a system database.  The bootstrap ends with a
+   checkpoint: an InnoDB that was killed before its first one cannot be started again. */
+static const temp_spec server = {
+    .user = "mysql",
+    .path = "/usr/sbin",
+    .stop = 0,
+    .prepare = {"mariadbd", "--no-defaults", "--bootstrap", "--datadir=%d", "--skip-grant-tables",
+                "--innodb-buffer-pool-size=64M", "--innodb-stats-persistent=0", "--skip-log-bin"},
+    .serve = {"mariadbd", "--no-defaults", "--datadir=%d", "--socket=%d/socket",
+              "--pid-file=%d/pid", "--skip-networking", "--skip-grant-tables",
+              "--innodb-buffer-pool-size=64M", "--innodb-stats-persistent=0",
+              "--max-connections=300", "--skip-log-bin", "--innodb-flush-log-at-trx-commit=2"},
+};
+
+typedef struct maria_own {
+    char user[128], host[256], name[128], socket[128];
+    unsigned port;
+} maria_own;
+
+static bool parse(db *d, maria_own *o)
+{
+    const char *p = d->address;
+    if (strncmp(p, "//", 2)) {
+        db_fail(d->error, "write mysql://user@host[:port]/database, or mariadb:temp");
+        return false;
+    }
+    p += 2;
+    size_t n = strcspn(p, "/?"), at = 0;
+    while (at < n && p[at] != '@') at++;
+    if (at < n) {
+        if (memchr(p, ':', at)) {
+            db_fail(d->error, "no password in the URL: use MYSQL_PWD or ~/.my.cnf");
+            return false;
+        }
+        snprintf(o->user, sizeof o->user, "%.*s", (int)at, p);
+        p += at + 1;
+        n -= at + 1;
+    }
+    size_t host = 0;
+    while (host < n && p[host] != ':') host++;
+    snprintf(o->host, sizeof o->host, "%.*s", (int)host, p);
+    if (host < n) o->port = (unsigned)strtoul(p + host + 1, NULL, 10);
+    p += n;
+    if (*p == '/') snprintf(o->name, sizeof o->name, "%.*s", (int)strcspn(p + 1, "?"), p + 1);
+    if (!*o->name) {
+        db_fail(d->error, "the URL names no database");
+        return false;
+    }
+    char socket[128];
+    if (db_parameter(d, "socket", socket, sizeof socket)) memcpy(o->socket, socket, sizeof socket);
+    return true;
+}
+
+static MYSQL *connection(const db *d, const char *name, char *error)
+{
+    const maria_own *o = d->own;
+    MYSQL *c = mysql_init(NULL);
+    if (!c) {
+        db_fail(error, "no memory");
+        return NULL;
+    }
+    if (!d->temp.running) mysql_options(c, MYSQL_READ_DEFAULT_GROUP, "client");
+    if (mysql_real_connect(c, *o->host ? o->host : NULL, *o->user ? o->user : NULL, NULL, name,
+                           o->port, *o->socket ? o->socket : NULL, 0))
+        return c;
+    db_fail(error, "%s", mysql_error(c));
+    mysql_close(c);
+    return NULL;
+}
+
+static MYSQL *patiently(db *d, const char *name)
+{
+    uint64_t start = clock_now();
+    for (;;) {
+        MYSQL *c = connection(d, name, d->error);
+        if (c) return c;
+        char why[DB_ERROR];
+        if (temp_ended(&d->temp, why, sizeof why)) {
+            db_fail(d->error, "%s", why);
+            return NULL;
+        }
+        if (!d->temp.running || clock_now() - start > READY_SECONDS * 1000000000ull) return NULL;
+        clock_nap(20000000);
+    }
+}
+
+static bool maria_open(db *d)
+{
+    maria_own *o = d->own = mem_zeroed(d->mem, sizeof *o);
+    mysql_library_init(0, NULL, NULL);
+    bool temp = !strcmp(d->address, "temp");
+    if (temp) {
+        if (!temp_start(&d->temp, &server, d->error, sizeof d->error)) return false;
+        snprintf(o->socket, sizeof o->socket, "%s/socket", d->temp.dir);
+        snprintf(o->name, sizeof o->name, "ratel");
+    } else if (!parse(d, o)) {
+        d->misuse = true;
+        return false;
+    }
+    MYSQL *c = patiently(d, temp ? NULL : o->name);
+    if (!c) return false;
+    const char *v = mysql_get_server_info(c);
+    snprintf(d->version, sizeof d->version, "%s %.*s", strstr(v, "Maria") ? "MariaDB" : "MySQL",
+             (int)strcspn(v, "-"), v);
+    bool done = !temp || !mysql_query(c, "CREATE DATABASE IF NOT EXISTS ratel");
+    if (!done) db_fail(d->error, "%s", mysql_error(c));
+    mysql_close(c);
+    return done;
+}
+
+static void maria_close(db *d)
+{
+    (void)d;
+    mysql_thread_end();
+}
+
+static bool maria_load(db *d, const db_row *rows, size_t n)
+{
+    const maria_own *o = d->own;
+    MYSQL *c = patiently(d, o->name);
+    if (!c) return false;
+    bool done = !mysql_query(c, "DROP TABLE IF EXISTS ratel_kv") &&
+                !mysql_query(c, d->lists ? "CREATE TABLE ratel_kv(k BIGINT PRIMARY KEY,v TEXT) "
+                                           "ENGINE=InnoDB"
+                                         : "CREATE TABLE ratel_kv(k BIGINT PRIMARY KEY,v BIGINT) "
+                                           "ENGINE=InnoDB") &&
+                !mysql_query(c, "START TRANSACTION");
+    strbuf b;
+    strbuf_init(&b, d->mem);
+    for (size_t i = 0; done && i < n; i++) {
+        strbuf_str(&b, b.n ? "," : "INSERT INTO ratel_kv VALUES");
+        strbuf_printf(&b, "(%lld,%lld)", (long long)rows[i].key, (long long)rows[i].value);
+        if (i + 1 < n && (i + 1) % 1000) continue;
+        done = !mysql_real_query(c, b.at, (unsigned long)b.n);
+        b.n = 0;
+    }
+    strbuf_free(&b);
+    done = done && !mysql_query(c, "COMMIT");
+    if (!done) db_fail(d->error, "%s", mysql_error(c));
+    mysql_close(c);
+    return done;
+}
+
+/* --- sessions --------------------------------------------------------------------------------- */
+
+static enum db_answer told(db_session *s)
+{
+    unsigned code = mysql_errno(s->own);
+    if (!code) return DB_OK;
+    db_fail(s->error, "%s", mysql_error(s->own));
+    switch (code) {
+    case ER_CHECKREAD:
+    case ER_LOCK_DEADLOCK:
+    case ER_LOCK_WAIT_TIMEOUT: return DB_REFUSED;
+    case ER_SERVER_SHUTDOWN:
+    case ER_CONNECTION_KILLED: return DB_LOST;
+    default: return code >= CR_MIN_ERROR && code < 3000 ? DB_LOST : DB_BROKEN;
+    }
+}
+
+static enum db_answer execute(db_session *s, const char *sql)
+{
+    mysql_real_query(s->own, sql, (unsigned long)strlen(sql));
+    return told(s);
+}
+
+static void maria_disconnect(db_session *s)
+{
+    if (s->own) mysql_close(s->own);
+    s->own = NULL;
+}
+
+static enum db_answer maria_connect(db_session *s)
+{
+    static const char *const levels[][2] = {
+        {"serializable", "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE"},
+        {"repeatable-read", "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"},
+        {"snapshot-isolation", "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"},
+        {"read-committed", "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"},
+        {"read-uncommitted", "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED"},
+    };
+    const maria_own *o = s->db->own;
+    s->own = connection(s->db, o->name, s->error);
+    if (!s->own) return DB_LOST;
+    size_t i = 0;
+    while (i < 4 && strcmp(levels[i][0], s->db->isolation) != 0) i++;
+    enum db_answer a = execute(s, levels[i][1]);
+    if (a == DB_OK) a = execute(s, "SET SESSION innodb_lock_wait_timeout=5");
+    if (a == DB_OK && i == 2) {
+        a = execute(s, "SET SESSION innodb_snapshot_isolation=ON");
+    } else if (a == DB_OK && i == 1 && strstr(s->db->version, "MariaDB")) {
+        /* Older servers do not know the variable and behave as if it were off. */
+        if (execute(s, "SET SESSION innodb_snapshot_isolation=OFF") == DB_LOST) a = DB_LOST;
+    }
+    if (a != DB_OK) maria_disconnect(s);
+    return a == DB_REFUSED ? DB_LOST : a;
+}
+
+static enum db_answer maria_begin(db_session *s)
+{
+    return execute(s, "START TRANSACTION");
+}
+
+/* The rows of a SELECT; NULL: see *a. */
+static MYSQL_RES *selected(db_session *s, const char *sql, enum db_answer *a)
+{
+    *a = execute(s, sql);
+    if (*a != DB_OK) return NULL;
+    MYSQL_RES *r = mysql_store_result(s->own);
+    if (!r) *a = told(s) == DB_OK ? DB_BROKEN : told(s);
+    return r;
+}
+
+static enum db_answer maria_get(db_session *s, int64_t key, bool lock)
+{
+    char sql[128];
+    enum db_answer a;
+    snprintf(sql, sizeof sql, "SELECT v FROM ratel_kv WHERE k=%lld%s", (long long)key,
+             lock ? " FOR UPDATE" : "");
+    MYSQL_RES *r = selected(s, sql, &a);
+    if (!r) return a;
+    MYSQL_ROW row = mysql_fetch_row(r);
+    s->tomb = row && !row[0];
+    s->absent = !row || s->tomb;
+    s->text.n = 0;
+    if (!s->absent && s->db->lists)
+        strbuf_str(&s->text, row[0]);
+    else if (!s->absent)
+        s->value = strtoll(row[0], NULL, 10);
+    mysql_free_result(r);
+    return DB_OK;
+}
+
+static enum db_answer maria_put(db_session *s, int64_t key, int64_t value)
+{
+    char sql[160];
+    snprintf(sql, sizeof sql,
+             "INSERT INTO ratel_kv VALUES(%lld,%lld) ON DUPLICATE KEY UPDATE v=VALUES(v)",
+             (long long)key, (long long)value);
+    return execute(s, sql);
+}
+
+static enum db_answer maria_append(db_session *s, int64_t key, int64_t value)
+{
+    char sql[160];
+    snprintf(sql, sizeof sql,
+             "INSERT INTO ratel_kv VALUES(%lld,'%lld') "
+             "ON DUPLICATE KEY UPDATE v=CONCAT(v,',',VALUES(v))",
+             (long long)key, (long long)value);
+    return execute(s, sql);
+}
+
+static enum db_answer maria_remove(db_session *s, int64_t key)
+{
+    char sql[128];
+    snprintf(sql, sizeof sql,
+             s->db->tombstones
+                 ? "INSERT INTO ratel_kv VALUES(%lld,NULL) ON DUPLICATE KEY UPDATE v=NULL"
+                 : "DELETE FROM ratel_kv WHERE k=%lld",
+             (long long)key);
+    return execute(s, sql);
+}
+
+static enum db_answer maria_range(db_session *s, int64_t from, int64_t to, uint32_t limit)
+{
+    char sql[192];
+    enum db_answer a;
+    int n = snprintf(sql, sizeof sql,
+                     "SELECT k,v FROM ratel_kv WHERE k>=%lld AND k<%lld "
+                     "AND v IS NOT NULL ORDER BY k",
+                     (long long)from, (long long)to);
+    if (limit) snprintf(sql + n, sizeof sql - (size_t)n, " LIMIT %u", limit);
+    MYSQL_RES *r = selected(s, sql, &a);
+    s->rows.n = 0;
+    if (!r) return a;
+    for (MYSQL_ROW row; (row = mysql_fetch_row(r)) != NULL;) {
+        db_row kv = {strtoll(row[0], NULL, 10), row[1] ? strtoll(row[1], NULL, 10) : 0};
+        vec_push(s->mem, &s->rows, kv);
+    }
+    mysql_free_result(r);
+    return DB_OK;
+}
+
+static enum db_answer maria_abort(db_session *s)
+{
+    return execute(s, "ROLLBACK") == DB_OK ? DB_OK : DB_LOST;
+}
+
+static enum db_answer maria_commit(db_session *s)
+{
+    unsigned status = 0;
+    mariadb_get_infov(s->own, MARIADB_CONNECTION_SERVER_STATUS, &status);
+    if (!(status & SERVER_STATUS_IN_TRANS)) {
+        db_fail(s->error, "rolled back before the commit");
+        return DB_REFUSED;
+    }
+    enum db_answer a = execute(s, "COMMIT");
+    return a == DB_BROKEN ? DB_LOST : a; /* an error we do not know: it may have committed */
+}
+
+const driver driver_mariadb = {
+    .name = "mariadb",
+    .isolations = "serializable repeatable-read snapshot-isolation read-committed read-uncommitted",
+    .server = true,
+    .open = maria_open,
+    .close = maria_close,
+    .load = maria_load,
+    .connect = maria_connect,
+    .disconnect = maria_disconnect,
+    .begin = maria_begin,
+    .get = maria_get,
+    .put = maria_put,
+    .append = maria_append,
+    .remove = maria_remove,
+    .range = maria_range,
+    .commit = maria_commit,
+    .abort = maria_abort,
+};

@@ -1,0 +1,318 @@
+/*
+ * postgres.c - PostgreSQL through libpq.
+ *
+ *   postgres://user@host/db      as libpq takes it; the password from PGPASSWORD or ~/.pgpass
+ *   postgres:temp                a server of our own (temp.h)
+ *
+ * Traps: COMMIT of a transaction that has failed is no error, its command tag is ROLLBACK.  A
+ * connection that ends during COMMIT, and errors that end connections (class 57, 08), leave the
+ * outcome unknown; errors of serialization (class 40) do not.  The snapshot of repeatable read is
+ * taken by the first statement, not by BEGIN.
+ */
+#include <errno.h>
+#include <libpq-fe.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "driver/adapters.h"
+
+enum { READY_SECONDS = 60 };
+
+static const temp_spec server = {
+    .user = "postgres",
+    .path = "/usr/lib/postgresql/*/bin",
+    .stop = SIGQUIT, /* at once, and it removes its shared memory */
+    .prepare = {"initdb", "-D", "%d/data", "-U", "ratel", "-A", "trust", "--no-locale", "-E",
+                "UTF8", "--no-sync"},
+    /* fsync matters when the machine fails, not when we kill the server. */
+    .serve = {"postgres", "-D", "%d/data", "-k", "%d", "-c", "listen_addresses=", "-c", "fsync=off",
+              "-c", "max_connections=300", "-c", "shared_buffers=64MB", "-c",
+              "dynamic_shared_memory_type=mmap", "-c", "deadlock_timeout=20ms"},
+};
+
+/* PostgreSQL quotes what it could not do; the first line will do. */
+static void pg_error(char *to, const char *text)
+{
+    db_fail(to, "%.*s", (int)strcspn(text, "\n"), text);
+}
+
+static void silent(void *ud, const char *message)
+{
+    (void)ud, (void)message;
+}
+
+static PGconn *connection(const db *d)
+{
+    PGconn *c = PQconnectdb(d->address);
+    PQsetNoticeProcessor(c, silent, NULL);
+    return c;
+}
+
+/* A server of our own needs a moment to take connections, after a kill too. */
+static PGconn *patiently(db *d)
+{
+    uint64_t start = clock_now();
+    for (;;) {
+        PGconn *c = connection(d);
+        if (PQstatus(c) == CONNECTION_OK) return c;
+        char why[DB_ERROR];
+        bool ended = temp_ended(&d->temp, why, sizeof why);
+        if (ended || !d->temp.running || clock_now() - start > READY_SECONDS * 1000000000ull) {
+            pg_error(d->error, ended ? why : PQerrorMessage(c));
+            PQfinish(c);
+            return NULL;
+        }
+        PQfinish(c);
+        clock_nap(20000000);
+    }
+}
+
+static bool has_password(db *d)
+{
+    char *message = NULL;
+    PQconninfoOption *all = PQconninfoParse(d->address, &message);
+    if (!all) {
+        pg_error(d->error, message ? message : "no memory");
+        PQfreemem(message);
+        return true;
+    }
+    bool found = false;
+    for (PQconninfoOption *o = all; o->keyword; o++)
+        if (!strcmp(o->keyword, "password") && o->val) found = true;
+    PQconninfoFree(all);
+    if (found) db_fail(d->error, "no password in the URL: use PGPASSWORD, PGPASSFILE or ~/.pgpass");
+    return found;
+}
+
+static bool pg_open(db *d)
+{
+    if (!strcmp(d->address, "temp")) {
+        if (!temp_start(&d->temp, &server, d->error, sizeof d->error)) return false;
+        snprintf(d->address, sizeof d->address, "host=%s user=ratel dbname=postgres", d->temp.dir);
+    } else {
+        char uri[DB_ADDRESS];
+        snprintf(uri, sizeof uri, "postgresql:%.1000s", d->address);
+        memcpy(d->address, uri, sizeof uri);
+        d->misuse = has_password(d);
+        if (d->misuse) return false;
+    }
+    PGconn *c = patiently(d);
+    if (!c) return false;
+    const char *version = PQparameterStatus(c, "server_version");
+    snprintf(d->version, sizeof d->version, "PostgreSQL %.*s",
+             version ? (int)strcspn(version, " ") : 1, version ? version : "?");
+    PQfinish(c);
+    return true;
+}
+
+static bool pg_load(db *d, const db_row *rows, size_t n)
+{
+    PGconn *c = patiently(d);
+    if (!c) return false;
+    PGresult *r = PQexec(c, d->lists ? "DROP TABLE IF EXISTS ratel_kv;"
+                                       "CREATE TABLE ratel_kv(k BIGINT PRIMARY KEY,v TEXT)"
+                                     : "DROP TABLE IF EXISTS ratel_kv;"
+                                       "CREATE TABLE ratel_kv(k BIGINT PRIMARY KEY,v BIGINT)");
+    bool done = PQresultStatus(r) == PGRES_COMMAND_OK;
+    PQclear(r);
+    if (done && n) {
+        r = PQexec(c, "COPY ratel_kv FROM STDIN");
+        done = PQresultStatus(r) == PGRES_COPY_IN;
+        PQclear(r);
+        for (size_t i = 0; done && i < n; i++) {
+            char line[64];
+            int len = snprintf(line, sizeof line, "%lld\t%lld\n", (long long)rows[i].key,
+                               (long long)rows[i].value);
+            done = PQputCopyData(c, line, len) == 1;
+        }
+        done = PQputCopyEnd(c, NULL) == 1 && done;
+        while ((r = PQgetResult(c)) != NULL) {
+            if (PQresultStatus(r) != PGRES_COMMAND_OK) done = false;
+            PQclear(r);
+        }
+    }
+    if (!done) pg_error(d->error, PQerrorMessage(c));
+    PQfinish(c);
+    return done;
+}
+
+/* --- sessions --------------------------------------------------------------------------------- */
+
+static enum db_answer told(db_session *s, const PGresult *r, const char *message)
+{
+    PGconn *c = s->own;
+    ExecStatusType status = PQresultStatus(r);
+    if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) return DB_OK;
+    pg_error(s->error, message);
+    const char *state = r ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
+    if (PQstatus(c) != CONNECTION_OK || !state) return DB_LOST;
+    if (!strncmp(state, "57", 2) || !strncmp(state, "08", 2)) return DB_LOST;
+    /* 40: serialization, deadlock; 55P03, 25P03: waited too long; 23505: two inserts at once;
+       25P02: an earlier statement has failed. */
+    if (!strncmp(state, "40", 2) || !strcmp(state, "55P03") || !strncmp(state, "25P", 3) ||
+        !strcmp(state, "23505"))
+        return DB_REFUSED;
+    return DB_BROKEN;
+}
+
+static enum db_answer execute(db_session *s, const char *sql)
+{
+    PGresult *r = PQexec(s->own, sql);
+    enum db_answer a = told(s, r, PQerrorMessage(s->own));
+    PQclear(r);
+    return a;
+}
+
+static void pg_disconnect(db_session *s)
+{
+    if (s->own) PQfinish(s->own);
+    s->own = NULL;
+}
+
+static enum db_answer pg_connect(db_session *s)
+{
+    static const char *const prepare[] = {
+        "SET lock_timeout='10s'",
+        "PREPARE get(bigint) AS SELECT v FROM ratel_kv WHERE k=$1",
+        "PREPARE lget(bigint) AS SELECT v FROM ratel_kv WHERE k=$1 FOR UPDATE",
+        NULL, /* put */
+        "PREPARE remove(bigint) AS DELETE FROM ratel_kv WHERE k=$1",
+        ("PREPARE bury(bigint) AS INSERT INTO ratel_kv VALUES($1,NULL) "
+         "ON CONFLICT(k) DO UPDATE SET v=NULL"),
+        ("PREPARE range(bigint,bigint,bigint) AS "
+         "SELECT k,v FROM ratel_kv WHERE k>=$1 AND k<$2 AND v IS NOT NULL ORDER BY k LIMIT $3"),
+    };
+    PGconn *c = s->own = connection(s->db);
+    if (PQstatus(c) != CONNECTION_OK) {
+        pg_error(s->error, PQerrorMessage(c));
+        pg_disconnect(s);
+        return DB_LOST;
+    }
+    enum db_answer a = DB_OK;
+    for (size_t i = 0; a == DB_OK && i < sizeof prepare / sizeof *prepare; i++) {
+        const char *put = s->db->lists
+                              ? "PREPARE put(bigint,text) AS INSERT INTO ratel_kv VALUES($1,$2) "
+                                "ON CONFLICT(k) DO UPDATE SET v=ratel_kv.v||','||excluded.v"
+                              : "PREPARE put(bigint,bigint) AS INSERT INTO ratel_kv VALUES($1,$2) "
+                                "ON CONFLICT(k) DO UPDATE SET v=excluded.v";
+        a = execute(s, prepare[i] ? prepare[i] : put);
+    }
+    if (a != DB_OK) pg_disconnect(s);
+    return a == DB_REFUSED ? DB_LOST : a;
+}
+
+static enum db_answer pg_begin(db_session *s)
+{
+    static const char *const begins[][2] = {
+        {"serializable", "BEGIN ISOLATION LEVEL SERIALIZABLE"},
+        {"repeatable-read", "BEGIN ISOLATION LEVEL REPEATABLE READ"},
+        {"read-committed", "BEGIN ISOLATION LEVEL READ COMMITTED"},
+        {"read-uncommitted", "BEGIN ISOLATION LEVEL READ UNCOMMITTED"},
+    };
+    size_t i = 0;
+    while (i < 3 && strcmp(begins[i][0], s->db->isolation) != 0) i++;
+    return execute(s, begins[i][1]);
+}
+
+/* Runs a prepared statement; the result is the caller's, NULL after an error. */
+static PGresult *prepared(db_session *s, const char *name, int n, const int64_t *v,
+                          enum db_answer *a)
+{
+    char text[3][24];
+    const char *values[3];
+    for (int i = 0; i < n; i++) {
+        snprintf(text[i], sizeof text[i], "%lld", (long long)v[i]);
+        values[i] = text[i];
+    }
+    PGresult *r = PQexecPrepared(s->own, name, n, values, NULL, NULL, 0);
+    *a = told(s, r, PQerrorMessage(s->own));
+    if (*a == DB_OK) return r;
+    PQclear(r);
+    return NULL;
+}
+
+static enum db_answer pg_get(db_session *s, int64_t key, bool lock)
+{
+    enum db_answer a;
+    PGresult *r = prepared(s, lock ? "lget" : "get", 1, &key, &a);
+    if (!r) return a;
+    s->tomb = PQntuples(r) > 0 && PQgetisnull(r, 0, 0);
+    s->absent = PQntuples(r) == 0 || s->tomb;
+    s->text.n = 0;
+    if (!s->absent && s->db->lists)
+        strbuf_str(&s->text, PQgetvalue(r, 0, 0));
+    else if (!s->absent)
+        s->value = strtoll(PQgetvalue(r, 0, 0), NULL, 10);
+    PQclear(r);
+    return DB_OK;
+}
+
+static enum db_answer pg_put(db_session *s, int64_t key, int64_t value)
+{
+    enum db_answer a;
+    int64_t v[] = {key, value};
+    PQclear(prepared(s, "put", 2, v, &a));
+    return a;
+}
+
+static enum db_answer pg_remove(db_session *s, int64_t key)
+{
+    enum db_answer a;
+    PQclear(prepared(s, s->db->tombstones ? "bury" : "remove", 1, &key, &a));
+    return a;
+}
+
+static enum db_answer pg_range(db_session *s, int64_t from, int64_t to, uint32_t limit)
+{
+    enum db_answer a;
+    int64_t v[] = {from, to, limit ? (int64_t)limit : INT64_MAX};
+    PGresult *r = prepared(s, "range", 3, v, &a);
+    s->rows.n = 0;
+    if (!r) return a;
+    for (int i = 0; i < PQntuples(r); i++) {
+        db_row row = {strtoll(PQgetvalue(r, i, 0), NULL, 10),
+                      strtoll(PQgetvalue(r, i, 1), NULL, 10)};
+        vec_push(s->mem, &s->rows, row);
+    }
+    PQclear(r);
+    return DB_OK;
+}
+
+static enum db_answer pg_commit(db_session *s)
+{
+    PGresult *r = PQexec(s->own, "COMMIT");
+    enum db_answer a = told(s, r, PQerrorMessage(s->own));
+    if (a == DB_OK && strcmp(PQcmdStatus(r), "COMMIT") != 0) {
+        db_fail(s->error, "COMMIT was answered by %s", PQcmdStatus(r));
+        a = DB_REFUSED;
+    }
+    PQclear(r);
+    return a == DB_BROKEN ? DB_LOST : a; /* an error we do not know: it may have committed */
+}
+
+static enum db_answer pg_abort(db_session *s)
+{
+    if (PQstatus(s->own) == CONNECTION_OK && PQtransactionStatus(s->own) == PQTRANS_IDLE)
+        return DB_OK;
+    return execute(s, "ROLLBACK") == DB_OK ? DB_OK : DB_LOST;
+}
+
+const driver driver_postgres = {
+    .name = "postgres",
+    .isolations = "serializable repeatable-read read-committed read-uncommitted",
+    .server = true,
+    .open = pg_open,
+    .load = pg_load,
+    .connect = pg_connect,
+    .disconnect = pg_disconnect,
+    .begin = pg_begin,
+    .get = pg_get,
+    .put = pg_put,
+    .append = pg_put,
+    .remove = pg_remove,
+    .range = pg_range,
+    .commit = pg_commit,
+    .abort = pg_abort,
+};

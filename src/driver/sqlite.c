@@ -1,0 +1,340 @@
+/*
+ * sqlite.c - SQLite, in a file or in memory, within this process.
+ *
+ *   sqlite:FILE[?journal=wal|delete&cache=shared|private&begin=immediate&sync=off|normal|full]
+ *   sqlite::memory:      one database, shared by the sessions through the shared cache
+ *
+ * serializable is what SQLite always keeps; read-uncommitted exists between connections that share
+ * a cache only, so asking for it implies cache=shared.
+ *
+ * Traps: some errors have rolled back already (sqlite3_get_autocommit tells).  A COMMIT that finds
+ * readers in its way (rollback journal) fails with SQLITE_BUSY and leaves the transaction open; we
+ * roll back then, so it is aborted and not unknown.  The busy handler does not wait for locks
+ * within a shared cache: those we wait for ourselves.
+ */
+#include <sqlite3.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "driver/adapters.h"
+
+enum { BEGIN, COMMIT, ROLLBACK, GET, PUT, APPEND, REMOVE, BURY, RANGE, STATEMENTS };
+
+enum { BUSY_MS = 500, LOCKED_TRIES = 40 };
+#define LOCKED_NAP 250000u
+
+typedef struct sqlite_own {
+    char uri[DB_ADDRESS * 3 + 64];
+    char pragmas[160];
+    bool shared, dirty, immediate;
+    sqlite3 *keeper; /* keeps a database in memory alive */
+} sqlite_own;
+
+typedef struct sqlite_conn {
+    sqlite3 *handle;
+    sqlite3_stmt *statement[STATEMENTS];
+} sqlite_conn;
+
+static bool one_of(const char *word, const char *a, const char *b, const char *c)
+{
+    return !strcmp(word, a) || !strcmp(word, b) || !strcmp(word, c);
+}
+
+/* A path inside a file: URI. */
+static void add_path(char *uri, size_t cap, const char *path, size_t n)
+{
+    size_t at = strlen(uri);
+    for (size_t i = 0; i < n && at + 4 < cap; i++) {
+        unsigned char c = (unsigned char)path[i];
+        bool plain = c > 0x20 && c < 0x7f && !strchr("%?#", c);
+        at += (size_t)snprintf(uri + at, cap - at, plain ? "%c" : "%%%02X", c);
+    }
+}
+
+static int open_handle(const sqlite_own *o, sqlite3 **handle)
+{
+    int code = sqlite3_open_v2(o->uri, handle,
+                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, NULL);
+    if (code == SQLITE_OK) sqlite3_extended_result_codes(*handle, 1);
+    if (code == SQLITE_OK) sqlite3_busy_timeout(*handle, BUSY_MS);
+    return code;
+}
+
+static bool parameters(db *d, sqlite_own *o)
+{
+    char word[32];
+    if (db_parameter(d, "cache", word, sizeof word)) o->shared = !strcmp(word, "shared");
+    if (db_parameter(d, "begin", word, sizeof word)) o->immediate = !strcmp(word, "immediate");
+    if (db_parameter(d, "journal", word, sizeof word)) {
+        if (!one_of(word, "wal", "delete", "truncate")) {
+            d->misuse = true;
+            db_fail(d->error, "journal is wal, delete or truncate, not \"%s\"", word);
+            return false;
+        }
+        snprintf(o->pragmas, sizeof o->pragmas, "PRAGMA journal_mode=%s;", word);
+    }
+    if (db_parameter(d, "sync", word, sizeof word)) {
+        if (!one_of(word, "off", "normal", "full")) {
+            d->misuse = true;
+            db_fail(d->error, "sync is off, normal or full, not \"%s\"", word);
+            return false;
+        }
+        size_t n = strlen(o->pragmas);
+        snprintf(o->pragmas + n, sizeof o->pragmas - n, "PRAGMA synchronous=%s;", word);
+    }
+    return true;
+}
+
+static bool lite_open(db *d)
+{
+    sqlite_own *o = d->own = mem_zeroed(d->mem, sizeof *o);
+    o->dirty = !strcmp(d->isolation, "read-uncommitted");
+    o->shared = o->dirty;
+    if (!parameters(d, o)) return false;
+    if (o->dirty && !o->shared) {
+        d->misuse = true;
+        db_fail(d->error, "read-uncommitted needs cache=shared");
+        return false;
+    }
+    size_t path = strcspn(d->address, "?");
+    if (!path) {
+        d->misuse = true;
+        db_fail(d->error, "sqlite: needs a file, or :memory:");
+        return false;
+    }
+    if (path == 8 && !strncmp(d->address, ":memory:", 8)) {
+        /* The name keeps two databases of one process apart. */
+        snprintf(o->uri, sizeof o->uri, "file:ratel-%p?mode=memory&cache=shared", (void *)d);
+        o->shared = true;
+    } else {
+        snprintf(o->uri, sizeof o->uri, "file:");
+        add_path(o->uri, sizeof o->uri, d->address, path);
+        if (o->shared) snprintf(o->uri + strlen(o->uri), 16, "?cache=shared");
+    }
+    snprintf(d->version, sizeof d->version, "SQLite %s", sqlite3_libversion());
+    if (open_handle(o, &o->keeper) != SQLITE_OK ||
+        sqlite3_exec(o->keeper, o->pragmas, NULL, NULL, NULL) != SQLITE_OK) {
+        db_fail(d->error, "%.*s: %s", (int)path, d->address, sqlite3_errmsg(o->keeper));
+        return false;
+    }
+    return true;
+}
+
+static void lite_close(db *d)
+{
+    sqlite_own *o = d->own;
+    if (o) sqlite3_close_v2(o->keeper);
+    d->own = NULL;
+}
+
+static bool lite_load(db *d, const db_row *rows, size_t n)
+{
+    sqlite_own *o = d->own;
+    sqlite3_stmt *insert = NULL;
+    bool done = sqlite3_exec(o->keeper,
+                             d->lists ? "DROP TABLE IF EXISTS ratel_kv;"
+                                        "CREATE TABLE ratel_kv(k INTEGER PRIMARY KEY,v TEXT);BEGIN"
+                                      : "DROP TABLE IF EXISTS ratel_kv;"
+                                        "CREATE TABLE ratel_kv(k INTEGER PRIMARY KEY,v INTEGER);"
+                                        "BEGIN",
+                             NULL, NULL, NULL) == SQLITE_OK &&
+                sqlite3_prepare_v2(o->keeper, "INSERT INTO ratel_kv VALUES(?1,?2)", -1, &insert,
+                                   NULL) == SQLITE_OK;
+    for (size_t i = 0; done && i < n; i++) {
+        sqlite3_bind_int64(insert, 1, rows[i].key);
+        sqlite3_bind_int64(insert, 2, rows[i].value);
+        done = sqlite3_step(insert) == SQLITE_DONE && sqlite3_reset(insert) == SQLITE_OK;
+    }
+    sqlite3_finalize(insert);
+    if (done) done = sqlite3_exec(o->keeper, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
+    if (!done) db_fail(d->error, "%s", sqlite3_errmsg(o->keeper));
+    return done;
+}
+
+/* --- sessions --------------------------------------------------------------------------------- */
+
+static enum db_answer told(db_session *s, int code)
+{
+    sqlite_conn *c = s->own;
+    if (code == SQLITE_OK || code == SQLITE_DONE || code == SQLITE_ROW) return DB_OK;
+    db_fail(s->error, "%s", sqlite3_errmsg(c->handle));
+    int plain = code & 0xff;
+    return plain == SQLITE_BUSY || plain == SQLITE_LOCKED ? DB_REFUSED : DB_BROKEN;
+}
+
+static void lite_disconnect(db_session *s)
+{
+    sqlite_conn *c = s->own;
+    if (!c) return;
+    for (int i = 0; i < STATEMENTS; i++) sqlite3_finalize(c->statement[i]);
+    sqlite3_close_v2(c->handle);
+    mem_put(s->mem, c);
+    s->own = NULL;
+}
+
+static enum db_answer lite_connect(db_session *s)
+{
+    static const char *const text[STATEMENTS] = {
+        [BEGIN] = "BEGIN",
+        [COMMIT] = "COMMIT",
+        [ROLLBACK] = "ROLLBACK",
+        [GET] = "SELECT v FROM ratel_kv WHERE k=?1",
+        [PUT] = "INSERT INTO ratel_kv VALUES(?1,?2) ON CONFLICT(k) DO UPDATE SET v=excluded.v",
+        [APPEND] = ("INSERT INTO ratel_kv VALUES(?1,?2) "
+                    "ON CONFLICT(k) DO UPDATE SET v=v||','||excluded.v"),
+        [REMOVE] = "DELETE FROM ratel_kv WHERE k=?1",
+        [BURY] = "INSERT INTO ratel_kv VALUES(?1,NULL) ON CONFLICT(k) DO UPDATE SET v=NULL",
+        [RANGE] = ("SELECT k,v FROM ratel_kv WHERE k>=?1 AND k<?2 AND v IS NOT NULL "
+                   "ORDER BY k LIMIT ?3"),
+    };
+    const sqlite_own *o = s->db->own;
+    sqlite_conn *c = s->own = mem_zeroed(s->mem, sizeof *c);
+    int code = open_handle(o, &c->handle);
+    if (code == SQLITE_OK) code = sqlite3_exec(c->handle, o->pragmas, NULL, NULL, NULL);
+    if (code == SQLITE_OK && o->dirty)
+        code = sqlite3_exec(c->handle, "PRAGMA read_uncommitted=1", NULL, NULL, NULL);
+    for (int i = 0; i < STATEMENTS && code == SQLITE_OK; i++)
+        for (int tries = 0; tries < LOCKED_TRIES; tries++) {
+            const char *sql = i == BEGIN && o->immediate ? "BEGIN IMMEDIATE" : text[i];
+            code = sqlite3_prepare_v3(c->handle, sql, -1, SQLITE_PREPARE_PERSISTENT,
+                                      &c->statement[i], NULL);
+            if ((code & 0xff) != SQLITE_LOCKED) break;
+            clock_nap(LOCKED_NAP);
+        }
+    if (code == SQLITE_OK) return DB_OK;
+    db_fail(s->error, "%s", sqlite3_errmsg(c->handle));
+    enum db_answer a = (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED
+                           ? DB_LOST /* try again */
+                           : DB_BROKEN;
+    lite_disconnect(s);
+    return a;
+}
+
+/* The first row, or the end. */
+static int first(sqlite_conn *c, int which)
+{
+    sqlite3_stmt *t = c->statement[which];
+    int code = SQLITE_OK;
+    for (int tries = 0; tries < LOCKED_TRIES; tries++) {
+        code = sqlite3_step(t);
+        if ((code & 0xff) != SQLITE_LOCKED) return code;
+        sqlite3_reset(t);
+        clock_nap(LOCKED_NAP);
+    }
+    return code;
+}
+
+/* Statements that return nothing. */
+static enum db_answer simply(db_session *s, int which)
+{
+    sqlite_conn *c = s->own;
+    int code = first(c, which);
+    enum db_answer a = told(s, code);
+    sqlite3_reset(c->statement[which]);
+    return a;
+}
+
+static enum db_answer lite_begin(db_session *s)
+{
+    return simply(s, BEGIN);
+}
+
+static enum db_answer lite_get(db_session *s, int64_t key, bool lock)
+{
+    (void)lock; /* there are no locking reads: a write locks all */
+    sqlite_conn *c = s->own;
+    sqlite3_stmt *t = c->statement[GET];
+    sqlite3_bind_int64(t, 1, key);
+    int code = first(c, GET);
+    enum db_answer a = told(s, code);
+    s->tomb = code == SQLITE_ROW && sqlite3_column_type(t, 0) == SQLITE_NULL;
+    s->absent = code != SQLITE_ROW || s->tomb;
+    if (a == DB_OK && !s->absent && s->db->lists) {
+        const char *text = (const char *)sqlite3_column_text(t, 0);
+        s->text.n = 0;
+        if (text) strbuf_str(&s->text, text);
+    } else if (a == DB_OK && !s->absent) {
+        s->value = sqlite3_column_int64(t, 0);
+    }
+    sqlite3_reset(t);
+    return a;
+}
+
+static enum db_answer writes(db_session *s, int which, int64_t key, int64_t value)
+{
+    sqlite_conn *c = s->own;
+    sqlite3_bind_int64(c->statement[which], 1, key);
+    if (which != REMOVE && which != BURY) sqlite3_bind_int64(c->statement[which], 2, value);
+    return simply(s, which);
+}
+
+static enum db_answer lite_put(db_session *s, int64_t key, int64_t value)
+{
+    return writes(s, PUT, key, value);
+}
+
+static enum db_answer lite_append(db_session *s, int64_t key, int64_t value)
+{
+    return writes(s, APPEND, key, value);
+}
+
+static enum db_answer lite_remove(db_session *s, int64_t key)
+{
+    return writes(s, s->db->tombstones ? BURY : REMOVE, key, 0);
+}
+
+static enum db_answer lite_range(db_session *s, int64_t from, int64_t to, uint32_t limit)
+{
+    sqlite_conn *c = s->own;
+    sqlite3_stmt *t = c->statement[RANGE];
+    sqlite3_bind_int64(t, 1, from);
+    sqlite3_bind_int64(t, 2, to);
+    sqlite3_bind_int64(t, 3, limit ? (int64_t)limit : -1);
+    s->rows.n = 0;
+    int code = first(c, RANGE);
+    for (; code == SQLITE_ROW; code = sqlite3_step(t)) {
+        db_row row = {sqlite3_column_int64(t, 0), sqlite3_column_int64(t, 1)};
+        vec_push(s->mem, &s->rows, row);
+    }
+    enum db_answer a = told(s, code);
+    sqlite3_reset(t);
+    return a;
+}
+
+static enum db_answer lite_abort(db_session *s)
+{
+    sqlite_conn *c = s->own;
+    if (sqlite3_get_autocommit(c->handle)) return DB_OK; /* the error has rolled back already */
+    return simply(s, ROLLBACK) == DB_OK ? DB_OK : DB_LOST;
+}
+
+static enum db_answer lite_commit(db_session *s)
+{
+    sqlite_conn *c = s->own;
+    if (sqlite3_get_autocommit(c->handle)) {
+        db_fail(s->error, "rolled back before the commit");
+        return DB_REFUSED;
+    }
+    enum db_answer a = simply(s, COMMIT);
+    if (a == DB_OK) return a;
+    if (a == DB_BROKEN && sqlite3_get_autocommit(c->handle)) return DB_LOST; /* did it? */
+    return lite_abort(s) == DB_OK ? DB_REFUSED : DB_LOST;
+}
+
+const driver driver_sqlite = {
+    .name = "sqlite",
+    .isolations = "serializable read-uncommitted",
+    .open = lite_open,
+    .close = lite_close,
+    .load = lite_load,
+    .connect = lite_connect,
+    .disconnect = lite_disconnect,
+    .begin = lite_begin,
+    .get = lite_get,
+    .put = lite_put,
+    .append = lite_append,
+    .remove = lite_remove,
+    .range = lite_range,
+    .commit = lite_commit,
+    .abort = lite_abort,
+};

@@ -1,0 +1,167 @@
+/*
+ * record.c - see record.h.
+ *
+ * A message is a head, finished lines, and an intent.  The sender holds the lock for the whole of
+ * it, so messages do not mix; one that is cut off, because the sender was killed within it, is
+ * dropped.
+ */
+#include "work/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CHUNK = 1 << 16, NO_SLOT_LIMIT = 1 << 20 };
+
+typedef struct head {
+    uint32_t slot, lines, intent; /* the latter two: bytes */
+} head;
+
+/* --- the recorder's process ------------------------------------------------------------------- */
+
+typedef struct pending {
+    strbuf line;
+} pending;
+
+typedef struct writer {
+    mem mem;
+    guard guard;
+    int in, out;
+    VEC(char) got; /* received, not yet taken */
+    VEC(pending) pending;
+    strbuf ready;
+} writer;
+
+static bool write_all(int fd, const char *at, size_t n)
+{
+    while (n) {
+        ssize_t k = write(fd, at, n);
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) return false;
+        at += k;
+        n -= (size_t)k;
+    }
+    return true;
+}
+
+static void take(writer *w, const head *h, const char *text)
+{
+    if (h->slot >= NO_SLOT_LIMIT) guard_fail(&w->guard, GUARD_BUG, "slot %u", h->slot);
+    while (w->pending.n <= h->slot) {
+        pending p;
+        strbuf_init(&p.line, &w->mem);
+        vec_push(&w->mem, &w->pending, p);
+    }
+    strbuf *line = &w->pending.at[h->slot].line;
+    strbuf_add(&w->ready, text, h->lines);
+    line->n = 0;
+    strbuf_add(line, text + h->lines, h->intent);
+}
+
+/* Takes all whole messages and writes what became ready. */
+static bool digest(writer *w)
+{
+    size_t at = 0;
+    head h;
+    while (w->got.n - at >= sizeof h) {
+        memcpy(&h, w->got.at + at, sizeof h);
+        size_t n = (size_t)h.lines + h.intent;
+        if (w->got.n - at - sizeof h < n) break;
+        take(w, &h, w->got.at + at + sizeof h);
+        at += sizeof h + n;
+    }
+    memmove(w->got.at, w->got.at + at, w->got.n - at);
+    w->got.n -= at;
+    bool done = write_all(w->out, w->ready.at, w->ready.n);
+    w->ready.n = 0;
+    return done;
+}
+
+static int write_history(writer *w)
+{
+    if (guard_armed(&w->guard)) return 1;
+    for (;;) {
+        vec_reserve(&w->mem, &w->got, CHUNK);
+        ssize_t k = read(w->in, w->got.at + w->got.n, CHUNK);
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) break;
+        w->got.n += (size_t)k;
+        if (!digest(w)) return 1;
+    }
+    for (size_t i = 0; i < w->pending.n; i++)
+        strbuf_add(&w->ready, w->pending.at[i].line.at, w->pending.at[i].line.n);
+    w->got.n = 0;
+    return !digest(w);
+}
+
+_Noreturn static void be_recorder(int in, int out)
+{
+    writer w = {.in = in, .out = out};
+    sigset_t all;
+    sigfillset(&all); /* ctrl-C is for the sessions: we end when they have */
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    guard_init(&w.guard);
+    mem_init(&w.mem, mem_libc, NULL, &w.guard);
+    strbuf_init(&w.ready, &w.mem);
+    int status = write_history(&w);
+    if (status == 0 && fsync(out) && errno == EIO) status = 1;
+    _exit(status);
+}
+
+/* --- the sessions' side ----------------------------------------------------------------------- */
+
+bool record_start(recorder *r, int output)
+{
+    int ends[2];
+    r->broken = false;
+    if (pipe2(ends, O_CLOEXEC)) return false;
+    pthread_mutex_init(&r->lock, NULL);
+    r->pid = fork();
+    if (!r->pid) {
+        close(ends[1]);
+        be_recorder(ends[0], output);
+    }
+    close(ends[0]);
+    r->pipe = ends[1];
+    if (r->pid > 0) return true;
+    close(r->pipe);
+    return false;
+}
+
+bool record(recorder *r, uint32_t slot, const strbuf *lines, const strbuf *intent)
+{
+    head h = {slot, (uint32_t)lines->n, (uint32_t)intent->n};
+    struct iovec part[3] = {{&h, sizeof h}, {lines->at, lines->n}, {intent->at, intent->n}};
+    size_t left = sizeof h + lines->n + intent->n;
+    pthread_mutex_lock(&r->lock);
+    while (!r->broken && left) {
+        ssize_t k = writev(r->pipe, part, 3);
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) {
+            r->broken = true;
+            break;
+        }
+        left -= (size_t)k;
+        for (int i = 0; i < 3; i++) {
+            size_t n = (size_t)k < part[i].iov_len ? (size_t)k : part[i].iov_len;
+            if (n) part[i].iov_base = (char *)part[i].iov_base + n;
+            part[i].iov_len -= n;
+            k -= (ssize_t)n;
+        }
+    }
+    bool sent = !r->broken;
+    pthread_mutex_unlock(&r->lock);
+    return sent;
+}
+
+bool record_end(recorder *r)
+{
+    int status = 0;
+    close(r->pipe);
+    while (waitpid(r->pid, &status, 0) < 0 && errno == EINTR) {}
+    pthread_mutex_destroy(&r->lock);
+    return !r->broken && WIFEXITED(status) && !WEXITSTATUS(status);
+}

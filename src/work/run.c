@@ -1,0 +1,586 @@
+/*
+ * run.c - see run.h.
+ *
+ * One thread a session; the thread that called waits, watches the clock, and makes faults.  A
+ * session owns its connection, its region and the text of its transaction; shared are the
+ * program (one lock), the recorder (its own) and a few counters.
+ *
+ * Outcomes: whatever fails before COMMIT is sent ends in a rollback, ours or the server's, so it
+ * is aborted for certain, also when the connection was lost.  After COMMIT was sent, an answer
+ * decides, and no answer is unknown.
+ */
+#include "work/run.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/rng.h"
+#include "work/record.h"
+
+#define MILLISECOND 1000000u
+#define RECONNECT_NS 30000000000u
+#define SEND_NS 20000000u
+enum { SEND_BYTES = 1 << 14 };
+
+typedef struct run {
+    db *db;
+    const program *program;
+    const run_options *options;
+    recorder recorder;
+    pthread_mutex_t lock; /* of the program and of the error */
+    uint64_t start, deadline;
+    atomic_bool stop;
+    atomic_uint running;
+    atomic_ullong next_id, taken;
+    atomic_uint next_session;
+    atomic_ullong committed, aborted, unknown, ops, lost;
+    bool dirty; /* others may see writes before the commit */
+    bool failed;
+    char error[DB_ERROR];
+} run;
+
+typedef struct session {
+    run *run;
+    uint32_t slot;
+    uint32_t name; /* in the history */
+    mem mem;
+    guard guard;
+    db_session db;
+    rng rng;
+    strbuf ops;
+    strbuf lines;  /* finished, not yet sent */
+    strbuf intent; /* of the transaction that is open */
+    uint64_t sent; /* when lines were last sent */
+    uint64_t id, n_ops;
+    uint64_t times[4];
+    bool wrote, connected;
+    uint32_t refusals;
+    pthread_t thread;
+} session;
+
+static uint64_t run_time(const run *r)
+{
+    return clock_now() - r->start;
+}
+
+/* The first error is the one to tell. */
+static void give_up(run *r, const char *about, const char *what)
+{
+    pthread_mutex_lock(&r->lock);
+    if (!r->failed) snprintf(r->error, sizeof r->error, "%.30s%.450s", about, what);
+    r->failed = true;
+    pthread_mutex_unlock(&r->lock);
+    atomic_store(&r->stop, true);
+}
+
+/* --- the text of a transaction ---------------------------------------------------------------- */
+
+static void add_attributes(strbuf *b, uint64_t call, uint64_t back, bool failed, bool lock,
+                           bool tomb)
+{
+    strbuf_str(b, ",{\"t\":[");
+    strbuf_u64(b, call);
+    strbuf_char(b, ',');
+    strbuf_u64(b, back);
+    strbuf_char(b, ']');
+    if (failed) strbuf_str(b, ",\"ok\":false");
+    if (lock) strbuf_str(b, ",\"lock\":true");
+    if (tomb) strbuf_str(b, ",\"tomb\":true");
+    strbuf_str(b, "}]");
+}
+
+/* A list as the database keeps it, with commas; anything else is shown as it is. */
+static void add_list(strbuf *b, const strbuf *text)
+{
+    bool list = true, digit = false;
+    for (size_t i = 0; i < text->n; i++) {
+        char c = text->at[i];
+        list = list && (c == ',' ? digit : c >= '0' && c <= '9');
+        digit = c != ',';
+    }
+    if (!list || !digit) {
+        strbuf_json(b, text->at, text->n);
+        return;
+    }
+    strbuf_char(b, '[');
+    strbuf_add(b, text->at, text->n);
+    strbuf_char(b, ']');
+}
+
+static void add_rows(strbuf *b, const db_session *d)
+{
+    strbuf_char(b, '[');
+    for (size_t i = 0; i < d->rows.n; i++) {
+        strbuf_str(b, i ? ",[" : "[");
+        strbuf_i64(b, d->rows.at[i].key);
+        strbuf_char(b, ',');
+        strbuf_i64(b, d->rows.at[i].value);
+        strbuf_char(b, ']');
+    }
+    strbuf_char(b, ']');
+}
+
+static void add_head(session *s, const char *name, const act *a)
+{
+    strbuf *b = &s->ops;
+    strbuf_str(b, b->n ? ",[\"" : "[\"");
+    strbuf_str(b, name);
+    strbuf_str(b, "\",");
+    strbuf_i64(b, a->key);
+}
+
+static void add_op(session *s, const act *a, enum db_answer answer, uint64_t call)
+{
+    static const char *const names[] = {"r", "w", "d", "append", "scan", "iter"};
+    uint64_t back = run_time(s->run);
+    strbuf *b = &s->ops;
+    bool range = a->kind == ACT_SCAN || a->kind == ACT_ITER;
+    bool reads = range || a->kind == ACT_READ;
+    if (answer != DB_OK && reads) return; /* nothing was learnt */
+    s->n_ops++;
+    if (s->run->options->mute) return;
+    add_head(s, names[a->kind], a);
+    if (a->kind == ACT_WRITE || a->kind == ACT_APPEND) {
+        strbuf_char(b, ',');
+        strbuf_i64(b, a->value);
+    } else if (a->kind == ACT_READ) {
+        strbuf_char(b, ',');
+        if (s->db.absent)
+            strbuf_str(b, "null");
+        else if (s->run->program->lists)
+            add_list(b, &s->db.text);
+        else
+            strbuf_i64(b, s->db.value);
+    } else if (range) {
+        strbuf_char(b, ',');
+        strbuf_i64(b, a->to);
+        strbuf_char(b, ',');
+        add_rows(b, &s->db);
+        if (a->kind == ACT_ITER)
+            strbuf_str(b, a->limit && s->db.rows.n >= a->limit ? ",false" : ",true");
+    }
+    bool tomb = a->kind == ACT_READ ? s->db.tomb : a->kind == ACT_DELETE && s->run->db->tombstones;
+    /* A write that was refused has not happened; one whose answer was lost may have been seen. */
+    add_attributes(b, call, back, answer == DB_REFUSED, a->lock, tomb);
+}
+
+static void compose(session *s, strbuf *b, const char *status, bool whole)
+{
+    strbuf_str(b, "{\"session\":");
+    strbuf_u64(b, s->name);
+    strbuf_str(b, ",\"id\":");
+    strbuf_u64(b, s->id);
+    if (*status) {
+        strbuf_str(b, ",\"status\":\"");
+        strbuf_str(b, status);
+        strbuf_char(b, '"');
+    }
+    if (whole) {
+        for (int i = 0; i < 4; i++) {
+            strbuf_str(b, i ? "," : ",\"times\":[");
+            strbuf_u64(b, s->times[i]);
+        }
+        strbuf_char(b, ']');
+    } else { /* its end was never seen */
+        strbuf_str(b, ",\"begin\":");
+        strbuf_u64(b, s->times[0]);
+    }
+    strbuf_str(b, ",\"ops\":[");
+    strbuf_add(b, s->ops.at, s->ops.n);
+    strbuf_str(b, "]}\n");
+}
+
+static void send(session *s)
+{
+    run *r = s->run;
+    if (!record(&r->recorder, s->slot, &s->lines, &s->intent))
+        give_up(r, "", "the history cannot be written");
+    s->lines.n = s->intent.n = 0;
+    s->sent = run_time(r);
+}
+
+static void send_intent(session *s)
+{
+    if (s->run->options->mute) return;
+    compose(s, &s->intent, "unknown", false);
+    send(s);
+}
+
+/* Finished lines may wait a little: until then the recorder knows what others can have read. */
+static void finish(session *s, enum db_answer outcome)
+{
+    run *r = s->run;
+    atomic_fetch_add(outcome == DB_OK     ? &r->committed
+                     : outcome == DB_LOST ? &r->unknown
+                                          : &r->aborted,
+                     1);
+    atomic_fetch_add(&r->ops, s->n_ops);
+    if (r->options->mute) return;
+    compose(s, &s->lines,
+            outcome == DB_OK     ? ""
+            : outcome == DB_LOST ? "unknown"
+                                 : "aborted",
+            outcome != DB_LOST);
+    if (s->lines.n > SEND_BYTES || s->times[3] - s->sent > SEND_NS) send(s);
+}
+
+/* --- a transaction ---------------------------------------------------------------------------- */
+
+/* The program's next operation; false: none, or it has failed. */
+static bool ask(session *s, act *a, bool plan)
+{
+    run *r = s->run;
+    const program *p = r->program;
+    bool more = false;
+    pthread_mutex_lock(&r->lock);
+    if (guard_armed(p->guard)) {
+        if (!r->failed) snprintf(r->error, sizeof r->error, "%.400s", p->guard->text);
+        r->failed = true;
+        atomic_store(&r->stop, true);
+        more = false;
+    } else {
+        if (plan) p->plan(p->state, s->slot);
+        more = !plan && p->next(p->state, s->slot, a);
+    }
+    pthread_mutex_unlock(&r->lock);
+    return more;
+}
+
+static void tell_seen(session *s)
+{
+    run *r = s->run;
+    pthread_mutex_lock(&r->lock);
+    r->program->seen(r->program->state, s->slot, s->db.absent, s->db.value);
+    pthread_mutex_unlock(&r->lock);
+}
+
+static enum db_answer perform(session *s, const act *a)
+{
+    const driver *d = s->run->db->driver;
+    db_session *c = &s->db;
+    switch (a->kind) {
+    case ACT_READ: return d->get(c, a->key, a->lock);
+    case ACT_WRITE: return d->put(c, a->key, a->value);
+    case ACT_DELETE: return d->remove(c, a->key);
+    case ACT_APPEND: return d->append(c, a->key, a->value);
+    case ACT_SCAN: return d->range(c, a->key, a->to, 0);
+    default: return d->range(c, a->key, a->to, a->limit);
+    }
+}
+
+/* What was written must be known before anybody can have seen it. */
+static void announce(session *s, const act *a)
+{
+    size_t ops = s->ops.n;
+    uint64_t n = s->n_ops;
+    add_op(s, a, DB_OK, run_time(s->run));
+    send_intent(s);
+    s->ops.n = ops;
+    s->n_ops = n;
+}
+
+static enum db_answer operate(session *s)
+{
+    act a;
+    enum db_answer answer = DB_OK;
+    while (answer == DB_OK && ask(s, &a, false)) {
+        bool writes = a.kind == ACT_WRITE || a.kind == ACT_APPEND || a.kind == ACT_DELETE;
+        if (writes && s->run->dirty) announce(s, &a);
+        uint64_t call = run_time(s->run);
+        answer = perform(s, &a);
+        add_op(s, &a, answer, call);
+        if (answer == DB_OK && a.kind == ACT_READ) tell_seen(s);
+        s->wrote = s->wrote || writes;
+    }
+    return answer;
+}
+
+/* False: the connection is gone. */
+static bool transact(session *s)
+{
+    run *r = s->run;
+    const driver *d = r->db->driver;
+    s->id = atomic_fetch_add(&r->next_id, 1) + 1;
+    s->ops.n = 0;
+    s->n_ops = 0;
+    s->wrote = false;
+    ask(s, NULL, true);
+    s->times[0] = run_time(r);
+    enum db_answer a = d->begin(&s->db);
+    s->times[1] = run_time(r);
+    bool connected = a != DB_LOST;
+    if (a == DB_OK) {
+        a = operate(s);
+        bool undone = a != DB_OK;
+        if (undone) {
+            s->times[2] = run_time(r);
+            if (a == DB_BROKEN) give_up(r, "the database says: ", s->db.error);
+            connected = a != DB_LOST && d->abort(&s->db) == DB_OK;
+            a = DB_REFUSED;
+        } else {
+            if (s->wrote) send_intent(s);
+            s->times[2] = run_time(r);
+            a = d->commit(&s->db);
+            connected = a != DB_LOST;
+        }
+        s->times[3] = run_time(r);
+        finish(s, a);
+    } else if (a == DB_BROKEN) {
+        give_up(r, "the database says: ", s->db.error);
+    }
+    s->refusals = a == DB_OK ? 0 : s->refusals + 1;
+    return connected;
+}
+
+/* --- a session -------------------------------------------------------------------------------- */
+
+static bool stopped(const run *r)
+{
+    return atomic_load(&r->stop) || (r->deadline && clock_now() >= r->deadline);
+}
+
+/* Servers need a while to come back. */
+static bool connected(session *s)
+{
+    run *r = s->run;
+    uint64_t begun = clock_now();
+    while (!stopped(r)) {
+        enum db_answer a = r->db->driver->connect(&s->db);
+        if (a == DB_OK) return s->connected = true;
+        r->db->driver->disconnect(&s->db);
+        if (a == DB_BROKEN || clock_now() - begun > RECONNECT_NS) {
+            give_up(r, "cannot connect: ", s->db.error);
+            return false;
+        }
+        clock_nap(20 * MILLISECOND);
+    }
+    /* A run that ended before this session ever got through has not tested what was asked for. */
+    if (!s->connected && *s->db.error) give_up(r, "cannot connect: ", s->db.error);
+    return false;
+}
+
+/* After refusals, wait a random while that grows, so that those in each other's way part. */
+static void back_off(session *s)
+{
+    uint32_t steps = s->refusals < 6 ? s->refusals : 6;
+    if (steps) clock_nap((uint64_t)rng_below(&s->rng, (uint64_t)MILLISECOND / 4 << steps));
+}
+
+static void keep_rate(session *s, uint64_t number)
+{
+    const run *r = s->run;
+    if (r->options->rate <= 0) return;
+    uint64_t due = (uint64_t)((double)number / r->options->rate * 1e9);
+    for (uint64_t t; (t = run_time(r)) < due && !stopped(r);)
+        clock_nap(due - t < 50 * MILLISECOND ? due - t : 50 * MILLISECOND);
+}
+
+static void work(session *s)
+{
+    run *r = s->run;
+    if (guard_armed(&s->guard)) {
+        give_up(r, "", s->guard.text);
+        return;
+    }
+    if (!connected(s)) return;
+    while (!stopped(r)) {
+        uint64_t number = atomic_fetch_add(&r->taken, 1);
+        if (r->options->txns && number >= r->options->txns) return;
+        keep_rate(s, number);
+        if (stopped(r)) return;
+        if (!transact(s)) {
+            r->db->driver->disconnect(&s->db);
+            atomic_fetch_add(&r->lost, 1);
+            s->name = atomic_fetch_add(&r->next_session, 1) + 1;
+            if (!connected(s)) return;
+        }
+        back_off(s);
+    }
+}
+
+static void *session_thread(void *arg)
+{
+    session *s = arg;
+    work(s);
+    if (s->lines.n) send(s);
+    s->run->db->driver->disconnect(&s->db);
+    atomic_fetch_sub(&s->run->running, 1);
+    return NULL;
+}
+
+/* --- the run ---------------------------------------------------------------------------------- */
+
+static bool write_header(run *r, mem *m)
+{
+    const program *p = r->program;
+    strbuf b;
+    strbuf_init(&b, m);
+    strbuf_str(&b, "{\"ratel\":1,\"init\":");
+    for (size_t i = 0; i < p->n_rows; i++)
+        strbuf_printf(&b, "%s[%lld,%lld]", i ? "," : "[", (long long)p->rows[i].key,
+                      (long long)p->rows[i].value);
+    strbuf_str(&b, p->n_rows ? "]" : "null");
+    strbuf_str(&b, ",\"database\":");
+    strbuf_json(&b, r->db->version, strlen(r->db->version));
+    strbuf_str(&b, ",\"isolation\":");
+    strbuf_json(&b, r->db->isolation, strlen(r->db->isolation));
+    strbuf_str(&b, ",\"workload\":");
+    strbuf_json(&b, p->name, strlen(p->name));
+    strbuf_printf(&b, ",\"seed\":%llu,\"unit\":\"ns\"}\n", (unsigned long long)r->options->seed);
+    strbuf none;
+    strbuf_init(&none, m);
+    bool sent = record(&r->recorder, r->options->sessions, &b, &none);
+    strbuf_free(&b);
+    return sent;
+}
+
+static void mark(run *r, const char *what)
+{
+    if (r->options->mute) return;
+    strbuf line, none;
+    strbuf_init(&line, r->db->mem);
+    strbuf_init(&none, r->db->mem);
+    strbuf_printf(&line, "{\"mark\":\"fault\",\"at\":%llu,\"what\":\"%s\"}\n",
+                  (unsigned long long)run_time(r), what);
+    record(&r->recorder, r->options->sessions, &line, &none);
+    strbuf_free(&line);
+}
+
+static void count(run *r, run_counts *c)
+{
+    c->committed = atomic_load(&r->committed);
+    c->aborted = atomic_load(&r->aborted);
+    c->unknown = atomic_load(&r->unknown);
+    c->ops = atomic_load(&r->ops);
+    c->lost = atomic_load(&r->lost);
+    c->seconds = (double)run_time(r) / 1e9;
+}
+
+/* Recovery takes a while; a server that does not come back is an end, not a quiet time. */
+static bool comes_back(run *r, run_counts *c)
+{
+    const driver *d = r->db->driver;
+    db_session probe = {.db = r->db, .mem = r->db->mem}; /* no session uses that region */
+    char why[DB_ERROR] = "the server did not come back";
+    strbuf_init(&probe.text, r->db->mem);
+    for (uint64_t begun = clock_now(); clock_now() - begun < RECONNECT_NS;) {
+        enum db_answer a = d->connect(&probe);
+        d->disconnect(&probe);
+        if (a == DB_OK) return true;
+        if (temp_ended(&r->db->temp, why, sizeof why)) break;
+        if (r->options->poll && r->options->poll(r->options->ud, c)) return true;
+        clock_nap(20 * MILLISECOND);
+    }
+    give_up(r, "", why);
+    return false;
+}
+
+static void make_fault(run *r, rng *g, run_counts *c)
+{
+    unsigned which = r->options->faults;
+    if (which == (FAULT_KILL | FAULT_PAUSE)) which = rng_below(g, 2) ? FAULT_KILL : FAULT_PAUSE;
+    bool done;
+    if (which == FAULT_KILL) {
+        mark(r, "kill -9 server");
+        done = temp_fault(&r->db->temp, TEMP_KILL) && comes_back(r, c);
+    } else {
+        mark(r, "pause server");
+        done = temp_fault(&r->db->temp, TEMP_PAUSE);
+        clock_nap((200 + (uint64_t)rng_below(g, 800)) * MILLISECOND);
+        done = temp_fault(&r->db->temp, TEMP_CONTINUE) && done;
+        mark(r, "continue server");
+    }
+    if (done)
+        c->faults++;
+    else
+        give_up(r, "", "the server could not be killed or paused");
+}
+
+static void oversee(run *r, run_counts *c)
+{
+    rng g;
+    rng_seed(&g, r->options->seed);
+    uint64_t gap = 1500ull * MILLISECOND, due = r->start + gap;
+    while (atomic_load(&r->running)) {
+        clock_nap(10 * MILLISECOND);
+        count(r, c);
+        if (r->options->poll && r->options->poll(r->options->ud, c)) atomic_store(&r->stop, true);
+        if (!r->options->faults || clock_now() < due || stopped(r)) continue;
+        make_fault(r, &g, c);
+        due = clock_now() + gap + (uint64_t)rng_below(&g, gap);
+    }
+}
+
+/* Starts as many threads as there may be; false: not even all that were asked for. */
+static bool start_all(run *r, session *all)
+{
+    for (uint32_t i = 0; i < r->options->sessions; i++) {
+        session *s = &all[i];
+        s->run = r;
+        s->slot = i;
+        s->name = i + 1;
+        guard_init(&s->guard);
+        mem_init(&s->mem, mem_libc, NULL, &s->guard);
+        strbuf_init(&s->ops, &s->mem);
+        strbuf_init(&s->lines, &s->mem);
+        strbuf_init(&s->intent, &s->mem);
+        strbuf_init(&s->db.text, &s->mem);
+        s->db.db = r->db;
+        s->db.mem = &s->mem;
+        rng_seed(&s->rng, r->options->seed * 1000003 + i);
+    }
+    for (uint32_t i = 0; i < r->options->sessions; i++) {
+        atomic_fetch_add(&r->running, 1);
+        if (!pthread_create(&all[i].thread, NULL, session_thread, &all[i])) continue;
+        atomic_fetch_sub(&r->running, 1);
+        all[i].run = NULL;
+        give_up(r, "", "cannot start so many threads");
+        for (uint32_t k = i + 1; k < r->options->sessions; k++) all[k].run = NULL;
+        return false;
+    }
+    return true;
+}
+
+bool run_program(db *d, const program *p, const run_options *o, run_counts *c, char *error,
+                 size_t cap)
+{
+    memset(c, 0, sizeof *c);
+    d->lists = p->lists;
+    if (!d->driver->load(d, p->rows, p->n_rows)) {
+        snprintf(error, cap, "%s", d->error);
+        return false;
+    }
+    run *r = mem_zeroed(d->mem, sizeof *r);
+    session *all = mem_array0(d->mem, session, o->sessions);
+    r->db = d;
+    r->program = p;
+    r->options = o;
+    r->dirty = !strcmp(d->isolation, "read-uncommitted");
+    atomic_store(&r->next_session, o->sessions);
+    if (!o->mute && !record_start(&r->recorder, o->output)) {
+        snprintf(error, cap, "cannot start the recorder");
+        return false;
+    }
+    pthread_mutex_init(&r->lock, NULL);
+    bool written = o->mute || write_header(r, d->mem);
+    r->start = clock_now();
+    if (o->seconds > 0) r->deadline = r->start + (uint64_t)(o->seconds * 1e9);
+    if (written) start_all(r, all);
+    oversee(r, c);
+    for (uint32_t i = 0; i < o->sessions; i++) {
+        if (!all[i].run) continue;
+        pthread_join(all[i].thread, NULL);
+        mem_free_all(&all[i].mem);
+    }
+    count(r, c);
+    if (!o->mute && (!record_end(&r->recorder) || !written))
+        give_up(r, "", "the history cannot be written");
+    bool done = !r->failed;
+    if (!done) snprintf(error, cap, "%s", r->error);
+    pthread_mutex_destroy(&r->lock);
+    mem_put(d->mem, all);
+    mem_put(d->mem, r);
+    return done;
+}

@@ -1,0 +1,41 @@
+/*
+ * run.h - drives a program against a database with one thread a session, and records it.
+ *
+ * Times are nanoseconds of one monotonic clock since the start of the run: call and return of
+ * begin, of each operation and of commit.  A transaction that the database refused is recorded as
+ * aborted and what the session does next is a new one.  A session whose connection was lost goes
+ * on under a new name, because what it left behind may still happen.
+ */
+#ifndef RATEL_WORK_RUN_H
+#define RATEL_WORK_RUN_H
+
+#include "work/program.h"
+
+#define FAULT_KILL 1u
+#define FAULT_PAUSE 2u
+
+typedef struct run_counts {
+    uint64_t committed, aborted, unknown, ops, lost;
+    uint64_t faults;
+    double seconds;
+} run_counts;
+
+typedef struct run_options {
+    uint32_t sessions;
+    uint64_t txns;   /* recorded ones, of whatever outcome; 0: no limit */
+    double seconds;  /* 0: no limit */
+    double rate;     /* transactions a second, all sessions together; 0: as fast as they can */
+    uint64_t seed;   /* for the header, and for faults */
+    unsigned faults; /* of a server of our own */
+    bool mute;       /* drive it all the same, record nothing: what does recording cost? */
+    int output;      /* descriptor to which the history is written */
+    /* Called now and then by the thread that runs; true: end now, cleanly. */
+    bool (*poll)(void *ud, const run_counts *c);
+    void *ud;
+} run_options;
+
+/* False: error says what went wrong; what was recorded until then is complete. */
+bool run_program(db *d, const program *p, const run_options *o, run_counts *c, char *error,
+                 size_t cap);
+
+#endif
