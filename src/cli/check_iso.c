@@ -20,7 +20,6 @@ typedef struct plain {
     uint32_t *from;
     bool *writes, *so;
     uint32_t *value; /* [t * keys + x]: what t leaves behind */
-    uint64_t ops;
     char why[200];
 } plain;
 
@@ -47,7 +46,6 @@ static bool count(plain *p, const ratel_history *h)
         if (p->n == MOST_TXNS)
             return stop(p, NULL, "levels from files are decided up to 64 transactions");
         p->txn[++p->n] = (uint32_t)i;
-        p->ops += t.ops;
         for (size_t k = 0; k < t.ops; k++) {
             ratel_history_op_at(h, t.first_op + k, &o);
             if (o.failed) continue;
@@ -157,20 +155,30 @@ static void read_sessions(plain *p, const ratel_history *h, bool order)
     }
 }
 
-static void print_json(FILE *out, const char *history, const char *given, const char *level,
-                       const char *verdict, const char *reason, const plain *p, bool order)
+typedef struct iso_answer {
+    const char *history, *given, *level, *verdict, *reason;
+    bool order;
+} iso_answer;
+
+static void print_json(FILE *out, const args *a, const ratel_history *h, const iso_answer *r)
 {
+    ratel_stat n = {0};
+    const char *ryow = a->value[O_RYOW] ? a->value[O_RYOW] : "must";
+    ratel_history_stat(&n, a->context, h);
     fputs("{\"schema\":1,\"history\":", out);
-    json_text_to(out, history);
-    fputs(",\"level\":", out);
-    json_text_to(out, level);
+    json_text_to(out, r->history);
+    fprintf(out, ",\"format\":\"%s\",\"level\":", ratel_history_format(h));
+    json_text_to(out, r->level);
     fputs(",\"given\":", out);
-    json_text_to(out, given);
-    fprintf(out, ",\"session_order\":%s,\"verdict\":\"%s\",\"reason\":", order ? "true" : "false",
-            verdict);
-    json_text_to(out, reason);
-    fprintf(out, ",\"txns\":%u,\"ops\":%llu,\"keys\":%u}\n", (unsigned)p->n,
-            (unsigned long long)p->ops, (unsigned)p->keys);
+    json_text_to(out, r->given);
+    fprintf(out, ",\"session_order\":%s,\"ryow\":\"%s\",\"verdict\":\"%s\",\"reason\":",
+            r->order ? "true" : "false", ryow, r->verdict);
+    json_text_to(out, r->reason);
+    fprintf(out,
+            ",\"txns\":%llu,\"ops\":%llu,\"sessions\":%llu,\"keys\":%llu,\"warnings\":[],"
+            "\"solver\":{\"vars\":0,\"clauses\":0,\"conflicts\":0,\"instantiated\":0}}\n",
+            (unsigned long long)n.txns, (unsigned long long)n.ops, (unsigned long long)n.sessions,
+            (unsigned long long)n.keys);
 }
 
 int check_iso(const args *a, synth *s, int level, const char *given, const ratel_history *h,
@@ -179,7 +187,6 @@ int check_iso(const args *a, synth *s, int level, const char *given, const ratel
     plain p = {0};
     const char *so = a->value[O_SESSION_ORDER], *verdict = "undecided";
     bool order = !so || strcmp(so, "off") != 0;
-    char reason[300];
     int status = EXIT_UNDECIDED;
     if (count(&p, h) && read_writes(&p, h) && read_reads(&p, h)) {
         read_sessions(&p, h, order);
@@ -194,12 +201,12 @@ int check_iso(const args *a, synth *s, int level, const char *given, const ratel
                          : "no choice keeps all axioms; all were searched, exactly");
         }
     }
-    snprintf(reason, sizeof reason, "%s", p.why);
     if (a->value[O_JSON]) {
-        print_json(out, history, given, synth_level_name(s, level), verdict, reason, &p, order);
+        iso_answer r = {history, given, synth_level_name(s, level), verdict, p.why, order};
+        print_json(out, a, h, &r);
     } else {
         visible_to(out, history);
-        fprintf(out, ": %s %s: %s\n", synth_level_name(s, level), verdict, reason);
+        fprintf(out, ": %s %s: %s\n", synth_level_name(s, level), verdict, p.why);
     }
     free(p.key);
     free(p.txn);

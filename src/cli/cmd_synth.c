@@ -17,7 +17,9 @@ typedef struct command_state {
     FILE *out;
     level_list allow, forbid, lattice;
     synth_problem p;
-    ratel_history *h; /* of the answer */
+    int *with_condition; /* the allowed levels and --such-that */
+    ratel_history *h;    /* of the answer */
+    bool unwritten;      /* a proof could not be written */
 } state;
 
 /* ---- the history --------------------------------------------------------------------------- */
@@ -166,6 +168,14 @@ static void print_json(const state *st, const synth_answer *r, double seconds)
             fputc(']', out);
         }
         fputc('}', out);
+        if (st->p.more) fprintf(out, ",\"complete\":%s,\"others\":[", r->all ? "true" : "false");
+        synth_answer o;
+        for (size_t i = 0; st->p.more && synth_more(r, i, &o); i++) {
+            fputs(i ? ",[" : "[", out);
+            print_transactions(out, &o);
+            fputc(']', out);
+        }
+        if (st->p.more) fputc(']', out);
     }
     fprintf(out, ",\"candidates\":%llu", (unsigned long long)r->candidates);
     if (!st->a->value[O_DETERMINISTIC])
@@ -253,6 +263,19 @@ static void explain(const state *st)
     }
 }
 
+static void print_others(const state *st, const synth_answer *r)
+{
+    synth_answer o;
+    for (size_t i = 0; synth_more(r, i, &o); i++) {
+        fprintf(st->out, "or\n");
+        print_history(st->out, &o, "  ");
+    }
+    if (!st->p.more) return;
+    fprintf(st->out, "%zu %s of this size%s\n", r->n_others + 1,
+            r->n_others ? "histories" : "history",
+            r->all ? ", up to the names of transactions and keys" : "; there may be more");
+}
+
 /* ---- the command --------------------------------------------------------------------------- */
 
 static bool scope_number(const args *a, enum option_id o, uint64_t low, uint64_t high,
@@ -269,6 +292,29 @@ static bool scope_number(const args *a, enum option_id o, uint64_t low, uint64_t
     return true;
 }
 
+static bool write_part(const state *st, uint32_t txns, const char *end, const char *text, size_t n)
+{
+    const char *prefix = st->a->value[O_PROOF];
+    size_t cap = strlen(prefix) + 32;
+    char *path = malloc(cap);
+    if (!path) return false;
+    snprintf(path, cap, "%s-%u.%s", prefix, (unsigned)txns, end);
+    FILE *f = fopen(path, "w");
+    bool ok = f && fwrite(text, 1, n, f) == n;
+    if (f && fclose(f)) ok = false;
+    if (!ok) perror(path);
+    free(path);
+    return ok;
+}
+
+static void write_proof(void *ud, uint32_t txns, const char *formula, size_t n, const char *steps,
+                        size_t m)
+{
+    state *st = ud;
+    if (!write_part(st, txns, "cnf", formula, n) || !write_part(st, txns, "drat", steps, m))
+        st->unwritten = true;
+}
+
 static bool scope(state *st)
 {
     const args *a = st->a;
@@ -280,7 +326,9 @@ static bool scope(state *st)
         !scope_number(a, O_OPS, 1, 1000, &st->p.ops))
         return false;
     st->p.no_blind = st->p.partial = a->value[O_ISOLDE] != NULL;
-    st->p.no_prove = a->value[O_NO_PROOF] != NULL;
+    st->p.more = a->value[O_ALL] ? 999 : 0;
+    st->p.no_prove = a->value[O_NO_PROOF] || a->value[O_PROOF];
+    if (a->value[O_PROOF]) st->p.proof = write_proof, st->p.proof_ud = st;
     st->p.no_smart = a->value[O_NO_SMART] != NULL;
     st->p.no_least = a->value[O_NO_LEAST] != NULL;
     return true;
@@ -290,7 +338,13 @@ static int answer(state *st)
 {
     synth_answer r;
     uint64_t start = now();
+    double limit = st->a->value[O_TIME] ? strtod(st->a->value[O_TIME], NULL) : 0;
     int code = synth_search(st->s, &st->p, &r);
+    while (!code && st->a->value[O_GROW] && r.result == SYNTH_NONE && st->p.txns < SYNTH_MAX_TXNS &&
+           !(limit > 0 && seconds_since(start) > limit)) {
+        st->p.txns++;
+        code = synth_search(st->s, &st->p, &r);
+    }
     if (code) {
         complain("synth: %s", synth_error(st->s, NULL, NULL));
         return exit_of(code);
@@ -319,11 +373,13 @@ static int answer(state *st)
     } else {
         print_text(st, &r);
         if (history && chains(&r)) explain(st);
+        if (history) print_others(st, &r);
         if (st->a->value[O_STATS])
             fprintf(stderr, "candidates %llu\nvariables %llu\nclauses %llu\nconflicts %llu\n",
                     (unsigned long long)r.candidates, (unsigned long long)r.variables,
                     (unsigned long long)r.clauses, (unsigned long long)r.conflicts);
     }
+    if (st->unwritten) return EXIT_IO;
     return history ? EXIT_HOLDS : r.result == SYNTH_UNDECIDED ? EXIT_UNDECIDED : EXIT_VIOLATED;
 }
 
@@ -338,6 +394,28 @@ static int with_lattice(state *st)
     return close_output(a, st->out, status);
 }
 
+static int add_condition(state *st)
+{
+    size_t n = st->allow.n;
+    int level = synth_condition(st->s, st->a->value[O_SUCH_THAT]);
+    if (level < 0) {
+        uint64_t column;
+        const char *why = synth_error(st->s, NULL, &column);
+        complain("--such-that:%llu: %s", (unsigned long long)column, why);
+        return exit_of(level);
+    }
+    st->with_condition = malloc((n + 1) * sizeof *st->with_condition);
+    if (!st->with_condition) {
+        complain("out of memory");
+        return EXIT_UNDECIDED;
+    }
+    if (n) memcpy(st->with_condition, st->allow.at, n * sizeof *st->with_condition);
+    st->with_condition[n] = level;
+    st->p.allow = st->with_condition;
+    st->p.n_allow = n + 1;
+    return EXIT_HOLDS;
+}
+
 static int with_levels(state *st)
 {
     const args *a = st->a;
@@ -348,6 +426,7 @@ static int with_levels(state *st)
     st->p.n_allow = st->allow.n;
     st->p.forbid = st->forbid.at;
     st->p.n_forbid = st->forbid.n;
+    if (a->value[O_SUCH_THAT] && (status = add_condition(st)) != 0) return status;
     st->out = open_output(a);
     if (!st->out) return EXIT_IO;
     return close_output(a, st->out, answer(st));
@@ -375,6 +454,7 @@ int cmd_synth(args *a)
     levels_free(&st.forbid);
     levels_free(&st.lattice);
     ratel_history_free(st.h);
+    free(st.with_condition);
     synth_close(st.s);
     return status;
 }

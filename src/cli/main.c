@@ -52,8 +52,8 @@ const command commands[] = {
      "find a history that some levels allow and others forbid",
      "Searches all histories of the scope and prints a smallest one: fewest transactions, then\n"
      "keys, operations, session edges; or says that there is none, up to the scope or, where the\n"
-     "definitions show it, at all. Levels are names that `ratel levels` defines, or files in the\n"
-     "language of doc/synth.md (my.iso: its last level; my.iso:NAME: that one).\n"
+     "definitions show it, at all. Levels are names (ratel levels can print their definitions) or\n"
+     "files in the language of doc/synth.md (my.iso: its last level; my.iso:NAME: that one).\n"
      "--to F writes the history alone; --to spec makes a test of PostgreSQL's isolationtester.\n"
      "Exit status 0: a history was found, 1: none, 2: undecided.\n",
      cmd_synth},

@@ -8,9 +8,10 @@
 
 #include "base/hash.h"
 
-void gates_init(gates *g, mem *m)
+void gates_init(gates *g, mem *m, const proof *log)
 {
     *g = (gates){.mem = m, .solver = solver_new(m), .table_size = 1024};
+    if (log) solver_set_proof(g->solver, log);
     g->table = mem_array0(m, uint32_t, g->table_size);
     gate one = gate_new(g);
     gate_clause(g, &one, 1);
@@ -68,7 +69,7 @@ static gate shared(gates *g, const gate *lits, size_t n)
     vec_reserve(g->mem, &g->pool, n + 2);
     g->pool.at[g->pool.n++] = (gate)n;
     g->table[k] = (uint32_t)g->pool.n;
-    memcpy(&g->pool.at[g->pool.n], lits, n * sizeof *lits);
+    memcpy(g->pool.at + g->pool.n, lits, n * sizeof *lits);
     g->pool.n += n;
     g->pool.at[g->pool.n++] = out;
     const gate *in = g->pool.at + g->table[k];
@@ -79,7 +80,7 @@ static gate shared(gates *g, const gate *lits, size_t n)
         gate_clause(g, pair, 2);
         gate_push(g, gate_not(in[i]));
     }
-    gate_clause(g, &g->stack.at[opened], n + 1);
+    gate_clause(g, g->stack.at + opened, n + 1);
     g->stack.n = opened;
     if (++g->n * 2 > g->table_size) grow(g);
     return out;

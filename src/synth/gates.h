@@ -24,8 +24,8 @@ typedef struct gates {
     uint64_t clauses;
 } gates;
 
-void gates_init(gates *g, mem *m);
-gate gate_new(gates *g); /* a free input */
+void gates_init(gates *g, mem *m, const proof *log); /* log may be NULL */
+gate gate_new(gates *g);                             /* a free input */
 void gate_clause(gates *g, const gate *lits, size_t n);
 void gate_assert(gates *g, gate a);
 gate gate_and_all(gates *g, gate *lits, size_t n); /* reorders lits */

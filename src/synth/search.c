@@ -11,6 +11,7 @@
  */
 #include <string.h>
 
+#include "synth/prooflog.h"
 #include "synth/search.h"
 
 typedef struct search {
@@ -18,12 +19,17 @@ typedef struct search {
     const synth_problem *p;
     iso_level *const *levels;
     gates g;
+    prooflog log; /* of g, if a proof is wanted */
     world w;
     uint32_t size; /* transactions of the encoding */
     gate *used;    /* [key] */
     gate *reads;   /* [t * keys + x] */
     gate *follows; /* [t]: has a predecessor in its session */
     tiny *found;
+    gate least[8]; /* assumptions that make a history smallest */
+    size_t n_least;
+    VEC(tiny *) others; /* as small as found, none like another */
+    bool all;
     synth_answer *out;
 } search;
 
@@ -177,29 +183,32 @@ static gate kept_with(const world *w, const iso_level *l, const gate *order, gat
     return level_holds(w, l, order, *vis);
 }
 
+static void refuse_all(search *s, const gate *order)
+{
+    for (size_t j = 0; j < s->p->n_forbid; j++) refuse(s, forbidden(s, j), order, NULL);
+}
+
 static void build_levels(search *s)
 {
     uint32_t *rank = mem_array(s->mem, uint32_t, s->w.size);
     for (uint32_t t = 0; t < s->w.size; t++) rank[t] = t;
     gate *index = order_constant(&s->w, rank);
-    size_t n = s->p->n_allow ? s->p->n_allow : 1;
-    for (size_t i = 0; i < n; i++) {
-        const iso_level *l = s->p->n_allow ? allowed(s, i) : NULL;
-        gate *order = i ? order_any(&s->w) : index;
-        if (l) {
-            gate *vis;
-            gate_assert(&s->g, kept_with(&s->w, l, order, &vis));
-        }
-        for (size_t j = 0; j < s->p->n_forbid; j++) {
-            if (!s->p->no_smart || forbidden(s, j)->witness == ISO_NONE)
-                refuse(s, forbidden(s, j), order, NULL);
-        }
+    bool first = true; /* the index order is not given away yet */
+    for (size_t i = 0; i < s->p->n_allow; i++) {
+        const iso_level *l = allowed(s, i);
+        gate *order = first || l->witness == ISO_NONE ? index : order_any(&s->w), *vis;
+        gate_assert(&s->g, kept_with(&s->w, l, order, &vis));
+        if (l->witness == ISO_NONE) continue;
+        first = false;
+        if (!s->p->no_smart) refuse_all(s, order);
     }
+    if (first) refuse_all(s, index);
 }
 
 static void build(search *s, uint32_t txns)
 {
-    gates_init(&s->g, s->mem);
+    if (s->p->proof) prooflog_init(&s->log, s->mem);
+    gates_init(&s->g, s->mem, s->p->proof ? &s->log.hooks : NULL);
     world_alloc(&s->w, &s->g, txns + 1, s->p->keys);
     s->used = mem_array(s->mem, gate, s->p->keys);
     s->reads = mem_array0(s->mem, gate, (size_t)(txns + 1) * s->p->keys);
@@ -207,6 +216,7 @@ static void build(search *s, uint32_t txns)
     build_operations(s);
     build_sessions(s);
     build_keys(s);
+    memcpy(s->w.key, s->used, s->p->keys * sizeof *s->used);
     world_derive(&s->w);
     build_levels(s);
 }
@@ -218,7 +228,7 @@ bool search_allows(mem *m, const tiny *h, const iso_level *l, uint32_t *rank, bo
     void *start = mem_get(m, 1);
     gates g;
     world w;
-    gates_init(&g, m);
+    gates_init(&g, m, NULL);
     world_constant(&w, &g, h);
     gate *order = order_any(&w), *sees = l->witness == ISO_VIS_AR ? vis_any(&w, order) : NULL;
     gate_assert(&g, level_holds(&w, l, order, sees));
@@ -242,7 +252,7 @@ static bool kept_by_least(mem *m, const tiny *h, const iso_level *l, const uint3
     void *start = mem_get(m, 1);
     gates g;
     world w;
-    gates_init(&g, m);
+    gates_init(&g, m, NULL);
     world_constant(&w, &g, h);
     gate *order = order_constant(&w, rank);
     bool yes = level_holds_least(&w, l, order) == GATE_TRUE;
@@ -372,10 +382,100 @@ static uint32_t count_session_edges(const tiny *h)
     return many;
 }
 
+/* ---- all of the smallest -------------------------------------------------------------------- */
+
+/* Is b the history a with transactions and keys renamed? */
+static bool maps(const tiny *a, const tiny *b, const uint32_t *txn, const uint32_t *key)
+{
+    size_t n = a->n + 1;
+    for (uint32_t t = 0; t < n; t++) {
+        for (uint32_t x = 0; x < a->keys; x++) {
+            size_t i = (size_t)t * a->keys + x, j = (size_t)txn[t] * a->keys + key[x];
+            uint32_t from = a->from[i];
+            if (a->writes[i] != b->writes[j]) return false;
+            if ((from == TINY_NONE ? from : txn[from]) != b->from[j]) return false;
+        }
+        for (uint32_t u = 0; u < n; u++)
+            if (a->so[t * n + u] != b->so[txn[t] * n + txn[u]]) return false;
+    }
+    return true;
+}
+
+/* Tries every renaming: place i of txns, then of keys.  Smallest histories are tiny. */
+static bool renamed(guard *g, const tiny *a, const tiny *b, uint32_t *txn, uint32_t *key,
+                    uint32_t i)
+{
+    guard_tick(g);
+    bool keys = i > a->n;
+    uint32_t *list = keys ? key : txn, at = keys ? i - a->n - 1 : i;
+    uint32_t n = keys ? a->keys : a->n + 1;
+    if (keys && at == a->keys) return maps(a, b, txn, key);
+    for (uint32_t v = keys ? 0 : 1; v < n; v++) {
+        bool taken = false;
+        for (uint32_t k = keys ? 0 : 1; k < at; k++) taken |= list[k] == v;
+        if (taken) continue;
+        list[at] = v;
+        if (renamed(g, a, b, txn, key, i + 1)) return true;
+    }
+    return false;
+}
+
+static bool known(search *s, const tiny *h)
+{
+    uint32_t *txn = mem_array0(s->mem, uint32_t, h->n + 1);
+    uint32_t *key = mem_array0(s->mem, uint32_t, h->keys + 1);
+    for (size_t i = 0; i <= s->others.n; i++) {
+        const tiny *o = i ? s->others.at[i - 1] : s->found;
+        if (o != h && renamed(s->mem->guard, o, h, txn, key, 1)) return true;
+    }
+    return false;
+}
+
+/* No history just like this one, under these names. */
+static void block(search *s, const tiny *h)
+{
+    const world *w = &s->w;
+    size_t o = gate_open(&s->g);
+    for (uint32_t t = 1; t <= h->n; t++) {
+        for (uint32_t x = 0; x < h->keys; x++) {
+            size_t cell = (size_t)t * w->keys + x, i = (size_t)t * h->keys + x;
+            gate_push(&s->g, h->writes[i] ? gate_not(w->w[cell]) : w->w[cell]);
+            gate_push(&s->g, h->from[i] == TINY_NONE
+                                 ? s->reads[cell]
+                                 : gate_not(w->rf[cell * w->size + h->from[i]]));
+        }
+        for (uint32_t u = t + 1; u <= h->n; u++) {
+            gate so = w->so[(size_t)t * w->size + u];
+            gate_push(&s->g, h->so[(size_t)t * (h->n + 1) + u] ? gate_not(so) : so);
+        }
+    }
+    if (h->n + 1 < w->size) gate_push(&s->g, w->act[h->n + 1]);
+    gate_clause(&s->g, s->g.stack.at + o, s->g.stack.n - o);
+    s->g.stack.n = o;
+}
+
+static void enumerate(search *s)
+{
+    tiny *first = s->found;
+    if (!s->p->more) return;
+    block(s, first);
+    while (s->others.n < s->p->more) {
+        if (!look(s, s->least, s->n_least)) {
+            s->all = true;
+            break;
+        }
+        tiny *h = s->found;
+        s->found = first;
+        block(s, h);
+        if (!known(s, h)) vec_push(s->mem, &s->others, h);
+    }
+    s->found = first;
+}
+
 /* The number of transactions is least already; now keys, operations, session edges. */
 static void minimise(search *s)
 {
-    gate assume[8];
+    gate *assume = s->least;
     uint32_t n = s->found->n;
     size_t k = assume_txns(s, n, assume);
     for (uint32_t keys = 1; keys < s->found->keys; keys++) {
@@ -393,6 +493,8 @@ static void minimise(search *s)
         }
     fewest(s, ops, many, count_ops(s->found), assume, &k, count_ops);
     fewest(s, &s->follows[1], n, count_session_edges(s->found), assume, &k, count_session_edges);
+    s->n_least = k;
+    enumerate(s);
 }
 
 static void add_work(search *s)
@@ -401,6 +503,17 @@ static void add_work(search *s)
     s->out->variables += solver_vars(s->g.solver);
     s->out->clauses += s->g.clauses;
     s->out->conflicts += t->conflicts;
+}
+
+/* Each size was refuted as "has n, not n + 1"; so "has the first" leads to a contradiction. */
+static void hand_over_proof(search *s, uint32_t from)
+{
+    if (!s->p->proof) return;
+    strbuf formula;
+    strbuf_init(&formula, s->mem);
+    prooflog_end(&s->log, s->g.solver, s->w.act[from], &formula);
+    s->p->proof(s->p->proof_ud, s->w.size - 1, formula.at, formula.n, s->log.steps.at,
+                s->log.steps.n);
 }
 
 /* Small sizes one by one in a small encoding, where most answers are; then the rest at once. */
@@ -417,6 +530,7 @@ static void look_everywhere(search *s)
             return;
         }
     add_work(s);
+    hand_over_proof(s, 1);
     if (s->p->txns == small) return;
     solver_free(s->g.solver);
     mem_free_since(s->mem, start);
@@ -427,6 +541,8 @@ static void look_everywhere(search *s)
         for (uint32_t n = small + 1; n < most; n++)
             if (look(s, assume, assume_txns(s, n, assume))) break;
         minimise(s);
+    } else {
+        hand_over_proof(s, small + 1);
     }
     add_work(s);
 }
@@ -445,20 +561,16 @@ static const uint32_t *sessions_of(mem *m, const tiny *h)
     return session;
 }
 
-void search_run(mem *m, const synth_problem *p, iso_level *const *levels, synth_answer *out)
+static void describe(search *s, tiny *h, synth_answer *out)
 {
-    search s = {.mem = m, .p = p, .levels = levels, .out = out};
-    look_everywhere(&s);
-    out->result = s.found ? SYNTH_HISTORY : SYNTH_NONE;
-    if (!s.found) return;
-    tiny *h = s.found;
-    uint32_t **witness = mem_array(m, uint32_t *, p->n_allow + 1);
-    for (size_t i = 0; i < p->n_allow; i++) {
+    mem *m = s->mem;
+    uint32_t **witness = mem_array(m, uint32_t *, s->p->n_allow + 1);
+    for (size_t i = 0; i < s->p->n_allow; i++) {
         uint32_t *rank = mem_array0(m, uint32_t, h->n + 1);
         witness[i] = mem_array(m, uint32_t, h->n + 1);
-        if (!search_allows(m, h, allowed(&s, i), rank, NULL))
+        if (!search_allows(m, h, allowed(s, i), rank, NULL))
             guard_fail(m->guard, GUARD_BUG, "the history found is not allowed by %s",
-                       allowed(&s, i)->name);
+                       allowed(s, i)->name);
         for (uint32_t t = 1; t <= h->n; t++) witness[i][rank[t] - 1] = t;
     }
     out->txns = h->n;
@@ -468,4 +580,21 @@ void search_run(mem *m, const synth_problem *p, iso_level *const *levels, synth_
     out->so = h->so;
     out->session = sessions_of(m, h);
     out->witness = witness;
+}
+
+void search_run(mem *m, const synth_problem *p, iso_level *const *levels, synth_answer *out)
+{
+    search s = {.mem = m, .p = p, .levels = levels, .out = out};
+    look_everywhere(&s);
+    out->result = s.found ? SYNTH_HISTORY : SYNTH_NONE;
+    if (!s.found) return;
+    describe(&s, s.found, out);
+    synth_answer *others = mem_array(m, synth_answer, s.others.n + 1);
+    for (size_t i = 0; i < s.others.n; i++) {
+        others[i] = (synth_answer){.result = SYNTH_HISTORY};
+        describe(&s, s.others.at[i], &others[i]);
+    }
+    out->others = others;
+    out->n_others = s.others.n;
+    out->all = s.all;
 }

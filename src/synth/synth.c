@@ -162,6 +162,26 @@ int synth_level_read(synth *s, const char *file, const char *name, const char *t
     return code ? code : t.result;
 }
 
+static void body_condition(task *t)
+{
+    static const char head[] = "level such-that over none { ", tail[] = " ; }";
+    size_t n = strlen(t->text), h = sizeof head - 1, e = sizeof tail - 1;
+    char *text = mem_get(&t->s->kept, h + n + e);
+    memcpy(text, head, h);
+    memcpy(text + h, t->text, n);
+    memcpy(text + h + n, tail, e);
+    iso_module *m = iso_parse(&t->s->kept, "", text, h + n + e, NULL, NULL);
+    t->result = numbered(t->s, m->levels.at[m->levels.n - 1], "");
+}
+
+int synth_condition(synth *s, const char *formula)
+{
+    task t = {.s = s, .text = formula};
+    int code = border(&t, body_condition);
+    if (code && s->line == 1) s->column -= sizeof "level such-that over none { " - 1;
+    return code ? code : t.result;
+}
+
 const char *synth_level_name(const synth *s, int level)
 {
     return s->levels.at[level]->name;
@@ -240,4 +260,11 @@ int synth_proves(synth *s, int a, int b)
     mem_free_all(&s->work);
     int code = border(&t, body_proves);
     return code ? 0 : t.result;
+}
+
+bool synth_more(const synth_answer *first, size_t i, synth_answer *out)
+{
+    if (i >= first->n_others) return false;
+    *out = first->others[i];
+    return true;
 }

@@ -29,6 +29,8 @@ const char *synth_library_name(const char *name, const char **near);
 
 /* The number of a level by its library name, or < 0: a code of ratel.h. */
 int synth_level_named(synth *s, const char *name);
+/* A formula over the history alone; as a level, it is one condition more. */
+int synth_condition(synth *s, const char *formula);
 /* Of a file's text: its level `name`, or its last one if name is NULL. */
 int synth_level_read(synth *s, const char *file, const char *name, const char *text, size_t n);
 const char *synth_level_name(const synth *s, int level);
@@ -50,6 +52,12 @@ typedef struct synth_problem {
     bool no_blind;       /* who writes a key reads it first (Isolde) */
     bool partial;        /* session order is any partial order (Isolde) */
     bool no_prove;       /* do not look for a proof for all sizes */
+    uint32_t more;       /* how many more of the smallest histories are wanted, none like another */
+    /* Called for each encoding that has no history (up to so many transactions): the clauses as
+       DIMACS, their refutation as DRAT.  NULL: no proof is logged. */
+    void (*proof)(void *ud, uint32_t txns, const char *formula, size_t n, const char *steps,
+                  size_t m);
+    void *proof_ud;
     /* to measure what each idea is worth */
     bool no_smart, no_least;
 } synth_problem;
@@ -66,6 +74,9 @@ typedef struct synth_answer {
     const uint32_t *session;  /* [t], from 1 on; of partial session orders, chains that cover it */
     const bool *so;           /* [a * (txns + 1) + b] */
     uint32_t *const *witness; /* [allowed level][i]: the transactions in its order, i < txns */
+    const struct synth_answer *others; /* synth_more */
+    size_t n_others;
+    bool all; /* `more` was asked for, and these are all */
     /* work */
     uint64_t candidates; /* histories that were tried and allowed by a forbidden level */
     uint64_t variables, clauses, conflicts;
@@ -74,6 +85,8 @@ typedef struct synth_answer {
 
 /* The answer lives until the next call on the session. */
 int synth_search(synth *s, const synth_problem *p, synth_answer *out);
+/* The i-th further history that `more` asked for, in place of the answer's; false past the end. */
+bool synth_more(const synth_answer *first, size_t i, synth_answer *out);
 
 /* Is the level kept by this history?  1, 0, or < 0: a code.  from, writes, so as in the answer. */
 int synth_check(synth *s, int level, uint32_t txns, uint32_t keys, const uint32_t *from,

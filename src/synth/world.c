@@ -36,6 +36,7 @@ void world_alloc(world *w, gates *g, uint32_t size, uint32_t keys)
     *w = (world){.g = g, .size = size, .keys = keys};
     size_t cells = (size_t)size * keys;
     w->act = matrix(g->mem, size);
+    w->key = mem_array0(g->mem, gate, keys + 1); /* GATE_TRUE */
     w->w = matrix(g->mem, cells);
     w->rf = matrix(g->mem, cells * size);
     w->so = matrix(g->mem, (size_t)size * size);
@@ -149,13 +150,16 @@ static size_t at(const eval *e, uint32_t a, uint32_t b)
     return (size_t)a * e->n + b;
 }
 
+/* Keys from e->keys on are imagined ones that nobody touches (needs_key). */
 static gate writes(const eval *e, uint32_t t, uint32_t x)
 {
+    if (x >= e->keys) return t ? GATE_FALSE : GATE_TRUE;
     return e->w->w[(size_t)t * e->keys + x];
 }
 
 static gate reads_from(const eval *e, uint32_t t, uint32_t x, uint32_t s)
 {
+    if (x >= e->keys) return GATE_FALSE;
     return e->w->rf[((size_t)t * e->keys + x) * e->n + s];
 }
 
@@ -361,14 +365,25 @@ static gate commit(eval *e, const gate *p)
     return gate_close_and(g, all);
 }
 
+/* Keys that do not occur are no keys, so their instances of the body are guarded; unless the body
+   says nothing of a key that nobody touches, as is the rule.  Each slot imagines its own key. */
+static bool needs_key(eval *e, const iso_node *x)
+{
+    uint32_t k = 0;
+    while (k < e->keys && e->w->key[k] == GATE_TRUE) k++;
+    if (x->kid[0] || k == e->keys) return false;
+    e->env[x->slot] = e->keys + x->slot;
+    return form(e, x->kid[1]) != (x->op == ISO_ALL ? GATE_TRUE : GATE_FALSE);
+}
+
 static gate quantify(eval *e, const iso_node *x)
 {
-    bool all = x->op == ISO_ALL;
+    bool all = x->op == ISO_ALL, guarded = needs_key(e, x);
     uint32_t many = x->kid[0] ? e->n : e->keys;
     size_t o = gate_open(e->g);
     for (uint32_t v = 0; v < many; v++) {
         e->env[x->slot] = v;
-        gate in = x->kid[0] ? set_at(e, x->kid[0], v) : GATE_TRUE;
+        gate in = x->kid[0] ? set_at(e, x->kid[0], v) : guarded ? e->w->key[v] : GATE_TRUE;
         if (in == GATE_FALSE) continue;
         e->env[x->slot] = v;
         gate body = form(e, x->kid[1]);
@@ -616,15 +631,24 @@ static void demand(eval *e, const iso_node *x, gate why, gate *vis)
         demand(e, b, a->uses & ISO_USES_VIS ? why : gate_and(g, why, gate_not(form(e, a))), vis);
         return;
     case ISO_IMPLIES: demand(e, b, gate_and(g, why, form(e, a)), vis); return;
-    case ISO_ALL:
+    case ISO_ALL: {
+        bool guarded = false;
+        if (!a) { /* as in needs_key: does it ask for anything by a key that nobody touches? */
+            gate *copy = mem_array(g->mem, gate, (size_t)e->n * e->n);
+            memcpy(copy, vis, (size_t)e->n * e->n * sizeof *copy);
+            e->env[x->slot] = e->keys + x->slot;
+            demand(e, b, why, copy);
+            guarded = memcmp(copy, vis, (size_t)e->n * e->n * sizeof *copy) != 0;
+        }
         for (uint32_t v = 0; v < (a ? e->n : e->keys); v++) {
             e->env[x->slot] = v;
-            gate in = a ? set_at(e, a, v) : GATE_TRUE;
+            gate in = a ? set_at(e, a, v) : guarded ? e->w->key[v] : GATE_TRUE;
             if (in == GATE_FALSE) continue;
             e->env[x->slot] = v;
             demand(e, b, gate_and(g, why, in), vis);
         }
         return;
+    }
     case ISO_IN:
         if (b->op == ISO_VIS) {
             const gate *p = rel(e, a);

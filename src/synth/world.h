@@ -27,6 +27,7 @@ typedef struct world {
     gates *g;
     uint32_t size, keys; /* size counts transaction 0 */
     gate *act;           /* [t] takes part */
+    gate *key;           /* [x] occurs; quantifiers range over these keys only */
     gate *w;             /* [t * keys + x] */
     gate *rf;            /* [(t * keys + x) * size + s]: t reads x from s */
     gate *so, *wr;       /* [a * size + b] */
