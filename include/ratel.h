@@ -344,6 +344,23 @@ RATEL_API int ratel_history_fix(ratel_history **out, ratel_lint **done, ratel *r
 RATEL_API int ratel_dump(const ratel_history *h, ratel *r, const char *level, const char *stage,
                          ratel_write_cb write, void *payload);
 
+/* A frozen history, one by one: transactions in input order, operations in theirs.  Keys and values
+   are numbers, equal iff the keys and values are. */
+typedef struct {
+    uint32_t session;
+    ratel_status status;
+    size_t first_op, ops;
+    char id[64]; /* text, cut */
+} ratel_txn_info;
+typedef struct {
+    char kind; /* r, w, d(elete), a(ppend), s(can), i(terator) */
+    uint32_t key, value;
+    int failed, known; /* known 0: a read whose result was not recorded */
+    int initial;       /* the value is the one that the key holds at first */
+} ratel_op_info;
+RATEL_API int ratel_history_txn_at(const ratel_history *h, size_t i, ratel_txn_info *out);
+RATEL_API int ratel_history_op_at(const ratel_history *h, size_t i, ratel_op_info *out);
+
 /* Distributions behind the counts of ratel_stat. */
 #define RATEL_SHAPE_BINS 48
 #define RATEL_SHAPE_HOT 10

@@ -27,6 +27,17 @@ void guard_fail(guard *g, int code, const char *format, ...)
     guard_vfail(g, code, format, ap);
 }
 
+void guard_restore(guard *g, const guard *outer)
+{
+    memcpy(&g->jump, &outer->jump, sizeof g->jump);
+    g->deadline = outer->deadline;
+}
+
+void guard_fail_again(guard *g)
+{
+    longjmp(g->jump, 1);
+}
+
 void guard_set_position(guard *g, uint64_t line, uint64_t column)
 {
     g->line = line;

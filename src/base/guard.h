@@ -55,6 +55,10 @@ _Noreturn void guard_fail(guard *g, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 _Noreturn void guard_vfail(guard *g, int code, const char *format, va_list ap)
     __attribute__((format(printf, 3, 0)));
+/* A border within a border, for something that may be given up: arm anew with a copy of the guard
+   in hand, restore the outer border on every way out, fail again with what is not ours. */
+void guard_restore(guard *g, const guard *outer);
+_Noreturn void guard_fail_again(guard *g);
 void guard_set_position(guard *g, uint64_t line, uint64_t column);
 
 /* Reads clock and interrupt flag; call through guard_tick in loops. */

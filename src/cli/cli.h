@@ -29,11 +29,12 @@ enum exit_status {
 #define CMD_LEVELS 16u
 #define CMD_LINT 32u
 #define CMD_VERIFY 256u
+#define CMD_SYNTH 512u
 #define CMD_RUN 1024u
 #define CMD_TEST 2048u
 #define CMD_LIVE (CMD_RUN | CMD_TEST)
 #define CMD_READ (CMD_CHECK | CMD_STAT | CMD_CONVERT | CMD_LINT | CMD_VERIFY)
-#define CMD_ALL (63u | CMD_VERIFY | CMD_LIVE)
+#define CMD_ALL (63u | CMD_VERIFY | CMD_SYNTH | CMD_LIVE)
 
 enum option_id {
 #define OPT(id, commands, name, letter, arg, help) O_##id,
@@ -75,6 +76,9 @@ typedef struct args {
 
 extern const command commands[];
 
+/* Set by the first signal, as ratel_interrupt is called; for searches outside a context. */
+extern volatile int interrupt_flag;
+
 /* What `gen --list` and its man page show. */
 typedef struct gen_list {
     const char *title;
@@ -89,6 +93,7 @@ int cmd_gen(args *a);
 int cmd_levels(args *a);
 int cmd_lint(args *a);
 int cmd_verify(args *a);
+int cmd_synth(args *a);
 int cmd_run(args *a);
 int cmd_test(args *a);
 /* The adapters as members of the object of --version --json. */

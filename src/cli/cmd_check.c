@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/synth_cli.h"
 
 typedef struct check {
     args *a;
@@ -15,6 +16,8 @@ typedef struct check {
     size_t n_levels;
     bool all;
     char *words; /* storage of the typed names */
+    synth *iso;  /* levels written by the user; NULL: there are none */
+    int *number; /* [level]: of a file's level in iso, else -1 */
 } check;
 
 /* 1 if anything is violated, else the highest. */
@@ -31,8 +34,33 @@ static bool push_level(check *c, char *name)
         complain("out of memory");
         return false;
     }
-    more[c->n_levels++] = name;
     c->levels = more;
+    int *numbers = realloc(c->number, (c->n_levels + 1) * sizeof *numbers);
+    if (!numbers) {
+        complain("out of memory");
+        return false;
+    }
+    c->number = numbers;
+    numbers[c->n_levels] = -1;
+    more[c->n_levels++] = name;
+    return true;
+}
+
+/* my.iso; the status of a refusal is the command's. */
+static bool push_file(check *c, char *name)
+{
+    int status = EXIT_UNDECIDED;
+    if (!c->iso && !(c->iso = session_open(c->a))) {
+        complain("out of memory");
+        return false;
+    }
+    int level = level_given(c->iso, name, &status);
+    if (level < 0) {
+        c->status = status;
+        return false;
+    }
+    if (!push_level(c, name)) return false;
+    c->number[c->n_levels - 1] = level;
     return true;
 }
 
@@ -58,17 +86,15 @@ static bool parse_levels(check *c)
         bool last = !p[k];
         p[k] = 0;
         const char *near;
-        if (ratel_level_named(p, &near)) {
-            size_t dot = strlen(p);
-            if (dot > 4 && !strcmp(p + dot - 4, ".iso"))
-                complain("%s: levels written by the user are not in this version yet", p);
-            else if (near)
+        bool file = is_level_file(p);
+        if (!file && ratel_level_named(p, &near)) {
+            if (near)
                 complain("no level \"%s\"; did you mean %s? (ratel levels lists them)", p, near);
             else
                 complain("no level \"%s\" (ratel levels lists them)", p);
             return false;
         }
-        if (!push_level(c, p)) return false;
+        if (!(file ? push_file(c, p) : push_level(c, p))) return false;
         if (last) break;
         p += k + 1;
     }
@@ -226,11 +252,21 @@ static void check_history(check *c, const char *name)
     for (size_t i = 0; i < c->n_levels; i++) {
         ratel_result *a = NULL;
         uint64_t begun = now();
+        const char *level = c->levels[i];
+        if (c->number[i] >= 0) {
+            level = synth_level_builtin(c->iso, c->number[i]);
+            if (!*level) {
+                merge(c, check_iso(c->a, c->iso, c->number[i], c->levels[i], h, name, c->out));
+                continue;
+            }
+            if (!c->a->value[O_QUIET])
+                fprintf(stderr, "%s: decided as %s, which is the same\n", c->levels[i], level);
+        }
         code = RATEL_EINVAL;
         for (size_t k = 0; k < 2 && !a; k++)
-            if (known[k] && strcmp(ratel_result_level(known[k]), c->levels[i]))
-                code = ratel_result_implied(&a, r, known[k], c->levels[i]);
-        if (!a) code = ratel_check(&a, r, h, c->levels[i]);
+            if (known[k] && strcmp(ratel_result_level(known[k]), level))
+                code = ratel_result_implied(&a, r, known[k], level);
+        if (!a) code = ratel_check(&a, r, h, level);
         if (code == RATEL_EHISTORY) { /* the same for every level */
             refuse(c, name, code);
             break;
@@ -310,29 +346,21 @@ int cmd_check(args *a)
         return EXIT_USAGE;
     }
     if (!parse_levels(&c)) {
-        free(c.words);
-        free(c.levels);
-        return EXIT_USAGE;
-    }
-    if (a->value[O_CERTIFICATE] && (a->n_files > 1 || c.n_levels > 1)) {
+        if (!c.status) c.status = EXIT_USAGE;
+    } else if (a->value[O_CERTIFICATE] && (a->n_files > 1 || c.n_levels > 1)) {
         complain("--certificate: one history and one level at a time");
-        free(c.words);
-        free(c.levels);
-        return EXIT_USAGE;
-    }
-    if (a->value[O_DUMP] && !dumpable(&c)) {
-        free(c.words);
-        free(c.levels);
-        return EXIT_USAGE;
-    }
-    c.out = open_output(a);
-    if (!c.out) {
+        c.status = EXIT_USAGE;
+    } else if (a->value[O_DUMP] && !dumpable(&c)) {
+        c.status = EXIT_USAGE;
+    } else if (!(c.out = open_output(a))) {
         c.status = EXIT_IO;
     } else {
         for (size_t i = 0; i < a->n_files; i++)
             (a->value[O_DUMP] ? dump_history : check_history)(&c, a->files[i]);
         c.status = close_output(a, c.out, c.status);
     }
+    synth_close(c.iso);
+    free(c.number);
     free(c.words);
     free(c.levels);
     return c.status;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "synth/synth.h"
 
 static const struct {
     const char *tool, *map;
@@ -107,8 +108,30 @@ static int print_levels(const args *a, FILE *out)
     return EXIT_HOLDS;
 }
 
+/* levels --define: the text of each level, or the names that have one. */
+static int print_definitions(const args *a, FILE *out)
+{
+    const char *name, *text, *builtin;
+    for (size_t i = 0; !a->n_files && synth_library_at(i, &name, &text, &builtin); i++)
+        fprintf(out, "%-32s %s%s\n", name, *builtin ? "decides the same as " : "synth only",
+                builtin);
+    for (size_t i = 0; i < a->n_files; i++) {
+        const char *near = NULL, *known = synth_library_name(a->files[i], &near);
+        if (!known) {
+            complain("no definition of level \"%s\"%s%s", a->files[i],
+                     near ? "; did you mean " : "", near ? near : "");
+            return EXIT_USAGE;
+        }
+        for (size_t j = 0; synth_library_at(j, &name, &text, &builtin); j++)
+            if (name == known) fputs(text, out);
+    }
+    return EXIT_HOLDS;
+}
+
 int cmd_levels(args *a)
 {
     FILE *out = open_output(a);
-    return out ? close_output(a, out, print_levels(a, out)) : EXIT_IO;
+    if (!out) return EXIT_IO;
+    int status = a->value[O_DEFINE] ? print_definitions(a, out) : print_levels(a, out);
+    return close_output(a, out, status);
 }

@@ -48,6 +48,15 @@ const command commands[] = {
      "code that shares nothing with the one that decided it: an order of the transactions is\n"
      "replayed, a contradiction is followed step by step. Says proved or refused, and why.\n",
      cmd_verify},
+    {"synth", CMD_SYNTH, "[--allow L,...] [--forbid L,...] [options]",
+     "find a history that some levels allow and others forbid",
+     "Searches all histories of the scope and prints a smallest one: fewest transactions, then\n"
+     "keys, operations, session edges; or says that there is none, up to the scope or, where the\n"
+     "definitions show it, at all. Levels are names of `ratel levels --define` or files in the\n"
+     "language of doc/synth.md (my.iso: its last level; my.iso:NAME: that one).\n"
+     "--to F writes the history alone; --to spec makes a test of PostgreSQL's isolationtester.\n"
+     "Exit status 0: a history was found, 1: none, 2: undecided.\n",
+     cmd_synth},
     {"run", CMD_RUN, "--db URL [options] [-o FILE]", "drive a database and record the history",
      "Runs a workload against a real database, one connection and thread a session, and writes\n"
      "the history as it grows, in the native format. URLs: sqlite:FILE, sqlite::memory:,\n"
@@ -71,8 +80,7 @@ const command commands[] = {
 };
 
 /* Promised by the command line's contract, but not in this version. */
-static const char *const later[] = {"explain", "shrink", "litmus", "trace",
-                                    "synth",   "audit",  "watch",  NULL};
+static const char *const later[] = {"explain", "shrink", "litmus", "trace", "audit", "watch", NULL};
 
 /* Bytes of the UTF-8 character at s that is fit to print, 0 if there is none: control characters
    (C1 too) and stray bytes would drive the terminal or spoil JSON. */
@@ -242,16 +250,16 @@ void json_text_to(FILE *f, const char *s)
 /* --- signals ---------------------------------------------------------------------------------- */
 
 static ratel *volatile to_interrupt;
-static volatile sig_atomic_t was_interrupted;
+volatile int interrupt_flag;
 
 bool interrupted(void)
 {
-    return was_interrupted;
+    return interrupt_flag != 0;
 }
 
 static void on_signal(int sig)
 {
-    was_interrupted = 1;
+    interrupt_flag = 1;
     ratel_interrupt(to_interrupt);
     signal(sig, SIG_DFL); /* a second one ends the program at once */
 }

@@ -33,6 +33,11 @@ justify *justify_new(strong *p)
     return j;
 }
 
+void justify_limit(justify *j, size_t words)
+{
+    j->limit = words;
+}
+
 /* --- known edges ------------------------------------------------------------------------------ */
 
 static uint32_t txn_events(const justify *j)
@@ -443,7 +448,7 @@ bool justify_steps(justify *j, const lazy_answer *a)
 {
     load_graph(j);
     if (a->known_cycle) return known_cycle(j, a);
-    if (!justify_trim(j)) return false;
+    if (j->full || !justify_trim(j)) return false;
     for (size_t i = 0; i < j->entries.n; i++) {
         if (!j->entries.at[i].needed) continue;
         log_entry e = j->entries.at[i]; /* a copy: the pool may move, entries do not */
@@ -552,4 +557,65 @@ proof_literal justify_literal(const justify *j, uint32_t lit)
 {
     const lit_name *x = &j->names.at[lit / 2];
     return (proof_literal){x->kind, x->a, x->b, x->c, lit & 1};
+}
+
+static void see(uint8_t *seen, node_id v)
+{
+    if (v != NO_ID) seen[v] = 1;
+}
+
+static void see_candidates(const justify *j, node_id t, op_id op, key_id key, uint8_t *seen)
+{
+    const asg *g = j->g;
+    for (uint32_t ob = g->ob_first[t]; ob < g->ob_first[t + 1]; ob++) {
+        if (g->ob_op[ob] != op || g->ob_key[ob] != key) continue;
+        if (g->ob_rf[ob] < RF_LAST) seen[g->ob_rf[ob]] = 1;
+        if (g->ob_rf[ob] != RF_OPEN || j->open_of[ob] == NONE) continue;
+        uint32_t open = j->open_of[ob];
+        for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++)
+            if (g->cand.at[i] < RF_LAST) seen[g->cand.at[i]] = 1;
+    }
+}
+
+void justify_nodes(const justify *j, uint8_t *seen)
+{
+    const asg *g = j->g;
+    for (size_t i = 0; i < j->lines.n; i++) {
+        const proof_line *x = &j->lines.at[i];
+        const uint32_t *at = j->lines_pool.at + x->first;
+        switch ((enum proof_step)x->kind) {
+        case PROOF_INITIAL: { /* x->w is the other read */
+            node_id t = g->txn_node[asg_txn_of_op(g->h, x->w)];
+            see(seen, x->t);
+            see(seen, t);
+            see_candidates(j, x->t, x->op, x->key, seen);
+            see_candidates(j, t, x->w, x->key, seen);
+            break;
+        }
+        case PROOF_READ:
+        case PROOF_LIST: see(seen, x->u); /* fall through */
+        case PROOF_WR:
+        case PROOF_TAKEN:
+        case PROOF_SHOWS: see(seen, x->w);                             /* fall through */
+        case PROOF_FROM: see_candidates(j, x->t, x->op, x->key, seen); /* fall through */
+        case PROOF_FAULT: see(seen, x->t); break;
+        case PROOF_SO:
+        case PROOF_RT:
+            see(seen, x->t);
+            see(seen, x->w);
+            break;
+        case PROOF_OVERLAP:
+        case PROOF_VER:
+            see(seen, x->w);
+            see(seen, x->u);
+            break;
+        case PROOF_CYCLE:
+            for (size_t k = 0; k < x->n; k++) seen[txn_of(j->p, at[k])] = 1;
+            break;
+        case PROOF_SEES: /* of weak levels, which are not asked here */
+        case PROOF_RUP:
+        case PROOF_EXHAUSTIVE:
+        case PROOF_STEPS: break;
+        }
+    }
 }

@@ -19,6 +19,9 @@
 typedef struct justify justify;
 
 justify *justify_new(strong *p);
+/* Nobody asked for a proof, but some transactions that make one would be welcome: the log gives up
+   beyond that many words.  justify_steps is false then. */
+void justify_limit(justify *j, size_t words);
 /* Instead of a log for a proof: every clause that the solver is given becomes a line. */
 void justify_dump(justify *j, printer *d);
 
@@ -83,5 +86,7 @@ size_t justify_count(const justify *j);
 const proof_line *justify_line(const justify *j, size_t i);
 const uint32_t *justify_pool(const justify *j);
 proof_literal justify_literal(const justify *j, uint32_t lit);
+/* Marks the nodes that the steps name, and everyone whom a read that they name can have seen. */
+void justify_nodes(const justify *j, uint8_t *seen);
 
 #endif

@@ -46,7 +46,9 @@ struct justify {
 
     VEC(var_info) vars;
     VEC(log_entry) entries;
-    u32s pool; /* of the log */
+    u32s pool;    /* of the log */
+    size_t limit; /* of pool, 0: none */
+    bool full;    /* beyond it: nothing is kept any more */
     uint8_t why;
     uint32_t ob, w, u;
 

@@ -48,6 +48,12 @@ void justify_reason(justify *j, enum justify_why why, uint32_t ob, node_id w, no
 static void keep_entry(justify *j, enum log_kind kind, const uint32_t *lits, size_t n)
 {
     log_entry e = {.kind = (uint8_t)kind, .n = (uint32_t)n, .lits = j->pool.n};
+    if (j->limit && !j->full && j->pool.n > j->limit) {
+        j->full = true;
+        vec_free(j->m, &j->pool);
+        vec_free(j->m, &j->entries);
+    }
+    if (j->full) return;
     vec_reserve(j->m, &j->pool, n);
     for (size_t i = 0; i < n; i++) vec_push(j->m, &j->pool, lits[i]);
     if (kind == LOG_CLAUSE) {
@@ -69,6 +75,7 @@ void justify_clause(justify *j, const uint32_t *lits, size_t n)
 void justify_cycle(justify *j, const uint32_t *nodes, size_t n, const uint32_t *lits, size_t k)
 {
     keep_entry(j, LOG_CYCLE, lits, k);
+    if (j->full) return;
     log_entry *e = &j->entries.at[j->entries.n - 1];
     e->nodes = j->pool.n;
     e->len = n;

@@ -13,12 +13,14 @@
 
 #include "base/clock.h"
 #include "encode/bc.h"
+#include "encode/justify.h"
 #include "encode/lazy.h"
 #include "encode/polygraph.h"
 #include "encode/portfolio.h"
 #include "encode/segments.h"
 #include "ir/strong.h"
 #include "ir/weak.h"
+#include "verdict/core.h"
 #include "verdict/words.h"
 
 /* The levels of this build by their test. */
@@ -118,14 +120,41 @@ static void find_rests(verdict *v, const history *h, enum weak_level level, bool
     }
 }
 
-/* Takes an answer back, for another attempt. */
-static void verdict_forget(verdict *v)
+void verdict_forget(verdict *v)
 {
     v->outcome = OUTCOME_UNDECIDED;
     v->anomaly = ANOMALIES;
     v->reason = NULL;
-    v->cycle.n = v->core.n = v->choices.n = 0;
+    memset(&v->cycle, 0, sizeof v->cycle);
+    memset(&v->core, 0, sizeof v->core);
+    memset(&v->choices, 0, sizeof v->choices);
     v->ordered = 0;
+}
+
+/* Limits that strike from here on find what v says now. */
+static void put_aside(verdict *v)
+{
+    verdict *copy = mem_get(&v->mem, sizeof *copy);
+    *copy = *v;
+    copy->kept = NULL;
+    v->kept = copy;
+}
+
+/* Takes back what was put aside: everything behind the two regions. */
+static void take_back(verdict *v)
+{
+    size_t rest = offsetof(verdict, h);
+    const verdict *kept = v->kept;
+    memcpy((char *)v + rest, (const char *)kept + rest, sizeof *v - rest);
+}
+
+/* Looking into a violation may take as long again as finding it took, and a second: then the answer
+   goes out without (judge_limited). */
+static void allow(verdict *v, uint64_t spent)
+{
+    guard *g = v->work.guard;
+    uint64_t until = clock_now() + 2 * spent + 1000000000u;
+    if (!g->deadline || until < g->deadline) g->deadline = until;
 }
 
 static void set_reason(verdict *v, const char *text)
@@ -144,6 +173,7 @@ static void decide_strong(verdict *v, const history *h, const question *q, const
 static void decide_weak(verdict *v, const history *h, enum weak_level level, const question *q)
 {
     attempt t;
+    bool hints;
     uint64_t start = clock_now();
     decide(&t, h, &v->work, level, v->session_order, v->ryow, 0, false);
     if (t.a.verdict == WEAK_UNDECIDED && level != WEAK_RU && !t.g.wild_lists && !t.g.init_open &&
@@ -167,8 +197,12 @@ static void decide_weak(verdict *v, const history *h, enum weak_level level, con
     case WEAK_VIOLATED:
         v->outcome = OUTCOME_VIOLATED;
         words_explain(v, &t.g, &t.a, level);
+        hints = t.g.uses_hints;
+        put_aside(v);
+        core_tell_weak(v, &t.g, &t.a, level);
+        v->kept = NULL;
         v->settled = true;
-        if (!q->quick) find_rests(v, h, level, t.g.uses_hints);
+        if (!q->quick) find_rests(v, h, level, hints);
         break;
     case WEAK_UNDECIDED:
         v->outcome = OUTCOME_UNDECIDED;
@@ -309,10 +343,21 @@ static bool refute_part(verdict *v, asg *g, const order_ask *ask, const level_ru
     return true;
 }
 
+/* p and a: a run with a log, or NULL; it, or all that was tried, began at `start`. */
+static void find_suspects(verdict *v, asg *g, const order_ask *ask, strong *p, const lazy_answer *a,
+                          uint64_t start)
+{
+    put_aside(v);
+    allow(v, clock_now() - start);
+    core_suspects(v, g, ask, p, a);
+    v->kept = NULL;
+}
+
 static void try_strong(verdict *v, const history *h, const question *q, const level_rule *rule,
                        bool rt, unsigned flags, asg *g)
 {
-    bool basic = rule->level == LEVEL_SER || rule->level == LEVEL_SI;
+    order_ask told = {rule, v->session_order, rt, q->drift, &q->tune};
+    bool basic = core_knows(rule);
     mem_free_all(&v->work);
     asg_build(g, h, &v->work, v->ryow, flags);
     assert(!asg_check(g));
@@ -331,6 +376,7 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
                     : small_graph(g, rule, v->session_order, order, rf, &n))) {
             v->outcome = OUTCOME_VIOLATED;
             words_search(v, g, rule, NULL, 0);
+            if (v->want_part) core_suspects(v, g, &told, NULL, NULL);
             return;
         }
         v->outcome = OUTCOME_HOLDS;
@@ -354,25 +400,41 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
     strong p;
     lazy_answer a;
     /* (real time orders begins and commits) */
-    order_ask ask = {q->tune.induced && !rt ? rule_induced(rule) : rule, v->session_order, rt,
-                     q->drift, &q->tune};
+    order_ask ask = told;
+    if (q->tune.induced && !rt) ask.rule = rule_induced(rule);
     if (ask.rule != rule && q->tune.strategy != STRATEGY_LAZY) {
         set_reason(v, "the induced encoding is one of the strategy lazy");
         return;
     }
     uint64_t start = clock_now();
     bool done = false, lazy = q->tune.strategy == STRATEGY_LAZY;
-    if (lazy && pass_on(&q->tune, PASS_UNSAT_SEARCH) && refute_part(v, g, &ask, rule)) return;
+    if (lazy && pass_on(&q->tune, PASS_UNSAT_SEARCH) && refute_part(v, g, &ask, rule)) {
+        if (v->want_part) find_suspects(v, g, &told, NULL, NULL, start);
+        return;
+    }
     start = clock_now();
+    /* Ambiguous reads are pruned, which no log explains: only a violation is worth another run. */
+    bool logged = v->want_part && lazy && q->tune.portfolio <= 1 && !g->open.n && ask.rule == rule;
     /* What is serializable is snapshot isolated, and what holds with session order holds without:
        the stronger question is easier to say yes to.  Only an accept counts. */
-    for (int both = 1; lazy && both >= 0 && !done; both--) {
+    enum { TRY_SERIAL, TRY_SNAPSHOT, TRY_SESSIONS, TRIES };
+    unsigned timed = rule_real_time(rule->level);
+    for (int try = TRY_SERIAL; lazy && try < TRIES && !done; try++) {
         order_ask stronger = ask;
-        /* (a serial order need not keep the real order of commits) */
-        if (both && pass_on(&q->tune, PASS_SERIAL_FIRST) && !rule_real_time(rule->level))
-            stronger.rule = rule_of(LEVEL_SER);
+        bool serial_first = pass_on(&q->tune, PASS_SERIAL_FIRST);
         if (pass_on(&q->tune, PASS_SESSIONS_FIRST)) stronger.so = true;
-        if (stronger.rule == ask.rule && (stronger.so == ask.so || both)) continue;
+        /* (neither a serial order nor a snapshot need keep the real order of commits) */
+        if (serial_first && !(timed & ~RT_CB) && try != TRY_SESSIONS) {
+            enum level_id id = try == TRY_SERIAL ? LEVEL_SER : LEVEL_SI;
+            bool real = rt || timed;
+            if (try == TRY_SERIAL ||
+                level_implies(id, stronger.so, real, rule->level, ask.so, rt)) {
+                stronger.rule = rule_of(id);
+                stronger.rt = real;
+            }
+        }
+        bool same = stronger.rule == ask.rule;
+        if (same && (stronger.so == ask.so || try != TRY_SESSIONS)) continue;
         strong_build(&p, g, &stronger);
         lazy_decide(&p, SERIAL_TRY, &a);
         keep_stages(v, &a);
@@ -384,6 +446,10 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
             portfolio_decide(&p, g, &ask, decider, &a);
         } else {
             strong_build(&p, g, &ask);
+            if (logged) {
+                p.justify = justify_new(&p);
+                justify_limit(p.justify, CORE_LOG);
+            }
             decider(&p, 0, &a);
         }
         keep_stages(v, &a);
@@ -410,16 +476,8 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
                                    : "an order of the transactions explains every read");
     } else {
         explain_strong(v, g, &p, &a, rule);
+        if (v->want_part) find_suspects(v, g, &told, logged ? &p : NULL, logged ? &a : NULL, start);
     }
-}
-
-/* Looking into a violation may take as long again as finding it took, and a second: then the answer
-   goes out without (judge_limited). */
-static void allow(verdict *v, uint64_t spent)
-{
-    guard *g = v->work.guard;
-    uint64_t until = clock_now() + 2 * spent + 1000000000u;
-    if (!g->deadline || until < g->deadline) g->deadline = until;
 }
 
 static bool implies_weak(const verdict *v, enum level_id id)
@@ -429,26 +487,75 @@ static bool implies_weak(const verdict *v, enum level_id id)
 }
 
 /* A violation that a weaker level shows too is told by that one: its names are finer, its cycles
-   shorter. */
-static void name_by_weaker(verdict *v, const history *h)
+   shorter.  levels: how many of core_weaker are worth asking. */
+static void name_by_weaker(verdict *v, const history *h, uint32_t levels)
 {
-    static const enum weak_level weakest_first[] = {WEAK_RC, WEAK_MAV, WEAK_RA, WEAK_CC};
+    static const enum level_id ids[CORE_WEAKER] = {LEVEL_RC, LEVEL_MAV, LEVEL_RA, LEVEL_CC};
     attempt t;
     if (v->anomaly < ANOMALIES && !v->cycle.n && v->core.n <= 2) return; /* a fault */
-    if (implies_weak(v, LEVEL_CC)) {
-        decide(&t, h, &v->work, WEAK_CC, v->session_order, v->ryow, 0, false);
+    if (!levels) return;
+    if (implies_weak(v, ids[levels - 1])) {
+        /* The strongest first: if that holds, so do the others. */
+        decide(&t, h, &v->work, core_weaker[levels - 1], v->session_order, v->ryow, 0, false);
         if (t.a.verdict != WEAK_VIOLATED || t.g.init_assumed || t.a.why == WHY_SEARCH) return;
     }
-    static const enum level_id ids[] = {LEVEL_RC, LEVEL_MAV, LEVEL_RA, LEVEL_CC};
-    for (size_t i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < levels; i++) {
         if (!implies_weak(v, ids[i])) continue;
-        decide(&t, h, &v->work, weakest_first[i], v->session_order, v->ryow, 0, false);
+        if (levels > 1)
+            decide(&t, h, &v->work, core_weaker[i], v->session_order, v->ryow, 0, false);
         if (t.a.verdict != WEAK_VIOLATED || t.a.why == WHY_SEARCH) continue;
         verdict_forget(v);
         v->outcome = OUTCOME_VIOLATED;
-        words_explain(v, &t.g, &t.a, weakest_first[i]);
+        words_explain(v, &t.g, &t.a, core_weaker[i]);
+        core_tell_weak(v, &t.g, &t.a, core_weaker[i]);
         return;
     }
+}
+
+/* Would it hold without session order, real time, or hints?  The probes run in v itself, so that a
+   limit that jumps out of here finds every block in v's regions. */
+static void find_rests_strong(verdict *v, const history *h, const question *q,
+                              const level_rule *rule, bool rt, bool hints, uint32_t without)
+{
+    bool timed = rule_real_time(rule->level) != 0;
+    for (unsigned what = RESTS_SESSION; what <= RESTS_HINTS; what *= 2) {
+        bool applies = what == RESTS_SESSION    ? v->session_order && !rt && !timed
+                       : what == RESTS_REALTIME ? rt || timed
+                                                : hints;
+        if (!applies || without & what) continue;
+        asg g;
+        put_aside(v);
+        verdict_forget(v);
+        memset(&v->stages, 0, sizeof v->stages);
+        if (what == RESTS_SESSION) v->session_order = false;
+        const level_rule *r = what == RESTS_REALTIME && timed ? rule_of(LEVEL_SI) : rule;
+        try_strong(v, h, q, r, rt && what != RESTS_REALTIME, what == RESTS_HINTS ? ASG_NO_HINTS : 0,
+                   &g);
+        bool holds = v->outcome == OUTCOME_HOLDS;
+        take_back(v);
+        if (holds) v->rests_on |= what;
+    }
+    v->kept = NULL;
+}
+
+/* A violation was found: makes it small, names it and asks what it rests on; of a few transactions
+   that show it, if there are such, before it asks the whole. */
+static void look_into(verdict *v, const history *h, const question *q, const level_rule *rule,
+                      bool rt, bool hints, uint64_t spent)
+{
+    core_told core = {.weaker = CORE_WEAKER};
+    allow(v, spent);
+    put_aside(v);
+    if (v->part) {
+        order_ask ask = {rule, v->session_order, rt, q->drift, &q->tune};
+        core = core_tell(v, &ask);
+        part_free(v->part);
+        v->part = NULL;
+        put_aside(v);
+    }
+    name_by_weaker(v, h, core.weaker);
+    v->kept = NULL;
+    if (!q->quick) find_rests_strong(v, h, q, rule, rt, hints, core.without);
 }
 
 static void decide_strong(verdict *v, const history *h, const question *q, const level_rule *rule,
@@ -456,48 +563,19 @@ static void decide_strong(verdict *v, const history *h, const question *q, const
 {
     asg g;
     uint64_t start = clock_now();
+    v->want_part = core_knows(rule) && !h->init_unknown;
     try_strong(v, h, q, rule, rt, 0, &g);
     if (v->outcome == OUTCOME_VIOLATED && g.init_assumed) {
         verdict_forget(v);
+        v->want_part = core_knows(rule);
         try_strong(v, h, q, rule, rt, ASG_INIT_FREE, &g);
     }
+    v->want_part = false;
     if (g.duplicate_values) v->warnings |= lint_bit(LINT_DUPLICATE_VALUES);
     if (g.garbage) v->warnings |= lint_bit(LINT_NEVER_WRITTEN);
-    bool hints = g.uses_hints;
     v->ns_analyse = clock_now() - start - v->ns_solve;
-    if (v->outcome == OUTCOME_VIOLATED) name_by_weaker(v, h);
-    if (v->outcome == OUTCOME_VIOLATED && !q->quick) {
-        allow(v, clock_now() - start);
-        /* Would it hold without session order, real time, or hints?  The probes run in v itself, so
-           that a limit that jumps out of here finds every block in v's regions; what v said is put
-           aside and comes back: everything behind the two regions. */
-        size_t rest = offsetof(verdict, h);
-        verdict kept = *v;
-        v->kept = mem_get(&v->mem, sizeof *v->kept);
-        *v->kept = *v;
-        kept.kept = NULL;
-        for (unsigned what = RESTS_SESSION; what <= RESTS_HINTS; what *= 2) {
-            bool timed = rule_real_time(rule->level) != 0;
-            bool applies = what == RESTS_SESSION    ? kept.session_order && !rt && !timed
-                           : what == RESTS_REALTIME ? rt || timed
-                                                    : hints;
-            if (!applies) continue;
-            memset(&v->cycle, 0, sizeof v->cycle);
-            memset(&v->core, 0, sizeof v->core);
-            memset(&v->choices, 0, sizeof v->choices);
-            memset(&v->stages, 0, sizeof v->stages);
-            verdict_forget(v);
-            if (what == RESTS_SESSION) v->session_order = false;
-            const level_rule *r = what == RESTS_REALTIME && timed ? rule_of(LEVEL_SI) : rule;
-            try_strong(v, h, q, r, rt && what != RESTS_REALTIME,
-                       what == RESTS_HINTS ? ASG_NO_HINTS : 0, &g);
-            if (v->outcome == OUTCOME_HOLDS) kept.rests_on |= what;
-            memcpy((char *)v + rest, (const char *)&kept + rest, sizeof *v - rest);
-            v->kept = mem_get(&v->mem, sizeof *v->kept);
-            *v->kept = *v;
-        }
-        v->kept = NULL;
-    }
+    if (v->outcome == OUTCOME_VIOLATED)
+        look_into(v, h, q, rule, rt, g.uses_hints, clock_now() - start);
     mem_free_all(&v->work);
 }
 
@@ -505,9 +583,7 @@ static void decide_strong(verdict *v, const history *h, const question *q, const
 bool judge_limited(verdict *v)
 {
     if (!v->kept) return v->settled;
-    size_t rest = offsetof(verdict, h);
-    const verdict *kept = v->kept;
-    memcpy((char *)v + rest, (const char *)kept + rest, sizeof *v - rest);
+    take_back(v);
     v->kept = NULL;
     return true;
 }

@@ -55,6 +55,9 @@ typedef struct verdict {
     /* for limits that strike while a violation that was found is looked into */
     bool settled;
     struct verdict *kept;
+
+    bool want_part;
+    struct part *part; /* violated: transactions that show it (core.h); NULL when judged */
 } verdict;
 
 typedef struct question {
@@ -74,6 +77,9 @@ void judge(verdict *v, const history *h, const question *q);
 void judge_implied(verdict *v, const verdict *stronger);
 /* After a limit struck in judge: true if a violation had been found, which *v then tells. */
 bool judge_limited(verdict *v);
+
+/* Takes an answer back, for another attempt; what kept copies refer to stays. */
+void verdict_forget(verdict *v);
 
 enum dump_stage {
 #define STAGE(id, name, help) DUMP_##id,

@@ -404,7 +404,7 @@ static step known_step(asg *g, const strong *p, node_id a, node_id b, bool helpe
     return (step){a, b, STEP_RT, NO_ID, NO_ID};
 }
 
-static uint32_t name_cycle(const step *s, size_t n)
+uint32_t words_name(const step *s, size_t n)
 {
     size_t rw = 0, rt = 0, adjacent = 0;
     for (size_t i = 0; i < n; i++) {
@@ -418,64 +418,12 @@ static uint32_t name_cycle(const step *s, size_t n)
         /* Both read what the other overwrote: the same key is a lost update. */
         return s[0].key == s[1].key ? ANOMALY_LOST_UPDATE : ANOMALY_WRITE_SKEW;
     }
+    if (rw == 1 && n == 2 && s[0].key == s[1].key && s[0].kind != EDGE_WR && s[1].kind != EDGE_WR)
+        return ANOMALY_LOST_UPDATE; /* one overwrote what the other had read and overwrote */
     if (rw == 1) return ANOMALY_READ_SKEW;
     if (n == 4 && rw == 2 && !adjacent) return ANOMALY_LONG_FORK;
     if (n == 3 && rw == 2) return ANOMALY_READ_ONLY_ANOMALY;
     return adjacent ? ANOMALY_G2_ITEM : ANOMALY_G_NONADJACENT;
-}
-
-/* A cycle told edge by edge. */
-void words_steps(verdict *v, asg *g, const step *s, size_t n)
-{
-    put_cycle(v, g, s, n);
-    for (size_t i = 0; i < n; i++)
-        if (s[i].kind == EDGE_FORCE) add_core(v, g->node_txn[g->ob_node[s[i].ob]]);
-    v->anomaly = name_cycle(s, n);
-    strbuf b;
-    strbuf_init(&b, &v->mem);
-    strbuf_str(&b, "a cycle: ");
-    for (size_t i = 0; i < n; i++) {
-        if (i == 6 && n > 8) {
-            strbuf_printf(&b, "; ... %zu more", n - i);
-            break;
-        }
-        if (i) strbuf_str(&b, "; ");
-        say_step(g, &s[i], &b);
-    }
-    finish(v, &b);
-}
-
-void words_events(verdict *v, asg *g, const strong *p, const uint32_t *events, size_t n)
-{
-    uint32_t txn_events = p->si ? 2 * p->txns : p->txns;
-    VEC(node_id) nodes = {0};
-    VEC(uint8_t) helper = {0}; /* per node: one follows it */
-    steps s = {0};
-    size_t first = 0; /* a transaction's event, so that no helper is at the seam */
-    while (first < n && events[first] >= txn_events) first++;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t event = events[(first + i) % n];
-        if (event >= txn_events) {
-            if (nodes.n) helper.at[nodes.n - 1] = 1;
-            continue;
-        }
-        node_id x = txn_of(p, event);
-        if (nodes.n && nodes.at[nodes.n - 1] == x) {
-            helper.at[nodes.n - 1] = 0;
-            continue;
-        }
-        vec_push(g->m, &nodes, x);
-        vec_push(g->m, &helper, 0);
-    }
-    while (nodes.n > 1 && nodes.at[0] == nodes.at[nodes.n - 1]) nodes.n--;
-    for (size_t i = 0; i < nodes.n; i++) {
-        step x = known_step(g, p, nodes.at[i], nodes.at[(i + 1) % nodes.n], helper.at[i]);
-        vec_push(g->m, &s, x);
-    }
-    vec_free(g->m, &helper);
-    words_steps(v, g, s.at, s.n);
-    vec_free(g->m, &nodes);
-    vec_free(g->m, &s);
 }
 
 /* Two transactions that read the same version of a key and both replace it. */
@@ -525,6 +473,74 @@ static bool explain_lost_update(verdict *v, asg *g)
     mem_put(g->m, first);
     mem_put(g->m, first_ob);
     return found;
+}
+
+/* A cycle told edge by edge. */
+static void tell_steps(verdict *v, asg *g, const step *s, size_t n, uint32_t anomaly)
+{
+    put_cycle(v, g, s, n);
+    for (size_t i = 0; i < n; i++)
+        if (s[i].kind == EDGE_FORCE) add_core(v, g->node_txn[g->ob_node[s[i].ob]]);
+    v->anomaly = anomaly;
+    strbuf b;
+    strbuf_init(&b, &v->mem);
+    strbuf_str(&b, "a cycle: ");
+    for (size_t i = 0; i < n; i++) {
+        if (i == 6 && n > 8) {
+            strbuf_printf(&b, "; ... %zu more", n - i);
+            break;
+        }
+        if (i) strbuf_str(&b, "; ");
+        say_step(g, &s[i], &b);
+    }
+    finish(v, &b);
+}
+
+void words_steps(verdict *v, asg *g, const step *s, size_t n)
+{
+    tell_steps(v, g, s, n, words_name(s, n));
+}
+
+void words_cycle(verdict *v, asg *g, const step *s, size_t n, uint32_t anomaly)
+{
+    if (anomaly == ANOMALY_LOST_UPDATE && explain_lost_update(v, g)) return;
+    tell_steps(v, g, s, n, anomaly);
+}
+
+void words_events(verdict *v, asg *g, const strong *p, const uint32_t *events, size_t n)
+{
+    uint32_t txn_events = p->si ? 2 * p->txns : p->txns;
+    VEC(node_id) nodes = {0};
+    VEC(uint8_t) helper = {0}; /* per node: one follows it */
+    steps s = {0};
+    size_t first = 0; /* a transaction's event, so that no helper is at the seam */
+    while (first < n && events[first] >= txn_events) first++;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t event = events[(first + i) % n];
+        if (event >= txn_events) {
+            if (nodes.n) helper.at[nodes.n - 1] = 1;
+            continue;
+        }
+        node_id x = txn_of(p, event);
+        if (nodes.n && nodes.at[nodes.n - 1] == x) {
+            helper.at[nodes.n - 1] = 0;
+            continue;
+        }
+        vec_push(g->m, &nodes, x);
+        vec_push(g->m, &helper, 0);
+    }
+    while (nodes.n > 1 && nodes.at[0] == nodes.at[nodes.n - 1]) nodes.n--;
+    for (size_t i = 0; i < nodes.n; i++) {
+        step x = known_step(g, p, nodes.at[i], nodes.at[(i + 1) % nodes.n], helper.at[i]);
+        vec_push(g->m, &s, x);
+    }
+    vec_free(g->m, &helper);
+    if (p->rule->level == LEVEL_SER || p->rule->level == LEVEL_SI)
+        words_cycle(v, g, s.at, s.n, words_name(s.at, s.n));
+    else
+        words_steps(v, g, s.at, s.n);
+    vec_free(g->m, &nodes);
+    vec_free(g->m, &s);
 }
 
 void words_search(verdict *v, asg *g, const level_rule *rule, const node_id *core, size_t n)

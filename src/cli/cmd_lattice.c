@@ -1,0 +1,261 @@
+/*
+ * cmd_lattice.c - ratel synth --lattice: which of some levels imply which, with what shows it.
+ *
+ * Every ordered pair is proved, or searched for a history that the first allows and the second
+ * forbids; what follows by transitivity is not searched.  The diagram shows levels that imply each
+ * other as one node.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/synth_cli.h"
+
+enum { UNKNOWN, PROVED, NONE, SEPARATED, UNDECIDED };
+
+typedef struct lattice {
+    const args *a;
+    synth *s;
+    const level_list *levels;
+    synth_problem scope;
+    size_t n;
+    int *cell;       /* [i * n + j]: does i imply j */
+    char **evidence; /* of SEPARATED: the history, as text or JSON */
+    uint32_t *size;
+    FILE *out;
+} lattice;
+
+static bool implies(const lattice *l, size_t i, size_t j)
+{
+    int c = l->cell[i * l->n + j];
+    return i == j || c == PROVED || c == NONE;
+}
+
+/* The printed history, kept until all is known. */
+static char *keep(const lattice *l, const synth_answer *r)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = tmpfile();
+    if (!f) return NULL;
+    if (l->a->value[O_JSON])
+        print_transactions(f, r);
+    else
+        print_history(f, r, "    ");
+    long end = ftell(f);
+    if (end >= 0 && (text = malloc((size_t)end + 1)) != NULL) {
+        rewind(f);
+        n = fread(text, 1, (size_t)end, f);
+        text[n] = 0;
+    }
+    fclose(f);
+    return text;
+}
+
+/* i implies k and k implies j: then i implies j, as surely as the weaker of the two. */
+static bool follows(lattice *l, size_t i, size_t j)
+{
+    for (size_t k = 0; k < l->n; k++) {
+        if (k == i || k == j || !implies(l, i, k) || !implies(l, k, j)) continue;
+        bool sure = l->cell[i * l->n + k] == PROVED && l->cell[k * l->n + j] == PROVED;
+        l->cell[i * l->n + j] = sure ? PROVED : NONE;
+        return true;
+    }
+    return false;
+}
+
+static int fill(lattice *l)
+{
+    size_t n = l->n;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            if (i != j && synth_proves(l->s, l->levels->at[i], l->levels->at[j]) == 1)
+                l->cell[i * n + j] = PROVED;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            size_t c = i * n + j;
+            if (i == j || l->cell[c] != UNKNOWN || follows(l, i, j)) continue;
+            synth_answer r;
+            synth_problem p = l->scope;
+            p.allow = &l->levels->at[i];
+            p.forbid = &l->levels->at[j];
+            p.n_allow = p.n_forbid = 1;
+            int code = synth_search(l->s, &p, &r);
+            if (code) {
+                complain("synth: %s", synth_error(l->s, NULL, NULL));
+                return exit_of(code);
+            }
+            l->cell[c] = r.result == SYNTH_HISTORY     ? SEPARATED
+                         : r.result == SYNTH_UNDECIDED ? UNDECIDED
+                         : r.result == SYNTH_PROVED    ? PROVED
+                                                       : NONE;
+            if (r.result != SYNTH_HISTORY) continue;
+            l->size[c] = r.txns;
+            l->evidence[c] = keep(l, &r);
+        }
+    return EXIT_HOLDS;
+}
+
+/* Levels that imply each other have one speaker, the first. */
+static bool speaks(const lattice *l, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (implies(l, i, k) && implies(l, k, i)) return false;
+    return true;
+}
+
+static bool covers(const lattice *l, size_t i, size_t j)
+{
+    if (i == j || !speaks(l, i) || !speaks(l, j) || !implies(l, i, j)) return false;
+    for (size_t k = 0; k < l->n; k++)
+        if (k != i && k != j && speaks(l, k) && implies(l, i, k) && implies(l, k, j)) return false;
+    return true;
+}
+
+static void print_label(const lattice *l, size_t i)
+{
+    for (size_t k = i; k < l->n; k++) {
+        if (k != i && !(implies(l, i, k) && implies(l, k, i))) continue;
+        if (k != i) fputs(" = ", l->out);
+        visible_to(l->out, l->levels->name[k]);
+    }
+}
+
+static void print_dot(const lattice *l)
+{
+    fputs("digraph levels {\n  rankdir=BT;\n", l->out);
+    for (size_t i = 0; i < l->n; i++) {
+        if (!speaks(l, i)) continue;
+        fprintf(l->out, "  n%zu [label=\"", i);
+        print_label(l, i);
+        fputs("\"];\n", l->out);
+    }
+    for (size_t i = 0; i < l->n; i++)
+        for (size_t j = 0; j < l->n; j++)
+            if (covers(l, i, j))
+                fprintf(l->out, "  n%zu -> n%zu%s;\n", j, i,
+                        l->cell[i * l->n + j] == PROVED ? "" : " [style=dashed]");
+    fputs("}\n", l->out);
+}
+
+static const char *const cell_names[] = {"undecided", "proved", "none-up-to-scope", "history",
+                                         "undecided"};
+
+static void print_json(const lattice *l)
+{
+    fputs("{\"schema\":1,\"levels\":[", l->out);
+    for (size_t i = 0; i < l->n; i++) {
+        if (i) fputc(',', l->out);
+        json_text_to(l->out, l->levels->name[i]);
+    }
+    fprintf(l->out, "],\"txns\":%u,\"keys\":%u,\"values\":%u,\"pairs\":[", (unsigned)l->scope.txns,
+            (unsigned)l->scope.keys, (unsigned)l->scope.values);
+    bool first = true;
+    for (size_t i = 0; i < l->n; i++)
+        for (size_t j = 0; j < l->n; j++) {
+            size_t c = i * l->n + j;
+            if (i == j) continue;
+            fputs(first ? "{\"allow\":" : ",{\"allow\":", l->out);
+            first = false;
+            json_text_to(l->out, l->levels->name[i]);
+            fputs(",\"forbid\":", l->out);
+            json_text_to(l->out, l->levels->name[j]);
+            fprintf(l->out, ",\"result\":\"%s\"", cell_names[l->cell[c]]);
+            if (l->cell[c] == SEPARATED)
+                fprintf(l->out, ",\"size\":%u,\"history\":[%s]", (unsigned)l->size[c],
+                        l->evidence[c] ? l->evidence[c] : "");
+            fputc('}', l->out);
+        }
+    fputs("],\"covers\":[", l->out);
+    first = true;
+    for (size_t i = 0; i < l->n; i++)
+        for (size_t j = 0; j < l->n; j++) {
+            if (!covers(l, i, j)) continue;
+            fputs(first ? "[" : ",[", l->out);
+            first = false;
+            json_text_to(l->out, l->levels->name[i]);
+            fputc(',', l->out);
+            json_text_to(l->out, l->levels->name[j]);
+            fputc(']', l->out);
+        }
+    fputs("]}\n", l->out);
+}
+
+static void print_text(const lattice *l)
+{
+    size_t width = 8;
+    for (size_t i = 0; i < l->n; i++)
+        if (strlen(l->levels->name[i]) + 1 > width) width = strlen(l->levels->name[i]) + 1;
+    if (width > 40) width = 40;
+    fprintf(
+        l->out,
+        "does the row imply the column?  yes: proved for every size;  (yes): no history up to\n"
+        "%u transactions, %u keys, %u values;  a number: transactions of a smallest history\n\n",
+        (unsigned)l->scope.txns, (unsigned)l->scope.keys, (unsigned)l->scope.values);
+    fprintf(l->out, "%*s", (int)width, "");
+    for (size_t j = 0; j < l->n; j++) fprintf(l->out, " %6.6s", l->levels->name[j]);
+    fputc('\n', l->out);
+    for (size_t i = 0; i < l->n; i++) {
+        fprintf(l->out, "%-*.*s", (int)width, (int)width, l->levels->name[i]);
+        for (size_t j = 0; j < l->n; j++) {
+            char number[16];
+            size_t c = i * l->n + j;
+            snprintf(number, sizeof number, "%u", (unsigned)l->size[c]);
+            fprintf(l->out, " %6s",
+                    i == j                    ? "-"
+                    : l->cell[c] == SEPARATED ? number
+                    : l->cell[c] == PROVED    ? "yes"
+                    : l->cell[c] == NONE      ? "(yes)"
+                                              : "?");
+        }
+        fputc('\n', l->out);
+    }
+    fputs("\nstronger > weaker, nothing between:\n", l->out);
+    for (size_t i = 0; i < l->n; i++)
+        for (size_t j = 0; j < l->n; j++) {
+            if (!covers(l, i, j)) continue;
+            fputs("  ", l->out);
+            print_label(l, i);
+            fputs(" > ", l->out);
+            print_label(l, j);
+            fputc('\n', l->out);
+        }
+    for (size_t i = 0; i < l->n; i++)
+        for (size_t j = 0; j < l->n; j++) {
+            if (!l->evidence[i * l->n + j]) continue;
+            fputs("\n  allowed by ", l->out);
+            visible_to(l->out, l->levels->name[i]);
+            fputs(", forbidden by ", l->out);
+            visible_to(l->out, l->levels->name[j]);
+            fprintf(l->out, ":\n%s", l->evidence[i * l->n + j]);
+        }
+}
+
+int print_lattice(const args *a, synth *s, const level_list *levels, const synth_problem *scope,
+                  FILE *out)
+{
+    size_t n = levels->n;
+    lattice l = {.a = a, .s = s, .levels = levels, .scope = *scope, .n = n, .out = out};
+    l.cell = calloc(n * n, sizeof *l.cell);
+    l.evidence = calloc(n * n, sizeof *l.evidence);
+    l.size = calloc(n * n, sizeof *l.size);
+    int status = EXIT_UNDECIDED;
+    if (!l.cell || !l.evidence || !l.size)
+        complain("out of memory");
+    else
+        status = fill(&l);
+    if (status == EXIT_HOLDS) {
+        if (a->value[O_JSON])
+            print_json(&l);
+        else if (a->value[O_DOT])
+            print_dot(&l);
+        else
+            print_text(&l);
+        for (size_t c = 0; c < n * n; c++)
+            if (l.cell[c] == UNDECIDED) status = EXIT_UNDECIDED;
+    }
+    for (size_t c = 0; l.evidence && c < n * n; c++) free(l.evidence[c]);
+    free(l.cell);
+    free(l.evidence);
+    free(l.size);
+    return status;
+}

@@ -1,0 +1,380 @@
+/*
+ * cmd_synth.c - ratel synth: a history that some levels allow and others forbid, or none.
+ *
+ * What the search finds has no values; here it gets some, becomes a history of the library, and is
+ * checked once more by the library at every level that it decides itself.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/synth_cli.h"
+#include "synth/synth.h"
+
+typedef struct command_state {
+    args *a;
+    synth *s;
+    FILE *out;
+    level_list allow, forbid, lattice;
+    synth_problem p;
+    ratel_history *h; /* of the answer */
+} state;
+
+/* ---- the history --------------------------------------------------------------------------- */
+
+static ratel_value text_value(const char *s)
+{
+    return (ratel_value){.type = RATEL_STR, .as.str = {s, strlen(s)}};
+}
+
+static ratel_value int_value(int64_t i)
+{
+    return (ratel_value){.type = RATEL_INT, .as.i = i};
+}
+
+void key_name(uint32_t x, char *buf, size_t n)
+{
+    if (x < 3)
+        snprintf(buf, n, "%c", (char)('x' + x));
+    else
+        snprintf(buf, n, "k%u", (unsigned)x);
+}
+
+static void txn_name(uint32_t t, char *buf, size_t n)
+{
+    snprintf(buf, n, "t%u", (unsigned)t);
+}
+
+/* The initial value is 0; the write of transaction t has the value t, unique for a key. */
+static int build_history(state *st, const synth_answer *r)
+{
+    char name[24];
+    if (ratel_history_new(&st->h, st->a->context)) return EXIT_UNDECIDED;
+    bool ok = !ratel_history_init(st->h, int_value(0));
+    for (uint32_t t = 1; ok && t <= r->txns; t++) {
+        ok = !ratel_history_begin(st->h, int_value(r->session[t]));
+        txn_name(t, name, sizeof name);
+        ok = ok && !ratel_history_id(st->h, text_value(name));
+        for (uint32_t x = 0; ok && x < r->keys; x++) {
+            uint32_t from = r->from[(size_t)t * r->keys + x];
+            key_name(x, name, sizeof name);
+            if (from != SYNTH_NONE_READ)
+                ok = !ratel_history_get(st->h, text_value(name), int_value(from), 0);
+        }
+        for (uint32_t x = 0; ok && x < r->keys; x++) {
+            key_name(x, name, sizeof name);
+            if (r->writes[(size_t)t * r->keys + x])
+                ok = !ratel_history_put(st->h, text_value(name), int_value(t), 0);
+        }
+        ok = ok && !ratel_history_end(st->h, RATEL_COMMITTED);
+    }
+    if (!ok || ratel_history_freeze(st->h)) {
+        complain("synth: %s", ratel_history_errmsg(st->h));
+        return EXIT_BUG;
+    }
+    return EXIT_HOLDS;
+}
+
+/* Isolde's session orders need not be chains; then there is nothing to check it with. */
+static bool chains(const synth_answer *r)
+{
+    for (uint32_t a = 1; a <= r->txns; a++)
+        for (uint32_t b = a + 1; b <= r->txns; b++)
+            if (r->so[(size_t)a * (r->txns + 1) + b] != (r->session[a] == r->session[b]))
+                return false;
+    return true;
+}
+
+/* The second opinion: the library's own decision at the levels it has.  One clause in why. */
+static bool confirm(state *st, const level_list *levels, ratel_verdict want, char *why, size_t n)
+{
+    for (size_t i = 0; i < levels->n; i++) {
+        const char *builtin = synth_level_builtin(st->s, levels->at[i]);
+        ratel_result *r;
+        if (!*builtin || ratel_check(&r, st->a->context, st->h, builtin)) continue;
+        ratel_verdict v = ratel_result_verdict(r);
+        ratel_result_free(r);
+        if (v == want || v == RATEL_UNDECIDED) continue;
+        snprintf(why, n, "the checker disagrees about %s on the history found",
+                 synth_level_name(st->s, levels->at[i]));
+        return false;
+    }
+    return true;
+}
+
+/* ---- printing ------------------------------------------------------------------------------ */
+
+static void print_names(FILE *out, const level_list *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        if (i) fputc(',', out);
+        json_text_to(out, l->name[i]);
+    }
+}
+
+void print_transactions(FILE *out, const synth_answer *r)
+{
+    for (uint32_t t = 1; t <= r->txns; t++) {
+        fprintf(out, "%s{\"session\":%u,\"id\":\"t%u\",\"ops\":[", t > 1 ? "," : "",
+                (unsigned)r->session[t], (unsigned)t);
+        bool first = true;
+        char name[24];
+        for (int writes = 0; writes < 2; writes++)
+            for (uint32_t x = 0; x < r->keys; x++) {
+                size_t cell = (size_t)t * r->keys + x;
+                uint32_t v = writes ? t : r->from[cell];
+                if (writes ? !r->writes[cell] : v == SYNTH_NONE_READ) continue;
+                key_name(x, name, sizeof name);
+                fprintf(out, "%s[\"%s\",\"%s\",%u]", first ? "" : ",", writes ? "w" : "r", name,
+                        (unsigned)v);
+                first = false;
+            }
+        fputs("]}", out);
+    }
+}
+
+static const char *result_name(synth_result r)
+{
+    static const char *const names[] = {"undecided", "history", "none-up-to-scope", "proved"};
+    return names[r];
+}
+
+static void print_json(const state *st, const synth_answer *r, double seconds)
+{
+    FILE *out = st->out;
+    fputs("{\"schema\":1,\"allow\":[", out);
+    print_names(out, &st->allow);
+    fputs("],\"forbid\":[", out);
+    print_names(out, &st->forbid);
+    fprintf(out, "],\"txns\":%u,\"keys\":%u,\"values\":%u,\"found\":%s,\"result\":\"%s\"",
+            (unsigned)st->p.txns, (unsigned)st->p.keys, (unsigned)st->p.values,
+            r->result == SYNTH_HISTORY ? "true" : "false", result_name(r->result));
+    if (r->why) {
+        fputs(",\"reason\":", out);
+        json_text_to(out, r->why);
+    }
+    if (r->result == SYNTH_HISTORY) {
+        fprintf(out, ",\"size\":%u,\"init\":0,\"history\":[", (unsigned)r->txns);
+        print_transactions(out, r);
+        fputs("],\"witness\":{", out);
+        for (size_t i = 0; i < st->allow.n; i++) {
+            if (i) fputc(',', out);
+            json_text_to(out, st->allow.name[i]);
+            fputs(":[", out);
+            for (uint32_t k = 0; k < r->txns; k++)
+                fprintf(out, "%s\"t%u\"", k ? "," : "", (unsigned)r->witness[i][k]);
+            fputc(']', out);
+        }
+        fputc('}', out);
+    }
+    fprintf(out, ",\"candidates\":%llu", (unsigned long long)r->candidates);
+    if (!st->a->value[O_DETERMINISTIC])
+        fprintf(out,
+                ",\"seconds\":%.3f,\"solver\":{\"vars\":%llu,\"clauses\":%llu,\"conflicts\":%llu}",
+                seconds, (unsigned long long)r->variables, (unsigned long long)r->clauses,
+                (unsigned long long)r->conflicts);
+    fputs("}\n", out);
+}
+
+void print_history(FILE *out, const synth_answer *r, const char *indent)
+{
+    char name[24];
+    for (uint32_t t = 1; t <= r->txns; t++) {
+        fprintf(out, "%st%u  session %u  ", indent, (unsigned)t, (unsigned)r->session[t]);
+        for (uint32_t x = 0; x < r->keys; x++) {
+            uint32_t from = r->from[(size_t)t * r->keys + x];
+            key_name(x, name, sizeof name);
+            if (from != SYNTH_NONE_READ) fprintf(out, " r(%s)=%u", name, (unsigned)from);
+        }
+        for (uint32_t x = 0; x < r->keys; x++) {
+            key_name(x, name, sizeof name);
+            if (r->writes[(size_t)t * r->keys + x]) fprintf(out, " w(%s)=%u", name, (unsigned)t);
+        }
+        fputc('\n', out);
+    }
+}
+
+static void print_list(FILE *out, const char *what, const level_list *l)
+{
+    if (!l->n) return;
+    fprintf(out, "%s", what);
+    for (size_t i = 0; i < l->n; i++) {
+        fputs(i ? ", " : " ", out);
+        visible_to(out, l->name[i]);
+    }
+}
+
+static void print_text(const state *st, const synth_answer *r)
+{
+    FILE *out = st->out;
+    if (r->result == SYNTH_UNDECIDED) {
+        fprintf(out, "undecided: %s\n", r->why ? r->why : "");
+        return;
+    }
+    if (r->result != SYNTH_HISTORY) {
+        print_list(out, "no history is allowed by", &st->allow);
+        if (!st->allow.n) fputs("no history is", out);
+        print_list(out, st->allow.n ? " and forbidden by" : " forbidden by", &st->forbid);
+        if (r->result == SYNTH_PROVED)
+            fprintf(out, "\n  proved for every size: %s\n", r->why);
+        else
+            fprintf(out, "\n  up to %u transactions, %u keys, %u values of a key\n",
+                    (unsigned)st->p.txns, (unsigned)st->p.keys, (unsigned)st->p.values);
+        return;
+    }
+    print_list(out, "allowed by", &st->allow);
+    print_list(out, st->allow.n ? ", forbidden by" : "forbidden by", &st->forbid);
+    fprintf(out, ": %u transaction%s, every key holds 0 at first\n", (unsigned)r->txns,
+            r->txns == 1 ? "" : "s");
+    print_history(out, r, "  ");
+    for (size_t i = 0; i < st->allow.n; i++) {
+        fputs("  ", out);
+        visible_to(out, st->allow.name[i]);
+        fputs(" holds in the order", out);
+        for (uint32_t k = 0; k < r->txns; k++) fprintf(out, " t%u", (unsigned)r->witness[i][k]);
+        fputc('\n', out);
+    }
+}
+
+/* Why each forbidden level is broken, in the checker's words. */
+static void explain(const state *st)
+{
+    for (size_t i = 0; i < st->forbid.n; i++) {
+        const char *builtin = synth_level_builtin(st->s, st->forbid.at[i]);
+        ratel_result *r;
+        if (!*builtin || ratel_check(&r, st->a->context, st->h, builtin)) continue;
+        if (ratel_result_verdict(r) == RATEL_VIOLATED) {
+            fputs("  ", st->out);
+            visible_to(st->out, st->forbid.name[i]);
+            fprintf(st->out, " is violated: %s, %s\n", ratel_result_anomaly(r),
+                    ratel_result_reason(r));
+        }
+        ratel_result_free(r);
+    }
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+static bool scope_number(const args *a, enum option_id o, uint64_t low, uint64_t high,
+                         uint32_t *out)
+{
+    uint64_t v = *out;
+    if (!args_u64(a, o, &v)) return false;
+    if (a->value[o] && (v < low || v > high)) {
+        complain("--%s: %s is out of range (%llu to %llu)", option_table[o].name, a->value[o],
+                 (unsigned long long)low, (unsigned long long)high);
+        return false;
+    }
+    *out = (uint32_t)v;
+    return true;
+}
+
+static bool scope(state *st)
+{
+    const args *a = st->a;
+    st->p = (synth_problem){.txns = 5, .keys = 5, .values = 5};
+    if (!scope_number(a, O_TXNS, 1, SYNTH_MAX_TXNS, &st->p.txns) ||
+        !scope_number(a, O_KEYS, 1, SYNTH_MAX_KEYS, &st->p.keys) ||
+        !scope_number(a, O_VALUES, 1, 1000, &st->p.values) ||
+        !scope_number(a, O_SESSIONS, 1, SYNTH_MAX_TXNS, &st->p.sessions) ||
+        !scope_number(a, O_OPS, 1, 1000, &st->p.ops))
+        return false;
+    st->p.no_blind = st->p.partial = a->value[O_ISOLDE] != NULL;
+    st->p.no_prove = a->value[O_NO_PROOF] != NULL;
+    st->p.no_smart = a->value[O_NO_SMART] != NULL;
+    st->p.no_least = a->value[O_NO_LEAST] != NULL;
+    return true;
+}
+
+static int answer(state *st)
+{
+    synth_answer r;
+    uint64_t start = now();
+    int code = synth_search(st->s, &st->p, &r);
+    if (code) {
+        complain("synth: %s", synth_error(st->s, NULL, NULL));
+        return exit_of(code);
+    }
+    char why[200];
+    bool history = r.result == SYNTH_HISTORY;
+    if (history) {
+        int status = build_history(st, &r);
+        if (status) return status;
+        if (chains(&r) && (!confirm(st, &st->allow, RATEL_HOLDS, why, sizeof why) ||
+                           !confirm(st, &st->forbid, RATEL_VIOLATED, why, sizeof why))) {
+            complain("synth: %s; please report this", why);
+            return EXIT_BUG;
+        }
+    }
+    const char *to = st->a->value[O_TO];
+    if (history && to && !strcmp(to, "spec")) {
+        const char *builtin = st->allow.n ? synth_level_builtin(st->s, st->allow.at[0]) : "";
+        return print_spec(st->out, &r, st->allow.n > 0, builtin);
+    }
+    if (history && to) {
+        code = ratel_history_write(st->h, st->a->context, to, write_file_cb, st->out);
+        if (code) return complain_about(st->a->context, to, code);
+    } else if (st->a->value[O_JSON]) {
+        print_json(st, &r, seconds_since(start));
+    } else {
+        print_text(st, &r);
+        if (history && chains(&r)) explain(st);
+        if (st->a->value[O_STATS])
+            fprintf(stderr, "candidates %llu\nvariables %llu\nclauses %llu\nconflicts %llu\n",
+                    (unsigned long long)r.candidates, (unsigned long long)r.variables,
+                    (unsigned long long)r.clauses, (unsigned long long)r.conflicts);
+    }
+    return history ? EXIT_HOLDS : r.result == SYNTH_UNDECIDED ? EXIT_UNDECIDED : EXIT_VIOLATED;
+}
+
+static int with_lattice(state *st)
+{
+    const args *a = st->a;
+    int status = levels_given(st->s, a->value[O_LATTICE], "--lattice", &st->lattice);
+    if (status) return status;
+    st->out = open_output(a);
+    if (!st->out) return EXIT_IO;
+    status = print_lattice(a, st->s, &st->lattice, &st->p, st->out);
+    return close_output(a, st->out, status);
+}
+
+static int with_levels(state *st)
+{
+    const args *a = st->a;
+    int status = levels_given(st->s, a->value[O_ALLOW], "--allow", &st->allow);
+    if (!status) status = levels_given(st->s, a->value[O_FORBID], "--forbid", &st->forbid);
+    if (status) return status;
+    st->p.allow = st->allow.at;
+    st->p.n_allow = st->allow.n;
+    st->p.forbid = st->forbid.at;
+    st->p.n_forbid = st->forbid.n;
+    st->out = open_output(a);
+    if (!st->out) return EXIT_IO;
+    return close_output(a, st->out, answer(st));
+}
+
+int cmd_synth(args *a)
+{
+    state st = {.a = a};
+    if (a->n_files) {
+        complain("synth: levels are given by --allow and --forbid, not \"%s\"", a->files[0]);
+        return EXIT_USAGE;
+    }
+    if ((a->value[O_ALLOW] || a->value[O_FORBID]) == (a->value[O_LATTICE] != NULL)) {
+        complain("synth: give --allow and --forbid, or --lattice (see ratel synth --help)");
+        return EXIT_USAGE;
+    }
+    if (!scope(&st)) return EXIT_USAGE;
+    st.s = session_open(a);
+    if (!st.s) {
+        complain("out of memory");
+        return EXIT_UNDECIDED;
+    }
+    int status = a->value[O_LATTICE] ? with_lattice(&st) : with_levels(&st);
+    levels_free(&st.allow);
+    levels_free(&st.forbid);
+    levels_free(&st.lattice);
+    ratel_history_free(st.h);
+    synth_close(st.s);
+    return status;
+}

@@ -1,0 +1,129 @@
+/*
+ * levels_given.c - lists of levels on the command line: library names and `.iso` files.
+ */
+#include "cli/synth_cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_BYTES (1u << 20)
+
+synth *session_open(const args *a)
+{
+    double seconds = a->value[O_TIME] ? strtod(a->value[O_TIME], NULL) : 0;
+    size_t mib = a->value[O_MEMORY] ? (size_t)strtoull(a->value[O_MEMORY], NULL, 10) : 0;
+    return synth_open(seconds, mib << 20, &interrupt_flag);
+}
+
+/* my.iso or my.iso:NAME */
+static const char *after_iso(const char *name)
+{
+    const char *p = strstr(name, ".iso");
+    while (p && p[4] && p[4] != ':') p = strstr(p + 1, ".iso");
+    return p ? p + 4 : NULL;
+}
+
+bool is_level_file(const char *name)
+{
+    return after_iso(name) != NULL;
+}
+
+static int level_of_file(synth *s, const char *given, int *status)
+{
+    const char *end = after_iso(given);
+    size_t n = (size_t)(end - given);
+    char *path = malloc(n + 1), *text = malloc(MOST_BYTES);
+    int level = -1;
+    *status = EXIT_UNDECIDED;
+    if (!path || !text) {
+        complain("out of memory");
+        free(path);
+        free(text);
+        return level;
+    }
+    memcpy(path, given, n);
+    path[n] = 0;
+    FILE *f = fopen(path, "rb");
+    size_t size = f ? fread(text, 1, MOST_BYTES, f) : 0;
+    *status = EXIT_INPUT;
+    if (!f || ferror(f)) {
+        perror(path);
+        *status = EXIT_IO;
+    } else if (size == MOST_BYTES) {
+        complain("%s: larger than 1 MiB", path);
+    } else {
+        level = synth_level_read(s, path, *end ? end + 1 : NULL, text, size);
+        if (level < 0) {
+            uint64_t line, column;
+            const char *why = synth_error(s, &line, &column);
+            visible_to(stderr, path);
+            if (line)
+                fprintf(stderr, ":%llu:%llu", (unsigned long long)line, (unsigned long long)column);
+            fputs(": ", stderr);
+            visible_to(stderr, why);
+            fputc('\n', stderr);
+            *status = exit_of(level);
+        }
+    }
+    if (f) fclose(f);
+    free(path);
+    free(text);
+    return level;
+}
+
+int level_given(synth *s, const char *name, int *status)
+{
+    if (is_level_file(name)) return level_of_file(s, name, status);
+    int level = synth_level_named(s, name);
+    if (level >= 0) return level;
+    *status = exit_of(level);
+    if (level == RATEL_EINVAL && !ratel_level_named(name, NULL))
+        complain("level \"%s\" has no definition over whole transactions (ratel levels --define "
+                 "lists those that do)",
+                 name);
+    else
+        complain("%s (ratel levels --define lists them)", synth_error(s, NULL, NULL));
+    return level;
+}
+
+int levels_given(synth *s, const char *text, const char *option, level_list *out)
+{
+    size_t most = 1;
+    if (!text) return EXIT_HOLDS;
+    for (const char *p = text; *p; p++) most += *p == ',';
+    out->at = calloc(most, sizeof *out->at);
+    out->name = calloc(most, sizeof *out->name);
+    if (!out->at || !out->name) {
+        complain("out of memory");
+        return EXIT_UNDECIDED;
+    }
+    for (const char *p = text;;) {
+        size_t n = strcspn(p, ",");
+        char *name = malloc(n + 1);
+        if (!name) {
+            complain("out of memory");
+            return EXIT_UNDECIDED;
+        }
+        memcpy(name, p, n);
+        name[n] = 0;
+        out->name[out->n] = name;
+        if (!n) {
+            out->n++;
+            complain("%s: a level's name is missing", option);
+            return EXIT_USAGE;
+        }
+        int status = EXIT_USAGE, level = level_given(s, name, &status);
+        out->at[out->n++] = level;
+        if (level < 0) return status;
+        if (!p[n]) return EXIT_HOLDS;
+        p += n + 1;
+    }
+}
+
+void levels_free(level_list *l)
+{
+    for (size_t i = 0; i < l->n; i++) free(l->name[i]);
+    free(l->name);
+    free(l->at);
+    *l = (level_list){0};
+}

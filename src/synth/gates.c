@@ -1,0 +1,164 @@
+/*
+ * gates.c - and-gates over a solver (Tseitin's clauses, both directions), shared by hashing.
+ *
+ * Both directions are written because a learned constraint and a level's own formula share gates
+ * under both signs.
+ */
+#include "synth/gates.h"
+
+#include "base/hash.h"
+
+void gates_init(gates *g, mem *m)
+{
+    *g = (gates){.mem = m, .solver = solver_new(m), .table_size = 1024};
+    g->table = mem_array0(m, uint32_t, g->table_size);
+    gate one = gate_new(g);
+    gate_clause(g, &one, 1);
+}
+
+gate gate_new(gates *g)
+{
+    return lit_of(solver_var(g->solver), false);
+}
+
+void gate_clause(gates *g, const gate *lits, size_t n)
+{
+    g->clauses++;
+    solver_add_clause(g->solver, lits, n);
+}
+
+void gate_assert(gates *g, gate a)
+{
+    gate_clause(g, &a, 1);
+}
+
+static uint64_t hash_of(const gate *lits, size_t n)
+{
+    uint64_t h = n;
+    for (size_t i = 0; i < n; i++) h = (h ^ lits[i]) * 0x9e3779b97f4a7c15u, h ^= h >> 29;
+    return h;
+}
+
+static void grow(gates *g)
+{
+    size_t size = g->table_size * 2;
+    uint32_t *table = mem_array0(g->mem, uint32_t, size);
+    for (size_t i = 0; i < g->table_size; i++) {
+        uint32_t at = g->table[i];
+        if (!at) continue;
+        size_t k = hash_of(&g->pool.at[at], g->pool.at[at - 1]) & (size - 1);
+        while (table[k]) k = (k + 1) & (size - 1);
+        table[k] = at;
+    }
+    mem_put(g->mem, g->table);
+    g->table = table;
+    g->table_size = size;
+}
+
+/* The gate with these sorted inputs; made if there is none. */
+static gate shared(gates *g, const gate *lits, size_t n)
+{
+    size_t k = hash_of(lits, n) & (g->table_size - 1);
+    for (; g->table[k]; k = (k + 1) & (g->table_size - 1)) {
+        const gate *in = &g->pool.at[g->table[k]];
+        if (in[-1] == n && !memcmp(in, lits, n * sizeof *lits)) return in[n];
+    }
+    guard_tick(g->mem->guard);
+    gate out = gate_new(g);
+    vec_reserve(g->mem, &g->pool, n + 2);
+    g->pool.at[g->pool.n++] = (gate)n;
+    g->table[k] = (uint32_t)g->pool.n;
+    memcpy(&g->pool.at[g->pool.n], lits, n * sizeof *lits);
+    g->pool.n += n;
+    g->pool.at[g->pool.n++] = out;
+    const gate *in = &g->pool.at[g->table[k]];
+    size_t opened = gate_open(g);
+    gate_push(g, out);
+    for (size_t i = 0; i < n; i++) {
+        gate pair[2] = {gate_not(out), in[i]};
+        gate_clause(g, pair, 2);
+        gate_push(g, gate_not(in[i]));
+    }
+    gate_clause(g, &g->stack.at[opened], n + 1);
+    g->stack.n = opened;
+    if (++g->n * 2 > g->table_size) grow(g);
+    return out;
+}
+
+static void sort_gates(gate *a, size_t n)
+{
+    for (size_t gap = n / 2; gap; gap /= 2)
+        for (size_t i = gap; i < n; i++) {
+            gate x = a[i];
+            size_t j = i;
+            for (; j >= gap && a[j - gap] > x; j -= gap) a[j] = a[j - gap];
+            a[j] = x;
+        }
+}
+
+gate gate_and_all(gates *g, gate *lits, size_t n)
+{
+    sort_gates(lits, n);
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (lits[i] == GATE_TRUE || (kept && lits[kept - 1] == lits[i])) continue;
+        if (lits[i] == GATE_FALSE || (kept && lits[kept - 1] == gate_not(lits[i])))
+            return GATE_FALSE;
+        lits[kept++] = lits[i];
+    }
+    return !kept ? GATE_TRUE : kept == 1 ? lits[0] : shared(g, lits, kept);
+}
+
+gate gate_or_all(gates *g, gate *lits, size_t n)
+{
+    for (size_t i = 0; i < n; i++) lits[i] = gate_not(lits[i]);
+    return gate_not(gate_and_all(g, lits, n));
+}
+
+gate gate_and(gates *g, gate a, gate b)
+{
+    gate pair[2] = {a, b};
+    return gate_and_all(g, pair, 2);
+}
+
+gate gate_or(gates *g, gate a, gate b)
+{
+    gate pair[2] = {a, b};
+    return gate_or_all(g, pair, 2);
+}
+
+size_t gate_open(gates *g)
+{
+    return g->stack.n;
+}
+
+void gate_push(gates *g, gate a)
+{
+    vec_push(g->mem, &g->stack, a);
+}
+
+/* `shared` pushes on the same stack, above what it reads: it copies its inputs first. */
+gate gate_close_and(gates *g, size_t opened)
+{
+    size_t n = g->stack.n - opened;
+    gate out = gate_and_all(g, g->stack.at ? g->stack.at + opened : NULL, n);
+    g->stack.n = opened;
+    return out;
+}
+
+gate gate_close_or(gates *g, size_t opened)
+{
+    size_t n = g->stack.n - opened;
+    gate out = gate_or_all(g, g->stack.at ? g->stack.at + opened : NULL, n);
+    g->stack.n = opened;
+    return out;
+}
+
+/* A sequential counter: row i is the count of the first i inputs. */
+void gate_count(gates *g, const gate *in, size_t n, gate *out, size_t limit)
+{
+    for (size_t k = 0; k < limit; k++) out[k] = GATE_FALSE;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = limit; k--;)
+            out[k] = gate_or(g, out[k], gate_and(g, in[i], k ? out[k - 1] : GATE_TRUE));
+}

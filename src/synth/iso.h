@@ -1,0 +1,102 @@
+/*
+ * iso.h - levels written as text: the syntax tree of an `.iso` file.
+ *
+ * A file holds relations and levels (doc/synth.md has the grammar).  Expressions have one of five
+ * types; iso_parse has checked them, resolved every name and refused cycles, so whoever walks the
+ * tree needs no check of its own.  Every variable has a slot of its own in the whole module, so an
+ * environment is one array and no binding hides another.
+ */
+#ifndef RATEL_SYNTH_ISO_H
+#define RATEL_SYNTH_ISO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+enum iso_type { ISO_FORM, ISO_REL, ISO_SET, ISO_TXN, ISO_KEY };
+
+enum iso_op {
+#define ISO_OP(id, shape, text) ISO_##id,
+#include "synth/iso_ops.def"
+#undef ISO_OP
+};
+
+/* What a level's definition may choose; also a set of bits: what an expression speaks of. */
+enum iso_witness { ISO_NONE = 0, ISO_CO = 1, ISO_VIS_AR = 2 };
+enum { ISO_USES_CO = 1, ISO_USES_AR = 2, ISO_USES_VIS = 4, ISO_USES_ORDER = 8 };
+
+struct iso_def;
+
+typedef struct iso_node {
+    enum iso_op op;
+    enum iso_type type;
+    uint32_t id; /* its number in the module, for memos */
+    uint32_t line, column;
+    uint32_t slot;    /* of a variable, or bound by a quantifier */
+    bool open;        /* has free variables */
+    uint8_t uses;     /* ISO_USES_* */
+    const char *name; /* as written, for names */
+    struct iso_def *def;
+    struct iso_node *kid[3];
+} iso_node;
+
+typedef struct iso_def {
+    const char *name;
+    uint32_t line, column;
+    bool has_param;
+    uint32_t param; /* slot */
+    const char *param_name;
+    iso_node *body;
+    int mark; /* 0 not checked, 1 being checked, 2 done */
+} iso_def;
+
+typedef struct iso_axiom {
+    const char *name; /* or "" */
+    iso_node *form;
+} iso_axiom;
+
+typedef struct iso_base {
+    const char *name;
+    uint32_t line, column;
+    struct iso_level *level;
+} iso_base;
+
+typedef struct iso_level {
+    const char *name;
+    const char *file; /* as given, for messages */
+    uint32_t line, column;
+    enum iso_witness witness;
+    bool witness_given;
+    VEC(iso_base) bases;
+    VEC(iso_axiom) axioms; /* its own; those of its bases come before them (iso_axioms) */
+    int mark;
+    struct iso_module *module;
+} iso_level;
+
+typedef struct iso_module {
+    mem *mem;
+    uint32_t nodes, slots;
+    VEC(iso_def *) defs;
+    VEC(iso_level *) levels;
+} iso_module;
+
+/* How `extends` finds what the file itself does not define; NULL: there is none. */
+typedef iso_level *(*iso_find)(void *ud, const char *name);
+
+/* Fails through the region's guard, GUARD_PARSE and position, if the text is no module. */
+iso_module *iso_parse(mem *m, const char *file, const char *text, size_t n, iso_find find,
+                      void *ud);
+
+/* All axioms of a level, bases first; into a vector of the region. */
+typedef VEC(const iso_axiom *) iso_axiom_list;
+void iso_axioms(mem *m, const iso_level *l, iso_axiom_list *out);
+
+/* The word of `words` nearest to s, if it is near enough to be meant; else NULL. */
+const char *iso_near(const char *s, const char *const *words, size_t n);
+
+/* The same tree, names of relations unfolded; bound variables must have the same names. */
+bool iso_same(const iso_node *a, const iso_node *b);
+
+#endif
