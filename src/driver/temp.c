@@ -368,6 +368,8 @@ bool temp_fault(temp_server *t, enum temp_fault f)
     char c = (char)f, text[512];
     if (!t->running || write(t->control, &c, 1) != 1) return false;
     int kind;
-    while ((kind = heard(t, text, sizeof text, PATIENCE_MS)) == 'e') {}
+    uint64_t begun = clock_now();
+    do kind = heard(t, text, sizeof text, 1000);
+    while ((kind == 'e' || kind == 0) && clock_now() - begun < PATIENCE_MS * 1000000ull);
     return kind == 'o';
 }

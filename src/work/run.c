@@ -32,7 +32,7 @@ typedef struct run {
     pthread_mutex_t lock; /* of the program and of the error */
     uint64_t start, deadline;
     atomic_bool stop;
-    atomic_uint running;
+    atomic_uint running, ready;
     atomic_ullong next_id, taken;
     atomic_uint next_session;
     atomic_ullong committed, aborted, unknown, ops, lost;
@@ -385,6 +385,9 @@ static void work(session *s)
         return;
     }
     if (!connected(s)) return;
+    /* All begin together, lest the first have done the work before the last is there. */
+    atomic_fetch_add(&r->ready, 1);
+    while (atomic_load(&r->ready) < r->options->sessions && !stopped(r)) clock_nap(MILLISECOND / 2);
     while (!stopped(r)) {
         uint64_t number = atomic_fetch_add(&r->taken, 1);
         if (r->options->txns && number >= r->options->txns) return;
