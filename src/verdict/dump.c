@@ -7,6 +7,7 @@
  */
 #include <assert.h>
 
+#include "base/sort.h"
 #include "encode/justify.h"
 #include "ir/print.h"
 #include "verdict/words.h"
@@ -47,11 +48,15 @@ static void print_answer(const strong *p, const lazy_answer *a, printer *d)
         }
         printer_line(d);
     }
-    uint32_t *at = a->holds ? mem_array(p->m, uint32_t, (size_t)p->events + 1) : NULL;
-    for (uint32_t e = 0; at && e < p->events; e++) at[a->pos[e]] = e;
+    if (!a->holds) return;
+    /* Places need not be all different: update-serializable orders the transactions afresh and
+       leaves the time points where they were. */
     uint32_t txn_events = p->si ? 2 * p->txns : p->txns;
-    for (uint32_t i = 0; at && i < p->events; i++) {
-        if (at[i] >= txn_events || a->out[txn_of(p, at[i])]) continue;
+    uint64_t *key = mem_array(p->m, uint64_t, (size_t)txn_events + 1);
+    for (uint32_t e = 0; e < txn_events; e++) key[e] = a->pos[e];
+    const uint32_t *at = sort_by_key(p->m, key, txn_events);
+    for (uint32_t i = 0; i < txn_events; i++) {
+        if (a->out[txn_of(p, at[i])]) continue;
         strbuf_str(&d->text, "model ");
         print_event(p, at[i], &d->text);
         printer_line(d);
