@@ -22,7 +22,9 @@
 typedef struct hop {
     node_id to;
     uint32_t kind; /* PATH_* */
-    uint32_t with; /* PATH_WR: the candidate chosen, or NONE; PATH_NEXT: the later install */
+    uint32_t
+        with;    /* PATH_WR: the candidate chosen, or NONE; PATH_WW, PATH_NEXT: the later install */
+    uint32_t ob; /* PATH_WR */
 } hop;
 
 struct paths {
@@ -171,11 +173,11 @@ static bool one_step(lazy *z, node_id u, node_id v, uint32_t ob)
     asg *g = z->g;
     unsigned path = z->p->rule->path;
     if (path & PATH_SO && in_session_before(z, u, v)) {
-        z->paths->hop[u] = (hop){v, PATH_SO, NONE};
+        z->paths->hop[u] = (hop){v, PATH_SO, NONE, NONE};
         return true;
     }
     if (rt_before(z, u, v)) {
-        z->paths->hop[u] = (hop){v, PATH_RT, NONE};
+        z->paths->hop[u] = (hop){v, PATH_RT, NONE, NONE};
         return true;
     }
     if (path & PATH_WR)
@@ -183,7 +185,7 @@ static bool one_step(lazy *z, node_id u, node_id v, uint32_t ob)
             uint32_t cand;
             if (i == ob || reads_from(z, i, &cand) != u) continue;
             if (!early_enough(z, ob, g->ob_op[i])) continue;
-            z->paths->hop[u] = (hop){v, PATH_WR, cand};
+            z->paths->hop[u] = (hop){v, PATH_WR, cand, i};
             return true;
         }
     if (path & (PATH_WW | PATH_NEXT))
@@ -195,7 +197,7 @@ static bool one_step(lazy *z, node_id u, node_id v, uint32_t ob)
             } else if (asg_install(g, u, g->inst_key[j]) == NO_ID) {
                 continue;
             }
-            z->paths->hop[u] = (hop){v, path & PATH_NEXT ? PATH_NEXT : PATH_WW, j};
+            z->paths->hop[u] = (hop){v, path & PATH_NEXT ? PATH_NEXT : PATH_WW, j, NONE};
             return true;
         }
     return false;
@@ -215,21 +217,21 @@ static void step_back(lazy *z, node_id v, uint32_t low, uint32_t ob)
     asg *g = z->g;
     unsigned path = z->p->rule->path;
     if (path & PATH_SO && z->p->so && g->so_pred[v] != NO_ID)
-        reach_back(z, g->so_pred[v], low, (hop){v, PATH_SO, NONE});
+        reach_back(z, g->so_pred[v], low, (hop){v, PATH_SO, NONE, NONE});
     paths *x = z->paths;
     for (; x->next_ended < x->ended.n && rt_before(z, x->ended.at[x->next_ended], v);
          x->next_ended++)
-        reach_back(z, x->ended.at[x->next_ended], low, (hop){v, PATH_RT, NONE});
+        reach_back(z, x->ended.at[x->next_ended], low, (hop){v, PATH_RT, NONE, NONE});
     for (uint32_t i = g->ob_first[v]; i < g->ob_first[v + 1]; i++) {
         uint32_t cand, u;
         if (i == ob || (ob != NONE && !early_enough(z, ob, g->ob_op[i]))) continue;
         u = reads_from(z, i, &cand);
-        if (u < RF_LAST) reach_back(z, u, low, (hop){v, PATH_WR, cand});
+        if (u < RF_LAST) reach_back(z, u, low, (hop){v, PATH_WR, cand, i});
     }
     for (uint32_t j = g->inst_first[v]; path & PATH_WW && j < g->inst_first[v + 1]; j++) {
         if (ob != NONE && !early_enough(z, ob, g->inst_op[j])) continue;
         uint32_t prior = lazy_version_before(z, j);
-        if (prior != NONE) reach_back(z, g->inst_node[prior], low, (hop){v, PATH_WW, j});
+        if (prior != NONE) reach_back(z, g->inst_node[prior], low, (hop){v, PATH_WW, j, NONE});
     }
 }
 
@@ -276,21 +278,21 @@ static node_id latest_before(lazy *z, node_id v)
 {
     asg *g = z->g;
     node_id last = NO_ID, u = g->so_pred[v];
-    hop by = {v, PATH_SO, NONE};
+    hop by = {v, PATH_SO, NONE, NONE};
     if (z->p->so && u != NO_ID) last = u;
     for (uint32_t i = g->ob_first[v]; i < g->ob_first[v + 1]; i++) {
         uint32_t cand;
         u = reads_from(z, i, &cand);
         if (u >= RF_LAST || (last != NO_ID && z->pos[u] <= z->pos[last])) continue;
         last = u;
-        by = (hop){v, PATH_WR, cand};
+        by = (hop){v, PATH_WR, cand, i};
     }
     for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
         uint32_t prior = lazy_version_before(z, j);
         u = prior == NONE ? NO_ID : g->inst_node[prior];
         if (u == NO_ID || (last != NO_ID && z->pos[u] <= z->pos[last])) continue;
         last = u;
-        by = (hop){v, PATH_WW, j};
+        by = (hop){v, PATH_WW, j, NONE};
     }
     if (last != NO_ID) z->paths->hop[last] = by;
     return last;
@@ -306,7 +308,7 @@ static node_id find_any(lazy *z, uint32_t ob, uint32_t first)
         node_id u = g->inst_node[z->list[i]];
         if (z->pos[u] > z->pos[a]) break;
         if (!z->present[u]) continue;
-        if (u != a) z->paths->hop[u] = (hop){a, PATH_ANY, NONE};
+        if (u != a) z->paths->hop[u] = (hop){a, PATH_ANY, NONE, NONE};
         return u;
     }
     return NO_ID;
@@ -350,6 +352,50 @@ static void offer_between(lazy *z, best *x, node_id u, uint32_t inst)
     }
 }
 
+/* Of a step between neighbours: on which side of them the other writers of the key stand. */
+static void say_sides(lazy *z, node_id u, uint32_t inst)
+{
+    const asg *g = z->g;
+    key_id k = g->inst_key[inst];
+    for (uint32_t i = g->kw_first[k]; i < g->kw_first[k + 1]; i++) {
+        node_id y = g->inst_node[z->list[i]];
+        if (y == u || y == g->inst_node[inst]) continue;
+        if (!z->present[y])
+            justify_hop(z->j, (proof_hop){HOP_OUT, y, 0, NO_ID});
+        else if (z->pos[y] > z->pos[u])
+            justify_hop(z->j, (proof_hop){HOP_BEHIND, y, 0, NO_ID});
+    }
+}
+
+/* The way from u to v, told backwards. */
+static void say_hops(lazy *z, node_id u, node_id v)
+{
+    const asg *g = z->g;
+    VEC(node_id) way = {0};
+    for (node_id t = u; t != v; t = z->paths->hop[t].to) vec_push(z->m, &way, t);
+    while (way.n) {
+        node_id t = way.at[--way.n];
+        const hop *by = &z->paths->hop[t];
+        proof_hop x = {HOP_SO, t, 0, NO_ID};
+        switch (by->kind) {
+        case PATH_RT: x.kind = HOP_RT; break;
+        case PATH_WR:
+            x.kind = HOP_WR;
+            x.with = by->ob;
+            break;
+        case PATH_WW:
+        case PATH_NEXT:
+            x.kind = by->kind == PATH_WW ? HOP_WW : HOP_NEXT;
+            x.with = g->inst_key[by->with];
+            break;
+        default: break;
+        }
+        justify_hop(z->j, x);
+        if (by->kind == PATH_NEXT) say_sides(z, t, by->with);
+    }
+    vec_free(z->m, &way);
+}
+
 /* What the finding rests on: one of it is otherwise. */
 static uint32_t write_clause(lazy *z, uint32_t ob, uint32_t w, uint32_t cand, node_id u)
 {
@@ -376,6 +422,7 @@ static uint32_t write_clause(lazy *z, uint32_t ob, uint32_t w, uint32_t cand, no
     for (size_t i = 0; i < z->lits.n; i++) hash = hash_u64(hash ^ z->lits.at[i]) + i;
     if (x.lit != LIT_NONE && !lazy_first_time(z, (uint32_t)(hash >> 32), (uint32_t)hash))
         return x.lit;
+    if (z->j) say_hops(z, u, v);
     lazy_clause_end(z);
     if (w != NONE) lazy_add_core(z, g->inst_node[w]);
     for (node_id t = u; t != v; t = z->paths->hop[t].to) lazy_add_core(z, t);

@@ -135,13 +135,39 @@ static void write_literal(const scribe *s, proof_literal x)
     }
 }
 
+static void write_hop(const scribe *s, const uint32_t *words)
+{
+    static const char *const names[] = {
+        [HOP_SO] = " so",     [HOP_RT] = " rt",         [HOP_WR] = " wr",   [HOP_WW] = " ww",
+        [HOP_NEXT] = " next", [HOP_BEHIND] = " behind", [HOP_OUT] = " out", [HOP_RW] = " rw"};
+    const asg *g = s->p->g;
+    const proof_hop x = {words[0], words[1], words[2], words[3]};
+    strbuf_str(s->b, names[x.kind]);
+    if (x.kind == HOP_RW) write_node(s, x.to);
+    if (x.kind == HOP_WR || x.kind == HOP_RW) {
+        op_id o = g->ob_op[x.with];
+        strbuf_printf(s->b, " %u ", o - s->h->txn_op[asg_txn_of_op(s->h, o)]);
+        certificate_name(s->b, s->h, key_atom(s->h, g->ob_key[x.with]));
+    }
+    if (x.kind == HOP_WW || x.kind == HOP_NEXT) {
+        strbuf_char(s->b, ' ');
+        certificate_name(s->b, s->h, key_atom(s->h, x.with));
+    }
+    write_node(s, x.kind == HOP_RW ? x.from : x.to);
+}
+
 static void write_line(const scribe *s, const justify *j, const proof_line *x)
 {
     strbuf *b = s->b;
     const uint32_t *pool = justify_pool(j);
     switch ((enum proof_step)x->kind) {
-    case PROOF_SO:
     case PROOF_RT:
+        strbuf_char(b, ' ');
+        write_event(s, x->t);
+        strbuf_char(b, ' ');
+        write_event(s, x->w);
+        break;
+    case PROOF_SO:
         write_node(s, x->t);
         write_node(s, x->w);
         break;
@@ -153,16 +179,11 @@ static void write_line(const scribe *s, const justify *j, const proof_line *x)
     case PROOF_SEES:
         write_op(b, s->h, x->op, x->key);
         write_node(s, x->w);
-        for (size_t i = x->first; i < x->first + x->n; i += 2) {
-            const asg *g = s->p->g;
-            strbuf_str(b, pool[i] == NO_ID ? " so" : " wr");
-            if (pool[i] != NO_ID) {
-                op_id o = g->ob_op[pool[i]];
-                strbuf_printf(b, " %u ", o - s->h->txn_op[asg_txn_of_op(s->h, o)]);
-                certificate_name(b, s->h, key_atom(s->h, g->ob_key[pool[i]]));
-            }
-            write_node(s, pool[i + 1]);
-        }
+        for (size_t i = x->first; i < x->first + x->n; i += 4) write_hop(s, pool + i);
+        break;
+    case PROOF_LOOP:
+        write_node(s, x->t);
+        for (size_t i = x->first; i < x->first + x->n; i += 4) write_hop(s, pool + i);
         break;
     case PROOF_OVERLAP:
     case PROOF_VER:
@@ -222,18 +243,22 @@ static justify *justify_faults(strong *p, const fault *f, bool lists)
     return (lists ? justify_list_fault(j, f->key) : justify_fault(j, f->node)) ? j : NULL;
 }
 
-static void build(strong *p, const verdict *v, asg *g, bool si, bool rt)
+/* The order problem of the level. */
+static void build(strong *p, const verdict *v, asg *g)
 {
     static const tuning lazily = {.strategy = STRATEGY_LAZY};
-    order_ask ask = {rule_of(si ? LEVEL_SI : LEVEL_SER), v->session_order, rt, v->drift, &lazily};
+    bool rt;
+    const level_rule *rule = judge_rule(&v->level, &rt);
+    if (v->level.id == LEVEL_RU) rule = rule_of(LEVEL_RC); /* orders of transactions */
+    order_ask ask = {rule, v->session_order, rt, v->drift, &lazily};
     strong_build(p, g, &ask);
 }
 
-static justify *justify_search(strong *p, const verdict *v, asg *g, bool si, bool rt)
+static justify *justify_search(strong *p, const verdict *v, asg *g)
 {
     for (int plain = 0; plain < 2; plain++) {
         lazy_answer a;
-        build(p, v, g, si, rt);
+        build(p, v, g);
         p->justify = justify_new(p);
         p->plain = plain;
         lazy_decide(p, 0, &a);
@@ -261,11 +286,11 @@ static justify *justify_ru(strong *p, const verdict *v, asg *g)
     return ordered && justify_uncommitted(j, v->session_order) ? j : NULL;
 }
 
-static justify *justify_level(strong *p, const verdict *v, asg *g, bool si, bool rt)
+static justify *justify_level(strong *p, const verdict *v, asg *g)
 {
     enum weak_level level;
-    if (!weak_of(v->level.id, &level)) return justify_search(p, v, g, si, rt);
-    build(p, v, g, false, false);
+    if (!weak_of(v->level.id, &level) || v->level.realtime) return justify_search(p, v, g);
+    build(p, v, g);
     justify *j = justify_new(p);
     return justify_weak(j, level, v->session_order) ? j : NULL;
 }
@@ -283,18 +308,17 @@ static bool stands(const strbuf *b, const history *h, mem *work, const char **wh
 static bool write_proof(const verdict *v, const history *h, asg *g, mem *work, strbuf *b)
 {
     enum level_id id = v->level.id;
-    bool si = id == LEVEL_SI, rt = id == LEVEL_SSER || v->level.realtime;
     strong p;
     size_t head = b->n;
     const char *why;
     if (id == LEVEL_RU || !g->faults.n) {
-        if (id == LEVEL_RU) build(&p, v, g, false, false);
-        const justify *j = id == LEVEL_RU ? justify_ru(&p, v, g) : justify_level(&p, v, g, si, rt);
+        if (id == LEVEL_RU) build(&p, v, g);
+        const justify *j = id == LEVEL_RU ? justify_ru(&p, v, g) : justify_level(&p, v, g);
         if (j) write_steps(&p, h, j, b);
         return j != NULL;
     }
     /* Any of the faults will do. */
-    build(&p, v, g, si, rt);
+    build(&p, v, g);
     for (size_t i = 0; i < 2 * g->faults.n && i < MOST_FAULTS; i++) {
         const justify *j = justify_faults(&p, &g->faults.at[i / 2], i % 2);
         if (!j) continue;
@@ -309,14 +333,14 @@ static void write_violated(const verdict *v, const history *h, mem *work, strbuf
 {
     enum level_id id = v->level.id;
     enum weak_level weak;
-    bool strong_level = id == LEVEL_SER || id == LEVEL_SSER || id == LEVEL_SI;
-    if ((!strong_level && !weak_of(id, &weak)) || (v->level.realtime && id != LEVEL_SER))
+    bool rt, weak_level = weak_of(id, &weak) && !v->level.realtime;
+    if (!weak_level && !judge_rule(&v->level, &rt))
         guard_fail(work->guard, GUARD_UNSUPPORTED,
                    "this version has no certificates for violations of %s", v->level.name);
     asg g;
     size_t head = b->n;
     asg_build(&g, h, work, v->ryow, h->init_unknown ? ASG_INIT_FREE : 0);
-    bool small = g.nodes <= WEAK_SMALL, wild = g.wild_lists || (strong_level && g.init_open);
+    bool small = g.nodes <= WEAK_SMALL, wild = g.wild_lists || (!weak_level && g.init_open);
     bool done = (!wild || g.faults.n) && write_proof(v, h, &g, work, b);
     if (!done && !small)
         guard_fail(work->guard, GUARD_BUG, "the violation could not be explained again");

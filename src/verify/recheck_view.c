@@ -271,6 +271,17 @@ static bool visit_range(checker *c, txn_id t, op_id o, read_fn fn)
     return !recheck_too_large(c, hi - lo);
 }
 
+/* A covered key that a scan did not return? */
+bool recheck_predicate(const history *h, op_id o, key_id k)
+{
+    unsigned kind = h->op_kind[o] & OP_KIND_MASK;
+    if (kind != OP_SCAN && kind != OP_ITER) return false;
+    const range *x = &h->ranges.at[h->op_key[o]];
+    for (uint32_t i = 0; i < x->rows; i++)
+        if (h->row_key.at[x->first_row + i] == k) return false;
+    return true;
+}
+
 /* Calls fn for every key and value that t was shown, in program order. */
 bool recheck_visit(checker *c, txn_id t, read_fn fn)
 {

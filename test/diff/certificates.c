@@ -22,9 +22,38 @@
 #include "oracle/random_history.h"
 #include "ratel.h"
 
-static const char *const levels[] = {
-    "read-uncommitted", "read-committed", "monotonic-atomic-view", "read-atomic",
-    "causal",           "serializable",   "snapshot-isolation",    "strict-serializable"};
+static const char *const levels[] = {"read-uncommitted",
+                                     "read-committed",
+                                     "monotonic-atomic-view",
+                                     "read-atomic",
+                                     "causal",
+                                     "serializable",
+                                     "snapshot-isolation",
+                                     "strict-serializable",
+                                     "cursor-stability",
+                                     "monotonic-view",
+                                     "consistent-view",
+                                     "repeatable-read",
+                                     "prefix",
+                                     "update-atomic",
+                                     "no-lost-update",
+                                     "parallel-snapshot-isolation",
+                                     "update-serializable",
+                                     "generalized-snapshot-isolation",
+                                     "prefix-consistent-snapshot-isolation",
+                                     "strong-snapshot-isolation",
+                                     "forward-consistent-view",
+                                     "realtime-snapshot-isolation",
+                                     "realtime-read-committed",
+                                     "realtime-cursor-stability",
+                                     "realtime-repeatable-read",
+                                     "realtime-causal",
+                                     "realtime-read-atomic",
+                                     "realtime-monotonic-atomic-view",
+                                     "realtime-monotonic-view",
+                                     "realtime-prefix",
+                                     "realtime-update-atomic",
+                                     "realtime-no-lost-update"};
 enum { LEVELS = sizeof levels / sizeof *levels };
 static const char *const policies[] = {"must", "external", "may"};
 
