@@ -9,6 +9,7 @@
  * it must be refused, unless what it then claims is true, by the oracle.
  *
  *     certificates [histories [seed]]   default 20000, seed from RATEL_TEST_SEED or 1
+ *     certificates FILE ...             these histories instead (the litmus set)
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -220,11 +221,51 @@ static bool certify(const subject *s, rng *g, int level, int so, int policy, tex
     return true;
 }
 
+/* Every question about one history. */
+static bool certify_all(ratel *r, rng *g, char *t, size_t n, text *cert, text *bad, text *last)
+{
+    char err[256];
+    text in = {t, n, 0, 0};
+    ratel_history *h = NULL;
+    subject s = {r, NULL, oracle_parse(t, n, err, sizeof err), t};
+    int code = ratel_history_read(&h, r, "ratel", read_text, &in);
+    bool ok = !code && s.o;
+    if (!ok) printf("# cannot be read: %s\n", code ? ratel_errmsg(r) : err);
+    s.h = h;
+    for (int level = 0; level < LEVELS && ok; level++)
+        for (int so = 0; so < 2 && ok; so++)
+            for (int policy = 0; policy < 3 && ok; policy++)
+                ok = certify(&s, g, level, so, policy, cert, bad);
+    if (ok && last->n) { /* a certificate of another history */
+        ratel_proof proof;
+        last->pos = 0;
+        ok = ratel_verify(&proof, r, h, read_text, last) || !proof.proved;
+        if (!ok) printf("# a certificate of another history passes\n%s\n%s\n", t, last->at);
+    }
+    ratel_history_free(h);
+    oracle_free(s.o);
+    return ok;
+}
+
+static char *file_text(const char *path, size_t *n)
+{
+    FILE *f = fopen(path, "rb");
+    text t = {0};
+    char buf[4096];
+    if (!f) return NULL;
+    while ((*n = fread(buf, 1, sizeof buf, f))) add_text(buf, *n, &t);
+    fclose(f);
+    *n = t.n;
+    return t.at;
+}
+
 int main(int argc, char **argv)
 {
-    uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : 20000;
+    bool files = argc > 1 && (argv[1][0] < '0' || argv[1][0] > '9');
+    uint64_t count = files ? (uint64_t)argc - 1 : argc > 1 ? strtoull(argv[1], NULL, 10) : 20000;
     const char *env = getenv("RATEL_TEST_SEED");
-    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : env ? strtoull(env, NULL, 10) : 1;
+    uint64_t seed = env ? strtoull(env, NULL, 10) : 1;
+    if (!files && argc > 2) seed = strtoull(argv[2], NULL, 10);
     uint64_t passed = 0, failed = 0, profiles = 0;
     text cert = {0}, bad = {0}, last = {0};
     rng g;
@@ -236,34 +277,18 @@ int main(int argc, char **argv)
     printf("# %" PRIu64 " histories from seed %" PRIu64 "\n", count, seed);
     for (uint64_t i = 0; i < count && failed < 10; i++) {
         size_t n;
-        char err[256];
-        char *t = random_history(seed * 1000003 + i, random_profiles[i % profiles], &n);
-        text in = {t, n, 0, 0};
-        ratel_history *h = NULL;
-        subject s = {r, NULL, oracle_parse(t, n, err, sizeof err), t};
-        int code = ratel_history_read(&h, r, "ratel", read_text, &in);
-        bool ok = !code && s.o;
-        s.h = h;
-        for (int level = 0; level < LEVELS && ok; level++)
-            for (int so = 0; so < 2 && ok; so++)
-                for (int policy = 0; policy < 3 && ok; policy++)
-                    ok = certify(&s, &g, level, so, policy, &cert, &bad);
-        if (ok && last.n) { /* a certificate of another history */
-            ratel_proof proof;
-            last.pos = 0;
-            ok = ratel_verify(&proof, r, h, read_text, &last) || !proof.proved;
-            if (!ok) printf("# a certificate of another history passes\n%s\n%s\n", t, last.at);
-        }
+        char *t = files ? file_text(argv[i + 1], &n)
+                        : random_history(seed * 1000003 + i, random_profiles[i % profiles], &n);
+        bool ok = t && certify_all(r, &g, t, n, &cert, &bad, &last);
+        if (!ok && files) printf("# %s\n", argv[i + 1]);
         last.n = 0;
         if (i % 7 == 0 && cert.n) add_text(cert.at, cert.n, &last);
         passed += ok;
         failed += !ok;
-        ratel_history_free(h);
-        oracle_free(s.o);
         free(t);
     }
     for (int i = 0; i < LEVELS; i++)
-        printf("# %-24s certified: holds %" PRIu64 ", violated %" PRIu64 ", %" PRIu64
+        printf("# %-36s certified: holds %" PRIu64 ", violated %" PRIu64 ", %" PRIu64
                " of them by trying all orders\n",
                levels[i], certified[i][1], certified[i][0], exhaustive[i]);
     printf("# %" PRIu64 " damaged, %" PRIu64 " of them still right\n", damaged, passed_damage);
