@@ -470,6 +470,11 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
         /* (the second opinion knows no history without its hints) */
         if (p.rule->strict != STRICT_ALL && !(flags & ASG_NO_HINTS))
             replay_claim(v, h, p.rule->level, &wrong);
+        if (wrong == claim_too_large) { /* not known to be wrong, but not shown either */
+            verdict_forget(v);
+            set_reason(v, "an order was found, and is too large to be replayed");
+            return;
+        }
         if (wrong)
             guard_fail(v->work.guard, GUARD_BUG, "the order found does not replay: %s", wrong);
         set_reason(v, rule->events ? "an order of begins and commits explains every read"

@@ -22,7 +22,7 @@ void certificate_head(strbuf *b, const claim *c, const history *h)
                   c->session_order ? "on" : "off");
     strbuf_printf(b, "ryow %s\ndrift %" PRId64 "\n", policies[c->ryow], c->drift);
     strbuf_printf(b, "txns %zu\nops %zu\nhistory %016" PRIx64 "\n", h->txns, h->ops,
-                  certificate_hash(h, b->mem->guard));
+                  certificate_hash(h, b->mem));
     strbuf_printf(b, "verdict %s\n", c->outcome == OUTCOME_HOLDS ? "holds" : "violated");
 }
 
@@ -88,7 +88,7 @@ static bool read_head(parser *p, certificate_answer *a, const history *h)
     uint64_t ops = parse_number(p, "a number", s, n);
     field(p, "history", &s, &n);
     char print[17];
-    snprintf(print, sizeof print, "%016" PRIx64, certificate_hash(h, p->guard));
+    snprintf(print, sizeof print, "%016" PRIx64, certificate_hash(h, p->names.m));
     bool same = parse_is(s, n, print) && txns == h->txns && ops == h->ops;
     c->outcome = one_of(p, "verdict", verdicts, 2) ? OUTCOME_VIOLATED : OUTCOME_HOLDS;
     if (!same) {

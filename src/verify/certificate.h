@@ -27,7 +27,7 @@ void certificate_verify(certificate_answer *out, const char *text, size_t n, con
 /* The first lines of a certificate, up to its body. */
 void certificate_head(strbuf *b, const claim *c, const history *h);
 /* Of all that a verdict depends on; independent of the format that the history was read from. */
-uint64_t certificate_hash(const history *h, guard *g);
+uint64_t certificate_hash(const history *h, mem *m);
 
 /* A key or a transaction's id: a number, or a string in quotes whose odd bytes are \xNN. */
 void certificate_name(strbuf *b, const history *h, atom a);

@@ -43,6 +43,7 @@ prover *prover_new(mem *m, const history *h, const claim *c, const char **why)
     x->c = (checker){.v = c, .h = h, .m = m};
     recheck_load_writes(&x->c);
     recheck_load_keys(&x->c);
+    recheck_index_values(&x->c);
     x->c.used = mem_array0(m, uint8_t, x->c.w_key.n + 1);
     sources_load(&x->s, &x->c);
     vec_push(m, &x->first, 0);

@@ -282,7 +282,8 @@ int main(int argc, char **argv)
         bool ok = t && certify_all(r, &g, t, n, &cert, &bad, &last);
         if (!ok && files) printf("# %s\n", argv[i + 1]);
         last.n = 0;
-        if (i % 7 == 0 && cert.n) add_text(cert.at, cert.n, &last);
+        if (i % 7 == 0 && cert.n && !files) /* (some of the litmus set are alike) */
+            add_text(cert.at, cert.n, &last);
         passed += ok;
         failed += !ok;
         free(t);
