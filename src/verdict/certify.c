@@ -32,7 +32,7 @@ claim claim_of(const verdict *v)
     /* What was shown is the stronger level. */
     if (c.through && c.outcome == OUTCOME_HOLDS) {
         level_named(&c.level, c.through);
-        if (c.level.id == LEVEL_SSER) c.session_order = true;
+        c.session_order = v->through_so;
     }
     return c;
 }
@@ -353,15 +353,25 @@ static void write_violated(const verdict *v, const history *h, mem *work, strbuf
 void certify(const verdict *v, const history *h, mem *work, strbuf *b)
 {
     const char *why;
-    claim c = claim_of(v);
+    claim shown = claim_of(v), asked = shown;
+    verdict other = *v;
+    asked.level = v->level;
+    asked.session_order = v->session_order;
+    if (v->outcome == OUTCOME_VIOLATED && v->through) { /* so what is proved is the weaker one */
+        level_named(&other.level, v->through);
+        other.session_order = v->through_so;
+        other.through = NULL;
+        shown.level = other.level;
+        shown.session_order = other.session_order;
+    }
     if (v->outcome == OUTCOME_UNDECIDED)
         guard_fail(work->guard, GUARD_INVAL,
                    "the answer is undecided: there is nothing to certify");
-    certificate_head(b, &c, h);
+    certificate_head(b, &asked, &shown, h);
     if (v->outcome == OUTCOME_HOLDS)
         write_holds(v, h, b);
     else
-        write_violated(v, h, work, b);
+        write_violated(&other, h, work, b);
     mem_free_all(work);
     if (v->outcome == OUTCOME_VIOLATED && !stands(b, h, work, &why))
         guard_fail(work->guard, GUARD_BUG, "the certificate does not stand: %s", why ? why : "");

@@ -593,8 +593,9 @@ bool judge_limited(verdict *v)
     return true;
 }
 
-static void set_through(verdict *v, enum level_id id)
+static void set_through(verdict *v, enum level_id id, bool so)
 {
+    v->through_so = so;
     const char *name = level_at(id)->name;
     v->through = mem_get(&v->mem, strlen(name) + 1);
     memcpy(v->through, name, strlen(name) + 1);
@@ -614,7 +615,7 @@ static bool accept(verdict *v, const history *h, const question *q)
         v->session_order = asked_so;
         mem_free_all(&v->work);
         if (v->outcome == OUTCOME_HOLDS) {
-            set_through(v, id);
+            set_through(v, id, so);
             return true;
         }
         verdict_forget(v);
@@ -643,7 +644,7 @@ static bool refute(verdict *v, const history *h, const question *q)
                 decide_strong(v, h, q, rule_of(id), false);
             v->session_order = asked_so;
             if (v->outcome == OUTCOME_VIOLATED) {
-                set_through(v, id);
+                set_through(v, id, so);
                 return true;
             }
             verdict_forget(v);
@@ -730,4 +731,5 @@ void judge_implied(verdict *v, const verdict *stronger)
     if (stronger->level.realtime && !stronger->through) shown = stronger->level.name;
     v->through = mem_get(&v->mem, strlen(shown) + 1);
     memcpy(v->through, shown, strlen(shown) + 1);
+    v->through_so = stronger->through ? stronger->through_so : stronger->session_order;
 }

@@ -54,7 +54,12 @@ static const char *const levels[] = {"read-uncommitted",
                                      "realtime-monotonic-view",
                                      "realtime-prefix",
                                      "realtime-update-atomic",
-                                     "realtime-no-lost-update"};
+                                     "realtime-no-lost-update",
+                                     "realtime-consistent-view",
+                                     "realtime-serializable",
+                                     "realtime-update-serializable",
+                                     "innodb-repeatable-read",
+                                     "innodb-repeatable-read-tight"};
 enum { LEVELS = sizeof levels / sizeof *levels };
 static const char *const policies[] = {"must", "external", "may"};
 
