@@ -351,10 +351,17 @@ void asg_by_key(asg *g)
 
 /* --- pass 3: read-from ------------------------------------------------------------------------ */
 
-typedef struct writers { /* of one key, by value */
-    uint64_t *slot;      /* value << 32 | first install index of the key's list + 1; 0 empty */
-    uint32_t *next;      /* per install: the next one of the same value, + 1 */
-    size_t mask, cap;
+#define AHEAD 12 /* reads and writers whose memory is fetched before it is needed */
+
+/* The writers of one key, by value.  Lists run over places in the key's own list of installs, so
+   that a walk stays within a few cache lines. */
+typedef struct writers {
+    uint64_t *slot;       /* value << 32 | place of the value's first writer + 1; 0 empty */
+    uint32_t *next;       /* per place: the next one of the same value, + 1 */
+    node_id *node;        /* per place: who wrote it */
+    const uint32_t *inst; /* per place: the install */
+    uint8_t *named;       /* with an unknown initial state, per key: the header names its value */
+    size_t mask, cap, places;
 } writers;
 
 static void writers_load(asg *g, writers *w, key_id k)
@@ -367,16 +374,28 @@ static void writers_load(asg *g, writers *w, key_id k)
         w->slot = mem_array(g->m, uint64_t, need);
         w->cap = need;
     }
+    if (hi - lo > w->places) {
+        w->places = 2 * (size_t)(hi - lo);
+        mem_put(g->m, w->next);
+        mem_put(g->m, w->node);
+        w->next = mem_array(g->m, uint32_t, w->places);
+        w->node = mem_array(g->m, node_id, w->places);
+    }
     w->mask = need - 1;
+    w->inst = g->kw_inst + lo;
     memset(w->slot, 0, need * sizeof *w->slot);
-    for (uint32_t i = hi; i-- > lo;) { /* backwards, so that chains run in node order */
-        uint32_t inst = g->kw_inst[i];
-        uint32_t x = g->inst_value[inst];
+    for (uint32_t i = hi - lo; i-- > 0;) { /* backwards, so that chains run in node order */
+        if (i >= AHEAD) {
+            __builtin_prefetch(g->inst_value + w->inst[i - AHEAD]);
+            __builtin_prefetch(g->inst_node + w->inst[i - AHEAD]);
+        }
+        uint32_t x = g->inst_value[w->inst[i]];
+        w->node[i] = g->inst_node[w->inst[i]];
         size_t at = (size_t)hash_u64(x) & w->mask;
         while (w->slot[at] && (uint32_t)(w->slot[at] >> 32) != x) at = (at + 1) & w->mask;
-        w->next[inst] = (uint32_t)w->slot[at];
+        w->next[i] = (uint32_t)w->slot[at];
         if (w->slot[at] && x != VALUE_NULL) g->duplicate_values = true;
-        w->slot[at] = (uint64_t)x << 32 | (inst + 1);
+        w->slot[at] = (uint64_t)x << 32 | (i + 1);
     }
 }
 
@@ -389,11 +408,9 @@ static uint32_t writers_find(const writers *w, value_id x)
 }
 
 /* With an unknown initial state, the header may still name some keys. */
-static bool named_init(const history *h, key_id k)
+static bool named_init(const writers *w, key_id k)
 {
-    for (size_t i = 0; i < h->init_map.n; i++)
-        if (h->init_map.at[i].key == k) return true;
-    return false;
+    return w->named && w->named[k];
 }
 
 static _Noreturn void bad_hint(const asg *g, uint32_t ob, const char *what)
@@ -412,14 +429,14 @@ static void apply_hint(asg *g, uint32_t ob, bool init_ok, uint32_t chain, const 
     if (!found) return;
     g->uses_hints = true;
     if (init) {
-        bool unknown = g->h->init_unknown && !named_init(g->h, g->ob_key[ob]);
+        bool unknown = g->h->init_unknown && !named_init(w, g->ob_key[ob]);
         if (!init_ok && !unknown)
             bad_hint(g, ob, "\"from\": null, but the initial state does not hold that value");
         g->ob_rf[ob] = init_ok ? RF_INIT : RF_NONE;
         return;
     }
     for (uint32_t i = chain; i; i = w->next[i - 1]) {
-        node_id v = g->inst_node[i - 1];
+        node_id v = w->node[i - 1];
         if (g->h->txn_label[g->node_txn[v]] != l) continue;
         g->ob_rf[ob] = v;
         return;
@@ -450,8 +467,8 @@ static void resolve_ob(asg *g, uint32_t ob, const writers *w, value_id init, boo
     bool init_ok = init == x;
     bool tomb = x == VALUE_NULL && g->h->op_kind[g->ob_op[ob]] & OP_TOMB;
     for (uint32_t i = chain; i && count < 2; i = w->next[i - 1]) {
-        node_id v = g->inst_node[i - 1];
-        if (v == self || (tomb && !(g->h->op_kind[g->inst_op[i - 1]] & OP_TOMB))) continue;
+        node_id v = w->node[i - 1];
+        if (v == self || (tomb && !(g->h->op_kind[g->inst_op[w->inst[i - 1]]] & OP_TOMB))) continue;
         one = v;
         count++;
     }
@@ -477,8 +494,8 @@ static void resolve_ob(asg *g, uint32_t ob, const writers *w, value_id init, boo
         vec_push(g->m, &g->cand_first, (uint32_t)g->cand.n);
         if (init_cand) vec_push(g->m, &g->cand, RF_INIT);
         for (uint32_t i = chain; i; i = w->next[i - 1]) {
-            node_id v = g->inst_node[i - 1];
-            if (v != self && !(tomb && !(g->h->op_kind[g->inst_op[i - 1]] & OP_TOMB)))
+            node_id v = w->node[i - 1];
+            if (v != self && !(tomb && !(g->h->op_kind[g->inst_op[w->inst[i - 1]]] & OP_TOMB)))
                 vec_push(g->m, &g->cand, v);
             if (g->cand.n >= UINT32_MAX - 16)
                 guard_fail(g->m->guard, GUARD_UNSUPPORTED, "more than 2^32 read-from candidates");
@@ -551,7 +568,10 @@ static void resolve_slowly(asg *g, written *all, const uint8_t *slow, const uint
     uint32_t *by_key = asg_group(g, key, n, keys, &start);
     for (size_t i = 0; i < n; i++) by_key[i] = obs[by_key[i]];
     writers w = {0};
-    w.next = mem_array(g->m, uint32_t, g->insts + 1);
+    if (g->h->init_unknown) {
+        w.named = mem_array0(g->m, uint8_t, keys + 1);
+        for (size_t i = 0; i < g->h->init_map.n; i++) w.named[g->h->init_map.at[i].key] = 1;
+    }
     asg_by_key(g);
     for (size_t k = 0; k < keys; k++) {
         if (!slow[k] || g->list_key[k]) continue;
@@ -560,7 +580,7 @@ static void resolve_slowly(asg *g, written *all, const uint8_t *slow, const uint
         value_id init = plain(g->h->key_init[k]);
         bool open_init = false;
         bool init_free = (g->flags & ASG_INIT_FREE) != 0;
-        if (g->h->init_unknown && !named_init(g->h, (key_id)k)) {
+        if (g->h->init_unknown && !named_init(&w, (key_id)k)) {
             init = unknown_init(g, &w, all, by_key + start[k], start[k + 1] - start[k], (key_id)k);
             open_init = init == VALUE_UNKNOWN && init_free;
             if (init == VALUE_UNKNOWN && !init_free) g->init_assumed = true;
@@ -569,12 +589,22 @@ static void resolve_slowly(asg *g, written *all, const uint8_t *slow, const uint
                 g->init_open[k] = 1;
             }
         }
-        for (uint32_t i = start[k]; i < start[k + 1]; i++)
+        for (uint32_t i = start[k]; i < start[k + 1]; i++) {
+            if (i + AHEAD < start[k + 1]) {
+                __builtin_prefetch(g->ob_value + by_key[i + AHEAD]);
+                __builtin_prefetch(g->ob_node + by_key[i + AHEAD]);
+                __builtin_prefetch(g->ob_op + by_key[i + AHEAD]);
+            }
+            if (i + AHEAD / 2 < start[k + 1])
+                __builtin_prefetch(g->h->op_kind + g->ob_op[by_key[i + AHEAD / 2]]);
             resolve_ob(g, by_key[i], &w, init, open_init);
+        }
         guard_tick(g->m->guard);
     }
     mem_put(g->m, w.slot);
     mem_put(g->m, w.next);
+    mem_put(g->m, w.node);
+    mem_put(g->m, w.named);
     mem_put(g->m, by_key);
     mem_put(g->m, start);
     mem_put(g->m, key);
@@ -582,7 +612,6 @@ static void resolve_slowly(asg *g, written *all, const uint8_t *slow, const uint
 
 /* Most keys hold small integers, each written once: then (key, value) indexes one array of
    writers, and a read costs one access.  Keys with anything else are marked slow. */
-#define AHEAD 12
 
 typedef struct dense {
     uint64_t *base;   /* per key: where its values start */
