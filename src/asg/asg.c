@@ -353,6 +353,47 @@ void asg_by_key(asg *g)
 
 #define AHEAD 12 /* reads and writers whose memory is fetched before it is needed */
 
+/* One table over all written (key, value) pairs, made only when some read needs it. */
+typedef struct written {
+    uint64_t *slot; /* op + 1 */
+    size_t mask;
+    uint32_t *next;
+} written;
+
+static void written_load(asg *g, written *w)
+{
+    const history *h = g->h;
+    size_t n = 64;
+    while (n < 2 * h->ops) n *= 2;
+    w->slot = mem_array0(g->m, uint64_t, n);
+    w->mask = n - 1;
+    w->next = mem_array0(g->m, uint32_t, h->ops + 1);
+    for (size_t o = h->ops; o-- > 0;) {
+        unsigned kind = h->op_kind[o] & OP_KIND_MASK;
+        if (h->op_kind[o] & OP_FAILED || (kind != OP_WRITE && kind != OP_DELETE)) continue;
+        size_t at = (size_t)hash_pair(h->op_key[o], plain(h->op_value[o])) & w->mask;
+        for (; w->slot[at]; at = (at + 1) & w->mask) {
+            size_t p = w->slot[at] - 1;
+            if (h->op_key[p] == h->op_key[o] && plain(h->op_value[p]) == plain(h->op_value[o]))
+                break;
+        }
+        w->next[o] = (uint32_t)w->slot[at];
+        w->slot[at] = o + 1;
+    }
+}
+
+/* Some operation that wrote x to k, of whatever status, + 1; others follow by w->next. */
+static uint64_t written_find(const asg *g, const written *w, key_id k, value_id x)
+{
+    const history *h = g->h;
+    size_t at = (size_t)hash_pair(k, x) & w->mask;
+    for (; w->slot[at]; at = (at + 1) & w->mask) {
+        size_t p = w->slot[at] - 1;
+        if (h->op_key[p] == k && plain(h->op_value[p]) == x) return w->slot[at];
+    }
+    return 0;
+}
+
 /* The writers of one key, by value.  Lists run over places in the key's own list of installs, so
    that a walk stays within a few cache lines. */
 typedef struct writers {
@@ -360,6 +401,7 @@ typedef struct writers {
     uint32_t *next;       /* per place: the next one of the same value, + 1 */
     node_id *node;        /* per place: who wrote it */
     const uint32_t *inst; /* per place: the install */
+    written *all;         /* of all keys and whatever status */
     uint8_t *named;       /* with an unknown initial state, per key: the header names its value */
     size_t mask, cap, places;
 } writers;
@@ -444,16 +486,12 @@ static void apply_hint(asg *g, uint32_t ob, bool init_ok, uint32_t chain, const 
     /* The named writer may be aborted or have written the value in between: a fault, which the
        caller finds by the empty candidate set; only a writer that never wrote it is nonsense. */
     const history *h = g->h;
-    for (size_t t = 0; t < h->txns; t++) {
-        if (h->txn_label[t] != l) continue;
-        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
-            unsigned kind = h->op_kind[o] & OP_KIND_MASK;
-            if ((kind == OP_WRITE || kind == OP_DELETE) && h->op_key[o] == g->ob_key[ob] &&
-                plain(h->op_value[o]) == g->ob_value[ob]) {
-                g->ob_rf[ob] = RF_NONE;
-                return;
-            }
-        }
+    if (!w->all->slot) written_load(g, w->all);
+    uint64_t o = written_find(g, w->all, g->ob_key[ob], g->ob_value[ob]);
+    for (; o; o = w->all->next[o - 1]) {
+        if (h->txn_label[asg_txn_of_op(h, (op_id)(o - 1))] != l) continue;
+        g->ob_rf[ob] = RF_NONE;
+        return;
     }
     bad_hint(g, ob, "\"from\" names a writer that did not write the value");
 }
@@ -503,47 +541,6 @@ static void resolve_ob(asg *g, uint32_t ob, const writers *w, value_id init, boo
     }
 }
 
-/* One table over all written (key, value) pairs, made only when some read needs it. */
-typedef struct written {
-    uint64_t *slot; /* op + 1 */
-    size_t mask;
-    uint32_t *next;
-} written;
-
-static void written_load(asg *g, written *w)
-{
-    const history *h = g->h;
-    size_t n = 64;
-    while (n < 2 * h->ops) n *= 2;
-    w->slot = mem_array0(g->m, uint64_t, n);
-    w->mask = n - 1;
-    w->next = mem_array0(g->m, uint32_t, h->ops + 1);
-    for (size_t o = h->ops; o-- > 0;) {
-        unsigned kind = h->op_kind[o] & OP_KIND_MASK;
-        if (h->op_kind[o] & OP_FAILED || (kind != OP_WRITE && kind != OP_DELETE)) continue;
-        size_t at = (size_t)hash_pair(h->op_key[o], plain(h->op_value[o])) & w->mask;
-        for (; w->slot[at]; at = (at + 1) & w->mask) {
-            size_t p = w->slot[at] - 1;
-            if (h->op_key[p] == h->op_key[o] && plain(h->op_value[p]) == plain(h->op_value[o]))
-                break;
-        }
-        w->next[o] = (uint32_t)w->slot[at];
-        w->slot[at] = o + 1;
-    }
-}
-
-/* Some operation that wrote x to k, of whatever status, + 1; others follow by w->next. */
-static uint64_t written_find(const asg *g, const written *w, key_id k, value_id x)
-{
-    const history *h = g->h;
-    size_t at = (size_t)hash_pair(k, x) & w->mask;
-    for (; w->slot[at]; at = (at + 1) & w->mask) {
-        size_t p = w->slot[at] - 1;
-        if (h->op_key[p] == k && plain(h->op_value[p]) == x) return w->slot[at];
-    }
-    return 0;
-}
-
 /* The initial value of a key whose contents before the trace are unknown: the one value that is
    read and that nobody wrote (a second such value is garbage); VALUE_UNKNOWN: none was read. */
 static value_id unknown_init(asg *g, const writers *w, written *all, const uint32_t *obs,
@@ -567,7 +564,7 @@ static void resolve_slowly(asg *g, written *all, const uint8_t *slow, const uint
     for (size_t i = 0; i < n; i++) key[i] = g->ob_key[obs[i]];
     uint32_t *by_key = asg_group(g, key, n, keys, &start);
     for (size_t i = 0; i < n; i++) by_key[i] = obs[by_key[i]];
-    writers w = {0};
+    writers w = {.all = all};
     if (g->h->init_unknown) {
         w.named = mem_array0(g->m, uint8_t, keys + 1);
         for (size_t i = 0; i < g->h->init_map.n; i++) w.named[g->h->init_map.at[i].key] = 1;
