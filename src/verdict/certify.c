@@ -11,6 +11,7 @@
 #include <inttypes.h>
 
 #include "encode/justify.h"
+#include "verdict/part.h"
 #include "verdict/words.h"
 #include "verify/certificate.h"
 
@@ -47,12 +48,19 @@ bool recheck(const verdict *v, const history *h, mem *m, const char **why)
 
 #define NAMES_A_LINE 16
 
-static void write_op(strbuf *b, const history *h, op_id o, key_id k)
+/* The number of an operation in its transaction; of a part, that in the whole history. */
+static uint32_t op_number(const part *x, const history *h, op_id o)
 {
     txn_id t = asg_txn_of_op(h, o);
+    if (!x) return o - h->txn_op[t];
+    return x->ops.at[x->op_kept[o]].whole - x->whole->txn_op[x->txn[x->kept[t]]];
+}
+
+static void write_op(strbuf *b, const part *x, const history *h, op_id o, key_id k)
+{
     strbuf_char(b, ' ');
-    certificate_txn(b, h, t);
-    strbuf_printf(b, " %u ", o - h->txn_op[t]);
+    certificate_txn(b, h, asg_txn_of_op(h, o));
+    strbuf_printf(b, " %u ", op_number(x, h, o));
     certificate_name(b, h, key_atom(h, k));
 }
 
@@ -80,7 +88,7 @@ static void write_holds(const verdict *v, const history *h, strbuf *b)
     for (size_t i = 0; i < v->choices.n; i++, lines++) {
         const chosen *c = &v->choices.at[i];
         strbuf_str(b, "reads");
-        write_op(b, h, c->op, c->key);
+        write_op(b, NULL, h, c->op, c->key);
         strbuf_char(b, ' ');
         write_writer(b, h, c->writer);
         strbuf_char(b, '\n');
@@ -95,6 +103,7 @@ typedef struct scribe {
     const strong *p;
     const history *h;
     strbuf *b;
+    const part *part; /* what h is, or NULL */
 } scribe;
 
 static void write_node(const scribe *s, node_id v)
@@ -125,9 +134,8 @@ static void write_literal(const scribe *s, proof_literal x)
         certificate_txn(b, h, s->p->g->node_txn[x.a]);
         break;
     default: {
-        txn_id t = asg_txn_of_op(h, x.a);
-        certificate_txn(b, h, t);
-        strbuf_printf(b, ".%u.", x.a - h->txn_op[t]);
+        certificate_txn(b, h, asg_txn_of_op(h, x.a));
+        strbuf_printf(b, ".%u.", op_number(s->part, h, x.a));
         certificate_name(b, h, key_atom(h, x.b));
         strbuf_char(b, '=');
         write_writer(b, h, x.c == NO_ID ? NO_ID : s->p->g->node_txn[x.c]);
@@ -147,7 +155,7 @@ static void write_hop(const scribe *s, const uint32_t *words)
     if (x.kind == HOP_RW) write_node(s, x.to);
     if (x.kind == HOP_WR || x.kind == HOP_RW) {
         op_id o = g->ob_op[x.with];
-        strbuf_printf(s->b, " %u ", o - s->h->txn_op[asg_txn_of_op(s->h, o)]);
+        strbuf_printf(s->b, " %u ", op_number(s->part, s->h, o));
         certificate_name(s->b, s->h, key_atom(s->h, g->ob_key[x.with]));
     }
     if (x.kind == HOP_WW || x.kind == HOP_NEXT) {
@@ -174,11 +182,11 @@ static void write_line(const scribe *s, const justify *j, const proof_line *x)
         break;
     case PROOF_FAULT: write_node(s, x->t); break;
     case PROOF_INITIAL:
-        write_op(b, s->h, x->op, x->key);
-        write_op(b, s->h, x->w, x->key);
+        write_op(b, s->part, s->h, x->op, x->key);
+        write_op(b, s->part, s->h, x->w, x->key);
         break;
     case PROOF_SEES:
-        write_op(b, s->h, x->op, x->key);
+        write_op(b, s->part, s->h, x->op, x->key);
         write_node(s, x->w);
         for (size_t i = x->first; i < x->first + x->n; i += 4) write_hop(s, pool + i);
         break;
@@ -193,16 +201,16 @@ static void write_line(const scribe *s, const justify *j, const proof_line *x)
         write_node(s, x->w);
         write_node(s, x->u);
         break;
-    case PROOF_FROM: write_op(b, s->h, x->op, x->key); break;
+    case PROOF_FROM: write_op(b, s->part, s->h, x->op, x->key); break;
     case PROOF_WR:
     case PROOF_TAKEN:
     case PROOF_SHOWS:
-        write_op(b, s->h, x->op, x->key);
+        write_op(b, s->part, s->h, x->op, x->key);
         write_node(s, x->w);
         break;
     case PROOF_READ:
     case PROOF_LIST:
-        write_op(b, s->h, x->op, x->key);
+        write_op(b, s->part, s->h, x->op, x->key);
         write_node(s, x->w);
         write_node(s, x->u);
         break;
@@ -222,9 +230,9 @@ static void write_line(const scribe *s, const justify *j, const proof_line *x)
     }
 }
 
-static void write_steps(const strong *p, const history *h, const justify *j, strbuf *b)
+static void write_steps(const strong *p, const part *of, const justify *j, strbuf *b)
 {
-    scribe s = {p, h, b};
+    scribe s = {p, p->g->h, b, of};
     size_t n = justify_count(j);
     for (size_t i = 0; i < n; i++) {
         const proof_line *x = justify_line(j, i);
@@ -315,7 +323,7 @@ static bool write_proof(const verdict *v, const history *h, asg *g, mem *work, s
     if (id == LEVEL_RU || !g->faults.n) {
         if (id == LEVEL_RU) build(&p, v, g);
         const justify *j = id == LEVEL_RU ? justify_ru(&p, v, g) : justify_level(&p, v, g);
-        if (j) write_steps(&p, h, j, b);
+        if (j) write_steps(&p, NULL, j, b);
         return j != NULL;
     }
     /* Any of the faults will do. */
@@ -324,9 +332,36 @@ static bool write_proof(const verdict *v, const history *h, asg *g, mem *work, s
         const justify *j = justify_faults(&p, &g->faults.at[i / 2], i % 2);
         if (!j) continue;
         b->n = head;
-        write_steps(&p, h, j, b);
+        write_steps(&p, NULL, j, b);
         if (stands(b, h, work, &why)) return true;
     }
+    return false;
+}
+
+#define MOST_CORE 4096u
+
+/* A proof about the transactions that the answer is told by, which are few.  What the history shows
+   of them it shows in the whole (part.h), so the verifier need not know that it is a part. */
+static bool write_core(const verdict *v, const history *h, asg *g, mem *work, strbuf *b)
+{
+    if (!v->core.n || v->core.n > MOST_CORE || v->core.n >= g->nodes) return false;
+    uint8_t *in = mem_array0(work, uint8_t, (size_t)g->nodes + 1);
+    for (size_t i = 0; i < v->core.n; i++)
+        if (g->txn_node[v->core.at[i]] != NO_ID) in[g->txn_node[v->core.at[i]]] = 1;
+    part *x = part_new(work, g, in);
+    uint8_t *out = mem_array0(work, uint8_t, (size_t)x->txns + x->ops.n + 1);
+    asg few;
+    strong p;
+    size_t head = b->n;
+    const char *why;
+    asg_build(&few, part_history(x, out, out + x->txns), work, v->ryow,
+              h->init_unknown ? ASG_INIT_FREE : 0);
+    if (few.faults.n || few.wild_lists || few.init_open) return false;
+    const justify *j = justify_level(&p, v, &few);
+    if (!j) return false;
+    write_steps(&p, x, j, b);
+    if (stands(b, h, work, &why)) return true;
+    b->n = head;
     return false;
 }
 
@@ -342,7 +377,8 @@ static void write_violated(const verdict *v, const history *h, mem *work, strbuf
     size_t head = b->n;
     asg_build(&g, h, work, v->ryow, h->init_unknown ? ASG_INIT_FREE : 0);
     bool small = g.nodes <= WEAK_SMALL, wild = g.wild_lists || (!weak_level && g.init_open);
-    bool done = (!wild || g.faults.n) && write_proof(v, h, &g, work, b);
+    bool done = !wild && !g.faults.n && id != LEVEL_RU && write_core(v, h, &g, work, b);
+    if (!done) done = (!wild || g.faults.n) && write_proof(v, h, &g, work, b);
     if (!done && !small)
         guard_fail(work->guard, GUARD_BUG, "the violation could not be explained again");
     if (done) return;
