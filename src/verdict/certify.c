@@ -372,7 +372,7 @@ static void write_violated(const verdict *v, const history *h, mem *work, strbuf
     bool rt, weak_level = weak_of(id, &weak) && !v->level.realtime;
     if (!weak_level && !judge_rule(&v->level, &rt))
         guard_fail(work->guard, GUARD_UNSUPPORTED,
-                   "this version has no certificates for violations of %s", v->level.name);
+                   "no-rules: this version has no proofs for violations of %s", v->level.name);
     asg g;
     size_t head = b->n;
     asg_build(&g, h, work, v->ryow, h->init_unknown ? ASG_INIT_FREE : 0);
@@ -380,7 +380,8 @@ static void write_violated(const verdict *v, const history *h, mem *work, strbuf
     bool done = !wild && !g.faults.n && id != LEVEL_RU && write_core(v, h, &g, work, b);
     if (!done) done = (!wild || g.faults.n) && write_proof(v, h, &g, work, b);
     if (!done && !small)
-        guard_fail(work->guard, GUARD_BUG, "the violation could not be explained again");
+        guard_fail(work->guard, GUARD_UNSUPPORTED,
+                   "unexplained: no proof was found of this violation of %s", v->level.name);
     if (done) return;
     b->n = head;
     strbuf_str(b, "1 exhaustive\nend 1\n");
