@@ -257,6 +257,12 @@ static void check_history(check *c, const char *name)
             level = synth_level_builtin(c->iso, c->number[i]);
             if (!*level) {
                 merge(c, check_iso(c->a, c->iso, c->number[i], c->levels[i], h, name, c->out));
+                if (c->a->value[O_CERTIFICATE]) {
+                    complain(
+                        "%s: not written: own-level: levels of the user's have no certificates",
+                        c->a->value[O_CERTIFICATE]);
+                    merge(c, EXIT_UNDECIDED);
+                }
                 continue;
             }
             if (!c->a->value[O_QUIET])
