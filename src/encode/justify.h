@@ -57,7 +57,8 @@ enum hop_kind {
     HOP_NEXT,   /* the same, and nobody wrote it in between */
     HOP_BEHIND, /* of HOP_NEXT: to wrote the key behind both; who is not said did before both */
     HOP_OUT,    /* of HOP_NEXT: to took no part */
-    HOP_RW /* to: read version `from` (NO_ID: initial) by obligation `with`, and it wrote that key */
+    HOP_RW      /* to: read the version of `from` (NO_ID: initial) by obligation `with`, and it
+                   wrote that key */
 };
 typedef struct proof_hop {
     uint32_t kind;

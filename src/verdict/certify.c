@@ -299,6 +299,11 @@ static justify *justify_level(strong *p, const verdict *v, asg *g)
 {
     enum weak_level level;
     if (!weak_of(v->level.id, &level) || v->level.realtime) return justify_search(p, v, g);
+    /* (as it was decided) */
+    if (g->open.n && !g->init_open && g->nodes > WEAK_SMALL) {
+        justify *found = justify_search(p, v, g);
+        if (found) return found;
+    }
     build(p, v, g);
     justify *j = justify_new(p);
     return justify_weak(j, level, v->session_order) ? j : NULL;

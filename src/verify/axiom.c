@@ -267,8 +267,8 @@ static void index_writers(prover *x)
     for (uint32_t w = 0; w < n; w++) x->kw[x->kw_first[x->c.w_key.at[w] + 1]++] = w;
 }
 
-/* `next K X` [`behind` Y] ... [`out` Y] ...: as ww, and nobody is between: every other writer Y of K
-   stands before X, or behind, or took no part. */
+/* `next K X` [`behind` Y] ... [`out` Y] ...: as ww, and nobody is between: every other writer Y of
+   K stands before X, or behind, or took no part. */
 static bool hop_next(prover *x, parser *p, txn_id at, txn_id *to)
 {
     const history *h = x->c.h;

@@ -187,8 +187,8 @@ static bool resolve(checker *c, uint32_t p, seen *r)
 #define LOOK_BACK 8
 
 /* A read that says nothing of its writer saw, if nothing is against it, the last version before its
-   place that has its value: any version that explains it makes a witness.  `at`: how many installers
-   of the key stand before p.  False: look for it by the value. */
+   place that has its value: any version that explains it makes a witness.  `at`: how many
+   installers of the key stand before p.  False: look for it by the value. */
 static bool resolve_recent(const checker *c, seen *r, uint32_t at)
 {
     const installers *x = &c->by_key;
