@@ -70,11 +70,11 @@ uint32_t lazy_version_before(const lazy *z, uint32_t inst)
     return NONE;
 }
 
-/* The version that v sees: the last one committed before its begin, its own aside. */
-static uint32_t version_seen(const lazy *z, key_id k, node_id v)
+/* Where in its key's list the first version stands that is not committed before v's begin. */
+static uint32_t versions_before(const lazy *z, key_id k, node_id v)
 {
     uint32_t at = z->pos[begin_of(z->p, v)];
-    uint32_t first = z->g->kw_first[k], lo = first, hi = z->g->kw_first[k + 1];
+    uint32_t lo = z->g->kw_first[k], hi = z->g->kw_first[k + 1];
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
         if (commit_pos(z, z->list[mid]) < at)
@@ -82,9 +82,15 @@ static uint32_t version_seen(const lazy *z, key_id k, node_id v)
         else
             hi = mid;
     }
-    while (lo-- > first) {
-        node_id u = z->g->inst_node[z->list[lo]];
-        if (z->present[u] && u != v) return z->list[lo];
+    return lo;
+}
+
+/* The version that v sees: the last one committed before its begin, its own aside. */
+static uint32_t version_seen(const lazy *z, key_id k, node_id v)
+{
+    for (uint32_t i = versions_before(z, k, v); i-- > z->g->kw_first[k];) {
+        node_id u = z->g->inst_node[z->list[i]];
+        if (z->present[u] && u != v) return z->list[i];
     }
     return NONE;
 }
@@ -95,6 +101,17 @@ static bool may_read(const lazy *z, uint32_t ob, uint32_t inst)
     if (g->inst_value[inst] != g->ob_value[ob]) return false;
     bool tomb = g->ob_value[ob] == VALUE_NULL && g->h->op_kind[g->ob_op[ob]] & OP_TOMB;
     return !tomb || g->h->op_kind[g->inst_op[inst]] & OP_TOMB;
+}
+
+uint32_t lazy_explained_by(const lazy *z, uint32_t ob)
+{
+    key_id k = z->g->ob_key[ob];
+    node_id v = z->g->ob_node[ob];
+    for (uint32_t i = versions_before(z, k, v); i-- > z->g->kw_first[k];) {
+        node_id u = z->g->inst_node[z->list[i]];
+        if (z->present[u] && u != v && may_read(z, ob, z->list[i])) return z->list[i];
+    }
+    return NONE;
 }
 
 /* --- literals and clauses --------------------------------------------------------------------- */
@@ -300,6 +317,13 @@ static void write_candidates(lazy *z, uint32_t open)
     z->chosen_clause[open] = 1;
 }
 
+bool lazy_write_choice(lazy *z, uint32_t ob)
+{
+    if (z->chosen_clause[z->open_of[ob]]) return false;
+    write_candidates(z, z->open_of[ob]);
+    return true;
+}
+
 /* Among candidates that are still free: the last one before the reader, else the first behind. */
 static uint32_t likeliest(lazy *z, uint32_t open)
 {
@@ -420,10 +444,7 @@ static uint32_t check_read(lazy *z, uint32_t ob, bool *violated)
     uint32_t rf = z->p->rf[ob];
     if (rf == RF_OPEN && g->ob_flags[ob] & OB_LIST) return LIT_NONE;
     if (rf == RF_NONE) return LIT_NONE; /* its transaction is barred by a clause */
-    if (z->paths) {
-        if (rf != RF_OPEN || paths_chosen(z, ob)) return paths_check(z, ob, violated);
-        return choose(z, ob, violated);
-    }
+    if (z->paths) return paths_check(z, ob) ? LIT_NONE : choose(z, ob, violated);
     if (z->updates && rf == RF_OPEN) {
         uint32_t cand = paths_choice(z, ob);
         if (cand == NONE) return choose(z, ob, violated);
@@ -701,10 +722,12 @@ static uint32_t cb_decide(void *state)
     lazy *z = state;
     follow_outcomes(z);
     guard_tick(z->m->guard);
-    while (z->head < z->queue.n || paths_look_again(z) || updates_look_again(z)) {
+    uint32_t answer;
+    while (z->head < z->queue.n || paths_mend(z, &answer) || paths_look_again(z) ||
+           updates_look_again(z)) {
+        if (z->head == z->queue.n) return answer;
         uint32_t x = z->queue.at[z->head++];
         bool violated;
-        uint32_t answer;
         if (x & OVERLAP) {
             x &= ~OVERLAP;
             z->overlap_queued[x] = 0;
@@ -724,15 +747,14 @@ static uint32_t cb_decide(void *state)
         if (!violated) continue;
         return answer;
     }
-    uint32_t answer;
-    if (updates_broken(z, &answer)) return answer;
+    if (paths_broken(z, &answer) || updates_broken(z, &answer)) return answer;
     return THEORY_STOP;
 }
 
 static bool cb_check_found_model(void *state)
 {
     lazy *z = state;
-    return z->head == z->queue.n && !paths_look_again(z) && updates_clean(z);
+    return z->head == z->queue.n && paths_clean(z) && updates_clean(z);
 }
 
 /* --- derivation rounds ------------------------------------------------------------------------ */
@@ -801,15 +823,7 @@ static uint64_t derive_round(lazy *z)
 static node_id sure_version(const lazy *z, key_id k, node_id v)
 {
     const asg *g = z->g;
-    uint32_t at = z->pos[begin_of(z->p, v)], first = g->kw_first[k];
-    uint32_t lo = first, hi = g->kw_first[k + 1];
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (commit_pos(z, z->list[mid]) < at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    uint32_t first = g->kw_first[k], lo = versions_before(z, k, v);
     for (uint32_t i = lo; i > first && i + BEHIND > lo; i--) {
         node_id x = g->inst_node[z->list[i - 1]];
         if (x != v && z->p->in[x] && reaches(&z->reach, x, v)) return x;
@@ -963,13 +977,12 @@ static void sort_lists(lazy *z)
 }
 
 /* Does the version that an open read finds explain it?  Choices that must be made outright
-   (paths.c) wait to be made. */
+   (updates.c) wait to be made. */
 static bool open_ok(const lazy *z, uint32_t ob, uint32_t seen)
 {
     const asg *g = z->g;
-    if (z->paths || z->updates || z->p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST)
-        return false;
-    if (!strict_read(z->p, ob)) return false;
+    if (z->updates || z->p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST) return false;
+    if (!z->paths && !strict_read(z->p, ob)) return false;
     if (seen != NONE) return may_read(z, ob, seen);
     return g->cand.at[g->cand_first.at[z->open_of[ob]]] == RF_INIT;
 }
@@ -1112,11 +1125,10 @@ static uint32_t any_before(const lazy *z, uint32_t ob)
     return RF_OPEN;
 }
 
-void lazy_keep_path(lazy *z, uint32_t ob, uint32_t w, node_id u)
+void lazy_keep_path(lazy *z, uint32_t ob, node_id u)
 {
     node_id v = z->g->ob_node[ob];
     step back = {v, u, STEP_RW, z->g->ob_key[ob], ob};
-    (void)w;
     z->a->path.steps.n = 0;
     paths_path(z, u, v, &z->a->path);
     vec_push(z->m, &z->a->path.steps, back);
