@@ -44,9 +44,15 @@ typedef struct lazy {
     uint32_t *open_of;             /* obligation -> index of g->open; only if there are any */
     uint32_t *cand_var;            /* parallel to g->cand */
     uint8_t *chosen_clause;        /* per open: its at-least-one clause is written */
-    uint32_t *loose_first, *loose; /* per key: obligations that any writer of the key may break */
-    uint32_t *taken_var;           /* per node: variable of an unknown outcome, or NONE */
+    uint32_t *loose_first, *loose; /* updates: per key, reads that it may not know the source of */
+    /* Lists of obligations, one of each version and of each key's initial one (lazy_watch). */
+    uint32_t *watch_head, *watch_next, *watch_prev;
+    uint32_t *taken_var;  /* per node: variable of an unknown outcome, or NONE */
+    uint32_t first_taken; /* the first of those variables, which come in a row */
     VEC(node_id) unknown;
+    VEC(node_id) outcomes;      /* those with a value, as on the solver's trail */
+    VEC(size_t) outcome_levels; /* how many of them before each level */
+    VEC(node_id) decided;       /* those whose value may have changed since it was looked at */
 
     paths *paths;     /* NULL: the level has none */
     updates *updates; /* NULL: readers are ordered like everybody */
@@ -71,6 +77,8 @@ void lazy_clause_unless(lazy *z, node_id v);
 void lazy_clause_end(lazy *z);
 void lazy_add_core(lazy *z, node_id v);
 uint32_t lazy_cand_lit(lazy *z, uint32_t i);
+/* The read is satisfied as long as that version (NONE: the initial one) is the one it sees. */
+void lazy_watch(lazy *z, uint32_t ob, uint32_t inst);
 /* Gives an open read its literals; false if it had them. */
 bool lazy_write_choice(lazy *z, uint32_t ob);
 /* The last version before the reader that has the contents it saw, or NONE. */

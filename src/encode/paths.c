@@ -485,7 +485,10 @@ bool paths_check(lazy *z, uint32_t ob)
     uint32_t from = stands_now(z, ob);
     if (from == NONE) return false;
     bool literals = z->p->rf[ob] == RF_OPEN && z->chosen_clause[z->open_of[ob]];
-    if (literals || is_suspect(z, ob, from)) park(z, ob);
+    if (literals || is_suspect(z, ob, from))
+        park(z, ob);
+    else if (z->p->rf[ob] >= RF_LAST)
+        lazy_watch(z, ob, from == FROM_INIT ? NONE : from);
     return true;
 }
 
