@@ -49,8 +49,9 @@ typedef struct db_session {
     db *db;
     mem *mem;
     void *own;
-    bool absent; /* get: there is no such row, */
-    bool tomb;   /* or it says that it was deleted */
+    bool absent; /* get: there is no such row; remove: there was none, nothing was written */
+    bool tomb;   /* get: there is one, which says that it was deleted */
+    bool newest; /* remove: it looked at the newest row, not at that of the snapshot */
     int64_t value;
     strbuf text; /* get of a list: its elements with commas between */
     VEC(db_row) rows;

@@ -171,7 +171,10 @@ static enum db_answer faulty_remove(db_session *s, int64_t key)
 {
     db_session *i;
     ((faulty_conn *)s->own)->wrote = true;
-    return passed(s, inner(s, &i)->remove(i, key));
+    enum db_answer a = inner(s, &i)->remove(i, key);
+    s->absent = i->absent;
+    s->newest = i->newest;
+    return passed(s, a);
 }
 
 static enum db_answer faulty_range(db_session *s, int64_t from, int64_t to, uint32_t limit)

@@ -283,7 +283,10 @@ static enum db_answer maria_remove(db_session *s, int64_t key)
                  ? "INSERT INTO ratel_kv VALUES(%lld,NULL) ON DUPLICATE KEY UPDATE v=NULL"
                  : "DELETE FROM ratel_kv WHERE k=%lld",
              (long long)key);
-    return execute(s, sql);
+    enum db_answer a = execute(s, sql);
+    s->newest = true;
+    s->absent = a == DB_OK && !s->db->tombstones && !mysql_affected_rows(s->own);
+    return a;
 }
 
 static enum db_answer maria_range(db_session *s, int64_t from, int64_t to, uint32_t limit)

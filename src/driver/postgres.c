@@ -260,7 +260,9 @@ static enum db_answer pg_put(db_session *s, int64_t key, int64_t value)
 static enum db_answer pg_remove(db_session *s, int64_t key)
 {
     enum db_answer a;
-    PQclear(prepared(s, s->db->tombstones ? "bury" : "remove", 1, &key, &a));
+    PGresult *r = prepared(s, s->db->tombstones ? "bury" : "remove", 1, &key, &a);
+    s->absent = r && !strcmp(PQcmdTuples(r), "0");
+    PQclear(r);
     return a;
 }
 

@@ -141,6 +141,14 @@ static void add_op(session *s, const act *a, enum db_answer answer, uint64_t cal
     if (answer != DB_OK && reads) return; /* nothing was learnt */
     s->n_ops++;
     if (s->run->options->mute) return;
+    /* A delete that found no row has written nothing: others may insert it without waiting. */
+    bool found = a->kind != ACT_DELETE || answer != DB_OK || !s->db.absent;
+    if (!found) {
+        add_head(s, "r", a);
+        strbuf_str(b, ",null");
+        add_attributes(b, call, back, false, s->db.newest, false);
+        return;
+    }
     add_head(s, names[a->kind], a);
     if (a->kind == ACT_WRITE || a->kind == ACT_APPEND) {
         strbuf_char(b, ',');
@@ -275,6 +283,7 @@ static void announce(session *s, const act *a)
 {
     size_t ops = s->ops.n;
     uint64_t n = s->n_ops;
+    s->db.absent = false;
     add_op(s, a, DB_OK, run_time(s->run));
     send_intent(s);
     s->ops.n = ops;
