@@ -282,7 +282,7 @@ static enum db_answer lite_remove(db_session *s, int64_t key)
 {
     const sqlite_conn *c = s->own;
     enum db_answer a = writes(s, s->db->tombstones ? BURY : REMOVE, key, 0);
-    s->absent = a == DB_OK && !sqlite3_changes(c->handle);
+    s->idle = a == DB_OK && !sqlite3_changes(c->handle);
     return a;
 }
 
