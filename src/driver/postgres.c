@@ -31,6 +31,7 @@ static const temp_spec server = {
     .user = "postgres",
     .path = "/usr/lib/postgresql/*/bin",
     .stop = SIGQUIT, /* at once, and it removes its shared memory */
+    .lock = "data/postmaster.pid",
     .prepare = {"initdb", "-D", "%d/data", "-U", "ratel", "-A", "trust", "--no-locale", "-E",
                 "UTF8", "--no-sync"},
     /* fsync matters when the machine fails, not when we kill the server. */
