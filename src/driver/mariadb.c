@@ -286,6 +286,7 @@ static enum db_answer maria_append(db_session *s, int64_t key, int64_t value)
 
 static enum db_answer maria_remove(db_session *s, int64_t key)
 {
+    const maria_own *o = s->db->own;
     char sql[128];
     snprintf(sql, sizeof sql,
              s->db->tombstones
@@ -294,7 +295,7 @@ static enum db_answer maria_remove(db_session *s, int64_t key)
              (long long)key);
     enum db_answer a = execute(s, sql);
     s->newest = true;
-    s->idle = a == DB_OK && !s->db->tombstones && !mysql_affected_rows(s->own);
+    s->idle = a == DB_OK && (o->snapshots || !s->db->tombstones) && !mysql_affected_rows(s->own);
     return a;
 }
 

@@ -169,7 +169,8 @@ static void add_op(session *s, const act *a, enum db_answer answer, uint64_t cal
             add_value(b, s->run, a->value);
         else
             strbuf_str(b, "null");
-        add_attributes(b, call, back, false, s->db.newest, false);
+        add_attributes(b, call, back, false, s->db.newest,
+                       a->kind == ACT_DELETE && s->run->db->tombstones);
         return;
     }
     add_head(s, names[a->kind], a);
