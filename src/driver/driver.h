@@ -54,7 +54,8 @@ typedef struct db_session {
     bool idle;   /* put, remove: all was so already, nothing was written: in effect a read, */
     bool newest; /* of the newest row and not that of the snapshot */
     int64_t value;
-    strbuf text; /* get of a list: its elements with commas between */
+    strbuf text;      /* get of a list: its elements with commas between */
+    const char *note; /* set by an adapter: goes with the transaction into the history */
     VEC(db_row) rows;
     char error[DB_ERROR];
 } db_session;

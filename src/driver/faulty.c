@@ -84,10 +84,19 @@ static enum bug bug_of(const db_session *s)
     return ((const faulty_own *)s->db->own)->bug;
 }
 
+/* The history tells where the client erred, so that what is found can be compared. */
 static bool now(db_session *s)
 {
+    static const char *const notes[BUGS] = {
+        [COMMIT_ABORTED] = "planted: rolled back, said to have committed",
+        [DROP_WRITE] = "planted: a write was not sent",
+        [STALE_READ] = "planted: a read came from a cache",
+        [TAMPER] = "planted: a read was changed",
+    };
     faulty_conn *c = s->own;
-    return ++c->occasions % EVERY == 0;
+    bool err = ++c->occasions % EVERY == 0;
+    if (err) s->note = notes[bug_of(s)];
+    return err;
 }
 
 static enum db_answer passed(db_session *s, enum db_answer a)

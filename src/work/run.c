@@ -219,6 +219,10 @@ static void compose(session *s, strbuf *b, const char *status, bool whole)
         strbuf_str(b, ",\"begin\":");
         strbuf_u64(b, s->times[0]);
     }
+    if (s->db.note) {
+        strbuf_str(b, ",\"note\":");
+        strbuf_json(b, s->db.note, strlen(s->db.note));
+    }
     strbuf_str(b, ",\"ops\":[");
     strbuf_add(b, s->ops.at, s->ops.n);
     strbuf_str(b, "]}\n");
@@ -366,6 +370,7 @@ static bool transact(session *s)
     s->ops.n = 0;
     s->n_ops = 0;
     s->wrote = false;
+    s->db.note = NULL;
     ask(s, NULL, true);
     s->times[0] = run_time(r);
     enum db_answer a = d->begin(&s->db);
