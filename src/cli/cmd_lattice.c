@@ -66,6 +66,7 @@ static bool follows(lattice *l, size_t i, size_t j)
 static int fill(lattice *l)
 {
     size_t n = l->n;
+    uint64_t start = now();
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
             if (i != j && synth_proves(l->s, l->levels->at[i], l->levels->at[j]) == 1)
@@ -79,6 +80,7 @@ static int fill(lattice *l)
             p.allow = &l->levels->at[i];
             p.forbid = &l->levels->at[j];
             p.n_allow = p.n_forbid = 1;
+            time_left(l->a, l->s, start);
             int code = synth_search(l->s, &p, &r);
             if (code) {
                 complain("synth: %s", synth_error(l->s, NULL, NULL));

@@ -9,6 +9,7 @@
 
 #include "cli/cli.h"
 #include "cli/synth_cli.h"
+#include "engine/engine.h"
 #include "synth/synth.h"
 
 typedef struct command_state {
@@ -327,24 +328,75 @@ static bool scope(state *st)
         return false;
     st->p.no_blind = st->p.partial = a->value[O_ISOLDE] != NULL;
     st->p.more = a->value[O_ALL] ? 999 : 0;
-    st->p.no_prove = a->value[O_NO_PROOF] || a->value[O_PROOF];
     if (a->value[O_PROOF]) st->p.proof = write_proof, st->p.proof_ud = st;
     st->p.no_smart = a->value[O_NO_SMART] != NULL;
     st->p.no_least = a->value[O_NO_LEAST] != NULL;
+    st->p.no_fixed = a->value[O_NO_FIXED] != NULL;
+    st->p.no_learn = a->value[O_NO_LEARN] != NULL;
+    st->p.brute = a->value[O_BRUTE_FORCE] != NULL;
+    st->p.no_prove = a->value[O_NO_PROOF] || a->value[O_PROOF] || a->value[O_ENGINE] ||
+                     st->p.no_smart || st->p.no_least || st->p.no_fixed || st->p.no_learn ||
+                     st->p.brute;
     return true;
+}
+
+static bool engine(state *st)
+{
+    const char *name = st->a->value[O_ENGINE], *why = NULL;
+    if (!name || !strcmp(name, "own")) return true;
+    st->p.engine = engine_named(name, &why);
+    if (st->p.engine && st->p.proof) why = "--proof needs our own solver, which logs its steps";
+    if (why) complain("--engine %s: %s", name, why);
+    return !why;
+}
+
+bool time_left(const args *a, synth *s, uint64_t start)
+{
+    double limit = a->value[O_TIME] ? strtod(a->value[O_TIME], NULL) : 0;
+    if (!(limit > 0)) return true;
+    double left = limit - seconds_since(start);
+    synth_limit(s, left > 1e-6 ? left : 1e-6);
+    return left > 0;
+}
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Wider by one transaction; keys and values follow unless they were given. */
+static void widen(const args *a, synth_problem *p)
+{
+    p->txns++;
+    if (!a->value[O_KEYS]) p->keys = larger(p->keys, p->txns);
+    if (!a->value[O_VALUES]) p->values = larger(p->values, p->txns + 1);
+}
+
+/* --grow: the answer is that of the widest scope that was finished. */
+static int search_growing(state *st, synth_answer *r, uint64_t start)
+{
+    int code = synth_search(st->s, &st->p, r);
+    while (!code && r->result == SYNTH_NONE && st->p.txns < SYNTH_MAX_TXNS &&
+           time_left(st->a, st->s, start)) {
+        synth_problem narrow = st->p;
+        synth_answer none = *r, more;
+        widen(st->a, &st->p);
+        code = synth_search(st->s, &st->p, &more);
+        bool late = !code && more.result == SYNTH_UNDECIDED;
+        *r = late ? none : more;
+        if (!late) continue;
+        st->p = narrow;
+        break;
+    }
+    return code;
 }
 
 static int answer(state *st)
 {
     synth_answer r;
     uint64_t start = now();
-    double limit = st->a->value[O_TIME] ? strtod(st->a->value[O_TIME], NULL) : 0;
-    int code = synth_search(st->s, &st->p, &r);
-    while (!code && st->a->value[O_GROW] && r.result == SYNTH_NONE && st->p.txns < SYNTH_MAX_TXNS &&
-           !(limit > 0 && seconds_since(start) > limit)) {
-        st->p.txns++;
-        code = synth_search(st->s, &st->p, &r);
-    }
+    int code =
+        st->a->value[O_GROW] ? search_growing(st, &r, start) : synth_search(st->s, &st->p, &r);
     if (code) {
         complain("synth: %s", synth_error(st->s, NULL, NULL));
         return exit_of(code);
@@ -443,7 +495,7 @@ int cmd_synth(args *a)
         complain("synth: give --allow and --forbid, or --lattice (see ratel synth --help)");
         return EXIT_USAGE;
     }
-    if (!scope(&st)) return EXIT_USAGE;
+    if (!scope(&st) || !engine(&st)) return EXIT_USAGE;
     st.s = session_open(a);
     if (!st.s) {
         complain("out of memory");

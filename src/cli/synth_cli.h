@@ -33,6 +33,8 @@ int print_spec(FILE *out, const synth_answer *r, bool witness, const char *built
 /* check --level FILE.iso on one history: prints the answer, returns its exit status. */
 int check_iso(const args *a, synth *s, int level, const char *given, const ratel_history *h,
               const char *history, FILE *out);
+/* What --time leaves, counted from start, becomes the session's limit; false: nothing. */
+bool time_left(const args *a, synth *s, uint64_t start);
 /* synth --lattice, with the scope of the problem; an exit status. */
 int print_lattice(const args *a, synth *s, const level_list *levels, const synth_problem *scope,
                   FILE *out);

@@ -8,7 +8,8 @@
 #include "synth/world.h"
 
 /* Fills everything of the answer but the result of a proof; memory of the region. */
-void search_run(mem *m, const synth_problem *p, iso_level *const *levels, synth_answer *out);
+void search_run(mem *m, const synth_problem *p, iso_level *const *levels, foreign *f,
+                synth_answer *out);
 
 /* Does some witness make the history keep the level?  order[t]: rank of t, vis: who sees whom; both
    may be NULL. */

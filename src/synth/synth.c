@@ -14,12 +14,12 @@ struct synth {
     guard guard;
     mem kept; /* levels */
     mem work; /* the last answer */
+    foreign foreign;
     double seconds;
     VEC(iso_level *) levels;
     VEC(const char *) builtins;
     char text[GUARD_TEXT];
     uint64_t line, column;
-    bool given_up;
 };
 
 static_assert(GUARD_PARSE == -4 && GUARD_TIME == -7, "codes are those of ratel.h");
@@ -36,6 +36,11 @@ synth *synth_open(double seconds, size_t memory, const volatile int *interrupt)
     s->seconds = seconds;
     s->guard.interrupt = interrupt;
     return s;
+}
+
+void synth_limit(synth *s, double seconds)
+{
+    s->seconds = seconds;
 }
 
 void synth_close(synth *s)
@@ -76,9 +81,11 @@ static int border(task *t, void (*body)(task *t))
         snprintf(s->text, sizeof s->text, "%s", s->guard.text);
         s->line = s->guard.line;
         s->column = s->guard.column;
+        foreign_close(&s->foreign);
         return s->guard.code;
     }
     body(t);
+    foreign_close(&s->foreign);
     return GUARD_OK;
 }
 
@@ -210,7 +217,7 @@ static void body_search(task *t)
     if (!t->problem->no_prove && proved(t))
         t->answer->result = SYNTH_PROVED;
     else
-        search_run(&t->s->work, t->problem, t->s->levels.at, t->answer);
+        search_run(&t->s->work, t->problem, t->s->levels.at, &t->s->foreign, t->answer);
 }
 
 int synth_search(synth *s, const synth_problem *p, synth_answer *out)
@@ -218,6 +225,7 @@ int synth_search(synth *s, const synth_problem *p, synth_answer *out)
     task t = {.s = s, .problem = p, .answer = out};
     mem_free_all(&s->work);
     memset(out, 0, sizeof *out);
+    s->foreign.engine = p->engine;
     int code = border(&t, body_search);
     if (code == GUARD_TIME || code == GUARD_NOMEM || code == GUARD_INTERRUPT) {
         out->result = SYNTH_UNDECIDED;

@@ -16,6 +16,8 @@ typedef struct synth synth;
 /* seconds 0, memory (bytes) 0: no limit.  interrupt may be NULL.  NULL: out of memory. */
 synth *synth_open(double seconds, size_t memory, const volatile int *interrupt);
 void synth_close(synth *s);
+/* For each call from now on; 0: no limit. */
+void synth_limit(synth *s, double seconds);
 /* The last error, and where in the text of the level it was (line 0: nowhere). */
 const char *synth_error(const synth *s, uint64_t *line, uint64_t *column);
 
@@ -39,6 +41,18 @@ const char *synth_level_builtin(const synth *s, int level);
 
 /* ---- searching ----------------------------------------------------------------------------- */
 
+/* A SAT solver from outside, in the manner of IPASIR; literals are 2 * variable + sign.  It may be
+   given clauses between the calls of solve. */
+typedef struct synth_engine {
+    const char *name;
+    void *(*open)(void); /* NULL: out of memory */
+    void (*close)(void *state);
+    void (*clause)(void *state, const uint32_t *lits, size_t n);
+    /* 10 satisfiable, 20 not, 0 stopped: asks stop(ud) now and then, and ends if it says so. */
+    int (*solve)(void *state, const uint32_t *assume, size_t n, int (*stop)(void *ud), void *ud);
+    bool (*value)(void *state, uint32_t lit); /* after 10 */
+} synth_engine;
+
 #define SYNTH_MAX_TXNS 40
 #define SYNTH_MAX_KEYS 40
 
@@ -58,8 +72,14 @@ typedef struct synth_problem {
     void (*proof)(void *ud, uint32_t txns, const char *formula, size_t n, const char *steps,
                   size_t m);
     void *proof_ud;
+    const synth_engine *engine; /* for proposing histories; NULL: our own, and the only one for
+                                   which there is a proof */
     /* to measure what each idea is worth */
-    bool no_smart, no_least;
+    bool no_smart; /* the allowed levels' own orders are not refuted from the start */
+    bool no_least; /* learn from constant visibilities */
+    bool no_fixed; /* the first allowed level's order is not that of the numbers */
+    bool no_learn; /* a counterexample excludes one history only */
+    bool brute;    /* the solver knows histories but no levels: each is tried */
 } synth_problem;
 
 typedef enum synth_result { SYNTH_UNDECIDED, SYNTH_HISTORY, SYNTH_NONE, SYNTH_PROVED } synth_result;

@@ -24,6 +24,14 @@ tiny *tiny_new(mem *m, uint32_t n, uint32_t keys)
     return h;
 }
 
+void tiny_free(mem *m, tiny *h)
+{
+    mem_put(m, h->from);
+    mem_put(m, h->writes);
+    mem_put(m, h->so);
+    mem_put(m, h);
+}
+
 static gate *matrix(mem *m, size_t n)
 {
     gate *r = mem_array(m, gate, n);
@@ -612,10 +620,17 @@ bool vis_is_ruled(const iso_level *l)
     return l->witness == ISO_VIS_AR && level_rules(l) != NO_RULE;
 }
 
+/* Asked for, even against the order: then the visibility is not within it, and nothing fits. */
 static void add(eval *e, gate *vis, uint32_t a, uint32_t b, gate why)
 {
-    gate in = gate_and(e->g, why, e->order[at(e, a, b)]);
-    vis[at(e, a, b)] = gate_or(e->g, vis[at(e, a, b)], in);
+    vis[at(e, a, b)] = gate_or(e->g, vis[at(e, a, b)], why);
+}
+
+/* One of the two directions is asked for: the one of the order.  Nobody is visible to itself. */
+static void add_either(eval *e, gate *vis, uint32_t a, uint32_t b, gate why)
+{
+    add(e, vis, a, b, a == b ? why : gate_and(e->g, why, e->order[at(e, a, b)]));
+    add(e, vis, b, a, a == b ? why : gate_and(e->g, why, e->order[at(e, b, a)]));
 }
 
 /* What the formula asks of vis, given that `why` holds, goes into it. */
@@ -627,6 +642,10 @@ static void demand(eval *e, const iso_node *x, gate why, gate *vis)
     switch (x->op) {
     case ISO_AND: demand(e, a, why, vis), demand(e, b, why, vis); return;
     case ISO_OR:
+        if (mirrored(a, b)) {
+            add_either(e, vis, e->env[a->kid[1]->slot], e->env[a->kid[2]->slot], why);
+            return;
+        }
         demand(e, a, b->uses & ISO_USES_VIS ? why : gate_and(g, why, gate_not(form(e, b))), vis);
         demand(e, b, a->uses & ISO_USES_VIS ? why : gate_and(g, why, gate_not(form(e, a))), vis);
         return;
@@ -675,9 +694,9 @@ static void demand(eval *e, const iso_node *x, gate why, gate *vis)
     case ISO_TOTAL:
         if (a->op != ISO_VIS) return;
         for (uint32_t i = 0; i < e->n; i++)
-            for (uint32_t j = 0; j < e->n; j++) {
+            for (uint32_t j = i + 1; j < e->n; j++) {
                 gate in[3] = {why, set_at(e, b, i), set_at(e, b, j)};
-                add(e, vis, i, j, gate_and_all(g, in, 3));
+                add_either(e, vis, i, j, gate_and_all(g, in, 3));
             }
         return;
     default: return;

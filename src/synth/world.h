@@ -22,6 +22,7 @@ typedef struct tiny {
 #define TINY_NONE UINT32_MAX
 
 tiny *tiny_new(mem *m, uint32_t n, uint32_t keys);
+void tiny_free(mem *m, tiny *h);
 
 typedef struct world {
     gates *g;
