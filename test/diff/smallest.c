@@ -2,9 +2,10 @@
  * smallest.c - "smallest" and "all of them" of synth against plain enumeration.
  *
  * Every history of at most 3 transactions, 2 keys and some operations is written down (up to the
- * names of transactions and keys) and judged by the oracle at eight levels.  For every allowed level
- * (or none) and every one or two forbidden ones the smallest that fit are kept: fewest transactions,
- * then keys, operations, session edges.  synth must find that size, and with `more` that many.
+ * names of transactions and keys) and judged by the oracle at eight levels.  For every allowed
+ * level (or none) and every one or two forbidden ones the smallest that fit are kept: fewest
+ * transactions, then keys, operations, session edges.  synth must find that size, and with `more`
+ * that many.
  * Usage:
  *
  *     smallest [operations]     default 6
