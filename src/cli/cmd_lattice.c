@@ -139,6 +139,46 @@ static void print_dot(const lattice *l)
     fputs("}\n", l->out);
 }
 
+/* "a = b" of the levels that imply each other; to be freed. */
+static char *label_of(const lattice *l, size_t i)
+{
+    size_t n = 1;
+    for (size_t k = i; k < l->n; k++) n += strlen(l->levels->name[k]) + 3;
+    char *text = malloc(n), *end = text;
+    for (size_t k = i; text && k < l->n; k++)
+        if (k == i || (implies(l, i, k) && implies(l, k, i)))
+            end += sprintf(end, "%s%s", k == i ? "" : " = ", l->levels->name[k]);
+    return text;
+}
+
+static int print_picture(const lattice *l)
+{
+    size_t n = l->n;
+    hasse h = {.label = calloc(n, sizeof *h.label), .edge = calloc(n * n, sizeof *h.edge)};
+    size_t *number = calloc(n, sizeof *number);
+    bool ok = h.label && h.edge && number;
+    for (size_t i = 0; ok && i < n; i++)
+        if (speaks(l, i)) {
+            number[i] = h.n;
+            ok = (h.label[h.n++] = label_of(l, i)) != NULL;
+        }
+    for (size_t i = 0; ok && i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            if (covers(l, i, j))
+                h.edge[h.n_edges++] =
+                    (hasse_edge){number[i], number[j], l->cell[i * n + j] != PROVED};
+    int status = EXIT_UNDECIDED;
+    if (ok)
+        status = print_hasse(l->out, &h);
+    else
+        complain("out of memory");
+    for (size_t i = 0; h.label && i < h.n; i++) free(h.label[i]);
+    free(h.label);
+    free(h.edge);
+    free(number);
+    return status;
+}
+
 static const char *const cell_names[] = {"undecided", "proved", "none-up-to-scope", "history",
                                          "undecided"};
 
@@ -248,6 +288,8 @@ int print_lattice(const args *a, synth *s, const level_list *levels, const synth
     if (status == EXIT_HOLDS) {
         if (a->value[O_JSON])
             print_json(&l);
+        else if (a->value[O_SVG])
+            status = print_picture(&l);
         else if (a->value[O_DOT])
             print_dot(&l);
         else

@@ -21,6 +21,10 @@ int levels_given(synth *s, const char *text, const char *option, level_list *out
 /* One level; its number, or < 0 after a complaint, *status then the exit status. */
 int level_given(synth *s, const char *name, int *status);
 bool is_level_file(const char *name);
+/* The text of an `.iso` file, to be freed; NULL after a complaint, *status then the exit status. */
+char *read_level_file(const char *path, size_t *n, int *status);
+/* "path:line:column: the session's last error"; the exit status of the code. */
+int complain_about_level(const synth *s, const char *path, int code);
 void levels_free(level_list *l);
 
 /* The transactions of an answer: lines of text, or elements of a JSON array. */
@@ -38,5 +42,17 @@ bool time_left(const args *a, synth *s, uint64_t start);
 /* synth --lattice, with the scope of the problem; an exit status. */
 int print_lattice(const args *a, synth *s, const level_list *levels, const synth_problem *scope,
                   FILE *out);
+
+/* A Hasse diagram, its edges from a level to one just below it. */
+typedef struct hasse_edge {
+    size_t strong, weak;
+    bool dashed;
+} hasse_edge;
+typedef struct hasse {
+    size_t n, n_edges;
+    char **label;
+    hasse_edge *edge;
+} hasse;
+int print_hasse(FILE *out, const hasse *h); /* as SVG; an exit status */
 
 #endif

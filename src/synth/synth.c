@@ -107,7 +107,7 @@ static iso_level *from_library(void *ud, const char *given)
         if (s->levels.at[i]->name == name) return s->levels.at[i];
     for (size_t i = 0; synth_library_at(i, &key, &text, &builtin); i++)
         if (!strcmp(key, name)) break;
-    iso_module *m = iso_parse(&s->kept, name, text, strlen(text), from_library, s);
+    iso_module *m = iso_parse(&s->kept, name, text, strlen(text), from_library, s, NULL);
     iso_level *l = m->levels.at[m->levels.n - 1];
     l->name = name;
     numbered(s, l, builtin);
@@ -150,7 +150,7 @@ static const char *same_as(synth *s, const iso_level *l)
 
 static void body_read(task *t)
 {
-    iso_module *m = iso_parse(&t->s->kept, t->file, t->text, t->n, from_library, t->s);
+    iso_module *m = iso_parse(&t->s->kept, t->file, t->text, t->n, from_library, t->s, NULL);
     iso_level *l = m->levels.at[m->levels.n - 1];
     if (t->name) {
         l = NULL;
@@ -169,6 +169,25 @@ int synth_level_read(synth *s, const char *file, const char *name, const char *t
     return code ? code : t.result;
 }
 
+static void body_tidy(task *t)
+{
+    iso_tokens tokens = {0};
+    strbuf out;
+    strbuf_init(&out, &t->s->work);
+    iso_parse(&t->s->work, t->file, t->text, t->n, from_library, t->s, &tokens);
+    iso_tidy(&tokens, &out);
+    t->text = strbuf_cstr(&out);
+}
+
+int synth_tidy(synth *s, const char *file, const char *text, size_t n, const char **out)
+{
+    task t = {.s = s, .file = file, .text = text, .n = n};
+    mem_free_all(&s->work);
+    int code = border(&t, body_tidy);
+    *out = t.text;
+    return code;
+}
+
 static void body_condition(task *t)
 {
     static const char head[] = "level such-that over none { ", tail[] = " ; }";
@@ -177,7 +196,7 @@ static void body_condition(task *t)
     memcpy(text, head, h);
     memcpy(text + h, t->text, n);
     memcpy(text + h + n, tail, e);
-    iso_module *m = iso_parse(&t->s->kept, "", text, h + n + e, NULL, NULL);
+    iso_module *m = iso_parse(&t->s->kept, "", text, h + n + e, NULL, NULL, NULL);
     t->result = numbered(t->s, m->levels.at[m->levels.n - 1], "");
 }
 

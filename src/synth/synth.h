@@ -35,6 +35,8 @@ int synth_level_named(synth *s, const char *name);
 int synth_condition(synth *s, const char *formula);
 /* Of a file's text: its level `name`, or its last one if name is NULL. */
 int synth_level_read(synth *s, const char *file, const char *name, const char *text, size_t n);
+/* The file's text in its usual layout, comments kept; until the next call.  0 or a code. */
+int synth_tidy(synth *s, const char *file, const char *text, size_t n, const char **out);
 const char *synth_level_name(const synth *s, int level);
 /* The long name of the built-in level that decides the same, or "". */
 const char *synth_level_builtin(const synth *s, int level);
