@@ -10,7 +10,7 @@
 
 #include "cli/synth_cli.h"
 
-enum { CHARACTER = 8, MARGIN = 20, BOX = 32, LAYER = 84, GAP = 28, BEND = 8, SWEEPS = 12 };
+enum { CHARACTER = 8, MARGIN = 20, BOX = 32, LAYER = 84, GAP = 28, BEND = 8, SWEEPS = 13 };
 #define NO_NODE SIZE_MAX
 
 /* A place of the picture: a node's box, or where an edge passes a layer. */
@@ -89,7 +89,7 @@ static void set_layer(picture *p, size_t k)
     }
 }
 
-/* The average of the neighbours above or below; a small part of the number keeps all different. */
+/* The average of the neighbours above or below; among equals the order stays. */
 static void average_layer(picture *p, size_t k, bool above)
 {
     for (size_t i = 0; i < p->n_spots; i++) {
@@ -100,7 +100,7 @@ static void average_layer(picture *p, size_t k, bool above)
             size_t other = above ? p->link[e].up : p->link[e].down;
             if (mine == i) sum += p->spot[other].x, many += 1;
         }
-        p->spot[i].order = (many > 0 ? sum / many : p->spot[i].x) + 1e-6 * (double)i;
+        p->spot[i].order = (many > 0 ? sum / many : p->spot[i].x) + 1e-6 * p->spot[i].x;
     }
     set_layer(p, k);
 }
@@ -156,8 +156,8 @@ static void draw(const picture *p, FILE *out)
     fputs("</g>\n<g fill=\"#f4f4f4\" stroke=\"#222\">\n", out);
     for (size_t i = 0; i < p->h->n; i++)
         fprintf(out, "<rect x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%d\" rx=\"5\"/>\n",
-                p->spot[i].x + middle_x - p->spot[i].width / 2,
-                middle(p, &p->spot[i]) - BOX / 2.0, p->spot[i].width, BOX);
+                p->spot[i].x + middle_x - p->spot[i].width / 2, middle(p, &p->spot[i]) - BOX / 2.0,
+                p->spot[i].width, BOX);
     fputs("</g>\n<g text-anchor=\"middle\">\n", out);
     for (size_t i = 0; i < p->h->n; i++) {
         fprintf(out, "<text x=\"%.0f\" y=\"%.0f\">", p->spot[i].x + middle_x,

@@ -117,8 +117,8 @@ typedef struct iso_tokens {
 typedef iso_level *(*iso_find)(void *ud, const char *name);
 
 /* Fails through the region's guard, GUARD_PARSE and position, if the text is no module. */
-iso_module *iso_parse(mem *m, const char *file, const char *text, size_t n, iso_find find,
-                      void *ud, iso_tokens *record); /* record may be NULL */
+iso_module *iso_parse(mem *m, const char *file, const char *text, size_t n, iso_find find, void *ud,
+                      iso_tokens *record); /* record may be NULL */
 /* The same text in its usual layout, comments kept. */
 void iso_tidy(const iso_tokens *tokens, strbuf *out);
 

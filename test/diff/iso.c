@@ -166,8 +166,13 @@ static bool some_order(const small *h, const char *level, uint32_t *rank, uint32
 /* 1, 0, or -1: this level is not judged here. */
 static int by_premise(const small *h, const char *level)
 {
-    static const char *const known[] = {"isolde-update-ser-biswas", "isolde-update-ser-cerone",
-                                        "tap-ra", "tap-k", "tap-l", "tap-m", "tap-n"};
+    static const char *const known[] = {"isolde-update-ser-biswas",
+                                        "isolde-update-ser-cerone",
+                                        "tap-ra",
+                                        "tap-k",
+                                        "tap-l",
+                                        "tap-m",
+                                        "tap-n"};
     uint32_t rank[MAX] = {0};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(known[i], level)) return some_order(h, level, rank, 1, 0);
