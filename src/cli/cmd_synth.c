@@ -35,14 +35,6 @@ static ratel_value int_value(int64_t i)
     return (ratel_value){.type = RATEL_INT, .as.i = i};
 }
 
-void key_name(uint32_t x, char *buf, size_t n)
-{
-    if (x < 3)
-        snprintf(buf, n, "%c", (char)('x' + x));
-    else
-        snprintf(buf, n, "k%u", (unsigned)x);
-}
-
 static void txn_name(uint32_t t, char *buf, size_t n)
 {
     snprintf(buf, n, "t%u", (unsigned)t);
@@ -60,12 +52,12 @@ static int build_history(state *st, const synth_answer *r)
         ok = ok && !ratel_history_id(st->h, text_value(name));
         for (uint32_t x = 0; ok && x < r->keys; x++) {
             uint32_t from = r->from[(size_t)t * r->keys + x];
-            key_name(x, name, sizeof name);
+            synth_key_name(x, name, sizeof name);
             if (from != SYNTH_NONE_READ)
                 ok = !ratel_history_get(st->h, text_value(name), int_value(from), 0);
         }
         for (uint32_t x = 0; ok && x < r->keys; x++) {
-            key_name(x, name, sizeof name);
+            synth_key_name(x, name, sizeof name);
             if (r->writes[(size_t)t * r->keys + x])
                 ok = !ratel_history_put(st->h, text_value(name), int_value(t), 0);
         }
@@ -127,7 +119,7 @@ void print_transactions(FILE *out, const synth_answer *r)
                 size_t cell = (size_t)t * r->keys + x;
                 uint32_t v = writes ? t : r->from[cell];
                 if (writes ? !r->writes[cell] : v == SYNTH_NONE_READ) continue;
-                key_name(x, name, sizeof name);
+                synth_key_name(x, name, sizeof name);
                 fprintf(out, "%s[\"%s\",\"%s\",%u]", first ? "" : ",", writes ? "w" : "r", name,
                         (unsigned)v);
                 first = false;
@@ -140,6 +132,15 @@ static const char *result_name(synth_result r)
 {
     static const char *const names[] = {"undecided", "history", "none-up-to-scope", "proved"};
     return names[r];
+}
+
+static size_t contradiction(const state *st, const synth_answer *r, size_t i,
+                            const char *const **lines)
+{
+    size_t n = 0;
+    int code =
+        synth_why(st->s, st->forbid.at[i], r->txns, r->keys, r->from, r->writes, r->so, lines, &n);
+    return code ? 0 : n;
 }
 
 static void print_json(const state *st, const synth_answer *r, double seconds)
@@ -168,6 +169,19 @@ static void print_json(const state *st, const synth_answer *r, double seconds)
                 fprintf(out, "%s\"t%u\"", k ? "," : "", (unsigned)r->witness[i][k]);
             fputc(']', out);
         }
+        fputs("},\"contradiction\":{", out);
+        for (size_t i = 0; i < st->forbid.n; i++) {
+            const char *const *lines;
+            size_t n = contradiction(st, r, i, &lines);
+            if (i) fputc(',', out);
+            json_text_to(out, st->forbid.name[i]);
+            fputs(":[", out);
+            for (size_t k = 0; k < n; k++) {
+                if (k) fputc(',', out);
+                json_text_to(out, lines[k]);
+            }
+            fputc(']', out);
+        }
         fputc('}', out);
         if (st->p.more) fprintf(out, ",\"complete\":%s,\"others\":[", r->all ? "true" : "false");
         synth_answer o;
@@ -194,11 +208,11 @@ void print_history(FILE *out, const synth_answer *r, const char *indent)
         fprintf(out, "%st%u  session %u  ", indent, (unsigned)t, (unsigned)r->session[t]);
         for (uint32_t x = 0; x < r->keys; x++) {
             uint32_t from = r->from[(size_t)t * r->keys + x];
-            key_name(x, name, sizeof name);
+            synth_key_name(x, name, sizeof name);
             if (from != SYNTH_NONE_READ) fprintf(out, " r(%s)=%u", name, (unsigned)from);
         }
         for (uint32_t x = 0; x < r->keys; x++) {
-            key_name(x, name, sizeof name);
+            synth_key_name(x, name, sizeof name);
             if (r->writes[(size_t)t * r->keys + x]) fprintf(out, " w(%s)=%u", name, (unsigned)t);
         }
         fputc('\n', out);
@@ -247,20 +261,37 @@ static void print_text(const state *st, const synth_answer *r)
     }
 }
 
-/* Why each forbidden level is broken, in the checker's words. */
-static void explain(const state *st)
+/* Does it say anything of a transaction? */
+static bool names_txn(const char *s)
+{
+    for (; *s; s++)
+        if (s[0] == 't' && s[1] >= '1' && s[1] <= '9') return true;
+    return false;
+}
+
+/* Why each forbidden level is broken: in the checker's words, and, where these do not say or more is
+   wanted, what the definition asks for that does not go together. */
+static void explain(const state *st, const synth_answer *a)
 {
     for (size_t i = 0; i < st->forbid.n; i++) {
         const char *builtin = synth_level_builtin(st->s, st->forbid.at[i]);
-        ratel_result *r;
-        if (!*builtin || ratel_check(&r, st->a->context, st->h, builtin)) continue;
-        if (ratel_result_verdict(r) == RATEL_VIOLATED) {
-            fputs("  ", st->out);
-            visible_to(st->out, st->forbid.name[i]);
-            fprintf(st->out, " is violated: %s, %s\n", ratel_result_anomaly(r),
-                    ratel_result_reason(r));
+        const char *const *lines;
+        ratel_result *r = NULL;
+        bool told = false, enough = false;
+        if (*builtin && chains(a) && !ratel_check(&r, st->a->context, st->h, builtin))
+            told = ratel_result_verdict(r) == RATEL_VIOLATED;
+        fputs("  ", st->out);
+        visible_to(st->out, st->forbid.name[i]);
+        fputs(" is violated", st->out);
+        if (told) {
+            fprintf(st->out, ": %s, %s", ratel_result_anomaly(r), ratel_result_reason(r));
+            enough = names_txn(ratel_result_reason(r)) && !st->a->value[O_VERBOSE];
         }
         ratel_result_free(r);
+        size_t n = enough ? 0 : contradiction(st, a, i, &lines);
+        if (n) fprintf(st->out, "%s these do not go together:", told ? ";" : ":");
+        fputc('\n', st->out);
+        for (size_t k = 0; k < n; k++) fprintf(st->out, "    %s\n", lines[k]);
     }
 }
 
@@ -424,7 +455,7 @@ static int answer(state *st)
         print_json(st, &r, seconds_since(start));
     } else {
         print_text(st, &r);
-        if (history && chains(&r)) explain(st);
+        if (history) explain(st, &r);
         if (history) print_others(st, &r);
         if (st->a->value[O_STATS])
             fprintf(stderr, "candidates %llu\nvariables %llu\nclauses %llu\nconflicts %llu\n",

@@ -30,7 +30,6 @@ void levels_free(level_list *l);
 /* The transactions of an answer: lines of text, or elements of a JSON array. */
 void print_history(FILE *out, const synth_answer *r, const char *indent);
 void print_transactions(FILE *out, const synth_answer *r);
-void key_name(uint32_t x, char *buf, size_t n);
 /* synth --to spec; witness: the answer has an order of an allowed level, which builtin (or "")
    decides. */
 int print_spec(FILE *out, const synth_answer *r, bool witness, const char *builtin);

@@ -57,13 +57,13 @@ static void steps_of(FILE *out, const synth_answer *r, uint32_t t, const char *l
     for (uint32_t x = 0; x < r->keys; x++) {
         uint32_t from = r->from[(size_t)t * r->keys + x];
         if (from == SYNTH_NONE_READ) continue;
-        key_name(x, key, sizeof key);
+        synth_key_name(x, key, sizeof key);
         fprintf(out, "step t%u_r_%s { SELECT v FROM ratel WHERE k = '%s'; } # %u in the history\n",
                 (unsigned)t, key, key, (unsigned)from);
     }
     for (uint32_t x = 0; x < r->keys; x++) {
         if (!r->writes[(size_t)t * r->keys + x]) continue;
-        key_name(x, key, sizeof key);
+        synth_key_name(x, key, sizeof key);
         fprintf(out, "step t%u_w_%s { UPDATE ratel SET v = %u WHERE k = '%s'; }\n", (unsigned)t,
                 key, (unsigned)t, key);
     }
@@ -76,7 +76,7 @@ static void run_of(FILE *out, const synth_answer *r, uint32_t t, bool end)
     if (!end) fprintf(out, " t%u_begin", (unsigned)t);
     for (uint32_t x = 0; x < r->keys; x++) {
         size_t cell = (size_t)t * r->keys + x;
-        key_name(x, key, sizeof key);
+        synth_key_name(x, key, sizeof key);
         if (end ? r->writes[cell] : r->from[cell] != SYNTH_NONE_READ)
             fprintf(out, " t%u_%s_%s", (unsigned)t, end ? "w" : "r", key);
     }
@@ -97,7 +97,7 @@ int print_spec(FILE *out, const synth_answer *r, bool witness, const char *built
           "  INSERT INTO ratel VALUES",
           out);
     for (uint32_t x = 0; x < r->keys; x++) {
-        key_name(x, key, sizeof key);
+        synth_key_name(x, key, sizeof key);
         fprintf(out, "%s ('%s', 0)", x ? "," : "", key);
     }
     fputs(";\n}\nteardown { DROP TABLE ratel; }\n", out);

@@ -122,6 +122,10 @@ iso_module *iso_parse(mem *m, const char *file, const char *text, size_t n, iso_
 /* The same text in its usual layout, comments kept. */
 void iso_tidy(const iso_tokens *tokens, strbuf *out);
 
+/* The expression as text, variables by what they stand for: name(ud, type, value of its slot). */
+typedef const char *(*iso_name)(void *ud, enum iso_type type, uint32_t value);
+void iso_print(const iso_node *x, const uint32_t *env, iso_name name, void *ud, strbuf *out);
+
 /* All axioms of a level, bases first; into a vector of the region. */
 typedef VEC(const iso_axiom *) iso_axiom_list;
 void iso_axioms(mem *m, const iso_level *l, iso_axiom_list *out);

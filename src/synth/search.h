@@ -15,6 +15,11 @@ void search_run(mem *m, const synth_problem *p, iso_level *const *levels, foreig
    may be NULL. */
 bool search_allows(mem *m, const tiny *h, const iso_level *l, uint32_t *rank, bool *vis);
 
+/* Parts of a level that no witness keeps together on this history, none of them in vain; a line of
+   text for each.  For levels that the history breaks. */
+typedef VEC(const char *) line_list;
+void why_broken(mem *m, const tiny *h, const iso_level *l, line_list *out);
+
 /* Does a's text show that every history that keeps a keeps b?  Why: static text. */
 bool prove_implies(mem *m, const iso_level *a, const iso_level *b, const char **why);
 

@@ -67,6 +67,8 @@ typedef struct task {
     const tiny *history;
     int level, other;
     uint32_t *order;
+    const char *const **lines;
+    size_t *n_lines;
     int result;
 } task;
 
@@ -272,6 +274,31 @@ int synth_check(synth *s, int level, uint32_t txns, uint32_t keys, const uint32_
     mem_free_all(&s->work);
     int code = border(&t, body_check);
     return code ? code : t.result;
+}
+
+void synth_key_name(uint32_t x, char *buf, size_t n)
+{
+    if (x < 3)
+        snprintf(buf, n, "%c", (char)('x' + x));
+    else
+        snprintf(buf, n, "k%u", (unsigned)x);
+}
+
+static void body_why(task *t)
+{
+    line_list lines = {0};
+    why_broken(&t->s->work, t->history, t->s->levels.at[t->level], &lines);
+    *t->lines = lines.at;
+    *t->n_lines = lines.n;
+}
+
+int synth_why(synth *s, int level, uint32_t txns, uint32_t keys, const uint32_t *from,
+              const bool *writes, const bool *so, const char *const **lines, size_t *n)
+{
+    tiny h = {txns, keys, (uint32_t *)(uintptr_t)from, (bool *)(uintptr_t)writes,
+              (bool *)(uintptr_t)so};
+    task t = {.s = s, .history = &h, .level = level, .lines = lines, .n_lines = n};
+    return border(&t, body_why);
 }
 
 static void body_proves(task *t)

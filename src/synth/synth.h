@@ -114,6 +114,13 @@ bool synth_more(const synth_answer *first, size_t i, synth_answer *out);
 int synth_check(synth *s, int level, uint32_t txns, uint32_t keys, const uint32_t *from,
                 const bool *writes, const bool *so, uint32_t *order);
 
+/* Of a level that this history breaks: what it asks for that no witness keeps together, none of it
+   in vain, a line each.  An answer whose arrays are given stays.  0 or a code. */
+int synth_why(synth *s, int level, uint32_t txns, uint32_t keys, const uint32_t *from,
+              const bool *writes, const bool *so, const char *const **lines, size_t *n);
+/* How the lines name a key: x, y, z, k3, ... */
+void synth_key_name(uint32_t x, char *buf, size_t n);
+
 /* Does every history that keeps a keep b?  1: proved by inclusion; 0: not proved. */
 int synth_proves(synth *s, int a, int b);
 
