@@ -142,12 +142,13 @@ static void print_dot(const lattice *l)
 /* "a = b" of the levels that imply each other; to be freed. */
 static char *label_of(const lattice *l, size_t i)
 {
-    size_t n = 1;
-    for (size_t k = i; k < l->n; k++) n += strlen(l->levels->name[k]) + 3;
-    char *text = malloc(n), *end = text;
+    size_t cap = 1, n = 0;
+    for (size_t k = i; k < l->n; k++) cap += strlen(l->levels->name[k]) + 3;
+    char *text = malloc(cap);
     for (size_t k = i; text && k < l->n; k++)
         if (k == i || (implies(l, i, k) && implies(l, k, i)))
-            end += sprintf(end, "%s%s", k == i ? "" : " = ", l->levels->name[k]);
+            n += (size_t)snprintf(text + n, cap - n, "%s%s", k == i ? "" : " = ",
+                                  l->levels->name[k]);
     return text;
 }
 

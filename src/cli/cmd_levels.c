@@ -139,9 +139,11 @@ static char *tidied(synth *s, const char *path, int *status)
     int code = synth_tidy(s, path, text, n, &tidy);
     if (code) {
         *status = complain_about_level(s, path, code);
-    } else if (!(out = strdup(tidy))) {
+    } else if (!(out = malloc(strlen(tidy) + 1))) {
         complain("out of memory");
         *status = EXIT_UNDECIDED;
+    } else {
+        memcpy(out, tidy, strlen(tidy) + 1);
     }
     free(text);
     return out;

@@ -269,8 +269,8 @@ static bool names_txn(const char *s)
     return false;
 }
 
-/* Why each forbidden level is broken: in the checker's words, and, where these do not say or more is
-   wanted, what the definition asks for that does not go together. */
+/* Why each forbidden level is broken: in the checker's words, and, where these do not say or more
+   is wanted, what the definition asks for that does not go together. */
 static void explain(const state *st, const synth_answer *a)
 {
     for (size_t i = 0; i < st->forbid.n; i++) {

@@ -30,8 +30,8 @@ static bool reads_same(const synth_answer *r, const uint32_t *place, uint32_t t,
     return true;
 }
 
-/* How many commits come before its begin: those that it must see; and, if that changes no read, those
-   that it overwrites, which a database would have it see. */
+/* How many commits come before its begin: those that it must see; and, if that changes no read,
+   those that it overwrites, which a database would have it see. */
 static uint32_t begin_of(const synth_answer *r, const uint32_t *place, uint32_t t)
 {
     uint32_t after = 0;

@@ -133,7 +133,4 @@ void iso_axioms(mem *m, const iso_level *l, iso_axiom_list *out);
 /* The word of `words` nearest to s, if it is near enough to be meant; else NULL. */
 const char *iso_near(const char *s, const char *const *words, size_t n);
 
-/* The same tree, names of relations unfolded; bound variables must have the same names. */
-bool iso_same(const iso_node *a, const iso_node *b);
-
 #endif

@@ -922,16 +922,3 @@ void iso_axioms(mem *m, const iso_level *l, iso_axiom_list *out)
     for (size_t i = 0; i < l->bases.n; i++) iso_axioms(m, l->bases.at[i].level, out);
     for (size_t i = 0; i < l->axioms.n; i++) vec_push(m, out, &l->axioms.at[i]);
 }
-
-bool iso_same(const iso_node *a, const iso_node *b)
-{
-    while (a && a->op == ISO_USE && !a->kid[0]) a = a->def->body;
-    while (b && b->op == ISO_USE && !b->kid[0]) b = b->def->body;
-    if (!a || !b) return a == b;
-    if (a->op != b->op || (a->op == ISO_VAR && strcmp(a->name, b->name))) return false;
-    if (a->op == ISO_USE && a->def != b->def) return false;
-    if ((a->op == ISO_ALL || a->op == ISO_SOME) && strcmp(a->name, b->name)) return false;
-    for (size_t i = 0; i < 3; i++)
-        if (!iso_same(a->kid[i], b->kid[i])) return false;
-    return true;
-}
