@@ -15,6 +15,9 @@ void search_run(mem *m, const synth_problem *p, iso_level *const *levels, foreig
    may be NULL. */
 bool search_allows(mem *m, const tiny *h, const iso_level *l, uint32_t *rank, bool *vis);
 
+/* Does some choice make the history keep the level?  Fails where it is too large for that. */
+bool decide_facts(mem *m, const iso_level *l, const synth_facts *h, bool *searched);
+
 /* Parts of a level that no witness keeps together on this history, none of them in vain; a line of
    text for each.  For levels that the history breaks. */
 typedef VEC(const char *) line_list;

@@ -69,6 +69,8 @@ typedef struct task {
     uint32_t *order;
     const char *const **lines;
     size_t *n_lines;
+    const synth_facts *facts;
+    bool *searched;
     int result;
 } task;
 
@@ -273,6 +275,20 @@ int synth_check(synth *s, int level, uint32_t txns, uint32_t keys, const uint32_
     task t = {.s = s, .history = &h, .level = level, .order = order};
     mem_free_all(&s->work);
     int code = border(&t, body_check);
+    return code ? code : t.result;
+}
+
+static void body_decide(task *t)
+{
+    const iso_level *l = t->s->levels.at[t->level];
+    t->result = decide_facts(&t->s->work, l, t->facts, t->searched) ? 1 : 0;
+}
+
+int synth_decide(synth *s, int level, const synth_facts *h, bool *searched)
+{
+    task t = {.s = s, .level = level, .facts = h, .searched = searched};
+    mem_free_all(&s->work);
+    int code = border(&t, body_decide);
     return code ? code : t.result;
 }
 

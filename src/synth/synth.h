@@ -114,6 +114,32 @@ bool synth_more(const synth_answer *first, size_t i, synth_answer *out);
 int synth_check(synth *s, int level, uint32_t txns, uint32_t keys, const uint32_t *from,
                 const bool *writes, const bool *so, uint32_t *order);
 
+/* A history that leaves choices open (LEVELS.md 4): which of those with an unknown outcome took
+   part, and whom a read reads from.  Transactions 1..txns; 0 is the initial state. */
+typedef struct synth_write {
+    uint32_t txn, key;
+} synth_write;
+typedef struct synth_read {
+    uint32_t txn, key;
+    uint32_t first, n; /* candidate[first] and on: those who wrote what it read, not itself */
+} synth_read;
+typedef struct synth_facts {
+    uint32_t txns, keys, sessions;
+    const bool *maybe;       /* [t]: its outcome is unknown; NULL: none */
+    const uint32_t *session; /* [t], below sessions; its order is that of the numbers; NULL: none */
+    const synth_write *write; /* what each leaves behind, a key once */
+    size_t n_writes;
+    const synth_read *read;
+    size_t n_reads;
+    const uint32_t *candidate;
+} synth_facts;
+
+/* Up to so many transactions if a level must be searched for; commit(P) over session order and
+   read-from, nothing open, needs no search. */
+#define SYNTH_MOST_SEARCHED 64
+/* Does some choice make the history keep the level?  1, 0, or < 0: a code. */
+int synth_decide(synth *s, int level, const synth_facts *h, bool *searched);
+
 /* Of a level that this history breaks: what it asks for that no witness keeps together, none of it
    in vain, a line each.  An answer whose arrays are given stays.  0 or a code. */
 int synth_why(synth *s, int level, uint32_t txns, uint32_t keys, const uint32_t *from,
