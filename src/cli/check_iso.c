@@ -3,8 +3,8 @@
  *
  * The language speaks of whole transactions: what each reads first and from whom, what it leaves
  * behind.  Outcomes that are unknown and values that several wrote are choices, of which one must
- * keep the level (LEVELS.md 2 and 4).  A history that says more than the language can (scans, lists,
- * an unknown initial state) is not judged: undecided, with what stands in the way.
+ * keep the level (LEVELS.md 2 and 4).  A history that says more than the language can (scans,
+ * lists, an unknown initial state) is not judged: undecided, with what stands in the way.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -172,7 +172,7 @@ static bool push_candidate(plain *p, size_t *cap, uint32_t who)
     return true;
 }
 
-/* Whom each read may read from.  A read of a transaction that may not have happened may have none. */
+/* Whom each read may read from: nobody only if the reader may not have happened. */
 static bool find_candidates(plain *p)
 {
     size_t cap = 0;

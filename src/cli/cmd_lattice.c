@@ -30,11 +30,10 @@ static bool implies(const lattice *l, size_t i, size_t j)
     return i == j || c == PROVED || c == NONE;
 }
 
-/* The printed history, kept until all is known. */
+/* The printed history, kept until all is known; NULL: it could not be. */
 static char *keep(const lattice *l, const synth_answer *r)
 {
     char *text = NULL;
-    size_t n = 0;
     FILE *f = tmpfile();
     if (!f) return NULL;
     if (l->a->value[O_JSON])
@@ -44,11 +43,27 @@ static char *keep(const lattice *l, const synth_answer *r)
     long end = ftell(f);
     if (end >= 0 && (text = malloc((size_t)end + 1)) != NULL) {
         rewind(f);
-        n = fread(text, 1, (size_t)end, f);
+        size_t n = fread(text, 1, (size_t)end, f);
         text[n] = 0;
+        if (n != (size_t)end) free(text), text = NULL;
     }
     fclose(f);
     return text;
+}
+
+/* Checked by the library as well, and kept. */
+static int separated(lattice *l, size_t i, size_t j, const synth_answer *r)
+{
+    size_t c = i * l->n + j;
+    level_list allow = {&l->levels->at[i], &l->levels->name[i], 1};
+    level_list forbid = {&l->levels->at[j], &l->levels->name[j], 1};
+    int status = confirm(l->a, l->s, r, &allow, &forbid, NULL);
+    if (status) return status;
+    l->size[c] = r->txns;
+    l->evidence[c] = keep(l, r);
+    if (l->evidence[c]) return EXIT_HOLDS;
+    complain("synth: a history could not be kept (a temporary file, or memory)");
+    return EXIT_IO;
 }
 
 /* i implies k and k implies j: then i implies j, as surely as the weaker of the two. */
@@ -69,7 +84,8 @@ static int fill(lattice *l)
     uint64_t start = now();
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
-            if (i != j && synth_proves(l->s, l->levels->at[i], l->levels->at[j]) == 1)
+            if (i != j && !l->scope.no_prove &&
+                synth_proves(l->s, l->levels->at[i], l->levels->at[j]) == 1)
                 l->cell[i * n + j] = PROVED;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) {
@@ -91,8 +107,8 @@ static int fill(lattice *l)
                          : r.result == SYNTH_PROVED    ? PROVED
                                                        : NONE;
             if (r.result != SYNTH_HISTORY) continue;
-            l->size[c] = r.txns;
-            l->evidence[c] = keep(l, &r);
+            int status = separated(l, i, j, &r);
+            if (status) return status;
         }
     return EXIT_HOLDS;
 }

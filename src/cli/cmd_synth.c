@@ -1,8 +1,7 @@
 /*
  * cmd_synth.c - ratel synth: a history that some levels allow and others forbid, or none.
  *
- * What the search finds has no values; here it gets some, becomes a history of the library, and is
- * checked once more by the library at every level that it decides itself.
+ * Every history found is checked once more by the library (synth_history.c) before it is printed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,80 +22,6 @@ typedef struct command_state {
     bool unwritten;      /* a proof could not be written */
 } state;
 
-/* ---- the history --------------------------------------------------------------------------- */
-
-static ratel_value text_value(const char *s)
-{
-    return (ratel_value){.type = RATEL_STR, .as.str = {s, strlen(s)}};
-}
-
-static ratel_value int_value(int64_t i)
-{
-    return (ratel_value){.type = RATEL_INT, .as.i = i};
-}
-
-static void txn_name(uint32_t t, char *buf, size_t n)
-{
-    snprintf(buf, n, "t%u", (unsigned)t);
-}
-
-/* The initial value is 0; the write of transaction t has the value t, unique for a key. */
-static int build_history(state *st, const synth_answer *r)
-{
-    char name[24];
-    if (ratel_history_new(&st->h, st->a->context)) return EXIT_UNDECIDED;
-    bool ok = !ratel_history_init(st->h, int_value(0));
-    for (uint32_t t = 1; ok && t <= r->txns; t++) {
-        ok = !ratel_history_begin(st->h, int_value(r->session[t]));
-        txn_name(t, name, sizeof name);
-        ok = ok && !ratel_history_id(st->h, text_value(name));
-        for (uint32_t x = 0; ok && x < r->keys; x++) {
-            uint32_t from = r->from[(size_t)t * r->keys + x];
-            synth_key_name(x, name, sizeof name);
-            if (from != SYNTH_NONE_READ)
-                ok = !ratel_history_get(st->h, text_value(name), int_value(from), 0);
-        }
-        for (uint32_t x = 0; ok && x < r->keys; x++) {
-            synth_key_name(x, name, sizeof name);
-            if (r->writes[(size_t)t * r->keys + x])
-                ok = !ratel_history_put(st->h, text_value(name), int_value(t), 0);
-        }
-        ok = ok && !ratel_history_end(st->h, RATEL_COMMITTED);
-    }
-    if (!ok || ratel_history_freeze(st->h)) {
-        complain("synth: %s", ratel_history_errmsg(st->h));
-        return EXIT_BUG;
-    }
-    return EXIT_HOLDS;
-}
-
-/* Isolde's session orders need not be chains; then there is nothing to check it with. */
-static bool chains(const synth_answer *r)
-{
-    for (uint32_t a = 1; a <= r->txns; a++)
-        for (uint32_t b = a + 1; b <= r->txns; b++)
-            if (r->so[(size_t)a * (r->txns + 1) + b] != (r->session[a] == r->session[b]))
-                return false;
-    return true;
-}
-
-/* The second opinion: the library's own decision at the levels it has.  One clause in why. */
-static bool confirm(state *st, const level_list *levels, ratel_verdict want, char *why, size_t n)
-{
-    for (size_t i = 0; i < levels->n; i++) {
-        const char *builtin = synth_level_builtin(st->s, levels->at[i]);
-        ratel_result *r;
-        if (!*builtin || ratel_check(&r, st->a->context, st->h, builtin)) continue;
-        ratel_verdict v = ratel_result_verdict(r);
-        ratel_result_free(r);
-        if (v == want || v == RATEL_UNDECIDED) continue;
-        snprintf(why, n, "the checker disagrees about %s on the history found",
-                 synth_level_name(st->s, levels->at[i]));
-        return false;
-    }
-    return true;
-}
-
 /* ---- printing ------------------------------------------------------------------------------ */
 
 static void print_names(FILE *out, const level_list *l)
@@ -104,27 +29,6 @@ static void print_names(FILE *out, const level_list *l)
     for (size_t i = 0; i < l->n; i++) {
         if (i) fputc(',', out);
         json_text_to(out, l->name[i]);
-    }
-}
-
-void print_transactions(FILE *out, const synth_answer *r)
-{
-    for (uint32_t t = 1; t <= r->txns; t++) {
-        fprintf(out, "%s{\"session\":%u,\"id\":\"t%u\",\"ops\":[", t > 1 ? "," : "",
-                (unsigned)r->session[t], (unsigned)t);
-        bool first = true;
-        char name[24];
-        for (int writes = 0; writes < 2; writes++)
-            for (uint32_t x = 0; x < r->keys; x++) {
-                size_t cell = (size_t)t * r->keys + x;
-                uint32_t v = writes ? t : r->from[cell];
-                if (writes ? !r->writes[cell] : v == SYNTH_NONE_READ) continue;
-                synth_key_name(x, name, sizeof name);
-                fprintf(out, "%s[\"%s\",\"%s\",%u]", first ? "" : ",", writes ? "w" : "r", name,
-                        (unsigned)v);
-                first = false;
-            }
-        fputs("]}", out);
     }
 }
 
@@ -201,24 +105,6 @@ static void print_json(const state *st, const synth_answer *r, double seconds)
     fputs("}\n", out);
 }
 
-void print_history(FILE *out, const synth_answer *r, const char *indent)
-{
-    char name[24];
-    for (uint32_t t = 1; t <= r->txns; t++) {
-        fprintf(out, "%st%u  session %u  ", indent, (unsigned)t, (unsigned)r->session[t]);
-        for (uint32_t x = 0; x < r->keys; x++) {
-            uint32_t from = r->from[(size_t)t * r->keys + x];
-            synth_key_name(x, name, sizeof name);
-            if (from != SYNTH_NONE_READ) fprintf(out, " r(%s)=%u", name, (unsigned)from);
-        }
-        for (uint32_t x = 0; x < r->keys; x++) {
-            synth_key_name(x, name, sizeof name);
-            if (r->writes[(size_t)t * r->keys + x]) fprintf(out, " w(%s)=%u", name, (unsigned)t);
-        }
-        fputc('\n', out);
-    }
-}
-
 static void print_list(FILE *out, const char *what, const level_list *l)
 {
     if (!l->n) return;
@@ -231,7 +117,8 @@ static void print_list(FILE *out, const char *what, const level_list *l)
 
 static void print_text(const state *st, const synth_answer *r)
 {
-    FILE *out = st->out;
+    /* with --to the output is for a history alone */
+    FILE *out = st->a->value[O_TO] && r->result != SYNTH_HISTORY ? stderr : st->out;
     if (r->result == SYNTH_UNDECIDED) {
         fprintf(out, "undecided: %s\n", r->why ? r->why : "");
         return;
@@ -278,7 +165,7 @@ static void explain(const state *st, const synth_answer *a)
         const char *const *lines;
         ratel_result *r = NULL;
         bool told = false, enough = false;
-        if (*builtin && chains(a) && !ratel_check(&r, st->a->context, st->h, builtin))
+        if (*builtin && is_chains(a) && !ratel_check(&r, st->a->context, st->h, builtin))
             told = ratel_result_verdict(r) == RATEL_VIOLATED;
         fputs("  ", st->out);
         visible_to(st->out, st->forbid.name[i]);
@@ -432,16 +319,13 @@ static int answer(state *st)
         complain("synth: %s", synth_error(st->s, NULL, NULL));
         return exit_of(code);
     }
-    char why[200];
     bool history = r.result == SYNTH_HISTORY;
     if (history) {
-        int status = build_history(st, &r);
+        int status = confirm(st->a, st->s, &r, &st->allow, &st->forbid, &st->h);
+        synth_answer o;
+        for (size_t i = 0; !status && synth_more(&r, i, &o); i++)
+            status = confirm(st->a, st->s, &o, &st->allow, &st->forbid, NULL);
         if (status) return status;
-        if (chains(&r) && (!confirm(st, &st->allow, RATEL_HOLDS, why, sizeof why) ||
-                           !confirm(st, &st->forbid, RATEL_VIOLATED, why, sizeof why))) {
-            complain("synth: %s; please report this", why);
-            return EXIT_BUG;
-        }
     }
     const char *to = st->a->value[O_TO];
     if (history && to && !strcmp(to, "spec")) {

@@ -27,6 +27,11 @@ char *read_level_file(const char *path, size_t *n, int *status);
 int complain_about_level(const synth *s, const char *path, int code);
 void levels_free(level_list *l);
 
+/* Is the history found allowed and forbidden in the eyes of the library?  An exit status, after a
+   complaint; *out (or NULL): the history, to be freed in any case. */
+int confirm(const args *a, synth *s, const synth_answer *r, const level_list *allow,
+            const level_list *forbid, ratel_history **out);
+bool is_chains(const synth_answer *r); /* its sessions say all of the session order */
 /* The transactions of an answer: lines of text, or elements of a JSON array. */
 void print_history(FILE *out, const synth_answer *r, const char *indent);
 void print_transactions(FILE *out, const synth_answer *r);

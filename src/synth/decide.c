@@ -1,10 +1,10 @@
 /*
- * decide.c - a level of a file on a history that leaves choices open: outcomes, who reads from whom.
+ * decide.c - a level of a file on a history that leaves choices open: outcomes, who reads whom.
  *
  * Two ways.  commit(P) with a P that speaks of session order and read-from alone, no choice open:
- * the pairs that P forces are one round over the reads, and the level is kept iff they make no cycle
- * with session order and read-from (any order that extends them is a witness).  P is a matrix of
- * bits.  Everything else: a solver searches outcomes, writers and witness at once, exactly.
+ * the pairs that P forces are one round over the reads, and the level is kept iff they make no
+ * cycle with session order and read-from (any order that extends them is a witness).  P is a matrix
+ * of bits.  Everything else: a solver searches outcomes, writers and witness at once, exactly.
  */
 #include <string.h>
 
