@@ -64,7 +64,11 @@ static void print_json(const state *st, const synth_answer *r, double seconds)
     if (r->result == SYNTH_HISTORY) {
         fprintf(out, ",\"size\":%u,\"init\":0,\"history\":[", (unsigned)r->txns);
         print_transactions(out, r);
-        fputs("],\"witness\":{", out);
+        fputc(']', out);
+        const char *comma = ",\"session_order\":[";
+        for (uint32_t a = 0, b = 0; next_cross_edge(r, &a, &b); comma = ",")
+            fprintf(out, "%s[\"t%u\",\"t%u\"]", comma, (unsigned)a, (unsigned)b);
+        fputs(comma[1] ? ",\"witness\":{" : "],\"witness\":{", out);
         for (size_t i = 0; i < st->allow.n; i++) {
             if (i) fputc(',', out);
             json_text_to(out, st->allow.name[i]);
@@ -115,6 +119,18 @@ static void print_list(FILE *out, const char *what, const level_list *l)
     }
 }
 
+static void print_scope(const state *st, FILE *out)
+{
+    const synth_problem *p = &st->p;
+    fprintf(out, "\n  up to %u transactions, %u keys, %u values of a key", (unsigned)p->txns,
+            (unsigned)p->keys, (unsigned)p->values);
+    if (p->sessions) fprintf(out, ", %u sessions", (unsigned)p->sessions);
+    if (p->ops) fprintf(out, ", %u operations of a transaction", (unsigned)p->ops);
+    if (p->no_blind) fputs(", with Isolde's restrictions", out);
+    if (st->a->value[O_SUCH_THAT]) fputs(", under the condition given", out);
+    fputc('\n', out);
+}
+
 static void print_text(const state *st, const synth_answer *r)
 {
     /* with --to the output is for a history alone */
@@ -130,8 +146,7 @@ static void print_text(const state *st, const synth_answer *r)
         if (r->result == SYNTH_PROVED)
             fprintf(out, "\n  proved for every size: %s\n", r->why);
         else
-            fprintf(out, "\n  up to %u transactions, %u keys, %u values of a key\n",
-                    (unsigned)st->p.txns, (unsigned)st->p.keys, (unsigned)st->p.values);
+            print_scope(st, out);
         return;
     }
     print_list(out, "allowed by", &st->allow);
@@ -328,6 +343,10 @@ static int answer(state *st)
         if (status) return status;
     }
     const char *to = st->a->value[O_TO];
+    if (history && to && !is_chains(&r))
+        complain(
+            "warning: the session order is no set of sessions; what is written lacks a part of "
+            "it");
     if (history && to && !strcmp(to, "spec")) {
         const char *builtin = st->allow.n ? synth_level_builtin(st->s, st->allow.at[0]) : "";
         return print_spec(st->out, &r, st->allow.n > 0, builtin);
@@ -399,6 +418,23 @@ static int with_levels(state *st)
     return close_output(a, st->out, answer(st));
 }
 
+/* Options that say something only with --lattice, or only without it. */
+static bool options_fit(const args *a)
+{
+    static const struct {
+        enum option_id id;
+        bool lattice;
+    } table[] = {{O_DOT, true},        {O_SVG, true}, {O_GROW, false}, {O_ALL, false},
+                 {O_SUCH_THAT, false}, {O_TO, false}, {O_PROOF, false}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        if (!a->value[table[i].id] || table[i].lattice == (a->value[O_LATTICE] != NULL)) continue;
+        complain("synth: --%s %s --lattice", option_table[table[i].id].name,
+                 table[i].lattice ? "needs" : "does not go with");
+        return false;
+    }
+    return true;
+}
+
 int cmd_synth(args *a)
 {
     state st = {.a = a};
@@ -410,7 +446,7 @@ int cmd_synth(args *a)
         complain("synth: give --allow and --forbid, or --lattice (see ratel synth --help)");
         return EXIT_USAGE;
     }
-    if (!scope(&st) || !engine(&st)) return EXIT_USAGE;
+    if (!options_fit(a) || !scope(&st) || !engine(&st)) return EXIT_USAGE;
     st.s = session_open(a);
     if (!st.s) {
         complain("out of memory");

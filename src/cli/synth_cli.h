@@ -32,6 +32,8 @@ void levels_free(level_list *l);
 int confirm(const args *a, synth *s, const synth_answer *r, const level_list *allow,
             const level_list *forbid, ratel_history **out);
 bool is_chains(const synth_answer *r); /* its sessions say all of the session order */
+/* The next direct pair of the session order that crosses sessions; begin with 0, 0. */
+bool next_cross_edge(const synth_answer *r, uint32_t *a, uint32_t *b);
 /* The transactions of an answer: lines of text, or elements of a JSON array. */
 void print_history(FILE *out, const synth_answer *r, const char *indent);
 void print_transactions(FILE *out, const synth_answer *r);

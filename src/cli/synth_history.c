@@ -114,6 +114,31 @@ void print_transactions(FILE *out, const synth_answer *r)
     }
 }
 
+bool next_cross_edge(const synth_answer *r, uint32_t *a, uint32_t *b)
+{
+    size_t n = (size_t)r->txns + 1;
+    for (size_t at = *a * n + *b + 1; at < n * n; at++) {
+        uint32_t from = (uint32_t)(at / n), to = (uint32_t)(at % n);
+        bool direct = from && r->so[at] && r->session[from] != r->session[to];
+        for (size_t k = 1; k < n; k++) direct &= !(r->so[from * n + k] && r->so[k * n + to]);
+        if (!direct) continue;
+        *a = from;
+        *b = to;
+        return true;
+    }
+    return false;
+}
+
+static void print_cross_edges(FILE *out, const synth_answer *r, const char *indent)
+{
+    const char *comma = "session order also:";
+    for (uint32_t a = 0, b = 0; next_cross_edge(r, &a, &b); comma = ",") {
+        if (*comma != ',') fputs(indent, out);
+        fprintf(out, "%s t%u before t%u", comma, (unsigned)a, (unsigned)b);
+    }
+    if (*comma == ',') fputc('\n', out);
+}
+
 void print_history(FILE *out, const synth_answer *r, const char *indent)
 {
     char name[24];
@@ -130,4 +155,5 @@ void print_history(FILE *out, const synth_answer *r, const char *indent)
         }
         fputc('\n', out);
     }
+    print_cross_edges(out, r, indent);
 }

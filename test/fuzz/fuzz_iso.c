@@ -1,7 +1,7 @@
 /*
- * The fuzz target of `.iso` files: any bytes are refused with a place, or are levels.  Then the tidy
- * text is read again, is its own tidy text, and decides a few small histories in the same way; and
- * what a history breaks can be told.
+ * The fuzz target of `.iso` files: any bytes are refused with a place, or are levels.  Then the
+ * tidy text is read again, is its own tidy text, and decides a few small histories in the same way;
+ * and what a history breaks can be told.
  */
 #include <stdint.h>
 #include <stdio.h>
