@@ -357,7 +357,8 @@ typedef struct {
     char kind; /* r, w, d(elete), a(ppend), s(can), i(terator) */
     uint32_t key, value;
     int failed, known; /* known 0: a read whose result was not recorded */
-    int initial;       /* the value is the one that the key holds at first */
+    int initial;       /* the value is the one that the key holds at first; -1: not known */
+    int absent;        /* a read that found no value */
 } ratel_op_info;
 RATEL_API int ratel_history_txn_at(const ratel_history *h, size_t i, ratel_txn_info *out);
 RATEL_API int ratel_history_op_at(const ratel_history *h, size_t i, ratel_op_info *out);
