@@ -338,6 +338,25 @@ RATEL_API int ratel_gen_anomaly_at(const char **name, const char **about, size_t
 RATEL_API int ratel_history_fix(ratel_history **out, ratel_lint **done, ratel *r,
                                 const ratel_history *h, const char *only, const char *init);
 
+/* A smallest part of a history that is still violated: no transaction, key or operation of it can
+   be left out.  Reads of what is left out go with it (doc/shrink.md), so that nothing is violated
+   that was not.  `a` is the violated answer of ratel_check on h; options must be as they were;
+   "seed" is that of the order in which things are tried. */
+typedef struct {
+    const char *anomaly;  /* of the part; "" if another judge decided */
+    uint64_t txns, ops;   /* all of them: aborted and unknown ones too */
+    uint64_t trials;      /* histories that were decided on the way */
+    int minimal;          /* 0: a limit or an interrupt struck: it is violated, but perhaps */
+    char reason[128];     /* not the smallest; this says which */
+} ratel_shrunk;
+RATEL_API int ratel_shrink(ratel_history **out, ratel *r, const ratel_history *h,
+                           const ratel_result *a, ratel_shrunk *shrunk);
+/* The same with a judge of your own: 1 if the history is still what you look for, else 0.  It may
+   use any context but r. */
+typedef int (*ratel_judge_cb)(const ratel_history *h, void *payload);
+RATEL_API int ratel_shrink_by(ratel_history **out, ratel *r, const ratel_history *h,
+                              ratel_judge_cb decide, void *payload, ratel_shrunk *shrunk);
+
 /* One stage of deciding a level, as text, an item a line: "asg" (the semantic graph), "ir" (the
    order problem), "clauses" (what the solver is told; decides, and tells the answer too).
    RATEL_EUNSUPPORTED if the level or the history has no such stage. */

@@ -62,6 +62,8 @@ int api_close(call *c, int code);
 int api_fail(struct ratel *r, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 size_t api_memory(const struct ratel *r);
+/* What the options say of a question at this level. */
+question api_question(const struct ratel *r, const char *level);
 int api_new_history(struct ratel_history **out, call *c);
 
 #endif

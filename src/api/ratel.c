@@ -512,7 +512,7 @@ static void body_check(call *c)
     judge(&cc->a->v, cc->h, &cc->q);
 }
 
-static question ask(const ratel *r, const char *level)
+question api_question(const ratel *r, const char *level)
 {
     return (question){.level = level,
                       .session_order = option(r, API_OPTION_session_order) != 0,
@@ -553,7 +553,7 @@ int ratel_check(ratel_result **out, ratel *r, const ratel_history *h, const char
     snprintf(a->v.given, sizeof a->v.given, "%s", level);
     cc.h = h->model;
     cc.a = a;
-    cc.q = ask(r, level);
+    cc.q = api_question(r, level);
     int code = api_border(&cc.c, body_check);
     mem_free_all(&a->v.work);
     /* A limit is an answer: undecided, with the reason. */
@@ -623,7 +623,7 @@ int ratel_dump(const ratel_history *h, ratel *r, const char *level, const char *
     if (i == DUMP_STAGES) return api_fail(r, RATEL_EINVAL, "no stage \"%.60s\"", stage);
     if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
     dc.stage = (enum dump_stage)i;
-    dc.q = ask(r, level);
+    dc.q = api_question(r, level);
     mem_init(&dc.v.mem, r->fn, r->ud, &dc.c.guard);
     mem_init(&dc.v.work, r->fn, r->ud, &dc.c.guard);
     dc.v.work.limit = api_memory(r);

@@ -181,38 +181,59 @@ static void print_json(FILE *out, const args *a, const ratel_history *h, const i
             (unsigned long long)n.keys);
 }
 
+/* The exit status of the answer; p->why says why, and p->n .. are to be freed. */
+static int decide(const args *a, synth *s, int level, const ratel_history *h, plain *p)
+{
+    const char *so = a->value[O_SESSION_ORDER];
+    if (!count(p, h) || !read_writes(p, h) || !read_reads(p, h)) return EXIT_UNDECIDED;
+    read_sessions(p, h, !so || strcmp(so, "off") != 0);
+    int got = synth_check(s, level, p->n, p->keys, p->from, p->writes, p->so, NULL);
+    if (got < 0) {
+        snprintf(p->why, sizeof p->why, "%.150s", synth_error(s, NULL, NULL));
+        return EXIT_UNDECIDED;
+    }
+    snprintf(p->why, sizeof p->why,
+             got ? "some choice keeps all axioms; all were searched, exactly"
+                 : "no choice keeps all axioms; all were searched, exactly");
+    return got ? EXIT_HOLDS : EXIT_VIOLATED;
+}
+
+static void plain_free(plain *p)
+{
+    free(p->key);
+    free(p->txn);
+    free(p->from);
+    free(p->writes);
+    free(p->so);
+    free(p->value);
+}
+
+int decide_iso(const args *a, synth *s, int level, const ratel_history *h, char *why, size_t n)
+{
+    plain p = {0};
+    int status = decide(a, s, level, h, &p);
+    if (why) snprintf(why, n, "%s", p.why);
+    plain_free(&p);
+    return status;
+}
+
 int check_iso(const args *a, synth *s, int level, const char *given, const ratel_history *h,
               const char *history, FILE *out)
 {
     plain p = {0};
-    const char *so = a->value[O_SESSION_ORDER], *verdict = "undecided";
-    bool order = !so || strcmp(so, "off") != 0;
-    int status = EXIT_UNDECIDED;
-    if (count(&p, h) && read_writes(&p, h) && read_reads(&p, h)) {
-        read_sessions(&p, h, order);
-        int got = synth_check(s, level, p.n, p.keys, p.from, p.writes, p.so, NULL);
-        if (got < 0) {
-            snprintf(p.why, sizeof p.why, "%.150s", synth_error(s, NULL, NULL));
-        } else {
-            verdict = got ? "holds" : "violated";
-            status = got ? EXIT_HOLDS : EXIT_VIOLATED;
-            snprintf(p.why, sizeof p.why,
-                     got ? "some choice keeps all axioms; all were searched, exactly"
-                         : "no choice keeps all axioms; all were searched, exactly");
-        }
-    }
+    const char *so = a->value[O_SESSION_ORDER];
+    int status = decide(a, s, level, h, &p);
+    const char *verdict = status == EXIT_HOLDS      ? "holds"
+                          : status == EXIT_VIOLATED ? "violated"
+                                                    : "undecided";
     if (a->value[O_JSON]) {
-        iso_answer r = {history, given, synth_level_name(s, level), verdict, p.why, order};
+        iso_answer r = {history, given, synth_level_name(s, level), verdict, p.why,
+                        !so || strcmp(so, "off") != 0};
         print_json(out, a, h, &r);
     } else {
         visible_to(out, history);
         fprintf(out, ": %s %s: %s\n", synth_level_name(s, level), verdict, p.why);
     }
-    free(p.key);
-    free(p.txn);
-    free(p.from);
-    free(p.writes);
-    free(p.so);
-    free(p.value);
+    plain_free(&p);
     return status;
 }

@@ -33,6 +33,8 @@ int print_spec(FILE *out, const synth_answer *r, bool witness, const char *built
 /* check --level FILE.iso on one history: prints the answer, returns its exit status. */
 int check_iso(const args *a, synth *s, int level, const char *given, const ratel_history *h,
               const char *history, FILE *out);
+/* The same without printing; why may be NULL. */
+int decide_iso(const args *a, synth *s, int level, const ratel_history *h, char *why, size_t n);
 /* synth --lattice, with the scope of the problem; an exit status. */
 int print_lattice(const args *a, synth *s, const level_list *levels, const synth_problem *scope,
                   FILE *out);
