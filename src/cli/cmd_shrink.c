@@ -15,7 +15,8 @@ typedef struct shrink {
     ratel_history *h, *part;
     synth *iso; /* NULL: a level that the library knows */
     int number; /* of the level in iso */
-    const char *given, *level;
+    const char *given;
+    char level[96];
     bool session_order;
     ratel_verdict verdict;
     char anomaly[64], reason[1024];
@@ -153,6 +154,7 @@ static int by_level(shrink *s)
     if (code) return code;
     s->verdict = ratel_result_verdict(a);
     s->session_order = ratel_result_session_order(a);
+    keep(s->level, sizeof s->level, ratel_result_level(a));
     keep(s->anomaly, sizeof s->anomaly, ratel_result_anomaly(a));
     keep(s->reason, sizeof s->reason, ratel_result_reason(a));
     if (s->verdict == RATEL_VIOLATED) code = ratel_shrink(&s->part, r, s->h, a, &s->shrunk);
@@ -211,7 +213,7 @@ static int find_level(shrink *s)
 {
     const char *near, *so = s->a->value[O_SESSION_ORDER];
     int status = EXIT_UNDECIDED;
-    s->given = s->level = s->a->value[O_LEVEL] ? s->a->value[O_LEVEL] : "serializable";
+    s->given = s->a->value[O_LEVEL] ? s->a->value[O_LEVEL] : "serializable";
     s->session_order = !so || strcmp(so, "off") != 0;
     if (is_level_file(s->given)) {
         s->iso = session_open(s->a);
@@ -221,7 +223,7 @@ static int find_level(shrink *s)
         }
         s->number = level_given(s->iso, s->given, &status);
         if (s->number < 0) return status;
-        s->level = synth_level_name(s->iso, s->number);
+        keep(s->level, sizeof s->level, synth_level_name(s->iso, s->number));
         return EXIT_HOLDS;
     }
     ratel_level_named(s->given, &near);

@@ -4,7 +4,8 @@
  * Starts from the transactions that the violation's own answer names, and leaves out
  * transactions, keys and operations (sub.h), many at once and then one by one, as long as the
  * question is answered as before.  At the end no single one of them can be left out.  First the
- * anomaly must keep its name; what can still go when any violation will do, goes then.
+ * anomaly must keep its name; what can still go when any violation will do, goes then (but for
+ * faults of single reads, which stay what they are).
  */
 #ifndef RATEL_SHRINK_SHRINK_H
 #define RATEL_SHRINK_SHRINK_H

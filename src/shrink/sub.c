@@ -42,6 +42,8 @@ typedef struct maker {
     txn_id *own_txn;   /* ... if this is it */
     uint32_t *new_key; /* per key: its id in the copy, or NO_ID */
     VEC(value_id) list;
+    uint32_t *label_slot; /* transactions + 1 by label; made when somebody asks */
+    size_t label_mask;
 } maker;
 
 static value_id plain(value_id v)
@@ -227,7 +229,7 @@ static hint find_hint(const history *h, op_id o, key_id key)
         case ATTR_FROM_INIT: init = true; /* fall through */
         case ATTR_FROM: mine = true; break;
         case ATTR_VSET_INIT: init = true; /* fall through */
-        case ATTR_VSET: mine = a->key == key; break;
+        case ATTR_VSET: mine = is_range(h, o) && a->key == key; break;
         case ATTR_ROW_FROM_INIT: init = true; /* fall through */
         case ATTR_ROW_FROM: {
             const range *r = &h->ranges.at[h->op_key[o]];
@@ -293,7 +295,7 @@ static bool own_shown(const maker *k, txn_id t, op_id o, key_id key, const value
 static bool cut_list(maker *k, txn_id t, op_id o, key_id key, value_id *v)
 {
     const history *h = k->h;
-    atom a = value_atom(h, *v);
+    atom a = is_list(h, *v) ? value_atom(h, *v) : (atom){.kind = ATOM_LIST};
     const value_id *e = h->elements.at + a.as.offset;
     uint32_t outer = a.len; /* what stands before the own appends */
     bool less = false;
@@ -328,15 +330,11 @@ static bool stays(maker *k, txn_id t, op_id o, key_id key, value_id *v)
     if (*v == VALUE_UNKNOWN) return true;
     if (tangled(k, key)) return !(k->key[key] & KEY_CUT);
     hint hinted = find_hint(h, o, key);
-    bool mine = k->own_txn[key] == t;
     if (k->key[key] & KEY_LIST) {
-        /* own appends are part of what was seen; if they are not, that is why it is kept */
-        bool list = is_list(h, *v);
-        if (mine && !list && gone(k, t, k->own[key])) return false;
         if (hinted.named && !hinted.init && k->key[key] & KEY_CUT) return false;
-        return !list || cut_list(k, t, o, key, v);
+        return cut_list(k, t, o, key, v);
     }
-    if (mine && gone(k, t, k->own[key])) return false;
+    if (k->own_txn[key] == t && gone(k, t, k->own[key])) return false;
     return !goes_with_writer(k, t, key, *v, hinted);
 }
 
@@ -390,10 +388,46 @@ static bool absent_stay(maker *k, txn_id t, op_id o, const range *r)
     return true;
 }
 
+/* The transaction of that label, or NO_ID. */
+static txn_id labelled(maker *k, label l)
+{
+    const history *h = k->h;
+    size_t size = 64;
+    if (!k->label_slot) {
+        while (size < 2 * h->txns + 2) size *= 2;
+        k->label_slot = mem_array0(k->m, uint32_t, size);
+        k->label_mask = size - 1;
+        for (txn_id t = 0; t < h->txns; t++) {
+            size_t at = (size_t)hash_u64(h->txn_label[t]) & k->label_mask;
+            while (k->label_slot[at]) at = (at + 1) & k->label_mask;
+            k->label_slot[at] = t + 1;
+        }
+    }
+    size_t at = (size_t)hash_u64(l) & k->label_mask;
+    for (; k->label_slot[at]; at = (at + 1) & k->label_mask)
+        if (h->txn_label[k->label_slot[at] - 1] == l) return k->label_slot[at] - 1;
+    return NO_ID;
+}
+
+/* Is a write of the key by whom a hint names left out?  Then the hint would name nobody. */
+static bool names_gone(maker *k, op_id o)
+{
+    const history *h = k->h;
+    const attr *a = op_attrs(h, o), *end = h->attrs.at + h->attrs.n;
+    for (; a && a < end && a->op == o; a++) {
+        if (a->kind != ATTR_VSET || k->out->key[a->key]) continue;
+        txn_id w = labelled(k, a->a);
+        for (op_id p = w == NO_ID ? 0 : h->txn_op[w]; w != NO_ID && p < h->txn_op[w + 1]; p++)
+            if (is_write(h, p) && h->op_key[p] == a->key && gone(k, w, p)) return true;
+    }
+    return false;
+}
+
 static bool range_stays(maker *k, txn_id t, op_id o)
 {
     const history *h = k->h;
     const range *r = &h->ranges.at[h->op_key[o]];
+    if (names_gone(k, o)) return false;
     for (uint32_t i = r->first_row; i < r->first_row + r->rows; i++) {
         value_id v = h->row_value.at[i];
         if (k->out->key[h->row_key.at[i]]) continue;
