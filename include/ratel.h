@@ -343,11 +343,11 @@ RATEL_API int ratel_history_fix(ratel_history **out, ratel_lint **done, ratel *r
    that was not.  `a` is the violated answer of ratel_check on h; options must be as they were;
    "seed" is that of the order in which things are tried. */
 typedef struct {
-    const char *anomaly;  /* of the part; "" if another judge decided */
-    uint64_t txns, ops;   /* all of them: aborted and unknown ones too */
-    uint64_t trials;      /* histories that were decided on the way */
-    int minimal;          /* 0: a limit or an interrupt struck: it is violated, but perhaps */
-    char reason[128];     /* not the smallest; this says which */
+    const char *anomaly; /* of the part; "" if another judge decided */
+    uint64_t txns, ops;  /* all of them: aborted and unknown ones too */
+    uint64_t trials;     /* histories that were decided on the way */
+    int minimal;         /* 0: a limit or an interrupt struck: it is violated, but perhaps */
+    char reason[128];    /* not the smallest; this says which */
 } ratel_shrunk;
 RATEL_API int ratel_shrink(ratel_history **out, ratel *r, const ratel_history *h,
                            const ratel_result *a, ratel_shrunk *shrunk);

@@ -227,8 +227,8 @@ int check_iso(const args *a, synth *s, int level, const char *given, const ratel
                           : status == EXIT_VIOLATED ? "violated"
                                                     : "undecided";
     if (a->value[O_JSON]) {
-        iso_answer r = {history, given, synth_level_name(s, level), verdict, p.why,
-                        !so || strcmp(so, "off") != 0};
+        iso_answer r = {history, given, synth_level_name(s, level),
+                        verdict, p.why, !so || strcmp(so, "off") != 0};
         print_json(out, a, h, &r);
     } else {
         visible_to(out, history);

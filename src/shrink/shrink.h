@@ -26,7 +26,7 @@ typedef struct shrinking {
     uint64_t seed; /* of the order in which things are tried; 0: from the end */
 
     /* what was found; also if a limit strikes meanwhile */
-    history *best; /* the caller frees it; NULL: nothing smaller than the whole yet */
+    history *best;          /* the caller frees it; NULL: nothing smaller than the whole yet */
     history *base, *trying; /* of ours: shrink_close */
     mem scratch;
     uint32_t anomaly; /* of best */

@@ -37,9 +37,9 @@ typedef struct maker {
     VEC(writer) writers;
     uint32_t *slot; /* by key and value: index of writers + 1 */
     size_t mask;
-    uint32_t *undead;  /* by rank: keys before it that are KEY_UNDEAD; NULL if there are no ranges */
-    op_id *own;        /* per key: the last write of the transaction being copied ... */
-    txn_id *own_txn;   /* ... if this is it */
+    uint32_t *undead; /* by rank: keys before it that are KEY_UNDEAD; NULL if there are no ranges */
+    op_id *own;       /* per key: the last write of the transaction being copied ... */
+    txn_id *own_txn;  /* ... if this is it */
     uint32_t *new_key; /* per key: its id in the copy, or NO_ID */
     VEC(value_id) list;
     uint32_t *label_slot; /* transactions + 1 by label; made when somebody asks */
@@ -567,8 +567,8 @@ static void copy_op(maker *k, txn_id t, op_id o)
         k->out->op[o] = 1;
     } else {
         fresh = many ? copy_range(k, t, o)
-                      : history_op(k->to, h->op_kind[o] & ~OP_ATTR, new_key(k, h->op_key[o]),
-                                   new_seen(k, was, v));
+                     : history_op(k->to, h->op_kind[o] & ~OP_ATTR, new_key(k, h->op_key[o]),
+                                  new_seen(k, was, v));
         copy_attrs(k, t, o, fresh);
     }
     if (is_write(h, o) && !failed(h, o)) {
@@ -594,7 +594,8 @@ static void copy_init(maker *k)
     if (h->init == INIT_SCALAR) history_init_scalar(k->to, new_value(k, h->init_scalar));
     for (size_t i = 0; i < h->init_map.n; i++) {
         init_entry e = h->init_map.at[i];
-        if (!k->out->key[e.key]) history_init_entry(k->to, new_key(k, e.key), new_value(k, e.value));
+        if (!k->out->key[e.key])
+            history_init_entry(k->to, new_key(k, e.key), new_value(k, e.value));
     }
     k->to->init_unknown = h->init_unknown;
 }
@@ -606,7 +607,8 @@ static void copy_extras(maker *k, size_t *at, uint32_t of, uint32_t fresh)
            h->extras.at[*at].txn < of)
         ++*at;
     for (; *at < h->extras.n && h->extras.at[*at].txn == of; ++*at) {
-        extra x = {fresh, new_value(k, h->extras.at[*at].name), new_value(k, h->extras.at[*at].text)};
+        extra x = {fresh, new_value(k, h->extras.at[*at].name),
+                   new_value(k, h->extras.at[*at].text)};
         vec_push(&k->to->mem, &k->to->extras, x);
     }
 }
