@@ -53,7 +53,7 @@ static unsigned long long count(const ratel_history *h, item_at there)
     return lo;
 }
 
-/* --- telling ------------------------------------------------------------------------------------ */
+/* --- telling ---------------------------------------------------------------------------------- */
 
 static const char *verdict_name(ratel_verdict v)
 {
@@ -119,7 +119,7 @@ static void print_json(const shrink *s, const char *name, const char *to)
     fputs("}\n", f);
 }
 
-/* --- deciding and shrinking --------------------------------------------------------------------- */
+/* --- deciding and shrinking ------------------------------------------------------------------- */
 
 static void keep(char *to, size_t n, const char *text)
 {

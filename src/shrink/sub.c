@@ -84,7 +84,7 @@ static bool gone(const maker *k, txn_id t, op_id o)
     return !is_range(k->h, o) && k->out->key[k->h->op_key[o]];
 }
 
-/* --- who wrote what ---------------------------------------------------------------------------- */
+/* --- who wrote what --------------------------------------------------------------------------- */
 
 /* The keys that a range says something about: ranks [*lo, *hi). */
 static void covered(const history *h, const range *r, uint32_t *lo, uint32_t *hi)
@@ -212,7 +212,7 @@ static bool tangled(const maker *k, key_id key)
     return k->key[key] & KEY_LIST && k->key[key] & (KEY_SET | KEY_TWICE);
 }
 
-/* --- what a read goes with ---------------------------------------------------------------------- */
+/* --- what a read goes with -------------------------------------------------------------------- */
 
 typedef struct hint {
     bool named, init;
@@ -338,7 +338,7 @@ static bool stays(maker *k, txn_id t, op_id o, key_id key, value_id *v)
     return !goes_with_writer(k, t, key, *v, hinted);
 }
 
-/* --- ranges -------------------------------------------------------------------------------------- */
+/* --- ranges ----------------------------------------------------------------------------------- */
 
 /* Keys whose absence may be due to a delete that is left out, counted by rank. */
 static void count_undead(maker *k)
@@ -436,7 +436,7 @@ static bool range_stays(maker *k, txn_id t, op_id o)
     return absent_stay(k, t, o, r);
 }
 
-/* --- copying -------------------------------------------------------------------------------------- */
+/* --- copying ---------------------------------------------------------------------------------- */
 
 static value_id new_value(maker *k, value_id v)
 {
