@@ -98,6 +98,17 @@ RATEL_API int ratel_set_pass(ratel *r, const char *name, int on);
 /* The only call that is allowed from another thread or from a signal handler.  It stays: later
    calls on this context that work long end at once, until it is closed. */
 RATEL_API void ratel_interrupt(ratel *r);
+/* Where a call that works long stands, told about ten times a second from within it, in its thread;
+   NULL (for p) when the call ends.  Anything but 0 ends the call as an interrupt would.  The
+   callback must not use the context.  tell NULL: nobody watches, which is so at first. */
+typedef struct ratel_progress {
+    const char *stage;    /* "read", "analyse", "solve", ...; "" between stages */
+    const char *unit;     /* of done and total: "bytes", "transactions", ...; "" if not counted */
+    uint64_t done, total; /* total 0: nobody knows */
+    double seconds;       /* since the call began */
+} ratel_progress;
+typedef int (*ratel_progress_cb)(const ratel_progress *p, void *payload);
+RATEL_API int ratel_on_progress(ratel *r, ratel_progress_cb tell, void *payload);
 
 /* --- histories: reading and writing -------------------------------------------------------- */
 
@@ -238,6 +249,12 @@ RATEL_API int ratel_result_warning(const ratel_result *a, size_t i, const char *
 /* The i-th stage of deciding and the seconds it took; RATEL_EINVAL past the end. */
 RATEL_API int ratel_result_stage(const ratel_result *a, size_t i, const char **name,
                                  double *seconds);
+typedef struct {
+    double analyse, solve; /* seconds */
+    uint64_t vars, clauses, conflicts, instantiated;
+} ratel_cost;
+/* What deciding took; the counters are those of the solver. */
+RATEL_API int ratel_result_cost(const ratel_result *a, ratel_cost *out);
 /* 1 if session order counted. */
 RATEL_API int ratel_result_session_order(const ratel_result *a);
 /* Replays the answer on the history with code that shares nothing with the deciding one. */

@@ -23,6 +23,8 @@ struct ratel {
     char message[GUARD_TEXT + 512];
     uint64_t line, column;
     char lost[1024];
+    int (*tell)(const struct ratel_progress *p, void *payload); /* NULL: nobody watches */
+    void *tell_payload;
     mem kept; /* texts that calls hand out, until the next such call */
 };
 
@@ -52,6 +54,8 @@ struct ratel_result {
 typedef struct call {
     struct ratel *r;
     guard guard;
+    guard_watch progress; /* used if somebody watches */
+    uint64_t begun;
     void *out;
 } call;
 

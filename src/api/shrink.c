@@ -42,7 +42,8 @@ static int finish(shrink_call *sc, ratel_history **out, ratel_shrunk *shrunk, in
 {
     ratel *r = sc->c.r;
     shrinking *s = &sc->s;
-    bool limited = code == RATEL_ETIME || code == RATEL_EINTERRUPT || code == RATEL_ENOMEM;
+    bool limited = code == RATEL_ETIME || code == RATEL_EINTERRUPT ||
+                   (code == RATEL_ENOMEM && s->memory_limit);
     char reason[sizeof shrunk->reason] = "";
     if (limited && s->best) {
         snprintf(reason, sizeof reason, "%.*s", (int)sizeof reason - 1, sc->c.guard.text);

@@ -137,6 +137,14 @@ int exit_of(int code);
 /* Was there a ctrl-C, or a SIGTERM? */
 bool interrupted(void);
 
+/* progress.c: on a terminal, the stage, a bar and the rate of whatever takes more than two seconds;
+   nothing elsewhere, and nothing with -q. */
+void show_progress(const args *a);
+/* --stats: a row of its table, on standard error: seconds, or a number of something. */
+void stats_seconds(const args *a, const char *of, const char *what, double seconds);
+void stats_number(const args *a, const char *of, const char *what, uint64_t n);
+/* All rows of one answer. */
+void stats_result(const args *a, const ratel_result *r);
 bool colour_wanted(const args *a, int fd);
 double seconds_since(uint64_t start);
 uint64_t now(void);

@@ -152,6 +152,7 @@ static int by_level(shrink *s)
     int code = ratel_check(&a, r, s->h, name);
     s->check = seconds_since(start);
     if (code) return code;
+    stats_result(s->a, a);
     s->verdict = ratel_result_verdict(a);
     s->session_order = ratel_result_session_order(a);
     keep(s->level, sizeof s->level, ratel_result_level(a));
@@ -184,10 +185,15 @@ static int shrink_file(shrink *s, const char *name, const char *to)
     uint64_t start = now();
     int code = read_history(s->a, name, &s->h), status;
     s->read = seconds_since(start);
+    stats_seconds(s->a, "history", "read", s->read);
     if (code) return complain_about(s->a->context, name, code);
     bool file = s->iso && !*synth_level_builtin(s->iso, s->number);
     code = file ? by_file(s) : by_level(s);
     s->total = seconds_since(start);
+    if (s->part) {
+        stats_seconds(s->a, "shrink", "seconds", s->total - s->read - s->check);
+        stats_number(s->a, "shrink", "trials", s->shrunk.trials);
+    }
     if (code) {
         status = complain_about(s->a->context, name, code);
     } else {

@@ -315,6 +315,7 @@ static int run(const command *c, int argc, char **argv)
             status = EXIT_UNDECIDED;
         } else {
             watch_signals(a.context);
+            show_progress(&a);
             uint64_t start = now();
             if (args_apply(&a)) status = c->run(&a);
             if (a.value[O_STATS])

@@ -30,7 +30,7 @@ typedef struct job {
 
 typedef struct trial {
     guard guard;
-    verdict v;
+    verdict *v; /* where it is freed, whatever fails */
     const history *h;
     question q;
 } trial;
@@ -40,7 +40,7 @@ typedef struct trial {
 static int run(trial *t)
 {
     if (guard_armed(&t->guard)) return t->guard.code;
-    judge(&t->v, t->h, &t->q);
+    judge(t->v, t->h, &t->q);
     return GUARD_OK;
 }
 
@@ -65,24 +65,28 @@ static bool judged(job *w, const history *h, uint32_t *anomaly)
         w->core.n = 0;
         return s->other(h, s->payload) == 1;
     }
-    trial t = {.h = h, .q = *s->q};
+    verdict *v = &s->v;
+    trial t = {.v = v, .h = h, .q = *s->q};
     guard_init(&t.guard);
     t.guard.interrupt = g->interrupt;
     t.guard.deadline = g->deadline;
-    mem_init(&t.v.mem, s->m->fn, s->m->ud, &t.guard);
-    mem_init(&t.v.work, s->m->fn, s->m->ud, &t.guard);
-    t.v.work.limit = s->memory_limit;
-    t.v.level = s->level;
+    t.guard.progress = g->progress;
+    memset(v, 0, sizeof *v);
+    mem_init(&v->mem, s->m->fn, s->m->ud, &t.guard);
+    mem_init(&v->work, s->m->fn, s->m->ud, &t.guard);
+    v->work.limit = s->memory_limit;
+    v->level = s->level;
     int code = run(&t);
     bool limited = code == GUARD_TIME || code == GUARD_NOMEM;
-    bool violated = code == GUARD_OK || (limited && judge_limited(&t.v));
-    violated = violated && t.v.outcome == OUTCOME_VIOLATED;
-    *anomaly = t.v.anomaly;
-    mem_free_all(&t.v.work);
-    if (violated) keep_core(w, &t.v);
-    mem_free_all(&t.v.mem);
+    bool violated = code == GUARD_OK || (limited && judge_limited(v));
+    violated = violated && v->outcome == OUTCOME_VIOLATED;
+    *anomaly = v->anomaly;
+    mem_free_all(&v->work);
+    if (violated) keep_core(w, v);
+    mem_free_all(&v->mem);
     guard_poll(g);
-    if (code == GUARD_BUG) guard_fail(g, GUARD_BUG, "%s", t.guard.text);
+    if (code == GUARD_BUG || (code == GUARD_NOMEM && !(violated && s->memory_limit)))
+        guard_fail(g, code, "%s", t.guard.text);
     return violated && (w->want == ANOMALIES || w->want == *anomaly);
 }
 
@@ -98,6 +102,7 @@ static bool try_next(job *w)
     shrinking *s = w->s;
     uint32_t anomaly;
     s->trials++;
+    if (s->m->guard->progress) s->m->guard->progress->done = s->trials;
     s->trying = history_new(s->m->fn, s->m->ud, s->m->guard, s->memory_limit);
     sub_history(s->trying, w->base, &w->next, &s->scratch);
     bool violated = judged(w, s->trying, &anomaly);
@@ -378,7 +383,11 @@ void shrink_history(shrinking *s, const history *h)
     job w = {.s = s, .want = ANOMALIES};
     bool named = false;
     mem_init(&s->scratch, s->m->fn, s->m->ud, s->m->guard);
+    mem_init(&s->v.mem, s->m->fn, s->m->ud, s->m->guard);
+    mem_init(&s->v.work, s->m->fn, s->m->ud, s->m->guard);
     s->anomaly = ANOMALIES;
+    guard_stage(s->m->guard, "shrink", "trials", 0);
+    if (s->m->guard->progress) s->m->guard->progress->held = true;
     open_base(&w, h);
     if (s->whole) {
         w.want = s->whole->anomaly;
@@ -406,4 +415,6 @@ void shrink_close(shrinking *s)
     if (s->base != s->best) history_free(s->base);
     s->trying = s->base = NULL;
     mem_free_all(&s->scratch);
+    mem_free_all(&s->v.mem);
+    mem_free_all(&s->v.work);
 }

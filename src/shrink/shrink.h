@@ -29,6 +29,7 @@ typedef struct shrinking {
     history *best;          /* the caller frees it; NULL: nothing smaller than the whole yet */
     history *base, *trying; /* of ours: shrink_close */
     mem scratch;
+    verdict v;        /* of a trial */
     uint32_t anomaly; /* of best */
     bool minimal;
     uint64_t trials;
