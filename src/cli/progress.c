@@ -91,7 +91,7 @@ void show_progress(const args *a)
     ratel_on_progress(a->context, tell, NULL);
 }
 
-/* --- the table of --stats ------------------------------------------------------------------------ */
+/* --- the table of --stats --------------------------------------------------------------------- */
 
 #define NAMES 44 /* columns of what a row is about */
 

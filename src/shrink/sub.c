@@ -206,7 +206,7 @@ static void find_writers(maker *k)
     }
 }
 
-/* A list of which it is not certain who appended what: its reads may have to do with every write. */
+/* A list of which it is not certain who appended what: its reads may depend on every write. */
 static bool tangled(const maker *k, key_id key)
 {
     return k->key[key] & KEY_LIST && k->key[key] & (KEY_SET | KEY_TWICE);
