@@ -11,7 +11,6 @@
 
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/rng.h"
 #include "shrink/sub.h"
 
@@ -84,8 +83,8 @@ static bool judged(job *w, const history *h, uint32_t *anomaly)
     mem_free_all(&v->work);
     if (violated) keep_core(w, v);
     mem_free_all(&v->mem);
-    guard_poll(g);
-    if (code == GUARD_BUG || (code == GUARD_NOMEM && !(violated && s->memory_limit)))
+    if (code == GUARD_BUG || code == GUARD_INTERRUPT ||
+        (code == GUARD_NOMEM && !(violated && s->memory_limit)))
         guard_fail(g, code, "%s", t.guard.text);
     return violated && (w->want == ANOMALIES || w->want == *anomaly);
 }
@@ -108,17 +107,18 @@ static bool try_next(job *w)
     bool violated = judged(w, s->trying, &anomaly);
     history *made = s->trying;
     s->trying = NULL;
-    if (!violated) {
+    if (violated) {
+        drop_best(s);
+        s->best = made;
+        s->anomaly = anomaly;
+        sub_mask swap = w->now;
+        w->now = w->next;
+        w->next = swap;
+    } else {
         history_free(made);
-        return false;
     }
-    drop_best(s);
-    s->best = made;
-    s->anomaly = anomaly;
-    sub_mask swap = w->now;
-    w->now = w->next;
-    w->next = swap;
-    return true;
+    guard_poll(s->m->guard); /* only now: what was found is kept */
+    return violated;
 }
 
 /* --- masks ------------------------------------------------------------------------------------ */
@@ -349,17 +349,27 @@ static void leave_unnamed_keys(job *w)
     }
 }
 
-/* Whom the answer names, and if that is not enough, who wrote what they read; first with the keys
-   they speak of, then with all. */
-static bool start_from_core(job *w)
+static void leave_keys_off_cycle(job *w)
 {
     const verdict *v = w->s->whole;
-    for (int tier = 0; v->core.n && tier < 4; tier++) {
+    memset(w->next.key, 1, history_keys(w->base));
+    for (size_t i = 0; i < v->cycle.n; i++)
+        if (v->cycle.at[i].key != NO_ID) w->next.key[v->cycle.at[i].key] = 0;
+}
+
+/* Whom the answer names, and if that is not enough, who wrote what they read; first with the keys of
+   its cycle, then with all that they speak of, then with all. */
+static bool start_from_core(job *w)
+{
+    enum { KEYS_OF_CYCLE, KEYS_NAMED, KEYS_ALL, KEYS };
+    const verdict *v = w->s->whole;
+    for (int tier = v->cycle.n ? 0 : 1; v->core.n && tier < 2 * KEYS; tier++) {
         again(w);
         memset(w->next.txn, 1, w->base->txns);
         for (size_t i = 0; i < v->core.n; i++) w->next.txn[v->core.at[i]] = 0;
-        if (tier >= 2) let_writers_in(w);
-        if (tier % 2 == 0) leave_unnamed_keys(w);
+        if (tier >= KEYS) let_writers_in(w);
+        if (tier % KEYS == KEYS_OF_CYCLE) leave_keys_off_cycle(w);
+        if (tier % KEYS == KEYS_NAMED) leave_unnamed_keys(w);
         if (try_next(w)) return true;
     }
     return false;

@@ -610,6 +610,7 @@ TEST(threads_share_a_frozen_history)
 
 typedef struct watched {
     int calls, ended, stop;
+    const char *stop_at; /* a stage */
     char stages[256];
 } watched;
 
@@ -626,7 +627,7 @@ static int watch(const ratel_progress *p, void *payload)
         strcat(w->stages, " ");
     }
     if (p->total && p->done > p->total) FAIL("more than all is done");
-    return w->stop;
+    return w->stop || (w->stop_at && !strcmp(p->stage, w->stop_at));
 }
 
 TEST(progress_is_told_and_can_stop)
@@ -687,6 +688,19 @@ TEST(shrinking_wants_a_violated_answer_of_this_history)
     EXPECT_EQ_INT(s.minimal, 1);
     EXPECT_STR(s.anomaly, "circular-information-flow");
     EXPECT_STR(ratel_history_format(part), "ratel");
+    /* stopped once something was found: that is the answer, and it says so */
+    watched w = {.stop_at = "shrink"};
+    ratel_history *early = NULL;
+    OK(ratel_on_progress(r, watch, &w));
+    OK(ratel_shrink(&early, r, h, bad, &s));
+    EXPECT_EQ_INT(s.minimal, 0);
+    EXPECT_STR(s.reason, "interrupted");
+    OK(ratel_on_progress(r, NULL, NULL));
+    ratel_result *again = NULL;
+    OK(ratel_check(&again, r, early, "read-committed"));
+    EXPECT_EQ_INT(ratel_result_verdict(again), RATEL_VIOLATED);
+    ratel_result_free(again);
+    ratel_history_free(early);
     ratel_result_free(bad);
     ratel_result_free(fine);
     ratel_history_free(h);
