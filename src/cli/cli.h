@@ -32,9 +32,10 @@ enum exit_status {
 #define CMD_SYNTH 512u
 #define CMD_RUN 1024u
 #define CMD_TEST 2048u
+#define CMD_EXPLAIN 8192u
 #define CMD_LIVE (CMD_RUN | CMD_TEST)
-#define CMD_READ (CMD_CHECK | CMD_STAT | CMD_CONVERT | CMD_LINT | CMD_VERIFY)
-#define CMD_ALL (63u | CMD_VERIFY | CMD_SYNTH | CMD_LIVE)
+#define CMD_READ (CMD_CHECK | CMD_STAT | CMD_CONVERT | CMD_LINT | CMD_VERIFY | CMD_EXPLAIN)
+#define CMD_ALL (63u | CMD_VERIFY | CMD_SYNTH | CMD_LIVE | CMD_EXPLAIN)
 
 enum option_id {
 #define OPT(id, commands, name, letter, arg, help) O_##id,
@@ -93,6 +94,7 @@ int cmd_gen(args *a);
 int cmd_levels(args *a);
 int cmd_lint(args *a);
 int cmd_verify(args *a);
+int cmd_explain(args *a);
 int cmd_synth(args *a);
 int cmd_run(args *a);
 int cmd_test(args *a);
