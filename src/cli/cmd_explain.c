@@ -91,10 +91,30 @@ static int ask_all(survey *s, ratel *r, const ratel_history *h)
     return code;
 }
 
-/* The first of the weakest that are violated; else the strongest that holds; else what there is. */
+/* Of several weakest ones, the one that most people know. */
+static size_t fame(const char *level)
+{
+    static const char *const best_known[] = {"read-uncommitted",
+                                             "read-committed",
+                                             "monotonic-atomic-view",
+                                             "cursor-stability",
+                                             "read-atomic",
+                                             "no-lost-update",
+                                             "update-atomic",
+                                             "causal",
+                                             "prefix",
+                                             "parallel-snapshot-isolation",
+                                             "snapshot-isolation"};
+    size_t i = 0, n = sizeof best_known / sizeof *best_known;
+    while (i < n && strcmp(best_known[i], level)) i++;
+    return i;
+}
+
+/* One of the weakest that are violated; else the strongest that holds; else what there is. */
 static const char *choose(const survey *s)
 {
-    for (int want = 0; want < 2; want++) {
+    const char *best = NULL;
+    for (int want = 0; want < 2 && !best; want++) {
         ratel_verdict v = want ? RATEL_HOLDS : RATEL_VIOLATED;
         for (size_t i = 0; i < s->n; i++) {
             bool keep = s->found[i].verdict == v;
@@ -105,10 +125,11 @@ static const char *choose(const survey *s)
                 bool mutual = implied && ratel_level_implies(b, a, s->session_order) == 1;
                 keep = !implied || (mutual && i < j);
             }
-            if (keep) return s->found[i].level;
+            if (!keep) continue;
+            if (!best || fame(s->found[i].level) < fame(best)) best = s->found[i].level;
         }
     }
-    return "serializable";
+    return best ? best : "serializable";
 }
 
 /* --- drawing ---------------------------------------------------------------------------------- */

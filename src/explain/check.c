@@ -277,6 +277,7 @@ static const char *check_rw(checker *c, const arg_link *l)
     }
     if (l->why == SHOWN_INITIAL)
         return read_from(c, l->read, NO_ID) ? NULL : "it did not surely read the initial version";
+    if (l->why != SHOWN_ORDER) return "no reason";
     if (!read_from(c, l->read, l->source)) return "it did not surely read that version";
     return comes_first(c, l->source, l->to, l->key) ? NULL : "the order of versions is not known";
 }
@@ -296,11 +297,24 @@ static bool directly_next(checker *c, uint32_t a, uint32_t b, key_id k)
     return true;
 }
 
+/* Does it name what there is? */
+static bool well_made(const checker *c, const arg_link *l)
+{
+    const scene *s = c->s;
+    bool of_key = l->kind >= LINK_WR, of_read = l->kind == LINK_WR || l->kind == LINK_RW;
+    if (l->from >= s->n || l->to >= s->n || l->kind > LINK_RW || l->times > TIMES_BEGIN_COMMIT)
+        return false;
+    if (of_key && (l->key >= history_keys(s->h) || !scene_key_of(s, l->key))) return false;
+    if (l->why == SHOWN_ORDER && l->source >= s->n) return false;
+    return !of_read || l->read < s->reads.n;
+}
+
 static const char *check_link(checker *c, const arg_link *l)
 {
     static const enum scene_when from[] = {COMMIT_RETURNED, COMMIT_RETURNED, BEGIN_RETURNED},
                                  to[] = {BEGIN_CALLED, COMMIT_CALLED, COMMIT_CALLED};
     const history *h = c->h;
+    if (!well_made(c, l)) return "a link to nowhere";
     txn_id x = c->s->txn[l->from], y = c->s->txn[l->to];
     if (!takes_part(c, l->from, 0) || !takes_part(c, l->to, 0))
         return "a transaction that may not have committed";
@@ -396,7 +410,7 @@ static bool forbidden(const checker *c, const arg_link *l, uint32_t n)
 static const char *check_cycle(checker *c, const arg_node *n)
 {
     const arg_link *l = c->arg->links.at + n->first;
-    if (n->n < 2) return "no cycle";
+    if (n->n < 2 || n->first + (size_t)n->n > c->arg->links.n) return "no cycle";
     for (uint32_t i = 0; i < n->n; i++) {
         if (l[i].to != l[(i + 1) % n->n].from) return "links that do not meet";
         const char *wrong = check_link(c, &l[i]);
@@ -440,6 +454,9 @@ static const char *check_node(checker *c, uint32_t at)
     assumption p = {.source = n->kind == ARG_SOURCE, .key = n->key};
     uint32_t sources[SCENE_MOST + 1], count = 2;
     const char *wrong = NULL;
+    bool of_read = n->kind == ARG_FAULT || n->kind == ARG_INITIALS || n->kind == ARG_SOURCE;
+    if (n->a >= c->s->n || n->b >= c->s->n || (of_read && n->read >= c->s->reads.n))
+        return "a step about nobody";
     switch (n->kind) {
     case ARG_CYCLE: return check_cycle(c, n);
     case ARG_FAULT: return check_fault(c, n);

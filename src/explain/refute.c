@@ -410,7 +410,7 @@ static uint32_t fault_leaf(search *x, used *by)
     for (uint32_t i = 0; i < s->reads.n; i++) {
         const scene_read *r = &s->reads.at[i];
         if (!r->fault || !r->usable || !takes_part(x, r->actor)) continue;
-        if (weakest && !(r->fault == SCENE_NO_SOURCE && r->nobody)) continue;
+        if (weakest && !r->initial_late && !(r->fault == SCENE_NO_SOURCE && r->nobody)) continue;
         *by = x->in_by[r->actor];
         return new_node(x, (arg_node){.kind = ARG_FAULT,
                                       .a = (uint8_t)r->actor,
@@ -749,6 +749,24 @@ static void add_actors(const argument *a, const scene *s, uint32_t node, actors 
     }
 }
 
+/* Those that the argument names, and whose reads show that a named one of unknown outcome
+   committed: all of these, since which of them is not kept. */
+static actors named(const search *x)
+{
+    const scene *s = x->s;
+    actors who = 0, before;
+    add_actors(x->out, s, x->out->root, &who);
+    do {
+        before = who;
+        for (size_t i = 0; i < s->reads.n; i++) {
+            const scene_read *r = &s->reads.at[i];
+            if ((r->from | r->shown) & who & s->maybe) who |= actor_bit(r->actor) | r->from;
+        }
+        who &= x->active;
+    } while (who != before);
+    return who;
+}
+
 /* With the active ones only, and as few splits as can be. */
 static bool attempt(search *x, const state *empty)
 {
@@ -788,7 +806,7 @@ bool argument_find(argument *out, const scene *s, const arg_ask *ask, actors *wh
         actors best = 0, tried = 0;
         x.most_splits = x.splits;
         x.most_looks = 4 * x.looks + 1000;
-        add_actors(out, s, out->root, &best);
+        best = named(&x);
         x.active = best;
         if (!attempt(&x, &empty)) best = x.active = s->n == 64 ? ~(actors)0 : actor_bit(s->n) - 1;
         for (uint32_t a = 0; a < s->n; a++) {
@@ -796,9 +814,7 @@ bool argument_find(argument *out, const scene *s, const arg_ask *ask, actors *wh
             tried |= actor_bit(a);
             x.active = best & ~actor_bit(a);
             if (!attempt(&x, &empty)) continue;
-            actors fewer = 0;
-            add_actors(out, s, out->root, &fewer);
-            best = fewer & x.active;
+            best = named(&x);
         }
         x.active = best;
         found = attempt(&x, &empty);

@@ -311,6 +311,7 @@ static void want_all(scene *s, wants *w)
             continue;
         }
         for (uint32_t j = 0; j < a.len; j++) want(s, w, r->key, h->elements.at[a.as.offset + j]);
+        if (!a.len) want(s, w, r->key, VALUE_NULL);
     }
 }
 
@@ -452,24 +453,36 @@ static void explain_list(scene *s, const wants *w, scene_read *r)
     const history *h = s->h;
     const scene_key *k = scene_key_of(s, r->key);
     atom seen = list_of(h, r->value), init = list_of(h, plain(h->key_init[r->key]));
-    if (seen.kind != ATOM_LIST || init.kind != ATOM_LIST || k->mixed || h->init_unknown) return;
+    if (init.kind != ATOM_LIST || k->mixed || h->init_unknown) return;
+    /* A version of a list is a list, and has at least what was there at first. */
+    if (seen.kind != ATOM_LIST || (!seen.len && init.len)) {
+        size_t at;
+        const wanted *p = want_find(w, r->key, r->value, &at);
+        for (uint32_t i = 0; i < p->n && i < WANTED_WRITERS; i++)
+            if (txn_status_of(h, p->txn[i]) == TXN_ABORTED) r->aborted = p->txn[i];
+        r->usable = true;
+        r->fault = SCENE_NO_SOURCE;
+        r->nobody = r->aborted == NO_ID;
+        return;
+    }
     uint32_t own = own_suffix(s, r, seen);
     r->usable = true;
     r->plainly_shown = true;
-    if (own == NO_ID) {
-        r->fault = SCENE_NOT_OWN;
-        return;
-    }
+    /* (read-uncommitted asks for the order of the elements also of one that misses own ones) */
+    bool not_own = own == NO_ID;
+    if (not_own) own = 0;
     r->own = own > 0;
     const value_id *e = h->elements.at + seen.as.offset;
     uint32_t ext = seen.len - own, last_actor = NO_ID;
     txn_id before = NO_ID;
     op_id before_op = NO_ID;
-    bool broken = ext < init.len, missing = false;
+    bool broken = ext < init.len, missing = false, written = false;
     r->first = (uint32_t)s->chain.n;
     for (uint32_t i = 0; i < ext; i++) {
         size_t at;
         bool initial = i < init.len && h->elements.at[init.as.offset + i] == e[i];
+        for (uint32_t j = 0; j < init.len && written; j++)
+            if (h->elements.at[init.as.offset + j] == e[i]) r->initial_late = true;
         if (initial) continue;
         if (i < init.len) broken = true;
         const wanted *p = want_find(w, r->key, e[i], &at);
@@ -485,8 +498,9 @@ static void explain_list(scene *s, const wants *w, scene_read *r)
             for (uint32_t j = 0; j < init.len; j++)
                 if (h->elements.at[init.as.offset + j] == e[i]) broken = living = true;
             if (living) { /* appended twice: no telling which */
-                r->usable = broken;
-                if (broken) r->fault = SCENE_BROKEN_LIST;
+                r->usable = broken || not_own;
+                r->plainly_shown = false;
+                if (r->usable) r->fault = not_own ? SCENE_NOT_OWN : SCENE_BROKEN_LIST;
                 s->chain.n = r->first;
                 r->shown = 0;
                 return;
@@ -496,6 +510,7 @@ static void explain_list(scene *s, const wants *w, scene_read *r)
             continue;
         }
         txn_id t = p->txn[one];
+        written = written || (p->n == 1 && txn_status_of(h, t) == TXN_COMMITTED);
         uint32_t index = append_index(h, t, p->op[one]);
         if (t == s->txn[r->actor]) r->later = t;
         if (t == before)
@@ -512,7 +527,9 @@ static void explain_list(scene *s, const wants *w, scene_read *r)
         vec_push(s->m, &s->chain, (uint8_t)last_actor);
         r->n++;
     }
-    if (missing || (r->later != NO_ID && r->shown & actor_bit(r->actor))) {
+    if (not_own) {
+        r->fault = SCENE_NOT_OWN;
+    } else if (missing || (r->later != NO_ID && r->shown & actor_bit(r->actor))) {
         r->fault = SCENE_NO_SOURCE;
     } else if (before != NO_ID && overwritten(h, before, before_op)) {
         r->fault = SCENE_NO_SOURCE;

@@ -56,6 +56,7 @@ typedef struct scene_read {
     uint32_t first, n;  /* in scene.chain */
     bool own;           /* read behind own appends */
     bool plainly_shown; /* no element was also appended by an aborted transaction */
+    bool initial_late;  /* an element of the initial list stands behind one that was appended */
 } scene_read;
 
 typedef struct scene_key {

@@ -246,22 +246,30 @@ static void say_read(const told *t, const scene_read *r, strbuf *b)
         say_key(h, r->key, b);
         return;
     }
+    if (r->value == VALUE_NULL && !r->list) {
+        strbuf_str(b, " found no ");
+        say_key(h, r->key, b);
+        return;
+    }
     strbuf_str(b, " read ");
     say_key(h, r->key, b);
     strbuf_str(b, " = ");
-    say_value(t, r->key, r->value, b);
+    if (r->value == VALUE_NULL)
+        strbuf_str(b, "[]");
+    else
+        say_value(t, r->key, r->value, b);
 }
 
-/* "with 2", "by deleting it" */
+/* " = 2", " (a delete)" */
 static void say_installed(const told *t, uint32_t actor, key_id k, strbuf *b)
 {
     const scene_write *w = scene_installs(&t->e->scene, actor, k);
     const history *h = t->v->h;
     if (!w || op_kind_of(h, w->op) == OP_DELETE) {
-        strbuf_str(b, " by deleting it");
+        strbuf_str(b, " (a delete)");
         return;
     }
-    strbuf_str(b, op_kind_of(h, w->op) == OP_APPEND ? " by appending " : " with ");
+    strbuf_str(b, op_kind_of(h, w->op) == OP_APPEND ? " by appending " : " = ");
     say_value(t, k, w->value, b);
 }
 
@@ -327,13 +335,17 @@ static void say_order(const told *t, const arg_link *l, strbuf *b)
         return;
     case SHOWN_NEXT:
         say_actor(t, l->to, b);
-        strbuf_str(b, " directly overwrote its version of ");
+        strbuf_str(b, " overwrote ");
+        say_actor(t, l->from, b);
+        strbuf_str(b, "'s version of ");
         say_key(t->v->h, l->key, b);
+        strbuf_str(b, ", with no other between");
         return;
     default:
-        strbuf_str(b, "its write of ");
+        say_actor(t, l->from, b);
+        strbuf_str(b, " wrote ");
         say_key(t->v->h, l->key, b);
-        strbuf_str(b, " came first");
+        strbuf_str(b, " first");
         return;
     }
 }
@@ -346,17 +358,21 @@ void say_because(const told *t, const arg_link *l, strbuf *b)
     switch ((enum link_kind)l->kind) {
     case LINK_SO:
         say_actor(t, l->to, b);
-        strbuf_str(b, " follows it in session ");
+        strbuf_str(b, " follows ");
+        say_actor(t, l->from, b);
+        strbuf_str(b, " in session ");
         label_text(h, h->sessions.at[h->txn_session[s->txn[l->to]]], b);
         return;
     case LINK_RT: say_times(t, l, b); return;
     case LINK_WR:
         say_read(t, r, b);
-        strbuf_str(b, r->hinted                ? ", which the history says it wrote"
-                      : r->predicate           ? ", which it had deleted"
-                      : r->value == VALUE_NULL ? ", which it had deleted"
-                      : l->why == SHOWN_CHOICE ? " from it"
-                                               : ", which it wrote");
+        strbuf_str(b, l->why == SHOWN_CHOICE ? " from " : ", which ");
+        if (l->why != SHOWN_CHOICE && r->hinted) strbuf_str(b, "the history says ");
+        say_actor(t, l->from, b);
+        if (l->why != SHOWN_CHOICE)
+            strbuf_str(b, r->value == VALUE_NULL ? " deleted"
+                          : r->list              ? " appended to last"
+                                                 : " wrote");
         return;
     case LINK_WW: say_order(t, l, b); return;
     case LINK_RW: break;
@@ -367,15 +383,21 @@ void say_because(const told *t, const arg_link *l, strbuf *b)
         say_appended(t, l->to, l->key, b);
         return;
     }
+    bool nothing = r->value == VALUE_NULL;
     if (l->why == SHOWN_INITIAL) {
-        strbuf_str(b, r->predicate ? ", as at first, and " : ", the initial value, which ");
+        strbuf_str(b, nothing ? ", as at first; " : ", the initial value, which ");
     } else {
-        strbuf_str(b, r->predicate || r->value == VALUE_NULL ? ", which " : " from ");
-        if (l->source != NO_ID) say_actor(t, l->source, b);
-        strbuf_str(b, r->predicate || r->value == VALUE_NULL ? " had deleted, and " : ", which ");
+        strbuf_str(b, nothing ? ", which " : " from ");
+        say_actor(t, l->source, b);
+        strbuf_str(b, nothing ? " had deleted; " : ", which ");
     }
     say_actor(t, l->to, b);
-    strbuf_str(b, r->predicate ? " wrote it" : " overwrote");
+    if (nothing) {
+        strbuf_str(b, " then wrote ");
+        say_key(h, l->key, b);
+    } else {
+        strbuf_str(b, " overwrote");
+    }
     say_installed(t, l->to, l->key, b);
 }
 
