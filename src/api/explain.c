@@ -27,11 +27,12 @@ static void body_explain(call *c)
 {
     explain_call *ec = (explain_call *)c;
     const verdict *v = &ec->out->a->v;
-    level_ref level = v->level;
+    explain_ask q = {v->level,   v->session_order, v->ryow,  v->drift,
+                     v->anomaly, v->core.at,       v->core.n};
+    ec->out->e.anomaly = v->anomaly; /* should a limit strike */
     if (v->outcome != OUTCOME_VIOLATED) return;
-    if (v->through) level_named(&level, v->through);
-    explain(&ec->out->e, &ec->out->mem, ec->h, &level, v->session_order, v->ryow, v->drift,
-            v->core.at, v->core.n);
+    if (v->through) level_named(&q.level, v->through);
+    explain(&ec->out->e, &ec->out->mem, ec->h, &q);
 }
 
 int ratel_explain(ratel_explanation **out, ratel *r, const ratel_history *h, const ratel_result *a)

@@ -170,31 +170,64 @@ static bool argue(explanation *e, const cast *c, enum ryow ryow)
     return e->argued;
 }
 
-void explain(explanation *e, mem *m, const history *h, const level_ref *level, bool session_order,
-             enum ryow ryow, int64_t drift, const txn_id *core, size_t n)
+/* Is a scan that did not find a key overtaken in a cycle that is told? */
+static bool misses_rows(const argument *a, uint32_t at)
 {
-    cast c = {.m = m, .h = h};
-    memset(e, 0, sizeof *e);
-    e->m = m;
-    e->h = h;
-    e->ask = (arg_ask){level->id, session_order, level->realtime || level->id == LEVEL_SSER, drift};
-    if (!shape_of(level->id)) {
-        e->why_not = "this level has no argument of this kind";
-        return;
+    const arg_node *n = &a->nodes.at[at];
+    for (uint32_t i = 0; i < n->n; i++) {
+        if (n->kind == ARG_CYCLE ? a->links.at[n->first + i].predicate
+                                 : misses_rows(a, a->child.at[n->first + i]))
+            return true;
     }
-    for (size_t i = 0; i < n; i++) add(&c, core[i]);
-    if (argue(e, &c, ryow)) return;
+    return false;
+}
+
+/* The same anomalies have other names where it is a scan that was overtaken. */
+static uint32_t finer_name(const argument *a, uint32_t anomaly)
+{
+    if (!misses_rows(a, a->root)) return anomaly;
+    switch (anomaly) {
+    case ANOMALY_FUZZY_READ: return ANOMALY_PHANTOM;
+    case ANOMALY_WRITE_SKEW: return ANOMALY_PREDICATE_WRITE_SKEW;
+    case ANOMALY_G2_ITEM: return ANOMALY_G2;
+    default: return anomaly;
+    }
+}
+
+/* The given ones first; then also those who have to do with them. */
+static void look_for_argument(explanation *e, const explain_ask *q)
+{
+    const history *h = e->h;
+    cast c = {.m = e->m, .h = h};
+    for (size_t i = 0; i < q->n; i++) add(&c, q->core[i]);
+    if (argue(e, &c, q->ryow)) return;
     /* Whom they read from, who read from them, who else writes their keys. */
     static const uint32_t most[RELATIONS] = {24, 32, 40};
     for (unsigned r = READS; r < RELATIONS; r++) {
         uint32_t before = c.n;
         grow(&c, (enum relation)r, most[r]);
-        if (c.n != before && argue(e, &c, ryow)) return;
+        if (c.n != before && argue(e, &c, q->ryow)) return;
     }
     size_t living = 0;
     for (size_t t = 0; t < h->txns; t++) living += txn_status_of(h, (txn_id)t) != TXN_ABORTED;
     for (size_t t = 0; living <= SCENE_MOST && t < h->txns; t++) add(&c, (txn_id)t);
-    if (living <= SCENE_MOST && argue(e, &c, ryow)) return;
+    if (living <= SCENE_MOST && argue(e, &c, q->ryow)) return;
     if (!e->why_not)
         e->why_not = "no argument about few transactions was found: too many choices lead to it";
+}
+
+void explain(explanation *e, mem *m, const history *h, const explain_ask *q)
+{
+    memset(e, 0, sizeof *e);
+    e->m = m;
+    e->h = h;
+    e->anomaly = q->anomaly;
+    e->ask = (arg_ask){q->level.id, q->session_order,
+                       q->level.realtime || q->level.id == LEVEL_SSER, q->drift};
+    if (!shape_of(q->level.id)) {
+        e->why_not = "this level has no argument of this kind";
+        return;
+    }
+    look_for_argument(e, q);
+    if (e->argued) e->anomaly = finer_name(&e->arg, q->anomaly);
 }

@@ -20,6 +20,7 @@ typedef struct explanation {
     bool argued;         /* there is an argument, and it was checked */
     actors who;          /* whom it needs */
     const char *why_not; /* else: why there is none */
+    uint32_t anomaly;    /* enum anomaly: as the answer says, or finer */
 } explanation;
 
 /* The names of an anomaly elsewhere; "" where there is none (names.def). */
@@ -28,8 +29,16 @@ typedef struct anomaly_names {
 } anomaly_names;
 const anomaly_names *anomaly_names_of(uint32_t anomaly);
 
-/* A violation of the level: `core` are transactions that are to blame, by whoever found it. */
-void explain(explanation *e, mem *m, const history *h, const level_ref *level, bool session_order,
-             enum ryow ryow, int64_t drift, const txn_id *core, size_t n);
+/* A violation, as whoever found it tells it. */
+typedef struct explain_ask {
+    level_ref level;
+    bool session_order;
+    enum ryow ryow;
+    int64_t drift;
+    uint32_t anomaly;   /* enum anomaly */
+    const txn_id *core; /* transactions that are to blame */
+    size_t n;
+} explain_ask;
+void explain(explanation *e, mem *m, const history *h, const explain_ask *q);
 
 #endif

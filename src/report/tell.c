@@ -191,7 +191,7 @@ static void narrate_leaf(teller *k, const arg_node *n, unsigned indent)
     open_line(k, LINE_ITEM, indent);
     strbuf_str(b, "A contradiction: ");
     say_cycle(k, n);
-    strbuf_printf(b, ", %s. %s forbids that.", kind_of_cycle(k, n), level);
+    strbuf_printf(b, ". %s forbids %s.", level, kind_of_cycle(k, n));
     close_line(k);
 }
 
@@ -423,7 +423,8 @@ static void say_rests(teller *k)
         any = true;
         open_line(k, LINE_PLAIN, 0);
         if (rests)
-            strbuf_printf(b, "To blame: %s. Without it the level would hold.", all[i].name);
+            strbuf_printf(b, "To blame: %s; without %s the level would hold.", all[i].name,
+                          all[i].rests == RESTS_HINTS ? "them" : "it");
         else
             strbuf_printf(b, "The argument uses %s.", all[i].name);
         close_line(k);
@@ -438,9 +439,11 @@ static void say_levels(teller *k)
     strbuf *b = &k->text;
     if (!t->c->n_levels) return;
     open_line(k, LINE_PLAIN, 0);
-    strbuf_str(b, "Still holds: ");
+    size_t holding = 0;
+    for (size_t i = 0; i < t->c->n_levels; i++) holding += t->c->levels[i].outcome == OUTCOME_HOLDS;
+    strbuf_str(b, t->v->outcome == OUTCOME_VIOLATED ? "Still holds: " : "Strongest that hold: ");
     told_levels(t, OUTCOME_HOLDS, true, b, ", ", false);
-    strbuf_str(b, " (and what these imply).");
+    strbuf_str(b, holding > 1 ? ", with all that is weaker." : ".");
     close_line(k);
     open_line(k, LINE_PLAIN, 0);
     strbuf_str(b, "Weakest violated: ");
@@ -470,12 +473,11 @@ static void say_warnings(teller *k)
 
 static void say_names(teller *k)
 {
-    const verdict *v = k->t->v;
-    const anomaly_names *n = anomaly_names_of(v->anomaly);
+    const anomaly_names *n = anomaly_names_of(k->t->e->anomaly);
     strbuf *b = &k->text;
     if (!n) return;
     open_line(k, LINE_PLAIN, 0);
-    strbuf_printf(b, "Anomaly: %s", anomaly_at(v->anomaly)->name);
+    strbuf_printf(b, "Anomaly: %s", anomaly_at(k->t->e->anomaly)->name);
     const char *const who[] = {"Adya", "Elle", "Berenson et al."}, *const names[] = {n->adya,
                                                                                      n->elle,
                                                                                      n->berenson};

@@ -137,8 +137,8 @@ static void title(const told *t, strbuf *b)
     strbuf_str(b, v->outcome == OUTCOME_VIOLATED ? " violated"
                   : v->outcome == OUTCOME_HOLDS  ? " holds"
                                                  : " undecided");
-    if (v->outcome == OUTCOME_VIOLATED && v->anomaly < ANOMALIES)
-        strbuf_printf(b, ", %s", anomaly_at(v->anomaly)->name);
+    if (v->outcome == OUTCOME_VIOLATED && t->e->anomaly < ANOMALIES)
+        strbuf_printf(b, ", %s", anomaly_at(t->e->anomaly)->name);
 }
 
 /* --- Graphviz --------------------------------------------------------------------------------- */

@@ -200,11 +200,12 @@ void tell_json(const told *t, strbuf *b)
     string(b, "verdict", outcome_name(v->outcome));
     string(b, "reason", v->reason ? v->reason : "");
     if (v->outcome == OUTCOME_VIOLATED) {
-        const anomaly_names *n = anomaly_names_of(v->anomaly);
+        const anomaly_names *n = anomaly_names_of(t->e->anomaly);
         if (n) {
-            string(b, "anomaly", anomaly_at(v->anomaly)->name);
+            string(b, "anomaly", anomaly_at(t->e->anomaly)->name);
             strbuf_str(b, ",\"names\":{\"ratel\":");
-            strbuf_json(b, anomaly_at(v->anomaly)->name, strlen(anomaly_at(v->anomaly)->name));
+            strbuf_json(b, anomaly_at(t->e->anomaly)->name,
+                        strlen(anomaly_at(t->e->anomaly)->name));
             if (*n->adya) string(b, "adya", n->adya);
             if (*n->elle) string(b, "elle", n->elle);
             if (*n->berenson) string(b, "berenson", n->berenson);

@@ -260,8 +260,8 @@ static void say_read(const told *t, const scene_read *r, strbuf *b)
         say_value(t, r->key, r->value, b);
 }
 
-/* " = 2", " (a delete)" */
-static void say_installed(const told *t, uint32_t actor, key_id k, strbuf *b)
+/* " with 2", " (a delete)" */
+static void say_installed(const told *t, uint32_t actor, key_id k, const char *with, strbuf *b)
 {
     const scene_write *w = scene_installs(&t->e->scene, actor, k);
     const history *h = t->v->h;
@@ -269,7 +269,7 @@ static void say_installed(const told *t, uint32_t actor, key_id k, strbuf *b)
         strbuf_str(b, " (a delete)");
         return;
     }
-    strbuf_str(b, op_kind_of(h, w->op) == OP_APPEND ? " by appending " : " = ");
+    strbuf_str(b, op_kind_of(h, w->op) == OP_APPEND ? " by appending " : with);
     say_value(t, k, w->value, b);
 }
 
@@ -398,7 +398,7 @@ void say_because(const told *t, const arg_link *l, strbuf *b)
     } else {
         strbuf_str(b, " overwrote");
     }
-    say_installed(t, l->to, l->key, b);
+    say_installed(t, l->to, l->key, nothing ? " = " : " with ", b);
 }
 
 void say_fault(const told *t, const arg_node *n, strbuf *b)

@@ -167,10 +167,10 @@ static void try_level(subject *s, const char *level, bool so, const char *policy
             s->t->txns += txns;
         }
         ratel_explanation_free(e);
-        level_ref l = a->v.level;
-        if (a->v.through) level_named(&l, a->v.through);
-        explain(&s->kept, &s->m, s->h->model, &l, a->v.session_order, a->v.ryow, a->v.drift,
-                a->v.core.at, a->v.core.n);
+        explain_ask q = {a->v.level,   a->v.session_order, a->v.ryow,  a->v.drift,
+                         a->v.anomaly, a->v.core.at,       a->v.core.n};
+        if (a->v.through) level_named(&q.level, a->v.through);
+        explain(&s->kept, &s->m, s->h->model, &q);
         s->has_kept = s->kept.argued;
     } else if (found == RATEL_HOLDS) {
         try_holding(s, &a->v, level, so, policy);
