@@ -355,8 +355,9 @@ typedef struct {
     const char *history; /* how the caller names the history, or NULL */
     const ratel_found *found;
     size_t n_found;
-    int session_order; /* of the levels in `found` that do not settle it */
-    int colour;        /* text: terminal colours */
+    int session_order;      /* of the levels in `found` that do not settle it */
+    const char *instead_of; /* a weaker violated level that has no argument, or NULL */
+    int colour;             /* text: terminal colours */
 } ratel_telling;
 /* "text", "markdown", "json" (doc/schema/explain.json), "dot" for Graphviz, "svg". */
 RATEL_API int ratel_explanation_write(const ratel_explanation *e, ratel *r, const char *format,

@@ -8,6 +8,7 @@
 
 #include "api/internal.h"
 #include "report/tell.h"
+#include "verdict/narrow.h"
 
 struct ratel_explanation {
     mem mem;
@@ -21,27 +22,66 @@ typedef struct explain_call {
     call c;
     ratel_explanation *out;
     const history *h;
+    explain_ask q;
+    verdict probe; /* regions of narrowing */
+    txn_ids few;
 } explain_call;
 
 static void body_explain(call *c)
 {
     explain_call *ec = (explain_call *)c;
-    const verdict *v = &ec->out->a->v;
-    explain_ask q = {v->level,   v->session_order, v->ryow,  v->drift,
-                     v->anomaly, v->core.at,       v->core.n};
-    ec->out->e.anomaly = v->anomaly; /* should a limit strike */
-    if (v->outcome != OUTCOME_VIOLATED) return;
-    if (v->through) level_named(&q.level, v->through);
-    explain(&ec->out->e, &ec->out->mem, ec->h, &q);
+    explain(&ec->out->e, &ec->out->mem, ec->h, &ec->q);
+}
+
+/* Fewer transactions, or other ones, that are violated by themselves. */
+static void body_narrow(call *c)
+{
+    explain_call *ec = (explain_call *)c;
+    if (!narrow(&ec->out->a->v, ec->h, &ec->probe, &ec->out->mem, &ec->few)) ec->few.n = 0;
+}
+
+static bool is_limit(const ratel_explanation *e, int code)
+{
+    return code == RATEL_ETIME || code == RATEL_EINTERRUPT ||
+           (code == RATEL_ENOMEM && e->mem.limit);
+}
+
+/* The transactions that the answer names; if they do not show it, few that do; then also those who
+   have to do with them. */
+static int look_for_argument(explain_call *ec)
+{
+    ratel_explanation *e = ec->out;
+    const verdict *v = &e->a->v;
+    ec->q.alone = true;
+    int code = api_border(&ec->c, body_explain);
+    if (code || e->e.argued) return code;
+    mem_init(&ec->probe.mem, e->fn, e->ud, &ec->c.guard);
+    mem_init(&ec->probe.work, e->fn, e->ud, &ec->c.guard);
+    ec->probe.work.limit = e->mem.limit;
+    code = api_border(&ec->c, body_narrow);
+    mem_free_all(&ec->probe.mem);
+    mem_free_all(&ec->probe.work);
+    if (code) return code;
+    if (ec->few.n && ec->few.n <= SCENE_MOST) {
+        ec->q.core = ec->few.at;
+        ec->q.n = ec->few.n;
+        return api_border(&ec->c, body_explain);
+    }
+    ec->q.core = v->core.at;
+    ec->q.n = v->core.n;
+    ec->q.alone = false;
+    return api_border(&ec->c, body_explain);
 }
 
 int ratel_explain(ratel_explanation **out, ratel *r, const ratel_history *h, const ratel_result *a)
 {
     if (!out || !r || !h || !a) return RATEL_EINVAL;
     explain_call ec;
+    const verdict *v = &a->v;
     *out = NULL;
+    memset(&ec, 0, sizeof ec);
     api_open(&ec.c, r);
-    if (a->v.h != h->model) return api_fail(r, RATEL_EINVAL, "the result is of another history");
+    if (v->h != h->model) return api_fail(r, RATEL_EINVAL, "the result is of another history");
     ratel_explanation *e = r->fn(r->ud, NULL, 0, sizeof *e);
     if (!e) return api_fail(r, RATEL_ENOMEM, "out of memory");
     memset(e, 0, sizeof *e);
@@ -52,11 +92,13 @@ int ratel_explain(ratel_explanation **out, ratel *r, const ratel_history *h, con
     e->mem.limit = api_memory(r);
     ec.out = e;
     ec.h = h->model;
-    int code = api_border(&ec.c, body_explain);
-    bool limited =
-        code == RATEL_ETIME || code == RATEL_EINTERRUPT || (code == RATEL_ENOMEM && e->mem.limit);
-    if (limited) {
+    ec.q = (explain_ask){v->level,   v->session_order, v->ryow,   v->drift,
+                         v->anomaly, v->core.at,       v->core.n, false};
+    if (v->through) level_named(&ec.q.level, v->through);
+    int code = v->outcome == OUTCOME_VIOLATED ? look_for_argument(&ec) : RATEL_OK;
+    if (is_limit(e, code)) {
         e->e.argued = false;
+        e->e.anomaly = v->anomaly;
         e->e.why_not = code == RATEL_ETIME        ? "the time limit was reached"
                        : code == RATEL_EINTERRUPT ? "it was interrupted"
                                                   : "the memory limit was reached";
@@ -108,6 +150,7 @@ static void body_tell(call *c)
         context.levels = levels;
         context.n_levels = with->n_found;
         context.session_order = with->session_order;
+        context.instead_of = with->instead_of;
         context.colour = with->colour;
     }
     strbuf_init(&tc->text, &tc->work);

@@ -126,7 +126,8 @@ static const char *choose(const survey *s)
                 keep = !implied || (mutual && i < j);
             }
             if (!keep) continue;
-            if (!best || fame(s->found[i].level) < fame(best)) best = s->found[i].level;
+            /* (of those that hold, the table's last: the serializable ones) */
+            if (!best || want || fame(s->found[i].level) < fame(best)) best = s->found[i].level;
         }
     }
     return best ? best : "serializable";
@@ -196,57 +197,95 @@ static const char *format_wanted(const args *a)
     return found ? found : "text";
 }
 
-static int tell(args *a, const ratel_history *h, const ratel_result *result, const survey *s,
-                const char *name, const char *format)
+typedef struct answer {
+    ratel_result *result;
+    ratel_explanation *e;
+    const char *instead_of;
+} answer;
+
+static void drop(answer *x)
+{
+    ratel_explanation_free(x->e);
+    ratel_result_free(x->result);
+    memset(x, 0, sizeof *x);
+}
+
+static int explain_level(args *a, const ratel_history *h, const char *level, answer *x)
 {
     ratel *r = a->context;
-    ratel_explanation *e;
-    int code = ratel_explain(&e, r, h, result);
-    if (code) return complain_about(r, name, code);
-    FILE *out = open_output(a);
-    int status = status_of(ratel_result_verdict(result));
-    if (out) {
-        ratel_telling t = {.history = name,
-                           .found = s->found,
-                           .n_found = s->n,
-                           .session_order = s->session_order,
-                           .colour = !strcmp(format, "text") && colour_wanted(a, fileno(out))};
-        bool drawn = !strcmp(format, "svg") && draw_by_dot(e, r, &t, out);
-        if (!strcmp(format, "svg") && !drawn && !a->value[O_QUIET])
-            fputs("ratel: Graphviz (dot) is not installed: drawn by a layout of our own\n", stderr);
-        if (!drawn) code = ratel_explanation_write(e, r, format, &t, write_file_cb, out);
-        if (code) status = complain_about(r, name, code);
-        status = close_output(a, out, status);
-    } else {
-        status = EXIT_IO;
+    int code = ratel_check(&x->result, r, h, level);
+    return code ? code : ratel_explain(&x->e, r, h, x->result);
+}
+
+/* The weakest level was violated, but nothing short shows it: a stronger one may have an
+   argument. */
+static int explain_stronger(args *a, const ratel_history *h, const survey *s, answer *x)
+{
+    const char *weakest = ratel_result_level(x->result);
+    int code = RATEL_OK;
+    for (size_t i = 0; i < s->n && !code; i++) {
+        answer y = {.instead_of = weakest};
+        const char *level = s->found[i].level;
+        if (s->found[i].verdict != RATEL_VIOLATED || !strcmp(level, weakest) ||
+            ratel_level_implies(level, weakest, s->session_order) != 1)
+            continue;
+        code = explain_level(a, h, level, &y);
+        if (!code && ratel_explanation_shown(y.e, NULL)) {
+            y.instead_of = NULL;
+            for (size_t j = 0; j < s->n; j++) /* a name that outlives the result */
+                if (!strcmp(s->found[j].level, weakest)) y.instead_of = s->found[j].level;
+            drop(x);
+            *x = y;
+            return code;
+        }
+        drop(&y);
     }
-    ratel_explanation_free(e);
-    return status;
+    return code;
+}
+
+static int tell(args *a, const answer *x, const survey *s, const char *name, const char *format)
+{
+    ratel *r = a->context;
+    FILE *out = open_output(a);
+    if (!out) return EXIT_IO;
+    int code = RATEL_OK, status = status_of(ratel_result_verdict(x->result));
+    bool svg = !strcmp(format, "svg");
+    ratel_telling t = {.history = name,
+                       .found = s->found,
+                       .n_found = s->n,
+                       .session_order = s->session_order,
+                       .instead_of = x->instead_of,
+                       .colour = !strcmp(format, "text") && colour_wanted(a, fileno(out))};
+    bool drawn = svg && draw_by_dot(x->e, r, &t, out);
+    if (svg && !drawn && !a->value[O_QUIET])
+        fputs("ratel: Graphviz (dot) is not installed: drawn by a layout of our own\n", stderr);
+    if (!drawn) code = ratel_explanation_write(x->e, r, format, &t, write_file_cb, out);
+    if (code) status = complain_about(r, name, code);
+    return close_output(a, out, status);
 }
 
 static int explain_history(args *a, const char *name, const char *format)
 {
     ratel *r = a->context;
     ratel_history *h;
-    ratel_result *result = NULL;
     ratel_stat st;
     const char *session = a->value[O_SESSION_ORDER], *level = a->value[O_LEVEL];
     survey s = {.session_order = !session || strcmp(session, "off") != 0};
+    answer x = {0};
     int code = read_history(a, name, &h), status = EXIT_UNDECIDED;
     if (a->shown) name = a->shown;
     if (code) return complain_about(r, name, code);
     code = ratel_history_stat(&st, r, h);
     if (!code && !open_survey(&s, st.with_times > 0)) code = RATEL_ENOMEM;
-    if (!code && level && !(code = ratel_check(&result, r, h, level)))
-        spread(&s, ratel_result_level(result), ratel_result_verdict(result));
+    if (!code && level && !(code = explain_level(a, h, level, &x)))
+        spread(&s, ratel_result_level(x.result), ratel_result_verdict(x.result));
     if (!code && st.txns) code = ask_all(&s, r, h);
     if (!st.txns) s.n = 0;
-    if (!code && !result) code = ratel_check(&result, r, h, choose(&s));
-    if (code)
-        status = complain_about(r, name, code);
-    else
-        status = tell(a, h, result, &s, name, format);
-    ratel_result_free(result);
+    if (!code && !level && !(code = explain_level(a, h, choose(&s), &x)) &&
+        ratel_result_verdict(x.result) == RATEL_VIOLATED && !ratel_explanation_shown(x.e, NULL))
+        code = explain_stronger(a, h, &s, &x);
+    status = code ? complain_about(r, name, code) : tell(a, &x, &s, name, format);
+    drop(&x);
     ratel_history_free(h);
     free(s.found);
     free(s.known);

@@ -15,6 +15,11 @@ typedef struct assumption {
     key_id key;
 } assumption;
 
+typedef struct append_seen {
+    op_id op;
+    bool once;
+} append_seen;
+
 typedef struct checker {
     const argument *arg;
     const scene *s;
@@ -26,7 +31,7 @@ typedef struct checker {
     actors *from;              /* per read */
     bool *initial, *elsewhere; /* per read: the initial state; somebody who is not in the scene */
     uint8_t *tells;            /* per key of the scene: 1 no, 2 yes (tells_appends) */
-    actors *asked, *alone;     /* per key: whom alone() was asked about; of whom it is true */
+    VEC(append_seen) appends;  /* that were asked about */
 } checker;
 
 static bool writes(const history *h, op_id o)
@@ -100,30 +105,41 @@ static bool tells_appends(checker *c, key_id k)
     return *known == 2;
 }
 
-/* Did nobody else append one of a's elements? */
-static bool appended_alone(const checker *c, uint32_t a, key_id k)
+/* Did nobody else append what operation o did? */
+static bool appended_once(const checker *c, op_id o, txn_id mine)
 {
     const history *h = c->h;
-    txn_id mine = c->s->txn[a];
     for (size_t t = 0; t < h->txns; t++) {
         guard_tick(c->m->guard);
         if (t == mine || txn_status_of(h, (txn_id)t) == TXN_ABORTED) continue;
-        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
-            if (!writes(h, o) || h->op_key[o] != k) continue;
-            for (op_id p = h->txn_op[mine]; p < h->txn_op[mine + 1]; p++)
-                if (writes(h, p) && h->op_key[p] == k && h->op_value[p] == h->op_value[o])
-                    return false;
-        }
+        for (op_id p = h->txn_op[t]; p < h->txn_op[t + 1]; p++)
+            if (writes(h, p) && h->op_key[p] == h->op_key[o] && h->op_value[p] == h->op_value[o])
+                return false;
     }
     return true;
 }
 
-static bool alone(checker *c, uint32_t a, key_id k)
+/* Of what a appended: is each element that the list shows of nobody else? */
+static bool alone(checker *c, uint32_t read, uint32_t a)
 {
-    size_t at = c->s->slot[k];
-    if (!(c->asked[at] & actor_bit(a)) && appended_alone(c, a, k)) c->alone[at] |= actor_bit(a);
-    c->asked[at] |= actor_bit(a);
-    return c->alone[at] >> a & 1;
+    const history *h = c->h;
+    txn_id mine = c->s->txn[a];
+    atom l = shown_list(c, read);
+    for (op_id o = h->txn_op[mine]; o < h->txn_op[mine + 1]; o++) {
+        bool shown = false;
+        if (!writes(h, o) || h->op_key[o] != c->s->reads.at[read].key) continue;
+        for (uint32_t i = 0; l.kind == ATOM_LIST && i < l.len && !shown; i++)
+            shown = h->elements.at[l.as.offset + i] == h->op_value[o];
+        if (!shown) continue;
+        size_t i = 0;
+        while (i < c->appends.n && c->appends.at[i].op != o) i++;
+        if (i == c->appends.n) {
+            append_seen fresh = {o, appended_once(c, o, mine)};
+            vec_push(c->m, &c->appends, fresh);
+        }
+        if (!c->appends.at[i].once) return false;
+    }
+    return true;
 }
 
 /* --- sources of reads ------------------------------------------------------------------------- */
@@ -220,8 +236,7 @@ static bool takes_part(checker *c, uint32_t a, actors asked)
         const scene_read *r = &s->reads.at[i];
         if (r->actor == a || !takes_part(c, r->actor, asked)) continue;
         if (r->list) {
-            if (place_in(c, i, a, &last) != NO_ID && tells_appends(c, r->key) &&
-                alone(c, a, r->key))
+            if (place_in(c, i, a, &last) != NO_ID && tells_appends(c, r->key) && alone(c, i, a))
                 return true;
         } else if (r->from & actor_bit(a) && read_from(c, i, a)) {
             return true;
@@ -238,11 +253,11 @@ static bool list_shows(checker *c, uint32_t read, uint32_t a, uint32_t b)
     const scene_read *r = &c->s->reads.at[read];
     uint32_t a_last = 0, b_last = 0, a_at, b_at;
     if (!r->list || !takes_part(c, r->actor, 0)) return false;
-    if (!tells_appends(c, r->key) || !alone(c, a, r->key) || !alone(c, b, r->key)) return false;
+    if (!tells_appends(c, r->key) || !alone(c, read, a) || !alone(c, read, b)) return false;
     a_at = place_in(c, read, a, &a_last);
     b_at = place_in(c, read, b, &b_last);
     if (a_at == NO_ID) return false;
-    if (b_at != NO_ID) return a_at < b_at;
+    if (b_at != NO_ID) return a_at < b_last; /* an element of a before one of b */
     if (c->ask->level == LEVEL_RU) return false;
     /* b is not in it: then behind all that it shows, be they its last element's or not */
     return last_write(c->h, c->s->txn[b], r->key) != NO_ID;
@@ -271,8 +286,8 @@ static const char *check_rw(checker *c, const arg_link *l)
     if (last_write(c->h, c->s->txn[l->to], l->key) == NO_ID) return "nothing was overwritten";
     if (l->predicate != r->predicate) return "an item for a predicate";
     if (l->why == SHOWN_LACKING) {
-        bool ok = r->list && tells_appends(c, r->key) && alone(c, l->to, r->key) &&
-                  place_in(c, l->read, l->to, &last) == NO_ID;
+        bool ok =
+            r->list && tells_appends(c, r->key) && place_in(c, l->read, l->to, &last) == NO_ID;
         return ok ? NULL : "the list does not lack it";
     }
     if (l->why == SHOWN_INITIAL)
@@ -504,8 +519,6 @@ const char *argument_check(const argument *a, const scene *s, const arg_ask *ask
     c.initial = mem_array0(m, bool, n);
     c.elsewhere = mem_array0(m, bool, n);
     c.tells = mem_array0(m, uint8_t, s->keys.n + 1);
-    c.asked = mem_array0(m, actors, s->keys.n + 1);
-    c.alone = mem_array0(m, actors, s->keys.n + 1);
     const char *wrong = check_node(&c, a->root);
     vec_free(m, &c.path);
     mem_put(m, c.looked);
@@ -513,7 +526,6 @@ const char *argument_check(const argument *a, const scene *s, const arg_ask *ask
     mem_put(m, c.initial);
     mem_put(m, c.elsewhere);
     mem_put(m, c.tells);
-    mem_put(m, c.asked);
-    mem_put(m, c.alone);
+    vec_free(m, &c.appends);
     return wrong;
 }

@@ -165,8 +165,9 @@ static bool argue(explanation *e, const cast *c, enum ryow ryow)
     scene_build(&e->scene, e->m, e->h, ryow, c->txn, c->n);
     e->arg.m = e->m;
     if (!argument_find(&e->arg, &e->scene, &e->ask, &e->who)) return false;
-    e->why_not = argument_check(&e->arg, &e->scene, &e->ask, e->m);
-    e->argued = !e->why_not;
+    const char *wrong = argument_check(&e->arg, &e->scene, &e->ask, e->m);
+    e->argued = !wrong;
+    e->why_not = wrong;
     return e->argued;
 }
 
@@ -200,7 +201,8 @@ static void look_for_argument(explanation *e, const explain_ask *q)
     const history *h = e->h;
     cast c = {.m = e->m, .h = h};
     for (size_t i = 0; i < q->n; i++) add(&c, q->core[i]);
-    if (argue(e, &c, q->ryow)) return;
+    e->why_not = "no argument about few transactions was found";
+    if (argue(e, &c, q->ryow) || q->alone) return;
     /* Whom they read from, who read from them, who else writes their keys. */
     static const uint32_t most[RELATIONS] = {24, 32, 40};
     for (unsigned r = READS; r < RELATIONS; r++) {
@@ -211,9 +213,7 @@ static void look_for_argument(explanation *e, const explain_ask *q)
     size_t living = 0;
     for (size_t t = 0; t < h->txns; t++) living += txn_status_of(h, (txn_id)t) != TXN_ABORTED;
     for (size_t t = 0; living <= SCENE_MOST && t < h->txns; t++) add(&c, (txn_id)t);
-    if (living <= SCENE_MOST && argue(e, &c, q->ryow)) return;
-    if (!e->why_not)
-        e->why_not = "no argument about few transactions was found: too many choices lead to it";
+    if (living <= SCENE_MOST) argue(e, &c, q->ryow);
 }
 
 void explain(explanation *e, mem *m, const history *h, const explain_ask *q)

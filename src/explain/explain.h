@@ -38,6 +38,7 @@ typedef struct explain_ask {
     uint32_t anomaly;   /* enum anomaly */
     const txn_id *core; /* transactions that are to blame */
     size_t n;
+    bool alone; /* only these are looked at; else also those who have to do with them */
 } explain_ask;
 void explain(explanation *e, mem *m, const history *h, const explain_ask *q);
 

@@ -788,7 +788,7 @@ bool argument_find(argument *out, const scene *s, const arg_ask *ask, actors *wh
                 .ask = ask,
                 .m = out->m,
                 .out = out,
-                .most_looks = LOOKS_AT_ONCE,
+                .most_looks = LOOKS_AT_ONCE / (1 + s->n * s->n / 32),
                 .most_splits = MOST_SPLITS};
     x.shape = shape_of(ask->level);
     if (!x.shape) return false;

@@ -518,6 +518,14 @@ static void say_violation(teller *k)
         strbuf_printf(b, "The level implies %s, which is violated.", t->v->through);
         close_line(k);
     }
+    if (t->c->instead_of) {
+        open_line(k, LINE_PLAIN, 0);
+        strbuf_printf(b,
+                      "%s, which is weaker, is violated too: that was found by search, and no "
+                      "argument about few transactions shows it.",
+                      t->c->instead_of);
+        close_line(k);
+    }
     blank(k);
     say_txns(k);
     blank(k);
@@ -619,7 +627,12 @@ void tell_text(const told *t, strbuf *b)
             continue;
         }
         if (title) strbuf_str(b, "\033[1m");
-        fold(b, k.text.at + l->at, l->n, 2u * l->indent);
+        if (l->kind == LINE_TITLE) { /* one line, for grep */
+            strbuf_add(b, k.text.at + l->at, l->n);
+            strbuf_char(b, '\n');
+        } else {
+            fold(b, k.text.at + l->at, l->n, 2u * l->indent);
+        }
         if (title) strbuf_str(b, "\033[0m");
     }
     close_teller(&k);

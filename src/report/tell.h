@@ -21,7 +21,8 @@ typedef struct tell_context {
     const char *history, *format;
     const tell_level *levels; /* empty: nobody asked */
     size_t n_levels;
-    bool session_order; /* of those that do not settle it */
+    bool session_order;     /* of those that do not settle it */
+    const char *instead_of; /* the weaker violated level that could not be argued, or NULL */
     bool colour;
 } tell_context;
 

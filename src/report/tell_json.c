@@ -213,6 +213,7 @@ void tell_json(const told *t, strbuf *b)
             string(b, "gist", n->gist);
         }
         if (v->through) string(b, "through", v->through);
+        if (t->c->instead_of) string(b, "instead_of", t->c->instead_of);
         static const char *const rests[] = {"session-order", "real-time", "hints"};
         bool any = false;
         member(b, "rests_on");

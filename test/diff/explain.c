@@ -167,8 +167,8 @@ static void try_level(subject *s, const char *level, bool so, const char *policy
             s->t->txns += txns;
         }
         ratel_explanation_free(e);
-        explain_ask q = {a->v.level,   a->v.session_order, a->v.ryow,  a->v.drift,
-                         a->v.anomaly, a->v.core.at,       a->v.core.n};
+        explain_ask q = {a->v.level,   a->v.session_order, a->v.ryow,   a->v.drift,
+                         a->v.anomaly, a->v.core.at,       a->v.core.n, false};
         if (a->v.through) level_named(&q.level, a->v.through);
         explain(&s->kept, &s->m, s->h->model, &q);
         s->has_kept = s->kept.argued;
