@@ -91,7 +91,8 @@ static int ask_all(survey *s, ratel *r, const ratel_history *h)
     return code;
 }
 
-/* Of several weakest ones, the one that most people know. */
+/* Of several weakest ones, the one that most people know; below FAMOUS. */
+#define FAMOUS 12u
 static size_t fame(const char *level)
 {
     static const char *const best_known[] = {"read-uncommitted",
@@ -106,6 +107,7 @@ static size_t fame(const char *level)
                                              "parallel-snapshot-isolation",
                                              "snapshot-isolation"};
     size_t i = 0, n = sizeof best_known / sizeof *best_known;
+    _Static_assert(sizeof best_known / sizeof *best_known < FAMOUS, "FAMOUS is too small");
     while (i < n && strcmp(best_known[i], level)) i++;
     return i;
 }
@@ -223,15 +225,15 @@ static int explain_stronger(args *a, const ratel_history *h, const survey *s, an
 {
     const char *weakest = ratel_result_level(x->result);
     int code = RATEL_OK;
-    for (size_t i = 0; i < s->n && !code; i++) {
-        answer y = {.instead_of = weakest};
+    for (size_t k = 0; k < FAMOUS * s->n && !code; k++) {
+        size_t i = k % s->n;
+        answer y = {0};
         const char *level = s->found[i].level;
-        if (s->found[i].verdict != RATEL_VIOLATED || !strcmp(level, weakest) ||
-            ratel_level_implies(level, weakest, s->session_order) != 1)
+        if (fame(level) != k / s->n || s->found[i].verdict != RATEL_VIOLATED ||
+            !strcmp(level, weakest) || ratel_level_implies(level, weakest, s->session_order) != 1)
             continue;
         code = explain_level(a, h, level, &y);
         if (!code && ratel_explanation_shown(y.e, NULL)) {
-            y.instead_of = NULL;
             for (size_t j = 0; j < s->n; j++) /* a name that outlives the result */
                 if (!strcmp(s->found[j].level, weakest)) y.instead_of = s->found[j].level;
             drop(x);

@@ -171,22 +171,51 @@ static bool argue(explanation *e, const cast *c, enum ryow ryow)
     return e->argued;
 }
 
-/* Is a scan that did not find a key overtaken in a cycle that is told? */
-static bool misses_rows(const argument *a, uint32_t at)
+/* Is there an anti-dependency in a cycle of the argument; with `rows`, one of a scan that did not
+   find a key? */
+static bool misses(const argument *a, uint32_t at, bool rows)
 {
     const arg_node *n = &a->nodes.at[at];
     for (uint32_t i = 0; i < n->n; i++) {
-        if (n->kind == ARG_CYCLE ? a->links.at[n->first + i].predicate
-                                 : misses_rows(a, a->child.at[n->first + i]))
+        const arg_link *l = n->kind == ARG_CYCLE ? &a->links.at[n->first + i] : NULL;
+        if (l ? l->kind == LINK_RW && (!rows || l->predicate)
+              : misses(a, a->child.at[n->first + i], rows))
             return true;
     }
     return false;
 }
 
-/* The same anomalies have other names where it is a scan that was overtaken. */
-static uint32_t finer_name(const argument *a, uint32_t anomaly)
+/* What a violation of the level is called that has no better name. */
+static uint32_t name_of_level(enum level_id level)
 {
-    if (!misses_rows(a, a->root)) return anomaly;
+    switch (level) {
+    case LEVEL_CS: return ANOMALY_CURSOR_LOST_UPDATE;
+    case LEVEL_MAV: return ANOMALY_OBSERVED_TRANSACTION_VANISHES;
+    case LEVEL_RA: return ANOMALY_FRACTURED_READ;
+    case LEVEL_CC: return ANOMALY_CAUSALITY_VIOLATION;
+    case LEVEL_MV:
+    case LEVEL_CV:
+    case LEVEL_FCV:
+    case LEVEL_PSI:
+    case LEVEL_UA:
+    case LEVEL_NLU: return ANOMALY_G_SINGLE;
+    case LEVEL_RR:
+    case LEVEL_US:
+    case LEVEL_SER:
+    case LEVEL_SSER: return ANOMALY_G2_ITEM;
+    default: return ANOMALY_G_NONADJACENT;
+    }
+}
+
+/* The answer's name, where the argument fits it: a circle of dependencies is one only if no read of
+   an old version takes part, and some anomalies have other names where it is a scan that was
+   overtaken. */
+static uint32_t finer_name(const explanation *e, uint32_t anomaly)
+{
+    const argument *a = &e->arg;
+    bool circle = anomaly == ANOMALY_CIRCULAR_INFORMATION_FLOW || anomaly == ANOMALY_DIRTY_WRITE;
+    if (circle && misses(a, a->root, false)) anomaly = name_of_level(e->ask.level);
+    if (!misses(a, a->root, true)) return anomaly;
     switch (anomaly) {
     case ANOMALY_FUZZY_READ: return ANOMALY_PHANTOM;
     case ANOMALY_WRITE_SKEW: return ANOMALY_PREDICATE_WRITE_SKEW;
@@ -229,5 +258,5 @@ void explain(explanation *e, mem *m, const history *h, const explain_ask *q)
         return;
     }
     look_for_argument(e, q);
-    if (e->argued) e->anomaly = finer_name(&e->arg, q->anomaly);
+    if (e->argued) e->anomaly = finer_name(e, q->anomaly);
 }

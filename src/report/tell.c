@@ -107,7 +107,7 @@ static void say_premise(teller *k, const premise *p)
     if (!p->source) {
         say_actor(t, p->a, b);
         strbuf_str(b, " wrote ");
-        say_key(t->v->h, p->key, b);
+        say_key_word(t->v->h, p->key, b);
         strbuf_str(b, " before ");
         say_actor(t, p->b, b);
         strbuf_str(b, " did");
@@ -116,7 +116,7 @@ static void say_premise(teller *k, const premise *p)
     const scene_read *r = &t->e->scene.reads.at[p->a];
     say_actor(t, r->actor, b);
     strbuf_str(b, " read ");
-    say_key(t->v->h, r->key, b);
+    say_key_word(t->v->h, r->key, b);
     strbuf_str(b, " = ");
     say_value(t, r->key, r->value, b);
     strbuf_str(b, p->b == NO_ID ? " from the initial state" : " from ");
@@ -219,7 +219,7 @@ static void say_otherwise(teller *k, const arg_node *leaf, const premise *p, con
         uint32_t at = is_premise(&l[0], p) ? 0 : is_premise(&l[1], p) ? 1 : 2;
         const arg_link *other = &l[at == 0];
         /* The other link says it all: the later one read the earlier one, follows it, ... */
-        if (at < 2 && other->from == kept->a && other->to == kept->b) {
+        if (at < 2 && other->kind != LINK_RW && other->from == kept->a && other->to == kept->b) {
             say_because(t, other, b);
             say_refs(k, other);
             return;
@@ -237,6 +237,17 @@ static void say_otherwise(teller *k, const arg_node *leaf, const premise *p, con
         say_refs(k, &l[i]);
         strbuf_char(b, ')');
     }
+}
+
+/* Is the alternative ruled out by one fact?  (It follows in the session, was read, ...) */
+static bool ruled_out_at_once(const teller *k, const arg_node *n, uint32_t i)
+{
+    const arg_node *leaf = node_at(k, k->t->e->arg.child.at[n->first + i]);
+    premise p = premise_of(k, n, i, "");
+    if (leaf->kind != ARG_CYCLE) return false;
+    const arg_link *l = k->t->e->arg.links.at + leaf->first;
+    return leaf->n == 2 && !p.source && l[0].kind != LINK_RW && l[1].kind != LINK_RW &&
+           (is_premise(&l[0], &p) || is_premise(&l[1], &p));
 }
 
 static void narrate(teller *k, uint32_t node, unsigned indent, const char *cases);
@@ -283,8 +294,12 @@ static void narrate(teller *k, uint32_t node, unsigned indent, const char *cases
                 left = i;
                 open++;
             }
-        /* The last step: both ways end at once.  If one of them by the other's premise alone, it is
-           an inference all the same. */
+        for (uint32_t i = 0; !open && n->n == 2 && i < 2; i++)
+            if (ruled_out_at_once(k, n, i) && !ruled_out_at_once(k, n, !i)) {
+                left = !i;
+                open = 1;
+                break;
+            }
         if (open != 1) {
             narrate_cases(k, n, indent, cases);
             break;
@@ -300,7 +315,8 @@ static void narrate(teller *k, uint32_t node, unsigned indent, const char *cases
         for (uint32_t i = 0; i < n->n; i++) {
             if (i == left) continue;
             premise p = premise_of(k, n, i, "");
-            strbuf_str(b, first ? ": " : "; ");
+            bool at_once = ruled_out_at_once(k, n, i);
+            strbuf_str(b, first && at_once ? ", because " : first ? ": " : "; ");
             first = false;
             vec_push(k->t->m, &k->premises, p);
             say_otherwise(k, node_at(k, k->t->e->arg.child.at[n->first + i]), &p, &kept);
@@ -342,9 +358,7 @@ static void say_txn_line(teller *k, txn_id txn)
     int64_t begin, end;
     open_line(k, LINE_CODE, 1);
     say_txn(h, txn, b);
-    strbuf_str(b, " = ");
-    say_ops(k->t, txn, b);
-    strbuf_str(b, "   # session ");
+    strbuf_str(b, " (session ");
     label_text(h, h->sessions.at[h->txn_session[txn]], b);
     strbuf_str(b, status[txn_status_of(h, txn)]);
     bool begun = scene_time(h, txn, BEGIN_CALLED, &begin);
@@ -357,6 +371,8 @@ static void say_txn_line(teller *k, txn_id txn)
         strbuf_printf(b, ", start_ts %lld", (long long)h->txn_start_ts[txn]);
     if (h->txn_flags[txn] & TXN_HAS_COMMIT_TS)
         strbuf_printf(b, ", commit_ts %lld", (long long)h->txn_commit_ts[txn]);
+    strbuf_str(b, ") = ");
+    say_ops(k->t, txn, b);
     close_line(k);
     say_extras(k, txn);
 }

@@ -38,6 +38,13 @@ void say_key(const history *h, key_id k, strbuf *b)
     cut(b, from, 40);
 }
 
+/* In a sentence a bare number could be anything. */
+void say_key_word(const history *h, key_id k, strbuf *b)
+{
+    if (key_atom(h, k).kind != ATOM_STR) strbuf_str(b, "key ");
+    say_key(h, k, b);
+}
+
 static void say_scalar(const history *h, value_id v, strbuf *b)
 {
     size_t from = b->n;
@@ -243,16 +250,16 @@ static void say_read(const told *t, const scene_read *r, strbuf *b)
     say_actor(t, r->actor, b);
     if (r->predicate) {
         strbuf_str(b, "'s scan found no ");
-        say_key(h, r->key, b);
+        say_key_word(h, r->key, b);
         return;
     }
     if (r->value == VALUE_NULL && !r->list) {
         strbuf_str(b, " found no ");
-        say_key(h, r->key, b);
+        say_key_word(h, r->key, b);
         return;
     }
     strbuf_str(b, " read ");
-    say_key(h, r->key, b);
+    say_key_word(h, r->key, b);
     strbuf_str(b, " = ");
     if (r->value == VALUE_NULL)
         strbuf_str(b, "[]");
@@ -316,7 +323,7 @@ static void say_order(const told *t, const arg_link *l, strbuf *b)
         x = scene_installs(s, l->from, l->key);
         y = scene_installs(s, l->to, l->key);
         strbuf_str(b, "the history places their versions of ");
-        say_key(t->v->h, l->key, b);
+        say_key_word(t->v->h, l->key, b);
         strbuf_printf(b, " at %lld and %lld", (long long)x->place, (long long)y->place);
         return;
     case SHOWN_LIST:
@@ -338,13 +345,13 @@ static void say_order(const told *t, const arg_link *l, strbuf *b)
         strbuf_str(b, " overwrote ");
         say_actor(t, l->from, b);
         strbuf_str(b, "'s version of ");
-        say_key(t->v->h, l->key, b);
+        say_key_word(t->v->h, l->key, b);
         strbuf_str(b, ", with no other between");
         return;
     default:
         say_actor(t, l->from, b);
         strbuf_str(b, " wrote ");
-        say_key(t->v->h, l->key, b);
+        say_key_word(t->v->h, l->key, b);
         strbuf_str(b, " first");
         return;
     }
@@ -394,7 +401,7 @@ void say_because(const told *t, const arg_link *l, strbuf *b)
     say_actor(t, l->to, b);
     if (nothing) {
         strbuf_str(b, " then wrote ");
-        say_key(h, l->key, b);
+        say_key_word(h, l->key, b);
     } else {
         strbuf_str(b, " overwrote");
     }
