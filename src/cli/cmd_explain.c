@@ -266,6 +266,24 @@ static int tell(args *a, const answer *x, const survey *s, const char *name, con
     return close_output(a, out, status);
 }
 
+/* A history that cannot be read, or decided. */
+static int refuse(args *a, const char *name, const char *format, int code)
+{
+    ratel *r = a->context;
+    FILE *out = strcmp(format, "json") ? NULL : open_output(a);
+    if (out) {
+        char text[4096];
+        error_line(r, name, text, sizeof text);
+        fputs("{\"schema\":1,\"history\":", out);
+        json_text_to(out, name);
+        fputs(",\"error\":", out);
+        json_text_to(out, text);
+        fputs("}\n", out);
+        close_output(a, out, EXIT_INPUT);
+    }
+    return complain_about(r, name, code);
+}
+
 static int explain_history(args *a, const char *name, const char *format)
 {
     ratel *r = a->context;
@@ -276,7 +294,7 @@ static int explain_history(args *a, const char *name, const char *format)
     answer x = {0};
     int code = read_history(a, name, &h), status = EXIT_UNDECIDED;
     if (a->shown) name = a->shown;
-    if (code) return complain_about(r, name, code);
+    if (code) return refuse(a, name, format, code);
     code = ratel_history_stat(&st, r, h);
     if (!code && !open_survey(&s, st.with_times > 0)) code = RATEL_ENOMEM;
     if (!code && level && !(code = explain_level(a, h, level, &x)))
@@ -286,7 +304,7 @@ static int explain_history(args *a, const char *name, const char *format)
     if (!code && !level && !(code = explain_level(a, h, choose(&s), &x)) &&
         ratel_result_verdict(x.result) == RATEL_VIOLATED && !ratel_explanation_shown(x.e, NULL))
         code = explain_stronger(a, h, &s, &x);
-    status = code ? complain_about(r, name, code) : tell(a, &x, &s, name, format);
+    status = code ? refuse(a, name, format, code) : tell(a, &x, &s, name, format);
     drop(&x);
     ratel_history_free(h);
     free(s.found);
