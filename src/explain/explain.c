@@ -207,6 +207,51 @@ static uint32_t name_of_level(enum level_id level)
     }
 }
 
+/* The cycle that everything leads to, if there is one: NULL where cases stand side by side. */
+static const arg_node *last_cycle(const argument *a)
+{
+    const arg_node *n = &a->nodes.at[a->root];
+    while (!arg_leaf(n)) {
+        const arg_node *open = NULL, *longest = NULL;
+        uint32_t inner = 0, most = 0;
+        for (uint32_t i = 0; i < n->n; i++) {
+            const arg_node *c = &a->nodes.at[a->child.at[n->first + i]];
+            if (!arg_leaf(c)) {
+                open = c;
+                inner++;
+            } else if (c->n != most) {
+                longest = c->n > most ? c : longest;
+                most = c->n > most ? c->n : most;
+            } else {
+                longest = NULL;
+            }
+        }
+        n = inner == 1 ? open : inner ? NULL : longest;
+        if (!n) return NULL;
+    }
+    return n->kind == ARG_CYCLE ? n : NULL;
+}
+
+/* Well-known cycles have names of their own. */
+static uint32_t name_of_cycle(const argument *a, uint32_t anomaly)
+{
+    const arg_node *n = last_cycle(a);
+    if (!n) return anomaly;
+    const arg_link *l = &a->links.at[n->first];
+    uint32_t rw = 0, wr = 0, rt = 0, adjacent = 0;
+    for (uint32_t i = 0; i < n->n; i++) {
+        rw += l[i].kind == LINK_RW;
+        wr += l[i].kind == LINK_WR;
+        rt += l[i].kind == LINK_RT;
+        adjacent += l[i].kind == LINK_RW && l[(i + 1) % n->n].kind == LINK_RW;
+    }
+    if (rt) return anomaly;
+    if (n->n == 4 && rw == 2 && wr == 2 && !adjacent) return ANOMALY_LONG_FORK;
+    if (n->n == 2 && rw == 2 && l[0].key != l[1].key) return ANOMALY_WRITE_SKEW;
+    if (n->n == 2 && rw == 1 && wr == 1) return ANOMALY_READ_SKEW;
+    return anomaly;
+}
+
 /* The answer's name, where the argument fits it: a circle of dependencies is one only if no read of
    an old version takes part, and some anomalies have other names where it is a scan that was
    overtaken. */
@@ -215,6 +260,9 @@ static uint32_t finer_name(const explanation *e, uint32_t anomaly)
     const argument *a = &e->arg;
     bool circle = anomaly == ANOMALY_CIRCULAR_INFORMATION_FLOW || anomaly == ANOMALY_DIRTY_WRITE;
     if (circle && misses(a, a->root, false)) anomaly = name_of_level(e->ask.level);
+    if (anomaly == ANOMALY_G_SINGLE || anomaly == ANOMALY_G_NONADJACENT ||
+        anomaly == ANOMALY_G2_ITEM)
+        anomaly = name_of_cycle(a, anomaly);
     if (!misses(a, a->root, true)) return anomaly;
     switch (anomaly) {
     case ANOMALY_FUZZY_READ: return ANOMALY_PHANTOM;

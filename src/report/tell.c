@@ -174,7 +174,7 @@ static void narrate_leaf(teller *k, const arg_node *n, unsigned indent)
     if (n->kind != ARG_CYCLE) {
         open_line(k, LINE_ITEM, indent);
         say_fault(t, n, b);
-        strbuf_str(b, ".");
+        strbuf_printf(b, ". %s forbids that.", level);
         close_line(k);
         return;
     }
@@ -250,6 +250,13 @@ static bool ruled_out_at_once(const teller *k, const arg_node *n, uint32_t i)
            (is_premise(&l[0], &p) || is_premise(&l[1], &p));
 }
 
+static uint32_t leaf_size(const teller *k, const arg_node *n, uint32_t i)
+{
+    const arg_node *leaf = node_at(k, k->t->e->arg.child.at[n->first + i]);
+    if (leaf->kind != ARG_CYCLE) return 1;
+    return ruled_out_at_once(k, n, i) ? 1 : leaf->n;
+}
+
 static void narrate(teller *k, uint32_t node, unsigned indent, const char *cases);
 
 static void narrate_cases(teller *k, const arg_node *n, unsigned indent, const char *outer)
@@ -294,8 +301,9 @@ static void narrate(teller *k, uint32_t node, unsigned indent, const char *cases
                 left = i;
                 open++;
             }
+        /* Both ways end at once: two cases, unless one of them is much the shorter. */
         for (uint32_t i = 0; !open && n->n == 2 && i < 2; i++)
-            if (ruled_out_at_once(k, n, i) && !ruled_out_at_once(k, n, !i)) {
+            if (leaf_size(k, n, i) < leaf_size(k, n, !i) && leaf_size(k, n, i) <= 2) {
                 left = !i;
                 open = 1;
                 break;
@@ -546,7 +554,11 @@ static void say_violation(teller *k)
     say_txns(k);
     blank(k);
     if (t->e->argued) {
-        say_line(k, LINE_HEAD, 0, "Then");
+        say_line(k, LINE_HEAD, 0,
+                 arg_leaf(node_at(k, t->e->arg.root)) &&
+                         node_at(k, t->e->arg.root)->kind != ARG_CYCLE
+                     ? "Then"
+                     : "Then (A < B: A must come before B)");
         narrate(k, t->e->arg.root, 1, "");
         blank(k);
     } else {
@@ -577,7 +589,7 @@ static void tell_all(teller *k)
         close_line(k);
         if (v->outcome == OUTCOME_HOLDS) {
             open_line(k, LINE_PLAIN, 0);
-            strbuf_printf(b, "%llu committed transactions with %llu operations in %llu sessions.",
+            strbuf_printf(b, "Committed transactions: %llu, operations: %llu, sessions: %llu.",
                           (unsigned long long)v->txns, (unsigned long long)v->ops,
                           (unsigned long long)v->sessions);
             close_line(k);
@@ -664,6 +676,12 @@ static void escape(strbuf *b, const char *s, size_t n)
     }
 }
 
+/* An empty line, unless there is one. */
+static void part(strbuf *b)
+{
+    if (b->n > 1 && b->at[b->n - 1] == '\n' && b->at[b->n - 2] != '\n') strbuf_char(b, '\n');
+}
+
 void tell_markdown(const told *t, strbuf *b)
 {
     teller k;
@@ -672,7 +690,7 @@ void tell_markdown(const told *t, strbuf *b)
     for (size_t i = 0; i < k.lines.n; i++) {
         const line *l = &k.lines.at[i];
         const char *s = k.text.at + l->at;
-        if ((l->kind == LINE_CODE) != code) strbuf_char(b, '\n');
+        if ((l->kind == LINE_CODE) != code) part(b);
         code = l->kind == LINE_CODE;
         switch ((enum line_kind)l->kind) {
         case LINE_TITLE:
@@ -701,8 +719,9 @@ void tell_markdown(const told *t, strbuf *b)
             escape(b, s, l->n);
             strbuf_str(b, "\n\n");
             break;
-        case LINE_BLANK: strbuf_char(b, '\n'); break;
+        case LINE_BLANK: part(b); break;
         }
     }
+    while (b->n > 1 && b->at[b->n - 2] == '\n') b->n--;
     close_teller(&k);
 }

@@ -140,10 +140,12 @@ void told_txns(const told *t, txn_ids *out)
     if (t->e && t->e->argued) {
         for (uint32_t a = 0; a < t->e->scene.n; a++)
             if (t->e->who & actor_bit(a)) vec_push(t->m, out, t->e->scene.txn[a]);
-        /* Aborted transactions are in no scene, but may be what it is about. */
-        for (size_t i = 0; i < t->v->core.n; i++)
-            if (txn_status_of(t->v->h, t->v->core.at[i]) == TXN_ABORTED)
-                vec_push(t->m, out, t->v->core.at[i]);
+        /* Whose write was seen that is no version: aborted ones are in no scene. */
+        const arg_node *root = &t->e->arg.nodes.at[t->e->arg.root];
+        if (root->kind != ARG_FAULT) return;
+        const scene_read *r = &t->e->scene.reads.at[root->read];
+        txn_id other = r->aborted != NO_ID ? r->aborted : r->overwritten;
+        if (r->fault == SCENE_NO_SOURCE && other != NO_ID) vec_push(t->m, out, other);
         return;
     }
     for (size_t i = 0; i < t->v->core.n; i++) vec_push(t->m, out, t->v->core.at[i]);
@@ -373,13 +375,16 @@ void say_because(const told *t, const arg_link *l, strbuf *b)
     case LINK_RT: say_times(t, l, b); return;
     case LINK_WR:
         say_read(t, r, b);
-        strbuf_str(b, l->why == SHOWN_CHOICE ? " from " : ", which ");
-        if (l->why != SHOWN_CHOICE && r->hinted) strbuf_str(b, "the history says ");
+        if (l->why == SHOWN_CHOICE) {
+            strbuf_str(b, " from ");
+            say_actor(t, l->from, b);
+            return;
+        }
+        strbuf_str(b, r->hinted ? ", which the history says "
+                      : r->list ? ", whose end "
+                                : ", which ");
         say_actor(t, l->from, b);
-        if (l->why != SHOWN_CHOICE)
-            strbuf_str(b, r->value == VALUE_NULL ? " deleted"
-                          : r->list              ? " appended to last"
-                                                 : " wrote");
+        strbuf_str(b, r->list ? " appended" : r->value == VALUE_NULL ? " deleted" : " wrote");
         return;
     case LINK_WW: say_order(t, l, b); return;
     case LINK_RW: break;
@@ -447,9 +452,11 @@ void say_fault(const told *t, const arg_node *n, strbuf *b)
                       : r->list              ? ", with an element that nobody appended"
                                              : ", which nobody wrote");
     } else if (r->aborted != NO_ID) {
-        strbuf_str(b, r->list ? ", with an element of " : ", which was written by ");
+        strbuf_str(b, r->list ? ", with an element that only " : ", which only ");
         say_txn(h, r->aborted, b);
-        strbuf_str(b, ", and that aborted");
+        strbuf_str(b, r->list ? " appended, and " : " wrote, and ");
+        say_txn(h, r->aborted, b);
+        strbuf_str(b, " aborted");
     } else if (r->later != NO_ID) {
         strbuf_str(b, ", which it wrote itself, but only later");
     } else if (r->overwritten != NO_ID) {
