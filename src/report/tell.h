@@ -40,7 +40,7 @@ void tell_json(const told *t, strbuf *b);
 void tell_dot(const told *t, strbuf *b);
 void tell_svg(const told *t, strbuf *b);
 
-/* --- words (tell_words.c) -------------------------------------------------------------------------- */
+/* --- words (tell_words.c) --------------------------------------------------------------------- */
 
 /* Ids that are words stand as they are; bare numbers get a T in front. */
 void say_txn(const history *h, txn_id t, strbuf *b);
