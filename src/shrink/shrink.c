@@ -357,8 +357,8 @@ static void leave_keys_off_cycle(job *w)
         if (v->cycle.at[i].key != NO_ID) w->next.key[v->cycle.at[i].key] = 0;
 }
 
-/* Whom the answer names, and if that is not enough, who wrote what they read; first with the keys of
-   its cycle, then with all that they speak of, then with all. */
+/* Whom the answer names, and if that is not enough, who wrote what they read; first with the keys
+   of its cycle, then with all that they speak of, then with all. */
 static bool start_from_core(job *w)
 {
     enum { KEYS_OF_CYCLE, KEYS_NAMED, KEYS_ALL, KEYS };
