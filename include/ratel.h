@@ -375,6 +375,33 @@ typedef int (*ratel_judge_cb)(const ratel_history *h, void *payload);
 RATEL_API int ratel_shrink_by(ratel_history **out, ratel *r, const ratel_history *h,
                               ratel_judge_cb decide, void *payload, ratel_shrunk *shrunk);
 
+/* Why an answer is what it is.  Of a violation: an argument about a few transactions, a tree of
+   cases with a contradiction in each, every fact of which was looked up in the history again.  A
+   limit that strikes is no error: then there is no argument.  Lives no longer than its result. */
+typedef struct ratel_explanation ratel_explanation;
+RATEL_API int ratel_explain(ratel_explanation **out, ratel *r, const ratel_history *h,
+                            const ratel_result *a);
+/* 1: there is an argument; *txns (may be NULL): how many transactions it needs. */
+RATEL_API int ratel_explanation_shown(const ratel_explanation *e, size_t *txns);
+/* What else was found for the history, to be told along: levels with their verdicts. */
+typedef struct {
+    const char *level;
+    ratel_verdict verdict;
+} ratel_found;
+typedef struct {
+    const char *history; /* how the caller names the history, or NULL */
+    const ratel_found *found;
+    size_t n_found;
+    int session_order;      /* of the levels in `found` that do not settle it */
+    const char *instead_of; /* a weaker violated level that has no argument, or NULL */
+    int colour;             /* text: terminal colours */
+} ratel_telling;
+/* "text", "markdown", "json" (doc/schema/explain.json), "dot" for Graphviz, "svg". */
+RATEL_API int ratel_explanation_write(const ratel_explanation *e, ratel *r, const char *format,
+                                      const ratel_telling *telling, ratel_write_cb write,
+                                      void *payload);
+RATEL_API void ratel_explanation_free(ratel_explanation *e);
+
 /* One stage of deciding a level, as text, an item a line: "asg" (the semantic graph), "ir" (the
    order problem), "clauses" (what the solver is told; decides, and tells the answer too).
    RATEL_EUNSUPPORTED if the level or the history has no such stage. */
@@ -393,7 +420,8 @@ typedef struct {
     char kind; /* r, w, d(elete), a(ppend), s(can), i(terator) */
     uint32_t key, value;
     int failed, known; /* known 0: a read whose result was not recorded */
-    int initial;       /* the value is the one that the key holds at first */
+    int initial;       /* the value is the one that the key holds at first; -1: not known */
+    int absent;        /* a read that found no value */
 } ratel_op_info;
 RATEL_API int ratel_history_txn_at(const ratel_history *h, size_t i, ratel_txn_info *out);
 RATEL_API int ratel_history_op_at(const ratel_history *h, size_t i, ratel_op_info *out);

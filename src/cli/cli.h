@@ -33,9 +33,11 @@ enum exit_status {
 #define CMD_RUN 1024u
 #define CMD_TEST 2048u
 #define CMD_SHRINK 8192u
+#define CMD_EXPLAIN 16384u
 #define CMD_LIVE (CMD_RUN | CMD_TEST)
-#define CMD_READ (CMD_CHECK | CMD_STAT | CMD_CONVERT | CMD_LINT | CMD_VERIFY | CMD_SHRINK)
-#define CMD_ALL (63u | CMD_VERIFY | CMD_SYNTH | CMD_LIVE | CMD_SHRINK)
+#define CMD_TELL (CMD_SHRINK | CMD_EXPLAIN) /* of one violation */
+#define CMD_READ (CMD_CHECK | CMD_STAT | CMD_CONVERT | CMD_LINT | CMD_VERIFY | CMD_TELL)
+#define CMD_ALL (63u | CMD_VERIFY | CMD_SYNTH | CMD_LIVE | CMD_TELL)
 
 enum option_id {
 #define OPT(id, commands, name, letter, arg, help) O_##id,
@@ -95,6 +97,7 @@ int cmd_levels(args *a);
 int cmd_lint(args *a);
 int cmd_verify(args *a);
 int cmd_shrink(args *a);
+int cmd_explain(args *a);
 int cmd_synth(args *a);
 int cmd_run(args *a);
 int cmd_test(args *a);

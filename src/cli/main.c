@@ -18,6 +18,13 @@ const command commands[] = {
      "directory (formats that use one), a .gz or .zst of it, or - for standard input.\n"
      "With --level all, every level is asked and the strongest that hold are named at the end.\n",
      cmd_check},
+    {"explain", CMD_EXPLAIN, "[options] HISTORY", "tell why a history violates a level",
+     "Explains the weakest level that the history violates, or the one of --level: what the\n"
+     "anomaly is called, the smallest set of transactions found that shows it, and an argument\n"
+     "in sentences that ends in a contradiction, in every case if there are cases. Each step was\n"
+     "looked up in the history again before it is told. Also: which levels still hold, what the\n"
+     "violation rests on, and what limits the verdict. Exit status as of check.\n",
+     cmd_explain},
     {"lint", CMD_LINT, "[options] HISTORY...", "tell what makes verdicts on histories weak",
      "Looks for what makes a verdict weak or meaningless: histories that could not have shown\n"
      "anything, ambiguous values, impossible times, initial states written as sessions, and more.\n"
