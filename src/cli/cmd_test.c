@@ -45,7 +45,7 @@ static void keep(int fd, size_t number, const char *workload)
     if (bad)
         perror(name);
     else
-        fprintf(stderr, "the history is in %s\n", name);
+        fprintf(stderr, "the history is in %s (ratel explain tells more)\n", name);
 }
 
 static int run_one(live *l, args *a, const contract *c, size_t i, live_options *o)
