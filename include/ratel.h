@@ -56,7 +56,8 @@ typedef enum {
 
 typedef enum { RATEL_UNDECIDED = 0, RATEL_HOLDS = 10, RATEL_VIOLATED = 20 } ratel_verdict;
 
-/* One function for all memory, as in lua: nsize 0 frees, p NULL allocates; NULL means failure. */
+/* One function for all memory, as in lua: nsize 0 frees, p NULL allocates; NULL means failure.
+   With the options threads or portfolio above 1 it may be called from several threads at once. */
 typedef struct {
     void *(*fn)(void *ud, void *p, size_t osize, size_t nsize);
     void *ud;
