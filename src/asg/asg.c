@@ -223,7 +223,7 @@ static void visit_txn(asg *g, scratch *s, node_id v)
         case OP_ITER: read_range(g, s, v, first, o); break;
         }
     }
-    guard_tick(g->m->guard);
+    guard_tick_at(g->m->guard, v);
 }
 
 static void number_nodes(asg *g)
@@ -849,6 +849,7 @@ void asg_build(asg *g, const history *h, mem *m, enum ryow ryow, unsigned flags)
     memset(s.slot, 0xff, (keys + 1) * sizeof *s.slot);
     s.row_of = mem_array0(m, uint32_t, keys + 1);
     number_nodes(g);
+    guard_stage(m->guard, "analyse", "transactions", g->nodes);
     classify_keys(g, &s);
     g->inst_first = mem_array(m, uint32_t, (size_t)g->nodes + 1);
     g->ob_first = mem_array(m, uint32_t, (size_t)g->nodes + 1);

@@ -237,7 +237,7 @@ static void release(plain *p)
 }
 
 /* 1, 0; < 0: undecided.  The reason is in why. */
-static int decide(plain *p, synth *s, int level, bool order)
+static int decide_plain(plain *p, synth *s, int level, bool order)
 {
     bool searched = false;
     if (!allocate(p) || !collect(p) || !find_candidates(p)) return p->broken ? 0 : -1;
@@ -262,21 +262,41 @@ static int decide(plain *p, synth *s, int level, bool order)
     return got;
 }
 
+/* The exit status of the answer; p is to be released, and p->why says why. */
+static int decide(const args *a, synth *s, int level, const ratel_history *h, plain *p)
+{
+    const char *so = a->value[O_SESSION_ORDER], *ryow = a->value[O_RYOW];
+    *p = (plain){.h = h, .must = !ryow || !strcmp(ryow, "must")};
+    int got = decide_plain(p, s, level, !so || strcmp(so, "off") != 0);
+    return got < 0 ? EXIT_UNDECIDED : got ? EXIT_HOLDS : EXIT_VIOLATED;
+}
+
+int decide_iso(const args *a, synth *s, int level, const ratel_history *h, char *why, size_t n)
+{
+    plain p;
+    int status = decide(a, s, level, h, &p);
+    if (why) snprintf(why, n, "%s", p.why);
+    release(&p);
+    return status;
+}
+
 int check_iso(const args *a, synth *s, int level, const char *given, const ratel_history *h,
               const char *history, FILE *out)
 {
-    const char *so = a->value[O_SESSION_ORDER], *ryow = a->value[O_RYOW];
-    plain p = {.h = h, .must = !ryow || !strcmp(ryow, "must")};
-    bool order = !so || strcmp(so, "off") != 0;
-    int got = decide(&p, s, level, order);
-    const char *verdict = got < 0 ? "undecided" : got ? "holds" : "violated";
+    plain p;
+    const char *so = a->value[O_SESSION_ORDER];
+    int status = decide(a, s, level, h, &p);
+    const char *verdict = status == EXIT_HOLDS      ? "holds"
+                          : status == EXIT_VIOLATED ? "violated"
+                                                    : "undecided";
     if (a->value[O_JSON]) {
-        iso_answer r = {history, given, synth_level_name(s, level), verdict, p.why, order};
+        iso_answer r = {history, given, synth_level_name(s, level),
+                        verdict, p.why, !so || strcmp(so, "off") != 0};
         print_json(out, a, h, &r);
     } else {
         visible_to(out, history);
         fprintf(out, ": %s %s: %s\n", synth_level_name(s, level), verdict, p.why);
     }
     release(&p);
-    return got < 0 ? EXIT_UNDECIDED : got ? EXIT_HOLDS : EXIT_VIOLATED;
+    return status;
 }

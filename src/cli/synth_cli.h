@@ -45,6 +45,8 @@ int check_iso(const args *a, synth *s, int level, const char *given, const ratel
               const char *history, FILE *out);
 /* What --time leaves, counted from start, becomes the session's limit; false: nothing. */
 bool time_left(const args *a, synth *s, uint64_t start);
+/* The same without printing; why may be NULL. */
+int decide_iso(const args *a, synth *s, int level, const ratel_history *h, char *why, size_t n);
 /* synth --lattice, with the scope of the problem; an exit status. */
 int print_lattice(const args *a, synth *s, const level_list *levels, const synth_problem *scope,
                   FILE *out);
