@@ -1280,6 +1280,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     z.where = mem_array(z.m, uint32_t, g->insts + 1);
     size_t left = SIZE_MAX;
     bool last = false;
+    guard_stage(p->m->guard, "order", NULL, 0);
     for (unsigned round = 0;; round++) {
         order_graph_build(p->m, p->events, (const order_pair *)(const void *)p->known.at,
                           p->known.n, &known);
@@ -1316,6 +1317,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         first_order_free(p->m, &known);
     }
     answer_stage(p->m, a, "order", &since);
+    guard_stage(p->m->guard, "settle", NULL, 0);
     z.s = solver_new(p->m);
     if (z.j) solver_set_proof(z.s, justify_proof(z.j));
     /* Units come one by one here, and simplifying at each would be quadratic. */
@@ -1336,6 +1338,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         return;
     }
     answer_stage(p->m, a, "settle", &since);
+    guard_stage(p->m->guard, "solve", "conflicts", 0);
     theory t = {.state = &z,
                 .notify_assignment = notify_assignment,
                 .notify_new_level = notify_new_level,
