@@ -42,6 +42,7 @@ typedef struct verdict {
     char *through;   /* the weaker level whose violation decided it, or the stronger one that holds,
                       or NULL */
     bool through_so; /* its session order */
+    const char *shown; /* holds: the stronger level that was shown to hold, if it was another */
     lint_set warnings;
     uint32_t rests_on; /* bits */
 
