@@ -369,8 +369,8 @@ int cmd_check(args *a)
     } else if (a->value[O_CERTIFICATE] && (a->n_files > 1 || c.n_levels > 1)) {
         complain("--certificate: one history and one level at a time");
         c.status = EXIT_USAGE;
-    } else if ((a->value[O_CERTIFICATE] || a->value[O_DUMP]) && is_searched(&c)) {
-        complain("--%s: not for this level from a file", a->value[O_DUMP] ? "dump" : "certificate");
+    } else if (a->value[O_DUMP] && is_searched(&c)) {
+        complain("--dump: not for this level from a file");
         c.status = EXIT_USAGE;
     } else if (a->value[O_DUMP] && !dumpable(&c)) {
         c.status = EXIT_USAGE;
