@@ -207,27 +207,41 @@ static uint32_t name_of_level(enum level_id level)
     }
 }
 
+uint32_t argument_weight(const argument *a, uint32_t leaf)
+{
+    const arg_node *n = &a->nodes.at[leaf];
+    uint32_t weight = 4;
+    for (uint32_t i = 0; n->kind == ARG_CYCLE && i < n->n; i++)
+        weight += a->links.at[n->first + i].kind == LINK_RW ? 5 : 4;
+    return weight;
+}
+
+uint32_t argument_goes_on(const argument *a, const arg_node *split)
+{
+    if (split->n != 2) return NO_ID;
+    uint32_t x = a->child.at[split->first], y = a->child.at[split->first + 1];
+    uint32_t wx = argument_weight(a, x), wy = argument_weight(a, y);
+    uint32_t light = wx < wy ? x : y;
+    /* (one that is longer than a pair is a case of its own) */
+    if (wx == wy || (a->nodes.at[light].kind == ARG_CYCLE && a->nodes.at[light].n > 2))
+        return NO_ID;
+    return wx < wy ? 1 : 0;
+}
+
 /* The cycle that everything leads to, if there is one: NULL where cases stand side by side. */
 static const arg_node *last_cycle(const argument *a)
 {
     const arg_node *n = &a->nodes.at[a->root];
     while (!arg_leaf(n)) {
-        const arg_node *open = NULL, *longest = NULL;
-        uint32_t inner = 0, most = 0;
+        uint32_t inner = 0, on = NO_ID;
         for (uint32_t i = 0; i < n->n; i++) {
-            const arg_node *c = &a->nodes.at[a->child.at[n->first + i]];
-            if (!arg_leaf(c)) {
-                open = c;
-                inner++;
-            } else if (c->n != most) {
-                longest = c->n > most ? c : longest;
-                most = c->n > most ? c->n : most;
-            } else {
-                longest = NULL;
-            }
+            if (arg_leaf(&a->nodes.at[a->child.at[n->first + i]])) continue;
+            on = i;
+            inner++;
         }
-        n = inner == 1 ? open : inner ? NULL : longest;
-        if (!n) return NULL;
+        if (!inner) on = argument_goes_on(a, n);
+        if (inner > 1 || on == NO_ID) return NULL;
+        n = &a->nodes.at[a->child.at[n->first + on]];
     }
     return n->kind == ARG_CYCLE ? n : NULL;
 }
