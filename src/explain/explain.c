@@ -45,7 +45,6 @@ static void add(cast *c, txn_id t)
 enum relation { READS, WRITES, TOUCHES, RELATIONS };
 
 typedef struct ties {
-    mem *m;
     uint64_t *slot; /* hash of key, value and relation; 0: empty */
     size_t mask;
 } ties;
@@ -117,7 +116,6 @@ static void grow(cast *c, enum relation want, uint32_t most)
     size_t need = 64, cap = 64;
     for (uint32_t i = 0; i < c->n; i++)
         need += 4 * (h->txn_op[c->txn[i] + 1] - h->txn_op[c->txn[i]]);
-    for (size_t i = 0; i < h->ranges.n && i < 4096; i++) need += 4;
     for (size_t i = 0; i < c->n; i++)
         for (op_id o = h->txn_op[c->txn[i]]; o < h->txn_op[c->txn[i] + 1]; o++) {
             atom a = {0};
@@ -129,7 +127,7 @@ static void grow(cast *c, enum relation want, uint32_t most)
             if (a.kind == ATOM_LIST) need += 4 * (size_t)a.len;
         }
     while (cap < 2 * need) cap *= 2;
-    ties t = {.m = c->m, .slot = mem_array0(c->m, uint64_t, cap), .mask = cap - 1};
+    ties t = {.slot = mem_array0(c->m, uint64_t, cap), .mask = cap - 1};
     visit v = {.t = &t, .insert = true};
     for (uint32_t i = 0; i < c->n; i++) visit_txn(&v, h, c->txn[i]);
     v.insert = false;

@@ -598,10 +598,9 @@ typedef struct inference {
 } inference;
 
 /* Every open choice for one step.  Returns true with the best tree if one has no way out. */
-static bool infer(search *x, const state *st, uint32_t path, void *list, size_t *n, tree *best)
+static bool infer(search *x, const state *st, uint32_t path, inference *out, size_t *n, tree *best)
 {
     size_t choices = x->s->reads.n + x->pairs.n;
-    inference *out = list;
     state probe = copy(x, st);
     actors in = x->in;
     used in_by[SCENE_MOST];
