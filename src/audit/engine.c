@@ -16,7 +16,7 @@ const char *engine_state(const engine *e, uint32_t state)
     return state ? e->state_name[state] : "";
 }
 
-/* ---- choices ------------------------------------------------------------------------------------- */
+/* ---- choices --------------------------------------------------------------------------------- */
 
 static choice *next_choice(engine *e, uint32_t low, uint32_t high)
 {
@@ -60,7 +60,7 @@ static uint32_t choose_row(void *ud, table *t, uint32_t r)
     return c->now;
 }
 
-/* ---- failures ------------------------------------------------------------------------------------ */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static void record(engine *e, uint32_t stmt, outcome why, const char *text)
 {
@@ -93,7 +93,7 @@ static void record(engine *e, uint32_t stmt, outcome why, const char *text)
     vec_push(e->mem, &f->possible, ((audit_possible){after, copy}));
 }
 
-/* ---- one statement -------------------------------------------------------------------------------- */
+/* ---- one statement --------------------------------------------------------------------------- */
 
 static plan *plan_for(engine *e, uint32_t text)
 {
@@ -137,47 +137,9 @@ typedef struct attempt {
     const log_stmt *s;
     uint32_t index;
     bool failed; /* the transaction, until it is rolled back to a savepoint */
+    const plan *p;
+    size_t mark; /* of the store, before the statement */
 } attempt;
-
-static outcome raised(attempt *a)
-{
-    engine *e = a->e;
-    a->failed = true;
-    if (a->s->has_error && !memcmp(a->s->error, e->x.c.state, 5)) return RUN_OK;
-    if (a->s->has_error && e->x.touched > 1 && a->s->error[0] == '2' && e->x.c.state[0] == '2') {
-        e->fail.text = "which error comes first depends on the order of rows";
-        return RUN_REFUSED;
-    }
-    bool conflict = !memcmp(e->x.c.state, "40001", 5);
-    char text[300];
-    snprintf(text, sizeof text, "error %.5s (%.280s)", e->x.c.state, e->guard->text);
-    record(e, a->index, conflict ? RUN_CONFLICT : RUN_MISMATCH, text);
-    return conflict ? RUN_CONFLICT : RUN_MISMATCH;
-}
-
-static outcome compared(attempt *a, const result *r)
-{
-    engine *e = a->e;
-    if (match_result(&e->x, r, a->s)) return RUN_OK;
-    if (a->s->has_error && !memcmp(a->s->error, "23505", 5) && e->mode != MODE_LATEST) {
-        e->fail.text = "a duplicate key that may have been gone again";
-        return RUN_REFUSED;
-    }
-    if (!e->exploring) return RUN_MISMATCH;
-    strbuf b;
-    strbuf_init(&b, e->mem);
-    match_show(&e->x, r, &b);
-    record(e, a->index, RUN_MISMATCH, strbuf_cstr(&b));
-    strbuf_free(&b);
-    return RUN_MISMATCH;
-}
-
-static outcome in_failed(attempt *a, const plan *p)
-{
-    if (p->kind == S_ROLLBACK_TO) return RUN_OK;
-    if (a->s->has_error && !memcmp(a->s->error, "25P02", 5)) return RUN_MISMATCH; /* the same */
-    return RUN_CONFLICT;
-}
 
 static void forget_table(engine *e)
 {
@@ -222,11 +184,58 @@ static outcome refused(attempt *a, size_t mark)
     return RUN_OK;
 }
 
+static outcome raised(attempt *a)
+{
+    engine *e = a->e;
+    a->failed = true;
+    if (a->s->has_error && !memcmp(a->s->error, e->x.c.state, 5)) return RUN_OK;
+    if (a->p && sql_unclear(a->p, e->x.c.state, a->s->has_error ? a->s->error : NULL)) {
+        snprintf(e->guard->text, sizeof e->guard->text,
+                 "whether it fails with %s depends on the order of rows and conditions",
+                 e->x.c.state);
+        return refused(a, vs_mark(&e->s));
+    }
+    bool conflict = !memcmp(e->x.c.state, "40001", 5);
+    char text[300];
+    snprintf(text, sizeof text, "error %.5s (%.280s)", e->x.c.state, e->guard->text);
+    record(e, a->index, conflict ? RUN_CONFLICT : RUN_MISMATCH, text);
+    return conflict ? RUN_CONFLICT : RUN_MISMATCH;
+}
+
+static outcome compared(attempt *a, const sql_result *r)
+{
+    engine *e = a->e;
+    if (match_result(&e->x, r, a->s)) return RUN_OK;
+    bool gone = a->s->has_error && !memcmp(a->s->error, "23505", 5) && e->mode != MODE_LATEST;
+    if (gone || (a->s->has_error && sql_unclear(a->p, NULL, a->s->error))) {
+        snprintf(e->guard->text, sizeof e->guard->text, "%s",
+                 gone ? "a duplicate key that may have been gone again"
+                      : "an error that depends on the order of rows and conditions");
+        e->x.c.position = 0;
+        return refused(a, a->mark);
+    }
+    if (!e->exploring) return RUN_MISMATCH;
+    strbuf b;
+    strbuf_init(&b, e->mem);
+    match_show(&e->x, r, &b);
+    record(e, a->index, RUN_MISMATCH, strbuf_cstr(&b));
+    strbuf_free(&b);
+    return RUN_MISMATCH;
+}
+
+static outcome in_failed(attempt *a, const plan *p)
+{
+    if (p->kind == S_ROLLBACK_TO) return RUN_OK;
+    if (a->s->has_error && !memcmp(a->s->error, "25P02", 5)) return RUN_MISMATCH; /* the same */
+    return RUN_CONFLICT;
+}
+
 static outcome run_statement(attempt *a)
 {
     engine *e = a->e;
     guard *g = e->guard, outer;
-    volatile size_t mark = vs_mark(&e->s);
+    a->mark = vs_mark(&e->s);
+    a->p = NULL;
     if (a->s->has_error && outside(a->s->error)) {
         a->failed = true;
         return RUN_OK;
@@ -238,15 +247,16 @@ static outcome run_statement(attempt *a)
         guard_restore(g, &outer);
         g->code = code;
         if (code == SQL_RAISED) {
-            vs_rollback(&e->s, mark);
+            vs_rollback(&e->s, a->mark);
             return raised(a);
         }
-        if (code == SQL_REFUSED) return refused(a, mark);
+        if (code == SQL_REFUSED) return refused(a, a->mark);
         guard_fail_again(g);
     }
     plan *p = plan_for(e, a->s->text);
+    a->p = p;
     outcome r = RUN_OK;
-    result out;
+    sql_result out;
     if (a->failed && (r = in_failed(a, p)) != RUN_OK) {
         if (r == RUN_CONFLICT)
             record(e, a->index, RUN_MISMATCH, "error 25P02 (the transaction is aborted)");
@@ -261,7 +271,7 @@ static outcome run_statement(attempt *a)
     return r;
 }
 
-/* ---- one transaction -------------------------------------------------------------------------------- */
+/* ---- one transaction ------------------------------------------------------------------------- */
 
 static outcome run_all(engine *e, const log_txn *t)
 {
@@ -388,7 +398,7 @@ bool engine_explainable(engine *e, uint32_t txn, uint32_t position)
     return found;
 }
 
-/* ---- the initial state -------------------------------------------------------------------------------- */
+/* ---- the initial state ----------------------------------------------------------------------- */
 
 static void load_rows(engine *e, const log_rows *rows)
 {
@@ -426,7 +436,7 @@ static void setup(engine *e)
         plan *p = plan_for(e, s->text);
         bind_params(e, p, s);
         e->x.cid = (uint32_t)i + 1;
-        result out;
+        sql_result out;
         exec_plan(&e->x, p, &out);
         arena_reset(&e->x.work);
     }

@@ -42,7 +42,7 @@ static bool cell_matches(sql_exec *x, type_id t, value v, const cell *c)
     return false;
 }
 
-static bool row_matches(sql_exec *x, const result *r, const value *row, const cell *c)
+static bool row_matches(sql_exec *x, const sql_result *r, const value *row, const cell *c)
 {
     for (uint32_t i = 0; i < r->n_cols; i++)
         if (!cell_matches(x, r->types[i], row[i], &c[i])) return false;
@@ -67,7 +67,7 @@ static uint64_t value_bucket(type_id t, value v)
 }
 
 /* Each of the k observed rows is another one of rows [from, to). */
-static bool within(sql_exec *x, const result *r, uint32_t from, uint32_t to, const cell *seen,
+static bool within(sql_exec *x, const sql_result *r, uint32_t from, uint32_t to, const cell *seen,
                    uint32_t k)
 {
     uint32_t n = to - from, cap = 16;
@@ -95,13 +95,13 @@ static bool within(sql_exec *x, const result *r, uint32_t from, uint32_t to, con
     return true;
 }
 
-static uint64_t shown_rows(const result *r)
+static uint64_t shown_rows(const sql_result *r)
 {
     uint64_t left = r->n > r->offset ? r->n - r->offset : 0;
     return r->has_limit && r->limit < left ? r->limit : left;
 }
 
-static bool rows_match(sql_exec *x, const result *r, const log_stmt *s)
+static bool rows_match(sql_exec *x, const sql_result *r, const log_stmt *s)
 {
     if (s->n_rows != shown_rows(r)) return false;
     if (s->n_rows && s->n_cols != r->n_cols) return false;
@@ -118,7 +118,7 @@ static bool rows_match(sql_exec *x, const result *r, const log_stmt *s)
     return true;
 }
 
-bool match_result(sql_exec *x, const result *r, const log_stmt *s)
+bool match_result(sql_exec *x, const sql_result *r, const log_stmt *s)
 {
     if (s->has_error) return false;
     if (s->has_rows) {
@@ -129,7 +129,7 @@ bool match_result(sql_exec *x, const result *r, const log_stmt *s)
     return !s->has_count || s->count == count;
 }
 
-/* ---- for reports --------------------------------------------------------------------------------- */
+/* ---- for reports ----------------------------------------------------------------------------- */
 
 #define SHOWN 5
 
@@ -160,7 +160,7 @@ static void show_count(strbuf *out, uint64_t n, const char *what)
     if (n != 1) strbuf_char(out, 's');
 }
 
-void match_show(sql_exec *x, const result *r, strbuf *out)
+void match_show(sql_exec *x, const sql_result *r, strbuf *out)
 {
     (void)x;
     uint64_t n = shown_rows(r);

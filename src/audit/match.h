@@ -11,9 +11,9 @@
 #include "audit/log.h"
 #include "sql/exec.h"
 
-bool match_result(sql_exec *x, const result *r, const log_stmt *s);
+bool match_result(sql_exec *x, const sql_result *r, const log_stmt *s);
 /* A result as text, for reports: at most a few rows. */
-void match_show(sql_exec *x, const result *r, strbuf *out);
+void match_show(sql_exec *x, const sql_result *r, strbuf *out);
 void match_show_observed(const log_stmt *s, strbuf *out);
 
 #endif

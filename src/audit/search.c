@@ -34,7 +34,7 @@ static trial *here(search *s, uint32_t position)
     return s->back ? &s->trials[position] : &s->one;
 }
 
-/* ---- times ------------------------------------------------------------------------------------------ */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 static bool times_of(const log_txn *t, int64_t *begin, int64_t *seen, int64_t *call, int64_t *end)
 {
@@ -133,7 +133,7 @@ static void windows(engine *e)
     mem_put(e->mem, calls.most);
 }
 
-/* ---- the given order ---------------------------------------------------------------------------------- */
+/* ---- the given order ------------------------------------------------------------------------- */
 
 static bool order_given(engine *e)
 {
@@ -174,7 +174,7 @@ static void sort_order(engine *e)
     e->state_name = mem_array0(e->mem, const char *, l->txns.n + 2);
 }
 
-/* ---- the search ----------------------------------------------------------------------------------------- */
+/* ---- the search ------------------------------------------------------------------------------ */
 
 /* Free order: may the transaction come next? */
 static bool may_come(const search *s, uint32_t txn)
@@ -360,7 +360,7 @@ static found pass(engine *e, bool free_order, bool back, const uint32_t *horizon
     return answer;
 }
 
-/* ---- the verdict ------------------------------------------------------------------------------------------ */
+/* ---- the verdict ----------------------------------------------------------------------------- */
 
 static const char *say(engine *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static const char *say(engine *e, const char *format, ...)

@@ -13,7 +13,7 @@
 
 #define CTX(b) (&(b)->x->c)
 
-/* ---- FROM --------------------------------------------------------------------------------------- */
+/* ---- FROM ------------------------------------------------------------------------------------ */
 
 static table *find_table(binder *b, const PgQuery__RangeVar *r)
 {
@@ -37,6 +37,7 @@ static void add_relation(binder *b, scope *s, relation r, int position)
     for (size_t i = 0; i < s->rels.n; i++)
         if (!strcmp(s->rels.at[i].name, r.name))
             sql_raise(CTX(b), "42712", "table name \"%s\" specified more than once", r.name);
+    if (s->rels.n) b->p->loose = true;
     if (s->rels.n > 1000) sql_refuse(CTX(b), position, "more than 1000 tables");
     arena_push(b->mem, &s->rels, r);
 }
@@ -97,7 +98,7 @@ static join *from_item(binder *b, scope *s, const node *n)
     sql_refuse(CTX(b), -1, "this kind of FROM");
 }
 
-/* ---- which equalities an index can answer ---------------------------------------------------------- */
+/* ---- which equalities an index can answer ---------------------------------------------------- */
 
 typedef struct conditions {
     VEC(const expr *) at;
@@ -168,45 +169,67 @@ static void use_indexes(binder *b, join *j, const expr *where)
     place_lookups(b, j, &c);
 }
 
-/* ---- the output list --------------------------------------------------------------------------------- */
+/* ---- the output list ------------------------------------------------------------------------- */
 
-static const char *column_title(const node *n)
+/* The name of an output column, and how good it is (FigureColname of PostgreSQL): 2 a name that the
+   text has, 1 that of a type or of CASE, 0 none. */
+static int title(const node *n, const char **name)
 {
+    *name = "?column?";
     switch (n->node_case) {
     case PG_QUERY__NODE__NODE_COLUMN_REF: {
         const PgQuery__ColumnRef *c = n->column_ref;
         const node *last = c->fields[c->n_fields - 1];
-        return last->node_case == PG_QUERY__NODE__NODE_STRING ? last->string->sval : "?column?";
+        if (last->node_case == PG_QUERY__NODE__NODE_STRING) *name = last->string->sval;
+        return 2;
     }
     case PG_QUERY__NODE__NODE_FUNC_CALL: {
         const PgQuery__FuncCall *f = n->func_call;
-        return f->funcname[f->n_funcname - 1]->string->sval;
+        *name = f->funcname[f->n_funcname - 1]->string->sval;
+        return 2;
     }
     case PG_QUERY__NODE__NODE_TYPE_CAST: {
-        const char *s = column_title(n->type_cast->arg);
         const PgQuery__TypeName *t = n->type_cast->type_name;
-        return strcmp(s, "?column?") != 0 ? s : t->names[t->n_names - 1]->string->sval;
+        if (title(n->type_cast->arg, name) > 1) return 2;
+        *name = t->names[t->n_names - 1]->string->sval;
+        return 1;
     }
-    case PG_QUERY__NODE__NODE_CASE_EXPR: {
-        const char *s =
-            n->case_expr->defresult ? column_title(n->case_expr->defresult) : "?column?";
-        return strcmp(s, "?column?") != 0 ? s : "case";
-    }
-    case PG_QUERY__NODE__NODE_COALESCE_EXPR: return "coalesce";
+    case PG_QUERY__NODE__NODE_CASE_EXPR:
+        if (n->case_expr->defresult && title(n->case_expr->defresult, name) > 1) return 2;
+        *name = "case";
+        return 1;
+    case PG_QUERY__NODE__NODE_COALESCE_EXPR: *name = "coalesce"; return 2;
     case PG_QUERY__NODE__NODE_MIN_MAX_EXPR:
-        return n->min_max_expr->op == PG_QUERY__MIN_MAX_OP__IS_GREATEST ? "greatest" : "least";
+        *name = n->min_max_expr->op == PG_QUERY__MIN_MAX_OP__IS_GREATEST ? "greatest" : "least";
+        return 2;
     case PG_QUERY__NODE__NODE_A_EXPR:
-        return n->a_expr->kind == PG_QUERY__A__EXPR__KIND__AEXPR_NULLIF ? "nullif" : "?column?";
+        if (n->a_expr->kind != PG_QUERY__A__EXPR__KIND__AEXPR_NULLIF) return 0;
+        *name = "nullif";
+        return 2;
     case PG_QUERY__NODE__NODE_SUB_LINK:
-        if (n->sub_link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK) return "exists";
+        if (n->sub_link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK) {
+            *name = "exists";
+            return 2;
+        }
         if (n->sub_link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK) {
             const PgQuery__SelectStmt *s = n->sub_link->subselect->select_stmt;
             const PgQuery__ResTarget *t = s->target_list[0]->res_target;
-            return *t->name ? t->name : column_title(t->val);
+            if (*t->name) {
+                *name = t->name;
+                return 2;
+            }
+            return title(t->val, name);
         }
-        return "?column?";
-    default: return "?column?";
+        return 0;
+    default: return 0;
     }
+}
+
+static const char *column_title(const node *n)
+{
+    const char *name;
+    title(n, &name);
+    return name;
 }
 
 static bool is_star(const node *n)
@@ -261,7 +284,7 @@ static void target_list(binder *b, scope *s, node **list, size_t n, uint32_t *n_
     *out = cols.at;
 }
 
-/* ---- GROUP BY, ORDER BY --------------------------------------------------------------------------------- */
+/* ---- GROUP BY, ORDER BY ---------------------------------------------------------------------- */
 
 static int ordinal(const node *n)
 {
@@ -313,6 +336,14 @@ static bool input_has(const scope *s, const char *name)
     return false;
 }
 
+static bool has_aggregate(const expr *e)
+{
+    if (e->kind == E_AGGREGATE) return true;
+    for (uint32_t i = 0; i < e->n; i++)
+        if (has_aggregate(e->arg[i])) return true;
+    return false;
+}
+
 static void group_by(binder *b, scope *s, query *q, node **list, size_t n)
 {
     q->keys = arena_array(b->mem, expr *, n + 1);
@@ -322,7 +353,7 @@ static void group_by(binder *b, scope *s, query *q, node **list, size_t n)
         int k = output_position(b, q, list[i]);
         if (name && !input_has(s, name)) k = output_named(b, q, name);
         q->keys[i] = k >= 0 ? q->out[k].e : bind_expr(b, s, list[i]);
-        if (q->keys[i]->kind == E_AGGREGATE)
+        if (has_aggregate(q->keys[i]))
             sql_raise(CTX(b), "42803", "aggregate functions are not allowed in GROUP BY");
         expr_settle(b, q->keys[i]);
     }
@@ -404,7 +435,7 @@ static expr *count_expr(binder *b, scope *s, const node *n)
     return expr_coerce(b, e, type_plain(T_INT8), CAST_ASSIGN);
 }
 
-/* ---- SELECT --------------------------------------------------------------------------------------------- */
+/* ---- SELECT ---------------------------------------------------------------------------------- */
 
 static void locking(binder *b, query *q, const PgQuery__SelectStmt *s)
 {
@@ -473,6 +504,8 @@ query *bind_select(binder *b, scope *up, const PgQuery__SelectStmt *s)
         for (uint32_t i = 0; i < q->n_sort; i++)
             if (q->sort[i].e) check_grouped(b, &in, q, q->sort[i].e);
     }
+    if (s->limit_count || s->limit_offset || (q->where && q->where->kind == E_AND))
+        b->p->loose = true;
     q->limit = count_expr(b, &in, s->limit_count);
     q->offset = count_expr(b, &in, s->limit_offset);
     locking(b, q, s);
@@ -480,7 +513,7 @@ query *bind_select(binder *b, scope *up, const PgQuery__SelectStmt *s)
     return q;
 }
 
-/* ---- INSERT, UPDATE, DELETE ----------------------------------------------------------------------------- */
+/* ---- INSERT, UPDATE, DELETE ------------------------------------------------------------------ */
 
 static uint32_t column_named(binder *b, const table *t, const char *name, int position)
 {
@@ -627,6 +660,9 @@ static void insert(binder *b, plan *p, const PgQuery__InsertStmt *i)
                 sql_refuse(CTX(b), -1, "INSERT ... SELECT of a text into %s", type_name(to));
             if (!cast_exists(from, to, CAST_ASSIGN))
                 sql_raise(CTX(b), "42804", "column is of type %s", type_name(to));
+            if (p->q->out[k].e->kind ==
+                E_CONST) /* a constant is cast when the statement is planned */
+                expr_coerce(b, p->q->out[k].e, t->cols[p->columns[k]].t, CAST_ASSIGN);
         }
     }
     on_conflict(b, &s, p, i->on_conflict_clause);
@@ -642,6 +678,7 @@ static void update(binder *b, plan *p, const PgQuery__UpdateStmt *u)
     set_list(b, &s, p, u->target_list, u->n_target_list);
     if (u->where_clause) p->where = bind_bool(b, &s, u->where_clause, "WHERE");
     use_indexes(b, p->scan, p->where);
+    if (p->where && p->where->kind == E_AND) p->loose = true;
     returning(b, &s, p, u->returning_list, u->n_returning_list);
 }
 
@@ -653,10 +690,11 @@ static void delete (binder *b, plan *p, const PgQuery__DeleteStmt *d)
     scope s = target_scope(b, p, d->relation, q);
     if (d->where_clause) p->where = bind_bool(b, &s, d->where_clause, "WHERE");
     use_indexes(b, p->scan, p->where);
+    if (p->where && p->where->kind == E_AND) p->loose = true;
     returning(b, &s, p, d->returning_list, d->n_returning_list);
 }
 
-/* ---- tables ------------------------------------------------------------------------------------------------ */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 typedef struct making {
     table *t;
@@ -818,7 +856,7 @@ static void bind_statement(binder *b, plan *p, const node *n)
     }
 }
 
-/* ---- the border to libpg_query -------------------------------------------------------------------------------- */
+/* ---- the border to libpg_query --------------------------------------------------------------- */
 
 static void bind_parsed(binder *b, plan *p, const PgQuery__ParseResult *tree)
 {

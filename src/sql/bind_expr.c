@@ -42,7 +42,7 @@ const char *string_of(binder *b, const node *n, int position)
     return n->string->sval;
 }
 
-/* ---- types ------------------------------------------------------------------------------------ */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -84,7 +84,7 @@ type bind_type(binder *b, const PgQuery__TypeName *t)
     sql_refuse(CTX(b), t->location, "type %s%s", name, t->n_typmods ? " with a modifier" : "");
 }
 
-/* ---- coercion ----------------------------------------------------------------------------------- */
+/* ---- coercion -------------------------------------------------------------------------------- */
 
 static void settle_param(binder *b, expr *e, type_id t)
 {
@@ -120,9 +120,23 @@ static bool is_const(const expr *e)
     return e->n > 0;
 }
 
-/* PostgreSQL evaluates constants when it plans, whether or not a row ever needs them. */
+static bool strict_kind(expr_kind k)
+{
+    return k == E_COMPARE || k == E_ARITH || k == E_NEGATE || k == E_CONCAT || k == E_CAST ||
+           k == E_CALL || k == E_LIKE || k == E_NOT;
+}
+
+static expr *null_const(binder *b, const expr *like)
+{
+    return expr_new(b, E_CONST, like->t, like->position, 0);
+}
+
+/* PostgreSQL evaluates constants when it plans (eval_const_expressions), whether or not a row ever
+   needs them; an operator with a null constant is null, and its other side never looked at. */
 static expr *fold(binder *b, expr *volatile e)
 {
+    for (uint32_t i = 0; strict_kind(e->kind) && i < e->n; i++)
+        if (e->arg[i]->kind == E_CONST && e->arg[i]->v.null) return null_const(b, e);
     if (!is_const(e)) return e;
     guard *g = b->x->c.guard, outer;
     memcpy(&outer, g, sizeof outer);
@@ -153,6 +167,65 @@ expr *expr_coerce(binder *b, expr *e, type to, cast_kind kind)
     return fold(b, c);
 }
 
+/* AND, OR: constants that decide, or that do not matter. */
+static expr *simple_junction(binder *b, expr *e)
+{
+    bool and = e->kind == E_AND, null = false;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < e->n; i++) {
+        expr *a = e->arg[i];
+        if (a->kind != E_CONST) {
+            e->arg[n++] = a;
+        } else if (a->v.null) {
+            if (!null) e->arg[n++] = a;
+            null = true;
+        } else if (!a->v.i == and) {
+            return a;
+        }
+    }
+    e->n = n;
+    if (n == 1) return e->arg[0];
+    if (n) return e;
+    expr *c = null_const(b, e);
+    c->v = value_bool(and);
+    return c;
+}
+
+static expr *simple_coalesce(binder *b, expr *e)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < e->n; i++) {
+        expr *a = e->arg[i];
+        if (a->kind == E_CONST && a->v.null) continue;
+        if (a->kind == E_CONST && !n) return a;
+        e->arg[n++] = a;
+        if (a->kind == E_CONST) break;
+    }
+    e->n = n;
+    return n ? e : null_const(b, e);
+}
+
+/* Conditions that are constant leave, or end the CASE. */
+static expr *simple_case(expr *e)
+{
+    uint32_t n = 0, i = 0;
+    expr *otherwise = e->arg[e->n - 1];
+    for (; i + 1 < e->n; i += 2) {
+        const expr *c = e->arg[i];
+        if (c->kind == E_CONST && (c->v.null || !c->v.i)) continue;
+        if (c->kind == E_CONST) {
+            otherwise = e->arg[i + 1];
+            break;
+        }
+        e->arg[n++] = e->arg[i];
+        e->arg[n++] = e->arg[i + 1];
+    }
+    if (!n) return otherwise;
+    e->arg[n++] = otherwise;
+    e->n = n;
+    return e;
+}
+
 /* The type that values of several expressions have in common (CASE, COALESCE, IN, ...). */
 static type_id common(binder *b, expr **e, uint32_t n, const char *what)
 {
@@ -178,7 +251,7 @@ static void coerce_all(binder *b, expr **e, uint32_t n, type_id t)
     for (uint32_t i = 0; i < n; i++) e[i] = expr_coerce(b, e[i], type_plain(t), CAST_IMPLICIT);
 }
 
-/* ---- operators ---------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 static type_id operands(binder *b, expr **e, const char *op, int position)
 {
@@ -266,7 +339,7 @@ static expr * not(binder * b, expr *a, int position)
 {
     expr *e = expr_new(b, E_NOT, type_plain(T_BOOL), position, 1);
     e->arg[0] = a;
-    return e;
+    return fold(b, e);
 }
 
 static int compare_op_of(const char *s)
@@ -290,6 +363,7 @@ static expr *in_list(binder *b, scope *s, const PgQuery__AExpr *a, bool negated)
     expr *left = expr_coerce(b, all[0], type_plain(t), CAST_IMPLICIT);
     expr *e = expr_new(b, E_OR, type_plain(T_BOOL), a->location, n);
     for (uint32_t i = 0; i < n; i++) e->arg[i] = compare(b, OP_EQ, left, all[i + 1], a->location);
+    e = simple_junction(b, e);
     return negated ? not(b, e, a->location) : e;
 }
 
@@ -313,7 +387,7 @@ static expr *distinct(binder *b, scope *s, const PgQuery__AExpr *a, bool negated
     e->op = negated;
     e->sub = operands(b, e->arg, "=", a->location);
     coerce_all(b, e->arg, 2, e->sub);
-    return e;
+    return fold(b, e);
 }
 
 static expr *nullif(binder *b, scope *s, const PgQuery__AExpr *a)
@@ -326,7 +400,7 @@ static expr *nullif(binder *b, scope *s, const PgQuery__AExpr *a)
     e->arg[2] = e->arg[0];
     e->t = type_plain(e->arg[0]->t.id);
     coerce_all(b, e->arg, 2, e->sub);
-    return e;
+    return fold(b, e);
 }
 
 static expr *like(binder *b, scope *s, const PgQuery__AExpr *a, const char *op)
@@ -340,7 +414,7 @@ static expr *like(binder *b, scope *s, const PgQuery__AExpr *a, const char *op)
             sql_raise(CTX(b), "42883", "operator does not exist: %s", op);
         e->arg[i] = expr_coerce(b, e->arg[i], type_plain(T_TEXT), CAST_IMPLICIT);
     }
-    return e;
+    return fold(b, e);
 }
 
 static expr *operator(binder *b, scope *s, const PgQuery__AExpr *a)
@@ -369,7 +443,7 @@ static expr *operator(binder *b, scope *s, const PgQuery__AExpr *a)
     sql_refuse(CTX(b), a->location, "operator %s", name);
 }
 
-/* ---- leaves ------------------------------------------------------------------------------------- */
+/* ---- leaves ---------------------------------------------------------------------------------- */
 
 static expr *constant(binder *b, const PgQuery__AConst *c)
 {
@@ -467,7 +541,7 @@ static expr *parameter(binder *b, const PgQuery__ParamRef *p)
     return e;
 }
 
-/* ---- calls -------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -585,7 +659,7 @@ static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
     sql_refuse(CTX(b), f->location, "function %s", name);
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------ */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static expr *sub_link(binder *b, scope *s, const PgQuery__SubLink *l)
 {
@@ -594,6 +668,7 @@ static expr *sub_link(binder *b, scope *s, const PgQuery__SubLink *l)
     if (s && (s->aggs.n || s->in_aggregate))
         sql_refuse(CTX(b), l->location, "a subquery beside aggregates");
     query *q = bind_select(b, s, l->subselect->select_stmt);
+    b->p->loose = true;
     expr *e;
     switch (l->sub_link_type) {
     case PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK:
@@ -647,7 +722,7 @@ static expr *case_expr(binder *b, scope *s, const PgQuery__CaseExpr *c)
     for (uint32_t i = 0; i < n; i++) e->arg[2 * i + 1] = results[i];
     e->arg[2 * n] = results[n];
     e->t = type_plain(t);
-    return e;
+    return simple_case(e);
 }
 
 static expr *of_list(binder *b, scope *s, expr_kind kind, node **args, size_t n, int position)
@@ -667,7 +742,7 @@ static expr *bool_expr(binder *b, scope *s, const PgQuery__BoolExpr *x)
                                                                       : E_NOT;
     expr *e = expr_new(b, kind, type_plain(T_BOOL), x->location, (uint32_t)x->n_args);
     for (uint32_t i = 0; i < e->n; i++) e->arg[i] = bind_bool(b, s, x->args[i], "AND, OR, NOT");
-    return e;
+    return kind == E_NOT ? fold(b, e) : simple_junction(b, e);
 }
 
 expr *bind_bool(binder *b, scope *s, const node *n, const char *what)
@@ -694,26 +769,26 @@ static expr *bind_node(binder *b, scope *s, const node *n)
     case PG_QUERY__NODE__NODE_SUB_LINK: return sub_link(b, s, n->sub_link);
     case PG_QUERY__NODE__NODE_CASE_EXPR: return case_expr(b, s, n->case_expr);
     case PG_QUERY__NODE__NODE_COALESCE_EXPR:
-        return of_list(b, s, E_COALESCE, n->coalesce_expr->args, n->coalesce_expr->n_args,
-                       n->coalesce_expr->location);
+        return simple_coalesce(b, of_list(b, s, E_COALESCE, n->coalesce_expr->args,
+                                          n->coalesce_expr->n_args, n->coalesce_expr->location));
     case PG_QUERY__NODE__NODE_MIN_MAX_EXPR: {
         const PgQuery__MinMaxExpr *m = n->min_max_expr;
         expr *e = of_list(b, s, E_EXTREME, m->args, m->n_args, m->location);
         e->op = m->op == PG_QUERY__MIN_MAX_OP__IS_GREATEST ? 1 : -1;
-        return e;
+        return fold(b, e);
     }
     case PG_QUERY__NODE__NODE_NULL_TEST: {
         expr *e = expr_new(b, E_IS_NULL, type_plain(T_BOOL), n->null_test->location, 1);
         e->arg[0] = bind_expr(b, s, n->null_test->arg);
         expr_settle(b, e->arg[0]);
         e->op = n->null_test->nulltesttype == PG_QUERY__NULL_TEST_TYPE__IS_NOT_NULL;
-        return e;
+        return fold(b, e);
     }
     case PG_QUERY__NODE__NODE_BOOLEAN_TEST: {
         expr *e = expr_new(b, E_IS_BOOL, type_plain(T_BOOL), n->boolean_test->location, 1);
         e->arg[0] = bind_bool(b, s, n->boolean_test->arg, "IS TRUE");
         e->op = (int)n->boolean_test->booltesttype;
-        return e;
+        return fold(b, e);
     }
     case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION:
         sql_refuse(CTX(b), n->sqlvalue_function->location, "the current time or user");

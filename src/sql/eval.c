@@ -163,7 +163,7 @@ static value junction(sql_exec *x, const expr *e, frame *f)
 static value in_query(sql_exec *x, const expr *e, frame *f)
 {
     value v = eval(x, e->arg[0], f);
-    result r;
+    sql_result r;
     exec_query(x, e->q, f, &r);
     exec_cut(x, e->q, &r);
     bool unknown = false;
@@ -180,7 +180,7 @@ static value in_query(sql_exec *x, const expr *e, frame *f)
 
 static value scalar(sql_exec *x, const expr *e, frame *f)
 {
-    result r;
+    sql_result r;
     exec_query(x, e->q, f, &r);
     exec_cut(x, e->q, &r);
     if (r.n > 1) sql_raise(&x->c, "21000", "more than one row returned by a subquery");
@@ -309,7 +309,7 @@ value eval(sql_exec *x, const expr *e, frame *f)
     case E_CAST: return value_cast(&x->c, eval(x, e->arg[0], f), e->arg[0]->t, e->t, e->cast);
     case E_CALL: return call_strict(x, e, f);
     case E_EXISTS: {
-        result r;
+        sql_result r;
         exec_query(x, e->q, f, &r);
         uint64_t n = r.n > r.offset ? r.n - r.offset : 0;
         return value_bool(n && (!r.has_limit || r.limit));

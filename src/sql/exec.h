@@ -16,7 +16,7 @@ typedef enum write_rule {
     WRITE_RECHECK   /* it is read again and the condition tested anew (READ COMMITTED) */
 } write_rule;
 
-typedef struct result {
+typedef struct sql_result {
     bool has_rows;
     uint32_t n_cols;
     const char **names;
@@ -27,7 +27,7 @@ typedef struct result {
     bool has_limit;
     uint64_t limit, offset;
     uint64_t count; /* of an INSERT, UPDATE, DELETE, SELECT */
-} result;
+} sql_result;
 
 typedef struct written_row {
     table *t;
@@ -70,15 +70,15 @@ typedef struct frame {
 void exec_init(sql_exec *x, store *s, mem *m);
 
 /* Runs one statement; jumps with SQL_RAISED or SQL_REFUSED. */
-void exec_plan(sql_exec *x, const plan *p, result *out);
+void exec_plan(sql_exec *x, const plan *p, sql_result *out);
 
 /* within the room */
 value eval(sql_exec *x, const expr *e, frame *f);
 bool eval_true(sql_exec *x, const expr *e, frame *f);
-void exec_query(sql_exec *x, const query *q, frame *up, result *out);
+void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out);
 /* LIMIT and OFFSET applied; refuses if they cut between rows of which either might come. */
-void exec_cut(sql_exec *x, const query *q, result *r);
-void exec_modify(sql_exec *x, const plan *p, result *out);
+void exec_cut(sql_exec *x, const query *q, sql_result *r);
+void exec_modify(sql_exec *x, const plan *p, sql_result *out);
 const row_version *exec_row(sql_exec *x, table *t, uint32_t r);
 
 typedef struct tuples {

@@ -8,7 +8,7 @@
 #include <assert.h>
 
 #include "base/hash.h"
-#include "sql/exec.h"
+#include "sql/sql.h"
 
 static void check_row(sql_exec *x, const table *t, const value *row)
 {
@@ -61,7 +61,7 @@ static uint32_t holder(sql_exec *x, table *t, const unique_key *u, const value *
     return NO_ROW;
 }
 
-static void returning(sql_exec *x, const plan *p, frame *f, result *out, tuples *rows)
+static void returning(sql_exec *x, const plan *p, frame *f, sql_result *out, tuples *rows)
 {
     out->count++;
     if (!p->n_returning) return;
@@ -72,7 +72,7 @@ static void returning(sql_exec *x, const plan *p, frame *f, result *out, tuples 
     arena_push(&x->work, &rows->at, one);
 }
 
-static void returned(sql_exec *x, const plan *p, result *out, tuples *rows)
+static void returned(sql_exec *x, const plan *p, sql_result *out, tuples *rows)
 {
     if (!p->n_returning) return;
     out->has_rows = true;
@@ -88,7 +88,7 @@ static void returned(sql_exec *x, const plan *p, result *out, tuples *rows)
     for (size_t i = 0; i < rows->at.n; i++) out->rows[i] = rows->at.at[i][0];
 }
 
-/* ---- INSERT ----------------------------------------------------------------------------------- */
+/* ---- INSERT ---------------------------------------------------------------------------------- */
 
 static value *set_row(sql_exec *x, const plan *p, const value *old, frame *f)
 {
@@ -111,7 +111,7 @@ static void raise_conflict(sql_exec *x, const row_version *v)
 
 /* ON CONFLICT DO UPDATE of row r. */
 static void update_instead(sql_exec *x, const plan *p, uint32_t r, const value *proposed,
-                           result *out, tuples *rows)
+                           sql_result *out, tuples *rows)
 {
     table *t = p->target;
     const row_version *v = t->rows.at[r].head;
@@ -134,7 +134,7 @@ static void update_instead(sql_exec *x, const plan *p, uint32_t r, const value *
     returning(x, p, &f, out, rows);
 }
 
-static void insert_row(sql_exec *x, const plan *p, const value *row, result *out, tuples *rows)
+static void insert_row(sql_exec *x, const plan *p, const value *row, sql_result *out, tuples *rows)
 {
     table *t = p->target;
     x->touched++;
@@ -176,13 +176,13 @@ static value *blank_row(sql_exec *x, const plan *p)
     return row;
 }
 
-static void insert(sql_exec *x, const plan *p, result *out)
+static void insert(sql_exec *x, const plan *p, sql_result *out)
 {
     const table *t = p->target;
     tuples rows = {0};
     frame none = {NULL, NULL, NULL};
     if (p->q) {
-        result r;
+        sql_result r;
         exec_query(x, p->q, NULL, &r);
         exec_cut(x, p->q, &r);
         for (uint32_t i = 0; i < r.n; i++) {
@@ -207,7 +207,7 @@ static void insert(sql_exec *x, const plan *p, result *out)
     returned(x, p, out, &rows);
 }
 
-/* ---- UPDATE, DELETE --------------------------------------------------------------------------- */
+/* ---- UPDATE, DELETE -------------------------------------------------------------------------- */
 
 typedef struct target {
     uint32_t row;
@@ -269,7 +269,7 @@ static void order_matters(sql_exec *x, const plan *p, const target_list *all, si
                        "an UPDATE of unique keys whose success depends on the order of rows");
 }
 
-static void update(sql_exec *x, const plan *p, result *out)
+static void update(sql_exec *x, const plan *p, sql_result *out)
 {
     table *t = p->target;
     tuples rows = {0};
@@ -294,7 +294,7 @@ static void update(sql_exec *x, const plan *p, result *out)
     returned(x, p, out, &rows);
 }
 
-static void delete (sql_exec *x, const plan *p, result *out)
+static void delete (sql_exec *x, const plan *p, sql_result *out)
 {
     tuples rows = {0};
     target_list all = {0};
@@ -308,7 +308,7 @@ static void delete (sql_exec *x, const plan *p, result *out)
     returned(x, p, out, &rows);
 }
 
-/* ---- tables and savepoints --------------------------------------------------------------------- */
+/* ---- tables and savepoints ------------------------------------------------------------------- */
 
 static void create(sql_exec *x, const plan *p)
 {
@@ -338,7 +338,7 @@ static size_t find_savepoint(sql_exec *x, const char *name)
     return i - 1;
 }
 
-void exec_modify(sql_exec *x, const plan *p, result *out)
+void exec_modify(sql_exec *x, const plan *p, sql_result *out)
 {
     switch (p->kind) {
     case S_INSERT: insert(x, p, out); break;
@@ -361,7 +361,7 @@ void exec_modify(sql_exec *x, const plan *p, result *out)
     }
 }
 
-void exec_plan(sql_exec *x, const plan *p, result *out)
+void exec_plan(sql_exec *x, const plan *p, sql_result *out)
 {
     memset(out, 0, sizeof *out);
     x->touched = 0;
@@ -373,4 +373,14 @@ void exec_plan(sql_exec *x, const plan *p, result *out)
         exec_query(x, p->q, NULL, out);
     else
         exec_modify(x, p, out);
+}
+
+bool sql_unclear(const plan *p, const char *state, const char *other)
+{
+    bool data = (state && !strncmp(state, "22", 2)) || (other && !strncmp(other, "22", 2));
+    if (state && other) { /* one row: the order of tests is PostgreSQL's, and ours */
+        bool one_row = p->kind == S_INSERT && p->n_rows == 1;
+        return state[0] == '2' && other[0] == '2' && !one_row;
+    }
+    return data && p->loose;
 }

@@ -165,6 +165,8 @@ typedef enum stmt_kind {
 
 typedef struct plan {
     stmt_kind kind;
+    bool loose; /* which rows and conditions are evaluated is the planner's choice, and with it
+                   whether a division by zero or an overflow is met */
     uint64_t catalog; /* the catalog that it was bound to */
     uint32_t n_params;
     type *params;

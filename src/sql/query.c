@@ -28,7 +28,7 @@ const row_version *exec_row(sql_exec *x, table *t, uint32_t r)
     return v;
 }
 
-/* ---- joins ------------------------------------------------------------------------------------ */
+/* ---- joins ----------------------------------------------------------------------------------- */
 
 typedef struct scan {
     sql_exec *x;
@@ -148,7 +148,7 @@ static void extend(scan *s, const join *j, const value **in, tuples *out)
         extend_table(s, j, in, out);
         return;
     }
-    result r;
+    sql_result r;
     exec_query(s->x, j->sub, s->up, &r);
     exec_cut(s->x, j->sub, &r);
     for (uint32_t i = 0; i < r.n; i++) add_row(s, j, in, r.rows[i], 0, out);
@@ -165,7 +165,7 @@ void exec_join(sql_exec *x, const join *j, uint32_t slots, frame *up, tuples *ou
         arena_push(&x->work, &out->at, none);
 }
 
-/* ---- grouping --------------------------------------------------------------------------------- */
+/* ---- grouping -------------------------------------------------------------------------------- */
 
 typedef struct seen_set { /* values of a DISTINCT aggregate, or rows */
     VEC(const value *) rows;
@@ -316,7 +316,7 @@ static void make_groups(sql_exec *x, const query *q, frame *up, tuples *in, grou
     }
 }
 
-/* ---- output ----------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 typedef struct out_row {
     const value *row, *keys;
@@ -417,30 +417,9 @@ static void project(sql_exec *x, const query *q, frame *up, tuples *in, out_list
     }
 }
 
-static bool arithmetic_fault(const sql_exec *x)
-{
-    return x->c.guard->code == SQL_RAISED && x->c.state[0] == '2' && x->c.state[1] == '2';
-}
-
-/* Rows that fulfil WHERE.  With several conditions, which of them is tested first is the
-   planner's choice, and with it whether a division by zero is met: then we refuse. */
 void exec_where(sql_exec *x, const query *q, frame *up, tuples *t)
 {
     if (!q->where) return;
-    volatile bool open = q->where->kind == E_AND || (q->from && q->from->kind != J_REL);
-    guard outer;
-    if (open) {
-        memcpy(&outer, x->c.guard, sizeof outer);
-        if (guard_armed(x->c.guard)) {
-            bool fault = arithmetic_fault(x);
-            guard_restore(x->c.guard, &outer);
-            if (fault)
-                sql_refuse(&x->c, q->where->position,
-                           "an error (%s) that depends on the order in which conditions are tested",
-                           x->c.state);
-            guard_fail_again(x->c.guard);
-        }
-    }
     size_t n = 0;
     for (size_t i = 0; i < t->at.n; i++) {
         frame f = {t->at.at[i], up, NULL};
@@ -452,7 +431,6 @@ void exec_where(sql_exec *x, const query *q, frame *up, tuples *t)
     }
     t->at.n = n;
     if (t->rows.n) t->rows.n = n;
-    if (open) guard_restore(x->c.guard, &outer);
 }
 
 /* FOR UPDATE at READ COMMITTED: the row is read again as it is when the lock is given. */
@@ -483,7 +461,7 @@ static void lock_rows(sql_exec *x, const query *q, frame *up, tuples *t)
     t->at.n = t->rows.n = n;
 }
 
-void exec_query(sql_exec *x, const query *q, frame *up, result *out)
+void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out)
 {
     if (++x->depth > 500) sql_raise(&x->c, "54001", "stack depth limit exceeded");
     tuples t = {0};
@@ -524,14 +502,14 @@ void exec_query(sql_exec *x, const query *q, frame *up, result *out)
     x->depth--;
 }
 
-static bool same_row(const result *r, uint32_t a, uint32_t b)
+static bool same_row(const sql_result *r, uint32_t a, uint32_t b)
 {
     for (uint32_t i = 0; i < r->n_cols; i++)
         if (!value_identical(r->types[i], r->rows[a][i], r->rows[b][i])) return false;
     return true;
 }
 
-static void clean_cut(sql_exec *x, const query *q, const result *r, uint64_t at)
+static void clean_cut(sql_exec *x, const query *q, const sql_result *r, uint64_t at)
 {
     if (!at || at >= r->n) return;
     uint32_t a = (uint32_t)at - 1;
@@ -544,7 +522,7 @@ static void clean_cut(sql_exec *x, const query *q, const result *r, uint64_t at)
     }
 }
 
-void exec_cut(sql_exec *x, const query *q, result *r)
+void exec_cut(sql_exec *x, const query *q, sql_result *r)
 {
     if (!r->has_limit && !r->offset) return;
     uint64_t from = r->offset < r->n ? r->offset : r->n;

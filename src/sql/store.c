@@ -78,7 +78,7 @@ static row_version *version_make(store *s, const table *t, const value *cols, ui
     return v;
 }
 
-/* ---- indexes: hash of the value -> rows ------------------------------------------------------- */
+/* ---- indexes: hash of the value -> rows ------------------------------------------------------ */
 
 typedef struct entry {
     uint64_t hash;
@@ -222,7 +222,7 @@ void vs_lookup(store *s, table *t, uint32_t col, uint64_t hash)
     }
 }
 
-/* ---- tables ----------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 void vs_init(store *s, mem *m)
 {
@@ -274,7 +274,7 @@ uint32_t vs_changed(const table *t, uint32_t state)
     return low ? t->changes.at[low - 1] : 0;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void push(store *s, table *t, uint32_t r, row_version *v)
 {
