@@ -99,6 +99,8 @@ static plan *plan_for(engine *e, uint32_t text)
 {
     plan *p = e->plan_of[text];
     if (p && p->catalog == e->s.catalog) return p;
+    if (e->refusal_of[text] && e->refusal_table[text])
+        e->x.target = vs_find(&e->s, e->refusal_table[text], e->x.latest);
     if (e->refusal_of[text])
         sql_refuse(&e->x.c, (int)e->refusal_at[text] - 1, "%s", e->refusal_of[text]);
     const log_text *t = &e->l->texts.at[text];
@@ -168,6 +170,10 @@ static outcome refused(attempt *a, size_t mark)
     if (!e->plan_of[a->s->text] && !e->refusal_of[a->s->text]) {
         e->refusal_of[a->s->text] = arena_text(&e->kept, e->guard->text, strlen(e->guard->text));
         e->refusal_at[a->s->text] = e->x.c.position;
+        e->refusal_table[a->s->text] = NULL;
+        if (e->x.target)
+            e->refusal_table[a->s->text] =
+                arena_text(&e->kept, e->x.target->name, strlen(e->x.target->name));
     }
     vs_rollback(&e->s, mark);
     if (!e->o->lenient) {
@@ -459,6 +465,7 @@ void engine_reset(engine *e)
     exec_init(&e->x, &e->s, e->store_mem);
     arena_init(&e->plans, e->store_mem);
     e->bound = 0;
+    e->unchecked = 0;
     setup(e);
     vs_commit(&e->s, 0);
 }

@@ -73,8 +73,9 @@ typedef struct engine {
     plan **plan_of; /* by text */
     const char **refusal_of;
     uint32_t *refusal_at;
-    uint32_t bound; /* plans made since the last flush */
-    uint32_t n;     /* transactions of the order */
+    const char **refusal_table; /* that it would write, or NULL: any */
+    uint32_t bound;             /* plans made since the last flush */
+    uint32_t n;                 /* transactions of the order */
     uint32_t *order;
     uint32_t *low, *high; /* by position: states that a strict level allows */
     /* the run */

@@ -1,5 +1,5 @@
 /*
- * log.h - logs of SQL transactions (doc/formats/sql-log.md): statements, parameters, what came back.
+ * log.h - logs of SQL transactions (doc/formats/sql-log.md): statements and what came back.
  *
  * One JSON object a line: a header, rows of the initial state, transactions.  Texts of statements
  * are kept once, by number, so that what a million transactions repeat is parsed once.

@@ -43,7 +43,8 @@ const char *audit_error(const audit *a, uint64_t *line, uint64_t *column)
 {
     (void)a;
     *line = *column = 0;
-    return "this build has no libpg_query, which audit needs (Debian: libpg-query-dev libprotobuf-c-dev)";
+    return "this build has no libpg_query, which audit needs (Debian: libpg-query-dev, "
+           "libprotobuf-c-dev)";
 }
 
 void audit_free(audit *a)

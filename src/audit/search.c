@@ -576,6 +576,7 @@ void search_decide(engine *e, audit_answer *a)
     windows(e);
     a->txns = e->n;
     if (!e->n) {
+        engine_reset(e); /* what is wrong with the initial state is told all the same */
         a->verdict = AUDIT_UNDECIDED;
         a->reason = "nothing to check: no committed transaction";
         return;

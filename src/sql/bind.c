@@ -454,7 +454,7 @@ static void locking(binder *b, query *q, const PgQuery__SelectStmt *s)
 
 query *bind_select(binder *b, scope *up, const PgQuery__SelectStmt *s)
 {
-    if (++b->depth > 2000) sql_raise(CTX(b), "54001", "stack depth limit exceeded");
+    if (++b->depth > 2000) sql_refuse(CTX(b), -1, "a statement nested this deep");
     if (s->op != PG_QUERY__SET_OPERATION__SETOP_NONE)
         sql_refuse(CTX(b), -1, "UNION, INTERSECT, EXCEPT");
     if (s->with_clause) sql_refuse(CTX(b), s->with_clause->location, "WITH");
@@ -867,11 +867,47 @@ static void bind_parsed(binder *b, plan *p, const PgQuery__ParseResult *tree)
     p->params = b->params.at;
 }
 
+/* libpg_query and protobuf-c recurse along the tree without a limit; so we look at the text first.
+   A tree is no deeper than its parentheses, plus the tokens that no comma, AND or OR (which make
+   lists) stand between. */
+static bool too_deep(const char *s, size_t n)
+{
+    size_t tokens = 0, open = 0;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        size_t from = i;
+        if (c == '\'' || c == '"') {
+            for (i++; i < n && (unsigned char)s[i] != c; i++) continue;
+        } else if ((c | 32) >= 'a' && (c | 32) <= 'z') {
+            while (i + 1 < n && (((s[i + 1] | 32) >= 'a' && (s[i + 1] | 32) <= 'z') ||
+                                 (s[i + 1] >= '0' && s[i + 1] <= '9') || s[i + 1] == '_'))
+                i++;
+            size_t len = i - from + 1;
+            if ((len == 3 && !strncmp(s + from, "AND", 3)) ||
+                (len == 3 && !strncmp(s + from, "and", 3)) ||
+                (len == 2 && !strncmp(s + from, "OR", 2)) ||
+                (len == 2 && !strncmp(s + from, "or", 2)))
+                tokens = 0;
+        } else if (c == ' ' || c == '\n' || c == '\t' || c == '\r' || (c >= '0' && c <= '9')) {
+            continue;
+        } else if (c == ',') {
+            tokens = 0;
+        } else if (c == '(' || c == '[') {
+            open++;
+        } else if ((c == ')' || c == ']') && open) {
+            open--;
+        }
+        if (++tokens > 1500 || open > 400) return true;
+    }
+    return false;
+}
+
 plan *sql_bind(sql_exec *x, arena *volatile m, const char *text, size_t n)
 {
     if (memchr(text, 0, n)) sql_refuse(&x->c, -1, "a NUL character");
     if (n > SQL_MAX_TEXT)
         sql_refuse(&x->c, -1, "a statement of %zu bytes (%d are taken)", n, SQL_MAX_TEXT);
+    if (too_deep(text, n)) sql_refuse(&x->c, -1, "a statement nested this deep");
     PgQueryProtobufParseResult parsed = pg_query_parse_protobuf(text);
     PgQuery__ParseResult *volatile tree = NULL;
     if (!parsed.error)

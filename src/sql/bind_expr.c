@@ -361,10 +361,11 @@ static expr *in_list(binder *b, scope *s, const PgQuery__AExpr *a, bool negated)
     for (uint32_t i = 0; i < n; i++) all[i + 1] = bind_expr(b, s, list->items[i]);
     type_id t = common(b, all, n + 1, "IN");
     expr *left = expr_coerce(b, all[0], type_plain(t), CAST_IMPLICIT);
-    expr *e = expr_new(b, E_OR, type_plain(T_BOOL), a->location, n);
-    for (uint32_t i = 0; i < n; i++) e->arg[i] = compare(b, OP_EQ, left, all[i + 1], a->location);
-    e = simple_junction(b, e);
-    return negated ? not(b, e, a->location) : e;
+    /* NOT IN is an AND of inequalities, of which the planner may test any first */
+    expr *e = expr_new(b, negated ? E_AND : E_OR, type_plain(T_BOOL), a->location, n);
+    for (uint32_t i = 0; i < n; i++)
+        e->arg[i] = compare(b, negated ? OP_NE : OP_EQ, left, all[i + 1], a->location);
+    return simple_junction(b, e);
 }
 
 static expr *between(binder *b, scope *s, const PgQuery__AExpr *a, bool negated)
@@ -800,7 +801,7 @@ expr *bind_expr(binder *b, scope *s, const node *n)
 {
     if (!n) sql_refuse(CTX(b), -1, "an empty expression");
     guard_tick(b->x->c.guard);
-    if (++b->depth > 2000) sql_raise(CTX(b), "54001", "stack depth limit exceeded");
+    if (++b->depth > 2000) sql_refuse(CTX(b), -1, "a statement nested this deep");
     expr *e = bind_node(b, s, n);
     b->depth--;
     return e;

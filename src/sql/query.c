@@ -463,7 +463,7 @@ static void lock_rows(sql_exec *x, const query *q, frame *up, tuples *t)
 
 void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out)
 {
-    if (++x->depth > 500) sql_raise(&x->c, "54001", "stack depth limit exceeded");
+    if (++x->depth > 500) sql_refuse(&x->c, -1, "subqueries nested this deep");
     tuples t = {0};
     out_list rows = {0};
     memset(out, 0, sizeof *out);
