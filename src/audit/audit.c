@@ -104,6 +104,7 @@ static int ended(audit *a, audit_answer *answer)
         answer->reason = a->text;
         answer->txns = a->e.n;
         answer->runs = a->e.runs;
+        if (g->code != GUARD_NOMEM && a->e.l) search_tell_failure(&a->e, answer);
         return 0;
     }
     return g->code == SQL_RAISED || g->code == SQL_REFUSED ? GUARD_HISTORY : g->code;

@@ -162,6 +162,18 @@ static bool is_select(const log_text *t)
     return true;
 }
 
+static bool only_selects(const log_text *t)
+{
+    return is_select(t) && !strstr(t->at, "FOR ") && !strstr(t->at, "for ");
+}
+
+bool engine_only_reads(const engine *e, const log_txn *t)
+{
+    for (uint32_t i = 0; i < t->n_stmts; i++)
+        if (!only_selects(&e->l->texts.at[t->stmts[i].text])) return false;
+    return true;
+}
+
 /* A statement that we do not know: its effects are unknown from here on. */
 static outcome refused(attempt *a, size_t mark)
 {
@@ -186,7 +198,7 @@ static outcome refused(attempt *a, size_t mark)
         return RUN_REFUSED;
     }
     e->unchecked++;
-    if (!is_select(t) || strstr(t->at, "FOR ") || strstr(t->at, "for ")) forget_table(e);
+    if (!only_selects(t)) forget_table(e);
     return RUN_OK;
 }
 

@@ -77,6 +77,7 @@ typedef struct engine {
     uint32_t bound;             /* plans made since the last flush */
     uint32_t n;                 /* transactions of the order */
     uint32_t *order;
+    bool stamped;         /* the database told when some transactions committed */
     uint32_t *low, *high; /* by position: states that a strict level allows */
     /* the run */
     audit_mode mode;
@@ -105,6 +106,8 @@ bool engine_advance(engine *e, trial *t);
 uint64_t engine_effects(const engine *e);
 /* Could it be explained if every row came from a state of its own? */
 bool engine_explainable(engine *e, uint32_t txn, uint32_t position);
+/* SELECTs only, as far as their texts tell. */
+bool engine_only_reads(const engine *e, const log_txn *t);
 const char *engine_state(const engine *e, uint32_t state);
 
 #endif

@@ -74,6 +74,12 @@ typedef struct by_time {
     uint32_t n;
 } by_time;
 
+/* The state before it and after it are one: it wrote nothing, or the database would have stamped it. */
+static bool no_state(const engine *e, const log_txn *t)
+{
+    return engine_only_reads(e, t) || (e->stamped && !t->has_commit);
+}
+
 static by_time sorted_times(engine *e, bool end)
 {
     by_time r = {mem_array(e->mem, uint64_t, e->n + 1), mem_array(e->mem, uint32_t, e->n + 1), 0};
@@ -81,7 +87,9 @@ static by_time sorted_times(engine *e, bool end)
     uint32_t *who = mem_array(e->mem, uint32_t, e->n + 1);
     for (uint32_t i = 0; i < e->n; i++) {
         int64_t b, s, c, f;
-        if (!times_of(&e->l->txns.at[e->order[i]], &b, &s, &c, &f)) continue;
+        const log_txn *t = &e->l->txns.at[e->order[i]];
+        if (!times_of(t, &b, &s, &c, &f)) continue;
+        if (no_state(e, t)) continue;
         key[r.n] = sort_key(end ? f : c);
         who[r.n++] = i;
     }
@@ -135,11 +143,37 @@ static void windows(engine *e)
 
 /* ---- the given order ------------------------------------------------------------------------- */
 
-static bool order_given(engine *e)
+/* The database told when some committed; the others (they wrote nothing that it stamps) come as
+   late as real time lets them. */
+static void place_unstamped(engine *e, const uint32_t *who, uint64_t *key, uint32_t n)
 {
-    for (uint32_t i = 0; i < e->l->txns.n; i++)
-        if (e->l->txns.at[i].status == LOG_COMMITTED && !e->l->txns.at[i].has_commit) return false;
-    return true;
+    uint64_t *stamp = mem_array(e->mem, uint64_t, n + 1);
+    uint32_t *of = mem_array(e->mem, uint32_t, n + 1);
+    e->n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!e->l->txns.at[who[i]].has_commit) continue;
+        stamp[e->n] = sort_key(e->l->txns.at[who[i]].commit);
+        of[e->n++] = i;
+    }
+    uint32_t *by = sort_by_key(e->mem, stamp, e->n);
+    for (uint32_t i = 0; i < e->n; i++) {
+        e->order[i] = who[of[by[i]]];
+        key[of[by[i]]] = 2 * (uint64_t)i;
+    }
+    by_time calls = sorted_times(e, false);
+    for (uint32_t i = 0; i < n; i++) {
+        const log_txn *t = &e->l->txns.at[who[i]];
+        int64_t b, s, c, f;
+        if (t->has_commit) continue;
+        bool timed = times_of(t, &b, &s, &c, &f);
+        key[i] = timed ? 2 * (uint64_t)highest(&calls, f, true) - 1 : 2 * (uint64_t)e->n;
+        if (timed && !highest(&calls, f, true)) key[i] = 0;
+    }
+    mem_put(e->mem, calls.key);
+    mem_put(e->mem, calls.most);
+    mem_put(e->mem, stamp);
+    mem_put(e->mem, of);
+    mem_put(e->mem, by);
 }
 
 static void sort_order(engine *e)
@@ -147,23 +181,33 @@ static void sort_order(engine *e)
     const sql_log *l = e->l;
     uint64_t *key = mem_array(e->mem, uint64_t, l->txns.n + 1);
     uint32_t *who = mem_array(e->mem, uint32_t, l->txns.n + 1);
-    bool stamps = order_given(e), ends = true;
+    bool stamps = false, ends = true;
+    uint32_t n = 0;
+    e->order = mem_array(e->mem, uint32_t, l->txns.n + 1);
     for (uint32_t i = 0; i < l->txns.n; i++) {
         int64_t b, s, c, f;
-        if (l->txns.at[i].status == LOG_COMMITTED && !times_of(&l->txns.at[i], &b, &s, &c, &f))
-            ends = false;
+        if (l->txns.at[i].status != LOG_COMMITTED) continue;
+        if (!times_of(&l->txns.at[i], &b, &s, &c, &f)) ends = false;
+        if (l->txns.at[i].has_commit) stamps = true;
+        who[n++] = i;
     }
-    e->n = 0;
-    for (uint32_t i = 0; i < l->txns.n; i++) {
-        const log_txn *t = &l->txns.at[i];
-        int64_t b, s, c, f = 0;
-        if (t->status != LOG_COMMITTED) continue;
-        if (!stamps && ends) times_of(t, &b, &s, &c, &f);
-        key[e->n] = sort_key(stamps ? t->commit : ends ? f : (int64_t)i);
-        who[e->n++] = i;
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t b, s, c, f = (int64_t)i;
+        if (ends) times_of(&l->txns.at[who[i]], &b, &s, &c, &f);
+        key[i] = sort_key(f);
     }
-    uint32_t *by = sort_by_key(e->mem, key, e->n);
-    e->order = mem_array(e->mem, uint32_t, l->txns.n + 1);
+    uint32_t *by = sort_by_key(e->mem, key, n);
+    e->stamped = stamps;
+    if (stamps) { /* those between the same two stamps stay in the order of their ends */
+        uint32_t *ended = mem_array(e->mem, uint32_t, n + 1);
+        for (uint32_t i = 0; i < n; i++) ended[i] = who[by[i]];
+        memcpy(who, ended, n * sizeof *who);
+        mem_put(e->mem, ended);
+        mem_put(e->mem, by);
+        place_unstamped(e, who, key, n);
+        by = sort_by_key(e->mem, key, n);
+    }
+    e->n = n;
     for (uint32_t i = 0; i < e->n; i++) e->order[i] = who[by[i]];
     mem_put(e->mem, key);
     mem_put(e->mem, who);
@@ -458,7 +502,7 @@ static found in_read_order(engine *e)
     return r;
 }
 
-static void tell_failure(engine *e, audit_answer *a)
+void search_tell_failure(engine *e, audit_answer *a)
 {
     failure *f = &e->fail;
     if (!f->any) return;
@@ -509,7 +553,7 @@ static void tell_violated(engine *e, audit_answer *a)
 {
     const failure *f = &e->fail;
     a->verdict = AUDIT_VIOLATED;
-    tell_failure(e, a);
+    search_tell_failure(e, a);
     if (!f->any)
         a->reason = "no order of the transactions agrees with real time";
     else if (f->why == RUN_CONFLICT)
@@ -526,7 +570,7 @@ static void tell_violated(engine *e, audit_answer *a)
 static void tell_undecided(engine *e, audit_answer *a, const char *why)
 {
     a->verdict = AUDIT_UNDECIDED;
-    tell_failure(e, a);
+    search_tell_failure(e, a);
     a->reason = why;
 }
 
@@ -534,7 +578,7 @@ static bool order_is_fact(const engine *e)
 {
     for (uint32_t i = 0; i < e->n; i++) {
         const log_txn *t = &e->l->txns.at[e->order[i]];
-        if (t->has_commit) continue;
+        if (t->has_commit || no_state(e, t)) continue;
         if (!e->level.strict || t->has_times || !t->has_end) return false;
     }
     return true;
@@ -543,7 +587,7 @@ static bool order_is_fact(const engine *e)
 static void tell_refused(engine *e, audit_answer *a)
 {
     const failure *f = &e->fail;
-    tell_failure(e, a);
+    search_tell_failure(e, a);
     a->verdict = AUDIT_UNDECIDED;
     a->reason = say(e, "not understood: %s", f->text ? f->text : "a statement");
 }

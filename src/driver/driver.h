@@ -40,6 +40,7 @@ typedef struct db {
     void *own;
     const char *isolation;    /* as the adapter calls it */
     bool lists;               /* values of ratel_kv are lists */
+    bool own_tables;          /* the workload has tables of its own: there is no ratel_kv */
     bool tombstones;          /* a deleted row stays, with the value NULL */
     char address[DB_ADDRESS]; /* behind the scheme; never holds a secret */
     char version[128];        /* product and version, once there was a connection */

@@ -199,6 +199,7 @@ static enum db_answer pg_connect(db_session *s)
                               : "PREPARE put(bigint,bigint) AS INSERT INTO ratel_kv VALUES($1,$2) "
                                 "ON CONFLICT(k) DO UPDATE SET v=excluded.v";
         a = execute(s, prepare[i] ? prepare[i] : put);
+        if (s->db->own_tables) break;
     }
     if (a != DB_OK) pg_disconnect(s);
     return a == DB_REFUSED ? DB_LOST : a;

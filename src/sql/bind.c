@@ -128,22 +128,62 @@ static bool plain_key(const expr *e, uint32_t slot)
            (e->kind == E_COLUMN && (e->up || e->slot < slot));
 }
 
+/* The key of `column of the slot = key`, or NULL. */
+static const expr *equal_key(const expr *e, uint32_t slot, uint32_t *at)
+{
+    if (e->kind != E_COMPARE || e->op != OP_EQ) return NULL;
+    for (int side = 0; side < 2; side++) {
+        const expr *col = e->arg[side], *key = e->arg[1 - side];
+        while (widening(col)) col = col->arg[0];
+        if (col->kind != E_COLUMN || col->up || col->slot != slot || !plain_key(key, slot))
+            continue;
+        *at = col->index;
+        return key;
+    }
+    return NULL;
+}
+
+static bool lookup_of(binder *b, const expr *e, uint32_t slot, lookup *out)
+{
+    uint32_t n = e->kind == E_OR ? e->n : 1, at = 0;
+    out->n = n;
+    out->keys = arena_array(b->mem, const expr *, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        out->keys[i] = equal_key(e->kind == E_OR ? e->arg[i] : e, slot, &at);
+        if (!out->keys[i] || (i && at != out->column)) return false;
+        out->column = at;
+    }
+    return n > 0;
+}
+
+/* Needs this slot, and none after it; no subquery, which would be run for every row. */
+static bool within_slot(const expr *e, uint32_t slot, bool *uses)
+{
+    if (e->q || e->kind == E_AGGREGATE) return false;
+    if (e->kind == E_COLUMN && !e->up) {
+        if (e->slot > slot) return false;
+        *uses |= e->slot == slot;
+    }
+    for (uint32_t i = 0; i < e->n; i++)
+        if (!within_slot(e->arg[i], slot, uses)) return false;
+    return true;
+}
+
 static void add_lookups(binder *b, join *j, const conditions *c)
 {
     VEC(lookup) found = {0};
-    for (size_t i = 0; j->table && i < c->at.n; i++) {
-        const expr *e = c->at.at[i];
-        if (e->kind != E_COMPARE || e->op != OP_EQ) continue;
-        for (int side = 0; side < 2; side++) {
-            const expr *col = e->arg[side], *key = e->arg[1 - side];
-            while (widening(col)) col = col->arg[0];
-            if (col->kind != E_COLUMN || col->up || col->slot != j->slot) continue;
-            if (!plain_key(key, j->slot)) continue;
-            arena_push(b->mem, &found, ((lookup){col->index, key->t.id, key}));
-        }
+    VEC(const expr *) filters = {0};
+    for (size_t i = 0; i < c->at.n; i++) {
+        lookup l = {0};
+        bool uses = false;
+        if (j->table && lookup_of(b, c->at.at[i], j->slot, &l)) arena_push(b->mem, &found, l);
+        if (within_slot(c->at.at[i], j->slot, &uses) && uses)
+            arena_push(b->mem, &filters, c->at.at[i]);
     }
     j->lookups = found.at;
     j->n_lookups = (uint32_t)found.n;
+    j->filters = filters.at;
+    j->n_filters = b->p->loose ? (uint32_t)filters.n : 0;
 }
 
 static void place_lookups(binder *b, join *j, const conditions *from_above)
@@ -479,6 +519,7 @@ query *bind_select(binder *b, scope *up, const PgQuery__SelectStmt *s)
         q->from = both;
     }
     if (s->where_clause) q->where = bind_bool(b, &in, s->where_clause, "WHERE");
+    if (q->where && q->where->kind == E_AND) b->p->loose = true;
     use_indexes(b, q->from, q->where);
     if (s->n_distinct_clause) {
         if (s->n_distinct_clause > 1 ||

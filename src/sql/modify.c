@@ -52,7 +52,7 @@ static uint32_t holder(sql_exec *x, table *t, const unique_key *u, const value *
         uint32_t n = vs_lookup_size(x->s, t, c, h);
         if (n < best) best = n, column = c, hash = h;
     }
-    vs_lookup(x->s, t, column, hash);
+    vs_lookup(x->s, t, column, hash, false);
     for (size_t i = 0; i < x->s->found.n; i++) {
         uint32_t r = x->s->found.at[i];
         const row_version *v = t->rows.at[r].head;

@@ -89,11 +89,12 @@ typedef struct aggregate {
 
 typedef enum join_kind { J_REL, J_INNER, J_LEFT } join_kind;
 
-/* A condition `column of the slot = expression over earlier slots`: an index finds the rows. */
+/* A condition `column of the slot = expression over earlier slots`, or an OR of such with one column:
+   an index finds the rows. */
 typedef struct lookup {
     uint32_t column;
-    type_id key_type; /* of the expression */
-    const expr *key;
+    uint32_t n;
+    const expr **keys;
 } lookup;
 
 typedef struct join {
@@ -103,6 +104,8 @@ typedef struct join {
     query *sub;
     lookup *lookups;
     uint32_t n_lookups;
+    const expr **filters; /* conditions that need no later slot: tested as rows come */
+    uint32_t n_filters;
     struct join *left, *right;
     expr *on; /* may be NULL */
 } join;

@@ -48,9 +48,16 @@ static void add_row(scan *s, const join *j, const value **in, const value *cols,
                     tuples *out)
 {
     sql_exec *x = s->x;
-    const value **t = copy_tuple(x, in, s->slots);
-    t[j->slot] = cols;
-    arena_push(&x->work, &out->at, t);
+    const value *before = in[j->slot];
+    in[j->slot] = cols;
+    frame f = {in, s->up, NULL};
+    for (uint32_t i = 0; i < j->n_filters; i++)
+        if (!eval_true(x, j->filters[i], &f)) {
+            in[j->slot] = before;
+            return;
+        }
+    arena_push(&x->work, &out->at, copy_tuple(x, in, s->slots));
+    in[j->slot] = before;
     if (s->rows) arena_push(&x->work, &out->rows, r);
 }
 
@@ -61,43 +68,54 @@ static void try_row(scan *s, const join *j, const value **in, uint32_t r, tuples
     if (v && !v->dead) add_row(s, j, in, v->cols, r, out);
 }
 
-/* The lookup with the fewest rows, or none (false); a null key finds nothing (*empty). */
-static bool best_lookup(scan *s, const join *j, const value **in, uint32_t *column, uint64_t *hash,
-                        bool *empty)
+/* Rows that a lookup would list; their hashes, without those of null keys, which find nothing. */
+static uint32_t lookup_size(scan *s, const join *j, const lookup *l, frame *f, uint64_t *hash,
+                            uint32_t *n)
+{
+    uint32_t size = 0;
+    *n = 0;
+    for (uint32_t i = 0; i < l->n; i++) {
+        value v = eval(s->x, l->keys[i], f);
+        if (v.null) continue;
+        hash[*n] = value_hash(l->keys[i]->t.id, v);
+        size += vs_lookup_size(s->x->s, j->table, l->column, hash[(*n)++]);
+    }
+    return size;
+}
+
+/* Lists the rows of the lookup with the fewest; false if there is none. */
+static bool best_lookup(scan *s, const join *j, const value **in, uint32_t **rows, size_t *n)
 {
     sql_exec *x = s->x;
     frame f = {in, s->up, NULL};
-    uint32_t best = UINT32_MAX;
-    *empty = false;
-    for (uint32_t i = 0; i < j->n_lookups; i++) {
+    uint32_t best = UINT32_MAX, column = 0, keys = 0;
+    uint64_t *hash = NULL;
+    for (uint32_t i = 0; i < j->n_lookups && best; i++) {
         const lookup *l = &j->lookups[i];
-        value v = eval(x, l->key, &f);
-        if (v.null) {
-            *empty = true;
-            return true;
-        }
-        uint64_t h = value_hash(l->key_type, v);
-        uint32_t n = vs_lookup_size(x->s, j->table, l->column, h);
-        if (n < best) best = n, *column = l->column, *hash = h;
+        uint64_t *h = arena_array(&x->work, uint64_t, l->n + 1);
+        uint32_t k, size = lookup_size(s, j, l, &f, h, &k);
+        if (size < best) best = size, column = l->column, hash = h, keys = k;
     }
-    return best != UINT32_MAX;
+    if (best == UINT32_MAX) return false;
+    VEC(uint32_t) found = {0}; /* a copy: choosing states may look up again */
+    for (uint32_t i = 0; i < keys; i++) {
+        vs_lookup(x->s, j->table, column, hash[i], i > 0);
+        for (size_t k = 0; k < x->s->found.n; k++) arena_push(&x->work, &found, x->s->found.at[k]);
+    }
+    *rows = found.at;
+    *n = found.n;
+    return true;
 }
 
 static void extend_table(scan *s, const join *j, const value **in, tuples *out)
 {
     sql_exec *x = s->x;
     table *t = j->table;
-    uint32_t column = 0;
-    uint64_t hash = 0;
-    bool empty;
+    uint32_t *found;
+    size_t n;
     if (t->unknown)
         sql_refuse(&x->c, -1, "table \"%s\", whose initial contents are unknown", t->name);
-    if (j->n_lookups && best_lookup(s, j, in, &column, &hash, &empty)) {
-        if (empty) return;
-        vs_lookup(x->s, t, column, hash);
-        size_t n = x->s->found.n;
-        uint32_t *found = arena_array(&x->work, uint32_t, n + 1); /* choosing may look up again */
-        if (n) memcpy(found, x->s->found.at, n * sizeof *found);
+    if (j->n_lookups && best_lookup(s, j, in, &found, &n)) {
         for (size_t i = 0; i < n; i++) try_row(s, j, in, found[i], out);
         return;
     }

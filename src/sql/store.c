@@ -209,11 +209,11 @@ uint32_t vs_lookup_size(store *s, table *t, uint32_t col, uint64_t hash)
     return n;
 }
 
-void vs_lookup(store *s, table *t, uint32_t col, uint64_t hash)
+void vs_lookup(store *s, table *t, uint32_t col, uint64_t hash, bool more)
 {
     table_index *x = index_of(s, t, col);
     s->found.n = 0;
-    s->lookup++;
+    if (!more) s->lookup++;
     for (uint32_t i = x->bucket[hash & (x->buckets - 1)]; i != NONE; i = x->entries.at[i].next) {
         const entry *e = &x->entries.at[i];
         if (e->hash != hash || t->rows.at[e->row].seen == s->lookup) continue;

@@ -111,8 +111,9 @@ static inline const row_version *vs_at(const table *t, uint32_t r, uint32_t stat
 /* The newest state <= `state` that wrote the table, 0 if none. */
 uint32_t vs_changed(const table *t, uint32_t state);
 
-/* Rows that have a version with such a value in the column, and perhaps a few more: in s->found. */
-void vs_lookup(store *s, table *t, uint32_t column, uint64_t hash);
+/* Rows that have a version with such a value in the column, and perhaps a few more: in s->found.
+   `more`: without those that the lookup before listed. */
+void vs_lookup(store *s, table *t, uint32_t column, uint64_t hash, bool more);
 /* How many there would be at most. */
 uint32_t vs_lookup_size(store *s, table *t, uint32_t column, uint64_t hash);
 

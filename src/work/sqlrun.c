@@ -238,6 +238,7 @@ bool sql_run_all(sql_run *r)
                  r->db->driver->name);
         return false;
     }
+    r->db->own_tables = true;
     mem *m = r->db->mem;
     strbuf setup;
     strbuf_init(&setup, m);
