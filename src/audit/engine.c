@@ -308,16 +308,19 @@ static outcome run_all(engine *e, const log_txn *t)
         size_t at = e->used;
         if (e->mode == MODE_STATEMENT) {
             e->x.state = next_choice(e, floor, latest)->now;
-            floor = e->x.state;
             e->x.valid_from = 0;
-            if (!i) e->first_read[e->position] = floor;
+            if (!i) e->first_read[e->position] = e->x.state;
         }
         e->seen.n = 0;
         e->x.cid = i + 1;
         a.s = &t->stmts[i];
         a.index = i;
         outcome r = run_statement(&a);
-        if (e->mode == MODE_STATEMENT) e->t->choices.at[at].valid_from = e->x.valid_from;
+        if (e->mode == MODE_STATEMENT) {
+            e->t->choices.at[at].valid_from = e->x.valid_from;
+            /* the next one may be as old as the oldest state that looks like this one's */
+            if (e->x.valid_from > floor) floor = e->x.valid_from;
+        }
         if (snapshot) e->t->choices.at[0].valid_from = e->x.valid_from;
         arena_reset(&e->x.work);
         if (r != RUN_OK) return r;
