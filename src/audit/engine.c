@@ -34,6 +34,7 @@ bool engine_advance(engine *e, trial *t)
                 c->now = c->valid_from - 1;
                 c->valid_from = 0;
                 c->jumps++;
+                t->changed = t->choices.n - 1;
                 return true;
             }
             e->cut = true;
@@ -289,6 +290,22 @@ static outcome run_statement(attempt *a)
     return r;
 }
 
+/* Was a run of this transaction here before, free to read the same states or more?  What follows
+   depends on nothing else, so that this one can be left.  Only statements that this run does
+   differently are asked. */
+static bool been_here(engine *e, uint32_t stmt, uint32_t floor)
+{
+    trial *t = e->t;
+    if (e->used <= t->changed && t->reached.n) return false;
+    uint64_t h = engine_effects(e);
+    for (size_t i = 0; i < t->reached.n; i++) {
+        const reached *r = &t->reached.at[i];
+        if (r->stmt == stmt && r->effects == h && r->floor <= floor) return true;
+    }
+    vec_push(e->mem, &t->reached, ((reached){h, stmt, floor}));
+    return false;
+}
+
 /* ---- one transaction ------------------------------------------------------------------------- */
 
 static outcome run_all(engine *e, const log_txn *t)
@@ -324,6 +341,8 @@ static outcome run_all(engine *e, const log_txn *t)
         if (snapshot) e->t->choices.at[0].valid_from = e->x.valid_from;
         arena_reset(&e->x.work);
         if (r != RUN_OK) return r;
+        bool many = e->mode == MODE_STATEMENT || e->mode == MODE_ROW;
+        if (many && !a.failed && been_here(e, i, floor)) return RUN_MISMATCH;
     }
     if (a.failed) {
         record(e, t->n_stmts, RUN_MISMATCH, "rolled back: a statement had failed");
@@ -396,21 +415,23 @@ bool engine_explainable(engine *e, uint32_t txn, uint32_t position)
     trial t = {.txn = txn};
     audit_mode mode = e->mode;
     write_rule rule = e->rule;
-    bool exploring = e->exploring, cut = e->cut, found = false;
+    bool exploring = e->exploring, cut = e->cut, found = true; /* also if the tries run out */
     trial *outer = e->t;
     e->mode = MODE_ROW;
     e->rule = WRITE_FREE;
     e->exploring = false;
+    e->cut = false;
     for (int tries = 0; tries < 2000; tries++) {
         outcome r = engine_run(e, &t, position);
-        if (r == RUN_OK) {
-            vs_rollback(&e->s, 0);
-            found = true;
+        if (r == RUN_OK) vs_rollback(&e->s, 0);
+        if (r == RUN_OK || r == RUN_REFUSED) break;
+        if (!engine_advance(e, &t)) {
+            found = e->cut;
             break;
         }
-        if (r == RUN_REFUSED || !engine_advance(e, &t)) break;
     }
     vec_free(e->mem, &t.choices);
+    vec_free(e->mem, &t.reached);
     e->mode = mode;
     e->rule = rule;
     e->exploring = exploring;

@@ -29,11 +29,18 @@ typedef struct choice {
     uint32_t jumps;
 } choice;
 
+typedef struct reached { /* after a statement: what was written, and how old the next may read */
+    uint64_t effects;
+    uint32_t stmt, floor;
+} reached;
+
 typedef struct trial { /* the transaction at one position of the order */
     uint32_t txn;
     bool started;
     VEC(choice) choices;
     VEC(uint64_t) effects; /* of the choices that were good */
+    size_t changed;        /* the choice that engine_advance moved */
+    VEC(reached) reached;  /* a run that comes to one of these again need not go on */
 } trial;
 
 typedef enum outcome {

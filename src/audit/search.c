@@ -273,7 +273,7 @@ static void classify(engine *e)
     failure *f = &e->fail;
     if (!f->any || f->classified || f->why == RUN_REFUSED) return;
     f->classified = true;
-    f->semantic = !engine_explainable(e, f->txn, f->position);
+    f->semantic = f->why != RUN_CONFLICT && !engine_explainable(e, f->txn, f->position);
 }
 
 static outcome run_here(search *s, uint32_t position)
@@ -302,7 +302,7 @@ static outcome find_way(search *s, uint32_t position, bool again)
     trial *t = here(s, position);
     for (;;) {
         if (again && !engine_advance(e, t)) {
-            t->effects.n = 0;
+            t->effects.n = t->reached.n = t->changed = 0;
             if (!s->free || !next_txn(s, position)) return RUN_MISMATCH;
         }
         again = true;
@@ -362,7 +362,7 @@ static found pass(engine *e, bool free_order, bool back, const uint32_t *horizon
     found answer = FOUND_YES;
     while (free_order ? !complete(&s) : position < end) {
         trial *t = here(&s, position);
-        if (!s.back) t->choices.n = 0;
+        if (!s.back) t->choices.n = t->reached.n = t->changed = 0;
         outcome r = RUN_OK;
         if (!again && !free_order) t->txn = e->order[position];
         if (!again && free_order) {
@@ -380,7 +380,7 @@ static found pass(engine *e, bool free_order, bool back, const uint32_t *horizon
             break;
         }
         if (e->exploring && e->fail.any && e->fail.position == position) classify(e);
-        t->choices.n = t->effects.n = 0;
+        t->choices.n = t->effects.n = t->reached.n = t->changed = 0;
         t->started = false;
         if (!s.back || !position || e->runs >= e->max_runs) {
             answer = e->cut ? FOUND_CUT : FOUND_NO;
@@ -397,9 +397,11 @@ static found pass(engine *e, bool free_order, bool back, const uint32_t *horizon
     for (uint32_t i = 0; s.back && i < end; i++) {
         vec_free(e->mem, &s.trials[i].choices);
         vec_free(e->mem, &s.trials[i].effects);
+        vec_free(e->mem, &s.trials[i].reached);
     }
     mem_put(e->mem, s.trials);
     vec_free(e->mem, &s.one.choices);
+    vec_free(e->mem, &s.one.reached);
     mem_put(e->mem, s.at);
     return answer;
 }
@@ -478,6 +480,8 @@ static found in_read_order(engine *e)
     e->exploring = false;
     windows(e);
     found r = one_pass(e, false, false, 64);
+    if (r == FOUND_NO || r == FOUND_CUT) r = one_pass(e, false, true, 64);
+    if (r == FOUND_CUT && e->runs < e->max_runs) r = one_pass(e, false, true, UINT32_MAX);
     if (r == FOUND_YES) {
         for (uint32_t i = 0; i < e->n; i++) {
             uint32_t s = e->first_read[i];
