@@ -36,6 +36,7 @@ typedef struct reached { /* after a statement: what was written, and how old the
 
 typedef struct trial { /* the transaction at one position of the order */
     uint32_t txn;
+    uint32_t slot; /* its place in the order of the log, where orders near that are tried */
     bool started;
     VEC(choice) choices;
     VEC(uint64_t) effects; /* of the choices that were good */

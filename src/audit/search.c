@@ -20,6 +20,7 @@
 #define FREE_ORDER 10u /* transactions of which every order is tried */
 #define DEFAULT_RUNS 4000000u
 #define FORGET_EVERY 64u
+#define NEAR 12u /* places of the order that a commit may be away from its timestamp's */
 
 typedef struct search {
     engine *e;
@@ -27,6 +28,9 @@ typedef struct search {
     trial one;    /* without backtracking, one serves every position */
     uint32_t *at; /* free order: transaction -> position + 1, 0: not placed */
     bool free, back;
+    bool near;      /* free, but only transactions whose commits overlap change places */
+    uint32_t first; /* near: everything before this place of the log's order is placed */
+    uint32_t left;  /* committed ones that are not placed */
 } search;
 
 static trial *here(search *s, uint32_t position)
@@ -74,7 +78,7 @@ typedef struct by_time {
     uint32_t n;
 } by_time;
 
-/* The state before it and after it are one: it wrote nothing, or the database would have stamped it. */
+/* The state before it and after it are one: it wrote nothing, or would have been stamped. */
 static bool no_state(const engine *e, const log_txn *t)
 {
     return engine_only_reads(e, t) || (e->stamped && !t->has_commit);
@@ -235,6 +239,56 @@ static bool may_come(const search *s, uint32_t txn)
     return true;
 }
 
+/* Timestamps are taken before commits are seen: those of overlapping commits may be the wrong way
+   round.  A transaction may come before others of which none is known to have ended before it. */
+static bool next_near(search *s, trial *t)
+{
+    const engine *e = s->e;
+    const log_txn *all = e->l->txns.at;
+    while (s->first < e->n && s->at[e->order[s->first]]) s->first++;
+    uint32_t from = t->started ? t->slot + 1 : s->first, end = s->first + NEAR;
+    t->started = true;
+    for (uint32_t q = from; q < end && q < e->n; q++) {
+        const log_txn *a = &all[e->order[q]];
+        bool good = !s->at[e->order[q]];
+        for (uint32_t r = s->first; good && r < q; r++) {
+            const log_txn *o = &all[e->order[r]];
+            int64_t b, seen, call, f, b2, seen2, call2, f2;
+            if (s->at[e->order[r]]) continue;
+            good = o->session != a->session && times_of(a, &b, &seen, &call, &f) &&
+                   times_of(o, &b2, &seen2, &call2, &f2) && f2 >= call;
+        }
+        if (!good) continue;
+        t->slot = q;
+        t->txn = e->order[q];
+        return true;
+    }
+    return false;
+}
+
+/* As free_window, looking only where it can matter: no position is NEAR away from its place. */
+static void near_window(search *s, uint32_t position)
+{
+    engine *e = s->e;
+    const trial *t = here(s, position);
+    const log_txn *me = &e->l->txns.at[t->txn];
+    uint32_t low = 0, high = position;
+    if (e->level.strict) {
+        uint32_t from = e->low[t->slot] > NEAR + 1 ? e->low[t->slot] - NEAR - 1 : 0;
+        low = from;
+        high = from;
+        for (uint32_t k = from; k < position; k++) {
+            const log_txn *o = &e->l->txns.at[s->trials[k].txn];
+            if (no_state(e, o)) continue;
+            if (k < e->low[t->slot] + NEAR && before(e, o, me)) low = k + 1;
+            if (shown_at(e, o, me)) high = k + 1;
+        }
+        if (high < low) high = low;
+    }
+    e->run_low = low;
+    e->run_high = high;
+}
+
 static void free_window(search *s, uint32_t txn, uint32_t position)
 {
     engine *e = s->e;
@@ -258,6 +312,7 @@ static void free_window(search *s, uint32_t txn, uint32_t position)
 static bool next_txn(search *s, uint32_t position)
 {
     trial *t = here(s, position);
+    if (s->near) return next_near(s, t);
     uint32_t from = t->started ? t->txn + 1 : 0;
     t->started = true;
     for (uint32_t i = from; i < s->e->l->txns.n; i++)
@@ -280,7 +335,9 @@ static outcome run_here(search *s, uint32_t position)
 {
     engine *e = s->e;
     trial *t = here(s, position);
-    if (s->free) {
+    if (s->near) {
+        near_window(s, position);
+    } else if (s->free) {
         free_window(s, t->txn, position);
     } else {
         e->run_low = e->low[position];
@@ -327,6 +384,7 @@ static outcome find_way(search *s, uint32_t position, bool again)
 
 static bool complete(const search *s)
 {
+    if (s->near) return !s->left;
     for (uint32_t i = 0; i < s->e->l->txns.n; i++)
         if (s->e->l->txns.at[i].status == LOG_COMMITTED && !s->at[i]) return false;
     return true;
@@ -335,7 +393,11 @@ static bool complete(const search *s)
 static void step_back(search *s, uint32_t position)
 {
     vs_uncommit(&s->e->s, position + 1);
-    if (s->free) s->at[here(s, position)->txn] = 0;
+    if (!s->free) return;
+    uint32_t txn = here(s, position)->txn;
+    s->at[txn] = 0;
+    s->left++;
+    if (s->near && here(s, position)->slot < s->first) s->first = here(s, position)->slot;
 }
 
 static void step_on(search *s, uint32_t position, const uint32_t *horizon)
@@ -344,14 +406,21 @@ static void step_on(search *s, uint32_t position, const uint32_t *horizon)
     uint32_t txn = here(s, position)->txn;
     vs_commit(&e->s, position + 1);
     e->state_name[position + 1] = e->l->txns.at[txn].id;
-    if (s->free) s->at[txn] = position + 1;
+    if (s->free) s->at[txn] = position + 1, s->left--;
     if (horizon && (position + 1) % FORGET_EVERY == 0) vs_forget(&e->s, horizon[position + 1]);
 }
 
+typedef enum order_kind { ORDER_GIVEN, ORDER_NEAR, ORDER_ANY } order_kind;
+
 /* One pass; the store is rebuilt first. */
-static found pass(engine *e, bool free_order, bool back, const uint32_t *horizon)
+static found pass(engine *e, order_kind kind, bool back, const uint32_t *horizon)
 {
-    search s = {.e = e, .free = free_order, .back = back || free_order};
+    bool free_order = kind != ORDER_GIVEN;
+    search s = {.e = e,
+                .free = free_order,
+                .near = kind == ORDER_NEAR,
+                .back = back || free_order,
+                .left = e->n};
     uint32_t end = free_order ? (uint32_t)e->l->txns.n : e->n;
     engine_reset(e);
     e->s.searching = s.back;
@@ -432,14 +501,14 @@ static uint32_t *horizons(engine *e)
     return h;
 }
 
-static found one_pass(engine *e, bool free_order, bool back, uint32_t window)
+static found one_pass(engine *e, order_kind kind, bool back, uint32_t window)
 {
-    uint32_t *h = back || free_order ? NULL : horizons(e);
+    uint32_t *h = back || kind ? NULL : horizons(e);
     e->cut = false;
     e->window = window;
     uint64_t before_runs = e->runs;
     e->runs = 0;
-    found r = pass(e, free_order, back, h);
+    found r = pass(e, kind, back, h);
     e->runs += before_runs;
     mem_put(e->mem, h);
     return r;
@@ -455,18 +524,31 @@ static found in_given_order(engine *e)
     if (e->mode == MODE_ROW) { /* a stronger level first: its executions are ours too */
         e->mode = MODE_STATEMENT;
         e->rule = WRITE_RECHECK;
-        r = one_pass(e, false, false, 64);
+        r = one_pass(e, ORDER_GIVEN, false, 64);
         if (r == FOUND_YES || r == FOUND_REFUSED) return r;
         e->mode = MODE_ROW;
         e->rule = WRITE_FREE;
         e->exploring = true;
     }
-    r = one_pass(e, false, false, 64);
+    r = one_pass(e, ORDER_GIVEN, false, 64);
     if (r == FOUND_YES || r == FOUND_REFUSED || e->mode == MODE_LATEST) return r;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        r = one_pass(e, false, true, sizes[i]);
+        r = one_pass(e, ORDER_GIVEN, true, sizes[i]);
         if (r != FOUND_CUT || e->runs >= e->max_runs) return r;
     }
+    return r;
+}
+
+/* Isolation fails in the order of the timestamps: perhaps two commits stand the wrong way round. */
+static found in_near_order(engine *e)
+{
+    uint64_t most = e->max_runs, runs = 4 * (uint64_t)e->n + 200000;
+    e->mode = e->level.mode;
+    e->rule = e->level.rule;
+    if (e->mode == MODE_ROW) return FOUND_CUT;
+    e->max_runs = runs < most ? runs : most;
+    found r = one_pass(e, ORDER_NEAR, true, 16);
+    e->max_runs = most;
     return r;
 }
 
@@ -479,9 +561,9 @@ static found in_read_order(engine *e)
     e->rule = WRITE_CONFLICT;
     e->exploring = false;
     windows(e);
-    found r = one_pass(e, false, false, 64);
-    if (r == FOUND_NO || r == FOUND_CUT) r = one_pass(e, false, true, 64);
-    if (r == FOUND_CUT && e->runs < e->max_runs) r = one_pass(e, false, true, UINT32_MAX);
+    found r = one_pass(e, ORDER_GIVEN, false, 64);
+    if (r == FOUND_NO || r == FOUND_CUT) r = one_pass(e, ORDER_GIVEN, true, 64);
+    if (r == FOUND_CUT && e->runs < e->max_runs) r = one_pass(e, ORDER_GIVEN, true, UINT32_MAX);
     if (r == FOUND_YES) {
         for (uint32_t i = 0; i < e->n; i++) {
             uint32_t s = e->first_read[i];
@@ -494,7 +576,7 @@ static found in_read_order(engine *e)
         e->order = kept;
         e->mode = MODE_LATEST;
         e->rule = WRITE_FREE;
-        r = one_pass(e, false, false, 64);
+        r = one_pass(e, ORDER_GIVEN, false, 64);
         if (r != FOUND_YES) {
             e->order = old;
             r = r == FOUND_NO ? FOUND_CUT : r;
@@ -637,18 +719,22 @@ void search_decide(engine *e, audit_answer *a)
         failure shown = e->fail;
         e->exploring = false;
         if (any <= FREE_ORDER)
-            other = one_pass(e, true, true, UINT32_MAX);
+            other = one_pass(e, ORDER_ANY, true, UINT32_MAX);
         else if (serial)
             other = in_read_order(e);
+        else if (!shown.semantic)
+            other = in_near_order(e);
         e->fail = shown;
+        bool fact = order_is_fact(e) && !unknown;
         if (other == FOUND_YES) {
             r = FOUND_YES;
             a->other_order = true;
-        } else if (other == FOUND_NO) {
-            a->all_orders = any <= FREE_ORDER;
+        } else if (other == FOUND_NO && any <= FREE_ORDER) {
             r = FOUND_NO;
-        } else if (r == FOUND_NO &&
-                   (unknown || !order_is_fact(e) || (serial && other == FOUND_CUT))) {
+            a->all_orders = true;
+        } else if (other == FOUND_NO) {
+            r = fact ? FOUND_NO : FOUND_CUT;
+        } else if (serial || !fact || !shown.semantic) {
             r = FOUND_CUT;
         }
     }

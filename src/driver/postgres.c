@@ -301,7 +301,7 @@ static enum db_answer pg_abort(db_session *s)
     return execute(s, "ROLLBACK") == DB_OK ? DB_OK : DB_LOST;
 }
 
-/* --- any SQL ------------------------------------------------------------------------------------ */
+/* --- any SQL ---------------------------------------------------------------------------------- */
 
 static bool pg_script(db *d, const char *text)
 {

@@ -89,8 +89,8 @@ typedef struct aggregate {
 
 typedef enum join_kind { J_REL, J_INNER, J_LEFT } join_kind;
 
-/* A condition `column of the slot = expression over earlier slots`, or an OR of such with one column:
-   an index finds the rows. */
+/* A condition `column of the slot = expression over earlier slots`, or an OR of such with one
+   column: an index finds the rows. */
 typedef struct lookup {
     uint32_t column;
     uint32_t n;

@@ -75,7 +75,7 @@ static enum db_answer bank_txn(sql_session *s)
     return DB_OK;
 }
 
-/* ---- Twitter ----------------------------------------------------------------------------------- */
+/* ---- Twitter --------------------------------------------------------------------------------- */
 
 #define USERS 1000u
 
@@ -117,7 +117,7 @@ static enum db_answer twitter_txn(sql_session *s)
     return DB_OK;
 }
 
-/* ---- RUBiS --------------------------------------------------------------------------------------- */
+/* ---- RUBiS ----------------------------------------------------------------------------------- */
 
 #define RUBIS_USERS 1000u
 #define RUBIS_ITEMS 4000u
@@ -127,8 +127,8 @@ static void rubis_setup(strbuf *o)
     static const char *const text[] = {
         "DROP TABLE IF EXISTS users, items, buys, comments",
         "CREATE TABLE users (id bigint PRIMARY KEY, name text NOT NULL, rating int NOT NULL)",
-        "CREATE TABLE items (id bigint PRIMARY KEY, seller bigint, quantity int CHECK (quantity >= 0),"
-        " price numeric(8,2))",
+        "CREATE TABLE items (id bigint PRIMARY KEY, seller bigint,"
+        " quantity int CHECK (quantity >= 0), price numeric(8,2))",
         "CREATE TABLE buys (id bigint PRIMARY KEY, item bigint, buyer bigint, quantity int)",
         "CREATE TABLE comments (id bigint PRIMARY KEY, about bigint, rating int, body text)",
         NULL};
@@ -167,7 +167,7 @@ static enum db_answer rubis_txn(sql_session *s)
     return DB_OK;
 }
 
-/* ---- TPC-C: 1 warehouse, 2 districts, 3 customers a district, 1 item -------------------------------- */
+/* ---- TPC-C: 1 warehouse, 2 districts, 3 customers a district, 1 item ------------------------- */
 
 static void tpcc_setup(strbuf *o)
 {
@@ -205,8 +205,9 @@ static void tpcc_setup(strbuf *o)
 
 static enum db_answer new_order(sql_session *s, int64_t d, int64_t c)
 {
-    DO("SELECT c.c_discount, c.c_last, w.w_tax FROM customer c JOIN warehouse w ON w.w_id = c.c_w_id"
-       " WHERE c.c_w_id = 1 AND c.c_d_id = $1 AND c.c_id = $2",
+    DO("SELECT c.c_discount, c.c_last, w.w_tax FROM customer c"
+       " JOIN warehouse w ON w.w_id = c.c_w_id WHERE c.c_w_id = 1 AND c.c_d_id = $1"
+       " AND c.c_id = $2",
        "ii", d, c);
     DO("UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = 1 AND d_id = $1"
        " RETURNING d_next_o_id - 1, d_tax",
@@ -233,7 +234,8 @@ static enum db_answer payment(sql_session *s, int64_t d, int64_t c)
     DO("UPDATE warehouse SET w_ytd = w_ytd + $1 WHERE w_id = 1", "i", n);
     DO("UPDATE district SET d_ytd = d_ytd + $1 WHERE d_w_id = 1 AND d_id = $2", "ii", n, d);
     if (sql_below(s, 100) < 60) {
-        DO("SELECT c_id FROM customer WHERE c_w_id = 1 AND c_d_id = $1 AND c_last = $2 ORDER BY c_id",
+        DO("SELECT c_id FROM customer WHERE c_w_id = 1 AND c_d_id = $1 AND c_last = $2"
+           " ORDER BY c_id",
            "is", d, "BAR");
         c = s->db.n_rows ? sql_int(s, s->db.n_rows / 2, 0) : c;
     }

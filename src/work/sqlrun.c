@@ -1,6 +1,6 @@
 /*
- * sqlrun.c - see sqlrun.h.  A thread a session; lines are written whole, under one lock, in the order
- * in which transactions end, so that lines of a session stand in session order.
+ * sqlrun.c - see sqlrun.h.  A thread a session; lines are written whole, under one lock, in the
+ * order in which transactions end, so that lines of a session stand in session order.
  */
 #include "work/sqlrun.h"
 
