@@ -46,11 +46,14 @@ static uint32_t holder(sql_exec *x, table *t, const unique_key *u, const value *
     if (key_null(u, row)) return NO_ROW;
     uint32_t best = UINT32_MAX, column = 0;
     uint64_t hash = 0;
-    for (uint32_t i = 0; i < u->n; i++) {
-        uint32_t c = u->cols[i];
-        uint64_t h = value_hash(t->cols[c].t.id, row[c]);
-        uint32_t n = vs_lookup_size(x->s, t, c, h);
-        if (n < best) best = n, column = c, hash = h;
+    for (int whole = 0; whole < 2 && best >= FEW; whole++) {
+        best = UINT32_MAX;
+        for (uint32_t i = 0; i < u->n; i++) {
+            uint32_t c = u->cols[i];
+            uint64_t h = value_hash(t->cols[c].t.id, row[c]);
+            uint32_t n = vs_lookup_size(x->s, t, c, h, whole ? UINT32_MAX : FEW);
+            if (n < best) best = n, column = c, hash = h;
+        }
     }
     vs_lookup(x->s, t, column, hash, false);
     for (size_t i = 0; i < x->s->found.n; i++) {

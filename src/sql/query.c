@@ -70,7 +70,7 @@ static void try_row(scan *s, const join *j, const value **in, uint32_t r, tuples
 
 /* Rows that a lookup would list; their hashes, without those of null keys, which find nothing. */
 static uint32_t lookup_size(scan *s, const join *j, const lookup *l, frame *f, uint64_t *hash,
-                            uint32_t *n)
+                            uint32_t *n, uint32_t most)
 {
     uint32_t size = 0;
     *n = 0;
@@ -78,7 +78,7 @@ static uint32_t lookup_size(scan *s, const join *j, const lookup *l, frame *f, u
         value v = eval(s->x, l->keys[i], f);
         if (v.null) continue;
         hash[*n] = value_hash(l->keys[i]->t.id, v);
-        size += vs_lookup_size(s->x->s, j->table, l->column, hash[(*n)++]);
+        size += vs_lookup_size(s->x->s, j->table, l->column, hash[(*n)++], most);
     }
     return size;
 }
@@ -90,13 +90,15 @@ static bool best_lookup(scan *s, const join *j, const value **in, uint32_t **row
     frame f = {in, s->up, NULL};
     uint32_t best = UINT32_MAX, column = 0, keys = 0;
     uint64_t *hash = NULL;
-    for (uint32_t i = 0; i < j->n_lookups && best; i++) {
-        const lookup *l = &j->lookups[i];
-        uint64_t *h = arena_array(&x->work, uint64_t, l->n + 1);
-        uint32_t k, size = lookup_size(s, j, l, &f, h, &k);
-        if (size < best) best = size, column = l->column, hash = h, keys = k;
+    for (int whole = 0; whole < 2 && best >= FEW; whole++) {
+        best = UINT32_MAX;
+        for (uint32_t i = 0; i < j->n_lookups && best; i++) {
+            const lookup *l = &j->lookups[i];
+            uint64_t *h = arena_array(&x->work, uint64_t, l->n + 1);
+            uint32_t k, size = lookup_size(s, j, l, &f, h, &k, whole ? UINT32_MAX : FEW);
+            if (size < best) best = size, column = l->column, hash = h, keys = k;
+        }
     }
-    if (best == UINT32_MAX) return false;
     VEC(uint32_t) found = {0}; /* a copy: choosing states may look up again */
     for (uint32_t i = 0; i < keys; i++) {
         vs_lookup(x->s, j->table, column, hash[i], i > 0);

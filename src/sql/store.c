@@ -200,12 +200,12 @@ static table_index *index_of(store *s, table *t, uint32_t col)
     return x;
 }
 
-uint32_t vs_lookup_size(store *s, table *t, uint32_t col, uint64_t hash)
+uint32_t vs_lookup_size(store *s, table *t, uint32_t col, uint64_t hash, uint32_t most)
 {
     table_index *x = index_of(s, t, col);
     uint32_t n = 0;
-    for (uint32_t i = x->bucket[hash & (x->buckets - 1)]; i != NONE; i = x->entries.at[i].next)
-        n += x->entries.at[i].hash == hash;
+    uint32_t i = x->bucket[hash & (x->buckets - 1)];
+    for (; i != NONE && n < most; i = x->entries.at[i].next) n += x->entries.at[i].hash == hash;
     return n;
 }
 

@@ -114,8 +114,9 @@ uint32_t vs_changed(const table *t, uint32_t state);
 /* Rows that have a version with such a value in the column, and perhaps a few more: in s->found.
    `more`: without those that the lookup before listed. */
 void vs_lookup(store *s, table *t, uint32_t column, uint64_t hash, bool more);
-/* How many there would be at most. */
-uint32_t vs_lookup_size(store *s, table *t, uint32_t column, uint64_t hash);
+/* How many there would be, counted up to `most`. */
+uint32_t vs_lookup_size(store *s, table *t, uint32_t column, uint64_t hash, uint32_t most);
+#define FEW 32u /* count so far first: the list of a value that most rows have is long */
 
 size_t vs_mark(const store *s);
 void vs_rollback(store *s, size_t mark);
