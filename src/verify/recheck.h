@@ -149,6 +149,8 @@ bool recheck_stamp(const history *h, txn_id t, unsigned which, int64_t *at);
 uint32_t recheck_next_installer(const installers *x, key_id k, uint32_t p, uint32_t p3);
 uint32_t recheck_installer_before(const installers *x, key_id k, uint32_t p);
 
+/* recheck_paths.c: levels of paths of many steps, by clocks; *done: it was not too large. */
+bool recheck_paths(checker *c, const installers *x, bool *done);
 bool recheck_causal(checker *c);   /* recheck_causal.c */
 bool recheck_graph(checker *c);    /* recheck_graph.c */
 bool recheck_updates(checker *c);  /* recheck_updates.c */
