@@ -226,6 +226,10 @@ static outcome compared(attempt *a, const sql_result *r)
     engine *e = a->e;
     if (match_result(&e->x, r, a->s)) return RUN_OK;
     bool gone = a->s->has_error && !memcmp(a->s->error, "23505", 5) && e->mode != MODE_LATEST;
+    /* ON CONFLICT DO NOTHING looks at rows outside the snapshot, which may be gone at the commit */
+    if (a->p->conflict == ON_CONFLICT_NOTHING && e->mode != MODE_LATEST && !a->s->has_error &&
+        ((a->s->has_count && a->s->count < r->count) || (a->s->has_rows && a->s->n_rows < r->n)))
+        gone = true;
     if (gone || (a->s->has_error && sql_unclear(a->p, NULL, a->s->error))) {
         snprintf(e->guard->text, sizeof e->guard->text, "%s",
                  gone ? "a duplicate key that may have been gone again"

@@ -256,7 +256,8 @@ static bool next_near(search *s, trial *t)
             int64_t b, seen, call, f, b2, seen2, call2, f2;
             if (s->at[e->order[r]]) continue;
             good = o->session != a->session && times_of(a, &b, &seen, &call, &f) &&
-                   times_of(o, &b2, &seen2, &call2, &f2) && f2 >= call;
+                   times_of(o, &b2, &seen2, &call2, &f2) &&
+                   (e->mode == MODE_LATEST ? !before(e, o, a) : f2 >= call);
         }
         if (!good) continue;
         t->slot = q;
@@ -660,10 +661,14 @@ static void tell_undecided(engine *e, audit_answer *a, const char *why)
     a->reason = why;
 }
 
+/* Does the log leave no doubt about its order?  A serial order need not be that of the commits:
+   only transactions that do not overlap have a known one. */
 static bool order_is_fact(const engine *e)
 {
+    bool serial = e->level.strict && e->level.mode == MODE_LATEST;
     for (uint32_t i = 0; i < e->n; i++) {
         const log_txn *t = &e->l->txns.at[e->order[i]];
+        if (serial && i && !before(e, &e->l->txns.at[e->order[i - 1]], t)) return false;
         if (t->has_commit || no_state(e, t)) continue;
         if (!e->level.strict || t->has_times || !t->has_end) return false;
     }
