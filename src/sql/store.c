@@ -18,7 +18,7 @@ static void *block_get(store *s, uint32_t size)
     if (class >= sizeof s->free_blocks / sizeof s->free_blocks[0]) return mem_get(s->mem, size);
     void *p = s->free_blocks[class];
     if (p) {
-        memcpy(&s->free_blocks[class], p, sizeof p);
+        memcpy(&s->free_blocks[class], p, sizeof(void *));
         return p;
     }
     if ((size_t)(s->slab_end - s->slab) < (size_t) class * CLASS) {

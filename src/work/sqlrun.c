@@ -81,7 +81,7 @@ enum db_answer sql_do(sql_session *s, const char *text, const char *format, ...)
     uint32_t n = 0;
     va_list ap;
     va_start(ap, format);
-    for (; format[n] && n < 16; n++) {
+    for (; n < 16 && format[n]; n++) {
         if (format[n] == 's') {
             params[n] = va_arg(ap, const char *);
         } else {
