@@ -70,6 +70,14 @@ uint32_t lazy_version_before(const lazy *z, uint32_t inst)
     return NONE;
 }
 
+/* The same, past versions of v's own transaction. */
+static uint32_t next_of_others(const lazy *z, uint32_t inst, node_id v)
+{
+    uint32_t u = lazy_next_version(z, inst);
+    while (u != NONE && asg_same(z->g, z->g->inst_node[u], v)) u = lazy_next_version(z, u);
+    return u;
+}
+
 /* The version that v sees: the last one committed before its begin, its own aside. */
 static uint32_t version_seen(const lazy *z, key_id k, node_id v)
 {
@@ -84,7 +92,7 @@ static uint32_t version_seen(const lazy *z, key_id k, node_id v)
     }
     while (lo-- > first) {
         node_id u = z->g->inst_node[z->list[lo]];
-        if (z->present[u] && u != v) return z->list[lo];
+        if (z->present[u] && !asg_same(z->g, u, v)) return z->list[lo];
     }
     return NONE;
 }
@@ -433,16 +441,15 @@ static uint32_t check_read(lazy *z, uint32_t ob, bool *violated)
     if (rf == RF_OPEN) return check_open(z, ob, violated);
     uint32_t u;
     if (rf == RF_INIT) {
-        if (z->p->in[v]) return LIT_NONE; /* known edges */
+        if (z->p->in[v] && !(g->ob_flags[ob] & OB_OWN)) return LIT_NONE; /* known edges */
         u = version_seen(z, g->ob_key[ob], v);
         if (u == NONE) return LIT_NONE;
         *violated = true;
         return between(z, ob, NONE, u, LIT_NONE, ob);
     }
     uint32_t w = z->p->rf_inst[ob];
-    u = lazy_next_version(z, w);
-    if (u == NONE || g->inst_node[u] == v) return LIT_NONE;
-    if (commit_pos(z, u) > z->pos[begin_of(z->p, v)]) return LIT_NONE;
+    u = next_of_others(z, w, v);
+    if (u == NONE || commit_pos(z, u) > z->pos[begin_of(z->p, v)]) return LIT_NONE;
     *violated = true;
     return between(z, ob, w, u, LIT_NONE, ob);
 }
@@ -532,7 +539,8 @@ static void queue_loose(lazy *z, key_id k, uint32_t from, uint32_t to)
     if (!z->loose_first) return;
     for (uint32_t i = z->loose_first[k]; i < z->loose_first[k + 1]; i++) {
         uint32_t at = z->pos[begin_of(z->p, z->g->ob_node[z->loose[i]])];
-        if (at >= from && at <= to) lazy_enqueue(z, z->loose[i]);
+        bool past = z->g->ob_flags[z->loose[i]] & OB_OWN; /* it sees past its own version */
+        if (at >= from && (at <= to || past)) lazy_enqueue(z, z->loose[i]);
     }
 }
 
@@ -725,14 +733,14 @@ static uint32_t cb_decide(void *state)
         return answer;
     }
     uint32_t answer;
-    if (updates_broken(z, &answer)) return answer;
+    if (updates_broken(z, &answer) || split_broken(z, &answer)) return answer;
     return THEORY_STOP;
 }
 
 static bool cb_check_found_model(void *state)
 {
     lazy *z = state;
-    return z->head == z->queue.n && !paths_look_again(z) && updates_clean(z);
+    return z->head == z->queue.n && !paths_look_again(z) && updates_clean(z) && split_clean(z);
 }
 
 /* --- derivation rounds ------------------------------------------------------------------------ */
@@ -775,7 +783,7 @@ static uint64_t derive_round(lazy *z)
         uint32_t first = g->kw_first[g->ob_key[ob]], end = g->kw_first[g->ob_key[ob] + 1];
         for (uint32_t i = at + 1; i < end && i <= at + LOOK; i++) {
             node_id un = g->inst_node[z->list[i]];
-            if (un == v || !z->p->in[un]) continue;
+            if (asg_same(g, un, v) || !z->p->in[un]) continue;
             if (reaches(&z->reach, un, v))
                 derive(z, un, wn, ob, false, &n);
             else if (reaches(&z->reach, wn, un))
@@ -784,7 +792,7 @@ static uint64_t derive_round(lazy *z)
         }
         for (uint32_t i = at; i > first && i + LOOK > at + 1; i--) {
             node_id un = g->inst_node[z->list[i - 1]];
-            if (un != v && z->p->in[un] && reaches(&z->reach, un, v))
+            if (!asg_same(g, un, v) && z->p->in[un] && reaches(&z->reach, un, v))
                 derive(z, un, wn, ob, false, &n);
         }
         guard_tick(z->m->guard);
@@ -812,7 +820,7 @@ static node_id sure_version(const lazy *z, key_id k, node_id v)
     }
     for (uint32_t i = lo; i > first && i + BEHIND > lo; i--) {
         node_id x = g->inst_node[z->list[i - 1]];
-        if (x != v && z->p->in[x] && reaches(&z->reach, x, v)) return x;
+        if (!asg_same(g, x, v) && z->p->in[x] && reaches(&z->reach, x, v)) return x;
     }
     return NO_ID;
 }
@@ -905,9 +913,9 @@ static bool settle(lazy *z)
             node_id v = g->ob_node[x];
             uint32_t w = z->p->rf[x] < RF_LAST ? z->p->rf_inst[x] : NONE;
             if (!z->p->in[v] || w == NONE || !strict_read(z->p, x)) goto later;
-            uint32_t u = lazy_next_version(z, w);
+            uint32_t u = next_of_others(z, w, v);
             node_id un = u == NONE ? NO_ID : g->inst_node[u], wn = g->inst_node[w];
-            done = u == NONE || un == v || commit_pos(z, u) > z->pos[begin_of(z->p, v)];
+            done = u == NONE || commit_pos(z, u) > z->pos[begin_of(z->p, v)];
             if (!done && z->p->in[un]) {
                 if (reaches(&z->reach, un, v)) {
                     note_forced(z, un, wn, x, false);
@@ -969,7 +977,7 @@ static bool open_ok(const lazy *z, uint32_t ob, uint32_t seen)
     const asg *g = z->g;
     if (z->paths || z->updates || z->p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST)
         return false;
-    if (!strict_read(z->p, ob)) return false;
+    if (!strict_read(z->p, ob) || g->ob_flags[ob] & OB_OWN) return false;
     if (seen != NONE) return may_read(z, ob, seen);
     return g->cand.at[g->cand_first.at[z->open_of[ob]]] == RF_INIT;
 }
@@ -993,7 +1001,8 @@ static void replay(lazy *z)
             for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
                 uint32_t rf = z->p->rf[ob], seen = last[g->ob_key[ob]];
                 bool ok = rf < RF_LAST    ? seen == z->p->rf_inst[ob]
-                          : rf == RF_INIT ? seen == NONE || (z->p->in[v] && !z->paths)
+                          : rf == RF_INIT ? seen == NONE || (z->p->in[v] && !z->paths &&
+                                                             !(g->ob_flags[ob] & OB_OWN))
                                           : open_ok(z, ob, seen);
                 if (!ok) lazy_enqueue(z, ob);
             }
@@ -1020,7 +1029,8 @@ static void write_outcomes(lazy *z)
     if (!any) return;
     z->taken_var = mem_array(z->m, uint32_t, (size_t)z->p->txns + 1);
     for (node_id v = 0; v < z->p->txns; v++) {
-        z->taken_var[v] = z->p->in[v] ? NONE : new_var(z);
+        bool again = v && asg_same(g, v - 1, v); /* another part of the same transaction */
+        z->taken_var[v] = z->p->in[v] ? NONE : again ? z->taken_var[v - 1] : new_var(z);
         if (z->j && !z->p->in[v]) justify_is_taken(z->j, z->taken_var[v], v);
         if (!z->p->in[v]) vec_push(z->m, &z->unknown, v);
     }
@@ -1086,7 +1096,8 @@ static void index_loose(lazy *z)
     for (uint32_t ob = 0; ob < g->obs; ob++) {
         bool loose =
             z->p->rf[ob] == RF_OPEN ||
-            (z->p->rf[ob] == RF_INIT && (z->paths || z->updates || !z->p->in[g->ob_node[ob]]));
+            (z->p->rf[ob] == RF_INIT && (z->paths || z->updates || !z->p->in[g->ob_node[ob]])) ||
+            g->ob_flags[ob] & OB_OWN;
         if (!loose) continue;
         vec_push(z->m, &obs, ob);
         vec_push(z->m, &key, g->ob_key[ob]);
@@ -1149,7 +1160,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
 {
     memset(a, 0, sizeof *a);
     uint64_t since = clock_now();
-    lazy z = {.p = p, .g = p->g, .m = p->m, .a = a, .j = p->justify};
+    lazy z = {.p = p, .g = p->g, .m = p->m, .a = a, .j = p->justify, .epoch = 1};
     if (z.j) justify_start(z.j);
     asg *g = p->g;
     rng_seed(&z.luck, p->tune->seed);

@@ -50,6 +50,7 @@ typedef struct lazy {
 
     paths *paths;     /* NULL: the level has none */
     updates *updates; /* NULL: readers are ordered like everybody */
+    uint64_t whole;   /* the epoch in which whole transactions were found in order; 0: none */
     uint64_t epoch;   /* counts changes of the order and of choices */
 
     VEC(uint32_t) conflict;
@@ -87,6 +88,11 @@ uint32_t paths_choice(lazy *z, uint32_t ob);
 /* What an open read reads from in the model: a transaction, RF_INIT, or RF_OPEN. */
 uint32_t paths_source(lazy *z, uint32_t ob);
 void paths_path(const lazy *z, node_id u, node_id v, cycle *c);
+
+/* split.c: with parts of transactions (asg/split.c), read-committed of the whole ones, for those of
+   unknown outcome that exist now.  As updates_broken and updates_clean. */
+bool split_broken(lazy *z, uint32_t *answer);
+bool split_clean(const lazy *z);
 
 /* updates.c */
 void updates_start(lazy *z);

@@ -157,6 +157,7 @@ static void write_client(sim *m, uint32_t s, enum txn_status status)
         unsigned kind =
             t->kind == STEP_WRITE && t->value == VALUE_NULL ? OP_DELETE : kinds[t->kind];
         value_id v = lists && t->kind == STEP_READ ? list_seen(m, steps, i) : (value_id)t->value;
+        if (t->flags & STEP_LOCK) kind |= OP_LOCK;
         history_op(h, kind, workload_key(&m->work, h, t->key), v);
     }
     sim_close(m, s, status);
@@ -243,7 +244,9 @@ static bool take_step(sim *m, uint32_t s)
         if (mine && steps[w->step].kind == STEP_WRITE) {
             t->value = steps[w->step].value;
         } else {
-            const version *v = store_read(&m->store, s, t->key);
+            if (m->lock_limit && draw_below(&m->rng, m->lock_limit)) t->flags |= STEP_LOCK;
+            const version *v = t->flags & STEP_LOCK ? store_newest(&m->store, t->key)
+                                                    : store_read(&m->store, s, t->key);
             t->value = v->value;
             t->seen = v->seq;
         }
@@ -389,6 +392,7 @@ void gen_history(history *h, const gen_options *o, strbuf *truth)
     if (mode == STORE_CAUSAL || mode == STORE_PARALLEL_SI)
         m->replicas = knob_size(&o->knobs, g, KNOB_REPLICAS, 3);
     if (m->replicas > 0xffff) guard_fail(g, GUARD_INVAL, "too many replicas");
+    if (mode == STORE_INNODB) m->lock_limit = share_limit(knob_real(&o->knobs, KNOB_LOCKS, 0.25));
     bool lists = workload_lists(&m->work);
     store_init(&m->store, mm, mode, m->sessions, m->replicas, m->lag, m->work.initial,
                lists ? m->work.writes_per_key : 0);

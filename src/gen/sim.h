@@ -40,6 +40,7 @@ typedef struct sim {
     uint32_t active;                  /* open transactions */
     uint64_t base, started, recorded; /* transactions that are not planted */
     int64_t clock, drift;
+    uint64_t lock_limit; /* a 32-bit draw below it means a read that locks */
     VEC(value_id) list;
     /* planting */
     uint64_t plants_left, due;

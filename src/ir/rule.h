@@ -51,6 +51,10 @@ typedef struct level_rule {
 /* Those that a level has by itself (LEVELS 4.3). */
 unsigned rule_real_time(enum level_id level);
 
+/* Levels that look at the parts of transactions (asg/split.c). */
+enum rule_split { SPLIT_NONE, SPLIT_LOOSE, SPLIT_TIGHT };
+enum rule_split rule_split_of(enum level_id level);
+
 /* NULL: the level is no such rule. */
 const level_rule *rule_of(enum level_id level);
 /* The same level over transactions instead of begins and commits (--si-encoding induced), where

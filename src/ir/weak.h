@@ -42,8 +42,8 @@ void weak_decide(asg *g, enum weak_level level, bool so, bool search, weak_answe
 /* The polynomial test on one assignment; open reads count for nothing. */
 bool weak_test(asg *g, const view *w, enum weak_level level, weak_answer *a, bool explain);
 
-/* chain.c */
-void chain_decide(asg *g, bool so, weak_answer *a);
+/* chain.c.  present: per node, exactly those take part; NULL: any of unknown outcome may. */
+void chain_decide(asg *g, bool so, const uint8_t *present, weak_answer *a);
 /* choose.c */
 void choose_decide(asg *g, enum weak_level level, bool so, bool search, weak_answer *a);
 

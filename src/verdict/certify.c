@@ -23,6 +23,8 @@ claim claim_of(const verdict *v)
                .order = v->order,
                .ordered = v->ordered,
                .choices = v->choices,
+               .points = v->points,
+               .point_choices = v->point_choices,
                .anomaly = v->anomaly,
                .reason = v->reason,
                .cycle = v->cycle,

@@ -46,6 +46,8 @@ typedef struct verdict {
     txn_id *order; /* holds: a commit order of the transactions that take part */
     uint32_t ordered;
     chosen_reads choices;
+    point_order points; /* of claim.h */
+    chosen_reads point_choices;
 
     uint64_t txns, ops, sessions, keys; /* committed */
     uint64_t ns_analyse, ns_solve;

@@ -535,7 +535,17 @@ void words_events(verdict *v, asg *g, const strong *p, const uint32_t *events, s
         vec_push(g->m, &s, x);
     }
     vec_free(g->m, &helper);
-    if (p->rule->level == LEVEL_SER || p->rule->level == LEVEL_SI)
+    size_t kept = 0; /* without steps from part to part of a transaction */
+    bool told = false, rw = false;
+    for (size_t i = 0; i < s.n; i++) {
+        told = told || s.at[i].kind == EDGE_FORCE;
+        rw = rw || s.at[i].kind == STEP_RW;
+        if (!asg_same(g, s.at[i].from, s.at[i].to)) s.at[kept++] = s.at[i];
+    }
+    s.n = kept;
+    if (g->whole && told && !rw) /* versions that snapshots put in both orders */
+        tell_steps(v, g, s.at, s.n, ANOMALY_READ_SKEW);
+    else if (p->rule->level == LEVEL_SER || p->rule->level == LEVEL_SI)
         words_cycle(v, g, s.at, s.n, words_name(s.at, s.n));
     else
         words_steps(v, g, s.at, s.n);

@@ -149,8 +149,12 @@ bool recheck_stamp(const history *h, txn_id t, unsigned which, int64_t *at);
 uint32_t recheck_next_installer(const installers *x, key_id k, uint32_t p, uint32_t p3);
 uint32_t recheck_installer_before(const installers *x, key_id k, uint32_t p);
 
-bool recheck_causal(checker *c);   /* recheck_causal.c */
-bool recheck_graph(checker *c);    /* recheck_graph.c */
+bool recheck_causal(checker *c); /* recheck_causal.c */
+bool recheck_graph(checker *c);  /* recheck_graph.c */
+/* recheck_split.c; what: the values of c->reads, which by then name writers */
+bool recheck_split(checker *c, const value_id *what);
+/* recheck_graph.c: a covered key that a scan did not return? */
+bool recheck_predicate(const checker *c, const seen *r);
 bool recheck_updates(checker *c);  /* recheck_updates.c */
 bool recheck_strong(checker *c);   /* recheck_strong.c */
 bool recheck_violated(checker *c); /* recheck_violated.c */

@@ -17,7 +17,7 @@
 #include "verify/recheck.h"
 
 /* A covered key that a scan did not return? */
-static bool predicate(const checker *c, const seen *r)
+bool recheck_predicate(const checker *c, const seen *r)
 {
     const history *h = c->h;
     unsigned kind = h->op_kind[r->op] & OP_KIND_MASK;
@@ -152,7 +152,7 @@ static bool check_cursor(checker *c, const installers *x, uint32_t p)
     txn_id t = c->v->order[p - 1];
     for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++) {
         const seen *r = &c->reads.at[i];
-        if (recheck_install(c, t, r->key) == NO_ID || predicate(c, r)) continue;
+        if (recheck_install(c, t, r->key) == NO_ID || recheck_predicate(c, r)) continue;
         if (recheck_installer_before(x, r->key, p) != r->value)
             return recheck_no(c, t, "replaced a version other than the one that it read");
     }
@@ -163,7 +163,7 @@ static bool check_items(checker *c, const installers *x, uint32_t p)
 {
     for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++) {
         const seen *r = &c->reads.at[i];
-        if (recheck_installer_before(x, r->key, p) != r->value && !predicate(c, r))
+        if (recheck_installer_before(x, r->key, p) != r->value && !recheck_predicate(c, r))
             return recheck_no(c, c->v->order[p - 1],
                               "read a version that was not the newest at its place");
     }

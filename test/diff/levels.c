@@ -55,7 +55,9 @@ static const char *levels[] = {"read-uncommitted",
                                "realtime-monotonic-view",
                                "realtime-prefix",
                                "realtime-update-atomic",
-                               "realtime-no-lost-update"};
+                               "realtime-no-lost-update",
+                               "innodb-repeatable-read",
+                               "innodb-repeatable-read-tight"};
 enum { LEVELS = sizeof levels / sizeof *levels, STRONG = 5, SI = 6, GRAPH = 8, REAL = 17 };
 static int first_level = 0;
 static const char *const policies[] = {"must", "external", "may"};
