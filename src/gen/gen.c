@@ -99,6 +99,17 @@ void sim_open(sim *m, uint32_t session, int64_t begin)
     history_session(h, label_uint(h, (uint64_t)session + 1));
     history_label(h, label_uint(h, (uint64_t)h->txns + 1));
     if (!m->o->no_times) history_time(h, TXN_HAS_BEGIN, begin);
+    if (m->timestamps) history_time(h, TXN_HAS_START_TS, begin);
+}
+
+/* Has the transaction that is being written any write? */
+static bool has_writes(const history *h)
+{
+    for (size_t o = h->txn_op[h->txns]; o < h->ops; o++) {
+        unsigned kind = h->op_kind[o] & OP_KIND_MASK;
+        if (kind == OP_WRITE || kind == OP_DELETE || kind == OP_APPEND) return true;
+    }
+    return false;
 }
 
 void sim_close(sim *m, uint32_t session, enum txn_status status)
@@ -106,6 +117,10 @@ void sim_close(sim *m, uint32_t session, enum txn_status status)
     int64_t end = sim_time(m, session);
     /* The client of an unknown outcome never saw its end. */
     if (!m->o->no_times && status != TXN_UNKNOWN) history_time(m->h, TXN_HAS_END, end);
+    /* Who only reads commits nothing: its snapshot is all there is. */
+    bool committed = status == TXN_COMMITTED || (status == TXN_UNKNOWN && m->applied);
+    if (m->timestamps && committed && has_writes(m->h))
+        history_time(m->h, TXN_HAS_COMMIT_TS, m->clock);
     history_end(m->h, status);
 }
 
@@ -292,6 +307,7 @@ static bool finish(sim *m, uint32_t s)
         return false;
     }
     c->refusals = 0;
+    m->applied = apply;
     write_client(m, s, status);
     m->recorded++;
     if (m->plants_left) planting_fall_due(m);
@@ -392,6 +408,9 @@ void gen_history(history *h, const gen_options *o, strbuf *truth)
     if (mode == STORE_CAUSAL || mode == STORE_PARALLEL_SI)
         m->replicas = knob_size(&o->knobs, g, KNOB_REPLICAS, 3);
     if (m->replicas > 0xffff) guard_fail(g, GUARD_INVAL, "too many replicas");
+    m->timestamps = knob_count(&o->knobs, KNOB_TIMESTAMPS, 0) != 0;
+    if (m->timestamps && m->drift)
+        guard_fail(g, GUARD_INVAL, "timestamps need clocks that do not drift");
     if (mode == STORE_INNODB) m->lock_limit = share_limit(knob_real(&o->knobs, KNOB_LOCKS, 0.25));
     bool lists = workload_lists(&m->work);
     store_init(&m->store, mm, mode, m->sessions, m->replicas, m->lag, m->work.initial,

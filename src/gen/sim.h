@@ -40,6 +40,8 @@ typedef struct sim {
     uint32_t active;                  /* open transactions */
     uint64_t base, started, recorded; /* transactions that are not planted */
     int64_t clock, drift;
+    bool timestamps;     /* the store tells its own */
+    bool applied;        /* the transaction that is being written took effect */
     uint64_t lock_limit; /* a 32-bit draw below it means a read that locks */
     VEC(value_id) list;
     /* planting */

@@ -29,6 +29,9 @@ claim claim_of(const verdict *v)
                .reason = v->reason,
                .cycle = v->cycle,
                .core = v->core,
+               .trusted = v->trusted,
+               .at_op = v->at_op,
+               .at_key = v->at_key,
                .through = v->through};
     /* What was shown is the stronger level. */
     if (c.through && c.outcome == OUTCOME_HOLDS) {

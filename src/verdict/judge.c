@@ -718,6 +718,33 @@ static void warn(verdict *v, const facts *f, const history *h)
     if (realtime && !f->with_times) v->warnings |= lint_bit(LINT_NO_TIMES);
 }
 
+/* By the database's timestamps: serializability and snapshot isolation as such, and what either
+   implies if it holds.  False: they do not decide it. */
+static bool by_timestamps(verdict *v, const history *h, const facts *f)
+{
+    static const enum level_id ids[] = {LEVEL_SER, LEVEL_SI};
+    for (size_t i = 0; i < 2; i++) {
+        bool itself = v->level.id == ids[i] && !v->level.realtime;
+        if (!itself && !level_implies(ids[i], v->session_order, false, v->level.id,
+                                      v->session_order, v->level.realtime))
+            continue;
+        if (v->level.id == LEVEL_SI && i == 0) continue; /* it has a walk of its own */
+        enum trusted_answer a = trusted_decide(v, h, f, ids[i] == LEVEL_SI);
+        mem_free_all(&v->work);
+        if (a == TRUSTED_HOLDS) {
+            set_reason(v, "run by the database's timestamps, the transactions explain every read");
+            if (!itself) set_through(v, ids[i]);
+        }
+        if (a == TRUSTED_HOLDS || (a == TRUSTED_VIOLATED && itself)) {
+            v->warnings &= ~lint_bit(LINT_TIMESTAMPS);
+            return true;
+        }
+        v->trusted = false;
+        verdict_forget(v);
+    }
+    return false;
+}
+
 void judge(verdict *v, const history *h, const question *q)
 {
     facts f;
@@ -736,6 +763,11 @@ void judge(verdict *v, const history *h, const question *q)
         return;
     }
     v->ryow = judge_policy(h, q, &v->work);
+    if (q->trust && by_timestamps(v, h, &f)) {
+        mem_free_all(&v->work);
+        return;
+    }
+    mem_free_all(&v->work);
     bool serial_implies = !v->level.realtime && level_implies(LEVEL_SER, true, false, v->level.id,
                                                               v->session_order, false);
     if (serial_implies && level_at(v->level.id)->decided && pass_on(&q->tune, PASS_CLIENT_TIMES) &&
@@ -774,6 +806,7 @@ void judge_implied(verdict *v, const verdict *stronger)
     v->anomaly = ANOMALIES;
     v->outcome = OUTCOME_HOLDS;
     v->warnings = stronger->warnings;
+    v->trusted = stronger->trusted;
     v->txns = stronger->txns;
     v->ops = stronger->ops;
     v->sessions = stronger->sessions;

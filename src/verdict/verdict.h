@@ -42,6 +42,9 @@ typedef struct verdict {
     char *through; /* the weaker level whose violation decided it, or NULL */
     lint_set warnings;
     uint32_t rests_on; /* bits */
+    bool trusted;      /* decided by the database's timestamps */
+    op_id at_op;       /* trusted, violated: as claim.h says */
+    key_id at_key;
 
     txn_id *order; /* holds: a commit order of the transactions that take part */
     uint32_t ordered;
@@ -69,6 +72,7 @@ typedef struct question {
     int64_t drift;
     size_t memory_limit; /* bytes for deciding, 0: none */
     tuning tune;
+    bool trust; /* the database's timestamps */
     bool quick; /* do not look for what the violation rests on */
 } question;
 
@@ -95,6 +99,10 @@ void judge_dump(verdict *v, const history *h, const question *q, enum dump_stage
 /* quick.c: true if running the transactions by their client times explains every read; then the
    order is kept in v. */
 bool quick_accept(verdict *v, const history *h, const facts *f);
+
+/* trusted.c: by the database's timestamps; fills v unless they say too little. */
+enum trusted_answer { TRUSTED_UNUSABLE, TRUSTED_HOLDS, TRUSTED_VIOLATED };
+enum trusted_answer trusted_decide(verdict *v, const history *h, const facts *f, bool si);
 
 /* certify.c: the answer with its proof, as text (verify/certificate.h).  Fails through the guard:
    GUARD_INVAL if it is undecided, GUARD_UNSUPPORTED if there is no proof of that kind. */

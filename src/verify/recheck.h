@@ -158,5 +158,6 @@ bool recheck_predicate(const checker *c, const seen *r);
 bool recheck_updates(checker *c);  /* recheck_updates.c */
 bool recheck_strong(checker *c);   /* recheck_strong.c */
 bool recheck_violated(checker *c); /* recheck_violated.c */
+bool recheck_trusted(checker *c);  /* recheck_trusted.c: violated, by timestamps */
 
 #endif

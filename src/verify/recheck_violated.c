@@ -305,6 +305,7 @@ bool recheck_violated(checker *c)
         if (!strncmp(v->reason, searched[i], strlen(searched[i]))) return true;
     recheck_load_writes(c);
     recheck_load_keys(c);
+    if (v->trusted) return recheck_trusted(c);
     if (v->cycle.n) return check_cycle(c);
     bool at_ru = v->anomaly == ANOMALY_GARBAGE_READ || v->anomaly == ANOMALY_MALFORMED_RESULT ||
                  v->anomaly == ANOMALY_INCOMPATIBLE_ORDER;
