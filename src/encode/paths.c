@@ -312,6 +312,50 @@ static node_id find_any(lazy *z, uint32_t ob, uint32_t first)
     return NO_ID;
 }
 
+/* --- session guarantees ---------------------------------------------------------------------- */
+
+/* Is s a version of the key that stands at `first` or behind it? */
+static bool is_later(const lazy *z, node_id s, uint32_t ob, uint32_t first)
+{
+    uint32_t inst = asg_install(z->g, s, z->g->ob_key[ob]);
+    return inst != NO_ID && s != z->g->ob_node[ob] && z->where[inst] >= first;
+}
+
+/* A later version that the session of e wrote or (PATH_SAW) read before e, with its hops to e. */
+static node_id session_before(lazy *z, node_id e, uint32_t ob, uint32_t first, uint32_t low)
+{
+    asg *g = z->g;
+    for (node_id u = g->so_pred[e]; u != NO_ID && z->pos[u] >= low; u = g->so_pred[u]) {
+        z->paths->hop[u] = (hop){e, PATH_SO, NONE};
+        if (!(z->p->rule->path & PATH_SAW)) {
+            if (is_later(z, u, ob, first)) return u;
+            continue;
+        }
+        for (uint32_t i = g->ob_first[u]; i < g->ob_first[u + 1]; i++) {
+            uint32_t cand, s = reads_from(z, i, &cand);
+            if (s >= RF_LAST || !is_later(z, s, ob, first)) continue;
+            z->paths->hop[s] = (hop){u, PATH_WR, cand};
+            return s;
+        }
+        guard_tick(z->m->guard);
+    }
+    return NO_ID;
+}
+
+static node_id find_session(lazy *z, uint32_t ob, uint32_t first, uint32_t low)
+{
+    asg *g = z->g;
+    node_id v = g->ob_node[ob], u = NO_ID;
+    if (!(z->p->rule->path & PATH_VIA)) return session_before(z, v, ob, first, low);
+    for (uint32_t i = g->ob_first[v]; i < g->ob_first[v + 1] && u == NO_ID; i++) {
+        uint32_t cand, e = reads_from(z, i, &cand);
+        if (i == ob || e >= RF_LAST) continue;
+        u = session_before(z, e, ob, first, low);
+        if (u != NO_ID) z->paths->hop[e] = (hop){v, PATH_WR, cand};
+    }
+    return u;
+}
+
 /* --- clauses --------------------------------------------------------------------------------- */
 
 typedef struct best {
@@ -400,8 +444,9 @@ uint32_t paths_check(lazy *z, uint32_t ob, bool *violated)
         return LIT_NONE;
     park(z, ob);
     uint32_t low = w == NONE ? 0 : z->pos[g->inst_node[w]] + 1;
-    node_id u = z->p->rule->path & PATH_ANY ? find_any(z, ob, first)
-                : z->p->rule->one           ? find_one(z, ob, first)
+    node_id u = z->p->rule->path & PATH_ANY                ? find_any(z, ob, first)
+                : z->p->rule->path & (PATH_SAW | PATH_VIA) ? find_session(z, ob, first, low)
+                : z->p->rule->one                          ? find_one(z, ob, first)
                                   : find_many(z, ob, low, w == NONE ? NO_ID : g->inst_node[w]);
     if (u == NO_ID) return LIT_NONE;
     *violated = true;

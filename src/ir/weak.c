@@ -10,6 +10,7 @@
 
 bool weak_test(asg *g, const view *w, enum weak_level level, weak_answer *a, bool explain)
 {
+    if (level >= WEAK_RYW) return session_test(g, w, level, a);
     size_t keep = g->extra.n;
     view base = *w;
     bool ok = true;

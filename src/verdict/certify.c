@@ -315,7 +315,8 @@ static void write_violated(const verdict *v, const history *h, mem *work, strbuf
     enum level_id id = v->level.id;
     enum weak_level weak;
     bool strong_level = id == LEVEL_SER || id == LEVEL_SSER || id == LEVEL_SI;
-    if ((!strong_level && !weak_of(id, &weak)) || (v->level.realtime && id != LEVEL_SER))
+    if ((!strong_level && (!weak_of(id, &weak) || weak > WEAK_CC)) ||
+        (v->level.realtime && id != LEVEL_SER))
         guard_fail(work->guard, GUARD_UNSUPPORTED,
                    "this version has no certificates for violations of %s", v->level.name);
     asg g;

@@ -32,6 +32,10 @@ bool weak_of(enum level_id id, enum weak_level *out)
     case LEVEL_MAV: *out = WEAK_MAV; return true;
     case LEVEL_RA: *out = WEAK_RA; return true;
     case LEVEL_CC: *out = WEAK_CC; return true;
+    case LEVEL_RYW: *out = WEAK_RYW; return true;
+    case LEVEL_MR: *out = WEAK_MR; return true;
+    case LEVEL_MW: *out = WEAK_MW; return true;
+    case LEVEL_WFR: *out = WEAK_WFR; return true;
     default: return false;
     }
 }

@@ -560,6 +560,9 @@ static bool check_holds(checker *c)
     bool graph = level == LEVEL_CS || level == LEVEL_RR || level == LEVEL_PC || level == LEVEL_CV ||
                  level == LEVEL_PSI || level == LEVEL_MV || level == LEVEL_UA ||
                  level == LEVEL_NLU || level == LEVEL_FCV || level == LEVEL_US;
+    bool session =
+        level == LEVEL_RYW || level == LEVEL_MR || level == LEVEL_MW || level == LEVEL_WFR;
+    weak = weak || session;
     bool split = level == LEVEL_MDB || level == LEVEL_MDBT;
     bool real = c->v->level.realtime && level != LEVEL_SER && level != LEVEL_SI;
     if (real && (level == LEVEL_RU || level == LEVEL_US)) weak = graph = false;
@@ -588,6 +591,10 @@ static bool check_holds(checker *c)
     switch (level) {
     case LEVEL_MDB:
     case LEVEL_MDBT: return recheck_split(c, what);
+    case LEVEL_RYW:
+    case LEVEL_MR:
+    case LEVEL_MW:
+    case LEVEL_WFR: return recheck_session(c);
     case LEVEL_MAV: return check_mav(c);
     case LEVEL_RA: return check_ra(c);
     case LEVEL_CC: return recheck_causal(c);

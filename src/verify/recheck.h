@@ -157,6 +157,7 @@ bool recheck_split(checker *c, const value_id *what);
 bool recheck_predicate(const checker *c, const seen *r);
 bool recheck_updates(checker *c);  /* recheck_updates.c */
 bool recheck_strong(checker *c);   /* recheck_strong.c */
+bool recheck_session(checker *c);  /* recheck_session.c */
 bool recheck_violated(checker *c); /* recheck_violated.c */
 bool recheck_trusted(checker *c);  /* recheck_trusted.c: violated, by timestamps */
 

@@ -1,9 +1,9 @@
 /*
  * recheck_trusted.c - what an answer says against the database's timestamps, looked up.
  *
- * Only the read, the pair of writers or the step of a session that the answer names: of all versions
- * of the key, the last one whose commit_ts is not behind the reader's moment must not be the one
- * that was returned.  (That a history holds is replayed like any other, without timestamps.)
+ * Only the read, the pair of writers or the step of a session that the answer names: of all
+ * versions of the key, the last one whose commit_ts is not behind the reader's moment must not be
+ * the one that was returned.  (What holds is replayed like any other answer, without timestamps.)
  */
 #include "base/sort.h"
 #include "verify/recheck.h"

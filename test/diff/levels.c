@@ -41,6 +41,10 @@ static const char *levels[] = {"read-uncommitted",
                                "no-lost-update",
                                "parallel-snapshot-isolation",
                                "update-serializable",
+                               "read-your-writes",
+                               "monotonic-reads",
+                               "monotonic-writes",
+                               "writes-follow-reads",
                                "generalized-snapshot-isolation",
                                "prefix-consistent-snapshot-isolation",
                                "strong-snapshot-isolation",
@@ -58,7 +62,7 @@ static const char *levels[] = {"read-uncommitted",
                                "realtime-no-lost-update",
                                "innodb-repeatable-read",
                                "innodb-repeatable-read-tight"};
-enum { LEVELS = sizeof levels / sizeof *levels, STRONG = 5, SI = 6, GRAPH = 8, REAL = 17 };
+enum { LEVELS = sizeof levels / sizeof *levels, STRONG = 5, SI = 6, GRAPH = 8, REAL = 21 };
 static int first_level = 0;
 static const char *const policies[] = {"must", "external", "may"};
 
