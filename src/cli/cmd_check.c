@@ -166,7 +166,7 @@ static void summarise(check *c, const char *name, const ratel_verdict *v, bool s
     }
 }
 
-/* --- the lattice ------------------------------------------------------------------------------- */
+/* --- the lattice ------------------------------------------------------------------------------ */
 
 typedef struct lattice {
     const check *c;

@@ -20,9 +20,9 @@ typedef struct client {
     uint32_t writes;
     uint32_t refusals;
     bool active, held;
-    int64_t begin;
-    int64_t skew, shown; /* of its clock: how far off it is, and the last time it has shown */
-    VEC(store_row) rows; /* of this attempt's ranges */
+    int64_t begin, began; /* by its own clock, by the store's */
+    int64_t skew, shown;  /* of its clock: how far off it is, and the last time it has shown */
+    VEC(store_row) rows;  /* of this attempt's ranges */
 } client;
 
 typedef struct sim {

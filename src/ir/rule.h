@@ -31,8 +31,8 @@ enum rule_strict { STRICT_NONE, STRICT_ALL, STRICT_ITEM, STRICT_OWN, STRICT_UPDA
 /* The last step of a path is one of the others; whatever stands before it in the order leads
    there. */
 #define PATH_ANY 64u
-/* Session order with a read in front of it (what the session saw), behind it (who was read from), or
-   both: one such path. */
+/* Session order with a read in front of it (what the session saw), behind it (who was read from),
+   or both: one such path. */
 #define PATH_SAW 128u
 #define PATH_VIA 256u
 

@@ -59,10 +59,9 @@ typedef struct claim {
     const char *reason;
     cycle_links cycle;
     txn_ids core;
-    bool
-        trusted; /* by the database's timestamps; if violated: the read at_op of at_key, or, without
-                     operation, core[0] and core[1] overlap at at_key, or, without key, their session
-                     runs backwards */
+    /* By the database's timestamps; if violated: the read at_op of at_key, or, without operation,
+       core[0] and core[1] overlap at at_key, or, without key, their session runs backwards. */
+    bool trusted;
     op_id at_op;
     key_id at_key;
     const char *through; /* the weaker level whose violation decided it, or NULL */

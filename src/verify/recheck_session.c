@@ -1,10 +1,10 @@
 /*
  * recheck_session.c - replaying a commit order at the four session guarantees (levels.md 5).
  *
- * The axiom is recheck.c's.  What is visible stands in a table: for each session and key, after each
- * of its committed transactions, the latest place of an installer of the key that the session has
- * written (read-your-writes, monotonic-writes) or seen (monotonic-reads, writes-follow-reads).  A
- * reader looks it up for its own session, or for the sessions of those it read from.
+ * The axiom is recheck.c's.  What is visible stands in a table: for each session and key, after
+ * each of its committed transactions, the latest place of an installer of the key that the session
+ * has written (read-your-writes, monotonic-writes) or seen (the other two).  A reader looks it up
+ * for its own session, or for the sessions of those it read from.
  */
 #include "verify/recheck.h"
 
