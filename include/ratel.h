@@ -56,7 +56,8 @@ typedef enum {
 
 typedef enum { RATEL_UNDECIDED = 0, RATEL_HOLDS = 10, RATEL_VIOLATED = 20 } ratel_verdict;
 
-/* One function for all memory, as in lua: nsize 0 frees, p NULL allocates; NULL means failure. */
+/* One function for all memory, as in lua: nsize 0 frees, p NULL allocates; NULL means failure.
+   With the options threads or portfolio above 1 it may be called from several threads at once. */
 typedef struct {
     void *(*fn)(void *ud, void *p, size_t osize, size_t nsize);
     void *ud;
@@ -98,6 +99,17 @@ RATEL_API int ratel_set_pass(ratel *r, const char *name, int on);
 /* The only call that is allowed from another thread or from a signal handler.  It stays: later
    calls on this context that work long end at once, until it is closed. */
 RATEL_API void ratel_interrupt(ratel *r);
+/* Where a call that works long stands, told about ten times a second from within it, in its thread;
+   NULL (for p) when the call ends.  Anything but 0 ends the call as an interrupt would.  The
+   callback must not use the context.  tell NULL: nobody watches, which is so at first. */
+typedef struct ratel_progress {
+    const char *stage;    /* "read", "analyse", "solve", ...; "" between stages */
+    const char *unit;     /* of done and total: "bytes", "transactions", ...; "" if not counted */
+    uint64_t done, total; /* total 0: nobody knows */
+    double seconds;       /* since the call began */
+} ratel_progress;
+typedef int (*ratel_progress_cb)(const ratel_progress *p, void *payload);
+RATEL_API int ratel_on_progress(ratel *r, ratel_progress_cb tell, void *payload);
 
 /* --- histories: reading and writing -------------------------------------------------------- */
 
@@ -240,6 +252,12 @@ RATEL_API int ratel_result_warning(const ratel_result *a, size_t i, const char *
 /* The i-th stage of deciding and the seconds it took; RATEL_EINVAL past the end. */
 RATEL_API int ratel_result_stage(const ratel_result *a, size_t i, const char **name,
                                  double *seconds);
+typedef struct {
+    double analyse, solve; /* seconds */
+    uint64_t vars, clauses, conflicts, instantiated;
+} ratel_cost;
+/* What deciding took; the counters are those of the solver. */
+RATEL_API int ratel_result_cost(const ratel_result *a, ratel_cost *out);
 /* 1 if session order counted. */
 RATEL_API int ratel_result_session_order(const ratel_result *a);
 /* Replays the answer on the history with code that shares nothing with the deciding one. */
@@ -340,6 +358,52 @@ RATEL_API int ratel_gen_anomaly_at(const char **name, const char **about, size_t
 RATEL_API int ratel_history_fix(ratel_history **out, ratel_lint **done, ratel *r,
                                 const ratel_history *h, const char *only, const char *init);
 
+/* A smallest part of a history that is still violated: no transaction, key or operation of it can
+   be left out.  Reads of what is left out go with it (doc/shrink.md), so that nothing is violated
+   that was not.  `a` is the violated answer of ratel_check on h; options must be as they were;
+   "seed" is that of the order in which things are tried. */
+typedef struct {
+    const char *anomaly; /* of the part; "" if another judge decided */
+    uint64_t txns, ops;  /* all of them: aborted and unknown ones too */
+    uint64_t trials;     /* histories that were decided on the way */
+    int minimal;         /* 0: a limit or an interrupt struck: it is violated, but perhaps */
+    char reason[128];    /* not the smallest; this says which */
+} ratel_shrunk;
+RATEL_API int ratel_shrink(ratel_history **out, ratel *r, const ratel_history *h,
+                           const ratel_result *a, ratel_shrunk *shrunk);
+/* The same with a judge of your own: 1 if the history is still what you look for, else 0.  It may
+   use any context but r. */
+typedef int (*ratel_judge_cb)(const ratel_history *h, void *payload);
+RATEL_API int ratel_shrink_by(ratel_history **out, ratel *r, const ratel_history *h,
+                              ratel_judge_cb decide, void *payload, ratel_shrunk *shrunk);
+
+/* Why an answer is what it is.  Of a violation: an argument about a few transactions, a tree of
+   cases with a contradiction in each, every fact of which was looked up in the history again.  A
+   limit that strikes is no error: then there is no argument.  Lives no longer than its result. */
+typedef struct ratel_explanation ratel_explanation;
+RATEL_API int ratel_explain(ratel_explanation **out, ratel *r, const ratel_history *h,
+                            const ratel_result *a);
+/* 1: there is an argument; *txns (may be NULL): how many transactions it needs. */
+RATEL_API int ratel_explanation_shown(const ratel_explanation *e, size_t *txns);
+/* What else was found for the history, to be told along: levels with their verdicts. */
+typedef struct {
+    const char *level;
+    ratel_verdict verdict;
+} ratel_found;
+typedef struct {
+    const char *history; /* how the caller names the history, or NULL */
+    const ratel_found *found;
+    size_t n_found;
+    int session_order;      /* of the levels in `found` that do not settle it */
+    const char *instead_of; /* a weaker violated level that has no argument, or NULL */
+    int colour;             /* text: terminal colours */
+} ratel_telling;
+/* "text", "markdown", "json" (doc/schema/explain.json), "dot" for Graphviz, "svg". */
+RATEL_API int ratel_explanation_write(const ratel_explanation *e, ratel *r, const char *format,
+                                      const ratel_telling *telling, ratel_write_cb write,
+                                      void *payload);
+RATEL_API void ratel_explanation_free(ratel_explanation *e);
+
 /* One stage of deciding a level, as text, an item a line: "asg" (the semantic graph), "ir" (the
    order problem), "clauses" (what the solver is told; decides, and tells the answer too).
    RATEL_EUNSUPPORTED if the level or the history has no such stage. */
@@ -358,7 +422,8 @@ typedef struct {
     char kind; /* r, w, d(elete), a(ppend), s(can), i(terator) */
     uint32_t key, value;
     int failed, known; /* known 0: a read whose result was not recorded */
-    int initial;       /* the value is the one that the key holds at first */
+    int initial;       /* the value is the one that the key holds at first; -1: not known */
+    int absent;        /* a read that found no value */
 } ratel_op_info;
 RATEL_API int ratel_history_txn_at(const ratel_history *h, size_t i, ratel_txn_info *out);
 RATEL_API int ratel_history_op_at(const ratel_history *h, size_t i, ratel_op_info *out);

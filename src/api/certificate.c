@@ -70,6 +70,7 @@ static void body_verify(call *c)
         strbuf_add(&vc->in, buf, (size_t)n);
         guard_poll(&c->guard);
     }
+    guard_stage(&c->guard, "verify", NULL, 0);
     certificate_verify(&vc->answer, vc->in.n ? vc->in.at : "", vc->in.n, vc->h, &vc->work);
     size_t n = vc->answer.why ? strlen(vc->answer.why) : 0;
     if (n >= sizeof vc->reason) n = sizeof vc->reason - 1;

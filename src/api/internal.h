@@ -23,6 +23,8 @@ struct ratel {
     char message[GUARD_TEXT + 512];
     uint64_t line, column;
     char lost[1024];
+    int (*tell)(const struct ratel_progress *p, void *payload); /* NULL: nobody watches */
+    void *tell_payload;
     mem kept; /* texts that calls hand out, until the next such call */
 };
 
@@ -52,6 +54,8 @@ struct ratel_result {
 typedef struct call {
     struct ratel *r;
     guard guard;
+    guard_watch progress; /* used if somebody watches */
+    uint64_t begun;
     void *out;
 } call;
 
@@ -62,6 +66,8 @@ int api_close(call *c, int code);
 int api_fail(struct ratel *r, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 size_t api_memory(const struct ratel *r);
+/* What the options say of a question at this level. */
+question api_question(const struct ratel *r, const char *level);
 int api_new_history(struct ratel_history **out, call *c);
 
 #endif

@@ -93,6 +93,7 @@ static void tell(lint_call *lc, const finding *f)
 static void body_lint(call *c)
 {
     lint_call *lc = (lint_call *)c;
+    guard_stage(&c->guard, "lint", NULL, 0);
     lint_run(&lc->found, lc->h, &lc->work);
     for (size_t i = 0; i < lc->found.findings.n; i++) tell(lc, &lc->found.findings.at[i]);
 }

@@ -35,7 +35,8 @@ int ratel_history_op_at(const ratel_history *h, size_t i, ratel_op_info *out)
     *out = (ratel_op_info){.kind = "rwdasi"[kind], .key = m->op_key[i], .value = m->op_value[i]};
     out->failed = (m->op_kind[i] & OP_FAILED) != 0;
     out->known = out->value != VALUE_UNKNOWN;
+    out->absent = kind == OP_READ && out->value == VALUE_NULL;
     if (kind == OP_READ || kind == OP_WRITE)
-        out->initial = !m->init_unknown && m->key_init[out->key] == out->value;
+        out->initial = m->init_unknown ? -1 : m->key_init[out->key] == out->value;
     return RATEL_OK;
 }

@@ -102,6 +102,18 @@ static int64_t option(const ratel *r, size_t i)
     return r->values[i];
 }
 
+/* A foreign frame, which is left before anybody fails. */
+static int tell_progress(guard_watch *p)
+{
+    call *c = (call *)((char *)p - offsetof(call, progress));
+    ratel_progress now = {.stage = p->stage ? p->stage : "",
+                          .unit = p->unit ? p->unit : "",
+                          .done = p->done,
+                          .total = p->total,
+                          .seconds = (double)(clock_now() - c->begun) / 1e9};
+    return c->r->tell(&now, c->r->tell_payload);
+}
+
 void api_open(call *c, ratel *r)
 {
     memset(c, 0, sizeof *c);
@@ -112,6 +124,11 @@ void api_open(call *c, ratel *r)
     if (ms > 0) {
         uint64_t limit = (uint64_t)ms < UINT64_MAX / 2000000u ? (uint64_t)ms * 1000000u : 0;
         if (limit) c->guard.deadline = clock_now() + limit;
+    }
+    if (r->tell) {
+        c->progress.tell = tell_progress;
+        c->guard.progress = &c->progress;
+        c->begun = clock_now();
     }
     api_clear(r);
 }
@@ -136,6 +153,7 @@ int api_close(call *c, int code)
 {
     ratel *r = c->r;
     const guard *g = &c->guard;
+    if (c->progress.told && r->tell) r->tell(NULL, r->tell_payload);
     if (!code || !g->text[0]) return code; /* no guard was involved: api_fail has told it */
     size_t n = 0;
     if (g->member[0]) n = (size_t)snprintf(r->message, sizeof r->message, "%s: ", g->member);
@@ -224,6 +242,14 @@ int ratel_set_pass(ratel *r, const char *name, int on)
     uint64_t bits = passes_named(name);
     if (!bits) return api_fail(r, RATEL_EINVAL, "no pass \"%.60s\"", name);
     r->passes_off = on ? r->passes_off & ~bits : r->passes_off | bits;
+    return RATEL_OK;
+}
+
+int ratel_on_progress(ratel *r, ratel_progress_cb tell, void *payload)
+{
+    if (!r) return RATEL_EINVAL;
+    r->tell = tell;
+    r->tell_payload = payload;
     return RATEL_OK;
 }
 
@@ -364,6 +390,7 @@ typedef struct write_call {
 static void body_write(call *c)
 {
     write_call *wc = (write_call *)c;
+    guard_stage(&c->guard, "write", "bytes", 0);
     if (wc->path) {
         write_path(&wc->file, wc->h, wc->format->id, wc->path);
         wc->out.lost_bits = wc->file.out.lost_bits;
@@ -512,7 +539,7 @@ static void body_check(call *c)
     judge(&cc->a->v, cc->h, &cc->q);
 }
 
-static question ask(const ratel *r, const char *level)
+question api_question(const ratel *r, const char *level)
 {
     return (question){.level = level,
                       .session_order = option(r, API_OPTION_session_order) != 0,
@@ -554,7 +581,7 @@ int ratel_check(ratel_result **out, ratel *r, const ratel_history *h, const char
     snprintf(a->v.given, sizeof a->v.given, "%s", level);
     cc.h = h->model;
     cc.a = a;
-    cc.q = ask(r, level);
+    cc.q = api_question(r, level);
     int code = api_border(&cc.c, body_check);
     mem_free_all(&a->v.work);
     /* A limit is an answer: undecided, with the reason. */
@@ -624,7 +651,7 @@ int ratel_dump(const ratel_history *h, ratel *r, const char *level, const char *
     if (i == DUMP_STAGES) return api_fail(r, RATEL_EINVAL, "no stage \"%.60s\"", stage);
     if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
     dc.stage = (enum dump_stage)i;
-    dc.q = ask(r, level);
+    dc.q = api_question(r, level);
     mem_init(&dc.v.mem, r->fn, r->ud, &dc.c.guard);
     mem_init(&dc.v.work, r->fn, r->ud, &dc.c.guard);
     dc.v.work.limit = api_memory(r);
@@ -733,6 +760,19 @@ int ratel_result_stage(const ratel_result *a, size_t i, const char **name, doubl
     if (!a || i >= a->v.stages.n) return RATEL_EINVAL;
     if (name) *name = a->v.stages.at[i].name;
     if (seconds) *seconds = (double)a->v.stages.at[i].ns / 1e9;
+    return RATEL_OK;
+}
+
+int ratel_result_cost(const ratel_result *a, ratel_cost *out)
+{
+    if (!a || !out) return RATEL_EINVAL;
+    const verdict *v = &a->v;
+    *out = (ratel_cost){.analyse = (double)v->ns_analyse / 1e9,
+                        .solve = (double)v->ns_solve / 1e9,
+                        .vars = v->vars,
+                        .clauses = v->clauses,
+                        .conflicts = v->conflicts,
+                        .instantiated = v->instantiated};
     return RATEL_OK;
 }
 

@@ -223,7 +223,7 @@ static void visit_txn(asg *g, scratch *s, node_id v)
         case OP_ITER: read_range(g, s, v, first, o); break;
         }
     }
-    guard_tick(g->m->guard);
+    guard_tick_at(g->m->guard, v);
 }
 
 static void number_nodes(asg *g)
@@ -351,140 +351,7 @@ void asg_by_key(asg *g)
 
 /* --- pass 3: read-from ------------------------------------------------------------------------ */
 
-typedef struct writers { /* of one key, by value */
-    uint64_t *slot;      /* value << 32 | first install index of the key's list + 1; 0 empty */
-    uint32_t *next;      /* per install: the next one of the same value, + 1 */
-    size_t mask, cap;
-} writers;
-
-static void writers_load(asg *g, writers *w, key_id k)
-{
-    uint32_t lo = g->kw_first[k], hi = g->kw_first[k + 1];
-    size_t need = 8;
-    while (need < 2 * (size_t)(hi - lo)) need *= 2;
-    if (need > w->cap) {
-        mem_put(g->m, w->slot);
-        w->slot = mem_array(g->m, uint64_t, need);
-        w->cap = need;
-    }
-    w->mask = need - 1;
-    memset(w->slot, 0, need * sizeof *w->slot);
-    for (uint32_t i = hi; i-- > lo;) { /* backwards, so that chains run in node order */
-        uint32_t inst = g->kw_inst[i];
-        uint32_t x = g->inst_value[inst];
-        size_t at = (size_t)hash_u64(x) & w->mask;
-        while (w->slot[at] && (uint32_t)(w->slot[at] >> 32) != x) at = (at + 1) & w->mask;
-        w->next[inst] = (uint32_t)w->slot[at];
-        if (w->slot[at] && x != VALUE_NULL) g->duplicate_values = true;
-        w->slot[at] = (uint64_t)x << 32 | (inst + 1);
-    }
-}
-
-static uint32_t writers_find(const writers *w, value_id x)
-{
-    size_t at = (size_t)hash_u64(x) & w->mask;
-    for (; w->slot[at]; at = (at + 1) & w->mask)
-        if ((uint32_t)(w->slot[at] >> 32) == x) return (uint32_t)w->slot[at];
-    return 0;
-}
-
-/* With an unknown initial state, the header may still name some keys. */
-static bool named_init(const history *h, key_id k)
-{
-    for (size_t i = 0; i < h->init_map.n; i++)
-        if (h->init_map.at[i].key == k) return true;
-    return false;
-}
-
-static _Noreturn void bad_hint(const asg *g, uint32_t ob, const char *what)
-{
-    strbuf b;
-    strbuf_init(&b, g->m);
-    label_text(g->h, g->h->txn_label[g->node_txn[g->ob_node[ob]]], &b);
-    guard_fail(g->m->guard, GUARD_HISTORY, "transaction %.200s: %s", strbuf_cstr(&b), what);
-}
-
-/* Narrows an obligation to the writer that the history names. */
-static void apply_hint(asg *g, uint32_t ob, bool init_ok, uint32_t chain, const writers *w)
-{
-    bool found, init;
-    label l = asg_hint(g, ob, &found, &init);
-    if (!found) return;
-    g->uses_hints = true;
-    if (init) {
-        bool unknown = g->h->init_unknown && !named_init(g->h, g->ob_key[ob]);
-        if (!init_ok && !unknown)
-            bad_hint(g, ob, "\"from\": null, but the initial state does not hold that value");
-        g->ob_rf[ob] = init_ok ? RF_INIT : RF_NONE;
-        return;
-    }
-    for (uint32_t i = chain; i; i = w->next[i - 1]) {
-        node_id v = g->inst_node[i - 1];
-        if (g->h->txn_label[g->node_txn[v]] != l) continue;
-        g->ob_rf[ob] = v;
-        return;
-    }
-    /* The named writer may be aborted or have written the value in between: a fault, which the
-       caller finds by the empty candidate set; only a writer that never wrote it is nonsense. */
-    const history *h = g->h;
-    for (size_t t = 0; t < h->txns; t++) {
-        if (h->txn_label[t] != l) continue;
-        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
-            unsigned kind = h->op_kind[o] & OP_KIND_MASK;
-            if ((kind == OP_WRITE || kind == OP_DELETE) && h->op_key[o] == g->ob_key[ob] &&
-                plain(h->op_value[o]) == g->ob_value[ob]) {
-                g->ob_rf[ob] = RF_NONE;
-                return;
-            }
-        }
-    }
-    bad_hint(g, ob, "\"from\" names a writer that did not write the value");
-}
-
-static void resolve_ob(asg *g, uint32_t ob, const writers *w, value_id init, bool init_open)
-{
-    value_id x = g->ob_value[ob];
-    node_id self = g->ob_node[ob];
-    uint32_t chain = writers_find(w, x), count = 0;
-    node_id one = NO_ID;
-    bool init_ok = init == x;
-    bool tomb = x == VALUE_NULL && g->h->op_kind[g->ob_op[ob]] & OP_TOMB;
-    for (uint32_t i = chain; i && count < 2; i = w->next[i - 1]) {
-        node_id v = g->inst_node[i - 1];
-        if (v == self || (tomb && !(g->h->op_kind[g->inst_op[i - 1]] & OP_TOMB))) continue;
-        one = v;
-        count++;
-    }
-    /* An unknown initial state may hold any one value (native.md 3). */
-    bool init_cand = (init_ok || init_open) && !tomb;
-    count += init_cand;
-    g->ob_rf[ob] = RF_OPEN;
-    if (g->h->op_kind[g->ob_op[ob]] & OP_ATTR) apply_hint(g, ob, init_cand, chain, w);
-    if (g->ob_rf[ob] == RF_INIT && init_open) { /* one of the reads that fix the initial value */
-        vec_push(g->m, &g->open, ob);
-        vec_push(g->m, &g->cand_first, (uint32_t)g->cand.n);
-        vec_push(g->m, &g->cand, RF_INIT);
-        g->ob_rf[ob] = RF_OPEN;
-        return;
-    }
-    if (g->ob_rf[ob] != RF_OPEN) return;
-    if (count == 0) {
-        g->ob_rf[ob] = RF_NONE;
-    } else if (count == 1 && !init_open) { /* an open initial value is always a choice */
-        g->ob_rf[ob] = init_cand ? RF_INIT : one;
-    } else {
-        vec_push(g->m, &g->open, ob);
-        vec_push(g->m, &g->cand_first, (uint32_t)g->cand.n);
-        if (init_cand) vec_push(g->m, &g->cand, RF_INIT);
-        for (uint32_t i = chain; i; i = w->next[i - 1]) {
-            node_id v = g->inst_node[i - 1];
-            if (v != self && !(tomb && !(g->h->op_kind[g->inst_op[i - 1]] & OP_TOMB)))
-                vec_push(g->m, &g->cand, v);
-            if (g->cand.n >= UINT32_MAX - 16)
-                guard_fail(g->m->guard, GUARD_UNSUPPORTED, "more than 2^32 read-from candidates");
-        }
-    }
-}
+#define AHEAD 12 /* reads and writers whose memory is fetched before it is needed */
 
 /* One table over all written (key, value) pairs, made only when some read needs it. */
 typedef struct written {
@@ -527,6 +394,153 @@ static uint64_t written_find(const asg *g, const written *w, key_id k, value_id 
     return 0;
 }
 
+/* The writers of one key, by value.  Lists run over places in the key's own list of installs, so
+   that a walk stays within a few cache lines. */
+typedef struct writers {
+    uint64_t *slot;       /* value << 32 | place of the value's first writer + 1; 0 empty */
+    uint32_t *next;       /* per place: the next one of the same value, + 1 */
+    node_id *node;        /* per place: who wrote it */
+    const uint32_t *inst; /* per place: the install */
+    written *all;         /* of all keys and whatever status */
+    uint8_t *named;       /* with an unknown initial state, per key: the header names its value */
+    size_t mask, cap, places;
+} writers;
+
+static void writers_load(asg *g, writers *w, key_id k)
+{
+    uint32_t lo = g->kw_first[k], hi = g->kw_first[k + 1];
+    size_t need = 8;
+    while (need < 2 * (size_t)(hi - lo)) need *= 2;
+    if (need > w->cap) {
+        mem_put(g->m, w->slot);
+        w->slot = mem_array(g->m, uint64_t, need);
+        w->cap = need;
+    }
+    if (hi - lo > w->places) {
+        w->places = 2 * (size_t)(hi - lo);
+        mem_put(g->m, w->next);
+        mem_put(g->m, w->node);
+        w->next = mem_array(g->m, uint32_t, w->places);
+        w->node = mem_array(g->m, node_id, w->places);
+    }
+    w->mask = need - 1;
+    w->inst = g->kw_inst + lo;
+    memset(w->slot, 0, need * sizeof *w->slot);
+    for (uint32_t i = hi - lo; i-- > 0;) { /* backwards, so that chains run in node order */
+        if (i >= AHEAD) {
+            __builtin_prefetch(g->inst_value + w->inst[i - AHEAD]);
+            __builtin_prefetch(g->inst_node + w->inst[i - AHEAD]);
+        }
+        uint32_t x = g->inst_value[w->inst[i]];
+        w->node[i] = g->inst_node[w->inst[i]];
+        size_t at = (size_t)hash_u64(x) & w->mask;
+        while (w->slot[at] && (uint32_t)(w->slot[at] >> 32) != x) at = (at + 1) & w->mask;
+        w->next[i] = (uint32_t)w->slot[at];
+        if (w->slot[at] && x != VALUE_NULL) g->duplicate_values = true;
+        w->slot[at] = (uint64_t)x << 32 | (i + 1);
+    }
+}
+
+static uint32_t writers_find(const writers *w, value_id x)
+{
+    size_t at = (size_t)hash_u64(x) & w->mask;
+    for (; w->slot[at]; at = (at + 1) & w->mask)
+        if ((uint32_t)(w->slot[at] >> 32) == x) return (uint32_t)w->slot[at];
+    return 0;
+}
+
+/* With an unknown initial state, the header may still name some keys. */
+static bool named_init(const writers *w, key_id k)
+{
+    return w->named && w->named[k];
+}
+
+static _Noreturn void bad_hint(const asg *g, uint32_t ob, const char *what)
+{
+    strbuf b;
+    strbuf_init(&b, g->m);
+    label_text(g->h, g->h->txn_label[g->node_txn[g->ob_node[ob]]], &b);
+    guard_fail(g->m->guard, GUARD_HISTORY, "transaction %.200s: %s", strbuf_cstr(&b), what);
+}
+
+/* Narrows an obligation to the writer that the history names. */
+static void apply_hint(asg *g, uint32_t ob, bool init_ok, uint32_t chain, const writers *w)
+{
+    bool found, init;
+    label l = asg_hint(g, ob, &found, &init);
+    if (!found) return;
+    g->uses_hints = true;
+    if (init) {
+        bool unknown = g->h->init_unknown && !named_init(w, g->ob_key[ob]);
+        if (!init_ok && !unknown)
+            bad_hint(g, ob, "\"from\": null, but the initial state does not hold that value");
+        g->ob_rf[ob] = init_ok ? RF_INIT : RF_NONE;
+        return;
+    }
+    for (uint32_t i = chain; i; i = w->next[i - 1]) {
+        node_id v = w->node[i - 1];
+        if (g->h->txn_label[g->node_txn[v]] != l) continue;
+        g->ob_rf[ob] = v;
+        return;
+    }
+    /* The named writer may be aborted or have written the value in between: a fault, which the
+       caller finds by the empty candidate set; only a writer that never wrote it is nonsense. */
+    const history *h = g->h;
+    if (!w->all->slot) written_load(g, w->all);
+    uint64_t o = written_find(g, w->all, g->ob_key[ob], g->ob_value[ob]);
+    for (; o; o = w->all->next[o - 1]) {
+        if (h->txn_label[asg_txn_of_op(h, (op_id)(o - 1))] != l) continue;
+        g->ob_rf[ob] = RF_NONE;
+        return;
+    }
+    bad_hint(g, ob, "\"from\" names a writer that did not write the value");
+}
+
+static void resolve_ob(asg *g, uint32_t ob, const writers *w, value_id init, bool init_open)
+{
+    value_id x = g->ob_value[ob];
+    node_id self = g->ob_node[ob];
+    uint32_t chain = writers_find(w, x), count = 0;
+    node_id one = NO_ID;
+    bool init_ok = init == x;
+    bool tomb = x == VALUE_NULL && g->h->op_kind[g->ob_op[ob]] & OP_TOMB;
+    for (uint32_t i = chain; i && count < 2; i = w->next[i - 1]) {
+        node_id v = w->node[i - 1];
+        if (v == self || (tomb && !(g->h->op_kind[g->inst_op[w->inst[i - 1]]] & OP_TOMB))) continue;
+        one = v;
+        count++;
+    }
+    /* An unknown initial state may hold any one value (native.md 3). */
+    bool init_cand = (init_ok || init_open) && !tomb;
+    count += init_cand;
+    g->ob_rf[ob] = RF_OPEN;
+    if (g->h->op_kind[g->ob_op[ob]] & OP_ATTR) apply_hint(g, ob, init_cand, chain, w);
+    if (g->ob_rf[ob] == RF_INIT && init_open) { /* one of the reads that fix the initial value */
+        vec_push(g->m, &g->open, ob);
+        vec_push(g->m, &g->cand_first, (uint32_t)g->cand.n);
+        vec_push(g->m, &g->cand, RF_INIT);
+        g->ob_rf[ob] = RF_OPEN;
+        return;
+    }
+    if (g->ob_rf[ob] != RF_OPEN) return;
+    if (count == 0) {
+        g->ob_rf[ob] = RF_NONE;
+    } else if (count == 1 && !init_open) { /* an open initial value is always a choice */
+        g->ob_rf[ob] = init_cand ? RF_INIT : one;
+    } else {
+        vec_push(g->m, &g->open, ob);
+        vec_push(g->m, &g->cand_first, (uint32_t)g->cand.n);
+        if (init_cand) vec_push(g->m, &g->cand, RF_INIT);
+        for (uint32_t i = chain; i; i = w->next[i - 1]) {
+            node_id v = w->node[i - 1];
+            if (v != self && !(tomb && !(g->h->op_kind[g->inst_op[w->inst[i - 1]]] & OP_TOMB)))
+                vec_push(g->m, &g->cand, v);
+            if (g->cand.n >= UINT32_MAX - 16)
+                guard_fail(g->m->guard, GUARD_UNSUPPORTED, "more than 2^32 read-from candidates");
+        }
+    }
+}
+
 /* The initial value of a key whose contents before the trace are unknown: the one value that is
    read and that nobody wrote (a second such value is garbage); VALUE_UNKNOWN: none was read. */
 static value_id unknown_init(asg *g, const writers *w, written *all, const uint32_t *obs,
@@ -550,8 +564,11 @@ static void resolve_slowly(asg *g, written *all, const uint8_t *slow, const uint
     for (size_t i = 0; i < n; i++) key[i] = g->ob_key[obs[i]];
     uint32_t *by_key = asg_group(g, key, n, keys, &start);
     for (size_t i = 0; i < n; i++) by_key[i] = obs[by_key[i]];
-    writers w = {0};
-    w.next = mem_array(g->m, uint32_t, g->insts + 1);
+    writers w = {.all = all};
+    if (g->h->init_unknown) {
+        w.named = mem_array0(g->m, uint8_t, keys + 1);
+        for (size_t i = 0; i < g->h->init_map.n; i++) w.named[g->h->init_map.at[i].key] = 1;
+    }
     asg_by_key(g);
     for (size_t k = 0; k < keys; k++) {
         if (!slow[k] || g->list_key[k]) continue;
@@ -560,7 +577,7 @@ static void resolve_slowly(asg *g, written *all, const uint8_t *slow, const uint
         value_id init = plain(g->h->key_init[k]);
         bool open_init = false;
         bool init_free = (g->flags & ASG_INIT_FREE) != 0;
-        if (g->h->init_unknown && !named_init(g->h, (key_id)k)) {
+        if (g->h->init_unknown && !named_init(&w, (key_id)k)) {
             init = unknown_init(g, &w, all, by_key + start[k], start[k + 1] - start[k], (key_id)k);
             open_init = init == VALUE_UNKNOWN && init_free;
             if (init == VALUE_UNKNOWN && !init_free) g->init_assumed = true;
@@ -569,12 +586,22 @@ static void resolve_slowly(asg *g, written *all, const uint8_t *slow, const uint
                 g->init_open[k] = 1;
             }
         }
-        for (uint32_t i = start[k]; i < start[k + 1]; i++)
+        for (uint32_t i = start[k]; i < start[k + 1]; i++) {
+            if (i + AHEAD < start[k + 1]) {
+                __builtin_prefetch(g->ob_value + by_key[i + AHEAD]);
+                __builtin_prefetch(g->ob_node + by_key[i + AHEAD]);
+                __builtin_prefetch(g->ob_op + by_key[i + AHEAD]);
+            }
+            if (i + AHEAD / 2 < start[k + 1])
+                __builtin_prefetch(g->h->op_kind + g->ob_op[by_key[i + AHEAD / 2]]);
             resolve_ob(g, by_key[i], &w, init, open_init);
+        }
         guard_tick(g->m->guard);
     }
     mem_put(g->m, w.slot);
     mem_put(g->m, w.next);
+    mem_put(g->m, w.node);
+    mem_put(g->m, w.named);
     mem_put(g->m, by_key);
     mem_put(g->m, start);
     mem_put(g->m, key);
@@ -582,7 +609,6 @@ static void resolve_slowly(asg *g, written *all, const uint8_t *slow, const uint
 
 /* Most keys hold small integers, each written once: then (key, value) indexes one array of
    writers, and a read costs one access.  Keys with anything else are marked slow. */
-#define AHEAD 12
 
 typedef struct dense {
     uint64_t *base;   /* per key: where its values start */
@@ -823,6 +849,7 @@ void asg_build(asg *g, const history *h, mem *m, enum ryow ryow, unsigned flags)
     memset(s.slot, 0xff, (keys + 1) * sizeof *s.slot);
     s.row_of = mem_array0(m, uint32_t, keys + 1);
     number_nodes(g);
+    guard_stage(m->guard, "analyse", "transactions", g->nodes);
     classify_keys(g, &s);
     g->inst_first = mem_array(m, uint32_t, (size_t)g->nodes + 1);
     g->ob_first = mem_array(m, uint32_t, (size_t)g->nodes + 1);

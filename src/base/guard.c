@@ -44,8 +44,33 @@ void guard_set_position(guard *g, uint64_t line, uint64_t column)
     g->column = column;
 }
 
+#define TELL_EVERY 100000000u /* nanoseconds */
+
 void guard_poll(guard *g)
 {
     if (g->interrupt && *g->interrupt) guard_fail(g, GUARD_INTERRUPT, "interrupted");
-    if (g->deadline && clock_now() > g->deadline) guard_fail(g, GUARD_TIME, "time limit reached");
+    guard_watch *p = g->progress;
+    if (!g->deadline && !p) return;
+    uint64_t now = clock_now();
+    if (g->deadline && now > g->deadline) guard_fail(g, GUARD_TIME, "time limit reached");
+    if (!p || now < p->next) return;
+    p->next = now + TELL_EVERY;
+    p->told = true;
+    if (p->tell(p)) guard_fail(g, GUARD_INTERRUPT, "interrupted");
+}
+
+void guard_poll_at(guard *g, uint64_t done)
+{
+    if (g->progress && !g->progress->held) g->progress->done = done;
+    guard_poll(g);
+}
+
+void guard_stage(guard *g, const char *stage, const char *unit, uint64_t total)
+{
+    guard_watch *p = g->progress;
+    if (!p || p->held) return;
+    p->stage = stage;
+    p->unit = unit;
+    p->done = 0;
+    p->total = total;
 }

@@ -33,6 +33,17 @@ enum guard_code {
 
 #define GUARD_TEXT 1024
 
+/* Where a call stands, for whoever watches it: told when the clock is looked at, so that watching
+   costs nothing else. */
+typedef struct guard_watch {
+    int (*tell)(struct guard_watch *p); /* not 0: stop, as after an interrupt */
+    const char *stage, *unit;           /* static texts; NULL: none yet */
+    uint64_t done, total;               /* total 0: nobody knows */
+    uint64_t next;                      /* clock_now() of the next time it is told */
+    bool held;                          /* stages of what runs below do not show */
+    bool told;
+} guard_watch;
+
 typedef struct guard {
     jmp_buf jump;
     int code;
@@ -42,6 +53,7 @@ typedef struct guard {
     char member[256];              /* the file of a directory in which it went wrong, or "" */
     const volatile int *interrupt; /* set by another thread or a signal handler; may be NULL */
     uint64_t deadline;             /* clock_now() beyond which we stop; 0: none */
+    guard_watch *progress;         /* NULL: nobody watches */
     uint32_t ticks;
     char text[GUARD_TEXT];
 } guard;
@@ -63,10 +75,20 @@ void guard_set_position(guard *g, uint64_t line, uint64_t column);
 
 /* Reads clock and interrupt flag; call through guard_tick in loops. */
 void guard_poll(guard *g);
+/* The same, and says how much of the stage is done. */
+void guard_poll_at(guard *g, uint64_t done);
 
 static inline void guard_tick(guard *g)
 {
     if ((++g->ticks & 1023u) == 0) guard_poll(g);
 }
+
+static inline void guard_tick_at(guard *g, uint64_t done)
+{
+    if ((++g->ticks & 1023u) == 0) guard_poll_at(g, done);
+}
+
+/* A stage begins: of `total` units, 0 if that is not known. */
+void guard_stage(guard *g, const char *stage, const char *unit, uint64_t total);
 
 #endif

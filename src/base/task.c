@@ -27,6 +27,7 @@ static void prepare(task *t, const guard *like)
 void task_here(task *t, const guard *like)
 {
     prepare(t, like);
+    t->guard.progress = like->progress; /* told in the caller's thread only */
     border(t);
 }
 

@@ -1,25 +1,50 @@
 /*
- * check_iso.c - check --level FILE.iso: a level written by the user, on a small history, exactly.
+ * check_iso.c - check --level FILE.iso: a level written by the user, on a history, exactly.
  *
  * The language speaks of whole transactions: what each reads first and from whom, what it leaves
- * behind.  A history that says more, or less (unknown outcomes, equal values, reads of what nobody
- * left behind), is not judged: undecided, with what stands in the way.
+ * behind.  Outcomes that are unknown and values that several wrote are choices, of which one must
+ * keep the level (LEVELS.md 2 and 4).  A history that says more than the language can (scans,
+ * lists, an unknown initial state) is not judged: undecided, with what stands in the way.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/synth_cli.h"
 
-#define MOST_TXNS 64
-#define MOST_KEYS 1024
+#define MOST_TXNS 20000 /* of a level that needs no search: relations are matrices of bits */
+#define ABSENT UINT32_MAX
+
+typedef struct install {
+    uint32_t key, value, txn;
+} install;
+
+typedef struct wanted {
+    uint32_t txn, key, value;
+    bool initial;
+    bool never; /* nothing explains it */
+} wanted;
+
+/* What is known of a key while the operations of a transaction are read. */
+typedef struct key_state {
+    uint32_t number;    /* here, plus one; 0: not seen */
+    uint32_t writer;    /* the last transaction that wrote it */
+    uint32_t installed; /* what that one leaves behind, its place */
+} key_state;
 
 typedef struct plain {
-    uint32_t n, keys; /* committed transactions 1..n; keys that occur */
-    uint32_t *key;    /* number here by number of the history, plus one; 0: not seen */
-    uint32_t *txn;    /* [1..n]: its index in the history */
-    uint32_t *from;
-    bool *writes, *so;
-    uint32_t *value; /* [t * keys + x]: what t leaves behind */
+    const ratel_history *h;
+    uint32_t n, keys, sessions;
+    size_t n_installs, n_wanted, n_candidates;
+    key_state *key;
+    uint32_t *session;
+    bool *maybe;
+    install *installs; /* in the order of transactions, then by key and value */
+    wanted *wanted;
+    synth_write *writes;
+    synth_read *reads;
+    uint32_t *candidates;
+    bool broken; /* a read that nothing explains: every level is violated */
+    bool must;   /* own writes must be read */
     char why[200];
 } plain;
 
@@ -29,130 +54,148 @@ static bool stop(plain *p, const char *id, const char *why)
     return false;
 }
 
-static bool count(plain *p, const ratel_history *h)
+static bool is_violated(plain *p, const char *id, const char *why)
+{
+    p->broken = true;
+    return stop(p, id, why);
+}
+
+static bool allocate(plain *p)
+{
+    ratel_op_info o;
+    ratel_txn_info t;
+    size_t ops = 0, txns = 0, keys = 0;
+    for (; !ratel_history_op_at(p->h, ops, &o); ops++)
+        if (strchr("rwd", o.kind) && o.key >= keys) keys = (size_t)o.key + 1;
+    for (; !ratel_history_txn_at(p->h, txns, &t); txns++)
+        if (t.session >= p->sessions) p->sessions = t.session + 1;
+    p->key = calloc(keys + 1, sizeof *p->key);
+    p->session = calloc(txns + 1, sizeof *p->session);
+    p->maybe = calloc(txns + 1, sizeof *p->maybe);
+    p->installs = calloc(ops + 1, sizeof *p->installs);
+    p->wanted = calloc(ops + 1, sizeof *p->wanted);
+    p->writes = calloc(ops + 1, sizeof *p->writes);
+    p->reads = calloc(ops + 1, sizeof *p->reads);
+    return (p->key && p->session && p->maybe && p->installs && p->wanted && p->writes &&
+            p->reads) ||
+           stop(p, NULL, "out of memory");
+}
+
+static bool read_write(plain *p, const ratel_op_info *o)
+{
+    key_state *k = &p->key[o->key];
+    uint32_t value = o->kind == 'd' ? ABSENT : o->value;
+    if (k->writer != p->n) {
+        k->writer = p->n;
+        k->installed = (uint32_t)p->n_installs++;
+    }
+    p->installs[k->installed] = (install){k->number - 1, value, p->n};
+    return true;
+}
+
+static bool read_read(plain *p, const ratel_txn_info *t, const ratel_op_info *o)
+{
+    key_state *k = &p->key[o->key];
+    uint32_t value = o->absent ? ABSENT : o->value;
+    if (!o->known) return true;
+    if (k->writer == p->n) {
+        if (p->installs[k->installed].value == value) return true;
+        if (!p->must)
+            return stop(p, t->id,
+                        "does not read its own write; levels from files need --ryow must");
+        if (!p->maybe[p->n]) return is_violated(p, t->id, "does not read its own write");
+        p->wanted[p->n_wanted++] = (wanted){.txn = p->n, .key = k->number - 1, .never = true};
+        return true;
+    }
+    if (o->initial < 0) return stop(p, NULL, "the initial state is unknown");
+    p->wanted[p->n_wanted++] = (wanted){p->n, k->number - 1, value, o->initial > 0, false};
+    return true;
+}
+
+/* Transactions that took part or may have, and what they did. */
+static bool collect(plain *p)
 {
     ratel_txn_info t;
     ratel_op_info o;
-    size_t most_key = 0;
-    for (size_t i = 0; !ratel_history_op_at(h, i, &o); i++)
-        if ((o.kind == 'r' || o.kind == 'w') && o.key >= most_key) most_key = (size_t)o.key + 1;
-    p->key = calloc(most_key + 1, sizeof *p->key);
-    p->txn = calloc(MOST_TXNS + 1, sizeof *p->txn);
-    if (!p->key || !p->txn) return stop(p, NULL, "out of memory");
-    for (size_t i = 0; !ratel_history_txn_at(h, i, &t); i++) {
-        if (t.status == RATEL_STATUS_UNKNOWN)
-            return stop(p, t.id, "has an unknown outcome, which levels from files do not handle");
-        if (t.status != RATEL_COMMITTED) continue;
+    bool some = false;
+    for (size_t i = 0; !ratel_history_txn_at(p->h, i, &t); i++) {
+        if (t.status != RATEL_COMMITTED && t.status != RATEL_STATUS_UNKNOWN) continue;
         if (p->n == MOST_TXNS)
-            return stop(p, NULL, "levels from files are decided up to 64 transactions");
-        p->txn[++p->n] = (uint32_t)i;
+            return stop(p, NULL, "levels from files are decided up to 20000 transactions");
+        p->session[++p->n] = t.session;
+        p->maybe[p->n] = t.status == RATEL_STATUS_UNKNOWN;
+        some |= t.status == RATEL_COMMITTED;
         for (size_t k = 0; k < t.ops; k++) {
-            ratel_history_op_at(h, t.first_op + k, &o);
+            ratel_history_op_at(p->h, t.first_op + k, &o);
             if (o.failed) continue;
-            if (o.kind != 'r' && o.kind != 'w')
-                return stop(p, t.id, "does more than read and write keys");
-            if (!p->key[o.key]) p->key[o.key] = ++p->keys;
+            if (!strchr("rwd", o.kind)) return stop(p, t.id, "does more than read and write keys");
+            if (!p->key[o.key].number) p->key[o.key].number = ++p->keys;
+            if (!(o.kind == 'r' ? read_read(p, &t, &o) : read_write(p, &o))) return false;
         }
     }
-    if (!p->n) return stop(p, NULL, "nothing to check: no transaction committed");
-    if (p->keys > MOST_KEYS) return stop(p, NULL, "levels from files are decided up to 1024 keys");
-    size_t cells = (size_t)(p->n + 1) * (p->keys + 1);
-    p->from = malloc(cells * sizeof *p->from);
-    p->writes = calloc(cells, sizeof *p->writes);
-    p->value = calloc(cells, sizeof *p->value);
-    p->so = calloc((size_t)(p->n + 1) * (p->n + 1), sizeof *p->so);
-    if (!p->from || !p->writes || !p->value || !p->so) return stop(p, NULL, "out of memory");
-    for (size_t i = 0; i < cells; i++) p->from[i] = SYNTH_NONE_READ;
+    return some || stop(p, NULL, "nothing to check: no transaction committed");
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const install *x = a, *y = b;
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    if (x->value != y->value) return x->value < y->value ? -1 : 1;
+    return x->txn < y->txn ? -1 : x->txn > y->txn;
+}
+
+/* The first install of this value, or of a later one. */
+static size_t first_of(const plain *p, uint32_t key, uint32_t value)
+{
+    size_t low = 0, high = p->n_installs;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        const install *at = &p->installs[mid];
+        if (at->key < key || (at->key == key && at->value < value))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static bool push_candidate(plain *p, size_t *cap, uint32_t who)
+{
+    if (p->n_candidates == *cap) {
+        size_t more = *cap ? *cap * 2 : 256;
+        uint32_t *at = realloc(p->candidates, more * sizeof *at);
+        if (!at) return stop(p, NULL, "out of memory");
+        p->candidates = at;
+        *cap = more;
+    }
+    p->candidates[p->n_candidates++] = who;
     return true;
 }
 
-/* What each leaves behind; and that no two leave the same, the initial state included. */
-static bool read_writes(plain *p, const ratel_history *h)
+/* Whom each read may read from: nobody only if the reader may not have happened. */
+static bool find_candidates(plain *p)
 {
-    ratel_txn_info info;
-    ratel_op_info o;
-    for (uint32_t x = 0; x < p->keys; x++) p->writes[x] = true;
-    for (uint32_t t = 1; t <= p->n; t++) {
-        ratel_history_txn_at(h, p->txn[t], &info);
-        for (size_t k = 0; k < info.ops; k++) {
-            ratel_history_op_at(h, info.first_op + k, &o);
-            if (o.failed || o.kind != 'w') continue;
-            size_t cell = (size_t)t * p->keys + p->key[o.key] - 1;
-            if (o.initial) return stop(p, info.id, "writes the initial value: not unique");
-            p->writes[cell] = true;
-            p->value[cell] = o.value;
-        }
+    size_t cap = 0;
+    for (size_t i = 0; i < p->n_installs; i++)
+        p->writes[i] = (synth_write){p->installs[i].txn, p->installs[i].key};
+    qsort(p->installs, p->n_installs, sizeof *p->installs, by_value);
+    for (size_t i = 0; i < p->n_wanted; i++) {
+        const wanted *w = &p->wanted[i];
+        size_t start = p->n_candidates;
+        if (w->initial && !push_candidate(p, &cap, 0)) return false;
+        for (size_t k = first_of(p, w->key, w->value);
+             !w->never && k < p->n_installs && p->installs[k].key == w->key &&
+             p->installs[k].value == w->value;
+             k++)
+            if (p->installs[k].txn != w->txn && !push_candidate(p, &cap, p->installs[k].txn))
+                return false;
+        p->reads[i] =
+            (synth_read){w->txn, w->key, (uint32_t)start, (uint32_t)(p->n_candidates - start)};
+        if (p->n_candidates == start && !p->maybe[w->txn])
+            return is_violated(p, NULL, "a read returned what nobody who took part left behind");
+        if (p->n_candidates > UINT32_MAX / 2) return stop(p, NULL, "too many equal values");
     }
-    for (uint32_t x = 0; x < p->keys; x++)
-        for (uint32_t t = 1; t <= p->n; t++)
-            for (uint32_t u = 1; u < t; u++) {
-                size_t a = (size_t)t * p->keys + x, b = (size_t)u * p->keys + x;
-                if (p->writes[a] && p->writes[b] && p->value[a] == p->value[b])
-                    return stop(p, NULL, "values are not unique: a key gets the same one twice");
-            }
     return true;
-}
-
-static uint32_t writer_of(const plain *p, uint32_t x, const ratel_op_info *o)
-{
-    if (o->initial) return 0;
-    for (uint32_t t = 1; t <= p->n; t++)
-        if (p->writes[(size_t)t * p->keys + x] && p->value[(size_t)t * p->keys + x] == o->value)
-            return t;
-    return SYNTH_NONE_READ;
-}
-
-static bool read_reads(plain *p, const ratel_history *h)
-{
-    ratel_txn_info info;
-    ratel_op_info o;
-    uint32_t *own = calloc((size_t)p->keys + 1, sizeof *own); /* operation + 1 of its last write */
-    bool ok = own || stop(p, NULL, "out of memory");
-    for (uint32_t t = 1; ok && t <= p->n; t++) {
-        ratel_history_txn_at(h, p->txn[t], &info);
-        memset(own, 0, ((size_t)p->keys + 1) * sizeof *own);
-        for (size_t k = 0; ok && k < info.ops; k++) {
-            ratel_history_op_at(h, info.first_op + k, &o);
-            if (o.failed) continue;
-            uint32_t x = p->key[o.key] - 1;
-            size_t cell = (size_t)t * p->keys + x;
-            if (o.kind == 'w') {
-                own[x] = (uint32_t)k + 1;
-                continue;
-            }
-            if (!o.known) continue;
-            if (own[x]) {
-                ratel_op_info w;
-                ratel_history_op_at(h, info.first_op + own[x] - 1, &w);
-                ok = w.value == o.value || stop(p, info.id, "does not read its own write");
-                continue;
-            }
-            uint32_t who = writer_of(p, x, &o);
-            if (who == SYNTH_NONE_READ)
-                ok = stop(p, info.id, "reads what no committed transaction left behind");
-            else if (who == t)
-                ok = stop(p, info.id, "reads what it writes later");
-            else if (p->from[cell] != SYNTH_NONE_READ && p->from[cell] != who)
-                ok = stop(p, info.id, "reads two values of one key");
-            else
-                p->from[cell] = who;
-        }
-    }
-    free(own);
-    return ok;
-}
-
-static void read_sessions(plain *p, const ratel_history *h, bool order)
-{
-    ratel_txn_info a, b;
-    for (uint32_t t = 1; t <= p->n; t++) {
-        p->so[t] = true;
-        ratel_history_txn_at(h, p->txn[t], &b);
-        for (uint32_t u = 1; order && u < t; u++) {
-            ratel_history_txn_at(h, p->txn[u], &a);
-            p->so[(size_t)u * (p->n + 1) + t] = a.session == b.session;
-        }
-    }
 }
 
 typedef struct iso_answer {
@@ -181,38 +224,79 @@ static void print_json(FILE *out, const args *a, const ratel_history *h, const i
             (unsigned long long)n.keys);
 }
 
+static void release(plain *p)
+{
+    free(p->key);
+    free(p->session);
+    free(p->maybe);
+    free(p->installs);
+    free(p->wanted);
+    free(p->writes);
+    free(p->reads);
+    free(p->candidates);
+}
+
+/* 1, 0; < 0: undecided.  The reason is in why. */
+static int decide_plain(plain *p, synth *s, int level, bool order)
+{
+    bool searched = false;
+    if (!allocate(p) || !collect(p) || !find_candidates(p)) return p->broken ? 0 : -1;
+    synth_facts f = {.txns = p->n,
+                     .keys = p->keys,
+                     .sessions = p->sessions,
+                     .maybe = p->maybe,
+                     .session = order ? p->session : NULL,
+                     .write = p->writes,
+                     .n_writes = p->n_installs,
+                     .read = p->reads,
+                     .n_reads = p->n_wanted,
+                     .candidate = p->candidates};
+    int got = synth_decide(s, level, &f, &searched);
+    if (got < 0)
+        snprintf(p->why, sizeof p->why, "%.150s", synth_error(s, NULL, NULL));
+    else if (searched)
+        snprintf(p->why, sizeof p->why, "%s choice keeps all axioms; all were searched, exactly",
+                 got ? "some" : "no");
+    else
+        snprintf(p->why, sizeof p->why, "what the premise forces makes %s cycle", got ? "no" : "a");
+    return got;
+}
+
+/* The exit status of the answer; p is to be released, and p->why says why. */
+static int decide(const args *a, synth *s, int level, const ratel_history *h, plain *p)
+{
+    const char *so = a->value[O_SESSION_ORDER], *ryow = a->value[O_RYOW];
+    *p = (plain){.h = h, .must = !ryow || !strcmp(ryow, "must")};
+    int got = decide_plain(p, s, level, !so || strcmp(so, "off") != 0);
+    return got < 0 ? EXIT_UNDECIDED : got ? EXIT_HOLDS : EXIT_VIOLATED;
+}
+
+int decide_iso(const args *a, synth *s, int level, const ratel_history *h, char *why, size_t n)
+{
+    plain p;
+    int status = decide(a, s, level, h, &p);
+    if (why) snprintf(why, n, "%s", p.why);
+    release(&p);
+    return status;
+}
+
 int check_iso(const args *a, synth *s, int level, const char *given, const ratel_history *h,
               const char *history, FILE *out)
 {
-    plain p = {0};
-    const char *so = a->value[O_SESSION_ORDER], *verdict = "undecided";
-    bool order = !so || strcmp(so, "off") != 0;
-    int status = EXIT_UNDECIDED;
-    if (count(&p, h) && read_writes(&p, h) && read_reads(&p, h)) {
-        read_sessions(&p, h, order);
-        int got = synth_check(s, level, p.n, p.keys, p.from, p.writes, p.so, NULL);
-        if (got < 0) {
-            snprintf(p.why, sizeof p.why, "%.150s", synth_error(s, NULL, NULL));
-        } else {
-            verdict = got ? "holds" : "violated";
-            status = got ? EXIT_HOLDS : EXIT_VIOLATED;
-            snprintf(p.why, sizeof p.why,
-                     got ? "some choice keeps all axioms; all were searched, exactly"
-                         : "no choice keeps all axioms; all were searched, exactly");
-        }
-    }
+    plain p;
+    const char *so = a->value[O_SESSION_ORDER];
+    int status = decide(a, s, level, h, &p);
+    const char *verdict = status == EXIT_HOLDS      ? "holds"
+                          : status == EXIT_VIOLATED ? "violated"
+                                                    : "undecided";
     if (a->value[O_JSON]) {
-        iso_answer r = {history, given, synth_level_name(s, level), verdict, p.why, order};
+        iso_answer r = {history, given, synth_level_name(s, level),
+                        verdict, p.why, !so || strcmp(so, "off") != 0};
         print_json(out, a, h, &r);
     } else {
         visible_to(out, history);
         fprintf(out, ": %s %s: %s\n", synth_level_name(s, level), verdict, p.why);
     }
-    free(p.key);
-    free(p.txn);
-    free(p.from);
-    free(p.writes);
-    free(p.so);
-    free(p.value);
+    release(&p);
     return status;
 }

@@ -32,9 +32,12 @@ enum exit_status {
 #define CMD_SYNTH 512u
 #define CMD_RUN 1024u
 #define CMD_TEST 2048u
+#define CMD_SHRINK 8192u
+#define CMD_EXPLAIN 16384u
 #define CMD_LIVE (CMD_RUN | CMD_TEST)
-#define CMD_READ (CMD_CHECK | CMD_STAT | CMD_CONVERT | CMD_LINT | CMD_VERIFY)
-#define CMD_ALL (63u | CMD_VERIFY | CMD_SYNTH | CMD_LIVE)
+#define CMD_TELL (CMD_SHRINK | CMD_EXPLAIN) /* of one violation */
+#define CMD_READ (CMD_CHECK | CMD_STAT | CMD_CONVERT | CMD_LINT | CMD_VERIFY | CMD_TELL)
+#define CMD_ALL (63u | CMD_VERIFY | CMD_SYNTH | CMD_LIVE | CMD_TELL)
 
 enum option_id {
 #define OPT(id, commands, name, letter, arg, help) O_##id,
@@ -93,6 +96,8 @@ int cmd_gen(args *a);
 int cmd_levels(args *a);
 int cmd_lint(args *a);
 int cmd_verify(args *a);
+int cmd_shrink(args *a);
+int cmd_explain(args *a);
 int cmd_synth(args *a);
 int cmd_run(args *a);
 int cmd_test(args *a);
@@ -124,6 +129,8 @@ int close_output(const args *a, FILE *f, int status);
 void visible_to(FILE *f, const char *s);
 /* `ratel: ...` on standard error. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What the last history written lost, unless -q. */
+void print_lost(const args *a, const char *name);
 /* The last error of the context about `name`: `name:line:col: what`; returns the exit status. */
 int complain_about(ratel *r, const char *name, int code);
 /* The same as text, into buf. */
@@ -133,6 +140,14 @@ int exit_of(int code);
 /* Was there a ctrl-C, or a SIGTERM? */
 bool interrupted(void);
 
+/* progress.c: on a terminal, the stage, a bar and the rate of whatever takes more than two seconds;
+   nothing elsewhere, and nothing with -q. */
+void show_progress(const args *a);
+/* --stats: a row of its table, on standard error: seconds, or a number of something. */
+void stats_seconds(const args *a, const char *of, const char *what, double seconds);
+void stats_number(const args *a, const char *of, const char *what, uint64_t n);
+/* All rows of one answer. */
+void stats_result(const args *a, const ratel_result *r);
 bool colour_wanted(const args *a, int fd);
 double seconds_since(uint64_t start);
 uint64_t now(void);

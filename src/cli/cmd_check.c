@@ -112,14 +112,6 @@ static void print_warnings(const check *c, const char *name, const ratel_result 
     }
 }
 
-static void print_stages(const ratel_result *r)
-{
-    const char *name;
-    double seconds;
-    for (size_t i = 0; !ratel_result_stage(r, i, &name, &seconds); i++)
-        fprintf(stderr, "%s %s %.6f\n", ratel_result_level(r), name, seconds);
-}
-
 /* Which of the levels that hold are not implied by another one that holds, and which of the
    violated ones imply no other violated one. */
 static void summarise(check *c, const char *name, const ratel_verdict *v, bool session_order)
@@ -340,6 +332,7 @@ static void check_history(check *c, const char *name)
     int code = read_history(c->a, name, &h);
     if (c->a->shown) name = c->a->shown;
     double read = seconds_since(start);
+    stats_seconds(c->a, "history", "read", read);
     if (code) {
         refuse(c, name, code);
         return;
@@ -401,7 +394,7 @@ static void check_history(check *c, const char *name)
                                .verbose = c->a->value[O_VERBOSE] != NULL,
                                .colour = !json && colour_wanted(c->a, fileno(c->out))};
         ratel_result_write(a, r, json ? "json" : "text", &report, write_file_cb, c->out);
-        if (c->a->value[O_STATS]) print_stages(a);
+        stats_result(c->a, a);
         if (!lent) ratel_result_free(a);
     }
     for (size_t i = 0; i < STRONGEST; i++) ratel_result_free(known[i]);

@@ -1,8 +1,6 @@
 /*
  * cmd_convert.c - ratel convert.
  */
-#include <string.h>
-
 #include "cli/cli.h"
 
 int cmd_convert(args *a)
@@ -19,14 +17,7 @@ int cmd_convert(args *a)
     if (code) return complain_about(a->context, a->files[0], code);
     code = ratel_history_write_path(h, a->context, to, out);
     int status = code ? complain_about(a->context, out, code) : EXIT_HOLDS;
-    const char *lost = ratel_lost(a->context);
-    if (!code && !a->value[O_QUIET])
-        for (const char *p = lost; *p;) {
-            size_t n = strcspn(p, "\n");
-            visible_to(stderr, out);
-            fprintf(stderr, ": lost: %.*s\n", (int)n, p);
-            p += n + (p[n] == '\n');
-        }
+    if (!code) print_lost(a, out);
     ratel_history_free(h);
     return status;
 }

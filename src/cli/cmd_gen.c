@@ -86,12 +86,7 @@ int cmd_gen(args *a)
     int status = write_truth(a, out, truth);
     code = ratel_history_write_path(h, a->context, a->value[O_TO] ? a->value[O_TO] : "ratel", out);
     if (code) status = complain_about(a->context, out, code);
-    const char *lost = ratel_lost(a->context);
-    for (const char *p = lost; !code && *p && !a->value[O_QUIET];) {
-        size_t n = strcspn(p, "\n");
-        fprintf(stderr, "%s: lost: %.*s\n", out, (int)n, p);
-        p += n + (p[n] == '\n');
-    }
+    if (!code) print_lost(a, out);
     ratel_history_free(h);
     return status;
 }

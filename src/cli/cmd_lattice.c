@@ -30,11 +30,10 @@ static bool implies(const lattice *l, size_t i, size_t j)
     return i == j || c == PROVED || c == NONE;
 }
 
-/* The printed history, kept until all is known. */
+/* The printed history, kept until all is known; NULL: it could not be. */
 static char *keep(const lattice *l, const synth_answer *r)
 {
     char *text = NULL;
-    size_t n = 0;
     FILE *f = tmpfile();
     if (!f) return NULL;
     if (l->a->value[O_JSON])
@@ -44,11 +43,27 @@ static char *keep(const lattice *l, const synth_answer *r)
     long end = ftell(f);
     if (end >= 0 && (text = malloc((size_t)end + 1)) != NULL) {
         rewind(f);
-        n = fread(text, 1, (size_t)end, f);
+        size_t n = fread(text, 1, (size_t)end, f);
         text[n] = 0;
+        if (n != (size_t)end) free(text), text = NULL;
     }
     fclose(f);
     return text;
+}
+
+/* Checked by the library as well, and kept. */
+static int separated(lattice *l, size_t i, size_t j, const synth_answer *r)
+{
+    size_t c = i * l->n + j;
+    level_list allow = {&l->levels->at[i], &l->levels->name[i], 1};
+    level_list forbid = {&l->levels->at[j], &l->levels->name[j], 1};
+    int status = confirm(l->a, l->s, r, &allow, &forbid, NULL);
+    if (status) return status;
+    l->size[c] = r->txns;
+    l->evidence[c] = keep(l, r);
+    if (l->evidence[c]) return EXIT_HOLDS;
+    complain("synth: a history could not be kept (a temporary file, or memory)");
+    return EXIT_IO;
 }
 
 /* i implies k and k implies j: then i implies j, as surely as the weaker of the two. */
@@ -66,9 +81,11 @@ static bool follows(lattice *l, size_t i, size_t j)
 static int fill(lattice *l)
 {
     size_t n = l->n;
+    uint64_t start = now();
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
-            if (i != j && synth_proves(l->s, l->levels->at[i], l->levels->at[j]) == 1)
+            if (i != j && !l->scope.no_prove &&
+                synth_proves(l->s, l->levels->at[i], l->levels->at[j]) == 1)
                 l->cell[i * n + j] = PROVED;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) {
@@ -79,6 +96,7 @@ static int fill(lattice *l)
             p.allow = &l->levels->at[i];
             p.forbid = &l->levels->at[j];
             p.n_allow = p.n_forbid = 1;
+            time_left(l->a, l->s, start);
             int code = synth_search(l->s, &p, &r);
             if (code) {
                 complain("synth: %s", synth_error(l->s, NULL, NULL));
@@ -89,8 +107,8 @@ static int fill(lattice *l)
                          : r.result == SYNTH_PROVED    ? PROVED
                                                        : NONE;
             if (r.result != SYNTH_HISTORY) continue;
-            l->size[c] = r.txns;
-            l->evidence[c] = keep(l, &r);
+            int status = separated(l, i, j, &r);
+            if (status) return status;
         }
     return EXIT_HOLDS;
 }
@@ -135,6 +153,47 @@ static void print_dot(const lattice *l)
                 fprintf(l->out, "  n%zu -> n%zu%s;\n", j, i,
                         l->cell[i * l->n + j] == PROVED ? "" : " [style=dashed]");
     fputs("}\n", l->out);
+}
+
+/* "a = b" of the levels that imply each other; to be freed. */
+static char *label_of(const lattice *l, size_t i)
+{
+    size_t cap = 1, n = 0;
+    for (size_t k = i; k < l->n; k++) cap += strlen(l->levels->name[k]) + 3;
+    char *text = malloc(cap);
+    for (size_t k = i; text && k < l->n; k++)
+        if (k == i || (implies(l, i, k) && implies(l, k, i)))
+            n += (size_t)snprintf(text + n, cap - n, "%s%s", k == i ? "" : " = ",
+                                  l->levels->name[k]);
+    return text;
+}
+
+static int print_picture(const lattice *l)
+{
+    size_t n = l->n;
+    hasse h = {.label = calloc(n, sizeof *h.label), .edge = calloc(n * n, sizeof *h.edge)};
+    size_t *number = calloc(n, sizeof *number);
+    bool ok = h.label && h.edge && number;
+    for (size_t i = 0; ok && i < n; i++)
+        if (speaks(l, i)) {
+            number[i] = h.n;
+            ok = (h.label[h.n++] = label_of(l, i)) != NULL;
+        }
+    for (size_t i = 0; ok && i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            if (covers(l, i, j))
+                h.edge[h.n_edges++] =
+                    (hasse_edge){number[i], number[j], l->cell[i * n + j] != PROVED};
+    int status = EXIT_UNDECIDED;
+    if (ok)
+        status = print_hasse(l->out, &h);
+    else
+        complain("out of memory");
+    for (size_t i = 0; h.label && i < h.n; i++) free(h.label[i]);
+    free(h.label);
+    free(h.edge);
+    free(number);
+    return status;
 }
 
 static const char *const cell_names[] = {"undecided", "proved", "none-up-to-scope", "history",
@@ -246,6 +305,8 @@ int print_lattice(const args *a, synth *s, const level_list *levels, const synth
     if (status == EXIT_HOLDS) {
         if (a->value[O_JSON])
             print_json(&l);
+        else if (a->value[O_SVG])
+            status = print_picture(&l);
         else if (a->value[O_DOT])
             print_dot(&l);
         else

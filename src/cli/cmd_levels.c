@@ -1,10 +1,11 @@
 /*
  * cmd_levels.c - ratel levels: the table, the implications, and other tools' names.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
-#include "synth/synth.h"
+#include "cli/synth_cli.h"
 
 static const struct {
     const char *tool, *map;
@@ -128,8 +129,56 @@ static int print_definitions(const args *a, FILE *out)
     return EXIT_HOLDS;
 }
 
+/* One file in its usual layout, to be freed; NULL after a complaint. */
+static char *tidied(synth *s, const char *path, int *status)
+{
+    size_t n;
+    const char *tidy;
+    char *text = read_level_file(path, &n, status), *out = NULL;
+    if (!text) return NULL;
+    int code = synth_tidy(s, path, text, n, &tidy);
+    if (code) {
+        *status = complain_about_level(s, path, code);
+    } else if (!(out = malloc(strlen(tidy) + 1))) {
+        complain("out of memory");
+        *status = EXIT_UNDECIDED;
+    } else {
+        memcpy(out, tidy, strlen(tidy) + 1);
+    }
+    free(text);
+    return out;
+}
+
+/* levels --tidy: all is read before the output is opened, which may be one of the files. */
+static int print_tidy(const args *a)
+{
+    int status = EXIT_UNDECIDED;
+    char **texts = calloc(a->n_files + 1, sizeof *texts);
+    synth *s = session_open(a);
+    FILE *out = NULL;
+    size_t n = 0;
+    if (!texts || !s)
+        complain("out of memory");
+    else
+        while (n < a->n_files && (texts[n] = tidied(s, a->files[n], &status))) n++;
+    if (n && n == a->n_files) {
+        out = open_output(a);
+        status = out ? EXIT_HOLDS : EXIT_IO;
+        for (size_t i = 0; out && i < n; i++) fputs(texts[i], out);
+    }
+    for (size_t i = 0; texts && i < n; i++) free(texts[i]);
+    free(texts);
+    synth_close(s);
+    return out ? close_output(a, out, status) : status;
+}
+
 int cmd_levels(args *a)
 {
+    if (a->value[O_TIDY] && !a->n_files) {
+        complain("levels --tidy: give the `.iso` files");
+        return EXIT_USAGE;
+    }
+    if (a->value[O_TIDY]) return print_tidy(a);
     FILE *out = open_output(a);
     if (!out) return EXIT_IO;
     int status = a->value[O_DEFINE] ? print_definitions(a, out) : print_levels(a, out);

@@ -176,14 +176,7 @@ static int fix(lint *l, const ratel_history *h, ratel_lint **done, ratel_lint **
         ratel_history_fix(&fixed, done, a->context, h, a->value[O_ONLY], a->value[O_INIT_TXN]);
     if (code) return code;
     code = ratel_history_write_path(fixed, a->context, to, a->value[O_OUTPUT]);
-    const char *lost = ratel_lost(a->context);
-    if (!code && !a->value[O_QUIET])
-        for (const char *p = lost; *p;) {
-            size_t n = strcspn(p, "\n");
-            visible_to(stderr, a->value[O_OUTPUT]);
-            fprintf(stderr, ": lost: %.*s\n", (int)n, p);
-            p += n + (p[n] == '\n');
-        }
+    if (!code) print_lost(a, a->value[O_OUTPUT]);
     if (!code) code = ratel_lint_run(left, a->context, fixed);
     ratel_history_free(fixed);
     return code;

@@ -46,7 +46,8 @@ static bool parse(args *a, live_options *o)
                         .seed = 1,
                         .knobs = a->knobs,
                         .n_knobs = a->n_knobs,
-                        .mute = a->value[O_NO_RECORD] != NULL};
+                        .mute = a->value[O_NO_RECORD] != NULL,
+                        .ids = a->value[O_WRITE_IDS] != NULL};
     if (!args_u64(a, O_TXNS, &o->txns) || !args_u64(a, O_SESSIONS, &o->sessions) ||
         !args_u64(a, O_KEYS, &o->keys) || !args_u64(a, O_OPS, &o->ops) ||
         !args_u64(a, O_SEED, &o->seed) || !args_share(a, O_LOCKING, &o->locking) ||
@@ -77,18 +78,22 @@ static void summary(const args *a, const live *l, const live_options *o, const r
                 l->db.version, l->db.isolation, o->workload, c->seconds,
                 (unsigned long long)c->committed, rate, (unsigned long long)c->aborted,
                 (unsigned long long)c->unknown, interrupted() ? ", interrupted" : "");
+    if (c->tampered)
+        complain("%llu values came back as others than were written under their ids; the history "
+                 "has a mark for each",
+                 (unsigned long long)c->tampered);
     bool history_there = !a->value[O_CHECK] && !o->mute && (!out || !strcmp(out, "-"));
     if (!a->value[O_JSON] || history_there) return;
     fputs("{\"schema\":1,\"database\":", stdout);
     json_text_to(stdout, l->db.version);
     printf(",\"isolation\":\"%s\",\"workload\":\"%s\",\"sessions\":%llu,\"seed\":%llu,"
            "\"committed\":%llu,\"aborted\":%llu,\"unknown\":%llu,\"ops\":%llu,\"lost\":%llu,"
-           "\"faults\":%llu,\"seconds\":%.3f,\"interrupted\":%s",
+           "\"faults\":%llu,\"tampered\":%llu,\"seconds\":%.3f,\"interrupted\":%s",
            l->db.isolation, o->workload, (unsigned long long)o->sessions,
            (unsigned long long)o->seed, (unsigned long long)c->committed,
            (unsigned long long)c->aborted, (unsigned long long)c->unknown,
            (unsigned long long)c->ops, (unsigned long long)c->lost, (unsigned long long)c->faults,
-           c->seconds, interrupted() ? "true" : "false");
+           (unsigned long long)c->tampered, c->seconds, interrupted() ? "true" : "false");
     if (out) {
         fputs(",\"history\":", stdout);
         json_text_to(stdout, out);
@@ -109,12 +114,12 @@ static int open_history(const args *a, bool mute)
     return a->value[O_CHECK] || mute ? live_scratch() : STDOUT_FILENO;
 }
 
-static int decide(const args *a, const live *l, int fd)
+static int decide(const args *a, live *l, const run_counts *n, int fd)
 {
     const char *level = a->value[O_LEVEL];
     if (!level) { /* asked for by name, a level has its usual session order and policy */
         const contract *c = live_contract(l, a);
-        level = c ? c->level : "serializable";
+        level = c ? live_level(l, a, c, n) : "serializable";
     }
     const char *out = a->value[O_OUTPUT];
     if (out && strcmp(out, "-") != 0) return live_check(a, out, NULL, level);
@@ -146,7 +151,7 @@ int cmd_run(args *a)
         if (status == EXIT_HOLDS || status == EXIT_UNDECIDED) {
             summary(a, &l, &o, &c);
             if (a->value[O_CHECK] && !o.mute) {
-                int verdict = decide(a, &l, o.output);
+                int verdict = decide(a, &l, &c, o.output);
                 if (status == EXIT_HOLDS) status = verdict;
             }
         }

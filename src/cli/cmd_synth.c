@@ -1,14 +1,14 @@
 /*
  * cmd_synth.c - ratel synth: a history that some levels allow and others forbid, or none.
  *
- * What the search finds has no values; here it gets some, becomes a history of the library, and is
- * checked once more by the library at every level that it decides itself.
+ * Every history found is checked once more by the library (synth_history.c) before it is printed.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 #include "cli/synth_cli.h"
+#include "engine/engine.h"
 #include "synth/synth.h"
 
 typedef struct command_state {
@@ -22,88 +22,6 @@ typedef struct command_state {
     bool unwritten;      /* a proof could not be written */
 } state;
 
-/* ---- the history --------------------------------------------------------------------------- */
-
-static ratel_value text_value(const char *s)
-{
-    return (ratel_value){.type = RATEL_STR, .as.str = {s, strlen(s)}};
-}
-
-static ratel_value int_value(int64_t i)
-{
-    return (ratel_value){.type = RATEL_INT, .as.i = i};
-}
-
-void key_name(uint32_t x, char *buf, size_t n)
-{
-    if (x < 3)
-        snprintf(buf, n, "%c", (char)('x' + x));
-    else
-        snprintf(buf, n, "k%u", (unsigned)x);
-}
-
-static void txn_name(uint32_t t, char *buf, size_t n)
-{
-    snprintf(buf, n, "t%u", (unsigned)t);
-}
-
-/* The initial value is 0; the write of transaction t has the value t, unique for a key. */
-static int build_history(state *st, const synth_answer *r)
-{
-    char name[24];
-    if (ratel_history_new(&st->h, st->a->context)) return EXIT_UNDECIDED;
-    bool ok = !ratel_history_init(st->h, int_value(0));
-    for (uint32_t t = 1; ok && t <= r->txns; t++) {
-        ok = !ratel_history_begin(st->h, int_value(r->session[t]));
-        txn_name(t, name, sizeof name);
-        ok = ok && !ratel_history_id(st->h, text_value(name));
-        for (uint32_t x = 0; ok && x < r->keys; x++) {
-            uint32_t from = r->from[(size_t)t * r->keys + x];
-            key_name(x, name, sizeof name);
-            if (from != SYNTH_NONE_READ)
-                ok = !ratel_history_get(st->h, text_value(name), int_value(from), 0);
-        }
-        for (uint32_t x = 0; ok && x < r->keys; x++) {
-            key_name(x, name, sizeof name);
-            if (r->writes[(size_t)t * r->keys + x])
-                ok = !ratel_history_put(st->h, text_value(name), int_value(t), 0);
-        }
-        ok = ok && !ratel_history_end(st->h, RATEL_COMMITTED);
-    }
-    if (!ok || ratel_history_freeze(st->h)) {
-        complain("synth: %s", ratel_history_errmsg(st->h));
-        return EXIT_BUG;
-    }
-    return EXIT_HOLDS;
-}
-
-/* Isolde's session orders need not be chains; then there is nothing to check it with. */
-static bool chains(const synth_answer *r)
-{
-    for (uint32_t a = 1; a <= r->txns; a++)
-        for (uint32_t b = a + 1; b <= r->txns; b++)
-            if (r->so[(size_t)a * (r->txns + 1) + b] != (r->session[a] == r->session[b]))
-                return false;
-    return true;
-}
-
-/* The second opinion: the library's own decision at the levels it has.  One clause in why. */
-static bool confirm(state *st, const level_list *levels, ratel_verdict want, char *why, size_t n)
-{
-    for (size_t i = 0; i < levels->n; i++) {
-        const char *builtin = synth_level_builtin(st->s, levels->at[i]);
-        ratel_result *r;
-        if (!*builtin || ratel_check(&r, st->a->context, st->h, builtin)) continue;
-        ratel_verdict v = ratel_result_verdict(r);
-        ratel_result_free(r);
-        if (v == want || v == RATEL_UNDECIDED) continue;
-        snprintf(why, n, "the checker disagrees about %s on the history found",
-                 synth_level_name(st->s, levels->at[i]));
-        return false;
-    }
-    return true;
-}
-
 /* ---- printing ------------------------------------------------------------------------------ */
 
 static void print_names(FILE *out, const level_list *l)
@@ -114,31 +32,19 @@ static void print_names(FILE *out, const level_list *l)
     }
 }
 
-void print_transactions(FILE *out, const synth_answer *r)
-{
-    for (uint32_t t = 1; t <= r->txns; t++) {
-        fprintf(out, "%s{\"session\":%u,\"id\":\"t%u\",\"ops\":[", t > 1 ? "," : "",
-                (unsigned)r->session[t], (unsigned)t);
-        bool first = true;
-        char name[24];
-        for (int writes = 0; writes < 2; writes++)
-            for (uint32_t x = 0; x < r->keys; x++) {
-                size_t cell = (size_t)t * r->keys + x;
-                uint32_t v = writes ? t : r->from[cell];
-                if (writes ? !r->writes[cell] : v == SYNTH_NONE_READ) continue;
-                key_name(x, name, sizeof name);
-                fprintf(out, "%s[\"%s\",\"%s\",%u]", first ? "" : ",", writes ? "w" : "r", name,
-                        (unsigned)v);
-                first = false;
-            }
-        fputs("]}", out);
-    }
-}
-
 static const char *result_name(synth_result r)
 {
     static const char *const names[] = {"undecided", "history", "none-up-to-scope", "proved"};
     return names[r];
+}
+
+static size_t contradiction(const state *st, const synth_answer *r, size_t i,
+                            const char *const **lines)
+{
+    size_t n = 0;
+    int code =
+        synth_why(st->s, st->forbid.at[i], r->txns, r->keys, r->from, r->writes, r->so, lines, &n);
+    return code ? 0 : n;
 }
 
 static void print_json(const state *st, const synth_answer *r, double seconds)
@@ -158,13 +64,30 @@ static void print_json(const state *st, const synth_answer *r, double seconds)
     if (r->result == SYNTH_HISTORY) {
         fprintf(out, ",\"size\":%u,\"init\":0,\"history\":[", (unsigned)r->txns);
         print_transactions(out, r);
-        fputs("],\"witness\":{", out);
+        fputc(']', out);
+        const char *comma = ",\"session_order\":[";
+        for (uint32_t a = 0, b = 0; next_cross_edge(r, &a, &b); comma = ",")
+            fprintf(out, "%s[\"t%u\",\"t%u\"]", comma, (unsigned)a, (unsigned)b);
+        fputs(comma[1] ? ",\"witness\":{" : "],\"witness\":{", out);
         for (size_t i = 0; i < st->allow.n; i++) {
             if (i) fputc(',', out);
             json_text_to(out, st->allow.name[i]);
             fputs(":[", out);
             for (uint32_t k = 0; k < r->txns; k++)
                 fprintf(out, "%s\"t%u\"", k ? "," : "", (unsigned)r->witness[i][k]);
+            fputc(']', out);
+        }
+        fputs("},\"contradiction\":{", out);
+        for (size_t i = 0; i < st->forbid.n; i++) {
+            const char *const *lines;
+            size_t n = contradiction(st, r, i, &lines);
+            if (i) fputc(',', out);
+            json_text_to(out, st->forbid.name[i]);
+            fputs(":[", out);
+            for (size_t k = 0; k < n; k++) {
+                if (k) fputc(',', out);
+                json_text_to(out, lines[k]);
+            }
             fputc(']', out);
         }
         fputc('}', out);
@@ -186,24 +109,6 @@ static void print_json(const state *st, const synth_answer *r, double seconds)
     fputs("}\n", out);
 }
 
-void print_history(FILE *out, const synth_answer *r, const char *indent)
-{
-    char name[24];
-    for (uint32_t t = 1; t <= r->txns; t++) {
-        fprintf(out, "%st%u  session %u  ", indent, (unsigned)t, (unsigned)r->session[t]);
-        for (uint32_t x = 0; x < r->keys; x++) {
-            uint32_t from = r->from[(size_t)t * r->keys + x];
-            key_name(x, name, sizeof name);
-            if (from != SYNTH_NONE_READ) fprintf(out, " r(%s)=%u", name, (unsigned)from);
-        }
-        for (uint32_t x = 0; x < r->keys; x++) {
-            key_name(x, name, sizeof name);
-            if (r->writes[(size_t)t * r->keys + x]) fprintf(out, " w(%s)=%u", name, (unsigned)t);
-        }
-        fputc('\n', out);
-    }
-}
-
 static void print_list(FILE *out, const char *what, const level_list *l)
 {
     if (!l->n) return;
@@ -214,9 +119,22 @@ static void print_list(FILE *out, const char *what, const level_list *l)
     }
 }
 
+static void print_scope(const state *st, FILE *out)
+{
+    const synth_problem *p = &st->p;
+    fprintf(out, "\n  up to %u transactions, %u keys, %u values of a key", (unsigned)p->txns,
+            (unsigned)p->keys, (unsigned)p->values);
+    if (p->sessions) fprintf(out, ", %u sessions", (unsigned)p->sessions);
+    if (p->ops) fprintf(out, ", %u operations of a transaction", (unsigned)p->ops);
+    if (p->no_blind) fputs(", with Isolde's restrictions", out);
+    if (st->a->value[O_SUCH_THAT]) fputs(", under the condition given", out);
+    fputc('\n', out);
+}
+
 static void print_text(const state *st, const synth_answer *r)
 {
-    FILE *out = st->out;
+    /* with --to the output is for a history alone */
+    FILE *out = st->a->value[O_TO] && r->result != SYNTH_HISTORY ? stderr : st->out;
     if (r->result == SYNTH_UNDECIDED) {
         fprintf(out, "undecided: %s\n", r->why ? r->why : "");
         return;
@@ -228,8 +146,7 @@ static void print_text(const state *st, const synth_answer *r)
         if (r->result == SYNTH_PROVED)
             fprintf(out, "\n  proved for every size: %s\n", r->why);
         else
-            fprintf(out, "\n  up to %u transactions, %u keys, %u values of a key\n",
-                    (unsigned)st->p.txns, (unsigned)st->p.keys, (unsigned)st->p.values);
+            print_scope(st, out);
         return;
     }
     print_list(out, "allowed by", &st->allow);
@@ -246,20 +163,37 @@ static void print_text(const state *st, const synth_answer *r)
     }
 }
 
-/* Why each forbidden level is broken, in the checker's words. */
-static void explain(const state *st)
+/* Does it say anything of a transaction? */
+static bool names_txn(const char *s)
+{
+    for (; *s; s++)
+        if (s[0] == 't' && s[1] >= '1' && s[1] <= '9') return true;
+    return false;
+}
+
+/* Why each forbidden level is broken: in the checker's words, and, where these do not say or more
+   is wanted, what the definition asks for that does not go together. */
+static void explain(const state *st, const synth_answer *a)
 {
     for (size_t i = 0; i < st->forbid.n; i++) {
         const char *builtin = synth_level_builtin(st->s, st->forbid.at[i]);
-        ratel_result *r;
-        if (!*builtin || ratel_check(&r, st->a->context, st->h, builtin)) continue;
-        if (ratel_result_verdict(r) == RATEL_VIOLATED) {
-            fputs("  ", st->out);
-            visible_to(st->out, st->forbid.name[i]);
-            fprintf(st->out, " is violated: %s, %s\n", ratel_result_anomaly(r),
-                    ratel_result_reason(r));
+        const char *const *lines;
+        ratel_result *r = NULL;
+        bool told = false, enough = false;
+        if (*builtin && is_chains(a) && !ratel_check(&r, st->a->context, st->h, builtin))
+            told = ratel_result_verdict(r) == RATEL_VIOLATED;
+        fputs("  ", st->out);
+        visible_to(st->out, st->forbid.name[i]);
+        fputs(" is violated", st->out);
+        if (told) {
+            fprintf(st->out, ": %s, %s", ratel_result_anomaly(r), ratel_result_reason(r));
+            enough = names_txn(ratel_result_reason(r)) && !st->a->value[O_VERBOSE];
         }
         ratel_result_free(r);
+        size_t n = enough ? 0 : contradiction(st, a, i, &lines);
+        if (n) fprintf(st->out, "%s these do not go together:", told ? ";" : ":");
+        fputc('\n', st->out);
+        for (size_t k = 0; k < n; k++) fprintf(st->out, "    %s\n", lines[k]);
     }
 }
 
@@ -327,40 +261,92 @@ static bool scope(state *st)
         return false;
     st->p.no_blind = st->p.partial = a->value[O_ISOLDE] != NULL;
     st->p.more = a->value[O_ALL] ? 999 : 0;
-    st->p.no_prove = a->value[O_NO_PROOF] || a->value[O_PROOF];
     if (a->value[O_PROOF]) st->p.proof = write_proof, st->p.proof_ud = st;
     st->p.no_smart = a->value[O_NO_SMART] != NULL;
     st->p.no_least = a->value[O_NO_LEAST] != NULL;
+    st->p.no_fixed = a->value[O_NO_FIXED] != NULL;
+    st->p.no_learn = a->value[O_NO_LEARN] != NULL;
+    st->p.brute = a->value[O_BRUTE_FORCE] != NULL;
+    st->p.no_prove = a->value[O_NO_PROOF] || a->value[O_PROOF] || a->value[O_ENGINE] ||
+                     st->p.no_smart || st->p.no_least || st->p.no_fixed || st->p.no_learn ||
+                     st->p.brute;
     return true;
+}
+
+static bool engine(state *st)
+{
+    const char *name = st->a->value[O_ENGINE], *why = NULL;
+    if (!name || !strcmp(name, "own")) return true;
+    st->p.engine = engine_named(name, &why);
+    if (st->p.engine && st->p.proof) why = "--proof needs our own solver, which logs its steps";
+    if (why) complain("--engine %s: %s", name, why);
+    return !why;
+}
+
+bool time_left(const args *a, synth *s, uint64_t start)
+{
+    double limit = a->value[O_TIME] ? strtod(a->value[O_TIME], NULL) : 0;
+    if (!(limit > 0)) return true;
+    double left = limit - seconds_since(start);
+    synth_limit(s, left > 1e-6 ? left : 1e-6);
+    return left > 0;
+}
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Wider by one transaction; keys and values follow unless they were given. */
+static void widen(const args *a, synth_problem *p)
+{
+    p->txns++;
+    if (!a->value[O_KEYS]) p->keys = larger(p->keys, p->txns);
+    if (!a->value[O_VALUES]) p->values = larger(p->values, p->txns + 1);
+}
+
+/* --grow: the answer is that of the widest scope that was finished. */
+static int search_growing(state *st, synth_answer *r, uint64_t start)
+{
+    int code = synth_search(st->s, &st->p, r);
+    while (!code && r->result == SYNTH_NONE && st->p.txns < SYNTH_MAX_TXNS &&
+           time_left(st->a, st->s, start)) {
+        synth_problem narrow = st->p;
+        synth_answer none = *r, more;
+        widen(st->a, &st->p);
+        code = synth_search(st->s, &st->p, &more);
+        bool late = !code && more.result == SYNTH_UNDECIDED;
+        *r = late ? none : more;
+        if (!late) continue;
+        st->p = narrow;
+        break;
+    }
+    return code;
 }
 
 static int answer(state *st)
 {
     synth_answer r;
     uint64_t start = now();
-    double limit = st->a->value[O_TIME] ? strtod(st->a->value[O_TIME], NULL) : 0;
-    int code = synth_search(st->s, &st->p, &r);
-    while (!code && st->a->value[O_GROW] && r.result == SYNTH_NONE && st->p.txns < SYNTH_MAX_TXNS &&
-           !(limit > 0 && seconds_since(start) > limit)) {
-        st->p.txns++;
-        code = synth_search(st->s, &st->p, &r);
-    }
+    int code =
+        st->a->value[O_GROW] ? search_growing(st, &r, start) : synth_search(st->s, &st->p, &r);
     if (code) {
         complain("synth: %s", synth_error(st->s, NULL, NULL));
         return exit_of(code);
     }
-    char why[200];
     bool history = r.result == SYNTH_HISTORY;
     if (history) {
-        int status = build_history(st, &r);
+        int status = confirm(st->a, st->s, &r, &st->allow, &st->forbid, &st->h);
+        synth_answer o;
+        for (size_t i = 0; !status && synth_more(&r, i, &o); i++)
+            status = confirm(st->a, st->s, &o, &st->allow, &st->forbid, NULL);
         if (status) return status;
-        if (chains(&r) && (!confirm(st, &st->allow, RATEL_HOLDS, why, sizeof why) ||
-                           !confirm(st, &st->forbid, RATEL_VIOLATED, why, sizeof why))) {
-            complain("synth: %s; please report this", why);
-            return EXIT_BUG;
-        }
     }
     const char *to = st->a->value[O_TO];
+    if (history && to && !is_chains(&r))
+        complain(
+            "warning: the session order is no set of sessions; what is written lacks a part of "
+            "it");
     if (history && to && !strcmp(to, "spec")) {
         const char *builtin = st->allow.n ? synth_level_builtin(st->s, st->allow.at[0]) : "";
         return print_spec(st->out, &r, st->allow.n > 0, builtin);
@@ -372,7 +358,7 @@ static int answer(state *st)
         print_json(st, &r, seconds_since(start));
     } else {
         print_text(st, &r);
-        if (history && chains(&r)) explain(st);
+        if (history) explain(st, &r);
         if (history) print_others(st, &r);
         if (st->a->value[O_STATS])
             fprintf(stderr, "candidates %llu\nvariables %llu\nclauses %llu\nconflicts %llu\n",
@@ -432,6 +418,23 @@ static int with_levels(state *st)
     return close_output(a, st->out, answer(st));
 }
 
+/* Options that say something only with --lattice, or only without it. */
+static bool options_fit(const args *a)
+{
+    static const struct {
+        enum option_id id;
+        bool lattice;
+    } table[] = {{O_DOT, true},        {O_SVG, true}, {O_GROW, false}, {O_ALL, false},
+                 {O_SUCH_THAT, false}, {O_TO, false}, {O_PROOF, false}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        if (!a->value[table[i].id] || table[i].lattice == (a->value[O_LATTICE] != NULL)) continue;
+        complain("synth: --%s %s --lattice", option_table[table[i].id].name,
+                 table[i].lattice ? "needs" : "does not go with");
+        return false;
+    }
+    return true;
+}
+
 int cmd_synth(args *a)
 {
     state st = {.a = a};
@@ -443,7 +446,7 @@ int cmd_synth(args *a)
         complain("synth: give --allow and --forbid, or --lattice (see ratel synth --help)");
         return EXIT_USAGE;
     }
-    if (!scope(&st)) return EXIT_USAGE;
+    if (!options_fit(a) || !scope(&st) || !engine(&st)) return EXIT_USAGE;
     st.s = session_open(a);
     if (!st.s) {
         complain("out of memory");

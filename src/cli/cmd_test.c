@@ -75,7 +75,7 @@ static int run_one(live *l, args *a, const contract *c, size_t i, live_options *
                     l->db.version, l->db.isolation, o->workload,
                     (unsigned long long)counts.committed, (unsigned long long)counts.aborted,
                     (unsigned long long)counts.unknown);
-        status = live_check(a, path, dir ? NULL : mix[i].workload, c->level);
+        status = live_check(a, path, dir ? NULL : mix[i].workload, live_level(l, a, c, &counts));
         if (status == EXIT_VIOLATED && !dir) keep(o->output, mix[i].workload);
     }
     close(o->output);

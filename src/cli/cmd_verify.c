@@ -107,13 +107,18 @@ int cmd_verify(args *a)
         perror(certificate);
         return EXIT_IO;
     }
+    uint64_t start = now();
     int code = read_history(a, history, &h), status;
+    stats_seconds(a, "history", "read", seconds_since(start));
+    start = now();
     if (code) {
         status = complain_about(r, history, code);
     } else if ((code = ratel_verify(&proof, r, h, get_file, in)) != 0) {
         status = complain_about(r, certificate, code);
     } else {
         FILE *out = open_output(a);
+        stats_seconds(a, "certificate", "verify", seconds_since(start));
+        stats_number(a, "certificate", "steps", proof.steps);
         status = !out ? EXIT_IO : proof.proved ? EXIT_HOLDS : EXIT_VIOLATED;
         if (out && a->value[O_JSON])
             print_json(out, certificate, history, &proof);

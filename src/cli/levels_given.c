@@ -28,44 +28,60 @@ bool is_level_file(const char *name)
     return after_iso(name) != NULL;
 }
 
+char *read_level_file(const char *path, size_t *n, int *status)
+{
+    char *text = malloc(MOST_BYTES);
+    *status = EXIT_UNDECIDED;
+    if (!text) {
+        complain("out of memory");
+        return NULL;
+    }
+    FILE *f = fopen(path, "rb");
+    *n = f ? fread(text, 1, MOST_BYTES, f) : 0;
+    *status = EXIT_HOLDS;
+    if (!f || ferror(f)) {
+        perror(path);
+        *status = EXIT_IO;
+    } else if (*n == MOST_BYTES) {
+        complain("%s: larger than 1 MiB", path);
+        *status = EXIT_INPUT;
+    }
+    if (f) fclose(f);
+    if (*status == EXIT_HOLDS) return text;
+    free(text);
+    return NULL;
+}
+
+int complain_about_level(const synth *s, const char *path, int code)
+{
+    uint64_t line, column;
+    const char *why = synth_error(s, &line, &column);
+    visible_to(stderr, path);
+    if (line) fprintf(stderr, ":%llu:%llu", (unsigned long long)line, (unsigned long long)column);
+    fputs(": ", stderr);
+    visible_to(stderr, why);
+    fputc('\n', stderr);
+    return exit_of(code);
+}
+
 static int level_of_file(synth *s, const char *given, int *status)
 {
     const char *end = after_iso(given);
-    size_t n = (size_t)(end - given);
-    char *path = malloc(n + 1), *text = malloc(MOST_BYTES);
+    size_t n = (size_t)(end - given), size;
+    char *path = malloc(n + 1);
     int level = -1;
     *status = EXIT_UNDECIDED;
-    if (!path || !text) {
+    if (!path) {
         complain("out of memory");
-        free(path);
-        free(text);
         return level;
     }
     memcpy(path, given, n);
     path[n] = 0;
-    FILE *f = fopen(path, "rb");
-    size_t size = f ? fread(text, 1, MOST_BYTES, f) : 0;
-    *status = EXIT_INPUT;
-    if (!f || ferror(f)) {
-        perror(path);
-        *status = EXIT_IO;
-    } else if (size == MOST_BYTES) {
-        complain("%s: larger than 1 MiB", path);
-    } else {
+    char *text = read_level_file(path, &size, status);
+    if (text) {
         level = synth_level_read(s, path, *end ? end + 1 : NULL, text, size);
-        if (level < 0) {
-            uint64_t line, column;
-            const char *why = synth_error(s, &line, &column);
-            visible_to(stderr, path);
-            if (line)
-                fprintf(stderr, ":%llu:%llu", (unsigned long long)line, (unsigned long long)column);
-            fputs(": ", stderr);
-            visible_to(stderr, why);
-            fputc('\n', stderr);
-            *status = exit_of(level);
-        }
+        if (level < 0) *status = complain_about_level(s, path, level);
     }
-    if (f) fclose(f);
     free(path);
     free(text);
     return level;

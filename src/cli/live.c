@@ -206,6 +206,7 @@ int live_run(live *l, const args *a, const live_options *o, run_counts *c)
                      .seed = o->seed,
                      .faults = o->faults,
                      .mute = o->mute,
+                     .ids = o->ids,
                      .output = o->output,
                      .poll = poll_run,
                      .ud = &v};
@@ -230,6 +231,34 @@ const contract *live_contract(const live *l, const args *a)
     for (int i = 0; i < 4 && !a->value[O_RYOW]; i++)
         if (!strcmp(policies[i], c->ryow)) ratel_set(a->context, "ryow", i);
     return c;
+}
+
+static bool decided(const char *level)
+{
+    ratel_level l;
+    for (size_t i = 0; ratel_level_at(&l, i) == RATEL_OK; i++)
+        if (!strcmp(l.name, level)) return l.decided;
+    return true; /* prefixed names: check will tell */
+}
+
+const char *live_level(live *l, const args *a, const contract *c, const run_counts *n)
+{
+    bool quiet = a->value[O_QUIET] != NULL;
+    if (n->deleted && *c->deleted) {
+        if (!quiet && l->told != c->deleted)
+            fprintf(stderr,
+                    "rows were deleted, so this is held to %s; %s counts rows, not keys, in "
+                    "conflicts (--deletes tombstone: %s)\n",
+                    c->deleted, c->driver, c->level);
+        return l->told = c->deleted;
+    }
+    if (*c->implied && !decided(c->level)) {
+        if (!quiet && l->told != c->implied)
+            fprintf(stderr, "this version does not decide %s; %s, which it implies, is checked\n",
+                    c->level, c->implied);
+        return l->told = c->implied;
+    }
+    return c->level;
 }
 
 int live_check(const args *a, const char *path, const char *shown, const char *level)
@@ -300,8 +329,10 @@ void live_list(void)
     puts("isolation levels and what is documented of them:");
     for (size_t i = 0; contract_at(i); i++) {
         const contract *c = contract_at(i);
-        printf("  %-9s %-19s %s, session order %s, ryow %s\n            %s\n", c->driver,
-               c->isolation, c->level, c->session_order, c->ryow, c->source);
+        printf("  %-9s %-19s %s, session order %s, ryow %s\n            %s%s\n", c->driver,
+               c->isolation, c->level, c->session_order, c->ryow, c->source,
+               *c->read ? "" : " (not opened by us)");
+        if (*c->deleted) printf("            %s if rows are deleted\n", c->deleted);
     }
     puts("workloads:");
     for (size_t i = 0; workload_at(i); i++)

@@ -13,6 +13,7 @@ typedef struct live {
     mem mem;
     db db;
     bool open;
+    const char *told; /* the level that the last note was about */
     /* Of the program that runs: sessions use it, under the runner's lock. */
     guard work_guard;
     mem work_mem;
@@ -25,7 +26,7 @@ typedef struct live_options {
     unsigned faults;
     const char *const *knobs;
     size_t n_knobs;
-    bool mute, tombstones;
+    bool mute, tombstones, ids;
     int output;
 } live_options;
 
@@ -35,6 +36,8 @@ void live_close(live *l);
 int live_run(live *l, const args *a, const live_options *o, run_counts *c);
 /* Sets the options of the context to what the product documents; NULL: it documents nothing. */
 const contract *live_contract(const live *l, const args *a);
+/* The level to check a run for; a note tells, once, if that is not the contract's own. */
+const char *live_level(live *l, const args *a, const contract *c, const run_counts *n);
 /* Decides a recorded history; shown under its path if `shown` is NULL. */
 int live_check(const args *a, const char *path, const char *shown, const char *level);
 void live_list(void);

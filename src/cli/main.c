@@ -18,6 +18,13 @@ const command commands[] = {
      "directory (formats that use one), a .gz or .zst of it, or - for standard input.\n"
      "With --level all, every level is asked and the strongest that hold are named at the end.\n",
      cmd_check},
+    {"explain", CMD_EXPLAIN, "[options] HISTORY", "tell why a history violates a level",
+     "Explains the weakest level that the history violates, or the one of --level: what the\n"
+     "anomaly is called, the smallest set of transactions found that shows it, and an argument\n"
+     "in sentences that ends in a contradiction, in every case if there are cases. Each step was\n"
+     "looked up in the history again before it is told. Also: which levels still hold, what the\n"
+     "violation rests on, and what limits the verdict. Exit status as of check.\n",
+     cmd_explain},
     {"lint", CMD_LINT, "[options] HISTORY...", "tell what makes verdicts on histories weak",
      "Looks for what makes a verdict weak or meaningless: histories that could not have shown\n"
      "anything, ambiguous values, impossible times, initial states written as sessions, and more.\n"
@@ -42,6 +49,16 @@ const command commands[] = {
      "--list names the workloads, the levels that the store can keep, the anomalies and the knobs\n"
      "of --set; doc/workloads.md tells more. What is not given has its published value.\n",
      cmd_gen},
+    {"shrink", CMD_SHRINK, "[--level L] [options] HISTORY [-o FILE]",
+     "find a smallest part of a history that is still violated",
+     "Decides the level and, if it is violated, leaves out transactions, keys and operations as\n"
+     "long as it stays violated, until none can go. Ids, sessions, times, notes, hints and the\n"
+     "initial state stay as they are. A read goes with a write that it may have seen, so that no\n"
+     "violation appears that was not there; doc/shrink.md has the rules. The history goes to -o\n"
+     "or standard output, what was done to the other of standard output and standard error.\n"
+     "Exit status as of check: 1: violated, and a smaller history was written; 0: the level\n"
+     "holds, 2: undecided; then nothing is written.\n",
+     cmd_shrink},
     {"verify", CMD_VERIFY, "[options] CERTIFICATE HISTORY",
      "re-check a verdict from its certificate",
      "Proves the verdict of a certificate that check wrote, on the history once more, with\n"
@@ -80,7 +97,7 @@ const command commands[] = {
 };
 
 /* Promised by the command line's contract, but not in this version. */
-static const char *const later[] = {"explain", "shrink", "litmus", "trace", "audit", "watch", NULL};
+static const char *const later[] = {"explain", "litmus", "trace", "audit", "watch", NULL};
 
 /* Bytes of the UTF-8 character at s that is fit to print, 0 if there is none: control characters
    (C1 too) and stray bytes would drive the terminal or spoil JSON. */
@@ -166,6 +183,17 @@ int read_history(const args *a, const char *path, ratel_history **h)
 {
     ratel_beside beside = {a->value[O_INIT], a->value[O_VERSIONS]};
     return ratel_history_read_with(h, a->context, a->value[O_FORMAT], path, &beside);
+}
+
+void print_lost(const args *a, const char *name)
+{
+    const char *p = a->value[O_QUIET] ? "" : ratel_lost(a->context);
+    while (*p) {
+        size_t n = strcspn(p, "\n");
+        visible_to(stderr, name);
+        fprintf(stderr, ": lost: %.*s\n", (int)n, p);
+        p += n + (p[n] == '\n');
+    }
 }
 
 int complain_about(ratel *r, const char *name, int code)
@@ -294,6 +322,7 @@ static int run(const command *c, int argc, char **argv)
             status = EXIT_UNDECIDED;
         } else {
             watch_signals(a.context);
+            show_progress(&a);
             uint64_t start = now();
             if (args_apply(&a)) status = c->run(&a);
             if (a.value[O_STATS])

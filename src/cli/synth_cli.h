@@ -21,20 +21,46 @@ int levels_given(synth *s, const char *text, const char *option, level_list *out
 /* One level; its number, or < 0 after a complaint, *status then the exit status. */
 int level_given(synth *s, const char *name, int *status);
 bool is_level_file(const char *name);
+/* The text of an `.iso` file, to be freed; NULL after a complaint, *status then the exit status. */
+char *read_level_file(const char *path, size_t *n, int *status);
+/* "path:line:column: the session's last error"; the exit status of the code. */
+int complain_about_level(const synth *s, const char *path, int code);
 void levels_free(level_list *l);
 
+/* Is the history found allowed and forbidden in the eyes of the library?  An exit status, after a
+   complaint; *out (or NULL): the history, to be freed in any case. */
+int confirm(const args *a, synth *s, const synth_answer *r, const level_list *allow,
+            const level_list *forbid, ratel_history **out);
+bool is_chains(const synth_answer *r); /* its sessions say all of the session order */
+/* The next direct pair of the session order that crosses sessions; begin with 0, 0. */
+bool next_cross_edge(const synth_answer *r, uint32_t *a, uint32_t *b);
 /* The transactions of an answer: lines of text, or elements of a JSON array. */
 void print_history(FILE *out, const synth_answer *r, const char *indent);
 void print_transactions(FILE *out, const synth_answer *r);
-void key_name(uint32_t x, char *buf, size_t n);
 /* synth --to spec; witness: the answer has an order of an allowed level, which builtin (or "")
    decides. */
 int print_spec(FILE *out, const synth_answer *r, bool witness, const char *builtin);
 /* check --level FILE.iso on one history: prints the answer, returns its exit status. */
 int check_iso(const args *a, synth *s, int level, const char *given, const ratel_history *h,
               const char *history, FILE *out);
+/* What --time leaves, counted from start, becomes the session's limit; false: nothing. */
+bool time_left(const args *a, synth *s, uint64_t start);
+/* The same without printing; why may be NULL. */
+int decide_iso(const args *a, synth *s, int level, const ratel_history *h, char *why, size_t n);
 /* synth --lattice, with the scope of the problem; an exit status. */
 int print_lattice(const args *a, synth *s, const level_list *levels, const synth_problem *scope,
                   FILE *out);
+
+/* A Hasse diagram, its edges from a level to one just below it. */
+typedef struct hasse_edge {
+    size_t strong, weak;
+    bool dashed;
+} hasse_edge;
+typedef struct hasse {
+    size_t n, n_edges;
+    char **label;
+    hasse_edge *edge;
+} hasse;
+int print_hasse(FILE *out, const hasse *h); /* as SVG; an exit status */
 
 #endif

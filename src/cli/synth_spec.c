@@ -2,8 +2,9 @@
  * synth_spec.c - a synthesized history as a test of PostgreSQL's isolationtester.
  *
  * Commits follow the order of the first allowed level.  A transaction begins, and does its reads,
- * right after the last commit that it must see: of its session, or of whom it reads from.  A
- * database that keeps the forbidden level shows other values, waits, or aborts.
+ * right after the last commit that it must see: of its session, of whom it reads from, and if that
+ * changes no read, of whom it overwrites.  A database that keeps the forbidden level shows other
+ * values, waits, or aborts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,20 @@ static void positions(const synth_answer *r, bool witness, uint32_t *place)
     for (uint32_t k = 0; k < r->txns; k++) place[witness ? r->witness[0][k] : k + 1] = k + 1;
 }
 
-/* How many commits come before its begin. */
+/* Does t, beginning after so many commits, read what it read?  Nobody overwrote it by then. */
+static bool reads_same(const synth_answer *r, const uint32_t *place, uint32_t t, uint32_t after)
+{
+    for (uint32_t x = 0; x < r->keys; x++) {
+        uint32_t from = r->from[(size_t)t * r->keys + x];
+        for (uint32_t u = 1; from != SYNTH_NONE_READ && u <= r->txns; u++)
+            if (r->writes[(size_t)u * r->keys + x] && place[u] > place[from] && place[u] <= after)
+                return false;
+    }
+    return true;
+}
+
+/* How many commits come before its begin: those that it must see; and, if that changes no read,
+   those that it overwrites, which a database would have it see. */
 static uint32_t begin_of(const synth_answer *r, const uint32_t *place, uint32_t t)
 {
     uint32_t after = 0;
@@ -27,7 +41,13 @@ static uint32_t begin_of(const synth_answer *r, const uint32_t *place, uint32_t 
     }
     for (uint32_t a = 1; a <= r->txns; a++)
         if (r->so[(size_t)a * (r->txns + 1) + t] && place[a] > after) after = place[a];
-    return after;
+    uint32_t later = after;
+    for (uint32_t a = 1; a <= r->txns; a++)
+        for (uint32_t x = 0; x < r->keys; x++)
+            if (r->writes[(size_t)a * r->keys + x] && r->writes[(size_t)t * r->keys + x] &&
+                place[a] < place[t] && place[a] > later)
+                later = place[a];
+    return reads_same(r, place, t, later) ? later : after;
 }
 
 static void steps_of(FILE *out, const synth_answer *r, uint32_t t, const char *level)
@@ -37,13 +57,13 @@ static void steps_of(FILE *out, const synth_answer *r, uint32_t t, const char *l
     for (uint32_t x = 0; x < r->keys; x++) {
         uint32_t from = r->from[(size_t)t * r->keys + x];
         if (from == SYNTH_NONE_READ) continue;
-        key_name(x, key, sizeof key);
+        synth_key_name(x, key, sizeof key);
         fprintf(out, "step t%u_r_%s { SELECT v FROM ratel WHERE k = '%s'; } # %u in the history\n",
                 (unsigned)t, key, key, (unsigned)from);
     }
     for (uint32_t x = 0; x < r->keys; x++) {
         if (!r->writes[(size_t)t * r->keys + x]) continue;
-        key_name(x, key, sizeof key);
+        synth_key_name(x, key, sizeof key);
         fprintf(out, "step t%u_w_%s { UPDATE ratel SET v = %u WHERE k = '%s'; }\n", (unsigned)t,
                 key, (unsigned)t, key);
     }
@@ -56,7 +76,7 @@ static void run_of(FILE *out, const synth_answer *r, uint32_t t, bool end)
     if (!end) fprintf(out, " t%u_begin", (unsigned)t);
     for (uint32_t x = 0; x < r->keys; x++) {
         size_t cell = (size_t)t * r->keys + x;
-        key_name(x, key, sizeof key);
+        synth_key_name(x, key, sizeof key);
         if (end ? r->writes[cell] : r->from[cell] != SYNTH_NONE_READ)
             fprintf(out, " t%u_%s_%s", (unsigned)t, end ? "w" : "r", key);
     }
@@ -77,7 +97,7 @@ int print_spec(FILE *out, const synth_answer *r, bool witness, const char *built
           "  INSERT INTO ratel VALUES",
           out);
     for (uint32_t x = 0; x < r->keys; x++) {
-        key_name(x, key, sizeof key);
+        synth_key_name(x, key, sizeof key);
         fprintf(out, "%s ('%s', 0)", x ? "," : "", key);
     }
     fputs(";\n}\nteardown { DROP TABLE ratel; }\n", out);

@@ -46,8 +46,8 @@ static const char *const synonyms[][2] = {
 };
 
 static const contract contracts[] = {
-#define CONTRACT(driver, isolation, level, so, ryow, source)                                       \
-    {driver, isolation, level, so, ryow, source},
+#define CONTRACT(driver, isolation, level, deleted, implied, so, ryow, source, read)               \
+    {driver, isolation, level, deleted, implied, so, ryow, source, read},
 #include "driver/contracts.def"
 #undef CONTRACT
 };

@@ -51,8 +51,11 @@ typedef struct db_session {
     void *own;
     bool absent; /* get: there is no such row, */
     bool tomb;   /* or it says that it was deleted */
+    bool idle;   /* put, remove: all was so already, nothing was written: in effect a read, */
+    bool newest; /* of the newest row and not that of the snapshot */
     int64_t value;
-    strbuf text; /* get of a list: its elements with commas between */
+    strbuf text;      /* get of a list: its elements with commas between */
+    const char *note; /* set by an adapter: goes with the transaction into the history */
     VEC(db_row) rows;
     char error[DB_ERROR];
 } db_session;
@@ -88,7 +91,10 @@ void db_close(db *d);
 const char *driver_at(size_t i, bool *there);
 
 typedef struct contract {
-    const char *driver, *isolation, *level, *session_order, *ryow, *source;
+    const char *driver, *isolation;
+    const char *level, *deleted, *implied; /* see contracts.def */
+    const char *session_order, *ryow;
+    const char *source, *read;
 } contract;
 /* What the product's documents promise at this setting, or NULL. */
 const contract *contract_of(const db *d);

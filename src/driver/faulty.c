@@ -1,16 +1,16 @@
 /*
  * faulty.c - a client with a bug, around any other adapter: for tests of what we find.
  *
- *   faulty:BUG:URL     BUG: commit-aborted | drop-write | stale-read
+ *   faulty:BUG:URL     BUG: commit-aborted | drop-write | stale-read | tamper
  *
  * Each session errs once in 16 occasions.  What it does is wrong on purpose: it says committed of
  * a transaction that it has rolled back, does not send a write, answers a read from a cache that
- * nobody invalidates.
+ * nobody invalidates, answers with the next number.
  */
 #include "driver/adapters.h"
 
-enum bug { COMMIT_ABORTED, DROP_WRITE, STALE_READ, BUGS };
-static const char *const bug_names[BUGS] = {"commit-aborted", "drop-write", "stale-read"};
+enum bug { COMMIT_ABORTED, DROP_WRITE, STALE_READ, TAMPER, BUGS };
+static const char *const bug_names[BUGS] = {"commit-aborted", "drop-write", "stale-read", "tamper"};
 
 enum { EVERY = 16, CACHED = 64 };
 
@@ -52,7 +52,7 @@ static bool faulty_open(db *d)
         return true;
     }
     d->misuse = true;
-    db_fail(d->error, "faulty:BUG:URL, BUG one of commit-aborted, drop-write, stale-read");
+    db_fail(d->error, "faulty:BUG:URL, BUG one of commit-aborted, drop-write, stale-read, tamper");
     return false;
 }
 
@@ -84,10 +84,19 @@ static enum bug bug_of(const db_session *s)
     return ((const faulty_own *)s->db->own)->bug;
 }
 
+/* The history tells where the client erred, so that what is found can be compared. */
 static bool now(db_session *s)
 {
+    static const char *const notes[BUGS] = {
+        [COMMIT_ABORTED] = "planted: rolled back, said to have committed",
+        [DROP_WRITE] = "planted: a write was not sent",
+        [STALE_READ] = "planted: a read came from a cache",
+        [TAMPER] = "planted: a read was changed",
+    };
     faulty_conn *c = s->own;
-    return ++c->occasions % EVERY == 0;
+    bool err = ++c->occasions % EVERY == 0;
+    if (err) s->note = notes[bug_of(s)];
+    return err;
 }
 
 static enum db_answer passed(db_session *s, enum db_answer a)
@@ -136,6 +145,7 @@ static enum db_answer faulty_get(db_session *s, int64_t key, bool lock)
     s->value = i->value;
     s->text.n = 0;
     strbuf_add(&s->text, i->text.at, i->text.n);
+    if (a == DB_OK && bug_of(s) == TAMPER && !s->absent && now(s)) s->value++;
     if (a != DB_OK || bug_of(s) != STALE_READ || s->db->lists) return passed(s, a);
     if (c->cache[at].there && c->cache[at].key == key) {
         if (now(s)) {
@@ -155,8 +165,12 @@ static enum db_answer faulty_put(db_session *s, int64_t key, int64_t value)
 {
     db_session *i;
     ((faulty_conn *)s->own)->wrote = true;
+    s->idle = false;
     if (bug_of(s) == DROP_WRITE && now(s)) return DB_OK;
-    return passed(s, inner(s, &i)->put(i, key, value));
+    enum db_answer a = inner(s, &i)->put(i, key, value);
+    s->idle = i->idle;
+    s->newest = i->newest;
+    return passed(s, a);
 }
 
 static enum db_answer faulty_append(db_session *s, int64_t key, int64_t value)
@@ -171,7 +185,10 @@ static enum db_answer faulty_remove(db_session *s, int64_t key)
 {
     db_session *i;
     ((faulty_conn *)s->own)->wrote = true;
-    return passed(s, inner(s, &i)->remove(i, key));
+    enum db_answer a = inner(s, &i)->remove(i, key);
+    s->idle = i->idle;
+    s->newest = i->newest;
+    return passed(s, a);
 }
 
 static enum db_answer faulty_range(db_session *s, int64_t from, int64_t to, uint32_t limit)

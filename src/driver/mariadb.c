@@ -9,7 +9,10 @@
  * Traps: errors 1020 and 1213 have rolled the whole transaction back, what follows would run on
  * its own and a COMMIT would succeed, so the server's word that a transaction is open is looked
  * at before commit.  1205 rolls back the statement alone.  The read view is made by the first
- * read, not by START TRANSACTION.  Rows changed are not rows found.
+ * read, not by START TRANSACTION.  A write of the value that is there already writes nothing and
+ * so is no conflict for anybody; only the count of rows tells.  With snapshot isolation we record
+ * it as the read that it was.  At repeatable read we do not: there its own transaction may not see
+ * it afterwards (MDEV-26642), and the application has written.
  */
 #include <mysql.h>
 #include <mysqld_error.h>
@@ -40,6 +43,7 @@ static const temp_spec server = {
 typedef struct maria_own {
     char user[128], host[256], name[128], socket[128];
     unsigned port;
+    bool snapshots; /* innodb_snapshot_isolation */
 } maria_own;
 
 static bool parse(db *d, maria_own *o)
@@ -114,6 +118,7 @@ static bool maria_open(db *d)
     maria_own *o = d->own = mem_zeroed(d->mem, sizeof *o);
     mysql_library_init(0, NULL, NULL);
     bool temp = !strcmp(d->address, "temp");
+    o->snapshots = !strcmp(d->isolation, "snapshot-isolation");
     if (temp) {
         if (!temp_start(&d->temp, &server, d->error, sizeof d->error)) return false;
         snprintf(o->socket, sizeof o->socket, "%s/socket", d->temp.dir);
@@ -262,7 +267,11 @@ static enum db_answer maria_put(db_session *s, int64_t key, int64_t value)
     snprintf(sql, sizeof sql,
              "INSERT INTO ratel_kv VALUES(%lld,%lld) ON DUPLICATE KEY UPDATE v=VALUES(v)",
              (long long)key, (long long)value);
-    return execute(s, sql);
+    const maria_own *o = s->db->own;
+    enum db_answer a = execute(s, sql);
+    s->newest = true;
+    s->idle = a == DB_OK && o->snapshots && !mysql_affected_rows(s->own);
+    return a;
 }
 
 static enum db_answer maria_append(db_session *s, int64_t key, int64_t value)
@@ -277,13 +286,17 @@ static enum db_answer maria_append(db_session *s, int64_t key, int64_t value)
 
 static enum db_answer maria_remove(db_session *s, int64_t key)
 {
+    const maria_own *o = s->db->own;
     char sql[128];
     snprintf(sql, sizeof sql,
              s->db->tombstones
                  ? "INSERT INTO ratel_kv VALUES(%lld,NULL) ON DUPLICATE KEY UPDATE v=NULL"
                  : "DELETE FROM ratel_kv WHERE k=%lld",
              (long long)key);
-    return execute(s, sql);
+    enum db_answer a = execute(s, sql);
+    s->newest = true;
+    s->idle = a == DB_OK && (o->snapshots || !s->db->tombstones) && !mysql_affected_rows(s->own);
+    return a;
 }
 
 static enum db_answer maria_range(db_session *s, int64_t from, int64_t to, uint32_t limit)

@@ -20,10 +20,18 @@
 
 enum { READY_SECONDS = 60 };
 
+/* The UPDATE makes it a conflict that somebody has deleted the row of our snapshot; an INSERT
+   alone goes through, and the transaction then sees two rows of one key. */
+#define UPSERT(update, insert)                                                                     \
+    " WITH u AS (UPDATE ratel_kv SET v=" update " WHERE k=$1 RETURNING 1) "                        \
+    "INSERT INTO ratel_kv SELECT $1," insert " WHERE NOT EXISTS(SELECT FROM u) "                   \
+    "ON CONFLICT(k) DO UPDATE SET v=" update
+
 static const temp_spec server = {
     .user = "postgres",
     .path = "/usr/lib/postgresql/*/bin",
     .stop = SIGQUIT, /* at once, and it removes its shared memory */
+    .lock = "data/postmaster.pid",
     .prepare = {"initdb", "-D", "%d/data", "-U", "ratel", "-A", "trust", "--no-locale", "-E",
                 "UTF8", "--no-sync"},
     /* fsync matters when the machine fails, not when we kill the server. */
@@ -179,8 +187,7 @@ static enum db_answer pg_connect(db_session *s)
         "PREPARE lget(bigint) AS SELECT v FROM ratel_kv WHERE k=$1 FOR UPDATE",
         NULL, /* put */
         "PREPARE remove(bigint) AS DELETE FROM ratel_kv WHERE k=$1",
-        ("PREPARE bury(bigint) AS INSERT INTO ratel_kv VALUES($1,NULL) "
-         "ON CONFLICT(k) DO UPDATE SET v=NULL"),
+        "PREPARE bury(bigint) AS" UPSERT("NULL", "NULL"),
         ("PREPARE range(bigint,bigint,bigint) AS "
          "SELECT k,v FROM ratel_kv WHERE k>=$1 AND k<$2 AND v IS NOT NULL ORDER BY k LIMIT $3"),
     };
@@ -193,10 +200,8 @@ static enum db_answer pg_connect(db_session *s)
     enum db_answer a = DB_OK;
     for (size_t i = 0; a == DB_OK && i < sizeof prepare / sizeof *prepare; i++) {
         const char *put = s->db->lists
-                              ? "PREPARE put(bigint,text) AS INSERT INTO ratel_kv VALUES($1,$2) "
-                                "ON CONFLICT(k) DO UPDATE SET v=ratel_kv.v||','||excluded.v"
-                              : "PREPARE put(bigint,bigint) AS INSERT INTO ratel_kv VALUES($1,$2) "
-                                "ON CONFLICT(k) DO UPDATE SET v=excluded.v";
+                              ? "PREPARE put(bigint,text) AS" UPSERT("ratel_kv.v||','||$2", "$2")
+                              : "PREPARE put(bigint,bigint) AS" UPSERT("$2", "$2");
         a = execute(s, prepare[i] ? prepare[i] : put);
     }
     if (a != DB_OK) pg_disconnect(s);
@@ -260,7 +265,9 @@ static enum db_answer pg_put(db_session *s, int64_t key, int64_t value)
 static enum db_answer pg_remove(db_session *s, int64_t key)
 {
     enum db_answer a;
-    PQclear(prepared(s, s->db->tombstones ? "bury" : "remove", 1, &key, &a));
+    PGresult *r = prepared(s, s->db->tombstones ? "bury" : "remove", 1, &key, &a);
+    s->idle = r && !s->db->tombstones && !strcmp(PQcmdTuples(r), "0");
+    PQclear(r);
     return a;
 }
 

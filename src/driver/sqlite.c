@@ -280,7 +280,10 @@ static enum db_answer lite_append(db_session *s, int64_t key, int64_t value)
 
 static enum db_answer lite_remove(db_session *s, int64_t key)
 {
-    return writes(s, s->db->tombstones ? BURY : REMOVE, key, 0);
+    const sqlite_conn *c = s->own;
+    enum db_answer a = writes(s, s->db->tombstones ? BURY : REMOVE, key, 0);
+    s->idle = a == DB_OK && !sqlite3_changes(c->handle);
+    return a;
 }
 
 static enum db_answer lite_range(db_session *s, int64_t from, int64_t to, uint32_t limit)

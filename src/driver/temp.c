@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,7 +30,8 @@
 #include "base/clock.h"
 
 enum { CONTROL = 3, REPORT = 4 }; /* descriptors of the warden */
-enum { TIDY_MS = 5000, PATIENCE_MS = 60000 };
+enum { LOCK_SHARED = 7 };         /* the line of PostgreSQL's lock file: key and id */
+enum { TIDY_MS = 5000, PREPARE_MS = 30000, PATIENCE_MS = 60000 };
 
 typedef struct warden {
     const temp_spec *spec;
@@ -89,17 +91,37 @@ static bool reap(warden *w)
 
 static void kill_all(warden *w, int gently)
 {
-    uint64_t start = clock_now();
+    uint64_t begun = clock_now();
     if (gently && w->server) {
-        kill(w->server, SIGCONT);
+        signal_all(SIGCONT);
         kill(w->server, gently);
-        while (reap(w) && clock_now() - start < TIDY_MS * 1000000ull) clock_nap(5000000);
+        while (reap(w) && clock_now() - begun < TIDY_MS * 1000000ull) clock_nap(5000000);
     }
     while (reap(w)) {
         signal_all(SIGKILL);
         clock_nap(5000000);
     }
     w->server = 0;
+}
+
+/* A server that was killed leaves its System V shared memory; its lock file says which. */
+static void drop_shared_memory(const warden *w)
+{
+    char name[128], line[256];
+    if (!w->spec->lock) return;
+    snprintf(name, sizeof name, "%s/%s", w->dir, w->spec->lock);
+    FILE *f = fopen(name, "re");
+    if (!f) return;
+    for (int i = 1; fgets(line, sizeof line, f); i++) {
+        unsigned long key;
+        int id;
+        struct shmid_ds about;
+        if (i != LOCK_SHARED || sscanf(line, "%lu %d", &key, &id) != 2) continue;
+        if (!shmctl(id, IPC_STAT, &about) && !about.shm_nattch &&
+            about.shm_perm.uid == (w->as ? w->as->pw_uid : geteuid()))
+            shmctl(id, IPC_RMID, NULL);
+    }
+    fclose(f);
 }
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
@@ -215,8 +237,16 @@ static bool prepared(warden *w)
     if (!w->spec->prepare[0]) return true;
     pid_t pid = start(w, w->spec->prepare);
     int status = 0;
-    while (pid > 0 && waitpid(pid, &status, WNOHANG) == 0)
-        if (command_within(10) < 0) return false;
+    uint64_t left = 0; /* since when nobody has waited for it */
+    while (pid > 0 && waitpid(pid, &status, WNOHANG) == 0) {
+        /* It is short, and killed it would leave shared memory that nobody can find again. */
+        if (left)
+            clock_nap(10000000);
+        else if (command_within(10) < 0)
+            left = clock_now();
+        if (left && clock_now() - left > PREPARE_MS * 1000000ull) return false;
+    }
+    if (left) return false;
     if (pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status)) return true;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
         char text[256];
@@ -288,6 +318,7 @@ _Noreturn static void watch(const temp_spec *s, int control, int report)
     else if (prepared(&w))
         serve(&w);
     kill_all(&w, s->stop);
+    drop_shared_memory(&w);
     nftw(w.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     _exit(0);
 }

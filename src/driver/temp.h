@@ -22,6 +22,7 @@ typedef struct temp_spec {
     const char *user;               /* to run as if we are root; else nobody */
     const char *path;               /* where programs are looked for besides PATH, a glob or NULL */
     int stop;                       /* the signal that ends it at once and tidily */
+    const char *lock;               /* its lock file, in PostgreSQL's form, or NULL */
     const char *prepare[TEMP_ARGS]; /* run once, to its end; may be empty */
     const char *serve[TEMP_ARGS];
 } temp_spec;

@@ -1026,6 +1026,7 @@ static void solve(bc *z, uint64_t *since)
         answer_stage(z->m, a, "write", since);
         prune(z, fresh);
         answer_stage(z->m, a, "prune", since);
+        guard_stage(z->m->guard, "solve", "conflicts", 0);
         solve_status status = solver_solve(z->s, &z->assumed, guess);
         answer_stage(z->m, a, guess && log < ROUND_NAMES ? round_name[log] : "solve", since);
         a->holds = status == SOLVE_SAT;

@@ -132,7 +132,7 @@ typedef struct clocks {
 
 #define WORTH_A_THREAD 50000 /* nodes */
 #define AHEAD 6              /* nodes whose rows are fetched before they are needed */
-#define NO_CHAIN UINT32_MAX  /* of gates and time points: they are passed through, not counted */
+#define NO_CHAIN UINT32_MAX  /* of gates, time points: they are passed through, not counted */
 
 static void make_chains(clocks *c)
 {
@@ -141,12 +141,14 @@ static void make_chains(clocks *c)
     c->place = mem_array(g->m, uint32_t, (size_t)c->n + 1);
     c->length = mem_array0(g->m, uint32_t, (size_t)c->n + 1);
     for (node_id v = 0; v < c->n; v++) {
-        if (v >= c->p->txns) {
+        /* Nothing is known to follow one of unknown outcome in its session, so it would need a
+           chain of its own: as many of them as there are such.  That it is read is not counted. */
+        if (v >= c->p->txns || g->maybe[v]) {
             c->chain[v] = NO_CHAIN;
             c->place[v] = 0;
             continue;
         }
-        node_id before = g->maybe[v] ? NO_ID : c->p->so_pred[v];
+        node_id before = c->p->so_pred[v];
         c->chain[v] = before != NO_ID ? c->chain[before] : c->chains++;
         c->place[v] = before != NO_ID ? c->place[before] + 1 : 1;
         c->length[c->chain[v]] = c->place[v];

@@ -46,6 +46,87 @@ static void enqueue_overlap(lazy *z, uint32_t inst)
     vec_push(z->m, &z->queue, inst | OVERLAP);
 }
 
+/* --- reads without a certain writer ------------------------------------------------------------
+   Each one that is satisfied, and not queued, watches the version that it sees: it can break only
+   if that one moves, another comes to stand right behind it, or the reader itself moves. */
+
+#define WATCH_LIST 0x80000000u /* in watch_prev: the first of that list */
+
+static bool is_loose(const lazy *z, uint32_t ob)
+{
+    uint32_t rf = z->p->rf[ob];
+    return rf == RF_OPEN || (rf == RF_INIT && (z->paths || !z->p->in[z->g->ob_node[ob]]));
+}
+
+static void watch_clear(lazy *z)
+{
+    if (!z->watch_next) return;
+    memset(z->watch_prev, 0xff, (z->g->obs + 1) * sizeof *z->watch_prev);
+    memset(z->watch_head, 0xff, (z->g->insts + history_keys(z->g->h) + 1) * sizeof *z->watch_head);
+}
+
+static void watch_start(lazy *z)
+{
+    asg *g = z->g;
+    bool any = g->open.n || z->paths;
+    for (node_id v = 0; v < z->p->txns && !any; v++) any = !z->p->in[v];
+    if (!any) return;
+    z->watch_next = mem_array(z->m, uint32_t, g->obs + 1);
+    z->watch_prev = mem_array(z->m, uint32_t, g->obs + 1);
+    z->watch_head = mem_array(z->m, uint32_t, g->insts + history_keys(g->h) + 1);
+}
+
+/* The list of a version of key k; NONE: the initial one. */
+static uint32_t watch_list(const lazy *z, uint32_t inst, key_id k)
+{
+    return inst != NONE ? inst : (uint32_t)z->g->insts + k;
+}
+
+static void unwatch(lazy *z, uint32_t ob)
+{
+    uint32_t prev = z->watch_prev[ob], next = z->watch_next[ob];
+    if (prev == NONE) return;
+    if (prev & WATCH_LIST)
+        z->watch_head[prev & ~WATCH_LIST] = next;
+    else
+        z->watch_next[prev] = next;
+    if (next != NONE) z->watch_prev[next] = prev;
+    z->watch_prev[ob] = NONE;
+}
+
+void lazy_watch(lazy *z, uint32_t ob, uint32_t inst)
+{
+    unwatch(z, ob);
+    uint32_t list = watch_list(z, inst, z->g->ob_key[ob]), first = z->watch_head[list];
+    z->watch_next[ob] = first;
+    z->watch_prev[ob] = list | WATCH_LIST;
+    if (first != NONE) z->watch_prev[first] = ob;
+    z->watch_head[list] = ob;
+}
+
+static void wake(lazy *z, uint32_t inst, key_id k)
+{
+    if (!z->watch_next) return;
+    uint32_t *head = &z->watch_head[watch_list(z, inst, k)];
+    for (uint32_t ob = *head; ob != NONE; ob = z->watch_next[ob]) {
+        z->watch_prev[ob] = NONE;
+        lazy_enqueue(z, ob);
+    }
+    *head = NONE;
+}
+
+/* The version has moved, has come, or has gone. */
+static void wake_around(lazy *z, uint32_t inst)
+{
+    key_id k = z->g->inst_key[inst];
+    /* Those that see past their own version: any change of the key may concern them. */
+    for (uint32_t i = z->past ? z->past_first[k] : 0; z->past && i < z->past_first[k + 1]; i++)
+        lazy_enqueue(z, z->past[i]);
+    if (!z->watch_next) return;
+    wake(z, inst, z->g->inst_key[inst]);
+    wake(z, lazy_version_before(z, inst), z->g->inst_key[inst]);
+}
+
 /* --- the key's versions in the current order -------------------------------------------------- */
 
 static uint32_t commit_pos(const lazy *z, uint32_t inst)
@@ -78,11 +159,11 @@ static uint32_t next_of_others(const lazy *z, uint32_t inst, node_id v)
     return u;
 }
 
-/* The version that v sees: the last one committed before its begin, its own aside. */
-static uint32_t version_seen(const lazy *z, key_id k, node_id v)
+/* Where in its key's list the first version stands that is not committed before v's begin. */
+static uint32_t versions_before(const lazy *z, key_id k, node_id v)
 {
     uint32_t at = z->pos[begin_of(z->p, v)];
-    uint32_t first = z->g->kw_first[k], lo = first, hi = z->g->kw_first[k + 1];
+    uint32_t lo = z->g->kw_first[k], hi = z->g->kw_first[k + 1];
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
         if (commit_pos(z, z->list[mid]) < at)
@@ -90,9 +171,15 @@ static uint32_t version_seen(const lazy *z, key_id k, node_id v)
         else
             hi = mid;
     }
-    while (lo-- > first) {
-        node_id u = z->g->inst_node[z->list[lo]];
-        if (z->present[u] && !asg_same(z->g, u, v)) return z->list[lo];
+    return lo;
+}
+
+/* The version that v sees: the last one committed before its begin, its own aside. */
+static uint32_t version_seen(const lazy *z, key_id k, node_id v)
+{
+    for (uint32_t i = versions_before(z, k, v); i-- > z->g->kw_first[k];) {
+        node_id u = z->g->inst_node[z->list[i]];
+        if (z->present[u] && !asg_same(z->g, u, v)) return z->list[i];
     }
     return NONE;
 }
@@ -103,6 +190,17 @@ static bool may_read(const lazy *z, uint32_t ob, uint32_t inst)
     if (g->inst_value[inst] != g->ob_value[ob]) return false;
     bool tomb = g->ob_value[ob] == VALUE_NULL && g->h->op_kind[g->ob_op[ob]] & OP_TOMB;
     return !tomb || g->h->op_kind[g->inst_op[inst]] & OP_TOMB;
+}
+
+uint32_t lazy_explained_by(const lazy *z, uint32_t ob)
+{
+    key_id k = z->g->ob_key[ob];
+    node_id v = z->g->ob_node[ob];
+    for (uint32_t i = versions_before(z, k, v); i-- > z->g->kw_first[k];) {
+        node_id u = z->g->inst_node[z->list[i]];
+        if (z->present[u] && u != v && may_read(z, ob, z->list[i])) return z->list[i];
+    }
+    return NONE;
 }
 
 /* --- literals and clauses --------------------------------------------------------------------- */
@@ -308,6 +406,13 @@ static void write_candidates(lazy *z, uint32_t open)
     z->chosen_clause[open] = 1;
 }
 
+bool lazy_write_choice(lazy *z, uint32_t ob)
+{
+    if (z->chosen_clause[z->open_of[ob]]) return false;
+    write_candidates(z, z->open_of[ob]);
+    return true;
+}
+
 /* Among candidates that are still free: the last one before the reader, else the first behind. */
 static uint32_t likeliest(lazy *z, uint32_t open)
 {
@@ -341,7 +446,10 @@ static uint32_t check_open(lazy *z, uint32_t ob, bool *violated)
     uint32_t first = g->cand_first.at[open], end = g->cand_first.at[open + 1];
     uint32_t u = version_seen(z, g->ob_key[ob], v);
     *violated = false;
-    if (u == NONE ? g->cand.at[first] == RF_INIT : may_read(z, ob, u)) return LIT_NONE;
+    if (u == NONE ? g->cand.at[first] == RF_INIT : may_read(z, ob, u)) {
+        lazy_watch(z, ob, u);
+        return LIT_NONE;
+    }
     *violated = true;
     if (!z->chosen_clause[open]) {
         write_candidates(z, open);
@@ -399,7 +507,10 @@ static uint32_t check_chosen(lazy *z, uint32_t ob, uint32_t cand, bool *violated
     uint32_t c = g->cand.at[cand], w = c < RF_LAST ? asg_install(g, c, g->ob_key[ob]) : NONE;
     uint32_t u = version_seen(z, g->ob_key[ob], v);
     *violated = u != w;
-    if (u == w) return LIT_NONE;
+    if (u == w) {
+        lazy_watch(z, ob, u);
+        return LIT_NONE;
+    }
     assert(u != NONE && "a chosen writer stands before its reader");
     return between(z, ob, w, u, lazy_cand_lit(z, cand), cand | OVERLAP);
 }
@@ -412,7 +523,10 @@ static uint32_t check_any(lazy *z, uint32_t ob, bool *violated)
     *violated = false;
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
         uint32_t c = g->cand.at[i];
-        if (c >= RF_LAST || (z->present[c] && z->pos[commit_of(z->p, c)] < at)) return LIT_NONE;
+        if (c >= RF_LAST) return LIT_NONE;
+        if (!z->present[c] || z->pos[commit_of(z->p, c)] >= at) continue;
+        lazy_watch(z, ob, asg_install(g, c, g->ob_key[ob]));
+        return LIT_NONE;
     }
     return choose(z, ob, violated);
 }
@@ -428,10 +542,7 @@ static uint32_t check_read(lazy *z, uint32_t ob, bool *violated)
     uint32_t rf = z->p->rf[ob];
     if (rf == RF_OPEN && g->ob_flags[ob] & OB_LIST) return LIT_NONE;
     if (rf == RF_NONE) return LIT_NONE; /* its transaction is barred by a clause */
-    if (z->paths) {
-        if (rf != RF_OPEN || paths_chosen(z, ob)) return paths_check(z, ob, violated);
-        return choose(z, ob, violated);
-    }
+    if (z->paths) return paths_check(z, ob) ? LIT_NONE : choose(z, ob, violated);
     if (z->updates && rf == RF_OPEN) {
         uint32_t cand = paths_choice(z, ob);
         if (cand == NONE) return choose(z, ob, violated);
@@ -443,7 +554,10 @@ static uint32_t check_read(lazy *z, uint32_t ob, bool *violated)
     if (rf == RF_INIT) {
         if (z->p->in[v] && !(g->ob_flags[ob] & OB_OWN)) return LIT_NONE; /* known edges */
         u = version_seen(z, g->ob_key[ob], v);
-        if (u == NONE) return LIT_NONE;
+        if (u == NONE) {
+            if (is_loose(z, ob)) lazy_watch(z, ob, NONE);
+            return LIT_NONE;
+        }
         *violated = true;
         return between(z, ob, NONE, u, LIT_NONE, ob);
     }
@@ -534,31 +648,6 @@ static void resort(lazy *z, key_id k)
     z->key_hi[k] = 0;
 }
 
-static void queue_loose(lazy *z, key_id k, uint32_t from, uint32_t to)
-{
-    if (!z->loose_first) return;
-    for (uint32_t i = z->loose_first[k]; i < z->loose_first[k + 1]; i++) {
-        uint32_t at = z->pos[begin_of(z->p, z->g->ob_node[z->loose[i]])];
-        bool past = z->g->ob_flags[z->loose[i]] & OB_OWN; /* it sees past its own version */
-        if (at >= from && (at <= to || past)) lazy_enqueue(z, z->loose[i]);
-    }
-}
-
-/* The place of the key's first version committed after `at`, or UINT32_MAX. */
-static uint32_t next_commit(const lazy *z, key_id k, uint32_t at)
-{
-    uint32_t lo = z->g->kw_first[k], hi = z->g->kw_first[k + 1], end = hi;
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (commit_pos(z, z->list[mid]) <= at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    while (lo < end && !z->present[z->g->inst_node[z->list[lo]]]) lo++;
-    return lo < end ? commit_pos(z, z->list[lo]) : UINT32_MAX;
-}
-
 static void queue_version(lazy *z, uint32_t inst)
 {
     uint32_t prior = lazy_version_before(z, inst);
@@ -577,7 +666,7 @@ static void queue_version(lazy *z, uint32_t inst)
 static void begin_moved(lazy *z, node_id v, uint32_t was, uint32_t now)
 {
     asg *g = z->g;
-    if (now > was || z->loose_first)
+    if (now > was || z->watch_next)
         for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++)
             if (now > was || z->p->rf[ob] >= RF_LAST) lazy_enqueue(z, ob);
     if (now < was && z->overlap_queued)
@@ -595,11 +684,7 @@ static void commit_moved(lazy *z, node_id v, uint32_t was, uint32_t now)
             uint32_t next = lazy_next_version(z, j);
             if (next != NONE) enqueue_overlap(z, next);
         }
-        /* Who can see another version now: from the earlier of the two places on, up to the next
-           version behind the later one. */
-        if (z->loose_first)
-            queue_loose(z, g->inst_key[j], was < now ? was : now,
-                        next_commit(z, g->inst_key[j], was < now ? now : was));
+        wake_around(z, j);
     }
 }
 
@@ -640,8 +725,26 @@ static void appear(lazy *z, node_id v, bool yes)
     z->epoch++;
     for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) lazy_enqueue(z, ob);
     for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
-        queue_loose(z, g->inst_key[j], 0, UINT32_MAX);
+        wake_around(z, j);
         if (yes) queue_version(z, j);
+    }
+}
+
+/* The unknown transaction whose outcome the literal says, or NO_ID; their variables come in a
+   row. */
+static node_id outcome_of(const lazy *z, uint32_t lit)
+{
+    uint32_t i = lit_var(lit) - z->first_taken;
+    return i < z->unknown.n ? z->unknown.at[i] : NO_ID;
+}
+
+static void note_outcomes(lazy *z, const uint32_t *lits, size_t n)
+{
+    for (size_t i = 0; i < n && z->unknown.n; i++) {
+        node_id v = outcome_of(z, lits[i]);
+        if (v == NO_ID) continue;
+        vec_push(z->m, &z->outcomes, v);
+        vec_push(z->m, &z->decided, v);
     }
 }
 
@@ -649,6 +752,7 @@ static void notify_assignment(void *state, const uint32_t *lits, size_t n)
 {
     lazy *z = state;
     z->epoch++;
+    note_outcomes(z, lits, n);
     for (size_t i = 0; i < n && !z->conflicting; i++) {
         if (lit_negative(lits[i])) continue;
         if (!order_assert(z->o, lits[i])) {
@@ -672,6 +776,7 @@ static void notify_assignment(void *state, const uint32_t *lits, size_t n)
 static void notify_new_level(void *state)
 {
     lazy *z = state;
+    if (z->unknown.n) vec_push(z->m, &z->outcome_levels, z->outcomes.n);
     order_new_level(z->o);
 }
 
@@ -680,6 +785,13 @@ static void notify_backtrack(void *state, uint32_t level)
     lazy *z = state;
     z->conflicting = false;
     z->epoch++;
+    if (level < z->outcome_levels.n) {
+        size_t keep = z->outcome_levels.at[level];
+        for (size_t i = keep; i < z->outcomes.n; i++)
+            vec_push(z->m, &z->decided, z->outcomes.at[i]);
+        z->outcomes.n = keep;
+        z->outcome_levels.n = level;
+    }
     order_backtrack(z->o, level);
 }
 
@@ -696,12 +808,13 @@ static bool cb_add_external_clause(void *state, theory_clause *out)
    literal may be undone at any time. */
 static void follow_outcomes(lazy *z)
 {
-    if (!z->taken_var) return;
-    for (size_t i = 0; i < z->unknown.n; i++) {
-        node_id v = z->unknown.at[i];
+    for (size_t i = 0; i < z->decided.n; i++) {
+        node_id v = z->decided.at[i];
         bool yes = solver_value(z->s, lit_of(z->taken_var[v], false)) > 0;
-        if (yes != z->present[v]) appear(z, v, yes);
+        for (; v < z->p->txns && asg_same(z->g, z->decided.at[i], v); v++) /* all its parts */
+            if (yes != z->present[v]) appear(z, v, yes);
     }
+    z->decided.n = 0;
 }
 
 static uint32_t cb_decide(void *state)
@@ -709,10 +822,12 @@ static uint32_t cb_decide(void *state)
     lazy *z = state;
     follow_outcomes(z);
     guard_tick(z->m->guard);
-    while (z->head < z->queue.n || paths_look_again(z) || updates_look_again(z)) {
+    uint32_t answer;
+    while (z->head < z->queue.n || paths_mend(z, &answer) || paths_look_again(z) ||
+           updates_look_again(z)) {
+        if (z->head == z->queue.n) return answer;
         uint32_t x = z->queue.at[z->head++];
         bool violated;
-        uint32_t answer;
         if (x & OVERLAP) {
             x &= ~OVERLAP;
             z->overlap_queued[x] = 0;
@@ -732,15 +847,15 @@ static uint32_t cb_decide(void *state)
         if (!violated) continue;
         return answer;
     }
-    uint32_t answer;
-    if (updates_broken(z, &answer) || split_broken(z, &answer)) return answer;
+    if (paths_broken(z, &answer) || updates_broken(z, &answer) || split_broken(z, &answer))
+        return answer;
     return THEORY_STOP;
 }
 
 static bool cb_check_found_model(void *state)
 {
     lazy *z = state;
-    return z->head == z->queue.n && !paths_look_again(z) && updates_clean(z) && split_clean(z);
+    return z->head == z->queue.n && paths_clean(z) && updates_clean(z) && split_clean(z);
 }
 
 /* --- derivation rounds ------------------------------------------------------------------------ */
@@ -809,15 +924,7 @@ static uint64_t derive_round(lazy *z)
 static node_id sure_version(const lazy *z, key_id k, node_id v)
 {
     const asg *g = z->g;
-    uint32_t at = z->pos[begin_of(z->p, v)], first = g->kw_first[k];
-    uint32_t lo = first, hi = g->kw_first[k + 1];
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (commit_pos(z, z->list[mid]) < at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    uint32_t first = g->kw_first[k], lo = versions_before(z, k, v);
     for (uint32_t i = lo; i > first && i + BEHIND > lo; i--) {
         node_id x = g->inst_node[z->list[i - 1]];
         if (!asg_same(g, x, v) && z->p->in[x] && reaches(&z->reach, x, v)) return x;
@@ -971,13 +1078,13 @@ static void sort_lists(lazy *z)
 }
 
 /* Does the version that an open read finds explain it?  Choices that must be made outright
-   (paths.c) wait to be made. */
+   (updates.c) wait to be made. */
 static bool open_ok(const lazy *z, uint32_t ob, uint32_t seen)
 {
     const asg *g = z->g;
-    if (z->paths || z->updates || z->p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST)
-        return false;
-    if (!strict_read(z->p, ob) || g->ob_flags[ob] & OB_OWN) return false;
+    if (z->updates || z->p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST) return false;
+    if (!z->paths && !strict_read(z->p, ob)) return false;
+    if (g->ob_flags[ob] & OB_OWN) return false;
     if (seen != NONE) return may_read(z, ob, seen);
     return g->cand.at[g->cand_first.at[z->open_of[ob]]] == RF_INIT;
 }
@@ -990,6 +1097,7 @@ static void replay(lazy *z)
     uint32_t *at = mem_array(z->m, uint32_t, (size_t)z->p->events + 1);
     uint32_t *last = mem_array(z->m, uint32_t, history_keys(g->h) + 1);
     memset(last, 0xff, (history_keys(g->h) + 1) * sizeof *last);
+    watch_clear(z);
     for (uint32_t e = 0; e < z->p->events; e++) at[z->pos[e]] = e;
     uint32_t txn_events = z->p->si ? 2 * z->p->txns : z->p->txns;
     for (uint32_t i = 0; i < z->p->events; i++) {
@@ -1004,7 +1112,10 @@ static void replay(lazy *z)
                           : rf == RF_INIT ? seen == NONE || (z->p->in[v] && !z->paths &&
                                                              !(g->ob_flags[ob] & OB_OWN))
                                           : open_ok(z, ob, seen);
-                if (!ok) lazy_enqueue(z, ob);
+                if (!ok)
+                    lazy_enqueue(z, ob);
+                else if (z->watch_next && is_loose(z, ob))
+                    lazy_watch(z, ob, seen);
             }
         if (e != commit_of(z->p, v)) continue;
         for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
@@ -1031,8 +1142,11 @@ static void write_outcomes(lazy *z)
     for (node_id v = 0; v < z->p->txns; v++) {
         bool again = v && asg_same(g, v - 1, v); /* another part of the same transaction */
         z->taken_var[v] = z->p->in[v] ? NONE : again ? z->taken_var[v - 1] : new_var(z);
-        if (z->j && !z->p->in[v]) justify_is_taken(z->j, z->taken_var[v], v);
-        if (!z->p->in[v]) vec_push(z->m, &z->unknown, v);
+        if (z->p->in[v] || again) continue;
+        if (z->j) justify_is_taken(z->j, z->taken_var[v], v);
+        if (!z->unknown.n) z->first_taken = z->taken_var[v];
+        vec_push(z->m, &z->unknown, v);
+        assert(outcome_of(z, lit_of(z->taken_var[v], false)) == v);
     }
     for (node_id v = 0; v < z->p->txns; v++) {
         if (z->p->in[v]) continue;
@@ -1089,15 +1203,31 @@ static void index_open(lazy *z)
     z->chosen_clause = mem_array0(z->m, uint8_t, g->open.n + 1);
 }
 
-static void index_loose(lazy *z)
+/* For updates.c, which asks for all that may have read a version. */
+/* The reads that see past their own version. */
+static void index_past(lazy *z)
 {
     asg *g = z->g;
     VEC(uint32_t) obs = {0}, key = {0};
+    for (uint32_t ob = 0; g->whole && ob < g->obs; ob++) {
+        if (!(g->ob_flags[ob] & OB_OWN)) continue;
+        vec_push(z->m, &obs, ob);
+        vec_push(z->m, &key, g->ob_key[ob]);
+    }
+    if (!obs.n) return;
+    z->past = asg_group(g, key.at, key.n, history_keys(g->h), &z->past_first);
+    for (size_t i = 0; i < obs.n; i++) z->past[i] = obs.at[z->past[i]];
+    vec_free(z->m, &obs);
+    vec_free(z->m, &key);
+}
+
+static void index_loose(lazy *z)
+{
+    asg *g = z->g;
+    if (!z->updates) return;
+    VEC(uint32_t) obs = {0}, key = {0};
     for (uint32_t ob = 0; ob < g->obs; ob++) {
-        bool loose =
-            z->p->rf[ob] == RF_OPEN ||
-            (z->p->rf[ob] == RF_INIT && (z->paths || z->updates || !z->p->in[g->ob_node[ob]])) ||
-            g->ob_flags[ob] & OB_OWN;
+        bool loose = z->p->rf[ob] == RF_OPEN || z->p->rf[ob] == RF_INIT;
         if (!loose) continue;
         vec_push(z->m, &obs, ob);
         vec_push(z->m, &key, g->ob_key[ob]);
@@ -1123,11 +1253,10 @@ static uint32_t any_before(const lazy *z, uint32_t ob)
     return RF_OPEN;
 }
 
-void lazy_keep_path(lazy *z, uint32_t ob, uint32_t w, node_id u)
+void lazy_keep_path(lazy *z, uint32_t ob, node_id u)
 {
     node_id v = z->g->ob_node[ob];
     step back = {v, u, STEP_RW, z->g->ob_key[ob], ob};
-    (void)w;
     z->a->path.steps.n = 0;
     paths_path(z, u, v, &z->a->path);
     vec_push(z->m, &z->a->path.steps, back);
@@ -1164,7 +1293,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     if (z.j) justify_start(z.j);
     asg *g = p->g;
     rng_seed(&z.luck, p->tune->seed);
-    if (g->insts >= OVERLAP || g->obs >= OVERLAP || g->cand.n >= OVERLAP) {
+    if (g->insts + history_keys(g->h) >= OVERLAP || g->obs >= OVERLAP || g->cand.n >= OVERLAP) {
         a->undecided = "more than 2^31 reads or writes";
         return;
     }
@@ -1178,10 +1307,13 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     paths_start(&z);
     updates_start(&z);
     index_open(&z);
+    watch_start(&z);
+    index_past(&z);
     z.list = mem_array(z.m, uint32_t, g->insts + 1);
     z.where = mem_array(z.m, uint32_t, g->insts + 1);
     size_t left = SIZE_MAX;
     bool last = false;
+    guard_stage(p->m->guard, "order", NULL, 0);
     for (unsigned round = 0;; round++) {
         order_graph_build(p->m, p->events, (const order_pair *)(const void *)p->known.at,
                           p->known.n, &known);
@@ -1218,6 +1350,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         first_order_free(p->m, &known);
     }
     answer_stage(p->m, a, "order", &since);
+    guard_stage(p->m->guard, "settle", NULL, 0);
     z.s = solver_new(p->m);
     if (z.j) solver_set_proof(z.s, justify_proof(z.j));
     /* Units come one by one here, and simplifying at each would be quadratic. */
@@ -1238,6 +1371,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         return;
     }
     answer_stage(p->m, a, "settle", &since);
+    guard_stage(p->m->guard, "solve", "conflicts", 0);
     theory t = {.state = &z,
                 .notify_assignment = notify_assignment,
                 .notify_new_level = notify_new_level,

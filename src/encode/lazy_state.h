@@ -44,9 +44,16 @@ typedef struct lazy {
     uint32_t *open_of;             /* obligation -> index of g->open; only if there are any */
     uint32_t *cand_var;            /* parallel to g->cand */
     uint8_t *chosen_clause;        /* per open: its at-least-one clause is written */
-    uint32_t *loose_first, *loose; /* per key: obligations that any writer of the key may break */
-    uint32_t *taken_var;           /* per node: variable of an unknown outcome, or NONE */
+    uint32_t *loose_first, *loose; /* updates: per key, reads that it may not know the source of */
+    /* Lists of obligations, one of each version and of each key's initial one (lazy_watch). */
+    uint32_t *watch_head, *watch_next, *watch_prev;
+    uint32_t *past_first, *past; /* per key: reads that see past an own version (OB_OWN) */
+    uint32_t *taken_var;         /* per node: variable of an unknown outcome, or NONE */
+    uint32_t first_taken;        /* the first of those variables, which come in a row */
     VEC(node_id) unknown;
+    VEC(node_id) outcomes;      /* those with a value, as on the solver's trail */
+    VEC(size_t) outcome_levels; /* how many of them before each level */
+    VEC(node_id) decided;       /* those whose value may have changed since it was looked at */
 
     paths *paths;     /* NULL: the level has none */
     updates *updates; /* NULL: readers are ordered like everybody */
@@ -72,20 +79,30 @@ void lazy_clause_unless(lazy *z, node_id v);
 void lazy_clause_end(lazy *z);
 void lazy_add_core(lazy *z, node_id v);
 uint32_t lazy_cand_lit(lazy *z, uint32_t i);
-/* A read that is broken whatever is chosen: w, the path from u to the reader. */
-void lazy_keep_path(lazy *z, uint32_t ob, uint32_t w, node_id u);
+/* The read is satisfied as long as that version (NONE: the initial one) is the one it sees. */
+void lazy_watch(lazy *z, uint32_t ob, uint32_t inst);
+/* Gives an open read its literals; false if it had them. */
+bool lazy_write_choice(lazy *z, uint32_t ob);
+/* The last version before the reader that has the contents it saw, or NONE. */
+uint32_t lazy_explained_by(const lazy *z, uint32_t ob);
+/* A read that is broken whatever is chosen, by the path from u to the reader. */
+void lazy_keep_path(lazy *z, uint32_t ob, node_id u);
 bool lazy_ruled_out(const lazy *z, node_id a, node_id b);
 
 /* paths.c */
 void paths_start(lazy *z);
-/* An obligation whose source is chosen; as check_read. */
-uint32_t paths_check(lazy *z, uint32_t ob, bool *violated);
-/* Queues what must be looked at again before the search may end; false if nothing. */
+/* Looks at an obligation: false if nothing that could explain it stands before it. */
+bool paths_check(lazy *z, uint32_t ob);
+/* A literal that mends a broken read of the last sweep; false if none waits. */
+bool paths_mend(lazy *z, uint32_t *answer);
+/* Queues what must be looked at again before the next sweep; false if nothing has changed. */
 bool paths_look_again(lazy *z);
-bool paths_chosen(lazy *z, uint32_t ob);
+/* One sweep, with nothing queued: is a read broken?  *answer as cb_decide's. */
+bool paths_broken(lazy *z, uint32_t *answer);
+bool paths_clean(const lazy *z);
 /* The candidate that an open read has chosen, or NONE. */
 uint32_t paths_choice(lazy *z, uint32_t ob);
-/* What an open read reads from in the model: a transaction, RF_INIT, or RF_OPEN. */
+/* What an open read reads from in the answer: a transaction, RF_INIT, or RF_OPEN. */
 uint32_t paths_source(lazy *z, uint32_t ob);
 void paths_path(const lazy *z, node_id u, node_id v, cycle *c);
 

@@ -3,40 +3,25 @@
  * update atomic, no lost update, and causal, read atomic, monotonic atomic view with choices.
  *
  * A read of x by v from w is broken by a later version u of x that leads to v.  In the current
- * order only versions between w and v can; mostly there are none, and nothing is searched.  Else
- * one search backwards from v over the edges that the level counts, as far as w, finds the nearest
- * u. What is found rests on facts of the order (w before u, and each version edge of the path) and
- * on choices; the clause is that one of them is otherwise.  Every literal of it, made true, breaks
- * this very finding, so none occurs twice on the way to an answer.
+ * order only versions between w and v can; mostly there are none, and nothing is searched.  Reads
+ * with such versions are suspects.  When nothing else is left to do, one sweep looks at all of
+ * them: for paths of many steps by clocks over the graph as it stands (sweep.c), else one by one.
+ * A finding rests on facts of the order (w before u, and each version edge of the path) and on
+ * choices; its clause is that one of them is otherwise.  All clauses of a sweep are written
+ * together, and mended one after the other; then the next sweep looks again.
  *
- * A move elsewhere may make a path: reads that looked suspicious are parked, and looked at again
- * before the search ends, as long as anything has changed.  Reads with several candidates are
- * chosen outright, and parked too, because going back undoes choices.
+ * A read with several candidates reads, until a literal says otherwise, from the last one before
+ * it.  Literals are made only for choices that a finding rests on, or if no candidate stands before
+ * the reader.
+ *
+ * Every literal of a clause, made true, breaks its finding; an answer is an order in which a sweep
+ * finds nothing.
  */
 #include <assert.h>
 
 #include "base/hash.h"
 #include "base/sort.h"
-#include "encode/lazy_state.h"
-
-typedef struct hop {
-    node_id to;
-    uint32_t kind; /* PATH_* */
-    uint32_t with; /* PATH_WR: the candidate chosen, or NONE; PATH_NEXT: the later install */
-} hop;
-
-struct paths {
-    uint32_t *chain, *place; /* of session order */
-    uint32_t *seen;          /* per node: the search that reached it */
-    uint32_t search;
-    hop *hop; /* per node: the edge by which it leads on */
-    VEC(node_id) todo;
-    VEC(uint32_t) ended; /* with real time: the committed, by their ends */
-    size_t next_ended;   /* of the search at hand: who was not reached by real time yet */
-    VEC(uint32_t) parked;
-    uint8_t *is_parked;
-    uint64_t swept; /* the epoch in which all parked reads were looked at */
-};
+#include "encode/paths_state.h"
 
 static void load_ended(lazy *z);
 
@@ -45,23 +30,23 @@ void paths_start(lazy *z)
     asg *g = z->g;
     if (!z->p->rule->path) return;
     paths *x = z->paths = mem_array0(z->m, paths, 1);
-    x->swept = UINT64_MAX;
+    x->queued = x->swept = UINT64_MAX;
     x->chain = mem_array(z->m, uint32_t, (size_t)g->nodes + 1);
     x->place = mem_array(z->m, uint32_t, (size_t)g->nodes + 1);
-    x->seen = mem_array0(z->m, uint32_t, (size_t)g->nodes + 1);
-    x->hop = mem_array(z->m, hop, (size_t)g->nodes + 1);
+    x->hop = mem_array0(z->m, hop, (size_t)g->nodes + 1);
     x->is_parked = mem_array0(z->m, uint8_t, g->obs + 1);
+    x->stands = mem_array(z->m, uint32_t, g->open.n + 1);
     for (node_id v = 0; v < g->nodes; v++) {
         node_id before = g->so_pred[v];
         x->chain[v] = before == NO_ID ? v : x->chain[before];
-        x->place[v] = before == NO_ID ? 0 : x->place[before] + 1;
+        x->place[v] = before == NO_ID ? 1 : x->place[before] + 1;
     }
     load_ended(z);
 }
 
 /* --- real time ------------------------------------------------------------------------------- */
 
-static bool rt_before(const lazy *z, node_id u, node_id v)
+bool paths_rt_before(const lazy *z, node_id u, node_id v)
 {
     const history *h = z->g->h;
     int64_t end, begin;
@@ -90,42 +75,9 @@ static void load_ended(lazy *z)
     vec_free(z->m, &ends);
 }
 
-/* A search that ends at w need not look at those who ended before w began: they stand before it. */
-static void first_ended(lazy *z, node_id w)
-{
-    paths *x = z->paths;
-    size_t lo = 0, hi = w == NO_ID ? 0 : x->ended.n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (rt_before(z, x->ended.at[mid], w))
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    x->next_ended = lo;
-}
-
-static void park(lazy *z, uint32_t ob)
-{
-    if (z->paths->is_parked[ob]) return;
-    z->paths->is_parked[ob] = 1;
-    vec_push(z->m, &z->paths->parked, ob);
-}
-
-bool paths_look_again(lazy *z)
-{
-    paths *x = z->paths;
-    if (!x || x->swept == z->epoch || !x->parked.n) return false;
-    x->swept = z->epoch;
-    for (size_t i = 0; i < x->parked.n; i++) {
-        x->is_parked[x->parked.at[i]] = 0;
-        lazy_enqueue(z, x->parked.at[i]);
-    }
-    x->parked.n = 0;
-    return true;
-}
-
 /* --- sources --------------------------------------------------------------------------------- */
+
+#define FEW 16 /* candidates that are looked at one by one */
 
 /* The candidate that an open read has chosen, or NONE. */
 static uint32_t chosen_of(lazy *z, uint32_t open)
@@ -137,16 +89,82 @@ static uint32_t chosen_of(lazy *z, uint32_t open)
     return NONE;
 }
 
-/* The transaction that an obligation reads from now, RF_INIT, or NONE; *cand if it was chosen. */
-static uint32_t reads_from(lazy *z, uint32_t ob, uint32_t *cand)
+static uint32_t source_install(const asg *g, uint32_t ob, uint32_t c)
 {
-    uint32_t rf = z->g->ob_rf[ob];
-    *cand = NONE;
-    if (rf == RF_OPEN && !(z->g->ob_flags[ob] & OB_LIST)) {
-        *cand = chosen_of(z, z->open_of[ob]);
-        return *cand == NONE ? NONE : z->g->cand.at[*cand];
+    return c < RF_LAST ? asg_install(g, c, g->ob_key[ob]) : FROM_INIT;
+}
+
+/* The last candidate before the reader that no literal excludes; one that was chosen first. */
+static uint32_t last_candidate(lazy *z, uint32_t ob, uint32_t open)
+{
+    asg *g = z->g;
+    uint32_t at = z->pos[g->ob_node[ob]], best = NONE, best_at = 0;
+    for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
+        uint32_t c = g->cand.at[i], p = c < RF_LAST ? z->pos[c] + 1 : 0;
+        int value = z->chosen_clause[open] ? solver_value(z->s, lazy_cand_lit(z, i)) : 0;
+        if (value > 0) return source_install(g, ob, c);
+        if (value < 0 || p > at || (c < RF_LAST && !z->present[c])) continue;
+        if (best != NONE && p < best_at) continue;
+        best = c;
+        best_at = p;
     }
-    return rf < RF_LAST || rf == RF_INIT ? rf : NONE;
+    return best == NONE ? NONE : source_install(g, ob, best);
+}
+
+/* What an open read reads from in the current order; candidates are all that wrote its value. */
+static uint32_t stands_open(lazy *z, uint32_t ob)
+{
+    asg *g = z->g;
+    uint32_t open = z->open_of[ob];
+    uint32_t first = g->cand_first.at[open], end = g->cand_first.at[open + 1];
+    if (z->chosen_clause[open] || end - first <= FEW) return last_candidate(z, ob, open);
+    uint32_t u = lazy_explained_by(z, ob);
+    return u != NONE ? u : g->cand.at[first] == RF_INIT ? FROM_INIT : NONE;
+}
+
+static uint32_t stands_now(lazy *z, uint32_t ob)
+{
+    uint32_t rf = z->p->rf[ob];
+    if (rf < RF_LAST) return z->p->rf_inst[ob];
+    if (rf == RF_INIT) return FROM_INIT;
+    return rf == RF_OPEN && !(z->g->ob_flags[ob] & OB_LIST) ? stands_open(z, ob) : NONE;
+}
+
+uint32_t paths_stands(const lazy *z, uint32_t ob)
+{
+    uint32_t rf = z->p->rf[ob];
+    if (rf < RF_LAST) return z->p->rf_inst[ob];
+    if (rf == RF_INIT) return FROM_INIT;
+    return rf == RF_OPEN && !(z->g->ob_flags[ob] & OB_LIST) ? z->paths->stands[z->open_of[ob]]
+                                                            : NONE;
+}
+
+/* The candidate of an open read that is this install. */
+static uint32_t candidate_of(const lazy *z, uint32_t ob, uint32_t inst)
+{
+    const asg *g = z->g;
+    uint32_t open = z->open_of[ob], c = inst == FROM_INIT ? RF_INIT : g->inst_node[inst];
+    uint32_t i = g->cand_first.at[open];
+    while (g->cand.at[i] != c) i++;
+    assert(i < g->cand_first.at[open + 1]);
+    return i;
+}
+
+uint32_t paths_behind(const lazy *z, key_id k, uint32_t inst)
+{
+    const asg *g = z->g;
+    if (inst != FROM_INIT) return lazy_next_version(z, inst);
+    for (uint32_t i = g->kw_first[k]; i < g->kw_first[k + 1]; i++)
+        if (z->present[g->inst_node[z->list[i]]]) return z->list[i];
+    return NONE;
+}
+
+/* Does another version stand between what was read and the reader? */
+static bool is_suspect(const lazy *z, uint32_t ob, uint32_t from)
+{
+    const asg *g = z->g;
+    uint32_t u = paths_behind(z, g->ob_key[ob], from);
+    return u != NONE && z->pos[g->inst_node[u]] < z->pos[g->ob_node[ob]];
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
@@ -159,7 +177,7 @@ static bool in_session_before(const lazy *z, node_id u, node_id v)
 
 /* Does an event of v that came by `op` stand before the read?  Rows of one scan are one event: at
    monotonic view they may not be torn, at monotonic atomic view they are simultaneous. */
-static bool early_enough(const lazy *z, uint32_t ob, op_id op)
+bool paths_early_enough(const lazy *z, uint32_t ob, op_id op)
 {
     if (!z->p->rule->po) return true;
     return z->p->rule->one ? op < z->g->ob_op[ob] : op <= z->g->ob_op[ob];
@@ -171,104 +189,67 @@ static bool one_step(lazy *z, node_id u, node_id v, uint32_t ob)
     asg *g = z->g;
     unsigned path = z->p->rule->path;
     if (path & PATH_SO && in_session_before(z, u, v)) {
-        z->paths->hop[u] = (hop){v, PATH_SO, NONE};
+        z->paths->hop[u] = (hop){u, v, PATH_SO, NONE};
         return true;
     }
-    if (rt_before(z, u, v)) {
-        z->paths->hop[u] = (hop){v, PATH_RT, NONE};
+    if (paths_rt_before(z, u, v)) {
+        z->paths->hop[u] = (hop){u, v, PATH_RT, NONE};
         return true;
     }
-    if (path & PATH_WR)
-        for (uint32_t i = g->ob_first[v]; i < g->ob_first[v + 1]; i++) {
-            uint32_t cand;
-            if (i == ob || reads_from(z, i, &cand) != u) continue;
-            if (!early_enough(z, ob, g->ob_op[i])) continue;
-            z->paths->hop[u] = (hop){v, PATH_WR, cand};
-            return true;
-        }
     if (path & (PATH_WW | PATH_NEXT))
         for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
-            if (!early_enough(z, ob, g->inst_op[j])) continue;
+            if (!paths_early_enough(z, ob, g->inst_op[j])) continue;
             if (path & PATH_NEXT) {
                 uint32_t prior = lazy_version_before(z, j);
                 if (prior == NONE || g->inst_node[prior] != u) continue;
             } else if (asg_install(g, u, g->inst_key[j]) == NO_ID) {
                 continue;
             }
-            z->paths->hop[u] = (hop){v, path & PATH_NEXT ? PATH_NEXT : PATH_WW, j};
+            z->paths->hop[u] = (hop){u, v, path & PATH_NEXT ? PATH_NEXT : PATH_WW, j};
             return true;
         }
     return false;
 }
 
-static void reach_back(lazy *z, node_id u, uint32_t low, hop by)
+static bool reads_from(const lazy *z, uint32_t ob, node_id u)
 {
-    paths *x = z->paths;
-    if (x->seen[u] == x->search || z->pos[u] < low) return;
-    x->seen[u] = x->search;
-    x->hop[u] = by;
-    vec_push(z->m, &x->todo, u);
+    uint32_t w = paths_stands(z, ob);
+    return w < FROM_INIT && z->g->inst_node[w] == u;
 }
 
-static void step_back(lazy *z, node_id v, uint32_t low, uint32_t ob)
-{
-    asg *g = z->g;
-    unsigned path = z->p->rule->path;
-    if (path & PATH_SO && z->p->so && g->so_pred[v] != NO_ID)
-        reach_back(z, g->so_pred[v], low, (hop){v, PATH_SO, NONE});
-    paths *x = z->paths;
-    for (; x->next_ended < x->ended.n && rt_before(z, x->ended.at[x->next_ended], v);
-         x->next_ended++)
-        reach_back(z, x->ended.at[x->next_ended], low, (hop){v, PATH_RT, NONE});
-    for (uint32_t i = g->ob_first[v]; i < g->ob_first[v + 1]; i++) {
-        uint32_t cand, u;
-        if (i == ob || (ob != NONE && !early_enough(z, ob, g->ob_op[i]))) continue;
-        u = reads_from(z, i, &cand);
-        if (u < RF_LAST) reach_back(z, u, low, (hop){v, PATH_WR, cand});
-    }
-    for (uint32_t j = g->inst_first[v]; path & PATH_WW && j < g->inst_first[v + 1]; j++) {
-        if (ob != NONE && !early_enough(z, ob, g->inst_op[j])) continue;
-        uint32_t prior = lazy_version_before(z, j);
-        if (prior != NONE) reach_back(z, g->inst_node[prior], low, (hop){v, PATH_WW, j});
-    }
-}
-
-/* The nearest version of the key behind w that leads to v, or NO_ID. */
-static node_id find_many(lazy *z, uint32_t ob, uint32_t low, node_id w)
-{
-    asg *g = z->g;
-    paths *x = z->paths;
-    node_id v = g->ob_node[ob];
-    x->todo.n = 0;
-    if (!++x->search) { /* stamps have come round */
-        memset(x->seen, 0, ((size_t)g->nodes + 1) * sizeof *x->seen);
-        x->search = 1;
-    }
-    x->seen[v] = x->search;
-    first_ended(z, w);
-    step_back(z, v, low, ob);
-    for (size_t i = 0; i < x->todo.n; i++) {
-        node_id u = x->todo.at[i];
-        if (asg_install(g, u, g->ob_key[ob]) != NO_ID) return u;
-        step_back(z, u, low, NONE);
-        guard_tick(z->m->guard);
-    }
-    return NO_ID;
-}
-
-/* The first later version, in version order, that leads to v in one step. */
+/* The first later version, in version order, that leads to v in one step.  Whom v read from was
+   marked by mark_sources. */
 static node_id find_one(lazy *z, uint32_t ob, uint32_t first)
 {
     asg *g = z->g;
+    paths *x = z->paths;
     key_id k = g->ob_key[ob];
     node_id v = g->ob_node[ob];
     for (uint32_t i = first; i < g->kw_first[k + 1]; i++) {
         node_id u = g->inst_node[z->list[i]];
         if (z->pos[u] > z->pos[v]) break;
-        if (u != v && z->present[u] && one_step(z, u, v, ob)) return u;
         guard_tick(z->m->guard);
+        if (u == v || !z->present[u]) continue;
+        const hop *by = &x->hop[u];
+        /* (a mark of an earlier sweep may be out of date) */
+        bool read = by->at == u && by->to == v && by->kind == PATH_WR && by->with != ob &&
+                    reads_from(z, by->with, u);
+        if (read && paths_early_enough(z, ob, g->ob_op[by->with])) return u;
+        if (one_step(z, u, v, ob)) return u;
     }
     return NO_ID;
+}
+
+/* Per node that v reads from: the first read of it. */
+static void mark_sources(lazy *z, node_id v)
+{
+    asg *g = z->g;
+    for (uint32_t i = g->ob_first[v + 1]; i-- > g->ob_first[v];) {
+        uint32_t w = paths_stands(z, i);
+        if (w >= FROM_INIT) continue;
+        node_id u = g->inst_node[w];
+        z->paths->hop[u] = (hop){u, v, PATH_WR, i};
+    }
 }
 
 /* The last in the order of those that lead to v in one step, with its hop; or NO_ID. */
@@ -276,21 +257,22 @@ static node_id latest_before(lazy *z, node_id v)
 {
     asg *g = z->g;
     node_id last = NO_ID, u = g->so_pred[v];
-    hop by = {v, PATH_SO, NONE};
+    hop by = {u, v, PATH_SO, NONE};
     if (z->p->so && u != NO_ID) last = u;
     for (uint32_t i = g->ob_first[v]; i < g->ob_first[v + 1]; i++) {
-        uint32_t cand;
-        u = reads_from(z, i, &cand);
-        if (u >= RF_LAST || (last != NO_ID && z->pos[u] <= z->pos[last])) continue;
+        uint32_t w = paths_stands(z, i);
+        if (w >= FROM_INIT) continue;
+        u = g->inst_node[w];
+        if (last != NO_ID && z->pos[u] <= z->pos[last]) continue;
         last = u;
-        by = (hop){v, PATH_WR, cand};
+        by = (hop){u, v, PATH_WR, i};
     }
     for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
         uint32_t prior = lazy_version_before(z, j);
         u = prior == NONE ? NO_ID : g->inst_node[prior];
         if (u == NO_ID || (last != NO_ID && z->pos[u] <= z->pos[last])) continue;
         last = u;
-        by = (hop){v, PATH_WW, j};
+        by = (hop){u, v, PATH_WW, j};
     }
     if (last != NO_ID) z->paths->hop[last] = by;
     return last;
@@ -306,7 +288,7 @@ static node_id find_any(lazy *z, uint32_t ob, uint32_t first)
         node_id u = g->inst_node[z->list[i]];
         if (z->pos[u] > z->pos[a]) break;
         if (!z->present[u]) continue;
-        if (u != a) z->paths->hop[u] = (hop){a, PATH_ANY, NONE};
+        if (u != a) z->paths->hop[u] = (hop){u, a, PATH_ANY, NONE};
         return u;
     }
     return NO_ID;
@@ -326,58 +308,106 @@ static node_id session_before(lazy *z, node_id e, uint32_t ob, uint32_t first, u
 {
     asg *g = z->g;
     for (node_id u = g->so_pred[e]; u != NO_ID && z->pos[u] >= low; u = g->so_pred[u]) {
-        z->paths->hop[u] = (hop){e, PATH_SO, NONE};
+        z->paths->hop[u] = (hop){u, e, PATH_SO, NONE};
         if (!(z->p->rule->path & PATH_SAW)) {
             if (is_later(z, u, ob, first)) return u;
             continue;
         }
         for (uint32_t i = g->ob_first[u]; i < g->ob_first[u + 1]; i++) {
-            uint32_t cand, s = reads_from(z, i, &cand);
-            if (s >= RF_LAST || !is_later(z, s, ob, first)) continue;
-            z->paths->hop[s] = (hop){u, PATH_WR, cand};
-            return s;
+            uint32_t w = paths_stands(z, i);
+            if (w >= FROM_INIT || !is_later(z, g->inst_node[w], ob, first)) continue;
+            z->paths->hop[g->inst_node[w]] = (hop){g->inst_node[w], u, PATH_WR, i};
+            return g->inst_node[w];
         }
         guard_tick(z->m->guard);
     }
     return NO_ID;
 }
 
-static node_id find_session(lazy *z, uint32_t ob, uint32_t first, uint32_t low)
+static node_id find_session(lazy *z, uint32_t ob, uint32_t first, uint32_t from)
 {
     asg *g = z->g;
     node_id v = g->ob_node[ob], u = NO_ID;
+    uint32_t low = from == FROM_INIT ? 0 : z->pos[g->inst_node[from]];
+    if (!z->p->so) return NO_ID;
     if (!(z->p->rule->path & PATH_VIA)) return session_before(z, v, ob, first, low);
     for (uint32_t i = g->ob_first[v]; i < g->ob_first[v + 1] && u == NO_ID; i++) {
-        uint32_t cand, e = reads_from(z, i, &cand);
-        if (i == ob || e >= RF_LAST) continue;
+        uint32_t w = paths_stands(z, i);
+        if (i == ob || w >= FROM_INIT) continue;
+        node_id e = g->inst_node[w];
         u = session_before(z, e, ob, first, low);
-        if (u != NO_ID) z->paths->hop[e] = (hop){v, PATH_WR, cand};
+        if (u != NO_ID) z->paths->hop[e] = (hop){e, v, PATH_WR, i};
     }
     return u;
 }
 
+static void keep_finding(lazy *z, uint32_t ob, node_id u)
+{
+    paths *x = z->paths;
+    finding f = {ob, x->hops.n, 0};
+    for (node_id t = u; t != z->g->ob_node[ob]; t = x->hop[t].to, f.n++)
+        vec_push(z->m, &x->hops, x->hop[t]);
+    vec_push(z->m, &x->findings, f);
+}
+
+/* Levels of one step, and PATH_ANY: each suspect by itself. */
+static void sweep_short(lazy *z)
+{
+    asg *g = z->g;
+    paths *x = z->paths;
+    node_id marked = NO_ID;
+    for (size_t i = 0; i < x->parked.n; i++) {
+        uint32_t ob = x->parked.at[i], w = paths_stands(z, ob);
+        node_id v = g->ob_node[ob], u;
+        if (!z->present[v] || w == NONE || !is_suspect(z, ob, w)) continue;
+        uint32_t first = w == FROM_INIT ? g->kw_first[g->ob_key[ob]] : z->where[w] + 1;
+        if (z->p->rule->path & PATH_ANY) {
+            u = find_any(z, ob, first);
+        } else if (!(z->p->rule->path & PATH_WR)) {
+            u = find_session(z, ob, first, w);
+        } else {
+            if (marked != v) mark_sources(z, v);
+            marked = v;
+            u = find_one(z, ob, first);
+        }
+        if (u != NO_ID) {
+            keep_finding(z, ob, u);
+            marked = NO_ID; /* its hop may have been another */
+        }
+        guard_tick(z->m->guard);
+    }
+}
+
 /* --- clauses --------------------------------------------------------------------------------- */
 
-typedef struct best {
-    uint32_t lit, way;
-} best;
-
-static void offer(lazy *z, best *b, uint32_t lit, uint32_t way)
+static void offer(lazy *z, support s)
 {
-    lazy_clause_lit(z, lit);
-    if (!pass_on(z->p->tune, PASS_TOPOLOGICAL)) way = 0; /* the first */
-    if (solver_value(z->s, lit) || (b->lit != LIT_NONE && b->way <= way)) return;
-    *b = (best){lit, way};
+    lazy_clause_lit(z, s.lit);
+    vec_push(z->m, &z->paths->supports, s);
 }
 
 /* b, which stands behind a, might stand before it. */
-static void offer_swap(lazy *z, best *x, node_id a, node_id b)
+static void offer_swap(lazy *z, node_id a, node_id b)
 {
-    if (!lazy_ruled_out(z, a, b)) offer(z, x, lazy_before(z, b, a), z->pos[b] - z->pos[a]);
+    if (!lazy_ruled_out(z, a, b)) offer(z, (support){lazy_before(z, b, a), OF_ORDER, a, b});
+}
+
+static void offer_outcome(lazy *z, node_id v, bool taken)
+{
+    if (!z->taken_var || z->taken_var[v] == NONE) return;
+    offer(z, (support){lit_of(z->taken_var[v], !taken), OF_OUTCOME, v, v});
+}
+
+/* A read that several can explain might be explained by another. */
+static void offer_choice(lazy *z, uint32_t ob)
+{
+    if (z->p->rf[ob] != RF_OPEN) return;
+    uint32_t cand = candidate_of(z, ob, paths_stands(z, ob));
+    offer(z, (support){lit_not(lazy_cand_lit(z, cand)), OF_CHOICE, ob, cand});
 }
 
 /* Somebody else might come between u's and v's versions. */
-static void offer_between(lazy *z, best *x, node_id u, uint32_t inst)
+static void offer_between(lazy *z, node_id u, uint32_t inst)
 {
     asg *g = z->g;
     key_id k = g->inst_key[inst];
@@ -386,77 +416,185 @@ static void offer_between(lazy *z, best *x, node_id u, uint32_t inst)
         node_id y = g->inst_node[z->list[i]];
         if (y == u || y == v) continue;
         if (!z->present[y])
-            offer(z, x, lit_of(z->taken_var[y], false), UINT32_MAX);
+            offer_outcome(z, y, true);
         else if (z->pos[y] < z->pos[u])
-            offer_swap(z, x, y, u);
+            offer_swap(z, y, u);
         else
-            offer_swap(z, x, v, y);
+            offer_swap(z, v, y);
     }
 }
 
-/* What the finding rests on: one of it is otherwise. */
-static uint32_t write_clause(lazy *z, uint32_t ob, uint32_t w, uint32_t cand, node_id u)
+static void park(lazy *z, uint32_t ob)
+{
+    if (z->paths->is_parked[ob]) return;
+    z->paths->is_parked[ob] = 1;
+    vec_push(z->m, &z->paths->parked, ob);
+}
+
+/* The candidates of what is to be a literal get theirs before a clause is begun.  From now on
+   literals, too, decide what such a read reads from: it stays parked. */
+static void write_choice(lazy *z, uint32_t ob)
+{
+    if (z->p->rf[ob] == RF_OPEN && lazy_write_choice(z, ob)) park(z, ob);
+}
+
+static void write_choices(lazy *z, const finding *f)
+{
+    write_choice(z, f->ob);
+    for (size_t i = 0; i < f->n; i++) {
+        const hop *by = &z->paths->hops.at[f->first + i];
+        if (by->kind == PATH_WR) write_choice(z, by->with);
+    }
+}
+
+/* What the finding rests on: one of it is otherwise.  False if that was said before. */
+static bool write_clause(lazy *z, const finding *f)
 {
     asg *g = z->g;
-    node_id v = g->ob_node[ob];
-    best x = {LIT_NONE, 0};
+    paths *x = z->paths;
+    node_id v = g->ob_node[f->ob], u = x->hops.at[f->first].at;
+    uint32_t w = paths_stands(z, f->ob);
+    waiting wait = {x->supports.n, 0};
+    write_choices(z, f);
     lazy_clause_start(z);
-    if (z->j) justify_reason(z->j, BECAUSE_PATH, ob, w != NONE ? g->inst_node[w] : NO_ID, u);
-    if (cand != NONE) offer(z, &x, lit_not(lazy_cand_lit(z, cand)), UINT32_MAX);
-    lazy_clause_unless(z, v);
-    if (w != NONE) {
-        lazy_clause_unless(z, g->inst_node[w]);
-        offer_swap(z, &x, g->inst_node[w], u);
+    if (z->j)
+        justify_reason(z->j, BECAUSE_PATH, f->ob, w != FROM_INIT ? g->inst_node[w] : NO_ID, u);
+    offer_choice(z, f->ob);
+    offer_outcome(z, v, false);
+    if (w != FROM_INIT) {
+        offer_outcome(z, g->inst_node[w], false);
+        offer_swap(z, g->inst_node[w], u);
     }
-    for (node_id t = u; t != v; t = z->paths->hop[t].to) {
-        const hop *by = &z->paths->hop[t];
-        lazy_clause_unless(z, t);
-        if (by->kind == PATH_WR && by->with != NONE)
-            offer(z, &x, lit_not(lazy_cand_lit(z, by->with)), UINT32_MAX);
-        if (by->kind & (PATH_WW | PATH_NEXT | PATH_ANY)) offer_swap(z, &x, t, by->to);
-        if (by->kind == PATH_NEXT) offer_between(z, &x, t, by->with);
+    for (size_t i = 0; i < f->n; i++) {
+        const hop *by = &x->hops.at[f->first + i];
+        x->hop[by->at] = *by;
+        offer_outcome(z, by->at, false);
+        if (by->kind == PATH_WR) offer_choice(z, by->with);
+        if (by->kind & (PATH_WW | PATH_NEXT | PATH_ANY)) offer_swap(z, by->at, by->to);
+        if (by->kind == PATH_NEXT) offer_between(z, by->at, by->with);
     }
+    wait.n = x->supports.n - wait.first;
+    vec_push(z->m, &x->waiting, wait);
     uint64_t hash = 0;
     for (size_t i = 0; i < z->lits.n; i++) hash = hash_u64(hash ^ z->lits.at[i]) + i;
-    if (x.lit != LIT_NONE && !lazy_first_time(z, (uint32_t)(hash >> 32), (uint32_t)hash))
-        return x.lit;
+    if (z->lits.n && !lazy_first_time(z, (uint32_t)(hash >> 32), (uint32_t)hash)) return false;
     lazy_clause_end(z);
-    if (w != NONE) lazy_add_core(z, g->inst_node[w]);
-    for (node_id t = u; t != v; t = z->paths->hop[t].to) lazy_add_core(z, t);
+    if (w != FROM_INIT) lazy_add_core(z, g->inst_node[w]);
+    for (size_t i = 0; i < f->n; i++) lazy_add_core(z, x->hops.at[f->first + i].at);
     lazy_add_core(z, v);
     /* (a step of PATH_ANY is no edge that could be told) */
-    if (!z->lits.n && !(z->p->rule->path & PATH_ANY)) lazy_keep_path(z, ob, w, u);
-    return THEORY_ANY;
+    if (!z->lits.n && !(z->p->rule->path & PATH_ANY)) lazy_keep_path(z, f->ob, u);
+    return true;
 }
 
-uint32_t paths_check(lazy *z, uint32_t ob, bool *violated)
+/* --- mending --------------------------------------------------------------------------------- */
+
+/* Is what the finding rests on still so? */
+static bool still_stands(const lazy *z, const support *s)
 {
+    switch (s->kind) {
+    case OF_ORDER: return z->pos[s->a] < z->pos[s->b];
+    case OF_CHOICE: return !solver_value(z->s, s->lit) || solver_value(z->s, s->lit) < 0;
+    case OF_OUTCOME: break;
+    }
+    return solver_value(z->s, s->lit) <= 0;
+}
+
+bool paths_mend(lazy *z, uint32_t *answer)
+{
+    paths *x = z->paths;
+    if (!x) return false;
+    for (; x->waiting.n; x->waiting.n--) {
+        waiting wait = x->waiting.at[x->waiting.n - 1];
+        uint32_t best = LIT_NONE, best_way = 0;
+        bool stands = true;
+        for (size_t i = wait.first; i < wait.first + wait.n && stands; i++) {
+            const support *s = &x->supports.at[i];
+            stands = solver_value(z->s, s->lit) <= 0 && still_stands(z, s);
+            if (solver_value(z->s, s->lit)) continue;
+            uint32_t way = s->kind == OF_ORDER ? z->pos[s->b] - z->pos[s->a] : UINT32_MAX;
+            if (!pass_on(z->p->tune, PASS_TOPOLOGICAL)) way = 0; /* the first */
+            if (best != LIT_NONE && best_way <= way) continue;
+            best = s->lit;
+            best_way = way;
+        }
+        if (stands && best != LIT_NONE) {
+            *answer = best;
+            return true;
+        }
+        x->supports.n = wait.first;
+    }
+    return false;
+}
+
+/* --- for lazy.c ------------------------------------------------------------------------------ */
+
+bool paths_check(lazy *z, uint32_t ob)
+{
+    uint32_t from = stands_now(z, ob);
+    if (from == NONE) return false;
+    bool literals = z->p->rf[ob] == RF_OPEN && z->chosen_clause[z->open_of[ob]];
+    if (literals || is_suspect(z, ob, from))
+        park(z, ob);
+    else if (z->p->rf[ob] >= RF_LAST)
+        lazy_watch(z, ob, from == FROM_INIT ? NONE : from);
+    return true;
+}
+
+bool paths_look_again(lazy *z)
+{
+    paths *x = z->paths;
+    if (!x || x->queued == z->epoch || !x->parked.n) return false;
+    x->queued = z->epoch;
+    for (size_t i = 0; i < x->parked.n; i++) {
+        x->is_parked[x->parked.at[i]] = 0;
+        lazy_enqueue(z, x->parked.at[i]);
+    }
+    x->parked.n = 0;
+    return true;
+}
+
+bool paths_broken(lazy *z, uint32_t *answer)
+{
+    paths *x = z->paths;
     asg *g = z->g;
-    node_id v = g->ob_node[ob];
-    key_id k = g->ob_key[ob];
-    uint32_t cand, from = reads_from(z, ob, &cand), w = NONE;
-    assert(from != NONE);
-    if (from < RF_LAST) w = cand == NONE ? g->ob_inst[ob] : asg_install(g, from, k);
-    *violated = false;
-    if (cand != NONE) park(z, ob);
-    uint32_t first = w == NONE ? g->kw_first[k] : z->where[w] + 1;
-    if (first == g->kw_first[k + 1] || z->pos[g->inst_node[z->list[first]]] > z->pos[v])
-        return LIT_NONE;
-    park(z, ob);
-    uint32_t low = w == NONE ? 0 : z->pos[g->inst_node[w]] + 1;
-    node_id u = z->p->rule->path & PATH_ANY                ? find_any(z, ob, first)
-                : z->p->rule->path & (PATH_SAW | PATH_VIA) ? find_session(z, ob, first, low)
-                : z->p->rule->one                          ? find_one(z, ob, first)
-                                  : find_many(z, ob, low, w == NONE ? NO_ID : g->inst_node[w]);
-    if (u == NO_ID) return LIT_NONE;
-    *violated = true;
-    return write_clause(z, ob, w, cand, u);
+    if (!x || x->swept == z->epoch) return false;
+    assert(!x->waiting.n);
+    for (uint32_t o = 0; o < g->open.n; o++) {
+        uint32_t ob = g->open.at[o];
+        bool open = z->present[g->ob_node[ob]] && z->p->rf[ob] == RF_OPEN;
+        x->stands[o] = open ? stands_now(z, ob) : NONE;
+        guard_tick(z->m->guard);
+    }
+    x->findings.n = x->hops.n = 0;
+    x->waiting.n = x->supports.n = 0;
+    if (z->p->rule->one || z->p->rule->path & PATH_ANY)
+        sweep_short(z);
+    else
+        sweep_many(z);
+    x->swept = z->epoch;
+    if (!x->findings.n) return false;
+    x->swept = UINT64_MAX;
+    bool fresh = false;
+    for (size_t i = 0; i < x->findings.n; i++) fresh = write_clause(z, &x->findings.at[i]) || fresh;
+    *answer = THEORY_ANY;
+    if (fresh || paths_mend(z, answer)) return true;
+    guard_fail(z->m->guard, GUARD_BUG, "a broken read has no clause that says so");
+}
+
+bool paths_clean(const lazy *z)
+{
+    return !z->paths || (z->paths->swept == z->epoch && !z->paths->waiting.n);
 }
 
 uint32_t paths_source(lazy *z, uint32_t ob)
 {
     const asg *g = z->g;
     uint32_t open = z->open_of[ob];
+    if (z->paths) {
+        uint32_t w = z->paths->stands[open];
+        return w == NONE ? RF_OPEN : w == FROM_INIT ? RF_INIT : g->inst_node[w];
+    }
     if (!z->chosen_clause[open]) return RF_OPEN;
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++)
         if (solver_model(z->s, lazy_cand_lit(z, i)) > 0) return g->cand.at[i];
@@ -466,11 +604,6 @@ uint32_t paths_source(lazy *z, uint32_t ob)
 uint32_t paths_choice(lazy *z, uint32_t ob)
 {
     return chosen_of(z, z->open_of[ob]);
-}
-
-bool paths_chosen(lazy *z, uint32_t ob)
-{
-    return paths_choice(z, ob) != NONE;
 }
 
 void paths_path(const lazy *z, node_id u, node_id v, cycle *c)
@@ -483,12 +616,11 @@ void paths_path(const lazy *z, node_id u, node_id v, cycle *c)
             s.kind = STEP_RT;
         } else if (by->kind == PATH_WW || by->kind == PATH_NEXT) {
             s.kind = EDGE_WW;
-            for (uint32_t j = g->inst_first[t]; j < g->inst_first[t + 1]; j++)
-                if (asg_install(g, by->to, g->inst_key[j]) != NO_ID) s.key = g->inst_key[j];
+            s.key = g->inst_key[by->with];
         } else if (by->kind == PATH_WR) {
             s.kind = EDGE_WR;
-            for (uint32_t i = g->ob_first[by->to]; i < g->ob_first[by->to + 1]; i++)
-                if (g->ob_rf[i] == t) s.key = g->ob_key[i], s.ob = i;
+            s.key = g->ob_key[by->with];
+            s.ob = by->with;
         }
         vec_push(z->m, &c->steps, s);
     }

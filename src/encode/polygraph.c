@@ -849,6 +849,7 @@ void polygraph_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     solver_set_theory(z.s, &t);
     if (conflicts) solver_set_option(z.s, "conflicts", (int64_t)conflicts);
     solver_set_option(z.s, "seed", (int64_t)(p->tune->seed & INT64_MAX));
+    guard_stage(z.m->guard, "solve", "conflicts", 0);
     solve_status status = solver_solve(z.s, NULL, 0);
     a->holds = status == SOLVE_SAT;
     if (status == SOLVE_UNKNOWN) a->undecided = "gave up after too many conflicts";

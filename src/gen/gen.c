@@ -341,7 +341,7 @@ static void run(sim *m)
         if (m->recorded == m->base) return;
         uint32_t s = rng_below(&m->rng, m->sessions);
         client *c = &m->clients[s];
-        guard_tick(m->h->mem.guard);
+        guard_tick_at(m->h->mem.guard, m->recorded);
         if (c->active) {
             go_on(m, s);
         } else if (!c->held && !(m->holding && m->hidden) && m->started < m->base) {
@@ -424,6 +424,7 @@ void gen_history(history *h, const gen_options *o, strbuf *truth)
     if (!lists && m->work.initial != VALUE_NULL) history_init_scalar(h, m->work.initial);
     for (uint32_t s = 0; s < m->sessions; s++)
         history_declare_session(h, label_uint(h, (uint64_t)s + 1));
+    guard_stage(g, "generate", "transactions", m->base);
     run(m);
     if (truth) tell(m, &sized, truth);
 

@@ -92,6 +92,7 @@ static void decide_ru(asg *g, bool so, weak_answer *a)
 void weak_decide(asg *g, enum weak_level level, bool so, bool search, weak_answer *a)
 {
     memset(a, 0, sizeof *a);
+    guard_stage(g->m->guard, "decide", NULL, 0);
     a->order = mem_array(g->m, node_id, (size_t)g->nodes + 1);
     a->out = mem_array0(g->m, uint8_t, (size_t)g->nodes + 1);
     a->rf = g->ob_rf;

@@ -417,7 +417,8 @@ void sink_init(sink *s, mem *m, guard *g, int (*write)(const void *, size_t, voi
 
 void sink_flush(sink *s)
 {
-    guard_poll(s->guard);
+    s->flushed += s->buf.n;
+    guard_poll_at(s->guard, s->flushed);
     if (s->buf.n && s->write(s->buf.at, s->buf.n, s->payload))
         guard_fail(s->guard, GUARD_IO, "write error");
     s->buf.n = 0;

@@ -63,7 +63,11 @@ static ptrdiff_t fd_read(void *buf, size_t cap, void *payload)
     read_file *f = payload;
     for (;;) {
         ssize_t got = read(f->stream, buf, cap);
-        if (got >= 0) return got;
+        if (got >= 0) {
+            f->taken += (uint64_t)got;
+            guard_poll_at(f->s.guard, f->taken);
+            return got;
+        }
         f->error = errno;
         if (errno != EINTR) return -1;
         guard_poll(f->s.guard); /* the signal may have been the user's wish to stop */
@@ -95,6 +99,7 @@ static void restart(read_file *f, int fd)
     s->dropped = s->dropped_lines = s->last_break = 0;
     s->eof = s->binary = false;
     f->stream = fd;
+    f->taken = 0;
 }
 
 void source_open_member(source *s, const read_dir *d, size_t i)
@@ -108,7 +113,9 @@ void source_open_member(source *s, const read_dir *d, size_t i)
     strbuf_char(&f->path, '/');
     strbuf_str(&f->path, d->names[i]);
     f->fd = open(strbuf_cstr(&f->path), O_RDONLY | O_CLOEXEC);
-    if (f->fd < 0) fail_errno(s->guard, errno);
+    struct stat st;
+    if (f->fd < 0 || fstat(f->fd, &st)) fail_errno(s->guard, errno);
+    guard_stage(s->guard, "read", "bytes", (uint64_t)st.st_size);
     restart(f, f->fd);
     inflate_wrap(s);
 }
@@ -234,6 +241,7 @@ const read_format *read_path(read_file *f, history *h, const char *path, const c
     const read_format *format;
     struct stat st;
     if (!strcmp(path, "-")) {
+        guard_stage(h->mem.guard, "read", "bytes", 0);
         restart(f, STDIN_FILENO);
         format = read_opened(f, h, id);
     } else {
@@ -244,6 +252,7 @@ const read_format *read_path(read_file *f, history *h, const char *path, const c
             close_stream(f);
             format = read_directory(f, h, path, id);
         } else {
+            guard_stage(h->mem.guard, "read", "bytes", (uint64_t)st.st_size);
             format = read_opened(f, h, id);
         }
     }
@@ -255,6 +264,7 @@ const read_format *read_stream(read_file *f, history *h, source_read read, void 
                                const char *id)
 {
     start_source(f, h, read, payload);
+    guard_stage(h->mem.guard, "read", NULL, 0);
     const read_format *format = read_opened(f, h, id);
     read_file_close(f);
     return format;

@@ -21,6 +21,7 @@ typedef struct read_file {
     bool started;
     int fd;          /* -1: none open, or not ours to close */
     int stream;      /* the descriptor being read */
+    uint64_t taken;  /* bytes that came from it */
     void *directory; /* a DIR */
     int error;       /* errno of the last failed read */
     strbuf path;     /* of the member */

@@ -29,8 +29,9 @@ typedef struct sink {
     void *payload;
     strbuf buf; /* flushed when it passes SINK_FLUSH */
     uint64_t lost_bits;
-    void *cache;    /* what a directory writer keeps from member to member, in mem */
-    void *deflater; /* inflate.c's state if the output is compressed, else NULL */
+    uint64_t flushed; /* bytes */
+    void *cache;      /* what a directory writer keeps from member to member, in mem */
+    void *deflater;   /* inflate.c's state if the output is compressed, else NULL */
 } sink;
 
 #define SINK_FLUSH ((size_t)1 << 16)

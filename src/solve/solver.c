@@ -255,7 +255,7 @@ static void poll_guard(solver *s)
     if (work < s->limit.poll) return;
     s->limit.poll = work + POLL_INTERVAL;
     s->searching = false;
-    guard_poll(s->guard);
+    guard_poll_at(s->guard, s->stats.conflicts);
     s->searching = true;
 }
 

@@ -6,26 +6,82 @@
  */
 #include "synth/gates.h"
 
-#include "base/hash.h"
+#include "base/clock.h"
 
-void gates_init(gates *g, mem *m, const proof *log)
+void gates_init(gates *g, mem *m, const proof *log, foreign *f)
 {
-    *g = (gates){.mem = m, .solver = solver_new(m), .table_size = 1024};
-    if (log) solver_set_proof(g->solver, log);
+    *g = (gates){.mem = m, .table_size = 1024};
+    if (f && f->engine) {
+        g->foreign = f;
+        f->state = f->engine->open();
+        if (!f->state) guard_fail(m->guard, GUARD_NOMEM, "%s does not start", f->engine->name);
+    } else {
+        g->solver = solver_new(m);
+    }
+    if (log && g->solver) solver_set_proof(g->solver, log);
     g->table = mem_array0(m, uint32_t, g->table_size);
     gate one = gate_new(g);
     gate_clause(g, &one, 1);
 }
 
+void foreign_close(foreign *f)
+{
+    if (f->state) f->engine->close(f->state);
+    f->state = NULL;
+}
+
+void gates_free(gates *g)
+{
+    if (g->solver) solver_free(g->solver);
+    if (g->foreign) foreign_close(g->foreign);
+    g->solver = NULL;
+}
+
 gate gate_new(gates *g)
 {
-    return lit_of(solver_var(g->solver), false);
+    if (g->solver) solver_var(g->solver);
+    if (g->vars >= UINT32_MAX / 4) guard_fail(g->mem->guard, GUARD_NOMEM, "too many variables");
+    return lit_of(g->vars++, false);
 }
 
 void gate_clause(gates *g, const gate *lits, size_t n)
 {
     g->clauses++;
-    solver_add_clause(g->solver, lits, n);
+    if (g->solver)
+        solver_add_clause(g->solver, lits, n);
+    else
+        g->foreign->engine->clause(g->foreign->state, lits, n);
+}
+
+/* Asked from within the foreign engine, whose frames must not be jumped over. */
+static int due(void *ud)
+{
+    const guard *g = ud;
+    return (g->interrupt && *g->interrupt) || (g->deadline && clock_now() > g->deadline);
+}
+
+bool gates_solve(gates *g, const gate *assume, size_t n)
+{
+    if (g->solver) return solver_solve(g->solver, assume, n) == SOLVE_SAT;
+    guard *stop = g->mem->guard;
+    const synth_engine *e = g->foreign->engine;
+    int got = e->solve(g->foreign->state, assume, n, due, stop);
+    if (got != SOLVE_SAT && got != SOLVE_UNSAT) {
+        guard_poll(stop);
+        guard_fail(stop, GUARD_UNSUPPORTED, "%s gave no answer", e->name);
+    }
+    return got == SOLVE_SAT;
+}
+
+bool gate_value(const gates *g, gate a)
+{
+    if (g->solver) return solver_model(g->solver, a) > 0;
+    return g->foreign->engine->value(g->foreign->state, a);
+}
+
+uint64_t gates_conflicts(const gates *g)
+{
+    return g->solver ? solver_stats(g->solver)->conflicts : 0;
 }
 
 void gate_assert(gates *g, gate a)
@@ -66,6 +122,7 @@ static gate shared(gates *g, const gate *lits, size_t n)
     }
     guard_tick(g->mem->guard);
     gate out = gate_new(g);
+    if (g->pool.n + n + 2 > UINT32_MAX) guard_fail(g->mem->guard, GUARD_NOMEM, "too many gates");
     vec_reserve(g->mem, &g->pool, n + 2);
     g->pool.at[g->pool.n++] = (gate)n;
     g->table[k] = (uint32_t)g->pool.n;

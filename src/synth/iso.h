@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/strbuf.h"
 #include "base/vec.h"
 
 enum iso_type { ISO_FORM, ISO_REL, ISO_SET, ISO_TXN, ISO_KEY };
@@ -82,12 +83,48 @@ typedef struct iso_module {
     VEC(iso_level *) levels;
 } iso_module;
 
+/* Tokens as they stand in the text, with what each is for: what a layout needs to know. */
+enum iso_role {
+    ISO_AS_WORD,    /* spaces around */
+    ISO_AS_BINARY,  /* an operator between two */
+    ISO_AS_BAR,     /* the | of a quantifier */
+    ISO_AS_TIGHT,   /* no spaces */
+    ISO_AS_COMMA,   /* a space after it only */
+    ISO_AS_POSTFIX, /* no space before it */
+    ISO_AS_OPEN,    /* a bracket that opens: no space after it */
+    ISO_AS_CALL,    /* one after a name: none on either side */
+    ISO_AS_CLOSE,
+    ISO_AS_END, /* the ; of a definition or an axiom */
+    ISO_AS_BODY,
+    ISO_AS_BODY_END,
+    ISO_AS_COMMENT
+};
+
+typedef struct iso_token {
+    const char *text;
+    size_t n;
+    enum iso_role role;
+    bool own_line; /* nothing stands before it in its line */
+    bool blank;    /* an empty line stands before it */
+} iso_token;
+
+typedef struct iso_tokens {
+    iso_token *at;
+    size_t n, cap;
+} iso_tokens;
+
 /* How `extends` finds what the file itself does not define; NULL: there is none. */
 typedef iso_level *(*iso_find)(void *ud, const char *name);
 
 /* Fails through the region's guard, GUARD_PARSE and position, if the text is no module. */
-iso_module *iso_parse(mem *m, const char *file, const char *text, size_t n, iso_find find,
-                      void *ud);
+iso_module *iso_parse(mem *m, const char *file, const char *text, size_t n, iso_find find, void *ud,
+                      iso_tokens *record); /* record may be NULL */
+/* The same text in its usual layout, comments kept. */
+void iso_tidy(const iso_tokens *tokens, strbuf *out);
+
+/* The expression as text, variables by what they stand for: name(ud, type, value of its slot). */
+typedef const char *(*iso_name)(void *ud, enum iso_type type, uint32_t value);
+void iso_print(const iso_node *x, const uint32_t *env, iso_name name, void *ud, strbuf *out);
 
 /* All axioms of a level, bases first; into a vector of the region. */
 typedef VEC(const iso_axiom *) iso_axiom_list;
@@ -95,8 +132,5 @@ void iso_axioms(mem *m, const iso_level *l, iso_axiom_list *out);
 
 /* The word of `words` nearest to s, if it is near enough to be meant; else NULL. */
 const char *iso_near(const char *s, const char *const *words, size_t n);
-
-/* The same tree, names of relations unfolded; bound variables must have the same names. */
-bool iso_same(const iso_node *a, const iso_node *b);
 
 #endif

@@ -33,6 +33,8 @@ typedef struct parser {
     size_t len;
     uint32_t token_line, token_column;
     uint32_t depth, parens;
+    iso_tokens *record; /* or NULL */
+    uint32_t last_line; /* where the last token or comment ended */
     VEC(binding) scope;
     iso_find find;
     void *ud;
@@ -118,6 +120,23 @@ static bool in_word(char c)
     return letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '\'';
 }
 
+static void note(parser *p, const char *text, size_t n, uint32_t line, enum iso_role role)
+{
+    if (p->record && n) {
+        bool first = p->record->n == 0;
+        iso_token t = {text, n, role, first || line > p->last_line,
+                       !first && line > p->last_line + 1};
+        vec_push(p->mem, p->record, t);
+    }
+    p->last_line = line;
+}
+
+/* What the current token is for; words are words by themselves. */
+static void role(parser *p, enum iso_role r)
+{
+    if (p->record) p->record->at[p->record->n - 1].role = r;
+}
+
 static void next(parser *p)
 {
     static const char *const marks[] = {"<=>", "^-1", "=>", "!=", "(", ")", "[",
@@ -130,7 +149,11 @@ static void next(parser *p)
         bool comment = (p->end - p->at >= 2 && p->at[0] == '/' && p->at[1] == '/') ||
                        (p->at < p->end && *p->at == '#');
         if (!comment) break;
+        const char *from = p->at;
         while (p->at < p->end && *p->at != '\n') forward(p, 1);
+        size_t n = (size_t)(p->at - from);
+        while (n && (from[n - 1] == ' ' || from[n - 1] == '\t' || from[n - 1] == '\r')) n--;
+        note(p, from, n, p->line, ISO_AS_COMMENT);
     }
     p->token_line = p->line;
     p->token_column = p->column;
@@ -143,6 +166,7 @@ static void next(parser *p)
     if (letter(*p->at)) {
         while (p->at + p->len < p->end && in_word(p->at[p->len])) p->len++;
         p->token = T_WORD;
+        note(p, p->at, p->len, p->line, ISO_AS_WORD);
         forward(p, p->len);
         return;
     }
@@ -151,6 +175,7 @@ static void next(parser *p)
         if ((size_t)(p->end - p->at) < n || memcmp(p->at, marks[i], n)) continue;
         p->token = T_MARK;
         p->len = n;
+        note(p, p->at, n, p->line, ISO_AS_WORD);
         forward(p, n);
         return;
     }
@@ -164,11 +189,17 @@ static bool is(const parser *p, const char *s)
     return p->token != T_END && strlen(s) == p->len && !memcmp(p->text, s, p->len);
 }
 
-static bool accept(parser *p, const char *s)
+static bool accept_as(parser *p, const char *s, enum iso_role r)
 {
     if (!is(p, s)) return false;
+    role(p, r);
     next(p);
     return true;
+}
+
+static bool accept(parser *p, const char *s)
+{
+    return accept_as(p, s, ISO_AS_WORD);
 }
 
 static char *word(parser *p)
@@ -190,9 +221,9 @@ static _Noreturn void unexpected(parser *p, const char *wanted)
             near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
-static void expect(parser *p, const char *s, const char *wanted)
+static void expect(parser *p, const char *s, enum iso_role r, const char *wanted)
 {
-    if (!accept(p, s)) unexpected(p, wanted);
+    if (!accept_as(p, s, r)) unexpected(p, wanted);
 }
 
 static const char *new_name(parser *p, const char *what)
@@ -277,9 +308,9 @@ static iso_node *variable(parser *p, enum iso_type type)
 
 static iso_node *index_of(parser *p)
 {
-    expect(p, "[", "\"[\" and a key variable");
+    expect(p, "[", ISO_AS_CALL, "\"[\" and a key variable");
     iso_node *k = variable(p, ISO_KEY);
-    expect(p, "]", "\"]\"");
+    expect(p, "]", ISO_AS_CLOSE, "\"]\"");
     return k;
 }
 
@@ -300,8 +331,8 @@ static iso_node *quantified(parser *p, enum iso_op op)
             lines[n] = p->token_line;
             columns[n] = p->token_column;
             names[n++] = new_name(p, "a variable");
-        } while (accept(p, ","));
-        expect(p, ":", "\":\" and what the variable ranges over");
+        } while (accept_as(p, ",", ISO_AS_TIGHT));
+        expect(p, ":", ISO_AS_TIGHT, "\":\" and what the variable ranges over");
         enum iso_type type = ISO_TXN;
         iso_node *domain = NULL;
         if (accept(p, "key"))
@@ -316,9 +347,9 @@ static iso_node *quantified(parser *p, enum iso_op op)
             *tail = q;
             tail = &q->kid[1];
         }
-        if (!accept(p, ",")) break;
+        if (!accept_as(p, ",", ISO_AS_COMMA)) break;
     }
-    expect(p, "|", "\"|\" and the formula of the quantifier");
+    expect(p, "|", ISO_AS_BAR, "\"|\" and the formula of the quantifier");
     *tail = expression(p, 0);
     p->depth--;
     p->scope.n = scope;
@@ -329,39 +360,39 @@ static iso_node *call(parser *p, enum iso_op op)
 {
     iso_node *x = node(p, op, p->token_line, p->token_column);
     next(p);
-    expect(p, "(", "\"(\"");
+    expect(p, "(", ISO_AS_CALL, "\"(\"");
     deeper(p);
     p->parens++;
     x->kid[0] = expression(p, 4);
     if (op == ISO_TOTAL || op == ISO_MAX) {
-        expect(p, ",", "\",\" and a set");
+        expect(p, ",", ISO_AS_COMMA, "\",\" and a set");
         x->kid[1] = expression(p, 4);
     }
     p->parens--;
     p->depth--;
-    expect(p, ")", "\")\"");
+    expect(p, ")", ISO_AS_CLOSE, "\")\"");
     return x;
 }
 
 static iso_node *primary(parser *p)
 {
     uint32_t line = p->token_line, column = p->token_column;
-    if (accept(p, "(")) {
+    if (accept_as(p, "(", ISO_AS_OPEN)) {
         deeper(p);
         p->parens++;
         iso_node *x = expression(p, 0);
         p->parens--;
         p->depth--;
-        expect(p, ")", "\")\"");
+        expect(p, ")", ISO_AS_CLOSE, "\")\"");
         return x;
     }
-    if (accept(p, "[")) {
+    if (accept_as(p, "[", ISO_AS_OPEN)) {
         deeper(p);
         p->parens++;
         iso_node *x = node2(p, ISO_DIAG, expression(p, 4), NULL, line, column);
         p->parens--;
         p->depth--;
-        expect(p, "]", "\"]\"");
+        expect(p, "]", ISO_AS_CLOSE, "\"]\"");
         return x;
     }
     if (p->token != T_WORD) unexpected(p, "a relation, a set, a variable or a formula");
@@ -407,18 +438,19 @@ static iso_node *postfix(parser *p)
         uint32_t line = p->token_line, column = p->token_column;
         bool done = true;
         for (enum iso_op op = ISO_PLUS; op <= ISO_INVERSE && done; op++)
-            if (accept(p, words[op].text)) x = node2(p, op, x, NULL, line, column), done = false;
+            if (accept_as(p, words[op].text, ISO_AS_POSTFIX))
+                x = node2(p, op, x, NULL, line, column), done = false;
         if (!done) continue;
-        if (!accept(p, "(")) return x;
+        if (!accept_as(p, "(", ISO_AS_CALL)) return x;
         refuse_call(p, x);
         iso_node *a = variable(p, ISO_TXN), *y;
-        if (accept(p, ",")) {
+        if (accept_as(p, ",", ISO_AS_TIGHT)) {
             y = node2(p, ISO_APPLY2, x, a, x->line, x->column);
             y->kid[2] = variable(p, ISO_TXN);
         } else {
             y = node2(p, ISO_APPLY1, x, a, x->line, x->column);
         }
-        expect(p, ")", "\")\"");
+        expect(p, ")", ISO_AS_CLOSE, "\")\"");
         x = y;
     }
 }
@@ -429,6 +461,7 @@ static iso_node *dotted(parser *p)
     iso_node *x = postfix(p);
     while (is(p, ".")) {
         uint32_t line = p->token_line, column = p->token_column;
+        role(p, ISO_AS_BINARY);
         next(p);
         x = node2(p, ISO_PREDS, x, postfix(p), line, column);
     }
@@ -472,7 +505,7 @@ static iso_node *comparison(parser *p)
     static const enum iso_op ops[] = {ISO_IN, ISO_EQ, ISO_NE};
     for (size_t i = 0; i < 3; i++) {
         uint32_t line = p->token_line, column = p->token_column;
-        if (accept(p, words[ops[i]].text))
+        if (accept_as(p, words[ops[i]].text, ISO_AS_BINARY))
             return node2(p, ops[i], x, expression(p, 4), line, column);
     }
     return x;
@@ -498,6 +531,7 @@ static iso_node *expression(parser *p, int level)
         uint32_t line = p->token_line, column = p->token_column;
         enum iso_op op = binary[level].op;
         if (!is(p, words[op].text) || (op == ISO_SEQ && ends_here(p))) return x;
+        role(p, ISO_AS_BINARY);
         next(p);
         if (binary[level].right) {
             deeper(p);
@@ -789,15 +823,15 @@ static void relation(parser *p)
         if (!strcmp(p->module->defs.at[i]->name, d->name))
             fail_at(p, d->line, d->column, "\"%.60s\" is defined twice (first in line %u)", d->name,
                     (unsigned)p->module->defs.at[i]->line);
-    if (accept(p, "[")) {
+    if (accept_as(p, "[", ISO_AS_CALL)) {
         d->has_param = true;
         d->param_name = new_name(p, "a key variable");
         d->param = bind(p, d->param_name, ISO_KEY);
-        expect(p, "]", "\"]\"");
+        expect(p, "]", ISO_AS_CLOSE, "\"]\"");
     }
-    expect(p, "=", "\"=\"");
+    expect(p, "=", ISO_AS_BINARY, "\"=\"");
     d->body = expression(p, 4);
-    expect(p, ";", "\";\" at the end of the definition");
+    expect(p, ";", ISO_AS_END, "\";\" at the end of the definition");
     p->scope.n = 0;
     vec_push(p->mem, &p->module->defs, d);
 }
@@ -809,8 +843,8 @@ static void level_header(parser *p, iso_level *l)
         if (accept(p, "co")) {
             l->witness = ISO_CO;
         } else if (accept(p, "vis")) {
-            expect(p, ",", "\", ar\"");
-            expect(p, "ar", "\"ar\"");
+            expect(p, ",", ISO_AS_COMMA, "\", ar\"");
+            expect(p, "ar", ISO_AS_WORD, "\"ar\"");
             l->witness = ISO_VIS_AR;
         } else if (!accept(p, "none")) {
             unexpected(p, "co, vis or none");
@@ -821,7 +855,7 @@ static void level_header(parser *p, iso_level *l)
         iso_base b = {.line = p->token_line, .column = p->token_column};
         b.name = new_name(p, "the name of a level");
         vec_push(p->mem, &l->bases, b);
-    } while (accept(p, ","));
+    } while (accept_as(p, ",", ISO_AS_COMMA));
 }
 
 static void level(parser *p)
@@ -837,21 +871,22 @@ static void level(parser *p)
             fail_at(p, l->line, l->column, "level \"%.60s\" is defined twice (first in line %u)",
                     l->name, (unsigned)p->module->levels.at[i]->line);
     level_header(p, l);
-    expect(p, "{", "\"over\", \"extends\" or \"{\"");
-    while (!accept(p, "}")) {
+    expect(p, "{", ISO_AS_BODY, "\"over\", \"extends\" or \"{\"");
+    while (!accept_as(p, "}", ISO_AS_BODY_END)) {
         iso_axiom a = {.name = ""};
         if (accept(p, "axiom")) {
             a.name = new_name(p, "the name of an axiom");
-            expect(p, ":", "\":\"");
+            expect(p, ":", ISO_AS_COMMA, "\":\"");
         }
         a.form = expression(p, 0);
-        expect(p, ";", "\";\" at the end of the formula");
+        expect(p, ";", ISO_AS_END, "\";\" at the end of the formula");
         vec_push(p->mem, &l->axioms, a);
     }
     vec_push(p->mem, &p->module->levels, l);
 }
 
-iso_module *iso_parse(mem *m, const char *file, const char *text, size_t n, iso_find find, void *ud)
+iso_module *iso_parse(mem *m, const char *file, const char *text, size_t n, iso_find find, void *ud,
+                      iso_tokens *record)
 {
     iso_module *module = mem_zeroed(m, sizeof *module);
     module->mem = m;
@@ -863,6 +898,7 @@ iso_module *iso_parse(mem *m, const char *file, const char *text, size_t n, iso_
                 .end = text + n,
                 .line = 1,
                 .column = 1,
+                .record = record,
                 .find = find,
                 .ud = ud};
     next(&p);
@@ -885,17 +921,4 @@ void iso_axioms(mem *m, const iso_level *l, iso_axiom_list *out)
 {
     for (size_t i = 0; i < l->bases.n; i++) iso_axioms(m, l->bases.at[i].level, out);
     for (size_t i = 0; i < l->axioms.n; i++) vec_push(m, out, &l->axioms.at[i]);
-}
-
-bool iso_same(const iso_node *a, const iso_node *b)
-{
-    while (a && a->op == ISO_USE && !a->kid[0]) a = a->def->body;
-    while (b && b->op == ISO_USE && !b->kid[0]) b = b->def->body;
-    if (!a || !b) return a == b;
-    if (a->op != b->op || (a->op == ISO_VAR && strcmp(a->name, b->name))) return false;
-    if (a->op == ISO_USE && a->def != b->def) return false;
-    if ((a->op == ISO_ALL || a->op == ISO_SOME) && strcmp(a->name, b->name)) return false;
-    for (size_t i = 0; i < 3; i++)
-        if (!iso_same(a->kid[i], b->kid[i])) return false;
-    return true;
 }

@@ -18,8 +18,13 @@ typedef struct premise {
     struct premise *a, *b;
 } premise;
 
+/* Everything is inside co, which is transitive: so a closure of a closure is one of them. */
 static premise *make(mem *m, int op, premise *a, premise *b)
 {
+    if (op == P_STEP || op == P_PLUS) {
+        if (a->op == P_STEP) return a;
+        if (a->op == P_PLUS) a = a->a;
+    }
     premise *p = mem_get(m, sizeof *p);
     *p = (premise){op, a, b};
     return p;
@@ -76,8 +81,6 @@ static premise *read_premise(mem *m, const iso_node *x)
     }
 }
 
-static bool within(const premise *a, const premise *b);
-
 static bool equal(const premise *a, const premise *b)
 {
     if (!a || !b) return a == b;
@@ -85,28 +88,38 @@ static bool equal(const premise *a, const premise *b)
 }
 
 /* a inside b, by rules that are each sound; everything here is inside co.  The size falls in every
-   step, so it ends. */
-static bool within(const premise *a, const premise *b)
+   step, so it ends; where it would take long, it is given up: what is not shown is not proved. */
+static bool shown(const premise *a, const premise *b, uint32_t *patience)
 {
+    if (!*patience) return false;
+    --*patience;
     if (equal(a, b) || b->op == P_CO) return true;
-    if (a->op == P_JOIN) return within(a->a, b) && within(a->b, b);
+    if (a->op == P_JOIN) return shown(a->a, b, patience) && shown(a->b, b, patience);
     if (a->op == P_STEP && a->a->op == P_JOIN) /* composition distributes over union */
-        return within(&(premise){P_STEP, a->a->a, NULL}, b) &&
-               within(&(premise){P_STEP, a->a->b, NULL}, b);
-    if (a->op == P_NEAR && within(&(premise){P_WW, NULL, NULL}, b)) return true;
+        return shown(&(premise){P_STEP, a->a->a, NULL}, b, patience) &&
+               shown(&(premise){P_STEP, a->a->b, NULL}, b, patience);
+    if (a->op == P_NEAR && shown(&(premise){P_WW, NULL, NULL}, b, patience)) return true;
     if (a->op == P_UPD_CO_UPD && b->op == P_CO_UPD) return true;
     if (a->op == P_WW && (b->op == P_CO_UPD || b->op == P_UPD_CO_UPD)) return true;
-    if (b->op == P_JOIN && (within(a, b->a) || within(a, b->b))) return true;
+    if (b->op == P_JOIN && (shown(a, b->a, patience) || shown(a, b->b, patience))) return true;
     if (b->op == P_PLUS) {
-        if (a->op == P_PLUS && within(a->a, b)) return true;
-        if (within(a, b->a)) return true;
+        if (a->op == P_PLUS && shown(a->a, b, patience)) return true;
+        if (shown(a, b->a, patience)) return true;
     }
     if (b->op == P_STEP) {
         /* co ; (co? ; X) is inside co? ; X; so is a path whose last step is */
-        if ((a->op == P_PLUS || a->op == P_STEP) && within(a->a, b)) return true;
-        if (within(a, b->a)) return true;
+        if ((a->op == P_PLUS || a->op == P_STEP) && shown(a->a, b, patience)) return true;
+        if (shown(a, b->a, patience)) return true;
     }
     return false;
+}
+
+#define PATIENCE 100000
+
+static bool within(const premise *a, const premise *b)
+{
+    uint32_t patience = PATIENCE;
+    return shown(a, b, &patience);
 }
 
 /* ---- levels as premises -------------------------------------------------------------------- */
@@ -186,14 +199,54 @@ static premise *from_vis(mem *m, const iso_axiom_list *all)
     return transitive ? make(m, P_PLUS, p, NULL) : p;
 }
 
+/* so, wr, ww and, if asked for, rw: each of them, and nothing else. */
+static uint32_t union_of(const iso_node *x)
+{
+    x = unfold(x);
+    switch (x->op) {
+    case ISO_JOIN: return union_of(x->kid[0]) | union_of(x->kid[1]);
+    case ISO_SO: return 1;
+    case ISO_WR: return 2;
+    case ISO_WW: return 4;
+    case ISO_RW: return 8;
+    default: return 16;
+    }
+}
+
+/* Levels by a graph without a cycle.  The order of such a graph is a commit order itself:
+   acyclic(so | wr | ww | rw) is serializability, acyclic((so | wr | ww) ; rw?) snapshot isolation
+   (Adya 1999; Cerone and Gotsman 2018).  It may be another order than the one of other axioms, so
+   this must be the only one. */
+static premise *from_graph(mem *m, const iso_node *f)
+{
+    if (f->op != ISO_ACYCLIC) return NULL;
+    const iso_node *x = unfold(f->kid[0]);
+    if (union_of(x) == 15) return make(m, P_CO, NULL, NULL);
+    if (x->op != ISO_SEQ || union_of(x->kid[0]) != 7) return NULL;
+    const iso_node *r = unfold(x->kid[1]);
+    if (r->op != ISO_OPT || unfold(r->kid[0])->op != ISO_RW) return NULL;
+    premise *p = make(m, P_JOIN, make(m, P_SO, NULL, NULL), make(m, P_WR, NULL, NULL));
+    return make(m, P_STEP, make(m, P_JOIN, p, make(m, P_WW, NULL, NULL)), NULL);
+}
+
+/* The P of commit(P), or of irreflexive(P ; rw), which says the same of a P inside co. */
+static const iso_node *commits_to(const iso_node *f)
+{
+    if (f->op == ISO_COMMIT) return f->kid[0];
+    if (f->op != ISO_IRREFLEXIVE) return NULL;
+    const iso_node *x = unfold(f->kid[0]);
+    return x->op == ISO_SEQ && unfold(x->kid[1])->op == ISO_RW ? x->kid[0] : NULL;
+}
+
 /* Several commits are one: commit(P) and commit(Q) is commit(P | Q). */
 static premise *from_commits(mem *m, const iso_axiom_list *all)
 {
     premise *p = NULL;
+    if (all->n == 1 && (p = from_graph(m, all->at[0]->form))) return p;
     for (size_t i = 0; i < all->n; i++) {
-        const iso_node *f = all->at[i]->form;
-        if (f->op != ISO_COMMIT) return NULL;
-        premise *q = read_premise(m, f->kid[0]);
+        const iso_node *of = commits_to(all->at[i]->form);
+        if (!of) return NULL;
+        premise *q = read_premise(m, of);
         if (!q) return NULL;
         p = p ? make(m, P_JOIN, p, q) : q;
     }

@@ -7,7 +7,7 @@
  * quick (SYNTHESIS.md 3.4): the index order is the order of the first allowed level, so it has no
  * variables; every allowed level's own order must fail each forbidden level from the start, which
  * closes most impossible problems without any candidate; scopes are assumptions, so the solver
- * keeps what it learned when they grow.
+ * keeps what it learned when they grow.  Each choice can be switched off, to see what it is worth.
  */
 #include <string.h>
 
@@ -19,9 +19,9 @@ typedef struct search {
     const synth_problem *p;
     iso_level *const *levels;
     gates g;
+    foreign *foreign;
     prooflog log; /* of g, if a proof is wanted */
     world w;
-    uint32_t size; /* transactions of the encoding */
     gate *used;    /* [key] */
     gate *reads;   /* [t * keys + x] */
     gate *follows; /* [t]: has a predecessor in its session */
@@ -194,21 +194,23 @@ static void build_levels(search *s)
     for (uint32_t t = 0; t < s->w.size; t++) rank[t] = t;
     gate *index = order_constant(&s->w, rank);
     bool first = true; /* the index order is not given away yet */
+    if (s->p->brute) return;
     for (size_t i = 0; i < s->p->n_allow; i++) {
         const iso_level *l = allowed(s, i);
-        gate *order = first || l->witness == ISO_NONE ? index : order_any(&s->w), *vis;
+        bool fixed = (first && !s->p->no_fixed) || l->witness == ISO_NONE;
+        gate *order = fixed ? index : order_any(&s->w), *vis;
         gate_assert(&s->g, kept_with(&s->w, l, order, &vis));
         if (l->witness == ISO_NONE) continue;
         first = false;
         if (!s->p->no_smart) refuse_all(s, order);
     }
-    if (first) refuse_all(s, index);
+    if (first && !s->p->no_smart) refuse_all(s, index);
 }
 
 static void build(search *s, uint32_t txns)
 {
     if (s->p->proof) prooflog_init(&s->log, s->mem);
-    gates_init(&s->g, s->mem, s->p->proof ? &s->log.hooks : NULL);
+    gates_init(&s->g, s->mem, s->p->proof ? &s->log.hooks : NULL, s->foreign);
     world_alloc(&s->w, &s->g, txns + 1, s->p->keys);
     s->used = mem_array(s->mem, gate, s->p->keys);
     s->reads = mem_array0(s->mem, gate, (size_t)(txns + 1) * s->p->keys);
@@ -228,20 +230,19 @@ bool search_allows(mem *m, const tiny *h, const iso_level *l, uint32_t *rank, bo
     void *start = mem_get(m, 1);
     gates g;
     world w;
-    gates_init(&g, m, NULL);
+    gates_init(&g, m, NULL, NULL);
     world_constant(&w, &g, h);
     gate *order = order_any(&w), *sees = l->witness == ISO_VIS_AR ? vis_any(&w, order) : NULL;
     gate_assert(&g, level_holds(&w, l, order, sees));
-    bool yes = solver_solve(g.solver, NULL, 0) == SOLVE_SAT;
+    bool yes = gates_solve(&g, NULL, 0);
     for (uint32_t b = 0; yes && rank && b < w.size; b++) {
         rank[b] = 0;
         for (uint32_t a = 0; a < w.size; a++)
-            rank[b] += solver_model(g.solver, order[(size_t)a * w.size + b]) > 0;
+            rank[b] += gate_value(&g, order[(size_t)a * w.size + b]);
     }
     if (yes && vis && sees)
-        for (size_t i = 0; i < (size_t)w.size * w.size; i++)
-            vis[i] = solver_model(g.solver, sees[i]) > 0;
-    solver_free(g.solver);
+        for (size_t i = 0; i < (size_t)w.size * w.size; i++) vis[i] = gate_value(&g, sees[i]);
+    gates_free(&g);
     mem_free_since(m, start);
     return yes;
 }
@@ -252,33 +253,32 @@ static bool kept_by_least(mem *m, const tiny *h, const iso_level *l, const uint3
     void *start = mem_get(m, 1);
     gates g;
     world w;
-    gates_init(&g, m, NULL);
+    gates_init(&g, m, NULL, NULL);
     world_constant(&w, &g, h);
     gate *order = order_constant(&w, rank);
     bool yes = level_holds_least(&w, l, order) == GATE_TRUE;
-    solver_free(g.solver);
+    gates_free(&g);
     mem_free_since(m, start);
     return yes;
 }
 
 static tiny *read_model(search *s)
 {
-    const solver *v = s->g.solver;
+    const gates *v = &s->g;
     const world *w = &s->w;
     uint32_t n = 0, keys = 0;
-    while (n + 1 < w->size && solver_model(v, w->act[n + 1]) > 0) n++;
-    while (keys < w->keys && solver_model(v, s->used[keys]) > 0) keys++;
+    while (n + 1 < w->size && gate_value(v, w->act[n + 1])) n++;
+    while (keys < w->keys && gate_value(v, s->used[keys])) keys++;
     tiny *h = tiny_new(s->mem, n, keys);
     for (uint32_t t = 1; t <= n; t++) {
         for (uint32_t x = 0; x < keys; x++) {
             size_t cell = (size_t)t * w->keys + x;
-            h->writes[(size_t)t * keys + x] = solver_model(v, w->w[cell]) > 0;
+            h->writes[(size_t)t * keys + x] = gate_value(v, w->w[cell]);
             for (uint32_t r = 0; r < t; r++)
-                if (solver_model(v, w->rf[cell * w->size + r]) > 0)
-                    h->from[(size_t)t * keys + x] = r;
+                if (gate_value(v, w->rf[cell * w->size + r])) h->from[(size_t)t * keys + x] = r;
         }
         for (uint32_t b = t + 1; b <= n; b++)
-            h->so[(size_t)t * (n + 1) + b] = solver_model(v, w->so[(size_t)t * w->size + b]) > 0;
+            h->so[(size_t)t * (n + 1) + b] = gate_value(v, w->so[(size_t)t * w->size + b]);
     }
     return h;
 }
@@ -308,34 +308,58 @@ static void learn(search *s, const tiny *h, const iso_level *l, const uint32_t *
 
 /* ---- the loop ------------------------------------------------------------------------------ */
 
-/* Does a witness of a forbidden level exist?  Then learns from all of them. */
-static bool refuted(search *s, const tiny *h)
+static void block(search *s, const tiny *h);
+
+/* Allowed by all and forbidden by all?  If not, no such history is proposed again: learns from the
+   witness of each forbidden level that has one. */
+static bool fits(search *s, const tiny *h)
 {
-    bool bad = false;
+    bool one_by_one = s->p->no_learn || s->p->brute, fit = true;
     size_t n = h->n + 1;
     uint32_t *rank = mem_array(s->mem, uint32_t, n);
     bool *vis = mem_array(s->mem, bool, n *n);
-    for (size_t j = 0; j < s->p->n_forbid; j++) {
+    for (size_t i = 0; fit && s->p->brute && i < s->p->n_allow; i++)
+        fit = search_allows(s->mem, h, allowed(s, i), NULL, NULL);
+    for (size_t j = 0; (fit || !one_by_one) && j < s->p->n_forbid; j++) {
         const iso_level *l = forbidden(s, j);
         if (!search_allows(s->mem, h, l, rank, vis)) continue;
-        bad = true;
-        learn(s, h, l, rank, vis);
+        fit = false;
+        if (!one_by_one) learn(s, h, l, rank, vis);
     }
-    return bad;
+    if (!fit && one_by_one) block(s, h);
+    mem_put(s->mem, vis);
+    mem_put(s->mem, rank);
+    return fit;
+}
+
+static bool same(const tiny *a, const tiny *b)
+{
+    size_t cells = (size_t)(a->n + 1) * a->keys, pairs = (size_t)(a->n + 1) * (a->n + 1);
+    return a->n == b->n && a->keys == b->keys &&
+           !memcmp(a->from, b->from, cells * sizeof *a->from) &&
+           !memcmp(a->writes, b->writes, cells * sizeof *a->writes) &&
+           !memcmp(a->so, b->so, pairs * sizeof *a->so);
 }
 
 static bool look(search *s, const gate *assume, size_t n)
 {
-    for (;;) {
-        guard_poll(s->mem->guard);
-        if (solver_solve(s->g.solver, assume, n) != SOLVE_SAT) return false;
+    tiny *last = NULL;
+    bool yes;
+    while ((yes = gates_solve(&s->g, assume, n))) {
         tiny *h = read_model(s);
-        if (!refuted(s, h)) {
+        if (fits(s, h)) {
             s->found = h;
-            return true;
+            break;
         }
+        guard_poll(s->mem->guard);
+        if (last && same(last, h)) /* it would go on for ever */
+            guard_fail(s->mem->guard, GUARD_BUG, "a history that was excluded was proposed again");
+        if (last) tiny_free(s->mem, last);
+        last = h;
         s->out->candidates++;
     }
+    if (last) tiny_free(s->mem, last);
+    return yes;
 }
 
 static size_t assume_txns(const search *s, uint32_t n, gate *out)
@@ -354,21 +378,19 @@ static uint32_t count_ops(const tiny *h)
     return many;
 }
 
-/* Fewest inputs that hold: asks for one less until there is no such history. */
+/* Fewest inputs that hold: asks for less until there is no such history.  What is assumed from now
+   on keeps the number reached, so that a later wish cannot undo an earlier one. */
 static void fewest(search *s, const gate *in, size_t n, uint32_t have, gate *assume, size_t *used,
                    uint32_t (*count)(const tiny *))
 {
-    if (!have) return;
-    gate *out = mem_array(s->mem, gate, have);
-    gate_count(&s->g, in, n, out, have);
-    gate last = GATE_TRUE;
+    gate *out = mem_array(s->mem, gate, (size_t)have + 1); /* [k]: more than k */
+    gate_count(&s->g, in, n, out, (size_t)have + 1);
     while (have) {
         assume[*used] = gate_not(out[have - 1]);
         if (!look(s, assume, *used + 1)) break;
-        last = assume[*used];
         have = count(s->found);
     }
-    assume[(*used)++] = last;
+    assume[(*used)++] = gate_not(out[have]);
 }
 
 static uint32_t count_session_edges(const tiny *h)
@@ -450,6 +472,7 @@ static void block(search *s, const tiny *h)
         }
     }
     if (h->n + 1 < w->size) gate_push(&s->g, w->act[h->n + 1]);
+    if (h->keys < w->keys) gate_push(&s->g, s->used[h->keys]);
     gate_clause(&s->g, s->g.stack.at + o, s->g.stack.n - o);
     s->g.stack.n = o;
 }
@@ -499,10 +522,9 @@ static void minimise(search *s)
 
 static void add_work(search *s)
 {
-    const solve_stats *t = solver_stats(s->g.solver);
-    s->out->variables += solver_vars(s->g.solver);
+    s->out->variables += s->g.vars;
     s->out->clauses += s->g.clauses;
-    s->out->conflicts += t->conflicts;
+    s->out->conflicts += gates_conflicts(&s->g);
 }
 
 /* Each size was refuted as "has n, not n + 1"; so "has the first" leads to a contradiction. */
@@ -532,7 +554,7 @@ static void look_everywhere(search *s)
     add_work(s);
     hand_over_proof(s, 1);
     if (s->p->txns == small) return;
-    solver_free(s->g.solver);
+    gates_free(&s->g);
     mem_free_since(s->mem, start);
     build(s, s->p->txns);
     assume[0] = s->w.act[small + 1];
@@ -582,9 +604,10 @@ static void describe(search *s, tiny *h, synth_answer *out)
     out->witness = witness;
 }
 
-void search_run(mem *m, const synth_problem *p, iso_level *const *levels, synth_answer *out)
+void search_run(mem *m, const synth_problem *p, iso_level *const *levels, foreign *f,
+                synth_answer *out)
 {
-    search s = {.mem = m, .p = p, .levels = levels, .out = out};
+    search s = {.mem = m, .p = p, .levels = levels, .foreign = f, .out = out};
     look_everywhere(&s);
     out->result = s.found ? SYNTH_HISTORY : SYNTH_NONE;
     if (!s.found) return;

@@ -14,12 +14,12 @@ struct synth {
     guard guard;
     mem kept; /* levels */
     mem work; /* the last answer */
+    foreign foreign;
     double seconds;
     VEC(iso_level *) levels;
     VEC(const char *) builtins;
     char text[GUARD_TEXT];
     uint64_t line, column;
-    bool given_up;
 };
 
 static_assert(GUARD_PARSE == -4 && GUARD_TIME == -7, "codes are those of ratel.h");
@@ -36,6 +36,11 @@ synth *synth_open(double seconds, size_t memory, const volatile int *interrupt)
     s->seconds = seconds;
     s->guard.interrupt = interrupt;
     return s;
+}
+
+void synth_limit(synth *s, double seconds)
+{
+    s->seconds = seconds;
 }
 
 void synth_close(synth *s)
@@ -62,6 +67,10 @@ typedef struct task {
     const tiny *history;
     int level, other;
     uint32_t *order;
+    const char *const **lines;
+    size_t *n_lines;
+    const synth_facts *facts;
+    bool *searched;
     int result;
 } task;
 
@@ -76,9 +85,11 @@ static int border(task *t, void (*body)(task *t))
         snprintf(s->text, sizeof s->text, "%s", s->guard.text);
         s->line = s->guard.line;
         s->column = s->guard.column;
+        foreign_close(&s->foreign);
         return s->guard.code;
     }
     body(t);
+    foreign_close(&s->foreign);
     return GUARD_OK;
 }
 
@@ -100,7 +111,7 @@ static iso_level *from_library(void *ud, const char *given)
         if (s->levels.at[i]->name == name) return s->levels.at[i];
     for (size_t i = 0; synth_library_at(i, &key, &text, &builtin); i++)
         if (!strcmp(key, name)) break;
-    iso_module *m = iso_parse(&s->kept, name, text, strlen(text), from_library, s);
+    iso_module *m = iso_parse(&s->kept, name, text, strlen(text), from_library, s, NULL);
     iso_level *l = m->levels.at[m->levels.n - 1];
     l->name = name;
     numbered(s, l, builtin);
@@ -143,7 +154,7 @@ static const char *same_as(synth *s, const iso_level *l)
 
 static void body_read(task *t)
 {
-    iso_module *m = iso_parse(&t->s->kept, t->file, t->text, t->n, from_library, t->s);
+    iso_module *m = iso_parse(&t->s->kept, t->file, t->text, t->n, from_library, t->s, NULL);
     iso_level *l = m->levels.at[m->levels.n - 1];
     if (t->name) {
         l = NULL;
@@ -162,6 +173,25 @@ int synth_level_read(synth *s, const char *file, const char *name, const char *t
     return code ? code : t.result;
 }
 
+static void body_tidy(task *t)
+{
+    iso_tokens tokens = {0};
+    strbuf out;
+    strbuf_init(&out, &t->s->work);
+    iso_parse(&t->s->work, t->file, t->text, t->n, from_library, t->s, &tokens);
+    iso_tidy(&tokens, &out);
+    t->text = strbuf_cstr(&out);
+}
+
+int synth_tidy(synth *s, const char *file, const char *text, size_t n, const char **out)
+{
+    task t = {.s = s, .file = file, .text = text, .n = n};
+    mem_free_all(&s->work);
+    int code = border(&t, body_tidy);
+    *out = t.text;
+    return code;
+}
+
 static void body_condition(task *t)
 {
     static const char head[] = "level such-that over none { ", tail[] = " ; }";
@@ -170,7 +200,7 @@ static void body_condition(task *t)
     memcpy(text, head, h);
     memcpy(text + h, t->text, n);
     memcpy(text + h + n, tail, e);
-    iso_module *m = iso_parse(&t->s->kept, "", text, h + n + e, NULL, NULL);
+    iso_module *m = iso_parse(&t->s->kept, "", text, h + n + e, NULL, NULL, NULL);
     t->result = numbered(t->s, m->levels.at[m->levels.n - 1], "");
 }
 
@@ -210,7 +240,7 @@ static void body_search(task *t)
     if (!t->problem->no_prove && proved(t))
         t->answer->result = SYNTH_PROVED;
     else
-        search_run(&t->s->work, t->problem, t->s->levels.at, t->answer);
+        search_run(&t->s->work, t->problem, t->s->levels.at, &t->s->foreign, t->answer);
 }
 
 int synth_search(synth *s, const synth_problem *p, synth_answer *out)
@@ -218,6 +248,7 @@ int synth_search(synth *s, const synth_problem *p, synth_answer *out)
     task t = {.s = s, .problem = p, .answer = out};
     mem_free_all(&s->work);
     memset(out, 0, sizeof *out);
+    s->foreign.engine = p->engine;
     int code = border(&t, body_search);
     if (code == GUARD_TIME || code == GUARD_NOMEM || code == GUARD_INTERRUPT) {
         out->result = SYNTH_UNDECIDED;
@@ -245,6 +276,45 @@ int synth_check(synth *s, int level, uint32_t txns, uint32_t keys, const uint32_
     mem_free_all(&s->work);
     int code = border(&t, body_check);
     return code ? code : t.result;
+}
+
+static void body_decide(task *t)
+{
+    const iso_level *l = t->s->levels.at[t->level];
+    t->result = decide_facts(&t->s->work, l, t->facts, t->searched) ? 1 : 0;
+}
+
+int synth_decide(synth *s, int level, const synth_facts *h, bool *searched)
+{
+    task t = {.s = s, .level = level, .facts = h, .searched = searched};
+    mem_free_all(&s->work);
+    int code = border(&t, body_decide);
+    return code ? code : t.result;
+}
+
+void synth_key_name(uint32_t x, char *buf, size_t n)
+{
+    if (x < 3)
+        snprintf(buf, n, "%c", (char)('x' + x));
+    else
+        snprintf(buf, n, "k%u", (unsigned)x);
+}
+
+static void body_why(task *t)
+{
+    line_list lines = {0};
+    why_broken(&t->s->work, t->history, t->s->levels.at[t->level], &lines);
+    *t->lines = lines.at;
+    *t->n_lines = lines.n;
+}
+
+int synth_why(synth *s, int level, uint32_t txns, uint32_t keys, const uint32_t *from,
+              const bool *writes, const bool *so, const char *const **lines, size_t *n)
+{
+    tiny h = {txns, keys, (uint32_t *)(uintptr_t)from, (bool *)(uintptr_t)writes,
+              (bool *)(uintptr_t)so};
+    task t = {.s = s, .history = &h, .level = level, .lines = lines, .n_lines = n};
+    return border(&t, body_why);
 }
 
 static void body_proves(task *t)

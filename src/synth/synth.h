@@ -16,6 +16,8 @@ typedef struct synth synth;
 /* seconds 0, memory (bytes) 0: no limit.  interrupt may be NULL.  NULL: out of memory. */
 synth *synth_open(double seconds, size_t memory, const volatile int *interrupt);
 void synth_close(synth *s);
+/* For each call from now on; 0: no limit. */
+void synth_limit(synth *s, double seconds);
 /* The last error, and where in the text of the level it was (line 0: nowhere). */
 const char *synth_error(const synth *s, uint64_t *line, uint64_t *column);
 
@@ -33,11 +35,25 @@ int synth_level_named(synth *s, const char *name);
 int synth_condition(synth *s, const char *formula);
 /* Of a file's text: its level `name`, or its last one if name is NULL. */
 int synth_level_read(synth *s, const char *file, const char *name, const char *text, size_t n);
+/* The file's text in its usual layout, comments kept; until the next call.  0 or a code. */
+int synth_tidy(synth *s, const char *file, const char *text, size_t n, const char **out);
 const char *synth_level_name(const synth *s, int level);
 /* The long name of the built-in level that decides the same, or "". */
 const char *synth_level_builtin(const synth *s, int level);
 
 /* ---- searching ----------------------------------------------------------------------------- */
+
+/* A SAT solver from outside, in the manner of IPASIR; literals are 2 * variable + sign.  It may be
+   given clauses between the calls of solve. */
+typedef struct synth_engine {
+    const char *name;
+    void *(*open)(void); /* NULL: out of memory */
+    void (*close)(void *state);
+    void (*clause)(void *state, const uint32_t *lits, size_t n);
+    /* 10 satisfiable, 20 not, 0 stopped: asks stop(ud) now and then, and ends if it says so. */
+    int (*solve)(void *state, const uint32_t *assume, size_t n, int (*stop)(void *ud), void *ud);
+    bool (*value)(void *state, uint32_t lit); /* after 10 */
+} synth_engine;
 
 #define SYNTH_MAX_TXNS 40
 #define SYNTH_MAX_KEYS 40
@@ -58,8 +74,14 @@ typedef struct synth_problem {
     void (*proof)(void *ud, uint32_t txns, const char *formula, size_t n, const char *steps,
                   size_t m);
     void *proof_ud;
+    const synth_engine *engine; /* for proposing histories; NULL: our own, and the only one for
+                                   which there is a proof */
     /* to measure what each idea is worth */
-    bool no_smart, no_least;
+    bool no_smart; /* the allowed levels' own orders are not refuted from the start */
+    bool no_least; /* learn from constant visibilities */
+    bool no_fixed; /* the first allowed level's order is not that of the numbers */
+    bool no_learn; /* a counterexample excludes one history only */
+    bool brute;    /* the solver knows histories but no levels: each is tried */
 } synth_problem;
 
 typedef enum synth_result { SYNTH_UNDECIDED, SYNTH_HISTORY, SYNTH_NONE, SYNTH_PROVED } synth_result;
@@ -91,6 +113,39 @@ bool synth_more(const synth_answer *first, size_t i, synth_answer *out);
 /* Is the level kept by this history?  1, 0, or < 0: a code.  from, writes, so as in the answer. */
 int synth_check(synth *s, int level, uint32_t txns, uint32_t keys, const uint32_t *from,
                 const bool *writes, const bool *so, uint32_t *order);
+
+/* A history that leaves choices open (LEVELS.md 4): which of those with an unknown outcome took
+   part, and whom a read reads from.  Transactions 1..txns; 0 is the initial state. */
+typedef struct synth_write {
+    uint32_t txn, key;
+} synth_write;
+typedef struct synth_read {
+    uint32_t txn, key;
+    uint32_t first, n; /* candidate[first] and on: those who wrote what it read, not itself */
+} synth_read;
+typedef struct synth_facts {
+    uint32_t txns, keys, sessions;
+    const bool *maybe;       /* [t]: its outcome is unknown; NULL: none */
+    const uint32_t *session; /* [t], below sessions; its order is that of the numbers; NULL: none */
+    const synth_write *write; /* what each leaves behind, a key once */
+    size_t n_writes;
+    const synth_read *read;
+    size_t n_reads;
+    const uint32_t *candidate;
+} synth_facts;
+
+/* Up to so many transactions if a level must be searched for; commit(P) over session order and
+   read-from, nothing open, needs no search. */
+#define SYNTH_MOST_SEARCHED 64
+/* Does some choice make the history keep the level?  1, 0, or < 0: a code. */
+int synth_decide(synth *s, int level, const synth_facts *h, bool *searched);
+
+/* Of a level that this history breaks: what it asks for that no witness keeps together, none of it
+   in vain, a line each.  An answer whose arrays are given stays.  0 or a code. */
+int synth_why(synth *s, int level, uint32_t txns, uint32_t keys, const uint32_t *from,
+              const bool *writes, const bool *so, const char *const **lines, size_t *n);
+/* How the lines name a key: x, y, z, k3, ... */
+void synth_key_name(uint32_t x, char *buf, size_t n);
 
 /* Does every history that keeps a keep b?  1: proved by inclusion; 0: not proved. */
 int synth_proves(synth *s, int a, int b);

@@ -24,6 +24,14 @@ tiny *tiny_new(mem *m, uint32_t n, uint32_t keys)
     return h;
 }
 
+void tiny_free(mem *m, tiny *h)
+{
+    mem_put(m, h->from);
+    mem_put(m, h->writes);
+    mem_put(m, h->so);
+    mem_put(m, h);
+}
+
 static gate *matrix(mem *m, size_t n)
 {
     gate *r = mem_array(m, gate, n);
@@ -553,6 +561,146 @@ gate level_holds(const world *w, const iso_level *l, const gate *order, const ga
     return holds(w, l, order, vis, false);
 }
 
+/* ---- parts of a level ----------------------------------------------------------------------- */
+
+typedef struct telling {
+    eval *e;
+    uint32_t slots;
+    const iso_axiom *axiom;
+    part_fn tell;
+    void *ud;
+} telling;
+
+static void tell_part(const telling *t, part p)
+{
+    p.axiom = t->axiom;
+    p.env = t->e->env;
+    p.slots = t->slots;
+    if (p.gate != GATE_TRUE) t->tell(t->ud, &p);
+}
+
+static void tell_reads(const telling *t, const iso_node *premise, const gate *p)
+{
+    eval *e = t->e;
+    for (uint32_t x = 0; x < e->keys; x++)
+        for (uint32_t c = 1; c < e->n; c++)
+            for (uint32_t a = 0; a < e->n; a++)
+                for (uint32_t b = 1; b < e->n; b++) {
+                    if (a == b) continue;
+                    gate in[4] = {reads_from(e, c, x, a), writes(e, b, x), p[at(e, b, c)],
+                                  gate_not(e->order[at(e, b, a)])};
+                    bool sure = p[at(e, b, c)] == GATE_TRUE;
+                    gate no = gate_not(gate_and_all(e->g, in, 4));
+                    tell_part(t, (part){.kind = PART_READ,
+                                        .gate = no,
+                                        .x = x,
+                                        .a = a,
+                                        .b = b,
+                                        .c = c,
+                                        .sure = sure,
+                                        .node = premise});
+                }
+}
+
+static void tell_formula(const telling *t, const iso_node *x, bool yes);
+
+/* Every instance of a quantifier over what the history settles. */
+static void tell_instances(const telling *t, const iso_node *x, bool yes)
+{
+    eval *e = t->e;
+    for (uint32_t v = 0; v < (x->kid[0] ? e->n : e->keys); v++) {
+        e->env[x->slot] = v;
+        if (x->kid[0] && set_at(e, x->kid[0], v) == GATE_FALSE) continue;
+        e->env[x->slot] = v;
+        tell_formula(t, x->kid[1], yes);
+    }
+}
+
+static void tell_pairs(const telling *t, const iso_node *x)
+{
+    eval *e = t->e;
+    const gate *p = rel(e, x->kid[0]), *q = rel(e, x->kid[1]);
+    for (uint32_t i = 0; i < e->n; i++)
+        for (uint32_t j = 0; j < e->n; j++) {
+            gate fits = gate_implies(e->g, p[at(e, i, j)], q[at(e, i, j)]);
+            tell_part(t, (part){.kind = PART_PAIR, .gate = fits, .a = i, .b = j, .node = x});
+        }
+}
+
+/* That the formula holds, or that it does not.  What is a conjunction comes apart; what the history
+   alone settles is not told. */
+static void tell_formula(const telling *t, const iso_node *x, bool yes)
+{
+    const iso_node *a = x->kid[0], *b = x->kid[1];
+    gate whole = form(t->e, x);
+    if (whole == (yes ? GATE_TRUE : GATE_FALSE)) return;
+    switch (x->op) {
+    case ISO_NOT: tell_formula(t, a, !yes); return;
+    case ISO_AND:
+    case ISO_OR: {
+        gate first = form(t->e, a), idle = x->op == ISO_AND ? GATE_TRUE : GATE_FALSE;
+        if ((x->op == ISO_AND) == yes) {
+            tell_formula(t, a, yes);
+            tell_formula(t, b, yes);
+            return;
+        }
+        if (first != idle || (b->op != ISO_ALL && b->op != ISO_SOME)) break;
+        tell_formula(t, b, yes);
+        return;
+    }
+    case ISO_COMMIT:
+        if (!yes) break;
+        tell_reads(t, a, rel(t->e, a));
+        return;
+    case ISO_IN:
+        if (!yes || a->type != ISO_REL) break;
+        tell_pairs(t, x);
+        return;
+    case ISO_ALL:
+    case ISO_SOME:
+        if ((x->op == ISO_ALL) != yes || (a && a->uses)) break;
+        tell_instances(t, x, yes);
+        return;
+    default: break;
+    }
+    tell_part(t, (part){.kind = PART_FORMULA,
+                        .gate = yes ? whole : gate_not(whole),
+                        .negated = !yes,
+                        .node = x});
+}
+
+static void tell_axioms(const world *w, const iso_level *l, const gate *order, const gate *vis,
+                        telling t)
+{
+    eval e;
+    eval_init(&e, w, l, order, vis);
+    t.e = &e;
+    t.slots = l->module->slots;
+    for (size_t i = 0; i < l->bases.n; i++) tell_axioms(w, l->bases.at[i].level, order, vis, t);
+    for (size_t i = 0; i < l->axioms.n; i++) {
+        t.axiom = &l->axioms.at[i];
+        tell_formula(&t, t.axiom->form, true);
+    }
+}
+
+/* The world is one of constants: what its sets hold is settled. */
+void level_parts(const world *w, const iso_level *l, const gate *order, const gate *vis,
+                 part_fn tell, void *ud)
+{
+    eval e;
+    eval_init(&e, w, l, order, vis);
+    telling t = {.e = &e, .tell = tell, .ud = ud};
+    const gate *into = l->witness == ISO_VIS_AR ? vis : order;
+    for (uint32_t a = 1; l->witness != ISO_NONE && a < e.n; a++)
+        for (uint32_t b = 1; b < e.n; b++) {
+            gate based = gate_or(e.g, w->so[at(&e, a, b)], w->wr[at(&e, a, b)]);
+            gate fits = gate_implies(e.g, based, into[at(&e, a, b)]);
+            tell_part(&t, (part){.kind = PART_EDGE, .gate = fits, .a = a, .b = b});
+        }
+    if (l->witness == ISO_VIS_AR) tell_reads(&t, NULL, vis);
+    tell_axioms(w, l, order, vis, t);
+}
+
 /* ---- the least visibility ------------------------------------------------------------------ */
 
 /* Axioms over vis are mostly rules, "so much must be visible".  Where all are, and at most one
@@ -612,10 +760,17 @@ bool vis_is_ruled(const iso_level *l)
     return l->witness == ISO_VIS_AR && level_rules(l) != NO_RULE;
 }
 
+/* Asked for, even against the order: then the visibility is not within it, and nothing fits. */
 static void add(eval *e, gate *vis, uint32_t a, uint32_t b, gate why)
 {
-    gate in = gate_and(e->g, why, e->order[at(e, a, b)]);
-    vis[at(e, a, b)] = gate_or(e->g, vis[at(e, a, b)], in);
+    vis[at(e, a, b)] = gate_or(e->g, vis[at(e, a, b)], why);
+}
+
+/* One of the two directions is asked for: the one of the order.  Nobody is visible to itself. */
+static void add_either(eval *e, gate *vis, uint32_t a, uint32_t b, gate why)
+{
+    add(e, vis, a, b, a == b ? why : gate_and(e->g, why, e->order[at(e, a, b)]));
+    add(e, vis, b, a, a == b ? why : gate_and(e->g, why, e->order[at(e, b, a)]));
 }
 
 /* What the formula asks of vis, given that `why` holds, goes into it. */
@@ -627,6 +782,10 @@ static void demand(eval *e, const iso_node *x, gate why, gate *vis)
     switch (x->op) {
     case ISO_AND: demand(e, a, why, vis), demand(e, b, why, vis); return;
     case ISO_OR:
+        if (mirrored(a, b)) {
+            add_either(e, vis, e->env[a->kid[1]->slot], e->env[a->kid[2]->slot], why);
+            return;
+        }
         demand(e, a, b->uses & ISO_USES_VIS ? why : gate_and(g, why, gate_not(form(e, b))), vis);
         demand(e, b, a->uses & ISO_USES_VIS ? why : gate_and(g, why, gate_not(form(e, a))), vis);
         return;
@@ -675,9 +834,9 @@ static void demand(eval *e, const iso_node *x, gate why, gate *vis)
     case ISO_TOTAL:
         if (a->op != ISO_VIS) return;
         for (uint32_t i = 0; i < e->n; i++)
-            for (uint32_t j = 0; j < e->n; j++) {
+            for (uint32_t j = i + 1; j < e->n; j++) {
                 gate in[3] = {why, set_at(e, b, i), set_at(e, b, j)};
-                add(e, vis, i, j, gate_and_all(g, in, 3));
+                add_either(e, vis, i, j, gate_and_all(g, in, 3));
             }
         return;
     default: return;

@@ -22,6 +22,7 @@ typedef struct tiny {
 #define TINY_NONE UINT32_MAX
 
 tiny *tiny_new(mem *m, uint32_t n, uint32_t keys);
+void tiny_free(mem *m, tiny *h);
 
 typedef struct world {
     gates *g;
@@ -49,5 +50,27 @@ gate level_holds(const world *w, const iso_level *l, const gate *order, const ga
    Whatever it is, it is a witness; where vis_is_ruled it is the best one, so this is then exact. */
 gate level_holds_least(const world *w, const iso_level *l, const gate *order);
 bool vis_is_ruled(const iso_level *l);
+
+/* What a level asks for, in parts that say something each: their conjunction is level_holds. */
+enum part_kind {
+    PART_EDGE, /* a before b (co) or visible to b (vis): session order, or b reads from a */
+    PART_READ, /* c reads x from a: if b, which writes x, is in the premise of c, b is before a */
+    PART_FORMULA, /* an axiom, or an instance of one */
+    PART_PAIR     /* an axiom `left in right` at (a, b) */
+};
+typedef struct part {
+    enum part_kind kind;
+    gate gate;
+    uint32_t x, a, b, c;
+    bool sure;              /* PART_READ: b is in the premise of c, whatever is chosen */
+    bool negated;           /* PART_FORMULA: it must not hold */
+    const iso_axiom *axiom; /* NULL: of every level over this witness */
+    const iso_node *node;   /* PART_READ: the premise (NULL: vis); else the formula */
+    const uint32_t *env;    /* values of its free variables, by slot; during the call only */
+    uint32_t slots;
+} part;
+typedef void (*part_fn)(void *ud, const part *p);
+void level_parts(const world *w, const iso_level *l, const gate *order, const gate *vis,
+                 part_fn tell, void *ud);
 
 #endif

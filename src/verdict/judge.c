@@ -610,6 +610,7 @@ static void look_into(verdict *v, const history *h, const question *q, const lev
                       bool rt, bool hints, uint64_t spent)
 {
     core_told core = {.weaker = CORE_WEAKER};
+    guard_stage(v->work.guard, "explain", NULL, 0);
     allow(v, spent);
     put_aside(v);
     if (v->part) {
@@ -756,6 +757,7 @@ void judge(verdict *v, const history *h, const question *q)
     v->anomaly = ANOMALIES;
     v->drift = q->drift;
     v->session_order = level_session_order(&v->level, q->session_order);
+    guard_stage(v->work.guard, "count", NULL, 0);
     facts_gather(&f, h, &v->work);
     v->txns = f.txns;
     v->ops = f.ops;

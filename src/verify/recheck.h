@@ -155,6 +155,8 @@ bool recheck_graph(checker *c);  /* recheck_graph.c */
 bool recheck_split(checker *c, const value_id *what);
 /* recheck_graph.c: a covered key that a scan did not return? */
 bool recheck_predicate(const checker *c, const seen *r);
+/* recheck_paths.c: levels of paths of many steps, by clocks; *done: it was not too large. */
+bool recheck_paths(checker *c, const installers *x, bool *done);
 bool recheck_updates(checker *c);  /* recheck_updates.c */
 bool recheck_strong(checker *c);   /* recheck_strong.c */
 bool recheck_session(checker *c);  /* recheck_session.c */

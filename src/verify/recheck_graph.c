@@ -170,6 +170,13 @@ static bool check_items(checker *c, const installers *x, uint32_t p)
     return true;
 }
 
+/* The levels of recheck_paths, which gives up where there are too many chains. */
+static bool many_steps(enum level_id level)
+{
+    return level == LEVEL_CV || level == LEVEL_PSI || level == LEVEL_MV || level == LEVEL_FCV ||
+           level == LEVEL_CC;
+}
+
 bool recheck_graph(checker *c)
 {
     if (c->v->level.id == LEVEL_US) return recheck_updates(c);
@@ -177,6 +184,10 @@ bool recheck_graph(checker *c)
     bool real = c->v->level.realtime || c->v->level.id == LEVEL_FCV;
     if (real && !recheck_real_time(c)) return false;
     recheck_load_installers(c, &x);
+    if (many_steps(c->v->level.id)) {
+        bool done, ok = recheck_paths(c, &x, &done);
+        if (done) return ok;
+    }
     for (uint32_t p = 1; p <= c->n; p++) {
         bool ok;
         switch (c->v->level.id) {

@@ -26,7 +26,7 @@ typedef struct program {
     guard *guard;
     const char *name;
     bool lists; /* keys hold lists, ACT_READ returns them */
-    /* Rows to begin with; all other keys are absent. */
+    /* Rows to begin with, in the order of their keys; all other keys are absent. */
     const db_row *rows;
     size_t n_rows;
     void (*plan)(void *state, uint32_t session);         /* a new transaction */

@@ -3,7 +3,8 @@
  *
  * A message is a head, finished lines, and an intent.  The sender holds the lock for the whole of
  * it, so messages do not mix; one that is cut off, because the sender was killed within it, is
- * dropped.
+ * dropped.  What is in the pipe outlives the sender, so the recorder need not be quick: it wakes up
+ * now and then instead of for every message.
  */
 #include "work/record.h"
 
@@ -14,7 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CHUNK = 1 << 16, NO_SLOT_LIMIT = 1 << 20 };
+#include "base/clock.h"
+
+enum { PIPE = 1 << 20, CHUNK = 1 << 18, NO_SLOT_LIMIT = 1 << 20 };
+#define NAP_NS 1000000u
 
 typedef struct head {
     uint32_t slot, lines, intent; /* the latter two: bytes */
@@ -90,6 +94,7 @@ static int write_history(writer *w)
         if (k <= 0) break;
         w->got.n += (size_t)k;
         if (!digest(w)) return 1;
+        if (k < CHUNK / 2) clock_nap(NAP_NS);
     }
     for (size_t i = 0; i < w->pending.n; i++)
         strbuf_add(&w->ready, w->pending.at[i].line.at, w->pending.at[i].line.n);
@@ -118,6 +123,7 @@ bool record_start(recorder *r, int output)
     int ends[2];
     r->broken = false;
     if (pipe2(ends, O_CLOEXEC)) return false;
+    fcntl(ends[1], F_SETPIPE_SZ, PIPE); /* smaller will do */
     pthread_mutex_init(&r->lock, NULL);
     r->pid = fork();
     if (!r->pid) {

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "work/ids.h"
 #include "work/record.h"
 
 #define MILLISECOND 1000000u
@@ -29,13 +30,15 @@ typedef struct run {
     const program *program;
     const run_options *options;
     recorder recorder;
-    pthread_mutex_t lock; /* of the program and of the error */
+    pthread_mutex_t lock; /* of the program, the ids and the error */
+    bool with_ids;
+    id_table ids;
     uint64_t start, deadline;
     atomic_bool stop;
     atomic_uint running, ready;
     atomic_ullong next_id, taken;
     atomic_uint next_session;
-    atomic_ullong committed, aborted, unknown, ops, lost;
+    atomic_ullong committed, aborted, unknown, ops, lost, deleted, tampered;
     bool dirty; /* others may see writes before the commit */
     bool failed;
     char error[DB_ERROR];
@@ -109,14 +112,27 @@ static void add_list(strbuf *b, const strbuf *text)
     strbuf_char(b, ']');
 }
 
-static void add_rows(strbuf *b, const db_session *d)
+static void add_value(strbuf *b, const run *r, int64_t value)
+{
+    if (!r->with_ids) {
+        strbuf_i64(b, value);
+        return;
+    }
+    strbuf_char(b, '"');
+    strbuf_u64(b, ids_id(value));
+    strbuf_char(b, ':');
+    strbuf_u64(b, ids_value(value));
+    strbuf_char(b, '"');
+}
+
+static void add_rows(strbuf *b, const run *r, const db_row *rows, size_t n)
 {
     strbuf_char(b, '[');
-    for (size_t i = 0; i < d->rows.n; i++) {
+    for (size_t i = 0; i < n; i++) {
         strbuf_str(b, i ? ",[" : "[");
-        strbuf_i64(b, d->rows.at[i].key);
+        strbuf_i64(b, rows[i].key);
         strbuf_char(b, ',');
-        strbuf_i64(b, d->rows.at[i].value);
+        add_value(b, r, rows[i].value);
         strbuf_char(b, ']');
     }
     strbuf_char(b, ']');
@@ -133,7 +149,10 @@ static void add_head(session *s, const char *name, const act *a)
 
 static void add_op(session *s, const act *a, enum db_answer answer, uint64_t call)
 {
-    static const char *const names[] = {"r", "w", "d", "append", "scan", "iter"};
+    static const char *const names[] = {
+        [ACT_READ] = "r",        [ACT_WRITE] = "w",   [ACT_DELETE] = "d",
+        [ACT_APPEND] = "append", [ACT_SCAN] = "scan", [ACT_ITER] = "iter",
+    };
     uint64_t back = run_time(s->run);
     strbuf *b = &s->ops;
     bool range = a->kind == ACT_SCAN || a->kind == ACT_ITER;
@@ -141,10 +160,23 @@ static void add_op(session *s, const act *a, enum db_answer answer, uint64_t cal
     if (answer != DB_OK && reads) return; /* nothing was learnt */
     s->n_ops++;
     if (s->run->options->mute) return;
+    /* A delete that found no row has written nothing, and others may insert it without waiting. */
+    bool writes = a->kind == ACT_WRITE || a->kind == ACT_DELETE;
+    if (writes && answer == DB_OK && s->db.idle) {
+        add_head(s, "r", a);
+        strbuf_char(b, ',');
+        if (a->kind == ACT_WRITE)
+            add_value(b, s->run, a->value);
+        else
+            strbuf_str(b, "null");
+        add_attributes(b, call, back, false, s->db.newest,
+                       a->kind == ACT_DELETE && s->run->db->tombstones);
+        return;
+    }
     add_head(s, names[a->kind], a);
     if (a->kind == ACT_WRITE || a->kind == ACT_APPEND) {
         strbuf_char(b, ',');
-        strbuf_i64(b, a->value);
+        add_value(b, s->run, a->value);
     } else if (a->kind == ACT_READ) {
         strbuf_char(b, ',');
         if (s->db.absent)
@@ -152,12 +184,12 @@ static void add_op(session *s, const act *a, enum db_answer answer, uint64_t cal
         else if (s->run->program->lists)
             add_list(b, &s->db.text);
         else
-            strbuf_i64(b, s->db.value);
+            add_value(b, s->run, s->db.value);
     } else if (range) {
         strbuf_char(b, ',');
         strbuf_i64(b, a->to);
         strbuf_char(b, ',');
-        add_rows(b, &s->db);
+        add_rows(b, s->run, s->db.rows.at, s->db.rows.n);
         if (a->kind == ACT_ITER)
             strbuf_str(b, a->limit && s->db.rows.n >= a->limit ? ",false" : ",true");
     }
@@ -186,6 +218,10 @@ static void compose(session *s, strbuf *b, const char *status, bool whole)
     } else { /* its end was never seen */
         strbuf_str(b, ",\"begin\":");
         strbuf_u64(b, s->times[0]);
+    }
+    if (s->db.note) {
+        strbuf_str(b, ",\"note\":");
+        strbuf_json(b, s->db.note, strlen(s->db.note));
     }
     strbuf_str(b, ",\"ops\":[");
     strbuf_add(b, s->ops.at, s->ops.n);
@@ -243,16 +279,40 @@ static bool ask(session *s, act *a, bool plan)
     } else {
         if (plan) p->plan(p->state, s->slot);
         more = !plan && p->next(p->state, s->slot, a);
+        if (more && r->with_ids && a->kind == ACT_WRITE)
+            a->value = ids_issue(&r->ids, a->key, a->value);
     }
     pthread_mutex_unlock(&r->lock);
     return more;
 }
 
-static void tell_seen(session *s)
+/* A value that is not what its id stands for is marked, before the transaction that read it. */
+static void inspect(session *s, int64_t key, int64_t value)
 {
     run *r = s->run;
+    char why[160];
     pthread_mutex_lock(&r->lock);
-    r->program->seen(r->program->state, s->slot, s->db.absent, s->db.value);
+    bool fine = ids_true(&r->ids, key, value, why, sizeof why);
+    pthread_mutex_unlock(&r->lock);
+    if (fine) return;
+    atomic_fetch_add(&r->tampered, 1);
+    if (!r->options->mute)
+        strbuf_printf(&s->lines, "{\"mark\":\"tampering\",\"at\":%llu,\"what\":\"%s\"}\n",
+                      (unsigned long long)run_time(r), why);
+}
+
+static void tell_seen(session *s, const act *a)
+{
+    run *r = s->run;
+    const db_session *d = &s->db;
+    bool row = a->kind == ACT_READ;
+    if (r->with_ids && row && !d->absent) inspect(s, a->key, d->value);
+    for (size_t i = 0; r->with_ids && !row && i < d->rows.n; i++)
+        inspect(s, d->rows.at[i].key, d->rows.at[i].value);
+    if (!row) return;
+    pthread_mutex_lock(&r->lock);
+    r->program->seen(r->program->state, s->slot, d->absent,
+                     r->with_ids ? (int64_t)ids_value(d->value) : d->value);
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -275,6 +335,7 @@ static void announce(session *s, const act *a)
 {
     size_t ops = s->ops.n;
     uint64_t n = s->n_ops;
+    s->db.idle = false;
     add_op(s, a, DB_OK, run_time(s->run));
     send_intent(s);
     s->ops.n = ops;
@@ -289,10 +350,13 @@ static enum db_answer operate(session *s)
         bool writes = a.kind == ACT_WRITE || a.kind == ACT_APPEND || a.kind == ACT_DELETE;
         if (writes && s->run->dirty) announce(s, &a);
         uint64_t call = run_time(s->run);
+        s->db.idle = s->db.newest = false;
         answer = perform(s, &a);
         add_op(s, &a, answer, call);
-        if (answer == DB_OK && a.kind == ACT_READ) tell_seen(s);
+        if (answer == DB_OK && !writes) tell_seen(s, &a);
         s->wrote = s->wrote || writes;
+        if (a.kind == ACT_DELETE && !s->db.idle && !s->run->db->tombstones)
+            atomic_fetch_add(&s->run->deleted, 1);
     }
     return answer;
 }
@@ -306,6 +370,7 @@ static bool transact(session *s)
     s->ops.n = 0;
     s->n_ops = 0;
     s->wrote = false;
+    s->db.note = NULL;
     ask(s, NULL, true);
     s->times[0] = run_time(r);
     enum db_answer a = d->begin(&s->db);
@@ -421,17 +486,18 @@ static bool write_header(run *r, mem *m)
     strbuf b;
     strbuf_init(&b, m);
     strbuf_str(&b, "{\"ratel\":1,\"init\":");
-    for (size_t i = 0; i < p->n_rows; i++)
-        strbuf_printf(&b, "%s[%lld,%lld]", i ? "," : "[", (long long)p->rows[i].key,
-                      (long long)p->rows[i].value);
-    strbuf_str(&b, p->n_rows ? "]" : "null");
+    if (p->n_rows)
+        add_rows(&b, r, p->rows, p->n_rows);
+    else
+        strbuf_str(&b, "null");
     strbuf_str(&b, ",\"database\":");
     strbuf_json(&b, r->db->version, strlen(r->db->version));
     strbuf_str(&b, ",\"isolation\":");
     strbuf_json(&b, r->db->isolation, strlen(r->db->isolation));
     strbuf_str(&b, ",\"workload\":");
     strbuf_json(&b, p->name, strlen(p->name));
-    strbuf_printf(&b, ",\"seed\":%llu,\"unit\":\"ns\"}\n", (unsigned long long)r->options->seed);
+    strbuf_printf(&b, ",\"seed\":%llu,\"unit\":\"ns\"%s}\n", (unsigned long long)r->options->seed,
+                  r->with_ids ? ",\"write_ids\":true" : "");
     strbuf none;
     strbuf_init(&none, m);
     bool sent = record(&r->recorder, r->options->sessions, &b, &none);
@@ -458,6 +524,8 @@ static void count(run *r, run_counts *c)
     c->unknown = atomic_load(&r->unknown);
     c->ops = atomic_load(&r->ops);
     c->lost = atomic_load(&r->lost);
+    c->deleted = atomic_load(&r->deleted);
+    c->tampered = atomic_load(&r->tampered);
     c->seconds = (double)run_time(r) / 1e9;
 }
 
@@ -561,6 +629,8 @@ bool run_program(db *d, const program *p, const run_options *o, run_counts *c, c
     r->program = p;
     r->options = o;
     r->dirty = !strcmp(d->isolation, "read-uncommitted");
+    r->with_ids = o->ids && !p->lists;
+    ids_init(&r->ids, p->guard, p->rows, p->n_rows);
     atomic_store(&r->next_session, o->sessions);
     if (!o->mute && !record_start(&r->recorder, o->output)) {
         snprintf(error, cap, "cannot start the recorder");
@@ -583,6 +653,7 @@ bool run_program(db *d, const program *p, const run_options *o, run_counts *c, c
     bool done = !r->failed;
     if (!done) snprintf(error, cap, "%s", r->error);
     pthread_mutex_destroy(&r->lock);
+    ids_free(&r->ids);
     mem_put(d->mem, all);
     mem_put(d->mem, r);
     return done;

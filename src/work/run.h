@@ -17,6 +17,8 @@
 typedef struct run_counts {
     uint64_t committed, aborted, unknown, ops, lost;
     uint64_t faults;
+    uint64_t deleted;  /* rows, physically, by transactions of whatever outcome */
+    uint64_t tampered; /* values that came back as others than were written; with write ids */
     double seconds;
 } run_counts;
 
@@ -28,6 +30,7 @@ typedef struct run_options {
     uint64_t seed;   /* for the header, and for faults */
     unsigned faults; /* of a server of our own */
     bool mute;       /* drive it all the same, record nothing: what does recording cost? */
+    bool ids;        /* values carry the ids of their writes (ids.h); lists are unique anyhow */
     int output;      /* descriptor to which the history is written */
     /* Called now and then by the thread that runs; true: end now, cleanly. */
     bool (*poll)(void *ud, const run_counts *c);

@@ -608,4 +608,109 @@ TEST(threads_share_a_frozen_history)
     ratel_close(r);
 }
 
+typedef struct watched {
+    int calls, ended, stop;
+    const char *stop_at; /* a stage */
+    char stages[256];
+} watched;
+
+static int watch(const ratel_progress *p, void *payload)
+{
+    watched *w = payload;
+    if (!p) {
+        w->ended++;
+        return 0;
+    }
+    w->calls++;
+    if (strlen(w->stages) + strlen(p->stage) + 2 < sizeof w->stages) {
+        strcat(w->stages, p->stage);
+        strcat(w->stages, " ");
+    }
+    if (p->total && p->done > p->total) FAIL("more than all is done");
+    return w->stop || (w->stop_at && !strcmp(p->stage, w->stop_at));
+}
+
+TEST(progress_is_told_and_can_stop)
+{
+    ratel *r = NULL;
+    ratel_history *h = NULL;
+    ratel_result *a = NULL;
+    watched w = {0};
+    input in = {.at = expected, .n = strlen(expected)};
+    REQUIRE(ratel_open(&r, NULL) == RATEL_OK);
+    WRONG(ratel_on_progress(NULL, watch, &w));
+    OK(ratel_on_progress(r, watch, &w));
+    OK(ratel_history_read(&h, r, "ratel", give, &in));
+    EXPECT(w.calls >= 1);
+    EXPECT_EQ_INT(w.ended, 1);
+    EXPECT(strstr(w.stages, "read") != NULL);
+    ratel_history_free(h);
+    w.stop = 1;
+    in = (input){.at = expected, .n = strlen(expected)};
+    h = NULL;
+    EXPECT_EQ_INT(ratel_history_read(&h, r, "ratel", give, &in), RATEL_EINTERRUPT);
+    EXPECT(h == NULL);
+    /* nobody watches any more; and it was no lasting interrupt */
+    OK(ratel_on_progress(r, NULL, NULL));
+    w.calls = 0;
+    h = read_text(r, expected);
+    OK(ratel_check(&a, r, h, "ser"));
+    EXPECT_EQ_INT(w.calls, 0);
+    ratel_result_free(a);
+    ratel_history_free(h);
+    ratel_close(r);
+}
+
+TEST(shrinking_wants_a_violated_answer_of_this_history)
+{
+    static const char cycle[] =
+        "{\"session\":1,\"id\":\"a\",\"ops\":[[\"w\",\"x\",1],[\"r\",\"y\",1],[\"w\",\"z\",3]]}\n"
+        "{\"session\":2,\"id\":\"b\",\"ops\":[[\"w\",\"y\",1],[\"r\",\"x\",1]]}\n"
+        "{\"session\":3,\"id\":\"c\",\"ops\":[[\"r\",\"z\",3]]}\n";
+    ratel *r = NULL;
+    ratel_history *h, *other, *part = NULL;
+    ratel_result *bad = NULL, *fine = NULL;
+    ratel_shrunk s;
+    REQUIRE(ratel_open(&r, NULL) == RATEL_OK);
+    h = read_text(r, cycle);
+    other = read_text(r, cycle);
+    OK(ratel_check(&bad, r, h, "read-committed"));
+    OK(ratel_check(&fine, r, h, "read-uncommitted"));
+    WRONG(ratel_shrink(NULL, r, h, bad, &s));
+    WRONG(ratel_shrink(&part, r, h, NULL, &s));
+    WRONG(ratel_shrink(&part, r, h, fine, &s));
+    WRONG(ratel_shrink(&part, r, other, bad, &s));
+    WRONG(ratel_shrink_by(&part, r, h, NULL, NULL, &s));
+    EXPECT(part == NULL);
+    OK(ratel_shrink(&part, r, h, bad, &s));
+    EXPECT_EQ_INT(s.txns, 2);
+    EXPECT_EQ_INT(s.ops, 4);
+    EXPECT_EQ_INT(s.minimal, 1);
+    EXPECT_STR(s.anomaly, "circular-information-flow");
+    EXPECT_STR(ratel_history_format(part), "ratel");
+    /* stopped once something was found: that is the answer, and it says so */
+    watched w = {.stop_at = "shrink"};
+    ratel_history *early = NULL;
+    OK(ratel_on_progress(r, watch, &w));
+    OK(ratel_shrink(&early, r, h, bad, &s));
+    EXPECT_EQ_INT(s.minimal, 0);
+    EXPECT_STR(s.reason, "interrupted");
+    OK(ratel_on_progress(r, NULL, NULL));
+    ratel_result *again = NULL;
+    OK(ratel_check(&again, r, early, "read-committed"));
+    EXPECT_EQ_INT(ratel_result_verdict(again), RATEL_VIOLATED);
+    ratel_result_free(again);
+    ratel_history_free(early);
+    ratel_result_free(bad);
+    ratel_result_free(fine);
+    ratel_history_free(h);
+    ratel_history_free(other);
+    /* what is left stands alone */
+    OK(ratel_check(&bad, r, part, "read-committed"));
+    EXPECT_EQ_INT(ratel_result_verdict(bad), RATEL_VIOLATED);
+    ratel_result_free(bad);
+    ratel_history_free(part);
+    ratel_close(r);
+}
+
 TEST_MAIN

@@ -6,6 +6,8 @@
  *   oracle --random SEED PROFILE prints a history
  *   oracle --lattice N SEED      the implications of LEVELS.md 6 on N random histories
  *   oracle --shares N SEED       how often each level holds, by profile (to tune the generator)
+ *   oracle --serve               answers on standard output, a line each, to questions on standard
+ *                                input: "LEVEL on|off RYOW BYTES", then the history
  *   oracle --questions N SEED    N random histories x the levels of opinion.py, with our verdicts,
  *                                one JSON object a line
  *
@@ -515,6 +517,26 @@ static int questions(long n, uint64_t seed)
     return 0;
 }
 
+static int serve(void)
+{
+    char level[100], so[4], ryow[10], err[256];
+    size_t n;
+    while (scanf("%99s %3s %9s %zu", level, so, ryow, &n) == 4 && getchar() == '\n') {
+        char *text = malloc(n + 1);
+        oracle_question q = {.level = level, .session_order = strcmp(so, "off") != 0};
+        if (!text || fread(text, 1, n, stdin) != n || !parse_ryow(ryow, &q.ryow)) {
+            return usage();
+        }
+        text[n] = 0;
+        oracle *o = oracle_parse(text, n, err, sizeof err);
+        puts(o ? oracle_verdict_name(oracle_check(o, &q)) : err);
+        fflush(stdout);
+        oracle_free(o);
+        free(text);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
@@ -522,6 +544,9 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--litmus") == 0) {
         return argc == 3 ? litmus(argv[2]) : usage();
+    }
+    if (strcmp(argv[1], "--serve") == 0) {
+        return serve();
     }
     if (strcmp(argv[1], "--random") == 0) {
         size_t len;

@@ -2,30 +2,13 @@
  * Tests of src/base: regions, guards, arrays, text, random numbers.
  */
 #include "test.h"
+#include "counter.h"
 
 #include <stdlib.h>
 
 #include "base/hash.h"
 #include "base/rng.h"
 #include "base/strbuf.h"
-
-/* An allocator that counts its live bytes and fails once `left` allocations are used up. */
-typedef struct counter {
-    size_t live;
-    long left;
-} counter;
-
-static void *count_fn(void *ud, void *p, size_t osize, size_t nsize)
-{
-    counter *c = ud;
-    if (nsize > osize && c->left-- <= 0) return NULL;
-    c->live += nsize - osize;
-    if (nsize == 0) {
-        free(p);
-        return NULL;
-    }
-    return realloc(p, nsize);
-}
 
 TEST(region_owns_all)
 {

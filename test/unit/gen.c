@@ -3,29 +3,12 @@
  * for the oracle, errors.  That the ground truth is true: test/diff/gen_truth.
  */
 #include "test.h"
+#include "counter.h"
 
 #include <stdlib.h>
 
 #include "gen/gen.h"
 #include "opt/anomaly.h"
-
-/* An allocator that fails once `left` allocations are used up. */
-typedef struct counter {
-    size_t live;
-    long left;
-} counter;
-
-static void *count_fn(void *ud, void *p, size_t osize, size_t nsize)
-{
-    counter *c = ud;
-    if (nsize > osize && c->left-- <= 0) return NULL;
-    c->live += nsize - osize;
-    if (nsize == 0) {
-        free(p);
-        return NULL;
-    }
-    return realloc(p, nsize);
-}
 
 typedef struct made {
     guard guard;

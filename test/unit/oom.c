@@ -235,6 +235,15 @@ static int tell_it(ratel *r, const job *j)
     return code;
 }
 
+static int shrink_it(ratel *r, const job *j)
+{
+    ratel_history *part = NULL;
+    int code = ratel_shrink(&part, r, j->h, j->a, NULL);
+    if (code && part) test_fail(__FILE__, __LINE__, "an error came with a history");
+    ratel_history_free(part);
+    return code;
+}
+
 static int recheck_it(ratel *r, const job *j)
 {
     return ratel_result_recheck(j->a, r, j->h);
@@ -397,6 +406,18 @@ static void put_file(const char *path, const char *content)
 {
     FILE *f = fopen(path, "w");
     if (!f || fputs(content, f) < 0 || fclose(f)) test_fail(__FILE__, __LINE__, "%s", path);
+}
+
+TEST(shrinking)
+{
+    ratel_history *h = history_of("ratel", cyclic, strlen(cyclic));
+    ratel_result *a = NULL;
+    REQUIRE(h != NULL);
+    REQUIRE(ratel_check(&a, plain, h, "rc") == RATEL_OK);
+    job j = {.what = "cyclic", .level = "rc", .h = h, .a = a, .session_order = 1};
+    refuse_each("shrink", shrink_it, &j);
+    ratel_result_free(a);
+    ratel_history_free(h);
 }
 
 TEST(reading_with_files_beside)

@@ -215,6 +215,38 @@ static inline counts count(const history *h)
     return c;
 }
 
+/* Told by content, written again: the same text and nothing lost. */
+static inline void expect_same_text(const char *format, const char *from)
+{
+    guard g;
+    history *h = load(&g, NULL, from, strlen(from));
+    EXPECT_STR(g.text, "");
+    REQUIRE(h);
+    text t = dump(h, format);
+    EXPECT_STR(t.at, from);
+    EXPECT_EQ_UINT(t.lost, 0);
+    free(t.at);
+    history_free(h);
+}
+
+/* A native history, written: this text and these losses; and what was written can be read. */
+static inline void expect_written(const char *format, const char *native, const char *want,
+                                  uint64_t lost)
+{
+    guard g;
+    history *h = load(&g, "ratel", native, strlen(native));
+    EXPECT_STR(g.text, "");
+    REQUIRE(h);
+    text t = dump(h, format);
+    EXPECT_STR(t.at, want);
+    EXPECT_EQ_UINT(t.lost, lost);
+    history *again = load(&g, format, t.at, t.n);
+    EXPECT_STR(g.text, "");
+    history_free(again);
+    free(t.at);
+    history_free(h);
+}
+
 /* Reads every manifest line of a format and compares the counts; returns how many there were. */
 static inline int check_manifest(const char *format)
 {

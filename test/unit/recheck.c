@@ -2,6 +2,7 @@
  * Tests of src/verify/recheck*.c: answers that are right stand, answers that were tampered with
  * do not.  That no answer on random histories is refused: test/diff/levels.
  */
+#include "counter.h"
 #include "read_help.h"
 
 #include "verdict/verdict.h"
@@ -586,23 +587,6 @@ TEST(many_chains)
         EXPECT(stands(&a));
     }
     close_answer(&a);
-}
-
-typedef struct counter {
-    size_t live;
-    long left;
-} counter;
-
-static void *count_fn(void *ud, void *p, size_t osize, size_t nsize)
-{
-    counter *c = ud;
-    if (nsize > osize && c->left-- <= 0) return NULL;
-    c->live += nsize - osize;
-    if (nsize == 0) {
-        free(p);
-        return NULL;
-    }
-    return realloc(p, nsize);
 }
 
 TEST(memory_runs_out)

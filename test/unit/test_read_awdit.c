@@ -9,32 +9,6 @@ TEST_MAIN
 #define BAD(from, line, column, why)                                                               \
     EXPECT_REFUSED("awdit-test", from, sizeof(from) - 1, GUARD_PARSE, line, column, why)
 
-static void same_text(const char *from)
-{
-    guard g;
-    history *h = load(&g, NULL, from, strlen(from));
-    EXPECT_STR(g.text, "");
-    REQUIRE(h);
-    text t = dump(h, "awdit-test");
-    EXPECT_STR(t.at, from);
-    EXPECT_EQ_UINT(t.lost, 0);
-    free(t.at);
-    history_free(h);
-}
-
-static void written(const char *native, const char *want, uint64_t lost)
-{
-    guard g;
-    history *h = load(&g, "ratel", native, strlen(native));
-    EXPECT_STR(g.text, "");
-    REQUIRE(h);
-    text t = dump(h, "awdit-test");
-    EXPECT_STR(t.at, want);
-    EXPECT_EQ_UINT(t.lost, lost);
-    free(t.at);
-    history_free(h);
-}
-
 #define LONG_FORK                                                                                  \
     "{\"ratel\":1,\"init\":null}\n"                                                                \
     "{\"session\":0,\"id\":0,\"ops\":[[\"w\",0,0],[\"w\",1,0]]}\n"                                 \
@@ -82,31 +56,36 @@ TEST(errors_have_positions)
 
 TEST(round_trips)
 {
-    same_text("w 0 0\nw 1 0\n=====\nw 0 1\n-----\nr 0 1\nr 1 0\n=====\nr 1 7\n");
-    same_text("r 3 0\n");
+    expect_same_text("awdit-test",
+                     "w 0 0\nw 1 0\n=====\nw 0 1\n-----\nr 0 1\nr 1 0\n=====\nr 1 7\n");
+    expect_same_text("awdit-test", "r 3 0\n");
 }
 
 /* What is read as initial has to be written by somebody, who is no longer before all others. */
 TEST(initial_state_becomes_a_session)
 {
-    written("{\"ratel\":1,\"init\":0}\n{\"session\":0,\"id\":0,\"ops\":[[\"r\",5,0],[\"w\",6,1]]}\n"
-            "{\"session\":0,\"id\":1,\"ops\":[[\"r\",7,0]]}\n",
-            "w 5 0\nw 7 0\n=====\nr 5 0\nw 6 1\n-----\nr 7 0\n", LOST(INIT));
+    expect_written(
+        "awdit-test",
+        "{\"ratel\":1,\"init\":0}\n{\"session\":0,\"id\":0,\"ops\":[[\"r\",5,0],[\"w\",6,1]]}\n"
+        "{\"session\":0,\"id\":1,\"ops\":[[\"r\",7,0]]}\n",
+        "w 5 0\nw 7 0\n=====\nr 5 0\nw 6 1\n-----\nr 7 0\n", LOST(INIT));
     /* absent at first, and 0 is a value: another number, or two would be one */
-    written("{\"ratel\":1}\n{\"session\":0,\"id\":0,\"ops\":[[\"r\",5,null],[\"w\",5,0]]}\n",
-            "w 5 0\n=====\nr 5 0\nw 5 1\n", LOST(INIT) | LOST(NULLS) | LOST(VALUES));
+    expect_written("awdit-test",
+                   "{\"ratel\":1}\n{\"session\":0,\"id\":0,\"ops\":[[\"r\",5,null],[\"w\",5,0]]}\n",
+                   "w 5 0\n=====\nr 5 0\nw 5 1\n", LOST(INIT) | LOST(NULLS) | LOST(VALUES));
 }
 
 TEST(losses_are_told)
 {
-    written("{\"ratel\":1}\n{\"session\":\"a\",\"id\":4,\"ops\":[[\"w\",\"x\",\"v\"]]}\n"
-            "{\"session\":\"b\",\"id\":5,\"status\":\"aborted\",\"ops\":[[\"w\",\"x\",2]]}\n"
-            "{\"session\":\"c\",\"id\":6,\"ops\":[]}\n"
-            "{\"session\":\"d\",\"id\":7,\"status\":\"unknown\",\"ops\":[[\"w\",\"x\",3]]}\n"
-            "{\"session\":\"e\",\"id\":8,\"begin\":1,\"end\":2,\"ops\":[[\"r\",\"x\",3]]}\n",
-            "w 0 1\n=====\nw 0 3\n=====\nr 0 3\n",
-            LOST(KEYS) | LOST(VALUES) | LOST(LABELS) | LOST(ABORTED) | LOST(UNKNOWN) | LOST(EMPTY) |
-                LOST(TIMES));
+    expect_written("awdit-test",
+                   "{\"ratel\":1}\n{\"session\":\"a\",\"id\":4,\"ops\":[[\"w\",\"x\",\"v\"]]}\n"
+                   "{\"session\":\"b\",\"id\":5,\"status\":\"aborted\",\"ops\":[[\"w\",\"x\",2]]}\n"
+                   "{\"session\":\"c\",\"id\":6,\"ops\":[]}\n"
+                   "{\"session\":\"d\",\"id\":7,\"status\":\"unknown\",\"ops\":[[\"w\",\"x\",3]]}\n"
+                   "{\"session\":\"e\",\"id\":8,\"begin\":1,\"end\":2,\"ops\":[[\"r\",\"x\",3]]}\n",
+                   "w 0 1\n=====\nw 0 3\n=====\nr 0 3\n",
+                   LOST(KEYS) | LOST(VALUES) | LOST(LABELS) | LOST(ABORTED) | LOST(UNKNOWN) |
+                       LOST(EMPTY) | LOST(TIMES));
 }
 
 TEST(manifest)

@@ -14,37 +14,6 @@ TEST_MAIN
 #define BAD_HIST(from, line, column, why) BAD("dbcop-hist", from, line, column, why)
 #define BAD_YAML(from, line, column, why) BAD("dbcop-yaml", from, line, column, why)
 
-/* Told by content, written again: the same text, nothing lost, and the same history. */
-static void same_text(const char *format, const char *from)
-{
-    guard g;
-    history *h = load(&g, NULL, from, strlen(from));
-    EXPECT_STR(g.text, "");
-    REQUIRE(h);
-    text t = dump(h, format);
-    EXPECT_STR(t.at, from);
-    EXPECT_EQ_UINT(t.lost, 0);
-    free(t.at);
-    history_free(h);
-}
-
-/* A native history, written: this text and these losses; and what is read back holds. */
-static void written(const char *format, const char *native, const char *want, uint64_t lost)
-{
-    guard g;
-    history *h = load(&g, "ratel", native, strlen(native));
-    EXPECT_STR(g.text, "");
-    REQUIRE(h);
-    text t = dump(h, format);
-    EXPECT_STR(t.at, want);
-    EXPECT_EQ_UINT(t.lost, lost);
-    history *again = load(&g, format, t.at, t.n);
-    EXPECT_STR(g.text, "");
-    history_free(again);
-    free(t.at);
-    history_free(h);
-}
-
 /* --- JSON ------------------------------------------------------------------------------------ */
 
 TEST(json_shapes_of_events)
@@ -165,9 +134,10 @@ TEST(json_deep_nesting)
 
 TEST(json_round_trips)
 {
-    same_text("dbcop-json", "[\n[{\"events\":[[\"w\",0,1],[\"r\",7,null]],\"committed\":true},\n"
-                            "{\"events\":[],\"committed\":false}],\n[]]\n");
-    same_text(
+    expect_same_text("dbcop-json",
+                     "[\n[{\"events\":[[\"w\",0,1],[\"r\",7,null]],\"committed\":true},\n"
+                     "{\"events\":[],\"committed\":false}],\n[]]\n");
+    expect_same_text(
         "dbcop-json",
         "{\"params\":{\"id\":1,\"n_node\":2,\"n_variable\":3,\"n_transaction\":4,"
         "\"n_event\":5},\n\"info\":\"x\",\n\"start\":\"s\",\n\"odd\":{\"a\":[]},\n\"data\":[\n"
@@ -181,7 +151,7 @@ TEST(json_and_bincode_share_a_header)
     static const char native[] =
         "{\"ratel\":1,\"init\":0,\"dbcop_params\":[3,2,1,2,2],\"dbcop_info\":\"generated\","
         "\"dbcop_start\":\"a\",\"dbcop_end\":\"b\"}\n{\"session\":1,\"id\":0,\"ops\":[]}\n";
-    written(
+    expect_written(
         "dbcop-json", native,
         "{\"params\":{\"id\":3,\"n_node\":2,\"n_variable\":1,\"n_transaction\":2,"
         "\"n_event\":2},\n\"info\":\"generated\",\n\"start\":\"a\",\n\"end\":\"b\",\n\"data\":[\n"
@@ -192,26 +162,28 @@ TEST(json_and_bincode_share_a_header)
 /* 0 stays 0 where it comes back as a value, and is another number where it would not. */
 TEST(json_zero_that_is_no_initial_value)
 {
-    written("dbcop-json",
-            "{\"ratel\":1}\n{\"session\":1,\"id\":0,\"ops\":[[\"r\",1,0],[\"r\",1,null]]}\n",
-            "[\n[{\"events\":[[\"r\",1,1],[\"r\",1,null]],\"committed\":true}]]\n", LOST(VALUES));
-    written("dbcop-json",
-            "{\"ratel\":1}\n{\"session\":1,\"id\":0,\"ops\":[[\"r\",1,0],[\"r\",1,null]]}\n"
-            "{\"session\":1,\"id\":1,\"status\":\"aborted\",\"ops\":[[\"w\",1,0]]}\n",
-            "[\n[{\"events\":[[\"r\",1,0],[\"r\",1,null]],\"committed\":true},\n"
-            "{\"events\":[[\"w\",1,0]],\"committed\":false}]]\n",
-            0);
+    expect_written("dbcop-json",
+                   "{\"ratel\":1}\n{\"session\":1,\"id\":0,\"ops\":[[\"r\",1,0],[\"r\",1,null]]}\n",
+                   "[\n[{\"events\":[[\"r\",1,1],[\"r\",1,null]],\"committed\":true}]]\n",
+                   LOST(VALUES));
+    expect_written("dbcop-json",
+                   "{\"ratel\":1}\n{\"session\":1,\"id\":0,\"ops\":[[\"r\",1,0],[\"r\",1,null]]}\n"
+                   "{\"session\":1,\"id\":1,\"status\":\"aborted\",\"ops\":[[\"w\",1,0]]}\n",
+                   "[\n[{\"events\":[[\"r\",1,0],[\"r\",1,null]],\"committed\":true},\n"
+                   "{\"events\":[[\"w\",1,0]],\"committed\":false}]]\n",
+                   0);
     /* an initial value that is written again is one value, whoever it was read from */
-    written("dbcop-json",
-            "{\"ratel\":1,\"init\":5}\n{\"session\":1,\"id\":0,\"ops\":[[\"r\",1,5],[\"w\",1,5],"
-            "[\"r\",2,5]]}\n",
-            "[\n[{\"events\":[[\"r\",1,0],[\"w\",1,0],[\"r\",2,null]],\"committed\":true}]]\n",
-            LOST(INIT));
+    expect_written(
+        "dbcop-json",
+        "{\"ratel\":1,\"init\":5}\n{\"session\":1,\"id\":0,\"ops\":[[\"r\",1,5],[\"w\",1,5],"
+        "[\"r\",2,5]]}\n",
+        "[\n[{\"events\":[[\"r\",1,0],[\"w\",1,0],[\"r\",2,null]],\"committed\":true}]]\n",
+        LOST(INIT));
 }
 
 TEST(json_losses_are_told)
 {
-    written(
+    expect_written(
         "dbcop-json",
         "{\"ratel\":1,\"mine\":1}\n"
         "{\"session\":\"s\",\"id\":9,\"begin\":1,\"end\":2,\"note\":\"n\",\"ops\":[[\"w\",\"x\","
@@ -222,10 +194,10 @@ TEST(json_losses_are_told)
         LOST(LABELS) | LOST(TIMES) | LOST(KEYS) | LOST(VALUES) | LOST(DELETES) | LOST(LISTS) |
             LOST(FAILED) | LOST(UNKNOWN) | LOST(EXTRAS));
     /* an extra that would be taken for a member that has a meaning */
-    written("dbcop-json",
-            "{\"ratel\":1,\"dbcop_data\":1}\n"
-            "{\"session\":1,\"id\":0,\"dbcop_events\":1,\"dbcop_committed\":0,\"ops\":[]}\n",
-            "[\n[{\"events\":[],\"committed\":true}]]\n", LOST(EXTRAS));
+    expect_written("dbcop-json",
+                   "{\"ratel\":1,\"dbcop_data\":1}\n"
+                   "{\"session\":1,\"id\":0,\"dbcop_events\":1,\"dbcop_committed\":0,\"ops\":[]}\n",
+                   "[\n[{\"events\":[],\"committed\":true}]]\n", LOST(EXTRAS));
 }
 
 /* --- text ------------------------------------------------------------------------------------ */
@@ -276,17 +248,17 @@ TEST(hist_errors_have_positions)
 
 TEST(hist_round_trips)
 {
-    same_text("dbcop-hist", "// session 1\n[x:=1 y==?]\n[y==2]!\n---\n// session 2\n---\n"
-                            "// session 3\n[_0==1 x:=0]\n");
-    written("dbcop-hist",
-            "{\"ratel\":1}\n{\"session\":1,\"id\":0,\"ops\":[[\"w\",5,1],[\"r\",7,null]]}\n"
-            "{\"session\":1,\"id\":1,\"ops\":[]}\n",
-            "// session 1\n[k5:=1 k7==?]\n", LOST(KEYS) | LOST(EMPTY));
+    expect_same_text("dbcop-hist", "// session 1\n[x:=1 y==?]\n[y==2]!\n---\n// session 2\n---\n"
+                                   "// session 3\n[_0==1 x:=0]\n");
+    expect_written("dbcop-hist",
+                   "{\"ratel\":1}\n{\"session\":1,\"id\":0,\"ops\":[[\"w\",5,1],[\"r\",7,null]]}\n"
+                   "{\"session\":1,\"id\":1,\"ops\":[]}\n",
+                   "// session 1\n[k5:=1 k7==?]\n", LOST(KEYS) | LOST(EMPTY));
     /* a name that could be mistaken for a number's is renamed with the others */
-    written("dbcop-hist",
-            "{\"ratel\":1}\n{\"session\":1,\"id\":0,\"ops\":[[\"w\",\"k1\",1],[\"w\",0,2],"
-            "[\"w\",\"a b\",3]]}\n",
-            "// session 1\n[k0:=1 k1:=2 k2:=3]\n", LOST(KEYS));
+    expect_written("dbcop-hist",
+                   "{\"ratel\":1}\n{\"session\":1,\"id\":0,\"ops\":[[\"w\",\"k1\",1],[\"w\",0,2],"
+                   "[\"w\",\"a b\",3]]}\n",
+                   "// session 1\n[k0:=1 k1:=2 k2:=3]\n", LOST(KEYS));
 }
 
 /* --- YAML ------------------------------------------------------------------------------------ */
@@ -385,14 +357,15 @@ TEST(yaml_deep_nesting)
 
 TEST(yaml_round_trips)
 {
-    same_text("dbcop-yaml", "---\n- - events:\n      - write: true\n        variable: 0\n"
-                            "        value: 1\n        success: true\n    success: true\n"
-                            "  - events: []\n    success: false\n- []\n- - events:\n"
-                            "      - write: false\n        variable: 0\n        value: 0\n"
-                            "        success: false\n    success: true\n");
-    written("dbcop-yaml", "{\"ratel\":1}\n", "--- []\n", 0);
-    written("dbcop-yaml", "{\"ratel\":1}\n{\"session\":0,\"id\":0,\"ops\":[[\"append\",1,2]]}\n",
-            "---\n- - events: []\n    success: true\n", LOST(LISTS));
+    expect_same_text("dbcop-yaml", "---\n- - events:\n      - write: true\n        variable: 0\n"
+                                   "        value: 1\n        success: true\n    success: true\n"
+                                   "  - events: []\n    success: false\n- []\n- - events:\n"
+                                   "      - write: false\n        variable: 0\n        value: 0\n"
+                                   "        success: false\n    success: true\n");
+    expect_written("dbcop-yaml", "{\"ratel\":1}\n", "--- []\n", 0);
+    expect_written("dbcop-yaml",
+                   "{\"ratel\":1}\n{\"session\":0,\"id\":0,\"ops\":[[\"append\",1,2]]}\n",
+                   "---\n- - events: []\n    success: true\n", LOST(LISTS));
 }
 
 TEST(manifest)

@@ -12,35 +12,6 @@ TEST_MAIN
 #define BAD_ELLE(from, line, column, why) BAD("elle-json", from, line, column, why)
 #define BAD_STRONG(from, line, column, why) BAD("veristrong-la", from, line, column, why)
 
-static void same_text(const char *format, const char *from)
-{
-    guard g;
-    history *h = load(&g, NULL, from, strlen(from));
-    EXPECT_STR(g.text, "");
-    REQUIRE(h);
-    text t = dump(h, format);
-    EXPECT_STR(t.at, from);
-    EXPECT_EQ_UINT(t.lost, 0);
-    free(t.at);
-    history_free(h);
-}
-
-static void written(const char *format, const char *native, const char *want, uint64_t lost)
-{
-    guard g;
-    history *h = load(&g, "ratel", native, strlen(native));
-    EXPECT_STR(g.text, "");
-    REQUIRE(h);
-    text t = dump(h, format);
-    EXPECT_STR(t.at, want);
-    EXPECT_EQ_UINT(t.lost, lost);
-    history *again = load(&g, format, t.at, t.n);
-    EXPECT_STR(g.text, "");
-    history_free(again);
-    free(t.at);
-    history_free(h);
-}
-
 /* --- elle-cli JSON --------------------------------------------------------------------------- */
 
 TEST(elle_events_are_those_of_edn)
@@ -137,18 +108,18 @@ TEST(elle_errors_have_positions)
 
 TEST(elle_round_trips)
 {
-    same_text("elle-json",
-              "[{\"index\":0,\"time\":5,\"type\":\"invoke\",\"process\":1,\"f\":\"txn\","
-              "\"value\":[[\"append\",5,1],[\"r\",6,null]]},\n"
-              "{\"process\":\"nemesis\",\"type\":\"info\",\"f\":\"cut\"},\n"
-              "{\"index\":2,\"time\":9,\"type\":\"ok\",\"process\":1,\"f\":\"txn\","
-              "\"value\":[[\"append\",5,1],[\"r\",6,[1,3]]],\"ts\":{\"rts\":4,\"cts\":7},"
-              "\"node\":\":n1\",\"error\":{\"a\":[null]}},\n"
-              "{\"index\":3,\"type\":\"invoke\",\"process\":\"p\",\"f\":\"txn\","
-              "\"value\":[[\"w\",\"x\",18446744073709551615],[\"r\",\"y\",null]]},\n"
-              "{\"index\":4,\"type\":\"ok\",\"process\":\"p\",\"f\":\"txn\","
-              "\"value\":[[\"w\",\"x\",18446744073709551615],[\"r\",\"y\",null]]}]\n");
-    written("elle-json", "{\"ratel\":1}\n", "[]\n", 0);
+    expect_same_text("elle-json",
+                     "[{\"index\":0,\"time\":5,\"type\":\"invoke\",\"process\":1,\"f\":\"txn\","
+                     "\"value\":[[\"append\",5,1],[\"r\",6,null]]},\n"
+                     "{\"process\":\"nemesis\",\"type\":\"info\",\"f\":\"cut\"},\n"
+                     "{\"index\":2,\"time\":9,\"type\":\"ok\",\"process\":1,\"f\":\"txn\","
+                     "\"value\":[[\"append\",5,1],[\"r\",6,[1,3]]],\"ts\":{\"rts\":4,\"cts\":7},"
+                     "\"node\":\":n1\",\"error\":{\"a\":[null]}},\n"
+                     "{\"index\":3,\"type\":\"invoke\",\"process\":\"p\",\"f\":\"txn\","
+                     "\"value\":[[\"w\",\"x\",18446744073709551615],[\"r\",\"y\",null]]},\n"
+                     "{\"index\":4,\"type\":\"ok\",\"process\":\"p\",\"f\":\"txn\","
+                     "\"value\":[[\"w\",\"x\",18446744073709551615],[\"r\",\"y\",null]]}]\n");
+    expect_written("elle-json", "{\"ratel\":1}\n", "[]\n", 0);
 }
 
 /* EDN and JSON tell the same history, marks of either origin included. */
@@ -177,7 +148,7 @@ TEST(elle_and_edn)
 
 TEST(elle_writing)
 {
-    written(
+    expect_written(
         "elle-json",
         "{\"ratel\":1,\"init\":0}\n"
         "{\"session\":1,\"id\":\"a\",\"ops\":[[\"r\",\"x\",0],[\"w\",\"x\",1],[\"d\",\"x\"]]}\n",
@@ -279,24 +250,25 @@ TEST(strong_errors_have_positions)
 
 TEST(strong_round_trips)
 {
-    same_text("veristrong-la", "4\n1 9 A 1 1\n1 9 R 1 1 1\n2 5 R 1 2 1 -2\n1 3 R 7 0\n");
+    expect_same_text("veristrong-la", "4\n1 9 A 1 1\n1 9 R 1 1 1\n2 5 R 1 2 1 -2\n1 3 R 7 0\n");
 }
 
 /* Sessions and transactions called 0 are VeriStrong's own; unknown ones count if they were seen. */
 TEST(strong_writing)
 {
-    written("veristrong-la", "{\"session\":0,\"id\":5,\"ops\":[[\"append\",1,1]]}\n",
-            "1\n1 1 A 1 1\n", LOST(LABELS));
-    written("veristrong-la",
-            "{\"session\":1,\"id\":1,\"status\":\"unknown\",\"ops\":[[\"append\",\"k\",\"a\"],"
-            "[\"r\",\"m\",[7]]]}\n"
-            "{\"session\":2,\"id\":2,\"status\":\"unknown\",\"ops\":[[\"append\",\"k\",\"b\"]]}\n"
-            "{\"session\":3,\"id\":3,\"status\":\"aborted\",\"ops\":[[\"append\",\"k\",\"c\"]]}\n"
-            "{\"session\":4,\"id\":4,\"ops\":[[\"r\",\"k\",[\"a\"]],[\"r\",\"m\",null],"
-            "[\"r\",\"x\",null],[\"w\",\"x\",1]]}\n"
-            "{\"session\":5,\"id\":5,\"status\":\"unknown\",\"ops\":[[\"append\",\"m\",7]]}\n",
-            "5\n1 1 A 0 2147483650\n1 1 R 1 1 7\n4 4 R 0 1 2147483650\n4 4 R 1 0\n5 5 A 1 7\n",
-            LOST(KEYS) | LOST(VALUES) | LOST(UNKNOWN) | LOST(ABORTED) | LOST(REGISTERS));
+    expect_written("veristrong-la", "{\"session\":0,\"id\":5,\"ops\":[[\"append\",1,1]]}\n",
+                   "1\n1 1 A 1 1\n", LOST(LABELS));
+    expect_written(
+        "veristrong-la",
+        "{\"session\":1,\"id\":1,\"status\":\"unknown\",\"ops\":[[\"append\",\"k\",\"a\"],"
+        "[\"r\",\"m\",[7]]]}\n"
+        "{\"session\":2,\"id\":2,\"status\":\"unknown\",\"ops\":[[\"append\",\"k\",\"b\"]]}\n"
+        "{\"session\":3,\"id\":3,\"status\":\"aborted\",\"ops\":[[\"append\",\"k\",\"c\"]]}\n"
+        "{\"session\":4,\"id\":4,\"ops\":[[\"r\",\"k\",[\"a\"]],[\"r\",\"m\",null],"
+        "[\"r\",\"x\",null],[\"w\",\"x\",1]]}\n"
+        "{\"session\":5,\"id\":5,\"status\":\"unknown\",\"ops\":[[\"append\",\"m\",7]]}\n",
+        "5\n1 1 A 0 2147483650\n1 1 R 1 1 7\n4 4 R 0 1 2147483650\n4 4 R 1 0\n5 5 A 1 7\n",
+        LOST(KEYS) | LOST(VALUES) | LOST(UNKNOWN) | LOST(ABORTED) | LOST(REGISTERS));
 }
 
 TEST(manifest)

@@ -15,20 +15,6 @@ static void refused(const char *from, unsigned line, unsigned column, const char
     EXPECT_REFUSED("text", from, strlen(from), GUARD_PARSE, line, column, why);
 }
 
-/* Reading, writing and reading again gives the same history and the same lines. */
-static void round_trip(const char *from)
-{
-    guard g;
-    history *h = load(&g, NULL, from, strlen(from));
-    EXPECT_STR(g.text, "");
-    REQUIRE(h);
-    text t = dump(h, "text");
-    EXPECT_STR(t.at, from);
-    EXPECT_EQ_UINT(t.lost, 0);
-    free(t.at);
-    history_free(h);
-}
-
 TEST(plain_lines)
 {
     native_of("w(0,1,1,1)\nw(0,2,1,1)\nr(0,2,2,8)\n",
@@ -94,7 +80,7 @@ TEST(aborted)
         "[\"w\",2,1],[\"w\",3,1]]}\n"
         "{\"session\":0,\"id\":1,\"ops\":[[\"r\",1,1]]}\n"
         "{\"session\":4,\"id\":\"aborted-4\",\"status\":\"aborted\",\"ops\":[[\"w\",1,9]]}\n");
-    round_trip("w(1,1,0,-1)\nw(2,1,0,-1)\nr(1,1,0,1)\nw(1,9,4,-1)\n");
+    expect_same_text("text", "w(1,1,0,-1)\nw(2,1,0,-1)\nr(1,1,0,1)\nw(1,9,4,-1)\n");
     /* ids that came before and after an aborted one are still found */
     native_of(
         "w(1,1,0,3)\nw(1,2,0,-1)\nw(1,3,0,3)\n",
@@ -110,12 +96,12 @@ TEST(explicit_zero)
               "{\"ratel\":1,\"init\":null,\"text_init\":true}\n"
               "{\"session\":0,\"id\":0,\"ops\":[[\"w\",1,0],[\"w\",2,0]]}\n"
               "{\"session\":1,\"id\":1,\"ops\":[[\"r\",1,0],[\"w\",1,5]]}\n");
-    round_trip("w(1,0,0,0)\nw(2,0,0,0)\nr(1,0,1,1)\nw(1,5,1,1)\n");
+    expect_same_text("text", "w(1,0,0,0)\nw(2,0,0,0)\nr(1,0,1,1)\nw(1,5,1,1)\n");
     /* only the keys that are written 0 lose the implicit one; a session of several is no INIT */
     native_of("w(1,0,0,0)\nr(2,0,0,1)\n", "{\"ratel\":1,\"init\":[[2,0]]}\n"
                                           "{\"session\":0,\"id\":0,\"ops\":[[\"w\",1,0]]}\n"
                                           "{\"session\":0,\"id\":1,\"ops\":[[\"r\",2,0]]}\n");
-    round_trip("w(1,0,0,0)\nr(2,0,0,1)\n");
+    expect_same_text("text", "w(1,0,0,0)\nr(2,0,0,1)\n");
     /* an aborted write of 0 changes nothing */
     native_of("w(1,0,0,-1)\nr(1,0,0,1)\n",
               "{\"ratel\":1,\"init\":0}\n"

@@ -1,0 +1,274 @@
+/*
+ * cmd_shrink.c - ratel shrink: a smallest part of a history that is still violated.
+ *
+ * The history is the answer, so what was done to it goes to standard error when the history goes to
+ * standard output.  After an interrupt what was found so far is still written.
+ */
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/synth_cli.h"
+
+typedef struct shrink {
+    args *a;
+    FILE *told; /* where we say what was done */
+    ratel_history *h, *part;
+    synth *iso; /* NULL: a level that the library knows */
+    int number; /* of the level in iso */
+    const char *given;
+    char level[96];
+    bool session_order;
+    ratel_verdict verdict;
+    char anomaly[64], reason[1024];
+    ratel_shrunk shrunk;
+    double read, check, total;
+} shrink;
+
+typedef int (*item_at)(const ratel_history *h, size_t i);
+
+static int txn_there(const ratel_history *h, size_t i)
+{
+    ratel_txn_info t;
+    return ratel_history_txn_at(h, i, &t) == RATEL_OK;
+}
+
+static int op_there(const ratel_history *h, size_t i)
+{
+    ratel_op_info o;
+    return ratel_history_op_at(h, i, &o) == RATEL_OK;
+}
+
+/* How many there are, of whatever outcome. */
+static unsigned long long count(const ratel_history *h, item_at there)
+{
+    size_t lo = 0, hi = 1;
+    while (there(h, hi - 1)) hi *= 2;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (there(h, mid))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* --- telling ---------------------------------------------------------------------------------- */
+
+static const char *verdict_name(ratel_verdict v)
+{
+    return v == RATEL_HOLDS ? "holds" : v == RATEL_VIOLATED ? "violated" : "undecided";
+}
+
+static void print_text(const shrink *s, const char *name)
+{
+    FILE *f = s->told;
+    if (f == stderr && s->a->value[O_QUIET]) return;
+    visible_to(f, name);
+    fprintf(f, ": %s %s", s->level, verdict_name(s->verdict));
+    if (*s->anomaly) fprintf(f, " (%s)", s->anomaly);
+    if (!s->part) {
+        fputs(": ", f);
+        visible_to(f, s->reason);
+        fputc('\n', f);
+        return;
+    }
+    fprintf(f, ": %llu of %llu transactions, %llu of %llu operations",
+            (unsigned long long)s->shrunk.txns, count(s->h, txn_there),
+            (unsigned long long)s->shrunk.ops, count(s->h, op_there));
+    if (strcmp(s->shrunk.anomaly, s->anomaly)) fprintf(f, ", %s", s->shrunk.anomaly);
+    if (!s->shrunk.minimal) fprintf(f, "; perhaps not the smallest: %s", s->shrunk.reason);
+    fputc('\n', f);
+}
+
+static void print_json(const shrink *s, const char *name, const char *to)
+{
+    FILE *f = s->told;
+    fputs("{\"schema\":1,\"history\":", f);
+    json_text_to(f, name);
+    fprintf(f, ",\"format\":\"%s\",\"level\":", ratel_history_format(s->h));
+    json_text_to(f, s->level);
+    fputs(",\"given\":", f);
+    json_text_to(f, s->given);
+    fprintf(f, ",\"session_order\":%s,\"verdict\":\"%s\",\"reason\":",
+            s->session_order ? "true" : "false", verdict_name(s->verdict));
+    json_text_to(f, s->reason);
+    if (*s->anomaly) fprintf(f, ",\"anomaly\":\"%s\"", s->anomaly);
+    fprintf(f, ",\"all_txns\":%llu,\"all_ops\":%llu", count(s->h, txn_there),
+            count(s->h, op_there));
+    if (s->part) {
+        fputs(",\"shrunk\":{\"history\":", f);
+        json_text_to(f, s->a->value[O_OUTPUT]);
+        fprintf(f, ",\"format\":\"%s\"", to);
+        if (*s->shrunk.anomaly) fprintf(f, ",\"anomaly\":\"%s\"", s->shrunk.anomaly);
+        fprintf(f, ",\"all_txns\":%llu,\"all_ops\":%llu,\"trials\":%llu,\"minimal\":%s",
+                (unsigned long long)s->shrunk.txns, (unsigned long long)s->shrunk.ops,
+                (unsigned long long)s->shrunk.trials, s->shrunk.minimal ? "true" : "false");
+        if (!s->shrunk.minimal) {
+            fputs(",\"reason\":", f);
+            json_text_to(f, s->shrunk.reason);
+        }
+        fputc('}', f);
+    }
+    if (!s->a->value[O_DETERMINISTIC])
+        fprintf(f,
+                ",\"seconds\":{\"read\":%.6f,\"check\":%.6f,\"shrink\":%.6f,\"total\":%.6f},"
+                "\"peak_rss_kib\":%llu",
+                s->read, s->check, s->total - s->read - s->check, s->total,
+                (unsigned long long)peak_rss_kib());
+    fputs("}\n", f);
+}
+
+/* --- deciding and shrinking ------------------------------------------------------------------- */
+
+static void keep(char *to, size_t n, const char *text)
+{
+    snprintf(to, n, "%.*s", (int)n - 1, text);
+}
+
+static int judge_iso(const ratel_history *h, void *payload)
+{
+    const shrink *s = payload;
+    return decide_iso(s->a, s->iso, s->number, h, NULL, 0) == EXIT_VIOLATED;
+}
+
+static int by_file(shrink *s)
+{
+    int status = decide_iso(s->a, s->iso, s->number, s->h, s->reason, sizeof s->reason);
+    s->verdict = status == EXIT_HOLDS      ? RATEL_HOLDS
+                 : status == EXIT_VIOLATED ? RATEL_VIOLATED
+                                           : RATEL_UNDECIDED;
+    if (s->verdict != RATEL_VIOLATED) return RATEL_OK;
+    return ratel_shrink_by(&s->part, s->a->context, s->h, judge_iso, s, &s->shrunk);
+}
+
+static int by_level(shrink *s)
+{
+    ratel *r = s->a->context;
+    ratel_result *a;
+    uint64_t start = now();
+    const char *name = s->iso ? synth_level_builtin(s->iso, s->number) : s->given;
+    ratel_set(r, "quick", 1);
+    int code = ratel_check(&a, r, s->h, name);
+    s->check = seconds_since(start);
+    if (code) return code;
+    stats_result(s->a, a);
+    s->verdict = ratel_result_verdict(a);
+    s->session_order = ratel_result_session_order(a);
+    keep(s->level, sizeof s->level, ratel_result_level(a));
+    keep(s->anomaly, sizeof s->anomaly, ratel_result_anomaly(a));
+    keep(s->reason, sizeof s->reason, ratel_result_reason(a));
+    if (s->verdict == RATEL_VIOLATED) code = ratel_shrink(&s->part, r, s->h, a, &s->shrunk);
+    ratel_result_free(a);
+    return code;
+}
+
+static int write_part(shrink *s, const char *to)
+{
+    args *a = s->a;
+    const char *out = a->value[O_OUTPUT] ? a->value[O_OUTPUT] : "-";
+    ratel *mine = a->context, *fresh = NULL;
+    /* an interrupted context writes no more */
+    if (interrupted() && !ratel_open(&fresh, NULL)) a->context = fresh;
+    int code = ratel_history_write_path(s->part, a->context, to, out), status = EXIT_HOLDS;
+    if (code)
+        status = complain_about(a->context, out, code);
+    else
+        print_lost(a, out);
+    a->context = mine;
+    ratel_close(fresh);
+    return status;
+}
+
+static int shrink_file(shrink *s, const char *name, const char *to)
+{
+    uint64_t start = now();
+    int code = read_history(s->a, name, &s->h), status;
+    s->read = seconds_since(start);
+    stats_seconds(s->a, "history", "read", s->read);
+    if (code) return complain_about(s->a->context, name, code);
+    bool file = s->iso && !*synth_level_builtin(s->iso, s->number);
+    code = file ? by_file(s) : by_level(s);
+    s->total = seconds_since(start);
+    if (s->part) {
+        stats_seconds(s->a, "shrink", "seconds", s->total - s->read - s->check);
+        stats_number(s->a, "shrink", "trials", s->shrunk.trials);
+    }
+    if (code) {
+        status = complain_about(s->a->context, name, code);
+    } else {
+        status = s->verdict == RATEL_HOLDS      ? EXIT_HOLDS
+                 : s->verdict == RATEL_VIOLATED ? EXIT_VIOLATED
+                                                : EXIT_UNDECIDED;
+        int wrote = s->part ? write_part(s, to) : EXIT_HOLDS;
+        if (wrote) {
+            status = wrote;
+        } else if (s->a->value[O_JSON]) {
+            print_json(s, name, to);
+        } else {
+            print_text(s, name);
+        }
+    }
+    ratel_history_free(s->part);
+    ratel_history_free(s->h);
+    return status;
+}
+
+/* The one level; else a complaint and the exit status. */
+static int find_level(shrink *s)
+{
+    const char *near, *so = s->a->value[O_SESSION_ORDER];
+    int status = EXIT_UNDECIDED;
+    s->given = s->a->value[O_LEVEL] ? s->a->value[O_LEVEL] : "serializable";
+    s->session_order = !so || strcmp(so, "off") != 0;
+    if (is_level_file(s->given)) {
+        s->iso = session_open(s->a);
+        if (!s->iso) {
+            complain("out of memory");
+            return EXIT_UNDECIDED;
+        }
+        s->number = level_given(s->iso, s->given, &status);
+        if (s->number < 0) return status;
+        keep(s->level, sizeof s->level, synth_level_name(s->iso, s->number));
+        return EXIT_HOLDS;
+    }
+    ratel_level_named(s->given, &near);
+    if (strchr(s->given, ',') || !strcmp(s->given, "all"))
+        complain("shrink: one level at a time");
+    else if (!ratel_level_named(s->given, NULL))
+        return EXIT_HOLDS;
+    else if (near)
+        complain("no level \"%s\"; did you mean %s? (ratel levels lists them)", s->given, near);
+    else
+        complain("no level \"%s\" (ratel levels lists them)", s->given);
+    return EXIT_USAGE;
+}
+
+static bool can_write(const char *to)
+{
+    const char *id;
+    for (size_t i = 0; !ratel_format_at(&id, NULL, i); i++)
+        if (!strcmp(id, to)) return true;
+    complain("no format \"%s\" to write", to);
+    return false;
+}
+
+int cmd_shrink(args *a)
+{
+    shrink s = {.a = a};
+    const char *out = a->value[O_OUTPUT], *to = a->value[O_TO] ? a->value[O_TO] : "ratel";
+    bool file = out && strcmp(out, "-");
+    if (a->n_files != 1) {
+        complain("usage: ratel shrink [--level L] [options] HISTORY [-o FILE]");
+        return EXIT_USAGE;
+    }
+    if (a->value[O_JSON] && !file) {
+        complain("shrink: --json needs -o FILE: standard output cannot hold both answers");
+        return EXIT_USAGE;
+    }
+    s.told = file ? stdout : stderr;
+    int status = can_write(to) ? find_level(&s) : EXIT_USAGE;
+    if (!status) status = shrink_file(&s, a->files[0], to);
+    synth_close(s.iso);
+    return status;
+}

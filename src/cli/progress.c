@@ -1,0 +1,125 @@
+/*
+ * progress.c - what takes long shows where it stands; and the table of --stats.
+ *
+ * One line on standard error, drawn again in place and taken away before anything else is printed,
+ * since the library tells the end of each call.  A pipe, a file or -q sees nothing of it.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+#define PATIENCE 2.0 /* seconds without a line */
+#define BAR 24
+
+/* Between calls: one program, one terminal. */
+static struct line {
+    uint64_t begun;           /* the command */
+    const char *stage;        /* shown last */
+    uint64_t stage_begun, at; /* clock, and what was done then */
+    bool drawn;
+} line;
+
+static void erase(void)
+{
+    if (line.drawn) fputs("\r\033[K", stderr);
+    line.drawn = false;
+}
+
+/* 12.3M of something. */
+static void put_count(char *buf, size_t n, double x)
+{
+    static const char units[] = " kMGTP";
+    size_t u = 0;
+    while (x >= 10000 && u + 2 < sizeof units) x /= 1000, u++;
+    if (u)
+        snprintf(buf, n, "%.*f%c", x < 100 ? 1 : 0, x, units[u]);
+    else
+        snprintf(buf, n, "%.0f", x);
+}
+
+static void draw(const ratel_progress *p)
+{
+    char text[160], count[24];
+    double since = seconds_since(line.stage_begun);
+    size_t n = (size_t)snprintf(text, sizeof text, "%-9.20s", p->stage);
+    if (p->total) {
+        double share = p->done < p->total ? (double)p->done / (double)p->total : 1;
+        char bar[BAR + 1];
+        for (int i = 0; i < BAR; i++) bar[i] = (double)i + 0.5 < share * BAR ? '#' : '.';
+        bar[BAR] = 0;
+        n += (size_t)snprintf(text + n, sizeof text - n, " [%s] %3.0f%%", bar, 100 * share);
+    }
+    if (*p->unit) {
+        if (!p->total) {
+            put_count(count, sizeof count, (double)p->done);
+            n += (size_t)snprintf(text + n, sizeof text - n, " %s %.20s", count, p->unit);
+        }
+        put_count(count, sizeof count, since > 0.2 ? (double)(p->done - line.at) / since : 0);
+        n += (size_t)snprintf(text + n, sizeof text - n, " %s%s%.20s/s", count, p->total ? " " : "",
+                              p->total ? p->unit : "");
+    }
+    snprintf(text + n, sizeof text - n, " %.0f s", seconds_since(line.begun));
+    fprintf(stderr, "\r\033[K%.79s", text);
+    fflush(stderr);
+    line.drawn = true;
+}
+
+static int tell(const ratel_progress *p, void *payload)
+{
+    (void)payload;
+    if (!p) {
+        erase();
+        line.stage = NULL;
+        return 0;
+    }
+    if (p->stage != line.stage) {
+        line.stage = p->stage;
+        line.stage_begun = now();
+        line.at = p->done;
+    }
+    if (seconds_since(line.begun) >= PATIENCE && *p->stage) draw(p);
+    return 0;
+}
+
+void show_progress(const args *a)
+{
+    const char *term = getenv("TERM");
+    if (a->value[O_QUIET] || !isatty(STDERR_FILENO) || !term || !strcmp(term, "dumb")) return;
+    line.begun = now();
+    ratel_on_progress(a->context, tell, NULL);
+}
+
+/* --- the table of --stats --------------------------------------------------------------------- */
+
+#define NAMES 44 /* columns of what a row is about */
+
+void stats_seconds(const args *a, const char *of, const char *what, double seconds)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s %s", of, what);
+    if (a->value[O_STATS]) fprintf(stderr, "%-*s %12.6f\n", NAMES, name, seconds);
+}
+
+void stats_number(const args *a, const char *of, const char *what, uint64_t n)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s %s", of, what);
+    if (a->value[O_STATS]) fprintf(stderr, "%-*s %12llu\n", NAMES, name, (unsigned long long)n);
+}
+
+void stats_result(const args *a, const ratel_result *r)
+{
+    const char *name, *level = ratel_result_level(r);
+    double seconds;
+    ratel_cost c;
+    if (ratel_result_cost(r, &c)) return;
+    stats_seconds(a, level, "analyse", c.analyse);
+    for (size_t i = 0; !ratel_result_stage(r, i, &name, &seconds); i++)
+        stats_seconds(a, level, name, seconds);
+    stats_number(a, level, "vars", c.vars);
+    stats_number(a, level, "clauses", c.clauses);
+    stats_number(a, level, "conflicts", c.conflicts);
+    stats_number(a, level, "instantiated", c.instantiated);
+}

@@ -1,0 +1,159 @@
+/*
+ * synth_history.c - what synth found as a history: with values, for the library; as text; as JSON.
+ *
+ * What the search finds has no values; here it gets some.  Before anything is printed the library
+ * checks it once more, at every level that it decides itself.
+ */
+#include <string.h>
+
+#include "cli/synth_cli.h"
+
+static ratel_value text_value(const char *s)
+{
+    return (ratel_value){.type = RATEL_STR, .as.str = {s, strlen(s)}};
+}
+
+static ratel_value int_value(int64_t i)
+{
+    return (ratel_value){.type = RATEL_INT, .as.i = i};
+}
+
+static bool add_transaction(ratel_history *h, const synth_answer *r, uint32_t t)
+{
+    char name[24];
+    bool ok = !ratel_history_begin(h, int_value(r->session[t]));
+    snprintf(name, sizeof name, "t%u", (unsigned)t);
+    ok = ok && !ratel_history_id(h, text_value(name));
+    for (int writes = 0; writes < 2; writes++)
+        for (uint32_t x = 0; ok && x < r->keys; x++) {
+            uint32_t from = r->from[(size_t)t * r->keys + x];
+            synth_key_name(x, name, sizeof name);
+            if (!writes && from != SYNTH_NONE_READ)
+                ok = !ratel_history_get(h, text_value(name), int_value(from), 0);
+            if (writes && r->writes[(size_t)t * r->keys + x])
+                ok = !ratel_history_put(h, text_value(name), int_value(t), 0);
+        }
+    return ok && !ratel_history_end(h, RATEL_COMMITTED);
+}
+
+/* The initial value is 0; the write of transaction t has the value t, unique for a key. */
+static int build(const args *a, const synth_answer *r, ratel_history **out)
+{
+    if (ratel_history_new(out, a->context)) {
+        complain("out of memory");
+        return EXIT_UNDECIDED;
+    }
+    bool ok = !ratel_history_init(*out, int_value(0));
+    for (uint32_t t = 1; ok && t <= r->txns; t++) ok = add_transaction(*out, r, t);
+    if (ok && !ratel_history_freeze(*out)) return EXIT_HOLDS;
+    complain("synth: %s", ratel_history_errmsg(*out));
+    return EXIT_BUG;
+}
+
+/* Isolde's session orders need not be chains; then there is nothing to check it with. */
+bool is_chains(const synth_answer *r)
+{
+    for (uint32_t a = 1; a <= r->txns; a++)
+        for (uint32_t b = a + 1; b <= r->txns; b++)
+            if (r->so[(size_t)a * (r->txns + 1) + b] != (r->session[a] == r->session[b]))
+                return false;
+    return true;
+}
+
+/* The second opinion: the library's own decision at the levels it has. */
+static bool agrees(const args *a, synth *s, const ratel_history *h, const level_list *levels,
+                   ratel_verdict want)
+{
+    for (size_t i = 0; i < levels->n; i++) {
+        const char *builtin = synth_level_builtin(s, levels->at[i]);
+        ratel_result *r;
+        if (!*builtin || ratel_check(&r, a->context, h, builtin)) continue;
+        ratel_verdict v = ratel_result_verdict(r);
+        ratel_result_free(r);
+        if (v == want || v == RATEL_UNDECIDED) continue;
+        complain("synth: the checker disagrees about %s on the history found; please report this",
+                 synth_level_name(s, levels->at[i]));
+        return false;
+    }
+    return true;
+}
+
+int confirm(const args *a, synth *s, const synth_answer *r, const level_list *allow,
+            const level_list *forbid, ratel_history **out)
+{
+    ratel_history *h = NULL;
+    int status = build(a, r, &h);
+    if (!status && is_chains(r) &&
+        !(agrees(a, s, h, allow, RATEL_HOLDS) && agrees(a, s, h, forbid, RATEL_VIOLATED)))
+        status = EXIT_BUG;
+    if (out)
+        *out = h;
+    else
+        ratel_history_free(h);
+    return status;
+}
+
+void print_transactions(FILE *out, const synth_answer *r)
+{
+    for (uint32_t t = 1; t <= r->txns; t++) {
+        fprintf(out, "%s{\"session\":%u,\"id\":\"t%u\",\"ops\":[", t > 1 ? "," : "",
+                (unsigned)r->session[t], (unsigned)t);
+        bool first = true;
+        char name[24];
+        for (int writes = 0; writes < 2; writes++)
+            for (uint32_t x = 0; x < r->keys; x++) {
+                size_t cell = (size_t)t * r->keys + x;
+                uint32_t v = writes ? t : r->from[cell];
+                if (writes ? !r->writes[cell] : v == SYNTH_NONE_READ) continue;
+                synth_key_name(x, name, sizeof name);
+                fprintf(out, "%s[\"%s\",\"%s\",%u]", first ? "" : ",", writes ? "w" : "r", name,
+                        (unsigned)v);
+                first = false;
+            }
+        fputs("]}", out);
+    }
+}
+
+bool next_cross_edge(const synth_answer *r, uint32_t *a, uint32_t *b)
+{
+    size_t n = (size_t)r->txns + 1;
+    for (size_t at = *a * n + *b + 1; at < n * n; at++) {
+        uint32_t from = (uint32_t)(at / n), to = (uint32_t)(at % n);
+        bool direct = from && r->so[at] && r->session[from] != r->session[to];
+        for (size_t k = 1; k < n; k++) direct &= !(r->so[from * n + k] && r->so[k * n + to]);
+        if (!direct) continue;
+        *a = from;
+        *b = to;
+        return true;
+    }
+    return false;
+}
+
+static void print_cross_edges(FILE *out, const synth_answer *r, const char *indent)
+{
+    const char *comma = "session order also:";
+    for (uint32_t a = 0, b = 0; next_cross_edge(r, &a, &b); comma = ",") {
+        if (*comma != ',') fputs(indent, out);
+        fprintf(out, "%s t%u before t%u", comma, (unsigned)a, (unsigned)b);
+    }
+    if (*comma == ',') fputc('\n', out);
+}
+
+void print_history(FILE *out, const synth_answer *r, const char *indent)
+{
+    char name[24];
+    for (uint32_t t = 1; t <= r->txns; t++) {
+        fprintf(out, "%st%u  session %u  ", indent, (unsigned)t, (unsigned)r->session[t]);
+        for (uint32_t x = 0; x < r->keys; x++) {
+            uint32_t from = r->from[(size_t)t * r->keys + x];
+            synth_key_name(x, name, sizeof name);
+            if (from != SYNTH_NONE_READ) fprintf(out, " r(%s)=%u", name, (unsigned)from);
+        }
+        for (uint32_t x = 0; x < r->keys; x++) {
+            synth_key_name(x, name, sizeof name);
+            if (r->writes[(size_t)t * r->keys + x]) fprintf(out, " w(%s)=%u", name, (unsigned)t);
+        }
+        fputc('\n', out);
+    }
+    print_cross_edges(out, r, indent);
+}

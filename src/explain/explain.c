@@ -1,0 +1,310 @@
+/*
+ * explain.c - see explain.h.
+ */
+#include "explain/explain.h"
+
+#include "base/hash.h"
+#include "opt/anomaly.h"
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static const anomaly_names names[ANOMALIES] = {
+#define NAMES(id, adya, elle, berenson, gist) [ANOMALY_##id] = {adya, elle, berenson, gist},
+#include "explain/names.def"
+#undef NAMES
+};
+
+const anomaly_names *anomaly_names_of(uint32_t anomaly)
+{
+    return anomaly < ANOMALIES ? &names[anomaly] : NULL;
+}
+
+/* --- whom to look at -------------------------------------------------------------------------- */
+
+typedef struct cast {
+    mem *m;
+    const history *h;
+    txn_id txn[SCENE_MOST];
+    uint32_t n;
+} cast;
+
+static bool is_in(const cast *c, txn_id t)
+{
+    for (uint32_t i = 0; i < c->n; i++)
+        if (c->txn[i] == t) return true;
+    return false;
+}
+
+static void add(cast *c, txn_id t)
+{
+    if (c->n < SCENE_MOST && txn_status_of(c->h, t) != TXN_ABORTED && !is_in(c, t))
+        c->txn[c->n++] = t;
+}
+
+/* Keys and values of the cast, as one small table: what it reads, what it writes, and the keys. */
+enum relation { READS, WRITES, TOUCHES, RELATIONS };
+
+typedef struct ties {
+    mem *m;
+    uint64_t *slot; /* hash of key, value and relation; 0: empty */
+    size_t mask;
+} ties;
+
+static uint64_t tie(enum relation r, key_id k, value_id v)
+{
+    return hash_pair(hash_pair(k, r == TOUCHES ? 0 : v), (uint64_t)r) | 1;
+}
+
+static bool tied(ties *t, uint64_t x, bool insert)
+{
+    size_t at = (size_t)(x >> 8) & t->mask;
+    for (; t->slot[at]; at = (at + 1) & t->mask)
+        if (t->slot[at] == x) return true;
+    if (insert) t->slot[at] = x;
+    return false;
+}
+
+/* Calls for each key that operation o reads or writes: rows of scans, elements of lists. */
+typedef struct visit {
+    ties *t;
+    bool insert, any;
+    enum relation want; /* not inserting: the other side's relation that is looked for */
+} visit;
+
+static void touch(visit *v, bool reads, key_id k, value_id x)
+{
+    if (v->insert) {
+        tied(v->t, tie(reads ? READS : WRITES, k, x), true);
+        tied(v->t, tie(TOUCHES, k, 0), true);
+        return;
+    }
+    /* It wrote what the cast read; it read what the cast wrote; it writes a key of the cast. */
+    bool fits = v->want == READS ? !reads : v->want == WRITES ? reads : !reads;
+    if (fits && tied(v->t, tie(v->want, k, x), false)) v->any = true;
+}
+
+static void touch_value(visit *v, const history *h, bool reads, key_id k, value_id x)
+{
+    atom a = x > VALUE_NULL && x != VALUE_UNKNOWN ? value_atom(h, x) : (atom){0};
+    if (x > VALUE_NULL && a.kind == ATOM_LIST) {
+        for (uint32_t i = 0; i < a.len; i++) touch(v, reads, k, h->elements.at[a.as.offset + i]);
+        if (a.len) return;
+        x = VALUE_NULL;
+    }
+    touch(v, reads, k, x);
+}
+
+static void visit_txn(visit *v, const history *h, txn_id t)
+{
+    for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
+        enum op_kind kind = op_kind_of(h, o);
+        if (h->op_kind[o] & OP_FAILED) continue;
+        if (kind != OP_SCAN && kind != OP_ITER) {
+            touch_value(v, h, kind == OP_READ, h->op_key[o], h->op_value[o]);
+            continue;
+        }
+        const range *r = &h->ranges.at[h->op_key[o]];
+        for (uint32_t i = 0; i < r->rows; i++)
+            touch_value(v, h, true, h->row_key.at[r->first_row + i],
+                        h->row_value.at[r->first_row + i]);
+    }
+}
+
+/* Adds transactions that stand in this relation to the cast, in the order of the history. */
+static void grow(cast *c, enum relation want, uint32_t most)
+{
+    const history *h = c->h;
+    size_t need = 64, cap = 64;
+    for (uint32_t i = 0; i < c->n; i++)
+        need += 4 * (h->txn_op[c->txn[i] + 1] - h->txn_op[c->txn[i]]);
+    for (size_t i = 0; i < h->ranges.n && i < 4096; i++) need += 4;
+    for (size_t i = 0; i < c->n; i++)
+        for (op_id o = h->txn_op[c->txn[i]]; o < h->txn_op[c->txn[i] + 1]; o++) {
+            atom a = {0};
+            enum op_kind kind = op_kind_of(h, o);
+            if (kind == OP_SCAN || kind == OP_ITER)
+                need += 4 * (size_t)h->ranges.at[h->op_key[o]].rows;
+            else if (h->op_value[o] > VALUE_NULL && h->op_value[o] != VALUE_UNKNOWN)
+                a = value_atom(h, h->op_value[o]);
+            if (a.kind == ATOM_LIST) need += 4 * (size_t)a.len;
+        }
+    while (cap < 2 * need) cap *= 2;
+    ties t = {.m = c->m, .slot = mem_array0(c->m, uint64_t, cap), .mask = cap - 1};
+    visit v = {.t = &t, .insert = true};
+    for (uint32_t i = 0; i < c->n; i++) visit_txn(&v, h, c->txn[i]);
+    v.insert = false;
+    v.want = want;
+    for (size_t i = 0; i < h->txns && c->n < most; i++) {
+        guard_tick(c->m->guard);
+        if (txn_status_of(h, (txn_id)i) == TXN_ABORTED || is_in(c, (txn_id)i)) continue;
+        v.any = false;
+        visit_txn(&v, h, (txn_id)i);
+        if (v.any) add(c, (txn_id)i);
+    }
+    mem_put(c->m, t.slot);
+}
+
+/* --- the argument ----------------------------------------------------------------------------- */
+
+static void forget(explanation *e)
+{
+    vec_free(e->m, &e->arg.links);
+    vec_free(e->m, &e->arg.nodes);
+    vec_free(e->m, &e->arg.child);
+    vec_free(e->m, &e->scene.writes);
+    vec_free(e->m, &e->scene.reads);
+    vec_free(e->m, &e->scene.chain);
+    vec_free(e->m, &e->scene.keys);
+    mem_put(e->m, e->scene.slot);
+    e->scene.slot = NULL;
+}
+
+static bool argue(explanation *e, const cast *c, enum ryow ryow)
+{
+    if (e->scene.slot) forget(e);
+    scene_build(&e->scene, e->m, e->h, ryow, c->txn, c->n);
+    e->arg.m = e->m;
+    if (!argument_find(&e->arg, &e->scene, &e->ask, &e->who)) return false;
+    const char *wrong = argument_check(&e->arg, &e->scene, &e->ask, e->m);
+    e->argued = !wrong;
+    e->why_not = wrong;
+    return e->argued;
+}
+
+/* Is there an anti-dependency in a cycle of the argument; with `rows`, one of a scan that did not
+   find a key? */
+static bool misses(const argument *a, uint32_t at, bool rows)
+{
+    const arg_node *n = &a->nodes.at[at];
+    for (uint32_t i = 0; i < n->n; i++) {
+        const arg_link *l = n->kind == ARG_CYCLE ? &a->links.at[n->first + i] : NULL;
+        if (l ? l->kind == LINK_RW && (!rows || l->predicate)
+              : misses(a, a->child.at[n->first + i], rows))
+            return true;
+    }
+    return false;
+}
+
+/* What a violation of the level is called that has no better name. */
+static uint32_t name_of_level(enum level_id level)
+{
+    switch (level) {
+    case LEVEL_CS: return ANOMALY_CURSOR_LOST_UPDATE;
+    case LEVEL_MAV: return ANOMALY_OBSERVED_TRANSACTION_VANISHES;
+    case LEVEL_RA: return ANOMALY_FRACTURED_READ;
+    case LEVEL_CC: return ANOMALY_CAUSALITY_VIOLATION;
+    case LEVEL_MV:
+    case LEVEL_CV:
+    case LEVEL_FCV:
+    case LEVEL_PSI:
+    case LEVEL_UA:
+    case LEVEL_NLU: return ANOMALY_G_SINGLE;
+    case LEVEL_RR:
+    case LEVEL_US:
+    case LEVEL_SER:
+    case LEVEL_SSER: return ANOMALY_G2_ITEM;
+    default: return ANOMALY_G_NONADJACENT;
+    }
+}
+
+/* The cycle that everything leads to, if there is one: NULL where cases stand side by side. */
+static const arg_node *last_cycle(const argument *a)
+{
+    const arg_node *n = &a->nodes.at[a->root];
+    while (!arg_leaf(n)) {
+        const arg_node *open = NULL, *longest = NULL;
+        uint32_t inner = 0, most = 0;
+        for (uint32_t i = 0; i < n->n; i++) {
+            const arg_node *c = &a->nodes.at[a->child.at[n->first + i]];
+            if (!arg_leaf(c)) {
+                open = c;
+                inner++;
+            } else if (c->n != most) {
+                longest = c->n > most ? c : longest;
+                most = c->n > most ? c->n : most;
+            } else {
+                longest = NULL;
+            }
+        }
+        n = inner == 1 ? open : inner ? NULL : longest;
+        if (!n) return NULL;
+    }
+    return n->kind == ARG_CYCLE ? n : NULL;
+}
+
+/* Well-known cycles have names of their own. */
+static uint32_t name_of_cycle(const argument *a, uint32_t anomaly)
+{
+    const arg_node *n = last_cycle(a);
+    if (!n) return anomaly;
+    const arg_link *l = &a->links.at[n->first];
+    uint32_t rw = 0, wr = 0, rt = 0, adjacent = 0;
+    for (uint32_t i = 0; i < n->n; i++) {
+        rw += l[i].kind == LINK_RW;
+        wr += l[i].kind == LINK_WR;
+        rt += l[i].kind == LINK_RT;
+        adjacent += l[i].kind == LINK_RW && l[(i + 1) % n->n].kind == LINK_RW;
+    }
+    if (rt) return anomaly;
+    if (n->n == 4 && rw == 2 && wr == 2 && !adjacent) return ANOMALY_LONG_FORK;
+    if (n->n == 2 && rw == 2 && l[0].key != l[1].key) return ANOMALY_WRITE_SKEW;
+    if (n->n == 2 && rw == 1 && wr == 1) return ANOMALY_READ_SKEW;
+    return anomaly;
+}
+
+/* The answer's name, where the argument fits it: a circle of dependencies is one only if no read of
+   an old version takes part, and some anomalies have other names where it is a scan that was
+   overtaken. */
+static uint32_t finer_name(const explanation *e, uint32_t anomaly)
+{
+    const argument *a = &e->arg;
+    bool circle = anomaly == ANOMALY_CIRCULAR_INFORMATION_FLOW || anomaly == ANOMALY_DIRTY_WRITE;
+    if (circle && misses(a, a->root, false)) anomaly = name_of_level(e->ask.level);
+    if (anomaly == ANOMALY_G_SINGLE || anomaly == ANOMALY_G_NONADJACENT ||
+        anomaly == ANOMALY_G2_ITEM)
+        anomaly = name_of_cycle(a, anomaly);
+    if (!misses(a, a->root, true)) return anomaly;
+    switch (anomaly) {
+    case ANOMALY_FUZZY_READ: return ANOMALY_PHANTOM;
+    case ANOMALY_WRITE_SKEW: return ANOMALY_PREDICATE_WRITE_SKEW;
+    case ANOMALY_G2_ITEM: return ANOMALY_G2;
+    default: return anomaly;
+    }
+}
+
+/* The given ones first; then also those who have to do with them. */
+static void look_for_argument(explanation *e, const explain_ask *q)
+{
+    const history *h = e->h;
+    cast c = {.m = e->m, .h = h};
+    for (size_t i = 0; i < q->n; i++) add(&c, q->core[i]);
+    e->why_not = "no argument about few transactions was found";
+    if (argue(e, &c, q->ryow) || q->alone) return;
+    /* Whom they read from, who read from them, who else writes their keys. */
+    static const uint32_t most[RELATIONS] = {24, 32, 40};
+    for (unsigned r = READS; r < RELATIONS; r++) {
+        uint32_t before = c.n;
+        grow(&c, (enum relation)r, most[r]);
+        if (c.n != before && argue(e, &c, q->ryow)) return;
+    }
+    size_t living = 0;
+    for (size_t t = 0; t < h->txns; t++) living += txn_status_of(h, (txn_id)t) != TXN_ABORTED;
+    for (size_t t = 0; living <= SCENE_MOST && t < h->txns; t++) add(&c, (txn_id)t);
+    if (living <= SCENE_MOST) argue(e, &c, q->ryow);
+}
+
+void explain(explanation *e, mem *m, const history *h, const explain_ask *q)
+{
+    memset(e, 0, sizeof *e);
+    e->m = m;
+    e->h = h;
+    e->anomaly = q->anomaly;
+    e->ask = (arg_ask){q->level.id, q->session_order,
+                       q->level.realtime || q->level.id == LEVEL_SSER, q->drift};
+    if (!shape_of(q->level.id)) {
+        e->why_not = "this level has no argument of this kind";
+        return;
+    }
+    look_for_argument(e, q);
+    if (e->argued) e->anomaly = finer_name(e, q->anomaly);
+}
