@@ -8,7 +8,7 @@ reads, returned rows and covered absent keys; choices those with several possibl
 import json
 import os
 
-SESSIONS, KEYS, SECONDS = 24, 10_000, 20
+SESSIONS, KEYS, SECONDS = 24, 10_000, 60
 WORKLOADS = ['blindw-rw', 'random-range', 'random-bench', 'tpcc', 'fs-metadata']
 # level: the store that its histories come from
 LEVELS = {
@@ -18,6 +18,8 @@ LEVELS = {
     'consistent-view': 'parallel-snapshot-isolation',
     'monotonic-view': 'parallel-snapshot-isolation',
     'update-atomic': 'parallel-snapshot-isolation', 'no-lost-update': 'no-lost-update',
+    'update-serializable': 'stale-serializable', 'causal': 'causal', 'read-atomic': 'read-atomic',
+    'monotonic-atomic-view': 'read-atomic',
 }
 WORST, GROWTH = 50, 25   # times the first cell, per obligation; ten times the transactions
 ENCODINGS = {

@@ -64,6 +64,26 @@ static bool push_file(check *c, char *name)
     return true;
 }
 
+/* The built-in level that decides a file's level as it was asked for, or "".  Without session order
+   it is another one, if the built-in level always has it. */
+static const char *pipeline_of(const check *c, size_t i)
+{
+    const char *order = c->a->value[O_SESSION_ORDER];
+    const char *builtin = synth_level_builtin(c->iso, c->number[i]);
+    ratel_level l;
+    for (size_t k = 0; order && !strcmp(order, "off") && !ratel_level_at(&l, k); k++)
+        if (!strcmp(l.name, builtin) && strcmp(l.session_order, "option")) return "";
+    return builtin;
+}
+
+/* A level that is searched has no stages and no certificate. */
+static bool is_searched(const check *c)
+{
+    for (size_t i = 0; i < c->n_levels; i++)
+        if (c->number[i] >= 0 && (c->a->value[O_DUMP] || !*pipeline_of(c, i))) return true;
+    return false;
+}
+
 static bool parse_levels(check *c)
 {
     const char *given = c->a->value[O_LEVEL] ? c->a->value[O_LEVEL] : "serializable";
@@ -351,7 +371,7 @@ static void check_history(check *c, const char *name)
         uint64_t begun = now();
         const char *level = c->levels[i];
         if (c->number[i] >= 0) {
-            level = synth_level_builtin(c->iso, c->number[i]);
+            level = pipeline_of(c, i);
             if (!*level) {
                 merge(c, check_iso(c->a, c->iso, c->number[i], c->levels[i], h, name, c->out));
                 continue;
@@ -452,6 +472,9 @@ int cmd_check(args *a)
         if (!c.status) c.status = EXIT_USAGE;
     } else if (a->value[O_CERTIFICATE] && (a->n_files > 1 || c.n_levels > 1)) {
         complain("--certificate: one history and one level at a time");
+        c.status = EXIT_USAGE;
+    } else if ((a->value[O_CERTIFICATE] || a->value[O_DUMP]) && is_searched(&c)) {
+        complain("--%s: not for this level from a file", a->value[O_DUMP] ? "dump" : "certificate");
         c.status = EXIT_USAGE;
     } else if (a->value[O_DUMP] && !dumpable(&c)) {
         c.status = EXIT_USAGE;

@@ -33,10 +33,10 @@ static const struct {
 enum { SESSIONS = 8, CHECK_MS = 60000 };
 
 /* A violation in a history without a name is worth keeping. */
-static void keep(int fd, const char *workload)
+static void keep(int fd, size_t number, const char *workload)
 {
     char name[128], buf[1 << 16];
-    snprintf(name, sizeof name, "ratel-test-%s.jsonl", workload);
+    snprintf(name, sizeof name, "ratel-test-%zu-%s.jsonl", number, workload);
     int to = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     bool bad = to < 0 || lseek(fd, 0, SEEK_SET) < 0;
     for (ssize_t n; !bad && (n = read(fd, buf, sizeof buf)) != 0;)
@@ -45,7 +45,7 @@ static void keep(int fd, const char *workload)
     if (bad)
         perror(name);
     else
-        fprintf(stderr, "the history is in %s\n", name);
+        fprintf(stderr, "the history is in %s (ratel explain tells more)\n", name);
 }
 
 static int run_one(live *l, args *a, const contract *c, size_t i, live_options *o)
@@ -76,7 +76,7 @@ static int run_one(live *l, args *a, const contract *c, size_t i, live_options *
                     (unsigned long long)counts.committed, (unsigned long long)counts.aborted,
                     (unsigned long long)counts.unknown);
         status = live_check(a, path, dir ? NULL : mix[i].workload, live_level(l, a, c, &counts));
-        if (status == EXIT_VIOLATED && !dir) keep(o->output, mix[i].workload);
+        if (status == EXIT_VIOLATED && !dir) keep(o->output, i + 1, mix[i].workload);
     }
     close(o->output);
     return status;

@@ -86,8 +86,8 @@ const command commands[] = {
      "run workloads and check what the product documents",
      "Runs a mix of workloads for the time given and checks each history for the level that the\n"
      "product documents at this setting (--list shows these contracts and their sources). A\n"
-     "history that violates it is kept, as ratel-test-WORKLOAD.jsonl, or in the directory -o DIR,\n"
-     "where all are kept. The exit status is that of check.\n",
+     "history that violates it is kept, as ratel-test-N-WORKLOAD.jsonl, or in the directory\n"
+     "-o DIR, where all are kept. The exit status is that of check.\n",
      cmd_test},
     {"levels", CMD_LEVELS, "[LEVEL...]", "list the isolation levels and what they imply",
      "Lists every level: names, definition, what it implies, what checks it, and how the names\n"

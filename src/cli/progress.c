@@ -56,9 +56,11 @@ static void draw(const ratel_progress *p)
             put_count(count, sizeof count, (double)p->done);
             n += (size_t)snprintf(text + n, sizeof text - n, " %s %.20s", count, p->unit);
         }
-        put_count(count, sizeof count, since > 0.2 ? (double)(p->done - line.at) / since : 0);
-        n += (size_t)snprintf(text + n, sizeof text - n, " %s%s%.20s/s", count, p->total ? " " : "",
-                              p->total ? p->unit : "");
+        if (since > 0.2) { /* a rate of less is noise */
+            put_count(count, sizeof count, (double)(p->done - line.at) / since);
+            n += (size_t)snprintf(text + n, sizeof text - n, " %s%s%.20s/s", count,
+                                  p->total ? " " : "", p->total ? p->unit : "");
+        }
     }
     snprintf(text + n, sizeof text - n, " %.0f s", seconds_since(line.begun));
     fprintf(stderr, "\r\033[K%.79s", text);
@@ -74,7 +76,7 @@ static int tell(const ratel_progress *p, void *payload)
         line.stage = NULL;
         return 0;
     }
-    if (p->stage != line.stage) {
+    if (p->stage != line.stage || p->done < line.at) { /* a stage may begin again */
         line.stage = p->stage;
         line.stage_begun = now();
         line.at = p->done;

@@ -165,9 +165,10 @@ static enum db_answer faulty_put(db_session *s, int64_t key, int64_t value)
 {
     db_session *i;
     ((faulty_conn *)s->own)->wrote = true;
-    s->idle = false;
     if (bug_of(s) == DROP_WRITE && now(s)) return DB_OK;
-    enum db_answer a = inner(s, &i)->put(i, key, value);
+    const driver *d = inner(s, &i);
+    i->idle = i->newest = false;
+    enum db_answer a = d->put(i, key, value);
     s->idle = i->idle;
     s->newest = i->newest;
     return passed(s, a);

@@ -1116,6 +1116,7 @@ static void replay(lazy *z)
                     lazy_enqueue(z, ob);
                 else if (z->watch_next && is_loose(z, ob))
                     lazy_watch(z, ob, seen);
+                if (ok && z->paths) paths_note(z, ob, seen == NONE ? FROM_INIT : seen);
             }
         if (e != commit_of(z->p, v)) continue;
         for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {

@@ -90,7 +90,10 @@ void lazy_keep_path(lazy *z, uint32_t ob, node_id u);
 bool lazy_ruled_out(const lazy *z, node_id a, node_id b);
 
 /* paths.c */
+#define FROM_INIT 0xfffffffeu /* as a source: the initial version; NONE: nothing stands before */
 void paths_start(lazy *z);
+/* An open read reads from that install, or FROM_INIT, as things stand. */
+void paths_note(lazy *z, uint32_t ob, uint32_t from);
 /* Looks at an obligation: false if nothing that could explain it stands before it. */
 bool paths_check(lazy *z, uint32_t ob);
 /* A literal that mends a broken read of the last sweep; false if none waits. */

@@ -36,6 +36,7 @@ void paths_start(lazy *z)
     x->hop = mem_array0(z->m, hop, (size_t)g->nodes + 1);
     x->is_parked = mem_array0(z->m, uint8_t, g->obs + 1);
     x->stands = mem_array(z->m, uint32_t, g->open.n + 1);
+    memset(x->stands, 0xff, (g->open.n + 1) * sizeof *x->stands);
     for (node_id v = 0; v < g->nodes; v++) {
         node_id before = g->so_pred[v];
         x->chain[v] = before == NO_ID ? v : x->chain[before];
@@ -137,6 +138,13 @@ uint32_t paths_stands(const lazy *z, uint32_t ob)
     if (rf == RF_INIT) return FROM_INIT;
     return rf == RF_OPEN && !(z->g->ob_flags[ob] & OB_LIST) ? z->paths->stands[z->open_of[ob]]
                                                             : NONE;
+}
+
+/* Kept up with each look at the read, and it is looked at again whenever it may read from another:
+   it is parked, or watches the version. */
+void paths_note(lazy *z, uint32_t ob, uint32_t from)
+{
+    if (z->p->rf[ob] == RF_OPEN) z->paths->stands[z->open_of[ob]] = from;
 }
 
 /* The candidate of an open read that is this install. */
@@ -532,6 +540,7 @@ bool paths_mend(lazy *z, uint32_t *answer)
 bool paths_check(lazy *z, uint32_t ob)
 {
     uint32_t from = stands_now(z, ob);
+    paths_note(z, ob, from);
     if (from == NONE) return false;
     bool literals = z->p->rf[ob] == RF_OPEN && z->chosen_clause[z->open_of[ob]];
     if (literals || is_suspect(z, ob, from))
@@ -557,15 +566,8 @@ bool paths_look_again(lazy *z)
 bool paths_broken(lazy *z, uint32_t *answer)
 {
     paths *x = z->paths;
-    asg *g = z->g;
     if (!x || x->swept == z->epoch) return false;
     assert(!x->waiting.n);
-    for (uint32_t o = 0; o < g->open.n; o++) {
-        uint32_t ob = g->open.at[o];
-        bool open = z->present[g->ob_node[ob]] && z->p->rf[ob] == RF_OPEN;
-        x->stands[o] = open ? stands_now(z, ob) : NONE;
-        guard_tick(z->m->guard);
-    }
     x->findings.n = x->hops.n = 0;
     x->waiting.n = x->supports.n = 0;
     if (z->p->rule->one || z->p->rule->path & PATH_ANY)

@@ -7,8 +7,6 @@
 
 #include "encode/lazy_state.h"
 
-#define FROM_INIT 0xfffffffeu /* as a source: the initial version; NONE: nothing stands before */
-
 /* The edge by which `at` leads on. */
 typedef struct hop {
     node_id at, to;
@@ -39,7 +37,7 @@ struct paths {
     VEC(uint32_t) ended;     /* with real time: the committed, by their ends */
     VEC(uint32_t) parked;    /* suspects, and reads with literals */
     uint8_t *is_parked;
-    uint32_t *stands; /* per open read, at the last sweep: install, FROM_INIT or NONE */
+    uint32_t *stands; /* per open read: install, FROM_INIT or NONE (paths_note) */
     uint64_t queued;  /* the epoch in which all parked reads were queued again */
     uint64_t swept;   /* the epoch in which a sweep found nothing */
     VEC(finding) findings;

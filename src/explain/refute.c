@@ -201,7 +201,7 @@ static void list_orders(search *x, uint32_t i)
     if (weakest ? !r->plainly_shown || s->maybe & actor_bit(r->actor) : r->fault == SCENE_NOT_OWN)
         return;
     if (!weakest && r->fault == SCENE_NO_SOURCE) return;
-    const uint8_t *chain = s->chain.at + r->first;
+    const uint8_t *chain = r->n ? s->chain.at + r->first : NULL;
     for (uint32_t a = 0; a < r->n; a++)
         for (uint32_t b = a + 1; b < r->n; b++) show(x, chain[a], chain[b], r->key, SHOWN_LIST, i);
     if (r->own && !(r->shown & actor_bit(r->actor)))

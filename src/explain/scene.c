@@ -472,7 +472,7 @@ static void explain_list(scene *s, const wants *w, scene_read *r)
     bool not_own = own == NO_ID;
     if (not_own) own = 0;
     r->own = own > 0;
-    const value_id *e = h->elements.at + seen.as.offset;
+    const value_id *e = seen.len ? h->elements.at + seen.as.offset : NULL;
     uint32_t ext = seen.len - own, last_actor = NO_ID;
     txn_id before = NO_ID;
     op_id before_op = NO_ID;

@@ -135,6 +135,8 @@ void report_json(const verdict *v, const report_context *c, strbuf *b)
     if (v->outcome == OUTCOME_VIOLATED) {
         list_json(b, "rests_on", names, rests(v, names));
         if (v->through) string(b, "through", v->through);
+    } else if (v->outcome == OUTCOME_HOLDS && (v->through || v->shown)) {
+        string(b, "through", v->through ? v->through : v->shown);
     }
     if (v->trusted) {
         member(b, "trusted");

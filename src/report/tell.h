@@ -46,7 +46,7 @@ void tell_svg(const told *t, strbuf *b);
 void say_txn(const history *h, txn_id t, strbuf *b);
 void say_actor(const told *t, uint32_t actor, strbuf *b);
 void say_key(const history *h, key_id k, strbuf *b);
-void say_key_word(const history *h, key_id k, strbuf *b); /* "key 5" */
+void say_key_word(const history *h, key_id k, strbuf *b); /* in sentences: "key 5" */
 /* Long values are cut; of lists, what the transactions of the argument appended is left. */
 void say_value(const told *t, key_id k, value_id v, strbuf *b);
 /* What a transaction did, as far as it has to do with the argument. */

@@ -76,7 +76,7 @@ static bool matters(const told *t, key_id k, value_id element)
 static void say_list(const told *t, key_id k, atom a, strbuf *b)
 {
     const history *h = t->v->h;
-    const value_id *e = h->elements.at + a.as.offset;
+    const value_id *e = a.len ? h->elements.at + a.as.offset : NULL;
     uint32_t shown = 0;
     bool gap = false;
     strbuf_char(b, '[');

@@ -535,7 +535,7 @@ static void copy_attrs(maker *k, txn_id t, op_id o, op_id fresh)
     }
 }
 
-static op_id copy_range(maker *k, txn_id t, op_id o)
+static op_id copy_range(maker *k, txn_id t, op_id o, bool claims)
 {
     const history *h = k->h;
     range r = h->ranges.at[h->op_key[o]];
@@ -543,7 +543,7 @@ static op_id copy_range(maker *k, txn_id t, op_id o)
         key_id key = h->row_key.at[i];
         value_id was = h->row_value.at[i], v = was;
         if (k->out->key[key]) continue;
-        stays(k, t, o, key, &v);
+        if (claims) stays(k, t, o, key, &v);
         v = new_seen(k, was, v);
         history_row(k->to, new_key(k, key), v);
     }
@@ -566,7 +566,7 @@ static void copy_op(maker *k, txn_id t, op_id o)
     if (!keep) {
         k->out->op[o] = 1;
     } else {
-        fresh = many ? copy_range(k, t, o)
+        fresh = many ? copy_range(k, t, o, claims)
                      : history_op(k->to, h->op_kind[o] & ~OP_ATTR, new_key(k, h->op_key[o]),
                                   new_seen(k, was, v));
         copy_attrs(k, t, o, fresh);

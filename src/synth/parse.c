@@ -150,7 +150,10 @@ static void next(parser *p)
                        (p->at < p->end && *p->at == '#');
         if (!comment) break;
         const char *from = p->at;
-        while (p->at < p->end && *p->at != '\n') forward(p, 1);
+        while (p->at < p->end && *p->at != '\n') {
+            if (!*p->at) fail_at(p, p->line, p->column, "byte 0x00 is no part of the language");
+            forward(p, 1);
+        }
         size_t n = (size_t)(p->at - from);
         while (n && (from[n - 1] == ' ' || from[n - 1] == '\t' || from[n - 1] == '\r')) n--;
         note(p, from, n, p->line, ISO_AS_COMMENT);

@@ -36,6 +36,18 @@ bool core_knows(const level_rule *rule)
     return rule->level == LEVEL_SER || rule->level == LEVEL_SI;
 }
 
+bool core_reduces(const level_rule *rule)
+{
+    /* (two that are neighbours among few need not be in the whole) */
+    return !(rule->path & PATH_NEXT);
+}
+
+/* Levels that take reads of items and of absences apart: a part has reads only. */
+static bool tells_absence(const level_rule *rule)
+{
+    return rule->strict == STRICT_ITEM || rule->strict == STRICT_OWN;
+}
+
 /* --- suspects --------------------------------------------------------------------------------- */
 
 /* Decides once more, with a log; plain: as certify.c does where a deduction is not explained. */
@@ -79,11 +91,16 @@ void core_suspects(verdict *v, asg *g, const order_ask *ask, strong *p, const la
         memset(in, 1, g->nodes);
     } else {
         bool ok = p && a && p->justify && justify_steps(p->justify, a);
-        if (!ok) {
-            p = &q;
-            if (!explain_in_time(p, g, &again, &b)) return;
+        if (!ok && !core_knows(ask->rule)) {
+            /* There may be no proof to follow: those whom the clauses speak of. */
+            for (size_t i = 0; i < v->core.n; i++) in[g->txn_node[v->core.at[i]]] = 1;
+        } else {
+            if (!ok) {
+                p = &q;
+                if (!explain_in_time(p, g, &again, &b)) return;
+            }
+            justify_nodes(p->justify, in);
         }
-        justify_nodes(p->justify, in);
     }
     v->part = part_new(&v->mem, g, in);
 }
@@ -131,6 +148,7 @@ static bool violated_strong(trial *t)
     asg *g = &t->g;
     if (g->faults.n) return false; /* cannot be: then something is wrong with the part */
     t->searched = g->wild_lists || g->init_open;
+    if (t->searched && !core_knows(t->ask.rule)) return false;
     if (t->searched) {
         node_id order[WEAK_SMALL];
         bool si = t->ask.rule->events;
@@ -292,6 +310,13 @@ static void tell(trial *t)
     v->session_order = t->ask.so;
     if (t->weak) {
         words_explain(v, &t->g, &t->w, core_weaker[t->level]);
+    } else if (!core_knows(t->ask.rule)) {
+        if (t->a.path.steps.n)
+            words_steps(v, &t->g, t->a.path.steps.at, t->a.path.steps.n);
+        else if (t->a.known_cycle)
+            words_events(v, &t->g, &t->p, t->a.cycle.at, t->a.cycle.n);
+        else
+            words_search(v, &t->g, t->ask.rule, NULL, 0);
     } else {
         step_list found = {0}, plain = {0};
         if (loop_find(&t->g, &t->ask, &found, &plain))
@@ -364,7 +389,10 @@ core_told core_tell(verdict *v, const order_ask *ask)
     core_told answer = {.weaker = CORE_WEAKER};
     trial t = {.v = v, .x = v->part, .ask = *ask};
     uint8_t *flags = open_trial(&t);
-    if (violated_strong(&t)) {
+    bool whole_reads = true; /* every read of the part is what it was in the whole */
+    for (size_t i = 0; i < t.x->ops.n && tells_absence(ask->rule); i++)
+        whole_reads = whole_reads && !t.x->ops.at[i].predicate;
+    if (whole_reads && violated_strong(&t)) {
         /* Without real time, without session order: of the strong level, then of the weaker. */
         if (ask->rt) {
             t.ask.rt = false;
@@ -378,7 +406,7 @@ core_told core_tell(verdict *v, const order_ask *ask)
             if (violated_strong(&t)) answer.without |= RESTS_SESSION;
         }
         t.ask.so = ask->so;
-        find_weaker(&t);
+        if (core_knows(ask->rule)) find_weaker(&t);
         /* As far as it goes without session order; with it, some may still be left out. */
         if (ask->so && answer.without & RESTS_SESSION) {
             t.ask.so = false;

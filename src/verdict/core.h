@@ -19,6 +19,9 @@
 
 /* Is this how strong levels are told?  (Strict serializability is a rule and real time.) */
 bool core_knows(const level_rule *rule);
+/* Is what violates the rule among few transactions a violation of the whole? */
+bool core_reduces(const level_rule *rule);
+#define CORE_SMALL 10u /* a violation of another level that names so few is left as it is */
 
 /* While the graph of the whole is there: v->part becomes the suspects.  p and a: a run of lazy.c
    with p->justify that was violated; NULL: there was none. */

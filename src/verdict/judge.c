@@ -129,6 +129,7 @@ void verdict_forget(verdict *v)
     v->outcome = OUTCOME_UNDECIDED;
     v->anomaly = ANOMALIES;
     v->reason = NULL;
+    v->shown = NULL;
     memset(&v->cycle, 0, sizeof v->cycle);
     memset(&v->core, 0, sizeof v->core);
     memset(&v->choices, 0, sizeof v->choices);
@@ -436,7 +437,7 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
                     : small_graph(g, rule, v->session_order, order, rf, &n))) {
             v->outcome = OUTCOME_VIOLATED;
             words_search(v, g, rule, NULL, 0);
-            if (v->want_part) core_suspects(v, g, &told, NULL, NULL);
+            if (v->want_part && basic) core_suspects(v, g, &told, NULL, NULL);
             return;
         }
         v->outcome = OUTCOME_HOLDS;
@@ -475,12 +476,14 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
     uint64_t start = clock_now();
     bool done = false, lazy = q->tune.strategy == STRATEGY_LAZY;
     if (lazy && !cut && pass_on(&q->tune, PASS_UNSAT_SEARCH) && refute_part(v, g, &ask, rule)) {
-        if (v->want_part) find_suspects(v, g, &told, NULL, NULL, start);
+        if (v->want_part && (basic || v->core.n > CORE_SMALL))
+            find_suspects(v, g, &told, NULL, NULL, start);
         return;
     }
     start = clock_now();
     /* Ambiguous reads are pruned, which no log explains: only a violation is worth another run. */
-    bool logged = v->want_part && lazy && q->tune.portfolio <= 1 && !g->open.n && ask.rule == rule;
+    bool logged =
+        v->want_part && basic && lazy && q->tune.portfolio <= 1 && !g->open.n && ask.rule == rule;
     /* What is serializable is snapshot isolated, and what holds with session order holds without:
        the stronger question is easier to say yes to.  Only an accept counts. */
     enum { TRY_SERIAL, TRY_SNAPSHOT, TRY_SESSIONS, TRIES };
@@ -505,6 +508,11 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
         lazy_decide(&p, SERIAL_TRY, &a);
         keep_stages(v, &a);
         done = a.holds;
+        if (done && stronger.rule->level != rule->level)
+            v->shown = stronger.rule->level == LEVEL_SER
+                           ? level_at(stronger.rt ? LEVEL_SSER : LEVEL_SER)->name
+                       : stronger.rt ? "realtime-snapshot-isolation"
+                                     : level_at(stronger.rule->level)->name;
     }
     if (!done) {
         order_decider decider = strategies[q->tune.strategy];
@@ -542,7 +550,8 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
                                    : "an order of the transactions explains every read");
     } else {
         explain_strong(v, p.g, &p, &a, rule);
-        if (v->want_part) find_suspects(v, g, &told, logged ? &p : NULL, logged ? &a : NULL, start);
+        if (v->want_part && (basic || v->core.n > CORE_SMALL))
+            find_suspects(v, g, &told, logged ? &p : NULL, logged ? &a : NULL, start);
     }
 }
 
@@ -630,11 +639,11 @@ static void decide_strong(verdict *v, const history *h, const question *q, const
 {
     asg g;
     uint64_t start = clock_now();
-    v->want_part = core_knows(rule) && !h->init_unknown;
+    v->want_part = core_reduces(rule) && !h->init_unknown && !rule_split_of(rule->level);
     try_strong(v, h, q, rule, rt, 0, &g);
     if (v->outcome == OUTCOME_VIOLATED && g.init_assumed) {
         verdict_forget(v);
-        v->want_part = core_knows(rule);
+        v->want_part = core_reduces(rule) && !rule_split_of(rule->level);
         try_strong(v, h, q, rule, rt, ASG_INIT_FREE, &g);
     }
     v->want_part = false;
@@ -779,6 +788,7 @@ void judge(verdict *v, const history *h, const question *q)
     if (serial_implies && level_at(v->level.id)->decided && pass_on(&q->tune, PASS_CLIENT_TIMES) &&
         quick_accept(v, h, &f)) {
         v->outcome = OUTCOME_HOLDS;
+        if (v->level.id != LEVEL_SER) v->shown = level_at(LEVEL_SER)->name;
         set_reason(v, "run by their client times, the transactions explain every read");
         mem_free_all(&v->work);
         return;

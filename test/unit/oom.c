@@ -255,6 +255,18 @@ static int certify_it(ratel *r, const job *j)
     return ratel_result_certificate(j->a, r, j->h, drop, &n);
 }
 
+static int explain_it(ratel *r, const job *j)
+{
+    size_t n = 0;
+    ratel_explanation *e;
+    int code = ratel_explain(&e, r, j->h, j->a);
+    static const char *const forms[] = {"text", "markdown", "json", "dot", "svg"};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms && !code; i++)
+        code = ratel_explanation_write(e, r, forms[i], NULL, drop, &n);
+    ratel_explanation_free(e);
+    return code;
+}
+
 static int dump_it(ratel *r, const job *j)
 {
     size_t n = 0;
@@ -561,6 +573,8 @@ TEST(deciding_every_level_and_telling_the_answer)
                 refuse_each("verify", verify_it, &j);
             }
             free(s.at);
+            if (!strcmp(l.name, "serializable") && ratel_result_verdict(a) == RATEL_VIOLATED)
+                refuse_each("explain", explain_it, &j);
             j.level = NULL;
             j.format = "json";
             refuse_each("tell", tell_it, &j);

@@ -2,9 +2,11 @@
  * synth.c - the language of levels and the search, through the border of the room.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ratel.h"
+#include "solve/solve.h"
 #include "synth/synth.h"
 #include "test.h"
 
@@ -186,6 +188,123 @@ TEST(scopes_bind)
     p = (synth_problem){.txns = 4, .keys = 3, .values = 5, .ops = 1};
     EXPECT_EQ_INT(search("pc", "ser", p, &r), SYNTH_NONE);
     synth_close(s);
+}
+
+/* ---- engines from outside: our own solver, as if it were one ------------------------------- */
+
+typedef struct outside {
+    guard guard;
+    mem mem;
+    solver *solver;
+} outside;
+
+static int opened, stubborn; /* stubborn: stops when asked to, and says that it has no answer */
+
+static void *outside_open(void)
+{
+    outside *o = calloc(1, sizeof *o);
+    guard_init(&o->guard);
+    mem_init(&o->mem, NULL, NULL, &o->guard);
+    if (guard_armed(&o->guard)) abort();
+    o->solver = solver_new(&o->mem);
+    opened++;
+    return o;
+}
+
+static void outside_close(void *state)
+{
+    outside *o = state;
+    solver_free(o->solver);
+    mem_free_all(&o->mem);
+    free(o);
+    opened--;
+}
+
+static void outside_clause(void *state, const uint32_t *lits, size_t n)
+{
+    outside *o = state;
+    for (size_t i = 0; i < n; i++)
+        while (solver_vars(o->solver) <= lit_var(lits[i])) solver_var(o->solver);
+    solver_add_clause(o->solver, lits, n);
+}
+
+static int outside_solve(void *state, const uint32_t *assume, size_t n, int (*stop)(void *ud),
+                         void *ud)
+{
+    outside *o = state;
+    while (stubborn && !stop(ud)) continue;
+    return stubborn ? 0 : (int)solver_solve(o->solver, assume, n);
+}
+
+static bool outside_value(void *state, uint32_t lit)
+{
+    return solver_model(((outside *)state)->solver, lit) > 0;
+}
+
+static const synth_engine outside_engine = {"outside",      outside_open,  outside_close,
+                                            outside_clause, outside_solve, outside_value};
+
+TEST(another_engine_gives_the_same_answers_and_is_closed)
+{
+    synth_answer r;
+    synth_problem p = {.txns = 5, .keys = 3, .values = 5, .no_prove = true};
+    p.engine = &outside_engine;
+    EXPECT_EQ_INT(search("cc", "pc", p, &r), SYNTH_HISTORY);
+    EXPECT_EQ_UINT(r.txns, 4);
+    synth_close(s);
+    EXPECT_EQ_INT(search("si-biswas", "si-cerone", p, &r), SYNTH_NONE);
+    synth_close(s);
+    EXPECT_EQ_INT(opened, 0);
+}
+
+TEST(another_engine_that_is_stopped_is_closed)
+{
+    synth_answer r;
+    s = synth_open(0.01, 0, NULL);
+    int a = synth_level_named(s, "si"), f = synth_level_named(s, "ser");
+    synth_problem p = {.allow = &a, .forbid = &f, .n_allow = 1, .n_forbid = 1};
+    p.txns = p.keys = p.values = 3;
+    p.engine = &outside_engine;
+    stubborn = 1;
+    EXPECT_EQ_INT(synth_search(s, &p, &r), 0);
+    stubborn = 0;
+    EXPECT_EQ_INT(r.result, SYNTH_UNDECIDED);
+    EXPECT_EQ_INT(opened, 0);
+    synth_close(s);
+}
+
+/* ---- levels on histories with choices ------------------------------------------------------ */
+
+/* t1 and t2 write the same value of x, t3 reads it; t2's outcome may be unknown. */
+static int on_choice(const char *text, bool unknown, bool *searched)
+{
+    static const synth_write w[] = {{1, 0}, {2, 0}, {2, 1}};
+    static const uint32_t candidates[] = {1, 2, 0};
+    static const synth_read reads[] = {{3, 0, 0, 2}, {3, 1, 2, 1}};
+    bool maybe[] = {false, false, unknown, false};
+    synth_facts f = {.txns = 3, .keys = 2, .maybe = maybe, .write = w, .n_writes = 3};
+    f.read = reads;
+    f.n_reads = 2;
+    f.candidate = candidates;
+    s = synth_open(0, 0, NULL);
+    int level = read_level(text);
+    int got = level < 0 ? level : synth_decide(s, level, &f, searched);
+    synth_close(s);
+    return got;
+}
+
+TEST(choices_are_searched)
+{
+    bool searched;
+    EXPECT_EQ_INT(on_choice("level l over co { commit(co); true; }", false, &searched), 1);
+    EXPECT(searched);
+    /* every writer is read from: only if t2 did not happen */
+    EXPECT_EQ_INT(
+        on_choice("level l { all x:key, t:W[x] \\ init | not empty(t . wr); }", false, &searched),
+        0);
+    EXPECT_EQ_INT(
+        on_choice("level l { all x:key, t:W[x] \\ init | not empty(t . wr); }", true, &searched),
+        1);
 }
 
 TEST(proofs_hold_for_all_sizes_and_only_then)
