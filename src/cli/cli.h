@@ -32,12 +32,13 @@ enum exit_status {
 #define CMD_SYNTH 512u
 #define CMD_RUN 1024u
 #define CMD_TEST 2048u
+#define CMD_AUDIT 4096u
 #define CMD_SHRINK 8192u
 #define CMD_EXPLAIN 16384u
 #define CMD_LIVE (CMD_RUN | CMD_TEST)
 #define CMD_TELL (CMD_SHRINK | CMD_EXPLAIN) /* of one violation */
 #define CMD_READ (CMD_CHECK | CMD_STAT | CMD_CONVERT | CMD_LINT | CMD_VERIFY | CMD_TELL)
-#define CMD_ALL (63u | CMD_VERIFY | CMD_SYNTH | CMD_LIVE | CMD_TELL)
+#define CMD_ALL (63u | CMD_VERIFY | CMD_SYNTH | CMD_LIVE | CMD_TELL | CMD_AUDIT)
 
 enum option_id {
 #define OPT(id, commands, name, letter, arg, help) O_##id,
@@ -101,6 +102,7 @@ int cmd_explain(args *a);
 int cmd_synth(args *a);
 int cmd_run(args *a);
 int cmd_test(args *a);
+int cmd_audit(args *a);
 /* The adapters as members of the object of --version --json. */
 void print_adapters(FILE *to);
 /* check --certificate: writes it, and says what went wrong; the exit status of that alone. */

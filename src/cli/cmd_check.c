@@ -374,6 +374,12 @@ static void check_history(check *c, const char *name)
             level = pipeline_of(c, i);
             if (!*level) {
                 merge(c, check_iso(c->a, c->iso, c->number[i], c->levels[i], h, name, c->out));
+                if (c->a->value[O_CERTIFICATE]) {
+                    complain(
+                        "%s: not written: own-level: levels of the user's have no certificates",
+                        c->a->value[O_CERTIFICATE]);
+                    merge(c, EXIT_UNDECIDED);
+                }
                 continue;
             }
             if (!c->a->value[O_QUIET])
@@ -473,8 +479,8 @@ int cmd_check(args *a)
     } else if (a->value[O_CERTIFICATE] && (a->n_files > 1 || c.n_levels > 1)) {
         complain("--certificate: one history and one level at a time");
         c.status = EXIT_USAGE;
-    } else if ((a->value[O_CERTIFICATE] || a->value[O_DUMP]) && is_searched(&c)) {
-        complain("--%s: not for this level from a file", a->value[O_DUMP] ? "dump" : "certificate");
+    } else if (a->value[O_DUMP] && is_searched(&c)) {
+        complain("--dump: not for this level from a file");
         c.status = EXIT_USAGE;
     } else if (a->value[O_DUMP] && !dumpable(&c)) {
         c.status = EXIT_USAGE;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/live.h"
+#include "work/sqlrun.h"
 
 enum { USUAL_SESSIONS = 8 };
 
@@ -128,6 +129,40 @@ static int decide(const args *a, live *l, const run_counts *n, int fd)
     return live_check(a, path, "the run", level);
 }
 
+/* The level that a log of this isolation should keep, where the product is known. */
+static const char *sql_level(const db *d)
+{
+    static const char *const levels[][2] = {{"serializable", "serializable"},
+                                            {"repeatable-read", "strong-snapshot-isolation"},
+                                            {"read-committed", "statement-snapshot"},
+                                            {"read-uncommitted", "statement-snapshot"}};
+    for (size_t i = 0; i < 4; i++)
+        if (!strcmp(d->driver->name, "postgres") && !strcmp(levels[i][0], d->isolation))
+            return levels[i][1];
+    return NULL;
+}
+
+static int run_sql(args *a, live *l, const live_options *o)
+{
+    sql_run r = {.db = &l->db,
+                 .w = sql_workload_named(o->workload),
+                 .txns = o->txns,
+                 .seconds = o->seconds,
+                 .sessions = (uint32_t)o->sessions,
+                 .seed = o->seed,
+                 .level = sql_level(&l->db),
+                 .output = o->output,
+                 .interrupt = &interrupt_flag};
+    if (!sql_run_all(&r)) {
+        complain("run: %s", *r.error ? r.error : "no session could be started");
+        return EXIT_IO;
+    }
+    run_counts c = {
+        .committed = r.committed, .aborted = r.aborted, .unknown = r.unknown, .seconds = r.took};
+    summary(a, l, o, &c);
+    return interrupted() ? EXIT_UNDECIDED : EXIT_HOLDS;
+}
+
 int cmd_run(args *a)
 {
     if (a->value[O_LIST]) {
@@ -147,6 +182,13 @@ int cmd_run(args *a)
     if (status == EXIT_HOLDS) {
         o.output = open_history(a, o.mute);
         run_counts c;
+        if (o.output >= 0 && sql_workload_named(o.workload)) {
+            if (a->value[O_CHECK]) complain("run: a log of SQL is decided by ratel audit");
+            status = a->value[O_CHECK] ? EXIT_USAGE : run_sql(a, &l, &o);
+            if (o.output > STDERR_FILENO) close(o.output);
+            live_close(&l);
+            return status;
+        }
         status = o.output < 0 ? EXIT_IO : live_run(&l, a, &o, &c);
         if (status == EXIT_HOLDS || status == EXIT_UNDECIDED) {
             summary(a, &l, &o, &c);

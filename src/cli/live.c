@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "gen/workload.h"
+#include "work/sqlrun.h"
 
 /* --- gen's workloads as a program ------------------------------------------------------------ */
 
@@ -337,6 +338,9 @@ void live_list(void)
     puts("workloads:");
     for (size_t i = 0; workload_at(i); i++)
         printf("  %-18s %s\n", workload_at(i)->name, workload_at(i)->about);
+    puts("SQL workloads, for audit:");
+    for (const sql_workload *w = sql_workloads; w->name; w++)
+        printf("  %-18s %s\n", w->name, w->about);
     puts("knobs (--set NAME=VALUE):");
     const char *about;
     for (size_t i = 0; (name = knob_at(i, &about)) != NULL; i++)

@@ -26,6 +26,10 @@ typedef struct db_row {
     int64_t key, value;
 } db_row;
 
+typedef struct db_cell {
+    uint32_t at, n; /* in db_session.text; at UINT32_MAX: null */
+} db_cell;
+
 typedef struct driver driver;
 
 enum { DB_ADDRESS = 1024, DB_ERROR = 512 };
@@ -36,6 +40,7 @@ typedef struct db {
     void *own;
     const char *isolation;    /* as the adapter calls it */
     bool lists;               /* values of ratel_kv are lists */
+    bool own_tables;          /* the workload has tables of its own: there is no ratel_kv */
     bool tombstones;          /* a deleted row stays, with the value NULL */
     char address[DB_ADDRESS]; /* behind the scheme; never holds a secret */
     char version[128];        /* product and version, once there was a connection */
@@ -57,6 +62,13 @@ typedef struct db_session {
     strbuf text;      /* get of a list: its elements with commas between */
     const char *note; /* set by an adapter: goes with the transaction into the history */
     VEC(db_row) rows;
+    /* query: rows as text, or the SQLSTATE of its failure */
+    VEC(db_cell) cells; /* n_rows * n_cols */
+    uint32_t n_rows, n_cols;
+    bool has_rows;
+    uint64_t affected;
+    char state[6];
+    char mark[32]; /* the transaction's id, for stamp */
     char error[DB_ERROR];
 } db_session;
 
@@ -81,6 +93,11 @@ struct driver {
     enum db_answer (*commit)(db_session *s);
     /* Afterwards there is no transaction; DB_LOST if the connection went too. */
     enum db_answer (*abort)(db_session *s);
+    /* Workloads with tables of their own; NULL: the adapter has none of it. */
+    bool (*script)(db *d, const char *text); /* statements, before the sessions */
+    enum db_answer (*query)(db_session *s, const char *text, const char *const *params, uint32_t n);
+    void (*mark)(db_session *s);                /* before commit: keeps what stamp needs */
+    bool (*stamp)(db_session *s, int64_t *out); /* when the last transaction committed */
 };
 
 /* Opens what a URL names; false: d->error says why. */

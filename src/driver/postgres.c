@@ -37,7 +37,8 @@ static const temp_spec server = {
     /* fsync matters when the machine fails, not when we kill the server. */
     .serve = {"postgres", "-D", "%d/data", "-k", "%d", "-c", "listen_addresses=", "-c", "fsync=off",
               "-c", "max_connections=300", "-c", "shared_buffers=64MB", "-c",
-              "dynamic_shared_memory_type=mmap", "-c", "deadlock_timeout=20ms"},
+              "dynamic_shared_memory_type=mmap", "-c", "deadlock_timeout=20ms", "-c",
+              "track_commit_timestamp=on"},
 };
 
 /* PostgreSQL quotes what it could not do; the first line will do. */
@@ -203,6 +204,7 @@ static enum db_answer pg_connect(db_session *s)
                               ? "PREPARE put(bigint,text) AS" UPSERT("ratel_kv.v||','||$2", "$2")
                               : "PREPARE put(bigint,bigint) AS" UPSERT("$2", "$2");
         a = execute(s, prepare[i] ? prepare[i] : put);
+        if (s->db->own_tables) break;
     }
     if (a != DB_OK) pg_disconnect(s);
     return a == DB_REFUSED ? DB_LOST : a;
@@ -306,6 +308,69 @@ static enum db_answer pg_abort(db_session *s)
     return execute(s, "ROLLBACK") == DB_OK ? DB_OK : DB_LOST;
 }
 
+/* --- any SQL ---------------------------------------------------------------------------------- */
+
+static bool pg_script(db *d, const char *text)
+{
+    PGconn *c = patiently(d);
+    if (!c) return false;
+    PGresult *r = PQexec(c, text);
+    bool done = PQresultStatus(r) == PGRES_COMMAND_OK || PQresultStatus(r) == PGRES_TUPLES_OK;
+    if (!done) pg_error(d->error, PQerrorMessage(c));
+    PQclear(r);
+    PQfinish(c);
+    return done;
+}
+
+static enum db_answer pg_query(db_session *s, const char *text, const char *const *params,
+                               uint32_t n)
+{
+    PGresult *r = PQexecParams(s->own, text, (int)n, NULL, params, NULL, NULL, 0);
+    enum db_answer a = told(s, r, PQerrorMessage(s->own));
+    const char *state = PQresultErrorField(r, PG_DIAG_SQLSTATE);
+    snprintf(s->state, sizeof s->state, "%s", state ? state : "");
+    s->cells.n = s->text.n = 0;
+    s->has_rows = PQresultStatus(r) == PGRES_TUPLES_OK;
+    s->n_rows = (uint32_t)PQntuples(r);
+    s->n_cols = (uint32_t)PQnfields(r);
+    s->affected = strtoull(PQcmdTuples(r), NULL, 10);
+    for (uint32_t i = 0; i < s->n_rows; i++)
+        for (uint32_t k = 0; k < s->n_cols; k++) {
+            db_cell c = {UINT32_MAX, 0};
+            if (!PQgetisnull(r, (int)i, (int)k)) {
+                c.at = (uint32_t)s->text.n;
+                c.n = (uint32_t)PQgetlength(r, (int)i, (int)k);
+                strbuf_add(&s->text, PQgetvalue(r, (int)i, (int)k), c.n);
+                strbuf_char(&s->text, 0);
+            }
+            vec_push(s->mem, &s->cells, c);
+        }
+    PQclear(r);
+    return a;
+}
+
+static void pg_mark(db_session *s)
+{
+    PGresult *r = PQexec(s->own, "SELECT pg_current_xact_id_if_assigned()::text");
+    bool some = PQresultStatus(r) == PGRES_TUPLES_OK && !PQgetisnull(r, 0, 0);
+    snprintf(s->mark, sizeof s->mark, "%s", some ? PQgetvalue(r, 0, 0) : "");
+    PQclear(r);
+}
+
+static bool pg_stamp(db_session *s, int64_t *out)
+{
+    if (!*s->mark) return false;
+    const char *params[] = {s->mark};
+    PGresult *r = PQexecParams(
+        s->own,
+        "SELECT (extract(epoch FROM pg_xact_commit_timestamp($1::text::xid)) * 1000000)::bigint", 1,
+        NULL, params, NULL, NULL, 0);
+    bool some = PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) && !PQgetisnull(r, 0, 0);
+    if (some) *out = strtoll(PQgetvalue(r, 0, 0), NULL, 10);
+    PQclear(r);
+    return some;
+}
+
 const driver driver_postgres = {
     .name = "postgres",
     .isolations = "serializable repeatable-read read-committed read-uncommitted",
@@ -322,4 +387,8 @@ const driver driver_postgres = {
     .range = pg_range,
     .commit = pg_commit,
     .abort = pg_abort,
+    .script = pg_script,
+    .query = pg_query,
+    .mark = pg_mark,
+    .stamp = pg_stamp,
 };

@@ -60,7 +60,7 @@ static void load_graph(justify *j)
     for (size_t i = f; i-- > 0;) { /* the oldest first in each list */
         const forced *x = &p->forced.at[i];
         uint32_t a = x->rw ? begin_of(p, x->from) : commit_of(p, x->from);
-        uint32_t b = x->rw ? commit_of(p, x->to) : begin_of(p, x->to);
+        uint32_t b = x->rw ? commit_of(p, x->to) : version_target(p, x->to);
         j->forced_next[i] = j->forced_head[a];
         j->forced_head[a] = (uint32_t)i + 1;
         j->forced_into_next[i] = j->forced_into[b];
@@ -76,7 +76,7 @@ static uint32_t forced_event(const justify *j, uint32_t i, bool from)
 {
     const forced *x = &j->p->forced.at[i];
     if (from) return x->rw ? begin_of(j->p, x->from) : commit_of(j->p, x->from);
-    return x->rw ? commit_of(j->p, x->to) : begin_of(j->p, x->to);
+    return x->rw ? commit_of(j->p, x->to) : version_target(j->p, x->to);
 }
 
 static bool reach_event(justify *j, int d, uint32_t e, uint32_t via)
@@ -138,14 +138,20 @@ static bool find_path(justify *j, uint32_t a, uint32_t b, uint32_t limit)
     return true;
 }
 
-static bool ended_before(const justify *j, node_id a, node_id b)
+/* Real time: the earlier event returned before the later one was called. */
+static uint32_t prove_times(justify *j, uint32_t x, uint32_t y)
 {
+    const strong *p = j->p;
     const history *h = j->g->h;
-    int64_t end, begin;
-    uint64_t drift = j->p->drift > 0 ? (uint64_t)j->p->drift : 0;
-    return j->p->rt && txn_end_time(h, j->g->node_txn[a], &end) &&
-           txn_begin_time(h, j->g->node_txn[b], &begin) && end < begin &&
-           (uint64_t)begin - (uint64_t)end >= drift;
+    bool begin = p->si && x == begin_of(p, txn_of(p, x)), commit = p->si && y % 2;
+    unsigned counts = commit ? (begin ? RT_BC : RT_CC) : begin ? 0 : RT_CB;
+    int64_t from, to;
+    uint64_t drift = p->drift > 0 ? (uint64_t)p->drift : 0;
+    if (!(p->rt & counts)) return 0;
+    if (!txn_stamp(h, j->g->node_txn[txn_of(p, x)], begin ? BEGIN_RETURN : COMMIT_RETURN, &from) ||
+        !txn_stamp(h, j->g->node_txn[txn_of(p, y)], commit ? COMMIT_CALL : BEGIN_CALL, &to))
+        return 0;
+    return from < to && (uint64_t)to - (uint64_t)from >= drift ? justify_say_rt(j, x, y) : 0;
 }
 
 /* The commit of a is before the begin of b. */
@@ -157,10 +163,16 @@ static uint32_t prove_dependency(justify *j, node_id a, node_id b)
         return justify_say_pair(j, PROOF_SO, a, b);
     for (uint32_t ob = g->ob_first[b]; ob < g->ob_first[b + 1] && j->p->in[b]; ob++)
         if (g->ob_rf[ob] == a) return justify_say_wr(j, ob, a);
+    return 0;
+}
+
+/* A list or a position shows a's version before b's. */
+static uint32_t prove_shown(justify *j, node_id a, node_id b)
+{
+    asg *g = j->g;
     for (uint32_t i = g->extra_head[b]; i != NO_ID && j->p->in[a] && j->p->in[b];
          i = g->extra.at[i].next)
         if (g->extra.at[i].from == a) return justify_say_extra(j, &g->extra.at[i]);
-    if (ended_before(j, a, b)) return justify_say_pair(j, PROOF_RT, a, b);
     return 0;
 }
 
@@ -169,7 +181,8 @@ static uint32_t prove_initial(justify *j, node_id a, node_id b)
 {
     asg *g = j->g;
     for (uint32_t ob = g->ob_first[a]; ob < g->ob_first[a + 1] && j->p->in[a]; ob++)
-        if (g->ob_rf[ob] == RF_INIT && asg_install(g, b, g->ob_key[ob]) != NO_ID)
+        if (g->ob_rf[ob] == RF_INIT && strict_read(j->p, ob) &&
+            asg_install(g, b, g->ob_key[ob]) != NO_ID)
             return justify_say_read(j, ob, NO_ID, b);
     return 0;
 }
@@ -184,6 +197,8 @@ static uint32_t say_edge(justify *j, uint32_t x, uint32_t y, uint32_t limit, uin
     *missing = 0;
     if (a == b) return 0;
     if (x == commit_of(p, a) && y == begin_of(p, b)) id = prove_dependency(j, a, b);
+    if (!id && x == commit_of(p, a) && y == version_target(p, b)) id = prove_shown(j, a, b);
+    if (!id) id = prove_times(j, x, y);
     if (!id && x == begin_of(p, a) && y == commit_of(p, b)) id = prove_initial(j, a, b);
     for (uint32_t i = j->forced_head[x]; i && !id && !*missing; i = j->forced_next[i - 1]) {
         if (i - 1 >= limit || forced_event(j, i - 1, false) != y) continue;
@@ -225,7 +240,7 @@ static bool ends_of_forced(const justify *j, uint32_t i, uint32_t *x, uint32_t *
     const forced *f = &j->p->forced.at[i];
     node_id v = j->g->ob_node[f->ob], w = j->g->ob_rf[f->ob];
     if (w >= RF_LAST) return false;
-    *x = f->rw ? begin_of(j->p, w) : commit_of(j->p, f->from);
+    *x = f->rw ? version_target(j->p, w) : commit_of(j->p, f->from);
     *y = f->rw ? commit_of(j->p, f->to) : begin_of(j->p, v);
     return true;
 }
@@ -296,13 +311,6 @@ static bool refute(justify *j, uint32_t x, uint32_t y, u32s *out)
 
 /* --- from the log to steps -------------------------------------------------------------------- */
 
-static bool has(justify *j, const log_entry *e, uint32_t lit)
-{
-    for (uint32_t i = 0; i < e->n; i++)
-        if (justify_translate(j, j->pool.at[e->lits + i]) == lit) return true;
-    return false;
-}
-
 static bool make_clause(justify *j, const log_entry *e)
 {
     j->made.n = 0;
@@ -314,44 +322,57 @@ static bool make_clause(justify *j, const log_entry *e)
     return true;
 }
 
-/* A rule with one or both of its literals left out, because what is known rules them out. */
-static uint32_t step_rule(justify *j, const log_entry *e, uint32_t rule, uint32_t x1, uint32_t y1,
-                          uint32_t x2, uint32_t y2)
+/* The step `id`, of whose clause lazy.c left literals out because what is known rules them out. */
+static uint32_t step_rule(justify *j, const log_entry *e, uint32_t id)
 {
-    u32s steps = {0};
-    bool ok = rule != 0;
-    if (ok && x1 != NONE && !has(j, e, justify_before(j, x1, y1))) ok = refute(j, y1, x1, &steps);
-    if (ok && !has(j, e, justify_before(j, x2, y2))) ok = refute(j, y2, x2, &steps);
+    u32s steps = {0}, missing = {0};
+    bool ok = id && make_clause(j, e);
+    for (size_t i = 0; ok && i < j->made.n; i++)
+        j->value.at[j->made.at[i] / 2] = j->made.at[i] & 1 ? -1 : 1;
+    for (size_t i = ok ? j->clause.at[id - 1] : 0; ok && i < j->clause.at[id]; i++) {
+        uint32_t lit = j->lits.at[i];
+        bool there = j->value.at[lit / 2] == (lit & 1 ? -1 : 1);
+        if (!there && !(lit & 1) && j->names.at[lit / 2].kind == LITERAL_BEFORE)
+            vec_push(j->m, &missing, lit);
+    }
+    for (size_t i = 0; ok && i < j->made.n; i++) j->value.at[j->made.at[i] / 2] = 0;
+    for (size_t i = 0; ok && i < missing.n; i++) {
+        const lit_name x = j->names.at[missing.at[i] / 2];
+        ok = refute(j, x.b, x.a, &steps);
+    }
     if (ok && steps.n) {
         j->hints.n = 0;
         for (size_t i = 0; i < steps.n; i++) justify_hint(j, steps.at[i]);
-        justify_hint(j, rule);
-        rule = make_clause(j, e) ? justify_rup(j) : 0;
+        justify_hint(j, id);
+        id = make_clause(j, e) ? justify_rup(j) : 0;
     }
     vec_free(j->m, &steps);
-    return ok ? rule : 0;
+    vec_free(j->m, &missing);
+    return ok ? id : 0;
 }
 
 static uint32_t step_clause(justify *j, const log_entry *e)
 {
-    strong *p = j->p;
-    node_id v = e->ob < j->g->obs ? j->g->ob_node[e->ob] : 0;
+    const asg *g = j->g;
     switch ((enum justify_why)e->why) {
-    case BECAUSE_READ: {
-        uint32_t u = commit_of(p, e->u), w = e->w == NO_ID ? NONE : begin_of(p, e->w);
-        return step_rule(j, e, justify_say_read(j, e->ob, e->w, e->u), w == NONE ? NONE : u, w,
-                         begin_of(p, v), u);
-    }
-    case BECAUSE_OVERLAP:
-        return step_rule(j, e, justify_say_overlap(j, e->ob, e->u, e->w), commit_of(p, e->u),
-                         begin_of(p, e->w), commit_of(p, e->w), begin_of(p, e->u));
+    case BECAUSE_READ: return step_rule(j, e, justify_say_read(j, e->ob, e->w, e->u));
+    case BECAUSE_OVERLAP: return step_rule(j, e, justify_say_overlap(j, e->ob, e->u, e->w));
     case BECAUSE_FROM: return justify_say_from(j, e->ob);
     case BECAUSE_TAKEN: return justify_say_taken(j, e->ob, e->w);
     case BECAUSE_FAULT: return justify_say_fault(j, e->u);
-    case BECAUSE_SHOWN: return justify_say_extra(j, &j->g->extra.at[e->ob]);
+    case BECAUSE_SHOWN: return justify_say_extra(j, &g->extra.at[e->ob]);
     case BECAUSE_INITIAL: return justify_say_initial(j, e->ob, e->w);
     case BECAUSE_BLOCKED: return justify_say_blocked(j, e->ob);
     case BECAUSE_PATH:
+    case BECAUSE_LOOP: {
+        /* a copy: the pool of the log may move */
+        proof_hop *hops = mem_get(j->m, e->len * sizeof(uint32_t) + 1);
+        memcpy(hops, j->pool.at + e->nodes, e->len * sizeof(uint32_t));
+        uint32_t id = e->why == BECAUSE_PATH ? justify_say_sees(j, e->ob, e->w, hops, e->len / 4)
+                                             : justify_say_loop(j, e->u, hops, e->len / 4);
+        mem_put(j->m, hops);
+        return step_rule(j, e, id);
+    }
     case BECAUSE_UNSAID: break;
     }
     return 0;
@@ -372,6 +393,8 @@ static bool edge_of_literal(justify *j, const log_entry *e, uint32_t x, uint32_t
             *id = justify_say_wr(j, v->a, v->b);
             return *id != 0;
         }
+        if (v->kind == VAR_TAKEN && txn_of(p, x) == v->a) *id = prove_times(j, x, y);
+        if (*id) return true;
         if (v->kind != VAR_TAKEN || begin_of(p, v->a) != y) continue;
         for (uint32_t ob = j->g->ob_first[v->a]; ob < j->g->ob_first[v->a + 1]; ob++)
             if (j->g->ob_rf[ob] < RF_LAST && commit_of(p, j->g->ob_rf[ob]) == x) {
@@ -498,7 +521,7 @@ static bool lists_contradict(justify *j, uint32_t a, uint32_t b)
     if (!one || !other) return false;
     uint32_t p = commit_of(j->p, first), q = commit_of(j->p, second);
     j->path.n = 0;
-    if (j->p->si) {
+    if (version_target(j->p, first) != p) {
         uint32_t four[] = {begin_of(j->p, first), p, begin_of(j->p, second), q};
         for (size_t i = 0; i < 4; i++) vec_push(j->m, &j->path, four[i]);
     } else {
@@ -577,6 +600,22 @@ static void see_candidates(const justify *j, node_id t, op_id op, key_id key, ui
     }
 }
 
+static void see_hops(const justify *j, const uint32_t *words, size_t n, uint8_t *seen)
+{
+    const asg *g = j->g;
+    for (size_t i = 0; i < n; i += 4) {
+        uint32_t kind = words[i], with = words[i + 2];
+        see(seen, words[i + 1]);
+        see(seen, words[i + 3]);
+        if (kind == HOP_WR || kind == HOP_RW)
+            see_candidates(j, g->ob_node[with], g->ob_op[with], g->ob_key[with], seen);
+        /* who else writes the key matters there */
+        for (uint32_t k = kind == HOP_NEXT ? g->kw_first[with] : 0;
+             kind == HOP_NEXT && k < g->kw_first[with + 1]; k++)
+            seen[g->inst_node[g->kw_inst[k]]] = 1;
+    }
+}
+
 void justify_nodes(const justify *j, uint8_t *seen)
 {
     const asg *g = j->g;
@@ -600,9 +639,12 @@ void justify_nodes(const justify *j, uint8_t *seen)
         case PROOF_FROM: see_candidates(j, x->t, x->op, x->key, seen); /* fall through */
         case PROOF_FAULT: see(seen, x->t); break;
         case PROOF_SO:
-        case PROOF_RT:
             see(seen, x->t);
             see(seen, x->w);
+            break;
+        case PROOF_RT:
+            seen[txn_of(j->p, x->t)] = 1;
+            seen[txn_of(j->p, x->w)] = 1;
             break;
         case PROOF_OVERLAP:
         case PROOF_VER:
@@ -612,7 +654,13 @@ void justify_nodes(const justify *j, uint8_t *seen)
         case PROOF_CYCLE:
             for (size_t k = 0; k < x->n; k++) seen[txn_of(j->p, at[k])] = 1;
             break;
-        case PROOF_SEES: /* of weak levels, which are not asked here */
+        case PROOF_SEES:
+            see(seen, x->w);
+            see_candidates(j, x->t, x->op, x->key, seen); /* fall through */
+        case PROOF_LOOP:
+            see(seen, x->t);
+            see_hops(j, at, x->n, seen);
+            break;
         case PROOF_RUP:
         case PROOF_EXHAUSTIVE:
         case PROOF_STEPS: break;

@@ -37,7 +37,8 @@ enum justify_why {
     BECAUSE_SHOWN,   /* index of asg.extra */
     BECAUSE_INITIAL, /* ob and w, two obligations: both cannot have seen the initial state */
     BECAUSE_BLOCKED, /* a choice that justify_weak refuted */
-    BECAUSE_PATH     /* ob, writer w or NO_ID, u: a later version that leads to the reader */
+    BECAUSE_PATH,    /* ob, writer w or NO_ID, u: a later version that leads to the reader; hops */
+    BECAUSE_LOOP     /* u: a cycle through it that update serializability forbids; hops */
 };
 
 void justify_start(justify *j); /* before anything is derived */
@@ -47,6 +48,26 @@ void justify_is_read(justify *j, uint32_t var, uint32_t ob, uint32_t w);
 void justify_is_taken(justify *j, uint32_t var, node_id v);
 /* The reason of the next clause; w and u are nodes. */
 void justify_reason(justify *j, enum justify_why why, uint32_t ob, node_id w, node_id u);
+/* How somebody leads to the one before (the first of them: to the reader). */
+enum hop_kind {
+    HOP_SO,     /* to: earlier in its session */
+    HOP_RT,     /* to: ended before it began */
+    HOP_WR,     /* to: it read from that one, by obligation `with` */
+    HOP_WW,     /* to: wrote key `with` too, and earlier */
+    HOP_NEXT,   /* the same, and nobody wrote it in between */
+    HOP_BEHIND, /* of HOP_NEXT: to wrote the key behind both; who is not said did before both */
+    HOP_OUT,    /* of HOP_NEXT: to took no part */
+    HOP_RW      /* to: read the version of `from` (NO_ID: initial) by obligation `with`, and it
+                   wrote that key */
+};
+typedef struct proof_hop {
+    uint32_t kind;
+    node_id to;
+    uint32_t with;
+    node_id from;
+} proof_hop;
+/* Of the next clause, from the reader on. */
+void justify_hop(justify *j, proof_hop x);
 void justify_clause(justify *j, const uint32_t *lits, size_t n);
 /* A cycle of the order, and the clause that forbids it. */
 void justify_cycle(justify *j, const uint32_t *nodes, size_t n, const uint32_t *lits, size_t k);
@@ -63,11 +84,11 @@ typedef struct proof_literal {
 
 typedef struct proof_line {
     uint32_t kind;   /* enum proof_step */
-    node_id t, w, u; /* in the order of the step's arguments */
+    node_id t, w, u; /* in the order of the step's arguments; RT: events */
     op_id op;        /* with t */
     key_id key;
-    size_t first, n;  /* CYCLE: events; RUP: literals; SEES: pairs of an obligation (UINT32_MAX:
-                         session order) and a node; in justify_pool */
+    size_t first, n;  /* CYCLE: events; RUP: literals; SEES, LOOP: words of proof_hop; in
+                         justify_pool */
     size_t hints, hn; /* RUP: steps */
 } proof_line;
 

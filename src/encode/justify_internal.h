@@ -25,7 +25,7 @@ typedef struct log_entry {
     bool needed;
     uint32_t n, hints_n;
     size_t lits;       /* in pool */
-    size_t nodes, len; /* LOG_CYCLE */
+    size_t nodes, len; /* LOG_CYCLE; LOG_CLAUSE: words of proof_hop */
     size_t hints;      /* LOG_LEARNED: entries, in pool */
     uint32_t ob, w, u;
     uint32_t done; /* the step that says it, 0: none yet */
@@ -51,6 +51,7 @@ struct justify {
     bool full;    /* beyond it: nothing is kept any more */
     uint8_t why;
     uint32_t ob, w, u;
+    u32s hops; /* of the next clause */
 
     size_t base_known;     /* edges of p->known that are no deductions */
     order_graph base;      /* those edges */
@@ -75,6 +76,7 @@ struct justify {
     VEC(int8_t) value;
     u32s trail, made, hints, used;
 
+    uint8_t *side;     /* per node: scratch of HOP_NEXT */
     uint32_t *open_of; /* per obligation: index of asg.open; NULL if there are none */
 
     struct blocked *blocked; /* justify_weak.c */
@@ -110,7 +112,11 @@ uint32_t justify_say_overlap(justify *j, key_id k, node_id a, node_id b);
 uint32_t justify_say_fault(justify *j, node_id v);
 uint32_t justify_say_from(justify *j, uint32_t ob);
 uint32_t justify_say_initial(justify *j, uint32_t a, uint32_t b);
-uint32_t justify_say_cycle(justify *j); /* through the events in j->path */
+/* The read of ob from w (NO_ID: the initial state), and what leads to its reader. */
+uint32_t justify_say_sees(justify *j, uint32_t ob, node_id w, const proof_hop *hops, size_t n);
+uint32_t justify_say_loop(justify *j, node_id v, const proof_hop *hops, size_t n);
+uint32_t justify_say_rt(justify *j, uint32_t from, uint32_t to); /* events */
+uint32_t justify_say_cycle(justify *j);                          /* through the events in j->path */
 
 /* justify_weak.c: the steps of a blocked choice. */
 uint32_t justify_say_blocked(justify *j, uint32_t index);

@@ -53,10 +53,17 @@ static void keep_entry(justify *j, enum log_kind kind, const uint32_t *lits, siz
         vec_free(j->m, &j->pool);
         vec_free(j->m, &j->entries);
     }
-    if (j->full) return;
+    if (j->full) {
+        j->hops.n = 0;
+        return;
+    }
     vec_reserve(j->m, &j->pool, n);
     for (size_t i = 0; i < n; i++) vec_push(j->m, &j->pool, lits[i]);
     if (kind == LOG_CLAUSE) {
+        e.nodes = j->pool.n;
+        e.len = j->hops.n;
+        for (size_t i = 0; i < j->hops.n; i++) vec_push(j->m, &j->pool, j->hops.at[i]);
+        j->hops.n = 0;
         e.why = j->why;
         e.ob = j->ob;
         e.w = j->w;
@@ -64,6 +71,12 @@ static void keep_entry(justify *j, enum log_kind kind, const uint32_t *lits, siz
     }
     j->why = BECAUSE_UNSAID;
     vec_push(j->m, &j->entries, e);
+}
+
+void justify_hop(justify *j, proof_hop x)
+{
+    const uint32_t words[] = {x.kind, x.to, x.with, x.from};
+    for (size_t i = 0; i < 4; i++) vec_push(j->m, &j->hops, words[i]);
 }
 
 void justify_clause(justify *j, const uint32_t *lits, size_t n)

@@ -156,7 +156,7 @@ static size_t line_hash(const proof_line *x)
 static bool same_axiom(const proof_line *a, const proof_line *b)
 {
     return a->kind == b->kind && a->t == b->t && a->w == b->w && a->u == b->u && a->op == b->op &&
-           a->key == b->key && a->kind != PROOF_SEES; /* hops differ */
+           a->key == b->key && a->kind != PROOF_SEES && a->kind != PROOF_LOOP; /* hops differ */
 }
 
 /* The number of that axiom if it was said before, else 0 and the slot for it. */
@@ -247,7 +247,7 @@ uint32_t justify_say_read(justify *j, uint32_t ob, node_id w, node_id u)
     j->made.n = 0;
     justify_made_not(j, justify_reads(j, ob, w));
     if (w != NO_ID)
-        vec_push(j->m, &j->made, justify_before(j, commit_of(j->p, u), begin_of(j->p, w)));
+        vec_push(j->m, &j->made, justify_before(j, commit_of(j->p, u), version_target(j->p, w)));
     vec_push(j->m, &j->made, justify_before(j, begin_of(j->p, v), commit_of(j->p, u)));
     return justify_axiom(j, x);
 }
@@ -281,13 +281,22 @@ uint32_t justify_say_pair(justify *j, enum proof_step kind, node_id a, node_id b
     return justify_axiom(j, x);
 }
 
+uint32_t justify_say_rt(justify *j, uint32_t from, uint32_t to)
+{
+    proof_line x = {PROOF_RT, from, to, 0, 0, 0, 0, 0, 0, 0};
+    j->made.n = 0;
+    justify_made_not(j, justify_took_part(j, txn_of(j->p, from)));
+    vec_push(j->m, &j->made, justify_before(j, from, to));
+    return justify_axiom(j, x);
+}
+
 uint32_t justify_say_list(justify *j, uint32_t ob, node_id a, node_id b)
 {
     const asg *g = j->g;
     proof_line x = {PROOF_LIST, g->ob_node[ob], a, b, g->ob_op[ob], g->ob_key[ob], 0, 0, 0, 0};
     j->made.n = 0;
     justify_made_not(j, justify_took_part(j, g->ob_node[ob]));
-    vec_push(j->m, &j->made, justify_before(j, commit_of(j->p, a), begin_of(j->p, b)));
+    vec_push(j->m, &j->made, justify_before(j, commit_of(j->p, a), version_target(j->p, b)));
     return justify_axiom(j, x);
 }
 
@@ -324,7 +333,7 @@ uint32_t justify_say_ver(justify *j, key_id k, node_id a, node_id b)
     if (at_a == at_b)
         justify_made_not(j, justify_took_part(j, b));
     else
-        vec_push(j->m, &j->made, justify_before(j, commit_of(j->p, a), begin_of(j->p, b)));
+        vec_push(j->m, &j->made, justify_before(j, commit_of(j->p, a), version_target(j->p, b)));
     return justify_axiom(j, x);
 }
 
@@ -374,6 +383,77 @@ uint32_t justify_say_initial(justify *j, uint32_t a, uint32_t b)
     j->made.n = 0;
     justify_made_not(j, justify_reads(j, a, NO_ID));
     justify_made_not(j, justify_reads(j, b, NO_ID));
+    return justify_axiom(j, x);
+}
+
+/* Nobody wrote k between u and v, as the hops behind it say. */
+static void made_between(justify *j, key_id k, node_id u, node_id v, const proof_hop *sides,
+                         size_t n)
+{
+    asg *g = j->g;
+    if (!j->side) j->side = mem_array0(j->m, uint8_t, (size_t)g->nodes + 1);
+    for (size_t i = 0; i < n; i++) j->side[sides[i].to] = (uint8_t)sides[i].kind;
+    asg_by_key(g);
+    for (uint32_t i = g->kw_first[k]; i < g->kw_first[k + 1]; i++) {
+        node_id y = g->inst_node[g->kw_inst[i]];
+        if (y == u || y == v) continue;
+        uint32_t lit = j->side[y] == HOP_OUT      ? justify_took_part(j, y)
+                       : j->side[y] == HOP_BEHIND ? justify_before(j, y, v)
+                                                  : justify_before(j, u, y);
+        assert(lit != NEVER_FALSE);
+        vec_push(j->m, &j->made, lit);
+    }
+    for (size_t i = 0; i < n; i++) j->side[sides[i].to] = 0;
+}
+
+/* What the hops back from `at` rest on, for the clause; and the hops themselves, for the line. */
+static void made_hops(justify *j, node_id at, const proof_hop *hops, size_t n, proof_line *x)
+{
+    x->first = j->lines_pool.n;
+    x->n = 4 * n;
+    for (size_t i = 0; i < n; i++) {
+        const proof_hop *p = &hops[i];
+        const uint32_t words[] = {p->kind, p->to, p->with, p->from};
+        for (size_t k = 0; k < 4; k++) vec_push(j->m, &j->lines_pool, words[k]);
+        switch ((enum hop_kind)p->kind) {
+        case HOP_WR: justify_made_not(j, justify_reads(j, p->with, p->to)); break;
+        case HOP_NEXT:
+            made_between(j, p->with, p->to, at, hops + i + 1, n - i - 1); /* fall through */
+        case HOP_WW: vec_push(j->m, &j->made, justify_before(j, at, p->to)); break;
+        case HOP_RW:
+            justify_made_not(j, justify_reads(j, p->with, p->from));
+            if (p->from != NO_ID) vec_push(j->m, &j->made, justify_before(j, at, p->from));
+            break;
+        case HOP_SO:
+        case HOP_RT:
+        case HOP_BEHIND:
+        case HOP_OUT: break;
+        }
+        if (p->kind != HOP_BEHIND && p->kind != HOP_OUT) at = p->to;
+    }
+}
+
+uint32_t justify_say_sees(justify *j, uint32_t ob, node_id w, const proof_hop *hops, size_t n)
+{
+    const asg *g = j->g;
+    node_id v = g->ob_node[ob], u = v;
+    proof_line x = {.kind = PROOF_SEES, .t = v, .w = w, .op = g->ob_op[ob], .key = g->ob_key[ob]};
+    j->made.n = 0;
+    for (size_t i = 0; i < n; i++)
+        if (hops[i].kind != HOP_BEHIND && hops[i].kind != HOP_OUT) u = hops[i].to;
+    x.u = u;
+    justify_made_not(j, justify_reads(j, ob, w));
+    made_hops(j, v, hops, n, &x);
+    if (w != NO_ID) vec_push(j->m, &j->made, justify_before(j, u, w));
+    return justify_axiom(j, x);
+}
+
+uint32_t justify_say_loop(justify *j, node_id v, const proof_hop *hops, size_t n)
+{
+    proof_line x = {.kind = PROOF_LOOP, .t = v};
+    j->made.n = 0;
+    justify_made_not(j, justify_took_part(j, v));
+    made_hops(j, v, hops, n, &x);
     return justify_axiom(j, x);
 }
 

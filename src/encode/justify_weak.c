@@ -398,23 +398,16 @@ bool justify_uncommitted(justify *j, bool so)
 /* The reader of e->ob saw e->from, by the hops, and read e->to (NO_ID: the initial state). */
 static uint32_t say_sees(justify *j, const blocked_edge *e)
 {
-    const asg *g = j->g;
-    const uint32_t *hops = j->blocked->hops.at + e->hops;
-    node_id at = g->ob_node[e->ob];
-    proof_line x = {.kind = PROOF_SEES, .t = at, .w = e->to, .op = g->ob_op[e->ob]};
-    x.u = e->from;
-    x.key = g->ob_key[e->ob];
-    x.first = j->lines_pool.n;
-    x.n = 2 * e->n;
-    j->made.n = 0;
-    justify_made_not(j, justify_reads(j, e->ob, e->to));
+    const uint32_t *pairs = j->blocked->hops.at + e->hops;
+    VEC(proof_hop) hops = {0};
     for (size_t i = 0; i < 2 * e->n; i += 2) {
-        vec_push(j->m, &j->lines_pool, hops[i]);
-        vec_push(j->m, &j->lines_pool, hops[i + 1]);
-        if (hops[i] != NONE) justify_made_not(j, justify_reads(j, hops[i], hops[i + 1]));
+        bool so = pairs[i] == NONE;
+        proof_hop x = {so ? HOP_SO : HOP_WR, pairs[i + 1], so ? 0 : pairs[i], NO_ID};
+        vec_push(j->m, &hops, x);
     }
-    if (e->to != NO_ID) vec_push(j->m, &j->made, justify_before(j, e->from, e->to));
-    return justify_axiom(j, x);
+    uint32_t id = justify_say_sees(j, e->ob, e->to, hops.at, hops.n);
+    vec_free(j->m, &hops);
+    return id;
 }
 
 static uint32_t say_edge(justify *j, const blocked_edge *e)

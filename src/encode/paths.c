@@ -455,6 +455,46 @@ static void write_choices(lazy *z, const finding *f)
     }
 }
 
+/* Of a step between neighbours: on which side of them the other writers of the key stand. */
+static void say_sides(lazy *z, node_id u, uint32_t inst)
+{
+    const asg *g = z->g;
+    key_id k = g->inst_key[inst];
+    for (uint32_t i = g->kw_first[k]; i < g->kw_first[k + 1]; i++) {
+        node_id y = g->inst_node[z->list[i]];
+        if (y == u || y == g->inst_node[inst]) continue;
+        if (!z->present[y])
+            justify_hop(z->j, (proof_hop){HOP_OUT, y, 0, NO_ID});
+        else if (z->pos[y] > z->pos[u])
+            justify_hop(z->j, (proof_hop){HOP_BEHIND, y, 0, NO_ID});
+    }
+}
+
+/* The way to the reader, told backwards. */
+static void say_hops(lazy *z, const finding *f)
+{
+    const asg *g = z->g;
+    for (size_t i = f->n; i-- > 0;) {
+        const hop *by = &z->paths->hops.at[f->first + i];
+        proof_hop x = {HOP_SO, by->at, 0, NO_ID};
+        switch (by->kind) {
+        case PATH_RT: x.kind = HOP_RT; break;
+        case PATH_WR:
+            x.kind = HOP_WR;
+            x.with = by->with;
+            break;
+        case PATH_WW:
+        case PATH_NEXT:
+            x.kind = by->kind == PATH_WW ? HOP_WW : HOP_NEXT;
+            x.with = g->inst_key[by->with];
+            break;
+        default: break;
+        }
+        justify_hop(z->j, x);
+        if (by->kind == PATH_NEXT) say_sides(z, by->at, by->with);
+    }
+}
+
 /* What the finding rests on: one of it is otherwise.  False if that was said before. */
 static bool write_clause(lazy *z, const finding *f)
 {
@@ -486,6 +526,7 @@ static bool write_clause(lazy *z, const finding *f)
     uint64_t hash = 0;
     for (size_t i = 0; i < z->lits.n; i++) hash = hash_u64(hash ^ z->lits.at[i]) + i;
     if (z->lits.n && !lazy_first_time(z, (uint32_t)(hash >> 32), (uint32_t)hash)) return false;
+    if (z->j) say_hops(z, f);
     lazy_clause_end(z);
     if (w != FROM_INIT) lazy_add_core(z, g->inst_node[w]);
     for (size_t i = 0; i < f->n; i++) lazy_add_core(z, x->hops.at[f->first + i].at);

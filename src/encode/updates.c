@@ -220,6 +220,7 @@ static node_id find_broken(lazy *z, node_id r)
 typedef struct clause {
     uint32_t lit, way; /* the best literal so far */
     cycle steps;
+    VEC(proof_hop) hops; /* the same */
 } clause;
 
 static void offer(lazy *z, clause *c, uint32_t lit, uint32_t way)
@@ -251,6 +252,14 @@ static void offer_link(lazy *z, clause *c, node_id v, const link *by)
     lazy_clause_unless(z, v);
     lazy_add_core(z, v);
     vec_push(z->m, &c->steps.steps, s);
+    if (!z->j) return;
+    proof_hop x = {HOP_SO, v, by->ob, NO_ID};
+    if (by->kind == EDGE_WR) x.kind = HOP_WR;
+    if (by->kind == EDGE_WW) x.kind = HOP_WW;
+    if (by->kind == EDGE_WW) x.with = s.key;
+    if (by->kind == STEP_RW) x.kind = HOP_RW;
+    if (by->kind == STEP_RW && before != NONE) x.from = g->inst_node[before];
+    vec_push(z->m, &c->hops, x);
 }
 
 static uint32_t finish_clause(lazy *z, clause *c)
@@ -259,8 +268,12 @@ static uint32_t finish_clause(lazy *z, clause *c)
     for (size_t i = 0; i < z->lits.n; i++) hash = hash_u64(hash ^ z->lits.at[i]) + i;
     if (c->lit != LIT_NONE && !lazy_first_time(z, (uint32_t)(hash >> 32), (uint32_t)hash)) {
         vec_free(z->m, &c->steps.steps);
+        vec_free(z->m, &c->hops);
         return c->lit;
     }
+    for (size_t i = c->hops.n; i-- > 0;) justify_hop(z->j, c->hops.at[i]); /* told backwards */
+    if (z->j) justify_reason(z->j, BECAUSE_LOOP, NO_ID, NO_ID, c->steps.steps.at[0].from);
+    vec_free(z->m, &c->hops);
     lazy_clause_end(z);
     if (!z->lits.n) z->a->path = c->steps;
     return THEORY_ANY;

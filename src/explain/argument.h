@@ -75,6 +75,12 @@ static inline bool arg_leaf(const arg_node *n)
     return n->kind != ARG_ORDER && n->kind != ARG_SOURCE;
 }
 
+/* How much there is to tell of a leaf: where two branches end at once, the lighter one only rules
+   its alternative out, and the other is what the argument leads to. */
+uint32_t argument_weight(const argument *a, uint32_t leaf);
+/* Of a split with two leaves: the branch that goes on, or NO_ID if they are two cases. */
+uint32_t argument_goes_on(const argument *a, const arg_node *split);
+
 /* The sources of a read, as the children of its split stand: initial state (as NO_ID), then actors;
    returns how many. */
 uint32_t argument_sources(const scene_read *r, uint32_t *out);

@@ -45,7 +45,6 @@ static void add(cast *c, txn_id t)
 enum relation { READS, WRITES, TOUCHES, RELATIONS };
 
 typedef struct ties {
-    mem *m;
     uint64_t *slot; /* hash of key, value and relation; 0: empty */
     size_t mask;
 } ties;
@@ -117,7 +116,6 @@ static void grow(cast *c, enum relation want, uint32_t most)
     size_t need = 64, cap = 64;
     for (uint32_t i = 0; i < c->n; i++)
         need += 4 * (h->txn_op[c->txn[i] + 1] - h->txn_op[c->txn[i]]);
-    for (size_t i = 0; i < h->ranges.n && i < 4096; i++) need += 4;
     for (size_t i = 0; i < c->n; i++)
         for (op_id o = h->txn_op[c->txn[i]]; o < h->txn_op[c->txn[i] + 1]; o++) {
             atom a = {0};
@@ -129,7 +127,7 @@ static void grow(cast *c, enum relation want, uint32_t most)
             if (a.kind == ATOM_LIST) need += 4 * (size_t)a.len;
         }
     while (cap < 2 * need) cap *= 2;
-    ties t = {.m = c->m, .slot = mem_array0(c->m, uint64_t, cap), .mask = cap - 1};
+    ties t = {.slot = mem_array0(c->m, uint64_t, cap), .mask = cap - 1};
     visit v = {.t = &t, .insert = true};
     for (uint32_t i = 0; i < c->n; i++) visit_txn(&v, h, c->txn[i]);
     v.insert = false;
@@ -207,27 +205,41 @@ static uint32_t name_of_level(enum level_id level)
     }
 }
 
+uint32_t argument_weight(const argument *a, uint32_t leaf)
+{
+    const arg_node *n = &a->nodes.at[leaf];
+    uint32_t weight = 4;
+    for (uint32_t i = 0; n->kind == ARG_CYCLE && i < n->n; i++)
+        weight += a->links.at[n->first + i].kind == LINK_RW ? 5 : 4;
+    return weight;
+}
+
+uint32_t argument_goes_on(const argument *a, const arg_node *split)
+{
+    if (split->n != 2) return NO_ID;
+    uint32_t x = a->child.at[split->first], y = a->child.at[split->first + 1];
+    uint32_t wx = argument_weight(a, x), wy = argument_weight(a, y);
+    uint32_t light = wx < wy ? x : y;
+    /* (one that is longer than a pair is a case of its own) */
+    if (wx == wy || (a->nodes.at[light].kind == ARG_CYCLE && a->nodes.at[light].n > 2))
+        return NO_ID;
+    return wx < wy ? 1 : 0;
+}
+
 /* The cycle that everything leads to, if there is one: NULL where cases stand side by side. */
 static const arg_node *last_cycle(const argument *a)
 {
     const arg_node *n = &a->nodes.at[a->root];
     while (!arg_leaf(n)) {
-        const arg_node *open = NULL, *longest = NULL;
-        uint32_t inner = 0, most = 0;
+        uint32_t inner = 0, on = NO_ID;
         for (uint32_t i = 0; i < n->n; i++) {
-            const arg_node *c = &a->nodes.at[a->child.at[n->first + i]];
-            if (!arg_leaf(c)) {
-                open = c;
-                inner++;
-            } else if (c->n != most) {
-                longest = c->n > most ? c : longest;
-                most = c->n > most ? c->n : most;
-            } else {
-                longest = NULL;
-            }
+            if (arg_leaf(&a->nodes.at[a->child.at[n->first + i]])) continue;
+            on = i;
+            inner++;
         }
-        n = inner == 1 ? open : inner ? NULL : longest;
-        if (!n) return NULL;
+        if (!inner) on = argument_goes_on(a, n);
+        if (inner > 1 || on == NO_ID) return NULL;
+        n = &a->nodes.at[a->child.at[n->first + on]];
     }
     return n->kind == ARG_CYCLE ? n : NULL;
 }

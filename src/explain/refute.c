@@ -355,6 +355,7 @@ static void read_links(search *x, const state *st, uint32_t i)
     }
 }
 
+/* Dearer than what was read and written: an argument that does without shows more. */
 static void fixed_links(search *x)
 {
     const scene *s = x->s;
@@ -373,7 +374,7 @@ static void fixed_links(search *x)
             if (x->ask->so && scene_session(s, a, b)) {
                 l.kind = LINK_SO;
                 l.why = SHOWN_SESSION;
-                push(x, l, 10, &none);
+                push(x, l, 11, &none);
             }
             for (unsigned t = 0; t < 3; t++) {
                 if (!(x->times >> t & 1) || !scene_before(s, a, from[t], b, to[t], x->ask->drift))
@@ -381,7 +382,7 @@ static void fixed_links(search *x)
                 l.kind = LINK_RT;
                 l.why = SHOWN_TIME;
                 l.times = (uint8_t)t;
-                push(x, l, 10, &none);
+                push(x, l, 12, &none);
             }
         }
 }
@@ -597,10 +598,9 @@ typedef struct inference {
 } inference;
 
 /* Every open choice for one step.  Returns true with the best tree if one has no way out. */
-static bool infer(search *x, const state *st, uint32_t path, void *list, size_t *n, tree *best)
+static bool infer(search *x, const state *st, uint32_t path, inference *out, size_t *n, tree *best)
 {
     size_t choices = x->s->reads.n + x->pairs.n;
-    inference *out = list;
     state probe = copy(x, st);
     actors in = x->in;
     used in_by[SCENE_MOST];

@@ -63,10 +63,8 @@ static stamp *sort_stamps(mem *m, const stamp *a, size_t n)
     return b;
 }
 
-enum stamp_kind { BEGIN_CALL, BEGIN_RETURN, COMMIT_CALL, COMMIT_RETURN };
-
 /* One instant stands for call and return.  The commit of an unknown outcome has no time. */
-static bool txn_stamp(const history *h, txn_id t, enum stamp_kind kind, int64_t *at)
+bool txn_stamp(const history *h, txn_id t, enum stamp_kind kind, int64_t *at)
 {
     if (kind >= COMMIT_CALL && txn_status_of(h, t) == TXN_UNKNOWN) return false;
     if (h->txn_flags[t] & TXN_HAS_TIMES) {

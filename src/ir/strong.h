@@ -129,5 +129,7 @@ bool small_graph(asg *g, const level_rule *rule, bool so, node_id *order, uint32
 /* Times of a transaction, intervals first: false if it has none. */
 bool txn_begin_time(const history *h, txn_id t, int64_t *at);
 bool txn_end_time(const history *h, txn_id t, int64_t *at);
+enum stamp_kind { BEGIN_CALL, BEGIN_RETURN, COMMIT_CALL, COMMIT_RETURN };
+bool txn_stamp(const history *h, txn_id t, enum stamp_kind kind, int64_t *at);
 
 #endif

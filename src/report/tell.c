@@ -250,13 +250,6 @@ static bool ruled_out_at_once(const teller *k, const arg_node *n, uint32_t i)
            (is_premise(&l[0], &p) || is_premise(&l[1], &p));
 }
 
-static uint32_t leaf_size(const teller *k, const arg_node *n, uint32_t i)
-{
-    const arg_node *leaf = node_at(k, k->t->e->arg.child.at[n->first + i]);
-    if (leaf->kind != ARG_CYCLE) return 1;
-    return ruled_out_at_once(k, n, i) ? 1 : leaf->n;
-}
-
 static void narrate(teller *k, uint32_t node, unsigned indent, const char *cases);
 
 static void narrate_cases(teller *k, const arg_node *n, unsigned indent, const char *outer)
@@ -301,13 +294,8 @@ static void narrate(teller *k, uint32_t node, unsigned indent, const char *cases
                 left = i;
                 open++;
             }
-        /* Both ways end at once: two cases, unless one of them is much the shorter. */
-        for (uint32_t i = 0; !open && n->n == 2 && i < 2; i++)
-            if (leaf_size(k, n, i) < leaf_size(k, n, !i) && leaf_size(k, n, i) <= 2) {
-                left = !i;
-                open = 1;
-                break;
-            }
+        if (!open) left = argument_goes_on(&k->t->e->arg, n);
+        if (!open && left != NO_ID) open = 1;
         if (open != 1) {
             narrate_cases(k, n, indent, cases);
             break;

@@ -63,9 +63,6 @@ void told_keys(const told *t, key_ids *out);
 /* The transactions that are told: those of the argument, else the core. */
 void told_txns(const told *t, txn_ids *out);
 
-/* The argument's first contradiction, for drawings: its links; 0 if there is none. */
-const arg_link *told_cycle(const told *t, uint32_t *n);
-
 /* Levels by outcome; of those that hold only the strongest, of the violated only the weakest, if
    `extreme`. */
 void told_levels(const told *t, enum outcome o, bool extreme, strbuf *b, const char *between,

@@ -47,9 +47,11 @@ static void collect(picture *p, uint32_t at)
     if (arg_leaf(n)) return;
     uint32_t open = 0;
     for (uint32_t i = 0; i < n->n; i++) open += !arg_leaf(&a->nodes.at[a->child.at[n->first + i]]);
+    uint32_t on = open ? NO_ID : argument_goes_on(a, n);
     for (uint32_t i = 0; i < n->n; i++) {
         uint32_t child = a->child.at[n->first + i];
-        if (open != 1 || !arg_leaf(&a->nodes.at[child])) collect(p, child);
+        bool leaf = arg_leaf(&a->nodes.at[child]);
+        if (on != NO_ID ? i == on : open != 1 || !leaf) collect(p, child);
     }
 }
 

@@ -468,24 +468,6 @@ void say_fault(const told *t, const arg_node *n, strbuf *b)
     }
 }
 
-const arg_link *told_cycle(const told *t, uint32_t *n)
-{
-    *n = 0;
-    if (!t->e || !t->e->argued) return NULL;
-    const arg_node *x = &t->e->arg.nodes.at[t->e->arg.root];
-    while (!arg_leaf(x)) { /* the branch that the inferences lead to, else the first case */
-        uint32_t next = t->e->arg.child.at[x->first];
-        for (uint32_t i = 0; i < x->n; i++) {
-            uint32_t child = t->e->arg.child.at[x->first + i];
-            if (!arg_leaf(&t->e->arg.nodes.at[child])) next = child;
-        }
-        x = &t->e->arg.nodes.at[next];
-    }
-    if (x->kind != ARG_CYCLE) return NULL;
-    *n = x->n;
-    return t->e->arg.links.at + x->first;
-}
-
 /* --- levels ----------------------------------------------------------------------------------- */
 
 static bool implies(const tell_context *c, const char *a, const char *b)

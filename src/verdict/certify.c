@@ -4,12 +4,14 @@
  * What holds has its witness already: the order and the choices that the verdict keeps.  What is
  * violated is decided once more, with a log from which encode/justify.c makes the steps.  The
  * verdict may be told by a weaker level's anomaly; the certificate is about the level asked for.
- * No certificate leaves here that certificate_verify does not accept.
+ * No proof of a violation leaves here that certificate_verify does not accept; an order is what the
+ * answer was found with, and replaying it once more would cost more than writing it.
  */
 #include <assert.h>
 #include <inttypes.h>
 
 #include "encode/justify.h"
+#include "verdict/part.h"
 #include "verdict/words.h"
 #include "verify/certificate.h"
 
@@ -36,7 +38,7 @@ claim claim_of(const verdict *v)
     /* What was shown is the stronger level. */
     if (c.through && c.outcome == OUTCOME_HOLDS) {
         level_named(&c.level, c.through);
-        if (c.level.id == LEVEL_SSER) c.session_order = true;
+        c.session_order = v->through_so;
     }
     return c;
 }
@@ -51,12 +53,19 @@ bool recheck(const verdict *v, const history *h, mem *m, const char **why)
 
 #define NAMES_A_LINE 16
 
-static void write_op(strbuf *b, const history *h, op_id o, key_id k)
+/* The number of an operation in its transaction; of a part, that in the whole history. */
+static uint32_t op_number(const part *x, const history *h, op_id o)
 {
     txn_id t = asg_txn_of_op(h, o);
+    if (!x) return o - h->txn_op[t];
+    return x->ops.at[x->op_kept[o]].whole - x->whole->txn_op[x->txn[x->kept[t]]];
+}
+
+static void write_op(strbuf *b, const part *x, const history *h, op_id o, key_id k)
+{
     strbuf_char(b, ' ');
-    certificate_txn(b, h, t);
-    strbuf_printf(b, " %u ", o - h->txn_op[t]);
+    certificate_txn(b, h, asg_txn_of_op(h, o));
+    strbuf_printf(b, " %u ", op_number(x, h, o));
     certificate_name(b, h, key_atom(h, k));
 }
 
@@ -84,7 +93,7 @@ static void write_holds(const verdict *v, const history *h, strbuf *b)
     for (size_t i = 0; i < v->choices.n; i++, lines++) {
         const chosen *c = &v->choices.at[i];
         strbuf_str(b, "reads");
-        write_op(b, h, c->op, c->key);
+        write_op(b, NULL, h, c->op, c->key);
         strbuf_char(b, ' ');
         write_writer(b, h, c->writer);
         strbuf_char(b, '\n');
@@ -99,6 +108,7 @@ typedef struct scribe {
     const strong *p;
     const history *h;
     strbuf *b;
+    const part *part; /* what h is, or NULL */
 } scribe;
 
 static void write_node(const scribe *s, node_id v)
@@ -129,9 +139,8 @@ static void write_literal(const scribe *s, proof_literal x)
         certificate_txn(b, h, s->p->g->node_txn[x.a]);
         break;
     default: {
-        txn_id t = asg_txn_of_op(h, x.a);
-        certificate_txn(b, h, t);
-        strbuf_printf(b, ".%u.", x.a - h->txn_op[t]);
+        certificate_txn(b, h, asg_txn_of_op(h, x.a));
+        strbuf_printf(b, ".%u.", op_number(s->part, h, x.a));
         certificate_name(b, h, key_atom(h, x.b));
         strbuf_char(b, '=');
         write_writer(b, h, x.c == NO_ID ? NO_ID : s->p->g->node_txn[x.c]);
@@ -140,34 +149,55 @@ static void write_literal(const scribe *s, proof_literal x)
     }
 }
 
+static void write_hop(const scribe *s, const uint32_t *words)
+{
+    static const char *const names[] = {
+        [HOP_SO] = " so",     [HOP_RT] = " rt",         [HOP_WR] = " wr",   [HOP_WW] = " ww",
+        [HOP_NEXT] = " next", [HOP_BEHIND] = " behind", [HOP_OUT] = " out", [HOP_RW] = " rw"};
+    const asg *g = s->p->g;
+    const proof_hop x = {words[0], words[1], words[2], words[3]};
+    strbuf_str(s->b, names[x.kind]);
+    if (x.kind == HOP_RW) write_node(s, x.to);
+    if (x.kind == HOP_WR || x.kind == HOP_RW) {
+        op_id o = g->ob_op[x.with];
+        strbuf_printf(s->b, " %u ", op_number(s->part, s->h, o));
+        certificate_name(s->b, s->h, key_atom(s->h, g->ob_key[x.with]));
+    }
+    if (x.kind == HOP_WW || x.kind == HOP_NEXT) {
+        strbuf_char(s->b, ' ');
+        certificate_name(s->b, s->h, key_atom(s->h, x.with));
+    }
+    write_node(s, x.kind == HOP_RW ? x.from : x.to);
+}
+
 static void write_line(const scribe *s, const justify *j, const proof_line *x)
 {
     strbuf *b = s->b;
     const uint32_t *pool = justify_pool(j);
     switch ((enum proof_step)x->kind) {
-    case PROOF_SO:
     case PROOF_RT:
+        strbuf_char(b, ' ');
+        write_event(s, x->t);
+        strbuf_char(b, ' ');
+        write_event(s, x->w);
+        break;
+    case PROOF_SO:
         write_node(s, x->t);
         write_node(s, x->w);
         break;
     case PROOF_FAULT: write_node(s, x->t); break;
     case PROOF_INITIAL:
-        write_op(b, s->h, x->op, x->key);
-        write_op(b, s->h, x->w, x->key);
+        write_op(b, s->part, s->h, x->op, x->key);
+        write_op(b, s->part, s->h, x->w, x->key);
         break;
     case PROOF_SEES:
-        write_op(b, s->h, x->op, x->key);
+        write_op(b, s->part, s->h, x->op, x->key);
         write_node(s, x->w);
-        for (size_t i = x->first; i < x->first + x->n; i += 2) {
-            const asg *g = s->p->g;
-            strbuf_str(b, pool[i] == NO_ID ? " so" : " wr");
-            if (pool[i] != NO_ID) {
-                op_id o = g->ob_op[pool[i]];
-                strbuf_printf(b, " %u ", o - s->h->txn_op[asg_txn_of_op(s->h, o)]);
-                certificate_name(b, s->h, key_atom(s->h, g->ob_key[pool[i]]));
-            }
-            write_node(s, pool[i + 1]);
-        }
+        for (size_t i = x->first; i < x->first + x->n; i += 4) write_hop(s, pool + i);
+        break;
+    case PROOF_LOOP:
+        write_node(s, x->t);
+        for (size_t i = x->first; i < x->first + x->n; i += 4) write_hop(s, pool + i);
         break;
     case PROOF_OVERLAP:
     case PROOF_VER:
@@ -176,16 +206,16 @@ static void write_line(const scribe *s, const justify *j, const proof_line *x)
         write_node(s, x->w);
         write_node(s, x->u);
         break;
-    case PROOF_FROM: write_op(b, s->h, x->op, x->key); break;
+    case PROOF_FROM: write_op(b, s->part, s->h, x->op, x->key); break;
     case PROOF_WR:
     case PROOF_TAKEN:
     case PROOF_SHOWS:
-        write_op(b, s->h, x->op, x->key);
+        write_op(b, s->part, s->h, x->op, x->key);
         write_node(s, x->w);
         break;
     case PROOF_READ:
     case PROOF_LIST:
-        write_op(b, s->h, x->op, x->key);
+        write_op(b, s->part, s->h, x->op, x->key);
         write_node(s, x->w);
         write_node(s, x->u);
         break;
@@ -205,9 +235,9 @@ static void write_line(const scribe *s, const justify *j, const proof_line *x)
     }
 }
 
-static void write_steps(const strong *p, const history *h, const justify *j, strbuf *b)
+static void write_steps(const strong *p, const part *of, const justify *j, strbuf *b)
 {
-    scribe s = {p, h, b};
+    scribe s = {p, p->g->h, b, of};
     size_t n = justify_count(j);
     for (size_t i = 0; i < n; i++) {
         const proof_line *x = justify_line(j, i);
@@ -227,18 +257,22 @@ static justify *justify_faults(strong *p, const fault *f, bool lists)
     return (lists ? justify_list_fault(j, f->key) : justify_fault(j, f->node)) ? j : NULL;
 }
 
-static void build(strong *p, const verdict *v, asg *g, bool si, bool rt)
+/* The order problem of the level. */
+static void build(strong *p, const verdict *v, asg *g)
 {
     static const tuning lazily = {.strategy = STRATEGY_LAZY};
-    order_ask ask = {rule_of(si ? LEVEL_SI : LEVEL_SER), v->session_order, rt, v->drift, &lazily};
+    bool rt;
+    const level_rule *rule = judge_rule(&v->level, &rt);
+    if (v->level.id == LEVEL_RU) rule = rule_of(LEVEL_RC); /* orders of transactions */
+    order_ask ask = {rule, v->session_order, rt, v->drift, &lazily};
     strong_build(p, g, &ask);
 }
 
-static justify *justify_search(strong *p, const verdict *v, asg *g, bool si, bool rt)
+static justify *justify_search(strong *p, const verdict *v, asg *g)
 {
     for (int plain = 0; plain < 2; plain++) {
         lazy_answer a;
-        build(p, v, g, si, rt);
+        build(p, v, g);
         p->justify = justify_new(p);
         p->plain = plain;
         lazy_decide(p, 0, &a);
@@ -266,11 +300,16 @@ static justify *justify_ru(strong *p, const verdict *v, asg *g)
     return ordered && justify_uncommitted(j, v->session_order) ? j : NULL;
 }
 
-static justify *justify_level(strong *p, const verdict *v, asg *g, bool si, bool rt)
+static justify *justify_level(strong *p, const verdict *v, asg *g)
 {
     enum weak_level level;
-    if (!weak_of(v->level.id, &level)) return justify_search(p, v, g, si, rt);
-    build(p, v, g, false, false);
+    if (!weak_of(v->level.id, &level) || v->level.realtime) return justify_search(p, v, g);
+    /* (as it was decided) */
+    if (g->open.n && !g->init_open && g->nodes > WEAK_SMALL) {
+        justify *found = justify_search(p, v, g);
+        if (found) return found;
+    }
+    build(p, v, g);
     justify *j = justify_new(p);
     return justify_weak(j, level, v->session_order) ? j : NULL;
 }
@@ -288,25 +327,51 @@ static bool stands(const strbuf *b, const history *h, mem *work, const char **wh
 static bool write_proof(const verdict *v, const history *h, asg *g, mem *work, strbuf *b)
 {
     enum level_id id = v->level.id;
-    bool si = id == LEVEL_SI, rt = id == LEVEL_SSER || v->level.realtime;
     strong p;
     size_t head = b->n;
     const char *why;
     if (id == LEVEL_RU || !g->faults.n) {
-        if (id == LEVEL_RU) build(&p, v, g, false, false);
-        const justify *j = id == LEVEL_RU ? justify_ru(&p, v, g) : justify_level(&p, v, g, si, rt);
-        if (j) write_steps(&p, h, j, b);
+        if (id == LEVEL_RU) build(&p, v, g);
+        const justify *j = id == LEVEL_RU ? justify_ru(&p, v, g) : justify_level(&p, v, g);
+        if (j) write_steps(&p, NULL, j, b);
         return j != NULL;
     }
     /* Any of the faults will do. */
-    build(&p, v, g, si, rt);
+    build(&p, v, g);
     for (size_t i = 0; i < 2 * g->faults.n && i < MOST_FAULTS; i++) {
         const justify *j = justify_faults(&p, &g->faults.at[i / 2], i % 2);
         if (!j) continue;
         b->n = head;
-        write_steps(&p, h, j, b);
+        write_steps(&p, NULL, j, b);
         if (stands(b, h, work, &why)) return true;
     }
+    return false;
+}
+
+#define MOST_CORE 4096u
+
+/* A proof about the transactions that the answer is told by, which are few.  What the history shows
+   of them it shows in the whole (part.h), so the verifier need not know that it is a part. */
+static bool write_core(const verdict *v, const history *h, asg *g, mem *work, strbuf *b)
+{
+    if (!v->core.n || v->core.n > MOST_CORE || v->core.n >= g->nodes) return false;
+    uint8_t *in = mem_array0(work, uint8_t, (size_t)g->nodes + 1);
+    for (size_t i = 0; i < v->core.n; i++)
+        if (g->txn_node[v->core.at[i]] != NO_ID) in[g->txn_node[v->core.at[i]]] = 1;
+    part *x = part_new(work, g, in);
+    uint8_t *out = mem_array0(work, uint8_t, (size_t)x->txns + x->ops.n + 1);
+    asg few;
+    strong p;
+    size_t head = b->n;
+    const char *why;
+    asg_build(&few, part_history(x, out, out + x->txns), work, v->ryow,
+              h->init_unknown ? ASG_INIT_FREE : 0);
+    if (few.faults.n || few.wild_lists || few.init_open) return false;
+    const justify *j = justify_level(&p, v, &few);
+    if (!j) return false;
+    write_steps(&p, x, j, b);
+    if (stands(b, h, work, &why)) return true;
+    b->n = head;
     return false;
 }
 
@@ -314,18 +379,20 @@ static void write_violated(const verdict *v, const history *h, mem *work, strbuf
 {
     enum level_id id = v->level.id;
     enum weak_level weak;
-    bool strong_level = id == LEVEL_SER || id == LEVEL_SSER || id == LEVEL_SI;
-    if ((!strong_level && (!weak_of(id, &weak) || weak > WEAK_CC)) ||
-        (v->level.realtime && id != LEVEL_SER))
+    bool rt, weak_level = weak_of(id, &weak) && !v->level.realtime;
+    if ((weak_level && weak > WEAK_CC) || rule_split_of(id) ||
+        (!weak_level && !judge_rule(&v->level, &rt)))
         guard_fail(work->guard, GUARD_UNSUPPORTED,
-                   "this version has no certificates for violations of %s", v->level.name);
+                   "no-rules: this version has no proofs for violations of %s", v->level.name);
     asg g;
     size_t head = b->n;
     asg_build(&g, h, work, v->ryow, h->init_unknown ? ASG_INIT_FREE : 0);
-    bool small = g.nodes <= WEAK_SMALL, wild = g.wild_lists || (strong_level && g.init_open);
-    bool done = (!wild || g.faults.n) && write_proof(v, h, &g, work, b);
+    bool small = g.nodes <= WEAK_SMALL, wild = g.wild_lists || (!weak_level && g.init_open);
+    bool done = !wild && !g.faults.n && id != LEVEL_RU && write_core(v, h, &g, work, b);
+    if (!done) done = (!wild || g.faults.n) && write_proof(v, h, &g, work, b);
     if (!done && !small)
-        guard_fail(work->guard, GUARD_BUG, "the violation could not be explained again");
+        guard_fail(work->guard, GUARD_UNSUPPORTED,
+                   "unexplained: no proof was found of this violation of %s", v->level.name);
     if (done) return;
     b->n = head;
     strbuf_str(b, "1 exhaustive\nend 1\n");
@@ -336,20 +403,30 @@ void certify(const verdict *v, const history *h, mem *work, strbuf *b)
     /* InnoDB's levels have two witnesses, of which the format holds one; and a proof against
        timestamps would have to name them. */
     if (v->points.n || (v->trusted && v->outcome == OUTCOME_VIOLATED))
-        guard_fail(work->guard, GUARD_UNSUPPORTED, "this version has no certificates for %s",
+        guard_fail(work->guard, GUARD_UNSUPPORTED, "no-rules: this version has no proofs for %s",
                    v->trusted ? "violations of timestamps" : v->level.name);
     const char *why;
-    claim c = claim_of(v);
+    claim shown = claim_of(v), asked = shown;
+    verdict other = *v;
+    asked.level = v->level;
+    asked.session_order = v->session_order;
+    if (v->outcome == OUTCOME_VIOLATED && v->through) { /* so what is proved is the weaker one */
+        level_named(&other.level, v->through);
+        other.session_order = v->through_so;
+        other.through = NULL;
+        shown.level = other.level;
+        shown.session_order = other.session_order;
+    }
     if (v->outcome == OUTCOME_UNDECIDED)
         guard_fail(work->guard, GUARD_INVAL,
                    "the answer is undecided: there is nothing to certify");
-    certificate_head(b, &c, h);
+    certificate_head(b, &asked, &shown, h);
     if (v->outcome == OUTCOME_HOLDS)
         write_holds(v, h, b);
     else
-        write_violated(v, h, work, b);
+        write_violated(&other, h, work, b);
     mem_free_all(work);
-    if (!stands(b, h, work, &why))
+    if (v->outcome == OUTCOME_VIOLATED && !stands(b, h, work, &why))
         guard_fail(work->guard, GUARD_BUG, "the certificate does not stand: %s", why ? why : "");
     mem_free_all(work);
 }

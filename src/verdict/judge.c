@@ -544,6 +544,11 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
         /* (the second opinion knows no history without its hints) */
         if (p.rule->strict != STRICT_ALL && !(flags & ASG_NO_HINTS))
             replay_claim(v, h, p.rule->level, &wrong);
+        if (wrong == claim_too_large) { /* not known to be wrong, but not shown either */
+            verdict_forget(v);
+            set_reason(v, "an order was found, and is too large to be replayed");
+            return;
+        }
         if (wrong)
             guard_fail(v->work.guard, GUARD_BUG, "the order found does not replay: %s", wrong);
         set_reason(v, rule->events ? "an order of begins and commits explains every read"
@@ -664,8 +669,9 @@ bool judge_limited(verdict *v)
     return true;
 }
 
-static void set_through(verdict *v, enum level_id id)
+static void set_through(verdict *v, enum level_id id, bool so)
 {
+    v->through_so = so;
     const char *name = level_at(id)->name;
     v->through = mem_get(&v->mem, strlen(name) + 1);
     memcpy(v->through, name, strlen(name) + 1);
@@ -685,7 +691,7 @@ static bool accept(verdict *v, const history *h, const question *q)
         v->session_order = asked_so;
         mem_free_all(&v->work);
         if (v->outcome == OUTCOME_HOLDS) {
-            set_through(v, id);
+            set_through(v, id, so);
             return true;
         }
         verdict_forget(v);
@@ -714,7 +720,7 @@ static bool refute(verdict *v, const history *h, const question *q)
                 decide_strong(v, h, q, rule_of(id), false);
             v->session_order = asked_so;
             if (v->outcome == OUTCOME_VIOLATED) {
-                set_through(v, id);
+                set_through(v, id, so);
                 return true;
             }
             verdict_forget(v);
@@ -747,7 +753,7 @@ static bool by_timestamps(verdict *v, const history *h, const facts *f)
         mem_free_all(&v->work);
         if (a == TRUSTED_HOLDS) {
             set_reason(v, "run by the database's timestamps, the transactions explain every read");
-            if (!itself) set_through(v, ids[i]);
+            if (!itself) set_through(v, ids[i], v->session_order);
         }
         if (a == TRUSTED_HOLDS || (a == TRUSTED_VIOLATED && itself)) {
             v->warnings &= ~lint_bit(LINT_TIMESTAMPS);
@@ -841,4 +847,5 @@ void judge_implied(verdict *v, const verdict *stronger)
     if (stronger->level.realtime && !stronger->through) shown = stronger->level.name;
     v->through = mem_get(&v->mem, strlen(shown) + 1);
     memcpy(v->through, shown, strlen(shown) + 1);
+    v->through_so = stronger->through ? stronger->through_so : stronger->session_order;
 }

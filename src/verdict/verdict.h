@@ -39,7 +39,9 @@ typedef struct verdict {
     char *reason;     /* one sentence */
     cycle_links cycle;
     txn_ids core;
-    char *through;     /* the weaker level whose violation decided it, or NULL */
+    char *through;   /* the weaker level whose violation decided it, or the stronger one that holds,
+                      or NULL */
+    bool through_so; /* its session order */
     const char *shown; /* holds: the stronger level that was shown to hold, if it was another */
     lint_set warnings;
     uint32_t rests_on; /* bits */

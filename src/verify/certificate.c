@@ -15,30 +15,50 @@
 
 static const char *const policies[] = {"must", "external", "may"};
 
-void certificate_head(strbuf *b, const claim *c, const history *h)
+void certificate_head(strbuf *b, const claim *c, const claim *shown, const history *h)
 {
     strbuf_printf(b, "ratel-certificate %d\n", CERTIFICATE_VERSION);
     strbuf_printf(b, "level %s\nsession-order %s\n", c->level.name,
                   c->session_order ? "on" : "off");
     strbuf_printf(b, "ryow %s\ndrift %" PRId64 "\n", policies[c->ryow], c->drift);
     strbuf_printf(b, "txns %zu\nops %zu\nhistory %016" PRIx64 "\n", h->txns, h->ops,
-                  certificate_hash(h, b->mem->guard));
+                  certificate_hash(h, b->mem));
+    if (strcmp(c->level.name, shown->level.name) || c->session_order != shown->session_order)
+        strbuf_printf(b, "through %s %s\n", shown->level.name, shown->session_order ? "on" : "off");
     strbuf_printf(b, "verdict %s\n", c->outcome == OUTCOME_HOLDS ? "holds" : "violated");
+}
+
+static void need_line(parser *p, const char *word)
+{
+    if (parse_line(p)) return;
+    guard_set_position(p->guard, p->line + 1, 1);
+    guard_fail(p->guard, GUARD_PARSE, "\"%s\" expected: the certificate is cut off", word);
+}
+
+/* The rest of the line `word VALUE`. */
+static void value(parser *p, const char *word, const char **s, size_t *n)
+{
+    const char *w;
+    size_t k;
+    if (!parse_word(p, &w, &k) || !parse_is(w, k, word))
+        parse_fail(p, p->begin, "\"%s\" expected", word);
+    parse_need(p, "a value", s, n);
 }
 
 /* The line `word VALUE`. */
 static void field(parser *p, const char *word, const char **s, size_t *n)
 {
-    const char *w;
-    size_t k;
-    if (!parse_line(p)) {
-        guard_set_position(p->guard, p->line + 1, 1);
-        guard_fail(p->guard, GUARD_PARSE, "\"%s\" expected: the certificate is cut off", word);
-    }
-    if (!parse_word(p, &w, &k) || !parse_is(w, k, word))
-        parse_fail(p, p->begin, "\"%s\" expected", word);
-    parse_need(p, "a value", s, n);
+    need_line(p, word);
+    value(p, word, s, n);
     parse_no_more(p);
+}
+
+static unsigned which(parser *p, const char *word, const char *s, size_t n,
+                      const char *const *values, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (parse_is(s, n, values[i])) return i;
+    parse_fail(p, s, "no such %s", word);
 }
 
 static unsigned one_of(parser *p, const char *word, const char *const *values, unsigned count)
@@ -46,17 +66,12 @@ static unsigned one_of(parser *p, const char *word, const char *const *values, u
     const char *s;
     size_t n;
     field(p, word, &s, &n);
-    for (unsigned i = 0; i < count; i++)
-        if (parse_is(s, n, values[i])) return i;
-    parse_fail(p, s, "no such %s", word);
+    return which(p, word, s, n, values, count);
 }
 
-static void read_level(parser *p, claim *c)
+static void read_level(parser *p, const char *s, size_t n, claim *c)
 {
-    const char *s;
-    size_t n;
     char name[80];
-    field(p, "level", &s, &n);
     bool known = n < sizeof name;
     if (known) {
         memcpy(name, s, n);
@@ -66,10 +81,36 @@ static void read_level(parser *p, claim *c)
     if (!known) parse_fail(p, s, "no level of that name");
 }
 
-/* False, with the reason, if the certificate is of another history or question. */
-static bool read_head(parser *p, certificate_answer *a, const history *h)
+static const char *const switches[] = {"off", "on"};
+
+/* `through LEVEL on|off`, in place of the line that comes next: another level, which settles it. */
+static bool read_through(parser *p, claim *shown)
 {
-    static const char *const switches[] = {"off", "on"}, *const verdicts[] = {"holds", "violated"};
+    const char *s;
+    size_t n;
+    need_line(p, "verdict");
+    if (!parse_word(p, &s, &n) || !parse_is(s, n, "through")) {
+        p->at = (size_t)(p->begin - p->text); /* that line once more */
+        p->line--;
+        return false;
+    }
+    parse_need(p, "a level", &s, &n);
+    read_level(p, s, n, shown);
+    parse_need(p, "on or off", &s, &n);
+    shown->session_order = which(p, "session order", s, n, switches, 2) == 1;
+    parse_no_more(p);
+    return true;
+}
+
+static bool settles_session_order(const claim *c)
+{
+    return c->session_order == level_session_order(&c->level, c->session_order);
+}
+
+/* False, with the reason, if the certificate is of another history or question. */
+static bool read_head(parser *p, certificate_answer *a, claim *shown, const history *h)
+{
+    static const char *const verdicts[] = {"holds", "violated"};
     claim *c = &a->claim;
     const char *s;
     size_t n;
@@ -77,7 +118,8 @@ static bool read_head(parser *p, certificate_answer *a, const history *h)
     if (parse_number(p, "a version", s, n) != CERTIFICATE_VERSION)
         parse_fail(p, s, "version %.*s; this program reads version %d", (int)(n < 20 ? n : 20), s,
                    CERTIFICATE_VERSION);
-    read_level(p, c);
+    field(p, "level", &s, &n);
+    read_level(p, s, n, c);
     c->session_order = one_of(p, "session-order", switches, 2) == 1;
     c->ryow = (enum ryow)one_of(p, "ryow", policies, 3);
     field(p, "drift", &s, &n);
@@ -88,15 +130,23 @@ static bool read_head(parser *p, certificate_answer *a, const history *h)
     uint64_t ops = parse_number(p, "a number", s, n);
     field(p, "history", &s, &n);
     char print[17];
-    snprintf(print, sizeof print, "%016" PRIx64, certificate_hash(h, p->guard));
+    snprintf(print, sizeof print, "%016" PRIx64, certificate_hash(h, p->names.m));
     bool same = parse_is(s, n, print) && txns == h->txns && ops == h->ops;
+    *shown = *c;
+    bool through = read_through(p, shown);
     c->outcome = one_of(p, "verdict", verdicts, 2) ? OUTCOME_VIOLATED : OUTCOME_HOLDS;
+    shown->outcome = c->outcome;
     if (!same) {
         a->why = "the certificate is of another history";
         return false;
     }
-    if (c->session_order != level_session_order(&c->level, c->session_order)) {
+    if (!settles_session_order(c) || !settles_session_order(shown)) {
         a->why = "the level does not leave session order to choose";
+        return false;
+    }
+    bool holds = c->outcome == OUTCOME_HOLDS;
+    if (through && !claim_implies(holds ? shown : c, holds ? c : shown)) {
+        a->why = "the level shown does not settle the one claimed";
         return false;
     }
     return true;
@@ -123,9 +173,8 @@ static _Noreturn void cut_off(parser *p)
     guard_fail(p->guard, GUARD_PARSE, "no \"end\": the certificate is cut off");
 }
 
-static void read_holds(parser *p, certificate_answer *a, const history *h, mem *m)
+static void read_holds(parser *p, certificate_answer *a, claim *c, const history *h, mem *m)
 {
-    claim *c = &a->claim;
     txn_ids order = {0};
     const char *s;
     size_t n;
@@ -170,9 +219,10 @@ static bool step_named(const char *s, size_t n, enum proof_step *kind)
     return false;
 }
 
-static void read_violated(parser *p, certificate_answer *a, const history *h, mem *m)
+static void read_violated(parser *p, certificate_answer *a, const claim *c, const history *h,
+                          mem *m)
 {
-    prover *x = prover_new(m, h, &a->claim, &a->why);
+    prover *x = prover_new(m, h, c, &a->why);
     bool going = x != NULL;
     const char *s;
     size_t n;
@@ -205,9 +255,10 @@ void certificate_verify(certificate_answer *out, const char *text, size_t n, con
     memset(out, 0, sizeof *out);
     parser p = {.text = text, .n = n, .begin = text, .guard = m->guard};
     names_init(&p.names, h, m);
-    if (!read_head(&p, out, h)) return;
-    if (out->claim.outcome == OUTCOME_HOLDS)
-        read_holds(&p, out, h, m);
+    claim shown;
+    if (!read_head(&p, out, &shown, h)) return;
+    if (shown.outcome == OUTCOME_HOLDS)
+        read_holds(&p, out, &shown, h, m);
     else
-        read_violated(&p, out, h, m);
+        read_violated(&p, out, &shown, h, m);
 }

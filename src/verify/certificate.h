@@ -24,10 +24,14 @@ typedef struct certificate_answer {
 void certificate_verify(certificate_answer *out, const char *text, size_t n, const history *h,
                         mem *m);
 
-/* The first lines of a certificate, up to its body. */
-void certificate_head(strbuf *b, const claim *c, const history *h);
+/* The first lines of a certificate, up to its body: what is claimed, and what the body shows, which
+   may be another level that settles it. */
+void certificate_head(strbuf *b, const claim *asked, const claim *shown, const history *h);
+/* implied.c: does the level of b follow from that of a, with session order and real time as each
+   has them? */
+bool claim_implies(const claim *a, const claim *b);
 /* Of all that a verdict depends on; independent of the format that the history was read from. */
-uint64_t certificate_hash(const history *h, guard *g);
+uint64_t certificate_hash(const history *h, mem *m);
 
 /* A key or a transaction's id: a number, or a string in quotes whose odd bytes are \xNN. */
 void certificate_name(strbuf *b, const history *h, atom a);

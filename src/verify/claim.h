@@ -67,6 +67,8 @@ typedef struct claim {
     const char *through; /* the weaker level whose violation decided it, or NULL */
 } claim;
 
+/* The reason, if nobody knows because looking would take too long. */
+extern const char claim_too_large[];
 /* True if the claim stands on the history; else *why says what is wrong. */
 bool claim_recheck(const claim *c, const history *h, mem *m, const char **why);
 

@@ -2,6 +2,7 @@
  * names.c - keys and transactions by name, both ways.
  *
  * Names are compared as texts: certificate_name is one to one, so equal texts are equal names.
+ * Transactions that are numbers are compared as numbers.
  */
 #include "verify/names.h"
 
@@ -59,6 +60,30 @@ static atom atom_of(const names *x, bool key, uint32_t id)
     return key ? key_atom(x->h, id) : label_atom(x->h, x->h->txn_label[id]);
 }
 
+/* The number that a name is, as a label; false for other names.  (Longer ones are looked up by
+   their text.) */
+static bool number(const char *s, size_t n, label *l)
+{
+    *l = 0;
+    if (!n || n > 18 || (*s == '0' && n > 1)) return false;
+    for (size_t i = 0; i < n; i++) {
+        if (s[i] < '0' || s[i] > '9') return false;
+        *l = 10 * *l + (label)(s[i] - '0');
+    }
+    return true;
+}
+
+#define LONGEST ((label)1000000000000000000)
+
+static uint64_t hash_of(names *x, bool key, uint32_t id)
+{
+    label l = key ? (label)1 << 63 : x->h->txn_label[id];
+    size_t n;
+    if (l < LONGEST) return hash_u64(l);
+    const char *s = text_of(x, atom_of(x, key, id), &n);
+    return hash_bytes(s, n, 0);
+}
+
 static uint32_t *load(names *x, bool key, size_t count, size_t *mask)
 {
     size_t slots = 64;
@@ -66,9 +91,7 @@ static uint32_t *load(names *x, bool key, size_t count, size_t *mask)
     uint32_t *table = mem_array0(x->m, uint32_t, slots);
     *mask = slots - 1;
     for (size_t i = 0; i < count; i++) {
-        size_t n, at;
-        const char *s = text_of(x, atom_of(x, key, (uint32_t)i), &n);
-        at = (size_t)hash_bytes(s, n, 0) & *mask;
+        size_t at = (size_t)hash_of(x, key, (uint32_t)i) & *mask;
         while (table[at]) at = (at + 1) & *mask;
         table[at] = (uint32_t)i + 1;
         guard_tick(x->m->guard);
@@ -97,8 +120,17 @@ void names_init(names *x, const history *h, mem *m)
 
 txn_id names_txn(names *x, const char *s, size_t n)
 {
-    if (!x->txn) x->txn = load(x, false, x->h->txns, &x->txn_mask);
-    return find(x, false, x->txn, x->txn_mask, s, n);
+    const history *h = x->h;
+    label l;
+    bool plain = number(s, n, &l);
+    /* mostly they are numbered as they come */
+    size_t guess = plain && h->txns ? (size_t)(l - h->txn_label[0]) : SIZE_MAX;
+    if (guess < h->txns && h->txn_label[guess] == l) return (txn_id)guess;
+    if (!x->txn) x->txn = load(x, false, h->txns, &x->txn_mask);
+    if (!plain) return find(x, false, x->txn, x->txn_mask, s, n);
+    for (size_t at = (size_t)hash_u64(l) & x->txn_mask; x->txn[at]; at = (at + 1) & x->txn_mask)
+        if (h->txn_label[x->txn[at] - 1] == l) return x->txn[at] - 1;
+    return NO_ID;
 }
 
 key_id names_key(names *x, const char *s, size_t n)

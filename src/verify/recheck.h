@@ -14,6 +14,8 @@ typedef struct seen { /* an external read */
     key_id key;
     op_id op;
     uint32_t value; /* what it returned; once resolved, the place of the writer */
+    uint32_t next;  /* once resolved: the version behind that one in checker.by_key, or NO_ID if
+                       nobody has looked */
 } seen;
 
 typedef struct version { /* of a list key: its content is text[base .. base + len) */
@@ -32,6 +34,11 @@ typedef struct hint {
     bool given, init;
     label from;
 } hint;
+
+typedef struct installers { /* of each key: their places, rising, and what they installed */
+    uint32_t *first, *place;
+    value_id *value;
+} installers;
 
 typedef struct checker {
     const claim *v;
@@ -54,7 +61,8 @@ typedef struct checker {
     VEC(key_id) w_key;
     op_id *w_op;
     txn_id *w_txn;
-    uint32_t *slot, *w_next; /* (key, value) -> index + 1, and the next one of the same pair */
+    uint32_t *slot, *w_next; /* (key, value) -> index + 1, and the next one of the same pair;
+                                made only where it is needed: recheck_index_values */
     size_t mask;
 
     uint32_t *choice; /* (op, key) -> index + 1 of v->choices */
@@ -62,6 +70,8 @@ typedef struct checker {
 
     VEC(seen) reads; /* of place p: [r_first[p], r_first[p+1]) */
     uint32_t *r_first;
+
+    installers by_key;
 
     uint32_t *v_first; /* versions of a list key, the initial one first; NULL: no list keys */
     version *versions;
@@ -120,6 +130,7 @@ bool recheck_too_large(checker *c, uint64_t steps);
 /* recheck_view.c: what the history says. */
 void recheck_load_writes(checker *c);
 void recheck_load_keys(checker *c);
+void recheck_index_values(checker *c);
 uint32_t recheck_wrote(const checker *c, key_id k, value_id x);
 uint32_t recheck_own(const checker *c, txn_id t, key_id k, op_id o, uint32_t *lo);
 uint32_t recheck_install(const checker *c, txn_id t, key_id k);
@@ -129,6 +140,7 @@ int recheck_internal(const checker *c, txn_id t, op_id o, key_id k, value_id x);
 hint recheck_hint(const checker *c, op_id o, key_id k);
 bool recheck_allowed(const checker *c, op_id o, hint x, bool absent, uint32_t w);
 bool recheck_malformed(const history *h, const range *r);
+bool recheck_predicate(const history *h, op_id o, key_id k);
 bool recheck_visit(checker *c, txn_id t, read_fn fn);
 
 /* recheck.c: did t read what nobody ever wrote (C-1)?  Keys of known initial value only. */
@@ -139,22 +151,24 @@ void recheck_see(checker *c, uint32_t p2);
 bool recheck_see_for(checker *c, uint32_t p2, uint32_t p3);
 bool recheck_read_ok(checker *c, uint32_t p3, uint32_t i);
 
-typedef struct installers { /* places of the installers of each key, rising */
-    uint32_t *first, *place;
-} installers;
+typedef struct instant {
+    int64_t at;
+    uint32_t place, bound; /* bound: least place from here on, or largest up to here */
+} instant;
+
 /* recheck_strong.c */
-void recheck_load_installers(checker *c, installers *x);
+instant *recheck_sort_ends(checker *c, uint32_t *n);
+void recheck_load_installers(checker *c);
 bool recheck_real_time(checker *c);
 bool recheck_stamp(const history *h, txn_id t, unsigned which, int64_t *at);
-uint32_t recheck_next_installer(const installers *x, key_id k, uint32_t p, uint32_t p3);
+/* Of a read by place p3: the place of the next version of the key, p3 aside; UINT32_MAX: none. */
+uint32_t recheck_next_installer(const installers *x, const seen *r, uint32_t p3);
 uint32_t recheck_installer_before(const installers *x, key_id k, uint32_t p);
 
 bool recheck_causal(checker *c); /* recheck_causal.c */
 bool recheck_graph(checker *c);  /* recheck_graph.c */
 /* recheck_split.c; what: the values of c->reads, which by then name writers */
 bool recheck_split(checker *c, const value_id *what);
-/* recheck_graph.c: a covered key that a scan did not return? */
-bool recheck_predicate(const checker *c, const seen *r);
 /* recheck_paths.c: levels of paths of many steps, by clocks; *done: it was not too large. */
 bool recheck_paths(checker *c, const installers *x, bool *done);
 bool recheck_updates(checker *c);  /* recheck_updates.c */

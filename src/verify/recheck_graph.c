@@ -16,18 +16,6 @@
  */
 #include "verify/recheck.h"
 
-/* A covered key that a scan did not return? */
-bool recheck_predicate(const checker *c, const seen *r)
-{
-    const history *h = c->h;
-    unsigned kind = h->op_kind[r->op] & OP_KIND_MASK;
-    if (kind != OP_SCAN && kind != OP_ITER) return false;
-    const range *x = &h->ranges.at[h->op_key[r->op]];
-    for (uint32_t i = 0; i < x->rows; i++)
-        if (h->row_key.at[x->first_row + i] == r->key) return false;
-    return true;
-}
-
 /* --- walking --------------------------------------------------------------------------------- */
 
 typedef struct walk {
@@ -37,6 +25,8 @@ typedef struct walk {
     uint32_t low; /* places up to this one do not matter */
     op_id until;  /* only what came by operations before this one leads to the reader; NO_ID: all */
     VEC(uint32_t) todo;
+    const instant *ends; /* of all commits, rising; NULL: real time does not count */
+    uint32_t n_ends, next_end;
 } walk;
 
 static bool visible(walk *w, uint32_t p2)
@@ -56,19 +46,44 @@ static bool by_writes(const checker *c)
     return c->v->level.id != LEVEL_RA && c->v->level.id != LEVEL_CC;
 }
 
-/* Real time: all that ended before p began. */
+static bool real_time(const checker *c)
+{
+    return c->v->level.realtime || c->v->level.id == LEVEL_FCV;
+}
+
+static bool over_before(const checker *c, const instant *e, int64_t begin)
+{
+    uint64_t drift = c->v->drift > 0 ? (uint64_t)c->v->drift : 0;
+    return e->at < begin && (uint64_t)begin - (uint64_t)e->at >= drift;
+}
+
+/* Real time: all that ended before p began, in the order of their ends.  What ended before another
+   one of the walk began has been seen already. */
 static bool earlier(walk *w, uint32_t p)
 {
     checker *c = w->c;
-    int64_t begin, end;
-    uint64_t drift = c->v->drift > 0 ? (uint64_t)c->v->drift : 0;
-    if (!c->v->level.realtime && c->v->level.id != LEVEL_FCV) return true;
-    if (!recheck_stamp(c->h, c->v->order[p - 1], 0, &begin)) return true;
-    for (uint32_t q = w->low + 1; q < p; q++)
-        if (recheck_stamp(c->h, c->v->order[q - 1], 3, &end) && end < begin &&
-            (uint64_t)begin - (uint64_t)end >= drift && !visible(w, q))
-            return false;
-    return !recheck_too_large(c, p - w->low);
+    int64_t begin;
+    if (!real_time(c) || !recheck_stamp(c->h, c->v->order[p - 1], 0, &begin)) return true;
+    for (; w->next_end < w->n_ends && over_before(c, &w->ends[w->next_end], begin); w->next_end++)
+        if (!visible(w, w->ends[w->next_end].place) || recheck_too_large(c, 1)) return false;
+    return true;
+}
+
+/* Who ended before place `low` began stands before it (recheck_real_time), and does not matter. */
+static void first_end(walk *w)
+{
+    checker *c = w->c;
+    int64_t begin;
+    uint32_t lo = 0, hi = w->n_ends;
+    if (!w->low || !w->n_ends || !recheck_stamp(c->h, c->v->order[w->low - 1], 0, &begin)) hi = 0;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (over_before(c, &w->ends[mid], begin))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    w->next_end = lo;
 }
 
 /* All that leads to p in one step. */
@@ -93,6 +108,7 @@ static bool walk_back(walk *w)
 {
     w->c->epoch++;
     w->todo.n = 0;
+    first_end(w);
     if (!step_to(w, w->p3)) return false;
     while (w->todo.n)
         if (!step_to(w, w->todo.at[--w->todo.n])) return false;
@@ -106,6 +122,7 @@ static bool look_around(walk *w, bool neighbours)
     txn_id t = c->v->order[w->p3 - 1];
     c->epoch++;
     w->todo.n = 0;
+    first_end(w);
     for (uint32_t q = c->v->session_order ? c->so_pred[w->p3] : 0; q; q = c->so_pred[q])
         if (!visible(w, q)) return false;
     if (!earlier(w, w->p3)) return false;
@@ -124,14 +141,16 @@ static bool look_around(walk *w, bool neighbours)
 
 /* --- levels ---------------------------------------------------------------------------------- */
 
-static bool check_paths(checker *c, const installers *x, uint32_t p)
+static bool check_paths(checker *c, const installers *x, uint32_t p, const instant *ends,
+                        uint32_t n_ends)
 {
     enum level_id level = c->v->level.id;
     walk w = {.c = c, .x = x, .p3 = p, .low = UINT32_MAX, .until = NO_ID};
+    w.ends = ends;
+    w.n_ends = n_ends;
     for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++) {
         const seen *r = &c->reads.at[i];
-        if (recheck_next_installer(x, r->key, r->value, p) < p && r->value < w.low)
-            w.low = r->value;
+        if (recheck_next_installer(x, r, p) < p && r->value < w.low) w.low = r->value;
     }
     if (w.low == UINT32_MAX) return true; /* nothing was missed */
     bool ok = true;
@@ -152,7 +171,8 @@ static bool check_cursor(checker *c, const installers *x, uint32_t p)
     txn_id t = c->v->order[p - 1];
     for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++) {
         const seen *r = &c->reads.at[i];
-        if (recheck_install(c, t, r->key) == NO_ID || recheck_predicate(c, r)) continue;
+        if (recheck_install(c, t, r->key) == NO_ID || recheck_predicate(c->h, r->op, r->key))
+            continue;
         if (recheck_installer_before(x, r->key, p) != r->value)
             return recheck_no(c, t, "replaced a version other than the one that it read");
     }
@@ -163,7 +183,8 @@ static bool check_items(checker *c, const installers *x, uint32_t p)
 {
     for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++) {
         const seen *r = &c->reads.at[i];
-        if (recheck_installer_before(x, r->key, p) != r->value && !recheck_predicate(c, r))
+        if (recheck_installer_before(x, r->key, p) != r->value &&
+            !recheck_predicate(c->h, r->op, r->key))
             return recheck_no(c, c->v->order[p - 1],
                               "read a version that was not the newest at its place");
     }
@@ -180,21 +201,24 @@ static bool many_steps(enum level_id level)
 bool recheck_graph(checker *c)
 {
     if (c->v->level.id == LEVEL_US) return recheck_updates(c);
-    installers x;
-    bool real = c->v->level.realtime || c->v->level.id == LEVEL_FCV;
-    if (real && !recheck_real_time(c)) return false;
-    recheck_load_installers(c, &x);
+    instant *ends = NULL;
+    uint32_t n_ends = 0;
+    if (real_time(c)) {
+        if (!recheck_real_time(c)) return false;
+        ends = recheck_sort_ends(c, &n_ends);
+    }
+    const installers *x = &c->by_key;
     if (many_steps(c->v->level.id)) {
-        bool done, ok = recheck_paths(c, &x, &done);
+        bool done, ok = recheck_paths(c, x, &done);
         if (done) return ok;
     }
     for (uint32_t p = 1; p <= c->n; p++) {
         bool ok;
         switch (c->v->level.id) {
-        case LEVEL_CS: ok = check_cursor(c, &x, p); break;
-        case LEVEL_RR: ok = check_items(c, &x, p); break;
+        case LEVEL_CS: ok = check_cursor(c, x, p); break;
+        case LEVEL_RR: ok = check_items(c, x, p); break;
         case LEVEL_RC: ok = true; break;
-        default: ok = check_paths(c, &x, p); break;
+        default: ok = check_paths(c, x, p, ends, n_ends); break;
         }
         if (!ok) return false;
         guard_tick(c->m->guard);

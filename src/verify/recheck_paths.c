@@ -135,7 +135,8 @@ static bool read_ok(const clocks *z, uint32_t p, const seen *r, const uint32_t *
 {
     uint32_t q = r->value;
     do {
-        q = recheck_next_installer(z->x, r->key, q, p);
+        const seen at = {r->key, r->op, q, q == r->value ? r->next : NO_ID};
+        q = recheck_next_installer(z->x, &at, p);
         if (q >= p) return true;
         uint32_t own = z->of[q] - z->lo;
         if (own < z->width && row[own] >= z->rank[q])

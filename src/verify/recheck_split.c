@@ -198,7 +198,7 @@ static bool check_read(points *z, txn_id t, const seen *r, value_id x)
     if (!place) return recheck_no(c, t, "a read has no point");
     if (w != NO_ID && z->write_at[w] >= place)
         return recheck_no(c, t, "a read takes effect before what it read");
-    if (!recheck_predicate(c, r) && newest(z, r->key, place, t) != w)
+    if (!recheck_predicate(c->h, r->op, r->key) && newest(z, r->key, place, t) != w)
         return recheck_no(c, t, "read a version that was not the newest at its point");
     return true;
 }

@@ -14,8 +14,9 @@
 
 #include "verify/recheck.h"
 
-void recheck_load_installers(checker *c, installers *x)
+void recheck_load_installers(checker *c)
 {
+    installers *x = &c->by_key;
     size_t keys = history_keys(c->h);
     x->first = mem_array0(c->m, uint32_t, keys + 2);
     for (uint32_t p = 1; p <= c->n; p++) {
@@ -25,20 +26,25 @@ void recheck_load_installers(checker *c, installers *x)
     }
     for (size_t k = 2; k < keys + 2; k++) x->first[k] += x->first[k - 1];
     x->place = mem_array(c->m, uint32_t, (size_t)x->first[keys + 1] + 1);
+    x->value = mem_array(c->m, value_id, (size_t)x->first[keys + 1] + 1);
     for (uint32_t p = 1; p <= c->n; p++) {
         txn_id t = c->v->order[p - 1];
-        for (uint32_t w = c->w_first[t]; w < c->w_first[t + 1]; w++)
-            if (installed(c, w)) x->place[x->first[c->w_key.at[w] + 1]++] = p;
+        for (uint32_t w = c->w_first[t]; w < c->w_first[t + 1]; w++) {
+            if (!installed(c, w)) continue;
+            uint32_t at = x->first[c->w_key.at[w] + 1]++;
+            x->place[at] = p;
+            x->value[at] = plain(c->h->op_value[c->w_op[w]]);
+        }
     }
 }
 
-/* The first installer of k behind place p, p3 itself aside; UINT32_MAX: none. */
-uint32_t recheck_next_installer(const installers *x, key_id k, uint32_t p, uint32_t p3)
+uint32_t recheck_next_installer(const installers *x, const seen *r, uint32_t p3)
 {
-    uint32_t lo = x->first[k], hi = x->first[k + 1], end = hi;
+    uint32_t lo = x->first[r->key], end = x->first[r->key + 1], hi = end;
+    if (r->next != NO_ID) lo = hi = r->next;
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
-        if (x->place[mid] <= p)
+        if (x->place[mid] <= r->value)
             lo = mid + 1;
         else
             hi = mid;
@@ -62,11 +68,6 @@ uint32_t recheck_installer_before(const installers *x, key_id k, uint32_t p)
 }
 
 /* --- real time of snapshot isolation --------------------------------------------------------- */
-
-typedef struct instant {
-    int64_t at;
-    uint32_t place, bound; /* bound: least place from here on, or largest up to here */
-} instant;
 
 typedef struct times {
     bool commits, begins;    /* which rules count: of GSI; commit before begin */
@@ -117,6 +118,19 @@ static void sort_instants(instant *a, size_t n)
     }
 }
 
+/* The places of all commits by the time of their return. */
+instant *recheck_sort_ends(checker *c, uint32_t *n)
+{
+    instant *a = mem_array(c->m, instant, (size_t)c->n + 1);
+    *n = 0;
+    for (uint32_t p = 1; p <= c->n; p++) {
+        instant x = {0, p, p};
+        if (recheck_stamp(c->h, c->v->order[p - 1], 3, &x.at)) a[(*n)++] = x;
+    }
+    sort_instants(a, *n);
+    return a;
+}
+
 static void load_times(checker *c, times *z)
 {
     enum level_id level = c->v->level.id;
@@ -126,14 +140,12 @@ static void load_times(checker *c, times *z)
     z->drift = c->v->drift > 0 ? (uint64_t)c->v->drift : 0;
     if (!z->commits && !z->begins) return;
     z->called = mem_array(c->m, instant, (size_t)c->n + 1);
-    z->ended = mem_array(c->m, instant, (size_t)c->n + 1);
+    z->ended = recheck_sort_ends(c, &z->n_ended);
     for (uint32_t p = 1; p <= c->n; p++) {
         instant x = {0, p, p};
         if (recheck_stamp(c->h, c->v->order[p - 1], 2, &x.at)) z->called[z->n_called++] = x;
-        if (recheck_stamp(c->h, c->v->order[p - 1], 3, &x.at)) z->ended[z->n_ended++] = x;
     }
     sort_instants(z->called, z->n_called);
-    sort_instants(z->ended, z->n_ended);
     for (uint32_t i = z->n_called; i-- > 1;)
         if (z->called[i].bound < z->called[i - 1].bound)
             z->called[i - 1].bound = z->called[i].bound;
@@ -187,20 +199,25 @@ static bool check_commits(checker *c, const times *z)
     return true;
 }
 
-static bool check_snapshot(checker *c, const installers *x, const times *z, uint32_t p)
+/* before: of each key, how many installers stand before p. */
+static bool check_snapshot(checker *c, const installers *x, const times *z, uint32_t p,
+                           uint32_t *before)
 {
     txn_id t = c->v->order[p - 1];
     uint32_t lo = c->v->session_order ? c->so_pred[p] : 0, hi = p - 1;
     real_bounds(c, z, t, &lo, &hi);
     for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++) {
         const seen *r = &c->reads.at[i];
-        uint32_t next = recheck_next_installer(x, r->key, r->value, p);
+        uint32_t next = recheck_next_installer(x, r, p);
         if (r->value > lo) lo = r->value;
         if (next - 1 < hi) hi = next - 1;
     }
-    for (uint32_t w = c->w_first[t]; w < c->w_first[t + 1] && c->v->level.id != LEVEL_PC; w++) {
-        uint32_t before = installed(c, w) ? recheck_installer_before(x, c->w_key.at[w], p) : 0;
-        if (before > lo) lo = before;
+    for (uint32_t w = c->w_first[t]; w < c->w_first[t + 1]; w++) {
+        key_id k = c->w_key.at[w];
+        if (!installed(c, w)) continue;
+        uint32_t prior = before[k] ? x->place[x->first[k] + before[k] - 1] : 0;
+        before[k]++;
+        if (prior > lo && c->v->level.id != LEVEL_PC) lo = prior;
     }
     return lo <= hi || recheck_no(c, t, "no snapshot fits its reads, session and writes");
 }
@@ -255,13 +272,12 @@ bool recheck_strong(checker *c)
     if (serial && (level == LEVEL_SSER || c->v->level.realtime) && !recheck_real_time(c))
         return false;
     if (serial) return check_serial(c);
-    installers x;
     times z;
-    recheck_load_installers(c, &x);
     load_times(c, &z);
     if (!check_commits(c, &z)) return false;
+    uint32_t *before = mem_array0(c->m, uint32_t, history_keys(c->h) + 1);
     for (uint32_t p = 1; p <= c->n; p++) {
-        if (!check_snapshot(c, &x, &z, p)) return false;
+        if (!check_snapshot(c, &c->by_key, &z, p, before)) return false;
         guard_tick(c->m->guard);
     }
     return true;

@@ -39,7 +39,7 @@ static void add_edges(graph *g, const installers *x, uint32_t p)
     for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++) {
         const seen *r = &c->reads.at[i];
         add(g, r->value, p);
-        add(g, p, recheck_next_installer(x, r->key, r->value, p));
+        add(g, p, recheck_next_installer(x, r, p));
     }
     for (uint32_t w = c->w_first[t]; w < c->w_first[t + 1]; w++)
         if (installed(c, w)) add(g, recheck_installer_before(x, c->w_key.at[w], p), p);
@@ -111,8 +111,7 @@ static bool check_reader(graph *g, uint32_t p, const uint32_t *before, uint32_t 
 bool recheck_updates(checker *c)
 {
     graph g = {.c = c};
-    installers x;
-    recheck_load_installers(c, &x);
+    const installers *x = &c->by_key;
     g.update = mem_array0(c->m, uint8_t, (size_t)c->n + 2);
     g.prev = mem_array0(c->m, uint32_t, (size_t)c->n + 2);
     for (uint32_t p = 1; p <= c->n; p++) {
@@ -122,7 +121,7 @@ bool recheck_updates(checker *c)
         g.prev[p] = q && !g.update[q] ? g.prev[q] : q;
     }
     for (uint32_t p = 1; p <= c->n; p++) {
-        add_edges(&g, &x, p);
+        add_edges(&g, x, p);
         guard_tick(c->m->guard);
     }
     if (g.from.n > UINT32_MAX - 16) return recheck_no(c, NO_ID, "too large to recheck");

@@ -23,12 +23,15 @@ bool recheck_no(checker *c, txn_id t, const char *what)
     return false;
 }
 
+const char claim_too_large[] = "too large to recheck: more than 2^34 steps";
+
 bool recheck_too_large(checker *c, uint64_t steps)
 {
     c->steps += steps;
     guard_tick(c->m->guard);
-    return c->steps > RECHECK_WORK &&
-           !recheck_no(c, NO_ID, "too large to recheck: more than 2^34 steps");
+    if (c->steps <= RECHECK_WORK) return false;
+    c->why = claim_too_large;
+    return true;
 }
 
 /* --- what the history says ------------------------------------------------------------------- */
@@ -54,6 +57,7 @@ static bool is_write(const history *h, op_id o)
 /* The first write of x to k, + 1; others of any transaction and status follow by w_next. */
 uint32_t recheck_wrote(const checker *c, key_id k, value_id x)
 {
+    assert(c->slot);
     size_t at = (size_t)hash_pair(k, x) & c->mask;
     for (; c->slot[at]; at = (at + 1) & c->mask) {
         uint32_t i = c->slot[at] - 1;
@@ -65,15 +69,11 @@ uint32_t recheck_wrote(const checker *c, key_id k, value_id x)
 void recheck_load_writes(checker *c)
 {
     const history *h = c->h;
-    size_t total = 0, slots = 64;
+    size_t total = 0;
     for (op_id o = 0; o < h->ops; o++) total += is_write(h, o);
-    while (slots < 2 * total) slots *= 2;
-    c->mask = slots - 1;
     c->w_first = mem_array(c->m, uint32_t, h->txns + 1);
     c->w_op = mem_array(c->m, op_id, total + 1);
     c->w_txn = mem_array(c->m, txn_id, total + 1);
-    c->w_next = mem_array(c->m, uint32_t, total + 1);
-    c->slot = mem_array0(c->m, uint32_t, slots);
     vec_reserve(c->m, &c->w_key, total + 1);
     VEC(uint64_t) own = {0};
     for (txn_id t = 0; t < h->txns; t++) {
@@ -91,6 +91,18 @@ void recheck_load_writes(checker *c)
         guard_tick(c->m->guard);
     }
     c->w_first[h->txns] = (uint32_t)c->w_key.n;
+    vec_free(c->m, &own);
+}
+
+void recheck_index_values(checker *c)
+{
+    if (c->slot) return;
+    const history *h = c->h;
+    size_t total = c->w_key.n, slots = 64;
+    while (slots < 2 * total) slots *= 2;
+    c->mask = slots - 1;
+    c->w_next = mem_array(c->m, uint32_t, total + 1);
+    c->slot = mem_array0(c->m, uint32_t, slots);
     for (uint32_t i = 0; i < total; i++) {
         value_id x = plain(h->op_value[c->w_op[i]]);
         size_t at = (size_t)hash_pair(c->w_key.at[i], x) & c->mask;
@@ -100,7 +112,6 @@ void recheck_load_writes(checker *c)
         c->w_next[i] = c->slot[at];
         c->slot[at] = i + 1;
     }
-    vec_free(c->m, &own);
 }
 
 static bool a_list(const history *h, value_id x)
@@ -269,6 +280,17 @@ static bool visit_range(checker *c, txn_id t, op_id o, read_fn fn)
         }
     }
     return !recheck_too_large(c, hi - lo);
+}
+
+/* A covered key that a scan did not return? */
+bool recheck_predicate(const history *h, op_id o, key_id k)
+{
+    unsigned kind = h->op_kind[o] & OP_KIND_MASK;
+    if (kind != OP_SCAN && kind != OP_ITER) return false;
+    const range *x = &h->ranges.at[h->op_key[o]];
+    for (uint32_t i = 0; i < x->rows; i++)
+        if (h->row_key.at[x->first_row + i] == k) return false;
+    return true;
 }
 
 /* Calls fn for every key and value that t was shown, in program order. */

@@ -154,7 +154,7 @@ static bool find_fault(checker *c, txn_id t, op_id o, key_id k, value_id x)
                    candidate(c, t, o, k, x, NO_ID) == NO_ID &&
                    !(recheck_allowed(c, o, f, x == VALUE_NULL, NO_ID) && initial(c, k, x));
     }
-    seen r = {k, o, x};
+    seen r = {k, o, x, NO_ID};
     if (c->is_list[k]) vec_push(c->m, &c->reads, r);
     return !c->found;
 }
@@ -305,6 +305,7 @@ bool recheck_violated(checker *c)
         if (!strncmp(v->reason, searched[i], strlen(searched[i]))) return true;
     recheck_load_writes(c);
     recheck_load_keys(c);
+    recheck_index_values(c);
     if (v->trusted) return recheck_trusted(c);
     if (v->cycle.n) return check_cycle(c);
     bool at_ru = v->anomaly == ANOMALY_GARBAGE_READ || v->anomaly == ANOMALY_MALFORMED_RESULT ||

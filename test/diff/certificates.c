@@ -9,6 +9,7 @@
  * it must be refused, unless what it then claims is true, by the oracle.
  *
  *     certificates [histories [seed]]   default 20000, seed from RATEL_TEST_SEED or 1
+ *     certificates FILE ...             these histories instead (the litmus set)
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -22,9 +23,43 @@
 #include "oracle/random_history.h"
 #include "ratel.h"
 
-static const char *const levels[] = {
-    "read-uncommitted", "read-committed", "monotonic-atomic-view", "read-atomic",
-    "causal",           "serializable",   "snapshot-isolation",    "strict-serializable"};
+static const char *const levels[] = {"read-uncommitted",
+                                     "read-committed",
+                                     "monotonic-atomic-view",
+                                     "read-atomic",
+                                     "causal",
+                                     "serializable",
+                                     "snapshot-isolation",
+                                     "strict-serializable",
+                                     "cursor-stability",
+                                     "monotonic-view",
+                                     "consistent-view",
+                                     "repeatable-read",
+                                     "prefix",
+                                     "update-atomic",
+                                     "no-lost-update",
+                                     "parallel-snapshot-isolation",
+                                     "update-serializable",
+                                     "generalized-snapshot-isolation",
+                                     "prefix-consistent-snapshot-isolation",
+                                     "strong-snapshot-isolation",
+                                     "forward-consistent-view",
+                                     "realtime-snapshot-isolation",
+                                     "realtime-read-committed",
+                                     "realtime-cursor-stability",
+                                     "realtime-repeatable-read",
+                                     "realtime-causal",
+                                     "realtime-read-atomic",
+                                     "realtime-monotonic-atomic-view",
+                                     "realtime-monotonic-view",
+                                     "realtime-prefix",
+                                     "realtime-update-atomic",
+                                     "realtime-no-lost-update",
+                                     "realtime-consistent-view",
+                                     "realtime-serializable",
+                                     "realtime-update-serializable",
+                                     "innodb-repeatable-read",
+                                     "innodb-repeatable-read-tight"};
 enum { LEVELS = sizeof levels / sizeof *levels };
 static const char *const policies[] = {"must", "external", "may"};
 
@@ -33,7 +68,7 @@ typedef struct text {
     size_t n, cap, pos;
 } text;
 
-static uint64_t certified[LEVELS][2], exhaustive[LEVELS], damaged, passed_damage;
+static uint64_t certified[LEVELS][2], exhaustive[LEVELS], damaged, passed_damage, refitted;
 
 static ptrdiff_t read_text(void *buf, size_t cap, void *payload)
 {
@@ -82,12 +117,54 @@ static void some_word(rng *g, const text *t, size_t *at, size_t *n)
     *n = b - a;
 }
 
+/* The line of t that begins with the word: *at, and its end. */
+static size_t line_of(const text *t, const char *word, size_t *at)
+{
+    size_t n = strlen(word);
+    for (*at = 0; *at < t->n; *at = line_end(t, *at))
+        if (t->n - *at > n && !memcmp(t->at + *at, word, n) && t->at[*at + n] == ' ')
+            return line_end(t, *at);
+    return *at;
+}
+
+/* from, with its line `word ...` as given. */
+static void replace_line(const text *from, text *to, const char *word, const char *line, size_t n)
+{
+    size_t a, b = line_of(from, word, &a);
+    add_text(from->at, a, to);
+    add_text(line, n, to);
+    add_text(from->at + b, from->n - b, to);
+}
+
+static void set_line(const text *from, text *to, const char *word, const char *value)
+{
+    char line[120];
+    int n = snprintf(line, sizeof line, "%s %s\n", word, value);
+    replace_line(from, to, word, line, (size_t)n);
+}
+
+/* A certificate of another history, with what its head says of the history as in `of`. */
+static void refit(const text *from, const text *of, text *to)
+{
+    static const char *const words[] = {"txns", "ops", "history"};
+    text last = {0};
+    add_text(from->at, from->n, &last);
+    for (int i = 0; i < 3; i++) {
+        size_t a, b = line_of(of, words[i], &a);
+        to->n = to->pos = 0;
+        replace_line(&last, to, words[i], of->at + a, b - a);
+        last.n = 0;
+        add_text(to->at, to->n, &last);
+    }
+    free(last.at);
+}
+
 static void damage(rng *g, const text *from, text *to)
 {
     size_t a = line_start(from, rng_below(g, from->n)), b = line_end(from, a);
     size_t c = line_start(from, rng_below(g, from->n)), d = line_end(from, c), w, x, n, m;
     to->n = to->pos = 0;
-    switch (rng_below(g, 7)) {
+    switch (rng_below(g, 10)) {
     case 0: /* a line less */
         add_text(from->at, a, to);
         add_text(from->at + b, from->n - b, to);
@@ -120,6 +197,15 @@ static void damage(rng *g, const text *from, text *to)
         add_text(from->at + b, c - b, to);
         add_text(from->at + a, b - a, to);
         add_text(from->at + d, from->n - d, to);
+        break;
+    case 5: /* another question */
+        if (rng_below(g, 2))
+            set_line(from, to, "level", levels[rng_below(g, LEVELS)]);
+        else
+            set_line(from, to, "session-order", rng_below(g, 2) ? "on" : "off");
+        break;
+    case 6: /* the other answer */
+        set_line(from, to, "verdict", strstr(from->at, "verdict holds") ? "violated" : "holds");
         break;
     default: /* a word in place of another */
         some_word(g, from, &w, &n);
@@ -172,6 +258,9 @@ static bool certify(const subject *s, rng *g, int level, int so, int policy, tex
                                     : ratel_result_certificate(a, s->r, s->h, add_text, cert);
     ratel_result_free(a);
     if (v == RATEL_UNDECIDED) return true;
+    /* InnoDB's levels, where they are decided by themselves, have no proofs yet. */
+    if (code && strstr(ratel_errmsg(s->r), "no-rules") && strstr(levels[level], "innodb"))
+        return true;
     if (code) return say(s, level, so, policy, "no certificate", ratel_errmsg(s->r), cert);
     certified[level][v == RATEL_HOLDS]++;
     exhaustive[level] += strstr(cert->at, " exhaustive\n") != NULL;
@@ -191,11 +280,66 @@ static bool certify(const subject *s, rng *g, int level, int so, int policy, tex
     return true;
 }
 
+/* Every question about one history. */
+static bool certify_all(ratel *r, rng *g, char *t, size_t n, text *cert, text *bad, text *last)
+{
+    char err[256];
+    text in = {t, n, 0, 0};
+    ratel_history *h = NULL;
+    subject s = {r, NULL, oracle_parse(t, n, err, sizeof err), t};
+    int code = ratel_history_read(&h, r, "ratel", read_text, &in);
+    bool ok = !code && s.o;
+    if (!ok) printf("# cannot be read: %s\n", code ? ratel_errmsg(r) : err);
+    text kept = {0}; /* some certificate */
+    s.h = h;
+    for (int level = 0; level < LEVELS && ok; level++)
+        for (int so = 0; so < 2 && ok; so++)
+            for (int policy = 0; policy < 3 && ok; policy++) {
+                ok = certify(&s, g, level, so, policy, cert, bad);
+                if (!cert->n || (kept.n && rng_below(g, 64))) continue;
+                kept.n = 0;
+                add_text(cert->at, cert->n, &kept);
+            }
+    if (!cert->n && kept.n) add_text(kept.at, kept.n, cert); /* for its head */
+    if (ok && last->n && cert->n) {                          /* a certificate of another history */
+        ratel_proof proof;
+        last->pos = 0;
+        ok = ratel_verify(&proof, r, h, read_text, last) || !proof.proved;
+        if (!ok) printf("# a certificate of another history passes\n%s\n%s\n", t, last->at);
+        refit(last, cert, bad);
+        refitted++;
+        if (ok && !ratel_verify(&proof, r, h, read_text, bad) && proof.proved) {
+            ok = is_true(&s, &proof);
+            if (!ok) printf("# a false certificate passes, refitted\n%s\n%s\n", t, bad->at);
+        }
+    }
+    last->n = 0;
+    if (kept.n) add_text(kept.at, kept.n, last);
+    free(kept.at);
+    ratel_history_free(h);
+    oracle_free(s.o);
+    return ok;
+}
+
+static char *file_text(const char *path, size_t *n)
+{
+    FILE *f = fopen(path, "rb");
+    text t = {0};
+    char buf[4096];
+    if (!f) return NULL;
+    while ((*n = fread(buf, 1, sizeof buf, f))) add_text(buf, *n, &t);
+    fclose(f);
+    *n = t.n;
+    return t.at;
+}
+
 int main(int argc, char **argv)
 {
-    uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : 20000;
+    bool files = argc > 1 && (argv[1][0] < '0' || argv[1][0] > '9');
+    uint64_t count = files ? (uint64_t)argc - 1 : argc > 1 ? strtoull(argv[1], NULL, 10) : 20000;
     const char *env = getenv("RATEL_TEST_SEED");
-    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : env ? strtoull(env, NULL, 10) : 1;
+    uint64_t seed = env ? strtoull(env, NULL, 10) : 1;
+    if (!files && argc > 2) seed = strtoull(argv[2], NULL, 10);
     uint64_t passed = 0, failed = 0, profiles = 0;
     text cert = {0}, bad = {0}, last = {0};
     rng g;
@@ -207,37 +351,22 @@ int main(int argc, char **argv)
     printf("# %" PRIu64 " histories from seed %" PRIu64 "\n", count, seed);
     for (uint64_t i = 0; i < count && failed < 10; i++) {
         size_t n;
-        char err[256];
-        char *t = random_history(seed * 1000003 + i, random_profiles[i % profiles], &n);
-        text in = {t, n, 0, 0};
-        ratel_history *h = NULL;
-        subject s = {r, NULL, oracle_parse(t, n, err, sizeof err), t};
-        int code = ratel_history_read(&h, r, "ratel", read_text, &in);
-        bool ok = !code && s.o;
-        s.h = h;
-        for (int level = 0; level < LEVELS && ok; level++)
-            for (int so = 0; so < 2 && ok; so++)
-                for (int policy = 0; policy < 3 && ok; policy++)
-                    ok = certify(&s, &g, level, so, policy, &cert, &bad);
-        if (ok && last.n) { /* a certificate of another history */
-            ratel_proof proof;
-            last.pos = 0;
-            ok = ratel_verify(&proof, r, h, read_text, &last) || !proof.proved;
-            if (!ok) printf("# a certificate of another history passes\n%s\n%s\n", t, last.at);
-        }
-        last.n = 0;
-        if (i % 7 == 0 && cert.n) add_text(cert.at, cert.n, &last);
+        char *t = files ? file_text(argv[i + 1], &n)
+                        : random_history(seed * 1000003 + i, random_profiles[i % profiles], &n);
+        bool ok = t && certify_all(r, &g, t, n, &cert, &bad, &last);
+        if (!ok && files) printf("# %s\n", argv[i + 1]);
+        if (files) last.n = 0; /* some of the litmus set are alike */
         passed += ok;
         failed += !ok;
-        ratel_history_free(h);
-        oracle_free(s.o);
         free(t);
     }
     for (int i = 0; i < LEVELS; i++)
-        printf("# %-24s certified: holds %" PRIu64 ", violated %" PRIu64 ", %" PRIu64
+        printf("# %-36s certified: holds %" PRIu64 ", violated %" PRIu64 ", %" PRIu64
                " of them by trying all orders\n",
                levels[i], certified[i][1], certified[i][0], exhaustive[i]);
-    printf("# %" PRIu64 " damaged, %" PRIu64 " of them still right\n", damaged, passed_damage);
+    printf("# %" PRIu64 " damaged, %" PRIu64 " of them still right; %" PRIu64
+           " of other histories\n",
+           damaged, passed_damage, refitted);
     ratel_close(r);
     free(cert.at);
     free(bad.at);

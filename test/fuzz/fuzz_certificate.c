@@ -29,8 +29,10 @@ static const char *const histories[] = {
     "{\"session\":1,\"id\":1,\"ops\":[[\"w\",\"x\",1,{\"ver\":2}],[\"r\",\"y\",7]]}\n"
     "{\"session\":2,\"id\":2,\"ops\":[[\"w\",\"x\",2,{\"ver\":1}],[\"r\",\"y\",8]]}\n"
     "{\"session\":2,\"id\":3,\"ops\":[[\"r\",\"x\",1],[\"r\",\"x\",2]]}\n"};
-static const char *const levels[] = {"serializable", "snapshot-isolation", "strict-serializable",
-                                     "causal", "read-committed"};
+static const char *const levels[] = {
+    "serializable",   "snapshot-isolation",        "strict-serializable", "causal",
+    "read-committed", "consistent-view",           "no-lost-update",      "update-serializable",
+    "prefix",         "strong-snapshot-isolation", "monotonic-view",      "innodb-repeatable-read"};
 enum { HISTORIES = sizeof histories / sizeof *histories, LEVELS = sizeof levels / sizeof *levels };
 
 typedef struct text {

@@ -1,0 +1,75 @@
+/*
+ * audit.h - observational correctness of a log of SQL transactions: the border of the room.
+ *
+ * Could a correct database at the level have answered so?  No call jumps out, none prints.
+ * Levels are rows of levels.def; doc/audit.md and doc/algorithms/audit.md say what each means.
+ */
+#ifndef RATEL_AUDIT_AUDIT_H
+#define RATEL_AUDIT_AUDIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct audit audit;
+
+typedef enum audit_verdict { AUDIT_HOLDS, AUDIT_VIOLATED, AUDIT_UNDECIDED } audit_verdict;
+
+typedef struct audit_options {
+    const char *level; /* any name of levels.def; NULL: the log's, else serializable */
+    bool lenient;      /* statements that we do not know have unknown effects */
+    bool by_value;     /* write conflicts by value, the published test */
+    bool no_session_order;
+    uint64_t drift; /* uncertainty of the log's clock */
+    uint64_t runs;  /* of transactions that a search may take; 0: the default */
+    double seconds; /* 0: no limit */
+    size_t memory;  /* bytes; 0: no limit */
+    const volatile int *interrupt;
+} audit_options;
+
+typedef struct audit_possible {
+    const char *after; /* the transaction whose state was read; "" the initial one */
+    const char *result;
+} audit_possible;
+
+typedef struct audit_answer {
+    audit_verdict verdict;
+    const char *level;  /* the long name */
+    const char *reason; /* one sentence */
+    /* violated: the first transaction that cannot be explained */
+    const char *txn;
+    uint32_t statement; /* from 1; 0: none of them */
+    uint64_t line, column;
+    const char *sql, *observed;
+    bool semantic; /* no level explains it; else it is the isolation that is wrong */
+    size_t n_possible;
+    const audit_possible *possible;
+    size_t n_conflicts;
+    const char *const *conflicts; /* transactions */
+    bool all_orders;              /* shown for every order, not only for the log's */
+    bool other_order;             /* it holds, but not in the log's order */
+    size_t n_order;
+    const char *const *order; /* it holds: a witness; transactions with the state each one read */
+    const uint32_t *read;     /* by transaction of `order`: state of its first statement */
+    uint64_t txns, statements, sessions, unchecked, runs;
+    size_t n_warnings;
+    const char *const *warnings;
+} audit_answer;
+
+/* Level names; false past the end. */
+bool audit_level_at(size_t i, const char **name, const char **alias, const char **about);
+/* The long name, or NULL. */
+const char *audit_level_named(const char *name);
+
+typedef ptrdiff_t (*audit_read)(void *buf, size_t cap, void *payload);
+
+/* Reads a log and decides it.  0, or a code of ratel.h with audit_error; the answer lives until
+   audit_free. */
+int audit_run(audit **out, const audit_options *o, audit_read read, void *payload,
+              audit_answer *answer);
+const char *audit_error(const audit *a, uint64_t *line, uint64_t *column);
+void audit_free(audit *a);
+/* Is the SQL front end in this build? */
+bool audit_available(void);
+
+#endif

@@ -1,0 +1,511 @@
+/*
+ * engine.c - see engine.h.
+ */
+#include "audit/engine.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/hash.h"
+
+#define MAX_POSSIBLE 8
+#define MAX_PLANS 8192
+
+const char *engine_state(const engine *e, uint32_t state)
+{
+    return state ? e->state_name[state] : "";
+}
+
+/* ---- choices --------------------------------------------------------------------------------- */
+
+static choice *next_choice(engine *e, uint32_t low, uint32_t high)
+{
+    trial *t = e->t;
+    if (e->used == t->choices.n) vec_push(e->mem, &t->choices, ((choice){high, low, 0, 0}));
+    return &t->choices.at[e->used++];
+}
+
+bool engine_advance(engine *e, trial *t)
+{
+    while (t->choices.n) {
+        choice *c = &t->choices.at[t->choices.n - 1];
+        if (c->valid_from > c->low) {
+            if (c->jumps < e->window) {
+                c->now = c->valid_from - 1;
+                c->valid_from = 0;
+                c->jumps++;
+                t->changed = t->choices.n - 1;
+                return true;
+            }
+            e->cut = true;
+        }
+        t->choices.n--;
+    }
+    return false;
+}
+
+/* Levels at which each row has a state of its own. */
+static uint32_t choose_row(void *ud, table *t, uint32_t r)
+{
+    engine *e = ud;
+    uint32_t latest = e->position;
+    for (size_t i = 0; i < e->seen.n; i++)
+        if (e->seen.at[i].t == t && e->seen.at[i].row == r) return e->seen.at[i].state;
+    const row_version *v = t->rows.at[r].head;
+    while (v && v->commit == PENDING) v = v->older;
+    if (!v || (!v->older && !v->commit)) return latest; /* there was never another one */
+    choice *c = next_choice(e, 0, latest);
+    v = vs_at(t, r, c->now, 0);
+    c->valid_from = v ? v->commit : 0;
+    vec_push(e->mem, &e->seen, ((seen_row){t, r, c->now}));
+    return c->now;
+}
+
+/* ---- failures -------------------------------------------------------------------------------- */
+
+static void record(engine *e, uint32_t stmt, outcome why, const char *text)
+{
+    failure *f = &e->fail;
+    uint32_t at = e->position;
+    if (!e->exploring) return;
+    if (f->any && (at < f->position || (at == f->position && stmt < f->stmt))) return;
+    if (!f->any || at > f->position || stmt > f->stmt || f->txn != e->t->txn) {
+        f->possible.n = f->conflicts.n = 0;
+        f->classified = false;
+        f->order.n = 0;
+        for (uint32_t i = 1; i <= at; i++) vec_push(e->mem, &f->order, engine_state(e, i));
+    }
+    f->any = true;
+    f->position = at;
+    f->stmt = stmt;
+    f->txn = e->t->txn;
+    f->why = why;
+    if (why == RUN_CONFLICT) {
+        for (size_t i = 0; i < f->conflicts.n; i++)
+            if (f->conflicts.at[i] == e->x.conflict) return;
+        if (f->conflicts.n < MAX_POSSIBLE) vec_push(e->mem, &f->conflicts, e->x.conflict);
+        return;
+    }
+    for (size_t i = 0; i < f->possible.n; i++)
+        if (!strcmp(f->possible.at[i].result, text)) return;
+    if (f->possible.n == MAX_POSSIBLE) return;
+    const char *after = engine_state(e, e->mode == MODE_ROW ? e->position : e->x.state);
+    const char *copy = arena_text(&e->kept, text, strlen(text));
+    vec_push(e->mem, &f->possible, ((audit_possible){after, copy}));
+}
+
+/* ---- one statement --------------------------------------------------------------------------- */
+
+static plan *plan_for(engine *e, uint32_t text)
+{
+    plan *p = e->plan_of[text];
+    if (p && p->catalog == e->s.catalog) return p;
+    if (e->refusal_of[text] && e->refusal_table[text])
+        e->x.target = vs_find(&e->s, e->refusal_table[text], e->x.latest);
+    if (e->refusal_of[text])
+        sql_refuse(&e->x.c, (int)e->refusal_at[text] - 1, "%s", e->refusal_of[text]);
+    const log_text *t = &e->l->texts.at[text];
+    e->plan_of[text] = NULL;
+    e->bound++;
+    e->plan_of[text] = sql_bind(&e->x, &e->plans, t->at, t->n);
+    return e->plan_of[text];
+}
+
+static void bind_params(engine *e, const plan *p, const log_stmt *s)
+{
+    if (p->n_params > s->n_params)
+        sql_refuse(&e->x.c, -1, "%u parameters where the log has %u", (unsigned)p->n_params,
+                   (unsigned)s->n_params);
+    value *v = arena_array(&e->x.work, value, p->n_params + 1);
+    for (uint32_t i = 0; i < p->n_params; i++) {
+        const cell *c = &s->params[i];
+        type t = p->params[i].id == T_UNKNOWN ? type_plain(T_TEXT) : p->params[i];
+        v[i] = c->kind == CELL_NULL ? value_null() : value_parse(&e->x.c, t, c->s, c->n);
+    }
+    e->x.params = v;
+    e->x.n_params = p->n_params;
+}
+
+/* Failures that come from the outside: another session, a limit; a log may show them anywhere. */
+static bool outside(const char *state)
+{
+    static const char *const states[] = {"40001", "40P01", "55P03", "57014", "53200", "53300"};
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++)
+        if (!memcmp(state, states[i], 5)) return true;
+    return false;
+}
+
+typedef struct attempt {
+    engine *e;
+    const log_stmt *s;
+    uint32_t index;
+    bool failed; /* the transaction, until it is rolled back to a savepoint */
+    const plan *p;
+    size_t mark; /* of the store, before the statement */
+} attempt;
+
+static void forget_table(engine *e)
+{
+    if (e->x.target) {
+        e->x.target->unknown = true;
+        return;
+    }
+    for (size_t i = 0; i < e->s.tables.n; i++) e->s.tables.at[i]->unknown = true;
+}
+
+static bool is_select(const log_text *t)
+{
+    size_t i = 0;
+    while (i < t->n && (t->at[i] == ' ' || t->at[i] == '\n' || t->at[i] == '\t')) i++;
+    static const char word[] = "select";
+    for (size_t k = 0; k < 6; k++)
+        if (i + k >= t->n || (t->at[i + k] | 32) != word[k]) return false;
+    return true;
+}
+
+static bool only_selects(const log_text *t)
+{
+    return is_select(t) && !strstr(t->at, "FOR ") && !strstr(t->at, "for ");
+}
+
+bool engine_only_reads(const engine *e, const log_txn *t)
+{
+    for (uint32_t i = 0; i < t->n_stmts; i++)
+        if (!only_selects(&e->l->texts.at[t->stmts[i].text])) return false;
+    return true;
+}
+
+/* A statement that we do not know: its effects are unknown from here on. */
+static outcome refused(attempt *a, size_t mark)
+{
+    engine *e = a->e;
+    const log_text *t = &e->l->texts.at[a->s->text];
+    if (!e->plan_of[a->s->text] && !e->refusal_of[a->s->text]) {
+        e->refusal_of[a->s->text] = arena_text(&e->kept, e->guard->text, strlen(e->guard->text));
+        e->refusal_at[a->s->text] = e->x.c.position;
+        e->refusal_table[a->s->text] = NULL;
+        if (e->x.target)
+            e->refusal_table[a->s->text] =
+                arena_text(&e->kept, e->x.target->name, strlen(e->x.target->name));
+    }
+    vs_rollback(&e->s, mark);
+    if (!e->o->lenient) {
+        failure *f = &e->fail;
+        f->any = true;
+        f->txn = e->t->txn;
+        f->stmt = a->index;
+        f->why = RUN_REFUSED;
+        f->text = arena_text(&e->kept, e->guard->text, strlen(e->guard->text));
+        return RUN_REFUSED;
+    }
+    e->unchecked++;
+    if (!only_selects(t)) forget_table(e);
+    return RUN_OK;
+}
+
+static outcome raised(attempt *a)
+{
+    engine *e = a->e;
+    a->failed = true;
+    if (a->s->has_error && !memcmp(a->s->error, e->x.c.state, 5)) return RUN_OK;
+    if (a->p && sql_unclear(a->p, e->x.c.state, a->s->has_error ? a->s->error : NULL)) {
+        snprintf(e->guard->text, sizeof e->guard->text,
+                 "whether it fails with %s depends on the order of rows and conditions",
+                 e->x.c.state);
+        return refused(a, vs_mark(&e->s));
+    }
+    bool conflict = !memcmp(e->x.c.state, "40001", 5);
+    char text[300];
+    snprintf(text, sizeof text, "error %.5s (%.280s)", e->x.c.state, e->guard->text);
+    record(e, a->index, conflict ? RUN_CONFLICT : RUN_MISMATCH, text);
+    return conflict ? RUN_CONFLICT : RUN_MISMATCH;
+}
+
+static outcome compared(attempt *a, const sql_result *r)
+{
+    engine *e = a->e;
+    if (match_result(&e->x, r, a->s)) return RUN_OK;
+    bool gone = a->s->has_error && !memcmp(a->s->error, "23505", 5) && e->mode != MODE_LATEST;
+    /* ON CONFLICT DO NOTHING looks at rows outside the snapshot, which may be gone at the commit */
+    if (a->p->conflict == ON_CONFLICT_NOTHING && e->mode != MODE_LATEST && !a->s->has_error &&
+        ((a->s->has_count && a->s->count < r->count) || (a->s->has_rows && a->s->n_rows < r->n)))
+        gone = true;
+    if (gone || (a->s->has_error && sql_unclear(a->p, NULL, a->s->error))) {
+        snprintf(e->guard->text, sizeof e->guard->text, "%s",
+                 gone ? "a duplicate key that may have been gone again"
+                      : "an error that depends on the order of rows and conditions");
+        e->x.c.position = 0;
+        return refused(a, a->mark);
+    }
+    if (!e->exploring) return RUN_MISMATCH;
+    strbuf b;
+    strbuf_init(&b, e->mem);
+    match_show(&e->x, r, &b);
+    record(e, a->index, RUN_MISMATCH, strbuf_cstr(&b));
+    strbuf_free(&b);
+    return RUN_MISMATCH;
+}
+
+static outcome in_failed(attempt *a, const plan *p)
+{
+    if (p->kind == S_ROLLBACK_TO) return RUN_OK;
+    if (a->s->has_error && !memcmp(a->s->error, "25P02", 5)) return RUN_MISMATCH; /* the same */
+    return RUN_CONFLICT;
+}
+
+static outcome run_statement(attempt *a)
+{
+    engine *e = a->e;
+    guard *g = e->guard, outer;
+    a->mark = vs_mark(&e->s);
+    a->p = NULL;
+    if (a->s->has_error && outside(a->s->error)) {
+        a->failed = true;
+        return RUN_OK;
+    }
+    memcpy(&outer, g, sizeof outer);
+    e->x.target = NULL;
+    if (guard_armed(g)) {
+        int code = g->code;
+        guard_restore(g, &outer);
+        g->code = code;
+        if (code == SQL_RAISED) {
+            vs_rollback(&e->s, a->mark);
+            return raised(a);
+        }
+        if (code == SQL_REFUSED) return refused(a, a->mark);
+        guard_fail_again(g);
+    }
+    plan *p = plan_for(e, a->s->text);
+    a->p = p;
+    outcome r = RUN_OK;
+    sql_result out;
+    if (a->failed && (r = in_failed(a, p)) != RUN_OK) {
+        if (r == RUN_CONFLICT)
+            record(e, a->index, RUN_MISMATCH, "error 25P02 (the transaction is aborted)");
+        guard_restore(g, &outer);
+        return r == RUN_CONFLICT ? RUN_MISMATCH : RUN_OK;
+    }
+    bind_params(e, p, a->s);
+    exec_plan(&e->x, p, &out);
+    a->failed = false;
+    r = compared(a, &out);
+    guard_restore(g, &outer);
+    return r;
+}
+
+/* Was a run of this transaction here before, free to read the same states or more?  What follows
+   depends on nothing else, so that this one can be left.  Only statements that this run does
+   differently are asked. */
+static bool been_here(engine *e, uint32_t stmt, uint32_t floor)
+{
+    trial *t = e->t;
+    if (e->used <= t->changed && t->reached.n) return false;
+    uint64_t h = engine_effects(e);
+    for (size_t i = 0; i < t->reached.n; i++) {
+        const reached *r = &t->reached.at[i];
+        if (r->stmt == stmt && r->effects == h && r->floor <= floor) return true;
+    }
+    vec_push(e->mem, &t->reached, ((reached){h, stmt, floor}));
+    return false;
+}
+
+/* ---- one transaction ------------------------------------------------------------------------- */
+
+static outcome run_all(engine *e, const log_txn *t)
+{
+    choice *snapshot = NULL;
+    uint32_t latest = e->position, floor = e->run_low;
+    attempt a = {.e = e};
+    e->x.state = latest;
+    if (e->mode == MODE_SNAPSHOT) {
+        if (e->run_low > e->run_high) return RUN_MISMATCH;
+        snapshot = next_choice(e, e->run_low, e->run_high);
+        e->x.state = snapshot->now;
+    }
+    e->x.valid_from = 0;
+    e->first_read[e->position] = e->x.state;
+    for (uint32_t i = 0; i < t->n_stmts; i++) {
+        size_t at = e->used;
+        if (e->mode == MODE_STATEMENT) {
+            e->x.state = next_choice(e, floor, latest)->now;
+            e->x.valid_from = 0;
+            if (!i) e->first_read[e->position] = e->x.state;
+        }
+        e->seen.n = 0;
+        e->x.cid = i + 1;
+        a.s = &t->stmts[i];
+        a.index = i;
+        outcome r = run_statement(&a);
+        if (e->mode == MODE_STATEMENT) {
+            e->t->choices.at[at].valid_from = e->x.valid_from;
+            /* the next one may be as old as the oldest state that looks like this one's */
+            if (e->x.valid_from > floor) floor = e->x.valid_from;
+        }
+        if (snapshot) e->t->choices.at[0].valid_from = e->x.valid_from;
+        arena_reset(&e->x.work);
+        if (r != RUN_OK) return r;
+        bool many = e->mode == MODE_STATEMENT || e->mode == MODE_ROW;
+        if (many && !a.failed && been_here(e, i, floor)) return RUN_MISMATCH;
+    }
+    if (a.failed) {
+        record(e, t->n_stmts, RUN_MISMATCH, "rolled back: a statement had failed");
+        return RUN_MISMATCH;
+    }
+    return RUN_OK;
+}
+
+/* Logs with literals in their statements have as many texts as statements. */
+static void forget_plans(engine *e)
+{
+    if (e->bound < MAX_PLANS) return;
+    e->bound = 0;
+    arena_free(&e->plans);
+    memset(e->plan_of, 0, e->l->texts.n * sizeof e->plan_of[0]);
+}
+
+outcome engine_run(engine *e, trial *t, uint32_t position)
+{
+    guard_tick(e->guard);
+    forget_plans(e);
+    e->runs++;
+    e->t = t;
+    e->used = 0;
+    e->position = position;
+    e->x.latest = position;
+    e->x.rule = e->rule;
+    e->x.by_value = e->o->by_value;
+    e->x.choose = e->mode == MODE_ROW ? choose_row : NULL;
+    e->x.ud = e;
+    e->x.savepoints.n = 0;
+    e->x.locked.n = 0;
+    e->running = &e->l->txns.at[t->txn];
+    outcome r = run_all(e, e->running);
+    assert(e->used <= t->choices.n);
+    if (r == RUN_OK && t->choices.n > e->used) t->choices.n = e->used;
+    if (r != RUN_OK) {
+        t->choices.n = e->used;
+        vs_rollback(&e->s, 0);
+    }
+    return r;
+}
+
+uint64_t engine_effects(const engine *e)
+{
+    uint64_t sum = e->s.undo.n;
+    for (size_t i = 0; i < e->s.undo.n; i++) {
+        store_undo u = e->s.undo.at[i];
+        if (u.row >= UNDO_DROP) {
+            sum += hash_pair((uintptr_t)u.t, u.row);
+            continue;
+        }
+        const row_version *v = u.t->rows.at[u.row].head;
+        uint64_t h = hash_pair((uintptr_t)u.t, v->dead);
+        const row_version *old = v;
+        while (old && old->commit == PENDING) old = old->older;
+        if (old) h = hash_pair(h, u.row); /* a new row has no identity but its contents */
+        for (uint32_t c = 0; !v->dead && c < u.t->n_cols; c++) {
+            type_id id = u.t->cols[c].t.id;
+            h = hash_pair(h, value_hash(id, v->cols[c]));
+            if (id == T_NUMERIC && !v->cols[c].null) h = hash_pair(h, v->cols[c].d->scale);
+        }
+        sum += hash_u64(h);
+    }
+    return sum;
+}
+
+bool engine_explainable(engine *e, uint32_t txn, uint32_t position)
+{
+    trial t = {.txn = txn};
+    audit_mode mode = e->mode;
+    write_rule rule = e->rule;
+    bool exploring = e->exploring, cut = e->cut, found = true; /* also if the tries run out */
+    trial *outer = e->t;
+    e->mode = MODE_ROW;
+    e->rule = WRITE_FREE;
+    e->exploring = false;
+    e->cut = false;
+    for (int tries = 0; tries < 2000; tries++) {
+        outcome r = engine_run(e, &t, position);
+        if (r == RUN_OK) vs_rollback(&e->s, 0);
+        if (r == RUN_OK || r == RUN_REFUSED) break;
+        if (!engine_advance(e, &t)) {
+            found = e->cut;
+            break;
+        }
+    }
+    vec_free(e->mem, &t.choices);
+    vec_free(e->mem, &t.reached);
+    e->mode = mode;
+    e->rule = rule;
+    e->exploring = exploring;
+    e->cut = cut;
+    e->t = outer;
+    return found;
+}
+
+/* ---- the initial state ----------------------------------------------------------------------- */
+
+static void load_rows(engine *e, const log_rows *rows)
+{
+    table *t = vs_find(&e->s, rows->table, 0);
+    if (!t) {
+        guard_set_position(e->guard, rows->line, 1);
+        guard_fail(e->guard, GUARD_HISTORY, "rows of table \"%s\", which the setup does not create",
+                   rows->table);
+    }
+    if (rows->n_rows && rows->n_cols != t->n_cols) {
+        guard_set_position(e->guard, rows->line, 1);
+        guard_fail(e->guard, GUARD_HISTORY, "rows of %u values for table \"%s\" of %u columns",
+                   (unsigned)rows->n_cols, t->name, (unsigned)t->n_cols);
+    }
+    value *v = mem_array(e->mem, value, t->n_cols + 1);
+    for (uint32_t i = 0; i < rows->n_rows; i++) {
+        guard_tick(e->guard);
+        for (uint32_t c = 0; c < t->n_cols; c++) {
+            const cell *at = &rows->cells[(size_t)i * t->n_cols + c];
+            v[c] = at->kind == CELL_NULL ? value_null()
+                                         : value_parse(&e->x.c, t->cols[c].t, at->s, at->n);
+        }
+        vs_insert(&e->s, t, v, 1);
+        arena_reset(&e->x.work);
+    }
+    mem_put(e->mem, v);
+}
+
+static void setup(engine *e)
+{
+    const sql_log *l = e->l;
+    for (size_t i = 0; i < l->setup.n; i++) {
+        const log_stmt *s = &l->setup.at[i];
+        guard_set_position(e->guard, s->line, s->column);
+        plan *p = plan_for(e, s->text);
+        bind_params(e, p, s);
+        e->x.cid = (uint32_t)i + 1;
+        sql_result out;
+        exec_plan(&e->x, p, &out);
+        arena_reset(&e->x.work);
+    }
+    for (size_t i = 0; i < l->rows.n; i++) {
+        guard_set_position(e->guard, l->rows.at[i].line, 1);
+        load_rows(e, &l->rows.at[i]);
+    }
+    guard_set_position(e->guard, 0, 0);
+    for (size_t i = 0; i < l->unknown.n; i++) {
+        table *t = vs_find(&e->s, l->unknown.at[i], 0);
+        if (t) t->unknown = true;
+    }
+}
+
+void engine_reset(engine *e)
+{
+    for (size_t i = 0; i < e->l->texts.n; i++) e->plan_of[i] = NULL;
+    mem_free_all(e->store_mem);
+    vs_init(&e->s, e->store_mem);
+    exec_init(&e->x, &e->s, e->store_mem);
+    arena_init(&e->plans, e->store_mem);
+    e->bound = 0;
+    e->unchecked = 0;
+    setup(e);
+    vs_commit(&e->s, 0);
+}

@@ -1,0 +1,121 @@
+/*
+ * engine.h - executing one logged transaction under one choice of the states that it reads.
+ *
+ * A run is determined by a list of choices: the snapshot of the transaction, of each statement, or
+ * of each row read, as the level has it.  Choices are tried from the newest state down; what a run
+ * read tells the oldest state that would have looked the same, and the next try is one below that:
+ * no two tries see the same thing, and nothing is left out.
+ */
+#ifndef RATEL_AUDIT_ENGINE_H
+#define RATEL_AUDIT_ENGINE_H
+
+#include "audit/audit.h"
+#include "audit/log.h"
+#include "audit/match.h"
+#include "sql/sql.h"
+
+typedef enum audit_mode { MODE_LATEST, MODE_SNAPSHOT, MODE_STATEMENT, MODE_ROW } audit_mode;
+
+typedef struct level_row {
+    const char *name, *aliases, *about;
+    audit_mode mode;
+    write_rule rule;
+    bool strict;
+} level_row;
+
+typedef struct choice {
+    uint32_t now, low;   /* the state chosen, the lowest allowed */
+    uint32_t valid_from; /* the run would have been the same from this state on */
+    uint32_t jumps;
+} choice;
+
+typedef struct reached { /* after a statement: what was written, and how old the next may read */
+    uint64_t effects;
+    uint32_t stmt, floor;
+} reached;
+
+typedef struct trial { /* the transaction at one position of the order */
+    uint32_t txn;
+    uint32_t slot; /* its place in the order of the log, where orders near that are tried */
+    bool started;
+    VEC(choice) choices;
+    VEC(uint64_t) effects; /* of the choices that were good */
+    size_t changed;        /* the choice that engine_advance moved */
+    VEC(reached) reached;  /* a run that comes to one of these again need not go on */
+} trial;
+
+typedef enum outcome {
+    RUN_OK,
+    RUN_MISMATCH, /* another result */
+    RUN_CONFLICT, /* it must have failed with 40001 */
+    RUN_REFUSED
+} outcome;
+
+typedef struct seen_row {
+    const table *t;
+    uint32_t row, state;
+} seen_row;
+
+typedef struct failure {
+    bool any;
+    uint32_t position, txn, stmt; /* stmt from 0; n_stmts: the commit */
+    outcome why;
+    uint32_t conflict; /* state */
+    VEC(audit_possible) possible;
+    VEC(uint32_t) conflicts; /* states */
+    VEC(const char *) order; /* ids up to the failure */
+    bool semantic, classified;
+    const char *text;
+} failure;
+
+typedef struct engine {
+    guard *guard;
+    mem *mem;       /* plans, orders, the answer */
+    mem *store_mem; /* everything that a new pass forgets */
+    const audit_options *o;
+    const sql_log *l;
+    level_row level;
+    store s;
+    sql_exec x;
+    arena plans, kept;
+    plan **plan_of; /* by text */
+    const char **refusal_of;
+    uint32_t *refusal_at;
+    const char **refusal_table; /* that it would write, or NULL: any */
+    uint32_t bound;             /* plans made since the last flush */
+    uint32_t n;                 /* transactions of the order */
+    uint32_t *order;
+    bool stamped;         /* the database told when some transactions committed */
+    uint32_t *low, *high; /* by position: states that a strict level allows */
+    /* the run */
+    audit_mode mode;
+    write_rule rule;
+    trial *t;
+    size_t used;
+    VEC(seen_row) seen;
+    uint32_t window; /* jumps of one choice */
+    bool cut;        /* something was left out */
+    uint64_t runs, max_runs;
+    uint64_t unchecked;
+    failure fail;
+    bool exploring; /* record what would be possible */
+    const log_txn *running;
+    uint32_t position, run_low, run_high;
+    const char **state_name; /* by state of the present order */
+    uint32_t *first_read;
+} engine;
+
+/* (Re)builds the initial state. */
+void engine_reset(engine *e);
+/* Runs the transaction of `t` on top of state `position`; RUN_OK leaves its writes pending. */
+outcome engine_run(engine *e, trial *t, uint32_t position);
+/* The next choices; false if there are none. */
+bool engine_advance(engine *e, trial *t);
+uint64_t engine_effects(const engine *e);
+/* Could it be explained if every row came from a state of its own? */
+bool engine_explainable(engine *e, uint32_t txn, uint32_t position);
+/* SELECTs only, as far as their texts tell. */
+bool engine_only_reads(const engine *e, const log_txn *t);
+const char *engine_state(const engine *e, uint32_t state);
+
+#endif

@@ -1,0 +1,400 @@
+/*
+ * log.c - see log.h.
+ */
+#include "audit/log.h"
+
+#include <stdio.h>
+
+#include "base/hash.h"
+#include "read/json.h"
+
+typedef struct reader {
+    json j;
+    sql_log *l;
+    uint64_t line;
+    const char *line_start; /* in the window */
+    VEC(cell) cells;
+    VEC(log_stmt) stmts;
+    uint32_t *id_slot; /* hash table of ids */
+    uint32_t id_cap;
+    bool header;
+} reader;
+
+static const char *keep(reader *r, json_text t)
+{
+    if (memchr(t.at, 0, t.n)) json_fail(&r->j, r->j.p, "a NUL character in a name");
+    return arena_text(&r->l->kept, t.at, t.n);
+}
+
+static uint32_t text_number(reader *r, json_text t)
+{
+    sql_log *l = r->l;
+    if (t.n > UINT32_MAX / 2) json_fail(&r->j, r->j.p, "a statement of over 2 GiB");
+    if (l->texts.n * 2 >= l->text_cap) {
+        uint32_t cap = l->text_cap ? l->text_cap * 2 : 1024;
+        mem_put(l->mem, l->text_slot);
+        l->text_slot = mem_array(l->mem, uint32_t, cap);
+        memset(l->text_slot, 0xff, cap * sizeof *l->text_slot);
+        l->text_cap = cap;
+        for (uint32_t i = 0; i < l->texts.n; i++) {
+            uint64_t h = hash_bytes(l->texts.at[i].at, l->texts.at[i].n, 3) & (cap - 1);
+            while (l->text_slot[h] != UINT32_MAX) h = (h + 1) & (cap - 1);
+            l->text_slot[h] = i;
+        }
+    }
+    uint64_t h = hash_bytes(t.at, t.n, 3) & (l->text_cap - 1);
+    for (; l->text_slot[h] != UINT32_MAX; h = (h + 1) & (l->text_cap - 1)) {
+        const log_text *o = &l->texts.at[l->text_slot[h]];
+        if (o->n == t.n && !memcmp(o->at, t.at, t.n)) return l->text_slot[h];
+    }
+    if (l->texts.n >= UINT32_MAX - 2) json_fail(&r->j, r->j.p, "more than 2^32 statements");
+    l->text_slot[h] = (uint32_t)l->texts.n;
+    vec_push(l->mem, &l->texts, ((log_text){arena_text(&l->kept, t.at, t.n), (uint32_t)t.n}));
+    return l->text_slot[h];
+}
+
+/* An id as text: 7 and "7" are the same one. */
+static json_text id_text(reader *r, const char *what)
+{
+    json_space(&r->j);
+    if (*r->j.p == '"') return json_string(&r->j);
+    const char *from = r->j.p;
+    json_int(&r->j, what);
+    return (json_text){from, (size_t)(r->j.p - from)};
+}
+
+static uint32_t session_number(reader *r)
+{
+    sql_log *l = r->l;
+    json_text t = id_text(r, "session");
+    for (size_t i = l->sessions.n; i-- > 0;)
+        if (json_is(t, l->sessions.at[i])) return (uint32_t)i;
+    if (l->sessions.n > 65535) json_fail(&r->j, r->j.p, "more than 65536 sessions");
+    vec_push(l->mem, &l->sessions, keep(r, t));
+    return (uint32_t)l->sessions.n - 1;
+}
+
+static cell read_cell(reader *r)
+{
+    json *j = &r->j;
+    json_space(j);
+    if (*j->p == '"') {
+        json_text t = json_string(j);
+        if (t.n > UINT32_MAX / 2) json_fail(j, j->p, "a value of over 2 GiB");
+        return (cell){CELL_TEXT, (uint32_t)t.n, arena_text(&r->l->kept, t.at, t.n)};
+    }
+    if (json_literal(j, "null")) return (cell){CELL_NULL, 0, ""};
+    if (json_literal(j, "true")) return (cell){CELL_TRUE, 4, "true"};
+    if (json_literal(j, "false")) return (cell){CELL_FALSE, 5, "false"};
+    if (*j->p == '{' || *j->p == '[') json_expected(j, "a string, number, true, false or null");
+    json_text t = json_skip(j);
+    if (t.n > 100000) json_fail(j, t.at, "a number of over 100000 characters");
+    return (cell){CELL_NUMBER, (uint32_t)t.n, arena_text(&r->l->kept, t.at, t.n)};
+}
+
+/* A list of cells, added to r->cells; how many. */
+static uint32_t read_list(reader *r)
+{
+    uint32_t n = 0;
+    json_need(&r->j, '[');
+    if (json_take(&r->j, ']')) return 0;
+    do {
+        cell c = read_cell(r);
+        vec_push(r->l->mem, &r->cells, c);
+        if (++n == UINT32_MAX / 64) json_fail(&r->j, r->j.p, "a list that is too long");
+    } while (json_more(&r->j, ']'));
+    return n;
+}
+
+static const cell *kept_cells(reader *r)
+{
+    cell *c = arena_array(&r->l->kept, cell, r->cells.n + 1);
+    if (r->cells.n) memcpy(c, r->cells.at, r->cells.n * sizeof *c);
+    r->cells.n = 0;
+    return c;
+}
+
+static const cell *read_rows(reader *r, uint32_t *n_rows, uint32_t *n_cols)
+{
+    json *j = &r->j;
+    r->cells.n = 0;
+    *n_rows = *n_cols = 0;
+    json_need(j, '[');
+    if (!json_take(j, ']')) {
+        do {
+            json_space(j);
+            const char *at = j->p;
+            uint32_t n = read_list(r);
+            if (*n_rows && n != *n_cols)
+                json_fail(j, at, "a row of %u values after rows of %u", (unsigned)n,
+                          (unsigned)*n_cols);
+            *n_cols = n;
+            if (++*n_rows == UINT32_MAX / 64) json_fail(j, at, "too many rows");
+        } while (json_more(j, ']'));
+    }
+    return kept_cells(r);
+}
+
+static void read_times(reader *r, int64_t *out, int n)
+{
+    json_need(&r->j, '[');
+    for (int i = 0; i < n; i++) {
+        if (i) json_need(&r->j, ',');
+        out[i] = json_int(&r->j, "a time");
+        if (i && out[i] < out[i - 1]) json_fail(&r->j, r->j.p, "times must not fall");
+    }
+    json_need(&r->j, ']');
+}
+
+static void read_error(reader *r, log_stmt *s)
+{
+    json_space(&r->j);
+    const char *at = r->j.p;
+    json_text t = json_string(&r->j);
+    if (t.n != 5) json_fail(&r->j, at, "\"error\" must be an SQLSTATE of 5 characters");
+    memcpy(s->error, t.at, 5);
+    s->has_error = true;
+}
+
+static log_stmt read_stmt(reader *r)
+{
+    json *j = &r->j;
+    json_space(j);
+    log_stmt s = {.line = r->line, .column = (uint64_t)(j->p - r->line_start) + 1};
+    if (*j->p == '"') { /* the text alone: what came back is unknown */
+        s.text = text_number(r, json_string(j));
+        return s;
+    }
+    bool has_sql = false;
+    const char *at = j->p;
+    json_need(j, '{');
+    if (!json_take(j, '}')) {
+        do {
+            json_text name = json_member(j);
+            if (json_is(name, "sql")) {
+                json_space(j);
+                if (*j->p != '"') json_expected(j, "a string");
+                s.text = text_number(r, json_string(j));
+                has_sql = true;
+            } else if (json_is(name, "params")) {
+                r->cells.n = 0;
+                s.n_params = read_list(r);
+                s.params = kept_cells(r);
+            } else if (json_is(name, "rows")) {
+                s.cells = read_rows(r, &s.n_rows, &s.n_cols);
+                s.has_rows = true;
+            } else if (json_is(name, "count")) {
+                s.count = json_uint(j, "count");
+                s.has_count = true;
+            } else if (json_is(name, "error")) {
+                read_error(r, &s);
+            } else if (json_is(name, "t")) {
+                int64_t t[2];
+                read_times(r, t, 2);
+                s.call = t[0];
+                s.answer = t[1];
+                s.has_time = true;
+            } else {
+                json_skip(j); /* columns, notes: kept by nobody */
+            }
+        } while (json_more(j, '}'));
+    }
+    if (!has_sql) json_fail(j, at, "a statement without \"sql\"");
+    if (s.has_error && (s.has_rows || s.has_count))
+        json_fail(j, at, "a statement with both \"error\" and a result");
+    return s;
+}
+
+static const log_stmt *read_stmts(reader *r, uint32_t *n)
+{
+    r->stmts.n = 0;
+    json_need(&r->j, '[');
+    if (!json_take(&r->j, ']')) {
+        do {
+            log_stmt s = read_stmt(r);
+            vec_push(r->l->mem, &r->stmts, s);
+        } while (json_more(&r->j, ']'));
+    }
+    *n = (uint32_t)r->stmts.n;
+    log_stmt *kept = arena_array(&r->l->kept, log_stmt, r->stmts.n + 1);
+    if (r->stmts.n) memcpy(kept, r->stmts.at, r->stmts.n * sizeof *kept);
+    return kept;
+}
+
+static void read_status(reader *r, log_txn *t)
+{
+    static const char *const names[] = {"committed", "aborted", "unknown"};
+    json_space(&r->j);
+    const char *at = r->j.p;
+    json_text s = json_string(&r->j);
+    for (int i = 0; i < 3; i++)
+        if (json_is(s, names[i])) {
+            t->status = (log_status)i;
+            return;
+        }
+    json_fail(&r->j, at, "status must be committed, aborted or unknown");
+}
+
+static void name_list(reader *r)
+{
+    json_need(&r->j, '[');
+    if (json_take(&r->j, ']')) return;
+    do {
+        const char *name = keep(r, json_string(&r->j));
+        vec_push(r->l->mem, &r->l->unknown, name);
+    } while (json_more(&r->j, ']'));
+}
+
+typedef struct line_parts { /* which kind of line it is shows by its members */
+    log_txn t;
+    log_rows rows;
+    bool header, table, has_rows, statements, mark;
+} line_parts;
+
+static void read_header_version(reader *r)
+{
+    json_space(&r->j);
+    const char *at = r->j.p;
+    if (json_int(&r->j, "the version") != 1)
+        json_fail(&r->j, at, "this version reads \"ratel_sql\":1");
+}
+
+static void read_member(reader *r, line_parts *p, json_text name)
+{
+    json *j = &r->j;
+    if (json_is(name, "ratel_sql")) {
+        read_header_version(r);
+        p->header = true;
+    } else if (json_is(name, "setup")) {
+        uint32_t n;
+        const log_stmt *s = read_stmts(r, &n);
+        for (uint32_t i = 0; i < n; i++) vec_push(r->l->mem, &r->l->setup, s[i]);
+    } else if (json_is(name, "unknown")) {
+        name_list(r);
+    } else if (json_is(name, "table")) {
+        p->rows.table = keep(r, json_string(j));
+        p->table = true;
+    } else if (json_is(name, "rows")) {
+        p->rows.cells = read_rows(r, &p->rows.n_rows, &p->rows.n_cols);
+        p->has_rows = true;
+    } else if (json_is(name, "session")) {
+        p->t.session = session_number(r);
+    } else if (json_is(name, "id")) {
+        p->t.id = keep(r, id_text(r, "id"));
+    } else if (json_is(name, "status")) {
+        read_status(r, &p->t);
+    } else if (json_is(name, "begin")) {
+        p->t.begin = json_int(j, "begin");
+        p->t.has_begin = true;
+    } else if (json_is(name, "end")) {
+        p->t.end = json_int(j, "end");
+        p->t.has_end = true;
+    } else if (json_is(name, "commit_ts")) {
+        p->t.commit = json_int(j, "commit_ts");
+        p->t.has_commit = true;
+    } else if (json_is(name, "times")) {
+        read_times(r, p->t.times, 4);
+        p->t.has_times = true;
+    } else if (json_is(name, "statements")) {
+        p->t.stmts = read_stmts(r, &p->t.n_stmts);
+        p->statements = true;
+    } else if (json_is(name, "level")) {
+        const char *level = keep(r, json_string(j));
+        if (!r->l->level) r->l->level = level;
+    } else {
+        if (json_is(name, "mark")) p->mark = true;
+        json_skip(j);
+    }
+}
+
+static bool new_id(reader *r, const char *id)
+{
+    sql_log *l = r->l;
+    if (l->txns.n * 2 >= r->id_cap) {
+        uint32_t cap = r->id_cap ? r->id_cap * 2 : 1024;
+        mem_put(l->mem, r->id_slot);
+        r->id_slot = mem_array(l->mem, uint32_t, cap);
+        memset(r->id_slot, 0xff, cap * sizeof *r->id_slot);
+        r->id_cap = cap;
+        for (uint32_t i = 0; i < l->txns.n; i++) {
+            uint64_t h = hash_bytes(l->txns.at[i].id, strlen(l->txns.at[i].id), 5) & (cap - 1);
+            while (r->id_slot[h] != UINT32_MAX) h = (h + 1) & (cap - 1);
+            r->id_slot[h] = i;
+        }
+    }
+    uint64_t h = hash_bytes(id, strlen(id), 5) & (r->id_cap - 1);
+    for (; r->id_slot[h] != UINT32_MAX; h = (h + 1) & (r->id_cap - 1))
+        if (!strcmp(l->txns.at[r->id_slot[h]].id, id)) return false;
+    r->id_slot[h] = (uint32_t)l->txns.n;
+    return true;
+}
+
+static void add_txn(reader *r, line_parts *p, const char *start)
+{
+    sql_log *l = r->l;
+    log_txn *t = &p->t;
+    if (t->has_begin && t->has_end && t->end < t->begin)
+        json_fail(&r->j, start, "\"end\" before \"begin\"");
+    if (!t->id) {
+        char number[24];
+        int n = snprintf(number, sizeof number, "%llu", (unsigned long long)r->line);
+        t->id = arena_text(&l->kept, number, (size_t)n);
+    }
+    if (!new_id(r, t->id))
+        json_fail(&r->j, start, "a second transaction with the id \"%s\"", t->id);
+    if (l->txns.n >= UINT32_MAX - 8) json_fail(&r->j, start, "more than 2^32 transactions");
+    t->line = r->line;
+    l->statements += t->n_stmts;
+    vec_push(l->mem, &l->txns, *t);
+}
+
+static void read_line(reader *r)
+{
+    json *j = &r->j;
+    const char *start = j->p;
+    line_parts p = {.rows = {.line = r->line}};
+    json_need(j, '{');
+    if (!json_take(j, '}')) {
+        do {
+            json_text name = json_member(j);
+            read_member(r, &p, name);
+        } while (json_more(j, '}'));
+    }
+    json_space(j);
+    if (j->p < j->end) json_expected(j, "the end of the line");
+    if (p.header) {
+        if (r->header || r->l->txns.n || r->l->rows.n)
+            json_fail(j, start, "a header that is not the first line");
+        r->header = true;
+    } else if (p.table) {
+        if (!p.has_rows) json_fail(j, start, "a table without \"rows\"");
+        if (r->l->txns.n) json_fail(j, start, "rows of the initial state after a transaction");
+        vec_push(r->l->mem, &r->l->rows, p.rows);
+    } else if (p.statements) {
+        add_txn(r, &p, start);
+    } else if (!p.mark) {
+        json_fail(j, start,
+                  "neither a header, nor rows of a table, nor a transaction with \"statements\"");
+    }
+    if (!r->header) json_fail(j, start, "a log begins with a header, {\"ratel_sql\":1,...}");
+}
+
+void log_read(sql_log *l, mem *m, source *s)
+{
+    memset(l, 0, sizeof *l);
+    l->mem = m;
+    arena_init(&l->kept, m);
+    reader r = {.l = l};
+    source_skip_bom(s);
+    json_init(&r.j, s);
+    while (json_next_line(&r.j, &r.line)) {
+        guard_tick(s->guard);
+        r.line_start = r.j.p;
+        read_line(&r);
+    }
+    if (!r.header) guard_fail(s->guard, GUARD_PARSE, "no header: the log is empty");
+    vec_free(m, &r.cells);
+    vec_free(m, &r.stmts);
+    mem_put(m, r.id_slot);
+    strbuf_free(&r.j.scratch);
+}

@@ -1,0 +1,19 @@
+/*
+ * match.h - is this what the client saw?
+ *
+ * Rows without ORDER BY are a multiset, ties of an ORDER BY may come in any order, and LIMIT may
+ * keep any of the rows that tie where it cuts.  A string of the log must be the text that
+ * PostgreSQL prints; a number must have the value.
+ */
+#ifndef RATEL_AUDIT_MATCH_H
+#define RATEL_AUDIT_MATCH_H
+
+#include "audit/log.h"
+#include "sql/exec.h"
+
+bool match_result(sql_exec *x, const sql_result *r, const log_stmt *s);
+/* A result as text, for reports: at most a few rows. */
+void match_show(sql_exec *x, const sql_result *r, strbuf *out);
+void match_show_observed(const log_stmt *s, strbuf *out);
+
+#endif

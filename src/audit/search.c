@@ -1,0 +1,761 @@
+/*
+ * search.c - depth-first search over the positions of the order.
+ *
+ * First pass: the log's order, each transaction with its first choice that agrees with what was
+ * observed.  That decides almost every log, keeps few versions, and takes nothing back.  If a
+ * transaction has no choice left, a second pass searches with backtracking: an earlier transaction
+ * takes its next choice, unless that writes the same.  Both keep to a window of states that is
+ * widened while it was the window that failed.  Last, for logs small enough, other orders.
+ *
+ * `violated` is said only after a search that left nothing out, or of the order that the
+ * database's commit timestamps (or real time, at strict levels) dictate.
+ */
+#include "audit/search.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/sort.h"
+
+#define FREE_ORDER 10u /* transactions of which every order is tried */
+#define DEFAULT_RUNS 4000000u
+#define FORGET_EVERY 64u
+#define NEAR 12u /* places of the order that a commit may be away from its timestamp's */
+
+typedef struct search {
+    engine *e;
+    trial *trials;
+    trial one;    /* without backtracking, one serves every position */
+    uint32_t *at; /* free order: transaction -> position + 1, 0: not placed */
+    bool free, back;
+    bool near;      /* free, but only transactions whose commits overlap change places */
+    uint32_t first; /* near: everything before this place of the log's order is placed */
+    uint32_t left;  /* committed ones that are not placed */
+} search;
+
+static trial *here(search *s, uint32_t position)
+{
+    return s->back ? &s->trials[position] : &s->one;
+}
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+static bool times_of(const log_txn *t, int64_t *begin, int64_t *seen, int64_t *call, int64_t *end)
+{
+    if (t->has_times) {
+        *begin = t->n_stmts && t->stmts[0].has_time ? t->stmts[0].call : t->times[0];
+        *seen = t->n_stmts && t->stmts[0].has_time ? t->stmts[0].answer : t->times[2];
+        *call = t->times[2];
+        *end = t->times[3];
+        return true;
+    }
+    if (!t->has_begin || !t->has_end) return false;
+    *begin = *seen = t->begin;
+    *call = *end = t->end;
+    return true;
+}
+
+/* Must a come before b in real time? */
+static bool before(const engine *e, const log_txn *a, const log_txn *b)
+{
+    int64_t begin, seen, call, end, begin2, seen2, call2, end2;
+    if (!times_of(a, &begin, &seen, &call, &end) || !times_of(b, &begin2, &seen2, &call2, &end2))
+        return false;
+    return end + (int64_t)e->o->drift < begin2;
+}
+
+static bool shown_at(const engine *e, const log_txn *a, const log_txn *b)
+{
+    int64_t begin, seen, call, end, begin2, seen2, call2, end2;
+    if (!times_of(a, &begin, &seen, &call, &end) || !times_of(b, &begin2, &seen2, &call2, &end2))
+        return true;
+    return call <= seen2 + (int64_t)e->o->drift;
+}
+
+typedef struct by_time {
+    uint64_t *key;  /* sorted */
+    uint32_t *most; /* the highest position among the keys up to here, + 1 */
+    uint32_t n;
+} by_time;
+
+/* The state before it and after it are one: it wrote nothing, or would have been stamped. */
+static bool no_state(const engine *e, const log_txn *t)
+{
+    return engine_only_reads(e, t) || (e->stamped && !t->has_commit);
+}
+
+static by_time sorted_times(engine *e, bool end)
+{
+    by_time r = {mem_array(e->mem, uint64_t, e->n + 1), mem_array(e->mem, uint32_t, e->n + 1), 0};
+    uint64_t *key = mem_array(e->mem, uint64_t, e->n + 1);
+    uint32_t *who = mem_array(e->mem, uint32_t, e->n + 1);
+    for (uint32_t i = 0; i < e->n; i++) {
+        int64_t b, s, c, f;
+        const log_txn *t = &e->l->txns.at[e->order[i]];
+        if (!times_of(t, &b, &s, &c, &f)) continue;
+        if (no_state(e, t)) continue;
+        key[r.n] = sort_key(end ? f : c);
+        who[r.n++] = i;
+    }
+    uint32_t *by = sort_by_key(e->mem, key, r.n), most = 0;
+    for (uint32_t i = 0; i < r.n; i++) {
+        r.key[i] = key[by[i]];
+        if (who[by[i]] + 1 > most) most = who[by[i]] + 1;
+        r.most[i] = most;
+    }
+    mem_put(e->mem, key);
+    mem_put(e->mem, who);
+    mem_put(e->mem, by);
+    return r;
+}
+
+/* The highest position + 1 of a key below (or at) the limit. */
+static uint32_t highest(const by_time *t, int64_t limit, bool at)
+{
+    uint64_t k = sort_key(limit);
+    uint32_t low = 0, high = t->n;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (t->key[mid] < k || (at && t->key[mid] == k))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low ? t->most[low - 1] : 0;
+}
+
+/* States that real time allows each position to read. */
+static void windows(engine *e)
+{
+    for (uint32_t i = 0; i < e->n; i++) e->low[i] = 0, e->high[i] = i;
+    if (!e->level.strict) return;
+    by_time ends = sorted_times(e, true), calls = sorted_times(e, false);
+    int64_t drift = (int64_t)e->o->drift;
+    for (uint32_t i = 0; i < e->n; i++) {
+        int64_t b, s, c, f;
+        if (!times_of(&e->l->txns.at[e->order[i]], &b, &s, &c, &f)) continue;
+        e->low[i] = highest(&ends, b - drift, false);
+        uint32_t high = highest(&calls, s + drift, true);
+        if (high < e->high[i]) e->high[i] = high;
+        if (e->high[i] < e->low[i] && e->low[i] <= i) e->high[i] = e->low[i];
+    }
+    mem_put(e->mem, ends.key);
+    mem_put(e->mem, ends.most);
+    mem_put(e->mem, calls.key);
+    mem_put(e->mem, calls.most);
+}
+
+/* ---- the given order ------------------------------------------------------------------------- */
+
+/* The database told when some committed; the others (they wrote nothing that it stamps) come as
+   late as real time lets them. */
+static void place_unstamped(engine *e, const uint32_t *who, uint64_t *key, uint32_t n)
+{
+    uint64_t *stamp = mem_array(e->mem, uint64_t, n + 1);
+    uint32_t *of = mem_array(e->mem, uint32_t, n + 1);
+    e->n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!e->l->txns.at[who[i]].has_commit) continue;
+        stamp[e->n] = sort_key(e->l->txns.at[who[i]].commit);
+        of[e->n++] = i;
+    }
+    uint32_t *by = sort_by_key(e->mem, stamp, e->n);
+    for (uint32_t i = 0; i < e->n; i++) {
+        e->order[i] = who[of[by[i]]];
+        key[of[by[i]]] = 2 * (uint64_t)i;
+    }
+    by_time calls = sorted_times(e, false);
+    for (uint32_t i = 0; i < n; i++) {
+        const log_txn *t = &e->l->txns.at[who[i]];
+        int64_t b, s, c, f;
+        if (t->has_commit) continue;
+        bool timed = times_of(t, &b, &s, &c, &f);
+        key[i] = timed ? 2 * (uint64_t)highest(&calls, f, true) - 1 : 2 * (uint64_t)e->n;
+        if (timed && !highest(&calls, f, true)) key[i] = 0;
+    }
+    mem_put(e->mem, calls.key);
+    mem_put(e->mem, calls.most);
+    mem_put(e->mem, stamp);
+    mem_put(e->mem, of);
+    mem_put(e->mem, by);
+}
+
+static void sort_order(engine *e)
+{
+    const sql_log *l = e->l;
+    uint64_t *key = mem_array(e->mem, uint64_t, l->txns.n + 1);
+    uint32_t *who = mem_array(e->mem, uint32_t, l->txns.n + 1);
+    bool stamps = false, ends = true;
+    uint32_t n = 0;
+    e->order = mem_array(e->mem, uint32_t, l->txns.n + 1);
+    for (uint32_t i = 0; i < l->txns.n; i++) {
+        int64_t b, s, c, f;
+        if (l->txns.at[i].status != LOG_COMMITTED) continue;
+        if (!times_of(&l->txns.at[i], &b, &s, &c, &f)) ends = false;
+        if (l->txns.at[i].has_commit) stamps = true;
+        who[n++] = i;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t b, s, c, f = (int64_t)i;
+        if (ends) times_of(&l->txns.at[who[i]], &b, &s, &c, &f);
+        key[i] = sort_key(f);
+    }
+    uint32_t *by = sort_by_key(e->mem, key, n);
+    e->stamped = stamps;
+    if (stamps) { /* those between the same two stamps stay in the order of their ends */
+        uint32_t *ended = mem_array(e->mem, uint32_t, n + 1);
+        for (uint32_t i = 0; i < n; i++) ended[i] = who[by[i]];
+        memcpy(who, ended, n * sizeof *who);
+        mem_put(e->mem, ended);
+        mem_put(e->mem, by);
+        place_unstamped(e, who, key, n);
+        by = sort_by_key(e->mem, key, n);
+    }
+    e->n = n;
+    for (uint32_t i = 0; i < e->n; i++) e->order[i] = who[by[i]];
+    mem_put(e->mem, key);
+    mem_put(e->mem, who);
+    mem_put(e->mem, by);
+    e->low = mem_array(e->mem, uint32_t, e->n + 1);
+    e->high = mem_array(e->mem, uint32_t, e->n + 1);
+    e->first_read = mem_array0(e->mem, uint32_t, l->txns.n + 2);
+    e->state_name = mem_array0(e->mem, const char *, l->txns.n + 2);
+}
+
+/* ---- the search ------------------------------------------------------------------------------ */
+
+/* Free order: may the transaction come next? */
+static bool may_come(const search *s, uint32_t txn)
+{
+    const engine *e = s->e;
+    const log_txn *t = &e->l->txns.at[txn];
+    if (s->at[txn] || t->status == LOG_ABORTED) return false;
+    for (uint32_t i = 0; i < e->l->txns.n; i++) {
+        const log_txn *o = &e->l->txns.at[i];
+        if (i == txn || s->at[i] || o->status != LOG_COMMITTED) continue;
+        if (!e->o->no_session_order && i < txn && o->session == t->session) return false;
+        if (e->level.strict && before(e, o, t)) return false;
+    }
+    return true;
+}
+
+/* Timestamps are taken before commits are seen: those of overlapping commits may be the wrong way
+   round.  A transaction may come before others of which none is known to have ended before it. */
+static bool next_near(search *s, trial *t)
+{
+    const engine *e = s->e;
+    const log_txn *all = e->l->txns.at;
+    while (s->first < e->n && s->at[e->order[s->first]]) s->first++;
+    uint32_t from = t->started ? t->slot + 1 : s->first, end = s->first + NEAR;
+    t->started = true;
+    for (uint32_t q = from; q < end && q < e->n; q++) {
+        const log_txn *a = &all[e->order[q]];
+        bool good = !s->at[e->order[q]];
+        for (uint32_t r = s->first; good && r < q; r++) {
+            const log_txn *o = &all[e->order[r]];
+            int64_t b, seen, call, f, b2, seen2, call2, f2;
+            if (s->at[e->order[r]]) continue;
+            good = o->session != a->session && times_of(a, &b, &seen, &call, &f) &&
+                   times_of(o, &b2, &seen2, &call2, &f2) &&
+                   (e->mode == MODE_LATEST ? !before(e, o, a) : f2 >= call);
+        }
+        if (!good) continue;
+        t->slot = q;
+        t->txn = e->order[q];
+        return true;
+    }
+    return false;
+}
+
+/* As free_window, looking only where it can matter: no position is NEAR away from its place. */
+static void near_window(search *s, uint32_t position)
+{
+    engine *e = s->e;
+    const trial *t = here(s, position);
+    const log_txn *me = &e->l->txns.at[t->txn];
+    uint32_t low = 0, high = position;
+    if (e->level.strict) {
+        uint32_t from = e->low[t->slot] > NEAR + 1 ? e->low[t->slot] - NEAR - 1 : 0;
+        low = from;
+        high = from;
+        for (uint32_t k = from; k < position; k++) {
+            const log_txn *o = &e->l->txns.at[s->trials[k].txn];
+            if (no_state(e, o)) continue;
+            if (k < e->low[t->slot] + NEAR && before(e, o, me)) low = k + 1;
+            if (shown_at(e, o, me)) high = k + 1;
+        }
+        if (high < low) high = low;
+    }
+    e->run_low = low;
+    e->run_high = high;
+}
+
+static void free_window(search *s, uint32_t txn, uint32_t position)
+{
+    engine *e = s->e;
+    const log_txn *t = &e->l->txns.at[txn];
+    uint32_t low = 0, high = position;
+    if (e->level.strict) {
+        high = 0;
+        for (uint32_t i = 0; i < e->l->txns.n; i++) {
+            const log_txn *o = &e->l->txns.at[i];
+            if (!s->at[i]) continue;
+            if (before(e, o, t) && s->at[i] > low) low = s->at[i];
+            if (shown_at(e, o, t) && s->at[i] > high) high = s->at[i];
+        }
+        if (high < low) high = low;
+    }
+    e->run_low = low;
+    e->run_high = high;
+}
+
+/* Puts the next candidate at the position; false if there is none. */
+static bool next_txn(search *s, uint32_t position)
+{
+    trial *t = here(s, position);
+    if (s->near) return next_near(s, t);
+    uint32_t from = t->started ? t->txn + 1 : 0;
+    t->started = true;
+    for (uint32_t i = from; i < s->e->l->txns.n; i++)
+        if (may_come(s, i)) {
+            t->txn = i;
+            return true;
+        }
+    return false;
+}
+
+static void classify(engine *e)
+{
+    failure *f = &e->fail;
+    if (!f->any || f->classified || f->why == RUN_REFUSED) return;
+    f->classified = true;
+    f->semantic = f->why != RUN_CONFLICT && !engine_explainable(e, f->txn, f->position);
+}
+
+static outcome run_here(search *s, uint32_t position)
+{
+    engine *e = s->e;
+    trial *t = here(s, position);
+    if (s->near) {
+        near_window(s, position);
+    } else if (s->free) {
+        free_window(s, t->txn, position);
+    } else {
+        e->run_low = e->low[position];
+        e->run_high = e->high[position];
+    }
+    if (e->mode == MODE_LATEST && e->level.strict && e->run_low > position) {
+        e->t = t;
+        e->position = position;
+        return RUN_MISMATCH;
+    }
+    return engine_run(e, t, position);
+}
+
+/* The next way to run the transaction at the position that agrees with the log and writes what no
+   earlier way wrote.  Leaves the writes pending. */
+static outcome find_way(search *s, uint32_t position, bool again)
+{
+    engine *e = s->e;
+    trial *t = here(s, position);
+    for (;;) {
+        if (again && !engine_advance(e, t)) {
+            t->effects.n = t->reached.n = t->changed = 0;
+            if (!s->free || !next_txn(s, position)) return RUN_MISMATCH;
+        }
+        again = true;
+        if (e->runs >= e->max_runs) {
+            e->cut = true;
+            return RUN_MISMATCH;
+        }
+        outcome r = run_here(s, position);
+        if (r == RUN_REFUSED) return r;
+        if (r != RUN_OK) continue;
+        if (!s->back) return RUN_OK;
+        uint64_t h = engine_effects(e);
+        size_t i = 0;
+        while (i < t->effects.n && t->effects.at[i] != h) i++;
+        if (i == t->effects.n) {
+            vec_push(e->mem, &t->effects, h);
+            return RUN_OK;
+        }
+        vs_rollback(&e->s, 0);
+    }
+}
+
+static bool complete(const search *s)
+{
+    if (s->near) return !s->left;
+    for (uint32_t i = 0; i < s->e->l->txns.n; i++)
+        if (s->e->l->txns.at[i].status == LOG_COMMITTED && !s->at[i]) return false;
+    return true;
+}
+
+static void step_back(search *s, uint32_t position)
+{
+    vs_uncommit(&s->e->s, position + 1);
+    if (!s->free) return;
+    uint32_t txn = here(s, position)->txn;
+    s->at[txn] = 0;
+    s->left++;
+    if (s->near && here(s, position)->slot < s->first) s->first = here(s, position)->slot;
+}
+
+static void step_on(search *s, uint32_t position, const uint32_t *horizon)
+{
+    engine *e = s->e;
+    uint32_t txn = here(s, position)->txn;
+    vs_commit(&e->s, position + 1);
+    e->state_name[position + 1] = e->l->txns.at[txn].id;
+    if (s->free) s->at[txn] = position + 1, s->left--;
+    if (horizon && (position + 1) % FORGET_EVERY == 0) vs_forget(&e->s, horizon[position + 1]);
+}
+
+typedef enum order_kind { ORDER_GIVEN, ORDER_NEAR, ORDER_ANY } order_kind;
+
+/* One pass; the store is rebuilt first. */
+static found pass(engine *e, order_kind kind, bool back, const uint32_t *horizon)
+{
+    bool free_order = kind != ORDER_GIVEN;
+    search s = {.e = e,
+                .free = free_order,
+                .near = kind == ORDER_NEAR,
+                .back = back || free_order,
+                .left = e->n};
+    uint32_t end = free_order ? (uint32_t)e->l->txns.n : e->n;
+    engine_reset(e);
+    e->s.searching = s.back;
+    s.trials = mem_array0(e->mem, trial, (s.back ? end : 0) + 1);
+    if (free_order) s.at = mem_array0(e->mem, uint32_t, e->l->txns.n + 1);
+    uint32_t position = 0;
+    bool again = false;
+    found answer = FOUND_YES;
+    while (free_order ? !complete(&s) : position < end) {
+        trial *t = here(&s, position);
+        if (!s.back) t->choices.n = t->reached.n = t->changed = 0;
+        outcome r = RUN_OK;
+        if (!again && !free_order) t->txn = e->order[position];
+        if (!again && free_order) {
+            t->started = false;
+            if (!next_txn(&s, position)) r = RUN_MISMATCH;
+        }
+        if (r == RUN_OK) r = find_way(&s, position, again);
+        if (r == RUN_OK) {
+            step_on(&s, position++, horizon);
+            again = false;
+            continue;
+        }
+        if (r == RUN_REFUSED) {
+            answer = FOUND_REFUSED;
+            break;
+        }
+        if (e->exploring && e->fail.any && e->fail.position == position) classify(e);
+        t->choices.n = t->effects.n = t->reached.n = t->changed = 0;
+        t->started = false;
+        if (!s.back || !position || e->runs >= e->max_runs) {
+            answer = e->cut ? FOUND_CUT : FOUND_NO;
+            break;
+        }
+        step_back(&s, --position);
+        again = true;
+    }
+    if (answer == FOUND_YES && free_order) {
+        e->n = position;
+        for (uint32_t i = 0; i < e->l->txns.n; i++)
+            if (s.at[i]) e->order[s.at[i] - 1] = i;
+    }
+    for (uint32_t i = 0; s.back && i < end; i++) {
+        vec_free(e->mem, &s.trials[i].choices);
+        vec_free(e->mem, &s.trials[i].effects);
+        vec_free(e->mem, &s.trials[i].reached);
+    }
+    mem_put(e->mem, s.trials);
+    vec_free(e->mem, &s.one.choices);
+    vec_free(e->mem, &s.one.reached);
+    mem_put(e->mem, s.at);
+    return answer;
+}
+
+/* ---- the verdict ----------------------------------------------------------------------------- */
+
+static const char *say(engine *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static const char *say(engine *e, const char *format, ...)
+{
+    char text[1200];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    return arena_text(&e->kept, text, strlen(text));
+}
+
+/* States below these are not read from each position on. */
+static uint32_t *horizons(engine *e)
+{
+    if (!e->level.strict && e->mode != MODE_LATEST) return NULL;
+    uint32_t *h = mem_array(e->mem, uint32_t, e->n + 1);
+    uint32_t least = e->n;
+    for (uint32_t i = e->n + 1; i-- > 0;) {
+        if (i < e->n && e->mode != MODE_LATEST && e->low[i] < least) least = e->low[i];
+        h[i] = e->mode == MODE_LATEST ? i : least < i ? least : i;
+    }
+    return h;
+}
+
+static found one_pass(engine *e, order_kind kind, bool back, uint32_t window)
+{
+    uint32_t *h = back || kind ? NULL : horizons(e);
+    e->cut = false;
+    e->window = window;
+    uint64_t before_runs = e->runs;
+    e->runs = 0;
+    found r = pass(e, kind, back, h);
+    e->runs += before_runs;
+    mem_put(e->mem, h);
+    return r;
+}
+
+static found in_given_order(engine *e)
+{
+    static const uint32_t sizes[] = {64, 4096, UINT32_MAX};
+    found r = FOUND_NO;
+    e->mode = e->level.mode;
+    e->rule = e->level.rule;
+    e->exploring = e->mode != MODE_ROW;
+    if (e->mode == MODE_ROW) { /* a stronger level first: its executions are ours too */
+        e->mode = MODE_STATEMENT;
+        e->rule = WRITE_RECHECK;
+        r = one_pass(e, ORDER_GIVEN, false, 64);
+        if (r == FOUND_YES || r == FOUND_REFUSED) return r;
+        e->mode = MODE_ROW;
+        e->rule = WRITE_FREE;
+        e->exploring = true;
+    }
+    r = one_pass(e, ORDER_GIVEN, false, 64);
+    if (r == FOUND_YES || r == FOUND_REFUSED || e->mode == MODE_LATEST) return r;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        r = one_pass(e, ORDER_GIVEN, true, sizes[i]);
+        if (r != FOUND_CUT || e->runs >= e->max_runs) return r;
+    }
+    return r;
+}
+
+/* Isolation fails in the order of the timestamps: perhaps two commits stand the wrong way round. */
+static found in_near_order(engine *e)
+{
+    uint64_t most = e->max_runs, runs = 4 * (uint64_t)e->n + 200000;
+    e->mode = e->level.mode;
+    e->rule = e->level.rule;
+    if (e->mode == MODE_ROW) return FOUND_CUT;
+    e->max_runs = runs < most ? runs : most;
+    found r = one_pass(e, ORDER_NEAR, true, 16);
+    e->max_runs = most;
+    return r;
+}
+
+/* Serializable, but not in the order of the commits: who did not read the newest state is put
+   where it read (PostgreSQL lets a late committer come before an early one). */
+static found in_read_order(engine *e)
+{
+    uint64_t *key = mem_array(e->mem, uint64_t, e->n + 1);
+    e->mode = MODE_SNAPSHOT;
+    e->rule = WRITE_CONFLICT;
+    e->exploring = false;
+    windows(e);
+    found r = one_pass(e, ORDER_GIVEN, false, 64);
+    if (r == FOUND_NO || r == FOUND_CUT) r = one_pass(e, ORDER_GIVEN, true, 64);
+    if (r == FOUND_CUT && e->runs < e->max_runs) r = one_pass(e, ORDER_GIVEN, true, UINT32_MAX);
+    if (r == FOUND_YES) {
+        for (uint32_t i = 0; i < e->n; i++) {
+            uint32_t s = e->first_read[i];
+            key[i] = (uint64_t)s << 32 | (s == i ? UINT32_MAX : i);
+        }
+        uint32_t *by = sort_by_key(e->mem, key, e->n);
+        uint32_t *kept = mem_array(e->mem, uint32_t, e->l->txns.n + 1);
+        for (uint32_t i = 0; i < e->n; i++) kept[i] = e->order[by[i]];
+        uint32_t *old = e->order;
+        e->order = kept;
+        e->mode = MODE_LATEST;
+        e->rule = WRITE_FREE;
+        r = one_pass(e, ORDER_GIVEN, false, 64);
+        if (r != FOUND_YES) {
+            e->order = old;
+            r = r == FOUND_NO ? FOUND_CUT : r;
+        }
+    }
+    mem_put(e->mem, key);
+    e->mode = e->level.mode;
+    e->rule = e->level.rule;
+    return r;
+}
+
+void search_tell_failure(engine *e, audit_answer *a)
+{
+    failure *f = &e->fail;
+    if (!f->any) return;
+    const log_txn *t = &e->l->txns.at[f->txn];
+    a->txn = t->id;
+    a->statement = f->stmt < t->n_stmts ? f->stmt + 1 : 0;
+    a->line = t->line;
+    a->semantic = f->semantic;
+    a->possible = f->possible.at;
+    a->n_possible = f->possible.n;
+    const char **c = arena_array(&e->kept, const char *, f->conflicts.n + 1);
+    for (size_t i = 0; i < f->conflicts.n; i++) {
+        uint32_t s = f->conflicts.at[i];
+        c[i] = s && s <= f->order.n ? f->order.at[s - 1] : "";
+    }
+    a->conflicts = c;
+    a->n_conflicts = f->conflicts.n;
+    a->observed = "commit";
+    if (f->stmt >= t->n_stmts) return;
+    const log_stmt *s = &t->stmts[f->stmt];
+    a->line = s->line;
+    a->column = s->column;
+    a->sql = e->l->texts.at[s->text].at;
+    strbuf b;
+    strbuf_init(&b, e->mem);
+    match_show_observed(s, &b);
+    a->observed = say(e, "%s", strbuf_cstr(&b));
+    strbuf_free(&b);
+}
+
+static void tell_holds(engine *e, audit_answer *a)
+{
+    const char **ids = arena_array(&e->kept, const char *, e->n + 1);
+    for (uint32_t i = 0; i < e->n; i++) ids[i] = e->l->txns.at[e->order[i]].id;
+    a->order = ids;
+    a->n_order = e->n;
+    a->read = e->first_read;
+    a->verdict = AUDIT_HOLDS;
+    a->reason = a->other_order ? "the answers are explained, in another order than the log's"
+                               : "the answers are explained in the log's order";
+    if (!e->unchecked) return;
+    a->verdict = AUDIT_UNDECIDED;
+    a->reason = say(e, "no contradiction, but %llu statements have unknown effects or answers",
+                    (unsigned long long)e->unchecked);
+}
+
+static void tell_violated(engine *e, audit_answer *a)
+{
+    const failure *f = &e->fail;
+    a->verdict = AUDIT_VIOLATED;
+    search_tell_failure(e, a);
+    if (!f->any)
+        a->reason = "no order of the transactions agrees with real time";
+    else if (f->why == RUN_CONFLICT)
+        a->reason = say(
+            e, "transaction %s must have failed: it writes a row that %s wrote after its snapshot",
+            a->txn, a->n_conflicts ? a->conflicts[0] : "another one");
+    else if (!a->statement)
+        a->reason = say(e, "transaction %s cannot have committed", a->txn);
+    else
+        a->reason = say(e, "statement %u of transaction %s cannot have answered so",
+                        (unsigned)a->statement, a->txn);
+}
+
+static void tell_undecided(engine *e, audit_answer *a, const char *why)
+{
+    a->verdict = AUDIT_UNDECIDED;
+    search_tell_failure(e, a);
+    a->reason = why;
+}
+
+/* Does the log leave no doubt about its order?  A serial order need not be that of the commits:
+   only transactions that do not overlap have a known one. */
+static bool order_is_fact(const engine *e)
+{
+    bool serial = e->level.strict && e->level.mode == MODE_LATEST;
+    for (uint32_t i = 0; i < e->n; i++) {
+        const log_txn *t = &e->l->txns.at[e->order[i]];
+        if (serial && i && !before(e, &e->l->txns.at[e->order[i - 1]], t)) return false;
+        if (t->has_commit || no_state(e, t)) continue;
+        if (!e->level.strict || t->has_times || !t->has_end) return false;
+    }
+    return true;
+}
+
+static void tell_refused(engine *e, audit_answer *a)
+{
+    const failure *f = &e->fail;
+    search_tell_failure(e, a);
+    a->verdict = AUDIT_UNDECIDED;
+    a->reason = say(e, "not understood: %s", f->text ? f->text : "a statement");
+}
+
+static void warn(engine *e, audit_answer *a, uint32_t unknown)
+{
+    const char **w = arena_array(&e->kept, const char *, 4);
+    size_t n = 0;
+    if (unknown) w[n++] = "unknown-outcomes";
+    bool timed = true;
+    for (uint32_t i = 0; i < e->n; i++) {
+        int64_t b, s, c, f;
+        if (!times_of(&e->l->txns.at[e->order[i]], &b, &s, &c, &f)) timed = false;
+    }
+    if (e->level.strict && !timed) w[n++] = "no-times";
+    if (e->unchecked) w[n++] = "unchecked-statements";
+    a->warnings = w;
+    a->n_warnings = n;
+}
+
+void search_decide(engine *e, audit_answer *a)
+{
+    uint32_t unknown = 0, any = 0;
+    for (size_t i = 0; i < e->l->txns.n; i++) {
+        unknown += e->l->txns.at[i].status == LOG_UNKNOWN;
+        any += e->l->txns.at[i].status != LOG_ABORTED;
+    }
+    e->max_runs = e->o->runs ? e->o->runs : DEFAULT_RUNS;
+    sort_order(e);
+    windows(e);
+    a->txns = e->n;
+    if (!e->n) {
+        engine_reset(e); /* what is wrong with the initial state is told all the same */
+        a->verdict = AUDIT_UNDECIDED;
+        a->reason = "nothing to check: no committed transaction";
+        return;
+    }
+    found r = in_given_order(e);
+    if (e->level.mode == MODE_ROW && r == FOUND_CUT) e->exploring = true;
+    bool serial = e->level.mode == MODE_LATEST && !e->level.strict;
+    if (r == FOUND_NO || r == FOUND_CUT) {
+        found other = FOUND_CUT;
+        failure shown = e->fail;
+        e->exploring = false;
+        if (any <= FREE_ORDER)
+            other = one_pass(e, ORDER_ANY, true, UINT32_MAX);
+        else if (serial)
+            other = in_read_order(e);
+        else if (!shown.semantic)
+            other = in_near_order(e);
+        e->fail = shown;
+        bool fact = order_is_fact(e) && !unknown;
+        if (other == FOUND_YES) {
+            r = FOUND_YES;
+            a->other_order = true;
+        } else if (other == FOUND_NO && any <= FREE_ORDER) {
+            r = FOUND_NO;
+            a->all_orders = true;
+        } else if (other == FOUND_NO) {
+            r = fact ? FOUND_NO : FOUND_CUT;
+        } else if (serial || !fact || !shown.semantic) {
+            r = FOUND_CUT;
+        }
+    }
+    if (r == FOUND_YES)
+        tell_holds(e, a);
+    else if (r == FOUND_REFUSED)
+        tell_refused(e, a);
+    else if (r == FOUND_NO)
+        tell_violated(e, a);
+    else
+        tell_undecided(e, a,
+                       e->runs >= e->max_runs
+                           ? "the search was given up; the transaction named is the first that was "
+                             "not explained"
+                           : "not explained in the log's order; not every other order was tried");
+    warn(e, a, unknown);
+    a->unchecked = e->unchecked;
+    a->runs = e->runs;
+}

@@ -1,0 +1,276 @@
+/*
+ * cmd_audit.c - ratel audit: observational correctness of logs of SQL transactions.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/audit.h"
+#include "cli/cli.h"
+
+typedef struct state {
+    args *a;
+    FILE *out;
+    const char *name;
+    const char *given; /* the level as it was typed, or NULL */
+    double seconds;
+} state;
+
+static const char *const verdicts[] = {"holds", "violated", "undecided"};
+
+static ptrdiff_t read_log(void *buf, size_t cap, void *file)
+{
+    size_t n = fread(buf, 1, cap, file);
+    return n || !ferror((FILE *)file) ? (ptrdiff_t)n : -1;
+}
+
+static void json_member_to(FILE *f, const char *name, const char *text)
+{
+    if (!text) return;
+    fprintf(f, ",\"%s\":", name);
+    json_text_to(f, text);
+}
+
+static void json_list(FILE *f, const char *name, const char *const *at, size_t n)
+{
+    fprintf(f, ",\"%s\":[", name);
+    for (size_t i = 0; i < n; i++) {
+        if (i) fputc(',', f);
+        json_text_to(f, at[i]);
+    }
+    fputc(']', f);
+}
+
+static void print_json(const state *st, const audit_answer *r)
+{
+    FILE *f = st->out;
+    fputs("{\"schema\":1,\"log\":", f);
+    json_text_to(f, st->name);
+    json_member_to(f, "level", r->level);
+    json_member_to(f, "given", st->given);
+    json_member_to(f, "verdict", verdicts[r->verdict]);
+    json_member_to(f, "reason", r->reason);
+    if (r->verdict != AUDIT_HOLDS && r->txn) {
+        if (r->verdict == AUDIT_VIOLATED)
+            json_member_to(f, "kind", r->semantic ? "semantic" : "isolation");
+        json_member_to(f, "txn", r->txn);
+        fprintf(f, ",\"statement\":%u,\"line\":%llu,\"column\":%llu", (unsigned)r->statement,
+                (unsigned long long)r->line, (unsigned long long)r->column);
+        json_member_to(f, "sql", r->sql);
+        json_member_to(f, "observed", r->observed);
+        fputs(",\"possible\":[", f);
+        for (size_t i = 0; i < r->n_possible; i++) {
+            fputs(i ? ",{\"after\":" : "{\"after\":", f);
+            json_text_to(f, r->possible[i].after);
+            json_member_to(f, "result", r->possible[i].result);
+            fputc('}', f);
+        }
+        fputc(']', f);
+        json_list(f, "conflicts", r->conflicts, r->n_conflicts);
+    }
+    if (r->verdict == AUDIT_VIOLATED && !r->all_orders)
+        fputs(",\"rests_on\":[\"commit-order\"]", f);
+    if (r->verdict == AUDIT_HOLDS)
+        fprintf(f, ",\"order\":\"%s\"", r->other_order ? "other" : "given");
+    fprintf(f, ",\"txns\":%llu,\"statements\":%llu,\"sessions\":%llu,\"unchecked\":%llu",
+            (unsigned long long)r->txns, (unsigned long long)r->statements,
+            (unsigned long long)r->sessions, (unsigned long long)r->unchecked);
+    json_list(f, "warnings", r->warnings, r->n_warnings);
+    if (!st->a->value[O_DETERMINISTIC])
+        fprintf(f, ",\"runs\":%llu,\"seconds\":%.3f,\"peak_rss_kib\":%llu",
+                (unsigned long long)r->runs, st->seconds, (unsigned long long)peak_rss_kib());
+    fputs("}\n", f);
+}
+
+static void print_text(const state *st, const audit_answer *r)
+{
+    FILE *f = st->out;
+    visible_to(f, st->name);
+    fprintf(f, ": %s: %s", r->level ? r->level : "", verdicts[r->verdict]);
+    if (r->verdict == AUDIT_VIOLATED && r->txn)
+        fprintf(f, " (%s)", r->semantic ? "semantic" : "isolation");
+    fputs(": ", f);
+    visible_to(f, r->reason ? r->reason : "");
+    fputc('\n', f);
+    if (r->verdict == AUDIT_HOLDS || !r->txn) return;
+    fputs("  transaction ", f);
+    visible_to(f, r->txn);
+    if (r->statement) fprintf(f, ", statement %u", (unsigned)r->statement);
+    fprintf(f, ", line %llu", (unsigned long long)r->line);
+    if (r->sql) {
+        fputs(": ", f);
+        visible_to(f, r->sql);
+    }
+    fputs("\n  observed: ", f);
+    visible_to(f, r->observed ? r->observed : "");
+    fputc('\n', f);
+    for (size_t i = 0; i < r->n_possible; i++) {
+        fputs("  possible: ", f);
+        visible_to(f, r->possible[i].result);
+        fputs(*r->possible[i].after ? ", reading the state after " : ", reading the initial state",
+              f);
+        visible_to(f, r->possible[i].after);
+        fputc('\n', f);
+    }
+    for (size_t i = 0; i < r->n_conflicts; i++) {
+        fputs("  conflicts with ", f);
+        visible_to(f, r->conflicts[i]);
+        fputc('\n', f);
+    }
+    if (r->verdict == AUDIT_VIOLATED)
+        fputs(r->all_orders ? "  in every order of the transactions\n"
+                            : "  in the order of the log\n",
+              f);
+}
+
+static int write_witness(const state *st, const audit_answer *r)
+{
+    const char *path = st->a->value[O_WITNESS];
+    if (!path || r->verdict != AUDIT_HOLDS) return EXIT_HOLDS;
+    FILE *f = fopen(path, "w");
+    if (!f) {
+        perror(path);
+        return EXIT_IO;
+    }
+    fputs("{\"schema\":1,\"log\":", f);
+    json_text_to(f, st->name);
+    json_member_to(f, "level", r->level);
+    fputs("}\n", f);
+    for (size_t i = 0; i < r->n_order; i++) {
+        uint32_t s = r->read[i];
+        fputs("{\"txn\":", f);
+        json_text_to(f, r->order[i]);
+        fprintf(f, ",\"state\":%zu,\"reads_state\":%u", i + 1, (unsigned)s);
+        if (s) json_member_to(f, "after", r->order[s - 1]);
+        fputs("}\n", f);
+    }
+    bool bad = ferror(f) != 0;
+    if (fclose(f) || bad) {
+        perror(path);
+        return EXIT_IO;
+    }
+    return EXIT_HOLDS;
+}
+
+static int complain_of(const state *st, const audit *a, int code)
+{
+    uint64_t line, column;
+    const char *text = audit_error(a, &line, &column);
+    char where[64] = "";
+    if (line)
+        snprintf(where, sizeof where, ":%llu:%llu", (unsigned long long)line,
+                 (unsigned long long)column);
+    if (st->a->value[O_JSON]) {
+        char whole[4096];
+        snprintf(whole, sizeof whole, "%.1500s%s: %s", st->name, where, text);
+        fputs("{\"schema\":1,\"log\":", st->out);
+        json_text_to(st->out, st->name);
+        json_member_to(st->out, "error", whole);
+        fputs("}\n", st->out);
+    }
+    visible_to(stderr, st->name);
+    fprintf(stderr, "%s: ", where);
+    visible_to(stderr, text);
+    fputc('\n', stderr);
+    return exit_of(code);
+}
+
+static int audit_one(state *st, const audit_options *o)
+{
+    bool in = !strcmp(st->name, "-");
+    FILE *f = in ? stdin : fopen(st->name, "rb");
+    if (!f) {
+        fprintf(stderr, "%s: %s\n", st->name, strerror(errno));
+        return EXIT_IO;
+    }
+    audit *a;
+    audit_answer r;
+    uint64_t start = now();
+    int code = audit_run(&a, o, read_log, f, &r);
+    st->seconds = seconds_since(start);
+    int status;
+    if (code) {
+        status = complain_of(st, a, code);
+    } else {
+        if (st->a->value[O_JSON])
+            print_json(st, &r);
+        else
+            print_text(st, &r);
+        status = r.verdict == AUDIT_HOLDS      ? EXIT_HOLDS
+                 : r.verdict == AUDIT_VIOLATED ? EXIT_VIOLATED
+                                               : EXIT_UNDECIDED;
+        for (size_t i = 0; !st->a->value[O_QUIET] && i < r.n_warnings; i++)
+            fprintf(stderr, "%s: warning: %s\n", st->name, r.warnings[i]);
+        if (write_witness(st, &r)) status = EXIT_IO;
+    }
+    audit_free(a);
+    if (!in) fclose(f);
+    return status;
+}
+
+static int merge(int a, int b)
+{
+    if (a == EXIT_VIOLATED || b == EXIT_VIOLATED) return EXIT_VIOLATED;
+    return a > b ? a : b;
+}
+
+static bool options(const args *a, audit_options *o)
+{
+    const char *c = a->value[O_CONFLICTS], *so = a->value[O_SESSION_ORDER];
+    uint64_t mib = 0;
+    if (c && strcmp(c, "version") && strcmp(c, "value")) {
+        complain("--conflicts: \"%s\" is none of version, value", c);
+        return false;
+    }
+    if (!args_u64(a, O_DRIFT, &o->drift) || !args_u64(a, O_MEMORY, &mib)) return false;
+    o->by_value = c && !strcmp(c, "value");
+    o->lenient = a->value[O_LENIENT] != NULL;
+    o->no_session_order = so && !strcmp(so, "off");
+    o->seconds = a->value[O_TIME] ? strtod(a->value[O_TIME], NULL) : 0;
+    o->memory = (size_t)mib << 20;
+    o->interrupt = &interrupt_flag;
+    return true;
+}
+
+int cmd_audit(args *a)
+{
+    state st = {.a = a};
+    audit_options o = {0};
+    if (!a->n_files) {
+        complain("audit: no log given (see ratel audit --help)");
+        return EXIT_USAGE;
+    }
+    if (!options(a, &o)) return EXIT_USAGE;
+    if (!audit_available()) {
+        uint64_t line, column;
+        complain("audit: %s", audit_error(NULL, &line, &column));
+        return EXIT_UNDECIDED;
+    }
+    char *list = NULL, *next = NULL;
+    const char *levels = a->value[O_LEVEL];
+    size_t cap = levels ? strlen(levels) + 1 : 1;
+    list = malloc(cap);
+    st.out = list ? open_output(a) : NULL;
+    if (!st.out) {
+        free(list);
+        return EXIT_IO;
+    }
+    int status = EXIT_HOLDS;
+    for (size_t i = 0; i < a->n_files; i++) {
+        st.name = a->files[i];
+        memcpy(list, levels ? levels : "", cap);
+        for (char *l = list; l; l = next) {
+            next = strchr(l, ',');
+            if (next) *next++ = 0;
+            st.given = o.level = levels ? l : NULL;
+            if (levels && !audit_level_named(l)) {
+                complain("audit: no level \"%s\" (see ratel audit --help)", l);
+                status = EXIT_USAGE;
+                break;
+            }
+            status = merge(status, audit_one(&st, &o));
+        }
+    }
+    free(list);
+    return close_output(a, st.out, status);
+}

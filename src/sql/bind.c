@@ -1,0 +1,988 @@
+/*
+ * bind.c - statements; see bind.h.  The only file that calls libpg_query.
+ *
+ * Nothing jumps across its frames: a text is parsed and unpacked to the end, and the tree is
+ * given back on every way out of the border in sql_bind.
+ */
+#include "sql/bind.h"
+
+#include <assert.h>
+#include <pg_query.h>
+
+#include "sql/sql.h"
+
+#define CTX(b) (&(b)->x->c)
+
+/* ---- FROM ------------------------------------------------------------------------------------ */
+
+static table *find_table(binder *b, const PgQuery__RangeVar *r)
+{
+    if (*r->catalogname || (*r->schemaname && strcmp(r->schemaname, "public") != 0))
+        sql_refuse(CTX(b), r->location, "schema \"%s\"", r->schemaname);
+    table *t = vs_find(b->x->s, r->relname, b->x->latest);
+    if (!t) sql_raise(CTX(b), "42P01", "relation \"%s\" does not exist", r->relname);
+    return t;
+}
+
+static join *join_new(binder *b, join_kind kind)
+{
+    join *j = arena_get(b->mem, sizeof *j);
+    memset(j, 0, sizeof *j);
+    j->kind = kind;
+    return j;
+}
+
+static void add_relation(binder *b, scope *s, relation r, int position)
+{
+    for (size_t i = 0; i < s->rels.n; i++)
+        if (!strcmp(s->rels.at[i].name, r.name))
+            sql_raise(CTX(b), "42712", "table name \"%s\" specified more than once", r.name);
+    if (s->rels.n) b->p->loose = true;
+    if (s->rels.n > 1000) sql_refuse(CTX(b), position, "more than 1000 tables");
+    arena_push(b->mem, &s->rels, r);
+}
+
+static join *table_relation(binder *b, scope *s, const PgQuery__RangeVar *r)
+{
+    join *j = join_new(b, J_REL);
+    if (r->alias && r->alias->n_colnames) sql_refuse(CTX(b), r->location, "column aliases in FROM");
+    j->table = find_table(b, r);
+    j->slot = s->q->slots++;
+    const char *name = r->alias ? r->alias->aliasname : r->relname;
+    add_relation(b, s, (relation){name_keep(b, name), j->table, NULL, j->slot}, r->location);
+    return j;
+}
+
+static join *from_item(binder *b, scope *s, const node *n);
+
+static join *sub_relation(binder *b, scope *s, const PgQuery__RangeSubselect *r)
+{
+    if (r->lateral || !r->alias || r->alias->n_colnames || !r->subquery ||
+        r->subquery->node_case != PG_QUERY__NODE__NODE_SELECT_STMT)
+        sql_refuse(CTX(b), -1, "LATERAL, or a subquery in FROM without a plain alias");
+    join *j = join_new(b, J_REL);
+    j->sub = bind_select(b, s->up, r->subquery->select_stmt);
+    j->slot = s->q->slots++;
+    add_relation(b, s, (relation){name_keep(b, r->alias->aliasname), NULL, j->sub, j->slot}, -1);
+    return j;
+}
+
+static join *joined(binder *b, scope *s, const PgQuery__JoinExpr *e)
+{
+    bool left = e->jointype == PG_QUERY__JOIN_TYPE__JOIN_LEFT;
+    if ((!left && e->jointype != PG_QUERY__JOIN_TYPE__JOIN_INNER) || e->is_natural ||
+        e->n_using_clause || e->alias)
+        sql_refuse(CTX(b), -1, "RIGHT, FULL, NATURAL joins, USING, or an alias of a join");
+    join *j = join_new(b, left ? J_LEFT : J_INNER);
+    size_t from = s->rels.n;
+    j->left = from_item(b, s, e->larg);
+    j->right = from_item(b, s, e->rarg);
+    if (e->quals) { /* ON sees the two sides only */
+        scope on = *s;
+        on.rels.at += from;
+        on.rels.n -= from;
+        on.rels.cap = on.rels.n;
+        on.aggregates = false;
+        j->on = bind_bool(b, &on, e->quals, "JOIN/ON");
+    }
+    return j;
+}
+
+static join *from_item(binder *b, scope *s, const node *n)
+{
+    if (n && n->node_case == PG_QUERY__NODE__NODE_RANGE_VAR)
+        return table_relation(b, s, n->range_var);
+    if (n && n->node_case == PG_QUERY__NODE__NODE_JOIN_EXPR) return joined(b, s, n->join_expr);
+    if (n && n->node_case == PG_QUERY__NODE__NODE_RANGE_SUBSELECT)
+        return sub_relation(b, s, n->range_subselect);
+    sql_refuse(CTX(b), -1, "this kind of FROM");
+}
+
+/* ---- which equalities an index can answer ---------------------------------------------------- */
+
+typedef struct conditions {
+    VEC(const expr *) at;
+} conditions;
+
+static void conjuncts(binder *b, const expr *e, conditions *out)
+{
+    if (!e) return;
+    if (e->kind != E_AND) {
+        arena_push(b->mem, &out->at, e);
+        return;
+    }
+    for (uint32_t i = 0; i < e->n; i++) conjuncts(b, e->arg[i], out);
+}
+
+static bool widening(const expr *e)
+{
+    return e->kind == E_CAST && e->t.width < 0 && type_rank(e->arg[0]->t.id) &&
+           type_rank(e->t.id) > type_rank(e->arg[0]->t.id);
+}
+
+/* Can be evaluated before the slot is bound, and cannot fail. */
+static bool plain_key(const expr *e, uint32_t slot)
+{
+    while (widening(e)) e = e->arg[0];
+    return e->kind == E_CONST || e->kind == E_PARAM ||
+           (e->kind == E_COLUMN && (e->up || e->slot < slot));
+}
+
+/* The key of `column of the slot = key`, or NULL. */
+static const expr *equal_key(const expr *e, uint32_t slot, uint32_t *at)
+{
+    if (e->kind != E_COMPARE || e->op != OP_EQ) return NULL;
+    for (int side = 0; side < 2; side++) {
+        const expr *col = e->arg[side], *key = e->arg[1 - side];
+        while (widening(col)) col = col->arg[0];
+        if (col->kind != E_COLUMN || col->up || col->slot != slot || !plain_key(key, slot))
+            continue;
+        *at = col->index;
+        return key;
+    }
+    return NULL;
+}
+
+static bool lookup_of(binder *b, const expr *e, uint32_t slot, lookup *out)
+{
+    uint32_t n = e->kind == E_OR ? e->n : 1, at = 0;
+    out->n = n;
+    out->keys = arena_array(b->mem, const expr *, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        out->keys[i] = equal_key(e->kind == E_OR ? e->arg[i] : e, slot, &at);
+        if (!out->keys[i] || (i && at != out->column)) return false;
+        out->column = at;
+    }
+    return n > 0;
+}
+
+/* Needs this slot, and none after it; no subquery, which would be run for every row. */
+static bool within_slot(const expr *e, uint32_t slot, bool *uses)
+{
+    if (e->q || e->kind == E_AGGREGATE) return false;
+    if (e->kind == E_COLUMN && !e->up) {
+        if (e->slot > slot) return false;
+        *uses |= e->slot == slot;
+    }
+    for (uint32_t i = 0; i < e->n; i++)
+        if (!within_slot(e->arg[i], slot, uses)) return false;
+    return true;
+}
+
+static void add_lookups(binder *b, join *j, const conditions *c)
+{
+    VEC(lookup) found = {0};
+    VEC(const expr *) filters = {0};
+    for (size_t i = 0; i < c->at.n; i++) {
+        lookup l = {0};
+        bool uses = false;
+        if (j->table && lookup_of(b, c->at.at[i], j->slot, &l)) arena_push(b->mem, &found, l);
+        if (within_slot(c->at.at[i], j->slot, &uses) && uses)
+            arena_push(b->mem, &filters, c->at.at[i]);
+    }
+    j->lookups = found.at;
+    j->n_lookups = (uint32_t)found.n;
+    j->filters = filters.at;
+    j->n_filters = b->p->loose ? (uint32_t)filters.n : 0;
+}
+
+static void place_lookups(binder *b, join *j, const conditions *from_above)
+{
+    if (!j) return;
+    if (j->kind == J_REL) {
+        add_lookups(b, j, from_above);
+        return;
+    }
+    conditions both = {0}, own = {0};
+    conjuncts(b, j->on, &own);
+    for (size_t i = 0; i < from_above->at.n; i++)
+        arena_push(b->mem, &both.at, from_above->at.at[i]);
+    for (size_t i = 0; i < own.at.n; i++) arena_push(b->mem, &both.at, own.at.at[i]);
+    place_lookups(b, j->left, j->kind == J_LEFT ? from_above : &both);
+    place_lookups(b, j->right, j->kind == J_LEFT ? &own : &both);
+}
+
+static void use_indexes(binder *b, join *j, const expr *where)
+{
+    conditions c = {0};
+    conjuncts(b, where, &c);
+    place_lookups(b, j, &c);
+}
+
+/* ---- the output list ------------------------------------------------------------------------- */
+
+/* The name of an output column, and how good it is (FigureColname of PostgreSQL): 2 a name that the
+   text has, 1 that of a type or of CASE, 0 none. */
+static int title(const node *n, const char **name)
+{
+    *name = "?column?";
+    switch (n->node_case) {
+    case PG_QUERY__NODE__NODE_COLUMN_REF: {
+        const PgQuery__ColumnRef *c = n->column_ref;
+        const node *last = c->fields[c->n_fields - 1];
+        if (last->node_case == PG_QUERY__NODE__NODE_STRING) *name = last->string->sval;
+        return 2;
+    }
+    case PG_QUERY__NODE__NODE_FUNC_CALL: {
+        const PgQuery__FuncCall *f = n->func_call;
+        *name = f->funcname[f->n_funcname - 1]->string->sval;
+        return 2;
+    }
+    case PG_QUERY__NODE__NODE_TYPE_CAST: {
+        const PgQuery__TypeName *t = n->type_cast->type_name;
+        if (title(n->type_cast->arg, name) > 1) return 2;
+        *name = t->names[t->n_names - 1]->string->sval;
+        return 1;
+    }
+    case PG_QUERY__NODE__NODE_CASE_EXPR:
+        if (n->case_expr->defresult && title(n->case_expr->defresult, name) > 1) return 2;
+        *name = "case";
+        return 1;
+    case PG_QUERY__NODE__NODE_COALESCE_EXPR: *name = "coalesce"; return 2;
+    case PG_QUERY__NODE__NODE_MIN_MAX_EXPR:
+        *name = n->min_max_expr->op == PG_QUERY__MIN_MAX_OP__IS_GREATEST ? "greatest" : "least";
+        return 2;
+    case PG_QUERY__NODE__NODE_A_EXPR:
+        if (n->a_expr->kind != PG_QUERY__A__EXPR__KIND__AEXPR_NULLIF) return 0;
+        *name = "nullif";
+        return 2;
+    case PG_QUERY__NODE__NODE_SUB_LINK:
+        if (n->sub_link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK) {
+            *name = "exists";
+            return 2;
+        }
+        if (n->sub_link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK) {
+            const PgQuery__SelectStmt *s = n->sub_link->subselect->select_stmt;
+            const PgQuery__ResTarget *t = s->target_list[0]->res_target;
+            if (*t->name) {
+                *name = t->name;
+                return 2;
+            }
+            return title(t->val, name);
+        }
+        return 0;
+    default: return 0;
+    }
+}
+
+static const char *column_title(const node *n)
+{
+    const char *name;
+    title(n, &name);
+    return name;
+}
+
+static bool is_star(const node *n)
+{
+    if (n->node_case != PG_QUERY__NODE__NODE_COLUMN_REF || !n->column_ref->n_fields) return false;
+    const PgQuery__ColumnRef *c = n->column_ref;
+    return c->fields[c->n_fields - 1]->node_case == PG_QUERY__NODE__NODE_A_STAR;
+}
+
+typedef VEC(out_column) out_columns;
+
+static void star(binder *b, scope *s, const PgQuery__ColumnRef *c, out_columns *out)
+{
+    const char *rel = c->n_fields == 2 ? string_of(b, c->fields[0], c->location) : NULL;
+    bool any = false;
+    if (c->n_fields > 2) sql_refuse(CTX(b), c->location, "a name of %zu parts", c->n_fields);
+    for (size_t i = 0; i < s->rels.n; i++) {
+        const relation *r = &s->rels.at[i];
+        if (rel ? strcmp(rel, r->name) != 0 : !strcmp(r->name, "excluded")) continue;
+        any = true;
+        uint32_t n = r->t ? r->t->n_cols : r->sub->n_out;
+        for (uint32_t k = 0; k < n; k++) {
+            type t = r->t ? r->t->cols[k].t : r->sub->out[k].e->t;
+            expr *e = expr_new(b, E_COLUMN, type_plain(t.id), c->location, 0);
+            e->slot = r->slot;
+            e->index = k;
+            const char *name = r->t ? r->t->cols[k].name : r->sub->out[k].name;
+            arena_push(b->mem, out, ((out_column){name, e}));
+        }
+    }
+    if (!any) sql_raise(CTX(b), rel ? "42P01" : "42601", "nothing for * to stand for");
+}
+
+static void target_list(binder *b, scope *s, node **list, size_t n, uint32_t *n_out,
+                        out_column **out)
+{
+    out_columns cols = {0};
+    for (size_t i = 0; i < n; i++) {
+        if (list[i]->node_case != PG_QUERY__NODE__NODE_RES_TARGET || !list[i]->res_target->val)
+            sql_refuse(CTX(b), -1, "this output list");
+        const PgQuery__ResTarget *t = list[i]->res_target;
+        if (is_star(t->val)) {
+            star(b, s, t->val->column_ref, &cols);
+            continue;
+        }
+        expr *e = bind_expr(b, s, t->val);
+        expr_settle(b, e);
+        const char *name = *t->name ? t->name : column_title(t->val);
+        arena_push(b->mem, &cols, ((out_column){name_keep(b, name), e}));
+    }
+    *n_out = (uint32_t)cols.n;
+    *out = cols.at;
+}
+
+/* ---- GROUP BY, ORDER BY ---------------------------------------------------------------------- */
+
+static int ordinal(const node *n)
+{
+    if (n->node_case != PG_QUERY__NODE__NODE_A_CONST ||
+        n->a_const->val_case != PG_QUERY__A__CONST__VAL_IVAL || n->a_const->isnull)
+        return -1;
+    return n->a_const->ival->ival;
+}
+
+static const char *bare_name(const node *n)
+{
+    if (n->node_case != PG_QUERY__NODE__NODE_COLUMN_REF || n->column_ref->n_fields != 1)
+        return NULL;
+    const node *f = n->column_ref->fields[0];
+    return f->node_case == PG_QUERY__NODE__NODE_STRING ? f->string->sval : NULL;
+}
+
+static int output_named(binder *b, const query *q, const char *name)
+{
+    int found = -1;
+    for (uint32_t i = 0; i < q->n_out; i++) {
+        if (strcmp(q->out[i].name, name) != 0) continue;
+        if (found >= 0 && !expr_same(q->out[found].e, q->out[i].e))
+            sql_raise(CTX(b), "42702", "ORDER BY \"%s\" is ambiguous", name);
+        if (found < 0) found = (int)i;
+    }
+    return found;
+}
+
+static int output_position(binder *b, const query *q, const node *n)
+{
+    int k = ordinal(n);
+    if (n->node_case == PG_QUERY__NODE__NODE_A_CONST && k < 0)
+        sql_refuse(CTX(b), n->a_const->location, "a constant in ORDER BY or GROUP BY");
+    if (k < 0) return -1;
+    if (k < 1 || (uint32_t)k > q->n_out)
+        sql_raise(CTX(b), "42P10", "ORDER BY position %d is not in select list", k);
+    return k - 1;
+}
+
+static bool input_has(const scope *s, const char *name)
+{
+    for (size_t i = 0; i < s->rels.n; i++) {
+        const relation *r = &s->rels.at[i];
+        uint32_t n = r->t ? r->t->n_cols : r->sub->n_out;
+        for (uint32_t k = 0; k < n; k++)
+            if (!strcmp(r->t ? r->t->cols[k].name : r->sub->out[k].name, name)) return true;
+    }
+    return false;
+}
+
+static bool has_aggregate(const expr *e)
+{
+    if (e->kind == E_AGGREGATE) return true;
+    for (uint32_t i = 0; i < e->n; i++)
+        if (has_aggregate(e->arg[i])) return true;
+    return false;
+}
+
+static void group_by(binder *b, scope *s, query *q, node **list, size_t n)
+{
+    q->keys = arena_array(b->mem, expr *, n + 1);
+    q->n_keys = (uint32_t)n;
+    for (size_t i = 0; i < n; i++) {
+        const char *name = bare_name(list[i]);
+        int k = output_position(b, q, list[i]);
+        if (name && !input_has(s, name)) k = output_named(b, q, name);
+        q->keys[i] = k >= 0 ? q->out[k].e : bind_expr(b, s, list[i]);
+        if (has_aggregate(q->keys[i]))
+            sql_raise(CTX(b), "42803", "aggregate functions are not allowed in GROUP BY");
+        expr_settle(b, q->keys[i]);
+    }
+}
+
+static bool key_column(const query *q, uint32_t slot, uint32_t column)
+{
+    for (uint32_t i = 0; i < q->n_keys; i++) {
+        const expr *k = q->keys[i];
+        if (k->kind == E_COLUMN && !k->up && k->slot == slot && k->index == column) return true;
+    }
+    return false;
+}
+
+/* A column is one value a group if the primary key of its table is grouped by. */
+static bool depends_on_keys(const scope *s, const query *q, uint32_t slot)
+{
+    for (size_t i = 0; i < s->rels.n; i++) {
+        const relation *r = &s->rels.at[i];
+        if (r->slot != slot || !r->t) continue;
+        for (uint32_t k = 0; k < r->t->n_unique; k++) {
+            const unique_key *u = &r->t->unique[k];
+            uint32_t c = 0;
+            while (u->primary && c < u->n && key_column(q, slot, u->cols[c])) c++;
+            if (u->primary && c == u->n) return true;
+        }
+    }
+    return false;
+}
+
+static void check_grouped(binder *b, const scope *s, const query *q, const expr *e)
+{
+    for (uint32_t i = 0; i < q->n_keys; i++)
+        if (expr_same(e, q->keys[i])) return;
+    if (e->q) sql_refuse(CTX(b), e->position, "a subquery in the output of a grouped query");
+    if (e->kind == E_COLUMN && !e->up && !depends_on_keys(s, q, e->slot))
+        sql_raise(CTX(b), "42803", "column must appear in the GROUP BY clause");
+    for (uint32_t i = 0; i < e->n; i++) check_grouped(b, s, q, e->arg[i]);
+}
+
+static void order_by(binder *b, scope *s, query *q, node **list, size_t n)
+{
+    q->sort = arena_array(b->mem, order_key, n + 1);
+    q->n_sort = (uint32_t)n;
+    for (size_t i = 0; i < n; i++) {
+        if (list[i]->node_case != PG_QUERY__NODE__NODE_SORT_BY)
+            sql_refuse(CTX(b), -1, "this ORDER BY");
+        const PgQuery__SortBy *o = list[i]->sort_by;
+        if (o->sortby_dir == PG_QUERY__SORT_BY_DIR__SORTBY_USING)
+            sql_refuse(CTX(b), o->location, "ORDER BY USING");
+        order_key k = {.desc = o->sortby_dir == PG_QUERY__SORT_BY_DIR__SORTBY_DESC};
+        k.nulls_first = o->sortby_nulls == PG_QUERY__SORT_BY_NULLS__SORTBY_NULLS_FIRST ||
+                        (o->sortby_nulls != PG_QUERY__SORT_BY_NULLS__SORTBY_NULLS_LAST && k.desc);
+        const char *name = bare_name(o->node);
+        int at = output_position(b, q, o->node);
+        if (at < 0 && name) at = output_named(b, q, name);
+        if (at >= 0) {
+            k.column = (uint32_t)at;
+        } else {
+            k.e = bind_expr(b, s, o->node);
+            expr_settle(b, k.e);
+            for (uint32_t c = 0; c < q->n_out; c++)
+                if (k.e && expr_same(k.e, q->out[c].e)) k.e = NULL, k.column = c;
+            if (k.e && q->distinct)
+                sql_raise(CTX(b), "42P10",
+                          "for SELECT DISTINCT, ORDER BY must be in the select list");
+        }
+        q->sort[i] = k;
+    }
+}
+
+static expr *count_expr(binder *b, scope *s, const node *n)
+{
+    if (!n) return NULL;
+    scope none = {.up = s->up, .q = s->q};
+    expr *e = bind_expr(b, &none, n);
+    if (e->t.id != T_UNKNOWN && !type_rank(e->t.id))
+        sql_raise(CTX(b), "42804", "argument of LIMIT must be type bigint");
+    return expr_coerce(b, e, type_plain(T_INT8), CAST_ASSIGN);
+}
+
+/* ---- SELECT ---------------------------------------------------------------------------------- */
+
+static void locking(binder *b, query *q, const PgQuery__SelectStmt *s)
+{
+    for (size_t i = 0; i < s->n_locking_clause; i++) {
+        const PgQuery__LockingClause *l = s->locking_clause[i]->locking_clause;
+        if (l->strength == PG_QUERY__LOCK_CLAUSE_STRENGTH__LCS_FORKEYSHARE)
+            sql_refuse(CTX(b), -1, "FOR KEY SHARE");
+        if (l->wait_policy == PG_QUERY__LOCK_WAIT_POLICY__LockWaitSkip)
+            sql_refuse(CTX(b), -1, "SKIP LOCKED");
+        q->locking = true;
+    }
+    if (!q->locking) return;
+    if (!q->from || q->from->kind != J_REL || !q->from->table || q->grouped || q->distinct)
+        sql_refuse(CTX(b), -1, "FOR UPDATE of anything but one table");
+}
+
+query *bind_select(binder *b, scope *up, const PgQuery__SelectStmt *s)
+{
+    if (++b->depth > 2000) sql_refuse(CTX(b), -1, "a statement nested this deep");
+    if (s->op != PG_QUERY__SET_OPERATION__SETOP_NONE)
+        sql_refuse(CTX(b), -1, "UNION, INTERSECT, EXCEPT");
+    if (s->with_clause) sql_refuse(CTX(b), s->with_clause->location, "WITH");
+    if (s->into_clause) sql_refuse(CTX(b), -1, "SELECT INTO");
+    if (s->n_window_clause) sql_refuse(CTX(b), -1, "window functions");
+    if (s->n_values_lists) sql_refuse(CTX(b), -1, "VALUES as a query");
+    if (s->limit_option == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_WITH_TIES)
+        sql_refuse(CTX(b), -1, "WITH TIES");
+    query *q = arena_get(b->mem, sizeof *q);
+    memset(q, 0, sizeof *q);
+    q->position = -1;
+    scope in = {.up = up, .q = q};
+    for (size_t i = 0; i < s->n_from_clause; i++) {
+        join *j = from_item(b, &in, s->from_clause[i]);
+        if (!q->from) {
+            q->from = j;
+            continue;
+        }
+        join *both = join_new(b, J_INNER);
+        both->left = q->from;
+        both->right = j;
+        q->from = both;
+    }
+    if (s->where_clause) q->where = bind_bool(b, &in, s->where_clause, "WHERE");
+    if (q->where && q->where->kind == E_AND) b->p->loose = true;
+    use_indexes(b, q->from, q->where);
+    if (s->n_distinct_clause) {
+        if (s->n_distinct_clause > 1 ||
+            s->distinct_clause[0]->node_case != PG_QUERY__NODE__NODE__NOT_SET)
+            sql_refuse(CTX(b), -1, "DISTINCT ON");
+        q->distinct = true;
+    }
+    in.aggregates = true;
+    target_list(b, &in, s->target_list, s->n_target_list, &q->n_out, &q->out);
+    if (s->having_clause) q->having = bind_bool(b, &in, s->having_clause, "HAVING");
+    order_by(b, &in, q, s->sort_clause, s->n_sort_clause);
+    q->n_aggs = (uint32_t)in.aggs.n;
+    q->aggs = in.aggs.at;
+    q->grouped = s->n_group_clause || q->n_aggs || q->having;
+    if (q->grouped) {
+        in.aggregates = false;
+        for (size_t i = 0; i < s->n_group_clause; i++)
+            if (s->group_clause[i]->node_case == PG_QUERY__NODE__NODE_GROUPING_SET)
+                sql_refuse(CTX(b), -1, "grouping sets");
+        group_by(b, &in, q, s->group_clause, s->n_group_clause);
+        for (uint32_t i = 0; i < q->n_out; i++) check_grouped(b, &in, q, q->out[i].e);
+        if (q->having) check_grouped(b, &in, q, q->having);
+        for (uint32_t i = 0; i < q->n_sort; i++)
+            if (q->sort[i].e) check_grouped(b, &in, q, q->sort[i].e);
+    }
+    if (s->limit_count || s->limit_offset || (q->where && q->where->kind == E_AND))
+        b->p->loose = true;
+    q->limit = count_expr(b, &in, s->limit_count);
+    q->offset = count_expr(b, &in, s->limit_offset);
+    locking(b, q, s);
+    b->depth--;
+    return q;
+}
+
+/* ---- INSERT, UPDATE, DELETE ------------------------------------------------------------------ */
+
+static uint32_t column_named(binder *b, const table *t, const char *name, int position)
+{
+    for (uint32_t i = 0; i < t->n_cols; i++)
+        if (!strcmp(t->cols[i].name, name)) return i;
+    (void)position;
+    sql_raise(CTX(b), "42703", "column \"%s\" of relation \"%s\" does not exist", name, t->name);
+}
+
+/* NULL: DEFAULT. */
+static expr *assigned(binder *b, scope *s, const node *n, type to)
+{
+    if (n->node_case == PG_QUERY__NODE__NODE_SET_TO_DEFAULT) return NULL;
+    return expr_coerce(b, bind_expr(b, s, n), to, CAST_ASSIGN);
+}
+
+static void set_list(binder *b, scope *s, plan *p, node **list, size_t n)
+{
+    p->n_set = (uint32_t)n;
+    p->set = arena_array(b->mem, set_clause, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        const PgQuery__ResTarget *t = list[i]->res_target;
+        if (t->n_indirection || !t->val ||
+            t->val->node_case == PG_QUERY__NODE__NODE_MULTI_ASSIGN_REF)
+            sql_refuse(CTX(b), t->location, "this SET");
+        uint32_t c = column_named(b, p->target, t->name, t->location);
+        for (size_t k = 0; k < i; k++)
+            if (p->set[k].column == c)
+                sql_raise(CTX(b), "42601", "multiple assignments to same column \"%s\"", t->name);
+        p->set[i] = (set_clause){c, assigned(b, s, t->val, p->target->cols[c].t)};
+    }
+}
+
+static scope target_scope(binder *b, plan *p, const PgQuery__RangeVar *r, query *q)
+{
+    memset(q, 0, sizeof *q);
+    scope s = {.q = q};
+    p->scan = table_relation(b, &s, r);
+    p->target = b->x->target = p->scan->table;
+    return s;
+}
+
+static void returning(binder *b, scope *s, plan *p, node **list, size_t n)
+{
+    target_list(b, s, list, n, &p->n_returning, &p->returning);
+}
+
+static void conflict_target(binder *b, plan *p, const PgQuery__InferClause *f)
+{
+    const table *t = p->target;
+    p->arbiter = -1;
+    if (!f) return;
+    if (*f->conname || f->where_clause)
+        sql_refuse(CTX(b), f->location, "ON CONFLICT ON CONSTRAINT");
+    for (uint32_t i = 0; i < t->n_unique; i++) {
+        const unique_key *u = &t->unique[i];
+        uint32_t hits = 0;
+        for (size_t k = 0; k < f->n_index_elems; k++) {
+            const PgQuery__IndexElem *e = f->index_elems[k]->index_elem;
+            if (e->expr || !*e->name) sql_refuse(CTX(b), f->location, "ON CONFLICT (expression)");
+            uint32_t c = column_named(b, t, e->name, f->location);
+            for (uint32_t m = 0; m < u->n; m++) hits += u->cols[m] == c;
+        }
+        if (hits == u->n && f->n_index_elems == u->n) {
+            p->arbiter = (int)i;
+            return;
+        }
+    }
+    sql_raise(CTX(b), "42P10", "no unique constraint matches the ON CONFLICT specification");
+}
+
+static void on_conflict(binder *b, scope *s, plan *p, const PgQuery__OnConflictClause *c)
+{
+    if (!c || c->action == PG_QUERY__ON_CONFLICT_ACTION__ONCONFLICT_NONE) return;
+    conflict_target(b, p, c->infer);
+    p->conflict = ON_CONFLICT_NOTHING;
+    if (c->action != PG_QUERY__ON_CONFLICT_ACTION__ONCONFLICT_UPDATE) return;
+    if (p->arbiter < 0) sql_raise(CTX(b), "42601", "ON CONFLICT DO UPDATE requires a target");
+    p->conflict = ON_CONFLICT_UPDATE;
+    scope both = *s;
+    both.rels.at = NULL;
+    both.rels.n = both.rels.cap = 0;
+    arena_push(b->mem, &both.rels, s->rels.at[0]);
+    arena_push(b->mem, &both.rels, ((relation){"excluded", p->target, NULL, 1}));
+    set_list(b, &both, p, c->target_list, c->n_target_list);
+    if (c->where_clause) p->conflict_where = bind_bool(b, &both, c->where_clause, "WHERE");
+}
+
+static void insert_values(binder *b, plan *p, node **lists, size_t n)
+{
+    scope none = {0};
+    p->n_rows = (uint32_t)n;
+    p->rows = arena_array(b->mem, expr *, n * p->n_columns + 1);
+    for (size_t i = 0; i < n; i++) {
+        const PgQuery__List *l = lists[i]->list;
+        if (l->n_items > p->n_columns)
+            sql_raise(CTX(b), "42601", "INSERT has more expressions than target columns");
+        if (i == 0 && l->n_items < p->n_columns) p->n_columns = (uint32_t)l->n_items;
+        if (l->n_items != p->n_columns)
+            sql_raise(CTX(b), "42601", "VALUES lists must all be the same length");
+        for (size_t k = 0; k < l->n_items; k++)
+            p->rows[i * p->n_columns + k] =
+                assigned(b, &none, l->items[k], p->target->cols[p->columns[k]].t);
+    }
+}
+
+static void insert(binder *b, plan *p, const PgQuery__InsertStmt *i)
+{
+    p->kind = S_INSERT;
+    if (i->with_clause) sql_refuse(CTX(b), -1, "WITH");
+    query *q = arena_get(b->mem, sizeof *q);
+    scope s = target_scope(b, p, i->relation, q);
+    table *t = p->target;
+    p->n_columns = i->n_cols ? (uint32_t)i->n_cols : t->n_cols;
+    p->columns = arena_array(b->mem, uint32_t, p->n_columns + 1);
+    for (uint32_t k = 0; k < p->n_columns; k++) {
+        p->columns[k] = k;
+        if (!i->n_cols) continue;
+        const PgQuery__ResTarget *c = i->cols[k]->res_target;
+        if (c->n_indirection) sql_refuse(CTX(b), c->location, "this column");
+        p->columns[k] = column_named(b, t, c->name, c->location);
+        for (uint32_t m = 0; m < k; m++)
+            if (p->columns[m] == p->columns[k])
+                sql_raise(CTX(b), "42701", "column \"%s\" specified more than once", c->name);
+    }
+    if (!i->select_stmt) {
+        p->n_columns = 0;
+        p->n_rows = 1;
+    } else if (i->select_stmt->select_stmt->n_values_lists) {
+        const PgQuery__SelectStmt *v = i->select_stmt->select_stmt;
+        if (v->limit_count || v->n_sort_clause || v->with_clause)
+            sql_refuse(CTX(b), -1, "this VALUES");
+        insert_values(b, p, v->values_lists, v->n_values_lists);
+    } else {
+        p->q = bind_select(b, NULL, i->select_stmt->select_stmt);
+        if (p->q->n_out > p->n_columns)
+            sql_raise(CTX(b), "42601", "INSERT has more expressions than target columns");
+        if (i->n_cols && p->q->n_out < p->n_columns)
+            sql_raise(CTX(b), "42601", "INSERT has more target columns than expressions");
+        p->n_columns = p->q->n_out;
+        for (uint32_t k = 0; k < p->n_columns; k++) {
+            type_id from = p->q->out[k].e->t.id, to = t->cols[p->columns[k]].t.id;
+            if (type_is_text(from) && !type_is_text(to)) /* perhaps an untyped literal */
+                sql_refuse(CTX(b), -1, "INSERT ... SELECT of a text into %s", type_name(to));
+            if (!cast_exists(from, to, CAST_ASSIGN))
+                sql_raise(CTX(b), "42804", "column is of type %s", type_name(to));
+            if (p->q->out[k].e->kind ==
+                E_CONST) /* a constant is cast when the statement is planned */
+                expr_coerce(b, p->q->out[k].e, t->cols[p->columns[k]].t, CAST_ASSIGN);
+        }
+    }
+    on_conflict(b, &s, p, i->on_conflict_clause);
+    returning(b, &s, p, i->returning_list, i->n_returning_list);
+}
+
+static void update(binder *b, plan *p, const PgQuery__UpdateStmt *u)
+{
+    p->kind = S_UPDATE;
+    if (u->with_clause || u->n_from_clause) sql_refuse(CTX(b), -1, "UPDATE with FROM or WITH");
+    query *q = arena_get(b->mem, sizeof *q);
+    scope s = target_scope(b, p, u->relation, q);
+    set_list(b, &s, p, u->target_list, u->n_target_list);
+    if (u->where_clause) p->where = bind_bool(b, &s, u->where_clause, "WHERE");
+    use_indexes(b, p->scan, p->where);
+    if (p->where && p->where->kind == E_AND) p->loose = true;
+    returning(b, &s, p, u->returning_list, u->n_returning_list);
+}
+
+static void delete (binder *b, plan *p, const PgQuery__DeleteStmt *d)
+{
+    p->kind = S_DELETE;
+    if (d->with_clause || d->n_using_clause) sql_refuse(CTX(b), -1, "DELETE with USING or WITH");
+    query *q = arena_get(b->mem, sizeof *q);
+    scope s = target_scope(b, p, d->relation, q);
+    if (d->where_clause) p->where = bind_bool(b, &s, d->where_clause, "WHERE");
+    use_indexes(b, p->scan, p->where);
+    if (p->where && p->where->kind == E_AND) p->loose = true;
+    returning(b, &s, p, d->returning_list, d->n_returning_list);
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+typedef struct making {
+    table *t;
+    VEC(unique_key) unique;
+    VEC(expr *) checks;
+    scope s;
+} making;
+
+static void add_unique(binder *b, making *m, const PgQuery__Constraint *c, int column)
+{
+    uint32_t n = column >= 0 ? 1 : (uint32_t)c->n_keys;
+    unique_key u = {n, arena_array(b->mem, uint32_t, n + 1),
+                    c->contype == PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY};
+    if (c->deferrable || c->nulls_not_distinct || c->n_including)
+        sql_refuse(CTX(b), c->location, "deferrable, NULLS NOT DISTINCT or INCLUDE");
+    for (uint32_t i = 0; i < n; i++) {
+        u.cols[i] = column >= 0
+                        ? (uint32_t)column
+                        : column_named(b, m->t, string_of(b, c->keys[i], c->location), c->location);
+        if (u.primary) m->t->cols[u.cols[i]].not_null = true;
+    }
+    arena_push(b->mem, &m->unique, u);
+}
+
+static void add_constraint(binder *b, making *m, const PgQuery__Constraint *c, int column)
+{
+    switch (c->contype) {
+    case PG_QUERY__CONSTR_TYPE__CONSTR_NULL: break;
+    case PG_QUERY__CONSTR_TYPE__CONSTR_NOTNULL: m->t->cols[column].not_null = true; break;
+    case PG_QUERY__CONSTR_TYPE__CONSTR_DEFAULT: {
+        scope none = {0};
+        m->t->cols[column].fallback = assigned(b, &none, c->raw_expr, m->t->cols[column].t);
+        break;
+    }
+    case PG_QUERY__CONSTR_TYPE__CONSTR_CHECK: {
+        expr *e = bind_bool(b, &m->s, c->raw_expr, "CHECK");
+        arena_push(b->mem, &m->checks, e);
+        break;
+    }
+    case PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY:
+    case PG_QUERY__CONSTR_TYPE__CONSTR_UNIQUE: add_unique(b, m, c, column); break;
+    case PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN: sql_refuse(CTX(b), c->location, "foreign keys");
+    default: sql_refuse(CTX(b), c->location, "this kind of constraint");
+    }
+}
+
+static void create_table(binder *b, plan *p, const PgQuery__CreateStmt *c)
+{
+    p->kind = S_CREATE;
+    p->quiet = c->if_not_exists;
+    if (c->n_inh_relations || c->partbound || c->partspec || c->of_typename || c->n_options)
+        sql_refuse(CTX(b), c->relation->location, "this kind of CREATE TABLE");
+    if (strcmp(c->relation->relpersistence, "p") != 0)
+        sql_refuse(CTX(b), c->relation->location, "temporary and unlogged tables");
+    table *t = arena_get(b->mem, sizeof *t);
+    memset(t, 0, sizeof *t);
+    p->created = t;
+    t->name = name_keep(b, c->relation->relname);
+    VEC(table_column) cols = {0};
+    for (size_t i = 0; i < c->n_table_elts; i++) {
+        if (c->table_elts[i]->node_case != PG_QUERY__NODE__NODE_COLUMN_DEF) continue;
+        const PgQuery__ColumnDef *d = c->table_elts[i]->column_def;
+        if (d->coll_clause || *d->identity || *d->generated)
+            sql_refuse(CTX(b), d->location, "COLLATE, identity and generated columns");
+        for (size_t k = 0; k < cols.n; k++)
+            if (!strcmp(cols.at[k].name, d->colname))
+                sql_raise(CTX(b), "42701", "column \"%s\" specified more than once", d->colname);
+        arena_push(
+            b->mem, &cols,
+            ((table_column){name_keep(b, d->colname), bind_type(b, d->type_name), false, NULL}));
+    }
+    t->n_cols = (uint32_t)cols.n;
+    t->cols = cols.at;
+    query *q = arena_get(b->mem, sizeof *q);
+    memset(q, 0, sizeof *q);
+    making m = {.t = t, .s = {.q = q}};
+    arena_push(b->mem, &m.s.rels, ((relation){t->name, t, NULL, 0}));
+    int at = 0;
+    for (size_t i = 0; i < c->n_table_elts; i++) {
+        const node *n = c->table_elts[i];
+        if (n->node_case == PG_QUERY__NODE__NODE_COLUMN_DEF) {
+            const PgQuery__ColumnDef *d = n->column_def;
+            for (size_t k = 0; k < d->n_constraints; k++)
+                add_constraint(b, &m, d->constraints[k]->constraint, at);
+            at++;
+        } else if (n->node_case == PG_QUERY__NODE__NODE_CONSTRAINT) {
+            add_constraint(b, &m, n->constraint, -1);
+        } else {
+            sql_refuse(CTX(b), -1, "LIKE in CREATE TABLE");
+        }
+    }
+    t->n_unique = (uint32_t)m.unique.n;
+    t->unique = m.unique.at;
+    t->n_checks = (uint32_t)m.checks.n;
+    t->checks = m.checks.at;
+}
+
+static void names_of(binder *b, plan *p, const char *one)
+{
+    p->n_names = 1;
+    p->names = arena_array(b->mem, const char *, 1);
+    p->names[0] = name_keep(b, one);
+}
+
+static void drop(binder *b, plan *p, const PgQuery__DropStmt *d)
+{
+    if (d->remove_type != PG_QUERY__OBJECT_TYPE__OBJECT_TABLE) sql_refuse(CTX(b), -1, "this DROP");
+    p->kind = S_DROP;
+    p->quiet = d->missing_ok;
+    p->n_names = (uint32_t)d->n_objects;
+    p->names = arena_array(b->mem, const char *, d->n_objects + 1);
+    for (size_t i = 0; i < d->n_objects; i++) {
+        const node *n = d->objects[i];
+        if (n->node_case != PG_QUERY__NODE__NODE_LIST || n->list->n_items != 1)
+            sql_refuse(CTX(b), -1, "this DROP");
+        p->names[i] = name_keep(b, string_of(b, n->list->items[0], -1));
+    }
+}
+
+static void transaction(binder *b, plan *p, const PgQuery__TransactionStmt *t)
+{
+    switch (t->kind) {
+    case PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_BEGIN:
+    case PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_START:
+    case PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_COMMIT: p->kind = S_NOTHING; return;
+    case PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_SAVEPOINT: p->kind = S_SAVEPOINT; break;
+    case PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_RELEASE: p->kind = S_RELEASE; break;
+    case PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_ROLLBACK_TO: p->kind = S_ROLLBACK_TO; break;
+    default: sql_refuse(CTX(b), -1, "ROLLBACK and two-phase commit in a committed transaction");
+    }
+    names_of(b, p, t->savepoint_name);
+}
+
+static void bind_statement(binder *b, plan *p, const node *n)
+{
+    switch (n->node_case) {
+    case PG_QUERY__NODE__NODE_SELECT_STMT:
+        p->kind = S_SELECT;
+        p->q = bind_select(b, NULL, n->select_stmt);
+        break;
+    case PG_QUERY__NODE__NODE_INSERT_STMT: insert(b, p, n->insert_stmt); break;
+    case PG_QUERY__NODE__NODE_UPDATE_STMT: update(b, p, n->update_stmt); break;
+    case PG_QUERY__NODE__NODE_DELETE_STMT: delete (b, p, n->delete_stmt); break;
+    case PG_QUERY__NODE__NODE_CREATE_STMT: create_table(b, p, n->create_stmt); break;
+    case PG_QUERY__NODE__NODE_DROP_STMT: drop(b, p, n->drop_stmt); break;
+    case PG_QUERY__NODE__NODE_TRANSACTION_STMT: transaction(b, p, n->transaction_stmt); break;
+    case PG_QUERY__NODE__NODE_INDEX_STMT:
+        if (n->index_stmt->unique) sql_refuse(CTX(b), -1, "CREATE UNIQUE INDEX");
+        p->kind = S_NOTHING;
+        break;
+    case PG_QUERY__NODE__NODE_VARIABLE_SET_STMT:
+        if (strncmp(n->variable_set_stmt->name, "TRANSACTION", 11) != 0)
+            sql_refuse(CTX(b), -1, "SET %s", n->variable_set_stmt->name);
+        p->kind = S_NOTHING;
+        break;
+    case PG_QUERY__NODE__NODE_CREATE_FUNCTION_STMT:
+    case PG_QUERY__NODE__NODE_CALL_STMT: sql_refuse(CTX(b), -1, "stored procedures and functions");
+    default: sql_refuse(CTX(b), -1, "this kind of statement (node %d)", (int)n->node_case);
+    }
+}
+
+/* ---- the border to libpg_query --------------------------------------------------------------- */
+
+static void bind_parsed(binder *b, plan *p, const PgQuery__ParseResult *tree)
+{
+    if (tree->n_stmts != 1) sql_refuse(CTX(b), -1, "%zu statements in one text", tree->n_stmts);
+    bind_statement(b, p, tree->stmts[0]->stmt);
+    p->catalog = b->x->s->catalog;
+    p->n_params = (uint32_t)b->params.n;
+    p->params = b->params.at;
+}
+
+/* libpg_query and protobuf-c recurse along the tree without a limit; so we look at the text first.
+   A tree is no deeper than its parentheses, plus the tokens that no comma, AND or OR (which make
+   lists) stand between. */
+static bool too_deep(const char *s, size_t n)
+{
+    size_t tokens = 0, open = 0;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        size_t from = i;
+        if (c == '\'' || c == '"') {
+            for (i++; i < n && (unsigned char)s[i] != c; i++) continue;
+        } else if ((c | 32) >= 'a' && (c | 32) <= 'z') {
+            while (i + 1 < n && (((s[i + 1] | 32) >= 'a' && (s[i + 1] | 32) <= 'z') ||
+                                 (s[i + 1] >= '0' && s[i + 1] <= '9') || s[i + 1] == '_'))
+                i++;
+            size_t len = i - from + 1;
+            if ((len == 3 && !strncmp(s + from, "AND", 3)) ||
+                (len == 3 && !strncmp(s + from, "and", 3)) ||
+                (len == 2 && !strncmp(s + from, "OR", 2)) ||
+                (len == 2 && !strncmp(s + from, "or", 2)))
+                tokens = 0;
+        } else if (c == ' ' || c == '\n' || c == '\t' || c == '\r' || (c >= '0' && c <= '9')) {
+            continue;
+        } else if (c == ',') {
+            tokens = 0;
+        } else if (c == '(' || c == '[') {
+            open++;
+        } else if ((c == ')' || c == ']') && open) {
+            open--;
+        }
+        if (++tokens > 1500 || open > 400) return true;
+    }
+    return false;
+}
+
+plan *sql_bind(sql_exec *x, arena *volatile m, const char *text, size_t n)
+{
+    if (memchr(text, 0, n)) sql_refuse(&x->c, -1, "a NUL character");
+    if (n > SQL_MAX_TEXT)
+        sql_refuse(&x->c, -1, "a statement of %zu bytes (%d are taken)", n, SQL_MAX_TEXT);
+    if (too_deep(text, n)) sql_refuse(&x->c, -1, "a statement nested this deep");
+    PgQueryProtobufParseResult parsed = pg_query_parse_protobuf(text);
+    PgQuery__ParseResult *volatile tree = NULL;
+    if (!parsed.error)
+        tree = pg_query__parse_result__unpack(NULL, parsed.parse_tree.len,
+                                              (const uint8_t *)parsed.parse_tree.data);
+    char message[200] = "out of memory";
+    int position = -1;
+    if (parsed.error) {
+        size_t len = strnlen(parsed.error->message, sizeof message - 1);
+        memcpy(message, parsed.error->message, len);
+        message[len] = 0;
+        position = parsed.error->cursorpos - 1;
+    }
+    pg_query_free_protobuf_parse_result(parsed);
+    if (!tree) sql_refuse(&x->c, position, "a statement that does not parse (%s)", message);
+
+    guard *g = x->c.guard, outer;
+    memcpy(&outer, g, sizeof outer);
+    if (guard_armed(g)) {
+        pg_query__parse_result__free_unpacked(tree, NULL);
+        guard_restore(g, &outer);
+        guard_fail_again(g);
+    }
+    /* tables and savepoints outlive their plan */
+    const node *first = tree->n_stmts ? tree->stmts[0]->stmt : NULL;
+    if (first && (first->node_case == PG_QUERY__NODE__NODE_CREATE_STMT ||
+                  first->node_case == PG_QUERY__NODE__NODE_TRANSACTION_STMT))
+        m = &x->s->names;
+    plan *p = arena_get(m, sizeof *p);
+    memset(p, 0, sizeof *p);
+    p->arbiter = -1;
+    binder b = {.x = x, .mem = m, .p = p};
+    bind_parsed(&b, p, tree);
+    guard_restore(g, &outer);
+    pg_query__parse_result__free_unpacked(tree, NULL);
+    return p;
+}

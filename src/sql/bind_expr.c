@@ -1,0 +1,820 @@
+/*
+ * bind_expr.c - expressions; see bind.h.
+ */
+#include <assert.h>
+
+#include "sql/bind.h"
+
+#define CTX(b) (&(b)->x->c)
+
+const char *name_keep(binder *b, const char *s)
+{
+    return arena_text(b->mem, s, strlen(s));
+}
+
+value value_keep(binder *b, type_id t, value v)
+{
+    if (v.null) return v;
+    if (type_is_text(t)) return value_text(arena_text(b->mem, v.s, v.n), v.n);
+    if (t != T_NUMERIC) return v;
+    void *copy = arena_get(b->mem, num_bytes(v.d));
+    memcpy(copy, v.d, num_bytes(v.d));
+    return value_num(copy);
+}
+
+expr *expr_new(binder *b, expr_kind kind, type t, int position, uint32_t n)
+{
+    expr *e = arena_get(b->mem, sizeof *e);
+    memset(e, 0, sizeof *e);
+    e->kind = kind;
+    e->t = t;
+    e->position = position;
+    e->n = n;
+    e->arg = arena_array(b->mem, expr *, n + 1);
+    e->v = value_null();
+    return e;
+}
+
+const char *string_of(binder *b, const node *n, int position)
+{
+    if (!n || n->node_case != PG_QUERY__NODE__NODE_STRING)
+        sql_refuse(CTX(b), position, "this name");
+    return n->string->sval;
+}
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    type_id t;
+} type_names[] = {
+    {"bool", T_BOOL},       {"int2", T_INT2},       {"int4", T_INT4},
+    {"int8", T_INT8},       {"numeric", T_NUMERIC}, {"text", T_TEXT},
+    {"varchar", T_VARCHAR}, {"timestamp", T_STAMP}, {"date", T_DATE},
+};
+
+static int32_t modifier(binder *b, const PgQuery__TypeName *t, size_t i)
+{
+    const node *n = t->typmods[i];
+    if (n->node_case != PG_QUERY__NODE__NODE_A_CONST ||
+        n->a_const->val_case != PG_QUERY__A__CONST__VAL_IVAL)
+        sql_refuse(CTX(b), t->location, "this type modifier");
+    return n->a_const->ival->ival;
+}
+
+type bind_type(binder *b, const PgQuery__TypeName *t)
+{
+    if (t->setof || t->pct_type || t->n_array_bounds || !t->n_names)
+        sql_refuse(CTX(b), t->location, "arrays and sets as types");
+    const char *name = string_of(b, t->names[t->n_names - 1], t->location);
+    for (size_t i = 0; i < sizeof type_names / sizeof type_names[0]; i++) {
+        if (strcmp(type_names[i].name, name) != 0) continue;
+        type r = type_plain(type_names[i].t);
+        if (!t->n_typmods) return r;
+        r.width = modifier(b, t, 0);
+        if (r.id == T_NUMERIC && t->n_typmods <= 2) {
+            r.scale = t->n_typmods > 1 ? modifier(b, t, 1) : 0;
+            if (r.width < 1 || r.width > 1000 || r.scale < 0 || r.scale > r.width)
+                sql_refuse(CTX(b), t->location, "numeric(%d, %d)", r.width, r.scale);
+            return r;
+        }
+        if (r.id == T_VARCHAR && t->n_typmods == 1 && r.width > 0) return r;
+        break;
+    }
+    sql_refuse(CTX(b), t->location, "type %s%s", name, t->n_typmods ? " with a modifier" : "");
+}
+
+/* ---- coercion -------------------------------------------------------------------------------- */
+
+static void settle_param(binder *b, expr *e, type_id t)
+{
+    type *p = &b->params.at[e->index];
+    if (p->id != T_UNKNOWN && p->id != t)
+        sql_refuse(CTX(b), e->position, "parameter $%u with two types", (unsigned)e->index + 1);
+    *p = type_plain(t);
+    e->t = *p;
+}
+
+/* An unknown literal or parameter becomes one of type t (without width). */
+static void resolve(binder *b, expr *e, type_id t)
+{
+    assert(e->t.id == T_UNKNOWN);
+    if (t == T_UNKNOWN) t = T_TEXT;
+    if (e->kind == E_PARAM) {
+        settle_param(b, e, t);
+        return;
+    }
+    if (!e->v.null) e->v = value_keep(b, t, value_parse(CTX(b), type_plain(t), e->v.s, e->v.n));
+    e->t = type_plain(t);
+}
+
+void expr_settle(binder *b, expr *e)
+{
+    if (e->t.id == T_UNKNOWN) resolve(b, e, T_TEXT);
+}
+
+static bool is_const(const expr *e)
+{
+    for (uint32_t i = 0; i < e->n; i++)
+        if (e->arg[i]->kind != E_CONST) return false;
+    return e->n > 0;
+}
+
+static bool strict_kind(expr_kind k)
+{
+    return k == E_COMPARE || k == E_ARITH || k == E_NEGATE || k == E_CONCAT || k == E_CAST ||
+           k == E_CALL || k == E_LIKE || k == E_NOT;
+}
+
+static expr *null_const(binder *b, const expr *like)
+{
+    return expr_new(b, E_CONST, like->t, like->position, 0);
+}
+
+/* PostgreSQL evaluates constants when it plans (eval_const_expressions), whether or not a row ever
+   needs them; an operator with a null constant is null, and its other side never looked at. */
+static expr *fold(binder *b, expr *volatile e)
+{
+    for (uint32_t i = 0; strict_kind(e->kind) && i < e->n; i++)
+        if (e->arg[i]->kind == E_CONST && e->arg[i]->v.null) return null_const(b, e);
+    if (!is_const(e)) return e;
+    guard *g = b->x->c.guard, outer;
+    memcpy(&outer, g, sizeof outer);
+    if (guard_armed(g)) {
+        bool raised = g->code == SQL_RAISED;
+        guard_restore(g, &outer);
+        if (raised)
+            sql_refuse(CTX(b), e->position, "a constant expression that fails (%s)", b->x->c.state);
+        guard_fail_again(g);
+    }
+    value v = eval(b->x, e, NULL);
+    guard_restore(g, &outer);
+    expr *c = expr_new(b, E_CONST, e->t, e->position, 0);
+    c->v = value_keep(b, e->t.id, v);
+    return c;
+}
+
+expr *expr_coerce(binder *b, expr *e, type to, cast_kind kind)
+{
+    if (e->t.id == T_UNKNOWN) resolve(b, e, to.id);
+    if (e->t.id == to.id && to.width < 0) return e;
+    if (!cast_exists(e->t.id, to.id, kind))
+        sql_raise(CTX(b), kind == CAST_EXPLICIT ? "42846" : "42804", "cannot cast type %s to %s",
+                  type_name(e->t.id), type_name(to.id));
+    expr *c = expr_new(b, E_CAST, to, e->position, 1);
+    c->arg[0] = e;
+    c->cast = kind;
+    return fold(b, c);
+}
+
+/* AND, OR: constants that decide, or that do not matter. */
+static expr *simple_junction(binder *b, expr *e)
+{
+    bool and = e->kind == E_AND, null = false;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < e->n; i++) {
+        expr *a = e->arg[i];
+        if (a->kind != E_CONST) {
+            e->arg[n++] = a;
+        } else if (a->v.null) {
+            if (!null) e->arg[n++] = a;
+            null = true;
+        } else if (!a->v.i == and) {
+            return a;
+        }
+    }
+    e->n = n;
+    if (n == 1) return e->arg[0];
+    if (n) return e;
+    expr *c = null_const(b, e);
+    c->v = value_bool(and);
+    return c;
+}
+
+static expr *simple_coalesce(binder *b, expr *e)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < e->n; i++) {
+        expr *a = e->arg[i];
+        if (a->kind == E_CONST && a->v.null) continue;
+        if (a->kind == E_CONST && !n) return a;
+        e->arg[n++] = a;
+        if (a->kind == E_CONST) break;
+    }
+    e->n = n;
+    return n ? e : null_const(b, e);
+}
+
+/* Conditions that are constant leave, or end the CASE. */
+static expr *simple_case(expr *e)
+{
+    uint32_t n = 0, i = 0;
+    expr *otherwise = e->arg[e->n - 1];
+    for (; i + 1 < e->n; i += 2) {
+        const expr *c = e->arg[i];
+        if (c->kind == E_CONST && (c->v.null || !c->v.i)) continue;
+        if (c->kind == E_CONST) {
+            otherwise = e->arg[i + 1];
+            break;
+        }
+        e->arg[n++] = e->arg[i];
+        e->arg[n++] = e->arg[i + 1];
+    }
+    if (!n) return otherwise;
+    e->arg[n++] = otherwise;
+    e->n = n;
+    return e;
+}
+
+/* The type that values of several expressions have in common (CASE, COALESCE, IN, ...). */
+static type_id common(binder *b, expr **e, uint32_t n, const char *what)
+{
+    type_id t = T_UNKNOWN;
+    for (uint32_t i = 0; i < n; i++) {
+        type_id o = e[i]->t.id == T_VARCHAR ? T_TEXT : e[i]->t.id;
+        if (o == T_UNKNOWN || o == t) continue;
+        if (t == T_UNKNOWN)
+            t = o;
+        else if (type_rank(t) && type_rank(o))
+            t = type_rank(o) > type_rank(t) ? o : t;
+        else if ((t == T_STAMP && o == T_DATE) || (t == T_DATE && o == T_STAMP))
+            t = T_STAMP;
+        else
+            sql_raise(CTX(b), "42804", "%s types %s and %s cannot be matched", what, type_name(t),
+                      type_name(o));
+    }
+    return t == T_UNKNOWN ? T_TEXT : t;
+}
+
+static void coerce_all(binder *b, expr **e, uint32_t n, type_id t)
+{
+    for (uint32_t i = 0; i < n; i++) e[i] = expr_coerce(b, e[i], type_plain(t), CAST_IMPLICIT);
+}
+
+/* ---- operators ------------------------------------------------------------------------------- */
+
+static type_id operands(binder *b, expr **e, const char *op, int position)
+{
+    for (int i = 0; i < 2; i++) {
+        type_id o = e[1 - i]->t.id;
+        if (e[i]->t.id == T_UNKNOWN && o != T_UNKNOWN)
+            resolve(b, e[i], o == T_VARCHAR ? T_TEXT : o);
+    }
+    type_id l = e[0]->t.id, r = e[1]->t.id;
+    bool ok = l == r || (type_rank(l) && type_rank(r)) || (type_is_text(l) && type_is_text(r)) ||
+              ((l == T_STAMP || l == T_DATE) && (r == T_STAMP || r == T_DATE));
+    if (!ok)
+        sql_raise(CTX(b), "42883", "operator does not exist: %s %s %s", type_name(l), op,
+                  type_name(r));
+    (void)position;
+    return common(b, e, 2, op);
+}
+
+static expr *compare(binder *b, int op, expr *l, expr *r, int position)
+{
+    static const char *const names[] = {"=", "<>", "<", "<=", ">", ">="};
+    expr *e = expr_new(b, E_COMPARE, type_plain(T_BOOL), position, 2);
+    e->op = op;
+    e->arg[0] = l;
+    e->arg[1] = r;
+    e->sub = operands(b, e->arg, names[op], position);
+    coerce_all(b, e->arg, 2, e->sub);
+    return fold(b, e);
+}
+
+static expr *arithmetic(binder *b, int op, expr *l, expr *r, int position)
+{
+    char name[2] = {(char)op, 0};
+    expr *e = expr_new(b, E_ARITH, type_plain(T_INT4), position, 2);
+    e->op = op;
+    e->arg[0] = l;
+    e->arg[1] = r;
+    if (l->t.id == T_UNKNOWN && r->t.id == T_UNKNOWN)
+        sql_raise(CTX(b), "42725", "operator is not unique: unknown %s unknown", name);
+    if (l->t.id == T_STAMP || r->t.id == T_STAMP || l->t.id == T_DATE || r->t.id == T_DATE)
+        sql_refuse(CTX(b), position, "arithmetic on dates");
+    type_id t = operands(b, e->arg, name, position);
+    if (!type_rank(t)) {
+        if (type_is_text(t)) /* PostgreSQL may try implicit casts of unknown literals */
+            sql_refuse(CTX(b), position, "arithmetic on texts");
+        sql_raise(CTX(b), "42883", "operator does not exist: %s %s %s", type_name(l->t.id), name,
+                  type_name(r->t.id));
+    }
+    coerce_all(b, e->arg, 2, t);
+    e->t = type_plain(t);
+    e->sub = t;
+    return fold(b, e);
+}
+
+static expr *negate(binder *b, expr *a, int position)
+{
+    if (!type_rank(a->t.id)) sql_refuse(CTX(b), position, "minus before %s", type_name(a->t.id));
+    expr *e = expr_new(b, E_NEGATE, type_plain(a->t.id), position, 1);
+    e->arg[0] = a;
+    return fold(b, e);
+}
+
+static expr *concat(binder *b, expr *l, expr *r, int position)
+{
+    if (!type_is_text(l->t.id) && !type_is_text(r->t.id))
+        sql_raise(CTX(b), "42883", "operator does not exist: %s || %s", type_name(l->t.id),
+                  type_name(r->t.id));
+    expr *e = expr_new(b, E_CONCAT, type_plain(T_TEXT), position, 2);
+    e->arg[0] = l;
+    e->arg[1] = r;
+    for (int i = 0; i < 2; i++)
+        e->arg[i] = expr_coerce(b, e->arg[i], type_plain(T_TEXT), CAST_ASSIGN);
+    return fold(b, e);
+}
+
+static expr *junction(binder *b, expr_kind kind, expr *l, expr *r, int position)
+{
+    expr *e = expr_new(b, kind, type_plain(T_BOOL), position, 2);
+    e->arg[0] = l;
+    e->arg[1] = r;
+    return e;
+}
+
+static expr * not(binder * b, expr *a, int position)
+{
+    expr *e = expr_new(b, E_NOT, type_plain(T_BOOL), position, 1);
+    e->arg[0] = a;
+    return fold(b, e);
+}
+
+static int compare_op_of(const char *s)
+{
+    static const char *const names[] = {"=", "<>", "<", "<=", ">", ">="};
+    for (int i = 0; i < 6; i++)
+        if (!strcmp(s, names[i])) return i;
+    return -1;
+}
+
+static expr *in_list(binder *b, scope *s, const PgQuery__AExpr *a, bool negated)
+{
+    if (!a->rexpr || a->rexpr->node_case != PG_QUERY__NODE__NODE_LIST || !a->rexpr->list->n_items)
+        sql_refuse(CTX(b), a->location, "this IN");
+    const PgQuery__List *list = a->rexpr->list;
+    expr **all = arena_array(b->mem, expr *, list->n_items + 1);
+    uint32_t n = (uint32_t)list->n_items;
+    all[0] = bind_expr(b, s, a->lexpr);
+    for (uint32_t i = 0; i < n; i++) all[i + 1] = bind_expr(b, s, list->items[i]);
+    type_id t = common(b, all, n + 1, "IN");
+    expr *left = expr_coerce(b, all[0], type_plain(t), CAST_IMPLICIT);
+    /* NOT IN is an AND of inequalities, of which the planner may test any first */
+    expr *e = expr_new(b, negated ? E_AND : E_OR, type_plain(T_BOOL), a->location, n);
+    for (uint32_t i = 0; i < n; i++)
+        e->arg[i] = compare(b, negated ? OP_NE : OP_EQ, left, all[i + 1], a->location);
+    return simple_junction(b, e);
+}
+
+static expr *between(binder *b, scope *s, const PgQuery__AExpr *a, bool negated)
+{
+    if (!a->rexpr || a->rexpr->node_case != PG_QUERY__NODE__NODE_LIST ||
+        a->rexpr->list->n_items != 2)
+        sql_refuse(CTX(b), a->location, "this BETWEEN");
+    expr *l = bind_expr(b, s, a->lexpr), *l2 = bind_expr(b, s, a->lexpr);
+    expr *low = compare(b, OP_GE, l, bind_expr(b, s, a->rexpr->list->items[0]), a->location);
+    expr *high = compare(b, OP_LE, l2, bind_expr(b, s, a->rexpr->list->items[1]), a->location);
+    expr *e = junction(b, E_AND, low, high, a->location);
+    return negated ? not(b, e, a->location) : e;
+}
+
+static expr *distinct(binder *b, scope *s, const PgQuery__AExpr *a, bool negated)
+{
+    expr *e = expr_new(b, E_DISTINCT, type_plain(T_BOOL), a->location, 2);
+    e->arg[0] = bind_expr(b, s, a->lexpr);
+    e->arg[1] = bind_expr(b, s, a->rexpr);
+    e->op = negated;
+    e->sub = operands(b, e->arg, "=", a->location);
+    coerce_all(b, e->arg, 2, e->sub);
+    return fold(b, e);
+}
+
+static expr *nullif(binder *b, scope *s, const PgQuery__AExpr *a)
+{
+    expr *e = expr_new(b, E_NULLIF, type_plain(T_TEXT), a->location, 3);
+    e->arg[0] = bind_expr(b, s, a->lexpr);
+    e->arg[1] = bind_expr(b, s, a->rexpr);
+    e->sub = operands(b, e->arg, "=", a->location);
+    expr_settle(b, e->arg[0]);
+    e->arg[2] = e->arg[0];
+    e->t = type_plain(e->arg[0]->t.id);
+    coerce_all(b, e->arg, 2, e->sub);
+    return fold(b, e);
+}
+
+static expr *like(binder *b, scope *s, const PgQuery__AExpr *a, const char *op)
+{
+    expr *e = expr_new(b, E_LIKE, type_plain(T_BOOL), a->location, 2);
+    e->arg[0] = bind_expr(b, s, a->lexpr);
+    e->arg[1] = bind_expr(b, s, a->rexpr);
+    e->op = !strcmp(op, "!~~");
+    for (int i = 0; i < 2; i++) {
+        if (!type_is_text(e->arg[i]->t.id))
+            sql_raise(CTX(b), "42883", "operator does not exist: %s", op);
+        e->arg[i] = expr_coerce(b, e->arg[i], type_plain(T_TEXT), CAST_IMPLICIT);
+    }
+    return fold(b, e);
+}
+
+static expr *operator(binder *b, scope *s, const PgQuery__AExpr *a)
+{
+    const char *name = a->n_name == 1 ? string_of(b, a->name[0], a->location) : "";
+    switch (a->kind) {
+    case PG_QUERY__A__EXPR__KIND__AEXPR_OP: break;
+    case PG_QUERY__A__EXPR__KIND__AEXPR_IN: return in_list(b, s, a, !strcmp(name, "<>"));
+    case PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN: return between(b, s, a, false);
+    case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN: return between(b, s, a, true);
+    case PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT: return distinct(b, s, a, false);
+    case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_DISTINCT: return distinct(b, s, a, true);
+    case PG_QUERY__A__EXPR__KIND__AEXPR_NULLIF: return nullif(b, s, a);
+    case PG_QUERY__A__EXPR__KIND__AEXPR_LIKE: return like(b, s, a, name);
+    default: sql_refuse(CTX(b), a->location, "this kind of condition (%s)", name);
+    }
+    if (!a->lexpr && !strcmp(name, "-")) return negate(b, bind_expr(b, s, a->rexpr), a->location);
+    if (!a->lexpr && !strcmp(name, "+")) return bind_expr(b, s, a->rexpr);
+    if (!a->lexpr || !a->rexpr) sql_refuse(CTX(b), a->location, "operator %s", name);
+    expr *l = bind_expr(b, s, a->lexpr), *r = bind_expr(b, s, a->rexpr);
+    int op = compare_op_of(name);
+    if (op >= 0) return compare(b, op, l, r, a->location);
+    if (!strcmp(name, "||")) return concat(b, l, r, a->location);
+    if (name[0] && !name[1] && strchr("+-*/%", name[0]))
+        return arithmetic(b, name[0], l, r, a->location);
+    sql_refuse(CTX(b), a->location, "operator %s", name);
+}
+
+/* ---- leaves ---------------------------------------------------------------------------------- */
+
+static expr *constant(binder *b, const PgQuery__AConst *c)
+{
+    expr *e = expr_new(b, E_CONST, type_plain(T_UNKNOWN), c->location, 0);
+    if (c->isnull) return e;
+    switch (c->val_case) {
+    case PG_QUERY__A__CONST__VAL_IVAL:
+        e->t = type_plain(T_INT4);
+        e->v = value_int(c->ival->ival);
+        break;
+    case PG_QUERY__A__CONST__VAL_FVAL: {
+        const char *s = c->fval->fval;
+        const num *d = NULL;
+        if (!num_parse(&b->x->work, s, strlen(s), &d))
+            sql_refuse(CTX(b), c->location, "number %s", s);
+        int64_t i;
+        bool whole = !strpbrk(s, ".eE");
+        d = value_need(CTX(b), d);
+        if (whole && num_to_i64(&b->x->work, d, &i)) {
+            e->t = type_plain(i >= INT32_MIN && i <= INT32_MAX ? T_INT4 : T_INT8);
+            e->v = value_int(i);
+        } else {
+            e->t = type_plain(T_NUMERIC);
+            e->v = value_keep(b, T_NUMERIC, value_num(d));
+        }
+        break;
+    }
+    case PG_QUERY__A__CONST__VAL_BOOLVAL:
+        e->t = type_plain(T_BOOL);
+        e->v = value_bool(c->boolval->boolval);
+        break;
+    case PG_QUERY__A__CONST__VAL_SVAL:
+        e->v = value_keep(b, T_TEXT, value_text(c->sval->sval, strlen(c->sval->sval)));
+        break;
+    default: sql_refuse(CTX(b), c->location, "bit strings");
+    }
+    return e;
+}
+
+static expr *column_of(binder *b, const relation *r, uint32_t i, uint32_t up, int position)
+{
+    type t = r->t ? r->t->cols[i].t : r->sub->out[i].e->t;
+    expr *e = expr_new(b, E_COLUMN, type_plain(t.id), position, 0);
+    e->slot = r->slot;
+    e->index = i;
+    e->up = up;
+    return e;
+}
+
+static expr *column_ref(binder *b, scope *s, const PgQuery__ColumnRef *c)
+{
+    const char *rel = NULL, *name = NULL;
+    if (c->n_fields == 1)
+        name = string_of(b, c->fields[0], c->location);
+    else if (c->n_fields == 2)
+        rel = string_of(b, c->fields[0], c->location),
+        name = string_of(b, c->fields[1], c->location);
+    else
+        sql_refuse(CTX(b), c->location, "a name of %zu parts", c->n_fields);
+    uint32_t up = 0;
+    for (scope *at = s; at; at = at->up, up++) {
+        expr *found = NULL;
+        bool rel_found = false;
+        for (size_t i = 0; i < at->rels.n; i++) {
+            const relation *r = &at->rels.at[i];
+            if (rel && strcmp(rel, r->name) != 0) continue;
+            rel_found = rel != NULL;
+            uint32_t n = r->t ? r->t->n_cols : r->sub->n_out;
+            for (uint32_t k = 0; k < n; k++) {
+                if (strcmp(r->t ? r->t->cols[k].name : r->sub->out[k].name, name) != 0) continue;
+                if (!rel && !strcmp(r->name, "excluded")) continue;
+                if (found) sql_raise(CTX(b), "42702", "column reference \"%s\" is ambiguous", name);
+                found = column_of(b, r, k, up, c->location);
+            }
+        }
+        if (found) {
+            for (scope *in = s; in != at; in = in->up)
+                if (in->q) in->q->correlated = true;
+            return found;
+        }
+        if (rel_found) break;
+    }
+    if (!s || !s->rels.n) sql_raise(CTX(b), rel ? "42P01" : "42703", "\"%s\" does not exist", name);
+    sql_raise(CTX(b), rel ? "42P01" : "42703", "column \"%s\" does not exist", name);
+}
+
+static expr *parameter(binder *b, const PgQuery__ParamRef *p)
+{
+    if (p->number < 1 || p->number > 65535)
+        sql_raise(CTX(b), "42P02", "there is no parameter $%d", p->number);
+    uint32_t i = (uint32_t)p->number - 1;
+    while (b->params.n <= i) arena_push(b->mem, &b->params, type_plain(T_UNKNOWN));
+    expr *e = expr_new(b, E_PARAM, b->params.at[i], p->location, 0);
+    e->index = i;
+    return e;
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    uint32_t low, high;
+} calls[] = {
+#define CALL(id, name, low, high) {name, low, high},
+    SQL_CALLS
+#undef CALL
+};
+
+static const char *const aggregate_names[] = {"count", "sum", "avg", "min", "max"};
+
+static expr *aggregate_call(binder *b, scope *s, const PgQuery__FuncCall *f, agg_kind kind)
+{
+    scope *at = s;
+    if (!at || !at->aggregates || at->in_aggregate)
+        sql_refuse(CTX(b), f->location, "an aggregate in this place");
+    if (f->agg_filter || f->n_agg_order || f->over || f->agg_within_group)
+        sql_refuse(CTX(b), f->location, "FILTER, ORDER BY or OVER in an aggregate");
+    aggregate a = {.kind = kind, .distinct = f->agg_distinct};
+    if (!f->agg_star) {
+        if (f->n_args != 1) sql_refuse(CTX(b), f->location, "this aggregate");
+        at->in_aggregate = true;
+        a.arg = bind_expr(b, s, f->args[0]);
+        at->in_aggregate = false;
+        if (kind == AGG_COUNT) expr_settle(b, a.arg);
+    } else if (kind != AGG_COUNT) {
+        sql_refuse(CTX(b), f->location, "this aggregate");
+    }
+    type_id t = a.arg ? a.arg->t.id : T_INT8;
+    if (kind == AGG_COUNT)
+        a.t = type_plain(T_INT8);
+    else if (kind == AGG_MIN || kind == AGG_MAX) {
+        if (t == T_UNKNOWN || t == T_BOOL)
+            sql_refuse(CTX(b), f->location, "min or max of this type");
+        a.t = type_plain(t == T_VARCHAR ? T_TEXT : t);
+    } else {
+        if (!type_rank(t)) sql_refuse(CTX(b), f->location, "sum or avg of this type");
+        a.t = type_plain(kind == AGG_SUM && (t == T_INT2 || t == T_INT4) ? T_INT8 : T_NUMERIC);
+    }
+    expr *e = expr_new(b, E_AGGREGATE, a.t, f->location, 0);
+    e->index = (uint32_t)at->aggs.n;
+    for (uint32_t i = 0; i < at->aggs.n; i++) {
+        const aggregate *o = &at->aggs.at[i];
+        bool same = o->kind == a.kind && o->distinct == a.distinct && !o->arg == !a.arg;
+        if (same && (!a.arg || expr_same(o->arg, a.arg))) {
+            e->index = i;
+            return e;
+        }
+    }
+    arena_push(b->mem, &at->aggs, a);
+    return e;
+}
+
+static void call_types(binder *b, expr *e)
+{
+    type_id t = e->arg[0]->t.id;
+    switch ((call_id)e->op) {
+    case CALL_ABS:
+        if (!type_rank(t)) break;
+        e->sub = t;
+        e->t = type_plain(t);
+        return;
+    case CALL_MOD:
+        e->sub = operands(b, e->arg, "%", e->position);
+        if (!type_rank(e->sub)) break;
+        coerce_all(b, e->arg, 2, e->sub);
+        e->t = type_plain(e->sub);
+        return;
+    case CALL_ROUND:
+    case CALL_TRUNC:
+    case CALL_FLOOR:
+    case CALL_CEIL:
+    case CALL_CEILING:
+    case CALL_SIGN:
+        if (t != T_NUMERIC && (e->n < 2 || !type_rank(t)))
+            break; /* of integers: double precision */
+        e->arg[0] = expr_coerce(b, e->arg[0], type_plain(T_NUMERIC), CAST_IMPLICIT);
+        if (e->n > 1) e->arg[1] = expr_coerce(b, e->arg[1], type_plain(T_INT4), CAST_IMPLICIT);
+        e->sub = T_NUMERIC;
+        e->t = type_plain(T_NUMERIC);
+        return;
+    default:
+        if (!type_is_text(t)) break;
+        e->arg[0] = expr_coerce(b, e->arg[0], type_plain(T_TEXT), CAST_IMPLICIT);
+        for (uint32_t i = 1; i < e->n; i++) {
+            if (e->arg[i]->t.id != T_INT4 && e->arg[i]->t.id != T_INT2)
+                sql_refuse(CTX(b), e->position, "function %s with these types", calls[e->op].name);
+            e->arg[i] = expr_coerce(b, e->arg[i], type_plain(T_INT4), CAST_IMPLICIT);
+        }
+        e->sub = T_TEXT;
+        bool length = e->op == CALL_LENGTH || e->op == CALL_CHAR_LENGTH;
+        e->t = type_plain(length ? T_INT4 : T_TEXT);
+        return;
+    }
+    sql_refuse(CTX(b), e->position, "function %s of %s", calls[e->op].name, type_name(t));
+}
+
+static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
+{
+    const char *name =
+        f->n_funcname ? string_of(b, f->funcname[f->n_funcname - 1], f->location) : "";
+    for (int i = 0; i < 5; i++)
+        if (!strcmp(name, aggregate_names[i])) return aggregate_call(b, s, f, (agg_kind)i);
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        if (strcmp(name, calls[i].name) != 0) continue;
+        if (f->n_args < calls[i].low || f->n_args > calls[i].high || f->over || f->agg_distinct)
+            break;
+        expr *e = expr_new(b, E_CALL, type_plain(T_TEXT), f->location, (uint32_t)f->n_args);
+        e->op = (int)i;
+        for (uint32_t k = 0; k < e->n; k++) e->arg[k] = bind_expr(b, s, f->args[k]);
+        call_types(b, e);
+        return fold(b, e);
+    }
+    sql_refuse(CTX(b), f->location, "function %s", name);
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+static expr *sub_link(binder *b, scope *s, const PgQuery__SubLink *l)
+{
+    if (!l->subselect || l->subselect->node_case != PG_QUERY__NODE__NODE_SELECT_STMT)
+        sql_refuse(CTX(b), l->location, "this subquery");
+    if (s && (s->aggs.n || s->in_aggregate))
+        sql_refuse(CTX(b), l->location, "a subquery beside aggregates");
+    query *q = bind_select(b, s, l->subselect->select_stmt);
+    b->p->loose = true;
+    expr *e;
+    switch (l->sub_link_type) {
+    case PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK:
+        e = expr_new(b, E_EXISTS, type_plain(T_BOOL), l->location, 0);
+        e->q = q;
+        return e;
+    case PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK:
+        if (q->n_out != 1) sql_raise(CTX(b), "42601", "subquery must return only one column");
+        e = expr_new(b, E_SCALAR, type_plain(q->out[0].e->t.id), l->location, 0);
+        e->q = q;
+        return e;
+    case PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK: {
+        if (l->n_oper_name) sql_refuse(CTX(b), l->location, "ANY with an operator");
+        if (q->n_out != 1) sql_raise(CTX(b), "42601", "subquery has too many columns");
+        expr *pair[2] = {bind_expr(b, s, l->testexpr), q->out[0].e};
+        e = expr_new(b, E_IN_QUERY, type_plain(T_BOOL), l->location, 1);
+        if (pair[0]->t.id == T_UNKNOWN)
+            pair[0] = expr_coerce(b, pair[0], type_plain(pair[1]->t.id), CAST_IMPLICIT);
+        e->sub = operands(b, pair, "=", l->location);
+        e->arg[0] = expr_coerce(b, pair[0], type_plain(e->sub), CAST_IMPLICIT);
+        e->q = q;
+        return e;
+    }
+    default: sql_refuse(CTX(b), l->location, "this kind of subquery");
+    }
+}
+
+static expr *case_expr(binder *b, scope *s, const PgQuery__CaseExpr *c)
+{
+    uint32_t n = (uint32_t)c->n_args;
+    expr *e = expr_new(b, E_CASE, type_plain(T_TEXT), c->location, 2 * n + 1);
+    expr **results = arena_array(b->mem, expr *, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        if (c->args[i]->node_case != PG_QUERY__NODE__NODE_CASE_WHEN)
+            sql_refuse(CTX(b), c->location, "this CASE");
+        const PgQuery__CaseWhen *w = c->args[i]->case_when;
+        if (c->arg)
+            e->arg[2 * i] =
+                compare(b, OP_EQ, bind_expr(b, s, c->arg), bind_expr(b, s, w->expr), w->location);
+        else
+            e->arg[2 * i] = bind_bool(b, s, w->expr, "CASE");
+        results[i] = bind_expr(b, s, w->result);
+    }
+    if (c->defresult) {
+        results[n] = bind_expr(b, s, c->defresult);
+    } else {
+        results[n] = expr_new(b, E_CONST, type_plain(T_UNKNOWN), c->location, 0);
+    }
+    type_id t = common(b, results, n + 1, "CASE");
+    coerce_all(b, results, n + 1, t);
+    for (uint32_t i = 0; i < n; i++) e->arg[2 * i + 1] = results[i];
+    e->arg[2 * n] = results[n];
+    e->t = type_plain(t);
+    return simple_case(e);
+}
+
+static expr *of_list(binder *b, scope *s, expr_kind kind, node **args, size_t n, int position)
+{
+    expr *e = expr_new(b, kind, type_plain(T_TEXT), position, (uint32_t)n);
+    for (uint32_t i = 0; i < e->n; i++) e->arg[i] = bind_expr(b, s, args[i]);
+    type_id t = common(b, e->arg, e->n, "COALESCE");
+    coerce_all(b, e->arg, e->n, t);
+    e->t = type_plain(t);
+    return e;
+}
+
+static expr *bool_expr(binder *b, scope *s, const PgQuery__BoolExpr *x)
+{
+    expr_kind kind = x->boolop == PG_QUERY__BOOL_EXPR_TYPE__AND_EXPR  ? E_AND
+                     : x->boolop == PG_QUERY__BOOL_EXPR_TYPE__OR_EXPR ? E_OR
+                                                                      : E_NOT;
+    expr *e = expr_new(b, kind, type_plain(T_BOOL), x->location, (uint32_t)x->n_args);
+    for (uint32_t i = 0; i < e->n; i++) e->arg[i] = bind_bool(b, s, x->args[i], "AND, OR, NOT");
+    return kind == E_NOT ? fold(b, e) : simple_junction(b, e);
+}
+
+expr *bind_bool(binder *b, scope *s, const node *n, const char *what)
+{
+    expr *e = bind_expr(b, s, n);
+    if (e->t.id != T_BOOL && e->t.id != T_UNKNOWN)
+        sql_raise(CTX(b), "42804", "argument of %s must be type boolean", what);
+    return expr_coerce(b, e, type_plain(T_BOOL), CAST_IMPLICIT);
+}
+
+static expr *bind_node(binder *b, scope *s, const node *n)
+{
+    switch (n->node_case) {
+    case PG_QUERY__NODE__NODE_A_CONST: return constant(b, n->a_const);
+    case PG_QUERY__NODE__NODE_COLUMN_REF: return column_ref(b, s, n->column_ref);
+    case PG_QUERY__NODE__NODE_PARAM_REF: return parameter(b, n->param_ref);
+    case PG_QUERY__NODE__NODE_A_EXPR: return operator(b, s, n->a_expr);
+    case PG_QUERY__NODE__NODE_BOOL_EXPR: return bool_expr(b, s, n->bool_expr);
+    case PG_QUERY__NODE__NODE_TYPE_CAST: {
+        type to = bind_type(b, n->type_cast->type_name);
+        return expr_coerce(b, bind_expr(b, s, n->type_cast->arg), to, CAST_EXPLICIT);
+    }
+    case PG_QUERY__NODE__NODE_FUNC_CALL: return function_call(b, s, n->func_call);
+    case PG_QUERY__NODE__NODE_SUB_LINK: return sub_link(b, s, n->sub_link);
+    case PG_QUERY__NODE__NODE_CASE_EXPR: return case_expr(b, s, n->case_expr);
+    case PG_QUERY__NODE__NODE_COALESCE_EXPR:
+        return simple_coalesce(b, of_list(b, s, E_COALESCE, n->coalesce_expr->args,
+                                          n->coalesce_expr->n_args, n->coalesce_expr->location));
+    case PG_QUERY__NODE__NODE_MIN_MAX_EXPR: {
+        const PgQuery__MinMaxExpr *m = n->min_max_expr;
+        expr *e = of_list(b, s, E_EXTREME, m->args, m->n_args, m->location);
+        e->op = m->op == PG_QUERY__MIN_MAX_OP__IS_GREATEST ? 1 : -1;
+        return fold(b, e);
+    }
+    case PG_QUERY__NODE__NODE_NULL_TEST: {
+        expr *e = expr_new(b, E_IS_NULL, type_plain(T_BOOL), n->null_test->location, 1);
+        e->arg[0] = bind_expr(b, s, n->null_test->arg);
+        expr_settle(b, e->arg[0]);
+        e->op = n->null_test->nulltesttype == PG_QUERY__NULL_TEST_TYPE__IS_NOT_NULL;
+        return fold(b, e);
+    }
+    case PG_QUERY__NODE__NODE_BOOLEAN_TEST: {
+        expr *e = expr_new(b, E_IS_BOOL, type_plain(T_BOOL), n->boolean_test->location, 1);
+        e->arg[0] = bind_bool(b, s, n->boolean_test->arg, "IS TRUE");
+        e->op = (int)n->boolean_test->booltesttype;
+        return fold(b, e);
+    }
+    case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION:
+        sql_refuse(CTX(b), n->sqlvalue_function->location, "the current time or user");
+    default: sql_refuse(CTX(b), -1, "this kind of expression (node %d)", (int)n->node_case);
+    }
+}
+
+expr *bind_expr(binder *b, scope *s, const node *n)
+{
+    if (!n) sql_refuse(CTX(b), -1, "an empty expression");
+    guard_tick(b->x->c.guard);
+    if (++b->depth > 2000) sql_refuse(CTX(b), -1, "a statement nested this deep");
+    expr *e = bind_node(b, s, n);
+    b->depth--;
+    return e;
+}
+
+bool expr_same(const expr *a, const expr *b)
+{
+    if (a->kind != b->kind || a->op != b->op || a->t.id != b->t.id || a->t.width != b->t.width ||
+        a->n != b->n || a->slot != b->slot || a->index != b->index || a->up != b->up || a->q ||
+        b->q)
+        return false;
+    if (a->kind == E_CONST && !value_identical(a->t.id, a->v, b->v)) return false;
+    for (uint32_t i = 0; i < a->n; i++)
+        if (!expr_same(a->arg[i], b->arg[i])) return false;
+    return true;
+}

@@ -1,0 +1,199 @@
+/*
+ * plan.h - statements as typed trees, names resolved.
+ *
+ * bind.c makes them from libpg_query's parse tree and the catalog; eval.c, query.c and modify.c run
+ * them.  A tree refers to tables by pointer and is valid while the catalog does not change.
+ */
+#ifndef RATEL_SQL_PLAN_H
+#define RATEL_SQL_PLAN_H
+
+#include "sql/value.h"
+
+typedef struct table table;
+typedef struct query query;
+
+typedef enum expr_kind {
+    E_CONST,
+    E_PARAM,  /* index */
+    E_COLUMN, /* slot, index, up */
+    E_AND,    /* args */
+    E_OR,
+    E_NOT,
+    E_COMPARE, /* op, two args of type `sub` */
+    E_ARITH,   /* op, two args of the type of the result */
+    E_NEGATE,
+    E_CONCAT,
+    E_IS_NULL,
+    E_IS_BOOL,  /* op: BoolTestType */
+    E_DISTINCT, /* two args of type `sub` */
+    E_CASE,     /* condition, result, ..., [else] */
+    E_COALESCE,
+    E_NULLIF,
+    E_EXTREME, /* GREATEST (op 1) and LEAST (op -1) */
+    E_CAST,
+    E_CALL, /* op: enum call_id */
+    E_LIKE,
+    E_EXISTS,   /* query */
+    E_IN_QUERY, /* arg, query; compared as `sub` */
+    E_SCALAR,   /* query */
+    E_AGGREGATE /* index */
+} expr_kind;
+
+typedef enum compare_op { OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE } compare_op;
+
+/* name, arguments at least and at most */
+#define SQL_CALLS                                                                                  \
+    CALL(ABS, "abs", 1, 1)                                                                         \
+    CALL(MOD, "mod", 2, 2)                                                                         \
+    CALL(ROUND, "round", 1, 2)                                                                     \
+    CALL(TRUNC, "trunc", 1, 2)                                                                     \
+    CALL(FLOOR, "floor", 1, 1)                                                                     \
+    CALL(CEIL, "ceil", 1, 1)                                                                       \
+    CALL(CEILING, "ceiling", 1, 1)                                                                 \
+    CALL(SIGN, "sign", 1, 1)                                                                       \
+    CALL(LENGTH, "length", 1, 1)                                                                   \
+    CALL(CHAR_LENGTH, "char_length", 1, 1)                                                         \
+    CALL(LOWER, "lower", 1, 1)                                                                     \
+    CALL(UPPER, "upper", 1, 1)                                                                     \
+    CALL(SUBSTR, "substr", 2, 3)                                                                   \
+    CALL(SUBSTRING, "substring", 2, 3)
+
+typedef enum call_id {
+#define CALL(id, name, low, high) CALL_##id,
+    SQL_CALLS
+#undef CALL
+} call_id;
+
+typedef struct expr {
+    expr_kind kind;
+    type t;
+    int op;
+    type_id sub;  /* type of the arguments */
+    int position; /* byte of the statement, -1: unknown */
+    uint32_t slot, index, up;
+    uint32_t n;
+    struct expr **arg;
+    value v;
+    query *q;
+    cast_kind cast;
+} expr;
+
+typedef enum agg_kind { AGG_COUNT, AGG_SUM, AGG_AVG, AGG_MIN, AGG_MAX } agg_kind;
+
+typedef struct aggregate {
+    agg_kind kind;
+    bool distinct;
+    expr *arg; /* NULL: count(*) */
+    type t;
+} aggregate;
+
+typedef enum join_kind { J_REL, J_INNER, J_LEFT } join_kind;
+
+/* A condition `column of the slot = expression over earlier slots`, or an OR of such with one
+   column: an index finds the rows. */
+typedef struct lookup {
+    uint32_t column;
+    uint32_t n;
+    const expr **keys;
+} lookup;
+
+typedef struct join {
+    join_kind kind;
+    uint32_t slot; /* J_REL */
+    table *table;  /* J_REL: NULL if sub is the relation */
+    query *sub;
+    lookup *lookups;
+    uint32_t n_lookups;
+    const expr **filters; /* conditions that need no later slot: tested as rows come */
+    uint32_t n_filters;
+    struct join *left, *right;
+    expr *on; /* may be NULL */
+} join;
+
+typedef struct out_column {
+    const char *name;
+    expr *e;
+} out_column;
+
+typedef struct order_key {
+    expr *e; /* NULL: output column `column` */
+    uint32_t column;
+    bool desc, nulls_first;
+} order_key;
+
+struct query {
+    uint32_t slots;
+    join *from; /* NULL: one row without columns */
+    expr *where;
+    bool grouped; /* GROUP BY or aggregates */
+    uint32_t n_keys;
+    expr **keys;
+    uint32_t n_aggs;
+    aggregate *aggs;
+    expr *having;
+    uint32_t n_out;
+    out_column *out;
+    bool distinct;
+    uint32_t n_sort;
+    order_key *sort;
+    expr *limit, *offset;
+    bool locking;    /* FOR UPDATE, NO KEY UPDATE, SHARE */
+    bool correlated; /* reads rows of an outer query */
+    int position;
+};
+
+typedef struct set_clause {
+    uint32_t column;
+    expr *e; /* NULL: DEFAULT */
+} set_clause;
+
+typedef enum conflict_kind {
+    ON_CONFLICT_RAISE,
+    ON_CONFLICT_NOTHING,
+    ON_CONFLICT_UPDATE
+} conflict_kind;
+
+typedef enum stmt_kind {
+    S_SELECT,
+    S_INSERT,
+    S_UPDATE,
+    S_DELETE,
+    S_CREATE,
+    S_DROP,
+    S_SAVEPOINT,
+    S_RELEASE,
+    S_ROLLBACK_TO,
+    S_NOTHING /* BEGIN, COMMIT, SET, CREATE INDEX: no effect that a log shows */
+} stmt_kind;
+
+typedef struct plan {
+    stmt_kind kind;
+    bool loose; /* which rows and conditions are evaluated is the planner's choice, and with it
+                   whether a division by zero or an overflow is met */
+    uint64_t catalog; /* the catalog that it was bound to */
+    uint32_t n_params;
+    type *params;
+    query *q; /* SELECT, and the source of INSERT ... SELECT */
+    /* INSERT, UPDATE, DELETE: the table is slot 0, for ON CONFLICT "excluded" slot 1 */
+    table *target;
+    uint32_t n_columns; /* of an INSERT */
+    uint32_t *columns;
+    uint32_t n_rows;
+    expr **rows; /* n_rows * n_columns; NULL: DEFAULT */
+    join *scan;
+    expr *where;
+    uint32_t n_set;
+    set_clause *set;
+    conflict_kind conflict;
+    int arbiter; /* unique constraint of the table, -1: any */
+    expr *conflict_where;
+    uint32_t n_returning;
+    out_column *returning;
+    /* CREATE, DROP, savepoints */
+    table *created; /* a description; executing installs a copy */
+    bool quiet;     /* IF [NOT] EXISTS */
+    uint32_t n_names;
+    const char **names;
+} plan;
+
+#endif

@@ -1,0 +1,558 @@
+/*
+ * query.c - SELECT: joins by nested loops over index lookups, grouping, sorting.
+ *
+ * The index only leaves out rows that an equality of the condition excludes; the whole condition
+ * is tested on what is left, so an answer never rests on the index alone.
+ */
+#include <assert.h>
+
+#include "base/hash.h"
+#include "sql/exec.h"
+
+void exec_init(sql_exec *x, store *s, mem *m)
+{
+    memset(x, 0, sizeof *x);
+    x->s = s;
+    arena_init(&x->work, m);
+    x->c.guard = m->guard;
+    x->c.work = &x->work;
+}
+
+const row_version *exec_row(sql_exec *x, table *t, uint32_t r)
+{
+    const row_version *v = t->rows.at[r].head;
+    if (v && v->commit == PENDING && v->cid < x->cid) return v;
+    uint32_t state = x->choose ? x->choose(x->ud, t, r) : x->state;
+    v = vs_at(t, r, state, x->cid);
+    if (v && v->commit != PENDING && v->commit > x->valid_from) x->valid_from = v->commit;
+    return v;
+}
+
+/* ---- joins ----------------------------------------------------------------------------------- */
+
+typedef struct scan {
+    sql_exec *x;
+    uint32_t slots;
+    frame *up;
+    bool rows; /* keep row numbers of slot 0 */
+} scan;
+
+static const value **copy_tuple(sql_exec *x, const value **t, uint32_t slots)
+{
+    const value **c = arena_array(&x->work, const value *, slots ? slots : 1);
+    if (slots) memcpy(c, t, slots * sizeof *c);
+    return c;
+}
+
+static void add_row(scan *s, const join *j, const value **in, const value *cols, uint32_t r,
+                    tuples *out)
+{
+    sql_exec *x = s->x;
+    const value *before = in[j->slot];
+    in[j->slot] = cols;
+    frame f = {in, s->up, NULL};
+    for (uint32_t i = 0; i < j->n_filters; i++)
+        if (!eval_true(x, j->filters[i], &f)) {
+            in[j->slot] = before;
+            return;
+        }
+    arena_push(&x->work, &out->at, copy_tuple(x, in, s->slots));
+    in[j->slot] = before;
+    if (s->rows) arena_push(&x->work, &out->rows, r);
+}
+
+static void try_row(scan *s, const join *j, const value **in, uint32_t r, tuples *out)
+{
+    guard_tick(s->x->c.guard);
+    const row_version *v = exec_row(s->x, j->table, r);
+    if (v && !v->dead) add_row(s, j, in, v->cols, r, out);
+}
+
+/* Rows that a lookup would list; their hashes, without those of null keys, which find nothing. */
+static uint32_t lookup_size(scan *s, const join *j, const lookup *l, frame *f, uint64_t *hash,
+                            uint32_t *n, uint32_t most)
+{
+    uint32_t size = 0;
+    *n = 0;
+    for (uint32_t i = 0; i < l->n; i++) {
+        value v = eval(s->x, l->keys[i], f);
+        if (v.null) continue;
+        hash[*n] = value_hash(l->keys[i]->t.id, v);
+        size += vs_lookup_size(s->x->s, j->table, l->column, hash[(*n)++], most);
+    }
+    return size;
+}
+
+/* Lists the rows of the lookup with the fewest; false if there is none. */
+static bool best_lookup(scan *s, const join *j, const value **in, uint32_t **rows, size_t *n)
+{
+    sql_exec *x = s->x;
+    frame f = {in, s->up, NULL};
+    uint32_t best = UINT32_MAX, column = 0, keys = 0;
+    uint64_t *hash = NULL;
+    for (int whole = 0; whole < 2 && best >= FEW; whole++) {
+        best = UINT32_MAX;
+        for (uint32_t i = 0; i < j->n_lookups && best; i++) {
+            const lookup *l = &j->lookups[i];
+            uint64_t *h = arena_array(&x->work, uint64_t, l->n + 1);
+            uint32_t k, size = lookup_size(s, j, l, &f, h, &k, whole ? UINT32_MAX : FEW);
+            if (size < best) best = size, column = l->column, hash = h, keys = k;
+        }
+    }
+    VEC(uint32_t) found = {0}; /* a copy: choosing states may look up again */
+    for (uint32_t i = 0; i < keys; i++) {
+        vs_lookup(x->s, j->table, column, hash[i], i > 0);
+        for (size_t k = 0; k < x->s->found.n; k++) arena_push(&x->work, &found, x->s->found.at[k]);
+    }
+    *rows = found.at;
+    *n = found.n;
+    return true;
+}
+
+static void extend_table(scan *s, const join *j, const value **in, tuples *out)
+{
+    sql_exec *x = s->x;
+    table *t = j->table;
+    uint32_t *found;
+    size_t n;
+    if (t->unknown)
+        sql_refuse(&x->c, -1, "table \"%s\", whose initial contents are unknown", t->name);
+    if (j->n_lookups && best_lookup(s, j, in, &found, &n)) {
+        for (size_t i = 0; i < n; i++) try_row(s, j, in, found[i], out);
+        return;
+    }
+    uint32_t changed = vs_changed(t, x->state);
+    if (changed > x->valid_from) x->valid_from = changed;
+    for (uint32_t r = 0; r < t->rows.n; r++)
+        if (t->rows.at[r].head) try_row(s, j, in, r, out);
+}
+
+static void extend(scan *s, const join *j, const value **in, tuples *out);
+
+static void filtered(scan *s, tuples *from, const expr *on, tuples *out)
+{
+    sql_exec *x = s->x;
+    for (size_t i = 0; i < from->at.n; i++) {
+        frame f = {from->at.at[i], s->up, NULL};
+        guard_tick(x->c.guard);
+        if (on && !eval_true(x, on, &f)) continue;
+        arena_push(&x->work, &out->at, from->at.at[i]);
+        if (s->rows) arena_push(&x->work, &out->rows, from->rows.at[i]);
+    }
+}
+
+static void extend_join(scan *s, const join *j, const value **in, tuples *out)
+{
+    tuples left = {0};
+    extend(s, j->left, in, &left);
+    for (size_t i = 0; i < left.at.n; i++) {
+        tuples right = {0};
+        size_t before = out->at.n;
+        bool rows = s->rows;
+        s->rows = false;
+        extend(s, j->right, left.at.at[i], &right);
+        filtered(s, &right, j->on, out);
+        if (j->kind == J_LEFT && out->at.n == before)
+            arena_push(&s->x->work, &out->at, left.at.at[i]);
+        s->rows = rows;
+    }
+}
+
+static void extend(scan *s, const join *j, const value **in, tuples *out)
+{
+    if (j->kind != J_REL) {
+        extend_join(s, j, in, out);
+        return;
+    }
+    if (j->table) {
+        extend_table(s, j, in, out);
+        return;
+    }
+    sql_result r;
+    exec_query(s->x, j->sub, s->up, &r);
+    exec_cut(s->x, j->sub, &r);
+    for (uint32_t i = 0; i < r.n; i++) add_row(s, j, in, r.rows[i], 0, out);
+}
+
+void exec_join(sql_exec *x, const join *j, uint32_t slots, frame *up, tuples *out)
+{
+    scan s = {x, slots, up, j && j->kind == J_REL && j->table};
+    const value **none = arena_array(&x->work, const value *, slots ? slots : 1);
+    for (uint32_t i = 0; i < slots; i++) none[i] = NULL;
+    if (j)
+        extend(&s, j, none, out);
+    else
+        arena_push(&x->work, &out->at, none);
+}
+
+/* ---- grouping -------------------------------------------------------------------------------- */
+
+typedef struct seen_set { /* values of a DISTINCT aggregate, or rows */
+    VEC(const value *) rows;
+    uint32_t *slot;
+    uint32_t cap;
+} seen_set;
+
+typedef struct agg_state {
+    int64_t n;
+    value best;
+    int64_t sum;
+    const num *big;
+    seen_set seen;
+} agg_state;
+
+typedef struct group {
+    const value *keys;
+    const value **tuple;
+    agg_state *aggs;
+} group;
+
+/* Two numerics that are equal but print differently: which one is shown depends on the plan. */
+static void same_face(sql_exec *x, type_id t, value a, value b)
+{
+    if (!value_identical(t, a, b))
+        sql_refuse(&x->c, -1, "equal numbers of different scales in one group");
+}
+
+static uint64_t row_hash(const type_id *types, const value *row, uint32_t n)
+{
+    uint64_t h = n;
+    for (uint32_t i = 0; i < n; i++) h = hash_pair(h, value_hash(types[i], row[i]));
+    return h;
+}
+
+/* The number of an equal row of the set, or the set's size after adding it. */
+static uint32_t seen_add(sql_exec *x, seen_set *s, const type_id *types, const value *row,
+                         uint32_t n, bool *fresh)
+{
+    if (s->rows.n * 2 >= s->cap) {
+        uint32_t cap = s->cap ? s->cap * 2 : 16;
+        s->slot = arena_array(&x->work, uint32_t, cap);
+        memset(s->slot, 0xff, cap * sizeof *s->slot);
+        s->cap = cap;
+        for (uint32_t i = 0; i < s->rows.n; i++) {
+            uint64_t at = row_hash(types, s->rows.at[i], n) & (cap - 1);
+            while (s->slot[at] != UINT32_MAX) at = (at + 1) & (cap - 1);
+            s->slot[at] = i;
+        }
+    }
+    uint64_t at = row_hash(types, row, n) & (s->cap - 1);
+    for (; s->slot[at] != UINT32_MAX; at = (at + 1) & (s->cap - 1)) {
+        const value *other = s->rows.at[s->slot[at]];
+        uint32_t i = 0;
+        while (i < n && value_same(types[i], row[i], other[i])) i++;
+        if (i < n) continue;
+        for (i = 0; i < n; i++) same_face(x, types[i], row[i], other[i]);
+        *fresh = false;
+        return s->slot[at];
+    }
+    *fresh = true;
+    s->slot[at] = (uint32_t)s->rows.n;
+    arena_push(&x->work, &s->rows, row);
+    return s->slot[at];
+}
+
+static void agg_feed(sql_exec *x, const aggregate *a, agg_state *s, frame *f)
+{
+    if (!a->arg) {
+        s->n++;
+        return;
+    }
+    type_id t = a->arg->t.id;
+    value v = eval(x, a->arg, f);
+    if (v.null) return;
+    if (a->distinct) {
+        value *copy = arena_get(&x->work, sizeof *copy);
+        *copy = v;
+        bool fresh;
+        seen_add(x, &s->seen, &t, copy, 1, &fresh);
+        if (!fresh) return;
+    }
+    s->n++;
+    switch (a->kind) {
+    case AGG_COUNT: break;
+    case AGG_MIN:
+    case AGG_MAX: {
+        int c = s->n == 1 ? 0 : value_cmp(t, v, s->best);
+        if (s->n > 1 && !c) same_face(x, t, v, s->best);
+        if (s->n == 1 || (a->kind == AGG_MIN ? c < 0 : c > 0)) s->best = v;
+        break;
+    }
+    case AGG_SUM:
+    case AGG_AVG:
+        if (t == T_INT2 || t == T_INT4) {
+            if (__builtin_add_overflow(s->sum, v.i, &s->sum))
+                sql_raise(&x->c, "22003", "bigint out of range");
+        } else {
+            const num *d = t == T_NUMERIC ? v.d : num_of(&x->work, v.i);
+            s->big = s->big ? value_need(&x->c, num_add(&x->work, s->big, d)) : d;
+        }
+    }
+}
+
+static value agg_end(sql_exec *x, const aggregate *a, agg_state *s)
+{
+    if (a->kind == AGG_COUNT) return value_int(s->n);
+    if (!s->n) return value_null();
+    if (a->kind == AGG_MIN || a->kind == AGG_MAX) return s->best;
+    if (a->kind == AGG_SUM && !s->big) return value_int(s->sum);
+    const num *sum = s->big ? s->big : num_of(&x->work, s->sum);
+    if (a->kind == AGG_SUM) return value_num(sum);
+    return value_num(value_need(&x->c, num_div(&x->work, sum, num_of(&x->work, s->n))));
+}
+
+typedef VEC(group) group_list;
+
+static void feed_group(sql_exec *x, const query *q, group *g, frame *f)
+{
+    for (uint32_t i = 0; i < q->n_aggs; i++) agg_feed(x, &q->aggs[i], &g->aggs[i], f);
+}
+
+static void make_groups(sql_exec *x, const query *q, frame *up, tuples *in, group_list *out)
+{
+    seen_set seen = {0};
+    type_id *types = arena_array(&x->work, type_id, q->n_keys + 1);
+    for (uint32_t i = 0; i < q->n_keys; i++) types[i] = q->keys[i]->t.id;
+    for (size_t i = 0; i < in->at.n; i++) {
+        guard_tick(x->c.guard);
+        frame f = {in->at.at[i], up, NULL};
+        value *keys = arena_array(&x->work, value, q->n_keys + 1);
+        for (uint32_t k = 0; k < q->n_keys; k++) keys[k] = eval(x, q->keys[k], &f);
+        bool fresh;
+        uint32_t at = seen_add(x, &seen, types, keys, q->n_keys, &fresh);
+        if (fresh) {
+            agg_state *aggs = arena_array(&x->work, agg_state, q->n_aggs + 1);
+            memset(aggs, 0, (q->n_aggs + 1) * sizeof *aggs);
+            arena_push(&x->work, out, ((group){keys, in->at.at[i], aggs}));
+        }
+        feed_group(x, q, &out->at[at], &f);
+    }
+    if (!out->n && !q->n_keys) { /* aggregates over nothing: one row */
+        agg_state *aggs = arena_array(&x->work, agg_state, q->n_aggs + 1);
+        memset(aggs, 0, (q->n_aggs + 1) * sizeof *aggs);
+        const value **none = arena_array(&x->work, const value *, q->slots + 1);
+        for (uint32_t i = 0; i <= q->slots; i++) none[i] = NULL;
+        arena_push(&x->work, out, ((group){NULL, none, aggs}));
+    }
+}
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
+typedef struct out_row {
+    const value *row, *keys;
+} out_row;
+typedef VEC(out_row) out_list;
+
+static void emit(sql_exec *x, const query *q, frame *f, out_list *out)
+{
+    value *row = arena_array(&x->work, value, q->n_out + 1);
+    for (uint32_t i = 0; i < q->n_out; i++) row[i] = eval(x, q->out[i].e, f);
+    value *keys = arena_array(&x->work, value, q->n_sort + 1);
+    for (uint32_t i = 0; i < q->n_sort; i++)
+        keys[i] = q->sort[i].e ? eval(x, q->sort[i].e, f) : row[q->sort[i].column];
+    arena_push(&x->work, out, ((out_row){row, keys}));
+}
+
+static type_id key_type(const query *q, uint32_t i)
+{
+    return q->sort[i].e ? q->sort[i].e->t.id : q->out[q->sort[i].column].e->t.id;
+}
+
+static int cmp_keys(const query *q, const value *a, const value *b)
+{
+    for (uint32_t i = 0; i < q->n_sort; i++) {
+        const order_key *k = &q->sort[i];
+        int c;
+        if (a[i].null || b[i].null) {
+            if (a[i].null == b[i].null) continue;
+            return a[i].null == k->nulls_first ? -1 : 1;
+        }
+        c = value_cmp(key_type(q, i), a[i], b[i]);
+        if (c) return (c < 0) != k->desc ? -1 : 1;
+    }
+    return 0;
+}
+
+static void sort_rows(sql_exec *x, const query *q, out_row *a, size_t n)
+{
+    out_row *b = arena_array(&x->work, out_row, n + 1);
+    for (size_t width = 1; width < n; width *= 2) {
+        for (size_t i = 0; i < n; i += 2 * width) {
+            size_t mid = i + width < n ? i + width : n, end = mid + width < n ? mid + width : n;
+            size_t l = i, r = mid;
+            guard_tick(x->c.guard);
+            for (size_t k = i; k < end; k++) {
+                bool left = l < mid && (r >= end || cmp_keys(q, a[l].keys, a[r].keys) <= 0);
+                b[k] = left ? a[l++] : a[r++];
+            }
+        }
+        memcpy(a, b, n * sizeof *a);
+    }
+}
+
+static uint64_t bound(sql_exec *x, const expr *e, frame *up, const char *state, const char *what,
+                      bool *given)
+{
+    *given = false;
+    if (!e) return 0;
+    frame f = {NULL, up, NULL};
+    value v = eval(x, e, &f);
+    if (v.null) return 0;
+    if (v.i < 0) sql_raise(&x->c, state, "%s must not be negative", what);
+    *given = true;
+    return (uint64_t)v.i;
+}
+
+static void distinct_rows(sql_exec *x, const query *q, out_list *rows)
+{
+    type_id *types = arena_array(&x->work, type_id, q->n_out + 1);
+    for (uint32_t i = 0; i < q->n_out; i++) types[i] = q->out[i].e->t.id;
+    seen_set seen = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < rows->n; i++) {
+        bool fresh;
+        seen_add(x, &seen, types, rows->at[i].row, q->n_out, &fresh);
+        if (fresh) rows->at[n++] = rows->at[i];
+    }
+    rows->n = n;
+}
+
+static void project(sql_exec *x, const query *q, frame *up, tuples *in, out_list *rows)
+{
+    if (!q->grouped) {
+        for (size_t i = 0; i < in->at.n; i++) {
+            frame f = {in->at.at[i], up, NULL};
+            emit(x, q, &f, rows);
+        }
+        return;
+    }
+    group_list groups = {0};
+    make_groups(x, q, up, in, &groups);
+    value *aggs = arena_array(&x->work, value, q->n_aggs + 1);
+    for (size_t i = 0; i < groups.n; i++) {
+        group *g = &groups.at[i];
+        for (uint32_t k = 0; k < q->n_aggs; k++) aggs[k] = agg_end(x, &q->aggs[k], &g->aggs[k]);
+        frame f = {g->tuple, up, aggs};
+        if (!q->having || eval_true(x, q->having, &f)) emit(x, q, &f, rows);
+    }
+}
+
+void exec_where(sql_exec *x, const query *q, frame *up, tuples *t)
+{
+    if (!q->where) return;
+    size_t n = 0;
+    for (size_t i = 0; i < t->at.n; i++) {
+        frame f = {t->at.at[i], up, NULL};
+        guard_tick(x->c.guard);
+        if (!eval_true(x, q->where, &f)) continue;
+        t->at.at[n] = t->at.at[i];
+        if (t->rows.n) t->rows.at[n] = t->rows.at[i];
+        n++;
+    }
+    t->at.n = n;
+    if (t->rows.n) t->rows.n = n;
+}
+
+/* FOR UPDATE at READ COMMITTED: the row is read again as it is when the lock is given. */
+static void lock_rows(sql_exec *x, const query *q, frame *up, tuples *t)
+{
+    table *target = q->from->table;
+    size_t n = 0;
+    for (size_t i = 0; i < t->at.n; i++) {
+        uint32_t r = t->rows.at[i];
+        const row_version *now = vs_at(target, r, x->latest, x->cid);
+        const row_version *then = vs_at(target, r, x->state, x->cid);
+        vec_push(x->s->mem, &x->locked, ((written_row){target, r}));
+        if (now != then && x->rule == WRITE_CONFLICT) {
+            x->conflict = now->commit;
+            sql_raise(&x->c, "40001", "could not serialize access due to concurrent update");
+        }
+        if (now != then && x->rule == WRITE_RECHECK) {
+            if (now->dead) continue;
+            const value **tuple = copy_tuple(x, t->at.at[i], q->slots);
+            tuple[0] = now->cols;
+            frame f = {tuple, up, NULL};
+            if (q->where && !eval_true(x, q->where, &f)) continue;
+            t->at.at[i] = tuple;
+        }
+        t->at.at[n] = t->at.at[i];
+        t->rows.at[n++] = r;
+    }
+    t->at.n = t->rows.n = n;
+}
+
+void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out)
+{
+    if (++x->depth > 500) sql_refuse(&x->c, -1, "subqueries nested this deep");
+    tuples t = {0};
+    out_list rows = {0};
+    memset(out, 0, sizeof *out);
+    bool given;
+    out->offset = bound(x, q->offset, up, "2201X", "OFFSET", &given);
+    out->limit = bound(x, q->limit, up, "2201W", "LIMIT", &out->has_limit);
+    exec_join(x, q->from, q->slots, up, &t);
+    exec_where(x, q, up, &t);
+    if (q->locking) {
+        if (q->limit || q->offset || q->n_sort)
+            sql_refuse(&x->c, q->position, "FOR UPDATE together with ORDER BY or LIMIT");
+        lock_rows(x, q, up, &t);
+    }
+    project(x, q, up, &t, &rows);
+    if (q->distinct) distinct_rows(x, q, &rows);
+    if (q->n_sort) sort_rows(x, q, rows.at, rows.n);
+    if (rows.n > UINT32_MAX - 2) guard_fail(x->c.guard, GUARD_NOMEM, "more than 2^32 rows");
+    out->has_rows = true;
+    out->n_cols = q->n_out;
+    out->n = (uint32_t)rows.n;
+    out->types = arena_array(&x->work, type_id, q->n_out + 1);
+    out->names = arena_array(&x->work, const char *, q->n_out + 1);
+    for (uint32_t i = 0; i < q->n_out; i++) {
+        out->types[i] = q->out[i].e->t.id;
+        out->names[i] = q->out[i].name;
+    }
+    out->rows = arena_array(&x->work, const value *, rows.n + 1);
+    if (q->n_sort) out->tie = arena_array(&x->work, uint32_t, rows.n + 1);
+    for (size_t i = 0; i < rows.n; i++) {
+        out->rows[i] = rows.at[i].row;
+        if (!q->n_sort) continue;
+        bool same = i && !cmp_keys(q, rows.at[i - 1].keys, rows.at[i].keys);
+        out->tie[i] = same ? out->tie[i - 1] : (uint32_t)i;
+    }
+    out->count = out->n;
+    x->depth--;
+}
+
+static bool same_row(const sql_result *r, uint32_t a, uint32_t b)
+{
+    for (uint32_t i = 0; i < r->n_cols; i++)
+        if (!value_identical(r->types[i], r->rows[a][i], r->rows[b][i])) return false;
+    return true;
+}
+
+static void clean_cut(sql_exec *x, const query *q, const sql_result *r, uint64_t at)
+{
+    if (!at || at >= r->n) return;
+    uint32_t a = (uint32_t)at - 1;
+    if (r->tie && r->tie[a] != r->tie[at]) return;
+    uint32_t from = r->tie ? r->tie[a] : 0, to = from;
+    while (to < r->n && (!r->tie || r->tie[to] == from)) {
+        if (!same_row(r, from, to))
+            sql_refuse(&x->c, q->position, "LIMIT between rows that may come in any order");
+        to++;
+    }
+}
+
+void exec_cut(sql_exec *x, const query *q, sql_result *r)
+{
+    if (!r->has_limit && !r->offset) return;
+    uint64_t from = r->offset < r->n ? r->offset : r->n;
+    uint64_t to = r->has_limit && r->limit < r->n - from ? from + r->limit : r->n;
+    clean_cut(x, q, r, from);
+    clean_cut(x, q, r, to);
+    r->rows += from;
+    if (r->tie) r->tie += from;
+    r->n = (uint32_t)(to - from);
+    r->count = r->n;
+    r->has_limit = false;
+    r->offset = 0;
+}

@@ -1,0 +1,19 @@
+/*
+ * sql.h - what other rooms use of this one: texts to plans, plans to results.
+ */
+#ifndef RATEL_SQL_SQL_H
+#define RATEL_SQL_SQL_H
+
+#include "sql/exec.h"
+
+#define SQL_MAX_TEXT (1 << 20)
+
+/* Parses, resolves and types one statement against the catalog as of x->latest.  Jumps with
+   SQL_RAISED (PostgreSQL would refuse it too) or SQL_REFUSED (we do not know it). */
+plan *sql_bind(sql_exec *x, arena *m, const char *text, size_t n);
+
+/* One side failed with `state` (NULL: success), the other with `other`: may both be right, because
+   the order of rows or conditions, which is the planner's, decides? */
+bool sql_unclear(const plan *p, const char *state, const char *other);
+
+#endif

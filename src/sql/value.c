@@ -1,0 +1,340 @@
+/*
+ * value.c - see value.h.
+ */
+#include "sql/value.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/hash.h"
+
+void sql_raise(sql_context *c, const char *state, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    memcpy(c->state, state, 5);
+    c->state[5] = 0;
+    guard_vfail(c->guard, SQL_RAISED, format, ap);
+}
+
+void sql_refuse(sql_context *c, int position, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    c->position = position >= 0 ? (uint32_t)position + 1 : 0;
+    guard_vfail(c->guard, SQL_REFUSED, format, ap);
+}
+
+static const struct {
+    const char *name;
+    int rank;
+} types[] = {
+#define TYPE(id, name, rank) {name, rank},
+    SQL_TYPES
+#undef TYPE
+};
+
+const char *type_name(type_id t)
+{
+    return types[t].name;
+}
+
+int type_rank(type_id t)
+{
+    return types[t].rank;
+}
+
+/* ---- order, equality, hashing -------------------------------------------------------------- */
+
+int value_cmp(type_id t, value a, value b)
+{
+    assert(!a.null && !b.null);
+    if (type_is_text(t)) {
+        int c = memcmp(a.s, b.s, a.n < b.n ? a.n : b.n);
+        return c ? c : a.n < b.n ? -1 : a.n > b.n;
+    }
+    if (t == T_NUMERIC) return num_cmp(a.d, b.d);
+    return a.i < b.i ? -1 : a.i > b.i;
+}
+
+bool value_same(type_id t, value a, value b)
+{
+    if (a.null || b.null) return a.null == b.null;
+    return !value_cmp(t, a, b);
+}
+
+bool value_identical(type_id t, value a, value b)
+{
+    if (!value_same(t, a, b)) return false;
+    return a.null || t != T_NUMERIC || a.d->scale == b.d->scale;
+}
+
+uint64_t value_hash(type_id t, value v)
+{
+    if (v.null) return 0x5ca1ab1e;
+    if (type_is_text(t)) return hash_bytes(v.s, v.n, 7);
+    if (t == T_NUMERIC) return num_hash(v.d);
+    return num_hash_i64(v.i);
+}
+
+size_t text_length(value v)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < v.n; i++) n += ((unsigned char)v.s[i] & 0xc0) != 0x80;
+    return n;
+}
+
+/* ---- dates ---------------------------------------------------------------------------------- */
+
+/* Days since 2000-01-01 in the Gregorian calendar, and back (Howard Hinnant's algorithms). */
+static int64_t days_of(int64_t y, int64_t m, int64_t d)
+{
+    y -= m <= 2;
+    int64_t era = (y >= 0 ? y : y - 399) / 400, yoe = y - era * 400;
+    int64_t doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
+    return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 730425;
+}
+
+static void date_of(int64_t days, int *y, int *m, int *d)
+{
+    int64_t z = days + 730425, era = (z >= 0 ? z : z - 146096) / 146097, doe = z - era * 146097;
+    int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+    int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100), mp = (5 * doy + 2) / 153;
+    *d = (int)(doy - (153 * mp + 2) / 5 + 1);
+    *m = (int)(mp < 10 ? mp + 3 : mp - 9);
+    *y = (int)(yoe + era * 400 + (*m <= 2));
+}
+
+#define DAY_US INT64_C(86400000000)
+
+static bool digits(const char **p, const char *end, int n, int *out)
+{
+    *out = 0;
+    for (int i = 0; i < n; i++, (*p)++) {
+        if (*p == end || **p < '0' || **p > '9') return false;
+        *out = *out * 10 + (**p - '0');
+    }
+    return true;
+}
+
+/* Only ISO 8601 with four digits of year; the input function knows far more, which we refuse. */
+static value parse_moment(sql_context *c, type_id t, const char *s, size_t n)
+{
+    static const int month_days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    const char *p = s, *end = s + n;
+    int y, mo, d, h = 0, mi = 0, sec = 0;
+    int64_t us = 0;
+    bool ok = digits(&p, end, 4, &y) && p < end && *p++ == '-' && digits(&p, end, 2, &mo) &&
+              p < end && *p++ == '-' && digits(&p, end, 2, &d);
+    if (ok && p < end && (*p == ' ' || *p == 'T')) {
+        p++;
+        ok = digits(&p, end, 2, &h) && p < end && *p++ == ':' && digits(&p, end, 2, &mi);
+        if (ok && p < end && *p == ':') {
+            p++;
+            ok = digits(&p, end, 2, &sec);
+        }
+        if (ok && p < end && *p == '.') {
+            p++;
+            int64_t unit = 100000;
+            for (; p < end && *p >= '0' && *p <= '9' && unit; p++, unit /= 10)
+                us += (*p - '0') * unit;
+        }
+    }
+    if (!ok || p != end || y < 1 || h > 23 || mi > 59 || sec > 59)
+        sql_refuse(c, -1, "a %s that is not written as YYYY-MM-DD HH:MM:SS", type_name(t));
+    bool leap = (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
+    if (mo < 1 || mo > 12 || d < 1 || d > month_days[mo - 1] || (mo == 2 && d == 29 && !leap))
+        sql_raise(c, "22008", "date/time field value out of range");
+    int64_t days = days_of(y, mo, d);
+    if (t == T_DATE) return value_int(days);
+    return value_int(days * DAY_US + ((h * 60 + mi) * INT64_C(60) + sec) * 1000000 + us);
+}
+
+static void print_moment(type_id t, int64_t v, strbuf *out)
+{
+    int64_t days = t == T_DATE ? v : v >= 0 ? v / DAY_US : -((-v + DAY_US - 1) / DAY_US);
+    int y, m, d;
+    date_of(days, &y, &m, &d);
+    strbuf_printf(out, "%04d-%02d-%02d", y, m, d);
+    if (t == T_DATE) return;
+    int64_t us = v - days * DAY_US, sec = us / 1000000;
+    strbuf_printf(out, " %02d:%02d:%02d", (int)(sec / 3600), (int)(sec / 60 % 60), (int)(sec % 60));
+    us %= 1000000;
+    if (!us) return;
+    char fraction[16];
+    int n = snprintf(fraction, sizeof fraction, ".%06d", (int)us);
+    while (fraction[n - 1] == '0') n--;
+    strbuf_add(out, fraction, (size_t)n);
+}
+
+/* ---- text and back -------------------------------------------------------------------------- */
+
+void value_print(type_id t, value v, strbuf *out)
+{
+    assert(!v.null);
+    switch (t) {
+    case T_BOOL: strbuf_char(out, v.i ? 't' : 'f'); break;
+    case T_INT2:
+    case T_INT4:
+    case T_INT8: strbuf_i64(out, v.i); break;
+    case T_NUMERIC: num_text(v.d, out); break;
+    case T_STAMP:
+    case T_DATE: print_moment(t, v.i, out); break;
+    case T_UNKNOWN:
+    case T_TEXT:
+    case T_VARCHAR: strbuf_add(out, v.s, v.n); break;
+    }
+}
+
+static bool blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool word_is(const char *s, size_t n, const char *word, size_t least)
+{
+    if (n < least || n > strlen(word)) return false;
+    for (size_t i = 0; i < n; i++)
+        if ((s[i] | 32) != word[i]) return false;
+    return true;
+}
+
+/* parse_bool_with_len of PostgreSQL: unique prefixes. */
+static value parse_bool(sql_context *c, const char *s, size_t n)
+{
+    if (word_is(s, n, "true", 1) || word_is(s, n, "yes", 1) || word_is(s, n, "on", 2) ||
+        (n == 1 && *s == '1'))
+        return value_bool(true);
+    if (word_is(s, n, "false", 1) || word_is(s, n, "no", 1) || word_is(s, n, "off", 2) ||
+        (n == 1 && *s == '0'))
+        return value_bool(false);
+    sql_raise(c, "22P02", "invalid input syntax for type boolean");
+}
+
+int64_t value_int_range(sql_context *c, type_id t, int64_t v)
+{
+    int64_t hi = t == T_INT2 ? INT16_MAX : t == T_INT4 ? INT32_MAX : INT64_MAX;
+    if (v > hi || v < -hi - 1) sql_raise(c, "22003", "%s out of range", type_name(t));
+    return v;
+}
+
+static value parse_int(sql_context *c, type_id t, const char *s, size_t n)
+{
+    size_t i = n && (*s == '-' || *s == '+');
+    bool neg = n && *s == '-', big = false;
+    if (i == n) sql_raise(c, "22P02", "invalid input syntax for type %s", type_name(t));
+    uint64_t v = 0;
+    for (; i < n; i++) {
+        if (s[i] < '0' || s[i] > '9')
+            sql_raise(c, "22P02", "invalid input syntax for type %s", type_name(t));
+        unsigned d = (unsigned)(s[i] - '0');
+        if (v > (UINT64_MAX - d) / 10) big = true;
+        v = v * 10 + d;
+    }
+    if (big || v > (uint64_t)INT64_MAX + neg)
+        sql_raise(c, "22003", "value is out of range for type %s", type_name(t));
+    return value_int(value_int_range(c, t, (int64_t)(neg ? 0 - v : v)));
+}
+
+const num *value_need(sql_context *c, const num *d)
+{
+    if (!d) sql_refuse(c, -1, "a numeric of more than %d digits", NUM_MAX_DIGITS);
+    return d;
+}
+
+static value to_precision(sql_context *c, value v, type t)
+{
+    if (t.width < 0) return v;
+    const num *d = value_need(c, num_round(c->work, v.d, t.scale));
+    if (d->n && num_whole_digits(d) > (uint32_t)(t.width - t.scale))
+        sql_raise(c, "22003", "numeric field overflow");
+    return value_num(d);
+}
+
+/* varchar(n): an explicit cast cuts, an assignment only cuts spaces. */
+static value to_width(sql_context *c, value v, type t, cast_kind kind)
+{
+    if (t.id != T_VARCHAR || t.width < 0 || v.n <= (uint32_t)t.width) return v;
+    uint32_t at = 0;
+    for (int32_t seen = 0; at < v.n; at++)
+        if (((unsigned char)v.s[at] & 0xc0) != 0x80 && seen++ == t.width) break;
+    if (at == v.n) return v;
+    if (kind != CAST_EXPLICIT)
+        for (uint32_t i = at; i < v.n; i++)
+            if (v.s[i] != ' ')
+                sql_raise(c, "22001", "value too long for type character varying(%d)", t.width);
+    return value_text(v.s, at);
+}
+
+value value_parse(sql_context *c, type t, const char *s, size_t n)
+{
+    if (type_is_text(t.id))
+        return to_width(c, value_text(arena_text(c->work, s, n), n), t, CAST_ASSIGN);
+    while (n && blank(*s)) s++, n--;
+    while (n && blank(s[n - 1])) n--;
+    if (t.id == T_BOOL) return parse_bool(c, s, n);
+    if (type_is_int(t.id)) return parse_int(c, t.id, s, n);
+    if (t.id != T_NUMERIC) return parse_moment(c, t.id, s, n);
+    const num *d = NULL;
+    if (!num_parse(c->work, s, n, &d)) {
+        if (word_is(s, n, "nan", 3) || (n > 2 && memchr(s, 'n', n)) || (n > 2 && memchr(s, 'N', n)))
+            sql_refuse(c, -1, "numeric NaN and infinities");
+        sql_raise(c, "22P02", "invalid input syntax for type numeric");
+    }
+    return to_precision(c, value_num(value_need(c, d)), t);
+}
+
+/* ---- casts ---------------------------------------------------------------------------------- */
+
+bool cast_exists(type_id from, type_id to, cast_kind kind)
+{
+    if (from == to) return true;
+    bool text_from = type_is_text(from), text_to = type_is_text(to);
+    if (text_from && text_to) return true;
+    int a = type_rank(from), b = type_rank(to);
+    if (a && b) return kind != CAST_IMPLICIT || a < b;
+    if (text_to) return kind != CAST_IMPLICIT; /* through the output function */
+    if (text_from) return kind == CAST_EXPLICIT || from == T_UNKNOWN;
+    if ((from == T_BOOL && to == T_INT4) || (from == T_INT4 && to == T_BOOL))
+        return kind == CAST_EXPLICIT;
+    if (from == T_DATE && to == T_STAMP) return true;
+    if (from == T_STAMP && to == T_DATE) return kind != CAST_IMPLICIT;
+    return false;
+}
+
+value value_cast(sql_context *c, value v, type from, type to, cast_kind kind)
+{
+    if (v.null) return v;
+    type_id f = from.id, t = to.id;
+    if (type_is_text(f) && type_is_text(t)) return to_width(c, v, to, kind);
+    if (type_is_text(t)) {
+        if (f == T_BOOL)
+            return to_width(c, v.i ? value_text("true", 4) : value_text("false", 5), to, kind);
+        strbuf b;
+        strbuf_init(&b, c->work->mem);
+        value_print(f, v, &b);
+        value r = value_text(arena_text(c->work, b.at, b.n), b.n);
+        strbuf_free(&b);
+        return to_width(c, r, to, kind);
+    }
+    if (type_is_text(f)) return value_parse(c, to, v.s, v.n);
+    if (type_is_int(t)) {
+        if (f == T_NUMERIC) {
+            int64_t i;
+            if (!num_to_i64(c->work, v.d, &i))
+                sql_raise(c, "22003", "%s out of range", type_name(t));
+            return value_int(value_int_range(c, t, i));
+        }
+        return value_int(value_int_range(c, t, v.i));
+    }
+    if (t == T_NUMERIC) {
+        if (f != T_NUMERIC) v = value_num(num_of(c->work, v.i));
+        return to_precision(c, v, to);
+    }
+    if (t == T_BOOL) return value_bool(v.i != 0);
+    if (t == T_STAMP && f == T_DATE) return value_int(v.i * DAY_US);
+    if (t == T_DATE && f == T_STAMP)
+        return value_int(v.i >= 0 ? v.i / DAY_US : -((-v.i + DAY_US - 1) / DAY_US));
+    assert(f == t);
+    return v;
+}

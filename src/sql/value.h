@@ -1,0 +1,120 @@
+/*
+ * value.h - SQL values of the types we know, with PostgreSQL's conversions, order and text.
+ *
+ * A value does not carry its type: the typed tree does.  Text compares by bytes (C collation).
+ * What PostgreSQL would answer with an error raises its SQLSTATE (sql_raise); what we do not know
+ * exactly is refused by name (sql_refuse).  Both leave through the guard, to the border that runs
+ * one statement.
+ */
+#ifndef RATEL_SQL_VALUE_H
+#define RATEL_SQL_VALUE_H
+
+#include "sql/num.h"
+
+/* id, name in messages, numeric category */
+#define SQL_TYPES                                                                                  \
+    TYPE(UNKNOWN, "unknown", 0)                                                                    \
+    TYPE(BOOL, "boolean", 0)                                                                       \
+    TYPE(INT2, "smallint", 1)                                                                      \
+    TYPE(INT4, "integer", 2)                                                                       \
+    TYPE(INT8, "bigint", 3)                                                                        \
+    TYPE(NUMERIC, "numeric", 4)                                                                    \
+    TYPE(TEXT, "text", 0)                                                                          \
+    TYPE(VARCHAR, "character varying", 0)                                                          \
+    TYPE(STAMP, "timestamp without time zone", 0)                                                  \
+    TYPE(DATE, "date", 0)
+
+typedef enum type_id {
+#define TYPE(id, name, rank) T_##id,
+    SQL_TYPES
+#undef TYPE
+} type_id;
+
+typedef struct type {
+    type_id id;
+    int32_t width; /* varchar: characters; numeric: precision; -1: none */
+    int32_t scale; /* numeric with a precision */
+} type;
+
+typedef struct value {
+    bool null;
+    uint32_t n; /* bytes of a text */
+    union {
+        int64_t i; /* bool, integers, microseconds or days since 2000-01-01 */
+        const num *d;
+        const char *s;
+    };
+} value;
+
+/* Where an execution stands: what it raises into and takes short-lived memory from. */
+typedef struct sql_context {
+    guard *guard;
+    arena *work;
+    char state[6];     /* SQLSTATE of what was raised */
+    uint32_t position; /* byte of the statement that was refused, from 1; 0: nowhere */
+} sql_context;
+
+enum { SQL_RAISED = 101, SQL_REFUSED = 102 }; /* codes of the guard, caught by the border */
+
+_Noreturn void sql_raise(sql_context *c, const char *state, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+_Noreturn void sql_refuse(sql_context *c, int position, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+const char *type_name(type_id t);
+int type_rank(type_id t); /* of numbers: int2 1 ... numeric 4; else 0 */
+static inline bool type_is_int(type_id t)
+{
+    return t == T_INT2 || t == T_INT4 || t == T_INT8;
+}
+static inline bool type_is_text(type_id t)
+{
+    return t == T_TEXT || t == T_VARCHAR || t == T_UNKNOWN;
+}
+static inline type type_plain(type_id t)
+{
+    return (type){t, -1, 0};
+}
+
+static inline value value_null(void)
+{
+    return (value){.null = true, .n = 0, .i = 0};
+}
+static inline value value_int(int64_t i)
+{
+    return (value){.null = false, .n = 0, .i = i};
+}
+static inline value value_bool(bool b)
+{
+    return value_int(b);
+}
+static inline value value_num(const num *d)
+{
+    return (value){.null = false, .n = 0, .d = d};
+}
+static inline value value_text(const char *s, size_t n)
+{
+    return (value){.null = false, .n = (uint32_t)n, .s = s};
+}
+
+/* Both not null, of one type.  <0, 0, >0. */
+int value_cmp(type_id t, value a, value b);
+/* Equal or both null; for grouping and rows. */
+bool value_same(type_id t, value a, value b);
+/* The same to the byte: also the scale of a numeric. */
+bool value_identical(type_id t, value a, value b);
+uint64_t value_hash(type_id t, value v);
+/* The text that PostgreSQL's output function gives. */
+void value_print(type_id t, value v, strbuf *out);
+/* The input function of a type, with its width applied as by an assignment. */
+value value_parse(sql_context *c, type t, const char *s, size_t n);
+
+typedef enum cast_kind { CAST_IMPLICIT, CAST_ASSIGN, CAST_EXPLICIT } cast_kind;
+/* Is there such a cast? */
+bool cast_exists(type_id from, type_id to, cast_kind kind);
+value value_cast(sql_context *c, value v, type from, type to, cast_kind kind);
+int64_t value_int_range(sql_context *c, type_id t, int64_t v); /* raises 22003 */
+const num *value_need(sql_context *c, const num *d);           /* refuses NULL */
+size_t text_length(value v);                                   /* characters */
+
+#endif

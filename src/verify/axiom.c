@@ -1,0 +1,578 @@
+/*
+ * axiom.c - the steps of a proof that the history and the level show by themselves, and the clause
+ * that each of them adds (doc/formats/certificate.md, section 3).
+ *
+ * What a level forbids is one row of `laws`, read off doc/levels.md 5: either a read finds the
+ * newest version at its transaction's place (`read`), or it does not miss what leads to it
+ * (`sees`).  Update serializability forbids cycles around one reader (`loop`).
+ *
+ * An execution orders those that took part; a version order is that order, on the writers of a key.
+ * At update serializability it orders those that write, and all that only read stand behind them.
+ */
+#include "verify/proof_state.h"
+
+static const level_law laws[] = {
+    {LEVEL_RU, false, false, READS_NONE, 0, false, WHEN_EVER},
+    {LEVEL_RC, false, false, READS_NONE, 0, false, WHEN_EVER},
+    {LEVEL_CS, false, false, READS_OWN, 0, false, WHEN_EVER},
+    {LEVEL_RR, false, false, READS_ITEMS, 0, false, WHEN_EVER},
+    {LEVEL_US, false, false, READS_UPDATES, 0, false, WHEN_EVER},
+    {LEVEL_SER, false, false, READS_ALL, 0, false, WHEN_EVER},
+    {LEVEL_SSER, false, false, READS_ALL, 0, false, WHEN_EVER},
+    {LEVEL_PC, true, false, READS_ALL, 0, false, WHEN_EVER},
+    {LEVEL_SI, true, true, READS_ALL, 0, false, WHEN_EVER},
+    {LEVEL_GSI, true, true, READS_ALL, 0, false, WHEN_EVER},
+    {LEVEL_PCSI, true, true, READS_ALL, 0, false, WHEN_EVER},
+    {LEVEL_SSI, true, true, READS_ALL, 0, false, WHEN_EVER},
+    {LEVEL_MAV, false, false, READS_NONE, HOP_WR, true, WHEN_EARLIER},
+    {LEVEL_RA, false, false, READS_NONE, HOP_SO | HOP_WR, true, WHEN_EVER},
+    {LEVEL_CC, false, false, READS_NONE, HOP_SO | HOP_WR, false, WHEN_EVER},
+    {LEVEL_UA, false, false, READS_NONE, HOP_SO | HOP_WR | HOP_WW, true, WHEN_EVER},
+    {LEVEL_NLU, false, false, READS_NONE, HOP_SO | HOP_WR | HOP_NEXT, true, WHEN_EVER},
+    {LEVEL_CV, false, false, READS_NONE, HOP_SO | HOP_WR | HOP_WW, false, WHEN_EVER},
+    {LEVEL_PSI, false, false, READS_NONE, HOP_SO | HOP_WR | HOP_WW, false, WHEN_EVER},
+    {LEVEL_FCV, false, false, READS_NONE, HOP_SO | HOP_WR | HOP_WW, false, WHEN_EVER},
+    {LEVEL_MV, false, false, READS_NONE, HOP_SO | HOP_WR | HOP_WW, false, WHEN_SO_FAR},
+};
+
+const level_law *law_of(enum level_id level)
+{
+    for (size_t i = 0; i < sizeof laws / sizeof *laws; i++)
+        if (laws[i].level == level) return &laws[i];
+    return NULL;
+}
+
+/* "c:U before this event of W": U's version is older.  Where writers may overlap, by commits. */
+static uint32_t version_of(const prover *x, txn_id w)
+{
+    return x->si && !x->law->overlap ? commit_of(x, w) : begin_of(x, w);
+}
+
+static bool writes(const prover *x, txn_id t)
+{
+    return x->c.w_first[t] < x->c.w_first[t + 1];
+}
+
+/* --- arguments ------------------------------------------------------------------------------- */
+
+/* Two different transactions that may take part. */
+static bool read_pair(prover *x, parser *p, txn_id *a, txn_id *b)
+{
+    *a = parse_txn_word(p, false);
+    *b = parse_txn_word(p, false);
+    if (*a == *b) return prover_no(x, "two transactions are one");
+    return prover_takes_part(x, *a) && prover_takes_part(x, *b);
+}
+
+/* T I K */
+static bool read_op(prover *x, parser *p, txn_id *t, op_id *o, key_id *k)
+{
+    const history *h = x->c.h;
+    *t = parse_txn_word(p, false);
+    const char *at = p->now;
+    uint64_t i = parse_u64(p, "the number of an operation");
+    if (i >= h->txn_op[*t + 1] - h->txn_op[*t])
+        parse_fail(p, at, "the transaction has no such operation");
+    *o = h->txn_op[*t] + (op_id)i;
+    *k = parse_key_word(p);
+    return prover_takes_part(x, *t);
+}
+
+/* --- orders ---------------------------------------------------------------------------------- */
+
+static bool session_before(const prover *x, txn_id a, txn_id b)
+{
+    const history *h = x->c.h;
+    /* transactions stand in input order, and so do those of one session */
+    return x->c.v->session_order && h->txn_session[a] == h->txn_session[b] && a < b &&
+           txn_status_of(h, a) == TXN_COMMITTED;
+}
+
+static bool step_so(prover *x, parser *p)
+{
+    txn_id a, b;
+    if (!read_pair(x, p, &a, &b)) return false;
+    if (!session_before(x, a, b)) return prover_no(x, "session order does not say so");
+    if (x->law->reads == READS_UPDATES && !writes(x, a) && writes(x, b))
+        return prover_no(x, "readers have no place before updates at this level");
+    prover_put(x, prover_before(x, commit_of(x, a), begin_of(x, b)));
+    return prover_close(x);
+}
+
+/* Which of the four calls and returns (0 begin called ... 3 commit returned) lies `which`-wise
+   before which, by the drift at least? */
+static bool stamps_rise(const prover *x, txn_id a, unsigned returned, txn_id b, unsigned called)
+{
+    int64_t from, to;
+    uint64_t drift = x->c.v->drift > 0 ? (uint64_t)x->c.v->drift : 0;
+    return recheck_stamp(x->c.h, a, returned, &from) && recheck_stamp(x->c.h, b, called, &to) &&
+           from < to && (uint64_t)to - (uint64_t)from >= drift;
+}
+
+/* Does it count that a commit was over when another transaction began? */
+static bool commits_before_begins(const prover *x)
+{
+    enum level_id l = x->c.v->level.id;
+    return x->c.v->level.realtime || l == LEVEL_SSER || l == LEVEL_FCV || l == LEVEL_SSI;
+}
+
+static bool step_rt(prover *x, parser *p)
+{
+    enum level_id l = x->c.v->level.id;
+    uint32_t e[2];
+    for (int i = 0; i < 2; i++) {
+        const char *s;
+        size_t n;
+        parse_need(p, "an event", &s, &n);
+        e[i] = prover_event(x, p, &s, &n);
+        if (n) parse_fail(p, s, "an event expected");
+        if (!prover_event_takes_part(x, e[i])) return false;
+    }
+    txn_id a = x->si ? e[0] / 2 : e[0], b = x->si ? e[1] / 2 : e[1];
+    bool from_begin = x->si && e[0] % 2 == 0, to_commit = x->si && e[1] % 2;
+    bool counts = to_commit ? l == LEVEL_GSI || l == LEVEL_PCSI || l == LEVEL_SSI
+                            : !from_begin && commits_before_begins(x);
+    if (!counts) return prover_no(x, "real time does not count, or not between these");
+    if (a == b || !stamps_rise(x, a, from_begin ? 1 : 3, b, to_commit ? 2 : 0))
+        return prover_no(x, "the times do not say so");
+    prover_put_not(x, prover_took_part(x, a));
+    prover_put(x, prover_before(x, e[0], e[1]));
+    return prover_close(x);
+}
+
+/* --- reads ----------------------------------------------------------------------------------- */
+
+static bool step_wr(prover *x, parser *p)
+{
+    txn_id t;
+    op_id o;
+    key_id k;
+    uint32_t reads;
+    if (!read_op(x, p, &t, &o, &k)) return false;
+    txn_id w = parse_txn_word(p, false);
+    if (!prover_reads(x, t, o, k, w, &reads)) return false;
+    prover_put_not(x, reads);
+    prover_put(x, prover_before(x, commit_of(x, w), begin_of(x, t)));
+    return prover_close(x);
+}
+
+static bool step_taken(prover *x, parser *p)
+{
+    txn_id t;
+    op_id o;
+    key_id k;
+    uint32_t reads;
+    if (!read_op(x, p, &t, &o, &k)) return false;
+    txn_id w = parse_txn_word(p, false);
+    if (!prover_reads(x, t, o, k, w, &reads)) return false;
+    uint32_t in = prover_took_part(x, w);
+    if (in == NEVER_FALSE) return prover_no(x, "it is known to have committed");
+    prover_put_not(x, reads);
+    prover_put(x, in);
+    return prover_close(x);
+}
+
+/* Must the read find the newest version at the place of its transaction? */
+static bool finds_newest(const prover *x, txn_id t, op_id o, key_id k)
+{
+    switch (x->law->reads) {
+    case READS_ALL: return true;
+    case READS_ITEMS: return !recheck_predicate(x->c.h, o, k);
+    case READS_OWN:
+        return !recheck_predicate(x->c.h, o, k) && recheck_install(&x->c, t, k) != NO_ID;
+    case READS_UPDATES: return writes(x, t);
+    case READS_NONE: break;
+    }
+    return false;
+}
+
+static bool step_read(prover *x, parser *p)
+{
+    txn_id t;
+    op_id o;
+    key_id k;
+    uint32_t reads;
+    if (!read_op(x, p, &t, &o, &k)) return false;
+    txn_id w = parse_txn_word(p, true), u = parse_txn_word(p, false);
+    if (!finds_newest(x, t, o, k)) return prover_no(x, "the level does not say so");
+    if (!prover_takes_part(x, u) || !prover_reads(x, t, o, k, w, &reads)) return false;
+    if (u == w || u == t || recheck_install(&x->c, u, k) == NO_ID)
+        return prover_no(x, "that transaction is no other writer of the key");
+    prover_put_not(x, reads);
+    if (w != NO_ID) prover_put(x, prover_before(x, commit_of(x, u), version_of(x, w)));
+    prover_put(x, prover_before(x, begin_of(x, t), commit_of(x, u)));
+    return prover_close(x);
+}
+
+/* --- what leads to a transaction ------------------------------------------------------------- */
+
+/* The next word; false if the line ends, or if it is not that one. */
+static bool next_is(parser *p, const char *word)
+{
+    parser before = *p;
+    const char *s;
+    size_t n;
+    if (parse_word(p, &s, &n) && parse_is(s, n, word)) return true;
+    p->now = before.now;
+    return false;
+}
+
+/* `so X`: X came earlier in the session of `at`. */
+static bool hop_so(prover *x, parser *p, txn_id at, txn_id *to)
+{
+    *to = parse_txn_word(p, false);
+    return session_before(x, *to, at) || prover_no(x, "session order does not say so");
+}
+
+/* `wr I K X`: `at` read K from X, by an operation up to `until`. */
+static bool hop_wr(prover *x, parser *p, txn_id at, op_id until, txn_id *to)
+{
+    const history *h = x->c.h;
+    uint32_t reads;
+    const char *place = p->now;
+    uint64_t i = parse_u64(p, "the number of an operation");
+    if (i >= h->txn_op[at + 1] - h->txn_op[at])
+        parse_fail(p, place, "the transaction has no such operation");
+    op_id o = h->txn_op[at] + (op_id)i;
+    key_id k = parse_key_word(p);
+    *to = parse_txn_word(p, false);
+    if (o > until) return prover_no(x, "that read came no earlier");
+    if (!prover_takes_part(x, *to) || !prover_reads(x, at, o, k, *to, &reads)) return false;
+    prover_put_not(x, reads);
+    return true;
+}
+
+/* `ww K X`: both write K, X first; by `at`, with an operation up to `until`. */
+static bool hop_ww(prover *x, parser *p, txn_id at, op_id until, key_id *k, txn_id *to)
+{
+    *k = parse_key_word(p);
+    *to = parse_txn_word(p, false);
+    uint32_t w = recheck_install(&x->c, at, *k);
+    if (*to == at || w == NO_ID || recheck_install(&x->c, *to, *k) == NO_ID)
+        return prover_no(x, "they are not two writers of the key");
+    if (x->c.w_op[w] > until) return prover_no(x, "that write came no earlier");
+    if (!prover_takes_part(x, *to)) return false;
+    prover_put(x, prover_before(x, at, *to));
+    return true;
+}
+
+static void index_writers(prover *x)
+{
+    size_t keys = history_keys(x->c.h), n = x->c.w_key.n;
+    if (x->kw_first) return;
+    x->kw_first = mem_array0(x->m, uint32_t, keys + 2);
+    x->kw = mem_array(x->m, uint32_t, n + 1);
+    for (uint32_t w = 0; w < n; w++) x->kw_first[x->c.w_key.at[w] + 2]++;
+    for (size_t k = 2; k < keys + 2; k++) x->kw_first[k] += x->kw_first[k - 1];
+    for (uint32_t w = 0; w < n; w++) x->kw[x->kw_first[x->c.w_key.at[w] + 1]++] = w;
+}
+
+/* `next K X` [`behind` Y] ... [`out` Y] ...: as ww, and nobody is between: every other writer Y of
+   K stands before X, or behind, or took no part. */
+static bool hop_next(prover *x, parser *p, txn_id at, txn_id *to)
+{
+    const history *h = x->c.h;
+    key_id k;
+    enum { BEFORE, BEHIND, OUT };
+    if (!hop_ww(x, p, at, NO_ID, &k, to)) return false;
+    index_writers(x);
+    if (!x->side) x->side = mem_array0(x->m, uint8_t, h->txns + 1);
+    VEC(txn_id) said = {0};
+    for (;;) {
+        uint8_t side = next_is(p, "behind") ? BEHIND : next_is(p, "out") ? OUT : BEFORE;
+        if (side == BEFORE) break;
+        txn_id y = parse_txn_word(p, false);
+        x->side[y] = side;
+        vec_push(x->m, &said, y);
+    }
+    bool ok = true;
+    for (uint32_t i = x->kw_first[k]; i < x->kw_first[k + 1] && ok; i++) {
+        uint32_t w = x->kw[i];
+        txn_id y = x->c.w_txn[w];
+        if (y == at || y == *to || !installed(&x->c, w) || txn_status_of(h, y) == TXN_ABORTED)
+            continue;
+        if (x->side[y] == OUT && txn_status_of(h, y) == TXN_COMMITTED)
+            ok = prover_no(x, "one that committed took part");
+        else if (x->side[y] == OUT)
+            prover_put(x, prover_took_part(x, y));
+        else
+            prover_put(x,
+                       x->side[y] == BEHIND ? prover_before(x, y, at) : prover_before(x, *to, y));
+        guard_tick(x->m->guard);
+    }
+    for (size_t i = 0; i < said.n; i++) x->side[said.at[i]] = 0;
+    vec_free(x->m, &said);
+    return ok;
+}
+
+/* `rt X`: X was over when `at` began. */
+static bool hop_rt(prover *x, parser *p, txn_id at, txn_id *to)
+{
+    *to = parse_txn_word(p, false);
+    if (!commits_before_begins(x)) return prover_no(x, "real time does not count");
+    return (prover_takes_part(x, *to) && stamps_rise(x, *to, 3, at, 0)) ||
+           prover_no(x, "the times do not say so");
+}
+
+/* t, which read k from w at o, was led to by u, along the hops.  Then u's version is older than w's
+   (MAV-1, RA-1, CC-1, and what doc/levels.md says of the others).  A ww hop stands in the clause as
+   its opposite. */
+static bool step_sees(prover *x, parser *p)
+{
+    const level_law *law = x->law;
+    txn_id t, w, at, next;
+    op_id o;
+    key_id k, any;
+    uint32_t reads, hops = 0;
+    const char *s;
+    size_t n;
+    if (!read_op(x, p, &t, &o, &k)) return false;
+    at = t;
+    w = parse_txn_word(p, true);
+    if (!law->hops) return prover_no(x, "the level does not say so");
+    if (!prover_reads(x, t, o, k, w, &reads)) return false;
+    prover_put_not(x, reads);
+    for (; parse_word(p, &s, &n); hops++, at = next) {
+        op_id until = NO_ID;
+        bool ok;
+        if (hops && law->one) return prover_no(x, "the level looks one step back only");
+        if (!hops && law->when == WHEN_SO_FAR) until = o;
+        if (!hops && law->when == WHEN_EARLIER) {
+            if (o == x->c.h->txn_op[t]) return prover_no(x, "nothing came before that read");
+            until = o - 1;
+        }
+        if (parse_is(s, n, "so") && law->hops & HOP_SO)
+            ok = hop_so(x, p, at, &next);
+        else if (parse_is(s, n, "rt") && law->hops & HOP_SO)
+            ok = hop_rt(x, p, at, &next);
+        else if (parse_is(s, n, "wr"))
+            ok = hop_wr(x, p, at, until, &next);
+        else if (parse_is(s, n, "ww") && law->hops & HOP_WW)
+            ok = hop_ww(x, p, at, until, &any, &next);
+        else if (parse_is(s, n, "next") && law->hops & HOP_NEXT)
+            ok = hop_next(x, p, at, &next);
+        else
+            parse_fail(p, s, "no hop of this level");
+        if (!ok) return false;
+    }
+    if (!hops || at == t || at == w || recheck_install(&x->c, at, k) == NO_ID)
+        return prover_no(x, "the last one is no other writer of the key");
+    if (w != NO_ID) prover_put(x, prover_before(x, at, w));
+    return prover_close(x);
+}
+
+/* `rw X I K W`: X read K from W by I, and `at` wrote it later. */
+static bool hop_rw(prover *x, parser *p, txn_id at, txn_id *to)
+{
+    op_id o;
+    key_id k;
+    uint32_t reads;
+    if (!read_op(x, p, to, &o, &k)) return false;
+    txn_id w = parse_txn_word(p, true);
+    if (at == *to || at == w || recheck_install(&x->c, at, k) == NO_ID)
+        return prover_no(x, "that transaction is no other writer of the key");
+    if (!prover_reads(x, *to, o, k, w, &reads)) return false;
+    prover_put_not(x, reads);
+    if (w != NO_ID) prover_put(x, prover_before(x, at, w));
+    return true;
+}
+
+/* A cycle back to t.  Without anti-dependencies nobody may be on one; with them, nobody together
+   with updates. */
+static bool step_loop(prover *x, parser *p)
+{
+    txn_id t = parse_txn_word(p, false), at = t, next;
+    bool anti = false, readers = false;
+    key_id any;
+    const char *s;
+    size_t n;
+    if (x->law->reads != READS_UPDATES) return prover_no(x, "the level does not say so");
+    if (!prover_takes_part(x, t)) return false;
+    prover_put_not(x, prover_took_part(x, t));
+    for (; parse_word(p, &s, &n); at = next) {
+        bool ok;
+        if (parse_is(s, n, "so"))
+            ok = hop_so(x, p, at, &next);
+        else if (parse_is(s, n, "wr"))
+            ok = hop_wr(x, p, at, NO_ID, &next);
+        else if (parse_is(s, n, "ww"))
+            ok = hop_ww(x, p, at, NO_ID, &any, &next);
+        else if (parse_is(s, n, "rw"))
+            ok = anti = hop_rw(x, p, at, &next);
+        else
+            parse_fail(p, s, "\"so\", \"wr\", \"ww\" or \"rw\" expected");
+        if (!ok) return false;
+        if (next != t && !writes(x, next)) readers = true;
+    }
+    if (at != t) return prover_no(x, "the hops do not come back");
+    if (anti && readers) return prover_no(x, "a second one that only reads is on the cycle");
+    return prover_close(x);
+}
+
+/* --- choices and outcomes -------------------------------------------------------------------- */
+
+/* An unknown initial state is one value for each key. */
+static bool step_initial(prover *x, parser *p)
+{
+    txn_id t[2];
+    op_id o[2];
+    key_id k[2];
+    value_id v[2];
+    uint32_t reads;
+    for (int i = 0; i < 2; i++) {
+        if (!read_op(x, p, &t[i], &o[i], &k[i])) return false;
+        if (!source_value(&x->s, t[i], o[i], k[i], &v[i]))
+            return prover_no(x, "the operation did not read the key");
+        if (!prover_reads(x, t[i], o[i], k[i], NO_ID, &reads)) return false;
+        prover_put_not(x, reads);
+    }
+    if (k[0] != k[1] || v[0] == v[1]) return prover_no(x, "they are not two values of one key");
+    return prover_close(x);
+}
+
+static bool step_from(prover *x, parser *p)
+{
+    txn_id t, one;
+    op_id o;
+    key_id k;
+    value_id v;
+    uint32_t lit, at = 0;
+    if (!read_op(x, p, &t, &o, &k)) return false;
+    if (x->c.v->level.id == LEVEL_RU) return prover_no(x, "reads are from nobody at this level");
+    if (!source_value(&x->s, t, o, k, &v))
+        return prover_no(x, "the operation did not read the key");
+    if (source_of(&x->s, t, o, k, v, &one) != SOURCE_MANY)
+        return prover_no(x, "the read has not several candidates");
+    prover_put_not(x, prover_took_part(x, t));
+    if (source_may(&x->s, t, o, k, v, NO_ID)) {
+        if (!prover_reads(x, t, o, k, NO_ID, &lit)) return false;
+        prover_put(x, lit);
+    }
+    for (txn_id w; (w = source_next(&x->s, t, o, k, v, &at)) != NO_ID;) {
+        if (!prover_reads(x, t, o, k, w, &lit)) return false;
+        prover_put(x, lit);
+    }
+    return prover_close(x);
+}
+
+static bool step_overlap(prover *x, parser *p)
+{
+    txn_id a, b;
+    key_id k = parse_key_word(p);
+    if (!read_pair(x, p, &a, &b)) return false;
+    if (!x->law->overlap) return prover_no(x, "the level does not say so");
+    if (recheck_install(&x->c, a, k) == NO_ID || recheck_install(&x->c, b, k) == NO_ID)
+        return prover_no(x, "they do not both write the key");
+    prover_put(x, prover_before(x, commit_of(x, a), begin_of(x, b)));
+    prover_put(x, prover_before(x, commit_of(x, b), begin_of(x, a)));
+    return prover_close(x);
+}
+
+static bool step_list(prover *x, parser *p, bool shows)
+{
+    txn_id t, a, b = NO_ID;
+    op_id o;
+    key_id k;
+    value_id v;
+    if (!read_op(x, p, &t, &o, &k)) return false;
+    if (shows) {
+        a = parse_txn_word(p, false);
+        if (!prover_takes_part(x, a)) return false;
+    } else if (!read_pair(x, p, &a, &b)) {
+        return false;
+    }
+    if (!source_value(&x->s, t, o, k, &v))
+        return prover_no(x, "the operation did not read the key");
+    if (x->c.v->level.id == LEVEL_RU) {
+        if (shows || !source_uncommitted(&x->s, t, o, k, v, a, b))
+            return prover_no(x, "the list does not show that order");
+        prover_put(x, prover_before(x, a, b));
+        return prover_close(x);
+    }
+    uint32_t at = source_shown(&x->s, k, v, a);
+    if (!at || at == UINT32_MAX) return prover_no(x, "the list does not show the transaction");
+    prover_put_not(x, prover_took_part(x, t));
+    if (shows) {
+        uint32_t in = prover_took_part(x, a);
+        if (in == NEVER_FALSE) return prover_no(x, "it is known to have committed");
+        prover_put(x, in);
+        return prover_close(x);
+    }
+    /* b comes later in the list, or is missing there although it appends to it */
+    uint32_t other = source_shown(&x->s, k, v, b);
+    if (other ? other < at : !source_missing(&x->s, k, v, b))
+        return prover_no(x, "the list does not show that order");
+    prover_put(x, prover_before(x, commit_of(x, a), version_of(x, b)));
+    return prover_close(x);
+}
+
+/* The position that the database told of t's version of k. */
+static bool position(const prover *x, txn_id t, key_id k, int64_t *at)
+{
+    const history *h = x->c.h;
+    uint32_t w = recheck_install(&x->c, t, k);
+    if (w == NO_ID || !(h->op_kind[x->c.w_op[w]] & OP_ATTR)) return false;
+    const attr *end = h->attrs.at + h->attrs.n;
+    for (const attr *a = op_attrs(h, x->c.w_op[w]); a && a < end && a->op == x->c.w_op[w]; a++)
+        if (a->kind == ATTR_VER) {
+            *at = (int64_t)a->a;
+            return true;
+        }
+    return false;
+}
+
+static bool step_ver(prover *x, parser *p)
+{
+    txn_id a, b;
+    int64_t at_a, at_b;
+    key_id k = parse_key_word(p);
+    if (!read_pair(x, p, &a, &b)) return false;
+    if (!position(x, a, k, &at_a) || !position(x, b, k, &at_b) || at_a > at_b)
+        return prover_no(x, "the positions of the versions do not say so");
+    prover_put_not(x, prover_took_part(x, a));
+    if (at_a == at_b)
+        prover_put_not(x, prover_took_part(x, b)); /* one position, one version */
+    else
+        prover_put(x, prover_before(x, commit_of(x, a), version_of(x, b)));
+    return prover_close(x);
+}
+
+static bool step_fault(prover *x, parser *p)
+{
+    txn_id t = parse_txn_word(p, false);
+    if (!prover_takes_part(x, t)) return false;
+    bool faulty = x->c.v->level.id == LEVEL_RU ? source_garbage(&x->s, t) : source_faulty(&x->s, t);
+    if (!faulty) return prover_no(x, "every read of the transaction can be explained");
+    prover_put_not(x, prover_took_part(x, t));
+    return prover_close(x);
+}
+
+static bool step_exhaustive(prover *x)
+{
+    return exhaust(&x->c, &x->s, x->why) && prover_close(x);
+}
+
+bool axiom_step(prover *x, parser *p, enum proof_step kind)
+{
+    switch (kind) {
+    case PROOF_SO: return step_so(x, p);
+    case PROOF_RT: return step_rt(x, p);
+    case PROOF_WR: return step_wr(x, p);
+    case PROOF_READ: return step_read(x, p);
+    case PROOF_SEES: return step_sees(x, p);
+    case PROOF_LOOP: return step_loop(x, p);
+    case PROOF_INITIAL: return step_initial(x, p);
+    case PROOF_FROM: return step_from(x, p);
+    case PROOF_TAKEN: return step_taken(x, p);
+    case PROOF_OVERLAP: return step_overlap(x, p);
+    case PROOF_LIST: return step_list(x, p, false);
+    case PROOF_SHOWS: return step_list(x, p, true);
+    case PROOF_VER: return step_ver(x, p);
+    case PROOF_FAULT: return step_fault(x, p);
+    case PROOF_EXHAUSTIVE: return step_exhaustive(x);
+    case PROOF_CYCLE:
+    case PROOF_RUP:
+    case PROOF_STEPS: break;
+    }
+    return prover_no(x, "no kind of step");
+}

@@ -1,0 +1,2 @@
+SELECT count(*), sum(n), avg(a), min(c) FROM t GROUP BY b HAVING count(*) > 0 ORDER BY 1 DESC NULLS LAST
+SELECT DISTINCT q.a, r.c FROM t q LEFT JOIN t r ON q.a = r.id AND r.n < 5 WHERE q.id IN (SELECT id FROM t WHERE c LIKE 'x%')

@@ -1,0 +1,7 @@
+CREATE TABLE v (x bigint CHECK (x % 2 = 0), y timestamp, PRIMARY KEY (x, y))
+INSERT INTO v SELECT 9223372036854775807, '2024-02-29 12:00:00.5'
+SAVEPOINT s
+SELECT greatest(1, 2.5), nullif('a', 'a'), substr('abc', 2), 12345678901234567890.5 % 7, -7 / 2
+ROLLBACK TO s
+DROP TABLE v
+SELECT v FROM t FOR UPDATE
