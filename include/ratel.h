@@ -232,6 +232,8 @@ RATEL_API ratel_verdict ratel_result_verdict(const ratel_result *a);
 RATEL_API const char *ratel_result_level(const ratel_result *a);   /* the long name */
 RATEL_API const char *ratel_result_anomaly(const ratel_result *a); /* "" unless violated */
 RATEL_API const char *ratel_result_reason(const ratel_result *a);  /* one sentence */
+/* 1: decided by the database's timestamps (option "trust_timestamps"). */
+RATEL_API int ratel_result_trusted(const ratel_result *a);
 /* What only the caller knows; NULL and 0 leave it out of the report. */
 typedef struct {
     const char *history; /* how the caller names the history */

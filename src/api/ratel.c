@@ -546,6 +546,7 @@ question api_question(const ratel *r, const char *level)
                       .policy = (enum policy)option(r, API_OPTION_ryow),
                       .drift = option(r, API_OPTION_drift),
                       .quick = option(r, API_OPTION_quick) != 0,
+                      .trust = option(r, API_OPTION_trust_timestamps) != 0,
                       .tune = {.strategy = (enum strategy)option(r, API_OPTION_strategy),
                                .induced = option(r, API_OPTION_si_encoding) != 0,
                                .off = r->passes_off,
@@ -725,6 +726,11 @@ const char *ratel_result_level(const ratel_result *a)
 const char *ratel_result_anomaly(const ratel_result *a)
 {
     return a && a->v.anomaly != ANOMALIES ? anomaly_at(a->v.anomaly)->name : "";
+}
+
+int ratel_result_trusted(const ratel_result *a)
+{
+    return a && a->v.trusted;
 }
 
 const char *ratel_result_reason(const ratel_result *a)

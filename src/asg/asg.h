@@ -30,6 +30,7 @@ typedef uint32_t node_id;
 /* Classes of obligations. */
 #define OB_PRED 1u /* a covered key that was not returned */
 #define OB_LIST 2u /* of a list key */
+#define OB_OWN 4u  /* split graphs: an own version of the key stands before the reader */
 
 /* Why an edge exists; explanations and certificates read these. */
 enum edge_kind {
@@ -115,6 +116,13 @@ typedef struct asg {
     uint32_t *extra_head; /* per node: index of its first incoming extra edge, or NO_ID */
     size_t base_extra;    /* extra edges that hold at every level; those behind are derived */
 
+    /* split.c: the graph that this one was cut from, and per node the node of that one; else NULL.
+       The parts of a transaction follow each other by so_pred, and the first of them that of the
+       transaction before it in the session, which counts for nothing by itself. */
+    struct asg *unsplit;
+    node_id *whole;
+    op_id *part_op; /* per node: its first statement; NO_ID: the snapshot */
+
     bool duplicate_values;   /* two installs of one key with the same value */
     uint32_t unread_unknown; /* unknown transactions whose writes nobody can have read */
 } asg;
@@ -145,6 +153,16 @@ void asg_by_key(asg *g);
    for each node of g its number among them, or NO_ID.  Lives in g's region.  Not made: txn_node,
    and what only building or searching wild lists needs. */
 void asg_part(asg *part, const asg *g, const node_id *nodes, uint32_t n, const node_id *fresh);
+
+/* split.c: every transaction cut into its snapshot (plain reads) and its current statements (reads
+   that lock, writes): each a node of its own, or, if tight, all of them one (levels.md MDB-1).
+   Lives in g's region, as long as g. */
+void asg_split(asg *split, asg *g, bool tight);
+/* Are a and b of one transaction? */
+static inline bool asg_same(const asg *g, node_id a, node_id b)
+{
+    return a == b || (g->whole && g->whole[a] == g->whole[b]);
+}
 
 /* Does v take part in every choice?  (Committed, or forced: see asg.forced.) */
 static inline bool asg_in(const asg *g, node_id v)

@@ -230,6 +230,7 @@ bool args_apply(const args *a)
         return false;
     }
     ratel_set(a->context, "drift", (int64_t)drift);
+    ratel_set(a->context, "trust_timestamps", a->value[O_TRUST] != NULL);
     ratel_set(a->context, "memory", (int64_t)memory);
     const char *time = a->value[O_TIME];
     if (time) {

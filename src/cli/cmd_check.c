@@ -178,6 +178,97 @@ static void summarise(check *c, const char *name, const ratel_verdict *v, bool s
     }
 }
 
+/* --- the lattice ------------------------------------------------------------------------------ */
+
+typedef struct lattice {
+    const check *c;
+    const ratel_verdict *v;
+    bool *above;  /* [i * n + j]: i implies j, another level */
+    size_t *rank; /* the longest way down to it */
+} lattice;
+
+static bool stronger(const lattice *x, size_t i, size_t j)
+{
+    return x->above[i * x->c->n_levels + j];
+}
+
+/* Another name of a level that stands before it? */
+static bool repeats(const lattice *x, size_t j)
+{
+    for (size_t i = 0; i < j; i++)
+        if (stronger(x, i, j) && stronger(x, j, i)) return true;
+    return false;
+}
+
+static void load_lattice(lattice *x, bool session_order)
+{
+    size_t n = x->c->n_levels;
+    char **name = x->c->levels;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            x->above[i * n + j] =
+                i != j && ratel_level_implies(name[i], name[j], session_order) == 1;
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < n; j++)
+                if (stronger(x, i, j) && !stronger(x, j, i) && x->rank[j] <= x->rank[i]) {
+                    x->rank[j] = x->rank[i] + 1;
+                    moved = true;
+                }
+    }
+}
+
+/* i implies j, and nothing stands between them. */
+static bool covers(const lattice *x, size_t i, size_t j)
+{
+    if (!stronger(x, i, j) || repeats(x, j)) return false;
+    for (size_t k = 0; k < x->c->n_levels; k++)
+        if (k != i && k != j && !repeats(x, k) && stronger(x, i, k) && stronger(x, k, j))
+            return false;
+    return true;
+}
+
+static char sign(const lattice *x, size_t i)
+{
+    return x->v[i] == RATEL_HOLDS ? '+' : x->v[i] == RATEL_VIOLATED ? '-' : '?';
+}
+
+/* Every level behind those that imply it, with what it implies itself. */
+static void draw_lattice(check *c, const char *name, const ratel_verdict *v, bool session_order)
+{
+    size_t n = c->n_levels;
+    lattice x = {c, v, calloc(n * n, sizeof(bool)), calloc(n, sizeof(size_t))};
+    if (!x.above || !x.rank) {
+        complain("out of memory");
+        free(x.above);
+        free(x.rank);
+        return;
+    }
+    load_lattice(&x, session_order);
+    visible_to(c->out, name);
+    fputs(
+        ": which level (+ holds, - violated, ? undecided; each line: a level > what it implies)\n",
+        c->out);
+    for (size_t rank = 0; rank < n; rank++)
+        for (size_t i = 0; i < n; i++) {
+            const char *between = " >";
+            if (x.rank[i] != rank || repeats(&x, i)) continue;
+            fprintf(c->out, "  %c %s", sign(&x, i), c->levels[i]);
+            for (size_t j = i + 1; j < n; j++)
+                if (stronger(&x, i, j) && stronger(&x, j, i))
+                    fprintf(c->out, " = %s", c->levels[j]);
+            for (size_t j = 0; j < n; j++) {
+                if (!covers(&x, i, j)) continue;
+                fprintf(c->out, "%s %c %s", between, sign(&x, j), c->levels[j]);
+                between = ",";
+            }
+            fputc('\n', c->out);
+        }
+    free(x.above);
+    free(x.rank);
+}
+
 /* A history that cannot be read, or whose hints no execution can have. */
 static void refuse(check *c, const char *name, int code)
 {
@@ -242,6 +333,16 @@ static bool wants(const check *c, const char *level)
     return false;
 }
 
+/* The level, if one of the n answers shows that it holds; else NULL. */
+static ratel_result *implied(const check *c, ratel_result *const *known, size_t n,
+                             const char *level)
+{
+    ratel_result *a = NULL;
+    for (size_t k = 0; k < n && !a; k++)
+        if (known[k]) ratel_result_implied(&a, c->a->context, known[k], level);
+    return a;
+}
+
 static void check_history(check *c, const char *name)
 {
     ratel *r = c->a->context;
@@ -257,11 +358,14 @@ static void check_history(check *c, const char *name)
         return;
     }
     ratel_verdict *verdicts = calloc(c->n_levels, sizeof *verdicts);
-    /* Several levels: what holds for the strongest is not asked again. */
-    static const char *const strongest[] = {"strict-serializable", "serializable"};
-    ratel_result *known[] = {NULL, NULL};
-    for (size_t i = 0; i < 2 && c->n_levels > 2; i++)
-        if (i || wants(c, strongest[i])) ratel_check(&known[i], r, h, strongest[i]);
+    /* Several levels: the strongest of them first, and what one shows is not asked again. */
+    static const char *const strongest[] = {"strict-serializable", "serializable",
+                                            "strong-snapshot-isolation", "snapshot-isolation"};
+    enum { STRONGEST = sizeof strongest / sizeof *strongest };
+    ratel_result *known[STRONGEST] = {NULL};
+    for (size_t i = 0; i < STRONGEST && c->n_levels > 1; i++)
+        if (wants(c, strongest[i]) && !(known[i] = implied(c, known, i, strongest[i])))
+            ratel_check(&known[i], r, h, strongest[i]);
     for (size_t i = 0; i < c->n_levels; i++) {
         ratel_result *a = NULL;
         uint64_t begun = now();
@@ -281,10 +385,13 @@ static void check_history(check *c, const char *name)
             if (!c->a->value[O_QUIET])
                 fprintf(stderr, "%s: decided as %s, which is the same\n", c->levels[i], level);
         }
-        code = RATEL_EINVAL;
-        for (size_t k = 0; k < 2 && !a; k++)
-            if (known[k] && strcmp(ratel_result_level(known[k]), level))
-                code = ratel_result_implied(&a, r, known[k], level);
+        code = 0;
+        bool lent = false; /* decided already */
+        for (size_t k = 0; k < STRONGEST && !lent; k++) {
+            lent = known[k] && !strcmp(strongest[k], level);
+            if (lent) a = known[k];
+        }
+        if (!a) a = implied(c, known, STRONGEST, level);
         if (!a) code = ratel_check(&a, r, h, level);
         if (code == RATEL_EHISTORY) { /* the same for every level */
             refuse(c, name, code);
@@ -314,12 +421,15 @@ static void check_history(check *c, const char *name)
                                .colour = !json && colour_wanted(c->a, fileno(c->out))};
         ratel_result_write(a, r, json ? "json" : "text", &report, write_file_cb, c->out);
         stats_result(c->a, a);
-        ratel_result_free(a);
+        if (!lent) ratel_result_free(a);
     }
-    for (size_t i = 0; i < 2; i++) ratel_result_free(known[i]);
+    for (size_t i = 0; i < STRONGEST; i++) ratel_result_free(known[i]);
     const char *session = c->a->value[O_SESSION_ORDER];
-    if (c->all && verdicts && code != RATEL_EHISTORY)
-        summarise(c, name, verdicts, !session || strcmp(session, "off") != 0);
+    bool sessions = !session || strcmp(session, "off") != 0;
+    if (c->all && verdicts && code != RATEL_EHISTORY) {
+        summarise(c, name, verdicts, sessions);
+        if (!json) draw_lattice(c, name, verdicts, sessions);
+    }
     free(verdicts);
     ratel_history_free(h);
 }

@@ -112,6 +112,17 @@ static size_t fame(const char *level)
     return i;
 }
 
+/* InnoDB's levels and the session guarantees have no arguments: they are told when asked for. */
+static bool unshaped(const char *level)
+{
+    static const char *const names[] = {"innodb-repeatable-read", "innodb-repeatable-read-tight",
+                                        "read-your-writes",       "monotonic-reads",
+                                        "monotonic-writes",       "writes-follow-reads"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(level, names[i])) return true;
+    return false;
+}
+
 /* One of the weakest that are violated; else the strongest that holds; else what there is. */
 static const char *choose(const survey *s)
 {
@@ -119,9 +130,9 @@ static const char *choose(const survey *s)
     for (int want = 0; want < 2 && !best; want++) {
         ratel_verdict v = want ? RATEL_HOLDS : RATEL_VIOLATED;
         for (size_t i = 0; i < s->n; i++) {
-            bool keep = s->found[i].verdict == v;
+            bool keep = s->found[i].verdict == v && !unshaped(s->found[i].level);
             for (size_t j = 0; j < s->n && keep; j++) {
-                if (j == i || s->found[j].verdict != v) continue;
+                if (j == i || s->found[j].verdict != v || unshaped(s->found[j].level)) continue;
                 const char *a = s->found[want ? j : i].level, *b = s->found[want ? i : j].level;
                 bool implied = ratel_level_implies(a, b, s->session_order) == 1;
                 bool mutual = implied && ratel_level_implies(b, a, s->session_order) == 1;

@@ -118,6 +118,10 @@ static void wake(lazy *z, uint32_t inst, key_id k)
 /* The version has moved, has come, or has gone. */
 static void wake_around(lazy *z, uint32_t inst)
 {
+    key_id k = z->g->inst_key[inst];
+    /* Those that see past their own version: any change of the key may concern them. */
+    for (uint32_t i = z->past ? z->past_first[k] : 0; z->past && i < z->past_first[k + 1]; i++)
+        lazy_enqueue(z, z->past[i]);
     if (!z->watch_next) return;
     wake(z, inst, z->g->inst_key[inst]);
     wake(z, lazy_version_before(z, inst), z->g->inst_key[inst]);
@@ -147,6 +151,14 @@ uint32_t lazy_version_before(const lazy *z, uint32_t inst)
     return NONE;
 }
 
+/* The same, past versions of v's own transaction. */
+static uint32_t next_of_others(const lazy *z, uint32_t inst, node_id v)
+{
+    uint32_t u = lazy_next_version(z, inst);
+    while (u != NONE && asg_same(z->g, z->g->inst_node[u], v)) u = lazy_next_version(z, u);
+    return u;
+}
+
 /* Where in its key's list the first version stands that is not committed before v's begin. */
 static uint32_t versions_before(const lazy *z, key_id k, node_id v)
 {
@@ -167,7 +179,7 @@ static uint32_t version_seen(const lazy *z, key_id k, node_id v)
 {
     for (uint32_t i = versions_before(z, k, v); i-- > z->g->kw_first[k];) {
         node_id u = z->g->inst_node[z->list[i]];
-        if (z->present[u] && u != v) return z->list[i];
+        if (z->present[u] && !asg_same(z->g, u, v)) return z->list[i];
     }
     return NONE;
 }
@@ -540,19 +552,18 @@ static uint32_t check_read(lazy *z, uint32_t ob, bool *violated)
     if (rf == RF_OPEN) return check_open(z, ob, violated);
     uint32_t u;
     if (rf == RF_INIT) {
-        if (z->p->in[v]) return LIT_NONE; /* known edges */
+        if (z->p->in[v] && !(g->ob_flags[ob] & OB_OWN)) return LIT_NONE; /* known edges */
         u = version_seen(z, g->ob_key[ob], v);
         if (u == NONE) {
-            lazy_watch(z, ob, NONE);
+            if (is_loose(z, ob)) lazy_watch(z, ob, NONE);
             return LIT_NONE;
         }
         *violated = true;
         return between(z, ob, NONE, u, LIT_NONE, ob);
     }
     uint32_t w = z->p->rf_inst[ob];
-    u = lazy_next_version(z, w);
-    if (u == NONE || g->inst_node[u] == v) return LIT_NONE;
-    if (commit_pos(z, u) > z->pos[begin_of(z->p, v)]) return LIT_NONE;
+    u = next_of_others(z, w, v);
+    if (u == NONE || commit_pos(z, u) > z->pos[begin_of(z->p, v)]) return LIT_NONE;
     *violated = true;
     return between(z, ob, w, u, LIT_NONE, ob);
 }
@@ -800,7 +811,8 @@ static void follow_outcomes(lazy *z)
     for (size_t i = 0; i < z->decided.n; i++) {
         node_id v = z->decided.at[i];
         bool yes = solver_value(z->s, lit_of(z->taken_var[v], false)) > 0;
-        if (yes != z->present[v]) appear(z, v, yes);
+        for (; v < z->p->txns && asg_same(z->g, z->decided.at[i], v); v++) /* all its parts */
+            if (yes != z->present[v]) appear(z, v, yes);
     }
     z->decided.n = 0;
 }
@@ -835,14 +847,15 @@ static uint32_t cb_decide(void *state)
         if (!violated) continue;
         return answer;
     }
-    if (paths_broken(z, &answer) || updates_broken(z, &answer)) return answer;
+    if (paths_broken(z, &answer) || updates_broken(z, &answer) || split_broken(z, &answer))
+        return answer;
     return THEORY_STOP;
 }
 
 static bool cb_check_found_model(void *state)
 {
     lazy *z = state;
-    return z->head == z->queue.n && paths_clean(z) && updates_clean(z);
+    return z->head == z->queue.n && paths_clean(z) && updates_clean(z) && split_clean(z);
 }
 
 /* --- derivation rounds ------------------------------------------------------------------------ */
@@ -885,7 +898,7 @@ static uint64_t derive_round(lazy *z)
         uint32_t first = g->kw_first[g->ob_key[ob]], end = g->kw_first[g->ob_key[ob] + 1];
         for (uint32_t i = at + 1; i < end && i <= at + LOOK; i++) {
             node_id un = g->inst_node[z->list[i]];
-            if (un == v || !z->p->in[un]) continue;
+            if (asg_same(g, un, v) || !z->p->in[un]) continue;
             if (reaches(&z->reach, un, v))
                 derive(z, un, wn, ob, false, &n);
             else if (reaches(&z->reach, wn, un))
@@ -894,7 +907,7 @@ static uint64_t derive_round(lazy *z)
         }
         for (uint32_t i = at; i > first && i + LOOK > at + 1; i--) {
             node_id un = g->inst_node[z->list[i - 1]];
-            if (un != v && z->p->in[un] && reaches(&z->reach, un, v))
+            if (!asg_same(g, un, v) && z->p->in[un] && reaches(&z->reach, un, v))
                 derive(z, un, wn, ob, false, &n);
         }
         guard_tick(z->m->guard);
@@ -914,7 +927,7 @@ static node_id sure_version(const lazy *z, key_id k, node_id v)
     uint32_t first = g->kw_first[k], lo = versions_before(z, k, v);
     for (uint32_t i = lo; i > first && i + BEHIND > lo; i--) {
         node_id x = g->inst_node[z->list[i - 1]];
-        if (x != v && z->p->in[x] && reaches(&z->reach, x, v)) return x;
+        if (!asg_same(g, x, v) && z->p->in[x] && reaches(&z->reach, x, v)) return x;
     }
     return NO_ID;
 }
@@ -1007,9 +1020,9 @@ static bool settle(lazy *z)
             node_id v = g->ob_node[x];
             uint32_t w = z->p->rf[x] < RF_LAST ? z->p->rf_inst[x] : NONE;
             if (!z->p->in[v] || w == NONE || !strict_read(z->p, x)) goto later;
-            uint32_t u = lazy_next_version(z, w);
+            uint32_t u = next_of_others(z, w, v);
             node_id un = u == NONE ? NO_ID : g->inst_node[u], wn = g->inst_node[w];
-            done = u == NONE || un == v || commit_pos(z, u) > z->pos[begin_of(z->p, v)];
+            done = u == NONE || commit_pos(z, u) > z->pos[begin_of(z->p, v)];
             if (!done && z->p->in[un]) {
                 if (reaches(&z->reach, un, v)) {
                     note_forced(z, un, wn, x, false);
@@ -1071,6 +1084,7 @@ static bool open_ok(const lazy *z, uint32_t ob, uint32_t seen)
     const asg *g = z->g;
     if (z->updates || z->p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST) return false;
     if (!z->paths && !strict_read(z->p, ob)) return false;
+    if (g->ob_flags[ob] & OB_OWN) return false;
     if (seen != NONE) return may_read(z, ob, seen);
     return g->cand.at[g->cand_first.at[z->open_of[ob]]] == RF_INIT;
 }
@@ -1095,7 +1109,8 @@ static void replay(lazy *z)
             for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
                 uint32_t rf = z->p->rf[ob], seen = last[g->ob_key[ob]];
                 bool ok = rf < RF_LAST    ? seen == z->p->rf_inst[ob]
-                          : rf == RF_INIT ? seen == NONE || (z->p->in[v] && !z->paths)
+                          : rf == RF_INIT ? seen == NONE || (z->p->in[v] && !z->paths &&
+                                                             !(g->ob_flags[ob] & OB_OWN))
                                           : open_ok(z, ob, seen);
                 if (!ok)
                     lazy_enqueue(z, ob);
@@ -1126,8 +1141,9 @@ static void write_outcomes(lazy *z)
     if (!any) return;
     z->taken_var = mem_array(z->m, uint32_t, (size_t)z->p->txns + 1);
     for (node_id v = 0; v < z->p->txns; v++) {
-        z->taken_var[v] = z->p->in[v] ? NONE : new_var(z);
-        if (z->p->in[v]) continue;
+        bool again = v && asg_same(g, v - 1, v); /* another part of the same transaction */
+        z->taken_var[v] = z->p->in[v] ? NONE : again ? z->taken_var[v - 1] : new_var(z);
+        if (z->p->in[v] || again) continue;
         if (z->j) justify_is_taken(z->j, z->taken_var[v], v);
         if (!z->unknown.n) z->first_taken = z->taken_var[v];
         vec_push(z->m, &z->unknown, v);
@@ -1189,6 +1205,23 @@ static void index_open(lazy *z)
 }
 
 /* For updates.c, which asks for all that may have read a version. */
+/* The reads that see past their own version. */
+static void index_past(lazy *z)
+{
+    asg *g = z->g;
+    VEC(uint32_t) obs = {0}, key = {0};
+    for (uint32_t ob = 0; g->whole && ob < g->obs; ob++) {
+        if (!(g->ob_flags[ob] & OB_OWN)) continue;
+        vec_push(z->m, &obs, ob);
+        vec_push(z->m, &key, g->ob_key[ob]);
+    }
+    if (!obs.n) return;
+    z->past = asg_group(g, key.at, key.n, history_keys(g->h), &z->past_first);
+    for (size_t i = 0; i < obs.n; i++) z->past[i] = obs.at[z->past[i]];
+    vec_free(z->m, &obs);
+    vec_free(z->m, &key);
+}
+
 static void index_loose(lazy *z)
 {
     asg *g = z->g;
@@ -1257,7 +1290,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
 {
     memset(a, 0, sizeof *a);
     uint64_t since = clock_now();
-    lazy z = {.p = p, .g = p->g, .m = p->m, .a = a, .j = p->justify};
+    lazy z = {.p = p, .g = p->g, .m = p->m, .a = a, .j = p->justify, .epoch = 1};
     if (z.j) justify_start(z.j);
     asg *g = p->g;
     rng_seed(&z.luck, p->tune->seed);
@@ -1276,6 +1309,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     updates_start(&z);
     index_open(&z);
     watch_start(&z);
+    index_past(&z);
     z.list = mem_array(z.m, uint32_t, g->insts + 1);
     z.where = mem_array(z.m, uint32_t, g->insts + 1);
     size_t left = SIZE_MAX;

@@ -47,8 +47,9 @@ typedef struct lazy {
     uint32_t *loose_first, *loose; /* updates: per key, reads that it may not know the source of */
     /* Lists of obligations, one of each version and of each key's initial one (lazy_watch). */
     uint32_t *watch_head, *watch_next, *watch_prev;
-    uint32_t *taken_var;  /* per node: variable of an unknown outcome, or NONE */
-    uint32_t first_taken; /* the first of those variables, which come in a row */
+    uint32_t *past_first, *past; /* per key: reads that see past an own version (OB_OWN) */
+    uint32_t *taken_var;         /* per node: variable of an unknown outcome, or NONE */
+    uint32_t first_taken;        /* the first of those variables, which come in a row */
     VEC(node_id) unknown;
     VEC(node_id) outcomes;      /* those with a value, as on the solver's trail */
     VEC(size_t) outcome_levels; /* how many of them before each level */
@@ -56,6 +57,7 @@ typedef struct lazy {
 
     paths *paths;     /* NULL: the level has none */
     updates *updates; /* NULL: readers are ordered like everybody */
+    uint64_t whole;   /* the epoch in which whole transactions were found in order; 0: none */
     uint64_t epoch;   /* counts changes of the order and of choices */
 
     VEC(uint32_t) conflict;
@@ -106,6 +108,11 @@ uint32_t paths_choice(lazy *z, uint32_t ob);
 /* What an open read reads from in the answer: a transaction, RF_INIT, or RF_OPEN. */
 uint32_t paths_source(lazy *z, uint32_t ob);
 void paths_path(const lazy *z, node_id u, node_id v, cycle *c);
+
+/* split.c: with parts of transactions (asg/split.c), read-committed of the whole ones, for those of
+   unknown outcome that exist now.  As updates_broken and updates_clean. */
+bool split_broken(lazy *z, uint32_t *answer);
+bool split_clean(const lazy *z);
 
 /* updates.c */
 void updates_start(lazy *z);

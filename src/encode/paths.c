@@ -302,6 +302,53 @@ static node_id find_any(lazy *z, uint32_t ob, uint32_t first)
     return NO_ID;
 }
 
+/* --- session guarantees ---------------------------------------------------------------------- */
+
+/* Is s a version of the key that stands at `first` or behind it? */
+static bool is_later(const lazy *z, node_id s, uint32_t ob, uint32_t first)
+{
+    uint32_t inst = asg_install(z->g, s, z->g->ob_key[ob]);
+    return inst != NO_ID && s != z->g->ob_node[ob] && z->where[inst] >= first;
+}
+
+/* A later version that the session of e wrote or (PATH_SAW) read before e, with its hops to e. */
+static node_id session_before(lazy *z, node_id e, uint32_t ob, uint32_t first, uint32_t low)
+{
+    asg *g = z->g;
+    for (node_id u = g->so_pred[e]; u != NO_ID && z->pos[u] >= low; u = g->so_pred[u]) {
+        z->paths->hop[u] = (hop){u, e, PATH_SO, NONE};
+        if (!(z->p->rule->path & PATH_SAW)) {
+            if (is_later(z, u, ob, first)) return u;
+            continue;
+        }
+        for (uint32_t i = g->ob_first[u]; i < g->ob_first[u + 1]; i++) {
+            uint32_t w = paths_stands(z, i);
+            if (w >= FROM_INIT || !is_later(z, g->inst_node[w], ob, first)) continue;
+            z->paths->hop[g->inst_node[w]] = (hop){g->inst_node[w], u, PATH_WR, i};
+            return g->inst_node[w];
+        }
+        guard_tick(z->m->guard);
+    }
+    return NO_ID;
+}
+
+static node_id find_session(lazy *z, uint32_t ob, uint32_t first, uint32_t from)
+{
+    asg *g = z->g;
+    node_id v = g->ob_node[ob], u = NO_ID;
+    uint32_t low = from == FROM_INIT ? 0 : z->pos[g->inst_node[from]];
+    if (!z->p->so) return NO_ID;
+    if (!(z->p->rule->path & PATH_VIA)) return session_before(z, v, ob, first, low);
+    for (uint32_t i = g->ob_first[v]; i < g->ob_first[v + 1] && u == NO_ID; i++) {
+        uint32_t w = paths_stands(z, i);
+        if (i == ob || w >= FROM_INIT) continue;
+        node_id e = g->inst_node[w];
+        u = session_before(z, e, ob, first, low);
+        if (u != NO_ID) z->paths->hop[e] = (hop){e, v, PATH_WR, i};
+    }
+    return u;
+}
+
 static void keep_finding(lazy *z, uint32_t ob, node_id u)
 {
     paths *x = z->paths;
@@ -324,6 +371,8 @@ static void sweep_short(lazy *z)
         uint32_t first = w == FROM_INIT ? g->kw_first[g->ob_key[ob]] : z->where[w] + 1;
         if (z->p->rule->path & PATH_ANY) {
             u = find_any(z, ob, first);
+        } else if (!(z->p->rule->path & PATH_WR)) {
+            u = find_session(z, ob, first, w);
         } else {
             if (marked != v) mark_sources(z, v);
             marked = v;

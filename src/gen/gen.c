@@ -99,6 +99,18 @@ void sim_open(sim *m, uint32_t session, int64_t begin)
     history_session(h, label_uint(h, (uint64_t)session + 1));
     history_label(h, label_uint(h, (uint64_t)h->txns + 1));
     if (!m->o->no_times) history_time(h, TXN_HAS_BEGIN, begin);
+    /* (the store's clock: what the session's shows, without its skew) */
+    if (m->timestamps) history_time(h, TXN_HAS_START_TS, m->clients[session].began);
+}
+
+/* Has the transaction that is being written any write? */
+static bool has_writes(const history *h)
+{
+    for (size_t o = h->txn_op[h->txns]; o < h->ops; o++) {
+        unsigned kind = h->op_kind[o] & OP_KIND_MASK;
+        if (kind == OP_WRITE || kind == OP_DELETE || kind == OP_APPEND) return true;
+    }
+    return false;
 }
 
 void sim_close(sim *m, uint32_t session, enum txn_status status)
@@ -106,6 +118,10 @@ void sim_close(sim *m, uint32_t session, enum txn_status status)
     int64_t end = sim_time(m, session);
     /* The client of an unknown outcome never saw its end. */
     if (!m->o->no_times && status != TXN_UNKNOWN) history_time(m->h, TXN_HAS_END, end);
+    /* Who only reads commits nothing: its snapshot is all there is. */
+    bool committed = status == TXN_COMMITTED || (status == TXN_UNKNOWN && m->applied);
+    if (m->timestamps && committed && has_writes(m->h))
+        history_time(m->h, TXN_HAS_COMMIT_TS, m->clock);
     history_end(m->h, status);
 }
 
@@ -157,6 +173,7 @@ static void write_client(sim *m, uint32_t s, enum txn_status status)
         unsigned kind =
             t->kind == STEP_WRITE && t->value == VALUE_NULL ? OP_DELETE : kinds[t->kind];
         value_id v = lists && t->kind == STEP_READ ? list_seen(m, steps, i) : (value_id)t->value;
+        if (t->flags & STEP_LOCK) kind |= OP_LOCK;
         history_op(h, kind, workload_key(&m->work, h, t->key), v);
     }
     sim_close(m, s, status);
@@ -174,6 +191,7 @@ static void begin_client(sim *m, uint32_t s)
     c->stamp++;
     m->clock++;
     c->begin = sim_time(m, s);
+    c->began = m->clock;
     store_begin(&m->store, s, c->refusals >= PATIENCE);
     workload_plan(&m->work, &m->rng, &c->plan, m->steps + (size_t)s * m->longest, c->refusals > 0);
 }
@@ -243,7 +261,9 @@ static bool take_step(sim *m, uint32_t s)
         if (mine && steps[w->step].kind == STEP_WRITE) {
             t->value = steps[w->step].value;
         } else {
-            const version *v = store_read(&m->store, s, t->key);
+            if (m->lock_limit && draw_below(&m->rng, m->lock_limit)) t->flags |= STEP_LOCK;
+            const version *v = t->flags & STEP_LOCK ? store_newest(&m->store, t->key)
+                                                    : store_read(&m->store, s, t->key);
             t->value = v->value;
             t->seen = v->seq;
         }
@@ -289,6 +309,7 @@ static bool finish(sim *m, uint32_t s)
         return false;
     }
     c->refusals = 0;
+    m->applied = apply;
     write_client(m, s, status);
     m->recorded++;
     if (m->plants_left) planting_fall_due(m);
@@ -389,6 +410,8 @@ void gen_history(history *h, const gen_options *o, strbuf *truth)
     if (mode == STORE_CAUSAL || mode == STORE_PARALLEL_SI)
         m->replicas = knob_size(&o->knobs, g, KNOB_REPLICAS, 3);
     if (m->replicas > 0xffff) guard_fail(g, GUARD_INVAL, "too many replicas");
+    m->timestamps = knob_count(&o->knobs, KNOB_TIMESTAMPS, 0) != 0;
+    if (mode == STORE_INNODB) m->lock_limit = share_limit(knob_real(&o->knobs, KNOB_LOCKS, 0.25));
     bool lists = workload_lists(&m->work);
     store_init(&m->store, mm, mode, m->sessions, m->replicas, m->lag, m->work.initial,
                lists ? m->work.writes_per_key : 0);

@@ -214,6 +214,7 @@ static void overwrite(sim *m)
     bool restore = m->work.class->flags & WORK_MEANING;
     m->clock++;
     int64_t begin = sim_time(m, s);
+    m->clients[s].began = m->clock;
     store_begin(&m->store, s, true);
     for (uint32_t i = 0; i < p->keys; i++) {
         uint32_t key = m->keys[i];
@@ -269,7 +270,11 @@ void planting_carry_out(sim *m)
     for (uint32_t i = 0; i < p->events; i++) {
         const plant_event *e = &p->event[i];
         m->clock++;
-        if (e->what == PLANT_BEGIN) begin[e->txn] = sim_time(m, m->held[p->session[e->txn]]);
+        if (e->what == PLANT_BEGIN) {
+            uint32_t s = m->held[p->session[e->txn]];
+            begin[e->txn] = sim_time(m, s);
+            m->clients[s].began = m->clock;
+        }
         if (e->what != PLANT_COMMIT && e->what != PLANT_ABORT) continue;
         ids[e->txn] = (uint64_t)m->h->txns + 1;
         write_planted(m, e->txn, begin[e->txn], e->what == PLANT_COMMIT);

@@ -20,9 +20,9 @@ typedef struct client {
     uint32_t writes;
     uint32_t refusals;
     bool active, held;
-    int64_t begin;
-    int64_t skew, shown; /* of its clock: how far off it is, and the last time it has shown */
-    VEC(store_row) rows; /* of this attempt's ranges */
+    int64_t begin, began; /* by its own clock, by the store's */
+    int64_t skew, shown;  /* of its clock: how far off it is, and the last time it has shown */
+    VEC(store_row) rows;  /* of this attempt's ranges */
 } client;
 
 typedef struct sim {
@@ -40,6 +40,9 @@ typedef struct sim {
     uint32_t active;                  /* open transactions */
     uint64_t base, started, recorded; /* transactions that are not planted */
     int64_t clock, drift;
+    bool timestamps;     /* the store tells its own */
+    bool applied;        /* the transaction that is being written took effect */
+    uint64_t lock_limit; /* a 32-bit draw below it means a read that locks */
     VEC(value_id) list;
     /* planting */
     uint64_t plants_left, due;

@@ -140,6 +140,11 @@ const version *store_read(const store *s, uint32_t session, uint32_t key)
     return v;
 }
 
+const version *store_newest(const store *s, uint32_t key)
+{
+    return &s->cells.at[key];
+}
+
 /* --- commits ----------------------------------------------------------------------------- */
 
 /* Has a row of the range, or a key that it showed to be absent, changed since? */
@@ -162,7 +167,8 @@ static bool refused(const store *s, uint32_t session, const step *steps, uint32_
                     const store_row *rows)
 {
     bool writes = s->refuse & REFUSE_READERS;
-    for (uint32_t i = 0; i < n && !writes; i++) writes = step_writes(&steps[i]);
+    for (uint32_t i = 0; i < n && !writes; i++)
+        writes = step_writes(&steps[i]) || steps[i].flags & STEP_LOCK;
     if (!writes) return false;
     for (uint32_t i = 0; i < n; i++) {
         const step *t = &steps[i];
@@ -175,6 +181,7 @@ static bool refused(const store *s, uint32_t session, const step *steps, uint32_
             if ((s->refuse & REFUSE_WRITES) && !inside(s, session, newest)) return true;
             continue;
         }
+        if (t->flags & STEP_LOCK && newest->seq != t->seen) return true;
         bool own_list = s->list_cap && (t->flags & STEP_OWN);
         bool external = !(t->flags & STEP_OWN) || own_list;
         if ((s->refuse & REFUSE_READS) && external && newest->seq != t->seen) return true;

@@ -55,6 +55,7 @@ enum step_kind { STEP_READ, STEP_WRITE, STEP_APPEND, STEP_SCAN, STEP_ITER };
 #define STEP_OWN 1u  /* a read behind the transaction's own write of the key */
 #define STEP_LAST 2u /* the transaction's last write of the key so far */
 #define STEP_DONE 4u /* a range was seen to its end */
+#define STEP_LOCK 8u /* a read of the newest version, which must still be that at commit */
 
 /* An operation of a running transaction. */
 typedef struct step {
@@ -128,6 +129,8 @@ void store_key(store *s, uint32_t key); /* makes room for keys up to this one */
 /* `fresh`: the view is all commits so far, whatever the level would also allow. */
 void store_begin(store *s, uint32_t session, bool fresh);
 const version *store_read(const store *s, uint32_t session, uint32_t key);
+/* Whatever the view is. */
+const version *store_newest(const store *s, uint32_t key);
 /* False: refused, nothing has changed.  The view stays open either way. */
 bool store_commit(store *s, uint32_t session, const step *steps, uint32_t n, const store_row *rows);
 void store_end(store *s, uint32_t session);

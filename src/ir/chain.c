@@ -13,6 +13,7 @@
 typedef struct chain {
     asg *g;
     bool so;
+    const uint8_t *present;
     weak_answer *a;
     uint32_t *missing; /* per node: what it still waits for */
     uint8_t *taken;
@@ -60,6 +61,7 @@ static void count_missing(chain *c)
         /* Who cannot have committed waits for something that never comes; so does one of unknown
            outcome that wrote nothing: nobody needs it, and its list reads order no versions. */
         bool useless = g->maybe[v] && g->inst_first[v] == g->inst_first[v + 1];
+        if (c->present) useless = !c->present[v];
         c->missing[v] = g->barred[v] || useless ? n + 1 : n;
     }
     /* The initial state is always there: a read that may have seen it waits for nobody. */
@@ -69,7 +71,8 @@ static void count_missing(chain *c)
         c->a->rf[ob] = RF_INIT;
         c->missing[g->ob_node[ob]]--;
     }
-    for (size_t i = 0; i < g->extra.n; i++) c->missing[g->extra.at[i].to]++;
+    for (size_t i = 0; i < g->extra.n; i++)
+        if (!c->present || c->present[g->extra.at[i].from]) c->missing[g->extra.at[i].to]++;
 }
 
 /* A step to something that v waits for and that is not taken either. */
@@ -125,9 +128,9 @@ static void explain(chain *c, node_id v)
     mem_put(g->m, seen);
 }
 
-void chain_decide(asg *g, bool so, weak_answer *a)
+void chain_decide(asg *g, bool so, const uint8_t *present, weak_answer *a)
 {
-    chain c = {.g = g, .so = so, .a = a};
+    chain c = {.g = g, .so = so, .present = present, .a = a};
     c.missing = mem_array(g->m, uint32_t, (size_t)g->nodes + 1);
     c.taken = mem_array0(g->m, uint8_t, (size_t)g->nodes + 1);
     index_waits(&c);
@@ -157,8 +160,10 @@ void chain_decide(asg *g, bool so, weak_answer *a)
     a->verdict = WEAK_HOLDS;
     for (node_id v = 0; v < g->nodes; v++) {
         a->out[v] = !c.taken[v];
-        if (c.taken[v] || g->maybe[v] || a->verdict == WEAK_VIOLATED) continue;
+        bool may_miss = present ? !present[v] : g->maybe[v];
+        if (c.taken[v] || may_miss || a->verdict == WEAK_VIOLATED) continue;
         a->verdict = WEAK_VIOLATED;
+        if (present) continue; /* the caller looks at who is out */
         a->why = WHY_CYCLE;
         explain(&c, v);
     }

@@ -26,6 +26,11 @@ const level_rule *rule_induced(const level_rule *rule)
     return rule;
 }
 
+enum rule_split rule_split_of(enum level_id level)
+{
+    return level == LEVEL_MDB ? SPLIT_LOOSE : level == LEVEL_MDBT ? SPLIT_TIGHT : SPLIT_NONE;
+}
+
 unsigned rule_real_time(enum level_id level)
 {
     switch (level) {

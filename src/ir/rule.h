@@ -31,6 +31,10 @@ enum rule_strict { STRICT_NONE, STRICT_ALL, STRICT_ITEM, STRICT_OWN, STRICT_UPDA
 /* The last step of a path is one of the others; whatever stands before it in the order leads
    there. */
 #define PATH_ANY 64u
+/* Session order with a read in front of it (what the session saw), behind it (who was read from),
+   or both: one such path. */
+#define PATH_SAW 128u
+#define PATH_VIA 256u
 
 typedef struct level_rule {
     enum level_id level;
@@ -50,6 +54,10 @@ typedef struct level_rule {
 #define RT_CB 4u
 /* Those that a level has by itself (LEVELS 4.3). */
 unsigned rule_real_time(enum level_id level);
+
+/* Levels that look at the parts of transactions (asg/split.c). */
+enum rule_split { SPLIT_NONE, SPLIT_LOOSE, SPLIT_TIGHT };
+enum rule_split rule_split_of(enum level_id level);
 
 /* NULL: the level is no such rule. */
 const level_rule *rule_of(enum level_id level);

@@ -148,6 +148,7 @@ static void add_init_reads(strong *p)
     node_id *own = NULL; /* per key: the first reader that writes it too */
     for (uint32_t ob = 0; ob < g->obs; ob++) {
         if (g->ob_rf[ob] != RF_INIT || !p->in[g->ob_node[ob]] || !strict_read(p, ob)) continue;
+        if (g->ob_flags[ob] & OB_OWN) continue; /* the gate would shut out its own version */
         if (!gate) {
             asg_by_key(g);
             gate = mem_array(g->m, uint32_t, keys + 1);
@@ -181,7 +182,7 @@ static void add_init_reads(strong *p)
         key_id k = g->ob_key[ob];
         node_id v = g->ob_node[ob];
         if (g->ob_rf[ob] != RF_INIT || !p->in[v] || own[k] == NO_ID || own[k] == v) continue;
-        if (!strict_read(p, ob)) continue;
+        if (!strict_read(p, ob) || g->ob_flags[ob] & OB_OWN) continue;
         if (asg_install(g, v, k) == NO_ID) add(p, begin_of(p, v), commit_of(p, own[k]));
     }
     mem_put(g->m, gate);
@@ -242,8 +243,12 @@ void strong_build(strong *p, asg *g, const order_ask *ask)
     for (node_id v = 0; v < g->nodes; v++) p->in[v] = asg_in(g, v);
     p->so_pred = so && p->rule->strict == STRICT_UPDATES ? so_of_updates(g) : g->so_pred;
     for (node_id v = 0; v < g->nodes; v++)
-        if (p->so_pred[v] != NO_ID) depend(p, p->so_pred[v], v, so);
+        if (p->so_pred[v] != NO_ID && !asg_same(g, p->so_pred[v], v))
+            depend(p, p->so_pred[v], v, so);
     p->so_deps = p->deps.n;
+    for (node_id v = 0; v < g->nodes; v++) /* the parts of a transaction */
+        if (p->so_pred[v] != NO_ID && asg_same(g, p->so_pred[v], v))
+            depend(p, p->so_pred[v], v, true);
     for (node_id v = 0; v < g->nodes; v++) {
         if (si) add(p, begin_of(p, v), commit_of(p, v));
         if (!p->in[v]) continue;

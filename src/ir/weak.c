@@ -10,6 +10,7 @@
 
 bool weak_test(asg *g, const view *w, enum weak_level level, weak_answer *a, bool explain)
 {
+    if (level >= WEAK_RYW) return session_test(g, w, level, a);
     size_t keep = g->extra.n;
     view base = *w;
     bool ok = true;
@@ -114,7 +115,7 @@ void weak_decide(asg *g, enum weak_level level, bool so, bool search, weak_answe
     a->rf = mem_array(g->m, uint32_t, asg_obs(g) + 1);
     memcpy(a->rf, g->ob_rf, asg_obs(g) * sizeof *a->rf);
     if (level == WEAK_RC && !g->wild_lists && !g->init_open && !unsure_order(g))
-        chain_decide(g, so, a);
+        chain_decide(g, so, NULL, a);
     else
         choose_decide(g, level, so, search, a);
 }

@@ -12,7 +12,18 @@
 
 #include "asg/asg.h"
 
-enum weak_level { WEAK_RU, WEAK_RC, WEAK_MAV, WEAK_RA, WEAK_CC };
+enum weak_level {
+    WEAK_RU,
+    WEAK_RC,
+    WEAK_MAV,
+    WEAK_RA,
+    WEAK_CC,
+    /* session guarantees: session.c */
+    WEAK_RYW,
+    WEAK_MR,
+    WEAK_MW,
+    WEAK_WFR
+};
 enum weak_verdict { WEAK_UNDECIDED, WEAK_HOLDS, WEAK_VIOLATED };
 enum weak_why { WHY_NONE, WHY_FAULT, WHY_CYCLE, WHY_INIT, WHY_SEARCH };
 
@@ -42,8 +53,10 @@ void weak_decide(asg *g, enum weak_level level, bool so, bool search, weak_answe
 /* The polynomial test on one assignment; open reads count for nothing. */
 bool weak_test(asg *g, const view *w, enum weak_level level, weak_answer *a, bool explain);
 
-/* chain.c */
-void chain_decide(asg *g, bool so, weak_answer *a);
+/* chain.c.  present: per node, exactly those take part; NULL: any of unknown outcome may. */
+void chain_decide(asg *g, bool so, const uint8_t *present, weak_answer *a);
+/* session.c: weak_test of the last four. */
+bool session_test(asg *g, const view *w, enum weak_level level, weak_answer *a);
 /* choose.c */
 void choose_decide(asg *g, enum weak_level level, bool so, bool search, weak_answer *a);
 

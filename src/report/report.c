@@ -138,6 +138,10 @@ void report_json(const verdict *v, const report_context *c, strbuf *b)
     } else if (v->outcome == OUTCOME_HOLDS && (v->through || v->shown)) {
         string(b, "through", v->through ? v->through : v->shown);
     }
+    if (v->trusted) {
+        member(b, "trusted");
+        strbuf_str(b, "true");
+    }
     number(b, "txns", v->txns);
     number(b, "ops", v->ops);
     number(b, "sessions", v->sessions);
@@ -295,6 +299,7 @@ void report_text(const verdict *v, const report_context *c, strbuf *b)
     if (v->outcome != OUTCOME_VIOLATED) return;
     if (v->cycle.n) cycle_text(v, b);
     core_text(v, b);
+    if (v->trusted) strbuf_str(b, "  the database's timestamps were trusted\n");
     if (v->through && v->outcome == OUTCOME_HOLDS)
         strbuf_printf(b, "  %s implies it, and holds\n", v->through);
     else if (v->through)

@@ -25,10 +25,15 @@ claim claim_of(const verdict *v)
                .order = v->order,
                .ordered = v->ordered,
                .choices = v->choices,
+               .points = v->points,
+               .point_choices = v->point_choices,
                .anomaly = v->anomaly,
                .reason = v->reason,
                .cycle = v->cycle,
                .core = v->core,
+               .trusted = v->trusted,
+               .at_op = v->at_op,
+               .at_key = v->at_key,
                .through = v->through};
     /* What was shown is the stronger level. */
     if (c.through && c.outcome == OUTCOME_HOLDS) {
@@ -375,7 +380,8 @@ static void write_violated(const verdict *v, const history *h, mem *work, strbuf
     enum level_id id = v->level.id;
     enum weak_level weak;
     bool rt, weak_level = weak_of(id, &weak) && !v->level.realtime;
-    if (!weak_level && !judge_rule(&v->level, &rt))
+    if ((weak_level && weak > WEAK_CC) || rule_split_of(id) ||
+        (!weak_level && !judge_rule(&v->level, &rt)))
         guard_fail(work->guard, GUARD_UNSUPPORTED,
                    "no-rules: this version has no proofs for violations of %s", v->level.name);
     asg g;
@@ -394,6 +400,11 @@ static void write_violated(const verdict *v, const history *h, mem *work, strbuf
 
 void certify(const verdict *v, const history *h, mem *work, strbuf *b)
 {
+    /* InnoDB's levels have two witnesses, of which the format holds one; and a proof against
+       timestamps would have to name them. */
+    if (v->points.n || (v->trusted && v->outcome == OUTCOME_VIOLATED))
+        guard_fail(work->guard, GUARD_UNSUPPORTED, "no-rules: this version has no proofs for %s",
+                   v->trusted ? "violations of timestamps" : v->level.name);
     const char *why;
     claim shown = claim_of(v), asked = shown;
     verdict other = *v;

@@ -32,6 +32,10 @@ bool weak_of(enum level_id id, enum weak_level *out)
     case LEVEL_MAV: *out = WEAK_MAV; return true;
     case LEVEL_RA: *out = WEAK_RA; return true;
     case LEVEL_CC: *out = WEAK_CC; return true;
+    case LEVEL_RYW: *out = WEAK_RYW; return true;
+    case LEVEL_MR: *out = WEAK_MR; return true;
+    case LEVEL_MW: *out = WEAK_MW; return true;
+    case LEVEL_WFR: *out = WEAK_WFR; return true;
     default: return false;
     }
 }
@@ -129,6 +133,8 @@ void verdict_forget(verdict *v)
     memset(&v->cycle, 0, sizeof v->cycle);
     memset(&v->core, 0, sizeof v->core);
     memset(&v->choices, 0, sizeof v->choices);
+    memset(&v->points, 0, sizeof v->points);
+    memset(&v->point_choices, 0, sizeof v->point_choices);
     v->ordered = 0;
 }
 
@@ -247,8 +253,51 @@ static void leave_unneeded(mem *m, const strong *p, lazy_answer *a)
     vec_free(m, &todo);
 }
 
+/* The choices of a model that the trace left open. */
+static void keep_choices(verdict *v, const asg *g, const lazy_answer *a, chosen_reads *out)
+{
+    for (size_t i = 0; i < g->open.n; i++) {
+        uint32_t ob = g->open.at[i], rf = a->rf[ob];
+        if ((rf >= RF_LAST && rf != RF_INIT) || a->out[g->ob_node[ob]]) continue;
+        chosen c = {g->ob_op[ob], g->ob_key[ob], rf == RF_INIT ? NO_ID : g->node_txn[rf]};
+        vec_push(&v->mem, out, c);
+    }
+}
+
+/* InnoDB's levels: the parts in their order, and a commit order of the same transactions that is
+   read-committed. */
+static void keep_points(verdict *v, const asg *s, const strong *p, const lazy_answer *a)
+{
+    asg *g = s->unsplit;
+    node_id *at = mem_array(&v->work, node_id, (size_t)p->events + 1);
+    uint8_t *present = mem_array(&v->work, uint8_t, (size_t)g->nodes + 1);
+    memset(at, 0xff, ((size_t)p->events + 1) * sizeof *at);
+    for (node_id x = 0; x < s->nodes; x++) {
+        present[s->whole[x]] = !a->out[x];
+        if (!a->out[x]) at[a->pos[x]] = x;
+    }
+    for (uint32_t i = 0; i < p->events; i++) {
+        if (at[i] == NO_ID) continue;
+        order_point x = {s->node_txn[at[i]], s->part_op[at[i]]};
+        vec_push(&v->mem, &v->points, x);
+    }
+    keep_choices(v, s, a, &v->point_choices);
+    attempt t = {.g = *g};
+    t.a.order = mem_array(&v->work, node_id, (size_t)g->nodes + 1);
+    t.a.out = mem_array(&v->work, uint8_t, (size_t)g->nodes + 1);
+    t.a.rf = mem_array(&v->work, uint32_t, g->obs + 1);
+    memcpy(t.a.rf, g->ob_rf, g->obs * sizeof *t.a.rf);
+    chain_decide(&t.g, false, present, &t.a);
+    assert(t.a.verdict == WEAK_HOLDS);
+    keep_witness(v, &t);
+}
+
 static void keep_order(verdict *v, const asg *g, const strong *p, const lazy_answer *a)
 {
+    if (g->unsplit) {
+        keep_points(v, g, p, a);
+        return;
+    }
     /* commits by place: places are a permutation of the events, so one array sorts them */
     txn_id *at = mem_array(&v->work, txn_id, (size_t)p->events + 1);
     memset(at, 0xff, ((size_t)p->events + 1) * sizeof *at);
@@ -257,12 +306,7 @@ static void keep_order(verdict *v, const asg *g, const strong *p, const lazy_ans
     v->order = mem_array(&v->mem, txn_id, (size_t)p->txns + 1);
     for (uint32_t i = 0; i < p->events; i++)
         if (at[i] != NO_ID) v->order[v->ordered++] = at[i];
-    for (size_t i = 0; i < g->open.n; i++) {
-        uint32_t ob = g->open.at[i], rf = a->rf[ob];
-        if ((rf >= RF_LAST && rf != RF_INIT) || a->out[g->ob_node[ob]]) continue;
-        chosen c = {g->ob_op[ob], g->ob_key[ob], rf == RF_INIT ? NO_ID : g->node_txn[rf]};
-        vec_push(&v->mem, &v->choices, c);
-    }
+    keep_choices(v, g, a, &v->choices);
 }
 
 /* The answer of an exhaustive search. */
@@ -354,9 +398,25 @@ static void find_suspects(verdict *v, asg *g, const order_ask *ask, strong *p, c
     v->kept = NULL;
 }
 
+/* InnoDB's levels: read-committed, for the whole transactions.  False: the answer is told. */
+static bool whole_committed(verdict *v, asg *g)
+{
+    weak_answer a;
+    weak_decide(g, WEAK_RC, false, true, &a);
+    if (a.verdict == WEAK_HOLDS) return true;
+    if (a.verdict == WEAK_UNDECIDED) {
+        set_reason(v, a.reason);
+        return false;
+    }
+    v->outcome = OUTCOME_VIOLATED;
+    words_explain(v, g, &a, WEAK_RC);
+    return false;
+}
+
 static void try_strong(verdict *v, const history *h, const question *q, const level_rule *rule,
                        bool rt, unsigned flags, asg *g)
 {
+    enum rule_split cut = rule_split_of(rule->level);
     order_ask told = {rule, v->session_order, rt, q->drift, &q->tune};
     bool basic = core_knows(rule);
     mem_free_all(&v->work);
@@ -369,7 +429,7 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
         return;
     }
     /* The exhaustive searches know real time of serial orders only. */
-    bool small = rule->level == LEVEL_SER || (!rt && !rule_real_time(rule->level));
+    bool small = rule->level == LEVEL_SER || (!cut && !rt && !rule_real_time(rule->level));
     if (small && g->nodes <= WEAK_SMALL && (g->wild_lists || g->init_open)) {
         node_id order[WEAK_SMALL];
         uint32_t n = 0, *rf = mem_array(&v->work, uint32_t, g->obs + 1);
@@ -398,6 +458,12 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
         set_reason(v, "this strategy decides serializability and snapshot isolation only");
         return;
     }
+    asg parts, *on = g; /* what the order is of */
+    if (cut) {
+        if (!whole_committed(v, g)) return;
+        asg_split(&parts, g, cut == SPLIT_TIGHT);
+        on = &parts;
+    }
     strong p;
     lazy_answer a;
     /* (real time orders begins and commits) */
@@ -409,7 +475,7 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
     }
     uint64_t start = clock_now();
     bool done = false, lazy = q->tune.strategy == STRATEGY_LAZY;
-    if (lazy && pass_on(&q->tune, PASS_UNSAT_SEARCH) && refute_part(v, g, &ask, rule)) {
+    if (lazy && !cut && pass_on(&q->tune, PASS_UNSAT_SEARCH) && refute_part(v, g, &ask, rule)) {
         if (v->want_part && (basic || v->core.n > CORE_SMALL))
             find_suspects(v, g, &told, NULL, NULL, start);
         return;
@@ -438,7 +504,7 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
         }
         bool same = stronger.rule == ask.rule;
         if (same && (stronger.so == ask.so || try != TRY_SESSIONS)) continue;
-        strong_build(&p, g, &stronger);
+        strong_build(&p, rule_split_of(stronger.rule->level) ? on : g, &stronger);
         lazy_decide(&p, SERIAL_TRY, &a);
         keep_stages(v, &a);
         done = a.holds;
@@ -451,9 +517,9 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
     if (!done) {
         order_decider decider = strategies[q->tune.strategy];
         if (q->tune.portfolio > 1) {
-            portfolio_decide(&p, g, &ask, decider, &a);
+            portfolio_decide(&p, on, &ask, decider, &a);
         } else {
-            strong_build(&p, g, &ask);
+            strong_build(&p, on, &ask);
             if (logged) {
                 p.justify = justify_new(&p);
                 justify_limit(p.justify, CORE_LOG);
@@ -474,7 +540,7 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
         const char *wrong = NULL;
         if (p.rule->strict == STRICT_ALL) wrong = strong_replay(&p, a.pos, a.out);
         v->outcome = OUTCOME_HOLDS;
-        keep_order(v, g, &p, &a);
+        keep_order(v, p.g, &p, &a);
         /* (the second opinion knows no history without its hints) */
         if (p.rule->strict != STRICT_ALL && !(flags & ASG_NO_HINTS))
             replay_claim(v, h, p.rule->level, &wrong);
@@ -488,7 +554,7 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
         set_reason(v, rule->events ? "an order of begins and commits explains every read"
                                    : "an order of the transactions explains every read");
     } else {
-        explain_strong(v, g, &p, &a, rule);
+        explain_strong(v, p.g, &p, &a, rule);
         if (v->want_part && (basic || v->core.n > CORE_SMALL))
             find_suspects(v, g, &told, logged ? &p : NULL, logged ? &a : NULL, start);
     }
@@ -578,11 +644,11 @@ static void decide_strong(verdict *v, const history *h, const question *q, const
 {
     asg g;
     uint64_t start = clock_now();
-    v->want_part = core_reduces(rule) && !h->init_unknown;
+    v->want_part = core_reduces(rule) && !h->init_unknown && !rule_split_of(rule->level);
     try_strong(v, h, q, rule, rt, 0, &g);
     if (v->outcome == OUTCOME_VIOLATED && g.init_assumed) {
         verdict_forget(v);
-        v->want_part = core_reduces(rule);
+        v->want_part = core_reduces(rule) && !rule_split_of(rule->level);
         try_strong(v, h, q, rule, rt, ASG_INIT_FREE, &g);
     }
     v->want_part = false;
@@ -672,6 +738,33 @@ static void warn(verdict *v, const facts *f, const history *h)
     if (realtime && !f->with_times) v->warnings |= lint_bit(LINT_NO_TIMES);
 }
 
+/* By the database's timestamps: serializability and snapshot isolation as such, and what either
+   implies if it holds.  False: they do not decide it. */
+static bool by_timestamps(verdict *v, const history *h, const facts *f)
+{
+    static const enum level_id ids[] = {LEVEL_SER, LEVEL_SI};
+    for (size_t i = 0; i < 2; i++) {
+        bool itself = v->level.id == ids[i] && !v->level.realtime;
+        if (!itself && !level_implies(ids[i], v->session_order, false, v->level.id,
+                                      v->session_order, v->level.realtime))
+            continue;
+        if (v->level.id == LEVEL_SI && i == 0) continue; /* it has a walk of its own */
+        enum trusted_answer a = trusted_decide(v, h, f, ids[i] == LEVEL_SI);
+        mem_free_all(&v->work);
+        if (a == TRUSTED_HOLDS) {
+            set_reason(v, "run by the database's timestamps, the transactions explain every read");
+            if (!itself) set_through(v, ids[i], v->session_order);
+        }
+        if (a == TRUSTED_HOLDS || (a == TRUSTED_VIOLATED && itself)) {
+            v->warnings &= ~lint_bit(LINT_TIMESTAMPS);
+            return true;
+        }
+        v->trusted = false;
+        verdict_forget(v);
+    }
+    return false;
+}
+
 void judge(verdict *v, const history *h, const question *q)
 {
     facts f;
@@ -691,6 +784,11 @@ void judge(verdict *v, const history *h, const question *q)
         return;
     }
     v->ryow = judge_policy(h, q, &v->work);
+    if (q->trust && by_timestamps(v, h, &f)) {
+        mem_free_all(&v->work);
+        return;
+    }
+    mem_free_all(&v->work);
     bool serial_implies = !v->level.realtime && level_implies(LEVEL_SER, true, false, v->level.id,
                                                               v->session_order, false);
     if (serial_implies && level_at(v->level.id)->decided && pass_on(&q->tune, PASS_CLIENT_TIMES) &&
@@ -711,7 +809,8 @@ void judge(verdict *v, const history *h, const question *q)
     const level_rule *rule = judge_rule(&v->level, &rt);
     if (rule) {
         decide_strong(v, h, q, rule, rt);
-        return;
+        /* (lists and initial states whose search knows whole transactions only) */
+        if (v->outcome != OUTCOME_UNDECIDED || !rule_split_of(rule->level)) return;
     }
     if (accept(v, h, q) || refute(v, h, q)) return;
     v->outcome = OUTCOME_UNDECIDED;
@@ -729,6 +828,7 @@ void judge_implied(verdict *v, const verdict *stronger)
     v->anomaly = ANOMALIES;
     v->outcome = OUTCOME_HOLDS;
     v->warnings = stronger->warnings;
+    v->trusted = stronger->trusted;
     v->txns = stronger->txns;
     v->ops = stronger->ops;
     v->sessions = stronger->sessions;
@@ -738,6 +838,10 @@ void judge_implied(verdict *v, const verdict *stronger)
     memcpy(v->order, stronger->order, stronger->ordered * sizeof *v->order);
     for (size_t i = 0; i < stronger->choices.n; i++)
         vec_push(&v->mem, &v->choices, stronger->choices.at[i]);
+    for (size_t i = 0; i < stronger->points.n; i++)
+        vec_push(&v->mem, &v->points, stronger->points.at[i]);
+    for (size_t i = 0; i < stronger->point_choices.n; i++)
+        vec_push(&v->mem, &v->point_choices, stronger->point_choices.at[i]);
     set_reason(v, stronger->reason);
     const char *shown = stronger->through ? stronger->through : level_at(stronger->level.id)->name;
     if (stronger->level.realtime && !stronger->through) shown = stronger->level.name;

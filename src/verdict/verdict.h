@@ -45,10 +45,15 @@ typedef struct verdict {
     const char *shown; /* holds: the stronger level that was shown to hold, if it was another */
     lint_set warnings;
     uint32_t rests_on; /* bits */
+    bool trusted;      /* decided by the database's timestamps */
+    op_id at_op;       /* trusted, violated: as claim.h says */
+    key_id at_key;
 
     txn_id *order; /* holds: a commit order of the transactions that take part */
     uint32_t ordered;
     chosen_reads choices;
+    point_order points; /* of claim.h */
+    chosen_reads point_choices;
 
     uint64_t txns, ops, sessions, keys; /* committed */
     uint64_t ns_analyse, ns_solve;
@@ -70,6 +75,7 @@ typedef struct question {
     int64_t drift;
     size_t memory_limit; /* bytes for deciding, 0: none */
     tuning tune;
+    bool trust; /* the database's timestamps */
     bool quick; /* do not look for what the violation rests on */
 } question;
 
@@ -96,6 +102,10 @@ void judge_dump(verdict *v, const history *h, const question *q, enum dump_stage
 /* quick.c: true if running the transactions by their client times explains every read; then the
    order is kept in v. */
 bool quick_accept(verdict *v, const history *h, const facts *f);
+
+/* trusted.c: by the database's timestamps; fills v unless they say too little. */
+enum trusted_answer { TRUSTED_UNUSABLE, TRUSTED_HOLDS, TRUSTED_VIOLATED };
+enum trusted_answer trusted_decide(verdict *v, const history *h, const facts *f, bool si);
 
 /* certify.c: the answer with its proof, as text (verify/certificate.h).  Fails through the guard:
    GUARD_INVAL if it is undecided, GUARD_UNSUPPORTED if there is no proof of that kind. */

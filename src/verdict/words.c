@@ -174,6 +174,23 @@ static bool visible_path(asg *g, const uint32_t *rf, bool so, node_id from, node
     return found;
 }
 
+/* A violation of the level that shows no finer name. */
+static uint32_t name_level(enum weak_level level)
+{
+    switch (level) {
+    case WEAK_RU:
+    case WEAK_RC: return ANOMALY_CIRCULAR_INFORMATION_FLOW;
+    case WEAK_MAV: return ANOMALY_OBSERVED_TRANSACTION_VANISHES;
+    case WEAK_RA: return ANOMALY_FRACTURED_READ;
+    case WEAK_RYW: return ANOMALY_READ_YOUR_WRITES_VIOLATION;
+    case WEAK_MR: return ANOMALY_MONOTONIC_READS_VIOLATION;
+    case WEAK_MW: return ANOMALY_MONOTONIC_WRITES_VIOLATION;
+    case WEAK_WFR: return ANOMALY_WRITES_FOLLOW_READS_VIOLATION;
+    case WEAK_CC: break;
+    }
+    return ANOMALY_CAUSALITY_VIOLATION;
+}
+
 static uint32_t name_premise(const step *p, size_t n, enum weak_level level)
 {
     if (level == WEAK_MAV) return ANOMALY_OBSERVED_TRANSACTION_VANISHES;
@@ -317,9 +334,7 @@ static void explain_cycle(verdict *v, asg *g, const weak_answer *a, enum weak_le
     if (!n_forced)
         v->anomaly = ww && !wr ? ANOMALY_DIRTY_WRITE : ANOMALY_CIRCULAR_INFORMATION_FLOW;
     else
-        v->anomaly = level == WEAK_MAV  ? ANOMALY_OBSERVED_TRANSACTION_VANISHES
-                     : level == WEAK_RA ? ANOMALY_FRACTURED_READ
-                                        : ANOMALY_CAUSALITY_VIOLATION;
+        v->anomaly = name_level(level);
     strbuf b;
     strbuf_init(&b, &v->mem);
     strbuf_str(&b, "a cycle: ");
@@ -346,11 +361,7 @@ void words_explain(verdict *v, asg *g, const weak_answer *a, enum weak_level lev
     default: break;
     }
     strbuf_init(&b, &v->mem);
-    v->anomaly = g->wild_lists       ? ANOMALY_INCOMPATIBLE_ORDER
-                 : level == WEAK_RC  ? ANOMALY_CIRCULAR_INFORMATION_FLOW
-                 : level == WEAK_MAV ? ANOMALY_OBSERVED_TRANSACTION_VANISHES
-                 : level == WEAK_RA  ? ANOMALY_FRACTURED_READ
-                                     : ANOMALY_CAUSALITY_VIOLATION;
+    v->anomaly = g->wild_lists ? ANOMALY_INCOMPATIBLE_ORDER : name_level(level);
     strbuf_str(&b, "reads are ambiguous, and every way to match them with writers leads to a "
                    "contradiction");
     if (g->nodes <= WEAK_SMALL)
@@ -535,7 +546,17 @@ void words_events(verdict *v, asg *g, const strong *p, const uint32_t *events, s
         vec_push(g->m, &s, x);
     }
     vec_free(g->m, &helper);
-    if (p->rule->level == LEVEL_SER || p->rule->level == LEVEL_SI)
+    size_t kept = 0; /* without steps from part to part of a transaction */
+    bool told = false, rw = false;
+    for (size_t i = 0; i < s.n; i++) {
+        told = told || s.at[i].kind == EDGE_FORCE;
+        rw = rw || s.at[i].kind == STEP_RW;
+        if (!asg_same(g, s.at[i].from, s.at[i].to)) s.at[kept++] = s.at[i];
+    }
+    s.n = kept;
+    if (g->whole && told && !rw) /* versions that snapshots put in both orders */
+        tell_steps(v, g, s.at, s.n, ANOMALY_READ_SKEW);
+    else if (p->rule->level == LEVEL_SER || p->rule->level == LEVEL_SI)
         words_cycle(v, g, s.at, s.n, words_name(s.at, s.n));
     else
         words_steps(v, g, s.at, s.n);

@@ -31,6 +31,13 @@ typedef VEC(cycle_link) cycle_links;
 typedef VEC(txn_id) txn_ids;
 typedef VEC(chosen) chosen_reads;
 
+/* A part of a transaction: its snapshot (op NO_ID), or its current statements from op on. */
+typedef struct order_point {
+    txn_id txn;
+    op_id op;
+} order_point;
+typedef VEC(order_point) point_order;
+
 typedef struct claim {
     level_ref level;
     bool session_order;
@@ -42,12 +49,21 @@ typedef struct claim {
     const txn_id *order;
     uint32_t ordered;
     chosen_reads choices;
+    /* InnoDB's levels: the order above is read-committed; these are the parts in an order of their
+       own, with what open reads saw along it; none: the order above serves for both */
+    point_order points;
+    chosen_reads point_choices;
 
     /* violated */
     uint32_t anomaly; /* enum anomaly */
     const char *reason;
     cycle_links cycle;
     txn_ids core;
+    /* By the database's timestamps; if violated: the read at_op of at_key, or, without operation,
+       core[0] and core[1] overlap at at_key, or, without key, their session runs backwards. */
+    bool trusted;
+    op_id at_op;
+    key_id at_key;
     const char *through; /* the weaker level whose violation decided it, or NULL */
 } claim;
 

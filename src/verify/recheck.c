@@ -647,10 +647,15 @@ static bool check_holds(checker *c)
     bool graph = level == LEVEL_CS || level == LEVEL_RR || level == LEVEL_PC || level == LEVEL_CV ||
                  level == LEVEL_PSI || level == LEVEL_MV || level == LEVEL_UA ||
                  level == LEVEL_NLU || level == LEVEL_FCV || level == LEVEL_US;
+    bool session =
+        level == LEVEL_RYW || level == LEVEL_MR || level == LEVEL_MW || level == LEVEL_WFR;
+    weak = weak || session;
+    bool split = level == LEVEL_MDB || level == LEVEL_MDBT;
     bool real = c->v->level.realtime && level != LEVEL_SER && level != LEVEL_SI;
     if (real && (level == LEVEL_RU || level == LEVEL_US)) weak = graph = false;
     if (real && level != LEVEL_MAV) graph = graph || weak;
-    if (!weak && !strong && !graph) return recheck_no(c, NO_ID, "no recheck for this level yet");
+    if (!weak && !strong && !graph && !split)
+        return recheck_no(c, NO_ID, "no recheck for this level yet");
     if (!load_order(c)) return false;
     /* What is serializable in this order satisfies every level, but for those that want the real
        order of commits. */
@@ -677,12 +682,20 @@ static bool check_holds(checker *c)
     c->source = mem_array0(c->m, uint32_t, (size_t)c->n + 1);
     recheck_load_installers(c);
     load_lists(c);
+    value_id *what = split ? mem_array(c->m, value_id, c->reads.n + 1) : NULL;
+    for (size_t i = 0; split && i < c->reads.n; i++) what[i] = c->reads.at[i].value;
     if (!resolve_all(c)) return false;
     mem_put(c->m, c->slot); /* nothing is looked up by value any more */
     mem_put(c->m, c->w_next);
     if (real && level == LEVEL_MAV && !recheck_real_time(c)) return false;
     if (graph && level != LEVEL_PC) return recheck_graph(c);
     switch (level) {
+    case LEVEL_MDB:
+    case LEVEL_MDBT: return recheck_split(c, what);
+    case LEVEL_RYW:
+    case LEVEL_MR:
+    case LEVEL_MW:
+    case LEVEL_WFR: return recheck_session(c);
     case LEVEL_MAV: return check_mav(c);
     case LEVEL_RA: return check_ra(c);
     case LEVEL_CC: return recheck_causal(c);

@@ -165,12 +165,16 @@ bool recheck_stamp(const history *h, txn_id t, unsigned which, int64_t *at);
 uint32_t recheck_next_installer(const installers *x, const seen *r, uint32_t p3);
 uint32_t recheck_installer_before(const installers *x, key_id k, uint32_t p);
 
+bool recheck_causal(checker *c); /* recheck_causal.c */
+bool recheck_graph(checker *c);  /* recheck_graph.c */
+/* recheck_split.c; what: the values of c->reads, which by then name writers */
+bool recheck_split(checker *c, const value_id *what);
 /* recheck_paths.c: levels of paths of many steps, by clocks; *done: it was not too large. */
 bool recheck_paths(checker *c, const installers *x, bool *done);
-bool recheck_causal(checker *c);   /* recheck_causal.c */
-bool recheck_graph(checker *c);    /* recheck_graph.c */
 bool recheck_updates(checker *c);  /* recheck_updates.c */
 bool recheck_strong(checker *c);   /* recheck_strong.c */
+bool recheck_session(checker *c);  /* recheck_session.c */
 bool recheck_violated(checker *c); /* recheck_violated.c */
+bool recheck_trusted(checker *c);  /* recheck_trusted.c: violated, by timestamps */
 
 #endif

@@ -306,6 +306,7 @@ bool recheck_violated(checker *c)
     recheck_load_writes(c);
     recheck_load_keys(c);
     recheck_index_values(c);
+    if (v->trusted) return recheck_trusted(c);
     if (v->cycle.n) return check_cycle(c);
     bool at_ru = v->anomaly == ANOMALY_GARBAGE_READ || v->anomaly == ANOMALY_MALFORMED_RESULT ||
                  v->anomaly == ANOMALY_INCOMPATIBLE_ORDER;

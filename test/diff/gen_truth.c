@@ -248,6 +248,7 @@ MODE(NO_LOST_UPDATE, no_lost_update_holds)
 MODE(STALE_SERIALIZABLE, stale_serializable_holds)
 MODE(STALE_SNAPSHOT, prefix_consistent_snapshot_isolation_holds)
 MODE(GENERALIZED_SI, generalized_snapshot_isolation_holds)
+MODE(INNODB, innodb_repeatable_read_holds)
 
 TEST(modes_are_no_stronger)
 {
@@ -257,6 +258,8 @@ TEST(modes_are_no_stronger)
         const char *workload;
     } weak[] = {
         {STORE_SNAPSHOT, TRUTH_INDEX_SER, "rw-register"},
+        {STORE_INNODB, TRUTH_INDEX_CS, "rw-register"},
+        {STORE_INNODB, TRUTH_INDEX_MAV, "rw-register"},
         {STORE_READ_COMMITTED, TRUTH_INDEX_RA, "rw-register"},
         {STORE_READ_ATOMIC, TRUTH_INDEX_CC, "rw-register"},
         {STORE_CAUSAL, TRUTH_INDEX_PC, "rw-register"},

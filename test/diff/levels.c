@@ -42,6 +42,10 @@ static const char *levels[] = {"read-uncommitted",
                                "no-lost-update",
                                "parallel-snapshot-isolation",
                                "update-serializable",
+                               "read-your-writes",
+                               "monotonic-reads",
+                               "monotonic-writes",
+                               "writes-follow-reads",
                                "generalized-snapshot-isolation",
                                "prefix-consistent-snapshot-isolation",
                                "strong-snapshot-isolation",
@@ -56,8 +60,10 @@ static const char *levels[] = {"read-uncommitted",
                                "realtime-monotonic-view",
                                "realtime-prefix",
                                "realtime-update-atomic",
-                               "realtime-no-lost-update"};
-enum { LEVELS = sizeof levels / sizeof *levels, STRONG = 5, SI = 6, GRAPH = 8, REAL = 17 };
+                               "realtime-no-lost-update",
+                               "innodb-repeatable-read",
+                               "innodb-repeatable-read-tight"};
+enum { LEVELS = sizeof levels / sizeof *levels, STRONG = 5, SI = 6, GRAPH = 8, REAL = 21 };
 enum { PAIRS = 2 }; /* of session order and policy, asked of each history and level */
 static int first_level = 0;
 static const char *const policies[] = {"must", "external", "may"};

@@ -1227,7 +1227,13 @@ enum condition {
     SER,
     BC,
     MDB_LOOSE,
-    MDB_TIGHT
+    MDB_TIGHT,
+    RYW,
+    MR,
+    MW,
+    WFR,
+    TRUSTED_SI, /* by the database's timestamps: doc/levels.md 4, "Hints" */
+    TRUSTED_SER
 };
 
 /* "Asked": session order as the question says. */
@@ -1288,6 +1294,12 @@ static const struct {
     {"mdb-rr", {MDB_LOOSE, PLAIN}},
     {"innodb-repeatable-read-tight", {MDB_TIGHT, PLAIN}},
     {"mdb-rr-tight", {MDB_TIGHT, PLAIN}},
+    {"read-your-writes", {RYW, SESSION}},
+    {"monotonic-reads", {MR, SESSION}},
+    {"monotonic-writes", {MW, SESSION}},
+    {"writes-follow-reads", {WFR, SESSION}},
+    {"trusted-snapshot-isolation", {TRUSTED_SI, ASKED}},
+    {"trusted-serializable", {TRUSTED_SER, ASKED}},
     {"pl-1", {RU, PLAIN}},
     {"pl-2", {RC, PLAIN}},
     {"pl-cs", {CS, PLAIN}},
@@ -1668,6 +1680,24 @@ static bool admissible(struct search *s, const struct witness *w)
     case RC:
     case MDB_LOOSE:
     case MDB_TIGHT: return true;
+    case TRUSTED_SI:
+    case TRUSTED_SER: return false; /* they have no witness to look for */
+    case RYW:                       /* doc/levels.md 5, "Session guarantees" */
+        compose(x, s->so, rw, n);
+        return irreflexive(x, n);
+    case MR:
+        compose(y, w->wr, s->so, n);
+        compose(x, y, rw, n);
+        return irreflexive(x, n);
+    case MW:
+        compose(y, s->so, w->wr, n);
+        compose(x, y, rw, n);
+        return irreflexive(x, n);
+    case WFR:
+        compose(y, w->wr, s->so, n);
+        compose(base, y, w->wr, n);
+        compose(x, base, rw, n);
+        return irreflexive(x, n);
     case CS: return no_g_cursor(s);
     case MAV: return no_otv(s);
     case PL2L:
@@ -2283,10 +2313,148 @@ static void derive_versions(struct search *s)
 }
 
 /* -------------------------------------------------------------------------------------------- */
+/* Trusted timestamps: the order and the snapshots are given. */
+
+static long long commit_stamp(const struct txn *t)
+{
+    return t->has_commit_ts ? t->commit_ts : t->start_ts;
+}
+
+static bool is_reader(const struct txn *t)
+{
+    for (int i = 0; i < t->nop; i++) {
+        if (is_write(&t->op[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Must node a see what node u committed? */
+static bool sees_stamped(const struct search *s, int a, int u)
+{
+    const struct txn *ta = &s->o->txn[s->txn[a]], *tu = &s->o->txn[s->txn[u]];
+    if (a == u) {
+        return false;
+    }
+    if (s->level.condition == TRUSTED_SI) {
+        return commit_stamp(tu) <= ta->start_ts;
+    }
+    return is_reader(ta) ? commit_stamp(tu) <= commit_stamp(ta)
+                         : commit_stamp(tu) < commit_stamp(ta);
+}
+
+/* The content of key that node a must find. */
+static bool stamped_state(const struct search *s, int a, int key, struct value *state)
+{
+    row left = 0;
+    *state = s->init[key];
+    for (int u = 0; u < s->n; u++) {
+        if (sees_stamped(s, a, u)) {
+            left |= bit(u);
+        }
+    }
+    while (left) {
+        int next = NONE;
+        for (int u = 0; u < s->n; u++) {
+            bool earlier = next == NONE || commit_stamp(&s->o->txn[s->txn[u]]) <
+                                               commit_stamp(&s->o->txn[s->txn[next]]);
+            if ((left & bit(u)) && earlier) {
+                next = u;
+            }
+        }
+        left &= ~bit(next);
+        const struct txn *t = &s->o->txn[s->txn[next]];
+        if (!apply_own(t, key, t->nop, state)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool stamps_fit(struct search *s)
+{
+    bool si = s->level.condition == TRUSTED_SI;
+    for (int i = 0; i < s->nob; i++) {
+        struct value state;
+        if (!stamped_state(s, s->ob[i].txn, s->ob[i].key, &state)) {
+            s->too_big = true;
+            return false;
+        }
+        if (!same(&state, &s->ob[i].v)) {
+            return false;
+        }
+    }
+    for (int a = 0; a < s->n; a++) {
+        for (int b = 0; b < s->n; b++) {
+            const struct txn *ta = &s->o->txn[s->txn[a]], *tb = &s->o->txn[s->txn[b]];
+            bool overlap =
+                a != b && ta->start_ts < commit_stamp(tb) && tb->start_ts < commit_stamp(ta);
+            for (int k = 0; k < s->o->nkey && si && overlap; k++) {
+                if (last_write(ta, k) != NONE && last_write(tb, k) != NONE) {
+                    return false;
+                }
+            }
+            if ((s->extra[a] & bit(b)) &&
+                commit_stamp(ta) > (si ? tb->start_ts : commit_stamp(tb))) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Do the timestamps say who saw what?  (Else the product decides without them.) */
+static bool stamps_decide(const oracle *o, bool si, bool sessions)
+{
+    for (int a = 0; a < o->ntxn; a++) {
+        const struct txn *t = &o->txn[a];
+        bool in = t->status == COMMITTED || (t->status == UNKNOWN && t->has_commit_ts);
+        if (!in) {
+            continue;
+        }
+        if (!t->has_start_ts || !(t->has_commit_ts || is_reader(t))) {
+            return false;
+        }
+        int before = a - 1; /* the committed transaction before it in its session */
+        while (before >= 0 &&
+               (o->txn[before].session != t->session || o->txn[before].status != COMMITTED)) {
+            before--;
+        }
+        bool points = before >= 0 && t->start_ts == commit_stamp(t) &&
+                      o->txn[before].start_ts == commit_stamp(&o->txn[before]);
+        if (sessions && before >= 0 && !is_reader(t) && (!si || points) &&
+            commit_stamp(&o->txn[before]) == commit_stamp(t)) {
+            return false;
+        }
+        for (int b = 0; b < a; b++) {
+            const struct txn *u = &o->txn[b];
+            bool other = u->status == COMMITTED || (u->status == UNKNOWN && u->has_commit_ts);
+            bool at_once = t->start_ts == commit_stamp(t) && u->start_ts == commit_stamp(u);
+            if (!other || commit_stamp(t) != commit_stamp(u)) {
+                continue;
+            }
+            if (!is_reader(t) && !is_reader(u) && (!si || at_once)) {
+                return false;
+            }
+            for (int k = 0; k < o->nkey; k++) {
+                if (last_write(t, k) != NONE && last_write(u, k) != NONE) {
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+/* -------------------------------------------------------------------------------------------- */
 /* The outermost choices. */
 
 static bool some_witness(struct search *s)
 {
+    if (s->level.condition == TRUSTED_SI || s->level.condition == TRUSTED_SER) {
+        return gather(s) && stamps_fit(s);
+    }
     if (!gather(s) || hopeless(s)) {
         return false;
     }
@@ -2364,6 +2532,10 @@ static bool some_outcome(struct search *s, int unknowns)
         for (int t = 0; t < s->o->ntxn; t++) {
             enum status status = s->o->txn[t].status;
             bool takes_part = status == COMMITTED || (status == UNKNOWN && (choice >> u & 1));
+            if (s->level.condition == TRUSTED_SI || s->level.condition == TRUSTED_SER) {
+                takes_part =
+                    status == COMMITTED || (status == UNKNOWN && s->o->txn[t].has_commit_ts);
+            }
             u += status == UNKNOWN;
             s->node[t] = takes_part ? s->n : NONE;
             if (takes_part) {
@@ -2405,6 +2577,10 @@ int oracle_check(oracle *o, const oracle_question *q)
         return ORACLE_NOTHING;
     }
     if (too_big || committed + unknowns > ORACLE_MAX_TXNS || subs > MAX_SUBS) {
+        return ORACLE_TOO_BIG;
+    }
+    if ((level.condition == TRUSTED_SI || level.condition == TRUSTED_SER) &&
+        !stamps_decide(o, level.condition == TRUSTED_SI, level.order == SESSION)) {
         return ORACLE_TOO_BIG;
     }
     struct search *s = xcalloc(1, sizeof *s);

@@ -1,0 +1,1 @@
+"$RATEL" check -q --level all ../litmus/long_fork.jsonl | tail -n 24
