@@ -310,6 +310,23 @@ static void say_step(const asg *g, const step *s, strbuf *b)
     }
 }
 
+/* The cycle edge by edge, a long one cut. */
+static void say_cycle(verdict *v, asg *g, const step *s, size_t n)
+{
+    strbuf b;
+    strbuf_init(&b, &v->mem);
+    strbuf_str(&b, "a cycle: ");
+    for (size_t i = 0; i < n; i++) {
+        if (i == 6 && n > 8) {
+            strbuf_printf(&b, "; ... %zu more", n - i);
+            break;
+        }
+        if (i) strbuf_str(&b, "; ");
+        say_step(g, &s[i], &b);
+    }
+    finish(v, &b);
+}
+
 static void explain_cycle(verdict *v, asg *g, const weak_answer *a, enum weak_level level)
 {
     const step *s = a->cycle.steps.at;
@@ -335,18 +352,7 @@ static void explain_cycle(verdict *v, asg *g, const weak_answer *a, enum weak_le
         v->anomaly = ww && !wr ? ANOMALY_DIRTY_WRITE : ANOMALY_CIRCULAR_INFORMATION_FLOW;
     else
         v->anomaly = name_level(level);
-    strbuf b;
-    strbuf_init(&b, &v->mem);
-    strbuf_str(&b, "a cycle: ");
-    for (size_t i = 0; i < n; i++) {
-        if (i == 6 && n > 8) {
-            strbuf_printf(&b, "; ... %zu more", n - i);
-            break;
-        }
-        if (i) strbuf_str(&b, "; ");
-        say_step(g, &s[i], &b);
-    }
-    finish(v, &b);
+    say_cycle(v, g, s, n);
 }
 
 void words_explain(verdict *v, asg *g, const weak_answer *a, enum weak_level level)
@@ -493,18 +499,7 @@ static void tell_steps(verdict *v, asg *g, const step *s, size_t n, uint32_t ano
     for (size_t i = 0; i < n; i++)
         if (s[i].kind == EDGE_FORCE) add_core(v, g->node_txn[g->ob_node[s[i].ob]]);
     v->anomaly = anomaly;
-    strbuf b;
-    strbuf_init(&b, &v->mem);
-    strbuf_str(&b, "a cycle: ");
-    for (size_t i = 0; i < n; i++) {
-        if (i == 6 && n > 8) {
-            strbuf_printf(&b, "; ... %zu more", n - i);
-            break;
-        }
-        if (i) strbuf_str(&b, "; ");
-        say_step(g, &s[i], &b);
-    }
-    finish(v, &b);
+    say_cycle(v, g, s, n);
 }
 
 void words_steps(verdict *v, asg *g, const step *s, size_t n)
