@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "diff/text.h"
 #include "oracle/oracle.h"
 #include "oracle/random_history.h"
 #include "ratel.h"
@@ -63,35 +64,7 @@ static const char *const levels[] = {"read-uncommitted",
 enum { LEVELS = sizeof levels / sizeof *levels };
 static const char *const policies[] = {"must", "external", "may"};
 
-typedef struct text {
-    char *at;
-    size_t n, cap, pos;
-} text;
-
 static uint64_t certified[LEVELS][2], exhaustive[LEVELS], damaged, passed_damage, refitted;
-
-static ptrdiff_t read_text(void *buf, size_t cap, void *payload)
-{
-    text *t = payload;
-    size_t n = t->n - t->pos < cap ? t->n - t->pos : cap;
-    if (n) memcpy(buf, t->at + t->pos, n);
-    t->pos += n;
-    return (ptrdiff_t)n;
-}
-
-static int add_text(const void *buf, size_t n, void *payload)
-{
-    text *t = payload;
-    if (t->n + n + 1 > t->cap) {
-        t->cap = 2 * (t->n + n + 1);
-        t->at = realloc(t->at, t->cap);
-        if (!t->at) abort();
-    }
-    if (n) memcpy(t->at + t->n, buf, n);
-    t->n += n;
-    t->at[t->n] = 0;
-    return 0;
-}
 
 /* --- damage ----------------------------------------------------------------------------------- */
 

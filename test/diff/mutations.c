@@ -17,37 +17,10 @@
 
 #define RATEL_EXPERIMENTAL
 #include "base/rng.h"
+#include "diff/text.h"
 #include "ratel.h"
 
 enum { MUTANTS = 4 }; /* of each history */
-
-typedef struct text {
-    char *at;
-    size_t n, cap, pos;
-} text;
-
-static ptrdiff_t read_text(void *buf, size_t cap, void *payload)
-{
-    text *t = payload;
-    size_t n = t->n - t->pos < cap ? t->n - t->pos : cap;
-    if (n) memcpy(buf, t->at + t->pos, n);
-    t->pos += n;
-    return (ptrdiff_t)n;
-}
-
-static int add_text(const void *buf, size_t n, void *payload)
-{
-    text *t = payload;
-    if (t->n + n + 1 > t->cap) {
-        t->cap = 2 * (t->n + n + 1);
-        t->at = realloc(t->at, t->cap);
-        if (!t->at) abort();
-    }
-    if (n) memcpy(t->at + t->n, buf, n);
-    t->n += n;
-    t->at[t->n] = 0;
-    return 0;
-}
 
 /* An operation ["r",K,V] or ["w",K,V] at s: where K and V stand; false if it is none. */
 typedef struct op {
