@@ -76,18 +76,40 @@ static int ask(survey *s, ratel *r, const ratel_history *h, size_t i)
     return RATEL_OK;
 }
 
-/* Those that tell most about others first. */
-static int ask_all(survey *s, ratel *r, const ratel_history *h)
+/* The levels around the one that is explained are told along, not asked for: without --time they
+   share so many milliseconds, each may use a third of what is left, and what is not decided by then
+   is told as undecided. */
+#define ASIDE_MS 6000
+#define LEAST_MS 100
+
+static int ask_aside(survey *s, args *a, const ratel_history *h, size_t i, int64_t *left)
+{
+    if (a->value[O_TIME]) return ask(s, a->context, h, i);
+    uint64_t since = now();
+    ratel_set(a->context, "time", *left / 3 > LEAST_MS ? *left / 3 : LEAST_MS);
+    int code = ask(s, a->context, h, i);
+    ratel_set(a->context, "time", 0);
+    *left -= (int64_t)((now() - since) / 1000000);
+    return code;
+}
+
+/* Those that tell most about others first; the first three in full where the level to be explained
+   is chosen by them. */
+static int ask_all(survey *s, args *a, const ratel_history *h)
 {
     static const char *const telling[] = {
         "serializable", "snapshot-isolation",          "read-committed",     "causal",
         "read-atomic",  "parallel-snapshot-isolation", "strict-serializable"};
+    int64_t left = ASIDE_MS;
     int code = RATEL_OK;
-    for (size_t j = 0; j < sizeof telling / sizeof *telling && !code; j++)
-        for (size_t i = 0; i < s->n && !code; i++)
-            if (!s->known[i] && !strcmp(s->found[i].level, telling[j])) code = ask(s, r, h, i);
+    for (size_t j = 0; j < sizeof telling / sizeof *telling; j++)
+        for (size_t i = 0; i < s->n && !code; i++) {
+            if (s->known[i] || strcmp(s->found[i].level, telling[j])) continue;
+            code = !a->value[O_LEVEL] && j < 3 ? ask(s, a->context, h, i)
+                                               : ask_aside(s, a, h, i, &left);
+        }
     for (size_t i = 0; i < s->n && !code; i++)
-        if (!s->known[i]) code = ask(s, r, h, i);
+        if (!s->known[i]) code = ask_aside(s, a, h, i, &left);
     return code;
 }
 
@@ -310,7 +332,7 @@ static int explain_history(args *a, const char *name, const char *format)
     if (!code && !open_survey(&s, st.with_times > 0)) code = RATEL_ENOMEM;
     if (!code && level && !(code = explain_level(a, h, level, &x)))
         spread(&s, ratel_result_level(x.result), ratel_result_verdict(x.result));
-    if (!code && st.txns) code = ask_all(&s, r, h);
+    if (!code && st.txns) code = ask_all(&s, a, h);
     if (!st.txns) s.n = 0;
     if (!code && !level && !(code = explain_level(a, h, choose(&s), &x)) &&
         ratel_result_verdict(x.result) == RATEL_VIOLATED && !ratel_explanation_shown(x.e, NULL))
