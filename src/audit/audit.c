@@ -116,12 +116,10 @@ void audit_limits(audit *a, const audit_options *o)
     a->guard.deadline = o->seconds > 0 ? clock_now() + (uint64_t)(o->seconds * 1e9) : 0;
 }
 
-int audit_run(audit **out, const audit_options *o, audit_read read, void *payload,
-              audit_answer *answer)
+static audit *open_audit(const audit_options *o)
 {
-    memset(answer, 0, sizeof *answer);
-    audit *a = *out = mem_libc(NULL, NULL, 0, sizeof *a);
-    if (!a) return GUARD_NOMEM;
+    audit *a = mem_libc(NULL, NULL, 0, sizeof *a);
+    if (!a) return NULL;
     memset(a, 0, sizeof *a);
     guard_init(&a->guard);
     mem_init(&a->kept, NULL, NULL, &a->guard);
@@ -129,6 +127,15 @@ int audit_run(audit **out, const audit_options *o, audit_read read, void *payloa
     mem_init(&a->store, NULL, NULL, &a->guard);
     mem_init(&a->shrunk, NULL, NULL, &a->guard);
     audit_limits(a, o);
+    return a;
+}
+
+int audit_run(audit **out, const audit_options *o, audit_read read, void *payload,
+              audit_answer *answer)
+{
+    memset(answer, 0, sizeof *answer);
+    audit *a = *out = open_audit(o);
+    if (!a) return GUARD_NOMEM;
     if (guard_armed(&a->guard)) return ended(a, answer);
     source_init(&a->source, &a->kept, &a->guard, read, payload);
     decide(a, o, answer);
@@ -145,6 +152,55 @@ int audit_again(audit *a, const audit_options *o, audit_answer *answer)
     audit_limits(a, o);
     if (guard_armed(&a->guard)) return ended(a, answer);
     decide(a, o, answer);
+    return 0;
+}
+
+/* Is there such a member on the first line?  Deep inside would do, too: histories have none. */
+static bool has_member(const char *p, const char *end, const char *word)
+{
+    size_t n = strlen(word);
+    for (; p + n < end; p++) {
+        if (memcmp(p, word, n) != 0) continue;
+        const char *q = p + n;
+        while (q < end && *q == ' ') q++;
+        if (q < end && *q == ':') return true;
+    }
+    return false;
+}
+
+bool audit_sniff(audit_read read, void *payload)
+{
+    audit *a = open_audit(&(audit_options){0});
+    if (!a) return false;
+    volatile bool yes = false; /* outlives a jump */
+    if (!guard_armed(&a->guard)) {
+        source *s = &a->source;
+        source_init(s, &a->kept, &a->guard, read, payload);
+        packed_open(s);
+        source_skip_bom(s);
+        source_need(s, 4096);
+        const char *from = s->at + s->pos, *all = s->at + s->n;
+        const char *end = memchr(from, '\n', (size_t)(all - from));
+        if (!end) end = all;
+        yes = *from == '{' &&
+              (has_member(from, end, "\"ratel_sql\"") || has_member(from, end, "\"statements\""));
+    }
+    audit_free(a);
+    return yes;
+}
+
+int audit_lint(audit **out, const audit_options *o, audit_read read, void *payload,
+               audit_counts *counts, const audit_finding **at, size_t *n)
+{
+    audit *a = *out = open_audit(o);
+    if (!a) return GUARD_NOMEM;
+    if (guard_armed(&a->guard)) return ended(a, &(audit_answer){0});
+    source_init(&a->source, &a->kept, &a->guard, read, payload);
+    packed_open(&a->source);
+    a->log.linting = true;
+    log_read(&a->log, &a->kept, &a->source);
+    a->read = true;
+    log_lint(a, o, counts, at, n);
     return 0;
 }
 

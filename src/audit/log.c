@@ -3,6 +3,7 @@
  */
 #include "audit/log.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/hash.h"
@@ -19,6 +20,36 @@ typedef struct reader {
     uint32_t id_cap;
     bool header;
 } reader;
+
+/* Something is wrong at `at`: the end, or a note. */
+static void wrong(reader *r, finding_id id, const char *at, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static void wrong(reader *r, finding_id id, const char *at, const char *format, ...)
+{
+    char text[256];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    if (!r->l->linting) json_fail(&r->j, at, "%s", text);
+    const char *kept = arena_text(&r->l->kept, text, strlen(text));
+    vec_push(r->l->mem, &r->l->notes, ((log_note){id, r->line, kept}));
+}
+
+/* Members that nobody reads; some are ours, or expected. */
+static void pass_over(reader *r, json_text name)
+{
+    static const char *const known[] = {"columns", "database", "isolation", "mark",
+                                        "note",    "notes",    "comment",   "name"};
+    if (r->l->linting) {
+        for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+            if (json_is(name, known[i])) goto skip;
+        wrong(r, FINDING_UNKNOWN_MEMBERS, r->j.p, "\"%.*s\"", name.n < 60 ? (int)name.n : 60,
+              name.at);
+    }
+skip:
+    json_skip(&r->j);
+}
 
 static const char *keep(reader *r, json_text t)
 {
@@ -125,9 +156,13 @@ static const cell *read_rows(reader *r, uint32_t *n_rows, uint32_t *n_cols)
             json_space(j);
             const char *at = j->p;
             uint32_t n = read_list(r);
-            if (*n_rows && n != *n_cols)
-                json_fail(j, at, "a row of %u values after rows of %u", (unsigned)n,
-                          (unsigned)*n_cols);
+            if (*n_rows && n != *n_cols) {
+                wrong(r, FINDING_ROW_WIDTH, at, "a row of %u values after rows of %u", (unsigned)n,
+                      (unsigned)*n_cols);
+                *n_rows = 0; /* linting: the rows before are forgotten */
+                memmove(r->cells.at, r->cells.at + r->cells.n - n, n * sizeof *r->cells.at);
+                r->cells.n = n;
+            }
             *n_cols = n;
             if (++*n_rows == UINT32_MAX / 64) json_fail(j, at, "too many rows");
         } while (json_more(j, ']'));
@@ -141,7 +176,8 @@ static void read_times(reader *r, int64_t *out, int n)
     for (int i = 0; i < n; i++) {
         if (i) json_need(&r->j, ',');
         out[i] = json_int(&r->j, "a time");
-        if (i && out[i] < out[i - 1]) json_fail(&r->j, r->j.p, "times must not fall");
+        if (i && out[i] < out[i - 1])
+            wrong(r, FINDING_BACKWARD_TIMES, r->j.p, "times must not fall");
     }
     json_need(&r->j, ']');
 }
@@ -195,7 +231,7 @@ static log_stmt read_stmt(reader *r)
                 s.answer = t[1];
                 s.has_time = true;
             } else {
-                json_skip(j); /* columns, notes: kept by nobody */
+                pass_over(r, name);
             }
         } while (json_more(j, '}'));
     }
@@ -303,7 +339,7 @@ static void read_member(reader *r, line_parts *p, json_text name)
         if (!r->l->level) r->l->level = level;
     } else {
         if (json_is(name, "mark")) p->mark = true;
-        json_skip(j);
+        pass_over(r, name);
     }
 }
 
@@ -334,14 +370,14 @@ static void add_txn(reader *r, line_parts *p, const char *start)
     sql_log *l = r->l;
     log_txn *t = &p->t;
     if (t->has_begin && t->has_end && t->end < t->begin)
-        json_fail(&r->j, start, "\"end\" before \"begin\"");
+        wrong(r, FINDING_BACKWARD_TIMES, start, "\"end\" before \"begin\"");
     if (!t->id) {
         char number[24];
         int n = snprintf(number, sizeof number, "%llu", (unsigned long long)r->line);
         t->id = arena_text(&l->kept, number, (size_t)n);
     }
     if (!new_id(r, t->id))
-        json_fail(&r->j, start, "a second transaction with the id \"%s\"", t->id);
+        wrong(r, FINDING_DUPLICATE_IDS, start, "a second transaction with the id \"%s\"", t->id);
     if (l->txns.n >= UINT32_MAX - 8) json_fail(&r->j, start, "more than 2^32 transactions");
     t->line = r->line;
     l->statements += t->n_stmts;
@@ -376,12 +412,17 @@ static void read_line(reader *r)
         json_fail(j, start,
                   "neither a header, nor rows of a table, nor a transaction with \"statements\"");
     }
-    if (!r->header) json_fail(j, start, "a log begins with a header, {\"ratel_sql\":1,...}");
+    if (!r->header) {
+        wrong(r, FINDING_NO_HEADER, start, "a log begins with a header, {\"ratel_sql\":1,...}");
+        r->header = true;
+    }
 }
 
 void log_read(sql_log *l, mem *m, source *s)
 {
+    bool linting = l->linting;
     memset(l, 0, sizeof *l);
+    l->linting = linting;
     l->mem = m;
     arena_init(&l->kept, m);
     reader r = {.l = l};

@@ -57,6 +57,19 @@ typedef struct log_rows { /* {"table": ..., "rows": ...} */
     uint64_t line;
 } log_rows;
 
+typedef enum finding_id {
+#define FINDING(id, name, severity, unit, text, advice) FINDING_##id,
+#include "audit/findings.def"
+#undef FINDING
+    FINDINGS
+} finding_id;
+
+typedef struct log_note { /* what a linting reader passed over */
+    finding_id id;
+    uint64_t line;
+    const char *text;
+} log_note;
+
 typedef struct sql_log {
     mem *mem;
     arena kept;
@@ -70,6 +83,8 @@ typedef struct sql_log {
     VEC(log_txn) txns;
     const char *level; /* of the header, or NULL */
     uint64_t statements;
+    bool linting; /* set before log_read: what can be passed over is a note, not a failure */
+    VEC(log_note) notes;
 } sql_log;
 
 /* Fails through the source's guard, with line and column. */
