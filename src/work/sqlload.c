@@ -188,7 +188,7 @@ static enum db_answer rubis_txn(sql_session *s)
     return DB_OK;
 }
 
-/* ---- TPC-C: small by default; districts=10, customers=3000, items=100000 is the standard ------ */
+/* ---- TPC-C: small by default; districts=10, customers=3000, items=100000 is the standard ----- */
 
 /* The standard's last names: a number of three digits, a syllable each. */
 static const char *last_name(char *to, size_t n, uint32_t number)

@@ -1,37 +1,77 @@
 """Brute force for tiny SQL logs: every order of the transactions, every choice of states.
 
-Written from doc/audit.md and SQL-AUDIT.md alone; shares nothing with the product. One table,
-kv (k int PRIMARY KEY, v int). A statement is a tuple, (kind, numbers...), of the table KINDS, which
-also gives its SQL; a log is a list of Txn. decide(log, level) is True if the answers can be explained.
+Written from doc/audit.md and SQL-AUDIT.md alone; shares nothing with the product. One table of keys
+and values, kv (k int PRIMARY KEY, v int) or the bank's accounts. A statement is a row of KINDS, or of
+BANK, with its numbers; a log is a list of Txn. explain(log, initial, level) finds how it can be right.
 
 Rows have an identity: a row inserted again under its old key is another row. A state is a map
 row -> (k, v, version); state p is what the p-th transaction of the order left. A version is the
 position that wrote it, so that a conflict is seen also where the value is equal.
 """
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from decimal import Decimal
 
 LEVELS = ['strict-serializable', 'serializable', 'strong-snapshot-isolation', 'snapshot-isolation',
           'statement-snapshot', 'read-committed']
 
-# kind: (SQL, does it write, its condition on k, v and the numbers)
+
+@dataclass
+class Kind:
+    sql: str
+    where: object = None    # (k, v, numbers) -> bool; None: it reads nothing
+    change: object = None   # (v, numbers) -> the new v, None: the row goes
+    show: object = None     # (k, v) -> what a row of the answer is
+    whole: object = None    # a list of (k, v) -> the one row of the answer
+    lock: bool = False
+    insert: bool = False
+
+
+def is_key(i):
+    return lambda k, v, a: k == a[i]
+
+
+def value(k, v):
+    return (v,)
+
+
+def pair(k, v):
+    return (k, v)
+
+
+def total(rows):
+    return (sum(v for _, v in rows) if rows else None, len(rows))
+
+
 KINDS = {
-    'get': ('SELECT v FROM kv WHERE k = $1', lambda k, v, a: k == a[0]),
-    'lock': ('SELECT v FROM kv WHERE k = $1 FOR UPDATE', lambda k, v, a: k == a[0]),
-    'range': ('SELECT k, v FROM kv WHERE k >= $1 AND k < $2', lambda k, v, a: a[0] <= k < a[1]),
-    'above': ('SELECT k FROM kv WHERE v > $1', lambda k, v, a: v > a[0]),
-    'sum': ('SELECT sum(v), count(*) FROM kv', lambda k, v, a: True),
-    'add': ('UPDATE kv SET v = v + $1 WHERE k = $2', lambda k, v, a: k == a[1]),
-    'set': ('UPDATE kv SET v = $1 WHERE k = $2', lambda k, v, a: k == a[1]),
-    'take': ('UPDATE kv SET v = v - $1 WHERE k = $2 AND v >= $1', lambda k, v, a: k == a[1] and v >= a[0]),
-    'raise': ('UPDATE kv SET v = v + 1 WHERE v > $1', lambda k, v, a: v > a[0]),
-    'insert': ('INSERT INTO kv VALUES ($1, $2)', None),
-    'delete': ('DELETE FROM kv WHERE k = $1', lambda k, v, a: k == a[0]),
+    'get': Kind('SELECT v FROM kv WHERE k = $1', is_key(0), show=value),
+    'lock': Kind('SELECT v FROM kv WHERE k = $1 FOR UPDATE', is_key(0), show=value, lock=True),
+    'range': Kind('SELECT k, v FROM kv WHERE k >= $1 AND k < $2', lambda k, v, a: a[0] <= k < a[1], show=pair),
+    'above': Kind('SELECT k FROM kv WHERE v > $1', lambda k, v, a: v > a[0], show=lambda k, v: (k,)),
+    'sum': Kind('SELECT sum(v), count(*) FROM kv', lambda k, v, a: True, whole=total),
+    'add': Kind('UPDATE kv SET v = v + $1 WHERE k = $2', is_key(1), lambda v, a: v + a[0]),
+    'set': Kind('UPDATE kv SET v = $1 WHERE k = $2', is_key(1), lambda v, a: a[0]),
+    'take': Kind('UPDATE kv SET v = v - $1 WHERE k = $2 AND v >= $1', lambda k, v, a: k == a[1] and v >= a[0],
+                 lambda v, a: v - a[0]),
+    'raise': Kind('UPDATE kv SET v = v + 1 WHERE v > $1', lambda k, v, a: v > a[0], lambda v, a: v + 1),
+    'insert': Kind('INSERT INTO kv VALUES ($1, $2)', insert=True),
+    'delete': Kind('DELETE FROM kv WHERE k = $1', is_key(0), lambda v, a: None),
 }
-CHANGE = {
-    'add': lambda v, a: v + a[0], 'set': lambda v, a: a[0], 'take': lambda v, a: v - a[0],
-    'raise': lambda v, a: v + 1, 'delete': lambda v, a: None,
+# what `ratel run --workload bank-sql` sends, with and without an answer
+BANK = {
+    'both': Kind('SELECT id, balance FROM accounts WHERE id = $1 OR id = $2', lambda k, v, a: k in a, show=pair),
+    'deposit': Kind('UPDATE accounts SET balance = balance + $1 WHERE id = $2', is_key(1), lambda v, a: v + a[0]),
+    'pay': Kind('UPDATE accounts SET balance = balance - $1 WHERE id = $2', is_key(1), lambda v, a: v - a[0]),
+    'withdraw': Kind('UPDATE accounts SET balance = balance - $1 WHERE id = $2 AND balance >= $3',
+                     lambda k, v, a: k == a[1] and v >= a[2], lambda v, a: v - a[0]),
+    'overdraft': Kind('UPDATE accounts SET balance = CASE WHEN balance < $1 THEN balance - $2 - 1.50'
+                      ' ELSE balance - $3 END WHERE id = $4', is_key(3),
+                      lambda v, a: v - a[1] - Decimal('1.50') if v < a[0] else v - a[2]),
 }
+for _name, _kind in list(BANK.items()):
+    if _kind.change:
+        BANK[_name + ' told'] = Kind(_kind.sql + ' RETURNING balance', _kind.where, _kind.change, value)
+ALL = {**KINDS, **BANK}
 
 
 @dataclass
@@ -42,7 +82,7 @@ class Stmt:
     count: int = None
 
     def json(self):
-        o = {'sql': KINDS[self.kind][0], 'params': list(self.args)}
+        o = {'sql': ALL[self.kind].sql, 'params': list(self.args)}
         if self.rows is not None:
             o['rows'] = [list(r) for r in self.rows]
         if self.count is not None:
@@ -60,7 +100,7 @@ class Txn:
     times: list = None    # instead of begin and end
     status: str = 'committed'
     commit_ts: int = None
-    extra: dict = field(default_factory=dict)
+    first: list = None    # call and answer of the first statement, with `times`
 
     def json(self):
         o = {'id': self.name, 'session': self.session, 'status': self.status}
@@ -73,7 +113,9 @@ class Txn:
         return dict(o, statements=[s.json() for s in self.stmts])
 
     def snapshot(self):
-        return (self.times[0], self.times[2]) if self.times else (self.begin, self.begin)
+        if self.times:
+            return tuple(self.first) if self.first else (self.times[0], self.times[2])
+        return (self.begin, self.begin)
 
     def commit(self):
         return (self.times[2], self.times[3]) if self.times else (self.end, self.end)
@@ -91,41 +133,35 @@ class Stuck(Exception):
 
 def perform(s, seen, own, states, rule, here):
     """Runs a statement on `seen` (row -> (k, v, version)): its rows, its count, the new writes."""
-    where = KINDS[s.kind][1]
+    kind = ALL[s.kind]
     latest = states[-1]
-    now = {**latest, **own}
-    if s.kind == 'insert':
-        if any(x and x[0] == s.args[0] for x in now.values()):
+    if kind.insert:
+        if any(x and x[0] == s.args[0] for x in {**latest, **own}.values()):
             raise Stuck('23505')
         return None, 1, {**own, (here, len(own), s.args): (s.args[0], s.args[1], here)}
-    hit = {r: x for r, x in seen.items() if x and where(x[0], x[1], s.args)}
-    if s.kind in CHANGE or s.kind == 'lock':
+    hit = {r: x for r, x in seen.items() if x and kind.where(x[0], x[1], s.args)}
+    if kind.change or kind.lock:
         for r, x in list(hit.items()):
             if r in own or rule == 'free' or latest.get(r) == x:
                 continue
             if rule == 'conflict':
                 raise Stuck('40001')
             new = latest.get(r)   # read again as last committed
-            if new and where(new[0], new[1], s.args):
+            if new and kind.where(new[0], new[1], s.args):
                 hit[r] = new
             else:
                 del hit[r]
-    if s.kind in CHANGE:
-        new = dict(own)
+    if kind.change:
+        own = dict(own)
         for r, (k, v, _) in hit.items():
-            v = CHANGE[s.kind](v, s.args)
-            new[r] = None if v is None else (k, v, here)
-        return None, len(hit), new
-    if s.kind == 'sum':
-        rows = [(sum(x[1] for x in hit.values()) if hit else None, len(hit))]
-    elif s.kind == 'range':
-        rows = [(x[0], x[1]) for x in hit.values()]
-    elif s.kind == 'above':
-        rows = [(x[0],) for x in hit.values()]
-    else:
-        rows = [(x[1],) for x in hit.values()]
-    rows.sort()
-    return rows, len(rows), own
+            v = kind.change(v, s.args)
+            own[r] = hit[r] = None if v is None else (k, v, here)
+    rows = None
+    if kind.whole:
+        rows = [kind.whole([x[:2] for x in hit.values()])]
+    elif kind.show:
+        rows = sorted(kind.show(x[0], x[1]) for x in hit.values())
+    return rows, 1 if kind.whole else len(hit), own
 
 
 def agrees(s, rows, count):
@@ -136,7 +172,7 @@ def agrees(s, rows, count):
 
 def per_row(s, own, states):
     """Every view in which each row comes from a state of its own."""
-    where = KINDS[s.kind][1]
+    where = ALL[s.kind].where
     if not where:   # an INSERT reads nothing
         yield own
         return
