@@ -83,6 +83,7 @@ static void decide(audit *a, const audit_options *o, audit_answer *answer)
     e->refusal_of = mem_array0(&a->kept, const char *, a->log.texts.n + 1);
     e->refusal_table = mem_array0(&a->kept, const char *, a->log.texts.n + 1);
     e->refusal_at = mem_array0(&a->kept, uint32_t, a->log.texts.n + 1);
+    engine_find_routines(e);
     answer->level = level->name;
     answer->statements = a->log.statements;
     answer->sessions = a->log.sessions.n;

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "sql/bind.h"
+#include "sql/pl.h"
 
 #define CTX(b) (&(b)->x->c)
 
@@ -143,9 +144,9 @@ static expr *fold(binder *b, expr *volatile e)
     if (guard_armed(g)) {
         bool raised = g->code == SQL_RAISED;
         guard_restore(g, &outer);
-        if (raised)
-            sql_refuse(CTX(b), e->position, "a constant expression that fails (%s)", b->x->c.state);
-        guard_fail_again(g);
+        if (!raised) guard_fail_again(g);
+        b->p->fails = true;
+        return e;
     }
     value v = eval(b->x, e, NULL);
     guard_restore(g, &outer);
@@ -494,9 +495,33 @@ static expr *column_of(binder *b, const relation *r, uint32_t i, uint32_t up, in
     return e;
 }
 
+/* A variable of the body with this name, or NULL. */
+static expr *variable_ref(binder *b, const PgQuery__ColumnRef *c)
+{
+    const char *names[3];
+    if (!b->code || c->n_fields > 3) return NULL;
+    for (size_t i = 0; i < c->n_fields; i++) {
+        if (c->fields[i]->node_case != PG_QUERY__NODE__NODE_STRING) return NULL;
+        names[i] = c->fields[i]->string->sval;
+    }
+    return bind_variable(b, names, c->n_fields, c->location);
+}
+
+/* A name that is both is an error in PL/pgSQL, and the column in an SQL function. */
+static bool also_variable(binder *b, const PgQuery__ColumnRef *c)
+{
+    if (!b->code || (b->x->pl->r && b->x->pl->r->sql) || c->n_fields > 1) return false;
+    const char *name = c->fields[0]->string->sval;
+    return pl_find(b->code->scope, NULL, name) >= 0;
+}
+
 static expr *column_ref(binder *b, scope *s, const PgQuery__ColumnRef *c)
 {
     const char *rel = NULL, *name = NULL;
+    if (c->n_fields == 3 && b->code) {
+        expr *v = variable_ref(b, c);
+        if (v) return v;
+    }
     if (c->n_fields == 1)
         name = string_of(b, c->fields[0], c->location);
     else if (c->n_fields == 2)
@@ -523,10 +548,14 @@ static expr *column_ref(binder *b, scope *s, const PgQuery__ColumnRef *c)
         if (found) {
             for (scope *in = s; in != at; in = in->up)
                 if (in->q) in->q->correlated = true;
+            if (also_variable(b, c))
+                sql_raise(CTX(b), "42702", "column reference \"%s\" is ambiguous", name);
             return found;
         }
         if (rel_found) break;
     }
+    expr *v = variable_ref(b, c);
+    if (v) return v;
     if (!s || !s->rels.n) sql_raise(CTX(b), rel ? "42P01" : "42703", "\"%s\" does not exist", name);
     sql_raise(CTX(b), rel ? "42P01" : "42703", "column \"%s\" does not exist", name);
 }
@@ -535,6 +564,7 @@ static expr *parameter(binder *b, const PgQuery__ParamRef *p)
 {
     if (p->number < 1 || p->number > 65535)
         sql_raise(CTX(b), "42P02", "there is no parameter $%d", p->number);
+    if (b->code) return bind_argument(b, p->number, p->location);
     uint32_t i = (uint32_t)p->number - 1;
     while (b->params.n <= i) arena_push(b->mem, &b->params, type_plain(T_UNKNOWN));
     expr *e = expr_new(b, E_PARAM, b->params.at[i], p->location, 0);
@@ -657,6 +687,8 @@ static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
         call_types(b, e);
         return fold(b, e);
     }
+    expr *made = bind_routine_call(b, s, f);
+    if (made) return made;
     sql_refuse(CTX(b), f->location, "function %s", name);
 }
 
@@ -669,7 +701,7 @@ static expr *sub_link(binder *b, scope *s, const PgQuery__SubLink *l)
     if (s && (s->aggs.n || s->in_aggregate))
         sql_refuse(CTX(b), l->location, "a subquery beside aggregates");
     query *q = bind_select(b, s, l->subselect->select_stmt);
-    b->p->loose = true;
+    b->p->loose = b->sublinks = true;
     expr *e;
     switch (l->sub_link_type) {
     case PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK:
@@ -811,7 +843,7 @@ bool expr_same(const expr *a, const expr *b)
 {
     if (a->kind != b->kind || a->op != b->op || a->t.id != b->t.id || a->t.width != b->t.width ||
         a->n != b->n || a->slot != b->slot || a->index != b->index || a->up != b->up || a->q ||
-        b->q)
+        b->q || a->routine || b->routine)
         return false;
     if (a->kind == E_CONST && !value_identical(a->t.id, a->v, b->v)) return false;
     for (uint32_t i = 0; i < a->n; i++)

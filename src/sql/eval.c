@@ -3,7 +3,7 @@
  */
 #include <assert.h>
 
-#include "sql/exec.h"
+#include "sql/pl.h"
 
 /* From the grammar of libpg_query, so that no other file needs its header (BoolTestType). */
 enum { TEST_TRUE = 1, TEST_NOT_TRUE, TEST_FALSE, TEST_NOT_FALSE, TEST_UNKNOWN, TEST_NOT_UNKNOWN };
@@ -256,6 +256,13 @@ static value call_strict(sql_exec *x, const expr *e, frame *f)
     return null ? value_null() : call(x, e, v);
 }
 
+value *eval_args(sql_exec *x, const expr *e, frame *f)
+{
+    value *v = arena_array(&x->work, value, e->n + 1);
+    for (uint32_t i = 0; i < e->n; i++) v[i] = eval(x, e->arg[i], f);
+    return v;
+}
+
 value eval(sql_exec *x, const expr *e, frame *f)
 {
     switch (e->kind) {
@@ -317,6 +324,8 @@ value eval(sql_exec *x, const expr *e, frame *f)
     case E_IN_QUERY: return in_query(x, e, f);
     case E_SCALAR: return scalar(x, e, f);
     case E_AGGREGATE: return f->aggs[e->index];
+    case E_VAR: return pl_value(x, e);
+    case E_ROUTINE: return pl_call(x, e->routine, eval_args(x, e, f), NULL);
     }
     return value_null();
 }
