@@ -947,6 +947,11 @@ static void bind_parsed(binder *b, plan *p, const PgQuery__ParseResult *tree)
     if (p->simple) p->loose = false;
     if (p->fails && (!p->simple || b->calls))
         sql_refuse(CTX(b), -1, "a constant expression that fails (%s)", b->x->c.state);
+    bool one_row = p->kind == S_INSERT && !p->q && p->n_rows == 1 && !p->conflict;
+    if (!p->simple && !one_row) {
+        p->n_early = (uint32_t)b->early.n;
+        p->early = b->early.at;
+    }
     p->n_params = (uint32_t)b->params.n;
     p->params = b->params.at;
 }

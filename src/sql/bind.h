@@ -37,6 +37,7 @@ typedef struct binder {
     arena *mem; /* of the plan */
     plan *p;
     VEC(type) params;
+    VEC(expr *) early;
     uint32_t depth;
     bool sublinks, calls; /* there are subqueries; calls of routines */
     struct pl_code *code; /* SQL of a body: names may be those of variables */

@@ -132,13 +132,25 @@ static expr *null_const(binder *b, const expr *like)
     return expr_new(b, E_CONST, like->t, like->position, 0);
 }
 
+/* Has one value for the whole statement. */
+static bool steady(const expr *e)
+{
+    if (e->kind == E_COLUMN || e->kind == E_AGGREGATE || e->kind == E_ROUTINE || e->q) return false;
+    for (uint32_t i = 0; i < e->n; i++)
+        if (!steady(e->arg[i])) return false;
+    return true;
+}
+
 /* PostgreSQL evaluates constants when it plans (eval_const_expressions), whether or not a row ever
    needs them; an operator with a null constant is null, and its other side never looked at. */
 static expr *fold(binder *b, expr *volatile e)
 {
     for (uint32_t i = 0; strict_kind(e->kind) && i < e->n; i++)
         if (e->arg[i]->kind == E_CONST && e->arg[i]->v.null) return null_const(b, e);
-    if (!is_const(e)) return e;
+    if (!is_const(e)) {
+        if (strict_kind(e->kind) && steady(e)) arena_push(b->mem, &b->early, e);
+        return e;
+    }
     guard *g = b->x->c.guard, outer;
     memcpy(&outer, g, sizeof outer);
     if (guard_armed(g)) {
@@ -402,6 +414,8 @@ static expr *nullif(binder *b, scope *s, const PgQuery__AExpr *a)
     e->arg[2] = e->arg[0];
     e->t = type_plain(e->arg[0]->t.id);
     coerce_all(b, e->arg, 2, e->sub);
+    for (int i = 0; i < 2; i++) /* never equal */
+        if (e->arg[i]->kind == E_CONST && e->arg[i]->v.null) return e->arg[2];
     return fold(b, e);
 }
 
@@ -627,6 +641,22 @@ static expr *aggregate_call(binder *b, scope *s, const PgQuery__FuncCall *f, agg
     return e;
 }
 
+/* Of the calls from LENGTH on: three arguments, then the result; text, integer, boolean. */
+static const char text_shapes[][5] = {
+    [CALL_LENGTH - CALL_LENGTH] = "t--i",       [CALL_CHAR_LENGTH - CALL_LENGTH] = "t--i",
+    [CALL_LOWER - CALL_LENGTH] = "t--t",        [CALL_UPPER - CALL_LENGTH] = "t--t",
+    [CALL_SUBSTR - CALL_LENGTH] = "tiit",       [CALL_SUBSTRING - CALL_LENGTH] = "tiit",
+    [CALL_LEFT - CALL_LENGTH] = "ti-t",         [CALL_RIGHT - CALL_LENGTH] = "ti-t",
+    [CALL_REPEAT - CALL_LENGTH] = "ti-t",       [CALL_LPAD - CALL_LENGTH] = "titt",
+    [CALL_RPAD - CALL_LENGTH] = "titt",         [CALL_REVERSE - CALL_LENGTH] = "t--t",
+    [CALL_REPLACE - CALL_LENGTH] = "tttt",      [CALL_STRPOS - CALL_LENGTH] = "tt-i",
+    [CALL_POSITION - CALL_LENGTH] = "tt-i",     [CALL_SPLIT_PART - CALL_LENGTH] = "ttit",
+    [CALL_TRANSLATE - CALL_LENGTH] = "tttt",    [CALL_BTRIM - CALL_LENGTH] = "tt-t",
+    [CALL_LTRIM - CALL_LENGTH] = "tt-t",        [CALL_RTRIM - CALL_LENGTH] = "tt-t",
+    [CALL_STARTS_WITH - CALL_LENGTH] = "tt-b",  [CALL_ASCII - CALL_LENGTH] = "t--i",
+    [CALL_OCTET_LENGTH - CALL_LENGTH] = "t--i",
+};
+
 static void call_types(binder *b, expr *e)
 {
     type_id t = e->arg[0]->t.id;
@@ -656,16 +686,16 @@ static void call_types(binder *b, expr *e)
         e->t = type_plain(T_NUMERIC);
         return;
     default:
-        if (!type_is_text(t)) break;
-        e->arg[0] = expr_coerce(b, e->arg[0], type_plain(T_TEXT), CAST_IMPLICIT);
-        for (uint32_t i = 1; i < e->n; i++) {
-            if (e->arg[i]->t.id != T_INT4 && e->arg[i]->t.id != T_INT2)
+        for (uint32_t i = 0; i < e->n; i++) {
+            type_id want = text_shapes[e->op - CALL_LENGTH][i] == 'i' ? T_INT4 : T_TEXT;
+            type_id is = e->arg[i]->t.id;
+            if (want == T_TEXT ? !type_is_text(is) : is != T_INT4 && is != T_INT2)
                 sql_refuse(CTX(b), e->position, "function %s with these types", calls[e->op].name);
-            e->arg[i] = expr_coerce(b, e->arg[i], type_plain(T_INT4), CAST_IMPLICIT);
+            e->arg[i] = expr_coerce(b, e->arg[i], type_plain(want), CAST_IMPLICIT);
         }
         e->sub = T_TEXT;
-        bool length = e->op == CALL_LENGTH || e->op == CALL_CHAR_LENGTH;
-        e->t = type_plain(length ? T_INT4 : T_TEXT);
+        char result = text_shapes[e->op - CALL_LENGTH][3];
+        e->t = type_plain(result == 'i' ? T_INT4 : result == 'b' ? T_BOOL : T_TEXT);
         return;
     }
     sql_refuse(CTX(b), e->position, "function %s of %s", calls[e->op].name, type_name(t));

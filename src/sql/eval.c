@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "sql/pl.h"
+#include "sql/text.h"
 
 /* From the grammar of libpg_query, so that no other file needs its header (BoolTestType). */
 enum { TEST_TRUE = 1, TEST_NOT_TRUE, TEST_FALSE, TEST_NOT_FALSE, TEST_UNKNOWN, TEST_NOT_UNKNOWN };
@@ -143,8 +144,8 @@ static value call(sql_exec *x, const expr *e, const value *v)
     }
     case CALL_SUBSTR:
     case CALL_SUBSTRING: return substring(x, v[0], v[1].i, e->n > 2, e->n > 2 ? v[2].i : 0);
+    default: return text_call(x, (call_id)e->op, v, e->n);
     }
-    return value_null();
 }
 
 static value junction(sql_exec *x, const expr *e, frame *f)

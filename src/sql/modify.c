@@ -449,12 +449,29 @@ void exec_plan(sql_exec *x, const plan *p, sql_result *out)
     exec_inner(x, p, out);
 }
 
+/* A plan made for these values fails when it is made, another one when a row is met. */
+static void try_early(sql_exec *x, const plan *p)
+{
+    guard *g = x->c.guard, outer;
+    memcpy(&outer, g, sizeof outer);
+    if (guard_armed(g)) {
+        bool raised = g->code == SQL_RAISED;
+        guard_restore(g, &outer);
+        if (!raised) guard_fail_again(g);
+        sql_refuse(&x->c, -1, "an expression without columns that fails (%s)", x->c.state);
+    }
+    frame none = {NULL, NULL, NULL};
+    for (uint32_t i = 0; i < p->n_early; i++) eval(x, p->early[i], &none);
+    guard_restore(g, &outer);
+}
+
 void exec_inner(sql_exec *x, const plan *p, sql_result *out)
 {
     memset(out, 0, sizeof *out);
     x->target = p->target;
     if (p->target && p->target->unknown)
         sql_refuse(&x->c, -1, "table \"%s\", whose initial contents are unknown", p->target->name);
+    if (p->n_early) try_early(x, p);
     if (p->kind == S_SELECT)
         exec_query(x, p->q, NULL, out);
     else

@@ -59,7 +59,24 @@ typedef enum compare_op { OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE } compare_op;
     CALL(LOWER, "lower", 1, 1)                                                                     \
     CALL(UPPER, "upper", 1, 1)                                                                     \
     CALL(SUBSTR, "substr", 2, 3)                                                                   \
-    CALL(SUBSTRING, "substring", 2, 3)
+    CALL(SUBSTRING, "substring", 2, 3)                                                             \
+    CALL(LEFT, "left", 2, 2)                                                                       \
+    CALL(RIGHT, "right", 2, 2)                                                                     \
+    CALL(REPEAT, "repeat", 2, 2)                                                                   \
+    CALL(LPAD, "lpad", 2, 3)                                                                       \
+    CALL(RPAD, "rpad", 2, 3)                                                                       \
+    CALL(REVERSE, "reverse", 1, 1)                                                                 \
+    CALL(REPLACE, "replace", 3, 3)                                                                 \
+    CALL(STRPOS, "strpos", 2, 2)                                                                   \
+    CALL(POSITION, "position", 2, 2)                                                               \
+    CALL(SPLIT_PART, "split_part", 3, 3)                                                           \
+    CALL(TRANSLATE, "translate", 3, 3)                                                             \
+    CALL(BTRIM, "btrim", 1, 2)                                                                     \
+    CALL(LTRIM, "ltrim", 1, 2)                                                                     \
+    CALL(RTRIM, "rtrim", 1, 2)                                                                     \
+    CALL(STARTS_WITH, "starts_with", 2, 2)                                                         \
+    CALL(ASCII, "ascii", 1, 1)                                                                     \
+    CALL(OCTET_LENGTH, "octet_length", 1, 1)
 
 typedef enum call_id {
 #define CALL(id, name, low, high) CALL_##id,
@@ -185,6 +202,8 @@ typedef struct plan {
     uint64_t catalog; /* the catalog that it was bound to */
     uint32_t n_params;
     type *params;
+    uint32_t n_early; /* of parameters and variables alone: may be evaluated by the planner */
+    expr **early;
     query *q; /* SELECT, and the source of INSERT ... SELECT */
     /* INSERT, UPDATE, DELETE: the table is slot 0, for ON CONFLICT "excluded" slot 1 */
     table *target;

@@ -221,8 +221,9 @@ static void expr_of(kind k, int depth, const names *t)
     }
     switch (k) {
     case INT:
-        switch (below(8)) {
-        case 0: one("length(", TEXT, depth, t, ")"); break;
+        switch (below(9)) {
+        case 0: one(PICK("length(", "ascii(", "octet_length("), TEXT, depth, t, ")"); break;
+        case 5: one("strpos(", TEXT, depth, t, PICK(", 'a')", ", 'b')", ", '')")); break;
         case 1: one("abs(", INT, depth, t, ")"); break;
         case 2: one("(-", INT, depth, t, ")"); break;
         case 3: one("(", NUM, depth, t, ")::int"); break;
@@ -246,13 +247,26 @@ static void expr_of(kind k, int depth, const names *t)
         }
         break;
     case TEXT:
-        switch (below(5)) {
+        switch (below(10)) {
         case 0: one(PICK("lower(", "upper("), TEXT, depth, t, ")"); break;
         case 1: one("(", (kind)below(KINDS), depth, t, ")::text"); break;
         case 2:
             one("substr(", TEXT, depth, t, PICK(", 2)", ", 1, 2)", ", 0, 3)", ", 3, 0)"));
             break;
         case 3: one("(", TEXT, depth, t, PICK(")::varchar(3)", ")::varchar")); break;
+        case 4:
+            one(PICK("left(", "right(", "repeat(", "lpad(", "rpad("), TEXT, depth, t,
+                PICK(", 2)", ", -1)", ", 0)", ", 5)"));
+            break;
+        case 5: one(PICK("btrim(", "ltrim(", "rtrim(", "reverse("), TEXT, depth, t, ")"); break;
+        case 6:
+            one(PICK("replace(", "translate("), TEXT, depth, t,
+                PICK(", 'a', 'xy')", ", 'ab', 'c')", ", 'bx', '')", ", '', 'q')"));
+            break;
+        case 7:
+            one("split_part(", TEXT, depth, t, PICK(", 'a', 1)", ", 'b', 2)", ", ' ', -1)"));
+            break;
+        case 8: one(PICK("lpad(", "rpad("), TEXT, depth, t, PICK(", 6, 'xy')", ", 2, 'q')")); break;
         default: two(TEXT, depth, t, " || ");
         }
         break;
