@@ -72,6 +72,7 @@ void audit_engine(engine *e, guard *g, mem *work, mem *states, const audit_optio
     e->refusal_of = mem_array0(work, const char *, l->texts.n + 1);
     e->refusal_table = mem_array0(work, const char *, l->texts.n + 1);
     e->refusal_at = mem_array0(work, uint32_t, l->texts.n + 1);
+    engine_find_routines(e);
 }
 
 static void decide(audit *a, const audit_options *o, audit_answer *answer)

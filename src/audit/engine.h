@@ -92,9 +92,13 @@ typedef struct engine {
     write_rule rule;
     trial *t;
     size_t used;
+    VEC(const char *) routines; /* names that the log creates */
     VEC(seen_row) seen;
-    uint32_t window; /* jumps of one choice */
-    bool cut;        /* something was left out */
+    size_t seen_from;      /* of the statement that is running */
+    size_t cur;            /* its choice, at levels with a snapshot a statement */
+    uint32_t floor, least; /* what the next may read; the oldest that a body's statement read */
+    uint32_t window;       /* jumps of one choice */
+    bool cut;              /* something was left out */
     uint64_t runs, max_runs;
     uint64_t unchecked;
     failure fail;
@@ -117,6 +121,8 @@ uint64_t engine_effects(const engine *e);
 /* Could it be explained if every row came from a state of its own?  Where that is too much to try,
    the failing statement alone is asked, with what comes before it read from the newest state. */
 bool engine_explainable(engine *e, uint32_t txn, uint32_t position);
+/* Once, before anything is asked. */
+void engine_find_routines(engine *e);
 /* SELECTs only, as far as their texts tell. */
 bool engine_only_reads(const engine *e, const log_txn *t);
 const char *engine_state(const engine *e, uint32_t state);
