@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "audit/dump.h"
 #include "audit/internal.h"
 #include "audit/packed.h"
 #include "base/clock.h"
@@ -75,13 +76,25 @@ void audit_engine(engine *e, guard *g, mem *work, mem *states, const audit_optio
     engine_find_routines(e);
 }
 
+static void read_all(audit *a, const audit_options *o, bool linting)
+{
+    log_begin(&a->log, &a->kept);
+    a->log.linting = linting;
+    if (o->dump) {
+        a->in_dump = true;
+        source_init(&a->dump, &a->kept, &a->guard, o->dump, o->dump_payload);
+        packed_open(&a->dump);
+        log_dump(&a->log, &a->dump);
+        a->in_dump = false;
+    }
+    packed_open(&a->source);
+    log_read(&a->log, &a->source);
+    a->read = true;
+}
+
 static void decide(audit *a, const audit_options *o, audit_answer *answer)
 {
-    if (!a->read) {
-        packed_open(&a->source);
-        log_read(&a->log, &a->kept, &a->source);
-        a->read = true;
-    }
+    if (!a->read) read_all(a, o, false);
     audit_engine(&a->e, &a->guard, &a->work, &a->store, o, &a->log);
     answer->level = a->e.level.name;
     answer->statements = a->log.statements;
@@ -94,11 +107,16 @@ static int ended(audit *a, audit_answer *answer)
 {
     guard *g = &a->guard;
     bool limit = g->code == GUARD_TIME || g->code == GUARD_INTERRUPT || g->code == GUARD_NOMEM;
-    snprintf(a->text, sizeof a->text, "%s%s",
+    bool dumped = (a->in_dump || a->e.in_dump) && g->line;
+    int n = 0;
+    if (dumped)
+        n = snprintf(a->text, sizeof a->text,
+                     "in the dump, line %llu: ", (unsigned long long)g->line);
+    snprintf(a->text + n, sizeof a->text - (size_t)n, "%s%s",
              g->code == SQL_RAISED || g->code == SQL_REFUSED ? "in the initial state: " : "",
              g->text);
-    a->line = g->line;
-    a->column = g->column;
+    a->line = dumped ? 0 : g->line;
+    a->column = dumped ? 0 : g->column;
     if (limit && answer->level) {
         answer->verdict = AUDIT_UNDECIDED;
         answer->reason = a->text;
@@ -197,10 +215,7 @@ int audit_lint(audit **out, const audit_options *o, audit_read read, void *paylo
     if (!a) return GUARD_NOMEM;
     if (guard_armed(&a->guard)) return ended(a, &(audit_answer){0});
     source_init(&a->source, &a->kept, &a->guard, read, payload);
-    packed_open(&a->source);
-    a->log.linting = true;
-    log_read(&a->log, &a->kept, &a->source);
-    a->read = true;
+    read_all(a, o, true);
     log_lint(a, o, counts, at, n);
     return 0;
 }
@@ -216,6 +231,7 @@ void audit_free(audit *a)
 {
     if (!a) return;
     packed_close(&a->source);
+    packed_close(&a->dump);
     mem_free_all(&a->shrunk);
     mem_free_all(&a->store);
     mem_free_all(&a->work);

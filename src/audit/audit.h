@@ -15,6 +15,8 @@ typedef struct audit audit;
 
 typedef enum audit_verdict { AUDIT_HOLDS, AUDIT_VIOLATED, AUDIT_UNDECIDED } audit_verdict;
 
+typedef ptrdiff_t (*audit_read)(void *buf, size_t cap, void *payload);
+
 typedef struct audit_options {
     const char *level; /* any name of levels.def; NULL: the log's, else serializable */
     bool lenient;      /* statements that we do not know have unknown effects */
@@ -25,6 +27,8 @@ typedef struct audit_options {
     double seconds; /* 0: no limit */
     size_t memory;  /* bytes; 0: no limit */
     const volatile int *interrupt;
+    audit_read dump; /* a dump of the initial state, read before the log; or NULL */
+    void *dump_payload;
 } audit_options;
 
 typedef struct audit_possible {
@@ -60,8 +64,6 @@ typedef struct audit_answer {
 bool audit_level_at(size_t i, const char **name, const char **alias, const char **about);
 /* The long name, or NULL. */
 const char *audit_level_named(const char *name);
-
-typedef ptrdiff_t (*audit_read)(void *buf, size_t cap, void *payload);
 
 /* Reads a log and decides it.  0, or a code of ratel.h with audit_error; the answer lives until
    audit_free. */

@@ -102,6 +102,7 @@ typedef struct engine {
     uint64_t runs, max_runs;
     uint64_t unchecked;
     failure fail;
+    bool in_dump;   /* the setup's present statement came from a dump */
     bool exploring; /* record what would be possible */
     uint32_t focus; /* 1 + a statement: only its rows have states of their own, and what comes
                        before it need not agree; 0: none */

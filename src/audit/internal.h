@@ -15,8 +15,9 @@ struct audit {
     mem work;  /* the decision, the answer */
     mem store; /* states */
     mem shrunk;
-    source source;
-    bool read; /* the log is whole */
+    source source, dump;
+    bool read;    /* the log is whole */
+    bool in_dump; /* what goes wrong does so there */
     sql_log log;
     engine e;
     char text[GUARD_TEXT + 64];

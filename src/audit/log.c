@@ -57,10 +57,8 @@ static const char *keep(reader *r, json_text t)
     return arena_text(&r->l->kept, t.at, t.n);
 }
 
-static uint32_t text_number(reader *r, json_text t)
+uint32_t log_text_number(sql_log *l, const char *at, size_t n)
 {
-    sql_log *l = r->l;
-    if (t.n > UINT32_MAX / 2) json_fail(&r->j, r->j.p, "a statement of over 2 GiB");
     if (l->texts.n * 2 >= l->text_cap) {
         uint32_t cap = l->text_cap ? l->text_cap * 2 : 1024;
         mem_put(l->mem, l->text_slot);
@@ -73,15 +71,22 @@ static uint32_t text_number(reader *r, json_text t)
             l->text_slot[h] = i;
         }
     }
-    uint64_t h = hash_bytes(t.at, t.n, 3) & (l->text_cap - 1);
+    guard *g = l->mem->guard;
+    if (n > UINT32_MAX / 2) guard_fail(g, GUARD_PARSE, "a statement of over 2 GiB");
+    uint64_t h = hash_bytes(at, n, 3) & (l->text_cap - 1);
     for (; l->text_slot[h] != UINT32_MAX; h = (h + 1) & (l->text_cap - 1)) {
         const log_text *o = &l->texts.at[l->text_slot[h]];
-        if (o->n == t.n && !memcmp(o->at, t.at, t.n)) return l->text_slot[h];
+        if (o->n == n && !memcmp(o->at, at, n)) return l->text_slot[h];
     }
-    if (l->texts.n >= UINT32_MAX - 2) json_fail(&r->j, r->j.p, "more than 2^32 statements");
+    if (l->texts.n >= UINT32_MAX - 2) guard_fail(g, GUARD_PARSE, "more than 2^32 statements");
     l->text_slot[h] = (uint32_t)l->texts.n;
-    vec_push(l->mem, &l->texts, ((log_text){arena_text(&l->kept, t.at, t.n), (uint32_t)t.n}));
+    vec_push(l->mem, &l->texts, ((log_text){arena_text(&l->kept, at, n), (uint32_t)n}));
     return l->text_slot[h];
+}
+
+static uint32_t text_number(reader *r, json_text t)
+{
+    return log_text_number(r->l, t.at, t.n);
 }
 
 /* An id as text: 7 and "7" are the same one. */
@@ -94,10 +99,9 @@ static json_text id_text(reader *r, const char *what)
     return (json_text){from, (size_t)(r->j.p - from)};
 }
 
-static uint32_t session_number(reader *r)
+static uint32_t session_number(reader *r, json_text t)
 {
     sql_log *l = r->l;
-    json_text t = id_text(r, "session");
     for (size_t i = l->sessions.n; i-- > 0;)
         if (json_is(t, l->sessions.at[i])) return (uint32_t)i;
     if (l->sessions.n > 65535) json_fail(&r->j, r->j.p, "more than 65536 sessions");
@@ -281,10 +285,28 @@ static void name_list(reader *r)
     } while (json_more(&r->j, ']'));
 }
 
+static const char **column_names(reader *r, uint32_t *n)
+{
+    VEC(const char *) names = {0};
+    json_need(&r->j, '[');
+    if (!json_take(&r->j, ']')) {
+        do {
+            const char *name = keep(r, json_string(&r->j));
+            vec_push(r->l->mem, &names, name);
+        } while (json_more(&r->j, ']'));
+    }
+    const char **kept = arena_array(&r->l->kept, const char *, names.n + 1);
+    if (names.n) memcpy(kept, names.at, names.n * sizeof *kept);
+    *n = (uint32_t)names.n;
+    vec_free(r->l->mem, &names);
+    return kept;
+}
+
 typedef struct line_parts { /* which kind of line it is shows by its members */
     log_txn t;
     log_rows rows;
-    bool header, table, has_rows, statements, mark;
+    uint32_t n_columns;
+    bool header, table, has_rows, statements, mark, session;
 } line_parts;
 
 static void read_header_version(reader *r)
@@ -313,8 +335,11 @@ static void read_member(reader *r, line_parts *p, json_text name)
     } else if (json_is(name, "rows")) {
         p->rows.cells = read_rows(r, &p->rows.n_rows, &p->rows.n_cols);
         p->has_rows = true;
+    } else if (json_is(name, "columns")) {
+        p->rows.columns = column_names(r, &p->n_columns);
     } else if (json_is(name, "session")) {
-        p->t.session = session_number(r);
+        p->t.session = session_number(r, id_text(r, "session"));
+        p->session = true;
     } else if (json_is(name, "id")) {
         p->t.id = keep(r, id_text(r, "id"));
     } else if (json_is(name, "status")) {
@@ -379,6 +404,8 @@ static void add_txn(reader *r, line_parts *p, const char *start)
     if (!new_id(r, t->id))
         wrong(r, FINDING_DUPLICATE_IDS, start, "a second transaction with the id \"%s\"", t->id);
     if (l->txns.n >= UINT32_MAX - 8) json_fail(&r->j, start, "more than 2^32 transactions");
+    /* those without a session are one, in the order of their lines */
+    if (!p->session) t->session = session_number(r, (json_text){"", 0});
     t->line = r->line;
     l->statements += t->n_stmts;
     vec_push(l->mem, &l->txns, *t);
@@ -399,12 +426,14 @@ static void read_line(reader *r)
     json_space(j);
     if (j->p < j->end) json_expected(j, "the end of the line");
     if (p.header) {
-        if (r->header || r->l->txns.n || r->l->rows.n)
-            json_fail(j, start, "a header that is not the first line");
+        if (r->header || r->l->txns.n) json_fail(j, start, "a header that is not the first line");
         r->header = true;
     } else if (p.table) {
         if (!p.has_rows) json_fail(j, start, "a table without \"rows\"");
         if (r->l->txns.n) json_fail(j, start, "rows of the initial state after a transaction");
+        if (p.rows.columns && p.rows.n_rows && p.n_columns != p.rows.n_cols)
+            json_fail(j, start, "rows of %u values for %u columns", (unsigned)p.rows.n_cols,
+                      (unsigned)p.n_columns);
         vec_push(r->l->mem, &r->l->rows, p.rows);
     } else if (p.statements) {
         add_txn(r, &p, start);
@@ -418,13 +447,16 @@ static void read_line(reader *r)
     }
 }
 
-void log_read(sql_log *l, mem *m, source *s)
+void log_begin(sql_log *l, mem *m)
 {
-    bool linting = l->linting;
     memset(l, 0, sizeof *l);
-    l->linting = linting;
     l->mem = m;
     arena_init(&l->kept, m);
+}
+
+void log_read(sql_log *l, source *s)
+{
+    mem *m = l->mem;
     reader r = {.l = l};
     source_skip_bom(s);
     json_init(&r.j, s);

@@ -29,6 +29,7 @@ typedef struct log_stmt {
     uint64_t count;
     char error[6];
     int64_t call, answer;
+    bool of_dump;          /* its line is one of the dump */
     uint64_t line, column; /* of the statement in the log */
 } log_stmt;
 
@@ -54,6 +55,8 @@ typedef struct log_rows { /* {"table": ..., "rows": ...} */
     const char *table;
     uint32_t n_rows, n_cols;
     const cell *cells;
+    const char **columns; /* n_cols of them; NULL: all of the table, in its order */
+    bool of_dump;
     uint64_t line;
 } log_rows;
 
@@ -83,12 +86,16 @@ typedef struct sql_log {
     VEC(log_txn) txns;
     const char *level; /* of the header, or NULL */
     uint64_t statements;
-    bool linting; /* set before log_read: what can be passed over is a note, not a failure */
+    bool
+        linting; /* set before log_read, after log_begin: what can be passed over is a note, not a failure */
     VEC(log_note) notes;
 } sql_log;
 
-/* Fails through the source's guard, with line and column. */
-void log_read(sql_log *l, mem *m, source *s);
+void log_begin(sql_log *l, mem *m);
+/* Of a log that was begun.  Fails through the source's guard, with line and column. */
+void log_read(sql_log *l, source *s);
+/* The number of a text, which is kept once. */
+uint32_t log_text_number(sql_log *l, const char *at, size_t n);
 /* The log as text, with this level in its header. */
 void log_write(const sql_log *l, const char *level, strbuf *out);
 

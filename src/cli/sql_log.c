@@ -7,10 +7,22 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static ptrdiff_t read_log(void *buf, size_t cap, void *file)
+ptrdiff_t read_sql_log(void *buf, size_t cap, void *file)
 {
     size_t n = fread(buf, 1, cap, file);
     return n || !ferror((FILE *)file) ? (ptrdiff_t)n : -1;
+}
+
+bool open_sql_dump(const args *a, audit_options *o)
+{
+    const char *path = a->value[O_INIT];
+    o->dump = NULL;
+    o->dump_payload = NULL;
+    if (!path) return true;
+    o->dump_payload = fopen(path, "rb");
+    o->dump = read_sql_log;
+    if (!o->dump_payload) fprintf(stderr, "%s: %s\n", path, strerror(errno));
+    return o->dump_payload != NULL;
 }
 
 bool is_sql_log(const char *path)
@@ -19,7 +31,7 @@ bool is_sql_log(const char *path)
     if (stat(path, &st) || !S_ISREG(st.st_mode)) return false;
     FILE *f = fopen(path, "rb");
     if (!f) return false;
-    bool yes = audit_sniff(read_log, f);
+    bool yes = audit_sniff(read_sql_log, f);
     fclose(f);
     return yes;
 }
@@ -34,7 +46,12 @@ int inspect_sql_log(const args *a, FILE *out, const char *path, audit **log, aud
         fprintf(stderr, "%s: %s\n", path, strerror(errno));
         return EXIT_IO;
     }
-    int code = audit_lint(log, &o, read_log, f, counts, at, n);
+    if (!open_sql_dump(a, &o)) {
+        fclose(f);
+        return EXIT_IO;
+    }
+    int code = audit_lint(log, &o, read_sql_log, f, counts, at, n);
+    if (o.dump_payload) fclose(o.dump_payload);
     fclose(f);
     if (!code) return EXIT_HOLDS;
     uint64_t line, column;
