@@ -86,8 +86,7 @@ typedef struct sql_log {
     VEC(log_txn) txns;
     const char *level; /* of the header, or NULL */
     uint64_t statements;
-    bool
-        linting; /* set before log_read, after log_begin: what can be passed over is a note, not a failure */
+    bool linting; /* set after log_begin: what can be passed over is noted, no failure */
     VEC(log_note) notes;
 } sql_log;
 
