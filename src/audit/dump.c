@@ -2,8 +2,8 @@
  * dump.c - the initial state from a dump of PostgreSQL (pg_dump, with COPY or --inserts).
  *
  * A dump is cut into statements as psql does it (quotes, dollar quotes, comments).  Constraints
- * that pg_dump adds after the data go back into their CREATE TABLE; COPY becomes rows; what does not
- * matter to anybody who reads and writes the tables is passed over.  The rest becomes a statement
+ * that pg_dump adds after the data go back into their CREATE TABLE; COPY becomes rows; what does
+ * not matter to those who read and write the tables is passed over.  The rest becomes a statement
  * of the setup, which the front end understands or refuses by name: nothing is left out silently.
  */
 #include "audit/dump.h"
