@@ -581,6 +581,13 @@ query *bind_select(binder *b, scope *up, const PgQuery__SelectStmt *s)
     return q;
 }
 
+query *bind_query(binder *b, const node *n)
+{
+    if (!n || n->node_case != PG_QUERY__NODE__NODE_SELECT_STMT)
+        sql_refuse(CTX(b), -1, "something else than SELECT here");
+    return bind_select(b, NULL, n->select_stmt);
+}
+
 /* ---- INSERT, UPDATE, DELETE ------------------------------------------------------------------ */
 
 static uint32_t column_named(binder *b, const table *t, const char *name, int position)
@@ -929,7 +936,9 @@ static void bind_statement(binder *b, plan *p, const node *n)
         break;
     case PG_QUERY__NODE__NODE_CALL_STMT: bind_call(b, p, n->call_stmt); break;
     case PG_QUERY__NODE__NODE_DO_STMT: bind_do(b, p, n->do_stmt); break;
-    default: sql_refuse(CTX(b), -1, "this kind of statement (node %d)", (int)n->node_case);
+    default:
+        if (!bind_session(b, p, n))
+            sql_refuse(CTX(b), -1, "this kind of statement (node %d)", (int)n->node_case);
     }
 }
 
@@ -1032,12 +1041,13 @@ plan *bind_text(sql_exec *x, arena *volatile m, struct pl_code *code, const char
     const node *first = tree->n_stmts ? tree->stmts[0]->stmt : NULL;
     if (first && (first->node_case == PG_QUERY__NODE__NODE_CREATE_STMT ||
                   first->node_case == PG_QUERY__NODE__NODE_CREATE_FUNCTION_STMT ||
+                  first->node_case == PG_QUERY__NODE__NODE_PREPARE_STMT ||
                   first->node_case == PG_QUERY__NODE__NODE_TRANSACTION_STMT))
         m = &x->s->names;
     plan *p = arena_get(m, sizeof *p);
     memset(p, 0, sizeof *p);
     p->arbiter = -1;
-    binder b = {.x = x, .mem = m, .p = p, .code = code};
+    binder b = {.x = x, .mem = m, .p = p, .code = code, .text = text};
     for (uint32_t i = 0; i < n_params; i++) arena_push(m, &b.params, params[i]);
     bind_parsed(&b, p, tree);
     guard_restore(g, &outer);

@@ -40,6 +40,7 @@ typedef struct binder {
     VEC(expr *) early;
     uint32_t depth;
     bool sublinks, calls; /* there are subqueries; calls of routines */
+    const char *text;     /* the statement */
     struct pl_code *code; /* SQL of a body: names may be those of variables */
 } binder;
 
@@ -68,7 +69,11 @@ query *bind_function_rows(binder *b, scope *s, const PgQuery__FuncCall *f);
 expr *bind_variable(binder *b, const char *const *names, size_t n, int position);
 expr *bind_argument(binder *b, int number, int position);
 
+/* bind_session.c: PREPARE, EXECUTE, cursors; false: none of them */
+bool bind_session(binder *b, plan *p, const node *n);
+
 /* bind.c */
+query *bind_query(binder *b, const node *n); /* of a statement that holds one */
 plan *bind_text(sql_exec *x, arena *m, struct pl_code *code, const char *text, size_t n,
                 const type *params, uint32_t n_params);
 query *bind_select(binder *b, scope *up, const PgQuery__SelectStmt *s);

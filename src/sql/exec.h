@@ -88,8 +88,11 @@ typedef struct sql_exec {
     uint32_t many;  /* evaluating for each of several rows, in no order */
     uint64_t steps; /* of bodies, in this statement */
     bool loose;     /* a planner's choice was met in a body */
-    bool loose_now; /* it may decide what the running statement raises */
-    pl_frame *pl;   /* the body that is running */
+    bool nothing;   /* ON CONFLICT DO NOTHING was run */
+    uint32_t session;
+    bool lost_prepares; /* a transaction that is not run prepared or deallocated something */
+    bool loose_now;     /* it may decide what the running statement raises */
+    pl_frame *pl;       /* the body that is running */
     VEC(savepoint) savepoints;
     VEC(sql_portal) portals;
     arena held; /* their rows: up to the end of the transaction */
@@ -108,6 +111,8 @@ void exec_init(sql_exec *x, store *s, mem *m);
 /* Runs one statement; jumps with SQL_RAISED or SQL_REFUSED. */
 void exec_plan(sql_exec *x, const plan *p, sql_result *out);
 
+/* A number for what later statements may depend on beside the store: open cursors. */
+uint64_t exec_hidden(const sql_exec *x);
 /* A transaction begins. */
 void exec_begin(sql_exec *x);
 
@@ -115,10 +120,12 @@ void exec_begin(sql_exec *x);
 void exec_inner(sql_exec *x, const plan *p, sql_result *out);
 /* A statement with a constant that fails has come to its end: PostgreSQL did not begin. */
 void exec_planned(sql_exec *x, const plan *p);
+void exec_session(sql_exec *x, const plan *p, sql_result *out);
 void exec_enter(sql_exec *x, exec_view *v, bool fresh);
 void exec_leave(sql_exec *x, const exec_view *v);
 sql_portal *exec_portal(sql_exec *x, const char *name); /* NULL: none of that name */
 sql_portal *exec_open(sql_exec *x, const char *name, const sql_result *r);
+void exec_close(sql_exec *x, const sql_portal *p);
 const value *exec_fetch(sql_exec *x, sql_portal *p, int64_t to);
 value eval(sql_exec *x, const expr *e, frame *f);
 value *eval_args(sql_exec *x, const expr *e, frame *f);

@@ -431,6 +431,12 @@ void exec_modify(sql_exec *x, const plan *p, sql_result *out)
         break;
     case S_CALL: call(x, p, out); break;
     case S_DO: pl_do(x, p->body); break;
+    case S_PREPARE:
+    case S_EXECUTE:
+    case S_DEALLOCATE:
+    case S_DECLARE:
+    case S_FETCH:
+    case S_CLOSE: exec_session(x, p, out); break;
     case S_SELECT:
     case S_NOTHING: break;
     }
@@ -443,6 +449,7 @@ void exec_plan(sql_exec *x, const plan *p, sql_result *out)
     x->many = x->calls = 0;
     x->steps = 0;
     x->loose = p->loose;
+    x->nothing = false;
     x->pl = NULL;
     x->c.routine = NULL;
     pl_flush(x->s);
@@ -471,6 +478,7 @@ void exec_inner(sql_exec *x, const plan *p, sql_result *out)
     x->target = p->target;
     if (p->target && p->target->unknown)
         sql_refuse(&x->c, -1, "table \"%s\", whose initial contents are unknown", p->target->name);
+    if (p->conflict == ON_CONFLICT_NOTHING) x->nothing = true;
     if (p->n_early) try_early(x, p);
     if (p->kind == S_SELECT)
         exec_query(x, p->q, NULL, out);

@@ -774,6 +774,19 @@ sql_portal *exec_open(sql_exec *x, const char *name, const sql_result *r)
     return &x->portals.at[x->portals.n - 1];
 }
 
+uint64_t exec_hidden(const sql_exec *x)
+{
+    uint64_t h = 0;
+    for (size_t i = 0; i < x->portals.n; i++) {
+        const sql_portal *p = &x->portals.at[i];
+        h = hash_pair(h, hash_pair((uint64_t)p->at, p->r.n));
+        for (uint32_t r = 0; r < p->r.n; r++)
+            for (uint32_t c = 0; c < p->r.n_cols; c++)
+                h = hash_pair(h, value_hash(p->r.types[c], p->r.rows[r][c]));
+    }
+    return h;
+}
+
 /* Moves to place `to` (0: before the first row, n + 1: after the last); the row there, or NULL. */
 const value *exec_fetch(sql_exec *x, sql_portal *p, int64_t to)
 {
@@ -867,7 +880,7 @@ static flow run_fetch(sql_exec *x, const pl_stmt *s)
     return FLOW_ON;
 }
 
-static void close_portal(sql_exec *x, const sql_portal *p)
+void exec_close(sql_exec *x, const sql_portal *p)
 {
     size_t i = (size_t)(p - x->portals.at);
     memmove(&x->portals.at[i], &x->portals.at[i + 1],
@@ -877,7 +890,7 @@ static void close_portal(sql_exec *x, const sql_portal *p)
 
 static flow run_close(sql_exec *x, const pl_stmt *s)
 {
-    close_portal(x, opened(x, s->var));
+    exec_close(x, opened(x, s->var));
     return FLOW_ON;
 }
 
@@ -895,7 +908,7 @@ static flow run_for_cursor(sql_exec *x, const pl_stmt *s)
     exec_open(x, name, &r);
     flow f = loop_rows(x, s, &r);
     sql_portal *p = exec_portal(x, name);
-    if (p) close_portal(x, p);
+    if (p) exec_close(x, p);
     if (unnamed) x->pl->vars[s->first] = value_null();
     return f;
 }

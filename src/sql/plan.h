@@ -175,6 +175,13 @@ typedef enum conflict_kind {
     ON_CONFLICT_UPDATE
 } conflict_kind;
 
+typedef enum fetch_direction {
+    FETCH_FORWARD,
+    FETCH_BACKWARD,
+    FETCH_ABSOLUTE,
+    FETCH_RELATIVE
+} fetch_direction;
+
 typedef enum stmt_kind {
     S_SELECT,
     S_INSERT,
@@ -189,6 +196,12 @@ typedef enum stmt_kind {
     S_DROP_ROUTINE,
     S_CALL,
     S_DO,
+    S_PREPARE,
+    S_EXECUTE,
+    S_DEALLOCATE,
+    S_DECLARE, /* a cursor; query */
+    S_FETCH,
+    S_CLOSE,
     S_NOTHING /* BEGIN, COMMIT, SET, CREATE INDEX: no effect that a log shows */
 } stmt_kind;
 
@@ -229,6 +242,12 @@ typedef struct plan {
     routine **dropped;
     expr *call;           /* S_CALL: arguments of all parameters */
     struct pl_body *body; /* S_DO */
+    const char *text;     /* S_PREPARE */
+    uint32_t n_args;
+    expr **args;   /* S_EXECUTE */
+    int direction; /* S_FETCH: enum fetch_direction */
+    int64_t how_many;
+    bool move_only;
 } plan;
 
 #endif

@@ -24,6 +24,7 @@ void exec_begin(sql_exec *x)
     x->savepoints.n = 0;
     x->locked.n = 0;
     x->portals.n = 0;
+    vs_unprepare(x->s, PENDING);
     arena_reset(&x->held);
     x->cid = x->last_cid = 0;
     x->many = x->calls = 0;

@@ -291,6 +291,18 @@ void vs_drop_routine(store *s, routine *f)
     s->catalog++;
 }
 
+void vs_unprepare(store *s, uint32_t state)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->prepared.n; i++) {
+        prepared *p = &s->prepared.at[i];
+        if (p->made == state) continue;
+        if (p->gone == state) p->gone = NEVER;
+        s->prepared.at[n++] = *p;
+    }
+    s->prepared.n = n;
+}
+
 uint32_t vs_changed(const table *t, uint32_t state)
 {
     size_t low = 0, high = t->changes.n;
@@ -454,6 +466,11 @@ void vs_commit(store *s, uint32_t state)
         if (s->searching) vec_push(s->mem, &s->log, u);
     }
     s->undo.n = 0;
+    for (size_t i = 0; i < s->prepared.n; i++) {
+        prepared *p = &s->prepared.at[i];
+        if (p->made == PENDING) p->made = state;
+        if (p->gone == PENDING) p->gone = state;
+    }
 }
 
 void vs_uncommit(store *s, uint32_t state)
@@ -468,4 +485,5 @@ void vs_uncommit(store *s, uint32_t state)
         }
         undo_one(s, u);
     }
+    vs_unprepare(s, state);
 }
