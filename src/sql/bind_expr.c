@@ -240,7 +240,7 @@ static expr *simple_case(expr *e)
 }
 
 /* The type that values of several expressions have in common (CASE, COALESCE, IN, ...). */
-static type_id common(binder *b, expr **e, uint32_t n, const char *what)
+type_id common_type(binder *b, expr **e, uint32_t n, const char *what)
 {
     type_id t = T_UNKNOWN;
     for (uint32_t i = 0; i < n; i++) {
@@ -280,10 +280,10 @@ static type_id operands(binder *b, expr **e, const char *op, int position)
         sql_raise(CTX(b), "42883", "operator does not exist: %s %s %s", type_name(l), op,
                   type_name(r));
     (void)position;
-    return common(b, e, 2, op);
+    return common_type(b, e, 2, op);
 }
 
-static expr *compare(binder *b, int op, expr *l, expr *r, int position)
+expr *compare(binder *b, int op, expr *l, expr *r, int position)
 {
     static const char *const names[] = {"=", "<>", "<", "<=", ">", ">="};
     expr *e = expr_new(b, E_COMPARE, type_plain(T_BOOL), position, 2);
@@ -355,6 +355,11 @@ static expr * not(binder * b, expr *a, int position)
     return fold(b, e);
 }
 
+expr *expr_and(binder *b, expr *l, expr *r)
+{
+    return junction(b, E_AND, l, r, -1);
+}
+
 static int compare_op_of(const char *s)
 {
     static const char *const names[] = {"=", "<>", "<", "<=", ">", ">="};
@@ -372,7 +377,7 @@ static expr *in_list(binder *b, scope *s, const PgQuery__AExpr *a, bool negated)
     uint32_t n = (uint32_t)list->n_items;
     all[0] = bind_expr(b, s, a->lexpr);
     for (uint32_t i = 0; i < n; i++) all[i + 1] = bind_expr(b, s, list->items[i]);
-    type_id t = common(b, all, n + 1, "IN");
+    type_id t = common_type(b, all, n + 1, "IN");
     expr *left = expr_coerce(b, all[0], type_plain(t), CAST_IMPLICIT);
     /* NOT IN is an AND of inequalities, of which the planner may test any first */
     expr *e = expr_new(b, negated ? E_AND : E_OR, type_plain(T_BOOL), a->location, n);
@@ -499,7 +504,7 @@ static expr *constant(binder *b, const PgQuery__AConst *c)
     return e;
 }
 
-static expr *column_of(binder *b, const relation *r, uint32_t i, uint32_t up, int position)
+expr *column_of(binder *b, const relation *r, uint32_t i, uint32_t up, int position)
 {
     type t = r->t ? r->t->cols[i].t : r->sub->out[i].e->t;
     expr *e = expr_new(b, E_COLUMN, type_plain(t.id), position, 0);
@@ -529,6 +534,19 @@ static bool also_variable(binder *b, const PgQuery__ColumnRef *c)
     return pl_find(b->code->scope, NULL, name) >= 0;
 }
 
+static expr *merged_ref(binder *b, const scope *s, const char *name, uint32_t up)
+{
+    expr *found = NULL;
+    for (size_t i = 0; i < s->merged.n; i++) {
+        const merged_column *m = &s->merged.at[i];
+        if (m->gone || strcmp(m->name, name) != 0) continue;
+        if (found) sql_raise(CTX(b), "42702", "column reference \"%s\" is ambiguous", name);
+        if (up) sql_refuse(CTX(b), -1, "a column of USING in a subquery");
+        found = m->e;
+    }
+    return found;
+}
+
 static expr *column_ref(binder *b, scope *s, const PgQuery__ColumnRef *c)
 {
     const char *rel = NULL, *name = NULL;
@@ -545,7 +563,7 @@ static expr *column_ref(binder *b, scope *s, const PgQuery__ColumnRef *c)
         sql_refuse(CTX(b), c->location, "a name of %zu parts", c->n_fields);
     uint32_t up = 0;
     for (scope *at = s; at; at = at->up, up++) {
-        expr *found = NULL;
+        expr *found = rel ? NULL : merged_ref(b, at, name, up);
         bool rel_found = false;
         for (size_t i = 0; i < at->rels.n; i++) {
             const relation *r = &at->rels.at[i];
@@ -554,7 +572,7 @@ static expr *column_ref(binder *b, scope *s, const PgQuery__ColumnRef *c)
             uint32_t n = r->t ? r->t->n_cols : r->sub->n_out;
             for (uint32_t k = 0; k < n; k++) {
                 if (strcmp(r->t ? r->t->cols[k].name : r->sub->out[k].name, name) != 0) continue;
-                if (!rel && !strcmp(r->name, "excluded")) continue;
+                if (!rel && (!strcmp(r->name, "excluded") || (r->hidden && r->hidden[k]))) continue;
                 if (found) sql_raise(CTX(b), "42702", "column reference \"%s\" is ambiguous", name);
                 found = column_of(b, r, k, up, c->location);
             }
@@ -780,7 +798,7 @@ static expr *case_expr(binder *b, scope *s, const PgQuery__CaseExpr *c)
     } else {
         results[n] = expr_new(b, E_CONST, type_plain(T_UNKNOWN), c->location, 0);
     }
-    type_id t = common(b, results, n + 1, "CASE");
+    type_id t = common_type(b, results, n + 1, "CASE");
     coerce_all(b, results, n + 1, t);
     for (uint32_t i = 0; i < n; i++) e->arg[2 * i + 1] = results[i];
     e->arg[2 * n] = results[n];
@@ -792,7 +810,7 @@ static expr *of_list(binder *b, scope *s, expr_kind kind, node **args, size_t n,
 {
     expr *e = expr_new(b, kind, type_plain(T_TEXT), position, (uint32_t)n);
     for (uint32_t i = 0; i < e->n; i++) e->arg[i] = bind_expr(b, s, args[i]);
-    type_id t = common(b, e->arg, e->n, "COALESCE");
+    type_id t = common_type(b, e->arg, e->n, "COALESCE");
     coerce_all(b, e->arg, e->n, t);
     e->t = type_plain(t);
     return e;

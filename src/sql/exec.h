@@ -44,6 +44,7 @@ typedef struct exec_view {
     bool loose;
     table *target;
     pl_frame *pl;
+    size_t kept_from, kept;
     size_t choice, seen, seen_from; /* of whoever chooses states */
 } exec_view;
 
@@ -60,6 +61,11 @@ typedef struct sql_portal { /* an open cursor: its rows were made when it was op
     int64_t at;      /* row it stands on, from 1 */
     int64_t settled; /* rows whose order is fixed */
 } sql_portal;
+
+typedef struct kept_result { /* of a query of WITH, while its statement runs */
+    const query *q;
+    sql_result r;
+} kept_result;
 
 typedef struct sql_exec {
     sql_context c;
@@ -94,6 +100,8 @@ typedef struct sql_exec {
     bool loose_now;     /* it may decide what the running statement raises */
     pl_frame *pl;       /* the body that is running */
     VEC(savepoint) savepoints;
+    VEC(kept_result) kept; /* in the work arena */
+    size_t kept_from;
     VEC(sql_portal) portals;
     arena held; /* their rows: up to the end of the transaction */
     uint32_t unnamed;

@@ -447,6 +447,8 @@ void exec_plan(sql_exec *x, const plan *p, sql_result *out)
     x->touched = 0;
     x->depth = 0;
     x->many = x->calls = 0;
+    memset(&x->kept, 0, sizeof x->kept); /* lost with the arena */
+    x->kept_from = 0;
     x->steps = 0;
     x->loose = p->loose;
     x->nothing = false;
@@ -474,8 +476,10 @@ static void try_early(sql_exec *x, const plan *p)
 
 void exec_inner(sql_exec *x, const plan *p, sql_result *out)
 {
+    size_t kept_from = x->kept_from;
     memset(out, 0, sizeof *out);
     x->target = p->target;
+    x->kept_from = x->kept.n;
     if (p->target && p->target->unknown)
         sql_refuse(&x->c, -1, "table \"%s\", whose initial contents are unknown", p->target->name);
     if (p->conflict == ON_CONFLICT_NOTHING) x->nothing = true;
@@ -485,6 +489,8 @@ void exec_inner(sql_exec *x, const plan *p, sql_result *out)
     else
         exec_modify(x, p, out);
     exec_planned(x, p);
+    x->kept.n = x->kept_from;
+    x->kept_from = kept_from;
 }
 
 void exec_planned(sql_exec *x, const plan *p)

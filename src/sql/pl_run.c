@@ -60,6 +60,8 @@ void exec_enter(sql_exec *x, exec_view *v, bool fresh)
     v->line = x->c.line;
     v->target = x->target;
     v->pl = x->pl;
+    v->kept_from = x->kept_from;
+    v->kept = x->kept.n;
     if (x->view) x->view(x->ud, v, VIEW_SAVE);
     if (!fresh) return;
     if (x->cid > x->last_cid) x->last_cid = x->cid;
@@ -87,6 +89,8 @@ void exec_leave(sql_exec *x, const exec_view *v)
     x->c.line = v->line;
     x->target = v->target;
     x->pl = v->pl;
+    x->kept_from = v->kept_from;
+    x->kept.n = v->kept;
 }
 
 static void step(sql_exec *x, uint32_t line)

@@ -108,7 +108,15 @@ typedef struct aggregate {
     type t;
 } aggregate;
 
-typedef enum join_kind { J_REL, J_INNER, J_LEFT } join_kind;
+typedef enum join_kind {
+    J_REL,
+    J_INNER,
+    J_LEFT,
+    J_RIGHT, /* bound as J_LEFT, the sides exchanged */
+    J_FULL
+} join_kind;
+
+typedef enum set_kind { SET_NONE, SET_UNION, SET_INTERSECT, SET_EXCEPT } set_kind;
 
 /* A condition `column of the slot = expression over earlier slots`, or an OR of such with one
    column: an index finds the rows. */
@@ -160,7 +168,14 @@ struct query {
     expr *limit, *offset;
     bool locking;    /* FOR UPDATE, NO KEY UPDATE, SHARE */
     bool correlated; /* reads rows of an outer query */
-    expr *call;      /* rows of a function: a call, whose columns are `out` */
+    set_kind set;    /* of `left` and `right`; `out` has types and names */
+    bool all;
+    struct query *left, *right;
+    uint32_t n_rows; /* VALUES: n_rows * n_out */
+    expr **rows;
+    bool kept;            /* WITH: executed once a statement */
+    struct query *shared; /* the same with other names */
+    expr *call;           /* rows of a function: a call, whose columns are `out` */
     int position;
 };
 
