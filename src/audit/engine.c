@@ -85,6 +85,17 @@ static void view(void *ud, exec_view *v, view_move move)
     e->seen_from = back ? v->seen_from : e->seen.n;
 }
 
+static bool observed(void *ud, uint64_t row, uint32_t column, type t, value *v)
+{
+    engine *e = ud;
+    const log_stmt *s = e->statement;
+    if (!s || !s->has_rows || row >= s->n_rows || column >= s->n_cols) return false;
+    const cell *c = &s->cells[row * s->n_cols + column];
+    if (c->kind == CELL_NULL) return false;
+    *v = value_parse(&e->x.c, t, c->s, c->n);
+    return true;
+}
+
 /* The planner's choice between rows. */
 static uint32_t pick(void *ud, uint32_t n)
 {
@@ -415,7 +426,7 @@ static outcome run_all(engine *e, const log_txn *t)
         }
         e->seen.n = e->seen_from = 0;
         e->x.cid = ++e->x.last_cid;
-        a.s = &t->stmts[i];
+        a.s = e->statement = &t->stmts[i];
         a.index = i;
         outcome r = run_statement(&a);
         if (e->mode == MODE_STATEMENT) {
@@ -460,6 +471,7 @@ outcome engine_run(engine *e, trial *t, uint32_t position)
     e->x.choose = e->mode == MODE_ROW ? choose_row : NULL;
     e->x.view = e->mode == MODE_STATEMENT || e->mode == MODE_ROW ? view : NULL;
     e->x.pick = pick;
+    e->x.observed = observed;
     e->x.ud = e;
     exec_begin(&e->x);
     e->x.session = e->l->txns.at[t->txn].session;

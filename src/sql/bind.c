@@ -51,6 +51,16 @@ static int title(const node *n, const char **name)
         if (n->a_expr->kind != PG_QUERY__A__EXPR__KIND__AEXPR_NULLIF) return 0;
         *name = "nullif";
         return 2;
+    case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION:
+        switch (n->sqlvalue_function->op) {
+        case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_DATE: *name = "current_date"; break;
+        case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP:
+        case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP_N:
+            *name = "localtimestamp";
+            break;
+        default: *name = "current_timestamp";
+        }
+        return 2;
     case PG_QUERY__NODE__NODE_SUB_LINK:
         if (n->sub_link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK) {
             *name = "exists";
@@ -612,6 +622,9 @@ static void insert(binder *b, plan *p, const PgQuery__InsertStmt *i)
             if (p->columns[m] == p->columns[k])
                 sql_raise(CTX(b), "42701", "column \"%s\" specified more than once", c->name);
     }
+    for (uint32_t k = 0; i->select_stmt && k < p->n_columns; k++)
+        if (t->cols[p->columns[k]].always)
+            sql_refuse(CTX(b), -1, "a value for a GENERATED ALWAYS column");
     if (!i->select_stmt) {
         p->n_columns = 0;
         p->n_rows = 1;
@@ -695,7 +708,8 @@ static void add_unique(binder *b, making *m, const PgQuery__Constraint *c, int c
 static void add_constraint(binder *b, making *m, const PgQuery__Constraint *c, int column)
 {
     switch (c->contype) {
-    case PG_QUERY__CONSTR_TYPE__CONSTR_NULL: break;
+    case PG_QUERY__CONSTR_TYPE__CONSTR_NULL:
+    case PG_QUERY__CONSTR_TYPE__CONSTR_IDENTITY: break;
     case PG_QUERY__CONSTR_TYPE__CONSTR_NOTNULL: m->t->cols[column].not_null = true; break;
     case PG_QUERY__CONSTR_TYPE__CONSTR_DEFAULT: {
         scope none = {0};
@@ -714,6 +728,31 @@ static void add_constraint(binder *b, making *m, const PgQuery__Constraint *c, i
     }
 }
 
+/* serial is an integer with a sequence for a default; what that gives is observed or not known. */
+static void column_type(binder *b, const PgQuery__ColumnDef *d, table_column *c)
+{
+    static const struct {
+        const char *name;
+        type_id t;
+    } serials[] = {{"serial", T_INT4},  {"serial4", T_INT4},     {"bigserial", T_INT8},
+                   {"serial8", T_INT8}, {"smallserial", T_INT2}, {"serial2", T_INT2}};
+    const PgQuery__TypeName *t = d->type_name;
+    const char *word = t->n_names == 1 ? string_of(b, t->names[0], t->location) : "";
+    bool counted = false;
+    for (size_t i = 0; i < sizeof serials / sizeof serials[0]; i++)
+        if (!strcmp(word, serials[i].name)) c->t = type_plain(serials[i].t), counted = true;
+    if (!counted) c->t = bind_type(b, t);
+    for (size_t i = 0; i < d->n_constraints; i++) {
+        const PgQuery__Constraint *k = d->constraints[i]->constraint;
+        if (k->contype != PG_QUERY__CONSTR_TYPE__CONSTR_IDENTITY) continue;
+        counted = true;
+        c->always = k->generated_when && *k->generated_when == 'a';
+    }
+    if (!counted) return;
+    c->not_null = true;
+    c->fallback = expr_new(b, E_OPEN, c->t, d->location, 0);
+}
+
 static void create_table(binder *b, plan *p, const PgQuery__CreateStmt *c)
 {
     p->kind = S_CREATE;
@@ -730,14 +769,14 @@ static void create_table(binder *b, plan *p, const PgQuery__CreateStmt *c)
     for (size_t i = 0; i < c->n_table_elts; i++) {
         if (c->table_elts[i]->node_case != PG_QUERY__NODE__NODE_COLUMN_DEF) continue;
         const PgQuery__ColumnDef *d = c->table_elts[i]->column_def;
-        if (d->coll_clause || *d->identity || *d->generated)
-            sql_refuse(CTX(b), d->location, "COLLATE, identity and generated columns");
+        if (d->coll_clause || *d->generated)
+            sql_refuse(CTX(b), d->location, "COLLATE and generated columns");
         for (size_t k = 0; k < cols.n; k++)
             if (!strcmp(cols.at[k].name, d->colname))
                 sql_raise(CTX(b), "42701", "column \"%s\" specified more than once", d->colname);
-        arena_push(
-            b->mem, &cols,
-            ((table_column){name_keep(b, d->colname), bind_type(b, d->type_name), false, NULL}));
+        table_column made = {.name = name_keep(b, d->colname)};
+        column_type(b, d, &made);
+        arena_push(b->mem, &cols, made);
     }
     t->n_cols = (uint32_t)cols.n;
     t->cols = cols.at;
@@ -824,6 +863,7 @@ static void bind_statement(binder *b, plan *p, const node *n)
         if (n->index_stmt->unique) sql_refuse(CTX(b), -1, "CREATE UNIQUE INDEX");
         p->kind = S_NOTHING;
         break;
+    case PG_QUERY__NODE__NODE_CREATE_SEQ_STMT: p->kind = S_NOTHING; break;
     case PG_QUERY__NODE__NODE_VARIABLE_SET_STMT:
         if (strncmp(n->variable_set_stmt->name, "TRANSACTION", 11) != 0)
             sql_refuse(CTX(b), -1, "SET %s", n->variable_set_stmt->name);

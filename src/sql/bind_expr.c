@@ -15,7 +15,7 @@ const char *name_keep(binder *b, const char *s)
 
 value value_keep(binder *b, type_id t, value v)
 {
-    if (v.null) return v;
+    if (v.null || v.open) return v;
     if (type_is_text(t)) return value_text(arena_text(b->mem, v.s, v.n), v.n);
     if (t != T_NUMERIC) return v;
     void *copy = arena_get(b->mem, num_bytes(v.d));
@@ -135,7 +135,9 @@ static expr *null_const(binder *b, const expr *like)
 /* Has one value for the whole statement. */
 static bool steady(const expr *e)
 {
-    if (e->kind == E_COLUMN || e->kind == E_AGGREGATE || e->kind == E_ROUTINE || e->q) return false;
+    if (e->kind == E_COLUMN || e->kind == E_AGGREGATE || e->kind == E_ROUTINE ||
+        e->kind == E_OPEN || e->q)
+        return false;
     for (uint32_t i = 0; i < e->n; i++)
         if (!steady(e->arg[i])) return false;
     return true;
@@ -719,6 +721,25 @@ static void call_types(binder *b, expr *e)
     sql_refuse(CTX(b), e->position, "function %s of %s", calls[e->op].name, type_name(t));
 }
 
+/* Nobody but the server knows what these give; times with a zone are taken as plain ones. */
+static const struct {
+    const char *name;
+    size_t most;
+    type_id t;
+} open_calls[] = {
+    {"nextval", 1, T_INT8},
+    {"currval", 1, T_INT8},
+    {"lastval", 0, T_INT8},
+    {"now", 0, T_STAMP},
+    {"transaction_timestamp", 0, T_STAMP},
+    {"statement_timestamp", 0, T_STAMP},
+    {"clock_timestamp", 0, T_STAMP},
+    {"random", 0, T_NUMERIC},
+    {"gen_random_uuid", 0, T_TEXT},
+    {"pg_backend_pid", 0, T_INT4},
+    {"txid_current", 0, T_INT8},
+};
+
 static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
 {
     const char *name =
@@ -735,6 +756,9 @@ static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
         call_types(b, e);
         return fold(b, e);
     }
+    for (size_t i = 0; i < sizeof open_calls / sizeof open_calls[0]; i++)
+        if (!strcmp(name, open_calls[i].name) && f->n_args <= open_calls[i].most)
+            return expr_new(b, E_OPEN, type_plain(open_calls[i].t), f->location, 0);
     expr *made = bind_routine_call(b, s, f);
     if (made) return made;
     sql_refuse(CTX(b), f->location, "function %s", name);
@@ -834,6 +858,20 @@ expr *bind_bool(binder *b, scope *s, const node *n, const char *what)
     return expr_coerce(b, e, type_plain(T_BOOL), CAST_IMPLICIT);
 }
 
+static expr *current_value(binder *b, const PgQuery__SQLValueFunction *f)
+{
+    type_id t = T_UNKNOWN;
+    switch (f->op) {
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_DATE: t = T_DATE; break;
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIMESTAMP:
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIMESTAMP_N:
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP:
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP_N: t = T_STAMP; break;
+    default: sql_refuse(CTX(b), f->location, "the current time of day, user or schema");
+    }
+    return expr_new(b, E_OPEN, type_plain(t), f->location, 0);
+}
+
 static expr *bind_node(binder *b, scope *s, const node *n)
 {
     switch (n->node_case) {
@@ -871,8 +909,7 @@ static expr *bind_node(binder *b, scope *s, const node *n)
         e->op = (int)n->boolean_test->booltesttype;
         return fold(b, e);
     }
-    case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION:
-        sql_refuse(CTX(b), n->sqlvalue_function->location, "the current time or user");
+    case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION: return current_value(b, n->sqlvalue_function);
     default: sql_refuse(CTX(b), -1, "this kind of expression (node %d)", (int)n->node_case);
     }
 }

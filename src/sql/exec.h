@@ -80,6 +80,8 @@ typedef struct sql_exec {
     uint32_t (*choose)(void *ud, table *t, uint32_t row); /* NULL: `state` for every row */
     /* A statement of a body begins with a new snapshot, or is left; NULL: all read one state. */
     void (*view)(void *ud, exec_view *v, view_move move);
+    /* What came back in a row and column of the statement's answer; false: not observed. */
+    bool (*observed)(void *ud, uint64_t row, uint32_t column, type t, value *v);
     /* One of n that may all come next; NULL: what depends on it is refused. */
     uint32_t (*pick)(void *ud, uint32_t n);
     void *ud;
@@ -137,6 +139,8 @@ void exec_close(sql_exec *x, const sql_portal *p);
 const value *exec_fetch(sql_exec *x, sql_portal *p, int64_t to);
 value eval(sql_exec *x, const expr *e, frame *f);
 value *eval_args(sql_exec *x, const expr *e, frame *f);
+/* Where a value is only passed on: it need not be known. */
+value eval_open(sql_exec *x, const expr *e, frame *f);
 bool eval_true(sql_exec *x, const expr *e, frame *f);
 void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out);
 /* LIMIT and OFFSET applied; refuses if they cut between rows of which either might come. */

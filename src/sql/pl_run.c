@@ -30,7 +30,7 @@ value pl_value(sql_exec *x, const expr *e)
 
 value pl_cast(sql_exec *x, value v, type from, type to)
 {
-    if (v.null || (from.id == to.id && to.width < 0)) return v;
+    if (v.null || v.open || (from.id == to.id && to.width < 0)) return v;
     if (cast_exists(from.id, to.id, CAST_ASSIGN))
         return value_cast(&x->c, v, from, to, CAST_ASSIGN);
     strbuf b;
@@ -185,7 +185,8 @@ static value eval_code(sql_exec *x, pl_code *c, type *t)
         *t = p->q->out[0].e->t;
         if (fresh) exec_enter(x, &v, true);
         x->loose_now = false;
-        value r = eval(x, p->q->out[0].e, &none);
+        value r = eval_open(x, p->q->out[0].e, &none);
+        if (r.open) r.open = OPEN_FIXED;
         if (fresh) exec_leave(x, &v);
         exec_planned(x, p);
         return r;
@@ -210,6 +211,7 @@ static value eval_as(sql_exec *x, pl_code *c, type to)
 static bool eval_cond(sql_exec *x, pl_code *c)
 {
     value v = eval_as(x, c, type_plain(T_BOOL));
+    if (v.open) sql_refuse(&x->c, -1, "a condition on a value that was not observed");
     return !v.null && v.i;
 }
 
@@ -410,6 +412,7 @@ static flow run_loop(sql_exec *x, const pl_stmt *s)
 static int64_t bound_of(sql_exec *x, pl_code *c, const char *what)
 {
     value v = eval_as(x, c, type_plain(T_INT4));
+    if (v.open) sql_refuse(&x->c, -1, "a loop up to a value that was not observed");
     if (v.null) sql_raise(&x->c, "22004", "%s of FOR loop cannot be null", what);
     return v.i;
 }
@@ -739,7 +742,7 @@ static flow run_diagnostics(sql_exec *x, const pl_stmt *s)
 
 static value value_held(sql_exec *x, type_id t, value v)
 {
-    if (v.null) return v;
+    if (v.null || v.open) return v;
     if (type_is_text(t)) return value_text(arena_text(&x->held, v.s, v.n), v.n);
     if (t != T_NUMERIC) return v;
     void *copy = arena_get(&x->held, num_bytes(v.d));

@@ -39,7 +39,8 @@ typedef enum expr_kind {
     E_SCALAR,    /* query */
     E_AGGREGATE, /* index */
     E_VAR,       /* variable `index` of a running body; of a record: field `slot` */
-    E_ROUTINE    /* a call of `routine` */
+    E_ROUTINE,   /* a call of `routine` */
+    E_OPEN       /* nextval, now, random: whatever was observed */
 } expr_kind;
 
 typedef enum compare_op { OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE } compare_op;

@@ -108,11 +108,13 @@ static bool best_lookup(scan *s, const join *j, const value **in, uint32_t **row
         best = UINT32_MAX;
         for (uint32_t i = 0; i < j->n_lookups && best; i++) {
             const lookup *l = &j->lookups[i];
+            if (j->table->cols[l->column].holes) continue;
             uint64_t *h = arena_array(&x->work, uint64_t, l->n + 1);
             uint32_t k, size = lookup_size(s, j, l, &f, h, &k, whole ? UINT32_MAX : FEW);
             if (size < best) best = size, column = l->column, hash = h, keys = k;
         }
     }
+    if (best == UINT32_MAX) return false;
     VEC(uint32_t) found = {0}; /* a copy: choosing states may look up again */
     for (uint32_t i = 0; i < keys; i++) {
         vs_lookup(x->s, j->table, column, hash[i], i > 0);
@@ -403,10 +405,10 @@ typedef VEC(out_row) out_list;
 static void emit(sql_exec *x, const query *q, frame *f, out_list *out)
 {
     value *row = arena_array(&x->work, value, q->n_out + 1);
-    for (uint32_t i = 0; i < q->n_out; i++) row[i] = eval(x, q->out[i].e, f);
+    for (uint32_t i = 0; i < q->n_out; i++) row[i] = eval_open(x, q->out[i].e, f);
     value *keys = arena_array(&x->work, value, q->n_sort + 1);
     for (uint32_t i = 0; i < q->n_sort; i++)
-        keys[i] = q->sort[i].e ? eval(x, q->sort[i].e, f) : row[q->sort[i].column];
+        keys[i] = eval(x, q->sort[i].e ? q->sort[i].e : q->out[q->sort[i].column].e, f);
     arena_push(&x->work, out, ((out_row){row, keys}));
 }
 
@@ -468,6 +470,9 @@ static void distinct_rows(sql_exec *x, const query *q, out_list *rows)
     size_t n = 0;
     for (size_t i = 0; i < rows->n; i++) {
         bool fresh;
+        for (uint32_t c = 0; c < q->n_out; c++)
+            if (rows->at[i].row[c].open)
+                sql_refuse(&x->c, q->position, "DISTINCT of values that were not observed");
         seen_add(x, &seen, types, rows->at[i].row, q->n_out, &fresh);
         if (fresh) rows->at[n++] = rows->at[i];
     }
@@ -544,6 +549,8 @@ static void add_output(sql_exec *x, const query *q, const value *row, out_list *
 {
     value *keys = arena_array(&x->work, value, q->n_sort + 1);
     for (uint32_t i = 0; i < q->n_sort; i++) keys[i] = row[q->sort[i].column];
+    for (uint32_t i = 0; i < q->n_out; i++)
+        if (row[i].open) sql_refuse(&x->c, q->position, "a value that was not observed, in UNION");
     arena_push(&x->work, out, ((out_row){row, keys}));
 }
 

@@ -40,6 +40,8 @@ typedef struct table_column {
     type t;
     bool not_null;
     expr *fallback; /* DEFAULT, cast to the column's type */
+    bool always;    /* GENERATED ALWAYS AS IDENTITY */
+    bool holes;     /* has values that nobody observed: no index answers for them */
 } table_column;
 
 typedef struct unique_key {
@@ -118,6 +120,7 @@ typedef struct store {
     VEC(table *) tables;
     VEC(routine *) routines;
     VEC(prepared) prepared;
+    bool holes; /* some table has */
     uint64_t catalog;
     arena bodies; /* what the SQL of bodies was bound to, up to the next epoch */
     uint64_t epoch;
