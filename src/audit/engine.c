@@ -428,7 +428,14 @@ static outcome run_all(engine *e, const log_txn *t)
         e->x.cid = ++e->x.last_cid;
         a.s = e->statement = &t->stmts[i];
         a.index = i;
+        if (e->focus) e->x.choose = i + 1 == e->focus ? choose_row : NULL;
         outcome r = run_statement(&a);
+        if (e->focus && i + 1 < e->focus && r != RUN_REFUSED) {
+            a.failed = false;
+            arena_reset(&e->x.work);
+            continue;
+        }
+        if (e->focus) return r;
         if (e->mode == MODE_STATEMENT) {
             e->t->choices.at[e->cur].valid_from = e->x.valid_from;
             /* the next one may be as old as the oldest state that looks like this one's */
@@ -511,34 +518,49 @@ uint64_t engine_effects(const engine *e)
     return sum;
 }
 
-bool engine_explainable(engine *e, uint32_t txn, uint32_t position)
+/* Tries ways to run it; `cut` if there were too many. */
+static bool any_way(engine *e, uint32_t txn, uint32_t position, bool *cut)
 {
     trial t = {.txn = txn};
-    audit_mode mode = e->mode;
-    write_rule rule = e->rule;
-    bool exploring = e->exploring, cut = e->cut, found = true; /* also if the tries run out */
-    trial *outer = e->t;
-    e->mode = MODE_ROW;
-    e->rule = WRITE_FREE;
-    e->exploring = false;
-    e->cut = false;
-    for (int tries = 0; tries < 2000; tries++) {
+    bool found = true;
+    *cut = e->cut = false;
+    int tries = 0;
+    for (; tries < 2000; tries++) {
         outcome r = engine_run(e, &t, position);
         if (r == RUN_OK) vs_rollback(&e->s, 0);
         if (r == RUN_OK || r == RUN_REFUSED) break;
         if (!engine_advance(e, &t)) {
-            found = e->cut;
+            found = false;
             break;
         }
     }
+    *cut = tries == 2000 || (!found && e->cut);
     vec_free(e->mem, &t.choices);
     vec_free(e->mem, &t.reached);
+    return found;
+}
+
+bool engine_explainable(engine *e, uint32_t txn, uint32_t position)
+{
+    audit_mode mode = e->mode;
+    write_rule rule = e->rule;
+    bool exploring = e->exploring, was_cut = e->cut, cut;
+    trial *outer = e->t;
+    e->mode = MODE_ROW;
+    e->rule = WRITE_FREE;
+    e->exploring = false;
+    bool found = any_way(e, txn, position, &cut);
+    if (cut && e->fail.stmt < e->l->txns.at[txn].n_stmts) {
+        e->focus = e->fail.stmt + 1;
+        found = any_way(e, txn, position, &cut);
+        e->focus = 0;
+    }
     e->mode = mode;
     e->rule = rule;
     e->exploring = exploring;
-    e->cut = cut;
+    e->cut = was_cut;
     e->t = outer;
-    return found;
+    return found || cut;
 }
 
 /* ---- the initial state ----------------------------------------------------------------------- */

@@ -105,6 +105,8 @@ typedef struct engine {
     uint64_t unchecked;
     failure fail;
     bool exploring; /* record what would be possible */
+    uint32_t focus; /* 1 + a statement: only its rows have states of their own, and what comes
+                       before it need not agree; 0: none */
     const log_txn *running;
     uint32_t position, run_low, run_high;
     const char **state_name; /* by state of the present order */
@@ -118,7 +120,8 @@ outcome engine_run(engine *e, trial *t, uint32_t position);
 /* The next choices; false if there are none. */
 bool engine_advance(engine *e, trial *t);
 uint64_t engine_effects(const engine *e);
-/* Could it be explained if every row came from a state of its own? */
+/* Could it be explained if every row came from a state of its own?  Where that is too much to try,
+   the failing statement alone is asked, with what comes before it read from the newest state. */
 bool engine_explainable(engine *e, uint32_t txn, uint32_t position);
 /* Once, before anything is asked. */
 void engine_find_routines(engine *e);
