@@ -92,6 +92,8 @@ typedef struct engine {
     write_rule rule;
     trial *t;
     size_t used;
+    bool lost_prepares;
+    const log_stmt *statement;  /* that is running */
     VEC(const char *) routines; /* names that the log creates */
     VEC(seen_row) seen;
     size_t seen_from;      /* of the statement that is running */
