@@ -13,6 +13,7 @@ struct audit {
     guard guard;
     mem kept;  /* the log, the answer */
     mem store; /* states */
+    mem symbolic;
     source source;
     sql_log log;
     engine e;
@@ -75,6 +76,7 @@ static void decide(audit *a, const audit_options *o, audit_answer *answer)
     e->guard = &a->guard;
     e->mem = &a->kept;
     e->store_mem = &a->store;
+    e->sym_mem = &a->symbolic;
     e->o = o;
     e->l = &a->log;
     e->level = *level;
@@ -120,7 +122,8 @@ int audit_run(audit **out, const audit_options *o, audit_read read, void *payloa
     guard_init(&a->guard);
     mem_init(&a->kept, NULL, NULL, &a->guard);
     mem_init(&a->store, NULL, NULL, &a->guard);
-    a->kept.limit = a->store.limit = o->memory;
+    mem_init(&a->symbolic, NULL, NULL, &a->guard);
+    a->kept.limit = a->store.limit = a->symbolic.limit = o->memory;
     a->guard.interrupt = o->interrupt;
     a->guard.deadline = o->seconds > 0 ? clock_now() + (uint64_t)(o->seconds * 1e9) : 0;
     if (guard_armed(&a->guard)) return ended(a, answer);
@@ -139,6 +142,7 @@ const char *audit_error(const audit *a, uint64_t *line, uint64_t *column)
 void audit_free(audit *a)
 {
     if (!a) return;
+    mem_free_all(&a->symbolic);
     mem_free_all(&a->store);
     mem_free_all(&a->kept);
     mem_libc(NULL, a, sizeof *a, 0);

@@ -101,6 +101,10 @@ typedef struct engine {
     bool exploring; /* record what would be possible */
     const log_txn *running;
     uint32_t position, run_low, run_high;
+    uint32_t (*choose)(void *ud, table *t, uint32_t row); /* instead of trying states of rows */
+    struct symbolic *symbolic;                            /* whose choices these are */
+    mem *sym_mem;                                         /* of the symbolic execution alone */
+    const char *symbolic_why;                             /* it did not decide */
     const char **state_name; /* by state of the present order */
     uint32_t *first_read;
 } engine;
@@ -117,5 +121,7 @@ bool engine_explainable(engine *e, uint32_t txn, uint32_t position);
 /* SELECTs only, as far as their texts tell. */
 bool engine_only_reads(const engine *e, const log_txn *t);
 const char *engine_state(const engine *e, uint32_t state);
+/* The statement's plan, its parameters bound.  Jumps. */
+const plan *engine_plan(engine *e, const log_stmt *s);
 
 #endif

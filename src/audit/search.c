@@ -10,7 +10,7 @@
  * `violated` is said only after a search that left nothing out, or of the order that the
  * database's commit timestamps (or real time, at strict levels) dictate.
  */
-#include "audit/search.h"
+#include "audit/symbolic.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -19,6 +19,7 @@
 
 #define FREE_ORDER 10u /* transactions of which every order is tried */
 #define DEFAULT_RUNS 4000000u
+#define BEFORE_SYMBOLIC 3000u /* runs with backtracking, before choices are left open instead */
 #define FORGET_EVERY 64u
 #define NEAR 12u /* places of the order that a commit may be away from its timestamp's */
 
@@ -534,8 +535,13 @@ static found in_given_order(engine *e)
     r = one_pass(e, ORDER_GIVEN, false, 64);
     if (r == FOUND_YES || r == FOUND_REFUSED || e->mode == MODE_LATEST) return r;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        uint64_t most = e->max_runs, few = BEFORE_SYMBOLIC + 4 * (uint64_t)e->n;
+        if (!i && most > few) e->max_runs = few;
         r = one_pass(e, ORDER_GIVEN, true, sizes[i]);
+        e->max_runs = most;
         if (r != FOUND_CUT || e->runs >= e->max_runs) return r;
+        if (!i && (r = symbolic_decide(e)) != FOUND_CUT) return r;
+        if (!i) e->cut = true;
     }
     return r;
 }
