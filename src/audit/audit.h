@@ -15,11 +15,18 @@ typedef struct audit audit;
 
 typedef enum audit_verdict { AUDIT_HOLDS, AUDIT_VIOLATED, AUDIT_UNDECIDED } audit_verdict;
 
+typedef enum audit_pass {
+#define PASS(id, name, about) PASS_##id,
+#include "audit/passes.def"
+#undef PASS
+} audit_pass;
+
 typedef struct audit_options {
     const char *level; /* any name of levels.def; NULL: the log's, else serializable */
     bool lenient;      /* statements that we do not know have unknown effects */
     bool by_value;     /* write conflicts by value, the published test */
     bool no_session_order;
+    uint32_t off;   /* passes that are not used: bits of audit_pass */
     uint64_t drift; /* uncertainty of the log's clock */
     uint64_t runs;  /* of transactions that a search may take; 0: the default */
     double seconds; /* 0: no limit */
@@ -60,6 +67,11 @@ typedef struct audit_answer {
 bool audit_level_at(size_t i, const char **name, const char **alias, const char **about);
 /* The long name, or NULL. */
 const char *audit_level_named(const char *name);
+
+/* Passes; false past the end. */
+bool audit_pass_at(size_t i, const char **name, const char **about);
+/* "-a,b,...", "none", "all"; false: the name at *wrong is none. */
+bool audit_passes(const char *list, uint32_t *off, const char **wrong);
 
 typedef ptrdiff_t (*audit_read)(void *buf, size_t cap, void *payload);
 

@@ -109,6 +109,10 @@ typedef struct engine {
     uint32_t *first_read;
 } engine;
 
+static inline bool engine_uses(const engine *e, audit_pass p)
+{
+    return !(e->o->off >> p & 1);
+}
 /* (Re)builds the initial state. */
 void engine_reset(engine *e);
 /* Runs the transaction of `t` on top of state `position`; RUN_OK leaves its writes pending. */

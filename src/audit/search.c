@@ -523,6 +523,7 @@ static found in_given_order(engine *e)
     e->mode = e->level.mode;
     e->rule = e->level.rule;
     e->exploring = e->mode != MODE_ROW;
+    if (e->mode != MODE_LATEST && !engine_uses(e, PASS_SEARCH)) return symbolic_decide(e);
     if (e->mode == MODE_ROW) { /* a stronger level first: its executions are ours too */
         e->mode = MODE_STATEMENT;
         e->rule = WRITE_RECHECK;
@@ -761,6 +762,8 @@ void search_decide(engine *e, audit_answer *a)
                            ? "the search was given up; the transaction named is the first that was "
                              "not explained"
                            : "not explained in the log's order; not every other order was tried");
+    if (a->verdict == AUDIT_UNDECIDED && e->symbolic_why)
+        a->reason = say(e, "%s (choices left open: %s)", a->reason, e->symbolic_why);
     warn(e, a, unknown);
     a->unchecked = e->unchecked;
     a->runs = e->runs;

@@ -352,9 +352,10 @@ found symbolic_decide(engine *e)
 {
     static const size_t windows[] = {FIRST_WINDOW, 0};
     found r = FOUND_CUT;
+    if (!engine_uses(e, PASS_SYMBOLIC)) return FOUND_CUT;
     e->symbolic_why = NULL;
     if (e->mode == MODE_LATEST || e->o->lenient || e->o->by_value) return FOUND_CUT;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = engine_uses(e, PASS_WINDOW) ? 0 : 1; i < 2; i++) {
         bool windowed;
         r = in_border(e, windows[i], &windowed);
         mem_free_all(e->sym_mem);

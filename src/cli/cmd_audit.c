@@ -223,6 +223,12 @@ static bool options(const args *a, audit_options *o)
         return false;
     }
     if (!args_u64(a, O_DRIFT, &o->drift) || !args_u64(a, O_MEMORY, &mib)) return false;
+    const char *passes = a->value[O_PASS], *wrong = NULL;
+    if (passes && !audit_passes(passes, &o->off, &wrong)) {
+        complain("--pass: no pass \"%.*s\" (--pass list lists them)", (int)strcspn(wrong, ","),
+                 wrong);
+        return false;
+    }
     o->by_value = c && !strcmp(c, "value");
     o->lenient = a->value[O_LENIENT] != NULL;
     o->no_session_order = so && !strcmp(so, "off");
@@ -236,6 +242,11 @@ int cmd_audit(args *a)
 {
     state st = {.a = a};
     audit_options o = {0};
+    if (a->value[O_PASS] && !strcmp(a->value[O_PASS], "list")) {
+        const char *name, *about;
+        for (size_t i = 0; audit_pass_at(i, &name, &about); i++) printf("%-16s %s\n", name, about);
+        return EXIT_HOLDS;
+    }
     if (!a->n_files) {
         complain("audit: no log given (see ratel audit --help)");
         return EXIT_USAGE;
