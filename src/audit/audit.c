@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "audit/search.h"
+#include "audit/symbolic.h"
 #include "base/clock.h"
 
 struct audit {
@@ -142,6 +142,7 @@ const char *audit_error(const audit *a, uint64_t *line, uint64_t *column)
 void audit_free(audit *a)
 {
     if (!a) return;
+    symbolic_close(&a->e);
     mem_free_all(&a->symbolic);
     mem_free_all(&a->store);
     mem_free_all(&a->kept);

@@ -6,10 +6,12 @@
 #include <stdio.h>
 
 #include "audit/symbolic_exec.h"
+#include "audit/symbolic_smt.h"
 #include "audit/symbolic_solve.h"
 
 #define FIRST_WINDOW 24u
 #define MOST_CONFLICTS 2000000u
+#define SMT_SECONDS 120.0 /* of one question, if there is no limit */
 
 typedef struct claim { /* a statement's answer as a formula that is not plainly true */
     fm f;
@@ -27,6 +29,8 @@ typedef struct symbolic {
     bool contradiction;
     /* a solution */
     fm_solver solved;
+    fm_smt numbers; /* its solution, if `by_numbers` */
+    bool by_numbers;
     uint32_t **sym_row; /* replay: by table and row of the store */
     uint32_t *sym_rows;
     size_t next_insert, undo_seen;
@@ -88,14 +92,35 @@ static void execute(symbolic *y)
 
 /* ---- the first contradiction ----------------------------------------------------------------- */
 
+void symbolic_close(engine *e)
+{
+    smt_close(e->smt);
+    e->smt = NULL;
+}
+
+/* With the numbers: the solver of src/solve has found no contradiction without them. */
+static solve_status solve_numbers(symbolic *y, size_t n)
+{
+    engine *e = y->e;
+    symbolic_close(e);
+    e->smt = smt_open(e->o->memory >> 20);
+    if (!e->smt) return SOLVE_UNKNOWN;
+    fsmt_begin(&y->numbers, &y->x.p, e->smt);
+    for (size_t i = 0; i < n; i++) fsmt_assert(&y->numbers, y->claims.at[i].f);
+    smt_answer r = fsmt_check(&y->numbers, SMT_SECONDS);
+    y->by_numbers = r == SMT_SAT;
+    return r == SMT_SAT ? SOLVE_SAT : r == SMT_UNSAT ? SOLVE_UNSAT : SOLVE_UNKNOWN;
+}
+
+/* Leaves a solution in `solved`, or in `numbers`. */
 static solve_status solve_prefix(symbolic *y, size_t n)
 {
-    fm_solver f;
-    fsolver_begin(&f, &y->x.p, y->x.p.m);
-    for (size_t i = 0; i < n; i++) fsolver_assert(&f, y->claims.at[i].f);
-    solve_status r = fsolver_solve(&f, NULL, 0, MOST_CONFLICTS);
-    fsolver_end(&f);
-    return r;
+    if (y->solved.s) fsolver_end(&y->solved);
+    fsolver_begin(&y->solved, &y->x.p, y->x.p.m);
+    for (size_t i = 0; i < n; i++) fsolver_assert(&y->solved, y->claims.at[i].f);
+    y->by_numbers = false;
+    solve_status r = fsolver_solve(&y->solved, NULL, 0, MOST_CONFLICTS);
+    return r == SOLVE_SAT && y->solved.terms ? solve_numbers(y, n) : r;
 }
 
 /* The number of claims of the shortest prefix that cannot be; all of them cannot. */
@@ -176,7 +201,11 @@ static bool holds(symbolic *y, fm f)
     const fm_node *n = fm_at(p, f);
     bool yes = true;
     if (!(f >> 1)) return !(f & 1);
-    if (!n->n) return fsolver_true(&y->solved, f & ~1u) == !(f & 1);
+    if (!n->n) {
+        fm v = f & ~1u;
+        bool on = y->by_numbers ? fsmt_true(&y->numbers, v) : fsolver_true(&y->solved, v);
+        return on == !(f & 1);
+    }
     for (uint32_t i = 0; i < n->n && yes; i++) yes = holds(y, p->parts.at[n->from + i]);
     return yes == !(f & 1);
 }
@@ -299,19 +328,15 @@ static found undecided(engine *e, const char *why)
 static found attempt_with(symbolic *y, size_t window)
 {
     engine *e = y->e;
+    const char *why;
     y->x.window = window;
+    y->x.terms = engine_uses(e, PASS_SMT) && smt_name(&why);
     engine_reset(e);
     e->x.latest = 0;
     sx_begin(&y->x, e);
     execute(y);
     size_t n = y->claims.n;
-    solve_status r = SOLVE_SAT;
-    fsolver_begin(&y->solved, &y->x.p, y->x.p.m);
-    for (size_t i = 0; i < n && !y->contradiction; i++) fsolver_assert(&y->solved, y->claims.at[i].f);
-    if (y->contradiction)
-        r = SOLVE_UNSAT;
-    else
-        r = fsolver_solve(&y->solved, NULL, 0, MOST_CONFLICTS);
+    solve_status r = y->contradiction ? SOLVE_UNSAT : solve_prefix(y, n);
     if (r == SOLVE_UNKNOWN) return undecided(e, "the solver gave up");
     if (r == SOLVE_SAT) {
         if (!replay(y)) return undecided(e, "a solution could not be replayed");
@@ -358,6 +383,7 @@ found symbolic_decide(engine *e)
     for (size_t i = engine_uses(e, PASS_WINDOW) ? 0 : 1; i < 2; i++) {
         bool windowed;
         r = in_border(e, windows[i], &windowed);
+        symbolic_close(e);
         mem_free_all(e->sym_mem);
         if (r != FOUND_CUT || !windowed) break;
     }
