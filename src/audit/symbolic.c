@@ -9,7 +9,6 @@
 #include "audit/symbolic_smt.h"
 #include "audit/symbolic_solve.h"
 
-#define FIRST_WINDOW 24u
 #define MOST_CONFLICTS 2000000u
 #define SMT_SECONDS 120.0 /* of one question, if there is no limit */
 
@@ -31,6 +30,7 @@ typedef struct symbolic {
     fm_solver solved;
     fm_smt numbers; /* its solution, if `by_numbers` */
     bool by_numbers;
+    const char *why; /* no solver decided */
     uint32_t **sym_row; /* replay: by table and row of the store */
     uint32_t *sym_rows;
     size_t next_insert, undo_seen;
@@ -102,8 +102,14 @@ void symbolic_close(engine *e)
 static solve_status solve_numbers(symbolic *y, size_t n)
 {
     engine *e = y->e;
+    const char *why = NULL;
+    y->why = "Z3 gave up";
+    if (!engine_uses(e, PASS_SMT) || !smt_name(&why)) {
+        y->why = why ? why : "sums of unknown numbers need Z3";
+        return SOLVE_UNKNOWN;
+    }
     symbolic_close(e);
-    e->smt = smt_open(e->o->memory >> 20);
+    e->smt = smt_open(e->o->memory >> 20, fsmt_bits(&y->x.p));
     if (!e->smt) return SOLVE_UNKNOWN;
     fsmt_begin(&y->numbers, &y->x.p, e->smt);
     for (size_t i = 0; i < n; i++) fsmt_assert(&y->numbers, y->claims.at[i].f);
@@ -328,16 +334,14 @@ static found undecided(engine *e, const char *why)
 static found attempt_with(symbolic *y, size_t window)
 {
     engine *e = y->e;
-    const char *why;
     y->x.window = window;
-    y->x.terms = engine_uses(e, PASS_SMT) && smt_name(&why);
     engine_reset(e);
     e->x.latest = 0;
     sx_begin(&y->x, e);
     execute(y);
     size_t n = y->claims.n;
     solve_status r = y->contradiction ? SOLVE_UNSAT : solve_prefix(y, n);
-    if (r == SOLVE_UNKNOWN) return undecided(e, "the solver gave up");
+    if (r == SOLVE_UNKNOWN) return undecided(e, y->why ? y->why : "the solver gave up");
     if (r == SOLVE_SAT) {
         if (!replay(y)) return undecided(e, "a solution could not be replayed");
         return FOUND_YES;
@@ -375,12 +379,12 @@ static found in_border(engine *e, size_t window, bool *windowed)
 
 found symbolic_decide(engine *e)
 {
-    static const size_t windows[] = {FIRST_WINDOW, 0};
+    static const size_t windows[] = {3, 24, 0}; /* versions of a row; 0: all */
     found r = FOUND_CUT;
     if (!engine_uses(e, PASS_SYMBOLIC)) return FOUND_CUT;
     e->symbolic_why = NULL;
     if (e->mode == MODE_LATEST || e->o->lenient || e->o->by_value) return FOUND_CUT;
-    for (size_t i = engine_uses(e, PASS_WINDOW) ? 0 : 1; i < 2; i++) {
+    for (size_t i = engine_uses(e, PASS_WINDOW) ? 0 : 2; i < 3; i++) {
         bool windowed;
         r = in_border(e, windows[i], &windowed);
         symbolic_close(e);

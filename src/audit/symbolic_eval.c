@@ -119,7 +119,7 @@ static bool compare_terms(sx *x, const expr *e, gval a, gval b, gval *out)
     a = scaled(x, a, scale);
     b = scaled(x, b, scale);
     fm le = term_at_most(&x->p, a.number, b.number), ge = term_at_most(&x->p, b.number, a.number);
-    fm eq = fm_and2(&x->p, le, ge), yes;
+    fm eq = term_equal(&x->p, a.number, b.number), yes;
     switch ((compare_op)e->op) {
     case OP_EQ: yes = eq; break;
     case OP_NE: yes = fm_not(eq); break;
@@ -168,7 +168,7 @@ static bool cast_term(sx *x, const expr *e, gval a, fm path, gval *out)
 static bool as_terms(sx *x, const expr *e, const gval *args, fm path, gval *out)
 {
     gval a, b = {0};
-    if (!x->terms || !e->n || e->n > 2) return false;
+    if (!e->n || e->n > 2) return false;
     if (!gval_term(&x->p, e->arg[0]->t.id, args[0], &a)) return false;
     if (e->n == 2 && !gval_term(&x->p, e->arg[1]->t.id, args[1], &b)) return false;
     switch (e->kind) {
@@ -197,7 +197,7 @@ gval sx_strict(sx *x, const expr *e, const gval *args, fm path)
     for (uint32_t i = 0; i < e->n; i++) all *= args[i].n;
     if (e->n > 3) sx_refuse(x, "an operator with more than three arguments of unknown value");
     bool bool_result = e->t.id == T_BOOL;
-    uint64_t most = bool_result ? MOST_COMBINED : 4 * GVAL_MOST;
+    uint64_t most = bool_result ? MOST_COMBINED : 4 * gval_most(&x->p);
     gval out;
     if ((!all || all > most) && as_terms(x, e, args, path, &out)) return out;
     if (!all || all > MOST_COMBINED) sx_refuse(x, "an expression with too many possible values");
@@ -218,10 +218,10 @@ gval sx_strict(sx *x, const expr *e, const gval *args, fm path)
     }
     out = gmaker_end(&k);
     gmaker_free(&k);
-    if (out.n > GVAL_MOST && !bool_result) {
+    if (out.n > gval_most(&x->p) && !bool_result) {
         gval t;
-        if (x->terms && gval_term(&x->p, e->t.id, out, &t)) return t;
-        if (out.n > 16 * GVAL_MOST) sx_refuse(x, "an expression with too many possible values");
+        if (gval_term(&x->p, e->t.id, out, &t)) return t;
+        sx_refuse(x, "an expression with too many possible values");
     }
     return out;
 }
@@ -263,7 +263,6 @@ static gval pick(sx *x, type_id t, fm when, gval a, gval b)
 {
     gval r = gval_ite(&x->p, &x->maker, t, when, a, b);
     if (!r.n && !r.number) sx_refuse(x, "numbers of different scales with too many values");
-    if (!r.n && !x->terms) sx_refuse(x, "an expression with too many possible values");
     return r;
 }
 

@@ -108,7 +108,6 @@ typedef struct sx {
     uint32_t lookup;
     size_t window; /* versions of a row that may be read; 0: all */
     bool windowed; /* some were left out */
-    bool terms;    /* allowed */
     VEC(fm) bad;   /* when the statement fails */
     VEC(fm) murky; /* when we cannot tell */
     VEC(sym_out) out;

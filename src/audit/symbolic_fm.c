@@ -215,48 +215,6 @@ void fm_assume(fm_pool *p, fm f)
     }
 }
 
-/* ---- terms ----------------------------------------------------------------------------------- */
-
-static uint32_t term_new(fm_pool *p, term t)
-{
-    vec_push(p->m, &p->terms, t);
-    if (p->terms.n >= p->most) p->full = true;
-    return (uint32_t)p->terms.n - 1;
-}
-
-uint32_t term_const(fm_pool *p, const char *digits)
-{
-    const char *kept = arena_text(&p->keep, digits, strlen(digits));
-    return term_new(p, (term){.kind = TERM_CONST, .digits = kept});
-}
-
-uint32_t term_ite(fm_pool *p, fm when, uint32_t a, uint32_t b)
-{
-    if (a == b || when == FM_TRUE) return a;
-    if (when == FM_FALSE) return b;
-    return term_new(p, (term){.kind = TERM_ITE, .when = when, .a = a, .b = b});
-}
-
-uint32_t term_add(fm_pool *p, uint32_t a, uint32_t b)
-{
-    return term_new(p, (term){.kind = TERM_ADD, .a = a, .b = b});
-}
-
-uint32_t term_scale(fm_pool *p, uint32_t a, const char *factor)
-{
-    if (!strcmp(factor, "1")) return a;
-    const char *kept = arena_text(&p->keep, factor, strlen(factor));
-    return term_new(p, (term){.kind = TERM_SCALE, .a = a, .digits = kept});
-}
-
-fm term_at_most(fm_pool *p, uint32_t a, uint32_t b)
-{
-    fm f = fm_var(p);
-    p->nodes.at[f >> 1].a = a;
-    p->nodes.at[f >> 1].b = b;
-    return f;
-}
-
 /* ---- guarded values -------------------------------------------------------------------------- */
 
 static value keep_value(fm_pool *p, type_id t, value v)
@@ -394,7 +352,7 @@ gval gval_ite(fm_pool *p, gmaker *k, type_id t, fm when, gval a, gval b)
 {
     if (when == FM_TRUE) return a;
     if (when == FM_FALSE) return b;
-    if (!a.n || !b.n || a.n + b.n > GVAL_MOST) {
+    if (!a.n || !b.n || a.n + b.n > gval_most(p)) {
         gval x, y;
         if (gval_term(p, t, a, &x) && gval_term(p, t, b, &y) && x.scale == y.scale)
             return term_ite_of(p, when, x, y);

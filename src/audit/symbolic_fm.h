@@ -32,6 +32,9 @@ typedef struct term {
     fm when;       /* TERM_ITE */
     uint32_t a, b;
     const char *digits; /* TERM_CONST: a whole number; TERM_SCALE: times this */
+    bool wide;          /* it may be outside of 62 bits, else it is within these: */
+    int64_t low, high;
+    int64_t step, rest; /* not wide: it is rest + some multiple of step (0: it is rest) */
 } term;
 
 typedef struct fm_node {
@@ -46,6 +49,13 @@ typedef struct fm_link {
     uint32_t next;
 } fm_link;
 
+typedef struct fm_asked { /* is the term at most k, or equal to it? */
+    uint32_t t;
+    int64_t k;
+    fm f;
+    bool equal;
+} fm_asked;
+
 typedef struct fm_pool {
     mem *m;
     guard *g;
@@ -54,6 +64,8 @@ typedef struct fm_pool {
     VEC(fm) parts;
     VEC(fm_link) links;
     VEC(term) terms; /* terms.at[0] is none */
+    fm_asked *asked; /* a hash table */
+    size_t asked_cap, n_asked;
     uint32_t *slot;
     size_t cap;
     VEC(fm) work;
@@ -85,10 +97,19 @@ uint32_t term_ite(fm_pool *p, fm when, uint32_t a, uint32_t b);
 uint32_t term_add(fm_pool *p, uint32_t a, uint32_t b);
 uint32_t term_scale(fm_pool *p, uint32_t a, const char *factor);
 fm term_at_most(fm_pool *p, uint32_t a, uint32_t b); /* a <= b */
+fm term_equal(fm_pool *p, uint32_t a, uint32_t b);
 
 /* ---- guarded values -------------------------------------------------------------------------- */
 
-#define GVAL_MOST 320u /* values of a list */
+/* Values of a list: many while there is room, then few. */
+#define GVAL_MANY 128u
+#define GVAL_FEW 32u
+#define GVAL_ROOM 600000u /* nodes */
+
+static inline uint32_t gval_most(const fm_pool *p)
+{
+    return p->nodes.n < GVAL_ROOM ? GVAL_MANY : GVAL_FEW;
+}
 
 typedef struct gcase {
     fm when;

@@ -141,7 +141,6 @@ static gval pick(sx *x, type_id t, fm when, gval a, gval b)
 {
     gval r = gval_ite(&x->p, &x->maker, t, when, a, b);
     if (!r.n && !r.number) sx_refuse(x, "an aggregate over numbers of different scales");
-    if (!r.n && !x->terms) sx_refuse(x, "an aggregate with too many possible values");
     return r;
 }
 
@@ -423,10 +422,7 @@ static fm term_is(sx *x, type_id t, gval v, const cell *c)
     *to = 0;
     strbuf_free(&b);
     uint32_t k = term_const(&x->p, text);
-    return fm_and(&x->p,
-                  (fm[]){fm_not(v.null), term_at_most(&x->p, v.number, k),
-                         term_at_most(&x->p, k, v.number)},
-                  3);
+    return fm_and2(&x->p, fm_not(v.null), term_equal(&x->p, v.number, k));
 }
 
 static fm cell_is(sx *x, type_id t, gval v, const cell *c)

@@ -6,6 +6,17 @@
  */
 #include "audit/symbolic_smt.h"
 
+unsigned fsmt_bits(const fm_pool *p)
+{
+    unsigned bits = 2;
+    for (size_t i = 1; i < p->terms.n; i++) {
+        const term *t = &p->terms.at[i];
+        if (t->wide) return 0;
+        while (bits < 64 && (t->high >> (bits - 1) > 0 || t->low >> (bits - 1) < -1)) bits++;
+    }
+    return bits;
+}
+
 void fsmt_begin(fm_smt *f, fm_pool *p, smt *s)
 {
     memset(f, 0, sizeof *f);

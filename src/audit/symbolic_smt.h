@@ -16,6 +16,8 @@ typedef struct fm_smt {
     VEC(uint32_t) parts;
 } fm_smt;
 
+/* Bits that hold every term of the pool; 0: more than 62. */
+unsigned fsmt_bits(const fm_pool *p);
 void fsmt_begin(fm_smt *f, fm_pool *p, smt *s);
 void fsmt_assert(fm_smt *f, fm g);
 /* Until the guard's deadline, or so many seconds. */

@@ -177,13 +177,11 @@ static gval read_column(sx *x, const table *t, uint32_t c, const sym_version *v,
     type_id id = t->cols[c].t.id;
     const gval *first = NULL;
     bool same = true, number = false;
-    size_t size = 0;
     for (size_t i = from; i < n; i++) {
         if (!v[i].cols || which[i] == FM_FALSE) continue;
         if (!first) first = &v[i].cols[c];
         same = same && same_gval(id, *first, v[i].cols[c]);
         number |= !v[i].cols[c].n;
-        size += v[i].cols[c].n;
     }
     if (!first) return gval_of(&x->p, id, value_null());
     if (same) return *first;
@@ -196,16 +194,14 @@ static gval read_column(sx *x, const table *t, uint32_t c, const sym_version *v,
                 gmaker_add(&x->maker, fm_and2(&x->p, which[i], g.at[k].when), g.at[k].v);
         }
         gval r = gmaker_end(&x->maker);
-        if (r.n <= GVAL_MOST || !x->terms || !type_rank(id)) {
-            if (r.n > 16 * GVAL_MOST) sx_refuse(x, "a column with too many possible values");
-            return r;
-        }
+        if (r.n <= gval_most(&x->p)) return r;
+        if (!type_rank(id)) sx_refuse(x, "a column with too many possible values");
     }
     gval r = {0};
     for (size_t i = from; i < n; i++) {
         if (!v[i].cols || which[i] == FM_FALSE) continue;
         gval g;
-        if (!x->terms || !gval_term(&x->p, id, v[i].cols[c], &g))
+        if (!gval_term(&x->p, id, v[i].cols[c], &g))
             sx_refuse(x, "a column with too many possible values");
         r = r.number ? gval_ite(&x->p, &x->maker, id, which[i], g, r) : g;
         if (!r.number) sx_refuse(x, "a column of numbers of different scales");

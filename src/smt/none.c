@@ -9,9 +9,9 @@ const char *smt_name(const char **why)
     return NULL;
 }
 
-smt *smt_open(size_t mib)
+smt *smt_open(size_t mib, unsigned bits)
 {
-    (void)mib;
+    (void)mib, (void)bits;
     return NULL;
 }
 

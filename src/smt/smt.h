@@ -18,8 +18,9 @@ typedef enum smt_answer { SMT_UNKNOWN = 0, SMT_SAT = 10, SMT_UNSAT = 20 } smt_an
 
 /* Name and version; NULL: this build has none, *why says so. */
 const char *smt_name(const char **why);
-/* `mib`: memory that it may take, 0: any.  NULL: none in this build, or no memory. */
-smt *smt_open(size_t mib);
+/* `mib`: memory that it may take, 0: any.  `bits`: all terms fit in so many (at most 64), which is
+   faster; 0: no such bound.  NULL: none in this build, or no memory. */
+smt *smt_open(size_t mib, unsigned bits);
 void smt_close(smt *s); /* NULL is a no-op */
 
 /* formulas: even numbers, + 1 for the negation */

@@ -18,6 +18,7 @@ struct smt {
     Z3_sort ints, bools;
     Z3_ast *at;
     uint32_t n, cap;
+    unsigned bits; /* 0: whole numbers without bound */
     bool failed;
 };
 
@@ -36,7 +37,7 @@ static void keep_quiet(Z3_context c, Z3_error_code e)
     (void)c, (void)e;
 }
 
-smt *smt_open(size_t mib)
+smt *smt_open(size_t mib, unsigned bits)
 {
     smt *s = calloc(1, sizeof *s);
     if (!s) return NULL;
@@ -53,9 +54,10 @@ smt *smt_open(size_t mib)
         return NULL;
     }
     Z3_set_error_handler(s->c, keep_quiet);
-    s->s = Z3_mk_solver_for_logic(s->c, Z3_mk_string_symbol(s->c, "QF_LIA"));
+    s->s = Z3_mk_solver_for_logic(s->c, Z3_mk_string_symbol(s->c, bits ? "QF_BV" : "QF_LIA"));
     Z3_solver_inc_ref(s->c, s->s);
-    s->ints = Z3_mk_int_sort(s->c);
+    s->bits = bits;
+    s->ints = bits ? Z3_mk_bv_sort(s->c, bits) : Z3_mk_int_sort(s->c);
     s->bools = Z3_mk_bool_sort(s->c);
     return s;
 }
@@ -116,12 +118,19 @@ uint32_t smt_and(smt *s, const uint32_t *f, size_t n)
 
 uint32_t smt_at_most(smt *s, uint32_t a, uint32_t b)
 {
-    return 2 * keep(s, Z3_mk_le(s->c, number(s, a), number(s, b)));
+    Z3_ast x = number(s, a), y = number(s, b);
+    return 2 * keep(s, s->bits ? Z3_mk_bvsle(s->c, x, y) : Z3_mk_le(s->c, x, y));
+}
+
+static Z3_ast constant(smt *s, const char *digits)
+{
+    if (!s->bits) return Z3_mk_numeral(s->c, digits, s->ints);
+    return Z3_mk_int64(s->c, strtoll(digits, NULL, 10), s->ints);
 }
 
 uint32_t smt_const(smt *s, const char *digits)
 {
-    return keep(s, Z3_mk_numeral(s->c, digits, s->ints));
+    return keep(s, constant(s, digits));
 }
 
 uint32_t smt_ite(smt *s, uint32_t when, uint32_t a, uint32_t b)
@@ -132,13 +141,13 @@ uint32_t smt_ite(smt *s, uint32_t when, uint32_t a, uint32_t b)
 uint32_t smt_add(smt *s, uint32_t a, uint32_t b)
 {
     Z3_ast two[2] = {number(s, a), number(s, b)};
-    return keep(s, Z3_mk_add(s->c, 2, two));
+    return keep(s, s->bits ? Z3_mk_bvadd(s->c, two[0], two[1]) : Z3_mk_add(s->c, 2, two));
 }
 
 uint32_t smt_times(smt *s, uint32_t a, const char *digits)
 {
-    Z3_ast two[2] = {number(s, a), Z3_mk_numeral(s->c, digits, s->ints)};
-    return keep(s, Z3_mk_mul(s->c, 2, two));
+    Z3_ast two[2] = {number(s, a), constant(s, digits)};
+    return keep(s, s->bits ? Z3_mk_bvmul(s->c, two[0], two[1]) : Z3_mk_mul(s->c, 2, two));
 }
 
 void smt_assert(smt *s, const uint32_t *any, size_t n)
