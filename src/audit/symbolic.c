@@ -338,6 +338,7 @@ static found attempt_with(symbolic *y, size_t window)
     engine_reset(e);
     e->x.latest = 0;
     sx_begin(&y->x, e);
+    y->x.p.short_lists = !engine_uses(e, PASS_LISTS);
     execute(y);
     size_t n = y->claims.n;
     solve_status r = y->contradiction ? SOLVE_UNSAT : solve_prefix(y, n);
@@ -379,12 +380,12 @@ static found in_border(engine *e, size_t window, bool *windowed)
 
 found symbolic_decide(engine *e)
 {
-    static const size_t windows[] = {3, 24, 0}; /* versions of a row; 0: all */
+    static const size_t windows[] = {3, 9, 27, 0}; /* versions of a row; 0: all */
     found r = FOUND_CUT;
     if (!engine_uses(e, PASS_SYMBOLIC)) return FOUND_CUT;
     e->symbolic_why = NULL;
     if (e->mode == MODE_LATEST || e->o->lenient || e->o->by_value) return FOUND_CUT;
-    for (size_t i = engine_uses(e, PASS_WINDOW) ? 0 : 2; i < 3; i++) {
+    for (size_t i = engine_uses(e, PASS_WINDOW) ? 0 : 3; i < 4; i++) {
         bool windowed;
         r = in_border(e, windows[i], &windowed);
         symbolic_close(e);

@@ -330,22 +330,10 @@ gval gval_of(fm_pool *p, type_id t, value v)
     return (gval){.n = 1, .at = c};
 }
 
-static const char *power_of_ten(fm_pool *p, uint32_t n)
-{
-    char *s = arena_get(&p->keep, n + 2);
-    memset(s, '0', n + 1);
-    s[0] = '1';
-    s[n + 1] = 0;
-    return s;
-}
-
 static gval term_ite_of(fm_pool *p, fm when, gval a, gval b)
 {
-    uint32_t scale = a.scale > b.scale ? a.scale : b.scale;
-    uint32_t x = term_scale(p, a.number, power_of_ten(p, scale - a.scale));
-    uint32_t y = term_scale(p, b.number, power_of_ten(p, scale - b.scale));
     fm null = fm_or2(p, fm_and2(p, when, a.null), fm_and2(p, fm_not(when), b.null));
-    return (gval){.number = term_ite(p, when, x, y), .scale = scale, .null = null};
+    return (gval){.number = term_ite(p, when, a.number, b.number), .scale = a.scale, .null = null};
 }
 
 gval gval_ite(fm_pool *p, gmaker *k, type_id t, fm when, gval a, gval b)
@@ -354,8 +342,10 @@ gval gval_ite(fm_pool *p, gmaker *k, type_id t, fm when, gval a, gval b)
     if (when == FM_FALSE) return b;
     if (!a.n || !b.n || a.n + b.n > gval_most(p)) {
         gval x, y;
-        if (gval_term(p, t, a, &x) && gval_term(p, t, b, &y) && x.scale == y.scale)
-            return term_ite_of(p, when, x, y);
+        bool terms = gval_term(p, t, a, &x) && gval_term(p, t, b, &y);
+        if (terms && x.null == FM_TRUE) x.scale = y.scale; /* null is of any scale */
+        if (terms && y.null == FM_TRUE) y.scale = x.scale;
+        if (terms && x.scale == y.scale) return term_ite_of(p, when, x, y);
         if (!a.n || !b.n) return (gval){0};
     }
     gmaker_begin(k, p, t);

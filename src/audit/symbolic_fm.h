@@ -71,6 +71,7 @@ typedef struct fm_pool {
     VEC(fm) work;
     size_t most; /* nodes; beyond it the pool is full and says so by `full` */
     bool full;
+    bool short_lists; /* of one value */
 } fm_pool;
 
 void fm_init(fm_pool *p, mem *m);
@@ -108,7 +109,7 @@ fm term_equal(fm_pool *p, uint32_t a, uint32_t b);
 
 static inline uint32_t gval_most(const fm_pool *p)
 {
-    return p->nodes.n < GVAL_ROOM ? GVAL_MANY : GVAL_FEW;
+    return p->short_lists ? 1 : p->nodes.n < GVAL_ROOM ? GVAL_MANY : GVAL_FEW;
 }
 
 typedef struct gcase {
