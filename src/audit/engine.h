@@ -112,7 +112,7 @@ typedef struct engine {
 
 static inline bool engine_uses(const engine *e, audit_pass p)
 {
-    return !(e->o->off >> p & 1);
+    return !e->o->off[p];
 }
 /* (Re)builds the initial state. */
 void engine_reset(engine *e);

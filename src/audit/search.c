@@ -523,7 +523,7 @@ static found in_given_order(engine *e)
     e->mode = e->level.mode;
     e->rule = e->level.rule;
     e->exploring = e->mode != MODE_ROW;
-    if (e->mode != MODE_LATEST && !engine_uses(e, PASS_SEARCH)) return symbolic_decide(e);
+    if (e->mode != MODE_LATEST && !engine_uses(e, AUDIT_PASS_SEARCH)) return symbolic_decide(e);
     if (e->mode == MODE_ROW) { /* a stronger level first: its executions are ours too */
         e->mode = MODE_STATEMENT;
         e->rule = WRITE_RECHECK;
@@ -726,7 +726,7 @@ void search_decide(engine *e, audit_answer *a)
     found r = in_given_order(e);
     if (e->level.mode == MODE_ROW && r == FOUND_CUT) e->exploring = true;
     bool serial = e->level.mode == MODE_LATEST && !e->level.strict;
-    bool given_up = r == FOUND_CUT && !engine_uses(e, PASS_SEARCH) && e->level.mode != MODE_LATEST;
+    bool given_up = r == FOUND_CUT && !engine_uses(e, AUDIT_PASS_SEARCH) && e->level.mode != MODE_LATEST;
     if ((r == FOUND_NO || r == FOUND_CUT) && !given_up) {
         found other = FOUND_CUT;
         failure shown = e->fail;

@@ -104,7 +104,7 @@ static solve_status solve_numbers(symbolic *y, size_t n)
     engine *e = y->e;
     const char *why = NULL;
     y->why = "Z3 gave up";
-    if (!engine_uses(e, PASS_SMT) || !smt_name(&why)) {
+    if (!engine_uses(e, AUDIT_PASS_SMT) || !smt_name(&why)) {
         y->why = why ? why : "sums of unknown numbers need Z3";
         return SOLVE_UNKNOWN;
     }
@@ -338,7 +338,7 @@ static found attempt_with(symbolic *y, size_t window)
     engine_reset(e);
     e->x.latest = 0;
     sx_begin(&y->x, e);
-    y->x.p.short_lists = !engine_uses(e, PASS_LISTS);
+    y->x.p.short_lists = !engine_uses(e, AUDIT_PASS_LISTS);
     execute(y);
     size_t n = y->claims.n;
     solve_status r = y->contradiction ? SOLVE_UNSAT : solve_prefix(y, n);
@@ -382,10 +382,10 @@ found symbolic_decide(engine *e)
 {
     static const size_t windows[] = {3, 9, 27, 0}; /* versions of a row; 0: all */
     found r = FOUND_CUT;
-    if (!engine_uses(e, PASS_SYMBOLIC)) return FOUND_CUT;
+    if (!engine_uses(e, AUDIT_PASS_SYMBOLIC)) return FOUND_CUT;
     e->symbolic_why = NULL;
     if (e->mode == MODE_LATEST || e->o->lenient || e->o->by_value) return FOUND_CUT;
-    for (size_t i = engine_uses(e, PASS_WINDOW) ? 0 : 3; i < 4; i++) {
+    for (size_t i = engine_uses(e, AUDIT_PASS_WINDOW) ? 0 : 3; i < 4; i++) {
         bool windowed;
         r = in_border(e, windows[i], &windowed);
         symbolic_close(e);

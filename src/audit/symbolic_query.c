@@ -38,7 +38,7 @@ static void try_row(sx *x, const join *j, uint32_t slots, sframe *up, const sym_
 static bool find_rows(sx *x, const join *j, sframe *f, fm path, row_list *out)
 {
     sym_table *t = sx_table(x, j->table);
-    for (uint32_t i = 0; i < j->n_lookups && engine_uses(x->e, PASS_INDEX); i++) {
+    for (uint32_t i = 0; i < j->n_lookups && engine_uses(x->e, AUDIT_PASS_INDEX); i++) {
         const lookup *l = &j->lookups[i];
         bool known = true;
         row_list rows = {0};
