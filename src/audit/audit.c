@@ -6,20 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "audit/symbolic.h"
+#include "audit/internal.h"
+#include "audit/packed.h"
 #include "base/clock.h"
-
-struct audit {
-    guard guard;
-    mem kept;  /* the log, the answer */
-    mem store; /* states */
-    mem symbolic;
-    source source;
-    sql_log log;
-    engine e;
-    char text[GUARD_TEXT + 64];
-    uint64_t line, column;
-};
 
 static const level_row levels[] = {
 #define LEVEL(id, name, aliases, mode, rule, strict, about)                                        \
@@ -79,31 +68,40 @@ const char *audit_level_named(const char *name)
     return l ? l->name : NULL;
 }
 
-static void decide(audit *a, const audit_options *o, audit_answer *answer)
+void audit_engine(engine *e, guard *g, mem *work, mem *states, const audit_options *o,
+                  const sql_log *l)
 {
-    engine *e = &a->e;
-    log_read(&a->log, &a->kept, &a->source);
-    const char *name = o->level ? o->level : a->log.level ? a->log.level : "serializable";
+    const char *name = o->level ? o->level : l->level ? l->level : "serializable";
     const level_row *level = level_named(name);
     if (!level)
-        guard_fail(&a->guard, GUARD_HISTORY, "the log's level \"%s\" is none that audit knows",
-                   name);
-    e->guard = &a->guard;
-    e->mem = &a->kept;
-    e->store_mem = &a->store;
-    e->sym_mem = &a->symbolic;
+        guard_fail(g, GUARD_HISTORY, "the log's level \"%s\" is none that audit knows", name);
+    memset(e, 0, sizeof *e);
+    e->guard = g;
+    e->mem = work;
+    e->store_mem = states;
     e->o = o;
-    e->l = &a->log;
+    e->l = l;
     e->level = *level;
-    arena_init(&e->kept, &a->kept);
-    e->plan_of = mem_array0(&a->kept, plan *, a->log.texts.n + 1);
-    e->refusal_of = mem_array0(&a->kept, const char *, a->log.texts.n + 1);
-    e->refusal_table = mem_array0(&a->kept, const char *, a->log.texts.n + 1);
-    e->refusal_at = mem_array0(&a->kept, uint32_t, a->log.texts.n + 1);
-    answer->level = level->name;
+    arena_init(&e->kept, work);
+    e->plan_of = mem_array0(work, plan *, l->texts.n + 1);
+    e->refusal_of = mem_array0(work, const char *, l->texts.n + 1);
+    e->refusal_table = mem_array0(work, const char *, l->texts.n + 1);
+    e->refusal_at = mem_array0(work, uint32_t, l->texts.n + 1);
+    engine_find_routines(e);
+}
+
+static void decide(audit *a, const audit_options *o, audit_answer *answer)
+{
+    if (!a->read) {
+        packed_open(&a->source);
+        log_read(&a->log, &a->kept, &a->source);
+        a->read = true;
+    }
+    audit_engine(&a->e, &a->guard, &a->work, &a->store, o, &a->log);
+    answer->level = a->e.level.name;
     answer->statements = a->log.statements;
     answer->sessions = a->log.sessions.n;
-    search_decide(e, answer);
+    search_decide(&a->e, answer);
 }
 
 /* A limit while deciding is an answer; everything else is an error. */
@@ -127,6 +125,13 @@ static int ended(audit *a, audit_answer *answer)
     return g->code == SQL_RAISED || g->code == SQL_REFUSED ? GUARD_HISTORY : g->code;
 }
 
+void audit_limits(audit *a, const audit_options *o)
+{
+    a->kept.limit = a->work.limit = a->store.limit = a->shrunk.limit = o->memory;
+    a->guard.interrupt = o->interrupt;
+    a->guard.deadline = o->seconds > 0 ? clock_now() + (uint64_t)(o->seconds * 1e9) : 0;
+}
+
 int audit_run(audit **out, const audit_options *o, audit_read read, void *payload,
               audit_answer *answer)
 {
@@ -136,13 +141,25 @@ int audit_run(audit **out, const audit_options *o, audit_read read, void *payloa
     memset(a, 0, sizeof *a);
     guard_init(&a->guard);
     mem_init(&a->kept, NULL, NULL, &a->guard);
+    mem_init(&a->work, NULL, NULL, &a->guard);
     mem_init(&a->store, NULL, NULL, &a->guard);
-    mem_init(&a->symbolic, NULL, NULL, &a->guard);
-    a->kept.limit = a->store.limit = a->symbolic.limit = o->memory;
-    a->guard.interrupt = o->interrupt;
-    a->guard.deadline = o->seconds > 0 ? clock_now() + (uint64_t)(o->seconds * 1e9) : 0;
+    mem_init(&a->shrunk, NULL, NULL, &a->guard);
+    audit_limits(a, o);
     if (guard_armed(&a->guard)) return ended(a, answer);
     source_init(&a->source, &a->kept, &a->guard, read, payload);
+    decide(a, o, answer);
+    return 0;
+}
+
+int audit_again(audit *a, const audit_options *o, audit_answer *answer)
+{
+    memset(answer, 0, sizeof *answer);
+    if (!a || !a->read) return GUARD_INVAL;
+    mem_free_all(&a->store);
+    mem_free_all(&a->work);
+    memset(&a->e, 0, sizeof a->e);
+    audit_limits(a, o);
+    if (guard_armed(&a->guard)) return ended(a, answer);
     decide(a, o, answer);
     return 0;
 }
@@ -157,9 +174,10 @@ const char *audit_error(const audit *a, uint64_t *line, uint64_t *column)
 void audit_free(audit *a)
 {
     if (!a) return;
-    symbolic_close(&a->e);
-    mem_free_all(&a->symbolic);
+    packed_close(&a->source);
+    mem_free_all(&a->shrunk);
     mem_free_all(&a->store);
+    mem_free_all(&a->work);
     mem_free_all(&a->kept);
     mem_libc(NULL, a, sizeof *a, 0);
 }

@@ -78,6 +78,21 @@ typedef ptrdiff_t (*audit_read)(void *buf, size_t cap, void *payload);
    audit_free. */
 int audit_run(audit **out, const audit_options *o, audit_read read, void *payload,
               audit_answer *answer);
+/* The same log once more, at another level; the answer before is gone. */
+int audit_again(audit *a, const audit_options *o, audit_answer *answer);
+
+typedef struct audit_shrunk {
+    uint64_t txns, statements, rows; /* what is left; rows of the initial state */
+    uint64_t trials;
+    bool minimal;       /* nothing more can be left out */
+    const char *reason; /* why that is not known */
+    const char *text;   /* the log */
+    size_t n;
+} audit_shrunk;
+
+/* A smallest part of the log that fails in the same statement and way as `answer`, which is that of
+   the last run and violated.  Lives until the next call. */
+int audit_shrink(audit *a, const audit_options *o, const audit_answer *answer, audit_shrunk *out);
 const char *audit_error(const audit *a, uint64_t *line, uint64_t *column);
 void audit_free(audit *a);
 /* Is the SQL front end in this build? */

@@ -7,7 +7,7 @@
 #ifndef RATEL_AUDIT_LOG_H
 #define RATEL_AUDIT_LOG_H
 
-#include "base/vec.h"
+#include "base/strbuf.h"
 #include "read/source.h"
 #include "sql/arena.h"
 
@@ -74,5 +74,7 @@ typedef struct sql_log {
 
 /* Fails through the source's guard, with line and column. */
 void log_read(sql_log *l, mem *m, source *s);
+/* The log as text, with this level in its header. */
+void log_write(const sql_log *l, const char *level, strbuf *out);
 
 #endif

@@ -45,6 +45,18 @@ int audit_run(audit **out, const audit_options *o, audit_read read, void *payloa
     return -6; /* RATEL_EUNSUPPORTED */
 }
 
+int audit_again(audit *a, const audit_options *o, audit_answer *answer)
+{
+    (void)a, (void)o, (void)answer;
+    return -6;
+}
+
+int audit_shrink(audit *a, const audit_options *o, const audit_answer *answer, audit_shrunk *out)
+{
+    (void)a, (void)o, (void)answer, (void)out;
+    return -6;
+}
+
 const char *audit_error(const audit *a, uint64_t *line, uint64_t *column)
 {
     (void)a;

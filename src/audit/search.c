@@ -65,6 +65,15 @@ static bool before(const engine *e, const log_txn *a, const log_txn *b)
     return end + (int64_t)e->o->drift < begin2;
 }
 
+/* Had a committed before b's commit was sent? */
+static bool committed_before(const engine *e, const log_txn *a, const log_txn *b)
+{
+    int64_t begin, seen, call, end, begin2, seen2, call2, end2;
+    if (!times_of(a, &begin, &seen, &call, &end) || !times_of(b, &begin2, &seen2, &call2, &end2))
+        return false;
+    return end + (int64_t)e->o->drift < call2;
+}
+
 static bool shown_at(const engine *e, const log_txn *a, const log_txn *b)
 {
     int64_t begin, seen, call, end, begin2, seen2, call2, end2;
@@ -110,8 +119,8 @@ static by_time sorted_times(engine *e, bool end)
     return r;
 }
 
-/* The highest position + 1 of a key below (or at) the limit. */
-static uint32_t highest(const by_time *t, int64_t limit, bool at)
+/* How many keys are below (or at) the limit. */
+static uint32_t rank(const by_time *t, int64_t limit, bool at)
 {
     uint64_t k = sort_key(limit);
     uint32_t low = 0, high = t->n;
@@ -122,7 +131,39 @@ static uint32_t highest(const by_time *t, int64_t limit, bool at)
         else
             high = mid;
     }
-    return low ? t->most[low - 1] : 0;
+    return low;
+}
+
+/* The highest position + 1 of a key below (or at) the limit. */
+static uint32_t highest(const by_time *t, int64_t limit, bool at)
+{
+    uint32_t n = rank(t, limit, at);
+    return n ? t->most[n - 1] : 0;
+}
+
+/* The last commit before each position that was sent when its snapshot was answered.  A tree of
+   highest positions over the ranks of the calls, filled along the order: commits of later
+   positions say nothing, not even its own. */
+static void highs(engine *e)
+{
+    by_time calls = sorted_times(e, false);
+    int64_t drift = (int64_t)e->o->drift;
+    uint32_t *tree = mem_array0(e->mem, uint32_t, calls.n + 1);
+    for (uint32_t i = 0; i < e->n; i++) {
+        int64_t b, s, c, f;
+        const log_txn *t = &e->l->txns.at[e->order[i]];
+        if (!times_of(t, &b, &s, &c, &f)) continue;
+        uint32_t high = 0;
+        for (uint32_t k = rank(&calls, s + drift, true); k; k -= k & -k)
+            if (tree[k] > high) high = tree[k];
+        if (high < e->high[i]) e->high[i] = high;
+        if (no_state(e, t)) continue;
+        for (uint32_t k = rank(&calls, c, false) + 1; k <= calls.n; k += k & -k)
+            if (i + 1 > tree[k]) tree[k] = i + 1;
+    }
+    mem_put(e->mem, tree);
+    mem_put(e->mem, calls.key);
+    mem_put(e->mem, calls.most);
 }
 
 /* States that real time allows each position to read. */
@@ -130,20 +171,17 @@ static void windows(engine *e)
 {
     for (uint32_t i = 0; i < e->n; i++) e->low[i] = 0, e->high[i] = i;
     if (!e->level.strict) return;
-    by_time ends = sorted_times(e, true), calls = sorted_times(e, false);
+    by_time ends = sorted_times(e, true);
+    highs(e);
     int64_t drift = (int64_t)e->o->drift;
     for (uint32_t i = 0; i < e->n; i++) {
         int64_t b, s, c, f;
         if (!times_of(&e->l->txns.at[e->order[i]], &b, &s, &c, &f)) continue;
         e->low[i] = highest(&ends, b - drift, false);
-        uint32_t high = highest(&calls, s + drift, true);
-        if (high < e->high[i]) e->high[i] = high;
         if (e->high[i] < e->low[i] && e->low[i] <= i) e->high[i] = e->low[i];
     }
     mem_put(e->mem, ends.key);
     mem_put(e->mem, ends.most);
-    mem_put(e->mem, calls.key);
-    mem_put(e->mem, calls.most);
 }
 
 /* ---- the given order ------------------------------------------------------------------------- */
@@ -236,6 +274,8 @@ static bool may_come(const search *s, uint32_t txn)
         if (i == txn || s->at[i] || o->status != LOG_COMMITTED) continue;
         if (!e->o->no_session_order && i < txn && o->session == t->session) return false;
         if (e->level.strict && before(e, o, t)) return false;
+        /* snapshots are states of the order of commits, which have times of their own */
+        if (e->level.strict && e->mode == MODE_SNAPSHOT && committed_before(e, o, t)) return false;
     }
     return true;
 }

@@ -28,6 +28,7 @@ typedef struct symbolic {
     bool contradiction;
     /* a solution */
     fm_solver solved;
+    smt *smt;
     fm_smt numbers; /* its solution, if `by_numbers` */
     bool by_numbers;
     const char *why; /* no solver decided */
@@ -92,12 +93,6 @@ static void execute(symbolic *y)
 
 /* ---- the first contradiction ----------------------------------------------------------------- */
 
-void symbolic_close(engine *e)
-{
-    smt_close(e->smt);
-    e->smt = NULL;
-}
-
 /* With the numbers: the solver of src/solve has found no contradiction without them. */
 static solve_status solve_numbers(symbolic *y, size_t n)
 {
@@ -108,10 +103,10 @@ static solve_status solve_numbers(symbolic *y, size_t n)
         y->why = why ? why : "sums of unknown numbers need Z3";
         return SOLVE_UNKNOWN;
     }
-    symbolic_close(e);
-    e->smt = smt_open(e->o->memory >> 20, fsmt_bits(&y->x.p));
-    if (!e->smt) return SOLVE_UNKNOWN;
-    fsmt_begin(&y->numbers, &y->x.p, e->smt);
+    smt_close(y->smt);
+    y->smt = smt_open(e->o->memory >> 20, fsmt_bits(&y->x.p));
+    if (!y->smt) return SOLVE_UNKNOWN;
+    fsmt_begin(&y->numbers, &y->x.p, y->smt);
     for (size_t i = 0; i < n; i++) fsmt_assert(&y->numbers, y->claims.at[i].f);
     smt_answer r = fsmt_check(&y->numbers, SMT_SECONDS);
     y->by_numbers = r == SMT_SAT;
@@ -353,12 +348,16 @@ static found attempt_with(symbolic *y, size_t window)
     return FOUND_NO;
 }
 
+/* All that it takes is given back, however it ends. */
 static found in_border(engine *e, size_t window, bool *windowed)
 {
     guard *g = e->guard, outer;
-    symbolic *y = mem_zeroed(e->sym_mem, sizeof *y);
+    mem m;
+    mem_init(&m, NULL, NULL, g);
+    m.limit = e->mem->limit;
+    symbolic *y = mem_zeroed(&m, sizeof *y);
     y->e = e;
-    y->x.p.m = e->sym_mem;
+    y->x.p.m = &m;
     *windowed = false;
     memcpy(&outer, g, sizeof outer);
     if (guard_armed(g)) {
@@ -368,6 +367,8 @@ static found in_border(engine *e, size_t window, bool *windowed)
         e->choose = NULL;
         e->symbolic = NULL;
         *windowed = false;
+        smt_close(y->smt);
+        mem_free_all(&m);
         if (code == SQL_RAISED || code == SQL_REFUSED)
             return undecided(e, arena_text(&e->kept, g->text, strlen(g->text)));
         guard_fail_again(g);
@@ -375,6 +376,8 @@ static found in_border(engine *e, size_t window, bool *windowed)
     found r = attempt_with(y, window);
     *windowed = y->x.windowed;
     guard_restore(g, &outer);
+    smt_close(y->smt);
+    mem_free_all(&m);
     return r;
 }
 
@@ -388,8 +391,6 @@ found symbolic_decide(engine *e)
     for (size_t i = engine_uses(e, AUDIT_PASS_WINDOW) ? 0 : 3; i < 4; i++) {
         bool windowed;
         r = in_border(e, windows[i], &windowed);
-        symbolic_close(e);
-        mem_free_all(e->sym_mem);
         if (r != FOUND_CUT || !windowed) break;
     }
     return r;

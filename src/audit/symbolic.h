@@ -13,7 +13,5 @@
 
 /* FOUND_CUT: not decided, e->symbolic_why says why. */
 found symbolic_decide(engine *e);
-/* What a jump out of it left open. */
-void symbolic_close(engine *e);
 
 #endif

@@ -19,7 +19,7 @@ _Noreturn void sx_refuse(sx *x, const char *what)
 
 static void fails(sx *x, fm when, const char *state)
 {
-    bool unclear = x->plan && sql_unclear(x->plan, state, NULL);
+    bool unclear = x->plan && sql_unclear(&x->e->x, x->plan, state, NULL);
     if (unclear)
         vec_push(x->p.m, &x->murky, when);
     else
@@ -335,6 +335,8 @@ gval sx_eval(sx *x, const expr *e, sframe *f, fm path)
     case E_EXISTS:
     case E_IN_QUERY:
     case E_SCALAR: sx_refuse(x, "a subquery");
+    case E_VAR:
+    case E_ROUTINE: sx_refuse(x, "a function of the log's own");
     case E_NOT:
     case E_COMPARE:
     case E_ARITH:

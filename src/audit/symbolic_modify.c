@@ -233,6 +233,12 @@ fm sx_statement(sx *x, const plan *p, const log_stmt *s, uint32_t cid)
     x->bad.n = x->murky.n = x->out.n = 0;
     arena_reset(&x->work);
     if (s->has_error) sx_refuse(x, "a statement that failed");
+    if (p->fails) sx_refuse(x, "a constant expression that fails");
+    x->e->x.loose = p->loose;
+    sframe none = {NULL, NULL, NULL};
+    for (uint32_t i = 0; i < p->n_early; i++) sx_eval(x, p->early[i], &none, FM_TRUE);
+    for (size_t i = 0; i < x->bad.n; i++) vec_push(x->p.m, &x->murky, x->bad.at[i]);
+    x->bad.n = 0;
     uint32_t n = 0;
     const out_column *cols = NULL;
     const query *q = NULL;
@@ -253,6 +259,10 @@ fm sx_statement(sx *x, const plan *p, const log_stmt *s, uint32_t cid)
     case S_SAVEPOINT:
     case S_RELEASE:
     case S_ROLLBACK_TO: sx_refuse(x, "a savepoint");
+    case S_ROUTINE:
+    case S_DROP_ROUTINE:
+    case S_CALL:
+    case S_DO: sx_refuse(x, "a function or procedure of the log's own");
     }
     if (!q && p->n_returning) {
         cols = p->returning;

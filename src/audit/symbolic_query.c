@@ -328,6 +328,7 @@ static void lock_rows(sx *x, const query *q, sframe *up, sym_tuples *t)
 
 void sx_query(sx *x, const query *q, sframe *up, fm path)
 {
+    if (q->call) sx_refuse(x, "a function in FROM");
     if (q->limit || q->offset) sx_refuse(x, "LIMIT");
     if (q->distinct) sx_refuse(x, "DISTINCT");
     sym_tuples t = {0};

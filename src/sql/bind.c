@@ -20,6 +20,7 @@ static table *find_table(binder *b, const PgQuery__RangeVar *r)
     if (*r->catalogname || (*r->schemaname && strcmp(r->schemaname, "public") != 0))
         sql_refuse(CTX(b), r->location, "schema \"%s\"", r->schemaname);
     table *t = vs_find(b->x->s, r->relname, b->x->latest);
+    b->p->reads = true;
     if (!t) sql_raise(CTX(b), "42P01", "relation \"%s\" does not exist", r->relname);
     return t;
 }
@@ -67,6 +68,30 @@ static join *sub_relation(binder *b, scope *s, const PgQuery__RangeSubselect *r)
     return j;
 }
 
+static join *function_relation(binder *b, scope *s, const PgQuery__RangeFunction *r)
+{
+    if (r->lateral || r->ordinality || r->is_rowsfrom || r->n_functions != 1 || r->n_coldeflist ||
+        r->functions[0]->node_case != PG_QUERY__NODE__NODE_LIST ||
+        r->functions[0]->list->items[0]->node_case != PG_QUERY__NODE__NODE_FUNC_CALL)
+        sql_refuse(CTX(b), -1, "this kind of function in FROM");
+    const PgQuery__FuncCall *f = r->functions[0]->list->items[0]->func_call;
+    join *j = join_new(b, J_REL);
+    j->sub = bind_function_rows(b, s, f);
+    j->slot = s->q->slots++;
+    const char *name = f->funcname[f->n_funcname - 1]->string->sval;
+    if (r->alias) {
+        if (r->alias->n_colnames > j->sub->n_out)
+            sql_raise(CTX(b), "42P10", "more column aliases than columns");
+        name = r->alias->aliasname;
+        if (j->sub->n_out == 1 && !j->sub->call->routine->rows)
+            j->sub->out[0].name = name_keep(b, name);
+        for (size_t i = 0; i < r->alias->n_colnames; i++)
+            j->sub->out[i].name = name_keep(b, string_of(b, r->alias->colnames[i], f->location));
+    }
+    add_relation(b, s, (relation){name_keep(b, name), NULL, j->sub, j->slot}, f->location);
+    return j;
+}
+
 static join *joined(binder *b, scope *s, const PgQuery__JoinExpr *e)
 {
     bool left = e->jointype == PG_QUERY__JOIN_TYPE__JOIN_LEFT;
@@ -95,6 +120,8 @@ static join *from_item(binder *b, scope *s, const node *n)
     if (n && n->node_case == PG_QUERY__NODE__NODE_JOIN_EXPR) return joined(b, s, n->join_expr);
     if (n && n->node_case == PG_QUERY__NODE__NODE_RANGE_SUBSELECT)
         return sub_relation(b, s, n->range_subselect);
+    if (n && n->node_case == PG_QUERY__NODE__NODE_RANGE_FUNCTION)
+        return function_relation(b, s, n->range_function);
     sql_refuse(CTX(b), -1, "this kind of FROM");
 }
 
@@ -124,7 +151,7 @@ static bool widening(const expr *e)
 static bool plain_key(const expr *e, uint32_t slot)
 {
     while (widening(e)) e = e->arg[0];
-    return e->kind == E_CONST || e->kind == E_PARAM ||
+    return e->kind == E_CONST || e->kind == E_PARAM || e->kind == E_VAR ||
            (e->kind == E_COLUMN && (e->up || e->slot < slot));
 }
 
@@ -159,7 +186,7 @@ static bool lookup_of(binder *b, const expr *e, uint32_t slot, lookup *out)
 /* Needs this slot, and none after it; no subquery, which would be run for every row. */
 static bool within_slot(const expr *e, uint32_t slot, bool *uses)
 {
-    if (e->q || e->kind == E_AGGREGATE) return false;
+    if (e->q || e->kind == E_AGGREGATE || e->kind == E_ROUTINE) return false;
     if (e->kind == E_COLUMN && !e->up) {
         if (e->slot > slot) return false;
         *uses |= e->slot == slot;
@@ -842,6 +869,12 @@ static void names_of(binder *b, plan *p, const char *one)
 
 static void drop(binder *b, plan *p, const PgQuery__DropStmt *d)
 {
+    if (d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_FUNCTION ||
+        d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_PROCEDURE ||
+        d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_ROUTINE) {
+        bind_drop_routine(b, p, d);
+        return;
+    }
     if (d->remove_type != PG_QUERY__OBJECT_TYPE__OBJECT_TABLE) sql_refuse(CTX(b), -1, "this DROP");
     p->kind = S_DROP;
     p->quiet = d->missing_ok;
@@ -892,7 +925,10 @@ static void bind_statement(binder *b, plan *p, const node *n)
         p->kind = S_NOTHING;
         break;
     case PG_QUERY__NODE__NODE_CREATE_FUNCTION_STMT:
-    case PG_QUERY__NODE__NODE_CALL_STMT: sql_refuse(CTX(b), -1, "stored procedures and functions");
+        bind_create_routine(b, p, n->create_function_stmt);
+        break;
+    case PG_QUERY__NODE__NODE_CALL_STMT: bind_call(b, p, n->call_stmt); break;
+    case PG_QUERY__NODE__NODE_DO_STMT: bind_do(b, p, n->do_stmt); break;
     default: sql_refuse(CTX(b), -1, "this kind of statement (node %d)", (int)n->node_case);
     }
 }
@@ -904,6 +940,18 @@ static void bind_parsed(binder *b, plan *p, const PgQuery__ParseResult *tree)
     if (tree->n_stmts != 1) sql_refuse(CTX(b), -1, "%zu statements in one text", tree->n_stmts);
     bind_statement(b, p, tree->stmts[0]->stmt);
     p->catalog = b->x->s->catalog;
+    const query *q = p->q;
+    p->simple = p->kind == S_SELECT && q->n_out == 1 && !q->from && !q->where && !q->grouped &&
+                !q->distinct && !q->n_sort && !q->limit && !q->offset && !q->locking && !q->call &&
+                !b->sublinks;
+    if (p->simple) p->loose = false;
+    if (p->fails && (!p->simple || b->calls))
+        sql_refuse(CTX(b), -1, "a constant expression that fails (%s)", b->x->c.state);
+    bool one_row = p->kind == S_INSERT && !p->q && p->n_rows == 1 && !p->conflict;
+    if (!p->simple && !one_row) {
+        p->n_early = (uint32_t)b->early.n;
+        p->early = b->early.at;
+    }
     p->n_params = (uint32_t)b->params.n;
     p->params = b->params.at;
 }
@@ -943,7 +991,15 @@ static bool too_deep(const char *s, size_t n)
     return false;
 }
 
-plan *sql_bind(sql_exec *x, arena *volatile m, const char *text, size_t n)
+plan *sql_bind(sql_exec *x, arena *m, const char *text, size_t n)
+{
+    x->pl = NULL;
+    x->c.routine = NULL;
+    return bind_text(x, m, NULL, text, n, NULL, 0);
+}
+
+plan *bind_text(sql_exec *x, arena *volatile m, struct pl_code *code, const char *text, size_t n,
+                const type *params, uint32_t n_params)
 {
     if (memchr(text, 0, n)) sql_refuse(&x->c, -1, "a NUL character");
     if (n > SQL_MAX_TEXT)
@@ -975,12 +1031,14 @@ plan *sql_bind(sql_exec *x, arena *volatile m, const char *text, size_t n)
     /* tables and savepoints outlive their plan */
     const node *first = tree->n_stmts ? tree->stmts[0]->stmt : NULL;
     if (first && (first->node_case == PG_QUERY__NODE__NODE_CREATE_STMT ||
+                  first->node_case == PG_QUERY__NODE__NODE_CREATE_FUNCTION_STMT ||
                   first->node_case == PG_QUERY__NODE__NODE_TRANSACTION_STMT))
         m = &x->s->names;
     plan *p = arena_get(m, sizeof *p);
     memset(p, 0, sizeof *p);
     p->arbiter = -1;
-    binder b = {.x = x, .mem = m, .p = p};
+    binder b = {.x = x, .mem = m, .p = p, .code = code};
+    for (uint32_t i = 0; i < n_params; i++) arena_push(m, &b.params, params[i]);
     bind_parsed(&b, p, tree);
     guard_restore(g, &outer);
     pg_query__parse_result__free_unpacked(tree, NULL);

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "sql/bind.h"
+#include "sql/pl.h"
 
 #define CTX(b) (&(b)->x->c)
 
@@ -131,21 +132,33 @@ static expr *null_const(binder *b, const expr *like)
     return expr_new(b, E_CONST, like->t, like->position, 0);
 }
 
+/* Has one value for the whole statement. */
+static bool steady(const expr *e)
+{
+    if (e->kind == E_COLUMN || e->kind == E_AGGREGATE || e->kind == E_ROUTINE || e->q) return false;
+    for (uint32_t i = 0; i < e->n; i++)
+        if (!steady(e->arg[i])) return false;
+    return true;
+}
+
 /* PostgreSQL evaluates constants when it plans (eval_const_expressions), whether or not a row ever
    needs them; an operator with a null constant is null, and its other side never looked at. */
 static expr *fold(binder *b, expr *volatile e)
 {
     for (uint32_t i = 0; strict_kind(e->kind) && i < e->n; i++)
         if (e->arg[i]->kind == E_CONST && e->arg[i]->v.null) return null_const(b, e);
-    if (!is_const(e)) return e;
+    if (!is_const(e)) {
+        if (strict_kind(e->kind) && steady(e)) arena_push(b->mem, &b->early, e);
+        return e;
+    }
     guard *g = b->x->c.guard, outer;
     memcpy(&outer, g, sizeof outer);
     if (guard_armed(g)) {
         bool raised = g->code == SQL_RAISED;
         guard_restore(g, &outer);
-        if (raised)
-            sql_refuse(CTX(b), e->position, "a constant expression that fails (%s)", b->x->c.state);
-        guard_fail_again(g);
+        if (!raised) guard_fail_again(g);
+        b->p->fails = true;
+        return e;
     }
     value v = eval(b->x, e, NULL);
     guard_restore(g, &outer);
@@ -401,6 +414,8 @@ static expr *nullif(binder *b, scope *s, const PgQuery__AExpr *a)
     e->arg[2] = e->arg[0];
     e->t = type_plain(e->arg[0]->t.id);
     coerce_all(b, e->arg, 2, e->sub);
+    for (int i = 0; i < 2; i++) /* never equal */
+        if (e->arg[i]->kind == E_CONST && e->arg[i]->v.null) return e->arg[2];
     return fold(b, e);
 }
 
@@ -494,9 +509,33 @@ static expr *column_of(binder *b, const relation *r, uint32_t i, uint32_t up, in
     return e;
 }
 
+/* A variable of the body with this name, or NULL. */
+static expr *variable_ref(binder *b, const PgQuery__ColumnRef *c)
+{
+    const char *names[3];
+    if (!b->code || c->n_fields > 3) return NULL;
+    for (size_t i = 0; i < c->n_fields; i++) {
+        if (c->fields[i]->node_case != PG_QUERY__NODE__NODE_STRING) return NULL;
+        names[i] = c->fields[i]->string->sval;
+    }
+    return bind_variable(b, names, c->n_fields, c->location);
+}
+
+/* A name that is both is an error in PL/pgSQL, and the column in an SQL function. */
+static bool also_variable(binder *b, const PgQuery__ColumnRef *c)
+{
+    if (!b->code || (b->x->pl->r && b->x->pl->r->sql) || c->n_fields > 1) return false;
+    const char *name = c->fields[0]->string->sval;
+    return pl_find(b->code->scope, NULL, name) >= 0;
+}
+
 static expr *column_ref(binder *b, scope *s, const PgQuery__ColumnRef *c)
 {
     const char *rel = NULL, *name = NULL;
+    if (c->n_fields == 3 && b->code) {
+        expr *v = variable_ref(b, c);
+        if (v) return v;
+    }
     if (c->n_fields == 1)
         name = string_of(b, c->fields[0], c->location);
     else if (c->n_fields == 2)
@@ -523,10 +562,14 @@ static expr *column_ref(binder *b, scope *s, const PgQuery__ColumnRef *c)
         if (found) {
             for (scope *in = s; in != at; in = in->up)
                 if (in->q) in->q->correlated = true;
+            if (also_variable(b, c))
+                sql_raise(CTX(b), "42702", "column reference \"%s\" is ambiguous", name);
             return found;
         }
         if (rel_found) break;
     }
+    expr *v = variable_ref(b, c);
+    if (v) return v;
     if (!s || !s->rels.n) sql_raise(CTX(b), rel ? "42P01" : "42703", "\"%s\" does not exist", name);
     sql_raise(CTX(b), rel ? "42P01" : "42703", "column \"%s\" does not exist", name);
 }
@@ -535,6 +578,7 @@ static expr *parameter(binder *b, const PgQuery__ParamRef *p)
 {
     if (p->number < 1 || p->number > 65535)
         sql_raise(CTX(b), "42P02", "there is no parameter $%d", p->number);
+    if (b->code) return bind_argument(b, p->number, p->location);
     uint32_t i = (uint32_t)p->number - 1;
     while (b->params.n <= i) arena_push(b->mem, &b->params, type_plain(T_UNKNOWN));
     expr *e = expr_new(b, E_PARAM, b->params.at[i], p->location, 0);
@@ -597,6 +641,22 @@ static expr *aggregate_call(binder *b, scope *s, const PgQuery__FuncCall *f, agg
     return e;
 }
 
+/* Of the calls from LENGTH on: three arguments, then the result; text, integer, boolean. */
+static const char text_shapes[][5] = {
+    [CALL_LENGTH - CALL_LENGTH] = "t--i",       [CALL_CHAR_LENGTH - CALL_LENGTH] = "t--i",
+    [CALL_LOWER - CALL_LENGTH] = "t--t",        [CALL_UPPER - CALL_LENGTH] = "t--t",
+    [CALL_SUBSTR - CALL_LENGTH] = "tiit",       [CALL_SUBSTRING - CALL_LENGTH] = "tiit",
+    [CALL_LEFT - CALL_LENGTH] = "ti-t",         [CALL_RIGHT - CALL_LENGTH] = "ti-t",
+    [CALL_REPEAT - CALL_LENGTH] = "ti-t",       [CALL_LPAD - CALL_LENGTH] = "titt",
+    [CALL_RPAD - CALL_LENGTH] = "titt",         [CALL_REVERSE - CALL_LENGTH] = "t--t",
+    [CALL_REPLACE - CALL_LENGTH] = "tttt",      [CALL_STRPOS - CALL_LENGTH] = "tt-i",
+    [CALL_POSITION - CALL_LENGTH] = "tt-i",     [CALL_SPLIT_PART - CALL_LENGTH] = "ttit",
+    [CALL_TRANSLATE - CALL_LENGTH] = "tttt",    [CALL_BTRIM - CALL_LENGTH] = "tt-t",
+    [CALL_LTRIM - CALL_LENGTH] = "tt-t",        [CALL_RTRIM - CALL_LENGTH] = "tt-t",
+    [CALL_STARTS_WITH - CALL_LENGTH] = "tt-b",  [CALL_ASCII - CALL_LENGTH] = "t--i",
+    [CALL_OCTET_LENGTH - CALL_LENGTH] = "t--i",
+};
+
 static void call_types(binder *b, expr *e)
 {
     type_id t = e->arg[0]->t.id;
@@ -626,16 +686,16 @@ static void call_types(binder *b, expr *e)
         e->t = type_plain(T_NUMERIC);
         return;
     default:
-        if (!type_is_text(t)) break;
-        e->arg[0] = expr_coerce(b, e->arg[0], type_plain(T_TEXT), CAST_IMPLICIT);
-        for (uint32_t i = 1; i < e->n; i++) {
-            if (e->arg[i]->t.id != T_INT4 && e->arg[i]->t.id != T_INT2)
+        for (uint32_t i = 0; i < e->n; i++) {
+            type_id want = text_shapes[e->op - CALL_LENGTH][i] == 'i' ? T_INT4 : T_TEXT;
+            type_id is = e->arg[i]->t.id;
+            if (want == T_TEXT ? !type_is_text(is) : is != T_INT4 && is != T_INT2)
                 sql_refuse(CTX(b), e->position, "function %s with these types", calls[e->op].name);
-            e->arg[i] = expr_coerce(b, e->arg[i], type_plain(T_INT4), CAST_IMPLICIT);
+            e->arg[i] = expr_coerce(b, e->arg[i], type_plain(want), CAST_IMPLICIT);
         }
         e->sub = T_TEXT;
-        bool length = e->op == CALL_LENGTH || e->op == CALL_CHAR_LENGTH;
-        e->t = type_plain(length ? T_INT4 : T_TEXT);
+        char result = text_shapes[e->op - CALL_LENGTH][3];
+        e->t = type_plain(result == 'i' ? T_INT4 : result == 'b' ? T_BOOL : T_TEXT);
         return;
     }
     sql_refuse(CTX(b), e->position, "function %s of %s", calls[e->op].name, type_name(t));
@@ -657,6 +717,8 @@ static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
         call_types(b, e);
         return fold(b, e);
     }
+    expr *made = bind_routine_call(b, s, f);
+    if (made) return made;
     sql_refuse(CTX(b), f->location, "function %s", name);
 }
 
@@ -669,7 +731,7 @@ static expr *sub_link(binder *b, scope *s, const PgQuery__SubLink *l)
     if (s && (s->aggs.n || s->in_aggregate))
         sql_refuse(CTX(b), l->location, "a subquery beside aggregates");
     query *q = bind_select(b, s, l->subselect->select_stmt);
-    b->p->loose = true;
+    b->p->loose = b->sublinks = true;
     expr *e;
     switch (l->sub_link_type) {
     case PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK:
@@ -811,7 +873,7 @@ bool expr_same(const expr *a, const expr *b)
 {
     if (a->kind != b->kind || a->op != b->op || a->t.id != b->t.id || a->t.width != b->t.width ||
         a->n != b->n || a->slot != b->slot || a->index != b->index || a->up != b->up || a->q ||
-        b->q)
+        b->q || a->routine || b->routine)
         return false;
     if (a->kind == E_CONST && !value_identical(a->t.id, a->v, b->v)) return false;
     for (uint32_t i = 0; i < a->n; i++)

@@ -3,7 +3,8 @@
  */
 #include <assert.h>
 
-#include "sql/exec.h"
+#include "sql/pl.h"
+#include "sql/text.h"
 
 /* From the grammar of libpg_query, so that no other file needs its header (BoolTestType). */
 enum { TEST_TRUE = 1, TEST_NOT_TRUE, TEST_FALSE, TEST_NOT_FALSE, TEST_UNKNOWN, TEST_NOT_UNKNOWN };
@@ -143,8 +144,8 @@ static value call(sql_exec *x, const expr *e, const value *v)
     }
     case CALL_SUBSTR:
     case CALL_SUBSTRING: return substring(x, v[0], v[1].i, e->n > 2, e->n > 2 ? v[2].i : 0);
+    default: return text_call(x, (call_id)e->op, v, e->n);
     }
-    return value_null();
 }
 
 static value junction(sql_exec *x, const expr *e, frame *f)
@@ -256,6 +257,13 @@ static value call_strict(sql_exec *x, const expr *e, frame *f)
     return null ? value_null() : call(x, e, v);
 }
 
+value *eval_args(sql_exec *x, const expr *e, frame *f)
+{
+    value *v = arena_array(&x->work, value, e->n + 1);
+    for (uint32_t i = 0; i < e->n; i++) v[i] = eval(x, e->arg[i], f);
+    return v;
+}
+
 value eval(sql_exec *x, const expr *e, frame *f)
 {
     switch (e->kind) {
@@ -317,6 +325,8 @@ value eval(sql_exec *x, const expr *e, frame *f)
     case E_IN_QUERY: return in_query(x, e, f);
     case E_SCALAR: return scalar(x, e, f);
     case E_AGGREGATE: return f->aggs[e->index];
+    case E_VAR: return pl_value(x, e);
+    case E_ROUTINE: return pl_call(x, e->routine, eval_args(x, e, f), NULL);
     }
     return value_null();
 }

@@ -34,10 +34,32 @@ typedef struct written_row {
     uint32_t row;
 } written_row;
 
+typedef struct pl_frame pl_frame;
+
+/* What a statement inside of a body sets aside: its own snapshot is newer (READ COMMITTED). */
+typedef struct exec_view {
+    uint32_t state, cid, valid_from, depth, calls, many, n_params, line;
+    const value *params;
+    const char *routine;
+    bool loose;
+    table *target;
+    pl_frame *pl;
+    size_t choice, seen, seen_from; /* of whoever chooses states */
+} exec_view;
+
+typedef enum view_move { VIEW_SAVE, VIEW_FRESH, VIEW_BACK } view_move;
+
 typedef struct savepoint {
     const char *name; /* of the plan that set it */
-    size_t mark;
+    size_t mark, portals;
 } savepoint;
+
+typedef struct sql_portal { /* an open cursor: its rows were made when it was opened */
+    const char *name;
+    sql_result r;
+    int64_t at;      /* row it stands on, from 1 */
+    int64_t settled; /* rows whose order is fixed */
+} sql_portal;
 
 typedef struct sql_exec {
     sql_context c;
@@ -46,9 +68,14 @@ typedef struct sql_exec {
     uint32_t state;  /* the view */
     uint32_t latest; /* the newest state: constraints and locks look here */
     uint32_t cid;
+    uint32_t last_cid; /* statements of bodies count on from here */
     write_rule rule;
     bool by_value; /* a conflict needs a changed value (the published test) */
     uint32_t (*choose)(void *ud, table *t, uint32_t row); /* NULL: `state` for every row */
+    /* A statement of a body begins with a new snapshot, or is left; NULL: all read one state. */
+    void (*view)(void *ud, exec_view *v, view_move move);
+    /* One of n that may all come next; NULL: what depends on it is refused. */
+    uint32_t (*pick)(void *ud, uint32_t n);
     void *ud;
     uint32_t valid_from;
     uint32_t conflict;       /* state that wrote the row a 40001 is about */
@@ -57,7 +84,16 @@ typedef struct sql_exec {
     const value *params; /* of the plan's types */
     uint64_t touched;    /* rows that the statement tried to write: the order of errors is theirs */
     uint32_t depth;
+    uint32_t calls; /* depth of running bodies */
+    uint32_t many;  /* evaluating for each of several rows, in no order */
+    uint64_t steps; /* of bodies, in this statement */
+    bool loose;     /* a planner's choice was met in a body */
+    bool loose_now; /* it may decide what the running statement raises */
+    pl_frame *pl;   /* the body that is running */
     VEC(savepoint) savepoints;
+    VEC(sql_portal) portals;
+    arena held; /* their rows: up to the end of the transaction */
+    uint32_t unnamed;
     table *target; /* that the statement being bound or run would write, if it is known */
 } sql_exec;
 
@@ -72,8 +108,20 @@ void exec_init(sql_exec *x, store *s, mem *m);
 /* Runs one statement; jumps with SQL_RAISED or SQL_REFUSED. */
 void exec_plan(sql_exec *x, const plan *p, sql_result *out);
 
+/* A transaction begins. */
+void exec_begin(sql_exec *x);
+
 /* within the room */
+void exec_inner(sql_exec *x, const plan *p, sql_result *out);
+/* A statement with a constant that fails has come to its end: PostgreSQL did not begin. */
+void exec_planned(sql_exec *x, const plan *p);
+void exec_enter(sql_exec *x, exec_view *v, bool fresh);
+void exec_leave(sql_exec *x, const exec_view *v);
+sql_portal *exec_portal(sql_exec *x, const char *name); /* NULL: none of that name */
+sql_portal *exec_open(sql_exec *x, const char *name, const sql_result *r);
+const value *exec_fetch(sql_exec *x, sql_portal *p, int64_t to);
 value eval(sql_exec *x, const expr *e, frame *f);
+value *eval_args(sql_exec *x, const expr *e, frame *f);
 bool eval_true(sql_exec *x, const expr *e, frame *f);
 void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out);
 /* LIMIT and OFFSET applied; refuses if they cut between rows of which either might come. */

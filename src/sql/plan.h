@@ -11,6 +11,7 @@
 
 typedef struct table table;
 typedef struct query query;
+typedef struct routine routine;
 
 typedef enum expr_kind {
     E_CONST,
@@ -33,10 +34,12 @@ typedef enum expr_kind {
     E_CAST,
     E_CALL, /* op: enum call_id */
     E_LIKE,
-    E_EXISTS,   /* query */
-    E_IN_QUERY, /* arg, query; compared as `sub` */
-    E_SCALAR,   /* query */
-    E_AGGREGATE /* index */
+    E_EXISTS,    /* query */
+    E_IN_QUERY,  /* arg, query; compared as `sub` */
+    E_SCALAR,    /* query */
+    E_AGGREGATE, /* index */
+    E_VAR,       /* variable `index` of a running body; of a record: field `slot` */
+    E_ROUTINE    /* a call of `routine` */
 } expr_kind;
 
 typedef enum compare_op { OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE } compare_op;
@@ -56,7 +59,24 @@ typedef enum compare_op { OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE } compare_op;
     CALL(LOWER, "lower", 1, 1)                                                                     \
     CALL(UPPER, "upper", 1, 1)                                                                     \
     CALL(SUBSTR, "substr", 2, 3)                                                                   \
-    CALL(SUBSTRING, "substring", 2, 3)
+    CALL(SUBSTRING, "substring", 2, 3)                                                             \
+    CALL(LEFT, "left", 2, 2)                                                                       \
+    CALL(RIGHT, "right", 2, 2)                                                                     \
+    CALL(REPEAT, "repeat", 2, 2)                                                                   \
+    CALL(LPAD, "lpad", 2, 3)                                                                       \
+    CALL(RPAD, "rpad", 2, 3)                                                                       \
+    CALL(REVERSE, "reverse", 1, 1)                                                                 \
+    CALL(REPLACE, "replace", 3, 3)                                                                 \
+    CALL(STRPOS, "strpos", 2, 2)                                                                   \
+    CALL(POSITION, "position", 2, 2)                                                               \
+    CALL(SPLIT_PART, "split_part", 3, 3)                                                           \
+    CALL(TRANSLATE, "translate", 3, 3)                                                             \
+    CALL(BTRIM, "btrim", 1, 2)                                                                     \
+    CALL(LTRIM, "ltrim", 1, 2)                                                                     \
+    CALL(RTRIM, "rtrim", 1, 2)                                                                     \
+    CALL(STARTS_WITH, "starts_with", 2, 2)                                                         \
+    CALL(ASCII, "ascii", 1, 1)                                                                     \
+    CALL(OCTET_LENGTH, "octet_length", 1, 1)
 
 typedef enum call_id {
 #define CALL(id, name, low, high) CALL_##id,
@@ -76,6 +96,7 @@ typedef struct expr {
     value v;
     query *q;
     cast_kind cast;
+    const routine *routine;
 } expr;
 
 typedef enum agg_kind { AGG_COUNT, AGG_SUM, AGG_AVG, AGG_MIN, AGG_MAX } agg_kind;
@@ -139,6 +160,7 @@ struct query {
     expr *limit, *offset;
     bool locking;    /* FOR UPDATE, NO KEY UPDATE, SHARE */
     bool correlated; /* reads rows of an outer query */
+    expr *call;      /* rows of a function: a call, whose columns are `out` */
     int position;
 };
 
@@ -163,16 +185,25 @@ typedef enum stmt_kind {
     S_SAVEPOINT,
     S_RELEASE,
     S_ROLLBACK_TO,
+    S_ROUTINE, /* CREATE FUNCTION, PROCEDURE */
+    S_DROP_ROUTINE,
+    S_CALL,
+    S_DO,
     S_NOTHING /* BEGIN, COMMIT, SET, CREATE INDEX: no effect that a log shows */
 } stmt_kind;
 
 typedef struct plan {
     stmt_kind kind;
-    bool loose; /* which rows and conditions are evaluated is the planner's choice, and with it
+    bool loose;  /* which rows and conditions are evaluated is the planner's choice, and with it
                    whether a division by zero or an overflow is met */
+    bool reads;  /* tables, or calls what reads with our snapshot */
+    bool fails;  /* some constant does, when the statement is planned */
+    bool simple; /* SELECT expression: nothing to scan */
     uint64_t catalog; /* the catalog that it was bound to */
     uint32_t n_params;
     type *params;
+    uint32_t n_early; /* of parameters and variables alone: may be evaluated by the planner */
+    expr **early;
     query *q; /* SELECT, and the source of INSERT ... SELECT */
     /* INSERT, UPDATE, DELETE: the table is slot 0, for ON CONFLICT "excluded" slot 1 */
     table *target;
@@ -194,6 +225,10 @@ typedef struct plan {
     bool quiet;     /* IF [NOT] EXISTS */
     uint32_t n_names;
     const char **names;
+    routine *routine; /* S_ROUTINE */
+    routine **dropped;
+    expr *call;           /* S_CALL: arguments of all parameters */
+    struct pl_body *body; /* S_DO */
 } plan;
 
 #endif

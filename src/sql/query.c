@@ -7,15 +7,28 @@
 #include <assert.h>
 
 #include "base/hash.h"
-#include "sql/exec.h"
+#include "sql/pl.h"
 
 void exec_init(sql_exec *x, store *s, mem *m)
 {
     memset(x, 0, sizeof *x);
     x->s = s;
     arena_init(&x->work, m);
+    arena_init(&x->held, m);
     x->c.guard = m->guard;
     x->c.work = &x->work;
+}
+
+void exec_begin(sql_exec *x)
+{
+    x->savepoints.n = 0;
+    x->locked.n = 0;
+    x->portals.n = 0;
+    arena_reset(&x->held);
+    x->cid = x->last_cid = 0;
+    x->many = x->calls = 0;
+    x->pl = NULL;
+    x->c.routine = NULL;
 }
 
 const row_version *exec_row(sql_exec *x, table *t, uint32_t r)
@@ -481,8 +494,26 @@ static void lock_rows(sql_exec *x, const query *q, frame *up, tuples *t)
     t->at.n = t->rows.n = n;
 }
 
+/* The rows of a function. */
+static void call_rows(sql_exec *x, const query *q, frame *up, sql_result *out)
+{
+    frame f = {NULL, up, NULL};
+    pl_call_rows(x, q->call->routine, eval_args(x, q->call, &f), out);
+    out->types = arena_array(&x->work, type_id, q->n_out + 1);
+    out->names = arena_array(&x->work, const char *, q->n_out + 1);
+    for (uint32_t i = 0; i < q->n_out; i++) {
+        out->types[i] = q->out[i].e->t.id;
+        out->names[i] = q->out[i].name;
+    }
+}
+
 void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out)
 {
+    if (q->call) {
+        call_rows(x, q, up, out);
+        return;
+    }
+    uint32_t many = x->many;
     if (++x->depth > 500) sql_refuse(&x->c, -1, "subqueries nested this deep");
     tuples t = {0};
     out_list rows = {0};
@@ -490,8 +521,10 @@ void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out)
     bool given;
     out->offset = bound(x, q->offset, up, "2201X", "OFFSET", &given);
     out->limit = bound(x, q->limit, up, "2201W", "LIMIT", &out->has_limit);
+    if (q->from && (q->where || q->from->kind != J_REL)) x->many = 1;
     exec_join(x, q->from, q->slots, up, &t);
     exec_where(x, q, up, &t);
+    x->many = many || t.at.n > 1 || (q->from && (q->limit || q->offset));
     if (q->locking) {
         if (q->limit || q->offset || q->n_sort)
             sql_refuse(&x->c, q->position, "FOR UPDATE together with ORDER BY or LIMIT");
@@ -519,6 +552,7 @@ void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out)
         out->tie[i] = same ? out->tie[i - 1] : (uint32_t)i;
     }
     out->count = out->n;
+    x->many = many;
     x->depth--;
 }
 

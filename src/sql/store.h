@@ -66,18 +66,50 @@ struct table {
     table_index **index;   /* by column; made when first asked for */
 };
 
+typedef enum param_mode { PARAM_IN, PARAM_OUT, PARAM_INOUT, PARAM_TABLE } param_mode;
+
+typedef struct routine_param {
+    const char *name; /* "" if it has none */
+    param_mode mode;
+    type t;
+    expr *fallback;
+} routine_param;
+
+typedef enum return_kind { RETURN_NONE, RETURN_VALUE, RETURN_ROW, RETURN_TRIGGER } return_kind;
+
+struct routine { /* a function or procedure */
+    const char *name;
+    bool procedure, strict, fixed; /* fixed: STABLE or IMMUTABLE */
+    bool set;                      /* returns many */
+    bool sql;                      /* LANGUAGE sql */
+    uint32_t n_params, n_in;
+    routine_param *params;
+    return_kind returns;
+    type t;                      /* RETURN_VALUE */
+    const struct pl_shape *rows; /* RETURN_ROW */
+    struct pl_body *body;
+    uint32_t created, dropped;
+};
+
 typedef struct store_undo {
     table *t;
     uint32_t row; /* or one of these: */
+    routine *f;
 } store_undo;
 #define UNDO_CREATE UINT32_MAX
-#define UNDO_DROP (UINT32_MAX - 1)
+#define UNDO_ROUTINE (UINT32_MAX - 1)
+#define UNDO_DROP_ROUTINE (UINT32_MAX - 2)
+#define UNDO_DROP (UINT32_MAX - 3) /* the least of them */
 
 typedef struct store {
     mem *mem;
     arena names; /* descriptions of tables */
     VEC(table *) tables;
+    VEC(routine *) routines;
     uint64_t catalog;
+    arena bodies; /* what the SQL of bodies was bound to, up to the next epoch */
+    uint64_t epoch;
+    uint32_t bound;       /* since then */
     VEC(store_undo) undo; /* of the transaction being executed */
     bool searching;       /* keep what is needed to take states back */
     VEC(store_undo) log;
@@ -97,6 +129,10 @@ table *vs_find(const store *s, const char *name, uint32_t state);
 /* Installs a description; its memory must live as long as the store. */
 void vs_create(store *s, table *t);
 void vs_drop(store *s, table *t);
+/* Functions and procedures of a name: the i-th, or NULL. */
+routine *vs_routine(const store *s, const char *name, uint32_t state, uint32_t i);
+void vs_create_routine(store *s, routine *f);
+void vs_drop_routine(store *s, routine *f);
 
 uint32_t vs_insert(store *s, table *t, const value *cols, uint32_t cid);
 void vs_update(store *s, table *t, uint32_t r, const value *cols, uint32_t cid); /* NULL: delete */

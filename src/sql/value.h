@@ -22,7 +22,8 @@
     TYPE(TEXT, "text", 0)                                                                          \
     TYPE(VARCHAR, "character varying", 0)                                                          \
     TYPE(STAMP, "timestamp without time zone", 0)                                                  \
-    TYPE(DATE, "date", 0)
+    TYPE(DATE, "date", 0)                                                                          \
+    TYPE(VOID, "void", 0)
 
 typedef enum type_id {
 #define TYPE(id, name, rank) T_##id,
@@ -50,8 +51,11 @@ typedef struct value {
 typedef struct sql_context {
     guard *guard;
     arena *work;
-    char state[6];     /* SQLSTATE of what was raised */
-    uint32_t position; /* byte of the statement that was refused, from 1; 0: nowhere */
+    char state[6];       /* SQLSTATE of what was raised */
+    uint32_t position;   /* byte of the statement that was refused, from 1; 0: nowhere */
+    const char *routine; /* the body that is running or being read, NULL: none */
+    uint32_t line;       /* of it */
+    bool exact;          /* what is raised has PostgreSQL's own message */
 } sql_context;
 
 enum { SQL_RAISED = 101, SQL_REFUSED = 102 }; /* codes of the guard, caught by the border */
