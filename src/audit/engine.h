@@ -110,7 +110,7 @@ typedef struct engine {
     uint32_t (*choose)(void *ud, table *t, uint32_t row); /* instead of trying states of rows */
     struct symbolic *symbolic;                            /* whose choices these are */
     const char *symbolic_why;                             /* it did not decide */
-    const char **state_name; /* by state of the present order */
+    const char **state_name;                              /* by state of the present order */
     uint32_t *first_read;
 } engine;
 

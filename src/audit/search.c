@@ -766,7 +766,8 @@ void search_decide(engine *e, audit_answer *a)
     found r = in_given_order(e);
     if (e->level.mode == MODE_ROW && r == FOUND_CUT) e->exploring = true;
     bool serial = e->level.mode == MODE_LATEST && !e->level.strict;
-    bool given_up = r == FOUND_CUT && !engine_uses(e, AUDIT_PASS_SEARCH) && e->level.mode != MODE_LATEST;
+    bool given_up =
+        r == FOUND_CUT && !engine_uses(e, AUDIT_PASS_SEARCH) && e->level.mode != MODE_LATEST;
     if ((r == FOUND_NO || r == FOUND_CUT) && !given_up) {
         found other = FOUND_CUT;
         failure shown = e->fail;

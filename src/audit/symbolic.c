@@ -31,7 +31,7 @@ typedef struct symbolic {
     smt *smt;
     fm_smt numbers; /* its solution, if `by_numbers` */
     bool by_numbers;
-    const char *why; /* no solver decided */
+    const char *why;    /* no solver decided */
     uint32_t **sym_row; /* replay: by table and row of the store */
     uint32_t *sym_rows;
     size_t next_insert, undo_seen;
@@ -99,12 +99,12 @@ static solve_status solve_numbers(symbolic *y, size_t n)
     engine *e = y->e;
     const char *why = NULL;
     y->why = "Z3 gave up";
-    if (!engine_uses(e, AUDIT_PASS_SMT) || !smt_name(&why)) {
+    if (!engine_uses(e, AUDIT_PASS_SMT) || !smt_here(&why)) {
         y->why = why ? why : "sums of unknown numbers need Z3";
         return SOLVE_UNKNOWN;
     }
     smt_close(y->smt);
-    y->smt = smt_open(e->o->memory >> 20, fsmt_bits(&y->x.p));
+    y->smt = smt_open(y->x.p.m, e->o->memory >> 20, fsmt_bits(&y->x.p));
     if (!y->smt) return SOLVE_UNKNOWN;
     fsmt_begin(&y->numbers, &y->x.p, y->smt);
     for (size_t i = 0; i < n; i++) fsmt_assert(&y->numbers, y->claims.at[i].f);
@@ -151,7 +151,8 @@ static void show_possible(symbolic *y, const claim *c, failure *f)
     value *row = arena_array(&e->kept, value, c->n_cols);
     const value *rows[1] = {row};
     uint32_t n = open == UINT32_MAX ? 1 : c->cols[open].n;
-    for (uint32_t i = 0; i < c->n_cols; i++) row[i] = c->cols[i].n ? c->cols[i].at[0].v : value_null();
+    for (uint32_t i = 0; i < c->n_cols; i++)
+        row[i] = c->cols[i].n ? c->cols[i].at[0].v : value_null();
     for (uint32_t k = 0; k < n && k < 8; k++) {
         if (open != UINT32_MAX) row[open] = c->cols[open].at[k].v;
         sql_result r = {.has_rows = true,
@@ -165,8 +166,7 @@ static void show_possible(symbolic *y, const claim *c, failure *f)
         match_show(&e->x, &r, &b);
         const char *text = arena_text(&e->kept, b.at, b.n);
         strbuf_free(&b);
-        vec_push(e->mem, &f->possible,
-                 ((audit_possible){engine_state(e, c->position), text}));
+        vec_push(e->mem, &f->possible, ((audit_possible){engine_state(e, c->position), text}));
     }
 }
 
@@ -180,8 +180,7 @@ static void tell(symbolic *y, const claim *c)
     if (!known || e->mode == MODE_ROW) f->possible.n = 0;
     if (!known) {
         f->conflicts.n = f->order.n = 0;
-        for (uint32_t i = 1; i <= c->position; i++)
-            vec_push(e->mem, &f->order, engine_state(e, i));
+        for (uint32_t i = 1; i <= c->position; i++) vec_push(e->mem, &f->order, engine_state(e, i));
         f->any = true;
         f->position = c->position;
         f->stmt = c->stmt;

@@ -253,10 +253,10 @@ static gval junction(sx *x, const expr *e, sframe *f, fm path)
         if (here == FM_FALSE) break;
         gval v = sx_eval(x, e->arg[i], f, here);
         fm yes = gval_true(&x->p, v), no = gval_false(x, v);
-        decided = fm_or2(&x->p, decided, and ? no : yes);
-        open = fm_and2(&x->p, open, and ? yes : no);
+        decided = fm_or2(&x->p, decided, and? no : yes);
+        open = fm_and2(&x->p, open, and? yes : no);
     }
-    return and ? truth(x, open, decided) : truth(x, decided, open);
+    return and? truth(x, open, decided) : truth(x, decided, open);
 }
 
 static gval pick(sx *x, type_id t, fm when, gval a, gval b)
@@ -281,8 +281,8 @@ static gval choice_of(sx *x, const expr *e, sframe *f, fm path)
         path = fm_and2(&x->p, path, fm_not(c));
     }
     bool otherwise = i < e->n && e->n % 2 == 1 && path != FM_FALSE;
-    gval r = otherwise ? sx_eval(x, e->arg[e->n - 1], f, path)
-                       : gval_of(&x->p, e->t.id, value_null());
+    gval r =
+        otherwise ? sx_eval(x, e->arg[e->n - 1], f, path) : gval_of(&x->p, e->t.id, value_null());
     for (size_t k = v.n; k-- > 0;) r = pick(x, e->t.id, when.at[k], v.at[k], r);
     return r;
 }

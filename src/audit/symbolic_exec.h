@@ -27,8 +27,8 @@ typedef struct sym_content {
 
 typedef struct sym_row {
     VEC(sym_version) versions;
-    VEC(sym_version) own; /* content where `wrote` holds; each includes the ones before */
-    uint32_t seen;        /* the last lookup that listed it */
+    VEC(sym_version) own;      /* content where `wrote` holds; each includes the ones before */
+    uint32_t seen;             /* the last lookup that listed it */
     uint32_t now_txn, now_cid; /* the statement that `now` is for: a row is read once in each */
     sym_content now;
 } sym_row;
@@ -102,8 +102,8 @@ typedef struct sx {
     VEC(sym_read) reads;
     VEC(sym_insert) inserts;
     VEC(sym_touched) touched; /* rows with versions of the transaction's own */
-    uint32_t txn, cid; /* position + 1 (its state), statement */
-    uint32_t snapshot; /* id of the transaction; of statement i: snapshot + i */
+    uint32_t txn, cid;        /* position + 1 (its state), statement */
+    uint32_t snapshot;        /* id of the transaction; of statement i: snapshot + i */
     uint32_t n_stmts;
     uint32_t lookup;
     size_t window; /* versions of a row that may be read; 0: all */

@@ -300,7 +300,8 @@ gval gmaker_end(gmaker *k)
     fm *sorted = mem_array(p->m, fm, parts + 1);
     for (size_t i = 0; i < parts; i++) from[k->parts.at[i].which + 2]++;
     for (uint32_t i = 2; i < n + 2; i++) from[i] += from[i - 1];
-    for (size_t i = 0; i < parts; i++) sorted[from[k->parts.at[i].which + 1]++] = k->parts.at[i].when;
+    for (size_t i = 0; i < parts; i++)
+        sorted[from[k->parts.at[i].which + 1]++] = k->parts.at[i].when;
     uint32_t out = 0;
     for (uint32_t i = 0; i < n; i++) {
         fm when = fm_or(p, sorted + from[i], from[i + 1] - from[i]);

@@ -15,8 +15,7 @@ static void check_row(sx *x, const table *t, const gval *row, fm when)
 {
     fm_pool *p = &x->p;
     for (uint32_t i = 0; i < t->n_cols; i++)
-        if (t->cols[i].not_null)
-            vec_push(p->m, &x->bad, fm_and2(p, when, when_null(x, row[i])));
+        if (t->cols[i].not_null) vec_push(p->m, &x->bad, fm_and2(p, when, when_null(x, row[i])));
     sframe f = {&row, NULL, NULL};
     for (uint32_t i = 0; i < t->n_checks; i++) {
         gval v = sx_eval(x, t->checks[i], &f, when);
@@ -28,11 +27,13 @@ static void check_row(sx *x, const table *t, const gval *row, fm when)
 static fm same_value(sx *x, type t, gval a, gval b, fm path)
 {
     expr l = {.kind = E_CONST, .t = t}, *args[2] = {&l, &l};
-    expr e = {.kind = E_COMPARE, .t = type_plain(T_BOOL), .op = OP_EQ, .sub = t.id, .n = 2, .arg = args};
+    expr e = {
+        .kind = E_COMPARE, .t = type_plain(T_BOOL), .op = OP_EQ, .sub = t.id, .n = 2, .arg = args};
     return gval_true(&x->p, sx_strict(x, &e, (gval[]){a, b}, path));
 }
 
-static fm same_key(sx *x, const table *t, const unique_key *u, const gval *a, const gval *b, fm path)
+static fm same_key(sx *x, const table *t, const unique_key *u, const gval *a, const gval *b,
+                   fm path)
 {
     for (uint32_t i = 0; i < u->n && path != FM_FALSE; i++) {
         uint32_t c = u->cols[i];
@@ -116,7 +117,11 @@ static void insert(sx *x, const plan *p)
             gval *row = blank_row(x, p);
             for (uint32_t k = 0; k < p->n_columns; k++) {
                 expr l = {.kind = E_CONST, .t = p->q->out[k].e->t}, *args[1] = {&l};
-                expr e = {.kind = E_CAST, .t = t->cols[p->columns[k]].t, .n = 1, .arg = args, .cast = CAST_ASSIGN};
+                expr e = {.kind = E_CAST,
+                          .t = t->cols[p->columns[k]].t,
+                          .n = 1,
+                          .arg = args,
+                          .cast = CAST_ASSIGN};
                 row[p->columns[k]] = sx_strict(x, &e, &from[i].cols[k], from[i].when);
             }
             insert_row(x, p, row, from[i].when);
@@ -180,8 +185,8 @@ static const gval *set_row(sx *x, const plan *p, const gval *old, sframe *f, fm 
     for (uint32_t i = 0; i < p->n_set; i++) {
         const set_clause *s = &p->set[i];
         const expr *e = s->e ? s->e : t->cols[s->column].fallback;
-        row[s->column] = e ? sx_eval(x, e, f, when)
-                           : gval_of(&x->p, t->cols[s->column].t.id, value_null());
+        row[s->column] =
+            e ? sx_eval(x, e, f, when) : gval_of(&x->p, t->cols[s->column].t.id, value_null());
     }
     return row;
 }

@@ -182,8 +182,8 @@ static running feed(sx *x, const aggregate *a, running s, fm when, sframe *f)
     fm here = fm_and2(p, when, fm_not(gval_null(p, v)));
     if (a->kind == AGG_COUNT) {
         gval one = gval_of(p, T_INT8, value_int(1)), none = gval_of(p, T_INT8, value_int(0));
-        return (running){plus(x, type_plain(T_INT8), s.v, pick(x, T_INT8, here, one, none), FM_TRUE),
-                         FM_TRUE};
+        return (running){
+            plus(x, type_plain(T_INT8), s.v, pick(x, T_INT8, here, one, none), FM_TRUE), FM_TRUE};
     }
     if (here == FM_FALSE) return s;
     type_id id = a->arg->t.id;
@@ -253,9 +253,9 @@ static running *fresh_aggs(sx *x, const query *q)
         bool counts = a->kind == AGG_COUNT;
         if (a->kind == AGG_AVG) sx_refuse(x, "avg");
         if (a->distinct) sx_refuse(x, "an aggregate of DISTINCT values");
-        r[i] = (running){gval_of(&x->p, counts ? T_INT8 : a->arg->t.id,
-                                 counts ? value_int(0) : value_null()),
-                         FM_FALSE};
+        r[i] = (running){
+            gval_of(&x->p, counts ? T_INT8 : a->arg->t.id, counts ? value_int(0) : value_null()),
+            FM_FALSE};
     }
     return r;
 }
@@ -291,8 +291,7 @@ static void grouped(sx *x, const query *q, sframe *up, const sym_tuples *in)
     for (size_t i = 0; i < groups.n; i++) {
         sym_group *g = &groups.at[i];
         gval *aggs = arena_array(&x->work, gval, q->n_aggs + 1);
-        for (uint32_t k = 0; k < q->n_aggs; k++)
-            aggs[k] = aggregated(x, &q->aggs[k], &g->aggs[k]);
+        for (uint32_t k = 0; k < q->n_aggs; k++) aggs[k] = aggregated(x, &q->aggs[k], &g->aggs[k]);
         sframe f = {g->tuple, up, aggs};
         fm when = q->n_keys ? g->when : FM_TRUE;
         if (q->having) when = fm_and2(&x->p, when, sx_true(x, q->having, &f, when));
@@ -300,7 +299,7 @@ static void grouped(sx *x, const query *q, sframe *up, const sym_tuples *in)
     }
 }
 
-/* FOR UPDATE: a row that another transaction wrote after the snapshot is an error, or read again. */
+/* FOR UPDATE: a row that another one wrote after the snapshot is an error, or read again. */
 static void lock_rows(sx *x, const query *q, sframe *up, sym_tuples *t)
 {
     if (x->e->rule == WRITE_FREE) return;
@@ -374,8 +373,8 @@ static uint64_t cells_hash(const cell *a, uint32_t n)
 {
     uint64_t h = n;
     for (uint32_t i = 0; i < n; i++)
-        h = hash_pair(h, a[i].kind >= CELL_NUMBER ? hash_bytes(a[i].s, a[i].n, a[i].kind)
-                                                  : a[i].kind);
+        h = hash_pair(h,
+                      a[i].kind >= CELL_NUMBER ? hash_bytes(a[i].s, a[i].n, a[i].kind) : a[i].kind);
     return h;
 }
 
@@ -441,7 +440,8 @@ static fm row_is(sx *x, const type_id *types, uint32_t n, const gval *cols, cons
 {
     fm *all = arena_array(&x->work, fm, n + 1);
     for (uint32_t i = 0; i < n; i++) /* plain columns first: they settle most */
-        if (gval_plain(cols[i]) && cell_is(x, types[i], cols[i], &c[i]) == FM_FALSE) return FM_FALSE;
+        if (gval_plain(cols[i]) && cell_is(x, types[i], cols[i], &c[i]) == FM_FALSE)
+            return FM_FALSE;
     for (uint32_t i = 0; i < n; i++) {
         all[i] = gval_plain(cols[i]) ? FM_TRUE : cell_is(x, types[i], cols[i], &c[i]);
         if (all[i] == FM_FALSE) return FM_FALSE;
@@ -487,8 +487,10 @@ static bool in_order(sx *x, const query *q, const log_stmt *s)
                 if (na != o->nulls_first) return false;
                 break;
             }
-            if (ca->kind == CELL_TRUE || ca->kind == CELL_FALSE) sx_refuse(x, "ORDER BY of booleans");
-            int r = value_cmp(t.id, value_parse(c, t, ca->s, ca->n), value_parse(c, t, cb->s, cb->n));
+            if (ca->kind == CELL_TRUE || ca->kind == CELL_FALSE)
+                sx_refuse(x, "ORDER BY of booleans");
+            int r =
+                value_cmp(t.id, value_parse(c, t, ca->s, ca->n), value_parse(c, t, cb->s, cb->n));
             if (r && (r < 0) == o->desc) return false;
             if (r) break;
         }

@@ -57,8 +57,7 @@ static void need_term(fm_smt *f, const term *t)
 static uint32_t make_node(fm_smt *f, uint32_t node)
 {
     const fm_node *n = &f->p->nodes.at[node];
-    if (n->a)
-        return smt_at_most(f->s, f->term_code.at[n->a] - 1, f->term_code.at[n->b] - 1);
+    if (n->a) return smt_at_most(f->s, f->term_code.at[n->a] - 1, f->term_code.at[n->b] - 1);
     if (!n->n && node) return smt_bool(f->s);
     f->parts.n = 0;
     for (uint32_t i = 0; i < n->n; i++)

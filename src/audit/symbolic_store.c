@@ -87,8 +87,7 @@ static void index_value(sx *x, sym_table *t, uint32_t column, uint32_t row, gval
     if (!in) return;
     if (!v.n) vec_push(x->p.m, &in->loose, row);
     for (uint32_t i = 0; i < v.n; i++)
-        if (!v.at[i].v.null)
-            index_add(x, in, value_hash(t->t->cols[column].t.id, v.at[i].v), row);
+        if (!v.at[i].v.null) index_add(x, in, value_hash(t->t->cols[column].t.id, v.at[i].v), row);
 }
 
 static void index_cols(sx *x, sym_table *t, uint32_t row, const gval *cols)
@@ -299,7 +298,8 @@ fm sx_overtaken(sx *x, sym_table *t, uint32_t r)
     size_t n = 0;
     for (size_t i = 0; i < row->versions.n; i++) {
         const sym_version *v = &row->versions.at[i];
-        if (v->state) any[n++] = fm_and2(&x->p, v->wrote, fm_not(read_from(x, x->snapshot, v->state)));
+        if (v->state)
+            any[n++] = fm_and2(&x->p, v->wrote, fm_not(read_from(x, x->snapshot, v->state)));
     }
     return fm_or(&x->p, any, n);
 }

@@ -60,11 +60,11 @@ static uint32_t term_new(fm_pool *p, term t)
     }
     t = bounded(t, low, high);
     t.wide |= wide;
-    t.step = t.kind == TERM_CONST   ? 0
-             : t.kind == TERM_ITE   ? gcd(gcd(a->step, b->step), a->rest - b->rest)
-             : t.kind == TERM_ADD   ? gcd(a->step, b->step)
-             : t.wide               ? 1
-                                    : a->step * (int64_t)n;
+    t.step = t.kind == TERM_CONST ? 0
+             : t.kind == TERM_ITE ? gcd(gcd(a->step, b->step), a->rest - b->rest)
+             : t.kind == TERM_ADD ? gcd(a->step, b->step)
+             : t.wide             ? 1
+                                  : a->step * (int64_t)n;
     t.rest = t.kind == TERM_CONST ? t.low
              : t.kind == TERM_ITE ? a->rest
              : t.kind == TERM_ADD ? a->rest + b->rest

@@ -3,24 +3,23 @@
  *
  * Formulas and terms are numbers handed out by the solver; a formula may be negated by its lowest
  * bit.  The room stands outside the library: what it is built on is linked to the program only.
- * Nothing jumps out of a call, and no call is long but smt_check, which stops after the given time.
+ * No call is long but smt_check, which stops after the given time; only memory of ours makes one
+ * jump, and then the solver must still be closed.
  */
 #ifndef RATEL_SMT_SMT_H
 #define RATEL_SMT_SMT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/mem.h"
 
 typedef struct smt smt;
 
 typedef enum smt_answer { SMT_UNKNOWN = 0, SMT_SAT = 10, SMT_UNSAT = 20 } smt_answer;
 
-/* Name and version; NULL: this build has none, *why says so. */
-const char *smt_name(const char **why);
+/* Has this build a solver?  If not, *why says so. */
+bool smt_here(const char **why);
 /* `mib`: memory that it may take, 0: any.  `bits`: all terms fit in so many (at most 64), which is
-   faster; 0: no such bound.  NULL: none in this build, or no memory. */
-smt *smt_open(size_t mib, unsigned bits);
+   faster; 0: no such bound.  NULL: none in this build. */
+smt *smt_open(mem *m, size_t mib, unsigned bits);
 void smt_close(smt *s); /* NULL is a no-op */
 
 /* formulas: even numbers, + 1 for the negation */

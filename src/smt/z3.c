@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <z3.h>
 
+#include "base/vec.h"
 #include "smt/smt.h"
 
 struct smt {
@@ -16,20 +17,17 @@ struct smt {
     Z3_solver s;
     Z3_model model;
     Z3_sort ints, bools;
-    Z3_ast *at;
-    uint32_t n, cap;
+    mem *m;
+    VEC(Z3_ast) made;
+    VEC(Z3_ast) parts;
     unsigned bits; /* 0: whole numbers without bound */
     bool failed;
 };
 
-const char *smt_name(const char **why)
+bool smt_here(const char **why)
 {
-    static char text[40];
-    unsigned a, b, c, d;
     *why = NULL;
-    Z3_get_version(&a, &b, &c, &d);
-    snprintf(text, sizeof text, "Z3 %u.%u.%u", a, b, c);
-    return text;
+    return true;
 }
 
 static void keep_quiet(Z3_context c, Z3_error_code e)
@@ -37,10 +35,10 @@ static void keep_quiet(Z3_context c, Z3_error_code e)
     (void)c, (void)e;
 }
 
-smt *smt_open(size_t mib, unsigned bits)
+smt *smt_open(mem *m, size_t mib, unsigned bits)
 {
-    smt *s = calloc(1, sizeof *s);
-    if (!s) return NULL;
+    smt *s = mem_zeroed(m, sizeof *s);
+    s->m = m;
     if (mib) {
         char text[32];
         snprintf(text, sizeof text, "%zu", mib);
@@ -49,10 +47,7 @@ smt *smt_open(size_t mib, unsigned bits)
     Z3_config config = Z3_mk_config();
     s->c = Z3_mk_context(config);
     Z3_del_config(config);
-    if (!s->c) {
-        free(s);
-        return NULL;
-    }
+    if (!s->c) return NULL;
     Z3_set_error_handler(s->c, keep_quiet);
     s->s = Z3_mk_solver_for_logic(s->c, Z3_mk_string_symbol(s->c, bits ? "QF_BV" : "QF_LIA"));
     Z3_solver_inc_ref(s->c, s->s);
@@ -68,37 +63,28 @@ void smt_close(smt *s)
     if (s->model) Z3_model_dec_ref(s->c, s->model);
     Z3_solver_dec_ref(s->c, s->s);
     Z3_del_context(s->c);
-    free(s->at);
-    free(s);
+    vec_free(s->m, &s->made);
+    vec_free(s->m, &s->parts);
+    mem_put(s->m, s);
 }
 
 static uint32_t keep(smt *s, Z3_ast a)
 {
-    if (s->n == s->cap && !s->failed) {
-        uint32_t cap = s->cap ? 2 * s->cap : 1024;
-        Z3_ast *at = cap < UINT32_MAX / 2 ? realloc(s->at, cap * sizeof *at) : NULL;
-        if (at) {
-            s->at = at;
-            s->cap = cap;
-        } else {
-            s->failed = true;
-        }
-    }
-    if (!a || Z3_get_error_code(s->c) != Z3_OK) s->failed = true;
+    if (!a || Z3_get_error_code(s->c) != Z3_OK || s->made.n > UINT32_MAX / 4) s->failed = true;
     if (s->failed) return 0;
-    s->at[s->n] = a;
-    return s->n++;
+    vec_push(s->m, &s->made, a);
+    return (uint32_t)s->made.n - 1;
 }
 
 static Z3_ast formula(const smt *s, uint32_t f)
 {
-    if (s->failed || f / 2 >= s->n) return Z3_mk_true(s->c);
-    return f & 1 ? Z3_mk_not(s->c, s->at[f / 2]) : s->at[f / 2];
+    if (s->failed || f / 2 >= s->made.n) return Z3_mk_true(s->c);
+    return f & 1 ? Z3_mk_not(s->c, s->made.at[f / 2]) : s->made.at[f / 2];
 }
 
 static Z3_ast number(const smt *s, uint32_t t)
 {
-    return s->failed || t >= s->n ? Z3_mk_int(s->c, 0, s->ints) : s->at[t];
+    return s->failed || t >= s->made.n ? Z3_mk_int(s->c, 0, s->ints) : s->made.at[t];
 }
 
 uint32_t smt_bool(smt *s)
@@ -106,14 +92,16 @@ uint32_t smt_bool(smt *s)
     return 2 * keep(s, Z3_mk_fresh_const(s->c, "b", s->bools));
 }
 
+static void parts_of(smt *s, const uint32_t *f, size_t n)
+{
+    s->parts.n = 0;
+    for (size_t i = 0; i < n; i++) vec_push(s->m, &s->parts, formula(s, f[i]));
+}
+
 uint32_t smt_and(smt *s, const uint32_t *f, size_t n)
 {
-    Z3_ast *all = malloc((n + 1) * sizeof(Z3_ast));
-    if (!all) s->failed = true;
-    for (size_t i = 0; all && i < n; i++) all[i] = formula(s, f[i]);
-    uint32_t r = all ? 2 * keep(s, Z3_mk_and(s->c, (unsigned)n, all)) : 0;
-    free(all);
-    return r;
+    parts_of(s, f, n);
+    return 2 * keep(s, Z3_mk_and(s->c, (unsigned)n, s->parts.at));
 }
 
 uint32_t smt_at_most(smt *s, uint32_t a, uint32_t b)
@@ -152,15 +140,10 @@ uint32_t smt_times(smt *s, uint32_t a, const char *digits)
 
 void smt_assert(smt *s, const uint32_t *any, size_t n)
 {
-    Z3_ast *all = malloc((n + 1) * sizeof(Z3_ast));
-    if (!all) {
-        s->failed = true;
-        return;
-    }
-    for (size_t i = 0; i < n; i++) all[i] = formula(s, any[i]);
-    Z3_solver_assert(s->c, s->s, n == 1 ? all[0] : Z3_mk_or(s->c, (unsigned)n, all));
+    parts_of(s, any, n);
+    const Z3_ast *at = s->parts.at;
+    Z3_solver_assert(s->c, s->s, n == 1 ? at[0] : Z3_mk_or(s->c, (unsigned)n, at));
     if (Z3_get_error_code(s->c) != Z3_OK) s->failed = true;
-    free(all);
 }
 
 smt_answer smt_check(smt *s, unsigned ms)
