@@ -170,6 +170,13 @@ static void bind_params(engine *e, const plan *p, const log_stmt *s)
     e->x.n_params = p->n_params;
 }
 
+const plan *engine_plan(engine *e, const log_stmt *s)
+{
+    const plan *p = plan_for(e, s->text);
+    bind_params(e, p, s);
+    return p;
+}
+
 /* Failures that come from the outside: another session, a limit; a log may show them anywhere. */
 static bool outside(const char *state)
 {
@@ -475,7 +482,7 @@ outcome engine_run(engine *e, trial *t, uint32_t position)
     e->x.latest = position;
     e->x.rule = e->rule;
     e->x.by_value = e->o->by_value;
-    e->x.choose = e->mode == MODE_ROW ? choose_row : NULL;
+    e->x.choose = e->mode != MODE_ROW ? NULL : e->choose ? e->choose : choose_row;
     e->x.view = e->mode == MODE_STATEMENT || e->mode == MODE_ROW ? view : NULL;
     e->x.pick = pick;
     e->x.observed = observed;
