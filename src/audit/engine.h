@@ -92,6 +92,8 @@ typedef struct engine {
     write_rule rule;
     trial *t;
     size_t used;
+    bool lost_prepares;
+    const log_stmt *statement;  /* that is running */
     VEC(const char *) routines; /* names that the log creates */
     VEC(seen_row) seen;
     size_t seen_from;      /* of the statement that is running */
@@ -108,10 +110,17 @@ typedef struct engine {
                        before it need not agree; 0: none */
     const log_txn *running;
     uint32_t position, run_low, run_high;
-    const char **state_name; /* by state of the present order */
+    uint32_t (*choose)(void *ud, table *t, uint32_t row); /* instead of trying states of rows */
+    struct symbolic *symbolic;                            /* whose choices these are */
+    const char *symbolic_why;                             /* it did not decide */
+    const char **state_name;                              /* by state of the present order */
     uint32_t *first_read;
 } engine;
 
+static inline bool engine_uses(const engine *e, audit_pass p)
+{
+    return !e->o->off[p];
+}
 /* (Re)builds the initial state. */
 void engine_reset(engine *e);
 /* Runs the transaction of `t` on top of state `position`; RUN_OK leaves its writes pending. */
@@ -127,5 +136,7 @@ void engine_find_routines(engine *e);
 /* SELECTs only, as far as their texts tell. */
 bool engine_only_reads(const engine *e, const log_txn *t);
 const char *engine_state(const engine *e, uint32_t state);
+/* The statement's plan, its parameters bound.  Jumps. */
+const plan *engine_plan(engine *e, const log_stmt *s);
 
 #endif

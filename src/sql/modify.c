@@ -24,10 +24,11 @@ static void check_row(sql_exec *x, const table *t, const value *row)
     }
 }
 
+/* No other row has this key: it has a null, or what a sequence gave and nobody saw. */
 static bool key_null(const unique_key *u, const value *row)
 {
     for (uint32_t i = 0; i < u->n; i++)
-        if (row[u->cols[i]].null) return true;
+        if (row[u->cols[i]].null || row[u->cols[i]].open) return true;
     return false;
 }
 
@@ -70,7 +71,7 @@ static void returning(sql_exec *x, const plan *p, frame *f, sql_result *out, tup
     out->count++;
     if (!p->n_returning) return;
     value *row = arena_array(&x->work, value, p->n_returning);
-    for (uint32_t i = 0; i < p->n_returning; i++) row[i] = eval(x, p->returning[i].e, f);
+    for (uint32_t i = 0; i < p->n_returning; i++) row[i] = eval_open(x, p->returning[i].e, f);
     const value **one = arena_array(&x->work, const value *, 1);
     one[0] = row;
     arena_push(&x->work, &rows->at, one);
@@ -94,7 +95,20 @@ static void returned(sql_exec *x, const plan *p, sql_result *out, tuples *rows)
 
 /* ---- INSERT ---------------------------------------------------------------------------------- */
 
-static value *set_row(sql_exec *x, const plan *p, const value *old, frame *f)
+/* A value that was just made by a sequence or clock is what RETURNING showed of its column. */
+static value made(sql_exec *x, const plan *p, uint32_t column, value v, uint64_t row)
+{
+    if (v.open != OPEN_FREE || x->calls || !x->observed) return v;
+    for (uint32_t i = 0; i < p->n_returning; i++) {
+        const expr *e = p->returning[i].e;
+        value seen;
+        if (e->kind != E_COLUMN || e->slot || e->index != column) continue;
+        if (x->observed(x->ud, row, i, p->target->cols[column].t, &seen)) return seen;
+    }
+    return v;
+}
+
+static value *set_row(sql_exec *x, const plan *p, const value *old, frame *f, uint64_t row_number)
 {
     const table *t = p->target;
     value *row = arena_array(&x->work, value, t->n_cols);
@@ -102,7 +116,7 @@ static value *set_row(sql_exec *x, const plan *p, const value *old, frame *f)
     for (uint32_t i = 0; i < p->n_set; i++) {
         const set_clause *s = &p->set[i];
         const expr *e = s->e ? s->e : t->cols[s->column].fallback;
-        row[s->column] = e ? eval(x, e, f) : value_null();
+        row[s->column] = e ? made(x, p, s->column, eval_open(x, e, f), row_number) : value_null();
     }
     return row;
 }
@@ -127,7 +141,7 @@ static void update_instead(sql_exec *x, const plan *p, uint32_t r, const value *
     const value *slots[2] = {v->cols, proposed};
     frame f = {slots, NULL, NULL};
     if (p->conflict_where && !eval_true(x, p->conflict_where, &f)) return;
-    value *row = set_row(x, p, v->cols, &f);
+    value *row = set_row(x, p, v->cols, &f, out->count);
     check_row(x, t, row);
     for (uint32_t i = 0; i < t->n_unique; i++)
         if (!key_same(t, &t->unique[i], row, v->cols) &&
@@ -166,7 +180,7 @@ static void insert_row(sql_exec *x, const plan *p, const value *row, sql_result 
     returning(x, p, &f, out, rows);
 }
 
-static value *blank_row(sql_exec *x, const plan *p)
+static value *blank_row(sql_exec *x, const plan *p, uint64_t number)
 {
     const table *t = p->target;
     value *row = arena_array(&x->work, value, t->n_cols + 1);
@@ -175,7 +189,8 @@ static value *blank_row(sql_exec *x, const plan *p)
     for (uint32_t i = 0; i < t->n_cols; i++) {
         uint32_t k = 0;
         while (k < p->n_columns && p->columns[k] != i) k++;
-        if (k == p->n_columns && t->cols[i].fallback) row[i] = eval(x, t->cols[i].fallback, &none);
+        if (k == p->n_columns && t->cols[i].fallback)
+            row[i] = made(x, p, i, eval_open(x, t->cols[i].fallback, &none), number);
     }
     return row;
 }
@@ -191,7 +206,7 @@ static void insert(sql_exec *x, const plan *p, sql_result *out)
         exec_query(x, p->q, NULL, &r);
         exec_cut(x, p->q, &r);
         for (uint32_t i = 0; i < r.n; i++) {
-            value *row = blank_row(x, p);
+            value *row = blank_row(x, p, out->count);
             for (uint32_t k = 0; k < p->n_columns; k++) {
                 type to = t->cols[p->columns[k]].t;
                 row[p->columns[k]] =
@@ -201,11 +216,12 @@ static void insert(sql_exec *x, const plan *p, sql_result *out)
         }
     }
     for (uint32_t i = 0; i < p->n_rows; i++) {
-        value *row = blank_row(x, p);
+        value *row = blank_row(x, p, out->count);
         for (uint32_t k = 0; k < p->n_columns; k++) {
             const expr *e = p->rows[(size_t)i * p->n_columns + k];
             if (!e) e = t->cols[p->columns[k]].fallback;
-            row[p->columns[k]] = e ? eval(x, e, &none) : value_null();
+            row[p->columns[k]] =
+                e ? made(x, p, p->columns[k], eval_open(x, e, &none), out->count) : value_null();
         }
         insert_row(x, p, row, out, &rows);
     }
@@ -284,7 +300,7 @@ static void update(sql_exec *x, const plan *p, sql_result *out)
     for (size_t i = 0; i < all.n; i++) {
         const value *slot = all.at[i].old;
         frame f = {&slot, NULL, NULL};
-        value *row = set_row(x, p, slot, &f);
+        value *row = set_row(x, p, slot, &f, out->count);
         check_row(x, t, row);
         for (uint32_t k = 0; k < t->n_unique; k++) {
             const unique_key *u = &t->unique[k];
@@ -431,6 +447,12 @@ void exec_modify(sql_exec *x, const plan *p, sql_result *out)
         break;
     case S_CALL: call(x, p, out); break;
     case S_DO: pl_do(x, p->body); break;
+    case S_PREPARE:
+    case S_EXECUTE:
+    case S_DEALLOCATE:
+    case S_DECLARE:
+    case S_FETCH:
+    case S_CLOSE: exec_session(x, p, out); break;
     case S_SELECT:
     case S_NOTHING: break;
     }
@@ -441,12 +463,20 @@ void exec_plan(sql_exec *x, const plan *p, sql_result *out)
     x->touched = 0;
     x->depth = 0;
     x->many = x->calls = 0;
+    memset(&x->kept, 0, sizeof x->kept); /* lost with the arena */
+    x->kept_from = 0;
     x->steps = 0;
     x->loose = p->loose;
+    x->nothing = false;
     x->pl = NULL;
     x->c.routine = NULL;
     pl_flush(x->s);
     exec_inner(x, p, out);
+    if (!x->s->holes || !out->has_rows) return;
+    for (uint32_t i = 0; i < out->n; i++)
+        for (uint32_t c = 0; c < out->n_cols; c++)
+            if (out->rows[i][c].open == OPEN_FIXED)
+                sql_refuse(&x->c, -1, "a value that a sequence, clock or random function gave");
 }
 
 /* A plan made for these values fails when it is made, another one when a row is met. */
@@ -467,16 +497,21 @@ static void try_early(sql_exec *x, const plan *p)
 
 void exec_inner(sql_exec *x, const plan *p, sql_result *out)
 {
+    size_t kept_from = x->kept_from;
     memset(out, 0, sizeof *out);
     x->target = p->target;
+    x->kept_from = x->kept.n;
     if (p->target && p->target->unknown)
         sql_refuse(&x->c, -1, "table \"%s\", whose initial contents are unknown", p->target->name);
+    if (p->conflict == ON_CONFLICT_NOTHING) x->nothing = true;
     if (p->n_early) try_early(x, p);
     if (p->kind == S_SELECT)
         exec_query(x, p->q, NULL, out);
     else
         exec_modify(x, p, out);
     exec_planned(x, p);
+    x->kept.n = x->kept_from;
+    x->kept_from = kept_from;
 }
 
 void exec_planned(sql_exec *x, const plan *p)
@@ -484,9 +519,19 @@ void exec_planned(sql_exec *x, const plan *p)
     if (p->fails) sql_refuse(&x->c, -1, "a constant expression that fails");
 }
 
+/* A sequence may have given a key that is there already. */
+static bool unseen_key(const table *t)
+{
+    for (uint32_t i = 0; t && i < t->n_unique; i++)
+        for (uint32_t k = 0; k < t->unique[i].n; k++)
+            if (t->cols[t->unique[i].cols[k]].holes) return true;
+    return false;
+}
+
 bool sql_unclear(const sql_exec *x, const plan *p, const char *state, const char *other)
 {
     /* SQL inside of a body is read when it runs, by PostgreSQL when the function is created */
+    if (!state && !strcmp(other, "23505") && unseen_key(p->target)) return true;
     if (p->kind == S_ROUTINE && !state) return !strncmp(other, "42", 2);
     bool data = (state && !strncmp(state, "22", 2)) || (other && !strncmp(other, "22", 2));
     if (state && other) { /* one row: the order of tests is PostgreSQL's, and ours */

@@ -39,7 +39,8 @@ typedef enum expr_kind {
     E_SCALAR,    /* query */
     E_AGGREGATE, /* index */
     E_VAR,       /* variable `index` of a running body; of a record: field `slot` */
-    E_ROUTINE    /* a call of `routine` */
+    E_ROUTINE,   /* a call of `routine` */
+    E_OPEN       /* nextval, now, random: whatever was observed */
 } expr_kind;
 
 typedef enum compare_op { OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE } compare_op;
@@ -108,7 +109,15 @@ typedef struct aggregate {
     type t;
 } aggregate;
 
-typedef enum join_kind { J_REL, J_INNER, J_LEFT } join_kind;
+typedef enum join_kind {
+    J_REL,
+    J_INNER,
+    J_LEFT,
+    J_RIGHT, /* bound as J_LEFT, the sides exchanged */
+    J_FULL
+} join_kind;
+
+typedef enum set_kind { SET_NONE, SET_UNION, SET_INTERSECT, SET_EXCEPT } set_kind;
 
 /* A condition `column of the slot = expression over earlier slots`, or an OR of such with one
    column: an index finds the rows. */
@@ -160,7 +169,14 @@ struct query {
     expr *limit, *offset;
     bool locking;    /* FOR UPDATE, NO KEY UPDATE, SHARE */
     bool correlated; /* reads rows of an outer query */
-    expr *call;      /* rows of a function: a call, whose columns are `out` */
+    set_kind set;    /* of `left` and `right`; `out` has types and names */
+    bool all;
+    struct query *left, *right;
+    uint32_t n_rows; /* VALUES: n_rows * n_out */
+    expr **rows;
+    bool kept;            /* WITH: executed once a statement */
+    struct query *shared; /* the same with other names */
+    expr *call;           /* rows of a function: a call, whose columns are `out` */
     int position;
 };
 
@@ -174,6 +190,13 @@ typedef enum conflict_kind {
     ON_CONFLICT_NOTHING,
     ON_CONFLICT_UPDATE
 } conflict_kind;
+
+typedef enum fetch_direction {
+    FETCH_FORWARD,
+    FETCH_BACKWARD,
+    FETCH_ABSOLUTE,
+    FETCH_RELATIVE
+} fetch_direction;
 
 typedef enum stmt_kind {
     S_SELECT,
@@ -189,6 +212,12 @@ typedef enum stmt_kind {
     S_DROP_ROUTINE,
     S_CALL,
     S_DO,
+    S_PREPARE,
+    S_EXECUTE,
+    S_DEALLOCATE,
+    S_DECLARE, /* a cursor; query */
+    S_FETCH,
+    S_CLOSE,
     S_NOTHING /* BEGIN, COMMIT, SET, CREATE INDEX: no effect that a log shows */
 } stmt_kind;
 
@@ -229,6 +258,12 @@ typedef struct plan {
     routine **dropped;
     expr *call;           /* S_CALL: arguments of all parameters */
     struct pl_body *body; /* S_DO */
+    const char *text;     /* S_PREPARE */
+    uint32_t n_args;
+    expr **args;   /* S_EXECUTE */
+    int direction; /* S_FETCH: enum fetch_direction */
+    int64_t how_many;
+    bool move_only;
 } plan;
 
 #endif

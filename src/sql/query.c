@@ -24,6 +24,7 @@ void exec_begin(sql_exec *x)
     x->savepoints.n = 0;
     x->locked.n = 0;
     x->portals.n = 0;
+    vs_unprepare(x->s, PENDING);
     arena_reset(&x->held);
     x->cid = x->last_cid = 0;
     x->many = x->calls = 0;
@@ -107,11 +108,13 @@ static bool best_lookup(scan *s, const join *j, const value **in, uint32_t **row
         best = UINT32_MAX;
         for (uint32_t i = 0; i < j->n_lookups && best; i++) {
             const lookup *l = &j->lookups[i];
+            if (j->table->cols[l->column].holes) continue;
             uint64_t *h = arena_array(&x->work, uint64_t, l->n + 1);
             uint32_t k, size = lookup_size(s, j, l, &f, h, &k, whole ? UINT32_MAX : FEW);
             if (size < best) best = size, column = l->column, hash = h, keys = k;
         }
     }
+    if (best == UINT32_MAX) return false;
     VEC(uint32_t) found = {0}; /* a copy: choosing states may look up again */
     for (uint32_t i = 0; i < keys; i++) {
         vs_lookup(x->s, j->table, column, hash[i], i > 0);
@@ -171,8 +174,51 @@ static void extend_join(scan *s, const join *j, const value **in, tuples *out)
     }
 }
 
+static void take_side(const value **to, const value *const *from, const join *j)
+{
+    if (j->kind != J_REL) {
+        take_side(to, from, j->left);
+        take_side(to, from, j->right);
+        return;
+    }
+    to[j->slot] = from[j->slot];
+}
+
+/* Both sides come whole, neither depends on the other. */
+static void extend_full(scan *s, const join *j, const value **in, tuples *out)
+{
+    sql_exec *x = s->x;
+    tuples left = {0}, right = {0};
+    extend(s, j->left, in, &left);
+    extend(s, j->right, in, &right);
+    bool *met = arena_array(&x->work, bool, right.at.n + 1);
+    memset(met, 0, right.at.n);
+    for (size_t i = 0; i < left.at.n; i++) {
+        bool any = false;
+        for (size_t k = 0; k < right.at.n; k++) {
+            guard_tick(x->c.guard);
+            const value **both = copy_tuple(x, left.at.at[i], s->slots);
+            take_side(both, right.at.at[k], j->right);
+            frame f = {both, s->up, NULL};
+            if (j->on && !eval_true(x, j->on, &f)) continue;
+            any = met[k] = true;
+            arena_push(&x->work, &out->at, both);
+        }
+        if (!any) arena_push(&x->work, &out->at, left.at.at[i]);
+    }
+    for (size_t k = 0; k < right.at.n; k++)
+        if (!met[k]) arena_push(&x->work, &out->at, right.at.at[k]);
+}
+
 static void extend(scan *s, const join *j, const value **in, tuples *out)
 {
+    if (j->kind == J_FULL) {
+        bool rows = s->rows;
+        s->rows = false;
+        extend_full(s, j, in, out);
+        s->rows = rows;
+        return;
+    }
     if (j->kind != J_REL) {
         extend_join(s, j, in, out);
         return;
@@ -359,10 +405,10 @@ typedef VEC(out_row) out_list;
 static void emit(sql_exec *x, const query *q, frame *f, out_list *out)
 {
     value *row = arena_array(&x->work, value, q->n_out + 1);
-    for (uint32_t i = 0; i < q->n_out; i++) row[i] = eval(x, q->out[i].e, f);
+    for (uint32_t i = 0; i < q->n_out; i++) row[i] = eval_open(x, q->out[i].e, f);
     value *keys = arena_array(&x->work, value, q->n_sort + 1);
     for (uint32_t i = 0; i < q->n_sort; i++)
-        keys[i] = q->sort[i].e ? eval(x, q->sort[i].e, f) : row[q->sort[i].column];
+        keys[i] = eval(x, q->sort[i].e ? q->sort[i].e : q->out[q->sort[i].column].e, f);
     arena_push(&x->work, out, ((out_row){row, keys}));
 }
 
@@ -424,6 +470,9 @@ static void distinct_rows(sql_exec *x, const query *q, out_list *rows)
     size_t n = 0;
     for (size_t i = 0; i < rows->n; i++) {
         bool fresh;
+        for (uint32_t c = 0; c < q->n_out; c++)
+            if (rows->at[i].row[c].open)
+                sql_refuse(&x->c, q->position, "DISTINCT of values that were not observed");
         seen_add(x, &seen, types, rows->at[i].row, q->n_out, &fresh);
         if (fresh) rows->at[n++] = rows->at[i];
     }
@@ -494,33 +543,96 @@ static void lock_rows(sql_exec *x, const query *q, frame *up, tuples *t)
     t->at.n = t->rows.n = n;
 }
 
-/* The rows of a function. */
-static void call_rows(sql_exec *x, const query *q, frame *up, sql_result *out)
+/* ---- UNION, VALUES, WITH --------------------------------------------------------------------- */
+
+static void add_output(sql_exec *x, const query *q, const value *row, out_list *out)
 {
-    frame f = {NULL, up, NULL};
-    pl_call_rows(x, q->call->routine, eval_args(x, q->call, &f), out);
-    out->types = arena_array(&x->work, type_id, q->n_out + 1);
-    out->names = arena_array(&x->work, const char *, q->n_out + 1);
-    for (uint32_t i = 0; i < q->n_out; i++) {
-        out->types[i] = q->out[i].e->t.id;
-        out->names[i] = q->out[i].name;
+    value *keys = arena_array(&x->work, value, q->n_sort + 1);
+    for (uint32_t i = 0; i < q->n_sort; i++) keys[i] = row[q->sort[i].column];
+    for (uint32_t i = 0; i < q->n_out; i++)
+        if (row[i].open) sql_refuse(&x->c, q->position, "a value that was not observed, in UNION");
+    arena_push(&x->work, out, ((out_row){row, keys}));
+}
+
+/* The rows of one side, in the types of the whole. */
+static void side_rows(sql_exec *x, const query *q, const query *side, frame *up, sql_result *r)
+{
+    exec_query(x, side, up, r);
+    exec_cut(x, side, r);
+    bool cast = false;
+    for (uint32_t c = 0; c < q->n_out; c++) cast |= r->types[c] != q->out[c].e->t.id;
+    for (uint32_t i = 0; cast && i < r->n; i++) {
+        value *row = arena_array(&x->work, value, q->n_out + 1);
+        for (uint32_t c = 0; c < q->n_out; c++)
+            row[c] = value_cast(&x->c, r->rows[i][c], type_plain(r->types[c]), q->out[c].e->t,
+                                CAST_IMPLICIT);
+        r->rows[i] = row;
     }
 }
 
-void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out)
+static void set_rows(sql_exec *x, const query *q, frame *up, out_list *out)
 {
-    if (q->call) {
-        call_rows(x, q, up, out);
+    sql_result side[2];
+    side_rows(x, q, q->left, up, &side[0]);
+    side_rows(x, q, q->right, up, &side[1]);
+    type_id *types = arena_array(&x->work, type_id, q->n_out + 1);
+    for (uint32_t c = 0; c < q->n_out; c++) types[c] = q->out[c].e->t.id;
+    if (q->set == SET_UNION && q->all) {
+        for (int k = 0; k < 2; k++)
+            for (uint32_t i = 0; i < side[k].n; i++) add_output(x, q, side[k].rows[i], out);
         return;
     }
-    uint32_t many = x->many;
-    if (++x->depth > 500) sql_refuse(&x->c, -1, "subqueries nested this deep");
+    seen_set seen = {0};
+    uint32_t *count[2], most = side[0].n + side[1].n;
+    for (int k = 0; k < 2; k++) {
+        count[k] = arena_array(&x->work, uint32_t, most + 1u);
+        memset(count[k], 0, (most + 1u) * sizeof *count[k]);
+        for (uint32_t i = 0; i < side[k].n; i++) {
+            bool fresh;
+            guard_tick(x->c.guard);
+            count[k][seen_add(x, &seen, types, side[k].rows[i], q->n_out, &fresh)]++;
+        }
+    }
+    for (uint32_t i = 0; i < seen.rows.n; i++) {
+        uint32_t l = count[0][i], r = count[1][i], n;
+        if (!q->all) l = l > 0, r = r > 0;
+        if (q->set == SET_UNION)
+            n = 1;
+        else if (q->set == SET_INTERSECT)
+            n = l < r ? l : r;
+        else
+            n = l > r ? l - r : 0;
+        if (q->set == SET_EXCEPT && !q->all) n = count[0][i] && !count[1][i];
+        for (; n; n--) add_output(x, q, seen.rows.at[i], out);
+    }
+}
+
+static void value_rows(sql_exec *x, const query *q, frame *up, out_list *out)
+{
+    frame f = {NULL, up, NULL};
+    for (uint32_t i = 0; i < q->n_rows; i++) {
+        value *row = arena_array(&x->work, value, q->n_out + 1);
+        for (uint32_t c = 0; c < q->n_out; c++)
+            row[c] = eval(x, q->rows[(size_t)i * q->n_out + c], &f);
+        add_output(x, q, row, out);
+    }
+}
+
+/* A query of WITH is executed once in a statement. */
+static bool kept_rows(sql_exec *x, const query *q, sql_result *out)
+{
+    for (size_t i = x->kept_from; i < x->kept.n; i++) {
+        if (x->kept.at[i].q != q) continue;
+        *out = x->kept.at[i].r;
+        return true;
+    }
+    return false;
+}
+
+static void scan_rows(sql_exec *x, const query *q, frame *up, out_list *rows)
+{
     tuples t = {0};
-    out_list rows = {0};
-    memset(out, 0, sizeof *out);
-    bool given;
-    out->offset = bound(x, q->offset, up, "2201X", "OFFSET", &given);
-    out->limit = bound(x, q->limit, up, "2201W", "LIMIT", &out->has_limit);
+    uint32_t many = x->many;
     if (q->from && (q->where || q->from->kind != J_REL)) x->many = 1;
     exec_join(x, q->from, q->slots, up, &t);
     exec_where(x, q, up, &t);
@@ -530,30 +642,72 @@ void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out)
             sql_refuse(&x->c, q->position, "FOR UPDATE together with ORDER BY or LIMIT");
         lock_rows(x, q, up, &t);
     }
-    project(x, q, up, &t, &rows);
-    if (q->distinct) distinct_rows(x, q, &rows);
-    if (q->n_sort) sort_rows(x, q, rows.at, rows.n);
-    if (rows.n > UINT32_MAX - 2) guard_fail(x->c.guard, GUARD_NOMEM, "more than 2^32 rows");
+    project(x, q, up, &t, rows);
+    if (q->distinct) distinct_rows(x, q, rows);
+}
+
+static void describe(sql_exec *x, const query *q, sql_result *out)
+{
     out->has_rows = true;
     out->n_cols = q->n_out;
-    out->n = (uint32_t)rows.n;
     out->types = arena_array(&x->work, type_id, q->n_out + 1);
     out->names = arena_array(&x->work, const char *, q->n_out + 1);
     for (uint32_t i = 0; i < q->n_out; i++) {
         out->types[i] = q->out[i].e->t.id;
         out->names[i] = q->out[i].name;
     }
+}
+
+/* The rows of a function. */
+static void call_rows(sql_exec *x, const query *q, frame *up, sql_result *out)
+{
+    frame f = {NULL, up, NULL};
+    pl_call_rows(x, q->call->routine, eval_args(x, q->call, &f), out);
+    describe(x, q, out);
+}
+
+void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out)
+{
+    const query *same = q->shared ? q->shared : q;
+    if (same->kept && kept_rows(x, same, out)) {
+        describe(x, q, out);
+        return;
+    }
+    memset(out, 0, sizeof *out);
+    if (q->call) {
+        call_rows(x, q, up, out);
+        return;
+    }
+    uint32_t many = x->many;
+    if (++x->depth > 500) sql_refuse(&x->c, -1, "subqueries nested this deep");
+    out_list rows = {0};
+    bool given;
+    out->offset = bound(x, q->offset, up, "2201X", "OFFSET", &given);
+    out->limit = bound(x, q->limit, up, "2201W", "LIMIT", &out->has_limit);
+    if (q->set)
+        set_rows(x, q, up, &rows);
+    else if (q->n_rows)
+        value_rows(x, q, up, &rows);
+    else
+        scan_rows(x, q, up, &rows);
+    if (q->n_sort) sort_rows(x, q, rows.at, rows.n);
+    if (rows.n > UINT32_MAX - 2) guard_fail(x->c.guard, GUARD_NOMEM, "more than 2^32 rows");
+    out->n = (uint32_t)rows.n;
+    describe(x, q, out);
     out->rows = arena_array(&x->work, const value *, rows.n + 1);
     if (q->n_sort) out->tie = arena_array(&x->work, uint32_t, rows.n + 1);
     for (size_t i = 0; i < rows.n; i++) {
         out->rows[i] = rows.at[i].row;
         if (!q->n_sort) continue;
-        bool same = i && !cmp_keys(q, rows.at[i - 1].keys, rows.at[i].keys);
-        out->tie[i] = same ? out->tie[i - 1] : (uint32_t)i;
+        bool tied = i && !cmp_keys(q, rows.at[i - 1].keys, rows.at[i].keys);
+        out->tie[i] = tied ? out->tie[i - 1] : (uint32_t)i;
     }
     out->count = out->n;
     x->many = many;
     x->depth--;
+    if (!same->kept) return;
+    exec_cut(x, q, out);
+    arena_push(&x->work, &x->kept, ((kept_result){same, *out}));
 }
 
 static bool same_row(const sql_result *r, uint32_t a, uint32_t b)

@@ -40,6 +40,8 @@ typedef struct table_column {
     type t;
     bool not_null;
     expr *fallback; /* DEFAULT, cast to the column's type */
+    bool always;    /* GENERATED ALWAYS AS IDENTITY */
+    bool holes;     /* has values that nobody observed: no index answers for them */
 } table_column;
 
 typedef struct unique_key {
@@ -91,6 +93,17 @@ struct routine { /* a function or procedure */
     uint32_t created, dropped;
 };
 
+/* PREPARE lasts for the session and is not taken back with the transaction. */
+typedef struct prepared {
+    uint32_t session;
+    const char *name, *text;
+    uint32_t n;
+    type *types; /* of the parameters */
+    uint32_t made, gone;
+    plan *p;
+    uint64_t epoch;
+} prepared;
+
 typedef struct store_undo {
     table *t;
     uint32_t row; /* or one of these: */
@@ -106,6 +119,8 @@ typedef struct store {
     arena names; /* descriptions of tables */
     VEC(table *) tables;
     VEC(routine *) routines;
+    VEC(prepared) prepared;
+    bool holes; /* some table has */
     uint64_t catalog;
     arena bodies; /* what the SQL of bodies was bound to, up to the next epoch */
     uint64_t epoch;
@@ -133,6 +148,8 @@ void vs_drop(store *s, table *t);
 routine *vs_routine(const store *s, const char *name, uint32_t state, uint32_t i);
 void vs_create_routine(store *s, routine *f);
 void vs_drop_routine(store *s, routine *f);
+/* Forgets what a transaction that was given up prepared. */
+void vs_unprepare(store *s, uint32_t state);
 
 uint32_t vs_insert(store *s, table *t, const value *cols, uint32_t cid);
 void vs_update(store *s, table *t, uint32_t r, const value *cols, uint32_t cid); /* NULL: delete */
