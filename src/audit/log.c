@@ -174,12 +174,22 @@ static const cell *read_rows(reader *r, uint32_t *n_rows, uint32_t *n_cols)
     return kept_cells(r);
 }
 
+/* Within 2^62, so that adding a drift to it never overflows. */
+static int64_t read_time(reader *r, const char *what)
+{
+    json_space(&r->j);
+    const char *at = r->j.p;
+    int64_t t = json_int(&r->j, what);
+    if (t > INT64_MAX / 2 || t < -(INT64_MAX / 2)) json_fail(&r->j, at, "a time beyond 2^62");
+    return t;
+}
+
 static void read_times(reader *r, int64_t *out, int n)
 {
     json_need(&r->j, '[');
     for (int i = 0; i < n; i++) {
         if (i) json_need(&r->j, ',');
-        out[i] = json_int(&r->j, "a time");
+        out[i] = read_time(r, "a time");
         if (i && out[i] < out[i - 1])
             wrong(r, FINDING_BACKWARD_TIMES, r->j.p, "times must not fall");
     }
@@ -345,10 +355,10 @@ static void read_member(reader *r, line_parts *p, json_text name)
     } else if (json_is(name, "status")) {
         read_status(r, &p->t);
     } else if (json_is(name, "begin")) {
-        p->t.begin = json_int(j, "begin");
+        p->t.begin = read_time(r, "begin");
         p->t.has_begin = true;
     } else if (json_is(name, "end")) {
-        p->t.end = json_int(j, "end");
+        p->t.end = read_time(r, "end");
         p->t.has_end = true;
     } else if (json_is(name, "commit_ts")) {
         p->t.commit = json_int(j, "commit_ts");

@@ -340,6 +340,10 @@ static bool options(const args *a, audit_options *o)
         return false;
     }
     if (!args_u64(a, O_DRIFT, &o->drift) || !args_u64(a, O_MEMORY, &mib)) return false;
+    if (o->drift > INT64_MAX / 2) {
+        complain("--drift: beyond 2^62");
+        return false;
+    }
     if (!passes(a->value[O_PASS], o)) return false;
     o->by_value = c && !strcmp(c, "value");
     o->lenient = a->value[O_LENIENT] != NULL;
