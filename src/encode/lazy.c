@@ -1107,7 +1107,6 @@ static bool open_ok(const lazy *z, uint32_t ob, uint32_t seen)
 {
     const asg *g = z->g;
     if (z->updates || z->p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST) return false;
-    if (!z->paths && !strict_read(z->p, ob)) return false;
     if (g->ob_flags[ob] & OB_OWN) return false;
     if (seen != NONE) return may_read(z, ob, seen);
     return g->cand.at[g->cand_first.at[z->open_of[ob]]] == RF_INIT;
