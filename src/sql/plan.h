@@ -215,6 +215,10 @@ typedef enum stmt_kind {
     S_PREPARE,
     S_EXECUTE,
     S_DEALLOCATE,
+    S_ALTER,
+    S_VIEW,
+    S_DROP_VIEW,
+    S_TRUNCATE,
     S_DECLARE, /* a cursor; query */
     S_FETCH,
     S_CLOSE,
@@ -241,6 +245,7 @@ typedef struct plan {
     uint32_t n_rows;
     expr **rows; /* n_rows * n_columns; NULL: DEFAULT */
     join *scan;
+    uint32_t slots; /* of UPDATE and DELETE */
     expr *where;
     uint32_t n_set;
     set_clause *set;
@@ -251,7 +256,9 @@ typedef struct plan {
     out_column *returning;
     /* CREATE, DROP, savepoints */
     table *created; /* a description; executing installs a copy */
-    bool quiet;     /* IF [NOT] EXISTS */
+    table *altered;
+    bool quiet; /* IF [NOT] EXISTS */
+    bool cascade;
     uint32_t n_names;
     const char **names;
     routine *routine; /* S_ROUTINE */

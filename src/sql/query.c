@@ -131,6 +131,8 @@ static void extend_table(scan *s, const join *j, const value **in, tuples *out)
     table *t = j->table;
     uint32_t *found;
     size_t n;
+    if (t->truncated && x->state != x->latest)
+        sql_refuse(&x->c, -1, "an older state of table \"%s\", which was truncated", t->name);
     if (t->unknown)
         sql_refuse(&x->c, -1, "table \"%s\", whose initial contents are unknown", t->name);
     if (j->n_lookups && best_lookup(s, j, in, &found, &n)) {
