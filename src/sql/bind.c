@@ -311,7 +311,8 @@ static void locking(binder *b, query *q, const PgQuery__SelectStmt *s)
         q->locking = true;
     }
     if (!q->locking) return;
-    if (!q->from || q->from->kind != J_REL || !q->from->table || q->grouped || q->distinct)
+    if (!q->from || q->from->kind != J_REL || !q->from->table || q->grouped || q->distinct ||
+        q->n_windows)
         sql_refuse(CTX(b), -1, "FOR UPDATE of anything but one table");
 }
 
@@ -468,6 +469,11 @@ static query *bind_plain(binder *b, scope *up, const PgQuery__SelectStmt *s)
     order_by(b, &in, q, s->sort_clause, s->n_sort_clause);
     q->n_aggs = (uint32_t)in.aggs.n;
     q->aggs = in.aggs.at;
+    q->n_windows = (uint32_t)in.windows.n;
+    q->windows = in.windows.at;
+    if (q->n_windows && (q->n_aggs || s->n_group_clause || q->having))
+        sql_refuse(CTX(b), -1, "window functions beside GROUP BY or aggregates");
+    if (q->n_windows) b->p->loose = true;
     q->grouped = s->n_group_clause || q->n_aggs || q->having;
     if (q->grouped) {
         in.aggregates = false;
@@ -791,7 +797,7 @@ static void bind_parsed(binder *b, plan *p, const PgQuery__ParseResult *tree)
     const query *q = p->q;
     p->simple = p->kind == S_SELECT && q->n_out == 1 && !q->from && !q->where && !q->grouped &&
                 !q->distinct && !q->n_sort && !q->limit && !q->offset && !q->locking && !q->call &&
-                !q->set && !q->n_rows && !b->sublinks;
+                !q->set && !q->n_rows && !q->n_windows && !b->sublinks;
     if (p->simple) p->loose = false;
     if (p->fails && (!p->simple || b->calls))
         sql_refuse(CTX(b), -1, "a constant expression that fails (%s)", b->x->c.state);

@@ -41,7 +41,7 @@ typedef struct scope {
     query *q;
     bool aggregates; /* allowed here */
     bool in_aggregate;
-    VEC(aggregate) aggs;
+    VEC(aggregate) aggs, windows;
 } scope;
 
 struct pl_code;
@@ -75,6 +75,9 @@ type bind_type(binder *b, const PgQuery__TypeName *t);
 value value_keep(binder *b, type_id t, value v);
 const char *name_keep(binder *b, const char *s);
 const char *string_of(binder *b, const node *n, int position);
+
+/* bind_agg.c: an aggregate or window function of that name, or NULL */
+expr *bind_aggregate(binder *b, scope *s, const PgQuery__FuncCall *f, const char *name);
 
 /* bind_routine.c */
 void bind_create_routine(binder *b, plan *p, const PgQuery__CreateFunctionStmt *c);
