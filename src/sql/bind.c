@@ -311,7 +311,8 @@ static void locking(binder *b, query *q, const PgQuery__SelectStmt *s)
         q->locking = true;
     }
     if (!q->locking) return;
-    if (!q->from || q->from->kind != J_REL || !q->from->table || q->grouped || q->distinct)
+    if (!q->from || q->from->kind != J_REL || !q->from->table || q->grouped || q->distinct ||
+        q->n_windows)
         sql_refuse(CTX(b), -1, "FOR UPDATE of anything but one table");
 }
 
@@ -468,6 +469,11 @@ static query *bind_plain(binder *b, scope *up, const PgQuery__SelectStmt *s)
     order_by(b, &in, q, s->sort_clause, s->n_sort_clause);
     q->n_aggs = (uint32_t)in.aggs.n;
     q->aggs = in.aggs.at;
+    q->n_windows = (uint32_t)in.windows.n;
+    q->windows = in.windows.at;
+    if (q->n_windows && (q->n_aggs || s->n_group_clause || q->having))
+        sql_refuse(CTX(b), -1, "window functions beside GROUP BY or aggregates");
+    if (q->n_windows) b->p->loose = true;
     q->grouped = s->n_group_clause || q->n_aggs || q->having;
     if (q->grouped) {
         in.aggregates = false;
@@ -498,7 +504,7 @@ query *bind_query(binder *b, const node *n)
 
 /* ---- INSERT, UPDATE, DELETE ------------------------------------------------------------------ */
 
-static uint32_t column_named(binder *b, const table *t, const char *name, int position)
+uint32_t column_named(binder *b, const table *t, const char *name, int position)
 {
     for (uint32_t i = 0; i < t->n_cols; i++)
         if (!strcmp(t->cols[i].name, name)) return i;
@@ -507,7 +513,7 @@ static uint32_t column_named(binder *b, const table *t, const char *name, int po
 }
 
 /* NULL: DEFAULT. */
-static expr *assigned(binder *b, scope *s, const node *n, type to)
+expr *assigned(binder *b, scope *s, const node *n, type to)
 {
     if (n->node_case == PG_QUERY__NODE__NODE_SET_TO_DEFAULT) return NULL;
     return expr_coerce(b, bind_expr(b, s, n), to, CAST_ASSIGN);
@@ -655,153 +661,46 @@ static void insert(binder *b, plan *p, const PgQuery__InsertStmt *i)
     returning(b, &s, p, i->returning_list, i->n_returning_list);
 }
 
+/* FROM of UPDATE, USING of DELETE. */
+static void more_tables(binder *b, scope *s, plan *p, node **list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        join *both = join_new(b, J_INNER);
+        both->left = p->scan;
+        both->right = from_item(b, s, list[i]);
+        p->scan = both;
+    }
+    p->slots = s->q->slots;
+}
+
+static void condition(binder *b, scope *s, plan *p, const node *where)
+{
+    if (where) p->where = bind_bool(b, s, where, "WHERE");
+    use_indexes(b, p->scan, p->where);
+    if (p->where && p->where->kind == E_AND) p->loose = true;
+}
+
 static void update(binder *b, plan *p, const PgQuery__UpdateStmt *u)
 {
     p->kind = S_UPDATE;
-    if (u->with_clause || u->n_from_clause) sql_refuse(CTX(b), -1, "UPDATE with FROM or WITH");
+    bind_with(b, NULL, u->with_clause);
     query *q = arena_get(b->mem, sizeof *q);
     scope s = target_scope(b, p, u->relation, q);
+    more_tables(b, &s, p, u->from_clause, u->n_from_clause);
     set_list(b, &s, p, u->target_list, u->n_target_list);
-    if (u->where_clause) p->where = bind_bool(b, &s, u->where_clause, "WHERE");
-    use_indexes(b, p->scan, p->where);
-    if (p->where && p->where->kind == E_AND) p->loose = true;
+    condition(b, &s, p, u->where_clause);
     returning(b, &s, p, u->returning_list, u->n_returning_list);
 }
 
 static void delete (binder *b, plan *p, const PgQuery__DeleteStmt *d)
 {
     p->kind = S_DELETE;
-    if (d->with_clause || d->n_using_clause) sql_refuse(CTX(b), -1, "DELETE with USING or WITH");
+    bind_with(b, NULL, d->with_clause);
     query *q = arena_get(b->mem, sizeof *q);
     scope s = target_scope(b, p, d->relation, q);
-    if (d->where_clause) p->where = bind_bool(b, &s, d->where_clause, "WHERE");
-    use_indexes(b, p->scan, p->where);
-    if (p->where && p->where->kind == E_AND) p->loose = true;
+    more_tables(b, &s, p, d->using_clause, d->n_using_clause);
+    condition(b, &s, p, d->where_clause);
     returning(b, &s, p, d->returning_list, d->n_returning_list);
-}
-
-/* ---- tables ---------------------------------------------------------------------------------- */
-
-typedef struct making {
-    table *t;
-    VEC(unique_key) unique;
-    VEC(expr *) checks;
-    scope s;
-} making;
-
-static void add_unique(binder *b, making *m, const PgQuery__Constraint *c, int column)
-{
-    uint32_t n = column >= 0 ? 1 : (uint32_t)c->n_keys;
-    unique_key u = {n, arena_array(b->mem, uint32_t, n + 1),
-                    c->contype == PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY};
-    if (c->deferrable || c->nulls_not_distinct || c->n_including)
-        sql_refuse(CTX(b), c->location, "deferrable, NULLS NOT DISTINCT or INCLUDE");
-    for (uint32_t i = 0; i < n; i++) {
-        u.cols[i] = column >= 0
-                        ? (uint32_t)column
-                        : column_named(b, m->t, string_of(b, c->keys[i], c->location), c->location);
-        if (u.primary) m->t->cols[u.cols[i]].not_null = true;
-    }
-    arena_push(b->mem, &m->unique, u);
-}
-
-static void add_constraint(binder *b, making *m, const PgQuery__Constraint *c, int column)
-{
-    switch (c->contype) {
-    case PG_QUERY__CONSTR_TYPE__CONSTR_NULL:
-    case PG_QUERY__CONSTR_TYPE__CONSTR_IDENTITY: break;
-    case PG_QUERY__CONSTR_TYPE__CONSTR_NOTNULL: m->t->cols[column].not_null = true; break;
-    case PG_QUERY__CONSTR_TYPE__CONSTR_DEFAULT: {
-        scope none = {0};
-        m->t->cols[column].fallback = assigned(b, &none, c->raw_expr, m->t->cols[column].t);
-        break;
-    }
-    case PG_QUERY__CONSTR_TYPE__CONSTR_CHECK: {
-        expr *e = bind_bool(b, &m->s, c->raw_expr, "CHECK");
-        arena_push(b->mem, &m->checks, e);
-        break;
-    }
-    case PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY:
-    case PG_QUERY__CONSTR_TYPE__CONSTR_UNIQUE: add_unique(b, m, c, column); break;
-    case PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN: sql_refuse(CTX(b), c->location, "foreign keys");
-    default: sql_refuse(CTX(b), c->location, "this kind of constraint");
-    }
-}
-
-/* serial is an integer with a sequence for a default; what that gives is observed or not known. */
-static void column_type(binder *b, const PgQuery__ColumnDef *d, table_column *c)
-{
-    static const struct {
-        const char *name;
-        type_id t;
-    } serials[] = {{"serial", T_INT4},  {"serial4", T_INT4},     {"bigserial", T_INT8},
-                   {"serial8", T_INT8}, {"smallserial", T_INT2}, {"serial2", T_INT2}};
-    const PgQuery__TypeName *t = d->type_name;
-    const char *word = t->n_names == 1 ? string_of(b, t->names[0], t->location) : "";
-    bool counted = false;
-    for (size_t i = 0; i < sizeof serials / sizeof serials[0]; i++)
-        if (!strcmp(word, serials[i].name)) c->t = type_plain(serials[i].t), counted = true;
-    if (!counted) c->t = bind_type(b, t);
-    for (size_t i = 0; i < d->n_constraints; i++) {
-        const PgQuery__Constraint *k = d->constraints[i]->constraint;
-        if (k->contype != PG_QUERY__CONSTR_TYPE__CONSTR_IDENTITY) continue;
-        counted = true;
-        c->always = k->generated_when && *k->generated_when == 'a';
-    }
-    if (!counted) return;
-    c->not_null = true;
-    c->fallback = expr_new(b, E_OPEN, c->t, d->location, 0);
-}
-
-static void create_table(binder *b, plan *p, const PgQuery__CreateStmt *c)
-{
-    p->kind = S_CREATE;
-    p->quiet = c->if_not_exists;
-    if (c->n_inh_relations || c->partbound || c->partspec || c->of_typename || c->n_options)
-        sql_refuse(CTX(b), c->relation->location, "this kind of CREATE TABLE");
-    if (strcmp(c->relation->relpersistence, "p") != 0)
-        sql_refuse(CTX(b), c->relation->location, "temporary and unlogged tables");
-    table *t = arena_get(b->mem, sizeof *t);
-    memset(t, 0, sizeof *t);
-    p->created = t;
-    t->name = name_keep(b, c->relation->relname);
-    VEC(table_column) cols = {0};
-    for (size_t i = 0; i < c->n_table_elts; i++) {
-        if (c->table_elts[i]->node_case != PG_QUERY__NODE__NODE_COLUMN_DEF) continue;
-        const PgQuery__ColumnDef *d = c->table_elts[i]->column_def;
-        if (d->coll_clause || *d->generated)
-            sql_refuse(CTX(b), d->location, "COLLATE and generated columns");
-        for (size_t k = 0; k < cols.n; k++)
-            if (!strcmp(cols.at[k].name, d->colname))
-                sql_raise(CTX(b), "42701", "column \"%s\" specified more than once", d->colname);
-        table_column made = {.name = name_keep(b, d->colname)};
-        column_type(b, d, &made);
-        arena_push(b->mem, &cols, made);
-    }
-    t->n_cols = (uint32_t)cols.n;
-    t->cols = cols.at;
-    query *q = arena_get(b->mem, sizeof *q);
-    memset(q, 0, sizeof *q);
-    making m = {.t = t, .s = {.q = q}};
-    arena_push(b->mem, &m.s.rels, ((relation){.name = t->name, .t = t}));
-    int at = 0;
-    for (size_t i = 0; i < c->n_table_elts; i++) {
-        const node *n = c->table_elts[i];
-        if (n->node_case == PG_QUERY__NODE__NODE_COLUMN_DEF) {
-            const PgQuery__ColumnDef *d = n->column_def;
-            for (size_t k = 0; k < d->n_constraints; k++)
-                add_constraint(b, &m, d->constraints[k]->constraint, at);
-            at++;
-        } else if (n->node_case == PG_QUERY__NODE__NODE_CONSTRAINT) {
-            add_constraint(b, &m, n->constraint, -1);
-        } else {
-            sql_refuse(CTX(b), -1, "LIKE in CREATE TABLE");
-        }
-    }
-    t->n_unique = (uint32_t)m.unique.n;
-    t->unique = m.unique.at;
-    t->n_checks = (uint32_t)m.checks.n;
-    t->checks = m.checks.at;
 }
 
 static void names_of(binder *b, plan *p, const char *one)
@@ -819,8 +718,16 @@ static void drop(binder *b, plan *p, const PgQuery__DropStmt *d)
         bind_drop_routine(b, p, d);
         return;
     }
-    if (d->remove_type != PG_QUERY__OBJECT_TYPE__OBJECT_TABLE) sql_refuse(CTX(b), -1, "this DROP");
-    p->kind = S_DROP;
+    bool view = d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_VIEW;
+    if (d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_INDEX) sql_refuse(CTX(b), -1, "DROP INDEX");
+    if (d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_SEQUENCE) {
+        p->kind = S_NOTHING;
+        return;
+    }
+    if (!view && d->remove_type != PG_QUERY__OBJECT_TYPE__OBJECT_TABLE)
+        sql_refuse(CTX(b), -1, "this DROP");
+    p->kind = view ? S_DROP_VIEW : S_DROP;
+    p->cascade = d->behavior == PG_QUERY__DROP_BEHAVIOR__DROP_CASCADE;
     p->quiet = d->missing_ok;
     p->n_names = (uint32_t)d->n_objects;
     p->names = arena_array(b->mem, const char *, d->n_objects + 1);
@@ -856,13 +763,13 @@ static void bind_statement(binder *b, plan *p, const node *n)
     case PG_QUERY__NODE__NODE_INSERT_STMT: insert(b, p, n->insert_stmt); break;
     case PG_QUERY__NODE__NODE_UPDATE_STMT: update(b, p, n->update_stmt); break;
     case PG_QUERY__NODE__NODE_DELETE_STMT: delete (b, p, n->delete_stmt); break;
-    case PG_QUERY__NODE__NODE_CREATE_STMT: create_table(b, p, n->create_stmt); break;
+    case PG_QUERY__NODE__NODE_CREATE_STMT: bind_create_table(b, p, n->create_stmt); break;
     case PG_QUERY__NODE__NODE_DROP_STMT: drop(b, p, n->drop_stmt); break;
     case PG_QUERY__NODE__NODE_TRANSACTION_STMT: transaction(b, p, n->transaction_stmt); break;
-    case PG_QUERY__NODE__NODE_INDEX_STMT:
-        if (n->index_stmt->unique) sql_refuse(CTX(b), -1, "CREATE UNIQUE INDEX");
-        p->kind = S_NOTHING;
-        break;
+    case PG_QUERY__NODE__NODE_INDEX_STMT: bind_index(b, p, n->index_stmt); break;
+    case PG_QUERY__NODE__NODE_ALTER_TABLE_STMT: bind_alter(b, p, n->alter_table_stmt); break;
+    case PG_QUERY__NODE__NODE_VIEW_STMT: bind_view(b, p, n->view_stmt); break;
+    case PG_QUERY__NODE__NODE_TRUNCATE_STMT: bind_truncate(b, p, n->truncate_stmt); break;
     case PG_QUERY__NODE__NODE_CREATE_SEQ_STMT: p->kind = S_NOTHING; break;
     case PG_QUERY__NODE__NODE_VARIABLE_SET_STMT:
         if (strncmp(n->variable_set_stmt->name, "TRANSACTION", 11) != 0)
@@ -890,7 +797,7 @@ static void bind_parsed(binder *b, plan *p, const PgQuery__ParseResult *tree)
     const query *q = p->q;
     p->simple = p->kind == S_SELECT && q->n_out == 1 && !q->from && !q->where && !q->grouped &&
                 !q->distinct && !q->n_sort && !q->limit && !q->offset && !q->locking && !q->call &&
-                !q->set && !q->n_rows && !b->sublinks;
+                !q->set && !q->n_rows && !q->n_windows && !b->sublinks;
     if (p->simple) p->loose = false;
     if (p->fails && (!p->simple || b->calls))
         sql_refuse(CTX(b), -1, "a constant expression that fails (%s)", b->x->c.state);
@@ -942,6 +849,7 @@ plan *sql_bind(sql_exec *x, arena *m, const char *text, size_t n)
 {
     x->pl = NULL;
     x->c.routine = NULL;
+    x->views = 0;
     return bind_text(x, m, NULL, text, n, NULL, 0);
 }
 
@@ -980,6 +888,9 @@ plan *bind_text(sql_exec *x, arena *volatile m, struct pl_code *code, const char
     if (first && (first->node_case == PG_QUERY__NODE__NODE_CREATE_STMT ||
                   first->node_case == PG_QUERY__NODE__NODE_CREATE_FUNCTION_STMT ||
                   first->node_case == PG_QUERY__NODE__NODE_PREPARE_STMT ||
+                  first->node_case == PG_QUERY__NODE__NODE_VIEW_STMT ||
+                  first->node_case == PG_QUERY__NODE__NODE_INDEX_STMT ||
+                  first->node_case == PG_QUERY__NODE__NODE_ALTER_TABLE_STMT ||
                   first->node_case == PG_QUERY__NODE__NODE_TRANSACTION_STMT))
         m = &x->s->names;
     plan *p = arena_get(m, sizeof *p);

@@ -41,7 +41,7 @@ typedef struct scope {
     query *q;
     bool aggregates; /* allowed here */
     bool in_aggregate;
-    VEC(aggregate) aggs;
+    VEC(aggregate) aggs, windows;
 } scope;
 
 struct pl_code;
@@ -76,6 +76,9 @@ value value_keep(binder *b, type_id t, value v);
 const char *name_keep(binder *b, const char *s);
 const char *string_of(binder *b, const node *n, int position);
 
+/* bind_agg.c: an aggregate or window function of that name, or NULL */
+expr *bind_aggregate(binder *b, scope *s, const PgQuery__FuncCall *f, const char *name);
+
 /* bind_routine.c */
 void bind_create_routine(binder *b, plan *p, const PgQuery__CreateFunctionStmt *c);
 void bind_drop_routine(binder *b, plan *p, const PgQuery__DropStmt *d);
@@ -98,11 +101,20 @@ void use_indexes(binder *b, join *j, const expr *where);
 /* The queries of WITH, and how many there were before. */
 size_t bind_with(binder *b, scope *up, const PgQuery__WithClause *w);
 
+/* bind_table.c */
+void bind_create_table(binder *b, plan *p, const PgQuery__CreateStmt *c);
+void bind_index(binder *b, plan *p, const PgQuery__IndexStmt *i);
+void bind_alter(binder *b, plan *p, const PgQuery__AlterTableStmt *a);
+void bind_view(binder *b, plan *p, const PgQuery__ViewStmt *v);
+void bind_truncate(binder *b, plan *p, const PgQuery__TruncateStmt *t);
+
 /* bind_session.c: PREPARE, EXECUTE, cursors; false: none of them */
 bool bind_session(binder *b, plan *p, const node *n);
 
 /* bind.c */
-query *bind_query(binder *b, const node *n); /* of a statement that holds one */
+uint32_t column_named(binder *b, const table *t, const char *name, int position);
+expr *assigned(binder *b, scope *s, const node *n, type to); /* NULL: DEFAULT */
+query *bind_query(binder *b, const node *n);                 /* of a statement that holds one */
 plan *bind_text(sql_exec *x, arena *m, struct pl_code *code, const char *text, size_t n,
                 const type *params, uint32_t n_params);
 query *bind_select(binder *b, scope *up, const PgQuery__SelectStmt *s);

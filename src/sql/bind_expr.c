@@ -617,50 +617,6 @@ static const struct {
 #undef CALL
 };
 
-static const char *const aggregate_names[] = {"count", "sum", "avg", "min", "max"};
-
-static expr *aggregate_call(binder *b, scope *s, const PgQuery__FuncCall *f, agg_kind kind)
-{
-    scope *at = s;
-    if (!at || !at->aggregates || at->in_aggregate)
-        sql_refuse(CTX(b), f->location, "an aggregate in this place");
-    if (f->agg_filter || f->n_agg_order || f->over || f->agg_within_group)
-        sql_refuse(CTX(b), f->location, "FILTER, ORDER BY or OVER in an aggregate");
-    aggregate a = {.kind = kind, .distinct = f->agg_distinct};
-    if (!f->agg_star) {
-        if (f->n_args != 1) sql_refuse(CTX(b), f->location, "this aggregate");
-        at->in_aggregate = true;
-        a.arg = bind_expr(b, s, f->args[0]);
-        at->in_aggregate = false;
-        if (kind == AGG_COUNT) expr_settle(b, a.arg);
-    } else if (kind != AGG_COUNT) {
-        sql_refuse(CTX(b), f->location, "this aggregate");
-    }
-    type_id t = a.arg ? a.arg->t.id : T_INT8;
-    if (kind == AGG_COUNT)
-        a.t = type_plain(T_INT8);
-    else if (kind == AGG_MIN || kind == AGG_MAX) {
-        if (t == T_UNKNOWN || t == T_BOOL)
-            sql_refuse(CTX(b), f->location, "min or max of this type");
-        a.t = type_plain(t == T_VARCHAR ? T_TEXT : t);
-    } else {
-        if (!type_rank(t)) sql_refuse(CTX(b), f->location, "sum or avg of this type");
-        a.t = type_plain(kind == AGG_SUM && (t == T_INT2 || t == T_INT4) ? T_INT8 : T_NUMERIC);
-    }
-    expr *e = expr_new(b, E_AGGREGATE, a.t, f->location, 0);
-    e->index = (uint32_t)at->aggs.n;
-    for (uint32_t i = 0; i < at->aggs.n; i++) {
-        const aggregate *o = &at->aggs.at[i];
-        bool same = o->kind == a.kind && o->distinct == a.distinct && !o->arg == !a.arg;
-        if (same && (!a.arg || expr_same(o->arg, a.arg))) {
-            e->index = i;
-            return e;
-        }
-    }
-    arena_push(b->mem, &at->aggs, a);
-    return e;
-}
-
 /* Of the calls from LENGTH on: three arguments, then the result; text, integer, boolean. */
 static const char text_shapes[][5] = {
     [CALL_LENGTH - CALL_LENGTH] = "t--i",       [CALL_CHAR_LENGTH - CALL_LENGTH] = "t--i",
@@ -744,8 +700,8 @@ static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
 {
     const char *name =
         f->n_funcname ? string_of(b, f->funcname[f->n_funcname - 1], f->location) : "";
-    for (int i = 0; i < 5; i++)
-        if (!strcmp(name, aggregate_names[i])) return aggregate_call(b, s, f, (agg_kind)i);
+    expr *aggregated = bind_aggregate(b, s, f, name);
+    if (aggregated) return aggregated;
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         if (strcmp(name, calls[i].name) != 0) continue;
         if (f->n_args < calls[i].low || f->n_args > calls[i].high || f->over || f->agg_distinct)
@@ -770,7 +726,7 @@ static expr *sub_link(binder *b, scope *s, const PgQuery__SubLink *l)
 {
     if (!l->subselect || l->subselect->node_case != PG_QUERY__NODE__NODE_SELECT_STMT)
         sql_refuse(CTX(b), l->location, "this subquery");
-    if (s && (s->aggs.n || s->in_aggregate))
+    if (s && (s->aggs.n || s->windows.n || s->in_aggregate))
         sql_refuse(CTX(b), l->location, "a subquery beside aggregates");
     query *q = bind_select(b, s, l->subselect->select_stmt);
     b->p->loose = b->sublinks = true;

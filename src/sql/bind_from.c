@@ -13,12 +13,20 @@
 
 /* ---- FROM ------------------------------------------------------------------------------------ */
 
+static routine *bind_view_named(const binder *b, const char *name)
+{
+    routine *r = vs_routine(b->x->s, name, b->x->latest, 0);
+    return r && r->view ? r : NULL;
+}
+
 table *bind_table(binder *b, const PgQuery__RangeVar *r)
 {
     if (*r->catalogname || (*r->schemaname && strcmp(r->schemaname, "public") != 0))
         sql_refuse(CTX(b), r->location, "schema \"%s\"", r->schemaname);
     table *t = vs_find(b->x->s, r->relname, b->x->latest);
     b->p->reads = true;
+    if (!t && bind_view_named(b, r->relname))
+        sql_refuse(CTX(b), r->location, "a view in this place");
     if (!t) sql_raise(CTX(b), "42P01", "relation \"%s\" does not exist", r->relname);
     return t;
 }
@@ -74,6 +82,19 @@ static join *with_relation(binder *b, scope *s, const PgQuery__RangeVar *r, quer
     add_relation(b, s, (relation){.name = name_keep(b, name), .sub = j->sub, .slot = j->slot},
                  r->location);
     return j;
+}
+
+/* The query of a view, read again. */
+static query *view_query(binder *b, const routine *r)
+{
+    if (++b->x->views > 50) sql_refuse(CTX(b), -1, "views nested this deep");
+    plan *p = bind_text(b->x, b->mem, NULL, r->view, strlen(r->view), NULL, 0);
+    b->x->views--;
+    b->p->reads |= p->reads;
+    b->p->loose = true;
+    query *q = p->q;
+    for (uint32_t i = 0; i < r->n_names; i++) q->out[i].name = r->names[i];
+    return q;
 }
 
 size_t bind_with(binder *b, scope *up, const PgQuery__WithClause *w)
@@ -317,7 +338,11 @@ join *from_item(binder *b, scope *s, const node *n)
 {
     if (n && n->node_case == PG_QUERY__NODE__NODE_RANGE_VAR) {
         query *with = with_named(b, n->range_var);
-        return with ? with_relation(b, s, n->range_var, with) : table_relation(b, s, n->range_var);
+        if (with) return with_relation(b, s, n->range_var, with);
+        const routine *view = bind_view_named(b, n->range_var->relname);
+        if (view && !vs_find(b->x->s, view->name, b->x->latest))
+            return with_relation(b, s, n->range_var, view_query(b, view));
+        return table_relation(b, s, n->range_var);
     }
     if (n && n->node_case == PG_QUERY__NODE__NODE_JOIN_EXPR) return joined(b, s, n->join_expr);
     if (n && n->node_case == PG_QUERY__NODE__NODE_RANGE_SUBSELECT)

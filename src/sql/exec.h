@@ -44,7 +44,7 @@ typedef struct exec_view {
     bool loose;
     table *target;
     pl_frame *pl;
-    size_t kept_from, kept;
+    size_t kept_from, kept, refers_from, refers;
     size_t choice, seen, seen_from; /* of whoever chooses states */
 } exec_view;
 
@@ -61,6 +61,11 @@ typedef struct sql_portal { /* an open cursor: its rows were made when it was op
     int64_t at;      /* row it stands on, from 1 */
     int64_t settled; /* rows whose order is fixed */
 } sql_portal;
+
+typedef struct refer_event {
+    table *t;
+    const value *before, *after; /* NULL: it was not, or is no more */
+} refer_event;
 
 typedef struct kept_result { /* of a query of WITH, while its statement runs */
     const query *q;
@@ -107,7 +112,10 @@ typedef struct sql_exec {
     VEC(sql_portal) portals;
     arena held; /* their rows: up to the end of the transaction */
     uint32_t unnamed;
-    table *target; /* that the statement being bound or run would write, if it is known */
+    uint32_t views; /* being bound */
+    size_t refers_from;
+    VEC(refer_event) refers; /* rows whose foreign keys are tested when the statement ends */
+    table *target;           /* that the statement being bound or run would write, if it is known */
 } sql_exec;
 
 typedef struct frame {
@@ -130,6 +138,11 @@ void exec_begin(sql_exec *x);
 void exec_inner(sql_exec *x, const plan *p, sql_result *out);
 /* A statement with a constant that fails has come to its end: PostgreSQL did not begin. */
 void exec_planned(sql_exec *x, const plan *p);
+/* refer.c: a row was written; at the end of the statement. */
+void refer_note(sql_exec *x, table *t, const value *before, const value *after);
+void refer_check(sql_exec *x);
+/* Another table refers to it: one that stays. */
+bool refer_needed(const sql_exec *x, const table *t, const char *const *leaving, uint32_t n);
 void exec_session(sql_exec *x, const plan *p, sql_result *out);
 void exec_enter(sql_exec *x, exec_view *v, bool fresh);
 void exec_leave(sql_exec *x, const exec_view *v);

@@ -62,6 +62,8 @@ void exec_enter(sql_exec *x, exec_view *v, bool fresh)
     v->pl = x->pl;
     v->kept_from = x->kept_from;
     v->kept = x->kept.n;
+    v->refers_from = x->refers_from;
+    v->refers = x->refers.n;
     if (x->view) x->view(x->ud, v, VIEW_SAVE);
     if (!fresh) return;
     if (x->cid > x->last_cid) x->last_cid = x->cid;
@@ -91,6 +93,8 @@ void exec_leave(sql_exec *x, const exec_view *v)
     x->pl = v->pl;
     x->kept_from = v->kept_from;
     x->kept.n = v->kept;
+    x->refers_from = v->refers_from;
+    x->refers.n = v->refers;
 }
 
 static void step(sql_exec *x, uint32_t line)

@@ -100,12 +100,42 @@ typedef struct expr {
     const routine *routine;
 } expr;
 
-typedef enum agg_kind { AGG_COUNT, AGG_SUM, AGG_AVG, AGG_MIN, AGG_MAX } agg_kind;
+/* id, name; from ROW_NUMBER on only over a window */
+#define SQL_AGGREGATES                                                                             \
+    AGGREGATE(COUNT, "count")                                                                      \
+    AGGREGATE(SUM, "sum")                                                                          \
+    AGGREGATE(AVG, "avg")                                                                          \
+    AGGREGATE(MIN, "min")                                                                          \
+    AGGREGATE(MAX, "max")                                                                          \
+    AGGREGATE(BOOL_AND, "bool_and")                                                                \
+    AGGREGATE(BOOL_OR, "bool_or")                                                                  \
+    AGGREGATE(EVERY, "every")                                                                      \
+    AGGREGATE(STRING_AGG, "string_agg")                                                            \
+    AGGREGATE(ROW_NUMBER, "row_number")                                                            \
+    AGGREGATE(RANK, "rank")                                                                        \
+    AGGREGATE(DENSE_RANK, "dense_rank")
+
+typedef enum agg_kind {
+#define AGGREGATE(id, name) AGG_##id,
+    SQL_AGGREGATES
+#undef AGGREGATE
+} agg_kind;
+
+typedef struct order_key {
+    expr *e; /* NULL: output column `column` */
+    uint32_t column;
+    bool desc, nulls_first;
+} order_key;
 
 typedef struct aggregate {
     agg_kind kind;
     bool distinct;
-    expr *arg; /* NULL: count(*) */
+    expr *arg;              /* NULL: count(*) */
+    expr *filter, *between; /* FILTER; what string_agg puts between */
+    uint32_t n_order;
+    order_key *order;
+    uint32_t n_keys; /* OVER: PARTITION BY */
+    expr **keys;
     type t;
 } aggregate;
 
@@ -145,12 +175,6 @@ typedef struct out_column {
     expr *e;
 } out_column;
 
-typedef struct order_key {
-    expr *e; /* NULL: output column `column` */
-    uint32_t column;
-    bool desc, nulls_first;
-} order_key;
-
 struct query {
     uint32_t slots;
     join *from; /* NULL: one row without columns */
@@ -160,6 +184,8 @@ struct query {
     expr **keys;
     uint32_t n_aggs;
     aggregate *aggs;
+    uint32_t n_windows; /* instead of aggregates: E_AGGREGATE is one of these */
+    aggregate *windows;
     expr *having;
     uint32_t n_out;
     out_column *out;
@@ -215,6 +241,10 @@ typedef enum stmt_kind {
     S_PREPARE,
     S_EXECUTE,
     S_DEALLOCATE,
+    S_ALTER,
+    S_VIEW,
+    S_DROP_VIEW,
+    S_TRUNCATE,
     S_DECLARE, /* a cursor; query */
     S_FETCH,
     S_CLOSE,
@@ -241,6 +271,7 @@ typedef struct plan {
     uint32_t n_rows;
     expr **rows; /* n_rows * n_columns; NULL: DEFAULT */
     join *scan;
+    uint32_t slots; /* of UPDATE and DELETE */
     expr *where;
     uint32_t n_set;
     set_clause *set;
@@ -251,7 +282,9 @@ typedef struct plan {
     out_column *returning;
     /* CREATE, DROP, savepoints */
     table *created; /* a description; executing installs a copy */
-    bool quiet;     /* IF [NOT] EXISTS */
+    table *altered;
+    bool quiet; /* IF [NOT] EXISTS */
+    bool cascade;
     uint32_t n_names;
     const char **names;
     routine *routine; /* S_ROUTINE */

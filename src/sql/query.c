@@ -131,6 +131,8 @@ static void extend_table(scan *s, const join *j, const value **in, tuples *out)
     table *t = j->table;
     uint32_t *found;
     size_t n;
+    if (t->truncated && x->state != x->latest)
+        sql_refuse(&x->c, -1, "an older state of table \"%s\", which was truncated", t->name);
     if (t->unknown)
         sql_refuse(&x->c, -1, "table \"%s\", whose initial contents are unknown", t->name);
     if (j->n_lookups && best_lookup(s, j, in, &found, &n)) {
@@ -252,7 +254,13 @@ typedef struct seen_set { /* values of a DISTINCT aggregate, or rows */
     uint32_t cap;
 } seen_set;
 
+typedef struct agg_item { /* of string_agg */
+    value v, between;
+    const value *keys;
+} agg_item;
+
 typedef struct agg_state {
+    VEC(agg_item) items;
     int64_t n;
     value best;
     int64_t sum;
@@ -311,8 +319,63 @@ static uint32_t seen_add(sql_exec *x, seen_set *s, const type_id *types, const v
     return s->slot[at];
 }
 
+static const value *agg_keys(sql_exec *x, const aggregate *a, frame *f)
+{
+    value *keys = arena_array(&x->work, value, a->n_order + 1);
+    for (uint32_t i = 0; i < a->n_order; i++) keys[i] = eval(x, a->order[i].e, f);
+    return keys;
+}
+
+static int cmp_order(const aggregate *a, const value *l, const value *r)
+{
+    for (uint32_t i = 0; i < a->n_order; i++) {
+        const order_key *k = &a->order[i];
+        if (l[i].null || r[i].null) {
+            if (l[i].null == r[i].null) continue;
+            return l[i].null == k->nulls_first ? -1 : 1;
+        }
+        int c = value_cmp(k->e->t.id, l[i], r[i]);
+        if (c) return (c < 0) != k->desc ? -1 : 1;
+    }
+    return 0;
+}
+
+/* Sorted by merging, as rows are; which of two that tie comes first must not matter. */
+static value joined_text(sql_exec *x, const aggregate *a, agg_state *s)
+{
+    size_t n = s->items.n;
+    agg_item *v = s->items.at, *w = arena_array(&x->work, agg_item, n + 1);
+    for (size_t width = 1; width < n; width *= 2) {
+        for (size_t i = 0; i < n; i += 2 * width) {
+            size_t mid = i + width < n ? i + width : n, end = mid + width < n ? mid + width : n;
+            guard_tick(x->c.guard);
+            for (size_t k = i, l = i, r = mid; k < end; k++) {
+                bool left = l < mid && (r >= end || cmp_order(a, v[l].keys, v[r].keys) <= 0);
+                w[k] = left ? v[l++] : v[r++];
+            }
+        }
+        memcpy(v, w, n * sizeof *v);
+    }
+    strbuf b;
+    strbuf_init(&b, x->work.mem);
+    for (size_t i = 0; i < n; i++) {
+        bool tie = i && !cmp_order(a, v[i - 1].keys, v[i].keys);
+        if (tie && !(value_same(T_TEXT, v[i - 1].v, v[i].v) &&
+                     value_same(T_TEXT, v[i - 1].between, v[i].between))) {
+            strbuf_free(&b);
+            sql_refuse(&x->c, -1, "string_agg of rows that may come in any order");
+        }
+        if (i && !v[i].between.null) strbuf_add(&b, v[i].between.s, v[i].between.n);
+        strbuf_add(&b, v[i].v.s, v[i].v.n);
+    }
+    value r = value_text(arena_text(&x->work, b.at, b.n), b.n);
+    strbuf_free(&b);
+    return r;
+}
+
 static void agg_feed(sql_exec *x, const aggregate *a, agg_state *s, frame *f)
 {
+    if (a->filter && !eval_true(x, a->filter, f)) return;
     if (!a->arg) {
         s->n++;
         return;
@@ -329,7 +392,15 @@ static void agg_feed(sql_exec *x, const aggregate *a, agg_state *s, frame *f)
     }
     s->n++;
     switch (a->kind) {
-    case AGG_COUNT: break;
+    default: break; /* count */
+    case AGG_BOOL_AND:
+    case AGG_EVERY: s->best = value_bool(s->n == 1 ? v.i : v.i && s->best.i); break;
+    case AGG_BOOL_OR: s->best = value_bool(s->n == 1 ? v.i : v.i || s->best.i); break;
+    case AGG_STRING_AGG: {
+        agg_item one = {v, eval(x, a->between, f), agg_keys(x, a, f)};
+        arena_push(&x->work, &s->items, one);
+        break;
+    }
     case AGG_MIN:
     case AGG_MAX: {
         int c = s->n == 1 ? 0 : value_cmp(t, v, s->best);
@@ -353,7 +424,8 @@ static value agg_end(sql_exec *x, const aggregate *a, agg_state *s)
 {
     if (a->kind == AGG_COUNT) return value_int(s->n);
     if (!s->n) return value_null();
-    if (a->kind == AGG_MIN || a->kind == AGG_MAX) return s->best;
+    if (a->kind == AGG_STRING_AGG) return joined_text(x, a, s);
+    if (a->kind != AGG_SUM && a->kind != AGG_AVG) return s->best;
     if (a->kind == AGG_SUM && !s->big) return value_int(s->sum);
     const num *sum = s->big ? s->big : num_of(&x->work, s->sum);
     if (a->kind == AGG_SUM) return value_num(sum);
@@ -479,11 +551,87 @@ static void distinct_rows(sql_exec *x, const query *q, out_list *rows)
     rows->n = n;
 }
 
+/* ---- windows --------------------------------------------------------------------------------- */
+
+typedef struct windowed {
+    uint32_t row, part;
+    const value *keys;
+} windowed;
+
+static bool before(const aggregate *a, const windowed *l, const windowed *r)
+{
+    if (l->part != r->part) return l->part < r->part;
+    return cmp_order(a, l->keys, r->keys) <= 0;
+}
+
+static void sort_windowed(sql_exec *x, const aggregate *a, windowed *v, size_t n)
+{
+    windowed *w = arena_array(&x->work, windowed, n + 1);
+    for (size_t width = 1; width < n; width *= 2) {
+        for (size_t i = 0; i < n; i += 2 * width) {
+            size_t mid = i + width < n ? i + width : n, end = mid + width < n ? mid + width : n;
+            guard_tick(x->c.guard);
+            for (size_t k = i, l = i, r = mid; k < end; k++)
+                w[k] = l < mid && (r >= end || before(a, &v[l], &v[r])) ? v[l++] : v[r++];
+        }
+        memcpy(v, w, n * sizeof *v);
+    }
+}
+
+/* One window function for every row: its rows up to the last one that ties with it. */
+static void run_window(sql_exec *x, const aggregate *a, uint32_t at, frame *up, tuples *in,
+                       value **out)
+{
+    size_t n = in->at.n;
+    windowed *v = arena_array(&x->work, windowed, n + 1);
+    type_id *types = arena_array(&x->work, type_id, a->n_keys + 1);
+    for (uint32_t i = 0; i < a->n_keys; i++) types[i] = a->keys[i]->t.id;
+    seen_set parts = {0};
+    for (size_t i = 0; i < n; i++) {
+        frame f = {in->at.at[i], up, NULL};
+        value *keys = arena_array(&x->work, value, a->n_keys + 1);
+        for (uint32_t k = 0; k < a->n_keys; k++) keys[k] = eval(x, a->keys[k], &f);
+        bool fresh;
+        uint32_t part = seen_add(x, &parts, types, keys, a->n_keys, &fresh);
+        v[i] = (windowed){(uint32_t)i, part, agg_keys(x, a, &f)};
+    }
+    sort_windowed(x, a, v, n);
+    agg_state s = {0};
+    int64_t number = 0, dense = 0;
+    for (size_t i = 0; i < n;) {
+        size_t to = i + 1;
+        if (!i || v[i].part != v[i - 1].part) memset(&s, 0, sizeof s), number = dense = 0;
+        while (to < n && v[to].part == v[i].part && !cmp_order(a, v[i].keys, v[to].keys)) to++;
+        if (a->kind == AGG_ROW_NUMBER && to > i + 1)
+            sql_refuse(&x->c, -1, "row_number of rows that may come in any order");
+        for (size_t k = i; k < to && a->kind < AGG_ROW_NUMBER; k++) {
+            frame f = {in->at.at[v[k].row], up, NULL};
+            agg_feed(x, a, &s, &f);
+        }
+        dense++;
+        value r = a->kind < AGG_ROW_NUMBER    ? agg_end(x, a, &s)
+                  : a->kind == AGG_DENSE_RANK ? value_int(dense)
+                                              : value_int(number + 1);
+        for (size_t k = i; k < to; k++) out[v[k].row][at] = r;
+        number += (int64_t)(to - i);
+        i = to;
+    }
+}
+
+static value **run_windows(sql_exec *x, const query *q, frame *up, tuples *in)
+{
+    value **out = arena_array(&x->work, value *, in->at.n + 1);
+    for (size_t i = 0; i < in->at.n; i++) out[i] = arena_array(&x->work, value, q->n_windows);
+    for (uint32_t k = 0; k < q->n_windows; k++) run_window(x, &q->windows[k], k, up, in, out);
+    return out;
+}
+
 static void project(sql_exec *x, const query *q, frame *up, tuples *in, out_list *rows)
 {
     if (!q->grouped) {
+        value **windows = q->n_windows ? run_windows(x, q, up, in) : NULL;
         for (size_t i = 0; i < in->at.n; i++) {
-            frame f = {in->at.at[i], up, NULL};
+            frame f = {in->at.at[i], up, windows ? windows[i] : NULL};
             emit(x, q, &f, rows);
         }
         return;

@@ -50,6 +50,15 @@ typedef struct unique_key {
     bool primary;
 } unique_key;
 
+typedef enum refer_action { REFER_CHECK, REFER_CASCADE, REFER_NULL } refer_action;
+
+typedef struct foreign_key {
+    uint32_t n;
+    uint32_t *cols, *refs; /* ours, and those of the parent */
+    const char *parent;
+    refer_action on_delete, on_update;
+} foreign_key;
+
 typedef struct table_index table_index;
 
 struct table {
@@ -60,7 +69,10 @@ struct table {
     unique_key *unique;
     uint32_t n_checks;
     expr **checks; /* by the name of the constraint, as PostgreSQL tries them */
-    bool unknown;  /* contents before the log are not known */
+    uint32_t n_foreign;
+    foreign_key *foreign;
+    bool truncated; /* older states of it cannot be read any more */
+    bool unknown;   /* contents before the log are not known */
     uint32_t created, dropped;
     VEC(stored_row) rows;
     VEC(uint32_t) free_rows;
@@ -90,6 +102,9 @@ struct routine { /* a function or procedure */
     type t;                      /* RETURN_VALUE */
     const struct pl_shape *rows; /* RETURN_ROW */
     struct pl_body *body;
+    const char *view; /* the text of a view's query, instead of all this */
+    uint32_t n_names;
+    const char **names; /* of its columns, if they are given */
     uint32_t created, dropped;
 };
 
