@@ -10,6 +10,9 @@
 #include "audit/symbolic_solve.h"
 
 #define MOST_CONFLICTS 2000000u
+#define FEW_CONFLICTS 20000u
+#define CONCRETIZE_EVERY 4u /* answers */
+#define MOST_CELLS 4096u
 #define SMT_SECONDS 120.0 /* of one question, if there is no limit */
 
 typedef struct claim { /* a statement's answer as a formula that is not plainly true */
@@ -24,10 +27,14 @@ typedef struct symbolic {
     engine *e;
     sx x;
     VEC(claim) claims;
-    bool murky; /* what we could not tell was ruled out: no refutation then */
+    uint32_t only; /* position + 1 whose answers alone are asked for; 0: all */
+    bool murky;    /* what we could not tell was ruled out: no refutation then */
     bool contradiction;
     /* a solution */
+    VEC(signed char) truth; /* of nodes in it; 0: not looked at */
+    VEC(uint32_t) look;
     fm_solver solved;
+    size_t told, since; /* claims that `solved` has; that came after the last concretization */
     smt *smt;
     fm_smt numbers; /* its solution, if `by_numbers` */
     bool by_numbers;
@@ -60,26 +67,152 @@ static void claim_statement(symbolic *y, uint32_t position, uint32_t i, const lo
     engine *e = y->e;
     sx *x = &y->x;
     const plan *p = engine_plan(e, s);
-    fm f = sx_statement(x, p, s, i + 1);
+    bool left_out = y->only && position + 1 != y->only;
+    log_stmt silent = *s;
+    if (left_out) silent.has_rows = silent.has_count = false;
+    fm f = sx_statement(x, p, &silent, i + 1);
     fm doubt = fm_or(&x->p, x->murky.at, x->murky.n);
     if (doubt != FM_FALSE) y->murky = true;
     f = fm_and2(&x->p, f, fm_not(doubt));
     arena_reset(&e->x.work);
     if (x->p.full) sx_refuse(x, "formulas of this size");
-    if (f == FM_TRUE) return;
+    if (f == FM_TRUE || left_out) return;
     claim c = {.f = f, .position = position, .stmt = i};
     remember(y, &c, p);
     vec_push(x->p.m, &y->claims, c);
+    y->since++;
     if (f == FM_FALSE)
         y->contradiction = true;
     else
         fm_assume(&x->p, f);
 }
 
+static bool variable_holds(const symbolic *y, fm v)
+{
+    return y->by_numbers ? fsmt_true(&y->numbers, v) : fsolver_true(&y->solved, v);
+}
+
+/* In the solution: parts come before what they are parts of, each is looked at once. */
+static bool holds(symbolic *y, fm f)
+{
+    const fm_pool *p = &y->x.p;
+    while (y->truth.n < p->nodes.n) vec_push(p->m, &y->truth, 0);
+    y->truth.at[0] = 1;
+    size_t base = y->look.n;
+    vec_push(p->m, &y->look, f >> 1);
+    while (y->look.n > base) {
+        uint32_t node = y->look.at[y->look.n - 1];
+        const fm_node *n = &p->nodes.at[node];
+        if (y->truth.at[node]) {
+            y->look.n--;
+            continue;
+        }
+        signed char t = n->n ? 1 : variable_holds(y, 2 * node) ? 1 : -1;
+        bool open = false;
+        for (uint32_t i = 0; i < n->n && t > 0; i++) {
+            fm part = p->parts.at[n->from + i];
+            signed char of = y->truth.at[part >> 1];
+            if (!of) {
+                vec_push(p->m, &y->look, part >> 1);
+                open = true;
+                break;
+            }
+            if ((of > 0) == (part & 1)) t = -1;
+        }
+        if (!open) y->truth.at[node] = t;
+    }
+    return (y->truth.at[f >> 1] > 0) == !(f & 1);
+}
+
+static void new_solution(symbolic *y)
+{
+    if (y->truth.n) memset(y->truth.at, 0, y->truth.n);
+}
+
+/* ---- concretization (H3) --------------------------------------------------------------------- */
+
+typedef struct cell_at { /* a column of a version that may have several values */
+    sym_table *t;
+    uint32_t row, version, column;
+    fm f; /* it has the one of the solution */
+} cell_at;
+typedef VEC(cell_at) cell_list;
+
+static void open_cells(symbolic *y, cell_list *out)
+{
+    sx *x = &y->x;
+    for (size_t i = 0; i < x->recent.n && out->n < MOST_CELLS; i++) {
+        sym_touched at = x->recent.at[i];
+        const sym_row *row = &at.t->rows.at[at.row];
+        uint32_t v = (uint32_t)row->versions.n - 1;
+        const gval *cols = row->versions.at[v].cols;
+        for (uint32_t c = 0; cols && c < at.t->t->n_cols; c++)
+            for (uint32_t k = 0; cols[c].n > 1 && k < cols[c].n; k++)
+                if (holds(y, cols[c].at[k].when)) {
+                    vec_push(x->p.m, out, ((cell_at){at.t, at.row, v, c, cols[c].at[k].when}));
+                    break;
+                }
+    }
+    x->recent.n = 0;
+}
+
+static void settle(symbolic *y, const cell_list *cells)
+{
+    sx *x = &y->x;
+    for (size_t i = 0; i < cells->n; i++) {
+        fm_assume(&x->p, cells->at[i].f);
+        fsolver_assert(&y->solved, cells->at[i].f);
+    }
+    for (size_t i = 0; i < cells->n; i++) {
+        const cell_at *a = &cells->at[i];
+        sym_version *v = &a->t->rows.at[a->row].versions.at[a->version];
+        size_t n = a->t->t->n_cols;
+        gval *cols = arena_array(&x->p.keep, gval, n + 1);
+        memcpy(cols, v->cols, n * sizeof *cols);
+        cols[a->column] = gval_settled(&x->p, cols[a->column]);
+        v->cols = cols;
+    }
+}
+
+/* Values that the answers so far leave no choice about become plain.  All of them are tried at
+   once; a solution in which some differ leaves these out, and the rest is tried again. */
+static void concretize(symbolic *y)
+{
+    sx *x = &y->x;
+    for (; y->told < y->claims.n; y->told++) fsolver_assert(&y->solved, y->claims.at[y->told].f);
+    y->since = 0;
+    solve_status r = fsolver_solve(&y->solved, NULL, 0, FEW_CONFLICTS);
+    if (r == SOLVE_UNSAT) y->contradiction = true;
+    if (r != SOLVE_SAT) return;
+    new_solution(y);
+    cell_list cells = {0};
+    open_cells(y, &cells);
+    for (int tries = 0; cells.n && tries < 16; tries++) {
+        fm *other = arena_array(&x->work, fm, cells.n + 1);
+        fm asked = fm_var(&x->p);
+        for (size_t i = 0; i < cells.n; i++) other[i] = fm_not(cells.at[i].f);
+        other[cells.n] = fm_not(asked);
+        fsolver_assert(&y->solved, fm_or(&x->p, other, cells.n + 1));
+        r = fsolver_solve(&y->solved, &asked, 1, FEW_CONFLICTS);
+        if (r == SOLVE_UNSAT) {
+            settle(y, &cells);
+            break;
+        }
+        if (r != SOLVE_SAT) break;
+        new_solution(y);
+        size_t n = 0;
+        for (size_t i = 0; i < cells.n; i++)
+            if (holds(y, cells.at[i].f)) cells.at[n++] = cells.at[i];
+        cells.n = n;
+    }
+    vec_free(x->p.m, &cells);
+}
+
 static void execute(symbolic *y)
 {
     engine *e = y->e;
-    for (uint32_t i = 0; i < e->n && !y->contradiction; i++) {
+    uint32_t end = y->only ? y->only : e->n;
+    for (uint32_t i = 0; i < end && !y->contradiction; i++) {
         const log_txn *t = &e->l->txns.at[e->order[i]];
         bool one = e->mode == MODE_SNAPSHOT;
         guard_tick(e->guard);
@@ -87,7 +220,10 @@ static void execute(symbolic *y)
         sx_txn(&y->x, i + 1, t->n_stmts, e->mode == MODE_ROW ? 0 : e->low[i], one ? e->high[i] : i);
         for (uint32_t k = 0; k < t->n_stmts && !y->contradiction; k++)
             claim_statement(y, i, k, &t->stmts[k]);
-        if (!y->contradiction) sx_commit(&y->x);
+        if (y->contradiction) break;
+        sx_commit(&y->x);
+        bool due = y->since >= CONCRETIZE_EVERY + y->claims.n / 4;
+        if (due && engine_uses(e, AUDIT_PASS_CONCRETIZE)) concretize(y);
     }
 }
 
@@ -116,11 +252,12 @@ static solve_status solve_numbers(symbolic *y, size_t n)
 /* Leaves a solution in `solved`, or in `numbers`. */
 static solve_status solve_prefix(symbolic *y, size_t n)
 {
-    if (y->solved.s) fsolver_end(&y->solved);
+    fsolver_end(&y->solved);
     fsolver_begin(&y->solved, &y->x.p, y->x.p.m);
     for (size_t i = 0; i < n; i++) fsolver_assert(&y->solved, y->claims.at[i].f);
     y->by_numbers = false;
     solve_status r = fsolver_solve(&y->solved, NULL, 0, MOST_CONFLICTS);
+    new_solution(y);
     return r == SOLVE_SAT && y->solved.terms ? solve_numbers(y, n) : r;
 }
 
@@ -194,21 +331,6 @@ static void tell(symbolic *y, const claim *c)
 }
 
 /* ---- a solution is replayed ------------------------------------------------------------------ */
-
-static bool holds(symbolic *y, fm f)
-{
-    fm_pool *p = &y->x.p;
-    const fm_node *n = fm_at(p, f);
-    bool yes = true;
-    if (!(f >> 1)) return !(f & 1);
-    if (!n->n) {
-        fm v = f & ~1u;
-        bool on = y->by_numbers ? fsmt_true(&y->numbers, v) : fsolver_true(&y->solved, v);
-        return on == !(f & 1);
-    }
-    for (uint32_t i = 0; i < n->n && yes; i++) yes = holds(y, p->parts.at[n->from + i]);
-    return yes == !(f & 1);
-}
 
 static uint32_t state_of(symbolic *y, uint32_t id)
 {
@@ -332,11 +454,13 @@ static found attempt_with(symbolic *y, size_t window)
     engine_reset(e);
     e->x.latest = 0;
     sx_begin(&y->x, e);
+    fsolver_begin(&y->solved, &y->x.p, y->x.p.m);
     y->x.p.short_lists = !engine_uses(e, AUDIT_PASS_LISTS);
     execute(y);
     size_t n = y->claims.n;
     solve_status r = y->contradiction ? SOLVE_UNSAT : solve_prefix(y, n);
     if (r == SOLVE_UNKNOWN) return undecided(e, y->why ? y->why : "the solver gave up");
+    if (r == SOLVE_SAT && y->only) return undecided(e, "not all answers");
     if (r == SOLVE_SAT) {
         if (!replay(y)) return undecided(e, "a solution could not be replayed");
         return FOUND_YES;
@@ -348,7 +472,7 @@ static found attempt_with(symbolic *y, size_t window)
 }
 
 /* All that it takes is given back, however it ends. */
-static found in_border(engine *e, size_t window, bool *windowed)
+static found in_border(engine *e, size_t window, uint32_t only, bool *windowed)
 {
     guard *g = e->guard, outer;
     mem m;
@@ -357,6 +481,7 @@ static found in_border(engine *e, size_t window, bool *windowed)
     symbolic *y = mem_zeroed(&m, sizeof *y);
     y->e = e;
     y->x.p.m = &m;
+    y->only = only;
     *windowed = false;
     memcpy(&outer, g, sizeof outer);
     if (guard_armed(g)) {
@@ -387,9 +512,14 @@ found symbolic_decide(engine *e)
     if (!engine_uses(e, AUDIT_PASS_SYMBOLIC)) return FOUND_CUT;
     e->symbolic_why = NULL;
     if (e->mode == MODE_LATEST || e->o->lenient || e->o->by_value) return FOUND_CUT;
-    for (size_t i = engine_uses(e, AUDIT_PASS_WINDOW) ? 0 : 3; i < 4; i++) {
-        bool windowed;
-        r = in_border(e, windows[i], &windowed);
+    bool windowed;
+    /* the concrete search explained what came before: often this answer alone cannot be */
+    const failure *f = &e->fail;
+    if (engine_uses(e, AUDIT_PASS_STRONGER) && f->any && f->why != RUN_REFUSED &&
+        f->position < e->n && f->txn == e->order[f->position])
+        r = in_border(e, 0, f->position + 1, &windowed);
+    for (size_t i = engine_uses(e, AUDIT_PASS_WINDOW) ? 0 : 3; r == FOUND_CUT && i < 4; i++) {
+        r = in_border(e, windows[i], 0, &windowed);
         if (r != FOUND_CUT || !windowed) break;
     }
     return r;

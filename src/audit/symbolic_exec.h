@@ -101,6 +101,7 @@ typedef struct sx {
     VEC(sym_id) ids;
     VEC(sym_read) reads;
     VEC(sym_insert) inserts;
+    VEC(sym_touched) recent;  /* rows with a new version */
     VEC(sym_touched) touched; /* rows with versions of the transaction's own */
     uint32_t txn, cid;        /* position + 1 (its state), statement */
     uint32_t snapshot;        /* id of the transaction; of statement i: snapshot + i */

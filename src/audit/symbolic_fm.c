@@ -7,7 +7,7 @@
 
 #include "base/hash.h"
 
-#define MOST_NODES 30000000u
+#define MOST_NODES 8000000u
 #define FLAT 64u /* parts of a conjunction that are taken into another */
 
 static void grow(fm_pool *p)

@@ -63,8 +63,10 @@ typedef struct fm_pool {
     VEC(fm_node) nodes;
     VEC(fm) parts;
     VEC(fm_link) links;
-    VEC(term) terms; /* terms.at[0] is none */
-    fm_asked *asked; /* a hash table */
+    VEC(term) terms;     /* terms.at[0] is none */
+    uint32_t *term_slot; /* hash tables */
+    size_t term_cap;
+    fm_asked *asked;
     size_t asked_cap, n_asked;
     uint32_t *slot;
     size_t cap;
@@ -104,7 +106,7 @@ fm term_equal(fm_pool *p, uint32_t a, uint32_t b);
 
 /* Values of a list: many while there is room, then few. */
 #define GVAL_MANY 128u
-#define GVAL_FEW 32u
+#define GVAL_FEW 2u
 #define GVAL_ROOM 600000u /* nodes */
 
 static inline uint32_t gval_most(const fm_pool *p)

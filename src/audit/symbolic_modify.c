@@ -156,6 +156,10 @@ static void find_targets(sx *x, const plan *p, sym_tuples *out)
             fm theirs = fm_not(sx_own(x, &t->rows.at[at->row]));
             fm conflict[3] = {at->when, theirs, sx_overtaken(x, t, at->row)};
             vec_push(pool->m, &x->bad, fm_and(pool, conflict, 3));
+            /* without a conflict what it read is the newest, which is often plain */
+            const gval **newest = arena_array(&x->work, const gval *, 1);
+            newest[0] = sx_latest(x, t, at->row, false).cols;
+            if (newest[0]) at->slots = newest;
             continue;
         }
         sym_content now = sx_latest(x, t, at->row, false);

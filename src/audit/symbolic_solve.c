@@ -61,6 +61,8 @@ static void code_from(fm_solver *f, uint32_t start)
         if (n->a) f->terms = true;
         clauses_of(f, node);
         if (!n->n) solver_phase(f->s, lit_of(f->code.at[node] - 1, false)); /* the newest state */
+        for (uint32_t l = n->links; l; l = f->p->links.at[l - 1].next)
+            if (l - 1 < f->links) vec_push(f->m, &f->due, l - 1); /* the others are told there */
     }
 }
 
@@ -73,17 +75,12 @@ uint32_t fsolver_lit(fm_solver *f, fm g)
 /* What variables imply, where the variable is known here.  Coding one may bring others. */
 static void tell_links(fm_solver *f)
 {
-    while (f->told.n < f->p->links.n) vec_push(f->m, &f->told, 0);
-    for (bool more = true; more;) {
-        more = false;
-        for (size_t i = 0; i < f->p->links.n; i++) {
-            fm_link l = f->p->links.at[i];
-            if (f->told.at[i] || !is_coded(f, l.when)) continue;
-            uint32_t then = fsolver_lit(f, l.then);
-            solver_add_clause(f->s, (uint32_t[]){lit_not(coded(f, l.when)), then}, 2);
-            f->told.at[i] = 1;
-            more = true;
-        }
+    for (; f->links < f->p->links.n; f->links++) /* new ones of variables that are known already */
+        if (is_coded(f, f->p->links.at[f->links].when)) vec_push(f->m, &f->due, (uint32_t)f->links);
+    while (f->due.n) {
+        fm_link l = f->p->links.at[f->due.at[--f->due.n]];
+        uint32_t then = fsolver_lit(f, l.then);
+        solver_add_clause(f->s, (uint32_t[]){lit_not(coded(f, l.when)), then}, 2);
     }
 }
 
@@ -135,6 +132,6 @@ void fsolver_end(fm_solver *f)
     vec_free(f->m, &f->code);
     vec_free(f->m, &f->work);
     vec_free(f->m, &f->lits);
-    vec_free(f->m, &f->told);
+    vec_free(f->m, &f->due);
     f->s = NULL;
 }

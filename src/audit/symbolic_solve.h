@@ -18,7 +18,8 @@ typedef struct fm_solver {
     VEC(uint32_t) code; /* by node: variable + 1 */
     VEC(uint32_t) work;
     VEC(uint32_t) lits;
-    VEC(unsigned char) told; /* by link of the pool */
+    VEC(uint32_t) due; /* links to be told */
+    size_t links;      /* those before it were looked at */
     bool terms;
 } fm_solver;
 

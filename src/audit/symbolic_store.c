@@ -176,14 +176,17 @@ static gval read_column(sx *x, const table *t, uint32_t c, const sym_version *v,
     type_id id = t->cols[c].t.id;
     const gval *first = NULL;
     bool same = true, number = false;
+    size_t size = 0;
     for (size_t i = from; i < n; i++) {
         if (!v[i].cols || which[i] == FM_FALSE) continue;
         if (!first) first = &v[i].cols[c];
         same = same && same_gval(id, *first, v[i].cols[c]);
         number |= !v[i].cols[c].n;
+        size += v[i].cols[c].n;
     }
     if (!first) return gval_of(&x->p, id, value_null());
     if (same) return *first;
+    if (type_rank(id) && size > 4 * (size_t)gval_most(&x->p)) number = true;
     if (!number) {
         gmaker_begin(&x->maker, &x->p, id);
         for (size_t i = from; i < n; i++) {
@@ -356,8 +359,11 @@ static void commit_row(sx *x, sym_table *t, uint32_t r)
 
 void sx_commit(sx *x)
 {
-    for (size_t i = 0; i < x->touched.n; i++)
-        commit_row(x, x->touched.at[i].t, x->touched.at[i].row);
+    for (size_t i = 0; i < x->touched.n; i++) {
+        sym_touched at = x->touched.at[i];
+        commit_row(x, at.t, at.row);
+        if (at.t->rows.at[at.row].versions.n) vec_push(x->p.m, &x->recent, at);
+    }
     x->touched.n = 0;
 }
 

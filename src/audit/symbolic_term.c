@@ -35,8 +35,43 @@ static int64_t gcd(int64_t a, int64_t b)
     return a;
 }
 
+static uint64_t term_hash(const term *t)
+{
+    uint64_t h = hash_pair((uint64_t)t->kind << 32 | t->when, (uint64_t)t->a << 32 | t->b);
+    return t->digits ? hash_bytes(t->digits, strlen(t->digits), h) : h;
+}
+
+static bool same_term(const term *a, const term *b)
+{
+    return a->kind == b->kind && a->when == b->when && a->a == b->a && a->b == b->b &&
+           (!a->digits || !strcmp(a->digits, b->digits));
+}
+
+/* The slot of an equal term, or an empty one. */
+static size_t term_slot(fm_pool *p, const term *t)
+{
+    if (2 * p->terms.n >= p->term_cap) {
+        mem_put(p->m, p->term_slot);
+        p->term_cap = p->term_cap ? 2 * p->term_cap : 1024;
+        p->term_slot = mem_array0(p->m, uint32_t, p->term_cap);
+        for (uint32_t i = 1; i < p->terms.n; i++) {
+            uint64_t h = term_hash(&p->terms.at[i]);
+            while (p->term_slot[h & (p->term_cap - 1)]) h++;
+            p->term_slot[h & (p->term_cap - 1)] = i;
+        }
+    }
+    uint64_t h = term_hash(t);
+    for (uint32_t s; (s = p->term_slot[h & (p->term_cap - 1)]) != 0; h++)
+        if (same_term(&p->terms.at[s], t)) break;
+    return h & (p->term_cap - 1);
+}
+
 static uint32_t term_new(fm_pool *p, term t)
 {
+    size_t slot = term_slot(p, &t);
+    if (p->term_slot[slot]) return p->term_slot[slot];
+    if (t.digits) t.digits = arena_text(&p->keep, t.digits, strlen(t.digits));
+    p->term_slot[slot] = (uint32_t)p->terms.n;
     const term *a = &p->terms.at[t.a], *b = &p->terms.at[t.b];
     __int128 n = 0, low = 0, high = 0;
     for (const char *d = t.digits ? t.digits : ""; *d && n < (__int128)WIDE * 4; d++)
@@ -80,8 +115,7 @@ static uint32_t term_new(fm_pool *p, term t)
 
 uint32_t term_const(fm_pool *p, const char *digits)
 {
-    const char *kept = arena_text(&p->keep, digits, strlen(digits));
-    return term_new(p, (term){.kind = TERM_CONST, .digits = kept});
+    return term_new(p, (term){.kind = TERM_CONST, .digits = digits});
 }
 
 uint32_t term_ite(fm_pool *p, fm when, uint32_t a, uint32_t b)
@@ -99,8 +133,7 @@ uint32_t term_add(fm_pool *p, uint32_t a, uint32_t b)
 uint32_t term_scale(fm_pool *p, uint32_t a, const char *factor)
 {
     if (!strcmp(factor, "1")) return a;
-    const char *kept = arena_text(&p->keep, factor, strlen(factor));
-    return term_new(p, (term){.kind = TERM_SCALE, .a = a, .digits = kept});
+    return term_new(p, (term){.kind = TERM_SCALE, .a = a, .digits = factor});
 }
 
 static fm atom(fm_pool *p, uint32_t a, uint32_t b)
