@@ -264,7 +264,11 @@ fm sx_statement(sx *x, const plan *p, const log_stmt *s, uint32_t cid)
     case S_DELETE: delete_rows(x, p); break;
     case S_NOTHING: return FM_TRUE;
     case S_CREATE:
-    case S_DROP: sx_refuse(x, "CREATE or DROP TABLE");
+    case S_ALTER:
+    case S_TRUNCATE:
+    case S_VIEW:
+    case S_DROP_VIEW:
+    case S_DROP: sx_refuse(x, "CREATE, ALTER, DROP or TRUNCATE");
     case S_SAVEPOINT:
     case S_RELEASE:
     case S_ROLLBACK_TO: sx_refuse(x, "a savepoint");
