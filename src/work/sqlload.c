@@ -360,7 +360,7 @@ static enum db_answer tpcc_txn(sql_session *s)
     return stock_level(s, w, d);
 }
 
-/* ---- TPC-C as functions of the server: one call a transaction --------------------------------- */
+/* ---- TPC-C as functions of the server: one call a transaction -------------------------------- */
 
 static void proc_setup(strbuf *o, const sql_sizes *z)
 {
