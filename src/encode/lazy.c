@@ -817,6 +817,22 @@ static void follow_outcomes(lazy *z)
     z->decided.n = 0;
 }
 
+/* The newest first: so a part of the order is at rest before the next one is begun, and what
+   contradicts a choice is found next to it.  In turn, every choice of a round is lost to a conflict
+   that is far from most of them, and its neighbours, which waited for their turn, are mended the
+   other way: rounds that undo each other. */
+static uint32_t next_queued(lazy *z)
+{
+    if (pass_on(z->p->tune, PASS_NEWEST_FIRST)) return z->queue.at[--z->queue.n];
+    uint32_t x = z->queue.at[z->head++];
+    if (z->head > 4096 && 2 * z->head > z->queue.n) {
+        z->queue.n -= z->head;
+        memmove(z->queue.at, z->queue.at + z->head, z->queue.n * sizeof *z->queue.at);
+        z->head = 0;
+    }
+    return x;
+}
+
 static uint32_t cb_decide(void *state)
 {
     lazy *z = state;
@@ -826,7 +842,7 @@ static uint32_t cb_decide(void *state)
     while (z->head < z->queue.n || paths_mend(z, &answer) || paths_look_again(z) ||
            updates_look_again(z)) {
         if (z->head == z->queue.n) return answer;
-        uint32_t x = z->queue.at[z->head++];
+        uint32_t x = next_queued(z);
         bool violated;
         if (x & OVERLAP) {
             x &= ~OVERLAP;
@@ -837,12 +853,6 @@ static uint32_t cb_decide(void *state)
             z->queued[x] = 0;
             answer = check_read(z, x, &violated);
             if (violated) lazy_enqueue(z, x);
-        }
-        if (z->head > 4096 && 2 * z->head > z->queue.n) {
-            memmove(z->queue.at, z->queue.at + z->head,
-                    (z->queue.n - z->head) * sizeof *z->queue.at);
-            z->queue.n -= z->head;
-            z->head = 0;
         }
         if (!violated) continue;
         return answer;
@@ -1097,7 +1107,6 @@ static bool open_ok(const lazy *z, uint32_t ob, uint32_t seen)
 {
     const asg *g = z->g;
     if (z->updates || z->p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST) return false;
-    if (!z->paths && !strict_read(z->p, ob)) return false;
     if (g->ob_flags[ob] & OB_OWN) return false;
     if (seen != NONE) return may_read(z, ob, seen);
     return g->cand.at[g->cand_first.at[z->open_of[ob]]] == RF_INIT;
