@@ -170,6 +170,13 @@ static void bind_params(engine *e, const plan *p, const log_stmt *s)
     e->x.n_params = p->n_params;
 }
 
+const plan *engine_plan(engine *e, const log_stmt *s)
+{
+    const plan *p = plan_for(e, s->text);
+    bind_params(e, p, s);
+    return p;
+}
+
 /* Failures that come from the outside: another session, a limit; a log may show them anywhere. */
 static bool outside(const char *state)
 {
@@ -475,7 +482,7 @@ outcome engine_run(engine *e, trial *t, uint32_t position)
     e->x.latest = position;
     e->x.rule = e->rule;
     e->x.by_value = e->o->by_value;
-    e->x.choose = e->mode == MODE_ROW ? choose_row : NULL;
+    e->x.choose = e->mode != MODE_ROW ? NULL : e->choose ? e->choose : choose_row;
     e->x.view = e->mode == MODE_STATEMENT || e->mode == MODE_ROW ? view : NULL;
     e->x.pick = pick;
     e->x.observed = observed;
@@ -565,6 +572,16 @@ bool engine_explainable(engine *e, uint32_t txn, uint32_t position)
 
 /* ---- the initial state ----------------------------------------------------------------------- */
 
+/* Where in the rows column c of the table stands. */
+static uint32_t place_of(engine *e, const log_rows *rows, const table *t, uint32_t c)
+{
+    if (!rows->columns) return c;
+    for (uint32_t i = 0; i < rows->n_cols; i++)
+        if (!strcmp(rows->columns[i], t->cols[c].name)) return i;
+    guard_fail(e->guard, GUARD_HISTORY, "rows of table \"%s\" without its column \"%s\"", t->name,
+               t->cols[c].name);
+}
+
 static void load_rows(engine *e, const log_rows *rows)
 {
     table *t = vs_find(&e->s, rows->table, 0);
@@ -579,16 +596,19 @@ static void load_rows(engine *e, const log_rows *rows)
                    (unsigned)rows->n_cols, t->name, (unsigned)t->n_cols);
     }
     value *v = mem_array(e->mem, value, t->n_cols + 1);
+    uint32_t *from = mem_array(e->mem, uint32_t, t->n_cols + 1);
+    for (uint32_t c = 0; c < t->n_cols; c++) from[c] = place_of(e, rows, t, c);
     for (uint32_t i = 0; i < rows->n_rows; i++) {
         guard_tick(e->guard);
         for (uint32_t c = 0; c < t->n_cols; c++) {
-            const cell *at = &rows->cells[(size_t)i * t->n_cols + c];
+            const cell *at = &rows->cells[(size_t)i * t->n_cols + from[c]];
             v[c] = at->kind == CELL_NULL ? value_null()
                                          : value_parse(&e->x.c, t->cols[c].t, at->s, at->n);
         }
         vs_insert(&e->s, t, v, 1);
         arena_reset(&e->x.work);
     }
+    mem_put(e->mem, from);
     mem_put(e->mem, v);
 }
 
@@ -598,6 +618,7 @@ static void setup(engine *e)
     for (size_t i = 0; i < l->setup.n; i++) {
         const log_stmt *s = &l->setup.at[i];
         guard_set_position(e->guard, s->line, s->column);
+        e->in_dump = s->of_dump;
         plan *p = plan_for(e, s->text);
         bind_params(e, p, s);
         e->x.cid = ++e->x.last_cid;
@@ -607,9 +628,11 @@ static void setup(engine *e)
     }
     for (size_t i = 0; i < l->rows.n; i++) {
         guard_set_position(e->guard, l->rows.at[i].line, 1);
+        e->in_dump = l->rows.at[i].of_dump;
         load_rows(e, &l->rows.at[i]);
     }
     guard_set_position(e->guard, 0, 0);
+    e->in_dump = false;
     for (size_t i = 0; i < l->unknown.n; i++) {
         table *t = vs_find(&e->s, l->unknown.at[i], 0);
         if (t) t->unknown = true;

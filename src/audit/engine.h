@@ -104,15 +104,23 @@ typedef struct engine {
     uint64_t runs, max_runs;
     uint64_t unchecked;
     failure fail;
+    bool in_dump;   /* the setup's present statement came from a dump */
     bool exploring; /* record what would be possible */
     uint32_t focus; /* 1 + a statement: only its rows have states of their own, and what comes
                        before it need not agree; 0: none */
     const log_txn *running;
     uint32_t position, run_low, run_high;
-    const char **state_name; /* by state of the present order */
+    uint32_t (*choose)(void *ud, table *t, uint32_t row); /* instead of trying states of rows */
+    struct symbolic *symbolic;                            /* whose choices these are */
+    const char *symbolic_why;                             /* it did not decide */
+    const char **state_name;                              /* by state of the present order */
     uint32_t *first_read;
 } engine;
 
+static inline bool engine_uses(const engine *e, audit_pass p)
+{
+    return !e->o->off[p];
+}
 /* (Re)builds the initial state. */
 void engine_reset(engine *e);
 /* Runs the transaction of `t` on top of state `position`; RUN_OK leaves its writes pending. */
@@ -128,5 +136,7 @@ void engine_find_routines(engine *e);
 /* SELECTs only, as far as their texts tell. */
 bool engine_only_reads(const engine *e, const log_txn *t);
 const char *engine_state(const engine *e, uint32_t state);
+/* The statement's plan, its parameters bound.  Jumps. */
+const plan *engine_plan(engine *e, const log_stmt *s);
 
 #endif

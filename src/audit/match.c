@@ -26,7 +26,7 @@ static bool number_of(sql_exec *x, const cell *c, const num **d)
     return num_parse(&x->work, c->s, c->n, d) && *d;
 }
 
-static bool cell_matches(sql_exec *x, type_id t, value v, const cell *c)
+bool match_cell(sql_exec *x, type_id t, value v, const cell *c)
 {
     if (v.open) return c->kind != CELL_NULL; /* whatever the sequence or clock gave */
     if (v.null || c->kind == CELL_NULL) return v.null && c->kind == CELL_NULL;
@@ -46,7 +46,7 @@ static bool cell_matches(sql_exec *x, type_id t, value v, const cell *c)
 static bool row_matches(sql_exec *x, const sql_result *r, const value *row, const cell *c)
 {
     for (uint32_t i = 0; i < r->n_cols; i++)
-        if (!cell_matches(x, r->types[i], row[i], &c[i])) return false;
+        if (!match_cell(x, r->types[i], row[i], &c[i])) return false;
     return true;
 }
 

@@ -10,7 +10,7 @@
  * `violated` is said only after a search that left nothing out, or of the order that the
  * database's commit timestamps (or real time, at strict levels) dictate.
  */
-#include "audit/search.h"
+#include "audit/symbolic.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -19,6 +19,7 @@
 
 #define FREE_ORDER 10u /* transactions of which every order is tried */
 #define DEFAULT_RUNS 4000000u
+#define BEFORE_SYMBOLIC 3000u /* runs with backtracking, before choices are left open instead */
 #define FORGET_EVERY 64u
 #define NEAR 12u /* places of the order that a commit may be away from its timestamp's */
 
@@ -562,6 +563,7 @@ static found in_given_order(engine *e)
     e->mode = e->level.mode;
     e->rule = e->level.rule;
     e->exploring = e->mode != MODE_ROW;
+    if (e->mode != MODE_LATEST && !engine_uses(e, AUDIT_PASS_SEARCH)) return symbolic_decide(e);
     if (e->mode == MODE_ROW) { /* a stronger level first: its executions are ours too */
         e->mode = MODE_STATEMENT;
         e->rule = WRITE_RECHECK;
@@ -574,8 +576,13 @@ static found in_given_order(engine *e)
     r = one_pass(e, ORDER_GIVEN, false, 64);
     if (r == FOUND_YES || r == FOUND_REFUSED || e->mode == MODE_LATEST) return r;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        uint64_t most = e->max_runs, few = BEFORE_SYMBOLIC + 4 * (uint64_t)e->n;
+        if (!i && most > few) e->max_runs = few;
         r = one_pass(e, ORDER_GIVEN, true, sizes[i]);
+        e->max_runs = most;
         if (r != FOUND_CUT || e->runs >= e->max_runs) return r;
+        if (!i && (r = symbolic_decide(e)) != FOUND_CUT) return r;
+        if (!i) e->cut = true;
     }
     return r;
 }
@@ -759,7 +766,9 @@ void search_decide(engine *e, audit_answer *a)
     found r = in_given_order(e);
     if (e->level.mode == MODE_ROW && r == FOUND_CUT) e->exploring = true;
     bool serial = e->level.mode == MODE_LATEST && !e->level.strict;
-    if (r == FOUND_NO || r == FOUND_CUT) {
+    bool given_up =
+        r == FOUND_CUT && !engine_uses(e, AUDIT_PASS_SEARCH) && e->level.mode != MODE_LATEST;
+    if ((r == FOUND_NO || r == FOUND_CUT) && !given_up) {
         found other = FOUND_CUT;
         failure shown = e->fail;
         e->exploring = false;
@@ -795,6 +804,8 @@ void search_decide(engine *e, audit_answer *a)
                            ? "the search was given up; the transaction named is the first that was "
                              "not explained"
                            : "not explained in the log's order; not every other order was tried");
+    if (a->verdict == AUDIT_UNDECIDED && e->symbolic_why)
+        a->reason = say(e, "%s (choices left open: %s)", a->reason, e->symbolic_why);
     warn(e, a, unknown);
     a->unchecked = e->unchecked;
     a->runs = e->runs;
