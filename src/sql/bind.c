@@ -810,6 +810,19 @@ static void bind_parsed(binder *b, plan *p, const PgQuery__ParseResult *tree)
     p->params = b->params.at;
 }
 
+/* The last byte of a dollar-quoted string (of the text, if it has no end); 0: none begins here. */
+static size_t dollar_end(const char *s, size_t n, size_t i)
+{
+    size_t tag = i + 1;
+    while (tag < n && ((s[tag] | 32) >= 'a' || s[tag] == '_' || (s[tag] >= '0' && s[tag] <= '9')))
+        tag++;
+    if (tag >= n || s[tag] != '$' || (s[i + 1] >= '0' && s[i + 1] <= '9')) return 0;
+    size_t len = tag + 1 - i;
+    for (size_t k = tag + 1; k + len <= n; k++)
+        if (s[k] == '$' && !memcmp(s + k, s + i, len)) return k + len - 1;
+    return n - 1;
+}
+
 /* libpg_query and protobuf-c recurse along the tree without a limit; so we look at the text first.
    A tree is no deeper than its parentheses, plus the tokens that no comma, AND or OR (which make
    lists) stand between. */
@@ -819,7 +832,10 @@ static bool too_deep(const char *s, size_t n)
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)s[i];
         size_t from = i;
-        if (c == '\'' || c == '"') {
+        size_t quoted = c == '$' ? dollar_end(s, n, i) : 0;
+        if (quoted) { /* a body: its statements are looked at when they are bound */
+            i = quoted;
+        } else if (c == '\'' || c == '"') {
             for (i++; i < n && (unsigned char)s[i] != c; i++) continue;
         } else if ((c | 32) >= 'a' && (c | 32) <= 'z') {
             while (i + 1 < n && (((s[i + 1] | 32) >= 'a' && (s[i + 1] | 32) <= 'z') ||

@@ -235,6 +235,7 @@ static void insert(sql_exec *x, const plan *p, sql_result *out)
 typedef struct target {
     uint32_t row;
     const value **tuple; /* slot 0 is the row as it is now */
+    const value *old;    /* what it was */
 } target;
 typedef VEC(target) target_list;
 
@@ -311,7 +312,7 @@ static void find_targets(sql_exec *x, const plan *p, target_list *out)
         x->touched++;
         const value **tuple = t.at.at[i];
         uint32_t r = joined ? m.row[map_slot(&m, tuple[0])] : t.rows.at[i];
-        if (locked_now(x, p, r, tuple)) arena_push(&x->work, out, ((target){r, tuple}));
+        if (locked_now(x, p, r, tuple)) arena_push(&x->work, out, ((target){r, tuple, tuple[0]}));
     }
 }
 
@@ -357,7 +358,7 @@ static void order_matters(sql_exec *x, const plan *p, const target_list *all, si
 {
     if (key_null(u, row)) return;
     for (size_t i = 0; i < all->n; i++)
-        if (i != self && key_same(p->target, u, row, all->at[i].tuple[0]))
+        if (i != self && key_same(p->target, u, row, all->at[i].old))
             sql_refuse(&x->c, -1,
                        "an UPDATE of unique keys whose success depends on the order of rows");
 }

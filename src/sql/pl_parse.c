@@ -60,8 +60,10 @@ static const char *folded(parser *p, const char *s, size_t n)
 static size_t quoted(parser *p, size_t i, const char **out)
 {
     const char *s = p->text;
-    char q = s[i], *t = arena_get(p->m, strlen(s + i) + 1);
-    size_t n = 0;
+    char q = s[i];
+    size_t end = i + 1, n = 0;
+    while (s[end] && (s[end] != q || s[end + 1] == q)) end += s[end] == q ? 2 : 1;
+    char *t = arena_get(p->m, end - i + 1);
     for (i++; s[i]; i++) {
         if (s[i] == q && s[i + 1] != q) break;
         if (s[i] == q) i++;

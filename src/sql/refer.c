@@ -105,11 +105,30 @@ static bool key_stays(sql_exec *x, table *t, const foreign_key *f, const value *
     return false;
 }
 
+/* What happens to rows that refer to the table, directly or by what follows. */
+static void kinds(const sql_exec *x, const table *t, bool deleted, int depth, bool *check,
+                  bool *follows)
+{
+    for (size_t i = 0; depth < 16 && i < x->s->tables.n; i++) {
+        const table *o = x->s->tables.at[i];
+        for (uint32_t k = 0; k < o->n_foreign; k++) {
+            const foreign_key *f = &o->foreign[k];
+            if (!refers_to(f, t)) continue;
+            refer_action action = deleted ? f->on_delete : f->on_update;
+            *check |= action == REFER_CHECK;
+            *follows |= action != REFER_CHECK;
+            if (action == REFER_CASCADE && o != t) kinds(x, o, deleted, depth + 1, check, follows);
+        }
+    }
+}
+
 /* ON DELETE, ON UPDATE of one child row. */
-static void follow(sql_exec *x, table *child, const foreign_key *f, uint32_t r, const value *after)
+static void follow(sql_exec *x, table *child, const foreign_key *f, uint32_t r, const value *after,
+                   bool open)
 {
     const row_version *v = child->rows.at[r].head;
     refer_action action = after ? f->on_update : f->on_delete;
+    if (open) sql_refuse(&x->c, -1, "foreign keys whose answer depends on the order of rows");
     if (action == REFER_CHECK)
         sql_raise(&x->c, "23503", "row is still referenced from table \"%s\"", child->name);
     if (x->rule == WRITE_CONFLICT && v->commit != PENDING && v->commit > x->state) {
@@ -138,7 +157,9 @@ static void follow(sql_exec *x, table *child, const foreign_key *f, uint32_t r, 
     refer_note(x, child, old, row);
 }
 
-static void check_children(sql_exec *x, const refer_event *e)
+static void check_from(sql_exec *x, size_t from);
+
+static void check_children(sql_exec *x, const refer_event *e, bool open)
 {
     table *t = e->t;
     for (size_t i = 0; i < x->s->tables.n; i++) {
@@ -150,27 +171,41 @@ static void check_children(sql_exec *x, const refer_event *e)
             if (e->after && same_key(t, e->before, f->refs, e->after, f->refs, f->n)) continue;
             refer_action action = e->after ? f->on_update : f->on_delete;
             if (action == REFER_CHECK && key_stays(x, t, f, e->before)) continue;
+            size_t before = x->refers.n;
             row_list rows = rows_with(x, child, f->cols, e->before, f->refs, f->n);
             for (size_t r = 0; r < rows.n; r++) {
                 guard_tick(x->c.guard);
                 const row_version *v = child->rows.at[rows.at[r]].head;
                 if (v && !v->dead && same_key(child, v->cols, f->cols, e->before, f->refs, f->n))
-                    follow(x, child, f, rows.at[r], e->after);
+                    follow(x, child, f, rows.at[r], e->after, open);
             }
+            check_from(x, before); /* what follows from that, before the next key */
         }
     }
 }
 
-void refer_check(sql_exec *x)
+/* The order of the rows is the planner's: if some keys forbid and others follow, it may decide. */
+static void check_from(sql_exec *x, size_t from)
 {
-    for (size_t i = x->refers_from; i < x->refers.n; i++) { /* may grow while it is followed */
+    size_t to = x->refers.n, changed = 0;
+    bool check = false, follows = false;
+    if (++x->depth > 400) sql_refuse(&x->c, -1, "foreign keys that follow each other this far");
+    for (size_t i = from; i < to; i++) changed += x->refers.at[i].before != NULL;
+    if (changed > 1) kinds(x, x->refers.at[from].t, !x->refers.at[from].after, 0, &check, &follows);
+    for (size_t i = from; i < to; i++) {
         refer_event e = x->refers.at[i];
         for (uint32_t k = 0; e.after && k < e.t->n_foreign; k++) {
             const foreign_key *f = &e.t->foreign[k];
             if (e.before && same_key(e.t, e.before, f->cols, e.after, f->cols, f->n)) continue;
             check_parent(x, e.t, f, e.after);
         }
-        if (e.before) check_children(x, &e);
+        if (e.before) check_children(x, &e, check && follows);
     }
-    x->refers.n = x->refers_from;
+    x->refers.n = from;
+    x->depth--;
+}
+
+void refer_check(sql_exec *x)
+{
+    check_from(x, x->refers_from);
 }

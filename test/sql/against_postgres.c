@@ -71,8 +71,8 @@ static const char *const schema[] = {
     "CREATE TABLE k0 (id int PRIMARY KEY, u int UNIQUE)",
     "CREATE TABLE k1 (id int PRIMARY KEY, p int REFERENCES k0, q int REFERENCES k0 (u) ON DELETE"
     " CASCADE ON UPDATE CASCADE)",
-    "CREATE TABLE k2 (id int PRIMARY KEY, p int REFERENCES k1 ON DELETE CASCADE, q int REFERENCES k0"
-    " ON DELETE SET NULL, r int REFERENCES k2)",
+    "CREATE TABLE k2 (id int PRIMARY KEY, p int REFERENCES k1 ON DELETE CASCADE, q int REFERENCES"
+    " k0 ON DELETE SET NULL, r int REFERENCES k2)",
 };
 #define N_SCHEMA (sizeof schema / sizeof schema[0])
 
