@@ -493,7 +493,10 @@ static found pass(engine *e, order_kind kind, bool back, const uint32_t *horizon
         if (e->exploring && e->fail.any && e->fail.position == position) classify(e);
         t->choices.n = t->effects.n = t->reached.n = t->changed = 0;
         t->started = false;
-        if (!s.back || !position || e->runs >= e->max_runs) {
+        bool spent =
+            e->runs >= e->max_runs; /* perhaps by classify: something is left, all the same */
+        if (s.back && position && spent) e->cut = true;
+        if (!s.back || !position || spent) {
             answer = e->cut ? FOUND_CUT : FOUND_NO;
             break;
         }
