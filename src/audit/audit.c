@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "audit/dump.h"
 #include "audit/internal.h"
 #include "audit/packed.h"
 #include "base/clock.h"
@@ -90,13 +91,25 @@ void audit_engine(engine *e, guard *g, mem *work, mem *states, const audit_optio
     engine_find_routines(e);
 }
 
+static void read_all(audit *a, const audit_options *o, bool linting)
+{
+    log_begin(&a->log, &a->kept);
+    a->log.linting = linting;
+    if (o->dump) {
+        a->in_dump = true;
+        source_init(&a->dump, &a->kept, &a->guard, o->dump, o->dump_payload);
+        packed_open(&a->dump);
+        log_dump(&a->log, &a->dump);
+        a->in_dump = false;
+    }
+    packed_open(&a->source);
+    log_read(&a->log, &a->source);
+    a->read = true;
+}
+
 static void decide(audit *a, const audit_options *o, audit_answer *answer)
 {
-    if (!a->read) {
-        packed_open(&a->source);
-        log_read(&a->log, &a->kept, &a->source);
-        a->read = true;
-    }
+    if (!a->read) read_all(a, o, false);
     audit_engine(&a->e, &a->guard, &a->work, &a->store, o, &a->log);
     answer->level = a->e.level.name;
     answer->statements = a->log.statements;
@@ -109,11 +122,16 @@ static int ended(audit *a, audit_answer *answer)
 {
     guard *g = &a->guard;
     bool limit = g->code == GUARD_TIME || g->code == GUARD_INTERRUPT || g->code == GUARD_NOMEM;
-    snprintf(a->text, sizeof a->text, "%s%s",
+    bool dumped = (a->in_dump || a->e.in_dump) && g->line;
+    int n = 0;
+    if (dumped)
+        n = snprintf(a->text, sizeof a->text,
+                     "in the dump, line %llu: ", (unsigned long long)g->line);
+    snprintf(a->text + n, sizeof a->text - (size_t)n, "%s%s",
              g->code == SQL_RAISED || g->code == SQL_REFUSED ? "in the initial state: " : "",
              g->text);
-    a->line = g->line;
-    a->column = g->column;
+    a->line = dumped ? 0 : g->line;
+    a->column = dumped ? 0 : g->column;
     if (limit && answer->level) {
         answer->verdict = AUDIT_UNDECIDED;
         answer->reason = a->text;
@@ -132,12 +150,10 @@ void audit_limits(audit *a, const audit_options *o)
     a->guard.deadline = o->seconds > 0 ? clock_now() + (uint64_t)(o->seconds * 1e9) : 0;
 }
 
-int audit_run(audit **out, const audit_options *o, audit_read read, void *payload,
-              audit_answer *answer)
+static audit *open_audit(const audit_options *o)
 {
-    memset(answer, 0, sizeof *answer);
-    audit *a = *out = mem_libc(NULL, NULL, 0, sizeof *a);
-    if (!a) return GUARD_NOMEM;
+    audit *a = mem_libc(NULL, NULL, 0, sizeof *a);
+    if (!a) return NULL;
     memset(a, 0, sizeof *a);
     guard_init(&a->guard);
     mem_init(&a->kept, NULL, NULL, &a->guard);
@@ -145,6 +161,15 @@ int audit_run(audit **out, const audit_options *o, audit_read read, void *payloa
     mem_init(&a->store, NULL, NULL, &a->guard);
     mem_init(&a->shrunk, NULL, NULL, &a->guard);
     audit_limits(a, o);
+    return a;
+}
+
+int audit_run(audit **out, const audit_options *o, audit_read read, void *payload,
+              audit_answer *answer)
+{
+    memset(answer, 0, sizeof *answer);
+    audit *a = *out = open_audit(o);
+    if (!a) return GUARD_NOMEM;
     if (guard_armed(&a->guard)) return ended(a, answer);
     source_init(&a->source, &a->kept, &a->guard, read, payload);
     decide(a, o, answer);
@@ -164,6 +189,52 @@ int audit_again(audit *a, const audit_options *o, audit_answer *answer)
     return 0;
 }
 
+/* Is there such a member on the first line?  Deep inside would do, too: histories have none. */
+static bool has_member(const char *p, const char *end, const char *word)
+{
+    size_t n = strlen(word);
+    for (; p + n < end; p++) {
+        if (memcmp(p, word, n) != 0) continue;
+        const char *q = p + n;
+        while (q < end && *q == ' ') q++;
+        if (q < end && *q == ':') return true;
+    }
+    return false;
+}
+
+bool audit_sniff(audit_read read, void *payload)
+{
+    audit *a = open_audit(&(audit_options){0});
+    if (!a) return false;
+    volatile bool yes = false; /* outlives a jump */
+    if (!guard_armed(&a->guard)) {
+        source *s = &a->source;
+        source_init(s, &a->kept, &a->guard, read, payload);
+        packed_open(s);
+        source_skip_bom(s);
+        source_need(s, 4096);
+        const char *from = s->at + s->pos, *all = s->at + s->n;
+        const char *end = memchr(from, '\n', (size_t)(all - from));
+        if (!end) end = all;
+        yes = *from == '{' &&
+              (has_member(from, end, "\"ratel_sql\"") || has_member(from, end, "\"statements\""));
+    }
+    audit_free(a);
+    return yes;
+}
+
+int audit_lint(audit **out, const audit_options *o, audit_read read, void *payload,
+               audit_counts *counts, const audit_finding **at, size_t *n)
+{
+    audit *a = *out = open_audit(o);
+    if (!a) return GUARD_NOMEM;
+    if (guard_armed(&a->guard)) return ended(a, &(audit_answer){0});
+    source_init(&a->source, &a->kept, &a->guard, read, payload);
+    read_all(a, o, true);
+    log_lint(a, o, counts, at, n);
+    return 0;
+}
+
 const char *audit_error(const audit *a, uint64_t *line, uint64_t *column)
 {
     *line = a ? a->line : 0;
@@ -175,6 +246,7 @@ void audit_free(audit *a)
 {
     if (!a) return;
     packed_close(&a->source);
+    packed_close(&a->dump);
     mem_free_all(&a->shrunk);
     mem_free_all(&a->store);
     mem_free_all(&a->work);

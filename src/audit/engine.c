@@ -85,6 +85,17 @@ static void view(void *ud, exec_view *v, view_move move)
     e->seen_from = back ? v->seen_from : e->seen.n;
 }
 
+static bool observed(void *ud, uint64_t row, uint32_t column, type t, value *v)
+{
+    engine *e = ud;
+    const log_stmt *s = e->statement;
+    if (!s || !s->has_rows || row >= s->n_rows || column >= s->n_cols) return false;
+    const cell *c = &s->cells[row * s->n_cols + column];
+    if (c->kind == CELL_NULL) return false;
+    *v = value_parse(&e->x.c, t, c->s, c->n);
+    return true;
+}
+
 /* The planner's choice between rows. */
 static uint32_t pick(void *ud, uint32_t n)
 {
@@ -222,8 +233,23 @@ static bool only_selects(const engine *e, const log_text *t)
     return true;
 }
 
+/* Transactions that failed are not run, but what they prepared stays. */
+static void find_lost_prepares(engine *e)
+{
+    for (size_t i = 0; i < e->l->txns.n; i++) {
+        const log_txn *t = &e->l->txns.at[i];
+        for (uint32_t k = 0; t->status != LOG_COMMITTED && k < t->n_stmts; k++) {
+            const char *text = e->l->texts.at[t->stmts[k].text].at;
+            if (find_text(text, "prepare") || find_text(text, "deallocate") ||
+                find_text(text, "discard"))
+                e->lost_prepares = true;
+        }
+    }
+}
+
 void engine_find_routines(engine *e)
 {
+    find_lost_prepares(e);
     static const char *const words[] = {"function", "procedure"};
     for (size_t i = 0; i < e->l->texts.n; i++) {
         const char *text = e->l->texts.at[i].at;
@@ -297,9 +323,10 @@ static outcome compared(attempt *a, const sql_result *r)
     if (match_result(&e->x, r, a->s)) return RUN_OK;
     bool gone = a->s->has_error && !memcmp(a->s->error, "23505", 5) && e->mode != MODE_LATEST;
     /* ON CONFLICT DO NOTHING looks at rows outside the snapshot, which may be gone at the commit */
-    if (a->p->conflict == ON_CONFLICT_NOTHING && e->mode != MODE_LATEST && !a->s->has_error &&
-        ((a->s->has_count && a->s->count < r->count) || (a->s->has_rows && a->s->n_rows < r->n)))
-        gone = true;
+    bool fewer = (a->s->has_count && a->s->count < r->count) ||
+                 (a->s->has_rows && a->s->n_rows < r->n) || a->p->kind == S_CALL ||
+                 a->p->kind == S_SELECT;
+    if (e->x.nothing && e->mode != MODE_LATEST && !a->s->has_error && fewer) gone = true;
     if (gone || (a->s->has_error && sql_unclear(&e->x, a->p, NULL, a->s->error))) {
         snprintf(e->guard->text, sizeof e->guard->text, "%s",
                  gone ? "a duplicate key that may have been gone again"
@@ -406,7 +433,7 @@ static outcome run_all(engine *e, const log_txn *t)
         }
         e->seen.n = e->seen_from = 0;
         e->x.cid = ++e->x.last_cid;
-        a.s = &t->stmts[i];
+        a.s = e->statement = &t->stmts[i];
         a.index = i;
         if (e->focus) e->x.choose = i + 1 == e->focus ? choose_row : NULL;
         outcome r = run_statement(&a);
@@ -458,8 +485,11 @@ outcome engine_run(engine *e, trial *t, uint32_t position)
     e->x.choose = e->mode != MODE_ROW ? NULL : e->choose ? e->choose : choose_row;
     e->x.view = e->mode == MODE_STATEMENT || e->mode == MODE_ROW ? view : NULL;
     e->x.pick = pick;
+    e->x.observed = observed;
     e->x.ud = e;
     exec_begin(&e->x);
+    e->x.session = e->l->txns.at[t->txn].session;
+    e->x.lost_prepares = e->lost_prepares;
     e->running = &e->l->txns.at[t->txn];
     outcome r = run_all(e, e->running);
     assert(e->used <= t->choices.n);
@@ -473,7 +503,7 @@ outcome engine_run(engine *e, trial *t, uint32_t position)
 
 uint64_t engine_effects(const engine *e)
 {
-    uint64_t sum = e->s.undo.n;
+    uint64_t sum = e->s.undo.n + exec_hidden(&e->x);
     for (size_t i = 0; i < e->s.undo.n; i++) {
         store_undo u = e->s.undo.at[i];
         if (u.row >= UNDO_DROP) {
@@ -542,6 +572,16 @@ bool engine_explainable(engine *e, uint32_t txn, uint32_t position)
 
 /* ---- the initial state ----------------------------------------------------------------------- */
 
+/* Where in the rows column c of the table stands. */
+static uint32_t place_of(engine *e, const log_rows *rows, const table *t, uint32_t c)
+{
+    if (!rows->columns) return c;
+    for (uint32_t i = 0; i < rows->n_cols; i++)
+        if (!strcmp(rows->columns[i], t->cols[c].name)) return i;
+    guard_fail(e->guard, GUARD_HISTORY, "rows of table \"%s\" without its column \"%s\"", t->name,
+               t->cols[c].name);
+}
+
 static void load_rows(engine *e, const log_rows *rows)
 {
     table *t = vs_find(&e->s, rows->table, 0);
@@ -556,16 +596,19 @@ static void load_rows(engine *e, const log_rows *rows)
                    (unsigned)rows->n_cols, t->name, (unsigned)t->n_cols);
     }
     value *v = mem_array(e->mem, value, t->n_cols + 1);
+    uint32_t *from = mem_array(e->mem, uint32_t, t->n_cols + 1);
+    for (uint32_t c = 0; c < t->n_cols; c++) from[c] = place_of(e, rows, t, c);
     for (uint32_t i = 0; i < rows->n_rows; i++) {
         guard_tick(e->guard);
         for (uint32_t c = 0; c < t->n_cols; c++) {
-            const cell *at = &rows->cells[(size_t)i * t->n_cols + c];
+            const cell *at = &rows->cells[(size_t)i * t->n_cols + from[c]];
             v[c] = at->kind == CELL_NULL ? value_null()
                                          : value_parse(&e->x.c, t->cols[c].t, at->s, at->n);
         }
         vs_insert(&e->s, t, v, 1);
         arena_reset(&e->x.work);
     }
+    mem_put(e->mem, from);
     mem_put(e->mem, v);
 }
 
@@ -575,6 +618,7 @@ static void setup(engine *e)
     for (size_t i = 0; i < l->setup.n; i++) {
         const log_stmt *s = &l->setup.at[i];
         guard_set_position(e->guard, s->line, s->column);
+        e->in_dump = s->of_dump;
         plan *p = plan_for(e, s->text);
         bind_params(e, p, s);
         e->x.cid = ++e->x.last_cid;
@@ -584,9 +628,11 @@ static void setup(engine *e)
     }
     for (size_t i = 0; i < l->rows.n; i++) {
         guard_set_position(e->guard, l->rows.at[i].line, 1);
+        e->in_dump = l->rows.at[i].of_dump;
         load_rows(e, &l->rows.at[i]);
     }
     guard_set_position(e->guard, 0, 0);
+    e->in_dump = false;
     for (size_t i = 0; i < l->unknown.n; i++) {
         table *t = vs_find(&e->s, l->unknown.at[i], 0);
         if (t) t->unknown = true;

@@ -92,6 +92,8 @@ typedef struct engine {
     write_rule rule;
     trial *t;
     size_t used;
+    bool lost_prepares;
+    const log_stmt *statement;  /* that is running */
     VEC(const char *) routines; /* names that the log creates */
     VEC(seen_row) seen;
     size_t seen_from;      /* of the statement that is running */
@@ -102,6 +104,7 @@ typedef struct engine {
     uint64_t runs, max_runs;
     uint64_t unchecked;
     failure fail;
+    bool in_dump;   /* the setup's present statement came from a dump */
     bool exploring; /* record what would be possible */
     uint32_t focus; /* 1 + a statement: only its rows have states of their own, and what comes
                        before it need not agree; 0: none */

@@ -15,8 +15,9 @@ struct audit {
     mem work;  /* the decision, the answer */
     mem store; /* states */
     mem shrunk;
-    source source;
-    bool read; /* the log is whole */
+    source source, dump;
+    bool read;    /* the log is whole */
+    bool in_dump; /* what goes wrong does so there */
     sql_log log;
     engine e;
     char text[GUARD_TEXT + 64];
@@ -26,6 +27,9 @@ struct audit {
 /* Readies an engine for a log; fails through the guard if the level is none of ours. */
 void audit_engine(engine *e, guard *g, mem *work, mem *states, const audit_options *o,
                   const sql_log *l);
+/* log_lint.c: what is doubtful about a log, one finding for each kind. */
+void log_lint(audit *a, const audit_options *o, audit_counts *counts, const audit_finding **at,
+              size_t *n);
 /* Starts the clock of the options' limit. */
 void audit_limits(audit *a, const audit_options *o);
 

@@ -74,7 +74,7 @@ static void put_txn(strbuf *o, const sql_log *l, const log_txn *t)
     static const char *const status[] = {"committed", "aborted", "unknown"};
     strbuf_char(o, '{');
     put_name(o, "id", t->id);
-    if (t->session < l->sessions.n) {
+    if (*l->sessions.at[t->session]) {
         strbuf_char(o, ',');
         put_name(o, "session", l->sessions.at[t->session]);
     }
@@ -105,6 +105,11 @@ void log_write(const sql_log *l, const char *level, strbuf *o)
         const log_rows *r = &l->rows.at[i];
         strbuf_char(o, '{');
         put_name(o, "table", r->table);
+        for (uint32_t k = 0; r->columns && k < r->n_cols; k++) {
+            strbuf_str(o, k ? "," : ",\"columns\":[");
+            strbuf_json(o, r->columns[k], strlen(r->columns[k]));
+        }
+        if (r->columns) strbuf_char(o, ']');
         put_rows(o, r->cells, r->n_rows, r->n_cols);
         strbuf_str(o, "}\n");
     }

@@ -348,7 +348,8 @@ static void rows_of_table(shrinker *s, const engine *e, const table *t, sql_log 
     }
     cell *kept = arena_array(&s->kept, cell, cells.n + 1);
     if (cells.n) memcpy(kept, cells.at, cells.n * sizeof *kept);
-    log_rows rows = {arena_text(&s->kept, t->name, strlen(t->name)), n, t->n_cols, kept, 1};
+    const char *name = arena_text(&s->kept, t->name, strlen(t->name));
+    log_rows rows = {.table = name, .n_rows = n, .n_cols = t->n_cols, .cells = kept, .line = 1};
     if (n) vec_push(m, &out->rows, rows);
     vec_free(m, &cells);
     strbuf_free(&b);

@@ -337,6 +337,7 @@ gval sx_eval(sx *x, const expr *e, sframe *f, fm path)
     case E_SCALAR: sx_refuse(x, "a subquery");
     case E_VAR:
     case E_ROUTINE: sx_refuse(x, "a function of the log's own");
+    case E_OPEN: sx_refuse(x, "a value that the database chose");
     case E_NOT:
     case E_COMPARE:
     case E_ARITH:

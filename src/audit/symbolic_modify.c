@@ -254,6 +254,8 @@ fm sx_statement(sx *x, const plan *p, const log_stmt *s, uint32_t cid)
     const out_column *cols = NULL;
     const query *q = NULL;
     if (p->target && p->target->unknown) sx_refuse(x, "a table whose initial contents are unknown");
+    if (p->target && x->foreign) sx_refuse(x, "foreign keys");
+    if (p->target && p->slots > 1) sx_refuse(x, "UPDATE FROM or DELETE USING");
     switch (p->kind) {
     case S_SELECT:
         q = p->q;
@@ -266,7 +268,11 @@ fm sx_statement(sx *x, const plan *p, const log_stmt *s, uint32_t cid)
     case S_DELETE: delete_rows(x, p); break;
     case S_NOTHING: return FM_TRUE;
     case S_CREATE:
-    case S_DROP: sx_refuse(x, "CREATE or DROP TABLE");
+    case S_DROP:
+    case S_ALTER:
+    case S_TRUNCATE: sx_refuse(x, "CREATE, ALTER, DROP or TRUNCATE TABLE");
+    case S_VIEW:
+    case S_DROP_VIEW: sx_refuse(x, "CREATE or DROP VIEW");
     case S_SAVEPOINT:
     case S_RELEASE:
     case S_ROLLBACK_TO: sx_refuse(x, "a savepoint");
@@ -274,6 +280,12 @@ fm sx_statement(sx *x, const plan *p, const log_stmt *s, uint32_t cid)
     case S_DROP_ROUTINE:
     case S_CALL:
     case S_DO: sx_refuse(x, "a function or procedure of the log's own");
+    case S_PREPARE:
+    case S_EXECUTE:
+    case S_DEALLOCATE: sx_refuse(x, "a prepared statement");
+    case S_DECLARE:
+    case S_FETCH:
+    case S_CLOSE: sx_refuse(x, "a cursor");
     }
     if (!q && p->n_returning) {
         cols = p->returning;

@@ -77,6 +77,7 @@ static void extend(sx *x, const join *j, uint32_t slots, sframe *up, const sym_t
         for (uint32_t r = 0; r < n; r++) try_row(x, j, slots, up, in, r, out);
         return;
     }
+    if (j->kind != J_INNER && j->kind != J_LEFT) sx_refuse(x, "a FULL or RIGHT join");
     sym_tuples left = {0};
     extend(x, j->left, slots, up, in, &left);
     for (size_t i = 0; i < left.n; i++) {
@@ -257,6 +258,8 @@ static running *fresh_aggs(sx *x, const query *q)
         bool counts = a->kind == AGG_COUNT;
         if (a->kind == AGG_AVG) sx_refuse(x, "avg");
         if (a->distinct) sx_refuse(x, "an aggregate of DISTINCT values");
+        if (a->kind > AGG_MAX || a->filter || a->n_order)
+            sx_refuse(x, "an aggregate with FILTER or ORDER BY, or of booleans or texts");
         r[i] = (running){
             gval_of(&x->p, counts ? T_INT8 : a->arg->t.id, counts ? value_int(0) : value_null()),
             FM_FALSE};
@@ -382,6 +385,9 @@ static void lock_rows(sx *x, const query *q, sframe *up, sym_tuples *t)
 void sx_query(sx *x, const query *q, sframe *up, fm path)
 {
     if (q->call) sx_refuse(x, "a function in FROM");
+    if (q->n_windows) sx_refuse(x, "a window function");
+    if (q->set != SET_NONE) sx_refuse(x, "UNION, INTERSECT or EXCEPT");
+    if (q->rows || q->kept || q->shared) sx_refuse(x, "WITH or VALUES");
     if (q->limit || q->offset) sx_refuse(x, "LIMIT");
     if (q->distinct) sx_refuse(x, "DISTINCT");
     sym_tuples t = {0};

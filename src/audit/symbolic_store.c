@@ -400,6 +400,8 @@ void sx_begin(sx *x, engine *e)
     x->e = e;
     fm_init(&x->p, x->p.m);
     arena_init(&x->work, x->p.m);
+    if (e->s.holes) sx_refuse(x, "a value that the database chose");
+    for (size_t i = 0; i < e->s.tables.n; i++) x->foreign |= e->s.tables.at[i]->n_foreign > 0;
     for (size_t i = 0; i < e->s.tables.n; i++)
         if (vs_find(&e->s, e->s.tables.at[i]->name, 0) == e->s.tables.at[i])
             take_table(x, e->s.tables.at[i], (uint32_t)i);

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit/audit.h"
-#include "cli/cli.h"
+#include "cli/sql_log.h"
 
 typedef struct state {
     args *a;
@@ -18,12 +17,6 @@ typedef struct state {
 } state;
 
 static const char *const verdicts[] = {"holds", "violated", "undecided"};
-
-static ptrdiff_t read_log(void *buf, size_t cap, void *file)
-{
-    size_t n = fread(buf, 1, cap, file);
-    return n || !ferror((FILE *)file) ? (ptrdiff_t)n : -1;
-}
 
 static void json_member_to(FILE *f, const char *name, const char *text)
 {
@@ -246,7 +239,7 @@ static int audit_level(state *st, const audit_options *o, audit **a, FILE *f)
     audit_answer r;
     audit_shrunk shrunk;
     uint64_t start = now();
-    int code = *a ? audit_again(*a, o, &r) : audit_run(a, o, read_log, f, &r);
+    int code = *a ? audit_again(*a, o, &r) : audit_run(a, o, read_sql_log, f, &r);
     st->seconds = seconds_since(start);
     st->shrunk = NULL;
     if (code) return complain_of(st, *a, code);
@@ -273,6 +266,10 @@ static int audit_log(state *st, audit_options *o)
         fprintf(stderr, "%s: %s\n", st->name, strerror(errno));
         return EXIT_IO;
     }
+    if (!open_sql_dump(st->a, o)) {
+        if (!in) fclose(f);
+        return EXIT_IO;
+    }
     audit *a = NULL;
     int status = EXIT_HOLDS;
     const char *levels = st->a->value[O_LEVEL];
@@ -288,6 +285,7 @@ static int audit_log(state *st, audit_options *o)
         l += n;
     }
     audit_free(a);
+    if (o->dump_payload) fclose(o->dump_payload);
     if (!in) fclose(f);
     return status;
 }
@@ -342,6 +340,10 @@ static bool options(const args *a, audit_options *o)
         return false;
     }
     if (!args_u64(a, O_DRIFT, &o->drift) || !args_u64(a, O_MEMORY, &mib)) return false;
+    if (o->drift > INT64_MAX / 2) {
+        complain("--drift: beyond 2^62");
+        return false;
+    }
     if (!passes(a->value[O_PASS], o)) return false;
     o->by_value = c && !strcmp(c, "value");
     o->lenient = a->value[O_LENIENT] != NULL;

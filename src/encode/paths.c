@@ -76,6 +76,44 @@ static void load_ended(lazy *z)
     vec_free(z->m, &ends);
 }
 
+/* --- before the search ----------------------------------------------------------------------- */
+
+#define NEAR 8 /* versions behind the one that was read */
+
+/* Does v, before it reads ob, surely see u?  The clocks know what leads to what by all certain
+   edges; these are the steps of a path if versions lead to each other, or if there are none. */
+static bool surely_sees(const lazy *z, uint32_t ob, node_id u)
+{
+    const level_rule *rule = z->p->rule;
+    node_id v = z->g->ob_node[ob];
+    if (!rule->po) return reaches(&z->reach, u, v);
+    v = z->p->so ? z->g->so_pred[v] : NO_ID;
+    return v != NO_ID && (u == v || reaches(&z->reach, u, v));
+}
+
+bool paths_may_settle(const lazy *z)
+{
+    const level_rule *rule = z->p->rule;
+    unsigned many = PATH_SO | PATH_WR;
+    return z->paths && !z->j && !z->p->plain && !rule->one && (rule->path & many) == many &&
+           !(rule->path & PATH_ANY) && (rule->path & PATH_WW || !z->g->extra.n) &&
+           pass_on(z->p->tune, PASS_SETTLE_PATHS);
+}
+
+uint32_t paths_sure_version(const lazy *z, uint32_t ob)
+{
+    const asg *g = z->g;
+    node_id v = g->ob_node[ob];
+    if (z->p->rf[ob] >= RF_LAST || !z->p->in[v]) return NONE;
+    uint32_t u = lazy_next_version(z, z->p->rf_inst[ob]);
+    for (unsigned i = 0; i < NEAR && u != NONE; i++, u = lazy_next_version(z, u)) {
+        node_id un = g->inst_node[u];
+        if (z->pos[un] > z->pos[v]) break;
+        if (un != v && z->p->in[un] && surely_sees(z, ob, un)) return u;
+    }
+    return NONE;
+}
+
 /* --- sources --------------------------------------------------------------------------------- */
 
 #define FEW 16 /* candidates that are looked at one by one */
@@ -613,7 +651,7 @@ static bool still_stands(lazy *z, const support *s)
 
 /* Of the free candidates of a read that stand behind u, the one that is nearest to the reader: its
    literal and, if it has to be moved, how far. */
-static uint32_t source_behind(lazy *z, uint32_t ob, node_id u, uint32_t *way)
+static uint32_t source_behind(lazy *z, uint32_t ob, node_id u, uint32_t *way, node_id *source)
 {
     const asg *g = z->g;
     node_id v = g->ob_node[ob];
@@ -627,6 +665,7 @@ static uint32_t source_behind(lazy *z, uint32_t ob, node_id u, uint32_t *way)
             continue;
         best = lazy_cand_lit(z, i);
         at = z->pos[c];
+        *source = c;
     }
     *way = best == LIT_NONE ? UINT32_MAX : at < z->pos[v] ? 0 : at - z->pos[v];
     return best;
@@ -646,58 +685,92 @@ static bool has_earlier(lazy *z, uint32_t ob, uint32_t from)
     return false;
 }
 
-/* The literal to try first so that the finding falls by this support, and its price: how far
-   somebody has to be moved. */
-static uint32_t remedy(lazy *z, const support *s, uint32_t *way)
+/* A literal to decide so that a finding falls, and its price: how far somebody has to be moved, to
+   the place before or behind `from` or `to` (NO_ID: nobody is). */
+typedef struct remedy {
+    uint32_t lit, way;
+    node_id from, to; /* the edge that it means */
+} remedy;
+
+static remedy remedy_of(lazy *z, const support *s)
 {
-    *way = 0;
-    if (!pass_on(z->p->tune, PASS_TOPOLOGICAL)) return s->lit; /* the first */
-    *way = s->kind == OF_ORDER ? z->pos[s->b] - z->pos[s->a] : UINT32_MAX;
-    if (s->kind != OF_CHOICE || !pass_on(z->p->tune, PASS_ALL_SOURCES)) return s->lit;
-    if (s->behind == NO_ID) {
-        if (has_earlier(z, s->a, s->b)) *way = 1;
-        return s->lit;
+    remedy r = {s->lit, UINT32_MAX, NO_ID, NO_ID};
+    if (s->kind == OF_ORDER) {
+        r = (remedy){s->lit, z->pos[s->b] - z->pos[s->a], s->b, s->a};
+    } else if (s->kind == OF_CHOICE && pass_on(z->p->tune, PASS_ALL_SOURCES)) {
+        if (s->behind == NO_ID) {
+            if (has_earlier(z, s->a, s->b)) r.way = 1;
+            return r;
+        }
+        remedy other = {LIT_NONE, 0, NO_ID, z->g->ob_node[s->a]};
+        other.lit = source_behind(z, s->a, s->behind, &other.way, &other.from);
+        if (other.lit != LIT_NONE) return other;
     }
-    uint32_t other = source_behind(z, s->a, s->behind, way);
-    return other == LIT_NONE ? s->lit : other;
+    return r;
 }
 
-/* Does the finding stand?  *best: what mends it, or LIT_NONE. */
-static bool stands(lazy *z, supports of, uint32_t *best)
+/* Does the finding stand?  Else *lucky is a free literal that the order fulfils as it is, or
+   LIT_NONE. */
+static bool stands(lazy *z, supports of, uint32_t *lucky)
 {
-    uint32_t least = 0;
-    *best = LIT_NONE;
-    for (size_t i = of.first; i < of.first + of.n; i++)
-        if (!still_stands(z, &z->paths->support.at[i])) return false;
+    bool all = true;
+    *lucky = LIT_NONE;
     for (size_t i = of.first; i < of.first + of.n; i++) {
         const support *s = &z->paths->support.at[i];
-        uint32_t way, lit;
-        if (solver_value(z->s, s->lit)) continue;
-        lit = remedy(z, s, &way);
-        if (*best != LIT_NONE && least <= way) continue;
-        *best = lit;
-        least = way;
+        int value = solver_value(z->s, s->lit);
+        if (value <= 0 && still_stands(z, s)) continue;
+        all = false;
+        if (value) *lucky = LIT_NONE;
+        if (value > 0) break;
+        if (!value && *lucky == LIT_NONE) *lucky = s->lit;
     }
-    return true;
+    return all;
+}
+
+/* What mends a finding that stands, or LIT_NONE: of what the order allows, the nearest.  (What it
+   does not would be a conflict, and undo more than it settles.) */
+static uint32_t best_remedy(lazy *z, supports of)
+{
+    remedy best = {LIT_NONE, 0, NO_ID, NO_ID};
+    bool allowed = false;
+    for (size_t i = of.first; i < of.first + of.n; i++) {
+        const support *s = &z->paths->support.at[i];
+        if (solver_value(z->s, s->lit)) continue;
+        if (!pass_on(z->p->tune, PASS_TOPOLOGICAL)) return s->lit;
+        remedy r = remedy_of(z, s);
+        if (best.lit != LIT_NONE && allowed && best.way <= r.way) continue;
+        bool may = r.from == NO_ID || !order_leads(z->o, r.to, r.from);
+        if (best.lit != LIT_NONE && !may) continue;
+        best = r;
+        allowed = may;
+    }
+    return best.lit;
 }
 
 bool paths_mend(lazy *z, uint32_t *answer)
 {
     paths *x = z->paths;
     if (!x) return false;
-    for (; x->waiting.n; x->waiting.n--)
-        if (stands(z, x->said.at[x->waiting.at[x->waiting.n - 1]], answer) && *answer != LIT_NONE)
-            return true;
+    for (; x->waiting.n; x->waiting.n--) {
+        supports of = x->said.at[x->waiting.at[x->waiting.n - 1]];
+        uint32_t lucky;
+        bool broken = stands(z, of, &lucky);
+        *answer = broken ? best_remedy(z, of) : x->again ? lucky : LIT_NONE;
+        if (*answer != LIT_NONE) return true;
+    }
     return false;
 }
 
-/* What was found before may have come back, because decisions were undone: all of that is cheaper
-   looked at than one sweep. */
+/* What was found before may have come back, because decisions were undone or another mend moved
+   what no literal holds: all of that is cheaper looked at than one sweep.  What comes back is held,
+   even if by luck it is mended when its turn comes; else two could break each other for ever. */
 static bool mend_again(lazy *z, uint32_t *answer)
 {
     paths *x = z->paths;
+    uint32_t lucky;
+    x->again = true;
     for (uint32_t i = 0; i < x->said.n; i++) {
-        if (stands(z, x->said.at[i], answer)) vec_push(z->m, &x->waiting, i);
+        if (stands(z, x->said.at[i], &lucky)) vec_push(z->m, &x->waiting, i);
         guard_tick(z->m->guard);
     }
     return paths_mend(z, answer);
@@ -741,6 +814,7 @@ bool paths_broken(lazy *z, uint32_t *answer)
     } else {
         x->said.n = x->support.n = 0;
     }
+    x->again = false;
     x->findings.n = x->hops.n = 0;
     if (z->p->rule->one || z->p->rule->path & PATH_ANY)
         sweep_short(z);

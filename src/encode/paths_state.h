@@ -46,6 +46,7 @@ struct paths {
     VEC(support) support;
     VEC(supports) said;    /* findings with clauses */
     VEC(uint32_t) waiting; /* those of them that are to be mended */
+    bool again;            /* they were mended before */
     struct sweep *sweep;
 };
 

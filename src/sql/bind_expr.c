@@ -15,7 +15,7 @@ const char *name_keep(binder *b, const char *s)
 
 value value_keep(binder *b, type_id t, value v)
 {
-    if (v.null) return v;
+    if (v.null || v.open) return v;
     if (type_is_text(t)) return value_text(arena_text(b->mem, v.s, v.n), v.n);
     if (t != T_NUMERIC) return v;
     void *copy = arena_get(b->mem, num_bytes(v.d));
@@ -135,7 +135,9 @@ static expr *null_const(binder *b, const expr *like)
 /* Has one value for the whole statement. */
 static bool steady(const expr *e)
 {
-    if (e->kind == E_COLUMN || e->kind == E_AGGREGATE || e->kind == E_ROUTINE || e->q) return false;
+    if (e->kind == E_COLUMN || e->kind == E_AGGREGATE || e->kind == E_ROUTINE ||
+        e->kind == E_OPEN || e->q)
+        return false;
     for (uint32_t i = 0; i < e->n; i++)
         if (!steady(e->arg[i])) return false;
     return true;
@@ -240,7 +242,7 @@ static expr *simple_case(expr *e)
 }
 
 /* The type that values of several expressions have in common (CASE, COALESCE, IN, ...). */
-static type_id common(binder *b, expr **e, uint32_t n, const char *what)
+type_id common_type(binder *b, expr **e, uint32_t n, const char *what)
 {
     type_id t = T_UNKNOWN;
     for (uint32_t i = 0; i < n; i++) {
@@ -280,10 +282,10 @@ static type_id operands(binder *b, expr **e, const char *op, int position)
         sql_raise(CTX(b), "42883", "operator does not exist: %s %s %s", type_name(l), op,
                   type_name(r));
     (void)position;
-    return common(b, e, 2, op);
+    return common_type(b, e, 2, op);
 }
 
-static expr *compare(binder *b, int op, expr *l, expr *r, int position)
+expr *compare(binder *b, int op, expr *l, expr *r, int position)
 {
     static const char *const names[] = {"=", "<>", "<", "<=", ">", ">="};
     expr *e = expr_new(b, E_COMPARE, type_plain(T_BOOL), position, 2);
@@ -355,6 +357,11 @@ static expr * not(binder * b, expr *a, int position)
     return fold(b, e);
 }
 
+expr *expr_and(binder *b, expr *l, expr *r)
+{
+    return junction(b, E_AND, l, r, -1);
+}
+
 static int compare_op_of(const char *s)
 {
     static const char *const names[] = {"=", "<>", "<", "<=", ">", ">="};
@@ -372,7 +379,7 @@ static expr *in_list(binder *b, scope *s, const PgQuery__AExpr *a, bool negated)
     uint32_t n = (uint32_t)list->n_items;
     all[0] = bind_expr(b, s, a->lexpr);
     for (uint32_t i = 0; i < n; i++) all[i + 1] = bind_expr(b, s, list->items[i]);
-    type_id t = common(b, all, n + 1, "IN");
+    type_id t = common_type(b, all, n + 1, "IN");
     expr *left = expr_coerce(b, all[0], type_plain(t), CAST_IMPLICIT);
     /* NOT IN is an AND of inequalities, of which the planner may test any first */
     expr *e = expr_new(b, negated ? E_AND : E_OR, type_plain(T_BOOL), a->location, n);
@@ -499,7 +506,7 @@ static expr *constant(binder *b, const PgQuery__AConst *c)
     return e;
 }
 
-static expr *column_of(binder *b, const relation *r, uint32_t i, uint32_t up, int position)
+expr *column_of(binder *b, const relation *r, uint32_t i, uint32_t up, int position)
 {
     type t = r->t ? r->t->cols[i].t : r->sub->out[i].e->t;
     expr *e = expr_new(b, E_COLUMN, type_plain(t.id), position, 0);
@@ -529,6 +536,19 @@ static bool also_variable(binder *b, const PgQuery__ColumnRef *c)
     return pl_find(b->code->scope, NULL, name) >= 0;
 }
 
+static expr *merged_ref(binder *b, const scope *s, const char *name, uint32_t up)
+{
+    expr *found = NULL;
+    for (size_t i = 0; i < s->merged.n; i++) {
+        const merged_column *m = &s->merged.at[i];
+        if (m->gone || strcmp(m->name, name) != 0) continue;
+        if (found) sql_raise(CTX(b), "42702", "column reference \"%s\" is ambiguous", name);
+        if (up) sql_refuse(CTX(b), -1, "a column of USING in a subquery");
+        found = m->e;
+    }
+    return found;
+}
+
 static expr *column_ref(binder *b, scope *s, const PgQuery__ColumnRef *c)
 {
     const char *rel = NULL, *name = NULL;
@@ -545,7 +565,7 @@ static expr *column_ref(binder *b, scope *s, const PgQuery__ColumnRef *c)
         sql_refuse(CTX(b), c->location, "a name of %zu parts", c->n_fields);
     uint32_t up = 0;
     for (scope *at = s; at; at = at->up, up++) {
-        expr *found = NULL;
+        expr *found = rel ? NULL : merged_ref(b, at, name, up);
         bool rel_found = false;
         for (size_t i = 0; i < at->rels.n; i++) {
             const relation *r = &at->rels.at[i];
@@ -554,7 +574,7 @@ static expr *column_ref(binder *b, scope *s, const PgQuery__ColumnRef *c)
             uint32_t n = r->t ? r->t->n_cols : r->sub->n_out;
             for (uint32_t k = 0; k < n; k++) {
                 if (strcmp(r->t ? r->t->cols[k].name : r->sub->out[k].name, name) != 0) continue;
-                if (!rel && !strcmp(r->name, "excluded")) continue;
+                if (!rel && (!strcmp(r->name, "excluded") || (r->hidden && r->hidden[k]))) continue;
                 if (found) sql_raise(CTX(b), "42702", "column reference \"%s\" is ambiguous", name);
                 found = column_of(b, r, k, up, c->location);
             }
@@ -596,50 +616,6 @@ static const struct {
     SQL_CALLS
 #undef CALL
 };
-
-static const char *const aggregate_names[] = {"count", "sum", "avg", "min", "max"};
-
-static expr *aggregate_call(binder *b, scope *s, const PgQuery__FuncCall *f, agg_kind kind)
-{
-    scope *at = s;
-    if (!at || !at->aggregates || at->in_aggregate)
-        sql_refuse(CTX(b), f->location, "an aggregate in this place");
-    if (f->agg_filter || f->n_agg_order || f->over || f->agg_within_group)
-        sql_refuse(CTX(b), f->location, "FILTER, ORDER BY or OVER in an aggregate");
-    aggregate a = {.kind = kind, .distinct = f->agg_distinct};
-    if (!f->agg_star) {
-        if (f->n_args != 1) sql_refuse(CTX(b), f->location, "this aggregate");
-        at->in_aggregate = true;
-        a.arg = bind_expr(b, s, f->args[0]);
-        at->in_aggregate = false;
-        if (kind == AGG_COUNT) expr_settle(b, a.arg);
-    } else if (kind != AGG_COUNT) {
-        sql_refuse(CTX(b), f->location, "this aggregate");
-    }
-    type_id t = a.arg ? a.arg->t.id : T_INT8;
-    if (kind == AGG_COUNT)
-        a.t = type_plain(T_INT8);
-    else if (kind == AGG_MIN || kind == AGG_MAX) {
-        if (t == T_UNKNOWN || t == T_BOOL)
-            sql_refuse(CTX(b), f->location, "min or max of this type");
-        a.t = type_plain(t == T_VARCHAR ? T_TEXT : t);
-    } else {
-        if (!type_rank(t)) sql_refuse(CTX(b), f->location, "sum or avg of this type");
-        a.t = type_plain(kind == AGG_SUM && (t == T_INT2 || t == T_INT4) ? T_INT8 : T_NUMERIC);
-    }
-    expr *e = expr_new(b, E_AGGREGATE, a.t, f->location, 0);
-    e->index = (uint32_t)at->aggs.n;
-    for (uint32_t i = 0; i < at->aggs.n; i++) {
-        const aggregate *o = &at->aggs.at[i];
-        bool same = o->kind == a.kind && o->distinct == a.distinct && !o->arg == !a.arg;
-        if (same && (!a.arg || expr_same(o->arg, a.arg))) {
-            e->index = i;
-            return e;
-        }
-    }
-    arena_push(b->mem, &at->aggs, a);
-    return e;
-}
 
 /* Of the calls from LENGTH on: three arguments, then the result; text, integer, boolean. */
 static const char text_shapes[][5] = {
@@ -701,12 +677,31 @@ static void call_types(binder *b, expr *e)
     sql_refuse(CTX(b), e->position, "function %s of %s", calls[e->op].name, type_name(t));
 }
 
+/* Nobody but the server knows what these give; times with a zone are taken as plain ones. */
+static const struct {
+    const char *name;
+    size_t most;
+    type_id t;
+} open_calls[] = {
+    {"nextval", 1, T_INT8},
+    {"currval", 1, T_INT8},
+    {"lastval", 0, T_INT8},
+    {"now", 0, T_STAMP},
+    {"transaction_timestamp", 0, T_STAMP},
+    {"statement_timestamp", 0, T_STAMP},
+    {"clock_timestamp", 0, T_STAMP},
+    {"random", 0, T_NUMERIC},
+    {"gen_random_uuid", 0, T_TEXT},
+    {"pg_backend_pid", 0, T_INT4},
+    {"txid_current", 0, T_INT8},
+};
+
 static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
 {
     const char *name =
         f->n_funcname ? string_of(b, f->funcname[f->n_funcname - 1], f->location) : "";
-    for (int i = 0; i < 5; i++)
-        if (!strcmp(name, aggregate_names[i])) return aggregate_call(b, s, f, (agg_kind)i);
+    expr *aggregated = bind_aggregate(b, s, f, name);
+    if (aggregated) return aggregated;
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         if (strcmp(name, calls[i].name) != 0) continue;
         if (f->n_args < calls[i].low || f->n_args > calls[i].high || f->over || f->agg_distinct)
@@ -717,6 +712,9 @@ static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
         call_types(b, e);
         return fold(b, e);
     }
+    for (size_t i = 0; i < sizeof open_calls / sizeof open_calls[0]; i++)
+        if (!strcmp(name, open_calls[i].name) && f->n_args <= open_calls[i].most)
+            return expr_new(b, E_OPEN, type_plain(open_calls[i].t), f->location, 0);
     expr *made = bind_routine_call(b, s, f);
     if (made) return made;
     sql_refuse(CTX(b), f->location, "function %s", name);
@@ -728,7 +726,7 @@ static expr *sub_link(binder *b, scope *s, const PgQuery__SubLink *l)
 {
     if (!l->subselect || l->subselect->node_case != PG_QUERY__NODE__NODE_SELECT_STMT)
         sql_refuse(CTX(b), l->location, "this subquery");
-    if (s && (s->aggs.n || s->in_aggregate))
+    if (s && (s->aggs.n || s->windows.n || s->in_aggregate))
         sql_refuse(CTX(b), l->location, "a subquery beside aggregates");
     query *q = bind_select(b, s, l->subselect->select_stmt);
     b->p->loose = b->sublinks = true;
@@ -780,7 +778,7 @@ static expr *case_expr(binder *b, scope *s, const PgQuery__CaseExpr *c)
     } else {
         results[n] = expr_new(b, E_CONST, type_plain(T_UNKNOWN), c->location, 0);
     }
-    type_id t = common(b, results, n + 1, "CASE");
+    type_id t = common_type(b, results, n + 1, "CASE");
     coerce_all(b, results, n + 1, t);
     for (uint32_t i = 0; i < n; i++) e->arg[2 * i + 1] = results[i];
     e->arg[2 * n] = results[n];
@@ -792,7 +790,7 @@ static expr *of_list(binder *b, scope *s, expr_kind kind, node **args, size_t n,
 {
     expr *e = expr_new(b, kind, type_plain(T_TEXT), position, (uint32_t)n);
     for (uint32_t i = 0; i < e->n; i++) e->arg[i] = bind_expr(b, s, args[i]);
-    type_id t = common(b, e->arg, e->n, "COALESCE");
+    type_id t = common_type(b, e->arg, e->n, "COALESCE");
     coerce_all(b, e->arg, e->n, t);
     e->t = type_plain(t);
     return e;
@@ -814,6 +812,20 @@ expr *bind_bool(binder *b, scope *s, const node *n, const char *what)
     if (e->t.id != T_BOOL && e->t.id != T_UNKNOWN)
         sql_raise(CTX(b), "42804", "argument of %s must be type boolean", what);
     return expr_coerce(b, e, type_plain(T_BOOL), CAST_IMPLICIT);
+}
+
+static expr *current_value(binder *b, const PgQuery__SQLValueFunction *f)
+{
+    type_id t = T_UNKNOWN;
+    switch (f->op) {
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_DATE: t = T_DATE; break;
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIMESTAMP:
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIMESTAMP_N:
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP:
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP_N: t = T_STAMP; break;
+    default: sql_refuse(CTX(b), f->location, "the current time of day, user or schema");
+    }
+    return expr_new(b, E_OPEN, type_plain(t), f->location, 0);
 }
 
 static expr *bind_node(binder *b, scope *s, const node *n)
@@ -853,8 +865,7 @@ static expr *bind_node(binder *b, scope *s, const node *n)
         e->op = (int)n->boolean_test->booltesttype;
         return fold(b, e);
     }
-    case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION:
-        sql_refuse(CTX(b), n->sqlvalue_function->location, "the current time or user");
+    case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION: return current_value(b, n->sqlvalue_function);
     default: sql_refuse(CTX(b), -1, "this kind of expression (node %d)", (int)n->node_case);
     }
 }

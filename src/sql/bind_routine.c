@@ -294,7 +294,7 @@ void bind_drop_routine(binder *b, plan *p, const PgQuery__DropStmt *d)
         const char *name = string_of(b, o->objname[0], -1);
         routine *found = NULL, *r;
         for (uint32_t k = 0; (r = vs_routine(b->x->s, name, b->x->latest, k)); k++) {
-            if (!o->args_unspecified && !same_types(b, r, o)) continue;
+            if (r->view || (!o->args_unspecified && !same_types(b, r, o))) continue;
             if (found) sql_raise(CTX(b), "42725", "function name \"%s\" is not unique", name);
             found = r;
         }
@@ -356,6 +356,7 @@ static expr *call_of(binder *b, scope *s, const PgQuery__FuncCall *f, bool proce
         return NULL;
     for (uint32_t k = 0; (r = vs_routine(b->x->s, name, b->x->latest, k)); k++) {
         int *place = arena_array(b->mem, int, r->n_params + 1);
+        if (r->view) continue;
         named++;
         if (!place_args(b, r, f, place)) continue;
         fitting++;

@@ -257,6 +257,28 @@ static value call_strict(sql_exec *x, const expr *e, frame *f)
     return null ? value_null() : call(x, e, v);
 }
 
+static value known(sql_exec *x, const expr *e, value v)
+{
+    if (v.open)
+        sql_refuse(&x->c, e->position, "a value that a sequence, clock or random function gave");
+    return v;
+}
+
+value eval_open(sql_exec *x, const expr *e, frame *f)
+{
+    const expr *in = e;
+    while (in->kind == E_CAST) in = in->arg[0];
+    if (in->kind == E_OPEN) return value_open();
+    value v = value_null();
+    if (in->kind == E_VAR) v = pl_value(x, in);
+    if (in->kind == E_COLUMN) {
+        for (uint32_t i = 0; i < in->up; i++) f = f->up;
+        const value *r = f->slots[in->slot];
+        if (r) v = r[in->index];
+    }
+    return v.open ? v : eval(x, e, f);
+}
+
 value *eval_args(sql_exec *x, const expr *e, frame *f)
 {
     value *v = arena_array(&x->work, value, e->n + 1);
@@ -272,7 +294,7 @@ value eval(sql_exec *x, const expr *e, frame *f)
     case E_COLUMN: {
         for (uint32_t i = 0; i < e->up; i++) f = f->up;
         const value *r = f->slots[e->slot];
-        return r ? r[e->index] : value_null();
+        return r ? known(x, e, r[e->index]) : value_null();
     }
     case E_AND:
     case E_OR: return junction(x, e, f);
@@ -325,7 +347,8 @@ value eval(sql_exec *x, const expr *e, frame *f)
     case E_IN_QUERY: return in_query(x, e, f);
     case E_SCALAR: return scalar(x, e, f);
     case E_AGGREGATE: return f->aggs[e->index];
-    case E_VAR: return pl_value(x, e);
+    case E_OPEN: return known(x, e, value_open());
+    case E_VAR: return known(x, e, pl_value(x, e));
     case E_ROUTINE: return pl_call(x, e->routine, eval_args(x, e, f), NULL);
     }
     return value_null();

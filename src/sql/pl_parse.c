@@ -1096,6 +1096,21 @@ pl_body *pl_parse(sql_exec *x, arena *m, const char *what, const char *text, con
     return p.body;
 }
 
+const char *pl_after(sql_exec *x, arena *m, const char *text, const char *word)
+{
+    pl_body none = {.name = "statement"};
+    parser p = {.x = x, .m = m, .text = text, .body = &none};
+    tokenize(&p);
+    int open = 0;
+    for (p.at = 2; p.at < p.tokens.n; p.at++) {
+        open += is(&p, "(");
+        open -= is(&p, ")");
+        if (!open && is(&p, word))
+            return arena_text(m, text + now(&p)->to, strlen(text + now(&p)->to));
+    }
+    sql_refuse(&x->c, -1, "a statement without %s", word);
+}
+
 /* ---- conditions ------------------------------------------------------------------------------ */
 
 const char *pl_condition(const char *what, uint32_t i)

@@ -30,7 +30,7 @@ value pl_value(sql_exec *x, const expr *e)
 
 value pl_cast(sql_exec *x, value v, type from, type to)
 {
-    if (v.null || (from.id == to.id && to.width < 0)) return v;
+    if (v.null || v.open || (from.id == to.id && to.width < 0)) return v;
     if (cast_exists(from.id, to.id, CAST_ASSIGN))
         return value_cast(&x->c, v, from, to, CAST_ASSIGN);
     strbuf b;
@@ -60,6 +60,10 @@ void exec_enter(sql_exec *x, exec_view *v, bool fresh)
     v->line = x->c.line;
     v->target = x->target;
     v->pl = x->pl;
+    v->kept_from = x->kept_from;
+    v->kept = x->kept.n;
+    v->refers_from = x->refers_from;
+    v->refers = x->refers.n;
     if (x->view) x->view(x->ud, v, VIEW_SAVE);
     if (!fresh) return;
     if (x->cid > x->last_cid) x->last_cid = x->cid;
@@ -87,6 +91,10 @@ void exec_leave(sql_exec *x, const exec_view *v)
     x->c.line = v->line;
     x->target = v->target;
     x->pl = v->pl;
+    x->kept_from = v->kept_from;
+    x->kept.n = v->kept;
+    x->refers_from = v->refers_from;
+    x->refers.n = v->refers;
 }
 
 static void step(sql_exec *x, uint32_t line)
@@ -181,7 +189,8 @@ static value eval_code(sql_exec *x, pl_code *c, type *t)
         *t = p->q->out[0].e->t;
         if (fresh) exec_enter(x, &v, true);
         x->loose_now = false;
-        value r = eval(x, p->q->out[0].e, &none);
+        value r = eval_open(x, p->q->out[0].e, &none);
+        if (r.open) r.open = OPEN_FIXED;
         if (fresh) exec_leave(x, &v);
         exec_planned(x, p);
         return r;
@@ -206,6 +215,7 @@ static value eval_as(sql_exec *x, pl_code *c, type to)
 static bool eval_cond(sql_exec *x, pl_code *c)
 {
     value v = eval_as(x, c, type_plain(T_BOOL));
+    if (v.open) sql_refuse(&x->c, -1, "a condition on a value that was not observed");
     return !v.null && v.i;
 }
 
@@ -406,6 +416,7 @@ static flow run_loop(sql_exec *x, const pl_stmt *s)
 static int64_t bound_of(sql_exec *x, pl_code *c, const char *what)
 {
     value v = eval_as(x, c, type_plain(T_INT4));
+    if (v.open) sql_refuse(&x->c, -1, "a loop up to a value that was not observed");
     if (v.null) sql_raise(&x->c, "22004", "%s of FOR loop cannot be null", what);
     return v.i;
 }
@@ -735,7 +746,7 @@ static flow run_diagnostics(sql_exec *x, const pl_stmt *s)
 
 static value value_held(sql_exec *x, type_id t, value v)
 {
-    if (v.null) return v;
+    if (v.null || v.open) return v;
     if (type_is_text(t)) return value_text(arena_text(&x->held, v.s, v.n), v.n);
     if (t != T_NUMERIC) return v;
     void *copy = arena_get(&x->held, num_bytes(v.d));
@@ -772,6 +783,19 @@ sql_portal *exec_open(sql_exec *x, const char *name, const sql_result *r)
     }
     vec_push(x->s->mem, &x->portals, p);
     return &x->portals.at[x->portals.n - 1];
+}
+
+uint64_t exec_hidden(const sql_exec *x)
+{
+    uint64_t h = 0;
+    for (size_t i = 0; i < x->portals.n; i++) {
+        const sql_portal *p = &x->portals.at[i];
+        h = hash_pair(h, hash_pair((uint64_t)p->at, p->r.n));
+        for (uint32_t r = 0; r < p->r.n; r++)
+            for (uint32_t c = 0; c < p->r.n_cols; c++)
+                h = hash_pair(h, value_hash(p->r.types[c], p->r.rows[r][c]));
+    }
+    return h;
 }
 
 /* Moves to place `to` (0: before the first row, n + 1: after the last); the row there, or NULL. */
@@ -867,7 +891,7 @@ static flow run_fetch(sql_exec *x, const pl_stmt *s)
     return FLOW_ON;
 }
 
-static void close_portal(sql_exec *x, const sql_portal *p)
+void exec_close(sql_exec *x, const sql_portal *p)
 {
     size_t i = (size_t)(p - x->portals.at);
     memmove(&x->portals.at[i], &x->portals.at[i + 1],
@@ -877,7 +901,7 @@ static void close_portal(sql_exec *x, const sql_portal *p)
 
 static flow run_close(sql_exec *x, const pl_stmt *s)
 {
-    close_portal(x, opened(x, s->var));
+    exec_close(x, opened(x, s->var));
     return FLOW_ON;
 }
 
@@ -895,7 +919,7 @@ static flow run_for_cursor(sql_exec *x, const pl_stmt *s)
     exec_open(x, name, &r);
     flow f = loop_rows(x, s, &r);
     sql_portal *p = exec_portal(x, name);
-    if (p) close_portal(x, p);
+    if (p) exec_close(x, p);
     if (unnamed) x->pl->vars[s->first] = value_null();
     return f;
 }

@@ -39,7 +39,8 @@ typedef enum expr_kind {
     E_SCALAR,    /* query */
     E_AGGREGATE, /* index */
     E_VAR,       /* variable `index` of a running body; of a record: field `slot` */
-    E_ROUTINE    /* a call of `routine` */
+    E_ROUTINE,   /* a call of `routine` */
+    E_OPEN       /* nextval, now, random: whatever was observed */
 } expr_kind;
 
 typedef enum compare_op { OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE } compare_op;
@@ -99,16 +100,54 @@ typedef struct expr {
     const routine *routine;
 } expr;
 
-typedef enum agg_kind { AGG_COUNT, AGG_SUM, AGG_AVG, AGG_MIN, AGG_MAX } agg_kind;
+/* id, name; from ROW_NUMBER on only over a window */
+#define SQL_AGGREGATES                                                                             \
+    AGGREGATE(COUNT, "count")                                                                      \
+    AGGREGATE(SUM, "sum")                                                                          \
+    AGGREGATE(AVG, "avg")                                                                          \
+    AGGREGATE(MIN, "min")                                                                          \
+    AGGREGATE(MAX, "max")                                                                          \
+    AGGREGATE(BOOL_AND, "bool_and")                                                                \
+    AGGREGATE(BOOL_OR, "bool_or")                                                                  \
+    AGGREGATE(EVERY, "every")                                                                      \
+    AGGREGATE(STRING_AGG, "string_agg")                                                            \
+    AGGREGATE(ROW_NUMBER, "row_number")                                                            \
+    AGGREGATE(RANK, "rank")                                                                        \
+    AGGREGATE(DENSE_RANK, "dense_rank")
+
+typedef enum agg_kind {
+#define AGGREGATE(id, name) AGG_##id,
+    SQL_AGGREGATES
+#undef AGGREGATE
+} agg_kind;
+
+typedef struct order_key {
+    expr *e; /* NULL: output column `column` */
+    uint32_t column;
+    bool desc, nulls_first;
+} order_key;
 
 typedef struct aggregate {
     agg_kind kind;
     bool distinct;
-    expr *arg; /* NULL: count(*) */
+    expr *arg;              /* NULL: count(*) */
+    expr *filter, *between; /* FILTER; what string_agg puts between */
+    uint32_t n_order;
+    order_key *order;
+    uint32_t n_keys; /* OVER: PARTITION BY */
+    expr **keys;
     type t;
 } aggregate;
 
-typedef enum join_kind { J_REL, J_INNER, J_LEFT } join_kind;
+typedef enum join_kind {
+    J_REL,
+    J_INNER,
+    J_LEFT,
+    J_RIGHT, /* bound as J_LEFT, the sides exchanged */
+    J_FULL
+} join_kind;
+
+typedef enum set_kind { SET_NONE, SET_UNION, SET_INTERSECT, SET_EXCEPT } set_kind;
 
 /* A condition `column of the slot = expression over earlier slots`, or an OR of such with one
    column: an index finds the rows. */
@@ -136,12 +175,6 @@ typedef struct out_column {
     expr *e;
 } out_column;
 
-typedef struct order_key {
-    expr *e; /* NULL: output column `column` */
-    uint32_t column;
-    bool desc, nulls_first;
-} order_key;
-
 struct query {
     uint32_t slots;
     join *from; /* NULL: one row without columns */
@@ -151,6 +184,8 @@ struct query {
     expr **keys;
     uint32_t n_aggs;
     aggregate *aggs;
+    uint32_t n_windows; /* instead of aggregates: E_AGGREGATE is one of these */
+    aggregate *windows;
     expr *having;
     uint32_t n_out;
     out_column *out;
@@ -160,7 +195,14 @@ struct query {
     expr *limit, *offset;
     bool locking;    /* FOR UPDATE, NO KEY UPDATE, SHARE */
     bool correlated; /* reads rows of an outer query */
-    expr *call;      /* rows of a function: a call, whose columns are `out` */
+    set_kind set;    /* of `left` and `right`; `out` has types and names */
+    bool all;
+    struct query *left, *right;
+    uint32_t n_rows; /* VALUES: n_rows * n_out */
+    expr **rows;
+    bool kept;            /* WITH: executed once a statement */
+    struct query *shared; /* the same with other names */
+    expr *call;           /* rows of a function: a call, whose columns are `out` */
     int position;
 };
 
@@ -174,6 +216,13 @@ typedef enum conflict_kind {
     ON_CONFLICT_NOTHING,
     ON_CONFLICT_UPDATE
 } conflict_kind;
+
+typedef enum fetch_direction {
+    FETCH_FORWARD,
+    FETCH_BACKWARD,
+    FETCH_ABSOLUTE,
+    FETCH_RELATIVE
+} fetch_direction;
 
 typedef enum stmt_kind {
     S_SELECT,
@@ -189,6 +238,16 @@ typedef enum stmt_kind {
     S_DROP_ROUTINE,
     S_CALL,
     S_DO,
+    S_PREPARE,
+    S_EXECUTE,
+    S_DEALLOCATE,
+    S_ALTER,
+    S_VIEW,
+    S_DROP_VIEW,
+    S_TRUNCATE,
+    S_DECLARE, /* a cursor; query */
+    S_FETCH,
+    S_CLOSE,
     S_NOTHING /* BEGIN, COMMIT, SET, CREATE INDEX: no effect that a log shows */
 } stmt_kind;
 
@@ -212,6 +271,7 @@ typedef struct plan {
     uint32_t n_rows;
     expr **rows; /* n_rows * n_columns; NULL: DEFAULT */
     join *scan;
+    uint32_t slots; /* of UPDATE and DELETE */
     expr *where;
     uint32_t n_set;
     set_clause *set;
@@ -222,13 +282,21 @@ typedef struct plan {
     out_column *returning;
     /* CREATE, DROP, savepoints */
     table *created; /* a description; executing installs a copy */
-    bool quiet;     /* IF [NOT] EXISTS */
+    table *altered;
+    bool quiet; /* IF [NOT] EXISTS */
+    bool cascade;
     uint32_t n_names;
     const char **names;
     routine *routine; /* S_ROUTINE */
     routine **dropped;
     expr *call;           /* S_CALL: arguments of all parameters */
     struct pl_body *body; /* S_DO */
+    const char *text;     /* S_PREPARE */
+    uint32_t n_args;
+    expr **args;   /* S_EXECUTE */
+    int direction; /* S_FETCH: enum fetch_direction */
+    int64_t how_many;
+    bool move_only;
 } plan;
 
 #endif

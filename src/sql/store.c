@@ -43,12 +43,12 @@ static void block_put(store *s, void *p, uint32_t size)
 
 static size_t behind(type_id t, value v)
 {
-    if (v.null) return 0;
+    if (v.null || v.open) return 0;
     size_t n = type_is_text(t) ? v.n : t == T_NUMERIC ? num_bytes(v.d) : 0;
     return (n + 7) & ~(size_t)7;
 }
 
-static row_version *version_make(store *s, const table *t, const value *cols, uint32_t cid)
+static row_version *version_make(store *s, table *t, const value *cols, uint32_t cid)
 {
     size_t size = sizeof(row_version) + (cols ? t->n_cols : 0) * sizeof(value);
     size_t at = size;
@@ -64,6 +64,10 @@ static row_version *version_make(store *s, const table *t, const value *cols, ui
         type_id id = t->cols[i].t.id;
         size_t n = behind(id, cols[i]);
         v->cols[i] = cols[i];
+        if (cols[i].open) {
+            v->cols[i].open = OPEN_FIXED;
+            t->cols[i].holes = s->holes = true;
+        }
         if (!n) continue;
         char *to = (char *)v + at;
         if (id == T_NUMERIC) {
@@ -291,6 +295,18 @@ void vs_drop_routine(store *s, routine *f)
     s->catalog++;
 }
 
+void vs_unprepare(store *s, uint32_t state)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->prepared.n; i++) {
+        prepared *p = &s->prepared.at[i];
+        if (p->made == state) continue;
+        if (p->gone == state) p->gone = NEVER;
+        s->prepared.at[n++] = *p;
+    }
+    s->prepared.n = n;
+}
+
 uint32_t vs_changed(const table *t, uint32_t state)
 {
     size_t low = 0, high = t->changes.n;
@@ -454,6 +470,11 @@ void vs_commit(store *s, uint32_t state)
         if (s->searching) vec_push(s->mem, &s->log, u);
     }
     s->undo.n = 0;
+    for (size_t i = 0; i < s->prepared.n; i++) {
+        prepared *p = &s->prepared.at[i];
+        if (p->made == PENDING) p->made = state;
+        if (p->gone == PENDING) p->gone = state;
+    }
 }
 
 void vs_uncommit(store *s, uint32_t state)
@@ -468,4 +489,5 @@ void vs_uncommit(store *s, uint32_t state)
         }
         undo_one(s, u);
     }
+    vs_unprepare(s, state);
 }

@@ -63,6 +63,7 @@ int value_cmp(type_id t, value a, value b)
 
 bool value_same(type_id t, value a, value b)
 {
+    if (a.open || b.open) return a.open && b.open;
     if (a.null || b.null) return a.null == b.null;
     return !value_cmp(t, a, b);
 }
@@ -70,12 +71,12 @@ bool value_same(type_id t, value a, value b)
 bool value_identical(type_id t, value a, value b)
 {
     if (!value_same(t, a, b)) return false;
-    return a.null || t != T_NUMERIC || a.d->scale == b.d->scale;
+    return a.null || a.open || t != T_NUMERIC || a.d->scale == b.d->scale;
 }
 
 uint64_t value_hash(type_id t, value v)
 {
-    if (v.null) return 0x5ca1ab1e;
+    if (v.null || v.open) return 0x5ca1ab1e;
     if (type_is_text(t)) return hash_bytes(v.s, v.n, 7);
     if (t == T_NUMERIC) return num_hash(v.d);
     if (t == T_VOID) return 1;
@@ -311,7 +312,7 @@ bool cast_exists(type_id from, type_id to, cast_kind kind)
 
 value value_cast(sql_context *c, value v, type from, type to, cast_kind kind)
 {
-    if (v.null) return v;
+    if (v.null || v.open) return v;
     type_id f = from.id, t = to.id;
     if (type_is_text(f) && type_is_text(t)) return to_width(c, v, to, kind);
     if (type_is_text(t)) {

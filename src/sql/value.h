@@ -39,13 +39,18 @@ typedef struct type {
 
 typedef struct value {
     bool null;
-    uint32_t n; /* bytes of a text */
+    uint8_t open; /* OPEN_*: nobody knows it */
+    uint32_t n;   /* bytes of a text */
     union {
         int64_t i; /* bool, integers, microseconds or days since 2000-01-01 */
         const num *d;
         const char *s;
     };
 } value;
+
+/* What a sequence, the clock or a random function gave.  Just made, any observation fits it; once
+   stored or read again it must be the same every time, and what depends on it is refused. */
+enum { OPEN_NOT, OPEN_FREE, OPEN_FIXED };
 
 /* Where an execution stands: what it raises into and takes short-lived memory from. */
 typedef struct sql_context {
@@ -83,6 +88,10 @@ static inline type type_plain(type_id t)
 static inline value value_null(void)
 {
     return (value){.null = true, .n = 0, .i = 0};
+}
+static inline value value_open(void)
+{
+    return (value){.null = false, .open = OPEN_FREE, .n = 0, .i = 0};
 }
 static inline value value_int(int64_t i)
 {

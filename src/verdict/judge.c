@@ -496,8 +496,10 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
         if (serial_first && !(timed & ~RT_CB) && try != TRY_SESSIONS) {
             enum level_id id = try == TRY_SERIAL ? LEVEL_SER : LEVEL_SI;
             bool real = rt || timed;
+            /* (what orders whole transactions by strict reads is no harder than snapshots are) */
+            bool worth = rule->events || rule->path;
             if (try == TRY_SERIAL ||
-                level_implies(id, stronger.so, real, rule->level, ask.so, rt)) {
+                (worth && level_implies(id, stronger.so, real, rule->level, ask.so, rt))) {
                 stronger.rule = rule_of(id);
                 stronger.rt = real;
             }

@@ -68,7 +68,13 @@ static const char *const schema[] = {
     " l bigint, ts timestamp)",
     "CREATE TABLE t2 (id int, a int, n numeric(8,2), m numeric, c text, v varchar(4), b boolean,"
     " s smallint, l bigint, ts timestamp, PRIMARY KEY (id), UNIQUE (a, s), CHECK (a < 90 OR b))",
+    "CREATE TABLE k0 (id int PRIMARY KEY, u int UNIQUE)",
+    "CREATE TABLE k1 (id int PRIMARY KEY, p int REFERENCES k0, q int REFERENCES k0 (u) ON DELETE"
+    " CASCADE ON UPDATE CASCADE)",
+    "CREATE TABLE k2 (id int PRIMARY KEY, p int REFERENCES k1 ON DELETE CASCADE, q int REFERENCES k0"
+    " ON DELETE SET NULL, r int REFERENCES k2)",
 };
+#define N_SCHEMA (sizeof schema / sizeof schema[0])
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
@@ -351,7 +357,14 @@ static void grouped(void)
     }
     for (uint32_t i = 0; i < n; i++) {
         if (i) out(", ");
-        switch (below(7)) {
+        switch (below(10)) {
+        case 7:
+            out(PICK("bool_and(q.b)", "bool_or(q.a > 3)", "every(q.n > 0)",
+                     "string_agg(q.c, ',' ORDER BY q.id)",
+                     "string_agg(q.v, q.c ORDER BY q.id DESC)"));
+            break;
+        case 8: one("count(*) FILTER (WHERE ", BOOL, 1, &q, ")"); break;
+        case 9: one("sum(q.a) FILTER (WHERE ", BOOL, 1, &q, ")"); break;
         case 0: out("count(*)"); break;
         case 1: one("count(", (kind)below(KINDS), 2, &q, ")"); break;
         case 2: one("count(DISTINCT ", INT, 1, &q, ")"); break;
@@ -521,6 +534,157 @@ static void update_statement(void)
         condition(&plain, 2);
     }
     returning();
+}
+
+/* ---- queries of queries ---------------------------------------------------------------------- */
+
+static void part(const kind *k, uint32_t n)
+{
+    static const names q = {{"q"}, 1, 0};
+    out("SELECT ");
+    for (uint32_t i = 0; i < n; i++) {
+        if (i) out(", ");
+        expr_of(k[i], 1, &q);
+    }
+    out(" FROM ");
+    table_name();
+    out(" q WHERE ");
+    expr_of(BOOL, 1, &q);
+}
+
+static void set_statement(void)
+{
+    kind k[3];
+    uint32_t n = 1 + below(3);
+    for (uint32_t i = 0; i < n; i++) k[i] = (kind)below(KINDS);
+    part(k, n);
+    for (uint32_t m = 1 + below(2); m; m--) {
+        out(PICK(" UNION ", " UNION ALL ", " INTERSECT ", " EXCEPT ", " EXCEPT ALL ",
+                 " INTERSECT ALL "));
+        part(k, n);
+    }
+    order_limit(n);
+}
+
+static void with_statement(void)
+{
+    out("WITH w AS (SELECT q.id, q.a, q.n, q.c, q.s FROM ");
+    table_name();
+    out(" q WHERE ");
+    expr_of(BOOL, 2, &(names){{"q"}, 1, 0});
+    out(PICK(") SELECT q.id, r.c FROM w q JOIN w r ON q.a = r.a",
+             ") SELECT sum(a), count(c) FROM w",
+             ") SELECT t1.id, w.n FROM t1 LEFT JOIN w USING (id)",
+             ") SELECT id FROM t2 WHERE a IN (SELECT a FROM w) OR s = (SELECT max(s) FROM w)",
+             "), v AS (SELECT a, count(*) AS m FROM w GROUP BY a) SELECT w.id, v.m FROM w NATURAL "
+             "JOIN v",
+             ") SELECT * FROM w FULL JOIN (SELECT id, b FROM t0) z USING (id)"));
+}
+
+static void join_statement(void)
+{
+    static const names q = {{"q", "r"}, 2, 0};
+    out("SELECT ");
+    expr_of((kind)below(KINDS), 1, &q);
+    out(", ");
+    expr_of((kind)below(KINDS), 1, &q);
+    out(" FROM ");
+    table_name();
+    out(" q");
+    bool full = chance(40);
+    out(full ? " FULL JOIN " : " RIGHT JOIN ");
+    table_name();
+    out(" r ON ");
+    out(PICK("q.id = r.id", "q.a = r.a", "q.a = r.id", "q.c = r.c"));
+    if (!full && chance(40)) {
+        out(" AND ");
+        expr_of(BOOL, 1, &q);
+    }
+    if (chance(30)) {
+        out(PICK(" JOIN ", " LEFT JOIN ", " RIGHT JOIN "));
+        table_name();
+        out(" s ON ");
+        out(PICK("q.id = s.id", "s.a = r.a", "s.id = r.id"));
+    }
+    if (chance(50)) {
+        out(" WHERE ");
+        expr_of(BOOL, 2, &q);
+    }
+    order_limit(2);
+}
+
+static void window_statement(void)
+{
+    static const names q = {{"q"}, 1, 0};
+    out("SELECT q.id");
+    for (uint32_t n = 1 + below(2); n; n--) {
+        out(PICK(", row_number() OVER (", ", rank() OVER (", ", dense_rank() OVER (",
+                 ", count(*) OVER (", ", sum(q.a) OVER (", ", avg(q.n) OVER (",
+                 ", max(q.c) OVER ("));
+        if (chance(60)) one("PARTITION BY ", chance(50) ? INT : BOOL, 1, &q, "");
+        if (chance(70)) out(PICK(" ORDER BY q.id", " ORDER BY q.a DESC, q.id", " ORDER BY q.s"));
+        out(")");
+    }
+    out(" FROM ");
+    table_name();
+    out(" q WHERE ");
+    expr_of(BOOL, 1, &q);
+}
+
+static void update_from(void)
+{
+    static const names q = {{"q", "r"}, 2, 0};
+    if (chance(60)) {
+        out("UPDATE ");
+        table_name();
+        out(" q SET ");
+        out(PICK("a = ", "l = "));
+        expr_of(INT, 1, &q);
+        out(" FROM ");
+    } else {
+        out("DELETE FROM ");
+        table_name();
+        out(" q USING ");
+    }
+    table_name();
+    out(" r WHERE ");
+    out(PICK("q.id = r.id", "q.a = r.id", "r.id = q.s"));
+    out(" AND ");
+    expr_of(BOOL, 1, &q);
+    if (chance(30)) out(" RETURNING q.id, r.c");
+}
+
+static void key_statement(void)
+{
+    uint32_t a = below(7), b = below(7), c = below(9), t = below(3);
+    switch (below(4)) {
+    case 0:
+    case 1:
+        if (t == 0)
+            strbuf_printf(&B, "INSERT INTO k0 VALUES (%u, %u)", (unsigned)a, (unsigned)b);
+        else if (t == 1)
+            strbuf_printf(&B, "INSERT INTO k1 VALUES (%u, %u, %s)", (unsigned)c, (unsigned)a,
+                          PICK("NULL", "1", "2", "3", "4"));
+        else
+            strbuf_printf(&B, "INSERT INTO k2 VALUES (%u, %u, %s, %s)", (unsigned)c, (unsigned)a,
+                          PICK("NULL", "1", "2", "3"), PICK("NULL", "1", "2", "5"));
+        break;
+    case 2:
+        strbuf_printf(&B, "DELETE FROM k%u WHERE id %s %u", (unsigned)t, PICK("=", "=", "<", ">"),
+                      (unsigned)a);
+        break;
+    default:
+        if (t == 0)
+            strbuf_printf(&B, "UPDATE k0 SET %s = %u WHERE id = %u", PICK("id", "u", "u"),
+                          (unsigned)a, (unsigned)b);
+        else
+            strbuf_printf(&B, "UPDATE k%u SET %s = %u WHERE id = %u", (unsigned)t,
+                          PICK("p", "q", "id"), (unsigned)a, (unsigned)c);
+    }
+    if (chance(30)) {
+        B.n = 0;
+        strbuf_printf(&B, "SELECT * FROM k%u", (unsigned)t);
+    }
 }
 
 /* ---- procedures ------------------------------------------------------------------------------ */
@@ -783,8 +947,13 @@ static void statement(void)
 {
     static const names plain = {{""}, 1, 1};
     B.n = 0;
-    uint32_t k = below(120);
-    if (k >= 100) {
+    static void (*const others[])(void) = {set_statement,    with_statement, join_statement,
+                                           window_statement, update_from,    key_statement,
+                                           key_statement};
+    uint32_t k = below(150);
+    if (k >= 120) {
+        others[below(sizeof others / sizeof others[0])]();
+    } else if (k >= 100) {
         procedure_statement();
     } else if (k < 45) {
         select_statement();
@@ -998,7 +1167,7 @@ int main(int argc, char **argv)
     arena_init(&PLANS, &M);
     strbuf_init(&B, &M);
     run t = {.db = db, .seed = seed, .verbose = getenv("VERBOSE") != NULL};
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < N_SCHEMA; i++) {
         sql_result r;
         PQclear(PQexec(db, schema[i]));
         if (ours(schema[i], t.state, &r) != DONE) return 1;
