@@ -193,3 +193,47 @@ def observed(rng):
             rows[0][c] += rng.choice([-1, 1])
             s.rows = sorted(map(tuple, rows))
     return initial, log
+
+
+def bank(rng, n, level, accounts=1000, share=1.0, blind=0.0, reads=0.2):
+    """The paper's bank server: deposits, withdrawals, transfers, overdrafts and balance checks on the
+    first `share` of the accounts by two users. `blind` of the writes tell nothing, the others what they
+    leave behind; `reads` of the transactions only look. A snapshot is up to two states old."""
+    top = max(2, round(accounts * share))
+    versions = {a: [(0, 100)] for a in range(1, top + 1)}   # state, balance
+    update = 'UPDATE accounts SET balance = '
+
+    def at(a, state):
+        return next(v for s, v in reversed(versions[a]) if s <= state)
+
+    txns = []
+    for i in range(1, n + 1):
+        a, b = rng.sample(range(1, top + 1), 2)
+        x = rng.randint(1, 30)
+        seen = i - 1 if level == 'serializable' else max(0, i - 1 - rng.choice([0, 0, 1, 2]))
+        if level == 'snapshot-isolation' and max(versions[a][-1][0], versions[b][-1][0]) > seen:
+            seen = i - 1   # it would have conflicted
+        if rng.random() < reads:
+            look = {'sql': 'SELECT balance FROM accounts WHERE id = $1', 'params': [a], 'rows': [[at(a, seen)]]}
+            txns.append((f't{i}', [look]))
+            continue
+        old = {k: versions[k][-1][1] for k in (a, b)}   # rows are written as last committed
+        kind = rng.choice(['deposit', 'withdraw', 'transfer', 'overdraft'])
+        todo = {'deposit': [(update + 'balance + $1 WHERE id = $2', [x, a], a, old[a] + x)],
+                'withdraw': [(update + 'balance - $1 WHERE id = $2 AND balance >= $3', [x, a, x], a,
+                              old[a] - x if old[a] >= x and (level == 'serializable' or at(a, seen) >= x) else None)],
+                'transfer': [(update + 'balance + $1 WHERE id = $2', [x, b], b, old[b] + x),
+                             (update + 'balance - $1 WHERE id = $2', [x, a], a, old[a] - x)],
+                'overdraft': [(update + 'CASE WHEN balance < $1 THEN balance - $2 - 5 ELSE balance - $3 END WHERE id = $4',
+                               [x, x, x, a], a, old[a] - x - 5 if old[a] < x else old[a] - x)]}[kind]
+        statements = []
+        for sql, params, row, new in todo:
+            if new is not None:
+                versions[row].append((i, new))
+            s = {'sql': sql, 'params': params}
+            if rng.random() >= blind:
+                s = {'sql': sql + ' RETURNING balance', 'params': params, 'rows': [] if new is None else [[new]]}
+            statements.append(s)
+        txns.append((f't{i}', statements))
+    rows = {'table': 'accounts', 'rows': [[a, 100] for a in range(1, accounts + 1)]}
+    return [head('CREATE TABLE accounts (id int PRIMARY KEY, balance int NOT NULL)'), rows] + stamped(txns)
