@@ -534,7 +534,10 @@ static found pass(engine *e, order_kind kind, bool back, const uint32_t *horizon
         if (e->exploring && e->fail.any && e->fail.position == position) classify(e);
         t->choices.n = t->effects.n = t->reached.n = t->changed = 0;
         t->started = false;
-        if (!s.back || !position || e->runs >= e->max_runs) {
+        bool spent =
+            e->runs >= e->max_runs; /* perhaps by classify: something is left, all the same */
+        if (s.back && position && spent) e->cut = true;
+        if (!s.back || !position || spent) {
             answer = e->cut ? FOUND_CUT : FOUND_NO;
             break;
         }
@@ -764,6 +767,17 @@ static bool order_is_fact(const engine *e)
     return true;
 }
 
+/* One session: its order is the only one.  (Of the newest state alone, only one way was tried.) */
+static bool only_order(const engine *e)
+{
+    if (e->o->no_session_order || e->level.mode == MODE_LATEST) return false;
+    for (uint32_t i = 1; i < e->n; i++)
+        if (e->order[i] < e->order[i - 1] ||
+            e->l->txns.at[e->order[i]].session != e->l->txns.at[e->order[0]].session)
+            return false;
+    return true;
+}
+
 static void tell_refused(engine *e, audit_answer *a)
 {
     const failure *f = &e->fail;
@@ -810,7 +824,9 @@ void search_decide(engine *e, audit_answer *a)
     bool serial = e->level.mode == MODE_LATEST && !e->level.strict;
     bool given_up =
         r == FOUND_CUT && !engine_uses(e, AUDIT_PASS_SEARCH) && e->level.mode != MODE_LATEST;
-    if ((r == FOUND_NO || r == FOUND_CUT) && !given_up) {
+    if (r == FOUND_NO && !unknown && engine_uses(e, AUDIT_PASS_SEARCH) && only_order(e)) {
+        a->all_orders = true;
+    } else if ((r == FOUND_NO || r == FOUND_CUT) && !given_up) {
         found other = FOUND_CUT;
         failure shown = e->fail;
         e->exploring = false;
