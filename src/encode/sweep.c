@@ -62,8 +62,7 @@ static void index_sources(lazy *z, sweep *s)
 {
     asg *g = z->g;
     VEC(uint32_t) node = {0};
-    node_id *seen =
-        mem_array(z->m, node_id, (size_t)g->nodes + 1); /* its last reader */
+    node_id *seen = mem_array(z->m, node_id, (size_t)g->nodes + 1); /* its last reader */
     memset(seen, 0xff, ((size_t)g->nodes + 1) * sizeof *seen);
     s->sure_first = mem_array(z->m, uint32_t, (size_t)g->nodes + 2);
     for (node_id v = 0; v < g->nodes; v++) {
