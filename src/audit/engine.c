@@ -490,6 +490,7 @@ outcome engine_run(engine *e, trial *t, uint32_t position)
     exec_begin(&e->x);
     e->x.session = e->l->txns.at[t->txn].session;
     e->x.lost_prepares = e->lost_prepares;
+    e->x.alone = e->l->sessions.n < 2;
     e->running = &e->l->txns.at[t->txn];
     outcome r = run_all(e, e->running);
     assert(e->used <= t->choices.n);
