@@ -96,7 +96,7 @@ typedef struct sx {
     engine *e;
     fm_pool p;
     gmaker maker;
-    arena work; /* one statement */
+    arena work;   /* one statement */
     bool foreign; /* some table has foreign keys, whose checks are not made here */
     VEC(sym_table *) tables;
     VEC(sym_id) ids;
