@@ -1065,6 +1065,20 @@ static bool settle(lazy *z)
     return ok;
 }
 
+/* The same of paths: versions that a reader surely sees stand before the one it read.  What is
+   fixed is written down nowhere, so that nothing but an accept may come of it.  False: a cycle. */
+static bool settle_paths(lazy *z)
+{
+    bool ok = true;
+    for (size_t i = z->head; i < z->queue.n && ok; i++) {
+        uint32_t ob = z->queue.at[i], u;
+        while (ok && (u = paths_sure_version(z, ob)) != NONE)
+            ok = fix(z, z->g->inst_node[u], z->p->rf[ob]);
+        guard_tick(z->m->guard);
+    }
+    return ok;
+}
+
 /* --- setting up ------------------------------------------------------------------------------- */
 
 static void sort_lists(lazy *z)
@@ -1298,9 +1312,10 @@ static void keep_model(lazy *z)
     }
 }
 
-void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
+/* surely: also by what is written down nowhere (settle_paths); false if that was of use, and no
+   order was found. */
+static bool decide(strong *p, uint64_t conflicts, bool surely, lazy_answer *a)
 {
-    memset(a, 0, sizeof *a);
     uint64_t since = clock_now();
     lazy z = {.p = p, .g = p->g, .m = p->m, .a = a, .j = p->justify, .epoch = 1};
     if (z.j) justify_start(z.j);
@@ -1308,7 +1323,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     rng_seed(&z.luck, p->tune->seed);
     if (g->insts + history_keys(g->h) >= OVERLAP || g->obs >= OVERLAP || g->cand.n >= OVERLAP) {
         a->undecided = "more than 2^31 reads or writes";
-        return;
+        return true;
     }
     order_graph known;
     uint32_t *pos = mem_array(p->m, uint32_t, (size_t)p->events + 1);
@@ -1333,7 +1348,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         if (!first_order(p, &known, pos, &z.reach)) {
             answer_known_cycle(p, &known, a);
             answer_stage(p->m, a, "order", &since);
-            return;
+            return true;
         }
         if (p->plain) reach_free(p->m, &z.reach);
         z.pos = pos;
@@ -1375,13 +1390,18 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     grow_pairs(&z);
     if (p->rf != g->ob_rf) strong_index_readers(p);
     index_loose(&z);
+    if (surely && paths_may_settle(&z) && !settle_paths(&z)) {
+        answer_stage(p->m, a, "settle", &since);
+        return false;
+    }
+    surely = a->fixed;
     if (pass_on(p->tune, PASS_SETTLE) && !settle(&z)) {
         size_t n;
         const uint32_t *closed = order_cycle_nodes(z.o, &n);
         a->known_cycle = true;
         for (size_t i = 0; i < n; i++) vec_push(p->m, &a->cycle, closed[i]);
         answer_stage(p->m, a, "settle", &since);
-        return;
+        return true;
     }
     answer_stage(p->m, a, "settle", &since);
     guard_stage(p->m->guard, "solve", "conflicts", 0);
@@ -1403,4 +1423,17 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     a->conflicts = solver_stats(z.s)->conflicts;
     if (a->holds) keep_model(&z);
     answer_stage(p->m, a, "solve", &since);
+    return a->holds || a->undecided || !surely;
+}
+
+void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
+{
+    memset(a, 0, sizeof *a);
+    if (decide(p, conflicts, true, a)) return;
+    lazy_answer first = *a;
+    memset(a, 0, sizeof *a);
+    a->stages.at = first.stages.at;
+    a->stages.n = first.stages.n;
+    a->stages.cap = first.stages.cap;
+    decide(p, conflicts, false, a);
 }

@@ -523,6 +523,15 @@ static bool insert(order *o, uint32_t id)
     return false;
 }
 
+bool order_leads(order *o, uint32_t a, uint32_t b)
+{
+    if (o->pos[a] >= o->pos[b]) return a == b;
+    bool found = !search_forward(o, a, b);
+    unmark(o, &o->forward, FORWARD);
+    o->stats.visited += o->forward.n;
+    return found;
+}
+
 bool order_insert(order *o, uint32_t id)
 {
     assert(id < o->edges.n && o->edges.at[id].rank == NONE);
