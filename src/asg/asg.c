@@ -299,7 +299,10 @@ uint32_t *asg_group(asg *g, const uint32_t *key, size_t n, size_t keys, uint32_t
     uint32_t *index = mem_array(g->m, uint32_t, n + 1);
     for (size_t i = 0; i < n; i++) start[key[i] + 2]++;
     for (size_t k = 2; k < keys + 2; k++) start[k] += start[k - 1];
-    for (size_t i = 0; i < n; i++) index[start[key[i] + 1]++] = (uint32_t)i;
+    for (size_t i = 0; i < n; i++) {
+        index[start[key[i] + 1]++] = (uint32_t)i;
+        guard_tick(g->m->guard);
+    }
     *first = start;
     return index;
 }
@@ -676,6 +679,7 @@ static void resolve(asg *g, written *all)
     g->ob_rf = mem_array(g->m, uint32_t, g->obs + 1);
     g->ob_inst = mem_array(g->m, uint32_t, g->obs + 1);
     for (uint32_t ob = 0; ob < g->obs; ob++) {
+        guard_tick(g->m->guard);
         key_id k = g->ob_key[ob];
         value_id x = g->ob_value[ob];
         const uint32_t *far = slot_of(g, &d, (size_t)ob + 2 * AHEAD),

@@ -20,7 +20,8 @@ typedef struct dump {
     sql_log *l;
     source *s;
     VEC(piece) pieces;
-    VEC(cell) cells;
+    VEC(cell) cells; /* of the rows that are being read */
+    log_rows rows;   /* the batch they belong to; table NULL: none */
     strbuf field;
 } dump;
 
@@ -254,6 +255,8 @@ static bool constraint(dump *d, scan s)
     scan rest = s;
     if (!take_words(&s, "ADD CONSTRAINT")) return false;
     if (!take_words(&rest, "ADD")) return false;
+    take_part(d, &s);
+    if (take_words(&s, "FOREIGN KEY")) return false; /* when both tables are there */
     skip_blank(&rest);
     return add_constraint(d, table, rest.p, (size_t)(rest.end - rest.p));
 }
@@ -283,7 +286,124 @@ static bool unique_index(dump *d, scan s)
     return done;
 }
 
-/* ---- COPY ------------------------------------------------------------------------------------ */
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static void flush_rows(dump *d)
+{
+    sql_log *l = d->l;
+    cell *cells = arena_array(&l->kept, cell, d->cells.n + 1);
+    if (d->cells.n) memcpy(cells, d->cells.at, d->cells.n * sizeof *cells);
+    d->rows.cells = cells;
+    if (d->rows.table && d->rows.n_rows) vec_push(l->mem, &l->rows, d->rows);
+    d->cells.n = 0;
+    memset(&d->rows, 0, sizeof d->rows);
+}
+
+static bool same_columns(const log_rows *a, const char *const *columns, uint32_t n)
+{
+    if (!a->columns != !columns || a->n_cols != n) return false;
+    for (uint32_t i = 0; columns && i < n; i++)
+        if (strcmp(a->columns[i], columns[i]) != 0) return false;
+    return true;
+}
+
+/* (a, b, c), if it is there and closed. */
+static bool take_columns(dump *d, scan *s, const char ***columns, uint32_t *n)
+{
+    VEC(const char *) names = {0};
+    skip_blank(s);
+    if (s->p == s->end || *s->p != '(') return false;
+    do {
+        s->p++;
+        const char *name = take_part(d, s);
+        vec_push(d->l->mem, &names, name);
+        skip_blank(s);
+    } while (s->p < s->end && *s->p == ',');
+    *n = (uint32_t)names.n;
+    *columns = arena_array(&d->l->kept, const char *, names.n);
+    memcpy(*columns, names.at, names.n * sizeof **columns);
+    vec_free(d->l->mem, &names);
+    return s->p < s->end && *s->p++ == ')';
+}
+
+/* A constant: null, true, false, a number, a string without escapes. */
+static bool take_literal(dump *d, scan *s, cell *out)
+{
+    skip_blank(s);
+    if (take_words(s, "NULL")) {
+        *out = (cell){CELL_NULL, 0, ""};
+    } else if (take_words(s, "true")) {
+        *out = (cell){CELL_TRUE, 4, "true"};
+    } else if (take_words(s, "false")) {
+        *out = (cell){CELL_FALSE, 5, "false"};
+    } else if (s->p < s->end && *s->p == '\'') {
+        const char *from = s->p + 1, *end = past_quote(s->p, s->p, s->end);
+        if (!end) return false;
+        d->field.n = 0;
+        for (const char *p = from; p < end - 1; p++) {
+            strbuf_char(&d->field, *p);
+            if (*p == '\'') p++; /* doubled */
+        }
+        size_t n = d->field.n;
+        *out = (cell){CELL_TEXT, (uint32_t)n, arena_text(&d->l->kept, n ? d->field.at : "", n)};
+        s->p = end;
+    } else {
+        const char *from = s->p;
+        while (s->p < s->end && strchr("+-.0123456789", *s->p)) s->p++;
+        size_t n = (size_t)(s->p - from);
+        if (!n || (s->p < s->end && word_char(*s->p))) return false;
+        *out = (cell){CELL_NUMBER, (uint32_t)n, arena_text(&d->l->kept, from, n)};
+    }
+    skip_blank(s);
+    return s->p < s->end && (*s->p == ',' || *s->p == ')');
+}
+
+/* INSERTs of constants become rows: constraints come later in a dump, and order does not matter. */
+static bool insert(dump *d, scan s, uint64_t line)
+{
+    const char **columns = NULL;
+    uint32_t n = 0, width = 0;
+    if (!take_words(&s, "INSERT INTO")) return false;
+    const char *table = take_name(d, &s);
+    scan t = s;
+    if (take_columns(d, &t, &columns, &n))
+        s = t;
+    else
+        columns = NULL;
+    if (!take_words(&s, "VALUES")) return false;
+    bool other = !d->rows.table || strcmp(d->rows.table, table) != 0 ||
+                 !same_columns(&d->rows, columns, columns ? n : d->rows.n_cols);
+    if (other) flush_rows(d);
+    size_t mark = d->cells.n;
+    uint32_t rows = 0;
+    do {
+        skip_blank(&s);
+        if (s.p == s.end || *s.p != '(' || s.end - s.p > INT32_MAX) goto statement;
+        for (n = 0; s.p < s.end && *s.p != ')'; n++) {
+            cell c;
+            s.p++;
+            if (!take_literal(d, &s, &c)) goto statement;
+            vec_push(d->l->mem, &d->cells, c);
+        }
+        if (s.p == s.end || (rows && n != width)) goto statement;
+        width = n;
+        rows++;
+        s.p++;
+        skip_blank(&s);
+    } while (s.p < s.end && *s.p++ == ',');
+    skip_blank(&s);
+    if (s.p < s.end || (d->rows.table && d->rows.n_cols != width)) goto statement;
+    if (d->rows.n_rows > UINT32_MAX / 64 - rows)
+        guard_fail(d->s->guard, GUARD_PARSE, "too many rows");
+    if (!d->rows.table)
+        d->rows = (log_rows){
+            .table = table, .n_cols = width, .columns = columns, .line = line, .of_dump = true};
+    d->rows.n_rows += rows;
+    return true;
+statement:
+    d->cells.n = mark;
+    return false;
+}
 
 static int digit(char c)
 {
@@ -345,28 +465,15 @@ static void copy_line(dump *d, const char *line, const char *end, log_rows *rows
 
 static bool copy(dump *d, scan s, uint64_t at)
 {
-    sql_log *l = d->l;
-    VEC(const char *) names = {0};
     if (!take_words(&s, "COPY")) return false;
     log_rows rows = {.table = take_name(d, &s), .line = at, .of_dump = true};
-    skip_blank(&s);
-    if (s.p == s.end || *s.p != '(') return false;
-    do {
-        s.p++;
-        const char *name = take_part(d, &s);
-        vec_push(l->mem, &names, name);
-        skip_blank(&s);
-    } while (s.p < s.end && *s.p == ',');
-    if (s.p == s.end || *s.p++ != ')' || !take_words(&s, "FROM stdin")) return false;
+    if (!take_columns(d, &s, &rows.columns, &rows.n_cols) || !take_words(&s, "FROM stdin"))
+        return false;
     skip_blank(&s);
     if (s.p < s.end) return false; /* WITH (FORMAT csv), ... */
-    rows.n_cols = (uint32_t)names.n;
-    rows.columns = arena_array(&l->kept, const char *, names.n);
-    memcpy(rows.columns, names.at, names.n * sizeof *rows.columns);
-    vec_free(l->mem, &names);
+    flush_rows(d);
     const char *line, *end;
     bool more = source_next_line(d->s, &line, &end); /* the rest of the statement's own */
-    d->cells.n = 0;
     for (;;) {
         guard_tick(d->s->guard);
         more = more && source_next_line(d->s, &line, &end);
@@ -374,10 +481,8 @@ static bool copy(dump *d, scan s, uint64_t at)
         if (end - line == 2 && line[0] == '\\' && line[1] == '.') break;
         copy_line(d, line, end, &rows);
     }
-    cell *cells = arena_array(&l->kept, cell, d->cells.n + 1);
-    if (d->cells.n) memcpy(cells, d->cells.at, d->cells.n * sizeof *cells);
-    rows.cells = cells;
-    if (rows.n_rows) vec_push(l->mem, &l->rows, rows);
+    d->rows = rows;
+    flush_rows(d);
     return true;
 }
 
@@ -413,10 +518,11 @@ void log_dump(sql_log *l, source *s)
     while (next_statement(s, &at, &n, &line)) {
         scan text = {at, at + n};
         guard_tick(s->guard);
-        if (!passed_over(text) && !constraint(&d, text) && !unique_index(&d, text) &&
-            !copy(&d, text, line))
+        if (!passed_over(text) && !insert(&d, text, line) && !constraint(&d, text) &&
+            !unique_index(&d, text) && !copy(&d, text, line))
             add_piece(&d, text, line);
     }
+    flush_rows(&d);
     for (size_t i = 0; i < d.pieces.n; i++) {
         piece *p = &d.pieces.at[i];
         log_stmt stmt = {.line = p->line, .column = 1, .of_dump = true};

@@ -86,6 +86,7 @@ typedef struct engine {
     uint32_t n;                 /* transactions of the order */
     uint32_t *order;
     bool stamped;         /* the database told when some transactions committed */
+    bool mended;          /* that, or the times, went against the order of a session */
     uint32_t *low, *high; /* by position: states that a strict level allows */
     /* the run */
     audit_mode mode;

@@ -219,6 +219,46 @@ static void place_unstamped(engine *e, const uint32_t *who, uint64_t *key, uint3
     mem_put(e->mem, by);
 }
 
+/* An order that goes against a session's is none that we may show.  One without a stamp wrote
+   nothing and comes before the next of its session; others are put behind the one before, and then
+   the order is no fact any more. */
+static void keep_sessions(engine *e)
+{
+    const sql_log *l = e->l;
+    mem *m = e->mem;
+    uint64_t *key = mem_array(m, uint64_t, e->n + 1);
+    uint32_t *line = mem_array(m, uint32_t, e->n + 1); /* transactions in the order of lines */
+    uint32_t *rank_of = mem_array(m, uint32_t, l->txns.n + 1), n = 0;
+    uint32_t *mate = mem_array(m, uint32_t, l->sessions.n + 1);
+    bool moved = false;
+    for (uint32_t i = 0; i < e->n; i++) rank_of[e->order[i]] = i;
+    for (uint32_t i = 0; i < l->txns.n; i++)
+        if (l->txns.at[i].status == LOG_COMMITTED) line[n++] = i;
+    memset(mate, 0xff, (l->sessions.n + 1) * sizeof *mate);
+    for (uint32_t i = n; i-- > 0;) {
+        const log_txn *t = &l->txns.at[line[i]];
+        uint32_t *r = &rank_of[line[i]], *next = &mate[t->session];
+        if (e->stamped && !t->has_commit && *next < *r) *r = *next, moved = true;
+        *next = *r;
+    }
+    memset(mate, 0, (l->sessions.n + 1) * sizeof *mate);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t *r = &rank_of[line[i]], *last = &mate[l->txns.at[line[i]].session];
+        if (*r < *last) *r = *last, moved = e->mended = true;
+        *last = *r;
+        key[i] = (uint64_t)*r << 32 | line[i];
+    }
+    if (moved) {
+        uint32_t *by = sort_by_key(m, key, n);
+        for (uint32_t i = 0; i < n; i++) e->order[i] = line[by[i]];
+        mem_put(m, by);
+    }
+    mem_put(m, key);
+    mem_put(m, line);
+    mem_put(m, rank_of);
+    mem_put(m, mate);
+}
+
 static void sort_order(engine *e)
 {
     const sql_log *l = e->l;
@@ -252,6 +292,7 @@ static void sort_order(engine *e)
     }
     e->n = n;
     for (uint32_t i = 0; i < e->n; i++) e->order[i] = who[by[i]];
+    if (!e->o->no_session_order) keep_sessions(e);
     mem_put(e->mem, key);
     mem_put(e->mem, who);
     mem_put(e->mem, by);
@@ -493,7 +534,10 @@ static found pass(engine *e, order_kind kind, bool back, const uint32_t *horizon
         if (e->exploring && e->fail.any && e->fail.position == position) classify(e);
         t->choices.n = t->effects.n = t->reached.n = t->changed = 0;
         t->started = false;
-        if (!s.back || !position || e->runs >= e->max_runs) {
+        bool spent =
+            e->runs >= e->max_runs; /* perhaps by classify: something is left, all the same */
+        if (s.back && position && spent) e->cut = true;
+        if (!s.back || !position || spent) {
             answer = e->cut ? FOUND_CUT : FOUND_NO;
             break;
         }
@@ -713,12 +757,24 @@ static void tell_undecided(engine *e, audit_answer *a, const char *why)
 static bool order_is_fact(const engine *e)
 {
     bool serial = e->level.strict && e->level.mode == MODE_LATEST;
+    if (e->mended) return false;
     for (uint32_t i = 0; i < e->n; i++) {
         const log_txn *t = &e->l->txns.at[e->order[i]];
         if (serial && i && !before(e, &e->l->txns.at[e->order[i - 1]], t)) return false;
         if (t->has_commit || no_state(e, t)) continue;
         if (!e->level.strict || t->has_times || !t->has_end) return false;
     }
+    return true;
+}
+
+/* One session: its order is the only one.  (Of the newest state alone, only one way was tried.) */
+static bool only_order(const engine *e)
+{
+    if (e->o->no_session_order || e->level.mode == MODE_LATEST) return false;
+    for (uint32_t i = 1; i < e->n; i++)
+        if (e->order[i] < e->order[i - 1] ||
+            e->l->txns.at[e->order[i]].session != e->l->txns.at[e->order[0]].session)
+            return false;
     return true;
 }
 
@@ -768,7 +824,9 @@ void search_decide(engine *e, audit_answer *a)
     bool serial = e->level.mode == MODE_LATEST && !e->level.strict;
     bool given_up =
         r == FOUND_CUT && !engine_uses(e, AUDIT_PASS_SEARCH) && e->level.mode != MODE_LATEST;
-    if ((r == FOUND_NO || r == FOUND_CUT) && !given_up) {
+    if (r == FOUND_NO && !unknown && engine_uses(e, AUDIT_PASS_SEARCH) && only_order(e)) {
+        a->all_orders = true;
+    } else if ((r == FOUND_NO || r == FOUND_CUT) && !given_up) {
         found other = FOUND_CUT;
         failure shown = e->fail;
         e->exploring = false;

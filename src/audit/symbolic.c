@@ -13,6 +13,7 @@
 #define FEW_CONFLICTS 20000u
 #define CONCRETIZE_EVERY 4u /* answers */
 #define MOST_CELLS 4096u
+#define QUICK_ASKED 50000u
 #define SMT_SECONDS 120.0 /* of one question, if there is no limit */
 
 typedef struct claim { /* a statement's answer as a formula that is not plainly true */
@@ -456,6 +457,10 @@ static found attempt_with(symbolic *y, size_t window)
     sx_begin(&y->x, e);
     fsolver_begin(&y->solved, &y->x.p, y->x.p.m);
     y->x.p.short_lists = !engine_uses(e, AUDIT_PASS_LISTS);
+    if (y->only) { /* a quick look */
+        y->x.p.no_atoms = true;
+        y->x.p.most_asked = QUICK_ASKED;
+    }
     execute(y);
     size_t n = y->claims.n;
     solve_status r = y->contradiction ? SOLVE_UNSAT : solve_prefix(y, n);

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 
 #define MOST_NODES 8000000u
+#define MOST_ASKED 1500000u
 #define FLAT 64u /* parts of a conjunction that are taken into another */
 
 static void grow(fm_pool *p)
@@ -32,6 +33,7 @@ void fm_init(fm_pool *p, mem *m)
     p->m = m;
     p->g = m->guard;
     p->most = MOST_NODES;
+    p->most_asked = MOST_ASKED;
     arena_init(&p->keep, m);
     vec_push(m, &p->nodes, ((fm_node){.truth = 1})); /* node 0: true */
     vec_push(m, &p->terms, ((term){0}));
@@ -113,7 +115,7 @@ fm fm_and(fm_pool *p, const fm *f, size_t n)
         }
         for (uint32_t k = 0; k < c->n; k++) vec_push(p->m, &p->work, p->parts.at[c->from + k]);
     }
-    fm *w = p->work.at + base;
+    fm *w = p->work.at ? p->work.at + base : NULL;
     size_t m = p->work.n - base, out = 0;
     heap_parts(w, m);
     p->work.n = base;

@@ -67,7 +67,8 @@ typedef struct fm_pool {
     uint32_t *term_slot; /* hash tables */
     size_t term_cap;
     fm_asked *asked;
-    size_t asked_cap, n_asked;
+    size_t asked_cap, n_asked, most_asked;
+    bool no_atoms; /* beyond most_asked the pool is full, instead of leaving it to src/smt */
     uint32_t *slot;
     size_t cap;
     VEC(fm) work;

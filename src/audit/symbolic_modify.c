@@ -200,6 +200,8 @@ static void update(sx *x, const plan *p)
     sym_table *t = sx_table(x, p->target);
     sym_tuples all = {0};
     find_targets(x, p, &all);
+    size_t live = 0;
+    for (size_t i = 0; i < all.n; i++) live += all.at[i].when != FM_FALSE;
     for (size_t i = 0; i < all.n; i++) {
         fm when = all.at[i].when;
         if (when == FM_FALSE) continue;
@@ -212,7 +214,7 @@ static void update(sx *x, const plan *p)
             if (!sets(p, u)) continue;
             fm moved = fm_and2(&x->p, when, fm_not(same_key(x, p->target, u, row, old, when)));
             if (moved == FM_FALSE) continue;
-            if (all.n > 1) sx_refuse(x, "an UPDATE of unique keys of several rows");
+            if (live > 1) sx_refuse(x, "an UPDATE of unique keys of several rows");
             vec_push(x->p.m, &x->bad, held(x, t, u, row, all.at[i].row, moved));
         }
         sx_write(x, t, all.at[i].row, when, row);

@@ -227,6 +227,7 @@ typedef struct sym_group {
     const gval **tuple;
     running *aggs;
     fm when;
+    bool several; /* more than the one tuple */
 } sym_group;
 
 static bool same_keys(sx *x, const query *q, const gval *a, const gval *b)
@@ -242,7 +243,10 @@ static bool same_keys(sx *x, const query *q, const gval *a, const gval *b)
 static void emit(sx *x, const query *q, sframe *f, fm when)
 {
     gval *row = arena_array(&x->work, gval, q->n_out + 1);
-    for (uint32_t i = 0; i < q->n_out; i++) row[i] = sx_eval(x, q->out[i].e, f, when);
+    for (uint32_t i = 0; i < q->n_out; i++) {
+        row[i] = sx_eval(x, q->out[i].e, f, when);
+        if (!row[i].n && !row[i].number) sx_refuse(x, "a column that is not the same for a group");
+    }
     vec_push(x->p.m, &x->out, ((sym_out){when, row}));
 }
 
@@ -263,39 +267,89 @@ static running *fresh_aggs(sx *x, const query *q)
     return r;
 }
 
+typedef VEC(sym_group) group_list;
+
+/* A row whose keys are known, where `when` holds. */
+static void into_group(sx *x, const query *q, sframe *f, const gval *keys, fm when,
+                       group_list *groups)
+{
+    size_t at = 0;
+    while (at < groups->n && !same_keys(x, q, groups->at[at].keys, keys)) at++;
+    if (at == groups->n) {
+        if (at > 1024) sx_refuse(x, "more than 1024 groups");
+        gval *kept = arena_array(&x->work, gval, q->n_keys + 1);
+        if (q->n_keys) memcpy(kept, keys, q->n_keys * sizeof *kept);
+        arena_push(&x->work, groups,
+                   ((sym_group){kept, f->slots, fresh_aggs(x, q), FM_FALSE, false}));
+    }
+    sym_group *g = &groups->at[at];
+    g->several |= g->tuple != f->slots;
+    g->when = fm_or2(&x->p, g->when, when);
+    for (uint32_t k = 0; k < q->n_aggs; k++) g->aggs[k] = feed(x, &q->aggs[k], g->aggs[k], when, f);
+}
+
+/* Every combination of the values that the keys from `k` on may have. */
+static void by_keys(sx *x, const query *q, sframe *f, const gval *may, gval *keys, uint32_t k,
+                    fm when, group_list *groups)
+{
+    if (when == FM_FALSE) return;
+    if (k == q->n_keys) {
+        into_group(x, q, f, keys, when, groups);
+        return;
+    }
+    if (!may[k].n) sx_refuse(x, "GROUP BY of an unknown number");
+    for (uint32_t i = 0; i < may[k].n; i++) {
+        keys[k] = gval_of(&x->p, q->keys[k]->t.id, may[k].at[i].v);
+        by_keys(x, q, f, may, keys, k + 1, fm_and2(&x->p, when, may[k].at[i].when), groups);
+    }
+}
+
+static uint32_t width(const join *j, uint32_t slot)
+{
+    if (j->kind == J_REL) return j->slot == slot && j->table ? j->table->n_cols : 0;
+    uint32_t n = width(j->left, slot);
+    return n ? n : width(j->right, slot);
+}
+
+/* The row that stands for a group: its keys are the group's.  What else it has is not the same for
+   all rows of the group, if there are several: nothing may look at it. */
+static const gval **group_tuple(sx *x, const query *q, const sym_group *g)
+{
+    const gval **tuple = copy_slots(x, g->tuple, q->slots);
+    for (uint32_t s = 0; s < q->slots && q->from; s++) {
+        uint32_t n = width(q->from, s);
+        if (!tuple[s] || !n) continue;
+        gval *row = arena_array(&x->work, gval, n + 1);
+        for (uint32_t c = 0; c < n; c++) row[c] = g->several ? (gval){0} : tuple[s][c];
+        for (uint32_t k = 0; k < q->n_keys; k++)
+            if (q->keys[k]->kind == E_COLUMN && !q->keys[k]->up && q->keys[k]->slot == s)
+                row[q->keys[k]->index] = g->keys[k];
+        tuple[s] = row;
+    }
+    return tuple;
+}
+
 static void grouped(sx *x, const query *q, sframe *up, const sym_tuples *in)
 {
-    VEC(sym_group) groups = {0};
+    group_list groups = {0};
     for (size_t i = 0; i < in->n; i++) {
         sframe f = {in->at[i].slots, up, NULL};
         fm when = in->at[i].when;
+        gval *may = arena_array(&x->work, gval, q->n_keys + 1);
         gval *keys = arena_array(&x->work, gval, q->n_keys + 1);
-        for (uint32_t k = 0; k < q->n_keys; k++) {
-            keys[k] = sx_eval(x, q->keys[k], &f, when);
-            if (!gval_plain(keys[k])) sx_refuse(x, "GROUP BY of an unknown value");
-        }
-        size_t at = 0;
-        while (at < groups.n && !same_keys(x, q, groups.at[at].keys, keys)) at++;
-        if (at == groups.n) {
-            if (at > 1024) sx_refuse(x, "more than 1024 groups");
-            arena_push(&x->work, &groups,
-                       ((sym_group){keys, in->at[i].slots, fresh_aggs(x, q), FM_FALSE}));
-        }
-        sym_group *g = &groups.at[at];
-        g->when = fm_or2(&x->p, g->when, when);
-        for (uint32_t k = 0; k < q->n_aggs; k++)
-            g->aggs[k] = feed(x, &q->aggs[k], g->aggs[k], when, &f);
+        for (uint32_t k = 0; k < q->n_keys; k++) may[k] = sx_eval(x, q->keys[k], &f, when);
+        by_keys(x, q, &f, may, keys, 0, when, &groups);
     }
     if (!groups.n && !q->n_keys) {
         const gval **none = arena_array(&x->work, const gval *, q->slots + 1);
         for (uint32_t i = 0; i <= q->slots; i++) none[i] = NULL;
-        arena_push(&x->work, &groups, ((sym_group){NULL, none, fresh_aggs(x, q), FM_TRUE}));
+        arena_push(&x->work, &groups, ((sym_group){NULL, none, fresh_aggs(x, q), FM_TRUE, false}));
     }
     for (size_t i = 0; i < groups.n; i++) {
         sym_group *g = &groups.at[i];
         gval *aggs = arena_array(&x->work, gval, q->n_aggs + 1);
         for (uint32_t k = 0; k < q->n_aggs; k++) aggs[k] = aggregated(x, &q->aggs[k], &g->aggs[k]);
-        sframe f = {g->tuple, up, aggs};
+        sframe f = {q->n_keys ? group_tuple(x, q, g) : g->tuple, up, aggs};
         fm when = q->n_keys ? g->when : FM_TRUE;
         if (q->having) when = fm_and2(&x->p, when, sx_true(x, q->having, &f, when));
         if (when != FM_FALSE) emit(x, q, &f, when);

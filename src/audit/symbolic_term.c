@@ -146,8 +146,6 @@ static fm atom(fm_pool *p, uint32_t a, uint32_t b)
 
 /* ---- a term and a number --------------------------------------------------------------------- */
 
-#define MOST_ASKED 1500000u
-
 static const fm unasked = UINT32_MAX;
 
 static size_t asked_at(const fm_pool *p, uint32_t t, int64_t k, bool equal)
@@ -246,8 +244,10 @@ static fm ask(fm_pool *p, uint32_t t, int64_t k, bool equal, uint32_t number)
             work.n--;
             continue;
         }
-        r = p->n_asked < MOST_ASKED ? reduce(p, q, sub) : unasked;
-        if (r == unasked && p->n_asked < MOST_ASKED && (sub[0].t || sub[1].t)) {
+        bool room = p->n_asked < p->most_asked;
+        r = room ? reduce(p, q, sub) : unasked;
+        if (!room && p->no_atoms) p->full = true;
+        if (r == unasked && room && (sub[0].t || sub[1].t)) {
             for (int i = 0; i < 2; i++)
                 if (sub[i].t) vec_push(p->m, &work, sub[i]);
             continue;

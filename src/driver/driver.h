@@ -84,6 +84,7 @@ struct driver {
     const char *isolations; /* what begin can ask for, separated by spaces; the first: default */
     bool server;            /* scheme:temp starts one of our own */
     bool row_locks;         /* SELECT ... FOR UPDATE */
+    bool procedures;        /* PL/pgSQL */
     /* Looks at the address, starts a server of our own, finds the version. */
     bool (*open)(db *d);
     void (*close)(db *d);

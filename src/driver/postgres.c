@@ -376,6 +376,7 @@ const driver driver_postgres = {
     .isolations = "serializable repeatable-read read-committed read-uncommitted",
     .server = true,
     .row_locks = true,
+    .procedures = true,
     .open = pg_open,
     .load = pg_load,
     .connect = pg_connect,

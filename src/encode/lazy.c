@@ -713,6 +713,8 @@ static void follow_moves(lazy *z)
         if (e == commit_of(z->p, v)) commit_moved(z, v, was, now);
     }
     order_moved_clear(z->o);
+    /* One move in a dense graph may take milliseconds: too long to be counted by ticks. */
+    if (n) guard_poll(z->m->guard);
 }
 
 /* --- the theory ------------------------------------------------------------------------------- */
@@ -854,6 +856,7 @@ static uint32_t cb_decide(void *state)
             answer = check_read(z, x, &violated);
             if (violated) lazy_enqueue(z, x);
         }
+        guard_tick(z->m->guard);
         if (!violated) continue;
         return answer;
     }

@@ -99,8 +99,10 @@ static uint32_t *fill_array(mem *m, uint32_t nodes, const order_pair *pairs, siz
                             uint32_t *start)
 {
     uint32_t *list = mem_array(m, uint32_t, n ? n : 1);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         list[start[end_of(pairs[i], source)]++] = end_of(pairs[i], !source);
+        guard_tick(m->guard);
+    }
     /* each start has run to the next one's place */
     for (uint32_t v = nodes; v > 0; v--) start[v] = start[v - 1];
     if (nodes) start[0] = 0;

@@ -360,26 +360,121 @@ static enum db_answer tpcc_txn(sql_session *s)
     return stock_level(s, w, d);
 }
 
+/* ---- TPC-C as functions of the server: one call a transaction -------------------------------- */
+
+static void proc_setup(strbuf *o, const sql_sizes *z)
+{
+    static const char *const text[] = {
+        "CREATE OR REPLACE FUNCTION tpcc_new_order(p_w int, p_d int, p_c int, p_n int, p_q int)"
+        " RETURNS numeric LANGUAGE plpgsql AS $$"
+        " DECLARE o int; price numeric; total numeric := 0; it int; most int;"
+        " BEGIN SELECT max(i_id) INTO most FROM item;"
+        " UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = p_w AND d_id = p_d"
+        " RETURNING d_next_o_id - 1 INTO o;"
+        " INSERT INTO orders VALUES (p_w, p_d, o, p_c, NULL, p_n);"
+        " INSERT INTO new_order VALUES (p_w, p_d, o);"
+        " FOR i IN 1..p_n LOOP it := 1 + (p_q * i) % most;"
+        " SELECT i_price INTO price FROM item WHERE i_id = it;"
+        " UPDATE stock SET s_quantity = CASE WHEN s_quantity >= p_q + 10 THEN s_quantity - p_q"
+        " ELSE s_quantity - p_q + 91 END, s_ytd = s_ytd + p_q, s_orders = s_orders + 1"
+        " WHERE s_w_id = p_w AND s_i_id = it;"
+        " INSERT INTO order_line VALUES (p_w, p_d, o, i, it, p_q, price * p_q, false);"
+        " total := total + price * p_q; END LOOP; RETURN total; END $$",
+        "CREATE OR REPLACE FUNCTION tpcc_payment(p_w int, p_d int, p_c int, p_amount int)"
+        " RETURNS numeric LANGUAGE plpgsql AS $$ DECLARE b numeric;"
+        " BEGIN UPDATE warehouse SET w_ytd = w_ytd + p_amount WHERE w_id = p_w;"
+        " UPDATE district SET d_ytd = d_ytd + p_amount WHERE d_w_id = p_w AND d_id = p_d;"
+        " UPDATE customer SET c_balance = c_balance - p_amount, c_ytd = c_ytd + p_amount,"
+        " c_payments = c_payments + 1 WHERE c_w_id = p_w AND c_d_id = p_d AND c_id = p_c"
+        " RETURNING c_balance INTO b;"
+        " INSERT INTO history VALUES (p_c, p_d, p_w, p_amount);"
+        " IF b < 0 THEN RETURN -1; ELSE RETURN b; END IF; END $$",
+        "CREATE OR REPLACE FUNCTION tpcc_delivery(p_w int, p_carrier int, p_districts int)"
+        " RETURNS int LANGUAGE plpgsql AS $$ DECLARE o int; c int; d int := 1; n int := 0;"
+        " BEGIN WHILE d <= p_districts LOOP"
+        " SELECT min(no_o_id) INTO o FROM new_order WHERE no_w_id = p_w AND no_d_id = d;"
+        " IF o IS NOT NULL THEN"
+        " DELETE FROM new_order WHERE no_w_id = p_w AND no_d_id = d AND no_o_id = o;"
+        " IF FOUND THEN UPDATE orders SET o_carrier = p_carrier"
+        " WHERE o_w_id = p_w AND o_d_id = d AND o_id = o RETURNING o_c_id INTO c;"
+        " UPDATE order_line SET ol_delivered = true"
+        " WHERE ol_w_id = p_w AND ol_d_id = d AND ol_o_id = o;"
+        " UPDATE customer SET c_balance = c_balance + (SELECT sum(ol_amount) FROM order_line"
+        " WHERE ol_w_id = p_w AND ol_d_id = d AND ol_o_id = o), c_deliveries = c_deliveries + 1"
+        " WHERE c_w_id = p_w AND c_d_id = d AND c_id = c; n := n + 1; END IF; END IF;"
+        " d := d + 1; END LOOP; RETURN n; END $$",
+        "CREATE OR REPLACE FUNCTION tpcc_order_status(p_w int, p_d int, p_c int)"
+        " RETURNS numeric LANGUAGE plpgsql AS $$"
+        " DECLARE o int; amount numeric; total numeric := 0;"
+        " amounts CURSOR (k int) FOR SELECT ol_amount FROM order_line"
+        " WHERE ol_w_id = p_w AND ol_d_id = p_d AND ol_o_id = k ORDER BY ol_number;"
+        " BEGIN SELECT max(o_id) INTO o FROM orders"
+        " WHERE o_w_id = p_w AND o_d_id = p_d AND o_c_id = p_c;"
+        " IF o IS NULL THEN RETURN NULL; END IF;"
+        " OPEN amounts(o); LOOP FETCH amounts INTO amount; EXIT WHEN NOT FOUND;"
+        " total := total + amount; END LOOP; CLOSE amounts; RETURN total; END $$",
+        "CREATE OR REPLACE FUNCTION tpcc_stock_level(p_w int, p_d int, p_least int)"
+        " RETURNS bigint LANGUAGE plpgsql AS $$ DECLARE o int; n bigint;"
+        " BEGIN SELECT d_next_o_id INTO o FROM district WHERE d_w_id = p_w AND d_id = p_d;"
+        " SELECT count(DISTINCT s.s_i_id) INTO n FROM order_line l JOIN stock s"
+        " ON s.s_i_id = l.ol_i_id AND s.s_w_id = l.ol_w_id WHERE l.ol_w_id = p_w"
+        " AND l.ol_d_id = p_d AND l.ol_o_id >= o - 20 AND l.ol_o_id < o AND s.s_quantity < p_least;"
+        " RETURN n; END $$",
+        NULL};
+    tpcc_setup(o, z);
+    lines(o, text);
+}
+
+static enum db_answer proc_txn(sql_session *s)
+{
+    uint32_t k = sql_below(s, 100);
+    int64_t w = 1 + sql_below(s, s->z.warehouses), d = 1 + sql_below(s, s->z.districts),
+            c = 1 + sql_below(s, s->z.customers);
+    if (k < 45)
+        DO("SELECT tpcc_new_order($1, $2, $3, $4, $5)", "iiiii", w, d, c, I(1 + sql_below(s, 5)),
+           I(1 + sql_below(s, 10)));
+    else if (k < 88)
+        DO("SELECT tpcc_payment($1, $2, $3, $4)", "iiii", w, d, c, I(1 + sql_below(s, 5000)));
+    else if (k < 92)
+        DO("SELECT tpcc_delivery($1, $2, $3)", "iii", w, I(1 + sql_below(s, 10)),
+           I(s->z.districts));
+    else if (k < 96)
+        DO("SELECT tpcc_order_status($1, $2, $3)", "iii", w, d, c);
+    else
+        DO("SELECT tpcc_stock_level($1, $2, $3)", "iii", w, d, I(10 + sql_below(s, 11)));
+    return DB_OK;
+}
+
 const sql_workload sql_workloads[] = {
     {"bank-sql",
      "deposits, withdrawals, transfers and balances of 1 000 accounts",
+     false,
      {.keys = 1000, .reads = 0.2, .blind = 1, .rows = 1},
      bank_setup,
      bank_txn},
     {"twitter-sql",
      "tweets, follows and timelines of 1 000 users",
+     false,
      {.keys = 1000},
      twitter_setup,
      twitter_txn},
     {"rubis-sql",
      "an auction site: 1 000 users, 4 000 items",
+     false,
      {.keys = 1000, .items = 4000},
      rubis_setup,
      rubis_txn},
     {"tpcc-sql",
      "the five transactions of TPC-C, at the published small scale",
+     false,
      {.warehouses = 1, .districts = 2, .customers = 3, .items = 1},
      tpcc_setup,
      tpcc_txn},
-    {NULL, NULL, {0}, NULL, NULL},
+    {"tpcc-proc",
+     "the same as functions in PL/pgSQL, one call a transaction",
+     true,
+     {.warehouses = 1, .districts = 2, .customers = 3, .items = 1},
+     proc_setup,
+     proc_txn},
+    {NULL, NULL, false, {0}, NULL, NULL},
 };

@@ -260,6 +260,11 @@ bool sql_run_all(sql_run *r)
                  r->db->driver->name);
         return false;
     }
+    if (r->w->procedures && !r->db->driver->procedures) {
+        snprintf(r->error, sizeof r->error, "%s needs PL/pgSQL, which %s has not", r->w->name,
+                 r->db->driver->name);
+        return false;
+    }
     r->db->own_tables = true;
     mem *m = r->db->mem;
     strbuf setup;

@@ -20,6 +20,7 @@ typedef struct sql_sizes { /* 0, and below 0 for shares: the workload's own */
 
 typedef struct sql_workload {
     const char *name, *about;
+    bool procedures; /* it calls some of its own */
     sql_sizes normal;
     /* Statements that make the tables and fill them, each ended by a line break. */
     void (*setup)(strbuf *out, const sql_sizes *z);

@@ -101,6 +101,7 @@ class Txn:
     status: str = 'committed'
     commit_ts: int = None
     first: list = None    # call and answer of the first statement, with `times`
+    nonsense: bool = False   # commit_ts does not agree with the times
 
     def json(self):
         o = {'id': self.name, 'session': self.session, 'status': self.status}
