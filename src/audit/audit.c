@@ -42,6 +42,21 @@ bool audit_level_at(size_t i, const char **name, const char **alias, const char 
     return true;
 }
 
+bool audit_pass_at(size_t i, const char **name, const char **about)
+{
+    static const struct {
+        const char *name, *about;
+    } passes[] = {
+#define PASS(id, name, about) {name, about},
+#include "audit/passes.def"
+#undef PASS
+    };
+    if (i >= sizeof passes / sizeof passes[0]) return false;
+    *name = passes[i].name;
+    *about = passes[i].about;
+    return true;
+}
+
 static bool in_list(const char *list, const char *name)
 {
     size_t n = strlen(name);

@@ -15,15 +15,23 @@ typedef struct audit audit;
 
 typedef enum audit_verdict { AUDIT_HOLDS, AUDIT_VIOLATED, AUDIT_UNDECIDED } audit_verdict;
 
+typedef enum audit_pass {
+#define PASS(id, name, about) AUDIT_PASS_##id,
+#include "audit/passes.def"
+#undef PASS
+    AUDIT_PASSES
+} audit_pass;
+
 typedef struct audit_options {
     const char *level; /* any name of levels.def; NULL: the log's, else serializable */
     bool lenient;      /* statements that we do not know have unknown effects */
     bool by_value;     /* write conflicts by value, the published test */
     bool no_session_order;
-    uint64_t drift; /* uncertainty of the log's clock */
-    uint64_t runs;  /* of transactions that a search may take; 0: the default */
-    double seconds; /* 0: no limit */
-    size_t memory;  /* bytes; 0: no limit */
+    bool off[AUDIT_PASSES]; /* passes that are not to be used */
+    uint64_t drift;         /* uncertainty of the log's clock */
+    uint64_t runs;          /* of transactions that a search may take; 0: the default */
+    double seconds;         /* 0: no limit */
+    size_t memory;          /* bytes; 0: no limit */
     const volatile int *interrupt;
 } audit_options;
 
@@ -60,6 +68,9 @@ typedef struct audit_answer {
 bool audit_level_at(size_t i, const char **name, const char **alias, const char **about);
 /* The long name, or NULL. */
 const char *audit_level_named(const char *name);
+
+/* Passes; false past the end. */
+bool audit_pass_at(size_t i, const char **name, const char **about);
 
 typedef ptrdiff_t (*audit_read)(void *buf, size_t cap, void *payload);
 

@@ -54,7 +54,7 @@ static uint32_t choose_row(void *ud, table *t, uint32_t r)
     const row_version *v = t->rows.at[r].head;
     while (v && v->commit == PENDING) v = v->older;
     if (!v || (!v->older && !v->commit)) return latest; /* there was never another one */
-    choice *c = next_choice(e, 0, latest);
+    choice *c = next_choice(e, e->s.horizon, latest);
     v = vs_at(t, r, c->now, 0);
     c->valid_from = v ? v->commit : 0;
     vec_push(e->mem, &e->seen, ((seen_row){t, r, c->now}));
@@ -375,6 +375,7 @@ outcome engine_run(engine *e, trial *t, uint32_t position)
     e->x.latest = position;
     e->x.rule = e->rule;
     e->x.by_value = e->o->by_value;
+    e->x.no_index = e->o->off[AUDIT_PASS_INDEX];
     e->x.choose = e->mode == MODE_ROW ? choose_row : NULL;
     e->x.ud = e;
     e->x.savepoints.n = 0;

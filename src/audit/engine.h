@@ -101,6 +101,8 @@ typedef struct engine {
     bool exploring; /* record what would be possible */
     const log_txn *running;
     uint32_t position, run_low, run_high;
+    uint32_t keep;           /* states behind the newest whose versions are kept */
+    bool forgotten;          /* a run failed that might have read a state no longer kept */
     const char **state_name; /* by state of the present order */
     uint32_t *first_read;
 } engine;

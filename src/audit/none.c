@@ -30,6 +30,12 @@ const char *audit_level_named(const char *name)
     return name;
 }
 
+bool audit_pass_at(size_t i, const char **name, const char **about)
+{
+    (void)i, (void)name, (void)about;
+    return false;
+}
+
 int audit_run(audit **out, const audit_options *o, audit_read read, void *payload,
               audit_answer *answer)
 {

@@ -20,6 +20,9 @@
 #define FREE_ORDER 10u /* transactions of which every order is tried */
 #define DEFAULT_RUNS 4000000u
 #define FORGET_EVERY 64u
+#define FIRST_KEEP 2048u /* states */
+#define FIRST_WINDOW 64u
+#define WIDE_WINDOW 4096u
 #define NEAR 12u /* places of the order that a commit may be away from its timestamp's */
 
 typedef struct search {
@@ -344,12 +347,39 @@ static outcome run_here(search *s, uint32_t position)
         e->run_low = e->low[position];
         e->run_high = e->high[position];
     }
+    if (e->mode != MODE_LATEST && e->run_low < e->s.horizon) e->run_low = e->s.horizon;
     if (e->mode == MODE_LATEST && e->level.strict && e->run_low > position) {
         e->t = t;
         e->position = position;
         return RUN_MISMATCH;
     }
     return engine_run(e, t, position);
+}
+
+/* Did an earlier way write the same? */
+static bool known_way(engine *e, trial *t)
+{
+    uint64_t h = engine_effects(e);
+    for (size_t i = 0; i < t->effects.n; i++)
+        if (t->effects.at[i] == h) return true;
+    vec_push(e->mem, &t->effects, h);
+    return false;
+}
+
+static void forget_ways(trial *t)
+{
+    t->choices.n = t->effects.n = t->reached.n = t->changed = 0;
+}
+
+/* Without backtracking the window is widened where it failed. */
+static bool widen(search *s, trial *t)
+{
+    engine *e = s->e;
+    if (s->back || !e->cut || e->window >= WIDE_WINDOW) return false;
+    e->window = WIDE_WINDOW;
+    e->cut = false;
+    forget_ways(t);
+    return true;
 }
 
 /* The next way to run the transaction at the position that agrees with the log and writes what no
@@ -359,8 +389,8 @@ static outcome find_way(search *s, uint32_t position, bool again)
     engine *e = s->e;
     trial *t = here(s, position);
     for (;;) {
-        if (again && !engine_advance(e, t)) {
-            t->effects.n = t->reached.n = t->changed = 0;
+        if (again && !engine_advance(e, t) && !widen(s, t)) {
+            forget_ways(t);
             if (!s->free || !next_txn(s, position)) return RUN_MISMATCH;
         }
         again = true;
@@ -371,14 +401,7 @@ static outcome find_way(search *s, uint32_t position, bool again)
         outcome r = run_here(s, position);
         if (r == RUN_REFUSED) return r;
         if (r != RUN_OK) continue;
-        if (!s->back) return RUN_OK;
-        uint64_t h = engine_effects(e);
-        size_t i = 0;
-        while (i < t->effects.n && t->effects.at[i] != h) i++;
-        if (i == t->effects.n) {
-            vec_push(e->mem, &t->effects, h);
-            return RUN_OK;
-        }
+        if (!s->back || !known_way(e, t)) return RUN_OK;
         vs_rollback(&e->s, 0);
     }
 }
@@ -408,7 +431,10 @@ static void step_on(search *s, uint32_t position, const uint32_t *horizon)
     vs_commit(&e->s, position + 1);
     e->state_name[position + 1] = e->l->txns.at[txn].id;
     if (s->free) s->at[txn] = position + 1, s->left--;
-    if (horizon && (position + 1) % FORGET_EVERY == 0) vs_forget(&e->s, horizon[position + 1]);
+    if (s->back || (position + 1) % FORGET_EVERY) return;
+    uint32_t low = position + 1 > e->keep ? position + 1 - e->keep : 0;
+    if (horizon && horizon[position + 1] > low) low = horizon[position + 1];
+    if (low) vs_forget(&e->s, low);
 }
 
 typedef enum order_kind { ORDER_GIVEN, ORDER_NEAR, ORDER_ANY } order_kind;
@@ -425,6 +451,7 @@ static found pass(engine *e, order_kind kind, bool back, const uint32_t *horizon
     uint32_t end = free_order ? (uint32_t)e->l->txns.n : e->n;
     engine_reset(e);
     e->s.searching = s.back;
+    uint32_t window = e->window;
     s.trials = mem_array0(e->mem, trial, (s.back ? end : 0) + 1);
     if (free_order) s.at = mem_array0(e->mem, uint32_t, e->l->txns.n + 1);
     uint32_t position = 0;
@@ -432,7 +459,10 @@ static found pass(engine *e, order_kind kind, bool back, const uint32_t *horizon
     found answer = FOUND_YES;
     while (free_order ? !complete(&s) : position < end) {
         trial *t = here(&s, position);
-        if (!s.back) t->choices.n = t->reached.n = t->changed = 0;
+        if (!s.back) {
+            forget_ways(t);
+            e->window = window;
+        }
         outcome r = RUN_OK;
         if (!again && !free_order) t->txn = e->order[position];
         if (!again && free_order) {
@@ -449,8 +479,12 @@ static found pass(engine *e, order_kind kind, bool back, const uint32_t *horizon
             answer = FOUND_REFUSED;
             break;
         }
-        if (e->exploring && e->fail.any && e->fail.position == position) classify(e);
-        t->choices.n = t->effects.n = t->reached.n = t->changed = 0;
+        if (!s.back && e->mode != MODE_LATEST && e->s.horizon > (horizon ? horizon[position] : 0))
+            e->forgotten = e->cut = true;
+        /* a pass that dropped versions cannot tell; one with backtracking follows */
+        bool whole = s.back || e->mode == MODE_LATEST;
+        if (whole && e->exploring && e->fail.any && e->fail.position == position) classify(e);
+        forget_ways(t);
         t->started = false;
         if (!s.back || !position || e->runs >= e->max_runs) {
             answer = e->cut ? FOUND_CUT : FOUND_NO;
@@ -515,25 +549,42 @@ static found one_pass(engine *e, order_kind kind, bool back, uint32_t window)
     return r;
 }
 
+/* Each transaction with its first choice that agrees.  Only the newest states are kept; if one
+   might have read an older one, from the start, with more of them. */
+static found without_backtracking(engine *e, uint32_t window)
+{
+    found r = FOUND_CUT;
+    bool all = e->o->off[AUDIT_PASS_WINDOW];
+    for (uint64_t keep = all ? UINT32_MAX : FIRST_KEEP; r == FOUND_CUT; keep *= 16) {
+        e->keep = keep < UINT32_MAX ? (uint32_t)keep : UINT32_MAX;
+        e->forgotten = false;
+        r = one_pass(e, ORDER_GIVEN, false, window);
+        if (!e->forgotten) break;
+    }
+    return r;
+}
+
 static found in_given_order(engine *e)
 {
-    static const uint32_t sizes[] = {64, 4096, UINT32_MAX};
+    static const uint32_t sizes[] = {FIRST_WINDOW, WIDE_WINDOW, UINT32_MAX};
     found r = FOUND_NO;
+    size_t first = e->o->off[AUDIT_PASS_WINDOW] ? 2 : 0;
     e->mode = e->level.mode;
     e->rule = e->level.rule;
     e->exploring = e->mode != MODE_ROW;
-    if (e->mode == MODE_ROW) { /* a stronger level first: its executions are ours too */
+    if (e->mode == MODE_ROW &&
+        !e->o->off[AUDIT_PASS_STRONGER]) { /* a stronger level first: its executions are ours too */
         e->mode = MODE_STATEMENT;
         e->rule = WRITE_RECHECK;
-        r = one_pass(e, ORDER_GIVEN, false, 64);
+        r = without_backtracking(e, sizes[first]);
         if (r == FOUND_YES || r == FOUND_REFUSED) return r;
         e->mode = MODE_ROW;
         e->rule = WRITE_FREE;
         e->exploring = true;
     }
-    r = one_pass(e, ORDER_GIVEN, false, 64);
+    r = without_backtracking(e, sizes[first]);
     if (r == FOUND_YES || r == FOUND_REFUSED || e->mode == MODE_LATEST) return r;
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    for (size_t i = first; i < sizeof sizes / sizeof sizes[0]; i++) {
         r = one_pass(e, ORDER_GIVEN, true, sizes[i]);
         if (r != FOUND_CUT || e->runs >= e->max_runs) return r;
     }
@@ -562,7 +613,7 @@ static found in_read_order(engine *e)
     e->rule = WRITE_CONFLICT;
     e->exploring = false;
     windows(e);
-    found r = one_pass(e, ORDER_GIVEN, false, 64);
+    found r = without_backtracking(e, FIRST_WINDOW);
     if (r == FOUND_NO || r == FOUND_CUT) r = one_pass(e, ORDER_GIVEN, true, 64);
     if (r == FOUND_CUT && e->runs < e->max_runs) r = one_pass(e, ORDER_GIVEN, true, UINT32_MAX);
     if (r == FOUND_YES) {

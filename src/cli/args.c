@@ -182,7 +182,8 @@ static bool apply_number(const args *a, enum option_id o, const char *option)
 static bool apply_passes(const args *a)
 {
     const char *s = a->value[O_PASS];
-    if (s && !strcmp(s, "list")) return true; /* cmd_check.c */
+    if (a->command->bit == CMD_AUDIT) return true; /* has its own: cmd_audit.c */
+    if (s && !strcmp(s, "list")) return true;      /* cmd_check.c */
     while (s && *s) {
         size_t n = strcspn(s, ",");
         int on = *s != '-';

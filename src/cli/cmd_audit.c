@@ -214,6 +214,30 @@ static int merge(int a, int b)
     return a > b ? a : b;
 }
 
+/* A list of pass names: -P off, P or +P on, `none`, `all`. */
+static bool passes(const char *s, audit_options *o)
+{
+    while (s && *s) {
+        size_t n = strcspn(s, ","), found = 0;
+        bool off = *s == '-';
+        if (*s == '-' || *s == '+') s++, n--;
+        bool none = n == 4 && !strncmp(s, "none", n), all = n == 3 && !strncmp(s, "all", n);
+        const char *name, *about;
+        for (size_t i = 0; audit_pass_at(i, &name, &about); i++) {
+            if (!none && !all && (strlen(name) != n || strncmp(s, name, n) != 0)) continue;
+            o->off[i] = off != none;
+            found++;
+        }
+        if (!found) {
+            complain("--pass: no pass \"%.*s\" (--pass list lists them)", (int)n, s);
+            return false;
+        }
+        s += n;
+        if (*s == ',') s++;
+    }
+    return true;
+}
+
 static bool options(const args *a, audit_options *o)
 {
     const char *c = a->value[O_CONFLICTS], *so = a->value[O_SESSION_ORDER];
@@ -223,6 +247,7 @@ static bool options(const args *a, audit_options *o)
         return false;
     }
     if (!args_u64(a, O_DRIFT, &o->drift) || !args_u64(a, O_MEMORY, &mib)) return false;
+    if (!passes(a->value[O_PASS], o)) return false;
     o->by_value = c && !strcmp(c, "value");
     o->lenient = a->value[O_LENIENT] != NULL;
     o->no_session_order = so && !strcmp(so, "off");
@@ -236,6 +261,11 @@ int cmd_audit(args *a)
 {
     state st = {.a = a};
     audit_options o = {0};
+    if (a->value[O_PASS] && !strcmp(a->value[O_PASS], "list")) {
+        const char *name, *about;
+        for (size_t i = 0; audit_pass_at(i, &name, &about); i++) printf("%-16s %s\n", name, about);
+        return EXIT_HOLDS;
+    }
     if (!a->n_files) {
         complain("audit: no log given (see ratel audit --help)");
         return EXIT_USAGE;

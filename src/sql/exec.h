@@ -47,6 +47,7 @@ typedef struct sql_exec {
     uint32_t latest; /* the newest state: constraints and locks look here */
     uint32_t cid;
     write_rule rule;
+    bool no_index; /* scan where an index would do */
     bool by_value; /* a conflict needs a changed value (the published test) */
     uint32_t (*choose)(void *ud, table *t, uint32_t row); /* NULL: `state` for every row */
     void *ud;

@@ -117,7 +117,7 @@ static void extend_table(scan *s, const join *j, const value **in, tuples *out)
     size_t n;
     if (t->unknown)
         sql_refuse(&x->c, -1, "table \"%s\", whose initial contents are unknown", t->name);
-    if (j->n_lookups && best_lookup(s, j, in, &found, &n)) {
+    if (j->n_lookups && !x->no_index && best_lookup(s, j, in, &found, &n)) {
         for (size_t i = 0; i < n; i++) try_row(s, j, in, found[i], out);
         return;
     }
