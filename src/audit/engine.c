@@ -18,7 +18,7 @@ const char *engine_state(const engine *e, uint32_t state)
 
 /* ---- choices --------------------------------------------------------------------------------- */
 
-static choice *next_choice(engine *e, uint32_t low, uint32_t high)
+choice *engine_choice(engine *e, uint32_t low, uint32_t high)
 {
     trial *t = e->t;
     if (e->used == t->choices.n) vec_push(e->mem, &t->choices, ((choice){high, low, 0, 0}));
@@ -54,11 +54,17 @@ static uint32_t choose_row(void *ud, table *t, uint32_t r)
     const row_version *v = t->rows.at[r].head;
     while (v && v->commit == PENDING) v = v->older;
     if (!v || (!v->older && !v->commit)) return latest; /* there was never another one */
-    choice *c = next_choice(e, e->s.horizon, latest);
+    choice *c = engine_choice(e, e->s.horizon, latest);
     v = vs_at(t, r, c->now, 0);
     c->valid_from = v ? v->commit : 0;
     vec_push(e->mem, &e->seen, ((seen_row){t, r, c->now}));
     return c->now;
+}
+
+static void saw_row(void *ud, table *t, uint32_t r, uint32_t after, uint32_t before, bool fits)
+{
+    engine *e = ud;
+    if (after || before || fits) vec_push(e->mem, &e->looks, ((looked){t, r, after, before, fits}));
 }
 
 /* ---- failures -------------------------------------------------------------------------------- */
@@ -310,6 +316,17 @@ static bool been_here(engine *e, uint32_t stmt, uint32_t floor)
     return false;
 }
 
+/* Keeps what a transaction read that has no snapshot. */
+static void keep_reads(engine *e, uint32_t stmt)
+{
+    for (size_t i = 0; i < e->seen.n; i++) {
+        seen_row r = e->seen.at[i];
+        uint32_t t = 0;
+        while (e->s.tables.at[t] != r.t) t++;
+        vec_push(e->mem, &e->row_reads, ((row_read){e->position, stmt, t, r.row, r.state}));
+    }
+}
+
 /* ---- one transaction ------------------------------------------------------------------------- */
 
 static outcome run_all(engine *e, const log_txn *t)
@@ -318,9 +335,11 @@ static outcome run_all(engine *e, const log_txn *t)
     uint32_t latest = e->position, floor = e->run_low;
     attempt a = {.e = e};
     e->x.state = latest;
+    while (e->by_row && e->row_reads.n && e->row_reads.at[e->row_reads.n - 1].position >= latest)
+        e->row_reads.n--;
     if (e->mode == MODE_SNAPSHOT) {
         if (e->run_low > e->run_high) return RUN_MISMATCH;
-        snapshot = next_choice(e, e->run_low, e->run_high);
+        snapshot = engine_choice(e, e->run_low, e->run_high);
         e->x.state = snapshot->now;
     }
     e->x.valid_from = 0;
@@ -328,7 +347,7 @@ static outcome run_all(engine *e, const log_txn *t)
     for (uint32_t i = 0; i < t->n_stmts; i++) {
         size_t at = e->used;
         if (e->mode == MODE_STATEMENT) {
-            e->x.state = next_choice(e, floor, latest)->now;
+            e->x.state = engine_choice(e, floor, latest)->now;
             e->x.valid_from = 0;
             if (!i) e->first_read[e->position] = e->x.state;
         }
@@ -345,6 +364,7 @@ static outcome run_all(engine *e, const log_txn *t)
         if (snapshot) e->t->choices.at[0].valid_from = e->x.valid_from;
         arena_reset(&e->x.work);
         if (r != RUN_OK) return r;
+        if (e->by_row && e->mode == MODE_ROW) keep_reads(e, i);
         bool many = e->mode == MODE_STATEMENT || e->mode == MODE_ROW;
         if (many && !a.failed && been_here(e, i, floor)) return RUN_MISMATCH;
     }
@@ -364,23 +384,31 @@ static void forget_plans(engine *e)
     memset(e->plan_of, 0, e->l->texts.n * sizeof e->plan_of[0]);
 }
 
-outcome engine_run(engine *e, trial *t, uint32_t position)
+void engine_begin(engine *e, trial *t, uint32_t position)
 {
     guard_tick(e->guard);
     forget_plans(e);
     e->runs++;
     e->t = t;
     e->used = 0;
+    e->looks.n = 0;
     e->position = position;
     e->x.latest = position;
     e->x.rule = e->rule;
     e->x.by_value = e->o->by_value;
     e->x.no_index = e->o->off[AUDIT_PASS_INDEX];
     e->x.choose = e->mode == MODE_ROW ? choose_row : NULL;
+    e->x.saw = e->mode == MODE_SNAPSHOT && e->commits ? saw_row : NULL;
+    e->x.saw_ud = e;
     e->x.ud = e;
     e->x.savepoints.n = 0;
     e->x.locked.n = 0;
     e->running = &e->l->txns.at[t->txn];
+}
+
+outcome engine_run(engine *e, trial *t, uint32_t position)
+{
+    engine_begin(e, t, position);
     outcome r = run_all(e, e->running);
     assert(e->used <= t->choices.n);
     if (r == RUN_OK && t->choices.n > e->used) t->choices.n = e->used;
@@ -388,6 +416,23 @@ outcome engine_run(engine *e, trial *t, uint32_t position)
         t->choices.n = e->used;
         vs_rollback(&e->s, 0);
     }
+    return r;
+}
+
+outcome engine_statement(engine *e, uint32_t stmt, uint32_t (*choose)(void *, table *, uint32_t),
+                         void *ud)
+{
+    attempt a = {.e = e, .s = &e->running->stmts[stmt], .index = stmt};
+    guard_tick(e->guard);
+    e->runs++;
+    e->used = 0;
+    e->x.choose = choose;
+    e->x.ud = ud;
+    e->x.cid = stmt + 1;
+    e->x.state = e->position;
+    outcome r = run_statement(&a);
+    arena_reset(&e->x.work);
+    if (r == RUN_OK && (a.failed || e->x.savepoints.n)) r = RUN_REFUSED; /* not by themselves */
     return r;
 }
 

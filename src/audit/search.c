@@ -15,6 +15,7 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "audit/serial.h"
 #include "base/sort.h"
 
 #define FREE_ORDER 10u /* transactions of which every order is tried */
@@ -23,7 +24,8 @@
 #define FIRST_KEEP 2048u /* states */
 #define FIRST_WINDOW 64u
 #define WIDE_WINDOW 4096u
-#define NEAR 12u /* places of the order that a commit may be away from its timestamp's */
+#define MAX_TOLD 8u /* edges of a cycle in words */
+#define NEAR 12u    /* places of the order that a commit may be away from its timestamp's */
 
 typedef struct search {
     engine *e;
@@ -128,7 +130,7 @@ static uint32_t highest(const by_time *t, int64_t limit, bool at)
 }
 
 /* States that real time allows each position to read. */
-static void windows(engine *e)
+void search_windows(engine *e)
 {
     for (uint32_t i = 0; i < e->n; i++) e->low[i] = 0, e->high[i] = i;
     if (!e->level.strict) return;
@@ -353,7 +355,16 @@ static outcome run_here(search *s, uint32_t position)
         e->position = position;
         return RUN_MISMATCH;
     }
-    return engine_run(e, t, position);
+    if (!e->by_row || !e->by_row[position] || e->mode == MODE_LATEST)
+        return engine_run(e, t, position);
+    audit_mode mode = e->mode;
+    write_rule rule = e->rule;
+    e->mode = MODE_ROW;
+    e->rule = WRITE_FREE;
+    outcome r = engine_run(e, t, position);
+    e->mode = mode;
+    e->rule = rule;
+    return r;
 }
 
 /* Did an earlier way write the same? */
@@ -428,6 +439,7 @@ static void step_on(search *s, uint32_t position, const uint32_t *horizon)
 {
     engine *e = s->e;
     uint32_t txn = here(s, position)->txn;
+    if (e->commits) e->commits(e->commits_ud, position);
     vs_commit(&e->s, position + 1);
     e->state_name[position + 1] = e->l->txns.at[txn].id;
     if (s->free) s->at[txn] = position + 1, s->left--;
@@ -479,6 +491,7 @@ static found pass(engine *e, order_kind kind, bool back, const uint32_t *horizon
             answer = FOUND_REFUSED;
             break;
         }
+        e->stuck = position;
         if (!s.back && e->mode != MODE_LATEST && e->s.horizon > (horizon ? horizon[position] : 0))
             e->forgotten = e->cut = true;
         /* a pass that dropped versions cannot tell; one with backtracking follows */
@@ -549,9 +562,15 @@ static found one_pass(engine *e, order_kind kind, bool back, uint32_t window)
     return r;
 }
 
+found search_replay(engine *e, bool back, uint32_t window)
+{
+    e->keep = UINT32_MAX;
+    return one_pass(e, ORDER_GIVEN, back, window);
+}
+
 /* Each transaction with its first choice that agrees.  Only the newest states are kept; if one
    might have read an older one, from the start, with more of them. */
-static found without_backtracking(engine *e, uint32_t window)
+found search_quickly(engine *e, uint32_t window)
 {
     found r = FOUND_CUT;
     bool all = e->o->off[AUDIT_PASS_WINDOW];
@@ -576,13 +595,13 @@ static found in_given_order(engine *e)
         !e->o->off[AUDIT_PASS_STRONGER]) { /* a stronger level first: its executions are ours too */
         e->mode = MODE_STATEMENT;
         e->rule = WRITE_RECHECK;
-        r = without_backtracking(e, sizes[first]);
+        r = search_quickly(e, sizes[first]);
         if (r == FOUND_YES || r == FOUND_REFUSED) return r;
         e->mode = MODE_ROW;
         e->rule = WRITE_FREE;
         e->exploring = true;
     }
-    r = without_backtracking(e, sizes[first]);
+    r = search_quickly(e, sizes[first]);
     if (r == FOUND_YES || r == FOUND_REFUSED || e->mode == MODE_LATEST) return r;
     for (size_t i = first; i < sizeof sizes / sizeof sizes[0]; i++) {
         r = one_pass(e, ORDER_GIVEN, true, sizes[i]);
@@ -601,42 +620,6 @@ static found in_near_order(engine *e)
     e->max_runs = runs < most ? runs : most;
     found r = one_pass(e, ORDER_NEAR, true, 16);
     e->max_runs = most;
-    return r;
-}
-
-/* Serializable, but not in the order of the commits: who did not read the newest state is put
-   where it read (PostgreSQL lets a late committer come before an early one). */
-static found in_read_order(engine *e)
-{
-    uint64_t *key = mem_array(e->mem, uint64_t, e->n + 1);
-    e->mode = MODE_SNAPSHOT;
-    e->rule = WRITE_CONFLICT;
-    e->exploring = false;
-    windows(e);
-    found r = without_backtracking(e, FIRST_WINDOW);
-    if (r == FOUND_NO || r == FOUND_CUT) r = one_pass(e, ORDER_GIVEN, true, 64);
-    if (r == FOUND_CUT && e->runs < e->max_runs) r = one_pass(e, ORDER_GIVEN, true, UINT32_MAX);
-    if (r == FOUND_YES) {
-        for (uint32_t i = 0; i < e->n; i++) {
-            uint32_t s = e->first_read[i];
-            key[i] = (uint64_t)s << 32 | (s == i ? UINT32_MAX : i);
-        }
-        uint32_t *by = sort_by_key(e->mem, key, e->n);
-        uint32_t *kept = mem_array(e->mem, uint32_t, e->l->txns.n + 1);
-        for (uint32_t i = 0; i < e->n; i++) kept[i] = e->order[by[i]];
-        uint32_t *old = e->order;
-        e->order = kept;
-        e->mode = MODE_LATEST;
-        e->rule = WRITE_FREE;
-        r = one_pass(e, ORDER_GIVEN, false, 64);
-        if (r != FOUND_YES) {
-            e->order = old;
-            r = r == FOUND_NO ? FOUND_CUT : r;
-        }
-    }
-    mem_put(e->mem, key);
-    e->mode = e->level.mode;
-    e->rule = e->level.rule;
     return r;
 }
 
@@ -687,12 +670,31 @@ static void tell_holds(engine *e, audit_answer *a)
                     (unsigned long long)e->unchecked);
 }
 
+/* "t1 before t2 (rw accounts 1), t2 before t1 (...)" */
+static const char *cycle_text(engine *e, const audit_answer *a)
+{
+    strbuf b;
+    strbuf_init(&b, e->mem);
+    strbuf_str(&b, "no serial order: ");
+    for (size_t i = 0; i < a->n_cycle && i < MAX_TOLD; i++) {
+        const audit_edge *w = &a->cycle[i];
+        strbuf_printf(&b, "%s%s before %s (%s%s%s)", i ? ", " : "", w->from, w->to, w->kind,
+                      w->row ? " " : "", w->row ? w->row : "");
+    }
+    if (a->n_cycle > MAX_TOLD) strbuf_str(&b, ", ...");
+    const char *text = arena_text(&e->kept, strbuf_cstr(&b), strlen(strbuf_cstr(&b)));
+    strbuf_free(&b);
+    return text;
+}
+
 static void tell_violated(engine *e, audit_answer *a)
 {
     const failure *f = &e->fail;
     a->verdict = AUDIT_VIOLATED;
     search_tell_failure(e, a);
-    if (!f->any)
+    if (a->n_cycle)
+        a->reason = cycle_text(e, a);
+    else if (!f->any)
         a->reason = "no order of the transactions agrees with real time";
     else if (f->why == RUN_CONFLICT)
         a->reason = say(
@@ -720,6 +722,8 @@ static bool order_is_fact(const engine *e)
     for (uint32_t i = 0; i < e->n; i++) {
         const log_txn *t = &e->l->txns.at[e->order[i]];
         if (serial && i && !before(e, &e->l->txns.at[e->order[i - 1]], t)) return false;
+        const log_txn *next = i + 1 < e->n ? &e->l->txns.at[e->order[i + 1]] : NULL;
+        if (t->has_commit && next && next->has_commit && next->commit == t->commit) return false;
         if (t->has_commit || no_state(e, t)) continue;
         if (!e->level.strict || t->has_times || !t->has_end) return false;
     }
@@ -759,7 +763,7 @@ void search_decide(engine *e, audit_answer *a)
     }
     e->max_runs = e->o->runs ? e->o->runs : DEFAULT_RUNS;
     sort_order(e);
-    windows(e);
+    search_windows(e);
     a->txns = e->n;
     if (!e->n) {
         engine_reset(e); /* what is wrong with the initial state is told all the same */
@@ -767,6 +771,7 @@ void search_decide(engine *e, audit_answer *a)
         a->reason = "nothing to check: no committed transaction";
         return;
     }
+    const char *why = NULL;
     found r = in_given_order(e);
     if (e->level.mode == MODE_ROW && r == FOUND_CUT) e->exploring = true;
     bool serial = e->level.mode == MODE_LATEST && !e->level.strict;
@@ -777,10 +782,12 @@ void search_decide(engine *e, audit_answer *a)
         if (any <= FREE_ORDER)
             other = one_pass(e, ORDER_ANY, true, UINT32_MAX);
         else if (serial)
-            other = in_read_order(e);
+            other = serial_order(e, a, &why);
         else if (!shown.semantic)
             other = in_near_order(e);
-        e->fail = shown;
+        bool semantic = serial && other == FOUND_NO && !a->n_cycle && e->fail.any;
+        if (!semantic) e->fail = shown;
+        if (a->n_cycle) e->fail.semantic = false;
         bool fact = order_is_fact(e) && !unknown;
         if (other == FOUND_YES) {
             r = FOUND_YES;
@@ -802,7 +809,8 @@ void search_decide(engine *e, audit_answer *a)
         tell_violated(e, a);
     else
         tell_undecided(e, a,
-                       e->runs >= e->max_runs
+                       why ? why
+                       : e->runs >= e->max_runs
                            ? "the search was given up; the transaction named is the first that was "
                              "not explained"
                            : "not explained in the log's order; not every other order was tried");

@@ -8,6 +8,14 @@
 
 typedef enum found { FOUND_YES, FOUND_NO, FOUND_CUT, FOUND_REFUSED } found;
 
+/* A pass over e->order, in the engine's mode; the store is left at its end.  Looks at e->low and
+   e->high: the states that each position may read. */
+found search_replay(engine *e, bool back, uint32_t window);
+/* The same without backtracking, with few states kept while that is enough. */
+found search_quickly(engine *e, uint32_t window);
+/* Frees e->low and e->high again of what they were set to. */
+void search_windows(engine *e);
+
 /* Decides the log at the level; fills the answer. */
 void search_decide(engine *e, audit_answer *a);
 

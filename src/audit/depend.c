@@ -1,0 +1,199 @@
+/*
+ * depend.c - see depend.h.
+ */
+#include "audit/depend.h"
+
+#define NO_ENTRY UINT32_MAX
+#define MOST_ENTRIES 60000000u /* readers that are remembered; an order needs not all */
+
+typedef struct reader_list {
+    const table *t;
+    VEC(uint32_t) head; /* by row, + 1 */
+} reader_list;
+
+void depend_init(depend *d, engine *e)
+{
+    memset(d, 0, sizeof *d);
+    d->e = e;
+    d->free_entry = NO_ENTRY;
+    d->mark = mem_array0(e->mem, uint32_t, e->n + 1);
+}
+
+static void forget_readers(depend *d)
+{
+    for (size_t i = 0; i < d->n_lists; i++) vec_free(d->e->mem, &d->lists[i].head);
+    mem_put(d->e->mem, d->lists);
+    d->lists = NULL;
+    d->n_lists = 0;
+    vec_free(d->e->mem, &d->pool);
+    d->free_entry = NO_ENTRY;
+}
+
+void depend_free(depend *d)
+{
+    forget_readers(d);
+    vec_free(d->e->mem, &d->edges);
+    vec_free(d->e->mem, &d->owners);
+    mem_put(d->e->mem, d->mark);
+}
+
+static void add(depend *d, uint32_t from, uint32_t to, uint32_t owner)
+{
+    if (from == to) return;
+    vec_push(d->e->mem, &d->edges, ((order_pair){from, to}));
+    vec_push(d->e->mem, &d->owners, owner);
+}
+
+static uint32_t *readers_of(depend *d, const table *t, uint32_t row)
+{
+    size_t i = 0;
+    while (i < d->n_lists && d->lists[i].t != t) i++;
+    if (i == d->n_lists) {
+        reader_list *more = mem_array0(d->e->mem, reader_list, d->n_lists + 1);
+        if (d->n_lists) memcpy(more, d->lists, d->n_lists * sizeof *more);
+        mem_put(d->e->mem, d->lists);
+        d->lists = more;
+        d->lists[d->n_lists++].t = t;
+    }
+    reader_list *l = &d->lists[i];
+    while (l->head.n <= row) vec_push(d->e->mem, &l->head, 0);
+    return &l->head.at[row];
+}
+
+static void remember(depend *d, const table *t, uint32_t row, uint32_t reader)
+{
+    uint32_t *head = readers_of(d, t, row), at = d->free_entry;
+    if (*head && d->pool.at[*head - 1].from == reader) return;
+    if (at != NO_ENTRY) {
+        d->free_entry = d->pool.at[at].to;
+    } else {
+        if (d->pool.n >= MOST_ENTRIES) return;
+        at = (uint32_t)d->pool.n;
+        vec_push(d->e->mem, &d->pool, ((order_pair){0, 0}));
+    }
+    d->pool.at[at] = (order_pair){reader, *head};
+    *head = at + 1;
+}
+
+static void looked_at(depend *d, looked r, uint32_t me)
+{
+    if (r.after && d->mark[r.after - 1] != me + 1) {
+        d->mark[r.after - 1] = me + 1;
+        add(d, r.after - 1, me, me);
+    }
+    if (r.before)
+        add(d, me, r.before - 1, me);
+    else if (r.fits)
+        remember(d, r.t, r.row, me);
+}
+
+static void wrote(depend *d, store_undo u, uint32_t me)
+{
+    const row_version *v = u.t->rows.at[u.row].head;
+    while (v && v->commit == PENDING) v = v->older;
+    if (v && v->commit) add(d, v->commit - 1, me, NO_OWNER);
+    uint32_t *head = readers_of(d, u.t, u.row), at = *head;
+    *head = 0;
+    while (at) {
+        order_pair *p = &d->pool.at[at - 1];
+        uint32_t next = p->to;
+        add(d, p->from, me, p->from);
+        p->to = d->free_entry;
+        d->free_entry = at - 1;
+        at = next;
+    }
+}
+
+void depend_commit(void *ud, uint32_t position)
+{
+    depend *d = ud;
+    engine *e = d->e;
+    if (!position) { /* a pass begins */
+        forget_readers(d);
+        d->edges.n = d->owners.n = 0;
+        memset(d->mark, 0, e->n * sizeof d->mark[0]);
+    }
+    for (size_t i = 0; i < e->looks.n; i++) looked_at(d, e->looks.at[i], position);
+    for (size_t i = 0; i < e->s.undo.n; i++)
+        if (e->s.undo.at[i].row < UNDO_DROP) wrote(d, e->s.undo.at[i], position);
+}
+
+/* ---- sorting --------------------------------------------------------------------------------- */
+
+typedef struct min_heap {
+    uint32_t *at, n;
+} min_heap;
+
+static void heap_push(min_heap *h, uint32_t x)
+{
+    uint32_t i = h->n++;
+    for (; i && h->at[(i - 1) / 2] > x; i = (i - 1) / 2) h->at[i] = h->at[(i - 1) / 2];
+    h->at[i] = x;
+}
+
+static uint32_t heap_pop(min_heap *h)
+{
+    uint32_t top = h->at[0], x = h->at[--h->n], i = 0;
+    for (;;) {
+        uint32_t child = 2 * i + 1;
+        if (child >= h->n) break;
+        if (child + 1 < h->n && h->at[child + 1] < h->at[child]) child++;
+        if (h->at[child] >= x) break;
+        h->at[i] = h->at[child];
+        i = child;
+    }
+    if (h->n) h->at[i] = x;
+    return top;
+}
+
+/* What is left of a graph with cycles once what nobody depends on is taken away, too. */
+static void peel(mem *m, uint32_t n, const order_graph *g, bool *left)
+{
+    uint32_t *outs = mem_array0(m, uint32_t, n + 1), *todo = mem_array(m, uint32_t, n + 1), k = 0;
+    for (uint32_t v = 0; v < n; v++) {
+        for (uint32_t i = g->out_start[v]; left[v] && i < g->out_start[v + 1]; i++)
+            outs[v] += left[g->out[i]];
+        if (left[v] && !outs[v]) todo[k++] = v;
+    }
+    while (k) {
+        uint32_t v = todo[--k];
+        left[v] = false;
+        for (uint32_t i = g->in_start[v]; i < g->in_start[v + 1]; i++)
+            if (left[g->in[i]] && !--outs[g->in[i]]) todo[k++] = g->in[i];
+    }
+    mem_put(m, outs);
+    mem_put(m, todo);
+}
+
+void depend_graph_free(mem *m, order_graph *g)
+{
+    const uint32_t *parts[] = {g->out_start, g->out, g->in_start, g->in};
+    for (size_t i = 0; i < 4; i++) mem_put(m, (void *)(uintptr_t)parts[i]);
+}
+
+bool depend_sort(mem *m, uint32_t n, const order_pair *pairs, size_t n_pairs, uint32_t *sorted,
+                 bool *left)
+{
+    order_graph g;
+    order_graph_build(m, n, pairs, n_pairs, &g);
+    uint32_t *ins = mem_array0(m, uint32_t, n + 1), done = 0;
+    min_heap h = {mem_array(m, uint32_t, n + 1), 0};
+    for (uint32_t v = 0; v < n; v++) {
+        ins[v] = g.in_start[v + 1] - g.in_start[v];
+        left[v] = true;
+        if (!ins[v]) heap_push(&h, v);
+    }
+    while (h.n) {
+        uint32_t v = heap_pop(&h);
+        guard_tick(m->guard);
+        sorted[done++] = v;
+        left[v] = false;
+        for (uint32_t i = g.out_start[v]; i < g.out_start[v + 1]; i++)
+            if (!--ins[g.out[i]]) heap_push(&h, g.out[i]);
+    }
+    if (done < n) peel(m, n, &g, left);
+    mem_put(m, ins);
+    mem_put(m, h.at);
+    depend_graph_free(m, &g);
+    return done == n;
+}
