@@ -3,20 +3,25 @@
  */
 #include "audit/depend.h"
 
-#define NO_ENTRY UINT32_MAX
-#define MOST_ENTRIES 60000000u /* readers that are remembered; an order needs not all */
+#define FAR 2048u       /* positions: nobody changes places with one so far away */
+#define RING (1u << 22) /* readers that are remembered */
+
+typedef struct reader {
+    uint64_t older; /* number of the one before it on the list of the row, + 1 */
+    uint32_t who;
+} reader;
 
 typedef struct reader_list {
     const table *t;
-    VEC(uint32_t) head; /* by row, + 1 */
+    VEC(uint64_t) head; /* by row: number of the newest reader, + 1 */
 } reader_list;
 
 void depend_init(depend *d, engine *e)
 {
     memset(d, 0, sizeof *d);
     d->e = e;
-    d->free_entry = NO_ENTRY;
     d->mark = mem_array0(e->mem, uint32_t, e->n + 1);
+    d->ring = mem_array(e->mem, reader, RING);
 }
 
 static void forget_readers(depend *d)
@@ -25,8 +30,7 @@ static void forget_readers(depend *d)
     mem_put(d->e->mem, d->lists);
     d->lists = NULL;
     d->n_lists = 0;
-    vec_free(d->e->mem, &d->pool);
-    d->free_entry = NO_ENTRY;
+    d->next = 0;
 }
 
 void depend_free(depend *d)
@@ -35,6 +39,7 @@ void depend_free(depend *d)
     vec_free(d->e->mem, &d->edges);
     vec_free(d->e->mem, &d->owners);
     mem_put(d->e->mem, d->mark);
+    mem_put(d->e->mem, d->ring);
 }
 
 static void add(depend *d, uint32_t from, uint32_t to, uint32_t owner)
@@ -44,7 +49,7 @@ static void add(depend *d, uint32_t from, uint32_t to, uint32_t owner)
     vec_push(d->e->mem, &d->owners, owner);
 }
 
-static uint32_t *readers_of(depend *d, const table *t, uint32_t row)
+static uint64_t *readers_of(depend *d, const table *t, uint32_t row)
 {
     size_t i = 0;
     while (i < d->n_lists && d->lists[i].t != t) i++;
@@ -60,24 +65,23 @@ static uint32_t *readers_of(depend *d, const table *t, uint32_t row)
     return &l->head.at[row];
 }
 
-static void remember(depend *d, const table *t, uint32_t row, uint32_t reader)
+static const reader *reader_at(const depend *d, uint64_t number)
 {
-    uint32_t *head = readers_of(d, t, row), at = d->free_entry;
-    if (*head && d->pool.at[*head - 1].from == reader) return;
-    if (at != NO_ENTRY) {
-        d->free_entry = d->pool.at[at].to;
-    } else {
-        if (d->pool.n >= MOST_ENTRIES) return;
-        at = (uint32_t)d->pool.n;
-        vec_push(d->e->mem, &d->pool, ((order_pair){0, 0}));
-    }
-    d->pool.at[at] = (order_pair){reader, *head};
-    *head = at + 1;
+    return number && number + RING > d->next ? &d->ring[(number - 1) % RING] : NULL;
+}
+
+static void remember(depend *d, const table *t, uint32_t row, uint32_t who)
+{
+    uint64_t *head = readers_of(d, t, row);
+    const reader *last = reader_at(d, *head);
+    if (last && last->who == who) return;
+    d->ring[d->next % RING] = (reader){*head, who};
+    *head = ++d->next;
 }
 
 static void looked_at(depend *d, looked r, uint32_t me)
 {
-    if (r.after && d->mark[r.after - 1] != me + 1) {
+    if (r.after && r.after + FAR > me && d->mark[r.after - 1] != me + 1) {
         d->mark[r.after - 1] = me + 1;
         add(d, r.after - 1, me, me);
     }
@@ -92,16 +96,10 @@ static void wrote(depend *d, store_undo u, uint32_t me)
     const row_version *v = u.t->rows.at[u.row].head;
     while (v && v->commit == PENDING) v = v->older;
     if (v && v->commit) add(d, v->commit - 1, me, NO_OWNER);
-    uint32_t *head = readers_of(d, u.t, u.row), at = *head;
+    uint64_t *head = readers_of(d, u.t, u.row);
+    for (const reader *r = reader_at(d, *head); r && r->who + FAR > me; r = reader_at(d, r->older))
+        add(d, r->who, me, r->who);
     *head = 0;
-    while (at) {
-        order_pair *p = &d->pool.at[at - 1];
-        uint32_t next = p->to;
-        add(d, p->from, me, p->from);
-        p->to = d->free_entry;
-        d->free_entry = at - 1;
-        at = next;
-    }
 }
 
 void depend_commit(void *ud, uint32_t position)

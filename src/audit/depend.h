@@ -4,7 +4,7 @@
  * Positions of the order are nodes.  A transaction comes after who wrote what it read and what it
  * replaced, and before who wrote the next version of what it read, or made a row fit that it had
  * left out.  Each edge but those between versions rests on the reads of one transaction, its owner.
- * That a later writer makes a row fit is not seen here.  Edges too many or too few do no harm: an
+ * That a later writer makes a row fit is not seen here, nor what is far apart in the order.  Edges too many or too few do no harm: an
  * order is replayed before it counts, and a cycle is not believed (serial.c).
  */
 #ifndef RATEL_AUDIT_DEPEND_H
@@ -20,12 +20,12 @@ typedef VEC(order_pair) pair_list;
 typedef struct depend {
     engine *e;
     pair_list edges;
-    VEC(uint32_t) owners; /* of the edges */
-    uint32_t *mark;       /* by node: the last one that got an edge from it, + 1 */
-    struct reader_list *lists;
+    VEC(uint32_t) owners;      /* of the edges */
+    uint32_t *mark;            /* by node: the last one that got an edge from it, + 1 */
+    struct reader_list *lists; /* by table */
     size_t n_lists;
-    VEC(order_pair) pool; /* (reader, next): who saw the newest version of a row */
-    uint32_t free_entry;
+    struct reader *ring; /* who saw the newest version of a row; the oldest are forgotten */
+    uint64_t next;
 } depend;
 
 void depend_init(depend *d, engine *e);

@@ -10,6 +10,7 @@
 
 #define MAX_POSSIBLE 8
 #define MAX_PLANS 8192
+#define MAX_EXPLAIN 4000
 
 const char *engine_state(const engine *e, uint32_t state)
 {
@@ -467,11 +468,13 @@ bool engine_explainable(engine *e, uint32_t txn, uint32_t position)
     write_rule rule = e->rule;
     bool exploring = e->exploring, cut = e->cut, found = true; /* also if the tries run out */
     trial *outer = e->t;
+    uint32_t window = e->window;
     e->mode = MODE_ROW;
     e->rule = WRITE_FREE;
     e->exploring = false;
     e->cut = false;
-    for (int tries = 0; tries < 2000; tries++) {
+    e->window = UINT32_MAX;
+    for (int tries = 0; tries < MAX_EXPLAIN; tries++) {
         outcome r = engine_run(e, &t, position);
         if (r == RUN_OK) vs_rollback(&e->s, 0);
         if (r == RUN_OK || r == RUN_REFUSED) break;
@@ -486,6 +489,7 @@ bool engine_explainable(engine *e, uint32_t txn, uint32_t position)
     e->rule = rule;
     e->exploring = exploring;
     e->cut = cut;
+    e->window = window;
     e->t = outer;
     return found;
 }

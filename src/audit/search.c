@@ -399,8 +399,9 @@ static outcome find_way(search *s, uint32_t position, bool again)
 {
     engine *e = s->e;
     trial *t = here(s, position);
-    for (;;) {
-        if (again && !engine_advance(e, t) && !widen(s, t)) {
+    bool enough = again && engine_only_reads(e, &e->l->txns.at[t->txn]); /* writes nothing else */
+    for (;; enough = false) {
+        if (enough || (again && !engine_advance(e, t) && !widen(s, t))) {
             forget_ways(t);
             if (!s->free || !next_txn(s, position)) return RUN_MISMATCH;
         }

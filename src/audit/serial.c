@@ -272,7 +272,7 @@ static void add_cycle(serial *s, audit_answer *a, const told_edge *all, const ui
     a->n_cycle = n;
 }
 
-/* The versions' own edges between nodes of interest: all of them, there are not more than writes. */
+/* The edges between versions: all of them, there are not more than writes. */
 static void told_versions(serial *s, told_edge **all, size_t *n, size_t *cap)
 {
     engine *e = s->e;

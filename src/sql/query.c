@@ -84,9 +84,20 @@ static void tell(scan *s, const join *j, const value **in, uint32_t r, const row
     x->saw(x->saw_ud, j->table, r, after, before, used);
 }
 
+/* Where rows come from states of their own, one that is left out at every state is no choice. */
+static bool never_fits(scan *s, const join *j, const value **in, uint32_t r)
+{
+    const row_version *v = j->table->rows.at[r].head;
+    if (!v || (!v->older && !v->commit) || v->commit == PENDING) return false;
+    for (; v; v = v->older)
+        if (v->commit != PENDING && !v->dead && fits(s, j, in, v->cols)) return false;
+    return true;
+}
+
 static void try_row(scan *s, const join *j, const value **in, uint32_t r, tuples *out)
 {
     guard_tick(s->x->c.guard);
+    if (s->x->choose && j->n_filters && never_fits(s, j, in, r)) return;
     const row_version *v = exec_row(s->x, j->table, r);
     bool used = v && !v->dead && add_row(s, j, in, v->cols, r, out);
     if (s->x->saw) tell(s, j, in, r, v, used);
