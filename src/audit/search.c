@@ -15,6 +15,7 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "audit/repair.h"
 #include "audit/serial.h"
 #include "base/sort.h"
 
@@ -244,26 +245,28 @@ static bool may_come(const search *s, uint32_t txn)
     return true;
 }
 
+bool search_may_swap(const engine *e, uint32_t early, uint32_t late)
+{
+    const log_txn *o = &e->l->txns.at[early], *a = &e->l->txns.at[late];
+    int64_t b, seen, call, f, b2, seen2, call2, f2;
+    if (o->session == a->session && !e->o->no_session_order) return false;
+    if (!times_of(a, &b, &seen, &call, &f) || !times_of(o, &b2, &seen2, &call2, &f2))
+        return !e->level.strict;
+    return e->mode == MODE_LATEST ? !before(e, o, a) : f2 >= call;
+}
+
 /* Timestamps are taken before commits are seen: those of overlapping commits may be the wrong way
    round.  A transaction may come before others of which none is known to have ended before it. */
 static bool next_near(search *s, trial *t)
 {
     const engine *e = s->e;
-    const log_txn *all = e->l->txns.at;
     while (s->first < e->n && s->at[e->order[s->first]]) s->first++;
     uint32_t from = t->started ? t->slot + 1 : s->first, end = s->first + NEAR;
     t->started = true;
     for (uint32_t q = from; q < end && q < e->n; q++) {
-        const log_txn *a = &all[e->order[q]];
         bool good = !s->at[e->order[q]];
-        for (uint32_t r = s->first; good && r < q; r++) {
-            const log_txn *o = &all[e->order[r]];
-            int64_t b, seen, call, f, b2, seen2, call2, f2;
-            if (s->at[e->order[r]]) continue;
-            good = o->session != a->session && times_of(a, &b, &seen, &call, &f) &&
-                   times_of(o, &b2, &seen2, &call2, &f2) &&
-                   (e->mode == MODE_LATEST ? !before(e, o, a) : f2 >= call);
-        }
+        for (uint32_t r = s->first; good && r < q; r++)
+            good = s->at[e->order[r]] || search_may_swap(e, e->order[r], e->order[q]);
         if (!good) continue;
         t->slot = q;
         t->txn = e->order[q];
@@ -619,7 +622,11 @@ static found in_near_order(engine *e)
     e->rule = e->level.rule;
     if (e->mode == MODE_ROW) return FOUND_CUT;
     e->max_runs = runs < most ? runs : most;
-    found r = one_pass(e, ORDER_NEAR, true, 16);
+    uint64_t before_runs = e->runs;
+    e->runs = 0;
+    found r = e->mode == MODE_LATEST ? FOUND_CUT : repair_order(e);
+    e->runs += before_runs;
+    if (r != FOUND_YES) r = one_pass(e, ORDER_NEAR, true, 16);
     e->max_runs = most;
     return r;
 }

@@ -16,6 +16,9 @@ found search_quickly(engine *e, uint32_t window);
 /* Frees e->low and e->high again of what they were set to. */
 void search_windows(engine *e);
 
+/* May two transactions change places, the first of which the log's order has before the other? */
+bool search_may_swap(const engine *e, uint32_t early, uint32_t late);
+
 /* Decides the log at the level; fills the answer. */
 void search_decide(engine *e, audit_answer *a);
 
