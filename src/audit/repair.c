@@ -55,7 +55,9 @@ static bool misplaced(repair *p, uint32_t position, uint32_t *x, uint32_t *y)
     e->rule = WRITE_FREE;
     e->by_row = p->any;
     e->row_reads.n = 0;
+    e->s.horizon = position > SOON ? position - SOON : 0; /* older rows are as they are */
     outcome r = explain(e, &t, position, MOST_TRIES);
+    e->s.horizon = 0;
     if (r == RUN_OK) vs_rollback(&e->s, 0);
     e->by_row = NULL;
     e->mode = mode;
@@ -63,7 +65,7 @@ static bool misplaced(repair *p, uint32_t position, uint32_t *x, uint32_t *y)
     vec_free(e->mem, &t.choices);
     vec_free(e->mem, &t.reached);
     if (r != RUN_OK) return false;
-    uint32_t high = 0;
+    uint32_t high = e->low[position]; /* answered before it began: it must have seen that, too */
     for (size_t i = 0; i < e->row_reads.n;) {
         size_t end = i;
         uint32_t low = UINT32_MAX, from, to;
@@ -176,8 +178,6 @@ found repair_order(engine *e)
     memcpy(given, e->order, n * sizeof *given);
     p.any = mem_array0(e->mem, bool, n + 1);
     p.moves = mem_array0(e->mem, uint8_t, e->l->txns.n + 1);
-    e->mode = e->level.mode;
-    e->rule = e->level.rule;
     e->exploring = false;
     e->window = UINT32_MAX;
     e->cut = false;

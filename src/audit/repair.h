@@ -6,7 +6,7 @@
 
 #include "audit/search.h"
 
-/* FOUND_YES: e->order explains the log; FOUND_CUT: e->order is as it was. */
+/* In the engine's mode.  FOUND_YES: e->order explains the log; FOUND_CUT: e->order is as it was. */
 found repair_order(engine *e);
 
 #endif

@@ -15,6 +15,7 @@
 
 #include "audit/depend.h"
 #include "audit/exact.h"
+#include "audit/repair.h"
 
 #define ROUNDS 64
 #define BUDGET 1000000u /* statements run to find all ways */
@@ -82,6 +83,15 @@ static found replay_commits(serial *s)
     keep_states(s);
     if (r == FOUND_YES || r == FOUND_REFUSED) return r;
     uint32_t stuck = e->stuck;
+    at_snapshots(s, false);
+    r = repair_order(e);
+    if (r == FOUND_YES) {
+        memcpy(s->commits, e->order, s->n * sizeof s->commits[0]);
+        keep_states(s);
+        at_snapshots(s, true);
+        return watched(s, pinned_replay);
+    }
+    at_snapshots(s, false);
     r = search_replay(e, true, 64);
     if (r == FOUND_CUT && e->runs < e->max_runs) r = search_replay(e, true, UINT32_MAX);
     if (r == FOUND_YES) {
@@ -393,9 +403,25 @@ static bool tables_stand(const engine *e)
     return true;
 }
 
+/* Do the versions of each row come in the order of the timestamps?  The order may be a repaired
+   one. */
+static bool versions_stamped(const serial *s)
+{
+    const log_txn *t = s->e->l->txns.at;
+    for (size_t i = 0; i < s->d.edges.n; i++) {
+        if (s->d.owners.at[i] != NO_OWNER) continue;
+        const log_txn *a = &t[s->commits[s->d.edges.at[i].from]];
+        const log_txn *b = &t[s->commits[s->d.edges.at[i].to]];
+        if (a->has_commit && b->has_commit && a->commit >= b->commit) return false;
+    }
+    return true;
+}
+
 static found no_order(serial *s, audit_answer *a)
 {
     s->why = in_doubt(s);
+    if (!s->why && !versions_stamped(s))
+        s->why = "dependencies form a cycle, but the timestamps of commits are not in order";
     if (s->why) return FOUND_CUT;
     tell_cycle(s, a);
     if (writes_certain(s, a)) return FOUND_NO;
