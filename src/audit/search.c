@@ -245,6 +245,12 @@ static bool may_come(const search *s, uint32_t txn)
     return true;
 }
 
+bool search_interval(const engine *e, uint32_t txn, int64_t *begin, int64_t *end)
+{
+    int64_t seen, call;
+    return times_of(&e->l->txns.at[txn], begin, &seen, &call, end);
+}
+
 bool search_may_swap(const engine *e, uint32_t early, uint32_t late)
 {
     const log_txn *o = &e->l->txns.at[early], *a = &e->l->txns.at[late];
@@ -723,17 +729,17 @@ static void tell_undecided(engine *e, audit_answer *a, const char *why)
 }
 
 /* Does the log leave no doubt about its order?  A serial order need not be that of the commits:
-   only transactions that do not overlap have a known one. */
-static bool order_is_fact(const engine *e)
+   only transactions that do not overlap have a known one, but versions are in that order. */
+static bool order_is_fact(const engine *e, bool of_versions)
 {
-    bool serial = e->level.strict && e->level.mode == MODE_LATEST;
+    bool serial = e->level.strict && e->level.mode == MODE_LATEST && !of_versions;
     for (uint32_t i = 0; i < e->n; i++) {
         const log_txn *t = &e->l->txns.at[e->order[i]];
         if (serial && i && !before(e, &e->l->txns.at[e->order[i - 1]], t)) return false;
         const log_txn *next = i + 1 < e->n ? &e->l->txns.at[e->order[i + 1]] : NULL;
         if (t->has_commit && next && next->has_commit && next->commit == t->commit) return false;
         if (t->has_commit || no_state(e, t)) continue;
-        if (!e->level.strict || t->has_times || !t->has_end) return false;
+        if (of_versions || !e->level.strict || t->has_times || !t->has_end) return false;
     }
     return true;
 }
@@ -782,7 +788,7 @@ void search_decide(engine *e, audit_answer *a)
     const char *why = NULL;
     found r = in_given_order(e);
     if (e->level.mode == MODE_ROW && r == FOUND_CUT) e->exploring = true;
-    bool serial = e->level.mode == MODE_LATEST && !e->level.strict;
+    bool serial = e->level.mode == MODE_LATEST;
     if (r == FOUND_NO || r == FOUND_CUT) {
         found other = FOUND_CUT;
         failure shown = e->fail;
@@ -793,10 +799,12 @@ void search_decide(engine *e, audit_answer *a)
             other = serial_order(e, a, &why);
         else if (!shown.semantic)
             other = in_near_order(e);
+        if (other == FOUND_CUT && serial && e->level.strict && any > FREE_ORDER)
+            other = in_near_order(e);
         bool semantic = serial && other == FOUND_NO && !a->n_cycle && e->fail.any;
         if (!semantic) e->fail = shown;
         if (a->n_cycle) e->fail.semantic = false;
-        bool fact = order_is_fact(e) && !unknown;
+        bool fact = order_is_fact(e, a->n_cycle > 0) && !unknown;
         if (other == FOUND_YES) {
             r = FOUND_YES;
             a->other_order = true;

@@ -16,6 +16,8 @@ found search_quickly(engine *e, uint32_t window);
 /* Frees e->low and e->high again of what they were set to. */
 void search_windows(engine *e);
 
+/* When it began and ended, on the log's clock; false if that is not known. */
+bool search_interval(const engine *e, uint32_t txn, int64_t *begin, int64_t *end);
 /* May two transactions change places, the first of which the log's order has before the other? */
 bool search_may_swap(const engine *e, uint32_t early, uint32_t late);
 

@@ -16,6 +16,7 @@
 #include "audit/depend.h"
 #include "audit/exact.h"
 #include "audit/repair.h"
+#include "base/sort.h"
 
 #define ROUNDS 64
 #define BUDGET 1000000u /* statements run to find all ways */
@@ -26,7 +27,8 @@ typedef struct serial {
     uint32_t *commits; /* the order of the log: node -> transaction */
     uint32_t *state;   /* by node: what it read in the replay */
     depend d;
-    pair_list fixed; /* versions, sessions */
+    pair_list fixed; /* versions, sessions, real time */
+    size_t n_versions;
     VEC(uint32_t) blamed;
     exact *ways;     /* of these */
     bool *is_blamed; /* by node */
@@ -48,8 +50,10 @@ static void at_snapshots(serial *s, bool pinned)
     e->rule = WRITE_CONFLICT;
     e->exploring = false;
     memcpy(e->order, s->commits, s->n * sizeof s->commits[0]);
-    search_windows(e);
-    for (uint32_t i = 0; pinned && i < s->n; i++) e->low[i] = e->high[i] = s->state[i];
+    for (uint32_t i = 0; i < s->n; i++) { /* real time is an edge of the graph */
+        e->low[i] = pinned ? s->state[i] : 0;
+        e->high[i] = pinned ? s->state[i] : i;
+    }
 }
 
 /* The first replay tells the dependencies; what makes a row fit may fail where it was not asked. */
@@ -137,6 +141,7 @@ static found replay_serially(serial *s, uint32_t *stuck)
     e->rule = WRITE_FREE;
     e->exploring = false;
     s->whole = false;
+    search_windows(e);
     found r = search_replay(e, false, 64);
     if (r == FOUND_NO || r == FOUND_CUT) *stuck = s->order[e->stuck];
     return r;
@@ -160,6 +165,40 @@ static void session_edges(serial *s)
     }
     mem_put(e->mem, node);
     mem_put(e->mem, last);
+}
+
+/* Who ended before it began; those who ended before one of these began need no edge. */
+static void time_edges(serial *s)
+{
+    engine *e = s->e;
+    if (!e->level.strict) return;
+    uint64_t *key = mem_array(e->mem, uint64_t, s->n + 1);
+    int64_t *begin = mem_array(e->mem, int64_t, s->n + 1),
+            *end = mem_array(e->mem, int64_t, s->n + 1);
+    uint32_t *node = mem_array(e->mem, uint32_t, s->n + 1), n = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (!search_interval(e, s->commits[i], &begin[n], &end[n])) continue;
+        end[n] += (int64_t)e->o->drift;
+        key[n] = sort_key(end[n]);
+        node[n++] = i;
+    }
+    uint32_t *by_end = sort_by_key(e->mem, key, n);
+    for (uint32_t i = 0; i < n; i++) key[i] = sort_key(begin[i]);
+    uint32_t *by_begin = sort_by_key(e->mem, key, n), ended = 0;
+    int64_t last = INT64_MIN; /* the latest begin of those that have ended */
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t me = by_begin[i];
+        for (; ended < n && end[by_end[ended]] < begin[me]; ended++)
+            if (begin[by_end[ended]] > last) last = begin[by_end[ended]];
+        for (uint32_t k = ended; k-- > 0 && end[by_end[k]] >= last;)
+            vec_push(e->mem, &s->fixed, ((order_pair){node[by_end[k]], node[me]}));
+    }
+    mem_put(e->mem, key);
+    mem_put(e->mem, begin);
+    mem_put(e->mem, end);
+    mem_put(e->mem, node);
+    mem_put(e->mem, by_end);
+    mem_put(e->mem, by_begin);
 }
 
 static void version_edges(serial *s)
@@ -312,13 +351,12 @@ static void tell_cycle(serial *s, audit_answer *a)
             all[n++] = s->ways[b].told.at[i];
         }
     told_versions(s, &all, &n, &cap);
-    size_t sessions = s->fixed.n;
-    for (size_t i = 0; i < sessions; i++) {
-        const log_txn *x = &e->l->txns.at[s->commits[s->fixed.at[i].from]];
-        if (x->session != e->l->txns.at[s->commits[s->fixed.at[i].to]].session) continue;
+    for (size_t i = s->n_versions; i < s->fixed.n; i++) {
+        order_pair p = s->fixed.at[i];
+        bool same =
+            e->l->txns.at[s->commits[p.from]].session == e->l->txns.at[s->commits[p.to]].session;
         if (n == cap) all = vec_grow_to(e->mem, all, &cap, n + 1, sizeof *all);
-        all[n++] =
-            (told_edge){s->fixed.at[i].from, s->fixed.at[i].to, UINT32_MAX, UINT32_MAX, 0, "so"};
+        all[n++] = (told_edge){p.from, p.to, UINT32_MAX, UINT32_MAX, 0, same ? "so" : "rt"};
     }
     uint32_t *first = mem_array0(e->mem, uint32_t, s->n + 2),
              *out = mem_array(e->mem, uint32_t, n + 1);
@@ -457,7 +495,9 @@ static found decide(serial *s, audit_answer *a)
         return r;
     }
     version_edges(s);
+    s->n_versions = s->fixed.n;
     session_edges(s);
+    time_edges(s);
     pair_list all = {0};
     known_edges(s, true, &all);
     bool sorted = !s->n_by_row && depend_sort(e->mem, s->n, all.at, all.n, s->order, s->left);
@@ -508,5 +548,6 @@ found serial_order(engine *e, audit_answer *a, const char **why)
     e->row_reads.n = 0;
     e->mode = e->level.mode;
     e->rule = e->level.rule;
+    search_windows(e);
     return r;
 }
