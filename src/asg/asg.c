@@ -299,7 +299,10 @@ uint32_t *asg_group(asg *g, const uint32_t *key, size_t n, size_t keys, uint32_t
     uint32_t *index = mem_array(g->m, uint32_t, n + 1);
     for (size_t i = 0; i < n; i++) start[key[i] + 2]++;
     for (size_t k = 2; k < keys + 2; k++) start[k] += start[k - 1];
-    for (size_t i = 0; i < n; i++) index[start[key[i] + 1]++] = (uint32_t)i;
+    for (size_t i = 0; i < n; i++) {
+        index[start[key[i] + 1]++] = (uint32_t)i;
+        guard_tick(g->m->guard);
+    }
     *first = start;
     return index;
 }
@@ -489,7 +492,7 @@ static void apply_hint(asg *g, uint32_t ob, bool init_ok, uint32_t chain, const 
     if (!w->all->slot) written_load(g, w->all);
     uint64_t o = written_find(g, w->all, g->ob_key[ob], g->ob_value[ob]);
     for (; o; o = w->all->next[o - 1]) {
-        if (h->txn_label[asg_txn_of_op(h, (op_id)(o - 1))] != l) continue;
+        if (h->txn_label[txn_of_op(h, (op_id)(o - 1))] != l) continue;
         g->ob_rf[ob] = RF_NONE;
         return;
     }
@@ -676,6 +679,7 @@ static void resolve(asg *g, written *all)
     g->ob_rf = mem_array(g->m, uint32_t, g->obs + 1);
     g->ob_inst = mem_array(g->m, uint32_t, g->obs + 1);
     for (uint32_t ob = 0; ob < g->obs; ob++) {
+        guard_tick(g->m->guard);
         key_id k = g->ob_key[ob];
         value_id x = g->ob_value[ob];
         const uint32_t *far = slot_of(g, &d, (size_t)ob + 2 * AHEAD),
@@ -717,19 +721,6 @@ static void resolve(asg *g, written *all)
 
 /* --- faults: reads that nothing explains ------------------------------------------------------ */
 
-txn_id asg_txn_of_op(const history *h, op_id o)
-{
-    size_t lo = 0, hi = h->txns;
-    while (lo + 1 < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (h->txn_op[mid] <= o)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    return (txn_id)lo;
-}
-
 static void classify(asg *g, const written *w, uint32_t ob)
 {
     const history *h = g->h;
@@ -738,7 +729,7 @@ static void classify(asg *g, const written *w, uint32_t ob)
     value_id x = g->ob_value[ob];
     txn_id aborted = NO_ID, own = NO_ID, middle = NO_ID;
     for (uint64_t o = written_find(g, w, k, x); o; o = w->next[o - 1]) {
-        txn_id t = asg_txn_of_op(h, (op_id)(o - 1));
+        txn_id t = txn_of_op(h, (op_id)(o - 1));
         if (txn_status_of(h, t) == TXN_ABORTED)
             aborted = t;
         else if (t == g->node_txn[v])

@@ -173,7 +173,6 @@ static inline bool asg_in(const asg *g, node_id v)
 /* lists.c: version orders and read-from of list keys; also makes g->forced. */
 void asg_lists(asg *g);
 void asg_fault(asg *g, uint32_t anomaly, node_id v, op_id o, key_id k, value_id x, txn_id other);
-txn_id asg_txn_of_op(const history *h, op_id o);
 uint32_t *asg_group(asg *g, const uint32_t *key, size_t n, size_t keys, uint32_t **first);
 /* read-uncommitted's view of lists: every committed list read orders its writers.  False and the
    fault it added if one shows an initial element behind a written one. */

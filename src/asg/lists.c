@@ -164,7 +164,7 @@ static txn_id aborted_writer(lists *l, key_id k, value_id x)
     size_t at = (size_t)hash_pair(k, x) & l->aborted_mask;
     for (; l->aborted[at]; at = (at + 1) & l->aborted_mask) {
         op_id o = (op_id)(l->aborted[at] - 1);
-        if (h->op_key[o] == k && h->op_value[o] == x) return asg_txn_of_op(h, o);
+        if (h->op_key[o] == k && h->op_value[o] == x) return txn_of_op(h, o);
     }
     return NO_ID;
 }

@@ -6,19 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "audit/search.h"
+#include "audit/dump.h"
+#include "audit/internal.h"
+#include "audit/packed.h"
 #include "base/clock.h"
-
-struct audit {
-    guard guard;
-    mem kept;  /* the log, the answer */
-    mem store; /* states */
-    source source;
-    sql_log log;
-    engine e;
-    char text[GUARD_TEXT + 64];
-    uint64_t line, column;
-};
 
 static const level_row levels[] = {
 #define LEVEL(id, name, aliases, mode, rule, strict, about)                                        \
@@ -78,30 +69,52 @@ const char *audit_level_named(const char *name)
     return l ? l->name : NULL;
 }
 
-static void decide(audit *a, const audit_options *o, audit_answer *answer)
+void audit_engine(engine *e, guard *g, mem *work, mem *states, const audit_options *o,
+                  const sql_log *l)
 {
-    engine *e = &a->e;
-    log_read(&a->log, &a->kept, &a->source);
-    const char *name = o->level ? o->level : a->log.level ? a->log.level : "serializable";
+    const char *name = o->level ? o->level : l->level ? l->level : "serializable";
     const level_row *level = level_named(name);
     if (!level)
-        guard_fail(&a->guard, GUARD_HISTORY, "the log's level \"%s\" is none that audit knows",
-                   name);
-    e->guard = &a->guard;
-    e->mem = &a->kept;
-    e->store_mem = &a->store;
+        guard_fail(g, GUARD_HISTORY, "the log's level \"%s\" is none that audit knows", name);
+    memset(e, 0, sizeof *e);
+    e->guard = g;
+    e->mem = work;
+    e->store_mem = states;
     e->o = o;
-    e->l = &a->log;
+    e->l = l;
     e->level = *level;
-    arena_init(&e->kept, &a->kept);
-    e->plan_of = mem_array0(&a->kept, plan *, a->log.texts.n + 1);
-    e->refusal_of = mem_array0(&a->kept, const char *, a->log.texts.n + 1);
-    e->refusal_table = mem_array0(&a->kept, const char *, a->log.texts.n + 1);
-    e->refusal_at = mem_array0(&a->kept, uint32_t, a->log.texts.n + 1);
-    answer->level = level->name;
+    arena_init(&e->kept, work);
+    e->plan_of = mem_array0(work, plan *, l->texts.n + 1);
+    e->refusal_of = mem_array0(work, const char *, l->texts.n + 1);
+    e->refusal_table = mem_array0(work, const char *, l->texts.n + 1);
+    e->refusal_at = mem_array0(work, uint32_t, l->texts.n + 1);
+    engine_find_routines(e);
+}
+
+static void read_all(audit *a, const audit_options *o, bool linting)
+{
+    log_begin(&a->log, &a->kept);
+    a->log.linting = linting;
+    if (o->dump) {
+        a->in_dump = true;
+        source_init(&a->dump, &a->kept, &a->guard, o->dump, o->dump_payload);
+        packed_open(&a->dump);
+        log_dump(&a->log, &a->dump);
+        a->in_dump = false;
+    }
+    packed_open(&a->source);
+    log_read(&a->log, &a->source);
+    a->read = true;
+}
+
+static void decide(audit *a, const audit_options *o, audit_answer *answer)
+{
+    if (!a->read) read_all(a, o, false);
+    audit_engine(&a->e, &a->guard, &a->work, &a->store, o, &a->log);
+    answer->level = a->e.level.name;
     answer->statements = a->log.statements;
     answer->sessions = a->log.sessions.n;
-    search_decide(e, answer);
+    search_decide(&a->e, answer);
 }
 
 /* A limit while deciding is an answer; everything else is an error. */
@@ -109,11 +122,16 @@ static int ended(audit *a, audit_answer *answer)
 {
     guard *g = &a->guard;
     bool limit = g->code == GUARD_TIME || g->code == GUARD_INTERRUPT || g->code == GUARD_NOMEM;
-    snprintf(a->text, sizeof a->text, "%s%s",
+    bool dumped = (a->in_dump || a->e.in_dump) && g->line;
+    int n = 0;
+    if (dumped)
+        n = snprintf(a->text, sizeof a->text,
+                     "in the dump, line %llu: ", (unsigned long long)g->line);
+    snprintf(a->text + n, sizeof a->text - (size_t)n, "%s%s",
              g->code == SQL_RAISED || g->code == SQL_REFUSED ? "in the initial state: " : "",
              g->text);
-    a->line = g->line;
-    a->column = g->column;
+    a->line = dumped ? 0 : g->line;
+    a->column = dumped ? 0 : g->column;
     if (limit && answer->level) {
         answer->verdict = AUDIT_UNDECIDED;
         answer->reason = a->text;
@@ -125,22 +143,95 @@ static int ended(audit *a, audit_answer *answer)
     return g->code == SQL_RAISED || g->code == SQL_REFUSED ? GUARD_HISTORY : g->code;
 }
 
+void audit_limits(audit *a, const audit_options *o)
+{
+    a->kept.limit = a->work.limit = a->store.limit = a->shrunk.limit = o->memory;
+    a->guard.interrupt = o->interrupt;
+    a->guard.deadline = o->seconds > 0 ? clock_now() + (uint64_t)(o->seconds * 1e9) : 0;
+}
+
+static audit *open_audit(const audit_options *o)
+{
+    audit *a = mem_libc(NULL, NULL, 0, sizeof *a);
+    if (!a) return NULL;
+    memset(a, 0, sizeof *a);
+    guard_init(&a->guard);
+    mem_init(&a->kept, NULL, NULL, &a->guard);
+    mem_init(&a->work, NULL, NULL, &a->guard);
+    mem_init(&a->store, NULL, NULL, &a->guard);
+    mem_init(&a->shrunk, NULL, NULL, &a->guard);
+    audit_limits(a, o);
+    return a;
+}
+
 int audit_run(audit **out, const audit_options *o, audit_read read, void *payload,
               audit_answer *answer)
 {
     memset(answer, 0, sizeof *answer);
-    audit *a = *out = mem_libc(NULL, NULL, 0, sizeof *a);
+    audit *a = *out = open_audit(o);
     if (!a) return GUARD_NOMEM;
-    memset(a, 0, sizeof *a);
-    guard_init(&a->guard);
-    mem_init(&a->kept, NULL, NULL, &a->guard);
-    mem_init(&a->store, NULL, NULL, &a->guard);
-    a->kept.limit = a->store.limit = o->memory;
-    a->guard.interrupt = o->interrupt;
-    a->guard.deadline = o->seconds > 0 ? clock_now() + (uint64_t)(o->seconds * 1e9) : 0;
     if (guard_armed(&a->guard)) return ended(a, answer);
     source_init(&a->source, &a->kept, &a->guard, read, payload);
     decide(a, o, answer);
+    return 0;
+}
+
+int audit_again(audit *a, const audit_options *o, audit_answer *answer)
+{
+    memset(answer, 0, sizeof *answer);
+    if (!a || !a->read) return GUARD_INVAL;
+    mem_free_all(&a->store);
+    mem_free_all(&a->work);
+    memset(&a->e, 0, sizeof a->e);
+    audit_limits(a, o);
+    if (guard_armed(&a->guard)) return ended(a, answer);
+    decide(a, o, answer);
+    return 0;
+}
+
+/* Is there such a member on the first line?  Deep inside would do, too: histories have none. */
+static bool has_member(const char *p, const char *end, const char *word)
+{
+    size_t n = strlen(word);
+    for (; p + n < end; p++) {
+        if (memcmp(p, word, n) != 0) continue;
+        const char *q = p + n;
+        while (q < end && *q == ' ') q++;
+        if (q < end && *q == ':') return true;
+    }
+    return false;
+}
+
+bool audit_sniff(audit_read read, void *payload)
+{
+    audit *a = open_audit(&(audit_options){0});
+    if (!a) return false;
+    volatile bool yes = false; /* outlives a jump */
+    if (!guard_armed(&a->guard)) {
+        source *s = &a->source;
+        source_init(s, &a->kept, &a->guard, read, payload);
+        packed_open(s);
+        source_skip_bom(s);
+        source_need(s, 4096);
+        const char *from = s->at + s->pos, *all = s->at + s->n;
+        const char *end = memchr(from, '\n', (size_t)(all - from));
+        if (!end) end = all;
+        yes = *from == '{' &&
+              (has_member(from, end, "\"ratel_sql\"") || has_member(from, end, "\"statements\""));
+    }
+    audit_free(a);
+    return yes;
+}
+
+int audit_lint(audit **out, const audit_options *o, audit_read read, void *payload,
+               audit_counts *counts, const audit_finding **at, size_t *n)
+{
+    audit *a = *out = open_audit(o);
+    if (!a) return GUARD_NOMEM;
+    if (guard_armed(&a->guard)) return ended(a, &(audit_answer){0});
+    source_init(&a->source, &a->kept, &a->guard, read, payload);
+    read_all(a, o, true);
+    log_lint(a, o, counts, at, n);
     return 0;
 }
 
@@ -154,7 +245,11 @@ const char *audit_error(const audit *a, uint64_t *line, uint64_t *column)
 void audit_free(audit *a)
 {
     if (!a) return;
+    packed_close(&a->source);
+    packed_close(&a->dump);
+    mem_free_all(&a->shrunk);
     mem_free_all(&a->store);
+    mem_free_all(&a->work);
     mem_free_all(&a->kept);
     mem_libc(NULL, a, sizeof *a, 0);
 }

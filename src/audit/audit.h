@@ -15,6 +15,8 @@ typedef struct audit audit;
 
 typedef enum audit_verdict { AUDIT_HOLDS, AUDIT_VIOLATED, AUDIT_UNDECIDED } audit_verdict;
 
+typedef ptrdiff_t (*audit_read)(void *buf, size_t cap, void *payload);
+
 typedef enum audit_pass {
 #define PASS(id, name, about) AUDIT_PASS_##id,
 #include "audit/passes.def"
@@ -33,6 +35,8 @@ typedef struct audit_options {
     double seconds;         /* 0: no limit */
     size_t memory;          /* bytes; 0: no limit */
     const volatile int *interrupt;
+    audit_read dump; /* a dump of the initial state, read before the log; or NULL */
+    void *dump_payload;
 } audit_options;
 
 typedef struct audit_possible {
@@ -82,12 +86,48 @@ const char *audit_level_named(const char *name);
 /* Passes; false past the end. */
 bool audit_pass_at(size_t i, const char **name, const char **about);
 
-typedef ptrdiff_t (*audit_read)(void *buf, size_t cap, void *payload);
-
 /* Reads a log and decides it.  0, or a code of ratel.h with audit_error; the answer lives until
    audit_free. */
 int audit_run(audit **out, const audit_options *o, audit_read read, void *payload,
               audit_answer *answer);
+/* The same log once more, at another level; the answer before is gone. */
+int audit_again(audit *a, const audit_options *o, audit_answer *answer);
+
+typedef struct audit_shrunk {
+    uint64_t txns, statements, rows; /* what is left; rows of the initial state */
+    uint64_t trials;
+    bool minimal;       /* nothing more can be left out */
+    const char *reason; /* why that is not known */
+    const char *text;   /* the log */
+    size_t n;
+} audit_shrunk;
+
+/* A smallest part of the log that fails in the same statement and way as `answer`, which is that of
+   the last run and violated.  Lives until the next call. */
+int audit_shrink(audit *a, const audit_options *o, const audit_answer *answer, audit_shrunk *out);
+typedef enum audit_severity { AUDIT_NOTE, AUDIT_WARNING, AUDIT_MEANINGLESS } audit_severity;
+
+typedef struct audit_finding {
+    const char *id, *unit, *text, *advice;
+    audit_severity severity;
+    uint64_t count;
+    const char *example; /* with its line, "" if the whole log is meant */
+    const char *txn;     /* or NULL */
+} audit_finding;
+
+typedef struct audit_counts {
+    uint64_t committed, aborted, unknown, sessions, statements, texts, answered, failed;
+    uint64_t rows; /* returned */
+    uint64_t read_only, stamped, timed, tables, initial_rows;
+} audit_counts;
+
+/* The i-th finding that there may be; false past the end. */
+bool audit_finding_at(size_t i, audit_finding *out);
+/* Is this a log of SQL transactions?  Looks at the first bytes only. */
+bool audit_sniff(audit_read read, void *payload);
+/* Reads a log that may be wrong in many ways, and tells in which; lives until audit_free. */
+int audit_lint(audit **out, const audit_options *o, audit_read read, void *payload,
+               audit_counts *counts, const audit_finding **at, size_t *n);
 const char *audit_error(const audit *a, uint64_t *line, uint64_t *column);
 void audit_free(audit *a);
 /* Is the SQL front end in this build? */

@@ -10,7 +10,7 @@
 
 #define MAX_POSSIBLE 8
 #define MAX_PLANS 8192
-#define MAX_EXPLAIN 4000
+#define MAX_EXPLAIN 4000 /* ways to run a transaction row by row */
 
 const char *engine_state(const engine *e, uint32_t state)
 {
@@ -50,7 +50,7 @@ static uint32_t choose_row(void *ud, table *t, uint32_t r)
 {
     engine *e = ud;
     uint32_t latest = e->position;
-    for (size_t i = 0; i < e->seen.n; i++)
+    for (size_t i = e->seen_from; i < e->seen.n; i++)
         if (e->seen.at[i].t == t && e->seen.at[i].row == r) return e->seen.at[i].state;
     const row_version *v = t->rows.at[r].head;
     while (v && v->commit == PENDING) v = v->older;
@@ -66,6 +66,50 @@ static void saw_row(void *ud, table *t, uint32_t r, uint32_t after, uint32_t bef
 {
     engine *e = ud;
     if (after || before || fits) vec_push(e->mem, &e->looks, ((looked){t, r, after, before, fits}));
+}
+
+/* Statements of a body have snapshots of their own, none older than those before it. */
+static void view(void *ud, exec_view *v, view_move move)
+{
+    engine *e = ud;
+    bool chosen = e->mode == MODE_STATEMENT;
+    if (move == VIEW_SAVE) {
+        v->choice = e->cur;
+        v->seen = e->seen.n;
+        v->seen_from = e->seen_from;
+        return;
+    }
+    bool back = move == VIEW_BACK;
+    if (chosen && !(back && e->cur == v->choice)) {
+        e->t->choices.at[e->cur].valid_from = e->x.valid_from;
+        if (e->x.valid_from > e->floor) e->floor = e->x.valid_from;
+        e->cur = back ? v->choice : e->used;
+        e->x.state = back ? v->state : engine_choice(e, e->floor, e->position)->now;
+        e->x.valid_from = back ? v->valid_from : 0;
+        if (!back && e->x.state < e->least) e->least = e->x.state;
+    }
+    if (back) e->seen.n = v->seen;
+    e->seen_from = back ? v->seen_from : e->seen.n;
+}
+
+static bool observed(void *ud, uint64_t row, uint32_t column, type t, value *v)
+{
+    engine *e = ud;
+    const log_stmt *s = e->statement;
+    if (!s || !s->has_rows || row >= s->n_rows || column >= s->n_cols) return false;
+    const cell *c = &s->cells[row * s->n_cols + column];
+    if (c->kind == CELL_NULL) return false;
+    *v = value_parse(&e->x.c, t, c->s, c->n);
+    return true;
+}
+
+/* The planner's choice between rows. */
+static uint32_t pick(void *ud, uint32_t n)
+{
+    engine *e = ud;
+    choice *c = engine_choice(e, 0, n - 1);
+    c->valid_from = c->now;
+    return n - 1 - c->now;
 }
 
 /* ---- failures -------------------------------------------------------------------------------- */
@@ -133,6 +177,13 @@ static void bind_params(engine *e, const plan *p, const log_stmt *s)
     e->x.n_params = p->n_params;
 }
 
+const plan *engine_plan(engine *e, const log_stmt *s)
+{
+    const plan *p = plan_for(e, s->text);
+    bind_params(e, p, s);
+    return p;
+}
+
 /* Failures that come from the outside: another session, a limit; a log may show them anywhere. */
 static bool outside(const char *state)
 {
@@ -170,15 +221,60 @@ static bool is_select(const log_text *t)
     return true;
 }
 
-static bool only_selects(const log_text *t)
+/* Letters of either case. */
+static const char *find_text(const char *in, const char *what)
 {
-    return is_select(t) && !strstr(t->at, "FOR ") && !strstr(t->at, "for ");
+    for (; *in; in++) {
+        size_t i = 0;
+        while (what[i] && (in[i] | 32) == (what[i] | 32)) i++;
+        if (!what[i]) return in;
+    }
+    return NULL;
+}
+
+static bool only_selects(const engine *e, const log_text *t)
+{
+    if (!is_select(t) || strstr(t->at, "FOR ") || strstr(t->at, "for ")) return false;
+    for (size_t i = 0; i < e->routines.n; i++) /* a function may write */
+        if (find_text(t->at, e->routines.at[i])) return false;
+    return true;
+}
+
+/* Transactions that failed are not run, but what they prepared stays. */
+static void find_lost_prepares(engine *e)
+{
+    for (size_t i = 0; i < e->l->txns.n; i++) {
+        const log_txn *t = &e->l->txns.at[i];
+        for (uint32_t k = 0; t->status != LOG_COMMITTED && k < t->n_stmts; k++) {
+            const char *text = e->l->texts.at[t->stmts[k].text].at;
+            if (find_text(text, "prepare") || find_text(text, "deallocate") ||
+                find_text(text, "discard"))
+                e->lost_prepares = true;
+        }
+    }
+}
+
+void engine_find_routines(engine *e)
+{
+    find_lost_prepares(e);
+    static const char *const words[] = {"function", "procedure"};
+    for (size_t i = 0; i < e->l->texts.n; i++) {
+        const char *text = e->l->texts.at[i].at;
+        for (int w = 0; w < 2 && find_text(text, "create"); w++) {
+            const char *at = find_text(text, words[w]);
+            if (!at) continue;
+            at += strlen(words[w]);
+            at += strspn(at, " \t\n\r\"");
+            const char *name = arena_text(&e->kept, at, strcspn(at, " \t\n\r\"("));
+            if (*name) vec_push(e->mem, &e->routines, name);
+        }
+    }
 }
 
 bool engine_only_reads(const engine *e, const log_txn *t)
 {
     for (uint32_t i = 0; i < t->n_stmts; i++)
-        if (!only_selects(&e->l->texts.at[t->stmts[i].text])) return false;
+        if (!only_selects(e, &e->l->texts.at[t->stmts[i].text])) return false;
     return true;
 }
 
@@ -206,7 +302,7 @@ static outcome refused(attempt *a, size_t mark)
         return RUN_REFUSED;
     }
     e->unchecked++;
-    if (!only_selects(t)) forget_table(e);
+    if (!only_selects(e, t)) forget_table(e);
     return RUN_OK;
 }
 
@@ -215,7 +311,7 @@ static outcome raised(attempt *a)
     engine *e = a->e;
     a->failed = true;
     if (a->s->has_error && !memcmp(a->s->error, e->x.c.state, 5)) return RUN_OK;
-    if (a->p && sql_unclear(a->p, e->x.c.state, a->s->has_error ? a->s->error : NULL)) {
+    if (a->p && sql_unclear(&e->x, a->p, e->x.c.state, a->s->has_error ? a->s->error : NULL)) {
         snprintf(e->guard->text, sizeof e->guard->text,
                  "whether it fails with %s depends on the order of rows and conditions",
                  e->x.c.state);
@@ -234,10 +330,11 @@ static outcome compared(attempt *a, const sql_result *r)
     if (match_result(&e->x, r, a->s)) return RUN_OK;
     bool gone = a->s->has_error && !memcmp(a->s->error, "23505", 5) && e->mode != MODE_LATEST;
     /* ON CONFLICT DO NOTHING looks at rows outside the snapshot, which may be gone at the commit */
-    if (a->p->conflict == ON_CONFLICT_NOTHING && e->mode != MODE_LATEST && !a->s->has_error &&
-        ((a->s->has_count && a->s->count < r->count) || (a->s->has_rows && a->s->n_rows < r->n)))
-        gone = true;
-    if (gone || (a->s->has_error && sql_unclear(a->p, NULL, a->s->error))) {
+    bool fewer = (a->s->has_count && a->s->count < r->count) ||
+                 (a->s->has_rows && a->s->n_rows < r->n) || a->p->kind == S_CALL ||
+                 a->p->kind == S_SELECT;
+    if (e->x.nothing && e->mode != MODE_LATEST && !a->s->has_error && fewer) gone = true;
+    if (gone || (a->s->has_error && sql_unclear(&e->x, a->p, NULL, a->s->error))) {
         snprintf(e->guard->text, sizeof e->guard->text, "%s",
                  gone ? "a duplicate key that may have been gone again"
                       : "an error that depends on the order of rows and conditions");
@@ -346,21 +443,31 @@ static outcome run_all(engine *e, const log_txn *t)
     e->x.valid_from = 0;
     e->first_read[e->position] = e->x.state;
     for (uint32_t i = 0; i < t->n_stmts; i++) {
-        size_t at = e->used;
+        e->cur = e->used;
+        e->floor = floor;
+        e->least = UINT32_MAX;
         if (e->mode == MODE_STATEMENT) {
             e->x.state = engine_choice(e, floor, latest)->now;
             e->x.valid_from = 0;
             if (!i) e->first_read[e->position] = e->x.state;
         }
-        e->seen.n = 0;
-        e->x.cid = i + 1;
-        a.s = &t->stmts[i];
+        e->seen.n = e->seen_from = 0;
+        e->x.cid = ++e->x.last_cid;
+        a.s = e->statement = &t->stmts[i];
         a.index = i;
+        if (e->focus) e->x.choose = i + 1 == e->focus ? choose_row : NULL;
         outcome r = run_statement(&a);
+        if (e->focus && i + 1 < e->focus && r != RUN_REFUSED) {
+            a.failed = false;
+            arena_reset(&e->x.work);
+            continue;
+        }
+        if (e->focus) return r;
         if (e->mode == MODE_STATEMENT) {
-            e->t->choices.at[at].valid_from = e->x.valid_from;
+            e->t->choices.at[e->cur].valid_from = e->x.valid_from;
             /* the next one may be as old as the oldest state that looks like this one's */
-            if (e->x.valid_from > floor) floor = e->x.valid_from;
+            floor = e->x.valid_from > e->floor ? e->x.valid_from : e->floor;
+            if (r == RUN_OK && e->x.valid_from > e->least) r = RUN_MISMATCH;
         }
         if (snapshot) e->t->choices.at[0].valid_from = e->x.valid_from;
         arena_reset(&e->x.work);
@@ -398,12 +505,16 @@ void engine_begin(engine *e, trial *t, uint32_t position)
     e->x.rule = e->rule;
     e->x.by_value = e->o->by_value;
     e->x.no_index = e->o->off[AUDIT_PASS_INDEX];
-    e->x.choose = e->mode == MODE_ROW ? choose_row : NULL;
+    e->x.choose = e->mode != MODE_ROW ? NULL : e->choose ? e->choose : choose_row;
+    e->x.view = e->mode == MODE_STATEMENT || e->mode == MODE_ROW ? view : NULL;
+    e->x.pick = pick;
+    e->x.observed = observed;
     e->x.saw = e->mode == MODE_SNAPSHOT && e->commits ? saw_row : NULL;
     e->x.saw_ud = e;
     e->x.ud = e;
-    e->x.savepoints.n = 0;
-    e->x.locked.n = 0;
+    exec_begin(&e->x);
+    e->x.session = e->l->txns.at[t->txn].session;
+    e->x.lost_prepares = e->lost_prepares;
     e->running = &e->l->txns.at[t->txn];
 }
 
@@ -420,17 +531,18 @@ outcome engine_run(engine *e, trial *t, uint32_t position)
     return r;
 }
 
-outcome engine_statement(engine *e, uint32_t stmt, uint32_t (*choose)(void *, table *, uint32_t),
-                         void *ud)
+outcome engine_statement(engine *e, uint32_t stmt, uint32_t (*choose)(void *, table *, uint32_t))
 {
     attempt a = {.e = e, .s = &e->running->stmts[stmt], .index = stmt};
     guard_tick(e->guard);
     e->runs++;
     e->used = 0;
+    e->seen.n = e->seen_from = 0;
     e->x.choose = choose;
-    e->x.ud = ud;
-    e->x.cid = stmt + 1;
+    e->x.view = NULL; /* all that it calls reads the same state of a row */
+    e->x.cid = ++e->x.last_cid;
     e->x.state = e->position;
+    e->statement = a.s;
     outcome r = run_statement(&a);
     arena_reset(&e->x.work);
     if (r == RUN_OK && (a.failed || e->x.savepoints.n)) r = RUN_REFUSED; /* not by themselves */
@@ -439,7 +551,7 @@ outcome engine_statement(engine *e, uint32_t stmt, uint32_t (*choose)(void *, ta
 
 uint64_t engine_effects(const engine *e)
 {
-    uint64_t sum = e->s.undo.n;
+    uint64_t sum = e->s.undo.n + exec_hidden(&e->x);
     for (size_t i = 0; i < e->s.undo.n; i++) {
         store_undo u = e->s.undo.at[i];
         if (u.row >= UNDO_DROP) {
@@ -461,40 +573,65 @@ uint64_t engine_effects(const engine *e)
     return sum;
 }
 
-bool engine_explainable(engine *e, uint32_t txn, uint32_t position)
+/* Tries ways to run it; `cut` if there were too many. */
+static bool any_way(engine *e, uint32_t txn, uint32_t position, bool *cut)
 {
     trial t = {.txn = txn};
-    audit_mode mode = e->mode;
-    write_rule rule = e->rule;
-    bool exploring = e->exploring, cut = e->cut, found = true; /* also if the tries run out */
-    trial *outer = e->t;
-    uint32_t window = e->window;
-    e->mode = MODE_ROW;
-    e->rule = WRITE_FREE;
-    e->exploring = false;
-    e->cut = false;
-    e->window = UINT32_MAX;
-    for (int tries = 0; tries < MAX_EXPLAIN; tries++) {
+    bool found = true;
+    *cut = e->cut = false;
+    int tries = 0;
+    for (; tries < MAX_EXPLAIN; tries++) {
         outcome r = engine_run(e, &t, position);
         if (r == RUN_OK) vs_rollback(&e->s, 0);
         if (r == RUN_OK || r == RUN_REFUSED) break;
         if (!engine_advance(e, &t)) {
-            found = e->cut;
+            found = false;
             break;
         }
     }
+    *cut = tries == MAX_EXPLAIN || (!found && e->cut);
     vec_free(e->mem, &t.choices);
     vec_free(e->mem, &t.reached);
-    e->mode = mode;
-    e->rule = rule;
-    e->exploring = exploring;
-    e->cut = cut;
-    e->window = window;
-    e->t = outer;
     return found;
 }
 
+bool engine_explainable(engine *e, uint32_t txn, uint32_t position)
+{
+    audit_mode mode = e->mode;
+    write_rule rule = e->rule;
+    bool exploring = e->exploring, was_cut = e->cut, cut;
+    trial *outer = e->t;
+    uint32_t window = e->window;
+    e->window = UINT32_MAX;
+    e->mode = MODE_ROW;
+    e->rule = WRITE_FREE;
+    e->exploring = false;
+    bool found = any_way(e, txn, position, &cut);
+    if (cut && e->fail.stmt < e->l->txns.at[txn].n_stmts) {
+        e->focus = e->fail.stmt + 1;
+        found = any_way(e, txn, position, &cut);
+        e->focus = 0;
+    }
+    e->mode = mode;
+    e->rule = rule;
+    e->exploring = exploring;
+    e->cut = was_cut;
+    e->window = window;
+    e->t = outer;
+    return found || cut;
+}
+
 /* ---- the initial state ----------------------------------------------------------------------- */
+
+/* Where in the rows column c of the table stands. */
+static uint32_t place_of(engine *e, const log_rows *rows, const table *t, uint32_t c)
+{
+    if (!rows->columns) return c;
+    for (uint32_t i = 0; i < rows->n_cols; i++)
+        if (!strcmp(rows->columns[i], t->cols[c].name)) return i;
+    guard_fail(e->guard, GUARD_HISTORY, "rows of table \"%s\" without its column \"%s\"", t->name,
+               t->cols[c].name);
+}
 
 static void load_rows(engine *e, const log_rows *rows)
 {
@@ -510,16 +647,19 @@ static void load_rows(engine *e, const log_rows *rows)
                    (unsigned)rows->n_cols, t->name, (unsigned)t->n_cols);
     }
     value *v = mem_array(e->mem, value, t->n_cols + 1);
+    uint32_t *from = mem_array(e->mem, uint32_t, t->n_cols + 1);
+    for (uint32_t c = 0; c < t->n_cols; c++) from[c] = place_of(e, rows, t, c);
     for (uint32_t i = 0; i < rows->n_rows; i++) {
         guard_tick(e->guard);
         for (uint32_t c = 0; c < t->n_cols; c++) {
-            const cell *at = &rows->cells[(size_t)i * t->n_cols + c];
+            const cell *at = &rows->cells[(size_t)i * t->n_cols + from[c]];
             v[c] = at->kind == CELL_NULL ? value_null()
                                          : value_parse(&e->x.c, t->cols[c].t, at->s, at->n);
         }
         vs_insert(&e->s, t, v, 1);
         arena_reset(&e->x.work);
     }
+    mem_put(e->mem, from);
     mem_put(e->mem, v);
 }
 
@@ -529,18 +669,21 @@ static void setup(engine *e)
     for (size_t i = 0; i < l->setup.n; i++) {
         const log_stmt *s = &l->setup.at[i];
         guard_set_position(e->guard, s->line, s->column);
+        e->in_dump = s->of_dump;
         plan *p = plan_for(e, s->text);
         bind_params(e, p, s);
-        e->x.cid = (uint32_t)i + 1;
+        e->x.cid = ++e->x.last_cid;
         sql_result out;
         exec_plan(&e->x, p, &out);
         arena_reset(&e->x.work);
     }
     for (size_t i = 0; i < l->rows.n; i++) {
         guard_set_position(e->guard, l->rows.at[i].line, 1);
+        e->in_dump = l->rows.at[i].of_dump;
         load_rows(e, &l->rows.at[i]);
     }
     guard_set_position(e->guard, 0, 0);
+    e->in_dump = false;
     for (size_t i = 0; i < l->unknown.n; i++) {
         table *t = vs_find(&e->s, l->unknown.at[i], 0);
         if (t) t->unknown = true;

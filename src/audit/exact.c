@@ -14,6 +14,7 @@
 typedef struct finder {
     engine *e;
     uint32_t position, snapshot, stmt;
+    uint32_t cid;           /* from which on versions are the statement's */
     bool reference;         /* read what the replay read */
     VEC(store_undo) writes; /* of the statement */
     uint64_t *budget;
@@ -64,8 +65,8 @@ static uint32_t replayed_at(const finder *f, const table *t, uint32_t r)
 
 static uint32_t choose(void *ud, table *t, uint32_t r)
 {
-    finder *f = ud;
-    engine *e = f->e;
+    engine *e = ud;
+    finder *f = e->chooser;
     for (size_t i = 0; !f->reference && i < e->seen.n; i++)
         if (e->seen.at[i].t == t && e->seen.at[i].row == r) return e->seen.at[i].state;
     uint32_t versions = 0;
@@ -147,7 +148,8 @@ static bool in_place(finder *f)
         if (!in_list(f, s.t, s.row)) continue;
         if (vs_at(s.t, s.row, s.state, 0) == vs_at(s.t, s.row, f->position, 0)) continue;
         const row_version *v = s.t->rows.at[s.row].head;
-        if (v->commit != PENDING || v->cid != e->x.cid) f->out->loose = true;
+        bool wrote = v->commit == PENDING && v->cid != HIDDEN && v->cid >= f->cid;
+        if (!wrote) f->out->loose = true;
         good = false;
     }
     return good;
@@ -168,8 +170,8 @@ static void every_way(finder *f, uint32_t stmt, uint64_t effects)
             break;
         }
         --*f->budget;
-        e->seen.n = 0;
-        outcome r = engine_statement(e, stmt, choose, f);
+        f->cid = e->x.last_cid + 1;
+        outcome r = engine_statement(e, stmt, choose);
         if (r == RUN_REFUSED) {
             f->out->cut = true;
             break;
@@ -233,8 +235,8 @@ static bool as_replayed(finder *f, uint32_t stmt)
 {
     engine *e = f->e;
     f->reference = true;
-    e->seen.n = 0;
-    return engine_statement(e, stmt, choose, f) == RUN_OK;
+    e->t->choices.n = 0;
+    return engine_statement(e, stmt, choose) == RUN_OK;
 }
 
 /* Ways that contain every state say nothing; a statement with such a way says nothing. */
@@ -277,6 +279,7 @@ void exact_find(engine *e, uint32_t position, uint32_t snapshot, uint64_t *budge
     e->window = UINT32_MAX;
     hide(e, position + 1, true);
     engine_begin(e, &t, e->n);
+    e->chooser = &f;
     e->x.any_key = true;
     for (uint32_t i = 0; i < e->running->n_stmts && !out->cut; i++) {
         size_t mark = vs_mark(&e->s);

@@ -3,6 +3,7 @@
  */
 #include "audit/log.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/hash.h"
@@ -20,16 +21,44 @@ typedef struct reader {
     bool header;
 } reader;
 
+/* Something is wrong at `at`: the end, or a note. */
+static void wrong(reader *r, finding_id id, const char *at, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static void wrong(reader *r, finding_id id, const char *at, const char *format, ...)
+{
+    char text[256];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    if (!r->l->linting) json_fail(&r->j, at, "%s", text);
+    const char *kept = arena_text(&r->l->kept, text, strlen(text));
+    vec_push(r->l->mem, &r->l->notes, ((log_note){id, r->line, kept}));
+}
+
+/* Members that nobody reads; some are ours, or expected. */
+static void pass_over(reader *r, json_text name)
+{
+    static const char *const known[] = {"columns", "database", "isolation", "mark",
+                                        "note",    "notes",    "comment",   "name"};
+    if (r->l->linting) {
+        for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+            if (json_is(name, known[i])) goto skip;
+        wrong(r, FINDING_UNKNOWN_MEMBERS, r->j.p, "\"%.*s\"", name.n < 60 ? (int)name.n : 60,
+              name.at);
+    }
+skip:
+    json_skip(&r->j);
+}
+
 static const char *keep(reader *r, json_text t)
 {
     if (memchr(t.at, 0, t.n)) json_fail(&r->j, r->j.p, "a NUL character in a name");
     return arena_text(&r->l->kept, t.at, t.n);
 }
 
-static uint32_t text_number(reader *r, json_text t)
+uint32_t log_text_number(sql_log *l, const char *at, size_t n)
 {
-    sql_log *l = r->l;
-    if (t.n > UINT32_MAX / 2) json_fail(&r->j, r->j.p, "a statement of over 2 GiB");
     if (l->texts.n * 2 >= l->text_cap) {
         uint32_t cap = l->text_cap ? l->text_cap * 2 : 1024;
         mem_put(l->mem, l->text_slot);
@@ -42,15 +71,22 @@ static uint32_t text_number(reader *r, json_text t)
             l->text_slot[h] = i;
         }
     }
-    uint64_t h = hash_bytes(t.at, t.n, 3) & (l->text_cap - 1);
+    guard *g = l->mem->guard;
+    if (n > UINT32_MAX / 2) guard_fail(g, GUARD_PARSE, "a statement of over 2 GiB");
+    uint64_t h = hash_bytes(at, n, 3) & (l->text_cap - 1);
     for (; l->text_slot[h] != UINT32_MAX; h = (h + 1) & (l->text_cap - 1)) {
         const log_text *o = &l->texts.at[l->text_slot[h]];
-        if (o->n == t.n && !memcmp(o->at, t.at, t.n)) return l->text_slot[h];
+        if (o->n == n && !memcmp(o->at, at, n)) return l->text_slot[h];
     }
-    if (l->texts.n >= UINT32_MAX - 2) json_fail(&r->j, r->j.p, "more than 2^32 statements");
+    if (l->texts.n >= UINT32_MAX - 2) guard_fail(g, GUARD_PARSE, "more than 2^32 statements");
     l->text_slot[h] = (uint32_t)l->texts.n;
-    vec_push(l->mem, &l->texts, ((log_text){arena_text(&l->kept, t.at, t.n), (uint32_t)t.n}));
+    vec_push(l->mem, &l->texts, ((log_text){arena_text(&l->kept, at, n), (uint32_t)n}));
     return l->text_slot[h];
+}
+
+static uint32_t text_number(reader *r, json_text t)
+{
+    return log_text_number(r->l, t.at, t.n);
 }
 
 /* An id as text: 7 and "7" are the same one. */
@@ -63,10 +99,9 @@ static json_text id_text(reader *r, const char *what)
     return (json_text){from, (size_t)(r->j.p - from)};
 }
 
-static uint32_t session_number(reader *r)
+static uint32_t session_number(reader *r, json_text t)
 {
     sql_log *l = r->l;
-    json_text t = id_text(r, "session");
     for (size_t i = l->sessions.n; i-- > 0;)
         if (json_is(t, l->sessions.at[i])) return (uint32_t)i;
     if (l->sessions.n > 65535) json_fail(&r->j, r->j.p, "more than 65536 sessions");
@@ -125,9 +160,13 @@ static const cell *read_rows(reader *r, uint32_t *n_rows, uint32_t *n_cols)
             json_space(j);
             const char *at = j->p;
             uint32_t n = read_list(r);
-            if (*n_rows && n != *n_cols)
-                json_fail(j, at, "a row of %u values after rows of %u", (unsigned)n,
-                          (unsigned)*n_cols);
+            if (*n_rows && n != *n_cols) {
+                wrong(r, FINDING_ROW_WIDTH, at, "a row of %u values after rows of %u", (unsigned)n,
+                      (unsigned)*n_cols);
+                *n_rows = 0; /* linting: the rows before are forgotten */
+                memmove(r->cells.at, r->cells.at + r->cells.n - n, n * sizeof *r->cells.at);
+                r->cells.n = n;
+            }
             *n_cols = n;
             if (++*n_rows == UINT32_MAX / 64) json_fail(j, at, "too many rows");
         } while (json_more(j, ']'));
@@ -135,13 +174,24 @@ static const cell *read_rows(reader *r, uint32_t *n_rows, uint32_t *n_cols)
     return kept_cells(r);
 }
 
+/* Within 2^62, so that adding a drift to it never overflows. */
+static int64_t read_time(reader *r, const char *what)
+{
+    json_space(&r->j);
+    const char *at = r->j.p;
+    int64_t t = json_int(&r->j, what);
+    if (t > INT64_MAX / 2 || t < -(INT64_MAX / 2)) json_fail(&r->j, at, "a time beyond 2^62");
+    return t;
+}
+
 static void read_times(reader *r, int64_t *out, int n)
 {
     json_need(&r->j, '[');
     for (int i = 0; i < n; i++) {
         if (i) json_need(&r->j, ',');
-        out[i] = json_int(&r->j, "a time");
-        if (i && out[i] < out[i - 1]) json_fail(&r->j, r->j.p, "times must not fall");
+        out[i] = read_time(r, "a time");
+        if (i && out[i] < out[i - 1])
+            wrong(r, FINDING_BACKWARD_TIMES, r->j.p, "times must not fall");
     }
     json_need(&r->j, ']');
 }
@@ -195,7 +245,7 @@ static log_stmt read_stmt(reader *r)
                 s.answer = t[1];
                 s.has_time = true;
             } else {
-                json_skip(j); /* columns, notes: kept by nobody */
+                pass_over(r, name);
             }
         } while (json_more(j, '}'));
     }
@@ -245,10 +295,28 @@ static void name_list(reader *r)
     } while (json_more(&r->j, ']'));
 }
 
+static const char **column_names(reader *r, uint32_t *n)
+{
+    VEC(const char *) names = {0};
+    json_need(&r->j, '[');
+    if (!json_take(&r->j, ']')) {
+        do {
+            const char *name = keep(r, json_string(&r->j));
+            vec_push(r->l->mem, &names, name);
+        } while (json_more(&r->j, ']'));
+    }
+    const char **kept = arena_array(&r->l->kept, const char *, names.n + 1);
+    if (names.n) memcpy(kept, names.at, names.n * sizeof *kept);
+    *n = (uint32_t)names.n;
+    vec_free(r->l->mem, &names);
+    return kept;
+}
+
 typedef struct line_parts { /* which kind of line it is shows by its members */
     log_txn t;
     log_rows rows;
-    bool header, table, has_rows, statements, mark;
+    uint32_t n_columns;
+    bool header, table, has_rows, statements, mark, session;
 } line_parts;
 
 static void read_header_version(reader *r)
@@ -277,17 +345,20 @@ static void read_member(reader *r, line_parts *p, json_text name)
     } else if (json_is(name, "rows")) {
         p->rows.cells = read_rows(r, &p->rows.n_rows, &p->rows.n_cols);
         p->has_rows = true;
+    } else if (json_is(name, "columns")) {
+        p->rows.columns = column_names(r, &p->n_columns);
     } else if (json_is(name, "session")) {
-        p->t.session = session_number(r);
+        p->t.session = session_number(r, id_text(r, "session"));
+        p->session = true;
     } else if (json_is(name, "id")) {
         p->t.id = keep(r, id_text(r, "id"));
     } else if (json_is(name, "status")) {
         read_status(r, &p->t);
     } else if (json_is(name, "begin")) {
-        p->t.begin = json_int(j, "begin");
+        p->t.begin = read_time(r, "begin");
         p->t.has_begin = true;
     } else if (json_is(name, "end")) {
-        p->t.end = json_int(j, "end");
+        p->t.end = read_time(r, "end");
         p->t.has_end = true;
     } else if (json_is(name, "commit_ts")) {
         p->t.commit = json_int(j, "commit_ts");
@@ -303,7 +374,7 @@ static void read_member(reader *r, line_parts *p, json_text name)
         if (!r->l->level) r->l->level = level;
     } else {
         if (json_is(name, "mark")) p->mark = true;
-        json_skip(j);
+        pass_over(r, name);
     }
 }
 
@@ -334,15 +405,17 @@ static void add_txn(reader *r, line_parts *p, const char *start)
     sql_log *l = r->l;
     log_txn *t = &p->t;
     if (t->has_begin && t->has_end && t->end < t->begin)
-        json_fail(&r->j, start, "\"end\" before \"begin\"");
+        wrong(r, FINDING_BACKWARD_TIMES, start, "\"end\" before \"begin\"");
     if (!t->id) {
         char number[24];
         int n = snprintf(number, sizeof number, "%llu", (unsigned long long)r->line);
         t->id = arena_text(&l->kept, number, (size_t)n);
     }
     if (!new_id(r, t->id))
-        json_fail(&r->j, start, "a second transaction with the id \"%s\"", t->id);
+        wrong(r, FINDING_DUPLICATE_IDS, start, "a second transaction with the id \"%s\"", t->id);
     if (l->txns.n >= UINT32_MAX - 8) json_fail(&r->j, start, "more than 2^32 transactions");
+    /* those without a session are one, in the order of their lines */
+    if (!p->session) t->session = session_number(r, (json_text){"", 0});
     t->line = r->line;
     l->statements += t->n_stmts;
     vec_push(l->mem, &l->txns, *t);
@@ -363,12 +436,14 @@ static void read_line(reader *r)
     json_space(j);
     if (j->p < j->end) json_expected(j, "the end of the line");
     if (p.header) {
-        if (r->header || r->l->txns.n || r->l->rows.n)
-            json_fail(j, start, "a header that is not the first line");
+        if (r->header || r->l->txns.n) json_fail(j, start, "a header that is not the first line");
         r->header = true;
     } else if (p.table) {
         if (!p.has_rows) json_fail(j, start, "a table without \"rows\"");
         if (r->l->txns.n) json_fail(j, start, "rows of the initial state after a transaction");
+        if (p.rows.columns && p.rows.n_rows && p.n_columns != p.rows.n_cols)
+            json_fail(j, start, "rows of %u values for %u columns", (unsigned)p.rows.n_cols,
+                      (unsigned)p.n_columns);
         vec_push(r->l->mem, &r->l->rows, p.rows);
     } else if (p.statements) {
         add_txn(r, &p, start);
@@ -376,14 +451,22 @@ static void read_line(reader *r)
         json_fail(j, start,
                   "neither a header, nor rows of a table, nor a transaction with \"statements\"");
     }
-    if (!r->header) json_fail(j, start, "a log begins with a header, {\"ratel_sql\":1,...}");
+    if (!r->header) {
+        wrong(r, FINDING_NO_HEADER, start, "a log begins with a header, {\"ratel_sql\":1,...}");
+        r->header = true;
+    }
 }
 
-void log_read(sql_log *l, mem *m, source *s)
+void log_begin(sql_log *l, mem *m)
 {
     memset(l, 0, sizeof *l);
     l->mem = m;
     arena_init(&l->kept, m);
+}
+
+void log_read(sql_log *l, source *s)
+{
+    mem *m = l->mem;
     reader r = {.l = l};
     source_skip_bom(s);
     json_init(&r.j, s);

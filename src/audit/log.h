@@ -7,7 +7,7 @@
 #ifndef RATEL_AUDIT_LOG_H
 #define RATEL_AUDIT_LOG_H
 
-#include "base/vec.h"
+#include "base/strbuf.h"
 #include "read/source.h"
 #include "sql/arena.h"
 
@@ -29,6 +29,7 @@ typedef struct log_stmt {
     uint64_t count;
     char error[6];
     int64_t call, answer;
+    bool of_dump;          /* its line is one of the dump */
     uint64_t line, column; /* of the statement in the log */
 } log_stmt;
 
@@ -54,8 +55,23 @@ typedef struct log_rows { /* {"table": ..., "rows": ...} */
     const char *table;
     uint32_t n_rows, n_cols;
     const cell *cells;
+    const char **columns; /* n_cols of them; NULL: all of the table, in its order */
+    bool of_dump;
     uint64_t line;
 } log_rows;
+
+typedef enum finding_id {
+#define FINDING(id, name, severity, unit, text, advice) FINDING_##id,
+#include "audit/findings.def"
+#undef FINDING
+    FINDINGS
+} finding_id;
+
+typedef struct log_note { /* what a linting reader passed over */
+    finding_id id;
+    uint64_t line;
+    const char *text;
+} log_note;
 
 typedef struct sql_log {
     mem *mem;
@@ -70,9 +86,16 @@ typedef struct sql_log {
     VEC(log_txn) txns;
     const char *level; /* of the header, or NULL */
     uint64_t statements;
+    bool linting; /* set after log_begin: what can be passed over is noted, no failure */
+    VEC(log_note) notes;
 } sql_log;
 
-/* Fails through the source's guard, with line and column. */
-void log_read(sql_log *l, mem *m, source *s);
+void log_begin(sql_log *l, mem *m);
+/* Of a log that was begun.  Fails through the source's guard, with line and column. */
+void log_read(sql_log *l, source *s);
+/* The number of a text, which is kept once. */
+uint32_t log_text_number(sql_log *l, const char *at, size_t n);
+/* The log as text, with this level in its header. */
+void log_write(const sql_log *l, const char *level, strbuf *out);
 
 #endif

@@ -26,8 +26,9 @@ static bool number_of(sql_exec *x, const cell *c, const num **d)
     return num_parse(&x->work, c->s, c->n, d) && *d;
 }
 
-static bool cell_matches(sql_exec *x, type_id t, value v, const cell *c)
+bool match_cell(sql_exec *x, type_id t, value v, const cell *c)
 {
+    if (v.open) return c->kind != CELL_NULL; /* whatever the sequence or clock gave */
     if (v.null || c->kind == CELL_NULL) return v.null && c->kind == CELL_NULL;
     const num *d;
     switch ((cell_kind)c->kind) {
@@ -45,7 +46,7 @@ static bool cell_matches(sql_exec *x, type_id t, value v, const cell *c)
 static bool row_matches(sql_exec *x, const sql_result *r, const value *row, const cell *c)
 {
     for (uint32_t i = 0; i < r->n_cols; i++)
-        if (!cell_matches(x, r->types[i], row[i], &c[i])) return false;
+        if (!match_cell(x, r->types[i], row[i], &c[i])) return false;
     return true;
 }
 
@@ -72,13 +73,16 @@ static bool within(sql_exec *x, const sql_result *r, uint32_t from, uint32_t to,
 {
     uint32_t n = to - from, cap = 16;
     while (cap < 2 * n) cap *= 2;
+    bool any = false; /* a cell that matches everything has no hash */
+    for (uint32_t i = from; i < to && !any; i++)
+        for (uint32_t c = 0; c < r->n_cols; c++) any |= r->rows[i][c].open != OPEN_NOT;
     uint32_t *head = arena_array(&x->work, uint32_t, cap),
              *next = arena_array(&x->work, uint32_t, n + 1);
     memset(head, 0xff, cap * sizeof *head);
     for (uint32_t i = 0; i < n; i++) {
         uint64_t h = 0;
         for (uint32_t c = 0; c < r->n_cols; c++)
-            h = hash_pair(h, value_bucket(r->types[c], r->rows[from + i][c]));
+            h = any ? 0 : hash_pair(h, value_bucket(r->types[c], r->rows[from + i][c]));
         next[i] = head[h & (cap - 1)];
         head[h & (cap - 1)] = i;
     }
@@ -86,7 +90,7 @@ static bool within(sql_exec *x, const sql_result *r, uint32_t from, uint32_t to,
         uint64_t h = 0;
         guard_tick(x->c.guard);
         for (uint32_t c = 0; c < r->n_cols; c++)
-            h = hash_pair(h, cell_hash(x, r->types[c], &seen[c]));
+            h = any ? 0 : hash_pair(h, cell_hash(x, r->types[c], &seen[c]));
         uint32_t *p = &head[h & (cap - 1)];
         while (*p != UINT32_MAX && !row_matches(x, r, r->rows[from + *p], seen)) p = &next[*p];
         if (*p == UINT32_MAX) return false;
@@ -135,8 +139,8 @@ bool match_result(sql_exec *x, const sql_result *r, const log_stmt *s)
 
 static void show_value(type_id t, value v, strbuf *out)
 {
-    if (v.null) {
-        strbuf_str(out, "null");
+    if (v.null || v.open) {
+        strbuf_str(out, v.open ? "?" : "null");
         return;
     }
     bool quoted = type_is_text(t) || t == T_STAMP || t == T_DATE;

@@ -11,6 +11,8 @@
 #include "audit/log.h"
 #include "sql/exec.h"
 
+/* Is a value what a cell of the log says? */
+bool match_cell(sql_exec *x, type_id t, value v, const cell *c);
 bool match_result(sql_exec *x, const sql_result *r, const log_stmt *s);
 /* A result as text, for reports: at most a few rows. */
 void match_show(sql_exec *x, const sql_result *r, strbuf *out);

@@ -45,6 +45,38 @@ int audit_run(audit **out, const audit_options *o, audit_read read, void *payloa
     return -6; /* RATEL_EUNSUPPORTED */
 }
 
+int audit_again(audit *a, const audit_options *o, audit_answer *answer)
+{
+    (void)a, (void)o, (void)answer;
+    return -6;
+}
+
+int audit_shrink(audit *a, const audit_options *o, const audit_answer *answer, audit_shrunk *out)
+{
+    (void)a, (void)o, (void)answer, (void)out;
+    return -6;
+}
+
+bool audit_finding_at(size_t i, audit_finding *out)
+{
+    (void)i, (void)out;
+    return false;
+}
+
+bool audit_sniff(audit_read read, void *payload)
+{
+    (void)read, (void)payload;
+    return false;
+}
+
+int audit_lint(audit **out, const audit_options *o, audit_read read, void *payload,
+               audit_counts *counts, const audit_finding **at, size_t *n)
+{
+    (void)o, (void)read, (void)payload, (void)counts, (void)at, (void)n;
+    *out = NULL;
+    return -6;
+}
+
 const char *audit_error(const audit *a, uint64_t *line, uint64_t *column)
 {
     (void)a;

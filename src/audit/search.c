@@ -10,7 +10,7 @@
  * `violated` is said only after a search that left nothing out, or of the order that the
  * database's commit timestamps (or real time, at strict levels) dictate.
  */
-#include "audit/search.h"
+#include "audit/symbolic.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -21,6 +21,7 @@
 
 #define FREE_ORDER 10u /* transactions of which every order is tried */
 #define DEFAULT_RUNS 4000000u
+#define BEFORE_SYMBOLIC 3000u /* runs with backtracking, before choices are left open instead */
 #define FORGET_EVERY 64u
 #define FIRST_KEEP 2048u /* states */
 #define FIRST_WINDOW 64u
@@ -70,6 +71,15 @@ static bool before(const engine *e, const log_txn *a, const log_txn *b)
     return end + (int64_t)e->o->drift < begin2;
 }
 
+/* Had a committed before b's commit was sent? */
+static bool committed_before(const engine *e, const log_txn *a, const log_txn *b)
+{
+    int64_t begin, seen, call, end, begin2, seen2, call2, end2;
+    if (!times_of(a, &begin, &seen, &call, &end) || !times_of(b, &begin2, &seen2, &call2, &end2))
+        return false;
+    return end + (int64_t)e->o->drift < call2;
+}
+
 static bool shown_at(const engine *e, const log_txn *a, const log_txn *b)
 {
     int64_t begin, seen, call, end, begin2, seen2, call2, end2;
@@ -115,8 +125,8 @@ static by_time sorted_times(engine *e, bool end)
     return r;
 }
 
-/* The highest position + 1 of a key below (or at) the limit. */
-static uint32_t highest(const by_time *t, int64_t limit, bool at)
+/* How many keys are below (or at) the limit. */
+static uint32_t rank(const by_time *t, int64_t limit, bool at)
 {
     uint64_t k = sort_key(limit);
     uint32_t low = 0, high = t->n;
@@ -127,7 +137,39 @@ static uint32_t highest(const by_time *t, int64_t limit, bool at)
         else
             high = mid;
     }
-    return low ? t->most[low - 1] : 0;
+    return low;
+}
+
+/* The highest position + 1 of a key below (or at) the limit. */
+static uint32_t highest(const by_time *t, int64_t limit, bool at)
+{
+    uint32_t n = rank(t, limit, at);
+    return n ? t->most[n - 1] : 0;
+}
+
+/* The last commit before each position that was sent when its snapshot was answered.  A tree of
+   highest positions over the ranks of the calls, filled along the order: commits of later
+   positions say nothing, not even its own. */
+static void highs(engine *e)
+{
+    by_time calls = sorted_times(e, false);
+    int64_t drift = (int64_t)e->o->drift;
+    uint32_t *tree = mem_array0(e->mem, uint32_t, calls.n + 1);
+    for (uint32_t i = 0; i < e->n; i++) {
+        int64_t b, s, c, f;
+        const log_txn *t = &e->l->txns.at[e->order[i]];
+        if (!times_of(t, &b, &s, &c, &f)) continue;
+        uint32_t high = 0;
+        for (uint32_t k = rank(&calls, s + drift, true); k; k -= k & -k)
+            if (tree[k] > high) high = tree[k];
+        if (high < e->high[i]) e->high[i] = high;
+        if (no_state(e, t)) continue;
+        for (uint32_t k = rank(&calls, c, false) + 1; k <= calls.n; k += k & -k)
+            if (i + 1 > tree[k]) tree[k] = i + 1;
+    }
+    mem_put(e->mem, tree);
+    mem_put(e->mem, calls.key);
+    mem_put(e->mem, calls.most);
 }
 
 /* States that real time allows each position to read. */
@@ -135,20 +177,17 @@ void search_windows(engine *e)
 {
     for (uint32_t i = 0; i < e->n; i++) e->low[i] = 0, e->high[i] = i;
     if (!e->level.strict) return;
-    by_time ends = sorted_times(e, true), calls = sorted_times(e, false);
+    by_time ends = sorted_times(e, true);
+    highs(e);
     int64_t drift = (int64_t)e->o->drift;
     for (uint32_t i = 0; i < e->n; i++) {
         int64_t b, s, c, f;
         if (!times_of(&e->l->txns.at[e->order[i]], &b, &s, &c, &f)) continue;
         e->low[i] = highest(&ends, b - drift, false);
-        uint32_t high = highest(&calls, s + drift, true);
-        if (high < e->high[i]) e->high[i] = high;
         if (e->high[i] < e->low[i] && e->low[i] <= i) e->high[i] = e->low[i];
     }
     mem_put(e->mem, ends.key);
     mem_put(e->mem, ends.most);
-    mem_put(e->mem, calls.key);
-    mem_put(e->mem, calls.most);
 }
 
 /* ---- the given order ------------------------------------------------------------------------- */
@@ -186,6 +225,46 @@ static void place_unstamped(engine *e, const uint32_t *who, uint64_t *key, uint3
     mem_put(e->mem, by);
 }
 
+/* An order that goes against a session's is none that we may show.  One without a stamp wrote
+   nothing and comes before the next of its session; others are put behind the one before, and then
+   the order is no fact any more. */
+static void keep_sessions(engine *e)
+{
+    const sql_log *l = e->l;
+    mem *m = e->mem;
+    uint64_t *key = mem_array(m, uint64_t, e->n + 1);
+    uint32_t *line = mem_array(m, uint32_t, e->n + 1); /* transactions in the order of lines */
+    uint32_t *rank_of = mem_array(m, uint32_t, l->txns.n + 1), n = 0;
+    uint32_t *mate = mem_array(m, uint32_t, l->sessions.n + 1);
+    bool moved = false;
+    for (uint32_t i = 0; i < e->n; i++) rank_of[e->order[i]] = i;
+    for (uint32_t i = 0; i < l->txns.n; i++)
+        if (l->txns.at[i].status == LOG_COMMITTED) line[n++] = i;
+    memset(mate, 0xff, (l->sessions.n + 1) * sizeof *mate);
+    for (uint32_t i = n; i-- > 0;) {
+        const log_txn *t = &l->txns.at[line[i]];
+        uint32_t *r = &rank_of[line[i]], *next = &mate[t->session];
+        if (e->stamped && !t->has_commit && *next < *r) *r = *next, moved = true;
+        *next = *r;
+    }
+    memset(mate, 0, (l->sessions.n + 1) * sizeof *mate);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t *r = &rank_of[line[i]], *last = &mate[l->txns.at[line[i]].session];
+        if (*r < *last) *r = *last, moved = e->mended = true;
+        *last = *r;
+        key[i] = (uint64_t)*r << 32 | line[i];
+    }
+    if (moved) {
+        uint32_t *by = sort_by_key(m, key, n);
+        for (uint32_t i = 0; i < n; i++) e->order[i] = line[by[i]];
+        mem_put(m, by);
+    }
+    mem_put(m, key);
+    mem_put(m, line);
+    mem_put(m, rank_of);
+    mem_put(m, mate);
+}
+
 static void sort_order(engine *e)
 {
     const sql_log *l = e->l;
@@ -219,6 +298,7 @@ static void sort_order(engine *e)
     }
     e->n = n;
     for (uint32_t i = 0; i < e->n; i++) e->order[i] = who[by[i]];
+    if (!e->o->no_session_order) keep_sessions(e);
     mem_put(e->mem, key);
     mem_put(e->mem, who);
     mem_put(e->mem, by);
@@ -241,6 +321,8 @@ static bool may_come(const search *s, uint32_t txn)
         if (i == txn || s->at[i] || o->status != LOG_COMMITTED) continue;
         if (!e->o->no_session_order && i < txn && o->session == t->session) return false;
         if (e->level.strict && before(e, o, t)) return false;
+        /* snapshots are states of the order of commits, which have times of their own */
+        if (e->level.strict && e->mode == MODE_SNAPSHOT && committed_before(e, o, t)) return false;
     }
     return true;
 }
@@ -509,7 +591,10 @@ static found pass(engine *e, order_kind kind, bool back, const uint32_t *horizon
         if (whole && e->exploring && e->fail.any && e->fail.position == position) classify(e);
         forget_ways(t);
         t->started = false;
-        if (!s.back || !position || e->runs >= e->max_runs) {
+        bool spent =
+            e->runs >= e->max_runs; /* perhaps by classify: something is left, all the same */
+        if (s.back && position && spent) e->cut = true;
+        if (!s.back || !position || spent) {
             answer = e->cut ? FOUND_CUT : FOUND_NO;
             break;
         }
@@ -601,8 +686,9 @@ static found in_given_order(engine *e)
     e->mode = e->level.mode;
     e->rule = e->level.rule;
     e->exploring = e->mode != MODE_ROW;
-    if (e->mode == MODE_ROW &&
-        !e->o->off[AUDIT_PASS_STRONGER]) { /* a stronger level first: its executions are ours too */
+    if (e->mode != MODE_LATEST && !engine_uses(e, AUDIT_PASS_SEARCH)) return symbolic_decide(e);
+    if (e->mode == MODE_ROW && engine_uses(e, AUDIT_PASS_STRONGER)) {
+        /* a stronger level first: its executions are ours too */
         e->mode = MODE_STATEMENT;
         e->rule = WRITE_RECHECK;
         r = search_quickly(e, sizes[first]);
@@ -614,8 +700,13 @@ static found in_given_order(engine *e)
     r = search_quickly(e, sizes[first]);
     if (r == FOUND_YES || r == FOUND_REFUSED || e->mode == MODE_LATEST) return r;
     for (size_t i = first; i < sizeof sizes / sizeof sizes[0]; i++) {
+        uint64_t most = e->max_runs, few = BEFORE_SYMBOLIC + 4 * (uint64_t)e->n;
+        if (i == first && most > few) e->max_runs = few;
         r = one_pass(e, ORDER_GIVEN, true, sizes[i]);
+        e->max_runs = most;
         if (r != FOUND_CUT || e->runs >= e->max_runs) return r;
+        if (i == first && (r = symbolic_decide(e)) != FOUND_CUT) return r;
+        if (i == first) e->cut = true;
     }
     return r;
 }
@@ -733,6 +824,7 @@ static void tell_undecided(engine *e, audit_answer *a, const char *why)
 static bool order_is_fact(const engine *e, bool of_versions)
 {
     bool serial = e->level.strict && e->level.mode == MODE_LATEST && !of_versions;
+    if (e->mended) return false;
     for (uint32_t i = 0; i < e->n; i++) {
         const log_txn *t = &e->l->txns.at[e->order[i]];
         if (serial && i && !before(e, &e->l->txns.at[e->order[i - 1]], t)) return false;
@@ -741,6 +833,17 @@ static bool order_is_fact(const engine *e, bool of_versions)
         if (t->has_commit || no_state(e, t)) continue;
         if (of_versions || !e->level.strict || t->has_times || !t->has_end) return false;
     }
+    return true;
+}
+
+/* One session: its order is the only one.  (Of the newest state alone, only one way was tried.) */
+static bool only_order(const engine *e)
+{
+    if (e->o->no_session_order || e->level.mode == MODE_LATEST) return false;
+    for (uint32_t i = 1; i < e->n; i++)
+        if (e->order[i] < e->order[i - 1] ||
+            e->l->txns.at[e->order[i]].session != e->l->txns.at[e->order[0]].session)
+            return false;
     return true;
 }
 
@@ -789,7 +892,11 @@ void search_decide(engine *e, audit_answer *a)
     found r = in_given_order(e);
     if (e->level.mode == MODE_ROW && r == FOUND_CUT) e->exploring = true;
     bool serial = e->level.mode == MODE_LATEST;
-    if (r == FOUND_NO || r == FOUND_CUT) {
+    bool given_up =
+        r == FOUND_CUT && !engine_uses(e, AUDIT_PASS_SEARCH) && e->level.mode != MODE_LATEST;
+    if (r == FOUND_NO && !unknown && engine_uses(e, AUDIT_PASS_SEARCH) && only_order(e)) {
+        a->all_orders = true;
+    } else if ((r == FOUND_NO || r == FOUND_CUT) && !given_up) {
         found other = FOUND_CUT;
         failure shown = e->fail;
         e->exploring = false;
@@ -830,6 +937,8 @@ void search_decide(engine *e, audit_answer *a)
                            ? "the search was given up; the transaction named is the first that was "
                              "not explained"
                            : "not explained in the log's order; not every other order was tried");
+    if (a->verdict == AUDIT_UNDECIDED && e->symbolic_why)
+        a->reason = say(e, "%s (choices left open: %s)", a->reason, e->symbolic_why);
     warn(e, a, unknown);
     a->unchecked = e->unchecked;
     a->runs = e->runs;

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit/audit.h"
-#include "cli/cli.h"
+#include "cli/sql_log.h"
 
 typedef struct state {
     args *a;
@@ -14,15 +13,10 @@ typedef struct state {
     const char *name;
     const char *given; /* the level as it was typed, or NULL */
     double seconds;
+    const audit_shrunk *shrunk; /* what --shrink left, or NULL */
 } state;
 
 static const char *const verdicts[] = {"holds", "violated", "undecided"};
-
-static ptrdiff_t read_log(void *buf, size_t cap, void *file)
-{
-    size_t n = fread(buf, 1, cap, file);
-    return n || !ferror((FILE *)file) ? (ptrdiff_t)n : -1;
-}
 
 static void json_member_to(FILE *f, const char *name, const char *text)
 {
@@ -55,6 +49,19 @@ static void print_cycle(FILE *f, const audit_answer *r)
         fputc('}', f);
     }
     fputc(']', f);
+}
+
+static void print_shrunk(const state *st, FILE *f)
+{
+    const audit_shrunk *s = st->shrunk;
+    fputs(",\"shrunk\":{\"log\":", f);
+    json_text_to(f, st->a->value[O_SHRUNK]);
+    fprintf(f, ",\"txns\":%llu,\"statements\":%llu,\"rows\":%llu,\"trials\":%llu,\"minimal\":%s",
+            (unsigned long long)s->txns, (unsigned long long)s->statements,
+            (unsigned long long)s->rows, (unsigned long long)s->trials,
+            s->minimal ? "true" : "false");
+    json_member_to(f, "reason", s->reason);
+    fputc('}', f);
 }
 
 static void print_json(const state *st, const audit_answer *r)
@@ -94,6 +101,7 @@ static void print_json(const state *st, const audit_answer *r)
             (unsigned long long)r->txns, (unsigned long long)r->statements,
             (unsigned long long)r->sessions, (unsigned long long)r->unchecked);
     json_list(f, "warnings", r->warnings, r->n_warnings);
+    if (st->shrunk) print_shrunk(st, f);
     if (!st->a->value[O_DETERMINISTIC])
         fprintf(f, ",\"runs\":%llu,\"seconds\":%.3f,\"peak_rss_kib\":%llu",
                 (unsigned long long)r->runs, st->seconds, (unsigned long long)peak_rss_kib());
@@ -141,35 +149,41 @@ static void print_text(const state *st, const audit_answer *r)
                   ? "  in the order of the log, if all wrote what the replay has them write\n"
                   : "  in the order of the log\n",
               f);
+    if (!st->shrunk) return;
+    fprintf(f, "  shrunk to %llu of %llu transactions, %llu statements, %llu rows: ",
+            (unsigned long long)st->shrunk->txns, (unsigned long long)r->txns,
+            (unsigned long long)st->shrunk->statements, (unsigned long long)st->shrunk->rows);
+    visible_to(f, st->a->value[O_SHRUNK]);
+    if (!st->shrunk->minimal) fprintf(f, " (perhaps not the smallest: %s)", st->shrunk->reason);
+    fputc('\n', f);
 }
 
-static int write_witness(const state *st, const audit_answer *r)
+/* A new file or the old one, never half of it. */
+static FILE *open_part(const char *path, char **part)
 {
-    const char *path = st->a->value[O_WITNESS];
-    if (!path || r->verdict != AUDIT_HOLDS) return EXIT_HOLDS;
-    FILE *f = fopen(path, "w");
+    size_t room = strlen(path) + sizeof ".part";
+    *part = malloc(room);
+    if (!*part) return NULL;
+    snprintf(*part, room, "%s.part", path);
+    FILE *f = fopen(*part, "wb");
     if (!f) {
         perror(path);
-        return EXIT_IO;
+        free(*part);
     }
-    fputs("{\"schema\":1,\"log\":", f);
-    json_text_to(f, st->name);
-    json_member_to(f, "level", r->level);
-    fputs("}\n", f);
-    for (size_t i = 0; i < r->n_order; i++) {
-        uint32_t s = r->read[i];
-        fputs("{\"txn\":", f);
-        json_text_to(f, r->order[i]);
-        fprintf(f, ",\"state\":%zu,\"reads_state\":%u", i + 1, (unsigned)s);
-        if (s) json_member_to(f, "after", r->order[s - 1]);
-        fputs("}\n", f);
-    }
+    return f;
+}
+
+static int close_part(const char *path, char *part, FILE *f)
+{
     bool bad = ferror(f) != 0;
-    if (fclose(f) || bad) {
+    if (fclose(f)) bad = true;
+    if (!bad && rename(part, path)) bad = true;
+    if (bad) {
         perror(path);
-        return EXIT_IO;
+        remove(part);
     }
-    return EXIT_HOLDS;
+    free(part);
+    return bad ? EXIT_IO : EXIT_HOLDS;
 }
 
 static int complain_of(const state *st, const audit *a, int code)
@@ -195,7 +209,76 @@ static int complain_of(const state *st, const audit *a, int code)
     return exit_of(code);
 }
 
-static int audit_one(state *st, const audit_options *o)
+static int write_witness(const state *st, const audit_answer *r)
+{
+    const char *path = st->a->value[O_WITNESS];
+    if (!path || r->verdict != AUDIT_HOLDS) return EXIT_HOLDS;
+    char *part;
+    FILE *f = open_part(path, &part);
+    if (!f) return EXIT_IO;
+    fputs("{\"schema\":1,\"log\":", f);
+    json_text_to(f, st->name);
+    json_member_to(f, "level", r->level);
+    fputs("}\n", f);
+    for (size_t i = 0; i < r->n_order; i++) {
+        uint32_t s = r->read[i];
+        fputs("{\"txn\":", f);
+        json_text_to(f, r->order[i]);
+        fprintf(f, ",\"state\":%zu,\"reads_state\":%u", i + 1, (unsigned)s);
+        if (s) json_member_to(f, "after", r->order[s - 1]);
+        fputs("}\n", f);
+    }
+    return close_part(path, part, f);
+}
+
+/* --shrink: EXIT_HOLDS if there was nothing to do, or it is done. */
+static int shrink(state *st, audit *a, const audit_options *o, const audit_answer *r,
+                  audit_shrunk *out)
+{
+    const char *path = st->a->value[O_SHRUNK];
+    if (!path || r->verdict != AUDIT_VIOLATED) return EXIT_HOLDS;
+    int code = audit_shrink(a, o, r, out);
+    if (code) return complain_of(st, a, code);
+    char *part;
+    FILE *f = open_part(path, &part);
+    if (!f) return EXIT_IO;
+    fwrite(out->text, 1, out->n, f);
+    st->shrunk = out;
+    return close_part(path, part, f);
+}
+
+static int merge(int a, int b)
+{
+    if (a == EXIT_VIOLATED || b == EXIT_VIOLATED) return EXIT_VIOLATED;
+    return a > b ? a : b;
+}
+
+/* One level of a log that may have been read already. */
+static int audit_level(state *st, const audit_options *o, audit **a, FILE *f)
+{
+    audit_answer r;
+    audit_shrunk shrunk;
+    uint64_t start = now();
+    int code = *a ? audit_again(*a, o, &r) : audit_run(a, o, read_sql_log, f, &r);
+    st->seconds = seconds_since(start);
+    st->shrunk = NULL;
+    if (code) return complain_of(st, *a, code);
+    int status = r.verdict == AUDIT_HOLDS      ? EXIT_HOLDS
+                 : r.verdict == AUDIT_VIOLATED ? EXIT_VIOLATED
+                                               : EXIT_UNDECIDED;
+    int wrote = write_witness(st, &r);
+    if (!wrote) wrote = shrink(st, *a, o, &r, &shrunk);
+    if (wrote) status = wrote;
+    if (st->a->value[O_JSON])
+        print_json(st, &r);
+    else
+        print_text(st, &r);
+    for (size_t i = 0; !st->a->value[O_QUIET] && i < r.n_warnings; i++)
+        fprintf(stderr, "%s: warning: %s\n", st->name, r.warnings[i]);
+    return status;
+}
+
+static int audit_log(state *st, audit_options *o)
 {
     bool in = !strcmp(st->name, "-");
     FILE *f = in ? stdin : fopen(st->name, "rb");
@@ -203,35 +286,45 @@ static int audit_one(state *st, const audit_options *o)
         fprintf(stderr, "%s: %s\n", st->name, strerror(errno));
         return EXIT_IO;
     }
-    audit *a;
-    audit_answer r;
-    uint64_t start = now();
-    int code = audit_run(&a, o, read_log, f, &r);
-    st->seconds = seconds_since(start);
-    int status;
-    if (code) {
-        status = complain_of(st, a, code);
-    } else {
-        if (st->a->value[O_JSON])
-            print_json(st, &r);
-        else
-            print_text(st, &r);
-        status = r.verdict == AUDIT_HOLDS      ? EXIT_HOLDS
-                 : r.verdict == AUDIT_VIOLATED ? EXIT_VIOLATED
-                                               : EXIT_UNDECIDED;
-        for (size_t i = 0; !st->a->value[O_QUIET] && i < r.n_warnings; i++)
-            fprintf(stderr, "%s: warning: %s\n", st->name, r.warnings[i]);
-        if (write_witness(st, &r)) status = EXIT_IO;
+    if (!open_sql_dump(st->a, o)) {
+        if (!in) fclose(f);
+        return EXIT_IO;
+    }
+    audit *a = NULL;
+    int status = EXIT_HOLDS;
+    const char *levels = st->a->value[O_LEVEL];
+    char name[64];
+    for (const char *l = levels;; l++) {
+        size_t n = l ? strcspn(l, ",") : 0;
+        snprintf(name, sizeof name, "%.*s", (int)n, l ? l : "");
+        st->given = o->level = l ? name : NULL;
+        int one = audit_level(st, o, &a, f);
+        status = merge(status, one);
+        /* nothing was read: every other level would say so again */
+        if (!l || !l[n] || one == EXIT_INPUT || one == EXIT_IO) break;
+        l += n;
     }
     audit_free(a);
+    if (o->dump_payload) fclose(o->dump_payload);
     if (!in) fclose(f);
     return status;
 }
 
-static int merge(int a, int b)
+/* Are all levels known?  Complains about the first that is not. */
+static bool known_levels(const char *levels)
 {
-    if (a == EXIT_VIOLATED || b == EXIT_VIOLATED) return EXIT_VIOLATED;
-    return a > b ? a : b;
+    for (const char *l = levels; l; l++) {
+        size_t n = strcspn(l, ",");
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", n < sizeof name ? (int)n : 0, l);
+        if (!audit_level_named(name)) {
+            complain("audit: no level \"%.*s\" (see ratel audit --help)", (int)n, l);
+            return false;
+        }
+        if (!l[n]) break;
+        l += n;
+    }
+    return true;
 }
 
 /* A list of pass names: -P off, P or +P on, `none`, `all`. */
@@ -267,6 +360,10 @@ static bool options(const args *a, audit_options *o)
         return false;
     }
     if (!args_u64(a, O_DRIFT, &o->drift) || !args_u64(a, O_MEMORY, &mib)) return false;
+    if (o->drift > INT64_MAX / 2) {
+        complain("--drift: beyond 2^62");
+        return false;
+    }
     if (!passes(a->value[O_PASS], o)) return false;
     o->by_value = c && !strcmp(c, "value");
     o->lenient = a->value[O_LENIENT] != NULL;
@@ -296,31 +393,18 @@ int cmd_audit(args *a)
         complain("audit: %s", audit_error(NULL, &line, &column));
         return EXIT_UNDECIDED;
     }
-    char *list = NULL, *next = NULL;
-    const char *levels = a->value[O_LEVEL];
-    size_t cap = levels ? strlen(levels) + 1 : 1;
-    list = malloc(cap);
-    st.out = list ? open_output(a) : NULL;
-    if (!st.out) {
-        free(list);
-        return EXIT_IO;
+    bool many = a->value[O_LEVEL] && strchr(a->value[O_LEVEL], ',');
+    if (!known_levels(a->value[O_LEVEL])) return EXIT_USAGE;
+    if (a->value[O_SHRUNK] && (a->n_files > 1 || many)) {
+        complain("audit: --shrink goes with one log and one level");
+        return EXIT_USAGE;
     }
+    st.out = open_output(a);
+    if (!st.out) return EXIT_IO;
     int status = EXIT_HOLDS;
     for (size_t i = 0; i < a->n_files; i++) {
         st.name = a->files[i];
-        memcpy(list, levels ? levels : "", cap);
-        for (char *l = list; l; l = next) {
-            next = strchr(l, ',');
-            if (next) *next++ = 0;
-            st.given = o.level = levels ? l : NULL;
-            if (levels && !audit_level_named(l)) {
-                complain("audit: no level \"%s\" (see ratel audit --help)", l);
-                status = EXIT_USAGE;
-                break;
-            }
-            status = merge(status, audit_one(&st, &o));
-        }
+        status = merge(status, audit_log(&st, &o));
     }
-    free(list);
     return close_output(a, st.out, status);
 }

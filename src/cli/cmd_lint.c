@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/sql_log.h"
 
 static const char *const severities[] = {"note", "warning", "meaningless"};
 static const char *const colours[] = {"\033[36m", "\033[33m", "\033[31m"};
@@ -38,13 +38,45 @@ static bool listed(const char *list, const char *word)
     return false;
 }
 
-static bool counts(const lint *l, const ratel_finding *f)
+static bool wanted(const lint *l, const char *id, unsigned severity)
 {
     const char *only = l->a->value[O_ONLY];
-    return f->severity >= l->least && (!only || listed(only, f->id));
+    return severity >= l->least && (!only || listed(only, id));
+}
+
+static bool counts(const lint *l, const ratel_finding *f)
+{
+    return wanted(l, f->id, f->severity);
 }
 
 /* --- text ------------------------------------------------------------------------------------- */
+
+static void print_finding(const lint *l, const char *name, const ratel_finding *f)
+{
+    visible_to(l->out, name);
+    fprintf(l->out, ": %s%s%s: %s [%s]\n", l->colour ? colours[f->severity] : "",
+            severities[f->severity], l->colour ? "\033[0m" : "", f->text, f->id);
+    fprintf(l->out, "    %llu %.*s", (unsigned long long)f->count,
+            (int)(strlen(f->unit) - (f->count == 1 && f->unit[strlen(f->unit) - 1] == 's')),
+            f->unit);
+    if (*f->example) {
+        fputs(f->count > 1 ? "; first: " : ": ", l->out);
+        visible_to(l->out, f->example);
+    }
+    fprintf(l->out, "\n    do: %s\n", f->advice);
+    if (f->fix) fprintf(l->out, "    --fix: %s\n", f->fix);
+}
+
+static void print_sum(const lint *l, const char *name, const unsigned *n)
+{
+    visible_to(l->out, name);
+    if (!(n[0] + n[1] + n[2])) {
+        fputs(": clean\n", l->out);
+        return;
+    }
+    fprintf(l->out, ": %u meaningless, %u warning%s, %u note%s\n", n[2], n[1], n[1] == 1 ? "" : "s",
+            n[0], n[0] == 1 ? "" : "s");
+}
 
 static void print_text(const lint *l, const char *name, const ratel_lint *found)
 {
@@ -53,26 +85,9 @@ static void print_text(const lint *l, const char *name, const ratel_lint *found)
     for (size_t i = 0; !ratel_lint_at(found, i, &f); i++) {
         if (!counts(l, &f)) continue;
         n[f.severity]++;
-        visible_to(l->out, name);
-        fprintf(l->out, ": %s%s%s: %s [%s]\n", l->colour ? colours[f.severity] : "",
-                severities[f.severity], l->colour ? "\033[0m" : "", f.text, f.id);
-        fprintf(l->out, "    %llu %.*s", (unsigned long long)f.count,
-                (int)(strlen(f.unit) - (f.count == 1 && f.unit[strlen(f.unit) - 1] == 's')),
-                f.unit);
-        if (*f.example) {
-            fputs(f.count > 1 ? "; first: " : ": ", l->out);
-            visible_to(l->out, f.example);
-        }
-        fprintf(l->out, "\n    do: %s\n", f.advice);
-        if (f.fix) fprintf(l->out, "    --fix: %s\n", f.fix);
+        print_finding(l, name, &f);
     }
-    visible_to(l->out, name);
-    if (!(n[0] + n[1] + n[2])) {
-        fputs(": clean\n", l->out);
-        return;
-    }
-    fprintf(l->out, ": %u meaningless, %u warning%s, %u note%s\n", n[2], n[1], n[1] == 1 ? "" : "s",
-            n[0], n[0] == 1 ? "" : "s");
+    print_sum(l, name, n);
 }
 
 static void print_fixes(const lint *l, const char *name, const ratel_lint *done)
@@ -95,36 +110,46 @@ static void member(FILE *out, const char *name, const char *value)
         fputs("null", out);
 }
 
+static void open_json(const lint *l, const char *name, const char *format)
+{
+    fputs("{\"schema\":1,\"history\":", l->out);
+    json_text_to(l->out, name);
+    member(l->out, "format", format);
+    fputs(",\"findings\":[", l->out);
+}
+
+static void finding_json(const lint *l, const ratel_finding *f, bool first)
+{
+    fputs(first ? "{\"id\":" : ",{\"id\":", l->out);
+    json_text_to(l->out, f->id);
+    member(l->out, "severity", severities[f->severity]);
+    fprintf(l->out, ",\"count\":%llu", (unsigned long long)f->count);
+    member(l->out, "unit", f->unit);
+    member(l->out, "text", f->text);
+    member(l->out, "example", f->example);
+    fputs(",\"txns\":[", l->out);
+    for (int t = 0; t < 2 && f->txn[t]; t++) {
+        if (t) fputc(',', l->out);
+        json_text_to(l->out, f->txn[t]);
+    }
+    fputc(']', l->out);
+    if (f->key) member(l->out, "key", f->key);
+    member(l->out, "advice", f->advice);
+    member(l->out, "fix", f->fix);
+    fputc('}', l->out);
+}
+
 static void print_json(const lint *l, const char *name, const char *format, const ratel_lint *found,
                        const ratel_lint *done, bool clean)
 {
     ratel_finding f;
     bool first = true, meaningless = false;
-    fputs("{\"schema\":1,\"history\":", l->out);
-    json_text_to(l->out, name);
-    member(l->out, "format", format);
-    fputs(",\"findings\":[", l->out);
+    open_json(l, name, format);
     for (size_t i = 0; !ratel_lint_at(found, i, &f); i++) {
         if (!counts(l, &f)) continue;
         meaningless = meaningless || f.severity == RATEL_MEANINGLESS;
-        fputs(first ? "{\"id\":" : ",{\"id\":", l->out);
+        finding_json(l, &f, first);
         first = false;
-        json_text_to(l->out, f.id);
-        member(l->out, "severity", severities[f.severity]);
-        fprintf(l->out, ",\"count\":%llu", (unsigned long long)f.count);
-        member(l->out, "unit", f.unit);
-        member(l->out, "text", f.text);
-        member(l->out, "example", f.example);
-        fputs(",\"txns\":[", l->out);
-        for (int t = 0; t < 2 && f.txn[t]; t++) {
-            if (t) fputc(',', l->out);
-            json_text_to(l->out, f.txn[t]);
-        }
-        fputc(']', l->out);
-        if (f.key) member(l->out, "key", f.key);
-        member(l->out, "advice", f.advice);
-        member(l->out, "fix", f.fix);
-        fputc('}', l->out);
     }
     fputc(']', l->out);
     if (done) {
@@ -182,8 +207,56 @@ static int fix(lint *l, const ratel_history *h, ratel_lint **done, ratel_lint **
     return code;
 }
 
+/* --- logs of SQL transactions ----------------------------------------------------------------- */
+
+/* The severities of both tables are the same three, in the same order. */
+static ratel_finding as_finding(const audit_finding *f)
+{
+    return (ratel_finding){.id = f->id,
+                           .severity = (ratel_severity)f->severity,
+                           .count = f->count,
+                           .unit = f->unit,
+                           .text = f->text,
+                           .example = f->example ? f->example : "",
+                           .txn = {f->txn},
+                           .advice = f->advice};
+}
+
+static void lint_sql(lint *l, const char *name)
+{
+    audit *log;
+    audit_counts c;
+    const audit_finding *at;
+    size_t n;
+    unsigned shown[3] = {0};
+    bool json = l->a->value[O_JSON], first = true;
+    int status = inspect_sql_log(l->a, l->out, name, &log, &c, &at, &n);
+    if (!status && json) open_json(l, name, "ratel-sql");
+    for (size_t i = 0; !status && i < n; i++) {
+        ratel_finding f = as_finding(&at[i]);
+        if (!counts(l, &f)) continue;
+        shown[f.severity]++;
+        if (json)
+            finding_json(l, &f, first);
+        else
+            print_finding(l, name, &f);
+        first = false;
+    }
+    if (!status && json)
+        fprintf(l->out, "],\"meaningless\":%s,\"clean\":%s}\n", shown[2] ? "true" : "false",
+                first ? "true" : "false");
+    else if (!status)
+        print_sum(l, name, shown);
+    merge(l, status ? status : first ? EXIT_HOLDS : EXIT_VIOLATED);
+    audit_free(log);
+}
+
 static void lint_history(lint *l, const char *name)
 {
+    if (!l->a->value[O_FIX] && is_sql_log(name)) {
+        lint_sql(l, name);
+        return;
+    }
     ratel *r = l->a->context;
     ratel_history *h = NULL;
     ratel_lint *found = NULL, *done = NULL, *left = NULL;
@@ -221,13 +294,21 @@ static bool parse_severity(lint *l)
     return false;
 }
 
+static bool of_sql_logs(const char *id, size_t n)
+{
+    audit_finding f;
+    for (size_t i = 0; audit_finding_at(i, &f); i++)
+        if (!strncmp(f.id, id, n) && !f.id[n]) return true;
+    return false;
+}
+
 static bool parse_only(const char *only)
 {
     for (const char *p = only; p && *p;) {
         size_t n = strcspn(p, ","), i = 0;
         ratel_lint_rule rule;
         while (!ratel_lint_rule_at(&rule, i) && (strncmp(rule.id, p, n) || rule.id[n])) i++;
-        if (ratel_lint_rule_at(&rule, i)) {
+        if (ratel_lint_rule_at(&rule, i) && !of_sql_logs(p, n)) {
             complain("--only: no finding \"%.*s\" (ratel lint --list lists them)", (int)n, p);
             return false;
         }
@@ -247,6 +328,10 @@ static void list_rules(FILE *out)
                 rule.text, rule.advice);
         if (rule.fix) fprintf(out, "    --fix: %s\n", rule.fix);
     }
+    audit_finding f;
+    for (size_t i = 0; audit_finding_at(i, &f); i++)
+        fprintf(out, "%s (%s, logs of SQL)\n    %s\n    do: %s\n", f.id, severities[f.severity],
+                f.text, f.advice);
 }
 
 int cmd_lint(args *a)

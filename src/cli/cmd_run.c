@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/live.h"
+#include "gen/knob.h"
 #include "work/sqlrun.h"
 
 enum { USUAL_SESSIONS = 8 };
@@ -139,7 +140,37 @@ static const char *sql_level(const db *d)
     for (size_t i = 0; i < 4; i++)
         if (!strcmp(d->driver->name, "postgres") && !strcmp(levels[i][0], d->isolation))
             return levels[i][1];
+    if (!strcmp(d->driver->name, "sqlite") && !strcmp(d->isolation, "serializable"))
+        return "serializable";
     return NULL;
+}
+
+/* --keys and --set, as the SQL workloads take them; false after a complaint. */
+static bool sql_given(const live_options *o, sql_sizes *z)
+{
+    guard g;
+    knob_set k = {0};
+    guard_init(&g);
+    if (guard_armed(&g)) {
+        complain("run: %s", g.text);
+        return false;
+    }
+    for (size_t i = 0; i < o->n_knobs; i++) knob_parse(&k, &g, o->knobs[i]);
+    if (o->keys > INT32_MAX / 2) guard_fail(&g, GUARD_INVAL, "too many keys");
+    *z = (sql_sizes){.keys = (uint32_t)o->keys,
+                     .reads = knob_real(&k, KNOB_READS, -1),
+                     .blind = knob_real(&k, KNOB_BLIND, -1),
+                     .rows = knob_real(&k, KNOB_ROWS, -1)};
+    const struct {
+        enum gen_knob knob;
+        uint32_t *to;
+    } sizes[] = {{KNOB_WAREHOUSES, &z->warehouses},
+                 {KNOB_DISTRICTS, &z->districts},
+                 {KNOB_CUSTOMERS, &z->customers},
+                 {KNOB_ITEMS, &z->items}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        if (knob_given(&k, sizes[i].knob)) *sizes[i].to = knob_size(&k, &g, sizes[i].knob, 1);
+    return true;
 }
 
 static int run_sql(args *a, live *l, const live_options *o)
@@ -153,6 +184,7 @@ static int run_sql(args *a, live *l, const live_options *o)
                  .level = sql_level(&l->db),
                  .output = o->output,
                  .interrupt = &interrupt_flag};
+    if (!sql_given(o, &r.z)) return EXIT_USAGE;
     if (!sql_run_all(&r)) {
         complain("run: %s", *r.error ? r.error : "no session could be started");
         return EXIT_IO;

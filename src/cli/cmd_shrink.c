@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/sql_log.h"
 #include "cli/synth_cli.h"
 
 typedef struct shrink {
@@ -265,6 +265,15 @@ int cmd_shrink(args *a)
     if (a->value[O_JSON] && !file) {
         complain("shrink: --json needs -o FILE: standard output cannot hold both answers");
         return EXIT_USAGE;
+    }
+    if (is_sql_log(a->files[0])) {
+        if (!file) {
+            complain("shrink: a log of SQL transactions needs -o FILE");
+            return EXIT_USAGE;
+        }
+        a->value[O_SHRUNK] = out;
+        a->value[O_OUTPUT] = NULL;
+        return cmd_audit(a);
     }
     s.told = file ? stdout : stderr;
     int status = can_write(to) ? find_level(&s) : EXIT_USAGE;

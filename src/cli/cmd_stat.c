@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/sql_log.h"
 
 static const char *const classes[RATEL_SHAPE_CLASSES] = {"0",   "1",    "2",     "3-4",
                                                          "5-8", "9-16", "17-32", "33 or more"};
@@ -262,6 +262,11 @@ int cmd_stat(args *a)
         ratel_stat s;
         ratel_shape p;
         const char *name = a->files[i];
+        if (is_sql_log(name)) {
+            int worse = stat_sql_log(a, out, name);
+            if (worse > status) status = worse;
+            continue;
+        }
         int code = read_history(a, name, &h);
         if (!code) code = ratel_history_stat(&s, a->context, h);
         if (!code && (json || bars)) code = ratel_history_shape(&p, a->context, h, &s);

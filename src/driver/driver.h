@@ -26,8 +26,15 @@ typedef struct db_row {
     int64_t key, value;
 } db_row;
 
+enum db_cell_kind {
+    DB_TEXT,   /* as PostgreSQL prints it */
+    DB_NUMBER, /* its value counts, not its digits: JSON's form */
+    DB_BOOL    /* "true" or "false" */
+};
+
 typedef struct db_cell {
     uint32_t at, n; /* in db_session.text; at UINT32_MAX: null */
+    uint32_t kind;  /* enum db_cell_kind */
 } db_cell;
 
 typedef struct driver driver;
@@ -76,6 +83,8 @@ struct driver {
     const char *name;
     const char *isolations; /* what begin can ask for, separated by spaces; the first: default */
     bool server;            /* scheme:temp starts one of our own */
+    bool row_locks;         /* SELECT ... FOR UPDATE */
+    bool procedures;        /* PL/pgSQL */
     /* Looks at the address, starts a server of our own, finds the version. */
     bool (*open)(db *d);
     void (*close)(db *d);

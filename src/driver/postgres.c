@@ -336,7 +336,7 @@ static enum db_answer pg_query(db_session *s, const char *text, const char *cons
     s->affected = strtoull(PQcmdTuples(r), NULL, 10);
     for (uint32_t i = 0; i < s->n_rows; i++)
         for (uint32_t k = 0; k < s->n_cols; k++) {
-            db_cell c = {UINT32_MAX, 0};
+            db_cell c = {UINT32_MAX, 0, DB_TEXT};
             if (!PQgetisnull(r, (int)i, (int)k)) {
                 c.at = (uint32_t)s->text.n;
                 c.n = (uint32_t)PQgetlength(r, (int)i, (int)k);
@@ -375,6 +375,8 @@ const driver driver_postgres = {
     .name = "postgres",
     .isolations = "serializable repeatable-read read-committed read-uncommitted",
     .server = true,
+    .row_locks = true,
+    .procedures = true,
     .open = pg_open,
     .load = pg_load,
     .connect = pg_connect,

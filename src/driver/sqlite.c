@@ -14,6 +14,7 @@
  */
 #include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "driver/adapters.h"
@@ -30,9 +31,15 @@ typedef struct sqlite_own {
     sqlite3 *keeper; /* keeps a database in memory alive */
 } sqlite_own;
 
+typedef struct query_text { /* a statement of a workload, prepared once */
+    const char *text;       /* the workload's own, which outlives us */
+    sqlite3_stmt *statement;
+} query_text;
+
 typedef struct sqlite_conn {
     sqlite3 *handle;
     sqlite3_stmt *statement[STATEMENTS];
+    VEC(query_text) queries;
 } sqlite_conn;
 
 static bool one_of(const char *word, const char *a, const char *b, const char *c)
@@ -167,6 +174,8 @@ static void lite_disconnect(db_session *s)
     sqlite_conn *c = s->own;
     if (!c) return;
     for (int i = 0; i < STATEMENTS; i++) sqlite3_finalize(c->statement[i]);
+    for (size_t i = 0; i < c->queries.n; i++) sqlite3_finalize(c->queries.at[i].statement);
+    vec_free(s->mem, &c->queries);
     sqlite3_close_v2(c->handle);
     mem_put(s->mem, c);
     s->own = NULL;
@@ -193,7 +202,7 @@ static enum db_answer lite_connect(db_session *s)
     if (code == SQLITE_OK) code = sqlite3_exec(c->handle, o->pragmas, NULL, NULL, NULL);
     if (code == SQLITE_OK && o->dirty)
         code = sqlite3_exec(c->handle, "PRAGMA read_uncommitted=1", NULL, NULL, NULL);
-    for (int i = 0; i < STATEMENTS && code == SQLITE_OK; i++)
+    for (int i = 0; i < (s->db->own_tables ? GET : STATEMENTS) && code == SQLITE_OK; i++)
         for (int tries = 0; tries < LOCKED_TRIES; tries++) {
             const char *sql = i == BEGIN && o->immediate ? "BEGIN IMMEDIATE" : text[i];
             code = sqlite3_prepare_v3(c->handle, sql, -1, SQLITE_PREPARE_PERSISTENT,
@@ -211,9 +220,8 @@ static enum db_answer lite_connect(db_session *s)
 }
 
 /* The first row, or the end. */
-static int first(sqlite_conn *c, int which)
+static int first_of(sqlite3_stmt *t)
 {
-    sqlite3_stmt *t = c->statement[which];
     int code = SQLITE_OK;
     for (int tries = 0; tries < LOCKED_TRIES; tries++) {
         code = sqlite3_step(t);
@@ -222,6 +230,11 @@ static int first(sqlite_conn *c, int which)
         clock_nap(LOCKED_NAP);
     }
     return code;
+}
+
+static int first(sqlite_conn *c, int which)
+{
+    return first_of(c->statement[which]);
 }
 
 /* Statements that return nothing. */
@@ -324,6 +337,134 @@ static enum db_answer lite_commit(db_session *s)
     return lite_abort(s) == DB_OK ? DB_REFUSED : DB_LOST;
 }
 
+/* --- workloads with tables of their own ------------------------------------------------------- */
+
+static bool lite_script(db *d, const char *text)
+{
+    const sqlite_own *o = d->own;
+    char *why = NULL;
+    bool done = sqlite3_exec(o->keeper, text, NULL, NULL, &why) == SQLITE_OK;
+    if (!done) db_fail(d->error, "%s", why ? why : "out of memory");
+    sqlite3_free(why);
+    return done;
+}
+
+/* The workload's texts are few and constant: prepared once, found by address. */
+static int prepared(db_session *s, const char *text, sqlite3_stmt **out)
+{
+    sqlite_conn *c = s->own;
+    int code = SQLITE_OK;
+    for (size_t i = 0; i < c->queries.n; i++)
+        if (c->queries.at[i].text == text) {
+            *out = c->queries.at[i].statement;
+            return SQLITE_OK;
+        }
+    vec_reserve(s->mem, &c->queries, 1);
+    for (int tries = 0; tries < LOCKED_TRIES; tries++) {
+        code = sqlite3_prepare_v3(c->handle, text, -1, SQLITE_PREPARE_PERSISTENT, out, NULL);
+        if ((code & 0xff) != SQLITE_LOCKED) break;
+        clock_nap(LOCKED_NAP);
+    }
+    if (code == SQLITE_OK) vec_push(s->mem, &c->queries, ((query_text){text, *out}));
+    return code;
+}
+
+/* $1 and also $1::int are names of parameters here: the number in them counts. */
+static void give_params(sqlite3_stmt *t, const char *const *params, uint32_t n)
+{
+    for (int i = 1; i <= sqlite3_bind_parameter_count(t); i++) {
+        const char *name = sqlite3_bind_parameter_name(t, i);
+        uint64_t k = name ? strtoull(name + 1, NULL, 10) : 0;
+        if (!k || k > n) continue;
+        char *end;
+        long long v = strtoll(params[k - 1], &end, 10);
+        if (*params[k - 1] && !*end)
+            sqlite3_bind_int64(t, i, v);
+        else
+            sqlite3_bind_text(t, i, params[k - 1], -1, SQLITE_STATIC);
+    }
+}
+
+static void keep_cell(db_session *s, sqlite3_stmt *t, int column)
+{
+    int type = sqlite3_column_type(t, column);
+    db_cell c = {UINT32_MAX, 0, DB_TEXT};
+    const char *declared = sqlite3_column_decltype(t, column);
+    bool truth = declared && !strcmp(declared, "boolean");
+    if (type != SQLITE_NULL) {
+        const char *text = (const char *)sqlite3_column_text(t, column);
+        if (truth) text = sqlite3_column_int64(t, column) ? "true" : "false";
+        if (!text) text = ""; /* out of memory: what is read will not agree */
+        c.at = (uint32_t)s->text.n;
+        c.n = (uint32_t)strlen(text);
+        c.kind = truth                                            ? DB_BOOL
+                 : type == SQLITE_INTEGER || type == SQLITE_FLOAT ? DB_NUMBER
+                                                                  : DB_TEXT;
+        strbuf_add(&s->text, text, c.n);
+        strbuf_char(&s->text, 0);
+    }
+    vec_push(s->mem, &s->cells, c);
+}
+
+/* What PostgreSQL calls it. */
+static const char *state_of(int code)
+{
+    switch (code) {
+    case SQLITE_CONSTRAINT_UNIQUE:
+    case SQLITE_CONSTRAINT_PRIMARYKEY: return "23505";
+    case SQLITE_CONSTRAINT_CHECK: return "23514";
+    case SQLITE_CONSTRAINT_NOTNULL: return "23502";
+    }
+    int plain = code & 0xff;
+    return plain == SQLITE_BUSY || plain == SQLITE_LOCKED ? "40001" : "XX000";
+}
+
+static enum db_answer lite_query(db_session *s, const char *text, const char *const *params,
+                                 uint32_t n)
+{
+    sqlite_conn *c = s->own;
+    sqlite3_stmt *t = NULL;
+    s->cells.n = s->text.n = 0;
+    s->n_rows = s->n_cols = 0;
+    s->affected = 0;
+    s->has_rows = false;
+    s->state[0] = 0;
+    int before = sqlite3_total_changes(c->handle), code = prepared(s, text, &t);
+    if (code == SQLITE_OK) {
+        give_params(t, params, n);
+        s->n_cols = (uint32_t)sqlite3_column_count(t);
+        s->has_rows = s->n_cols > 0;
+        for (code = first_of(t); code == SQLITE_ROW; code = sqlite3_step(t)) {
+            s->n_rows++;
+            for (uint32_t i = 0; i < s->n_cols; i++) keep_cell(s, t, (int)i);
+        }
+    }
+    enum db_answer a = told(s, code);
+    if (a == DB_OK) s->affected = (uint64_t)(sqlite3_total_changes(c->handle) - before);
+    if (a == DB_OK && s->has_rows && !s->affected) s->affected = s->n_rows;
+    if (a != DB_OK) snprintf(s->state, sizeof s->state, "%s", state_of(code));
+    if (a == DB_BROKEN && (code & 0xff) == SQLITE_CONSTRAINT) a = DB_REFUSED;
+    if (t) sqlite3_reset(t);
+    return a;
+}
+
+/* A writer has the database for itself from its first write until its commit is over: what the
+   clock says in between is in the order of commits. */
+static void lite_mark(db_session *s)
+{
+    const sqlite_conn *c = s->own;
+    bool wrote = sqlite3_txn_state(c->handle, NULL) == SQLITE_TXN_WRITE;
+    s->mark[0] = 0;
+    if (wrote) snprintf(s->mark, sizeof s->mark, "%llu", (unsigned long long)clock_now());
+}
+
+static bool lite_stamp(db_session *s, int64_t *out)
+{
+    if (!*s->mark) return false;
+    *out = strtoll(s->mark, NULL, 10);
+    return true;
+}
+
 const driver driver_sqlite = {
     .name = "sqlite",
     .isolations = "serializable read-uncommitted",
@@ -340,4 +481,8 @@ const driver driver_sqlite = {
     .range = lite_range,
     .commit = lite_commit,
     .abort = lite_abort,
+    .script = lite_script,
+    .query = lite_query,
+    .mark = lite_mark,
+    .stamp = lite_stamp,
 };

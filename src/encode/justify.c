@@ -624,7 +624,7 @@ void justify_nodes(const justify *j, uint8_t *seen)
         const uint32_t *at = j->lines_pool.at + x->first;
         switch ((enum proof_step)x->kind) {
         case PROOF_INITIAL: { /* x->w is the other read */
-            node_id t = g->txn_node[asg_txn_of_op(g->h, x->w)];
+            node_id t = g->txn_node[txn_of_op(g->h, x->w)];
             see(seen, x->t);
             see(seen, t);
             see_candidates(j, x->t, x->op, x->key, seen);

@@ -713,6 +713,8 @@ static void follow_moves(lazy *z)
         if (e == commit_of(z->p, v)) commit_moved(z, v, was, now);
     }
     order_moved_clear(z->o);
+    /* One move in a dense graph may take milliseconds: too long to be counted by ticks. */
+    if (n) guard_poll(z->m->guard);
 }
 
 /* --- the theory ------------------------------------------------------------------------------- */
@@ -817,6 +819,22 @@ static void follow_outcomes(lazy *z)
     z->decided.n = 0;
 }
 
+/* The newest first: so a part of the order is at rest before the next one is begun, and what
+   contradicts a choice is found next to it.  In turn, every choice of a round is lost to a conflict
+   that is far from most of them, and its neighbours, which waited for their turn, are mended the
+   other way: rounds that undo each other. */
+static uint32_t next_queued(lazy *z)
+{
+    if (pass_on(z->p->tune, PASS_NEWEST_FIRST)) return z->queue.at[--z->queue.n];
+    uint32_t x = z->queue.at[z->head++];
+    if (z->head > 4096 && 2 * z->head > z->queue.n) {
+        z->queue.n -= z->head;
+        memmove(z->queue.at, z->queue.at + z->head, z->queue.n * sizeof *z->queue.at);
+        z->head = 0;
+    }
+    return x;
+}
+
 static uint32_t cb_decide(void *state)
 {
     lazy *z = state;
@@ -826,7 +844,7 @@ static uint32_t cb_decide(void *state)
     while (z->head < z->queue.n || paths_mend(z, &answer) || paths_look_again(z) ||
            updates_look_again(z)) {
         if (z->head == z->queue.n) return answer;
-        uint32_t x = z->queue.at[z->head++];
+        uint32_t x = next_queued(z);
         bool violated;
         if (x & OVERLAP) {
             x &= ~OVERLAP;
@@ -838,12 +856,7 @@ static uint32_t cb_decide(void *state)
             answer = check_read(z, x, &violated);
             if (violated) lazy_enqueue(z, x);
         }
-        if (z->head > 4096 && 2 * z->head > z->queue.n) {
-            memmove(z->queue.at, z->queue.at + z->head,
-                    (z->queue.n - z->head) * sizeof *z->queue.at);
-            z->queue.n -= z->head;
-            z->head = 0;
-        }
+        guard_tick(z->m->guard);
         if (!violated) continue;
         return answer;
     }
@@ -1052,6 +1065,20 @@ static bool settle(lazy *z)
     return ok;
 }
 
+/* The same of paths: versions that a reader surely sees stand before the one it read.  What is
+   fixed is written down nowhere, so that nothing but an accept may come of it.  False: a cycle. */
+static bool settle_paths(lazy *z)
+{
+    bool ok = true;
+    for (size_t i = z->head; i < z->queue.n && ok; i++) {
+        uint32_t ob = z->queue.at[i], u;
+        while (ok && (u = paths_sure_version(z, ob)) != NONE)
+            ok = fix(z, z->g->inst_node[u], z->p->rf[ob]);
+        guard_tick(z->m->guard);
+    }
+    return ok;
+}
+
 /* --- setting up ------------------------------------------------------------------------------- */
 
 static void sort_lists(lazy *z)
@@ -1083,7 +1110,6 @@ static bool open_ok(const lazy *z, uint32_t ob, uint32_t seen)
 {
     const asg *g = z->g;
     if (z->updates || z->p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST) return false;
-    if (!z->paths && !strict_read(z->p, ob)) return false;
     if (g->ob_flags[ob] & OB_OWN) return false;
     if (seen != NONE) return may_read(z, ob, seen);
     return g->cand.at[g->cand_first.at[z->open_of[ob]]] == RF_INIT;
@@ -1286,9 +1312,10 @@ static void keep_model(lazy *z)
     }
 }
 
-void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
+/* surely: also by what is written down nowhere (settle_paths); false if that was of use, and no
+   order was found. */
+static bool decide(strong *p, uint64_t conflicts, bool surely, lazy_answer *a)
 {
-    memset(a, 0, sizeof *a);
     uint64_t since = clock_now();
     lazy z = {.p = p, .g = p->g, .m = p->m, .a = a, .j = p->justify, .epoch = 1};
     if (z.j) justify_start(z.j);
@@ -1296,7 +1323,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     rng_seed(&z.luck, p->tune->seed);
     if (g->insts + history_keys(g->h) >= OVERLAP || g->obs >= OVERLAP || g->cand.n >= OVERLAP) {
         a->undecided = "more than 2^31 reads or writes";
-        return;
+        return true;
     }
     order_graph known;
     uint32_t *pos = mem_array(p->m, uint32_t, (size_t)p->events + 1);
@@ -1321,7 +1348,7 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
         if (!first_order(p, &known, pos, &z.reach)) {
             answer_known_cycle(p, &known, a);
             answer_stage(p->m, a, "order", &since);
-            return;
+            return true;
         }
         if (p->plain) reach_free(p->m, &z.reach);
         z.pos = pos;
@@ -1363,13 +1390,18 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     grow_pairs(&z);
     if (p->rf != g->ob_rf) strong_index_readers(p);
     index_loose(&z);
+    if (surely && paths_may_settle(&z) && !settle_paths(&z)) {
+        answer_stage(p->m, a, "settle", &since);
+        return false;
+    }
+    surely = a->fixed;
     if (pass_on(p->tune, PASS_SETTLE) && !settle(&z)) {
         size_t n;
         const uint32_t *closed = order_cycle_nodes(z.o, &n);
         a->known_cycle = true;
         for (size_t i = 0; i < n; i++) vec_push(p->m, &a->cycle, closed[i]);
         answer_stage(p->m, a, "settle", &since);
-        return;
+        return true;
     }
     answer_stage(p->m, a, "settle", &since);
     guard_stage(p->m->guard, "solve", "conflicts", 0);
@@ -1391,4 +1423,17 @@ void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
     a->conflicts = solver_stats(z.s)->conflicts;
     if (a->holds) keep_model(&z);
     answer_stage(p->m, a, "solve", &since);
+    return a->holds || a->undecided || !surely;
+}
+
+void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
+{
+    memset(a, 0, sizeof *a);
+    if (decide(p, conflicts, true, a)) return;
+    lazy_answer first = *a;
+    memset(a, 0, sizeof *a);
+    a->stages.at = first.stages.at;
+    a->stages.n = first.stages.n;
+    a->stages.cap = first.stages.cap;
+    decide(p, conflicts, false, a);
 }

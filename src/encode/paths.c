@@ -76,6 +76,44 @@ static void load_ended(lazy *z)
     vec_free(z->m, &ends);
 }
 
+/* --- before the search ----------------------------------------------------------------------- */
+
+#define NEAR 8 /* versions behind the one that was read */
+
+/* Does v, before it reads ob, surely see u?  The clocks know what leads to what by all certain
+   edges; these are the steps of a path if versions lead to each other, or if there are none. */
+static bool surely_sees(const lazy *z, uint32_t ob, node_id u)
+{
+    const level_rule *rule = z->p->rule;
+    node_id v = z->g->ob_node[ob];
+    if (!rule->po) return reaches(&z->reach, u, v);
+    v = z->p->so ? z->g->so_pred[v] : NO_ID;
+    return v != NO_ID && (u == v || reaches(&z->reach, u, v));
+}
+
+bool paths_may_settle(const lazy *z)
+{
+    const level_rule *rule = z->p->rule;
+    unsigned many = PATH_SO | PATH_WR;
+    return z->paths && !z->j && !z->p->plain && !rule->one && (rule->path & many) == many &&
+           !(rule->path & PATH_ANY) && (rule->path & PATH_WW || !z->g->extra.n) &&
+           pass_on(z->p->tune, PASS_SETTLE_PATHS);
+}
+
+uint32_t paths_sure_version(const lazy *z, uint32_t ob)
+{
+    const asg *g = z->g;
+    node_id v = g->ob_node[ob];
+    if (z->p->rf[ob] >= RF_LAST || !z->p->in[v]) return NONE;
+    uint32_t u = lazy_next_version(z, z->p->rf_inst[ob]);
+    for (unsigned i = 0; i < NEAR && u != NONE; i++, u = lazy_next_version(z, u)) {
+        node_id un = g->inst_node[u];
+        if (z->pos[un] > z->pos[v]) break;
+        if (un != v && z->p->in[un] && surely_sees(z, ob, un)) return u;
+    }
+    return NONE;
+}
+
 /* --- sources --------------------------------------------------------------------------------- */
 
 #define FEW 16 /* candidates that are looked at one by one */
@@ -390,28 +428,27 @@ static void sweep_short(lazy *z)
 
 static void offer(lazy *z, support s)
 {
-    lazy_clause_lit(z, s.lit);
-    vec_push(z->m, &z->paths->supports, s);
+    vec_push(z->m, &z->paths->support, s);
 }
 
 /* b, which stands behind a, might stand before it. */
 static void offer_swap(lazy *z, node_id a, node_id b)
 {
-    if (!lazy_ruled_out(z, a, b)) offer(z, (support){lazy_before(z, b, a), OF_ORDER, a, b});
+    if (!lazy_ruled_out(z, a, b)) offer(z, (support){lazy_before(z, b, a), OF_ORDER, a, b, NO_ID});
 }
 
 static void offer_outcome(lazy *z, node_id v, bool taken)
 {
     if (!z->taken_var || z->taken_var[v] == NONE) return;
-    offer(z, (support){lit_of(z->taken_var[v], !taken), OF_OUTCOME, v, v});
+    offer(z, (support){lit_of(z->taken_var[v], !taken), OF_OUTCOME, v, v, NO_ID});
 }
 
-/* A read that several can explain might be explained by another. */
-static void offer_choice(lazy *z, uint32_t ob)
+/* A read that several can explain might be explained by another; u: by one behind that. */
+static void offer_choice(lazy *z, uint32_t ob, uint32_t from, node_id u)
 {
     if (z->p->rf[ob] != RF_OPEN) return;
-    uint32_t cand = candidate_of(z, ob, paths_stands(z, ob));
-    offer(z, (support){lit_not(lazy_cand_lit(z, cand)), OF_CHOICE, ob, cand});
+    uint32_t lit = lit_not(lazy_cand_lit(z, candidate_of(z, ob, from)));
+    offer(z, (support){lit, OF_CHOICE, ob, from, u});
 }
 
 /* Somebody else might come between u's and v's versions. */
@@ -495,58 +532,219 @@ static void say_hops(lazy *z, const finding *f)
     }
 }
 
-/* What the finding rests on: one of it is otherwise.  False if that was said before. */
-static bool write_clause(lazy *z, const finding *f)
+/* What a finding rests on: that the read has w for its source, */
+static void offer_source(lazy *z, const finding *f, uint32_t w)
 {
-    asg *g = z->g;
-    paths *x = z->paths;
-    node_id v = g->ob_node[f->ob], u = x->hops.at[f->first].at;
-    uint32_t w = paths_stands(z, f->ob);
-    waiting wait = {x->supports.n, 0};
-    write_choices(z, f);
-    lazy_clause_start(z);
-    if (z->j)
-        justify_reason(z->j, BECAUSE_PATH, f->ob, w != FROM_INIT ? g->inst_node[w] : NO_ID, u);
-    offer_choice(z, f->ob);
-    offer_outcome(z, v, false);
-    if (w != FROM_INIT) {
-        offer_outcome(z, g->inst_node[w], false);
-        offer_swap(z, g->inst_node[w], u);
-    }
+    node_id u = z->paths->hops.at[f->first].at;
+    offer_choice(z, f->ob, w, u);
+    offer_outcome(z, z->g->ob_node[f->ob], false);
+    if (w == FROM_INIT) return;
+    offer_outcome(z, z->g->inst_node[w], false);
+    offer_swap(z, z->g->inst_node[w], u);
+}
+
+/* and that the path is one. */
+static void offer_path(lazy *z, const finding *f)
+{
+    const paths *x = z->paths;
     for (size_t i = 0; i < f->n; i++) {
         const hop *by = &x->hops.at[f->first + i];
         x->hop[by->at] = *by;
         offer_outcome(z, by->at, false);
-        if (by->kind == PATH_WR) offer_choice(z, by->with);
+        if (by->kind == PATH_WR) offer_choice(z, by->with, paths_stands(z, by->with), NO_ID);
         if (by->kind & (PATH_WW | PATH_NEXT | PATH_ANY)) offer_swap(z, by->at, by->to);
         if (by->kind == PATH_NEXT) offer_between(z, by->at, by->with);
     }
-    wait.n = x->supports.n - wait.first;
-    vec_push(z->m, &x->waiting, wait);
-    uint64_t hash = 0;
-    for (size_t i = 0; i < z->lits.n; i++) hash = hash_u64(hash ^ z->lits.at[i]) + i;
+}
+
+static uint64_t add_lits(lazy *z, uint64_t hash, supports part)
+{
+    for (size_t i = part.first; i < part.first + part.n; i++) {
+        uint32_t lit = z->paths->support.at[i].lit;
+        hash = hash_u64(hash ^ lit) + z->lits.n;
+        lazy_clause_lit(z, lit);
+    }
+    return hash;
+}
+
+/* One of what the finding rests on, if the read has w for its source, is otherwise.  False if that
+   was said before. */
+static bool write_clause(lazy *z, const finding *f, uint32_t w, supports source, supports path)
+{
+    const asg *g = z->g;
+    node_id u = z->paths->hops.at[f->first].at;
+    lazy_clause_start(z);
+    uint64_t hash = add_lits(z, add_lits(z, 0, source), path);
     if (z->lits.n && !lazy_first_time(z, (uint32_t)(hash >> 32), (uint32_t)hash)) return false;
-    if (z->j) say_hops(z, f);
+    if (z->j) {
+        justify_reason(z->j, BECAUSE_PATH, f->ob, w != FROM_INIT ? g->inst_node[w] : NO_ID, u);
+        say_hops(z, f);
+    }
     lazy_clause_end(z);
     if (w != FROM_INIT) lazy_add_core(z, g->inst_node[w]);
-    for (size_t i = 0; i < f->n; i++) lazy_add_core(z, x->hops.at[f->first + i].at);
-    lazy_add_core(z, v);
-    /* (a step of PATH_ANY is no edge that could be told) */
-    if (!z->lits.n && !(z->p->rule->path & PATH_ANY)) lazy_keep_path(z, f->ob, u);
     return true;
+}
+
+/* The same for each other candidate of the read that stands before u: else it would go from one to
+   the next, a sweep each. */
+static bool write_others(lazy *z, const finding *f, supports path)
+{
+    const asg *g = z->g;
+    paths *x = z->paths;
+    uint32_t open = z->open_of[f->ob], w = paths_stands(z, f->ob);
+    node_id u = x->hops.at[f->first].at;
+    bool fresh = false;
+    for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
+        uint32_t c = g->cand.at[i], from = source_install(g, f->ob, c);
+        if (from == w || c == u || (c < RF_LAST && z->pos[c] > z->pos[u])) continue;
+        if (solver_fixed(z->s, lazy_cand_lit(z, i)) < 0) continue;
+        supports source = {x->support.n, 0};
+        offer_source(z, f, from);
+        source.n = x->support.n - source.first;
+        fresh = write_clause(z, f, from, source, path) || fresh;
+        x->support.n = source.first;
+        guard_tick(z->m->guard);
+    }
+    return fresh;
+}
+
+static bool write_finding(lazy *z, const finding *f)
+{
+    paths *x = z->paths;
+    node_id v = z->g->ob_node[f->ob], u = x->hops.at[f->first].at;
+    uint32_t w = paths_stands(z, f->ob);
+    supports source = {x->support.n, 0};
+    write_choices(z, f);
+    offer_source(z, f, w);
+    supports path = {x->support.n, 0};
+    offer_path(z, f);
+    source.n = path.first - source.first;
+    path.n = x->support.n - path.first;
+    bool fresh = write_clause(z, f, w, source, path);
+    supports both = {source.first, source.n + path.n};
+    vec_push(z->m, &x->waiting, (uint32_t)x->said.n);
+    vec_push(z->m, &x->said, both);
+    if (fresh) {
+        for (size_t i = 0; i < f->n; i++) lazy_add_core(z, x->hops.at[f->first + i].at);
+        lazy_add_core(z, v);
+        /* (a step of PATH_ANY is no edge that could be told) */
+        if (!both.n && !(z->p->rule->path & PATH_ANY)) lazy_keep_path(z, f->ob, u);
+    }
+    if (z->p->rf[f->ob] == RF_OPEN && pass_on(z->p->tune, PASS_ALL_SOURCES))
+        fresh = write_others(z, f, path) || fresh;
+    return fresh;
 }
 
 /* --- mending --------------------------------------------------------------------------------- */
 
 /* Is what the finding rests on still so? */
-static bool still_stands(const lazy *z, const support *s)
+static bool still_stands(lazy *z, const support *s)
 {
+    if (solver_value(z->s, s->lit) > 0) return false;
     switch (s->kind) {
     case OF_ORDER: return z->pos[s->a] < z->pos[s->b];
-    case OF_CHOICE: return !solver_value(z->s, s->lit) || solver_value(z->s, s->lit) < 0;
+    case OF_CHOICE: return stands_now(z, s->a) == s->b;
     case OF_OUTCOME: break;
     }
-    return solver_value(z->s, s->lit) <= 0;
+    return true;
+}
+
+/* Of the free candidates of a read that stand behind u, the one that is nearest to the reader: its
+   literal and, if it has to be moved, how far. */
+static uint32_t source_behind(lazy *z, uint32_t ob, node_id u, uint32_t *way, node_id *source)
+{
+    const asg *g = z->g;
+    node_id v = g->ob_node[ob];
+    uint32_t open = z->open_of[ob], best = LIT_NONE, at = 0;
+    for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
+        uint32_t c = g->cand.at[i];
+        if (c >= RF_LAST || !z->present[c] || z->pos[c] <= z->pos[u]) continue;
+        if (solver_value(z->s, lazy_cand_lit(z, i)) || lazy_ruled_out(z, v, c)) continue;
+        bool early = z->pos[c] < z->pos[v];
+        if (best != LIT_NONE && (at < z->pos[v] ? !early || z->pos[c] < at : z->pos[c] > at))
+            continue;
+        best = lazy_cand_lit(z, i);
+        at = z->pos[c];
+        *source = c;
+    }
+    *way = best == LIT_NONE ? UINT32_MAX : at < z->pos[v] ? 0 : at - z->pos[v];
+    return best;
+}
+
+/* The candidate before the one that the read has for its source now, if that is free. */
+static bool has_earlier(lazy *z, uint32_t ob, uint32_t from)
+{
+    const asg *g = z->g;
+    uint32_t open = z->open_of[ob];
+    for (uint32_t i = g->cand_first.at[open]; from != FROM_INIT && i < g->cand_first.at[open + 1];
+         i++) {
+        uint32_t c = g->cand.at[i];
+        if (c < RF_LAST && (!z->present[c] || z->pos[c] >= z->pos[g->inst_node[from]])) continue;
+        if (solver_value(z->s, lazy_cand_lit(z, i)) >= 0) return true;
+    }
+    return false;
+}
+
+/* A literal to decide so that a finding falls, and its price: how far somebody has to be moved, to
+   the place before or behind `from` or `to` (NO_ID: nobody is). */
+typedef struct remedy {
+    uint32_t lit, way;
+    node_id from, to; /* the edge that it means */
+} remedy;
+
+static remedy remedy_of(lazy *z, const support *s)
+{
+    remedy r = {s->lit, UINT32_MAX, NO_ID, NO_ID};
+    if (s->kind == OF_ORDER) {
+        r = (remedy){s->lit, z->pos[s->b] - z->pos[s->a], s->b, s->a};
+    } else if (s->kind == OF_CHOICE && pass_on(z->p->tune, PASS_ALL_SOURCES)) {
+        if (s->behind == NO_ID) {
+            if (has_earlier(z, s->a, s->b)) r.way = 1;
+            return r;
+        }
+        remedy other = {LIT_NONE, 0, NO_ID, z->g->ob_node[s->a]};
+        other.lit = source_behind(z, s->a, s->behind, &other.way, &other.from);
+        if (other.lit != LIT_NONE) return other;
+    }
+    return r;
+}
+
+/* Does the finding stand?  Else *lucky is a free literal that the order fulfils as it is, or
+   LIT_NONE. */
+static bool stands(lazy *z, supports of, uint32_t *lucky)
+{
+    bool all = true;
+    *lucky = LIT_NONE;
+    for (size_t i = of.first; i < of.first + of.n; i++) {
+        const support *s = &z->paths->support.at[i];
+        int value = solver_value(z->s, s->lit);
+        if (value <= 0 && still_stands(z, s)) continue;
+        all = false;
+        if (value) *lucky = LIT_NONE;
+        if (value > 0) break;
+        if (!value && *lucky == LIT_NONE) *lucky = s->lit;
+    }
+    return all;
+}
+
+/* What mends a finding that stands, or LIT_NONE: of what the order allows, the nearest.  (What it
+   does not would be a conflict, and undo more than it settles.) */
+static uint32_t best_remedy(lazy *z, supports of)
+{
+    remedy best = {LIT_NONE, 0, NO_ID, NO_ID};
+    bool allowed = false;
+    for (size_t i = of.first; i < of.first + of.n; i++) {
+        const support *s = &z->paths->support.at[i];
+        if (solver_value(z->s, s->lit)) continue;
+        if (!pass_on(z->p->tune, PASS_TOPOLOGICAL)) return s->lit;
+        remedy r = remedy_of(z, s);
+        if (best.lit != LIT_NONE && allowed && best.way <= r.way) continue;
+        bool may = r.from == NO_ID || !order_leads(z->o, r.to, r.from);
+        if (best.lit != LIT_NONE && !may) continue;
+        best = r;
+        allowed = may;
+    }
+    return best.lit;
 }
 
 bool paths_mend(lazy *z, uint32_t *answer)
@@ -554,26 +752,28 @@ bool paths_mend(lazy *z, uint32_t *answer)
     paths *x = z->paths;
     if (!x) return false;
     for (; x->waiting.n; x->waiting.n--) {
-        waiting wait = x->waiting.at[x->waiting.n - 1];
-        uint32_t best = LIT_NONE, best_way = 0;
-        bool stands = true;
-        for (size_t i = wait.first; i < wait.first + wait.n && stands; i++) {
-            const support *s = &x->supports.at[i];
-            stands = solver_value(z->s, s->lit) <= 0 && still_stands(z, s);
-            if (solver_value(z->s, s->lit)) continue;
-            uint32_t way = s->kind == OF_ORDER ? z->pos[s->b] - z->pos[s->a] : UINT32_MAX;
-            if (!pass_on(z->p->tune, PASS_TOPOLOGICAL)) way = 0; /* the first */
-            if (best != LIT_NONE && best_way <= way) continue;
-            best = s->lit;
-            best_way = way;
-        }
-        if (stands && best != LIT_NONE) {
-            *answer = best;
-            return true;
-        }
-        x->supports.n = wait.first;
+        supports of = x->said.at[x->waiting.at[x->waiting.n - 1]];
+        uint32_t lucky;
+        bool broken = stands(z, of, &lucky);
+        *answer = broken ? best_remedy(z, of) : x->again ? lucky : LIT_NONE;
+        if (*answer != LIT_NONE) return true;
     }
     return false;
+}
+
+/* What was found before may have come back, because decisions were undone or another mend moved
+   what no literal holds: all of that is cheaper looked at than one sweep.  What comes back is held,
+   even if by luck it is mended when its turn comes; else two could break each other for ever. */
+static bool mend_again(lazy *z, uint32_t *answer)
+{
+    paths *x = z->paths;
+    uint32_t lucky;
+    x->again = true;
+    for (uint32_t i = 0; i < x->said.n; i++) {
+        if (stands(z, x->said.at[i], &lucky)) vec_push(z->m, &x->waiting, i);
+        guard_tick(z->m->guard);
+    }
+    return paths_mend(z, answer);
 }
 
 /* --- for lazy.c ------------------------------------------------------------------------------ */
@@ -609,8 +809,13 @@ bool paths_broken(lazy *z, uint32_t *answer)
     paths *x = z->paths;
     if (!x || x->swept == z->epoch) return false;
     assert(!x->waiting.n);
+    if (pass_on(z->p->tune, PASS_KEEP_FINDINGS)) {
+        if (mend_again(z, answer)) return true;
+    } else {
+        x->said.n = x->support.n = 0;
+    }
+    x->again = false;
     x->findings.n = x->hops.n = 0;
-    x->waiting.n = x->supports.n = 0;
     if (z->p->rule->one || z->p->rule->path & PATH_ANY)
         sweep_short(z);
     else
@@ -619,7 +824,8 @@ bool paths_broken(lazy *z, uint32_t *answer)
     if (!x->findings.n) return false;
     x->swept = UINT64_MAX;
     bool fresh = false;
-    for (size_t i = 0; i < x->findings.n; i++) fresh = write_clause(z, &x->findings.at[i]) || fresh;
+    for (size_t i = 0; i < x->findings.n; i++)
+        fresh = write_finding(z, &x->findings.at[i]) || fresh;
     *answer = THEORY_ANY;
     if (fresh || paths_mend(z, answer)) return true;
     guard_fail(z->m->guard, GUARD_BUG, "a broken read has no clause that says so");

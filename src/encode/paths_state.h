@@ -20,16 +20,17 @@ typedef struct finding {
     size_t first, n;
 } finding;
 
-/* A literal of a clause that waits to be mended, and what its finding rests on. */
+/* A literal of a finding's clause, and what that rests on. */
 typedef struct support {
     uint32_t lit;
     enum { OF_ORDER, OF_CHOICE, OF_OUTCOME } kind;
-    uint32_t a, b; /* OF_ORDER: events, a stands before b; OF_CHOICE: obligation, candidate */
+    uint32_t a, b;  /* OF_ORDER: events, a stands before b; OF_CHOICE: obligation, its source */
+    node_id behind; /* OF_CHOICE: a source behind this one would do; NO_ID: nothing is known */
 } support;
 
-typedef struct waiting {
-    size_t first, n; /* supports */
-} waiting;
+typedef struct supports {
+    size_t first, n;
+} supports;
 
 struct paths {
     uint32_t *chain, *place; /* of session order */
@@ -42,8 +43,10 @@ struct paths {
     uint64_t swept;   /* the epoch in which a sweep found nothing */
     VEC(finding) findings;
     VEC(hop) hops;
-    VEC(waiting) waiting;
-    VEC(support) supports;
+    VEC(support) support;
+    VEC(supports) said;    /* findings with clauses */
+    VEC(uint32_t) waiting; /* those of them that are to be mended */
+    bool again;            /* they were mended before */
     struct sweep *sweep;
 };
 

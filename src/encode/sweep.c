@@ -20,14 +20,32 @@
 #define MOST 64            /* columns of a block */
 #define ENTRIES (1u << 26) /* of all rows of a block, unless one lane needs more */
 
+/* A transaction that is read from, and the first read that does. */
+typedef struct source {
+    node_id node;
+    uint32_t ob;
+} source;
+
+typedef struct suspect {
+    uint32_t ob, next; /* the next of the same transaction, + 1 */
+} suspect;
+
+/* Together, because they are asked for together. */
+typedef struct spot {
+    uint32_t index;        /* in the part that is walked, + 1; 0: not there */
+    uint32_t chain, place; /* of this sweep */
+} spot;
+
 typedef struct sweep {
-    VEC(uint32_t) suspects;  /* obligations */
-    uint32_t *at;            /* nodes of the part that is walked, in order */
-    uint32_t *index;         /* node -> its place in `at` + 1, 0: not there */
-    uint32_t *chain, *place; /* the chains of this sweep */
-    uint32_t *column;        /* chain -> column + 1, 0: none */
-    uint32_t *end;           /* without session order: chain -> its last member */
-    uint8_t *has;            /* node: it has suspects */
+    /* Reads by transaction: each certain source once, and the open reads (indices of g->open). */
+    uint32_t *sure_first, *open_first, *open;
+    VEC(source) sure;
+    VEC(suspect) suspects;
+    uint32_t *has;    /* node -> its first suspect + 1, 0: none */
+    uint32_t *at;     /* nodes of the part that is walked, in order */
+    spot *spot;       /* per node */
+    uint32_t *column; /* chain -> column + 1, 0: none */
+    uint32_t *end;    /* without session order: chain -> its last member */
     uint32_t n, chains, columns;
     uint32_t base, width; /* of the block at hand */
     int32_t *row;         /* per index */
@@ -38,24 +56,49 @@ typedef struct sweep {
 
 /* --- the part and its chains ----------------------------------------------------------------- */
 
+/* Most reads are certain, and most of a transaction's from few others: what a walk has to look at
+   is far less than all reads. */
+static void index_sources(lazy *z, sweep *s)
+{
+    asg *g = z->g;
+    VEC(uint32_t) node = {0};
+    node_id *seen = mem_array(z->m, node_id, (size_t)g->nodes + 1); /* its last reader */
+    memset(seen, 0xff, ((size_t)g->nodes + 1) * sizeof *seen);
+    s->sure_first = mem_array(z->m, uint32_t, (size_t)g->nodes + 2);
+    for (node_id v = 0; v < g->nodes; v++) {
+        s->sure_first[v] = (uint32_t)s->sure.n;
+        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+            source x = {z->p->rf[ob], ob};
+            if (x.node >= RF_LAST || seen[x.node] == v) continue;
+            seen[x.node] = v;
+            vec_push(z->m, &s->sure, x);
+        }
+        guard_tick(z->m->guard);
+    }
+    s->sure_first[g->nodes] = (uint32_t)s->sure.n;
+    mem_put(z->m, seen);
+    for (size_t i = 0; i < g->open.n; i++) vec_push(z->m, &node, g->ob_node[g->open.at[i]]);
+    s->open = asg_group(g, node.at, node.n, g->nodes, &s->open_first);
+    vec_free(z->m, &node);
+}
+
 static sweep *start(lazy *z)
 {
     size_t n = (size_t)z->g->nodes + 1;
     if (z->paths->sweep) return z->paths->sweep;
     sweep *s = z->paths->sweep = mem_array0(z->m, sweep, 1);
     s->at = mem_array(z->m, uint32_t, (size_t)z->p->events + 1);
-    s->index = mem_array0(z->m, uint32_t, n);
+    s->spot = mem_array0(z->m, spot, n);
     s->column = mem_array0(z->m, uint32_t, n);
-    s->has = mem_array0(z->m, uint8_t, n);
-    s->chain = mem_array(z->m, uint32_t, n);
-    s->place = mem_array(z->m, uint32_t, n);
+    s->has = mem_array0(z->m, uint32_t, n);
     s->end = mem_array(z->m, uint32_t, n);
+    index_sources(z, s);
     if (!z->p->so) return s;
     /* Nothing follows one of unknown outcome: a chain of its own. */
     for (node_id v = 0; v < z->g->nodes; v++) {
         node_id before = z->g->maybe[v] ? NO_ID : z->g->so_pred[v];
-        s->chain[v] = before == NO_ID ? s->chains++ : s->chain[before];
-        s->place[v] = before == NO_ID ? 1 : s->place[before] + 1;
+        s->spot[v].chain = before == NO_ID ? s->chains++ : s->spot[before].chain;
+        s->spot[v].place = before == NO_ID ? 1 : s->spot[before].place + 1;
     }
     return s;
 }
@@ -107,20 +150,20 @@ static void join_chain(lazy *z, sweep *s, node_id v)
     for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1] && before == NO_ID; j++) {
         if (!(z->p->rule->path & PATH_WW)) break;
         t = written_before(z, j);
-        if (t != NO_ID && s->index[t] && s->end[s->chain[t]] == t) before = t;
+        if (t != NO_ID && s->spot[t].index && s->end[s->spot[t].chain] == t) before = t;
     }
     for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1] && before == NO_ID; ob++) {
         t = read_from(z, ob);
-        if (t != NO_ID && s->index[t] && s->end[s->chain[t]] == t) before = t;
+        if (t != NO_ID && s->spot[t].index && s->end[s->spot[t].chain] == t) before = t;
     }
-    s->chain[v] = before == NO_ID ? s->chains++ : s->chain[before];
-    s->place[v] = before == NO_ID ? 1 : s->place[before] + 1;
-    s->end[s->chain[v]] = v;
+    s->spot[v].chain = before == NO_ID ? s->chains++ : s->spot[before].chain;
+    s->spot[v].place = before == NO_ID ? 1 : s->spot[before].place + 1;
+    s->end[s->spot[v].chain] = v;
 }
 
 static void want_column(lazy *z, sweep *s, node_id u)
 {
-    uint32_t c = s->chain[u];
+    uint32_t c = s->spot[u].chain;
     if (s->column[c]) return;
     s->column[c] = ++s->columns;
     vec_push(z->m, &s->touched, c);
@@ -154,16 +197,17 @@ static node_id next_suspicion(const lazy *z, uint32_t ob, uint32_t *i)
 static bool collect(lazy *z, sweep *s)
 {
     const asg *g = z->g;
-    const paths *x = z->paths;
+    const paths *state = z->paths;
     uint32_t lo = UINT32_MAX, hi = 0;
     s->suspects.n = 0;
-    for (size_t k = 0; k < x->parked.n; k++) {
-        uint32_t ob = x->parked.at[k], i = 0;
+    for (size_t k = 0; k < state->parked.n; k++) {
+        uint32_t ob = state->parked.at[k], i = 0;
         node_id v = g->ob_node[ob], u;
         if (!z->present[v] || paths_stands(z, ob) == NONE) continue;
         if ((u = next_suspicion(z, ob, &i)) == NO_ID) continue;
-        vec_push(z->m, &s->suspects, ob);
-        s->has[v] = 1;
+        suspect x = {ob, s->has[v]};
+        vec_push(z->m, &s->suspects, x);
+        s->has[v] = (uint32_t)s->suspects.n;
         if (z->pos[u] < lo) lo = z->pos[u];
         if (z->pos[v] > hi) hi = z->pos[v];
     }
@@ -173,14 +217,14 @@ static bool collect(lazy *z, sweep *s)
         uint32_t v = order_at(z->o, p);
         if (v >= z->p->txns || !z->present[v]) continue;
         s->at[s->n++] = v;
-        s->index[v] = s->n;
+        s->spot[v].index = s->n;
     }
     if (!z->p->so) {
         s->chains = 0;
         for (uint32_t i = 0; i < s->n; i++) join_chain(z, s, s->at[i]);
     }
     for (size_t k = 0; k < s->suspects.n; k++) {
-        uint32_t ob = s->suspects.at[k], i = 0;
+        uint32_t ob = s->suspects.at[k].ob, i = 0;
         for (node_id u; (u = next_suspicion(z, ob, &i)) != NO_ID;) want_column(z, s, u);
         guard_tick(z->m->guard);
     }
@@ -189,7 +233,7 @@ static bool collect(lazy *z, sweep *s)
 
 static void forget(sweep *s)
 {
-    for (uint32_t i = 0; i < s->n; i++) s->index[s->at[i]] = 0;
+    for (uint32_t i = 0; i < s->n; i++) s->spot[s->at[i]].index = 0;
     for (size_t i = 0; i < s->touched.n; i++) s->column[s->touched.at[i]] = 0;
     s->touched.n = 0;
     s->columns = 0;
@@ -199,7 +243,7 @@ static void forget(sweep *s)
 
 static int32_t *row_of(const sweep *s, node_id v)
 {
-    return s->row + (size_t)(s->index[v] - 1) * s->width;
+    return s->row + (size_t)(s->spot[v].index - 1) * s->width;
 }
 
 static void raise(int32_t *to, const int32_t *from, uint32_t width)
@@ -212,20 +256,34 @@ static void raise(int32_t *to, const int32_t *from, uint32_t width)
 /* The column of t's chain in this block, or `width`. */
 static uint32_t column_of(const sweep *s, node_id t)
 {
-    uint32_t c = s->column[s->chain[t]] - 1 - s->base; /* none: wraps round */
+    uint32_t c = s->column[s->spot[t].chain] - 1 - s->base; /* none: wraps round */
     return c < s->width ? c : s->width;
 }
 
 /* t, and whatever leads to it, leads to the owner of the row. */
 static void arrive(const sweep *s, int32_t *row, node_id t)
 {
-    if (t == NO_ID || !s->index[t]) return; /* before the part: nothing in question leads to it */
+    if (t == NO_ID || !s->spot[t].index)
+        return; /* before the part: nothing in question leads to it */
     uint32_t c = column_of(s, t);
     if (c < s->width) {
-        if (row[c] >= (int32_t)s->place[t]) return; /* somebody later of its chain did arrive */
-        row[c] = (int32_t)s->place[t];
+        if (row[c] >= (int32_t)s->spot[t].place)
+            return; /* somebody later of its chain did arrive */
+        row[c] = (int32_t)s->spot[t].place;
     }
     raise(row, row_of(s, t), s->width);
+}
+
+/* All that v reads from. */
+static void arrive_reads(const lazy *z, const sweep *s, int32_t *row, node_id v)
+{
+    const uint32_t *stands = z->paths->stands;
+    for (uint32_t i = s->sure_first[v]; i < s->sure_first[v + 1]; i++)
+        arrive(s, row, s->sure.at[i].node);
+    for (uint32_t i = s->open_first[v]; i < s->open_first[v + 1]; i++) {
+        uint32_t w = stands[s->open[i]];
+        if (w < FROM_INIT) arrive(s, row, z->g->inst_node[w]);
+    }
 }
 
 /* All that ended in time: their rows, one by one, as far as needed. */
@@ -249,7 +307,8 @@ static void arrive_ended(lazy *z, sweep *s, int32_t *row, node_id v)
 
 static bool leads(const sweep *s, node_id u, node_id t)
 {
-    return u == t || (s->index[t] && row_of(s, t)[column_of(s, u)] >= (int32_t)s->place[u]);
+    return u == t ||
+           (s->spot[t].index && row_of(s, t)[column_of(s, u)] >= (int32_t)s->spot[u].place);
 }
 
 typedef struct choice {
@@ -279,17 +338,29 @@ static hop step_back(const lazy *z, const sweep *s, node_id v, node_id u, uint32
         size_t lo = 0, hi = ended;
         while (lo < hi) {
             size_t mid = lo + (hi - lo) / 2;
-            if (s->past[mid * s->width + column_of(s, u)] >= (int32_t)s->place[u])
+            if (s->past[mid * s->width + column_of(s, u)] >= (int32_t)s->spot[u].place)
                 hi = mid;
             else
                 lo = mid + 1;
         }
         if (lo < ended) consider(z, s, u, (hop){x->ended.at[lo], v, PATH_RT, NONE}, 0, &best);
     }
-    for (uint32_t i = g->ob_first[v]; i < g->ob_first[v + 1] && best.cost; i++) {
-        if (i == ob || (ob != NONE && !paths_early_enough(z, ob, g->ob_op[i]))) continue;
+    /* (who ob read from stands before u) */
+    bool turn = ob != NONE && z->p->rule->po;
+    for (uint32_t i = g->ob_first[v]; turn && i < g->ob_first[v + 1] && best.cost; i++) {
+        if (i == ob || !paths_early_enough(z, ob, g->ob_op[i])) continue;
         hop by = {read_from(z, i), v, PATH_WR, i};
         consider(z, s, u, by, z->p->rf[i] == RF_OPEN, &best);
+    }
+    for (uint32_t i = s->sure_first[v]; !turn && i < s->sure_first[v + 1] && best.cost; i++) {
+        hop by = {s->sure.at[i].node, v, PATH_WR, s->sure.at[i].ob};
+        consider(z, s, u, by, 0, &best);
+    }
+    for (uint32_t i = s->open_first[v]; !turn && i < s->open_first[v + 1] && best.cost > 2; i++) {
+        uint32_t by_ob = g->open.at[s->open[i]];
+        if (by_ob == ob) continue;
+        hop by = {read_from(z, by_ob), v, PATH_WR, by_ob};
+        consider(z, s, u, by, 1, &best);
     }
     for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1] && best.cost; j++) {
         if (!(z->p->rule->path & PATH_WW)) break;
@@ -326,7 +397,7 @@ static void judge(lazy *z, const sweep *s, uint32_t ob, const int32_t *row)
     uint32_t i = 0;
     for (node_id u; (u = next_suspicion(z, ob, &i)) != NO_ID;) {
         uint32_t c = column_of(s, u);
-        if (c == s->width || row[c] < (int32_t)s->place[u]) continue;
+        if (c == s->width || row[c] < (int32_t)s->spot[u].place) continue;
         keep_path(z, s, ob, u);
         return;
     }
@@ -345,16 +416,14 @@ static void arrive_in_turn(lazy *z, const sweep *s, int32_t *row, node_id v)
 {
     const asg *g = z->g;
     uint32_t ob = g->ob_first[v], end = g->ob_first[v + 1];
-    bool has = s->has[v];
     while (ob < end) {
         uint32_t next = ob;
         op_id op = g->ob_op[ob];
         for (; next < end && g->ob_op[next] == op; next++) arrive(s, row, read_from(z, next));
-        for (uint32_t j = g->inst_first[v]; has && j < g->inst_first[v + 1]; j++)
+        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++)
             if (g->inst_op[j] <= op) arrive(s, row, written_before(z, j));
-        for (; has && ob < next; ob++)
+        for (; ob < next; ob++)
             if (is_suspect_now(z, ob)) judge(z, s, ob, row);
-        ob = next;
     }
 }
 
@@ -368,15 +437,14 @@ static void walk(lazy *z, sweep *s)
         memset(row, 0, s->width * sizeof *row);
         arrive(s, row, so_before(z, v));
         arrive_ended(z, s, row, v);
-        if (z->p->rule->po)
+        if (z->p->rule->po && s->has[v])
             arrive_in_turn(z, s, row, v);
         else
-            for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++)
-                arrive(s, row, read_from(z, ob));
+            arrive_reads(z, s, row, v);
         for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++)
             if (z->p->rule->path & PATH_WW) arrive(s, row, written_before(z, j));
-        for (uint32_t ob = g->ob_first[v]; s->has[v] && ob < g->ob_first[v + 1]; ob++)
-            if (!z->p->rule->po && is_suspect_now(z, ob)) judge(z, s, ob, row);
+        for (uint32_t k = z->p->rule->po ? 0 : s->has[v]; k; k = s->suspects.at[k - 1].next)
+            judge(z, s, s->suspects.at[k - 1].ob, row);
         guard_tick(z->m->guard);
     }
 }
@@ -398,5 +466,5 @@ void sweep_many(lazy *z)
         s->past = NULL;
         forget(s);
     }
-    for (size_t i = 0; i < s->suspects.n; i++) s->has[z->g->ob_node[s->suspects.at[i]]] = 0;
+    for (size_t i = 0; i < s->suspects.n; i++) s->has[z->g->ob_node[s->suspects.at[i].ob]] = 0;
 }

@@ -102,6 +102,19 @@ void range_ranks(const history *h, const range *r, uint32_t *lo, uint32_t *hi)
     if (*hi < *lo) *hi = *lo; /* an empty or upside-down range covers nothing */
 }
 
+txn_id txn_of_op(const history *h, op_id o)
+{
+    size_t lo = 0, hi = h->txns;
+    while (hi - lo > 1) { /* txn_op[lo] <= o < txn_op[hi] */
+        size_t mid = lo + (hi - lo) / 2;
+        if (h->txn_op[mid] <= o)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return (txn_id)lo;
+}
+
 const attr *op_attrs(const history *h, op_id o)
 {
     if (!(h->op_kind[o] & OP_ATTR)) return NULL;

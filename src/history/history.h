@@ -291,6 +291,8 @@ static inline const char *atom_bytes(const history *h, atom a)
 }
 /* The keys of range r in key order: ranks [*lo, *hi). */
 void range_ranks(const history *h, const range *r, uint32_t *lo, uint32_t *hi);
+/* The transaction that operation o belongs to: a binary search. */
+txn_id txn_of_op(const history *h, op_id o);
 /* First attribute of an operation, or NULL; the following ones stand behind it. */
 const attr *op_attrs(const history *h, op_id o);
 int key_compare(const history *h, atom a, atom b);

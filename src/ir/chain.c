@@ -26,16 +26,19 @@ static void index_waits(chain *c)
     asg *g = c->g;
     VEC(uint32_t) who = {0}, what = {0};
     for (uint32_t ob = 0; ob < asg_obs(g); ob++) {
+        guard_tick(g->m->guard);
         if (g->ob_rf[ob] >= RF_LAST) continue;
         vec_push(g->m, &who, g->ob_rf[ob]);
         vec_push(g->m, &what, ob);
     }
-    for (size_t i = 0; i < g->open.n; i++)
+    for (size_t i = 0; i < g->open.n; i++) {
+        guard_tick(g->m->guard);
         for (uint32_t j = g->cand_first.at[i]; j < g->cand_first.at[i + 1]; j++) {
             if (g->cand.at[j] >= RF_LAST) continue;
             vec_push(g->m, &who, g->cand.at[j]);
             vec_push(g->m, &what, g->open.at[i]);
         }
+    }
     uint32_t *index = asg_group(g, who.at, who.n, g->nodes, &c->wait_first);
     for (size_t i = 0; i < who.n; i++) index[i] = what.at[index[i]];
     c->wait_ob = index;
@@ -75,8 +78,9 @@ static void count_missing(chain *c)
         if (!c->present || c->present[g->extra.at[i].from]) c->missing[g->extra.at[i].to]++;
 }
 
-/* A step to something that v waits for and that is not taken either. */
-static step blocked_by(const chain *c, node_id v)
+/* A step to something that v waits for and that is not taken either; open_of: the place of each
+   ambiguous read among them. */
+static step blocked_by(const chain *c, node_id v, const uint32_t *open_of)
 {
     asg *g = c->g;
     if (c->so && g->so_pred[v] != NO_ID && !c->taken[g->so_pred[v]])
@@ -89,17 +93,8 @@ static step blocked_by(const chain *c, node_id v)
         if (rf < RF_LAST && !c->taken[rf]) return (step){rf, v, EDGE_WR, g->ob_key[ob], ob};
         if (rf == RF_NONE) return (step){NO_ID, v, EDGE_WR, g->ob_key[ob], ob};
         if (rf != RF_OPEN) continue;
-        size_t lo = 0, hi = g->open.n;
-        while (lo + 1 < hi) {
-            size_t mid = lo + (hi - lo) / 2;
-            if (g->open.at[mid] <= ob)
-                lo = mid;
-            else
-                hi = mid;
-        }
-        for (size_t i = 0; i < g->open.n; i++)
-            if (g->open.at[i] == ob) lo = i; /* open reads stand by key, not by number */
-        return (step){g->cand.at[g->cand_first.at[lo]], v, EDGE_WR, g->ob_key[ob], ob};
+        uint32_t first = g->cand_first.at[open_of[ob]];
+        return (step){g->cand.at[first], v, EDGE_WR, g->ob_key[ob], ob};
     }
     if (g->barred[v]) return (step){NO_ID, v, EDGE_SO, NO_ID, NO_ID};
     assert(false && "a transaction that waits for nothing");
@@ -111,10 +106,12 @@ static void explain(chain *c, node_id v)
 {
     asg *g = c->g;
     uint32_t *seen = mem_array0(g->m, uint32_t, (size_t)g->nodes + 1);
+    uint32_t *open_of = mem_array(g->m, uint32_t, asg_obs(g) + 1);
+    for (uint32_t i = 0; i < g->open.n; i++) open_of[g->open.at[i]] = i;
     VEC(step) walk = {0};
     while (!seen[v]) {
         seen[v] = (uint32_t)walk.n + 1;
-        step s = blocked_by(c, v);
+        step s = blocked_by(c, v, open_of);
         vec_push(g->m, &walk, s);
         if (s.from == NO_ID) break; /* an unknown transaction that cannot have committed */
         v = s.from;
@@ -125,6 +122,7 @@ static void explain(chain *c, node_id v)
         for (size_t i = walk.n; i-- > seen[v] - 1;) vec_push(g->m, &c->a->cycle.steps, walk.at[i]);
     }
     vec_free(g->m, &walk);
+    mem_put(g->m, open_of);
     mem_put(g->m, seen);
 }
 

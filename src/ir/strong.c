@@ -201,8 +201,10 @@ void strong_index_readers(strong *p)
         if (p->rf[ob] < RF_LAST) p->reader_first[p->rf_inst[ob] + 2]++;
     for (size_t i = 2; i < g->insts + 2; i++) p->reader_first[i] += p->reader_first[i - 1];
     p->reader = mem_array(p->m, uint32_t, (size_t)p->reader_first[g->insts + 1] + 1);
-    for (uint32_t ob = 0; ob < g->obs; ob++)
+    for (uint32_t ob = 0; ob < g->obs; ob++) {
         if (p->rf[ob] < RF_LAST) p->reader[p->reader_first[p->rf_inst[ob] + 1]++] = ob;
+        guard_tick(p->m->guard);
+    }
 }
 
 /* Session order without those that only read. */

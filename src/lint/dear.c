@@ -19,7 +19,7 @@ bool find_duplicate_values(lint *l, finding *f)
         for (uint32_t i = first; i < last && !f->example; i++) {
             value_id x = v.write[i].value;
             uint32_t j = versions_find(&v, x);
-            txn_id t = lint_txn_of(h, v.write[i].op), u = lint_txn_of(h, v.write[j].op);
+            txn_id t = txn_of_op(h, v.write[i].op), u = txn_of_op(h, v.write[j].op);
             if (j == i) continue;
             if (t == u)
                 lint_example(l, f, "%T wrote %K = %V twice", t, k, x);
@@ -76,7 +76,7 @@ bool find_never_written(lint *l, finding *f)
                 continue;
             }
             if (!f->count++)
-                lint_example(l, f, "%T read %K = %V", lint_txn_of(h, v.read[i].op), k, bad);
+                lint_example(l, f, "%T read %K = %V", txn_of_op(h, v.read[i].op), k, bad);
         }
     }
     versions_free(&v);
@@ -92,7 +92,7 @@ static void mark_read(const history *h, const versions *v, value_id x, op_id rea
 {
     uint32_t i = versions_find(v, x);
     if (i == NO_ID || by[i] == SEVERAL) return;
-    txn_id t = lint_txn_of(h, reader);
+    txn_id t = txn_of_op(h, reader);
     by[i] = by[i] == NO_ID || by[i] == t ? t : SEVERAL;
 }
 
@@ -122,7 +122,7 @@ bool lint_unread(const history *h, mem *m, uint8_t *unread)
         }
         for (uint32_t i = v.write_first[k]; i < v.write_first[k + 1]; i++) {
             txn_id reader = by[versions_find(&v, v.write[i].value)];
-            txn_id writer = lint_txn_of(h, v.write[i].op);
+            txn_id writer = txn_of_op(h, v.write[i].op);
             if (reader != NO_ID && reader != writer) unread[writer] = 0;
         }
     }

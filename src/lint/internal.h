@@ -21,7 +21,6 @@ bool lint_all_writes(const history *h, txn_id t, uint8_t *taken);
 /* For the functions of the table: notes an example.  Formats: %T transaction, %K key, %V value,
    %S session, %N uint64_t, in the order of the arguments. */
 void lint_example(lint *l, finding *f, const char *format, ...);
-txn_id lint_txn_of(const history *h, op_id o);
 /* Marks transactions of unknown outcome whose writes nobody can have read; false: none. */
 bool lint_unread(const history *h, mem *m, uint8_t *unread);
 

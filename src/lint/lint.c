@@ -23,19 +23,6 @@ const lint_info *lint_at(size_t i)
     return i < LINTS ? &table[i] : NULL;
 }
 
-txn_id lint_txn_of(const history *h, op_id o)
-{
-    size_t lo = 0, hi = h->txns;
-    while (hi - lo > 1) { /* txn_op[lo] <= o < txn_op[hi] */
-        size_t mid = lo + (hi - lo) / 2;
-        if (h->txn_op[mid] <= o)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    return (txn_id)lo;
-}
-
 /* --- examples --------------------------------------------------------------------------------- */
 
 #define LONGEST_NAME 60

@@ -357,19 +357,6 @@ static uint64_t txn_number(const plan *p, const history *h, txn_id t)
 }
 
 /* The transaction of an operation. */
-static txn_id txn_of(const history *h, op_id o)
-{
-    size_t lo = 0, hi = h->txns;
-    while (hi - lo > 1) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (h->txn_op[mid] <= o)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    return (txn_id)lo;
-}
-
 static void put_op(const plan *p, const history *h, op_id o, sink *out)
 {
     enum op_kind kind = op_kind_of(h, o);
@@ -385,7 +372,7 @@ static void put_op(const plan *p, const history *h, op_id o, sink *out)
         if (!general) hash = id;
         /* a value nobody wrote: no transaction has the number 0 unless the input says so */
         writer = general                            ? ID_GENERAL
-                 : op_kind_of(h, first) == OP_WRITE ? txn_number(p, h, txn_of(h, first))
+                 : op_kind_of(h, first) == OP_WRITE ? txn_number(p, h, txn_of_op(h, first))
                                                     : 0;
     } else if (kind == OP_DELETE) {
         id = ID_DELETE;

@@ -29,9 +29,10 @@ static const read_format table[] = {
 #undef FORMAT
 
 static const struct {
-    const char *id, *about;
+    const char *id, *about, *but;
 } unreadable[] = {
-    {"polyg", "a Cobra polygraph file"},
+    {"polyg", "a Cobra polygraph file", "which this version cannot read"},
+    {"ratel-sql", "a log of SQL transactions", "which ratel audit decides"},
 };
 
 const read_format *read_format_at(size_t i)
@@ -125,6 +126,7 @@ static bool looks_like_dbcop(const char *p, size_t n)
 /* Member names of the first object, as bits. */
 #define NAMES(X)                                                                                   \
     X(ratel)                                                                                       \
+    X(ratel_sql)                                                                                   \
     X(ops)                                                                                         \
     X(mark)                                                                                        \
     X(value)                                                                                       \
@@ -186,6 +188,7 @@ static const char *json_object(const look *l)
     bool closed;
     unsigned names = first_object(l, &closed);
     if (HAS(ratel)) return "ratel";
+    if (HAS(ratel_sql)) return "ratel-sql";
     if (HAS(sts) || HAS(cts)) return "timekiller";
     if (HAS(params)) return "dbcop-json";
     if (!closed && !l->all) return more; /* a later member may say more than these */
@@ -365,10 +368,10 @@ const read_format *read_detect(source *s)
         id = guess(l);
     } while (id == more && (source_more(s) || s->eof));
     if (!id) return NULL;
-    const char *about = read_format_unreadable(id);
-    if (about)
-        guard_fail(s->guard, GUARD_UNSUPPORTED, "this is %s (%s), which this version cannot read",
-                   about, id);
+    for (size_t i = 0; i < sizeof unreadable / sizeof *unreadable; i++)
+        if (!strcmp(unreadable[i].id, id))
+            guard_fail(s->guard, GUARD_UNSUPPORTED, "this is %s (%s), %s", unreadable[i].about, id,
+                       unreadable[i].but);
     return read_format_named(id);
 }
 

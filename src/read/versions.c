@@ -82,22 +82,9 @@ static table make_table(const history *c, mem *m)
     return t;
 }
 
-static txn_id txn_of(const history *h, op_id o)
-{
-    size_t lo = 0, hi = h->txns;
-    while (hi - lo > 1) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (h->txn_op[mid] <= o)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    return (txn_id)lo;
-}
-
 static void give_times(history *h, const match *x, const history *c)
 {
-    txn_id from = txn_of(c, x->version);
+    txn_id from = txn_of_op(c, x->version);
     unsigned has = h->txn_flags[x->txn], given = c->txn_flags[from];
     if (!(has & TXN_HAS_START_TS) && given & TXN_HAS_START_TS)
         history_time_of(h, x->txn, TXN_HAS_START_TS, c->txn_start_ts[from]);

@@ -99,8 +99,10 @@ static uint32_t *fill_array(mem *m, uint32_t nodes, const order_pair *pairs, siz
                             uint32_t *start)
 {
     uint32_t *list = mem_array(m, uint32_t, n ? n : 1);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         list[start[end_of(pairs[i], source)]++] = end_of(pairs[i], !source);
+        guard_tick(m->guard);
+    }
     /* each start has run to the next one's place */
     for (uint32_t v = nodes; v > 0; v--) start[v] = start[v - 1];
     if (nodes) start[0] = 0;
@@ -519,6 +521,15 @@ static bool insert(order *o, uint32_t id)
     walk_path(o, end);
     assert(o->cycle_nodes.at[0] == y && o->cycle_nodes.at[o->cycle_nodes.n - 1] == x);
     return false;
+}
+
+bool order_leads(order *o, uint32_t a, uint32_t b)
+{
+    if (o->pos[a] >= o->pos[b]) return a == b;
+    bool found = !search_forward(o, a, b);
+    unmark(o, &o->forward, FORWARD);
+    o->stats.visited += o->forward.n;
+    return found;
 }
 
 bool order_insert(order *o, uint32_t id)

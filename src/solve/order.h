@@ -82,6 +82,8 @@ typedef struct order_move {
 const order_move *order_moved(const order *o, size_t *n);
 void order_moved_clear(order *o);
 
+/* Is there a path from a to b of edges that stand?  Then one from b to a would close a cycle. */
+bool order_leads(order *o, uint32_t a, uint32_t b);
 /* A path of edges that stand, with the fewest literals: true if there is one, and then its
  * literals and nodes are those of order_cycle. */
 bool order_path(order *o, uint32_t from, uint32_t to);

@@ -8,206 +8,11 @@
 
 #include <assert.h>
 #include <pg_query.h>
+#include <stdio.h>
 
 #include "sql/sql.h"
 
 #define CTX(b) (&(b)->x->c)
-
-/* ---- FROM ------------------------------------------------------------------------------------ */
-
-static table *find_table(binder *b, const PgQuery__RangeVar *r)
-{
-    if (*r->catalogname || (*r->schemaname && strcmp(r->schemaname, "public") != 0))
-        sql_refuse(CTX(b), r->location, "schema \"%s\"", r->schemaname);
-    table *t = vs_find(b->x->s, r->relname, b->x->latest);
-    if (!t) sql_raise(CTX(b), "42P01", "relation \"%s\" does not exist", r->relname);
-    return t;
-}
-
-static join *join_new(binder *b, join_kind kind)
-{
-    join *j = arena_get(b->mem, sizeof *j);
-    memset(j, 0, sizeof *j);
-    j->kind = kind;
-    return j;
-}
-
-static void add_relation(binder *b, scope *s, relation r, int position)
-{
-    for (size_t i = 0; i < s->rels.n; i++)
-        if (!strcmp(s->rels.at[i].name, r.name))
-            sql_raise(CTX(b), "42712", "table name \"%s\" specified more than once", r.name);
-    if (s->rels.n) b->p->loose = true;
-    if (s->rels.n > 1000) sql_refuse(CTX(b), position, "more than 1000 tables");
-    arena_push(b->mem, &s->rels, r);
-}
-
-static join *table_relation(binder *b, scope *s, const PgQuery__RangeVar *r)
-{
-    join *j = join_new(b, J_REL);
-    if (r->alias && r->alias->n_colnames) sql_refuse(CTX(b), r->location, "column aliases in FROM");
-    j->table = find_table(b, r);
-    j->slot = s->q->slots++;
-    const char *name = r->alias ? r->alias->aliasname : r->relname;
-    add_relation(b, s, (relation){name_keep(b, name), j->table, NULL, j->slot}, r->location);
-    return j;
-}
-
-static join *from_item(binder *b, scope *s, const node *n);
-
-static join *sub_relation(binder *b, scope *s, const PgQuery__RangeSubselect *r)
-{
-    if (r->lateral || !r->alias || r->alias->n_colnames || !r->subquery ||
-        r->subquery->node_case != PG_QUERY__NODE__NODE_SELECT_STMT)
-        sql_refuse(CTX(b), -1, "LATERAL, or a subquery in FROM without a plain alias");
-    join *j = join_new(b, J_REL);
-    j->sub = bind_select(b, s->up, r->subquery->select_stmt);
-    j->slot = s->q->slots++;
-    add_relation(b, s, (relation){name_keep(b, r->alias->aliasname), NULL, j->sub, j->slot}, -1);
-    return j;
-}
-
-static join *joined(binder *b, scope *s, const PgQuery__JoinExpr *e)
-{
-    bool left = e->jointype == PG_QUERY__JOIN_TYPE__JOIN_LEFT;
-    if ((!left && e->jointype != PG_QUERY__JOIN_TYPE__JOIN_INNER) || e->is_natural ||
-        e->n_using_clause || e->alias)
-        sql_refuse(CTX(b), -1, "RIGHT, FULL, NATURAL joins, USING, or an alias of a join");
-    join *j = join_new(b, left ? J_LEFT : J_INNER);
-    size_t from = s->rels.n;
-    j->left = from_item(b, s, e->larg);
-    j->right = from_item(b, s, e->rarg);
-    if (e->quals) { /* ON sees the two sides only */
-        scope on = *s;
-        on.rels.at += from;
-        on.rels.n -= from;
-        on.rels.cap = on.rels.n;
-        on.aggregates = false;
-        j->on = bind_bool(b, &on, e->quals, "JOIN/ON");
-    }
-    return j;
-}
-
-static join *from_item(binder *b, scope *s, const node *n)
-{
-    if (n && n->node_case == PG_QUERY__NODE__NODE_RANGE_VAR)
-        return table_relation(b, s, n->range_var);
-    if (n && n->node_case == PG_QUERY__NODE__NODE_JOIN_EXPR) return joined(b, s, n->join_expr);
-    if (n && n->node_case == PG_QUERY__NODE__NODE_RANGE_SUBSELECT)
-        return sub_relation(b, s, n->range_subselect);
-    sql_refuse(CTX(b), -1, "this kind of FROM");
-}
-
-/* ---- which equalities an index can answer ---------------------------------------------------- */
-
-typedef struct conditions {
-    VEC(const expr *) at;
-} conditions;
-
-static void conjuncts(binder *b, const expr *e, conditions *out)
-{
-    if (!e) return;
-    if (e->kind != E_AND) {
-        arena_push(b->mem, &out->at, e);
-        return;
-    }
-    for (uint32_t i = 0; i < e->n; i++) conjuncts(b, e->arg[i], out);
-}
-
-static bool widening(const expr *e)
-{
-    return e->kind == E_CAST && e->t.width < 0 && type_rank(e->arg[0]->t.id) &&
-           type_rank(e->t.id) > type_rank(e->arg[0]->t.id);
-}
-
-/* Can be evaluated before the slot is bound, and cannot fail. */
-static bool plain_key(const expr *e, uint32_t slot)
-{
-    while (widening(e)) e = e->arg[0];
-    return e->kind == E_CONST || e->kind == E_PARAM ||
-           (e->kind == E_COLUMN && (e->up || e->slot < slot));
-}
-
-/* The key of `column of the slot = key`, or NULL. */
-static const expr *equal_key(const expr *e, uint32_t slot, uint32_t *at)
-{
-    if (e->kind != E_COMPARE || e->op != OP_EQ) return NULL;
-    for (int side = 0; side < 2; side++) {
-        const expr *col = e->arg[side], *key = e->arg[1 - side];
-        while (widening(col)) col = col->arg[0];
-        if (col->kind != E_COLUMN || col->up || col->slot != slot || !plain_key(key, slot))
-            continue;
-        *at = col->index;
-        return key;
-    }
-    return NULL;
-}
-
-static bool lookup_of(binder *b, const expr *e, uint32_t slot, lookup *out)
-{
-    uint32_t n = e->kind == E_OR ? e->n : 1, at = 0;
-    out->n = n;
-    out->keys = arena_array(b->mem, const expr *, n + 1);
-    for (uint32_t i = 0; i < n; i++) {
-        out->keys[i] = equal_key(e->kind == E_OR ? e->arg[i] : e, slot, &at);
-        if (!out->keys[i] || (i && at != out->column)) return false;
-        out->column = at;
-    }
-    return n > 0;
-}
-
-/* Needs this slot, and none after it; no subquery, which would be run for every row. */
-static bool within_slot(const expr *e, uint32_t slot, bool *uses)
-{
-    if (e->q || e->kind == E_AGGREGATE) return false;
-    if (e->kind == E_COLUMN && !e->up) {
-        if (e->slot > slot) return false;
-        *uses |= e->slot == slot;
-    }
-    for (uint32_t i = 0; i < e->n; i++)
-        if (!within_slot(e->arg[i], slot, uses)) return false;
-    return true;
-}
-
-static void add_lookups(binder *b, join *j, const conditions *c)
-{
-    VEC(lookup) found = {0};
-    VEC(const expr *) filters = {0};
-    for (size_t i = 0; i < c->at.n; i++) {
-        lookup l = {0};
-        bool uses = false;
-        if (j->table && lookup_of(b, c->at.at[i], j->slot, &l)) arena_push(b->mem, &found, l);
-        if (within_slot(c->at.at[i], j->slot, &uses) && uses)
-            arena_push(b->mem, &filters, c->at.at[i]);
-    }
-    j->lookups = found.at;
-    j->n_lookups = (uint32_t)found.n;
-    j->filters = filters.at;
-    j->n_filters = b->p->loose ? (uint32_t)filters.n : 0;
-}
-
-static void place_lookups(binder *b, join *j, const conditions *from_above)
-{
-    if (!j) return;
-    if (j->kind == J_REL) {
-        add_lookups(b, j, from_above);
-        return;
-    }
-    conditions both = {0}, own = {0};
-    conjuncts(b, j->on, &own);
-    for (size_t i = 0; i < from_above->at.n; i++)
-        arena_push(b->mem, &both.at, from_above->at.at[i]);
-    for (size_t i = 0; i < own.at.n; i++) arena_push(b->mem, &both.at, own.at.at[i]);
-    place_lookups(b, j->left, j->kind == J_LEFT ? from_above : &both);
-    place_lookups(b, j->right, j->kind == J_LEFT ? &own : &both);
-}
-
-static void use_indexes(binder *b, join *j, const expr *where)
-{
-    conditions c = {0};
-    conjuncts(b, where, &c);
-    place_lookups(b, j, &c);
-}
 
 /* ---- the output list ------------------------------------------------------------------------- */
 
@@ -245,6 +50,16 @@ static int title(const node *n, const char **name)
     case PG_QUERY__NODE__NODE_A_EXPR:
         if (n->a_expr->kind != PG_QUERY__A__EXPR__KIND__AEXPR_NULLIF) return 0;
         *name = "nullif";
+        return 2;
+    case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION:
+        switch (n->sqlvalue_function->op) {
+        case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_DATE: *name = "current_date"; break;
+        case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP:
+        case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP_N:
+            *name = "localtimestamp";
+            break;
+        default: *name = "current_timestamp";
+        }
         return 2;
     case PG_QUERY__NODE__NODE_SUB_LINK:
         if (n->sub_link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK) {
@@ -286,12 +101,20 @@ static void star(binder *b, scope *s, const PgQuery__ColumnRef *c, out_columns *
     const char *rel = c->n_fields == 2 ? string_of(b, c->fields[0], c->location) : NULL;
     bool any = false;
     if (c->n_fields > 2) sql_refuse(CTX(b), c->location, "a name of %zu parts", c->n_fields);
+    for (size_t i = s->merged.n; !rel && i-- > 0;) { /* the outermost join's first */
+        size_t end = i + 1;
+        while (i > 0 && s->merged.at[i - 1].first == s->merged.at[i].first) i--;
+        for (size_t k = i; k < end; k++)
+            if (!s->merged.at[k].gone)
+                arena_push(b->mem, out, ((out_column){s->merged.at[k].name, s->merged.at[k].e}));
+    }
     for (size_t i = 0; i < s->rels.n; i++) {
         const relation *r = &s->rels.at[i];
         if (rel ? strcmp(rel, r->name) != 0 : !strcmp(r->name, "excluded")) continue;
         any = true;
         uint32_t n = r->t ? r->t->n_cols : r->sub->n_out;
         for (uint32_t k = 0; k < n; k++) {
+            if (!rel && r->hidden && r->hidden[k]) continue;
             type t = r->t ? r->t->cols[k].t : r->sub->out[k].e->t;
             expr *e = expr_new(b, E_COLUMN, type_plain(t.id), c->location, 0);
             e->slot = r->slot;
@@ -316,7 +139,7 @@ static void target_list(binder *b, scope *s, node **list, size_t n, uint32_t *n_
             continue;
         }
         expr *e = bind_expr(b, s, t->val);
-        expr_settle(b, e);
+        if (!b->side) expr_settle(b, e);
         const char *name = *t->name ? t->name : column_title(t->val);
         arena_push(b->mem, &cols, ((out_column){name_keep(b, name), e}));
     }
@@ -488,25 +311,136 @@ static void locking(binder *b, query *q, const PgQuery__SelectStmt *s)
         q->locking = true;
     }
     if (!q->locking) return;
-    if (!q->from || q->from->kind != J_REL || !q->from->table || q->grouped || q->distinct)
+    if (!q->from || q->from->kind != J_REL || !q->from->table || q->grouped || q->distinct ||
+        q->n_windows)
         sql_refuse(CTX(b), -1, "FOR UPDATE of anything but one table");
 }
+
+static query *query_new(binder *b)
+{
+    query *q = arena_get(b->mem, sizeof *q);
+    memset(q, 0, sizeof *q);
+    q->position = -1;
+    return q;
+}
+
+/* ORDER BY of UNION and VALUES: output columns only. */
+static void order_output(binder *b, query *q, const PgQuery__SelectStmt *s)
+{
+    scope none = {.q = q};
+    for (size_t i = 0; i < s->n_sort_clause; i++) {
+        const node *n = s->sort_clause[i]->sort_by->node;
+        const char *name = bare_name(n);
+        if (output_position(b, q, n) < 0 && (!name || output_named(b, q, name) < 0)) {
+            if (name) sql_raise(CTX(b), "42703", "column \"%s\" does not exist", name);
+            sql_raise(CTX(b), "0A000", "invalid UNION/INTERSECT/EXCEPT ORDER BY clause");
+        }
+    }
+    order_by(b, &none, q, s->sort_clause, s->n_sort_clause);
+    if (s->limit_count || s->limit_offset) b->p->loose = true;
+    q->limit = count_expr(b, &none, s->limit_count);
+    q->offset = count_expr(b, &none, s->limit_offset);
+    if (s->n_locking_clause) sql_refuse(CTX(b), -1, "FOR UPDATE of this query");
+}
+
+/* Only a type and a name: where the rows come from elsewhere. */
+static out_column placeholder(binder *b, const char *name, type_id t)
+{
+    return (out_column){name, expr_new(b, E_CONST, type_plain(t), -1, 0)};
+}
+
+static query *values_query(binder *b, scope *up, const PgQuery__SelectStmt *s)
+{
+    query *q = query_new(b);
+    scope in = {.up = up, .q = q};
+    q->n_rows = (uint32_t)s->n_values_lists;
+    q->n_out = (uint32_t)s->values_lists[0]->list->n_items;
+    q->rows = arena_array(b->mem, expr *, (size_t)q->n_rows * q->n_out + 1);
+    q->out = arena_array(b->mem, out_column, q->n_out + 1);
+    b->p->loose = true;
+    for (uint32_t i = 0; i < q->n_rows; i++) {
+        const PgQuery__List *l = s->values_lists[i]->list;
+        if (l->n_items != q->n_out)
+            sql_raise(CTX(b), "42601", "VALUES lists must all be the same length");
+        for (uint32_t k = 0; k < q->n_out; k++)
+            q->rows[i * q->n_out + k] = bind_expr(b, &in, l->items[k]);
+    }
+    expr **column = arena_array(b->mem, expr *, q->n_rows + 1);
+    for (uint32_t k = 0; k < q->n_out; k++) {
+        for (uint32_t i = 0; i < q->n_rows; i++) column[i] = q->rows[i * q->n_out + k];
+        type_id t = common_type(b, column, q->n_rows, "VALUES");
+        for (uint32_t i = 0; i < q->n_rows; i++)
+            q->rows[i * q->n_out + k] = expr_coerce(b, column[i], type_plain(t), CAST_IMPLICIT);
+        char name[32];
+        int len = snprintf(name, sizeof name, "column%u", (unsigned)k + 1);
+        q->out[k] = placeholder(b, arena_text(b->mem, name, (size_t)len), t);
+    }
+    order_output(b, q, s);
+    return q;
+}
+
+static query *set_query(binder *b, scope *up, const PgQuery__SelectStmt *s)
+{
+    query *q = query_new(b);
+    bool side = b->side;
+    q->set = s->op == PG_QUERY__SET_OPERATION__SETOP_UNION       ? SET_UNION
+             : s->op == PG_QUERY__SET_OPERATION__SETOP_INTERSECT ? SET_INTERSECT
+                                                                 : SET_EXCEPT;
+    q->all = s->all;
+    b->side = true;
+    q->left = bind_select(b, up, s->larg);
+    q->right = bind_select(b, up, s->rarg);
+    b->side = side;
+    q->correlated = q->left->correlated || q->right->correlated;
+    b->p->loose = true;
+    q->n_out = q->left->n_out;
+    if (q->right->n_out != q->n_out)
+        sql_raise(CTX(b), "42601", "each query of a UNION must have the same number of columns");
+    q->out = arena_array(b->mem, out_column, q->n_out + 1);
+    for (uint32_t i = 0; i < q->n_out; i++) {
+        expr *pair[2] = {q->left->out[i].e, q->right->out[i].e};
+        type_id t = common_type(b, pair, 2, "UNION");
+        for (int k = 0; k < 2; k++) { /* literals without a type become this one */
+            query *of = k ? q->right : q->left;
+            if (pair[k]->t.id == T_UNKNOWN) {
+                if (of->set || of->n_rows || of->distinct || of->grouped || of->n_sort)
+                    sql_refuse(CTX(b), pair[k]->position, "a literal without a type in UNION");
+                of->out[i].e = expr_coerce(b, pair[k], type_plain(t), CAST_IMPLICIT);
+            }
+        }
+        q->out[i] = placeholder(b, q->left->out[i].name, t);
+    }
+    order_output(b, q, s);
+    return q;
+}
+
+static query *bind_plain(binder *b, scope *up, const PgQuery__SelectStmt *s);
 
 query *bind_select(binder *b, scope *up, const PgQuery__SelectStmt *s)
 {
     if (++b->depth > 2000) sql_refuse(CTX(b), -1, "a statement nested this deep");
-    if (s->op != PG_QUERY__SET_OPERATION__SETOP_NONE)
-        sql_refuse(CTX(b), -1, "UNION, INTERSECT, EXCEPT");
-    if (s->with_clause) sql_refuse(CTX(b), s->with_clause->location, "WITH");
     if (s->into_clause) sql_refuse(CTX(b), -1, "SELECT INTO");
     if (s->n_window_clause) sql_refuse(CTX(b), -1, "window functions");
-    if (s->n_values_lists) sql_refuse(CTX(b), -1, "VALUES as a query");
     if (s->limit_option == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_WITH_TIES)
         sql_refuse(CTX(b), -1, "WITH TIES");
-    query *q = arena_get(b->mem, sizeof *q);
-    memset(q, 0, sizeof *q);
-    q->position = -1;
+    bool side = b->side;
+    if (s->with_clause) b->side = false;
+    size_t withs = bind_with(b, up, s->with_clause);
+    b->side = side;
+    query *q = s->op != PG_QUERY__SET_OPERATION__SETOP_NONE ? set_query(b, up, s)
+               : s->n_values_lists                          ? values_query(b, up, s)
+                                                            : bind_plain(b, up, s);
+    b->withs.n = withs;
+    b->depth--;
+    return q;
+}
+
+static query *bind_plain(binder *b, scope *up, const PgQuery__SelectStmt *s)
+{
+    query *q = query_new(b);
+    bool side = b->side;
     scope in = {.up = up, .q = q};
+    b->side = false;
     for (size_t i = 0; i < s->n_from_clause; i++) {
         join *j = from_item(b, &in, s->from_clause[i]);
         if (!q->from) {
@@ -528,11 +462,18 @@ query *bind_select(binder *b, scope *up, const PgQuery__SelectStmt *s)
         q->distinct = true;
     }
     in.aggregates = true;
+    b->side = side;
     target_list(b, &in, s->target_list, s->n_target_list, &q->n_out, &q->out);
+    b->side = false;
     if (s->having_clause) q->having = bind_bool(b, &in, s->having_clause, "HAVING");
     order_by(b, &in, q, s->sort_clause, s->n_sort_clause);
     q->n_aggs = (uint32_t)in.aggs.n;
     q->aggs = in.aggs.at;
+    q->n_windows = (uint32_t)in.windows.n;
+    q->windows = in.windows.at;
+    if (q->n_windows && (q->n_aggs || s->n_group_clause || q->having))
+        sql_refuse(CTX(b), -1, "window functions beside GROUP BY or aggregates");
+    if (q->n_windows) b->p->loose = true;
     q->grouped = s->n_group_clause || q->n_aggs || q->having;
     if (q->grouped) {
         in.aggregates = false;
@@ -550,13 +491,20 @@ query *bind_select(binder *b, scope *up, const PgQuery__SelectStmt *s)
     q->limit = count_expr(b, &in, s->limit_count);
     q->offset = count_expr(b, &in, s->limit_offset);
     locking(b, q, s);
-    b->depth--;
+    b->side = side;
     return q;
+}
+
+query *bind_query(binder *b, const node *n)
+{
+    if (!n || n->node_case != PG_QUERY__NODE__NODE_SELECT_STMT)
+        sql_refuse(CTX(b), -1, "something else than SELECT here");
+    return bind_select(b, NULL, n->select_stmt);
 }
 
 /* ---- INSERT, UPDATE, DELETE ------------------------------------------------------------------ */
 
-static uint32_t column_named(binder *b, const table *t, const char *name, int position)
+uint32_t column_named(binder *b, const table *t, const char *name, int position)
 {
     for (uint32_t i = 0; i < t->n_cols; i++)
         if (!strcmp(t->cols[i].name, name)) return i;
@@ -565,7 +513,7 @@ static uint32_t column_named(binder *b, const table *t, const char *name, int po
 }
 
 /* NULL: DEFAULT. */
-static expr *assigned(binder *b, scope *s, const node *n, type to)
+expr *assigned(binder *b, scope *s, const node *n, type to)
 {
     if (n->node_case == PG_QUERY__NODE__NODE_SET_TO_DEFAULT) return NULL;
     return expr_coerce(b, bind_expr(b, s, n), to, CAST_ASSIGN);
@@ -638,7 +586,7 @@ static void on_conflict(binder *b, scope *s, plan *p, const PgQuery__OnConflictC
     both.rels.at = NULL;
     both.rels.n = both.rels.cap = 0;
     arena_push(b->mem, &both.rels, s->rels.at[0]);
-    arena_push(b->mem, &both.rels, ((relation){"excluded", p->target, NULL, 1}));
+    arena_push(b->mem, &both.rels, ((relation){.name = "excluded", .t = p->target, .slot = 1}));
     set_list(b, &both, p, c->target_list, c->n_target_list);
     if (c->where_clause) p->conflict_where = bind_bool(b, &both, c->where_clause, "WHERE");
 }
@@ -664,7 +612,7 @@ static void insert_values(binder *b, plan *p, node **lists, size_t n)
 static void insert(binder *b, plan *p, const PgQuery__InsertStmt *i)
 {
     p->kind = S_INSERT;
-    if (i->with_clause) sql_refuse(CTX(b), -1, "WITH");
+    bind_with(b, NULL, i->with_clause);
     query *q = arena_get(b->mem, sizeof *q);
     scope s = target_scope(b, p, i->relation, q);
     table *t = p->target;
@@ -680,12 +628,15 @@ static void insert(binder *b, plan *p, const PgQuery__InsertStmt *i)
             if (p->columns[m] == p->columns[k])
                 sql_raise(CTX(b), "42701", "column \"%s\" specified more than once", c->name);
     }
+    for (uint32_t k = 0; i->select_stmt && k < p->n_columns; k++)
+        if (t->cols[p->columns[k]].always)
+            sql_refuse(CTX(b), -1, "a value for a GENERATED ALWAYS column");
     if (!i->select_stmt) {
         p->n_columns = 0;
         p->n_rows = 1;
     } else if (i->select_stmt->select_stmt->n_values_lists) {
         const PgQuery__SelectStmt *v = i->select_stmt->select_stmt;
-        if (v->limit_count || v->n_sort_clause || v->with_clause)
+        if (v->limit_count || v->limit_offset || v->n_sort_clause || v->with_clause)
             sql_refuse(CTX(b), -1, "this VALUES");
         insert_values(b, p, v->values_lists, v->n_values_lists);
     } else {
@@ -710,127 +661,46 @@ static void insert(binder *b, plan *p, const PgQuery__InsertStmt *i)
     returning(b, &s, p, i->returning_list, i->n_returning_list);
 }
 
+/* FROM of UPDATE, USING of DELETE. */
+static void more_tables(binder *b, scope *s, plan *p, node **list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        join *both = join_new(b, J_INNER);
+        both->left = p->scan;
+        both->right = from_item(b, s, list[i]);
+        p->scan = both;
+    }
+    p->slots = s->q->slots;
+}
+
+static void condition(binder *b, scope *s, plan *p, const node *where)
+{
+    if (where) p->where = bind_bool(b, s, where, "WHERE");
+    use_indexes(b, p->scan, p->where);
+    if (p->where && p->where->kind == E_AND) p->loose = true;
+}
+
 static void update(binder *b, plan *p, const PgQuery__UpdateStmt *u)
 {
     p->kind = S_UPDATE;
-    if (u->with_clause || u->n_from_clause) sql_refuse(CTX(b), -1, "UPDATE with FROM or WITH");
+    bind_with(b, NULL, u->with_clause);
     query *q = arena_get(b->mem, sizeof *q);
     scope s = target_scope(b, p, u->relation, q);
+    more_tables(b, &s, p, u->from_clause, u->n_from_clause);
     set_list(b, &s, p, u->target_list, u->n_target_list);
-    if (u->where_clause) p->where = bind_bool(b, &s, u->where_clause, "WHERE");
-    use_indexes(b, p->scan, p->where);
-    if (p->where && p->where->kind == E_AND) p->loose = true;
+    condition(b, &s, p, u->where_clause);
     returning(b, &s, p, u->returning_list, u->n_returning_list);
 }
 
 static void delete (binder *b, plan *p, const PgQuery__DeleteStmt *d)
 {
     p->kind = S_DELETE;
-    if (d->with_clause || d->n_using_clause) sql_refuse(CTX(b), -1, "DELETE with USING or WITH");
+    bind_with(b, NULL, d->with_clause);
     query *q = arena_get(b->mem, sizeof *q);
     scope s = target_scope(b, p, d->relation, q);
-    if (d->where_clause) p->where = bind_bool(b, &s, d->where_clause, "WHERE");
-    use_indexes(b, p->scan, p->where);
-    if (p->where && p->where->kind == E_AND) p->loose = true;
+    more_tables(b, &s, p, d->using_clause, d->n_using_clause);
+    condition(b, &s, p, d->where_clause);
     returning(b, &s, p, d->returning_list, d->n_returning_list);
-}
-
-/* ---- tables ---------------------------------------------------------------------------------- */
-
-typedef struct making {
-    table *t;
-    VEC(unique_key) unique;
-    VEC(expr *) checks;
-    scope s;
-} making;
-
-static void add_unique(binder *b, making *m, const PgQuery__Constraint *c, int column)
-{
-    uint32_t n = column >= 0 ? 1 : (uint32_t)c->n_keys;
-    unique_key u = {n, arena_array(b->mem, uint32_t, n + 1),
-                    c->contype == PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY};
-    if (c->deferrable || c->nulls_not_distinct || c->n_including)
-        sql_refuse(CTX(b), c->location, "deferrable, NULLS NOT DISTINCT or INCLUDE");
-    for (uint32_t i = 0; i < n; i++) {
-        u.cols[i] = column >= 0
-                        ? (uint32_t)column
-                        : column_named(b, m->t, string_of(b, c->keys[i], c->location), c->location);
-        if (u.primary) m->t->cols[u.cols[i]].not_null = true;
-    }
-    arena_push(b->mem, &m->unique, u);
-}
-
-static void add_constraint(binder *b, making *m, const PgQuery__Constraint *c, int column)
-{
-    switch (c->contype) {
-    case PG_QUERY__CONSTR_TYPE__CONSTR_NULL: break;
-    case PG_QUERY__CONSTR_TYPE__CONSTR_NOTNULL: m->t->cols[column].not_null = true; break;
-    case PG_QUERY__CONSTR_TYPE__CONSTR_DEFAULT: {
-        scope none = {0};
-        m->t->cols[column].fallback = assigned(b, &none, c->raw_expr, m->t->cols[column].t);
-        break;
-    }
-    case PG_QUERY__CONSTR_TYPE__CONSTR_CHECK: {
-        expr *e = bind_bool(b, &m->s, c->raw_expr, "CHECK");
-        arena_push(b->mem, &m->checks, e);
-        break;
-    }
-    case PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY:
-    case PG_QUERY__CONSTR_TYPE__CONSTR_UNIQUE: add_unique(b, m, c, column); break;
-    case PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN: sql_refuse(CTX(b), c->location, "foreign keys");
-    default: sql_refuse(CTX(b), c->location, "this kind of constraint");
-    }
-}
-
-static void create_table(binder *b, plan *p, const PgQuery__CreateStmt *c)
-{
-    p->kind = S_CREATE;
-    p->quiet = c->if_not_exists;
-    if (c->n_inh_relations || c->partbound || c->partspec || c->of_typename || c->n_options)
-        sql_refuse(CTX(b), c->relation->location, "this kind of CREATE TABLE");
-    if (strcmp(c->relation->relpersistence, "p") != 0)
-        sql_refuse(CTX(b), c->relation->location, "temporary and unlogged tables");
-    table *t = arena_get(b->mem, sizeof *t);
-    memset(t, 0, sizeof *t);
-    p->created = t;
-    t->name = name_keep(b, c->relation->relname);
-    VEC(table_column) cols = {0};
-    for (size_t i = 0; i < c->n_table_elts; i++) {
-        if (c->table_elts[i]->node_case != PG_QUERY__NODE__NODE_COLUMN_DEF) continue;
-        const PgQuery__ColumnDef *d = c->table_elts[i]->column_def;
-        if (d->coll_clause || *d->identity || *d->generated)
-            sql_refuse(CTX(b), d->location, "COLLATE, identity and generated columns");
-        for (size_t k = 0; k < cols.n; k++)
-            if (!strcmp(cols.at[k].name, d->colname))
-                sql_raise(CTX(b), "42701", "column \"%s\" specified more than once", d->colname);
-        arena_push(
-            b->mem, &cols,
-            ((table_column){name_keep(b, d->colname), bind_type(b, d->type_name), false, NULL}));
-    }
-    t->n_cols = (uint32_t)cols.n;
-    t->cols = cols.at;
-    query *q = arena_get(b->mem, sizeof *q);
-    memset(q, 0, sizeof *q);
-    making m = {.t = t, .s = {.q = q}};
-    arena_push(b->mem, &m.s.rels, ((relation){t->name, t, NULL, 0}));
-    int at = 0;
-    for (size_t i = 0; i < c->n_table_elts; i++) {
-        const node *n = c->table_elts[i];
-        if (n->node_case == PG_QUERY__NODE__NODE_COLUMN_DEF) {
-            const PgQuery__ColumnDef *d = n->column_def;
-            for (size_t k = 0; k < d->n_constraints; k++)
-                add_constraint(b, &m, d->constraints[k]->constraint, at);
-            at++;
-        } else if (n->node_case == PG_QUERY__NODE__NODE_CONSTRAINT) {
-            add_constraint(b, &m, n->constraint, -1);
-        } else {
-            sql_refuse(CTX(b), -1, "LIKE in CREATE TABLE");
-        }
-    }
-    t->n_unique = (uint32_t)m.unique.n;
-    t->unique = m.unique.at;
-    t->n_checks = (uint32_t)m.checks.n;
-    t->checks = m.checks.at;
 }
 
 static void names_of(binder *b, plan *p, const char *one)
@@ -842,8 +712,22 @@ static void names_of(binder *b, plan *p, const char *one)
 
 static void drop(binder *b, plan *p, const PgQuery__DropStmt *d)
 {
-    if (d->remove_type != PG_QUERY__OBJECT_TYPE__OBJECT_TABLE) sql_refuse(CTX(b), -1, "this DROP");
-    p->kind = S_DROP;
+    if (d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_FUNCTION ||
+        d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_PROCEDURE ||
+        d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_ROUTINE) {
+        bind_drop_routine(b, p, d);
+        return;
+    }
+    bool view = d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_VIEW;
+    if (d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_INDEX) sql_refuse(CTX(b), -1, "DROP INDEX");
+    if (d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_SEQUENCE) {
+        p->kind = S_NOTHING;
+        return;
+    }
+    if (!view && d->remove_type != PG_QUERY__OBJECT_TYPE__OBJECT_TABLE)
+        sql_refuse(CTX(b), -1, "this DROP");
+    p->kind = view ? S_DROP_VIEW : S_DROP;
+    p->cascade = d->behavior == PG_QUERY__DROP_BEHAVIOR__DROP_CASCADE;
     p->quiet = d->missing_ok;
     p->n_names = (uint32_t)d->n_objects;
     p->names = arena_array(b->mem, const char *, d->n_objects + 1);
@@ -879,21 +763,27 @@ static void bind_statement(binder *b, plan *p, const node *n)
     case PG_QUERY__NODE__NODE_INSERT_STMT: insert(b, p, n->insert_stmt); break;
     case PG_QUERY__NODE__NODE_UPDATE_STMT: update(b, p, n->update_stmt); break;
     case PG_QUERY__NODE__NODE_DELETE_STMT: delete (b, p, n->delete_stmt); break;
-    case PG_QUERY__NODE__NODE_CREATE_STMT: create_table(b, p, n->create_stmt); break;
+    case PG_QUERY__NODE__NODE_CREATE_STMT: bind_create_table(b, p, n->create_stmt); break;
     case PG_QUERY__NODE__NODE_DROP_STMT: drop(b, p, n->drop_stmt); break;
     case PG_QUERY__NODE__NODE_TRANSACTION_STMT: transaction(b, p, n->transaction_stmt); break;
-    case PG_QUERY__NODE__NODE_INDEX_STMT:
-        if (n->index_stmt->unique) sql_refuse(CTX(b), -1, "CREATE UNIQUE INDEX");
-        p->kind = S_NOTHING;
-        break;
+    case PG_QUERY__NODE__NODE_INDEX_STMT: bind_index(b, p, n->index_stmt); break;
+    case PG_QUERY__NODE__NODE_ALTER_TABLE_STMT: bind_alter(b, p, n->alter_table_stmt); break;
+    case PG_QUERY__NODE__NODE_VIEW_STMT: bind_view(b, p, n->view_stmt); break;
+    case PG_QUERY__NODE__NODE_TRUNCATE_STMT: bind_truncate(b, p, n->truncate_stmt); break;
+    case PG_QUERY__NODE__NODE_CREATE_SEQ_STMT: p->kind = S_NOTHING; break;
     case PG_QUERY__NODE__NODE_VARIABLE_SET_STMT:
         if (strncmp(n->variable_set_stmt->name, "TRANSACTION", 11) != 0)
             sql_refuse(CTX(b), -1, "SET %s", n->variable_set_stmt->name);
         p->kind = S_NOTHING;
         break;
     case PG_QUERY__NODE__NODE_CREATE_FUNCTION_STMT:
-    case PG_QUERY__NODE__NODE_CALL_STMT: sql_refuse(CTX(b), -1, "stored procedures and functions");
-    default: sql_refuse(CTX(b), -1, "this kind of statement (node %d)", (int)n->node_case);
+        bind_create_routine(b, p, n->create_function_stmt);
+        break;
+    case PG_QUERY__NODE__NODE_CALL_STMT: bind_call(b, p, n->call_stmt); break;
+    case PG_QUERY__NODE__NODE_DO_STMT: bind_do(b, p, n->do_stmt); break;
+    default:
+        if (!bind_session(b, p, n))
+            sql_refuse(CTX(b), -1, "this kind of statement (node %d)", (int)n->node_case);
     }
 }
 
@@ -904,8 +794,33 @@ static void bind_parsed(binder *b, plan *p, const PgQuery__ParseResult *tree)
     if (tree->n_stmts != 1) sql_refuse(CTX(b), -1, "%zu statements in one text", tree->n_stmts);
     bind_statement(b, p, tree->stmts[0]->stmt);
     p->catalog = b->x->s->catalog;
+    const query *q = p->q;
+    p->simple = p->kind == S_SELECT && q->n_out == 1 && !q->from && !q->where && !q->grouped &&
+                !q->distinct && !q->n_sort && !q->limit && !q->offset && !q->locking && !q->call &&
+                !q->set && !q->n_rows && !q->n_windows && !b->sublinks;
+    if (p->simple) p->loose = false;
+    if (p->fails && (!p->simple || b->calls))
+        sql_refuse(CTX(b), -1, "a constant expression that fails (%s)", b->x->c.state);
+    bool one_row = p->kind == S_INSERT && !p->q && p->n_rows == 1 && !p->conflict;
+    if (!p->simple && !one_row) {
+        p->n_early = (uint32_t)b->early.n;
+        p->early = b->early.at;
+    }
     p->n_params = (uint32_t)b->params.n;
     p->params = b->params.at;
+}
+
+/* The last byte of a dollar-quoted string (of the text, if it has no end); 0: none begins here. */
+static size_t dollar_end(const char *s, size_t n, size_t i)
+{
+    size_t tag = i + 1;
+    while (tag < n && ((s[tag] | 32) >= 'a' || s[tag] == '_' || (s[tag] >= '0' && s[tag] <= '9')))
+        tag++;
+    if (tag >= n || s[tag] != '$' || (s[i + 1] >= '0' && s[i + 1] <= '9')) return 0;
+    size_t len = tag + 1 - i;
+    for (size_t k = tag + 1; k + len <= n; k++)
+        if (s[k] == '$' && !memcmp(s + k, s + i, len)) return k + len - 1;
+    return n - 1;
 }
 
 /* libpg_query and protobuf-c recurse along the tree without a limit; so we look at the text first.
@@ -917,7 +832,10 @@ static bool too_deep(const char *s, size_t n)
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)s[i];
         size_t from = i;
-        if (c == '\'' || c == '"') {
+        size_t quoted = c == '$' ? dollar_end(s, n, i) : 0;
+        if (quoted) { /* a body: its statements are looked at when they are bound */
+            i = quoted;
+        } else if (c == '\'' || c == '"') {
             for (i++; i < n && (unsigned char)s[i] != c; i++) continue;
         } else if ((c | 32) >= 'a' && (c | 32) <= 'z') {
             while (i + 1 < n && (((s[i + 1] | 32) >= 'a' && (s[i + 1] | 32) <= 'z') ||
@@ -943,7 +861,16 @@ static bool too_deep(const char *s, size_t n)
     return false;
 }
 
-plan *sql_bind(sql_exec *x, arena *volatile m, const char *text, size_t n)
+plan *sql_bind(sql_exec *x, arena *m, const char *text, size_t n)
+{
+    x->pl = NULL;
+    x->c.routine = NULL;
+    x->views = 0;
+    return bind_text(x, m, NULL, text, n, NULL, 0);
+}
+
+plan *bind_text(sql_exec *x, arena *volatile m, struct pl_code *code, const char *text, size_t n,
+                const type *params, uint32_t n_params)
 {
     if (memchr(text, 0, n)) sql_refuse(&x->c, -1, "a NUL character");
     if (n > SQL_MAX_TEXT)
@@ -975,12 +902,18 @@ plan *sql_bind(sql_exec *x, arena *volatile m, const char *text, size_t n)
     /* tables and savepoints outlive their plan */
     const node *first = tree->n_stmts ? tree->stmts[0]->stmt : NULL;
     if (first && (first->node_case == PG_QUERY__NODE__NODE_CREATE_STMT ||
+                  first->node_case == PG_QUERY__NODE__NODE_CREATE_FUNCTION_STMT ||
+                  first->node_case == PG_QUERY__NODE__NODE_PREPARE_STMT ||
+                  first->node_case == PG_QUERY__NODE__NODE_VIEW_STMT ||
+                  first->node_case == PG_QUERY__NODE__NODE_INDEX_STMT ||
+                  first->node_case == PG_QUERY__NODE__NODE_ALTER_TABLE_STMT ||
                   first->node_case == PG_QUERY__NODE__NODE_TRANSACTION_STMT))
         m = &x->s->names;
     plan *p = arena_get(m, sizeof *p);
     memset(p, 0, sizeof *p);
     p->arbiter = -1;
-    binder b = {.x = x, .mem = m, .p = p};
+    binder b = {.x = x, .mem = m, .p = p, .code = code, .text = text};
+    for (uint32_t i = 0; i < n_params; i++) arena_push(m, &b.params, params[i]);
     bind_parsed(&b, p, tree);
     guard_restore(g, &outer);
     pg_query__parse_result__free_unpacked(tree, NULL);

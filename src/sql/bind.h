@@ -19,23 +19,45 @@ typedef struct relation {
     table *t;
     query *sub;
     uint32_t slot;
+    bool *hidden; /* columns that USING merged: not found without the relation's name */
 } relation;
+
+typedef struct merged_column { /* of JOIN ... USING, NATURAL JOIN */
+    const char *name;
+    expr *e;
+    size_t first; /* relation at which the join begins */
+    bool gone;    /* merged once more */
+} merged_column;
+
+typedef struct with_query {
+    const char *name;
+    query *q;
+} with_query;
 
 typedef struct scope {
     struct scope *up;
     VEC(relation) rels;
+    VEC(merged_column) merged;
     query *q;
     bool aggregates; /* allowed here */
     bool in_aggregate;
-    VEC(aggregate) aggs;
+    VEC(aggregate) aggs, windows;
 } scope;
+
+struct pl_code;
 
 typedef struct binder {
     sql_exec *x;
     arena *mem; /* of the plan */
     plan *p;
     VEC(type) params;
+    VEC(expr *) early;
+    VEC(with_query) withs;
     uint32_t depth;
+    bool side;            /* of UNION: literals wait for their type */
+    bool sublinks, calls; /* there are subqueries; calls of routines */
+    const char *text;     /* the statement */
+    struct pl_code *code; /* SQL of a body: names may be those of variables */
 } binder;
 
 /* bind_expr.c */
@@ -45,12 +67,56 @@ expr *expr_new(binder *b, expr_kind kind, type t, int position, uint32_t n);
 expr *expr_coerce(binder *b, expr *e, type to, cast_kind kind);
 void expr_settle(binder *b, expr *e); /* an unknown literal in the output is text */
 bool expr_same(const expr *a, const expr *b);
+expr *compare(binder *b, int op, expr *l, expr *r, int position);
+expr *expr_and(binder *b, expr *l, expr *r);
+expr *column_of(binder *b, const relation *r, uint32_t i, uint32_t up, int position);
+type_id common_type(binder *b, expr **e, uint32_t n, const char *what);
 type bind_type(binder *b, const PgQuery__TypeName *t);
 value value_keep(binder *b, type_id t, value v);
 const char *name_keep(binder *b, const char *s);
 const char *string_of(binder *b, const node *n, int position);
 
+/* bind_agg.c: an aggregate or window function of that name, or NULL */
+expr *bind_aggregate(binder *b, scope *s, const PgQuery__FuncCall *f, const char *name);
+
+/* bind_routine.c */
+void bind_create_routine(binder *b, plan *p, const PgQuery__CreateFunctionStmt *c);
+void bind_drop_routine(binder *b, plan *p, const PgQuery__DropStmt *d);
+void bind_call(binder *b, plan *p, const PgQuery__CallStmt *c);
+void bind_do(binder *b, plan *p, const PgQuery__DoStmt *d);
+/* A call of a function that was created, or NULL if there is none of that name. */
+expr *bind_routine_call(binder *b, scope *s, const PgQuery__FuncCall *f);
+/* The relation that a function in FROM is. */
+query *bind_function_rows(binder *b, scope *s, const PgQuery__FuncCall *f);
+/* A variable of the body, or NULL. */
+expr *bind_variable(binder *b, const char *const *names, size_t n, int position);
+expr *bind_argument(binder *b, int number, int position);
+
+/* bind_from.c */
+table *bind_table(binder *b, const PgQuery__RangeVar *r);
+join *join_new(binder *b, join_kind kind);
+join *table_relation(binder *b, scope *s, const PgQuery__RangeVar *r);
+join *from_item(binder *b, scope *s, const node *n);
+void use_indexes(binder *b, join *j, const expr *where);
+/* The queries of WITH, and how many there were before. */
+size_t bind_with(binder *b, scope *up, const PgQuery__WithClause *w);
+
+/* bind_table.c */
+void bind_create_table(binder *b, plan *p, const PgQuery__CreateStmt *c);
+void bind_index(binder *b, plan *p, const PgQuery__IndexStmt *i);
+void bind_alter(binder *b, plan *p, const PgQuery__AlterTableStmt *a);
+void bind_view(binder *b, plan *p, const PgQuery__ViewStmt *v);
+void bind_truncate(binder *b, plan *p, const PgQuery__TruncateStmt *t);
+
+/* bind_session.c: PREPARE, EXECUTE, cursors; false: none of them */
+bool bind_session(binder *b, plan *p, const node *n);
+
 /* bind.c */
+uint32_t column_named(binder *b, const table *t, const char *name, int position);
+expr *assigned(binder *b, scope *s, const node *n, type to); /* NULL: DEFAULT */
+query *bind_query(binder *b, const node *n);                 /* of a statement that holds one */
+plan *bind_text(sql_exec *x, arena *m, struct pl_code *code, const char *text, size_t n,
+                const type *params, uint32_t n_params);
 query *bind_select(binder *b, scope *up, const PgQuery__SelectStmt *s);
 
 #endif

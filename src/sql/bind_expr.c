@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "sql/bind.h"
+#include "sql/pl.h"
 
 #define CTX(b) (&(b)->x->c)
 
@@ -14,7 +15,7 @@ const char *name_keep(binder *b, const char *s)
 
 value value_keep(binder *b, type_id t, value v)
 {
-    if (v.null) return v;
+    if (v.null || v.open) return v;
     if (type_is_text(t)) return value_text(arena_text(b->mem, v.s, v.n), v.n);
     if (t != T_NUMERIC) return v;
     void *copy = arena_get(b->mem, num_bytes(v.d));
@@ -131,21 +132,35 @@ static expr *null_const(binder *b, const expr *like)
     return expr_new(b, E_CONST, like->t, like->position, 0);
 }
 
+/* Has one value for the whole statement. */
+static bool steady(const expr *e)
+{
+    if (e->kind == E_COLUMN || e->kind == E_AGGREGATE || e->kind == E_ROUTINE ||
+        e->kind == E_OPEN || e->q)
+        return false;
+    for (uint32_t i = 0; i < e->n; i++)
+        if (!steady(e->arg[i])) return false;
+    return true;
+}
+
 /* PostgreSQL evaluates constants when it plans (eval_const_expressions), whether or not a row ever
    needs them; an operator with a null constant is null, and its other side never looked at. */
 static expr *fold(binder *b, expr *volatile e)
 {
     for (uint32_t i = 0; strict_kind(e->kind) && i < e->n; i++)
         if (e->arg[i]->kind == E_CONST && e->arg[i]->v.null) return null_const(b, e);
-    if (!is_const(e)) return e;
+    if (!is_const(e)) {
+        if (strict_kind(e->kind) && steady(e)) arena_push(b->mem, &b->early, e);
+        return e;
+    }
     guard *g = b->x->c.guard, outer;
     memcpy(&outer, g, sizeof outer);
     if (guard_armed(g)) {
         bool raised = g->code == SQL_RAISED;
         guard_restore(g, &outer);
-        if (raised)
-            sql_refuse(CTX(b), e->position, "a constant expression that fails (%s)", b->x->c.state);
-        guard_fail_again(g);
+        if (!raised) guard_fail_again(g);
+        b->p->fails = true;
+        return e;
     }
     value v = eval(b->x, e, NULL);
     guard_restore(g, &outer);
@@ -227,7 +242,7 @@ static expr *simple_case(expr *e)
 }
 
 /* The type that values of several expressions have in common (CASE, COALESCE, IN, ...). */
-static type_id common(binder *b, expr **e, uint32_t n, const char *what)
+type_id common_type(binder *b, expr **e, uint32_t n, const char *what)
 {
     type_id t = T_UNKNOWN;
     for (uint32_t i = 0; i < n; i++) {
@@ -267,10 +282,10 @@ static type_id operands(binder *b, expr **e, const char *op, int position)
         sql_raise(CTX(b), "42883", "operator does not exist: %s %s %s", type_name(l), op,
                   type_name(r));
     (void)position;
-    return common(b, e, 2, op);
+    return common_type(b, e, 2, op);
 }
 
-static expr *compare(binder *b, int op, expr *l, expr *r, int position)
+expr *compare(binder *b, int op, expr *l, expr *r, int position)
 {
     static const char *const names[] = {"=", "<>", "<", "<=", ">", ">="};
     expr *e = expr_new(b, E_COMPARE, type_plain(T_BOOL), position, 2);
@@ -342,6 +357,11 @@ static expr * not(binder * b, expr *a, int position)
     return fold(b, e);
 }
 
+expr *expr_and(binder *b, expr *l, expr *r)
+{
+    return junction(b, E_AND, l, r, -1);
+}
+
 static int compare_op_of(const char *s)
 {
     static const char *const names[] = {"=", "<>", "<", "<=", ">", ">="};
@@ -359,7 +379,7 @@ static expr *in_list(binder *b, scope *s, const PgQuery__AExpr *a, bool negated)
     uint32_t n = (uint32_t)list->n_items;
     all[0] = bind_expr(b, s, a->lexpr);
     for (uint32_t i = 0; i < n; i++) all[i + 1] = bind_expr(b, s, list->items[i]);
-    type_id t = common(b, all, n + 1, "IN");
+    type_id t = common_type(b, all, n + 1, "IN");
     expr *left = expr_coerce(b, all[0], type_plain(t), CAST_IMPLICIT);
     /* NOT IN is an AND of inequalities, of which the planner may test any first */
     expr *e = expr_new(b, negated ? E_AND : E_OR, type_plain(T_BOOL), a->location, n);
@@ -401,6 +421,8 @@ static expr *nullif(binder *b, scope *s, const PgQuery__AExpr *a)
     e->arg[2] = e->arg[0];
     e->t = type_plain(e->arg[0]->t.id);
     coerce_all(b, e->arg, 2, e->sub);
+    for (int i = 0; i < 2; i++) /* never equal */
+        if (e->arg[i]->kind == E_CONST && e->arg[i]->v.null) return e->arg[2];
     return fold(b, e);
 }
 
@@ -484,7 +506,7 @@ static expr *constant(binder *b, const PgQuery__AConst *c)
     return e;
 }
 
-static expr *column_of(binder *b, const relation *r, uint32_t i, uint32_t up, int position)
+expr *column_of(binder *b, const relation *r, uint32_t i, uint32_t up, int position)
 {
     type t = r->t ? r->t->cols[i].t : r->sub->out[i].e->t;
     expr *e = expr_new(b, E_COLUMN, type_plain(t.id), position, 0);
@@ -494,9 +516,46 @@ static expr *column_of(binder *b, const relation *r, uint32_t i, uint32_t up, in
     return e;
 }
 
+/* A variable of the body with this name, or NULL. */
+static expr *variable_ref(binder *b, const PgQuery__ColumnRef *c)
+{
+    const char *names[3];
+    if (!b->code || c->n_fields > 3) return NULL;
+    for (size_t i = 0; i < c->n_fields; i++) {
+        if (c->fields[i]->node_case != PG_QUERY__NODE__NODE_STRING) return NULL;
+        names[i] = c->fields[i]->string->sval;
+    }
+    return bind_variable(b, names, c->n_fields, c->location);
+}
+
+/* A name that is both is an error in PL/pgSQL, and the column in an SQL function. */
+static bool also_variable(binder *b, const PgQuery__ColumnRef *c)
+{
+    if (!b->code || (b->x->pl->r && b->x->pl->r->sql) || c->n_fields > 1) return false;
+    const char *name = c->fields[0]->string->sval;
+    return pl_find(b->code->scope, NULL, name) >= 0;
+}
+
+static expr *merged_ref(binder *b, const scope *s, const char *name, uint32_t up)
+{
+    expr *found = NULL;
+    for (size_t i = 0; i < s->merged.n; i++) {
+        const merged_column *m = &s->merged.at[i];
+        if (m->gone || strcmp(m->name, name) != 0) continue;
+        if (found) sql_raise(CTX(b), "42702", "column reference \"%s\" is ambiguous", name);
+        if (up) sql_refuse(CTX(b), -1, "a column of USING in a subquery");
+        found = m->e;
+    }
+    return found;
+}
+
 static expr *column_ref(binder *b, scope *s, const PgQuery__ColumnRef *c)
 {
     const char *rel = NULL, *name = NULL;
+    if (c->n_fields == 3 && b->code) {
+        expr *v = variable_ref(b, c);
+        if (v) return v;
+    }
     if (c->n_fields == 1)
         name = string_of(b, c->fields[0], c->location);
     else if (c->n_fields == 2)
@@ -506,7 +565,7 @@ static expr *column_ref(binder *b, scope *s, const PgQuery__ColumnRef *c)
         sql_refuse(CTX(b), c->location, "a name of %zu parts", c->n_fields);
     uint32_t up = 0;
     for (scope *at = s; at; at = at->up, up++) {
-        expr *found = NULL;
+        expr *found = rel ? NULL : merged_ref(b, at, name, up);
         bool rel_found = false;
         for (size_t i = 0; i < at->rels.n; i++) {
             const relation *r = &at->rels.at[i];
@@ -515,7 +574,7 @@ static expr *column_ref(binder *b, scope *s, const PgQuery__ColumnRef *c)
             uint32_t n = r->t ? r->t->n_cols : r->sub->n_out;
             for (uint32_t k = 0; k < n; k++) {
                 if (strcmp(r->t ? r->t->cols[k].name : r->sub->out[k].name, name) != 0) continue;
-                if (!rel && !strcmp(r->name, "excluded")) continue;
+                if (!rel && (!strcmp(r->name, "excluded") || (r->hidden && r->hidden[k]))) continue;
                 if (found) sql_raise(CTX(b), "42702", "column reference \"%s\" is ambiguous", name);
                 found = column_of(b, r, k, up, c->location);
             }
@@ -523,10 +582,14 @@ static expr *column_ref(binder *b, scope *s, const PgQuery__ColumnRef *c)
         if (found) {
             for (scope *in = s; in != at; in = in->up)
                 if (in->q) in->q->correlated = true;
+            if (also_variable(b, c))
+                sql_raise(CTX(b), "42702", "column reference \"%s\" is ambiguous", name);
             return found;
         }
         if (rel_found) break;
     }
+    expr *v = variable_ref(b, c);
+    if (v) return v;
     if (!s || !s->rels.n) sql_raise(CTX(b), rel ? "42P01" : "42703", "\"%s\" does not exist", name);
     sql_raise(CTX(b), rel ? "42P01" : "42703", "column \"%s\" does not exist", name);
 }
@@ -535,6 +598,7 @@ static expr *parameter(binder *b, const PgQuery__ParamRef *p)
 {
     if (p->number < 1 || p->number > 65535)
         sql_raise(CTX(b), "42P02", "there is no parameter $%d", p->number);
+    if (b->code) return bind_argument(b, p->number, p->location);
     uint32_t i = (uint32_t)p->number - 1;
     while (b->params.n <= i) arena_push(b->mem, &b->params, type_plain(T_UNKNOWN));
     expr *e = expr_new(b, E_PARAM, b->params.at[i], p->location, 0);
@@ -553,49 +617,21 @@ static const struct {
 #undef CALL
 };
 
-static const char *const aggregate_names[] = {"count", "sum", "avg", "min", "max"};
-
-static expr *aggregate_call(binder *b, scope *s, const PgQuery__FuncCall *f, agg_kind kind)
-{
-    scope *at = s;
-    if (!at || !at->aggregates || at->in_aggregate)
-        sql_refuse(CTX(b), f->location, "an aggregate in this place");
-    if (f->agg_filter || f->n_agg_order || f->over || f->agg_within_group)
-        sql_refuse(CTX(b), f->location, "FILTER, ORDER BY or OVER in an aggregate");
-    aggregate a = {.kind = kind, .distinct = f->agg_distinct};
-    if (!f->agg_star) {
-        if (f->n_args != 1) sql_refuse(CTX(b), f->location, "this aggregate");
-        at->in_aggregate = true;
-        a.arg = bind_expr(b, s, f->args[0]);
-        at->in_aggregate = false;
-        if (kind == AGG_COUNT) expr_settle(b, a.arg);
-    } else if (kind != AGG_COUNT) {
-        sql_refuse(CTX(b), f->location, "this aggregate");
-    }
-    type_id t = a.arg ? a.arg->t.id : T_INT8;
-    if (kind == AGG_COUNT)
-        a.t = type_plain(T_INT8);
-    else if (kind == AGG_MIN || kind == AGG_MAX) {
-        if (t == T_UNKNOWN || t == T_BOOL)
-            sql_refuse(CTX(b), f->location, "min or max of this type");
-        a.t = type_plain(t == T_VARCHAR ? T_TEXT : t);
-    } else {
-        if (!type_rank(t)) sql_refuse(CTX(b), f->location, "sum or avg of this type");
-        a.t = type_plain(kind == AGG_SUM && (t == T_INT2 || t == T_INT4) ? T_INT8 : T_NUMERIC);
-    }
-    expr *e = expr_new(b, E_AGGREGATE, a.t, f->location, 0);
-    e->index = (uint32_t)at->aggs.n;
-    for (uint32_t i = 0; i < at->aggs.n; i++) {
-        const aggregate *o = &at->aggs.at[i];
-        bool same = o->kind == a.kind && o->distinct == a.distinct && !o->arg == !a.arg;
-        if (same && (!a.arg || expr_same(o->arg, a.arg))) {
-            e->index = i;
-            return e;
-        }
-    }
-    arena_push(b->mem, &at->aggs, a);
-    return e;
-}
+/* Of the calls from LENGTH on: three arguments, then the result; text, integer, boolean. */
+static const char text_shapes[][5] = {
+    [CALL_LENGTH - CALL_LENGTH] = "t--i",       [CALL_CHAR_LENGTH - CALL_LENGTH] = "t--i",
+    [CALL_LOWER - CALL_LENGTH] = "t--t",        [CALL_UPPER - CALL_LENGTH] = "t--t",
+    [CALL_SUBSTR - CALL_LENGTH] = "tiit",       [CALL_SUBSTRING - CALL_LENGTH] = "tiit",
+    [CALL_LEFT - CALL_LENGTH] = "ti-t",         [CALL_RIGHT - CALL_LENGTH] = "ti-t",
+    [CALL_REPEAT - CALL_LENGTH] = "ti-t",       [CALL_LPAD - CALL_LENGTH] = "titt",
+    [CALL_RPAD - CALL_LENGTH] = "titt",         [CALL_REVERSE - CALL_LENGTH] = "t--t",
+    [CALL_REPLACE - CALL_LENGTH] = "tttt",      [CALL_STRPOS - CALL_LENGTH] = "tt-i",
+    [CALL_POSITION - CALL_LENGTH] = "tt-i",     [CALL_SPLIT_PART - CALL_LENGTH] = "ttit",
+    [CALL_TRANSLATE - CALL_LENGTH] = "tttt",    [CALL_BTRIM - CALL_LENGTH] = "tt-t",
+    [CALL_LTRIM - CALL_LENGTH] = "tt-t",        [CALL_RTRIM - CALL_LENGTH] = "tt-t",
+    [CALL_STARTS_WITH - CALL_LENGTH] = "tt-b",  [CALL_ASCII - CALL_LENGTH] = "t--i",
+    [CALL_OCTET_LENGTH - CALL_LENGTH] = "t--i",
+};
 
 static void call_types(binder *b, expr *e)
 {
@@ -626,27 +662,46 @@ static void call_types(binder *b, expr *e)
         e->t = type_plain(T_NUMERIC);
         return;
     default:
-        if (!type_is_text(t)) break;
-        e->arg[0] = expr_coerce(b, e->arg[0], type_plain(T_TEXT), CAST_IMPLICIT);
-        for (uint32_t i = 1; i < e->n; i++) {
-            if (e->arg[i]->t.id != T_INT4 && e->arg[i]->t.id != T_INT2)
+        for (uint32_t i = 0; i < e->n; i++) {
+            type_id want = text_shapes[e->op - CALL_LENGTH][i] == 'i' ? T_INT4 : T_TEXT;
+            type_id is = e->arg[i]->t.id;
+            if (want == T_TEXT ? !type_is_text(is) : is != T_INT4 && is != T_INT2)
                 sql_refuse(CTX(b), e->position, "function %s with these types", calls[e->op].name);
-            e->arg[i] = expr_coerce(b, e->arg[i], type_plain(T_INT4), CAST_IMPLICIT);
+            e->arg[i] = expr_coerce(b, e->arg[i], type_plain(want), CAST_IMPLICIT);
         }
         e->sub = T_TEXT;
-        bool length = e->op == CALL_LENGTH || e->op == CALL_CHAR_LENGTH;
-        e->t = type_plain(length ? T_INT4 : T_TEXT);
+        char result = text_shapes[e->op - CALL_LENGTH][3];
+        e->t = type_plain(result == 'i' ? T_INT4 : result == 'b' ? T_BOOL : T_TEXT);
         return;
     }
     sql_refuse(CTX(b), e->position, "function %s of %s", calls[e->op].name, type_name(t));
 }
 
+/* Nobody but the server knows what these give; times with a zone are taken as plain ones. */
+static const struct {
+    const char *name;
+    size_t most;
+    type_id t;
+} open_calls[] = {
+    {"nextval", 1, T_INT8},
+    {"currval", 1, T_INT8},
+    {"lastval", 0, T_INT8},
+    {"now", 0, T_STAMP},
+    {"transaction_timestamp", 0, T_STAMP},
+    {"statement_timestamp", 0, T_STAMP},
+    {"clock_timestamp", 0, T_STAMP},
+    {"random", 0, T_NUMERIC},
+    {"gen_random_uuid", 0, T_TEXT},
+    {"pg_backend_pid", 0, T_INT4},
+    {"txid_current", 0, T_INT8},
+};
+
 static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
 {
     const char *name =
         f->n_funcname ? string_of(b, f->funcname[f->n_funcname - 1], f->location) : "";
-    for (int i = 0; i < 5; i++)
-        if (!strcmp(name, aggregate_names[i])) return aggregate_call(b, s, f, (agg_kind)i);
+    expr *aggregated = bind_aggregate(b, s, f, name);
+    if (aggregated) return aggregated;
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         if (strcmp(name, calls[i].name) != 0) continue;
         if (f->n_args < calls[i].low || f->n_args > calls[i].high || f->over || f->agg_distinct)
@@ -657,6 +712,11 @@ static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
         call_types(b, e);
         return fold(b, e);
     }
+    for (size_t i = 0; i < sizeof open_calls / sizeof open_calls[0]; i++)
+        if (!strcmp(name, open_calls[i].name) && f->n_args <= open_calls[i].most)
+            return expr_new(b, E_OPEN, type_plain(open_calls[i].t), f->location, 0);
+    expr *made = bind_routine_call(b, s, f);
+    if (made) return made;
     sql_refuse(CTX(b), f->location, "function %s", name);
 }
 
@@ -666,10 +726,10 @@ static expr *sub_link(binder *b, scope *s, const PgQuery__SubLink *l)
 {
     if (!l->subselect || l->subselect->node_case != PG_QUERY__NODE__NODE_SELECT_STMT)
         sql_refuse(CTX(b), l->location, "this subquery");
-    if (s && (s->aggs.n || s->in_aggregate))
+    if (s && (s->aggs.n || s->windows.n || s->in_aggregate))
         sql_refuse(CTX(b), l->location, "a subquery beside aggregates");
     query *q = bind_select(b, s, l->subselect->select_stmt);
-    b->p->loose = true;
+    b->p->loose = b->sublinks = true;
     expr *e;
     switch (l->sub_link_type) {
     case PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK:
@@ -718,7 +778,7 @@ static expr *case_expr(binder *b, scope *s, const PgQuery__CaseExpr *c)
     } else {
         results[n] = expr_new(b, E_CONST, type_plain(T_UNKNOWN), c->location, 0);
     }
-    type_id t = common(b, results, n + 1, "CASE");
+    type_id t = common_type(b, results, n + 1, "CASE");
     coerce_all(b, results, n + 1, t);
     for (uint32_t i = 0; i < n; i++) e->arg[2 * i + 1] = results[i];
     e->arg[2 * n] = results[n];
@@ -730,7 +790,7 @@ static expr *of_list(binder *b, scope *s, expr_kind kind, node **args, size_t n,
 {
     expr *e = expr_new(b, kind, type_plain(T_TEXT), position, (uint32_t)n);
     for (uint32_t i = 0; i < e->n; i++) e->arg[i] = bind_expr(b, s, args[i]);
-    type_id t = common(b, e->arg, e->n, "COALESCE");
+    type_id t = common_type(b, e->arg, e->n, "COALESCE");
     coerce_all(b, e->arg, e->n, t);
     e->t = type_plain(t);
     return e;
@@ -752,6 +812,20 @@ expr *bind_bool(binder *b, scope *s, const node *n, const char *what)
     if (e->t.id != T_BOOL && e->t.id != T_UNKNOWN)
         sql_raise(CTX(b), "42804", "argument of %s must be type boolean", what);
     return expr_coerce(b, e, type_plain(T_BOOL), CAST_IMPLICIT);
+}
+
+static expr *current_value(binder *b, const PgQuery__SQLValueFunction *f)
+{
+    type_id t = T_UNKNOWN;
+    switch (f->op) {
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_DATE: t = T_DATE; break;
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIMESTAMP:
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIMESTAMP_N:
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP:
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP_N: t = T_STAMP; break;
+    default: sql_refuse(CTX(b), f->location, "the current time of day, user or schema");
+    }
+    return expr_new(b, E_OPEN, type_plain(t), f->location, 0);
 }
 
 static expr *bind_node(binder *b, scope *s, const node *n)
@@ -791,8 +865,7 @@ static expr *bind_node(binder *b, scope *s, const node *n)
         e->op = (int)n->boolean_test->booltesttype;
         return fold(b, e);
     }
-    case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION:
-        sql_refuse(CTX(b), n->sqlvalue_function->location, "the current time or user");
+    case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION: return current_value(b, n->sqlvalue_function);
     default: sql_refuse(CTX(b), -1, "this kind of expression (node %d)", (int)n->node_case);
     }
 }
@@ -811,7 +884,7 @@ bool expr_same(const expr *a, const expr *b)
 {
     if (a->kind != b->kind || a->op != b->op || a->t.id != b->t.id || a->t.width != b->t.width ||
         a->n != b->n || a->slot != b->slot || a->index != b->index || a->up != b->up || a->q ||
-        b->q)
+        b->q || a->routine || b->routine)
         return false;
     if (a->kind == E_CONST && !value_identical(a->t.id, a->v, b->v)) return false;
     for (uint32_t i = 0; i < a->n; i++)

@@ -3,7 +3,8 @@
  */
 #include <assert.h>
 
-#include "sql/exec.h"
+#include "sql/pl.h"
+#include "sql/text.h"
 
 /* From the grammar of libpg_query, so that no other file needs its header (BoolTestType). */
 enum { TEST_TRUE = 1, TEST_NOT_TRUE, TEST_FALSE, TEST_NOT_FALSE, TEST_UNKNOWN, TEST_NOT_UNKNOWN };
@@ -143,8 +144,8 @@ static value call(sql_exec *x, const expr *e, const value *v)
     }
     case CALL_SUBSTR:
     case CALL_SUBSTRING: return substring(x, v[0], v[1].i, e->n > 2, e->n > 2 ? v[2].i : 0);
+    default: return text_call(x, (call_id)e->op, v, e->n);
     }
-    return value_null();
 }
 
 static value junction(sql_exec *x, const expr *e, frame *f)
@@ -256,6 +257,35 @@ static value call_strict(sql_exec *x, const expr *e, frame *f)
     return null ? value_null() : call(x, e, v);
 }
 
+static value known(sql_exec *x, const expr *e, value v)
+{
+    if (v.open)
+        sql_refuse(&x->c, e->position, "a value that a sequence, clock or random function gave");
+    return v;
+}
+
+value eval_open(sql_exec *x, const expr *e, frame *f)
+{
+    const expr *in = e;
+    while (in->kind == E_CAST) in = in->arg[0];
+    if (in->kind == E_OPEN) return value_open();
+    value v = value_null();
+    if (in->kind == E_VAR) v = pl_value(x, in);
+    if (in->kind == E_COLUMN) {
+        for (uint32_t i = 0; i < in->up; i++) f = f->up;
+        const value *r = f->slots[in->slot];
+        if (r) v = r[in->index];
+    }
+    return v.open ? v : eval(x, e, f);
+}
+
+value *eval_args(sql_exec *x, const expr *e, frame *f)
+{
+    value *v = arena_array(&x->work, value, e->n + 1);
+    for (uint32_t i = 0; i < e->n; i++) v[i] = eval(x, e->arg[i], f);
+    return v;
+}
+
 value eval(sql_exec *x, const expr *e, frame *f)
 {
     switch (e->kind) {
@@ -264,7 +294,7 @@ value eval(sql_exec *x, const expr *e, frame *f)
     case E_COLUMN: {
         for (uint32_t i = 0; i < e->up; i++) f = f->up;
         const value *r = f->slots[e->slot];
-        return r ? r[e->index] : value_null();
+        return r ? known(x, e, r[e->index]) : value_null();
     }
     case E_AND:
     case E_OR: return junction(x, e, f);
@@ -317,6 +347,9 @@ value eval(sql_exec *x, const expr *e, frame *f)
     case E_IN_QUERY: return in_query(x, e, f);
     case E_SCALAR: return scalar(x, e, f);
     case E_AGGREGATE: return f->aggs[e->index];
+    case E_OPEN: return known(x, e, value_open());
+    case E_VAR: return known(x, e, pl_value(x, e));
+    case E_ROUTINE: return pl_call(x, e->routine, eval_args(x, e, f), NULL);
     }
     return value_null();
 }

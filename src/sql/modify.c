@@ -8,6 +8,7 @@
 #include <assert.h>
 
 #include "base/hash.h"
+#include "sql/pl.h"
 #include "sql/sql.h"
 
 static void check_row(sql_exec *x, const table *t, const value *row)
@@ -23,10 +24,11 @@ static void check_row(sql_exec *x, const table *t, const value *row)
     }
 }
 
+/* No other row has this key: it has a null, or what a sequence gave and nobody saw. */
 static bool key_null(const unique_key *u, const value *row)
 {
     for (uint32_t i = 0; i < u->n; i++)
-        if (row[u->cols[i]].null) return true;
+        if (row[u->cols[i]].null || row[u->cols[i]].open) return true;
     return false;
 }
 
@@ -69,7 +71,7 @@ static void returning(sql_exec *x, const plan *p, frame *f, sql_result *out, tup
     out->count++;
     if (!p->n_returning) return;
     value *row = arena_array(&x->work, value, p->n_returning);
-    for (uint32_t i = 0; i < p->n_returning; i++) row[i] = eval(x, p->returning[i].e, f);
+    for (uint32_t i = 0; i < p->n_returning; i++) row[i] = eval_open(x, p->returning[i].e, f);
     const value **one = arena_array(&x->work, const value *, 1);
     one[0] = row;
     arena_push(&x->work, &rows->at, one);
@@ -93,7 +95,20 @@ static void returned(sql_exec *x, const plan *p, sql_result *out, tuples *rows)
 
 /* ---- INSERT ---------------------------------------------------------------------------------- */
 
-static value *set_row(sql_exec *x, const plan *p, const value *old, frame *f)
+/* A value that was just made by a sequence or clock is what RETURNING showed of its column. */
+static value made(sql_exec *x, const plan *p, uint32_t column, value v, uint64_t row)
+{
+    if (v.open != OPEN_FREE || x->calls || !x->observed) return v;
+    for (uint32_t i = 0; i < p->n_returning; i++) {
+        const expr *e = p->returning[i].e;
+        value seen;
+        if (e->kind != E_COLUMN || e->slot || e->index != column) continue;
+        if (x->observed(x->ud, row, i, p->target->cols[column].t, &seen)) return seen;
+    }
+    return v;
+}
+
+static value *set_row(sql_exec *x, const plan *p, const value *old, frame *f, uint64_t row_number)
 {
     const table *t = p->target;
     value *row = arena_array(&x->work, value, t->n_cols);
@@ -101,7 +116,7 @@ static value *set_row(sql_exec *x, const plan *p, const value *old, frame *f)
     for (uint32_t i = 0; i < p->n_set; i++) {
         const set_clause *s = &p->set[i];
         const expr *e = s->e ? s->e : t->cols[s->column].fallback;
-        row[s->column] = e ? eval(x, e, f) : value_null();
+        row[s->column] = e ? made(x, p, s->column, eval_open(x, e, f), row_number) : value_null();
     }
     return row;
 }
@@ -126,12 +141,13 @@ static void update_instead(sql_exec *x, const plan *p, uint32_t r, const value *
     const value *slots[2] = {v->cols, proposed};
     frame f = {slots, NULL, NULL};
     if (p->conflict_where && !eval_true(x, p->conflict_where, &f)) return;
-    value *row = set_row(x, p, v->cols, &f);
+    value *row = set_row(x, p, v->cols, &f, out->count);
     check_row(x, t, row);
     for (uint32_t i = 0; i < t->n_unique; i++)
         if (!key_same(t, &t->unique[i], row, v->cols) &&
             holder(x, t, &t->unique[i], row, r) != NO_ROW)
             sql_raise(&x->c, "23505", "duplicate key value violates unique constraint");
+    refer_note(x, t, v->cols, row);
     vs_update(x->s, t, r, row, x->cid);
     slots[0] = row;
     returning(x, p, &f, out, rows);
@@ -162,12 +178,13 @@ static void insert_row(sql_exec *x, const plan *p, const value *row, sql_result 
         if (holder(x, t, &t->unique[i], row, NO_ROW) != NO_ROW)
             sql_raise(&x->c, "23505", "duplicate key value violates unique constraint");
     vs_insert(x->s, t, row, x->cid);
+    refer_note(x, t, NULL, row);
     const value *slots[2] = {row, NULL};
     frame f = {slots, NULL, NULL};
     returning(x, p, &f, out, rows);
 }
 
-static value *blank_row(sql_exec *x, const plan *p)
+static value *blank_row(sql_exec *x, const plan *p, uint64_t number)
 {
     const table *t = p->target;
     value *row = arena_array(&x->work, value, t->n_cols + 1);
@@ -176,7 +193,8 @@ static value *blank_row(sql_exec *x, const plan *p)
     for (uint32_t i = 0; i < t->n_cols; i++) {
         uint32_t k = 0;
         while (k < p->n_columns && p->columns[k] != i) k++;
-        if (k == p->n_columns && t->cols[i].fallback) row[i] = eval(x, t->cols[i].fallback, &none);
+        if (k == p->n_columns && t->cols[i].fallback)
+            row[i] = made(x, p, i, eval_open(x, t->cols[i].fallback, &none), number);
     }
     return row;
 }
@@ -186,12 +204,13 @@ static void insert(sql_exec *x, const plan *p, sql_result *out)
     const table *t = p->target;
     tuples rows = {0};
     frame none = {NULL, NULL, NULL};
+    if (p->q || p->n_rows > 1) x->many = 1;
     if (p->q) {
         sql_result r;
         exec_query(x, p->q, NULL, &r);
         exec_cut(x, p->q, &r);
         for (uint32_t i = 0; i < r.n; i++) {
-            value *row = blank_row(x, p);
+            value *row = blank_row(x, p, out->count);
             for (uint32_t k = 0; k < p->n_columns; k++) {
                 type to = t->cols[p->columns[k]].t;
                 row[p->columns[k]] =
@@ -201,11 +220,12 @@ static void insert(sql_exec *x, const plan *p, sql_result *out)
         }
     }
     for (uint32_t i = 0; i < p->n_rows; i++) {
-        value *row = blank_row(x, p);
+        value *row = blank_row(x, p, out->count);
         for (uint32_t k = 0; k < p->n_columns; k++) {
             const expr *e = p->rows[(size_t)i * p->n_columns + k];
             if (!e) e = t->cols[p->columns[k]].fallback;
-            row[p->columns[k]] = e ? eval(x, e, &none) : value_null();
+            row[p->columns[k]] =
+                e ? made(x, p, p->columns[k], eval_open(x, e, &none), out->count) : value_null();
         }
         insert_row(x, p, row, out, &rows);
     }
@@ -216,43 +236,114 @@ static void insert(sql_exec *x, const plan *p, sql_result *out)
 
 typedef struct target {
     uint32_t row;
-    const value *old;
+    const value **tuple; /* slot 0 is the row as it is now */
+    const value *old;    /* what it was */
 } target;
 typedef VEC(target) target_list;
 
-/* What a row is when its turn comes: what the snapshot showed, or what another transaction left. */
-static const value *locked_now(sql_exec *x, const plan *p, uint32_t r, const value *seen)
+/* What a row is when its turn comes: what the snapshot showed, or what another transaction left.
+   False: it is not written after all. */
+static bool locked_now(sql_exec *x, const plan *p, uint32_t r, const value **tuple)
 {
     table *t = p->target;
+    const value *seen = tuple[0];
     const row_version *now = vs_at(t, r, x->latest, x->cid);
-    if (!now || now->cols == seen || x->rule == WRITE_FREE) return seen;
+    if (!now || now->cols == seen || x->rule == WRITE_FREE) return true;
     const row_version *then = vs_at(t, r, x->state, x->cid);
-    if (now == then) return seen;
+    if (now == then) return true;
     if (x->rule == WRITE_CONFLICT) {
         if (x->by_value && !now->dead) { /* the published test: an equal value is no conflict */
             uint32_t i = 0;
             while (i < t->n_cols && value_identical(t->cols[i].t.id, now->cols[i], seen[i])) i++;
-            if (i == t->n_cols) return seen;
+            if (i == t->n_cols) return true;
         }
         raise_conflict(x, now);
     }
-    if (now->dead) return NULL;
-    const value *slot = now->cols;
-    frame f = {&slot, NULL, NULL};
-    return p->where && !eval_true(x, p->where, &f) ? NULL : slot;
+    if (now->dead) return false;
+    tuple[0] = now->cols;
+    frame f = {tuple, NULL, NULL};
+    return !p->where || eval_true(x, p->where, &f);
+}
+
+static const join *target_scan(const join *j)
+{
+    while (j->kind != J_REL) j = j->left;
+    return j;
+}
+
+typedef struct row_map { /* columns of a version -> its row */
+    const value **cols;
+    uint32_t *row, cap;
+} row_map;
+
+static uint32_t map_slot(const row_map *m, const value *cols)
+{
+    uint32_t at = (uint32_t)hash_u64((uintptr_t)cols) & (m->cap - 1);
+    while (m->cols[at] && m->cols[at] != cols) at = (at + 1) & (m->cap - 1);
+    return at;
+}
+
+/* A join does not tell row numbers: those of the target are looked up by what was read. */
+static row_map rows_of_target(sql_exec *x, const plan *p)
+{
+    tuples t = {0};
+    exec_join(x, target_scan(p->scan), p->slots, NULL, &t);
+    row_map m = {.cap = 16};
+    while (m.cap < 2 * t.at.n) m.cap *= 2;
+    m.cols = arena_array(&x->work, const value *, m.cap);
+    m.row = arena_array(&x->work, uint32_t, m.cap);
+    memset(m.cols, 0, m.cap * sizeof *m.cols);
+    for (size_t i = 0; i < t.at.n; i++) {
+        uint32_t at = map_slot(&m, t.at.at[i][0]);
+        m.cols[at] = t.at.at[i][0];
+        m.row[at] = t.rows.at[i];
+    }
+    return m;
 }
 
 static void find_targets(sql_exec *x, const plan *p, target_list *out)
 {
-    query q = {.slots = 1, .from = p->scan, .where = p->where};
+    query q = {.slots = p->slots, .from = p->scan, .where = p->where};
     tuples t = {0};
-    exec_join(x, q.from, 1, NULL, &t);
+    row_map m = {0};
+    exec_join(x, q.from, p->slots, NULL, &t);
     exec_where(x, &q, NULL, &t);
+    bool joined = p->scan->kind != J_REL;
+    if (joined) m = rows_of_target(x, p);
     for (size_t i = 0; i < t.at.n; i++) {
         x->touched++;
-        const value *old = locked_now(x, p, t.rows.at[i], t.at.at[i][0]);
-        if (old) arena_push(&x->work, out, ((target){t.rows.at[i], old}));
+        const value **tuple = t.at.at[i];
+        uint32_t r = joined ? m.row[map_slot(&m, tuple[0])] : t.rows.at[i];
+        if (locked_now(x, p, r, tuple)) arena_push(&x->work, out, ((target){r, tuple, tuple[0]}));
     }
+}
+
+/* A row that FROM or USING found more than once is written once, from any of what was found. */
+static bool again(sql_exec *x, const plan *p, const target_list *all, size_t i, uint32_t *first,
+                  const value *row)
+{
+    const table *t = p->target;
+    if (p->scan->kind == J_REL) return false;
+    uint32_t k = first[all->at[i].row];
+    if (!k) {
+        first[all->at[i].row] = (uint32_t)i + 1;
+        return false;
+    }
+    const row_version *v = t->rows.at[all->at[i].row].head;
+    bool same = !p->n_returning;
+    for (uint32_t c = 0; row && same && c < t->n_cols; c++)
+        same = value_identical(t->cols[c].t.id, row[c], v->cols[c]);
+    if (!same) sql_refuse(&x->c, -1, "a row to be written that FROM finds more than once");
+    return true;
+}
+
+static uint32_t *first_times(sql_exec *x, const plan *p)
+{
+    if (p->scan->kind == J_REL) return NULL;
+    size_t n = p->target->rows.n + 1;
+    uint32_t *first = arena_array(&x->work, uint32_t, n);
+    memset(first, 0, n * sizeof *first);
+    return first;
 }
 
 static bool sets(const plan *p, const unique_key *u)
@@ -279,21 +370,25 @@ static void update(sql_exec *x, const plan *p, sql_result *out)
     table *t = p->target;
     tuples rows = {0};
     target_list all = {0};
+    x->many = 1;
     find_targets(x, p, &all);
+    uint32_t *first = first_times(x, p);
     for (size_t i = 0; i < all.n; i++) {
-        const value *slot = all.at[i].old;
-        frame f = {&slot, NULL, NULL};
-        value *row = set_row(x, p, slot, &f);
+        const value **slots = all.at[i].tuple, *old = slots[0];
+        frame f = {slots, NULL, NULL};
+        value *row = set_row(x, p, old, &f, out->count);
+        if (again(x, p, &all, i, first, row)) continue;
         check_row(x, t, row);
         for (uint32_t k = 0; k < t->n_unique; k++) {
             const unique_key *u = &t->unique[k];
-            if (!sets(p, u) || key_same(t, u, row, slot)) continue;
+            if (!sets(p, u) || key_same(t, u, row, old)) continue;
             order_matters(x, p, &all, i, u, row);
             if (holder(x, t, u, row, all.at[i].row) != NO_ROW)
                 sql_raise(&x->c, "23505", "duplicate key value violates unique constraint");
         }
         vs_update(x->s, t, all.at[i].row, row, x->cid);
-        slot = row;
+        refer_note(x, t, old, row);
+        slots[0] = row;
         returning(x, p, &f, out, &rows);
     }
     returned(x, p, out, &rows);
@@ -303,11 +398,14 @@ static void delete (sql_exec *x, const plan *p, sql_result *out)
 {
     tuples rows = {0};
     target_list all = {0};
+    x->many = 1;
     find_targets(x, p, &all);
+    uint32_t *first = first_times(x, p);
     for (size_t i = 0; i < all.n; i++) {
-        const value *slot = all.at[i].old;
-        frame f = {&slot, NULL, NULL};
+        frame f = {all.at[i].tuple, NULL, NULL};
+        if (again(x, p, &all, i, first, NULL)) continue;
         vs_update(x->s, p->target, all.at[i].row, NULL, x->cid);
+        refer_note(x, p->target, all.at[i].tuple[0], NULL);
         returning(x, p, &f, out, &rows);
     }
     returned(x, p, out, &rows);
@@ -331,7 +429,80 @@ static void drop_tables(sql_exec *x, const plan *p)
     for (uint32_t i = 0; i < p->n_names; i++) {
         table *t = vs_find(x->s, p->names[i], x->latest);
         if (!t && !p->quiet) sql_raise(&x->c, "42P01", "table \"%s\" does not exist", p->names[i]);
+        if (t && refer_needed(x, t, p->names, p->n_names)) {
+            if (p->cascade)
+                sql_refuse(&x->c, -1, "DROP ... CASCADE of a table that is referred to");
+            sql_raise(&x->c, "2BP01", "other objects depend on table \"%s\"", t->name);
+        }
         if (t) vs_drop(x->s, t);
+    }
+}
+
+/* Only in the transaction that created the table: taking it back takes the table back. */
+static void alter(sql_exec *x, const plan *p)
+{
+    table *t = p->altered;
+    const table *to = p->created;
+    if (t->created != PENDING || x->savepoints.n || x->calls)
+        sql_refuse(&x->c, -1, "a change of table \"%s\" after the transaction that made it",
+                   t->name);
+    bool rows = false;
+    for (size_t i = 0; i < t->rows.n; i++) rows |= t->rows.at[i].head != NULL;
+    if (rows && (to->n_cols != t->n_cols || to->n_unique != t->n_unique ||
+                 to->n_checks != t->n_checks || to->n_foreign != t->n_foreign))
+        sql_refuse(&x->c, -1, "a change of table \"%s\", which has rows", t->name);
+    uint32_t primary = 0;
+    for (uint32_t i = 0; i < to->n_unique; i++) primary += to->unique[i].primary;
+    if (primary > 1) sql_raise(&x->c, "42P16", "multiple primary keys are not allowed");
+    t->n_cols = to->n_cols;
+    t->cols = to->cols;
+    t->n_unique = to->n_unique;
+    t->unique = to->unique;
+    t->n_checks = to->n_checks;
+    t->checks = to->checks;
+    t->n_foreign = to->n_foreign;
+    t->foreign = to->foreign;
+    t->index = NULL;
+    x->s->catalog++;
+}
+
+static void create_view(sql_exec *x, const plan *p)
+{
+    const char *name = p->routine->name;
+    routine *old = vs_routine(x->s, name, x->latest, 0);
+    if (vs_find(x->s, name, x->latest) || (old && (!old->view || !p->quiet)))
+        sql_raise(&x->c, "42P07", "relation \"%s\" already exists", name);
+    if (old) sql_refuse(&x->c, -1, "CREATE OR REPLACE of a view that exists");
+    routine *r = arena_get(&x->s->names, sizeof *r);
+    *r = *p->routine;
+    vs_create_routine(x->s, r);
+}
+
+static void drop_views(sql_exec *x, const plan *p)
+{
+    for (uint32_t i = 0; i < p->n_names; i++) {
+        routine *r = vs_routine(x->s, p->names[i], x->latest, 0);
+        bool view = r && r->view;
+        if (!view && !p->quiet)
+            sql_raise(&x->c, "42P01", "view \"%s\" does not exist", p->names[i]);
+        if (view) vs_drop_routine(x->s, r);
+    }
+}
+
+/* Not as DELETE: whoever reads an older state finds nothing. */
+static void truncate(sql_exec *x, const plan *p)
+{
+    for (uint32_t i = 0; i < p->n_names; i++) {
+        table *t = vs_find(x->s, p->names[i], x->latest);
+        if (refer_needed(x, t, p->names, p->n_names))
+            sql_raise(&x->c, "0A000",
+                      "cannot truncate a table referenced in a foreign key constraint");
+        for (uint32_t r = 0; r < t->rows.n; r++) {
+            guard_tick(x->c.guard);
+            const row_version *v = t->rows.at[r].head;
+            if (v && !v->dead) vs_update(x->s, t, r, NULL, x->cid);
+        }
+        t->truncated = true;
     }
 }
 
@@ -343,6 +514,65 @@ static size_t find_savepoint(sql_exec *x, const char *name)
     return i - 1;
 }
 
+static bool same_inputs(const routine *a, const routine *b)
+{
+    if (a->n_in != b->n_in) return false;
+    for (uint32_t i = 0, k = 0; i < a->n_params; i++) {
+        if (a->params[i].mode != PARAM_IN && a->params[i].mode != PARAM_INOUT) continue;
+        while (b->params[k].mode != PARAM_IN && b->params[k].mode != PARAM_INOUT) k++;
+        if (a->params[i].t.id != b->params[k++].t.id) return false;
+    }
+    return true;
+}
+
+static void create_routine(sql_exec *x, const plan *p)
+{
+    const routine *made = p->routine;
+    routine *old;
+    for (uint32_t i = 0; (old = vs_routine(x->s, made->name, x->latest, i)); i++) {
+        if (!same_inputs(old, made)) continue;
+        if (!p->quiet) sql_raise(&x->c, "42723", "function \"%s\" already exists", made->name);
+        if (old->procedure != made->procedure)
+            sql_raise(&x->c, "42809", "cannot change routine kind");
+        if (old->returns != made->returns || old->set != made->set || old->t.id != made->t.id)
+            sql_raise(&x->c, "42P13", "cannot change return type of existing function");
+        vs_drop_routine(x->s, old);
+        break;
+    }
+    routine *r = arena_get(&x->s->names, sizeof *r);
+    *r = *made;
+    vs_create_routine(x->s, r);
+}
+
+/* CALL answers with a row of the output parameters, if there are any. */
+static void call(sql_exec *x, const plan *p, sql_result *out)
+{
+    const routine *r = p->call->routine;
+    frame none = {NULL, NULL, NULL};
+    value *args = eval_args(x, p->call, &none);
+    for (uint32_t i = 0; i < r->n_params; i++) /* inside of a body they are given as variables */
+        if (r->params[i].mode == PARAM_INOUT)
+            args[i] = pl_cast(x, args[i], p->call->arg[i]->t, r->params[i].t);
+    value *row = arena_array(&x->work, value, r->n_params + 1);
+    pl_call(x, r, args, row);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->n_params; i++) n += r->params[i].mode != PARAM_IN;
+    if (!n) return;
+    out->has_rows = true;
+    out->n_cols = n;
+    out->n = 1;
+    out->names = arena_array(&x->work, const char *, n);
+    out->types = arena_array(&x->work, type_id, n);
+    out->rows = arena_array(&x->work, const value *, 1);
+    out->rows[0] = row;
+    n = 0;
+    for (uint32_t i = 0; i < r->n_params; i++) {
+        if (r->params[i].mode == PARAM_IN) continue;
+        out->names[n] = r->params[i].name;
+        out->types[n++] = r->params[i].t.id;
+    }
+}
+
 void exec_modify(sql_exec *x, const plan *p, sql_result *out)
 {
     switch (p->kind) {
@@ -352,15 +582,34 @@ void exec_modify(sql_exec *x, const plan *p, sql_result *out)
     case S_CREATE: create(x, p); break;
     case S_DROP: drop_tables(x, p); break;
     case S_SAVEPOINT:
-        vec_push(x->s->mem, &x->savepoints, ((savepoint){p->names[0], vs_mark(x->s)}));
+        vec_push(x->s->mem, &x->savepoints,
+                 ((savepoint){p->names[0], vs_mark(x->s), x->portals.n}));
         break;
     case S_RELEASE: x->savepoints.n = find_savepoint(x, p->names[0]); break;
     case S_ROLLBACK_TO: {
         size_t i = find_savepoint(x, p->names[0]);
         vs_rollback(x->s, x->savepoints.at[i].mark);
         x->savepoints.n = i + 1;
+        if (x->portals.n > x->savepoints.at[i].portals) x->portals.n = x->savepoints.at[i].portals;
         break;
     }
+    case S_ROUTINE: create_routine(x, p); break;
+    case S_DROP_ROUTINE:
+        for (uint32_t i = 0; i < p->n_names; i++)
+            if (p->dropped[i]) vs_drop_routine(x->s, p->dropped[i]);
+        break;
+    case S_CALL: call(x, p, out); break;
+    case S_DO: pl_do(x, p->body); break;
+    case S_ALTER: alter(x, p); break;
+    case S_VIEW: create_view(x, p); break;
+    case S_DROP_VIEW: drop_views(x, p); break;
+    case S_TRUNCATE: truncate(x, p); break;
+    case S_PREPARE:
+    case S_EXECUTE:
+    case S_DEALLOCATE:
+    case S_DECLARE:
+    case S_FETCH:
+    case S_CLOSE: exec_session(x, p, out); break;
     case S_SELECT:
     case S_NOTHING: break;
     }
@@ -368,24 +617,88 @@ void exec_modify(sql_exec *x, const plan *p, sql_result *out)
 
 void exec_plan(sql_exec *x, const plan *p, sql_result *out)
 {
-    memset(out, 0, sizeof *out);
     x->touched = 0;
     x->depth = 0;
+    x->many = x->calls = 0;
+    memset(&x->kept, 0, sizeof x->kept); /* lost with the arena */
+    memset(&x->refers, 0, sizeof x->refers);
+    x->refers_from = 0;
+    x->kept_from = 0;
+    x->steps = 0;
+    x->loose = p->loose;
+    x->nothing = false;
+    x->pl = NULL;
+    x->c.routine = NULL;
+    pl_flush(x->s);
+    exec_inner(x, p, out);
+    if (!x->s->holes || !out->has_rows) return;
+    for (uint32_t i = 0; i < out->n; i++)
+        for (uint32_t c = 0; c < out->n_cols; c++)
+            if (out->rows[i][c].open == OPEN_FIXED)
+                sql_refuse(&x->c, -1, "a value that a sequence, clock or random function gave");
+}
+
+/* A plan made for these values fails when it is made, another one when a row is met. */
+static void try_early(sql_exec *x, const plan *p)
+{
+    guard *g = x->c.guard, outer;
+    memcpy(&outer, g, sizeof outer);
+    if (guard_armed(g)) {
+        bool raised = g->code == SQL_RAISED;
+        guard_restore(g, &outer);
+        if (!raised) guard_fail_again(g);
+        sql_refuse(&x->c, -1, "an expression without columns that fails (%s)", x->c.state);
+    }
+    frame none = {NULL, NULL, NULL};
+    for (uint32_t i = 0; i < p->n_early; i++) eval(x, p->early[i], &none);
+    guard_restore(g, &outer);
+}
+
+void exec_inner(sql_exec *x, const plan *p, sql_result *out)
+{
+    size_t kept_from = x->kept_from, refers = x->refers.n, refers_from = x->refers_from;
+    x->refers_from = refers;
+    memset(out, 0, sizeof *out);
     x->target = p->target;
+    x->kept_from = x->kept.n;
     if (p->target && p->target->unknown)
         sql_refuse(&x->c, -1, "table \"%s\", whose initial contents are unknown", p->target->name);
+    if (p->conflict == ON_CONFLICT_NOTHING) x->nothing = true;
+    if (p->n_early) try_early(x, p);
     if (p->kind == S_SELECT)
         exec_query(x, p->q, NULL, out);
     else
         exec_modify(x, p, out);
+    if (x->refers.n > refers) refer_check(x);
+    x->refers_from = refers_from;
+    exec_planned(x, p);
+    x->kept.n = x->kept_from;
+    x->kept_from = kept_from;
 }
 
-bool sql_unclear(const plan *p, const char *state, const char *other)
+void exec_planned(sql_exec *x, const plan *p)
 {
+    if (p->fails) sql_refuse(&x->c, -1, "a constant expression that fails");
+}
+
+/* A sequence may have given a key that is there already. */
+static bool unseen_key(const table *t)
+{
+    for (uint32_t i = 0; t && i < t->n_unique; i++)
+        for (uint32_t k = 0; k < t->unique[i].n; k++)
+            if (t->cols[t->unique[i].cols[k]].holes) return true;
+    return false;
+}
+
+bool sql_unclear(const sql_exec *x, const plan *p, const char *state, const char *other)
+{
+    /* SQL inside of a body is read when it runs, by PostgreSQL when the function is created */
+    if (!state && !strcmp(other, "23505") && unseen_key(p->target)) return true;
+    if (p->kind == S_ROUTINE && !state) return !strncmp(other, "42", 2);
     bool data = (state && !strncmp(state, "22", 2)) || (other && !strncmp(other, "22", 2));
     if (state && other) { /* one row: the order of tests is PostgreSQL's, and ours */
         bool one_row = p->kind == S_INSERT && p->n_rows == 1;
         return state[0] == '2' && other[0] == '2' && !one_row;
     }
-    return data && p->loose;
+    return data && x->loose;
 }

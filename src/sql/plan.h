@@ -11,6 +11,7 @@
 
 typedef struct table table;
 typedef struct query query;
+typedef struct routine routine;
 
 typedef enum expr_kind {
     E_CONST,
@@ -33,10 +34,13 @@ typedef enum expr_kind {
     E_CAST,
     E_CALL, /* op: enum call_id */
     E_LIKE,
-    E_EXISTS,   /* query */
-    E_IN_QUERY, /* arg, query; compared as `sub` */
-    E_SCALAR,   /* query */
-    E_AGGREGATE /* index */
+    E_EXISTS,    /* query */
+    E_IN_QUERY,  /* arg, query; compared as `sub` */
+    E_SCALAR,    /* query */
+    E_AGGREGATE, /* index */
+    E_VAR,       /* variable `index` of a running body; of a record: field `slot` */
+    E_ROUTINE,   /* a call of `routine` */
+    E_OPEN       /* nextval, now, random: whatever was observed */
 } expr_kind;
 
 typedef enum compare_op { OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE } compare_op;
@@ -56,7 +60,24 @@ typedef enum compare_op { OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE } compare_op;
     CALL(LOWER, "lower", 1, 1)                                                                     \
     CALL(UPPER, "upper", 1, 1)                                                                     \
     CALL(SUBSTR, "substr", 2, 3)                                                                   \
-    CALL(SUBSTRING, "substring", 2, 3)
+    CALL(SUBSTRING, "substring", 2, 3)                                                             \
+    CALL(LEFT, "left", 2, 2)                                                                       \
+    CALL(RIGHT, "right", 2, 2)                                                                     \
+    CALL(REPEAT, "repeat", 2, 2)                                                                   \
+    CALL(LPAD, "lpad", 2, 3)                                                                       \
+    CALL(RPAD, "rpad", 2, 3)                                                                       \
+    CALL(REVERSE, "reverse", 1, 1)                                                                 \
+    CALL(REPLACE, "replace", 3, 3)                                                                 \
+    CALL(STRPOS, "strpos", 2, 2)                                                                   \
+    CALL(POSITION, "position", 2, 2)                                                               \
+    CALL(SPLIT_PART, "split_part", 3, 3)                                                           \
+    CALL(TRANSLATE, "translate", 3, 3)                                                             \
+    CALL(BTRIM, "btrim", 1, 2)                                                                     \
+    CALL(LTRIM, "ltrim", 1, 2)                                                                     \
+    CALL(RTRIM, "rtrim", 1, 2)                                                                     \
+    CALL(STARTS_WITH, "starts_with", 2, 2)                                                         \
+    CALL(ASCII, "ascii", 1, 1)                                                                     \
+    CALL(OCTET_LENGTH, "octet_length", 1, 1)
 
 typedef enum call_id {
 #define CALL(id, name, low, high) CALL_##id,
@@ -76,18 +97,57 @@ typedef struct expr {
     value v;
     query *q;
     cast_kind cast;
+    const routine *routine;
 } expr;
 
-typedef enum agg_kind { AGG_COUNT, AGG_SUM, AGG_AVG, AGG_MIN, AGG_MAX } agg_kind;
+/* id, name; from ROW_NUMBER on only over a window */
+#define SQL_AGGREGATES                                                                             \
+    AGGREGATE(COUNT, "count")                                                                      \
+    AGGREGATE(SUM, "sum")                                                                          \
+    AGGREGATE(AVG, "avg")                                                                          \
+    AGGREGATE(MIN, "min")                                                                          \
+    AGGREGATE(MAX, "max")                                                                          \
+    AGGREGATE(BOOL_AND, "bool_and")                                                                \
+    AGGREGATE(BOOL_OR, "bool_or")                                                                  \
+    AGGREGATE(EVERY, "every")                                                                      \
+    AGGREGATE(STRING_AGG, "string_agg")                                                            \
+    AGGREGATE(ROW_NUMBER, "row_number")                                                            \
+    AGGREGATE(RANK, "rank")                                                                        \
+    AGGREGATE(DENSE_RANK, "dense_rank")
+
+typedef enum agg_kind {
+#define AGGREGATE(id, name) AGG_##id,
+    SQL_AGGREGATES
+#undef AGGREGATE
+} agg_kind;
+
+typedef struct order_key {
+    expr *e; /* NULL: output column `column` */
+    uint32_t column;
+    bool desc, nulls_first;
+} order_key;
 
 typedef struct aggregate {
     agg_kind kind;
     bool distinct;
-    expr *arg; /* NULL: count(*) */
+    expr *arg;              /* NULL: count(*) */
+    expr *filter, *between; /* FILTER; what string_agg puts between */
+    uint32_t n_order;
+    order_key *order;
+    uint32_t n_keys; /* OVER: PARTITION BY */
+    expr **keys;
     type t;
 } aggregate;
 
-typedef enum join_kind { J_REL, J_INNER, J_LEFT } join_kind;
+typedef enum join_kind {
+    J_REL,
+    J_INNER,
+    J_LEFT,
+    J_RIGHT, /* bound as J_LEFT, the sides exchanged */
+    J_FULL
+} join_kind;
+
+typedef enum set_kind { SET_NONE, SET_UNION, SET_INTERSECT, SET_EXCEPT } set_kind;
 
 /* A condition `column of the slot = expression over earlier slots`, or an OR of such with one
    column: an index finds the rows. */
@@ -115,12 +175,6 @@ typedef struct out_column {
     expr *e;
 } out_column;
 
-typedef struct order_key {
-    expr *e; /* NULL: output column `column` */
-    uint32_t column;
-    bool desc, nulls_first;
-} order_key;
-
 struct query {
     uint32_t slots;
     join *from; /* NULL: one row without columns */
@@ -130,6 +184,8 @@ struct query {
     expr **keys;
     uint32_t n_aggs;
     aggregate *aggs;
+    uint32_t n_windows; /* instead of aggregates: E_AGGREGATE is one of these */
+    aggregate *windows;
     expr *having;
     uint32_t n_out;
     out_column *out;
@@ -139,6 +195,14 @@ struct query {
     expr *limit, *offset;
     bool locking;    /* FOR UPDATE, NO KEY UPDATE, SHARE */
     bool correlated; /* reads rows of an outer query */
+    set_kind set;    /* of `left` and `right`; `out` has types and names */
+    bool all;
+    struct query *left, *right;
+    uint32_t n_rows; /* VALUES: n_rows * n_out */
+    expr **rows;
+    bool kept;            /* WITH: executed once a statement */
+    struct query *shared; /* the same with other names */
+    expr *call;           /* rows of a function: a call, whose columns are `out` */
     int position;
 };
 
@@ -153,6 +217,13 @@ typedef enum conflict_kind {
     ON_CONFLICT_UPDATE
 } conflict_kind;
 
+typedef enum fetch_direction {
+    FETCH_FORWARD,
+    FETCH_BACKWARD,
+    FETCH_ABSOLUTE,
+    FETCH_RELATIVE
+} fetch_direction;
+
 typedef enum stmt_kind {
     S_SELECT,
     S_INSERT,
@@ -163,16 +234,35 @@ typedef enum stmt_kind {
     S_SAVEPOINT,
     S_RELEASE,
     S_ROLLBACK_TO,
+    S_ROUTINE, /* CREATE FUNCTION, PROCEDURE */
+    S_DROP_ROUTINE,
+    S_CALL,
+    S_DO,
+    S_PREPARE,
+    S_EXECUTE,
+    S_DEALLOCATE,
+    S_ALTER,
+    S_VIEW,
+    S_DROP_VIEW,
+    S_TRUNCATE,
+    S_DECLARE, /* a cursor; query */
+    S_FETCH,
+    S_CLOSE,
     S_NOTHING /* BEGIN, COMMIT, SET, CREATE INDEX: no effect that a log shows */
 } stmt_kind;
 
 typedef struct plan {
     stmt_kind kind;
-    bool loose; /* which rows and conditions are evaluated is the planner's choice, and with it
+    bool loose;  /* which rows and conditions are evaluated is the planner's choice, and with it
                    whether a division by zero or an overflow is met */
+    bool reads;  /* tables, or calls what reads with our snapshot */
+    bool fails;  /* some constant does, when the statement is planned */
+    bool simple; /* SELECT expression: nothing to scan */
     uint64_t catalog; /* the catalog that it was bound to */
     uint32_t n_params;
     type *params;
+    uint32_t n_early; /* of parameters and variables alone: may be evaluated by the planner */
+    expr **early;
     query *q; /* SELECT, and the source of INSERT ... SELECT */
     /* INSERT, UPDATE, DELETE: the table is slot 0, for ON CONFLICT "excluded" slot 1 */
     table *target;
@@ -181,6 +271,7 @@ typedef struct plan {
     uint32_t n_rows;
     expr **rows; /* n_rows * n_columns; NULL: DEFAULT */
     join *scan;
+    uint32_t slots; /* of UPDATE and DELETE */
     expr *where;
     uint32_t n_set;
     set_clause *set;
@@ -191,9 +282,21 @@ typedef struct plan {
     out_column *returning;
     /* CREATE, DROP, savepoints */
     table *created; /* a description; executing installs a copy */
-    bool quiet;     /* IF [NOT] EXISTS */
+    table *altered;
+    bool quiet; /* IF [NOT] EXISTS */
+    bool cascade;
     uint32_t n_names;
     const char **names;
+    routine *routine; /* S_ROUTINE */
+    routine **dropped;
+    expr *call;           /* S_CALL: arguments of all parameters */
+    struct pl_body *body; /* S_DO */
+    const char *text;     /* S_PREPARE */
+    uint32_t n_args;
+    expr **args;   /* S_EXECUTE */
+    int direction; /* S_FETCH: enum fetch_direction */
+    int64_t how_many;
+    bool move_only;
 } plan;
 
 #endif

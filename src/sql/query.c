@@ -7,15 +7,29 @@
 #include <assert.h>
 
 #include "base/hash.h"
-#include "sql/exec.h"
+#include "sql/pl.h"
 
 void exec_init(sql_exec *x, store *s, mem *m)
 {
     memset(x, 0, sizeof *x);
     x->s = s;
     arena_init(&x->work, m);
+    arena_init(&x->held, m);
     x->c.guard = m->guard;
     x->c.work = &x->work;
+}
+
+void exec_begin(sql_exec *x)
+{
+    x->savepoints.n = 0;
+    x->locked.n = 0;
+    x->portals.n = 0;
+    vs_unprepare(x->s, PENDING);
+    arena_reset(&x->held);
+    x->cid = x->last_cid = 0;
+    x->many = x->calls = 0;
+    x->pl = NULL;
+    x->c.routine = NULL;
 }
 
 const row_version *exec_row(sql_exec *x, table *t, uint32_t r)
@@ -130,11 +144,13 @@ static bool best_lookup(scan *s, const join *j, const value **in, uint32_t **row
         best = UINT32_MAX;
         for (uint32_t i = 0; i < j->n_lookups && best; i++) {
             const lookup *l = &j->lookups[i];
+            if (j->table->cols[l->column].holes) continue;
             uint64_t *h = arena_array(&x->work, uint64_t, l->n + 1);
             uint32_t k, size = lookup_size(s, j, l, &f, h, &k, whole ? UINT32_MAX : few);
             if (size < best) best = size, column = l->column, hash = h, keys = k;
         }
     }
+    if (best == UINT32_MAX) return false;
     VEC(uint32_t) found = {0}; /* a copy: choosing states may look up again */
     for (uint32_t i = 0; i < keys; i++) {
         vs_lookup(x->s, j->table, column, hash[i], i > 0);
@@ -151,6 +167,8 @@ static void extend_table(scan *s, const join *j, const value **in, tuples *out)
     table *t = j->table;
     uint32_t *found;
     size_t n;
+    if (t->truncated && x->state != x->latest)
+        sql_refuse(&x->c, -1, "an older state of table \"%s\", which was truncated", t->name);
     if (t->unknown)
         sql_refuse(&x->c, -1, "table \"%s\", whose initial contents are unknown", t->name);
     if (j->n_lookups && !x->no_index && best_lookup(s, j, in, &found, &n)) {
@@ -194,8 +212,51 @@ static void extend_join(scan *s, const join *j, const value **in, tuples *out)
     }
 }
 
+static void take_side(const value **to, const value *const *from, const join *j)
+{
+    if (j->kind != J_REL) {
+        take_side(to, from, j->left);
+        take_side(to, from, j->right);
+        return;
+    }
+    to[j->slot] = from[j->slot];
+}
+
+/* Both sides come whole, neither depends on the other. */
+static void extend_full(scan *s, const join *j, const value **in, tuples *out)
+{
+    sql_exec *x = s->x;
+    tuples left = {0}, right = {0};
+    extend(s, j->left, in, &left);
+    extend(s, j->right, in, &right);
+    bool *met = arena_array(&x->work, bool, right.at.n + 1);
+    memset(met, 0, right.at.n);
+    for (size_t i = 0; i < left.at.n; i++) {
+        bool any = false;
+        for (size_t k = 0; k < right.at.n; k++) {
+            guard_tick(x->c.guard);
+            const value **both = copy_tuple(x, left.at.at[i], s->slots);
+            take_side(both, right.at.at[k], j->right);
+            frame f = {both, s->up, NULL};
+            if (j->on && !eval_true(x, j->on, &f)) continue;
+            any = met[k] = true;
+            arena_push(&x->work, &out->at, both);
+        }
+        if (!any) arena_push(&x->work, &out->at, left.at.at[i]);
+    }
+    for (size_t k = 0; k < right.at.n; k++)
+        if (!met[k]) arena_push(&x->work, &out->at, right.at.at[k]);
+}
+
 static void extend(scan *s, const join *j, const value **in, tuples *out)
 {
+    if (j->kind == J_FULL) {
+        bool rows = s->rows;
+        s->rows = false;
+        extend_full(s, j, in, out);
+        s->rows = rows;
+        return;
+    }
     if (j->kind != J_REL) {
         extend_join(s, j, in, out);
         return;
@@ -229,7 +290,13 @@ typedef struct seen_set { /* values of a DISTINCT aggregate, or rows */
     uint32_t cap;
 } seen_set;
 
+typedef struct agg_item { /* of string_agg */
+    value v, between;
+    const value *keys;
+} agg_item;
+
 typedef struct agg_state {
+    VEC(agg_item) items;
     int64_t n;
     value best;
     int64_t sum;
@@ -288,8 +355,63 @@ static uint32_t seen_add(sql_exec *x, seen_set *s, const type_id *types, const v
     return s->slot[at];
 }
 
+static const value *agg_keys(sql_exec *x, const aggregate *a, frame *f)
+{
+    value *keys = arena_array(&x->work, value, a->n_order + 1);
+    for (uint32_t i = 0; i < a->n_order; i++) keys[i] = eval(x, a->order[i].e, f);
+    return keys;
+}
+
+static int cmp_order(const aggregate *a, const value *l, const value *r)
+{
+    for (uint32_t i = 0; i < a->n_order; i++) {
+        const order_key *k = &a->order[i];
+        if (l[i].null || r[i].null) {
+            if (l[i].null == r[i].null) continue;
+            return l[i].null == k->nulls_first ? -1 : 1;
+        }
+        int c = value_cmp(k->e->t.id, l[i], r[i]);
+        if (c) return (c < 0) != k->desc ? -1 : 1;
+    }
+    return 0;
+}
+
+/* Sorted by merging, as rows are; which of two that tie comes first must not matter. */
+static value joined_text(sql_exec *x, const aggregate *a, agg_state *s)
+{
+    size_t n = s->items.n;
+    agg_item *v = s->items.at, *w = arena_array(&x->work, agg_item, n + 1);
+    for (size_t width = 1; width < n; width *= 2) {
+        for (size_t i = 0; i < n; i += 2 * width) {
+            size_t mid = i + width < n ? i + width : n, end = mid + width < n ? mid + width : n;
+            guard_tick(x->c.guard);
+            for (size_t k = i, l = i, r = mid; k < end; k++) {
+                bool left = l < mid && (r >= end || cmp_order(a, v[l].keys, v[r].keys) <= 0);
+                w[k] = left ? v[l++] : v[r++];
+            }
+        }
+        memcpy(v, w, n * sizeof *v);
+    }
+    strbuf b;
+    strbuf_init(&b, x->work.mem);
+    for (size_t i = 0; i < n; i++) {
+        bool tie = i && !cmp_order(a, v[i - 1].keys, v[i].keys);
+        if (tie && !(value_same(T_TEXT, v[i - 1].v, v[i].v) &&
+                     value_same(T_TEXT, v[i - 1].between, v[i].between))) {
+            strbuf_free(&b);
+            sql_refuse(&x->c, -1, "string_agg of rows that may come in any order");
+        }
+        if (i && !v[i].between.null) strbuf_add(&b, v[i].between.s, v[i].between.n);
+        strbuf_add(&b, v[i].v.s, v[i].v.n);
+    }
+    value r = value_text(arena_text(&x->work, b.at, b.n), b.n);
+    strbuf_free(&b);
+    return r;
+}
+
 static void agg_feed(sql_exec *x, const aggregate *a, agg_state *s, frame *f)
 {
+    if (a->filter && !eval_true(x, a->filter, f)) return;
     if (!a->arg) {
         s->n++;
         return;
@@ -306,7 +428,15 @@ static void agg_feed(sql_exec *x, const aggregate *a, agg_state *s, frame *f)
     }
     s->n++;
     switch (a->kind) {
-    case AGG_COUNT: break;
+    default: break; /* count */
+    case AGG_BOOL_AND:
+    case AGG_EVERY: s->best = value_bool(s->n == 1 ? v.i : v.i && s->best.i); break;
+    case AGG_BOOL_OR: s->best = value_bool(s->n == 1 ? v.i : v.i || s->best.i); break;
+    case AGG_STRING_AGG: {
+        agg_item one = {v, eval(x, a->between, f), agg_keys(x, a, f)};
+        arena_push(&x->work, &s->items, one);
+        break;
+    }
     case AGG_MIN:
     case AGG_MAX: {
         int c = s->n == 1 ? 0 : value_cmp(t, v, s->best);
@@ -330,7 +460,8 @@ static value agg_end(sql_exec *x, const aggregate *a, agg_state *s)
 {
     if (a->kind == AGG_COUNT) return value_int(s->n);
     if (!s->n) return value_null();
-    if (a->kind == AGG_MIN || a->kind == AGG_MAX) return s->best;
+    if (a->kind == AGG_STRING_AGG) return joined_text(x, a, s);
+    if (a->kind != AGG_SUM && a->kind != AGG_AVG) return s->best;
     if (a->kind == AGG_SUM && !s->big) return value_int(s->sum);
     const num *sum = s->big ? s->big : num_of(&x->work, s->sum);
     if (a->kind == AGG_SUM) return value_num(sum);
@@ -382,10 +513,10 @@ typedef VEC(out_row) out_list;
 static void emit(sql_exec *x, const query *q, frame *f, out_list *out)
 {
     value *row = arena_array(&x->work, value, q->n_out + 1);
-    for (uint32_t i = 0; i < q->n_out; i++) row[i] = eval(x, q->out[i].e, f);
+    for (uint32_t i = 0; i < q->n_out; i++) row[i] = eval_open(x, q->out[i].e, f);
     value *keys = arena_array(&x->work, value, q->n_sort + 1);
     for (uint32_t i = 0; i < q->n_sort; i++)
-        keys[i] = q->sort[i].e ? eval(x, q->sort[i].e, f) : row[q->sort[i].column];
+        keys[i] = eval(x, q->sort[i].e ? q->sort[i].e : q->out[q->sort[i].column].e, f);
     arena_push(&x->work, out, ((out_row){row, keys}));
 }
 
@@ -447,17 +578,96 @@ static void distinct_rows(sql_exec *x, const query *q, out_list *rows)
     size_t n = 0;
     for (size_t i = 0; i < rows->n; i++) {
         bool fresh;
+        for (uint32_t c = 0; c < q->n_out; c++)
+            if (rows->at[i].row[c].open)
+                sql_refuse(&x->c, q->position, "DISTINCT of values that were not observed");
         seen_add(x, &seen, types, rows->at[i].row, q->n_out, &fresh);
         if (fresh) rows->at[n++] = rows->at[i];
     }
     rows->n = n;
 }
 
+/* ---- windows --------------------------------------------------------------------------------- */
+
+typedef struct windowed {
+    uint32_t row, part;
+    const value *keys;
+} windowed;
+
+static bool before(const aggregate *a, const windowed *l, const windowed *r)
+{
+    if (l->part != r->part) return l->part < r->part;
+    return cmp_order(a, l->keys, r->keys) <= 0;
+}
+
+static void sort_windowed(sql_exec *x, const aggregate *a, windowed *v, size_t n)
+{
+    windowed *w = arena_array(&x->work, windowed, n + 1);
+    for (size_t width = 1; width < n; width *= 2) {
+        for (size_t i = 0; i < n; i += 2 * width) {
+            size_t mid = i + width < n ? i + width : n, end = mid + width < n ? mid + width : n;
+            guard_tick(x->c.guard);
+            for (size_t k = i, l = i, r = mid; k < end; k++)
+                w[k] = l < mid && (r >= end || before(a, &v[l], &v[r])) ? v[l++] : v[r++];
+        }
+        memcpy(v, w, n * sizeof *v);
+    }
+}
+
+/* One window function for every row: its rows up to the last one that ties with it. */
+static void run_window(sql_exec *x, const aggregate *a, uint32_t at, frame *up, tuples *in,
+                       value **out)
+{
+    size_t n = in->at.n;
+    windowed *v = arena_array(&x->work, windowed, n + 1);
+    type_id *types = arena_array(&x->work, type_id, a->n_keys + 1);
+    for (uint32_t i = 0; i < a->n_keys; i++) types[i] = a->keys[i]->t.id;
+    seen_set parts = {0};
+    for (size_t i = 0; i < n; i++) {
+        frame f = {in->at.at[i], up, NULL};
+        value *keys = arena_array(&x->work, value, a->n_keys + 1);
+        for (uint32_t k = 0; k < a->n_keys; k++) keys[k] = eval(x, a->keys[k], &f);
+        bool fresh;
+        uint32_t part = seen_add(x, &parts, types, keys, a->n_keys, &fresh);
+        v[i] = (windowed){(uint32_t)i, part, agg_keys(x, a, &f)};
+    }
+    sort_windowed(x, a, v, n);
+    agg_state s = {0};
+    int64_t number = 0, dense = 0;
+    for (size_t i = 0; i < n;) {
+        size_t to = i + 1;
+        if (!i || v[i].part != v[i - 1].part) memset(&s, 0, sizeof s), number = dense = 0;
+        while (to < n && v[to].part == v[i].part && !cmp_order(a, v[i].keys, v[to].keys)) to++;
+        if (a->kind == AGG_ROW_NUMBER && to > i + 1)
+            sql_refuse(&x->c, -1, "row_number of rows that may come in any order");
+        for (size_t k = i; k < to && a->kind < AGG_ROW_NUMBER; k++) {
+            frame f = {in->at.at[v[k].row], up, NULL};
+            agg_feed(x, a, &s, &f);
+        }
+        dense++;
+        value r = a->kind < AGG_ROW_NUMBER    ? agg_end(x, a, &s)
+                  : a->kind == AGG_DENSE_RANK ? value_int(dense)
+                                              : value_int(number + 1);
+        for (size_t k = i; k < to; k++) out[v[k].row][at] = r;
+        number += (int64_t)(to - i);
+        i = to;
+    }
+}
+
+static value **run_windows(sql_exec *x, const query *q, frame *up, tuples *in)
+{
+    value **out = arena_array(&x->work, value *, in->at.n + 1);
+    for (size_t i = 0; i < in->at.n; i++) out[i] = arena_array(&x->work, value, q->n_windows);
+    for (uint32_t k = 0; k < q->n_windows; k++) run_window(x, &q->windows[k], k, up, in, out);
+    return out;
+}
+
 static void project(sql_exec *x, const query *q, frame *up, tuples *in, out_list *rows)
 {
     if (!q->grouped) {
+        value **windows = q->n_windows ? run_windows(x, q, up, in) : NULL;
         for (size_t i = 0; i < in->at.n; i++) {
-            frame f = {in->at.at[i], up, NULL};
+            frame f = {in->at.at[i], up, windows ? windows[i] : NULL};
             emit(x, q, &f, rows);
         }
         return;
@@ -517,45 +727,171 @@ static void lock_rows(sql_exec *x, const query *q, frame *up, tuples *t)
     t->at.n = t->rows.n = n;
 }
 
-void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out)
+/* ---- UNION, VALUES, WITH --------------------------------------------------------------------- */
+
+static void add_output(sql_exec *x, const query *q, const value *row, out_list *out)
 {
-    if (++x->depth > 500) sql_refuse(&x->c, -1, "subqueries nested this deep");
+    value *keys = arena_array(&x->work, value, q->n_sort + 1);
+    for (uint32_t i = 0; i < q->n_sort; i++) keys[i] = row[q->sort[i].column];
+    for (uint32_t i = 0; i < q->n_out; i++)
+        if (row[i].open) sql_refuse(&x->c, q->position, "a value that was not observed, in UNION");
+    arena_push(&x->work, out, ((out_row){row, keys}));
+}
+
+/* The rows of one side, in the types of the whole. */
+static void side_rows(sql_exec *x, const query *q, const query *side, frame *up, sql_result *r)
+{
+    exec_query(x, side, up, r);
+    exec_cut(x, side, r);
+    bool cast = false;
+    for (uint32_t c = 0; c < q->n_out; c++) cast |= r->types[c] != q->out[c].e->t.id;
+    for (uint32_t i = 0; cast && i < r->n; i++) {
+        value *row = arena_array(&x->work, value, q->n_out + 1);
+        for (uint32_t c = 0; c < q->n_out; c++)
+            row[c] = value_cast(&x->c, r->rows[i][c], type_plain(r->types[c]), q->out[c].e->t,
+                                CAST_IMPLICIT);
+        r->rows[i] = row;
+    }
+}
+
+static void set_rows(sql_exec *x, const query *q, frame *up, out_list *out)
+{
+    sql_result side[2];
+    side_rows(x, q, q->left, up, &side[0]);
+    side_rows(x, q, q->right, up, &side[1]);
+    type_id *types = arena_array(&x->work, type_id, q->n_out + 1);
+    for (uint32_t c = 0; c < q->n_out; c++) types[c] = q->out[c].e->t.id;
+    if (q->set == SET_UNION && q->all) {
+        for (int k = 0; k < 2; k++)
+            for (uint32_t i = 0; i < side[k].n; i++) add_output(x, q, side[k].rows[i], out);
+        return;
+    }
+    seen_set seen = {0};
+    uint32_t *count[2], most = side[0].n + side[1].n;
+    for (int k = 0; k < 2; k++) {
+        count[k] = arena_array(&x->work, uint32_t, most + 1u);
+        memset(count[k], 0, (most + 1u) * sizeof *count[k]);
+        for (uint32_t i = 0; i < side[k].n; i++) {
+            bool fresh;
+            guard_tick(x->c.guard);
+            count[k][seen_add(x, &seen, types, side[k].rows[i], q->n_out, &fresh)]++;
+        }
+    }
+    for (uint32_t i = 0; i < seen.rows.n; i++) {
+        uint32_t l = count[0][i], r = count[1][i], n;
+        if (!q->all) l = l > 0, r = r > 0;
+        if (q->set == SET_UNION)
+            n = 1;
+        else if (q->set == SET_INTERSECT)
+            n = l < r ? l : r;
+        else
+            n = l > r ? l - r : 0;
+        if (q->set == SET_EXCEPT && !q->all) n = count[0][i] && !count[1][i];
+        for (; n; n--) add_output(x, q, seen.rows.at[i], out);
+    }
+}
+
+static void value_rows(sql_exec *x, const query *q, frame *up, out_list *out)
+{
+    frame f = {NULL, up, NULL};
+    for (uint32_t i = 0; i < q->n_rows; i++) {
+        value *row = arena_array(&x->work, value, q->n_out + 1);
+        for (uint32_t c = 0; c < q->n_out; c++)
+            row[c] = eval(x, q->rows[(size_t)i * q->n_out + c], &f);
+        add_output(x, q, row, out);
+    }
+}
+
+/* A query of WITH is executed once in a statement. */
+static bool kept_rows(sql_exec *x, const query *q, sql_result *out)
+{
+    for (size_t i = x->kept_from; i < x->kept.n; i++) {
+        if (x->kept.at[i].q != q) continue;
+        *out = x->kept.at[i].r;
+        return true;
+    }
+    return false;
+}
+
+static void scan_rows(sql_exec *x, const query *q, frame *up, out_list *rows)
+{
     tuples t = {0};
-    out_list rows = {0};
-    memset(out, 0, sizeof *out);
-    bool given;
-    out->offset = bound(x, q->offset, up, "2201X", "OFFSET", &given);
-    out->limit = bound(x, q->limit, up, "2201W", "LIMIT", &out->has_limit);
+    uint32_t many = x->many;
+    if (q->from && (q->where || q->from->kind != J_REL)) x->many = 1;
     exec_join(x, q->from, q->slots, up, &t);
     exec_where(x, q, up, &t);
+    x->many = many || t.at.n > 1 || (q->from && (q->limit || q->offset));
     if (q->locking) {
         if (q->limit || q->offset || q->n_sort)
             sql_refuse(&x->c, q->position, "FOR UPDATE together with ORDER BY or LIMIT");
         lock_rows(x, q, up, &t);
     }
-    project(x, q, up, &t, &rows);
-    if (q->distinct) distinct_rows(x, q, &rows);
-    if (q->n_sort) sort_rows(x, q, rows.at, rows.n);
-    if (rows.n > UINT32_MAX - 2) guard_fail(x->c.guard, GUARD_NOMEM, "more than 2^32 rows");
+    project(x, q, up, &t, rows);
+    if (q->distinct) distinct_rows(x, q, rows);
+}
+
+static void describe(sql_exec *x, const query *q, sql_result *out)
+{
     out->has_rows = true;
     out->n_cols = q->n_out;
-    out->n = (uint32_t)rows.n;
     out->types = arena_array(&x->work, type_id, q->n_out + 1);
     out->names = arena_array(&x->work, const char *, q->n_out + 1);
     for (uint32_t i = 0; i < q->n_out; i++) {
         out->types[i] = q->out[i].e->t.id;
         out->names[i] = q->out[i].name;
     }
+}
+
+/* The rows of a function. */
+static void call_rows(sql_exec *x, const query *q, frame *up, sql_result *out)
+{
+    frame f = {NULL, up, NULL};
+    pl_call_rows(x, q->call->routine, eval_args(x, q->call, &f), out);
+    describe(x, q, out);
+}
+
+void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out)
+{
+    const query *same = q->shared ? q->shared : q;
+    if (same->kept && kept_rows(x, same, out)) {
+        describe(x, q, out);
+        return;
+    }
+    memset(out, 0, sizeof *out);
+    if (q->call) {
+        call_rows(x, q, up, out);
+        return;
+    }
+    uint32_t many = x->many;
+    if (++x->depth > 500) sql_refuse(&x->c, -1, "subqueries nested this deep");
+    out_list rows = {0};
+    bool given;
+    out->offset = bound(x, q->offset, up, "2201X", "OFFSET", &given);
+    out->limit = bound(x, q->limit, up, "2201W", "LIMIT", &out->has_limit);
+    if (q->set)
+        set_rows(x, q, up, &rows);
+    else if (q->n_rows)
+        value_rows(x, q, up, &rows);
+    else
+        scan_rows(x, q, up, &rows);
+    if (q->n_sort) sort_rows(x, q, rows.at, rows.n);
+    if (rows.n > UINT32_MAX - 2) guard_fail(x->c.guard, GUARD_NOMEM, "more than 2^32 rows");
+    out->n = (uint32_t)rows.n;
+    describe(x, q, out);
     out->rows = arena_array(&x->work, const value *, rows.n + 1);
     if (q->n_sort) out->tie = arena_array(&x->work, uint32_t, rows.n + 1);
     for (size_t i = 0; i < rows.n; i++) {
         out->rows[i] = rows.at[i].row;
         if (!q->n_sort) continue;
-        bool same = i && !cmp_keys(q, rows.at[i - 1].keys, rows.at[i].keys);
-        out->tie[i] = same ? out->tie[i - 1] : (uint32_t)i;
+        bool tied = i && !cmp_keys(q, rows.at[i - 1].keys, rows.at[i].keys);
+        out->tie[i] = tied ? out->tie[i - 1] : (uint32_t)i;
     }
     out->count = out->n;
+    x->many = many;
     x->depth--;
+    if (!same->kept) return;
+    exec_cut(x, q, out);
+    arena_push(&x->work, &x->kept, ((kept_result){same, *out}));
 }
 
 static bool same_row(const sql_result *r, uint32_t a, uint32_t b)

@@ -14,6 +14,6 @@ plan *sql_bind(sql_exec *x, arena *m, const char *text, size_t n);
 
 /* One side failed with `state` (NULL: success), the other with `other`: may both be right, because
    the order of rows or conditions, which is the planner's, decides? */
-bool sql_unclear(const plan *p, const char *state, const char *other);
+bool sql_unclear(const sql_exec *x, const plan *p, const char *state, const char *other);
 
 #endif

@@ -43,12 +43,12 @@ static void block_put(store *s, void *p, uint32_t size)
 
 static size_t behind(type_id t, value v)
 {
-    if (v.null) return 0;
+    if (v.null || v.open) return 0;
     size_t n = type_is_text(t) ? v.n : t == T_NUMERIC ? num_bytes(v.d) : 0;
     return (n + 7) & ~(size_t)7;
 }
 
-static row_version *version_make(store *s, const table *t, const value *cols, uint32_t cid)
+static row_version *version_make(store *s, table *t, const value *cols, uint32_t cid)
 {
     size_t size = sizeof(row_version) + (cols ? t->n_cols : 0) * sizeof(value);
     size_t at = size;
@@ -64,6 +64,10 @@ static row_version *version_make(store *s, const table *t, const value *cols, ui
         type_id id = t->cols[i].t.id;
         size_t n = behind(id, cols[i]);
         v->cols[i] = cols[i];
+        if (cols[i].open) {
+            v->cols[i].open = OPEN_FIXED;
+            t->cols[i].holes = s->holes = true;
+        }
         if (!n) continue;
         char *to = (char *)v + at;
         if (id == T_NUMERIC) {
@@ -229,6 +233,8 @@ void vs_init(store *s, mem *m)
     memset(s, 0, sizeof *s);
     s->mem = m;
     arena_init(&s->names, m);
+    arena_init(&s->bodies, m);
+    s->epoch = 1;
 }
 
 static bool visible_table(const table *t, uint32_t state)
@@ -250,15 +256,55 @@ void vs_create(store *s, table *t)
     t->created = PENDING;
     t->dropped = NEVER;
     vec_push(s->mem, &s->tables, t);
-    vec_push(s->mem, &s->undo, ((store_undo){t, UNDO_CREATE}));
+    vec_push(s->mem, &s->undo, ((store_undo){.t = t, .row = UNDO_CREATE}));
     s->catalog++;
 }
 
 void vs_drop(store *s, table *t)
 {
     t->dropped = PENDING;
-    vec_push(s->mem, &s->undo, ((store_undo){t, UNDO_DROP}));
+    vec_push(s->mem, &s->undo, ((store_undo){.t = t, .row = UNDO_DROP}));
     s->catalog++;
+}
+
+routine *vs_routine(const store *s, const char *name, uint32_t state, uint32_t i)
+{
+    for (size_t k = s->routines.n; k-- > 0;) {
+        routine *f = s->routines.at[k];
+        if (strcmp(f->name, name) != 0) continue;
+        if (f->created != PENDING && f->created > state) continue;
+        if (f->dropped != NEVER && (f->dropped == PENDING || f->dropped <= state)) continue;
+        if (!i--) return f;
+    }
+    return NULL;
+}
+
+void vs_create_routine(store *s, routine *f)
+{
+    f->created = PENDING;
+    f->dropped = NEVER;
+    vec_push(s->mem, &s->routines, f);
+    vec_push(s->mem, &s->undo, ((store_undo){.f = f, .row = UNDO_ROUTINE}));
+    s->catalog++;
+}
+
+void vs_drop_routine(store *s, routine *f)
+{
+    f->dropped = PENDING;
+    vec_push(s->mem, &s->undo, ((store_undo){.f = f, .row = UNDO_DROP_ROUTINE}));
+    s->catalog++;
+}
+
+void vs_unprepare(store *s, uint32_t state)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->prepared.n; i++) {
+        prepared *p = &s->prepared.at[i];
+        if (p->made == state) continue;
+        if (p->gone == state) p->gone = NEVER;
+        s->prepared.at[n++] = *p;
+    }
+    s->prepared.n = n;
 }
 
 uint32_t vs_changed(const table *t, uint32_t state)
@@ -281,7 +327,7 @@ static void push(store *s, table *t, uint32_t r, row_version *v)
     v->older = t->rows.at[r].head;
     t->rows.at[r].head = v;
     index_version(s, t, r, NULL, v, v->older, true);
-    vec_push(s->mem, &s->undo, ((store_undo){t, r}));
+    vec_push(s->mem, &s->undo, ((store_undo){.t = t, .row = r}));
 }
 
 uint32_t vs_insert(store *s, table *t, const value *cols, uint32_t cid)
@@ -327,6 +373,13 @@ static void undo_one(store *s, store_undo u)
     } else if (u.row == UNDO_DROP) {
         u.t->dropped = NEVER;
         s->catalog++;
+    } else if (u.row == UNDO_ROUTINE) {
+        assert(s->routines.n && s->routines.at[s->routines.n - 1] == u.f);
+        s->routines.n--;
+        s->catalog++;
+    } else if (u.row == UNDO_DROP_ROUTINE) {
+        u.f->dropped = NEVER;
+        s->catalog++;
     } else {
         take_out(s, u.t, u.row, NULL);
     }
@@ -357,7 +410,7 @@ static void queue_row(store *s, table *t, uint32_t r)
 {
     if (t->rows.at[r].queued) return;
     t->rows.at[r].queued = 1;
-    vec_push(s->mem, &s->trim, ((store_undo){t, r}));
+    vec_push(s->mem, &s->trim, ((store_undo){.t = t, .row = r}));
 }
 
 void vs_forget(store *s, uint32_t horizon)
@@ -397,6 +450,10 @@ void vs_commit(store *s, uint32_t state)
             u.t->created = state;
         } else if (u.row == UNDO_DROP) {
             u.t->dropped = state;
+        } else if (u.row == UNDO_ROUTINE) {
+            u.f->created = state;
+        } else if (u.row == UNDO_DROP_ROUTINE) {
+            u.f->dropped = state;
         } else {
             row_version *v = u.t->rows.at[u.row].head;
             if (!v || v->commit != PENDING) continue; /* done with an earlier entry */
@@ -413,6 +470,11 @@ void vs_commit(store *s, uint32_t state)
         if (s->searching) vec_push(s->mem, &s->log, u);
     }
     s->undo.n = 0;
+    for (size_t i = 0; i < s->prepared.n; i++) {
+        prepared *p = &s->prepared.at[i];
+        if (p->made == PENDING) p->made = state;
+        if (p->gone == PENDING) p->gone = state;
+    }
 }
 
 void vs_uncommit(store *s, uint32_t state)
@@ -427,4 +489,5 @@ void vs_uncommit(store *s, uint32_t state)
         }
         undo_one(s, u);
     }
+    vs_unprepare(s, state);
 }

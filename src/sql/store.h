@@ -40,6 +40,8 @@ typedef struct table_column {
     type t;
     bool not_null;
     expr *fallback; /* DEFAULT, cast to the column's type */
+    bool always;    /* GENERATED ALWAYS AS IDENTITY */
+    bool holes;     /* has values that nobody observed: no index answers for them */
 } table_column;
 
 typedef struct unique_key {
@@ -47,6 +49,15 @@ typedef struct unique_key {
     uint32_t *cols;
     bool primary;
 } unique_key;
+
+typedef enum refer_action { REFER_CHECK, REFER_CASCADE, REFER_NULL } refer_action;
+
+typedef struct foreign_key {
+    uint32_t n;
+    uint32_t *cols, *refs; /* ours, and those of the parent */
+    const char *parent;
+    refer_action on_delete, on_update;
+} foreign_key;
 
 typedef struct table_index table_index;
 
@@ -58,7 +69,10 @@ struct table {
     unique_key *unique;
     uint32_t n_checks;
     expr **checks; /* by the name of the constraint, as PostgreSQL tries them */
-    bool unknown;  /* contents before the log are not known */
+    uint32_t n_foreign;
+    foreign_key *foreign;
+    bool truncated; /* older states of it cannot be read any more */
+    bool unknown;   /* contents before the log are not known */
     uint32_t created, dropped;
     VEC(stored_row) rows;
     VEC(uint32_t) free_rows;
@@ -66,18 +80,66 @@ struct table {
     table_index **index;   /* by column; made when first asked for */
 };
 
+typedef enum param_mode { PARAM_IN, PARAM_OUT, PARAM_INOUT, PARAM_TABLE } param_mode;
+
+typedef struct routine_param {
+    const char *name; /* "" if it has none */
+    param_mode mode;
+    type t;
+    expr *fallback;
+} routine_param;
+
+typedef enum return_kind { RETURN_NONE, RETURN_VALUE, RETURN_ROW, RETURN_TRIGGER } return_kind;
+
+struct routine { /* a function or procedure */
+    const char *name;
+    bool procedure, strict, fixed; /* fixed: STABLE or IMMUTABLE */
+    bool set;                      /* returns many */
+    bool sql;                      /* LANGUAGE sql */
+    uint32_t n_params, n_in;
+    routine_param *params;
+    return_kind returns;
+    type t;                      /* RETURN_VALUE */
+    const struct pl_shape *rows; /* RETURN_ROW */
+    struct pl_body *body;
+    const char *view; /* the text of a view's query, instead of all this */
+    uint32_t n_names;
+    const char **names; /* of its columns, if they are given */
+    uint32_t created, dropped;
+};
+
+/* PREPARE lasts for the session and is not taken back with the transaction. */
+typedef struct prepared {
+    uint32_t session;
+    const char *name, *text;
+    uint32_t n;
+    type *types; /* of the parameters */
+    uint32_t made, gone;
+    plan *p;
+    uint64_t epoch;
+} prepared;
+
 typedef struct store_undo {
     table *t;
     uint32_t row; /* or one of these: */
+    routine *f;
 } store_undo;
 #define UNDO_CREATE UINT32_MAX
-#define UNDO_DROP (UINT32_MAX - 1)
+#define UNDO_ROUTINE (UINT32_MAX - 1)
+#define UNDO_DROP_ROUTINE (UINT32_MAX - 2)
+#define UNDO_DROP (UINT32_MAX - 3) /* the least of them */
 
 typedef struct store {
     mem *mem;
     arena names; /* descriptions of tables */
     VEC(table *) tables;
+    VEC(routine *) routines;
+    VEC(prepared) prepared;
+    bool holes; /* some table has */
     uint64_t catalog;
+    arena bodies; /* what the SQL of bodies was bound to, up to the next epoch */
+    uint64_t epoch;
+    uint32_t bound;       /* since then */
     VEC(store_undo) undo; /* of the transaction being executed */
     bool searching;       /* keep what is needed to take states back */
     VEC(store_undo) log;
@@ -97,6 +159,12 @@ table *vs_find(const store *s, const char *name, uint32_t state);
 /* Installs a description; its memory must live as long as the store. */
 void vs_create(store *s, table *t);
 void vs_drop(store *s, table *t);
+/* Functions and procedures of a name: the i-th, or NULL. */
+routine *vs_routine(const store *s, const char *name, uint32_t state, uint32_t i);
+void vs_create_routine(store *s, routine *f);
+void vs_drop_routine(store *s, routine *f);
+/* Forgets what a transaction that was given up prepared. */
+void vs_unprepare(store *s, uint32_t state);
 
 uint32_t vs_insert(store *s, table *t, const value *cols, uint32_t cid);
 void vs_update(store *s, table *t, uint32_t r, const value *cols, uint32_t cid); /* NULL: delete */

@@ -21,8 +21,12 @@ void sql_refuse(sql_context *c, int position, const char *format, ...)
 {
     va_list ap;
     va_start(ap, format);
-    c->position = position >= 0 ? (uint32_t)position + 1 : 0;
-    guard_vfail(c->guard, SQL_REFUSED, format, ap);
+    c->position = position >= 0 && !c->routine ? (uint32_t)position + 1 : 0;
+    if (!c->routine) guard_vfail(c->guard, SQL_REFUSED, format, ap);
+    char text[GUARD_TEXT / 2];
+    vsnprintf(text, sizeof text, format, ap);
+    guard_fail(c->guard, SQL_REFUSED, "%s (line %u of \"%s\")", text, (unsigned)c->line,
+               c->routine);
 }
 
 static const struct {
@@ -59,6 +63,7 @@ int value_cmp(type_id t, value a, value b)
 
 bool value_same(type_id t, value a, value b)
 {
+    if (a.open || b.open) return a.open && b.open;
     if (a.null || b.null) return a.null == b.null;
     return !value_cmp(t, a, b);
 }
@@ -66,14 +71,15 @@ bool value_same(type_id t, value a, value b)
 bool value_identical(type_id t, value a, value b)
 {
     if (!value_same(t, a, b)) return false;
-    return a.null || t != T_NUMERIC || a.d->scale == b.d->scale;
+    return a.null || a.open || t != T_NUMERIC || a.d->scale == b.d->scale;
 }
 
 uint64_t value_hash(type_id t, value v)
 {
-    if (v.null) return 0x5ca1ab1e;
+    if (v.null || v.open) return 0x5ca1ab1e;
     if (type_is_text(t)) return hash_bytes(v.s, v.n, 7);
     if (t == T_NUMERIC) return num_hash(v.d);
+    if (t == T_VOID) return 1;
     return num_hash_i64(v.i);
 }
 
@@ -180,6 +186,7 @@ void value_print(type_id t, value v, strbuf *out)
     case T_NUMERIC: num_text(v.d, out); break;
     case T_STAMP:
     case T_DATE: print_moment(t, v.i, out); break;
+    case T_VOID: break;
     case T_UNKNOWN:
     case T_TEXT:
     case T_VARCHAR: strbuf_add(out, v.s, v.n); break;
@@ -289,6 +296,7 @@ value value_parse(sql_context *c, type t, const char *s, size_t n)
 bool cast_exists(type_id from, type_id to, cast_kind kind)
 {
     if (from == to) return true;
+    if (from == T_VOID || to == T_VOID) return false;
     bool text_from = type_is_text(from), text_to = type_is_text(to);
     if (text_from && text_to) return true;
     int a = type_rank(from), b = type_rank(to);
@@ -304,7 +312,7 @@ bool cast_exists(type_id from, type_id to, cast_kind kind)
 
 value value_cast(sql_context *c, value v, type from, type to, cast_kind kind)
 {
-    if (v.null) return v;
+    if (v.null || v.open) return v;
     type_id f = from.id, t = to.id;
     if (type_is_text(f) && type_is_text(t)) return to_width(c, v, to, kind);
     if (type_is_text(t)) {

@@ -22,7 +22,8 @@
     TYPE(TEXT, "text", 0)                                                                          \
     TYPE(VARCHAR, "character varying", 0)                                                          \
     TYPE(STAMP, "timestamp without time zone", 0)                                                  \
-    TYPE(DATE, "date", 0)
+    TYPE(DATE, "date", 0)                                                                          \
+    TYPE(VOID, "void", 0)
 
 typedef enum type_id {
 #define TYPE(id, name, rank) T_##id,
@@ -38,7 +39,8 @@ typedef struct type {
 
 typedef struct value {
     bool null;
-    uint32_t n; /* bytes of a text */
+    uint8_t open; /* OPEN_*: nobody knows it */
+    uint32_t n;   /* bytes of a text */
     union {
         int64_t i; /* bool, integers, microseconds or days since 2000-01-01 */
         const num *d;
@@ -46,12 +48,19 @@ typedef struct value {
     };
 } value;
 
+/* What a sequence, the clock or a random function gave.  Just made, any observation fits it; once
+   stored or read again it must be the same every time, and what depends on it is refused. */
+enum { OPEN_NOT, OPEN_FREE, OPEN_FIXED };
+
 /* Where an execution stands: what it raises into and takes short-lived memory from. */
 typedef struct sql_context {
     guard *guard;
     arena *work;
-    char state[6];     /* SQLSTATE of what was raised */
-    uint32_t position; /* byte of the statement that was refused, from 1; 0: nowhere */
+    char state[6];       /* SQLSTATE of what was raised */
+    uint32_t position;   /* byte of the statement that was refused, from 1; 0: nowhere */
+    const char *routine; /* the body that is running or being read, NULL: none */
+    uint32_t line;       /* of it */
+    bool exact;          /* what is raised has PostgreSQL's own message */
 } sql_context;
 
 enum { SQL_RAISED = 101, SQL_REFUSED = 102 }; /* codes of the guard, caught by the border */
@@ -79,6 +88,10 @@ static inline type type_plain(type_id t)
 static inline value value_null(void)
 {
     return (value){.null = true, .n = 0, .i = 0};
+}
+static inline value value_open(void)
+{
+    return (value){.null = false, .open = OPEN_FREE, .n = 0, .i = 0};
 }
 static inline value value_int(int64_t i)
 {

@@ -56,7 +56,7 @@ bool recheck(const verdict *v, const history *h, mem *m, const char **why)
 /* The number of an operation in its transaction; of a part, that in the whole history. */
 static uint32_t op_number(const part *x, const history *h, op_id o)
 {
-    txn_id t = asg_txn_of_op(h, o);
+    txn_id t = txn_of_op(h, o);
     if (!x) return o - h->txn_op[t];
     return x->ops.at[x->op_kept[o]].whole - x->whole->txn_op[x->txn[x->kept[t]]];
 }
@@ -64,7 +64,7 @@ static uint32_t op_number(const part *x, const history *h, op_id o)
 static void write_op(strbuf *b, const part *x, const history *h, op_id o, key_id k)
 {
     strbuf_char(b, ' ');
-    certificate_txn(b, h, asg_txn_of_op(h, o));
+    certificate_txn(b, h, txn_of_op(h, o));
     strbuf_printf(b, " %u ", op_number(x, h, o));
     certificate_name(b, h, key_atom(h, k));
 }
@@ -139,7 +139,7 @@ static void write_literal(const scribe *s, proof_literal x)
         certificate_txn(b, h, s->p->g->node_txn[x.a]);
         break;
     default: {
-        certificate_txn(b, h, asg_txn_of_op(h, x.a));
+        certificate_txn(b, h, txn_of_op(h, x.a));
         strbuf_printf(b, ".%u.", op_number(s->part, h, x.a));
         certificate_name(b, h, key_atom(h, x.b));
         strbuf_char(b, '=');

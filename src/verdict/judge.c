@@ -485,30 +485,36 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
     bool logged =
         v->want_part && basic && lazy && q->tune.portfolio <= 1 && !g->open.n && ask.rule == rule;
     /* What is serializable is snapshot isolated, and what holds with session order holds without:
-       the stronger question is easier to say yes to.  Only an accept counts. */
-    enum { TRY_SERIAL, TRY_SNAPSHOT, TRY_SESSIONS, TRIES };
+       the stronger question is easier to say yes to.  Only an accept counts, unless the question
+       is the one that was asked.  Levels of paths are mostly decided quickly by themselves, and
+       snapshot isolation is tried only where they are not. */
+    enum { TRY_SERIAL, TRY_ITSELF, TRY_SNAPSHOT, TRY_SESSIONS, TRIES };
     unsigned timed = rule_real_time(rule->level);
+    bool serial_first = pass_on(&q->tune, PASS_SERIAL_FIRST);
+    bool itself = serial_first && ask.rule->path && q->tune.portfolio <= 1;
     for (int try = TRY_SERIAL; lazy && try < TRIES && !done; try++) {
         order_ask stronger = ask;
-        bool serial_first = pass_on(&q->tune, PASS_SERIAL_FIRST);
         if (pass_on(&q->tune, PASS_SESSIONS_FIRST)) stronger.so = true;
+        if (try == TRY_ITSELF ? !itself : try == TRY_SESSIONS && itself) continue;
         /* (neither a serial order nor a snapshot need keep the real order of commits) */
-        if (serial_first && !(timed & ~RT_CB) && try != TRY_SESSIONS) {
+        if (serial_first && !(timed & ~RT_CB) && (try == TRY_SERIAL || try == TRY_SNAPSHOT)) {
             enum level_id id = try == TRY_SERIAL ? LEVEL_SER : LEVEL_SI;
             bool real = rt || timed;
+            /* (what orders whole transactions by strict reads is no harder than snapshots are) */
+            bool worth = rule->events || rule->path;
             if (try == TRY_SERIAL ||
-                level_implies(id, stronger.so, real, rule->level, ask.so, rt)) {
+                (worth && level_implies(id, stronger.so, real, rule->level, ask.so, rt))) {
                 stronger.rule = rule_of(id);
                 stronger.rt = real;
             }
         }
-        bool same = stronger.rule == ask.rule;
-        if (same && (stronger.so == ask.so || try != TRY_SESSIONS)) continue;
+        bool same = stronger.rule == ask.rule, whole = same && stronger.so == ask.so;
+        if (try != TRY_ITSELF && same && (whole || try != TRY_SESSIONS)) continue;
         strong_build(&p, rule_split_of(stronger.rule->level) ? on : g, &stronger);
         lazy_decide(&p, SERIAL_TRY, &a);
         keep_stages(v, &a);
-        done = a.holds;
-        if (done && stronger.rule->level != rule->level)
+        done = a.holds || (whole && !a.undecided);
+        if (a.holds && stronger.rule->level != rule->level)
             v->shown = stronger.rule->level == LEVEL_SER
                            ? level_at(stronger.rt ? LEVEL_SSER : LEVEL_SER)->name
                        : stronger.rt ? "realtime-snapshot-isolation"

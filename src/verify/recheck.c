@@ -20,7 +20,7 @@
 
 #include <assert.h>
 
-#include "base/hash.h"
+#include "base/sort.h"
 
 /* --- the order ------------------------------------------------------------------------------- */
 
@@ -85,28 +85,37 @@ static bool check_positions(checker *c)
     return true;
 }
 
+/* By operation, and the key within: reads are asked about in the order of their operations, and a
+   hash table would miss the cache each time. */
 static void load_choices(checker *c)
 {
-    size_t n = 16;
-    while (n < 2 * c->v->choices.n) n *= 2;
-    c->choice = mem_array0(c->m, uint32_t, n);
-    c->choice_mask = n - 1;
-    for (uint32_t i = 0; i < c->v->choices.n; i++) {
-        const chosen *x = &c->v->choices.at[i];
-        size_t at = (size_t)hash_pair(x->op, x->key) & c->choice_mask;
-        while (c->choice[at]) at = (at + 1) & c->choice_mask;
-        c->choice[at] = i + 1;
+    const chosen *at = c->v->choices.at;
+    uint32_t n = (uint32_t)c->v->choices.n;
+    if (!n) return;
+    uint64_t *key = mem_array(c->m, uint64_t, (size_t)n + 1);
+    for (uint32_t i = 0; i < n; i++) key[i] = (uint64_t)at[i].op << 32 | at[i].key;
+    c->choice = sort_by_key(c->m, key, n);
+    c->choice_first = mem_array(c->m, uint32_t, c->h->ops + 2);
+    for (size_t o = 0, i = 0; o <= c->h->ops; o++) {
+        while (i < n && at[c->choice[i]].op < o) i++;
+        c->choice_first[o] = (uint32_t)i;
     }
+    mem_put(c->m, key);
 }
 
 static const chosen *choice_of(const checker *c, op_id o, key_id k)
 {
-    size_t at = (size_t)hash_pair(o, k) & c->choice_mask;
-    for (; c->choice[at]; at = (at + 1) & c->choice_mask) {
-        const chosen *x = &c->v->choices.at[c->choice[at] - 1];
-        if (x->op == o && x->key == k) return x;
+    const chosen *at = c->v->choices.at;
+    if (!c->choice) return NULL;
+    uint32_t lo = c->choice_first[o], end = c->choice_first[o + 1], hi = end;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (at[c->choice[mid]].key < k)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
-    return NULL;
+    return lo < end && at[c->choice[lo]].key == k ? &at[c->choice[lo]] : NULL;
 }
 
 /* --- external reads and their writers -------------------------------------------------------- */

@@ -65,8 +65,7 @@ typedef struct checker {
                                 made only where it is needed: recheck_index_values */
     size_t mask;
 
-    uint32_t *choice; /* (op, key) -> index + 1 of v->choices */
-    size_t choice_mask;
+    uint32_t *choice, *choice_first; /* indices of v->choices by op and key; NULL: none */
 
     VEC(seen) reads; /* of place p: [r_first[p], r_first[p+1]) */
     uint32_t *r_first;

@@ -40,6 +40,11 @@ uint32_t sql_below(sql_session *s, uint32_t n)
     return rng_below(&s->rng, n);
 }
 
+bool sql_chance(sql_session *s, double share)
+{
+    return rng_below(&s->rng, 1u << 20) < share * (1u << 20);
+}
+
 int64_t sql_int(const sql_session *s, uint32_t r, uint32_t col)
 {
     if (r >= s->db.n_rows || col >= s->db.n_cols) return 0;
@@ -66,8 +71,10 @@ static void write_result(sql_session *s)
             if (k) strbuf_char(o, ',');
             if (c.at == UINT32_MAX)
                 strbuf_str(o, "null");
-            else
+            else if (c.kind == DB_TEXT)
                 strbuf_json(o, s->db.text.at + c.at, c.n);
+            else
+                strbuf_add(o, s->db.text.at + c.at, c.n);
         }
         strbuf_char(o, ']');
     }
@@ -231,6 +238,21 @@ static bool load(sql_run *r, strbuf *setup, mem *m)
     return good;
 }
 
+/* What was not given is the workload's own. */
+static sql_sizes sizes(const sql_run *r)
+{
+    sql_sizes z = r->z, n = r->w->normal;
+    if (!z.keys) z.keys = n.keys;
+    if (!z.warehouses) z.warehouses = n.warehouses;
+    if (!z.districts) z.districts = n.districts;
+    if (!z.customers) z.customers = n.customers;
+    if (!z.items) z.items = n.items;
+    if (z.reads < 0) z.reads = n.reads;
+    if (z.blind < 0) z.blind = n.blind;
+    if (z.rows < 0) z.rows = n.rows;
+    return z;
+}
+
 bool sql_run_all(sql_run *r)
 {
     if (!r->db->driver->query) {
@@ -238,11 +260,17 @@ bool sql_run_all(sql_run *r)
                  r->db->driver->name);
         return false;
     }
+    if (r->w->procedures && !r->db->driver->procedures) {
+        snprintf(r->error, sizeof r->error, "%s needs PL/pgSQL, which %s has not", r->w->name,
+                 r->db->driver->name);
+        return false;
+    }
     r->db->own_tables = true;
     mem *m = r->db->mem;
     strbuf setup;
     strbuf_init(&setup, m);
-    r->w->setup(&setup);
+    r->z = sizes(r);
+    r->w->setup(&setup, &r->z);
     shared all = {.r = r};
     pthread_mutex_init(&all.lock, NULL);
     uint64_t start = clock_now();
@@ -254,6 +282,7 @@ bool sql_run_all(sql_run *r)
         w[n].all = &all;
         w[n].s.number = n + 1;
         w[n].s.sessions = r->sessions;
+        w[n].s.z = r->z;
         guard_init(&w[n].s.guard);
         mem_init(&w[n].s.mem, NULL, NULL, &w[n].s.guard);
         if (pthread_create(&w[n].thread, NULL, work, &w[n])) break;

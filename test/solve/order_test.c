@@ -175,6 +175,8 @@ static void component(uint64_t seed)
             matrix_close(&m);
         }
         EXPECT_EQ_INT(order_path(o, x, y), m.d[x][y] < FAR);
+        EXPECT_EQ_INT(order_leads(o, x, y), x == y || m.d[x][y] < FAR);
+        EXPECT(order_check(o));
     }
     if (test_all.failures) printf("# seed %llu\n", (unsigned long long)seed);
     order_free(o);

@@ -2,7 +2,10 @@
  * against_postgres.c - the interpreter of audit against a real PostgreSQL, one statement after
  * another: the same rows, counts and SQLSTATEs.
  *
- * usage: against_postgres SOCKET-DIRECTORY PORT [STATEMENTS [SEED]]
+ * usage: against_postgres SOCKET-DIRECTORY PORT [STATEMENTS [SEED [SCRIPT...]]]
+ *
+ * A script holds statements, separated by lines of "--"; after "-- refused" our side must refuse.
+ * BEGIN, COMMIT and ROLLBACK make transactions of several statements.  VERBOSE=1 shows refusals.
  *
  * Random tables and statements of the fragment.  What the interpreter refuses is not sent; it may
  * refuse a share, which is printed and bounded.  test/sql/run starts the server.
@@ -65,7 +68,13 @@ static const char *const schema[] = {
     " l bigint, ts timestamp)",
     "CREATE TABLE t2 (id int, a int, n numeric(8,2), m numeric, c text, v varchar(4), b boolean,"
     " s smallint, l bigint, ts timestamp, PRIMARY KEY (id), UNIQUE (a, s), CHECK (a < 90 OR b))",
+    "CREATE TABLE k0 (id int PRIMARY KEY, u int UNIQUE)",
+    "CREATE TABLE k1 (id int PRIMARY KEY, p int REFERENCES k0, q int REFERENCES k0 (u) ON DELETE"
+    " CASCADE ON UPDATE CASCADE)",
+    "CREATE TABLE k2 (id int PRIMARY KEY, p int REFERENCES k1 ON DELETE CASCADE, q int REFERENCES"
+    " k0 ON DELETE SET NULL, r int REFERENCES k2)",
 };
+#define N_SCHEMA (sizeof schema / sizeof schema[0])
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
@@ -218,8 +227,9 @@ static void expr_of(kind k, int depth, const names *t)
     }
     switch (k) {
     case INT:
-        switch (below(8)) {
-        case 0: one("length(", TEXT, depth, t, ")"); break;
+        switch (below(9)) {
+        case 0: one(PICK("length(", "ascii(", "octet_length("), TEXT, depth, t, ")"); break;
+        case 5: one("strpos(", TEXT, depth, t, PICK(", 'a')", ", 'b')", ", '')")); break;
         case 1: one("abs(", INT, depth, t, ")"); break;
         case 2: one("(-", INT, depth, t, ")"); break;
         case 3: one("(", NUM, depth, t, ")::int"); break;
@@ -243,13 +253,26 @@ static void expr_of(kind k, int depth, const names *t)
         }
         break;
     case TEXT:
-        switch (below(5)) {
+        switch (below(10)) {
         case 0: one(PICK("lower(", "upper("), TEXT, depth, t, ")"); break;
         case 1: one("(", (kind)below(KINDS), depth, t, ")::text"); break;
         case 2:
             one("substr(", TEXT, depth, t, PICK(", 2)", ", 1, 2)", ", 0, 3)", ", 3, 0)"));
             break;
         case 3: one("(", TEXT, depth, t, PICK(")::varchar(3)", ")::varchar")); break;
+        case 4:
+            one(PICK("left(", "right(", "repeat(", "lpad(", "rpad("), TEXT, depth, t,
+                PICK(", 2)", ", -1)", ", 0)", ", 5)"));
+            break;
+        case 5: one(PICK("btrim(", "ltrim(", "rtrim(", "reverse("), TEXT, depth, t, ")"); break;
+        case 6:
+            one(PICK("replace(", "translate("), TEXT, depth, t,
+                PICK(", 'a', 'xy')", ", 'ab', 'c')", ", 'bx', '')", ", '', 'q')"));
+            break;
+        case 7:
+            one("split_part(", TEXT, depth, t, PICK(", 'a', 1)", ", 'b', 2)", ", ' ', -1)"));
+            break;
+        case 8: one(PICK("lpad(", "rpad("), TEXT, depth, t, PICK(", 6, 'xy')", ", 2, 'q')")); break;
         default: two(TEXT, depth, t, " || ");
         }
         break;
@@ -334,7 +357,14 @@ static void grouped(void)
     }
     for (uint32_t i = 0; i < n; i++) {
         if (i) out(", ");
-        switch (below(7)) {
+        switch (below(10)) {
+        case 7:
+            out(PICK("bool_and(q.b)", "bool_or(q.a > 3)", "every(q.n > 0)",
+                     "string_agg(q.c, ',' ORDER BY q.id)",
+                     "string_agg(q.v, q.c ORDER BY q.id DESC)"));
+            break;
+        case 8: one("count(*) FILTER (WHERE ", BOOL, 1, &q, ")"); break;
+        case 9: one("sum(q.a) FILTER (WHERE ", BOOL, 1, &q, ")"); break;
         case 0: out("count(*)"); break;
         case 1: one("count(", (kind)below(KINDS), 2, &q, ")"); break;
         case 2: one("count(DISTINCT ", INT, 1, &q, ")"); break;
@@ -506,12 +536,426 @@ static void update_statement(void)
     returning();
 }
 
+/* ---- queries of queries ---------------------------------------------------------------------- */
+
+static void part(const kind *k, uint32_t n)
+{
+    static const names q = {{"q"}, 1, 0};
+    out("SELECT ");
+    for (uint32_t i = 0; i < n; i++) {
+        if (i) out(", ");
+        expr_of(k[i], 1, &q);
+    }
+    out(" FROM ");
+    table_name();
+    out(" q WHERE ");
+    expr_of(BOOL, 1, &q);
+}
+
+static void set_statement(void)
+{
+    kind k[3];
+    uint32_t n = 1 + below(3);
+    for (uint32_t i = 0; i < n; i++) k[i] = (kind)below(KINDS);
+    part(k, n);
+    for (uint32_t m = 1 + below(2); m; m--) {
+        out(PICK(" UNION ", " UNION ALL ", " INTERSECT ", " EXCEPT ", " EXCEPT ALL ",
+                 " INTERSECT ALL "));
+        part(k, n);
+    }
+    order_limit(n);
+}
+
+static void with_statement(void)
+{
+    out("WITH w AS (SELECT q.id, q.a, q.n, q.c, q.s FROM ");
+    table_name();
+    out(" q WHERE ");
+    expr_of(BOOL, 2, &(names){{"q"}, 1, 0});
+    out(PICK(") SELECT q.id, r.c FROM w q JOIN w r ON q.a = r.a",
+             ") SELECT sum(a), count(c) FROM w",
+             ") SELECT t1.id, w.n FROM t1 LEFT JOIN w USING (id)",
+             ") SELECT id FROM t2 WHERE a IN (SELECT a FROM w) OR s = (SELECT max(s) FROM w)",
+             "), v AS (SELECT a, count(*) AS m FROM w GROUP BY a) SELECT w.id, v.m FROM w NATURAL "
+             "JOIN v",
+             ") SELECT * FROM w FULL JOIN (SELECT id, b FROM t0) z USING (id)"));
+}
+
+static void join_statement(void)
+{
+    static const names q = {{"q", "r"}, 2, 0};
+    out("SELECT ");
+    expr_of((kind)below(KINDS), 1, &q);
+    out(", ");
+    expr_of((kind)below(KINDS), 1, &q);
+    out(" FROM ");
+    table_name();
+    out(" q");
+    bool full = chance(40);
+    out(full ? " FULL JOIN " : " RIGHT JOIN ");
+    table_name();
+    out(" r ON ");
+    out(PICK("q.id = r.id", "q.a = r.a", "q.a = r.id", "q.c = r.c"));
+    if (!full && chance(40)) {
+        out(" AND ");
+        expr_of(BOOL, 1, &q);
+    }
+    if (chance(30)) {
+        out(PICK(" JOIN ", " LEFT JOIN ", " RIGHT JOIN "));
+        table_name();
+        out(" s ON ");
+        out(PICK("q.id = s.id", "s.a = r.a", "s.id = r.id"));
+    }
+    if (chance(50)) {
+        out(" WHERE ");
+        expr_of(BOOL, 2, &q);
+    }
+    order_limit(2);
+}
+
+static void window_statement(void)
+{
+    static const names q = {{"q"}, 1, 0};
+    out("SELECT q.id");
+    for (uint32_t n = 1 + below(2); n; n--) {
+        out(PICK(", row_number() OVER (", ", rank() OVER (", ", dense_rank() OVER (",
+                 ", count(*) OVER (", ", sum(q.a) OVER (", ", avg(q.n) OVER (",
+                 ", max(q.c) OVER ("));
+        if (chance(60)) one("PARTITION BY ", chance(50) ? INT : BOOL, 1, &q, "");
+        if (chance(70)) out(PICK(" ORDER BY q.id", " ORDER BY q.a DESC, q.id", " ORDER BY q.s"));
+        out(")");
+    }
+    out(" FROM ");
+    table_name();
+    out(" q WHERE ");
+    expr_of(BOOL, 1, &q);
+}
+
+static void update_from(void)
+{
+    static const names q = {{"q", "r"}, 2, 0};
+    if (chance(60)) {
+        out("UPDATE ");
+        table_name();
+        out(" q SET ");
+        out(PICK("a = ", "l = "));
+        expr_of(INT, 1, &q);
+        out(" FROM ");
+    } else {
+        out("DELETE FROM ");
+        table_name();
+        out(" q USING ");
+    }
+    table_name();
+    out(" r WHERE ");
+    out(PICK("q.id = r.id", "q.a = r.id", "r.id = q.s"));
+    out(" AND ");
+    expr_of(BOOL, 1, &q);
+    if (chance(30)) out(" RETURNING q.id, r.c");
+}
+
+static void key_statement(void)
+{
+    uint32_t a = below(7), b = below(7), c = below(9), t = below(3);
+    switch (below(4)) {
+    case 0:
+    case 1:
+        if (t == 0)
+            strbuf_printf(&B, "INSERT INTO k0 VALUES (%u, %u)", (unsigned)a, (unsigned)b);
+        else if (t == 1)
+            strbuf_printf(&B, "INSERT INTO k1 VALUES (%u, %u, %s)", (unsigned)c, (unsigned)a,
+                          PICK("NULL", "1", "2", "3", "4"));
+        else
+            strbuf_printf(&B, "INSERT INTO k2 VALUES (%u, %u, %s, %s)", (unsigned)c, (unsigned)a,
+                          PICK("NULL", "1", "2", "3"), PICK("NULL", "1", "2", "5"));
+        break;
+    case 2:
+        strbuf_printf(&B, "DELETE FROM k%u WHERE id %s %u", (unsigned)t, PICK("=", "=", "<", ">"),
+                      (unsigned)a);
+        break;
+    default:
+        if (t == 0)
+            strbuf_printf(&B, "UPDATE k0 SET %s = %u WHERE id = %u", PICK("id", "u", "u"),
+                          (unsigned)a, (unsigned)b);
+        else
+            strbuf_printf(&B, "UPDATE k%u SET %s = %u WHERE id = %u", (unsigned)t,
+                          PICK("p", "q", "id"), (unsigned)a, (unsigned)c);
+    }
+    if (chance(30)) {
+        B.n = 0;
+        strbuf_printf(&B, "SELECT * FROM k%u", (unsigned)t);
+    }
+}
+
+/* ---- procedures ------------------------------------------------------------------------------ */
+
+/* Variables of the bodies: x y z integers, d numeric, w text, g boolean, and a record. */
+static void variable_of(kind k)
+{
+    switch (k) {
+    case INT: out(PICK("x", "y", "z")); break;
+    case NUM: out("d"); break;
+    case TEXT: out("w"); break;
+    case BOOL: out(PICK("g", "FOUND")); break;
+    default: literal(k);
+    }
+}
+
+/* An expression over variables: depth 0 is a variable or a literal. */
+static void pl_expr(kind k, int depth)
+{
+    static const names none = {{""}, 0, 0};
+    if (depth <= 0 || chance(30)) {
+        if (chance(75))
+            variable_of(k);
+        else
+            expr_of(k, 0, &none);
+        return;
+    }
+    switch (k) {
+    case INT:
+        out("(");
+        pl_expr(INT, depth - 1);
+        out(PICK(" + ", " - ", " * ", " / ", " % "));
+        pl_expr(INT, depth - 1);
+        out(")");
+        break;
+    case NUM:
+        out("(");
+        pl_expr(NUM, depth - 1);
+        out(PICK(" + ", " - ", " * "));
+        pl_expr(chance(50) ? INT : NUM, depth - 1);
+        out(")");
+        break;
+    case TEXT:
+        out("(");
+        pl_expr(TEXT, depth - 1);
+        out(" || ");
+        pl_expr((kind)below(4), depth - 1);
+        out("::text)");
+        break;
+    case BOOL: {
+        kind of = (kind)below(4);
+        out("(");
+        pl_expr(of, depth - 1);
+        out(PICK(" = ", " <> ", " < ", " >= ", " IS DISTINCT FROM "));
+        pl_expr(of, depth - 1);
+        out(")");
+        break;
+    }
+    default: literal(k);
+    }
+}
+
+static void pl_block(int depth, int loops);
+
+static void pl_sql(void)
+{
+    static const char *const cols[] = {"a", "n", "c", "b"};
+    uint32_t at = below(4);
+    switch (below(7)) {
+    case 0:
+        strbuf_printf(&B, "SELECT q.%s INTO %s%s FROM ", cols[at], chance(20) ? "STRICT " : "",
+                      ((const char *[]){"x", "d", "w", "g"})[at]);
+        table_name();
+        out(" q WHERE q.id = ");
+        pl_expr(INT, 1);
+        break;
+    case 1:
+        out("SELECT q.a, q.c INTO y, w FROM ");
+        table_name();
+        out(" q WHERE q.a > ");
+        pl_expr(INT, 0);
+        out(" ORDER BY q.id LIMIT 1");
+        break;
+    case 2:
+        out("SELECT count(*), sum(q.n) INTO z, d FROM ");
+        table_name();
+        out(" q WHERE q.s < ");
+        pl_expr(INT, 0);
+        break;
+    case 3:
+        out("UPDATE ");
+        table_name();
+        strbuf_printf(&B, " q SET %s = ", cols[at]);
+        pl_expr((kind[]){INT, NUM, TEXT, BOOL}[at], 1);
+        out(" WHERE q.id = ");
+        pl_expr(INT, 1);
+        if (chance(40)) out(" RETURNING q.a INTO x");
+        break;
+    case 4:
+        out("INSERT INTO ");
+        table_name();
+        strbuf_printf(&B, " (id, a, c, n) VALUES (%u, ", (unsigned)next_id++);
+        pl_expr(INT, 1);
+        out(", ");
+        pl_expr(TEXT, 1);
+        out(", ");
+        pl_expr(NUM, 0);
+        out(")");
+        if (chance(30)) out(" RETURNING id, a INTO z, y");
+        break;
+    case 5:
+        out("DELETE FROM ");
+        table_name();
+        out(" q WHERE q.id = ");
+        pl_expr(INT, 1);
+        break;
+    default:
+        out("PERFORM 1 FROM ");
+        table_name();
+        out(" q WHERE q.a = ");
+        pl_expr(INT, 0);
+    }
+    out("; ");
+}
+
+static void pl_statement(int depth, int loops)
+{
+    switch (below(depth > 0 ? 13 : 6)) {
+    case 0:
+    case 1:
+    case 2: {
+        kind k = (kind)below(4);
+        out(k == INT ? PICK("x", "y", "z") : k == NUM ? "d" : k == TEXT ? "w" : "g");
+        out(" := ");
+        pl_expr(chance(90) ? k : (kind)below(4), 2);
+        out("; ");
+        break;
+    }
+    case 3:
+    case 4: pl_sql(); break;
+    case 5:
+        out(PICK("NULL; ", "GET DIAGNOSTICS z = ROW_COUNT; ", "w := left(w, 8); ", "NULL; "));
+        break;
+    case 6:
+    case 7:
+        out("IF ");
+        pl_expr(BOOL, 1);
+        out(" THEN ");
+        pl_block(depth - 1, loops);
+        if (chance(40)) {
+            out("ELSIF ");
+            pl_expr(BOOL, 1);
+            out(" THEN ");
+            pl_block(depth - 1, loops);
+        }
+        if (chance(50)) {
+            out("ELSE ");
+            pl_block(depth - 1, loops);
+        }
+        out("END IF; ");
+        break;
+    case 8:
+        strbuf_printf(&B, "FOR i IN %s%u..%u LOOP ", chance(30) ? "REVERSE " : "",
+                      (unsigned)below(4), (unsigned)below(5));
+        pl_block(depth - 1, loops + 1);
+        if (chance(40)) {
+            out(PICK("EXIT WHEN ", "CONTINUE WHEN "));
+            pl_expr(BOOL, 1);
+            out("; x := i; ");
+        }
+        out("END LOOP; ");
+        break;
+    case 9:
+        out("FOR r IN SELECT q.id, q.a, q.c FROM ");
+        table_name();
+        out(" q WHERE q.id < ");
+        strbuf_printf(&B, "%u ORDER BY q.id LOOP x := r.a; w := r.c; ", 90 + (unsigned)below(30));
+        pl_block(depth - 1, loops + 1);
+        out("END LOOP; ");
+        break;
+    case 10:
+        out("CASE ");
+        pl_expr(INT, 0);
+        out(" WHEN 1, 2 THEN ");
+        pl_block(depth - 1, loops);
+        out("WHEN 3 THEN NULL; ");
+        if (chance(70)) {
+            out("ELSE ");
+            pl_block(depth - 1, loops);
+        }
+        out("END CASE; ");
+        break;
+    case 11:
+        out("BEGIN ");
+        pl_block(depth - 1, loops);
+        if (chance(30))
+            out(PICK("RAISE 'oh %', x; ", "RAISE unique_violation; ", "RAISE SQLSTATE '22003'; "));
+        out(PICK("EXCEPTION WHEN others THEN w := SQLSTATE; ",
+                 "EXCEPTION WHEN division_by_zero OR numeric_value_out_of_range THEN x := 1; ",
+                 "EXCEPTION WHEN integrity_constraint_violation THEN y := 2; WHEN data_exception "
+                 "THEN w := 'data'; "));
+        out("END; ");
+        break;
+    default:
+        if (!loops) {
+            out("x := 0; WHILE x < 3 LOOP x := x + 1; ");
+            out(PICK("EXIT WHEN y = 2; ", "CONTINUE WHEN g; z := z + x; ", "d := d + x; "));
+            out("END LOOP; ");
+        } else {
+            out(chance(50) ? "EXIT; " : "RETURN; ");
+        }
+    }
+}
+
+static void pl_block(int depth, int loops)
+{
+    for (uint32_t n = 1 + below(3); n; n--) pl_statement(depth, loops);
+}
+
+static void pl_body(bool function)
+{
+    out("DECLARE y int := ");
+    expr_of(INT, 1, &(names){{""}, 0, 0});
+    out("; z bigint := 3; d numeric(8,2) := 1.5; w text := 'k'; g boolean; r record;");
+    if (!function) out(" x int := 2;");
+    out(" BEGIN ");
+    pl_block(3, 0);
+    out("IF x > 1 THEN RAISE NOTICE '%', w; END IF; ");
+    /* what the variables are at the end is what we want to see */
+    if (!function) {
+        strbuf_printf(&B, "INSERT INTO t0 (id, a, c, n, b, l) VALUES (%u, ", (unsigned)next_id++);
+        out("x, left(w, 20), d, g, y);");
+    }
+    out(" END");
+}
+
+static void procedure_statement(void)
+{
+    static uint32_t made;
+    if (chance(50)) {
+        out("DO $$");
+        pl_body(false);
+        out("$$");
+    } else if (made < 3 || chance(30)) {
+        strbuf_printf(&B, "CREATE OR REPLACE FUNCTION f%u(INOUT x int, OUT w text) AS $$",
+                      (unsigned)(made < 3 ? made++ : below(3)));
+        size_t from = B.n;
+        pl_body(true);
+        /* w is a parameter here */
+        strbuf_str(&B, "");
+        char *at = strstr(strbuf_cstr(&B) + from, " w text := 'k';");
+        if (at) memset(at, ' ', 15);
+        out("$$ LANGUAGE plpgsql");
+    } else {
+        strbuf_printf(&B, "SELECT * FROM f%u(%u)", (unsigned)below(3), (unsigned)below(9));
+    }
+}
+
 static void statement(void)
 {
     static const names plain = {{""}, 1, 1};
     B.n = 0;
-    uint32_t k = below(100);
-    if (k < 45) {
+    static void (*const others[])(void) = {set_statement,    with_statement, join_statement,
+                                           window_statement, update_from,    key_statement,
+                                           key_statement};
+    uint32_t k = below(150);
+    if (k >= 120) {
+        others[below(sizeof others / sizeof others[0])]();
+    } else if (k >= 100) {
+        procedure_statement();
+    } else if (k < 45) {
         select_statement();
     } else if (k < 75) {
         insert_statement();
@@ -540,7 +984,7 @@ static ended ours(const char *sql, uint32_t state, sql_result *r)
 {
     bound = NULL;
     X.state = X.latest = state;
-    X.cid = 1;
+    X.cid = ++X.last_cid;
     X.rule = WRITE_FREE;
     if (guard_armed(&G)) {
         vs_rollback(&S, 0);
@@ -596,6 +1040,110 @@ static void show(PGresult *g, const sql_result *r, ended e)
     strbuf_free(&b);
 }
 
+typedef struct run {
+    PGconn *db;
+    uint64_t seed;
+    uint32_t state, passed, failed, refused, errors, open_order;
+    bool verbose, open; /* open: within a transaction of a script */
+} run;
+
+/* Both sides run the statement; false if ours refuses it. */
+static bool compare(run *t, const char *sql, const char *where, uint32_t at)
+{
+    sql_result r;
+    ended e = ours(sql, t->state, &r);
+    if (e == REFUSED) {
+        if (t->verbose) printf("# refused: %s\n#   %s\n", G.text, sql);
+        arena_reset(&X.work);
+        return false;
+    }
+    if (!t->open) PQclear(PQexec(t->db, "BEGIN")); /* what only one side did can be taken back */
+    PGresult *g = PQexec(t->db, sql);
+    const char *code = PQresultErrorField(g, PG_DIAG_SQLSTATE);
+    bool good = e == DONE ? !code && same_rows(&r, g) : code && !strcmp(code, X.c.state);
+    bool unclear = !good && bound && (code || e == RAISED) &&
+                   sql_unclear(&X, bound, e == RAISED ? X.c.state : NULL, code);
+    t->errors += code != NULL;
+    if (unclear) {
+        t->open_order++;
+    } else if (good) {
+        t->passed++;
+    } else {
+        t->failed++;
+        printf("not the same (%s %llu, statement %u): %s\n", where, (unsigned long long)t->seed,
+               (unsigned)at, sql);
+        show(g, &r, e);
+    }
+    if (!t->open) {
+        PQclear(PQexec(t->db, unclear && !code ? "ROLLBACK" : "COMMIT"));
+        if (e == DONE && !code) {
+            vs_commit(&S, ++t->state);
+            vs_forget(&S, t->state);
+        } else {
+            vs_rollback(&S, 0);
+        }
+    }
+    PQclear(g);
+    arena_reset(&X.work);
+    if (!t->open) arena_free(&PLANS);
+    return true;
+}
+
+static void script_statement(run *t, const char *sql, const char *file, uint32_t line, bool refuse)
+{
+    if (!strcmp(sql, "BEGIN") || !strcmp(sql, "COMMIT") || !strcmp(sql, "ROLLBACK")) {
+        PQclear(PQexec(t->db, sql));
+        t->open = sql[0] == 'B';
+        if (sql[0] == 'C') vs_commit(&S, ++t->state);
+        if (sql[0] == 'R') vs_rollback(&S, 0);
+        exec_begin(&X);
+        if (!t->open) arena_free(&PLANS);
+        return;
+    }
+    bool taken = compare(t, sql, file, line);
+    if (taken == !refuse) {
+        t->passed += refuse;
+        return;
+    }
+    t->failed++;
+    printf("%s:%u: %s: %s\n", file, (unsigned)line, taken ? "not refused" : "refused", sql);
+    if (!taken) printf("#   %s\n", G.text);
+}
+
+static bool script(run *t, const char *file)
+{
+    FILE *f = fopen(file, "r");
+    if (!f) return false;
+    char *line = NULL;
+    size_t cap = 0;
+    ssize_t n;
+    strbuf b;
+    uint32_t at = 0, from = 1;
+    bool refuse = false;
+    mem own;
+    mem_init(&own, NULL, NULL, &G);
+    strbuf_init(&b, &own);
+    for (;;) {
+        n = getline(&line, &cap, f);
+        at++;
+        bool mark = n >= 2 && !strncmp(line, "--", 2) && (line[2] == '\n' || line[2] == ' ');
+        if (n >= 0 && !mark) {
+            strbuf_add(&b, line, (size_t)n);
+            continue;
+        }
+        while (b.n && b.at[b.n - 1] == '\n') b.n--;
+        if (b.n) script_statement(t, strbuf_cstr(&b), file, from, refuse);
+        if (n < 0) break;
+        b.n = 0;
+        from = at + 1;
+        refuse = !strcmp(line, "-- refused\n");
+    }
+    free(line);
+    fclose(f);
+    mem_free_all(&own);
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3) return 64;
@@ -609,6 +1157,8 @@ int main(int argc, char **argv)
         return 1;
     }
     PQclear(PQexec(db, "SET client_min_messages = error"));
+    PQclear(PQexec(db, "DROP SCHEMA public CASCADE"));
+    PQclear(PQexec(db, "CREATE SCHEMA public"));
     rng_seed(&R, seed);
     guard_init(&G);
     mem_init(&M, NULL, NULL, &G);
@@ -616,66 +1166,27 @@ int main(int argc, char **argv)
     exec_init(&X, &S, &M);
     arena_init(&PLANS, &M);
     strbuf_init(&B, &M);
-    uint32_t state = 0, passed = 0, failed = 0, refused = 0, errors = 0, open_order = 0;
-    for (size_t i = 0; i < 3; i++) {
+    run t = {.db = db, .seed = seed, .verbose = getenv("VERBOSE") != NULL};
+    for (size_t i = 0; i < N_SCHEMA; i++) {
         sql_result r;
-        char drop[40];
-        snprintf(drop, sizeof drop, "DROP TABLE IF EXISTS t%zu", i);
-        PQclear(PQexec(db, drop));
         PQclear(PQexec(db, schema[i]));
-        if (ours(schema[i], state, &r) != DONE) return 1;
-        vs_commit(&S, ++state);
+        if (ours(schema[i], t.state, &r) != DONE) return 1;
+        vs_commit(&S, ++t.state);
     }
-    for (uint32_t i = 0; i < count && failed < 10; i++) {
-        sql_result r;
+    for (int i = 5; i < argc; i++)
+        if (!script(&t, argv[i])) return 1;
+    for (uint32_t i = 0; i < count && t.failed < 10; i++) {
         statement();
-        const char *sql = strbuf_cstr(&B);
-        ended e = ours(sql, state, &r);
-        if (e == REFUSED) {
-            refused++;
-            if (argc > 5) printf("# refused: %s\n#   %s\n", G.text, sql);
-            arena_reset(&X.work);
-            continue;
-        }
-        PQclear(PQexec(db, "BEGIN")); /* what only one side did can be taken back */
-        PGresult *g = PQexec(db, sql);
-        const char *code = PQresultErrorField(g, PG_DIAG_SQLSTATE);
-        bool good = e == DONE ? !code && same_rows(&r, g) : code && !strcmp(code, X.c.state);
-        bool unclear = !good && bound && (code || e == RAISED) &&
-                       sql_unclear(bound, e == RAISED ? X.c.state : NULL, code);
-        errors += code != NULL;
-        if (unclear) {
-            open_order++;
-        } else if (good) {
-            passed++;
-        } else {
-            failed++;
-            printf("not the same (seed %llu, statement %u): %s\n", (unsigned long long)seed,
-                   (unsigned)i, sql);
-            show(g, &r, e);
-        }
-        if (unclear && !code)
-            PQclear(PQexec(db, "ROLLBACK"));
-        else
-            PQclear(PQexec(db, "COMMIT"));
-        if (e == DONE && !code) {
-            vs_commit(&S, ++state);
-            vs_forget(&S, state);
-        } else {
-            vs_rollback(&S, 0);
-        }
-        PQclear(g);
-        arena_reset(&X.work);
-        arena_free(&PLANS);
+        if (!compare(&t, strbuf_cstr(&B), "seed", i)) t.refused++;
     }
     PQfinish(db);
     mem_free_all(&M);
-    printf("# %u refused, %u errors, %u that depend on the planner\n", (unsigned)refused,
-           (unsigned)errors, (unsigned)open_order);
-    if (refused > count / 3) {
+    printf("# %u refused, %u errors, %u that depend on the planner\n", (unsigned)t.refused,
+           (unsigned)t.errors, (unsigned)t.open_order);
+    if (t.refused > count / 3) {
         printf("too much is refused\n");
-        failed++;
+        t.failed++;
     }
-    printf("%u passed, %u failed\n", (unsigned)passed, (unsigned)failed);
-    return failed != 0;
+    printf("%u passed, %u failed\n", (unsigned)t.passed, (unsigned)t.failed);
+    return t.failed != 0;
 }

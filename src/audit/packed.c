@@ -1,0 +1,16 @@
+/*
+ * packed.c - see packed.h.
+ */
+#include "audit/packed.h"
+
+#include "read/inflate.h"
+
+void packed_open(source *s)
+{
+    inflate_wrap(s);
+}
+
+void packed_close(source *s)
+{
+    inflate_close(s);
+}

@@ -1,0 +1,17 @@
+/*
+ * symbolic.h - deciding the log in its order with partially symbolic states.
+ *
+ * Where the concrete search would have to try exponentially many choices of states: the choices
+ * stay open, values become guarded (symbolic_fm.h), and answers become conditions on the choices.
+ * A solution is replayed by the engine before it counts; a contradiction names the first statement
+ * up to which there is none.
+ */
+#ifndef RATEL_AUDIT_SYMBOLIC_H
+#define RATEL_AUDIT_SYMBOLIC_H
+
+#include "audit/search.h"
+
+/* FOUND_CUT: not decided, e->symbolic_why says why. */
+found symbolic_decide(engine *e);
+
+#endif

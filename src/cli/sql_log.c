@@ -1,0 +1,126 @@
+/*
+ * sql_log.c - see sql_log.h.
+ */
+#include "cli/sql_log.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+ptrdiff_t read_sql_log(void *buf, size_t cap, void *file)
+{
+    size_t n = fread(buf, 1, cap, file);
+    return n || !ferror((FILE *)file) ? (ptrdiff_t)n : -1;
+}
+
+bool open_sql_dump(const args *a, audit_options *o)
+{
+    const char *path = a->value[O_INIT];
+    o->dump = NULL;
+    o->dump_payload = NULL;
+    if (!path) return true;
+    o->dump_payload = fopen(path, "rb");
+    o->dump = read_sql_log;
+    if (!o->dump_payload) fprintf(stderr, "%s: %s\n", path, strerror(errno));
+    return o->dump_payload != NULL;
+}
+
+bool is_sql_log(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) || !S_ISREG(st.st_mode)) return false;
+    FILE *f = fopen(path, "rb");
+    if (!f) return false;
+    bool yes = audit_sniff(read_sql_log, f);
+    fclose(f);
+    return yes;
+}
+
+int inspect_sql_log(const args *a, FILE *out, const char *path, audit **log, audit_counts *counts,
+                    const audit_finding **at, size_t *n)
+{
+    audit_options o = {.interrupt = &interrupt_flag};
+    FILE *f = fopen(path, "rb");
+    *log = NULL;
+    if (!f) {
+        fprintf(stderr, "%s: %s\n", path, strerror(errno));
+        return EXIT_IO;
+    }
+    if (!open_sql_dump(a, &o)) {
+        fclose(f);
+        return EXIT_IO;
+    }
+    int code = audit_lint(log, &o, read_sql_log, f, counts, at, n);
+    if (o.dump_payload) fclose(o.dump_payload);
+    fclose(f);
+    if (!code) return EXIT_HOLDS;
+    uint64_t line, column;
+    const char *text = audit_error(*log, &line, &column);
+    char where[64] = "";
+    if (line)
+        snprintf(where, sizeof where, ":%llu:%llu", (unsigned long long)line,
+                 (unsigned long long)column);
+    if (a->value[O_JSON]) {
+        char whole[4096];
+        snprintf(whole, sizeof whole, "%.1500s%s: %s", path, where, text);
+        fputs("{\"schema\":1,\"history\":", out);
+        json_text_to(out, path);
+        fputs(",\"error\":", out);
+        json_text_to(out, whole);
+        fputs("}\n", out);
+    }
+    visible_to(stderr, path);
+    fprintf(stderr, "%s: ", where);
+    visible_to(stderr, text);
+    fputc('\n', stderr);
+    return exit_of(code);
+}
+
+int stat_sql_log(const args *a, FILE *out, const char *path)
+{
+    audit *log;
+    audit_counts c;
+    const audit_finding *at;
+    size_t n;
+    int status = inspect_sql_log(a, out, path, &log, &c, &at, &n);
+    const struct {
+        const char *name, *text;
+        uint64_t n;
+        bool always;
+    } rows[] = {
+        {"txns", "committed transactions", c.committed, true},
+        {"aborted", "aborted transactions", c.aborted, false},
+        {"unknown", "transactions of unknown outcome", c.unknown, false},
+        {"sessions", "sessions", c.sessions, true},
+        {"tables", "tables at first", c.tables, true},
+        {"initial_rows", "  their rows", c.initial_rows, true},
+        {"statements", "statements", c.statements, true},
+        {"texts", "  different texts", c.texts, true},
+        {"answered", "  with an answer (committed)", c.answered, true},
+        {"failed", "  that failed (committed)", c.failed, false},
+        {"rows", "  rows returned (committed)", c.rows, true},
+        {"read_only", "read-only transactions", c.read_only, true},
+        {"with_commit_ts", "transactions with commit_ts", c.stamped, false},
+        {"with_times", "transactions with times", c.timed, false},
+    };
+    size_t lines = status ? 0 : sizeof rows / sizeof rows[0];
+    bool json = a->value[O_JSON];
+    if (!status && json) {
+        fputs("{\"schema\":1,\"history\":", out);
+        json_text_to(out, path);
+        fputs(",\"format\":\"ratel-sql\"", out);
+    } else if (!status) {
+        visible_to(out, path);
+        fputs(" (ratel-sql: a log of SQL transactions, for ratel audit)\n", out);
+    }
+    for (size_t i = 0; i < lines; i++) {
+        unsigned long long v = rows[i].n;
+        if (json)
+            fprintf(out, ",\"%s\":%llu", rows[i].name, v);
+        else if (v || rows[i].always)
+            fprintf(out, "  %-34s %llu\n", rows[i].text, v);
+    }
+    if (!status && json) fputs("}\n", out);
+    audit_free(log);
+    return status;
+}

@@ -1,0 +1,135 @@
+/*
+ * bind_agg.c - aggregates and window functions.
+ *
+ * Both become E_AGGREGATE with a number: of the query's aggregates, or of its windows.  A query has
+ * one kind or the other; PostgreSQL allows windows over groups, which we do not know.
+ */
+#include "sql/bind.h"
+
+#define CTX(b) (&(b)->x->c)
+
+static const char *const names[] = {
+#define AGGREGATE(id, name) name,
+    SQL_AGGREGATES
+#undef AGGREGATE
+};
+
+static void order_of(binder *b, scope *s, node **list, size_t n, aggregate *a)
+{
+    a->n_order = (uint32_t)n;
+    a->order = arena_array(b->mem, order_key, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        const PgQuery__SortBy *o = list[i]->sort_by;
+        order_key k = {.desc = o->sortby_dir == PG_QUERY__SORT_BY_DIR__SORTBY_DESC};
+        if (o->sortby_dir == PG_QUERY__SORT_BY_DIR__SORTBY_USING)
+            sql_refuse(CTX(b), o->location, "ORDER BY USING");
+        k.nulls_first = o->sortby_nulls == PG_QUERY__SORT_BY_NULLS__SORTBY_NULLS_FIRST ||
+                        (o->sortby_nulls != PG_QUERY__SORT_BY_NULLS__SORTBY_NULLS_LAST && k.desc);
+        k.e = bind_expr(b, s, o->node);
+        expr_settle(b, k.e);
+        a->order[i] = k;
+    }
+}
+
+#define NOT_DEFAULT_FRAME 1 /* FRAMEOPTION_NONDEFAULT of PostgreSQL's parse nodes */
+
+static void window_of(binder *b, scope *s, const PgQuery__FuncCall *f, aggregate *a)
+{
+    const PgQuery__WindowDef *w = f->over;
+    if (*w->name || *w->refname || (w->frame_options & NOT_DEFAULT_FRAME))
+        sql_refuse(CTX(b), f->location, "a named window or a frame");
+    if (a->distinct || a->filter) sql_refuse(CTX(b), f->location, "DISTINCT or FILTER with OVER");
+    a->n_keys = (uint32_t)w->n_partition_clause;
+    a->keys = arena_array(b->mem, expr *, a->n_keys + 1);
+    for (uint32_t i = 0; i < a->n_keys; i++) {
+        a->keys[i] = bind_expr(b, s, w->partition_clause[i]);
+        expr_settle(b, a->keys[i]);
+    }
+    order_of(b, s, w->order_clause, w->n_order_clause, a);
+}
+
+static type result_type(binder *b, const PgQuery__FuncCall *f, aggregate *a)
+{
+    type_id t = a->arg ? a->arg->t.id : T_INT8;
+    switch (a->kind) {
+    case AGG_COUNT:
+    case AGG_ROW_NUMBER:
+    case AGG_RANK:
+    case AGG_DENSE_RANK: return type_plain(T_INT8);
+    case AGG_MIN:
+    case AGG_MAX:
+        if (t == T_UNKNOWN || t == T_BOOL)
+            sql_refuse(CTX(b), f->location, "min or max of this type");
+        return type_plain(t == T_VARCHAR ? T_TEXT : t);
+    case AGG_BOOL_AND:
+    case AGG_BOOL_OR:
+    case AGG_EVERY:
+        if (t != T_BOOL) sql_refuse(CTX(b), f->location, "bool_and of this type");
+        return type_plain(T_BOOL);
+    case AGG_STRING_AGG:
+        if (!type_is_text(t) || !type_is_text(a->between->t.id))
+            sql_refuse(CTX(b), f->location, "string_agg of this type");
+        a->arg = expr_coerce(b, a->arg, type_plain(T_TEXT), CAST_IMPLICIT);
+        a->between = expr_coerce(b, a->between, type_plain(T_TEXT), CAST_IMPLICIT);
+        return type_plain(T_TEXT);
+    default:
+        if (!type_rank(t)) sql_refuse(CTX(b), f->location, "sum or avg of this type");
+        return type_plain(a->kind == AGG_SUM && (t == T_INT2 || t == T_INT4) ? T_INT8 : T_NUMERIC);
+    }
+}
+
+static bool same_expr(const expr *a, const expr *b)
+{
+    return !a == !b && (!a || expr_same(a, b));
+}
+
+static bool same_aggregate(const aggregate *a, const aggregate *b)
+{
+    return a->kind == b->kind && a->distinct == b->distinct && !a->n_order && !b->n_order &&
+           !a->n_keys && !b->n_keys && same_expr(a->arg, b->arg) &&
+           same_expr(a->filter, b->filter) && same_expr(a->between, b->between);
+}
+
+expr *bind_aggregate(binder *b, scope *s, const PgQuery__FuncCall *f, const char *name)
+{
+    size_t k = 0;
+    while (k < sizeof names / sizeof names[0] && strcmp(name, names[k]) != 0) k++;
+    if (k == sizeof names / sizeof names[0]) return NULL;
+    aggregate a = {.kind = (agg_kind)k, .distinct = f->agg_distinct};
+    bool ranks = a.kind >= AGG_ROW_NUMBER, text = a.kind == AGG_STRING_AGG;
+    if (!s || !s->aggregates || s->in_aggregate)
+        sql_refuse(CTX(b), f->location, "an aggregate in this place");
+    if (f->agg_within_group) sql_refuse(CTX(b), f->location, "WITHIN GROUP");
+    if (ranks && !f->over) sql_raise(CTX(b), "42809", "window function %s requires OVER", name);
+    if (f->n_args != (f->agg_star || ranks ? 0u
+                      : text               ? 2u
+                                           : 1u) ||
+        (f->agg_star && a.kind != AGG_COUNT) || (text && (a.distinct || f->over)))
+        sql_refuse(CTX(b), f->location, "this aggregate");
+    s->in_aggregate = true;
+    if (f->n_args) a.arg = bind_expr(b, s, f->args[0]);
+    if (text) a.between = bind_expr(b, s, f->args[1]);
+    if (f->agg_filter) a.filter = bind_bool(b, s, f->agg_filter, "FILTER");
+    if (a.kind == AGG_COUNT && a.arg) expr_settle(b, a.arg);
+    if (a.distinct && f->n_agg_order) sql_refuse(CTX(b), f->location, "DISTINCT with ORDER BY");
+    order_of(b, s, f->agg_order, f->n_agg_order, &a);
+    if (!text) a.n_order = 0; /* the others do not depend on it */
+    if (f->over) window_of(b, s, f, &a);
+    s->in_aggregate = false;
+    a.t = result_type(b, f, &a);
+    expr *e = expr_new(b, E_AGGREGATE, a.t, f->location, 0);
+    if (f->over) {
+        e->index = (uint32_t)s->windows.n;
+        e->op = 1;
+        arena_push(b->mem, &s->windows, a);
+        return e;
+    }
+    e->index = (uint32_t)s->aggs.n;
+    for (uint32_t i = 0; i < s->aggs.n; i++)
+        if (same_aggregate(&s->aggs.at[i], &a)) {
+            e->index = i;
+            return e;
+        }
+    arena_push(b->mem, &s->aggs, a);
+    return e;
+}

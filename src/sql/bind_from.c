@@ -1,0 +1,469 @@
+/*
+ * bind_from.c - what a statement reads from: tables, functions, subqueries, WITH, joins; and which
+ * of its equalities an index can answer.
+ *
+ * Slots are numbered in the order in which the executor binds them: the right side of a RIGHT JOIN
+ * comes first.  So a key may use every slot below its own.
+ */
+#include <assert.h>
+
+#include "sql/bind.h"
+
+#define CTX(b) (&(b)->x->c)
+
+/* ---- FROM ------------------------------------------------------------------------------------ */
+
+static routine *bind_view_named(const binder *b, const char *name)
+{
+    routine *r = vs_routine(b->x->s, name, b->x->latest, 0);
+    return r && r->view ? r : NULL;
+}
+
+table *bind_table(binder *b, const PgQuery__RangeVar *r)
+{
+    if (*r->catalogname || (*r->schemaname && strcmp(r->schemaname, "public") != 0))
+        sql_refuse(CTX(b), r->location, "schema \"%s\"", r->schemaname);
+    table *t = vs_find(b->x->s, r->relname, b->x->latest);
+    b->p->reads = true;
+    if (!t && bind_view_named(b, r->relname))
+        sql_refuse(CTX(b), r->location, "a view in this place");
+    if (!t) sql_raise(CTX(b), "42P01", "relation \"%s\" does not exist", r->relname);
+    return t;
+}
+
+join *join_new(binder *b, join_kind kind)
+{
+    join *j = arena_get(b->mem, sizeof *j);
+    memset(j, 0, sizeof *j);
+    j->kind = kind;
+    return j;
+}
+
+static void add_relation(binder *b, scope *s, relation r, int position)
+{
+    for (size_t i = 0; i < s->rels.n; i++)
+        if (!strcmp(s->rels.at[i].name, r.name))
+            sql_raise(CTX(b), "42712", "table name \"%s\" specified more than once", r.name);
+    if (s->rels.n) b->p->loose = true;
+    if (s->rels.n > 1000) sql_refuse(CTX(b), position, "more than 1000 tables");
+    arena_push(b->mem, &s->rels, r);
+}
+
+/* A query with other names for its columns. */
+static query *renamed(binder *b, query *q, const PgQuery__Alias *a)
+{
+    if (!a || !a->n_colnames) return q;
+    if (a->n_colnames > q->n_out)
+        sql_raise(CTX(b), "42P10", "more column aliases specified than columns");
+    query *copy = arena_get(b->mem, sizeof *copy);
+    *copy = *q;
+    copy->shared = q->shared ? q->shared : q;
+    copy->out = arena_array(b->mem, out_column, q->n_out + 1);
+    memcpy(copy->out, q->out, q->n_out * sizeof *q->out);
+    for (size_t i = 0; i < a->n_colnames; i++)
+        copy->out[i].name = name_keep(b, string_of(b, a->colnames[i], -1));
+    return copy;
+}
+
+static query *with_named(const binder *b, const PgQuery__RangeVar *r)
+{
+    if (*r->schemaname || *r->catalogname) return NULL;
+    for (size_t i = b->withs.n; i-- > 0;)
+        if (!strcmp(b->withs.at[i].name, r->relname)) return b->withs.at[i].q;
+    return NULL;
+}
+
+static join *with_relation(binder *b, scope *s, const PgQuery__RangeVar *r, query *q)
+{
+    join *j = join_new(b, J_REL);
+    j->sub = renamed(b, q, r->alias);
+    j->slot = s->q->slots++;
+    const char *name = r->alias ? r->alias->aliasname : r->relname;
+    add_relation(b, s, (relation){.name = name_keep(b, name), .sub = j->sub, .slot = j->slot},
+                 r->location);
+    return j;
+}
+
+/* The query of a view, read again. */
+static query *view_query(binder *b, const routine *r)
+{
+    if (++b->x->views > 50) sql_refuse(CTX(b), -1, "views nested this deep");
+    plan *p = bind_text(b->x, b->mem, NULL, r->view, strlen(r->view), NULL, 0);
+    b->x->views--;
+    b->p->reads |= p->reads;
+    b->p->loose = true;
+    query *q = p->q;
+    for (uint32_t i = 0; i < r->n_names; i++) q->out[i].name = r->names[i];
+    return q;
+}
+
+size_t bind_with(binder *b, scope *up, const PgQuery__WithClause *w)
+{
+    size_t before = b->withs.n;
+    if (!w) return before;
+    if (w->recursive) sql_refuse(CTX(b), w->location, "WITH RECURSIVE");
+    for (size_t i = 0; i < w->n_ctes; i++) {
+        const PgQuery__CommonTableExpr *c = w->ctes[i]->common_table_expr;
+        if (!c->ctequery || c->ctequery->node_case != PG_QUERY__NODE__NODE_SELECT_STMT)
+            sql_refuse(CTX(b), c->location, "WITH of a statement that writes");
+        for (size_t k = before; k < b->withs.n; k++)
+            if (!strcmp(b->withs.at[k].name, c->ctename))
+                sql_raise(CTX(b), "42712", "WITH query name \"%s\" specified twice", c->ctename);
+        query *q = bind_select(b, up, c->ctequery->select_stmt);
+        if (q->correlated) sql_refuse(CTX(b), c->location, "WITH of a query that refers outside");
+        PgQuery__Alias names = {.n_colnames = c->n_aliascolnames, .colnames = c->aliascolnames};
+        q->kept = true;
+        b->p->loose = true;
+        with_query one = {name_keep(b, c->ctename), renamed(b, q, &names)};
+        arena_push(b->mem, &b->withs, one);
+    }
+    return before;
+}
+
+join *table_relation(binder *b, scope *s, const PgQuery__RangeVar *r)
+{
+    join *j = join_new(b, J_REL);
+    if (r->alias && r->alias->n_colnames) sql_refuse(CTX(b), r->location, "column aliases in FROM");
+    j->table = bind_table(b, r);
+    j->slot = s->q->slots++;
+    const char *name = r->alias ? r->alias->aliasname : r->relname;
+    add_relation(b, s, (relation){.name = name_keep(b, name), .t = j->table, .slot = j->slot},
+                 r->location);
+    return j;
+}
+
+static join *sub_relation(binder *b, scope *s, const PgQuery__RangeSubselect *r)
+{
+    if (r->lateral || !r->alias || !r->subquery ||
+        r->subquery->node_case != PG_QUERY__NODE__NODE_SELECT_STMT)
+        sql_refuse(CTX(b), -1, "LATERAL, or a subquery in FROM without an alias");
+    join *j = join_new(b, J_REL);
+    j->sub = renamed(b, bind_select(b, s->up, r->subquery->select_stmt), r->alias);
+    j->slot = s->q->slots++;
+    add_relation(
+        b, s, (relation){.name = name_keep(b, r->alias->aliasname), .sub = j->sub, .slot = j->slot},
+        -1);
+    return j;
+}
+
+static join *function_relation(binder *b, scope *s, const PgQuery__RangeFunction *r)
+{
+    if (r->lateral || r->ordinality || r->is_rowsfrom || r->n_functions != 1 || r->n_coldeflist ||
+        r->functions[0]->node_case != PG_QUERY__NODE__NODE_LIST ||
+        r->functions[0]->list->items[0]->node_case != PG_QUERY__NODE__NODE_FUNC_CALL)
+        sql_refuse(CTX(b), -1, "this kind of function in FROM");
+    const PgQuery__FuncCall *f = r->functions[0]->list->items[0]->func_call;
+    join *j = join_new(b, J_REL);
+    j->sub = bind_function_rows(b, s, f);
+    j->slot = s->q->slots++;
+    const char *name = f->funcname[f->n_funcname - 1]->string->sval;
+    if (r->alias) {
+        if (r->alias->n_colnames > j->sub->n_out)
+            sql_raise(CTX(b), "42P10", "more column aliases than columns");
+        name = r->alias->aliasname;
+        if (j->sub->n_out == 1 && !j->sub->call->routine->rows)
+            j->sub->out[0].name = name_keep(b, name);
+        for (size_t i = 0; i < r->alias->n_colnames; i++)
+            j->sub->out[i].name = name_keep(b, string_of(b, r->alias->colnames[i], f->location));
+    }
+    add_relation(b, s, (relation){.name = name_keep(b, name), .sub = j->sub, .slot = j->slot},
+                 f->location);
+    return j;
+}
+
+/* ---- joins ----------------------------------------------------------------------------------- */
+
+static uint32_t columns_of(const relation *r)
+{
+    return r->t ? r->t->n_cols : r->sub->n_out;
+}
+
+static const char *column_name(const relation *r, uint32_t i)
+{
+    return r->t ? r->t->cols[i].name : r->sub->out[i].name;
+}
+
+/* Slots of a side that was bound too early, or too late, move by `by`. */
+static void move_slots(binder *b, expr *e, uint32_t from, uint32_t to, uint32_t by)
+{
+    if (!e) return;
+    if (e->q) sql_refuse(CTX(b), e->position, "a subquery in ON beside a RIGHT or FULL JOIN");
+    if (e->kind == E_COLUMN && !e->up && e->slot >= from && e->slot < to) e->slot += by;
+    for (uint32_t i = 0; i < e->n; i++) move_slots(b, e->arg[i], from, to, by);
+}
+
+static void move_join(binder *b, join *j, uint32_t from, uint32_t to, uint32_t by)
+{
+    if (j->kind == J_REL) {
+        if (j->slot >= from && j->slot < to) j->slot += by;
+        return;
+    }
+    move_join(b, j->left, from, to, by);
+    move_join(b, j->right, from, to, by);
+    move_slots(b, j->on, from, to, by);
+}
+
+/* The right side [mid, end) is executed first: it takes the lower numbers. */
+static void swap_sides(binder *b, scope *s, join *j, size_t rels, uint32_t from, uint32_t mid,
+                       uint32_t end)
+{
+    uint32_t up = end - mid, down = 0 - (mid - from); /* wraps around to a subtraction */
+    move_join(b, j->left, from, mid, up);
+    move_join(b, j->right, mid, end, down);
+    for (size_t i = rels; i < s->rels.n; i++) {
+        relation *r = &s->rels.at[i];
+        r->slot += r->slot < mid ? up : down;
+    }
+    for (size_t i = 0; i < s->merged.n; i++) {
+        if (s->merged.at[i].first < rels) continue;
+        sql_refuse(CTX(b), -1, "USING on a side of a RIGHT JOIN");
+    }
+    join *left = j->left;
+    j->left = j->right;
+    j->right = left;
+    j->kind = J_LEFT;
+}
+
+/* A column of one side by its name: of a join that merged it, or of one relation. */
+static expr *side_column(binder *b, scope *s, const char *name, size_t from, size_t to, bool hide)
+{
+    expr *found = NULL;
+    for (size_t i = 0; i < s->merged.n; i++) {
+        merged_column *m = &s->merged.at[i];
+        if (m->gone || m->first < from || m->first >= to || strcmp(m->name, name) != 0) continue;
+        if (found) sql_raise(CTX(b), "42702", "common column name \"%s\" appears twice", name);
+        found = m->e;
+        m->gone |= hide;
+    }
+    for (size_t i = from; i < to; i++) {
+        relation *r = &s->rels.at[i];
+        for (uint32_t k = 0; k < columns_of(r); k++) {
+            if (strcmp(column_name(r, k), name) != 0 || (r->hidden && r->hidden[k])) continue;
+            if (found) sql_raise(CTX(b), "42702", "common column name \"%s\" appears twice", name);
+            found = column_of(b, r, k, 0, -1);
+            if (!hide) continue;
+            if (!r->hidden) {
+                r->hidden = arena_array(b->mem, bool, columns_of(r) + 1);
+                memset(r->hidden, 0, columns_of(r));
+            }
+            r->hidden[k] = true;
+        }
+    }
+    return found;
+}
+
+static void merge_column(binder *b, scope *s, join *j, const PgQuery__JoinExpr *e, const char *name,
+                         size_t from, size_t mid)
+{
+    expr *l = side_column(b, s, name, from, mid, true);
+    expr *r = side_column(b, s, name, mid, s->rels.n, true);
+    if (!l || !r)
+        sql_raise(CTX(b), "42703", "column \"%s\" specified in USING clause does not exist", name);
+    expr *eq = compare(b, OP_EQ, l, r, -1);
+    j->on = j->on ? expr_and(b, j->on, eq) : eq;
+    merged_column m = {name_keep(b, name), l, from, false};
+    bool full = e->jointype == PG_QUERY__JOIN_TYPE__JOIN_FULL;
+    if (e->jointype == PG_QUERY__JOIN_TYPE__JOIN_RIGHT) m.e = r;
+    if (l->t.id != r->t.id) sql_refuse(CTX(b), -1, "USING of columns of different types");
+    if (full) {
+        m.e = expr_new(b, E_COALESCE, l->t, -1, 2);
+        m.e->arg[0] = l;
+        m.e->arg[1] = r;
+    }
+    arena_push(b->mem, &s->merged, m);
+}
+
+static void natural(binder *b, scope *s, join *j, const PgQuery__JoinExpr *e, size_t from,
+                    size_t mid)
+{
+    VEC(const char *) names = {0};
+    for (size_t i = 0; i < s->merged.n; i++)
+        if (!s->merged.at[i].gone && s->merged.at[i].first >= from && s->merged.at[i].first < mid &&
+            side_column(b, s, s->merged.at[i].name, mid, s->rels.n, false))
+            arena_push(b->mem, &names, s->merged.at[i].name);
+    for (size_t i = from; i < mid; i++)
+        for (uint32_t k = 0; k < columns_of(&s->rels.at[i]); k++) {
+            const relation *r = &s->rels.at[i];
+            if (r->hidden && r->hidden[k]) continue;
+            const char *name = column_name(r, k);
+            if (side_column(b, s, name, mid, s->rels.n, false)) arena_push(b->mem, &names, name);
+        }
+    for (size_t i = 0; i < names.n; i++) merge_column(b, s, j, e, names.at[i], from, mid);
+}
+
+/* What PostgreSQL can hash or merge; the rest it refuses. */
+static bool only_equalities(const expr *e)
+{
+    if (!e) return false;
+    if (e->kind == E_COMPARE) return e->op == OP_EQ;
+    for (uint32_t i = 0; i < e->n; i++)
+        if (!only_equalities(e->arg[i])) return false;
+    return e->kind == E_AND;
+}
+
+static join *joined(binder *b, scope *s, const PgQuery__JoinExpr *e)
+{
+    join_kind kind = e->jointype == PG_QUERY__JOIN_TYPE__JOIN_INNER   ? J_INNER
+                     : e->jointype == PG_QUERY__JOIN_TYPE__JOIN_LEFT  ? J_LEFT
+                     : e->jointype == PG_QUERY__JOIN_TYPE__JOIN_RIGHT ? J_RIGHT
+                     : e->jointype == PG_QUERY__JOIN_TYPE__JOIN_FULL  ? J_FULL
+                                                                      : J_REL;
+    if (kind == J_REL || e->alias || e->join_using_alias)
+        sql_refuse(CTX(b), -1, "this kind of join, or an alias of one");
+    join *j = join_new(b, kind);
+    size_t from = s->rels.n;
+    uint32_t first = s->q->slots;
+    j->left = from_item(b, s, e->larg);
+    size_t mid = s->rels.n;
+    uint32_t second = s->q->slots;
+    j->right = from_item(b, s, e->rarg);
+    if (kind == J_RIGHT) swap_sides(b, s, j, from, first, second, s->q->slots);
+    if (e->is_natural) natural(b, s, j, e, from, mid);
+    for (size_t i = 0; i < e->n_using_clause; i++)
+        merge_column(b, s, j, e, string_of(b, e->using_clause[i], -1), from, mid);
+    if (e->quals) { /* ON sees the two sides only */
+        scope on = *s;
+        on.rels.at += from;
+        on.rels.n -= from;
+        on.rels.cap = on.rels.n;
+        on.aggregates = false;
+        j->on = bind_bool(b, &on, e->quals, "JOIN/ON");
+    }
+    if (kind == J_FULL && !only_equalities(j->on))
+        sql_refuse(CTX(b), -1, "FULL JOIN with another condition than equalities");
+    return j;
+}
+
+join *from_item(binder *b, scope *s, const node *n)
+{
+    if (n && n->node_case == PG_QUERY__NODE__NODE_RANGE_VAR) {
+        query *with = with_named(b, n->range_var);
+        if (with) return with_relation(b, s, n->range_var, with);
+        const routine *view = bind_view_named(b, n->range_var->relname);
+        if (view && !vs_find(b->x->s, view->name, b->x->latest))
+            return with_relation(b, s, n->range_var, view_query(b, view));
+        return table_relation(b, s, n->range_var);
+    }
+    if (n && n->node_case == PG_QUERY__NODE__NODE_JOIN_EXPR) return joined(b, s, n->join_expr);
+    if (n && n->node_case == PG_QUERY__NODE__NODE_RANGE_SUBSELECT)
+        return sub_relation(b, s, n->range_subselect);
+    if (n && n->node_case == PG_QUERY__NODE__NODE_RANGE_FUNCTION)
+        return function_relation(b, s, n->range_function);
+    sql_refuse(CTX(b), -1, "this kind of FROM");
+}
+
+/* ---- which equalities an index can answer ---------------------------------------------------- */
+
+typedef struct conditions {
+    VEC(const expr *) at;
+} conditions;
+
+static void conjuncts(binder *b, const expr *e, conditions *out)
+{
+    if (!e) return;
+    if (e->kind != E_AND) {
+        arena_push(b->mem, &out->at, e);
+        return;
+    }
+    for (uint32_t i = 0; i < e->n; i++) conjuncts(b, e->arg[i], out);
+}
+
+static bool widening(const expr *e)
+{
+    return e->kind == E_CAST && e->t.width < 0 && type_rank(e->arg[0]->t.id) &&
+           type_rank(e->t.id) > type_rank(e->arg[0]->t.id);
+}
+
+/* Can be evaluated before the slot is bound, and cannot fail. */
+static bool plain_key(const expr *e, uint32_t slot)
+{
+    while (widening(e)) e = e->arg[0];
+    return e->kind == E_CONST || e->kind == E_PARAM || e->kind == E_VAR ||
+           (e->kind == E_COLUMN && (e->up || e->slot < slot));
+}
+
+/* The key of `column of the slot = key`, or NULL. */
+static const expr *equal_key(const expr *e, uint32_t slot, uint32_t *at)
+{
+    if (e->kind != E_COMPARE || e->op != OP_EQ) return NULL;
+    for (int side = 0; side < 2; side++) {
+        const expr *col = e->arg[side], *key = e->arg[1 - side];
+        while (widening(col)) col = col->arg[0];
+        if (col->kind != E_COLUMN || col->up || col->slot != slot || !plain_key(key, slot))
+            continue;
+        *at = col->index;
+        return key;
+    }
+    return NULL;
+}
+
+static bool lookup_of(binder *b, const expr *e, uint32_t slot, lookup *out)
+{
+    uint32_t n = e->kind == E_OR ? e->n : 1, at = 0;
+    out->n = n;
+    out->keys = arena_array(b->mem, const expr *, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        out->keys[i] = equal_key(e->kind == E_OR ? e->arg[i] : e, slot, &at);
+        if (!out->keys[i] || (i && at != out->column)) return false;
+        out->column = at;
+    }
+    return n > 0;
+}
+
+/* Needs this slot, and none after it; no subquery, which would be run for every row. */
+static bool within_slot(const expr *e, uint32_t slot, bool *uses)
+{
+    if (e->q || e->kind == E_AGGREGATE || e->kind == E_ROUTINE) return false;
+    if (e->kind == E_COLUMN && !e->up) {
+        if (e->slot > slot) return false;
+        *uses |= e->slot == slot;
+    }
+    for (uint32_t i = 0; i < e->n; i++)
+        if (!within_slot(e->arg[i], slot, uses)) return false;
+    return true;
+}
+
+static void add_lookups(binder *b, join *j, const conditions *c)
+{
+    VEC(lookup) found = {0};
+    VEC(const expr *) filters = {0};
+    for (size_t i = 0; i < c->at.n; i++) {
+        lookup l = {0};
+        bool uses = false;
+        if (j->table && lookup_of(b, c->at.at[i], j->slot, &l)) arena_push(b->mem, &found, l);
+        if (within_slot(c->at.at[i], j->slot, &uses) && uses)
+            arena_push(b->mem, &filters, c->at.at[i]);
+    }
+    j->lookups = found.at;
+    j->n_lookups = (uint32_t)found.n;
+    j->filters = filters.at;
+    j->n_filters = b->p->loose ? (uint32_t)filters.n : 0;
+}
+
+static void place_lookups(binder *b, join *j, const conditions *from_above)
+{
+    if (!j) return;
+    if (j->kind == J_REL) {
+        add_lookups(b, j, from_above);
+        return;
+    }
+    conditions both = {0}, own = {0}, none = {0};
+    if (j->kind == J_FULL) { /* each side comes whole */
+        place_lookups(b, j->left, &none);
+        place_lookups(b, j->right, &none);
+        return;
+    }
+    conjuncts(b, j->on, &own);
+    for (size_t i = 0; i < from_above->at.n; i++)
+        arena_push(b->mem, &both.at, from_above->at.at[i]);
+    for (size_t i = 0; i < own.at.n; i++) arena_push(b->mem, &both.at, own.at.at[i]);
+    place_lookups(b, j->left, j->kind == J_LEFT ? from_above : &both);
+    place_lookups(b, j->right, j->kind == J_LEFT ? &own : &both);
+}
+
+void use_indexes(binder *b, join *j, const expr *where)
+{
+    conditions c = {0};
+    conjuncts(b, where, &c);
+    place_lookups(b, j, &c);
+}

@@ -1,0 +1,103 @@
+INSERT INTO t0 (id, a, n, c) VALUES (1, 10, 1.5, 'x'), (2, 20, 2.5, 'y'), (3, 30, NULL, 'z'), (4, NULL, 2.5, NULL)
+--
+INSERT INTO t1 (id, a, n, c) VALUES (2, 20, 2.5, 'b'), (3, 31, NULL, 'z'), (5, 50, 1.5, 'e')
+--
+INSERT INTO t2 (id, a, s) VALUES (3, 30, 1), (5, 5, 2), (7, 7, 3)
+--
+SELECT id FROM t0 UNION SELECT id FROM t1
+--
+SELECT id FROM t0 UNION ALL SELECT id FROM t1 ORDER BY id DESC LIMIT 4
+--
+SELECT id, a FROM t0 INTERSECT SELECT id, a FROM t1
+--
+SELECT id FROM t0 EXCEPT SELECT id FROM t1 EXCEPT SELECT 4
+--
+(SELECT id FROM t0 UNION ALL SELECT id FROM t1) EXCEPT ALL SELECT id FROM t1
+--
+SELECT a FROM t0 UNION ALL SELECT a FROM t0 INTERSECT ALL SELECT a FROM t1
+--
+SELECT 1 UNION SELECT 2.5 UNION SELECT 1
+--
+SELECT 'a' UNION SELECT 'b' UNION ALL SELECT NULL
+--
+SELECT NULL UNION SELECT 3
+--
+SELECT '2' UNION ALL SELECT 2
+--
+SELECT 'x' UNION ALL SELECT 2
+--
+SELECT 1, 2 UNION SELECT 1
+--
+SELECT true UNION SELECT 1
+--
+SELECT id AS k FROM t0 UNION SELECT a FROM t1 ORDER BY k
+--
+SELECT id AS k FROM t0 UNION SELECT a FROM t1 ORDER BY a
+--
+SELECT id AS k FROM t0 UNION SELECT a FROM t1 ORDER BY k + 1
+--
+SELECT count(*) FROM (SELECT id FROM t0 UNION SELECT id FROM t1) u WHERE u.id > 2
+--
+SELECT * FROM t0 q WHERE q.id IN (SELECT id FROM t1 UNION SELECT id FROM t2 WHERE t2.a = q.a)
+--
+VALUES (1, 'a'), (2, NULL), (3, 'c')
+--
+VALUES (1), (2.5), (NULL) ORDER BY 1 DESC
+--
+SELECT v.k, t0.c FROM (VALUES (1), (3), (9)) AS v(k) LEFT JOIN t0 ON t0.id = v.k
+--
+SELECT x + 1 AS y FROM (SELECT id FROM t0) AS s(x) WHERE x < 3
+--
+WITH q AS (SELECT id, a FROM t0 WHERE a > 5) SELECT * FROM q
+--
+WITH q AS (SELECT id, a FROM t0), r(k) AS (SELECT id FROM q WHERE id > 1) SELECT q.a, r.k FROM q JOIN r ON q.id = r.k
+--
+WITH q AS (SELECT sum(a) AS s FROM t0) SELECT t0.id, q.s FROM t0, q WHERE t0.a < (SELECT s FROM q) AND t0.id IN (SELECT id FROM t1)
+--
+WITH q AS (SELECT id FROM t0), q AS (SELECT 1) SELECT * FROM q
+--
+WITH t0 AS (SELECT 99 AS id) SELECT id FROM t0
+--
+INSERT INTO t2 (id, a) WITH m AS (SELECT max(id) AS k FROM t0) SELECT k + 20, k FROM m
+--
+WITH m AS (SELECT 77 AS k) INSERT INTO t2 (id, a) SELECT k, k FROM m RETURNING id
+--
+SELECT t0.id, t1.id FROM t0 RIGHT JOIN t1 ON t0.id = t1.id
+--
+SELECT t0.id, t1.id, t2.id FROM t0 RIGHT JOIN t1 ON t0.id = t1.id LEFT JOIN t2 ON t2.id = t1.id
+--
+SELECT t0.id, t1.id, t2.id FROM t0 JOIN t1 ON t0.id = t1.id RIGHT JOIN t2 ON t2.id = t1.id WHERE t2.a > 5
+--
+SELECT t0.id, t1.id, t2.id FROM t2 RIGHT JOIN (t0 RIGHT JOIN t1 ON t0.id = t1.id AND t0.a = t1.a) ON t2.id = t1.id
+--
+SELECT t0.id, t1.id FROM t0 FULL JOIN t1 ON t0.id = t1.id
+--
+SELECT t0.id, t1.id FROM t0 FULL JOIN t1 ON t0.id = t1.id AND t0.a = t1.a WHERE t0.id IS NULL OR t1.id IS NULL
+--
+SELECT t0.id, t1.id, t2.id FROM t0 FULL JOIN t1 ON t0.id = t1.id FULL JOIN t2 ON t2.id = t1.id
+--
+SELECT id, t0.a, t1.a FROM t0 JOIN t1 USING (id)
+--
+SELECT id, t0.a, t1.a FROM t0 RIGHT JOIN t1 USING (id) ORDER BY id
+--
+SELECT id, t0.a, t1.a FROM t0 FULL JOIN t1 USING (id) ORDER BY id
+--
+SELECT * FROM (SELECT id, a FROM t0) x JOIN (SELECT id, c FROM t1) y USING (id)
+--
+SELECT * FROM (SELECT id, a FROM t0) x NATURAL JOIN (SELECT a, id FROM t1) y
+--
+SELECT * FROM (SELECT id, a FROM t0) x JOIN (SELECT id, c FROM t1) y USING (id) JOIN (SELECT id, s FROM t2) z USING (id)
+--
+SELECT * FROM (SELECT id, a FROM t0) x LEFT JOIN (SELECT id, c FROM t1) y USING (id) WHERE id > 1 ORDER BY id
+--
+SELECT id FROM t0 JOIN t1 ON t0.id = t1.id
+--
+SELECT x.id FROM t0 x JOIN t1 y USING (id) GROUP BY id, x.id
+--
+SELECT * FROM t0 JOIN t1 USING (nosuch)
+--
+DELETE FROM t0
+--
+DELETE FROM t1
+--
+DELETE FROM t2

@@ -1,0 +1,97 @@
+INSERT INTO t0 (id, a, c) VALUES (1, 10, 'x'), (2, 20, 'y'), (3, 30, 'z')
+--
+PREPARE one AS SELECT id, c FROM t0 WHERE a = $1
+--
+EXECUTE one(20)
+--
+EXECUTE one('30')
+--
+EXECUTE one
+--
+EXECUTE one('x')
+--
+PREPARE one AS SELECT 1
+--
+PREPARE ins(int, numeric, text) AS INSERT INTO t0 (id, n, c) VALUES ($1, $2, $3) RETURNING *
+--
+EXECUTE ins(4, 2.345, 'q' || 'w')
+--
+EXECUTE ins(4, 1, 'dup')
+--
+EXECUTE ins('5', '1.5', NULL)
+--
+PREPARE up AS UPDATE t0 SET a = a + $2 WHERE id = $1
+--
+EXECUTE up(1, 5)
+--
+BEGIN
+--
+PREPARE lost AS SELECT a FROM t0 WHERE id = $1
+--
+ROLLBACK
+--
+DEALLOCATE one
+--
+PREPARE one(int) AS SELECT $1 + 1
+--
+EXECUTE one(4)
+--
+PREPARE nope AS SELECT * FROM nosuch
+--
+DEALLOCATE ALL
+--
+PREPARE one(int) AS SELECT $1 + 2
+--
+EXECUTE one(4)
+--
+BEGIN
+--
+DECLARE c SCROLL CURSOR FOR SELECT id, a FROM t0 ORDER BY id
+--
+FETCH c
+--
+FETCH 2 FROM c
+--
+UPDATE t0 SET a = 0
+--
+FETCH PRIOR FROM c
+--
+FETCH LAST FROM c
+--
+FETCH NEXT FROM c
+--
+FETCH ABSOLUTE 2 FROM c
+--
+FETCH ABSOLUTE -1 FROM c
+--
+FETCH FIRST FROM c
+--
+FETCH RELATIVE 2 FROM c
+--
+FETCH BACKWARD ALL FROM c
+--
+MOVE 2 IN c
+--
+FETCH FORWARD ALL FROM c
+--
+MOVE BACKWARD 2 IN c
+--
+FETCH 0 FROM c
+--
+CLOSE c
+--
+DECLARE c CURSOR FOR SELECT 7
+--
+SAVEPOINT s
+--
+DECLARE d CURSOR FOR SELECT 8
+--
+ROLLBACK TO s
+--
+FETCH ALL c
+--
+FETCH ALL d
+--
+ROLLBACK
+--
+DELETE FROM t0
