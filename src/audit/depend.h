@@ -4,8 +4,9 @@
  * Positions of the order are nodes.  A transaction comes after who wrote what it read and what it
  * replaced, and before who wrote the next version of what it read, or made a row fit that it had
  * left out.  Each edge but those between versions rests on the reads of one transaction, its owner.
- * That a later writer makes a row fit is not seen here, nor what is far apart in the order.  Edges too many or too few do no harm: an
- * order is replayed before it counts, and a cycle is not believed (serial.c).
+ * That a later writer makes a row fit is not seen here, nor what is far apart in the order.  Edges
+ * too many or too few do no harm: an order is replayed before it counts, and a cycle is not
+ * believed (serial.c).
  */
 #ifndef RATEL_AUDIT_DEPEND_H
 #define RATEL_AUDIT_DEPEND_H
