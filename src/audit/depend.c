@@ -118,30 +118,33 @@ void depend_commit(void *ud, uint32_t position)
 
 /* ---- sorting --------------------------------------------------------------------------------- */
 
-typedef struct min_heap {
-    uint32_t *at, n;
-} min_heap;
-
-static void heap_push(min_heap *h, uint32_t x)
+/* Each node in turn, after those that it depends on: a transaction that committed late but read
+   early is pulled forward, nobody else is moved. */
+static void pull(mem *m, uint32_t n, const order_graph *g, uint32_t *sorted)
 {
-    uint32_t i = h->n++;
-    for (; i && h->at[(i - 1) / 2] > x; i = (i - 1) / 2) h->at[i] = h->at[(i - 1) / 2];
-    h->at[i] = x;
-}
-
-static uint32_t heap_pop(min_heap *h)
-{
-    uint32_t top = h->at[0], x = h->at[--h->n], i = 0;
-    for (;;) {
-        uint32_t child = 2 * i + 1;
-        if (child >= h->n) break;
-        if (child + 1 < h->n && h->at[child + 1] < h->at[child]) child++;
-        if (h->at[child] >= x) break;
-        h->at[i] = h->at[child];
-        i = child;
+    uint32_t *next = mem_array(m, uint32_t, n + 1), *stack = mem_array(m, uint32_t, n + 1);
+    bool *placed = mem_array0(m, bool, n + 1);
+    uint32_t done = 0;
+    memcpy(next, g->in_start, n * sizeof *next);
+    for (uint32_t v = 0; v < n; v++) {
+        uint32_t depth = 0;
+        if (!placed[v]) stack[depth++] = v;
+        while (depth) {
+            uint32_t top = stack[depth - 1];
+            guard_tick(m->guard);
+            while (next[top] < g->in_start[top + 1] && placed[g->in[next[top]]]) next[top]++;
+            if (next[top] < g->in_start[top + 1]) {
+                stack[depth++] = g->in[next[top]];
+                continue;
+            }
+            placed[top] = true;
+            sorted[done++] = top;
+            depth--;
+        }
     }
-    if (h->n) h->at[i] = x;
-    return top;
+    mem_put(m, next);
+    mem_put(m, stack);
+    mem_put(m, placed);
 }
 
 /* What is left of a graph with cycles once what nobody depends on is taken away, too. */
@@ -174,24 +177,24 @@ bool depend_sort(mem *m, uint32_t n, const order_pair *pairs, size_t n_pairs, ui
 {
     order_graph g;
     order_graph_build(m, n, pairs, n_pairs, &g);
-    uint32_t *ins = mem_array0(m, uint32_t, n + 1), done = 0;
-    min_heap h = {mem_array(m, uint32_t, n + 1), 0};
+    uint32_t *ins = mem_array0(m, uint32_t, n + 1), done = 0, ready = 0;
     for (uint32_t v = 0; v < n; v++) {
         ins[v] = g.in_start[v + 1] - g.in_start[v];
         left[v] = true;
-        if (!ins[v]) heap_push(&h, v);
+        if (!ins[v]) sorted[ready++] = v;
     }
-    while (h.n) {
-        uint32_t v = heap_pop(&h);
+    while (done < ready) {
+        uint32_t v = sorted[done++];
         guard_tick(m->guard);
-        sorted[done++] = v;
         left[v] = false;
         for (uint32_t i = g.out_start[v]; i < g.out_start[v + 1]; i++)
-            if (!--ins[g.out[i]]) heap_push(&h, g.out[i]);
+            if (!--ins[g.out[i]]) sorted[ready++] = g.out[i];
     }
-    if (done < n) peel(m, n, &g, left);
+    if (done < n)
+        peel(m, n, &g, left);
+    else
+        pull(m, n, &g, sorted);
     mem_put(m, ins);
-    mem_put(m, h.at);
     depend_graph_free(m, &g);
     return done == n;
 }
