@@ -279,6 +279,7 @@ void exact_find(engine *e, uint32_t position, uint32_t snapshot, uint64_t *budge
     e->window = UINT32_MAX;
     hide(e, position + 1, true);
     engine_begin(e, &t, e->n);
+    // cppcheck-suppress autoVariables ; taken back below, and nobody asks after a jump
     e->chooser = &f;
     e->x.any_key = true;
     for (uint32_t i = 0; i < e->running->n_stmts && !out->cut; i++) {
@@ -298,6 +299,7 @@ void exact_find(engine *e, uint32_t position, uint32_t snapshot, uint64_t *budge
     }
     vs_rollback(&e->s, 0);
     e->x.any_key = false;
+    e->chooser = NULL;
     hide(e, position + 1, false);
     vec_free(e->mem, &f.writes);
     vec_free(e->mem, &t.choices);

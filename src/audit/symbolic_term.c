@@ -211,17 +211,17 @@ static fm reduce(fm_pool *p, fm_asked q, fm_asked sub[2])
         break;
     }
     case TERM_SCALE: {
-        int64_t f = 0; /* a power of ten, or -1 */
-        for (const char *d = x.digits; *d; d++)
-            if (*d != '-') f = f * 10 + (*d - '0');
-        if (*x.digits == '-') f = -f;
-        if (q.equal && q.k % f) return FM_FALSE;
-        if (q.equal || f > 0) {
-            sub[0] = (fm_asked){x.a, floor_div(q.k, f), 0, q.equal};
+        int64_t size = 0; /* of the factor: a power of ten, or -1 */
+        bool minus = *x.digits == '-';
+        for (const char *d = x.digits + minus; *d; d++) size = size * 10 + (*d - '0');
+        if (size <= 0) return unasked;
+        if (q.equal && q.k % size) return FM_FALSE;
+        int64_t part = floor_div(q.k, size);
+        if (q.equal || !minus) {
+            sub[0] = (fm_asked){x.a, minus ? -part : part, 0, q.equal};
             break;
         }
-        /* f * a <= k is a >= k / f, rounded up */
-        int64_t least = -floor_div(q.k, -f);
+        int64_t least = -part; /* -size * a <= k is a >= -k / size, rounded up */
         fm r = known(p, x.a, least - 1, false);
         sub[0] = (fm_asked){x.a, least - 1, 0, false};
         return r == unasked ? r : fm_not(r);
