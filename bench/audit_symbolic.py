@@ -80,7 +80,7 @@ def sweeps(home, say, table, quick):
 
 
 def ablation(home, say, table, quick):
-    n, rows = 200 if quick else 1000, []
+    n, rows = 100 if quick else 300, []
     for share in (0.01, 1.0):
         for passes in ABLATION:
             row = [f'{100 * share:g} %', passes]

@@ -515,6 +515,7 @@ void engine_begin(engine *e, trial *t, uint32_t position)
     exec_begin(&e->x);
     e->x.session = e->l->txns.at[t->txn].session;
     e->x.lost_prepares = e->lost_prepares;
+    e->x.alone = e->l->sessions.n < 2;
     e->running = &e->l->txns.at[t->txn];
 }
 

@@ -16,7 +16,7 @@ static bool text_matches(sql_exec *x, type_id t, value v, const cell *c)
     strbuf b;
     strbuf_init(&b, x->work.mem);
     value_print(t, v, &b);
-    bool same = b.n == c->n && !memcmp(b.at, c->s, b.n);
+    bool same = b.n == c->n && (!b.n || !memcmp(b.at, c->s, b.n));
     strbuf_free(&b);
     return same;
 }

@@ -115,7 +115,7 @@ fm fm_and(fm_pool *p, const fm *f, size_t n)
         }
         for (uint32_t k = 0; k < c->n; k++) vec_push(p->m, &p->work, p->parts.at[c->from + k]);
     }
-    fm *w = p->work.at + base;
+    fm *w = p->work.at ? p->work.at + base : NULL;
     size_t m = p->work.n - base, out = 0;
     heap_parts(w, m);
     p->work.n = base;

@@ -38,7 +38,7 @@ typedef struct pl_frame pl_frame;
 
 /* What a statement inside of a body sets aside: its own snapshot is newer (READ COMMITTED). */
 typedef struct exec_view {
-    uint32_t state, cid, valid_from, depth, calls, many, n_params, line;
+    uint32_t state, cid, valid_from, depth, calls, caught, many, n_params, line;
     const value *params;
     const char *routine;
     bool loose;
@@ -104,11 +104,13 @@ typedef struct sql_exec {
     const value *params; /* of the plan's types */
     uint64_t touched;    /* rows that the statement tried to write: the order of errors is theirs */
     uint32_t depth;
-    uint32_t calls; /* depth of running bodies */
-    uint32_t many;  /* evaluating for each of several rows, in no order */
-    uint64_t steps; /* of bodies, in this statement */
-    bool loose;     /* a planner's choice was met in a body */
-    bool nothing;   /* ON CONFLICT DO NOTHING was run */
+    uint32_t calls;  /* depth of running bodies */
+    uint32_t caught; /* blocks that would catch a deadlock */
+    bool alone;      /* nobody to have one with */
+    uint32_t many;   /* evaluating for each of several rows, in no order */
+    uint64_t steps;  /* of bodies, in this statement */
+    bool loose;      /* a planner's choice was met in a body */
+    bool nothing;    /* ON CONFLICT DO NOTHING was run */
     uint32_t session;
     bool lost_prepares; /* a transaction that is not run prepared or deallocated something */
     bool loose_now;     /* it may decide what the running statement raises */

@@ -619,7 +619,7 @@ void exec_plan(sql_exec *x, const plan *p, sql_result *out)
 {
     x->touched = 0;
     x->depth = 0;
-    x->many = x->calls = 0;
+    x->many = x->calls = x->caught = 0;
     memset(&x->kept, 0, sizeof x->kept); /* lost with the arena */
     memset(&x->refers, 0, sizeof x->refers);
     x->refers_from = 0;

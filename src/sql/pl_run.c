@@ -52,6 +52,7 @@ void exec_enter(sql_exec *x, exec_view *v, bool fresh)
     v->valid_from = x->valid_from;
     v->depth = x->depth;
     v->calls = x->calls;
+    v->caught = x->caught;
     v->many = x->many;
     v->n_params = x->n_params;
     v->params = x->params;
@@ -83,6 +84,7 @@ void exec_leave(sql_exec *x, const exec_view *v)
     x->cid = v->cid;
     x->depth = v->depth;
     x->calls = v->calls;
+    x->caught = v->caught;
     x->many = v->many;
     x->n_params = v->n_params;
     x->params = v->params;
@@ -165,11 +167,22 @@ static void may_run(sql_exec *x, const plan *p)
         sql_refuse(&x->c, -1, "a function that writes, called for several rows or in a condition");
 }
 
+/* A deadlock may hit any statement that takes locks; where a handler catches it, the log does not
+   show that it did. */
+static void may_deadlock(sql_exec *x, const plan *p)
+{
+    bool locks = p->kind == S_INSERT || p->kind == S_UPDATE || p->kind == S_DELETE ||
+                 (p->kind == S_SELECT && p->q->locking);
+    if (!x->caught || x->alone || !locks || !x->pick) return;
+    if (x->pick(x->ud, 2)) sql_raise(&x->c, "40P01", "deadlock detected");
+}
+
 static void run_plan(sql_exec *x, const plan *p, sql_result *out)
 {
     exec_view v;
     if (p->loose) x->loose = true;
     may_run(x, p);
+    may_deadlock(x, p);
     exec_enter(x, &v, !x->pl->fixed && (p->reads || p->kind != S_SELECT));
     x->many = 0;
     x->loose_now = p->loose;
@@ -1008,6 +1021,7 @@ static flow run_block(sql_exec *x, const pl_stmt *b)
     size_t mark = vs_mark(x->s), portals = x->portals.n, savepoints = x->savepoints.n;
     init_vars(x, b);
     exec_enter(x, &v, false);
+    if (handler_of(b, "40P01")) x->caught++;
     memcpy(&outer, g, sizeof outer);
     if (guard_armed(g)) {
         int code = g->code;
@@ -1029,6 +1043,7 @@ static flow run_block(sql_exec *x, const pl_stmt *b)
     }
     flow r = run_list(x, &b->body);
     guard_restore(g, &outer);
+    x->caught = v.caught;
     return end_block(x->pl, b, r);
 }
 

@@ -27,7 +27,7 @@ void exec_begin(sql_exec *x)
     vs_unprepare(x->s, PENDING);
     arena_reset(&x->held);
     x->cid = x->last_cid = 0;
-    x->many = x->calls = 0;
+    x->many = x->calls = x->caught = 0;
     x->pl = NULL;
     x->c.routine = NULL;
 }

@@ -91,7 +91,11 @@ void core_suspects(verdict *v, asg *g, const order_ask *ask, strong *p, const la
         memset(in, 1, g->nodes);
     } else {
         bool ok = p && a && p->justify && justify_steps(p->justify, a);
-        if (!ok && !core_knows(ask->rule)) {
+        /* Readers that are looked at alone have clauses of so many that those are no help.  It is
+           not serializable either, which has a short proof: mostly of the same few. */
+        bool many = ask->rule->strict == STRICT_UPDATES && v->core.n > ALL_SUSPECT;
+        if (many) again.rule = rule_of(LEVEL_SER);
+        if (!ok && !many && !core_knows(ask->rule)) {
             /* There may be no proof to follow: those whom the clauses speak of. */
             for (size_t i = 0; i < v->core.n; i++) in[g->txn_node[v->core.at[i]]] = 1;
         } else {
