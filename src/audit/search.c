@@ -896,6 +896,9 @@ void search_decide(engine *e, audit_answer *a)
         r == FOUND_CUT && !engine_uses(e, AUDIT_PASS_SEARCH) && e->level.mode != MODE_LATEST;
     if (r == FOUND_NO && !unknown && engine_uses(e, AUDIT_PASS_SEARCH) && only_order(e)) {
         a->all_orders = true;
+    } else if ((r == FOUND_NO || r == FOUND_CUT) && symbolic_in_no_order(e)) {
+        r = FOUND_NO;
+        a->all_orders = true;
     } else if ((r == FOUND_NO || r == FOUND_CUT) && !given_up) {
         found other = FOUND_CUT;
         failure shown = e->fail;
