@@ -239,7 +239,7 @@ static void execute(symbolic *y)
 /* ---- any order ------------------------------------------------------------------------------- */
 
 /* At read committed a transaction may read whatever others wrote, in an order where these come
-   before it.  All others are executed over and over, each reading what was written in rounds before,
+   before it.  All others are executed over and over, each reading what earlier rounds wrote,
    as long as that brings anything new, and at most as many times as there are transactions: every
    order's versions are among those.  What the one transaction saw must come from them. */
 static void execute_any_order(symbolic *y)
