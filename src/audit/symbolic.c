@@ -15,6 +15,7 @@
 #define MOST_CELLS 4096u
 #define QUICK_ASKED 50000u
 #define MOST_ROUNDS 1000u
+#define QUICK_NODES 150000u
 #define SMT_SECONDS 120.0 /* of one question, if there is no limit */
 
 typedef struct claim { /* a statement's answer as a formula that is not plainly true */
@@ -198,7 +199,9 @@ static void concretize(symbolic *y)
         fm asked = fm_var(&x->p);
         for (size_t i = 0; i < cells.n; i++) other[i] = fm_not(cells.at[i].f);
         other[cells.n] = fm_not(asked);
-        fsolver_assert(&y->solved, fm_or(&x->p, other, cells.n + 1));
+        fm differs = fm_or(&x->p, other, cells.n + 1);
+        if (x->p.full) sx_refuse(x, "formulas of this size");
+        fsolver_assert(&y->solved, differs);
         r = fsolver_solve(&y->solved, &asked, 1, FEW_CONFLICTS);
         if (r == SOLVE_UNSAT) {
             settle(y, &cells);
@@ -236,7 +239,7 @@ static void execute(symbolic *y)
 /* ---- any order ------------------------------------------------------------------------------- */
 
 /* At read committed a transaction may read whatever others wrote, in an order where these come
-   before it.  All others are executed over and over, each reading what was written in rounds before,
+   before it.  All others are executed over and over, each reading what earlier rounds wrote,
    as long as that brings anything new, and at most as many times as there are transactions: every
    order's versions are among those.  What the one transaction saw must come from them. */
 static void execute_any_order(symbolic *y)
@@ -494,6 +497,7 @@ static found attempt_with(symbolic *y, size_t window)
     sx_begin(&y->x, e);
     fsolver_begin(&y->solved, &y->x.p, y->x.p.m);
     y->x.p.short_lists = !engine_uses(e, AUDIT_PASS_LISTS);
+    if (y->any_order) y->x.p.most = QUICK_NODES;
     if (y->only) { /* a quick look */
         y->x.p.no_atoms = true;
         y->x.p.most_asked = QUICK_ASKED;
@@ -502,6 +506,7 @@ static found attempt_with(symbolic *y, size_t window)
         execute_any_order(y);
     else
         execute(y);
+    if (y->x.p.full) sx_refuse(&y->x, "formulas of this size");
     size_t n = y->claims.n;
     solve_status r = y->contradiction ? SOLVE_UNSAT : solve_prefix(y, n);
     if (r == SOLVE_UNKNOWN) return undecided(e, y->why ? y->why : "the solver gave up");

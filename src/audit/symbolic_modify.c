@@ -111,7 +111,7 @@ static void insert(sx *x, const plan *p)
         sx_query(x, p->q, NULL, FM_TRUE);
         size_t n = x->out.n;
         sym_out *from = arena_array(&x->work, sym_out, n + 1);
-        memcpy(from, x->out.at, n * sizeof *from);
+        if (n) memcpy(from, x->out.at, n * sizeof *from);
         x->out.n = 0;
         for (size_t i = 0; i < n; i++) {
             gval *row = blank_row(x, p);
