@@ -44,6 +44,13 @@ typedef struct audit_possible {
     const char *result;
 } audit_possible;
 
+typedef struct audit_edge { /* of a cycle that no serial order has */
+    const char *from, *to;
+    const char *kind;   /* wr, ww, rw, so */
+    const char *row;    /* table and key, or NULL */
+    uint32_t statement; /* of the reader, from 1; 0: none */
+} audit_edge;
+
 typedef struct audit_answer {
     audit_verdict verdict;
     const char *level;  /* the long name */
@@ -59,7 +66,10 @@ typedef struct audit_answer {
     size_t n_conflicts;
     const char *const *conflicts; /* transactions */
     bool all_orders;              /* shown for every order, not only for the log's */
-    bool other_order;             /* it holds, but not in the log's order */
+    bool replayed_writes;         /* and for the writes of the replay: others were not excluded */
+    size_t n_cycle;
+    const audit_edge *cycle;
+    bool other_order; /* it holds, but not in the log's order */
     size_t n_order;
     const char *const *order; /* it holds: a witness; transactions with the state each one read */
     const uint32_t *read;     /* by transaction of `order`: state of its first statement */

@@ -10,6 +10,7 @@
 
 #define MAX_POSSIBLE 8
 #define MAX_PLANS 8192
+#define MAX_EXPLAIN 4000 /* ways to run a transaction row by row */
 
 const char *engine_state(const engine *e, uint32_t state)
 {
@@ -18,7 +19,7 @@ const char *engine_state(const engine *e, uint32_t state)
 
 /* ---- choices --------------------------------------------------------------------------------- */
 
-static choice *next_choice(engine *e, uint32_t low, uint32_t high)
+choice *engine_choice(engine *e, uint32_t low, uint32_t high)
 {
     trial *t = e->t;
     if (e->used == t->choices.n) vec_push(e->mem, &t->choices, ((choice){high, low, 0, 0}));
@@ -54,11 +55,17 @@ static uint32_t choose_row(void *ud, table *t, uint32_t r)
     const row_version *v = t->rows.at[r].head;
     while (v && v->commit == PENDING) v = v->older;
     if (!v || (!v->older && !v->commit)) return latest; /* there was never another one */
-    choice *c = next_choice(e, 0, latest);
+    choice *c = engine_choice(e, e->s.horizon, latest);
     v = vs_at(t, r, c->now, 0);
     c->valid_from = v ? v->commit : 0;
     vec_push(e->mem, &e->seen, ((seen_row){t, r, c->now}));
     return c->now;
+}
+
+static void saw_row(void *ud, table *t, uint32_t r, uint32_t after, uint32_t before, bool fits)
+{
+    engine *e = ud;
+    if (after || before || fits) vec_push(e->mem, &e->looks, ((looked){t, r, after, before, fits}));
 }
 
 /* Statements of a body have snapshots of their own, none older than those before it. */
@@ -77,7 +84,7 @@ static void view(void *ud, exec_view *v, view_move move)
         e->t->choices.at[e->cur].valid_from = e->x.valid_from;
         if (e->x.valid_from > e->floor) e->floor = e->x.valid_from;
         e->cur = back ? v->choice : e->used;
-        e->x.state = back ? v->state : next_choice(e, e->floor, e->position)->now;
+        e->x.state = back ? v->state : engine_choice(e, e->floor, e->position)->now;
         e->x.valid_from = back ? v->valid_from : 0;
         if (!back && e->x.state < e->least) e->least = e->x.state;
     }
@@ -100,7 +107,7 @@ static bool observed(void *ud, uint64_t row, uint32_t column, type t, value *v)
 static uint32_t pick(void *ud, uint32_t n)
 {
     engine *e = ud;
-    choice *c = next_choice(e, 0, n - 1);
+    choice *c = engine_choice(e, 0, n - 1);
     c->valid_from = c->now;
     return n - 1 - c->now;
 }
@@ -407,6 +414,17 @@ static bool been_here(engine *e, uint32_t stmt, uint32_t floor)
     return false;
 }
 
+/* Keeps what a transaction read that has no snapshot. */
+static void keep_reads(engine *e, uint32_t stmt)
+{
+    for (size_t i = 0; i < e->seen.n; i++) {
+        seen_row r = e->seen.at[i];
+        uint32_t t = 0;
+        while (e->s.tables.at[t] != r.t) t++;
+        vec_push(e->mem, &e->row_reads, ((row_read){e->position, stmt, t, r.row, r.state}));
+    }
+}
+
 /* ---- one transaction ------------------------------------------------------------------------- */
 
 static outcome run_all(engine *e, const log_txn *t)
@@ -415,9 +433,11 @@ static outcome run_all(engine *e, const log_txn *t)
     uint32_t latest = e->position, floor = e->run_low;
     attempt a = {.e = e};
     e->x.state = latest;
+    while (e->by_row && e->row_reads.n && e->row_reads.at[e->row_reads.n - 1].position >= latest)
+        e->row_reads.n--;
     if (e->mode == MODE_SNAPSHOT) {
         if (e->run_low > e->run_high) return RUN_MISMATCH;
-        snapshot = next_choice(e, e->run_low, e->run_high);
+        snapshot = engine_choice(e, e->run_low, e->run_high);
         e->x.state = snapshot->now;
     }
     e->x.valid_from = 0;
@@ -427,7 +447,7 @@ static outcome run_all(engine *e, const log_txn *t)
         e->floor = floor;
         e->least = UINT32_MAX;
         if (e->mode == MODE_STATEMENT) {
-            e->x.state = next_choice(e, floor, latest)->now;
+            e->x.state = engine_choice(e, floor, latest)->now;
             e->x.valid_from = 0;
             if (!i) e->first_read[e->position] = e->x.state;
         }
@@ -452,6 +472,7 @@ static outcome run_all(engine *e, const log_txn *t)
         if (snapshot) e->t->choices.at[0].valid_from = e->x.valid_from;
         arena_reset(&e->x.work);
         if (r != RUN_OK) return r;
+        if (e->by_row && e->mode == MODE_ROW) keep_reads(e, i);
         bool many = e->mode == MODE_STATEMENT || e->mode == MODE_ROW;
         if (many && !a.failed && been_here(e, i, floor)) return RUN_MISMATCH;
     }
@@ -471,27 +492,36 @@ static void forget_plans(engine *e)
     memset(e->plan_of, 0, e->l->texts.n * sizeof e->plan_of[0]);
 }
 
-outcome engine_run(engine *e, trial *t, uint32_t position)
+void engine_begin(engine *e, trial *t, uint32_t position)
 {
     guard_tick(e->guard);
     forget_plans(e);
     e->runs++;
     e->t = t;
     e->used = 0;
+    e->looks.n = 0;
     e->position = position;
     e->x.latest = position;
     e->x.rule = e->rule;
     e->x.by_value = e->o->by_value;
+    e->x.no_index = e->o->off[AUDIT_PASS_INDEX];
     e->x.choose = e->mode != MODE_ROW ? NULL : e->choose ? e->choose : choose_row;
     e->x.view = e->mode == MODE_STATEMENT || e->mode == MODE_ROW ? view : NULL;
     e->x.pick = pick;
     e->x.observed = observed;
+    e->x.saw = e->mode == MODE_SNAPSHOT && e->commits ? saw_row : NULL;
+    e->x.saw_ud = e;
     e->x.ud = e;
     exec_begin(&e->x);
     e->x.session = e->l->txns.at[t->txn].session;
     e->x.lost_prepares = e->lost_prepares;
     e->x.alone = e->l->sessions.n < 2;
     e->running = &e->l->txns.at[t->txn];
+}
+
+outcome engine_run(engine *e, trial *t, uint32_t position)
+{
+    engine_begin(e, t, position);
     outcome r = run_all(e, e->running);
     assert(e->used <= t->choices.n);
     if (r == RUN_OK && t->choices.n > e->used) t->choices.n = e->used;
@@ -499,6 +529,24 @@ outcome engine_run(engine *e, trial *t, uint32_t position)
         t->choices.n = e->used;
         vs_rollback(&e->s, 0);
     }
+    return r;
+}
+
+outcome engine_statement(engine *e, uint32_t stmt, uint32_t (*choose)(void *, table *, uint32_t))
+{
+    attempt a = {.e = e, .s = &e->running->stmts[stmt], .index = stmt};
+    guard_tick(e->guard);
+    e->runs++;
+    e->used = 0;
+    e->seen.n = e->seen_from = 0;
+    e->x.choose = choose;
+    e->x.view = NULL; /* all that it calls reads the same state of a row */
+    e->x.cid = ++e->x.last_cid;
+    e->x.state = e->position;
+    e->statement = a.s;
+    outcome r = run_statement(&a);
+    arena_reset(&e->x.work);
+    if (r == RUN_OK && (a.failed || e->x.savepoints.n)) r = RUN_REFUSED; /* not by themselves */
     return r;
 }
 
@@ -533,7 +581,7 @@ static bool any_way(engine *e, uint32_t txn, uint32_t position, bool *cut)
     bool found = true;
     *cut = e->cut = false;
     int tries = 0;
-    for (; tries < 2000; tries++) {
+    for (; tries < MAX_EXPLAIN; tries++) {
         outcome r = engine_run(e, &t, position);
         if (r == RUN_OK) vs_rollback(&e->s, 0);
         if (r == RUN_OK || r == RUN_REFUSED) break;
@@ -542,7 +590,7 @@ static bool any_way(engine *e, uint32_t txn, uint32_t position, bool *cut)
             break;
         }
     }
-    *cut = tries == 2000 || (!found && e->cut);
+    *cut = tries == MAX_EXPLAIN || (!found && e->cut);
     vec_free(e->mem, &t.choices);
     vec_free(e->mem, &t.reached);
     return found;
@@ -554,6 +602,8 @@ bool engine_explainable(engine *e, uint32_t txn, uint32_t position)
     write_rule rule = e->rule;
     bool exploring = e->exploring, was_cut = e->cut, cut;
     trial *outer = e->t;
+    uint32_t window = e->window;
+    e->window = UINT32_MAX;
     e->mode = MODE_ROW;
     e->rule = WRITE_FREE;
     e->exploring = false;
@@ -567,6 +617,7 @@ bool engine_explainable(engine *e, uint32_t txn, uint32_t position)
     e->rule = rule;
     e->exploring = exploring;
     e->cut = was_cut;
+    e->window = window;
     e->t = outer;
     return found || cut;
 }

@@ -56,6 +56,16 @@ typedef struct seen_row {
     uint32_t row, state;
 } seen_row;
 
+typedef struct looked { /* see sql_exec.saw */
+    const table *t;
+    uint32_t row, after, before;
+    bool fits;
+} looked;
+
+typedef struct row_read { /* of a transaction that was replayed row by row */
+    uint32_t position, stmt, table, row, state;
+} row_read;
+
 typedef struct failure {
     bool any;
     uint32_t position, txn, stmt; /* stmt from 0; n_stmts: the commit */
@@ -111,11 +121,22 @@ typedef struct engine {
                        before it need not agree; 0: none */
     const log_txn *running;
     uint32_t position, run_low, run_high;
+    uint32_t stuck; /* the position that a pass failed at */
+    uint32_t keep;  /* states behind the newest whose versions are kept */
+    bool forgotten; /* a run failed that might have read a state no longer kept */
     uint32_t (*choose)(void *ud, table *t, uint32_t row); /* instead of trying states of rows */
     struct symbolic *symbolic;                            /* whose choices these are */
     const char *symbolic_why;                             /* it did not decide */
     const char **state_name;                              /* by state of the present order */
     uint32_t *first_read;
+    /* who wants to know: the rows that a run at a snapshot looked at, and each position before it
+       commits */
+    void (*commits)(void *ud, uint32_t position);
+    void *commits_ud;
+    VEC(looked) looks;
+    void *chooser;      /* of engine_statement's choose, which gets the engine */
+    const bool *by_row; /* NULL, or by position: its rows come from states of their own */
+    VEC(row_read) row_reads;
 } engine;
 
 static inline bool engine_uses(const engine *e, audit_pass p)
@@ -126,6 +147,11 @@ static inline bool engine_uses(const engine *e, audit_pass p)
 void engine_reset(engine *e);
 /* Runs the transaction of `t` on top of state `position`; RUN_OK leaves its writes pending. */
 outcome engine_run(engine *e, trial *t, uint32_t position);
+/* The same, statement by statement; `choose` says what each row is read at. */
+void engine_begin(engine *e, trial *t, uint32_t position);
+outcome engine_statement(engine *e, uint32_t stmt, uint32_t (*choose)(void *, table *, uint32_t));
+/* The present choice of the run, or a new one. */
+choice *engine_choice(engine *e, uint32_t low, uint32_t high);
 /* The next choices; false if there are none. */
 bool engine_advance(engine *e, trial *t);
 uint64_t engine_effects(const engine *e);

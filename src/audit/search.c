@@ -15,13 +15,19 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "audit/repair.h"
+#include "audit/serial.h"
 #include "base/sort.h"
 
 #define FREE_ORDER 10u /* transactions of which every order is tried */
 #define DEFAULT_RUNS 4000000u
 #define BEFORE_SYMBOLIC 3000u /* runs with backtracking, before choices are left open instead */
 #define FORGET_EVERY 64u
-#define NEAR 12u /* places of the order that a commit may be away from its timestamp's */
+#define FIRST_KEEP 2048u /* states */
+#define FIRST_WINDOW 64u
+#define WIDE_WINDOW 4096u
+#define MAX_TOLD 8u /* edges of a cycle in words */
+#define NEAR 12u    /* places of the order that a commit may be away from its timestamp's */
 
 typedef struct search {
     engine *e;
@@ -167,7 +173,7 @@ static void highs(engine *e)
 }
 
 /* States that real time allows each position to read. */
-static void windows(engine *e)
+void search_windows(engine *e)
 {
     for (uint32_t i = 0; i < e->n; i++) e->low[i] = 0, e->high[i] = i;
     if (!e->level.strict) return;
@@ -321,26 +327,34 @@ static bool may_come(const search *s, uint32_t txn)
     return true;
 }
 
+bool search_interval(const engine *e, uint32_t txn, int64_t *begin, int64_t *end)
+{
+    int64_t seen, call;
+    return times_of(&e->l->txns.at[txn], begin, &seen, &call, end);
+}
+
+bool search_may_swap(const engine *e, uint32_t early, uint32_t late)
+{
+    const log_txn *o = &e->l->txns.at[early], *a = &e->l->txns.at[late];
+    int64_t b, seen, call, f, b2, seen2, call2, f2;
+    if (o->session == a->session && !e->o->no_session_order) return false;
+    if (!times_of(a, &b, &seen, &call, &f) || !times_of(o, &b2, &seen2, &call2, &f2))
+        return !e->level.strict;
+    return e->mode == MODE_LATEST ? !before(e, o, a) : f2 >= call;
+}
+
 /* Timestamps are taken before commits are seen: those of overlapping commits may be the wrong way
    round.  A transaction may come before others of which none is known to have ended before it. */
 static bool next_near(search *s, trial *t)
 {
     const engine *e = s->e;
-    const log_txn *all = e->l->txns.at;
     while (s->first < e->n && s->at[e->order[s->first]]) s->first++;
     uint32_t from = t->started ? t->slot + 1 : s->first, end = s->first + NEAR;
     t->started = true;
     for (uint32_t q = from; q < end && q < e->n; q++) {
-        const log_txn *a = &all[e->order[q]];
         bool good = !s->at[e->order[q]];
-        for (uint32_t r = s->first; good && r < q; r++) {
-            const log_txn *o = &all[e->order[r]];
-            int64_t b, seen, call, f, b2, seen2, call2, f2;
-            if (s->at[e->order[r]]) continue;
-            good = o->session != a->session && times_of(a, &b, &seen, &call, &f) &&
-                   times_of(o, &b2, &seen2, &call2, &f2) &&
-                   (e->mode == MODE_LATEST ? !before(e, o, a) : f2 >= call);
-        }
+        for (uint32_t r = s->first; good && r < q; r++)
+            good = s->at[e->order[r]] || search_may_swap(e, e->order[r], e->order[q]);
         if (!good) continue;
         t->slot = q;
         t->txn = e->order[q];
@@ -426,12 +440,48 @@ static outcome run_here(search *s, uint32_t position)
         e->run_low = e->low[position];
         e->run_high = e->high[position];
     }
+    if (e->mode != MODE_LATEST && e->run_low < e->s.horizon) e->run_low = e->s.horizon;
     if (e->mode == MODE_LATEST && e->level.strict && e->run_low > position) {
         e->t = t;
         e->position = position;
         return RUN_MISMATCH;
     }
-    return engine_run(e, t, position);
+    if (!e->by_row || !e->by_row[position] || e->mode == MODE_LATEST)
+        return engine_run(e, t, position);
+    audit_mode mode = e->mode;
+    write_rule rule = e->rule;
+    e->mode = MODE_ROW;
+    e->rule = WRITE_FREE;
+    outcome r = engine_run(e, t, position);
+    e->mode = mode;
+    e->rule = rule;
+    return r;
+}
+
+/* Did an earlier way write the same? */
+static bool known_way(engine *e, trial *t)
+{
+    uint64_t h = engine_effects(e);
+    for (size_t i = 0; i < t->effects.n; i++)
+        if (t->effects.at[i] == h) return true;
+    vec_push(e->mem, &t->effects, h);
+    return false;
+}
+
+static void forget_ways(trial *t)
+{
+    t->choices.n = t->effects.n = t->reached.n = t->changed = 0;
+}
+
+/* Without backtracking the window is widened where it failed. */
+static bool widen(search *s, trial *t)
+{
+    engine *e = s->e;
+    if (s->back || !e->cut || e->window >= WIDE_WINDOW) return false;
+    e->window = WIDE_WINDOW;
+    e->cut = false;
+    forget_ways(t);
+    return true;
 }
 
 /* The next way to run the transaction at the position that agrees with the log and writes what no
@@ -440,9 +490,10 @@ static outcome find_way(search *s, uint32_t position, bool again)
 {
     engine *e = s->e;
     trial *t = here(s, position);
-    for (;;) {
-        if (again && !engine_advance(e, t)) {
-            t->effects.n = t->reached.n = t->changed = 0;
+    bool enough = again && engine_only_reads(e, &e->l->txns.at[t->txn]); /* writes nothing else */
+    for (;; enough = false) {
+        if (enough || (again && !engine_advance(e, t) && !widen(s, t))) {
+            forget_ways(t);
             if (!s->free || !next_txn(s, position)) return RUN_MISMATCH;
         }
         again = true;
@@ -453,14 +504,7 @@ static outcome find_way(search *s, uint32_t position, bool again)
         outcome r = run_here(s, position);
         if (r == RUN_REFUSED) return r;
         if (r != RUN_OK) continue;
-        if (!s->back) return RUN_OK;
-        uint64_t h = engine_effects(e);
-        size_t i = 0;
-        while (i < t->effects.n && t->effects.at[i] != h) i++;
-        if (i == t->effects.n) {
-            vec_push(e->mem, &t->effects, h);
-            return RUN_OK;
-        }
+        if (!s->back || !known_way(e, t)) return RUN_OK;
         vs_rollback(&e->s, 0);
     }
 }
@@ -487,10 +531,14 @@ static void step_on(search *s, uint32_t position, const uint32_t *horizon)
 {
     engine *e = s->e;
     uint32_t txn = here(s, position)->txn;
+    if (e->commits) e->commits(e->commits_ud, position);
     vs_commit(&e->s, position + 1);
     e->state_name[position + 1] = e->l->txns.at[txn].id;
     if (s->free) s->at[txn] = position + 1, s->left--;
-    if (horizon && (position + 1) % FORGET_EVERY == 0) vs_forget(&e->s, horizon[position + 1]);
+    if (s->back || (position + 1) % FORGET_EVERY) return;
+    uint32_t low = position + 1 > e->keep ? position + 1 - e->keep : 0;
+    if (horizon && horizon[position + 1] > low) low = horizon[position + 1];
+    if (low) vs_forget(&e->s, low);
 }
 
 typedef enum order_kind { ORDER_GIVEN, ORDER_NEAR, ORDER_ANY } order_kind;
@@ -507,6 +555,7 @@ static found pass(engine *e, order_kind kind, bool back, const uint32_t *horizon
     uint32_t end = free_order ? (uint32_t)e->l->txns.n : e->n;
     engine_reset(e);
     e->s.searching = s.back;
+    uint32_t window = e->window;
     s.trials = mem_array0(e->mem, trial, (s.back ? end : 0) + 1);
     if (free_order) s.at = mem_array0(e->mem, uint32_t, e->l->txns.n + 1);
     uint32_t position = 0;
@@ -514,7 +563,10 @@ static found pass(engine *e, order_kind kind, bool back, const uint32_t *horizon
     found answer = FOUND_YES;
     while (free_order ? !complete(&s) : position < end) {
         trial *t = here(&s, position);
-        if (!s.back) t->choices.n = t->reached.n = t->changed = 0;
+        if (!s.back) {
+            forget_ways(t);
+            e->window = window;
+        }
         outcome r = RUN_OK;
         if (!again && !free_order) t->txn = e->order[position];
         if (!again && free_order) {
@@ -531,8 +583,13 @@ static found pass(engine *e, order_kind kind, bool back, const uint32_t *horizon
             answer = FOUND_REFUSED;
             break;
         }
-        if (e->exploring && e->fail.any && e->fail.position == position) classify(e);
-        t->choices.n = t->effects.n = t->reached.n = t->changed = 0;
+        e->stuck = position;
+        if (!s.back && e->mode != MODE_LATEST && e->s.horizon > (horizon ? horizon[position] : 0))
+            e->forgotten = e->cut = true;
+        /* a pass that dropped versions cannot tell; one with backtracking follows */
+        bool whole = s.back || e->mode == MODE_LATEST;
+        if (whole && e->exploring && e->fail.any && e->fail.position == position) classify(e);
+        forget_ways(t);
         t->started = false;
         bool spent =
             e->runs >= e->max_runs; /* perhaps by classify: something is left, all the same */
@@ -600,33 +657,56 @@ static found one_pass(engine *e, order_kind kind, bool back, uint32_t window)
     return r;
 }
 
+found search_replay(engine *e, bool back, uint32_t window)
+{
+    e->keep = UINT32_MAX;
+    return one_pass(e, ORDER_GIVEN, back, window);
+}
+
+/* Each transaction with its first choice that agrees.  Only the newest states are kept; if one
+   might have read an older one, from the start, with more of them. */
+found search_quickly(engine *e, uint32_t window)
+{
+    found r = FOUND_CUT;
+    bool all = e->o->off[AUDIT_PASS_WINDOW];
+    for (uint64_t keep = all ? UINT32_MAX : FIRST_KEEP; r == FOUND_CUT; keep *= 16) {
+        e->keep = keep < UINT32_MAX ? (uint32_t)keep : UINT32_MAX;
+        e->forgotten = false;
+        r = one_pass(e, ORDER_GIVEN, false, window);
+        if (!e->forgotten) break;
+    }
+    return r;
+}
+
 static found in_given_order(engine *e)
 {
-    static const uint32_t sizes[] = {64, 4096, UINT32_MAX};
+    static const uint32_t sizes[] = {FIRST_WINDOW, WIDE_WINDOW, UINT32_MAX};
     found r = FOUND_NO;
+    size_t first = e->o->off[AUDIT_PASS_WINDOW] ? 2 : 0;
     e->mode = e->level.mode;
     e->rule = e->level.rule;
     e->exploring = e->mode != MODE_ROW;
     if (e->mode != MODE_LATEST && !engine_uses(e, AUDIT_PASS_SEARCH)) return symbolic_decide(e);
-    if (e->mode == MODE_ROW) { /* a stronger level first: its executions are ours too */
+    if (e->mode == MODE_ROW && engine_uses(e, AUDIT_PASS_STRONGER)) {
+        /* a stronger level first: its executions are ours too */
         e->mode = MODE_STATEMENT;
         e->rule = WRITE_RECHECK;
-        r = one_pass(e, ORDER_GIVEN, false, 64);
+        r = search_quickly(e, sizes[first]);
         if (r == FOUND_YES || r == FOUND_REFUSED) return r;
         e->mode = MODE_ROW;
         e->rule = WRITE_FREE;
         e->exploring = true;
     }
-    r = one_pass(e, ORDER_GIVEN, false, 64);
+    r = search_quickly(e, sizes[first]);
     if (r == FOUND_YES || r == FOUND_REFUSED || e->mode == MODE_LATEST) return r;
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    for (size_t i = first; i < sizeof sizes / sizeof sizes[0]; i++) {
         uint64_t most = e->max_runs, few = BEFORE_SYMBOLIC + 4 * (uint64_t)e->n;
-        if (!i && most > few) e->max_runs = few;
+        if (i == first && most > few) e->max_runs = few;
         r = one_pass(e, ORDER_GIVEN, true, sizes[i]);
         e->max_runs = most;
         if (r != FOUND_CUT || e->runs >= e->max_runs) return r;
-        if (!i && (r = symbolic_decide(e)) != FOUND_CUT) return r;
-        if (!i) e->cut = true;
+        if (i == first && (r = symbolic_decide(e)) != FOUND_CUT) return r;
+        if (i == first) e->cut = true;
     }
     return r;
 }
@@ -639,44 +719,12 @@ static found in_near_order(engine *e)
     e->rule = e->level.rule;
     if (e->mode == MODE_ROW) return FOUND_CUT;
     e->max_runs = runs < most ? runs : most;
-    found r = one_pass(e, ORDER_NEAR, true, 16);
+    uint64_t before_runs = e->runs;
+    e->runs = 0;
+    found r = e->mode == MODE_LATEST ? FOUND_CUT : repair_order(e);
+    e->runs += before_runs;
+    if (r != FOUND_YES) r = one_pass(e, ORDER_NEAR, true, 16);
     e->max_runs = most;
-    return r;
-}
-
-/* Serializable, but not in the order of the commits: who did not read the newest state is put
-   where it read (PostgreSQL lets a late committer come before an early one). */
-static found in_read_order(engine *e)
-{
-    uint64_t *key = mem_array(e->mem, uint64_t, e->n + 1);
-    e->mode = MODE_SNAPSHOT;
-    e->rule = WRITE_CONFLICT;
-    e->exploring = false;
-    windows(e);
-    found r = one_pass(e, ORDER_GIVEN, false, 64);
-    if (r == FOUND_NO || r == FOUND_CUT) r = one_pass(e, ORDER_GIVEN, true, 64);
-    if (r == FOUND_CUT && e->runs < e->max_runs) r = one_pass(e, ORDER_GIVEN, true, UINT32_MAX);
-    if (r == FOUND_YES) {
-        for (uint32_t i = 0; i < e->n; i++) {
-            uint32_t s = e->first_read[i];
-            key[i] = (uint64_t)s << 32 | (s == i ? UINT32_MAX : i);
-        }
-        uint32_t *by = sort_by_key(e->mem, key, e->n);
-        uint32_t *kept = mem_array(e->mem, uint32_t, e->l->txns.n + 1);
-        for (uint32_t i = 0; i < e->n; i++) kept[i] = e->order[by[i]];
-        uint32_t *old = e->order;
-        e->order = kept;
-        e->mode = MODE_LATEST;
-        e->rule = WRITE_FREE;
-        r = one_pass(e, ORDER_GIVEN, false, 64);
-        if (r != FOUND_YES) {
-            e->order = old;
-            r = r == FOUND_NO ? FOUND_CUT : r;
-        }
-    }
-    mem_put(e->mem, key);
-    e->mode = e->level.mode;
-    e->rule = e->level.rule;
     return r;
 }
 
@@ -727,12 +775,31 @@ static void tell_holds(engine *e, audit_answer *a)
                     (unsigned long long)e->unchecked);
 }
 
+/* "t1 before t2 (rw accounts 1), t2 before t1 (...)" */
+static const char *cycle_text(engine *e, const audit_answer *a)
+{
+    strbuf b;
+    strbuf_init(&b, e->mem);
+    strbuf_str(&b, "no serial order: ");
+    for (size_t i = 0; i < a->n_cycle && i < MAX_TOLD; i++) {
+        const audit_edge *w = &a->cycle[i];
+        strbuf_printf(&b, "%s%s before %s (%s%s%s)", i ? ", " : "", w->from, w->to, w->kind,
+                      w->row ? " " : "", w->row ? w->row : "");
+    }
+    if (a->n_cycle > MAX_TOLD) strbuf_str(&b, ", ...");
+    const char *text = arena_text(&e->kept, strbuf_cstr(&b), strlen(strbuf_cstr(&b)));
+    strbuf_free(&b);
+    return text;
+}
+
 static void tell_violated(engine *e, audit_answer *a)
 {
     const failure *f = &e->fail;
     a->verdict = AUDIT_VIOLATED;
     search_tell_failure(e, a);
-    if (!f->any)
+    if (a->n_cycle)
+        a->reason = cycle_text(e, a);
+    else if (!f->any)
         a->reason = "no order of the transactions agrees with real time";
     else if (f->why == RUN_CONFLICT)
         a->reason = say(
@@ -753,16 +820,18 @@ static void tell_undecided(engine *e, audit_answer *a, const char *why)
 }
 
 /* Does the log leave no doubt about its order?  A serial order need not be that of the commits:
-   only transactions that do not overlap have a known one. */
-static bool order_is_fact(const engine *e)
+   only transactions that do not overlap have a known one, but versions are in that order. */
+static bool order_is_fact(const engine *e, bool of_versions)
 {
-    bool serial = e->level.strict && e->level.mode == MODE_LATEST;
+    bool serial = e->level.strict && e->level.mode == MODE_LATEST && !of_versions;
     if (e->mended) return false;
     for (uint32_t i = 0; i < e->n; i++) {
         const log_txn *t = &e->l->txns.at[e->order[i]];
         if (serial && i && !before(e, &e->l->txns.at[e->order[i - 1]], t)) return false;
+        const log_txn *next = i + 1 < e->n ? &e->l->txns.at[e->order[i + 1]] : NULL;
+        if (t->has_commit && next && next->has_commit && next->commit == t->commit) return false;
         if (t->has_commit || no_state(e, t)) continue;
-        if (!e->level.strict || t->has_times || !t->has_end) return false;
+        if (of_versions || !e->level.strict || t->has_times || !t->has_end) return false;
     }
     return true;
 }
@@ -811,7 +880,7 @@ void search_decide(engine *e, audit_answer *a)
     }
     e->max_runs = e->o->runs ? e->o->runs : DEFAULT_RUNS;
     sort_order(e);
-    windows(e);
+    search_windows(e);
     a->txns = e->n;
     if (!e->n) {
         engine_reset(e); /* what is wrong with the initial state is told all the same */
@@ -819,12 +888,16 @@ void search_decide(engine *e, audit_answer *a)
         a->reason = "nothing to check: no committed transaction";
         return;
     }
+    const char *why = NULL;
     found r = in_given_order(e);
     if (e->level.mode == MODE_ROW && r == FOUND_CUT) e->exploring = true;
-    bool serial = e->level.mode == MODE_LATEST && !e->level.strict;
+    bool serial = e->level.mode == MODE_LATEST;
     bool given_up =
         r == FOUND_CUT && !engine_uses(e, AUDIT_PASS_SEARCH) && e->level.mode != MODE_LATEST;
     if (r == FOUND_NO && !unknown && engine_uses(e, AUDIT_PASS_SEARCH) && only_order(e)) {
+        a->all_orders = true;
+    } else if ((r == FOUND_NO || r == FOUND_CUT) && symbolic_in_no_order(e)) {
+        r = FOUND_NO;
         a->all_orders = true;
     } else if ((r == FOUND_NO || r == FOUND_CUT) && !given_up) {
         found other = FOUND_CUT;
@@ -833,11 +906,15 @@ void search_decide(engine *e, audit_answer *a)
         if (any <= FREE_ORDER)
             other = one_pass(e, ORDER_ANY, true, UINT32_MAX);
         else if (serial)
-            other = in_read_order(e);
+            other = serial_order(e, a, &why);
         else if (!shown.semantic)
             other = in_near_order(e);
-        e->fail = shown;
-        bool fact = order_is_fact(e) && !unknown;
+        if (other == FOUND_CUT && serial && e->level.strict && any > FREE_ORDER)
+            other = in_near_order(e);
+        bool semantic = serial && other == FOUND_NO && !a->n_cycle && e->fail.any;
+        if (!semantic) e->fail = shown;
+        if (a->n_cycle) e->fail.semantic = false;
+        bool fact = order_is_fact(e, a->n_cycle > 0) && !unknown;
         if (other == FOUND_YES) {
             r = FOUND_YES;
             a->other_order = true;
@@ -858,7 +935,8 @@ void search_decide(engine *e, audit_answer *a)
         tell_violated(e, a);
     else
         tell_undecided(e, a,
-                       e->runs >= e->max_runs
+                       why ? why
+                       : e->runs >= e->max_runs
                            ? "the search was given up; the transaction named is the first that was "
                              "not explained"
                            : "not explained in the log's order; not every other order was tried");

@@ -14,6 +14,7 @@
 #define CONCRETIZE_EVERY 4u /* answers */
 #define MOST_CELLS 4096u
 #define QUICK_ASKED 50000u
+#define MOST_ROUNDS 1000u
 #define SMT_SECONDS 120.0 /* of one question, if there is no limit */
 
 typedef struct claim { /* a statement's answer as a formula that is not plainly true */
@@ -28,6 +29,8 @@ typedef struct symbolic {
     engine *e;
     sx x;
     VEC(claim) claims;
+    bool any_order;
+    uint32_t round;
     uint32_t only; /* position + 1 whose answers alone are asked for; 0: all */
     bool murky;    /* what we could not tell was ruled out: no refutation then */
     bool contradiction;
@@ -71,6 +74,8 @@ static void claim_statement(symbolic *y, uint32_t position, uint32_t i, const lo
     bool left_out = y->only && position + 1 != y->only;
     log_stmt silent = *s;
     if (left_out) silent.has_rows = silent.has_count = false;
+    if (y->any_order && left_out && p->kind == S_INSERT && y->round) return; /* the same row */
+    if (y->any_order && left_out && p->kind == S_INSERT && p->q) sx_refuse(x, "INSERT SELECT");
     fm f = sx_statement(x, p, &silent, i + 1);
     fm doubt = fm_or(&x->p, x->murky.at, x->murky.n);
     if (doubt != FM_FALSE) y->murky = true;
@@ -226,6 +231,38 @@ static void execute(symbolic *y)
         bool due = y->since >= CONCRETIZE_EVERY + y->claims.n / 4;
         if (due && engine_uses(e, AUDIT_PASS_CONCRETIZE)) concretize(y);
     }
+}
+
+/* ---- any order ------------------------------------------------------------------------------- */
+
+/* At read committed a transaction may read whatever others wrote, in an order where these come
+   before it.  All others are executed over and over, each reading what was written in rounds before,
+   as long as that brings anything new, and at most as many times as there are transactions: every
+   order's versions are among those.  What the one transaction saw must come from them. */
+static void execute_any_order(symbolic *y)
+{
+    engine *e = y->e;
+    const sql_log *l = e->l;
+    sx *x = &y->x;
+    uint32_t state = 0, me = e->order[y->only - 1];
+    x->distinct = x->no_errors = true;
+    for (; y->round < l->txns.n; y->round++) {
+        size_t before = x->versions;
+        for (uint32_t i = 0; i < l->txns.n; i++) {
+            const log_txn *t = &l->txns.at[i];
+            if (i == me || t->status == LOG_ABORTED) continue;
+            if (++state > MOST_ROUNDS) sx_refuse(x, "orders of this many transactions");
+            sx_txn(x, state, t->n_stmts, 0, state - 1);
+            for (uint32_t k = 0; k < t->n_stmts; k++)
+                claim_statement(y, UINT32_MAX - 1, k, &t->stmts[k]);
+            sx_commit(x);
+        }
+        if (x->versions == before) break;
+    }
+    const log_txn *t = &l->txns.at[me];
+    sx_txn(x, state + 1, t->n_stmts, 0, state);
+    for (uint32_t k = 0; k < t->n_stmts && !y->contradiction; k++)
+        claim_statement(y, y->only - 1, k, &t->stmts[k]);
 }
 
 /* ---- the first contradiction ----------------------------------------------------------------- */
@@ -461,7 +498,10 @@ static found attempt_with(symbolic *y, size_t window)
         y->x.p.no_atoms = true;
         y->x.p.most_asked = QUICK_ASKED;
     }
-    execute(y);
+    if (y->any_order)
+        execute_any_order(y);
+    else
+        execute(y);
     size_t n = y->claims.n;
     solve_status r = y->contradiction ? SOLVE_UNSAT : solve_prefix(y, n);
     if (r == SOLVE_UNKNOWN) return undecided(e, y->why ? y->why : "the solver gave up");
@@ -477,7 +517,7 @@ static found attempt_with(symbolic *y, size_t window)
 }
 
 /* All that it takes is given back, however it ends. */
-static found in_border(engine *e, size_t window, uint32_t only, bool *windowed)
+static found in_border(engine *e, size_t window, uint32_t only, bool any_order, bool *windowed)
 {
     guard *g = e->guard, outer;
     mem m;
@@ -487,6 +527,7 @@ static found in_border(engine *e, size_t window, uint32_t only, bool *windowed)
     y->e = e;
     y->x.p.m = &m;
     y->only = only;
+    y->any_order = any_order;
     *windowed = false;
     memcpy(&outer, g, sizeof outer);
     if (guard_armed(g)) {
@@ -522,10 +563,25 @@ found symbolic_decide(engine *e)
     const failure *f = &e->fail;
     if (engine_uses(e, AUDIT_PASS_STRONGER) && f->any && f->why != RUN_REFUSED &&
         f->position < e->n && f->txn == e->order[f->position])
-        r = in_border(e, 0, f->position + 1, &windowed);
+        r = in_border(e, 0, f->position + 1, false, &windowed);
     for (size_t i = engine_uses(e, AUDIT_PASS_WINDOW) ? 0 : 3; r == FOUND_CUT && i < 4; i++) {
-        r = in_border(e, windows[i], 0, &windowed);
+        r = in_border(e, windows[i], 0, false, &windowed);
         if (r != FOUND_CUT || !windowed) break;
     }
     return r;
+}
+
+bool symbolic_in_no_order(engine *e)
+{
+    bool windowed;
+    const failure *f = &e->fail;
+    const char *why = e->symbolic_why;
+    bool fits = e->level.mode == MODE_ROW && engine_uses(e, AUDIT_PASS_SYMBOLIC) && f->any &&
+                f->why != RUN_REFUSED && f->position < e->n && f->txn == e->order[f->position];
+    if (!fits || e->o->lenient || e->o->by_value) return false;
+    e->mode = e->level.mode;
+    e->rule = e->level.rule;
+    found r = in_border(e, 0, f->position + 1, true, &windowed);
+    e->symbolic_why = why;
+    return r == FOUND_NO;
 }

@@ -13,5 +13,7 @@
 
 /* FOUND_CUT: not decided, e->symbolic_why says why. */
 found symbolic_decide(engine *e);
+/* Read committed: can the transaction that was not explained be explained in no order? */
+bool symbolic_in_no_order(engine *e);
 
 #endif

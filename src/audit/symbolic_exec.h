@@ -108,10 +108,13 @@ typedef struct sx {
     uint32_t snapshot;        /* id of the transaction; of statement i: snapshot + i */
     uint32_t n_stmts;
     uint32_t lookup;
-    size_t window; /* versions of a row that may be read; 0: all */
-    bool windowed; /* some were left out */
-    VEC(fm) bad;   /* when the statement fails */
-    VEC(fm) murky; /* when we cannot tell */
+    size_t window;   /* versions of a row that may be read; 0: all */
+    bool windowed;   /* some were left out */
+    bool distinct;   /* a version like one that the row has is not made */
+    bool no_errors;  /* what would fail is not looked at */
+    size_t versions; /* made so far */
+    VEC(fm) bad;     /* when the statement fails */
+    VEC(fm) murky;   /* when we cannot tell */
     VEC(sym_out) out;
     const plan *plan;
 } sx;

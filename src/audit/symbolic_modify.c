@@ -302,6 +302,7 @@ fm sx_statement(sx *x, const plan *p, const log_stmt *s, uint32_t cid)
     } else {
         good = sx_match(x, q, types, n, s);
     }
+    if (x->no_errors) return good;
     fm no = fm_or(&x->p, x->bad.at, x->bad.n);
     return fm_and2(&x->p, good, fm_not(no));
 }

@@ -338,6 +338,18 @@ void sx_write(sx *x, sym_table *t, uint32_t r, fm when, const gval *cols)
     vec_push(x->p.m, &row->own, v);
 }
 
+static bool seen_before(const table *t, const sym_row *row, const sym_version *v)
+{
+    for (size_t i = 0; i < row->versions.n; i++) {
+        const sym_version *o = &row->versions.at[i];
+        if (o->alive != v->alive || !o->cols != !v->cols) continue;
+        uint32_t c = 0;
+        while (v->cols && c < t->n_cols && same_gval(t->cols[c].t.id, v->cols[c], o->cols[c])) c++;
+        if (!v->cols || c == t->n_cols) return true;
+    }
+    return false;
+}
+
 static void commit_row(sx *x, sym_table *t, uint32_t r)
 {
     sym_row *row = &t->rows.at[r];
@@ -351,7 +363,10 @@ static void commit_row(sx *x, sym_table *t, uint32_t r)
             for (uint32_t k = 0; k < t->t->n_cols; k++) cols[k] = gval_settled(&x->p, c.cols[k]);
         }
         sym_version v = {x->txn, wrote, fm_known(&x->p, c.alive), cols};
-        vec_push(x->p.m, &row->versions, v);
+        if (!x->distinct || !seen_before(t->t, row, &v)) {
+            vec_push(x->p.m, &row->versions, v);
+            x->versions++;
+        }
         if (wrote != FM_TRUE) index_cols(x, t, r, cols);
     }
     row->own.n = 0;

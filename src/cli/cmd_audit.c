@@ -35,6 +35,22 @@ static void json_list(FILE *f, const char *name, const char *const *at, size_t n
     fputc(']', f);
 }
 
+static void print_cycle(FILE *f, const audit_answer *r)
+{
+    fputs(",\"cycle\":[", f);
+    for (size_t i = 0; i < r->n_cycle; i++) {
+        const audit_edge *w = &r->cycle[i];
+        fputs(i ? ",{\"from\":" : "{\"from\":", f);
+        json_text_to(f, w->from);
+        json_member_to(f, "to", w->to);
+        json_member_to(f, "kind", w->kind);
+        json_member_to(f, "row", w->row);
+        if (w->statement) fprintf(f, ",\"statement\":%u", (unsigned)w->statement);
+        fputc('}', f);
+    }
+    fputc(']', f);
+}
+
 static void print_shrunk(const state *st, FILE *f)
 {
     const audit_shrunk *s = st->shrunk;
@@ -75,8 +91,10 @@ static void print_json(const state *st, const audit_answer *r)
         fputc(']', f);
         json_list(f, "conflicts", r->conflicts, r->n_conflicts);
     }
+    if (r->n_cycle) print_cycle(f, r);
     if (r->verdict == AUDIT_VIOLATED && !r->all_orders)
-        fputs(",\"rests_on\":[\"commit-order\"]", f);
+        fprintf(f, ",\"rests_on\":[\"commit-order\"%s]",
+                r->replayed_writes ? ",\"replayed-writes\"" : "");
     if (r->verdict == AUDIT_HOLDS)
         fprintf(f, ",\"order\":\"%s\"", r->other_order ? "other" : "given");
     fprintf(f, ",\"txns\":%llu,\"statements\":%llu,\"sessions\":%llu,\"unchecked\":%llu",
@@ -127,7 +145,9 @@ static void print_text(const state *st, const audit_answer *r)
     }
     if (r->verdict == AUDIT_VIOLATED)
         fputs(r->all_orders ? "  in every order of the transactions\n"
-                            : "  in the order of the log\n",
+              : r->replayed_writes
+                  ? "  in the order of the log, if all wrote what the replay has them write\n"
+                  : "  in the order of the log\n",
               f);
     if (!st->shrunk) return;
     fprintf(f, "  shrunk to %llu of %llu transactions, %llu statements, %llu rows: ",

@@ -1065,15 +1065,15 @@ static bool settle(lazy *z)
     return ok;
 }
 
-/* The same of paths: versions that a reader surely sees stand before the one it read.  What is
-   fixed is written down nowhere, so that nothing but an accept may come of it.  False: a cycle. */
+/* The same of paths: versions that a reader surely sees stand before the one it read, and the like.
+   What is fixed is written down nowhere, so that nothing but an accept may come of it.  False: a
+   cycle. */
 static bool settle_paths(lazy *z)
 {
     bool ok = true;
     for (size_t i = z->head; i < z->queue.n && ok; i++) {
-        uint32_t ob = z->queue.at[i], u;
-        while (ok && (u = paths_sure_version(z, ob)) != NONE)
-            ok = fix(z, z->g->inst_node[u], z->p->rf[ob]);
+        arc e;
+        while (ok && paths_sure_edge(z, z->queue.at[i], &e)) ok = fix(z, e.from, e.to);
         guard_tick(z->m->guard);
     }
     return ok;

@@ -92,10 +92,10 @@ bool lazy_ruled_out(const lazy *z, node_id a, node_id b);
 /* paths.c */
 #define FROM_INIT 0xfffffffeu /* as a source: the initial version; NONE: nothing stands before */
 void paths_start(lazy *z);
-/* May versions be moved for good that certain edges alone put before what was read? */
+/* May transactions be moved for good that certain edges alone put elsewhere? */
 bool paths_may_settle(const lazy *z);
-/* Such a version, behind what ob read in the current order, or NONE. */
-uint32_t paths_sure_version(const lazy *z, uint32_t ob);
+/* An edge against the current order that certain edges alone, and ob, ask for; false if none. */
+bool paths_sure_edge(const lazy *z, uint32_t ob, arc *e);
 /* An open read reads from that install, or FROM_INIT, as things stand. */
 void paths_note(lazy *z, uint32_t ob, uint32_t from);
 /* Looks at an obligation: false if nothing that could explain it stands before it. */

@@ -24,6 +24,7 @@
 #include "encode/paths_state.h"
 
 static void load_ended(lazy *z);
+static bool in_session_before(const lazy *z, node_id u, node_id v);
 
 void paths_start(lazy *z)
 {
@@ -78,7 +79,18 @@ static void load_ended(lazy *z)
 
 /* --- before the search ----------------------------------------------------------------------- */
 
-#define NEAR 8 /* versions behind the one that was read */
+#define NEAR 8    /* versions behind the one that was read */
+#define READS 64u /* of a transaction, that are looked at one by one */
+
+/* Does v surely read from u, some other key than by ob? */
+static bool surely_reads(const lazy *z, uint32_t ob, node_id v, node_id u)
+{
+    const asg *g = z->g;
+    if (g->ob_first[v + 1] - g->ob_first[v] > READS) return false;
+    for (uint32_t i = g->ob_first[v]; i < g->ob_first[v + 1]; i++)
+        if (z->p->rf[i] == u && i != ob && paths_early_enough(z, ob, g->ob_op[i])) return true;
+    return false;
+}
 
 /* Does v, before it reads ob, surely see u?  The clocks know what leads to what by all certain
    edges; these are the steps of a path if versions lead to each other, or if there are none. */
@@ -86,6 +98,11 @@ static bool surely_sees(const lazy *z, uint32_t ob, node_id u)
 {
     const level_rule *rule = z->p->rule;
     node_id v = z->g->ob_node[ob];
+    if (rule->one) {
+        if (rule->path & PATH_WR && surely_reads(z, ob, v, u)) return true;
+        return rule->path & PATH_SO && in_session_before(z, u, v);
+    }
+    if (!(rule->path & PATH_WW) && z->g->extra.n) return false;
     if (!rule->po) return reaches(&z->reach, u, v);
     v = z->p->so ? z->g->so_pred[v] : NO_ID;
     return v != NO_ID && (u == v || reaches(&z->reach, u, v));
@@ -93,25 +110,34 @@ static bool surely_sees(const lazy *z, uint32_t ob, node_id u)
 
 bool paths_may_settle(const lazy *z)
 {
-    const level_rule *rule = z->p->rule;
-    unsigned many = PATH_SO | PATH_WR;
-    return z->paths && !z->j && !z->p->plain && !rule->one && (rule->path & many) == many &&
-           !(rule->path & PATH_ANY) && (rule->path & PATH_WW || !z->g->extra.n) &&
-           pass_on(z->p->tune, PASS_SETTLE_PATHS);
+    return z->paths && !z->j && !z->p->plain && z->p->rule->path & PATH_WR &&
+           !(z->p->rule->path & PATH_ANY) && pass_on(z->p->tune, PASS_SETTLE_PATHS);
 }
 
-uint32_t paths_sure_version(const lazy *z, uint32_t ob)
+bool paths_sure_edge(const lazy *z, uint32_t ob, arc *e)
 {
     const asg *g = z->g;
-    node_id v = g->ob_node[ob];
-    if (z->p->rf[ob] >= RF_LAST || !z->p->in[v]) return NONE;
-    uint32_t u = lazy_next_version(z, z->p->rf_inst[ob]);
-    for (unsigned i = 0; i < NEAR && u != NONE; i++, u = lazy_next_version(z, u)) {
-        node_id un = g->inst_node[u];
-        if (z->pos[un] > z->pos[v]) break;
-        if (un != v && z->p->in[un] && surely_sees(z, ob, un)) return u;
+    const level_rule *rule = z->p->rule;
+    node_id v = g->ob_node[ob], w = z->p->rf[ob];
+    if (w >= RF_LAST || !z->p->in[v]) return false;
+    /* Who overwrites what it read comes right behind it: whatever stood between would lead to it,
+       being a version of the same key. */
+    bool next = rule->path & (PATH_WW | PATH_NEXT) && !rule->po &&
+                asg_install(g, v, g->ob_key[ob]) != NO_ID;
+    uint32_t inst = lazy_next_version(z, z->p->rf_inst[ob]);
+    for (unsigned i = 0; i < NEAR && inst != NONE; i++, inst = lazy_next_version(z, inst)) {
+        node_id u = g->inst_node[inst];
+        if (z->pos[u] > z->pos[v]) break;
+        if (u == v || !z->p->in[u]) continue;
+        if (surely_sees(z, ob, u) || (next && reaches(&z->reach, u, v)))
+            *e = (arc){u, w};
+        else if (next && reaches(&z->reach, w, u))
+            *e = (arc){v, u};
+        else
+            continue;
+        return true;
     }
-    return NONE;
+    return false;
 }
 
 /* --- sources --------------------------------------------------------------------------------- */
@@ -553,7 +579,11 @@ static void offer_path(lazy *z, const finding *f)
         offer_outcome(z, by->at, false);
         if (by->kind == PATH_WR) offer_choice(z, by->with, paths_stands(z, by->with), NO_ID);
         if (by->kind & (PATH_WW | PATH_NEXT | PATH_ANY)) offer_swap(z, by->at, by->to);
-        if (by->kind == PATH_NEXT) offer_between(z, by->at, by->with);
+        /* (Whoever came between who overwrites what it read and u would break the read as well; a
+           proof says only what it can show of these two.) */
+        bool own =
+            by->kind == PATH_NEXT && !z->j && z->g->ob_key[f->ob] == z->g->inst_key[by->with];
+        if (by->kind == PATH_NEXT && !own) offer_between(z, by->at, by->with);
     }
 }
 

@@ -49,9 +49,9 @@ static const struct {
     const char *name;
     type_id t;
 } type_names[] = {
-    {"bool", T_BOOL},       {"int2", T_INT2},       {"int4", T_INT4},
-    {"int8", T_INT8},       {"numeric", T_NUMERIC}, {"text", T_TEXT},
-    {"varchar", T_VARCHAR}, {"timestamp", T_STAMP}, {"date", T_DATE},
+    {"bool", T_BOOL},       {"int2", T_INT2}, {"int4", T_INT4},       {"int8", T_INT8},
+    {"numeric", T_NUMERIC}, {"text", T_TEXT}, {"varchar", T_VARCHAR}, {"bpchar", T_CHAR},
+    {"timestamp", T_STAMP}, {"date", T_DATE},
 };
 
 static int32_t modifier(binder *b, const PgQuery__TypeName *t, size_t i)
@@ -79,7 +79,7 @@ type bind_type(binder *b, const PgQuery__TypeName *t)
                 sql_refuse(CTX(b), t->location, "numeric(%d, %d)", r.width, r.scale);
             return r;
         }
-        if (r.id == T_VARCHAR && t->n_typmods == 1 && r.width > 0) return r;
+        if ((r.id == T_VARCHAR || r.id == T_CHAR) && t->n_typmods == 1 && r.width > 0) return r;
         break;
     }
     sql_refuse(CTX(b), t->location, "type %s%s", name, t->n_typmods ? " with a modifier" : "");
@@ -250,6 +250,8 @@ type_id common_type(binder *b, expr **e, uint32_t n, const char *what)
         if (o == T_UNKNOWN || o == t) continue;
         if (t == T_UNKNOWN)
             t = o;
+        else if (type_is_text(t) && type_is_text(o)) /* which one is taken depends on the order */
+            sql_refuse(CTX(b), e[i]->position, "char beside text");
         else if (type_rank(t) && type_rank(o))
             t = type_rank(o) > type_rank(t) ? o : t;
         else if ((t == T_STAMP && o == T_DATE) || (t == T_DATE && o == T_STAMP))
@@ -281,7 +283,10 @@ static type_id operands(binder *b, expr **e, const char *op, int position)
     if (!ok)
         sql_raise(CTX(b), "42883", "operator does not exist: %s %s %s", type_name(l), op,
                   type_name(r));
-    (void)position;
+    if ((l == T_CHAR) != (r == T_CHAR) && type_is_text(l) && type_is_text(r)) {
+        if (l == T_VARCHAR || r == T_VARCHAR) sql_refuse(CTX(b), position, "char beside varchar");
+        return T_TEXT;
+    }
     return common_type(b, e, 2, op);
 }
 
@@ -435,6 +440,7 @@ static expr *like(binder *b, scope *s, const PgQuery__AExpr *a, const char *op)
     for (int i = 0; i < 2; i++) {
         if (!type_is_text(e->arg[i]->t.id))
             sql_raise(CTX(b), "42883", "operator does not exist: %s", op);
+        if (e->arg[i]->t.id == T_CHAR) sql_refuse(CTX(b), a->location, "LIKE of char(n)");
         e->arg[i] = expr_coerce(b, e->arg[i], type_plain(T_TEXT), CAST_IMPLICIT);
     }
     return fold(b, e);
@@ -665,6 +671,8 @@ static void call_types(binder *b, expr *e)
         for (uint32_t i = 0; i < e->n; i++) {
             type_id want = text_shapes[e->op - CALL_LENGTH][i] == 'i' ? T_INT4 : T_TEXT;
             type_id is = e->arg[i]->t.id;
+            if (is == T_CHAR && e->op == CALL_OCTET_LENGTH)
+                sql_refuse(CTX(b), e->position, "octet_length of char(n)");
             if (want == T_TEXT ? !type_is_text(is) : is != T_INT4 && is != T_INT2)
                 sql_refuse(CTX(b), e->position, "function %s with these types", calls[e->op].name);
             e->arg[i] = expr_coerce(b, e->arg[i], type_plain(want), CAST_IMPLICIT);

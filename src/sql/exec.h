@@ -81,6 +81,8 @@ typedef struct sql_exec {
     uint32_t cid;
     uint32_t last_cid; /* statements of bodies count on from here */
     write_rule rule;
+    bool any_key;  /* do not ask whether a key is taken: later states are in the store, too */
+    bool no_index; /* scan where an index would do */
     bool by_value; /* a conflict needs a changed value (the published test) */
     uint32_t (*choose)(void *ud, table *t, uint32_t row); /* NULL: `state` for every row */
     /* A statement of a body begins with a new snapshot, or is left; NULL: all read one state. */
@@ -90,6 +92,11 @@ typedef struct sql_exec {
     /* One of n that may all come next; NULL: what depends on it is refused. */
     uint32_t (*pick)(void *ud, uint32_t n);
     void *ud;
+    /* NULL, or told of each row that a scan or lookup came to: states whose version of it decides
+       what was seen.  It was read after `after` wrote it (0: the initial state, or no matter) and
+       before `before` did (0: nobody has); `fits`: the row was used. */
+    void (*saw)(void *ud, table *t, uint32_t row, uint32_t after, uint32_t before, bool fits);
+    void *saw_ud;
     uint32_t valid_from;
     uint32_t conflict;       /* state that wrote the row a 40001 is about */
     VEC(written_row) locked; /* FOR UPDATE */

@@ -45,7 +45,7 @@ static bool key_same(const table *t, const unique_key *u, const value *a, const 
    at snapshots. */
 static uint32_t holder(sql_exec *x, table *t, const unique_key *u, const value *row, uint32_t self)
 {
-    if (key_null(u, row)) return NO_ROW;
+    if (x->any_key || key_null(u, row)) return NO_ROW;
     uint32_t best = UINT32_MAX, column = 0;
     uint64_t hash = 0;
     for (int whole = 0; whole < 2 && best >= FEW; whole++) {
@@ -157,6 +157,8 @@ static void insert_row(sql_exec *x, const plan *p, const value *row, sql_result 
 {
     table *t = p->target;
     x->touched++;
+    if (x->any_key && p->conflict != ON_CONFLICT_RAISE)
+        sql_refuse(&x->c, -1, "ON CONFLICT where keys are not looked at");
     check_row(x, t, row);
     for (uint32_t i = 0; p->conflict != ON_CONFLICT_RAISE && i < t->n_unique; i++) {
         if (p->arbiter >= 0 && (uint32_t)p->arbiter != i) continue;

@@ -930,6 +930,15 @@ static void statements(parser *p, pl_list *out)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
+static const char *type_words(parser *p, const char *ends)
+{
+    size_t first = p->at;
+    uint32_t from = now(p)->from;
+    skip_to(p, ends);
+    if (p->at == first) wrong(p, "a declaration without a type");
+    return arena_text(p->m, p->text + from, p->tokens.at[p->at - 1].to - from);
+}
+
 static void cursor_decl(parser *p, const char *what)
 {
     pl_var v = {.name = what, .kind = PL_CURSOR, .t = type_plain(T_TEXT)};
@@ -941,9 +950,7 @@ static void cursor_decl(parser *p, const char *what)
     if (take(p, "(")) {
         do {
             const char *arg = name(p);
-            uint32_t from = now(p)->from;
-            skip_to(p, ", )");
-            const char *t = arena_text(p->m, p->text + from, p->tokens.at[p->at - 1].to - from);
+            const char *t = type_words(p, ", )");
             declare(p, (pl_var){.name = arg, .kind = PL_SCALAR, .type_text = t, .scope = s->up});
         } while (take(p, ","));
         need(p, ")");
@@ -973,9 +980,7 @@ static void declaration(parser *p)
     }
     pl_var v = {.name = what, .kind = PL_SCALAR, .scope = p->scope};
     v.constant = take(p, "constant");
-    uint32_t from = now(p)->from;
-    skip_to(p, "not default := = collate ;");
-    v.type_text = arena_text(p->m, p->text + from, p->tokens.at[p->at - 1].to - from);
+    v.type_text = type_words(p, "not default := = collate ;");
     if (is(p, "collate")) wrong(p, "COLLATE");
     const char *words = folded(p, v.type_text, strlen(v.type_text));
     if (!strcmp(words, "record")) v.kind = PL_RECORD;

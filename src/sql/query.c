@@ -58,28 +58,63 @@ static const value **copy_tuple(sql_exec *x, const value **t, uint32_t slots)
     return c;
 }
 
-static void add_row(scan *s, const join *j, const value **in, const value *cols, uint32_t r,
+static bool fits(scan *s, const join *j, const value **in, const value *cols)
+{
+    const value *before = in[j->slot];
+    in[j->slot] = cols;
+    frame f = {in, s->up, NULL};
+    uint32_t i = 0;
+    while (i < j->n_filters && eval_true(s->x, j->filters[i], &f)) i++;
+    in[j->slot] = before;
+    return i == j->n_filters;
+}
+
+static bool add_row(scan *s, const join *j, const value **in, const value *cols, uint32_t r,
                     tuples *out)
 {
     sql_exec *x = s->x;
     const value *before = in[j->slot];
+    if (!fits(s, j, in, cols)) return false;
     in[j->slot] = cols;
-    frame f = {in, s->up, NULL};
-    for (uint32_t i = 0; i < j->n_filters; i++)
-        if (!eval_true(x, j->filters[i], &f)) {
-            in[j->slot] = before;
-            return;
-        }
     arena_push(&x->work, &out->at, copy_tuple(x, in, s->slots));
     in[j->slot] = before;
     if (s->rows) arena_push(&x->work, &out->rows, r);
+    return true;
+}
+
+/* Which versions decide what was seen of the row: of one that is left out, those that would not be.
+   Only the version before is asked whether it would: who wants to know can do with less. */
+static void tell(scan *s, const join *j, const value **in, uint32_t r, const row_version *v,
+                 bool used)
+{
+    sql_exec *x = s->x;
+    uint32_t after = 0, before = 0;
+    if (v && v->commit == PENDING) return;
+    const row_version *old = v && !used ? v->older : NULL;
+    if (v && (used || (old && !old->dead && fits(s, j, in, old->cols)))) after = v->commit;
+    for (const row_version *n = j->table->rows.at[r].head; n && n != v; n = n->older)
+        if (n->commit != PENDING && (used || (!n->dead && fits(s, j, in, n->cols))))
+            before = n->commit;
+    x->saw(x->saw_ud, j->table, r, after, before, used);
+}
+
+/* Where rows come from states of their own, one that is left out at every state is no choice. */
+static bool never_fits(scan *s, const join *j, const value **in, uint32_t r)
+{
+    const row_version *v = j->table->rows.at[r].head;
+    if (!v || (!v->older && !v->commit) || v->commit == PENDING) return false;
+    for (; v; v = v->older)
+        if (v->commit != PENDING && !v->dead && fits(s, j, in, v->cols)) return false;
+    return true;
 }
 
 static void try_row(scan *s, const join *j, const value **in, uint32_t r, tuples *out)
 {
     guard_tick(s->x->c.guard);
+    if (s->x->choose && j->n_filters && never_fits(s, j, in, r)) return;
     const row_version *v = exec_row(s->x, j->table, r);
-    if (v && !v->dead) add_row(s, j, in, v->cols, r, out);
+    bool used = v && !v->dead && add_row(s, j, in, v->cols, r, out);
+    if (s->x->saw) tell(s, j, in, r, v, used);
 }
 
 /* Rows that a lookup would list; their hashes, without those of null keys, which find nothing. */
@@ -104,13 +139,14 @@ static bool best_lookup(scan *s, const join *j, const value **in, uint32_t **row
     frame f = {in, s->up, NULL};
     uint32_t best = UINT32_MAX, column = 0, keys = 0;
     uint64_t *hash = NULL;
-    for (int whole = 0; whole < 2 && best >= FEW; whole++) {
+    uint32_t few = j->n_lookups > 1 ? FEW : 1; /* nothing to choose between: do not count */
+    for (int whole = 0; whole < (j->n_lookups > 1 ? 2 : 1) && best >= few; whole++) {
         best = UINT32_MAX;
         for (uint32_t i = 0; i < j->n_lookups && best; i++) {
             const lookup *l = &j->lookups[i];
             if (j->table->cols[l->column].holes) continue;
             uint64_t *h = arena_array(&x->work, uint64_t, l->n + 1);
-            uint32_t k, size = lookup_size(s, j, l, &f, h, &k, whole ? UINT32_MAX : FEW);
+            uint32_t k, size = lookup_size(s, j, l, &f, h, &k, whole ? UINT32_MAX : few);
             if (size < best) best = size, column = l->column, hash = h, keys = k;
         }
     }
@@ -135,7 +171,7 @@ static void extend_table(scan *s, const join *j, const value **in, tuples *out)
         sql_refuse(&x->c, -1, "an older state of table \"%s\", which was truncated", t->name);
     if (t->unknown)
         sql_refuse(&x->c, -1, "table \"%s\", whose initial contents are unknown", t->name);
-    if (j->n_lookups && best_lookup(s, j, in, &found, &n)) {
+    if (j->n_lookups && !x->no_index && best_lookup(s, j, in, &found, &n)) {
         for (size_t i = 0; i < n; i++) try_row(s, j, in, found[i], out);
         return;
     }

@@ -50,9 +50,17 @@ int type_rank(type_id t)
 
 /* ---- order, equality, hashing -------------------------------------------------------------- */
 
+/* char(n) is filled with spaces, which count for nothing but its print. */
+static uint32_t bare(value v)
+{
+    while (v.n && v.s[v.n - 1] == ' ') v.n--;
+    return v.n;
+}
+
 int value_cmp(type_id t, value a, value b)
 {
     assert(!a.null && !b.null);
+    if (t == T_CHAR) a.n = bare(a), b.n = bare(b);
     if (type_is_text(t)) {
         int c = memcmp(a.s, b.s, a.n < b.n ? a.n : b.n);
         return c ? c : a.n < b.n ? -1 : a.n > b.n;
@@ -71,13 +79,14 @@ bool value_same(type_id t, value a, value b)
 bool value_identical(type_id t, value a, value b)
 {
     if (!value_same(t, a, b)) return false;
+    if (t == T_CHAR && !a.null && !a.open) return a.n == b.n;
     return a.null || a.open || t != T_NUMERIC || a.d->scale == b.d->scale;
 }
 
 uint64_t value_hash(type_id t, value v)
 {
     if (v.null || v.open) return 0x5ca1ab1e;
-    if (type_is_text(t)) return hash_bytes(v.s, v.n, 7);
+    if (type_is_text(t)) return hash_bytes(v.s, t == T_CHAR ? bare(v) : v.n, 7);
     if (t == T_NUMERIC) return num_hash(v.d);
     if (t == T_VOID) return 1;
     return num_hash_i64(v.i);
@@ -189,6 +198,7 @@ void value_print(type_id t, value v, strbuf *out)
     case T_VOID: break;
     case T_UNKNOWN:
     case T_TEXT:
+    case T_CHAR:
     case T_VARCHAR: strbuf_add(out, v.s, v.n); break;
     }
 }
@@ -258,18 +268,28 @@ static value to_precision(sql_context *c, value v, type t)
     return value_num(d);
 }
 
-/* varchar(n): an explicit cast cuts, an assignment only cuts spaces. */
+static value filled(sql_context *c, value v, int32_t width)
+{
+    size_t have = text_length(v), more = have < (size_t)width ? (size_t)width - have : 0;
+    if (!more) return v;
+    char *t = arena_get(c->work, v.n + more + 1);
+    memcpy(t, v.s, v.n);
+    memset(t + v.n, ' ', more);
+    return value_text(t, v.n + more);
+}
+
+/* varchar(n), char(n): an explicit cast cuts, an assignment only cuts spaces. */
 static value to_width(sql_context *c, value v, type t, cast_kind kind)
 {
-    if (t.id != T_VARCHAR || t.width < 0 || v.n <= (uint32_t)t.width) return v;
+    if ((t.id != T_VARCHAR && t.id != T_CHAR) || t.width < 0) return v;
     uint32_t at = 0;
     for (int32_t seen = 0; at < v.n; at++)
         if (((unsigned char)v.s[at] & 0xc0) != 0x80 && seen++ == t.width) break;
-    if (at == v.n) return v;
+    if (at == v.n) return t.id == T_CHAR ? filled(c, v, t.width) : v;
     if (kind != CAST_EXPLICIT)
         for (uint32_t i = at; i < v.n; i++)
             if (v.s[i] != ' ')
-                sql_raise(c, "22001", "value too long for type character varying(%d)", t.width);
+                sql_raise(c, "22001", "value too long for type %s(%d)", type_name(t.id), t.width);
     return value_text(v.s, at);
 }
 
@@ -314,6 +334,7 @@ value value_cast(sql_context *c, value v, type from, type to, cast_kind kind)
 {
     if (v.null || v.open) return v;
     type_id f = from.id, t = to.id;
+    if (f == T_CHAR && t != T_CHAR) v.n = bare(v);
     if (type_is_text(f) && type_is_text(t)) return to_width(c, v, to, kind);
     if (type_is_text(t)) {
         if (f == T_BOOL)

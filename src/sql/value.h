@@ -21,6 +21,7 @@
     TYPE(NUMERIC, "numeric", 4)                                                                    \
     TYPE(TEXT, "text", 0)                                                                          \
     TYPE(VARCHAR, "character varying", 0)                                                          \
+    TYPE(CHAR, "character", 0)                                                                     \
     TYPE(STAMP, "timestamp without time zone", 0)                                                  \
     TYPE(DATE, "date", 0)                                                                          \
     TYPE(VOID, "void", 0)
@@ -33,7 +34,7 @@ typedef enum type_id {
 
 typedef struct type {
     type_id id;
-    int32_t width; /* varchar: characters; numeric: precision; -1: none */
+    int32_t width; /* varchar, char: characters; numeric: precision; -1: none */
     int32_t scale; /* numeric with a precision */
 } type;
 
@@ -78,7 +79,7 @@ static inline bool type_is_int(type_id t)
 }
 static inline bool type_is_text(type_id t)
 {
-    return t == T_TEXT || t == T_VARCHAR || t == T_UNKNOWN;
+    return t == T_TEXT || t == T_VARCHAR || t == T_CHAR || t == T_UNKNOWN;
 }
 static inline type type_plain(type_id t)
 {

@@ -1,0 +1,200 @@
+/*
+ * depend.c - see depend.h.
+ */
+#include "audit/depend.h"
+
+#define FAR 2048u       /* positions: nobody changes places with one so far away */
+#define RING (1u << 22) /* readers that are remembered */
+
+typedef struct reader {
+    uint64_t older; /* number of the one before it on the list of the row, + 1 */
+    uint32_t who;
+} reader;
+
+typedef struct reader_list {
+    const table *t;
+    VEC(uint64_t) head; /* by row: number of the newest reader, + 1 */
+} reader_list;
+
+void depend_init(depend *d, engine *e)
+{
+    memset(d, 0, sizeof *d);
+    d->e = e;
+    d->mark = mem_array0(e->mem, uint32_t, e->n + 1);
+    d->ring = mem_array(e->mem, reader, RING);
+}
+
+static void forget_readers(depend *d)
+{
+    for (size_t i = 0; i < d->n_lists; i++) vec_free(d->e->mem, &d->lists[i].head);
+    mem_put(d->e->mem, d->lists);
+    d->lists = NULL;
+    d->n_lists = 0;
+    d->next = 0;
+}
+
+void depend_free(depend *d)
+{
+    forget_readers(d);
+    vec_free(d->e->mem, &d->edges);
+    vec_free(d->e->mem, &d->owners);
+    mem_put(d->e->mem, d->mark);
+    mem_put(d->e->mem, d->ring);
+}
+
+static void add(depend *d, uint32_t from, uint32_t to, uint32_t owner)
+{
+    if (from == to) return;
+    vec_push(d->e->mem, &d->edges, ((order_pair){from, to}));
+    vec_push(d->e->mem, &d->owners, owner);
+}
+
+static uint64_t *readers_of(depend *d, const table *t, uint32_t row)
+{
+    size_t i = 0;
+    while (i < d->n_lists && d->lists[i].t != t) i++;
+    if (i == d->n_lists) {
+        reader_list *more = mem_array0(d->e->mem, reader_list, d->n_lists + 1);
+        if (d->n_lists) memcpy(more, d->lists, d->n_lists * sizeof *more);
+        mem_put(d->e->mem, d->lists);
+        d->lists = more;
+        d->lists[d->n_lists++].t = t;
+    }
+    reader_list *l = &d->lists[i];
+    while (l->head.n <= row) vec_push(d->e->mem, &l->head, 0);
+    return &l->head.at[row];
+}
+
+static const reader *reader_at(const depend *d, uint64_t number)
+{
+    return number && number + RING > d->next ? &d->ring[(number - 1) % RING] : NULL;
+}
+
+static void remember(depend *d, const table *t, uint32_t row, uint32_t who)
+{
+    uint64_t *head = readers_of(d, t, row);
+    const reader *last = reader_at(d, *head);
+    if (last && last->who == who) return;
+    d->ring[d->next % RING] = (reader){*head, who};
+    *head = ++d->next;
+}
+
+static void looked_at(depend *d, looked r, uint32_t me)
+{
+    if (r.after && r.after + FAR > me && d->mark[r.after - 1] != me + 1) {
+        d->mark[r.after - 1] = me + 1;
+        add(d, r.after - 1, me, me);
+    }
+    if (r.before)
+        add(d, me, r.before - 1, me);
+    else if (r.fits)
+        remember(d, r.t, r.row, me);
+}
+
+static void wrote(depend *d, store_undo u, uint32_t me)
+{
+    const row_version *v = u.t->rows.at[u.row].head;
+    while (v && v->commit == PENDING) v = v->older;
+    if (v && v->commit) add(d, v->commit - 1, me, NO_OWNER);
+    uint64_t *head = readers_of(d, u.t, u.row);
+    for (const reader *r = reader_at(d, *head); r && r->who + FAR > me; r = reader_at(d, r->older))
+        add(d, r->who, me, r->who);
+    *head = 0;
+}
+
+void depend_commit(void *ud, uint32_t position)
+{
+    depend *d = ud;
+    engine *e = d->e;
+    if (!position) { /* a pass begins */
+        forget_readers(d);
+        d->edges.n = d->owners.n = 0;
+        memset(d->mark, 0, e->n * sizeof d->mark[0]);
+    }
+    for (size_t i = 0; i < e->looks.n; i++) looked_at(d, e->looks.at[i], position);
+    for (size_t i = 0; i < e->s.undo.n; i++)
+        if (e->s.undo.at[i].row < UNDO_DROP) wrote(d, e->s.undo.at[i], position);
+}
+
+/* ---- sorting --------------------------------------------------------------------------------- */
+
+/* Each node in turn, after those that it depends on: a transaction that committed late but read
+   early is pulled forward, nobody else is moved. */
+static void pull(mem *m, uint32_t n, const order_graph *g, uint32_t *sorted)
+{
+    uint32_t *next = mem_array(m, uint32_t, n + 1), *stack = mem_array(m, uint32_t, n + 1);
+    bool *placed = mem_array0(m, bool, n + 1);
+    uint32_t done = 0;
+    memcpy(next, g->in_start, n * sizeof *next);
+    for (uint32_t v = 0; v < n; v++) {
+        uint32_t depth = 0;
+        if (!placed[v]) stack[depth++] = v;
+        while (depth) {
+            uint32_t top = stack[depth - 1];
+            guard_tick(m->guard);
+            while (next[top] < g->in_start[top + 1] && placed[g->in[next[top]]]) next[top]++;
+            if (next[top] < g->in_start[top + 1]) {
+                stack[depth++] = g->in[next[top]];
+                continue;
+            }
+            placed[top] = true;
+            sorted[done++] = top;
+            depth--;
+        }
+    }
+    mem_put(m, next);
+    mem_put(m, stack);
+    mem_put(m, placed);
+}
+
+/* What is left of a graph with cycles once what nobody depends on is taken away, too. */
+static void peel(mem *m, uint32_t n, const order_graph *g, bool *left)
+{
+    uint32_t *outs = mem_array0(m, uint32_t, n + 1), *todo = mem_array(m, uint32_t, n + 1), k = 0;
+    for (uint32_t v = 0; v < n; v++) {
+        for (uint32_t i = g->out_start[v]; left[v] && i < g->out_start[v + 1]; i++)
+            outs[v] += left[g->out[i]];
+        if (left[v] && !outs[v]) todo[k++] = v;
+    }
+    while (k) {
+        uint32_t v = todo[--k];
+        left[v] = false;
+        for (uint32_t i = g->in_start[v]; i < g->in_start[v + 1]; i++)
+            if (left[g->in[i]] && !--outs[g->in[i]]) todo[k++] = g->in[i];
+    }
+    mem_put(m, outs);
+    mem_put(m, todo);
+}
+
+void depend_graph_free(mem *m, order_graph *g)
+{
+    const uint32_t *parts[] = {g->out_start, g->out, g->in_start, g->in};
+    for (size_t i = 0; i < 4; i++) mem_put(m, (void *)(uintptr_t)parts[i]);
+}
+
+bool depend_sort(mem *m, uint32_t n, const order_pair *pairs, size_t n_pairs, uint32_t *sorted,
+                 bool *left)
+{
+    order_graph g;
+    order_graph_build(m, n, pairs, n_pairs, &g);
+    uint32_t *ins = mem_array0(m, uint32_t, n + 1), done = 0, ready = 0;
+    for (uint32_t v = 0; v < n; v++) {
+        ins[v] = g.in_start[v + 1] - g.in_start[v];
+        left[v] = true;
+        if (!ins[v]) sorted[ready++] = v;
+    }
+    while (done < ready) {
+        uint32_t v = sorted[done++];
+        guard_tick(m->guard);
+        left[v] = false;
+        for (uint32_t i = g.out_start[v]; i < g.out_start[v + 1]; i++)
+            if (!--ins[g.out[i]]) sorted[ready++] = g.out[i];
+    }
+    if (done < n)
+        peel(m, n, &g, left);
+    else
+        pull(m, n, &g, sorted);
+    mem_put(m, ins);
+    depend_graph_free(m, &g);
+    return done == n;
+}
