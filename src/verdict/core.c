@@ -60,22 +60,27 @@ static bool explain(strong *p, asg *g, const order_ask *ask, bool plain, lazy_an
     return !a->undecided && !a->holds && justify_steps(p->justify, a);
 }
 
-/* The same, with half of the time that is left: what else is asked of the violation gets the rest.
-   The graph is not to be used afterwards if that was too short. */
-static bool explain_in_time(strong *p, asg *g, const order_ask *ask, lazy_answer *a)
+typedef enum explained {
+    EXPLAINED,
+    NO_PROOF,
+    TOO_LATE /* and the graph is not to be used any more */
+} explained;
+
+/* The same, with half of the time that is left: what else is asked of the violation gets the
+   rest. */
+static explained explain_in_time(strong *p, asg *g, const order_ask *ask, lazy_answer *a)
 {
     guard *now = g->m->guard, before = *now;
-    volatile bool ok = false;
     uint64_t at = clock_now();
     if (now->deadline > at) now->deadline = at + (now->deadline - at) / 2;
     if (!guard_armed(now)) {
-        ok = explain(p, g, ask, false, a) || explain(p, g, ask, true, a);
+        bool ok = explain(p, g, ask, false, a) || explain(p, g, ask, true, a);
         guard_restore(now, &before);
-        return ok;
+        return ok ? EXPLAINED : NO_PROOF;
     }
     guard_restore(now, &before);
     if (now->code != GUARD_TIME) guard_fail_again(now);
-    return false;
+    return TOO_LATE;
 }
 
 void core_suspects(verdict *v, asg *g, const order_ask *ask, strong *p, const lazy_answer *a)
@@ -91,20 +96,20 @@ void core_suspects(verdict *v, asg *g, const order_ask *ask, strong *p, const la
         memset(in, 1, g->nodes);
     } else {
         bool ok = p && a && p->justify && justify_steps(p->justify, a);
+        bool many = v->core.n > ALL_SUSPECT;
         /* Readers that are looked at alone have clauses of so many that those are no help.  It is
            not serializable either, which has a short proof: mostly of the same few. */
-        bool many = ask->rule->strict == STRICT_UPDATES && v->core.n > ALL_SUSPECT;
-        if (many) again.rule = rule_of(LEVEL_SER);
-        if (!ok && !many && !core_knows(ask->rule)) {
-            /* There may be no proof to follow: those whom the clauses speak of. */
-            for (size_t i = 0; i < v->core.n; i++) in[g->txn_node[v->core.at[i]]] = 1;
-        } else {
-            if (!ok) {
-                p = &q;
-                if (!explain_in_time(p, g, &again, &b)) return;
-            }
-            justify_nodes(p->justify, in);
+        if (many && ask->rule->strict == STRICT_UPDATES) again.rule = rule_of(LEVEL_SER);
+        if (!ok && (many || core_knows(ask->rule))) {
+            explained how = explain_in_time(&q, g, &again, &b);
+            if (how == TOO_LATE || (how == NO_PROOF && core_knows(ask->rule))) return;
+            ok = how == EXPLAINED;
+            p = &q;
         }
+        if (ok)
+            justify_nodes(p->justify, in);
+        else /* those whom the clauses speak of */
+            for (size_t i = 0; i < v->core.n; i++) in[g->txn_node[v->core.at[i]]] = 1;
     }
     v->part = part_new(&v->mem, g, in);
 }
