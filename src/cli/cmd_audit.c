@@ -374,8 +374,19 @@ static bool options(const args *a, audit_options *o)
     return true;
 }
 
+/* Every level of the table, as if it had been typed. */
+static const char *all_levels(char *to, size_t room)
+{
+    const char *name, *alias, *about;
+    size_t n = 0;
+    for (size_t i = 0; n < room && audit_level_at(i, &name, &alias, &about); i++)
+        n += (size_t)snprintf(to + n, room - n, "%s%s", i ? "," : "", name);
+    return to;
+}
+
 int cmd_audit(args *a)
 {
+    char all[512];
     state st = {.a = a};
     audit_options o = {0};
     if (a->value[O_PASS] && !strcmp(a->value[O_PASS], "list")) {
@@ -393,6 +404,8 @@ int cmd_audit(args *a)
         complain("audit: %s", audit_error(NULL, &line, &column));
         return EXIT_UNDECIDED;
     }
+    if (a->value[O_LEVEL] && !strcmp(a->value[O_LEVEL], "all"))
+        a->value[O_LEVEL] = all_levels(all, sizeof all);
     bool many = a->value[O_LEVEL] && strchr(a->value[O_LEVEL], ',');
     if (!known_levels(a->value[O_LEVEL])) return EXIT_USAGE;
     if (a->value[O_SHRUNK] && (a->n_files > 1 || many)) {
