@@ -201,6 +201,17 @@ static text big_text(void)
     return t;
 }
 
+#ifdef HAVE_ZLIB
+static const bool zlib_here = true;
+#else
+static const bool zlib_here = false;
+#endif
+#ifdef HAVE_ZSTD
+static const bool zstd_here = true;
+#else
+static const bool zstd_here = false;
+#endif
+
 static void compressed(const char *suffix)
 {
     make_dir();
@@ -259,20 +270,14 @@ static void compressed(const char *suffix)
 
 TEST(gzip)
 {
-#ifdef HAVE_ZLIB
+    if (!zlib_here) SKIP("built without zlib");
     compressed(".gz");
-#else
-    SKIP("built without zlib");
-#endif
 }
 
 TEST(zstd)
 {
-#ifdef HAVE_ZSTD
+    if (!zstd_here) SKIP("built without libzstd");
     compressed(".zst");
-#else
-    SKIP("built without libzstd");
-#endif
 }
 
 /* --- telling formats apart ------------------------------------------------------------------- */
