@@ -445,9 +445,11 @@ static void keep_txn(part *x, uint32_t t, const uint8_t *gone)
     h->txn_session[n] = x->session[t];
     h->txn_label[n] = x->label[t];
     h->txn_flags[n] = w->txn_flags[whole] & (uint8_t) ~(TXN_HAS_START_TS | TXN_HAS_COMMIT_TS);
-    if (h->txn_begin) h->txn_begin[n] = w->txn_begin[whole];
-    if (h->txn_end) h->txn_end[n] = w->txn_end[whole];
-    if (h->txn_times)
+    /* (columns of times end with the last transaction that has one) */
+    unsigned flags = w->txn_flags[whole];
+    if (flags & TXN_HAS_BEGIN) h->txn_begin[n] = w->txn_begin[whole];
+    if (flags & TXN_HAS_END) h->txn_end[n] = w->txn_end[whole];
+    if (flags & TXN_HAS_TIMES)
         memcpy(h->txn_times + 4 * n, w->txn_times + 4 * (size_t)whole, 4 * sizeof *h->txn_times);
     h->txn_op[n] = (op_id)h->ops;
     for (uint32_t i = x->op_first[t]; i < x->op_first[t + 1]; i++)
