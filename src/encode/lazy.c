@@ -829,8 +829,7 @@ static void follow_outcomes(lazy *z)
 
 static uint32_t next_queued(lazy *z)
 {
-    if (pass_on(z->p->tune, PASS_NEWEST_FIRST) &&
-        solver_stats(z->s)->conflicts < NEWEST_CONFLICTS)
+    if (pass_on(z->p->tune, PASS_NEWEST_FIRST) && solver_stats(z->s)->conflicts < NEWEST_CONFLICTS)
         return z->queue.at[--z->queue.n];
     uint32_t x = z->queue.at[z->head++];
     if (z->head > 4096 && 2 * z->head > z->queue.n) {
