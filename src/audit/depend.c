@@ -3,8 +3,10 @@
  */
 #include "audit/depend.h"
 
-#define FAR 2048u       /* positions: nobody changes places with one so far away */
-#define RING (1u << 22) /* readers that are remembered */
+/* Edges over so many positions, and of readers beyond the ring, are left out.  That is sound: an
+   order that is found is replayed, and a cycle is made of the edges that are there. */
+#define FAR 2048u
+#define RING (1u << 22)
 
 typedef struct reader {
     uint64_t older; /* number of the one before it on the list of the row, + 1 */
