@@ -6,6 +6,8 @@
  */
 #include "audit/symbolic_smt.h"
 
+#include "base/clock.h"
+
 unsigned fsmt_bits(const fm_pool *p)
 {
     unsigned bits = 2;
@@ -131,12 +133,21 @@ static void tell_links(fm_smt *f)
     mem_put(f->p->m, told);
 }
 
+/* Z3 does not look at our clock: it gets no longer than is left. */
+static unsigned slice(const guard *g, unsigned ms)
+{
+    uint64_t now = clock_now();
+    if (!g->deadline) return ms;
+    uint64_t left = g->deadline > now ? (g->deadline - now) / 1000000 + 1 : 1;
+    return left < ms ? (unsigned)left : ms;
+}
+
 smt_answer fsmt_check(fm_smt *f, double seconds)
 {
     tell_links(f);
     unsigned ms = 250;
     for (double left = seconds * 1000; left > 0; left -= ms / 2.0) {
-        smt_answer r = smt_check(f->s, ms);
+        smt_answer r = smt_check(f->s, slice(f->p->g, ms));
         if (r != SMT_UNKNOWN) return r;
         guard_poll(f->p->g); /* the deadline, an interrupt */
         if (ms < 16000) ms *= 2;
