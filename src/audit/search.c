@@ -697,7 +697,11 @@ static found in_given_order(engine *e)
         e->rule = WRITE_FREE;
         e->exploring = true;
     }
-    r = search_quickly(e, sizes[first]);
+    /* (an old state costs this pass only the tries of one transaction, the next a search) */
+    for (size_t i = first; i < sizeof sizes / sizeof sizes[0]; i++) {
+        r = search_quickly(e, sizes[i]);
+        if (r != FOUND_CUT) break;
+    }
     if (r == FOUND_YES || r == FOUND_REFUSED || e->mode == MODE_LATEST) return r;
     for (size_t i = first; i < sizeof sizes / sizeof sizes[0]; i++) {
         uint64_t most = e->max_runs, few = BEFORE_SYMBOLIC + 4 * (uint64_t)e->n;
