@@ -30,12 +30,16 @@ all: build
 build: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
 
+# What `make test` needs besides: the test programs of the gcc build.
+tests: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) all tests
+
 $(BUILD)/build.ninja:
 	@tool/setup build libs
 	CC="$(CC)" meson setup $(BUILD) $(MESON_FLAGS)
 
 clang: $(BUILD)-clang/build.ninja
-	@ninja -C $(BUILD)-clang
+	@ninja -C $(BUILD)-clang all tests
 
 $(BUILD)-clang/build.ninja:
 	@tool/setup build libs clang
@@ -43,7 +47,7 @@ $(BUILD)-clang/build.ninja:
 
 # clang here as well, so the suites run on code of both compilers; assertions are on.
 asan: $(BUILD)-asan/build.ninja
-	@ninja -C $(BUILD)-asan
+	@ninja -C $(BUILD)-asan all tests
 
 $(BUILD)-asan/build.ninja:
 	@tool/setup build libs clang
@@ -51,7 +55,7 @@ $(BUILD)-asan/build.ninja:
 	  -Db_sanitize=address,undefined -Db_lundef=false $(MESON_FLAGS)
 
 fuzz-build: $(BUILD)-fuzz/build.ninja
-	@ninja -C $(BUILD)-fuzz
+	@ninja -C $(BUILD)-fuzz all tests
 
 $(BUILD)-fuzz/build.ninja:
 	@tool/setup build libs clang
@@ -92,4 +96,4 @@ install: build
 clean:
 	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-fuzz
 
-.PHONY: all build clang asan fuzz-build demo test quick bench soak fuzz lint format install clean
+.PHONY: all build tests clang asan fuzz-build demo test quick bench soak fuzz lint format install clean

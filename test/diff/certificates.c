@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "diff/text.h"
+#include "diff/diff_text.h"
 #include "oracle/oracle.h"
 #include "oracle/random_history.h"
 #include "ratel.h"

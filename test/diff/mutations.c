@@ -17,7 +17,7 @@
 
 #define RATEL_EXPERIMENTAL
 #include "base/rng.h"
-#include "diff/text.h"
+#include "diff/diff_text.h"
 #include "ratel.h"
 
 enum { MUTANTS = 4 }; /* of each history */

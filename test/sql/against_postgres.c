@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "audit/match.h"
+#include "audit/match_results.h"
 #include "base/rng.h"
 #include "sql/sql.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tests of src/read/edn*.c: every quirk that FORMATS.md section 6 names, positions of errors, the
- * same history however the bytes arrive, and the way back through the writer.
+ * Tests of src/lib/read/edn*.c: every quirk that FORMATS.md section 6 names, positions of errors,
+ * the same history however the bytes arrive, and the way back through the writer.
  *
  * A history is compared as text, one line a transaction: session, id, status, [begin,end], then
  * the operations; extras and marks behind that where a test is about them.

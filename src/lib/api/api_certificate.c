@@ -1,0 +1,111 @@
+/*
+ * api_certificate.c - the entry points that write and verify certificates.
+ */
+#include <string.h>
+
+#define RATEL_EXPERIMENTAL
+#include "ratel.h"
+
+#include "api/api_internal.h"
+#include "verify/certificate.h"
+
+typedef struct certify_call {
+    call c;
+    const ratel_result *a;
+    const history *h;
+    mem text, work;
+    strbuf out;
+} certify_call;
+
+static void body_certify(call *c)
+{
+    certify_call *cc = (certify_call *)c;
+    certify(&cc->a->v, cc->h, &cc->work, &cc->out);
+}
+
+static void open_regions(call *c, mem *text, mem *work)
+{
+    const ratel *r = c->r;
+    mem_init(text, r->fn, r->ud, &c->guard);
+    mem_init(work, r->fn, r->ud, &c->guard);
+    text->limit = work->limit = api_memory(r);
+}
+
+int ratel_result_certificate(const ratel_result *a, ratel *r, const ratel_history *h,
+                             ratel_write_cb write, void *payload)
+{
+    if (!a || !r || !h || !write) return RATEL_EINVAL;
+    certify_call cc;
+    api_open(&cc.c, r);
+    if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
+    cc.a = a;
+    cc.h = h->model;
+    open_regions(&cc.c, &cc.text, &cc.work);
+    strbuf_init(&cc.out, &cc.text);
+    int code = api_border(&cc.c, body_certify);
+    api_close(&cc.c, code);
+    if (!code && write(cc.out.at, cc.out.n, payload)) code = api_fail(r, RATEL_EIO, "write error");
+    mem_free_all(&cc.text);
+    mem_free_all(&cc.work);
+    return code;
+}
+
+typedef struct verify_call {
+    call c;
+    const history *h;
+    ratel_read_cb read;
+    void *payload;
+    mem text, work;
+    strbuf in;
+    certificate_answer answer;
+    char reason[GUARD_TEXT];
+} verify_call;
+
+static void body_verify(call *c)
+{
+    verify_call *vc = (verify_call *)c;
+    char buf[1 << 14];
+    for (ptrdiff_t n; (n = vc->read(buf, sizeof buf, vc->payload)) != 0;) {
+        if (n < 0 || (size_t)n > sizeof buf) guard_fail(&c->guard, GUARD_IO, "read error");
+        strbuf_add(&vc->in, buf, (size_t)n);
+        guard_poll(&c->guard);
+    }
+    guard_stage(&c->guard, "verify", NULL, 0);
+    certificate_verify(&vc->answer, vc->in.n ? vc->in.at : "", vc->in.n, vc->h, &vc->work);
+    size_t n = vc->answer.why ? strlen(vc->answer.why) : 0;
+    if (n >= sizeof vc->reason) n = sizeof vc->reason - 1;
+    if (n) memcpy(vc->reason, vc->answer.why, n);
+    vc->reason[n] = 0;
+}
+
+int ratel_verify(ratel_proof *out, ratel *r, const ratel_history *h, ratel_read_cb read,
+                 void *payload)
+{
+    static const char *const policies[] = {"must", "external", "may"};
+    if (!out || !r || !h || !read) return RATEL_EINVAL;
+    verify_call vc;
+    memset(&vc, 0, sizeof vc);
+    memset(out, 0, sizeof *out);
+    api_open(&vc.c, r);
+    if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
+    vc.h = h->model;
+    vc.read = read;
+    vc.payload = payload;
+    open_regions(&vc.c, &vc.text, &vc.work);
+    strbuf_init(&vc.in, &vc.text);
+    int code = api_border(&vc.c, body_verify);
+    if (!code) {
+        const claim *c = &vc.answer.claim;
+        out->proved = vc.answer.proved;
+        out->verdict = c->outcome == OUTCOME_HOLDS ? RATEL_HOLDS : RATEL_VIOLATED;
+        out->session_order = c->session_order;
+        out->ryow = policies[c->ryow];
+        out->drift = c->drift;
+        out->steps = vc.answer.steps;
+        memcpy(out->level, c->level.name, sizeof out->level);
+        memcpy(out->reason, vc.reason, sizeof out->reason);
+    }
+    mem_free_all(&vc.text);
+    mem_free_all(&vc.work);
+    return api_close(&vc.c, code);
+}

@@ -1,0 +1,255 @@
+/*
+ * audit.c - the border of the room: opens the guard, owns the regions, turns failures into codes.
+ */
+#include "audit/audit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "audit/initial_dump.h"
+#include "audit/audit_internal.h"
+#include "audit/compressed.h"
+#include "base/clock.h"
+
+static const level_row levels[] = {
+#define LEVEL(id, name, aliases, mode, rule, strict, about)                                        \
+    {name, aliases, about, MODE_##mode, WRITE_##rule, strict},
+#include "audit/audit_levels.def"
+#undef LEVEL
+};
+#define N_LEVELS (sizeof levels / sizeof levels[0])
+
+bool audit_available(void)
+{
+    return true;
+}
+
+bool audit_level_at(size_t i, const char **name, const char **alias, const char **about)
+{
+    if (i >= N_LEVELS) return false;
+    *name = levels[i].name;
+    *alias = levels[i].aliases;
+    *about = levels[i].about;
+    return true;
+}
+
+bool audit_pass_at(size_t i, const char **name, const char **about)
+{
+    static const struct {
+        const char *name, *about;
+    } passes[] = {
+#define PASS(id, name, about) {name, about},
+#include "audit/audit_passes.def"
+#undef PASS
+    };
+    if (i >= sizeof passes / sizeof passes[0]) return false;
+    *name = passes[i].name;
+    *about = passes[i].about;
+    return true;
+}
+
+static bool in_list(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+        if (!strncmp(p, name, n) && (p[n] == ',' || !p[n])) return true;
+    return false;
+}
+
+static const level_row *level_named(const char *name)
+{
+    for (size_t i = 0; i < N_LEVELS; i++)
+        if (!strcmp(levels[i].name, name) || in_list(levels[i].aliases, name)) return &levels[i];
+    return NULL;
+}
+
+const char *audit_level_named(const char *name)
+{
+    const level_row *l = level_named(name);
+    return l ? l->name : NULL;
+}
+
+void audit_engine(engine *e, guard *g, mem *work, mem *states, const audit_options *o,
+                  const sql_log *l)
+{
+    const char *name = o->level ? o->level : l->level ? l->level : "serializable";
+    const level_row *level = level_named(name);
+    if (!level)
+        guard_fail(g, GUARD_HISTORY, "the log's level \"%s\" is none that audit knows", name);
+    memset(e, 0, sizeof *e);
+    e->guard = g;
+    e->mem = work;
+    e->store_mem = states;
+    e->o = o;
+    e->l = l;
+    e->level = *level;
+    arena_init(&e->kept, work);
+    e->plan_of = mem_array0(work, plan *, l->texts.n + 1);
+    e->refusal_of = mem_array0(work, const char *, l->texts.n + 1);
+    e->refusal_table = mem_array0(work, const char *, l->texts.n + 1);
+    e->refusal_at = mem_array0(work, uint32_t, l->texts.n + 1);
+    engine_find_routines(e);
+}
+
+static void read_all(audit *a, const audit_options *o, bool linting)
+{
+    log_begin(&a->log, &a->kept);
+    a->log.linting = linting;
+    if (o->dump) {
+        a->in_dump = true;
+        source_init(&a->dump, &a->kept, &a->guard, o->dump, o->dump_payload);
+        packed_open(&a->dump);
+        log_dump(&a->log, &a->dump);
+        a->in_dump = false;
+    }
+    packed_open(&a->source);
+    log_read(&a->log, &a->source);
+    a->read = true;
+}
+
+static void decide(audit *a, const audit_options *o, audit_answer *answer)
+{
+    if (!a->read) read_all(a, o, false);
+    audit_engine(&a->e, &a->guard, &a->work, &a->store, o, &a->log);
+    answer->level = a->e.level.name;
+    answer->statements = a->log.statements;
+    answer->sessions = a->log.sessions.n;
+    search_decide(&a->e, answer);
+}
+
+/* A limit while deciding is an answer; everything else is an error. */
+static int ended(audit *a, audit_answer *answer)
+{
+    guard *g = &a->guard;
+    bool limit = g->code == GUARD_TIME || g->code == GUARD_INTERRUPT || g->code == GUARD_NOMEM;
+    bool dumped = (a->in_dump || a->e.in_dump) && g->line;
+    int n = 0;
+    if (dumped)
+        n = snprintf(a->text, sizeof a->text,
+                     "in the dump, line %llu: ", (unsigned long long)g->line);
+    snprintf(a->text + n, sizeof a->text - (size_t)n, "%s%s",
+             g->code == SQL_RAISED || g->code == SQL_REFUSED ? "in the initial state: " : "",
+             g->text);
+    a->line = dumped ? 0 : g->line;
+    a->column = dumped ? 0 : g->column;
+    if (limit && answer->level) {
+        answer->verdict = AUDIT_UNDECIDED;
+        answer->reason = a->text;
+        answer->txns = a->e.n;
+        answer->runs = a->e.runs;
+        if (g->code != GUARD_NOMEM && a->e.l) search_tell_failure(&a->e, answer);
+        return 0;
+    }
+    return g->code == SQL_RAISED || g->code == SQL_REFUSED ? GUARD_HISTORY : g->code;
+}
+
+void audit_limits(audit *a, const audit_options *o)
+{
+    a->kept.limit = a->work.limit = a->store.limit = a->shrunk.limit = o->memory;
+    a->guard.interrupt = o->interrupt;
+    a->guard.deadline = o->seconds > 0 ? clock_now() + (uint64_t)(o->seconds * 1e9) : 0;
+}
+
+static audit *open_audit(const audit_options *o)
+{
+    audit *a = mem_libc(NULL, NULL, 0, sizeof *a);
+    if (!a) return NULL;
+    memset(a, 0, sizeof *a);
+    guard_init(&a->guard);
+    mem_init(&a->kept, NULL, NULL, &a->guard);
+    mem_init(&a->work, NULL, NULL, &a->guard);
+    mem_init(&a->store, NULL, NULL, &a->guard);
+    mem_init(&a->shrunk, NULL, NULL, &a->guard);
+    audit_limits(a, o);
+    return a;
+}
+
+int audit_run(audit **out, const audit_options *o, audit_read read, void *payload,
+              audit_answer *answer)
+{
+    memset(answer, 0, sizeof *answer);
+    audit *a = *out = open_audit(o);
+    if (!a) return GUARD_NOMEM;
+    if (guard_armed(&a->guard)) return ended(a, answer);
+    source_init(&a->source, &a->kept, &a->guard, read, payload);
+    decide(a, o, answer);
+    return 0;
+}
+
+int audit_again(audit *a, const audit_options *o, audit_answer *answer)
+{
+    memset(answer, 0, sizeof *answer);
+    if (!a || !a->read) return GUARD_INVAL;
+    mem_free_all(&a->store);
+    mem_free_all(&a->work);
+    memset(&a->e, 0, sizeof a->e);
+    audit_limits(a, o);
+    if (guard_armed(&a->guard)) return ended(a, answer);
+    decide(a, o, answer);
+    return 0;
+}
+
+/* Is there such a member on the first line?  Deep inside would do, too: histories have none. */
+static bool has_member(const char *p, const char *end, const char *word)
+{
+    size_t n = strlen(word);
+    for (; p + n < end; p++) {
+        if (memcmp(p, word, n) != 0) continue;
+        const char *q = p + n;
+        while (q < end && *q == ' ') q++;
+        if (q < end && *q == ':') return true;
+    }
+    return false;
+}
+
+bool audit_sniff(audit_read read, void *payload)
+{
+    audit *a = open_audit(&(audit_options){0});
+    if (!a) return false;
+    volatile bool yes = false; /* outlives a jump */
+    if (!guard_armed(&a->guard)) {
+        source *s = &a->source;
+        source_init(s, &a->kept, &a->guard, read, payload);
+        packed_open(s);
+        source_skip_bom(s);
+        source_need(s, 4096);
+        const char *from = s->at + s->pos, *all = s->at + s->n;
+        const char *end = memchr(from, '\n', (size_t)(all - from));
+        if (!end) end = all;
+        yes = *from == '{' &&
+              (has_member(from, end, "\"ratel_sql\"") || has_member(from, end, "\"statements\""));
+    }
+    audit_free(a);
+    return yes;
+}
+
+int audit_lint(audit **out, const audit_options *o, audit_read read, void *payload,
+               audit_counts *counts, const audit_finding **at, size_t *n)
+{
+    audit *a = *out = open_audit(o);
+    if (!a) return GUARD_NOMEM;
+    if (guard_armed(&a->guard)) return ended(a, &(audit_answer){0});
+    source_init(&a->source, &a->kept, &a->guard, read, payload);
+    read_all(a, o, true);
+    log_lint(a, o, counts, at, n);
+    return 0;
+}
+
+const char *audit_error(const audit *a, uint64_t *line, uint64_t *column)
+{
+    *line = a ? a->line : 0;
+    *column = a ? a->column : 0;
+    return a ? a->text : "out of memory";
+}
+
+void audit_free(audit *a)
+{
+    if (!a) return;
+    packed_close(&a->source);
+    packed_close(&a->dump);
+    mem_free_all(&a->shrunk);
+    mem_free_all(&a->store);
+    mem_free_all(&a->work);
+    mem_free_all(&a->kept);
+    mem_libc(NULL, a, sizeof *a, 0);
+}

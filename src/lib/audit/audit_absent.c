@@ -1,0 +1,91 @@
+/*
+ * audit_absent.c - the border of the room in a build without libpg_query: says so by name.
+ */
+#include "audit/audit.h"
+
+#include <string.h>
+
+static const char *const names[][3] = {
+#define LEVEL(id, name, aliases, mode, rule, strict, about) {name, aliases, about},
+#include "audit/audit_levels.def"
+#undef LEVEL
+};
+
+bool audit_available(void)
+{
+    return false;
+}
+
+bool audit_level_at(size_t i, const char **name, const char **alias, const char **about)
+{
+    if (i >= sizeof names / sizeof names[0]) return false;
+    *name = names[i][0];
+    *alias = names[i][1];
+    *about = names[i][2];
+    return true;
+}
+
+const char *audit_level_named(const char *name)
+{
+    return name;
+}
+
+bool audit_pass_at(size_t i, const char **name, const char **about)
+{
+    (void)i, (void)name, (void)about;
+    return false;
+}
+
+int audit_run(audit **out, const audit_options *o, audit_read read, void *payload,
+              audit_answer *answer)
+{
+    (void)o, (void)read, (void)payload;
+    *out = NULL;
+    memset(answer, 0, sizeof *answer);
+    return -6; /* RATEL_EUNSUPPORTED */
+}
+
+int audit_again(audit *a, const audit_options *o, audit_answer *answer)
+{
+    (void)a, (void)o, (void)answer;
+    return -6;
+}
+
+int audit_shrink(audit *a, const audit_options *o, const audit_answer *answer, audit_shrunk *out)
+{
+    (void)a, (void)o, (void)answer, (void)out;
+    return -6;
+}
+
+bool audit_finding_at(size_t i, audit_finding *out)
+{
+    (void)i, (void)out;
+    return false;
+}
+
+bool audit_sniff(audit_read read, void *payload)
+{
+    (void)read, (void)payload;
+    return false;
+}
+
+int audit_lint(audit **out, const audit_options *o, audit_read read, void *payload,
+               audit_counts *counts, const audit_finding **at, size_t *n)
+{
+    (void)o, (void)read, (void)payload, (void)counts, (void)at, (void)n;
+    *out = NULL;
+    return -6;
+}
+
+const char *audit_error(const audit *a, uint64_t *line, uint64_t *column)
+{
+    (void)a;
+    *line = *column = 0;
+    return "this build has no libpg_query, which audit needs (Debian: libpg-query-dev, "
+           "libprotobuf-c-dev)";
+}
+
+void audit_free(audit *a)
+{
+    (void)a;
+}

@@ -1,0 +1,36 @@
+/*
+ * audit_internal.h - the audit's own: a log that was read, and what deciding it takes.
+ *
+ * Three lives: the log's (`kept`), one decision's with its answer (`work`, `store`), and that of
+ * trials on parts of the log while it is shrunk, which have regions of their own (log_shrink.c).
+ */
+#ifndef RATEL_AUDIT_AUDIT_INTERNAL_H
+#define RATEL_AUDIT_AUDIT_INTERNAL_H
+
+#include "audit/audit_search.h"
+
+struct audit {
+    guard guard;
+    mem kept;  /* the log */
+    mem work;  /* the decision, the answer */
+    mem store; /* states */
+    mem shrunk;
+    source source, dump;
+    bool read;    /* the log is whole */
+    bool in_dump; /* what goes wrong does so there */
+    sql_log log;
+    engine e;
+    char text[GUARD_TEXT + 64];
+    uint64_t line, column;
+};
+
+/* Readies an engine for a log; fails through the guard if the level is none of ours. */
+void audit_engine(engine *e, guard *g, mem *work, mem *states, const audit_options *o,
+                  const sql_log *l);
+/* log_lint.c: what is doubtful about a log, one finding for each kind. */
+void log_lint(audit *a, const audit_options *o, audit_counts *counts, const audit_finding **at,
+              size_t *n);
+/* Starts the clock of the options' limit. */
+void audit_limits(audit *a, const audit_options *o);
+
+#endif

@@ -1,0 +1,101 @@
+/*
+ * log.h - logs of SQL transactions (doc/formats/sql-log.md): statements and what came back.
+ *
+ * One JSON object a line: a header, rows of the initial state, transactions.  Texts of statements
+ * are kept once, by number, so that what a million transactions repeat is parsed once.
+ */
+#ifndef RATEL_AUDIT_LOG_H
+#define RATEL_AUDIT_LOG_H
+
+#include "base/strbuf.h"
+#include "read/byte_source.h"
+#include "sql/arena.h"
+
+typedef enum cell_kind { CELL_NULL, CELL_FALSE, CELL_TRUE, CELL_NUMBER, CELL_TEXT } cell_kind;
+
+typedef struct cell {
+    uint32_t kind; /* enum cell_kind */
+    uint32_t n;
+    const char *s; /* the number's text, or the string */
+} cell;
+
+typedef struct log_stmt {
+    uint32_t text; /* number of its text */
+    uint32_t n_params;
+    const cell *params;
+    bool has_rows, has_count, has_error, has_time;
+    uint32_t n_rows, n_cols;
+    const cell *cells; /* n_rows * n_cols */
+    uint64_t count;
+    char error[6];
+    int64_t call, answer;
+    bool of_dump;          /* its line is one of the dump */
+    uint64_t line, column; /* of the statement in the log */
+} log_stmt;
+
+typedef enum log_status { LOG_COMMITTED, LOG_ABORTED, LOG_UNKNOWN } log_status;
+
+typedef struct log_txn {
+    const char *id;
+    uint32_t session;
+    log_status status;
+    uint32_t n_stmts;
+    const log_stmt *stmts;
+    bool has_begin, has_end, has_times, has_commit;
+    int64_t begin, end, times[4], commit;
+    uint64_t line;
+} log_txn;
+
+typedef struct log_text {
+    const char *at;
+    uint32_t n;
+} log_text;
+
+typedef struct log_rows { /* {"table": ..., "rows": ...} */
+    const char *table;
+    uint32_t n_rows, n_cols;
+    const cell *cells;
+    const char **columns; /* n_cols of them; NULL: all of the table, in its order */
+    bool of_dump;
+    uint64_t line;
+} log_rows;
+
+typedef enum finding_id {
+#define FINDING(id, name, severity, unit, text, advice) FINDING_##id,
+#include "audit/findings.def"
+#undef FINDING
+    FINDINGS
+} finding_id;
+
+typedef struct log_note { /* what a linting reader passed over */
+    finding_id id;
+    uint64_t line;
+    const char *text;
+} log_note;
+
+typedef struct sql_log {
+    mem *mem;
+    arena kept;
+    VEC(log_text) texts;
+    uint32_t *text_slot; /* hash table of texts */
+    uint32_t text_cap;
+    VEC(log_stmt) setup;
+    VEC(log_rows) rows;
+    VEC(const char *) unknown; /* tables whose initial rows are not known */
+    VEC(const char *) sessions;
+    VEC(log_txn) txns;
+    const char *level; /* of the header, or NULL */
+    uint64_t statements;
+    bool linting; /* set after log_begin: what can be passed over is noted, no failure */
+    VEC(log_note) notes;
+} sql_log;
+
+void log_begin(sql_log *l, mem *m);
+/* Of a log that was begun.  Fails through the source's guard, with line and column. */
+void log_read(sql_log *l, source *s);
+/* The number of a text, which is kept once. */
+uint32_t log_text_number(sql_log *l, const char *at, size_t n);
+/* The log as text, with this level in its header. */
+void log_write(const sql_log *l, const char *level, strbuf *out);
+
+#endif

@@ -1,0 +1,216 @@
+/*
+ * match_results.c - see match_results.h.
+ */
+#include "audit/match_results.h"
+
+#include "base/hash.h"
+
+static bool text_matches(sql_exec *x, type_id t, value v, const cell *c)
+{
+    if (t == T_BOOL) {
+        const char *word = v.i ? "true" : "false";
+        return (c->n == 1 && c->s[0] == word[0]) ||
+               (c->n == strlen(word) && !memcmp(c->s, word, c->n));
+    }
+    if (type_is_text(t)) return v.n == c->n && !memcmp(v.s, c->s, c->n);
+    strbuf b;
+    strbuf_init(&b, x->work.mem);
+    value_print(t, v, &b);
+    bool same = b.n == c->n && (!b.n || !memcmp(b.at, c->s, b.n));
+    strbuf_free(&b);
+    return same;
+}
+
+static bool number_of(sql_exec *x, const cell *c, const num **d)
+{
+    return num_parse(&x->work, c->s, c->n, d) && *d;
+}
+
+bool match_cell(sql_exec *x, type_id t, value v, const cell *c)
+{
+    if (v.open) return c->kind != CELL_NULL; /* whatever the sequence or clock gave */
+    if (v.null || c->kind == CELL_NULL) return v.null && c->kind == CELL_NULL;
+    const num *d;
+    switch ((cell_kind)c->kind) {
+    case CELL_TEXT: return text_matches(x, t, v, c);
+    case CELL_TRUE:
+    case CELL_FALSE: return t == T_BOOL && v.i == (c->kind == CELL_TRUE);
+    case CELL_NUMBER:
+        if (!type_rank(t) || !number_of(x, c, &d)) return false;
+        return !num_cmp(t == T_NUMERIC ? v.d : num_of(&x->work, v.i), d);
+    case CELL_NULL: break;
+    }
+    return false;
+}
+
+static bool row_matches(sql_exec *x, const sql_result *r, const value *row, const cell *c)
+{
+    for (uint32_t i = 0; i < r->n_cols; i++)
+        if (!match_cell(x, r->types[i], row[i], &c[i])) return false;
+    return true;
+}
+
+/* Equal for a value and a cell that match. */
+static uint64_t cell_hash(sql_exec *x, type_id t, const cell *c)
+{
+    if (c->kind == CELL_NULL) return value_hash(t, value_null());
+    const num *d;
+    if (type_is_text(t)) return value_hash(t, value_text(c->s, c->n));
+    if (t == T_BOOL) return value_hash(t, value_int(c->n && (c->s[0] == 't')));
+    if (type_rank(t)) return number_of(x, c, &d) ? num_hash(d) : 0;
+    return 1; /* moments: one bucket */
+}
+
+static uint64_t value_bucket(type_id t, value v)
+{
+    bool moment = !v.null && (t == T_STAMP || t == T_DATE);
+    return moment ? 1 : value_hash(t, v);
+}
+
+/* Each of the k observed rows is another one of rows [from, to). */
+static bool within(sql_exec *x, const sql_result *r, uint32_t from, uint32_t to, const cell *seen,
+                   uint32_t k)
+{
+    uint32_t n = to - from, cap = 16;
+    while (cap < 2 * n) cap *= 2;
+    bool any = false; /* a cell that matches everything has no hash */
+    for (uint32_t i = from; i < to && !any; i++)
+        for (uint32_t c = 0; c < r->n_cols; c++) any |= r->rows[i][c].open != OPEN_NOT;
+    uint32_t *head = arena_array(&x->work, uint32_t, cap),
+             *next = arena_array(&x->work, uint32_t, n + 1);
+    memset(head, 0xff, cap * sizeof *head);
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t h = 0;
+        for (uint32_t c = 0; c < r->n_cols; c++)
+            h = any ? 0 : hash_pair(h, value_bucket(r->types[c], r->rows[from + i][c]));
+        next[i] = head[h & (cap - 1)];
+        head[h & (cap - 1)] = i;
+    }
+    for (uint32_t i = 0; i < k; i++, seen += r->n_cols) {
+        uint64_t h = 0;
+        guard_tick(x->c.guard);
+        for (uint32_t c = 0; c < r->n_cols; c++)
+            h = any ? 0 : hash_pair(h, cell_hash(x, r->types[c], &seen[c]));
+        uint32_t *p = &head[h & (cap - 1)];
+        while (*p != UINT32_MAX && !row_matches(x, r, r->rows[from + *p], seen)) p = &next[*p];
+        if (*p == UINT32_MAX) return false;
+        *p = next[*p];
+    }
+    return true;
+}
+
+static uint64_t shown_rows(const sql_result *r)
+{
+    uint64_t left = r->n > r->offset ? r->n - r->offset : 0;
+    return r->has_limit && r->limit < left ? r->limit : left;
+}
+
+static bool rows_match(sql_exec *x, const sql_result *r, const log_stmt *s)
+{
+    if (s->n_rows != shown_rows(r)) return false;
+    if (s->n_rows && s->n_cols != r->n_cols) return false;
+    if (!r->tie) return within(x, r, 0, r->n, s->cells, s->n_rows);
+    uint64_t at = r->offset, end = r->offset + s->n_rows;
+    while (at < end) {
+        uint32_t from = r->tie[at], to = from;
+        while (to < r->n && r->tie[to] == from) to++;
+        uint64_t stop = to < end ? to : end;
+        const cell *seen = s->cells + (at - r->offset) * s->n_cols;
+        if (!within(x, r, from, to, seen, (uint32_t)(stop - at))) return false;
+        at = stop;
+    }
+    return true;
+}
+
+bool match_result(sql_exec *x, const sql_result *r, const log_stmt *s)
+{
+    if (s->has_error) return false;
+    if (s->has_rows) {
+        if (!r->has_rows) return s->n_rows == 0;
+        if (!rows_match(x, r, s)) return false;
+    }
+    uint64_t count = r->has_rows && (r->has_limit || r->offset) ? shown_rows(r) : r->count;
+    return !s->has_count || s->count == count;
+}
+
+/* ---- for reports ----------------------------------------------------------------------------- */
+
+#define SHOWN 5
+
+static void show_value(type_id t, value v, strbuf *out)
+{
+    if (v.null || v.open) {
+        strbuf_str(out, v.open ? "?" : "null");
+        return;
+    }
+    bool quoted = type_is_text(t) || t == T_STAMP || t == T_DATE;
+    if (quoted) strbuf_char(out, '\'');
+    if (type_is_text(t) && v.n > 60) {
+        strbuf_visible(out, v.s, 60);
+        strbuf_str(out, "...");
+    } else if (type_is_text(t)) {
+        strbuf_visible(out, v.s, v.n);
+    } else {
+        value_print(t, v, out);
+    }
+    if (quoted) strbuf_char(out, '\'');
+}
+
+static void show_count(strbuf *out, uint64_t n, const char *what)
+{
+    strbuf_u64(out, n);
+    strbuf_char(out, ' ');
+    strbuf_str(out, what);
+    if (n != 1) strbuf_char(out, 's');
+}
+
+void match_show(sql_exec *x, const sql_result *r, strbuf *out)
+{
+    (void)x;
+    uint64_t n = shown_rows(r);
+    if (!r->has_rows) {
+        show_count(out, r->count, "row");
+        strbuf_str(out, " changed");
+        return;
+    }
+    show_count(out, n, "row");
+    for (uint64_t i = 0; i < n && i < SHOWN; i++) {
+        strbuf_str(out, i ? ", (" : ": (");
+        for (uint32_t c = 0; c < r->n_cols; c++) {
+            if (c) strbuf_str(out, ", ");
+            show_value(r->types[c], r->rows[r->offset + i][c], out);
+        }
+        strbuf_char(out, ')');
+    }
+    if (n > SHOWN) strbuf_str(out, ", ...");
+}
+
+void match_show_observed(const log_stmt *s, strbuf *out)
+{
+    if (s->has_error) {
+        strbuf_str(out, "error ");
+        strbuf_visible(out, s->error, 5);
+        return;
+    }
+    if (!s->has_rows) {
+        if (s->has_count) show_count(out, s->count, "row");
+        strbuf_str(out, s->has_count ? " changed" : "success");
+        return;
+    }
+    show_count(out, s->n_rows, "row");
+    for (uint32_t i = 0; i < s->n_rows && i < SHOWN; i++) {
+        strbuf_str(out, i ? ", (" : ": (");
+        for (uint32_t c = 0; c < s->n_cols; c++) {
+            const cell *v = &s->cells[(size_t)i * s->n_cols + c];
+            if (c) strbuf_str(out, ", ");
+            if (v->kind == CELL_TEXT) strbuf_char(out, '\'');
+            strbuf_visible(out, v->kind == CELL_NULL ? "null" : v->s,
+                           v->kind == CELL_NULL ? 4
+                           : v->n < 60          ? v->n
+                                                : 60);
+            if (v->kind == CELL_TEXT) strbuf_char(out, '\'');
+        }
+        strbuf_char(out, ')');
+    }
+    if (s->n_rows > SHOWN) strbuf_str(out, ", ...");
+}

@@ -1,0 +1,705 @@
+/*
+ * replay.c - see replay.h.
+ */
+#include "audit/replay.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/hash.h"
+
+#define MAX_POSSIBLE 8
+#define MAX_PLANS 8192
+#define MAX_EXPLAIN 4000 /* ways to run a transaction row by row */
+
+const char *engine_state(const engine *e, uint32_t state)
+{
+    return state ? e->state_name[state] : "";
+}
+
+/* ---- choices --------------------------------------------------------------------------------- */
+
+choice *engine_choice(engine *e, uint32_t low, uint32_t high)
+{
+    trial *t = e->t;
+    if (e->used == t->choices.n) vec_push(e->mem, &t->choices, ((choice){high, low, 0, 0}));
+    return &t->choices.at[e->used++];
+}
+
+bool engine_advance(engine *e, trial *t)
+{
+    while (t->choices.n) {
+        choice *c = &t->choices.at[t->choices.n - 1];
+        if (c->valid_from > c->low) {
+            if (c->jumps < e->window) {
+                c->now = c->valid_from - 1;
+                c->valid_from = 0;
+                c->jumps++;
+                t->changed = t->choices.n - 1;
+                return true;
+            }
+            e->cut = true;
+        }
+        t->choices.n--;
+    }
+    return false;
+}
+
+/* Levels at which each row has a state of its own. */
+static uint32_t choose_row(void *ud, table *t, uint32_t r)
+{
+    engine *e = ud;
+    uint32_t latest = e->position;
+    for (size_t i = e->seen_from; i < e->seen.n; i++)
+        if (e->seen.at[i].t == t && e->seen.at[i].row == r) return e->seen.at[i].state;
+    const row_version *v = t->rows.at[r].head;
+    while (v && v->commit == PENDING) v = v->older;
+    if (!v || (!v->older && !v->commit)) return latest; /* there was never another one */
+    choice *c = engine_choice(e, e->s.horizon, latest);
+    v = vs_at(t, r, c->now, 0);
+    c->valid_from = v ? v->commit : 0;
+    vec_push(e->mem, &e->seen, ((seen_row){t, r, c->now}));
+    return c->now;
+}
+
+static void saw_row(void *ud, table *t, uint32_t r, uint32_t after, uint32_t before, bool fits)
+{
+    engine *e = ud;
+    if (after || before || fits) vec_push(e->mem, &e->looks, ((looked){t, r, after, before, fits}));
+}
+
+/* Statements of a body have snapshots of their own, none older than those before it. */
+static void view(void *ud, exec_view *v, view_move move)
+{
+    engine *e = ud;
+    bool chosen = e->mode == MODE_STATEMENT;
+    if (move == VIEW_SAVE) {
+        v->choice = e->cur;
+        v->seen = e->seen.n;
+        v->seen_from = e->seen_from;
+        return;
+    }
+    bool back = move == VIEW_BACK;
+    if (chosen && !(back && e->cur == v->choice)) {
+        e->t->choices.at[e->cur].valid_from = e->x.valid_from;
+        if (e->x.valid_from > e->floor) e->floor = e->x.valid_from;
+        e->cur = back ? v->choice : e->used;
+        e->x.state = back ? v->state : engine_choice(e, e->floor, e->position)->now;
+        e->x.valid_from = back ? v->valid_from : 0;
+        if (!back && e->x.state < e->least) e->least = e->x.state;
+    }
+    if (back) e->seen.n = v->seen;
+    e->seen_from = back ? v->seen_from : e->seen.n;
+}
+
+static bool observed(void *ud, uint64_t row, uint32_t column, type t, value *v)
+{
+    engine *e = ud;
+    const log_stmt *s = e->statement;
+    if (!s || !s->has_rows || row >= s->n_rows || column >= s->n_cols) return false;
+    const cell *c = &s->cells[row * s->n_cols + column];
+    if (c->kind == CELL_NULL) return false;
+    *v = value_parse(&e->x.c, t, c->s, c->n);
+    return true;
+}
+
+/* The planner's choice between rows. */
+static uint32_t pick(void *ud, uint32_t n)
+{
+    engine *e = ud;
+    choice *c = engine_choice(e, 0, n - 1);
+    c->valid_from = c->now;
+    return n - 1 - c->now;
+}
+
+/* ---- failures -------------------------------------------------------------------------------- */
+
+static void record(engine *e, uint32_t stmt, outcome why, const char *text)
+{
+    failure *f = &e->fail;
+    uint32_t at = e->position;
+    if (!e->exploring) return;
+    if (f->any && (at < f->position || (at == f->position && stmt < f->stmt))) return;
+    if (!f->any || at > f->position || stmt > f->stmt || f->txn != e->t->txn) {
+        f->possible.n = f->conflicts.n = 0;
+        f->classified = false;
+        f->order.n = 0;
+        for (uint32_t i = 1; i <= at; i++) vec_push(e->mem, &f->order, engine_state(e, i));
+    }
+    f->any = true;
+    f->position = at;
+    f->stmt = stmt;
+    f->txn = e->t->txn;
+    f->why = why;
+    if (why == RUN_CONFLICT) {
+        for (size_t i = 0; i < f->conflicts.n; i++)
+            if (f->conflicts.at[i] == e->x.conflict) return;
+        if (f->conflicts.n < MAX_POSSIBLE) vec_push(e->mem, &f->conflicts, e->x.conflict);
+        return;
+    }
+    for (size_t i = 0; i < f->possible.n; i++)
+        if (!strcmp(f->possible.at[i].result, text)) return;
+    if (f->possible.n == MAX_POSSIBLE) return;
+    const char *after = engine_state(e, e->mode == MODE_ROW ? e->position : e->x.state);
+    const char *copy = arena_text(&e->kept, text, strlen(text));
+    vec_push(e->mem, &f->possible, ((audit_possible){after, copy}));
+}
+
+/* ---- one statement --------------------------------------------------------------------------- */
+
+static plan *plan_for(engine *e, uint32_t text)
+{
+    plan *p = e->plan_of[text];
+    if (p && p->catalog == e->s.catalog) return p;
+    if (e->refusal_of[text] && e->refusal_table[text])
+        e->x.target = vs_find(&e->s, e->refusal_table[text], e->x.latest);
+    if (e->refusal_of[text])
+        sql_refuse(&e->x.c, (int)e->refusal_at[text] - 1, "%s", e->refusal_of[text]);
+    const log_text *t = &e->l->texts.at[text];
+    e->plan_of[text] = NULL;
+    e->bound++;
+    e->plan_of[text] = sql_bind(&e->x, &e->plans, t->at, t->n);
+    return e->plan_of[text];
+}
+
+static void bind_params(engine *e, const plan *p, const log_stmt *s)
+{
+    if (p->n_params > s->n_params)
+        sql_refuse(&e->x.c, -1, "%u parameters where the log has %u", (unsigned)p->n_params,
+                   (unsigned)s->n_params);
+    value *v = arena_array(&e->x.work, value, p->n_params + 1);
+    for (uint32_t i = 0; i < p->n_params; i++) {
+        const cell *c = &s->params[i];
+        type t = p->params[i].id == T_UNKNOWN ? type_plain(T_TEXT) : p->params[i];
+        v[i] = c->kind == CELL_NULL ? value_null() : value_parse(&e->x.c, t, c->s, c->n);
+    }
+    e->x.params = v;
+    e->x.n_params = p->n_params;
+}
+
+const plan *engine_plan(engine *e, const log_stmt *s)
+{
+    const plan *p = plan_for(e, s->text);
+    bind_params(e, p, s);
+    return p;
+}
+
+/* Failures that come from the outside: another session, a limit; a log may show them anywhere. */
+static bool outside(const char *state)
+{
+    static const char *const states[] = {"40001", "40P01", "55P03", "57014", "53200", "53300"};
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++)
+        if (!memcmp(state, states[i], 5)) return true;
+    return false;
+}
+
+typedef struct attempt {
+    engine *e;
+    const log_stmt *s;
+    uint32_t index;
+    bool failed; /* the transaction, until it is rolled back to a savepoint */
+    const plan *p;
+    size_t mark; /* of the store, before the statement */
+} attempt;
+
+static void forget_table(engine *e)
+{
+    if (e->x.target) {
+        e->x.target->unknown = true;
+        return;
+    }
+    for (size_t i = 0; i < e->s.tables.n; i++) e->s.tables.at[i]->unknown = true;
+}
+
+static bool is_select(const log_text *t)
+{
+    size_t i = 0;
+    while (i < t->n && (t->at[i] == ' ' || t->at[i] == '\n' || t->at[i] == '\t')) i++;
+    static const char word[] = "select";
+    for (size_t k = 0; k < 6; k++)
+        if (i + k >= t->n || (t->at[i + k] | 32) != word[k]) return false;
+    return true;
+}
+
+/* Letters of either case. */
+static const char *find_text(const char *in, const char *what)
+{
+    for (; *in; in++) {
+        size_t i = 0;
+        while (what[i] && (in[i] | 32) == (what[i] | 32)) i++;
+        if (!what[i]) return in;
+    }
+    return NULL;
+}
+
+static bool only_selects(const engine *e, const log_text *t)
+{
+    if (!is_select(t) || strstr(t->at, "FOR ") || strstr(t->at, "for ")) return false;
+    for (size_t i = 0; i < e->routines.n; i++) /* a function may write */
+        if (find_text(t->at, e->routines.at[i])) return false;
+    return true;
+}
+
+/* Transactions that failed are not run, but what they prepared stays. */
+static void find_lost_prepares(engine *e)
+{
+    for (size_t i = 0; i < e->l->txns.n; i++) {
+        const log_txn *t = &e->l->txns.at[i];
+        for (uint32_t k = 0; t->status != LOG_COMMITTED && k < t->n_stmts; k++) {
+            const char *text = e->l->texts.at[t->stmts[k].text].at;
+            if (find_text(text, "prepare") || find_text(text, "deallocate") ||
+                find_text(text, "discard"))
+                e->lost_prepares = true;
+        }
+    }
+}
+
+void engine_find_routines(engine *e)
+{
+    find_lost_prepares(e);
+    static const char *const words[] = {"function", "procedure"};
+    for (size_t i = 0; i < e->l->texts.n; i++) {
+        const char *text = e->l->texts.at[i].at;
+        for (int w = 0; w < 2 && find_text(text, "create"); w++) {
+            const char *at = find_text(text, words[w]);
+            if (!at) continue;
+            at += strlen(words[w]);
+            at += strspn(at, " \t\n\r\"");
+            const char *name = arena_text(&e->kept, at, strcspn(at, " \t\n\r\"("));
+            if (*name) vec_push(e->mem, &e->routines, name);
+        }
+    }
+}
+
+bool engine_only_reads(const engine *e, const log_txn *t)
+{
+    for (uint32_t i = 0; i < t->n_stmts; i++)
+        if (!only_selects(e, &e->l->texts.at[t->stmts[i].text])) return false;
+    return true;
+}
+
+/* A statement that we do not know: its effects are unknown from here on. */
+static outcome refused(attempt *a, size_t mark)
+{
+    engine *e = a->e;
+    const log_text *t = &e->l->texts.at[a->s->text];
+    if (!e->plan_of[a->s->text] && !e->refusal_of[a->s->text]) {
+        e->refusal_of[a->s->text] = arena_text(&e->kept, e->guard->text, strlen(e->guard->text));
+        e->refusal_at[a->s->text] = e->x.c.position;
+        e->refusal_table[a->s->text] = NULL;
+        if (e->x.target)
+            e->refusal_table[a->s->text] =
+                arena_text(&e->kept, e->x.target->name, strlen(e->x.target->name));
+    }
+    vs_rollback(&e->s, mark);
+    if (!e->o->lenient) {
+        failure *f = &e->fail;
+        f->any = true;
+        f->txn = e->t->txn;
+        f->stmt = a->index;
+        f->why = RUN_REFUSED;
+        f->text = arena_text(&e->kept, e->guard->text, strlen(e->guard->text));
+        return RUN_REFUSED;
+    }
+    e->unchecked++;
+    if (!only_selects(e, t)) forget_table(e);
+    return RUN_OK;
+}
+
+static outcome raised(attempt *a)
+{
+    engine *e = a->e;
+    a->failed = true;
+    if (a->s->has_error && !memcmp(a->s->error, e->x.c.state, 5)) return RUN_OK;
+    if (a->p && sql_unclear(&e->x, a->p, e->x.c.state, a->s->has_error ? a->s->error : NULL)) {
+        snprintf(e->guard->text, sizeof e->guard->text,
+                 "whether it fails with %s depends on the order of rows and conditions",
+                 e->x.c.state);
+        return refused(a, vs_mark(&e->s));
+    }
+    bool conflict = !memcmp(e->x.c.state, "40001", 5);
+    char text[300];
+    snprintf(text, sizeof text, "error %.5s (%.280s)", e->x.c.state, e->guard->text);
+    record(e, a->index, conflict ? RUN_CONFLICT : RUN_MISMATCH, text);
+    return conflict ? RUN_CONFLICT : RUN_MISMATCH;
+}
+
+static outcome compared(attempt *a, const sql_result *r)
+{
+    engine *e = a->e;
+    if (match_result(&e->x, r, a->s)) return RUN_OK;
+    bool gone = a->s->has_error && !memcmp(a->s->error, "23505", 5) && e->mode != MODE_LATEST;
+    /* ON CONFLICT DO NOTHING looks at rows outside the snapshot, which may be gone at the commit */
+    bool fewer = (a->s->has_count && a->s->count < r->count) ||
+                 (a->s->has_rows && a->s->n_rows < r->n) || a->p->kind == S_CALL ||
+                 a->p->kind == S_SELECT;
+    if (e->x.nothing && e->mode != MODE_LATEST && !a->s->has_error && fewer) gone = true;
+    if (gone || (a->s->has_error && sql_unclear(&e->x, a->p, NULL, a->s->error))) {
+        snprintf(e->guard->text, sizeof e->guard->text, "%s",
+                 gone ? "a duplicate key that may have been gone again"
+                      : "an error that depends on the order of rows and conditions");
+        e->x.c.position = 0;
+        return refused(a, a->mark);
+    }
+    if (!e->exploring) return RUN_MISMATCH;
+    strbuf b;
+    strbuf_init(&b, e->mem);
+    match_show(&e->x, r, &b);
+    record(e, a->index, RUN_MISMATCH, strbuf_cstr(&b));
+    strbuf_free(&b);
+    return RUN_MISMATCH;
+}
+
+static outcome in_failed(attempt *a, const plan *p)
+{
+    if (p->kind == S_ROLLBACK_TO) return RUN_OK;
+    if (a->s->has_error && !memcmp(a->s->error, "25P02", 5)) return RUN_MISMATCH; /* the same */
+    return RUN_CONFLICT;
+}
+
+static outcome run_statement(attempt *a)
+{
+    engine *e = a->e;
+    guard *g = e->guard, outer;
+    a->mark = vs_mark(&e->s);
+    a->p = NULL;
+    if (a->s->has_error && outside(a->s->error)) {
+        a->failed = true;
+        return RUN_OK;
+    }
+    memcpy(&outer, g, sizeof outer);
+    e->x.target = NULL;
+    if (guard_armed(g)) {
+        int code = g->code;
+        guard_restore(g, &outer);
+        g->code = code;
+        if (code == SQL_RAISED) {
+            vs_rollback(&e->s, a->mark);
+            return raised(a);
+        }
+        if (code == SQL_REFUSED) return refused(a, a->mark);
+        guard_fail_again(g);
+    }
+    plan *p = plan_for(e, a->s->text);
+    a->p = p;
+    outcome r = RUN_OK;
+    sql_result out;
+    if (a->failed && (r = in_failed(a, p)) != RUN_OK) {
+        if (r == RUN_CONFLICT)
+            record(e, a->index, RUN_MISMATCH, "error 25P02 (the transaction is aborted)");
+        guard_restore(g, &outer);
+        return r == RUN_CONFLICT ? RUN_MISMATCH : RUN_OK;
+    }
+    bind_params(e, p, a->s);
+    exec_plan(&e->x, p, &out);
+    a->failed = false;
+    r = compared(a, &out);
+    guard_restore(g, &outer);
+    return r;
+}
+
+/* Was a run of this transaction here before, free to read the same states or more?  What follows
+   depends on nothing else, so that this one can be left.  Only statements that this run does
+   differently are asked. */
+static bool been_here(engine *e, uint32_t stmt, uint32_t floor)
+{
+    trial *t = e->t;
+    if (e->used <= t->changed && t->reached.n) return false;
+    uint64_t h = engine_effects(e);
+    for (size_t i = 0; i < t->reached.n; i++) {
+        const reached *r = &t->reached.at[i];
+        if (r->stmt == stmt && r->effects == h && r->floor <= floor) return true;
+    }
+    vec_push(e->mem, &t->reached, ((reached){h, stmt, floor}));
+    return false;
+}
+
+/* Keeps what a transaction read that has no snapshot. */
+static void keep_reads(engine *e, uint32_t stmt)
+{
+    for (size_t i = 0; i < e->seen.n; i++) {
+        seen_row r = e->seen.at[i];
+        uint32_t t = 0;
+        while (e->s.tables.at[t] != r.t) t++;
+        vec_push(e->mem, &e->row_reads, ((row_read){e->position, stmt, t, r.row, r.state}));
+    }
+}
+
+/* ---- one transaction ------------------------------------------------------------------------- */
+
+static outcome run_all(engine *e, const log_txn *t)
+{
+    choice *snapshot = NULL;
+    uint32_t latest = e->position, floor = e->run_low;
+    attempt a = {.e = e};
+    e->x.state = latest;
+    while (e->by_row && e->row_reads.n && e->row_reads.at[e->row_reads.n - 1].position >= latest)
+        e->row_reads.n--;
+    if (e->mode == MODE_SNAPSHOT) {
+        if (e->run_low > e->run_high) return RUN_MISMATCH;
+        snapshot = engine_choice(e, e->run_low, e->run_high);
+        e->x.state = snapshot->now;
+    }
+    e->x.valid_from = 0;
+    e->first_read[e->position] = e->x.state;
+    for (uint32_t i = 0; i < t->n_stmts; i++) {
+        e->cur = e->used;
+        e->floor = floor;
+        e->least = UINT32_MAX;
+        if (e->mode == MODE_STATEMENT) {
+            e->x.state = engine_choice(e, floor, latest)->now;
+            e->x.valid_from = 0;
+            if (!i) e->first_read[e->position] = e->x.state;
+        }
+        e->seen.n = e->seen_from = 0;
+        e->x.cid = ++e->x.last_cid;
+        a.s = e->statement = &t->stmts[i];
+        a.index = i;
+        if (e->focus) e->x.choose = i + 1 == e->focus ? choose_row : NULL;
+        outcome r = run_statement(&a);
+        if (e->focus && i + 1 < e->focus && r != RUN_REFUSED) {
+            a.failed = false;
+            arena_reset(&e->x.work);
+            continue;
+        }
+        if (e->focus) return r;
+        if (e->mode == MODE_STATEMENT) {
+            e->t->choices.at[e->cur].valid_from = e->x.valid_from;
+            /* the next one may be as old as the oldest state that looks like this one's */
+            floor = e->x.valid_from > e->floor ? e->x.valid_from : e->floor;
+            if (r == RUN_OK && e->x.valid_from > e->least) r = RUN_MISMATCH;
+        }
+        if (snapshot) e->t->choices.at[0].valid_from = e->x.valid_from;
+        arena_reset(&e->x.work);
+        if (r != RUN_OK) return r;
+        if (e->by_row && e->mode == MODE_ROW) keep_reads(e, i);
+        bool many = e->mode == MODE_STATEMENT || e->mode == MODE_ROW;
+        if (many && !a.failed && been_here(e, i, floor)) return RUN_MISMATCH;
+    }
+    if (a.failed) {
+        record(e, t->n_stmts, RUN_MISMATCH, "rolled back: a statement had failed");
+        return RUN_MISMATCH;
+    }
+    return RUN_OK;
+}
+
+/* Logs with literals in their statements have as many texts as statements. */
+static void forget_plans(engine *e)
+{
+    if (e->bound < MAX_PLANS) return;
+    e->bound = 0;
+    arena_free(&e->plans);
+    memset(e->plan_of, 0, e->l->texts.n * sizeof e->plan_of[0]);
+}
+
+void engine_begin(engine *e, trial *t, uint32_t position)
+{
+    guard_tick(e->guard);
+    forget_plans(e);
+    e->runs++;
+    e->t = t;
+    e->used = 0;
+    e->looks.n = 0;
+    e->position = position;
+    e->x.latest = position;
+    e->x.rule = e->rule;
+    e->x.by_value = e->o->by_value;
+    e->x.no_index = e->o->off[AUDIT_PASS_INDEX];
+    e->x.choose = e->mode != MODE_ROW ? NULL : e->choose ? e->choose : choose_row;
+    e->x.view = e->mode == MODE_STATEMENT || e->mode == MODE_ROW ? view : NULL;
+    e->x.pick = pick;
+    e->x.observed = observed;
+    e->x.saw = e->mode == MODE_SNAPSHOT && e->commits ? saw_row : NULL;
+    e->x.saw_ud = e;
+    e->x.ud = e;
+    exec_begin(&e->x);
+    e->x.session = e->l->txns.at[t->txn].session;
+    e->x.lost_prepares = e->lost_prepares;
+    e->x.alone = e->l->sessions.n < 2;
+    e->running = &e->l->txns.at[t->txn];
+}
+
+outcome engine_run(engine *e, trial *t, uint32_t position)
+{
+    engine_begin(e, t, position);
+    outcome r = run_all(e, e->running);
+    assert(e->used <= t->choices.n);
+    if (r == RUN_OK && t->choices.n > e->used) t->choices.n = e->used;
+    if (r != RUN_OK) {
+        t->choices.n = e->used;
+        vs_rollback(&e->s, 0);
+    }
+    return r;
+}
+
+outcome engine_statement(engine *e, uint32_t stmt, uint32_t (*choose)(void *, table *, uint32_t))
+{
+    attempt a = {.e = e, .s = &e->running->stmts[stmt], .index = stmt};
+    guard_tick(e->guard);
+    e->runs++;
+    e->used = 0;
+    e->seen.n = e->seen_from = 0;
+    e->x.choose = choose;
+    e->x.view = NULL; /* all that it calls reads the same state of a row */
+    e->x.cid = ++e->x.last_cid;
+    e->x.state = e->position;
+    e->statement = a.s;
+    outcome r = run_statement(&a);
+    arena_reset(&e->x.work);
+    if (r == RUN_OK && (a.failed || e->x.savepoints.n)) r = RUN_REFUSED; /* not by themselves */
+    return r;
+}
+
+uint64_t engine_effects(const engine *e)
+{
+    uint64_t sum = e->s.undo.n + exec_hidden(&e->x);
+    for (size_t i = 0; i < e->s.undo.n; i++) {
+        store_undo u = e->s.undo.at[i];
+        if (u.row >= UNDO_DROP) {
+            sum += hash_pair((uintptr_t)u.t, u.row);
+            continue;
+        }
+        const row_version *v = u.t->rows.at[u.row].head;
+        uint64_t h = hash_pair((uintptr_t)u.t, v->dead);
+        const row_version *old = v;
+        while (old && old->commit == PENDING) old = old->older;
+        if (old) h = hash_pair(h, u.row); /* a new row has no identity but its contents */
+        for (uint32_t c = 0; !v->dead && c < u.t->n_cols; c++) {
+            type_id id = u.t->cols[c].t.id;
+            h = hash_pair(h, value_hash(id, v->cols[c]));
+            if (id == T_NUMERIC && !v->cols[c].null) h = hash_pair(h, v->cols[c].d->scale);
+        }
+        sum += hash_u64(h);
+    }
+    return sum;
+}
+
+/* Tries ways to run it; `cut` if there were too many. */
+static bool any_way(engine *e, uint32_t txn, uint32_t position, bool *cut)
+{
+    trial t = {.txn = txn};
+    bool found = true;
+    *cut = e->cut = false;
+    int tries = 0;
+    for (; tries < MAX_EXPLAIN; tries++) {
+        outcome r = engine_run(e, &t, position);
+        if (r == RUN_OK) vs_rollback(&e->s, 0);
+        if (r == RUN_OK || r == RUN_REFUSED) break;
+        if (!engine_advance(e, &t)) {
+            found = false;
+            break;
+        }
+    }
+    *cut = tries == MAX_EXPLAIN || (!found && e->cut);
+    vec_free(e->mem, &t.choices);
+    vec_free(e->mem, &t.reached);
+    return found;
+}
+
+bool engine_explainable(engine *e, uint32_t txn, uint32_t position)
+{
+    audit_mode mode = e->mode;
+    write_rule rule = e->rule;
+    bool exploring = e->exploring, was_cut = e->cut, cut;
+    trial *outer = e->t;
+    uint32_t window = e->window;
+    e->window = UINT32_MAX;
+    e->mode = MODE_ROW;
+    e->rule = WRITE_FREE;
+    e->exploring = false;
+    bool found = any_way(e, txn, position, &cut);
+    if (cut && e->fail.stmt < e->l->txns.at[txn].n_stmts) {
+        e->focus = e->fail.stmt + 1;
+        found = any_way(e, txn, position, &cut);
+        e->focus = 0;
+    }
+    e->mode = mode;
+    e->rule = rule;
+    e->exploring = exploring;
+    e->cut = was_cut;
+    e->window = window;
+    e->t = outer;
+    return found || cut;
+}
+
+/* ---- the initial state ----------------------------------------------------------------------- */
+
+/* Where in the rows column c of the table stands. */
+static uint32_t place_of(engine *e, const log_rows *rows, const table *t, uint32_t c)
+{
+    if (!rows->columns) return c;
+    for (uint32_t i = 0; i < rows->n_cols; i++)
+        if (!strcmp(rows->columns[i], t->cols[c].name)) return i;
+    guard_fail(e->guard, GUARD_HISTORY, "rows of table \"%s\" without its column \"%s\"", t->name,
+               t->cols[c].name);
+}
+
+static void load_rows(engine *e, const log_rows *rows)
+{
+    table *t = vs_find(&e->s, rows->table, 0);
+    if (!t) {
+        guard_set_position(e->guard, rows->line, 1);
+        guard_fail(e->guard, GUARD_HISTORY, "rows of table \"%s\", which the setup does not create",
+                   rows->table);
+    }
+    if (rows->n_rows && rows->n_cols != t->n_cols) {
+        guard_set_position(e->guard, rows->line, 1);
+        guard_fail(e->guard, GUARD_HISTORY, "rows of %u values for table \"%s\" of %u columns",
+                   (unsigned)rows->n_cols, t->name, (unsigned)t->n_cols);
+    }
+    value *v = mem_array(e->mem, value, t->n_cols + 1);
+    uint32_t *from = mem_array(e->mem, uint32_t, t->n_cols + 1);
+    for (uint32_t c = 0; c < t->n_cols; c++) from[c] = place_of(e, rows, t, c);
+    for (uint32_t i = 0; i < rows->n_rows; i++) {
+        guard_tick(e->guard);
+        for (uint32_t c = 0; c < t->n_cols; c++) {
+            const cell *at = &rows->cells[(size_t)i * t->n_cols + from[c]];
+            v[c] = at->kind == CELL_NULL ? value_null()
+                                         : value_parse(&e->x.c, t->cols[c].t, at->s, at->n);
+        }
+        vs_insert(&e->s, t, v, 1);
+        arena_reset(&e->x.work);
+    }
+    mem_put(e->mem, from);
+    mem_put(e->mem, v);
+}
+
+static void setup(engine *e)
+{
+    const sql_log *l = e->l;
+    for (size_t i = 0; i < l->setup.n; i++) {
+        const log_stmt *s = &l->setup.at[i];
+        guard_set_position(e->guard, s->line, s->column);
+        e->in_dump = s->of_dump;
+        plan *p = plan_for(e, s->text);
+        bind_params(e, p, s);
+        e->x.cid = ++e->x.last_cid;
+        sql_result out;
+        exec_plan(&e->x, p, &out);
+        arena_reset(&e->x.work);
+    }
+    for (size_t i = 0; i < l->rows.n; i++) {
+        guard_set_position(e->guard, l->rows.at[i].line, 1);
+        e->in_dump = l->rows.at[i].of_dump;
+        load_rows(e, &l->rows.at[i]);
+    }
+    guard_set_position(e->guard, 0, 0);
+    e->in_dump = false;
+    for (size_t i = 0; i < l->unknown.n; i++) {
+        table *t = vs_find(&e->s, l->unknown.at[i], 0);
+        if (t) t->unknown = true;
+    }
+}
+
+void engine_reset(engine *e)
+{
+    for (size_t i = 0; i < e->l->texts.n; i++) e->plan_of[i] = NULL;
+    mem_free_all(e->store_mem);
+    vs_init(&e->s, e->store_mem);
+    exec_init(&e->x, &e->s, e->store_mem);
+    arena_init(&e->plans, e->store_mem);
+    e->bound = 0;
+    e->unchecked = 0;
+    setup(e);
+    vs_commit(&e->s, 0);
+}

@@ -1,0 +1,169 @@
+/*
+ * replay.h - executing one logged transaction under one choice of the states that it reads.
+ *
+ * A run is determined by a list of choices: the snapshot of the transaction, of each statement, or
+ * of each row read, as the level has it.  Choices are tried from the newest state down; what a run
+ * read tells the oldest state that would have looked the same, and the next try is one below that:
+ * no two tries see the same thing, and nothing is left out.
+ */
+#ifndef RATEL_AUDIT_REPLAY_H
+#define RATEL_AUDIT_REPLAY_H
+
+#include "audit/audit.h"
+#include "audit/log.h"
+#include "audit/match_results.h"
+#include "sql/sql.h"
+
+typedef enum audit_mode { MODE_LATEST, MODE_SNAPSHOT, MODE_STATEMENT, MODE_ROW } audit_mode;
+
+typedef struct level_row {
+    const char *name, *aliases, *about;
+    audit_mode mode;
+    write_rule rule;
+    bool strict;
+} level_row;
+
+typedef struct choice {
+    uint32_t now, low;   /* the state chosen, the lowest allowed */
+    uint32_t valid_from; /* the run would have been the same from this state on */
+    uint32_t jumps;
+} choice;
+
+typedef struct reached { /* after a statement: what was written, and how old the next may read */
+    uint64_t effects;
+    uint32_t stmt, floor;
+} reached;
+
+typedef struct trial { /* the transaction at one position of the order */
+    uint32_t txn;
+    uint32_t slot; /* its place in the order of the log, where orders near that are tried */
+    bool started;
+    VEC(choice) choices;
+    VEC(uint64_t) effects; /* of the choices that were good */
+    size_t changed;        /* the choice that engine_advance moved */
+    VEC(reached) reached;  /* a run that comes to one of these again need not go on */
+} trial;
+
+typedef enum outcome {
+    RUN_OK,
+    RUN_MISMATCH, /* another result */
+    RUN_CONFLICT, /* it must have failed with 40001 */
+    RUN_REFUSED
+} outcome;
+
+typedef struct seen_row {
+    const table *t;
+    uint32_t row, state;
+} seen_row;
+
+typedef struct looked { /* see sql_exec.saw */
+    const table *t;
+    uint32_t row, after, before;
+    bool fits;
+} looked;
+
+typedef struct row_read { /* of a transaction that was replayed row by row */
+    uint32_t position, stmt, table, row, state;
+} row_read;
+
+typedef struct failure {
+    bool any;
+    uint32_t position, txn, stmt; /* stmt from 0; n_stmts: the commit */
+    outcome why;
+    uint32_t conflict; /* state */
+    VEC(audit_possible) possible;
+    VEC(uint32_t) conflicts; /* states */
+    VEC(const char *) order; /* ids up to the failure */
+    bool semantic, classified;
+    const char *text;
+} failure;
+
+typedef struct engine {
+    guard *guard;
+    mem *mem;       /* plans, orders, the answer */
+    mem *store_mem; /* everything that a new pass forgets */
+    const audit_options *o;
+    const sql_log *l;
+    level_row level;
+    store s;
+    sql_exec x;
+    arena plans, kept;
+    plan **plan_of; /* by text */
+    const char **refusal_of;
+    uint32_t *refusal_at;
+    const char **refusal_table; /* that it would write, or NULL: any */
+    uint32_t bound;             /* plans made since the last flush */
+    uint32_t n;                 /* transactions of the order */
+    uint32_t *order;
+    bool stamped;         /* the database told when some transactions committed */
+    bool mended;          /* that, or the times, went against the order of a session */
+    uint32_t *low, *high; /* by position: states that a strict level allows */
+    /* the run */
+    audit_mode mode;
+    write_rule rule;
+    trial *t;
+    size_t used;
+    bool lost_prepares;
+    const log_stmt *statement;  /* that is running */
+    VEC(const char *) routines; /* names that the log creates */
+    VEC(seen_row) seen;
+    size_t seen_from;      /* of the statement that is running */
+    size_t cur;            /* its choice, at levels with a snapshot a statement */
+    uint32_t floor, least; /* what the next may read; the oldest that a body's statement read */
+    uint32_t window;       /* jumps of one choice */
+    bool cut;              /* something was left out */
+    uint64_t runs, max_runs;
+    uint64_t unchecked;
+    failure fail;
+    bool in_dump;   /* the setup's present statement came from a dump */
+    bool exploring; /* record what would be possible */
+    uint32_t focus; /* 1 + a statement: only its rows have states of their own, and what comes
+                       before it need not agree; 0: none */
+    const log_txn *running;
+    uint32_t position, run_low, run_high;
+    uint32_t stuck; /* the position that a pass failed at */
+    uint32_t keep;  /* states behind the newest whose versions are kept */
+    bool forgotten; /* a run failed that might have read a state no longer kept */
+    uint32_t (*choose)(void *ud, table *t, uint32_t row); /* instead of trying states of rows */
+    struct symbolic *symbolic;                            /* whose choices these are */
+    const char *symbolic_why;                             /* it did not decide */
+    const char **state_name;                              /* by state of the present order */
+    uint32_t *first_read;
+    /* who wants to know: the rows that a run at a snapshot looked at, and each position before it
+       commits */
+    void (*commits)(void *ud, uint32_t position);
+    void *commits_ud;
+    VEC(looked) looks;
+    void *chooser;      /* of engine_statement's choose, which gets the engine */
+    const bool *by_row; /* NULL, or by position: its rows come from states of their own */
+    VEC(row_read) row_reads;
+} engine;
+
+static inline bool engine_uses(const engine *e, audit_pass p)
+{
+    return !e->o->off[p];
+}
+/* (Re)builds the initial state. */
+void engine_reset(engine *e);
+/* Runs the transaction of `t` on top of state `position`; RUN_OK leaves its writes pending. */
+outcome engine_run(engine *e, trial *t, uint32_t position);
+/* The same, statement by statement; `choose` says what each row is read at. */
+void engine_begin(engine *e, trial *t, uint32_t position);
+outcome engine_statement(engine *e, uint32_t stmt, uint32_t (*choose)(void *, table *, uint32_t));
+/* The present choice of the run, or a new one. */
+choice *engine_choice(engine *e, uint32_t low, uint32_t high);
+/* The next choices; false if there are none. */
+bool engine_advance(engine *e, trial *t);
+uint64_t engine_effects(const engine *e);
+/* Could it be explained if every row came from a state of its own?  Where that is too much to try,
+   the failing statement alone is asked, with what comes before it read from the newest state. */
+bool engine_explainable(engine *e, uint32_t txn, uint32_t position);
+/* Once, before anything is asked. */
+void engine_find_routines(engine *e);
+/* SELECTs only, as far as their texts tell. */
+bool engine_only_reads(const engine *e, const log_txn *t);
+const char *engine_state(const engine *e, uint32_t state);
+/* The statement's plan, its parameters bound.  Jumps. */
+const plan *engine_plan(engine *e, const log_stmt *s);
+
+#endif

@@ -1,0 +1,171 @@
+/*
+ * z3.c - see smt.h; Z3 through its C interface.
+ *
+ * Contexts without reference counts: what is made lives until the context is deleted, and the
+ * array of handles is all that is kept here.  Errors are looked up, never thrown: after one, every
+ * answer is `unknown`.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <z3.h>
+
+#include "base/vec.h"
+#include "audit/smt.h"
+
+struct smt {
+    Z3_context c;
+    Z3_solver s;
+    Z3_model model;
+    Z3_sort ints, bools;
+    mem *m;
+    VEC(Z3_ast) made;
+    VEC(Z3_ast) parts;
+    unsigned bits; /* 0: whole numbers without bound */
+    bool failed;
+};
+
+bool smt_here(const char **why)
+{
+    *why = NULL;
+    return true;
+}
+
+static void keep_quiet(Z3_context c, Z3_error_code e)
+{
+    (void)c, (void)e;
+}
+
+smt *smt_open(mem *m, size_t mib, unsigned bits)
+{
+    smt *s = mem_zeroed(m, sizeof *s);
+    s->m = m;
+    if (mib) {
+        char text[32];
+        snprintf(text, sizeof text, "%zu", mib);
+        Z3_global_param_set("memory_max_size", text);
+    }
+    Z3_config config = Z3_mk_config();
+    s->c = Z3_mk_context(config);
+    Z3_del_config(config);
+    if (!s->c) return NULL;
+    Z3_set_error_handler(s->c, keep_quiet);
+    s->s = Z3_mk_solver_for_logic(s->c, Z3_mk_string_symbol(s->c, bits ? "QF_BV" : "QF_LIA"));
+    Z3_solver_inc_ref(s->c, s->s);
+    s->bits = bits;
+    s->ints = bits ? Z3_mk_bv_sort(s->c, bits) : Z3_mk_int_sort(s->c);
+    s->bools = Z3_mk_bool_sort(s->c);
+    return s;
+}
+
+void smt_close(smt *s)
+{
+    if (!s) return;
+    if (s->model) Z3_model_dec_ref(s->c, s->model);
+    Z3_solver_dec_ref(s->c, s->s);
+    Z3_del_context(s->c);
+    vec_free(s->m, &s->made);
+    vec_free(s->m, &s->parts);
+    mem_put(s->m, s);
+}
+
+static uint32_t keep(smt *s, Z3_ast a)
+{
+    if (!a || Z3_get_error_code(s->c) != Z3_OK || s->made.n > UINT32_MAX / 4) s->failed = true;
+    if (s->failed) return 0;
+    vec_push(s->m, &s->made, a);
+    return (uint32_t)s->made.n - 1;
+}
+
+static Z3_ast formula(const smt *s, uint32_t f)
+{
+    if (s->failed || f / 2 >= s->made.n) return Z3_mk_true(s->c);
+    return f & 1 ? Z3_mk_not(s->c, s->made.at[f / 2]) : s->made.at[f / 2];
+}
+
+static Z3_ast number(const smt *s, uint32_t t)
+{
+    return s->failed || t >= s->made.n ? Z3_mk_int(s->c, 0, s->ints) : s->made.at[t];
+}
+
+uint32_t smt_bool(smt *s)
+{
+    return 2 * keep(s, Z3_mk_fresh_const(s->c, "b", s->bools));
+}
+
+static void parts_of(smt *s, const uint32_t *f, size_t n)
+{
+    s->parts.n = 0;
+    for (size_t i = 0; i < n; i++) vec_push(s->m, &s->parts, formula(s, f[i]));
+}
+
+uint32_t smt_and(smt *s, const uint32_t *f, size_t n)
+{
+    parts_of(s, f, n);
+    return 2 * keep(s, Z3_mk_and(s->c, (unsigned)n, s->parts.at));
+}
+
+uint32_t smt_at_most(smt *s, uint32_t a, uint32_t b)
+{
+    Z3_ast x = number(s, a), y = number(s, b);
+    return 2 * keep(s, s->bits ? Z3_mk_bvsle(s->c, x, y) : Z3_mk_le(s->c, x, y));
+}
+
+static Z3_ast constant(smt *s, const char *digits)
+{
+    if (!s->bits) return Z3_mk_numeral(s->c, digits, s->ints);
+    return Z3_mk_int64(s->c, strtoll(digits, NULL, 10), s->ints);
+}
+
+uint32_t smt_const(smt *s, const char *digits)
+{
+    return keep(s, constant(s, digits));
+}
+
+uint32_t smt_ite(smt *s, uint32_t when, uint32_t a, uint32_t b)
+{
+    return keep(s, Z3_mk_ite(s->c, formula(s, when), number(s, a), number(s, b)));
+}
+
+uint32_t smt_add(smt *s, uint32_t a, uint32_t b)
+{
+    Z3_ast two[2] = {number(s, a), number(s, b)};
+    return keep(s, s->bits ? Z3_mk_bvadd(s->c, two[0], two[1]) : Z3_mk_add(s->c, 2, two));
+}
+
+uint32_t smt_times(smt *s, uint32_t a, const char *digits)
+{
+    Z3_ast two[2] = {number(s, a), constant(s, digits)};
+    return keep(s, s->bits ? Z3_mk_bvmul(s->c, two[0], two[1]) : Z3_mk_mul(s->c, 2, two));
+}
+
+void smt_assert(smt *s, const uint32_t *any, size_t n)
+{
+    parts_of(s, any, n);
+    const Z3_ast *at = s->parts.at;
+    Z3_solver_assert(s->c, s->s, n == 1 ? at[0] : Z3_mk_or(s->c, (unsigned)n, at));
+    if (Z3_get_error_code(s->c) != Z3_OK) s->failed = true;
+}
+
+smt_answer smt_check(smt *s, unsigned ms)
+{
+    if (s->failed) return SMT_UNKNOWN;
+    Z3_params p = Z3_mk_params(s->c);
+    Z3_params_inc_ref(s->c, p);
+    Z3_params_set_uint(s->c, p, Z3_mk_string_symbol(s->c, "timeout"), ms);
+    Z3_solver_set_params(s->c, s->s, p);
+    Z3_params_dec_ref(s->c, p);
+    Z3_lbool r = Z3_solver_check(s->c, s->s);
+    if (r == Z3_L_UNDEF || Z3_get_error_code(s->c) != Z3_OK) return SMT_UNKNOWN;
+    if (r == Z3_L_FALSE) return SMT_UNSAT;
+    s->model = Z3_solver_get_model(s->c, s->s);
+    if (!s->model) return SMT_UNKNOWN;
+    Z3_model_inc_ref(s->c, s->model);
+    return SMT_SAT;
+}
+
+bool smt_true(const smt *s, uint32_t f)
+{
+    Z3_ast v = NULL;
+    if (!s->model || !Z3_model_eval(s->c, s->model, formula(s, f), true, &v) || !v) return false;
+    return Z3_get_bool_value(s->c, v) == Z3_L_TRUE;
+}

@@ -1,0 +1,15 @@
+/*
+ * unordered_lists.h - see unordered_lists.c.
+ */
+#ifndef RATEL_DECIDE_EXHAUSTIVE_UNORDERED_LISTS_H
+#define RATEL_DECIDE_EXHAUSTIVE_UNORDERED_LISTS_H
+
+#include "decide/weak/weak.h"
+
+/* True if some choice passes the level's test; a->rf, a->out and a->order are then that choice. */
+bool wild_decide(asg *g, enum weak_level level, bool so, weak_answer *a);
+
+/* choose_sources.c: the ordinary search over g->open with the outcomes of a->out fixed. */
+bool choose_fixed(asg *g, enum weak_level level, bool so, weak_answer *a);
+
+#endif

@@ -1,0 +1,508 @@
+/*
+ * first_order.c - see first_order.h.
+ *
+ * With client times: events by their times.  Else transactions by (ancestors - descendants) in the
+ * graph of session order, read-from and known version order, both counted with chain clocks
+ * (doc/algorithms/strong.md): strictly rising along edges, and a fair guess at time.
+ * Session order guides the guess even where it does not count.  Either way the guess becomes a
+ * linear extension by a topological sort that prefers early guesses.
+ */
+#include "decide/first_order.h"
+
+#include <assert.h>
+
+#include "base/sort.h"
+#include "base/task.h"
+
+#define MOST_ROWS ((size_t)1 << 30) /* bytes of clocks that are kept */
+#define SAMPLE 256u                 /* of more sessions than that, so many are enough for a guess */
+
+/* --- a topological sort that takes the ready event with the smallest rank --------------------- */
+
+typedef struct heap {
+    uint32_t *at; /* events */
+    uint32_t n;
+    const uint32_t *rank;
+} heap;
+
+static void push(heap *h, uint32_t e)
+{
+    uint32_t i = h->n++;
+    while (i && h->rank[h->at[(i - 1) / 2]] > h->rank[e]) {
+        h->at[i] = h->at[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    h->at[i] = e;
+}
+
+static uint32_t pop(heap *h)
+{
+    uint32_t top = h->at[0], e = h->at[--h->n], i = 0;
+    for (uint32_t child; (child = 2 * i + 1) < h->n; i = child) {
+        if (child + 1 < h->n && h->rank[h->at[child + 1]] < h->rank[h->at[child]]) child++;
+        if (h->rank[h->at[child]] >= h->rank[e]) break;
+        h->at[i] = h->at[child];
+    }
+    h->at[i] = e;
+    return top;
+}
+
+/* rank: a permutation of the events.  Nothing to do if it extends the graph already. */
+static bool extend(strong *p, const order_graph *k, const uint32_t *rank, uint32_t *pos)
+{
+    bool fits = true;
+    for (size_t i = 0; i < p->known.n && fits; i++)
+        fits = rank[p->known.at[i].from] < rank[p->known.at[i].to];
+    if (fits) {
+        memcpy(pos, rank, p->events * sizeof *pos);
+        return true;
+    }
+    uint32_t *missing = mem_array(p->m, uint32_t, (size_t)p->events + 1);
+    heap h = {mem_array(p->m, uint32_t, (size_t)p->events + 1), 0, rank};
+    uint32_t done = 0;
+    for (uint32_t e = 0; e < p->events; e++) {
+        missing[e] = k->in_start[e + 1] - k->in_start[e];
+        if (!missing[e]) push(&h, e);
+    }
+    while (h.n) {
+        uint32_t e = pop(&h);
+        pos[e] = done++;
+        for (uint32_t i = k->out_start[e]; i < k->out_start[e + 1]; i++)
+            if (!--missing[k->out[i]]) push(&h, k->out[i]);
+        guard_tick(p->m->guard);
+    }
+    mem_put(p->m, missing);
+    mem_put(p->m, h.at);
+    return done == p->events;
+}
+
+/* Turns keys into a permutation. */
+static void rank_by(strong *p, const uint64_t *key, uint32_t *rank)
+{
+    uint32_t *at = sort_by_key(p->m, key, p->events);
+    for (uint32_t i = 0; i < p->events; i++) rank[at[i]] = i;
+    mem_put(p->m, at);
+}
+
+/* --- by time ---------------------------------------------------------------------------------- */
+
+static bool guess_by_time(strong *p, uint32_t *rank)
+{
+    const history *h = p->g->h;
+    uint64_t *key = mem_array0(p->m, uint64_t, (size_t)p->events + 1);
+    bool all = true;
+    for (node_id v = 0; v < p->txns && all; v++) {
+        int64_t b, e;
+        if (!p->in[v]) continue;
+        all = txn_begin_time(h, p->g->node_txn[v], &b) && txn_end_time(h, p->g->node_txn[v], &e);
+        if (!all) break;
+        /* One event for all of it: a writer takes effect at its end, while who only reads mostly
+           sees what stood at its begin. */
+        bool reader = !p->si && p->g->inst_first[v] == p->g->inst_first[v + 1];
+        key[begin_of(p, v)] = sort_key(b);
+        if (!reader) key[commit_of(p, v)] = sort_key(e);
+    }
+    if (all) rank_by(p, key, rank);
+    mem_put(p->m, key);
+    return all;
+}
+
+/* --- by ancestors and descendants ------------------------------------------------------------- */
+
+static const order_pair *deps_from(const strong *p, size_t skip)
+{
+    static_assert(sizeof(arc) == sizeof(order_pair), "one layout");
+    const arc *at = p->deps.n ? p->deps.at + skip : p->deps.at; /* there may be none at all */
+    return (const order_pair *)(const void *)at;
+}
+
+typedef struct clocks {
+    strong *p;
+    guard *guard;
+    uint32_t n; /* nodes: transactions, and with a shared graph its helpers */
+    order_graph deps;
+    uint32_t *at; /* the nodes in some topological order */
+    uint32_t *chain, *place, *length;
+    uint32_t chains;
+    uint32_t blocks, width; /* rows: so many entries, */
+    uint32_t bytes, shift;  /* of so many bytes, for 1 << shift chains */
+    void *row;
+    int64_t *score;
+} clocks;
+
+#define WORTH_A_THREAD 50000 /* nodes */
+#define AHEAD 6              /* nodes whose rows are fetched before they are needed */
+#define NO_CHAIN UINT32_MAX  /* of gates, time points: they are passed through, not counted */
+
+static void make_chains(clocks *c)
+{
+    asg *g = c->p->g;
+    c->chain = mem_array(g->m, uint32_t, (size_t)c->n + 1);
+    c->place = mem_array(g->m, uint32_t, (size_t)c->n + 1);
+    c->length = mem_array0(g->m, uint32_t, (size_t)c->n + 1);
+    for (node_id v = 0; v < c->n; v++) {
+        /* Nothing is known to follow one of unknown outcome in its session, so it would need a
+           chain of its own: as many of them as there are such.  That it is read is not counted. */
+        if (v >= c->p->txns || g->maybe[v]) {
+            c->chain[v] = NO_CHAIN;
+            c->place[v] = 0;
+            continue;
+        }
+        node_id before = c->p->so_pred[v];
+        c->chain[v] = before != NO_ID ? c->chain[before] : c->chains++;
+        c->place[v] = before != NO_ID ? c->place[before] + 1 : 1;
+        c->length[c->chain[v]] = c->place[v];
+    }
+}
+
+/* Without session order, or with too many sessions: paths through the graph, each continued
+   greedily. */
+static void make_paths(clocks *c)
+{
+    mem *m = c->p->m;
+    uint32_t n = c->n;
+    c->chain = mem_array(m, uint32_t, (size_t)n + 1);
+    c->place = mem_array(m, uint32_t, (size_t)n + 1);
+    c->length = mem_array0(m, uint32_t, (size_t)n + 1);
+    uint32_t *end = mem_array(m, uint32_t, (size_t)n + 1); /* per chain: its last member */
+    for (uint32_t i = 0; i < n; i++) {
+        node_id v = c->at[i], before = NO_ID;
+        for (uint32_t j = c->deps.in_start[v]; j < c->deps.in_start[v + 1] && before == NO_ID; j++)
+            if (end[c->chain[c->deps.in[j]]] == c->deps.in[j]) before = c->deps.in[j];
+        c->chain[v] = before != NO_ID ? c->chain[before] : c->chains++;
+        c->place[v] = before != NO_ID ? c->place[before] + 1 : 1;
+        c->length[c->chain[v]] = c->place[v];
+        end[c->chain[v]] = v;
+    }
+    mem_put(m, end);
+}
+
+/* Entries are as small as the longest chain allows, and a block of chains fills two cache lines, or
+   what it needs of them. */
+static void set_width(clocks *c)
+{
+    uint32_t longest = 0;
+    for (uint32_t v = 0; v < c->n; v++) longest = c->place[v] > longest ? c->place[v] : longest;
+    c->bytes = longest <= UINT8_MAX ? 1 : longest <= UINT16_MAX ? 2 : 4;
+    c->shift = c->bytes == 1 ? 7 : c->bytes == 2 ? 6 : 5;
+    uint32_t most = 1u << c->shift;
+    /* one of the widths that pass knows */
+    c->width = c->chains > 32 ? most : c->chains > 24 ? 32 : c->chains > 16 ? 24 : 16;
+    if (c->width > most) c->width = most;
+    c->blocks = (c->chains + most - 1) >> c->shift;
+}
+
+/* One pass over all nodes, for entries of 8, 16 and 32 bits. */
+#define LARGER(a, b) ((a) > (b) ? (a) : (b))
+#define T uint8_t
+#define PASS_OF pass8_of
+#include "decide/lazy/clock_pass.inc"
+#undef T
+#undef PASS_OF
+#define T uint16_t
+#define PASS_OF pass16_of
+#include "decide/lazy/clock_pass.inc"
+#undef T
+#undef PASS_OF
+#undef LARGER
+/* Entries are below 2^30 (strong_build), so that signed maxima, which every machine has for
+   vectors, are right. */
+#define LARGER(a, b) ((int32_t)(a) > (int32_t)(b) ? (a) : (b))
+#define T uint32_t
+#define PASS_OF pass32_of
+#include "decide/lazy/clock_pass.inc"
+#undef T
+#undef PASS_OF
+#undef LARGER
+
+static void pass(clocks *c, uint32_t lo, bool forward)
+{
+    switch (c->width * 8 + c->bytes) {
+#define WIDTHS(bytes, pass_of)                                                                     \
+    case 16 * 8 + bytes: pass_of(c, 16, lo, forward); break;                                       \
+    case 24 * 8 + bytes: pass_of(c, 24, lo, forward); break;                                       \
+    case 32 * 8 + bytes: pass_of(c, 32, lo, forward); break;
+        WIDTHS(1, pass8_of)
+        WIDTHS(2, pass16_of)
+        WIDTHS(4, pass32_of)
+#undef WIDTHS
+    case 64 * 8 + 2: pass16_of(c, 64, lo, forward); break;
+    case 128 * 8 + 1: pass8_of(c, 128, lo, forward); break;
+    default: assert(false && "a width that set_width makes");
+    }
+}
+
+static size_t row_bytes(const clocks *c)
+{
+    return mem_bytes(c->p->m, (size_t)c->n + 1, (size_t)c->width * c->bytes);
+}
+
+static bool rows_fit(const clocks *c)
+{
+    return mem_bytes(c->p->m, row_bytes(c), c->blocks) <= MOST_ROWS;
+}
+
+void first_order_free(mem *m, order_graph *g)
+{
+    mem_put(m, (void *)(uintptr_t)g->out_start);
+    mem_put(m, (void *)(uintptr_t)g->out);
+    mem_put(m, (void *)(uintptr_t)g->in_start);
+    mem_put(m, (void *)(uintptr_t)g->in);
+}
+
+/* Topological order of the graph in c->at; false if there is a cycle. */
+static bool sort_nodes(clocks *c)
+{
+    uint32_t *topo = mem_array(c->p->m, uint32_t, (size_t)c->n + 1);
+    bool ok = order_graph_sort(c->p->m, c->n, &c->deps, topo);
+    if (ok) {
+        c->at = mem_array(c->p->m, uint32_t, (size_t)c->n + 1);
+        for (uint32_t v = 0; v < c->n; v++) c->at[topo[v]] = v;
+    }
+    mem_put(c->p->m, topo);
+    return ok;
+}
+
+static void keep_reach(const clocks *c, reach *r)
+{
+    r->blocks = c->blocks;
+    r->width = c->width;
+    r->bytes = c->bytes;
+    r->shift = c->shift;
+    r->chain = c->chain;
+    r->place = c->place;
+}
+
+/* Clocks over what is known without session order, if they fit. */
+static void reach_without_sessions(strong *p, reach *r)
+{
+    clocks c = {.p = p, .guard = p->m->guard, .n = p->txns};
+    order_graph_build(p->m, c.n, deps_from(p, p->so_deps), p->deps.n - p->so_deps, &c.deps);
+    if (sort_nodes(&c)) {
+        make_paths(&c);
+        set_width(&c);
+        if (rows_fit(&c)) {
+            c.score = mem_array0(p->m, int64_t, (size_t)c.n + 1);
+            r->row = mem_array0(p->m, void *, (size_t)c.blocks + 1);
+            for (uint32_t block = 0; block < c.blocks; block++) {
+                c.row = r->row[block] = mem_get(p->m, row_bytes(&c));
+                pass(&c, block << c.shift, true);
+            }
+            keep_reach(&c, r);
+            mem_put(p->m, c.score);
+        } else {
+            mem_put(p->m, c.chain);
+            mem_put(p->m, c.place);
+        }
+        mem_put(p->m, c.length);
+        mem_put(p->m, c.at);
+    }
+    first_order_free(p->m, &c.deps);
+}
+
+void reach_free(mem *m, reach *r)
+{
+    for (uint32_t i = 0; i < r->blocks; i++) mem_put(m, r->row[i]);
+    mem_put(m, r->row);
+    mem_put(m, r->chain);
+    mem_put(m, r->place);
+    memset(r, 0, sizeof *r);
+}
+
+/* The graph that clocks run over, sorted; false if it has a cycle. */
+static bool clock_graph(clocks *c, const order_graph *known)
+{
+    strong *p = c->p;
+    if (p->shared) {
+        c->n = p->events;
+        c->deps = *known;
+        return sort_nodes(c);
+    }
+    c->n = p->txns;
+    for (size_t skip = 0;; skip = p->so_deps) {
+        order_graph_build(p->m, c->n, deps_from(p, skip), p->deps.n - skip, &c->deps);
+        if (sort_nodes(c)) return true;
+        first_order_free(p->m, &c->deps);
+        /* Session order that only guides may be left out. */
+        if (skip || p->so || !p->so_deps) return false;
+    }
+}
+
+/* Nodes by their score.  Where only a sample of the chains was counted scores may tie along an
+   edge; the topological order then decides. */
+static void rank_nodes(clocks *c, bool sampled, uint32_t *rank)
+{
+    strong flat = *c->p;
+    flat.events = c->n;
+    uint64_t *key = mem_array(c->p->m, uint64_t, (size_t)c->n + 1);
+    int64_t least = 0;
+    for (uint32_t v = 0; v < c->n; v++)
+        if (c->score[v] < least) least = c->score[v];
+    for (uint32_t v = 0; v < c->n; v++) key[v] = (uint64_t)(c->score[v] - least);
+    if (sampled) {
+        /* 2^24 transactions and more: the low bits wrap, and the guess is coarser, never wrong. */
+        for (uint32_t i = 0; i < c->n; i++) key[c->at[i]] = key[c->at[i]] << 24 | (i & 0xffffff);
+    }
+    rank_by(&flat, key, rank);
+    mem_put(c->p->m, key);
+}
+
+/* The backward pass beside the forward one, with rows and scores of its own.  A limit may strike
+   either; none is left before both have ended. */
+typedef struct half {
+    task task;
+    clocks c;
+    uint32_t lo;
+    bool forward;
+} half;
+
+static void run_half(task *t)
+{
+    half *h = (half *)(void *)t;
+    h->c.guard = &t->guard;
+    pass(&h->c, h->lo, h->forward);
+}
+
+static void both_passes(clocks *c, clocks *back, uint32_t lo)
+{
+    half forward = {.task = {.run = run_half}, .c = *c, .lo = lo, .forward = true};
+    half backward = {.task = {.run = run_half}, .c = *back, .lo = lo};
+    task_start(&backward.task, c->guard);
+    task_here(&forward.task, c->guard);
+    task_wait(&backward.task);
+    task_raise(&forward.task, c->guard);
+    task_raise(&backward.task, c->guard);
+}
+
+static bool guess_by_clocks(strong *p, const order_graph *known, uint32_t *rank, reach *r)
+{
+    clocks c = {.p = p, .guard = p->m->guard};
+    uint32_t n = p->txns;
+    if (!clock_graph(&c, known)) return false;
+    make_chains(&c);
+    if (c.chains > SAMPLE) { /* paths may need fewer, if sessions are very short */
+        clocks paths = c;
+        paths.chains = 0;
+        make_paths(&paths);
+        clocks *dearer = paths.chains < c.chains ? &c : &paths;
+        mem_put(p->m, dearer->chain);
+        mem_put(p->m, dearer->place);
+        mem_put(p->m, dearer->length);
+        if (dearer == &c) c = paths;
+    }
+    set_width(&c);
+    c.score = mem_array0(p->m, int64_t, (size_t)c.n + 1);
+    /* The clocks know what precedes what only if session order counts. */
+    uint32_t guessed = (SAMPLE >> c.shift) + 1; /* blocks that the guess is made of */
+    bool keep = p->so && rows_fit(&c), sampled = c.blocks > guessed;
+    /* A later round finds the rows of the one before, and mostly they fit. */
+    bool again = r->row && r->blocks == c.blocks && r->width == c.width && r->bytes == c.bytes;
+    if (r->row && !again) reach_free(p->m, r);
+    if (keep && !again) r->row = mem_array0(p->m, void *, (size_t)c.blocks + 1);
+    void *spare = again ? r->row[c.blocks - 1] : mem_get(p->m, row_bytes(&c));
+    clocks back = c;
+    bool two = p->tune->threads > 1 && c.n >= WORTH_A_THREAD;
+    if (two) {
+        back.row = mem_get(p->m, row_bytes(&c));
+        back.score = mem_array0(p->m, int64_t, (size_t)c.n + 1);
+    }
+    for (uint32_t block = 0; block < c.blocks; block++) {
+        if (!keep && block == guessed) break;
+        uint32_t lo = block << c.shift;
+        c.row = spare;
+        if (block < guessed && !two) pass(&c, lo, false);
+        if (keep && block + 1 < c.blocks)
+            c.row = r->row[block] = again ? r->row[block] : mem_get(p->m, row_bytes(&c));
+        else if (keep)
+            r->row[block] = spare; /* the last block needs no array of its own */
+        if (block < guessed && two)
+            both_passes(&c, &back, lo);
+        else
+            pass(&c, lo, true);
+    }
+    if (two) {
+        for (uint32_t v = 0; v < c.n; v++) c.score[v] += back.score[v];
+        mem_put(p->m, back.row);
+        mem_put(p->m, back.score);
+    }
+    if (keep) {
+        mem_put(p->m, r->chain);
+        mem_put(p->m, r->place);
+        keep_reach(&c, r);
+    } else {
+        mem_put(p->m, spare);
+        mem_put(p->m, c.chain);
+        mem_put(p->m, c.place);
+    }
+    mem_put(p->m, c.length);
+    if (p->shared) {
+        rank_nodes(&c, sampled, rank);
+    } else {
+        uint32_t *by_node = mem_array(p->m, uint32_t, (size_t)n + 1);
+        rank_nodes(&c, sampled, by_node);
+        uint32_t points = p->events - (p->si ? 2 * n : n);
+        for (node_id v = 0; v < n; v++) {
+            if (p->si) {
+                rank[2 * v] = 2 * by_node[v] + points;
+                rank[2 * v + 1] = 2 * by_node[v] + 1 + points;
+            } else {
+                rank[v] = by_node[v] + points;
+            }
+        }
+        for (uint32_t e = 0; e < points; e++) rank[p->events - points + e] = e;
+        mem_put(p->m, by_node);
+        first_order_free(p->m, &c.deps);
+    }
+    mem_put(p->m, c.score);
+    mem_put(p->m, c.at);
+    if (!p->so) reach_without_sessions(p, r);
+    return true;
+}
+
+bool first_order(strong *p, const order_graph *known, uint32_t *pos, reach *r)
+{
+    uint32_t *rank = mem_array(p->m, uint32_t, (size_t)p->events + 1);
+    if (r->blocks && !p->so) reach_free(p->m, r);
+    bool done = pass_on(p->tune, PASS_ORDER_TIMES) && guess_by_time(p, rank);
+    if (!done) done = pass_on(p->tune, PASS_ORDER_CLOCKS) && guess_by_clocks(p, known, rank, r);
+    if (!done)
+        for (uint32_t e = 0; e < p->events; e++) rank[e] = e;
+    bool ok = extend(p, known, rank, pos);
+    mem_put(p->m, rank);
+    return ok;
+}
+
+/* --- cycles of known edges -------------------------------------------------------------------- */
+
+void answer_known_cycle(strong *p, const order_graph *k, lazy_answer *a)
+{
+    uint32_t n = p->events;
+    uint8_t *colour = mem_array0(p->m, uint8_t, (size_t)n + 1);
+    uint32_t *next = mem_array(p->m, uint32_t, (size_t)n + 1);
+    VEC(uint32_t) stack = {0};
+    a->known_cycle = true;
+    for (uint32_t root = 0; root < n && !a->cycle.n; root++) {
+        if (colour[root]) continue;
+        vec_push(p->m, &stack, root);
+        colour[root] = 1;
+        next[root] = k->out_start[root];
+        while (stack.n && !a->cycle.n) {
+            uint32_t e = stack.at[stack.n - 1];
+            if (next[e] == k->out_start[e + 1]) {
+                colour[e] = 2;
+                stack.n--;
+                continue;
+            }
+            uint32_t t = k->out[next[e]++];
+            if (!colour[t]) {
+                colour[t] = 1;
+                next[t] = k->out_start[t];
+                vec_push(p->m, &stack, t);
+            } else if (colour[t] == 1) {
+                size_t i = stack.n;
+                while (stack.at[i - 1] != t) i--;
+                for (i--; i < stack.n; i++) vec_push(p->m, &a->cycle, stack.at[i]);
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+/*
+ * first_order.h - a total order of the events that extends what is known and is close to what the
+ * database did.
+ */
+#ifndef RATEL_DECIDE_FIRST_ORDER_H
+#define RATEL_DECIDE_FIRST_ORDER_H
+
+#include "decide/lazy/lazy.h"
+#include "solve/order.h"
+
+/* What reaches what through session order (where it counts), read-from and known version order:
+   for each transaction and chain, the last member of the chain that reaches it. */
+typedef struct reach {
+    void **row;             /* per block of 1 << shift chains: `width` entries a transaction */
+    uint32_t blocks, width; /* width: less than the block if there are few chains */
+    uint32_t bytes, shift;  /* bytes of an entry: 1, 2 or 4 */
+    uint32_t *chain, *place;
+} reach;
+
+/* Does a precede b, as far as is known?  Without clocks (r->blocks 0): false, "not known". */
+static inline bool reaches(const reach *r, node_id a, node_id b)
+{
+    if (!r->blocks) return false;
+    uint32_t c = r->chain[a], block = c >> r->shift;
+    if (block >= r->blocks) return false;
+    const void *row = r->row[block];
+    size_t at = (size_t)b * r->width + (c & ((1u << r->shift) - 1));
+    uint32_t last = r->bytes == 1   ? ((const uint8_t *)row)[at]
+                    : r->bytes == 2 ? ((const uint16_t *)row)[at]
+                                    : ((const uint32_t *)row)[at];
+    return last >= r->place[a];
+}
+
+void reach_free(mem *m, reach *r);
+/* Gives back the arrays of order_graph_build. */
+void first_order_free(mem *m, order_graph *g);
+
+/* *r is zeroed before the first call and handed in again after more became known. */
+/* pos[event], a linear extension of `known` (built from p->known).  False if it has a cycle. */
+bool first_order(strong *p, const order_graph *known, uint32_t *pos, reach *r);
+/* The known graph has a cycle: finds one, and makes it the answer. */
+void answer_known_cycle(strong *p, const order_graph *known, lazy_answer *a);
+
+#endif

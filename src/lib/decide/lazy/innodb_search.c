@@ -1,0 +1,75 @@
+/*
+ * innodb_search.c - InnoDB's levels in the search: the parts of transactions are ordered by lazy.c,
+ * while the whole ones must be read-committed by themselves, with sources of their own (levels.md
+ * MDB-1).
+ *
+ * What is certain of that was decided before the search.  Here it is asked again of the
+ * transactions of unknown outcome that exist in the model: if some wait for each other in a circle,
+ * one of them does not exist, or somebody else does whom one of them read from.
+ */
+#include "decide/lazy/lazy_state.h"
+#include "decide/weak/weak.h"
+
+/* Has the read a source that was taken in time? */
+static bool waits(const weak_answer *a, uint32_t ob)
+{
+    uint32_t rf = a->rf[ob];
+    return rf == RF_OPEN || (rf < RF_LAST && a->out[rf]);
+}
+
+static void write_stuck(lazy *z, const weak_answer *a, const node_id *part)
+{
+    const asg *g = z->g->unsplit;
+    lazy_clause_start(z);
+    for (node_id v = 0; v < g->nodes; v++) {
+        if (!a->out[v] || !z->present[part[v]]) continue;
+        lazy_clause_unless(z, part[v]);
+        lazy_add_core(z, part[v]);
+    }
+    for (size_t i = 0; i < g->open.n; i++) {
+        uint32_t ob = g->open.at[i];
+        if (!z->present[part[g->ob_node[ob]]] || !waits(a, ob)) continue;
+        for (uint32_t j = g->cand_first.at[i]; j < g->cand_first.at[i + 1]; j++) {
+            uint32_t c = g->cand.at[j];
+            if (c >= RF_LAST || z->present[part[c]]) continue;
+            lazy_clause_lit(z, lit_of(z->taken_var[part[c]], false));
+        }
+    }
+    lazy_clause_end(z);
+}
+
+bool split_broken(lazy *z, uint32_t *answer)
+{
+    asg *s = z->g, *g = s->unsplit;
+    if (split_clean(z)) return false;
+    node_id *part = mem_array(z->m, node_id, (size_t)g->nodes + 1); /* one of its parts */
+    uint8_t *present = mem_array(z->m, uint8_t, (size_t)g->nodes + 1);
+    for (node_id v = 0; v < s->nodes; v++) {
+        part[s->whole[v]] = v;
+        present[s->whole[v]] = z->present[v];
+    }
+    weak_answer a = {0};
+    a.order = mem_array(z->m, node_id, (size_t)g->nodes + 1);
+    a.out = mem_array(z->m, uint8_t, (size_t)g->nodes + 1);
+    a.rf = mem_array(z->m, uint32_t, g->obs + 1);
+    memcpy(a.rf, g->ob_rf, g->obs * sizeof *a.rf);
+    chain_decide(g, false, present, &a);
+    bool broken = a.verdict == WEAK_VIOLATED;
+    if (broken) {
+        write_stuck(z, &a, part);
+        *answer = THEORY_ANY;
+    } else {
+        z->whole = z->epoch;
+    }
+    mem_put(z->m, part);
+    mem_put(z->m, present);
+    mem_put(z->m, a.order);
+    mem_put(z->m, a.out);
+    mem_put(z->m, a.rf);
+    return broken;
+}
+
+bool split_clean(const lazy *z)
+{
+    return !z->g->unsplit || !z->unknown.n || z->whole == z->epoch;
+}

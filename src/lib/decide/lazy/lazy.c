@@ -1,0 +1,1444 @@
+/*
+ * lazy.c - the order theory with obligations, on top of CDCL (doc/algorithms/strong.md).
+ *
+ * The solver's order of events (order.h) always extends what is known and chosen.  A read is
+ * satisfied if, in that order, the last writer of its key before it is the one it saw.  Nothing is
+ * decided and no clause is written for what the order satisfies by itself; only a violated pair
+ * gets its clause
+ *
+ *     u before w   or   v before u        (v read w's version of the key, u writes it too)
+ *
+ * and the literal with the shorter way is tried.  After a move only obligations that it can have
+ * broken are looked at again: reads of moved readers, readers of moved versions and of the versions
+ * before them, and, for snapshot isolation, overlaps with neighbours.
+ *
+ * Invariant: an obligation that is not queued is satisfied by the current order.  Undoing edges
+ * keeps the order, so it keeps the invariant.
+ *
+ * A read with several candidates is satisfied by any writer of its value; a transaction of unknown
+ * outcome exists while its literal is true.
+ */
+#include "decide/lazy/lazy.h"
+
+#include <assert.h>
+
+#include "base/hash.h"
+#include "base/rng.h"
+#include "decide/first_order.h"
+#include "decide/proof/justify.h"
+#include "decide/lazy/lazy_state.h"
+
+/* --- queue ------------------------------------------------------------------------------------ */
+
+#define OVERLAP 0x80000000u
+
+void lazy_enqueue(lazy *z, uint32_t ob)
+{
+    if (z->queued[ob]) return;
+    z->queued[ob] = 1;
+    vec_push(z->m, &z->queue, ob);
+}
+
+static void enqueue_overlap(lazy *z, uint32_t inst)
+{
+    if (!z->overlap_queued || z->overlap_queued[inst]) return;
+    z->overlap_queued[inst] = 1;
+    vec_push(z->m, &z->queue, inst | OVERLAP);
+}
+
+/* --- reads without a certain writer ------------------------------------------------------------
+   Each one that is satisfied, and not queued, watches the version that it sees: it can break only
+   if that one moves, another comes to stand right behind it, or the reader itself moves. */
+
+#define WATCH_LIST 0x80000000u /* in watch_prev: the first of that list */
+
+static bool is_loose(const lazy *z, uint32_t ob)
+{
+    uint32_t rf = z->p->rf[ob];
+    return rf == RF_OPEN || (rf == RF_INIT && (z->paths || !z->p->in[z->g->ob_node[ob]]));
+}
+
+static void watch_clear(lazy *z)
+{
+    if (!z->watch_next) return;
+    memset(z->watch_prev, 0xff, (z->g->obs + 1) * sizeof *z->watch_prev);
+    memset(z->watch_head, 0xff, (z->g->insts + history_keys(z->g->h) + 1) * sizeof *z->watch_head);
+}
+
+static void watch_start(lazy *z)
+{
+    asg *g = z->g;
+    bool any = g->open.n || z->paths;
+    for (node_id v = 0; v < z->p->txns && !any; v++) any = !z->p->in[v];
+    if (!any) return;
+    z->watch_next = mem_array(z->m, uint32_t, g->obs + 1);
+    z->watch_prev = mem_array(z->m, uint32_t, g->obs + 1);
+    z->watch_head = mem_array(z->m, uint32_t, g->insts + history_keys(g->h) + 1);
+}
+
+/* The list of a version of key k; NONE: the initial one. */
+static uint32_t watch_list(const lazy *z, uint32_t inst, key_id k)
+{
+    return inst != NONE ? inst : (uint32_t)z->g->insts + k;
+}
+
+static void unwatch(lazy *z, uint32_t ob)
+{
+    uint32_t prev = z->watch_prev[ob], next = z->watch_next[ob];
+    if (prev == NONE) return;
+    if (prev & WATCH_LIST)
+        z->watch_head[prev & ~WATCH_LIST] = next;
+    else
+        z->watch_next[prev] = next;
+    if (next != NONE) z->watch_prev[next] = prev;
+    z->watch_prev[ob] = NONE;
+}
+
+void lazy_watch(lazy *z, uint32_t ob, uint32_t inst)
+{
+    unwatch(z, ob);
+    uint32_t list = watch_list(z, inst, z->g->ob_key[ob]), first = z->watch_head[list];
+    z->watch_next[ob] = first;
+    z->watch_prev[ob] = list | WATCH_LIST;
+    if (first != NONE) z->watch_prev[first] = ob;
+    z->watch_head[list] = ob;
+}
+
+static void wake(lazy *z, uint32_t inst, key_id k)
+{
+    if (!z->watch_next) return;
+    uint32_t *head = &z->watch_head[watch_list(z, inst, k)];
+    for (uint32_t ob = *head; ob != NONE; ob = z->watch_next[ob]) {
+        z->watch_prev[ob] = NONE;
+        lazy_enqueue(z, ob);
+    }
+    *head = NONE;
+}
+
+/* The version has moved, has come, or has gone. */
+static void wake_around(lazy *z, uint32_t inst)
+{
+    key_id k = z->g->inst_key[inst];
+    /* Those that see past their own version: any change of the key may concern them. */
+    for (uint32_t i = z->past ? z->past_first[k] : 0; z->past && i < z->past_first[k + 1]; i++)
+        lazy_enqueue(z, z->past[i]);
+    if (!z->watch_next) return;
+    wake(z, inst, z->g->inst_key[inst]);
+    wake(z, lazy_version_before(z, inst), z->g->inst_key[inst]);
+}
+
+/* --- the key's versions in the current order -------------------------------------------------- */
+
+static uint32_t commit_pos(const lazy *z, uint32_t inst)
+{
+    return z->pos[commit_of(z->p, z->g->inst_node[inst])];
+}
+
+/* The next install of the key, in version order, whose transaction exists. */
+uint32_t lazy_next_version(const lazy *z, uint32_t inst)
+{
+    key_id k = z->g->inst_key[inst];
+    for (uint32_t i = z->where[inst] + 1; i < z->g->kw_first[k + 1]; i++)
+        if (z->present[z->g->inst_node[z->list[i]]]) return z->list[i];
+    return NONE;
+}
+
+uint32_t lazy_version_before(const lazy *z, uint32_t inst)
+{
+    key_id k = z->g->inst_key[inst];
+    for (uint32_t i = z->where[inst]; i-- > z->g->kw_first[k];)
+        if (z->present[z->g->inst_node[z->list[i]]]) return z->list[i];
+    return NONE;
+}
+
+/* The same, past versions of v's own transaction. */
+static uint32_t next_of_others(const lazy *z, uint32_t inst, node_id v)
+{
+    uint32_t u = lazy_next_version(z, inst);
+    while (u != NONE && asg_same(z->g, z->g->inst_node[u], v)) u = lazy_next_version(z, u);
+    return u;
+}
+
+/* Where in its key's list the first version stands that is not committed before v's begin. */
+static uint32_t versions_before(const lazy *z, key_id k, node_id v)
+{
+    uint32_t at = z->pos[begin_of(z->p, v)];
+    uint32_t lo = z->g->kw_first[k], hi = z->g->kw_first[k + 1];
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (commit_pos(z, z->list[mid]) < at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* The version that v sees: the last one committed before its begin, its own aside. */
+static uint32_t version_seen(const lazy *z, key_id k, node_id v)
+{
+    for (uint32_t i = versions_before(z, k, v); i-- > z->g->kw_first[k];) {
+        node_id u = z->g->inst_node[z->list[i]];
+        if (z->present[u] && !asg_same(z->g, u, v)) return z->list[i];
+    }
+    return NONE;
+}
+
+static bool may_read(const lazy *z, uint32_t ob, uint32_t inst)
+{
+    asg *g = z->g;
+    if (g->inst_value[inst] != g->ob_value[ob]) return false;
+    bool tomb = g->ob_value[ob] == VALUE_NULL && g->h->op_kind[g->ob_op[ob]] & OP_TOMB;
+    return !tomb || g->h->op_kind[g->inst_op[inst]] & OP_TOMB;
+}
+
+uint32_t lazy_explained_by(const lazy *z, uint32_t ob)
+{
+    key_id k = z->g->ob_key[ob];
+    node_id v = z->g->ob_node[ob];
+    for (uint32_t i = versions_before(z, k, v); i-- > z->g->kw_first[k];) {
+        node_id u = z->g->inst_node[z->list[i]];
+        if (z->present[u] && u != v && may_read(z, ob, z->list[i])) return z->list[i];
+    }
+    return NONE;
+}
+
+/* --- literals and clauses --------------------------------------------------------------------- */
+
+static void grow_pairs(lazy *z)
+{
+    size_t n = z->pair ? 2 * (z->pair_mask + 1) : 256;
+    uint64_t *pair = mem_array0(z->m, uint64_t, n);
+    uint32_t *var = mem_array(z->m, uint32_t, n);
+    for (size_t i = 0; z->pair && i <= z->pair_mask; i++) {
+        if (!z->pair[i]) continue;
+        size_t at = (size_t)hash_u64(z->pair[i]) & (n - 1);
+        while (pair[at]) at = (at + 1) & (n - 1);
+        pair[at] = z->pair[i];
+        var[at] = z->pair_var[i];
+    }
+    mem_put(z->m, z->pair);
+    mem_put(z->m, z->pair_var);
+    z->pair = pair;
+    z->pair_var = var;
+    z->pair_mask = n - 1;
+}
+
+static uint32_t new_var(lazy *z)
+{
+    uint32_t v = solver_var(z->s);
+    solver_decidable(z->s, v, false); /* we decide, or nobody */
+    return v;
+}
+
+/* The literal "from before to". */
+uint32_t lazy_before(lazy *z, uint32_t from, uint32_t to)
+{
+    assert(from != to);
+    if (2 * z->pairs >= z->pair_mask) grow_pairs(z);
+    uint64_t key = ((uint64_t)from << 32 | to) + 1;
+    size_t at = (size_t)hash_u64(key) & z->pair_mask;
+    for (; z->pair[at]; at = (at + 1) & z->pair_mask)
+        if (z->pair[at] == key) return lit_of(z->pair_var[at], false);
+    z->pair[at] = key;
+    z->pairs++;
+    uint32_t var = new_var(z);
+    z->pair_var[at] = var;
+    if (z->j) justify_is_before(z->j, var, from, to);
+    order_edge(z->o, lit_of(var, false), from, to);
+    return lit_of(var, false);
+}
+
+/* True the first time it is asked about this pair. */
+bool lazy_first_time(lazy *z, uint32_t a, uint32_t b)
+{
+    if (!z->done || 2 * z->dones >= z->done_mask) {
+        size_t n = z->done ? 2 * (z->done_mask + 1) : 256;
+        uint64_t *fresh = mem_array0(z->m, uint64_t, n);
+        for (size_t i = 0; z->done && i <= z->done_mask; i++) {
+            if (!z->done[i]) continue;
+            size_t at = (size_t)hash_u64(z->done[i]) & (n - 1);
+            while (fresh[at]) at = (at + 1) & (n - 1);
+            fresh[at] = z->done[i];
+        }
+        mem_put(z->m, z->done);
+        z->done = fresh;
+        z->done_mask = n - 1;
+    }
+    uint64_t key = ((uint64_t)a << 32 | b) + 1;
+    size_t at = (size_t)hash_u64(key) & z->done_mask;
+    for (; z->done[at]; at = (at + 1) & z->done_mask)
+        if (z->done[at] == key) return false;
+    z->done[at] = key;
+    z->dones++;
+    return true;
+}
+
+void lazy_clause_start(lazy *z)
+{
+    z->lits.n = 0;
+}
+
+void lazy_clause_lit(lazy *z, uint32_t lit)
+{
+    vec_push(z->m, &z->lits, lit);
+}
+
+/* What is said of v holds only if it committed. */
+void lazy_clause_unless(lazy *z, node_id v)
+{
+    if (z->taken_var && z->taken_var[v] != NONE) lazy_clause_lit(z, lit_of(z->taken_var[v], true));
+}
+
+/* Why the next clause holds (justify.h). */
+static void clause_why(lazy *z, enum justify_why why, uint32_t ob, node_id w, node_id u)
+{
+    if (z->j) justify_reason(z->j, why, ob, w, u);
+}
+
+void lazy_clause_end(lazy *z)
+{
+    if (z->j) justify_clause(z->j, z->lits.at, z->lits.n);
+    solver_add_clause(z->s, z->lits.at, z->lits.n);
+    z->a->clauses++;
+}
+
+void lazy_add_core(lazy *z, node_id v)
+{
+    vec_push(z->m, &z->a->core, v);
+}
+
+/* Of two literals that would both do, the one with the shorter way; or the one that is free. */
+static uint32_t shorter(lazy *z, uint32_t a, uint32_t a_from, uint32_t a_to, uint32_t b,
+                        uint32_t b_from, uint32_t b_to)
+{
+    if (a == LIT_NONE || (b != LIT_NONE && solver_value(z->s, a))) return b;
+    if (b == LIT_NONE || solver_value(z->s, b)) return a;
+    if (!pass_on(z->p->tune, PASS_TOPOLOGICAL)) return a;
+    uint32_t way_a = z->pos[a_from] - z->pos[a_to], way_b = z->pos[b_from] - z->pos[b_to];
+    /* Luck decides only between ways of about the same length: the long way costs far more than
+       variety is worth. */
+    bool close = way_a - way_a / 4 <= way_b && way_b - way_b / 4 <= way_a;
+    if (z->p->tune->seed && close) return rng_below(&z->luck, 2) ? a : b;
+    return way_a <= way_b ? a : b;
+}
+
+bool lazy_ruled_out(const lazy *z, node_id a, node_id b)
+{
+    return pass_on(z->p->tune, PASS_FOLD) && reaches(&z->reach, a, b);
+}
+
+/* v reads w's version (NONE: the initial one), and u stands between.  `reads`: the literal that
+   says v reads w, or LIT_NONE if that is sure; `name` and u tell the clause from others.  Returns a
+   literal to decide, or THEORY_ANY if a clause was written. */
+static uint32_t between(lazy *z, uint32_t ob, uint32_t w, uint32_t u, uint32_t reads, uint32_t name)
+{
+    asg *g = z->g;
+    node_id v = g->ob_node[ob], un = g->inst_node[u];
+    uint32_t from = commit_of(z->p, un), to = NONE, first = LIT_NONE, second = LIT_NONE;
+    /* What the clocks rule out is no literal at all. */
+    if (w != NONE && !lazy_ruled_out(z, g->inst_node[w], un)) {
+        to = version_target(z->p, g->inst_node[w]);
+        first = lazy_before(z, from, to);
+    }
+    if (first == LIT_NONE || !lazy_ruled_out(z, un, v))
+        second = lazy_before(z, begin_of(z->p, v), from);
+    if (lazy_first_time(z, name, u)) {
+        lazy_clause_start(z);
+        clause_why(z, BECAUSE_READ, ob, w != NONE ? g->inst_node[w] : NO_ID, un);
+        if (reads != LIT_NONE) lazy_clause_lit(z, lit_not(reads));
+        lazy_clause_unless(z, v);
+        lazy_clause_unless(z, un);
+        if (first != LIT_NONE) lazy_clause_lit(z, first);
+        if (second != LIT_NONE) lazy_clause_lit(z, second);
+        lazy_clause_end(z);
+        lazy_add_core(z, v);
+        lazy_add_core(z, un);
+        if (w != NONE) lazy_add_core(z, g->inst_node[w]);
+        return THEORY_ANY;
+    }
+    return shorter(z, first, from, to, second, begin_of(z->p, v), from);
+}
+
+/* --- open reads ------------------------------------------------------------------------------- */
+
+uint32_t lazy_cand_lit(lazy *z, uint32_t i)
+{
+    return lit_of(z->cand_var[i], false);
+}
+
+/* The candidates' literals, and what choosing one means. */
+static void write_candidates(lazy *z, uint32_t open)
+{
+    asg *g = z->g;
+    uint32_t ob = g->open.at[open];
+    node_id v = g->ob_node[ob];
+    for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
+        uint32_t c = g->cand.at[i];
+        z->cand_var[i] = new_var(z);
+        if (z->j) justify_is_read(z->j, z->cand_var[i], ob, c < RF_LAST ? c : NO_ID);
+        if (c >= RF_LAST) continue;
+        order_edge(z->o, lazy_cand_lit(z, i), commit_of(z->p, c), begin_of(z->p, v));
+        if (z->taken_var && z->taken_var[c] != NONE) {
+            lazy_clause_start(z);
+            clause_why(z, BECAUSE_TAKEN, ob, c, NO_ID);
+            lazy_clause_lit(z, lit_not(lazy_cand_lit(z, i)));
+            lazy_clause_lit(z, lit_of(z->taken_var[c], false));
+            lazy_clause_end(z);
+        }
+    }
+    lazy_clause_start(z);
+    clause_why(z, BECAUSE_FROM, ob, NO_ID, NO_ID);
+    lazy_clause_unless(z, v);
+    for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
+        lazy_clause_lit(z, lazy_cand_lit(z, i));
+        if (g->cand.at[i] < RF_LAST) lazy_add_core(z, g->cand.at[i]);
+    }
+    lazy_add_core(z, v);
+    lazy_clause_end(z);
+    for (uint32_t i = g->cand_first.at[open]; z->p->dropped && i < g->cand_first.at[open + 1];
+         i++) {
+        if (!z->p->dropped[i]) continue;
+        lazy_clause_start(z);
+        lazy_clause_lit(z, lit_not(lazy_cand_lit(z, i)));
+        lazy_clause_end(z);
+    }
+    z->chosen_clause[open] = 1;
+}
+
+bool lazy_write_choice(lazy *z, uint32_t ob)
+{
+    if (z->chosen_clause[z->open_of[ob]]) return false;
+    write_candidates(z, z->open_of[ob]);
+    return true;
+}
+
+/* Among candidates that are still free: the last one before the reader, else the first behind. */
+static uint32_t likeliest(lazy *z, uint32_t open)
+{
+    asg *g = z->g;
+    uint32_t at = z->pos[begin_of(z->p, g->ob_node[g->open.at[open]])], best = LIT_NONE;
+    bool best_before = false;
+    uint32_t best_pos = 0;
+    for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
+        if (solver_value(z->s, lazy_cand_lit(z, i))) continue;
+        if (!pass_on(z->p->tune, PASS_TOPOLOGICAL)) return lazy_cand_lit(z, i);
+        uint32_t c = g->cand.at[i];
+        bool init = c >= RF_LAST;
+        uint32_t p = init ? 0 : z->pos[commit_of(z->p, c)];
+        bool early = init || p < at;
+        if (!init && !z->present[c] && best != LIT_NONE) continue; /* rather one that exists */
+        bool better = best == LIT_NONE ||
+                      (early ? !best_before || p > best_pos : !best_before && p < best_pos);
+        if (!better) continue;
+        best = lazy_cand_lit(z, i);
+        best_before = early;
+        best_pos = p;
+    }
+    return best;
+}
+
+static uint32_t check_open(lazy *z, uint32_t ob, bool *violated)
+{
+    asg *g = z->g;
+    uint32_t open = z->open_of[ob];
+    node_id v = g->ob_node[ob];
+    uint32_t first = g->cand_first.at[open], end = g->cand_first.at[open + 1];
+    uint32_t u = version_seen(z, g->ob_key[ob], v);
+    *violated = false;
+    if (u == NONE ? g->cand.at[first] == RF_INIT : may_read(z, ob, u)) {
+        lazy_watch(z, ob, u);
+        return LIT_NONE;
+    }
+    *violated = true;
+    if (!z->chosen_clause[open]) {
+        write_candidates(z, open);
+        return THEORY_ANY;
+    }
+    for (uint32_t i = first; i < end; i++) {
+        if (solver_value(z->s, lazy_cand_lit(z, i)) <= 0) continue;
+        /* v reads this one, so u, which is no candidate, must go; u exists, because the chosen
+           one stands before v */
+        if (u == NONE) { /* chosen, but not in the order yet: cannot be */
+            assert(false && "a chosen writer stands before its reader");
+            return LIT_NONE;
+        }
+        uint32_t c = g->cand.at[i];
+        uint32_t w = c >= RF_LAST ? NONE : asg_install(g, c, g->ob_key[ob]);
+        if (lazy_first_time(z, i | OVERLAP, u)) {
+            uint32_t from = commit_of(z->p, g->inst_node[u]);
+            lazy_clause_start(z);
+            clause_why(z, BECAUSE_READ, ob, w != NONE ? c : NO_ID, g->inst_node[u]);
+            lazy_clause_lit(z, lit_not(lazy_cand_lit(z, i)));
+            lazy_clause_unless(z, v);
+            lazy_clause_unless(z, g->inst_node[u]);
+            if (w != NONE) lazy_clause_lit(z, lazy_before(z, from, version_target(z->p, c)));
+            lazy_clause_lit(z, lazy_before(z, begin_of(z->p, v), from));
+            lazy_clause_end(z);
+            lazy_add_core(z, g->inst_node[u]);
+            return THEORY_ANY;
+        }
+        uint32_t from = commit_of(z->p, g->inst_node[u]), to = NONE, l1 = LIT_NONE;
+        if (w != NONE) {
+            to = version_target(z->p, c);
+            l1 = lazy_before(z, from, to);
+        }
+        return shorter(z, l1, from, to, lazy_before(z, begin_of(z->p, v), from), begin_of(z->p, v),
+                       from);
+    }
+    return likeliest(z, open);
+}
+
+/* A read whose source must be chosen outright. */
+static uint32_t choose(lazy *z, uint32_t ob, bool *violated)
+{
+    uint32_t open = z->open_of[ob];
+    *violated = true;
+    if (z->chosen_clause[open]) return likeliest(z, open);
+    write_candidates(z, open);
+    return THEORY_ANY;
+}
+
+/* An update's read whose source is chosen must find just that one. */
+static uint32_t check_chosen(lazy *z, uint32_t ob, uint32_t cand, bool *violated)
+{
+    asg *g = z->g;
+    node_id v = g->ob_node[ob];
+    uint32_t c = g->cand.at[cand], w = c < RF_LAST ? asg_install(g, c, g->ob_key[ob]) : NONE;
+    uint32_t u = version_seen(z, g->ob_key[ob], v);
+    *violated = u != w;
+    if (u == w) {
+        lazy_watch(z, ob, u);
+        return LIT_NONE;
+    }
+    assert(u != NONE && "a chosen writer stands before its reader");
+    return between(z, ob, w, u, lazy_cand_lit(z, cand), cand | OVERLAP);
+}
+
+/* A read that any candidate before it explains. */
+static uint32_t check_any(lazy *z, uint32_t ob, bool *violated)
+{
+    asg *g = z->g;
+    uint32_t open = z->open_of[ob], at = z->pos[begin_of(z->p, g->ob_node[ob])];
+    *violated = false;
+    for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
+        uint32_t c = g->cand.at[i];
+        if (c >= RF_LAST) return LIT_NONE;
+        if (!z->present[c] || z->pos[commit_of(z->p, c)] >= at) continue;
+        lazy_watch(z, ob, asg_install(g, c, g->ob_key[ob]));
+        return LIT_NONE;
+    }
+    return choose(z, ob, violated);
+}
+
+/* --- checking one obligation ------------------------------------------------------------------ */
+
+static uint32_t check_read(lazy *z, uint32_t ob, bool *violated)
+{
+    asg *g = z->g;
+    node_id v = g->ob_node[ob];
+    *violated = false;
+    if (!z->present[v]) return LIT_NONE;
+    uint32_t rf = z->p->rf[ob];
+    if (rf == RF_OPEN && g->ob_flags[ob] & OB_LIST) return LIT_NONE;
+    if (rf == RF_NONE) return LIT_NONE; /* its transaction is barred by a clause */
+    if (z->paths) return paths_check(z, ob) ? LIT_NONE : choose(z, ob, violated);
+    if (z->updates && rf == RF_OPEN) {
+        uint32_t cand = paths_choice(z, ob);
+        if (cand == NONE) return choose(z, ob, violated);
+        return strict_read(z->p, ob) ? check_chosen(z, ob, cand, violated) : LIT_NONE;
+    }
+    if (!strict_read(z->p, ob)) return rf == RF_OPEN ? check_any(z, ob, violated) : LIT_NONE;
+    if (rf == RF_OPEN) return check_open(z, ob, violated);
+    uint32_t u;
+    if (rf == RF_INIT) {
+        if (z->p->in[v] && !(g->ob_flags[ob] & OB_OWN)) return LIT_NONE; /* known edges */
+        u = version_seen(z, g->ob_key[ob], v);
+        if (u == NONE) {
+            if (is_loose(z, ob)) lazy_watch(z, ob, NONE);
+            return LIT_NONE;
+        }
+        *violated = true;
+        return between(z, ob, NONE, u, LIT_NONE, ob);
+    }
+    uint32_t w = z->p->rf_inst[ob];
+    u = next_of_others(z, w, v);
+    if (u == NONE || commit_pos(z, u) > z->pos[begin_of(z->p, v)]) return LIT_NONE;
+    *violated = true;
+    return between(z, ob, w, u, LIT_NONE, ob);
+}
+
+/* SI: does the install overlap the version before it? */
+static uint32_t check_overlap(lazy *z, uint32_t b, bool *violated)
+{
+    asg *g = z->g;
+    *violated = false;
+    if (!z->present[g->inst_node[b]]) return LIT_NONE;
+    uint32_t a = lazy_version_before(z, b);
+    if (a == NONE) return LIT_NONE;
+    node_id an = g->inst_node[a], bn = g->inst_node[b];
+    if (z->pos[commit_of(z->p, an)] < z->pos[begin_of(z->p, bn)]) return LIT_NONE;
+    *violated = true;
+    uint32_t first = lazy_before(z, commit_of(z->p, an), begin_of(z->p, bn));
+    uint32_t second = lazy_before(z, commit_of(z->p, bn), begin_of(z->p, an));
+    uint32_t low = a < b ? a : b, high = a < b ? b : a;
+    if (lazy_first_time(z, low, high | OVERLAP)) {
+        lazy_clause_start(z);
+        clause_why(z, BECAUSE_OVERLAP, g->inst_key[a], an, bn);
+        lazy_clause_unless(z, an);
+        lazy_clause_unless(z, bn);
+        lazy_clause_lit(z, first);
+        lazy_clause_lit(z, second);
+        lazy_clause_end(z);
+        lazy_add_core(z, an);
+        lazy_add_core(z, bn);
+        return THEORY_ANY;
+    }
+    return shorter(z, first, commit_of(z->p, an), begin_of(z->p, bn), second, commit_of(z->p, bn),
+                   begin_of(z->p, an));
+}
+
+/* --- moves ------------------------------------------------------------------------------------ */
+
+static void touch(lazy *z, uint32_t inst)
+{
+    key_id k = z->g->inst_key[inst];
+    uint32_t at = z->where[inst];
+    if (!z->key_hi[k]) {
+        vec_push(z->m, &z->touched, k);
+        z->key_lo[k] = at;
+        z->key_hi[k] = at + 1;
+        return;
+    }
+    if (at < z->key_lo[k]) z->key_lo[k] = at;
+    if (at + 1 > z->key_hi[k]) z->key_hi[k] = at + 1;
+}
+
+static void queue_readers(lazy *z, uint32_t inst)
+{
+    for (uint32_t i = z->p->reader_first[inst]; i < z->p->reader_first[inst + 1]; i++)
+        lazy_enqueue(z, z->p->reader[i]);
+}
+
+static void swapped(lazy *z, uint32_t inst)
+{
+    queue_readers(z, inst);
+    enqueue_overlap(z, inst);
+}
+
+/* Insertion sort from the first moved version on; it ends behind the last moved one as soon as
+   the rest is in order.  Of two versions that change places both are to be looked at. */
+static void resort(lazy *z, key_id k)
+{
+    uint32_t first = z->g->kw_first[k], end = z->g->kw_first[k + 1];
+    uint32_t lo = z->key_lo[k], hi = z->key_hi[k];
+    for (uint32_t i = lo > first ? lo : first + 1; i < end; i++) {
+        uint32_t x = z->list[i], px = commit_pos(z, x), j = i;
+        if (i >= hi && commit_pos(z, z->list[i - 1]) < px) break;
+        for (; j > first && commit_pos(z, z->list[j - 1]) > px; j--) {
+            z->list[j] = z->list[j - 1];
+            z->where[z->list[j]] = j;
+            swapped(z, z->list[j]);
+        }
+        if (j == i) continue;
+        z->list[j] = x;
+        z->where[x] = j;
+        swapped(z, x);
+    }
+    z->key_hi[k] = 0;
+}
+
+static void queue_version(lazy *z, uint32_t inst)
+{
+    uint32_t prior = lazy_version_before(z, inst);
+    queue_readers(z, inst);
+    if (prior != NONE) queue_readers(z, prior);
+    if (!z->overlap_queued) return;
+    uint32_t next = lazy_next_version(z, inst);
+    enqueue_overlap(z, inst);
+    if (next != NONE) enqueue_overlap(z, next);
+}
+
+/* What a move can break.  A read of w by v is broken by the version u behind w if u comes to stand
+   before v: v moved on, or u moved back, or u and w changed places (resort).  Two neighbours come
+   to overlap if the first commits later, the second begins earlier, or they changed places.  Reads
+   without a certain writer may break either way. */
+static void begin_moved(lazy *z, node_id v, uint32_t was, uint32_t now)
+{
+    asg *g = z->g;
+    if (now > was || z->watch_next)
+        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++)
+            if (now > was || z->p->rf[ob] >= RF_LAST) lazy_enqueue(z, ob);
+    if (now < was && z->overlap_queued)
+        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) enqueue_overlap(z, j);
+}
+
+static void commit_moved(lazy *z, node_id v, uint32_t was, uint32_t now)
+{
+    asg *g = z->g;
+    for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
+        if (now < was) {
+            uint32_t prior = lazy_version_before(z, j);
+            if (prior != NONE) queue_readers(z, prior);
+        } else if (z->overlap_queued) {
+            uint32_t next = lazy_next_version(z, j);
+            if (next != NONE) enqueue_overlap(z, next);
+        }
+        wake_around(z, j);
+    }
+}
+
+static void follow_moves(lazy *z)
+{
+    asg *g = z->g;
+    size_t n;
+    const order_move *moves = order_moved(z->o, &n);
+    uint32_t txn_events = z->p->si ? 2 * z->p->txns : z->p->txns;
+    z->a->moved += n;
+    z->touched.n = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t e = moves[i].node;
+        if (e >= txn_events) continue;
+        node_id v = txn_of(z->p, e);
+        if (e != commit_of(z->p, v)) continue;
+        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) touch(z, j);
+    }
+    for (size_t i = 0; i < z->touched.n; i++) resort(z, z->touched.at[i]);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t e = moves[i].node;
+        if (e >= txn_events) continue;
+        node_id v = txn_of(z->p, e);
+        uint32_t now = z->pos[e], was = moves[i].was;
+        if (e == begin_of(z->p, v)) begin_moved(z, v, was, now);
+        if (e == commit_of(z->p, v)) commit_moved(z, v, was, now);
+    }
+    order_moved_clear(z->o);
+    /* One move in a dense graph may take milliseconds: too long to be counted by ticks. */
+    if (n) guard_poll(z->m->guard);
+}
+
+/* --- the theory ------------------------------------------------------------------------------- */
+
+/* An unknown transaction begins (or ceases) to exist. */
+static void appear(lazy *z, node_id v, bool yes)
+{
+    asg *g = z->g;
+    z->present[v] = yes;
+    z->epoch++;
+    for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) lazy_enqueue(z, ob);
+    for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
+        wake_around(z, j);
+        if (yes) queue_version(z, j);
+    }
+}
+
+/* The unknown transaction whose outcome the literal says, or NO_ID; their variables come in a
+   row. */
+static node_id outcome_of(const lazy *z, uint32_t lit)
+{
+    uint32_t i = lit_var(lit) - z->first_taken;
+    return i < z->unknown.n ? z->unknown.at[i] : NO_ID;
+}
+
+static void note_outcomes(lazy *z, const uint32_t *lits, size_t n)
+{
+    for (size_t i = 0; i < n && z->unknown.n; i++) {
+        node_id v = outcome_of(z, lits[i]);
+        if (v == NO_ID) continue;
+        vec_push(z->m, &z->outcomes, v);
+        vec_push(z->m, &z->decided, v);
+    }
+}
+
+static void notify_assignment(void *state, const uint32_t *lits, size_t n)
+{
+    lazy *z = state;
+    z->epoch++;
+    note_outcomes(z, lits, n);
+    for (size_t i = 0; i < n && !z->conflicting; i++) {
+        if (lit_negative(lits[i])) continue;
+        if (!order_assert(z->o, lits[i])) {
+            size_t k;
+            const uint32_t *closed = order_cycle(z->o, &k);
+            z->conflict.n = 0;
+            for (size_t j = 0; j < k; j++) vec_push(z->m, &z->conflict, lit_not(closed[j]));
+            if (z->j) {
+                size_t n_nodes;
+                const uint32_t *nodes = order_cycle_nodes(z->o, &n_nodes);
+                justify_cycle(z->j, nodes, n_nodes, z->conflict.at, z->conflict.n);
+            }
+            z->conflicting = true;
+            follow_moves(z);
+            return;
+        }
+        follow_moves(z);
+    }
+}
+
+static void notify_new_level(void *state)
+{
+    lazy *z = state;
+    if (z->unknown.n) vec_push(z->m, &z->outcome_levels, z->outcomes.n);
+    order_new_level(z->o);
+}
+
+static void notify_backtrack(void *state, uint32_t level)
+{
+    lazy *z = state;
+    z->conflicting = false;
+    z->epoch++;
+    if (level < z->outcome_levels.n) {
+        size_t keep = z->outcome_levels.at[level];
+        for (size_t i = keep; i < z->outcomes.n; i++)
+            vec_push(z->m, &z->decided, z->outcomes.at[i]);
+        z->outcomes.n = keep;
+        z->outcome_levels.n = level;
+    }
+    order_backtrack(z->o, level);
+}
+
+static bool cb_add_external_clause(void *state, theory_clause *out)
+{
+    lazy *z = state;
+    if (!z->conflicting) return false;
+    z->conflicting = false;
+    *out = (theory_clause){z->conflict.at, z->conflict.n, 0, true};
+    return true;
+}
+
+/* Which unknown transactions exist follows from the assignment; told apart here, because a
+   literal may be undone at any time. */
+static void follow_outcomes(lazy *z)
+{
+    for (size_t i = 0; i < z->decided.n; i++) {
+        node_id v = z->decided.at[i];
+        bool yes = solver_value(z->s, lit_of(z->taken_var[v], false)) > 0;
+        for (; v < z->p->txns && asg_same(z->g, z->decided.at[i], v); v++) /* all its parts */
+            if (yes != z->present[v]) appear(z, v, yes);
+    }
+    z->decided.n = 0;
+}
+
+/* The newest first: so a part of the order is at rest before the next one is begun, and what
+   contradicts a choice is found next to it.  In turn, every choice of a round is lost to a conflict
+   that is far from most of them, and its neighbours, which waited for their turn, are mended the
+   other way: rounds that undo each other.  Where conflicts are many all the same, the contradiction
+   is better looked for everywhere: a search that stays in one place learns the same thing a
+   thousand times (measured on dense duplicates: 30 conflicts in turn, no end newest first). */
+#define NEWEST_CONFLICTS 64u
+
+static uint32_t next_queued(lazy *z)
+{
+    if (pass_on(z->p->tune, PASS_NEWEST_FIRST) && solver_stats(z->s)->conflicts < NEWEST_CONFLICTS)
+        return z->queue.at[--z->queue.n];
+    uint32_t x = z->queue.at[z->head++];
+    if (z->head > 4096 && 2 * z->head > z->queue.n) {
+        z->queue.n -= z->head;
+        memmove(z->queue.at, z->queue.at + z->head, z->queue.n * sizeof *z->queue.at);
+        z->head = 0;
+    }
+    return x;
+}
+
+static uint32_t cb_decide(void *state)
+{
+    lazy *z = state;
+    follow_outcomes(z);
+    guard_tick(z->m->guard);
+    uint32_t answer;
+    while (z->head < z->queue.n || paths_mend(z, &answer) || paths_look_again(z) ||
+           updates_look_again(z)) {
+        if (z->head == z->queue.n) return answer;
+        uint32_t x = next_queued(z);
+        bool violated;
+        if (x & OVERLAP) {
+            x &= ~OVERLAP;
+            z->overlap_queued[x] = 0;
+            answer = check_overlap(z, x, &violated);
+            if (violated) enqueue_overlap(z, x);
+        } else {
+            z->queued[x] = 0;
+            answer = check_read(z, x, &violated);
+            if (violated) lazy_enqueue(z, x);
+        }
+        guard_tick(z->m->guard);
+        if (!violated) continue;
+        return answer;
+    }
+    if (paths_broken(z, &answer) || updates_broken(z, &answer) || split_broken(z, &answer))
+        return answer;
+    return THEORY_STOP;
+}
+
+static bool cb_check_found_model(void *state)
+{
+    lazy *z = state;
+    return z->head == z->queue.n && paths_clean(z) && updates_clean(z) && split_clean(z);
+}
+
+/* --- derivation rounds ------------------------------------------------------------------------ */
+
+#define MOST_ROUNDS 16 /* each must leave a tenth less to do */
+#define LOOK 3         /* versions on either side of the one that was read */
+
+static void note_forced(lazy *z, node_id from, node_id to, uint32_t ob, bool rw)
+{
+    forced f = {from, to, ob, rw};
+    vec_push(z->m, &z->p->forced, f);
+}
+
+static void derive(lazy *z, node_id a, node_id b, uint32_t ob, bool rw, uint64_t *n)
+{
+    strong *p = z->p;
+    if (reaches(&z->reach, a, b)) return; /* known, also as the stronger commit-to-begin edge */
+    arc known = {rw ? begin_of(p, a) : commit_of(p, a),
+                 rw ? commit_of(p, b) : version_target(p, b)};
+    vec_push(p->m, &p->known, known);
+    arc dep = {a, b};
+    note_forced(z, a, b, ob, rw);
+    bool whole =
+        rw ? !p->si : version_target(p, b) == begin_of(p, b); /* all of a before all of b */
+    if (!p->shared && whole) vec_push(p->m, &p->deps, dep);
+    ++*n;
+}
+
+/* What one known half of a pair makes certain, for the versions next to each read in the current
+   order (DESIGN: derivation rounds). */
+static uint64_t derive_round(lazy *z)
+{
+    asg *g = z->g;
+    uint64_t n = 0;
+    for (uint32_t ob = 0; ob < g->obs; ob++) {
+        node_id v = g->ob_node[ob];
+        if (z->p->rf[ob] >= RF_LAST || !z->p->in[v] || !strict_read(z->p, ob)) continue;
+        uint32_t w = z->p->rf_inst[ob], at = z->where[w];
+        node_id wn = g->inst_node[w];
+        uint32_t first = g->kw_first[g->ob_key[ob]], end = g->kw_first[g->ob_key[ob] + 1];
+        for (uint32_t i = at + 1; i < end && i <= at + LOOK; i++) {
+            node_id un = g->inst_node[z->list[i]];
+            if (asg_same(g, un, v) || !z->p->in[un]) continue;
+            if (reaches(&z->reach, un, v))
+                derive(z, un, wn, ob, false, &n);
+            else if (reaches(&z->reach, wn, un))
+                derive(z, v, un, ob, true, &n);
+            if (commit_pos(z, z->list[i]) > z->pos[begin_of(z->p, v)]) break; /* one beyond */
+        }
+        for (uint32_t i = at; i > first && i + LOOK > at + 1; i--) {
+            node_id un = g->inst_node[z->list[i - 1]];
+            if (!asg_same(g, un, v) && z->p->in[un] && reaches(&z->reach, un, v))
+                derive(z, un, wn, ob, false, &n);
+        }
+        guard_tick(z->m->guard);
+    }
+    return n;
+}
+
+/* --- ruling out candidates -------------------------------------------------------------------- */
+
+#define BEHIND                                                                                     \
+    8 /* versions before a reader among which one is looked for that it surely saw past */
+
+/* A version of the key that surely stands before v: what precedes that one cannot be read. */
+static node_id sure_version(const lazy *z, key_id k, node_id v)
+{
+    const asg *g = z->g;
+    uint32_t first = g->kw_first[k], lo = versions_before(z, k, v);
+    for (uint32_t i = lo; i > first && i + BEHIND > lo; i--) {
+        node_id x = g->inst_node[z->list[i - 1]];
+        if (!asg_same(g, x, v) && z->p->in[x] && reaches(&z->reach, x, v)) return x;
+    }
+    return NO_ID;
+}
+
+/* The read has one candidate left: it is certain. */
+static void settle_read(lazy *z, uint32_t ob, node_id c)
+{
+    strong *p = z->p;
+    asg *g = z->g;
+    if (p->rf == g->ob_rf) {
+        p->rf = mem_array(z->m, uint32_t, g->obs + 1);
+        p->rf_inst = mem_array(z->m, uint32_t, g->obs + 1);
+        memcpy(p->rf, g->ob_rf, g->obs * sizeof *p->rf);
+        memcpy(p->rf_inst, g->ob_inst, g->obs * sizeof *p->rf_inst);
+    }
+    p->rf[ob] = c;
+    p->rf_inst[ob] = asg_install(g, c, g->ob_key[ob]);
+    arc known = {commit_of(p, c), begin_of(p, g->ob_node[ob])}, dep = {c, g->ob_node[ob]};
+    vec_push(p->m, &p->known, known);
+    if (!p->shared) vec_push(p->m, &p->deps, dep);
+}
+
+/* The order extends what is known, so only what stands behind v can be known to, and only what
+   stands before x. */
+static bool ruled_out_by(const lazy *z, uint32_t c, node_id v, node_id x)
+{
+    if (c >= RF_LAST) return x != NO_ID;
+    uint32_t at = z->pos[commit_of(z->p, c)];
+    if (at > z->pos[begin_of(z->p, v)]) return reaches(&z->reach, v, c);
+    return x != NO_ID && at < z->pos[commit_of(z->p, x)] && reaches(&z->reach, c, x);
+}
+
+/* Candidates of open reads that the known order rules out: those behind the reader, and those
+   before a version that the reader surely saw past. */
+static uint64_t prune_round(lazy *z)
+{
+    asg *g = z->g;
+    strong *p = z->p;
+    uint64_t n = 0;
+    if (!p->dropped) p->dropped = mem_array0(z->m, uint8_t, g->cand.n + 1);
+    for (uint32_t o = 0; o < g->open.n; o++) {
+        uint32_t ob = g->open.at[o], left = 0, last = NONE;
+        node_id v = g->ob_node[ob];
+        if (p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST || !p->in[v]) continue;
+        if (!strict_read(p, ob)) continue;
+        node_id x = sure_version(z, g->ob_key[ob], v);
+        for (uint32_t i = g->cand_first.at[o]; i < g->cand_first.at[o + 1]; i++) {
+            if (p->dropped[i]) continue;
+            uint32_t c = g->cand.at[i];
+            if (ruled_out_by(z, c, v, x)) {
+                p->dropped[i] = 1;
+                continue;
+            }
+            left++;
+            last = c;
+        }
+        if (left == 1 && last < RF_LAST && p->in[last]) {
+            settle_read(z, ob, last);
+            n++;
+        }
+        guard_tick(z->m->guard);
+    }
+    return n;
+}
+
+/* --- before the search ------------------------------------------------------------------------ */
+
+static bool fix(lazy *z, uint32_t from, uint32_t to)
+{
+    z->a->fixed++;
+    bool ok = order_fix(z->o, from, to);
+    follow_moves(z);
+    return ok;
+}
+
+/* Violated pairs of which the clocks know one half: the other half is certain.  Settles them for
+   good; what needs a choice waits for the search.  False: a cycle of certain edges. */
+static bool settle(lazy *z)
+{
+    asg *g = z->g;
+    VEC(uint32_t) wait = {0};
+    bool ok = true;
+    while (z->head < z->queue.n && ok) {
+        uint32_t x = z->queue.at[z->head++];
+        bool done = false;
+        if (x & OVERLAP) {
+            z->overlap_queued[x & ~OVERLAP] = 0;
+        } else {
+            z->queued[x] = 0;
+            node_id v = g->ob_node[x];
+            uint32_t w = z->p->rf[x] < RF_LAST ? z->p->rf_inst[x] : NONE;
+            if (!z->p->in[v] || w == NONE || !strict_read(z->p, x)) goto later;
+            uint32_t u = next_of_others(z, w, v);
+            node_id un = u == NONE ? NO_ID : g->inst_node[u], wn = g->inst_node[w];
+            done = u == NONE || commit_pos(z, u) > z->pos[begin_of(z->p, v)];
+            if (!done && z->p->in[un]) {
+                if (reaches(&z->reach, un, v)) {
+                    note_forced(z, un, wn, x, false);
+                    ok = fix(z, commit_of(z->p, un), version_target(z->p, wn));
+                } else if (reaches(&z->reach, wn, un)) {
+                    note_forced(z, v, un, x, true);
+                    ok = fix(z, begin_of(z->p, v), commit_of(z->p, un));
+                } else {
+                    goto later;
+                }
+                lazy_enqueue(z, x); /* the next writer may be in the way too */
+                done = true;
+            }
+        }
+    later:
+        if (!done) vec_push(z->m, &wait, x);
+        guard_tick(z->m->guard);
+    }
+    z->queue.n = z->head = 0;
+    for (size_t i = 0; i < wait.n; i++) {
+        if (wait.at[i] & OVERLAP)
+            enqueue_overlap(z, wait.at[i] & ~OVERLAP);
+        else
+            lazy_enqueue(z, wait.at[i]);
+    }
+    vec_free(z->m, &wait);
+    return ok;
+}
+
+/* The same of paths: versions that a reader surely sees stand before the one it read, and the like.
+   What is fixed is written down nowhere, so that nothing but an accept may come of it.  False: a
+   cycle. */
+static bool settle_paths(lazy *z)
+{
+    bool ok = true;
+    for (size_t i = z->head; i < z->queue.n && ok; i++) {
+        arc e;
+        while (ok && paths_sure_edge(z, z->queue.at[i], &e)) ok = fix(z, e.from, e.to);
+        guard_tick(z->m->guard);
+    }
+    return ok;
+}
+
+/* --- setting up ------------------------------------------------------------------------------- */
+
+static void sort_lists(lazy *z)
+{
+    asg *g = z->g;
+    uint32_t *at = mem_array(z->m, uint32_t, (size_t)z->p->events + 1);
+    uint32_t *next = mem_array(z->m, uint32_t, history_keys(g->h) + 1);
+    for (uint32_t e = 0; e < z->p->events; e++) at[z->pos[e]] = e;
+    memcpy(next, g->kw_first, history_keys(g->h) * sizeof *next);
+    uint32_t txn_events = z->p->si ? 2 * z->p->txns : z->p->txns;
+    for (uint32_t i = 0; i < z->p->events; i++) {
+        uint32_t e = at[i];
+        if (e >= txn_events) continue;
+        node_id v = txn_of(z->p, e);
+        if (e != commit_of(z->p, v)) continue;
+        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
+            uint32_t slot = next[g->inst_key[j]]++;
+            z->list[slot] = j;
+            z->where[j] = slot;
+        }
+    }
+    mem_put(z->m, at);
+    mem_put(z->m, next);
+}
+
+/* Does the version that an open read finds explain it?  Choices that must be made outright
+   (update_readers.c) wait to be made. */
+static bool open_ok(const lazy *z, uint32_t ob, uint32_t seen)
+{
+    const asg *g = z->g;
+    if (z->updates || z->p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST) return false;
+    if (g->ob_flags[ob] & OB_OWN) return false;
+    if (seen != NONE) return may_read(z, ob, seen);
+    return g->cand.at[g->cand_first.at[z->open_of[ob]]] == RF_INIT;
+}
+
+/* One walk over the first order, as a database would run it: what a read finds must be what it
+   reported.  Cheaper than asking each obligation, because the state of all keys stays in cache. */
+static void replay(lazy *z)
+{
+    asg *g = z->g;
+    uint32_t *at = mem_array(z->m, uint32_t, (size_t)z->p->events + 1);
+    uint32_t *last = mem_array(z->m, uint32_t, history_keys(g->h) + 1);
+    memset(last, 0xff, (history_keys(g->h) + 1) * sizeof *last);
+    watch_clear(z);
+    for (uint32_t e = 0; e < z->p->events; e++) at[z->pos[e]] = e;
+    uint32_t txn_events = z->p->si ? 2 * z->p->txns : z->p->txns;
+    for (uint32_t i = 0; i < z->p->events; i++) {
+        uint32_t e = at[i];
+        if (e >= txn_events) continue;
+        node_id v = txn_of(z->p, e);
+        if (!z->present[v]) continue;
+        if (e == begin_of(z->p, v))
+            for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+                uint32_t rf = z->p->rf[ob], seen = last[g->ob_key[ob]];
+                bool ok = rf < RF_LAST    ? seen == z->p->rf_inst[ob]
+                          : rf == RF_INIT ? seen == NONE || (z->p->in[v] && !z->paths &&
+                                                             !(g->ob_flags[ob] & OB_OWN))
+                                          : open_ok(z, ob, seen);
+                if (!ok)
+                    lazy_enqueue(z, ob);
+                else if (z->watch_next && is_loose(z, ob))
+                    lazy_watch(z, ob, seen);
+                if (ok && z->paths) paths_note(z, ob, seen == NONE ? FROM_INIT : seen);
+            }
+        if (e != commit_of(z->p, v)) continue;
+        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
+            uint32_t prior = last[g->inst_key[j]];
+            if (z->overlap_queued && prior != NONE &&
+                z->pos[commit_of(z->p, g->inst_node[prior])] > z->pos[begin_of(z->p, v)])
+                enqueue_overlap(z, j);
+            last[g->inst_key[j]] = j;
+        }
+        guard_tick(z->m->guard);
+    }
+    mem_put(z->m, at);
+    mem_put(z->m, last);
+}
+
+/* Literals of unknown outcomes: a taken one has its own reads, and with them their writers. */
+static void write_outcomes(lazy *z)
+{
+    asg *g = z->g;
+    bool any = false;
+    for (node_id v = 0; v < z->p->txns && !any; v++) any = !z->p->in[v];
+    if (!any) return;
+    z->taken_var = mem_array(z->m, uint32_t, (size_t)z->p->txns + 1);
+    for (node_id v = 0; v < z->p->txns; v++) {
+        bool again = v && asg_same(g, v - 1, v); /* another part of the same transaction */
+        z->taken_var[v] = z->p->in[v] ? NONE : again ? z->taken_var[v - 1] : new_var(z);
+        if (z->p->in[v] || again) continue;
+        if (z->j) justify_is_taken(z->j, z->taken_var[v], v);
+        if (!z->unknown.n) z->first_taken = z->taken_var[v];
+        vec_push(z->m, &z->unknown, v);
+        assert(outcome_of(z, lit_of(z->taken_var[v], false)) == v);
+    }
+    for (node_id v = 0; v < z->p->txns; v++) {
+        if (z->p->in[v]) continue;
+        uint32_t taken = lit_of(z->taken_var[v], false);
+        bool impossible = g->barred[v];
+        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+            uint32_t rf = z->p->rf[ob];
+            if (rf == RF_NONE) impossible = true;
+            if (rf >= RF_LAST) continue;
+            order_edge(z->o, taken, commit_of(z->p, rf), begin_of(z->p, v));
+            if (z->p->in[rf]) continue;
+            lazy_clause_start(z);
+            clause_why(z, BECAUSE_TAKEN, ob, rf, NO_ID);
+            lazy_clause_lit(z, lit_not(taken));
+            lazy_clause_lit(z, lit_of(z->taken_var[rf], false));
+            lazy_clause_end(z);
+        }
+        if (!impossible) continue;
+        lazy_clause_start(z);
+        clause_why(z, BECAUSE_FAULT, NO_ID, NO_ID, v);
+        lazy_clause_lit(z, lit_not(taken));
+        lazy_clause_end(z);
+    }
+    for (size_t i = 0; i < z->p->unsure.n; i++) {
+        arc x = z->p->unsure.at[i];
+        order_edge(z->o, lit_of(z->taken_var[txn_of(z->p, x.from)], false), x.from, x.to);
+    }
+    /* Version orders that lists or hints show, with an unknown transaction in them. */
+    for (size_t i = 0; i < g->extra.n; i++) {
+        const edge *e = &g->extra.at[i];
+        if (z->p->in[e->from] && z->p->in[e->to]) continue;
+        uint32_t both = new_var(z);
+        if (z->j)
+            justify_is_before(z->j, both, commit_of(z->p, e->from), version_target(z->p, e->to));
+        lazy_clause_start(z);
+        clause_why(z, BECAUSE_SHOWN, (uint32_t)i, NO_ID, NO_ID);
+        lazy_clause_unless(z, e->from);
+        lazy_clause_unless(z, e->to);
+        lazy_clause_lit(z, lit_of(both, false));
+        lazy_clause_end(z);
+        order_edge(z->o, lit_of(both, false), commit_of(z->p, e->from),
+                   version_target(z->p, e->to));
+    }
+}
+
+static void index_open(lazy *z)
+{
+    asg *g = z->g;
+    if (!g->open.n) return;
+    z->open_of = mem_array(z->m, uint32_t, g->obs + 1);
+    memset(z->open_of, 0xff, (g->obs + 1) * sizeof *z->open_of);
+    for (uint32_t i = 0; i < g->open.n; i++) z->open_of[g->open.at[i]] = i;
+    z->cand_var = mem_array(z->m, uint32_t, g->cand.n + 1);
+    z->chosen_clause = mem_array0(z->m, uint8_t, g->open.n + 1);
+}
+
+/* For update_readers.c, which asks for all that may have read a version. */
+/* The reads that see past their own version. */
+static void index_past(lazy *z)
+{
+    asg *g = z->g;
+    VEC(uint32_t) obs = {0}, key = {0};
+    for (uint32_t ob = 0; g->whole && ob < g->obs; ob++) {
+        if (!(g->ob_flags[ob] & OB_OWN)) continue;
+        vec_push(z->m, &obs, ob);
+        vec_push(z->m, &key, g->ob_key[ob]);
+    }
+    if (!obs.n) return;
+    z->past = asg_group(g, key.at, key.n, history_keys(g->h), &z->past_first);
+    for (size_t i = 0; i < obs.n; i++) z->past[i] = obs.at[z->past[i]];
+    vec_free(z->m, &obs);
+    vec_free(z->m, &key);
+}
+
+static void index_loose(lazy *z)
+{
+    asg *g = z->g;
+    if (!z->updates) return;
+    VEC(uint32_t) obs = {0}, key = {0};
+    for (uint32_t ob = 0; ob < g->obs; ob++) {
+        bool loose = z->p->rf[ob] == RF_OPEN || z->p->rf[ob] == RF_INIT;
+        if (!loose) continue;
+        vec_push(z->m, &obs, ob);
+        vec_push(z->m, &key, g->ob_key[ob]);
+    }
+    if (!obs.n) return;
+    z->loose = asg_group(g, key.at, key.n, history_keys(g->h), &z->loose_first);
+    for (size_t i = 0; i < obs.n; i++) z->loose[i] = obs.at[z->loose[i]];
+    vec_free(z->m, &obs);
+    vec_free(z->m, &key);
+}
+
+/* --- the answer ------------------------------------------------------------------------------- */
+
+/* Of a read that any candidate before it explains: one. */
+static uint32_t any_before(const lazy *z, uint32_t ob)
+{
+    const asg *g = z->g;
+    uint32_t open = z->open_of[ob], at = z->pos[begin_of(z->p, g->ob_node[ob])];
+    for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
+        uint32_t c = g->cand.at[i];
+        if (c >= RF_LAST || (z->present[c] && z->pos[commit_of(z->p, c)] < at)) return c;
+    }
+    return RF_OPEN;
+}
+
+void lazy_keep_path(lazy *z, uint32_t ob, node_id u)
+{
+    node_id v = z->g->ob_node[ob];
+    step back = {v, u, STEP_RW, z->g->ob_key[ob], ob};
+    z->a->path.steps.n = 0;
+    paths_path(z, u, v, &z->a->path);
+    vec_push(z->m, &z->a->path.steps, back);
+}
+
+static void keep_model(lazy *z)
+{
+    asg *g = z->g;
+    z->a->pos = mem_array(z->m, uint32_t, (size_t)z->p->events + 1);
+    memcpy(z->a->pos, z->pos, z->p->events * sizeof *z->pos);
+    if (z->updates) memcpy(z->a->pos, updates_order(z), z->p->txns * sizeof *z->pos);
+    z->a->out = mem_array0(z->m, uint8_t, (size_t)z->p->txns + 1);
+    for (node_id v = 0; v < z->p->txns; v++) z->a->out[v] = !z->present[v];
+    z->a->rf = mem_array(z->m, uint32_t, g->obs + 1);
+    for (uint32_t ob = 0; ob < g->obs; ob++) {
+        z->a->rf[ob] = z->p->rf[ob];
+        if (z->p->rf[ob] != RF_OPEN || !z->present[g->ob_node[ob]]) continue;
+        if (z->paths || z->updates) {
+            z->a->rf[ob] = g->ob_flags[ob] & OB_LIST ? RF_OPEN : paths_source(z, ob);
+        } else if (strict_read(z->p, ob)) {
+            uint32_t u = version_seen(z, g->ob_key[ob], g->ob_node[ob]);
+            z->a->rf[ob] = u == NONE ? RF_INIT : g->inst_node[u];
+        } else {
+            z->a->rf[ob] = any_before(z, ob);
+        }
+    }
+}
+
+/* surely: also by what is written down nowhere (settle_paths); false if that was of use, and no
+   order was found. */
+static bool decide(strong *p, uint64_t conflicts, bool surely, lazy_answer *a)
+{
+    uint64_t since = clock_now();
+    lazy z = {.p = p, .g = p->g, .m = p->m, .a = a, .j = p->justify, .epoch = 1};
+    if (z.j) justify_start(z.j);
+    asg *g = p->g;
+    rng_seed(&z.luck, p->tune->seed);
+    if (g->insts + history_keys(g->h) >= OVERLAP || g->obs >= OVERLAP || g->cand.n >= OVERLAP) {
+        a->undecided = "more than 2^31 reads or writes";
+        return true;
+    }
+    order_graph known;
+    uint32_t *pos = mem_array(p->m, uint32_t, (size_t)p->events + 1);
+    z.present = mem_array(p->m, uint8_t, (size_t)p->txns + 1);
+    for (node_id v = 0; v < p->txns; v++) z.present[v] = p->in[v];
+    z.queued = mem_array0(p->m, uint8_t, g->obs + 1);
+    if (p->rule->overlap) z.overlap_queued = mem_array0(p->m, uint8_t, g->insts + 1);
+    asg_by_key(g);
+    paths_start(&z);
+    updates_start(&z);
+    index_open(&z);
+    watch_start(&z);
+    index_past(&z);
+    z.list = mem_array(z.m, uint32_t, g->insts + 1);
+    z.where = mem_array(z.m, uint32_t, g->insts + 1);
+    size_t left = SIZE_MAX;
+    bool last = false;
+    guard_stage(p->m->guard, "order", NULL, 0);
+    for (unsigned round = 0;; round++) {
+        order_graph_build(p->m, p->events, (const order_pair *)(const void *)p->known.at,
+                          p->known.n, &known);
+        if (!first_order(p, &known, pos, &z.reach)) {
+            answer_known_cycle(p, &known, a);
+            answer_stage(p->m, a, "order", &since);
+            return true;
+        }
+        if (p->plain) reach_free(p->m, &z.reach);
+        z.pos = pos;
+        sort_lists(&z);
+        replay(&z);
+        a->rounds = round;
+        /* A few violated reads are cheaper settled than derived; not so with ambiguous ones, of
+           which one round settles most. */
+        bool ambiguous = g->open.n > g->obs / 100;
+        size_t few = g->obs / (!ambiguous ? 10 : round ? 30 : 200) + 64;
+        if (last || !pass_on(p->tune, PASS_DERIVE) || round == MOST_ROUNDS) break;
+        if (z.queue.n <= few || !z.reach.blocks || z.queue.n > left - left / 10) break;
+        left = z.queue.n;
+        uint64_t learnt = derive_round(&z), settled = 0;
+        if (pass_on(p->tune, PASS_PRUNE_CANDIDATES) && g->open.n && !z.j) settled = prune_round(&z);
+        last = learnt + settled <= g->obs / 256 + 16;
+        /* What was derived is implied and may stay unsaid.  A read that was settled counts as
+           certain from now on: the order must have its edge. */
+        if (last && !settled) break;
+        for (size_t i = 0; i < z.queue.n; i++) {
+            if (z.queue.at[i] & OVERLAP)
+                z.overlap_queued[z.queue.at[i] & ~OVERLAP] = 0;
+            else
+                z.queued[z.queue.at[i]] = 0;
+        }
+        z.queue.n = 0;
+        first_order_free(p->m, &known);
+    }
+    answer_stage(p->m, a, "order", &since);
+    guard_stage(p->m->guard, "settle", NULL, 0);
+    z.s = solver_new(p->m);
+    if (z.j) solver_set_proof(z.s, justify_proof(z.j));
+    /* Units come one by one here, and simplifying at each would be quadratic. */
+    solver_set_option(z.s, "simplify", 0);
+    z.o = order_new(p->m, p->events, &known, pos);
+    z.pos = order_positions(z.o);
+    z.key_lo = mem_array0(p->m, uint32_t, history_keys(g->h) + 1);
+    z.key_hi = mem_array0(p->m, uint32_t, history_keys(g->h) + 1);
+    grow_pairs(&z);
+    if (p->rf != g->ob_rf) strong_index_readers(p);
+    index_loose(&z);
+    if (surely && paths_may_settle(&z) && !settle_paths(&z)) {
+        answer_stage(p->m, a, "settle", &since);
+        return false;
+    }
+    surely = a->fixed;
+    if (pass_on(p->tune, PASS_SETTLE) && !settle(&z)) {
+        size_t n;
+        const uint32_t *closed = order_cycle_nodes(z.o, &n);
+        a->known_cycle = true;
+        for (size_t i = 0; i < n; i++) vec_push(p->m, &a->cycle, closed[i]);
+        answer_stage(p->m, a, "settle", &since);
+        return true;
+    }
+    answer_stage(p->m, a, "settle", &since);
+    guard_stage(p->m->guard, "solve", "conflicts", 0);
+    theory t = {.state = &z,
+                .notify_assignment = notify_assignment,
+                .notify_new_level = notify_new_level,
+                .notify_backtrack = notify_backtrack,
+                .cb_add_external_clause = cb_add_external_clause,
+                .cb_decide = cb_decide,
+                .cb_check_found_model = cb_check_found_model};
+    solver_set_theory(z.s, &t);
+    write_outcomes(&z);
+    if (conflicts) solver_set_option(z.s, "conflicts", (int64_t)conflicts);
+    solver_set_option(z.s, "seed", (int64_t)(p->tune->seed & INT64_MAX));
+    solve_status status = solver_solve(z.s, NULL, 0);
+    a->holds = status == SOLVE_SAT;
+    if (status == SOLVE_UNKNOWN) a->undecided = "gave up after too many conflicts";
+    a->vars = solver_vars(z.s);
+    a->conflicts = solver_stats(z.s)->conflicts;
+    if (a->holds) keep_model(&z);
+    answer_stage(p->m, a, "solve", &since);
+    return a->holds || a->undecided || !surely;
+}
+
+void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
+{
+    memset(a, 0, sizeof *a);
+    if (decide(p, conflicts, true, a)) return;
+    lazy_answer first = *a;
+    memset(a, 0, sizeof *a);
+    a->stages.at = first.stages.at;
+    a->stages.n = first.stages.n;
+    a->stages.cap = first.stages.cap;
+    decide(p, conflicts, false, a);
+}

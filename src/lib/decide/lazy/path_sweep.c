@@ -1,0 +1,470 @@
+/*
+ * path_sweep.c - broken reads of levels whose paths have many steps, all at once.
+ *
+ * The graph of session order (where it counts), real time, read-from and version order, as it
+ * stands, is walked once along the current order.  Each transaction gets a row of clocks: for each
+ * chain (a session; without session order, a path of the graph) the last member that leads to it.
+ * "u leads to v" is then one comparison, and the path itself is found by going back from v, each
+ * time to somebody that u leads to.
+ *
+ * Versions of a key are a chain of version edges, so if any later version leads to the reader, the
+ * one right behind what was read does; without version edges (causal) each is asked.  Only chains
+ * with such versions get a column, and only the part of the order between the first version and the
+ * last reader in question is walked.  Many columns are done in blocks, to bound memory.
+ */
+#include <assert.h>
+
+#include "decide/lazy/paths_state.h"
+
+#define LANE 8             /* columns come in so many */
+#define MOST 64            /* columns of a block */
+#define ENTRIES (1u << 26) /* of all rows of a block, unless one lane needs more */
+
+/* A transaction that is read from, and the first read that does. */
+typedef struct source {
+    node_id node;
+    uint32_t ob;
+} source;
+
+typedef struct suspect {
+    uint32_t ob, next; /* the next of the same transaction, + 1 */
+} suspect;
+
+/* Together, because they are asked for together. */
+typedef struct spot {
+    uint32_t index;        /* in the part that is walked, + 1; 0: not there */
+    uint32_t chain, place; /* of this sweep */
+} spot;
+
+typedef struct sweep {
+    /* Reads by transaction: each certain source once, and the open reads (indices of g->open). */
+    uint32_t *sure_first, *open_first, *open;
+    VEC(source) sure;
+    VEC(suspect) suspects;
+    uint32_t *has;    /* node -> its first suspect + 1, 0: none */
+    uint32_t *at;     /* nodes of the part that is walked, in order */
+    spot *spot;       /* per node */
+    uint32_t *column; /* chain -> column + 1, 0: none */
+    uint32_t *end;    /* without session order: chain -> its last member */
+    uint32_t n, chains, columns;
+    uint32_t base, width; /* of the block at hand */
+    int32_t *row;         /* per index */
+    int32_t *past;        /* real time: per rank of ended, all up to it */
+    size_t past_n;
+    VEC(uint32_t) touched; /* chains that have a column */
+} sweep;
+
+/* --- the part and its chains ----------------------------------------------------------------- */
+
+/* Most reads are certain, and most of a transaction's from few others: what a walk has to look at
+   is far less than all reads. */
+static void index_sources(lazy *z, sweep *s)
+{
+    asg *g = z->g;
+    VEC(uint32_t) node = {0};
+    node_id *seen = mem_array(z->m, node_id, (size_t)g->nodes + 1); /* its last reader */
+    memset(seen, 0xff, ((size_t)g->nodes + 1) * sizeof *seen);
+    s->sure_first = mem_array(z->m, uint32_t, (size_t)g->nodes + 2);
+    for (node_id v = 0; v < g->nodes; v++) {
+        s->sure_first[v] = (uint32_t)s->sure.n;
+        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+            source x = {z->p->rf[ob], ob};
+            if (x.node >= RF_LAST || seen[x.node] == v) continue;
+            seen[x.node] = v;
+            vec_push(z->m, &s->sure, x);
+        }
+        guard_tick(z->m->guard);
+    }
+    s->sure_first[g->nodes] = (uint32_t)s->sure.n;
+    mem_put(z->m, seen);
+    for (size_t i = 0; i < g->open.n; i++) vec_push(z->m, &node, g->ob_node[g->open.at[i]]);
+    s->open = asg_group(g, node.at, node.n, g->nodes, &s->open_first);
+    vec_free(z->m, &node);
+}
+
+static sweep *start(lazy *z)
+{
+    size_t n = (size_t)z->g->nodes + 1;
+    if (z->paths->sweep) return z->paths->sweep;
+    sweep *s = z->paths->sweep = mem_array0(z->m, sweep, 1);
+    s->at = mem_array(z->m, uint32_t, (size_t)z->p->events + 1);
+    s->spot = mem_array0(z->m, spot, n);
+    s->column = mem_array0(z->m, uint32_t, n);
+    s->has = mem_array0(z->m, uint32_t, n);
+    s->end = mem_array(z->m, uint32_t, n);
+    index_sources(z, s);
+    if (!z->p->so) return s;
+    /* Nothing follows one of unknown outcome: a chain of its own. */
+    for (node_id v = 0; v < z->g->nodes; v++) {
+        node_id before = z->g->maybe[v] ? NO_ID : z->g->so_pred[v];
+        s->spot[v].chain = before == NO_ID ? s->chains++ : s->spot[before].chain;
+        s->spot[v].place = before == NO_ID ? 1 : s->spot[before].place + 1;
+    }
+    return s;
+}
+
+/* The transactions that lead to v in one step, by kind; `limit`: only by events of v up to this
+   operation, NO_ID: by all. */
+typedef struct back {
+    node_id from;
+    uint32_t kind, with;
+} back;
+
+static node_id written_before(const lazy *z, uint32_t inst)
+{
+    uint32_t prior = lazy_version_before(z, inst);
+    return prior == NONE ? NO_ID : z->g->inst_node[prior];
+}
+
+static node_id read_from(const lazy *z, uint32_t ob)
+{
+    uint32_t w = paths_stands(z, ob);
+    return w < FROM_INIT ? z->g->inst_node[w] : NO_ID;
+}
+
+static node_id so_before(const lazy *z, node_id v)
+{
+    return z->p->so && z->p->rule->path & PATH_SO ? z->g->so_pred[v] : NO_ID;
+}
+
+/* How many of x->ended lead to v by real time: a prefix. */
+static size_t ended_before(const lazy *z, node_id v)
+{
+    const paths *x = z->paths;
+    size_t lo = 0, hi = x->ended.n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (paths_rt_before(z, x->ended.at[mid], v))
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* Without session order: v continues the chain of somebody that leads to it and is its end. */
+static void join_chain(lazy *z, sweep *s, node_id v)
+{
+    const asg *g = z->g;
+    node_id before = NO_ID, t;
+    for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1] && before == NO_ID; j++) {
+        if (!(z->p->rule->path & PATH_WW)) break;
+        t = written_before(z, j);
+        if (t != NO_ID && s->spot[t].index && s->end[s->spot[t].chain] == t) before = t;
+    }
+    for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1] && before == NO_ID; ob++) {
+        t = read_from(z, ob);
+        if (t != NO_ID && s->spot[t].index && s->end[s->spot[t].chain] == t) before = t;
+    }
+    s->spot[v].chain = before == NO_ID ? s->chains++ : s->spot[before].chain;
+    s->spot[v].place = before == NO_ID ? 1 : s->spot[before].place + 1;
+    s->end[s->spot[v].chain] = v;
+}
+
+static void want_column(lazy *z, sweep *s, node_id u)
+{
+    uint32_t c = s->spot[u].chain;
+    if (s->column[c]) return;
+    s->column[c] = ++s->columns;
+    vec_push(z->m, &s->touched, c);
+}
+
+/* The place in its key's list behind what the suspect read. */
+static uint32_t first_behind(const lazy *z, uint32_t ob)
+{
+    uint32_t w = paths_stands(z, ob);
+    return w == FROM_INIT ? z->g->kw_first[z->g->ob_key[ob]] : z->where[w] + 1;
+}
+
+/* Steps through the versions that might break ob, from *i on: the next one, or NO_ID.  One is
+   enough where versions lead to each other. */
+static node_id next_suspicion(const lazy *z, uint32_t ob, uint32_t *i)
+{
+    const asg *g = z->g;
+    node_id v = g->ob_node[ob];
+    uint32_t first = first_behind(z, ob), end = g->kw_first[g->ob_key[ob] + 1];
+    for (uint32_t k = first + *i; k < end; k++) {
+        node_id u = g->inst_node[z->list[k]];
+        if (z->pos[u] >= z->pos[v]) break;
+        if (!z->present[u] || u == v) continue;
+        *i = z->p->rule->path & PATH_WW ? end : k + 1 - first;
+        return u;
+    }
+    return NO_ID;
+}
+
+/* Which reads are suspects, and which part of the order they span; false if none is. */
+static bool collect(lazy *z, sweep *s)
+{
+    const asg *g = z->g;
+    const paths *state = z->paths;
+    uint32_t lo = UINT32_MAX, hi = 0;
+    s->suspects.n = 0;
+    for (size_t k = 0; k < state->parked.n; k++) {
+        uint32_t ob = state->parked.at[k], i = 0;
+        node_id v = g->ob_node[ob], u;
+        if (!z->present[v] || paths_stands(z, ob) == NONE) continue;
+        if ((u = next_suspicion(z, ob, &i)) == NO_ID) continue;
+        suspect x = {ob, s->has[v]};
+        vec_push(z->m, &s->suspects, x);
+        s->has[v] = (uint32_t)s->suspects.n;
+        if (z->pos[u] < lo) lo = z->pos[u];
+        if (z->pos[v] > hi) hi = z->pos[v];
+    }
+    if (!s->suspects.n) return false;
+    s->n = 0;
+    for (uint32_t p = lo; p <= hi; p++) {
+        uint32_t v = order_at(z->o, p);
+        if (v >= z->p->txns || !z->present[v]) continue;
+        s->at[s->n++] = v;
+        s->spot[v].index = s->n;
+    }
+    if (!z->p->so) {
+        s->chains = 0;
+        for (uint32_t i = 0; i < s->n; i++) join_chain(z, s, s->at[i]);
+    }
+    for (size_t k = 0; k < s->suspects.n; k++) {
+        uint32_t ob = s->suspects.at[k].ob, i = 0;
+        for (node_id u; (u = next_suspicion(z, ob, &i)) != NO_ID;) want_column(z, s, u);
+        guard_tick(z->m->guard);
+    }
+    return true;
+}
+
+static void forget(sweep *s)
+{
+    for (uint32_t i = 0; i < s->n; i++) s->spot[s->at[i]].index = 0;
+    for (size_t i = 0; i < s->touched.n; i++) s->column[s->touched.at[i]] = 0;
+    s->touched.n = 0;
+    s->columns = 0;
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+static int32_t *row_of(const sweep *s, node_id v)
+{
+    return s->row + (size_t)(s->spot[v].index - 1) * s->width;
+}
+
+static void raise(int32_t *to, const int32_t *from, uint32_t width)
+{
+    for (uint32_t c = 0; c < width; c += LANE)
+        for (uint32_t k = 0; k < LANE; k++)
+            to[c + k] = to[c + k] > from[c + k] ? to[c + k] : from[c + k];
+}
+
+/* The column of t's chain in this block, or `width`. */
+static uint32_t column_of(const sweep *s, node_id t)
+{
+    uint32_t c = s->column[s->spot[t].chain] - 1 - s->base; /* none: wraps round */
+    return c < s->width ? c : s->width;
+}
+
+/* t, and whatever leads to it, leads to the owner of the row. */
+static void arrive(const sweep *s, int32_t *row, node_id t)
+{
+    if (t == NO_ID || !s->spot[t].index)
+        return; /* before the part: nothing in question leads to it */
+    uint32_t c = column_of(s, t);
+    if (c < s->width) {
+        if (row[c] >= (int32_t)s->spot[t].place)
+            return; /* somebody later of its chain did arrive */
+        row[c] = (int32_t)s->spot[t].place;
+    }
+    raise(row, row_of(s, t), s->width);
+}
+
+/* All that v reads from. */
+static void arrive_reads(const lazy *z, const sweep *s, int32_t *row, node_id v)
+{
+    const uint32_t *stands = z->paths->stands;
+    for (uint32_t i = s->sure_first[v]; i < s->sure_first[v + 1]; i++)
+        arrive(s, row, s->sure.at[i].node);
+    for (uint32_t i = s->open_first[v]; i < s->open_first[v + 1]; i++) {
+        uint32_t w = stands[s->open[i]];
+        if (w < FROM_INIT) arrive(s, row, z->g->inst_node[w]);
+    }
+}
+
+/* All that ended in time: their rows, one by one, as far as needed. */
+static void arrive_ended(lazy *z, sweep *s, int32_t *row, node_id v)
+{
+    const paths *x = z->paths;
+    size_t n = x->ended.n ? ended_before(z, v) : 0;
+    if (!n) return;
+    for (; s->past_n < n; s->past_n++) {
+        int32_t *to = s->past + s->past_n * s->width;
+        if (s->past_n)
+            memcpy(to, to - s->width, s->width * sizeof *to);
+        else
+            memset(to, 0, s->width * sizeof *to);
+        arrive(s, to, x->ended.at[s->past_n]);
+    }
+    raise(row, s->past + (n - 1) * s->width, s->width);
+}
+
+/* --- findings -------------------------------------------------------------------------------- */
+
+static bool leads(const sweep *s, node_id u, node_id t)
+{
+    return u == t ||
+           (s->spot[t].index && row_of(s, t)[column_of(s, u)] >= (int32_t)s->spot[u].place);
+}
+
+typedef struct choice {
+    hop by;
+    uint32_t cost; /* UINT32_MAX: none yet */
+} choice;
+
+/* Takes the edge if u leads to its tail, and it costs less than the best so far: literals are
+   dear, and a tail that u is known to lead to needs no more of them. */
+static void consider(const lazy *z, const sweep *s, node_id u, hop by, uint32_t dear, choice *best)
+{
+    if (by.at == NO_ID || !leads(s, u, by.at)) return;
+    uint32_t cost = 2 * dear + (by.at != u && !lazy_ruled_out(z, u, by.at));
+    if (cost >= best->cost) return;
+    *best = (choice){by, cost};
+}
+
+/* The edge into v on a path from u; ob: only by events before that read. */
+static hop step_back(const lazy *z, const sweep *s, node_id v, node_id u, uint32_t ob)
+{
+    const asg *g = z->g;
+    const paths *x = z->paths;
+    choice best = {.cost = UINT32_MAX};
+    consider(z, s, u, (hop){so_before(z, v), v, PATH_SO, NONE}, 0, &best);
+    size_t ended = x->ended.n ? ended_before(z, v) : 0;
+    if (ended) { /* the first that u leads to: rows of a prefix only rise */
+        size_t lo = 0, hi = ended;
+        while (lo < hi) {
+            size_t mid = lo + (hi - lo) / 2;
+            if (s->past[mid * s->width + column_of(s, u)] >= (int32_t)s->spot[u].place)
+                hi = mid;
+            else
+                lo = mid + 1;
+        }
+        if (lo < ended) consider(z, s, u, (hop){x->ended.at[lo], v, PATH_RT, NONE}, 0, &best);
+    }
+    /* (who ob read from stands before u) */
+    bool turn = ob != NONE && z->p->rule->po;
+    for (uint32_t i = g->ob_first[v]; turn && i < g->ob_first[v + 1] && best.cost; i++) {
+        if (i == ob || !paths_early_enough(z, ob, g->ob_op[i])) continue;
+        hop by = {read_from(z, i), v, PATH_WR, i};
+        consider(z, s, u, by, z->p->rf[i] == RF_OPEN, &best);
+    }
+    for (uint32_t i = s->sure_first[v]; !turn && i < s->sure_first[v + 1] && best.cost; i++) {
+        hop by = {s->sure.at[i].node, v, PATH_WR, s->sure.at[i].ob};
+        consider(z, s, u, by, 0, &best);
+    }
+    for (uint32_t i = s->open_first[v]; !turn && i < s->open_first[v + 1] && best.cost > 2; i++) {
+        uint32_t by_ob = g->open.at[s->open[i]];
+        if (by_ob == ob) continue;
+        hop by = {read_from(z, by_ob), v, PATH_WR, by_ob};
+        consider(z, s, u, by, 1, &best);
+    }
+    for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1] && best.cost; j++) {
+        if (!(z->p->rule->path & PATH_WW)) break;
+        if (ob != NONE && !paths_early_enough(z, ob, g->inst_op[j])) continue;
+        hop by = {written_before(z, j), v, PATH_WW, j};
+        consider(z, s, u, by, by.at != NO_ID && !lazy_ruled_out(z, by.at, v), &best);
+    }
+    assert(best.cost < UINT32_MAX && "u leads to v");
+    return best.by;
+}
+
+static void keep_path(lazy *z, const sweep *s, uint32_t ob, node_id u)
+{
+    paths *x = z->paths;
+    finding f = {ob, x->hops.n, 0};
+    node_id v = z->g->ob_node[ob];
+    while (v != u) {
+        hop by = step_back(z, s, v, u, f.n ? NONE : ob);
+        vec_push(z->m, &x->hops, by);
+        v = by.at;
+        f.n++;
+    }
+    for (size_t i = 0; i < f.n / 2; i++) { /* it was found backwards */
+        hop *a = &x->hops.at[f.first + i], *b = &x->hops.at[f.first + f.n - 1 - i], c = *a;
+        *a = *b;
+        *b = c;
+    }
+    vec_push(z->m, &x->findings, f);
+}
+
+/* Is the read broken, given the row of what came before it? */
+static void judge(lazy *z, const sweep *s, uint32_t ob, const int32_t *row)
+{
+    uint32_t i = 0;
+    for (node_id u; (u = next_suspicion(z, ob, &i)) != NO_ID;) {
+        uint32_t c = column_of(s, u);
+        if (c == s->width || row[c] < (int32_t)s->spot[u].place) continue;
+        keep_path(z, s, ob, u);
+        return;
+    }
+}
+
+static bool is_suspect_now(const lazy *z, uint32_t ob)
+{
+    uint32_t i = 0;
+    return z->paths->is_parked[ob] && paths_stands(z, ob) != NONE &&
+           next_suspicion(z, ob, &i) != NO_ID;
+}
+
+/* Monotonic view: each read by what came before it, in program order; one operation is one
+   event. */
+static void arrive_in_turn(lazy *z, const sweep *s, int32_t *row, node_id v)
+{
+    const asg *g = z->g;
+    uint32_t ob = g->ob_first[v], end = g->ob_first[v + 1];
+    while (ob < end) {
+        uint32_t next = ob;
+        op_id op = g->ob_op[ob];
+        for (; next < end && g->ob_op[next] == op; next++) arrive(s, row, read_from(z, next));
+        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++)
+            if (g->inst_op[j] <= op) arrive(s, row, written_before(z, j));
+        for (; ob < next; ob++)
+            if (is_suspect_now(z, ob)) judge(z, s, ob, row);
+    }
+}
+
+static void walk(lazy *z, sweep *s)
+{
+    const asg *g = z->g;
+    s->past_n = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        node_id v = s->at[i];
+        int32_t *row = row_of(s, v);
+        memset(row, 0, s->width * sizeof *row);
+        arrive(s, row, so_before(z, v));
+        arrive_ended(z, s, row, v);
+        if (z->p->rule->po && s->has[v])
+            arrive_in_turn(z, s, row, v);
+        else
+            arrive_reads(z, s, row, v);
+        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++)
+            if (z->p->rule->path & PATH_WW) arrive(s, row, written_before(z, j));
+        for (uint32_t k = z->p->rule->po ? 0 : s->has[v]; k; k = s->suspects.at[k - 1].next)
+            judge(z, s, s->suspects.at[k - 1].ob, row);
+        guard_tick(z->m->guard);
+    }
+}
+
+void sweep_many(lazy *z)
+{
+    sweep *s = start(z);
+    if (collect(z, s)) {
+        uint32_t most = ENTRIES / (s->n + 1) / LANE * LANE;
+        most = most < LANE ? LANE : most > MOST ? MOST : most;
+        if (s->columns < most) most = (s->columns + LANE - 1) / LANE * LANE;
+        s->width = most;
+        s->row = mem_array(z->m, int32_t, mem_bytes(z->m, (size_t)s->n + 1, most));
+        if (z->paths->ended.n)
+            s->past = mem_array(z->m, int32_t, mem_bytes(z->m, z->paths->ended.n + 1, most));
+        for (s->base = 0; s->base < s->columns; s->base += most) walk(z, s);
+        mem_put(z->m, s->row);
+        mem_put(z->m, s->past);
+        s->past = NULL;
+        forget(s);
+    }
+    for (size_t i = 0; i < s->suspects.n; i++) s->has[z->g->ob_node[s->suspects.at[i].ob]] = 0;
+}

@@ -1,0 +1,431 @@
+/*
+ * update_readers.c - update serializability (doc/levels.md PL-3U): transactions that write are
+ * ordered as at serializability, and each one that only reads must fit that order by itself.
+ *
+ * A reader takes no part in the order of the solver beyond standing behind what it read.  It is
+ * broken by a path, among the updates, from one that comes after it (it overwrote what the reader
+ * read, or follows in the session) to one that comes before it (the reader read from it, or it
+ * precedes in the session).  The order extends all edges among updates once every read of an update
+ * is satisfied, so mostly a look at places is enough: the last one before the reader stands before
+ * the first one after it.  Else a search goes back over session order, read-from, version order and
+ * anti-dependencies.  With session order a cycle without anti-dependencies may also lead through
+ * several readers (read-committed with sessions); that is looked for when all readers fit.
+ *
+ * What is found rests on facts of version order and on choices; the clause is that one of them is
+ * otherwise, as in paths.c.
+ */
+#include <assert.h>
+
+#include "base/hash.h"
+#include "decide/lazy/lazy_state.h"
+
+typedef struct link {
+    node_id to;
+    uint32_t kind; /* enum edge_kind or STEP_RW */
+    uint32_t ob;   /* EDGE_WR, STEP_RW */
+    uint32_t inst; /* EDGE_WW, STEP_RW: the later version */
+} link;
+
+struct updates {
+    node_id *prev;               /* per node: the update before it in its session, or NO_ID */
+    uint32_t *next_first, *next; /* per reader: updates that follow in its session */
+    VEC(node_id) readers;
+    size_t at, left; /* the reader to look at next, and how many since anything changed */
+    uint64_t epoch;  /* of `left` */
+    bool clean;      /* nothing is broken in that epoch */
+    uint32_t *seen;  /* per node: the search that reached it */
+    uint32_t *after; /* per node: the search in which it comes after the reader */
+    uint32_t search;
+    link *link;  /* per node: the edge by which it leads on */
+    link *enter; /* per node that comes after the reader: by which edge */
+    VEC(node_id) todo;
+    uint32_t *topo; /* per node: its place in the order of the answer */
+};
+
+static bool is_update(const asg *g, node_id v)
+{
+    return g->inst_first[v] < g->inst_first[v + 1];
+}
+
+/* The updates that follow a reader directly: one that committed, and before it any of unknown
+   outcome, from which nothing follows. */
+static void index_next(lazy *z)
+{
+    asg *g = z->g;
+    updates *x = z->updates;
+    x->next_first = mem_array0(z->m, uint32_t, (size_t)g->nodes + 2);
+    for (int fill = 0; fill < 2; fill++) {
+        for (node_id v = 0; v < g->nodes; v++) {
+            if (!is_update(g, v)) continue;
+            for (node_id r = g->so_pred[v]; r != NO_ID && !is_update(g, r); r = g->so_pred[r]) {
+                if (fill)
+                    x->next[x->next_first[r + 1]++] = v;
+                else
+                    x->next_first[r + 2]++;
+                guard_tick(z->m->guard);
+            }
+        }
+        if (fill) break;
+        for (uint32_t r = 2; r < g->nodes + 2; r++) x->next_first[r] += x->next_first[r - 1];
+        x->next = mem_array(z->m, uint32_t, (size_t)x->next_first[g->nodes + 1] + 1);
+    }
+}
+
+void updates_start(lazy *z)
+{
+    asg *g = z->g;
+    if (z->p->rule->strict != STRICT_UPDATES) return;
+    updates *x = z->updates = mem_array0(z->m, updates, 1);
+    size_t n = (size_t)g->nodes + 1;
+    x->epoch = UINT64_MAX;
+    x->prev = mem_array(z->m, node_id, n);
+    x->seen = mem_array0(z->m, uint32_t, n);
+    x->after = mem_array0(z->m, uint32_t, n);
+    x->link = mem_array(z->m, link, n);
+    x->enter = mem_array(z->m, link, n);
+    x->topo = mem_array(z->m, uint32_t, n);
+    for (node_id v = 0; v < g->nodes; v++) {
+        node_id b = z->p->so ? g->so_pred[v] : NO_ID;
+        x->prev[v] = b == NO_ID || is_update(g, b) ? b : x->prev[b];
+        if (!is_update(g, v)) vec_push(z->m, &x->readers, v);
+    }
+    if (z->p->so) index_next(z);
+}
+
+/* --- sources --------------------------------------------------------------------------------- */
+
+/* The version that an obligation reads now: true, and its install or NONE for the initial one;
+   *cand if it was chosen. */
+static bool source(lazy *z, uint32_t ob, uint32_t *inst, uint32_t *cand)
+{
+    asg *g = z->g;
+    uint32_t rf = z->p->rf[ob];
+    *cand = *inst = NONE;
+    if (rf == RF_OPEN && !(g->ob_flags[ob] & OB_LIST)) {
+        *cand = paths_choice(z, ob);
+        if (*cand == NONE) return false;
+        rf = g->cand.at[*cand];
+        if (rf < RF_LAST) *inst = asg_install(g, rf, g->ob_key[ob]);
+    } else if (rf < RF_LAST) {
+        *inst = z->p->rf_inst[ob];
+    }
+    return rf < RF_LAST || rf == RF_INIT;
+}
+
+/* The first version of the key behind inst (NONE: the initial one). */
+static uint32_t version_behind(const lazy *z, key_id k, uint32_t inst)
+{
+    const asg *g = z->g;
+    if (inst != NONE) return lazy_next_version(z, inst);
+    for (uint32_t i = g->kw_first[k]; i < g->kw_first[k + 1]; i++)
+        if (z->present[g->inst_node[z->list[i]]]) return z->list[i];
+    return NONE;
+}
+
+/* --- searching back -------------------------------------------------------------------------- */
+
+static void reach_back(lazy *z, node_id u, uint32_t low, link by)
+{
+    updates *x = z->updates;
+    if (x->seen[u] == x->search || z->pos[u] < low) return;
+    x->seen[u] = x->search;
+    x->link[u] = by;
+    vec_push(z->m, &x->todo, u);
+}
+
+/* Updates that read the version before install j. */
+static void readers_back(lazy *z, node_id v, uint32_t j, uint32_t prior, uint32_t low)
+{
+    asg *g = z->g;
+    key_id k = g->inst_key[j];
+    if (prior != NONE)
+        for (uint32_t i = z->p->reader_first[prior]; i < z->p->reader_first[prior + 1]; i++) {
+            uint32_t ob = z->p->reader[i];
+            node_id u = g->ob_node[ob];
+            if (u != v && z->present[u] && is_update(g, u))
+                reach_back(z, u, low, (link){v, STEP_RW, ob, j});
+        }
+    /* the rest: reads of the initial version, and chosen ones */
+    if (!z->loose_first || (prior != NONE && !g->open.n)) return;
+    for (uint32_t i = z->loose_first[k]; i < z->loose_first[k + 1]; i++) {
+        uint32_t ob = z->loose[i], inst, cand;
+        node_id u = g->ob_node[ob];
+        if (u == v || !z->present[u] || !is_update(g, u) || z->pos[u] < low) continue;
+        if (z->p->rf[ob] < RF_LAST || !source(z, ob, &inst, &cand) || inst != prior) continue;
+        reach_back(z, u, low, (link){v, STEP_RW, ob, j});
+    }
+}
+
+static void step_back(lazy *z, node_id v, uint32_t low)
+{
+    asg *g = z->g;
+    const updates *x = z->updates;
+    if (x->prev[v] != NO_ID) reach_back(z, x->prev[v], low, (link){v, EDGE_SO, NO_ID, NONE});
+    for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+        uint32_t inst, cand;
+        if (source(z, ob, &inst, &cand) && inst != NONE)
+            reach_back(z, g->inst_node[inst], low, (link){v, EDGE_WR, ob, NONE});
+    }
+    if (!is_update(g, v)) return;
+    for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
+        uint32_t prior = lazy_version_before(z, j);
+        if (prior != NONE) reach_back(z, g->inst_node[prior], low, (link){v, EDGE_WW, NO_ID, j});
+        readers_back(z, v, j, prior, low);
+        guard_tick(z->m->guard);
+    }
+}
+
+/* u comes after the reader. */
+static void comes_after(lazy *z, node_id u, link by, uint32_t *low)
+{
+    updates *x = z->updates;
+    if (!z->present[u] || x->after[u] == x->search) return;
+    x->after[u] = x->search;
+    x->enter[u] = by;
+    if (z->pos[u] < *low) *low = z->pos[u];
+}
+
+/* An update that comes after the reader and leads to one before it, or NO_ID. */
+static node_id find_broken(lazy *z, node_id r)
+{
+    asg *g = z->g;
+    updates *x = z->updates;
+    uint32_t low = UINT32_MAX;
+    if (!++x->search) { /* stamps have come round */
+        memset(x->seen, 0, ((size_t)g->nodes + 1) * sizeof *x->seen);
+        memset(x->after, 0, ((size_t)g->nodes + 1) * sizeof *x->after);
+        x->search = 1;
+    }
+    for (uint32_t ob = g->ob_first[r]; ob < g->ob_first[r + 1]; ob++) {
+        uint32_t inst, cand, u;
+        if (!source(z, ob, &inst, &cand)) continue;
+        u = version_behind(z, g->ob_key[ob], inst);
+        if (u != NONE) comes_after(z, g->inst_node[u], (link){r, STEP_RW, ob, u}, &low);
+    }
+    for (uint32_t i = x->next ? x->next_first[r] : 0; x->next && i < x->next_first[r + 1]; i++)
+        comes_after(z, x->next[i], (link){r, EDGE_SO, NO_ID, NONE}, &low);
+    if (low == UINT32_MAX) return NO_ID;
+    x->todo.n = 0;
+    step_back(z, r, low);
+    for (size_t i = 0; i < x->todo.n; i++) {
+        node_id u = x->todo.at[i];
+        if (x->after[u] == x->search) return u;
+        step_back(z, u, low);
+    }
+    return NO_ID;
+}
+
+/* --- clauses --------------------------------------------------------------------------------- */
+
+typedef struct clause {
+    uint32_t lit, way; /* the best literal so far */
+    cycle steps;
+    VEC(proof_hop) hops; /* the same */
+} clause;
+
+static void offer(lazy *z, clause *c, uint32_t lit, uint32_t way)
+{
+    lazy_clause_lit(z, lit);
+    if (solver_value(z->s, lit) || (c->lit != LIT_NONE && c->way <= way)) return;
+    c->lit = lit;
+    c->way = way;
+}
+
+/* What the edge from v by that link rests on. */
+static void offer_link(lazy *z, clause *c, node_id v, const link *by)
+{
+    asg *g = z->g;
+    uint32_t before = NONE, cand = NONE;
+    step s = {v, by->to, by->kind, NO_ID, by->ob};
+    if (by->kind == EDGE_WW)
+        before = asg_install(g, v, g->inst_key[by->inst]);
+    else if (by->kind != EDGE_SO)
+        source(z, by->ob, &before, &cand);
+    if (by->kind != EDGE_SO) s.key = by->inst != NONE ? g->inst_key[by->inst] : g->ob_key[by->ob];
+    if (cand != NONE) offer(z, c, lit_not(lazy_cand_lit(z, cand)), UINT32_MAX);
+    if (by->kind != EDGE_WR && before != NONE && by->inst != NONE) {
+        node_id a = g->inst_node[before], b = g->inst_node[by->inst];
+        lazy_clause_unless(z, a);
+        if (!lazy_ruled_out(z, a, b)) offer(z, c, lazy_before(z, b, a), z->pos[b] - z->pos[a]);
+        lazy_add_core(z, a);
+    }
+    lazy_clause_unless(z, v);
+    lazy_add_core(z, v);
+    vec_push(z->m, &c->steps.steps, s);
+    if (!z->j) return;
+    proof_hop x = {HOP_SO, v, by->ob, NO_ID};
+    if (by->kind == EDGE_WR) x.kind = HOP_WR;
+    if (by->kind == EDGE_WW) x.kind = HOP_WW;
+    if (by->kind == EDGE_WW) x.with = s.key;
+    if (by->kind == STEP_RW) x.kind = HOP_RW;
+    if (by->kind == STEP_RW && before != NONE) x.from = g->inst_node[before];
+    vec_push(z->m, &c->hops, x);
+}
+
+static uint32_t finish_clause(lazy *z, clause *c)
+{
+    uint64_t hash = (uint64_t)1 << 63; /* 0 would stay 0 and be taken for a clause of a read */
+    for (size_t i = 0; i < z->lits.n; i++) hash = hash_u64(hash ^ z->lits.at[i]) + i;
+    if (c->lit != LIT_NONE && !lazy_first_time(z, (uint32_t)(hash >> 32), (uint32_t)hash)) {
+        vec_free(z->m, &c->steps.steps);
+        vec_free(z->m, &c->hops);
+        return c->lit;
+    }
+    for (size_t i = c->hops.n; i-- > 0;) justify_hop(z->j, c->hops.at[i]); /* told backwards */
+    if (z->j) justify_reason(z->j, BECAUSE_LOOP, NO_ID, NO_ID, c->steps.steps.at[0].from);
+    vec_free(z->m, &c->hops);
+    lazy_clause_end(z);
+    if (!z->lits.n) z->a->path = c->steps;
+    return THEORY_ANY;
+}
+
+static uint32_t write_broken(lazy *z, node_id r, node_id u)
+{
+    const updates *x = z->updates;
+    clause c = {.lit = LIT_NONE};
+    link in = x->enter[u];
+    in.to = u;
+    lazy_clause_start(z);
+    offer_link(z, &c, r, &in);
+    for (node_id t = u; t != r; t = x->link[t].to) offer_link(z, &c, t, &x->link[t]);
+    return finish_clause(z, &c);
+}
+
+/* --- read-committed with sessions ------------------------------------------------------------ */
+
+typedef struct arrival {
+    node_id from;
+    link by;
+} arrival;
+
+typedef VEC(arrival) arrivals;
+
+/* Session order, read-from and version order into v. */
+static void list_arrivals(lazy *z, node_id v, arrivals *all)
+{
+    asg *g = z->g;
+    if (z->p->so && g->so_pred[v] != NO_ID) {
+        arrival x = {g->so_pred[v], {v, EDGE_SO, NO_ID, NONE}};
+        vec_push(z->m, all, x);
+    }
+    for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+        uint32_t inst, cand;
+        if (!source(z, ob, &inst, &cand) || inst == NONE) continue;
+        arrival x = {g->inst_node[inst], {v, EDGE_WR, ob, NONE}};
+        vec_push(z->m, all, x);
+    }
+    for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
+        uint32_t prior = lazy_version_before(z, j);
+        if (prior == NONE) continue;
+        arrival x = {g->inst_node[prior], {v, EDGE_WW, NO_ID, j}};
+        vec_push(z->m, all, x);
+    }
+    guard_tick(z->m->guard);
+}
+
+/* Depth first from each node to what comes before it: a node is placed when all that is.  Meeting
+   one that is still being left closes a cycle, and its clause is written. */
+static bool place_all(lazy *z, uint32_t *answer)
+{
+    asg *g = z->g;
+    updates *x = z->updates;
+    enum { FRESH, OPEN, PLACED };
+    uint8_t *state = mem_array0(z->m, uint8_t, (size_t)g->nodes + 1);
+    size_t *first = mem_array(z->m, size_t, (size_t)g->nodes + 2);
+    size_t *next = mem_array(z->m, size_t, (size_t)g->nodes + 2);
+    arrivals all = {0};
+    uint32_t placed = 0;
+    bool ok = true;
+    for (node_id v = 0; v < g->nodes; v++) {
+        first[v] = next[v] = all.n;
+        if (z->present[v]) list_arrivals(z, v, &all);
+    }
+    first[g->nodes] = all.n;
+    for (node_id root = 0; root < g->nodes && ok; root++) {
+        if (state[root] != FRESH) continue;
+        x->todo.n = 0;
+        vec_push(z->m, &x->todo, root);
+        state[root] = OPEN;
+        while (x->todo.n && ok) {
+            node_id v = x->todo.at[x->todo.n - 1];
+            if (next[v] == first[v + 1]) {
+                state[v] = PLACED;
+                x->topo[v] = placed++;
+                x->todo.n--;
+                continue;
+            }
+            const arrival *e = &all.at[next[v]++];
+            if (state[e->from] == FRESH) {
+                state[e->from] = OPEN;
+                x->link[e->from] = e->by;
+                vec_push(z->m, &x->todo, e->from);
+            } else if (state[e->from] == OPEN) {
+                clause c = {.lit = LIT_NONE};
+                lazy_clause_start(z);
+                offer_link(z, &c, e->from, &e->by);
+                for (node_id t = v; t != e->from; t = x->link[t].to)
+                    offer_link(z, &c, t, &x->link[t]);
+                *answer = finish_clause(z, &c);
+                ok = false;
+            }
+        }
+    }
+    vec_free(z->m, &all);
+    mem_put(z->m, state);
+    mem_put(z->m, first);
+    mem_put(z->m, next);
+    return ok;
+}
+
+/* --- for lazy.c ------------------------------------------------------------------------------ */
+
+/* Choices are undone by going back, and made again by propagation, unnoticed. */
+static bool choices_wait(lazy *z)
+{
+    asg *g = z->g;
+    size_t before = z->queue.n;
+    for (size_t i = 0; i < g->open.n; i++)
+        if (z->present[g->ob_node[g->open.at[i]]]) lazy_enqueue(z, g->open.at[i]);
+    return z->queue.n > before;
+}
+
+bool updates_look_again(lazy *z)
+{
+    updates *x = z->updates;
+    if (!x || x->epoch == z->epoch) return false;
+    x->epoch = z->epoch;
+    x->left = x->readers.n;
+    x->clean = false;
+    return choices_wait(z);
+}
+
+bool updates_broken(lazy *z, uint32_t *answer)
+{
+    updates *x = z->updates;
+    if (!x || x->clean) return false;
+    assert(x->epoch == z->epoch);
+    /* From where the last finding was, so that a long row of findings is one walk. */
+    for (; x->left; x->left--) {
+        if (x->at >= x->readers.n) x->at = 0;
+        node_id r = x->readers.at[x->at], u;
+        if (z->present[r] && (u = find_broken(z, r)) != NO_ID) {
+            *answer = write_broken(z, r, u);
+            return true;
+        }
+        x->at++;
+        guard_tick(z->m->guard);
+    }
+    if (!place_all(z, answer)) return true;
+    x->clean = true;
+    return false;
+}
+
+bool updates_clean(const lazy *z)
+{
+    return !z->updates || (z->updates->clean && z->updates->epoch == z->epoch);
+}
+
+const uint32_t *updates_order(const lazy *z)
+{
+    return z->updates->topo;
+}

@@ -1,0 +1,669 @@
+/*
+ * justify.c - see justify.h.
+ *
+ * Two languages.  The log holds clauses of the solver, over its variables: written ones with their
+ * reasons, cycles, learned ones.  The proof holds steps, over literals that the history knows
+ * (events before events, who took part, who was read from); a table maps one to the other.
+ *
+ * First the log is trimmed: going back from the empty clause, each learned clause that is needed is
+ * derived once more by unit propagation, and what took part in that is needed too (as drat-trim
+ * does).  Then, going forward, each needed clause becomes a step, or several: what the clocks knew
+ * and lazy.c left out of a clause is shown by a path of known edges, found by search; what was
+ * derived before the search (strong.forced) is shown the same way, using only edges derived
+ * before it.  Every clause by unit propagation is tried out here, so a proof that does not work is
+ * never written.
+ */
+#include <assert.h>
+
+#include "decide/proof/justify_internal.h"
+
+justify *justify_new(strong *p)
+{
+    justify *j = mem_zeroed(p->m, sizeof *j);
+    j->p = p;
+    j->g = p->g;
+    j->m = p->m;
+    vec_push(j->m, &j->clause, 0);
+    vec_reserve(j->m, &j->pool, 1); /* slices of length 0 have a place to point to */
+    if (j->g->open.n) {
+        j->open_of = mem_array(j->m, uint32_t, j->g->obs + 1);
+        memset(j->open_of, 0xff, (j->g->obs + 1) * sizeof *j->open_of);
+        for (uint32_t i = 0; i < j->g->open.n; i++) j->open_of[j->g->open.at[i]] = i;
+    }
+    return j;
+}
+
+void justify_limit(justify *j, size_t words)
+{
+    j->limit = words;
+}
+
+/* --- known edges ------------------------------------------------------------------------------ */
+
+static uint32_t txn_events(const justify *j)
+{
+    return j->p->si ? 2 * j->p->txns : j->p->txns;
+}
+
+static void load_graph(justify *j)
+{
+    strong *p = j->p;
+    size_t n = (size_t)p->events + 1, f = p->forced.n;
+    if (j->forced_head) return;
+    order_graph_build(j->m, p->events, (const order_pair *)(const void *)p->known.at, j->base_known,
+                      &j->base);
+    j->forced_head = mem_array0(j->m, uint32_t, n);
+    j->forced_into = mem_array0(j->m, uint32_t, n);
+    j->forced_next = mem_array0(j->m, uint32_t, f + 1);
+    j->forced_into_next = mem_array0(j->m, uint32_t, f + 1);
+    j->forced_step = mem_array0(j->m, uint32_t, f + 1);
+    for (size_t i = f; i-- > 0;) { /* the oldest first in each list */
+        const forced *x = &p->forced.at[i];
+        uint32_t a = x->rw ? begin_of(p, x->from) : commit_of(p, x->from);
+        uint32_t b = x->rw ? commit_of(p, x->to) : version_target(p, x->to);
+        j->forced_next[i] = j->forced_head[a];
+        j->forced_head[a] = (uint32_t)i + 1;
+        j->forced_into_next[i] = j->forced_into[b];
+        j->forced_into[b] = (uint32_t)i + 1;
+    }
+    for (int d = 0; d < 2; d++) {
+        j->mark[d] = mem_array0(j->m, uint32_t, n);
+        j->via[d] = mem_array(j->m, uint32_t, n);
+    }
+}
+
+static uint32_t forced_event(const justify *j, uint32_t i, bool from)
+{
+    const forced *x = &j->p->forced.at[i];
+    if (from) return x->rw ? begin_of(j->p, x->from) : commit_of(j->p, x->from);
+    return x->rw ? commit_of(j->p, x->to) : version_target(j->p, x->to);
+}
+
+static bool reach_event(justify *j, int d, uint32_t e, uint32_t via)
+{
+    if (j->mark[d][e] == j->round) return false;
+    j->mark[d][e] = j->round;
+    j->via[d][e] = via;
+    vec_push(j->m, &j->front[d], e);
+    return j->mark[!d][e] == j->round;
+}
+
+/* One layer of the search from one end; the event where both meet, or NONE. */
+static uint32_t widen(justify *j, int d, size_t *head, uint32_t limit)
+{
+    size_t end = j->front[d].n;
+    for (; *head < end; ++*head) {
+        uint32_t e = j->front[d].at[*head];
+        const uint32_t *start = d ? j->base.in_start : j->base.out_start;
+        const uint32_t *list = d ? j->base.in : j->base.out;
+        for (uint32_t i = start[e]; i < start[e + 1]; i++)
+            if (reach_event(j, d, list[i], e)) return list[i];
+        for (uint32_t i = d ? j->forced_into[e] : j->forced_head[e]; i;
+             i = d ? j->forced_into_next[i - 1] : j->forced_next[i - 1]) {
+            uint32_t other = forced_event(j, i - 1, d);
+            if (i - 1 < limit && reach_event(j, d, other, e)) return other;
+        }
+        guard_tick(j->m->guard);
+    }
+    return NONE;
+}
+
+/* A shortest way from event a to event b through what is known and what was derived before
+   `limit`, without helper events, in j->path; a and b included. */
+static bool find_path(justify *j, uint32_t a, uint32_t b, uint32_t limit)
+{
+    size_t head[2] = {0, 0};
+    uint32_t meet = NONE;
+    j->round++;
+    j->front[0].n = j->front[1].n = j->path.n = 0;
+    reach_event(j, 0, a, NONE);
+    if (reach_event(j, 1, b, NONE)) meet = b;
+    while (meet == NONE) {
+        size_t open0 = j->front[0].n - head[0], open1 = j->front[1].n - head[1];
+        if (!open0 || !open1) return false;
+        int d = open1 < open0;
+        meet = widen(j, d, &head[d], limit);
+    }
+    for (uint32_t e = meet; e != NONE; e = j->via[0][e]) vec_push(j->m, &j->path, e);
+    for (size_t i = 0, n = j->path.n; i < n / 2; i++) {
+        uint32_t swap = j->path.at[i];
+        j->path.at[i] = j->path.at[n - 1 - i];
+        j->path.at[n - 1 - i] = swap;
+    }
+    for (uint32_t e = j->via[1][meet]; e != NONE; e = j->via[1][e]) vec_push(j->m, &j->path, e);
+    size_t keep = 0;
+    for (size_t i = 0; i < j->path.n; i++)
+        if (j->path.at[i] < txn_events(j)) j->path.at[keep++] = j->path.at[i];
+    j->path.n = keep;
+    return true;
+}
+
+/* Real time: the earlier event returned before the later one was called. */
+static uint32_t prove_times(justify *j, uint32_t x, uint32_t y)
+{
+    const strong *p = j->p;
+    const history *h = j->g->h;
+    bool begin = p->si && x == begin_of(p, txn_of(p, x)), commit = p->si && y % 2;
+    unsigned counts = commit ? (begin ? RT_BC : RT_CC) : begin ? 0 : RT_CB;
+    int64_t from, to;
+    uint64_t drift = p->drift > 0 ? (uint64_t)p->drift : 0;
+    if (!(p->rt & counts)) return 0;
+    if (!txn_stamp(h, j->g->node_txn[txn_of(p, x)], begin ? BEGIN_RETURN : COMMIT_RETURN, &from) ||
+        !txn_stamp(h, j->g->node_txn[txn_of(p, y)], commit ? COMMIT_CALL : BEGIN_CALL, &to))
+        return 0;
+    return from < to && (uint64_t)to - (uint64_t)from >= drift ? justify_say_rt(j, x, y) : 0;
+}
+
+/* The commit of a is before the begin of b. */
+static uint32_t prove_dependency(justify *j, node_id a, node_id b)
+{
+    asg *g = j->g;
+    const uint32_t *session = g->h->txn_session;
+    if (j->p->so && a < b && !g->maybe[a] && session[g->node_txn[a]] == session[g->node_txn[b]])
+        return justify_say_pair(j, PROOF_SO, a, b);
+    for (uint32_t ob = g->ob_first[b]; ob < g->ob_first[b + 1] && j->p->in[b]; ob++)
+        if (g->ob_rf[ob] == a) return justify_say_wr(j, ob, a);
+    return 0;
+}
+
+/* A list or a position shows a's version before b's. */
+static uint32_t prove_shown(justify *j, node_id a, node_id b)
+{
+    asg *g = j->g;
+    for (uint32_t i = g->extra_head[b]; i != NO_ID && j->p->in[a] && j->p->in[b];
+         i = g->extra.at[i].next)
+        if (g->extra.at[i].from == a) return justify_say_extra(j, &g->extra.at[i]);
+    return 0;
+}
+
+/* The begin of a is before the commit of b: a read the initial version of what b writes. */
+static uint32_t prove_initial(justify *j, node_id a, node_id b)
+{
+    asg *g = j->g;
+    for (uint32_t ob = g->ob_first[a]; ob < g->ob_first[a + 1] && j->p->in[a]; ob++)
+        if (g->ob_rf[ob] == RF_INIT && strict_read(j->p, ob) &&
+            asg_install(g, b, g->ob_key[ob]) != NO_ID)
+            return justify_say_read(j, ob, NO_ID, b);
+    return 0;
+}
+
+/* A step that says that event x is before y, from what is known and was derived before `limit`.
+   0: that is not known, or an edge that was derived, *missing - 1, must be shown first. */
+static uint32_t say_edge(justify *j, uint32_t x, uint32_t y, uint32_t limit, uint32_t *missing)
+{
+    strong *p = j->p;
+    node_id a = txn_of(p, x), b = txn_of(p, y);
+    uint32_t id = 0;
+    *missing = 0;
+    if (a == b) return 0;
+    if (x == commit_of(p, a) && y == begin_of(p, b)) id = prove_dependency(j, a, b);
+    if (!id && x == commit_of(p, a) && y == version_target(p, b)) id = prove_shown(j, a, b);
+    if (!id) id = prove_times(j, x, y);
+    if (!id && x == begin_of(p, a) && y == commit_of(p, b)) id = prove_initial(j, a, b);
+    for (uint32_t i = j->forced_head[x]; i && !id && !*missing; i = j->forced_next[i - 1]) {
+        if (i - 1 >= limit || forced_event(j, i - 1, false) != y) continue;
+        id = j->forced_step[i - 1];
+        if (!id) *missing = i;
+    }
+    return id;
+}
+
+static bool own_edge(const justify *j, uint32_t x, uint32_t y)
+{
+    return j->p->si && x % 2 == 0 && y == x + 1;
+}
+
+/* Steps for the edges of a way, into `steps`; as say_edge. */
+static bool say_way(justify *j, const u32s *way, uint32_t limit, u32s *steps, uint32_t *missing)
+{
+    steps->n = 0;
+    *missing = 0;
+    for (size_t i = 0; i + 1 < way->n; i++) {
+        if (own_edge(j, way->at[i], way->at[i + 1])) continue;
+        uint32_t id = say_edge(j, way->at[i], way->at[i + 1], limit, missing);
+        if (!id) return false;
+        vec_push(j->m, steps, id);
+    }
+    return true;
+}
+
+static void copy_path(justify *j, u32s *way)
+{
+    way->n = 0;
+    for (size_t i = 0; i < j->path.n; i++) vec_push(j->m, way, j->path.at[i]);
+}
+
+/* The ends of the way that makes a derived edge certain: for "reader before u", w reaches u; for
+   "u before w", u reaches the reader. */
+static bool ends_of_forced(const justify *j, uint32_t i, uint32_t *x, uint32_t *y)
+{
+    const forced *f = &j->p->forced.at[i];
+    node_id v = j->g->ob_node[f->ob], w = j->g->ob_rf[f->ob];
+    if (w >= RF_LAST) return false;
+    *x = f->rw ? version_target(j->p, w) : commit_of(j->p, f->from);
+    *y = f->rw ? commit_of(j->p, f->to) : begin_of(j->p, v);
+    return true;
+}
+
+/* An edge that was derived: of a pair, what is known rules out the other half.  It may rest on
+   edges derived before, and those on others: a stack, since such chains are long. */
+static uint32_t prove_forced(justify *j, uint32_t last)
+{
+    u32s stack = {0}, way = {0}, steps = {0};
+    bool ok = true;
+    vec_push(j->m, &stack, last);
+    while (stack.n && ok) {
+        uint32_t i = stack.at[stack.n - 1], x, y, missing;
+        const forced *f = &j->p->forced.at[i];
+        ok = ends_of_forced(j, i, &x, &y) && find_path(j, x, y, i) && j->path.n > 1;
+        if (!ok) break;
+        copy_path(j, &way);
+        if (!say_way(j, &way, i, &steps, &missing)) {
+            ok = missing != 0;
+            vec_push(j->m, &stack, missing - 1);
+            continue;
+        }
+        uint32_t rule = justify_say_read(j, f->ob, j->g->ob_rf[f->ob], f->rw ? f->to : f->from);
+        uint32_t closed = justify_say_cycle(j); /* nothing since has searched: j->path is the way */
+        j->hints.n = j->made.n = 0;
+        for (size_t k = 0; k < steps.n; k++) justify_hint(j, steps.at[k]);
+        justify_hint(j, closed);
+        justify_hint(j, rule);
+        vec_push(j->m, &j->made,
+                 justify_before(j, forced_event(j, i, true), forced_event(j, i, false)));
+        j->forced_step[i] = rule ? justify_rup(j) : 0;
+        ok = j->forced_step[i] != 0;
+        stack.n--;
+    }
+    vec_free(j->m, &stack);
+    vec_free(j->m, &way);
+    vec_free(j->m, &steps);
+    return j->forced_step[last];
+}
+
+/* Step for an edge, with all that it needs; 0: not known. */
+static uint32_t prove_edge(justify *j, uint32_t x, uint32_t y)
+{
+    for (;;) {
+        uint32_t missing, id = say_edge(j, x, y, NONE, &missing);
+        if (id || !missing || !prove_forced(j, missing - 1)) return id;
+    }
+}
+
+/* Steps that refute "y before x", because a known way leads from x to y. */
+static bool refute(justify *j, uint32_t x, uint32_t y, u32s *out)
+{
+    u32s way = {0}, steps = {0};
+    bool ok = find_path(j, x, y, NONE) && j->path.n > 1;
+    if (ok) copy_path(j, &way);
+    for (uint32_t missing; ok && !say_way(j, &way, NONE, &steps, &missing);)
+        ok = missing && prove_forced(j, missing - 1);
+    if (ok) {
+        j->path.n = 0;
+        for (size_t i = 0; i < way.n; i++) vec_push(j->m, &j->path, way.at[i]);
+        vec_push(j->m, &steps, justify_say_cycle(j));
+        for (size_t i = 0; i < steps.n; i++) vec_push(j->m, out, steps.at[i]);
+    }
+    vec_free(j->m, &way);
+    vec_free(j->m, &steps);
+    return ok;
+}
+
+/* --- from the log to steps -------------------------------------------------------------------- */
+
+static bool make_clause(justify *j, const log_entry *e)
+{
+    j->made.n = 0;
+    for (uint32_t i = 0; i < e->n; i++) {
+        uint32_t lit = justify_translate(j, j->pool.at[e->lits + i]);
+        if (lit == NONE) return false;
+        vec_push(j->m, &j->made, lit);
+    }
+    return true;
+}
+
+/* The step `id`, of whose clause lazy.c left literals out because what is known rules them out. */
+static uint32_t step_rule(justify *j, const log_entry *e, uint32_t id)
+{
+    u32s steps = {0}, missing = {0};
+    bool ok = id && make_clause(j, e);
+    for (size_t i = 0; ok && i < j->made.n; i++)
+        j->value.at[j->made.at[i] / 2] = j->made.at[i] & 1 ? -1 : 1;
+    for (size_t i = ok ? j->clause.at[id - 1] : 0; ok && i < j->clause.at[id]; i++) {
+        uint32_t lit = j->lits.at[i];
+        bool there = j->value.at[lit / 2] == (lit & 1 ? -1 : 1);
+        if (!there && !(lit & 1) && j->names.at[lit / 2].kind == LITERAL_BEFORE)
+            vec_push(j->m, &missing, lit);
+    }
+    for (size_t i = 0; ok && i < j->made.n; i++) j->value.at[j->made.at[i] / 2] = 0;
+    for (size_t i = 0; ok && i < missing.n; i++) {
+        const lit_name x = j->names.at[missing.at[i] / 2];
+        ok = refute(j, x.b, x.a, &steps);
+    }
+    if (ok && steps.n) {
+        j->hints.n = 0;
+        for (size_t i = 0; i < steps.n; i++) justify_hint(j, steps.at[i]);
+        justify_hint(j, id);
+        id = make_clause(j, e) ? justify_rup(j) : 0;
+    }
+    vec_free(j->m, &steps);
+    vec_free(j->m, &missing);
+    return ok ? id : 0;
+}
+
+static uint32_t step_clause(justify *j, const log_entry *e)
+{
+    const asg *g = j->g;
+    switch ((enum justify_why)e->why) {
+    case BECAUSE_READ: return step_rule(j, e, justify_say_read(j, e->ob, e->w, e->u));
+    case BECAUSE_OVERLAP: return step_rule(j, e, justify_say_overlap(j, e->ob, e->u, e->w));
+    case BECAUSE_FROM: return justify_say_from(j, e->ob);
+    case BECAUSE_TAKEN: return justify_say_taken(j, e->ob, e->w);
+    case BECAUSE_FAULT: return justify_say_fault(j, e->u);
+    case BECAUSE_SHOWN: return justify_say_extra(j, &g->extra.at[e->ob]);
+    case BECAUSE_INITIAL: return justify_say_initial(j, e->ob, e->w);
+    case BECAUSE_BLOCKED: return justify_say_blocked(j, e->ob);
+    case BECAUSE_PATH:
+    case BECAUSE_LOOP: {
+        /* a copy: the pool of the log may move */
+        proof_hop *hops = mem_get(j->m, e->len * sizeof(uint32_t) + 1);
+        memcpy(hops, j->pool.at + e->nodes, e->len * sizeof(uint32_t));
+        uint32_t id = e->why == BECAUSE_PATH ? justify_say_sees(j, e->ob, e->w, hops, e->len / 4)
+                                             : justify_say_loop(j, e->u, hops, e->len / 4);
+        mem_put(j->m, hops);
+        return step_rule(j, e, id);
+    }
+    case BECAUSE_UNSAID: break;
+    }
+    return 0;
+}
+
+/* A literal of the cycle's clause whose edge this is. */
+static bool edge_of_literal(justify *j, const log_entry *e, uint32_t x, uint32_t y, uint32_t *id)
+{
+    strong *p = j->p;
+    *id = 0;
+    for (uint32_t i = 0; i < e->n; i++) {
+        uint32_t var = j->pool.at[e->lits + i] >> 1;
+        if (var >= j->vars.n) return false;
+        const var_info *v = &j->vars.at[var];
+        if (v->kind == VAR_BEFORE && v->a == x && v->b == y) return true;
+        if (v->kind == VAR_READ && v->b < RF_LAST && commit_of(p, v->b) == x &&
+            begin_of(p, j->g->ob_node[v->a]) == y) {
+            *id = justify_say_wr(j, v->a, v->b);
+            return *id != 0;
+        }
+        if (v->kind == VAR_TAKEN && txn_of(p, x) == v->a) *id = prove_times(j, x, y);
+        if (*id) return true;
+        if (v->kind != VAR_TAKEN || begin_of(p, v->a) != y) continue;
+        for (uint32_t ob = j->g->ob_first[v->a]; ob < j->g->ob_first[v->a + 1]; ob++)
+            if (j->g->ob_rf[ob] < RF_LAST && commit_of(p, j->g->ob_rf[ob]) == x) {
+                *id = justify_say_wr(j, ob, j->g->ob_rf[ob]);
+                return *id != 0;
+            }
+    }
+    return false;
+}
+
+/* A cycle of events; edges that are not known stand for literals of the entry's clause, if any. */
+static uint32_t step_cycle(justify *j, const uint32_t *nodes, size_t n, const log_entry *e)
+{
+    u32s way = {0}, steps = {0};
+    bool ok = true;
+    for (size_t i = 0; i < n; i++)
+        if (nodes[i] < txn_events(j)) vec_push(j->m, &way, nodes[i]);
+    for (size_t i = 0; i < way.n && ok; i++) {
+        uint32_t x = way.at[i], y = way.at[(i + 1) % way.n], id;
+        if (own_edge(j, x, y)) continue;
+        id = prove_edge(j, x, y);
+        if (!id) ok = e && edge_of_literal(j, e, x, y, &id);
+        if (ok && id) vec_push(j->m, &steps, id);
+    }
+    uint32_t result = 0;
+    if (ok && way.n > 1) {
+        j->path.n = 0;
+        for (size_t i = 0; i < way.n; i++) vec_push(j->m, &j->path, way.at[i]);
+        result = justify_say_cycle(j);
+        if (steps.n || !e) {
+            j->hints.n = j->made.n = 0;
+            for (size_t i = 0; i < steps.n; i++) justify_hint(j, steps.at[i]);
+            justify_hint(j, result);
+            result = !e || make_clause(j, e) ? justify_rup(j) : 0;
+        }
+    }
+    vec_free(j->m, &way);
+    vec_free(j->m, &steps);
+    return result;
+}
+
+static uint32_t step_learned(justify *j, const log_entry *e)
+{
+    if (!make_clause(j, e)) return 0;
+    j->hints.n = 0;
+    for (uint32_t i = 0; i < e->hints_n; i++) {
+        uint32_t id = j->entries.at[j->pool.at[e->hints + i]].done;
+        assert(id);
+        justify_hint(j, id);
+    }
+    return justify_rup(j);
+}
+
+/* A known cycle, made as short as can be through its first edge. */
+static bool known_cycle(justify *j, const lazy_answer *a)
+{
+    u32s way = {0};
+    size_t n = a->cycle.n, i = 0;
+    uint32_t best = 0;
+    while (i < n && a->cycle.at[i] >= txn_events(j)) i++;
+    if (i == n) return false;
+    uint32_t x = a->cycle.at[i], y = a->cycle.at[(i + 1) % n];
+    if (find_path(j, y, x, NONE) && j->path.n > 1) {
+        if (y >= txn_events(j) && j->path.at[0] == x) j->path.n = 0;
+        for (size_t k = 0; k < j->path.n; k++) vec_push(j->m, &way, j->path.at[k]);
+        if (way.n > 1) best = step_cycle(j, way.at, way.n, NULL);
+    }
+    if (!best) best = step_cycle(j, a->cycle.at, a->cycle.n, NULL);
+    vec_free(j->m, &way);
+    return best != 0;
+}
+
+bool justify_steps(justify *j, const lazy_answer *a)
+{
+    load_graph(j);
+    if (a->known_cycle) return known_cycle(j, a);
+    if (j->full || !justify_trim(j)) return false;
+    for (size_t i = 0; i < j->entries.n; i++) {
+        if (!j->entries.at[i].needed) continue;
+        log_entry e = j->entries.at[i]; /* a copy: the pool may move, entries do not */
+        uint32_t id = 0;
+        switch ((enum log_kind)e.kind) {
+        case LOG_CLAUSE: id = step_clause(j, &e); break;
+        case LOG_CYCLE: id = step_cycle(j, j->pool.at + e.nodes, e.len, &e); break;
+        case LOG_LEARNED: id = step_learned(j, &e); break;
+        }
+        if (!id) return false;
+        j->entries.at[i].done = id;
+        if (j->clause.at[id - 1] == j->clause.at[id]) return true; /* nothing is left to say */
+        guard_tick(j->m->guard);
+    }
+    return false;
+}
+
+/* --- faults ----------------------------------------------------------------------------------- */
+
+/* Two lists of a key where they first differ: each says that its writer there comes first. */
+static bool lists_contradict(justify *j, uint32_t a, uint32_t b)
+{
+    asg *g = j->g;
+    const history *h = g->h;
+    atom x = value_atom(h, g->ob_value[a]), y = value_atom(h, g->ob_value[b]);
+    if (x.kind != ATOM_LIST || y.kind != ATOM_LIST) return false;
+    const value_id *ex = h->elements.at + x.as.offset, *ey = h->elements.at + y.as.offset;
+    uint32_t at = 0;
+    while (at < x.len && at < y.len && ex[at] == ey[at]) at++;
+    if (at == x.len || at == y.len) return false;
+    node_id first = NO_ID, second = NO_ID;
+    asg_by_key(g);
+    for (uint32_t i = g->kw_first[g->ob_key[a]]; i < g->kw_first[g->ob_key[a] + 1]; i++) {
+        node_id v = g->inst_node[g->kw_inst[i]];
+        txn_id t = g->node_txn[v];
+        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
+            if ((h->op_kind[o] & (OP_KIND_MASK | OP_FAILED)) != OP_APPEND ||
+                h->op_key[o] != g->ob_key[a])
+                continue;
+            if (h->op_value[o] == ex[at]) first = v;
+            if (h->op_value[o] == ey[at]) second = v;
+        }
+    }
+    if (first == NO_ID || second == NO_ID || first == second) return false;
+    uint32_t one = justify_say_list(j, a, first, second),
+             other = justify_say_list(j, b, second, first);
+    if (!one || !other) return false;
+    uint32_t p = commit_of(j->p, first), q = commit_of(j->p, second);
+    j->path.n = 0;
+    if (version_target(j->p, first) != p) {
+        uint32_t four[] = {begin_of(j->p, first), p, begin_of(j->p, second), q};
+        for (size_t i = 0; i < 4; i++) vec_push(j->m, &j->path, four[i]);
+    } else {
+        vec_push(j->m, &j->path, p);
+        vec_push(j->m, &j->path, q);
+    }
+    uint32_t closed = justify_say_cycle(j);
+    j->hints.n = j->made.n = 0;
+    justify_hint(j, one);
+    justify_hint(j, other);
+    justify_hint(j, closed);
+    return justify_rup(j) != 0;
+}
+
+bool justify_list_fault(justify *j, key_id k)
+{
+    asg *g = j->g;
+    uint32_t longest = NO_ID;
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t ob = 0; ob < g->obs; ob++) {
+            if (g->ob_key[ob] != k || !j->p->in[g->ob_node[ob]] || g->ob_value[ob] == VALUE_NULL)
+                continue;
+            atom x = value_atom(g->h, g->ob_value[ob]);
+            if (x.kind != ATOM_LIST) continue;
+            if (pass && lists_contradict(j, longest, ob)) return true;
+            if (!pass && (longest == NO_ID || value_atom(g->h, g->ob_value[longest]).len < x.len))
+                longest = ob;
+        }
+    return false;
+}
+
+bool justify_fault(justify *j, node_id v)
+{
+    uint32_t id = justify_say_fault(j, v);
+    return id && j->clause.at[id - 1] == j->clause.at[id];
+}
+
+/* --- reading the steps ------------------------------------------------------------------------ */
+
+size_t justify_count(const justify *j)
+{
+    return j->lines.n;
+}
+
+const proof_line *justify_line(const justify *j, size_t i)
+{
+    return &j->lines.at[i];
+}
+
+const uint32_t *justify_pool(const justify *j)
+{
+    return j->lines_pool.at;
+}
+
+proof_literal justify_literal(const justify *j, uint32_t lit)
+{
+    const lit_name *x = &j->names.at[lit / 2];
+    return (proof_literal){x->kind, x->a, x->b, x->c, lit & 1};
+}
+
+static void see(uint8_t *seen, node_id v)
+{
+    if (v != NO_ID) seen[v] = 1;
+}
+
+static void see_candidates(const justify *j, node_id t, op_id op, key_id key, uint8_t *seen)
+{
+    const asg *g = j->g;
+    for (uint32_t ob = g->ob_first[t]; ob < g->ob_first[t + 1]; ob++) {
+        if (g->ob_op[ob] != op || g->ob_key[ob] != key) continue;
+        if (g->ob_rf[ob] < RF_LAST) seen[g->ob_rf[ob]] = 1;
+        if (g->ob_rf[ob] != RF_OPEN || j->open_of[ob] == NONE) continue;
+        uint32_t open = j->open_of[ob];
+        for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++)
+            if (g->cand.at[i] < RF_LAST) seen[g->cand.at[i]] = 1;
+    }
+}
+
+static void see_hops(const justify *j, const uint32_t *words, size_t n, uint8_t *seen)
+{
+    const asg *g = j->g;
+    for (size_t i = 0; i < n; i += 4) {
+        uint32_t kind = words[i], with = words[i + 2];
+        see(seen, words[i + 1]);
+        see(seen, words[i + 3]);
+        if (kind == HOP_WR || kind == HOP_RW)
+            see_candidates(j, g->ob_node[with], g->ob_op[with], g->ob_key[with], seen);
+        /* who else writes the key matters there */
+        for (uint32_t k = kind == HOP_NEXT ? g->kw_first[with] : 0;
+             kind == HOP_NEXT && k < g->kw_first[with + 1]; k++)
+            seen[g->inst_node[g->kw_inst[k]]] = 1;
+    }
+}
+
+void justify_nodes(const justify *j, uint8_t *seen)
+{
+    const asg *g = j->g;
+    for (size_t i = 0; i < j->lines.n; i++) {
+        const proof_line *x = &j->lines.at[i];
+        const uint32_t *at = j->lines_pool.at + x->first;
+        switch ((enum proof_step)x->kind) {
+        case PROOF_INITIAL: { /* x->w is the other read */
+            node_id t = g->txn_node[txn_of_op(g->h, x->w)];
+            see(seen, x->t);
+            see(seen, t);
+            see_candidates(j, x->t, x->op, x->key, seen);
+            see_candidates(j, t, x->w, x->key, seen);
+            break;
+        }
+        case PROOF_READ:
+        case PROOF_LIST: see(seen, x->u); /* fall through */
+        case PROOF_WR:
+        case PROOF_TAKEN:
+        case PROOF_SHOWS: see(seen, x->w);                             /* fall through */
+        case PROOF_FROM: see_candidates(j, x->t, x->op, x->key, seen); /* fall through */
+        case PROOF_FAULT: see(seen, x->t); break;
+        case PROOF_SO:
+            see(seen, x->t);
+            see(seen, x->w);
+            break;
+        case PROOF_RT:
+            seen[txn_of(j->p, x->t)] = 1;
+            seen[txn_of(j->p, x->w)] = 1;
+            break;
+        case PROOF_OVERLAP:
+        case PROOF_VER:
+            see(seen, x->w);
+            see(seen, x->u);
+            break;
+        case PROOF_CYCLE:
+            for (size_t k = 0; k < x->n; k++) seen[txn_of(j->p, at[k])] = 1;
+            break;
+        case PROOF_SEES:
+            see(seen, x->w);
+            see_candidates(j, x->t, x->op, x->key, seen); /* fall through */
+        case PROOF_LOOP:
+            see(seen, x->t);
+            see_hops(j, at, x->n, seen);
+            break;
+        case PROOF_RUP:
+        case PROOF_EXHAUSTIVE:
+        case PROOF_STEPS: break;
+        }
+    }
+}

@@ -1,0 +1,562 @@
+/*
+ * justify_steps.c - single steps of a proof, each with the clause that it adds.
+ *
+ * The clauses are those that src/lib/verify makes of the same words; every clause by unit
+ * propagation is tried out here, so a proof that does not work is never written.
+ */
+#include <assert.h>
+
+#include "base/hash.h"
+#include "decide/proof/justify_internal.h"
+
+/* --- literals of the proof -------------------------------------------------------------------- */
+
+static size_t name_hash(const lit_name *x)
+{
+    return (size_t)hash_pair(hash_pair(x->kind, x->a), hash_pair(x->b, x->c));
+}
+
+static uint32_t name(justify *j, uint32_t kind, uint32_t a, uint32_t b, uint32_t c)
+{
+    lit_name x = {kind, a, b, c};
+    if (!j->name_slot || 2 * j->names.n >= j->name_mask) {
+        size_t n = j->name_slot ? 2 * (j->name_mask + 1) : 256;
+        mem_put(j->m, j->name_slot);
+        j->name_slot = mem_array0(j->m, uint32_t, n);
+        j->name_mask = n - 1;
+        for (size_t i = 0; i < j->names.n; i++) {
+            size_t at = name_hash(&j->names.at[i]) & j->name_mask;
+            while (j->name_slot[at]) at = (at + 1) & j->name_mask;
+            j->name_slot[at] = (uint32_t)i + 1;
+        }
+    }
+    size_t at = name_hash(&x) & j->name_mask;
+    for (; j->name_slot[at]; at = (at + 1) & j->name_mask)
+        if (!memcmp(&j->names.at[j->name_slot[at] - 1], &x, sizeof x))
+            return 2 * (j->name_slot[at] - 1);
+    vec_push(j->m, &j->names, x);
+    vec_push(j->m, &j->value, 0);
+    j->name_slot[at] = (uint32_t)j->names.n;
+    return 2 * (uint32_t)(j->names.n - 1);
+}
+
+uint32_t justify_before(justify *j, uint32_t from, uint32_t to)
+{
+    return name(j, LITERAL_BEFORE, from, to, 0);
+}
+
+uint32_t justify_took_part(justify *j, node_id v)
+{
+    return j->g->maybe[v] ? name(j, LITERAL_IN, v, 0, 0) : NEVER_FALSE;
+}
+
+/* The read saw w (NO_ID: the initial state).  If it can have seen nothing else: its reader took
+   part. */
+uint32_t justify_reads(justify *j, uint32_t ob, node_id w)
+{
+    const asg *g = j->g;
+    bool one = g->ob_rf[ob] != RF_OPEN;
+    if (!one && j->open_of && j->open_of[ob] != NONE)
+        one = g->cand_first.at[j->open_of[ob] + 1] - g->cand_first.at[j->open_of[ob]] < 2;
+    if (one) return justify_took_part(j, g->ob_node[ob]);
+    return name(j, LITERAL_READS, j->g->ob_op[ob], j->g->ob_key[ob], w);
+}
+
+/* A literal of the solver as one of the proof; NONE: it was never said what it means. */
+uint32_t justify_translate(justify *j, uint32_t lit)
+{
+    if (lit >> 1 >= j->vars.n) return NONE;
+    const var_info *v = &j->vars.at[lit >> 1];
+    uint32_t x;
+    switch (v->kind) {
+    case VAR_BEFORE: x = justify_before(j, v->a, v->b); break;
+    case VAR_READ: x = justify_reads(j, v->a, v->b); break;
+    case VAR_TAKEN: x = justify_took_part(j, v->a); break;
+    default: return NONE;
+    }
+    return x == NEVER_FALSE ? NONE : x ^ (lit & 1);
+}
+
+/* --- steps ------------------------------------------------------------------------------------ */
+
+void justify_made_not(justify *j, uint32_t lit)
+{
+    if (lit != NEVER_FALSE) vec_push(j->m, &j->made, lit ^ 1);
+}
+
+/* Closes the line whose clause is in j->made; returns its number. */
+uint32_t justify_add_line(justify *j, proof_line line)
+{
+    for (size_t i = 0; i < j->made.n; i++) vec_push(j->m, &j->lits, j->made.at[i]);
+    j->made.n = 0;
+    vec_push(j->m, &j->clause, j->lits.n);
+    vec_push(j->m, &j->lines, line);
+    if (j->lines.n >= UINT32_MAX - 16)
+        guard_fail(j->m->guard, GUARD_UNSUPPORTED, "a proof of more than 2^32 steps");
+    return (uint32_t)j->lines.n;
+}
+
+/* What the line says now: 1 one literal is left, which becomes true; -1 none is; 0 nothing. */
+static int say(justify *j, uint32_t id)
+{
+    uint32_t unit = NONE;
+    for (size_t i = j->clause.at[id - 1]; i < j->clause.at[id]; i++) {
+        uint32_t lit = j->lits.at[i];
+        int v = j->value.at[lit / 2] * (lit & 1 ? -1 : 1);
+        if (v > 0 || (!v && unit != NONE && unit != lit)) return 0;
+        if (!v) unit = lit;
+    }
+    if (unit == NONE) return -1;
+    j->value.at[unit / 2] = unit & 1 ? -1 : 1;
+    vec_push(j->m, &j->trail, unit);
+    return 1;
+}
+
+/* The clause in j->made from the steps in j->hints; what they do not add is left out.  0: they do
+   not lead to it. */
+uint32_t justify_rup(justify *j)
+{
+    proof_line line = {.kind = PROOF_RUP, .first = j->lines_pool.n};
+    bool conflict = false;
+    for (size_t i = 0; i < j->made.n; i++) {
+        uint32_t lit = j->made.at[i];
+        vec_push(j->m, &j->lines_pool, lit);
+        if (j->value.at[lit / 2]) continue;
+        j->value.at[lit / 2] = lit & 1 ? 1 : -1;
+        vec_push(j->m, &j->trail, lit ^ 1);
+    }
+    line.n = j->lines_pool.n - line.first;
+    line.hints = j->lines_pool.n;
+    for (size_t i = 0; i < j->hints.n && !conflict; i++) {
+        int did = say(j, j->hints.at[i]);
+        if (did) vec_push(j->m, &j->lines_pool, j->hints.at[i]);
+        conflict = did < 0;
+    }
+    line.hn = j->lines_pool.n - line.hints;
+    for (size_t i = 0; i < j->trail.n; i++) j->value.at[j->trail.at[i] / 2] = 0;
+    j->trail.n = j->hints.n = 0;
+    if (!conflict) {
+        j->made.n = 0;
+        return 0;
+    }
+    return justify_add_line(j, line);
+}
+
+void justify_hint(justify *j, uint32_t step_id)
+{
+    vec_push(j->m, &j->hints, step_id);
+}
+
+static size_t line_hash(const proof_line *x)
+{
+    uint64_t h = hash_pair(hash_pair(x->kind, x->t), hash_pair(x->w, x->u));
+    return (size_t)hash_pair(h, hash_pair(x->op, x->key));
+}
+
+static bool same_axiom(const proof_line *a, const proof_line *b)
+{
+    return a->kind == b->kind && a->t == b->t && a->w == b->w && a->u == b->u && a->op == b->op &&
+           a->key == b->key && a->kind != PROOF_SEES && a->kind != PROOF_LOOP; /* hops differ */
+}
+
+/* The number of that axiom if it was said before, else 0 and the slot for it. */
+static uint32_t said(justify *j, const proof_line *x, size_t *slot)
+{
+    if (!j->line_slot || 2 * j->axioms >= j->line_mask) {
+        size_t n = j->line_slot ? 2 * (j->line_mask + 1) : 256, old = j->line_mask + 1;
+        uint32_t *fresh = mem_array0(j->m, uint32_t, 2 * n);
+        for (size_t i = 0; j->line_slot && i < old; i++) {
+            if (!j->line_slot[2 * i]) continue;
+            size_t at = line_hash(&j->lines.at[j->line_slot[2 * i] - 1]) & (n - 1);
+            while (fresh[2 * at]) at = (at + 1) & (n - 1);
+            fresh[2 * at] = j->line_slot[2 * i];
+            fresh[2 * at + 1] = j->line_slot[2 * i + 1];
+        }
+        mem_put(j->m, j->line_slot);
+        j->line_slot = fresh;
+        j->line_mask = n - 1;
+    }
+    size_t at = line_hash(x) & j->line_mask;
+    for (; j->line_slot[2 * at]; at = (at + 1) & j->line_mask)
+        if (same_axiom(&j->lines.at[j->line_slot[2 * at] - 1], x)) return j->line_slot[2 * at + 1];
+    *slot = at;
+    return 0;
+}
+
+static uint32_t prove_in(justify *j, node_id v);
+
+/* An axiom, its clause in j->made, without the guards that are known to hold: the number of the
+   step that says so. */
+uint32_t justify_axiom(justify *j, proof_line x)
+{
+    size_t slot = 0;
+    uint32_t id = said(j, &x, &slot);
+    if (id) {
+        j->made.n = 0;
+        return id;
+    }
+    size_t from = j->used.n; /* a stack: proving guards comes back here */
+    for (size_t i = 0; i < j->made.n; i++) vec_push(j->m, &j->used, j->made.at[i]);
+    uint32_t whole = justify_add_line(j, x);
+    j->line_slot[2 * slot] = whole;
+    j->line_slot[2 * slot + 1] = whole;
+    j->axioms++;
+    size_t sure = 0, n = j->used.n - from;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t lit = j->used.at[from + i];
+        const lit_name *l = &j->names.at[lit / 2];
+        if (!(lit & 1) || l->kind != LITERAL_IN || !j->p->in[l->a]) continue;
+        uint32_t in = prove_in(j, l->a);
+        if (!in) {
+            j->used.n = from;
+            return 0;
+        }
+        sure++;
+    }
+    if (sure) {
+        for (size_t i = 0; i < n; i++) {
+            uint32_t lit = j->used.at[from + i];
+            const lit_name *l = &j->names.at[lit / 2];
+            if ((lit & 1) && l->kind == LITERAL_IN && j->p->in[l->a])
+                justify_hint(j, prove_in(j, l->a));
+            else
+                vec_push(j->m, &j->made, lit);
+        }
+        justify_hint(j, whole);
+        id = justify_rup(j);
+        /* found anew: proving guards may have moved the table */
+        for (size_t at = line_hash(&x) & j->line_mask;; at = (at + 1) & j->line_mask)
+            if (j->line_slot[2 * at] == whole) {
+                j->line_slot[2 * at + 1] = id;
+                break;
+            }
+    } else {
+        id = whole;
+    }
+    j->used.n = from;
+    return id;
+}
+
+/* --- axioms ----------------------------------------------------------------------------------- */
+
+uint32_t justify_say_read(justify *j, uint32_t ob, node_id w, node_id u)
+{
+    const asg *g = j->g;
+    node_id v = g->ob_node[ob];
+    proof_line x = {PROOF_READ, v, w, u, g->ob_op[ob], g->ob_key[ob], 0, 0, 0, 0};
+    j->made.n = 0;
+    justify_made_not(j, justify_reads(j, ob, w));
+    if (w != NO_ID)
+        vec_push(j->m, &j->made, justify_before(j, commit_of(j->p, u), version_target(j->p, w)));
+    vec_push(j->m, &j->made, justify_before(j, begin_of(j->p, v), commit_of(j->p, u)));
+    return justify_axiom(j, x);
+}
+
+uint32_t justify_say_wr(justify *j, uint32_t ob, node_id w)
+{
+    const asg *g = j->g;
+    node_id v = g->ob_node[ob];
+    proof_line x = {PROOF_WR, v, w, 0, g->ob_op[ob], g->ob_key[ob], 0, 0, 0, 0};
+    j->made.n = 0;
+    justify_made_not(j, justify_reads(j, ob, w));
+    vec_push(j->m, &j->made, justify_before(j, commit_of(j->p, w), begin_of(j->p, v)));
+    return justify_axiom(j, x);
+}
+
+uint32_t justify_say_taken(justify *j, uint32_t ob, node_id w)
+{
+    const asg *g = j->g;
+    proof_line x = {PROOF_TAKEN, g->ob_node[ob], w, 0, g->ob_op[ob], g->ob_key[ob], 0, 0, 0, 0};
+    j->made.n = 0;
+    justify_made_not(j, justify_reads(j, ob, w));
+    vec_push(j->m, &j->made, justify_took_part(j, w));
+    return justify_axiom(j, x);
+}
+
+uint32_t justify_say_pair(justify *j, enum proof_step kind, node_id a, node_id b)
+{
+    proof_line x = {kind, a, b, 0, 0, 0, 0, 0, 0, 0};
+    j->made.n = 0;
+    vec_push(j->m, &j->made, justify_before(j, commit_of(j->p, a), begin_of(j->p, b)));
+    return justify_axiom(j, x);
+}
+
+uint32_t justify_say_rt(justify *j, uint32_t from, uint32_t to)
+{
+    proof_line x = {PROOF_RT, from, to, 0, 0, 0, 0, 0, 0, 0};
+    j->made.n = 0;
+    justify_made_not(j, justify_took_part(j, txn_of(j->p, from)));
+    vec_push(j->m, &j->made, justify_before(j, from, to));
+    return justify_axiom(j, x);
+}
+
+uint32_t justify_say_list(justify *j, uint32_t ob, node_id a, node_id b)
+{
+    const asg *g = j->g;
+    proof_line x = {PROOF_LIST, g->ob_node[ob], a, b, g->ob_op[ob], g->ob_key[ob], 0, 0, 0, 0};
+    j->made.n = 0;
+    justify_made_not(j, justify_took_part(j, g->ob_node[ob]));
+    vec_push(j->m, &j->made, justify_before(j, commit_of(j->p, a), version_target(j->p, b)));
+    return justify_axiom(j, x);
+}
+
+static uint32_t say_shows(justify *j, uint32_t ob, node_id a)
+{
+    const asg *g = j->g;
+    proof_line x = {PROOF_SHOWS, g->ob_node[ob], a, 0, g->ob_op[ob], g->ob_key[ob], 0, 0, 0, 0};
+    j->made.n = 0;
+    justify_made_not(j, justify_took_part(j, g->ob_node[ob]));
+    vec_push(j->m, &j->made, justify_took_part(j, a));
+    return justify_axiom(j, x);
+}
+
+static bool position(const asg *g, node_id v, key_id k, int64_t *at)
+{
+    const history *h = g->h;
+    uint32_t i = asg_install(g, v, k);
+    const attr *a = op_attrs(h, g->inst_op[i]), *end = h->attrs.at + h->attrs.n;
+    for (; a && a < end && a->op == g->inst_op[i]; a++)
+        if (a->kind == ATTR_VER) {
+            *at = (int64_t)a->a;
+            return true;
+        }
+    return false;
+}
+
+uint32_t justify_say_ver(justify *j, key_id k, node_id a, node_id b)
+{
+    int64_t at_a, at_b;
+    proof_line x = {PROOF_VER, 0, a, b, 0, k, 0, 0, 0, 0};
+    if (!position(j->g, a, k, &at_a) || !position(j->g, b, k, &at_b)) return 0;
+    j->made.n = 0;
+    justify_made_not(j, justify_took_part(j, a));
+    if (at_a == at_b)
+        justify_made_not(j, justify_took_part(j, b));
+    else
+        vec_push(j->m, &j->made, justify_before(j, commit_of(j->p, a), version_target(j->p, b)));
+    return justify_axiom(j, x);
+}
+
+uint32_t justify_say_extra(justify *j, const edge *e)
+{
+    return e->ob == NO_ID ? justify_say_ver(j, e->key, e->from, e->to)
+                          : justify_say_list(j, e->ob, e->from, e->to);
+}
+
+uint32_t justify_say_overlap(justify *j, key_id k, node_id a, node_id b)
+{
+    proof_line x = {PROOF_OVERLAP, 0, a, b, 0, k, 0, 0, 0, 0};
+    j->made.n = 0;
+    vec_push(j->m, &j->made, justify_before(j, commit_of(j->p, a), begin_of(j->p, b)));
+    vec_push(j->m, &j->made, justify_before(j, commit_of(j->p, b), begin_of(j->p, a)));
+    return justify_axiom(j, x);
+}
+
+uint32_t justify_say_fault(justify *j, node_id v)
+{
+    proof_line x = {PROOF_FAULT, v, 0, 0, 0, 0, 0, 0, 0, 0};
+    j->made.n = 0;
+    justify_made_not(j, justify_took_part(j, v));
+    return justify_axiom(j, x);
+}
+
+uint32_t justify_say_from(justify *j, uint32_t ob)
+{
+    const asg *g = j->g;
+    proof_line x = {PROOF_FROM, g->ob_node[ob], 0, 0, g->ob_op[ob], g->ob_key[ob], 0, 0, 0, 0};
+    uint32_t open = j->open_of ? j->open_of[ob] : NONE;
+    if (open == NONE) return 0;
+    j->made.n = 0;
+    justify_made_not(j, justify_took_part(j, g->ob_node[ob]));
+    for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++)
+        vec_push(j->m, &j->made,
+                 justify_reads(j, ob, g->cand.at[i] < RF_LAST ? g->cand.at[i] : NO_ID));
+    return justify_axiom(j, x);
+}
+
+uint32_t justify_say_initial(justify *j, uint32_t a, uint32_t b)
+{
+    const asg *g = j->g;
+    proof_line x = {.kind = PROOF_INITIAL, .t = g->ob_node[a], .op = g->ob_op[a]};
+    x.key = g->ob_key[a];
+    x.w = g->ob_op[b];
+    j->made.n = 0;
+    justify_made_not(j, justify_reads(j, a, NO_ID));
+    justify_made_not(j, justify_reads(j, b, NO_ID));
+    return justify_axiom(j, x);
+}
+
+/* Nobody wrote k between u and v, as the hops behind it say. */
+static void made_between(justify *j, key_id k, node_id u, node_id v, const proof_hop *sides,
+                         size_t n)
+{
+    asg *g = j->g;
+    if (!j->side) j->side = mem_array0(j->m, uint8_t, (size_t)g->nodes + 1);
+    for (size_t i = 0; i < n; i++) j->side[sides[i].to] = (uint8_t)sides[i].kind;
+    asg_by_key(g);
+    for (uint32_t i = g->kw_first[k]; i < g->kw_first[k + 1]; i++) {
+        node_id y = g->inst_node[g->kw_inst[i]];
+        if (y == u || y == v) continue;
+        uint32_t lit = j->side[y] == HOP_OUT      ? justify_took_part(j, y)
+                       : j->side[y] == HOP_BEHIND ? justify_before(j, y, v)
+                                                  : justify_before(j, u, y);
+        assert(lit != NEVER_FALSE);
+        vec_push(j->m, &j->made, lit);
+    }
+    for (size_t i = 0; i < n; i++) j->side[sides[i].to] = 0;
+}
+
+/* What the hops back from `at` rest on, for the clause; and the hops themselves, for the line. */
+static void made_hops(justify *j, node_id at, const proof_hop *hops, size_t n, proof_line *x)
+{
+    x->first = j->lines_pool.n;
+    x->n = 4 * n;
+    for (size_t i = 0; i < n; i++) {
+        const proof_hop *p = &hops[i];
+        const uint32_t words[] = {p->kind, p->to, p->with, p->from};
+        for (size_t k = 0; k < 4; k++) vec_push(j->m, &j->lines_pool, words[k]);
+        switch ((enum hop_kind)p->kind) {
+        case HOP_WR: justify_made_not(j, justify_reads(j, p->with, p->to)); break;
+        case HOP_NEXT:
+            made_between(j, p->with, p->to, at, hops + i + 1, n - i - 1); /* fall through */
+        case HOP_WW: vec_push(j->m, &j->made, justify_before(j, at, p->to)); break;
+        case HOP_RW:
+            justify_made_not(j, justify_reads(j, p->with, p->from));
+            if (p->from != NO_ID) vec_push(j->m, &j->made, justify_before(j, at, p->from));
+            break;
+        case HOP_SO:
+        case HOP_RT:
+        case HOP_BEHIND:
+        case HOP_OUT: break;
+        }
+        if (p->kind != HOP_BEHIND && p->kind != HOP_OUT) at = p->to;
+    }
+}
+
+uint32_t justify_say_sees(justify *j, uint32_t ob, node_id w, const proof_hop *hops, size_t n)
+{
+    const asg *g = j->g;
+    node_id v = g->ob_node[ob], u = v;
+    proof_line x = {.kind = PROOF_SEES, .t = v, .w = w, .op = g->ob_op[ob], .key = g->ob_key[ob]};
+    j->made.n = 0;
+    for (size_t i = 0; i < n; i++)
+        if (hops[i].kind != HOP_BEHIND && hops[i].kind != HOP_OUT) u = hops[i].to;
+    x.u = u;
+    justify_made_not(j, justify_reads(j, ob, w));
+    made_hops(j, v, hops, n, &x);
+    if (w != NO_ID) vec_push(j->m, &j->made, justify_before(j, u, w));
+    return justify_axiom(j, x);
+}
+
+uint32_t justify_say_loop(justify *j, node_id v, const proof_hop *hops, size_t n)
+{
+    proof_line x = {.kind = PROOF_LOOP, .t = v};
+    j->made.n = 0;
+    justify_made_not(j, justify_took_part(j, v));
+    made_hops(j, v, hops, n, &x);
+    return justify_axiom(j, x);
+}
+
+/* Events, each before the next, and the last before the first: their numbers are in j->path. */
+uint32_t justify_say_cycle(justify *j)
+{
+    proof_line x = {.kind = PROOF_CYCLE, .first = j->lines_pool.n, .n = j->path.n};
+    j->made.n = 0;
+    for (size_t i = 0; i < j->path.n; i++) {
+        uint32_t a = j->path.at[i], b = j->path.at[(i + 1) % j->path.n];
+        vec_push(j->m, &j->lines_pool, a);
+        if (j->p->si && a % 2 == 0 && b == a + 1) continue;
+        justify_made_not(j, justify_before(j, a, b));
+    }
+    return justify_add_line(j, x);
+}
+
+/* --- who must have taken part ----------------------------------------------------------------- */
+
+/* For each transaction of unknown outcome that surely took part: the read that needs it, of one
+   that took part; in the manner of asg's force(), so that reasons do not go in circles. */
+static void find_needed(justify *j)
+{
+    asg *g = j->g;
+    const history *h = g->h;
+    uint32_t n = g->nodes;
+    j->in_ob = mem_array(j->m, uint32_t, (size_t)n + 1);
+    j->in_step = mem_array0(j->m, uint32_t, (size_t)n + 1);
+    memset(j->in_ob, 0xff, ((size_t)n + 1) * sizeof *j->in_ob);
+    uint8_t *reached = mem_array0(j->m, uint8_t, (size_t)n + 1);
+    u32s work = {0};
+    /* appenders of unknown outcome, by element */
+    size_t slots = 64, ops = 0;
+    for (node_id v = 0; v < n; v++)
+        if (g->maybe[v]) ops += h->txn_op[g->node_txn[v] + 1] - h->txn_op[g->node_txn[v]];
+    while (slots < 2 * ops) slots *= 2;
+    uint64_t *slot = mem_array0(j->m, uint64_t, slots);
+    for (node_id v = 0; v < n; v++) {
+        if (!g->maybe[v]) {
+            reached[v] = 1;
+            vec_push(j->m, &work, v);
+            continue;
+        }
+        txn_id t = g->node_txn[v];
+        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
+            if ((h->op_kind[o] & (OP_KIND_MASK | OP_FAILED)) != OP_APPEND) continue;
+            size_t at = (size_t)hash_pair(h->op_key[o], h->op_value[o]) & (slots - 1);
+            while (slot[at]) at = (at + 1) & (slots - 1);
+            slot[at] = ((uint64_t)v << 32 | o) + 1;
+        }
+    }
+    while (work.n) {
+        node_id v = work.at[--work.n];
+        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+            uint32_t rf = g->ob_rf[ob];
+            if (rf < RF_LAST && !reached[rf]) {
+                reached[rf] = 1;
+                j->in_ob[rf] = ob;
+                vec_push(j->m, &work, rf);
+            }
+            value_id x = g->ob_value[ob];
+            if (!(g->ob_flags[ob] & OB_LIST) || g->list_key[g->ob_key[ob]] != 1 || x == VALUE_NULL)
+                continue;
+            atom a = value_atom(h, x);
+            for (uint32_t i = 0; a.kind == ATOM_LIST && i < a.len; i++) {
+                value_id e = h->elements.at[a.as.offset + i];
+                size_t at = (size_t)hash_pair(g->ob_key[ob], e) & (slots - 1);
+                for (; slot[at]; at = (at + 1) & (slots - 1)) {
+                    op_id o = (op_id)(slot[at] - 1);
+                    node_id u = (node_id)((slot[at] - 1) >> 32);
+                    if (h->op_key[o] != g->ob_key[ob] || h->op_value[o] != e || reached[u])
+                        continue;
+                    reached[u] = 1;
+                    j->in_ob[u] = ob;
+                    vec_push(j->m, &work, u);
+                }
+            }
+        }
+        guard_tick(j->m->guard);
+    }
+    mem_put(j->m, slot);
+    mem_put(j->m, reached);
+    vec_free(j->m, &work);
+}
+
+static uint32_t prove_in(justify *j, node_id v)
+{
+    if (!j->in_ob) find_needed(j);
+    if (j->in_step[v] || j->in_ob[v] == NONE) return j->in_step[v];
+    /* The reader may be of unknown outcome itself: from the far end of the chain, no recursion
+       deeper than one. */
+    u32s chain = {0};
+    for (node_id u = v; j->g->maybe[u] && !j->in_step[u] && j->in_ob[u] != NONE;
+         u = j->g->ob_node[j->in_ob[u]])
+        vec_push(j->m, &chain, u);
+    while (chain.n) {
+        node_id u = chain.at[--chain.n];
+        uint32_t ob = j->in_ob[u];
+        size_t keep_made = j->made.n;
+        assert(!keep_made);
+        (void)keep_made;
+        j->in_step[u] = j->g->ob_rf[ob] == u ? justify_say_taken(j, ob, u) : say_shows(j, ob, u);
+    }
+    vec_free(j->m, &chain);
+    return j->in_step[v];
+}

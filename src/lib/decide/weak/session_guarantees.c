@@ -1,0 +1,402 @@
+/*
+ * session_guarantees.c - read-your-writes, monotonic-reads, monotonic-writes, writes-follow-reads
+ * (doc/levels.md 5), once every read has its writer.
+ *
+ * Each says that some transactions S are visible to a reader: if one of them installs the key that
+ * was read, it comes before the version that was returned.  These edges, with session order,
+ * read-from and known version orders, must have no cycle.  Of what a session wrote only the last
+ * version of the key needs an edge: the others precede it in the session.  Of what it read,
+ * monotonic reads forget what a later read of the key has come behind.  Writes-follow-reads forgets
+ * nothing, so that its edges start at helpers: one for each (session, key, source), each behind the
+ * one before it, so that a prefix of them is one edge.
+ */
+#include <assert.h>
+
+#include "base/hash.h"
+#include "decide/weak/weak.h"
+
+typedef struct arc_in {
+    uint32_t from, to;
+    uint32_t kind; /* enum edge_kind */
+    key_id key;
+    uint32_t ob;
+} arc_in;
+
+typedef struct source {
+    node_id by, from; /* `by`, of the session, read from `from` */
+    key_id key;       /* that `from` installs */
+} source;
+
+typedef struct tester {
+    asg *g;
+    const view *w;
+    weak_answer *a;
+    uint32_t nodes; /* with helpers */
+    VEC(arc_in) arcs;
+    node_id *start; /* per node: the first of its session */
+    bool ok;
+    VEC(source) sources; /* by key, then as they were read */
+    uint32_t *src_first;
+    uint64_t *first_seen; /* (session, source) -> the reader + 1 */
+    uint32_t *seen_by;
+    size_t mask;
+} tester;
+
+static bool in(const tester *t, node_id v)
+{
+    return !t->w->out || !t->w->out[v];
+}
+
+static void add(tester *t, uint32_t from, uint32_t to, uint32_t kind, key_id key, uint32_t ob)
+{
+    arc_in x = {from, to, kind, key, ob};
+    if (t->arcs.n >= UINT32_MAX - 16)
+        guard_fail(t->g->m->guard, GUARD_UNSUPPORTED, "more than 2^32 edges");
+    vec_push(t->g->m, &t->arcs, x);
+}
+
+/* S is visible to the reader of ob. */
+static void visible(tester *t, node_id s, uint32_t ob)
+{
+    const asg *g = t->g;
+    uint32_t rf = t->w->rf[ob];
+    if (s == rf || s == g->ob_node[ob] || !in(t, s) || !t->ok) return;
+    if (rf == RF_INIT) {
+        t->a->bad_ob = ob;
+        t->a->bad_node = s;
+        t->a->why = WHY_INIT;
+        t->ok = false;
+    } else if (rf < RF_LAST) {
+        add(t, s, rf, EDGE_FORCE, g->ob_key[ob], ob);
+    }
+}
+
+static void find_starts(tester *t)
+{
+    const asg *g = t->g;
+    t->start = mem_array(g->m, node_id, (size_t)g->nodes + 1);
+    for (node_id v = 0; v < g->nodes; v++) {
+        bool same = v && g->h->txn_session[g->node_txn[v]] == g->h->txn_session[g->node_txn[v - 1]];
+        t->start[v] = same ? t->start[v - 1] : v;
+    }
+}
+
+/* --- what a session wrote --------------------------------------------------------------------- */
+
+/* The last committed transaction of v's session before v that installs k, or NO_ID. */
+static node_id wrote_before(const tester *t, node_id v, key_id k)
+{
+    const asg *g = t->g;
+    uint32_t first = g->kw_first[k], lo = first, hi = g->kw_first[k + 1];
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (g->inst_node[g->kw_inst[mid]] < v)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    for (; lo > first; lo--) {
+        node_id u = g->inst_node[g->kw_inst[lo - 1]];
+        if (u < t->start[v]) break;
+        if (!g->maybe[u]) return u;
+    }
+    return NO_ID;
+}
+
+/* Read your writes: `end` is the reader.  Monotonic writes: who it read from. */
+static void see_writes(tester *t, node_id end, uint32_t ob)
+{
+    node_id s = wrote_before(t, end, t->g->ob_key[ob]);
+    if (s != NO_ID) visible(t, s, ob);
+}
+
+/* --- what a session read ---------------------------------------------------------------------- */
+
+typedef struct cell { /* of a list by key */
+    node_id node;
+    uint32_t next; /* index + 1 */
+} cell;
+
+static void monotonic_reads(tester *t)
+{
+    asg *g = t->g;
+    size_t keys = history_keys(g->h);
+    VEC(cell) cells = {0};
+    uint32_t *head = mem_array0(g->m, uint32_t, keys + 1);
+    node_id *of = mem_array(g->m, node_id, keys + 1); /* session of head */
+    node_id *seen = mem_array(g->m, node_id, (size_t)g->nodes + 1);
+    memset(of, 0xff, (keys + 1) * sizeof *of);
+    memset(seen, 0xff, ((size_t)g->nodes + 1) * sizeof *seen);
+#define PUSH(k, s)                                                                                 \
+    do {                                                                                           \
+        cell c_ = {s, of[k] == t->start[v] ? head[k] : 0};                                         \
+        vec_push(g->m, &cells, c_);                                                                \
+        head[k] = (uint32_t)cells.n;                                                               \
+        of[k] = t->start[v];                                                                       \
+    } while (0)
+    for (node_id v = 0; v < g->nodes && t->ok; v++) {
+        if (v == t->start[v]) cells.n = 0;
+        if (!in(t, v)) continue;
+        uint32_t lo = g->ob_first[v], hi = g->ob_first[v + 1];
+        for (uint32_t ob = lo; ob < hi; ob++) {
+            key_id k = g->ob_key[ob];
+            if (of[k] != t->start[v]) continue;
+            for (uint32_t i = head[k]; i; i = cells.at[i - 1].next)
+                visible(t, cells.at[i - 1].node, ob);
+        }
+        if (g->maybe[v]) continue; /* nothing follows from it */
+        for (uint32_t ob = lo; ob < hi; ob++)
+            if (t->w->rf[ob] < RF_LAST) of[g->ob_key[ob]] = NO_ID;
+        for (uint32_t ob = lo; ob < hi; ob++) {
+            uint32_t s = t->w->rf[ob];
+            if (s >= RF_LAST) continue;
+            key_id own = g->ob_key[ob];
+            PUSH(own, s);
+            bool again = seen[s] == t->start[v];
+            seen[s] = t->start[v];
+            for (uint32_t i = g->inst_first[s]; i < g->inst_first[s + 1] && !again; i++)
+                if (g->inst_key[i] != own) PUSH(g->inst_key[i], s);
+        }
+        guard_tick(g->m->guard);
+    }
+#undef PUSH
+    vec_free(g->m, &cells);
+    mem_put(g->m, head);
+    mem_put(g->m, of);
+    mem_put(g->m, seen);
+}
+
+static size_t slot_of(const tester *t, node_id session, node_id s)
+{
+    uint64_t key = ((uint64_t)session << 32 | s) + 1;
+    size_t at = (size_t)hash_u64(key) & t->mask;
+    while (t->first_seen[at] && t->first_seen[at] != key) at = (at + 1) & t->mask;
+    return at;
+}
+
+/* Who read from whom first, in each session, by the keys of the source; with their helpers. */
+static void load_sources(tester *t)
+{
+    asg *g = t->g;
+    VEC(source) found = {0};
+    VEC(uint32_t) key = {0};
+    size_t n = 16;
+    while (n < 2 * g->obs) n *= 2;
+    t->mask = n - 1;
+    t->first_seen = mem_array0(g->m, uint64_t, n);
+    t->seen_by = mem_array(g->m, uint32_t, n);
+    for (node_id v = 0; v < g->nodes; v++) {
+        if (!in(t, v) || g->maybe[v]) continue;
+        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+            uint32_t s = t->w->rf[ob];
+            if (s >= RF_LAST) continue;
+            size_t at = slot_of(t, t->start[v], s);
+            if (t->first_seen[at]) continue;
+            t->first_seen[at] = ((uint64_t)t->start[v] << 32 | s) + 1;
+            t->seen_by[at] = v;
+            for (uint32_t i = g->inst_first[s]; i < g->inst_first[s + 1]; i++) {
+                source x = {v, s, g->inst_key[i]};
+                vec_push(g->m, &found, x);
+                vec_push(g->m, &key, g->inst_key[i]);
+            }
+        }
+        guard_tick(g->m->guard);
+    }
+    uint32_t *by = asg_group(g, key.at, key.n, history_keys(g->h), &t->src_first);
+    for (size_t i = 0; i < found.n; i++) {
+        const source x = found.at[by[i]];
+        vec_push(g->m, &t->sources, x);
+        uint32_t helper = t->nodes++;
+        add(t, x.from, helper, EDGE_FORCE, x.key, NO_ID);
+        const source *before = i > t->src_first[x.key] ? &t->sources.at[i - 1] : NULL;
+        if (before && t->start[before->by] == t->start[x.by])
+            add(t, helper - 1, helper, EDGE_FORCE, x.key, NO_ID);
+    }
+    vec_free(g->m, &found);
+    vec_free(g->m, &key);
+    mem_put(g->m, by);
+}
+
+/* All that the session of w read before w, and that installs the key of ob. */
+static void see_reads(tester *t, node_id w, uint32_t ob)
+{
+    const asg *g = t->g;
+    key_id k = g->ob_key[ob];
+    uint32_t lo = t->src_first[k], hi = t->src_first[k + 1], first, rf = t->w->rf[ob];
+    node_id bound[2] = {t->start[w], w};
+    uint32_t range_of[2];
+    for (int i = 0; i < 2; i++) { /* the first that was read by `bound` or later */
+        uint32_t a = lo, b = hi;
+        while (a < b) {
+            uint32_t mid = a + (b - a) / 2;
+            if (t->sources.at[mid].by < bound[i])
+                a = mid + 1;
+            else
+                b = mid;
+        }
+        range_of[i] = a;
+    }
+    first = range_of[0];
+    hi = range_of[1];
+    if (first == hi) return;
+    if (rf == RF_INIT) {
+        for (; first < hi && t->ok; first++) visible(t, t->sources.at[first].from, ob);
+        return;
+    }
+    size_t at = slot_of(t, t->start[w], rf);
+    uint32_t from = first; /* those from here on have an edge each */
+    if (t->first_seen[at] && t->seen_by[at] < w) {
+        /* The version itself is among them: a prefix up to it, and the rest one by one. */
+        uint32_t own = hi;
+        while (own > first && t->sources.at[own - 1].from != rf) own--;
+        from = own;
+        if (own - 1 > first) add(t, g->nodes + own - 2, rf, EDGE_FORCE, k, ob);
+        for (; from < hi; from++) visible(t, t->sources.at[from].from, ob);
+    } else {
+        add(t, g->nodes + hi - 1, rf, EDGE_FORCE, k, ob);
+    }
+    guard_tick(g->m->guard);
+}
+
+/* --- assembling ------------------------------------------------------------------------------- */
+
+/* The reader's own end, or everyone it read from. */
+static void each_read(tester *t, enum weak_level level)
+{
+    const asg *g = t->g;
+    bool through = level != WEAK_RYW; /* by another read */
+    for (node_id v = 0; v < g->nodes && t->ok; v++) {
+        if (!in(t, v)) continue;
+        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1] && t->ok; ob++) {
+            if (t->w->rf[ob] >= RF_LAST && t->w->rf[ob] != RF_INIT) continue;
+            uint32_t before = NO_ID;
+            for (uint32_t i = g->ob_first[v]; i < g->ob_first[v + 1] && t->ok; i++) {
+                uint32_t end = through ? t->w->rf[i] : v;
+                if (end < RF_LAST && end != before && end != t->w->rf[ob]) {
+                    if (level == WEAK_WFR)
+                        see_reads(t, end, ob);
+                    else
+                        see_writes(t, end, ob);
+                }
+                before = end;
+                if (!through) break;
+            }
+        }
+        guard_tick(g->m->guard);
+    }
+}
+
+static void base_edges(tester *t)
+{
+    const asg *g = t->g;
+    for (node_id v = 0; v < g->nodes; v++) {
+        if (!in(t, v)) continue;
+        node_id p = g->so_pred[v];
+        if (t->w->so && p != NO_ID && in(t, p)) add(t, p, v, EDGE_SO, NO_ID, NO_ID);
+        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++)
+            if (t->w->rf[ob] < RF_LAST) add(t, t->w->rf[ob], v, EDGE_WR, g->ob_key[ob], ob);
+    }
+    for (size_t i = 0; i < g->extra.n && t->w->extra; i++) {
+        const edge *e = &g->extra.at[i];
+        if (in(t, e->from) && in(t, e->to)) add(t, e->from, e->to, e->kind, e->key, e->ob);
+    }
+}
+
+/* From an edge that starts at a helper back to the transaction behind it that is on no order. */
+static void walk_cycle(tester *t, const uint32_t *in_first, const uint32_t *in_arc,
+                       const uint8_t *done)
+{
+    asg *g = t->g;
+    uint32_t *at = mem_array0(g->m, uint32_t, (size_t)t->nodes + 1), v = 0;
+    VEC(uint32_t) walk = {0};
+    while (done[v]) v++;
+    while (!at[v]) {
+        at[v] = (uint32_t)walk.n + 1;
+        uint32_t i = in_first[v];
+        while (done[t->arcs.at[in_arc[i]].from]) i++;
+        vec_push(g->m, &walk, in_arc[i]);
+        v = t->arcs.at[in_arc[i]].from;
+    }
+    /* forward, helpers left out: the edge that leaves the last of them has the reason */
+    uint32_t from = NO_ID;
+    size_t low = at[v] - 1, n = walk.n - low;
+    size_t seam = 0; /* so that it begins at a transaction */
+    while (t->arcs.at[walk.at[low + (n - 1 - seam % n)]].from >= g->nodes) seam++;
+    for (size_t x = 0; x < n; x++) {
+        const arc_in *e = &t->arcs.at[walk.at[low + (2 * n - 1 - seam - x) % n]];
+        if (e->from < g->nodes) from = e->from;
+        if (e->to >= g->nodes) continue;
+        step s = {from, e->to, e->kind, e->key, e->ob};
+        vec_push(g->m, &t->a->cycle.steps, s);
+    }
+    t->a->why = WHY_CYCLE;
+    vec_free(g->m, &walk);
+    mem_put(g->m, at);
+}
+
+static bool sort_all(tester *t)
+{
+    asg *g = t->g;
+    size_t n = t->arcs.n;
+    uint32_t *to = mem_array(g->m, uint32_t, n + 1), *from = mem_array(g->m, uint32_t, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        to[i] = t->arcs.at[i].to;
+        from[i] = t->arcs.at[i].from;
+    }
+    uint32_t *in_first, *out_first;
+    uint32_t *in_arc = asg_group(g, to, n, t->nodes, &in_first);
+    uint32_t *out_arc = asg_group(g, from, n, t->nodes, &out_first);
+    uint32_t *missing = mem_array(g->m, uint32_t, (size_t)t->nodes + 1);
+    uint32_t *ready = mem_array(g->m, uint32_t, (size_t)t->nodes + 1), head = 0, tail = 0;
+    uint8_t *done = mem_array0(g->m, uint8_t, (size_t)t->nodes + 1);
+    t->a->n = 0;
+    for (uint32_t v = 0; v < t->nodes; v++) {
+        missing[v] = in_first[v + 1] - in_first[v];
+        if (!missing[v]) ready[tail++] = v;
+    }
+    while (head < tail) {
+        uint32_t v = ready[head++];
+        done[v] = 1;
+        if (v < g->nodes && in(t, v)) t->a->order[t->a->n++] = v;
+        for (uint32_t i = out_first[v]; i < out_first[v + 1]; i++)
+            if (!--missing[to[out_arc[i]]]) ready[tail++] = to[out_arc[i]];
+        guard_tick(g->m->guard);
+    }
+    bool ok = tail == t->nodes;
+    if (!ok) walk_cycle(t, in_first, in_arc, done);
+    mem_put(g->m, to);
+    mem_put(g->m, from);
+    mem_put(g->m, in_first);
+    mem_put(g->m, in_arc);
+    mem_put(g->m, out_first);
+    mem_put(g->m, out_arc);
+    mem_put(g->m, missing);
+    mem_put(g->m, ready);
+    mem_put(g->m, done);
+    return ok;
+}
+
+bool session_test(asg *g, const view *w, enum weak_level level, weak_answer *a)
+{
+    tester t = {.g = g, .w = w, .a = a, .nodes = g->nodes, .ok = true};
+    a->cycle.steps.n = 0;
+    a->why = WHY_NONE;
+    asg_by_key(g);
+    find_starts(&t);
+    if (w->so && level == WEAK_MR) monotonic_reads(&t);
+    if (w->so && level == WEAK_WFR) load_sources(&t);
+    if (w->so && level != WEAK_MR) each_read(&t, level);
+    a->derived = t.arcs.n;
+    bool ok = t.ok;
+    if (ok) {
+        base_edges(&t);
+        ok = sort_all(&t);
+    }
+    vec_free(g->m, &t.arcs);
+    vec_free(g->m, &t.sources);
+    mem_put(g->m, t.start);
+    mem_put(g->m, t.src_first);
+    mem_put(g->m, t.first_seen);
+    mem_put(g->m, t.seen_by);
+    return ok;
+}

@@ -1,0 +1,531 @@
+/*
+ * check_argument.c - looks an argument up in the history.
+ *
+ * The second opinion of this room: it takes from the scene only who the actors are and which
+ * operations its reads are, and asks the history for the rest again, one fact at a time, with no
+ * regard to speed; which cycles a level forbids is written here once more, link by link.
+ */
+#include <assert.h>
+
+#include "explain/cycle_shape.h"
+
+typedef struct assumption {
+    bool source;
+    uint32_t a, b; /* order: a's version before b's; source: read a from actor b (NO_ID initial) */
+    key_id key;
+} assumption;
+
+typedef struct append_seen {
+    op_id op;
+    bool once;
+} append_seen;
+
+typedef struct checker {
+    const argument *arg;
+    const scene *s;
+    const history *h;
+    const arg_ask *ask;
+    mem *m;
+    VEC(assumption) path;
+    uint8_t *looked;           /* per read: its sources are known */
+    actors *from;              /* per read */
+    bool *initial, *elsewhere; /* per read: the initial state; somebody who is not in the scene */
+    uint8_t *tells;            /* per key of the scene: 1 no, 2 yes (tells_appends) */
+    VEC(append_seen) appends;  /* that were asked about */
+} checker;
+
+static bool writes(const history *h, op_id o)
+{
+    enum op_kind k = op_kind_of(h, o);
+    return (k == OP_WRITE || k == OP_DELETE || k == OP_APPEND) && !(h->op_kind[o] & OP_FAILED);
+}
+
+static value_id same(value_id v)
+{
+    return v == VALUE_EMPTY ? VALUE_NULL : v;
+}
+
+/* The last write of key k by transaction t, or NO_ID. */
+static op_id last_write(const history *h, txn_id t, key_id k)
+{
+    for (op_id o = h->txn_op[t + 1]; o-- > h->txn_op[t];)
+        if (writes(h, o) && h->op_key[o] == k) return o;
+    return NO_ID;
+}
+
+static bool is_actor(const checker *c, txn_id t, uint32_t *a)
+{
+    for (*a = 0; *a < c->s->n; ++*a)
+        if (c->s->txn[*a] == t) return true;
+    return false;
+}
+
+/* --- lists ------------------------------------------------------------------------------------ */
+
+static atom shown_list(const checker *c, uint32_t read)
+{
+    value_id v = c->s->reads.at[read].value;
+    return v == VALUE_NULL ? (atom){.kind = ATOM_LIST} : value_atom(c->h, v);
+}
+
+/* Where in the list actor a's appends first stand, or NO_ID; *last: where they end. */
+static uint32_t place_in(const checker *c, uint32_t read, uint32_t a, uint32_t *last)
+{
+    const history *h = c->h;
+    atom l = shown_list(c, read);
+    uint32_t first = NO_ID;
+    for (uint32_t i = 0; l.kind == ATOM_LIST && i < l.len; i++)
+        for (op_id o = h->txn_op[c->s->txn[a]]; o < h->txn_op[c->s->txn[a] + 1]; o++) {
+            if (!writes(h, o) || h->op_key[o] != c->s->reads.at[read].key ||
+                h->op_value[o] != h->elements.at[l.as.offset + i])
+                continue;
+            if (first == NO_ID) first = i;
+            *last = i;
+        }
+    return first;
+}
+
+/* Only appends, each element once: then a list tells who appended what. */
+static bool only_appends(const checker *c, key_id k)
+{
+    const history *h = c->h;
+    for (size_t t = 0; t < h->txns; t++) {
+        if (txn_status_of(h, (txn_id)t) == TXN_ABORTED) continue;
+        guard_tick(c->m->guard);
+        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++)
+            if (writes(h, o) && h->op_key[o] == k && op_kind_of(h, o) != OP_APPEND) return false;
+    }
+    return !h->init_unknown;
+}
+
+static bool tells_appends(checker *c, key_id k)
+{
+    uint8_t *known = &c->tells[c->s->slot[k]];
+    if (!*known) *known = only_appends(c, k) ? 2 : 1;
+    return *known == 2;
+}
+
+/* Did nobody else append what operation o did? */
+static bool appended_once(const checker *c, op_id o, txn_id mine)
+{
+    const history *h = c->h;
+    for (size_t t = 0; t < h->txns; t++) {
+        guard_tick(c->m->guard);
+        if (t == mine || txn_status_of(h, (txn_id)t) == TXN_ABORTED) continue;
+        for (op_id p = h->txn_op[t]; p < h->txn_op[t + 1]; p++)
+            if (writes(h, p) && h->op_key[p] == h->op_key[o] && h->op_value[p] == h->op_value[o])
+                return false;
+    }
+    return true;
+}
+
+/* Of what a appended: is each element that the list shows of nobody else? */
+static bool alone(checker *c, uint32_t read, uint32_t a)
+{
+    const history *h = c->h;
+    txn_id mine = c->s->txn[a];
+    atom l = shown_list(c, read);
+    for (op_id o = h->txn_op[mine]; o < h->txn_op[mine + 1]; o++) {
+        bool shown = false;
+        if (!writes(h, o) || h->op_key[o] != c->s->reads.at[read].key) continue;
+        for (uint32_t i = 0; l.kind == ATOM_LIST && i < l.len && !shown; i++)
+            shown = h->elements.at[l.as.offset + i] == h->op_value[o];
+        if (!shown) continue;
+        size_t i = 0;
+        while (i < c->appends.n && c->appends.at[i].op != o) i++;
+        if (i == c->appends.n) {
+            append_seen fresh = {o, appended_once(c, o, mine)};
+            vec_push(c->m, &c->appends, fresh);
+        }
+        if (!c->appends.at[i].once) return false;
+    }
+    return true;
+}
+
+/* --- sources of reads ------------------------------------------------------------------------- */
+
+static void look_up_list(checker *c, uint32_t read)
+{
+    const history *h = c->h;
+    const scene_read *r = &c->s->reads.at[read];
+    atom l = shown_list(c, read), init = {.kind = ATOM_LIST};
+    uint32_t own = 0;
+    if (h->key_init[r->key] != VALUE_NULL) init = value_atom(h, h->key_init[r->key]);
+    if (!tells_appends(c, r->key) || l.kind != ATOM_LIST || init.kind != ATOM_LIST) {
+        c->elsewhere[read] = true;
+        return;
+    }
+    for (op_id o = h->txn_op[c->s->txn[r->actor]]; o < r->op; o++)
+        own += writes(h, o) && h->op_key[o] == r->key;
+    if (own > l.len) return;
+    uint32_t n = l.len - own;
+    if (n == init.len) {
+        c->initial[read] = true;
+        for (uint32_t i = 0; i < n; i++)
+            c->initial[read] = c->initial[read] && h->elements.at[l.as.offset + i] ==
+                                                       h->elements.at[init.as.offset + i];
+    }
+    for (size_t t = 0; n && t < h->txns; t++) {
+        uint32_t a;
+        guard_tick(c->m->guard);
+        if (txn_status_of(h, (txn_id)t) == TXN_ABORTED || t == c->s->txn[r->actor]) continue;
+        op_id o = last_write(h, (txn_id)t, r->key);
+        if (o == NO_ID || h->op_value[o] != h->elements.at[l.as.offset + n - 1]) continue;
+        if (is_actor(c, (txn_id)t, &a))
+            c->from[read] |= actor_bit(a);
+        else
+            c->elsewhere[read] = true;
+    }
+}
+
+static void look_up(checker *c, uint32_t read)
+{
+    const history *h = c->h;
+    const scene_read *r = &c->s->reads.at[read];
+    label named;
+    bool initial, hinted = scene_hint(h, r->op, r->key, &named, &initial);
+    bool tomb = r->value == VALUE_NULL && h->op_kind[r->op] & OP_TOMB, open = h->init_unknown;
+    if (c->looked[read]) return;
+    c->looked[read] = 1;
+    if (r->list) {
+        look_up_list(c, read);
+        return;
+    }
+    for (size_t i = 0; i < h->init_map.n; i++) open = open && h->init_map.at[i].key != r->key;
+    c->initial[read] =
+        !tomb && (!hinted || initial) && (open || same(h->key_init[r->key]) == r->value);
+    for (size_t t = 0; t < h->txns; t++) {
+        uint32_t a;
+        guard_tick(c->m->guard);
+        if (txn_status_of(h, (txn_id)t) == TXN_ABORTED || t == c->s->txn[r->actor]) continue;
+        op_id o = last_write(h, (txn_id)t, r->key);
+        if (o == NO_ID || same(h->op_value[o]) != r->value) continue;
+        if (tomb && !(h->op_kind[o] & OP_TOMB)) continue;
+        if (hinted && (initial || h->txn_label[t] != named)) continue;
+        if (is_actor(c, (txn_id)t, &a))
+            c->from[read] |= actor_bit(a);
+        else
+            c->elsewhere[read] = true;
+    }
+}
+
+/* Was it read from `from` (NO_ID: the initial state), by its only source or by assumption? */
+static bool read_from(checker *c, uint32_t read, uint32_t from)
+{
+    look_up(c, read);
+    if (c->elsewhere[read]) return false;
+    actors all = c->from[read];
+    if (from == NO_ID && c->initial[read] && !all) return true;
+    if (from != NO_ID && all == actor_bit(from) && !c->initial[read]) return true;
+    bool possible = from == NO_ID ? c->initial[read] : all >> from & 1;
+    for (size_t i = 0; possible && i < c->path.n; i++)
+        if (c->path.at[i].source && c->path.at[i].a == read && c->path.at[i].b == from) return true;
+    return false;
+}
+
+/* --- who takes part --------------------------------------------------------------------------- */
+
+static bool takes_part(checker *c, uint32_t a, actors asked)
+{
+    const scene *s = c->s;
+    if (txn_status_of(c->h, s->txn[a]) == TXN_COMMITTED) return true;
+    if (asked & actor_bit(a) || c->ask->level == LEVEL_RU) return false;
+    asked |= actor_bit(a);
+    for (uint32_t i = 0; i < s->reads.n; i++) {
+        uint32_t last;
+        const scene_read *r = &s->reads.at[i];
+        if (r->actor == a || !takes_part(c, r->actor, asked)) continue;
+        if (r->list) {
+            if (place_in(c, i, a, &last) != NO_ID && tells_appends(c, r->key) && alone(c, i, a))
+                return true;
+        } else if (r->from & actor_bit(a) && read_from(c, i, a)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- links ------------------------------------------------------------------------------------ */
+
+/* Does the list that was read show a's version before b's? */
+static bool list_shows(checker *c, uint32_t read, uint32_t a, uint32_t b)
+{
+    const scene_read *r = &c->s->reads.at[read];
+    uint32_t a_last = 0, b_last = 0, a_at, b_at;
+    if (!r->list || !takes_part(c, r->actor, 0)) return false;
+    if (!tells_appends(c, r->key) || !alone(c, read, a) || !alone(c, read, b)) return false;
+    a_at = place_in(c, read, a, &a_last);
+    b_at = place_in(c, read, b, &b_last);
+    if (a_at == NO_ID) return false;
+    if (b_at != NO_ID) return a_at < b_last; /* an element of a before one of b */
+    if (c->ask->level == LEVEL_RU) return false;
+    /* b is not in it: then behind all that it shows, be they its last element's or not */
+    return last_write(c->h, c->s->txn[b], r->key) != NO_ID;
+}
+
+static bool comes_first(checker *c, uint32_t a, uint32_t b, key_id k)
+{
+    const scene_write *x = scene_installs(c->s, a, k), *y = scene_installs(c->s, b, k);
+    if (!x || !y || a == b) return false;
+    if (x->placed && y->placed && x->place < y->place) return true;
+    for (size_t i = 0; i < c->path.n; i++) {
+        const assumption *p = &c->path.at[i];
+        if (!p->source && p->key == k && p->a == a && p->b == b) return true;
+    }
+    for (uint32_t i = 0; i < c->s->reads.n; i++)
+        if (c->s->reads.at[i].key == k && list_shows(c, i, a, b)) return true;
+    return false;
+}
+
+static const char *check_rw(checker *c, const arg_link *l)
+{
+    const scene_read *r = &c->s->reads.at[l->read];
+    uint32_t last;
+    if (r->actor != l->from || r->key != l->key || l->from == l->to)
+        return "an anti-dependency of another read";
+    if (last_write(c->h, c->s->txn[l->to], l->key) == NO_ID) return "nothing was overwritten";
+    if (l->predicate != r->predicate) return "an item for a predicate";
+    if (l->why == SHOWN_LACKING) {
+        bool ok =
+            r->list && tells_appends(c, r->key) && place_in(c, l->read, l->to, &last) == NO_ID;
+        return ok ? NULL : "the list does not lack it";
+    }
+    if (l->why == SHOWN_INITIAL)
+        return read_from(c, l->read, NO_ID) ? NULL : "it did not surely read the initial version";
+    if (l->why != SHOWN_ORDER) return "no reason";
+    if (!read_from(c, l->read, l->source)) return "it did not surely read that version";
+    return comes_first(c, l->source, l->to, l->key) ? NULL : "the order of versions is not known";
+}
+
+static bool directly_next(checker *c, uint32_t a, uint32_t b, key_id k)
+{
+    const history *h = c->h;
+    if (!comes_first(c, a, b, k)) return false;
+    for (size_t t = 0; t < h->txns; t++) {
+        uint32_t u;
+        guard_tick(c->m->guard);
+        if (txn_status_of(h, (txn_id)t) == TXN_ABORTED || last_write(h, (txn_id)t, k) == NO_ID)
+            continue;
+        if (!is_actor(c, (txn_id)t, &u)) return false;
+        if (u != a && u != b && !comes_first(c, u, a, k) && !comes_first(c, b, u, k)) return false;
+    }
+    return true;
+}
+
+/* Does it name what there is? */
+static bool well_made(const checker *c, const arg_link *l)
+{
+    const scene *s = c->s;
+    bool of_key = l->kind >= LINK_WR, of_read = l->kind == LINK_WR || l->kind == LINK_RW;
+    if (l->from >= s->n || l->to >= s->n || l->kind > LINK_RW || l->times > TIMES_BEGIN_COMMIT)
+        return false;
+    if (of_key && (l->key >= history_keys(s->h) || !scene_key_of(s, l->key))) return false;
+    if (l->why == SHOWN_ORDER && l->source >= s->n) return false;
+    return !of_read || l->read < s->reads.n;
+}
+
+static const char *check_link(checker *c, const arg_link *l)
+{
+    static const enum scene_when from[] = {COMMIT_RETURNED, COMMIT_RETURNED, BEGIN_RETURNED},
+                                 to[] = {BEGIN_CALLED, COMMIT_CALLED, COMMIT_CALLED};
+    const history *h = c->h;
+    if (!well_made(c, l)) return "a link to nowhere";
+    txn_id x = c->s->txn[l->from], y = c->s->txn[l->to];
+    if (!takes_part(c, l->from, 0) || !takes_part(c, l->to, 0))
+        return "a transaction that may not have committed";
+    switch (l->kind) {
+    case LINK_SO:
+        return c->ask->so && x < y && h->txn_session[x] == h->txn_session[y] &&
+                       txn_status_of(h, x) == TXN_COMMITTED
+                   ? NULL
+                   : "no session order";
+    case LINK_RT:
+        return shape_times(c->ask) >> l->times & 1 &&
+                       scene_before(c->s, l->from, from[l->times], l->to, to[l->times],
+                                    c->ask->drift)
+                   ? NULL
+                   : "no real-time order";
+    case LINK_WR:
+        if (c->s->reads.at[l->read].actor != l->to || c->s->reads.at[l->read].key != l->key)
+            return "another read";
+        return read_from(c, l->read, l->from) ? NULL : "it did not surely read from there";
+    case LINK_RW: return check_rw(c, l);
+    default: break;
+    }
+    if (l->why == SHOWN_NEXT)
+        return directly_next(c, l->from, l->to, l->key) ? NULL : "another version may be between";
+    return comes_first(c, l->from, l->to, l->key) ? NULL : "the order of versions is not known";
+}
+
+/* --- cycles ----------------------------------------------------------------------------------- */
+
+/* In a graph of begins and commits: who arrives at a commit cannot leave from a begin. */
+static bool events_fit(const arg_link *in, const arg_link *out, bool prefix)
+{
+    bool at_commit = in->kind == LINK_RW || (in->kind == LINK_WW && prefix) ||
+                     (in->kind == LINK_RT && in->times != TIMES_COMMIT_BEGIN);
+    bool from_begin =
+        out->kind == LINK_RW || (out->kind == LINK_RT && out->times == TIMES_BEGIN_COMMIT);
+    return !(at_commit && from_begin);
+}
+
+static bool forbidden(const checker *c, const arg_link *l, uint32_t n)
+{
+    const scene *s = c->s;
+    uint32_t rw = 0, at = 0, wr = 0, ww = 0, readers = 0;
+    bool item = true, events = true, prefix = true;
+    actors seen = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const arg_link *next = &l[(i + 1) % n];
+        if (l[i].kind == LINK_RW) {
+            rw++;
+            at = i;
+            item = item && !l[i].predicate;
+        }
+        wr += l[i].kind == LINK_WR;
+        ww += l[i].kind == LINK_WW;
+        events = events && events_fit(&l[i], next, false);
+        prefix = prefix && events_fit(&l[i], next, true);
+        if (!(seen & actor_bit(l[i].from)) && !(s->updates & actor_bit(l[i].from))) readers++;
+        seen |= actor_bit(l[i].from);
+    }
+    const arg_link *a = &l[at], *last = &l[(at + n - 1) % n];
+    op_id read = rw ? s->reads.at[a->read].op : 0;
+    const scene_write *own = last->kind == LINK_WW ? scene_installs(s, a->from, last->key) : NULL;
+    op_id arrived = last->kind == LINK_WR ? s->reads.at[last->read].op : own ? own->op : 0;
+    bool dependencies = !rw, own_key = n == 2 && rw == 1 && ww == 1 && item && last->key == a->key;
+    switch (c->ask->level) {
+    case LEVEL_RU: return dependencies && !wr;
+    case LEVEL_RC: return dependencies;
+    case LEVEL_CS: return dependencies || own_key;
+    case LEVEL_MAV: return dependencies || (n == 2 && rw == 1 && wr == 1 && arrived < read);
+    case LEVEL_MV: return dependencies || (rw == 1 && arrived <= read);
+    case LEVEL_CV:
+    case LEVEL_FCV:
+    case LEVEL_PSI: return rw <= 1;
+    case LEVEL_RR: return item;
+    case LEVEL_US: return dependencies || readers <= 1;
+    case LEVEL_RA: return dependencies || (n == 2 && rw == 1 && !ww);
+    case LEVEL_CC: return dependencies || (rw == 1 && !ww);
+    case LEVEL_UA: return dependencies || (n == 2 && rw == 1);
+    case LEVEL_NLU:
+        /* (The version that it directly replaced is one that its read missed: own_key.) */
+        return dependencies || (n == 2 && rw == 1 && (!ww || last->why == SHOWN_NEXT || own_key));
+    case LEVEL_PC: return prefix;
+    case LEVEL_SI:
+    case LEVEL_GSI:
+    case LEVEL_PCSI:
+    case LEVEL_SSI: return events;
+    case LEVEL_SER:
+    case LEVEL_SSER: return true;
+    default: return false;
+    }
+}
+
+static const char *check_cycle(checker *c, const arg_node *n)
+{
+    const arg_link *l = c->arg->links.at + n->first;
+    if (n->n < 2 || n->first + (size_t)n->n > c->arg->links.n) return "no cycle";
+    for (uint32_t i = 0; i < n->n; i++) {
+        if (l[i].to != l[(i + 1) % n->n].from) return "links that do not meet";
+        const char *wrong = check_link(c, &l[i]);
+        if (wrong) return wrong;
+    }
+    return forbidden(c, l, n->n) ? NULL : "the level does not forbid this cycle";
+}
+
+/* --- reads that nothing explains -------------------------------------------------------------- */
+
+static bool wrote(const history *h, txn_id t, key_id k, value_id v)
+{
+    for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++)
+        if (writes(h, o) && h->op_key[o] == k && same(h->op_value[o]) == v) return true;
+    return false;
+}
+
+static const char *check_fault(checker *c, const arg_node *n)
+{
+    const history *h = c->h;
+    const scene_read *r = &c->s->reads.at[n->read];
+    bool weakest = c->ask->level == LEVEL_RU;
+    if (!takes_part(c, r->actor, 0)) return "a read that may not count";
+    if (r->fault == SCENE_NOT_OWN) {
+        op_id own = NO_ID;
+        for (op_id o = h->txn_op[c->s->txn[r->actor]]; o < r->op; o++)
+            if (writes(h, o) && h->op_key[o] == r->key) own = o;
+        return own != NO_ID && !weakest ? NULL : "no own write";
+    }
+    if (r->list) return NULL; /* what a list can look like is told by no single fact */
+    look_up(c, n->read);
+    if (c->elsewhere[n->read] || c->from[n->read] || c->initial[n->read]) return "it has a source";
+    for (size_t t = 0; weakest && t < h->txns; t++)
+        if (wrote(h, (txn_id)t, r->key, r->value)) return "somebody wrote it";
+    return NULL;
+}
+
+static const char *check_node(checker *c, uint32_t at)
+{
+    const arg_node *n = &c->arg->nodes.at[at];
+    assumption p = {.source = n->kind == ARG_SOURCE, .key = n->key};
+    uint32_t sources[SCENE_MOST + 1], count = 2;
+    const char *wrong = NULL;
+    bool of_read = n->kind == ARG_FAULT || n->kind == ARG_INITIALS || n->kind == ARG_SOURCE;
+    if (n->a >= c->s->n || n->b >= c->s->n || (of_read && n->read >= c->s->reads.n))
+        return "a step about nobody";
+    switch (n->kind) {
+    case ARG_CYCLE: return check_cycle(c, n);
+    case ARG_FAULT: return check_fault(c, n);
+    case ARG_MALFORMED:
+        return takes_part(c, n->a, 0) && c->s->malformed[n->a] != NO_ID ? NULL
+                                                                        : "it is well formed";
+    case ARG_INITIALS:
+        return c->s->reads.at[n->read].key == c->s->reads.at[n->other].key &&
+                       c->s->reads.at[n->read].value != c->s->reads.at[n->other].value &&
+                       read_from(c, n->read, NO_ID) && read_from(c, n->other, NO_ID)
+                   ? NULL
+                   : "not two initial values";
+    case ARG_SOURCE:
+        look_up(c, n->read);
+        count = argument_sources(&c->s->reads.at[n->read], sources);
+        if (c->elsewhere[n->read] || c->from[n->read] != c->s->reads.at[n->read].from ||
+            c->initial[n->read] != c->s->reads.at[n->read].initial)
+            return "not all sources";
+        if (!takes_part(c, c->s->reads.at[n->read].actor, 0)) return "a read that may not count";
+        break;
+    default:
+        if (n->a == n->b || !scene_installs(c->s, n->a, n->key) ||
+            !scene_installs(c->s, n->b, n->key))
+            return "not two writers of the key";
+        if (!takes_part(c, n->a, 0) || !takes_part(c, n->b, 0)) return "a write that may not count";
+        break;
+    }
+    if (n->n != count) return "not every case";
+    for (uint32_t i = 0; i < count && !wrong; i++) {
+        p.a = p.source ? n->read : i ? n->b : n->a;
+        p.b = p.source ? sources[i] : i ? n->a : n->b;
+        vec_push(c->m, &c->path, p);
+        wrong = check_node(c, c->arg->child.at[n->first + i]);
+        c->path.n--;
+    }
+    return wrong;
+}
+
+const char *argument_check(const argument *a, const scene *s, const arg_ask *ask, mem *m)
+{
+    checker c = {.arg = a, .s = s, .h = s->h, .ask = ask, .m = m};
+    size_t n = s->reads.n + 1;
+    c.looked = mem_array0(m, uint8_t, n);
+    c.from = mem_array0(m, actors, n);
+    c.initial = mem_array0(m, bool, n);
+    c.elsewhere = mem_array0(m, bool, n);
+    c.tells = mem_array0(m, uint8_t, s->keys.n + 1);
+    const char *wrong = check_node(&c, a->root);
+    vec_free(m, &c.path);
+    mem_put(m, c.looked);
+    mem_put(m, c.from);
+    mem_put(m, c.initial);
+    mem_put(m, c.elsewhere);
+    mem_put(m, c.tells);
+    vec_free(m, &c.appends);
+    return wrong;
+}

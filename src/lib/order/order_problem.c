@@ -1,0 +1,368 @@
+/*
+ * order_problem.c - from the semantic graph to the order problem.
+ */
+#include "order/order_problem.h"
+
+#include <assert.h>
+
+#include "base/sort.h"
+
+bool txn_begin_time(const history *h, txn_id t, int64_t *at)
+{
+    if (h->txn_flags[t] & TXN_HAS_TIMES)
+        *at = h->txn_times[(size_t)t * 4];
+    else if (h->txn_flags[t] & TXN_HAS_BEGIN)
+        *at = h->txn_begin[t];
+    else
+        return false;
+    return true;
+}
+
+bool txn_end_time(const history *h, txn_id t, int64_t *at)
+{
+    /* The commit of an unknown outcome takes part in no real-time edge (levels.md H-3). */
+    if (txn_status_of(h, t) == TXN_UNKNOWN) return false;
+    if (h->txn_flags[t] & TXN_HAS_TIMES)
+        *at = h->txn_times[(size_t)t * 4 + 3];
+    else if (h->txn_flags[t] & TXN_HAS_END)
+        *at = h->txn_end[t];
+    else
+        return false;
+    return true;
+}
+
+static void add(strong *p, uint32_t from, uint32_t to)
+{
+    arc a = {from, to};
+    vec_push(p->m, &p->known, a);
+}
+
+static void depend(strong *p, node_id from, node_id to, bool counts)
+{
+    arc a = {from, to};
+    if (!p->shared) vec_push(p->m, &p->deps, a);
+    if (counts) add(p, commit_of(p, from), begin_of(p, to));
+}
+
+/* --- real time ------------------------------------------------------------------------------- */
+
+typedef struct stamp {
+    int64_t at;
+    node_id node;
+} stamp;
+
+static stamp *sort_stamps(mem *m, const stamp *a, size_t n)
+{
+    uint64_t *key = mem_array(m, uint64_t, n + 1);
+    stamp *b = mem_array(m, stamp, n + 1);
+    for (size_t i = 0; i < n; i++) key[i] = sort_key(a[i].at);
+    uint32_t *order = sort_by_key(m, key, (uint32_t)n);
+    for (size_t i = 0; i < n; i++) b[i] = a[order[i]];
+    mem_put(m, key);
+    mem_put(m, order);
+    return b;
+}
+
+/* One instant stands for call and return.  The commit of an unknown outcome has no time. */
+bool txn_stamp(const history *h, txn_id t, enum stamp_kind kind, int64_t *at)
+{
+    if (kind >= COMMIT_CALL && txn_status_of(h, t) == TXN_UNKNOWN) return false;
+    if (h->txn_flags[t] & TXN_HAS_TIMES) {
+        *at = h->txn_times[(size_t)t * 4 + kind];
+        return true;
+    }
+    return kind >= COMMIT_CALL ? txn_end_time(h, t, at) : txn_begin_time(h, t, at);
+}
+
+static uint32_t event_of(const strong *p, node_id v, enum stamp_kind kind)
+{
+    return kind >= COMMIT_CALL ? commit_of(p, v) : begin_of(p, v);
+}
+
+/* Edges from every event `from` to the events `to` that were called after it returned, in linear
+   number: each distinct time of a call is a point, points are a chain, an event hangs below its
+   point, and what returned leads to the first point that is late enough. */
+static void add_points(strong *p, const enum stamp_kind *from, size_t kinds, enum stamp_kind to)
+{
+    const history *h = p->g->h;
+    stamp *s = mem_array(p->m, stamp, (size_t)p->txns + 1);
+    size_t n = 0;
+    for (node_id v = 0; v < p->txns; v++) {
+        int64_t at;
+        /* Also for who may not take part: nothing leaves it then. */
+        if (txn_stamp(h, p->g->node_txn[v], to, &at)) s[n++] = (stamp){at, v};
+    }
+    s = sort_stamps(p->m, s, n);
+    uint32_t *point = mem_array(p->m, uint32_t, n + 1); /* per stamp: event of its time point */
+    for (size_t i = 0; i < n; i++) {
+        bool fresh = !i || s[i].at != s[i - 1].at;
+        if (fresh) {
+            point[i] = p->events++;
+            if (i) add(p, point[i - 1], point[i]);
+        } else {
+            point[i] = point[i - 1];
+        }
+        add(p, point[i], event_of(p, s[i].node, to));
+    }
+    uint64_t drift = p->drift > 0 ? (uint64_t)p->drift : 0;
+    for (size_t k = 0; k < kinds; k++)
+        for (node_id v = 0; v < p->txns; v++) {
+            int64_t end;
+            if (!txn_stamp(h, p->g->node_txn[v], from[k], &end)) continue;
+            size_t lo = 0,
+                   hi = n; /* first stamp that is after the end, and by the drift at least */
+            while (lo < hi) {
+                size_t mid = lo + (hi - lo) / 2;
+                if (s[mid].at > end && (uint64_t)s[mid].at - (uint64_t)end >= drift)
+                    hi = mid;
+                else
+                    lo = mid + 1;
+            }
+            if (lo == n) continue;
+            arc a = {event_of(p, v, from[k]), point[lo]};
+            if (p->in[v])
+                vec_push(p->m, &p->known, a);
+            else
+                vec_push(p->m, &p->unsure, a);
+        }
+}
+
+static void add_real_time(strong *p)
+{
+    static const enum stamp_kind commits[] = {COMMIT_RETURN},
+                                 both[] = {COMMIT_RETURN, BEGIN_RETURN};
+    if (p->rt & RT_CB) add_points(p, commits, 1, BEGIN_CALL);
+    if (p->rt & (RT_CC | RT_BC)) add_points(p, both, 2, COMMIT_CALL);
+}
+
+/* --- reads of the initial state --------------------------------------------------------------- */
+
+/* A reader of x's initial version precedes every writer of x.  One gate event a key keeps that
+   linear: readers -> gate -> writers.  A reader that writes x itself stands behind the other
+   readers and before the gate; two of those exclude each other, and the edges say so. */
+static void add_init_reads(strong *p)
+{
+    asg *g = p->g;
+    size_t keys = history_keys(g->h);
+    uint32_t *gate = NULL;
+    node_id *own = NULL; /* per key: the first reader that writes it too */
+    for (uint32_t ob = 0; ob < g->obs; ob++) {
+        if (g->ob_rf[ob] != RF_INIT || !p->in[g->ob_node[ob]] || !strict_read(p, ob)) continue;
+        if (g->ob_flags[ob] & OB_OWN) continue; /* the gate would shut out its own version */
+        if (!gate) {
+            asg_by_key(g);
+            gate = mem_array(g->m, uint32_t, keys + 1);
+            own = mem_array(g->m, node_id, keys + 1);
+            memset(gate, 0xff, (keys + 1) * sizeof *gate);
+            memset(own, 0xff, (keys + 1) * sizeof *own);
+        }
+        key_id k = g->ob_key[ob];
+        node_id v = g->ob_node[ob];
+        if (gate[k] == NO_ID) gate[k] = p->events++;
+        bool apart = p->si && !p->rule->overlap; /* nobody excludes anybody: begins, then commits */
+        if (apart || asg_install(g, v, k) == NO_ID) {
+            add(p, begin_of(p, v), gate[k]);
+        } else if (own[k] == NO_ID || own[k] == v) {
+            own[k] = v;
+        } else {
+            add(p, begin_of(p, v), commit_of(p, own[k]));
+            add(p, begin_of(p, own[k]), commit_of(p, v));
+        }
+    }
+    if (!gate) return;
+    for (size_t k = 0; k < keys; k++) {
+        if (gate[k] == NO_ID) continue;
+        if (own[k] != NO_ID) add(p, begin_of(p, own[k]), gate[k]);
+        for (uint32_t i = g->kw_first[k]; i < g->kw_first[k + 1]; i++) {
+            node_id w = g->inst_node[g->kw_inst[i]];
+            if (w != own[k]) add(p, gate[k], commit_of(p, w));
+        }
+    }
+    for (uint32_t ob = 0; ob < g->obs; ob++) { /* pure readers before the one that writes */
+        key_id k = g->ob_key[ob];
+        node_id v = g->ob_node[ob];
+        if (g->ob_rf[ob] != RF_INIT || !p->in[v] || own[k] == NO_ID || own[k] == v) continue;
+        if (!strict_read(p, ob) || g->ob_flags[ob] & OB_OWN) continue;
+        if (asg_install(g, v, k) == NO_ID) add(p, begin_of(p, v), commit_of(p, own[k]));
+    }
+    mem_put(g->m, gate);
+    mem_put(g->m, own);
+}
+
+/* --- assembling ------------------------------------------------------------------------------- */
+
+void strong_index_readers(strong *p)
+{
+    asg *g = p->g;
+    mem_put(p->m, p->reader_first);
+    mem_put(p->m, p->reader);
+    p->reader_first = mem_array0(p->m, uint32_t, g->insts + 2);
+    for (uint32_t ob = 0; ob < g->obs; ob++)
+        if (p->rf[ob] < RF_LAST) p->reader_first[p->rf_inst[ob] + 2]++;
+    for (size_t i = 2; i < g->insts + 2; i++) p->reader_first[i] += p->reader_first[i - 1];
+    p->reader = mem_array(p->m, uint32_t, (size_t)p->reader_first[g->insts + 1] + 1);
+    for (uint32_t ob = 0; ob < g->obs; ob++) {
+        if (p->rf[ob] < RF_LAST) p->reader[p->reader_first[p->rf_inst[ob] + 1]++] = ob;
+        guard_tick(p->m->guard);
+    }
+}
+
+/* Session order without those that only read. */
+static node_id *so_of_updates(const asg *g)
+{
+    node_id *pred = mem_array(g->m, node_id, (size_t)g->nodes + 1);
+    node_id *last = mem_array(g->m, node_id, (size_t)g->nodes + 1); /* v, or the update before */
+    for (node_id v = 0; v < g->nodes; v++) { /* predecessors have smaller numbers */
+        bool update = g->inst_first[v] < g->inst_first[v + 1];
+        node_id before = g->so_pred[v] != NO_ID ? last[g->so_pred[v]] : NO_ID;
+        pred[v] = update ? before : NO_ID;
+        last[v] = update ? v : before;
+    }
+    mem_put(g->m, last);
+    return pred;
+}
+
+void strong_build(strong *p, asg *g, const order_ask *ask)
+{
+    bool si = ask->rule->events, so = ask->so;
+    memset(p, 0, sizeof *p);
+    p->g = g;
+    p->m = g->m;
+    p->rule = ask->rule;
+    p->si = si;
+    p->so = so;
+    p->rt = rule_real_time(ask->rule->level) | (ask->rt ? RT_CB : 0);
+    p->drift = ask->drift;
+    p->tune = ask->tune;
+    p->shared = !si && so;
+    p->txns = g->nodes;
+    p->rf = g->ob_rf;
+    p->rf_inst = g->ob_inst;
+    if (g->nodes >= RF_LAST / 4)
+        guard_fail(g->m->guard, GUARD_UNSUPPORTED, "more than 2^30 transactions");
+    p->events = si ? 2 * g->nodes : g->nodes;
+    p->in = mem_array(g->m, uint8_t, (size_t)g->nodes + 1);
+    for (node_id v = 0; v < g->nodes; v++) p->in[v] = asg_in(g, v);
+    p->so_pred = so && p->rule->strict == STRICT_UPDATES ? so_of_updates(g) : g->so_pred;
+    for (node_id v = 0; v < g->nodes; v++)
+        if (p->so_pred[v] != NO_ID && !asg_same(g, p->so_pred[v], v))
+            depend(p, p->so_pred[v], v, so);
+    p->so_deps = p->deps.n;
+    for (node_id v = 0; v < g->nodes; v++) /* the parts of a transaction */
+        if (p->so_pred[v] != NO_ID && asg_same(g, p->so_pred[v], v))
+            depend(p, p->so_pred[v], v, true);
+    for (node_id v = 0; v < g->nodes; v++) {
+        if (si) add(p, begin_of(p, v), commit_of(p, v));
+        if (!p->in[v]) continue;
+        uint32_t before = NO_ID;
+        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+            uint32_t w = g->ob_rf[ob];
+            if (w >= RF_LAST || w == before) continue;
+            depend(p, w, v, true);
+            before = w;
+        }
+        guard_tick(g->m->guard);
+    }
+    for (size_t i = 0; i < g->extra.n; i++) {
+        node_id from = g->extra.at[i].from, to = g->extra.at[i].to;
+        if (!p->in[from] || !p->in[to]) continue;
+        if (version_target(p, to) == begin_of(p, to))
+            depend(p, from, to, true);
+        else
+            add(p, commit_of(p, from), version_target(p, to));
+    }
+    add_init_reads(p);
+    if (p->rt) add_real_time(p);
+    strong_index_readers(p);
+    assert(!strong_check(p));
+}
+
+const char *strong_check(const strong *p)
+{
+    const asg *g = p->g;
+    if (p->events < (p->si ? 2 * p->txns : p->txns)) return "too few events";
+    for (size_t i = 0; i < p->known.n; i++)
+        if (p->known.at[i].from >= p->events || p->known.at[i].to >= p->events)
+            return "a known edge between no events";
+    for (size_t i = 0; i < p->deps.n; i++)
+        if (p->deps.at[i].from >= p->txns || p->deps.at[i].to >= p->txns)
+            return "a dependency between no transactions";
+    if (p->so_deps > p->deps.n) return "more session order than dependencies";
+    for (node_id v = 0; v < p->txns; v++)
+        if (!p->in[v] && !g->maybe[v]) return "a committed transaction may be left out";
+    size_t certain = 0;
+    for (uint32_t ob = 0; ob < g->obs; ob++) certain += p->rf[ob] < RF_LAST;
+    if (p->reader_first[g->insts] != certain) return "readers are lost";
+    for (uint32_t i = 0; i < g->insts; i++)
+        for (uint32_t j = p->reader_first[i]; j < p->reader_first[i + 1]; j++)
+            if (p->rf_inst[p->reader[j]] != i || p->rf[p->reader[j]] != g->inst_node[i])
+                return "a reader stands at a version that it did not read";
+    return NULL;
+}
+
+/* --- replay ----------------------------------------------------------------------------------- */
+
+static const char *replay_reads(const strong *p, node_id v, const uint32_t *last)
+{
+    const asg *g = p->g;
+    for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+        uint32_t seen = last[g->ob_key[ob]];
+        if (g->list_key[g->ob_key[ob]]) { /* the last element names the writer */
+            node_id w = seen == NO_ID ? RF_INIT : g->inst_node[seen];
+            if (g->ob_rf[ob] != w) return "a list read sees another version";
+            continue;
+        }
+        if (seen == NO_ID) {
+            if (g->ob_rf[ob] != RF_INIT && g->ob_rf[ob] != RF_OPEN)
+                return "a read sees the initial state";
+            bool may = g->ob_rf[ob] == RF_INIT;
+            value_id init = g->h->key_init[g->ob_key[ob]];
+            may = may || g->ob_value[ob] == (init == VALUE_EMPTY ? VALUE_NULL : init);
+            if (!may) return "a read sees the initial state";
+        } else if (g->inst_value[seen] != g->ob_value[ob]) {
+            return "a read sees another value";
+        } else if (g->ob_rf[ob] < RF_LAST && g->ob_rf[ob] != g->inst_node[seen]) {
+            return "a read sees another writer";
+        }
+    }
+    return NULL;
+}
+
+const char *strong_replay(const strong *p, const uint32_t *pos, const uint8_t *out)
+{
+    asg *g = p->g;
+    size_t keys = history_keys(g->h);
+    for (size_t i = 0; i < p->known.n; i++)
+        if (pos[p->known.at[i].from] >= pos[p->known.at[i].to]) return "a known edge is broken";
+    uint32_t *at = mem_array(p->m, uint32_t, (size_t)p->events + 1);
+    uint32_t *last = mem_array(p->m, uint32_t, keys + 1);
+    memset(at, 0xff, ((size_t)p->events + 1) * sizeof *at);
+    memset(last, 0xff, (keys + 1) * sizeof *last);
+    const char *wrong = NULL;
+    for (uint32_t e = 0; e < p->events && !wrong; e++) {
+        if (pos[e] >= p->events || at[pos[e]] != NO_ID) wrong = "places are no permutation";
+        if (!wrong) at[pos[e]] = e;
+    }
+    uint32_t txn_events = p->si ? 2 * p->txns : p->txns;
+    for (uint32_t i = 0; i < p->events && !wrong; i++) {
+        if (at[i] >= txn_events) continue;
+        node_id v = txn_of(p, at[i]);
+        if (out[v]) {
+            if (p->in[v]) wrong = "a committed transaction is left out";
+            continue;
+        }
+        if (at[i] == begin_of(p, v)) wrong = replay_reads(p, v, last);
+        if (at[i] != commit_of(p, v)) continue;
+        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1] && !wrong; j++) {
+            uint32_t *prior = &last[g->inst_key[j]];
+            if (p->rule->overlap && *prior != NO_ID &&
+                pos[commit_of(p, g->inst_node[*prior])] > pos[begin_of(p, v)])
+                wrong = "two writers of a key overlap";
+            *prior = j;
+        }
+        guard_tick(p->m->guard);
+    }
+    mem_put(p->m, at);
+    mem_put(p->m, last);
+    return wrong;
+}

@@ -1,0 +1,135 @@
+/*
+ * order_problem.h - the IR of serializability and snapshot isolation: one total order to be found.
+ *
+ * Events are what is ordered: a transaction is one event for serializability, its begin and its
+ * commit for snapshot isolation (begin/commit graphs: Viper, section 3).  Known edges are written
+ * out; the version order of each key, quadratic if written out, stays implicit: the IR holds per
+ * key the installs and per install its readers, and the solver asks for single pairs when its
+ * order breaks one (doc/algorithms/strong.md).
+ *
+ *   a read of x by v from w, another writer u of x:   u before w, or v before u
+ *   SER   u -> w              or  v -> u
+ *   SI    C(u) -> B(w)        or  B(v) -> C(u)
+ *   SI    two writers a, b of a key:   C(a) -> B(b)  or  C(b) -> B(a)
+ *
+ * Real-time edges (strict serializability) go through a chain of time points, and reads of the
+ * initial state through one gate a key, so that both are linear in number: events beyond those of
+ * transactions.
+ */
+#ifndef RATEL_ORDER_ORDER_PROBLEM_H
+#define RATEL_ORDER_ORDER_PROBLEM_H
+
+#include "asg/asg.h"
+#include "order/rule.h"
+#include "opt/tuning.h"
+
+typedef struct arc {
+    uint32_t from, to;
+} arc;
+
+/* An edge that a read makes certain, given what is known: with rw, the reader before the writer
+   `to`; else the writer `from`, visible to the reader, before the one that was read. */
+typedef struct forced {
+    node_id from, to;
+    uint32_t ob;
+    bool rw;
+} forced;
+
+typedef struct strong {
+    asg *g;
+    mem *m;
+    const level_rule *rule;
+    bool si; /* begin and commit are events of their own */
+    bool so;
+    unsigned rt; /* RT_* */
+    int64_t drift;
+    const tuning *tune;
+    uint32_t txns;    /* nodes of the semantic graph */
+    uint32_t events;  /* txns, or 2 * txns, and helpers behind them */
+    uint8_t *in;      /* per node: surely takes part */
+    node_id *so_pred; /* the graph's; with STRICT_UPDATES and session order, among updates only */
+    VEC(arc) known;   /* between events */
+    VEC(arc) unsure;  /* the same, from transactions of unknown outcome: if they take part */
+    bool shared;      /* events are transactions and session order counts: known serves as deps */
+    VEC(arc) deps;    /* unless shared: so (also when it only guides), wr, ww of transactions */
+    size_t so_deps;   /* how many of deps are session order; they stand first */
+    /* What obligations read from: the graph's arrays, or own copies once candidates were ruled out
+       for this problem; dropped, parallel to g->cand, may be NULL. */
+    uint32_t *rf, *rf_inst;
+    uint8_t *dropped;
+    VEC(forced) forced;              /* added to known while deciding, with their reasons */
+    uint32_t *reader_first, *reader; /* obligations by install */
+    struct justify *justify;         /* decide/proof/justify.h; NULL unless a proof is wanted */
+    bool plain;                      /* derive nothing before the search */
+} strong;
+
+static inline uint32_t begin_of(const strong *p, node_id v)
+{
+    return p->si ? 2 * v : v;
+}
+static inline uint32_t commit_of(const strong *p, node_id v)
+{
+    return p->si ? 2 * v + 1 : v;
+}
+static inline node_id txn_of(const strong *p, uint32_t event)
+{
+    return p->si ? event / 2 : event;
+}
+
+/* What is asked of the order: snapshot isolation or serializability, what counts. */
+typedef struct order_ask {
+    const level_rule *rule;
+    bool so, rt; /* rt: who ended before another began stands before it */
+    int64_t drift;
+    const tuning *tune;
+} order_ask;
+
+/* "u before w" for two writers of a key is an edge from u's commit to this event of w: where
+   writers may overlap (prefix) only commits are ordered. */
+static inline uint32_t version_target(const strong *p, node_id w)
+{
+    return p->si && !p->rule->overlap ? commit_of(p, w) : begin_of(p, w);
+}
+
+/* Must the read see the version that the order gives it? */
+static inline bool strict_read(const strong *p, uint32_t ob)
+{
+    const asg *g = p->g;
+    switch (p->rule->strict) {
+    case STRICT_ALL: return true;
+    case STRICT_ITEM: return !(g->ob_flags[ob] & OB_PRED);
+    case STRICT_OWN:
+        return !(g->ob_flags[ob] & OB_PRED) &&
+               asg_install(g, g->ob_node[ob], g->ob_key[ob]) != NO_ID;
+    case STRICT_UPDATES: return g->inst_first[g->ob_node[ob]] < g->inst_first[g->ob_node[ob] + 1];
+    case STRICT_NONE: break;
+    }
+    return false;
+}
+
+/* Makes reader_first and reader anew, after rf changed. */
+void strong_index_readers(strong *p);
+void strong_build(strong *p, asg *g, const order_ask *ask);
+const char *strong_check(const strong *p); /* NULL or what is broken */
+
+/* Walks an order of the events as a database would run it: known edges, every read and, for
+   snapshot isolation, overlaps.  Shares nothing with the search; NULL if the order is an answer,
+   else what is wrong with it. */
+const char *strong_replay(const strong *p, const uint32_t *pos, const uint8_t *out);
+
+/* exhaustive.c: every order of at most 8 transactions, by replay; exact for any operation. */
+/* On success: the commit order, and rf of the obligations of its members. */
+bool small_decide(asg *g, bool si, bool so, bool rt, int64_t drift, node_id *order, uint32_t *rf,
+                  uint32_t *n);
+/* exhaustive_graph.c: the same for every other rule, with every source that a read can have had.
+   RF_NONE: own writes explain it. */
+bool small_graph(asg *g, const level_rule *rule, bool so, node_id *order, uint32_t *rf,
+                 uint32_t *n);
+
+/* Times of a transaction, intervals first: false if it has none. */
+bool txn_begin_time(const history *h, txn_id t, int64_t *at);
+bool txn_end_time(const history *h, txn_id t, int64_t *at);
+enum stamp_kind { BEGIN_CALL, BEGIN_RETURN, COMMIT_CALL, COMMIT_RETURN };
+bool txn_stamp(const history *h, txn_id t, enum stamp_kind kind, int64_t *at);
+
+#endif

@@ -1,0 +1,430 @@
+/*
+ * shrink.c - see shrink.h.
+ *
+ * Every trial is the whole question once more, on a history of a few transactions.  Within a pass
+ * the masks refer to the history with which the pass began (the base); a pass that changed
+ * something makes its result the next base.  Levels for which "a part of what holds, holds" is true
+ * need each thing tried once; the others (remainder.h) need rounds, so there are rounds until one
+ * changes nothing.
+ */
+#include "shrink/shrink.h"
+
+#include <stdlib.h>
+
+#include "base/rng.h"
+#include "shrink/remainder.h"
+
+enum thing { THING_TXN, THING_KEY, THING_OP, THINGS };
+
+typedef struct job {
+    shrinking *s;
+    const history *base;
+    sub_mask now, next; /* of the base */
+    txn_id *op_txn;     /* of the base's operations */
+    uint32_t want;      /* anomaly; ANOMALIES: any */
+    VEC(txn_id) core;   /* of the last violated trial, by the base's ids */
+} job;
+
+/* --- one trial -------------------------------------------------------------------------------- */
+
+typedef struct trial {
+    guard guard;
+    verdict *v; /* where it is freed, whatever fails */
+    const history *h;
+    question q;
+} trial;
+
+/* The border of a trial: limits that it sets itself, and hints that no execution can have, end it
+   and nothing else. */
+static int run(trial *t)
+{
+    if (guard_armed(&t->guard)) return t->guard.code;
+    judge(t->v, t->h, &t->q);
+    return GUARD_OK;
+}
+
+static void keep_core(job *w, const verdict *v)
+{
+    /* the n-th transaction of the trial is the n-th of the base that is not out */
+    VEC(txn_id) left = {0};
+    for (txn_id t = 0; t < w->base->txns; t++)
+        if (!w->next.txn[t]) vec_push(w->s->m, &left, t);
+    w->core.n = 0;
+    for (size_t i = 0; i < v->core.n; i++)
+        if (v->core.at[i] < left.n) vec_push(w->s->m, &w->core, left.at[v->core.at[i]]);
+    vec_free(w->s->m, &left);
+}
+
+static bool judged(job *w, const history *h, uint32_t *anomaly)
+{
+    shrinking *s = w->s;
+    guard *g = s->m->guard;
+    *anomaly = ANOMALIES;
+    if (s->other) {
+        w->core.n = 0;
+        return s->other(h, s->payload) == 1;
+    }
+    verdict *v = &s->v;
+    trial t = {.v = v, .h = h, .q = *s->q};
+    guard_init(&t.guard);
+    t.guard.interrupt = g->interrupt;
+    t.guard.deadline = g->deadline;
+    t.guard.progress = g->progress;
+    memset(v, 0, sizeof *v);
+    mem_init(&v->mem, s->m->fn, s->m->ud, &t.guard);
+    mem_init(&v->work, s->m->fn, s->m->ud, &t.guard);
+    v->work.limit = s->memory_limit;
+    v->level = s->level;
+    int code = run(&t);
+    bool limited = code == GUARD_TIME || code == GUARD_NOMEM;
+    bool violated = code == GUARD_OK || (limited && judge_limited(v));
+    violated = violated && v->outcome == OUTCOME_VIOLATED;
+    *anomaly = v->anomaly;
+    mem_free_all(&v->work);
+    if (violated) keep_core(w, v);
+    mem_free_all(&v->mem);
+    if (code == GUARD_BUG || code == GUARD_INTERRUPT ||
+        (code == GUARD_NOMEM && !(violated && s->memory_limit)))
+        guard_fail(g, code, "%s", t.guard.text);
+    return violated && (w->want == ANOMALIES || w->want == *anomaly);
+}
+
+static void drop_best(shrinking *s)
+{
+    if (s->best != s->base) history_free(s->best);
+    s->best = NULL;
+}
+
+/* Tries what w->next leaves; if it is violated, that is the best so far and w->now. */
+static bool try_next(job *w)
+{
+    shrinking *s = w->s;
+    uint32_t anomaly;
+    s->trials++;
+    if (s->m->guard->progress) s->m->guard->progress->done = s->trials;
+    s->trying = history_new(s->m->fn, s->m->ud, s->m->guard, s->memory_limit);
+    sub_history(s->trying, w->base, &w->next, &s->scratch);
+    bool violated = judged(w, s->trying, &anomaly);
+    history *made = s->trying;
+    s->trying = NULL;
+    if (violated) {
+        drop_best(s);
+        s->best = made;
+        s->anomaly = anomaly;
+        sub_mask swap = w->now;
+        w->now = w->next;
+        w->next = swap;
+    } else {
+        history_free(made);
+    }
+    guard_poll(s->m->guard); /* only now: what was found is kept */
+    return violated;
+}
+
+/* --- masks ------------------------------------------------------------------------------------ */
+
+static size_t count_of(const history *h, enum thing thing)
+{
+    return thing == THING_TXN ? h->txns : thing == THING_KEY ? history_keys(h) : h->ops;
+}
+
+static uint8_t *flags_of(const sub_mask *m, enum thing thing)
+{
+    return thing == THING_TXN ? m->txn : thing == THING_KEY ? m->key : m->op;
+}
+
+static void new_mask(mem *m, sub_mask *out, const history *h)
+{
+    out->txn = mem_array0(m, uint8_t, h->txns + 1);
+    out->op = mem_array0(m, uint8_t, h->ops + 1);
+    out->key = mem_array0(m, uint8_t, history_keys(h) + 1);
+}
+
+static void free_mask(mem *m, sub_mask *out)
+{
+    mem_put(m, out->txn);
+    mem_put(m, out->op);
+    mem_put(m, out->key);
+}
+
+static void again(job *w)
+{
+    for (enum thing i = 0; i < THINGS; i++)
+        memcpy(flags_of(&w->next, i), flags_of(&w->now, i), count_of(w->base, i));
+}
+
+static void close_base(job *w)
+{
+    mem *m = w->s->m;
+    free_mask(m, &w->now);
+    free_mask(m, &w->next);
+    mem_put(m, w->op_txn);
+}
+
+static void open_base(job *w, const history *h)
+{
+    mem *m = w->s->m;
+    w->base = h;
+    new_mask(m, &w->now, h);
+    new_mask(m, &w->next, h);
+    w->op_txn = mem_array(m, txn_id, h->ops + 1);
+    for (txn_id t = 0; t < h->txns; t++)
+        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) w->op_txn[o] = t;
+}
+
+/* What was found becomes what the next pass makes smaller. */
+static void rebase(job *w)
+{
+    shrinking *s = w->s;
+    if (!s->best || s->best == s->base) return;
+    close_base(w);
+    history_free(s->base);
+    s->base = s->best;
+    open_base(w, s->base);
+}
+
+/* --- passes ----------------------------------------------------------------------------------- */
+
+static bool is_out(const job *w, enum thing thing, uint32_t i)
+{
+    if (flags_of(&w->now, thing)[i]) return true;
+    if (thing != THING_OP) return false;
+    bool many = op_kind_of(w->base, i) >= OP_SCAN;
+    return w->now.txn[w->op_txn[i]] || (!many && w->now.key[w->base->op_key[i]]);
+}
+
+static size_t txns_left(const job *w)
+{
+    size_t n = 0;
+    for (txn_id t = 0; t < w->base->txns; t++) n += !w->now.txn[t];
+    return n;
+}
+
+/* On with those whom the last violation names, as long as they are fewer. */
+static bool follow_core(job *w)
+{
+    bool any = false;
+    while (w->core.n && w->core.n < txns_left(w)) {
+        again(w);
+        memset(w->next.txn, 1, w->base->txns);
+        for (size_t i = 0; i < w->core.n; i++) w->next.txn[w->core.at[i]] = 0;
+        for (txn_id t = 0; t < w->base->txns; t++) w->next.txn[t] |= w->now.txn[t];
+        if (!try_next(w)) break;
+        any = true;
+    }
+    return any;
+}
+
+/* The order in which things are tried: from the end, or as the seed says. */
+static uint32_t *order_of(job *w, size_t n, enum thing thing)
+{
+    uint32_t *order = mem_array(w->s->m, uint32_t, n + 1);
+    rng r;
+    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)(n - 1 - i);
+    if (!w->s->seed) return order;
+    rng_seed(&r, w->s->seed * THINGS + thing);
+    for (size_t i = n; i > 1; i--) {
+        uint32_t j = rng_below(&r, i), swap = order[j];
+        order[j] = order[i - 1];
+        order[i - 1] = swap;
+    }
+    return order;
+}
+
+/* Leaves out what can be, of one kind: halves, quarters, ..., one by one. */
+static bool pass(job *w, enum thing thing)
+{
+    size_t n = count_of(w->base, thing), chunk = 1;
+    uint32_t *order = order_of(w, n, thing);
+    bool any = false;
+    while (chunk * 4 <= n) chunk *= 2;
+    for (; chunk; chunk /= 2)
+        for (size_t i = 0; i < n;) {
+            size_t taken = 0;
+            again(w);
+            for (; i < n && taken < chunk; i++) {
+                if (is_out(w, thing, order[i])) continue;
+                flags_of(&w->next, thing)[order[i]] = 1;
+                taken++;
+            }
+            if (!taken) break;
+            if (!try_next(w)) continue;
+            any = true;
+            if (thing == THING_TXN && chunk > 1) follow_core(w);
+        }
+    mem_put(w->s->m, order);
+    rebase(w);
+    return any;
+}
+
+static void minimise(job *w)
+{
+    bool any;
+    do {
+        any = false;
+        for (enum thing i = 0; i < THINGS; i++) any = pass(w, i) || any;
+    } while (any);
+}
+
+/* --- where to start --------------------------------------------------------------------------- */
+
+typedef VEC(uint64_t) pairs;
+
+static void add_seen(job *w, pairs *p, key_id key, value_id v)
+{
+    const history *h = w->base;
+    mem *m = w->s->m;
+    uint64_t high = (uint64_t)key << 32;
+    if (v == VALUE_EMPTY) v = VALUE_NULL;
+    atom a = v > VALUE_NULL && v != VALUE_UNKNOWN ? value_atom(h, v) : (atom){.kind = ATOM_NULL};
+    if (a.kind != ATOM_LIST) vec_push(m, p, high | v);
+    for (uint32_t i = 0; a.kind == ATOM_LIST && i < a.len; i++)
+        vec_push(m, p, high | h->elements.at[a.as.offset + i]);
+}
+
+static bool holds_pair(const pairs *p, uint64_t x)
+{
+    size_t lo = 0, hi = p->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (p->at[mid] < x)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < p->n && p->at[lo] == x;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Lets in whoever wrote what those that are in have read. */
+static void let_writers_in(job *w)
+{
+    const history *h = w->base;
+    pairs p = {0};
+    for (txn_id t = 0; t < h->txns; t++) {
+        if (w->next.txn[t]) continue;
+        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
+            enum op_kind kind = op_kind_of(h, o);
+            if (kind == OP_READ) add_seen(w, &p, h->op_key[o], h->op_value[o]);
+            if (kind < OP_SCAN) continue;
+            const range *r = &h->ranges.at[h->op_key[o]];
+            for (uint32_t i = r->first_row; i < r->first_row + r->rows; i++)
+                add_seen(w, &p, h->row_key.at[i], h->row_value.at[i]);
+        }
+    }
+    if (p.n) qsort(p.at, p.n, sizeof *p.at, by_number);
+    for (txn_id t = 0; t < h->txns; t++) {
+        guard_tick(w->s->m->guard);
+        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1] && w->next.txn[t]; o++) {
+            enum op_kind kind = op_kind_of(h, o);
+            if (kind == OP_READ || kind >= OP_SCAN) continue;
+            value_id v = kind == OP_DELETE ? VALUE_NULL : h->op_value[o];
+            if (holds_pair(&p, (uint64_t)h->op_key[o] << 32 | v)) w->next.txn[t] = 0;
+        }
+    }
+    vec_free(w->s->m, &p);
+}
+
+/* Leaves out the keys of which those that are in say nothing. */
+static void leave_unnamed_keys(job *w)
+{
+    const history *h = w->base;
+    memset(w->next.key, 1, history_keys(h));
+    for (txn_id t = 0; t < h->txns; t++) {
+        if (w->next.txn[t]) continue;
+        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
+            if (op_kind_of(h, o) < OP_SCAN) {
+                w->next.key[h->op_key[o]] = 0;
+                continue;
+            }
+            const range *r = &h->ranges.at[h->op_key[o]];
+            for (uint32_t i = r->first_row; i < r->first_row + r->rows; i++)
+                w->next.key[h->row_key.at[i]] = 0;
+        }
+    }
+}
+
+static void leave_keys_off_cycle(job *w)
+{
+    const verdict *v = w->s->whole;
+    memset(w->next.key, 1, history_keys(w->base));
+    for (size_t i = 0; i < v->cycle.n; i++)
+        if (v->cycle.at[i].key != NO_ID) w->next.key[v->cycle.at[i].key] = 0;
+}
+
+/* Whom the answer names, and if that is not enough, who wrote what they read; first with the keys
+   of its cycle, then with all that they speak of, then with all. */
+static bool start_from_core(job *w)
+{
+    enum { KEYS_OF_CYCLE, KEYS_NAMED, KEYS_ALL, KEYS };
+    const verdict *v = w->s->whole;
+    for (int tier = v->cycle.n ? 0 : 1; v->core.n && tier < 2 * KEYS; tier++) {
+        again(w);
+        memset(w->next.txn, 1, w->base->txns);
+        for (size_t i = 0; i < v->core.n; i++) w->next.txn[v->core.at[i]] = 0;
+        if (tier >= KEYS) let_writers_in(w);
+        if (tier % KEYS == KEYS_OF_CYCLE) leave_keys_off_cycle(w);
+        if (tier % KEYS == KEYS_NAMED) leave_unnamed_keys(w);
+        if (try_next(w)) return true;
+    }
+    return false;
+}
+
+/* A read that nothing can explain, at once: another kind of reason than a contradiction between
+   transactions, and not to be exchanged for one. */
+static bool is_fault(uint32_t anomaly)
+{
+    static const uint32_t faults[] = {ANOMALY_ABORTED_READ,      ANOMALY_INTERMEDIATE_READ,
+                                      ANOMALY_GARBAGE_READ,      ANOMALY_FUTURE_READ,
+                                      ANOMALY_NOT_OWN_WRITE,     ANOMALY_MALFORMED_RESULT,
+                                      ANOMALY_INCOMPATIBLE_ORDER};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        if (faults[i] == anomaly) return true;
+    return false;
+}
+
+void shrink_history(shrinking *s, const history *h)
+{
+    job w = {.s = s, .want = ANOMALIES};
+    bool named = false;
+    mem_init(&s->scratch, s->m->fn, s->m->ud, s->m->guard);
+    mem_init(&s->v.mem, s->m->fn, s->m->ud, s->m->guard);
+    mem_init(&s->v.work, s->m->fn, s->m->ud, s->m->guard);
+    s->anomaly = ANOMALIES;
+    guard_stage(s->m->guard, "shrink", "trials", 0);
+    if (s->m->guard->progress) s->m->guard->progress->held = true;
+    open_base(&w, h);
+    if (s->whole) {
+        w.want = s->whole->anomaly;
+        named = start_from_core(&w);
+        w.want = ANOMALIES;
+        if (!named) start_from_core(&w);
+    }
+    again(&w); /* of nothing left out */
+    if (!s->best && !try_next(&w))
+        guard_fail(s->m->guard, GUARD_UNSUPPORTED, "asked once more, it is not violated");
+    rebase(&w);
+    w.want = s->anomaly;
+    minimise(&w);
+    if (w.want != ANOMALIES && !is_fault(w.want)) {
+        w.want = ANOMALIES;
+        minimise(&w);
+    }
+    close_base(&w);
+    s->minimal = true;
+}
+
+void shrink_close(shrinking *s)
+{
+    history_free(s->trying);
+    if (s->base != s->best) history_free(s->base);
+    s->trying = s->base = NULL;
+    mem_free_all(&s->scratch);
+    mem_free_all(&s->v.mem);
+    mem_free_all(&s->v.work);
+}

@@ -1,0 +1,361 @@
+/*
+ * eval.c - expressions: three-valued logic, arithmetic with PostgreSQL's overflows, functions.
+ */
+#include <assert.h>
+
+#include "sql/pl.h"
+#include "sql/sql_text.h"
+
+/* From the grammar of libpg_query, so that no other file needs its header (BoolTestType). */
+enum { TEST_TRUE = 1, TEST_NOT_TRUE, TEST_FALSE, TEST_NOT_FALSE, TEST_UNKNOWN, TEST_NOT_UNKNOWN };
+
+static value arith_int(sql_exec *x, const expr *e, int64_t a, int64_t b)
+{
+    int64_t r = 0;
+    bool over = false;
+    switch (e->op) {
+    case '+': over = __builtin_add_overflow(a, b, &r); break;
+    case '-': over = __builtin_sub_overflow(a, b, &r); break;
+    case '*': over = __builtin_mul_overflow(a, b, &r); break;
+    default:
+        if (!b) sql_raise(&x->c, "22012", "division by zero");
+        if (b == -1) {
+            if (e->op == '/') over = __builtin_sub_overflow(0, a, &r);
+        } else {
+            r = e->op == '/' ? a / b : a % b;
+        }
+    }
+    if (over) sql_raise(&x->c, "22003", "bigint out of range");
+    return value_int(value_int_range(&x->c, e->t.id, r));
+}
+
+static value arith_num(sql_exec *x, int op, const num *a, const num *b)
+{
+    arena *w = &x->work;
+    if ((op == '/' || op == '%') && !b->n) sql_raise(&x->c, "22012", "division by zero");
+    const num *r = op == '+'   ? num_add(w, a, b)
+                   : op == '-' ? num_sub(w, a, b)
+                   : op == '*' ? num_mul(w, a, b)
+                   : op == '/' ? num_div(w, a, b)
+                               : num_mod(w, a, b);
+    return value_num(value_need(&x->c, r));
+}
+
+static bool compared(int op, int c)
+{
+    switch (op) {
+    case OP_EQ: return c == 0;
+    case OP_NE: return c != 0;
+    case OP_LT: return c < 0;
+    case OP_LE: return c <= 0;
+    case OP_GT: return c > 0;
+    default: return c >= 0;
+    }
+}
+
+/* LIKE with % and _ and the backslash; characters of UTF-8 count as one. */
+static bool like(sql_exec *x, const char *s, const char *se, const char *p, const char *pe)
+{
+    guard_tick(x->c.guard);
+    while (p < pe) {
+        if (*p == '%') {
+            while (p < pe && *p == '%') p++;
+            if (p == pe) return true;
+            for (; s <= se; s++)
+                if ((s == se || ((unsigned char)*s & 0xc0) != 0x80) && like(x, s, se, p, pe))
+                    return true;
+            return false;
+        }
+        if (*p == '_') {
+            if (s == se) return false;
+            s++;
+            while (s < se && ((unsigned char)*s & 0xc0) == 0x80) s++;
+            p++;
+            continue;
+        }
+        if (*p == '\\' && ++p == pe)
+            sql_raise(&x->c, "22025", "LIKE pattern must not end with escape character");
+        if (s == se || *s != *p) return false;
+        s++, p++;
+    }
+    return s == se;
+}
+
+static value substring(sql_exec *x, value s, int64_t from, bool has_n, int64_t n)
+{
+    int64_t end = INT64_MAX;
+    if (has_n) {
+        if (n < 0) sql_raise(&x->c, "22011", "negative substring length not allowed");
+        end = from + n;
+    }
+    if (from < 1) from = 1;
+    uint32_t i = 0, a = s.n, b = s.n;
+    int64_t at = 0;
+    for (; i < s.n; i++) {
+        if (((unsigned char)s.s[i] & 0xc0) == 0x80) continue;
+        at++;
+        if (at == from) a = i;
+        if (at == end) {
+            b = i;
+            break;
+        }
+    }
+    if (end <= from) return value_text(s.s, 0);
+    return b > a ? value_text(s.s + a, b - a) : value_text(s.s, 0);
+}
+
+static value call(sql_exec *x, const expr *e, const value *v)
+{
+    arena *w = &x->work;
+    bool is_num = e->sub == T_NUMERIC;
+    switch ((call_id)e->op) {
+    case CALL_ABS:
+        if (is_num) return v[0].d->neg ? value_num(num_neg(w, v[0].d)) : v[0];
+        if (v[0].i >= 0) return v[0];
+        if (v[0].i == INT64_MIN) sql_raise(&x->c, "22003", "bigint out of range");
+        return value_int(value_int_range(&x->c, e->t.id, -v[0].i));
+    case CALL_MOD: {
+        expr as = {.op = '%', .t = e->t};
+        return is_num ? arith_num(x, '%', v[0].d, v[1].d) : arith_int(x, &as, v[0].i, v[1].i);
+    }
+    case CALL_ROUND:
+    case CALL_TRUNC: {
+        int64_t scale = e->n > 1 ? v[1].i : 0;
+        if (scale > 2000) scale = 2000;
+        if (scale < -2000) scale = -2000;
+        const num *r = e->op == CALL_ROUND ? num_round(w, v[0].d, (int)scale)
+                                           : num_trunc(w, v[0].d, (int)scale);
+        return value_num(value_need(&x->c, r));
+    }
+    case CALL_FLOOR: return value_num(value_need(&x->c, num_floor(w, v[0].d)));
+    case CALL_CEIL:
+    case CALL_CEILING: return value_num(value_need(&x->c, num_ceil(w, v[0].d)));
+    case CALL_SIGN: return value_num(num_of(w, num_sign(v[0].d)));
+    case CALL_LENGTH:
+    case CALL_CHAR_LENGTH: return value_int((int64_t)text_length(v[0]));
+    case CALL_LOWER:
+    case CALL_UPPER: {
+        char *t = arena_text(w, v[0].s, v[0].n);
+        for (uint32_t i = 0; i < v[0].n; i++) {
+            if (e->op == CALL_LOWER && t[i] >= 'A' && t[i] <= 'Z') t[i] = (char)(t[i] + 32);
+            if (e->op == CALL_UPPER && t[i] >= 'a' && t[i] <= 'z') t[i] = (char)(t[i] - 32);
+        }
+        return value_text(t, v[0].n);
+    }
+    case CALL_SUBSTR:
+    case CALL_SUBSTRING: return substring(x, v[0], v[1].i, e->n > 2, e->n > 2 ? v[2].i : 0);
+    default: return text_call(x, (call_id)e->op, v, e->n);
+    }
+}
+
+static value junction(sql_exec *x, const expr *e, frame *f)
+{
+    bool and = e->kind == E_AND, unknown = false;
+    for (uint32_t i = 0; i < e->n; i++) {
+        value v = eval(x, e->arg[i], f);
+        if (v.null)
+            unknown = true;
+        else if (!v.i == and)
+            return value_bool(!and);
+    }
+    return unknown ? value_null() : value_bool(and);
+}
+
+static value in_query(sql_exec *x, const expr *e, frame *f)
+{
+    value v = eval(x, e->arg[0], f);
+    sql_result r;
+    exec_query(x, e->q, f, &r);
+    exec_cut(x, e->q, &r);
+    bool unknown = false;
+    for (uint32_t i = 0; i < r.n; i++) {
+        value w = r.rows[i][0];
+        w = value_cast(&x->c, w, type_plain(r.types[0]), type_plain(e->sub), CAST_IMPLICIT);
+        if (v.null || w.null)
+            unknown = true;
+        else if (!value_cmp(e->sub, v, w))
+            return value_bool(true);
+    }
+    return unknown ? value_null() : value_bool(false);
+}
+
+static value scalar(sql_exec *x, const expr *e, frame *f)
+{
+    sql_result r;
+    exec_query(x, e->q, f, &r);
+    exec_cut(x, e->q, &r);
+    if (r.n > 1) sql_raise(&x->c, "21000", "more than one row returned by a subquery");
+    return r.n ? r.rows[0][0] : value_null();
+}
+
+static value choice(sql_exec *x, const expr *e, frame *f)
+{
+    uint32_t i = 0;
+    for (; i + 1 < e->n; i += 2)
+        if (eval_true(x, e->arg[i], f)) return eval(x, e->arg[i + 1], f);
+    return i < e->n ? eval(x, e->arg[i], f) : value_null();
+}
+
+static value extreme(sql_exec *x, const expr *e, frame *f)
+{
+    value best = value_null();
+    for (uint32_t i = 0; i < e->n; i++) {
+        value v = eval(x, e->arg[i], f);
+        if (v.null) continue;
+        if (best.null || value_cmp(e->t.id, v, best) * e->op > 0) best = v;
+    }
+    return best;
+}
+
+static value concat(sql_exec *x, value a, value b)
+{
+    size_t n = (size_t)a.n + b.n;
+    if (n > UINT32_MAX / 4) sql_raise(&x->c, "54000", "requested length too large");
+    char *t = arena_get(&x->work, n + 1);
+    memcpy(t, a.s, a.n);
+    memcpy(t + a.n, b.s, b.n);
+    return value_text(t, n);
+}
+
+static value is_bool(int test, value v)
+{
+    bool t = !v.null && v.i, f = !v.null && !v.i;
+    switch (test) {
+    case TEST_TRUE: return value_bool(t);
+    case TEST_NOT_TRUE: return value_bool(!t);
+    case TEST_FALSE: return value_bool(f);
+    case TEST_NOT_FALSE: return value_bool(!f);
+    case TEST_UNKNOWN: return value_bool(v.null);
+    default: return value_bool(!v.null);
+    }
+}
+
+static value strict_two(sql_exec *x, const expr *e, value a, value b)
+{
+    if (a.null || b.null) return value_null();
+    switch (e->kind) {
+    case E_COMPARE: return value_bool(compared(e->op, value_cmp(e->sub, a, b)));
+    case E_ARITH:
+        return e->t.id == T_NUMERIC ? arith_num(x, e->op, a.d, b.d) : arith_int(x, e, a.i, b.i);
+    case E_CONCAT: return concat(x, a, b);
+    default: {
+        bool r = like(x, a.s, a.s + a.n, b.s, b.s + b.n);
+        return value_bool(e->op ? !r : r);
+    }
+    }
+}
+
+static value call_strict(sql_exec *x, const expr *e, frame *f)
+{
+    value v[3] = {{0}};
+    assert(e->n <= 3);
+    bool null = false;
+    for (uint32_t i = 0; i < e->n; i++) {
+        v[i] = eval(x, e->arg[i], f);
+        null |= v[i].null;
+    }
+    return null ? value_null() : call(x, e, v);
+}
+
+static value known(sql_exec *x, const expr *e, value v)
+{
+    if (v.open)
+        sql_refuse(&x->c, e->position, "a value that a sequence, clock or random function gave");
+    return v;
+}
+
+value eval_open(sql_exec *x, const expr *e, frame *f)
+{
+    const expr *in = e;
+    while (in->kind == E_CAST) in = in->arg[0];
+    if (in->kind == E_OPEN) return value_open();
+    value v = value_null();
+    if (in->kind == E_VAR) v = pl_value(x, in);
+    if (in->kind == E_COLUMN) {
+        for (uint32_t i = 0; i < in->up; i++) f = f->up;
+        const value *r = f->slots[in->slot];
+        if (r) v = r[in->index];
+    }
+    return v.open ? v : eval(x, e, f);
+}
+
+value *eval_args(sql_exec *x, const expr *e, frame *f)
+{
+    value *v = arena_array(&x->work, value, e->n + 1);
+    for (uint32_t i = 0; i < e->n; i++) v[i] = eval(x, e->arg[i], f);
+    return v;
+}
+
+value eval(sql_exec *x, const expr *e, frame *f)
+{
+    switch (e->kind) {
+    case E_CONST: return e->v;
+    case E_PARAM: return x->params[e->index];
+    case E_COLUMN: {
+        for (uint32_t i = 0; i < e->up; i++) f = f->up;
+        const value *r = f->slots[e->slot];
+        return r ? known(x, e, r[e->index]) : value_null();
+    }
+    case E_AND:
+    case E_OR: return junction(x, e, f);
+    case E_NOT: {
+        value v = eval(x, e->arg[0], f);
+        return v.null ? v : value_bool(!v.i);
+    }
+    case E_COMPARE:
+    case E_ARITH:
+    case E_CONCAT:
+    case E_LIKE: {
+        value a = eval(x, e->arg[0], f);
+        return strict_two(x, e, a, eval(x, e->arg[1], f));
+    }
+    case E_NEGATE: {
+        value v = eval(x, e->arg[0], f);
+        if (v.null) return v;
+        if (e->t.id == T_NUMERIC) return value_num(num_neg(&x->work, v.d));
+        if (v.i == INT64_MIN) sql_raise(&x->c, "22003", "bigint out of range");
+        return value_int(value_int_range(&x->c, e->t.id, -v.i));
+    }
+    case E_IS_NULL: return value_bool(eval(x, e->arg[0], f).null == !e->op);
+    case E_IS_BOOL: return is_bool(e->op, eval(x, e->arg[0], f));
+    case E_DISTINCT: {
+        value a = eval(x, e->arg[0], f);
+        bool same = value_same(e->sub, a, eval(x, e->arg[1], f));
+        return value_bool(same == (e->op != 0));
+    }
+    case E_CASE: return choice(x, e, f);
+    case E_COALESCE:
+        for (uint32_t i = 0; i < e->n; i++) {
+            value v = eval(x, e->arg[i], f);
+            if (!v.null) return v;
+        }
+        return value_null();
+    case E_NULLIF: { /* args 0 and 1 compared as `sub`, arg 2 is the result */
+        value a = eval(x, e->arg[0], f), b = eval(x, e->arg[1], f);
+        if (!a.null && !b.null && !value_cmp(e->sub, a, b)) return value_null();
+        return eval(x, e->arg[2], f);
+    }
+    case E_EXTREME: return extreme(x, e, f);
+    case E_CAST: return value_cast(&x->c, eval(x, e->arg[0], f), e->arg[0]->t, e->t, e->cast);
+    case E_CALL: return call_strict(x, e, f);
+    case E_EXISTS: {
+        sql_result r;
+        exec_query(x, e->q, f, &r);
+        uint64_t n = r.n > r.offset ? r.n - r.offset : 0;
+        return value_bool(n && (!r.has_limit || r.limit));
+    }
+    case E_IN_QUERY: return in_query(x, e, f);
+    case E_SCALAR: return scalar(x, e, f);
+    case E_AGGREGATE: return f->aggs[e->index];
+    case E_OPEN: return known(x, e, value_open());
+    case E_VAR: return known(x, e, pl_value(x, e));
+    case E_ROUTINE: return pl_call(x, e->routine, eval_args(x, e, f), NULL);
+    }
+    return value_null();
+}
+
+bool eval_true(sql_exec *x, const expr *e, frame *f)
+{
+    value v = eval(x, e, f);
+    return !v.null && v.i;
+}

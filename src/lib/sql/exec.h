@@ -1,0 +1,181 @@
+/*
+ * exec.h - running typed statements against the versions of the store.
+ *
+ * What a statement reads is decided by its view: a state, and for levels that let each row come
+ * from a state of its own, a function that chooses.  While it runs, `valid_from` rises to the
+ * oldest state that would have looked the same, so that a search over states can jump.
+ */
+#ifndef RATEL_SQL_EXEC_H
+#define RATEL_SQL_EXEC_H
+
+#include "sql/table_store.h"
+
+typedef enum write_rule {
+    WRITE_FREE,     /* no rule: the version read is the version replaced */
+    WRITE_CONFLICT, /* a newer version than the one read raises 40001 */
+    WRITE_RECHECK   /* it is read again and the condition tested anew (READ COMMITTED) */
+} write_rule;
+
+typedef struct sql_result {
+    bool has_rows;
+    uint32_t n_cols;
+    const char **names;
+    type_id *types;
+    uint32_t n;
+    const value **rows; /* before LIMIT and OFFSET */
+    uint32_t *tie;      /* rows of one number may come in any order; NULL: all may */
+    bool has_limit;
+    uint64_t limit, offset;
+    uint64_t count; /* of an INSERT, UPDATE, DELETE, SELECT */
+} sql_result;
+
+typedef struct written_row {
+    table *t;
+    uint32_t row;
+} written_row;
+
+typedef struct pl_frame pl_frame;
+
+/* What a statement inside of a body sets aside: its own snapshot is newer (READ COMMITTED). */
+typedef struct exec_view {
+    uint32_t state, cid, valid_from, depth, calls, caught, many, n_params, line;
+    const value *params;
+    const char *routine;
+    bool loose;
+    table *target;
+    pl_frame *pl;
+    size_t kept_from, kept, refers_from, refers;
+    size_t choice, seen, seen_from; /* of whoever chooses states */
+} exec_view;
+
+typedef enum view_move { VIEW_SAVE, VIEW_FRESH, VIEW_BACK } view_move;
+
+typedef struct savepoint {
+    const char *name; /* of the plan that set it */
+    size_t mark, portals;
+} savepoint;
+
+typedef struct sql_portal { /* an open cursor: its rows were made when it was opened */
+    const char *name;
+    sql_result r;
+    int64_t at;      /* row it stands on, from 1 */
+    int64_t settled; /* rows whose order is fixed */
+} sql_portal;
+
+typedef struct refer_event {
+    table *t;
+    const value *before, *after; /* NULL: it was not, or is no more */
+} refer_event;
+
+typedef struct kept_result { /* of a query of WITH, while its statement runs */
+    const query *q;
+    sql_result r;
+} kept_result;
+
+typedef struct sql_exec {
+    sql_context c;
+    store *s;
+    arena work;
+    uint32_t state;  /* the view */
+    uint32_t latest; /* the newest state: constraints and locks look here */
+    uint32_t cid;
+    uint32_t last_cid; /* statements of bodies count on from here */
+    write_rule rule;
+    bool any_key;  /* do not ask whether a key is taken: later states are in the store, too */
+    bool no_index; /* scan where an index would do */
+    bool by_value; /* a conflict needs a changed value (the published test) */
+    uint32_t (*choose)(void *ud, table *t, uint32_t row); /* NULL: `state` for every row */
+    /* A statement of a body begins with a new snapshot, or is left; NULL: all read one state. */
+    void (*view)(void *ud, exec_view *v, view_move move);
+    /* What came back in a row and column of the statement's answer; false: not observed. */
+    bool (*observed)(void *ud, uint64_t row, uint32_t column, type t, value *v);
+    /* One of n that may all come next; NULL: what depends on it is refused. */
+    uint32_t (*pick)(void *ud, uint32_t n);
+    void *ud;
+    /* NULL, or told of each row that a scan or lookup came to: states whose version of it decides
+       what was seen.  It was read after `after` wrote it (0: the initial state, or no matter) and
+       before `before` did (0: nobody has); `fits`: the row was used. */
+    void (*saw)(void *ud, table *t, uint32_t row, uint32_t after, uint32_t before, bool fits);
+    void *saw_ud;
+    uint32_t valid_from;
+    uint32_t conflict;       /* state that wrote the row a 40001 is about */
+    VEC(written_row) locked; /* FOR UPDATE */
+    uint32_t n_params;
+    const value *params; /* of the plan's types */
+    uint64_t touched;    /* rows that the statement tried to write: the order of errors is theirs */
+    uint32_t depth;
+    uint32_t calls;  /* depth of running bodies */
+    uint32_t caught; /* blocks that would catch a deadlock */
+    bool alone;      /* nobody to have one with */
+    uint32_t many;   /* evaluating for each of several rows, in no order */
+    uint64_t steps;  /* of bodies, in this statement */
+    bool loose;      /* a planner's choice was met in a body */
+    bool nothing;    /* ON CONFLICT DO NOTHING was run */
+    uint32_t session;
+    bool lost_prepares; /* a transaction that is not run prepared or deallocated something */
+    bool loose_now;     /* it may decide what the running statement raises */
+    pl_frame *pl;       /* the body that is running */
+    VEC(savepoint) savepoints;
+    VEC(kept_result) kept; /* in the work arena */
+    size_t kept_from;
+    VEC(sql_portal) portals;
+    arena held; /* their rows: up to the end of the transaction */
+    uint32_t unnamed;
+    uint32_t views; /* being bound */
+    size_t refers_from;
+    VEC(refer_event) refers; /* rows whose foreign keys are tested when the statement ends */
+    table *target;           /* that the statement being bound or run would write, if it is known */
+} sql_exec;
+
+typedef struct frame {
+    const value **slots; /* a row for each slot; NULL: nulls */
+    struct frame *up;
+    const value *aggs;
+} frame;
+
+void exec_init(sql_exec *x, store *s, mem *m);
+
+/* Runs one statement; jumps with SQL_RAISED or SQL_REFUSED. */
+void exec_plan(sql_exec *x, const plan *p, sql_result *out);
+
+/* A number for what later statements may depend on beside the store: open cursors. */
+uint64_t exec_hidden(const sql_exec *x);
+/* A transaction begins. */
+void exec_begin(sql_exec *x);
+
+/* within the room */
+void exec_inner(sql_exec *x, const plan *p, sql_result *out);
+/* A statement with a constant that fails has come to its end: PostgreSQL did not begin. */
+void exec_planned(sql_exec *x, const plan *p);
+/* foreign_keys.c: a row was written; at the end of the statement. */
+void refer_note(sql_exec *x, table *t, const value *before, const value *after);
+void refer_check(sql_exec *x);
+/* Another table refers to it: one that stays. */
+bool refer_needed(const sql_exec *x, const table *t, const char *const *leaving, uint32_t n);
+void exec_session(sql_exec *x, const plan *p, sql_result *out);
+void exec_enter(sql_exec *x, exec_view *v, bool fresh);
+void exec_leave(sql_exec *x, const exec_view *v);
+sql_portal *exec_portal(sql_exec *x, const char *name); /* NULL: none of that name */
+sql_portal *exec_open(sql_exec *x, const char *name, const sql_result *r);
+void exec_close(sql_exec *x, const sql_portal *p);
+const value *exec_fetch(sql_exec *x, sql_portal *p, int64_t to);
+value eval(sql_exec *x, const expr *e, frame *f);
+value *eval_args(sql_exec *x, const expr *e, frame *f);
+/* Where a value is only passed on: it need not be known. */
+value eval_open(sql_exec *x, const expr *e, frame *f);
+bool eval_true(sql_exec *x, const expr *e, frame *f);
+void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out);
+/* LIMIT and OFFSET applied; refuses if they cut between rows of which either might come. */
+void exec_cut(sql_exec *x, const query *q, sql_result *r);
+void exec_modify(sql_exec *x, const plan *p, sql_result *out);
+const row_version *exec_row(sql_exec *x, table *t, uint32_t r);
+
+typedef struct tuples {
+    VEC(const value **) at; /* each: a row for each slot of the query */
+    VEC(uint32_t) rows;     /* of queries that lock or modify: row numbers of slot 0 */
+} tuples;
+/* Keeps the tuples that fulfil the query's condition. */
+void exec_where(sql_exec *x, const query *q, frame *up, tuples *t);
+void exec_join(sql_exec *x, const join *j, uint32_t slots, frame *up, tuples *out);
+
+#endif

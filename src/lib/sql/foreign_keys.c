@@ -1,0 +1,211 @@
+/*
+ * foreign_keys.c - foreign keys, tested when a statement ends, as PostgreSQL's triggers do.
+ *
+ * A new reference must find its parent: with the transaction's snapshot where there is one a
+ * transaction, else now; and the parent is locked, so that one deleted meanwhile is a conflict.  A
+ * parent that goes, or whose key changes, is looked for in the newest rows of its children.
+ */
+#include "sql/exec.h"
+
+static bool refers_to(const foreign_key *f, const table *t)
+{
+    return !strcmp(f->parent, t->name);
+}
+
+bool refer_needed(const sql_exec *x, const table *t, const char *const *leaving, uint32_t n)
+{
+    for (size_t i = 0; i < x->s->tables.n; i++) {
+        const table *o = x->s->tables.at[i];
+        bool leaves = o == t || o != vs_find(x->s, o->name, x->latest);
+        for (uint32_t k = 0; k < n; k++) leaves |= !strcmp(leaving[k], o->name);
+        for (uint32_t k = 0; !leaves && k < o->n_foreign; k++)
+            if (refers_to(&o->foreign[k], t)) return true;
+    }
+    return false;
+}
+
+static bool is_parent(const sql_exec *x, const table *t)
+{
+    for (size_t i = 0; i < x->s->tables.n; i++)
+        for (uint32_t k = 0; k < x->s->tables.at[i]->n_foreign; k++)
+            if (refers_to(&x->s->tables.at[i]->foreign[k], t)) return true;
+    return false;
+}
+
+void refer_note(sql_exec *x, table *t, const value *before, const value *after)
+{
+    if (!t->n_foreign && !is_parent(x, t)) return;
+    arena_push(&x->work, &x->refers, ((refer_event){t, before, after}));
+}
+
+static bool any_null(const value *row, const uint32_t *cols, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (row[cols[i]].null) return true;
+    return false;
+}
+
+static bool same_key(const table *t, const value *a, const uint32_t *of_a, const value *b,
+                     const uint32_t *of_b, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!value_same(t->cols[of_a[i]].t.id, a[of_a[i]], b[of_b[i]])) return false;
+    return true;
+}
+
+typedef VEC(uint32_t) row_list;
+
+/* Rows of the table that may have the key. */
+static row_list rows_with(sql_exec *x, table *t, const uint32_t *cols, const value *row,
+                          const uint32_t *of, uint32_t n)
+{
+    row_list found = {0};
+    if (t->unknown)
+        sql_refuse(&x->c, -1, "a foreign key to table \"%s\", which is unknown", t->name);
+    for (uint32_t i = 0; i < n; i++)
+        if (row[of[i]].open || t->cols[cols[i]].holes)
+            sql_refuse(&x->c, -1, "a foreign key that was not observed");
+    vs_lookup(x->s, t, cols[0], value_hash(t->cols[cols[0]].t.id, row[of[0]]), false);
+    for (size_t i = 0; i < x->s->found.n; i++) arena_push(&x->work, &found, x->s->found.at[i]);
+    return found;
+}
+
+static void check_parent(sql_exec *x, const table *child, const foreign_key *f, const value *row)
+{
+    table *t = vs_find(x->s, f->parent, x->latest);
+    if (!t || any_null(row, f->cols, f->n)) return;
+    row_list rows = rows_with(x, t, f->refs, row, f->cols, f->n);
+    for (size_t i = 0; i < rows.n; i++) {
+        uint32_t r = rows.at[i];
+        const row_version *now = t->rows.at[r].head, *seen = now;
+        if (x->rule == WRITE_CONFLICT && now && now->commit != PENDING) {
+            seen = vs_at(t, r, x->state, x->cid);
+            if (seen && seen->commit > x->valid_from) x->valid_from = seen->commit;
+        }
+        if (!seen || seen->dead || !same_key(t, seen->cols, f->refs, row, f->cols, f->n)) continue;
+        if (now == seen || (!now->dead && same_key(t, now->cols, f->refs, row, f->cols, f->n)))
+            return;
+        x->conflict = now->commit;
+        sql_raise(&x->c, "40001", "could not serialize access due to concurrent update");
+    }
+    uint32_t changed = vs_changed(t, x->state);
+    if (x->rule == WRITE_CONFLICT && changed > x->valid_from) x->valid_from = changed;
+    sql_raise(&x->c, "23503", "insert or update on table \"%s\" violates foreign key constraint",
+              child->name);
+}
+
+/* Is there still a row with the key that one had? */
+static bool key_stays(sql_exec *x, table *t, const foreign_key *f, const value *row)
+{
+    row_list rows = rows_with(x, t, f->refs, row, f->refs, f->n);
+    for (size_t i = 0; i < rows.n; i++) {
+        const row_version *v = t->rows.at[rows.at[i]].head;
+        if (v && !v->dead && same_key(t, v->cols, f->refs, row, f->refs, f->n)) return true;
+    }
+    return false;
+}
+
+/* What happens to rows that refer to the table, directly or by what follows. */
+static void kinds(const sql_exec *x, const table *t, bool deleted, int depth, bool *check,
+                  bool *follows)
+{
+    for (size_t i = 0; depth < 16 && i < x->s->tables.n; i++) {
+        const table *o = x->s->tables.at[i];
+        for (uint32_t k = 0; k < o->n_foreign; k++) {
+            const foreign_key *f = &o->foreign[k];
+            if (!refers_to(f, t)) continue;
+            refer_action action = deleted ? f->on_delete : f->on_update;
+            *check |= action == REFER_CHECK;
+            *follows |= action != REFER_CHECK;
+            if (action == REFER_CASCADE && o != t) kinds(x, o, deleted, depth + 1, check, follows);
+        }
+    }
+}
+
+/* ON DELETE, ON UPDATE of one child row. */
+static void follow(sql_exec *x, table *child, const foreign_key *f, uint32_t r, const value *after,
+                   bool open)
+{
+    const row_version *v = child->rows.at[r].head;
+    refer_action action = after ? f->on_update : f->on_delete;
+    if (open) sql_refuse(&x->c, -1, "foreign keys whose answer depends on the order of rows");
+    if (action == REFER_CHECK)
+        sql_raise(&x->c, "23503", "row is still referenced from table \"%s\"", child->name);
+    if (x->rule == WRITE_CONFLICT && v->commit != PENDING && v->commit > x->state) {
+        x->conflict = v->commit;
+        sql_raise(&x->c, "40001", "could not serialize access due to concurrent update");
+    }
+    const value *old = v->cols;
+    value *row = NULL;
+    if (after || action == REFER_NULL) {
+        row = arena_array(&x->work, value, child->n_cols + 1);
+        memcpy(row, old, child->n_cols * sizeof *row);
+        for (uint32_t i = 0; i < f->n; i++)
+            row[f->cols[i]] = action == REFER_NULL ? value_null() : after[f->refs[i]];
+        for (uint32_t i = 0; i < child->n_cols; i++)
+            if (child->cols[i].not_null && row[i].null)
+                sql_raise(&x->c, "23502", "null value violates not-null constraint");
+        if (child->n_checks || child->n_unique > 1)
+            sql_refuse(&x->c, -1, "ON UPDATE or SET NULL in a table with other constraints");
+        for (uint32_t i = 0; i < child->n_unique; i++)
+            for (uint32_t k = 0; k < child->unique[i].n; k++)
+                for (uint32_t c = 0; c < f->n; c++)
+                    if (child->unique[i].cols[k] == f->cols[c])
+                        sql_refuse(&x->c, -1, "ON UPDATE or SET NULL of a key");
+    }
+    vs_update(x->s, child, r, row, x->cid);
+    refer_note(x, child, old, row);
+}
+
+static void check_from(sql_exec *x, size_t from);
+
+static void check_children(sql_exec *x, const refer_event *e, bool open)
+{
+    table *t = e->t;
+    for (size_t i = 0; i < x->s->tables.n; i++) {
+        table *child = x->s->tables.at[i];
+        for (uint32_t k = 0; k < child->n_foreign; k++) {
+            const foreign_key *f = &child->foreign[k];
+            if (!refers_to(f, t) || child != vs_find(x->s, child->name, x->latest)) continue;
+            if (any_null(e->before, f->refs, f->n)) continue;
+            if (e->after && same_key(t, e->before, f->refs, e->after, f->refs, f->n)) continue;
+            refer_action action = e->after ? f->on_update : f->on_delete;
+            if (action == REFER_CHECK && key_stays(x, t, f, e->before)) continue;
+            size_t before = x->refers.n;
+            row_list rows = rows_with(x, child, f->cols, e->before, f->refs, f->n);
+            for (size_t r = 0; r < rows.n; r++) {
+                guard_tick(x->c.guard);
+                const row_version *v = child->rows.at[rows.at[r]].head;
+                if (v && !v->dead && same_key(child, v->cols, f->cols, e->before, f->refs, f->n))
+                    follow(x, child, f, rows.at[r], e->after, open);
+            }
+            check_from(x, before); /* what follows from that, before the next key */
+        }
+    }
+}
+
+/* The order of the rows is the planner's: if some keys forbid and others follow, it may decide. */
+static void check_from(sql_exec *x, size_t from)
+{
+    size_t to = x->refers.n, changed = 0;
+    bool check = false, follows = false;
+    if (++x->depth > 400) sql_refuse(&x->c, -1, "foreign keys that follow each other this far");
+    for (size_t i = from; i < to; i++) changed += x->refers.at[i].before != NULL;
+    if (changed > 1) kinds(x, x->refers.at[from].t, !x->refers.at[from].after, 0, &check, &follows);
+    for (size_t i = from; i < to; i++) {
+        refer_event e = x->refers.at[i];
+        for (uint32_t k = 0; e.after && k < e.t->n_foreign; k++) {
+            const foreign_key *f = &e.t->foreign[k];
+            if (e.before && same_key(e.t, e.before, f->cols, e.after, f->cols, f->n)) continue;
+            check_parent(x, e.t, f, e.after);
+        }
+        if (e.before) check_children(x, &e, check && follows);
+    }
+    x->refers.n = from;
+    x->depth--;
+}
+
+void refer_check(sql_exec *x)
+{
+    check_from(x, x->refers_from);
+}

@@ -1,0 +1,493 @@
+/*
+ * table_store.c - see table_store.h.
+ */
+#include "sql/table_store.h"
+
+#include <assert.h>
+
+#include "base/hash.h"
+
+/* ---- blocks of versions --------------------------------------------------------------------- */
+
+#define SLAB 65536u
+#define CLASS 32u /* bytes between two classes of blocks */
+
+static void *block_get(store *s, uint32_t size)
+{
+    uint32_t class = (size + CLASS - 1) / CLASS;
+    if (class >= sizeof s->free_blocks / sizeof s->free_blocks[0]) return mem_get(s->mem, size);
+    void *p = s->free_blocks[class];
+    if (p) {
+        memcpy(&s->free_blocks[class], p, sizeof(void *));
+        return p;
+    }
+    if ((size_t)(s->slab_end - s->slab) < (size_t) class * CLASS) {
+        s->slab = mem_get(s->mem, SLAB);
+        s->slab_end = s->slab + SLAB;
+    }
+    p = s->slab;
+    s->slab += (size_t) class * CLASS;
+    return p;
+}
+
+static void block_put(store *s, void *p, uint32_t size)
+{
+    uint32_t class = (size + CLASS - 1) / CLASS;
+    if (class >= sizeof s->free_blocks / sizeof s->free_blocks[0]) {
+        mem_put(s->mem, p);
+        return;
+    }
+    memcpy(p, &s->free_blocks[class], sizeof(void *));
+    s->free_blocks[class] = p;
+}
+
+static size_t behind(type_id t, value v)
+{
+    if (v.null || v.open) return 0;
+    size_t n = type_is_text(t) ? v.n : t == T_NUMERIC ? num_bytes(v.d) : 0;
+    return (n + 7) & ~(size_t)7;
+}
+
+static row_version *version_make(store *s, table *t, const value *cols, uint32_t cid)
+{
+    size_t size = sizeof(row_version) + (cols ? t->n_cols : 0) * sizeof(value);
+    size_t at = size;
+    for (uint32_t i = 0; cols && i < t->n_cols; i++) size += behind(t->cols[i].t.id, cols[i]);
+    if (size > UINT32_MAX / 2) guard_fail(s->mem->guard, GUARD_NOMEM, "a row of over 2 GiB");
+    row_version *v = block_get(s, (uint32_t)size);
+    v->older = NULL;
+    v->commit = PENDING;
+    v->cid = cid;
+    v->size = (uint32_t)size;
+    v->dead = !cols;
+    for (uint32_t i = 0; cols && i < t->n_cols; i++) {
+        type_id id = t->cols[i].t.id;
+        size_t n = behind(id, cols[i]);
+        v->cols[i] = cols[i];
+        if (cols[i].open) {
+            v->cols[i].open = OPEN_FIXED;
+            t->cols[i].holes = s->holes = true;
+        }
+        if (!n) continue;
+        char *to = (char *)v + at;
+        if (id == T_NUMERIC) {
+            memcpy(to, cols[i].d, num_bytes(cols[i].d));
+            v->cols[i].d = (const num *)(const void *)to;
+        } else {
+            memcpy(to, cols[i].s, cols[i].n);
+            v->cols[i].s = to;
+        }
+        at += n;
+    }
+    return v;
+}
+
+/* ---- indexes: hash of the value -> rows ------------------------------------------------------ */
+
+typedef struct entry {
+    uint64_t hash;
+    uint32_t row, next;
+} entry;
+
+#define NONE UINT32_MAX
+
+struct table_index {
+    VEC(entry) entries;
+    uint32_t free_entry;
+    uint32_t *bucket; /* a power of two of them */
+    uint32_t buckets, used;
+};
+
+static void index_grow(store *s, table_index *x)
+{
+    uint32_t n = x->buckets ? x->buckets * 2 : 64;
+    mem_put(s->mem, x->bucket);
+    x->bucket = mem_array(s->mem, uint32_t, n);
+    memset(x->bucket, 0xff, n * sizeof x->bucket[0]);
+    uint32_t old = x->buckets;
+    x->buckets = n;
+    if (!old) return;
+    for (uint32_t i = 0; i < x->entries.n; i++) {
+        entry *e = &x->entries.at[i];
+        if (e->row == NONE) continue;
+        uint32_t *b = &x->bucket[e->hash & (n - 1)];
+        e->next = *b;
+        *b = i;
+    }
+}
+
+static void index_add(store *s, table_index *x, uint64_t hash, uint32_t r)
+{
+    if (x->used >= x->buckets) index_grow(s, x);
+    uint32_t i = x->free_entry;
+    if (i != NONE) {
+        x->free_entry = x->entries.at[i].next;
+    } else {
+        i = (uint32_t)x->entries.n;
+        vec_push(s->mem, &x->entries, ((entry){0, 0, 0}));
+    }
+    uint32_t *b = &x->bucket[hash & (x->buckets - 1)];
+    x->entries.at[i] = (entry){hash, r, *b};
+    *b = i;
+    x->used++;
+}
+
+static void index_remove(table_index *x, uint64_t hash, uint32_t r)
+{
+    uint32_t *p = &x->bucket[hash & (x->buckets - 1)];
+    while (*p != NONE) {
+        entry *e = &x->entries.at[*p];
+        if (e->hash == hash && e->row == r) {
+            uint32_t i = *p;
+            *p = e->next;
+            e->row = NONE;
+            e->next = x->free_entry;
+            x->free_entry = i;
+            x->used--;
+            return;
+        }
+        p = &e->next;
+    }
+    assert(!"an entry for each run of values");
+}
+
+static bool same_in(const table *t, uint32_t col, const row_version *a, const row_version *b)
+{
+    if (!a || !b || a->dead || b->dead) return (!a || a->dead) && (!b || b->dead);
+    return value_same(t->cols[col].t.id, a->cols[col], b->cols[col]);
+}
+
+static bool stands(const row_version *v)
+{
+    return v && !v->dead;
+}
+
+/* v came between newer and older (either may be NULL), or leaves from there. */
+static void index_version(store *s, table *t, uint32_t r, const row_version *newer,
+                          const row_version *v, const row_version *older, bool comes)
+{
+    if (!t->index) return;
+    for (uint32_t c = 0; c < t->n_cols; c++) {
+        table_index *x = t->index[c];
+        if (!x) continue;
+        type_id id = t->cols[c].t.id;
+        if (stands(v) && !same_in(t, c, v, older)) {
+            uint64_t h = value_hash(id, v->cols[c]);
+            if (comes)
+                index_add(s, x, h, r);
+            else
+                index_remove(x, h, r);
+        }
+        if (!stands(newer)) continue;
+        bool with = !same_in(t, c, newer, v), without = !same_in(t, c, newer, older);
+        if (with == without) continue;
+        uint64_t h = value_hash(id, newer->cols[c]);
+        if (comes == with)
+            index_add(s, x, h, r);
+        else
+            index_remove(x, h, r);
+    }
+}
+
+static table_index *index_of(store *s, table *t, uint32_t col)
+{
+    if (!t->index) t->index = mem_array0(s->mem, table_index *, t->n_cols);
+    if (t->index[col]) return t->index[col];
+    table_index *x = mem_zeroed(s->mem, sizeof *x);
+    x->free_entry = NONE;
+    index_grow(s, x);
+    for (uint32_t r = 0; r < t->rows.n; r++)
+        for (const row_version *v = t->rows.at[r].head; v; v = v->older)
+            if (stands(v) && !same_in(t, col, v, v->older))
+                index_add(s, x, value_hash(t->cols[col].t.id, v->cols[col]), r);
+    t->index[col] = x;
+    return x;
+}
+
+uint32_t vs_lookup_size(store *s, table *t, uint32_t col, uint64_t hash, uint32_t most)
+{
+    table_index *x = index_of(s, t, col);
+    uint32_t n = 0;
+    uint32_t i = x->bucket[hash & (x->buckets - 1)];
+    for (; i != NONE && n < most; i = x->entries.at[i].next) n += x->entries.at[i].hash == hash;
+    return n;
+}
+
+void vs_lookup(store *s, table *t, uint32_t col, uint64_t hash, bool more)
+{
+    table_index *x = index_of(s, t, col);
+    s->found.n = 0;
+    if (!more) s->lookup++;
+    for (uint32_t i = x->bucket[hash & (x->buckets - 1)]; i != NONE; i = x->entries.at[i].next) {
+        const entry *e = &x->entries.at[i];
+        if (e->hash != hash || t->rows.at[e->row].seen == s->lookup) continue;
+        t->rows.at[e->row].seen = s->lookup;
+        vec_push(s->mem, &s->found, e->row);
+    }
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+void vs_init(store *s, mem *m)
+{
+    memset(s, 0, sizeof *s);
+    s->mem = m;
+    arena_init(&s->names, m);
+    arena_init(&s->bodies, m);
+    s->epoch = 1;
+}
+
+static bool visible_table(const table *t, uint32_t state)
+{
+    if (t->created != PENDING && t->created > state) return false;
+    return t->dropped == NEVER || (t->dropped != PENDING && t->dropped > state);
+}
+
+table *vs_find(const store *s, const char *name, uint32_t state)
+{
+    for (size_t i = s->tables.n; i-- > 0;)
+        if (!strcmp(s->tables.at[i]->name, name) && visible_table(s->tables.at[i], state))
+            return s->tables.at[i];
+    return NULL;
+}
+
+void vs_create(store *s, table *t)
+{
+    t->created = PENDING;
+    t->dropped = NEVER;
+    vec_push(s->mem, &s->tables, t);
+    vec_push(s->mem, &s->undo, ((store_undo){.t = t, .row = UNDO_CREATE}));
+    s->catalog++;
+}
+
+void vs_drop(store *s, table *t)
+{
+    t->dropped = PENDING;
+    vec_push(s->mem, &s->undo, ((store_undo){.t = t, .row = UNDO_DROP}));
+    s->catalog++;
+}
+
+routine *vs_routine(const store *s, const char *name, uint32_t state, uint32_t i)
+{
+    for (size_t k = s->routines.n; k-- > 0;) {
+        routine *f = s->routines.at[k];
+        if (strcmp(f->name, name) != 0) continue;
+        if (f->created != PENDING && f->created > state) continue;
+        if (f->dropped != NEVER && (f->dropped == PENDING || f->dropped <= state)) continue;
+        if (!i--) return f;
+    }
+    return NULL;
+}
+
+void vs_create_routine(store *s, routine *f)
+{
+    f->created = PENDING;
+    f->dropped = NEVER;
+    vec_push(s->mem, &s->routines, f);
+    vec_push(s->mem, &s->undo, ((store_undo){.f = f, .row = UNDO_ROUTINE}));
+    s->catalog++;
+}
+
+void vs_drop_routine(store *s, routine *f)
+{
+    f->dropped = PENDING;
+    vec_push(s->mem, &s->undo, ((store_undo){.f = f, .row = UNDO_DROP_ROUTINE}));
+    s->catalog++;
+}
+
+void vs_unprepare(store *s, uint32_t state)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->prepared.n; i++) {
+        prepared *p = &s->prepared.at[i];
+        if (p->made == state) continue;
+        if (p->gone == state) p->gone = NEVER;
+        s->prepared.at[n++] = *p;
+    }
+    s->prepared.n = n;
+}
+
+uint32_t vs_changed(const table *t, uint32_t state)
+{
+    size_t low = 0, high = t->changes.n;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (t->changes.at[mid] <= state)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low ? t->changes.at[low - 1] : 0;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static void push(store *s, table *t, uint32_t r, row_version *v)
+{
+    v->older = t->rows.at[r].head;
+    t->rows.at[r].head = v;
+    index_version(s, t, r, NULL, v, v->older, true);
+    vec_push(s->mem, &s->undo, ((store_undo){.t = t, .row = r}));
+}
+
+uint32_t vs_insert(store *s, table *t, const value *cols, uint32_t cid)
+{
+    row_version *v = version_make(s, t, cols, cid);
+    uint32_t r;
+    if (t->free_rows.n) {
+        r = t->free_rows.at[--t->free_rows.n];
+    } else {
+        if (t->rows.n >= UINT32_MAX - 8)
+            guard_fail(s->mem->guard, GUARD_NOMEM, "more than 2^32 rows");
+        r = (uint32_t)t->rows.n;
+        vec_push(s->mem, &t->rows, ((stored_row){NULL, 0, 0}));
+    }
+    push(s, t, r, v);
+    return r;
+}
+
+void vs_update(store *s, table *t, uint32_t r, const value *cols, uint32_t cid)
+{
+    push(s, t, r, version_make(s, t, cols, cid));
+}
+
+/* Takes the version after `newer` (NULL: the head) out of its chain. */
+static void take_out(store *s, table *t, uint32_t r, row_version *newer)
+{
+    row_version *v = newer ? newer->older : t->rows.at[r].head;
+    index_version(s, t, r, newer, v, v->older, false);
+    if (newer)
+        newer->older = v->older;
+    else
+        t->rows.at[r].head = v->older;
+    block_put(s, v, v->size);
+    if (!t->rows.at[r].head) vec_push(s->mem, &t->free_rows, r);
+}
+
+static void undo_one(store *s, store_undo u)
+{
+    if (u.row == UNDO_CREATE) {
+        assert(s->tables.n && s->tables.at[s->tables.n - 1] == u.t);
+        s->tables.n--;
+        s->catalog++;
+    } else if (u.row == UNDO_DROP) {
+        u.t->dropped = NEVER;
+        s->catalog++;
+    } else if (u.row == UNDO_ROUTINE) {
+        assert(s->routines.n && s->routines.at[s->routines.n - 1] == u.f);
+        s->routines.n--;
+        s->catalog++;
+    } else if (u.row == UNDO_DROP_ROUTINE) {
+        u.f->dropped = NEVER;
+        s->catalog++;
+    } else {
+        take_out(s, u.t, u.row, NULL);
+    }
+}
+
+size_t vs_mark(const store *s)
+{
+    return s->undo.n;
+}
+
+void vs_rollback(store *s, size_t mark)
+{
+    while (s->undo.n > mark) undo_one(s, s->undo.at[--s->undo.n]);
+}
+
+/* Drops what nobody reads any more: everything older than the newest version at the horizon, and
+   that one too if it is a grave. */
+static void trim_row(store *s, table *t, uint32_t r)
+{
+    row_version *v = t->rows.at[r].head, *newer = NULL;
+    while (v && (v->commit == PENDING || v->commit > s->horizon)) newer = v, v = v->older;
+    if (!v) return;
+    while (v->older) take_out(s, t, r, v);
+    if (v->dead) take_out(s, t, r, newer);
+}
+
+static void queue_row(store *s, table *t, uint32_t r)
+{
+    if (t->rows.at[r].queued) return;
+    t->rows.at[r].queued = 1;
+    vec_push(s->mem, &s->trim, ((store_undo){.t = t, .row = r}));
+}
+
+void vs_forget(store *s, uint32_t horizon)
+{
+    s->horizon = horizon;
+    size_t keep = 0;
+    /* rows written by states above the horizon stay in the queue: there are few of these */
+    for (size_t i = 0; i < s->trim.n; i++) {
+        store_undo u = s->trim.at[i];
+        trim_row(s, u.t, u.row);
+        stored_row *w = &u.t->rows.at[u.row];
+        if (w->head && (w->head->older || w->head->dead))
+            s->trim.at[keep++] = u;
+        else
+            w->queued = 0;
+    }
+    s->trim.n = keep;
+    for (size_t i = 0; i < s->tables.n; i++) { /* the search for a change never looks below */
+        table *t = s->tables.at[i];
+        size_t low = 0;
+        while (low + 1 < t->changes.n && t->changes.at[low + 1] <= horizon) low++;
+        if (low < 1024) continue;
+        memmove(t->changes.at, t->changes.at + low, (t->changes.n - low) * sizeof t->changes.at[0]);
+        t->changes.n -= low;
+    }
+}
+
+void vs_commit(store *s, uint32_t state)
+{
+    if (s->searching) {
+        vec_push(s->mem, &s->log_from, s->log.n);
+        assert(s->log_from.n == state);
+    }
+    for (size_t i = 0; i < s->undo.n; i++) {
+        store_undo u = s->undo.at[i];
+        if (u.row == UNDO_CREATE) {
+            u.t->created = state;
+        } else if (u.row == UNDO_DROP) {
+            u.t->dropped = state;
+        } else if (u.row == UNDO_ROUTINE) {
+            u.f->created = state;
+        } else if (u.row == UNDO_DROP_ROUTINE) {
+            u.f->dropped = state;
+        } else {
+            row_version *v = u.t->rows.at[u.row].head;
+            if (!v || v->commit != PENDING) continue; /* done with an earlier entry */
+            while (v->older && v->older->commit == PENDING) take_out(s, u.t, u.row, v);
+            v->commit = state;
+            if (v->dead && !v->older) { /* born and dead within the transaction */
+                take_out(s, u.t, u.row, NULL);
+                continue;
+            }
+            if (!u.t->changes.n || u.t->changes.at[u.t->changes.n - 1] != state)
+                vec_push(s->mem, &u.t->changes, state);
+            if (!s->searching && (v->older || v->dead)) queue_row(s, u.t, u.row);
+        }
+        if (s->searching) vec_push(s->mem, &s->log, u);
+    }
+    s->undo.n = 0;
+    for (size_t i = 0; i < s->prepared.n; i++) {
+        prepared *p = &s->prepared.at[i];
+        if (p->made == PENDING) p->made = state;
+        if (p->gone == PENDING) p->gone = state;
+    }
+}
+
+void vs_uncommit(store *s, uint32_t state)
+{
+    assert(s->searching && s->log_from.n == state && !s->undo.n);
+    size_t from = s->log_from.at[--s->log_from.n];
+    while (s->log.n > from) {
+        store_undo u = s->log.at[--s->log.n];
+        if (u.row < UNDO_DROP) {
+            assert(u.t->rows.at[u.row].head->commit == state);
+            if (u.t->changes.n && u.t->changes.at[u.t->changes.n - 1] == state) u.t->changes.n--;
+        }
+        undo_one(s, u);
+    }
+    vs_unprepare(s, state);
+}

@@ -1,0 +1,196 @@
+/*
+ * table_store.h - tables whose rows keep their versions.
+ *
+ * State i is what transaction i of the order committed; state 0 is the initial one.  A row is a
+ * chain of versions, newest first, each with the state that made it.  The transaction that is
+ * being executed has its versions on top of the chains, marked PENDING and numbered by statement
+ * (cid), so that a statement does not see its own writes and savepoints pop what came after them.
+ * One transaction is executed at a time; committing renames its versions, un-committing (for
+ * searches) takes the newest state back.
+ *
+ * Invariants: commits fall along a chain; an index has one entry for each run of equal values of
+ * a chain; a row without versions is on the table's free list.
+ */
+#ifndef RATEL_SQL_TABLE_STORE_H
+#define RATEL_SQL_TABLE_STORE_H
+
+#include "base/vec.h"
+#include "sql/plan.h"
+
+#define PENDING UINT32_MAX
+#define NEVER (UINT32_MAX - 1)
+
+typedef struct row_version {
+    struct row_version *older;
+    uint32_t commit; /* a state, or PENDING */
+    uint32_t cid;    /* of a pending one: the statement */
+    uint32_t size;   /* of the block */
+    bool dead;
+    value cols[]; /* texts and numbers stand behind them in the same block */
+} row_version;
+
+typedef struct stored_row {
+    row_version *head;
+    uint32_t seen;   /* last lookup that listed it */
+    uint32_t queued; /* on the trim queue */
+} stored_row;
+
+typedef struct table_column {
+    const char *name;
+    type t;
+    bool not_null;
+    expr *fallback; /* DEFAULT, cast to the column's type */
+    bool always;    /* GENERATED ALWAYS AS IDENTITY */
+    bool holes;     /* has values that nobody observed: no index answers for them */
+} table_column;
+
+typedef struct unique_key {
+    uint32_t n;
+    uint32_t *cols;
+    bool primary;
+} unique_key;
+
+typedef enum refer_action { REFER_CHECK, REFER_CASCADE, REFER_NULL } refer_action;
+
+typedef struct foreign_key {
+    uint32_t n;
+    uint32_t *cols, *refs; /* ours, and those of the parent */
+    const char *parent;
+    refer_action on_delete, on_update;
+} foreign_key;
+
+typedef struct table_index table_index;
+
+struct table {
+    const char *name;
+    uint32_t n_cols;
+    table_column *cols;
+    uint32_t n_unique;
+    unique_key *unique;
+    uint32_t n_checks;
+    expr **checks; /* by the name of the constraint, as PostgreSQL tries them */
+    uint32_t n_foreign;
+    foreign_key *foreign;
+    bool truncated; /* older states of it cannot be read any more */
+    bool unknown;   /* contents before the log are not known */
+    uint32_t created, dropped;
+    VEC(stored_row) rows;
+    VEC(uint32_t) free_rows;
+    VEC(uint32_t) changes; /* states that wrote it, rising */
+    table_index **index;   /* by column; made when first asked for */
+};
+
+typedef enum param_mode { PARAM_IN, PARAM_OUT, PARAM_INOUT, PARAM_TABLE } param_mode;
+
+typedef struct routine_param {
+    const char *name; /* "" if it has none */
+    param_mode mode;
+    type t;
+    expr *fallback;
+} routine_param;
+
+typedef enum return_kind { RETURN_NONE, RETURN_VALUE, RETURN_ROW, RETURN_TRIGGER } return_kind;
+
+struct routine { /* a function or procedure */
+    const char *name;
+    bool procedure, strict, fixed; /* fixed: STABLE or IMMUTABLE */
+    bool set;                      /* returns many */
+    bool sql;                      /* LANGUAGE sql */
+    uint32_t n_params, n_in;
+    routine_param *params;
+    return_kind returns;
+    type t;                      /* RETURN_VALUE */
+    const struct pl_shape *rows; /* RETURN_ROW */
+    struct pl_body *body;
+    const char *view; /* the text of a view's query, instead of all this */
+    uint32_t n_names;
+    const char **names; /* of its columns, if they are given */
+    uint32_t created, dropped;
+};
+
+/* PREPARE lasts for the session and is not taken back with the transaction. */
+typedef struct prepared {
+    uint32_t session;
+    const char *name, *text;
+    uint32_t n;
+    type *types; /* of the parameters */
+    uint32_t made, gone;
+    plan *p;
+    uint64_t epoch;
+} prepared;
+
+typedef struct store_undo {
+    table *t;
+    uint32_t row; /* or one of these: */
+    routine *f;
+} store_undo;
+#define UNDO_CREATE UINT32_MAX
+#define UNDO_ROUTINE (UINT32_MAX - 1)
+#define UNDO_DROP_ROUTINE (UINT32_MAX - 2)
+#define UNDO_DROP (UINT32_MAX - 3) /* the least of them */
+
+typedef struct store {
+    mem *mem;
+    arena names; /* descriptions of tables */
+    VEC(table *) tables;
+    VEC(routine *) routines;
+    VEC(prepared) prepared;
+    bool holes; /* some table has */
+    uint64_t catalog;
+    arena bodies; /* what the SQL of bodies was bound to, up to the next epoch */
+    uint64_t epoch;
+    uint32_t bound;       /* since then */
+    VEC(store_undo) undo; /* of the transaction being executed */
+    bool searching;       /* keep what is needed to take states back */
+    VEC(store_undo) log;
+    VEC(size_t) log_from; /* by state, from state 1 on: where its part of the log begins */
+    uint32_t horizon;     /* no state below it is read any more */
+    VEC(store_undo) trim;
+    size_t trim_from;
+    uint32_t lookup; /* serial of row.seen */
+    void *free_blocks[33];
+    char *slab, *slab_end;
+    VEC(uint32_t) found;
+} store;
+
+void vs_init(store *s, mem *m);
+
+table *vs_find(const store *s, const char *name, uint32_t state);
+/* Installs a description; its memory must live as long as the store. */
+void vs_create(store *s, table *t);
+void vs_drop(store *s, table *t);
+/* Functions and procedures of a name: the i-th, or NULL. */
+routine *vs_routine(const store *s, const char *name, uint32_t state, uint32_t i);
+void vs_create_routine(store *s, routine *f);
+void vs_drop_routine(store *s, routine *f);
+/* Forgets what a transaction that was given up prepared. */
+void vs_unprepare(store *s, uint32_t state);
+
+uint32_t vs_insert(store *s, table *t, const value *cols, uint32_t cid);
+void vs_update(store *s, table *t, uint32_t r, const value *cols, uint32_t cid); /* NULL: delete */
+
+/* What a transaction sees of a row at a state, before its statement cid: NULL if nothing. */
+static inline const row_version *vs_at(const table *t, uint32_t r, uint32_t state, uint32_t cid)
+{
+    const row_version *v = t->rows.at[r].head;
+    while (v && (v->commit == PENDING ? v->cid >= cid : v->commit > state)) v = v->older;
+    return v;
+}
+/* The newest state <= `state` that wrote the table, 0 if none. */
+uint32_t vs_changed(const table *t, uint32_t state);
+
+/* Rows that have a version with such a value in the column, and perhaps a few more: in s->found.
+   `more`: without those that the lookup before listed. */
+void vs_lookup(store *s, table *t, uint32_t column, uint64_t hash, bool more);
+/* How many there would be, counted up to `most`. */
+uint32_t vs_lookup_size(store *s, table *t, uint32_t column, uint64_t hash, uint32_t most);
+#define FEW 32u /* count so far first: the list of a value that most rows have is long */
+
+size_t vs_mark(const store *s);
+void vs_rollback(store *s, size_t mark);
+void vs_commit(store *s, uint32_t state);
+void vs_uncommit(store *s, uint32_t state); /* the newest one */
+/* No transaction will read a state below this one. */
+void vs_forget(store *s, uint32_t horizon);
+
+#endif

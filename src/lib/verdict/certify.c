@@ -1,0 +1,432 @@
+/*
+ * certify.c - answers as claims for the second opinion (src/lib/verify), and as certificates.
+ *
+ * What holds has its witness already: the order and the choices that the verdict keeps.  What is
+ * violated is decided once more, with a log from which decide/proof/justify.c makes the steps.  The
+ * verdict may be told by a weaker level's anomaly; the certificate is about the level asked for.
+ * No proof of a violation leaves here that certificate_verify does not accept; an order is what the
+ * answer was found with, and replaying it once more would cost more than writing it.
+ */
+#include <assert.h>
+#include <inttypes.h>
+
+#include "decide/proof/justify.h"
+#include "verdict/subhistory.h"
+#include "verdict/describe.h"
+#include "verify/certificate.h"
+
+claim claim_of(const verdict *v)
+{
+    claim c = {.level = v->level,
+               .session_order = v->session_order,
+               .ryow = v->ryow,
+               .drift = v->drift,
+               .outcome = v->outcome,
+               .order = v->order,
+               .ordered = v->ordered,
+               .choices = v->choices,
+               .points = v->points,
+               .point_choices = v->point_choices,
+               .anomaly = v->anomaly,
+               .reason = v->reason,
+               .cycle = v->cycle,
+               .core = v->core,
+               .trusted = v->trusted,
+               .at_op = v->at_op,
+               .at_key = v->at_key,
+               .through = v->through};
+    /* What was shown is the stronger level. */
+    if (c.through && c.outcome == OUTCOME_HOLDS) {
+        level_named(&c.level, c.through);
+        c.session_order = v->through_so;
+    }
+    return c;
+}
+
+bool recheck(const verdict *v, const history *h, mem *m, const char **why)
+{
+    claim c = claim_of(v);
+    return claim_recheck(&c, h, m, why);
+}
+
+/* --- holds ------------------------------------------------------------------------------------ */
+
+#define NAMES_A_LINE 16
+
+/* The number of an operation in its transaction; of a part, that in the whole history. */
+static uint32_t op_number(const part *x, const history *h, op_id o)
+{
+    txn_id t = txn_of_op(h, o);
+    if (!x) return o - h->txn_op[t];
+    return x->ops.at[x->op_kept[o]].whole - x->whole->txn_op[x->txn[x->kept[t]]];
+}
+
+static void write_op(strbuf *b, const part *x, const history *h, op_id o, key_id k)
+{
+    strbuf_char(b, ' ');
+    certificate_txn(b, h, txn_of_op(h, o));
+    strbuf_printf(b, " %u ", op_number(x, h, o));
+    certificate_name(b, h, key_atom(h, k));
+}
+
+static void write_writer(strbuf *b, const history *h, txn_id t)
+{
+    if (t == NO_ID)
+        strbuf_str(b, "init");
+    else
+        certificate_txn(b, h, t);
+}
+
+static void write_holds(const verdict *v, const history *h, strbuf *b)
+{
+    uint64_t lines = 0;
+    for (uint32_t i = 0; i < v->ordered; i++) {
+        if (i % NAMES_A_LINE == 0) {
+            strbuf_str(b, i ? "\norder" : "order");
+            lines++;
+        }
+        strbuf_char(b, ' ');
+        certificate_txn(b, h, v->order[i]);
+        guard_tick(b->mem->guard);
+    }
+    if (v->ordered) strbuf_char(b, '\n');
+    for (size_t i = 0; i < v->choices.n; i++, lines++) {
+        const chosen *c = &v->choices.at[i];
+        strbuf_str(b, "reads");
+        write_op(b, NULL, h, c->op, c->key);
+        strbuf_char(b, ' ');
+        write_writer(b, h, c->writer);
+        strbuf_char(b, '\n');
+        guard_tick(b->mem->guard);
+    }
+    strbuf_printf(b, "end %" PRIu64 "\n", lines);
+}
+
+/* --- violated --------------------------------------------------------------------------------- */
+
+typedef struct scribe {
+    const strong *p;
+    const history *h;
+    strbuf *b;
+    const part *part; /* what h is, or NULL */
+} scribe;
+
+static void write_node(const scribe *s, node_id v)
+{
+    strbuf_char(s->b, ' ');
+    write_writer(s->b, s->h, v == NO_ID ? NO_ID : s->p->g->node_txn[v]);
+}
+
+static void write_event(const scribe *s, uint32_t e)
+{
+    if (s->p->si) strbuf_str(s->b, e % 2 ? "c:" : "b:");
+    certificate_txn(s->b, s->h, s->p->g->node_txn[txn_of(s->p, e)]);
+}
+
+static void write_literal(const scribe *s, proof_literal x)
+{
+    strbuf *b = s->b;
+    const history *h = s->h;
+    strbuf_str(b, x.negated ? " !" : " ");
+    switch (x.kind) {
+    case LITERAL_BEFORE:
+        write_event(s, x.a);
+        strbuf_char(b, '<');
+        write_event(s, x.b);
+        break;
+    case LITERAL_IN:
+        strbuf_char(b, '@');
+        certificate_txn(b, h, s->p->g->node_txn[x.a]);
+        break;
+    default: {
+        certificate_txn(b, h, txn_of_op(h, x.a));
+        strbuf_printf(b, ".%u.", op_number(s->part, h, x.a));
+        certificate_name(b, h, key_atom(h, x.b));
+        strbuf_char(b, '=');
+        write_writer(b, h, x.c == NO_ID ? NO_ID : s->p->g->node_txn[x.c]);
+        break;
+    }
+    }
+}
+
+static void write_hop(const scribe *s, const uint32_t *words)
+{
+    static const char *const names[] = {
+        [HOP_SO] = " so",     [HOP_RT] = " rt",         [HOP_WR] = " wr",   [HOP_WW] = " ww",
+        [HOP_NEXT] = " next", [HOP_BEHIND] = " behind", [HOP_OUT] = " out", [HOP_RW] = " rw"};
+    const asg *g = s->p->g;
+    const proof_hop x = {words[0], words[1], words[2], words[3]};
+    strbuf_str(s->b, names[x.kind]);
+    if (x.kind == HOP_RW) write_node(s, x.to);
+    if (x.kind == HOP_WR || x.kind == HOP_RW) {
+        op_id o = g->ob_op[x.with];
+        strbuf_printf(s->b, " %u ", op_number(s->part, s->h, o));
+        certificate_name(s->b, s->h, key_atom(s->h, g->ob_key[x.with]));
+    }
+    if (x.kind == HOP_WW || x.kind == HOP_NEXT) {
+        strbuf_char(s->b, ' ');
+        certificate_name(s->b, s->h, key_atom(s->h, x.with));
+    }
+    write_node(s, x.kind == HOP_RW ? x.from : x.to);
+}
+
+static void write_line(const scribe *s, const justify *j, const proof_line *x)
+{
+    strbuf *b = s->b;
+    const uint32_t *pool = justify_pool(j);
+    switch ((enum proof_step)x->kind) {
+    case PROOF_RT:
+        strbuf_char(b, ' ');
+        write_event(s, x->t);
+        strbuf_char(b, ' ');
+        write_event(s, x->w);
+        break;
+    case PROOF_SO:
+        write_node(s, x->t);
+        write_node(s, x->w);
+        break;
+    case PROOF_FAULT: write_node(s, x->t); break;
+    case PROOF_INITIAL:
+        write_op(b, s->part, s->h, x->op, x->key);
+        write_op(b, s->part, s->h, x->w, x->key);
+        break;
+    case PROOF_SEES:
+        write_op(b, s->part, s->h, x->op, x->key);
+        write_node(s, x->w);
+        for (size_t i = x->first; i < x->first + x->n; i += 4) write_hop(s, pool + i);
+        break;
+    case PROOF_LOOP:
+        write_node(s, x->t);
+        for (size_t i = x->first; i < x->first + x->n; i += 4) write_hop(s, pool + i);
+        break;
+    case PROOF_OVERLAP:
+    case PROOF_VER:
+        strbuf_char(b, ' ');
+        certificate_name(b, s->h, key_atom(s->h, x->key));
+        write_node(s, x->w);
+        write_node(s, x->u);
+        break;
+    case PROOF_FROM: write_op(b, s->part, s->h, x->op, x->key); break;
+    case PROOF_WR:
+    case PROOF_TAKEN:
+    case PROOF_SHOWS:
+        write_op(b, s->part, s->h, x->op, x->key);
+        write_node(s, x->w);
+        break;
+    case PROOF_READ:
+    case PROOF_LIST:
+        write_op(b, s->part, s->h, x->op, x->key);
+        write_node(s, x->w);
+        write_node(s, x->u);
+        break;
+    case PROOF_CYCLE:
+        for (size_t i = 0; i < x->n; i++) {
+            strbuf_char(b, ' ');
+            write_event(s, pool[x->first + i]);
+        }
+        break;
+    case PROOF_RUP:
+        for (size_t i = 0; i < x->n; i++) write_literal(s, justify_literal(j, pool[x->first + i]));
+        strbuf_str(b, " :");
+        for (size_t i = 0; i < x->hn; i++) strbuf_printf(b, " %u", pool[x->hints + i]);
+        break;
+    case PROOF_EXHAUSTIVE:
+    case PROOF_STEPS: break;
+    }
+}
+
+static void write_steps(const strong *p, const part *of, const justify *j, strbuf *b)
+{
+    scribe s = {p, p->g->h, b, of};
+    size_t n = justify_count(j);
+    for (size_t i = 0; i < n; i++) {
+        const proof_line *x = justify_line(j, i);
+        strbuf_printf(b, "%zu %s", i + 1, proof_step_word((enum proof_step)x->kind));
+        write_line(&s, j, x);
+        strbuf_char(b, '\n');
+        guard_tick(b->mem->guard);
+    }
+    strbuf_printf(b, "end %zu\n", n);
+}
+
+/* A read that nothing explains; if that is not it, lists of one key that contradict each other. */
+static justify *justify_faults(strong *p, const fault *f, bool lists)
+{
+    justify *j = justify_new(p);
+    if (lists && f->anomaly != ANOMALY_INCOMPATIBLE_ORDER) return NULL;
+    return (lists ? justify_list_fault(j, f->key) : justify_fault(j, f->node)) ? j : NULL;
+}
+
+/* The order problem of the level. */
+static void build(strong *p, const verdict *v, asg *g)
+{
+    static const tuning lazily = {.strategy = STRATEGY_LAZY};
+    bool rt;
+    const level_rule *rule = judge_rule(&v->level, &rt);
+    if (v->level.id == LEVEL_RU) rule = rule_of(LEVEL_RC); /* orders of transactions */
+    order_ask ask = {rule, v->session_order, rt, v->drift, &lazily};
+    strong_build(p, g, &ask);
+}
+
+static justify *justify_search(strong *p, const verdict *v, asg *g)
+{
+    for (int plain = 0; plain < 2; plain++) {
+        lazy_answer a;
+        build(p, v, g);
+        p->justify = justify_new(p);
+        p->plain = plain;
+        lazy_decide(p, 0, &a);
+        if (a.undecided || a.holds) return NULL;
+        if (justify_steps(p->justify, &a)) return p->justify;
+        /* Something was deduced that is not explained: once more, deducing less. */
+    }
+    return NULL;
+}
+
+/* Read uncommitted judges few faults, and has orders of its own. */
+static justify *justify_ru(strong *p, const verdict *v, asg *g)
+{
+    size_t at = g->faults.n;
+    for (size_t i = 0; i < g->faults.n; i++) {
+        uint32_t kind = g->faults.at[i].anomaly;
+        if ((kind == ANOMALY_MALFORMED_RESULT || kind == ANOMALY_GARBAGE_READ) &&
+            !g->maybe[g->faults.at[i].node])
+            at = i;
+    }
+    asg_drop_edges(g, g->hint_extra);
+    bool ordered = at < g->faults.n || asg_list_orders(g, &at);
+    justify *j = justify_new(p);
+    if (at < g->faults.n) return justify_fault(j, g->faults.at[at].node) ? j : NULL;
+    return ordered && justify_uncommitted(j, v->session_order) ? j : NULL;
+}
+
+static justify *justify_level(strong *p, const verdict *v, asg *g)
+{
+    enum weak_level level;
+    if (!weak_of(v->level.id, &level) || v->level.realtime) return justify_search(p, v, g);
+    /* (as it was decided) */
+    if (g->open.n && !g->init_open && g->nodes > WEAK_SMALL) {
+        justify *found = justify_search(p, v, g);
+        if (found) return found;
+    }
+    build(p, v, g);
+    justify *j = justify_new(p);
+    return justify_weak(j, level, v->session_order) ? j : NULL;
+}
+
+static bool stands(const strbuf *b, const history *h, mem *work, const char **why)
+{
+    certificate_answer a;
+    certificate_verify(&a, b->at, b->n, h, work);
+    *why = a.why;
+    return a.proved;
+}
+
+#define MOST_FAULTS 64
+
+static bool write_proof(const verdict *v, const history *h, asg *g, mem *work, strbuf *b)
+{
+    enum level_id id = v->level.id;
+    strong p;
+    size_t head = b->n;
+    const char *why;
+    if (id == LEVEL_RU || !g->faults.n) {
+        if (id == LEVEL_RU) build(&p, v, g);
+        const justify *j = id == LEVEL_RU ? justify_ru(&p, v, g) : justify_level(&p, v, g);
+        if (j) write_steps(&p, NULL, j, b);
+        return j != NULL;
+    }
+    /* Any of the faults will do. */
+    build(&p, v, g);
+    for (size_t i = 0; i < 2 * g->faults.n && i < MOST_FAULTS; i++) {
+        const justify *j = justify_faults(&p, &g->faults.at[i / 2], i % 2);
+        if (!j) continue;
+        b->n = head;
+        write_steps(&p, NULL, j, b);
+        if (stands(b, h, work, &why)) return true;
+    }
+    return false;
+}
+
+#define MOST_CORE 4096u
+
+/* A proof about the transactions that the answer is told by, which are few.  What the history shows
+   of them it shows in the whole (subhistory.h), so the verifier need not know that it is a part. */
+static bool write_core(const verdict *v, const history *h, asg *g, mem *work, strbuf *b)
+{
+    if (!v->core.n || v->core.n > MOST_CORE || v->core.n >= g->nodes) return false;
+    uint8_t *in = mem_array0(work, uint8_t, (size_t)g->nodes + 1);
+    for (size_t i = 0; i < v->core.n; i++)
+        if (g->txn_node[v->core.at[i]] != NO_ID) in[g->txn_node[v->core.at[i]]] = 1;
+    part *x = part_new(work, g, in);
+    uint8_t *out = mem_array0(work, uint8_t, (size_t)x->txns + x->ops.n + 1);
+    asg few;
+    strong p;
+    size_t head = b->n;
+    const char *why;
+    asg_build(&few, part_history(x, out, out + x->txns), work, v->ryow,
+              h->init_unknown ? ASG_INIT_FREE : 0);
+    if (few.faults.n || few.wild_lists || few.init_open) return false;
+    const justify *j = justify_level(&p, v, &few);
+    if (!j) return false;
+    write_steps(&p, x, j, b);
+    if (stands(b, h, work, &why)) return true;
+    b->n = head;
+    return false;
+}
+
+static void write_violated(const verdict *v, const history *h, mem *work, strbuf *b)
+{
+    enum level_id id = v->level.id;
+    enum weak_level weak;
+    bool rt, weak_level = weak_of(id, &weak) && !v->level.realtime;
+    if ((weak_level && weak > WEAK_CC) || rule_split_of(id) ||
+        (!weak_level && !judge_rule(&v->level, &rt)))
+        guard_fail(work->guard, GUARD_UNSUPPORTED,
+                   "no-rules: this version has no proofs for violations of %s", v->level.name);
+    asg g;
+    size_t head = b->n;
+    asg_build(&g, h, work, v->ryow, h->init_unknown ? ASG_INIT_FREE : 0);
+    bool small = g.nodes <= WEAK_SMALL, wild = g.wild_lists || (!weak_level && g.init_open);
+    bool done = !wild && !g.faults.n && id != LEVEL_RU && write_core(v, h, &g, work, b);
+    if (!done) done = (!wild || g.faults.n) && write_proof(v, h, &g, work, b);
+    if (!done && !small)
+        guard_fail(work->guard, GUARD_UNSUPPORTED,
+                   "unexplained: no proof was found of this violation of %s", v->level.name);
+    if (done) return;
+    b->n = head;
+    strbuf_str(b, "1 exhaustive\nend 1\n");
+}
+
+void certify(const verdict *v, const history *h, mem *work, strbuf *b)
+{
+    /* InnoDB's levels have two witnesses, of which the format holds one; and a proof against
+       timestamps would have to name them. */
+    if (v->points.n || (v->trusted && v->outcome == OUTCOME_VIOLATED))
+        guard_fail(work->guard, GUARD_UNSUPPORTED, "no-rules: this version has no proofs for %s",
+                   v->trusted ? "violations of timestamps" : v->level.name);
+    const char *why;
+    claim shown = claim_of(v), asked = shown;
+    verdict other = *v;
+    asked.level = v->level;
+    asked.session_order = v->session_order;
+    if (v->outcome == OUTCOME_VIOLATED && v->through) { /* so what is proved is the weaker one */
+        level_named(&other.level, v->through);
+        other.session_order = v->through_so;
+        other.through = NULL;
+        shown.level = other.level;
+        shown.session_order = other.session_order;
+    }
+    if (v->outcome == OUTCOME_UNDECIDED)
+        guard_fail(work->guard, GUARD_INVAL,
+                   "the answer is undecided: there is nothing to certify");
+    certificate_head(b, &asked, &shown, h);
+    if (v->outcome == OUTCOME_HOLDS)
+        write_holds(v, h, b);
+    else
+        write_violated(&other, h, work, b);
+    mem_free_all(work);
+    if (v->outcome == OUTCOME_VIOLATED && !stands(b, h, work, &why))
+        guard_fail(work->guard, GUARD_BUG, "the certificate does not stand: %s", why ? why : "");
+    mem_free_all(work);
+}

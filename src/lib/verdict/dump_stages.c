@@ -1,0 +1,118 @@
+/*
+ * dump_stages.c - the pipeline up to one stage, with that stage printed and checked (check --dump).
+ *
+ * The same graph and the same order problem as judge.c makes, of the level itself: no stronger
+ * level is tried first, no client times are looked at.  asg and ir end there; clauses decides,
+ * since clauses are written on demand, and ends with the answer.
+ */
+#include <assert.h>
+
+#include "base/sort.h"
+#include "decide/proof/justify.h"
+#include "order/print_order.h"
+#include "verdict/describe.h"
+
+static void bug(mem *m, const char *stage, const char *wrong)
+{
+    if (wrong) guard_fail(m->guard, GUARD_BUG, "%s is broken: %s", stage, wrong);
+}
+
+/* Edges that reads made certain before the search. */
+static void print_forced(const strong *p, printer *d)
+{
+    for (size_t i = 0; i < p->forced.n; i++) {
+        const forced *f = &p->forced.at[i];
+        strbuf_str(&d->text, "forced ");
+        print_txn(p->g, f->from, &d->text);
+        strbuf_str(&d->text, " before ");
+        print_txn(p->g, f->to, &d->text);
+        strbuf_str(&d->text, f->rw ? " overwrites read " : " seen by read ");
+        print_read(p->g, f->ob, &d->text);
+        printer_line(d);
+    }
+}
+
+static void print_answer(const strong *p, const lazy_answer *a, printer *d)
+{
+    strbuf_printf(&d->text, "answer %s clauses %llu conflicts %llu",
+                  a->undecided ? "undecided"
+                  : a->holds   ? "holds"
+                               : "violated",
+                  (unsigned long long)a->clauses, (unsigned long long)a->conflicts);
+    printer_line(d);
+    if (a->known_cycle) {
+        strbuf_str(&d->text, "contradiction");
+        for (size_t i = 0; i < a->cycle.n; i++) {
+            strbuf_char(&d->text, ' ');
+            print_event(p, a->cycle.at[i], &d->text);
+        }
+        printer_line(d);
+    }
+    if (!a->holds) return;
+    /* Places need not be all different: update-serializable orders the transactions afresh and
+       leaves the time points where they were. */
+    uint32_t txn_events = p->si ? 2 * p->txns : p->txns;
+    uint64_t *key = mem_array(p->m, uint64_t, (size_t)txn_events + 1);
+    for (uint32_t e = 0; e < txn_events; e++) key[e] = a->pos[e];
+    const uint32_t *at = sort_by_key(p->m, key, txn_events);
+    for (uint32_t i = 0; i < txn_events; i++) {
+        if (a->out[txn_of(p, at[i])]) continue;
+        strbuf_str(&d->text, "model ");
+        print_event(p, at[i], &d->text);
+        printer_line(d);
+    }
+}
+
+static void print_clauses(strong *p, printer *d)
+{
+    lazy_answer a;
+    strbuf_printf(&d->text, "clauses level %s session-order %s", level_at(p->rule->level)->name,
+                  p->so ? "on" : "off");
+    printer_line(d);
+    p->justify = justify_new(p);
+    justify_dump(p->justify, d);
+    lazy_decide(p, 0, &a);
+    print_forced(p, d);
+    if (a.holds && p->rule->strict == STRICT_ALL)
+        bug(p->m, "the model", strong_replay(p, a.pos, a.out));
+    print_answer(p, &a, d);
+}
+
+void judge_dump(verdict *v, const history *h, const question *q, enum dump_stage stage, printer *d)
+{
+    asg g;
+    strong p;
+    bool rt;
+    v->session_order = level_session_order(&v->level, q->session_order);
+    v->ryow = judge_policy(h, q, &v->work);
+    asg_build(&g, h, &v->work, v->ryow, 0);
+    bug(&v->work, "the semantic graph", asg_check(&g));
+    if (stage == DUMP_ASG) {
+        asg_print(&g, d);
+        return;
+    }
+    const level_rule *rule = judge_rule(&v->level, &rt);
+    if (!rule)
+        guard_fail(v->work.guard, GUARD_UNSUPPORTED,
+                   "%s is not decided as an order problem: "
+                   "only --dump asg",
+                   v->level.name);
+    if (g.faults.n || g.wild_lists || g.init_open)
+        guard_fail(v->work.guard, GUARD_UNSUPPORTED,
+                   "%s: no order problem is made of it "
+                   "(--dump asg shows more)",
+                   g.faults.n     ? "a read that nothing explains"
+                   : g.wild_lists ? "lists with repeated elements, writes or deletes"
+                                  : "the initial state is unknown");
+    if (stage == DUMP_CLAUSES && q->tune.strategy != STRATEGY_LAZY)
+        guard_fail(v->work.guard, GUARD_UNSUPPORTED,
+                   "--dump clauses is for the strategy lazy only");
+    order_ask ask = {q->tune.induced && !rt ? rule_induced(rule) : rule, v->session_order, rt,
+                     q->drift, &q->tune};
+    strong_build(&p, &g, &ask);
+    bug(&v->work, "the order problem", strong_check(&p));
+    if (stage == DUMP_IR)
+        strong_print(&p, d);
+    else
+        print_clauses(&p, d);
+}

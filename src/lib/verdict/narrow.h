@@ -1,0 +1,17 @@
+/*
+ * narrow.h - few transactions that violate a level by themselves, whatever the level.
+ *
+ * core.h does this from the proof of a level that has one; here the level is simply decided again
+ * on parts of the history (subhistory.h), which get smaller as long as they stay violated.  For
+ * most levels a violated part is a violated history; whoever tells it looks it up again anyway.
+ */
+#ifndef RATEL_VERDICT_NARROW_H
+#define RATEL_VERDICT_NARROW_H
+
+#include "verdict/verdict.h"
+
+/* v: a violation.  False: nothing was found.  *probe has nothing but its regions, which the caller
+   opens and frees: a limit may strike at any time. */
+bool narrow(const verdict *v, const history *h, verdict *probe, mem *m, txn_ids *out);
+
+#endif

@@ -1,0 +1,264 @@
+/*
+ * certificate.c - reading a certificate against a history.
+ *
+ * The head must fit the history; then the body is proved: an order by recheck.c, a contradiction
+ * step by step by proof_check.c.  Whatever the text names must exist in the history, else the text
+ * is wrong (GUARD_PARSE); whatever it claims and the history does not show is a refusal.
+ */
+#include "verify/certificate.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "verify/certificate_parse.h"
+#include "verify/proof_check.h"
+
+static const char *const policies[] = {"must", "external", "may"};
+
+void certificate_head(strbuf *b, const claim *c, const claim *shown, const history *h)
+{
+    strbuf_printf(b, "ratel-certificate %d\n", CERTIFICATE_VERSION);
+    strbuf_printf(b, "level %s\nsession-order %s\n", c->level.name,
+                  c->session_order ? "on" : "off");
+    strbuf_printf(b, "ryow %s\ndrift %" PRId64 "\n", policies[c->ryow], c->drift);
+    strbuf_printf(b, "txns %zu\nops %zu\nhistory %016" PRIx64 "\n", h->txns, h->ops,
+                  certificate_hash(h, b->mem));
+    if (strcmp(c->level.name, shown->level.name) || c->session_order != shown->session_order)
+        strbuf_printf(b, "through %s %s\n", shown->level.name, shown->session_order ? "on" : "off");
+    strbuf_printf(b, "verdict %s\n", c->outcome == OUTCOME_HOLDS ? "holds" : "violated");
+}
+
+static void need_line(parser *p, const char *word)
+{
+    if (parse_line(p)) return;
+    guard_set_position(p->guard, p->line + 1, 1);
+    guard_fail(p->guard, GUARD_PARSE, "\"%s\" expected: the certificate is cut off", word);
+}
+
+/* The rest of the line `word VALUE`. */
+static void value(parser *p, const char *word, const char **s, size_t *n)
+{
+    const char *w;
+    size_t k;
+    if (!parse_word(p, &w, &k) || !parse_is(w, k, word))
+        parse_fail(p, p->begin, "\"%s\" expected", word);
+    parse_need(p, "a value", s, n);
+}
+
+/* The line `word VALUE`. */
+static void field(parser *p, const char *word, const char **s, size_t *n)
+{
+    need_line(p, word);
+    value(p, word, s, n);
+    parse_no_more(p);
+}
+
+static unsigned which(parser *p, const char *word, const char *s, size_t n,
+                      const char *const *values, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (parse_is(s, n, values[i])) return i;
+    parse_fail(p, s, "no such %s", word);
+}
+
+static unsigned one_of(parser *p, const char *word, const char *const *values, unsigned count)
+{
+    const char *s;
+    size_t n;
+    field(p, word, &s, &n);
+    return which(p, word, s, n, values, count);
+}
+
+static void read_level(parser *p, const char *s, size_t n, claim *c)
+{
+    char name[80];
+    bool known = n < sizeof name;
+    if (known) {
+        memcpy(name, s, n);
+        name[n] = 0;
+        known = level_named(&c->level, name) && parse_is(s, n, c->level.name);
+    }
+    if (!known) parse_fail(p, s, "no level of that name");
+}
+
+static const char *const switches[] = {"off", "on"};
+
+/* `through LEVEL on|off`, in place of the line that comes next: another level, which settles it. */
+static bool read_through(parser *p, claim *shown)
+{
+    const char *s;
+    size_t n;
+    need_line(p, "verdict");
+    if (!parse_word(p, &s, &n) || !parse_is(s, n, "through")) {
+        p->at = (size_t)(p->begin - p->text); /* that line once more */
+        p->line--;
+        return false;
+    }
+    parse_need(p, "a level", &s, &n);
+    read_level(p, s, n, shown);
+    parse_need(p, "on or off", &s, &n);
+    shown->session_order = which(p, "session order", s, n, switches, 2) == 1;
+    parse_no_more(p);
+    return true;
+}
+
+static bool settles_session_order(const claim *c)
+{
+    return c->session_order == level_session_order(&c->level, c->session_order);
+}
+
+/* False, with the reason, if the certificate is of another history or question. */
+static bool read_head(parser *p, certificate_answer *a, claim *shown, const history *h)
+{
+    static const char *const verdicts[] = {"holds", "violated"};
+    claim *c = &a->claim;
+    const char *s;
+    size_t n;
+    field(p, "ratel-certificate", &s, &n);
+    if (parse_number(p, "a version", s, n) != CERTIFICATE_VERSION)
+        parse_fail(p, s, "version %.*s; this program reads version %d", (int)(n < 20 ? n : 20), s,
+                   CERTIFICATE_VERSION);
+    field(p, "level", &s, &n);
+    read_level(p, s, n, c);
+    c->session_order = one_of(p, "session-order", switches, 2) == 1;
+    c->ryow = (enum ryow)one_of(p, "ryow", policies, 3);
+    field(p, "drift", &s, &n);
+    c->drift = (int64_t)parse_number(p, "a number", s, n);
+    field(p, "txns", &s, &n);
+    uint64_t txns = parse_number(p, "a number", s, n);
+    field(p, "ops", &s, &n);
+    uint64_t ops = parse_number(p, "a number", s, n);
+    field(p, "history", &s, &n);
+    char print[17];
+    snprintf(print, sizeof print, "%016" PRIx64, certificate_hash(h, p->names.m));
+    bool same = parse_is(s, n, print) && txns == h->txns && ops == h->ops;
+    *shown = *c;
+    bool through = read_through(p, shown);
+    c->outcome = one_of(p, "verdict", verdicts, 2) ? OUTCOME_VIOLATED : OUTCOME_HOLDS;
+    shown->outcome = c->outcome;
+    if (!same) {
+        a->why = "the certificate is of another history";
+        return false;
+    }
+    if (!settles_session_order(c) || !settles_session_order(shown)) {
+        a->why = "the level does not leave session order to choose";
+        return false;
+    }
+    bool holds = c->outcome == OUTCOME_HOLDS;
+    if (through && !claim_implies(holds ? shown : c, holds ? c : shown)) {
+        a->why = "the level shown does not settle the one claimed";
+        return false;
+    }
+    return true;
+}
+
+/* The last line, `end LINES`. */
+static bool at_end(parser *p, const char *s, size_t n, uint64_t lines)
+{
+    if (!parse_is(s, n, "end")) return false;
+    const char *at = p->now;
+    if (parse_u64(p, "a number of lines") != lines)
+        parse_fail(p, at, "there are %" PRIu64 " lines", lines);
+    parse_no_more(p);
+    if (p->at < p->n) {
+        parse_line(p);
+        parse_fail(p, p->begin, "nothing may follow the end");
+    }
+    return true;
+}
+
+static _Noreturn void cut_off(parser *p)
+{
+    guard_set_position(p->guard, p->line + 1, 1);
+    guard_fail(p->guard, GUARD_PARSE, "no \"end\": the certificate is cut off");
+}
+
+static void read_holds(parser *p, certificate_answer *a, claim *c, const history *h, mem *m)
+{
+    txn_ids order = {0};
+    const char *s;
+    size_t n;
+    for (;; a->steps++) {
+        if (!parse_line(p)) cut_off(p);
+        parse_need(p, "a word", &s, &n);
+        if (at_end(p, s, n, a->steps)) break;
+        if (parse_is(s, n, "order")) {
+            do vec_push(m, &order, parse_txn_word(p, false));
+            while (p->now != p->end);
+        } else if (parse_is(s, n, "reads")) {
+            txn_id t = parse_txn_word(p, false);
+            const char *at = p->now;
+            uint64_t i = parse_u64(p, "the number of an operation");
+            if (i >= h->txn_op[t + 1] - h->txn_op[t])
+                parse_fail(p, at, "the transaction has no such operation");
+            chosen x = {h->txn_op[t] + (op_id)i, 0, 0};
+            x.key = parse_key_word(p);
+            x.writer = parse_txn_word(p, true);
+            vec_push(m, &c->choices, x);
+        } else {
+            parse_fail(p, s, "\"order\", \"reads\" or \"end\" expected");
+        }
+        parse_no_more(p);
+    }
+    if (order.n > UINT32_MAX - 16) {
+        a->why = "the order is too long";
+        return;
+    }
+    c->order = order.at;
+    c->ordered = (uint32_t)order.n;
+    a->proved = claim_recheck(c, h, m, &a->why);
+}
+
+static bool step_named(const char *s, size_t n, enum proof_step *kind)
+{
+    for (unsigned i = 0; i < PROOF_STEPS; i++)
+        if (parse_is(s, n, proof_step_word((enum proof_step)i))) {
+            *kind = (enum proof_step)i;
+            return true;
+        }
+    return false;
+}
+
+static void read_violated(parser *p, certificate_answer *a, const claim *c, const history *h,
+                          mem *m)
+{
+    prover *x = prover_new(m, h, c, &a->why);
+    bool going = x != NULL;
+    const char *s;
+    size_t n;
+    for (;; a->steps++) {
+        enum proof_step kind;
+        if (!parse_line(p)) cut_off(p);
+        parse_need(p, "the number of a step", &s, &n);
+        if (at_end(p, s, n, a->steps)) break;
+        if (parse_number(p, "the number of a step", s, n) != a->steps + 1)
+            parse_fail(p, s, "this is step %" PRIu64, a->steps + 1);
+        if (!going) continue; /* refused already; the rest only has to be there */
+        parse_need(p, "a kind of step", &s, &n);
+        if (!step_named(s, n, &kind)) parse_fail(p, s, "no kind of step has that name");
+        going = prover_step(x, p, kind);
+        if (going) parse_no_more(p);
+        if (!going) {
+            strbuf b;
+            strbuf_init(&b, m);
+            strbuf_printf(&b, "step %" PRIu64 " (%.*s): %s", a->steps + 1, (int)n, s, a->why);
+            a->why = strbuf_cstr(&b);
+        }
+    }
+    a->proved = going && prover_done(x);
+    if (going && !a->proved) a->why = "the steps do not end in a contradiction";
+}
+
+void certificate_verify(certificate_answer *out, const char *text, size_t n, const history *h,
+                        mem *m)
+{
+    memset(out, 0, sizeof *out);
+    parser p = {.text = text, .n = n, .begin = text, .guard = m->guard};
+    names_init(&p.names, h, m);
+    claim shown;
+    if (!read_head(&p, out, &shown, h)) return;
+    if (shown.outcome == OUTCOME_HOLDS)
+        read_holds(&p, out, &shown, h, m);
+    else
+        read_violated(&p, out, &shown, h, m);
+}

@@ -1,0 +1,365 @@
+/*
+ * exhaust.c - every order of a few transactions, tried by running them.
+ *
+ * For histories that steps cannot speak about: lists with repeated elements, writes or deletes
+ * among appends, unknown initial states.  A transaction is placed next in the order of commits if
+ * session, real time and version positions allow it and its reads return what the keys hold after
+ * all commits before it (serializability), or after some of them, its snapshot, since which nobody
+ * has committed a key that it writes (snapshot isolation in the form of Crooks et al. 2017).  At
+ * the weaker levels every order with every choice of writers is put to recheck.c as a claim.
+ */
+#include <assert.h>
+
+#include "verify/proof_check.h"
+
+#define MOST 8u
+
+typedef struct initial { /* of a key whose first contents are unknown */
+    bool bound;
+    seq value;
+} initial;
+
+typedef struct run {
+    checker *c;
+    bool si, rt;
+    txn_id t[MOST]; /* those that may take part */
+    uint32_t n;
+    uint32_t r_first[MOST + 1]; /* their external reads in c->reads */
+    bool never[MOST];           /* its own reads show that it did not commit */
+    uint32_t before[MOST];      /* session predecessor, or MOST */
+
+    bool in[MOST];
+    uint32_t order[MOST], place[MOST]; /* place: from 1; 0: not placed */
+    uint32_t placed, want;
+    initial *init; /* per key */
+    VEC(key_id) bound;
+    VEC(value_id) text;
+} run;
+
+/* --- what the keys hold ----------------------------------------------------------------------- */
+
+/* k after the first s commits, in r->text; *known false: behind an unknown initial list. */
+static seq held(run *r, key_id k, uint32_t s, bool *known, uint32_t *writer)
+{
+    checker *c = r->c;
+    bool scalar = false;
+    *known = !c->open[k] || r->init[k].bound;
+    *writer = NO_ID;
+    r->text.n = 0;
+    if (*known) {
+        seq x = c->open[k] ? r->init[k].value : content(c->h, &c->init[k]);
+        for (uint32_t i = 0; i < x.n; i++) vec_push(c->m, &r->text, x.at[i]);
+        scalar = x.scalar;
+    }
+    for (uint32_t i = 0; i < s; i++) {
+        uint32_t w, end = recheck_own(c, r->t[r->order[i]], k, NO_ID, &w);
+        for (; w < end; w++) {
+            value_id e = plain(c->h->op_value[c->w_op[w]]);
+            enum op_kind kind = op_kind_of(c->h, c->w_op[w]);
+            if (kind != OP_APPEND) {
+                r->text.n = 0;
+                *known = true;
+            }
+            scalar = kind == OP_WRITE;
+            if (kind != OP_DELETE) vec_push(c->m, &r->text, e);
+            *writer = w;
+        }
+    }
+    return (seq){r->text.n ? r->text.at : NULL, (uint32_t)r->text.n, scalar && r->text.n};
+}
+
+static bool ends_with(seq x, seq tail)
+{
+    return x.n >= tail.n &&
+           (!tail.n || (!x.scalar && !memcmp(x.at + x.n - tail.n, tail.at, tail.n * sizeof *x.at)));
+}
+
+/* Does t, with s commits before its snapshot, see this?  May bind an initial value. */
+static bool fits(run *r, txn_id t, const seen *x, uint32_t s)
+{
+    checker *c = r->c;
+    seq want = content(c->h, &x->value);
+    uint32_t lo, hi = recheck_own(c, t, x->key, x->op, &lo), writer;
+    bool own = c->is_list[x->key] && lo < hi, known;
+    if (own && !recheck_strip(c, lo, hi, &want)) return false;
+    seq now = held(r, x->key, s, &known, &writer);
+    if (known) {
+        /* an own append to a plain value made a list of it */
+        if (own && now.scalar && now.n == 1 && want.n == 1) want.scalar = true;
+        if (!same(now, want)) return false;
+    } else {
+        if (!ends_with(want, now)) return false;
+        want.n -= now.n;
+        r->init[x->key] = (initial){true, want};
+        vec_push(c->m, &r->bound, x->key);
+    }
+    return own || recheck_allowed(c, x->op, recheck_hint(c, x->op, x->key), x->value == VALUE_NULL,
+                                  writer);
+}
+
+static void unbind(run *r, size_t keep)
+{
+    while (r->bound.n > keep) r->init[r->bound.at[--r->bound.n]].bound = false;
+}
+
+static bool reads_fit(run *r, uint32_t i, uint32_t s)
+{
+    size_t keep = r->bound.n;
+    for (uint32_t j = r->r_first[i]; j < r->r_first[i + 1]; j++)
+        if (!fits(r, r->t[i], &r->c->reads.at[j], s)) {
+            unbind(r, keep);
+            return false;
+        }
+    return true;
+}
+
+/* --- who may come next ------------------------------------------------------------------------ */
+
+static bool ended_before(const run *r, uint32_t a, uint32_t b)
+{
+    const history *h = r->c->h;
+    txn_id s = r->t[a], t = r->t[b];
+    bool calls_s = h->txn_flags[s] & TXN_HAS_TIMES, calls_t = h->txn_flags[t] & TXN_HAS_TIMES;
+    if (!r->rt || txn_status_of(h, s) != TXN_COMMITTED) return false;
+    if (!calls_s && !(h->txn_flags[s] & TXN_HAS_END)) return false;
+    if (!calls_t && !(h->txn_flags[t] & TXN_HAS_BEGIN)) return false;
+    int64_t end = calls_s ? h->txn_times[4 * (size_t)s + 3] : h->txn_end[s];
+    int64_t begin = calls_t ? h->txn_times[4 * (size_t)t] : h->txn_begin[t];
+    uint64_t drift = r->c->v->drift > 0 ? (uint64_t)r->c->v->drift : 0;
+    return end < begin && (uint64_t)begin - (uint64_t)end >= drift;
+}
+
+static bool position(const checker *c, uint32_t w, int64_t *at)
+{
+    const history *h = c->h;
+    const attr *end = h->attrs.at + h->attrs.n;
+    if (!(h->op_kind[c->w_op[w]] & OP_ATTR)) return false;
+    for (const attr *a = op_attrs(h, c->w_op[w]); a && a < end && a->op == c->w_op[w]; a++)
+        if (a->kind == ATTR_VER) {
+            *at = (int64_t)a->a;
+            return true;
+        }
+    return false;
+}
+
+/* The positions of its versions are behind those of the versions that are there. */
+static bool positions_fit(const run *r, uint32_t i)
+{
+    const checker *c = r->c;
+    txn_id t = r->t[i];
+    for (uint32_t w = c->w_first[t]; w < c->w_first[t + 1]; w++) {
+        int64_t own, other;
+        if (!installed(c, w) || !position(c, w, &own)) continue;
+        for (uint32_t j = 0; j < r->placed; j++) {
+            uint32_t v = recheck_install(c, r->t[r->order[j]], c->w_key.at[w]);
+            if (v != NO_ID && position(c, v, &other) && other >= own) return false;
+        }
+    }
+    return true;
+}
+
+static bool ready(const run *r, uint32_t i)
+{
+    if (r->before[i] != MOST && !r->place[r->before[i]]) return false;
+    for (uint32_t j = 0; j < r->n; j++)
+        if (j != i && r->in[j] && !r->place[j] && ended_before(r, j, i)) return false;
+    return positions_fit(r, i);
+}
+
+/* The first snapshot that it may have: behind its session and the writers of what it writes. */
+static uint32_t earliest(const run *r, uint32_t i)
+{
+    const checker *c = r->c;
+    uint32_t s = r->before[i] != MOST ? r->place[r->before[i]] : 0;
+    for (uint32_t j = s; j < r->placed; j++) {
+        bool behind = ended_before(r, r->order[j], i);
+        for (uint32_t w = c->w_first[r->t[i]]; w < c->w_first[r->t[i] + 1] && !behind; w++)
+            behind = recheck_install(c, r->t[r->order[j]], c->w_key.at[w]) != NO_ID;
+        if (behind) s = j + 1;
+    }
+    return s;
+}
+
+static bool found(run *r)
+{
+    guard_tick(r->c->m->guard);
+    if (r->placed == r->want) return true;
+    for (uint32_t i = 0; i < r->n; i++) {
+        if (!r->in[i] || r->place[i] || !ready(r, i)) continue;
+        for (uint32_t s = r->placed + 1, lo = r->si ? earliest(r, i) : r->placed; s-- > lo;) {
+            size_t keep = r->bound.n;
+            if (!reads_fit(r, i, s)) continue;
+            r->order[r->placed++] = i;
+            r->place[i] = r->placed;
+            if (found(r)) return true;
+            r->place[i] = 0;
+            r->placed--;
+            unbind(r, keep);
+        }
+    }
+    return false;
+}
+
+/* --- setting up ------------------------------------------------------------------------------- */
+
+static bool collect(checker *c, txn_id t, op_id o, key_id k, value_id x)
+{
+    int own = recheck_internal(c, t, o, k, x);
+    seen r = {k, o, x, NO_ID};
+    if (own < 0) {
+        c->found = true;
+        return false;
+    }
+    if (!own) vec_push(c->m, &c->reads, r);
+    return true;
+}
+
+static bool gather(run *r)
+{
+    checker *c = r->c;
+    const history *h = c->h;
+    uint32_t of[MOST] = {0}; /* sessions */
+    for (txn_id t = 0; t < h->txns; t++) {
+        if (txn_status_of(h, t) == TXN_ABORTED) continue;
+        if (r->n == MOST) return false;
+        of[r->n] = h->txn_session[t];
+        r->t[r->n++] = t;
+    }
+    for (uint32_t i = 0; i < r->n; i++) {
+        r->r_first[i] = (uint32_t)c->reads.n;
+        c->found = false;
+        /* own writes are not judged at read uncommitted */
+        r->never[i] = c->v->level.id != LEVEL_RU && !recheck_visit(c, r->t[i], collect);
+        r->before[i] = MOST;
+        for (uint32_t j = 0; j < i && c->v->session_order; j++)
+            if (of[j] == of[i] && txn_status_of(h, r->t[j]) == TXN_COMMITTED) r->before[i] = j;
+    }
+    r->r_first[r->n] = (uint32_t)c->reads.n;
+    return true;
+}
+
+/* --- levels without one place for a transaction ----------------------------------------------- */
+
+#define MOST_TRIES ((uint64_t)1 << 22)
+
+/* Every order, and for every read every writer that comes before it there, as a claim. */
+typedef struct trial {
+    run *r;
+    sources *s;
+    claim claim;
+    txn_id order[MOST];
+    chosen_reads choices;
+    uint64_t tries;
+} trial;
+
+static bool stands(trial *x)
+{
+    const char *why;
+    mem *m = x->r->c->m;
+    void *from = mem_get(m, 1);
+    x->claim.choices = x->choices;
+    bool yes = claim_recheck(&x->claim, x->r->c->h, m, &why);
+    x->tries = !yes && why == claim_too_large ? MOST_TRIES + 1 : x->tries + 1; /* proves nothing */
+    mem_free_since(m, from);
+    guard_tick(m->guard);
+    return yes;
+}
+
+/* Can the list have been read after the first s commits? */
+static bool may_hold(run *r, const seen *read, uint32_t s)
+{
+    bool known;
+    uint32_t writer;
+    seq want = content(r->c->h, &read->value), now = held(r, read->key, s, &known, &writer);
+    return known ? same(now, want) : ends_with(want, now);
+}
+
+/* Chooses for the reads from j on of the transaction at place `at`, and of those behind it. */
+static bool choose(trial *x, uint32_t at, uint32_t j)
+{
+    run *r = x->r;
+    const checker *c = r->c;
+    while (at < r->placed && j == r->r_first[r->order[at] + 1])
+        if (++at < r->placed) j = r->r_first[r->order[at]];
+    if (at == r->placed) return stands(x);
+    if (x->tries > MOST_TRIES) return false;
+    const seen *read = &c->reads.at[j];
+    bool list = c->is_list[read->key], own = false;
+    txn_id t = r->t[r->order[at]];
+    if (list) {
+        uint32_t lo, hi = recheck_own(c, t, read->key, read->op, &lo);
+        own = lo < hi; /* then its place in the order names what it read */
+    }
+    if (own || c->v->level.id == LEVEL_RU) return choose(x, at, j + 1);
+    for (uint32_t i = 0; i <= at; i++) {
+        txn_id w = i < at ? r->t[r->order[i]] : NO_ID;
+        bool may = list ? (w == NO_ID || recheck_install(c, w, read->key) != NO_ID) &&
+                              may_hold(r, read, w == NO_ID ? 0 : i + 1)
+                        : source_may(x->s, t, read->op, read->key, read->value, w);
+        if (!may) continue;
+        chosen pick = {read->op, read->key, w};
+        vec_push(c->m, &x->choices, pick);
+        if (choose(x, at, j + 1)) return true;
+        x->choices.n--;
+    }
+    return false;
+}
+
+static bool some_order(trial *x)
+{
+    run *r = x->r;
+    if (r->placed == r->want) {
+        for (uint32_t i = 0; i < r->placed; i++) x->order[i] = r->t[r->order[i]];
+        x->claim.ordered = r->placed;
+        x->choices.n = 0;
+        return choose(x, 0, r->placed ? r->r_first[r->order[0]] : 0);
+    }
+    for (uint32_t i = 0; i < r->n; i++) {
+        if (!r->in[i] || r->place[i] || !ready(r, i)) continue;
+        r->order[r->placed++] = i;
+        r->place[i] = r->placed;
+        if (some_order(x)) return true;
+        r->place[i] = 0;
+        r->placed--;
+    }
+    return false;
+}
+
+bool exhaust(checker *c, sources *s, const char **why)
+{
+    const history *h = c->h;
+    run r = {.c = c,
+             .si = c->v->level.id == LEVEL_SI,
+             .rt = c->v->level.id == LEVEL_SSER || c->v->level.realtime};
+    if (!gather(&r)) {
+        *why = "more than 8 transactions: too many to try all orders";
+        return false;
+    }
+    enum level_id l = c->v->level.id;
+    bool strong = l == LEVEL_SER || l == LEVEL_SSER || l == LEVEL_SI;
+    trial x = {.r = &r, .s = s, .claim = *c->v};
+    x.claim.outcome = OUTCOME_HOLDS;
+    x.claim.order = x.order;
+    vec_reserve(c->m, &x.choices, c->reads.n + 1); /* it must not move between mark and release */
+    r.init = mem_array0(c->m, initial, history_keys(h) + 1);
+    for (unsigned set = 0; set < 1u << r.n; set++) {
+        bool possible = true;
+        r.want = 0;
+        for (uint32_t i = 0; i < r.n; i++) {
+            r.in[i] = set >> i & 1;
+            r.want += r.in[i];
+            if (r.in[i] ? r.never[i] : txn_status_of(h, r.t[i]) == TXN_COMMITTED) possible = false;
+        }
+        memset(r.place, 0, sizeof r.place);
+        r.placed = 0;
+        if (possible && (strong ? found(&r) : some_order(&x))) {
+            *why = "an order of the transactions explains every read";
+            return false;
+        }
+    }
+    if (x.tries > MOST_TRIES) {
+        *why = "too many orders and choices to try them all";
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,82 @@
+/*
+ * proof_state.h - private to proof_check.c and axiom.c: literals and clauses of a proof.
+ */
+#ifndef RATEL_VERIFY_PROOF_STATE_H
+#define RATEL_VERIFY_PROOF_STATE_H
+
+#include "verify/proof_check.h"
+
+/* Which writers a read cannot have missed (doc/levels.md 5): those that stand before its
+   transaction, for some or all reads; or those that lead to it. */
+enum reads_law { READS_NONE, READS_ALL, READS_ITEMS, READS_OWN, READS_UPDATES };
+#define HOP_SO 1u
+#define HOP_WR 2u
+#define HOP_WW 4u
+#define HOP_NEXT 8u
+enum when_law { WHEN_EVER, WHEN_EARLIER, WHEN_SO_FAR }; /* the hop into the reader, by operation */
+
+typedef struct level_law {
+    enum level_id level;
+    bool events;  /* begin and commit have places of their own */
+    bool overlap; /* writers of a key do not overlap */
+    enum reads_law reads;
+    unsigned hops;
+    bool one; /* hop */
+    enum when_law when;
+} level_law;
+const level_law *law_of(enum level_id level); /* NULL: violations of it have no proofs */
+
+#define NEVER_FALSE UINT32_MAX /* in place of a literal that is true in every execution */
+
+typedef struct lit_key {
+    uint32_t kind, a, b, c;
+} lit_key;
+
+struct prover {
+    checker c;
+    sources s;
+    mem *m;
+    const char **why;
+    const level_law *law;
+    bool si; /* law->events */
+
+    VEC(lit_key) vars; /* a literal is 2 * index + negated */
+    uint32_t *slot;    /* index + 1 */
+    size_t mask;
+    VEC(uint32_t) meanings; /* by variable; of a read: what it comes down to, once known */
+
+    uint32_t *kw_first, *kw; /* writes by key, once asked for */
+    uint8_t *side;           /* per transaction: scratch of `next` */
+
+    VEC(uint32_t) lits;  /* of all clauses */
+    VEC(uint64_t) first; /* of each clause, and of the one being made */
+    VEC(int8_t) value;   /* by variable */
+    VEC(uint32_t) trail;
+};
+
+static inline uint32_t begin_of(const prover *x, txn_id t)
+{
+    return x->si ? 2 * t : t;
+}
+static inline uint32_t commit_of(const prover *x, txn_id t)
+{
+    return x->si ? 2 * t + 1 : t;
+}
+
+/* proof_check.c */
+bool prover_no(prover *x, const char *what); /* false, with the reason */
+uint32_t prover_before(prover *x, uint32_t a, uint32_t b);
+uint32_t prover_took_part(prover *x, txn_id t);
+/* "o, of t, read k from w": NEVER_FALSE, that t took part, or a literal of its own. */
+bool prover_reads(prover *x, txn_id t, op_id o, key_id k, txn_id w, uint32_t *lit);
+void prover_put(prover *x, uint32_t lit);
+void prover_put_not(prover *x, uint32_t lit);
+bool prover_close(prover *x);
+bool prover_takes_part(prover *x, txn_id t);
+uint32_t prover_event(prover *x, parser *p, const char **s, size_t *n);
+bool prover_event_takes_part(prover *x, uint32_t e);
+
+/* axiom.c: a step that the history and the level show by themselves. */
+bool axiom_step(prover *x, parser *p, enum proof_step kind);
+
+#endif

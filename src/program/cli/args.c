@@ -1,0 +1,248 @@
+/*
+ * args.c - the command line: one table (command_options.def), one parser.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+const option_info option_table[OPTION_COUNT] = {
+#define OPT(id, commands, name, letter, arg, help) {commands, name, letter, arg, help},
+#include "cli/command_options.def"
+#undef OPT
+};
+
+static int find_long(const command *c, const char *name, size_t n)
+{
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (option_table[i].commands & c->bit && strlen(option_table[i].name) == n &&
+            !strncmp(option_table[i].name, name, n))
+            return i;
+    return -1;
+}
+
+static int find_letter(const command *c, char letter)
+{
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (option_table[i].commands & c->bit && option_table[i].letter == letter) return i;
+    return -1;
+}
+
+static bool push(const char ***list, size_t *n, const char *s)
+{
+    const char **more = realloc(*list, (*n + 1) * sizeof *more);
+    if (!more) {
+        complain("out of memory");
+        return false;
+    }
+    more[(*n)++] = s;
+    *list = more;
+    return true;
+}
+
+static bool set(args *a, int o, const char *value)
+{
+    a->value[o] = value;
+    return o != O_SET || push(&a->knobs, &a->n_knobs, value);
+}
+
+static bool parse_long(args *a, int argc, char **argv, int *i)
+{
+    const char *word = argv[*i] + 2, *equals = strchr(word, '=');
+    size_t n = equals ? (size_t)(equals - word) : strlen(word);
+    int o = find_long(a->command, word, n);
+    if (o < 0) {
+        complain("%s: no option --%.*s (see ratel %s --help)", a->command->name, (int)n, word,
+                 a->command->name);
+        return false;
+    }
+    if (!option_table[o].arg) {
+        if (equals) {
+            complain("--%s takes no value", option_table[o].name);
+            return false;
+        }
+        return set(a, o, "");
+    }
+    if (equals) return set(a, o, equals + 1);
+    if (*i + 1 >= argc) {
+        complain("--%s needs a value: %s", option_table[o].name, option_table[o].arg);
+        return false;
+    }
+    return set(a, o, argv[++*i]);
+}
+
+static bool parse_letters(args *a, int argc, char **argv, int *i)
+{
+    for (const char *p = argv[*i] + 1; *p; p++) {
+        int o = find_letter(a->command, *p);
+        if (o < 0) {
+            complain("%s: no option -%c (see ratel %s --help)", a->command->name, *p,
+                     a->command->name);
+            return false;
+        }
+        if (!option_table[o].arg) {
+            if (!set(a, o, "")) return false;
+            continue;
+        }
+        if (p[1]) return set(a, o, p + 1);
+        if (*i + 1 >= argc) {
+            complain("-%c needs a value: %s", *p, option_table[o].arg);
+            return false;
+        }
+        return set(a, o, argv[++*i]);
+    }
+    return true;
+}
+
+bool args_parse(args *a, const command *c, int argc, char **argv)
+{
+    memset(a, 0, sizeof *a);
+    a->command = c;
+    bool options = true;
+    for (int i = 0; i < argc; i++) {
+        const char *w = argv[i];
+        bool ok;
+        if (options && !strcmp(w, "--")) {
+            options = false;
+            continue;
+        }
+        if (options && w[0] == '-' && w[1] == '-')
+            ok = parse_long(a, argc, argv, &i);
+        else if (options && w[0] == '-' && w[1])
+            ok = parse_letters(a, argc, argv, &i);
+        else
+            ok = push(&a->files, &a->n_files, w);
+        if (!ok) return false;
+    }
+    if (a->value[O_FROM]) a->value[O_FORMAT] = a->value[O_FROM];
+    return true;
+}
+
+void args_free(args *a)
+{
+    free((void *)a->files);
+    free((void *)a->knobs);
+    a->files = a->knobs = NULL;
+}
+
+bool args_u64(const args *a, enum option_id o, uint64_t *out)
+{
+    const char *s = a->value[o];
+    if (!s) return true;
+    char *end;
+    errno = 0;
+    unsigned long long v = strtoull(s, &end, 10);
+    if (s[0] < '0' || s[0] > '9' || *end || errno) {
+        complain("--%s: \"%s\" is no whole number", option_table[o].name, s);
+        return false;
+    }
+    *out = v;
+    return true;
+}
+
+bool args_share(const args *a, enum option_id o, double *out)
+{
+    const char *s = a->value[o];
+    if (!s) return true;
+    char *end;
+    double v = strtod(s, &end);
+    if (!*s || *end || !(v >= 0 && v <= 1)) {
+        complain("--%s: \"%s\" is no share between 0 and 1", option_table[o].name, s);
+        return false;
+    }
+    *out = v;
+    return true;
+}
+
+static bool apply_word(const args *a, enum option_id o, const char *const *words, size_t n,
+                       const char *option)
+{
+    const char *s = a->value[o];
+    if (!s) return true;
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(s, words[i])) return !ratel_set(a->context, option, (int64_t)i);
+    complain("--%s: \"%s\" is none of %s", option_table[o].name, s, option_table[o].arg);
+    return false;
+}
+
+static bool apply_number(const args *a, enum option_id o, const char *option)
+{
+    uint64_t n;
+    if (!a->value[o]) return true;
+    if (!args_u64(a, o, &n)) return false;
+    if (o == O_SEED) n &= INT64_MAX; /* any seed will do */
+    if (n <= INT64_MAX && !ratel_set(a->context, option, (int64_t)n)) return true;
+    complain("--%s: %s is out of range", option_table[o].name, a->value[o]);
+    return false;
+}
+
+/* A list of pass names: -P off, P or +P on, `none`, `all`. */
+static bool apply_passes(const args *a)
+{
+    const char *s = a->value[O_PASS];
+    if (a->command->bit == CMD_AUDIT) return true; /* has its own: cmd_audit.c */
+    if (s && !strcmp(s, "list")) return true;      /* cmd_check.c */
+    while (s && *s) {
+        size_t n = strcspn(s, ",");
+        int on = *s != '-';
+        if (*s == '-' || *s == '+') s++, n--;
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)(n < 63 ? n : 63), s);
+        bool none = !strcmp(name, "none");
+        if (none || !strcmp(name, "all")) {
+            ratel_pass p;
+            for (size_t i = 0; !ratel_pass_at(&p, i); i++)
+                ratel_set_pass(a->context, p.name, none ? !on : on);
+        } else if (ratel_set_pass(a->context, name, on)) {
+            complain("--pass: no pass \"%s\" (--pass list lists them)", name);
+            return false;
+        }
+        s += n;
+        if (*s == ',') s++;
+    }
+    return true;
+}
+
+bool args_apply(const args *a)
+{
+    static const char *const off_on[] = {"off", "on"};
+    static const char *const policies[] = {"must", "external", "may", "auto"};
+    if (!apply_word(a, O_SESSION_ORDER, off_on, 2, "session_order")) return false;
+    if (!apply_word(a, O_RYOW, policies, 4, "ryow")) return false;
+    static const char *const strategies[] = {
+#define STRATEGY(id, name, help) name,
+#include "opt/strategies.def"
+#undef STRATEGY
+    };
+    if (!apply_word(a, O_STRATEGY, strategies, sizeof strategies / sizeof *strategies, "strategy"))
+        return false;
+    static const char *const encodings[] = {"bc", "induced"};
+    if (!apply_word(a, O_SI_ENCODING, encodings, 2, "si_encoding")) return false;
+    ratel_set(a->context, "threads", sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1);
+    if (!apply_number(a, O_PORTFOLIO, "portfolio") || !apply_number(a, O_THREADS, "threads") ||
+        !apply_number(a, O_SEED, "seed") || !apply_passes(a))
+        return false;
+    uint64_t drift = 0, memory = 0;
+    if (!args_u64(a, O_DRIFT, &drift) || !args_u64(a, O_MEMORY, &memory)) return false;
+    if (drift > INT64_MAX || memory > INT64_MAX) {
+        complain("a number is too large");
+        return false;
+    }
+    ratel_set(a->context, "drift", (int64_t)drift);
+    ratel_set(a->context, "trust_timestamps", a->value[O_TRUST] != NULL);
+    ratel_set(a->context, "memory", (int64_t)memory);
+    const char *time = a->value[O_TIME];
+    if (time) {
+        char *end;
+        double s = strtod(time, &end);
+        if (!*time || *end || !(s > 0 && s < 1e9)) {
+            complain("--time: \"%s\" is no number of seconds", time);
+            return false;
+        }
+        double ms = s * 1000;
+        ratel_set(a->context, "time", ms < 1 ? 1 : (int64_t)ms);
+    }
+    return true;
+}

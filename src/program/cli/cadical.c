@@ -1,0 +1,59 @@
+/*
+ * cadical.c - CaDiCaL through its C interface, as an engine of synth.
+ *
+ * IPASIR numbers variables from 1 and signs literals.  CaDiCaL throws away variables that it has
+ * eliminated unless they are frozen, but brings them back by itself when a clause or an assumption
+ * names them again (its default, "restore"), so nothing is frozen here.
+ */
+#include <ccadical.h>
+
+#include "cli/synth_engines.h"
+
+static int literal(uint32_t lit)
+{
+    int v = (int)(lit >> 1) + 1;
+    return lit & 1 ? -v : v;
+}
+
+static void *open_cadical(void)
+{
+    CCaDiCaL *c = ccadical_init();
+    if (c) ccadical_set_option(c, "quiet", 1);
+    return c;
+}
+
+static void close_cadical(void *state)
+{
+    ccadical_release(state);
+}
+
+static void add_clause(void *state, const uint32_t *lits, size_t n)
+{
+    for (size_t i = 0; i < n; i++) ccadical_add(state, literal(lits[i]));
+    ccadical_add(state, 0);
+}
+
+static int solve(void *state, const uint32_t *assume, size_t n, int (*stop)(void *ud), void *ud)
+{
+    ccadical_set_terminate(state, ud, stop);
+    for (size_t i = 0; i < n; i++) ccadical_assume(state, literal(assume[i]));
+    int got = ccadical_solve(state);
+    ccadical_set_terminate(state, NULL, NULL);
+    return got;
+}
+
+/* Versions differ in what they return for a false literal of negative sign; of a variable, all
+   return something positive if it is true. */
+static bool value(void *state, uint32_t lit)
+{
+    return (ccadical_val(state, literal(lit & ~1u)) > 0) != (lit & 1);
+}
+
+const synth_engine engine_cadical = {
+    .name = "cadical",
+    .open = open_cadical,
+    .close = close_cadical,
+    .clause = add_clause,
+    .solve = solve,
+    .value = value,
+};

@@ -1,0 +1,161 @@
+/*
+ * cli.h - what the commands of the program share: option tables, messages, exit statuses.
+ *
+ * One file per command.  A command declares its options in command_options.def; parsing, --help and
+ * the man page all come from that table.  Standard output carries the answer only.
+ */
+#ifndef RATEL_CLI_CLI_H
+#define RATEL_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define RATEL_EXPERIMENTAL
+#include "ratel.h"
+
+enum exit_status {
+#define EXIT(id, status, meaning) EXIT_##id = status,
+#include "opt/exits.def"
+#undef EXIT
+};
+
+/* Which commands take an option. */
+#define CMD_CHECK 1u
+#define CMD_STAT 2u
+#define CMD_CONVERT 4u
+#define CMD_GEN 8u
+#define CMD_LEVELS 16u
+#define CMD_LINT 32u
+#define CMD_VERIFY 256u
+#define CMD_SYNTH 512u
+#define CMD_RUN 1024u
+#define CMD_TEST 2048u
+#define CMD_AUDIT 4096u
+#define CMD_SHRINK 8192u
+#define CMD_EXPLAIN 16384u
+#define CMD_LIVE (CMD_RUN | CMD_TEST)
+#define CMD_TELL (CMD_SHRINK | CMD_EXPLAIN) /* of one violation */
+#define CMD_READ (CMD_CHECK | CMD_STAT | CMD_CONVERT | CMD_LINT | CMD_VERIFY | CMD_TELL)
+#define CMD_ALL (63u | CMD_VERIFY | CMD_SYNTH | CMD_LIVE | CMD_TELL | CMD_AUDIT)
+
+enum option_id {
+#define OPT(id, commands, name, letter, arg, help) O_##id,
+#include "cli/command_options.def"
+#undef OPT
+    OPTION_COUNT
+};
+
+typedef struct option_info {
+    unsigned commands;
+    const char *name;
+    char letter;     /* 0: none */
+    const char *arg; /* NULL: a switch */
+    const char *help;
+} option_info;
+extern const option_info option_table[OPTION_COUNT];
+
+struct args;
+
+typedef struct command {
+    const char *name;
+    unsigned bit;
+    const char *usage; /* after the name */
+    const char *about;
+    const char *more; /* paragraphs for the man page and --help */
+    int (*run)(struct args *a);
+} command;
+
+typedef struct args {
+    const struct command *command;
+    const char *value[OPTION_COUNT]; /* the last one given; "" for a switch; NULL */
+    const char **files;
+    size_t n_files;
+    const char *shown;  /* a history without a name of its own is shown under this one */
+    const char **knobs; /* --set, all of them */
+    size_t n_knobs;
+    ratel *context;
+} args;
+
+extern const command commands[];
+
+/* Set by the first signal, as ratel_interrupt is called; for searches outside a context. */
+extern volatile int interrupt_flag;
+
+/* What `gen --list` and its man page show. */
+typedef struct gen_list {
+    const char *title;
+    int (*at)(const char **name, const char **about, size_t i);
+} gen_list;
+extern const gen_list gen_lists[]; /* ends with a NULL title */
+
+int cmd_check(args *a);
+int cmd_stat(args *a);
+int cmd_convert(args *a);
+int cmd_gen(args *a);
+int cmd_levels(args *a);
+int cmd_lint(args *a);
+int cmd_verify(args *a);
+int cmd_shrink(args *a);
+int cmd_explain(args *a);
+int cmd_synth(args *a);
+int cmd_run(args *a);
+int cmd_test(args *a);
+int cmd_audit(args *a);
+/* The adapters as members of the object of --version --json. */
+void print_adapters(FILE *to);
+/* check --certificate: writes it, and says what went wrong; the exit status of that alone. */
+int write_certificate(args *a, const ratel_result *result, const ratel_history *h);
+
+/* Parses argv; on failure prints one line and returns false. */
+bool args_parse(args *a, const command *c, int argc, char **argv);
+void args_free(args *a);
+/* A non-negative whole number; prints and returns false if it is not one. */
+bool args_u64(const args *a, enum option_id o, uint64_t *out);
+bool args_share(const args *a, enum option_id o, double *out);
+/* Applies the options that the library knows (time, memory, session order, policy, drift). */
+bool args_apply(const args *a);
+
+void help_command(const command *c, FILE *to);
+void help_all(FILE *to);
+void help_man(const char *name, FILE *to);
+
+/* The history at a path, with the files that --init and --versions name. */
+int read_history(const args *a, const char *path, ratel_history **h);
+/* Where -o says, else standard output; NULL after a complaint. */
+FILE *open_output(const args *a);
+/* Closes it; the status becomes EXIT_IO if all was well but the writing. */
+int close_output(const args *a, FILE *f, int status);
+/* Names and texts of inputs, with control characters and stray bytes as \xNN; cut at 4 KiB. */
+void visible_to(FILE *f, const char *s);
+/* `ratel: ...` on standard error. */
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What the last history written lost, unless -q. */
+void print_lost(const args *a, const char *name);
+/* The last error of the context about `name`: `name:line:col: what`; returns the exit status. */
+int complain_about(ratel *r, const char *name, int code);
+/* The same as text, into buf. */
+void error_line(ratel *r, const char *name, char *buf, size_t n);
+int exit_of(int code);
+
+/* Was there a ctrl-C, or a SIGTERM? */
+bool interrupted(void);
+
+/* progress.c: on a terminal, the stage, a bar and the rate of whatever takes more than two seconds;
+   nothing elsewhere, and nothing with -q. */
+void show_progress(const args *a);
+/* --stats: a row of its table, on standard error: seconds, or a number of something. */
+void stats_seconds(const args *a, const char *of, const char *what, double seconds);
+void stats_number(const args *a, const char *of, const char *what, uint64_t n);
+/* All rows of one answer. */
+void stats_result(const args *a, const ratel_result *r);
+bool colour_wanted(const args *a, int fd);
+double seconds_since(uint64_t start);
+uint64_t now(void);
+uint64_t peak_rss_kib(void);
+/* A write callback onto a FILE. */
+int write_file_cb(const void *buf, size_t n, void *file);
+void json_text_to(FILE *f, const char *s);
+
+#endif

@@ -1,0 +1,236 @@
+/*
+ * cmd_run.c - ratel run.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/live.h"
+#include "gen/knob.h"
+#include "work/sql_run.h"
+
+enum { USUAL_SESSIONS = 8 };
+
+static bool parse_faults(const char *list, unsigned *out)
+{
+    for (const char *p = list; p && *p;) {
+        size_t n = strcspn(p, ",");
+        if (n == 4 && !strncmp(p, "kill", n))
+            *out |= FAULT_KILL;
+        else if (n == 5 && !strncmp(p, "pause", n))
+            *out |= FAULT_PAUSE;
+        else {
+            complain("--faults: \"%.*s\" is neither kill nor pause", (int)n, p);
+            return false;
+        }
+        p += n + (p[n] == ',');
+    }
+    return true;
+}
+
+static bool parse_rate(const args *a, double *out)
+{
+    const char *s = a->value[O_RATE];
+    if (!s) return true;
+    char *end;
+    *out = strtod(s, &end);
+    if (*s && !*end && *out > 0 && *out < 1e9) return true;
+    complain("--rate: \"%s\" is no number of transactions a second", s);
+    return false;
+}
+
+static bool parse(args *a, live_options *o)
+{
+    *o = (live_options){.workload = a->value[O_WORKLOAD] ? a->value[O_WORKLOAD] : "blindw-rw",
+                        .sessions = USUAL_SESSIONS,
+                        .seed = 1,
+                        .knobs = a->knobs,
+                        .n_knobs = a->n_knobs,
+                        .mute = a->value[O_NO_RECORD] != NULL,
+                        .ids = a->value[O_WRITE_IDS] != NULL};
+    if (!args_u64(a, O_TXNS, &o->txns) || !args_u64(a, O_SESSIONS, &o->sessions) ||
+        !args_u64(a, O_KEYS, &o->keys) || !args_u64(a, O_OPS, &o->ops) ||
+        !args_u64(a, O_SEED, &o->seed) || !args_share(a, O_LOCKING, &o->locking) ||
+        !live_seconds(a, O_FOR, &o->seconds) || !parse_rate(a, &o->rate) ||
+        !parse_faults(a->value[O_FAULTS], &o->faults))
+        return false;
+    const char *deletes = a->value[O_DELETES];
+    o->tombstones = deletes && !strcmp(deletes, "tombstone");
+    if (deletes && !o->tombstones && strcmp(deletes, "physical") != 0) {
+        complain("--deletes: \"%s\" is none of physical, tombstone", deletes);
+        return false;
+    }
+    if (!o->txns && o->seconds <= 0) o->seconds = 10;
+    if (a->n_files) {
+        complain("run: what is \"%s\"? (the history goes to -o FILE)", a->files[0]);
+        return false;
+    }
+    return true;
+}
+
+static void summary(const args *a, const live *l, const live_options *o, const run_counts *c)
+{
+    const char *out = a->value[O_OUTPUT];
+    double rate = c->seconds > 0 ? (double)c->committed / c->seconds : 0;
+    if (!a->value[O_QUIET])
+        fprintf(stderr,
+                "%s, %s, %s: %.1f s, %llu committed (%.0f/s), %llu aborted, %llu unknown%s\n",
+                l->db.version, l->db.isolation, o->workload, c->seconds,
+                (unsigned long long)c->committed, rate, (unsigned long long)c->aborted,
+                (unsigned long long)c->unknown, interrupted() ? ", interrupted" : "");
+    if (c->tampered)
+        complain("%llu values came back as others than were written under their ids; the history "
+                 "has a mark for each",
+                 (unsigned long long)c->tampered);
+    bool history_there = !a->value[O_CHECK] && !o->mute && (!out || !strcmp(out, "-"));
+    if (!a->value[O_JSON] || history_there) return;
+    fputs("{\"schema\":1,\"database\":", stdout);
+    json_text_to(stdout, l->db.version);
+    printf(",\"isolation\":\"%s\",\"workload\":\"%s\",\"sessions\":%llu,\"seed\":%llu,"
+           "\"committed\":%llu,\"aborted\":%llu,\"unknown\":%llu,\"ops\":%llu,\"lost\":%llu,"
+           "\"faults\":%llu,\"tampered\":%llu,\"seconds\":%.3f,\"interrupted\":%s",
+           l->db.isolation, o->workload, (unsigned long long)o->sessions,
+           (unsigned long long)o->seed, (unsigned long long)c->committed,
+           (unsigned long long)c->aborted, (unsigned long long)c->unknown,
+           (unsigned long long)c->ops, (unsigned long long)c->lost, (unsigned long long)c->faults,
+           (unsigned long long)c->tampered, c->seconds, interrupted() ? "true" : "false");
+    if (out) {
+        fputs(",\"history\":", stdout);
+        json_text_to(stdout, out);
+    }
+    puts("}");
+    fflush(stdout);
+}
+
+/* Where the history goes; -1 after a complaint. */
+static int open_history(const args *a, bool mute)
+{
+    const char *out = a->value[O_OUTPUT];
+    if (out && strcmp(out, "-") != 0) {
+        int fd = open(out, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        if (fd < 0) perror(out);
+        return fd;
+    }
+    return a->value[O_CHECK] || mute ? live_scratch() : STDOUT_FILENO;
+}
+
+static int decide(const args *a, live *l, const run_counts *n, int fd)
+{
+    const char *level = a->value[O_LEVEL];
+    if (!level) { /* asked for by name, a level has its usual session order and policy */
+        const contract *c = live_contract(l, a);
+        level = c ? live_level(l, a, c, n) : "serializable";
+    }
+    const char *out = a->value[O_OUTPUT];
+    if (out && strcmp(out, "-") != 0) return live_check(a, out, NULL, level);
+    char path[32];
+    snprintf(path, sizeof path, "/dev/fd/%d", fd);
+    return live_check(a, path, "the run", level);
+}
+
+/* The level that a log of this isolation should keep, where the product is known. */
+static const char *sql_level(const db *d)
+{
+    static const char *const levels[][2] = {{"serializable", "serializable"},
+                                            {"repeatable-read", "strong-snapshot-isolation"},
+                                            {"read-committed", "statement-snapshot"},
+                                            {"read-uncommitted", "statement-snapshot"}};
+    for (size_t i = 0; i < 4; i++)
+        if (!strcmp(d->driver->name, "postgres") && !strcmp(levels[i][0], d->isolation))
+            return levels[i][1];
+    if (!strcmp(d->driver->name, "sqlite") && !strcmp(d->isolation, "serializable"))
+        return "serializable";
+    return NULL;
+}
+
+/* --keys and --set, as the SQL workloads take them; false after a complaint. */
+static bool sql_given(const live_options *o, sql_sizes *z)
+{
+    guard g;
+    knob_set k = {0};
+    guard_init(&g);
+    if (guard_armed(&g)) {
+        complain("run: %s", g.text);
+        return false;
+    }
+    for (size_t i = 0; i < o->n_knobs; i++) knob_parse(&k, &g, o->knobs[i]);
+    if (o->keys > INT32_MAX / 2) guard_fail(&g, GUARD_INVAL, "too many keys");
+    *z = (sql_sizes){.keys = (uint32_t)o->keys,
+                     .reads = knob_real(&k, KNOB_READS, -1),
+                     .blind = knob_real(&k, KNOB_BLIND, -1),
+                     .rows = knob_real(&k, KNOB_ROWS, -1)};
+    const struct {
+        enum gen_knob knob;
+        uint32_t *to;
+    } sizes[] = {{KNOB_WAREHOUSES, &z->warehouses},
+                 {KNOB_DISTRICTS, &z->districts},
+                 {KNOB_CUSTOMERS, &z->customers},
+                 {KNOB_ITEMS, &z->items}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        if (knob_given(&k, sizes[i].knob)) *sizes[i].to = knob_size(&k, &g, sizes[i].knob, 1);
+    return true;
+}
+
+static int run_sql(args *a, live *l, const live_options *o)
+{
+    sql_run r = {.db = &l->db,
+                 .w = sql_workload_named(o->workload),
+                 .txns = o->txns,
+                 .seconds = o->seconds,
+                 .sessions = (uint32_t)o->sessions,
+                 .seed = o->seed,
+                 .level = sql_level(&l->db),
+                 .output = o->output,
+                 .interrupt = &interrupt_flag};
+    if (!sql_given(o, &r.z)) return EXIT_USAGE;
+    if (!sql_run_all(&r)) {
+        complain("run: %s", *r.error ? r.error : "no session could be started");
+        return EXIT_IO;
+    }
+    run_counts c = {
+        .committed = r.committed, .aborted = r.aborted, .unknown = r.unknown, .seconds = r.took};
+    summary(a, l, o, &c);
+    return interrupted() ? EXIT_UNDECIDED : EXIT_HOLDS;
+}
+
+int cmd_run(args *a)
+{
+    if (a->value[O_LIST]) {
+        live_list();
+        return EXIT_HOLDS;
+    }
+    live_options o;
+    if (!parse(a, &o)) return EXIT_USAGE;
+    const char *out = a->value[O_OUTPUT];
+    size_t n = out ? strlen(out) : 0;
+    if ((n > 3 && !strcmp(out + n - 3, ".gz")) || (n > 4 && !strcmp(out + n - 4, ".zst"))) {
+        complain("run: a growing history is not compressed; compress it afterwards");
+        return EXIT_USAGE;
+    }
+    live l;
+    int status = live_open(&l, a);
+    if (status == EXIT_HOLDS) {
+        o.output = open_history(a, o.mute);
+        run_counts c;
+        if (o.output >= 0 && sql_workload_named(o.workload)) {
+            if (a->value[O_CHECK]) complain("run: a log of SQL is decided by ratel audit");
+            status = a->value[O_CHECK] ? EXIT_USAGE : run_sql(a, &l, &o);
+            if (o.output > STDERR_FILENO) close(o.output);
+            live_close(&l);
+            return status;
+        }
+        status = o.output < 0 ? EXIT_IO : live_run(&l, a, &o, &c);
+        if (status == EXIT_HOLDS || status == EXIT_UNDECIDED) {
+            summary(a, &l, &o, &c);
+            if (a->value[O_CHECK] && !o.mute) {
+                int verdict = decide(a, &l, &c, o.output);
+                if (status == EXIT_HOLDS) status = verdict;
+            }
+        }
+        if (o.output > STDERR_FILENO) close(o.output);
+    }
+    live_close(&l);
+    return status;
+}

@@ -1,0 +1,463 @@
+/*
+ * cmd_synth.c - ratel synth: a history that some levels allow and others forbid, or none.
+ *
+ * Every history found is checked once more by the library (synth_history.c) before it is printed.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/synth_cli.h"
+#include "cli/synth_engines.h"
+#include "synth/synth.h"
+
+typedef struct command_state {
+    args *a;
+    synth *s;
+    FILE *out;
+    level_list allow, forbid, lattice;
+    synth_problem p;
+    int *with_condition; /* the allowed levels and --such-that */
+    ratel_history *h;    /* of the answer */
+    bool unwritten;      /* a proof could not be written */
+} state;
+
+/* ---- printing ------------------------------------------------------------------------------ */
+
+static void print_names(FILE *out, const level_list *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        if (i) fputc(',', out);
+        json_text_to(out, l->name[i]);
+    }
+}
+
+static const char *result_name(synth_result r)
+{
+    static const char *const names[] = {"undecided", "history", "none-up-to-scope", "proved"};
+    return names[r];
+}
+
+static size_t contradiction(const state *st, const synth_answer *r, size_t i,
+                            const char *const **lines)
+{
+    size_t n = 0;
+    int code =
+        synth_why(st->s, st->forbid.at[i], r->txns, r->keys, r->from, r->writes, r->so, lines, &n);
+    return code ? 0 : n;
+}
+
+static void print_json(const state *st, const synth_answer *r, double seconds)
+{
+    FILE *out = st->out;
+    fputs("{\"schema\":1,\"allow\":[", out);
+    print_names(out, &st->allow);
+    fputs("],\"forbid\":[", out);
+    print_names(out, &st->forbid);
+    fprintf(out, "],\"txns\":%u,\"keys\":%u,\"values\":%u,\"found\":%s,\"result\":\"%s\"",
+            (unsigned)st->p.txns, (unsigned)st->p.keys, (unsigned)st->p.values,
+            r->result == SYNTH_HISTORY ? "true" : "false", result_name(r->result));
+    if (r->why) {
+        fputs(",\"reason\":", out);
+        json_text_to(out, r->why);
+    }
+    if (r->result == SYNTH_HISTORY) {
+        fprintf(out, ",\"size\":%u,\"init\":0,\"history\":[", (unsigned)r->txns);
+        print_transactions(out, r);
+        fputc(']', out);
+        const char *comma = ",\"session_order\":[";
+        for (uint32_t a = 0, b = 0; next_cross_edge(r, &a, &b); comma = ",")
+            fprintf(out, "%s[\"t%u\",\"t%u\"]", comma, (unsigned)a, (unsigned)b);
+        fputs(comma[1] ? ",\"witness\":{" : "],\"witness\":{", out);
+        for (size_t i = 0; i < st->allow.n; i++) {
+            if (i) fputc(',', out);
+            json_text_to(out, st->allow.name[i]);
+            fputs(":[", out);
+            for (uint32_t k = 0; k < r->txns; k++)
+                fprintf(out, "%s\"t%u\"", k ? "," : "", (unsigned)r->witness[i][k]);
+            fputc(']', out);
+        }
+        fputs("},\"contradiction\":{", out);
+        for (size_t i = 0; i < st->forbid.n; i++) {
+            const char *const *lines;
+            size_t n = contradiction(st, r, i, &lines);
+            if (i) fputc(',', out);
+            json_text_to(out, st->forbid.name[i]);
+            fputs(":[", out);
+            for (size_t k = 0; k < n; k++) {
+                if (k) fputc(',', out);
+                json_text_to(out, lines[k]);
+            }
+            fputc(']', out);
+        }
+        fputc('}', out);
+        if (st->p.more) fprintf(out, ",\"complete\":%s,\"others\":[", r->all ? "true" : "false");
+        synth_answer o;
+        for (size_t i = 0; st->p.more && synth_more(r, i, &o); i++) {
+            fputs(i ? ",[" : "[", out);
+            print_transactions(out, &o);
+            fputc(']', out);
+        }
+        if (st->p.more) fputc(']', out);
+    }
+    fprintf(out, ",\"candidates\":%llu", (unsigned long long)r->candidates);
+    if (!st->a->value[O_DETERMINISTIC])
+        fprintf(out,
+                ",\"seconds\":%.3f,\"solver\":{\"vars\":%llu,\"clauses\":%llu,\"conflicts\":%llu}",
+                seconds, (unsigned long long)r->variables, (unsigned long long)r->clauses,
+                (unsigned long long)r->conflicts);
+    fputs("}\n", out);
+}
+
+static void print_list(FILE *out, const char *what, const level_list *l)
+{
+    if (!l->n) return;
+    fprintf(out, "%s", what);
+    for (size_t i = 0; i < l->n; i++) {
+        fputs(i ? ", " : " ", out);
+        visible_to(out, l->name[i]);
+    }
+}
+
+static void print_scope(const state *st, FILE *out)
+{
+    const synth_problem *p = &st->p;
+    fprintf(out, "\n  up to %u transactions, %u keys, %u values of a key", (unsigned)p->txns,
+            (unsigned)p->keys, (unsigned)p->values);
+    if (p->sessions) fprintf(out, ", %u sessions", (unsigned)p->sessions);
+    if (p->ops) fprintf(out, ", %u operations of a transaction", (unsigned)p->ops);
+    if (p->no_blind) fputs(", with Isolde's restrictions", out);
+    if (st->a->value[O_SUCH_THAT]) fputs(", under the condition given", out);
+    fputc('\n', out);
+}
+
+static void print_text(const state *st, const synth_answer *r)
+{
+    /* with --to the output is for a history alone */
+    FILE *out = st->a->value[O_TO] && r->result != SYNTH_HISTORY ? stderr : st->out;
+    if (r->result == SYNTH_UNDECIDED) {
+        fprintf(out, "undecided: %s\n", r->why ? r->why : "");
+        return;
+    }
+    if (r->result != SYNTH_HISTORY) {
+        print_list(out, "no history is allowed by", &st->allow);
+        if (!st->allow.n) fputs("no history is", out);
+        print_list(out, st->allow.n ? " and forbidden by" : " forbidden by", &st->forbid);
+        if (r->result == SYNTH_PROVED)
+            fprintf(out, "\n  proved for every size: %s\n", r->why);
+        else
+            print_scope(st, out);
+        return;
+    }
+    print_list(out, "allowed by", &st->allow);
+    print_list(out, st->allow.n ? ", forbidden by" : "forbidden by", &st->forbid);
+    fprintf(out, ": %u transaction%s, every key holds 0 at first\n", (unsigned)r->txns,
+            r->txns == 1 ? "" : "s");
+    print_history(out, r, "  ");
+    for (size_t i = 0; i < st->allow.n; i++) {
+        fputs("  ", out);
+        visible_to(out, st->allow.name[i]);
+        fputs(" holds in the order", out);
+        for (uint32_t k = 0; k < r->txns; k++) fprintf(out, " t%u", (unsigned)r->witness[i][k]);
+        fputc('\n', out);
+    }
+}
+
+/* Does it say anything of a transaction? */
+static bool names_txn(const char *s)
+{
+    for (; *s; s++)
+        if (s[0] == 't' && s[1] >= '1' && s[1] <= '9') return true;
+    return false;
+}
+
+/* Why each forbidden level is broken: in the checker's words, and, where these do not say or more
+   is wanted, what the definition asks for that does not go together. */
+static void explain(const state *st, const synth_answer *a)
+{
+    for (size_t i = 0; i < st->forbid.n; i++) {
+        const char *builtin = synth_level_builtin(st->s, st->forbid.at[i]);
+        const char *const *lines;
+        ratel_result *r = NULL;
+        bool told = false, enough = false;
+        if (*builtin && is_chains(a) && !ratel_check(&r, st->a->context, st->h, builtin))
+            told = ratel_result_verdict(r) == RATEL_VIOLATED;
+        fputs("  ", st->out);
+        visible_to(st->out, st->forbid.name[i]);
+        fputs(" is violated", st->out);
+        if (told) {
+            fprintf(st->out, ": %s, %s", ratel_result_anomaly(r), ratel_result_reason(r));
+            enough = names_txn(ratel_result_reason(r)) && !st->a->value[O_VERBOSE];
+        }
+        ratel_result_free(r);
+        size_t n = enough ? 0 : contradiction(st, a, i, &lines);
+        if (n) fprintf(st->out, "%s these do not go together:", told ? ";" : ":");
+        fputc('\n', st->out);
+        for (size_t k = 0; k < n; k++) fprintf(st->out, "    %s\n", lines[k]);
+    }
+}
+
+static void print_others(const state *st, const synth_answer *r)
+{
+    synth_answer o;
+    for (size_t i = 0; synth_more(r, i, &o); i++) {
+        fprintf(st->out, "or\n");
+        print_history(st->out, &o, "  ");
+    }
+    if (!st->p.more) return;
+    fprintf(st->out, "%zu %s of this size%s\n", r->n_others + 1,
+            r->n_others ? "histories" : "history",
+            r->all ? ", up to the names of transactions and keys" : "; there may be more");
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+static bool scope_number(const args *a, enum option_id o, uint64_t low, uint64_t high,
+                         uint32_t *out)
+{
+    uint64_t v = *out;
+    if (!args_u64(a, o, &v)) return false;
+    if (a->value[o] && (v < low || v > high)) {
+        complain("--%s: %s is out of range (%llu to %llu)", option_table[o].name, a->value[o],
+                 (unsigned long long)low, (unsigned long long)high);
+        return false;
+    }
+    *out = (uint32_t)v;
+    return true;
+}
+
+static bool write_part(const state *st, uint32_t txns, const char *end, const char *text, size_t n)
+{
+    const char *prefix = st->a->value[O_PROOF];
+    size_t cap = strlen(prefix) + 32;
+    char *path = malloc(cap);
+    if (!path) return false;
+    snprintf(path, cap, "%s-%u.%s", prefix, (unsigned)txns, end);
+    FILE *f = fopen(path, "w");
+    bool ok = f && fwrite(text, 1, n, f) == n;
+    if (f && fclose(f)) ok = false;
+    if (!ok) perror(path);
+    free(path);
+    return ok;
+}
+
+static void write_proof(void *ud, uint32_t txns, const char *formula, size_t n, const char *steps,
+                        size_t m)
+{
+    state *st = ud;
+    if (!write_part(st, txns, "cnf", formula, n) || !write_part(st, txns, "drat", steps, m))
+        st->unwritten = true;
+}
+
+static bool scope(state *st)
+{
+    const args *a = st->a;
+    st->p = (synth_problem){.txns = 5, .keys = 5, .values = 5};
+    if (!scope_number(a, O_TXNS, 1, SYNTH_MAX_TXNS, &st->p.txns) ||
+        !scope_number(a, O_KEYS, 1, SYNTH_MAX_KEYS, &st->p.keys) ||
+        !scope_number(a, O_VALUES, 1, 1000, &st->p.values) ||
+        !scope_number(a, O_SESSIONS, 1, SYNTH_MAX_TXNS, &st->p.sessions) ||
+        !scope_number(a, O_OPS, 1, 1000, &st->p.ops))
+        return false;
+    st->p.no_blind = st->p.partial = a->value[O_ISOLDE] != NULL;
+    st->p.more = a->value[O_ALL] ? 999 : 0;
+    if (a->value[O_PROOF]) st->p.proof = write_proof, st->p.proof_ud = st;
+    st->p.no_smart = a->value[O_NO_SMART] != NULL;
+    st->p.no_least = a->value[O_NO_LEAST] != NULL;
+    st->p.no_fixed = a->value[O_NO_FIXED] != NULL;
+    st->p.no_learn = a->value[O_NO_LEARN] != NULL;
+    st->p.brute = a->value[O_BRUTE_FORCE] != NULL;
+    st->p.no_prove = a->value[O_NO_PROOF] || a->value[O_PROOF] || a->value[O_ENGINE] ||
+                     st->p.no_smart || st->p.no_least || st->p.no_fixed || st->p.no_learn ||
+                     st->p.brute;
+    return true;
+}
+
+static bool engine(state *st)
+{
+    const char *name = st->a->value[O_ENGINE], *why = NULL;
+    if (!name || !strcmp(name, "own")) return true;
+    st->p.engine = engine_named(name, &why);
+    if (st->p.engine && st->p.proof) why = "--proof needs our own solver, which logs its steps";
+    if (why) complain("--engine %s: %s", name, why);
+    return !why;
+}
+
+bool time_left(const args *a, synth *s, uint64_t start)
+{
+    double limit = a->value[O_TIME] ? strtod(a->value[O_TIME], NULL) : 0;
+    if (!(limit > 0)) return true;
+    double left = limit - seconds_since(start);
+    synth_limit(s, left > 1e-6 ? left : 1e-6);
+    return left > 0;
+}
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Wider by one transaction; keys and values follow unless they were given. */
+static void widen(const args *a, synth_problem *p)
+{
+    p->txns++;
+    if (!a->value[O_KEYS]) p->keys = larger(p->keys, p->txns);
+    if (!a->value[O_VALUES]) p->values = larger(p->values, p->txns + 1);
+}
+
+/* --grow: the answer is that of the widest scope that was finished. */
+static int search_growing(state *st, synth_answer *r, uint64_t start)
+{
+    int code = synth_search(st->s, &st->p, r);
+    while (!code && r->result == SYNTH_NONE && st->p.txns < SYNTH_MAX_TXNS &&
+           time_left(st->a, st->s, start)) {
+        synth_problem narrow = st->p;
+        synth_answer none = *r, more;
+        widen(st->a, &st->p);
+        code = synth_search(st->s, &st->p, &more);
+        bool late = !code && more.result == SYNTH_UNDECIDED;
+        *r = late ? none : more;
+        if (!late) continue;
+        st->p = narrow;
+        break;
+    }
+    return code;
+}
+
+static int answer(state *st)
+{
+    synth_answer r;
+    uint64_t start = now();
+    int code =
+        st->a->value[O_GROW] ? search_growing(st, &r, start) : synth_search(st->s, &st->p, &r);
+    if (code) {
+        complain("synth: %s", synth_error(st->s, NULL, NULL));
+        return exit_of(code);
+    }
+    bool history = r.result == SYNTH_HISTORY;
+    if (history) {
+        int status = confirm(st->a, st->s, &r, &st->allow, &st->forbid, &st->h);
+        synth_answer o;
+        for (size_t i = 0; !status && synth_more(&r, i, &o); i++)
+            status = confirm(st->a, st->s, &o, &st->allow, &st->forbid, NULL);
+        if (status) return status;
+    }
+    const char *to = st->a->value[O_TO];
+    if (history && to && !is_chains(&r))
+        complain(
+            "warning: the session order is no set of sessions; what is written lacks a part of "
+            "it");
+    if (history && to && !strcmp(to, "spec")) {
+        const char *builtin = st->allow.n ? synth_level_builtin(st->s, st->allow.at[0]) : "";
+        return print_spec(st->out, &r, st->allow.n > 0, builtin);
+    }
+    if (history && to) {
+        code = ratel_history_write(st->h, st->a->context, to, write_file_cb, st->out);
+        if (code) return complain_about(st->a->context, to, code);
+    } else if (st->a->value[O_JSON]) {
+        print_json(st, &r, seconds_since(start));
+    } else {
+        print_text(st, &r);
+        if (history) explain(st, &r);
+        if (history) print_others(st, &r);
+        if (st->a->value[O_STATS])
+            fprintf(stderr, "candidates %llu\nvariables %llu\nclauses %llu\nconflicts %llu\n",
+                    (unsigned long long)r.candidates, (unsigned long long)r.variables,
+                    (unsigned long long)r.clauses, (unsigned long long)r.conflicts);
+    }
+    if (st->unwritten) return EXIT_IO;
+    return history ? EXIT_HOLDS : r.result == SYNTH_UNDECIDED ? EXIT_UNDECIDED : EXIT_VIOLATED;
+}
+
+static int with_lattice(state *st)
+{
+    const args *a = st->a;
+    int status = levels_given(st->s, a->value[O_LATTICE], "--lattice", &st->lattice);
+    if (status) return status;
+    st->out = open_output(a);
+    if (!st->out) return EXIT_IO;
+    status = print_lattice(a, st->s, &st->lattice, &st->p, st->out);
+    return close_output(a, st->out, status);
+}
+
+static int add_condition(state *st)
+{
+    size_t n = st->allow.n;
+    int level = synth_condition(st->s, st->a->value[O_SUCH_THAT]);
+    if (level < 0) {
+        uint64_t column;
+        const char *why = synth_error(st->s, NULL, &column);
+        complain("--such-that:%llu: %s", (unsigned long long)column, why);
+        return exit_of(level);
+    }
+    st->with_condition = malloc((n + 1) * sizeof *st->with_condition);
+    if (!st->with_condition) {
+        complain("out of memory");
+        return EXIT_UNDECIDED;
+    }
+    if (n) memcpy(st->with_condition, st->allow.at, n * sizeof *st->with_condition);
+    st->with_condition[n] = level;
+    st->p.allow = st->with_condition;
+    st->p.n_allow = n + 1;
+    return EXIT_HOLDS;
+}
+
+static int with_levels(state *st)
+{
+    const args *a = st->a;
+    int status = levels_given(st->s, a->value[O_ALLOW], "--allow", &st->allow);
+    if (!status) status = levels_given(st->s, a->value[O_FORBID], "--forbid", &st->forbid);
+    if (status) return status;
+    st->p.allow = st->allow.at;
+    st->p.n_allow = st->allow.n;
+    st->p.forbid = st->forbid.at;
+    st->p.n_forbid = st->forbid.n;
+    if (a->value[O_SUCH_THAT] && (status = add_condition(st)) != 0) return status;
+    st->out = open_output(a);
+    if (!st->out) return EXIT_IO;
+    return close_output(a, st->out, answer(st));
+}
+
+/* Options that say something only with --lattice, or only without it. */
+static bool options_fit(const args *a)
+{
+    static const struct {
+        enum option_id id;
+        bool lattice;
+    } table[] = {{O_DOT, true},        {O_SVG, true}, {O_GROW, false}, {O_ALL, false},
+                 {O_SUCH_THAT, false}, {O_TO, false}, {O_PROOF, false}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        if (!a->value[table[i].id] || table[i].lattice == (a->value[O_LATTICE] != NULL)) continue;
+        complain("synth: --%s %s --lattice", option_table[table[i].id].name,
+                 table[i].lattice ? "needs" : "does not go with");
+        return false;
+    }
+    return true;
+}
+
+int cmd_synth(args *a)
+{
+    state st = {.a = a};
+    if (a->n_files) {
+        complain("synth: levels are given by --allow and --forbid, not \"%s\"", a->files[0]);
+        return EXIT_USAGE;
+    }
+    if ((a->value[O_ALLOW] || a->value[O_FORBID]) == (a->value[O_LATTICE] != NULL)) {
+        complain("synth: give --allow and --forbid, or --lattice (see ratel synth --help)");
+        return EXIT_USAGE;
+    }
+    if (!options_fit(a) || !scope(&st) || !engine(&st)) return EXIT_USAGE;
+    st.s = session_open(a);
+    if (!st.s) {
+        complain("out of memory");
+        return EXIT_UNDECIDED;
+    }
+    int status = a->value[O_LATTICE] ? with_lattice(&st) : with_levels(&st);
+    levels_free(&st.allow);
+    levels_free(&st.forbid);
+    levels_free(&st.lattice);
+    ratel_history_free(st.h);
+    free(st.with_condition);
+    synth_close(st.s);
+    return status;
+}

@@ -1,0 +1,348 @@
+/*
+ * live.c - see live.h.
+ *
+ * The workloads of gen need no simulated store: they hand out operations and look at what was
+ * read.  A transaction that the database refused is planned anew, never repeated, since its
+ * values are in the history already as those of an aborted one.
+ */
+#include "cli/live.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gen/workload.h"
+#include "work/sql_run.h"
+
+/* --- gen's workloads as a program ------------------------------------------------------------ */
+
+typedef struct live_session {
+    rng rng;
+    plan plan;
+    step *steps;
+    uint32_t at;
+} live_session;
+
+typedef struct live_program {
+    workload work;
+    live_session *sessions;
+    uint64_t locking; /* limit of draws that make a read lock */
+} live_program;
+
+static void program_plan(void *state, uint32_t session)
+{
+    live_program *p = state;
+    live_session *s = &p->sessions[session];
+    s->at = 0;
+    workload_plan(&p->work, &s->rng, &s->plan, s->steps, false);
+}
+
+static bool program_next(void *state, uint32_t session, act *a)
+{
+    static const uint8_t kinds[] = {[STEP_READ] = ACT_READ,
+                                    [STEP_WRITE] = ACT_WRITE,
+                                    [STEP_APPEND] = ACT_APPEND,
+                                    [STEP_SCAN] = ACT_SCAN,
+                                    [STEP_ITER] = ACT_ITER};
+    live_program *p = state;
+    live_session *s = &p->sessions[session];
+    if (s->at == s->plan.n || !workload_step(&p->work, &s->rng, &s->plan, s->steps, s->at))
+        return false;
+    const step *t = &s->steps[s->at++];
+    *a = (act){.kind = (enum act_kind)kinds[t->kind],
+               .limit = t->limit,
+               .key = t->key,
+               .to = t->to,
+               .value = t->value};
+    if (t->kind == STEP_WRITE && t->value == VALUE_NULL) a->kind = ACT_DELETE;
+    if (t->kind == STEP_READ && p->locking) a->lock = draw_below(&s->rng, p->locking);
+    return true;
+}
+
+static void program_seen(void *state, uint32_t session, bool absent, int64_t value)
+{
+    live_program *p = state;
+    live_session *s = &p->sessions[session];
+    step *t = &s->steps[s->at - 1];
+    /* Workloads reckon with small numbers; what else a database answers is recorded, not used. */
+    bool strange = value < 0 || value >= VALUE_TABLE;
+    t->value = absent || strange || workload_lists(&p->work) ? p->work.initial : (uint32_t)value;
+}
+
+static const workload_info *workload_of(const char *name, enum workload_kind *kind)
+{
+    for (size_t i = 0; workload_at(i); i++)
+        if (!strcmp(workload_at(i)->name, name)) {
+            *kind = (enum workload_kind)i;
+            return workload_at(i);
+        }
+    return NULL;
+}
+
+/* Keys that are all there at first are; those that come later are absent until written. */
+static void load_rows(live_program *lp, program *p, mem *m)
+{
+    const workload *w = &lp->work;
+    if (w->class->flags & (WORK_ABSENT | WORK_EXPLICIT | WORK_ROTATING | WORK_LISTS)) return;
+    db_row *rows = mem_array(m, db_row, w->keys);
+    for (uint32_t i = 0; i < w->keys; i++) rows[i] = (db_row){i, w->initial};
+    p->rows = rows;
+    p->n_rows = w->keys;
+}
+
+static void make_program(live *l, const live_options *o, const workload_info *info,
+                         enum workload_kind kind, program *p)
+{
+    mem *m = &l->work_mem;
+    guard *failed = &l->work_guard;
+    gen_options g = {.keys = o->keys ? o->keys : info->keys, .ops = o->ops ? o->ops : info->ops};
+    if (g.keys >= 0x7fffffffu || g.ops >= 0xffffffu)
+        guard_fail(failed, GUARD_INVAL, "too many keys or operations");
+    for (size_t i = 0; i < o->n_knobs; i++) knob_parse(&g.knobs, failed, o->knobs[i]);
+    knob_give(&g.knobs, KNOB_NAMES, 0); /* keys are numbers in the database, so in the history */
+    live_program *lp = mem_zeroed(m, sizeof *lp);
+    workload_init(&lp->work, m, kind, &g);
+    lp->locking = share_limit(o->locking);
+    lp->sessions = mem_array0(m, live_session, o->sessions);
+    uint32_t longest = workload_longest(&lp->work);
+    for (uint32_t i = 0; i < o->sessions; i++) {
+        lp->sessions[i].steps = mem_array0(m, step, longest);
+        rng_seed(&lp->sessions[i].rng, o->seed * 0x9e3779b97f4a7c15u + i);
+    }
+    *p = (program){.state = lp,
+                   .guard = failed,
+                   .name = info->name,
+                   .lists = workload_lists(&lp->work),
+                   .plan = program_plan,
+                   .next = program_next,
+                   .seen = program_seen};
+    load_rows(lp, p, m);
+}
+
+/* --- a run ------------------------------------------------------------------------------------ */
+
+typedef struct live_view {
+    bool shown;
+    double last;
+    run_counts before;
+} live_view;
+
+/* A line on the terminal, twice a second. */
+static bool poll_run(void *ud, const run_counts *c)
+{
+    live_view *v = ud;
+    if (v->shown && c->seconds - v->last >= 0.5) {
+        double rate = (double)(c->committed - v->before.committed) / (c->seconds - v->last);
+        fprintf(stderr, "\r%6.1f s  %9.0f/s  %llu committed  %llu aborted  %llu unknown\033[K",
+                c->seconds, rate, (unsigned long long)c->committed, (unsigned long long)c->aborted,
+                (unsigned long long)c->unknown);
+        v->last = c->seconds;
+        v->before = *c;
+    }
+    return interrupted();
+}
+
+int live_open(live *l, const args *a)
+{
+    memset(l, 0, sizeof *l);
+    guard_init(&l->guard);
+    mem_init(&l->mem, mem_libc, NULL, &l->guard);
+    const char *url = a->value[O_DB], *isolation = a->value[O_ISOLATION];
+    if (!url) {
+        complain("%s: which database? (--db URL)", a->command->name);
+        return EXIT_USAGE;
+    }
+    if (guard_armed(&l->guard)) {
+        complain("%s", l->guard.text);
+        return exit_of(l->guard.code);
+    }
+    l->open = db_open(&l->db, &l->mem, url, isolation ? isolation : "serializable");
+    if (l->open) return EXIT_HOLDS;
+    complain("%s: %s", url, l->db.error);
+    return l->db.misuse ? EXIT_USAGE : EXIT_IO;
+}
+
+void live_close(live *l)
+{
+    if (l->open) db_close(&l->db);
+    mem_free_all(&l->mem);
+}
+
+int live_run(live *l, const args *a, const live_options *o, run_counts *c)
+{
+    enum workload_kind kind;
+    const workload_info *info = workload_of(o->workload, &kind);
+    if (!info) {
+        complain("no workload %s (run --list lists them)", o->workload);
+        return EXIT_USAGE;
+    }
+    if (!o->sessions || o->sessions > 100000) {
+        complain("--sessions: from 1 to 100000");
+        return EXIT_USAGE;
+    }
+    if (o->faults && !l->db.temp.running) {
+        complain("--faults: only a server of our own is killed or paused (postgres:temp)");
+        return EXIT_USAGE;
+    }
+    program p;
+    guard_init(&l->work_guard);
+    mem_init(&l->work_mem, mem_libc, NULL, &l->work_guard);
+    if (guard_armed(&l->work_guard)) {
+        complain("%s: %s", a->command->name, l->work_guard.text);
+        mem_free_all(&l->work_mem);
+        return exit_of(l->work_guard.code);
+    }
+    make_program(l, o, info, kind, &p);
+    if (guard_armed(&l->guard)) {
+        complain("%s: %s", a->command->name, l->guard.text);
+        return exit_of(l->guard.code);
+    }
+    l->db.tombstones = o->tombstones;
+    live_view v = {.shown = isatty(STDERR_FILENO) && !a->value[O_QUIET]};
+    run_options r = {.sessions = (uint32_t)o->sessions,
+                     .txns = o->txns,
+                     .seconds = o->seconds,
+                     .rate = o->rate,
+                     .seed = o->seed,
+                     .faults = o->faults,
+                     .mute = o->mute,
+                     .ids = o->ids,
+                     .output = o->output,
+                     .poll = poll_run,
+                     .ud = &v};
+    char error[DB_ERROR];
+    bool done = run_program(&l->db, &p, &r, c, error, sizeof error);
+    if (v.shown) fputs("\r\033[K", stderr);
+    mem_free_all(&l->work_mem);
+    if (done) return interrupted() ? EXIT_UNDECIDED : EXIT_HOLDS;
+    complain("%s: %s", a->value[O_DB], error);
+    return EXIT_IO;
+}
+
+/* --- deciding --------------------------------------------------------------------------------- */
+
+const contract *live_contract(const live *l, const args *a)
+{
+    static const char *const policies[] = {"must", "external", "may", "auto"};
+    const contract *c = contract_of(&l->db);
+    if (!c) return NULL;
+    if (!a->value[O_SESSION_ORDER])
+        ratel_set(a->context, "session_order", !strcmp(c->session_order, "on"));
+    for (int i = 0; i < 4 && !a->value[O_RYOW]; i++)
+        if (!strcmp(policies[i], c->ryow)) ratel_set(a->context, "ryow", i);
+    return c;
+}
+
+static bool decided(const char *level)
+{
+    ratel_level l;
+    for (size_t i = 0; ratel_level_at(&l, i) == RATEL_OK; i++)
+        if (!strcmp(l.name, level)) return l.decided;
+    return true; /* prefixed names: check will tell */
+}
+
+const char *live_level(live *l, const args *a, const contract *c, const run_counts *n)
+{
+    bool quiet = a->value[O_QUIET] != NULL;
+    if (n->deleted && *c->deleted) {
+        if (!quiet && l->told != c->deleted)
+            fprintf(stderr,
+                    "rows were deleted, so this is held to %s; %s counts rows, not keys, in "
+                    "conflicts (--deletes tombstone: %s)\n",
+                    c->deleted, c->driver, c->level);
+        return l->told = c->deleted;
+    }
+    if (*c->implied && !decided(c->level)) {
+        if (!quiet && l->told != c->implied)
+            fprintf(stderr, "this version does not decide %s; %s, which it implies, is checked\n",
+                    c->level, c->implied);
+        return l->told = c->implied;
+    }
+    return c->level;
+}
+
+int live_check(const args *a, const char *path, const char *shown, const char *level)
+{
+    args b = *a;
+    b.files = &path;
+    b.n_files = 1;
+    b.shown = shown;
+    b.value[O_LEVEL] = level;
+    b.value[O_OUTPUT] = NULL;
+    b.value[O_FORMAT] = "ratel";
+    int status = cmd_check(&b);
+    fflush(stdout); /* the next run tells about itself on standard error */
+    return status;
+}
+
+/* --- small things ----------------------------------------------------------------------------- */
+
+bool live_seconds(const args *a, enum option_id o, double *out)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"", 1}, {"ms", 0.001}, {"s", 1}, {"m", 60}, {"h", 3600}};
+    const char *s = a->value[o];
+    if (!s) return true;
+    char *end;
+    double v = strtod(s, &end);
+    for (size_t i = 0; end != s && i < sizeof units / sizeof *units; i++)
+        if (!strcmp(end, units[i].name) && v > 0 && v * units[i].seconds < 1e7) {
+            *out = v * units[i].seconds;
+            return true;
+        }
+    complain("--%s: \"%s\" is no time such as 500ms, 10s, 2m", option_table[o].name, s);
+    return false;
+}
+
+int live_scratch(void)
+{
+    char name[] = "/tmp/ratel-history-XXXXXX";
+    int fd = mkstemp(name);
+    if (fd < 0) {
+        perror("/tmp");
+        return -1;
+    }
+    unlink(name); /* nothing to leave behind, whatever happens */
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return fd;
+}
+
+void print_adapters(FILE *to)
+{
+    bool there;
+    const char *name;
+    fputs("\"databases\":{", to);
+    for (size_t i = 0; (name = driver_at(i, &there)) != NULL; i++)
+        fprintf(to, "%s\"%s\":%s", i ? "," : "", name, there ? "true" : "false");
+    fputs("}", to);
+}
+
+void live_list(void)
+{
+    bool there;
+    const char *name;
+    puts("databases:");
+    for (size_t i = 0; (name = driver_at(i, &there)) != NULL; i++)
+        printf("  %-10s %s\n", name, there ? "yes" : "not in this build");
+    puts("isolation levels and what is documented of them:");
+    for (size_t i = 0; contract_at(i); i++) {
+        const contract *c = contract_at(i);
+        printf("  %-9s %-19s %s, session order %s, ryow %s\n            %s%s\n", c->driver,
+               c->isolation, c->level, c->session_order, c->ryow, c->source,
+               *c->read ? "" : " (not opened by us)");
+        if (*c->deleted) printf("            %s if rows are deleted\n", c->deleted);
+    }
+    puts("workloads:");
+    for (size_t i = 0; workload_at(i); i++)
+        printf("  %-18s %s\n", workload_at(i)->name, workload_at(i)->about);
+    puts("SQL workloads, for audit:");
+    for (const sql_workload *w = sql_workloads; w->name; w++)
+        printf("  %-18s %s\n", w->name, w->about);
+    puts("knobs (--set NAME=VALUE):");
+    const char *about;
+    for (size_t i = 0; (name = knob_at(i, &about)) != NULL; i++)
+        printf("  %-18s %s\n", name, about);
+}

@@ -1,0 +1,72 @@
+/*
+ * sql_run.h - SQL workloads: sessions that run transactions of a small application against tables
+ * of its own, and the log of what they got (doc/formats/sql-log.md).
+ */
+#ifndef RATEL_WORK_SQL_RUN_H
+#define RATEL_WORK_SQL_RUN_H
+
+#include "base/rng.h"
+#include "driver/driver.h"
+
+typedef struct sql_session sql_session;
+
+typedef struct sql_sizes { /* 0, and below 0 for shares: the workload's own */
+    uint32_t keys;         /* accounts, users */
+    uint32_t warehouses, districts, customers, items;
+    double reads; /* bank: share of transactions that only read */
+    double blind; /* bank: share of the writes that return nothing */
+    double rows;  /* bank: share of the accounts that are used */
+} sql_sizes;
+
+typedef struct sql_workload {
+    const char *name, *about;
+    bool procedures; /* it calls some of its own */
+    sql_sizes normal;
+    /* Statements that make the tables and fill them, each ended by a line break. */
+    void (*setup)(strbuf *out, const sql_sizes *z);
+    /* One transaction: its statements through sql_do; anything but DB_OK ends it. */
+    enum db_answer (*txn)(sql_session *s);
+} sql_workload;
+
+extern const sql_workload sql_workloads[]; /* ends with a NULL name */
+const sql_workload *sql_workload_named(const char *name);
+
+struct sql_session {
+    db_session db;
+    rng rng;
+    sql_sizes z;
+    uint32_t number, sessions;
+    uint64_t next; /* ids that only this session hands out */
+    strbuf line;
+    guard guard;
+    mem mem;
+};
+
+/* Runs a statement and writes it down; the format has a letter for each parameter: i int64_t,
+   s const char *. */
+enum db_answer sql_do(sql_session *s, const char *text, const char *format, ...);
+/* A cell of the last result as a number; 0 if there is none. */
+int64_t sql_int(const sql_session *s, uint32_t row, uint32_t col);
+uint32_t sql_below(sql_session *s, uint32_t n);
+bool sql_chance(sql_session *s, double share);
+
+typedef struct sql_run {
+    db *db;
+    const sql_workload *w;
+    sql_sizes z;
+    uint64_t txns;  /* 0: no limit */
+    double seconds; /* 0: no limit */
+    uint32_t sessions;
+    uint64_t seed;
+    const char *level; /* for the header */
+    int output;
+    const volatile int *interrupt;
+    uint64_t committed, aborted, unknown, statements; /* out */
+    double took;
+    char error[DB_ERROR];
+} sql_run;
+
+/* false: r->error says why. */
+bool sql_run_all(sql_run *r);
+
+#endif
