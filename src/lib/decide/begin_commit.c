@@ -55,10 +55,10 @@ typedef struct barred_edge {
 } barred_edge;
 
 typedef struct bc {
-    strong *p;
+    order_problem *p;
     asg *g;
     mem *m;
-    lazy_answer *a;
+    order_answer *a;
     solver *s;
     order *o;
     const order_graph *base; /* the known edges, and the points */
@@ -160,7 +160,7 @@ static void known_cycle(bc *z, const order_graph *k, uint32_t placed)
 /* Places all events; false, and the cycle in the answer, if the known edges have one. */
 static bool first_places(bc *z, const order_graph *k)
 {
-    strong *p = z->p;
+    order_problem *p = z->p;
     uint32_t *tie = NULL, ties = 0;
     if (pass_on(p->tune, PASS_SESSION_TIES)) {
         tie = mem_array0(z->m, uint32_t, (size_t)p->events + 1);
@@ -195,7 +195,7 @@ static bool sure(const bc *z, uint32_t inst)
 static void combine(bc *z)
 {
     asg *g = z->g;
-    strong *p = z->p;
+    order_problem *p = z->p;
     z->next = mem_array(z->m, uint32_t, g->insts + 1);
     z->was = mem_array(z->m, uint32_t, g->insts + 1);
     memset(z->next, 0xff, (g->insts + 1) * sizeof *z->next);
@@ -224,7 +224,7 @@ static void combine(bc *z)
 static void describe(bc *z, chain *c)
 {
     asg *g = z->g;
-    strong *p = z->p;
+    order_problem *p = z->p;
     node_id head = g->inst_node[c->head], tail = g->inst_node[c->tail];
     c->begin = z->place[begin_of(p, head)];
     c->head_commit = z->place[commit_of(p, head)];
@@ -350,7 +350,7 @@ static void either(bc *z, uint32_t a, uint32_t b)
 /* A reader of the chain's last version: false if this one came before. */
 static bool fresh_reader(const bc *z, uint32_t inst, uint32_t i)
 {
-    const strong *p = z->p;
+    const order_problem *p = z->p;
     return i == p->reader_first[inst] ||
            z->g->ob_node[p->reader[i]] != z->g->ob_node[p->reader[i - 1]];
 }
@@ -361,7 +361,7 @@ static bool fresh_reader(const bc *z, uint32_t inst, uint32_t i)
 static void readers_before(bc *z, const chain *a, const chain *b, uint32_t lit, uint32_t other)
 {
     asg *g = z->g;
-    strong *p = z->p;
+    order_problem *p = z->p;
     bool one = pass_on(p->tune, PASS_COALESCE);
     node_id to = g->inst_node[b->head];
     for (uint32_t i = p->reader_first[a->tail]; i < p->reader_first[a->tail + 1]; i++) {
@@ -382,7 +382,7 @@ static void readers_before(bc *z, const chain *a, const chain *b, uint32_t lit, 
 static void readers_unless(bc *z, const chain *a, const chain *b, uint32_t other)
 {
     asg *g = z->g;
-    strong *p = z->p;
+    order_problem *p = z->p;
     node_id to = g->inst_node[b->head];
     for (uint32_t i = p->reader_first[a->tail]; i < p->reader_first[a->tail + 1]; i++) {
         node_id r = g->ob_node[p->reader[i]];
@@ -397,7 +397,7 @@ static void readers_unless(bc *z, const chain *a, const chain *b, uint32_t other
 static void write_pair(bc *z, const chain *a, const chain *b)
 {
     asg *g = z->g;
-    strong *p = z->p;
+    order_problem *p = z->p;
     uint32_t a_from = commit_of(p, g->inst_node[a->tail]),
              a_to = begin_of(p, g->inst_node[a->head]);
     uint32_t b_from = commit_of(p, g->inst_node[b->tail]),
@@ -437,7 +437,7 @@ static void write_pair(bc *z, const chain *a, const chain *b)
 static void write_far(bc *z, const chain *a, const chain *b, uint64_t k)
 {
     asg *g = z->g;
-    strong *p = z->p;
+    order_problem *p = z->p;
     node_id to = g->inst_node[b->head];
     for (uint32_t i = p->reader_first[a->tail]; i < p->reader_first[a->tail + 1]; i++) {
         node_id r = g->ob_node[p->reader[i]];
@@ -509,7 +509,7 @@ static bool ruled_out(const bc *z, const choice *x, uint64_t k)
 static void write_choice(bc *z, const choice *x, bool any_had, uint64_t had, uint64_t k)
 {
     asg *g = z->g;
-    strong *p = z->p;
+    order_problem *p = z->p;
     key_id key = g->ob_key[x->ob];
     if (ruled_out(z, x, k)) {
         either(z, lit_not(z->assumed), lit_not(x->lit));
@@ -580,7 +580,7 @@ static void write_choices(bc *z, bool any_had, uint64_t had, uint64_t k)
 static void before_all(bc *z, uint32_t lit, node_id v, key_id key)
 {
     asg *g = z->g;
-    strong *p = z->p;
+    order_problem *p = z->p;
     for (uint32_t i = z->chain_first[key]; i < z->chain_first[key + 1]; i++) {
         node_id u = g->inst_node[z->chains[i].head];
         if (u == v) continue;
@@ -607,7 +607,7 @@ static void before_next(bc *z, uint32_t lit, node_id v, uint32_t inst)
 static void write_candidates(bc *z, uint32_t open)
 {
     asg *g = z->g;
-    strong *p = z->p;
+    order_problem *p = z->p;
     uint32_t ob = g->open.at[open], likely = NONE, likely_at = 0;
     node_id v = g->ob_node[ob];
     uint32_t begin = z->place[begin_of(p, v)];
@@ -639,7 +639,7 @@ static void write_candidates(bc *z, uint32_t open)
 static void make_choices(bc *z)
 {
     asg *g = z->g;
-    strong *p = z->p;
+    order_problem *p = z->p;
     for (node_id v = 0; v < p->txns; v++) {
         if (p->in[v]) continue;
         if (!z->taken) {
@@ -659,7 +659,7 @@ static void make_choices(bc *z)
 static void write_outcome(bc *z, node_id v)
 {
     asg *g = z->g;
-    strong *p = z->p;
+    order_problem *p = z->p;
     uint32_t taken = lit_of(z->taken[v], false);
     bool impossible = g->barred[v];
     solver_phase(z->s, lit_not(taken));
@@ -680,7 +680,7 @@ static void write_outcome(bc *z, node_id v)
 static void write_unknown(bc *z)
 {
     asg *g = z->g;
-    strong *p = z->p;
+    order_problem *p = z->p;
     if (!z->taken) return;
     for (node_id v = 0; v < p->txns; v++)
         if (!p->in[v]) write_outcome(z, v);
@@ -701,7 +701,7 @@ static void write_unknown(bc *z)
    no other edges in, so they say nothing until commits lead to them. */
 static void add_points(bc *z)
 {
-    strong *p = z->p;
+    order_problem *p = z->p;
     z->point_of = mem_array(z->m, uint32_t, (size_t)p->events + 1);
     uint32_t behind = NONE;
     z->points = p->txns;
@@ -714,7 +714,7 @@ static void add_points(bc *z)
 
 static void assume(bc *z, uint64_t k)
 {
-    strong *p = z->p;
+    order_problem *p = z->p;
     z->assumed = lit_of(solver_var(z->s), false);
     solver_decidable(z->s, lit_var(z->assumed), false);
     for (node_id v = 0; v < p->txns; v++) {
@@ -726,7 +726,7 @@ static void assume(bc *z, uint64_t k)
 
 static void make_order(bc *z, order_graph *base)
 {
-    strong *p = z->p;
+    order_problem *p = z->p;
     static_assert(sizeof(arc) == sizeof(order_pair), "one layout");
     uint32_t nodes = p->events + z->points;
     VEC(order_pair) all = {0};
@@ -897,8 +897,8 @@ static void keep_core(bc *z)
 static void keep_model(bc *z)
 {
     asg *g = z->g;
-    strong *p = z->p;
-    lazy_answer *a = z->a;
+    order_problem *p = z->p;
+    order_answer *a = z->a;
     uint32_t *last = mem_array(z->m, uint32_t, history_keys(g->h) + 1);
     memset(last, 0xff, (history_keys(g->h) + 1) * sizeof *last);
     a->pos = mem_array(z->m, uint32_t, (size_t)p->events + 1);
@@ -1007,7 +1007,7 @@ enum { ROUND_NAMES = sizeof round_name / sizeof *round_name };
 
 static void solve(bc *z, uint64_t *since)
 {
-    lazy_answer *a = z->a;
+    order_answer *a = z->a;
     uint32_t n = z->p->events;
     bool guess = z->points != 0;
     unsigned log = 0;
@@ -1041,7 +1041,7 @@ static void solve(bc *z, uint64_t *since)
     }
 }
 
-void bc_decide(strong *p, uint64_t conflicts, lazy_answer *a)
+void bc_decide(order_problem *p, uint64_t conflicts, order_answer *a)
 {
     memset(a, 0, sizeof *a);
     bc z = {.p = p, .g = p->g, .m = p->m, .a = a, .assumed = LIT_NONE};

@@ -48,7 +48,7 @@ static uint32_t pop(heap *h)
 }
 
 /* rank: a permutation of the events.  Nothing to do if it extends the graph already. */
-static bool extend(strong *p, const order_graph *k, const uint32_t *rank, uint32_t *pos)
+static bool extend(order_problem *p, const order_graph *k, const uint32_t *rank, uint32_t *pos)
 {
     bool fits = true;
     for (size_t i = 0; i < p->known.n && fits; i++)
@@ -77,7 +77,7 @@ static bool extend(strong *p, const order_graph *k, const uint32_t *rank, uint32
 }
 
 /* Turns keys into a permutation. */
-static void rank_by(strong *p, const uint64_t *key, uint32_t *rank)
+static void rank_by(order_problem *p, const uint64_t *key, uint32_t *rank)
 {
     uint32_t *at = sort_by_key(p->m, key, p->events);
     for (uint32_t i = 0; i < p->events; i++) rank[at[i]] = i;
@@ -86,7 +86,7 @@ static void rank_by(strong *p, const uint64_t *key, uint32_t *rank)
 
 /* --- by time ---------------------------------------------------------------------------------- */
 
-static bool guess_by_time(strong *p, uint32_t *rank)
+static bool guess_by_time(order_problem *p, uint32_t *rank)
 {
     const history *h = p->g->h;
     uint64_t *key = mem_array0(p->m, uint64_t, (size_t)p->events + 1);
@@ -109,7 +109,7 @@ static bool guess_by_time(strong *p, uint32_t *rank)
 
 /* --- by ancestors and descendants ------------------------------------------------------------- */
 
-static const order_pair *deps_from(const strong *p, size_t skip)
+static const order_pair *deps_from(const order_problem *p, size_t skip)
 {
     static_assert(sizeof(arc) == sizeof(order_pair), "one layout");
     const arc *at = p->deps.n ? p->deps.at + skip : p->deps.at; /* there may be none at all */
@@ -117,7 +117,7 @@ static const order_pair *deps_from(const strong *p, size_t skip)
 }
 
 typedef struct clocks {
-    strong *p;
+    order_problem *p;
     guard *guard;
     uint32_t n; /* nodes: transactions, and with a shared graph its helpers */
     order_graph deps;
@@ -205,7 +205,7 @@ static void set_width(clocks *c)
 #undef T
 #undef PASS_OF
 #undef LARGER
-/* Entries are below 2^30 (strong_build), so that signed maxima, which every machine has for
+/* Entries are below 2^30 (problem_build), so that signed maxima, which every machine has for
    vectors, are right. */
 #define LARGER(a, b) ((int32_t)(a) > (int32_t)(b) ? (a) : (b))
 #define T uint32_t
@@ -274,7 +274,7 @@ static void keep_reach(const clocks *c, reach *r)
 }
 
 /* Clocks over what is known without session order, if they fit. */
-static void reach_without_sessions(strong *p, reach *r)
+static void reach_without_sessions(order_problem *p, reach *r)
 {
     clocks c = {.p = p, .guard = p->m->guard, .n = p->txns};
     order_graph_build(p->m, c.n, deps_from(p, p->so_deps), p->deps.n - p->so_deps, &c.deps);
@@ -312,7 +312,7 @@ void reach_free(mem *m, reach *r)
 /* The graph that clocks run over, sorted; false if it has a cycle. */
 static bool clock_graph(clocks *c, const order_graph *known)
 {
-    strong *p = c->p;
+    order_problem *p = c->p;
     if (p->shared) {
         c->n = p->events;
         c->deps = *known;
@@ -332,7 +332,7 @@ static bool clock_graph(clocks *c, const order_graph *known)
    edge; the topological order then decides. */
 static void rank_nodes(clocks *c, bool sampled, uint32_t *rank)
 {
-    strong flat = *c->p;
+    order_problem flat = *c->p;
     flat.events = c->n;
     uint64_t *key = mem_array(c->p->m, uint64_t, (size_t)c->n + 1);
     int64_t least = 0;
@@ -374,7 +374,7 @@ static void both_passes(clocks *c, clocks *back, uint32_t lo)
     task_raise(&backward.task, c->guard);
 }
 
-static bool guess_by_clocks(strong *p, const order_graph *known, uint32_t *rank, reach *r)
+static bool guess_by_clocks(order_problem *p, const order_graph *known, uint32_t *rank, reach *r)
 {
     clocks c = {.p = p, .guard = p->m->guard};
     uint32_t n = p->txns;
@@ -459,7 +459,7 @@ static bool guess_by_clocks(strong *p, const order_graph *known, uint32_t *rank,
     return true;
 }
 
-bool first_order(strong *p, const order_graph *known, uint32_t *pos, reach *r)
+bool first_order(order_problem *p, const order_graph *known, uint32_t *pos, reach *r)
 {
     uint32_t *rank = mem_array(p->m, uint32_t, (size_t)p->events + 1);
     if (r->blocks && !p->so) reach_free(p->m, r);
@@ -474,7 +474,7 @@ bool first_order(strong *p, const order_graph *known, uint32_t *pos, reach *r)
 
 /* --- cycles of known edges -------------------------------------------------------------------- */
 
-void answer_known_cycle(strong *p, const order_graph *k, lazy_answer *a)
+void answer_known_cycle(order_problem *p, const order_graph *k, order_answer *a)
 {
     uint32_t n = p->events;
     uint8_t *colour = mem_array0(p->m, uint8_t, (size_t)n + 1);

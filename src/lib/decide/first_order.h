@@ -37,8 +37,8 @@ void first_order_free(mem *m, order_graph *g);
 
 /* *r is zeroed before the first call and handed in again after more became known. */
 /* pos[event], a linear extension of `known` (built from p->known).  False if it has a cycle. */
-bool first_order(strong *p, const order_graph *known, uint32_t *pos, reach *r);
+bool first_order(order_problem *p, const order_graph *known, uint32_t *pos, reach *r);
 /* The known graph has a cycle: finds one, and makes it the answer. */
-void answer_known_cycle(strong *p, const order_graph *known, lazy_answer *a);
+void answer_known_cycle(order_problem *p, const order_graph *known, order_answer *a);
 
 #endif

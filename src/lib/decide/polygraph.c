@@ -57,10 +57,10 @@ typedef struct choice {
 } choice;
 
 typedef struct poly {
-    strong *p;
+    order_problem *p;
     asg *g;
     mem *m;
-    lazy_answer *a;
+    order_answer *a;
     uint8_t *absent; /* per node: its outcome is unknown, and taken as aborted */
 
     pair_map by_nodes; /* low, high -> index of pairs */
@@ -279,7 +279,7 @@ static void add_core(poly *z, node_id v)
 /* Sorts the known graph; false and the answer if it has a cycle. */
 static bool sort_known(poly *z)
 {
-    strong *p = z->p;
+    order_problem *p = z->p;
     if (z->known.out_start) first_order_free(z->m, &z->known);
     order_graph_build(z->m, p->events, (const order_pair *)(const void *)p->known.at, p->known.n,
                       &z->known);
@@ -815,7 +815,7 @@ static void keep_core(poly *z)
     }
 }
 
-void polygraph_decide(strong *p, uint64_t conflicts, lazy_answer *a)
+void polygraph_decide(order_problem *p, uint64_t conflicts, order_answer *a)
 {
     memset(a, 0, sizeof *a);
     poly z = {.p = p, .g = p->g, .m = p->m, .a = a};

@@ -27,16 +27,16 @@ typedef struct worker {
     mem mem;
     asg g;
     tuning tune;
-    order_ask ask;
+    order_question ask;
     order_decider decide;
-    strong p;
-    lazy_answer a;
+    order_problem p;
+    order_answer a;
 } worker;
 
 static void run(task *t)
 {
     worker *w = (worker *)(void *)t;
-    strong_build(&w->p, &w->g, &w->ask);
+    problem_build(&w->p, &w->g, &w->ask);
     w->decide(&w->p, 0, &w->a);
     int none = -1;
     if (!w->a.undecided) atomic_compare_exchange_strong(&w->race->winner, &none, w->index);
@@ -56,7 +56,7 @@ static void watch(race *r, worker *w, uint32_t n, const guard *g)
     for (uint32_t i = 0; i < n; i++) task_wait(&w[i].task);
 }
 
-void portfolio_decide(strong *p, asg *g, const order_ask *ask, order_decider decide, lazy_answer *a)
+void portfolio_decide(order_problem *p, asg *g, const order_question *ask, order_decider decide, order_answer *a)
 {
     mem *m = g->m;
     uint32_t n = ask->tune->portfolio;

@@ -6,12 +6,12 @@
 
 #include "decide/lazy/lazy.h"
 
-typedef void (*order_decider)(strong *p, uint64_t conflicts, lazy_answer *a);
+typedef void (*order_decider)(order_problem *p, uint64_t conflicts, order_answer *a);
 
 /* Builds and decides tune->portfolio copies of the problem, each in a thread and a region of its
    own; *p and *a are as the winner leaves them, in g's region.  The allocator of that region must
    bear threads. */
-void portfolio_decide(strong *p, asg *g, const order_ask *ask, order_decider decide,
-                      lazy_answer *a);
+void portfolio_decide(order_problem *p, asg *g, const order_question *ask, order_decider decide,
+                      order_answer *a);
 
 #endif

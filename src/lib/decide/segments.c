@@ -70,19 +70,19 @@ static uint32_t cut_near(const uint32_t *cross, uint32_t n, uint32_t i, uint32_t
     return best;
 }
 
-static bool decide_segment(asg *g, const order_ask *ask, const node_id *nodes, uint32_t n,
+static bool decide_segment(asg *g, const order_question *ask, const node_id *nodes, uint32_t n,
                            const node_id *fresh, segment *s)
 {
     size_t reads = 0;
     for (uint32_t i = 0; i < n; i++) reads += g->ob_first[nodes[i] + 1] - g->ob_first[nodes[i]];
     asg_part(&s->g, g, nodes, n, fresh);
     if (s->g.obs * LEAST_KEPT < reads) return false;
-    strong_build(&s->p, &s->g, ask);
+    problem_build(&s->p, &s->g, ask);
     lazy_decide(&s->p, CONFLICTS, &s->a);
     return !s->a.holds && !s->a.undecided;
 }
 
-bool segments_refute(asg *g, const order_ask *ask, segment *out)
+bool segments_refute(asg *g, const order_question *ask, segment *out)
 {
     mem *m = g->m;
     uint32_t n, parts = g->nodes / USUAL;

@@ -8,12 +8,12 @@
 
 typedef struct segment {
     asg g; /* of the part */
-    strong p;
-    lazy_answer a;
+    order_problem p;
+    order_answer a;
 } segment;
 
 /* True if some segment violates the rule by itself: *out tells how, in the terms of the history.
    False says nothing. */
-bool segments_refute(asg *g, const order_ask *ask, segment *out);
+bool segments_refute(asg *g, const order_question *ask, segment *out);
 
 #endif

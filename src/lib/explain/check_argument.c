@@ -415,7 +415,7 @@ static bool forbidden(const checker *c, const arg_link *l, uint32_t n)
     case LEVEL_SI:
     case LEVEL_GSI:
     case LEVEL_PCSI:
-    case LEVEL_SSI: return events;
+    case LEVEL_STRONG_SI: return events;
     case LEVEL_SER:
     case LEVEL_SSER: return true;
     default: return false;

@@ -40,7 +40,7 @@ unsigned shape_times(const arg_ask *ask)
     switch (ask->level) {
     case LEVEL_GSI:
     case LEVEL_PCSI: return commits | (ask->rt ? commit_begin : 0);
-    case LEVEL_SSI: return commits | commit_begin;
+    case LEVEL_STRONG_SI: return commits | commit_begin;
     case LEVEL_FCV:
     case LEVEL_SSER: return commit_begin;
     default: return ask->rt ? commit_begin : 0;

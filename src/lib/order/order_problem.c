@@ -31,13 +31,13 @@ bool txn_end_time(const history *h, txn_id t, int64_t *at)
     return true;
 }
 
-static void add(strong *p, uint32_t from, uint32_t to)
+static void add(order_problem *p, uint32_t from, uint32_t to)
 {
     arc a = {from, to};
     vec_push(p->m, &p->known, a);
 }
 
-static void depend(strong *p, node_id from, node_id to, bool counts)
+static void depend(order_problem *p, node_id from, node_id to, bool counts)
 {
     arc a = {from, to};
     if (!p->shared) vec_push(p->m, &p->deps, a);
@@ -74,7 +74,7 @@ bool txn_stamp(const history *h, txn_id t, enum stamp_kind kind, int64_t *at)
     return kind >= COMMIT_CALL ? txn_end_time(h, t, at) : txn_begin_time(h, t, at);
 }
 
-static uint32_t event_of(const strong *p, node_id v, enum stamp_kind kind)
+static uint32_t event_of(const order_problem *p, node_id v, enum stamp_kind kind)
 {
     return kind >= COMMIT_CALL ? commit_of(p, v) : begin_of(p, v);
 }
@@ -82,7 +82,7 @@ static uint32_t event_of(const strong *p, node_id v, enum stamp_kind kind)
 /* Edges from every event `from` to the events `to` that were called after it returned, in linear
    number: each distinct time of a call is a point, points are a chain, an event hangs below its
    point, and what returned leads to the first point that is late enough. */
-static void add_points(strong *p, const enum stamp_kind *from, size_t kinds, enum stamp_kind to)
+static void add_points(order_problem *p, const enum stamp_kind *from, size_t kinds, enum stamp_kind to)
 {
     const history *h = p->g->h;
     stamp *s = mem_array(p->m, stamp, (size_t)p->txns + 1);
@@ -127,7 +127,7 @@ static void add_points(strong *p, const enum stamp_kind *from, size_t kinds, enu
         }
 }
 
-static void add_real_time(strong *p)
+static void add_real_time(order_problem *p)
 {
     static const enum stamp_kind commits[] = {COMMIT_RETURN},
                                  both[] = {COMMIT_RETURN, BEGIN_RETURN};
@@ -140,7 +140,7 @@ static void add_real_time(strong *p)
 /* A reader of x's initial version precedes every writer of x.  One gate event a key keeps that
    linear: readers -> gate -> writers.  A reader that writes x itself stands behind the other
    readers and before the gate; two of those exclude each other, and the edges say so. */
-static void add_init_reads(strong *p)
+static void add_init_reads(order_problem *p)
 {
     asg *g = p->g;
     size_t keys = history_keys(g->h);
@@ -191,7 +191,7 @@ static void add_init_reads(strong *p)
 
 /* --- assembling ------------------------------------------------------------------------------- */
 
-void strong_index_readers(strong *p)
+void problem_index_readers(order_problem *p)
 {
     asg *g = p->g;
     mem_put(p->m, p->reader_first);
@@ -222,7 +222,7 @@ static node_id *so_of_updates(const asg *g)
     return pred;
 }
 
-void strong_build(strong *p, asg *g, const order_ask *ask)
+void problem_build(order_problem *p, asg *g, const order_question *ask)
 {
     bool si = ask->rule->events, so = ask->so;
     memset(p, 0, sizeof *p);
@@ -273,11 +273,11 @@ void strong_build(strong *p, asg *g, const order_ask *ask)
     }
     add_init_reads(p);
     if (p->rt) add_real_time(p);
-    strong_index_readers(p);
-    assert(!strong_check(p));
+    problem_index_readers(p);
+    assert(!problem_check(p));
 }
 
-const char *strong_check(const strong *p)
+const char *problem_check(const order_problem *p)
 {
     const asg *g = p->g;
     if (p->events < (p->si ? 2 * p->txns : p->txns)) return "too few events";
@@ -302,7 +302,7 @@ const char *strong_check(const strong *p)
 
 /* --- replay ----------------------------------------------------------------------------------- */
 
-static const char *replay_reads(const strong *p, node_id v, const uint32_t *last)
+static const char *replay_reads(const order_problem *p, node_id v, const uint32_t *last)
 {
     const asg *g = p->g;
     for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
@@ -328,7 +328,7 @@ static const char *replay_reads(const strong *p, node_id v, const uint32_t *last
     return NULL;
 }
 
-const char *strong_replay(const strong *p, const uint32_t *pos, const uint8_t *out)
+const char *problem_replay(const order_problem *p, const uint32_t *pos, const uint8_t *out)
 {
     asg *g = p->g;
     size_t keys = history_keys(g->h);

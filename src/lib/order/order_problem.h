@@ -35,7 +35,7 @@ typedef struct forced {
     bool rw;
 } forced;
 
-typedef struct strong {
+typedef struct order_problem {
     asg *g;
     mem *m;
     const level_rule *rule;
@@ -61,38 +61,38 @@ typedef struct strong {
     uint32_t *reader_first, *reader; /* obligations by install */
     struct justify *justify;         /* decide/proof/justify.h; NULL unless a proof is wanted */
     bool plain;                      /* derive nothing before the search */
-} strong;
+} order_problem;
 
-static inline uint32_t begin_of(const strong *p, node_id v)
+static inline uint32_t begin_of(const order_problem *p, node_id v)
 {
     return p->si ? 2 * v : v;
 }
-static inline uint32_t commit_of(const strong *p, node_id v)
+static inline uint32_t commit_of(const order_problem *p, node_id v)
 {
     return p->si ? 2 * v + 1 : v;
 }
-static inline node_id txn_of(const strong *p, uint32_t event)
+static inline node_id txn_of(const order_problem *p, uint32_t event)
 {
     return p->si ? event / 2 : event;
 }
 
 /* What is asked of the order: snapshot isolation or serializability, what counts. */
-typedef struct order_ask {
+typedef struct order_question {
     const level_rule *rule;
     bool so, rt; /* rt: who ended before another began stands before it */
     int64_t drift;
     const tuning *tune;
-} order_ask;
+} order_question;
 
 /* "u before w" for two writers of a key is an edge from u's commit to this event of w: where
    writers may overlap (prefix) only commits are ordered. */
-static inline uint32_t version_target(const strong *p, node_id w)
+static inline uint32_t version_target(const order_problem *p, node_id w)
 {
     return p->si && !p->rule->overlap ? commit_of(p, w) : begin_of(p, w);
 }
 
 /* Must the read see the version that the order gives it? */
-static inline bool strict_read(const strong *p, uint32_t ob)
+static inline bool strict_read(const order_problem *p, uint32_t ob)
 {
     const asg *g = p->g;
     switch (p->rule->strict) {
@@ -108,14 +108,14 @@ static inline bool strict_read(const strong *p, uint32_t ob)
 }
 
 /* Makes reader_first and reader anew, after rf changed. */
-void strong_index_readers(strong *p);
-void strong_build(strong *p, asg *g, const order_ask *ask);
-const char *strong_check(const strong *p); /* NULL or what is broken */
+void problem_index_readers(order_problem *p);
+void problem_build(order_problem *p, asg *g, const order_question *ask);
+const char *problem_check(const order_problem *p); /* NULL or what is broken */
 
 /* Walks an order of the events as a database would run it: known edges, every read and, for
    snapshot isolation, overlaps.  Shares nothing with the search; NULL if the order is an answer,
    else what is wrong with it. */
-const char *strong_replay(const strong *p, const uint32_t *pos, const uint8_t *out);
+const char *problem_replay(const order_problem *p, const uint32_t *pos, const uint8_t *out);
 
 /* exhaustive.c: every order of at most 8 transactions, by replay; exact for any operation. */
 /* On success: the commit order, and rf of the obligations of its members. */

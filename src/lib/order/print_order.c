@@ -9,7 +9,7 @@
  */
 #include "order/print_order.h"
 
-void print_event(const strong *p, uint32_t event, strbuf *b)
+void print_event(const order_problem *p, uint32_t event, strbuf *b)
 {
     uint32_t txn_events = p->si ? 2 * p->txns : p->txns;
     if (event >= txn_events) { /* a time point, or the gate of a key */
@@ -20,7 +20,7 @@ void print_event(const strong *p, uint32_t event, strbuf *b)
     print_txn(p->g, txn_of(p, event), b);
 }
 
-static void print_rule(const strong *p, printer *d)
+static void print_rule(const order_problem *p, printer *d)
 {
     static const char *const strict[] = {[STRICT_NONE] = "none",
                                          [STRICT_ALL] = "all",
@@ -44,7 +44,7 @@ static void print_rule(const strong *p, printer *d)
     printer_line(d);
 }
 
-static void print_version(const strong *p, uint32_t inst, printer *d)
+static void print_version(const order_problem *p, uint32_t inst, printer *d)
 {
     const asg *g = p->g;
     strbuf_str(&d->text, "version ");
@@ -62,7 +62,7 @@ static void print_version(const strong *p, uint32_t inst, printer *d)
     printer_line(d);
 }
 
-static void print_choice(const strong *p, size_t open, printer *d)
+static void print_choice(const order_problem *p, size_t open, printer *d)
 {
     const asg *g = p->g;
     strbuf_str(&d->text, "choice ");
@@ -76,7 +76,7 @@ static void print_choice(const strong *p, size_t open, printer *d)
     printer_line(d);
 }
 
-void strong_print(strong *p, printer *d)
+void problem_print(order_problem *p, printer *d)
 {
     asg *g = p->g;
     asg_by_key(g);

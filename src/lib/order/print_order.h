@@ -7,7 +7,7 @@
 #include "asg/print_graph.h"
 #include "order/order_problem.h"
 
-void strong_print(strong *p, printer *d);
-void print_event(const strong *p, uint32_t event, strbuf *b);
+void problem_print(order_problem *p, printer *d);
+void print_event(const order_problem *p, uint32_t event, strbuf *b);
 
 #endif

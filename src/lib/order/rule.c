@@ -28,7 +28,7 @@ const level_rule *rule_induced(const level_rule *rule)
 
 enum rule_split rule_split_of(enum level_id level)
 {
-    return level == LEVEL_MDB ? SPLIT_LOOSE : level == LEVEL_MDBT ? SPLIT_TIGHT : SPLIT_NONE;
+    return level == LEVEL_INNODB_RR ? SPLIT_LOOSE : level == LEVEL_INNODB_RR_TIGHT ? SPLIT_TIGHT : SPLIT_NONE;
 }
 
 unsigned rule_real_time(enum level_id level)
@@ -36,7 +36,7 @@ unsigned rule_real_time(enum level_id level)
     switch (level) {
     case LEVEL_GSI:
     case LEVEL_PCSI: return RT_CC | RT_BC;
-    case LEVEL_SSI: return RT_CC | RT_BC | RT_CB;
+    case LEVEL_STRONG_SI: return RT_CC | RT_BC | RT_CB;
     case LEVEL_FCV: return RT_CB;
     default: return 0;
     }

@@ -105,7 +105,7 @@ static void write_holds(const verdict *v, const history *h, strbuf *b)
 /* --- violated --------------------------------------------------------------------------------- */
 
 typedef struct scribe {
-    const strong *p;
+    const order_problem *p;
     const history *h;
     strbuf *b;
     const part *part; /* what h is, or NULL */
@@ -235,7 +235,7 @@ static void write_line(const scribe *s, const justify *j, const proof_line *x)
     }
 }
 
-static void write_steps(const strong *p, const part *of, const justify *j, strbuf *b)
+static void write_steps(const order_problem *p, const part *of, const justify *j, strbuf *b)
 {
     scribe s = {p, p->g->h, b, of};
     size_t n = justify_count(j);
@@ -250,7 +250,7 @@ static void write_steps(const strong *p, const part *of, const justify *j, strbu
 }
 
 /* A read that nothing explains; if that is not it, lists of one key that contradict each other. */
-static justify *justify_faults(strong *p, const fault *f, bool lists)
+static justify *justify_faults(order_problem *p, const fault *f, bool lists)
 {
     justify *j = justify_new(p);
     if (lists && f->anomaly != ANOMALY_INCOMPATIBLE_ORDER) return NULL;
@@ -258,20 +258,20 @@ static justify *justify_faults(strong *p, const fault *f, bool lists)
 }
 
 /* The order problem of the level. */
-static void build(strong *p, const verdict *v, asg *g)
+static void build(order_problem *p, const verdict *v, asg *g)
 {
     static const tuning lazily = {.strategy = STRATEGY_LAZY};
     bool rt;
     const level_rule *rule = judge_rule(&v->level, &rt);
     if (v->level.id == LEVEL_RU) rule = rule_of(LEVEL_RC); /* orders of transactions */
-    order_ask ask = {rule, v->session_order, rt, v->drift, &lazily};
-    strong_build(p, g, &ask);
+    order_question ask = {rule, v->session_order, rt, v->drift, &lazily};
+    problem_build(p, g, &ask);
 }
 
-static justify *justify_search(strong *p, const verdict *v, asg *g)
+static justify *justify_search(order_problem *p, const verdict *v, asg *g)
 {
     for (int plain = 0; plain < 2; plain++) {
-        lazy_answer a;
+        order_answer a;
         build(p, v, g);
         p->justify = justify_new(p);
         p->plain = plain;
@@ -284,7 +284,7 @@ static justify *justify_search(strong *p, const verdict *v, asg *g)
 }
 
 /* Read uncommitted judges few faults, and has orders of its own. */
-static justify *justify_ru(strong *p, const verdict *v, asg *g)
+static justify *justify_ru(order_problem *p, const verdict *v, asg *g)
 {
     size_t at = g->faults.n;
     for (size_t i = 0; i < g->faults.n; i++) {
@@ -300,7 +300,7 @@ static justify *justify_ru(strong *p, const verdict *v, asg *g)
     return ordered && justify_uncommitted(j, v->session_order) ? j : NULL;
 }
 
-static justify *justify_level(strong *p, const verdict *v, asg *g)
+static justify *justify_level(order_problem *p, const verdict *v, asg *g)
 {
     enum weak_level level;
     if (!weak_of(v->level.id, &level) || v->level.realtime) return justify_search(p, v, g);
@@ -327,7 +327,7 @@ static bool stands(const strbuf *b, const history *h, mem *work, const char **wh
 static bool write_proof(const verdict *v, const history *h, asg *g, mem *work, strbuf *b)
 {
     enum level_id id = v->level.id;
-    strong p;
+    order_problem p;
     size_t head = b->n;
     const char *why;
     if (id == LEVEL_RU || !g->faults.n) {
@@ -361,7 +361,7 @@ static bool write_core(const verdict *v, const history *h, asg *g, mem *work, st
     part *x = part_new(work, g, in);
     uint8_t *out = mem_array0(work, uint8_t, (size_t)x->txns + x->ops.n + 1);
     asg few;
-    strong p;
+    order_problem p;
     size_t head = b->n;
     const char *why;
     asg_build(&few, part_history(x, out, out + x->txns), work, v->ryow,

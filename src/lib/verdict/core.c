@@ -51,9 +51,9 @@ static bool tells_absence(const level_rule *rule)
 /* --- suspects --------------------------------------------------------------------------------- */
 
 /* Decides once more, with a log; plain: as certify.c does where a deduction is not explained. */
-static bool explain(strong *p, asg *g, const order_ask *ask, bool plain, lazy_answer *a)
+static bool explain(order_problem *p, asg *g, const order_question *ask, bool plain, order_answer *a)
 {
-    strong_build(p, g, ask);
+    problem_build(p, g, ask);
     p->justify = justify_new(p);
     p->plain = plain;
     lazy_decide(p, 0, a);
@@ -68,7 +68,7 @@ typedef enum explained {
 
 /* The same, with half of the time that is left: what else is asked of the violation gets the
    rest. */
-static explained explain_in_time(strong *p, asg *g, const order_ask *ask, lazy_answer *a)
+static explained explain_in_time(order_problem *p, asg *g, const order_question *ask, order_answer *a)
 {
     guard *now = g->m->guard, before = *now;
     uint64_t at = clock_now();
@@ -83,13 +83,13 @@ static explained explain_in_time(strong *p, asg *g, const order_ask *ask, lazy_a
     return TOO_LATE;
 }
 
-void core_suspects(verdict *v, asg *g, const order_ask *ask, strong *p, const lazy_answer *a)
+void core_suspects(verdict *v, asg *g, const order_question *ask, order_problem *p, const order_answer *a)
 {
     uint8_t *in = mem_array0(g->m, uint8_t, (size_t)g->nodes + 1);
-    order_ask again = *ask;
+    order_question again = *ask;
     again.tune = &lazily;
-    strong q;
-    lazy_answer b;
+    order_problem q;
+    order_answer b;
     if (v->part) part_free(v->part);
     v->part = NULL;
     if (g->wild_lists || g->init_open) { /* all of at most 8 */
@@ -120,7 +120,7 @@ typedef struct trial {
     verdict *v;
     part *x;
     mem *m;         /* v's working memory: emptied by each trial */
-    order_ask ask;  /* of the strong level */
+    order_question ask;  /* of the strong level */
     bool weak;      /* it is the weak level that must stay violated */
     uint32_t level; /* index of core_weaker */
     bool search;    /* ... by search, if need be */
@@ -128,8 +128,8 @@ typedef struct trial {
 
     /* the last one */
     asg g;
-    strong p;
-    lazy_answer a;
+    order_problem p;
+    order_answer a;
     weak_answer w;
     bool searched; /* by trying: there is no proof */
 } trial;
@@ -166,7 +166,7 @@ static bool violated_strong(trial *t)
         return g->nodes <= WEAK_SMALL && !(si && t->ask.rt) &&
                !small_decide(g, si, t->ask.so, t->ask.rt, t->ask.drift, order, rf, &n);
     }
-    strong_build(&t->p, g, &t->ask);
+    problem_build(&t->p, g, &t->ask);
     t->p.justify = justify_new(&t->p);
     lazy_decide(&t->p, TRIAL_CONFLICTS, &t->a);
     return !t->a.undecided && !t->a.holds;
@@ -393,7 +393,7 @@ void core_tell_weak(verdict *v, asg *g, const weak_answer *a, enum weak_level le
     mem_free_all(&v->work);
 }
 
-core_told core_tell(verdict *v, const order_ask *ask)
+core_told core_tell(verdict *v, const order_question *ask)
 {
     core_told answer = {.weaker = CORE_WEAKER};
     trial t = {.v = v, .x = v->part, .ask = *ask};

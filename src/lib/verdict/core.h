@@ -25,7 +25,7 @@ bool core_reduces(const level_rule *rule);
 
 /* While the graph of the whole is there: v->part becomes the suspects.  p and a: a run of lazy.c
    with p->justify that was violated; NULL: there was none. */
-void core_suspects(verdict *v, asg *g, const order_ask *ask, strong *p, const lazy_answer *a);
+void core_suspects(verdict *v, asg *g, const order_question *ask, order_problem *p, const order_answer *a);
 
 /* Levels that may show what a strong one rejects, weakest first. */
 #define CORE_WEAKER 4
@@ -38,7 +38,7 @@ typedef struct core_told {
 } core_told;
 
 /* Makes the violation that v tells smaller; v is as it was if that fails. */
-core_told core_tell(verdict *v, const order_ask *ask);
+core_told core_tell(verdict *v, const order_question *ask);
 
 /* The same for a weak level: g is the graph of the whole (gone afterwards), a its answer. */
 void core_tell_weak(verdict *v, asg *g, const weak_answer *a, enum weak_level level);

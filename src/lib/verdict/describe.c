@@ -387,7 +387,7 @@ static bool gate_between(const asg *g, node_id a, node_id b)
 
 /* What leads from transaction a to b, given that the known graph says so.  With `helper`, an event
    of no transaction lies between: a gate, or a point in time. */
-static step known_step(asg *g, const strong *p, node_id a, node_id b, bool helper)
+static step known_step(asg *g, const order_problem *p, node_id a, node_id b, bool helper)
 {
     const history *h = g->h;
     if (helper && p->rt && !gate_between(g, a, b)) return (step){a, b, STEP_RT, NO_ID, NO_ID};
@@ -513,7 +513,7 @@ void words_cycle(verdict *v, asg *g, const step *s, size_t n, uint32_t anomaly)
     tell_steps(v, g, s, n, anomaly);
 }
 
-void words_events(verdict *v, asg *g, const strong *p, const uint32_t *events, size_t n)
+void words_events(verdict *v, asg *g, const order_problem *p, const uint32_t *events, size_t n)
 {
     uint32_t txn_events = p->si ? 2 * p->txns : p->txns;
     VEC(node_id) nodes = {0};

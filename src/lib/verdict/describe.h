@@ -17,7 +17,7 @@ void words_steps(verdict *v, asg *g, const step *s, size_t n);
    the version that both read. */
 void words_cycle(verdict *v, asg *g, const step *s, size_t n, uint32_t anomaly);
 /* A cycle of known events. */
-void words_events(verdict *v, asg *g, const strong *p, const uint32_t *events, size_t n);
+void words_events(verdict *v, asg *g, const order_problem *p, const uint32_t *events, size_t n);
 /* No order at all; core: transactions of the clauses that refute it. */
 void words_search(verdict *v, asg *g, const level_rule *rule, const node_id *core, size_t n);
 

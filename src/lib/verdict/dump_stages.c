@@ -18,7 +18,7 @@ static void bug(mem *m, const char *stage, const char *wrong)
 }
 
 /* Edges that reads made certain before the search. */
-static void print_forced(const strong *p, printer *d)
+static void print_forced(const order_problem *p, printer *d)
 {
     for (size_t i = 0; i < p->forced.n; i++) {
         const forced *f = &p->forced.at[i];
@@ -32,7 +32,7 @@ static void print_forced(const strong *p, printer *d)
     }
 }
 
-static void print_answer(const strong *p, const lazy_answer *a, printer *d)
+static void print_answer(const order_problem *p, const order_answer *a, printer *d)
 {
     strbuf_printf(&d->text, "answer %s clauses %llu conflicts %llu",
                   a->undecided ? "undecided"
@@ -63,9 +63,9 @@ static void print_answer(const strong *p, const lazy_answer *a, printer *d)
     }
 }
 
-static void print_clauses(strong *p, printer *d)
+static void print_clauses(order_problem *p, printer *d)
 {
-    lazy_answer a;
+    order_answer a;
     strbuf_printf(&d->text, "clauses level %s session-order %s", level_at(p->rule->level)->name,
                   p->so ? "on" : "off");
     printer_line(d);
@@ -74,14 +74,14 @@ static void print_clauses(strong *p, printer *d)
     lazy_decide(p, 0, &a);
     print_forced(p, d);
     if (a.holds && p->rule->strict == STRICT_ALL)
-        bug(p->m, "the model", strong_replay(p, a.pos, a.out));
+        bug(p->m, "the model", problem_replay(p, a.pos, a.out));
     print_answer(p, &a, d);
 }
 
 void judge_dump(verdict *v, const history *h, const question *q, enum dump_stage stage, printer *d)
 {
     asg g;
-    strong p;
+    order_problem p;
     bool rt;
     v->session_order = level_session_order(&v->level, q->session_order);
     v->ryow = judge_policy(h, q, &v->work);
@@ -107,12 +107,12 @@ void judge_dump(verdict *v, const history *h, const question *q, enum dump_stage
     if (stage == DUMP_CLAUSES && q->tune.strategy != STRATEGY_LAZY)
         guard_fail(v->work.guard, GUARD_UNSUPPORTED,
                    "--dump clauses is for the strategy lazy only");
-    order_ask ask = {q->tune.induced && !rt ? rule_induced(rule) : rule, v->session_order, rt,
+    order_question ask = {q->tune.induced && !rt ? rule_induced(rule) : rule, v->session_order, rt,
                      q->drift, &q->tune};
-    strong_build(&p, &g, &ask);
-    bug(&v->work, "the order problem", strong_check(&p));
+    problem_build(&p, &g, &ask);
+    bug(&v->work, "the order problem", problem_check(&p));
     if (stage == DUMP_IR)
-        strong_print(&p, d);
+        problem_print(&p, d);
     else
         print_clauses(&p, d);
 }

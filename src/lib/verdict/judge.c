@@ -232,7 +232,7 @@ const level_rule *judge_rule(const level_ref *l, bool *rt)
 
 /* Leaves out every transaction of unknown outcome that no read of the others needs: a strategy may
    have taken it for nothing, and what it read itself would then have to be explained. */
-static void leave_unneeded(mem *m, const strong *p, lazy_answer *a)
+static void leave_unneeded(mem *m, const order_problem *p, order_answer *a)
 {
     const asg *g = p->g;
     VEC(node_id) todo = {0};
@@ -254,7 +254,7 @@ static void leave_unneeded(mem *m, const strong *p, lazy_answer *a)
 }
 
 /* The choices of a model that the trace left open. */
-static void keep_choices(verdict *v, const asg *g, const lazy_answer *a, chosen_reads *out)
+static void keep_choices(verdict *v, const asg *g, const order_answer *a, chosen_reads *out)
 {
     for (size_t i = 0; i < g->open.n; i++) {
         uint32_t ob = g->open.at[i], rf = a->rf[ob];
@@ -266,7 +266,7 @@ static void keep_choices(verdict *v, const asg *g, const lazy_answer *a, chosen_
 
 /* InnoDB's levels: the parts in their order, and a commit order of the same transactions that is
    read-committed. */
-static void keep_points(verdict *v, const asg *s, const strong *p, const lazy_answer *a)
+static void keep_points(verdict *v, const asg *s, const order_problem *p, const order_answer *a)
 {
     asg *g = s->unsplit;
     node_id *at = mem_array(&v->work, node_id, (size_t)p->events + 1);
@@ -292,7 +292,7 @@ static void keep_points(verdict *v, const asg *s, const strong *p, const lazy_an
     keep_witness(v, &t);
 }
 
-static void keep_order(verdict *v, const asg *g, const strong *p, const lazy_answer *a)
+static void keep_order(verdict *v, const asg *g, const order_problem *p, const order_answer *a)
 {
     if (g->unsplit) {
         keep_points(v, g, p, a);
@@ -347,7 +347,7 @@ static void keep_stage(verdict *v, stage_time s)
         vec_push(&v->mem, &v->stages, s);
 }
 
-static void keep_stages(verdict *v, const lazy_answer *a)
+static void keep_stages(verdict *v, const order_answer *a)
 {
     for (size_t i = 0; i < a->stages.n; i++) keep_stage(v, a->stages.at[i]);
 }
@@ -359,7 +359,7 @@ static const order_decider strategies[STRATEGIES] = {
     [STRATEGY_BC] = bc_decide,
 };
 
-static void explain_strong(verdict *v, asg *g, const strong *p, const lazy_answer *a,
+static void explain_strong(verdict *v, asg *g, const order_problem *p, const order_answer *a,
                            const level_rule *rule)
 {
     v->outcome = OUTCOME_VIOLATED;
@@ -372,7 +372,7 @@ static void explain_strong(verdict *v, asg *g, const strong *p, const lazy_answe
 }
 
 /* True if a segment of the history, by itself, violates the rule. */
-static bool refute_part(verdict *v, asg *g, const order_ask *ask, const level_rule *rule)
+static bool refute_part(verdict *v, asg *g, const order_question *ask, const level_rule *rule)
 {
     segment s;
     uint64_t start = clock_now();
@@ -389,7 +389,7 @@ static bool refute_part(verdict *v, asg *g, const order_ask *ask, const level_ru
 }
 
 /* p and a: a run with a log, or NULL; it, or all that was tried, began at `start`. */
-static void find_suspects(verdict *v, asg *g, const order_ask *ask, strong *p, const lazy_answer *a,
+static void find_suspects(verdict *v, asg *g, const order_question *ask, order_problem *p, const order_answer *a,
                           uint64_t start)
 {
     put_aside(v);
@@ -417,7 +417,7 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
                        bool rt, unsigned flags, asg *g)
 {
     enum rule_split cut = rule_split_of(rule->level);
-    order_ask told = {rule, v->session_order, rt, q->drift, &q->tune};
+    order_question told = {rule, v->session_order, rt, q->drift, &q->tune};
     bool basic = core_knows(rule);
     mem_free_all(&v->work);
     asg_build(g, h, &v->work, v->ryow, flags);
@@ -464,10 +464,10 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
         asg_split(&parts, g, cut == SPLIT_TIGHT);
         on = &parts;
     }
-    strong p;
-    lazy_answer a;
+    order_problem p;
+    order_answer a;
     /* (real time orders begins and commits) */
-    order_ask ask = told;
+    order_question ask = told;
     if (q->tune.induced && !rt) ask.rule = rule_induced(rule);
     if (ask.rule != rule && q->tune.strategy != STRATEGY_LAZY) {
         set_reason(v, "the induced encoding is one of the strategy lazy");
@@ -493,7 +493,7 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
     bool serial_first = pass_on(&q->tune, PASS_SERIAL_FIRST);
     bool itself = serial_first && ask.rule->path && q->tune.portfolio <= 1;
     for (int try = TRY_SERIAL; lazy && try < TRIES && !done; try++) {
-        order_ask stronger = ask;
+        order_question stronger = ask;
         if (pass_on(&q->tune, PASS_SESSIONS_FIRST)) stronger.so = true;
         if (try == TRY_ITSELF ? !itself : try == TRY_SESSIONS && itself) continue;
         /* (neither a serial order nor a snapshot need keep the real order of commits) */
@@ -510,7 +510,7 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
         }
         bool same = stronger.rule == ask.rule, whole = same && stronger.so == ask.so;
         if (try != TRY_ITSELF && same && (whole || try != TRY_SESSIONS)) continue;
-        strong_build(&p, rule_split_of(stronger.rule->level) ? on : g, &stronger);
+        problem_build(&p, rule_split_of(stronger.rule->level) ? on : g, &stronger);
         lazy_decide(&p, SERIAL_TRY, &a);
         keep_stages(v, &a);
         done = a.holds || (whole && !a.undecided);
@@ -525,7 +525,7 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
         if (q->tune.portfolio > 1) {
             portfolio_decide(&p, on, &ask, decider, &a);
         } else {
-            strong_build(&p, on, &ask);
+            problem_build(&p, on, &ask);
             if (logged) {
                 p.justify = justify_new(&p);
                 justify_limit(p.justify, CORE_LOG);
@@ -544,7 +544,7 @@ static void try_strong(verdict *v, const history *h, const question *q, const le
         /* At no-lost-update one that nobody reads may matter, by standing between two others. */
         if (basic) leave_unneeded(&v->work, &p, &a);
         const char *wrong = NULL;
-        if (p.rule->strict == STRICT_ALL) wrong = strong_replay(&p, a.pos, a.out);
+        if (p.rule->strict == STRICT_ALL) wrong = problem_replay(&p, a.pos, a.out);
         v->outcome = OUTCOME_HOLDS;
         keep_order(v, p.g, &p, &a);
         /* (the second opinion knows no history without its hints) */
@@ -634,7 +634,7 @@ static void look_into(verdict *v, const history *h, const question *q, const lev
     allow(v, spent);
     put_aside(v);
     if (v->part) {
-        order_ask ask = {rule, v->session_order, rt, q->drift, &q->tune};
+        order_question ask = {rule, v->session_order, rt, q->drift, &q->tune};
         core = core_tell(v, &ask);
         part_free(v->part);
         v->part = NULL;
@@ -740,7 +740,7 @@ static void warn(verdict *v, const facts *f, const history *h)
     v->warnings |= lint_cheap(f, h);
     bool realtime = v->level.realtime || v->level.id == LEVEL_SSER || v->level.id == LEVEL_FCV ||
                     v->level.id == LEVEL_GSI || v->level.id == LEVEL_PCSI ||
-                    v->level.id == LEVEL_SSI;
+                    v->level.id == LEVEL_STRONG_SI;
     if (realtime && !f->with_times) v->warnings |= lint_bit(LINT_NO_TIMES);
 }
 

@@ -47,7 +47,7 @@ static void join(loop *l, uint32_t a, uint32_t b, step s)
 }
 
 /* Strongest reasons first: the first one is the one that is told. */
-static void add_known(loop *l, const order_ask *ask)
+static void add_known(loop *l, const order_question *ask)
 {
     asg *g = l->g;
     const history *h = g->h;
@@ -209,7 +209,7 @@ static void find_shortest(loop *l, step_list *out)
     mem_put(l->m, done);
 }
 
-bool loop_find(asg *g, const order_ask *ask, step_list *out, step_list *plain)
+bool loop_find(asg *g, const order_question *ask, step_list *out, step_list *plain)
 {
     loop l = {.g = g, .m = g->m, .si = ask->rule->events};
     out->n = plain->n = 0;

@@ -15,6 +15,6 @@ typedef VEC(step) step_list;
    transactions.  plain: the same without version orders that were derived, which says better what
    kind of cycle it is; empty if there is none.  False: no contradiction, or too
    many transactions. */
-bool loop_find(asg *g, const order_ask *ask, step_list *out, step_list *plain);
+bool loop_find(asg *g, const order_question *ask, step_list *out, step_list *plain);
 
 #endif

@@ -23,7 +23,7 @@ static const level_law laws[] = {
     {LEVEL_SI, true, true, READS_ALL, 0, false, WHEN_EVER},
     {LEVEL_GSI, true, true, READS_ALL, 0, false, WHEN_EVER},
     {LEVEL_PCSI, true, true, READS_ALL, 0, false, WHEN_EVER},
-    {LEVEL_SSI, true, true, READS_ALL, 0, false, WHEN_EVER},
+    {LEVEL_STRONG_SI, true, true, READS_ALL, 0, false, WHEN_EVER},
     {LEVEL_MAV, false, false, READS_NONE, HOP_WR, true, WHEN_EARLIER},
     {LEVEL_RA, false, false, READS_NONE, HOP_SO | HOP_WR, true, WHEN_EVER},
     {LEVEL_CC, false, false, READS_NONE, HOP_SO | HOP_WR, false, WHEN_EVER},
@@ -113,7 +113,7 @@ static bool stamps_rise(const prover *x, txn_id a, unsigned returned, txn_id b, 
 static bool commits_before_begins(const prover *x)
 {
     enum level_id l = x->c.v->level.id;
-    return x->c.v->level.realtime || l == LEVEL_SSER || l == LEVEL_FCV || l == LEVEL_SSI;
+    return x->c.v->level.realtime || l == LEVEL_SSER || l == LEVEL_FCV || l == LEVEL_STRONG_SI;
 }
 
 static bool step_rt(prover *x, parser *p)
@@ -130,7 +130,7 @@ static bool step_rt(prover *x, parser *p)
     }
     txn_id a = x->si ? e[0] / 2 : e[0], b = x->si ? e[1] / 2 : e[1];
     bool from_begin = x->si && e[0] % 2 == 0, to_commit = x->si && e[1] % 2;
-    bool counts = to_commit ? l == LEVEL_GSI || l == LEVEL_PCSI || l == LEVEL_SSI
+    bool counts = to_commit ? l == LEVEL_GSI || l == LEVEL_PCSI || l == LEVEL_STRONG_SI
                             : !from_begin && commits_before_begins(x);
     if (!counts) return prover_no(x, "real time does not count, or not between these");
     if (a == b || !stamps_rise(x, a, from_begin ? 1 : 3, b, to_commit ? 2 : 0))

@@ -652,14 +652,14 @@ static bool check_holds(checker *c)
     bool weak = level == LEVEL_RU || level == LEVEL_RC || level == LEVEL_MAV || level == LEVEL_RA ||
                 level == LEVEL_CC;
     bool strong = level == LEVEL_SER || level == LEVEL_SSER || level == LEVEL_SI ||
-                  level == LEVEL_GSI || level == LEVEL_PCSI || level == LEVEL_SSI;
+                  level == LEVEL_GSI || level == LEVEL_PCSI || level == LEVEL_STRONG_SI;
     bool graph = level == LEVEL_CS || level == LEVEL_RR || level == LEVEL_PC || level == LEVEL_CV ||
                  level == LEVEL_PSI || level == LEVEL_MV || level == LEVEL_UA ||
                  level == LEVEL_NLU || level == LEVEL_FCV || level == LEVEL_US;
     bool session =
         level == LEVEL_RYW || level == LEVEL_MR || level == LEVEL_MW || level == LEVEL_WFR;
     weak = weak || session;
-    bool split = level == LEVEL_MDB || level == LEVEL_MDBT;
+    bool split = level == LEVEL_INNODB_RR || level == LEVEL_INNODB_RR_TIGHT;
     bool real = c->v->level.realtime && level != LEVEL_SER && level != LEVEL_SI;
     if (real && (level == LEVEL_RU || level == LEVEL_US)) weak = graph = false;
     if (real && level != LEVEL_MAV) graph = graph || weak;
@@ -669,7 +669,7 @@ static bool check_holds(checker *c)
     /* What is serializable in this order satisfies every level, but for those that want the real
        order of commits. */
     bool serial = level == LEVEL_SER || level == LEVEL_SSER;
-    bool commits = level == LEVEL_GSI || level == LEVEL_PCSI || level == LEVEL_SSI;
+    bool commits = level == LEVEL_GSI || level == LEVEL_PCSI || level == LEVEL_STRONG_SI;
     if (!commits && is_plain(c)) {
         bool timed = level == LEVEL_SSER || level == LEVEL_FCV || c->v->level.realtime;
         bool ok = (!timed || recheck_real_time(c)) && run(c);
@@ -699,8 +699,8 @@ static bool check_holds(checker *c)
     if (real && level == LEVEL_MAV && !recheck_real_time(c)) return false;
     if (graph && level != LEVEL_PC) return recheck_graph(c);
     switch (level) {
-    case LEVEL_MDB:
-    case LEVEL_MDBT: return recheck_split(c, what);
+    case LEVEL_INNODB_RR:
+    case LEVEL_INNODB_RR_TIGHT: return recheck_split(c, what);
     case LEVEL_RYW:
     case LEVEL_MR:
     case LEVEL_MW:

@@ -135,8 +135,8 @@ static void load_times(checker *c, times *z)
 {
     enum level_id level = c->v->level.id;
     memset(z, 0, sizeof *z);
-    z->commits = level == LEVEL_GSI || level == LEVEL_PCSI || level == LEVEL_SSI;
-    z->begins = level == LEVEL_SSI || c->v->level.realtime;
+    z->commits = level == LEVEL_GSI || level == LEVEL_PCSI || level == LEVEL_STRONG_SI;
+    z->begins = level == LEVEL_STRONG_SI || c->v->level.realtime;
     z->drift = c->v->drift > 0 ? (uint64_t)c->v->drift : 0;
     if (!z->commits && !z->begins) return;
     z->called = mem_array(c->m, instant, (size_t)c->n + 1);

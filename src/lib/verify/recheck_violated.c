@@ -226,7 +226,7 @@ static bool real_commits(const checker *c, txn_id a, txn_id b)
 {
     enum level_id level = c->v->level.id;
     int64_t from, to;
-    if (level != LEVEL_GSI && level != LEVEL_PCSI && level != LEVEL_SSI) return false;
+    if (level != LEVEL_GSI && level != LEVEL_PCSI && level != LEVEL_STRONG_SI) return false;
     if (!recheck_stamp(c->h, b, 2, &to)) return false;
     return (recheck_stamp(c->h, a, 3, &from) && from < to) ||
            (recheck_stamp(c->h, a, 1, &from) && from < to);

@@ -889,7 +889,7 @@ static void note_forced(lazy *z, node_id from, node_id to, uint32_t ob, bool rw)
 
 static void derive(lazy *z, node_id a, node_id b, uint32_t ob, bool rw, uint64_t *n)
 {
-    strong *p = z->p;
+    order_problem *p = z->p;
     if (reaches(&z->reach, a, b)) return; /* known, also as the stronger commit-to-begin edge */
     arc known = {rw ? begin_of(p, a) : commit_of(p, a),
                  rw ? commit_of(p, b) : version_target(p, b)};
@@ -953,7 +953,7 @@ static node_id sure_version(const lazy *z, key_id k, node_id v)
 /* The read has one candidate left: it is certain. */
 static void settle_read(lazy *z, uint32_t ob, node_id c)
 {
-    strong *p = z->p;
+    order_problem *p = z->p;
     asg *g = z->g;
     if (p->rf == g->ob_rf) {
         p->rf = mem_array(z->m, uint32_t, g->obs + 1);
@@ -983,7 +983,7 @@ static bool ruled_out_by(const lazy *z, uint32_t c, node_id v, node_id x)
 static uint64_t prune_round(lazy *z)
 {
     asg *g = z->g;
-    strong *p = z->p;
+    order_problem *p = z->p;
     uint64_t n = 0;
     if (!p->dropped) p->dropped = mem_array0(z->m, uint8_t, g->cand.n + 1);
     for (uint32_t o = 0; o < g->open.n; o++) {
@@ -1319,7 +1319,7 @@ static void keep_model(lazy *z)
 
 /* surely: also by what is written down nowhere (settle_paths); false if that was of use, and no
    order was found. */
-static bool decide(strong *p, uint64_t conflicts, bool surely, lazy_answer *a)
+static bool decide(order_problem *p, uint64_t conflicts, bool surely, order_answer *a)
 {
     uint64_t since = clock_now();
     lazy z = {.p = p, .g = p->g, .m = p->m, .a = a, .j = p->justify, .epoch = 1};
@@ -1393,7 +1393,7 @@ static bool decide(strong *p, uint64_t conflicts, bool surely, lazy_answer *a)
     z.key_lo = mem_array0(p->m, uint32_t, history_keys(g->h) + 1);
     z.key_hi = mem_array0(p->m, uint32_t, history_keys(g->h) + 1);
     grow_pairs(&z);
-    if (p->rf != g->ob_rf) strong_index_readers(p);
+    if (p->rf != g->ob_rf) problem_index_readers(p);
     index_loose(&z);
     if (surely && paths_may_settle(&z) && !settle_paths(&z)) {
         answer_stage(p->m, a, "settle", &since);
@@ -1431,11 +1431,11 @@ static bool decide(strong *p, uint64_t conflicts, bool surely, lazy_answer *a)
     return a->holds || a->undecided || !surely;
 }
 
-void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a)
+void lazy_decide(order_problem *p, uint64_t conflicts, order_answer *a)
 {
     memset(a, 0, sizeof *a);
     if (decide(p, conflicts, true, a)) return;
-    lazy_answer first = *a;
+    order_answer first = *a;
     memset(a, 0, sizeof *a);
     a->stages.at = first.stages.at;
     a->stages.n = first.stages.n;

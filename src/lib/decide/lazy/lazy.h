@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "order/order_problem.h"
 
-typedef struct lazy_answer {
+typedef struct order_answer {
     bool holds;
     uint32_t *pos;       /* holds: the place of each event */
     uint32_t *rf;        /* holds: what each obligation reads from */
@@ -19,10 +19,10 @@ typedef struct lazy_answer {
     uint64_t vars, clauses, conflicts, moved, fixed, rounds;
     VEC(stage_time) stages;
     const char *undecided; /* NULL, or why there is no answer */
-} lazy_answer;
+} order_answer;
 
 /* Notes what a stage took: all since *since, which becomes now. */
-static inline void answer_stage(mem *m, lazy_answer *a, const char *name, uint64_t *since)
+static inline void answer_stage(mem *m, order_answer *a, const char *name, uint64_t *since)
 {
     uint64_t now = clock_now();
     stage_time s = {name, now - *since};
@@ -31,6 +31,6 @@ static inline void answer_stage(mem *m, lazy_answer *a, const char *name, uint64
 }
 
 /* conflicts: give up after that many; 0: never. */
-void lazy_decide(strong *p, uint64_t conflicts, lazy_answer *a);
+void lazy_decide(order_problem *p, uint64_t conflicts, order_answer *a);
 
 #endif

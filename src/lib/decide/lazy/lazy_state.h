@@ -15,10 +15,10 @@ typedef struct paths paths;
 typedef struct updates updates;
 
 typedef struct lazy {
-    strong *p;
+    order_problem *p;
     asg *g;
     mem *m;
-    lazy_answer *a;
+    order_answer *a;
     solver *s;
     order *o;
     const uint32_t *pos;

@@ -9,7 +9,7 @@
  * derived once more by unit propagation, and what took part in that is needed too (as drat-trim
  * does).  Then, going forward, each needed clause becomes a step, or several: what the clocks knew
  * and lazy.c left out of a clause is shown by a path of known edges, found by search; what was
- * derived before the search (strong.forced) is shown the same way, using only edges derived
+ * derived before the search (order_problem.forced) is shown the same way, using only edges derived
  * before it.  Every clause by unit propagation is tried out here, so a proof that does not work is
  * never written.
  */
@@ -17,7 +17,7 @@
 
 #include "decide/proof/justify_internal.h"
 
-justify *justify_new(strong *p)
+justify *justify_new(order_problem *p)
 {
     justify *j = mem_zeroed(p->m, sizeof *j);
     j->p = p;
@@ -47,7 +47,7 @@ static uint32_t txn_events(const justify *j)
 
 static void load_graph(justify *j)
 {
-    strong *p = j->p;
+    order_problem *p = j->p;
     size_t n = (size_t)p->events + 1, f = p->forced.n;
     if (j->forced_head) return;
     order_graph_build(j->m, p->events, (const order_pair *)(const void *)p->known.at, j->base_known,
@@ -141,7 +141,7 @@ static bool find_path(justify *j, uint32_t a, uint32_t b, uint32_t limit)
 /* Real time: the earlier event returned before the later one was called. */
 static uint32_t prove_times(justify *j, uint32_t x, uint32_t y)
 {
-    const strong *p = j->p;
+    const order_problem *p = j->p;
     const history *h = j->g->h;
     bool begin = p->si && x == begin_of(p, txn_of(p, x)), commit = p->si && y % 2;
     unsigned counts = commit ? (begin ? RT_BC : RT_CC) : begin ? 0 : RT_CB;
@@ -191,7 +191,7 @@ static uint32_t prove_initial(justify *j, node_id a, node_id b)
    0: that is not known, or an edge that was derived, *missing - 1, must be shown first. */
 static uint32_t say_edge(justify *j, uint32_t x, uint32_t y, uint32_t limit, uint32_t *missing)
 {
-    strong *p = j->p;
+    order_problem *p = j->p;
     node_id a = txn_of(p, x), b = txn_of(p, y);
     uint32_t id = 0;
     *missing = 0;
@@ -381,7 +381,7 @@ static uint32_t step_clause(justify *j, const log_entry *e)
 /* A literal of the cycle's clause whose edge this is. */
 static bool edge_of_literal(justify *j, const log_entry *e, uint32_t x, uint32_t y, uint32_t *id)
 {
-    strong *p = j->p;
+    order_problem *p = j->p;
     *id = 0;
     for (uint32_t i = 0; i < e->n; i++) {
         uint32_t var = j->pool.at[e->lits + i] >> 1;
@@ -449,7 +449,7 @@ static uint32_t step_learned(justify *j, const log_entry *e)
 }
 
 /* A known cycle, made as short as can be through its first edge. */
-static bool known_cycle(justify *j, const lazy_answer *a)
+static bool known_cycle(justify *j, const order_answer *a)
 {
     u32s way = {0};
     size_t n = a->cycle.n, i = 0;
@@ -467,7 +467,7 @@ static bool known_cycle(justify *j, const lazy_answer *a)
     return best != 0;
 }
 
-bool justify_steps(justify *j, const lazy_answer *a)
+bool justify_steps(justify *j, const order_answer *a)
 {
     load_graph(j);
     if (a->known_cycle) return known_cycle(j, a);

@@ -5,7 +5,7 @@
  * which cycles it met; the solver tells it what it learned.  After a contradiction,
  * justify_steps keeps what that needs, finds for each fact the edges of the history that show
  * it, and leaves numbered steps (doc/formats/certificate.md).  Nobody pays for this unless
- * strong.justify is set.
+ * order_problem.justify is set.
  */
 #ifndef RATEL_DECIDE_PROOF_JUSTIFY_H
 #define RATEL_DECIDE_PROOF_JUSTIFY_H
@@ -18,7 +18,7 @@
 
 typedef struct justify justify;
 
-justify *justify_new(strong *p);
+justify *justify_new(order_problem *p);
 /* Nobody asked for a proof, but some transactions that make one would be welcome: the log gives up
    beyond that many words.  justify_steps is false then. */
 void justify_limit(justify *j, size_t words);
@@ -94,7 +94,7 @@ typedef struct proof_line {
 
 /* After lazy_decide found p violated: the steps, from 1 on.  False if it cannot be told why (a
    deduction that was not said here). */
-bool justify_steps(justify *j, const lazy_answer *a);
+bool justify_steps(justify *j, const order_answer *a);
 /* A weak level, after weak_decide found it violated; the same for read-uncommitted, after
    asg_list_orders. */
 bool justify_weak(justify *j, enum weak_level level, bool so);

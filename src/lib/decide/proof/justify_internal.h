@@ -38,7 +38,7 @@ typedef struct lit_name { /* a literal of the proof */
 typedef VEC(uint32_t) u32s;
 
 struct justify {
-    strong *p;
+    order_problem *p;
     asg *g;
     mem *m;
     proof proof;

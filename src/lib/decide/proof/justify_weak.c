@@ -376,7 +376,7 @@ bool justify_weak(justify *j, enum weak_level level, bool so)
         open = false;
         guard_poll(j->m->guard);
     }
-    lazy_answer none = {0};
+    order_answer none = {0};
     return justify_steps(j, &none);
 }
 
