@@ -82,7 +82,8 @@ static uint32_t event_of(const order_problem *p, node_id v, enum stamp_kind kind
 /* Edges from every event `from` to the events `to` that were called after it returned, in linear
    number: each distinct time of a call is a point, points are a chain, an event hangs below its
    point, and what returned leads to the first point that is late enough. */
-static void add_points(order_problem *p, const enum stamp_kind *from, size_t kinds, enum stamp_kind to)
+static void add_points(order_problem *p, const enum stamp_kind *from, size_t kinds,
+                       enum stamp_kind to)
 {
     const history *h = p->g->h;
     stamp *s = mem_array(p->m, stamp, (size_t)p->txns + 1);
@@ -159,7 +160,8 @@ static void add_init_reads(order_problem *p)
         key_id k = g->ob_key[ob];
         node_id v = g->ob_node[ob];
         if (gate[k] == NO_ID) gate[k] = p->events++;
-        bool apart = p->si && !p->rule->overlap; /* nobody excludes anybody: begins, then commits */
+        bool apart =
+            p->si && !p->rule->exclusive; /* nobody excludes anybody: begins, then commits */
         if (apart || asg_install(g, v, k) == NO_ID) {
             add(p, begin_of(p, v), gate[k]);
         } else if (own[k] == NO_ID || own[k] == v) {
@@ -355,7 +357,7 @@ const char *problem_replay(const order_problem *p, const uint32_t *pos, const ui
         if (at[i] != commit_of(p, v)) continue;
         for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1] && !wrong; j++) {
             uint32_t *prior = &last[g->inst_key[j]];
-            if (p->rule->overlap && *prior != NO_ID &&
+            if (p->rule->exclusive && *prior != NO_ID &&
                 pos[commit_of(p, g->inst_node[*prior])] > pos[begin_of(p, v)])
                 wrong = "two writers of a key overlap";
             *prior = j;

@@ -88,7 +88,7 @@ typedef struct order_question {
    writers may overlap (prefix) only commits are ordered. */
 static inline uint32_t version_target(const order_problem *p, node_id w)
 {
-    return p->si && !p->rule->overlap ? commit_of(p, w) : begin_of(p, w);
+    return p->si && !p->rule->exclusive ? commit_of(p, w) : begin_of(p, w);
 }
 
 /* Must the read see the version that the order gives it? */

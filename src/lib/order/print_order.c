@@ -34,12 +34,12 @@ static void print_rule(const order_problem *p, printer *d)
                  {PATH_RW, "rw"}, {PATH_RT, "rt"}, {PATH_ANY, "behind-any"}};
     const level_rule *r = p->rule;
     strbuf_printf(&d->text, "rule strict %s%s", strict[r->strict],
-                  r->overlap ? ", writers of a key apart" : "");
+                  r->exclusive ? ", writers of a key apart" : "");
     if (r->path) {
-        strbuf_printf(&d->text, ", paths of %s", r->one ? "one step" : "any length");
+        strbuf_printf(&d->text, ", paths of %s", r->single_step ? "one step" : "any length");
         for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
             if (r->path & edges[i].bit) strbuf_printf(&d->text, " %s", edges[i].name);
-        if (r->po) strbuf_str(&d->text, " to an earlier operation");
+        if (r->arrives_earlier) strbuf_str(&d->text, " to an earlier operation");
     }
     printer_line(d);
 }

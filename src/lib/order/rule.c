@@ -1,34 +1,75 @@
 /*
- * rule.c - rules.def as a table.
+ * rule.c - rules.def as a table of records, one for each rule.
+ *
+ * The table stands in the order of enum rule_id, so a rule is found by its id.  The words of
+ * rules.def are defined here and nowhere else: everybody else asks the fields of level_rule.
+ * Invariant: a level has at most one row of its own, and an induced rule comes after the row of its
+ * level (checked by rule_of() and rule_induced()).
  */
 #include "order/rule.h"
 
+#include <assert.h>
+
 #include "opt/anomaly.h"
 
-static const level_rule rules[] = {
-#define RULE(level, events, overlap, strict, path, one, po, anomaly)                               \
-    {LEVEL_##level, events, overlap, strict, path, one, po, ANOMALY_##anomaly},
+/* The words of the column `ordered`. */
+enum { TRANSACTIONS = 0, EVENTS = 1, EXCLUSIVE = 2 };
+
+/* The words of the column `reads`. */
+#define NO_READS STRICT_NONE
+#define ALL_READS STRICT_ALL
+#define ITEM_READS STRICT_ITEM
+#define OWN_KEY_READS STRICT_OWN
+#define UPDATE_READS STRICT_UPDATES
+
+/* The words of the column `paths` that are no edges: they use bits above those of PATH_*. */
+#define NO_PATHS 0u
+#define SINGLE_STEP 0x10000u
+#define ARRIVES_EARLIER 0x20000u
+#define PATH_EDGES 0xffffu
+
+static const level_rule rules[RULES] = {
+#define INDUCED(name, of, ordered, reads, paths, kind)                                             \
+    [RULE_##name] = {.id = RULE_##name,                                                            \
+                     .level = LEVEL_##of,                                                          \
+                     .events = ((ordered)&EVENTS) != 0,                                            \
+                     .exclusive = ((ordered)&EXCLUSIVE) != 0,                                      \
+                     .strict = reads,                                                              \
+                     .path = (paths)&PATH_EDGES,                                                   \
+                     .single_step = ((paths)&SINGLE_STEP) != 0,                                    \
+                     .arrives_earlier = ((paths)&ARRIVES_EARLIER) != 0,                            \
+                     .anomaly = ANOMALY_##kind},
+#define RULE(level, ordered, reads, paths, kind) INDUCED(level, level, ordered, reads, paths, kind)
 #include "order/rules.def"
 #undef RULE
+#undef INDUCED
 };
 
 const level_rule *rule_of(enum level_id level)
 {
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+    for (size_t i = 0; i < RULE_INDUCED_SI; i++) {
+        assert(rules[i].id == i);
+        assert(rules[i].events || !rules[i].exclusive);
+        assert(!rules[i].path || rules[i].strict == STRICT_NONE);
         if (rules[i].level == level) return &rules[i];
+    }
     return NULL;
 }
 
 const level_rule *rule_induced(const level_rule *rule)
 {
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (rules[i].level == rule->level && rules[i].path & PATH_ANY) return &rules[i];
-    return rule;
+    const level_rule *si = &rules[RULE_INDUCED_SI];
+    assert(si->level == LEVEL_SI && !si->events && si->path & PATH_ANY);
+    return rule->id == RULE_SI ? si : rule;
 }
 
 enum rule_split rule_split_of(enum level_id level)
 {
-    return level == LEVEL_INNODB_RR ? SPLIT_LOOSE : level == LEVEL_INNODB_RR_TIGHT ? SPLIT_TIGHT : SPLIT_NONE;
+    switch (level) {
+    case LEVEL_INNODB_RR: return SPLIT_APART;
+    case LEVEL_INNODB_RR_TIGHT: return SPLIT_TIGHT;
+    default: return SPLIT_NONE;
+    }
 }
 
 unsigned rule_real_time(enum level_id level)

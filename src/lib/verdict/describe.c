@@ -562,8 +562,9 @@ void words_events(verdict *v, asg *g, const order_problem *p, const uint32_t *ev
 void words_search(verdict *v, asg *g, const level_rule *rule, const node_id *core, size_t n)
 {
     /* Where writers of a key must see each other, two that read the same version do not. */
-    bool exclusive = rule->strict == STRICT_NONE ? rule->path & (PATH_WW | PATH_NEXT) && !rule->po
-                                                 : rule->level != LEVEL_PC;
+    bool exclusive = rule->strict == STRICT_NONE
+                         ? rule->path & (PATH_WW | PATH_NEXT) && !rule->arrives_earlier
+                         : rule->level != LEVEL_PC;
     if (exclusive && !g->wild_lists && !g->open.n && explain_lost_update(v, g)) return;
     strbuf b;
     strbuf_init(&b, &v->mem);

@@ -93,9 +93,11 @@ static bool paths_ok(const small *z, node_id v)
     t->led[v] = many_steps(z, one_step(z, v, NO_ID));
     for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
         /* Rows of one scan are one event: simultaneous, where only one step counts. */
-        op_id end = !t->rule->po ? NO_ID : t->rule->one ? g->ob_op[ob] : g->ob_op[ob] + 1;
+        op_id end = !t->rule->arrives_earlier ? NO_ID
+                    : t->rule->single_step    ? g->ob_op[ob]
+                                              : g->ob_op[ob] + 1;
         set seen = one_step(z, v, end);
-        if (!t->rule->one) seen = many_steps(z, seen);
+        if (!t->rule->single_step) seen = many_steps(z, seen);
         if (missed(z, ob, seen)) return false;
     }
     return true;

@@ -1335,7 +1335,7 @@ static bool decide(order_problem *p, uint64_t conflicts, bool surely, order_answ
     z.present = mem_array(p->m, uint8_t, (size_t)p->txns + 1);
     for (node_id v = 0; v < p->txns; v++) z.present[v] = p->in[v];
     z.queued = mem_array0(p->m, uint8_t, g->obs + 1);
-    if (p->rule->overlap) z.overlap_queued = mem_array0(p->m, uint8_t, g->insts + 1);
+    if (p->rule->exclusive) z.overlap_queued = mem_array0(p->m, uint8_t, g->insts + 1);
     asg_by_key(g);
     paths_start(&z);
     updates_start(&z);

@@ -346,7 +346,7 @@ static hop step_back(const lazy *z, const sweep *s, node_id v, node_id u, uint32
         if (lo < ended) consider(z, s, u, (hop){x->ended.at[lo], v, PATH_RT, NONE}, 0, &best);
     }
     /* (who ob read from stands before u) */
-    bool turn = ob != NONE && z->p->rule->po;
+    bool turn = ob != NONE && z->p->rule->arrives_earlier;
     for (uint32_t i = g->ob_first[v]; turn && i < g->ob_first[v + 1] && best.cost; i++) {
         if (i == ob || !paths_early_enough(z, ob, g->ob_op[i])) continue;
         hop by = {read_from(z, i), v, PATH_WR, i};
@@ -437,13 +437,14 @@ static void walk(lazy *z, sweep *s)
         memset(row, 0, s->width * sizeof *row);
         arrive(s, row, so_before(z, v));
         arrive_ended(z, s, row, v);
-        if (z->p->rule->po && s->has[v])
+        if (z->p->rule->arrives_earlier && s->has[v])
             arrive_in_turn(z, s, row, v);
         else
             arrive_reads(z, s, row, v);
         for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++)
             if (z->p->rule->path & PATH_WW) arrive(s, row, written_before(z, j));
-        for (uint32_t k = z->p->rule->po ? 0 : s->has[v]; k; k = s->suspects.at[k - 1].next)
+        for (uint32_t k = z->p->rule->arrives_earlier ? 0 : s->has[v]; k;
+             k = s->suspects.at[k - 1].next)
             judge(z, s, s->suspects.at[k - 1].ob, row);
         guard_tick(z->m->guard);
     }

@@ -98,12 +98,12 @@ static bool surely_sees(const lazy *z, uint32_t ob, node_id u)
 {
     const level_rule *rule = z->p->rule;
     node_id v = z->g->ob_node[ob];
-    if (rule->one) {
+    if (rule->single_step) {
         if (rule->path & PATH_WR && surely_reads(z, ob, v, u)) return true;
         return rule->path & PATH_SO && in_session_before(z, u, v);
     }
     if (!(rule->path & PATH_WW) && z->g->extra.n) return false;
-    if (!rule->po) return reaches(&z->reach, u, v);
+    if (!rule->arrives_earlier) return reaches(&z->reach, u, v);
     v = z->p->so ? z->g->so_pred[v] : NO_ID;
     return v != NO_ID && (u == v || reaches(&z->reach, u, v));
 }
@@ -122,7 +122,7 @@ bool paths_sure_edge(const lazy *z, uint32_t ob, arc *e)
     if (w >= RF_LAST || !z->p->in[v]) return false;
     /* Who overwrites what it read comes right behind it: whatever stood between would lead to it,
        being a version of the same key. */
-    bool next = rule->path & (PATH_WW | PATH_NEXT) && !rule->po &&
+    bool next = rule->path & (PATH_WW | PATH_NEXT) && !rule->arrives_earlier &&
                 asg_install(g, v, g->ob_key[ob]) != NO_ID;
     uint32_t inst = lazy_next_version(z, z->p->rf_inst[ob]);
     for (unsigned i = 0; i < NEAR && inst != NONE; i++, inst = lazy_next_version(z, inst)) {
@@ -251,8 +251,8 @@ static bool in_session_before(const lazy *z, node_id u, node_id v)
    monotonic view they may not be torn, at monotonic atomic view they are simultaneous. */
 bool paths_early_enough(const lazy *z, uint32_t ob, op_id op)
 {
-    if (!z->p->rule->po) return true;
-    return z->p->rule->one ? op < z->g->ob_op[ob] : op <= z->g->ob_op[ob];
+    if (!z->p->rule->arrives_earlier) return true;
+    return z->p->rule->single_step ? op < z->g->ob_op[ob] : op <= z->g->ob_op[ob];
 }
 
 /* Does u lead to v, the reader of ob, in one step?  Fills u's hop. */
@@ -846,7 +846,7 @@ bool paths_broken(lazy *z, uint32_t *answer)
     }
     x->again = false;
     x->findings.n = x->hops.n = 0;
-    if (z->p->rule->one || z->p->rule->path & PATH_ANY)
+    if (z->p->rule->single_step || z->p->rule->path & PATH_ANY)
         sweep_short(z);
     else
         sweep_many(z);
