@@ -56,7 +56,8 @@ static void watch(race *r, worker *w, uint32_t n, const guard *g)
     for (uint32_t i = 0; i < n; i++) task_wait(&w[i].task);
 }
 
-void portfolio_decide(order_problem *p, asg *g, const order_question *ask, order_decider decide, order_answer *a)
+void portfolio_decide(order_problem *p, asg *g, const order_question *ask, order_decider decide,
+                      order_answer *a)
 {
     mem *m = g->m;
     uint32_t n = ask->tune->portfolio;

@@ -51,7 +51,8 @@ static bool tells_absence(const level_rule *rule)
 /* --- suspects --------------------------------------------------------------------------------- */
 
 /* Decides once more, with a log; plain: as certify.c does where a deduction is not explained. */
-static bool explain(order_problem *p, asg *g, const order_question *ask, bool plain, order_answer *a)
+static bool explain(order_problem *p, asg *g, const order_question *ask, bool plain,
+                    order_answer *a)
 {
     problem_build(p, g, ask);
     p->justify = justify_new(p);
@@ -68,7 +69,8 @@ typedef enum explained {
 
 /* The same, with half of the time that is left: what else is asked of the violation gets the
    rest. */
-static explained explain_in_time(order_problem *p, asg *g, const order_question *ask, order_answer *a)
+static explained explain_in_time(order_problem *p, asg *g, const order_question *ask,
+                                 order_answer *a)
 {
     guard *now = g->m->guard, before = *now;
     uint64_t at = clock_now();
@@ -83,7 +85,8 @@ static explained explain_in_time(order_problem *p, asg *g, const order_question 
     return TOO_LATE;
 }
 
-void core_suspects(verdict *v, asg *g, const order_question *ask, order_problem *p, const order_answer *a)
+void core_suspects(verdict *v, asg *g, const order_question *ask, order_problem *p,
+                   const order_answer *a)
 {
     uint8_t *in = mem_array0(g->m, uint8_t, (size_t)g->nodes + 1);
     order_question again = *ask;
@@ -119,11 +122,11 @@ void core_suspects(verdict *v, asg *g, const order_question *ask, order_problem 
 typedef struct trial {
     verdict *v;
     part *x;
-    mem *m;         /* v's working memory: emptied by each trial */
-    order_question ask;  /* of the strong level */
-    bool weak;      /* it is the weak level that must stay violated */
-    uint32_t level; /* index of core_weaker */
-    bool search;    /* ... by search, if need be */
+    mem *m;             /* v's working memory: emptied by each trial */
+    order_question ask; /* of the strong level */
+    bool weak;          /* it is the weak level that must stay violated */
+    uint32_t level;     /* index of core_weaker */
+    bool search;        /* ... by search, if need be */
     uint8_t *txn_out, *op_out, *before, *needed;
 
     /* the last one */

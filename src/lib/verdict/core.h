@@ -25,7 +25,8 @@ bool core_reduces(const level_rule *rule);
 
 /* While the graph of the whole is there: v->part becomes the suspects.  p and a: a run of lazy.c
    with p->justify that was violated; NULL: there was none. */
-void core_suspects(verdict *v, asg *g, const order_question *ask, order_problem *p, const order_answer *a);
+void core_suspects(verdict *v, asg *g, const order_question *ask, order_problem *p,
+                   const order_answer *a);
 
 /* Levels that may show what a strong one rejects, weakest first. */
 #define CORE_WEAKER 4

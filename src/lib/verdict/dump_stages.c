@@ -108,7 +108,7 @@ void judge_dump(verdict *v, const history *h, const question *q, enum dump_stage
         guard_fail(v->work.guard, GUARD_UNSUPPORTED,
                    "--dump clauses is for the strategy lazy only");
     order_question ask = {q->tune.induced && !rt ? rule_induced(rule) : rule, v->session_order, rt,
-                     q->drift, &q->tune};
+                          q->drift, &q->tune};
     problem_build(&p, &g, &ask);
     bug(&v->work, "the order problem", problem_check(&p));
     if (stage == DUMP_IR)

@@ -389,8 +389,8 @@ static bool refute_part(verdict *v, asg *g, const order_question *ask, const lev
 }
 
 /* p and a: a run with a log, or NULL; it, or all that was tried, began at `start`. */
-static void find_suspects(verdict *v, asg *g, const order_question *ask, order_problem *p, const order_answer *a,
-                          uint64_t start)
+static void find_suspects(verdict *v, asg *g, const order_question *ask, order_problem *p,
+                          const order_answer *a, uint64_t start)
 {
     put_aside(v);
     allow(v, clock_now() - start);
