@@ -13,7 +13,10 @@ import tempfile
 
 SRC = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RATEL = os.path.abspath(os.environ.get('RATEL', os.path.join(SRC, 'build', 'ratel')))
-DATA = os.environ.get('RATEL_DATA', os.path.join(SRC, '..', 'shared', 'data'))
+# Histories of other projects, which no clone carries. RATEL_SHARED names another directory for them;
+# test/without-shared names one that does not exist, and every suite must still end well.
+SHARED = os.environ.get('RATEL_SHARED', os.path.join(SRC, '..', 'shared'))
+DATA = os.environ.get('RATEL_DATA', os.path.join(SHARED, 'data'))
 TMP = tempfile.TemporaryDirectory(prefix='ratel-test-')
 VERBOSE = '-v' in sys.argv
 SLOW = os.path.basename(os.path.dirname(RATEL)).endswith('-asan')   # 3 to 10 times slower
@@ -103,7 +106,9 @@ def same(what, got, want, detail=''):
 
 
 def skip(reason, count=1):
+    """Prints why something was not tested, and counts it (`count` tests at once)."""
     global skipped
+    assert isinstance(reason, str) and isinstance(count, int), (reason, count)
     skipped += count
     print(f'skip: {reason}')
 

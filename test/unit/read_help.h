@@ -165,20 +165,16 @@ static inline text dump(const history *h, const char *format)
         }                                                                                          \
     } while (0)
 
-/* The shared data, or NULL: then the test must SKIP. */
+/* A file of the collected histories (RATEL_SHARED, else ../shared), or NULL: then the test must SKIP. */
 static inline const char *shared_path(const char *name)
 {
     static char path[4096];
     const char *dir = getenv("RATEL_SHARED");
-    const char *const tries[] = {dir ? dir : "../shared", "../shared", "/work/shared"};
-    for (int i = 0; i < (dir ? 1 : 3); i++) {
-        snprintf(path, sizeof path, "%s/data/%s", tries[i], name);
-        FILE *f = fopen(path, "r");
-        if (!f) continue;
-        fclose(f);
-        return path;
-    }
-    return NULL;
+    snprintf(path, sizeof path, "%s/data/%s", dir ? dir : "../shared", name);
+    FILE *f = fopen(path, "r");
+    if (!f) return NULL;
+    fclose(f);
+    return path;
 }
 
 /* What manifest.tsv counts: committed transactions and their operations, failed ones apart. */
