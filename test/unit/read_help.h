@@ -165,7 +165,7 @@ static inline text dump(const history *h, const char *format)
         }                                                                                          \
     } while (0)
 
-/* A file of the collected histories (RATEL_SHARED, else ../shared), or NULL: then the test must SKIP. */
+/* A file of the collected histories (RATEL_SHARED, else ../shared). NULL: the test must SKIP. */
 static inline const char *shared_path(const char *name)
 {
     static char path[4096];
