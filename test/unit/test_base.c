@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/json_writer.h"
 #include "base/rng.h"
 #include "base/strbuf.h"
 
@@ -175,6 +176,52 @@ TEST(json_text_is_always_valid)
     EXPECT_TEXT(strbuf_json(&b_, "\xc3\xa9\xf0\x9f\x98\x80", 6), "\"\xc3\xa9\xf0\x9f\x98\x80\"");
     EXPECT_TEXT(strbuf_json(&b_, "x\xff", 2), "\"x\\ufffd\"");
     EXPECT_TEXT(strbuf_json(&b_, "\xc3", 1), "\"\\ufffd\"");
+}
+
+static void write_nested(json_writer w)
+{
+    jw_object(&w);
+    jw_member_u64(&w, "n", UINT64_MAX);
+    jw_member_array(&w, "list");
+    jw_i64(&w, INT64_MIN);
+    jw_null(&w);
+    jw_array(&w);
+    jw_end_array(&w);
+    jw_object(&w);
+    jw_end_object(&w);
+    jw_raw(&w, "1,2", 3);
+    jw_raw(&w, "", 0);
+    jw_decimal(&w, 0.5, 3);
+    jw_end_array(&w);
+    jw_member_object(&w, "a\"b");
+    jw_end_object(&w);
+    jw_member_optional(&w, "left out", NULL);
+    jw_member_bool(&w, "yes", true);
+    jw_name_bytes(&w, "id?", 2);
+    jw_format(&w, "t%u", 7u);
+    jw_end_object(&w);
+    jw_end_line(&w);
+    jw_text(&w, "a new document");
+}
+
+/* Commas stand between values and nowhere else, however brackets nest. */
+TEST(json_nesting)
+{
+    EXPECT_TEXT(write_nested(jw_strbuf(&b_)),
+                "{\"n\":18446744073709551615,\"list\":[-9223372036854775808,null,[],{},1,2,0.500],"
+                "\"a\\\"b\":{},\"yes\":true,\"id\":\"t7\"}\n\"a new document\"");
+}
+
+/* Runs without escapes are written in one piece; an escape may stand at either end. */
+TEST(json_runs)
+{
+    EXPECT_TEXT(strbuf_json(&b_,
+                            "\nab\xc2\x85"
+                            "cd\x7f",
+                            8),
+                "\"\\nab\\u0085cd\\u007f\"");
+    EXPECT_TEXT(strbuf_json(&b_, "\0", 1), "\"\\u0000\"");
+    EXPECT_TEXT(strbuf_json(&b_, "", 0), "\"\"");
 }
 
 TEST(terminal_text_is_harmless)

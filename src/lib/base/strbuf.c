@@ -1,9 +1,15 @@
 /*
- * strbuf.c - see strbuf.h.
+ * strbuf.c - a growing text buffer, and what text needs on its way out of the program.
+ *
+ * The bytes are not terminated until strbuf_cstr asks for it.  Names and values come from inputs
+ * and may hold anything, so each of the two ways out has its own escapes: JSON (\u) and terminals
+ * (\x).  Neither lets a control character or a byte that is not UTF-8 through.
  */
 #include "base/strbuf.h"
 
 #include <stdio.h>
+
+#include "base/json_writer.h"
 
 static void reserve(strbuf *b, size_t more)
 {
@@ -88,40 +94,38 @@ size_t utf8_length(const char *text, size_t n)
     return len;
 }
 
+size_t json_escape_at(const char *s, size_t n, char *out, size_t *taken)
+{
+    unsigned char c = (unsigned char)s[0];
+    if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') {
+        *taken = 1;
+        return 0;
+    }
+    const char *short_form = c == '\n' ? "\\n" : c == '\t' ? "\\t" : c == '\r' ? "\\r" : NULL;
+    size_t length = utf8_length(s, n);
+    *taken = length ? length : 1;
+    if (!length) short_form = "\\ufffd";
+    if (short_form) {
+        size_t k = strlen(short_form);
+        memcpy(out, short_form, k);
+        return k;
+    }
+    if (c == '"' || c == '\\') {
+        out[0] = '\\';
+        out[1] = (char)c;
+        return 2;
+    }
+    if (c < 0x20 || c == 0x7f) return (size_t)snprintf(out, JSON_ESCAPE_MAX, "\\u%04x", c);
+    /* U+0080..U+009F are control characters too (C1): terminals obey some of them. */
+    if (length == 2 && c == 0xc2 && (unsigned char)s[1] < 0xa0)
+        return (size_t)snprintf(out, JSON_ESCAPE_MAX, "\\u%04x", (unsigned char)s[1]);
+    return 0;
+}
+
 void strbuf_json(strbuf *b, const char *s, size_t n)
 {
-    strbuf_char(b, '"');
-    for (size_t i = 0; i < n;) {
-        unsigned char c = (unsigned char)s[i];
-        size_t len = utf8_length(s + i, n - i);
-        if (!len) {
-            strbuf_str(b, "\\ufffd");
-            i++;
-        } else if (c == '"' || c == '\\') {
-            strbuf_char(b, '\\');
-            strbuf_char(b, (char)c);
-            i++;
-        } else if (c == '\n') {
-            strbuf_str(b, "\\n");
-            i++;
-        } else if (c == '\t') {
-            strbuf_str(b, "\\t");
-            i++;
-        } else if (c == '\r') {
-            strbuf_str(b, "\\r");
-            i++;
-        } else if (c < 0x20 || c == 0x7f) {
-            strbuf_printf(b, "\\u%04x", c);
-            i++;
-        } else if (len == 2 && c == 0xc2 && (unsigned char)s[i + 1] < 0xa0) {
-            strbuf_printf(b, "\\u%04x", (unsigned char)s[i + 1]); /* C1: terminals obey some */
-            i += 2;
-        } else {
-            strbuf_add(b, s + i, len);
-            i += len;
-        }
-    }
-    strbuf_char(b, '"');
+    json_writer w = jw_strbuf(b);
+    jw_bytes(&w, s, n);
 }
 
 void strbuf_visible(strbuf *b, const char *s, size_t n)

@@ -34,6 +34,11 @@ void strbuf_json(strbuf *b, const char *s, size_t n);
 void strbuf_visible(strbuf *b, const char *s, size_t n);
 void strbuf_free(strbuf *b);
 
+/* How the character at s (n > 0 bytes are there) is escaped inside a JSON string: the escape goes
+   to out and its length is returned, 0 if the character stands for itself.  *taken: the bytes of s
+   that this accounts for. */
+#define JSON_ESCAPE_MAX 8
+size_t json_escape_at(const char *s, size_t n, char *out, size_t *taken);
 /* Length of the valid UTF-8 sequence at s (1..4), or 0. */
 size_t utf8_length(const char *s, size_t n);
 

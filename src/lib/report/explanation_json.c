@@ -5,168 +5,140 @@
 
 #include "report/report.h"
 
-static void member(strbuf *b, const char *name)
+/* A member whose text the renderers of sentences made; the text is freed. */
+static void sentence_json(json_writer *w, const char *name, strbuf *text)
 {
-    strbuf_str(b, ",\"");
-    strbuf_str(b, name);
-    strbuf_str(b, "\":");
-}
-
-static void string(strbuf *b, const char *name, const char *value)
-{
-    member(b, name);
-    strbuf_json(b, value, strlen(value));
-}
-
-/* Text that was made by words: already without control characters. */
-static void words(strbuf *b, const char *name, strbuf *text)
-{
-    member(b, name);
-    strbuf_json(b, text->n ? text->at : "", text->n);
+    jw_name(w, name);
+    jw_bytes(w, text->n ? text->at : "", text->n);
     strbuf_free(text);
 }
 
-/* Ids and keys are strings, whatever they were in the input. */
-static void as_string(const history *h, atom a, strbuf *b)
+static void actor_json(json_writer *w, const told *t, const char *name, uint32_t a)
 {
-    strbuf text;
-    strbuf_init(&text, b->mem);
-    if (a.kind == ATOM_STR)
-        strbuf_add(&text, atom_bytes(h, a), a.len);
-    else
-        atom_json(h, a, &text);
-    strbuf_json(b, text.n ? text.at : "", text.n);
-    strbuf_free(&text);
-}
-
-static void id(const history *h, txn_id t, strbuf *b)
-{
-    as_string(h, label_atom(h, h->txn_label[t]), b);
-}
-
-static void actor(const told *t, const char *name, uint32_t a, strbuf *b)
-{
-    member(b, name);
+    jw_name(w, name);
     if (a == NO_ID)
-        strbuf_str(b, "null"); /* the initial state */
+        jw_null(w); /* the initial state */
     else
-        id(t->v->h, t->e->scene.txn[a], b);
+        report_txn_id(w, t->v->h, t->e->scene.txn[a], t->m);
 }
 
-static void key_member(const told *t, key_id k, strbuf *b)
+static void key_json(json_writer *w, const told *t, key_id k)
 {
     if (k == NO_ID) return;
-    member(b, "key");
-    as_string(t->v->h, key_atom(t->v->h, k), b);
+    jw_name(w, "key");
+    report_key(w, t->v->h, k, t->m);
 }
 
-static void link_json(const told *t, const arg_link *l, strbuf *b)
+static void link_json(json_writer *w, const told *t, const arg_link *l)
 {
     static const char *const why[] = {"session",    "time", "only-source", "assumed",       "list",
                                       "list-lacks", "hint", "initial",     "version-order", "next"};
     strbuf text;
-    strbuf_init(&text, b->mem);
-    strbuf_str(b, "{\"edge\":\"");
-    strbuf_str(b, link_name(l));
-    strbuf_char(b, '"');
-    actor(t, "from", l->from, b);
-    actor(t, "to", l->to, b);
-    key_member(t, l->key, b);
-    string(b, "shown_by", why[l->why]);
+    strbuf_init(&text, t->m);
+    jw_object(w);
+    jw_member_text(w, "edge", link_name(l));
+    actor_json(w, t, "from", l->from);
+    actor_json(w, t, "to", l->to);
+    key_json(w, t, l->key);
+    jw_member_text(w, "shown_by", why[l->why]);
     if (l->why == SHOWN_ORDER) {
-        actor(t, "read_from", l->source, b);
-        string(b, "order_shown_by", why[l->order_why]);
+        actor_json(w, t, "read_from", l->source);
+        jw_member_text(w, "order_shown_by", why[l->order_why]);
     }
     say_because(t, l, &text);
-    words(b, "because", &text);
-    strbuf_char(b, '}');
+    sentence_json(w, "because", &text);
+    jw_end_object(w);
 }
 
-static void node_json(const told *t, uint32_t at, strbuf *b)
+static void node_json(json_writer *w, const told *t, uint32_t at);
+
+/* A read that had one of several sources, or two transactions in one of two orders. */
+static void cases_json(json_writer *w, const told *t, const arg_node *n)
+{
+    const argument *a = &t->e->arg;
+    uint32_t from[SCENE_MOST + 1];
+    if (n->kind == ARG_SOURCE) argument_sources(&t->e->scene.reads.at[n->read], from);
+    jw_member_array(w, "cases");
+    for (uint32_t i = 0; i < n->n; i++) {
+        jw_object(w);
+        jw_member_u64(w, "case", i + 1);
+        if (n->kind == ARG_SOURCE)
+            actor_json(w, t, "from", from[i]);
+        else
+            actor_json(w, t, "first", i ? n->b : n->a);
+        jw_name(w, "then");
+        node_json(w, t, a->child.at[n->first + i]);
+        jw_end_object(w);
+    }
+    jw_end_array(w);
+}
+
+static void node_json(json_writer *w, const told *t, uint32_t at)
 {
     static const char *const kinds[] = {"cycle",          "read",  "malformed",
                                         "initial-values", "order", "source"};
     const argument *a = &t->e->arg;
     const arg_node *n = &a->nodes.at[at];
-    strbuf_printf(b, "{\"kind\":\"%s\"", kinds[n->kind]);
+    jw_object(w);
+    jw_member_text(w, "kind", kinds[n->kind]);
     if (n->kind == ARG_CYCLE) {
-        member(b, "links");
-        strbuf_char(b, '[');
-        for (uint32_t i = 0; i < n->n; i++) {
-            if (i) strbuf_char(b, ',');
-            link_json(t, &a->links.at[n->first + i], b);
+        jw_member_array(w, "links");
+        for (uint32_t i = 0; i < n->n; i++) link_json(w, t, &a->links.at[n->first + i]);
+        jw_end_array(w);
+    } else {
+        actor_json(w, t, n->kind == ARG_ORDER ? "a" : "txn", n->a);
+        if (n->kind == ARG_ORDER || n->kind == ARG_INITIALS) actor_json(w, t, "b", n->b);
+        key_json(w, t, n->key);
+        if (arg_leaf(n)) {
+            strbuf text;
+            strbuf_init(&text, t->m);
+            say_fault(t, n, &text);
+            sentence_json(w, "because", &text);
+        } else {
+            cases_json(w, t, n);
         }
-        strbuf_str(b, "]}");
-        return;
     }
-    actor(t, n->kind == ARG_ORDER ? "a" : "txn", n->a, b);
-    if (n->kind == ARG_ORDER || n->kind == ARG_INITIALS) actor(t, "b", n->b, b);
-    key_member(t, n->key, b);
-    if (arg_leaf(n)) {
-        strbuf text;
-        strbuf_init(&text, b->mem);
-        say_fault(t, n, &text);
-        words(b, "because", &text);
-        strbuf_char(b, '}');
-        return;
-    }
-    uint32_t from[SCENE_MOST + 1];
-    if (n->kind == ARG_SOURCE) argument_sources(&t->e->scene.reads.at[n->read], from);
-    member(b, "cases");
-    strbuf_char(b, '[');
-    for (uint32_t i = 0; i < n->n; i++) {
-        if (i) strbuf_char(b, ',');
-        strbuf_str(b, "{\"case\":");
-        strbuf_u64(b, i + 1);
-        if (n->kind == ARG_SOURCE)
-            actor(t, "from", from[i], b);
-        else
-            actor(t, "first", i ? n->b : n->a, b);
-        member(b, "then");
-        node_json(t, a->child.at[n->first + i], b);
-        strbuf_char(b, '}');
-    }
-    strbuf_str(b, "]}");
+    jw_end_object(w);
 }
 
-static void extras_json(const history *h, txn_id x, strbuf *b)
+/* Members of the input that Ratel does not know: their texts are JSON already. */
+static void extras_json(json_writer *w, const history *h, txn_id x)
 {
     bool any = false;
     for (size_t i = 0; i < h->extras.n; i++) {
         const extra *e = &h->extras.at[i];
         if (e->txn != x) continue;
         atom name = value_atom(h, e->name), text = value_atom(h, e->text);
-        if (!any) strbuf_str(b, ",\"fields\":{");
-        if (any) strbuf_char(b, ',');
+        if (!any) jw_member_object(w, "fields");
         any = true;
-        strbuf_json(b, atom_bytes(h, name), name.len);
-        strbuf_char(b, ':');
-        strbuf_add(b, atom_bytes(h, text), text.len); /* JSON already */
+        jw_name_bytes(w, atom_bytes(h, name), name.len);
+        jw_raw(w, atom_bytes(h, text), text.len);
     }
-    if (any) strbuf_char(b, '}');
+    if (any) jw_end_object(w);
 }
 
-static void txn_json(const told *t, txn_id x, strbuf *b)
+static void txn_json(json_writer *w, const told *t, txn_id x)
 {
     static const char *const status[] = {"committed", "aborted", "unknown"};
     const history *h = t->v->h;
     int64_t at;
     strbuf text;
-    strbuf_init(&text, b->mem);
-    strbuf_str(b, "{\"id\":");
-    id(h, x, b);
-    member(b, "session");
-    as_string(h, label_atom(h, h->sessions.at[h->txn_session[x]]), b);
-    string(b, "status", status[txn_status_of(h, x)]);
-    if (scene_time(h, x, BEGIN_CALLED, &at)) strbuf_printf(b, ",\"begin\":%lld", (long long)at);
-    if (scene_time(h, x, COMMIT_RETURNED, &at)) strbuf_printf(b, ",\"end\":%lld", (long long)at);
-    extras_json(h, x, b);
+    strbuf_init(&text, t->m);
+    jw_object(w);
+    jw_name(w, "id");
+    report_txn_id(w, h, x, t->m);
+    jw_name(w, "session");
+    report_session_id(w, h, h->txn_session[x], t->m);
+    jw_member_text(w, "status", status[txn_status_of(h, x)]);
+    if (scene_time(h, x, BEGIN_CALLED, &at)) jw_member_i64(w, "begin", at);
+    if (scene_time(h, x, COMMIT_RETURNED, &at)) jw_member_i64(w, "end", at);
+    extras_json(w, h, x);
     say_ops(t, x, &text);
-    words(b, "ops", &text);
-    strbuf_char(b, '}');
+    sentence_json(w, "ops", &text);
+    jw_end_object(w);
 }
 
-static void levels_json(const told *t, strbuf *b)
+static void levels_json(json_writer *w, const told *t)
 {
     static const struct {
         const char *name;
@@ -178,87 +150,74 @@ static void levels_json(const told *t, strbuf *b)
                  {"strongest", OUTCOME_HOLDS, true},
                  {"weakest_violated", OUTCOME_VIOLATED, true}};
     if (!t->c->n_levels) return;
-    member(b, "levels");
+    jw_member_object(w, "levels");
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        strbuf_printf(b, "%s\"%s\":[", i ? "," : "{", lists[i].name);
-        told_levels(t, lists[i].outcome, lists[i].extreme, b, ",", true);
-        strbuf_char(b, ']');
+        strbuf names;
+        strbuf_init(&names, t->m);
+        told_levels(t, lists[i].outcome, lists[i].extreme, &names, ",", true);
+        jw_member_array(w, lists[i].name);
+        jw_raw(w, names.at, names.n);
+        jw_end_array(w);
+        strbuf_free(&names);
     }
-    strbuf_char(b, '}');
+    jw_end_object(w);
+}
+
+static void anomaly_json(json_writer *w, const told *t)
+{
+    const anomaly_names *n = anomaly_names_of(t->e->anomaly);
+    if (!n) return;
+    jw_member_text(w, "anomaly", anomaly_at(t->e->anomaly)->name);
+    jw_member_object(w, "names");
+    jw_member_text(w, "ratel", anomaly_at(t->e->anomaly)->name);
+    if (*n->adya) jw_member_text(w, "adya", n->adya);
+    if (*n->elle) jw_member_text(w, "elle", n->elle);
+    if (*n->berenson) jw_member_text(w, "berenson", n->berenson);
+    jw_end_object(w);
+    jw_member_text(w, "gist", n->gist);
+}
+
+static void violation_json(json_writer *w, const told *t)
+{
+    const verdict *v = t->v;
+    anomaly_json(w, t);
+    jw_member_optional(w, "through", v->through);
+    jw_member_optional(w, "instead_of", t->c->instead_of);
+    report_rests_on(w, v);
+    txn_ids txns = {0};
+    told_txns(t, &txns);
+    jw_member_array(w, "core");
+    for (size_t i = 0; i < txns.n; i++) report_txn_id(w, v->h, txns.at[i], t->m);
+    jw_end_array(w);
+    jw_member_array(w, "transactions");
+    for (size_t i = 0; i < txns.n; i++) txn_json(w, t, txns.at[i]);
+    jw_end_array(w);
+    vec_free(t->m, &txns);
+    jw_member_bool(w, "shown", t->e->argued);
+    if (t->e->argued) {
+        jw_name(w, "argument");
+        node_json(w, t, t->e->arg.root);
+    } else {
+        jw_member_text(w, "not_shown", t->e->why_not);
+    }
 }
 
 void tell_json(const told *t, strbuf *b)
 {
     const verdict *v = t->v;
-    strbuf_str(b, "{\"schema\":1");
-    if (t->c->history) string(b, "history", t->c->history);
-    if (t->c->format) string(b, "format", t->c->format);
-    string(b, "level", v->level.name);
-    string(b, "given", v->given);
-    member(b, "session_order");
-    strbuf_str(b, v->session_order ? "true" : "false");
-    string(b, "verdict", outcome_name(v->outcome));
-    string(b, "reason", v->reason ? v->reason : "");
-    if (v->outcome == OUTCOME_VIOLATED) {
-        const anomaly_names *n = anomaly_names_of(t->e->anomaly);
-        if (n) {
-            string(b, "anomaly", anomaly_at(t->e->anomaly)->name);
-            strbuf_str(b, ",\"names\":{\"ratel\":");
-            strbuf_json(b, anomaly_at(t->e->anomaly)->name,
-                        strlen(anomaly_at(t->e->anomaly)->name));
-            if (*n->adya) string(b, "adya", n->adya);
-            if (*n->elle) string(b, "elle", n->elle);
-            if (*n->berenson) string(b, "berenson", n->berenson);
-            strbuf_char(b, '}');
-            string(b, "gist", n->gist);
-        }
-        if (v->through) string(b, "through", v->through);
-        if (t->c->instead_of) string(b, "instead_of", t->c->instead_of);
-        static const char *const rests[] = {"session-order", "real-time", "hints"};
-        bool any = false;
-        member(b, "rests_on");
-        strbuf_char(b, '[');
-        for (unsigned i = 0; i < 3; i++) {
-            if (!(v->rests_on >> i & 1)) continue;
-            strbuf_printf(b, "%s\"%s\"", any ? "," : "", rests[i]);
-            any = true;
-        }
-        strbuf_char(b, ']');
-        txn_ids txns = {0};
-        told_txns(t, &txns);
-        member(b, "core");
-        strbuf_char(b, '[');
-        for (size_t i = 0; i < txns.n; i++) {
-            if (i) strbuf_char(b, ',');
-            id(v->h, txns.at[i], b);
-        }
-        strbuf_char(b, ']');
-        member(b, "transactions");
-        strbuf_char(b, '[');
-        for (size_t i = 0; i < txns.n; i++) {
-            if (i) strbuf_char(b, ',');
-            txn_json(t, txns.at[i], b);
-        }
-        strbuf_char(b, ']');
-        vec_free(t->m, &txns);
-        member(b, "shown");
-        strbuf_str(b, t->e->argued ? "true" : "false");
-        if (t->e->argued) {
-            member(b, "argument");
-            node_json(t, t->e->arg.root, b);
-        } else {
-            string(b, "not_shown", t->e->why_not);
-        }
-    }
-    levels_json(t, b);
-    bool any = false;
-    member(b, "warnings");
-    strbuf_char(b, '[');
-    for (uint32_t w = 0; w < LINTS; w++) {
-        if (!(v->warnings >> w & 1)) continue;
-        if (any) strbuf_char(b, ',');
-        any = true;
-        strbuf_json(b, lint_at(w)->name, strlen(lint_at(w)->name));
-    }
-    strbuf_str(b, "]}\n");
+    json_writer to = jw_strbuf(b), *w = &to;
+    jw_object(w);
+    jw_member_u64(w, "schema", 1);
+    jw_member_optional(w, "history", t->c->history);
+    jw_member_optional(w, "format", t->c->format);
+    jw_member_text(w, "level", v->level.name);
+    jw_member_text(w, "given", v->given);
+    jw_member_bool(w, "session_order", v->session_order);
+    jw_member_text(w, "verdict", outcome_name(v->outcome));
+    jw_member_text(w, "reason", v->reason ? v->reason : "");
+    if (v->outcome == OUTCOME_VIOLATED) violation_json(w, t);
+    levels_json(w, t);
+    report_warnings(w, v);
+    jw_end_object(w);
+    jw_end_line(w);
 }

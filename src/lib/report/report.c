@@ -15,163 +15,152 @@ static const char *ryow_name(enum ryow r)
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-static void member(strbuf *b, const char *name)
-{
-    strbuf_str(b, ",\"");
-    strbuf_str(b, name);
-    strbuf_str(b, "\":");
-}
-
-static void string(strbuf *b, const char *name, const char *value)
-{
-    member(b, name);
-    strbuf_json(b, value, strlen(value));
-}
-
-static void number(strbuf *b, const char *name, uint64_t value)
-{
-    member(b, name);
-    strbuf_u64(b, value);
-}
-
-/* Ids are strings, whatever they were in the input. */
-static void id(const history *h, txn_id t, strbuf *b)
-{
-    atom a = label_atom(h, h->txn_label[t]);
-    if (a.kind == ATOM_STR) {
-        atom_json(h, a, b);
-    } else {
-        strbuf_char(b, '"');
-        atom_json(h, a, b);
-        strbuf_char(b, '"');
-    }
-}
-
-static void key(const history *h, key_id k, strbuf *b)
+/* Ids and keys are strings, whatever they were in the input. */
+static void atom_as_text(json_writer *w, const history *h, atom a, mem *m)
 {
     strbuf text;
-    strbuf_init(&text, b->mem);
-    atom a = key_atom(h, k);
-    if (a.kind == ATOM_STR)
-        strbuf_add(&text, atom_bytes(h, a), a.len);
-    else
-        atom_json(h, a, &text);
-    strbuf_json(b, text.at, text.n);
+    if (a.kind == ATOM_STR) {
+        jw_bytes(w, atom_bytes(h, a), a.len);
+        return;
+    }
+    strbuf_init(&text, m);
+    atom_json(h, a, &text);
+    jw_bytes(w, text.n ? text.at : "", text.n);
     strbuf_free(&text);
 }
 
-static void cycle_json(const verdict *v, strbuf *b)
+void report_txn_id(json_writer *w, const history *h, txn_id t, mem *m)
 {
-    member(b, "cycle");
-    strbuf_char(b, '[');
-    for (size_t i = 0; i < v->cycle.n; i++) {
-        const cycle_link *l = &v->cycle.at[i];
-        strbuf_str(b, i ? ",{\"from\":" : "{\"from\":");
-        id(v->h, l->from, b);
-        strbuf_str(b, ",\"to\":");
-        id(v->h, l->to, b);
-        string(b, "edge", l->edge);
-        if (l->key != NO_ID) {
-            member(b, "key");
-            key(v->h, l->key, b);
-        }
-        strbuf_char(b, '}');
-    }
-    strbuf_char(b, ']');
-    member(b, "core");
-    strbuf_char(b, '[');
-    for (size_t i = 0; i < v->core.n; i++) {
-        if (i) strbuf_char(b, ',');
-        id(v->h, v->core.at[i], b);
-    }
-    strbuf_char(b, ']');
+    atom_as_text(w, h, label_atom(h, h->txn_label[t]), m);
 }
 
-static void list_json(strbuf *b, const char *name, const char *const *items, size_t n)
+void report_session_id(json_writer *w, const history *h, uint32_t session, mem *m)
 {
-    member(b, name);
-    strbuf_char(b, '[');
-    for (size_t i = 0; i < n; i++) {
-        if (i) strbuf_char(b, ',');
-        strbuf_json(b, items[i], strlen(items[i]));
-    }
-    strbuf_char(b, ']');
+    atom_as_text(w, h, label_atom(h, h->sessions.at[session]), m);
 }
 
-static size_t rests(const verdict *v, const char **out)
+void report_key(json_writer *w, const history *h, key_id k, mem *m)
+{
+    atom_as_text(w, h, key_atom(h, k), m);
+}
+
+/* The names of what the violation rests on; how many there are. */
+static size_t rests_on_names(const verdict *v, const char *names[3])
 {
     size_t n = 0;
-    if (v->rests_on & RESTS_SESSION) out[n++] = "session-order";
-    if (v->rests_on & RESTS_REALTIME) out[n++] = "real-time";
-    if (v->rests_on & RESTS_HINTS) out[n++] = "hints";
+    if (v->rests_on & RESTS_SESSION) names[n++] = "session-order";
+    if (v->rests_on & RESTS_REALTIME) names[n++] = "real-time";
+    if (v->rests_on & RESTS_HINTS) names[n++] = "hints";
     return n;
 }
 
-/* Seconds by the name of the stage. */
-static void stages_json(const verdict *v, strbuf *b)
+void report_rests_on(json_writer *w, const verdict *v)
 {
-    member(b, "stages");
-    strbuf_char(b, '{');
+    const char *names[3];
+    size_t n = rests_on_names(v, names);
+    jw_member_array(w, "rests_on");
+    for (size_t i = 0; i < n; i++) jw_text(w, names[i]);
+    jw_end_array(w);
+}
+
+void report_warnings(json_writer *w, const verdict *v)
+{
+    jw_member_array(w, "warnings");
+    for (uint32_t i = 0; i < LINTS; i++)
+        if (v->warnings >> i & 1) jw_text(w, lint_at(i)->name);
+    jw_end_array(w);
+}
+
+static void txns_json(json_writer *w, const char *name, const verdict *v, const txn_id *at,
+                      size_t n, mem *m)
+{
+    jw_member_array(w, name);
+    for (size_t i = 0; i < n; i++) report_txn_id(w, v->h, at[i], m);
+    jw_end_array(w);
+}
+
+static void cycle_json(json_writer *w, const verdict *v, mem *m)
+{
+    jw_member_array(w, "cycle");
+    for (size_t i = 0; i < v->cycle.n; i++) {
+        const cycle_link *l = &v->cycle.at[i];
+        jw_object(w);
+        jw_name(w, "from");
+        report_txn_id(w, v->h, l->from, m);
+        jw_name(w, "to");
+        report_txn_id(w, v->h, l->to, m);
+        jw_member_text(w, "edge", l->edge);
+        if (l->key != NO_ID) {
+            jw_name(w, "key");
+            report_key(w, v->h, l->key, m);
+        }
+        jw_end_object(w);
+    }
+    jw_end_array(w);
+    txns_json(w, "core", v, v->core.at, v->core.n, m);
+}
+
+/* Seconds by the name of the stage. */
+static void stages_json(json_writer *w, const verdict *v)
+{
+    jw_member_object(w, "stages");
     for (size_t i = 0; i < v->stages.n; i++)
-        strbuf_printf(b, "%s\"%s\":%.6f", i ? "," : "", v->stages.at[i].name,
-                      (double)v->stages.at[i].ns / 1e9);
-    strbuf_char(b, '}');
+        jw_member_decimal(w, v->stages.at[i].name, (double)v->stages.at[i].ns / 1e9, 6);
+    jw_end_object(w);
+}
+
+static void costs_json(json_writer *w, const verdict *v, const report_context *c)
+{
+    if (c->total >= 0) {
+        jw_member_object(w, "seconds");
+        jw_member_decimal(w, "read", c->read, 6);
+        jw_member_decimal(w, "analyse", (double)v->ns_analyse / 1e9, 6);
+        jw_member_decimal(w, "solve", (double)v->ns_solve / 1e9, 6);
+        jw_member_decimal(w, "total", c->total, 6);
+        jw_end_object(w);
+        jw_member_u64(w, "peak_rss_kib", c->peak_rss_kib);
+        if (v->stages.n) stages_json(w, v);
+    }
+    jw_member_object(w, "solver");
+    jw_member_u64(w, "vars", v->vars);
+    jw_member_u64(w, "clauses", v->clauses);
+    jw_member_u64(w, "conflicts", v->conflicts);
+    jw_member_u64(w, "instantiated", v->instantiated);
+    jw_end_object(w);
 }
 
 void report_json(const verdict *v, const report_context *c, strbuf *b)
 {
-    const char *names[LINTS + 3];
-    strbuf_str(b, "{\"schema\":1");
-    if (c->history) string(b, "history", c->history);
-    if (c->format) string(b, "format", c->format);
-    string(b, "level", v->level.name);
-    string(b, "given", v->given);
-    member(b, "session_order");
-    strbuf_str(b, v->session_order ? "true" : "false");
-    string(b, "ryow", ryow_name(v->ryow));
-    string(b, "verdict", outcome_name(v->outcome));
-    string(b, "reason", v->reason ? v->reason : "");
-    if (v->anomaly != ANOMALIES) string(b, "anomaly", anomaly_at(v->anomaly)->name);
+    json_writer to = jw_strbuf(b), *w = &to;
+    jw_object(w);
+    jw_member_u64(w, "schema", 1);
+    jw_member_optional(w, "history", c->history);
+    jw_member_optional(w, "format", c->format);
+    jw_member_text(w, "level", v->level.name);
+    jw_member_text(w, "given", v->given);
+    jw_member_bool(w, "session_order", v->session_order);
+    jw_member_text(w, "ryow", ryow_name(v->ryow));
+    jw_member_text(w, "verdict", outcome_name(v->outcome));
+    jw_member_text(w, "reason", v->reason ? v->reason : "");
+    if (v->anomaly != ANOMALIES) jw_member_text(w, "anomaly", anomaly_at(v->anomaly)->name);
     if (v->outcome == OUTCOME_VIOLATED) {
-        list_json(b, "rests_on", names, rests(v, names));
-        if (v->through) string(b, "through", v->through);
-    } else if (v->outcome == OUTCOME_HOLDS && (v->through || v->shown)) {
-        string(b, "through", v->through ? v->through : v->shown);
+        report_rests_on(w, v);
+        jw_member_optional(w, "through", v->through);
+    } else if (v->outcome == OUTCOME_HOLDS) {
+        jw_member_optional(w, "through", v->through ? v->through : v->shown);
     }
-    if (v->trusted) {
-        member(b, "trusted");
-        strbuf_str(b, "true");
-    }
-    number(b, "txns", v->txns);
-    number(b, "ops", v->ops);
-    number(b, "sessions", v->sessions);
-    number(b, "keys", v->keys);
-    if (v->outcome == OUTCOME_VIOLATED) cycle_json(v, b);
-    if (c->verbose && v->outcome == OUTCOME_HOLDS) {
-        member(b, "order");
-        strbuf_char(b, '[');
-        for (uint32_t i = 0; i < v->ordered; i++) {
-            if (i) strbuf_char(b, ',');
-            id(v->h, v->order[i], b);
-        }
-        strbuf_char(b, ']');
-    }
-    size_t n = 0;
-    for (uint32_t w = 0; w < LINTS; w++)
-        if (v->warnings >> w & 1) names[n++] = lint_at(w)->name;
-    list_json(b, "warnings", names, n);
-    if (c->total >= 0) {
-        strbuf_printf(b,
-                      ",\"seconds\":{\"read\":%.6f,\"analyse\":%.6f,\"solve\":%.6f,\"total\":%.6f}",
-                      c->read, (double)v->ns_analyse / 1e9, (double)v->ns_solve / 1e9, c->total);
-        number(b, "peak_rss_kib", c->peak_rss_kib);
-        if (v->stages.n) stages_json(v, b);
-    }
-    strbuf_printf(b,
-                  ",\"solver\":{\"vars\":%llu,\"clauses\":%llu,\"conflicts\":%llu,"
-                  "\"instantiated\":%llu}}\n",
-                  (unsigned long long)v->vars, (unsigned long long)v->clauses,
-                  (unsigned long long)v->conflicts, (unsigned long long)v->instantiated);
+    if (v->trusted) jw_member_bool(w, "trusted", true);
+    jw_member_u64(w, "txns", v->txns);
+    jw_member_u64(w, "ops", v->ops);
+    jw_member_u64(w, "sessions", v->sessions);
+    jw_member_u64(w, "keys", v->keys);
+    if (v->outcome == OUTCOME_VIOLATED) cycle_json(w, v, b->mem);
+    if (c->verbose && v->outcome == OUTCOME_HOLDS)
+        txns_json(w, "order", v, v->order, v->ordered, b->mem);
+    report_warnings(w, v);
+    costs_json(w, v, c);
+    jw_end_object(w);
+    jw_end_line(w);
 }
 
 /* --- text ------------------------------------------------------------------------------------- */
@@ -305,7 +294,7 @@ void report_text(const verdict *v, const report_context *c, strbuf *b)
     else if (v->through)
         strbuf_printf(b, "  it implies %s, which is violated\n", v->through);
     const char *names[3];
-    size_t n = rests(v, names);
+    size_t n = rests_on_names(v, names);
     for (size_t i = 0; i < n; i++)
         strbuf_printf(b, "  rests on %s: without it the level would hold\n", names[i]);
 }

@@ -5,6 +5,7 @@
 #ifndef RATEL_REPORT_REPORT_H
 #define RATEL_REPORT_REPORT_H
 
+#include "base/json_writer.h"
 #include "verdict/verdict.h"
 
 /* What only the caller knows. */
@@ -20,5 +21,14 @@ typedef struct report_context {
 void report_json(const verdict *v, const report_context *c, strbuf *out);
 void report_text(const verdict *v, const report_context *c, strbuf *out);
 const char *outcome_name(enum outcome o);
+
+/* Parts that verdicts and explanations share.  Ids and keys become JSON strings, whatever they were
+   in the input; m is for a moment's text. */
+void report_txn_id(json_writer *w, const history *h, txn_id t, mem *m);
+void report_session_id(json_writer *w, const history *h, uint32_t session, mem *m);
+void report_key(json_writer *w, const history *h, key_id k, mem *m);
+/* The members "rests_on" and "warnings". */
+void report_rests_on(json_writer *w, const verdict *v);
+void report_warnings(json_writer *w, const verdict *v);
 
 #endif

@@ -203,25 +203,33 @@ typedef struct iso_answer {
     bool order;
 } iso_answer;
 
-static void print_json(FILE *out, const args *a, const ratel_history *h, const iso_answer *r)
+static void print_iso_json(FILE *out, const args *a, const ratel_history *h, const iso_answer *r)
 {
+    static const char *const solver[] = {"vars", "clauses", "conflicts", "instantiated"};
     ratel_stat n = {0};
-    const char *ryow = a->value[O_RYOW] ? a->value[O_RYOW] : "must";
+    json_writer to = json_file(out), *w = &to;
     ratel_history_stat(&n, a->context, h);
-    fputs("{\"schema\":1,\"history\":", out);
-    json_text_to(out, r->history);
-    fprintf(out, ",\"format\":\"%s\",\"level\":", ratel_history_format(h));
-    json_text_to(out, r->level);
-    fputs(",\"given\":", out);
-    json_text_to(out, r->given);
-    fprintf(out, ",\"session_order\":%s,\"ryow\":\"%s\",\"verdict\":\"%s\",\"reason\":",
-            r->order ? "true" : "false", ryow, r->verdict);
-    json_text_to(out, r->reason);
-    fprintf(out,
-            ",\"txns\":%llu,\"ops\":%llu,\"sessions\":%llu,\"keys\":%llu,\"warnings\":[],"
-            "\"solver\":{\"vars\":0,\"clauses\":0,\"conflicts\":0,\"instantiated\":0}}\n",
-            (unsigned long long)n.txns, (unsigned long long)n.ops, (unsigned long long)n.sessions,
-            (unsigned long long)n.keys);
+    jw_object(w);
+    jw_member_u64(w, "schema", 1);
+    jw_member_text(w, "history", r->history);
+    jw_member_text(w, "format", ratel_history_format(h));
+    jw_member_text(w, "level", r->level);
+    jw_member_text(w, "given", r->given);
+    jw_member_bool(w, "session_order", r->order);
+    jw_member_text(w, "ryow", a->value[O_RYOW] ? a->value[O_RYOW] : "must");
+    jw_member_text(w, "verdict", r->verdict);
+    jw_member_text(w, "reason", r->reason);
+    jw_member_u64(w, "txns", n.txns);
+    jw_member_u64(w, "ops", n.ops);
+    jw_member_u64(w, "sessions", n.sessions);
+    jw_member_u64(w, "keys", n.keys);
+    jw_member_array(w, "warnings");
+    jw_end_array(w);
+    jw_member_object(w, "solver");
+    for (size_t i = 0; i < sizeof solver / sizeof *solver; i++) jw_member_u64(w, solver[i], 0);
+    jw_end_object(w);
+    jw_end_object(w);
+    jw_end_line(w);
 }
 
 static void release(plain *p)
@@ -292,7 +300,7 @@ int check_iso(const args *a, synth *s, int level, const char *given, const ratel
     if (a->value[O_JSON]) {
         iso_answer r = {history, given, synth_level_name(s, level),
                         verdict, p.why, !so || strcmp(so, "off") != 0};
-        print_json(out, a, h, &r);
+        print_iso_json(out, a, h, &r);
     } else {
         visible_to(out, history);
         fprintf(out, ": %s %s: %s\n", synth_level_name(s, level), verdict, p.why);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #define RATEL_EXPERIMENTAL
+#include "base/json_writer.h"
 #include "ratel.h"
 
 enum exit_status {
@@ -103,8 +104,8 @@ int cmd_synth(args *a);
 int cmd_run(args *a);
 int cmd_test(args *a);
 int cmd_audit(args *a);
-/* The adapters as members of the object of --version --json. */
-void print_adapters(FILE *to);
+/* The member of --version --json that says which databases this build can drive. */
+void adapters_json(json_writer *w);
 /* check --certificate: writes it, and says what went wrong; the exit status of that alone. */
 int write_certificate(args *a, const ratel_result *result, const ratel_history *h);
 
@@ -156,6 +157,11 @@ uint64_t now(void);
 uint64_t peak_rss_kib(void);
 /* A write callback onto a FILE. */
 int write_file_cb(const void *buf, size_t n, void *file);
-void json_text_to(FILE *f, const char *s);
+/* A JSON writer onto a FILE; whether all was written shows when the file is closed. */
+json_writer json_file(FILE *f);
+/* {"schema":1,NAME:path,"error":text}: an input that could not be read. */
+void json_error_line(FILE *f, const char *name, const char *path, const char *text);
+/* "holds", "violated", "undecided". */
+const char *verdict_name(ratel_verdict v);
 
 #endif

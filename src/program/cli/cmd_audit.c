@@ -18,94 +18,94 @@ typedef struct state {
 
 static const char *const verdicts[] = {"holds", "violated", "undecided"};
 
-static void json_member_to(FILE *f, const char *name, const char *text)
+static void texts_json(json_writer *w, const char *name, const char *const *at, size_t n)
 {
-    if (!text) return;
-    fprintf(f, ",\"%s\":", name);
-    json_text_to(f, text);
+    jw_member_array(w, name);
+    for (size_t i = 0; i < n; i++) jw_text(w, at[i]);
+    jw_end_array(w);
 }
 
-static void json_list(FILE *f, const char *name, const char *const *at, size_t n)
+static void cycle_json(json_writer *w, const audit_answer *r)
 {
-    fprintf(f, ",\"%s\":[", name);
-    for (size_t i = 0; i < n; i++) {
-        if (i) fputc(',', f);
-        json_text_to(f, at[i]);
-    }
-    fputc(']', f);
-}
-
-static void print_cycle(FILE *f, const audit_answer *r)
-{
-    fputs(",\"cycle\":[", f);
+    jw_member_array(w, "cycle");
     for (size_t i = 0; i < r->n_cycle; i++) {
-        const audit_edge *w = &r->cycle[i];
-        fputs(i ? ",{\"from\":" : "{\"from\":", f);
-        json_text_to(f, w->from);
-        json_member_to(f, "to", w->to);
-        json_member_to(f, "kind", w->kind);
-        json_member_to(f, "row", w->row);
-        if (w->statement) fprintf(f, ",\"statement\":%u", (unsigned)w->statement);
-        fputc('}', f);
+        const audit_edge *e = &r->cycle[i];
+        jw_object(w);
+        jw_member_text(w, "from", e->from);
+        jw_member_optional(w, "to", e->to);
+        jw_member_optional(w, "kind", e->kind);
+        jw_member_optional(w, "row", e->row);
+        if (e->statement) jw_member_u64(w, "statement", e->statement);
+        jw_end_object(w);
     }
-    fputc(']', f);
+    jw_end_array(w);
 }
 
-static void print_shrunk(const state *st, FILE *f)
+static void shrunk_json(json_writer *w, const state *st)
 {
     const audit_shrunk *s = st->shrunk;
-    fputs(",\"shrunk\":{\"log\":", f);
-    json_text_to(f, st->a->value[O_SHRUNK]);
-    fprintf(f, ",\"txns\":%llu,\"statements\":%llu,\"rows\":%llu,\"trials\":%llu,\"minimal\":%s",
-            (unsigned long long)s->txns, (unsigned long long)s->statements,
-            (unsigned long long)s->rows, (unsigned long long)s->trials,
-            s->minimal ? "true" : "false");
-    json_member_to(f, "reason", s->reason);
-    fputc('}', f);
+    jw_member_object(w, "shrunk");
+    jw_member_text(w, "log", st->a->value[O_SHRUNK]);
+    jw_member_u64(w, "txns", s->txns);
+    jw_member_u64(w, "statements", s->statements);
+    jw_member_u64(w, "rows", s->rows);
+    jw_member_u64(w, "trials", s->trials);
+    jw_member_bool(w, "minimal", s->minimal);
+    jw_member_optional(w, "reason", s->reason);
+    jw_end_object(w);
 }
 
-static void print_json(const state *st, const audit_answer *r)
+/* Where the replay stopped: what the client saw, and what each possible state would have given. */
+static void place_json(json_writer *w, const audit_answer *r)
 {
-    FILE *f = st->out;
-    fputs("{\"schema\":1,\"log\":", f);
-    json_text_to(f, st->name);
-    json_member_to(f, "level", r->level);
-    json_member_to(f, "given", st->given);
-    json_member_to(f, "verdict", verdicts[r->verdict]);
-    json_member_to(f, "reason", r->reason);
-    if (r->verdict != AUDIT_HOLDS && r->txn) {
-        if (r->verdict == AUDIT_VIOLATED)
-            json_member_to(f, "kind", r->semantic ? "semantic" : "isolation");
-        json_member_to(f, "txn", r->txn);
-        fprintf(f, ",\"statement\":%u,\"line\":%llu,\"column\":%llu", (unsigned)r->statement,
-                (unsigned long long)r->line, (unsigned long long)r->column);
-        json_member_to(f, "sql", r->sql);
-        json_member_to(f, "observed", r->observed);
-        fputs(",\"possible\":[", f);
-        for (size_t i = 0; i < r->n_possible; i++) {
-            fputs(i ? ",{\"after\":" : "{\"after\":", f);
-            json_text_to(f, r->possible[i].after);
-            json_member_to(f, "result", r->possible[i].result);
-            fputc('}', f);
-        }
-        fputc(']', f);
-        json_list(f, "conflicts", r->conflicts, r->n_conflicts);
+    if (r->verdict == AUDIT_VIOLATED)
+        jw_member_text(w, "kind", r->semantic ? "semantic" : "isolation");
+    jw_member_text(w, "txn", r->txn);
+    jw_member_u64(w, "statement", r->statement);
+    jw_member_u64(w, "line", r->line);
+    jw_member_u64(w, "column", r->column);
+    jw_member_optional(w, "sql", r->sql);
+    jw_member_optional(w, "observed", r->observed);
+    jw_member_array(w, "possible");
+    for (size_t i = 0; i < r->n_possible; i++) {
+        jw_object(w);
+        jw_member_text(w, "after", r->possible[i].after);
+        jw_member_optional(w, "result", r->possible[i].result);
+        jw_end_object(w);
     }
-    if (r->n_cycle) print_cycle(f, r);
+    jw_end_array(w);
+    texts_json(w, "conflicts", r->conflicts, r->n_conflicts);
+}
+
+static void print_audit_json(const state *st, const audit_answer *r)
+{
+    static const char *const rests_on[] = {"commit-order", "replayed-writes"};
+    json_writer to = json_file(st->out), *w = &to;
+    jw_object(w);
+    jw_member_u64(w, "schema", 1);
+    jw_member_text(w, "log", st->name);
+    jw_member_optional(w, "level", r->level);
+    jw_member_optional(w, "given", st->given);
+    jw_member_text(w, "verdict", verdicts[r->verdict]);
+    jw_member_optional(w, "reason", r->reason);
+    if (r->verdict != AUDIT_HOLDS && r->txn) place_json(w, r);
+    if (r->n_cycle) cycle_json(w, r);
     if (r->verdict == AUDIT_VIOLATED && !r->all_orders)
-        fprintf(f, ",\"rests_on\":[\"commit-order\"%s]",
-                r->replayed_writes ? ",\"replayed-writes\"" : "");
-    if (r->verdict == AUDIT_HOLDS)
-        fprintf(f, ",\"order\":\"%s\"", r->other_order ? "other" : "given");
-    fprintf(f, ",\"txns\":%llu,\"statements\":%llu,\"sessions\":%llu,\"unchecked\":%llu",
-            (unsigned long long)r->txns, (unsigned long long)r->statements,
-            (unsigned long long)r->sessions, (unsigned long long)r->unchecked);
-    json_list(f, "warnings", r->warnings, r->n_warnings);
-    if (st->shrunk) print_shrunk(st, f);
-    if (!st->a->value[O_DETERMINISTIC])
-        fprintf(f, ",\"runs\":%llu,\"seconds\":%.3f,\"peak_rss_kib\":%llu",
-                (unsigned long long)r->runs, st->seconds, (unsigned long long)peak_rss_kib());
-    fputs("}\n", f);
+        texts_json(w, "rests_on", rests_on, r->replayed_writes ? 2 : 1);
+    if (r->verdict == AUDIT_HOLDS) jw_member_text(w, "order", r->other_order ? "other" : "given");
+    jw_member_u64(w, "txns", r->txns);
+    jw_member_u64(w, "statements", r->statements);
+    jw_member_u64(w, "sessions", r->sessions);
+    jw_member_u64(w, "unchecked", r->unchecked);
+    texts_json(w, "warnings", r->warnings, r->n_warnings);
+    if (st->shrunk) shrunk_json(w, st);
+    if (!st->a->value[O_DETERMINISTIC]) {
+        jw_member_u64(w, "runs", r->runs);
+        jw_member_decimal(w, "seconds", st->seconds, 3);
+        jw_member_u64(w, "peak_rss_kib", peak_rss_kib());
+    }
+    jw_end_object(w);
+    jw_end_line(w);
 }
 
 static void print_text(const state *st, const audit_answer *r)
@@ -197,10 +197,7 @@ static int complain_of(const state *st, const audit *a, int code)
     if (st->a->value[O_JSON]) {
         char whole[4096];
         snprintf(whole, sizeof whole, "%.1500s%s: %s", st->name, where, text);
-        fputs("{\"schema\":1,\"log\":", st->out);
-        json_text_to(st->out, st->name);
-        json_member_to(st->out, "error", whole);
-        fputs("}\n", st->out);
+        json_error_line(st->out, "log", st->name, whole);
     }
     visible_to(stderr, st->name);
     fprintf(stderr, "%s: ", where);
@@ -216,17 +213,22 @@ static int write_witness(const state *st, const audit_answer *r)
     char *part;
     FILE *f = open_part(path, &part);
     if (!f) return EXIT_IO;
-    fputs("{\"schema\":1,\"log\":", f);
-    json_text_to(f, st->name);
-    json_member_to(f, "level", r->level);
-    fputs("}\n", f);
+    json_writer w = json_file(f);
+    jw_object(&w);
+    jw_member_u64(&w, "schema", 1);
+    jw_member_text(&w, "log", st->name);
+    jw_member_optional(&w, "level", r->level);
+    jw_end_object(&w);
+    jw_end_line(&w);
     for (size_t i = 0; i < r->n_order; i++) {
         uint32_t s = r->read[i];
-        fputs("{\"txn\":", f);
-        json_text_to(f, r->order[i]);
-        fprintf(f, ",\"state\":%zu,\"reads_state\":%u", i + 1, (unsigned)s);
-        if (s) json_member_to(f, "after", r->order[s - 1]);
-        fputs("}\n", f);
+        jw_object(&w);
+        jw_member_text(&w, "txn", r->order[i]);
+        jw_member_u64(&w, "state", i + 1);
+        jw_member_u64(&w, "reads_state", s);
+        if (s) jw_member_text(&w, "after", r->order[s - 1]);
+        jw_end_object(&w);
+        jw_end_line(&w);
     }
     return close_part(path, part, f);
 }
@@ -270,7 +272,7 @@ static int audit_level(state *st, const audit_options *o, audit **a, FILE *f)
     if (!wrote) wrote = shrink(st, *a, o, &r, &shrunk);
     if (wrote) status = wrote;
     if (st->a->value[O_JSON])
-        print_json(st, &r);
+        print_audit_json(st, &r);
     else
         print_text(st, &r);
     for (size_t i = 0; !st->a->value[O_QUIET] && i < r.n_warnings; i++)

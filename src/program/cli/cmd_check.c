@@ -134,47 +134,54 @@ static void print_warnings(const check *c, const char *name, const ratel_result 
 
 /* Which of the levels that hold are not implied by another one that holds, and which of the
    violated ones imply no other violated one. */
-static void summarise(check *c, const char *name, const ratel_verdict *v, bool session_order)
+static bool is_extreme(const check *c, const ratel_verdict *v, size_t i, bool violated,
+                       bool session_order)
 {
-    bool json = c->a->value[O_JSON];
-    for (int part = 0; part < 2; part++) {
-        bool first = true;
-        if (json && !part) {
-            fputs("{\"schema\":1,\"history\":", c->out);
-            json_text_to(c->out, name);
-        }
-        if (json) {
-            fputs(part ? ",\"weakest_violated\":[" : ",\"strongest\":[", c->out);
-        } else {
-            visible_to(c->out, name);
-            fputs(part ? ": weakest violated:" : ": strongest that hold:", c->out);
-        }
-        ratel_verdict want = part ? RATEL_VIOLATED : RATEL_HOLDS;
+    ratel_verdict want = violated ? RATEL_VIOLATED : RATEL_HOLDS;
+    if (v[i] != want) return false;
+    for (size_t j = 0; j < c->n_levels; j++) {
+        if (j == i || v[j] != want) continue;
+        const char *strong = violated ? c->levels[i] : c->levels[j];
+        const char *weak = violated ? c->levels[j] : c->levels[i];
+        bool implied = ratel_level_implies(strong, weak, session_order) == 1;
+        /* Two names of one level (parallel SI and consistent view with sessions): the
+           first stands for both. */
+        bool mutual = implied && ratel_level_implies(weak, strong, session_order) == 1;
+        if (implied && (!mutual || j < i)) return false;
+    }
+    return true;
+}
+
+static void summarise_json(const check *c, const char *name, const ratel_verdict *v,
+                           bool session_order)
+{
+    json_writer to = json_file(c->out), *w = &to;
+    jw_object(w);
+    jw_member_u64(w, "schema", 1);
+    jw_member_text(w, "history", name);
+    for (int violated = 0; violated < 2; violated++) {
+        jw_member_array(w, violated ? "weakest_violated" : "strongest");
+        for (size_t i = 0; i < c->n_levels; i++)
+            if (is_extreme(c, v, i, violated, session_order)) jw_text(w, c->levels[i]);
+        jw_end_array(w);
+    }
+    jw_end_object(w);
+    jw_end_line(w);
+}
+
+static void summarise_text(const check *c, const char *name, const ratel_verdict *v,
+                           bool session_order)
+{
+    for (int violated = 0; violated < 2; violated++) {
+        bool any = false;
+        visible_to(c->out, name);
+        fputs(violated ? ": weakest violated:" : ": strongest that hold:", c->out);
         for (size_t i = 0; i < c->n_levels; i++) {
-            bool keep = v[i] == want;
-            for (size_t j = 0; j < c->n_levels && keep; j++) {
-                if (j == i || v[j] != want) continue;
-                const char *strong = part ? c->levels[i] : c->levels[j];
-                const char *weak = part ? c->levels[j] : c->levels[i];
-                bool implied = ratel_level_implies(strong, weak, session_order) == 1;
-                /* Two names of one level (parallel SI and consistent view with sessions): the
-                   first stands for both. */
-                bool mutual = implied && ratel_level_implies(weak, strong, session_order) == 1;
-                if (implied && (!mutual || j < i)) keep = false;
-            }
-            if (!keep) continue;
-            if (json) {
-                if (!first) fputc(',', c->out);
-                json_text_to(c->out, c->levels[i]);
-            } else {
-                fprintf(c->out, "%s %s", first ? "" : ",", c->levels[i]);
-            }
-            first = false;
+            if (!is_extreme(c, v, i, violated, session_order)) continue;
+            fprintf(c->out, "%s %s", any ? "," : "", c->levels[i]);
+            any = true;
         }
-        if (json)
-            fputs(part ? "]}\n" : "]", c->out);
-        else
-            fputs(first ? " none\n" : "\n", c->out);
+        fputs(any ? "\n" : " none\n", c->out);
     }
 }
 
@@ -276,11 +283,7 @@ static void refuse(check *c, const char *name, int code)
     if (c->a->value[O_JSON]) {
         char text[4096];
         error_line(r, name, text, sizeof text);
-        fputs("{\"schema\":1,\"history\":", c->out);
-        json_text_to(c->out, name);
-        fputs(",\"error\":", c->out);
-        json_text_to(c->out, text);
-        fputs("}\n", c->out);
+        json_error_line(c->out, "history", name, text);
     }
     merge(c, complain_about(r, name, code));
 }
@@ -427,8 +430,12 @@ static void check_history(check *c, const char *name)
     const char *session = c->a->value[O_SESSION_ORDER];
     bool sessions = !session || strcmp(session, "off") != 0;
     if (c->all && verdicts && code != RATEL_EHISTORY) {
-        summarise(c, name, verdicts, sessions);
-        if (!json) draw_lattice(c, name, verdicts, sessions);
+        if (json) {
+            summarise_json(c, name, verdicts, sessions);
+        } else {
+            summarise_text(c, name, verdicts, sessions);
+            draw_lattice(c, name, verdicts, sessions);
+        }
     }
     free(verdicts);
     ratel_history_free(h);

@@ -307,11 +307,7 @@ static int refuse(args *a, const char *name, const char *format, int code)
     if (out) {
         char text[4096];
         error_line(r, name, text, sizeof text);
-        fputs("{\"schema\":1,\"history\":", out);
-        json_text_to(out, name);
-        fputs(",\"error\":", out);
-        json_text_to(out, text);
-        fputs("}\n", out);
+        json_error_line(out, "history", name, text);
         close_output(a, out, EXIT_INPUT);
     }
     return complain_about(r, name, code);

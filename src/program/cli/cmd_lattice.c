@@ -36,8 +36,9 @@ static char *keep(const lattice *l, const synth_answer *r)
     char *text = NULL;
     FILE *f = tmpfile();
     if (!f) return NULL;
+    json_writer w = json_file(f);
     if (l->a->value[O_JSON])
-        print_transactions(f, r);
+        transactions_json(&w, r);
     else
         print_history(f, r, "    ");
     long end = ftell(f);
@@ -199,44 +200,50 @@ static int print_picture(const lattice *l)
 static const char *const cell_names[] = {"undecided", "proved", "none-up-to-scope", "history",
                                          "undecided"};
 
-static void print_json(const lattice *l)
+static void pair_json(json_writer *w, const lattice *l, size_t i, size_t j)
 {
-    fputs("{\"schema\":1,\"levels\":[", l->out);
-    for (size_t i = 0; i < l->n; i++) {
-        if (i) fputc(',', l->out);
-        json_text_to(l->out, l->levels->name[i]);
+    size_t c = i * l->n + j;
+    jw_object(w);
+    jw_member_text(w, "allow", l->levels->name[i]);
+    jw_member_text(w, "forbid", l->levels->name[j]);
+    jw_member_text(w, "result", cell_names[l->cell[c]]);
+    if (l->cell[c] == SEPARATED) {
+        jw_member_u64(w, "size", l->size[c]);
+        jw_member_array(w, "history");
+        if (l->evidence[c]) jw_raw(w, l->evidence[c], strlen(l->evidence[c]));
+        jw_end_array(w);
     }
-    fprintf(l->out, "],\"txns\":%u,\"keys\":%u,\"values\":%u,\"pairs\":[", (unsigned)l->scope.txns,
-            (unsigned)l->scope.keys, (unsigned)l->scope.values);
-    bool first = true;
+    jw_end_object(w);
+}
+
+static void print_lattice_json(const lattice *l)
+{
+    json_writer to = json_file(l->out), *w = &to;
+    jw_object(w);
+    jw_member_u64(w, "schema", 1);
+    jw_member_array(w, "levels");
+    for (size_t i = 0; i < l->n; i++) jw_text(w, l->levels->name[i]);
+    jw_end_array(w);
+    jw_member_u64(w, "txns", l->scope.txns);
+    jw_member_u64(w, "keys", l->scope.keys);
+    jw_member_u64(w, "values", l->scope.values);
+    jw_member_array(w, "pairs");
     for (size_t i = 0; i < l->n; i++)
-        for (size_t j = 0; j < l->n; j++) {
-            size_t c = i * l->n + j;
-            if (i == j) continue;
-            fputs(first ? "{\"allow\":" : ",{\"allow\":", l->out);
-            first = false;
-            json_text_to(l->out, l->levels->name[i]);
-            fputs(",\"forbid\":", l->out);
-            json_text_to(l->out, l->levels->name[j]);
-            fprintf(l->out, ",\"result\":\"%s\"", cell_names[l->cell[c]]);
-            if (l->cell[c] == SEPARATED)
-                fprintf(l->out, ",\"size\":%u,\"history\":[%s]", (unsigned)l->size[c],
-                        l->evidence[c] ? l->evidence[c] : "");
-            fputc('}', l->out);
-        }
-    fputs("],\"covers\":[", l->out);
-    first = true;
+        for (size_t j = 0; j < l->n; j++)
+            if (i != j) pair_json(w, l, i, j);
+    jw_end_array(w);
+    jw_member_array(w, "covers");
     for (size_t i = 0; i < l->n; i++)
         for (size_t j = 0; j < l->n; j++) {
             if (!covers(l, i, j)) continue;
-            fputs(first ? "[" : ",[", l->out);
-            first = false;
-            json_text_to(l->out, l->levels->name[i]);
-            fputc(',', l->out);
-            json_text_to(l->out, l->levels->name[j]);
-            fputc(']', l->out);
+            jw_array(w);
+            jw_text(w, l->levels->name[i]);
+            jw_text(w, l->levels->name[j]);
+            jw_end_array(w);
         }
-    fputs("]}\n", l->out);
+    jw_end_array(w);
+    jw_end_object(w);
+    jw_end_line(w);
 }
 
 static void print_text(const lattice *l)
@@ -304,7 +311,7 @@ int print_lattice(const args *a, synth *s, const level_list *levels, const synth
         status = fill(&l);
     if (status == EXIT_HOLDS) {
         if (a->value[O_JSON])
-            print_json(&l);
+            print_lattice_json(&l);
         else if (a->value[O_SVG])
             status = print_picture(&l);
         else if (a->value[O_DOT])

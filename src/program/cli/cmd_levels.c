@@ -19,42 +19,37 @@ static const struct {
     {"Adya", "pl-1 ... pl-3: the level without session order"},
 };
 
-static void implied(FILE *out, const char *name, bool so, bool json)
+/* The levels that a level implies, one after the other: start with *i == 0. */
+static bool next_implied(const char *name, bool so, size_t *i, ratel_level *l)
 {
-    ratel_level l;
-    bool first = true;
-    for (size_t i = 0; !ratel_level_at(&l, i); i++) {
-        if (!strcmp(l.name, name) || ratel_level_implies(name, l.name, so) != 1) continue;
-        if (json) {
-            if (!first) fputc(',', out);
-            json_text_to(out, l.name);
-        } else {
-            fprintf(out, "%s%s", first ? "" : ", ", l.name);
-        }
-        first = false;
-    }
-    if (first && !json) fprintf(out, "nothing weaker here");
+    while (!ratel_level_at(l, (*i)++))
+        if (strcmp(l->name, name) && ratel_level_implies(name, l->name, so) == 1) return true;
+    return false;
 }
 
-static void print_json(FILE *out, const ratel_level *l, bool so)
+static void print_level_json(FILE *out, const ratel_level *l, bool so)
 {
-    fputs("{\"schema\":1,\"level\":", out);
-    json_text_to(out, l->name);
-    fputs(",\"aliases\":[", out);
+    ratel_level weaker;
+    json_writer to = json_file(out), *w = &to;
+    jw_object(w);
+    jw_member_u64(w, "schema", 1);
+    jw_member_text(w, "level", l->name);
+    jw_member_array(w, "aliases");
     for (const char *p = l->aliases; *p;) {
         size_t n = strcspn(p, ",");
-        fprintf(out, "%s\"%.*s\"", p == l->aliases ? "" : ",", (int)n, p);
+        jw_bytes(w, p, n);
         p += n + (p[n] == ',');
     }
-    fputs("],\"definition\":", out);
-    json_text_to(out, l->about);
-    fputs(",\"session_order\":", out);
-    json_text_to(out, l->session_order);
-    fputs(",\"checked_by\":", out);
-    json_text_to(out, l->how);
-    fprintf(out, ",\"decided\":%s,\"implies\":[", l->decided ? "true" : "false");
-    implied(out, l->name, so, true);
-    fputs("]}\n", out);
+    jw_end_array(w);
+    jw_member_text(w, "definition", l->about);
+    jw_member_text(w, "session_order", l->session_order);
+    jw_member_text(w, "checked_by", l->how);
+    jw_member_bool(w, "decided", l->decided);
+    jw_member_array(w, "implies");
+    for (size_t i = 0; next_implied(l->name, so, &i, &weaker);) jw_text(w, weaker.name);
+    jw_end_array(w);
+    jw_end_object(w);
+    jw_end_line(w);
 }
 
 static void print_long(FILE *out, const ratel_level *l, bool so)
@@ -66,8 +61,11 @@ static void print_long(FILE *out, const ratel_level *l, bool so)
                                                 : l->session_order);
     fprintf(out, "  checked by     %s\n", l->how);
     fprintf(out, "  implies        ");
-    implied(out, l->name, so, false);
-    fputc('\n', out);
+    ratel_level weaker;
+    bool any = false;
+    for (size_t i = 0; next_implied(l->name, so, &i, &weaker); any = true)
+        fprintf(out, "%s%s", any ? ", " : "", weaker.name);
+    fputs(any ? "\n" : "nothing weaker here\n", out);
 }
 
 static int print_levels(const args *a, FILE *out)
@@ -85,7 +83,7 @@ static int print_levels(const args *a, FILE *out)
         for (size_t j = 0; !ratel_level_at(&l, j); j++) {
             if (strcmp(l.name, base)) continue;
             if (json)
-                print_json(out, &l, so);
+                print_level_json(out, &l, so);
             else
                 print_long(out, &l, so);
         }
@@ -93,7 +91,7 @@ static int print_levels(const args *a, FILE *out)
     if (a->n_files) return EXIT_HOLDS;
     for (size_t i = 0; !ratel_level_at(&l, i); i++) {
         if (json) {
-            print_json(out, &l, so);
+            print_level_json(out, &l, so);
             continue;
         }
         fprintf(out, "%-38s %-18s %s%s\n", l.name, l.aliases, l.about,

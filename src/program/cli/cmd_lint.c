@@ -101,70 +101,76 @@ static void print_fixes(const lint *l, const char *name, const ratel_lint *done)
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-static void member(FILE *out, const char *name, const char *value)
+/* A member whose value may be missing; then it is null. */
+static void text_or_null(json_writer *w, const char *name, const char *value)
 {
-    fprintf(out, ",\"%s\":", name);
+    jw_name(w, name);
     if (value)
-        json_text_to(out, value);
+        jw_text(w, value);
     else
-        fputs("null", out);
+        jw_null(w);
 }
 
-static void open_json(const lint *l, const char *name, const char *format)
+static void open_lint_json(json_writer *w, const char *name, const char *format)
 {
-    fputs("{\"schema\":1,\"history\":", l->out);
-    json_text_to(l->out, name);
-    member(l->out, "format", format);
-    fputs(",\"findings\":[", l->out);
+    jw_object(w);
+    jw_member_u64(w, "schema", 1);
+    jw_member_text(w, "history", name);
+    text_or_null(w, "format", format);
+    jw_member_array(w, "findings");
 }
 
-static void finding_json(const lint *l, const ratel_finding *f, bool first)
+static void finding_json(json_writer *w, const ratel_finding *f)
 {
-    fputs(first ? "{\"id\":" : ",{\"id\":", l->out);
-    json_text_to(l->out, f->id);
-    member(l->out, "severity", severities[f->severity]);
-    fprintf(l->out, ",\"count\":%llu", (unsigned long long)f->count);
-    member(l->out, "unit", f->unit);
-    member(l->out, "text", f->text);
-    member(l->out, "example", f->example);
-    fputs(",\"txns\":[", l->out);
-    for (int t = 0; t < 2 && f->txn[t]; t++) {
-        if (t) fputc(',', l->out);
-        json_text_to(l->out, f->txn[t]);
-    }
-    fputc(']', l->out);
-    if (f->key) member(l->out, "key", f->key);
-    member(l->out, "advice", f->advice);
-    member(l->out, "fix", f->fix);
-    fputc('}', l->out);
+    jw_object(w);
+    jw_member_text(w, "id", f->id);
+    jw_member_text(w, "severity", severities[f->severity]);
+    jw_member_u64(w, "count", f->count);
+    text_or_null(w, "unit", f->unit);
+    text_or_null(w, "text", f->text);
+    text_or_null(w, "example", f->example);
+    jw_member_array(w, "txns");
+    for (int t = 0; t < 2 && f->txn[t]; t++) jw_text(w, f->txn[t]);
+    jw_end_array(w);
+    jw_member_optional(w, "key", f->key);
+    text_or_null(w, "advice", f->advice);
+    text_or_null(w, "fix", f->fix);
+    jw_end_object(w);
 }
 
-static void print_json(const lint *l, const char *name, const char *format, const ratel_lint *found,
-                       const ratel_lint *done, bool clean)
+static void close_lint_json(json_writer *w, bool meaningless, bool clean)
+{
+    jw_member_bool(w, "meaningless", meaningless);
+    jw_member_bool(w, "clean", clean);
+    jw_end_object(w);
+    jw_end_line(w);
+}
+
+static void print_lint_json(const lint *l, const char *name, const char *format,
+                            const ratel_lint *found, const ratel_lint *done, bool clean)
 {
     ratel_finding f;
-    bool first = true, meaningless = false;
-    open_json(l, name, format);
+    bool meaningless = false;
+    json_writer to = json_file(l->out), *w = &to;
+    open_lint_json(w, name, format);
     for (size_t i = 0; !ratel_lint_at(found, i, &f); i++) {
         if (!counts(l, &f)) continue;
         meaningless = meaningless || f.severity == RATEL_MEANINGLESS;
-        finding_json(l, &f, first);
-        first = false;
+        finding_json(w, &f);
     }
-    fputc(']', l->out);
+    jw_end_array(w);
     if (done) {
-        fputs(",\"fixed\":[", l->out);
+        jw_member_array(w, "fixed");
         for (size_t i = 0; !ratel_lint_at(done, i, &f); i++) {
-            fputs(i ? ",{\"id\":" : "{\"id\":", l->out);
-            json_text_to(l->out, f.id);
-            fprintf(l->out, ",\"count\":%llu", (unsigned long long)f.count);
-            member(l->out, "unit", f.unit);
-            fputc('}', l->out);
+            jw_object(w);
+            jw_member_text(w, "id", f.id);
+            jw_member_u64(w, "count", f.count);
+            text_or_null(w, "unit", f.unit);
+            jw_end_object(w);
         }
-        fputc(']', l->out);
+        jw_end_array(w);
     }
-    fprintf(l->out, ",\"meaningless\":%s,\"clean\":%s}\n", meaningless ? "true" : "false",
-            clean ? "true" : "false");
+    close_lint_json(w, meaningless, clean);
 }
 
 static void refuse(lint *l, const char *name, int code)
@@ -173,10 +179,7 @@ static void refuse(lint *l, const char *name, int code)
     if (l->a->value[O_JSON]) {
         char text[4096];
         error_line(r, name, text, sizeof text);
-        fputs("{\"schema\":1,\"history\":", l->out);
-        json_text_to(l->out, name);
-        member(l->out, "error", text);
-        fputs("}\n", l->out);
+        json_error_line(l->out, "history", name, text);
     }
     merge(l, complain_about(r, name, code));
 }
@@ -230,23 +233,25 @@ static void lint_sql(lint *l, const char *name)
     size_t n;
     unsigned shown[3] = {0};
     bool json = l->a->value[O_JSON], first = true;
+    json_writer w = json_file(l->out);
     int status = inspect_sql_log(l->a, l->out, name, &log, &c, &at, &n);
-    if (!status && json) open_json(l, name, "ratel-sql");
+    if (!status && json) open_lint_json(&w, name, "ratel-sql");
     for (size_t i = 0; !status && i < n; i++) {
         ratel_finding f = as_finding(&at[i]);
         if (!counts(l, &f)) continue;
         shown[f.severity]++;
         if (json)
-            finding_json(l, &f, first);
+            finding_json(&w, &f);
         else
             print_finding(l, name, &f);
         first = false;
     }
-    if (!status && json)
-        fprintf(l->out, "],\"meaningless\":%s,\"clean\":%s}\n", shown[2] ? "true" : "false",
-                first ? "true" : "false");
-    else if (!status)
+    if (!status && json) {
+        jw_end_array(&w);
+        close_lint_json(&w, shown[2] > 0, first);
+    } else if (!status) {
         print_sum(l, name, shown);
+    }
     merge(l, status ? status : first ? EXIT_HOLDS : EXIT_VIOLATED);
     audit_free(log);
 }
@@ -268,7 +273,7 @@ static void lint_history(lint *l, const char *name)
     } else {
         bool fine = clean(l, left ? left : found);
         if (l->a->value[O_JSON]) {
-            print_json(l, name, ratel_history_format(h), found, done, fine);
+            print_lint_json(l, name, ratel_history_format(h), found, done, fine);
         } else {
             print_text(l, name, found);
             if (done) print_fixes(l, name, done);

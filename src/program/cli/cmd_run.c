@@ -86,21 +86,26 @@ static void summary(const args *a, const live *l, const live_options *o, const r
                  (unsigned long long)c->tampered);
     bool history_there = !a->value[O_CHECK] && !o->mute && (!out || !strcmp(out, "-"));
     if (!a->value[O_JSON] || history_there) return;
-    fputs("{\"schema\":1,\"database\":", stdout);
-    json_text_to(stdout, l->db.version);
-    printf(",\"isolation\":\"%s\",\"workload\":\"%s\",\"sessions\":%llu,\"seed\":%llu,"
-           "\"committed\":%llu,\"aborted\":%llu,\"unknown\":%llu,\"ops\":%llu,\"lost\":%llu,"
-           "\"faults\":%llu,\"tampered\":%llu,\"seconds\":%.3f,\"interrupted\":%s",
-           l->db.isolation, o->workload, (unsigned long long)o->sessions,
-           (unsigned long long)o->seed, (unsigned long long)c->committed,
-           (unsigned long long)c->aborted, (unsigned long long)c->unknown,
-           (unsigned long long)c->ops, (unsigned long long)c->lost, (unsigned long long)c->faults,
-           (unsigned long long)c->tampered, c->seconds, interrupted() ? "true" : "false");
-    if (out) {
-        fputs(",\"history\":", stdout);
-        json_text_to(stdout, out);
-    }
-    puts("}");
+    json_writer to = json_file(stdout), *w = &to;
+    jw_object(w);
+    jw_member_u64(w, "schema", 1);
+    jw_member_text(w, "database", l->db.version);
+    jw_member_text(w, "isolation", l->db.isolation);
+    jw_member_text(w, "workload", o->workload);
+    jw_member_u64(w, "sessions", o->sessions);
+    jw_member_u64(w, "seed", o->seed);
+    jw_member_u64(w, "committed", c->committed);
+    jw_member_u64(w, "aborted", c->aborted);
+    jw_member_u64(w, "unknown", c->unknown);
+    jw_member_u64(w, "ops", c->ops);
+    jw_member_u64(w, "lost", c->lost);
+    jw_member_u64(w, "faults", c->faults);
+    jw_member_u64(w, "tampered", c->tampered);
+    jw_member_decimal(w, "seconds", c->seconds, 3);
+    jw_member_bool(w, "interrupted", interrupted());
+    jw_member_optional(w, "history", out);
+    jw_end_object(w);
+    jw_end_line(w);
     fflush(stdout);
 }
 

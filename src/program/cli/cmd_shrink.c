@@ -55,11 +55,6 @@ static unsigned long long count(const ratel_history *h, item_at there)
 
 /* --- telling ---------------------------------------------------------------------------------- */
 
-static const char *verdict_name(ratel_verdict v)
-{
-    return v == RATEL_HOLDS ? "holds" : v == RATEL_VIOLATED ? "violated" : "undecided";
-}
-
 static void print_text(const shrink *s, const char *name)
 {
     FILE *f = s->told;
@@ -81,42 +76,47 @@ static void print_text(const shrink *s, const char *name)
     fputc('\n', f);
 }
 
-static void print_json(const shrink *s, const char *name, const char *to)
+static void part_json(json_writer *w, const shrink *s, const char *to)
 {
-    FILE *f = s->told;
-    fputs("{\"schema\":1,\"history\":", f);
-    json_text_to(f, name);
-    fprintf(f, ",\"format\":\"%s\",\"level\":", ratel_history_format(s->h));
-    json_text_to(f, s->level);
-    fputs(",\"given\":", f);
-    json_text_to(f, s->given);
-    fprintf(f, ",\"session_order\":%s,\"verdict\":\"%s\",\"reason\":",
-            s->session_order ? "true" : "false", verdict_name(s->verdict));
-    json_text_to(f, s->reason);
-    if (*s->anomaly) fprintf(f, ",\"anomaly\":\"%s\"", s->anomaly);
-    fprintf(f, ",\"all_txns\":%llu,\"all_ops\":%llu", count(s->h, txn_there),
-            count(s->h, op_there));
-    if (s->part) {
-        fputs(",\"shrunk\":{\"history\":", f);
-        json_text_to(f, s->a->value[O_OUTPUT]);
-        fprintf(f, ",\"format\":\"%s\"", to);
-        if (*s->shrunk.anomaly) fprintf(f, ",\"anomaly\":\"%s\"", s->shrunk.anomaly);
-        fprintf(f, ",\"all_txns\":%llu,\"all_ops\":%llu,\"trials\":%llu,\"minimal\":%s",
-                (unsigned long long)s->shrunk.txns, (unsigned long long)s->shrunk.ops,
-                (unsigned long long)s->shrunk.trials, s->shrunk.minimal ? "true" : "false");
-        if (!s->shrunk.minimal) {
-            fputs(",\"reason\":", f);
-            json_text_to(f, s->shrunk.reason);
-        }
-        fputc('}', f);
+    jw_member_object(w, "shrunk");
+    jw_member_text(w, "history", s->a->value[O_OUTPUT]);
+    jw_member_text(w, "format", to);
+    if (*s->shrunk.anomaly) jw_member_text(w, "anomaly", s->shrunk.anomaly);
+    jw_member_u64(w, "all_txns", s->shrunk.txns);
+    jw_member_u64(w, "all_ops", s->shrunk.ops);
+    jw_member_u64(w, "trials", s->shrunk.trials);
+    jw_member_bool(w, "minimal", s->shrunk.minimal);
+    if (!s->shrunk.minimal) jw_member_text(w, "reason", s->shrunk.reason);
+    jw_end_object(w);
+}
+
+static void print_shrink_json(const shrink *s, const char *name, const char *to)
+{
+    json_writer out = json_file(s->told), *w = &out;
+    jw_object(w);
+    jw_member_u64(w, "schema", 1);
+    jw_member_text(w, "history", name);
+    jw_member_text(w, "format", ratel_history_format(s->h));
+    jw_member_text(w, "level", s->level);
+    jw_member_text(w, "given", s->given);
+    jw_member_bool(w, "session_order", s->session_order);
+    jw_member_text(w, "verdict", verdict_name(s->verdict));
+    jw_member_text(w, "reason", s->reason);
+    if (*s->anomaly) jw_member_text(w, "anomaly", s->anomaly);
+    jw_member_u64(w, "all_txns", count(s->h, txn_there));
+    jw_member_u64(w, "all_ops", count(s->h, op_there));
+    if (s->part) part_json(w, s, to);
+    if (!s->a->value[O_DETERMINISTIC]) {
+        jw_member_object(w, "seconds");
+        jw_member_decimal(w, "read", s->read, 6);
+        jw_member_decimal(w, "check", s->check, 6);
+        jw_member_decimal(w, "shrink", s->total - s->read - s->check, 6);
+        jw_member_decimal(w, "total", s->total, 6);
+        jw_end_object(w);
+        jw_member_u64(w, "peak_rss_kib", peak_rss_kib());
     }
-    if (!s->a->value[O_DETERMINISTIC])
-        fprintf(f,
-                ",\"seconds\":{\"read\":%.6f,\"check\":%.6f,\"shrink\":%.6f,\"total\":%.6f},"
-                "\"peak_rss_kib\":%llu",
-                s->read, s->check, s->total - s->read - s->check, s->total,
-                (unsigned long long)peak_rss_kib());
-    fputs("}\n", f);
+    jw_end_object(w);
+    jw_end_line(w);
 }
 
 /* --- deciding and shrinking ------------------------------------------------------------------- */
@@ -204,7 +204,7 @@ static int shrink_file(shrink *s, const char *name, const char *to)
         if (wrote) {
             status = wrote;
         } else if (s->a->value[O_JSON]) {
-            print_json(s, name, to);
+            print_shrink_json(s, name, to);
         } else {
             print_text(s, name);
         }

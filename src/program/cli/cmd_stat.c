@@ -17,68 +17,86 @@ static const char *const classes[RATEL_SHAPE_CLASSES] = {"0",   "1",    "2",    
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-static void numbers(FILE *out, const char *name, const uint64_t *n, size_t count)
-{
-    fprintf(out, ",\"%s\":[", name);
-    for (size_t i = 0; i < count; i++)
-        fprintf(out, "%s%llu", i ? "," : "", (unsigned long long)n[i]);
-    fputc(']', out);
-}
-
 static double share(uint64_t part, uint64_t whole)
 {
     return whole ? (double)part / (double)whole : 0;
 }
 
-static void print_shape_json(FILE *out, const ratel_stat *s, const ratel_shape *p)
+static void numbers_json(json_writer *w, const char *name, const uint64_t *n, size_t count)
 {
-    uint64_t written = s->writes + s->appends;
-    fprintf(out, ",\"duplicate_ratio\":%.6f", share(s->duplicate_writes, written));
-    fprintf(out, ",\"initial_writes\":%llu,\"ambiguous_reads\":%llu,\"most_writers\":%llu",
-            (unsigned long long)s->initial_writes, (unsigned long long)p->ambiguous_reads,
-            (unsigned long long)p->most_sources);
-    if (p->ambiguity_counted) numbers(out, "reads_by_writers", p->sources, RATEL_SHAPE_CLASSES);
-    numbers(out, "txns_by_ops", p->sizes, RATEL_SHAPE_CLASSES);
-    fprintf(out, ",\"session_txns\":{\"min\":%llu,\"median\":%llu,\"max\":%llu,\"least\":",
-            (unsigned long long)p->session_min, (unsigned long long)p->session_median,
-            (unsigned long long)p->session_max);
-    json_text_to(out, p->session_small);
-    fputs(",\"most\":", out);
-    json_text_to(out, p->session_big);
-    fprintf(out, "},\"hot_share\":{\"1%%\":%.6f,\"10%%\":%.6f},\"hot_keys\":[",
-            share(p->top1, p->touches), share(p->top10, p->touches));
-    for (size_t i = 0; i < p->hot; i++) {
-        fputs(i ? ",{\"key\":" : "{\"key\":", out);
-        json_text_to(out, p->hot_keys[i].key);
-        fprintf(out, ",\"reads\":%llu,\"writes\":%llu}", (unsigned long long)p->hot_keys[i].reads,
-                (unsigned long long)p->hot_keys[i].writes);
-    }
-    fputc(']', out);
-    if (!p->timed) return;
-    fprintf(out, ",\"concurrency\":{\"first\":%lld,\"last\":%lld,\"mean_open\":[",
-            (long long)p->first, (long long)p->last);
-    for (size_t i = 0; i < RATEL_SHAPE_BINS; i++) fprintf(out, "%s%.3f", i ? "," : "", p->open[i]);
-    fputs("]}", out);
+    jw_member_array(w, name);
+    for (size_t i = 0; i < count; i++) jw_u64(w, n[i]);
+    jw_end_array(w);
 }
 
-static void print_json(FILE *out, const char *name, const char *format, const ratel_stat *s,
-                       const ratel_shape *p)
+static void sessions_json(json_writer *w, const ratel_shape *p)
 {
-    fputs("{\"schema\":1,\"history\":", out);
-    json_text_to(out, name);
-    fputs(",\"format\":", out);
-    json_text_to(out, format);
-#define N(field) fprintf(out, ",\"" #field "\":%llu", (unsigned long long)s->field)
+    jw_member_object(w, "session_txns");
+    jw_member_u64(w, "min", p->session_min);
+    jw_member_u64(w, "median", p->session_median);
+    jw_member_u64(w, "max", p->session_max);
+    jw_member_text(w, "least", p->session_small);
+    jw_member_text(w, "most", p->session_big);
+    jw_end_object(w);
+}
+
+static void hot_keys_json(json_writer *w, const ratel_shape *p)
+{
+    jw_member_object(w, "hot_share");
+    jw_member_decimal(w, "1%", share(p->top1, p->touches), 6);
+    jw_member_decimal(w, "10%", share(p->top10, p->touches), 6);
+    jw_end_object(w);
+    jw_member_array(w, "hot_keys");
+    for (size_t i = 0; i < p->hot; i++) {
+        jw_object(w);
+        jw_member_text(w, "key", p->hot_keys[i].key);
+        jw_member_u64(w, "reads", p->hot_keys[i].reads);
+        jw_member_u64(w, "writes", p->hot_keys[i].writes);
+        jw_end_object(w);
+    }
+    jw_end_array(w);
+}
+
+static void shape_json(json_writer *w, const ratel_stat *s, const ratel_shape *p)
+{
+    uint64_t written = s->writes + s->appends;
+    jw_member_decimal(w, "duplicate_ratio", share(s->duplicate_writes, written), 6);
+    jw_member_u64(w, "initial_writes", s->initial_writes);
+    jw_member_u64(w, "ambiguous_reads", p->ambiguous_reads);
+    jw_member_u64(w, "most_writers", p->most_sources);
+    if (p->ambiguity_counted) numbers_json(w, "reads_by_writers", p->sources, RATEL_SHAPE_CLASSES);
+    numbers_json(w, "txns_by_ops", p->sizes, RATEL_SHAPE_CLASSES);
+    sessions_json(w, p);
+    hot_keys_json(w, p);
+    if (!p->timed) return;
+    jw_member_object(w, "concurrency");
+    jw_member_i64(w, "first", p->first);
+    jw_member_i64(w, "last", p->last);
+    jw_member_array(w, "mean_open");
+    for (size_t i = 0; i < RATEL_SHAPE_BINS; i++) jw_decimal(w, p->open[i], 3);
+    jw_end_array(w);
+    jw_end_object(w);
+}
+
+static void print_stat_json(FILE *out, const char *name, const char *format, const ratel_stat *s,
+                            const ratel_shape *p)
+{
+    json_writer to = json_file(out), *w = &to;
+    jw_object(w);
+    jw_member_u64(w, "schema", 1);
+    jw_member_text(w, "history", name);
+    jw_member_text(w, "format", format);
+#define N(field) jw_member_u64(w, #field, s->field)
     N(txns), N(ops), N(sessions), N(keys), N(aborted), N(unknown);
-    fprintf(out, ",\"unique_values\":%s", s->unique_values ? "true" : "false");
+    jw_member_bool(w, "unique_values", s->unique_values);
     N(reads), N(writes), N(deletes), N(appends), N(scans), N(iterators), N(rows), N(failed);
     N(empty_txns), N(read_only), N(write_only), N(duplicate_writes), N(max_txn_ops);
     N(with_times), N(with_hints), N(max_concurrency), N(hot_key_ops);
 #undef N
-    fputs(",\"hot_key\":", out);
-    json_text_to(out, s->hot_key);
-    print_shape_json(out, s, p);
-    fputs("}\n", out);
+    jw_member_text(w, "hot_key", s->hot_key);
+    shape_json(w, s, p);
+    jw_end_object(w);
+    jw_end_line(w);
 }
 
 /* --- text ------------------------------------------------------------------------------------- */
@@ -274,7 +292,7 @@ int cmd_stat(args *a)
             int worse = complain_about(a->context, name, code);
             if (worse > status) status = worse;
         } else if (json) {
-            print_json(out, name, ratel_history_format(h), &s, &p);
+            print_stat_json(out, name, ratel_history_format(h), &s, &p);
         } else {
             print_text(out, name, ratel_history_format(h), &s);
             if (bars) print_bars(&c, &s, &p);

@@ -24,12 +24,11 @@ typedef struct command_state {
 
 /* ---- printing ------------------------------------------------------------------------------ */
 
-static void print_names(FILE *out, const level_list *l)
+static void names_json(json_writer *w, const char *name, const level_list *l)
 {
-    for (size_t i = 0; i < l->n; i++) {
-        if (i) fputc(',', out);
-        json_text_to(out, l->name[i]);
-    }
+    jw_member_array(w, name);
+    for (size_t i = 0; i < l->n; i++) jw_text(w, l->name[i]);
+    jw_end_array(w);
 }
 
 static const char *result_name(synth_result r)
@@ -47,66 +46,80 @@ static size_t contradiction(const state *st, const synth_answer *r, size_t i,
     return code ? 0 : n;
 }
 
-static void print_json(const state *st, const synth_answer *r, double seconds)
+static void cross_edges_json(json_writer *w, const synth_answer *r)
 {
-    FILE *out = st->out;
-    fputs("{\"schema\":1,\"allow\":[", out);
-    print_names(out, &st->allow);
-    fputs("],\"forbid\":[", out);
-    print_names(out, &st->forbid);
-    fprintf(out, "],\"txns\":%u,\"keys\":%u,\"values\":%u,\"found\":%s,\"result\":\"%s\"",
-            (unsigned)st->p.txns, (unsigned)st->p.keys, (unsigned)st->p.values,
-            r->result == SYNTH_HISTORY ? "true" : "false", result_name(r->result));
-    if (r->why) {
-        fputs(",\"reason\":", out);
-        json_text_to(out, r->why);
+    bool any = false;
+    for (uint32_t a = 0, b = 0; next_cross_edge(r, &a, &b); any = true) {
+        if (!any) jw_member_array(w, "session_order");
+        jw_array(w);
+        jw_format(w, "t%u", (unsigned)a);
+        jw_format(w, "t%u", (unsigned)b);
+        jw_end_array(w);
     }
-    if (r->result == SYNTH_HISTORY) {
-        fprintf(out, ",\"size\":%u,\"init\":0,\"history\":[", (unsigned)r->txns);
-        print_transactions(out, r);
-        fputc(']', out);
-        const char *comma = ",\"session_order\":[";
-        for (uint32_t a = 0, b = 0; next_cross_edge(r, &a, &b); comma = ",")
-            fprintf(out, "%s[\"t%u\",\"t%u\"]", comma, (unsigned)a, (unsigned)b);
-        fputs(comma[1] ? ",\"witness\":{" : "],\"witness\":{", out);
-        for (size_t i = 0; i < st->allow.n; i++) {
-            if (i) fputc(',', out);
-            json_text_to(out, st->allow.name[i]);
-            fputs(":[", out);
-            for (uint32_t k = 0; k < r->txns; k++)
-                fprintf(out, "%s\"t%u\"", k ? "," : "", (unsigned)r->witness[i][k]);
-            fputc(']', out);
-        }
-        fputs("},\"contradiction\":{", out);
-        for (size_t i = 0; i < st->forbid.n; i++) {
-            const char *const *lines;
-            size_t n = contradiction(st, r, i, &lines);
-            if (i) fputc(',', out);
-            json_text_to(out, st->forbid.name[i]);
-            fputs(":[", out);
-            for (size_t k = 0; k < n; k++) {
-                if (k) fputc(',', out);
-                json_text_to(out, lines[k]);
-            }
-            fputc(']', out);
-        }
-        fputc('}', out);
-        if (st->p.more) fprintf(out, ",\"complete\":%s,\"others\":[", r->all ? "true" : "false");
-        synth_answer o;
-        for (size_t i = 0; st->p.more && synth_more(r, i, &o); i++) {
-            fputs(i ? ",[" : "[", out);
-            print_transactions(out, &o);
-            fputc(']', out);
-        }
-        if (st->p.more) fputc(']', out);
+    if (any) jw_end_array(w);
+}
+
+static void history_json(json_writer *w, const state *st, const synth_answer *r)
+{
+    jw_member_u64(w, "size", r->txns);
+    jw_member_u64(w, "init", 0);
+    jw_member_array(w, "history");
+    transactions_json(w, r);
+    jw_end_array(w);
+    cross_edges_json(w, r);
+    jw_member_object(w, "witness");
+    for (size_t i = 0; i < st->allow.n; i++) {
+        jw_member_array(w, st->allow.name[i]);
+        for (uint32_t k = 0; k < r->txns; k++) jw_format(w, "t%u", (unsigned)r->witness[i][k]);
+        jw_end_array(w);
     }
-    fprintf(out, ",\"candidates\":%llu", (unsigned long long)r->candidates);
-    if (!st->a->value[O_DETERMINISTIC])
-        fprintf(out,
-                ",\"seconds\":%.3f,\"solver\":{\"vars\":%llu,\"clauses\":%llu,\"conflicts\":%llu}",
-                seconds, (unsigned long long)r->variables, (unsigned long long)r->clauses,
-                (unsigned long long)r->conflicts);
-    fputs("}\n", out);
+    jw_end_object(w);
+    jw_member_object(w, "contradiction");
+    for (size_t i = 0; i < st->forbid.n; i++) {
+        const char *const *lines;
+        size_t n = contradiction(st, r, i, &lines);
+        jw_member_array(w, st->forbid.name[i]);
+        for (size_t k = 0; k < n; k++) jw_text(w, lines[k]);
+        jw_end_array(w);
+    }
+    jw_end_object(w);
+    if (!st->p.more) return;
+    synth_answer o;
+    jw_member_bool(w, "complete", r->all);
+    jw_member_array(w, "others");
+    for (size_t i = 0; synth_more(r, i, &o); i++) {
+        jw_array(w);
+        transactions_json(w, &o);
+        jw_end_array(w);
+    }
+    jw_end_array(w);
+}
+
+static void print_synth_json(const state *st, const synth_answer *r, double seconds)
+{
+    json_writer to = json_file(st->out), *w = &to;
+    jw_object(w);
+    jw_member_u64(w, "schema", 1);
+    names_json(w, "allow", &st->allow);
+    names_json(w, "forbid", &st->forbid);
+    jw_member_u64(w, "txns", st->p.txns);
+    jw_member_u64(w, "keys", st->p.keys);
+    jw_member_u64(w, "values", st->p.values);
+    jw_member_bool(w, "found", r->result == SYNTH_HISTORY);
+    jw_member_text(w, "result", result_name(r->result));
+    jw_member_optional(w, "reason", r->why);
+    if (r->result == SYNTH_HISTORY) history_json(w, st, r);
+    jw_member_u64(w, "candidates", r->candidates);
+    if (!st->a->value[O_DETERMINISTIC]) {
+        jw_member_decimal(w, "seconds", seconds, 3);
+        jw_member_object(w, "solver");
+        jw_member_u64(w, "vars", r->variables);
+        jw_member_u64(w, "clauses", r->clauses);
+        jw_member_u64(w, "conflicts", r->conflicts);
+        jw_end_object(w);
+    }
+    jw_end_object(w);
+    jw_end_line(w);
 }
 
 static void print_list(FILE *out, const char *what, const level_list *l)
@@ -355,7 +368,7 @@ static int answer(state *st)
         code = ratel_history_write(st->h, st->a->context, to, write_file_cb, st->out);
         if (code) return complain_about(st->a->context, to, code);
     } else if (st->a->value[O_JSON]) {
-        print_json(st, &r, seconds_since(start));
+        print_synth_json(st, &r, seconds_since(start));
     } else {
         print_text(st, &r);
         if (history) explain(st, &r);

@@ -54,33 +54,31 @@ static ptrdiff_t get_file(void *buf, size_t cap, void *payload)
     return n || !ferror(f) ? (ptrdiff_t)n : -1;
 }
 
-static void print_json(FILE *out, const char *certificate, const char *history,
-                       const ratel_proof *p)
+static void print_proof_json(FILE *out, const char *certificate, const char *history,
+                             const ratel_proof *p)
 {
-    fputs("{\"schema\":1,\"certificate\":", out);
-    json_text_to(out, certificate);
-    fputs(",\"history\":", out);
-    json_text_to(out, history);
-    fputs(",\"level\":", out);
-    json_text_to(out, p->level);
-    fprintf(out, ",\"session_order\":%s,\"ryow\":\"%s\",\"drift\":%lld,\"verdict\":\"%s\"",
-            p->session_order ? "true" : "false", p->ryow, (long long)p->drift,
-            p->verdict == RATEL_HOLDS ? "holds" : "violated");
-    fprintf(out, ",\"proved\":%s,\"steps\":%llu", p->proved ? "true" : "false",
-            (unsigned long long)p->steps);
-    if (!p->proved) {
-        fputs(",\"reason\":", out);
-        json_text_to(out, p->reason);
-    }
-    fputs("}\n", out);
+    json_writer to = json_file(out), *w = &to;
+    jw_object(w);
+    jw_member_u64(w, "schema", 1);
+    jw_member_text(w, "certificate", certificate);
+    jw_member_text(w, "history", history);
+    jw_member_text(w, "level", p->level);
+    jw_member_bool(w, "session_order", p->session_order);
+    jw_member_text(w, "ryow", p->ryow);
+    jw_member_i64(w, "drift", p->drift);
+    jw_member_text(w, "verdict", verdict_name(p->verdict));
+    jw_member_bool(w, "proved", p->proved);
+    jw_member_u64(w, "steps", p->steps);
+    if (!p->proved) jw_member_text(w, "reason", p->reason);
+    jw_end_object(w);
+    jw_end_line(w);
 }
 
 static void print_text(FILE *out, const char *history, const ratel_proof *p)
 {
     visible_to(out, history);
-    fprintf(out, ": %s %s (session order %s, ryow %s", p->level,
-            p->verdict == RATEL_HOLDS ? "holds" : "violated", p->session_order ? "on" : "off",
-            p->ryow);
+    fprintf(out, ": %s %s (session order %s, ryow %s", p->level, verdict_name(p->verdict),
+            p->session_order ? "on" : "off", p->ryow);
     if (p->drift) fprintf(out, ", drift %lld", (long long)p->drift);
     fputs(p->proved ? "): proved" : "): refused: ", out);
     if (!p->proved) visible_to(out, p->reason);
@@ -121,7 +119,7 @@ int cmd_verify(args *a)
         stats_number(a, "certificate", "steps", proof.steps);
         status = !out ? EXIT_IO : proof.proved ? EXIT_HOLDS : EXIT_VIOLATED;
         if (out && a->value[O_JSON])
-            print_json(out, certificate, history, &proof);
+            print_proof_json(out, certificate, history, &proof);
         else if (out)
             print_text(out, history, &proof);
         if (out) status = close_output(a, out, status);

@@ -310,14 +310,13 @@ int live_scratch(void)
     return fd;
 }
 
-void print_adapters(FILE *to)
+void adapters_json(json_writer *w)
 {
     bool there;
     const char *name;
-    fputs("\"databases\":{", to);
-    for (size_t i = 0; (name = driver_at(i, &there)) != NULL; i++)
-        fprintf(to, "%s\"%s\":%s", i ? "," : "", name, there ? "true" : "false");
-    fputs("}", to);
+    jw_member_object(w, "databases");
+    for (size_t i = 0; (name = driver_at(i, &there)) != NULL; i++) jw_member_bool(w, name, there);
+    jw_end_object(w);
 }
 
 void live_list(void)

@@ -267,23 +267,30 @@ int close_output(const args *a, FILE *f, int status)
     return status;
 }
 
-void json_text_to(FILE *f, const char *s)
+static void put_to_file(void *to, const char *bytes, size_t n)
 {
-    fputc('"', f);
-    while (*s) {
-        unsigned char c = (unsigned char)*s;
-        size_t n = printable(s);
-        if (c == '"' || c == '\\')
-            fprintf(f, "\\%c", c);
-        else if (n)
-            fwrite(s, 1, n, f);
-        else if (c < 0x80)
-            fprintf(f, "\\u%04x", c);
-        else
-            fputs("\\ufffd", f);
-        s += n ? n : 1;
-    }
-    fputc('"', f);
+    fwrite(bytes, 1, n, to);
+}
+
+json_writer json_file(FILE *f)
+{
+    return (json_writer){.put = put_to_file, .to = f};
+}
+
+void json_error_line(FILE *f, const char *name, const char *path, const char *text)
+{
+    json_writer w = json_file(f);
+    jw_object(&w);
+    jw_member_u64(&w, "schema", 1);
+    jw_member_text(&w, name, path);
+    jw_member_text(&w, "error", text);
+    jw_end_object(&w);
+    jw_end_line(&w);
+}
+
+const char *verdict_name(ratel_verdict v)
+{
+    return v == RATEL_HOLDS ? "holds" : v == RATEL_VIOLATED ? "violated" : "undecided";
 }
 
 /* --- signals ---------------------------------------------------------------------------------- */
@@ -362,13 +369,16 @@ static int unknown_command(const char *name)
     return EXIT_USAGE;
 }
 
-/* What the library says of itself, and behind it the program's own features. */
+/* The library's description of itself, a JSON object, with the program's own features added. */
 static void print_build(void)
 {
     const char *build = ratel_build();
-    printf("%.*s,", (int)strlen(build) - 1, build);
-    print_adapters(stdout);
-    puts("}");
+    json_writer w = json_file(stdout);
+    jw_object(&w);
+    jw_raw(&w, build + 1, strlen(build) - 2); /* the members without their braces */
+    adapters_json(&w);
+    jw_end_object(&w);
+    jw_end_line(&w);
 }
 
 int main(int argc, char **argv)

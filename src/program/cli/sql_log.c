@@ -63,11 +63,7 @@ int inspect_sql_log(const args *a, FILE *out, const char *path, audit **log, aud
     if (a->value[O_JSON]) {
         char whole[4096];
         snprintf(whole, sizeof whole, "%.1500s%s: %s", path, where, text);
-        fputs("{\"schema\":1,\"history\":", out);
-        json_text_to(out, path);
-        fputs(",\"error\":", out);
-        json_text_to(out, whole);
-        fputs("}\n", out);
+        json_error_line(out, "history", path, whole);
     }
     visible_to(stderr, path);
     fprintf(stderr, "%s: ", where);
@@ -105,22 +101,26 @@ int stat_sql_log(const args *a, FILE *out, const char *path)
     };
     size_t lines = status ? 0 : sizeof rows / sizeof rows[0];
     bool json = a->value[O_JSON];
+    json_writer w = json_file(out);
     if (!status && json) {
-        fputs("{\"schema\":1,\"history\":", out);
-        json_text_to(out, path);
-        fputs(",\"format\":\"ratel-sql\"", out);
+        jw_object(&w);
+        jw_member_u64(&w, "schema", 1);
+        jw_member_text(&w, "history", path);
+        jw_member_text(&w, "format", "ratel-sql");
     } else if (!status) {
         visible_to(out, path);
         fputs(" (ratel-sql: a log of SQL transactions, for ratel audit)\n", out);
     }
     for (size_t i = 0; i < lines; i++) {
-        unsigned long long v = rows[i].n;
         if (json)
-            fprintf(out, ",\"%s\":%llu", rows[i].name, v);
-        else if (v || rows[i].always)
-            fprintf(out, "  %-34s %llu\n", rows[i].text, v);
+            jw_member_u64(&w, rows[i].name, rows[i].n);
+        else if (rows[i].n || rows[i].always)
+            fprintf(out, "  %-34s %llu\n", rows[i].text, (unsigned long long)rows[i].n);
     }
-    if (!status && json) fputs("}\n", out);
+    if (!status && json) {
+        jw_end_object(&w);
+        jw_end_line(&w);
+    }
     audit_free(log);
     return status;
 }

@@ -36,7 +36,7 @@ bool is_chains(const synth_answer *r); /* its sessions say all of the session or
 bool next_cross_edge(const synth_answer *r, uint32_t *a, uint32_t *b);
 /* The transactions of an answer: lines of text, or elements of a JSON array. */
 void print_history(FILE *out, const synth_answer *r, const char *indent);
-void print_transactions(FILE *out, const synth_answer *r);
+void transactions_json(json_writer *w, const synth_answer *r);
 /* synth --to spec; witness: the answer has an order of an allowed level, which builtin (or "")
    decides. */
 int print_spec(FILE *out, const synth_answer *r, bool witness, const char *builtin);

@@ -93,24 +93,29 @@ int confirm(const args *a, synth *s, const synth_answer *r, const level_list *al
     return status;
 }
 
-void print_transactions(FILE *out, const synth_answer *r)
+void transactions_json(json_writer *w, const synth_answer *r)
 {
     for (uint32_t t = 1; t <= r->txns; t++) {
-        fprintf(out, "%s{\"session\":%u,\"id\":\"t%u\",\"ops\":[", t > 1 ? "," : "",
-                (unsigned)r->session[t], (unsigned)t);
-        bool first = true;
-        char name[24];
+        jw_object(w);
+        jw_member_u64(w, "session", r->session[t]);
+        jw_name(w, "id");
+        jw_format(w, "t%u", (unsigned)t);
+        jw_member_array(w, "ops");
         for (int writes = 0; writes < 2; writes++)
             for (uint32_t x = 0; x < r->keys; x++) {
+                char name[24];
                 size_t cell = (size_t)t * r->keys + x;
                 uint32_t v = writes ? t : r->from[cell];
                 if (writes ? !r->writes[cell] : v == SYNTH_NONE_READ) continue;
                 synth_key_name(x, name, sizeof name);
-                fprintf(out, "%s[\"%s\",\"%s\",%u]", first ? "" : ",", writes ? "w" : "r", name,
-                        (unsigned)v);
-                first = false;
+                jw_array(w);
+                jw_text(w, writes ? "w" : "r");
+                jw_text(w, name);
+                jw_u64(w, v);
+                jw_end_array(w);
             }
-        fputs("]}", out);
+        jw_end_array(w);
+        jw_end_object(w);
     }
 }
 
