@@ -555,6 +555,13 @@ question api_question(const ratel *r, const char *level)
                                .seed = (uint64_t)option(r, API_OPTION_seed)}};
 }
 
+static int no_such_level(ratel *r, const char *name)
+{
+    const char *instead = level_refused(name);
+    return instead ? api_fail(r, RATEL_EINVAL, "level \"%.60s\" is refused: %s", name, instead)
+                   : api_fail(r, RATEL_EINVAL, "no level \"%.60s\"", name);
+}
+
 int ratel_check(ratel_result **out, ratel *r, const ratel_history *h, const char *level)
 {
     if (!out || !r || !h || !level) return RATEL_EINVAL;
@@ -562,7 +569,7 @@ int ratel_check(ratel_result **out, ratel *r, const ratel_history *h, const char
     *out = NULL;
     api_open(&cc.c, r);
     level_ref l;
-    if (!level_named(&l, level)) return api_fail(r, RATEL_EINVAL, "no level \"%.60s\"", level);
+    if (!level_named(&l, level)) return no_such_level(r, level);
     if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
     ratel_result *a = r->fn(r->ud, NULL, 0, sizeof *a);
     if (!a) return api_fail(r, RATEL_ENOMEM, "out of memory");
@@ -644,8 +651,7 @@ int ratel_dump(const ratel_history *h, ratel *r, const char *level, const char *
     if (!h || !r || !level || !stage || !write) return RATEL_EINVAL;
     dump_call dc = {.h = h->model, .d = {.write = write, .payload = payload}};
     api_open(&dc.c, r);
-    if (!level_named(&dc.v.level, level))
-        return api_fail(r, RATEL_EINVAL, "no level \"%.60s\"", level);
+    if (!level_named(&dc.v.level, level)) return no_such_level(r, level);
     size_t i = 0;
     while (i < DUMP_STAGES && strcmp(stages[i], stage)) i++;
     if (i == DUMP_STAGES) return api_fail(r, RATEL_EINVAL, "no stage \"%.60s\"", stage);
@@ -681,7 +687,7 @@ int ratel_result_implied(ratel_result **out, ratel *r, const ratel_result *stron
     *out = NULL;
     api_open(&ic.c, r);
     level_ref l;
-    if (!level_named(&l, level)) return api_fail(r, RATEL_EINVAL, "no level \"%.60s\"", level);
+    if (!level_named(&l, level)) return no_such_level(r, level);
     bool so = level_session_order(&l, option(r, API_OPTION_session_order) != 0);
     const verdict *s = &stronger->v;
     if (s->outcome != OUTCOME_HOLDS ||
@@ -872,9 +878,9 @@ int ratel_level_at(ratel_level *out, size_t i)
                          .aliases = l->aliases,
                          .about = l->about,
                          .how = l->how,
-                         .session_order = l->so == LEVEL_OPTION   ? "option"
-                                          : l->so == LEVEL_ALWAYS ? "always"
-                                                                  : "never",
+                         .session_order = l->session_order == LEVEL_OPTION   ? "option"
+                                          : l->session_order == LEVEL_ALWAYS ? "always"
+                                                                             : "never",
                          .decided = l->decided};
     return RATEL_OK;
 }

@@ -3,6 +3,7 @@
  */
 #include "audit/audit.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,14 +11,7 @@
 #include "audit/audit_internal.h"
 #include "audit/compressed.h"
 #include "base/clock.h"
-
-static const level_row levels[] = {
-#define LEVEL(id, name, aliases, mode, rule, strict, about)                                        \
-    {name, aliases, about, MODE_##mode, WRITE_##rule, strict},
-#include "audit/audit_levels.def"
-#undef LEVEL
-};
-#define N_LEVELS (sizeof levels / sizeof levels[0])
+#include "opt/level.h"
 
 bool audit_available(void)
 {
@@ -26,10 +20,11 @@ bool audit_available(void)
 
 bool audit_level_at(size_t i, const char **name, const char **alias, const char **about)
 {
-    if (i >= N_LEVELS) return false;
-    *name = levels[i].name;
-    *alias = levels[i].aliases;
-    *about = levels[i].about;
+    const level_info *l = level_of_logs(i);
+    if (!l) return false;
+    *name = l->name;
+    *alias = l->aliases;
+    *about = l->log.about;
     return true;
 }
 
@@ -48,41 +43,41 @@ bool audit_pass_at(size_t i, const char **name, const char **about)
     return true;
 }
 
-static bool in_list(const char *list, const char *name)
-{
-    size_t n = strlen(name);
-    for (const char *p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
-        if (!strncmp(p, name, n) && (p[n] == ',' || !p[n])) return true;
-    return false;
-}
-
-static const level_row *level_named(const char *name)
-{
-    for (size_t i = 0; i < N_LEVELS; i++)
-        if (!strcmp(levels[i].name, name) || in_list(levels[i].aliases, name)) return &levels[i];
-    return NULL;
-}
-
 const char *audit_level_named(const char *name)
 {
-    const level_row *l = level_named(name);
+    const level_info *l = level_of_logs_named(name);
     return l ? l->name : NULL;
+}
+
+/* The record in the words of the replay and of the SQL interpreter, which knows no levels. */
+static level_row level_to_replay(const level_info *l)
+{
+    static const audit_mode mode[] = {[LOG_LATEST] = MODE_LATEST,
+                                      [LOG_SNAPSHOT] = MODE_SNAPSHOT,
+                                      [LOG_STATEMENT] = MODE_STATEMENT,
+                                      [LOG_ROW] = MODE_ROW};
+    static const write_rule rule[] = {
+        [LOG_FREE] = WRITE_FREE, [LOG_CONFLICT] = WRITE_CONFLICT, [LOG_RECHECK] = WRITE_RECHECK};
+    assert(l->log.reads != LOG_NONE);
+    return (level_row){l->name, mode[l->log.reads], rule[l->log.writes], l->log.real_time};
 }
 
 void audit_engine(engine *e, guard *g, mem *work, mem *states, const audit_options *o,
                   const sql_log *l)
 {
     const char *name = o->level ? o->level : l->level ? l->level : "serializable";
-    const level_row *level = level_named(name);
+    const level_info *level = level_of_logs_named(name);
+    const char *instead = level ? NULL : level_refused(name);
     if (!level)
-        guard_fail(g, GUARD_HISTORY, "the log's level \"%s\" is none that audit knows", name);
+        guard_fail(g, GUARD_HISTORY, "the log's level \"%s\" is none that audit knows%s%s", name,
+                   instead ? ": " : "", instead ? instead : "");
     memset(e, 0, sizeof *e);
     e->guard = g;
     e->mem = work;
     e->store_mem = states;
     e->o = o;
     e->l = l;
-    e->level = *level;
+    e->level = level_to_replay(level);
     arena_init(&e->kept, work);
     e->plan_of = mem_array0(work, plan *, l->texts.n + 1);
     e->refusal_of = mem_array0(work, const char *, l->texts.n + 1);

@@ -2,8 +2,8 @@
  * audit.h - observational correctness of a log of SQL transactions: the border of the room.
  *
  * Could a correct database at the level have answered so?  No call jumps out, none prints.
- * Levels are rows of audit_levels.def; doc/audit.md and doc/algorithms/audit.md say what each
- * means.
+ * Levels are the records of opt/levels.def that have .log; doc/audit.md and doc/algorithms/audit.md
+ * say what each means.
  */
 #ifndef RATEL_AUDIT_AUDIT_H
 #define RATEL_AUDIT_AUDIT_H
@@ -26,7 +26,7 @@ typedef enum audit_pass {
 } audit_pass;
 
 typedef struct audit_options {
-    const char *level; /* any name of audit_levels.def; NULL: the log's, else serializable */
+    const char *level; /* any name of such a level; NULL: the log's, else serializable */
     bool lenient;      /* statements that we do not know have unknown effects */
     bool by_value;     /* write conflicts by value, the published test */
     bool no_session_order;

@@ -5,11 +5,7 @@
 
 #include <string.h>
 
-static const char *const names[][3] = {
-#define LEVEL(id, name, aliases, mode, rule, strict, about) {name, aliases, about},
-#include "audit/audit_levels.def"
-#undef LEVEL
-};
+#include "opt/level.h"
 
 bool audit_available(void)
 {
@@ -18,10 +14,11 @@ bool audit_available(void)
 
 bool audit_level_at(size_t i, const char **name, const char **alias, const char **about)
 {
-    if (i >= sizeof names / sizeof names[0]) return false;
-    *name = names[i][0];
-    *alias = names[i][1];
-    *about = names[i][2];
+    const level_info *l = level_of_logs(i);
+    if (!l) return false;
+    *name = l->name;
+    *alias = l->aliases;
+    *about = l->log.about;
     return true;
 }
 

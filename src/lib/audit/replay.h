@@ -16,8 +16,8 @@
 
 typedef enum audit_mode { MODE_LATEST, MODE_SNAPSHOT, MODE_STATEMENT, MODE_ROW } audit_mode;
 
-typedef struct level_row {
-    const char *name, *aliases, *about;
+typedef struct level_row { /* .log of a record of opt/levels.def, in the words of this room */
+    const char *name;
     audit_mode mode;
     write_rule rule;
     bool strict;

@@ -1,15 +1,40 @@
 /*
- * level.c - parsing level names, and the lattice of implications.def.
+ * level.c - the records of levels.def by name and by list, and the lattice of implications.def.
  */
 #include "opt/level.h"
 
+#include <assert.h>
 #include <string.h>
 
-static const level_info table[] = {
-#define LEVEL(id, name, aliases, so, decided, about, how)                                          \
-    {name, aliases, LEVEL_##so, decided, about, how},
+static const level_info table[LEVEL_RECORDS] = {
+#define REFUSED_NAME(name, instead)
+#define LEVEL(id, ...) [LEVEL_##id] = {__VA_ARGS__},
+#define LOG_LEVEL LEVEL
 #include "opt/levels.def"
 #undef LEVEL
+#undef LOG_LEVEL
+};
+
+/* As levels.def has them: weakest first, the levels of logs among the others. */
+static const enum level_id weakest_first[] = {
+#define LEVEL(id, ...) LEVEL_##id,
+#define LOG_LEVEL LEVEL
+#include "opt/levels.def"
+#undef LEVEL
+#undef LOG_LEVEL
+#undef REFUSED_NAME
+};
+
+static const struct {
+    const char *name, *instead;
+} refused[] = {
+#define LEVEL(id, ...)
+#define LOG_LEVEL(id, ...)
+#define REFUSED_NAME(name, instead) {name, instead},
+#include "opt/levels.def"
+#undef LEVEL
+#undef LOG_LEVEL
+#undef REFUSED_NAME
 };
 
 const level_info *level_at(size_t i)
@@ -43,28 +68,22 @@ static bool has_alias(const char *aliases, const char *name)
     return false;
 }
 
+static bool record_named(const level_info *l, const char *name)
+{
+    return equal(name, strlen(name), l->name) || has_alias(l->aliases, name);
+}
+
 static bool base_named(level_ref *out, const char *name)
 {
     for (size_t i = 0; i < LEVELS; i++) {
-        if (!equal(name, strlen(name), table[i].name) && !has_alias(table[i].aliases, name))
-            continue;
+        if (!record_named(&table[i], name)) continue;
         out->id = (enum level_id)i;
-        out->so = table[i].so;
+        out->so = table[i].session_order;
         out->realtime = false;
         return true;
     }
     return false;
 }
-
-/* Adya's names: the level without session order. */
-static const struct {
-    const char *name;
-    enum level_id id;
-} adya[] = {
-    {"pl-1", LEVEL_RU},  {"pl-2", LEVEL_RC},    {"pl-cs", LEVEL_CS}, {"pl-2l", LEVEL_MV},
-    {"pl-2+", LEVEL_CV}, {"pl-2.99", LEVEL_RR}, {"pl-3u", LEVEL_US}, {"pl-si", LEVEL_SI},
-    {"pl-3", LEVEL_SER}, {"adya-si", LEVEL_SI},
-};
 
 static void set_name(level_ref *out, const char *prefix)
 {
@@ -84,9 +103,9 @@ bool level_named(level_ref *out, const char *name)
     static const char session[] = "strong-session-", rt[] = "realtime-";
     memset(out, 0, sizeof *out);
     if (strlen(name) > 60) return false;
-    for (size_t i = 0; i < sizeof adya / sizeof *adya; i++)
-        if (equal(name, strlen(name), adya[i].name)) {
-            out->id = adya[i].id;
+    for (size_t i = 0; i < LEVELS; i++)
+        if (table[i].adya && has_alias(table[i].adya, name)) {
+            out->id = (enum level_id)i;
             out->so = LEVEL_NEVER;
             set_name(out, "");
             return true;
@@ -144,6 +163,50 @@ const char *level_near(const char *name)
     return found;
 }
 
+const char *level_refused(const char *name)
+{
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (equal(name, strlen(name), refused[i].name)) return refused[i].instead;
+    return NULL;
+}
+
+/* --- lists ------------------------------------------------------------------------------------ */
+
+bool level_in_turn(enum level_id *out, enum level_turn list, size_t i)
+{
+    for (size_t k = 0; k < LEVELS; k++)
+        if (table[k].turn[list] == i + 1) {
+            *out = (enum level_id)k;
+            return true;
+        }
+    return false;
+}
+
+enum level_id level_with_test(enum weak_level test)
+{
+    size_t k = 0;
+    while (k < LEVELS - 1 && table[k].weak != test) k++;
+    assert(table[k].weak == test && test != WEAK_NONE);
+    return (enum level_id)k;
+}
+
+const level_info *level_of_logs(size_t i)
+{
+    for (size_t k = LEVEL_RECORDS; k-- > 0;) {
+        const level_info *l = &table[weakest_first[k]];
+        if (l->log.reads != LOG_NONE && i-- == 0) return l;
+    }
+    return NULL;
+}
+
+const level_info *level_of_logs_named(const char *name)
+{
+    const level_info *l;
+    for (size_t i = 0; (l = level_of_logs(i)) != NULL; i++)
+        if (record_named(l, name)) return l;
+    return NULL;
+}
+
 /* --- the lattice ------------------------------------------------------------------------------ */
 
 enum form { FORM_OFF, FORM_ON, FORM_RT, FORMS };
@@ -159,8 +222,8 @@ static const struct {
 static enum form form_of(enum level_id id, bool so, bool rt)
 {
     if (rt) return FORM_RT;
-    if (table[id].so == LEVEL_ALWAYS) return FORM_ON;
-    if (table[id].so == LEVEL_NEVER) return FORM_OFF;
+    if (table[id].session_order == LEVEL_ALWAYS) return FORM_ON;
+    if (table[id].session_order == LEVEL_NEVER) return FORM_OFF;
     return so ? FORM_ON : FORM_OFF;
 }
 
@@ -174,7 +237,7 @@ bool level_implies(enum level_id a, bool so_a, bool rt_a, enum level_id b, bool 
         moved = false;
         for (size_t i = 0; i < LEVELS; i++)
             for (int f = FORM_RT; f > FORM_OFF; f--)
-                if (reached[i][f] && !reached[i][f - 1] && table[i].so == LEVEL_OPTION)
+                if (reached[i][f] && !reached[i][f - 1] && table[i].session_order == LEVEL_OPTION)
                     reached[i][f - 1] = moved = true;
         for (size_t i = 0; i < sizeof implications / sizeof *implications; i++)
             if (reached[implications[i].from][implications[i].from_form] &&

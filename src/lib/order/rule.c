@@ -10,8 +10,6 @@
 
 #include <assert.h>
 
-#include "opt/anomaly.h"
-
 /* The words of the column `ordered`. */
 enum { TRANSACTIONS = 0, EVENTS = 1, EXCLUSIVE = 2 };
 
@@ -29,7 +27,7 @@ enum { TRANSACTIONS = 0, EVENTS = 1, EXCLUSIVE = 2 };
 #define PATH_EDGES 0xffffu
 
 static const level_rule rules[RULES] = {
-#define INDUCED(name, of, ordered, reads, paths, kind)                                             \
+#define INDUCED(name, of, ordered, reads, paths)                                                   \
     [RULE_##name] = {.id = RULE_##name,                                                            \
                      .level = LEVEL_##of,                                                          \
                      .events = ((ordered)&EVENTS) != 0,                                            \
@@ -37,9 +35,8 @@ static const level_rule rules[RULES] = {
                      .strict = reads,                                                              \
                      .path = (paths)&PATH_EDGES,                                                   \
                      .single_step = ((paths)&SINGLE_STEP) != 0,                                    \
-                     .arrives_earlier = ((paths)&ARRIVES_EARLIER) != 0,                            \
-                     .anomaly = ANOMALY_##kind},
-#define RULE(level, ordered, reads, paths, kind) INDUCED(level, level, ordered, reads, paths, kind)
+                     .arrives_earlier = ((paths)&ARRIVES_EARLIER) != 0},
+#define RULE(level, ordered, reads, paths) INDUCED(level, level, ordered, reads, paths)
 #include "order/rules.def"
 #undef RULE
 #undef INDUCED
@@ -65,20 +62,10 @@ const level_rule *rule_induced(const level_rule *rule)
 
 enum rule_split rule_split_of(enum level_id level)
 {
-    switch (level) {
-    case LEVEL_INNODB_RR: return SPLIT_APART;
-    case LEVEL_INNODB_RR_TIGHT: return SPLIT_TIGHT;
-    default: return SPLIT_NONE;
-    }
+    return level_at(level)->split;
 }
 
 unsigned rule_real_time(enum level_id level)
 {
-    switch (level) {
-    case LEVEL_GSI:
-    case LEVEL_PCSI: return RT_CC | RT_BC;
-    case LEVEL_STRONG_SI: return RT_CC | RT_BC | RT_CB;
-    case LEVEL_FCV: return RT_CB;
-    default: return 0;
-    }
+    return level_at(level)->real_time & ~RT_TXN;
 }

@@ -38,8 +38,8 @@ enum rule_strict { STRICT_NONE, STRICT_ALL, STRICT_ITEM, STRICT_OWN, STRICT_UPDA
 
 /* A rule with the name of its level, or an induced rule with a name of its own. */
 enum rule_id {
-#define RULE(level, ordered, reads, paths, anomaly) RULE_##level,
-#define INDUCED(id, level, ordered, reads, paths, anomaly) RULE_##id,
+#define RULE(level, ordered, reads, paths) RULE_##level,
+#define INDUCED(id, level, ordered, reads, paths) RULE_##id,
 #include "order/rules.def"
 #undef RULE
 #undef INDUCED
@@ -55,20 +55,11 @@ typedef struct level_rule {
     unsigned path;           /* edges of paths, 0: none */
     bool single_step;        /* a path has one step */
     bool arrives_earlier;    /* a path must arrive at an earlier operation of the reader */
-    uint32_t anomaly;        /* enum anomaly: the name of a violation without a finer name */
 } level_rule;
 
-/* Real-time edges between events: commit before commit, begin before commit, commit before
-   begin. */
-#define RT_CC 1u
-#define RT_BC 2u
-#define RT_CB 4u
-/* The real-time edges that a level has by itself (doc/levels.md). */
+/* The real-time edges between events that a level has by itself (doc/levels.md 4.3). */
 unsigned rule_real_time(enum level_id level);
-
-/* Levels that look at the parts of transactions (asg/innodb_parts.c): every locking read and write
-   has a place of its own (APART), or all of them have one (TIGHT). */
-enum rule_split { SPLIT_NONE, SPLIT_APART, SPLIT_TIGHT };
+/* The parts of transactions that it looks at. */
 enum rule_split rule_split_of(enum level_id level);
 
 /* The rule of a level, or NULL if the level is no rule about one order. */

@@ -380,8 +380,7 @@ static void write_violated(const verdict *v, const history *h, mem *work, strbuf
     enum level_id id = v->level.id;
     enum weak_level weak;
     bool rt, weak_level = weak_of(id, &weak) && !v->level.realtime;
-    if ((weak_level && weak > WEAK_CC) || rule_split_of(id) ||
-        (!weak_level && !judge_rule(&v->level, &rt)))
+    if (!level_at(id)->proved || (!weak_level && !judge_rule(&v->level, &rt)))
         guard_fail(work->guard, GUARD_UNSUPPORTED,
                    "no-rules: this version has no proofs for violations of %s", v->level.name);
     asg g;

@@ -284,7 +284,7 @@ static uint32_t name_loop(const trial *t, const step_list *found, const step_lis
     if (plain->n) return words_name(plain->at, plain->n);
     if (t->ask.rt) return rw ? ANOMALY_STALE_READ : ANOMALY_TIMESTAMP_INVERSION;
     if (rw == 1) return words_name(found->at, found->n);
-    return t->ask.rule->anomaly;
+    return level_at(t->ask.rule->level)->anomaly;
 }
 
 /* Did it see, by a scan, that the key was not there? */

@@ -177,18 +177,7 @@ static bool visible_path(asg *g, const uint32_t *rf, bool so, node_id from, node
 /* A violation of the level that shows no finer name. */
 static uint32_t name_level(enum weak_level level)
 {
-    switch (level) {
-    case WEAK_RU:
-    case WEAK_RC: return ANOMALY_CIRCULAR_INFORMATION_FLOW;
-    case WEAK_MAV: return ANOMALY_OBSERVED_TRANSACTION_VANISHES;
-    case WEAK_RA: return ANOMALY_FRACTURED_READ;
-    case WEAK_RYW: return ANOMALY_READ_YOUR_WRITES_VIOLATION;
-    case WEAK_MR: return ANOMALY_MONOTONIC_READS_VIOLATION;
-    case WEAK_MW: return ANOMALY_MONOTONIC_WRITES_VIOLATION;
-    case WEAK_WFR: return ANOMALY_WRITES_FOLLOW_READS_VIOLATION;
-    case WEAK_CC: break;
-    }
-    return ANOMALY_CAUSALITY_VIOLATION;
+    return level_at(level_with_test(level))->anomaly;
 }
 
 static uint32_t name_premise(const step *p, size_t n, enum weak_level level)
@@ -568,7 +557,7 @@ void words_search(verdict *v, asg *g, const level_rule *rule, const node_id *cor
     if (exclusive && !g->wild_lists && !g->open.n && explain_lost_update(v, g)) return;
     strbuf b;
     strbuf_init(&b, &v->mem);
-    v->anomaly = rule->anomaly;
+    v->anomaly = level_at(rule->level)->anomaly;
     strbuf_str(&b, "every order of the writers leads to a cycle");
     if (!core && g->nodes <= WEAK_SMALL)
         for (node_id x = 0; x < g->nodes; x++) add_core(v, g->node_txn[x]);

@@ -26,18 +26,8 @@
 /* The levels of this build by their test. */
 bool weak_of(enum level_id id, enum weak_level *out)
 {
-    switch (id) {
-    case LEVEL_RU: *out = WEAK_RU; return true;
-    case LEVEL_RC: *out = WEAK_RC; return true;
-    case LEVEL_MAV: *out = WEAK_MAV; return true;
-    case LEVEL_RA: *out = WEAK_RA; return true;
-    case LEVEL_CC: *out = WEAK_CC; return true;
-    case LEVEL_RYW: *out = WEAK_RYW; return true;
-    case LEVEL_MR: *out = WEAK_MR; return true;
-    case LEVEL_MW: *out = WEAK_MW; return true;
-    case LEVEL_WFR: *out = WEAK_WFR; return true;
-    default: return false;
-    }
+    *out = level_at(id)->weak;
+    return *out != WEAK_NONE;
 }
 
 /* --- the read-your-own-writes policy ---------------------------------------------------------- */
@@ -225,8 +215,8 @@ static void decide_weak(verdict *v, const history *h, enum weak_level level, con
 const level_rule *judge_rule(const level_ref *l, bool *rt)
 {
     const level_rule *r = rule_of(l->id);
-    *rt = l->id == LEVEL_SSER || l->realtime;
-    if (!r || (l->realtime && l->id == LEVEL_US)) return NULL;
+    *rt = l->realtime || level_at(l->id)->real_time & RT_TXN;
+    if (!r || (l->realtime && level_at(l->id)->no_realtime)) return NULL;
     return l->id == LEVEL_SSER ? rule_of(LEVEL_SER) : r;
 }
 
@@ -576,17 +566,16 @@ static bool implies_weak(const verdict *v, enum level_id id)
    shorter.  levels: how many of core_weaker are worth asking. */
 static void name_by_weaker(verdict *v, const history *h, uint32_t levels)
 {
-    static const enum level_id ids[CORE_WEAKER] = {LEVEL_RC, LEVEL_MAV, LEVEL_RA, LEVEL_CC};
     attempt t;
     if (v->anomaly < ANOMALIES && !v->cycle.n && v->core.n <= 2) return; /* a fault */
     if (!levels) return;
-    if (implies_weak(v, ids[levels - 1])) {
+    if (implies_weak(v, level_with_test(core_weaker[levels - 1]))) {
         /* The strongest first: if that holds, so do the others. */
         decide(&t, h, &v->work, core_weaker[levels - 1], v->session_order, v->ryow, 0, false);
         if (t.a.verdict != WEAK_VIOLATED || t.g.init_assumed || t.a.why == WHY_SEARCH) return;
     }
     for (uint32_t i = 0; i < levels; i++) {
-        if (!implies_weak(v, ids[i])) continue;
+        if (!implies_weak(v, level_with_test(core_weaker[i]))) continue;
         if (levels > 1)
             decide(&t, h, &v->work, core_weaker[i], v->session_order, v->ryow, 0, false);
         if (t.a.verdict != WEAK_VIOLATED || t.a.why == WHY_SEARCH) continue;
@@ -686,9 +675,8 @@ static void set_through(verdict *v, enum level_id id, bool so)
 /* A level that this build does not decide holds if a stronger one does. */
 static bool accept(verdict *v, const history *h, const question *q)
 {
-    static const enum level_id easiest_first[] = {LEVEL_SER, LEVEL_RR, LEVEL_SSER};
-    for (size_t i = 0; i < sizeof easiest_first / sizeof *easiest_first; i++) {
-        enum level_id id = easiest_first[i];
+    enum level_id id;
+    for (size_t i = 0; level_in_turn(&id, TURN_ACCEPT, i); i++) {
         bool so = v->session_order || id == LEVEL_SSER, asked_so = v->session_order;
         if (!level_implies(id, so, false, v->level.id, asked_so, v->level.realtime)) continue;
         asg g;
@@ -709,13 +697,10 @@ static bool accept(verdict *v, const history *h, const question *q)
    does; returns false if that refutes nothing. */
 static bool refute(verdict *v, const history *h, const question *q)
 {
-    static const enum level_id strongest_first[] = {LEVEL_SI, LEVEL_PSI, LEVEL_CV,  LEVEL_UA,
-                                                    LEVEL_CC, LEVEL_RA,  LEVEL_MAV, LEVEL_CS,
-                                                    LEVEL_RC, LEVEL_RU};
+    enum level_id id;
     bool asked_so = v->session_order;
     level_ref asked = v->level;
-    for (size_t i = 0; i < sizeof strongest_first / sizeof *strongest_first; i++) {
-        enum level_id id = strongest_first[i];
+    for (size_t i = 0; level_in_turn(&id, TURN_REFUTE, i); i++) {
         for (int so = 1; so >= 0; so--) {
             if (!level_implies(asked.id, asked_so, asked.realtime, id, so, false)) continue;
             enum weak_level w;
@@ -738,28 +723,26 @@ static bool refute(verdict *v, const history *h, const question *q)
 static void warn(verdict *v, const facts *f, const history *h)
 {
     v->warnings |= lint_cheap(f, h);
-    bool realtime = v->level.realtime || v->level.id == LEVEL_SSER || v->level.id == LEVEL_FCV ||
-                    v->level.id == LEVEL_GSI || v->level.id == LEVEL_PCSI ||
-                    v->level.id == LEVEL_STRONG_SI;
-    if (realtime && !f->with_times) v->warnings |= lint_bit(LINT_NO_TIMES);
+    bool timed = v->level.realtime || level_needs_times(level_at(v->level.id));
+    if (timed && !f->with_times) v->warnings |= lint_bit(LINT_NO_TIMES);
 }
 
 /* By the database's timestamps: serializability and snapshot isolation as such, and what either
    implies if it holds.  False: they do not decide it. */
 static bool by_timestamps(verdict *v, const history *h, const facts *f)
 {
-    static const enum level_id ids[] = {LEVEL_SER, LEVEL_SI};
-    for (size_t i = 0; i < 2; i++) {
-        bool itself = v->level.id == ids[i] && !v->level.realtime;
-        if (!itself && !level_implies(ids[i], v->session_order, false, v->level.id,
-                                      v->session_order, v->level.realtime))
+    enum level_id id;
+    for (size_t i = 0; level_in_turn(&id, TURN_TIMESTAMPS, i); i++) {
+        bool itself = v->level.id == id && !v->level.realtime;
+        if (!itself && !level_implies(id, v->session_order, false, v->level.id, v->session_order,
+                                      v->level.realtime))
             continue;
-        if (v->level.id == LEVEL_SI && i == 0) continue; /* it has a walk of its own */
-        enum trusted_answer a = trusted_decide(v, h, f, ids[i] == LEVEL_SI);
+        if (v->level.id == LEVEL_SI && id == LEVEL_SER) continue; /* it has a walk of its own */
+        enum trusted_answer a = trusted_decide(v, h, f, id == LEVEL_SI);
         mem_free_all(&v->work);
         if (a == TRUSTED_HOLDS) {
             set_reason(v, "run by the database's timestamps, the transactions explain every read");
-            if (!itself) set_through(v, ids[i], v->session_order);
+            if (!itself) set_through(v, id, v->session_order);
         }
         if (a == TRUSTED_HOLDS || (a == TRUSTED_VIOLATED && itself)) {
             v->warnings &= ~lint_bit(LINT_TIMESTAMPS);

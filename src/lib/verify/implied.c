@@ -86,7 +86,7 @@ bool claim_implies(const claim *a, const claim *b)
         more = false;
         for (size_t i = 0; i < LEVELS; i++)
             for (int f = REAL; f > OFF; f--)
-                if (holds[i][f] && !holds[i][f - 1] && level_at(i)->so == LEVEL_OPTION)
+                if (holds[i][f] && !holds[i][f - 1] && level_at(i)->session_order == LEVEL_OPTION)
                     holds[i][f - 1] = more = true;
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
             bool *to = &holds[rows[i].to][rows[i].to_form];

@@ -132,6 +132,8 @@ int close_output(const args *a, FILE *f, int status);
 void visible_to(FILE *f, const char *s);
 /* `ratel: ...` on standard error. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Of a name that no level has (levels_given.c): what was probably meant, or what to write. */
+void complain_no_level(const char *name);
 /* What the last history written lost, unless -q. */
 void print_lost(const args *a, const char *name);
 /* The last error of the context about `name`: `name:line:col: what`; returns the exit status. */

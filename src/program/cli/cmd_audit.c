@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/sql_log.h"
+#include "opt/level.h"
 
 typedef struct state {
     args *a;
@@ -320,7 +321,10 @@ static bool known_levels(const char *levels)
         char name[64];
         snprintf(name, sizeof name, "%.*s", n < sizeof name ? (int)n : 0, l);
         if (!audit_level_named(name)) {
-            complain("audit: no level \"%.*s\" (see ratel audit --help)", (int)n, l);
+            if (level_refused(name))
+                complain_no_level(name);
+            else
+                complain("audit: no level \"%.*s\" (see ratel audit --help)", (int)n, l);
             return false;
         }
         if (!l[n]) break;

@@ -105,13 +105,9 @@ static bool parse_levels(check *c)
         size_t k = strcspn(p, ",");
         bool last = !p[k];
         p[k] = 0;
-        const char *near;
         bool file = is_level_file(p);
-        if (!file && ratel_level_named(p, &near)) {
-            if (near)
-                complain("no level \"%s\"; did you mean %s? (ratel levels lists them)", p, near);
-            else
-                complain("no level \"%s\" (ratel levels lists them)", p);
+        if (!file && ratel_level_named(p, NULL)) {
+            complain_no_level(p);
             return false;
         }
         if (!(file ? push_file(c, p) : push_level(c, p))) return false;

@@ -343,19 +343,17 @@ static int explain_history(args *a, const char *name, const char *format)
 
 int cmd_explain(args *a)
 {
-    const char *near, *level = a->value[O_LEVEL], *format = format_wanted(a);
+    const char *level = a->value[O_LEVEL], *format = format_wanted(a);
     if (!format) return EXIT_USAGE;
     if (a->n_files != 1) {
         complain("usage: ratel explain [options] HISTORY");
         return EXIT_USAGE;
     }
-    if (level && ratel_level_named(level, &near)) {
+    if (level && ratel_level_named(level, NULL)) {
         if (strchr(level, ',') || !strcmp(level, "all"))
             complain("explain: --level: one level at a time");
-        else if (near)
-            complain("no level \"%s\"; did you mean %s? (ratel levels lists them)", level, near);
         else
-            complain("no level \"%s\" (ratel levels lists them)", level);
+            complain_no_level(level);
         return EXIT_USAGE;
     }
     return explain_history(a, a->files[0], format);

@@ -76,8 +76,7 @@ static int print_levels(const args *a, FILE *out)
     for (size_t i = 0; i < a->n_files; i++) {
         const char *base;
         if (ratel_level_named(a->files[i], &base)) {
-            complain("no level \"%s\"%s%s", a->files[i], base ? "; did you mean " : "",
-                     base ? base : "");
+            complain_no_level(a->files[i]);
             return EXIT_USAGE;
         }
         for (size_t j = 0; !ratel_level_at(&l, j); j++) {

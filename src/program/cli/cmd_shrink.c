@@ -217,7 +217,7 @@ static int shrink_file(shrink *s, const char *name, const char *to)
 /* The one level; else a complaint and the exit status. */
 static int find_level(shrink *s)
 {
-    const char *near, *so = s->a->value[O_SESSION_ORDER];
+    const char *so = s->a->value[O_SESSION_ORDER];
     int status = EXIT_UNDECIDED;
     s->given = s->a->value[O_LEVEL] ? s->a->value[O_LEVEL] : "serializable";
     s->session_order = !so || strcmp(so, "off") != 0;
@@ -232,15 +232,12 @@ static int find_level(shrink *s)
         keep(s->level, sizeof s->level, synth_level_name(s->iso, s->number));
         return EXIT_HOLDS;
     }
-    ratel_level_named(s->given, &near);
     if (strchr(s->given, ',') || !strcmp(s->given, "all"))
         complain("shrink: one level at a time");
     else if (!ratel_level_named(s->given, NULL))
         return EXIT_HOLDS;
-    else if (near)
-        complain("no level \"%s\"; did you mean %s? (ratel levels lists them)", s->given, near);
     else
-        complain("no level \"%s\" (ratel levels lists them)", s->given);
+        complain_no_level(s->given);
     return EXIT_USAGE;
 }
 

@@ -6,7 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opt/level.h"
+
 #define MOST_BYTES (1u << 20)
+
+void complain_no_level(const char *name)
+{
+    const char *near = NULL, *instead = level_refused(name);
+    if (instead)
+        complain("level \"%s\" is refused: %s", name, instead);
+    else if (ratel_level_named(name, &near) && near)
+        complain("no level \"%s\"; did you mean %s? (ratel levels lists them)", name, near);
+    else
+        complain("no level \"%s\" (ratel levels lists them)", name);
+}
 
 synth *session_open(const args *a)
 {
@@ -93,7 +106,9 @@ int level_given(synth *s, const char *name, int *status)
     int level = synth_level_named(s, name);
     if (level >= 0) return level;
     *status = exit_of(level);
-    if (level == RATEL_EINVAL && !ratel_level_named(name, NULL))
+    if (level_refused(name))
+        complain_no_level(name);
+    else if (level == RATEL_EINVAL && !ratel_level_named(name, NULL))
         complain("level \"%s\" has no definition over whole transactions (ratel levels --define "
                  "lists those that do)",
                  name);

@@ -11,19 +11,8 @@
 #define RATEL_DECIDE_WEAK_WEAK_H
 
 #include "asg/asg.h"
+#include "opt/level.h"
 
-enum weak_level {
-    WEAK_RU,
-    WEAK_RC,
-    WEAK_MAV,
-    WEAK_RA,
-    WEAK_CC,
-    /* session guarantees: session_guarantees.c */
-    WEAK_RYW,
-    WEAK_MR,
-    WEAK_MW,
-    WEAK_WFR
-};
 enum weak_verdict { WEAK_UNDECIDED, WEAK_HOLDS, WEAK_VIOLATED };
 enum weak_why { WHY_NONE, WHY_FAULT, WHY_CYCLE, WHY_INIT, WHY_SEARCH };
 
