@@ -984,7 +984,7 @@ static ended ours(const char *sql, uint32_t state, sql_result *r)
 {
     bound = NULL;
     X.state = X.latest = state;
-    X.cid = ++X.last_cid;
+    X.regs.cid = ++X.last_cid;
     X.rule = WRITE_FREE;
     if (guard_armed(&G)) {
         vs_rollback(&S, 0);

@@ -250,7 +250,7 @@ static void judge_statements(linter *t)
     if (!can_set_up(t)) return;
     t->bad = mem_array0(&t->a->work, uint8_t, t->l->texts.n + 1);
     t->as_of = mem_array0(&t->a->work, uint64_t, t->l->texts.n + 1);
-    e->x.cid = 1;
+    e->x.regs.cid = 1;
     for (size_t i = 0; i < t->l->txns.n; i++) {
         const log_txn *x = &t->l->txns.at[i];
         if (x->status == LOG_ABORTED) continue;

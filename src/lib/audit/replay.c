@@ -152,7 +152,7 @@ static plan *plan_for(engine *e, uint32_t text)
     plan *p = e->plan_of[text];
     if (p && p->catalog == e->s.catalog) return p;
     if (e->refusal_of[text] && e->refusal_table[text])
-        e->x.target = vs_find(&e->s, e->refusal_table[text], e->x.latest);
+        e->x.regs.target = vs_find(&e->s, e->refusal_table[text], e->x.latest);
     if (e->refusal_of[text])
         sql_refuse(&e->x.c, (int)e->refusal_at[text] - 1, "%s", e->refusal_of[text]);
     const log_text *t = &e->l->texts.at[text];
@@ -173,8 +173,8 @@ static void bind_params(engine *e, const plan *p, const log_stmt *s)
         type t = p->params[i].id == T_UNKNOWN ? type_plain(T_TEXT) : p->params[i];
         v[i] = c->kind == CELL_NULL ? value_null() : value_parse(&e->x.c, t, c->s, c->n);
     }
-    e->x.params = v;
-    e->x.n_params = p->n_params;
+    e->x.regs.params = v;
+    e->x.regs.n_params = p->n_params;
 }
 
 const plan *engine_plan(engine *e, const log_stmt *s)
@@ -204,8 +204,8 @@ typedef struct attempt {
 
 static void forget_table(engine *e)
 {
-    if (e->x.target) {
-        e->x.target->unknown = true;
+    if (e->x.regs.target) {
+        e->x.regs.target->unknown = true;
         return;
     }
     for (size_t i = 0; i < e->s.tables.n; i++) e->s.tables.at[i]->unknown = true;
@@ -287,9 +287,9 @@ static outcome refused(attempt *a, size_t mark)
         e->refusal_of[a->s->text] = arena_text(&e->kept, e->guard->text, strlen(e->guard->text));
         e->refusal_at[a->s->text] = e->x.c.position;
         e->refusal_table[a->s->text] = NULL;
-        if (e->x.target)
+        if (e->x.regs.target)
             e->refusal_table[a->s->text] =
-                arena_text(&e->kept, e->x.target->name, strlen(e->x.target->name));
+                arena_text(&e->kept, e->x.regs.target->name, strlen(e->x.regs.target->name));
     }
     vs_rollback(&e->s, mark);
     if (!e->o->lenient) {
@@ -368,7 +368,7 @@ static outcome run_statement(attempt *a)
         return RUN_OK;
     }
     memcpy(&outer, g, sizeof outer);
-    e->x.target = NULL;
+    e->x.regs.target = NULL;
     if (guard_armed(g)) {
         int code = g->code;
         guard_restore(g, &outer);
@@ -452,7 +452,7 @@ static outcome run_all(engine *e, const log_txn *t)
             if (!i) e->first_read[e->position] = e->x.state;
         }
         e->seen.n = e->seen_from = 0;
-        e->x.cid = ++e->x.last_cid;
+        e->x.regs.cid = ++e->x.last_cid;
         a.s = e->statement = &t->stmts[i];
         a.index = i;
         if (e->focus) e->x.choose = i + 1 == e->focus ? choose_row : NULL;
@@ -515,7 +515,7 @@ void engine_begin(engine *e, trial *t, uint32_t position)
     exec_begin(&e->x);
     e->x.session = e->l->txns.at[t->txn].session;
     e->x.lost_prepares = e->lost_prepares;
-    e->x.alone = e->l->sessions.n < 2;
+    e->x.single_session = e->l->sessions.n < 2;
     e->running = &e->l->txns.at[t->txn];
 }
 
@@ -541,7 +541,7 @@ outcome engine_statement(engine *e, uint32_t stmt, uint32_t (*choose)(void *, ta
     e->seen.n = e->seen_from = 0;
     e->x.choose = choose;
     e->x.view = NULL; /* all that it calls reads the same state of a row */
-    e->x.cid = ++e->x.last_cid;
+    e->x.regs.cid = ++e->x.last_cid;
     e->x.state = e->position;
     e->statement = a.s;
     outcome r = run_statement(&a);
@@ -673,7 +673,7 @@ static void setup(engine *e)
         e->in_dump = s->of_dump;
         plan *p = plan_for(e, s->text);
         bind_params(e, p, s);
-        e->x.cid = ++e->x.last_cid;
+        e->x.regs.cid = ++e->x.last_cid;
         sql_result out;
         exec_plan(&e->x, p, &out);
         arena_reset(&e->x.work);

@@ -427,7 +427,7 @@ static uint32_t chosen(void *ud, table *t, uint32_t r)
         uint32_t row = y->sym_row[s->number][r];
         for (size_t k = y->reads_from; k < y->reads_to; k++) {
             const sym_read *d = &y->x.reads.at[k];
-            if (d->t == s && d->row == row && d->cid == e->x.cid) return state_of(y, d->id);
+            if (d->t == s && d->row == row && d->cid == e->x.regs.cid) return state_of(y, d->id);
         }
     }
     return e->position;

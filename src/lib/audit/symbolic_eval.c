@@ -320,7 +320,7 @@ gval sx_eval(sx *x, const expr *e, sframe *f, fm path)
     guard_tick(x->p.g);
     switch (e->kind) {
     case E_CONST: return gval_of(&x->p, e->t.id, e->v);
-    case E_PARAM: return gval_of(&x->p, e->t.id, x->e->x.params[e->index]);
+    case E_PARAM: return gval_of(&x->p, e->t.id, x->e->x.regs.params[e->index]);
     case E_COLUMN: {
         for (uint32_t i = 0; i < e->up; i++) f = f->up;
         const gval *r = f->slots[e->slot];

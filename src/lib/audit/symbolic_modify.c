@@ -245,7 +245,7 @@ fm sx_statement(sx *x, const plan *p, const log_stmt *s, uint32_t cid)
     arena_reset(&x->work);
     if (s->has_error) sx_refuse(x, "a statement that failed");
     if (p->fails) sx_refuse(x, "a constant expression that fails");
-    x->e->x.loose = p->loose;
+    x->e->x.planner_chose = p->planner_chooses;
     sframe none = {NULL, NULL, NULL};
     for (uint32_t i = 0; i < p->n_early; i++) sx_eval(x, p->early[i], &none, FM_TRUE);
     for (size_t i = 0; i < x->bad.n; i++) vec_push(x->p.m, &x->murky, x->bad.at[i]);

@@ -337,7 +337,7 @@ static void order_output(binder *b, query *q, const PgQuery__SelectStmt *s)
         }
     }
     order_by(b, &none, q, s->sort_clause, s->n_sort_clause);
-    if (s->limit_count || s->limit_offset) b->p->loose = true;
+    if (s->limit_count || s->limit_offset) b->p->planner_chooses = true;
     q->limit = count_expr(b, &none, s->limit_count);
     q->offset = count_expr(b, &none, s->limit_offset);
     if (s->n_locking_clause) sql_refuse(CTX(b), -1, "FOR UPDATE of this query");
@@ -357,7 +357,7 @@ static query *values_query(binder *b, scope *up, const PgQuery__SelectStmt *s)
     q->n_out = (uint32_t)s->values_lists[0]->list->n_items;
     q->rows = arena_array(b->mem, expr *, (size_t)q->n_rows * q->n_out + 1);
     q->out = arena_array(b->mem, out_column, q->n_out + 1);
-    b->p->loose = true;
+    b->p->planner_chooses = true;
     for (uint32_t i = 0; i < q->n_rows; i++) {
         const PgQuery__List *l = s->values_lists[i]->list;
         if (l->n_items != q->n_out)
@@ -392,7 +392,7 @@ static query *set_query(binder *b, scope *up, const PgQuery__SelectStmt *s)
     q->right = bind_select(b, up, s->rarg);
     b->side = side;
     q->correlated = q->left->correlated || q->right->correlated;
-    b->p->loose = true;
+    b->p->planner_chooses = true;
     q->n_out = q->left->n_out;
     if (q->right->n_out != q->n_out)
         sql_raise(CTX(b), "42601", "each query of a UNION must have the same number of columns");
@@ -453,7 +453,7 @@ static query *bind_plain(binder *b, scope *up, const PgQuery__SelectStmt *s)
         q->from = both;
     }
     if (s->where_clause) q->where = bind_bool(b, &in, s->where_clause, "WHERE");
-    if (q->where && q->where->kind == E_AND) b->p->loose = true;
+    if (q->where && q->where->kind == E_AND) b->p->planner_chooses = true;
     use_indexes(b, q->from, q->where);
     if (s->n_distinct_clause) {
         if (s->n_distinct_clause > 1 ||
@@ -473,7 +473,7 @@ static query *bind_plain(binder *b, scope *up, const PgQuery__SelectStmt *s)
     q->windows = in.windows.at;
     if (q->n_windows && (q->n_aggs || s->n_group_clause || q->having))
         sql_refuse(CTX(b), -1, "window functions beside GROUP BY or aggregates");
-    if (q->n_windows) b->p->loose = true;
+    if (q->n_windows) b->p->planner_chooses = true;
     q->grouped = s->n_group_clause || q->n_aggs || q->having;
     if (q->grouped) {
         in.aggregates = false;
@@ -487,7 +487,7 @@ static query *bind_plain(binder *b, scope *up, const PgQuery__SelectStmt *s)
             if (q->sort[i].e) check_grouped(b, &in, q, q->sort[i].e);
     }
     if (s->limit_count || s->limit_offset || (q->where && q->where->kind == E_AND))
-        b->p->loose = true;
+        b->p->planner_chooses = true;
     q->limit = count_expr(b, &in, s->limit_count);
     q->offset = count_expr(b, &in, s->limit_offset);
     locking(b, q, s);
@@ -541,7 +541,7 @@ static scope target_scope(binder *b, plan *p, const PgQuery__RangeVar *r, query 
     memset(q, 0, sizeof *q);
     scope s = {.q = q};
     p->scan = table_relation(b, &s, r);
-    p->target = b->x->target = p->scan->table;
+    p->target = b->x->regs.target = p->scan->table;
     return s;
 }
 
@@ -677,7 +677,7 @@ static void condition(binder *b, scope *s, plan *p, const node *where)
 {
     if (where) p->where = bind_bool(b, s, where, "WHERE");
     use_indexes(b, p->scan, p->where);
-    if (p->where && p->where->kind == E_AND) p->loose = true;
+    if (p->where && p->where->kind == E_AND) p->planner_chooses = true;
 }
 
 static void update(binder *b, plan *p, const PgQuery__UpdateStmt *u)
@@ -798,7 +798,7 @@ static void bind_parsed(binder *b, plan *p, const PgQuery__ParseResult *tree)
     p->simple = p->kind == S_SELECT && q->n_out == 1 && !q->from && !q->where && !q->grouped &&
                 !q->distinct && !q->n_sort && !q->limit && !q->offset && !q->locking && !q->call &&
                 !q->set && !q->n_rows && !q->n_windows && !b->sublinks;
-    if (p->simple) p->loose = false;
+    if (p->simple) p->planner_chooses = false;
     if (p->fails && (!p->simple || b->calls))
         sql_refuse(CTX(b), -1, "a constant expression that fails (%s)", b->x->c.state);
     bool one_row = p->kind == S_INSERT && !p->q && p->n_rows == 1 && !p->conflict;
@@ -863,8 +863,8 @@ static bool too_deep(const char *s, size_t n)
 
 plan *sql_bind(sql_exec *x, arena *m, const char *text, size_t n)
 {
-    x->pl = NULL;
-    x->c.routine = NULL;
+    x->regs.pl = NULL;
+    x->c.place.routine = NULL;
     x->views = 0;
     return bind_text(x, m, NULL, text, n, NULL, 0);
 }

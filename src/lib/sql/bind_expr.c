@@ -537,7 +537,7 @@ static expr *variable_ref(binder *b, const PgQuery__ColumnRef *c)
 /* A name that is both is an error in PL/pgSQL, and the column in an SQL function. */
 static bool also_variable(binder *b, const PgQuery__ColumnRef *c)
 {
-    if (!b->code || (b->x->pl->r && b->x->pl->r->sql) || c->n_fields > 1) return false;
+    if (!b->code || (b->x->regs.pl->r && b->x->regs.pl->r->sql) || c->n_fields > 1) return false;
     const char *name = c->fields[0]->string->sval;
     return pl_find(b->code->scope, NULL, name) >= 0;
 }
@@ -737,7 +737,7 @@ static expr *sub_link(binder *b, scope *s, const PgQuery__SubLink *l)
     if (s && (s->aggs.n || s->windows.n || s->in_aggregate))
         sql_refuse(CTX(b), l->location, "a subquery beside aggregates");
     query *q = bind_select(b, s, l->subselect->select_stmt);
-    b->p->loose = b->sublinks = true;
+    b->p->planner_chooses = b->sublinks = true;
     expr *e;
     switch (l->sub_link_type) {
     case PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK:

@@ -44,7 +44,7 @@ static void add_relation(binder *b, scope *s, relation r, int position)
     for (size_t i = 0; i < s->rels.n; i++)
         if (!strcmp(s->rels.at[i].name, r.name))
             sql_raise(CTX(b), "42712", "table name \"%s\" specified more than once", r.name);
-    if (s->rels.n) b->p->loose = true;
+    if (s->rels.n) b->p->planner_chooses = true;
     if (s->rels.n > 1000) sql_refuse(CTX(b), position, "more than 1000 tables");
     arena_push(b->mem, &s->rels, r);
 }
@@ -91,7 +91,7 @@ static query *view_query(binder *b, const routine *r)
     plan *p = bind_text(b->x, b->mem, NULL, r->view, strlen(r->view), NULL, 0);
     b->x->views--;
     b->p->reads |= p->reads;
-    b->p->loose = true;
+    b->p->planner_chooses = true;
     query *q = p->q;
     for (uint32_t i = 0; i < r->n_names; i++) q->out[i].name = r->names[i];
     return q;
@@ -113,7 +113,7 @@ size_t bind_with(binder *b, scope *up, const PgQuery__WithClause *w)
         if (q->correlated) sql_refuse(CTX(b), c->location, "WITH of a query that refers outside");
         PgQuery__Alias names = {.n_colnames = c->n_aliascolnames, .colnames = c->aliascolnames};
         q->kept = true;
-        b->p->loose = true;
+        b->p->planner_chooses = true;
         with_query one = {name_keep(b, c->ctename), renamed(b, q, &names)};
         arena_push(b->mem, &b->withs, one);
     }
@@ -437,7 +437,7 @@ static void add_lookups(binder *b, join *j, const conditions *c)
     j->lookups = found.at;
     j->n_lookups = (uint32_t)found.n;
     j->filters = filters.at;
-    j->n_filters = b->p->loose ? (uint32_t)filters.n : 0;
+    j->n_filters = b->p->planner_chooses ? (uint32_t)filters.n : 0;
 }
 
 static void place_lookups(binder *b, join *j, const conditions *from_above)

@@ -16,7 +16,7 @@
 
 static expr *variable(binder *b, uint32_t var, const char *field, int position)
 {
-    const pl_frame *f = b->x->pl;
+    const pl_frame *f = b->x->regs.pl;
     const pl_var *v = &f->body->vars.at[var];
     expr *e = expr_new(b, E_VAR, type_plain(T_TEXT), position, 0);
     e->index = var;
@@ -43,9 +43,9 @@ static expr *variable(binder *b, uint32_t var, const char *field, int position)
 
 expr *bind_variable(binder *b, const char *const *names, size_t n, int position)
 {
-    if (!b->code || !b->x->pl) return NULL;
+    if (!b->code || !b->x->regs.pl) return NULL;
     const pl_scope *s = b->code->scope;
-    const pl_body *body = b->x->pl->body;
+    const pl_body *body = b->x->regs.pl->body;
     int v = pl_find(s, NULL, names[0]);
     if (n == 1) return v < 0 ? NULL : variable(b, (uint32_t)v, NULL, position);
     bool record = v >= 0 && (body->vars.at[v].kind == PL_RECORD || body->vars.at[v].kind == PL_ROW);
@@ -57,7 +57,7 @@ expr *bind_variable(binder *b, const char *const *names, size_t n, int position)
 
 expr *bind_argument(binder *b, int number, int position)
 {
-    const pl_frame *f = b->x->pl;
+    const pl_frame *f = b->x->regs.pl;
     int at = 0;
     for (uint32_t i = 0; f->r && i < f->r->n_params; i++) {
         /* SQL functions count what is passed in, PL/pgSQL everything */
@@ -388,7 +388,7 @@ static expr *call_of(binder *b, scope *s, const PgQuery__FuncCall *f, bool proce
             sql_raise(CTX(b), "42883", "no function \"%s\" takes a %s here", name, type_name(from));
         e->arg[i] = expr_coerce(b, e->arg[i], t, CAST_IMPLICIT);
     }
-    b->p->loose = b->calls = true;
+    b->p->planner_chooses = b->calls = true;
     if (found->fixed) b->p->reads = true;
     return e;
 }
@@ -433,5 +433,5 @@ void bind_call(binder *b, plan *p, const PgQuery__CallStmt *c)
     if (!p->call)
         sql_refuse(CTX(b), c->funccall->location, "procedure %s",
                    string_of(b, c->funccall->funcname[c->funccall->n_funcname - 1], -1));
-    p->loose = false; /* what its statements are is seen when they run */
+    p->planner_chooses = false; /* what its statements are is seen when they run */
 }

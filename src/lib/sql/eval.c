@@ -290,7 +290,7 @@ value eval(sql_exec *x, const expr *e, frame *f)
 {
     switch (e->kind) {
     case E_CONST: return e->v;
-    case E_PARAM: return x->params[e->index];
+    case E_PARAM: return x->regs.params[e->index];
     case E_COLUMN: {
         for (uint32_t i = 0; i < e->up; i++) f = f->up;
         const value *r = f->slots[e->slot];

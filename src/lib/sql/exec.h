@@ -36,16 +36,32 @@ typedef struct written_row {
 
 typedef struct pl_frame pl_frame;
 
-/* What a statement inside of a body sets aside: its own snapshot is newer (READ COMMITTED). */
+/* The registers of the interpreter: what a statement inside of a body changes and its caller gets
+   back.  exec_enter copies them whole and exec_leave assigns them whole, so that a new register
+   cannot be forgotten in one of the two.
+   Invariants: cid <= last_cid while a body runs; kept_from <= kept.n; refers_from <= refers.n. */
+typedef struct exec_regs {
+    uint32_t cid;           /* the running statement: it sees the writes of smaller cids */
+    uint32_t depth;         /* queries that are running inside of one another */
+    uint32_t calls;         /* bodies that are running inside of one another */
+    uint32_t caught;        /* blocks that would catch a deadlock */
+    uint32_t many;          /* > 0: evaluating for each of several rows, in no order */
+    bool planner_may_raise; /* the running statement's error may depend on the planner */
+    uint32_t n_params;
+    const value *params; /* of the plan's types */
+    table *target;       /* that the statement being bound or run would write, if it is known */
+    pl_frame *pl;        /* the body that is running */
+    size_t kept_from;    /* results of WITH from here on belong to the running statement */
+    size_t refers_from;  /* foreign keys to be tested from here on belong to it */
+} exec_regs;
+
+/* What is put aside while a statement inside of a body runs. */
 typedef struct exec_view {
-    uint32_t state, cid, valid_from, depth, calls, caught, many, n_params, line;
-    const value *params;
-    const char *routine;
-    bool loose;
-    table *target;
-    pl_frame *pl;
-    size_t kept_from, kept, refers_from, refers;
-    size_t choice, seen, seen_from; /* of whoever chooses states */
+    exec_regs regs;
+    sql_place place;                /* sql_context.place */
+    size_t kept, refers;            /* lengths of sql_exec.kept and sql_exec.refers */
+    uint32_t state, valid_from;     /* given back by sql_exec.view, at levels that change them */
+    size_t choice, seen, seen_from; /* owned by the function that chooses states */
 } exec_view;
 
 typedef enum view_move { VIEW_SAVE, VIEW_FRESH, VIEW_BACK } view_move;
@@ -76,10 +92,10 @@ typedef struct sql_exec {
     sql_context c;
     store *s;
     arena work;
-    uint32_t state;  /* the view */
-    uint32_t latest; /* the newest state: constraints and locks look here */
-    uint32_t cid;
+    uint32_t state;    /* the view */
+    uint32_t latest;   /* the newest state: constraints and locks look here */
     uint32_t last_cid; /* statements of bodies count on from here */
+    exec_regs regs;    /* what a statement inside of a body changes and gives back */
     write_rule rule;
     bool any_key;  /* do not ask whether a key is taken: later states are in the store, too */
     bool no_index; /* scan where an index would do */
@@ -100,31 +116,20 @@ typedef struct sql_exec {
     uint32_t valid_from;
     uint32_t conflict;       /* state that wrote the row a 40001 is about */
     VEC(written_row) locked; /* FOR UPDATE */
-    uint32_t n_params;
-    const value *params; /* of the plan's types */
     uint64_t touched;    /* rows that the statement tried to write: the order of errors is theirs */
-    uint32_t depth;
-    uint32_t calls;  /* depth of running bodies */
-    uint32_t caught; /* blocks that would catch a deadlock */
-    bool alone;      /* nobody to have one with */
-    uint32_t many;   /* evaluating for each of several rows, in no order */
-    uint64_t steps;  /* of bodies, in this statement */
-    bool loose;      /* a planner's choice was met in a body */
-    bool nothing;    /* ON CONFLICT DO NOTHING was run */
+    bool single_session; /* no other session, so no deadlock */
+    uint64_t steps;      /* of bodies, in this statement */
+    bool planner_chose;  /* the statement, or one in a body that it ran, has a planner's choice */
+    bool nothing;        /* ON CONFLICT DO NOTHING was run */
     uint32_t session;
     bool lost_prepares; /* a transaction that is not run prepared or deallocated something */
-    bool loose_now;     /* it may decide what the running statement raises */
-    pl_frame *pl;       /* the body that is running */
     VEC(savepoint) savepoints;
     VEC(kept_result) kept; /* in the work arena */
-    size_t kept_from;
     VEC(sql_portal) portals;
     arena held; /* their rows: up to the end of the transaction */
     uint32_t unnamed;
-    uint32_t views; /* being bound */
-    size_t refers_from;
+    uint32_t views;          /* being bound */
     VEC(refer_event) refers; /* rows whose foreign keys are tested when the statement ends */
-    table *target;           /* that the statement being bound or run would write, if it is known */
 } sql_exec;
 
 typedef struct frame {
@@ -150,7 +155,7 @@ void exec_planned(sql_exec *x, const plan *p);
 /* foreign_keys.c: a row was written; at the end of the statement. */
 void refer_note(sql_exec *x, table *t, const value *before, const value *after);
 void refer_check(sql_exec *x);
-/* Another table refers to it: one that stays. */
+/* Does a table outside `leaving` have a foreign key to t? */
 bool refer_needed(const sql_exec *x, const table *t, const char *const *leaving, uint32_t n);
 void exec_session(sql_exec *x, const plan *p, sql_result *out);
 void exec_enter(sql_exec *x, exec_view *v, bool fresh);

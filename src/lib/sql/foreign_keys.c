@@ -79,7 +79,7 @@ static void check_parent(sql_exec *x, const table *child, const foreign_key *f, 
         uint32_t r = rows.at[i];
         const row_version *now = t->rows.at[r].head, *seen = now;
         if (x->rule == WRITE_CONFLICT && now && now->commit != PENDING) {
-            seen = vs_at(t, r, x->state, x->cid);
+            seen = vs_at(t, r, x->state, x->regs.cid);
             if (seen && seen->commit > x->valid_from) x->valid_from = seen->commit;
         }
         if (!seen || seen->dead || !same_key(t, seen->cols, f->refs, row, f->cols, f->n)) continue;
@@ -153,7 +153,7 @@ static void follow(sql_exec *x, table *child, const foreign_key *f, uint32_t r, 
                     if (child->unique[i].cols[k] == f->cols[c])
                         sql_refuse(&x->c, -1, "ON UPDATE or SET NULL of a key");
     }
-    vs_update(x->s, child, r, row, x->cid);
+    vs_update(x->s, child, r, row, x->regs.cid);
     refer_note(x, child, old, row);
 }
 
@@ -189,7 +189,8 @@ static void check_from(sql_exec *x, size_t from)
 {
     size_t to = x->refers.n, changed = 0;
     bool check = false, follows = false;
-    if (++x->depth > 400) sql_refuse(&x->c, -1, "foreign keys that follow each other this far");
+    if (++x->regs.depth > 400)
+        sql_refuse(&x->c, -1, "foreign keys that follow each other this far");
     for (size_t i = from; i < to; i++) changed += x->refers.at[i].before != NULL;
     if (changed > 1) kinds(x, x->refers.at[from].t, !x->refers.at[from].after, 0, &check, &follows);
     for (size_t i = from; i < to; i++) {
@@ -202,10 +203,10 @@ static void check_from(sql_exec *x, size_t from)
         if (e.before) check_children(x, &e, check && follows);
     }
     x->refers.n = from;
-    x->depth--;
+    x->regs.depth--;
 }
 
 void refer_check(sql_exec *x)
 {
-    check_from(x, x->refers_from);
+    check_from(x, x->regs.refers_from);
 }

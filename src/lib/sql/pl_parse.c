@@ -31,8 +31,8 @@ typedef struct parser {
 _Noreturn static void wrong(parser *p, const char *what)
 {
     const token *t = &p->tokens.at[p->at];
-    p->x->c.routine = p->body->name;
-    p->x->c.line = t->line;
+    p->x->c.place.routine = p->body->name;
+    p->x->c.place.line = t->line;
     sql_refuse(&p->x->c, -1, "%s (near \"%.*s\")", what, (int)(t->to - t->from), p->text + t->from);
 }
 

@@ -23,7 +23,7 @@ static flow run_list(sql_exec *x, const pl_list *l);
 
 value pl_value(sql_exec *x, const expr *e)
 {
-    const pl_frame *f = x->pl;
+    const pl_frame *f = x->regs.pl;
     if (f->secret[e->index]) sql_refuse(&x->c, e->position, "the text of an error message");
     return e->op ? f->recs[e->index].v[e->slot] : f->vars[e->index];
 }
@@ -46,31 +46,19 @@ value pl_cast(sql_exec *x, value v, type from, type to)
 
 void exec_enter(sql_exec *x, exec_view *v, bool fresh)
 {
-    memset(v, 0, sizeof *v);
-    v->state = x->state;
-    v->cid = x->cid;
-    v->valid_from = x->valid_from;
-    v->depth = x->depth;
-    v->calls = x->calls;
-    v->caught = x->caught;
-    v->many = x->many;
-    v->n_params = x->n_params;
-    v->params = x->params;
-    v->routine = x->c.routine;
-    v->loose = x->loose_now;
-    v->line = x->c.line;
-    v->target = x->target;
-    v->pl = x->pl;
-    v->kept_from = x->kept_from;
-    v->kept = x->kept.n;
-    v->refers_from = x->refers_from;
-    v->refers = x->refers.n;
+    assert(x->regs.kept_from <= x->kept.n && x->regs.refers_from <= x->refers.n);
+    *v = (exec_view){.regs = x->regs,
+                     .place = x->c.place,
+                     .kept = x->kept.n,
+                     .refers = x->refers.n,
+                     .state = x->state,
+                     .valid_from = x->valid_from};
     if (x->view) x->view(x->ud, v, VIEW_SAVE);
     if (!fresh) return;
-    if (x->cid > x->last_cid) x->last_cid = x->cid;
-    x->cid = ++x->last_cid;
+    if (x->regs.cid > x->last_cid) x->last_cid = x->regs.cid;
+    x->regs.cid = ++x->last_cid;
     if (x->view) {
-        if (x->many) sql_refuse(&x->c, -1, "a volatile function called for several rows");
+        if (x->regs.many) sql_refuse(&x->c, -1, "a volatile function called for several rows");
         x->view(x->ud, v, VIEW_FRESH);
     }
 }
@@ -81,28 +69,17 @@ void exec_leave(sql_exec *x, const exec_view *v)
         exec_view copy = *v;
         x->view(x->ud, &copy, VIEW_BACK);
     }
-    x->cid = v->cid;
-    x->depth = v->depth;
-    x->calls = v->calls;
-    x->caught = v->caught;
-    x->many = v->many;
-    x->n_params = v->n_params;
-    x->params = v->params;
-    x->c.routine = v->routine;
-    x->loose_now = v->loose;
-    x->c.line = v->line;
-    x->target = v->target;
-    x->pl = v->pl;
-    x->kept_from = v->kept_from;
+    assert(v->regs.cid <= x->regs.cid || v->regs.cid > x->last_cid);
+    x->regs = v->regs;
+    x->c.place = v->place;
     x->kept.n = v->kept;
-    x->refers_from = v->refers_from;
     x->refers.n = v->refers;
 }
 
 static void step(sql_exec *x, uint32_t line)
 {
     guard_tick(x->c.guard);
-    x->c.line = line;
+    x->c.place.line = line;
     if (++x->steps > MAX_STEPS)
         sql_refuse(&x->c, -1, "a body that runs for over %u steps", (unsigned)MAX_STEPS);
 }
@@ -132,15 +109,15 @@ static const pl_shape *shape_keep(arena *m, const pl_shape *s)
 static plan *plan_of(sql_exec *x, pl_code *c)
 {
     store *s = x->s;
-    x->c.line = c->line;
+    x->c.place.line = c->line;
     if (c->p && c->epoch == s->epoch && c->catalog == s->catalog) {
         size_t i = 0;
         while (i < c->uses.n &&
-               same_shape(c->uses.at[i].shape, x->pl->recs[c->uses.at[i].var].shape))
+               same_shape(c->uses.at[i].shape, x->regs.pl->recs[c->uses.at[i].var].shape))
             i++;
         if (i == c->uses.n) return c->p;
         /* PostgreSQL's answer depends on what the session planned before */
-        if (x->pl->recs[c->uses.at[i].var].shape)
+        if (x->regs.pl->recs[c->uses.at[i].var].shape)
             sql_refuse(&x->c, -1, "a record whose columns change");
     }
     c->p = NULL;
@@ -162,8 +139,8 @@ static void may_run(sql_exec *x, const plan *p)
         p->kind == S_NOTHING)
         sql_refuse(&x->c, -1, "this statement in a body");
     if (!writes) return;
-    if (x->pl->fixed) sql_raise(&x->c, "0A000", "not allowed in a non-volatile function");
-    if (x->many)
+    if (x->regs.pl->fixed) sql_raise(&x->c, "0A000", "not allowed in a non-volatile function");
+    if (x->regs.many)
         sql_refuse(&x->c, -1, "a function that writes, called for several rows or in a condition");
 }
 
@@ -173,19 +150,19 @@ static void may_deadlock(sql_exec *x, const plan *p)
 {
     bool locks = p->kind == S_INSERT || p->kind == S_UPDATE || p->kind == S_DELETE ||
                  (p->kind == S_SELECT && p->q->locking);
-    if (!x->caught || x->alone || !locks || !x->pick) return;
+    if (!x->regs.caught || x->single_session || !locks || !x->pick) return;
     if (x->pick(x->ud, 2)) sql_raise(&x->c, "40P01", "deadlock detected");
 }
 
 static void run_plan(sql_exec *x, const plan *p, sql_result *out)
 {
     exec_view v;
-    if (p->loose) x->loose = true;
+    if (p->planner_chooses) x->planner_chose = true;
     may_run(x, p);
     may_deadlock(x, p);
-    exec_enter(x, &v, !x->pl->fixed && (p->reads || p->kind != S_SELECT));
-    x->many = 0;
-    x->loose_now = p->loose;
+    exec_enter(x, &v, !x->regs.pl->fixed && (p->reads || p->kind != S_SELECT));
+    x->regs.many = 0;
+    x->regs.planner_may_raise = p->planner_chooses;
     exec_inner(x, p, out);
     exec_leave(x, &v);
 }
@@ -198,10 +175,10 @@ static value eval_code(sql_exec *x, pl_code *c, type *t)
     if (p->simple) {
         frame none = {NULL, NULL, NULL};
         exec_view v;
-        bool fresh = p->reads && !x->pl->fixed;
+        bool fresh = p->reads && !x->regs.pl->fixed;
         *t = p->q->out[0].e->t;
         if (fresh) exec_enter(x, &v, true);
-        x->loose_now = false;
+        x->regs.planner_may_raise = false;
         value r = eval_open(x, p->q->out[0].e, &none);
         if (r.open) r.open = OPEN_FIXED;
         if (fresh) exec_leave(x, &v);
@@ -213,7 +190,7 @@ static value eval_code(sql_exec *x, pl_code *c, type *t)
     exec_cut(x, p->q, &r);
     if (r.n_cols != 1) sql_raise(&x->c, "42601", "query returned %u columns", (unsigned)r.n_cols);
     if (r.n > 1) sql_raise(&x->c, "21000", "query returned more than one row");
-    x->pl->row_count = r.n;
+    x->regs.pl->row_count = r.n;
     *t = type_plain(r.types[0]);
     return r.n ? r.rows[0][0] : value_null();
 }
@@ -236,12 +213,12 @@ static bool eval_cond(sql_exec *x, pl_code *c)
 
 static void set_found(sql_exec *x, bool found)
 {
-    x->pl->vars[x->pl->body->found] = value_bool(found);
+    x->regs.pl->vars[x->regs.pl->body->found] = value_bool(found);
 }
 
 static void set_var(sql_exec *x, uint32_t var, value v, type from)
 {
-    pl_frame *f = x->pl;
+    pl_frame *f = x->regs.pl;
     const pl_var *d = &f->body->vars.at[var];
     if (d->kind != PL_SCALAR) sql_refuse(&x->c, -1, "a value assigned to a record or cursor");
     v = pl_cast(x, v, from, f->types[var]);
@@ -252,7 +229,7 @@ static void set_var(sql_exec *x, uint32_t var, value v, type from)
 
 static uint32_t field_of(sql_exec *x, const pl_record *r, const pl_target *t)
 {
-    const char *name = x->pl->body->vars.at[t->var].name;
+    const char *name = x->regs.pl->body->vars.at[t->var].name;
     if (!r->shape) sql_raise(&x->c, "55000", "record \"%s\" is not assigned yet", name);
     for (uint32_t i = 0; i < r->shape->n; i++)
         if (!strcmp(r->shape->names[i], t->field)) return i;
@@ -265,7 +242,7 @@ static void set_target(sql_exec *x, const pl_target *t, value v, type from)
         set_var(x, t->var, v, from);
         return;
     }
-    pl_record *r = &x->pl->recs[t->var];
+    pl_record *r = &x->regs.pl->recs[t->var];
     uint32_t i = field_of(x, r, t);
     r->v[i] = pl_cast(x, v, from, r->shape->types[i]);
 }
@@ -286,7 +263,7 @@ static const pl_shape *shape_of_result(sql_exec *x, const sql_result *r)
 /* A row, or NULL, into a record or a list of variables. */
 static void set_row(sql_exec *x, const pl_stmt *s, const sql_result *r, const value *row)
 {
-    pl_frame *f = x->pl;
+    pl_frame *f = x->regs.pl;
     const pl_target *t = s->into.at;
     pl_var_kind kind = f->body->vars.at[t->var].kind;
     if (s->into.n == 1 && !t->field && kind == PL_RECORD) {
@@ -369,7 +346,7 @@ static flow run_assign(sql_exec *x, const pl_stmt *s)
 {
     type t;
     const pl_target *to = s->into.at;
-    pl_var_kind kind = x->pl->body->vars.at[to->var].kind;
+    pl_var_kind kind = x->regs.pl->body->vars.at[to->var].kind;
     if (kind != PL_SCALAR && !to->field) sql_refuse(&x->c, -1, "an assignment of a whole record");
     value v = eval_code(x, s->e, &t);
     set_target(x, to, v, t);
@@ -396,7 +373,7 @@ static flow run_case(sql_exec *x, const pl_stmt *s)
         shape->names[0] = v[0];
         shape->types = arena_array(&x->work, type, 1);
         shape->types[0] = t;
-        x->pl->recs[s->var] = (pl_record){shape, one};
+        x->regs.pl->recs[s->var] = (pl_record){shape, one};
     }
     for (size_t i = 0; i < s->branches.n; i++)
         if (eval_cond(x, s->branches.at[i].cond)) return run_list(x, &s->branches.at[i].body);
@@ -422,7 +399,7 @@ static flow run_loop(sql_exec *x, const pl_stmt *s)
         step(x, s->line);
         if (s->kind == PL_WHILE && !eval_cond(x, s->e)) return FLOW_ON;
         flow f = run_list(x, &s->body);
-        if (loop_ends(x->pl, s, &f)) return f;
+        if (loop_ends(x->regs.pl, s, &f)) return f;
     }
 }
 
@@ -445,9 +422,9 @@ static flow run_for_int(sql_exec *x, const pl_stmt *s)
         if (i > INT32_MAX || i < INT32_MIN) break;
         any = true;
         step(x, s->line);
-        x->pl->vars[s->var] = value_int(i);
+        x->regs.pl->vars[s->var] = value_int(i);
         f = run_list(x, &s->body);
-        if (loop_ends(x->pl, s, &f)) break;
+        if (loop_ends(x->regs.pl, s, &f)) break;
     }
     set_found(x, any);
     return f;
@@ -462,7 +439,7 @@ static flow loop_rows(sql_exec *x, const pl_stmt *s, sql_result *r)
         settle_row(x, r, i);
         set_row(x, s, r, r->rows[i]);
         f = run_list(x, &s->body);
-        if (loop_ends(x->pl, s, &f)) break;
+        if (loop_ends(x->regs.pl, s, &f)) break;
     }
     set_found(x, r->n > 0);
     return f;
@@ -482,8 +459,8 @@ static plan *dynamic_plan(sql_exec *x, const pl_stmt *s)
     }
     plan *p = bind_text(x, &x->s->bodies, NULL, arena_text(&x->work, text.s, text.n), text.n, t, n);
     x->s->bound++;
-    x->params = v; /* until the statement is left */
-    x->n_params = n;
+    x->regs.params = v; /* until the statement is left */
+    x->regs.n_params = n;
     return p;
 }
 
@@ -507,13 +484,13 @@ static flow run_for_query(sql_exec *x, const pl_stmt *s)
 static flow run_exit(sql_exec *x, const pl_stmt *s)
 {
     if (s->e && !eval_cond(x, s->e)) return FLOW_ON;
-    x->pl->label = s->label;
+    x->regs.pl->label = s->label;
     return s->kind == PL_EXIT ? FLOW_EXIT : FLOW_CONTINUE;
 }
 
 static void take_rows(sql_exec *x, const sql_result *r)
 {
-    pl_frame *f = x->pl;
+    pl_frame *f = x->regs.pl;
     if (r->n_cols != f->out->n)
         sql_raise(&x->c, "42804", "structure of query does not match function result type");
     for (uint32_t i = 0; i < r->n; i++) {
@@ -532,7 +509,7 @@ static flow run_return_query(sql_exec *x, const pl_stmt *s)
 {
     sql_result r;
     exec_view v;
-    if (!x->pl->r || !x->pl->r->set) sql_refuse(&x->c, -1, "RETURN QUERY here");
+    if (!x->regs.pl->r || !x->regs.pl->r->set) sql_refuse(&x->c, -1, "RETURN QUERY here");
     exec_enter(x, &v, false);
     plan *p = s->dynamic ? dynamic_plan(x, s) : plan_of(x, s->e);
     run_plan(x, p, &r);
@@ -540,14 +517,14 @@ static flow run_return_query(sql_exec *x, const pl_stmt *s)
     cut_rows(x, p, &r);
     if (r.tie) sql_refuse(&x->c, -1, "RETURN QUERY with ORDER BY"); /* would be kept in order */
     take_rows(x, &r);
-    x->pl->row_count = r.n;
+    x->regs.pl->row_count = r.n;
     set_found(x, r.n > 0);
     return FLOW_ON;
 }
 
 static const value *outputs(sql_exec *x)
 {
-    pl_frame *f = x->pl;
+    pl_frame *f = x->regs.pl;
     value *row = arena_array(&x->work, value, f->r->n_params + 1);
     uint32_t n = 0;
     for (uint32_t i = 0; i < f->r->n_params; i++)
@@ -557,7 +534,7 @@ static const value *outputs(sql_exec *x)
 
 static flow run_return(sql_exec *x, const pl_stmt *s)
 {
-    pl_frame *f = x->pl;
+    pl_frame *f = x->regs.pl;
     const routine *r = f->r;
     bool next = s->kind == PL_RETURN_NEXT;
     if (next && (!r || !r->set)) sql_refuse(&x->c, -1, "RETURN NEXT here");
@@ -622,7 +599,7 @@ static flow run_sql(sql_exec *x, const pl_stmt *s)
         one_row(x, p, s, &r, s->strict);
         count = r.n ? 1 : 0;
     }
-    x->pl->row_count = (int64_t)count;
+    x->regs.pl->row_count = (int64_t)count;
     if (p->kind == S_SELECT || p->kind == S_INSERT || p->kind == S_UPDATE || p->kind == S_DELETE)
         set_found(x, count > 0);
     return FLOW_ON;
@@ -634,7 +611,7 @@ static flow run_perform(sql_exec *x, const pl_stmt *s)
     plan *p = plan_of(x, s->e);
     run_plan(x, p, &r);
     cut_rows(x, p, &r);
-    x->pl->row_count = r.n;
+    x->regs.pl->row_count = r.n;
     set_found(x, r.n > 0);
     return FLOW_ON;
 }
@@ -648,10 +625,10 @@ static flow run_execute(sql_exec *x, const pl_stmt *s)
     run_plan(x, p, &r);
     exec_leave(x, &v);
     cut_rows(x, p, &r);
-    x->pl->row_count = (int64_t)r.count;
+    x->regs.pl->row_count = (int64_t)r.count;
     if (s->has_into) {
         one_row(x, p, s, &r, s->strict);
-        x->pl->row_count = r.n ? 1 : 0;
+        x->regs.pl->row_count = r.n ? 1 : 0;
     }
     return FLOW_ON;
 }
@@ -709,7 +686,7 @@ static const char *message_of(sql_exec *x, const pl_stmt *s)
 
 static flow run_raise(sql_exec *x, const pl_stmt *s)
 {
-    pl_frame *f = x->pl;
+    pl_frame *f = x->regs.pl;
     bool plain = !s->text && !s->state && !s->e2 && !s->e3;
     if (plain) { /* again what is being handled */
         if (!f->state) sql_raise(&x->c, "0Z002", "RAISE without parameters, outside a handler");
@@ -738,7 +715,7 @@ static flow run_assert(sql_exec *x, const pl_stmt *s)
 
 static flow run_diagnostics(sql_exec *x, const pl_stmt *s)
 {
-    pl_frame *f = x->pl;
+    pl_frame *f = x->regs.pl;
     if (s->strict && !f->state)
         sql_raise(&x->c, "0Z002", "GET STACKED DIAGNOSTICS outside an exception handler");
     for (size_t i = 0; i < s->into.n; i++) {
@@ -836,19 +813,19 @@ static int64_t place_of(const sql_portal *p, pl_move move, int64_t count)
 
 static void cursor_args(sql_exec *x, const pl_stmt *s, uint32_t var)
 {
-    const pl_var *c = &x->pl->body->vars.at[var];
+    const pl_var *c = &x->regs.pl->body->vars.at[var];
     if (s->args.n != c->n_args)
         sql_refuse(&x->c, -1, "a cursor with other arguments than declared");
     value *v = arena_array(&x->work, value, c->n_args + 1);
     for (uint32_t i = 0; i < c->n_args; i++)
-        v[i] = eval_as(x, s->args.at[i], x->pl->types[c->args + i]);
-    for (uint32_t i = 0; i < c->n_args; i++) x->pl->vars[c->args + i] = v[i];
+        v[i] = eval_as(x, s->args.at[i], x->regs.pl->types[c->args + i]);
+    for (uint32_t i = 0; i < c->n_args; i++) x->regs.pl->vars[c->args + i] = v[i];
 }
 
 /* The name of a cursor that has none is made up, and never that of another. */
 static const char *cursor_name(sql_exec *x, uint32_t var)
 {
-    pl_frame *f = x->pl;
+    pl_frame *f = x->regs.pl;
     if (!f->vars[var].null) return f->vars[var].s;
     const pl_var *c = &f->body->vars.at[var];
     char name[40];
@@ -866,9 +843,9 @@ static const char *cursor_name(sql_exec *x, uint32_t var)
 
 static flow run_open(sql_exec *x, const pl_stmt *s)
 {
-    const pl_var *c = &x->pl->body->vars.at[s->var];
+    const pl_var *c = &x->regs.pl->body->vars.at[s->var];
     sql_result r;
-    if (!x->pl->vars[s->var].null && exec_portal(x, x->pl->vars[s->var].s))
+    if (!x->regs.pl->vars[s->var].null && exec_portal(x, x->regs.pl->vars[s->var].s))
         sql_raise(&x->c, "42P03", "cursor \"%s\" already in use", c->name);
     if (c->init) cursor_args(x, s, s->var);
     if (!c->init && !s->e) sql_raise(&x->c, "42601", "OPEN without a query");
@@ -879,7 +856,7 @@ static flow run_open(sql_exec *x, const pl_stmt *s)
 
 static sql_portal *opened(sql_exec *x, uint32_t var)
 {
-    pl_frame *f = x->pl;
+    pl_frame *f = x->regs.pl;
     if (f->vars[var].null)
         sql_raise(&x->c, "22004", "cursor variable \"%s\" is null", f->body->vars.at[var].name);
     sql_portal *p = exec_portal(x, f->vars[var].s);
@@ -896,10 +873,10 @@ static flow run_fetch(sql_exec *x, const pl_stmt *s)
         if (v.null) sql_raise(&x->c, "22004", "relative or absolute cursor position is null");
         count = v.i;
     }
-    if (s->move != MOVE_RELATIVE || count != 1) x->loose = true;
+    if (s->move != MOVE_RELATIVE || count != 1) x->planner_chose = true;
     const value *row = exec_fetch(x, p, place_of(p, s->move, count));
     if (!s->move_only) set_row(x, s, &p->r, row);
-    x->pl->row_count = row ? 1 : 0;
+    x->regs.pl->row_count = row ? 1 : 0;
     set_found(x, row != NULL);
     return FLOW_ON;
 }
@@ -921,10 +898,10 @@ static flow run_close(sql_exec *x, const pl_stmt *s)
 /* The cursor is open while the loop runs. */
 static flow run_for_cursor(sql_exec *x, const pl_stmt *s)
 {
-    const pl_var *c = &x->pl->body->vars.at[s->first];
+    const pl_var *c = &x->regs.pl->body->vars.at[s->first];
     sql_result r;
-    bool unnamed = x->pl->vars[s->first].null;
-    if (!unnamed && exec_portal(x, x->pl->vars[s->first].s))
+    bool unnamed = x->regs.pl->vars[s->first].null;
+    if (!unnamed && exec_portal(x, x->regs.pl->vars[s->first].s))
         sql_raise(&x->c, "42P03", "cursor \"%s\" already in use", c->name);
     cursor_args(x, s, s->first);
     open_rows(x, c->init, &r);
@@ -933,7 +910,7 @@ static flow run_for_cursor(sql_exec *x, const pl_stmt *s)
     flow f = loop_rows(x, s, &r);
     sql_portal *p = exec_portal(x, name);
     if (p) exec_close(x, p);
-    if (unnamed) x->pl->vars[s->first] = value_null();
+    if (unnamed) x->regs.pl->vars[s->first] = value_null();
     return f;
 }
 
@@ -960,7 +937,7 @@ static const pl_handler *handler_of(const pl_stmt *b, const char *state)
 
 static void init_vars(sql_exec *x, const pl_stmt *b)
 {
-    pl_frame *f = x->pl;
+    pl_frame *f = x->regs.pl;
     for (uint32_t i = b->first; i < b->first + b->n_vars; i++) {
         const pl_var *v = &f->body->vars.at[i];
         f->vars[i] = value_null();
@@ -993,11 +970,11 @@ static flow end_block(pl_frame *f, const pl_stmt *b, flow r)
 /* The block failed and one of its handlers takes it. */
 static flow handle(sql_exec *x, const pl_stmt *b, const pl_handler *h, bool exact)
 {
-    pl_frame *f = x->pl;
+    pl_frame *f = x->regs.pl;
     const char *state = f->state, *message = f->message;
     bool was = f->exact;
     f->state = arena_text(&x->work, x->c.state, 5);
-    x->loose_now = false;
+    x->regs.planner_may_raise = false;
     f->message = arena_text(&x->work, x->c.guard->text, strlen(x->c.guard->text));
     f->exact = exact;
     f->vars[b->sqlstate] = value_text(f->state, 5);
@@ -1014,14 +991,14 @@ static flow run_block(sql_exec *x, const pl_stmt *b)
 {
     if (!b->handlers.n) {
         init_vars(x, b);
-        return end_block(x->pl, b, run_list(x, &b->body));
+        return end_block(x->regs.pl, b, run_list(x, &b->body));
     }
     guard *g = x->c.guard, outer;
     exec_view v;
     size_t mark = vs_mark(x->s), portals = x->portals.n, savepoints = x->savepoints.n;
     init_vars(x, b);
     exec_enter(x, &v, false);
-    if (handler_of(b, "40P01")) x->caught++;
+    if (handler_of(b, "40P01")) x->regs.caught++;
     memcpy(&outer, g, sizeof outer);
     if (guard_armed(g)) {
         int code = g->code;
@@ -1031,20 +1008,20 @@ static flow run_block(sql_exec *x, const pl_stmt *b)
         const pl_handler *h = code == SQL_RAISED ? handler_of(b, x->c.state) : NULL;
         if (!h) guard_fail_again(g);
         x->c.exact = false;
-        if (x->loose_now && x->c.state[0] == '2' && x->c.state[1] == '2')
+        if (x->regs.planner_may_raise && x->c.state[0] == '2' && x->c.state[1] == '2')
             sql_refuse(&x->c, -1, "an error that is caught, and depends on the planner (%s)",
                        x->c.state);
         vs_rollback(x->s, mark);
         x->portals.n = portals < x->portals.n ? portals : x->portals.n;
         x->savepoints.n = savepoints;
         exec_leave(x, &v);
-        x->pl->label = NULL;
-        return end_block(x->pl, b, handle(x, b, h, exact));
+        x->regs.pl->label = NULL;
+        return end_block(x->regs.pl, b, handle(x, b, h, exact));
     }
     flow r = run_list(x, &b->body);
     guard_restore(g, &outer);
-    x->caught = v.caught;
-    return end_block(x->pl, b, r);
+    x->regs.caught = v.regs.caught;
+    return end_block(x->regs.pl, b, r);
 }
 
 static flow run_null(sql_exec *x, const pl_stmt *s)
@@ -1165,7 +1142,8 @@ static void declare_type(sql_exec *x, pl_frame *f, uint32_t var)
 static void begin(sql_exec *x, pl_frame *f, const pl_body *body, const routine *r, exec_view *v)
 {
     exec_enter(x, v, false);
-    if (++x->calls > MAX_CALLS) sql_refuse(&x->c, -1, "calls nested more than %d deep", MAX_CALLS);
+    if (++x->regs.calls > MAX_CALLS)
+        sql_refuse(&x->c, -1, "calls nested more than %d deep", MAX_CALLS);
     memset(f, 0, sizeof *f);
     f->body = body;
     f->r = r;
@@ -1180,9 +1158,9 @@ static void begin(sql_exec *x, pl_frame *f, const pl_body *body, const routine *
     f->secret = arena_array(&x->work, bool, n + 1);
     memset(f->secret, 0, n + 1);
     for (size_t i = 0; i < n; i++) f->vars[i] = value_null();
-    x->c.routine = body->name;
-    x->c.line = 1;
-    x->pl = f;
+    x->c.place.routine = body->name;
+    x->c.place.line = 1;
+    x->regs.pl = f;
     for (uint32_t i = 0; i < n; i++) declare_type(x, f, i);
     if (body->block) f->vars[body->found] = value_bool(false);
 }

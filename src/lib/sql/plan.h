@@ -253,12 +253,12 @@ typedef enum stmt_kind {
 
 typedef struct plan {
     stmt_kind kind;
-    bool loose;  /* which rows and conditions are evaluated is the planner's choice, and with it
-                   whether a division by zero or an overflow is met */
-    bool reads;  /* tables, or calls what reads with our snapshot */
-    bool fails;  /* some constant does, when the statement is planned */
-    bool simple; /* SELECT expression: nothing to scan */
-    uint64_t catalog; /* the catalog that it was bound to */
+    bool planner_chooses; /* which rows and conditions are evaluated is the planner's choice, and
+                             with it whether a division by zero or an overflow is met */
+    bool reads;           /* tables, or calls what reads with our snapshot */
+    bool fails;           /* some constant does, when the statement is planned */
+    bool simple;          /* SELECT expression: nothing to scan */
+    uint64_t catalog;     /* the catalog that it was bound to */
     uint32_t n_params;
     type *params;
     uint32_t n_early; /* of parameters and variables alone: may be evaluated by the planner */

@@ -70,9 +70,9 @@ static void execute(sql_exec *x, const plan *p, sql_result *out)
     }
     value *v = arena_array(&x->work, value, e->n + 1);
     for (uint32_t i = 0; i < e->n; i++) v[i] = argument(x, p->args[i], e->types[i]);
-    x->params = v;
-    x->n_params = e->n;
-    if (e->p->loose) x->loose = true;
+    x->regs.params = v;
+    x->regs.n_params = e->n;
+    if (e->p->planner_chooses) x->planner_chose = true;
     exec_inner(x, e->p, out);
 }
 
@@ -165,7 +165,7 @@ static void close_cursor(sql_exec *x, const plan *p)
 
 void exec_session(sql_exec *x, const plan *p, sql_result *out)
 {
-    if (x->calls) sql_refuse(&x->c, -1, "this statement in a body");
+    if (x->regs.calls) sql_refuse(&x->c, -1, "this statement in a body");
     switch (p->kind) {
     case S_PREPARE: prepare(x, p); break;
     case S_EXECUTE: execute(x, p, out); break;

@@ -26,18 +26,18 @@ void exec_begin(sql_exec *x)
     x->portals.n = 0;
     vs_unprepare(x->s, PENDING);
     arena_reset(&x->held);
-    x->cid = x->last_cid = 0;
-    x->many = x->calls = x->caught = 0;
-    x->pl = NULL;
-    x->c.routine = NULL;
+    x->regs.cid = x->last_cid = 0;
+    x->regs.many = x->regs.calls = x->regs.caught = 0;
+    x->regs.pl = NULL;
+    x->c.place.routine = NULL;
 }
 
 const row_version *exec_row(sql_exec *x, table *t, uint32_t r)
 {
     const row_version *v = t->rows.at[r].head;
-    if (v && v->commit == PENDING && v->cid < x->cid) return v;
+    if (v && v->commit == PENDING && v->cid < x->regs.cid) return v;
     uint32_t state = x->choose ? x->choose(x->ud, t, r) : x->state;
-    v = vs_at(t, r, state, x->cid);
+    v = vs_at(t, r, state, x->regs.cid);
     if (v && v->commit != PENDING && v->commit > x->valid_from) x->valid_from = v->commit;
     return v;
 }
@@ -706,8 +706,8 @@ static void lock_rows(sql_exec *x, const query *q, frame *up, tuples *t)
     size_t n = 0;
     for (size_t i = 0; i < t->at.n; i++) {
         uint32_t r = t->rows.at[i];
-        const row_version *now = vs_at(target, r, x->latest, x->cid);
-        const row_version *then = vs_at(target, r, x->state, x->cid);
+        const row_version *now = vs_at(target, r, x->latest, x->regs.cid);
+        const row_version *then = vs_at(target, r, x->state, x->regs.cid);
         vec_push(x->s->mem, &x->locked, ((written_row){target, r}));
         if (now != then && x->rule == WRITE_CONFLICT) {
             x->conflict = now->commit;
@@ -805,7 +805,7 @@ static void value_rows(sql_exec *x, const query *q, frame *up, out_list *out)
 /* A query of WITH is executed once in a statement. */
 static bool kept_rows(sql_exec *x, const query *q, sql_result *out)
 {
-    for (size_t i = x->kept_from; i < x->kept.n; i++) {
+    for (size_t i = x->regs.kept_from; i < x->kept.n; i++) {
         if (x->kept.at[i].q != q) continue;
         *out = x->kept.at[i].r;
         return true;
@@ -816,11 +816,11 @@ static bool kept_rows(sql_exec *x, const query *q, sql_result *out)
 static void scan_rows(sql_exec *x, const query *q, frame *up, out_list *rows)
 {
     tuples t = {0};
-    uint32_t many = x->many;
-    if (q->from && (q->where || q->from->kind != J_REL)) x->many = 1;
+    uint32_t many = x->regs.many;
+    if (q->from && (q->where || q->from->kind != J_REL)) x->regs.many = 1;
     exec_join(x, q->from, q->slots, up, &t);
     exec_where(x, q, up, &t);
-    x->many = many || t.at.n > 1 || (q->from && (q->limit || q->offset));
+    x->regs.many = many || t.at.n > 1 || (q->from && (q->limit || q->offset));
     if (q->locking) {
         if (q->limit || q->offset || q->n_sort)
             sql_refuse(&x->c, q->position, "FOR UPDATE together with ORDER BY or LIMIT");
@@ -862,8 +862,8 @@ void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out)
         call_rows(x, q, up, out);
         return;
     }
-    uint32_t many = x->many;
-    if (++x->depth > 500) sql_refuse(&x->c, -1, "subqueries nested this deep");
+    uint32_t many = x->regs.many;
+    if (++x->regs.depth > 500) sql_refuse(&x->c, -1, "subqueries nested this deep");
     out_list rows = {0};
     bool given;
     out->offset = bound(x, q->offset, up, "2201X", "OFFSET", &given);
@@ -887,8 +887,8 @@ void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out)
         out->tie[i] = tied ? out->tie[i - 1] : (uint32_t)i;
     }
     out->count = out->n;
-    x->many = many;
-    x->depth--;
+    x->regs.many = many;
+    x->regs.depth--;
     if (!same->kept) return;
     exec_cut(x, q, out);
     arena_push(&x->work, &x->kept, ((kept_result){same, *out}));

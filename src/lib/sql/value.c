@@ -21,12 +21,12 @@ void sql_refuse(sql_context *c, int position, const char *format, ...)
 {
     va_list ap;
     va_start(ap, format);
-    c->position = position >= 0 && !c->routine ? (uint32_t)position + 1 : 0;
-    if (!c->routine) guard_vfail(c->guard, SQL_REFUSED, format, ap);
+    c->position = position >= 0 && !c->place.routine ? (uint32_t)position + 1 : 0;
+    if (!c->place.routine) guard_vfail(c->guard, SQL_REFUSED, format, ap);
     char text[GUARD_TEXT / 2];
     vsnprintf(text, sizeof text, format, ap);
-    guard_fail(c->guard, SQL_REFUSED, "%s (line %u of \"%s\")", text, (unsigned)c->line,
-               c->routine);
+    guard_fail(c->guard, SQL_REFUSED, "%s (line %u of \"%s\")", text, (unsigned)c->place.line,
+               c->place.routine);
 }
 
 static const struct {

@@ -54,14 +54,18 @@ typedef struct value {
 enum { OPEN_NOT, OPEN_FREE, OPEN_FIXED };
 
 /* Where an execution stands: what it raises into and takes short-lived memory from. */
+typedef struct sql_place { /* the body that is running or being read, for messages */
+    const char *routine;   /* its name; NULL: none */
+    uint32_t line;         /* of its text */
+} sql_place;
+
 typedef struct sql_context {
     guard *guard;
     arena *work;
-    char state[6];       /* SQLSTATE of what was raised */
-    uint32_t position;   /* byte of the statement that was refused, from 1; 0: nowhere */
-    const char *routine; /* the body that is running or being read, NULL: none */
-    uint32_t line;       /* of it */
-    bool exact;          /* what is raised has PostgreSQL's own message */
+    char state[6];     /* SQLSTATE of what was raised */
+    uint32_t position; /* byte of the statement that was refused, from 1; 0: nowhere */
+    sql_place place;
+    bool exact; /* what is raised has PostgreSQL's own message */
 } sql_context;
 
 enum { SQL_RAISED = 101, SQL_REFUSED = 102 }; /* codes of the guard, caught by the border */
