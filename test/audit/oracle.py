@@ -1,6 +1,6 @@
 """Brute force for tiny SQL logs: every order of the transactions, every choice of states.
 
-Written from doc/audit.md and SQL-AUDIT.md alone; shares nothing with the product. One table of keys
+Written from doc/audit.md alone; shares nothing with the product. One table of keys
 and values, kv (k int PRIMARY KEY, v int) or the bank's accounts. A statement is a row of KINDS, or of
 BANK, with its numbers; a log is a list of Txn. explain(log, initial, level) finds how it can be right.
 

@@ -4,7 +4,7 @@
  * Random tiny histories (blind writes, several sessions, reads from anybody, cycles of read-from
  * included).  Every definition that claims to decide the same as a built-in level is asked on each,
  * and must say what the oracle and the C implementation say of that level; those without one are
- * held against their premises (SYNTHESIS.md 2.4), tried on every order.  Usage:
+ * held against their premises (the rules of their axioms), tried on every order.  Usage:
  *
  *     iso [histories [seed]]     default 2000, seed from RATEL_TEST_SEED or 1; the seed is printed
  */

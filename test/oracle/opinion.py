@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """opinion.py - a second opinion on tiny histories, in another style than oracle.c.
 
-No dependency graphs here.  Levels are decided operationally or by axioms (LEVELS.md 4):
+No dependency graphs here.  Levels are decided operationally or by axioms (doc/levels.md 5):
   read-committed         forward chaining; with lists or version hints, a commit order
   monotonic-atomic-view  Biswas-Enea: a commit order, reads checked as transactions are placed
   cursor-stability, repeatable-read
@@ -45,7 +45,7 @@ class Skip(Exception):
 
 
 def typed(v):
-    """A value that compares as CLI.md says: 1, "1", 1.0 and true are four; null and [] are one."""
+    """A value that compares as doc/formats/native.md says: 1, "1", 1.0 and true are four; null and [] are one."""
     if v is None or v == []:
         return ABSENT
     if isinstance(v, list):
@@ -77,7 +77,7 @@ class Txn:
         times = raw.get("times", [b, b, e, e])
         self.begin_call, self.begin_return, self.commit_call, self.commit_return = times
         if self.status != "committed":
-            self.commit_call = self.commit_return = None  # LEVELS.md 1: a recorded end is ignored
+            self.commit_call = self.commit_return = None  # doc/levels.md 1: a recorded end is ignored
         if "commit_ts" in raw or "start_ts" in raw:
             raise Skip("database timestamps")
         ops = [Op(o, i) for i, o in enumerate(raw["ops"])]

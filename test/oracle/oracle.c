@@ -1,8 +1,9 @@
 /* oracle.c - the brute-force oracle (see oracle.h for what it promises).
  *
- * Four parts: a small JSON reader; the native format (CLI.md); levels and the search for a
- * witness (LEVELS.md 3) with one literal condition per level (LEVELS.md 4); the derivation of
- * obligations, session and real-time order (LEVELS.md 1, 3, 5) and the outermost choices.
+ * Four parts: a small JSON reader; the native format (doc/formats/native.md); levels and the search
+ * for a witness (doc/levels.md 4) with one literal condition per level (doc/levels.md 5); the
+ * derivation of obligations, session and real-time order (doc/levels.md 1, 3, 4) and the outermost
+ * choices.
  *
  * The one idea that makes it quick enough: every condition forbids patterns of edges, so it can
  * only get worse when edges are added. Hence the witness is built key by key (version order of
@@ -548,7 +549,7 @@ static bool read_keyname(struct parse *p, const struct json *j, struct keyname *
     return true;
 }
 
-/* Integers numerically and before strings, strings by bytes (CLI.md). */
+/* Integers numerically and before strings, strings by bytes (doc/formats/native.md). */
 static int compare_keys(const struct keyname *a, const struct keyname *b)
 {
     if (a->is_int != b->is_int) {
@@ -1103,7 +1104,7 @@ static bool strip_own(const struct txn *t, int key, int before, const struct val
 }
 
 /* -------------------------------------------------------------------------------------------- */
-/* Hints that no execution can have (LEVELS.md 3) are found once, whatever the level. */
+/* Hints that no execution can have (doc/levels.md 4) are found once, whatever the level. */
 
 static int find_txn(const oracle *o, int id)
 {
@@ -1993,7 +1994,7 @@ static bool find_witness(struct search *s, bool split)
 }
 
 /* -------------------------------------------------------------------------------------------- */
-/* Obligations (LEVELS.md 1, 5.1, 5.5).  Each of these returns false if the history is refuted. */
+/* Obligations (doc/levels.md 1, 3, H-8).  Each of these returns false if the history is refuted. */
 
 static bool at_least_rc(const struct search *s)
 {
@@ -2209,7 +2210,7 @@ static bool hopeless(const struct search *s)
 }
 
 /* -------------------------------------------------------------------------------------------- */
-/* Orders among the transactions taken as committed (LEVELS.md 1, 3, 7.4). */
+/* Orders among the transactions taken as committed (doc/levels.md 1, 4, 10). */
 
 /* a =>hb b: both known, a < b, and b - a at least the drift. */
 static bool precedes(const struct search *s, const struct txn *a, int slot_a, const struct txn *b,

@@ -1,6 +1,6 @@
-/* oracle.h - a brute-force judge of tiny histories, written straight from LEVELS.md.
+/* oracle.h - a brute-force judge of tiny histories, written straight from doc/levels.md.
  *
- * The oracle shares no code with the product. It reads a native history (CLI.md), tries every
+ * The oracle shares no code with the product. It reads a native history, tries every
  * outcome of the unknown transactions, every initial value where init is unknown, every version
  * order and every choice of writer, and asks the literal condition of the level. It is
  * exponential by design and meant for at most about 6 transactions (hard cap ORACLE_MAX_TXNS
@@ -21,10 +21,10 @@ typedef struct oracle oracle;
 typedef enum { ORACLE_MUST, ORACLE_EXTERNAL, ORACLE_MAY } oracle_ryow;
 
 typedef struct {
-    const char *level; /* any name or alias of CLI.md */
+    const char *level; /* any name or alias of `ratel levels` */
     int session_order; /* 1 on, 0 off; ignored by names that settle it themselves */
-    oracle_ryow ryow;  /* LEVELS.md 5.1 */
-    long long drift;   /* LEVELS.md 3: rt needs a gap of at least this */
+    oracle_ryow ryow;  /* doc/levels.md 3 */
+    long long drift;   /* doc/levels.md 4: rt needs a gap of at least this */
 } oracle_question;
 
 enum {
@@ -33,7 +33,7 @@ enum {
     ORACLE_UNKNOWN_LEVEL = -1,
     ORACLE_NOTHING = -2, /* no committed transaction */
     ORACLE_TOO_BIG = -3, /* a cap or the step budget was reached */
-    ORACLE_BAD_HINT = -4 /* a hint no execution at any level can have (LEVELS.md 3): bad input */
+    ORACLE_BAD_HINT = -4 /* bad input: a hint that no execution can have (doc/levels.md 4) */
 };
 
 /* Returns NULL and a message "line N: ..." in err if the text is not a native history. */

@@ -4,7 +4,7 @@
  *          [--drift N]
  *   oracle --litmus DIR          every verdict of DIR/expected.jsonl
  *   oracle --random SEED PROFILE prints a history
- *   oracle --lattice N SEED      the implications of LEVELS.md 6 on N random histories
+ *   oracle --lattice N SEED      the implications of doc/levels.md 7 on N random histories
  *   oracle --shares N SEED       how often each level holds, by profile (to tune the generator)
  *   oracle --serve               answers on standard output, a line each, to questions on standard
  *                                input: "LEVEL on|off RYOW BYTES", then the history
@@ -283,7 +283,7 @@ static int litmus(const char *dir)
     return failed || !passed;
 }
 
-/* ---- lattice (LEVELS.md 6) ------------------------------------------------------------------ */
+/* ---- lattice (doc/levels.md 7) -------------------------------------------------------------- */
 
 /* A trailing '+' or '-' sets session order; names that settle it carry none.  Each row: the left
  * level implies every one after it. */

@@ -1,5 +1,5 @@
 /*
- * oom.c - running out of memory is an error code, whichever allocation fails.
+ * test_oom.c - running out of memory is an error code, whichever allocation fails.
  *
  * Each scenario is run with an allocator that refuses the n-th request (and every later one, or
  * only that one), for n = 1, 2, ... until it gets through. Every refused run must end with

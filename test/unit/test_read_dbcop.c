@@ -1,5 +1,5 @@
 /*
- * dbcop bincode: the worked example of FORMATS.md, its quirks, hostile files, round trips.
+ * dbcop bincode: a worked example, its quirks, hostile files, round trips.
  */
 #include "read_help.h"
 

@@ -1,5 +1,5 @@
 /*
- * Tests of src/lib/read/edn*.c: every quirk that FORMATS.md section 6 names, positions of errors,
+ * Tests of src/lib/read/edn*.c: every quirk of the format, positions of errors,
  * the same history however the bytes arrive, and the way back through the writer.
  *
  * A history is compared as text, one line a transaction: session, id, status, [begin,end], then

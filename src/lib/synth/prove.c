@@ -2,8 +2,8 @@
  * prove.c - implications between levels for histories of every size, from their text.
  *
  * A level that is commit(P) gets weaker as P shrinks, so P_b inside P_a proves that a implies b
- * (SYNTHESIS.md 5.4).  Levels over vis and ar whose axioms are rules have a least visibility, which
- * is such a P (2.4); those shapes are recognised here.  Inclusion is decided by a few sound rules
+ * (doc/synth.md).  Levels over vis and ar whose axioms are rules have a least visibility, which
+ * is such a P; those shapes are recognised here.  Inclusion is decided by a few sound rules
  * over so, wr, ww within co, co transitive; what they do not show is simply not proved.
  */
 #include <string.h>

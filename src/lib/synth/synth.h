@@ -114,7 +114,7 @@ bool synth_more(const synth_answer *first, size_t i, synth_answer *out);
 int synth_check(synth *s, int level, uint32_t txns, uint32_t keys, const uint32_t *from,
                 const bool *writes, const bool *so, uint32_t *order);
 
-/* A history that leaves choices open (LEVELS.md 4): which of those with an unknown outcome took
+/* A history that leaves choices open (doc/levels.md 5): which of those with an unknown outcome took
    part, and whom a read reads from.  Transactions 1..txns; 0 is the initial state. */
 typedef struct synth_write {
     uint32_t txn, key;

@@ -4,7 +4,7 @@
  * Counterexample-guided: the solver proposes a history with a witness for each allowed level; a
  * second, small solver looks for a witness of a forbidden level on that history; its order becomes
  * a constraint on all histories (¬N(H, order), visibility computed from H).  Three choices make it
- * quick (SYNTHESIS.md 3.4): the index order is the order of the first allowed level, so it has no
+ * quick (doc/synth.md): the index order is the order of the first allowed level, so it has no
  * variables; every allowed level's own order must fail each forbidden level from the start, which
  * closes most impossible problems without any candidate; scopes are assumptions, so the solver
  * keeps what it learned when they grow.  Each choice can be switched off, to see what it is worth.

@@ -705,7 +705,7 @@ void level_parts(const world *w, const iso_level *l, const gate *order, const ga
 
 /* Axioms over vis are mostly rules, "so much must be visible".  Where all are, and at most one
    kind of them feeds on vis itself, the least visibility is reached in two steps and is the best
-   one: EXT gets harder as vis grows (SYNTHESIS.md 2.4). */
+   one: EXT gets harder as vis grows. */
 enum { NO_RULE, PLAIN, CLOSED_UNDER_VIS, CLOSED_UNDER_ORDER };
 
 static bool mirrored(const iso_node *a, const iso_node *b)

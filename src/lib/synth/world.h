@@ -3,8 +3,8 @@
  *
  * A world is a history whose facts are gates: free ones when a history is looked for, constants
  * when one is given.  Transaction 0 writes the initial value of every key and is before all others.
- * Values are left out: unique values are labels, and who reads from whom says it all
- * (SYNTHESIS.md 5.1).  A witness is an order (and a visibility), again gates.
+ * Values are left out: unique values are labels, and who reads from whom says it all.
+ * A witness is an order (and a visibility), again gates.
  */
 #ifndef RATEL_SYNTH_WORLD_H
 #define RATEL_SYNTH_WORLD_H

@@ -119,7 +119,8 @@ static bool a_list(const history *h, value_id x)
     return x > VALUE_NULL && x != VALUE_UNKNOWN && value_atom(h, x).kind == ATOM_LIST;
 }
 
-/* Which keys are lists, which exist at all, and what they hold at first (CLI.md, `init`). */
+/* Which keys are lists, which exist at all, and what they hold at first: `init` of
+   doc/formats/native.md. */
 void recheck_load_keys(checker *c)
 {
     const history *h = c->h;

@@ -3,7 +3,7 @@
  *
  * The language speaks of whole transactions: what each reads first and from whom, what it leaves
  * behind.  Outcomes that are unknown and values that several wrote are choices, of which one must
- * keep the level (LEVELS.md 2 and 4).  A history that says more than the language can (scans,
+ * keep the level (doc/levels.md 2 and 5).  A history that says more than the language can (scans,
  * lists, an unknown initial state) is not judged: undecided, with what stands in the way.
  */
 #include <stdlib.h>

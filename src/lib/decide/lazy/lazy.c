@@ -903,7 +903,7 @@ static void derive(lazy *z, node_id a, node_id b, uint32_t ob, bool rw, uint64_t
 }
 
 /* What one known half of a pair makes certain, for the versions next to each read in the current
-   order (DESIGN: derivation rounds). */
+   order. */
 static uint64_t derive_round(lazy *z)
 {
     asg *g = z->g;
