@@ -1,6 +1,9 @@
 /*
- * hash.h - mixing functions.  Not for adversaries: tables that take outside data mix in a seed
- * and probe linearly, so a bad mix costs time, never an answer.
+ * hash.h - mixing functions.
+ *
+ * They are quick, not cryptographic: whoever knows the seed can write keys that collide.  Tables
+ * that take data from outside therefore mix in a secret of the process (hash_secret; map.h does).
+ * A bad mix costs time, never an answer, because every table compares the keys themselves.
  */
 #ifndef RATEL_BASE_HASH_H
 #define RATEL_BASE_HASH_H
@@ -22,6 +25,13 @@ static inline uint64_t hash_u64(uint64_t x)
 static inline uint64_t hash_pair(uint64_t a, uint64_t b)
 {
     return hash_u64(a * 0x9e3779b97f4a7c15u + b + 0x165667b19e3779f9u);
+}
+
+/* A number that a writer of input cannot know: where a fresh block of memory stands.  Nothing that
+   is shown to a user may depend on it. */
+static inline uint64_t hash_secret(const void *block)
+{
+    return hash_u64((uint64_t)(uintptr_t)block ^ 0xd1b54a32d192ed03u);
 }
 
 static inline uint64_t hash_bytes(const void *p, size_t n, uint64_t seed)

@@ -6,7 +6,7 @@
  * the focused one.  Only the one in use is bumped; both are kept complete on backtracking.
  */
 #include "solve/solver_internal.h"
-#include "solve/sort_keys.h"
+#include "base/sort.h"
 
 #define SCORE_LIMIT 1e150
 
@@ -135,7 +135,7 @@ void solve_bump_analyzed(solver *s)
             assert(s->queue.stamps[var] <= UINT32_MAX);
             vec_push(s->mem, &s->keys, s->queue.stamps[var] << 32 | var);
         }
-        solve_sort(s->keys.at, s->keys.n);
+        sort_u64(s->keys.at, s->keys.n);
         for (size_t i = 0; i < s->keys.n; i++) solve_bump_var(s, (uint32_t)s->keys.at[i]);
         return;
     }

@@ -19,7 +19,7 @@
 #include <assert.h>
 
 #include "base/vec.h"
-#include "solve/sort_keys.h"
+#include "base/sort.h"
 
 #define NONE UINT32_MAX
 
@@ -447,7 +447,7 @@ static void add_keys(order *o, const u32_vec *set)
     vec_reserve(o->mem, &o->keys, set->n);
     for (size_t i = 0; i < set->n; i++)
         o->keys.at[o->keys.n++] = (uint64_t)o->pos[set->at[i]] << 32 | set->at[i];
-    solve_sort(o->keys.at + first, set->n);
+    sort_u64(o->keys.at + first, set->n);
 }
 
 static void place(order *o, uint32_t node, uint32_t pos)

@@ -9,7 +9,7 @@
  * that were there; reasons follow their clause.
  */
 #include "solve/solver_internal.h"
-#include "solve/sort_keys.h"
+#include "base/sort.h"
 
 bool solve_reducing(const solver *s)
 {
@@ -57,7 +57,7 @@ static void gather_candidates(solver *s)
 
 static void delete_worst(solver *s)
 {
-    solve_sort(s->keys.at, s->keys.n);
+    sort_u64(s->keys.at, s->keys.n);
     size_t n = s->keys.n * (size_t)s->opt.reducefraction / 100;
     assert(n <= s->keys.n && n <= s->redundant);
     for (size_t i = 0; i < n; i++) solve_mark_garbage(s, ~(uint32_t)s->keys.at[i]);

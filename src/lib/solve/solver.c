@@ -5,7 +5,7 @@
  * the database now and then, and decide.  What each step does is in the file of its name.
  */
 #include "solve/solver_internal.h"
-#include "solve/sort_keys.h"
+#include "base/sort.h"
 
 /* ---- making and freeing -------------------------------------------------------------------- */
 
@@ -222,7 +222,7 @@ static void shuffle(solver *s)
         s->heap.score[var] += rng_unit(&s->rng) * 1e-4;
         vec_push(s->mem, &s->keys, (rng_next(&s->rng) >> 32 << 32) | var);
     }
-    solve_sort(s->keys.at, s->keys.n);
+    sort_u64(s->keys.at, s->keys.n);
     s->heap.n = 0;
     for (uint32_t var = 0; var < s->vars; var++) s->heap.place[var] = HEAP_ABSENT;
     s->queue.first = s->queue.last = s->queue.search = NO_VAR;
