@@ -11,23 +11,25 @@ typedef struct answer {
     guard guard, history_guard;
     history *h;
     verdict v;
+    mem mem, work;
     char why[512];
 } answer;
 
 static void close_answer(answer *a)
 {
     history_free(a->h);
-    mem_free_all(&a->v.mem);
-    mem_free_all(&a->v.work);
+    mem_free_all(&a->mem);
+    mem_free_all(&a->work);
 }
 
 static bool open_answer(answer *a, const char *json, const char *level, bool so)
 {
     memset(a, 0, sizeof *a);
     guard_init(&a->guard);
-    mem_init(&a->v.mem, NULL, NULL, &a->guard);
-    mem_init(&a->v.work, NULL, NULL, &a->guard);
+    mem_init(&a->mem, NULL, NULL, &a->guard);
+    mem_init(&a->work, NULL, NULL, &a->guard);
     a->h = load(&a->history_guard, "ratel", json, strlen(json));
+    a->v.mem = &a->mem;
     a->v.session_order = so;
     a->v.anomaly = ANOMALIES;
     return a->h && level_named(&a->v.level, level);
@@ -38,7 +40,7 @@ static bool ask(answer *a, const char *json, const char *level, bool so)
 {
     if (!open_answer(a, json, level, so) || guard_armed(&a->guard)) return false;
     question q = {.level = level, .session_order = so, .policy = POLICY_MUST, .quick = true};
-    judge(&a->v, a->h, &q);
+    judge(&a->v, a->h, &q, &a->work);
     return true;
 }
 
@@ -84,7 +86,7 @@ static key_id key_named(const history *h, const char *name)
 static void choose(answer *a, op_id op, const char *key, const char *writer)
 {
     chosen c = {op, key_named(a->h, key), *writer ? named(a->h, writer) : NO_ID};
-    vec_push(&a->v.mem, &a->v.choices, c);
+    vec_push(&a->mem, &a->v.choices, c);
 }
 
 /* --- which orders are witnesses -------------------------------------------------------------- */
@@ -125,7 +127,7 @@ static void orders(const char *level, bool so, const char *all, const char *good
     REQUIRE(open_answer(&a, json, level, so));
     a.v.outcome = OUTCOME_HOLDS;
     a.v.ordered = (uint32_t)strlen(all);
-    a.v.order = mem_array(&a.v.mem, txn_id, 8);
+    a.v.order = mem_array(&a.mem, txn_id, 8);
     permute(&a, order, 0, a.v.ordered, good, what);
     close_answer(&a);
 }
@@ -288,7 +290,7 @@ TEST(past_the_first_block_of_chains)
     REQUIRE(open_answer(&a, json, "causal", true));
     a.v.outcome = OUTCOME_HOLDS;
     a.v.ordered = 64;
-    a.v.order = mem_array(&a.v.mem, txn_id, 64);
+    a.v.order = mem_array(&a.mem, txn_id, 64);
     for (txn_id t = 0; t < 64; t++) a.v.order[t] = t;
     EXPECT(stands(&a));
     a.v.order[60] = 62; /* c before a */
@@ -315,7 +317,7 @@ TEST(choices)
         REQUIRE(open_answer(&a, h, "rc", true));
         a.v.outcome = OUTCOME_HOLDS;
         a.v.ordered = 4;
-        a.v.order = mem_array(&a.v.mem, txn_id, 4);
+        a.v.order = mem_array(&a.mem, txn_id, 4);
         for (size_t j = 0; j < 4; j++) {
             char id[2] = {cases[i].order[j], 0};
             a.v.order[j] = named(a.h, id);
@@ -425,11 +427,11 @@ TEST(faults_tampered_with)
         for (size_t j = 0; j < a.v.core.n; j++) guilty[a.v.core.at[j]] = true;
         a.v.core.n = 0;
         for (txn_id t = 0; t < a.h->txns; t++) /* blame those who have nothing to do with it */
-            if (!guilty[t]) vec_push(&a.v.mem, &a.v.core, t);
+            if (!guilty[t]) vec_push(&a.mem, &a.v.core, t);
         /* of two values that nobody wrote, either is the wrong one */
         if (!a.h->init_unknown) EXPECT(!stands(&a));
         a.v.core.n = 0;
-        vec_push(&a.v.mem, &a.v.core, 0);
+        vec_push(&a.mem, &a.v.core, 0);
         a.v.core.at[0] = (txn_id)a.h->txns;
         EXPECT(!stands(&a));
         a.v.core.n = 0;
@@ -537,8 +539,8 @@ TEST(many_chains)
     answer a;
     memset(&a, 0, sizeof a);
     guard_init(&a.guard);
-    mem_init(&a.v.mem, NULL, NULL, &a.guard);
-    mem_init(&a.v.work, NULL, NULL, &a.guard);
+    mem_init(&a.mem, NULL, NULL, &a.guard);
+    mem_init(&a.work, NULL, NULL, &a.guard);
     if (guard_armed(&a.guard)) {
         FAIL(a.guard.text);
         return;
@@ -575,7 +577,7 @@ TEST(many_chains)
         a.v.session_order = so;
         a.v.outcome = OUTCOME_HOLDS;
         a.v.ordered = 2 * PAIRS + 4;
-        a.v.order = mem_array(&a.v.mem, txn_id, a.v.ordered);
+        a.v.order = mem_array(&a.mem, txn_id, a.v.ordered);
         for (txn_id t = 0; t < a.v.ordered; t++) a.v.order[t] = t;
         if (!stands(&a)) FAIL(a.why);
         txn_id *end = a.v.order + 2 * PAIRS;

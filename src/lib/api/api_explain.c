@@ -23,7 +23,7 @@ typedef struct explain_call {
     ratel_explanation *out;
     const history *h;
     explain_ask q;
-    verdict probe; /* regions of narrowing */
+    mem keep, work; /* of narrowing */
     txn_ids few;
 } explain_call;
 
@@ -37,7 +37,8 @@ static void body_explain(call *c)
 static void body_narrow(call *c)
 {
     explain_call *ec = (explain_call *)c;
-    if (!narrow(&ec->out->a->v, ec->h, &ec->probe, &ec->out->mem, &ec->few)) ec->few.n = 0;
+    if (!narrow(&ec->out->a->v, ec->h, &ec->keep, &ec->work, &ec->out->mem, &ec->few))
+        ec->few.n = 0;
 }
 
 static bool is_limit(const ratel_explanation *e, int code)
@@ -55,12 +56,12 @@ static int look_for_argument(explain_call *ec)
     ec->q.alone = true;
     int code = api_border(&ec->c, body_explain);
     if (code || e->e.argued) return code;
-    mem_init(&ec->probe.mem, e->fn, e->ud, &ec->c.guard);
-    mem_init(&ec->probe.work, e->fn, e->ud, &ec->c.guard);
-    ec->probe.work.limit = e->mem.limit;
+    mem_init(&ec->keep, e->fn, e->ud, &ec->c.guard);
+    mem_init(&ec->work, e->fn, e->ud, &ec->c.guard);
+    ec->work.limit = e->mem.limit;
     code = api_border(&ec->c, body_narrow);
-    mem_free_all(&ec->probe.mem);
-    mem_free_all(&ec->probe.work);
+    mem_free_all(&ec->keep);
+    mem_free_all(&ec->work);
     if (code) return code;
     if (ec->few.n && ec->few.n <= SCENE_MOST) {
         ec->q.core = ec->few.at;

@@ -45,6 +45,8 @@ struct ratel_history {
 
 struct ratel_result {
     verdict v;
+    mem mem;  /* of the verdict */
+    mem work; /* of deciding; empty afterwards */
     mem_fn fn;
     void *ud;
     const char *format;

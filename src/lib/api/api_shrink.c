@@ -112,17 +112,17 @@ int ratel_shrink(ratel_history **out, ratel *r, const ratel_history *h, const ra
     return finish(&sc, out, shrunk, api_border(&sc.c, body_shrink));
 }
 
-int ratel_shrink_by(ratel_history **out, ratel *r, const ratel_history *h, ratel_judge_cb decide,
+int ratel_shrink_by(ratel_history **out, ratel *r, const ratel_history *h, ratel_judge_cb by,
                     void *payload, ratel_shrunk *shrunk)
 {
-    if (!out || !r || !h || !decide) return RATEL_EINVAL;
+    if (!out || !r || !h || !by) return RATEL_EINVAL;
     shrink_call sc;
     memset(&sc, 0, sizeof sc);
     *out = NULL;
     api_open(&sc.c, r);
     if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
     open_shrink(&sc, h);
-    sc.judge = decide;
+    sc.judge = by;
     sc.payload = payload;
     sc.shown.format = "ratel";
     sc.shown.current = NO_ID;

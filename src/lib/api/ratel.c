@@ -536,7 +536,7 @@ typedef struct check_call {
 static void body_check(call *c)
 {
     check_call *cc = (check_call *)c;
-    judge(&cc->a->v, cc->h, &cc->q);
+    judge(&cc->a->v, cc->h, &cc->q, &cc->a->work);
 }
 
 question api_question(const ratel *r, const char *level)
@@ -577,29 +577,27 @@ int ratel_check(ratel_result **out, ratel *r, const ratel_history *h, const char
     a->fn = r->fn;
     a->ud = r->ud;
     a->format = h->format;
-    mem_init(&a->v.mem, r->fn, r->ud, &cc.c.guard);
-    mem_init(&a->v.work, r->fn, r->ud, &cc.c.guard);
+    mem_init(&a->mem, r->fn, r->ud, &cc.c.guard);
+    mem_init(&a->work, r->fn, r->ud, &cc.c.guard);
     size_t limit = api_memory(r);
     if (limit) {
         size_t used = h->model->mem.used;
-        a->v.work.limit = limit > used ? limit - used : 1;
+        a->work.limit = limit > used ? limit - used : 1;
     }
+    a->v.mem = &a->mem;
     a->v.level = l;
     snprintf(a->v.given, sizeof a->v.given, "%s", level);
     cc.h = h->model;
     cc.a = a;
     cc.q = api_question(r, level);
     int code = api_border(&cc.c, body_check);
-    mem_free_all(&a->v.work);
+    mem_free_all(&a->work);
     /* A limit is an answer: undecided, with the reason. */
     bool limited =
         code == RATEL_ETIME || code == RATEL_EINTERRUPT || (code == RATEL_ENOMEM && limit);
-    if (limited && judge_limited(&a->v)) {
+    if (limited && a->v.outcome == OUTCOME_VIOLATED) {
         code = RATEL_OK; /* a violation was found; only what it rests on was not */
     } else if (limited) {
-        a->v.outcome = OUTCOME_UNDECIDED;
-        a->v.anomaly = ANOMALIES;
-        a->v.cycle.n = a->v.core.n = 0;
         if (code == RATEL_ENOMEM) /* the guard knows only what the history had left of it */
             snprintf(a->limit, sizeof a->limit, "memory limit reached (%zu MiB)", limit >> 20);
         else
@@ -618,7 +616,7 @@ int ratel_check(ratel_result **out, ratel *r, const ratel_history *h, const char
         ratel_result_free(a);
         return code;
     }
-    a->v.mem.guard = a->v.work.guard = NULL;
+    a->mem.guard = a->work.guard = NULL;
     *out = a;
     return RATEL_OK;
 }
@@ -626,7 +624,8 @@ int ratel_check(ratel_result **out, ratel *r, const ratel_history *h, const char
 typedef struct dump_call {
     call c;
     const history *h;
-    verdict v;
+    level_ref level;
+    mem mem, work; /* of what is printed, and of the stages */
     question q;
     enum dump_stage stage;
     printer d;
@@ -635,8 +634,8 @@ typedef struct dump_call {
 static void body_dump(call *c)
 {
     dump_call *dc = (dump_call *)c;
-    strbuf_init(&dc->d.text, &dc->v.mem);
-    judge_dump(&dc->v, dc->h, &dc->q, dc->stage, &dc->d);
+    strbuf_init(&dc->d.text, &dc->mem);
+    judge_dump(&dc->level, dc->h, &dc->q, dc->stage, &dc->d, &dc->work);
     printer_flush(&dc->d);
 }
 
@@ -651,19 +650,19 @@ int ratel_dump(const ratel_history *h, ratel *r, const char *level, const char *
     if (!h || !r || !level || !stage || !write) return RATEL_EINVAL;
     dump_call dc = {.h = h->model, .d = {.write = write, .payload = payload}};
     api_open(&dc.c, r);
-    if (!level_named(&dc.v.level, level)) return no_such_level(r, level);
+    if (!level_named(&dc.level, level)) return no_such_level(r, level);
     size_t i = 0;
     while (i < DUMP_STAGES && strcmp(stages[i], stage)) i++;
     if (i == DUMP_STAGES) return api_fail(r, RATEL_EINVAL, "no stage \"%.60s\"", stage);
     if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
     dc.stage = (enum dump_stage)i;
     dc.q = api_question(r, level);
-    mem_init(&dc.v.mem, r->fn, r->ud, &dc.c.guard);
-    mem_init(&dc.v.work, r->fn, r->ud, &dc.c.guard);
-    dc.v.work.limit = api_memory(r);
+    mem_init(&dc.mem, r->fn, r->ud, &dc.c.guard);
+    mem_init(&dc.work, r->fn, r->ud, &dc.c.guard);
+    dc.work.limit = api_memory(r);
     int code = api_border(&dc.c, body_dump);
-    mem_free_all(&dc.v.mem);
-    mem_free_all(&dc.v.work);
+    mem_free_all(&dc.mem);
+    mem_free_all(&dc.work);
     return api_close(&dc.c, code);
 }
 
@@ -699,8 +698,9 @@ int ratel_result_implied(ratel_result **out, ratel *r, const ratel_result *stron
     a->fn = r->fn;
     a->ud = r->ud;
     a->format = stronger->format;
-    mem_init(&a->v.mem, r->fn, r->ud, &ic.c.guard);
-    mem_init(&a->v.work, r->fn, r->ud, &ic.c.guard);
+    mem_init(&a->mem, r->fn, r->ud, &ic.c.guard);
+    mem_init(&a->work, r->fn, r->ud, &ic.c.guard);
+    a->v.mem = &a->mem;
     a->v.level = l;
     a->v.session_order = so;
     snprintf(a->v.given, sizeof a->v.given, "%s", level);
@@ -711,7 +711,7 @@ int ratel_result_implied(ratel_result **out, ratel *r, const ratel_result *stron
         ratel_result_free(a);
         return code;
     }
-    a->v.mem.guard = a->v.work.guard = NULL;
+    a->mem.guard = a->work.guard = NULL;
     *out = a;
     return RATEL_OK;
 }
@@ -763,22 +763,24 @@ int ratel_result_warning(const ratel_result *a, size_t i, const char **id, const
 
 int ratel_result_stage(const ratel_result *a, size_t i, const char **name, double *seconds)
 {
-    if (!a || i >= a->v.stages.n) return RATEL_EINVAL;
-    if (name) *name = a->v.stages.at[i].name;
-    if (seconds) *seconds = (double)a->v.stages.at[i].ns / 1e9;
+    const cost *c = a ? a->v.cost : NULL;
+    if (!c || i >= c->stages.n) return RATEL_EINVAL;
+    if (name) *name = c->stages.at[i].name;
+    if (seconds) *seconds = (double)c->stages.at[i].ns / 1e9;
     return RATEL_OK;
 }
 
 int ratel_result_cost(const ratel_result *a, ratel_cost *out)
 {
     if (!a || !out) return RATEL_EINVAL;
-    const verdict *v = &a->v;
-    *out = (ratel_cost){.analyse = (double)v->ns_analyse / 1e9,
-                        .solve = (double)v->ns_solve / 1e9,
-                        .vars = v->vars,
-                        .clauses = v->clauses,
-                        .conflicts = v->conflicts,
-                        .instantiated = v->instantiated};
+    static const cost nothing = {0};
+    const cost *c = a->v.cost ? a->v.cost : &nothing;
+    *out = (ratel_cost){.analyse = (double)c->ns_analyse / 1e9,
+                        .solve = (double)c->ns_solve / 1e9,
+                        .vars = c->vars,
+                        .clauses = c->clauses,
+                        .conflicts = c->conflicts,
+                        .instantiated = c->instantiated};
     return RATEL_OK;
 }
 
@@ -863,8 +865,8 @@ int ratel_result_recheck(const ratel_result *a, ratel *r, const ratel_history *h
 void ratel_result_free(ratel_result *a)
 {
     if (!a) return;
-    mem_free_all(&a->v.mem);
-    mem_free_all(&a->v.work);
+    mem_free_all(&a->mem);
+    mem_free_all(&a->work);
     a->fn(a->ud, a, sizeof *a, 0);
 }
 

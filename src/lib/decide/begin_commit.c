@@ -58,7 +58,7 @@ typedef struct bc {
     order_problem *p;
     asg *g;
     mem *m;
-    order_answer *a;
+    decision *a;
     solver *s;
     order *o;
     const order_graph *base; /* the known edges, and the points */
@@ -898,7 +898,7 @@ static void keep_model(bc *z)
 {
     asg *g = z->g;
     order_problem *p = z->p;
-    order_answer *a = z->a;
+    decision *a = z->a;
     uint32_t *last = mem_array(z->m, uint32_t, history_keys(g->h) + 1);
     memset(last, 0xff, (history_keys(g->h) + 1) * sizeof *last);
     a->pos = mem_array(z->m, uint32_t, (size_t)p->events + 1);
@@ -1007,7 +1007,7 @@ enum { ROUND_NAMES = sizeof round_name / sizeof *round_name };
 
 static void solve(bc *z, uint64_t *since)
 {
-    order_answer *a = z->a;
+    decision *a = z->a;
     uint32_t n = z->p->events;
     bool guess = z->points != 0;
     unsigned log = 0;
@@ -1041,7 +1041,7 @@ static void solve(bc *z, uint64_t *since)
     }
 }
 
-void bc_decide(order_problem *p, uint64_t conflicts, order_answer *a)
+void bc_decide(order_problem *p, uint64_t conflicts, decision *a)
 {
     memset(a, 0, sizeof *a);
     bc z = {.p = p, .g = p->g, .m = p->m, .a = a, .assumed = LIT_NONE};

@@ -9,6 +9,6 @@
 
 #include "decide/lazy/lazy.h"
 
-void bc_decide(order_problem *p, uint64_t conflicts, order_answer *a);
+void bc_decide(order_problem *p, uint64_t conflicts, decision *a);
 
 #endif

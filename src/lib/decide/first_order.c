@@ -474,7 +474,7 @@ bool first_order(order_problem *p, const order_graph *known, uint32_t *pos, reac
 
 /* --- cycles of known edges -------------------------------------------------------------------- */
 
-void answer_known_cycle(order_problem *p, const order_graph *k, order_answer *a)
+void answer_known_cycle(order_problem *p, const order_graph *k, decision *a)
 {
     uint32_t n = p->events;
     uint8_t *colour = mem_array0(p->m, uint8_t, (size_t)n + 1);

@@ -39,6 +39,6 @@ void first_order_free(mem *m, order_graph *g);
 /* pos[event], a linear extension of `known` (built from p->known).  False if it has a cycle. */
 bool first_order(order_problem *p, const order_graph *known, uint32_t *pos, reach *r);
 /* The known graph has a cycle: finds one, and makes it the answer. */
-void answer_known_cycle(order_problem *p, const order_graph *known, order_answer *a);
+void answer_known_cycle(order_problem *p, const order_graph *known, decision *a);
 
 #endif

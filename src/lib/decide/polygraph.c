@@ -60,7 +60,7 @@ typedef struct poly {
     order_problem *p;
     asg *g;
     mem *m;
-    order_answer *a;
+    decision *a;
     uint8_t *absent; /* per node: its outcome is unknown, and taken as aborted */
 
     pair_map by_nodes; /* low, high -> index of pairs */
@@ -815,7 +815,7 @@ static void keep_core(poly *z)
     }
 }
 
-void polygraph_decide(order_problem *p, uint64_t conflicts, order_answer *a)
+void polygraph_decide(order_problem *p, uint64_t conflicts, decision *a)
 {
     memset(a, 0, sizeof *a);
     poly z = {.p = p, .g = p->g, .m = p->m, .a = a};

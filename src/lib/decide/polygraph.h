@@ -9,6 +9,6 @@
 
 #include "decide/lazy/lazy.h"
 
-void polygraph_decide(order_problem *p, uint64_t conflicts, order_answer *a);
+void polygraph_decide(order_problem *p, uint64_t conflicts, decision *a);
 
 #endif

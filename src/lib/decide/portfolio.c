@@ -30,7 +30,7 @@ typedef struct worker {
     order_question ask;
     order_decider decide;
     order_problem p;
-    order_answer a;
+    decision a;
 } worker;
 
 static void run(task *t)
@@ -57,7 +57,7 @@ static void watch(race *r, worker *w, uint32_t n, const guard *g)
 }
 
 void portfolio_decide(order_problem *p, asg *g, const order_question *ask, order_decider decide,
-                      order_answer *a)
+                      decision *a)
 {
     mem *m = g->m;
     uint32_t n = ask->tune->portfolio;

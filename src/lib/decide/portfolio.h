@@ -4,14 +4,12 @@
 #ifndef RATEL_DECIDE_PORTFOLIO_H
 #define RATEL_DECIDE_PORTFOLIO_H
 
-#include "decide/lazy/lazy.h"
-
-typedef void (*order_decider)(order_problem *p, uint64_t conflicts, order_answer *a);
+#include "decide/decision.h"
 
 /* Builds and decides tune->portfolio copies of the problem, each in a thread and a region of its
    own; *p and *a are as the winner leaves them, in g's region.  The allocator of that region must
    bear threads. */
 void portfolio_decide(order_problem *p, asg *g, const order_question *ask, order_decider decide,
-                      order_answer *a);
+                      decision *a);
 
 #endif

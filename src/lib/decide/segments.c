@@ -10,6 +10,8 @@
  */
 #include "decide/segments.h"
 
+#include <assert.h>
+
 #include "solve/order.h"
 
 #define MOST 16u       /* segments */
@@ -70,50 +72,74 @@ static uint32_t cut_near(const uint32_t *cross, uint32_t n, uint32_t i, uint32_t
     return best;
 }
 
-static bool decide_segment(asg *g, const order_question *ask, const node_id *nodes, uint32_t n,
-                           const node_id *fresh, segment *s)
+/* The members of one segment: nodes[0..count) in rising order, and fresh, their numbers in it. */
+typedef struct members {
+    node_id *nodes, *fresh;
+    uint32_t count;
+} members;
+
+/* Makes line[from..to) the members. */
+static void choose_members(const asg *g, const node_id *line, uint32_t from, uint32_t to,
+                           members *s)
 {
-    size_t reads = 0;
-    for (uint32_t i = 0; i < n; i++) reads += g->ob_first[nodes[i] + 1] - g->ob_first[nodes[i]];
-    asg_part(&s->g, g, nodes, n, fresh);
-    if (s->g.obs * LEAST_KEPT < reads) return false;
-    problem_build(&s->p, &s->g, ask);
-    lazy_decide(&s->p, CONFLICTS, &s->a);
-    return !s->a.holds && !s->a.undecided;
+    s->count = 0;
+    memset(s->fresh, 0xff, ((size_t)g->nodes + 1) * sizeof *s->fresh);
+    for (uint32_t j = from; j < to; j++) s->fresh[line[j]] = 0;
+    for (node_id v = 0; v < g->nodes; v++) {
+        if (s->fresh[v] == NO_ID) continue;
+        s->fresh[v] = s->count;
+        s->nodes[s->count++] = v;
+    }
+    assert(s->count == to - from); /* a line names nobody twice */
 }
 
-bool segments_refute(asg *g, const order_question *ask, segment *out)
+static bool refute_members(asg *g, const order_question *ask, const members *s, asg *part,
+                           order_problem *p, decision *a)
 {
-    mem *m = g->m;
-    uint32_t n, parts = g->nodes / USUAL;
+    size_t reads = 0;
+    if (s->count < 2) return false;
+    for (uint32_t i = 0; i < s->count; i++)
+        reads += g->ob_first[s->nodes[i] + 1] - g->ob_first[s->nodes[i]];
+    asg_part(part, g, s->nodes, s->count, s->fresh);
+    assert(part->nodes == s->count && part->obs <= reads);
+    if (part->obs * LEAST_KEPT < reads) return false;
+    problem_build(p, part, ask);
+    lazy_decide(p, CONFLICTS, a);
+    return decision_violated(a);
+}
+
+/* How many segments the history is cut into; 0: it is not worth cutting. */
+static uint32_t segments_of(const asg *g, const level_rule *rule)
+{
+    uint32_t parts = g->nodes / USUAL;
     size_t size = g->obs + g->insts, keys = history_keys(g->h) + 1;
     /* Neighbours in the part need not be neighbours in the whole. */
-    if (ask->rule->path & PATH_NEXT) return false;
+    if (rule->path & PATH_NEXT) return 0;
     if (parts > MOST) parts = MOST;
     if (parts > 4 * size / keys) parts = (uint32_t)(4 * size / keys);
     if (parts < 2) parts = 2;
-    if (g->nodes < 2 * parts) return false;
+    return g->nodes < 2 * parts ? 0 : parts;
+}
+
+bool segments_refute(asg *g, const order_question *ask, asg *part, order_problem *p, decision *a)
+{
+    mem *m = g->m;
+    uint32_t n, parts = segments_of(g, ask->rule);
+    if (!parts) return false;
     void *begun = mem_get(m, 1);
     node_id *line = mem_array(m, node_id, (size_t)g->nodes + 1);
     bool found = false;
     if (line_up(g, ask->so, line, &n) && n >= 2 * parts) {
         const uint32_t *cross = crossings(g, line, n);
-        node_id *fresh = mem_array(m, node_id, (size_t)g->nodes + 1);
-        node_id *nodes = mem_array(m, node_id, (size_t)g->nodes + 1);
-        uint32_t from = 0;
-        for (uint32_t i = 1; i <= parts && !found; i++) {
-            uint32_t to = cut_near(cross, n, i, parts), count = 0;
-            memset(fresh, 0xff, ((size_t)g->nodes + 1) * sizeof *fresh);
-            for (uint32_t j = from; j < to; j++) fresh[line[j]] = 0;
-            for (node_id v = 0; v < g->nodes; v++) {
-                if (fresh[v] == NO_ID) continue;
-                fresh[v] = count;
-                nodes[count++] = v;
-            }
+        members s = {.nodes = mem_array(m, node_id, (size_t)g->nodes + 1),
+                     .fresh = mem_array(m, node_id, (size_t)g->nodes + 1)};
+        for (uint32_t i = 1, from = 0, to; i <= parts && !found; i++, from = to) {
+            to = cut_near(cross, n, i, parts);
+            assert(from <= to && to <= n);
+            choose_members(g, line, from, to, &s);
             void *here = mem_get(m, 1);
-            found = count > 1 && decide_segment(g, ask, nodes, count, fresh, out);
+            found = refute_members(g, ask, &s, part, p, a);
             if (!found) mem_free_since(m, here);
-            from = to;
         }
     }
     if (!found) mem_free_since(m, begun);

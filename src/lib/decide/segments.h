@@ -6,14 +6,8 @@
 
 #include "decide/lazy/lazy.h"
 
-typedef struct segment {
-    asg g; /* of the part */
-    order_problem p;
-    order_answer a;
-} segment;
-
-/* True if some segment violates the rule by itself: *out tells how, in the terms of the history.
-   False says nothing. */
-bool segments_refute(asg *g, const order_question *ask, segment *out);
+/* True if some segment violates the rule by itself: *part is its graph, *p and *a the problem and
+   the contradiction, in the terms of the history.  False says nothing. */
+bool segments_refute(asg *g, const order_question *ask, asg *part, order_problem *p, decision *a);
 
 #endif

@@ -101,31 +101,33 @@ static void cycle_json(json_writer *w, const verdict *v, mem *m)
 }
 
 /* Seconds by the name of the stage. */
-static void stages_json(json_writer *w, const verdict *v)
+static void stages_json(json_writer *w, const cost *spent)
 {
     jw_member_object(w, "stages");
-    for (size_t i = 0; i < v->stages.n; i++)
-        jw_member_decimal(w, v->stages.at[i].name, (double)v->stages.at[i].ns / 1e9, 6);
+    for (size_t i = 0; i < spent->stages.n; i++)
+        jw_member_decimal(w, spent->stages.at[i].name, (double)spent->stages.at[i].ns / 1e9, 6);
     jw_end_object(w);
 }
 
 static void costs_json(json_writer *w, const verdict *v, const report_context *c)
 {
+    static const cost nothing = {0};
+    const cost *spent = v->cost ? v->cost : &nothing;
     if (c->total >= 0) {
         jw_member_object(w, "seconds");
         jw_member_decimal(w, "read", c->read, 6);
-        jw_member_decimal(w, "analyse", (double)v->ns_analyse / 1e9, 6);
-        jw_member_decimal(w, "solve", (double)v->ns_solve / 1e9, 6);
+        jw_member_decimal(w, "analyse", (double)spent->ns_analyse / 1e9, 6);
+        jw_member_decimal(w, "solve", (double)spent->ns_solve / 1e9, 6);
         jw_member_decimal(w, "total", c->total, 6);
         jw_end_object(w);
         jw_member_u64(w, "peak_rss_kib", c->peak_rss_kib);
-        if (v->stages.n) stages_json(w, v);
+        if (spent->stages.n) stages_json(w, spent);
     }
     jw_member_object(w, "solver");
-    jw_member_u64(w, "vars", v->vars);
-    jw_member_u64(w, "clauses", v->clauses);
-    jw_member_u64(w, "conflicts", v->conflicts);
-    jw_member_u64(w, "instantiated", v->instantiated);
+    jw_member_u64(w, "vars", spent->vars);
+    jw_member_u64(w, "clauses", spent->clauses);
+    jw_member_u64(w, "conflicts", spent->conflicts);
+    jw_member_u64(w, "instantiated", spent->instantiated);
     jw_end_object(w);
 }
 

@@ -29,7 +29,8 @@ typedef struct job {
 
 typedef struct trial {
     guard guard;
-    verdict *v; /* where it is freed, whatever fails */
+    verdict *v;
+    mem *work;
     const history *h;
     question q;
 } trial;
@@ -39,7 +40,7 @@ typedef struct trial {
 static int run(trial *t)
 {
     if (guard_armed(&t->guard)) return t->guard.code;
-    judge(t->v, t->h, &t->q);
+    judge(t->v, t->h, &t->q, t->work);
     return GUARD_OK;
 }
 
@@ -65,24 +66,24 @@ static bool judged(job *w, const history *h, uint32_t *anomaly)
         return s->other(h, s->payload) == 1;
     }
     verdict *v = &s->v;
-    trial t = {.v = v, .h = h, .q = *s->q};
+    trial t = {.v = v, .work = &s->work, .h = h, .q = *s->q};
     guard_init(&t.guard);
     t.guard.interrupt = g->interrupt;
     t.guard.deadline = g->deadline;
     t.guard.progress = g->progress;
     memset(v, 0, sizeof *v);
-    mem_init(&v->mem, s->m->fn, s->m->ud, &t.guard);
-    mem_init(&v->work, s->m->fn, s->m->ud, &t.guard);
-    v->work.limit = s->memory_limit;
+    mem_init(&s->keep, s->m->fn, s->m->ud, &t.guard);
+    mem_init(&s->work, s->m->fn, s->m->ud, &t.guard);
+    s->work.limit = s->memory_limit;
+    v->mem = &s->keep;
     v->level = s->level;
     int code = run(&t);
     bool limited = code == GUARD_TIME || code == GUARD_NOMEM;
-    bool violated = code == GUARD_OK || (limited && judge_limited(v));
-    violated = violated && v->outcome == OUTCOME_VIOLATED;
+    bool violated = (code == GUARD_OK || limited) && v->outcome == OUTCOME_VIOLATED;
     *anomaly = v->anomaly;
-    mem_free_all(&v->work);
+    mem_free_all(&s->work);
     if (violated) keep_core(w, v);
-    mem_free_all(&v->mem);
+    mem_free_all(&s->keep);
     if (code == GUARD_BUG || code == GUARD_INTERRUPT ||
         (code == GUARD_NOMEM && !(violated && s->memory_limit)))
         guard_fail(g, code, "%s", t.guard.text);
@@ -393,8 +394,8 @@ void shrink_history(shrinking *s, const history *h)
     job w = {.s = s, .want = ANOMALIES};
     bool named = false;
     mem_init(&s->scratch, s->m->fn, s->m->ud, s->m->guard);
-    mem_init(&s->v.mem, s->m->fn, s->m->ud, s->m->guard);
-    mem_init(&s->v.work, s->m->fn, s->m->ud, s->m->guard);
+    mem_init(&s->keep, s->m->fn, s->m->ud, s->m->guard);
+    mem_init(&s->work, s->m->fn, s->m->ud, s->m->guard);
     s->anomaly = ANOMALIES;
     guard_stage(s->m->guard, "shrink", "trials", 0);
     if (s->m->guard->progress) s->m->guard->progress->held = true;
@@ -425,6 +426,6 @@ void shrink_close(shrinking *s)
     if (s->base != s->best) history_free(s->base);
     s->trying = s->base = NULL;
     mem_free_all(&s->scratch);
-    mem_free_all(&s->v.mem);
-    mem_free_all(&s->v.work);
+    mem_free_all(&s->keep);
+    mem_free_all(&s->work);
 }

@@ -29,7 +29,8 @@ typedef struct shrinking {
     history *best;          /* the caller frees it; NULL: nothing smaller than the whole yet */
     history *base, *trying; /* of ours: shrink_close */
     mem scratch;
-    verdict v;        /* of a trial */
+    verdict v; /* of a trial, with its regions: */
+    mem keep, work;
     uint32_t anomaly; /* of best */
     bool minimal;
     uint64_t trials;

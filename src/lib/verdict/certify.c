@@ -250,41 +250,48 @@ static void write_steps(const order_problem *p, const part *of, const justify *j
 }
 
 /* A read that nothing explains; if that is not it, lists of one key that contradict each other. */
-static justify *justify_faults(order_problem *p, const fault *f, bool lists)
+static justify *justify_faults(problem *p, const fault *f, bool lists)
 {
-    justify *j = justify_new(p);
+    justify *j = justify_new(&p->order);
     if (lists && f->anomaly != ANOMALY_INCOMPATIBLE_ORDER) return NULL;
     return (lists ? justify_list_fault(j, f->key) : justify_fault(j, f->node)) ? j : NULL;
 }
 
-/* The order problem of the level. */
-static void build(order_problem *p, const verdict *v, asg *g)
+/* The level as an order problem, of which a log is kept. */
+static problem logged_problem(const verdict *v, asg *g)
 {
     static const tuning lazily = {.strategy = STRATEGY_LAZY};
-    bool rt;
-    const level_rule *rule = judge_rule(&v->level, &rt);
-    if (v->level.id == LEVEL_RU) rule = rule_of(LEVEL_RC); /* orders of transactions */
-    order_question ask = {rule, v->session_order, rt, v->drift, &lazily};
-    problem_build(p, g, &ask);
+    problem p = {.g = g, .log = KEEP_LOG};
+    p.ask = (order_question){.so = v->session_order, .drift = v->drift, .tune = &lazily};
+    p.ask.rule = judge_rule(&v->level, &p.ask.rt);
+    if (v->level.id == LEVEL_RU) p.ask.rule = rule_of(LEVEL_RC); /* orders of transactions */
+    return p;
 }
 
-static justify *justify_search(order_problem *p, const verdict *v, asg *g)
+/* The same, made and not decided. */
+static void build(problem *p, const verdict *v, asg *g)
 {
+    *p = logged_problem(v, g);
+    decide_build(p, &p->ask);
+}
+
+static justify *justify_search(problem *p, const verdict *v, asg *g)
+{
+    assert(!g->faults.n && !g->wild_lists && !g->init_open);
     for (int plain = 0; plain < 2; plain++) {
-        order_answer a;
-        build(p, v, g);
-        p->justify = justify_new(p);
+        decision a;
+        *p = logged_problem(v, g);
         p->plain = plain;
-        lazy_decide(p, 0, &a);
-        if (a.undecided || a.holds) return NULL;
-        if (justify_steps(p->justify, &a)) return p->justify;
+        decide(p, 0, &a);
+        if (!decision_violated(&a)) return NULL;
+        if (justify_steps(p->order.justify, &a)) return p->order.justify;
         /* Something was deduced that is not explained: once more, deducing less. */
     }
     return NULL;
 }
 
 /* Read uncommitted judges few faults, and has orders of its own. */
-static justify *justify_ru(order_problem *p, const verdict *v, asg *g)
+static justify *justify_ru(problem *p, const verdict *v, asg *g)
 {
     size_t at = g->faults.n;
     for (size_t i = 0; i < g->faults.n; i++) {
@@ -295,12 +302,12 @@ static justify *justify_ru(order_problem *p, const verdict *v, asg *g)
     }
     asg_drop_edges(g, g->hint_extra);
     bool ordered = at < g->faults.n || asg_list_orders(g, &at);
-    justify *j = justify_new(p);
+    justify *j = justify_new(&p->order);
     if (at < g->faults.n) return justify_fault(j, g->faults.at[at].node) ? j : NULL;
     return ordered && justify_uncommitted(j, v->session_order) ? j : NULL;
 }
 
-static justify *justify_level(order_problem *p, const verdict *v, asg *g)
+static justify *justify_level(problem *p, const verdict *v, asg *g)
 {
     enum weak_level level;
     if (!weak_of(v->level.id, &level) || v->level.realtime) return justify_search(p, v, g);
@@ -310,7 +317,7 @@ static justify *justify_level(order_problem *p, const verdict *v, asg *g)
         if (found) return found;
     }
     build(p, v, g);
-    justify *j = justify_new(p);
+    justify *j = justify_new(&p->order);
     return justify_weak(j, level, v->session_order) ? j : NULL;
 }
 
@@ -327,13 +334,13 @@ static bool stands(const strbuf *b, const history *h, mem *work, const char **wh
 static bool write_proof(const verdict *v, const history *h, asg *g, mem *work, strbuf *b)
 {
     enum level_id id = v->level.id;
-    order_problem p;
+    problem p;
     size_t head = b->n;
     const char *why;
     if (id == LEVEL_RU || !g->faults.n) {
         if (id == LEVEL_RU) build(&p, v, g);
         const justify *j = id == LEVEL_RU ? justify_ru(&p, v, g) : justify_level(&p, v, g);
-        if (j) write_steps(&p, NULL, j, b);
+        if (j) write_steps(&p.order, NULL, j, b);
         return j != NULL;
     }
     /* Any of the faults will do. */
@@ -342,7 +349,7 @@ static bool write_proof(const verdict *v, const history *h, asg *g, mem *work, s
         const justify *j = justify_faults(&p, &g->faults.at[i / 2], i % 2);
         if (!j) continue;
         b->n = head;
-        write_steps(&p, NULL, j, b);
+        write_steps(&p.order, NULL, j, b);
         if (stands(b, h, work, &why)) return true;
     }
     return false;
@@ -361,7 +368,7 @@ static bool write_core(const verdict *v, const history *h, asg *g, mem *work, st
     part *x = part_new(work, g, in);
     uint8_t *out = mem_array0(work, uint8_t, (size_t)x->txns + x->ops.n + 1);
     asg few;
-    order_problem p;
+    problem p;
     size_t head = b->n;
     const char *why;
     asg_build(&few, part_history(x, out, out + x->txns), work, v->ryow,
@@ -369,7 +376,7 @@ static bool write_core(const verdict *v, const history *h, asg *g, mem *work, st
     if (few.faults.n || few.wild_lists || few.init_open) return false;
     const justify *j = justify_level(&p, v, &few);
     if (!j) return false;
-    write_steps(&p, x, j, b);
+    write_steps(&p.order, x, j, b);
     if (stands(b, h, work, &why)) return true;
     b->n = head;
     return false;

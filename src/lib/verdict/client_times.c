@@ -33,16 +33,16 @@ static bool effect_time(const history *h, txn_id t, uint64_t *at)
     return true;
 }
 
-bool quick_accept(verdict *v, const history *h, const facts *f)
+bool quick_accept(verdict *v, const history *h, const facts *f, mem *work)
 {
     if (!plain_history(h, f) || v->ryow != RYOW_MUST) return false;
     size_t keys = history_keys(h);
-    uint64_t *key = mem_array(&v->work, uint64_t, h->txns + 1);
+    uint64_t *key = mem_array(work, uint64_t, h->txns + 1);
     for (size_t t = 0; t < h->txns; t++)
         if (!effect_time(h, (txn_id)t, &key[t])) return false;
-    txn_id *order = sort_by_key(&v->work, key, (uint32_t)h->txns);
-    value_id *now = mem_array(&v->work, value_id, keys + 1);
-    uint32_t *last = mem_array0(&v->work, uint32_t, h->sessions.n + 1); /* per session, txn + 1 */
+    txn_id *order = sort_by_key(work, key, (uint32_t)h->txns);
+    value_id *now = mem_array(work, value_id, keys + 1);
+    uint32_t *last = mem_array0(work, uint32_t, h->sessions.n + 1); /* per session, txn + 1 */
     memcpy(now, h->key_init, keys * sizeof *now);
     for (size_t i = 0; i < h->txns; i++) {
         txn_id t = order[i];
@@ -61,9 +61,9 @@ bool quick_accept(verdict *v, const history *h, const facts *f)
                 now[k] = x;
             }
         }
-        guard_tick(v->work.guard);
+        guard_tick(work->guard);
     }
-    v->order = mem_array(&v->mem, txn_id, h->txns + 1);
+    v->order = mem_array(v->mem, txn_id, h->txns + 1);
     memcpy(v->order, order, h->txns * sizeof *order);
     v->ordered = (uint32_t)h->txns;
     return true;

@@ -31,11 +31,6 @@ const enum weak_level core_weaker[CORE_WEAKER] = {WEAK_RC, WEAK_MAV, WEAK_RA, WE
 /* Passes may have been turned off for the whole history; the part is decided with all of them. */
 static const tuning lazily = {.strategy = STRATEGY_LAZY};
 
-bool core_knows(const level_rule *rule)
-{
-    return rule->level == LEVEL_SER || rule->level == LEVEL_SI;
-}
-
 bool core_reduces(const level_rule *rule)
 {
     /* (two that are neighbours among few need not be in the whole) */
@@ -51,14 +46,11 @@ static bool tells_absence(const level_rule *rule)
 /* --- suspects --------------------------------------------------------------------------------- */
 
 /* Decides once more, with a log; plain: as certify.c does where a deduction is not explained. */
-static bool explain(order_problem *p, asg *g, const order_question *ask, bool plain,
-                    order_answer *a)
+static bool explain(problem *p, asg *g, const order_question *ask, bool plain, decision *a)
 {
-    problem_build(p, g, ask);
-    p->justify = justify_new(p);
-    p->plain = plain;
-    lazy_decide(p, 0, a);
-    return !a->undecided && !a->holds && justify_steps(p->justify, a);
+    *p = (problem){.g = g, .ask = *ask, .log = KEEP_LOG, .plain = plain};
+    decide(p, 0, a);
+    return decision_violated(a) && justify_steps(p->order.justify, a);
 }
 
 typedef enum explained {
@@ -69,8 +61,7 @@ typedef enum explained {
 
 /* The same, with half of the time that is left: what else is asked of the violation gets the
    rest. */
-static explained explain_in_time(order_problem *p, asg *g, const order_question *ask,
-                                 order_answer *a)
+static explained explain_in_time(problem *p, asg *g, const order_question *ask, decision *a)
 {
     guard *now = g->m->guard, before = *now;
     uint64_t at = clock_now();
@@ -85,94 +76,101 @@ static explained explain_in_time(order_problem *p, asg *g, const order_question 
     return TOO_LATE;
 }
 
-void core_suspects(verdict *v, asg *g, const order_question *ask, order_problem *p,
-                   const order_answer *a)
+/* Marks the nodes that a proof of the violation names; false: there is none, or no time. */
+static bool mark_suspects(const verdict *v, const problem *p, const decision *a, uint8_t *in)
 {
-    uint8_t *in = mem_array0(g->m, uint8_t, (size_t)g->nodes + 1);
-    order_question again = *ask;
-    again.tune = &lazily;
-    order_problem q;
-    order_answer b;
-    if (v->part) part_free(v->part);
-    v->part = NULL;
-    if (g->wild_lists || g->init_open) { /* all of at most 8 */
-        memset(in, 1, g->nodes);
-    } else {
-        bool ok = p && a && p->justify && justify_steps(p->justify, a);
-        bool many = v->core.n > ALL_SUSPECT;
+    asg *g = p->g;
+    const level_rule *rule = p->ask.rule;
+    const justify *log = p->ordered ? p->order.justify : NULL;
+    bool proved = log && justify_steps(p->order.justify, a), many = v->core.n > ALL_SUSPECT;
+    if (!proved && (many || rule_is_basic(rule))) {
+        problem again;
+        decision found;
+        order_question ask = p->ask;
+        ask.tune = &lazily;
         /* Readers that are looked at alone have clauses of so many that those are no help.  It is
            not serializable either, which has a short proof: mostly of the same few. */
-        if (many && ask->rule->strict == STRICT_UPDATES) again.rule = rule_of(LEVEL_SER);
-        if (!ok && (many || core_knows(ask->rule))) {
-            explained how = explain_in_time(&q, g, &again, &b);
-            if (how == TOO_LATE || (how == NO_PROOF && core_knows(ask->rule))) return;
-            ok = how == EXPLAINED;
-            p = &q;
-        }
-        if (ok)
-            justify_nodes(p->justify, in);
-        else /* those whom the clauses speak of */
-            for (size_t i = 0; i < v->core.n; i++) in[g->txn_node[v->core.at[i]]] = 1;
+        if (many && rule->strict == STRICT_UPDATES) ask.rule = rule_of(LEVEL_SER);
+        explained how = explain_in_time(&again, g, &ask, &found);
+        if (how == TOO_LATE || (how == NO_PROOF && rule_is_basic(rule))) return false;
+        proved = how == EXPLAINED;
+        log = again.order.justify;
     }
-    v->part = part_new(&v->mem, g, in);
+    if (proved)
+        justify_nodes(log, in);
+    else /* the transactions that the clauses speak of */
+        for (size_t i = 0; i < v->core.n; i++) in[g->txn_node[v->core.at[i]]] = 1;
+    return true;
+}
+
+part *core_suspects(const verdict *v, const problem *p, const decision *a)
+{
+    asg *g = p->g;
+    uint8_t *in = mem_array0(g->m, uint8_t, (size_t)g->nodes + 1);
+    assert(decision_violated(a) && v->outcome == OUTCOME_VIOLATED);
+    if (g->wild_lists || g->init_open)
+        memset(in, 1, g->nodes); /* all of at most 8 */
+    else if (!mark_suspects(v, p, a, in))
+        return NULL;
+    return part_new(v->mem, g, in);
 }
 
 /* --- deciding a part -------------------------------------------------------------------------- */
 
 typedef struct trial {
-    verdict *v;
+    /* What is tried.  Only `ask`, `weak` and `level`, which say what must stay violated, change. */
     part *x;
-    mem *m;             /* v's working memory: emptied by each trial */
-    order_question ask; /* of the strong level */
-    bool weak;          /* it is the weak level that must stay violated */
-    uint32_t level;     /* index of core_weaker */
-    bool search;        /* ... by search, if need be */
+    const verdict *blank; /* of the answer that is told */
+    mem *m;               /* working memory: emptied by each trial */
+    order_question ask;   /* of the strong level */
+    bool weak;            /* the weak level must stay violated: */
+    uint32_t level;       /* index of core_weaker */
+    bool search;          /* ... by search, if need be */
+
+    /* What is left out, and the same before the trial; needed: cannot be left out. */
     uint8_t *txn_out, *op_out, *before, *needed;
 
-    /* the last one */
+    /* The last trial: g, p and a belong together. */
     asg g;
-    order_problem p;
-    order_answer a;
-    weak_answer w;
-    bool searched; /* by trying: there is no proof */
+    problem p;
+    decision a;
 } trial;
 
-static void load(trial *t)
+/* Decides what remains of the part. */
+static void try_part(trial *t, problem asked, uint64_t conflicts)
 {
     mem_free_all(t->m);
     const history *h = part_history(t->x, t->txn_out, t->op_out);
-    asg_build(&t->g, h, t->m, t->v->ryow, h->init_unknown ? ASG_INIT_FREE : 0);
+    asg_build(&t->g, h, t->m, t->blank->ryow, h->init_unknown ? ASG_INIT_FREE : 0);
     assert(!asg_check(&t->g));
+    assert(t->g.nodes <= t->x->txns);
+    t->p = asked;
+    t->p.g = &t->g;
+    t->a = (decision){.undecided = "a part of a history without faults has none"};
+    if (!t->g.faults.n) decide(&t->p, conflicts, &t->a);
 }
 
 static bool violated_weak(trial *t)
 {
-    load(t);
-    if (t->g.faults.n) return false;
-    weak_decide(&t->g, core_weaker[t->level], t->ask.so, t->search, &t->w);
-    return t->w.verdict == WEAK_VIOLATED && (t->search || t->w.why != WHY_SEARCH) &&
-           t->w.why != WHY_FAULT;
+    problem p = {.ask = {.so = t->ask.so, .tune = &lazily},
+                 .tested = true,
+                 .test = core_weaker[t->level],
+                 .guess = !t->search};
+    try_part(t, p, 0);
+    return decision_violated(&t->a) && (t->search || t->a.why != WHY_SEARCH) &&
+           t->a.why != WHY_FAULT;
+}
+
+static bool is_searched(const trial *t)
+{
+    return t->g.wild_lists || t->g.init_open;
 }
 
 static bool violated_strong(trial *t)
 {
-    load(t);
-    asg *g = &t->g;
-    if (g->faults.n) return false; /* cannot be: then something is wrong with the part */
-    t->searched = g->wild_lists || g->init_open;
-    if (t->searched && !core_knows(t->ask.rule)) return false;
-    if (t->searched) {
-        node_id order[WEAK_SMALL];
-        bool si = t->ask.rule->events;
-        uint32_t n = 0, *rf = mem_array(t->m, uint32_t, g->obs + 1);
-        /* (that search knows real time of serial orders only) */
-        return g->nodes <= WEAK_SMALL && !(si && t->ask.rt) &&
-               !small_decide(g, si, t->ask.so, t->ask.rt, t->ask.drift, order, rf, &n);
-    }
-    problem_build(&t->p, g, &t->ask);
-    t->p.justify = justify_new(&t->p);
-    lazy_decide(&t->p, TRIAL_CONFLICTS, &t->a);
-    return !t->a.undecided && !t->a.holds;
+    try_part(t, (problem){.ask = t->ask, .log = KEEP_LOG}, TRIAL_CONFLICTS);
+    if (is_searched(t) && !rule_is_basic(t->ask.rule)) return false;
+    return decision_violated(&t->a);
 }
 
 static bool violated(trial *t)
@@ -195,10 +193,10 @@ static void restore(trial *t)
 /* Leaves out whom the proof of the last trial does not name; false if it names all. */
 static bool leave_unnamed(trial *t)
 {
-    if (t->weak || t->searched || !justify_steps(t->p.justify, &t->a)) return false;
+    if (t->weak || is_searched(t) || !justify_steps(t->p.order.justify, &t->a)) return false;
     uint8_t *seen = mem_array0(t->m, uint8_t, (size_t)t->g.nodes + 1);
     bool any = false;
-    justify_nodes(t->p.justify, seen);
+    justify_nodes(t->p.order.justify, seen);
     for (node_id v = 0; v < t->g.nodes; v++) {
         if (seen[v]) continue;
         t->txn_out[t->x->kept[t->g.node_txn[v]]] = 1;
@@ -247,9 +245,9 @@ static void minimise(trial *t)
 /* --- telling ---------------------------------------------------------------------------------- */
 
 /* v speaks of the part: makes it speak of the whole. */
-static void translate(verdict *v, const part *x)
+static void translate(verdict *v, const part *x, mem *work)
 {
-    uint8_t *named = mem_array0(&v->work, uint8_t, x->h.txns + 1);
+    uint8_t *named = mem_array0(work, uint8_t, x->h.txns + 1);
     for (size_t i = 0; i < v->cycle.n; i++) {
         cycle_link *l = &v->cycle.at[i];
         l->from = x->txn[x->kept[l->from]];
@@ -261,13 +259,12 @@ static void translate(verdict *v, const part *x)
         v->core.at[i] = x->txn[x->kept[v->core.at[i]]];
     }
     for (uint32_t t = 0; t < x->h.txns; t++)
-        if (!named[t]) vec_push(&v->mem, &v->core, x->txn[x->kept[t]]);
+        if (!named[t]) vec_push(v->mem, &v->core, x->txn[x->kept[t]]);
 }
 
 /* Which weaker levels the whole is worth asking at: below the one that told it, if one did. */
-static uint32_t still_weaker(const trial *t)
+static uint32_t still_weaker(const trial *t, uint32_t a)
 {
-    uint32_t a = t->v->anomaly;
     bool well_known = a == ANOMALY_LOST_UPDATE || a == ANOMALY_WRITE_SKEW ||
                       a == ANOMALY_PREDICATE_WRITE_SKEW || a == ANOMALY_LONG_FORK ||
                       a == ANOMALY_READ_ONLY_ANOMALY;
@@ -313,32 +310,30 @@ static void name_predicates(verdict *v, const part *x)
         }
 }
 
-static void tell(trial *t)
+/* Tells the last trial, of which nothing more can be left out. */
+static void tell_trial(const trial *t, verdict *out)
 {
-    verdict *v = t->v;
-    bool so = v->session_order;
-    verdict_forget(v);
-    v->outcome = OUTCOME_VIOLATED;
-    v->session_order = t->ask.so;
+    verdict v = *t->blank;
+    asg *g = t->p.g;
+    v.outcome = OUTCOME_VIOLATED;
+    v.decided_by = out->decided_by;
     if (t->weak) {
-        words_explain(v, &t->g, &t->w, core_weaker[t->level]);
-    } else if (!core_knows(t->ask.rule)) {
-        if (t->a.path.steps.n)
-            words_steps(v, &t->g, t->a.path.steps.at, t->a.path.steps.n);
-        else if (t->a.known_cycle)
-            words_events(v, &t->g, &t->p, t->a.cycle.at, t->a.cycle.n);
-        else
-            words_search(v, &t->g, t->ask.rule, NULL, 0);
+        words_decision(&v, &t->p, &t->a);
+    } else if (!rule_is_basic(t->ask.rule)) {
+        decision a = t->a;
+        a.core.n = 0; /* all of the few transactions are the core */
+        words_decision(&v, &t->p, &a);
     } else {
         step_list found = {0}, plain = {0};
-        if (loop_find(&t->g, &t->ask, &found, &plain))
-            words_cycle(v, &t->g, found.at, found.n, name_loop(t, &found, &plain));
+        if (loop_find(g, &t->ask, &found, &plain))
+            words_cycle(&v, g, found.at, found.n, name_loop(t, &found, &plain));
         else
-            words_search(v, &t->g, t->ask.rule, NULL, 0);
+            words_search(&v, g, t->ask.rule, NULL, 0);
     }
-    v->session_order = so;
-    name_predicates(v, t->x);
-    translate(v, t->x);
+    name_predicates(&v, t->x);
+    translate(&v, t->x, t->m);
+    assert(v.core.n >= t->x->h.txns && v.session_order == out->session_order);
+    *out = v;
 }
 
 /* The weakest level that the part violates. */
@@ -353,12 +348,11 @@ static void find_weaker(trial *t)
     t->level = CORE_WEAKER - 1;
 }
 
-/* Room for what is out, in v's memory: one block. */
+/* Room for what is out, in the answer's region: one block. */
 static uint8_t *open_trial(trial *t)
 {
     size_t n = t->x->txns;
-    uint8_t *flags = mem_array0(&t->v->mem, uint8_t, 3 * n + t->x->ops.n + 1);
-    t->m = &t->v->work;
+    uint8_t *flags = mem_array0(t->blank->mem, uint8_t, 3 * n + t->x->ops.n + 1);
     t->txn_out = flags;
     t->before = flags + n;
     t->needed = flags + 2 * n;
@@ -368,67 +362,85 @@ static uint8_t *open_trial(trial *t)
 }
 
 /* Makes it minimal and tells it, if it is violated. */
-static bool minimise_and_tell(trial *t)
+static bool minimise_and_tell(trial *t, verdict *v)
 {
     if (!violated(t)) return false;
     minimise(t);
     if (!violated(t)) return false;
-    tell(t);
+    tell_trial(t, v);
     return true;
 }
 
-void core_tell_weak(verdict *v, asg *g, const weak_answer *a, enum weak_level level)
+void core_tell_weak(verdict *v, const verdict *blank, const problem *p, const decision *a,
+                    mem *work)
 {
+    asg *g = p->g;
     uint8_t *in = mem_array0(g->m, uint8_t, (size_t)g->nodes + 1);
-    trial t = {.v = v, .ask.so = v->session_order, .weak = true, .search = a->why == WHY_SEARCH};
-    while (t.level < CORE_WEAKER && core_weaker[t.level] != level) t.level++;
+    trial t = {.blank = blank,
+               .m = work,
+               .ask.so = p->ask.so,
+               .weak = true,
+               .search = a->why == WHY_SEARCH};
+    assert(p->tested && decision_violated(a));
+    while (t.level < CORE_WEAKER && core_weaker[t.level] != p->test) t.level++;
     if (t.level == CORE_WEAKER || a->why == WHY_FAULT || (t.search && g->nodes > ALL_SEARCHED))
         return;
     if (g->nodes <= ALL_SUSPECT)
         memset(in, 1, g->nodes);
     else
         for (size_t i = 0; i < v->core.n; i++) in[g->txn_node[v->core.at[i]]] = 1;
-    t.x = part_new(&v->mem, g, in);
+    t.x = part_new(v->mem, g, in);
     uint8_t *flags = open_trial(&t);
-    minimise_and_tell(&t);
-    mem_put(&v->mem, flags);
+    minimise_and_tell(&t, v);
+    mem_put(v->mem, flags);
     part_free(t.x);
-    mem_free_all(&v->work);
+    mem_free_all(work);
 }
 
-core_told core_tell(verdict *v, const order_question *ask)
+/* Is the part violated without real time, without session order?  Real time that is not needed is
+   not asked for any more; session order is. */
+static uint32_t needs_not(trial *t)
+{
+    uint32_t without = 0;
+    bool so = t->ask.so;
+    if (t->ask.rt) {
+        t->ask.rt = false;
+        if (violated_strong(t))
+            without |= RESTS_REALTIME;
+        else
+            t->ask.rt = true;
+    }
+    if (so) {
+        t->ask.so = false;
+        if (violated_strong(t)) without |= RESTS_SESSION;
+        t->ask.so = true;
+    }
+    assert(t->ask.so == so);
+    return without;
+}
+
+core_told core_tell(verdict *v, const verdict *blank, part *suspects, const order_question *ask,
+                    mem *work)
 {
     core_told answer = {.weaker = CORE_WEAKER};
-    trial t = {.v = v, .x = v->part, .ask = *ask};
+    trial t = {.blank = blank, .x = suspects, .m = work, .ask = *ask};
     uint8_t *flags = open_trial(&t);
     bool whole_reads = true; /* every read of the part is what it was in the whole */
     for (size_t i = 0; i < t.x->ops.n && tells_absence(ask->rule); i++)
         whole_reads = whole_reads && !t.x->ops.at[i].predicate;
     if (whole_reads && violated_strong(&t)) {
-        /* Without real time, without session order: of the strong level, then of the weaker. */
-        if (ask->rt) {
-            t.ask.rt = false;
-            if (violated_strong(&t))
-                answer.without |= RESTS_REALTIME;
-            else
-                t.ask.rt = true;
-        }
-        if (ask->so) {
-            t.ask.so = false;
-            if (violated_strong(&t)) answer.without |= RESTS_SESSION;
-        }
-        t.ask.so = ask->so;
-        if (core_knows(ask->rule)) find_weaker(&t);
+        answer.without = needs_not(&t);
+        if (rule_is_basic(ask->rule)) find_weaker(&t);
         /* As far as it goes without session order; with it, some may still be left out. */
         if (ask->so && answer.without & RESTS_SESSION) {
             t.ask.so = false;
             if (violated(&t)) minimise(&t);
             t.ask.so = true;
         }
-        answer.told = minimise_and_tell(&t);
-        if (answer.told) answer.weaker = still_weaker(&t);
+        answer.told = minimise_and_tell(&t, v);
+        if (answer.told) answer.weaker = still_weaker(&t, v->anomaly);
     }
-    mem_put(&v->mem, flags);
-    mem_free_all(&v->work);
+    mem_put(v->mem, flags);
+    mem_free_all(work);
     return answer;
 }

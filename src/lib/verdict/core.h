@@ -9,24 +9,16 @@
 #ifndef RATEL_VERDICT_CORE_H
 #define RATEL_VERDICT_CORE_H
 
-#include "decide/lazy/lazy.h"
-#include "decide/weak/weak.h"
 #include "verdict/subhistory.h"
 #include "verdict/verdict.h"
 
-/* Words of the log that a run may keep for core_suspects without being asked. */
-#define CORE_LOG ((size_t)1 << 22)
-
-/* Is this how strong levels are told?  (Strict serializability is a rule and real time.) */
-bool core_knows(const level_rule *rule);
 /* Is what violates the rule among few transactions a violation of the whole? */
 bool core_reduces(const level_rule *rule);
 #define CORE_SMALL 10u /* a violation of another level that names so few is left as it is */
 
-/* While the graph of the whole is there: v->part becomes the suspects.  p and a: a run of lazy.c
-   with p->justify that was violated; NULL: there was none. */
-void core_suspects(verdict *v, asg *g, const order_question *ask, order_problem *p,
-                   const order_answer *a);
+/* While the graph of the whole is there: the suspects, in the region of v's answer, or NULL if
+   there is no time to find them or no proof names them.  p and a: what v tells was found by. */
+part *core_suspects(const verdict *v, const problem *p, const decision *a);
 
 /* Levels that may show what a strong one rejects, weakest first. */
 #define CORE_WEAKER 4
@@ -38,10 +30,13 @@ typedef struct core_told {
     uint32_t without; /* RESTS_*: it is violated without these too */
 } core_told;
 
-/* Makes the violation that v tells smaller; v is as it was if that fails. */
-core_told core_tell(verdict *v, const order_question *ask);
+/* Makes the violation that v tells smaller; v is as it was if that fails.  blank: v before anything
+   was found.  work is emptied. */
+core_told core_tell(verdict *v, const verdict *blank, part *suspects, const order_question *ask,
+                    mem *work);
 
-/* The same for a weak level: g is the graph of the whole (gone afterwards), a its answer. */
-void core_tell_weak(verdict *v, asg *g, const weak_answer *a, enum weak_level level);
+/* The same for a weak level: p and a are of the whole (its graph is gone afterwards). */
+void core_tell_weak(verdict *v, const verdict *blank, const problem *p, const decision *a,
+                    mem *work);
 
 #endif

@@ -50,7 +50,7 @@ static void add_core(verdict *v, txn_id t)
 {
     for (size_t i = 0; i < v->core.n; i++)
         if (v->core.at[i] == t) return;
-    vec_push(&v->mem, &v->core, t);
+    vec_push(v->mem, &v->core, t);
 }
 
 static const char *edge_name(uint32_t kind)
@@ -69,7 +69,7 @@ static void put_cycle(verdict *v, const asg *g, const step *s, size_t n)
     for (size_t i = 0; i < n; i++) {
         cycle_link l = {g->node_txn[s[i].from], g->node_txn[s[i].to], edge_name(s[i].kind),
                         s[i].key};
-        vec_push(&v->mem, &v->cycle, l);
+        vec_push(v->mem, &v->cycle, l);
         add_core(v, l.from);
         add_core(v, l.to);
     }
@@ -78,7 +78,7 @@ static void put_cycle(verdict *v, const asg *g, const step *s, size_t n)
 static void finish(verdict *v, strbuf *b)
 {
     size_t n = b->n;
-    v->reason = mem_get(&v->mem, n + 1);
+    v->reason = mem_get(v->mem, n + 1);
     if (n) memcpy(v->reason, b->at, n);
     v->reason[n] = 0;
     strbuf_free(b);
@@ -89,7 +89,7 @@ static void finish(verdict *v, strbuf *b)
 static void explain_fault(verdict *v, const asg *g, const fault *f)
 {
     strbuf b;
-    strbuf_init(&b, &v->mem);
+    strbuf_init(&b, v->mem);
     v->anomaly = f->anomaly;
     add_core(v, g->node_txn[f->node]);
     if (f->other != NO_ID) add_core(v, f->other);
@@ -129,6 +129,13 @@ static void explain_fault(verdict *v, const asg *g, const fault *f)
     default: strbuf_str(&b, ", a value that nobody wrote"); break;
     }
     finish(v, &b);
+}
+
+/* The test that a contradiction is of: the level's own, or read-committed, which is asked of whole
+   transactions before their parts. */
+static enum weak_level test_of(const problem *p)
+{
+    return p->tested ? p->test : WEAK_RC;
 }
 
 /* --- paths from a visible writer to the reader ------------------------------------------------ */
@@ -206,23 +213,24 @@ static bool in_list(const asg *g, uint32_t ob, node_id t2)
 }
 
 /* t3 read x from t1 (or the initial state) although t2, visible to t3, had overwritten it. */
-static bool explain_stale(verdict *v, asg *g, const weak_answer *a, uint32_t ob, node_id t2,
-                          const step *between, size_t n_between, enum weak_level level)
+static bool explain_stale(verdict *v, const problem *p, const decision *a, uint32_t ob, node_id t2,
+                          const step *between, size_t n_between)
 {
+    asg *g = p->g;
     node_id t3 = g->ob_node[ob];
     uint32_t t1 = a->rf[ob];
     key_id k = g->ob_key[ob];
     steps path = {0};
     if (in_list(g, ob, t2)) return false; /* then t2 did not overwrite what was read */
-    if (!visible_path(g, a->rf, v->session_order, t2, t3, &path)) return false;
+    if (!visible_path(g, a->rf, p->ask.so, t2, t3, &path)) return false;
     step rw = {t3, t2, STEP_RW, k, ob};
     put_cycle(v, g, &rw, 1);
     put_cycle(v, g, path.at, path.n);
-    v->anomaly = name_premise(path.at, path.n, level);
+    v->anomaly = name_premise(path.at, path.n, test_of(p));
     if (v->anomaly == ANOMALY_FRACTURED_READ && path.at[0].key == k)
         v->anomaly = ANOMALY_FUZZY_READ; /* it read the key twice and saw two versions */
     strbuf b;
-    strbuf_init(&b, &v->mem);
+    strbuf_init(&b, v->mem);
     name_txn(g, t3, &b);
     strbuf_str(&b, " read ");
     name_key(g, k, &b);
@@ -303,7 +311,7 @@ static void say_step(const asg *g, const step *s, strbuf *b)
 static void say_cycle(verdict *v, asg *g, const step *s, size_t n)
 {
     strbuf b;
-    strbuf_init(&b, &v->mem);
+    strbuf_init(&b, v->mem);
     strbuf_str(&b, "a cycle: ");
     for (size_t i = 0; i < n; i++) {
         if (i == 6 && n > 8) {
@@ -316,20 +324,22 @@ static void say_cycle(verdict *v, asg *g, const step *s, size_t n)
     finish(v, &b);
 }
 
-static void explain_cycle(verdict *v, asg *g, const weak_answer *a, enum weak_level level)
+static void explain_cycle(verdict *v, const problem *p, const decision *a)
 {
-    const step *s = a->cycle.steps.at;
-    size_t n = a->cycle.steps.n, n_forced = 0, at = 0, ww = 0, wr = 0;
+    asg *g = p->g;
+    enum weak_level level = test_of(p);
+    const step *s = a->path.steps.at;
+    size_t n = a->path.steps.n, n_forced = 0, at = 0, ww = 0, wr = 0;
     for (size_t i = 0; i < n; i++) {
         if (s[i].kind == EDGE_FORCE) n_forced++, at = i;
         ww += s[i].kind == EDGE_WW;
         wr += s[i].kind == EDGE_WR;
     }
-    if (n_forced == 1 && explain_stale(v, g, a, s[at].ob, s[at].from, s, n, level)) return;
+    if (n_forced == 1 && explain_stale(v, p, a, s[at].ob, s[at].from, s, n)) return;
     if (n_forced == 2 && n == 2 && s[0].key == s[1].key &&
         g->ob_node[s[0].ob] == g->ob_node[s[1].ob] &&
-        (explain_stale(v, g, a, s[0].ob, s[0].from, s, n, level) ||
-         explain_stale(v, g, a, s[1].ob, s[1].from, s, n, level))) {
+        (explain_stale(v, p, a, s[0].ob, s[0].from, s, n) ||
+         explain_stale(v, p, a, s[1].ob, s[1].from, s, n))) {
         if (level != WEAK_MAV) v->anomaly = ANOMALY_FUZZY_READ;
         return;
     }
@@ -344,19 +354,22 @@ static void explain_cycle(verdict *v, asg *g, const weak_answer *a, enum weak_le
     say_cycle(v, g, s, n);
 }
 
-void words_explain(verdict *v, asg *g, const weak_answer *a, enum weak_level level)
+/* A contradiction of a test: edge by edge, or that every choice fails. */
+static void explain_test(verdict *v, const problem *p, const decision *a)
 {
+    asg *g = p->g;
     strbuf b;
     switch (a->why) {
     case WHY_FAULT: explain_fault(v, g, &g->faults.at[a->fault]); return;
-    case WHY_CYCLE: explain_cycle(v, g, a, level); return;
+    case WHY_CYCLE: explain_cycle(v, p, a); return;
     case WHY_INIT:
-        if (explain_stale(v, g, a, a->bad_ob, a->bad_node, NULL, 0, level)) return;
+        if (explain_stale(v, p, a, a->bad_ob, a->bad_node, NULL, 0)) return;
         break;
-    default: break;
+    case WHY_NONE:
+    case WHY_SEARCH: break;
     }
-    strbuf_init(&b, &v->mem);
-    v->anomaly = g->wild_lists ? ANOMALY_INCOMPATIBLE_ORDER : name_level(level);
+    strbuf_init(&b, v->mem);
+    v->anomaly = g->wild_lists ? ANOMALY_INCOMPATIBLE_ORDER : name_level(test_of(p));
     strbuf_str(&b, "reads are ambiguous, and every way to match them with writers leads to a "
                    "contradiction");
     if (g->nodes <= WEAK_SMALL)
@@ -460,7 +473,7 @@ static bool explain_lost_update(verdict *v, asg *g)
         if (!init) add_core(v, g->node_txn[g->ob_rf[ob]]);
         v->anomaly = ANOMALY_LOST_UPDATE;
         strbuf b;
-        strbuf_init(&b, &v->mem);
+        strbuf_init(&b, v->mem);
         name_txn(g, y, &b);
         strbuf_str(&b, " and ");
         name_txn(g, x, &b);
@@ -556,7 +569,7 @@ void words_search(verdict *v, asg *g, const level_rule *rule, const node_id *cor
                          : rule->level != LEVEL_PC;
     if (exclusive && !g->wild_lists && !g->open.n && explain_lost_update(v, g)) return;
     strbuf b;
-    strbuf_init(&b, &v->mem);
+    strbuf_init(&b, v->mem);
     v->anomaly = level_at(rule->level)->anomaly;
     strbuf_str(&b, "every order of the writers leads to a cycle");
     if (!core && g->nodes <= WEAK_SMALL)
@@ -566,8 +579,24 @@ void words_search(verdict *v, asg *g, const level_rule *rule, const node_id *cor
     for (size_t i = 0; i < n; i++) {
         if (seen[core[i]]) continue;
         seen[core[i]] = 1;
-        vec_push(&v->mem, &v->core, g->node_txn[core[i]]);
+        vec_push(v->mem, &v->core, g->node_txn[core[i]]);
     }
     mem_put(g->m, seen);
     finish(v, &b);
+}
+
+void words_decision(verdict *v, const problem *p, const decision *a)
+{
+    assert(decision_violated(a));
+    if (a->why != WHY_NONE) {
+        explain_test(v, p, a);
+        return;
+    }
+    asg *g = p->ordered ? p->order.g : p->g;
+    if (a->path.steps.n)
+        words_steps(v, g, a->path.steps.at, a->path.steps.n);
+    else if (a->known_cycle)
+        words_events(v, g, &p->order, a->cycle.at, a->cycle.n);
+    else
+        words_search(v, g, p->ask.rule, a->core.n ? a->core.at : NULL, a->core.n);
 }

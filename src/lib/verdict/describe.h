@@ -4,11 +4,10 @@
 #ifndef RATEL_VERDICT_DESCRIBE_H
 #define RATEL_VERDICT_DESCRIBE_H
 
-#include "order/order_problem.h"
-#include "decide/weak/weak.h"
 #include "verdict/verdict.h"
 
-void words_explain(verdict *v, asg *g, const weak_answer *a, enum weak_level level);
+/* What contradicts the problem, in the terms of the history. */
+void words_decision(verdict *v, const problem *p, const decision *a);
 /* The name of a cycle's kind. */
 uint32_t words_name(const step *s, size_t n);
 /* A cycle, step by step, with the name of its kind. */

@@ -10,6 +10,7 @@
 #include "base/sort.h"
 #include "decide/proof/justify.h"
 #include "order/print_order.h"
+#include "decide/lazy/lazy.h"
 #include "verdict/describe.h"
 
 static void bug(mem *m, const char *stage, const char *wrong)
@@ -32,7 +33,7 @@ static void print_forced(const order_problem *p, printer *d)
     }
 }
 
-static void print_answer(const order_problem *p, const order_answer *a, printer *d)
+static void print_answer(const order_problem *p, const decision *a, printer *d)
 {
     strbuf_printf(&d->text, "answer %s clauses %llu conflicts %llu",
                   a->undecided ? "undecided"
@@ -65,7 +66,7 @@ static void print_answer(const order_problem *p, const order_answer *a, printer 
 
 static void print_clauses(order_problem *p, printer *d)
 {
-    order_answer a;
+    decision a;
     strbuf_printf(&d->text, "clauses level %s session-order %s", level_at(p->rule->level)->name,
                   p->so ? "on" : "off");
     printer_line(d);
@@ -78,39 +79,38 @@ static void print_clauses(order_problem *p, printer *d)
     print_answer(p, &a, d);
 }
 
-void judge_dump(verdict *v, const history *h, const question *q, enum dump_stage stage, printer *d)
+void judge_dump(const level_ref *level, const history *h, const question *q, enum dump_stage stage,
+                printer *d, mem *work)
 {
     asg g;
     order_problem p;
     bool rt;
-    v->session_order = level_session_order(&v->level, q->session_order);
-    v->ryow = judge_policy(h, q, &v->work);
-    asg_build(&g, h, &v->work, v->ryow, 0);
-    bug(&v->work, "the semantic graph", asg_check(&g));
+    bool so = level_session_order(level, q->session_order);
+    asg_build(&g, h, work, judge_policy(h, q, work), 0);
+    bug(work, "the semantic graph", asg_check(&g));
     if (stage == DUMP_ASG) {
         asg_print(&g, d);
         return;
     }
-    const level_rule *rule = judge_rule(&v->level, &rt);
+    const level_rule *rule = judge_rule(level, &rt);
     if (!rule)
-        guard_fail(v->work.guard, GUARD_UNSUPPORTED,
+        guard_fail(work->guard, GUARD_UNSUPPORTED,
                    "%s is not decided as an order problem: "
                    "only --dump asg",
-                   v->level.name);
+                   level->name);
     if (g.faults.n || g.wild_lists || g.init_open)
-        guard_fail(v->work.guard, GUARD_UNSUPPORTED,
+        guard_fail(work->guard, GUARD_UNSUPPORTED,
                    "%s: no order problem is made of it "
                    "(--dump asg shows more)",
                    g.faults.n     ? "a read that nothing explains"
                    : g.wild_lists ? "lists with repeated elements, writes or deletes"
                                   : "the initial state is unknown");
     if (stage == DUMP_CLAUSES && q->tune.strategy != STRATEGY_LAZY)
-        guard_fail(v->work.guard, GUARD_UNSUPPORTED,
-                   "--dump clauses is for the strategy lazy only");
-    order_question ask = {q->tune.induced && !rt ? rule_induced(rule) : rule, v->session_order, rt,
-                          q->drift, &q->tune};
+        guard_fail(work->guard, GUARD_UNSUPPORTED, "--dump clauses is for the strategy lazy only");
+    order_question ask = {q->tune.induced && !rt ? rule_induced(rule) : rule, so, rt, q->drift,
+                          &q->tune};
     problem_build(&p, &g, &ask);
-    bug(&v->work, "the order problem", problem_check(&p));
+    bug(work, "the order problem", problem_check(&p));
     if (stage == DUMP_IR)
         problem_print(&p, d);
     else

@@ -3,40 +3,42 @@
  */
 #include "verdict/narrow.h"
 
-#include <stddef.h>
+#include <assert.h>
 
 #include "verdict/subhistory.h"
 
 #define START_MOST 3000u /* transactions that the first part may have */
 
 typedef struct trials {
+    /* What is tried: constant. */
     const verdict *v;
     question q;
     level_ref level;
     part *x;
-    mem *m;
+    mem *m;           /* of what is found */
+    mem *keep, *work; /* of one trial: its answer, and deciding it */
+
+    /* What is left out, and the same before the trial; needed: cannot be left out. */
     uint8_t *out, *before, *needed, *no_op;
-    verdict *last; /* of the last trial */
+    verdict last; /* of the last trial */
 } trials;
 
 static bool violated(trials *t)
 {
-    verdict *p = t->last;
-    size_t rest = offsetof(verdict, h); /* all but the regions */
-    mem_free_all(&p->mem);
-    mem_free_all(&p->work);
-    memset((char *)p + rest, 0, sizeof *p - rest);
-    p->level = t->level;
+    verdict *p = &t->last;
+    mem_free_all(t->keep);
+    mem_free_all(t->work);
+    *p = (verdict){.mem = t->keep, .level = t->level};
     const history *h = part_history(t->x, t->out, t->no_op);
     /* judge gives what it does with a violation less time than there is */
     guard *now = t->m->guard, before = *now;
     if (!guard_armed(now)) {
-        judge(p, h, &t->q);
+        judge(p, h, &t->q, t->work);
         guard_restore(now, &before);
-        return p->outcome == OUTCOME_VIOLATED;
+        return t->last.outcome == OUTCOME_VIOLATED;
     }
     guard_restore(now, &before);
-    if (now->code != GUARD_TIME || !judge_limited(t->last)) guard_fail_again(now);
+    if (now->code != GUARD_TIME || t->last.outcome != OUTCOME_VIOLATED) guard_fail_again(now);
     return true;
 }
 
@@ -58,7 +60,7 @@ static void follow(trials *t)
         save(t);
         for (uint32_t i = 0; i < t->x->txns; i++) left += !t->out[i];
         uint8_t *keep = mem_array0(t->m, uint8_t, (size_t)t->x->txns + 1);
-        for (size_t i = 0; i < t->last->core.n; i++) keep[t->x->kept[t->last->core.at[i]]] = 1;
+        for (size_t i = 0; i < t->last.core.n; i++) keep[t->x->kept[t->last.core.at[i]]] = 1;
         for (uint32_t i = 0; i < t->x->txns; i++) {
             named += keep[i];
             t->out[i] = !keep[i];
@@ -151,16 +153,17 @@ static bool open_part(trials *t, const history *h, mem *work)
     return true;
 }
 
-bool narrow(const verdict *v, const history *h, verdict *probe, mem *m, txn_ids *out)
+bool narrow(const verdict *v, const history *h, mem *keep, mem *work, mem *m, txn_ids *out)
 {
-    trials t = {.v = v, .m = m, .level = v->level, .last = probe};
+    trials t = {.v = v, .m = m, .keep = keep, .work = work, .level = v->level};
+    assert(v->outcome == OUTCOME_VIOLATED);
     if (v->through) level_named(&t.level, v->through);
     t.q = (question){.level = t.level.name,
                      .session_order = v->session_order,
                      .policy = (enum policy)v->ryow,
                      .drift = v->drift,
                      .quick = true};
-    if (!open_part(&t, h, &probe->work)) return false;
+    if (!open_part(&t, h, work)) return false;
     size_t n = t.x->txns;
     uint8_t *flags = mem_array0(m, uint8_t, 3 * n + t.x->ops.n + 1);
     t.out = flags;
@@ -174,8 +177,8 @@ bool narrow(const verdict *v, const history *h, verdict *probe, mem *m, txn_ids 
         for (uint32_t i = 0; i < n; i++)
             if (!t.out[i]) vec_push(m, out, t.x->txn[i]);
     }
-    mem_free_all(&probe->mem);
-    mem_free_all(&probe->work);
+    mem_free_all(keep);
+    mem_free_all(work);
     mem_put(m, flags);
     part_free(t.x);
     return found;

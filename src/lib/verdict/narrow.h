@@ -10,8 +10,8 @@
 
 #include "verdict/verdict.h"
 
-/* v: a violation.  False: nothing was found.  *probe has nothing but its regions, which the caller
-   opens and frees: a limit may strike at any time. */
-bool narrow(const verdict *v, const history *h, verdict *probe, mem *m, txn_ids *out);
+/* v: a violation.  False: nothing was found.  keep and work are of the trials; the caller opens and
+   frees them, since a limit may strike at any time. */
+bool narrow(const verdict *v, const history *h, mem *keep, mem *work, mem *m, txn_ids *out);
 
 #endif

@@ -101,11 +101,11 @@ static bool violated(walk *w, uint32_t anomaly, strbuf *b, txn_id a, txn_id c, o
 {
     verdict *v = w->v;
     v->anomaly = anomaly;
-    v->reason = mem_get(&v->mem, b->n + 1);
+    v->reason = mem_get(v->mem, b->n + 1);
     memcpy(v->reason, strbuf_cstr(b), b->n + 1);
     strbuf_free(b);
-    vec_push(&v->mem, &v->core, a);
-    if (c != NO_ID && c != a) vec_push(&v->mem, &v->core, c);
+    vec_push(v->mem, &v->core, a);
+    if (c != NO_ID && c != a) vec_push(v->mem, &v->core, c);
     v->at_op = o;
     v->at_key = k;
     w->answer = TRUSTED_VIOLATED;
@@ -148,7 +148,7 @@ static bool bad_read(walk *w, txn_id t, op_id o, key_id k, value_id x, bool own)
     uint32_t anomaly = own             ? ANOMALY_NOT_OWN_WRITE
                        : w->is_list[k] ? ANOMALY_STALE_READ
                                        : read_fault(w, t, k, x, &who);
-    strbuf_init(&b, &w->v->mem);
+    strbuf_init(&b, w->v->mem);
     name(w, &b, t);
     strbuf_str(&b, " read ");
     atom_text(w->h, key_atom(w->h, k), &b);
@@ -177,7 +177,7 @@ static bool bad_read(walk *w, txn_id t, op_id o, key_id k, value_id x, bool own)
         strbuf_printf(&b, " (commit_ts %lld)", (long long)commit_of_txn(w->h, right));
     }
     violated(w, anomaly, &b, t, who, o, k);
-    if (right != NO_ID && right != t) vec_push(&w->v->mem, &w->v->core, right);
+    if (right != NO_ID && right != t) vec_push(w->v->mem, &w->v->core, right);
     return false;
 }
 
@@ -219,7 +219,7 @@ static bool check_key(walk *w, txn_id t, op_id o, key_id k, value_id x)
     if (w->now[k] != x) return bad_read(w, t, o, k, x, false);
     if (w->keep) {
         chosen c = {o, k, w->writer[k]};
-        vec_push(&w->v->mem, &w->v->choices, c);
+        vec_push(w->v->mem, &w->v->choices, c);
     }
     return true;
 }
@@ -237,7 +237,7 @@ static bool check_range(walk *w, txn_id t, op_id o)
         wrong = wrong || (i && (r->reverse ? before <= rank : before >= rank));
         if (wrong) {
             strbuf b;
-            strbuf_init(&b, &w->v->mem);
+            strbuf_init(&b, w->v->mem);
             name(w, &b, t);
             strbuf_str(&b, " has a scan whose rows are out of its range, out of order, repeated or "
                            "null");
@@ -289,7 +289,7 @@ static bool check_reads(walk *w, txn_id t)
 static bool overlaps(walk *w, txn_id t, txn_id before, key_id k)
 {
     strbuf b;
-    strbuf_init(&b, &w->v->mem);
+    strbuf_init(&b, w->v->mem);
     name(w, &b, t);
     strbuf_printf(&b, " (start_ts %lld) and ", (long long)start_of(w->h, t));
     name(w, &b, before);
@@ -417,7 +417,7 @@ static bool check_sessions(walk *w, bool ties)
                 if (ties && session_tie(w, before, t)) return give_up(w);
                 if (!ties && ended > at) {
                     strbuf b;
-                    strbuf_init(&b, &w->v->mem);
+                    strbuf_init(&b, w->v->mem);
                     name(w, &b, before);
                     strbuf_printf(&b, " has commit_ts %lld, and ", (long long)ended);
                     name(w, &b, t);
@@ -526,7 +526,7 @@ static void walk_events(walk *w)
         return;
     }
     if (w->v->session_order && !(check_sessions(w, true) && check_sessions(w, false))) return;
-    w->v->order = mem_array(&w->v->mem, txn_id, w->h->txns + 1);
+    w->v->order = mem_array(w->v->mem, txn_id, w->h->txns + 1);
     for (size_t i = 0; i < all.n; i++) {
         const event *e = &all.at[by[i]];
         if (!take(w, e)) return;
@@ -534,10 +534,10 @@ static void walk_events(walk *w)
     }
 }
 
-enum trusted_answer trusted_decide(verdict *v, const history *h, const facts *f, bool si)
+enum trusted_answer trusted_decide(verdict *v, const history *h, const facts *f, bool si, mem *work)
 {
-    walk w = {.v = v, .h = h, .m = &v->work, .si = si, .answer = TRUSTED_HOLDS};
-    if (!usable(h, &v->work) || !load_keys(&w)) return TRUSTED_UNUSABLE;
+    walk w = {.v = v, .h = h, .m = work, .si = si, .answer = TRUSTED_HOLDS};
+    if (!usable(h, work) || !load_keys(&w)) return TRUSTED_UNUSABLE;
     w.keep = w.keep || f->duplicate_writes || f->deletes || f->scans || f->iterators ||
              f->unknown || h->init_unknown;
     walk_events(&w);

@@ -10,8 +10,7 @@
 #define RATEL_VERDICT_VERDICT_H
 
 #include "base/printer.h"
-#include "asg/asg.h"
-#include "base/clock.h"
+#include "decide/decide.h"
 #include "opt/level.h"
 #include "lint/lint.h"
 #include "opt/anomaly.h"
@@ -25,47 +24,49 @@ enum policy { POLICY_MUST, POLICY_EXTERNAL, POLICY_MAY, POLICY_AUTO };
 #define RESTS_REALTIME 2u
 #define RESTS_HINTS 4u
 
+/* A verdict is plain data and may be copied: judge works on copies and writes the caller's verdict
+   only with a whole answer, so that a limit, whenever it strikes, leaves what was found before. */
 typedef struct verdict {
-    mem mem;  /* of the answer */
-    mem work; /* of deciding; empty afterwards */
+    mem *mem; /* of what the answer points to; the caller opens and frees it */
+
+    /* What was asked: judge sets it first, and nothing that is found changes it. */
     const history *h;
-    level_ref level;
-    char given[64];
+    level_ref level; /* set by the caller */
+    char given[64];  /* the level's name as the user wrote it */
     bool session_order;
     enum ryow ryow;
     int64_t drift;
+
+    /* The answer.  anomaly, cycle, core and rests_on belong to a violation. */
     enum outcome outcome;
-    uint32_t anomaly; /* enum anomaly; ANOMALIES if none */
-    char *reason;     /* one sentence */
+    enum decider_id decided_by; /* BY_NOBODY: undecided */
+    char *reason;               /* one sentence */
+    uint32_t anomaly;           /* enum anomaly; ANOMALIES if none */
     cycle_links cycle;
     txn_ids core;
-    char *through;   /* the weaker level whose violation decided it, or the stronger one that holds,
-                      or NULL */
-    bool through_so; /* its session order */
-    const char *shown; /* holds: the stronger level that was shown to hold, if it was another */
+    uint32_t rests_on; /* RESTS_* */
     lint_set warnings;
-    uint32_t rests_on; /* bits */
-    bool trusted;      /* decided by the database's timestamps */
-    op_id at_op;       /* trusted, violated: as claim.h says */
+
+    /* Another level that decided it: the weaker one whose violation is told, or the stronger one
+       that holds.  through: the order, if there is one, is of that level and session order. */
+    char *through;
+    bool through_so;
+    const char *shown; /* holds: a stronger level that was shown to hold on the way */
+
+    /* Decided by the database's timestamps; at_op and at_key: as claim.h says, if violated. */
+    bool trusted;
+    op_id at_op;
     key_id at_key;
 
-    txn_id *order; /* holds: a commit order of the transactions that take part */
+    /* Holds: a commit order of the transactions that take part, and what ambiguous reads saw. */
+    txn_id *order;
     uint32_t ordered;
     chosen_reads choices;
     point_order points; /* of claim.h */
     chosen_reads point_choices;
 
     uint64_t txns, ops, sessions, keys; /* committed */
-    uint64_t ns_analyse, ns_solve;
-    VEC(stage_time) stages; /* of the strategy, each name once */
-    uint64_t vars, clauses, conflicts, instantiated;
-
-    /* for limits that strike while a violation that was found is looked into */
-    bool settled;
-    struct verdict *kept;
-
-    bool want_part;
-    struct part *part; /* violated: transactions that show it (core.h); NULL when judged */
+    cost *cost; /* one object for all copies, so that a limit loses no count; NULL: none yet */
 } verdict;
 
 typedef struct question {
@@ -73,22 +74,17 @@ typedef struct question {
     bool session_order;
     enum policy policy;
     int64_t drift;
-    size_t memory_limit; /* bytes for deciding, 0: none */
     tuning tune;
     bool trust; /* the database's timestamps */
     bool quick; /* do not look for what the violation rests on */
 } question;
 
-/* Fills *v (whose regions the caller has opened and frees).  Limits and failures leave through
-   the regions' guard. */
-void judge(verdict *v, const history *h, const question *q);
+/* Fills *v, of which the caller has set mem, level and given.  work is emptied.  Limits and
+   failures leave through the guard of the regions; after a limit *v is undecided, or tells a
+   violation that had been found. */
+void judge(verdict *v, const history *h, const question *q, mem *work);
 /* Fills *v, whose level and session order are set, from an answer that a stronger level holds. */
 void judge_implied(verdict *v, const verdict *stronger);
-/* After a limit struck in judge: true if a violation had been found, which *v then tells. */
-bool judge_limited(verdict *v);
-
-/* Takes an answer back, for another attempt; what kept copies refer to stays. */
-void verdict_forget(verdict *v);
 
 enum dump_stage {
 #define STAGE(id, name, help) DUMP_##id,
@@ -98,15 +94,17 @@ enum dump_stage {
 };
 /* dump_stages.c: the stage as text.  GUARD_UNSUPPORTED if the level or the history has no such
    stage. */
-void judge_dump(verdict *v, const history *h, const question *q, enum dump_stage stage, printer *d);
+void judge_dump(const level_ref *level, const history *h, const question *q, enum dump_stage stage,
+                printer *d, mem *work);
 
 /* client_times.c: true if running the transactions by their client times explains every read; then
    the order is kept in v. */
-bool quick_accept(verdict *v, const history *h, const facts *f);
+bool quick_accept(verdict *v, const history *h, const facts *f, mem *work);
 
 /* trusted_timestamps.c: by the database's timestamps; fills v unless they say too little. */
 enum trusted_answer { TRUSTED_UNUSABLE, TRUSTED_HOLDS, TRUSTED_VIOLATED };
-enum trusted_answer trusted_decide(verdict *v, const history *h, const facts *f, bool si);
+enum trusted_answer trusted_decide(verdict *v, const history *h, const facts *f, bool si,
+                                   mem *work);
 
 /* certify.c: the answer with its proof, as text (verify/certificate.h).  Fails through the guard:
    GUARD_INVAL if it is undecided, GUARD_UNSUPPORTED if there is no proof of that kind. */

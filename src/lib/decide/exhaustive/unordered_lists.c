@@ -18,7 +18,7 @@
 
 typedef struct wild {
     asg *g;
-    weak_answer *a;
+    decision *a;
     enum weak_level level;
     bool so;
     VEC(key_id) keys;
@@ -274,7 +274,7 @@ static bool statuses(wild *w, node_id v)
     return false;
 }
 
-bool wild_decide(asg *g, enum weak_level level, bool so, weak_answer *a)
+bool wild_decide(asg *g, enum weak_level level, bool so, decision *a)
 {
     assert(g->nodes <= WEAK_SMALL);
     wild w = {.g = g, .a = a, .level = level, .so = so};

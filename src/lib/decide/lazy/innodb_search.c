@@ -11,13 +11,13 @@
 #include "decide/weak/weak.h"
 
 /* Has the read a source that was taken in time? */
-static bool waits(const weak_answer *a, uint32_t ob)
+static bool waits(const decision *a, uint32_t ob)
 {
     uint32_t rf = a->rf[ob];
     return rf == RF_OPEN || (rf < RF_LAST && a->out[rf]);
 }
 
-static void write_stuck(lazy *z, const weak_answer *a, const node_id *part)
+static void write_stuck(lazy *z, const decision *a, const node_id *part)
 {
     const asg *g = z->g->unsplit;
     lazy_clause_start(z);
@@ -48,13 +48,13 @@ bool split_broken(lazy *z, uint32_t *answer)
         part[s->whole[v]] = v;
         present[s->whole[v]] = z->present[v];
     }
-    weak_answer a = {0};
+    decision a = {0};
     a.order = mem_array(z->m, node_id, (size_t)g->nodes + 1);
     a.out = mem_array(z->m, uint8_t, (size_t)g->nodes + 1);
     a.rf = mem_array(z->m, uint32_t, g->obs + 1);
     memcpy(a.rf, g->ob_rf, g->obs * sizeof *a.rf);
     chain_decide(g, false, present, &a);
-    bool broken = a.verdict == WEAK_VIOLATED;
+    bool broken = !a.holds;
     if (broken) {
         write_stuck(z, &a, part);
         *answer = THEORY_ANY;

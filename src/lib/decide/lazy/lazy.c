@@ -1319,7 +1319,7 @@ static void keep_model(lazy *z)
 
 /* surely: also by what is written down nowhere (settle_paths); false if that was of use, and no
    order was found. */
-static bool decide(order_problem *p, uint64_t conflicts, bool surely, order_answer *a)
+static bool decide(order_problem *p, uint64_t conflicts, bool surely, decision *a)
 {
     uint64_t since = clock_now();
     lazy z = {.p = p, .g = p->g, .m = p->m, .a = a, .j = p->justify, .epoch = 1};
@@ -1431,11 +1431,11 @@ static bool decide(order_problem *p, uint64_t conflicts, bool surely, order_answ
     return a->holds || a->undecided || !surely;
 }
 
-void lazy_decide(order_problem *p, uint64_t conflicts, order_answer *a)
+void lazy_decide(order_problem *p, uint64_t conflicts, decision *a)
 {
     memset(a, 0, sizeof *a);
     if (decide(p, conflicts, true, a)) return;
-    order_answer first = *a;
+    decision first = *a;
     memset(a, 0, sizeof *a);
     a->stages.at = first.stages.at;
     a->stages.n = first.stages.n;

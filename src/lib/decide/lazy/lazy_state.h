@@ -18,7 +18,7 @@ typedef struct lazy {
     order_problem *p;
     asg *g;
     mem *m;
-    order_answer *a;
+    decision *a;
     solver *s;
     order *o;
     const uint32_t *pos;

@@ -449,7 +449,7 @@ static uint32_t step_learned(justify *j, const log_entry *e)
 }
 
 /* A known cycle, made as short as can be through its first edge. */
-static bool known_cycle(justify *j, const order_answer *a)
+static bool known_cycle(justify *j, const decision *a)
 {
     u32s way = {0};
     size_t n = a->cycle.n, i = 0;
@@ -467,7 +467,7 @@ static bool known_cycle(justify *j, const order_answer *a)
     return best != 0;
 }
 
-bool justify_steps(justify *j, const order_answer *a)
+bool justify_steps(justify *j, const decision *a)
 {
     load_graph(j);
     if (a->known_cycle) return known_cycle(j, a);

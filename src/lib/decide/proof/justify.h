@@ -94,7 +94,7 @@ typedef struct proof_line {
 
 /* After lazy_decide found p violated: the steps, from 1 on.  False if it cannot be told why (a
    deduction that was not said here). */
-bool justify_steps(justify *j, const order_answer *a);
+bool justify_steps(justify *j, const decision *a);
 /* A weak level, after weak_decide found it violated; the same for read-uncommitted, after
    asg_list_orders. */
 bool justify_weak(justify *j, enum weak_level level, bool so);

@@ -41,7 +41,7 @@ typedef struct chooser {
     solver *s;
     uint32_t *cand_var; /* parallel to g->cand; NONE: no choice */
     uint32_t *taken_var;
-    weak_answer a;
+    decision a;
     node_id *via; /* search for hops */
     uint32_t *via_ob, *seen, round;
     u32s queue, clause;
@@ -270,8 +270,8 @@ static bool block(chooser *c)
         step s = {c->a.bad_node, NO_ID, EDGE_FORCE, c->g->ob_key[c->a.bad_ob], c->a.bad_ob};
         ok = add_edge(c, &s);
     }
-    for (size_t i = 0; i < c->a.cycle.steps.n && !x.initial && ok; i++)
-        ok = add_edge(c, &c->a.cycle.steps.at[i]);
+    for (size_t i = 0; i < c->a.path.steps.n && !x.initial && ok; i++)
+        ok = add_edge(c, &c->a.path.steps.at[i]);
     x.n = b->edges.n - x.first;
     for (size_t i = 0; i < c->clause.n; i++) vec_push(c->m, &b->lits, c->clause.at[i]);
     x.lits_n = c->clause.n;
@@ -341,7 +341,7 @@ static bool block_all(chooser *c, bool *any)
     view w = {.so = c->so, .extra = true, .rf = c->a.rf, .out = c->a.out};
     for (*any = false;; *any = true) {
         size_t from = c->j->blocked->edges.n;
-        c->a.cycle.steps.n = 0;
+        c->a.path.steps.n = 0;
         if (weak_test(c->g, &w, c->level, &c->a, true)) return true;
         if (!block(c)) return false;
         bool freed = false;
@@ -376,7 +376,7 @@ bool justify_weak(justify *j, enum weak_level level, bool so)
         open = false;
         guard_poll(j->m->guard);
     }
-    order_answer none = {0};
+    decision none = {0};
     return justify_steps(j, &none);
 }
 

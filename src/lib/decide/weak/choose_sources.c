@@ -23,7 +23,7 @@ typedef struct chooser {
     asg *g;
     enum weak_level level;
     bool so;
-    weak_answer *a;
+    decision *a;
     VEC(uint32_t) open;   /* indices into g->open, fewest candidates first */
     uint32_t *init_uses;  /* per key with an open initial value: reads that chose it */
     value_id *init_value; /* ... and the value they saw */
@@ -176,7 +176,7 @@ static int64_t *lateness(chooser *c)
     }
     view w = {.so = true, .extra = true, .rf = g->ob_rf, .out = NULL};
     memset(late, 0, ((size_t)g->nodes + 1) * sizeof *late);
-    if (!graph_order(g, &w, c->a->order, &c->a->n, &c->a->cycle)) return late;
+    if (!graph_order(g, &w, c->a->order, &c->a->n, &c->a->path)) return late;
     for (uint32_t i = 0; i < c->a->n; i++) {
         node_id v = c->a->order[i];
         int64_t d = g->so_pred[v] != NO_ID ? late[g->so_pred[v]] + 1 : 0;
@@ -254,7 +254,7 @@ static void finish(chooser *c)
     vec_free(g->m, &c->trail);
 }
 
-bool choose_fixed(asg *g, enum weak_level level, bool so, weak_answer *a)
+bool choose_fixed(asg *g, enum weak_level level, bool so, decision *a)
 {
     chooser c = {.g = g, .level = level, .so = so, .a = a, .fixed = true};
     start(&c);
@@ -265,19 +265,20 @@ bool choose_fixed(asg *g, enum weak_level level, bool so, weak_answer *a)
     return found;
 }
 
-void choose_decide(asg *g, enum weak_level level, bool so, bool deep, weak_answer *a)
+void choose_decide(asg *g, enum weak_level level, bool so, bool deep, decision *a)
 {
     chooser c = {.g = g, .level = level, .so = so, .a = a};
     c.limited = g->nodes > WEAK_SMALL;
     start(&c);
     if (g->wild_lists) {
         if (c.limited) {
-            a->reason = "lists with repeated elements, writes or deletes need a search that this "
-                        "build does for up to 8 transactions";
+            a->undecided =
+                "lists with repeated elements, writes or deletes need a search that this "
+                "build does for up to 8 transactions";
             return;
         }
-        a->verdict = wild_decide(g, level, so, a) ? WEAK_HOLDS : WEAK_VIOLATED;
-        a->why = a->verdict == WEAK_VIOLATED ? WHY_SEARCH : WHY_NONE;
+        a->holds = wild_decide(g, level, so, a);
+        a->why = a->holds ? WHY_NONE : WHY_SEARCH;
         finish(&c);
         return;
     }
@@ -286,25 +287,24 @@ void choose_decide(asg *g, enum weak_level level, bool so, bool deep, weak_answe
         int64_t slacks[] = {-1, 0, 1, 8};
         for (size_t i = 0; i < sizeof slacks / sizeof *slacks && !c.gave_up; i++)
             if (guess(&c, late, slacks[i])) {
-                a->verdict = WEAK_HOLDS;
+                a->holds = true;
                 return;
             }
         mem_put(g->m, late);
     }
     if (c.limited && !deep) {
-        a->reason = "reads are ambiguous";
+        a->undecided = "reads are ambiguous";
         finish(&c);
         return;
     }
     reset(&c);
     sort_open(&c);
     if (search(&c)) {
-        a->verdict = WEAK_HOLDS;
+        a->holds = true;
     } else if (c.gave_up) {
-        a->reason = "too many ways to match reads with writers (duplicate values, deletes or "
-                    "unknown outcomes): the search gave up";
+        a->undecided = "too many ways to match reads with writers (duplicate values, deletes or "
+                       "unknown outcomes): the search gave up";
     } else {
-        a->verdict = WEAK_VIOLATED;
         a->why = WHY_SEARCH;
     }
     finish(&c);

@@ -15,7 +15,7 @@ typedef struct chain {
     asg *g;
     bool so;
     const uint8_t *present;
-    weak_answer *a;
+    decision *a;
     uint32_t *missing; /* per node: what it still waits for */
     uint8_t *taken;
     uint32_t *wait_first, *wait_ob; /* obligations that wait for a node */
@@ -120,14 +120,14 @@ static void explain(chain *c, node_id v)
     if (walk.at[walk.n - 1].from == NO_ID) {
         c->a->why = WHY_SEARCH; /* no cycle: somebody who had to commit cannot have */
     } else {
-        for (size_t i = walk.n; i-- > seen[v] - 1;) vec_push(g->m, &c->a->cycle.steps, walk.at[i]);
+        for (size_t i = walk.n; i-- > seen[v] - 1;) vec_push(g->m, &c->a->path.steps, walk.at[i]);
     }
     vec_free(g->m, &walk);
     mem_put(g->m, open_of);
     mem_put(g->m, seen);
 }
 
-void chain_decide(asg *g, bool so, const uint8_t *present, weak_answer *a)
+void chain_decide(asg *g, bool so, const uint8_t *present, decision *a)
 {
     chain c = {.g = g, .so = so, .present = present, .a = a};
     c.missing = mem_array(g->m, uint32_t, (size_t)g->nodes + 1);
@@ -156,12 +156,12 @@ void chain_decide(asg *g, bool so, const uint8_t *present, weak_answer *a)
         }
         guard_tick(g->m->guard);
     }
-    a->verdict = WEAK_HOLDS;
+    a->holds = true;
     for (node_id v = 0; v < g->nodes; v++) {
         a->out[v] = !c.taken[v];
         bool may_miss = present ? !present[v] : g->maybe[v];
-        if (c.taken[v] || may_miss || a->verdict == WEAK_VIOLATED) continue;
-        a->verdict = WEAK_VIOLATED;
+        if (c.taken[v] || may_miss || !a->holds) continue;
+        a->holds = false;
         if (present) continue; /* the caller looks at who is out */
         a->why = WHY_CYCLE;
         explain(&c, v);

@@ -30,7 +30,7 @@ typedef struct source {
 typedef struct tester {
     asg *g;
     const view *w;
-    weak_answer *a;
+    decision *a;
     uint32_t nodes; /* with helpers */
     VEC(arc_in) arcs;
     node_id *start; /* per node: the first of its session */
@@ -327,7 +327,7 @@ static void walk_cycle(tester *t, const uint32_t *in_first, const uint32_t *in_a
         if (e->from < g->nodes) from = e->from;
         if (e->to >= g->nodes) continue;
         step s = {from, e->to, e->kind, e->key, e->ob};
-        vec_push(g->m, &t->a->cycle.steps, s);
+        vec_push(g->m, &t->a->path.steps, s);
     }
     t->a->why = WHY_CYCLE;
     vec_free(g->m, &walk);
@@ -376,10 +376,10 @@ static bool sort_all(tester *t)
     return ok;
 }
 
-bool session_test(asg *g, const view *w, enum weak_level level, weak_answer *a)
+bool session_test(asg *g, const view *w, enum weak_level level, decision *a)
 {
     tester t = {.g = g, .w = w, .a = a, .nodes = g->nodes, .ok = true};
-    a->cycle.steps.n = 0;
+    a->path.steps.n = 0;
     a->why = WHY_NONE;
     asg_by_key(g);
     find_starts(&t);

@@ -8,7 +8,7 @@
 #include "decide/exhaustive/unordered_lists.h"
 #include "opt/anomaly.h"
 
-bool weak_test(asg *g, const view *w, enum weak_level level, weak_answer *a, bool explain)
+bool weak_test(asg *g, const view *w, enum weak_level level, decision *a, bool explain)
 {
     if (level >= WEAK_RYW) return session_test(g, w, level, a);
     size_t keep = g->extra.n;
@@ -18,7 +18,7 @@ bool weak_test(asg *g, const view *w, enum weak_level level, weak_answer *a, boo
     if (level == WEAK_CC) {
         /* Causality is a matter of so and wr alone: version orders do not make it. */
         base.extra = false;
-        ok = graph_order(g, &base, a->order, &a->n, &a->cycle);
+        ok = graph_order(g, &base, a->order, &a->n, &a->path);
         if (!ok) a->why = WHY_CYCLE;
     }
     if (ok && level > WEAK_RC) {
@@ -30,10 +30,10 @@ bool weak_test(asg *g, const view *w, enum weak_level level, weak_answer *a, boo
     }
     if (ok) {
         base = *w;
-        ok = graph_order(g, &base, a->order, &a->n, &a->cycle);
+        ok = graph_order(g, &base, a->order, &a->n, &a->path);
         if (!ok) a->why = WHY_CYCLE;
     }
-    if (!ok && explain && a->why == WHY_CYCLE) graph_shorten(g, &base, &a->cycle);
+    if (!ok && explain && a->why == WHY_CYCLE) graph_shorten(g, &base, &a->path);
     a->derived = g->extra.n - keep;
     asg_drop_edges(g, keep);
     return ok;
@@ -56,13 +56,12 @@ static bool unsure_order(const asg *g)
     return false;
 }
 
-static void decide_ru(asg *g, bool so, weak_answer *a)
+static void decide_ru(asg *g, bool so, decision *a)
 {
     for (size_t i = 0; i < g->faults.n; i++) {
         uint32_t kind = g->faults.at[i].anomaly;
         if (kind != ANOMALY_MALFORMED_RESULT && kind != ANOMALY_GARBAGE_READ) continue;
         if (g->maybe[g->faults.at[i].node]) continue; /* needed by reads only: left out here */
-        a->verdict = WEAK_VIOLATED;
         a->why = WHY_FAULT;
         a->fault = i;
         return;
@@ -77,19 +76,19 @@ static void decide_ru(asg *g, bool so, weak_answer *a)
     } else if (!g->wild_lists) {
         ok = weak_test(g, &w, WEAK_RC, a, true);
     } else if (g->nodes > WEAK_SMALL) {
-        a->reason = "lists with repeated elements, writes or deletes need a search that this "
-                    "build does for up to 8 transactions";
+        a->undecided = "lists with repeated elements, writes or deletes need a search that this "
+                       "build does for up to 8 transactions";
         return;
     } else {
         ok = wild_decide(g, WEAK_RU, so, a);
         if (!ok) a->why = WHY_SEARCH;
     }
-    a->verdict = ok ? WEAK_HOLDS : WEAK_VIOLATED;
+    a->holds = ok;
     if (ok)
         for (uint32_t ob = 0; ob < asg_obs(g); ob++) a->rf[ob] = RF_NONE;
 }
 
-void weak_decide(asg *g, enum weak_level level, bool so, bool search, weak_answer *a)
+void weak_decide(asg *g, enum weak_level level, bool so, bool search, decision *a)
 {
     memset(a, 0, sizeof *a);
     guard_stage(g->m->guard, "decide", NULL, 0);
@@ -102,20 +101,22 @@ void weak_decide(asg *g, enum weak_level level, bool so, bool search, weak_answe
         return;
     }
     if (g->faults.n) {
-        a->verdict = WEAK_VIOLATED;
         a->why = WHY_FAULT;
         return;
     }
     if (!ambiguous(g)) {
         for (node_id v = 0; v < g->nodes; v++) a->out[v] = !asg_in(g, v);
         view w = {.so = so, .extra = true, .rf = g->ob_rf, .out = a->out};
-        a->verdict = weak_test(g, &w, level, a, true) ? WEAK_HOLDS : WEAK_VIOLATED;
+        a->holds = weak_test(g, &w, level, a, true);
         return;
     }
     a->rf = mem_array(g->m, uint32_t, asg_obs(g) + 1);
     memcpy(a->rf, g->ob_rf, asg_obs(g) * sizeof *a->rf);
-    if (level == WEAK_RC && !g->wild_lists && !g->init_open && !unsure_order(g))
+    if (level == WEAK_RC && !g->wild_lists && !g->init_open && !unsure_order(g)) {
         chain_decide(g, so, NULL, a);
-    else
+        a->by = BY_CHAINING;
+    } else {
         choose_decide(g, level, so, search, a);
+        a->by = g->wild_lists ? BY_EXHAUSTIVE : BY_SOURCES;
+    }
 }

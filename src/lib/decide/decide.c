@@ -1,0 +1,410 @@
+/*
+ * decide.c - the table of deciders and the loop over it.
+ *
+ * Cheap ways come first, and ways that can only say one of the two answers (a segment can refute, a
+ * stronger level can only accept) before the strategy, which always answers.  Every decider gives
+ * the true answer or none, so their order is a matter of time alone, but for the name that the
+ * answer bears.
+ */
+#include "decide/decide.h"
+
+#include <assert.h>
+
+#include "decide/begin_commit.h"
+#include "decide/exhaustive/exhaustive.h"
+#include "decide/lazy/lazy.h"
+#include "decide/polygraph.h"
+#include "decide/portfolio.h"
+#include "decide/proof/justify.h"
+#include "decide/segments.h"
+
+#define STRONGER_TRY 200u /* conflicts that a stronger question may cost */
+
+/* --- what it costs ---------------------------------------------------------------------------- */
+
+/* A second attempt adds to the stages of the first. */
+static void count_stage(cost *c, stage_time s)
+{
+    size_t j = 0;
+    while (j < c->stages.n && strcmp(c->stages.at[j].name, s.name)) j++;
+    if (j < c->stages.n)
+        c->stages.at[j].ns += s.ns;
+    else
+        vec_push(c->m, &c->stages, s);
+}
+
+/* Counts a search that began at `start` and is over. */
+static void count_search(const problem *p, const decision *a, uint64_t start)
+{
+    cost *c = p->cost;
+    if (!c) return;
+    for (size_t i = 0; i < a->stages.n; i++) count_stage(c, a->stages.at[i]);
+    c->ns_solve += clock_now() - start;
+    c->vars = a->vars;
+    c->clauses = c->instantiated = a->clauses;
+    c->conflicts = a->conflicts;
+}
+
+/* --- order problems --------------------------------------------------------------------------- */
+
+/* The graph whose nodes the rule orders: transactions, or their parts, which are made once. */
+static asg *graph_of(problem *p, const level_rule *rule)
+{
+    enum rule_split cut = rule_split_of(rule->level);
+    if (!cut) return p->g;
+    if (!p->split) asg_split(&p->parts, p->g, cut == SPLIT_TIGHT);
+    p->split = true;
+    assert(p->parts.unsplit == p->g);
+    return &p->parts;
+}
+
+void decide_build(problem *p, const order_question *ask)
+{
+    problem_build(&p->order, graph_of(p, ask->rule), ask);
+    p->ordered = true;
+}
+
+/* The question of the strategy: what was asked, in the encoding that was asked for.  Real time
+   orders begins and commits, which the induced encoding does not have. */
+static order_question own_question(const problem *p)
+{
+    order_question ask = p->ask;
+    if (ask.tune->induced && !ask.rt) ask.rule = rule_induced(ask.rule);
+    return ask;
+}
+
+static bool is_lazy(const problem *p)
+{
+    return p->ask.tune->strategy == STRATEGY_LAZY;
+}
+
+/* Leaves out every transaction of unknown outcome that no read of the others needs: a strategy may
+   have taken it for nothing, and what it read itself would then have to be explained.  (Only at
+   serializability and snapshot isolation: at no-lost-update one that nobody reads may matter, by
+   standing between two others.) */
+static void leave_unneeded(const order_problem *p, decision *a)
+{
+    const asg *g = p->g;
+    VEC(node_id) todo = {0};
+    if (!g->unknown) return;
+    for (node_id v = 0; v < p->txns; v++) {
+        a->out[v] = !p->in[v];
+        if (p->in[v]) vec_push(p->m, &todo, v);
+    }
+    while (todo.n) {
+        node_id v = todo.at[--todo.n];
+        assert(!a->out[v]);
+        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+            uint32_t w = a->rf[ob];
+            if (w >= RF_LAST || !a->out[w]) continue;
+            a->out[w] = 0;
+            vec_push(p->m, &todo, w);
+        }
+    }
+    vec_free(p->m, &todo);
+}
+
+/* Runs one way to decide on the problem as it was asked. */
+static bool run_strategy(problem *p, order_decider strategy, uint64_t conflicts, decision *a)
+{
+    uint64_t start = clock_now();
+    order_question ask = own_question(p);
+    decide_build(p, &ask);
+    p->order.plain = p->plain;
+    /* Ambiguous reads are pruned, which no log explains: then only a violation is worth another
+       run, with a log. */
+    bool welcome = p->log == KEEP_LOG_IF_CHEAP && is_lazy(p) && rule_is_basic(p->ask.rule) &&
+                   !p->g->open.n && ask.rule == p->ask.rule;
+    if (welcome || p->log == KEEP_LOG) p->order.justify = justify_new(&p->order);
+    if (welcome) justify_limit(p->order.justify, CHEAP_LOG);
+    strategy(&p->order, conflicts, a);
+    count_search(p, a, start);
+    return true;
+}
+
+/* --- the deciders ----------------------------------------------------------------------------- */
+
+static bool has_test(const problem *p)
+{
+    return p->tested;
+}
+
+/* The polynomial test, with ambiguous reads guessed at; where that says nothing, the writers are
+   searched, by the order problem if there are many transactions. */
+static bool decide_test(problem *p, uint64_t conflicts, decision *a)
+{
+    const asg *g = p->g;
+    bool as_order = p->ask.rule && p->test != WEAK_RU && !g->wild_lists && !g->init_open;
+    (void)conflicts;
+    weak_decide(p->g, p->test, p->ask.so, !p->guess && !p->ask.rule, a);
+    if (!a->undecided || p->guess || !p->ask.rule) return true;
+    if (as_order && (g->nodes > WEAK_SMALL || !pass_on(p->ask.tune, PASS_SMALL_SEARCH)))
+        return false;
+    weak_decide(p->g, p->test, p->ask.so, true, a);
+    return true;
+}
+
+static bool has_faults(const problem *p)
+{
+    return p->g->faults.n != 0;
+}
+
+static bool decide_faults(problem *p, uint64_t conflicts, decision *a)
+{
+    (void)p, (void)conflicts;
+    a->why = WHY_FAULT; /* the first of them */
+    return true;
+}
+
+static bool is_open_search(const problem *p)
+{
+    return p->g->wild_lists || p->g->init_open;
+}
+
+/* The exhaustive searches know real time of serial orders only, and no parts of transactions. */
+static bool fits_exhaustive(const problem *p)
+{
+    const level_rule *rule = p->ask.rule;
+    bool known = rule->level == LEVEL_SER ||
+                 (!rule_split_of(rule->level) && !p->ask.rt && !rule_real_time(rule->level));
+    return known && p->g->nodes <= WEAK_SMALL;
+}
+
+static bool decide_exhaustive(problem *p, uint64_t conflicts, decision *a)
+{
+    asg *g = p->g;
+    const order_question *ask = &p->ask;
+    (void)conflicts;
+    if (!fits_exhaustive(p)) {
+        a->undecided = g->wild_lists
+                           ? "lists with repeated elements, writes or deletes need a search that "
+                             "this build does for up to 8 transactions"
+                           : "the initial state is unknown and may equal values that were written: "
+                             "this build searches that for up to 8 transactions";
+        return true;
+    }
+    a->order = mem_array(g->m, node_id, WEAK_SMALL);
+    a->rf = mem_array(g->m, uint32_t, g->obs + 1);
+    a->all_sources = true;
+    a->holds = rule_is_basic(ask->rule)
+                   ? small_decide(g, ask->rule->events, ask->so, ask->rt, ask->drift, a->order,
+                                  a->rf, &a->n)
+                   : small_graph(g, ask->rule, ask->so, a->order, a->rf, &a->n);
+    assert(a->n <= g->nodes);
+    return true;
+}
+
+/* Why the strategy does not decide the problem, or NULL. */
+static const char *refusal(const problem *p)
+{
+    if (is_lazy(p)) return NULL;
+    if (!rule_is_basic(p->ask.rule))
+        return "this strategy decides serializability and snapshot isolation only";
+    return own_question(p).rule != p->ask.rule ? "the induced encoding is one of the strategy lazy"
+                                               : NULL;
+}
+
+static bool is_refused(const problem *p)
+{
+    return refusal(p) != NULL;
+}
+
+static bool refuse(problem *p, uint64_t conflicts, decision *a)
+{
+    (void)conflicts;
+    a->undecided = refusal(p);
+    return true;
+}
+
+static bool has_parts(const problem *p)
+{
+    return rule_split_of(p->ask.rule->level) != SPLIT_NONE;
+}
+
+/* InnoDB's levels are read-committed, for the whole transactions. */
+static bool decide_whole(problem *p, uint64_t conflicts, decision *a)
+{
+    (void)conflicts;
+    weak_decide(p->g, WEAK_RC, false, true, a);
+    return !a->holds;
+}
+
+static bool wants_segments(const problem *p)
+{
+    return is_lazy(p) && p->log != KEEP_LOG && !has_parts(p) &&
+           pass_on(p->ask.tune, PASS_UNSAT_SEARCH);
+}
+
+static bool decide_segments(problem *p, uint64_t conflicts, decision *a)
+{
+    uint64_t start = clock_now(), since = start;
+    order_question ask = own_question(p);
+    (void)conflicts;
+    bool found = segments_refute(p->g, &ask, &p->segment, &p->order, a);
+    p->ordered = found;
+    a->stages.n = 0; /* the whole search is one stage */
+    answer_stage(p->g->m, a, "unsat-search", &since);
+    if (found)
+        count_search(p, a, start);
+    else if (p->cost)
+        p->cost->ns_solve += since - start, count_stage(p->cost, a->stages.at[0]);
+    return found;
+}
+
+/* What is serializable is snapshot isolated, and what holds with session order holds without: the
+   stronger question is easier to say yes to.  Only an accept counts, unless the question is the one
+   that was asked.  Levels of paths are mostly decided quickly by themselves, and snapshot isolation
+   is tried only where they are not. */
+enum stronger_try { TRY_SERIAL, TRY_ITSELF, TRY_SNAPSHOT, TRY_SESSIONS, TRIES };
+
+/* The question of one try; false: it is not worth asking. */
+static bool stronger_question(const problem *p, enum stronger_try try, order_question *out)
+{
+    order_question ask = own_question(p);
+    const level_rule *rule = p->ask.rule;
+    const tuning *tune = ask.tune;
+    unsigned timed = rule_real_time(rule->level);
+    bool serial_first = pass_on(tune, PASS_SERIAL_FIRST);
+    bool itself = serial_first && ask.rule->path && tune->portfolio <= 1;
+    *out = ask;
+    if (pass_on(tune, PASS_SESSIONS_FIRST)) out->so = true;
+    if (try == TRY_ITSELF ? !itself : try == TRY_SESSIONS && itself) return false;
+    /* Neither a serial order nor a snapshot need keep the real order of commits. */
+    if (serial_first && !(timed & ~RT_CB) && (try == TRY_SERIAL || try == TRY_SNAPSHOT)) {
+        enum level_id id = try == TRY_SERIAL ? LEVEL_SER : LEVEL_SI;
+        bool real = ask.rt || timed;
+        /* What orders whole transactions by strict reads is no harder than snapshots are. */
+        bool worth = rule->events || rule->path;
+        if (try == TRY_SERIAL ||
+            (worth && level_implies(id, out->so, real, rule->level, ask.so, ask.rt))) {
+            out->rule = rule_of(id);
+            out->rt = real;
+        }
+    }
+    bool same = out->rule == ask.rule, whole = same && out->so == ask.so;
+    return try == TRY_ITSELF || !same || (!whole && try == TRY_SESSIONS);
+}
+
+static bool wants_stronger(const problem *p)
+{
+    return is_lazy(p) && p->log != KEEP_LOG;
+}
+
+static bool decide_stronger(problem *p, uint64_t conflicts, decision *a)
+{
+    order_question asked = own_question(p);
+    (void)conflicts;
+    for (enum stronger_try try = TRY_SERIAL; try < TRIES; try++) {
+        uint64_t start = clock_now();
+        if (!stronger_question(p, try, &p->shown)) continue;
+        decide_build(p, &p->shown);
+        lazy_decide(&p->order, STRONGER_TRY, a);
+        count_search(p, a, start);
+        bool itself = p->shown.rule == asked.rule && p->shown.so == asked.so;
+        if (a->holds || (itself && !a->undecided)) {
+            /* The level itself, with or without more session order, is no stronger level. */
+            if (p->shown.rule->level == p->ask.rule->level) a->by = BY_LAZY;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The ways to decide an order problem, by enum strategy. */
+static const order_decider strategies[STRATEGIES] = {
+    [STRATEGY_LAZY] = lazy_decide,
+    [STRATEGY_POLYGRAPH] = polygraph_decide,
+    [STRATEGY_BC] = bc_decide,
+};
+
+static bool wants_portfolio(const problem *p)
+{
+    return p->ask.tune->portfolio > 1 && p->log != KEEP_LOG;
+}
+
+static bool decide_portfolio(problem *p, uint64_t conflicts, decision *a)
+{
+    uint64_t start = clock_now();
+    order_question ask = own_question(p);
+    (void)conflicts;
+    portfolio_decide(&p->order, graph_of(p, ask.rule), &ask, strategies[ask.tune->strategy], a);
+    p->ordered = true;
+    count_search(p, a, start);
+    return true;
+}
+
+static bool decide_lazy(problem *p, uint64_t conflicts, decision *a)
+{
+    return run_strategy(p, lazy_decide, conflicts, a);
+}
+
+static bool wants_polygraph(const problem *p)
+{
+    return p->ask.tune->strategy == STRATEGY_POLYGRAPH;
+}
+
+static bool decide_polygraph(problem *p, uint64_t conflicts, decision *a)
+{
+    return run_strategy(p, polygraph_decide, conflicts, a);
+}
+
+static bool wants_bc(const problem *p)
+{
+    return p->ask.tune->strategy == STRATEGY_BC;
+}
+
+static bool decide_bc(problem *p, uint64_t conflicts, decision *a)
+{
+    return run_strategy(p, bc_decide, conflicts, a);
+}
+
+/* --- the loop --------------------------------------------------------------------------------- */
+
+static const decider deciders[] = {
+    {BY_TEST, has_test, decide_test},
+    {BY_FAULTS, has_faults, decide_faults},
+    {BY_EXHAUSTIVE, is_open_search, decide_exhaustive},
+    {BY_NOBODY, is_refused, refuse},
+    {BY_WHOLE, has_parts, decide_whole},
+    {BY_SEGMENTS, wants_segments, decide_segments},
+    {BY_STRONGER, wants_stronger, decide_stronger},
+    {BY_PORTFOLIO, wants_portfolio, decide_portfolio},
+    {BY_LAZY, is_lazy, decide_lazy},
+    {BY_POLYGRAPH, wants_polygraph, decide_polygraph},
+    {BY_BC, wants_bc, decide_bc},
+};
+enum { DECIDER_ROWS = sizeof deciders / sizeof *deciders };
+
+const char *decision_check(const problem *p, const decision *a)
+{
+    if (a->undecided) return a->holds ? "it holds and is undecided" : NULL;
+    if (a->by == BY_NOBODY) return "nobody decided it";
+    if (a->holds && (a->order != NULL) == (a->pos != NULL)) return "not exactly one order";
+    if (a->holds && !a->rf) return "no sources of reads";
+    if (a->holds && a->pos && (!p->ordered || !a->out)) return "places of unknown events";
+    if (a->holds) return NULL;
+    if (a->why == WHY_FAULT && a->fault >= p->g->faults.n) return "no such fault";
+    if (a->why == WHY_CYCLE && !a->path.steps.n) return "an empty cycle";
+    if (a->why == WHY_NONE && !p->ordered && a->by != BY_EXHAUSTIVE) return "no contradiction";
+    return NULL;
+}
+
+void decide(problem *p, uint64_t conflicts, decision *a)
+{
+    assert(p->g && p->ask.tune && (p->tested || p->ask.rule));
+    bool answered = false;
+    p->ordered = false;
+    for (size_t i = 0; i < DECIDER_ROWS && !answered; i++) {
+        const decider *d = &deciders[i];
+        if (!d->applies(p)) continue;
+        memset(a, 0, sizeof *a);
+        answered = d->decide(p, conflicts, a);
+        if (a->by == BY_NOBODY) a->by = d->id;
+        assert(answered || !p->tested || p->ask.rule);
+    }
+    assert(answered);
+    if (a->holds && a->pos && rule_is_basic(p->ask.rule)) leave_unneeded(&p->order, a);
+    if (a->undecided) a->by = BY_NOBODY;
+    if (decision_violated(a) && a->why == WHY_FAULT) a->by = BY_FAULTS;
+    assert(!decision_check(p, a));
+}

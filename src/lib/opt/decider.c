@@ -1,0 +1,15 @@
+/*
+ * decider.c - accessors of deciders.def.
+ */
+#include "opt/decider.h"
+
+static const decider_info table[DECIDERS] = {
+#define DECIDER(id, name, help) [BY_##id] = {name, help},
+#include "opt/deciders.def"
+#undef DECIDER
+};
+
+const decider_info *decider_at(size_t i)
+{
+    return i != BY_NOBODY && i < DECIDERS ? &table[i] : NULL;
+}

@@ -1,0 +1,65 @@
+/*
+ * hearing.h - one level asked of one history, while it is being decided.
+ *
+ * The question stands in a hearing from the start and is not changed: to ask another level, or the
+ * same without session order, a hearing of its own is opened.  The graph, the problem and the
+ * decision are scratch, gone with the next attempt.  What was found is told in `found`, a copy of
+ * the verdict, and reaches the caller's verdict only as a whole, by hearing_publish.
+ */
+#ifndef RATEL_VERDICT_HEARING_H
+#define RATEL_VERDICT_HEARING_H
+
+#include "verdict/verdict.h"
+
+typedef struct hearing {
+    /* The question: constant. */
+    const history *h;
+    const question *q;
+    const facts *f;
+    level_ref asked; /* by the user; what is decided here may be another level */
+    bool so;         /* of what is decided here */
+    bool tested;     /* it has a polynomial test: */
+    enum weak_level test;
+    const level_rule *rule; /* it is a rule about orders; NULL: it is not */
+    bool rt;                /* ... with real time */
+    enum decider_id by;     /* who is named as having decided; BY_NOBODY: the decider */
+    verdict blank;          /* the verdict before anything was found, but for its warnings */
+
+    /* Scratch of the last attempt, in `work`.  g, p and a belong together. */
+    mem *work;
+    uint64_t begun; /* when the hearing was opened */
+    unsigned flags; /* ASG_* of the graph */
+    asg g;
+    problem p;
+    decision a;
+
+    /* The answer: what the attempt found, and where whole answers go. */
+    verdict found;
+    verdict *v;
+} hearing;
+
+/* The level of a hearing: how this build decides it.  Neither a test nor a rule: not by itself. */
+void hearing_of(hearing *x, const level_ref *level, bool so);
+
+/* Decides p (its question) on a fresh graph; with_free: before a violation is held against the
+   history, keys of unknown initial contents get every initial value as their chance. */
+void hearing_decide(hearing *x, const problem *asked, unsigned flags, bool with_free);
+/* The problem of the hearing's own level. */
+problem hearing_problem(const hearing *x);
+/* Is a violation of this hearing worth looking for a few transactions that show it? */
+bool hearing_reduces(const hearing *x);
+/* Adds to the blank verdict the warnings that the graph of the last attempt gives cause for. */
+void hearing_warn(hearing *x);
+/* Was the last graph made without assuming anything about unknown initial contents? */
+bool hearing_is_final(const hearing *x);
+/* Tells in x->found what hearing_decide left. */
+void hearing_tell(hearing *x);
+void hearing_publish(hearing *x);
+
+/* look_into.c: the violation that x->found tells is published, made small, named, and asked what it
+   rests on; each time that something better is found, that is published. */
+void look_into(hearing *x);
+
+void verdict_reason(verdict *v, const char *text);
+
+#endif

@@ -1,0 +1,156 @@
+/*
+ * look_into.c - what is done with a violation once it is found.
+ *
+ * It is made small (core.h), told by a weaker level if one shows it too, since the names there are
+ * finer and the cycles shorter, and asked what it rests on.  All of this only improves an answer
+ * that stands already, so the answer is published first, and again after every improvement; a limit
+ * that strikes in between loses the improvement it interrupts and nothing else.
+ */
+#include <assert.h>
+
+#include "verdict/core.h"
+#include "verdict/describe.h"
+#include "verdict/hearing.h"
+
+/* Looking into a violation may take as long again as finding it took, and a second. */
+static void allow(const hearing *x, uint64_t spent)
+{
+    guard *g = x->work->guard;
+    uint64_t until = clock_now() + 2 * spent + 1000000000u;
+    if (!g->deadline || until < g->deadline) g->deadline = until;
+}
+
+/* --- levels with a test ----------------------------------------------------------------------- */
+
+static bool holds_weakly(hearing *x, bool so, unsigned flags)
+{
+    problem p = {.ask = {.so = so, .tune = &x->q->tune}, .tested = true, .test = x->test};
+    hearing_decide(x, &p, flags, true);
+    return x->a.holds;
+}
+
+/* Would it hold without session order, without hints? */
+static void find_rests_weak(hearing *x, bool uses_hints)
+{
+    if (x->so && holds_weakly(x, false, 0)) {
+        x->found.rests_on |= RESTS_SESSION;
+        hearing_publish(x);
+    }
+    if (uses_hints && holds_weakly(x, x->so, ASG_NO_HINTS)) {
+        x->found.rests_on |= RESTS_HINTS;
+        hearing_publish(x);
+    }
+}
+
+static void look_into_weak(hearing *x)
+{
+    bool hints = x->g.uses_hints;
+    core_tell_weak(&x->found, &x->blank, &x->p, &x->a, x->work);
+    hearing_publish(x);
+    if (!x->q->quick) find_rests_weak(x, hints);
+}
+
+/* --- levels that are rules about orders ------------------------------------------------------- */
+
+static bool implies_weak(const hearing *x, enum level_id id)
+{
+    return x->asked.id != id &&
+           level_implies(x->asked.id, x->so, x->asked.realtime, id, x->so, false);
+}
+
+/* Does the history violate the i-th of core_weaker, without a search? */
+static bool violates_weaker(hearing *x, uint32_t i)
+{
+    problem p = {.ask = {.so = x->so, .tune = &x->q->tune},
+                 .tested = true,
+                 .test = core_weaker[i],
+                 .guess = true};
+    hearing_decide(x, &p, 0, true);
+    return decision_violated(&x->a) && x->a.why != WHY_SEARCH;
+}
+
+/* A violation that a weaker level shows too is told by that one.  levels: how many of core_weaker
+   are worth asking. */
+static void name_by_weaker(hearing *x, uint32_t levels)
+{
+    verdict *v = &x->found;
+    bool is_fault = v->anomaly < ANOMALIES && !v->cycle.n && v->core.n <= 2;
+    if (is_fault || !levels) return;
+    assert(levels <= CORE_WEAKER);
+    /* The strongest first: if that holds, so do the others. */
+    if (implies_weak(x, level_with_test(core_weaker[levels - 1])) &&
+        (!violates_weaker(x, levels - 1) || x->g.init_assumed))
+        return;
+    for (uint32_t i = 0; i < levels; i++) {
+        if (!implies_weak(x, level_with_test(core_weaker[i]))) continue;
+        /* (the only one was asked just now) */
+        if (levels > 1 && !violates_weaker(x, i)) continue;
+        enum decider_id by = v->decided_by;
+        *v = x->blank;
+        v->outcome = OUTCOME_VIOLATED;
+        v->decided_by = by;
+        words_decision(v, &x->p, &x->a);
+        core_tell_weak(v, &x->blank, &x->p, &x->a, x->work);
+        return;
+    }
+}
+
+/* Would it hold without session order, real time, or hints?  Each is a hearing of its own. */
+static void find_rests(hearing *x, bool hints, uint32_t without)
+{
+    bool timed = rule_real_time(x->rule->level) != 0;
+    for (unsigned what = RESTS_SESSION; what <= RESTS_HINTS; what *= 2) {
+        bool applies = what == RESTS_SESSION    ? x->so && !x->rt && !timed
+                       : what == RESTS_REALTIME ? x->rt || timed
+                                                : hints;
+        unsigned flags = what == RESTS_HINTS ? ASG_NO_HINTS : 0;
+        if (!applies || without & what) continue;
+        hearing probe = *x;
+        probe.tested = false;
+        probe.blank.cost = NULL;
+        if (what == RESTS_SESSION) probe.so = false;
+        if (what == RESTS_REALTIME) probe.rt = false;
+        if (what == RESTS_REALTIME && timed) probe.rule = rule_of(LEVEL_SI);
+        problem p = hearing_problem(&probe);
+        p.log = KEEP_NO_LOG;
+        hearing_decide(&probe, &p, flags, false);
+        hearing_tell(&probe);
+        if (probe.found.outcome != OUTCOME_HOLDS) continue;
+        x->found.rests_on |= what;
+        hearing_publish(x);
+    }
+}
+
+/* Makes it small, names it and asks what it rests on; of a few transactions that show it, if there
+   are such, before it asks the whole. */
+static void look_into_order(hearing *x)
+{
+    core_told core = {.weaker = CORE_WEAKER};
+    bool hints = x->g.uses_hints, small = x->found.core.n <= CORE_SMALL;
+    bool contradiction = x->p.ordered || x->a.by == BY_EXHAUSTIVE;
+    if (contradiction && hearing_is_final(x) && hearing_reduces(x) &&
+        (rule_is_basic(x->rule) || !small)) {
+        part *few = core_suspects(&x->found, &x->p, &x->a);
+        if (few) {
+            core = core_tell(&x->found, &x->blank, few, &x->p.ask, x->work);
+            part_free(few);
+            hearing_publish(x);
+        }
+    }
+    name_by_weaker(x, core.weaker);
+    hearing_publish(x);
+    if (!x->q->quick) find_rests(x, hints, core.without);
+}
+
+void look_into(hearing *x)
+{
+    assert(x->found.outcome == OUTCOME_VIOLATED && decision_violated(&x->a));
+    hearing_publish(x);
+    if (x->tested && !x->p.ordered) {
+        look_into_weak(x);
+        return;
+    }
+    guard_stage(x->work->guard, "explain", NULL, 0);
+    allow(x, clock_now() - x->begun);
+    look_into_order(x);
+}
