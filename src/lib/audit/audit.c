@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "audit/initial_dump.h"
+#include "audit/audit_answer.h"
 #include "audit/audit_internal.h"
 #include "audit/compressed.h"
 #include "base/clock.h"
@@ -76,13 +77,13 @@ void audit_engine(engine *e, guard *g, mem *work, mem *states, const audit_optio
     e->mem = work;
     e->store_mem = states;
     e->o = o;
-    e->l = l;
+    e->log = l;
     e->level = level_to_replay(level);
     arena_init(&e->kept, work);
-    e->plan_of = mem_array0(work, plan *, l->texts.n + 1);
-    e->refusal_of = mem_array0(work, const char *, l->texts.n + 1);
-    e->refusal_table = mem_array0(work, const char *, l->texts.n + 1);
-    e->refusal_at = mem_array0(work, uint32_t, l->texts.n + 1);
+    e->plans.of = mem_array0(work, plan *, l->texts.n + 1);
+    e->plans.refusal = mem_array0(work, const char *, l->texts.n + 1);
+    e->plans.refused_table = mem_array0(work, const char *, l->texts.n + 1);
+    e->plans.refused_at = mem_array0(work, uint32_t, l->texts.n + 1);
     engine_find_routines(e);
 }
 
@@ -130,9 +131,9 @@ static int ended(audit *a, audit_answer *answer)
     if (limit && answer->level) {
         answer->verdict = AUDIT_UNDECIDED;
         answer->reason = a->text;
-        answer->txns = a->e.n;
-        answer->runs = a->e.runs;
-        if (g->code != GUARD_NOMEM && a->e.l) search_tell_failure(&a->e, answer);
+        answer->txns = a->e.order.n;
+        answer->runs = a->e.effort.runs;
+        if (g->code != GUARD_NOMEM && a->e.log) answer_failure(&a->e, answer);
         return 0;
     }
     return g->code == SQL_RAISED || g->code == SQL_REFUSED ? GUARD_HISTORY : g->code;

@@ -22,7 +22,7 @@ void depend_init(depend *d, engine *e)
 {
     memset(d, 0, sizeof *d);
     d->e = e;
-    d->mark = mem_array0(e->mem, uint32_t, e->n + 1);
+    d->mark = mem_array0(e->mem, uint32_t, e->order.n + 1);
     d->ring = mem_array(e->mem, reader, RING);
 }
 
@@ -111,11 +111,11 @@ void depend_commit(void *ud, uint32_t position)
     if (!position) { /* a pass begins */
         forget_readers(d);
         d->edges.n = d->owners.n = 0;
-        memset(d->mark, 0, e->n * sizeof d->mark[0]);
+        memset(d->mark, 0, e->order.n * sizeof d->mark[0]);
     }
-    for (size_t i = 0; i < e->looks.n; i++) looked_at(d, e->looks.at[i], position);
-    for (size_t i = 0; i < e->s.undo.n; i++)
-        if (e->s.undo.at[i].row < UNDO_DROP) wrote(d, e->s.undo.at[i], position);
+    for (size_t i = 0; i < e->hooks.looks.n; i++) looked_at(d, e->hooks.looks.at[i], position);
+    for (size_t i = 0; i < e->store.undo.n; i++)
+        if (e->store.undo.at[i].row < UNDO_DROP) wrote(d, e->store.undo.at[i], position);
 }
 
 /* ---- sorting --------------------------------------------------------------------------------- */

@@ -186,7 +186,7 @@ static void judge_stmt(linter *t, const log_txn *x, const log_stmt *s)
     engine *e = t->e;
     guard *g = &t->a->guard, outer;
     const log_text *text = &t->l->texts.at[s->text];
-    if (t->bad[s->text] && t->as_of[s->text] == e->s.catalog) {
+    if (t->bad[s->text] && t->as_of[s->text] == e->store.catalog) {
         if (!s->has_error) t->found[t->bad[s->text] - 1].count++;
         return;
     }
@@ -206,13 +206,13 @@ static void judge_stmt(linter *t, const log_txn *x, const log_stmt *s)
         if (s->has_error) return;
         met(t, id, x, s->line, "%.160s: %s", g->text, shown(text, sql, sizeof sql));
         t->bad[s->text] = (uint8_t)(id + 1);
-        t->as_of[s->text] = e->s.catalog;
+        t->as_of[s->text] = e->store.catalog;
         return;
     }
-    plan *p = e->plan_of[s->text];
-    if (!p || p->catalog != e->s.catalog) {
-        p = e->plan_of[s->text] = sql_bind(&e->x, &e->plans, text->at, text->n);
-        e->bound++;
+    plan *p = e->plans.of[s->text];
+    if (!p || p->catalog != e->store.catalog) {
+        p = e->plans.of[s->text] = sql_bind(&e->x, &e->plans.arena, text->at, text->n);
+        e->plans.bound++;
     }
     judge_plan(t, x, s, p);
     sql_result out;
@@ -258,10 +258,10 @@ static void judge_statements(linter *t)
             guard_tick(&t->a->guard);
             judge_stmt(t, x, &x->stmts[k]);
         }
-        if (e->bound < PLANS) continue;
-        e->bound = 0;
-        arena_free(&e->plans);
-        memset(e->plan_of, 0, t->l->texts.n * sizeof e->plan_of[0]);
+        if (e->plans.bound < PLANS) continue;
+        e->plans.bound = 0;
+        arena_free(&e->plans.arena);
+        memset(e->plans.of, 0, t->l->texts.n * sizeof e->plans.of[0]);
     }
 }
 
@@ -298,7 +298,7 @@ static void count(linter *t, audit_counts *c)
 /* Of the initial state, where there is one. */
 static void count_tables(const linter *t, audit_counts *c)
 {
-    const store *s = &t->e->s;
+    const store *s = &t->e->store;
     for (size_t i = 0; i < s->tables.n; i++) {
         const table *b = s->tables.at[i];
         if (b->created) continue;

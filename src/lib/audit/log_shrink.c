@@ -368,8 +368,9 @@ static void spread_setup(shrinker *s)
     if (part.setup.n == s->now.setup.n) return;
     audit_engine(&e, &s->a->guard, &s->work, &s->store, &s->o, &s->now);
     engine_reset(&e);
-    for (size_t i = 0; i < e.s.tables.n; i++)
-        if (e.s.tables.at[i]->dropped == NEVER) rows_of_table(s, &e, e.s.tables.at[i], &part);
+    for (size_t i = 0; i < e.store.tables.n; i++)
+        if (e.store.tables.at[i]->dropped == NEVER)
+            rows_of_table(s, &e, e.store.tables.at[i], &part);
     mem_free_all(&s->store);
     mem_free_all(&s->work);
     take(s, &part);

@@ -29,10 +29,10 @@ static bool is_hidden(const row_version *v)
 /* The transaction's own versions: out of sight, or back. */
 static void hide(engine *e, uint32_t state, bool out)
 {
-    size_t from = e->s.log_from.at[state - 1];
-    size_t to = state < e->s.log_from.n ? e->s.log_from.at[state] : e->s.log.n;
+    size_t from = e->store.log_from.at[state - 1];
+    size_t to = state < e->store.log_from.n ? e->store.log_from.at[state] : e->store.log.n;
     for (size_t i = from; i < to; i++) {
-        store_undo u = e->s.log.at[i];
+        store_undo u = e->store.log.at[i];
         if (u.row >= UNDO_DROP) continue;
         for (row_version *v = u.t->rows.at[u.row].head; v; v = v->older) {
             if (out ? v->commit != state : !is_hidden(v)) continue;
@@ -53,11 +53,11 @@ static bool in_list(const finder *f, const table *t, uint32_t row)
 static uint32_t replayed_at(const finder *f, const table *t, uint32_t r)
 {
     const engine *e = f->e;
-    if (!e->by_row || !e->by_row[f->position]) return f->snapshot;
-    for (size_t i = 0; i < e->row_reads.n; i++) {
-        const row_read *w = &e->row_reads.at[i];
+    if (!e->hooks.by_row || !e->hooks.by_row[f->position]) return f->snapshot;
+    for (size_t i = 0; i < e->hooks.row_reads.n; i++) {
+        const row_read *w = &e->hooks.row_reads.at[i];
         if (w->position == f->position && w->stmt == f->stmt && w->row == r &&
-            e->s.tables.at[w->table] == t)
+            e->store.tables.at[w->table] == t)
             return w->state;
     }
     return f->position;
@@ -66,9 +66,9 @@ static uint32_t replayed_at(const finder *f, const table *t, uint32_t r)
 static uint32_t choose(void *ud, table *t, uint32_t r)
 {
     engine *e = ud;
-    finder *f = e->chooser;
-    for (size_t i = 0; !f->reference && i < e->seen.n; i++)
-        if (e->seen.at[i].t == t && e->seen.at[i].row == r) return e->seen.at[i].state;
+    finder *f = e->hooks.chooser;
+    for (size_t i = 0; !f->reference && i < e->run.seen.n; i++)
+        if (e->run.seen.at[i].t == t && e->run.seen.at[i].row == r) return e->run.seen.at[i].state;
     uint32_t versions = 0;
     bool own = false, always = false;
     for (const row_version *v = t->rows.at[r].head; v; v = v->older) {
@@ -77,19 +77,19 @@ static uint32_t choose(void *ud, table *t, uint32_t r)
         versions++;
         always = !v->commit;
     }
-    if (versions == 1 && always && !own) return e->n;
+    if (versions == 1 && always && !own) return e->order.n;
     uint32_t state = replayed_at(f, t, r);
-    if (!f->reference && e->seen.n >= MOST_ROWS) {
+    if (!f->reference && e->run.seen.n >= MOST_ROWS) {
         f->out->cut = true;
-        return e->n;
+        return e->order.n;
     }
     if (!f->reference) {
-        choice *c = engine_choice(e, 0, e->n);
+        choice *c = engine_choice(e, 0, e->order.n);
         const row_version *v = vs_at(t, r, c->now, 0);
         c->valid_from = v ? v->commit : 0;
         state = c->now;
     }
-    vec_push(e->mem, &e->seen, ((seen_row){t, r, state}));
+    vec_push(e->mem, &e->run.seen, ((seen_row){t, r, state}));
     return state;
 }
 
@@ -129,8 +129,8 @@ static void add_way(finder *f, uint32_t stmt)
     engine *e = f->e;
     exact *x = f->out;
     option_set o = {.stmt = stmt};
-    for (size_t i = 0; i < e->seen.n; i++) {
-        vec_push(e->mem, &o.spans, span_of(e->seen.at[i]));
+    for (size_t i = 0; i < e->run.seen.n; i++) {
+        vec_push(e->mem, &o.spans, span_of(e->run.seen.at[i]));
     }
     vec_push(e->mem, &x->ways, o);
     while (x->ways.n > 1 && merge(e, &x->ways.at[x->ways.n - 2], &x->ways.at[x->ways.n - 1]))
@@ -143,8 +143,8 @@ static bool in_place(finder *f)
 {
     engine *e = f->e;
     bool good = true;
-    for (size_t i = 0; i < e->seen.n; i++) {
-        seen_row s = e->seen.at[i];
+    for (size_t i = 0; i < e->run.seen.n; i++) {
+        seen_row s = e->run.seen.at[i];
         if (!in_list(f, s.t, s.row)) continue;
         if (vs_at(s.t, s.row, s.state, 0) == vs_at(s.t, s.row, f->position, 0)) continue;
         const row_version *v = s.t->rows.at[s.row].head;
@@ -158,11 +158,11 @@ static bool in_place(finder *f)
 static void every_way(finder *f, uint32_t stmt, uint64_t effects)
 {
     engine *e = f->e;
-    trial t = {.txn = e->t->txn};
-    trial *outer = e->t;
-    size_t mark = vs_mark(&e->s);
+    trial t = {.txn = e->run.trial->txn};
+    trial *outer = e->run.trial;
+    size_t mark = vs_mark(&e->store);
     bool any = false;
-    e->t = &t;
+    e->run.trial = &t;
     f->reference = false;
     for (uint32_t tries = 0;; tries++) {
         if (tries >= MOST_TRIES || !*f->budget || f->out->cut) {
@@ -184,19 +184,19 @@ static void every_way(finder *f, uint32_t stmt, uint64_t effects)
                 f->out->loose = true;
             }
         }
-        vs_rollback(&e->s, mark);
-        t.choices.n = e->used;
+        vs_rollback(&e->store, mark);
+        t.choices.n = e->run.used;
         if (!engine_advance(e, &t)) break;
     }
     if (!any) f->out->cut = true; /* the replay's own way is one: something is not as we think */
-    vs_rollback(&e->s, mark);
+    vs_rollback(&e->store, mark);
     vec_free(e->mem, &t.choices);
-    e->t = outer;
+    e->run.trial = outer;
 }
 
 const char *exact_row_name(engine *e, uint32_t number, uint32_t row)
 {
-    const table *t = e->s.tables.at[number];
+    const table *t = e->store.tables.at[number];
     strbuf b;
     strbuf_init(&b, e->mem);
     strbuf_str(&b, t->name);
@@ -218,11 +218,11 @@ const char *exact_row_name(engine *e, uint32_t number, uint32_t row)
 static void tell_reads(finder *f, uint32_t stmt)
 {
     engine *e = f->e;
-    for (size_t i = 0; i < e->seen.n; i++) {
-        seen_row s = e->seen.at[i];
+    for (size_t i = 0; i < e->run.seen.n; i++) {
+        seen_row s = e->run.seen.at[i];
         span p = span_of(s);
         uint32_t t = 0;
-        while (e->s.tables.at[t] != s.t) t++;
+        while (e->store.tables.at[t] != s.t) t++;
         told_edge w = {p.from - 1, f->position, stmt, t, s.row, "wr"};
         if (p.from) vec_push(e->mem, &f->out->told, w);
         w = (told_edge){f->position, p.to - 1, stmt, t, s.row, "rw"};
@@ -235,7 +235,7 @@ static bool as_replayed(finder *f, uint32_t stmt)
 {
     engine *e = f->e;
     f->reference = true;
-    e->t->choices.n = 0;
+    e->run.trial->choices.n = 0;
     return engine_statement(e, stmt, choose) == RUN_OK;
 }
 
@@ -268,22 +268,22 @@ static void simplify(engine *e, exact *x)
 void exact_find(engine *e, uint32_t position, uint32_t snapshot, uint64_t *budget, exact *out)
 {
     finder f = {.e = e, .position = position, .snapshot = snapshot, .budget = budget, .out = out};
-    trial t = {.txn = e->order[position]};
+    trial t = {.txn = e->order.at[position]};
     failure fail = e->fail;
-    bool cut = e->cut;
-    uint32_t window = e->window;
+    bool cut = e->effort.cut;
+    uint32_t window = e->effort.window;
     memset(out, 0, sizeof *out);
-    e->mode = MODE_ROW;
-    e->rule = WRITE_FREE;
+    e->run.mode = MODE_ROW;
+    e->run.rule = WRITE_FREE;
     e->exploring = false;
-    e->window = UINT32_MAX;
+    e->effort.window = UINT32_MAX;
     hide(e, position + 1, true);
-    engine_begin(e, &t, e->n);
+    engine_begin(e, &t, e->order.n);
     // cppcheck-suppress autoVariables ; taken back below, and nobody asks after a jump
-    e->chooser = &f;
+    e->hooks.chooser = &f;
     e->x.any_key = true;
-    for (uint32_t i = 0; i < e->running->n_stmts && !out->cut; i++) {
-        size_t mark = vs_mark(&e->s);
+    for (uint32_t i = 0; i < e->run.txn->n_stmts && !out->cut; i++) {
+        size_t mark = vs_mark(&e->store);
         f.writes.n = 0;
         f.stmt = i;
         if (!as_replayed(&f, i)) {
@@ -291,22 +291,23 @@ void exact_find(engine *e, uint32_t position, uint32_t snapshot, uint64_t *budge
             break;
         }
         uint64_t effects = engine_effects(e);
-        for (size_t k = mark; k < e->s.undo.n; k++) vec_push(e->mem, &f.writes, e->s.undo.at[k]);
+        for (size_t k = mark; k < e->store.undo.n; k++)
+            vec_push(e->mem, &f.writes, e->store.undo.at[k]);
         tell_reads(&f, i);
-        vs_rollback(&e->s, mark);
+        vs_rollback(&e->store, mark);
         every_way(&f, i, effects);
         if (!as_replayed(&f, i)) out->cut = true;
     }
-    vs_rollback(&e->s, 0);
+    vs_rollback(&e->store, 0);
     e->x.any_key = false;
-    e->chooser = NULL;
+    e->hooks.chooser = NULL;
     hide(e, position + 1, false);
     vec_free(e->mem, &f.writes);
     vec_free(e->mem, &t.choices);
     simplify(e, out);
     e->fail = fail;
-    e->cut = cut;
-    e->window = window;
+    e->effort.cut = cut;
+    e->effort.window = window;
 }
 
 void exact_free(engine *e, exact *x)

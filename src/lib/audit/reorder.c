@@ -8,6 +8,8 @@
  */
 #include "audit/reorder.h"
 
+#include "audit/txn_order.h"
+
 #define MOST_TRIES 4000 /* to explain a transaction row by row */
 #define MOST_MOVES 4u   /* of one transaction */
 #define SOON 64u        /* a repair that was wrong shows within so many positions */
@@ -33,7 +35,7 @@ static outcome explain(engine *e, trial *t, uint32_t position, int most)
 /* The state that wrote what was read, and the one that wrote the next version (0: none). */
 static void around(const engine *e, const row_read *w, uint32_t *from, uint32_t *to)
 {
-    const table *t = e->s.tables.at[w->table];
+    const table *t = e->store.tables.at[w->table];
     *from = *to = 0;
     for (const row_version *v = t->rows.at[w->row].head; v; v = v->older) {
         if (v->commit <= w->state) {
@@ -48,31 +50,33 @@ static void around(const engine *e, const row_read *w, uint32_t *from, uint32_t 
 static bool misplaced(repair *p, uint32_t position, uint32_t *x, uint32_t *y)
 {
     engine *e = p->e;
-    trial t = {.txn = e->order[position]};
-    audit_mode mode = e->mode;
-    write_rule rule = e->rule;
-    e->mode = MODE_ROW;
-    e->rule = WRITE_FREE;
-    e->by_row = p->any;
-    e->row_reads.n = 0;
-    e->s.horizon = position > SOON ? position - SOON : 0; /* older rows are as they are */
+    trial t = {.txn = e->order.at[position]};
+    audit_mode mode = e->run.mode;
+    write_rule rule = e->run.rule;
+    e->run.mode = MODE_ROW;
+    e->run.rule = WRITE_FREE;
+    e->hooks.by_row = p->any;
+    e->hooks.row_reads.n = 0;
+    e->store.horizon = position > SOON ? position - SOON : 0; /* older rows are as they are */
     outcome r = explain(e, &t, position, MOST_TRIES);
-    e->s.horizon = 0;
-    if (r == RUN_OK) vs_rollback(&e->s, 0);
-    e->by_row = NULL;
-    e->mode = mode;
-    e->rule = rule;
+    e->store.horizon = 0;
+    if (r == RUN_OK) vs_rollback(&e->store, 0);
+    e->hooks.by_row = NULL;
+    e->run.mode = mode;
+    e->run.rule = rule;
     vec_free(e->mem, &t.choices);
     vec_free(e->mem, &t.reached);
     if (r != RUN_OK) return false;
-    uint32_t high = e->low[position]; /* answered before it began: it must have seen that, too */
-    for (size_t i = 0; i < e->row_reads.n;) {
+    uint32_t high =
+        e->order.low[position]; /* answered before it began: it must have seen that, too */
+    for (size_t i = 0; i < e->hooks.row_reads.n;) {
         size_t end = i;
         uint32_t low = UINT32_MAX, from, to;
-        for (; end < e->row_reads.n; end++) {
-            if (mode == MODE_STATEMENT && e->row_reads.at[end].stmt != e->row_reads.at[i].stmt)
+        for (; end < e->hooks.row_reads.n; end++) {
+            if (mode == MODE_STATEMENT &&
+                e->hooks.row_reads.at[end].stmt != e->hooks.row_reads.at[i].stmt)
                 break;
-            around(e, &e->row_reads.at[end], &from, &to);
+            around(e, &e->hooks.row_reads.at[end], &from, &to);
             if (from > high) high = from;
             if (to && to < low) low = to;
         }
@@ -91,10 +95,10 @@ static bool may_move(const repair *p, uint32_t x, uint32_t y, bool back)
 {
     const engine *e = p->e;
     for (uint32_t z = x; z < y; z++) {
-        uint32_t early = back ? e->order[z - 1] : e->order[x - 1];
-        uint32_t late = back ? e->order[y - 1] : e->order[z];
-        bool same = e->l->txns.at[early].session == e->l->txns.at[late].session;
-        if (e->level.strict ? !search_may_swap(e, early, late) : same) return false;
+        uint32_t early = back ? e->order.at[z - 1] : e->order.at[x - 1];
+        uint32_t late = back ? e->order.at[y - 1] : e->order.at[z];
+        bool same = e->log->txns.at[early].session == e->log->txns.at[late].session;
+        if (e->level.strict ? !order_may_swap(e, early, late) : same) return false;
     }
     return true;
 }
@@ -102,7 +106,7 @@ static bool may_move(const repair *p, uint32_t x, uint32_t y, bool back)
 /* x behind y, or (back) y before x. */
 static void rotate(engine *e, uint32_t x, uint32_t y, bool back)
 {
-    uint32_t *o = e->order, first = o[x - 1], last = o[y - 1];
+    uint32_t *o = e->order.at, first = o[x - 1], last = o[y - 1];
     if (back) {
         memmove(o + x, o + x - 1, (y - x) * sizeof *o);
         o[x - 1] = last;
@@ -110,12 +114,12 @@ static void rotate(engine *e, uint32_t x, uint32_t y, bool back)
         memmove(o + x - 1, o + x, (y - x) * sizeof *o);
         o[y - 1] = first;
     }
-    search_windows(e);
+    order_windows(e);
 }
 
 static uint32_t back_to(engine *e, uint32_t position, uint32_t state)
 {
-    while (position >= state) vs_uncommit(&e->s, position--);
+    while (position >= state) vs_uncommit(&e->store, position--);
     return position;
 }
 
@@ -125,8 +129,8 @@ static uint32_t mend(repair *p, uint32_t position)
     engine *e = p->e;
     uint32_t x = 0, y = 0;
     bool found_pair = misplaced(p, position, &x, &y);
-    if (found_pair && p->moves[e->order[x - 1]] < MOST_MOVES && may_move(p, x, y, false)) {
-        p->moves[e->order[x - 1]]++;
+    if (found_pair && p->moves[e->order.at[x - 1]] < MOST_MOVES && may_move(p, x, y, false)) {
+        p->moves[e->order.at[x - 1]]++;
         p->other_left = may_move(p, x, y, true);
         position = back_to(e, position, x);
         rotate(e, x, y, false);
@@ -134,8 +138,8 @@ static uint32_t mend(repair *p, uint32_t position)
         p->y = y;
         return position;
     }
-    if (found_pair && p->moves[e->order[y - 1]] < MOST_MOVES && may_move(p, x, y, true)) {
-        p->moves[e->order[y - 1]]++;
+    if (found_pair && p->moves[e->order.at[y - 1]] < MOST_MOVES && may_move(p, x, y, true)) {
+        p->moves[e->order.at[y - 1]]++;
         p->other_left = false;
         position = back_to(e, position, x);
         rotate(e, x, y, true);
@@ -152,21 +156,21 @@ static uint32_t mend(repair *p, uint32_t position)
 static found go(repair *p)
 {
     engine *e = p->e;
-    for (uint32_t i = 0; i < e->n;) {
-        trial t = {.txn = e->order[i]};
-        e->run_low = e->low[i];
-        e->run_high = e->high[i];
+    for (uint32_t i = 0; i < e->order.n;) {
+        trial t = {.txn = e->order.at[i]};
+        e->run.low = e->order.low[i];
+        e->run.high = e->order.high[i];
         outcome r = explain(e, &t, i, MOST_TRIES);
         vec_free(e->mem, &t.choices);
         vec_free(e->mem, &t.reached);
         if (r == RUN_REFUSED) return FOUND_REFUSED;
         if (r == RUN_OK) {
-            vs_commit(&e->s, ++i);
-            e->state_name[i] = e->l->txns.at[t.txn].id;
+            vs_commit(&e->store, ++i);
+            e->order.state_name[i] = e->log->txns.at[t.txn].id;
             continue;
         }
         i = mend(p, i);
-        if (i == UINT32_MAX || e->runs >= e->max_runs) return FOUND_CUT;
+        if (i == UINT32_MAX || e->effort.runs >= e->effort.max_runs) return FOUND_CUT;
     }
     return FOUND_YES;
 }
@@ -174,19 +178,19 @@ static found go(repair *p)
 found repair_order(engine *e)
 {
     repair p = {.e = e};
-    uint32_t *given = mem_array(e->mem, uint32_t, e->n + 1), n = e->n;
-    memcpy(given, e->order, n * sizeof *given);
+    uint32_t *given = mem_array(e->mem, uint32_t, e->order.n + 1), n = e->order.n;
+    memcpy(given, e->order.at, n * sizeof *given);
     p.any = mem_array0(e->mem, bool, n + 1);
-    p.moves = mem_array0(e->mem, uint8_t, e->l->txns.n + 1);
+    p.moves = mem_array0(e->mem, uint8_t, e->log->txns.n + 1);
     e->exploring = false;
-    e->window = UINT32_MAX;
-    e->cut = false;
+    e->effort.window = UINT32_MAX;
+    e->effort.cut = false;
     engine_reset(e);
-    e->s.searching = true;
+    e->store.searching = true;
     found r = go(&p);
     if (r != FOUND_YES) {
-        memcpy(e->order, given, n * sizeof *given);
-        search_windows(e);
+        memcpy(e->order.at, given, n * sizeof *given);
+        order_windows(e);
     }
     mem_put(e->mem, given);
     mem_put(e->mem, p.any);

@@ -14,16 +14,16 @@
 
 const char *engine_state(const engine *e, uint32_t state)
 {
-    return state ? e->state_name[state] : "";
+    return state ? e->order.state_name[state] : "";
 }
 
 /* ---- choices --------------------------------------------------------------------------------- */
 
 choice *engine_choice(engine *e, uint32_t low, uint32_t high)
 {
-    trial *t = e->t;
-    if (e->used == t->choices.n) vec_push(e->mem, &t->choices, ((choice){high, low, 0, 0}));
-    return &t->choices.at[e->used++];
+    trial *t = e->run.trial;
+    if (e->run.used == t->choices.n) vec_push(e->mem, &t->choices, ((choice){high, low, 0, 0}));
+    return &t->choices.at[e->run.used++];
 }
 
 bool engine_advance(engine *e, trial *t)
@@ -31,14 +31,14 @@ bool engine_advance(engine *e, trial *t)
     while (t->choices.n) {
         choice *c = &t->choices.at[t->choices.n - 1];
         if (c->valid_from > c->low) {
-            if (c->jumps < e->window) {
+            if (c->jumps < e->effort.window) {
                 c->now = c->valid_from - 1;
                 c->valid_from = 0;
                 c->jumps++;
                 t->changed = t->choices.n - 1;
                 return true;
             }
-            e->cut = true;
+            e->effort.cut = true;
         }
         t->choices.n--;
     }
@@ -49,53 +49,54 @@ bool engine_advance(engine *e, trial *t)
 static uint32_t choose_row(void *ud, table *t, uint32_t r)
 {
     engine *e = ud;
-    uint32_t latest = e->position;
-    for (size_t i = e->seen_from; i < e->seen.n; i++)
-        if (e->seen.at[i].t == t && e->seen.at[i].row == r) return e->seen.at[i].state;
+    uint32_t latest = e->run.position;
+    for (size_t i = e->run.seen_from; i < e->run.seen.n; i++)
+        if (e->run.seen.at[i].t == t && e->run.seen.at[i].row == r) return e->run.seen.at[i].state;
     const row_version *v = t->rows.at[r].head;
     while (v && v->commit == PENDING) v = v->older;
     if (!v || (!v->older && !v->commit)) return latest; /* there was never another one */
-    choice *c = engine_choice(e, e->s.horizon, latest);
+    choice *c = engine_choice(e, e->store.horizon, latest);
     v = vs_at(t, r, c->now, 0);
     c->valid_from = v ? v->commit : 0;
-    vec_push(e->mem, &e->seen, ((seen_row){t, r, c->now}));
+    vec_push(e->mem, &e->run.seen, ((seen_row){t, r, c->now}));
     return c->now;
 }
 
 static void saw_row(void *ud, table *t, uint32_t r, uint32_t after, uint32_t before, bool fits)
 {
     engine *e = ud;
-    if (after || before || fits) vec_push(e->mem, &e->looks, ((looked){t, r, after, before, fits}));
+    if (after || before || fits)
+        vec_push(e->mem, &e->hooks.looks, ((looked){t, r, after, before, fits}));
 }
 
 /* Statements of a body have snapshots of their own, none older than those before it. */
 static void view(void *ud, exec_view *v, view_move move)
 {
     engine *e = ud;
-    bool chosen = e->mode == MODE_STATEMENT;
+    bool chosen = e->run.mode == MODE_STATEMENT;
     if (move == VIEW_SAVE) {
-        v->choice = e->cur;
-        v->seen = e->seen.n;
-        v->seen_from = e->seen_from;
+        v->choice = e->run.cur;
+        v->seen = e->run.seen.n;
+        v->seen_from = e->run.seen_from;
         return;
     }
     bool back = move == VIEW_BACK;
-    if (chosen && !(back && e->cur == v->choice)) {
-        e->t->choices.at[e->cur].valid_from = e->x.valid_from;
-        if (e->x.valid_from > e->floor) e->floor = e->x.valid_from;
-        e->cur = back ? v->choice : e->used;
-        e->x.state = back ? v->state : engine_choice(e, e->floor, e->position)->now;
+    if (chosen && !(back && e->run.cur == v->choice)) {
+        e->run.trial->choices.at[e->run.cur].valid_from = e->x.valid_from;
+        if (e->x.valid_from > e->run.floor) e->run.floor = e->x.valid_from;
+        e->run.cur = back ? v->choice : e->run.used;
+        e->x.state = back ? v->state : engine_choice(e, e->run.floor, e->run.position)->now;
         e->x.valid_from = back ? v->valid_from : 0;
-        if (!back && e->x.state < e->least) e->least = e->x.state;
+        if (!back && e->x.state < e->run.least) e->run.least = e->x.state;
     }
-    if (back) e->seen.n = v->seen;
-    e->seen_from = back ? v->seen_from : e->seen.n;
+    if (back) e->run.seen.n = v->seen;
+    e->run.seen_from = back ? v->seen_from : e->run.seen.n;
 }
 
 static bool observed(void *ud, uint64_t row, uint32_t column, type t, value *v)
 {
     engine *e = ud;
-    const log_stmt *s = e->statement;
+    const log_stmt *s = e->run.statement;
     if (!s || !s->has_rows || row >= s->n_rows || column >= s->n_cols) return false;
     const cell *c = &s->cells[row * s->n_cols + column];
     if (c->kind == CELL_NULL) return false;
@@ -117,10 +118,10 @@ static uint32_t pick(void *ud, uint32_t n)
 static void record(engine *e, uint32_t stmt, outcome why, const char *text)
 {
     failure *f = &e->fail;
-    uint32_t at = e->position;
+    uint32_t at = e->run.position;
     if (!e->exploring) return;
     if (f->any && (at < f->position || (at == f->position && stmt < f->stmt))) return;
-    if (!f->any || at > f->position || stmt > f->stmt || f->txn != e->t->txn) {
+    if (!f->any || at > f->position || stmt > f->stmt || f->txn != e->run.trial->txn) {
         f->possible.n = f->conflicts.n = 0;
         f->classified = false;
         f->order.n = 0;
@@ -129,7 +130,7 @@ static void record(engine *e, uint32_t stmt, outcome why, const char *text)
     f->any = true;
     f->position = at;
     f->stmt = stmt;
-    f->txn = e->t->txn;
+    f->txn = e->run.trial->txn;
     f->why = why;
     if (why == RUN_CONFLICT) {
         for (size_t i = 0; i < f->conflicts.n; i++)
@@ -140,7 +141,7 @@ static void record(engine *e, uint32_t stmt, outcome why, const char *text)
     for (size_t i = 0; i < f->possible.n; i++)
         if (!strcmp(f->possible.at[i].result, text)) return;
     if (f->possible.n == MAX_POSSIBLE) return;
-    const char *after = engine_state(e, e->mode == MODE_ROW ? e->position : e->x.state);
+    const char *after = engine_state(e, e->run.mode == MODE_ROW ? e->run.position : e->x.state);
     const char *copy = arena_text(&e->kept, text, strlen(text));
     vec_push(e->mem, &f->possible, ((audit_possible){after, copy}));
 }
@@ -149,17 +150,17 @@ static void record(engine *e, uint32_t stmt, outcome why, const char *text)
 
 static plan *plan_for(engine *e, uint32_t text)
 {
-    plan *p = e->plan_of[text];
-    if (p && p->catalog == e->s.catalog) return p;
-    if (e->refusal_of[text] && e->refusal_table[text])
-        e->x.regs.target = vs_find(&e->s, e->refusal_table[text], e->x.latest);
-    if (e->refusal_of[text])
-        sql_refuse(&e->x.c, (int)e->refusal_at[text] - 1, "%s", e->refusal_of[text]);
-    const log_text *t = &e->l->texts.at[text];
-    e->plan_of[text] = NULL;
-    e->bound++;
-    e->plan_of[text] = sql_bind(&e->x, &e->plans, t->at, t->n);
-    return e->plan_of[text];
+    plan *p = e->plans.of[text];
+    if (p && p->catalog == e->store.catalog) return p;
+    if (e->plans.refusal[text] && e->plans.refused_table[text])
+        e->x.regs.target = vs_find(&e->store, e->plans.refused_table[text], e->x.latest);
+    if (e->plans.refusal[text])
+        sql_refuse(&e->x.c, (int)e->plans.refused_at[text] - 1, "%s", e->plans.refusal[text]);
+    const log_text *t = &e->log->texts.at[text];
+    e->plans.of[text] = NULL;
+    e->plans.bound++;
+    e->plans.of[text] = sql_bind(&e->x, &e->plans.arena, t->at, t->n);
+    return e->plans.of[text];
 }
 
 static void bind_params(engine *e, const plan *p, const log_stmt *s)
@@ -208,7 +209,7 @@ static void forget_table(engine *e)
         e->x.regs.target->unknown = true;
         return;
     }
-    for (size_t i = 0; i < e->s.tables.n; i++) e->s.tables.at[i]->unknown = true;
+    for (size_t i = 0; i < e->store.tables.n; i++) e->store.tables.at[i]->unknown = true;
 }
 
 static bool is_select(const log_text *t)
@@ -235,21 +236,21 @@ static const char *find_text(const char *in, const char *what)
 static bool only_selects(const engine *e, const log_text *t)
 {
     if (!is_select(t) || strstr(t->at, "FOR ") || strstr(t->at, "for ")) return false;
-    for (size_t i = 0; i < e->routines.n; i++) /* a function may write */
-        if (find_text(t->at, e->routines.at[i])) return false;
+    for (size_t i = 0; i < e->plans.routines.n; i++) /* a function may write */
+        if (find_text(t->at, e->plans.routines.at[i])) return false;
     return true;
 }
 
 /* Transactions that failed are not run, but what they prepared stays. */
 static void find_lost_prepares(engine *e)
 {
-    for (size_t i = 0; i < e->l->txns.n; i++) {
-        const log_txn *t = &e->l->txns.at[i];
+    for (size_t i = 0; i < e->log->txns.n; i++) {
+        const log_txn *t = &e->log->txns.at[i];
         for (uint32_t k = 0; t->status != LOG_COMMITTED && k < t->n_stmts; k++) {
-            const char *text = e->l->texts.at[t->stmts[k].text].at;
+            const char *text = e->log->texts.at[t->stmts[k].text].at;
             if (find_text(text, "prepare") || find_text(text, "deallocate") ||
                 find_text(text, "discard"))
-                e->lost_prepares = true;
+                e->plans.lost_prepares = true;
         }
     }
 }
@@ -258,15 +259,15 @@ void engine_find_routines(engine *e)
 {
     find_lost_prepares(e);
     static const char *const words[] = {"function", "procedure"};
-    for (size_t i = 0; i < e->l->texts.n; i++) {
-        const char *text = e->l->texts.at[i].at;
+    for (size_t i = 0; i < e->log->texts.n; i++) {
+        const char *text = e->log->texts.at[i].at;
         for (int w = 0; w < 2 && find_text(text, "create"); w++) {
             const char *at = find_text(text, words[w]);
             if (!at) continue;
             at += strlen(words[w]);
             at += strspn(at, " \t\n\r\"");
             const char *name = arena_text(&e->kept, at, strcspn(at, " \t\n\r\"("));
-            if (*name) vec_push(e->mem, &e->routines, name);
+            if (*name) vec_push(e->mem, &e->plans.routines, name);
         }
     }
 }
@@ -274,7 +275,7 @@ void engine_find_routines(engine *e)
 bool engine_only_reads(const engine *e, const log_txn *t)
 {
     for (uint32_t i = 0; i < t->n_stmts; i++)
-        if (!only_selects(e, &e->l->texts.at[t->stmts[i].text])) return false;
+        if (!only_selects(e, &e->log->texts.at[t->stmts[i].text])) return false;
     return true;
 }
 
@@ -282,20 +283,20 @@ bool engine_only_reads(const engine *e, const log_txn *t)
 static outcome refused(attempt *a, size_t mark)
 {
     engine *e = a->e;
-    const log_text *t = &e->l->texts.at[a->s->text];
-    if (!e->plan_of[a->s->text] && !e->refusal_of[a->s->text]) {
-        e->refusal_of[a->s->text] = arena_text(&e->kept, e->guard->text, strlen(e->guard->text));
-        e->refusal_at[a->s->text] = e->x.c.position;
-        e->refusal_table[a->s->text] = NULL;
+    const log_text *t = &e->log->texts.at[a->s->text];
+    if (!e->plans.of[a->s->text] && !e->plans.refusal[a->s->text]) {
+        e->plans.refusal[a->s->text] = arena_text(&e->kept, e->guard->text, strlen(e->guard->text));
+        e->plans.refused_at[a->s->text] = e->x.c.position;
+        e->plans.refused_table[a->s->text] = NULL;
         if (e->x.regs.target)
-            e->refusal_table[a->s->text] =
+            e->plans.refused_table[a->s->text] =
                 arena_text(&e->kept, e->x.regs.target->name, strlen(e->x.regs.target->name));
     }
-    vs_rollback(&e->s, mark);
+    vs_rollback(&e->store, mark);
     if (!e->o->lenient) {
         failure *f = &e->fail;
         f->any = true;
-        f->txn = e->t->txn;
+        f->txn = e->run.trial->txn;
         f->stmt = a->index;
         f->why = RUN_REFUSED;
         f->text = arena_text(&e->kept, e->guard->text, strlen(e->guard->text));
@@ -315,7 +316,7 @@ static outcome raised(attempt *a)
         snprintf(e->guard->text, sizeof e->guard->text,
                  "whether it fails with %s depends on the order of rows and conditions",
                  e->x.c.state);
-        return refused(a, vs_mark(&e->s));
+        return refused(a, vs_mark(&e->store));
     }
     bool conflict = !memcmp(e->x.c.state, "40001", 5);
     char text[300];
@@ -328,12 +329,12 @@ static outcome compared(attempt *a, const sql_result *r)
 {
     engine *e = a->e;
     if (match_result(&e->x, r, a->s)) return RUN_OK;
-    bool gone = a->s->has_error && !memcmp(a->s->error, "23505", 5) && e->mode != MODE_LATEST;
+    bool gone = a->s->has_error && !memcmp(a->s->error, "23505", 5) && e->run.mode != MODE_LATEST;
     /* ON CONFLICT DO NOTHING looks at rows outside the snapshot, which may be gone at the commit */
     bool fewer = (a->s->has_count && a->s->count < r->count) ||
                  (a->s->has_rows && a->s->n_rows < r->n) || a->p->kind == S_CALL ||
                  a->p->kind == S_SELECT;
-    if (e->x.nothing && e->mode != MODE_LATEST && !a->s->has_error && fewer) gone = true;
+    if (e->x.nothing && e->run.mode != MODE_LATEST && !a->s->has_error && fewer) gone = true;
     if (gone || (a->s->has_error && sql_unclear(&e->x, a->p, NULL, a->s->error))) {
         snprintf(e->guard->text, sizeof e->guard->text, "%s",
                  gone ? "a duplicate key that may have been gone again"
@@ -361,7 +362,7 @@ static outcome run_statement(attempt *a)
 {
     engine *e = a->e;
     guard *g = e->guard, outer;
-    a->mark = vs_mark(&e->s);
+    a->mark = vs_mark(&e->store);
     a->p = NULL;
     if (a->s->has_error && outside(a->s->error)) {
         a->failed = true;
@@ -374,7 +375,7 @@ static outcome run_statement(attempt *a)
         guard_restore(g, &outer);
         g->code = code;
         if (code == SQL_RAISED) {
-            vs_rollback(&e->s, a->mark);
+            vs_rollback(&e->store, a->mark);
             return raised(a);
         }
         if (code == SQL_REFUSED) return refused(a, a->mark);
@@ -403,8 +404,8 @@ static outcome run_statement(attempt *a)
    differently are asked. */
 static bool been_here(engine *e, uint32_t stmt, uint32_t floor)
 {
-    trial *t = e->t;
-    if (e->used <= t->changed && t->reached.n) return false;
+    trial *t = e->run.trial;
+    if (e->run.used <= t->changed && t->reached.n) return false;
     uint64_t h = engine_effects(e);
     for (size_t i = 0; i < t->reached.n; i++) {
         const reached *r = &t->reached.at[i];
@@ -417,11 +418,12 @@ static bool been_here(engine *e, uint32_t stmt, uint32_t floor)
 /* Keeps what a transaction read that has no snapshot. */
 static void keep_reads(engine *e, uint32_t stmt)
 {
-    for (size_t i = 0; i < e->seen.n; i++) {
-        seen_row r = e->seen.at[i];
+    for (size_t i = 0; i < e->run.seen.n; i++) {
+        seen_row r = e->run.seen.at[i];
         uint32_t t = 0;
-        while (e->s.tables.at[t] != r.t) t++;
-        vec_push(e->mem, &e->row_reads, ((row_read){e->position, stmt, t, r.row, r.state}));
+        while (e->store.tables.at[t] != r.t) t++;
+        vec_push(e->mem, &e->hooks.row_reads,
+                 ((row_read){e->run.position, stmt, t, r.row, r.state}));
     }
 }
 
@@ -430,50 +432,51 @@ static void keep_reads(engine *e, uint32_t stmt)
 static outcome run_all(engine *e, const log_txn *t)
 {
     choice *snapshot = NULL;
-    uint32_t latest = e->position, floor = e->run_low;
+    uint32_t latest = e->run.position, floor = e->run.low;
     attempt a = {.e = e};
     e->x.state = latest;
-    while (e->by_row && e->row_reads.n && e->row_reads.at[e->row_reads.n - 1].position >= latest)
-        e->row_reads.n--;
-    if (e->mode == MODE_SNAPSHOT) {
-        if (e->run_low > e->run_high) return RUN_MISMATCH;
-        snapshot = engine_choice(e, e->run_low, e->run_high);
+    while (e->hooks.by_row && e->hooks.row_reads.n &&
+           e->hooks.row_reads.at[e->hooks.row_reads.n - 1].position >= latest)
+        e->hooks.row_reads.n--;
+    if (e->run.mode == MODE_SNAPSHOT) {
+        if (e->run.low > e->run.high) return RUN_MISMATCH;
+        snapshot = engine_choice(e, e->run.low, e->run.high);
         e->x.state = snapshot->now;
     }
     e->x.valid_from = 0;
-    e->first_read[e->position] = e->x.state;
+    e->order.first_read[e->run.position] = e->x.state;
     for (uint32_t i = 0; i < t->n_stmts; i++) {
-        e->cur = e->used;
-        e->floor = floor;
-        e->least = UINT32_MAX;
-        if (e->mode == MODE_STATEMENT) {
+        e->run.cur = e->run.used;
+        e->run.floor = floor;
+        e->run.least = UINT32_MAX;
+        if (e->run.mode == MODE_STATEMENT) {
             e->x.state = engine_choice(e, floor, latest)->now;
             e->x.valid_from = 0;
-            if (!i) e->first_read[e->position] = e->x.state;
+            if (!i) e->order.first_read[e->run.position] = e->x.state;
         }
-        e->seen.n = e->seen_from = 0;
+        e->run.seen.n = e->run.seen_from = 0;
         e->x.regs.cid = ++e->x.last_cid;
-        a.s = e->statement = &t->stmts[i];
+        a.s = e->run.statement = &t->stmts[i];
         a.index = i;
-        if (e->focus) e->x.choose = i + 1 == e->focus ? choose_row : NULL;
+        if (e->run.focus) e->x.choose = i + 1 == e->run.focus ? choose_row : NULL;
         outcome r = run_statement(&a);
-        if (e->focus && i + 1 < e->focus && r != RUN_REFUSED) {
+        if (e->run.focus && i + 1 < e->run.focus && r != RUN_REFUSED) {
             a.failed = false;
             arena_reset(&e->x.work);
             continue;
         }
-        if (e->focus) return r;
-        if (e->mode == MODE_STATEMENT) {
-            e->t->choices.at[e->cur].valid_from = e->x.valid_from;
+        if (e->run.focus) return r;
+        if (e->run.mode == MODE_STATEMENT) {
+            e->run.trial->choices.at[e->run.cur].valid_from = e->x.valid_from;
             /* the next one may be as old as the oldest state that looks like this one's */
-            floor = e->x.valid_from > e->floor ? e->x.valid_from : e->floor;
-            if (r == RUN_OK && e->x.valid_from > e->least) r = RUN_MISMATCH;
+            floor = e->x.valid_from > e->run.floor ? e->x.valid_from : e->run.floor;
+            if (r == RUN_OK && e->x.valid_from > e->run.least) r = RUN_MISMATCH;
         }
-        if (snapshot) e->t->choices.at[0].valid_from = e->x.valid_from;
+        if (snapshot) e->run.trial->choices.at[0].valid_from = e->x.valid_from;
         arena_reset(&e->x.work);
         if (r != RUN_OK) return r;
-        if (e->by_row && e->mode == MODE_ROW) keep_reads(e, i);
-        bool many = e->mode == MODE_STATEMENT || e->mode == MODE_ROW;
+        if (e->hooks.by_row && e->run.mode == MODE_ROW) keep_reads(e, i);
+        bool many = e->run.mode == MODE_STATEMENT || e->run.mode == MODE_ROW;
         if (many && !a.failed && been_here(e, i, floor)) return RUN_MISMATCH;
     }
     if (a.failed) {
@@ -486,64 +489,64 @@ static outcome run_all(engine *e, const log_txn *t)
 /* Logs with literals in their statements have as many texts as statements. */
 static void forget_plans(engine *e)
 {
-    if (e->bound < MAX_PLANS) return;
-    e->bound = 0;
-    arena_free(&e->plans);
-    memset(e->plan_of, 0, e->l->texts.n * sizeof e->plan_of[0]);
+    if (e->plans.bound < MAX_PLANS) return;
+    e->plans.bound = 0;
+    arena_free(&e->plans.arena);
+    memset(e->plans.of, 0, e->log->texts.n * sizeof e->plans.of[0]);
 }
 
 void engine_begin(engine *e, trial *t, uint32_t position)
 {
     guard_tick(e->guard);
     forget_plans(e);
-    e->runs++;
-    e->t = t;
-    e->used = 0;
-    e->looks.n = 0;
-    e->position = position;
+    e->effort.runs++;
+    e->run.trial = t;
+    e->run.used = 0;
+    e->hooks.looks.n = 0;
+    e->run.position = position;
     e->x.latest = position;
-    e->x.rule = e->rule;
+    e->x.rule = e->run.rule;
     e->x.by_value = e->o->by_value;
     e->x.no_index = e->o->off[AUDIT_PASS_INDEX];
-    e->x.choose = e->mode != MODE_ROW ? NULL : e->choose ? e->choose : choose_row;
-    e->x.view = e->mode == MODE_STATEMENT || e->mode == MODE_ROW ? view : NULL;
+    e->x.choose = e->run.mode != MODE_ROW ? NULL : e->hooks.choose ? e->hooks.choose : choose_row;
+    e->x.view = e->run.mode == MODE_STATEMENT || e->run.mode == MODE_ROW ? view : NULL;
     e->x.pick = pick;
     e->x.observed = observed;
-    e->x.saw = e->mode == MODE_SNAPSHOT && e->commits ? saw_row : NULL;
+    e->x.saw = e->run.mode == MODE_SNAPSHOT && e->hooks.commits ? saw_row : NULL;
     e->x.saw_ud = e;
     e->x.ud = e;
     exec_begin(&e->x);
-    e->x.session = e->l->txns.at[t->txn].session;
-    e->x.lost_prepares = e->lost_prepares;
-    e->x.single_session = e->l->sessions.n < 2;
-    e->running = &e->l->txns.at[t->txn];
+    e->x.session = e->log->txns.at[t->txn].session;
+    e->x.lost_prepares = e->plans.lost_prepares;
+    e->x.single_session = e->log->sessions.n < 2;
+    e->run.txn = &e->log->txns.at[t->txn];
 }
 
 outcome engine_run(engine *e, trial *t, uint32_t position)
 {
     engine_begin(e, t, position);
-    outcome r = run_all(e, e->running);
-    assert(e->used <= t->choices.n);
-    if (r == RUN_OK && t->choices.n > e->used) t->choices.n = e->used;
+    outcome r = run_all(e, e->run.txn);
+    assert(e->run.used <= t->choices.n);
+    if (r == RUN_OK && t->choices.n > e->run.used) t->choices.n = e->run.used;
     if (r != RUN_OK) {
-        t->choices.n = e->used;
-        vs_rollback(&e->s, 0);
+        t->choices.n = e->run.used;
+        vs_rollback(&e->store, 0);
     }
     return r;
 }
 
 outcome engine_statement(engine *e, uint32_t stmt, uint32_t (*choose)(void *, table *, uint32_t))
 {
-    attempt a = {.e = e, .s = &e->running->stmts[stmt], .index = stmt};
+    attempt a = {.e = e, .s = &e->run.txn->stmts[stmt], .index = stmt};
     guard_tick(e->guard);
-    e->runs++;
-    e->used = 0;
-    e->seen.n = e->seen_from = 0;
+    e->effort.runs++;
+    e->run.used = 0;
+    e->run.seen.n = e->run.seen_from = 0;
     e->x.choose = choose;
     e->x.view = NULL; /* all that it calls reads the same state of a row */
     e->x.regs.cid = ++e->x.last_cid;
-    e->x.state = e->position;
-    e->statement = a.s;
+    e->x.state = e->run.position;
+    e->run.statement = a.s;
     outcome r = run_statement(&a);
     arena_reset(&e->x.work);
     if (r == RUN_OK && (a.failed || e->x.savepoints.n)) r = RUN_REFUSED; /* not by themselves */
@@ -552,9 +555,9 @@ outcome engine_statement(engine *e, uint32_t stmt, uint32_t (*choose)(void *, ta
 
 uint64_t engine_effects(const engine *e)
 {
-    uint64_t sum = e->s.undo.n + exec_hidden(&e->x);
-    for (size_t i = 0; i < e->s.undo.n; i++) {
-        store_undo u = e->s.undo.at[i];
+    uint64_t sum = e->store.undo.n + exec_hidden(&e->x);
+    for (size_t i = 0; i < e->store.undo.n; i++) {
+        store_undo u = e->store.undo.at[i];
         if (u.row >= UNDO_DROP) {
             sum += hash_pair((uintptr_t)u.t, u.row);
             continue;
@@ -579,18 +582,18 @@ static bool any_way(engine *e, uint32_t txn, uint32_t position, bool *cut)
 {
     trial t = {.txn = txn};
     bool found = true;
-    *cut = e->cut = false;
+    *cut = e->effort.cut = false;
     int tries = 0;
     for (; tries < MAX_EXPLAIN; tries++) {
         outcome r = engine_run(e, &t, position);
-        if (r == RUN_OK) vs_rollback(&e->s, 0);
+        if (r == RUN_OK) vs_rollback(&e->store, 0);
         if (r == RUN_OK || r == RUN_REFUSED) break;
         if (!engine_advance(e, &t)) {
             found = false;
             break;
         }
     }
-    *cut = tries == MAX_EXPLAIN || (!found && e->cut);
+    *cut = tries == MAX_EXPLAIN || (!found && e->effort.cut);
     vec_free(e->mem, &t.choices);
     vec_free(e->mem, &t.reached);
     return found;
@@ -598,27 +601,27 @@ static bool any_way(engine *e, uint32_t txn, uint32_t position, bool *cut)
 
 bool engine_explainable(engine *e, uint32_t txn, uint32_t position)
 {
-    audit_mode mode = e->mode;
-    write_rule rule = e->rule;
-    bool exploring = e->exploring, was_cut = e->cut, cut;
-    trial *outer = e->t;
-    uint32_t window = e->window;
-    e->window = UINT32_MAX;
-    e->mode = MODE_ROW;
-    e->rule = WRITE_FREE;
+    audit_mode mode = e->run.mode;
+    write_rule rule = e->run.rule;
+    bool exploring = e->exploring, was_cut = e->effort.cut, cut;
+    trial *outer = e->run.trial;
+    uint32_t window = e->effort.window;
+    e->effort.window = UINT32_MAX;
+    e->run.mode = MODE_ROW;
+    e->run.rule = WRITE_FREE;
     e->exploring = false;
     bool found = any_way(e, txn, position, &cut);
-    if (cut && e->fail.stmt < e->l->txns.at[txn].n_stmts) {
-        e->focus = e->fail.stmt + 1;
+    if (cut && e->fail.stmt < e->log->txns.at[txn].n_stmts) {
+        e->run.focus = e->fail.stmt + 1;
         found = any_way(e, txn, position, &cut);
-        e->focus = 0;
+        e->run.focus = 0;
     }
-    e->mode = mode;
-    e->rule = rule;
+    e->run.mode = mode;
+    e->run.rule = rule;
     e->exploring = exploring;
-    e->cut = was_cut;
-    e->window = window;
-    e->t = outer;
+    e->effort.cut = was_cut;
+    e->effort.window = window;
+    e->run.trial = outer;
     return found || cut;
 }
 
@@ -636,7 +639,7 @@ static uint32_t place_of(engine *e, const log_rows *rows, const table *t, uint32
 
 static void load_rows(engine *e, const log_rows *rows)
 {
-    table *t = vs_find(&e->s, rows->table, 0);
+    table *t = vs_find(&e->store, rows->table, 0);
     if (!t) {
         guard_set_position(e->guard, rows->line, 1);
         guard_fail(e->guard, GUARD_HISTORY, "rows of table \"%s\", which the setup does not create",
@@ -657,7 +660,7 @@ static void load_rows(engine *e, const log_rows *rows)
             v[c] = at->kind == CELL_NULL ? value_null()
                                          : value_parse(&e->x.c, t->cols[c].t, at->s, at->n);
         }
-        vs_insert(&e->s, t, v, 1);
+        vs_insert(&e->store, t, v, 1);
         arena_reset(&e->x.work);
     }
     mem_put(e->mem, from);
@@ -666,7 +669,7 @@ static void load_rows(engine *e, const log_rows *rows)
 
 static void setup(engine *e)
 {
-    const sql_log *l = e->l;
+    const sql_log *l = e->log;
     for (size_t i = 0; i < l->setup.n; i++) {
         const log_stmt *s = &l->setup.at[i];
         guard_set_position(e->guard, s->line, s->column);
@@ -686,20 +689,20 @@ static void setup(engine *e)
     guard_set_position(e->guard, 0, 0);
     e->in_dump = false;
     for (size_t i = 0; i < l->unknown.n; i++) {
-        table *t = vs_find(&e->s, l->unknown.at[i], 0);
+        table *t = vs_find(&e->store, l->unknown.at[i], 0);
         if (t) t->unknown = true;
     }
 }
 
 void engine_reset(engine *e)
 {
-    for (size_t i = 0; i < e->l->texts.n; i++) e->plan_of[i] = NULL;
+    for (size_t i = 0; i < e->log->texts.n; i++) e->plans.of[i] = NULL;
     mem_free_all(e->store_mem);
-    vs_init(&e->s, e->store_mem);
-    exec_init(&e->x, &e->s, e->store_mem);
-    arena_init(&e->plans, e->store_mem);
-    e->bound = 0;
+    vs_init(&e->store, e->store_mem);
+    exec_init(&e->x, &e->store, e->store_mem);
+    arena_init(&e->plans.arena, e->store_mem);
+    e->plans.bound = 0;
     e->unchecked = 0;
     setup(e);
-    vs_commit(&e->s, 0);
+    vs_commit(&e->store, 0);
 }

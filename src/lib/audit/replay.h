@@ -78,65 +78,95 @@ typedef struct failure {
     const char *text;
 } failure;
 
+/* What was bound of the log's texts.  Invariant: a text has a plan, or a refusal, or was not asked
+   for since the last flush; a plan whose catalog is not the store's is bound anew. */
+typedef struct engine_plans {
+    arena arena;
+    plan **of; /* by text */
+    const char **refusal;
+    uint32_t *refused_at;
+    const char **refused_table; /* the table that a refused text would write, or NULL: any */
+    uint32_t bound;             /* plans made since the last flush */
+    VEC(const char *) routines; /* names that the log creates: calling one may write */
+    bool lost_prepares;         /* a transaction that is not run may have prepared something */
+} engine_plans;
+
+/* The order in which transactions are replayed; state i + 1 is what position i commits.
+   Invariants: at[] has n different transactions that were not aborted; low[i] and high[i] are
+   states <= i, or low[i] > i: real time allows position i no state at all. */
+typedef struct engine_order {
+    uint32_t n;
+    uint32_t *at;            /* by position: the transaction */
+    bool stamped;            /* the database told when some transactions committed */
+    bool mended;             /* stamps or times went against the order of a session */
+    uint32_t *low, *high;    /* by position: the states that a strict level allows */
+    const char **state_name; /* by state: the transaction that made it */
+    uint32_t *first_read;    /* by position: the state that the first statement read */
+} engine_order;
+
+/* What a replay may cost, and what it left out for that.
+   Invariant: `cut` is set whenever something was left out, so that no `violated` follows. */
+typedef struct engine_effort {
+    uint32_t window; /* jumps of one choice */
+    uint32_t keep;   /* states before the newest whose versions are kept */
+    uint64_t runs, max_runs;
+    bool cut;       /* something was left out */
+    bool forgotten; /* a run failed that might have read a state no longer kept */
+    uint32_t stuck; /* the position that a replay failed at */
+} engine_effort;
+
+/* The transaction that is being run.  Invariants: used <= trial->choices.n; seen_from <= seen.n;
+   at MODE_STATEMENT cur < trial->choices.n while a statement runs. */
+typedef struct running_txn {
+    audit_mode mode;
+    write_rule rule;
+    trial *trial;
+    const log_txn *txn;
+    const log_stmt *statement; /* that is running */
+    uint32_t position;
+    uint32_t low, high; /* states that it may read */
+    size_t used;        /* choices of the trial that the run has come to */
+    VEC(seen_row) seen;
+    size_t seen_from; /* of the statement that is running */
+    size_t cur;       /* the running statement's choice, at MODE_STATEMENT */
+    uint32_t floor;   /* the oldest state that the next statement may read */
+    uint32_t least;   /* the oldest state that a statement of a body has read */
+    uint32_t focus;   /* 1 + a statement: only its rows have states of their own, and what comes
+                         before it need not agree; 0: none */
+} running_txn;
+
+/* How others take part in a run: NULL where nobody does. */
+typedef struct engine_hooks {
+    uint32_t (*choose)(void *ud, table *t, uint32_t row); /* instead of trying states of rows */
+    void *chooser; /* the argument of engine_statement's choose, which gets the engine */
+    void (*commits)(void *ud, uint32_t position); /* before each position commits */
+    void *commits_ud;
+    VEC(looked) looks;  /* with `commits`: the rows that a run at a snapshot looked at */
+    const bool *by_row; /* by position: its rows come from states of their own */
+    VEC(row_read) row_reads;
+} engine_hooks;
+
 typedef struct engine {
     guard *guard;
     mem *mem;       /* plans, orders, the answer */
-    mem *store_mem; /* everything that a new pass forgets */
+    mem *store_mem; /* everything that a new replay forgets */
     const audit_options *o;
-    const sql_log *l;
+    const sql_log *log;
     level_row level;
-    store s;
+    arena kept; /* texts of the answer */
+    store store;
     sql_exec x;
-    arena plans, kept;
-    plan **plan_of; /* by text */
-    const char **refusal_of;
-    uint32_t *refusal_at;
-    const char **refusal_table; /* that it would write, or NULL: any */
-    uint32_t bound;             /* plans made since the last flush */
-    uint32_t n;                 /* transactions of the order */
-    uint32_t *order;
-    bool stamped;         /* the database told when some transactions committed */
-    bool mended;          /* that, or the times, went against the order of a session */
-    uint32_t *low, *high; /* by position: states that a strict level allows */
-    /* the run */
-    audit_mode mode;
-    write_rule rule;
-    trial *t;
-    size_t used;
-    bool lost_prepares;
-    const log_stmt *statement;  /* that is running */
-    VEC(const char *) routines; /* names that the log creates */
-    VEC(seen_row) seen;
-    size_t seen_from;      /* of the statement that is running */
-    size_t cur;            /* its choice, at levels with a snapshot a statement */
-    uint32_t floor, least; /* what the next may read; the oldest that a body's statement read */
-    uint32_t window;       /* jumps of one choice */
-    bool cut;              /* something was left out */
-    uint64_t runs, max_runs;
-    uint64_t unchecked;
+    engine_plans plans;
+    engine_order order;
+    engine_effort effort;
+    running_txn run;
+    engine_hooks hooks;
+    bool exploring; /* record in `fail` what would be possible */
     failure fail;
-    bool in_dump;   /* the setup's present statement came from a dump */
-    bool exploring; /* record what would be possible */
-    uint32_t focus; /* 1 + a statement: only its rows have states of their own, and what comes
-                       before it need not agree; 0: none */
-    const log_txn *running;
-    uint32_t position, run_low, run_high;
-    uint32_t stuck; /* the position that a pass failed at */
-    uint32_t keep;  /* states behind the newest whose versions are kept */
-    bool forgotten; /* a run failed that might have read a state no longer kept */
-    uint32_t (*choose)(void *ud, table *t, uint32_t row); /* instead of trying states of rows */
-    struct symbolic *symbolic;                            /* whose choices these are */
-    const char *symbolic_why;                             /* it did not decide */
-    const char **state_name;                              /* by state of the present order */
-    uint32_t *first_read;
-    /* who wants to know: the rows that a run at a snapshot looked at, and each position before it
-       commits */
-    void (*commits)(void *ud, uint32_t position);
-    void *commits_ud;
-    VEC(looked) looks;
-    void *chooser;      /* of engine_statement's choose, which gets the engine */
-    const bool *by_row; /* NULL, or by position: its rows come from states of their own */
-    VEC(row_read) row_reads;
+    uint64_t unchecked;
+    bool in_dump;              /* the setup's present statement came from a dump */
+    struct symbolic *symbolic; /* whose choices hooks.choose makes */
+    const char *symbolic_why;  /* why it did not decide, or NULL */
 } engine;
 
 static inline bool engine_uses(const engine *e, audit_pass p)

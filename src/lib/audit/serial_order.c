@@ -16,6 +16,7 @@
 #include "audit/depend.h"
 #include "audit/read_sets.h"
 #include "audit/reorder.h"
+#include "audit/txn_order.h"
 #include "base/sort.h"
 
 #define ROUNDS 64
@@ -46,13 +47,13 @@ typedef struct serial {
 static void at_snapshots(serial *s, bool pinned)
 {
     engine *e = s->e;
-    e->mode = MODE_SNAPSHOT;
-    e->rule = WRITE_CONFLICT;
+    e->run.mode = MODE_SNAPSHOT;
+    e->run.rule = WRITE_CONFLICT;
     e->exploring = false;
-    memcpy(e->order, s->commits, s->n * sizeof s->commits[0]);
+    memcpy(e->order.at, s->commits, s->n * sizeof s->commits[0]);
     for (uint32_t i = 0; i < s->n; i++) { /* real time is an edge of the graph */
-        e->low[i] = pinned ? s->state[i] : 0;
-        e->high[i] = pinned ? s->state[i] : i;
+        e->order.low[i] = pinned ? s->state[i] : 0;
+        e->order.high[i] = pinned ? s->state[i] : i;
     }
 }
 
@@ -60,10 +61,10 @@ static void at_snapshots(serial *s, bool pinned)
 static found watched(serial *s, found (*replay)(engine *, uint32_t))
 {
     engine *e = s->e;
-    e->commits = depend_commit;
-    e->commits_ud = &s->d;
+    e->hooks.commits = depend_commit;
+    e->hooks.commits_ud = &s->d;
     found r = replay(e, 64);
-    e->commits = NULL;
+    e->hooks.commits = NULL;
     if (r != FOUND_REFUSED) return r;
     s->d.edges.n = s->d.owners.n = 0;
     return replay(e, 64);
@@ -76,7 +77,7 @@ static found pinned_replay(engine *e, uint32_t window)
 
 static void keep_states(serial *s)
 {
-    memcpy(s->state, s->e->first_read, s->n * sizeof s->state[0]);
+    memcpy(s->state, s->e->order.first_read, s->n * sizeof s->state[0]);
 }
 
 static found replay_commits(serial *s)
@@ -86,27 +87,28 @@ static found replay_commits(serial *s)
     found r = watched(s, search_quickly);
     keep_states(s);
     if (r == FOUND_YES || r == FOUND_REFUSED) return r;
-    uint32_t stuck = e->stuck;
+    uint32_t stuck = e->effort.stuck;
     at_snapshots(s, false);
     r = repair_order(e);
     if (r == FOUND_YES) {
-        memcpy(s->commits, e->order, s->n * sizeof s->commits[0]);
+        memcpy(s->commits, e->order.at, s->n * sizeof s->commits[0]);
         keep_states(s);
         at_snapshots(s, true);
         return watched(s, pinned_replay);
     }
     at_snapshots(s, false);
     r = search_replay(e, true, 64);
-    if (r == FOUND_CUT && e->runs < e->max_runs) r = search_replay(e, true, UINT32_MAX);
+    if (r == FOUND_CUT && e->effort.runs < e->effort.max_runs)
+        r = search_replay(e, true, UINT32_MAX);
     if (r == FOUND_YES) {
         keep_states(s);
         at_snapshots(s, true);
         return watched(s, pinned_replay);
     }
     /* no snapshots explain it, but a serial order may */
-    e->by_row = s->by_row;
+    e->hooks.by_row = s->by_row;
     e->fail = (failure){0};
-    for (found again = r; again == FOUND_NO || again == FOUND_CUT; stuck = e->stuck) {
+    for (found again = r; again == FOUND_NO || again == FOUND_CUT; stuck = e->effort.stuck) {
         if (s->by_row[stuck]) { /* not even that */
             e->fail.semantic = e->fail.classified = true;
             return r;
@@ -136,14 +138,14 @@ static bool whole_store(serial *s)
 static found replay_serially(serial *s, uint32_t *stuck)
 {
     engine *e = s->e;
-    for (uint32_t i = 0; i < s->n; i++) e->order[i] = s->commits[s->order[i]];
-    e->mode = MODE_LATEST;
-    e->rule = WRITE_FREE;
+    for (uint32_t i = 0; i < s->n; i++) e->order.at[i] = s->commits[s->order[i]];
+    e->run.mode = MODE_LATEST;
+    e->run.rule = WRITE_FREE;
     e->exploring = false;
     s->whole = false;
-    search_windows(e);
+    order_windows(e);
     found r = search_replay(e, false, 64);
-    if (r == FOUND_NO || r == FOUND_CUT) *stuck = s->order[e->stuck];
+    if (r == FOUND_NO || r == FOUND_CUT) *stuck = s->order[e->effort.stuck];
     return r;
 }
 
@@ -153,13 +155,13 @@ static void session_edges(serial *s)
 {
     engine *e = s->e;
     if (e->o->no_session_order) return;
-    uint32_t *node = mem_array(e->mem, uint32_t, e->l->txns.n + 1);
-    uint32_t *last = mem_array0(e->mem, uint32_t, e->l->sessions.n + 1);
-    memset(node, 0xff, e->l->txns.n * sizeof *node);
+    uint32_t *node = mem_array(e->mem, uint32_t, e->log->txns.n + 1);
+    uint32_t *last = mem_array0(e->mem, uint32_t, e->log->sessions.n + 1);
+    memset(node, 0xff, e->log->txns.n * sizeof *node);
     for (uint32_t i = 0; i < s->n; i++) node[s->commits[i]] = i;
-    for (uint32_t t = 0; t < e->l->txns.n; t++) {
+    for (uint32_t t = 0; t < e->log->txns.n; t++) {
         if (node[t] == UINT32_MAX) continue;
-        uint32_t *before = &last[e->l->txns.at[t].session];
+        uint32_t *before = &last[e->log->txns.at[t].session];
         if (*before) vec_push(e->mem, &s->fixed, ((order_pair){*before - 1, node[t]}));
         *before = node[t] + 1;
     }
@@ -177,8 +179,10 @@ static void time_edges(serial *s)
             *end = mem_array(e->mem, int64_t, s->n + 1);
     uint32_t *node = mem_array(e->mem, uint32_t, s->n + 1), n = 0;
     for (uint32_t i = 0; i < s->n; i++) {
-        if (!search_interval(e, s->commits[i], &begin[n], &end[n])) continue;
-        end[n] += (int64_t)e->o->drift;
+        txn_times times = times_of(&e->log->txns.at[s->commits[i]]);
+        if (!times.known) continue;
+        begin[n] = times.begin;
+        end[n] = times.end + (int64_t)e->o->drift;
         key[n] = sort_key(end[n]);
         node[n++] = i;
     }
@@ -306,7 +310,7 @@ static void add_cycle(serial *s, audit_answer *a, const told_edge *all, const ui
                       uint32_t from)
 {
     engine *e = s->e;
-    const log_txn *txns = e->l->txns.at;
+    const log_txn *txns = e->log->txns.at;
     size_t n = 1;
     for (uint32_t v = all[by[from]].from; v != from; v = all[by[v]].from) n++;
     audit_edge *out = arena_array(&e->kept, audit_edge, n);
@@ -325,8 +329,8 @@ static void add_cycle(serial *s, audit_answer *a, const told_edge *all, const ui
 static void told_versions(serial *s, told_edge **all, size_t *n, size_t *cap)
 {
     engine *e = s->e;
-    for (uint32_t t = 0; t < e->s.tables.n; t++) {
-        const table *at = e->s.tables.at[t];
+    for (uint32_t t = 0; t < e->store.tables.n; t++) {
+        const table *at = e->store.tables.at[t];
         for (uint32_t r = 0; r < at->rows.n; r++)
             for (const row_version *v = at->rows.at[r].head; v && v->older; v = v->older) {
                 if (!v->older->commit) continue;
@@ -353,8 +357,8 @@ static void tell_cycle(serial *s, audit_answer *a)
     told_versions(s, &all, &n, &cap);
     for (size_t i = s->n_versions; i < s->fixed.n; i++) {
         order_pair p = s->fixed.at[i];
-        bool same =
-            e->l->txns.at[s->commits[p.from]].session == e->l->txns.at[s->commits[p.to]].session;
+        bool same = e->log->txns.at[s->commits[p.from]].session ==
+                    e->log->txns.at[s->commits[p.to]].session;
         if (n == cap) all = vec_grow_to(e->mem, all, &cap, n + 1, sizeof *all);
         all[n++] = (told_edge){p.from, p.to, UINT32_MAX, UINT32_MAX, 0, same ? "so" : "rt"};
     }
@@ -422,8 +426,8 @@ static bool writes_certain(serial *s, audit_answer *a)
     if (!whole_store(s)) return false;
     for (uint32_t i = 0; i < s->n; i++) {
         exact x;
-        size_t end = i + 1 < e->s.log_from.n ? e->s.log_from.at[i + 1] : e->s.log.n;
-        if (s->is_blamed[i] || e->s.log_from.at[i] == end) continue;
+        size_t end = i + 1 < e->store.log_from.n ? e->store.log_from.at[i + 1] : e->store.log.n;
+        if (s->is_blamed[i] || e->store.log_from.at[i] == end) continue;
         exact_find(e, i, s->state[i], &s->budget, &x);
         bool cut = x.cut, loose = x.loose;
         exact_free(e, &x);
@@ -437,8 +441,8 @@ static bool writes_certain(serial *s, audit_answer *a)
 /* Tables that come and go, and keys that refer to others, are not for trying one by one. */
 static bool tables_stand(const engine *e)
 {
-    for (size_t i = 0; i < e->s.tables.n; i++) {
-        const table *t = e->s.tables.at[i];
+    for (size_t i = 0; i < e->store.tables.n; i++) {
+        const table *t = e->store.tables.at[i];
         if (t->created || t->dropped != NEVER || t->truncated || t->n_foreign) return false;
     }
     return true;
@@ -448,7 +452,7 @@ static bool tables_stand(const engine *e)
    one. */
 static bool versions_stamped(const serial *s)
 {
-    const log_txn *t = s->e->l->txns.at;
+    const log_txn *t = s->e->log->txns.at;
     for (size_t i = 0; i < s->d.edges.n; i++) {
         if (s->d.owners.at[i] != NO_OWNER) continue;
         const log_txn *a = &t[s->commits[s->d.edges.at[i].from]];
@@ -524,9 +528,9 @@ static found decide(serial *s, audit_answer *a)
 
 found serial_order(engine *e, audit_answer *a, const char **why)
 {
-    serial s = {.e = e, .n = e->n, .budget = BUDGET};
+    serial s = {.e = e, .n = e->order.n, .budget = BUDGET};
     s.commits = mem_array(e->mem, uint32_t, s.n + 1);
-    memcpy(s.commits, e->order, s.n * sizeof s.commits[0]);
+    memcpy(s.commits, e->order.at, s.n * sizeof s.commits[0]);
     s.state = mem_array(e->mem, uint32_t, s.n + 1);
     s.order = mem_array(e->mem, uint32_t, s.n + 1);
     s.left = mem_array(e->mem, bool, s.n + 1);
@@ -534,7 +538,7 @@ found serial_order(engine *e, audit_answer *a, const char **why)
     s.is_blamed = mem_array0(e->mem, bool, s.n + 1);
     depend_init(&s.d, e);
     found r = decide(&s, a);
-    if (r != FOUND_YES) memcpy(e->order, s.commits, s.n * sizeof s.commits[0]);
+    if (r != FOUND_YES) memcpy(e->order.at, s.commits, s.n * sizeof s.commits[0]);
     *why = s.why;
     for (size_t b = 0; b < s.blamed.n; b++) exact_free(e, &s.ways[b]);
     depend_free(&s.d);
@@ -547,10 +551,10 @@ found serial_order(engine *e, audit_answer *a, const char **why)
     mem_put(e->mem, s.left);
     mem_put(e->mem, s.is_blamed);
     mem_put(e->mem, s.by_row);
-    e->by_row = NULL;
-    e->row_reads.n = 0;
-    e->mode = e->level.mode;
-    e->rule = e->level.rule;
-    search_windows(e);
+    e->hooks.by_row = NULL;
+    e->hooks.row_reads.n = 0;
+    e->run.mode = e->level.mode;
+    e->run.rule = e->level.rule;
+    order_windows(e);
     return r;
 }

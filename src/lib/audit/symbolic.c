@@ -220,13 +220,15 @@ static void concretize(symbolic *y)
 static void execute(symbolic *y)
 {
     engine *e = y->e;
-    uint32_t end = y->only ? y->only : e->n;
+    uint32_t end = y->only ? y->only : e->order.n;
     for (uint32_t i = 0; i < end && !y->contradiction; i++) {
-        const log_txn *t = &e->l->txns.at[e->order[i]];
-        bool one = e->mode == MODE_SNAPSHOT;
+        const log_txn *t = &e->log->txns.at[e->order.at[i]];
+        bool one = e->run.mode == MODE_SNAPSHOT;
         guard_tick(e->guard);
-        if (one && e->low[i] > e->high[i]) sx_refuse(&y->x, "times that allow no snapshot");
-        sx_txn(&y->x, i + 1, t->n_stmts, e->mode == MODE_ROW ? 0 : e->low[i], one ? e->high[i] : i);
+        if (one && e->order.low[i] > e->order.high[i])
+            sx_refuse(&y->x, "times that allow no snapshot");
+        sx_txn(&y->x, i + 1, t->n_stmts, e->run.mode == MODE_ROW ? 0 : e->order.low[i],
+               one ? e->order.high[i] : i);
         for (uint32_t k = 0; k < t->n_stmts && !y->contradiction; k++)
             claim_statement(y, i, k, &t->stmts[k]);
         if (y->contradiction) break;
@@ -245,9 +247,9 @@ static void execute(symbolic *y)
 static void execute_any_order(symbolic *y)
 {
     engine *e = y->e;
-    const sql_log *l = e->l;
+    const sql_log *l = e->log;
     sx *x = &y->x;
-    uint32_t state = 0, me = e->order[y->only - 1];
+    uint32_t state = 0, me = e->order.at[y->only - 1];
     x->distinct = x->no_errors = true;
     for (; y->round < l->txns.n; y->round++) {
         size_t before = x->versions;
@@ -352,23 +354,24 @@ static void tell(symbolic *y, const claim *c)
 {
     engine *e = y->e;
     failure *f = &e->fail;
-    for (uint32_t i = 0; i < e->n; i++) e->state_name[i + 1] = e->l->txns.at[e->order[i]].id;
+    for (uint32_t i = 0; i < e->order.n; i++)
+        e->order.state_name[i + 1] = e->log->txns.at[e->order.at[i]].id;
     bool known = f->any && f->position == c->position && f->stmt == c->stmt &&
-                 f->txn == e->order[c->position] && f->why != RUN_REFUSED;
-    if (!known || e->mode == MODE_ROW) f->possible.n = 0;
+                 f->txn == e->order.at[c->position] && f->why != RUN_REFUSED;
+    if (!known || e->run.mode == MODE_ROW) f->possible.n = 0;
     if (!known) {
         f->conflicts.n = f->order.n = 0;
         for (uint32_t i = 1; i <= c->position; i++) vec_push(e->mem, &f->order, engine_state(e, i));
         f->any = true;
         f->position = c->position;
         f->stmt = c->stmt;
-        f->txn = e->order[c->position];
+        f->txn = e->order.at[c->position];
         f->why = RUN_MISMATCH;
         f->semantic = false;
     }
     if (!f->possible.n) show_possible(y, c, f);
     f->classified = true;
-    if (e->mode == MODE_ROW) f->semantic = true; /* no level is weaker */
+    if (e->run.mode == MODE_ROW) f->semantic = true; /* no level is weaker */
 }
 
 /* ---- a solution is replayed ------------------------------------------------------------------ */
@@ -396,7 +399,7 @@ static void number_row(symbolic *y, uint32_t number, uint32_t row, uint32_t sym)
 /* Rows that the replay inserted since the last look are, in their order, those of the execution. */
 static void number_inserts(symbolic *y)
 {
-    store *s = &y->e->s;
+    store *s = &y->e->store;
     for (; y->undo_seen < s->undo.n; y->undo_seen++) {
         store_undo u = s->undo.at[y->undo_seen];
         if (u.row >= UNDO_DROP) continue;
@@ -423,20 +426,20 @@ static uint32_t chosen(void *ud, table *t, uint32_t r)
     number_inserts(y);
     for (size_t i = 0; i < y->x.tables.n; i++) {
         const sym_table *s = y->x.tables.at[i];
-        if (y->e->s.tables.at[s->number] != t || r >= y->sym_rows[s->number]) continue;
+        if (y->e->store.tables.at[s->number] != t || r >= y->sym_rows[s->number]) continue;
         uint32_t row = y->sym_row[s->number][r];
         for (size_t k = y->reads_from; k < y->reads_to; k++) {
             const sym_read *d = &y->x.reads.at[k];
             if (d->t == s && d->row == row && d->cid == e->x.regs.cid) return state_of(y, d->id);
         }
     }
-    return e->position;
+    return e->run.position;
 }
 
 static void set_choices(symbolic *y, trial *t, uint32_t first_id, uint32_t n_stmts)
 {
     engine *e = y->e;
-    uint32_t n = e->mode == MODE_SNAPSHOT ? 1 : e->mode == MODE_STATEMENT ? n_stmts : 0;
+    uint32_t n = e->run.mode == MODE_SNAPSHOT ? 1 : e->run.mode == MODE_STATEMENT ? n_stmts : 0;
     t->choices.n = t->reached.n = t->effects.n = t->changed = 0;
     for (uint32_t i = 0; i < n; i++)
         vec_push(e->mem, &t->choices, ((choice){state_of(y, first_id + i), 0, 0, 0}));
@@ -447,35 +450,35 @@ static bool replay(symbolic *y)
     engine *e = y->e;
     mem *m = y->x.p.m;
     engine_reset(e);
-    y->sym_row = mem_array0(m, uint32_t *, e->s.tables.n + 1);
-    y->sym_rows = mem_array0(m, uint32_t, e->s.tables.n + 1);
+    y->sym_row = mem_array0(m, uint32_t *, e->store.tables.n + 1);
+    y->sym_rows = mem_array0(m, uint32_t, e->store.tables.n + 1);
     for (size_t i = 0; i < y->x.tables.n; i++)
         for (uint32_t r = 0; r < y->x.tables.at[i]->rows.n; r++)
             number_row(y, y->x.tables.at[i]->number, r, r);
     e->symbolic = y;
-    e->choose = chosen;
+    e->hooks.choose = chosen;
     trial t = {0};
     bool good = true;
     uint32_t id = 0;
-    for (uint32_t i = 0; i < e->n && good; i++) {
-        const log_txn *txn = &e->l->txns.at[e->order[i]];
-        t.txn = e->order[i];
+    for (uint32_t i = 0; i < e->order.n && good; i++) {
+        const log_txn *txn = &e->log->txns.at[e->order.at[i]];
+        t.txn = e->order.at[i];
         set_choices(y, &t, id, txn->n_stmts);
         id += (uint32_t)t.choices.n;
         y->undo_seen = 0;
         while (y->reads_to < y->x.reads.n && y->x.reads.at[y->reads_to].txn == i + 1) y->reads_to++;
-        e->run_low = e->low[i];
-        e->run_high = e->high[i];
+        e->run.low = e->order.low[i];
+        e->run.high = e->order.high[i];
         good = engine_run(e, &t, i) == RUN_OK;
         if (!good) break;
         number_inserts(y);
         y->reads_from = y->reads_to;
-        vs_commit(&e->s, i + 1);
-        e->state_name[i + 1] = txn->id;
+        vs_commit(&e->store, i + 1);
+        e->order.state_name[i + 1] = txn->id;
     }
     vec_free(e->mem, &t.choices);
     vec_free(e->mem, &t.reached);
-    e->choose = NULL;
+    e->hooks.choose = NULL;
     e->symbolic = NULL;
     return good;
 }
@@ -539,7 +542,7 @@ static found in_border(engine *e, size_t window, uint32_t only, bool any_order, 
         int code = g->code;
         guard_restore(g, &outer);
         g->code = code;
-        e->choose = NULL;
+        e->hooks.choose = NULL;
         e->symbolic = NULL;
         *windowed = false;
         smt_close(y->smt);
@@ -562,12 +565,12 @@ found symbolic_decide(engine *e)
     found r = FOUND_CUT;
     if (!engine_uses(e, AUDIT_PASS_SYMBOLIC)) return FOUND_CUT;
     e->symbolic_why = NULL;
-    if (e->mode == MODE_LATEST || e->o->lenient || e->o->by_value) return FOUND_CUT;
+    if (e->run.mode == MODE_LATEST || e->o->lenient || e->o->by_value) return FOUND_CUT;
     bool windowed;
     /* the concrete search explained what came before: often this answer alone cannot be */
     const failure *f = &e->fail;
     if (engine_uses(e, AUDIT_PASS_STRONGER) && f->any && f->why != RUN_REFUSED &&
-        f->position < e->n && f->txn == e->order[f->position])
+        f->position < e->order.n && f->txn == e->order.at[f->position])
         r = in_border(e, 0, f->position + 1, false, &windowed);
     for (size_t i = engine_uses(e, AUDIT_PASS_WINDOW) ? 0 : 3; r == FOUND_CUT && i < 4; i++) {
         r = in_border(e, windows[i], 0, false, &windowed);
@@ -582,10 +585,11 @@ bool symbolic_in_no_order(engine *e)
     const failure *f = &e->fail;
     const char *why = e->symbolic_why;
     bool fits = e->level.mode == MODE_ROW && engine_uses(e, AUDIT_PASS_SYMBOLIC) && f->any &&
-                f->why != RUN_REFUSED && f->position < e->n && f->txn == e->order[f->position];
+                f->why != RUN_REFUSED && f->position < e->order.n &&
+                f->txn == e->order.at[f->position];
     if (!fits || e->o->lenient || e->o->by_value) return false;
-    e->mode = e->level.mode;
-    e->rule = e->level.rule;
+    e->run.mode = e->level.mode;
+    e->run.rule = e->level.rule;
     found r = in_border(e, 0, f->position + 1, true, &windowed);
     e->symbolic_why = why;
     return r == FOUND_NO;

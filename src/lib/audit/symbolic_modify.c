@@ -151,8 +151,8 @@ static void find_targets(sx *x, const plan *p, sym_tuples *out)
         sym_tuple *at = &out->at[i];
         sframe f = {at->slots, NULL, NULL};
         if (p->where) at->when = fm_and2(pool, at->when, sx_true(x, p->where, &f, at->when));
-        if (at->when == FM_FALSE || x->e->rule == WRITE_FREE) continue;
-        if (x->e->rule == WRITE_CONFLICT) {
+        if (at->when == FM_FALSE || x->e->run.rule == WRITE_FREE) continue;
+        if (x->e->run.rule == WRITE_CONFLICT) {
             fm theirs = fm_not(sx_own(x, &t->rows.at[at->row]));
             fm conflict[3] = {at->when, theirs, sx_overtaken(x, t, at->row)};
             vec_push(pool->m, &x->bad, fm_and(pool, conflict, 3));

@@ -359,13 +359,13 @@ static void grouped(sx *x, const query *q, sframe *up, const sym_tuples *in)
 /* FOR UPDATE: a row that another one wrote after the snapshot is an error, or read again. */
 static void lock_rows(sx *x, const query *q, sframe *up, sym_tuples *t)
 {
-    if (x->e->rule == WRITE_FREE) return;
+    if (x->e->run.rule == WRITE_FREE) return;
     if (!q->from || q->from->kind != J_REL || !q->from->table)
         sx_refuse(x, "FOR UPDATE of more than one table");
     sym_table *target = sx_table(x, q->from->table);
     for (size_t i = 0; i < t->n; i++) {
         sym_tuple *at = &t->at[i];
-        if (x->e->rule == WRITE_CONFLICT) {
+        if (x->e->run.rule == WRITE_CONFLICT) {
             fm theirs = fm_not(sx_own(x, &target->rows.at[at->row]));
             fm conflict[3] = {at->when, theirs, sx_overtaken(x, target, at->row)};
             vec_push(x->p.m, &x->bad, fm_and(&x->p, conflict, 3));

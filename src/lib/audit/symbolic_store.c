@@ -30,7 +30,7 @@ static fm from_state(sx *x, uint32_t id, uint32_t state)
 
 static fm read_from(sx *x, uint32_t id, uint32_t state)
 {
-    if (x->e->mode != MODE_STATEMENT) return from_state(x, id, state);
+    if (x->e->run.mode != MODE_STATEMENT) return from_state(x, id, state);
     fm mine = FM_FALSE, before = FM_FALSE; /* every statement gets the bound, linked to the next */
     for (uint32_t i = 0; i < x->n_stmts; i++) {
         size_t vars = x->p.nodes.n;
@@ -54,7 +54,9 @@ void sx_txn(sx *x, uint32_t state, uint32_t n_stmts, uint32_t low, uint32_t high
     x->txn = state;
     x->n_stmts = n_stmts;
     x->snapshot = (uint32_t)x->ids.n;
-    uint32_t n = x->e->mode == MODE_SNAPSHOT ? 1 : x->e->mode == MODE_STATEMENT ? n_stmts : 0;
+    uint32_t n = x->e->run.mode == MODE_SNAPSHOT    ? 1
+                 : x->e->run.mode == MODE_STATEMENT ? n_stmts
+                                                    : 0;
     for (uint32_t i = 0; i < n; i++) new_id(x, low, high);
 }
 
@@ -257,8 +259,8 @@ static sym_content visible_row(sx *x, sym_table *t, uint32_t r)
         if (fixed) {
             c = newest(row);
         } else {
-            if (x->e->mode == MODE_STATEMENT) id += x->cid - 1;
-            if (x->e->mode == MODE_ROW) {
+            if (x->e->run.mode == MODE_STATEMENT) id += x->cid - 1;
+            if (x->e->run.mode == MODE_ROW) {
                 size_t n = row->versions.n;
                 bool cut = x->window && n > x->window;
                 uint32_t low = cut ? row->versions.at[n - x->window].state : 0;
@@ -415,9 +417,10 @@ void sx_begin(sx *x, engine *e)
     x->e = e;
     fm_init(&x->p, x->p.m);
     arena_init(&x->work, x->p.m);
-    if (e->s.holes) sx_refuse(x, "a value that the database chose");
-    for (size_t i = 0; i < e->s.tables.n; i++) x->foreign |= e->s.tables.at[i]->n_foreign > 0;
-    for (size_t i = 0; i < e->s.tables.n; i++)
-        if (vs_find(&e->s, e->s.tables.at[i]->name, 0) == e->s.tables.at[i])
-            take_table(x, e->s.tables.at[i], (uint32_t)i);
+    if (e->store.holes) sx_refuse(x, "a value that the database chose");
+    for (size_t i = 0; i < e->store.tables.n; i++)
+        x->foreign |= e->store.tables.at[i]->n_foreign > 0;
+    for (size_t i = 0; i < e->store.tables.n; i++)
+        if (vs_find(&e->store, e->store.tables.at[i]->name, 0) == e->store.tables.at[i])
+            take_table(x, e->store.tables.at[i], (uint32_t)i);
 }

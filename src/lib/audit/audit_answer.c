@@ -1,0 +1,146 @@
+/*
+ * audit_answer.c - what a search found, put into an answer: one sentence, and the members it rests
+ * on.
+ *
+ * Nothing is decided here.  All texts live in the engine's arena, as long as the decision does; how
+ * an answer looks on paper or as JSON is for whoever prints it.
+ */
+#include "audit/audit_answer.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "audit/txn_order.h"
+
+#define MAX_CYCLE_TEXT 8u /* edges of a cycle that the sentence names; the answer has all of them */
+
+static const char *sentence(engine *e, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static const char *sentence(engine *e, const char *format, ...)
+{
+    char text[1200];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    return arena_text(&e->kept, text, strlen(text));
+}
+
+void answer_failure(engine *e, audit_answer *a)
+{
+    failure *f = &e->fail;
+    if (!f->any) return;
+    const log_txn *t = &e->log->txns.at[f->txn];
+    a->txn = t->id;
+    a->statement = f->stmt < t->n_stmts ? f->stmt + 1 : 0;
+    a->line = t->line;
+    a->semantic = f->semantic;
+    a->possible = f->possible.at;
+    a->n_possible = f->possible.n;
+    const char **c = arena_array(&e->kept, const char *, f->conflicts.n + 1);
+    for (size_t i = 0; i < f->conflicts.n; i++) {
+        uint32_t s = f->conflicts.at[i];
+        c[i] = s && s <= f->order.n ? f->order.at[s - 1] : "";
+    }
+    a->conflicts = c;
+    a->n_conflicts = f->conflicts.n;
+    a->observed = "commit";
+    if (f->stmt >= t->n_stmts) return;
+    const log_stmt *s = &t->stmts[f->stmt];
+    a->line = s->line;
+    a->column = s->column;
+    a->sql = e->log->texts.at[s->text].at;
+    strbuf b;
+    strbuf_init(&b, e->mem);
+    match_show_observed(s, &b);
+    a->observed = sentence(e, "%s", strbuf_cstr(&b));
+    strbuf_free(&b);
+}
+
+void answer_holds(engine *e, audit_answer *a)
+{
+    const char **ids = arena_array(&e->kept, const char *, e->order.n + 1);
+    for (uint32_t i = 0; i < e->order.n; i++) ids[i] = e->log->txns.at[e->order.at[i]].id;
+    a->order = ids;
+    a->n_order = e->order.n;
+    a->read = e->order.first_read;
+    a->verdict = AUDIT_HOLDS;
+    a->reason = a->other_order ? "the answers are explained, in another order than the log's"
+                               : "the answers are explained in the log's order";
+    if (!e->unchecked) return;
+    a->verdict = AUDIT_UNDECIDED;
+    a->reason = sentence(e, "no contradiction, but %llu statements have unknown effects or answers",
+                         (unsigned long long)e->unchecked);
+}
+
+/* "t1 before t2 (rw accounts 1), t2 before t1 (...)" */
+static const char *cycle_text(engine *e, const audit_answer *a)
+{
+    strbuf b;
+    strbuf_init(&b, e->mem);
+    strbuf_str(&b, "no serial order: ");
+    for (size_t i = 0; i < a->n_cycle && i < MAX_CYCLE_TEXT; i++) {
+        const audit_edge *w = &a->cycle[i];
+        strbuf_printf(&b, "%s%s before %s (%s%s%s)", i ? ", " : "", w->from, w->to, w->kind,
+                      w->row ? " " : "", w->row ? w->row : "");
+    }
+    if (a->n_cycle > MAX_CYCLE_TEXT) strbuf_str(&b, ", ...");
+    const char *text = arena_text(&e->kept, strbuf_cstr(&b), strlen(strbuf_cstr(&b)));
+    strbuf_free(&b);
+    return text;
+}
+
+void answer_violated(engine *e, audit_answer *a)
+{
+    const failure *f = &e->fail;
+    a->verdict = AUDIT_VIOLATED;
+    answer_failure(e, a);
+    if (a->n_cycle)
+        a->reason = cycle_text(e, a);
+    else if (!f->any)
+        a->reason = "no order of the transactions agrees with real time";
+    else if (f->why == RUN_CONFLICT)
+        a->reason = sentence(
+            e, "transaction %s must have failed: it writes a row that %s wrote after its snapshot",
+            a->txn, a->n_conflicts ? a->conflicts[0] : "another one");
+    else if (!a->statement)
+        a->reason = sentence(e, "transaction %s cannot have committed", a->txn);
+    else
+        a->reason = sentence(e, "statement %u of transaction %s cannot have answered so",
+                             (unsigned)a->statement, a->txn);
+}
+
+void answer_undecided(engine *e, audit_answer *a, const char *why)
+{
+    a->verdict = AUDIT_UNDECIDED;
+    answer_failure(e, a);
+    a->reason = why;
+}
+
+void answer_refused(engine *e, audit_answer *a)
+{
+    const failure *f = &e->fail;
+    answer_failure(e, a);
+    a->verdict = AUDIT_UNDECIDED;
+    a->reason = sentence(e, "not understood: %s", f->text ? f->text : "a statement");
+}
+
+void answer_warnings(engine *e, audit_answer *a, uint32_t unknown)
+{
+    const char **w = arena_array(&e->kept, const char *, 4);
+    size_t n = 0;
+    if (unknown) w[n++] = "unknown-outcomes";
+    bool timed = true;
+    for (uint32_t i = 0; timed && i < e->order.n; i++)
+        timed = times_of(&e->log->txns.at[e->order.at[i]]).known;
+    if (e->level.strict && !timed) w[n++] = "no-times";
+    if (e->unchecked) w[n++] = "unchecked-statements";
+    a->warnings = w;
+    a->n_warnings = n;
+}
+
+void answer_open_choices(engine *e, audit_answer *a)
+{
+    if (a->verdict != AUDIT_UNDECIDED || !e->symbolic_why) return;
+    a->reason = sentence(e, "%s (choices left open: %s)", a->reason, e->symbolic_why);
+}
