@@ -4,7 +4,8 @@
 #   make           build/ratel and build/libratel.{a,so}
 #   make demo      generate a history, check it, see a planted anomaly named
 #   make test      everything that must hold; ends with "N passed, N failed"
-#   make quick     the quick suites on the gcc build only, while you work
+#   make quick     the smoke suites on the gcc build only, below a minute, while you work
+#   make test-long what does not fit make test: the whole grid of plants, a soak, fuzzing; hours
 #   make bench     speed and memory against the promised ratios
 #   make soak      every database, level and workload for SECONDS (1800), recorded in doc/soak.md
 #   make fuzz      every reader for FUZZ_SECONDS (60) each
@@ -70,7 +71,11 @@ test:
 	@BUILD=$(BUILD) test/run
 
 quick:
-	@BUILD=$(BUILD) test/run --quick src gcc
+	@BUILD=$(BUILD) test/run --smoke src gcc
+
+test-long:
+	@tool/setup
+	@BUILD=$(BUILD) test/run --long gcc
 
 bench: build
 	@tool/setup bench
@@ -96,4 +101,4 @@ install: build
 clean:
 	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-fuzz
 
-.PHONY: all build tests clang asan fuzz-build demo test quick bench soak fuzz lint format install clean
+.PHONY: all build tests clang asan fuzz-build demo test quick test-long bench soak fuzz lint format install clean
