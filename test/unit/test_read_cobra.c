@@ -136,7 +136,7 @@ TEST(broken_logs)
     EXPECT_REFUSED("cobra", file, used, GUARD_PARSE, 0, 18, "outside a transaction");
     used = 0;
     S(1), W(1, 1, 1), C(2);
-    EXPECT_REFUSED("cobra", file, used, GUARD_PARSE, 0, 35, "ends as 0x2");
+    EXPECT_REFUSED("cobra", file, used, GUARD_PARSE, 0, 35, "ends with the id 0x2");
 }
 
 /* Values that are no write ids, or the same under two keys, are numbered anew. */

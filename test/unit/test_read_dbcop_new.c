@@ -95,7 +95,7 @@ TEST(json_errors_have_positions)
     BAD_JSON("[{}]", 1, 2, "expected a session");
     BAD_JSON("[[1]]", 1, 3, "expected a transaction");
     BAD_JSON("[[],]", 1, 5, "expected a session");
-    BAD_JSON("[[]] x", 1, 6, "something follows the history");
+    BAD_JSON("[[]] x", 1, 6, "there is text after the history");
     BAD_JSON("{\"params\":{}}", 1, 13, "a history without \"data\"");
     BAD_JSON("{}", 1, 2, "a history without \"data\"");
     BAD_JSON("{\"data\":[],\"data\":[]}", 1, 19, "occurs twice");
@@ -310,7 +310,7 @@ TEST(yaml_errors_have_positions)
     BAD_YAML(EV "value:1\n", 3, 12, "expected ':' and a space");
     BAD_YAML(EV "value: 1\n      value: 2\n", 4, 7, "occurs twice");
     BAD_YAML(EV "value: 1 2\n", 3, 16, "expected the end of the line");
-    BAD_YAML(EV "value: 1\n        write: true\n", 4, 9, "indented further");
+    BAD_YAML(EV "value: 1\n        write: true\n", 4, 9, "indented too far");
     BAD_YAML(EV "value: 1\n     write: true\n", 4, 6, "lacks one of");
     BAD_YAML(EV "value:\n      write: true\n", 4, 7, "expected an unsigned number");
     BAD_YAML(EV "key: 1\n", 3, 7, "unknown name");
@@ -319,10 +319,10 @@ TEST(yaml_errors_have_positions)
     BAD_YAML("- events: []\n", 1, 3, "expected a session");
     BAD_YAML("-\n- []\n", 2, 1, "expected a session");
     BAD_YAML("events: []\n", 1, 1, "expected a list of sessions");
-    BAD_YAML("- []\n  - []\n", 2, 3, "indented further");
+    BAD_YAML("- []\n  - []\n", 2, 3, "indented too far");
     BAD_YAML("- []\nx\n", 2, 1, "expected the end of the document");
     BAD_YAML("- []\n---\n- []\n", 2, 1, "more than one document");
-    BAD_YAML("- []\n...\nx\n", 3, 1, "something follows");
+    BAD_YAML("- []\n...\nx\n", 3, 1, "there is text after");
     BAD_YAML("- - events: []\n\t  success: true\n", 2, 1, "a tab in the indentation");
     BAD_YAML("- [{events: [], success: true]\n", 1, 30, "expected ',' or '}', found ']'");
     BAD_YAML("- [\n", 2, 1, "expected a transaction, but the input ends here");

@@ -100,14 +100,14 @@ TEST(paths_that_cannot_be_read)
     chmod(in_dir("secret"), 0);
     if (geteuid() != 0) refused_path(in_dir("secret"), NULL, GUARD_IO, "Permission denied");
     put_file("empty", "", 0);
-    refused_path(in_dir("empty"), NULL, GUARD_PARSE, "empty file: the format cannot be told");
+    refused_path(in_dir("empty"), NULL, GUARD_PARSE, "empty file: its format cannot be detected");
     put_file("junk", "hello world, this is no history at all\n", 39);
     refused_path(in_dir("junk"), NULL, GUARD_PARSE, "no history format fits this file");
-    refused_path(in_dir("junk"), "nonsense", GUARD_INVAL, "no format is called nonsense");
+    refused_path(in_dir("junk"), "nonsense", GUARD_INVAL, "there is no format nonsense");
     refused_path(in_dir("junk"), "polyg", GUARD_UNSUPPORTED, "cannot read");
     refused_path(dir, NULL, GUARD_PARSE, "no history format fits the files of this directory");
     refused_path(dir, "text", GUARD_PARSE, "this is a directory");
-    refused_path(dir, "cobra", GUARD_PARSE, "no file of the format cobra");
+    refused_path(dir, "cobra", GUARD_PARSE, "no file in the format cobra");
     mkdir(in_dir("bare"), 0777);
     refused_path(in_dir("bare"), NULL, GUARD_PARSE, "no history format fits the files");
     guard g;

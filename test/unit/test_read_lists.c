@@ -82,7 +82,7 @@ TEST(elle_errors_have_positions)
     BAD_ELLE("[1]", 1, 2, "expected an event");
     BAD_ELLE("[{\"type\":\"ok\"}\n{\"type\":\"ok\"}]", 2, 1, "expected ',' or ']'");
     BAD_ELLE("[{\"type\":\"ok\"},]", 1, 16, "expected an event");
-    BAD_ELLE("[{\"type\":\"ok\"}] 1", 1, 17, "something follows the array");
+    BAD_ELLE("[{\"type\":\"ok\"}] 1", 1, 17, "there is text after the array");
     BAD_ELLE("[{\"type\":\"ok\"", 1, 14, "the input ends here");
     BAD_ELLE("[\n{\"process\":1}]", 2, 1, "event without :type");
     BAD_ELLE("[\n{\"type\":\"oops\"}]", 2, 9, "unknown :type");

@@ -132,8 +132,8 @@ TEST(errors_have_positions)
 
 TEST(one_id_in_two_sessions)
 {
-    refused("w(1,1,0,7)\nw(1,2,5,7)\n", 2, 7, "transaction 7 is of session 0, here it is of");
-    refused("w(1,1,0,7)\nw(1,2,5,8)\nw(1,3,5,7)\n", 3, 7, "transaction 7 is of session 0");
+    refused("w(1,1,0,7)\nw(1,2,5,7)\n", 2, 7, "transaction 7 belongs to session 0, but here it");
+    refused("w(1,1,0,7)\nw(1,2,5,8)\nw(1,3,5,7)\n", 3, 7, "transaction 7 belongs to session 0");
 }
 
 TEST(writing_renumbers)

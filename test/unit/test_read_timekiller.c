@@ -82,7 +82,7 @@ TEST(clocks)
           "{\"session\":1,\"id\":1,\"start_ts\":1,\"commit_ts\":2,\"ops\":[]}\n"
           "{\"session\":2,\"id\":2,\"start_ts\":0,\"commit_ts\":1,\"ops\":[]}\n");
     BAD("[" TIMED("1", "3", "6", "3", "5") "]", 1, 2, "starts (sts) after its commit");
-    BAD("[{\"tid\":1,\"sid\":1,\"sts\":{\"p\":\"1x\"}}]", 1, 30, "no number");
+    BAD("[{\"tid\":1,\"sid\":1,\"sts\":{\"p\":\"1x\"}}]", 1, 30, "not a number");
     BAD("[{\"tid\":1,\"sid\":1,\"sts\":{\"p\":\"9223372036854775808\"}}]", 1, 30, "beyond 64 bits");
     BAD("[{\"tid\":1,\"sid\":1,\"sts\":{\"l\":1}}]", 1, 25, "without \"p\"");
 }

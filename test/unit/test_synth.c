@@ -49,10 +49,10 @@ TEST(errors_say_where_and_what)
     refused("level a over vis { true; }", 1, 18, "ar");
     refused("level a { true; } level a { true; }", 1, 25, "defined twice");
     refused("rel a = so; rel a = wr; level l { true; }", 1, 17, "defined twice");
-    refused("level so { true; }", 1, 7, "is a word of the language");
+    refused("level so { true; }", 1, 7, "is a keyword");
     refused("rel f[x] = wr[x]; level l { acyclic(f); }", 1, 37, "needs a key");
     refused("rel f = wr; level l { all x:key | acyclic(f[x]); }", 1, 43, "takes no key");
-    refused("level l { @ }", 1, 11, "'@' is no part of the language");
+    refused("level l { @ }", 1, 11, "'@' is not part of the language");
     refused("level l over co extends nothing { true; }", 1, 25, "no level \"nothing\"");
     refused("level l over co extends si-cerone { true; }", 1, 25, "cannot extend");
 }

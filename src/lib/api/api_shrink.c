@@ -98,9 +98,9 @@ int ratel_shrink(ratel_history **out, ratel *r, const ratel_history *h, const ra
     api_open(&sc.c, r);
     if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
     if (a->v.h != h->model)
-        return api_fail(r, RATEL_EINVAL, "the answer is one of another history");
+        return api_fail(r, RATEL_EINVAL, "the result belongs to another history");
     if (a->v.outcome != OUTCOME_VIOLATED)
-        return api_fail(r, RATEL_EINVAL, "only what is violated can be made smaller");
+        return api_fail(r, RATEL_EINVAL, "only a violated history can be made smaller");
     open_shrink(&sc, h);
     sc.q = api_question(r, a->v.given);
     sc.q.quick = true;

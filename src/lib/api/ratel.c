@@ -846,7 +846,7 @@ static void body_recheck(call *c)
     recheck_call *rc = (recheck_call *)c;
     const char *why = NULL;
     if (!recheck(&rc->a->v, rc->h, &rc->work, &why))
-        guard_fail(&c->guard, GUARD_BUG, "the answer does not stand: %s", why);
+        guard_fail(&c->guard, GUARD_BUG, "internal error: the answer is wrong: %s", why);
 }
 
 int ratel_result_recheck(const ratel_result *a, ratel *r, const ratel_history *h)

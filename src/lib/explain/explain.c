@@ -290,7 +290,7 @@ static void look_for_argument(explanation *e, const explain_ask *q)
     const history *h = e->h;
     cast c = {.m = e->m, .h = h};
     for (size_t i = 0; i < q->n; i++) add(&c, q->core[i]);
-    e->why_not = "no argument about few transactions was found";
+    e->why_not = "no argument about a few transactions was found";
     if (argue(e, &c, q->ryow) || q->alone) return;
     /* Whom they read from, who read from them, who else writes their keys. */
     static const uint32_t most[RELATIONS] = {24, 32, 40};
@@ -314,7 +314,7 @@ void explain(explanation *e, mem *m, const history *h, const explain_ask *q)
     e->ask = (arg_ask){q->level.id, q->session_order,
                        q->level.realtime || q->level.id == LEVEL_SSER, q->drift};
     if (!shape_of(q->level.id)) {
-        e->why_not = "this level has no argument of this kind";
+        e->why_not = "there are no such arguments for this level";
         return;
     }
     look_for_argument(e, q);

@@ -227,7 +227,8 @@ static void plan_sessions(plan *p)
                 sift(heap.at, heap.n);
                 continue;
             }
-            if (fresh >> 62) guard_fail(p->m->guard, GUARD_UNSUPPORTED, "session ids run out");
+            if (fresh >> 62)
+                guard_fail(p->m->guard, GUARD_UNSUPPORTED, "there are no unused session ids left");
             p->session[t] = fresh++;
             p->x->count[LINT_SESSION_OVERLAP]++;
             vec_push(p->m, &heap, ((lane){e, p->session[t]}));

@@ -120,7 +120,8 @@ bool find_no_shared_reads(lint *l, finding *f)
 bool find_no_concurrency(lint *l, finding *f)
 {
     if (l->f.with_times && l->f.active_sessions > 1)
-        lint_example(l, f, "by their times, although there are %N sessions", l->f.active_sessions);
+        lint_example(l, f, "judging by their times, although there are %N sessions",
+                     l->f.active_sessions);
     return told(f, l->f.txns, "transactions");
 }
 
@@ -259,9 +260,9 @@ bool find_init_session(lint *l, finding *f)
     txn_id t = l->f.init_txn;
     uint64_t writes = h->txn_op[t + 1] - h->txn_op[t];
     lint_example(l, f,
-                 l->f.init_certain ? "%T, which the file's origin proves; it writes %N keys"
+                 l->f.init_certain ? "%T, as the origin of the file proves; it writes %N keys"
                                    : "%T writes %N keys, all with one value, alone in its "
-                                     "session; nothing shows the header's initial state",
+                                     "session; no read shows the header's initial state",
                  t, writes);
     return told(f, 1, "transactions");
 }
@@ -278,7 +279,7 @@ bool find_impossible_times(lint *l, finding *f)
         if (e < b)
             lint_example(l, f, "%T begins at %I and ends at %I", t, b, e);
         else if (i && (i[1] < i[0] || i[2] < i[1] || i[3] < i[2]))
-            lint_example(l, f, "the four times of %T do not rise", t);
+            lint_example(l, f, "the four times of %T are not in ascending order", t);
         else
             continue;
         return told(f, l->f.impossible, "transactions");
@@ -412,7 +413,7 @@ bool find_session_gaps(lint *l, finding *f)
     uint64_t first = 0;
     while (have[first]) first++;
     mem_put(l->m, have);
-    lint_example(l, f, "sessions go from %N to %N, without %N", lo, hi, lo + first);
+    lint_example(l, f, "session numbers go from %N to %N, but %N is missing", lo, hi, lo + first);
     return told(f, l->f.session_gaps, "numbers");
 }
 

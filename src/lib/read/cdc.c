@@ -118,7 +118,7 @@ static void read_before(reader *r, entry *e)
             json_text name = json_member(j);
             if (json_is(name, "k")) {
                 if (json_key(j, r->h) != e->key)
-                    json_fail(j, at, "a version that replaced one of another key");
+                    json_fail(j, at, "a version that replaced a version of another key");
             } else if (json_is(name, "v")) {
                 e->before = json_scalar(j, r->h, "a value");
                 has_value = true;

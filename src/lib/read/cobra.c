@@ -189,7 +189,7 @@ static void read_log(history *h, source *s, label session)
             write_op(h, s, p);
         } else {
             if (big64(p + 1) != id)
-                source_fail(s, s->pos + 1, "transaction 0x%llx ends as 0x%llx",
+                source_fail(s, s->pos + 1, "transaction 0x%llx ends with the id 0x%llx",
                             (unsigned long long)id, (unsigned long long)big64(p + 1));
             if (stamped) history_time(h, TXN_HAS_END, (int64_t)big64(p + 9));
             history_end(h, *p == 'C' ? TXN_COMMITTED : TXN_ABORTED);

@@ -74,7 +74,7 @@ static value_id read_version(reader *r, bool write)
     if (*j->p == 'n') {
         const char *at = j->p;
         if (!json_literal(j, "null")) json_expected(j, "a version");
-        if (write) json_fail(j, at, "a write needs a version, null is none");
+        if (write) json_fail(j, at, "a write needs a version; null is not one");
         return VALUE_NULL;
     }
     return value_uint(r->h, json_uint(j, "a version"));
@@ -310,7 +310,7 @@ void dbcop_json_read(history *h, source *s)
         read_sessions(&r);
     else
         json_expected(j, "an array of sessions, or an object with \"data\"");
-    if (json_peek(j)) json_fail(j, j->p, "something follows the history");
+    if (json_peek(j)) json_fail(j, j->p, "there is text after the history");
     settle_zeros(h, &r.zeros);
     sort_extras(h);
     strbuf_free(&r.name);

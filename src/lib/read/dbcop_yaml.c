@@ -73,7 +73,7 @@ static bool next(yaml *y)
         if (y->p < y->end && !comment) {
             if (y->first && !y->flow && memchr(y->line, '\t', (size_t)(y->p - y->line)))
                 fail(y, y->line, "a tab in the indentation");
-            if (y->finished) fail(y, y->p, "something follows the end of the document");
+            if (y->finished) fail(y, y->p, "there is text after the end of the document");
             y->started = true;
             return true;
         }
@@ -156,7 +156,7 @@ static bool goes_on(yaml *y, ptrdiff_t c, bool dash)
 {
     if (!next(y)) return false;
     if (!y->first) expected(y, "the end of the line");
-    if (column(y) > c) fail(y, y->p, "indented further than what it belongs to");
+    if (column(y) > c) fail(y, y->p, "this line is indented too far");
     return column(y) == c && is_dash(y) == dash;
 }
 
@@ -282,7 +282,7 @@ static void event(yaml *y, ptrdiff_t indent)
     y->event.seen = 0;
     mapping(y, indent, event_member, "an event");
     if (y->event.seen != (WRITE | VARIABLE | VALUE | SUCCESS))
-        fail(y, y->p, "the event before this lacks one of write, variable, value, success");
+        fail(y, y->p, "the event before this line lacks one of write, variable, value, success");
     key_id k = key_uint(h, y->event.variable);
     unsigned kind = y->event.write ? OP_WRITE : OP_READ;
     history_op(h, y->event.success ? kind : kind | OP_FAILED, k, value_uint(h, y->event.value));
@@ -312,7 +312,7 @@ static void transaction(yaml *y, ptrdiff_t indent)
     history_session(y->h, y->session);
     mapping(y, indent, transaction_member, "a transaction");
     if (y->seen != (EVENTS | SUCCESS))
-        fail(y, y->p, "the transaction before this lacks events or success");
+        fail(y, y->p, "the transaction before this line lacks events or success");
     history_end(y->h, y->success ? TXN_COMMITTED : TXN_ABORTED);
 }
 

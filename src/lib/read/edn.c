@@ -342,7 +342,7 @@ static const char *read_op(reader *r, edn *e, const char *p, enum ops_mode mode)
         edn_fail(e, p, "micro-operation without a value");
     }
     if (kind != OP_READ && value == VALUE_NULL)
-        edn_fail(e, at, "nil cannot be written: it means that nothing was");
+        edn_fail(e, at, "nil cannot be written: it stands for a missing value");
     if (*p != close) edn_fail(e, p, "micro-operation of more than three elements");
     if (mode != CHECK) history_op(r->h, kind, key, value);
     return p + 1;
@@ -934,7 +934,7 @@ void elle_json_read(history *h, source *s)
             json_peek(&j);
         }
     }
-    if (json_peek(&j)) json_fail(&j, j.p, "something follows the array of events");
+    if (json_peek(&j)) json_fail(&j, j.p, "there is text after the array of events");
     strbuf_free(&j.scratch);
     close_reader(&r);
 }

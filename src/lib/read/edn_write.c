@@ -491,7 +491,7 @@ static void put_process(writer *w, uint32_t session)
     if (w->json && a.kind == ATOM_STR && a.len == 7 && !memcmp(atom_bytes(w->h, a), "nemesis", 7))
         guard_fail(
             w->out->guard, GUARD_UNSUPPORTED,
-            "the session \"nemesis\" cannot be written: elle-json keeps that name for faults");
+            "the session \"nemesis\" cannot be written: elle-json reserves that name for faults");
     put_field(w, "process", false);
     put_scalar(w, a);
 }

@@ -125,7 +125,7 @@ static const read_format *named(guard *g, const char *id)
     const read_format *format = read_format_named(id);
     const char *about = read_format_unreadable(id);
     if (about) guard_fail(g, GUARD_UNSUPPORTED, "%s: this version cannot read %s", id, about);
-    if (!format) guard_fail(g, GUARD_INVAL, "no format is called %.60s", id);
+    if (!format) guard_fail(g, GUARD_INVAL, "there is no format %.60s", id);
     return format;
 }
 
@@ -137,7 +137,7 @@ static const read_format *read_opened(read_file *f, history *h, const char *id)
     if (!s->inflater) inflate_wrap(s);
     if (!format) {
         if (!source_need(s, 1))
-            guard_fail(s->guard, GUARD_PARSE, "empty file: the format cannot be told");
+            guard_fail(s->guard, GUARD_PARSE, "empty file: its format cannot be detected");
         format = read_detect(s);
     }
     if (!format) guard_fail(s->guard, GUARD_PARSE, "no history format fits this file");
@@ -212,7 +212,7 @@ static const read_format *read_directory(read_file *f, history *h, const char *p
     const read_format *fits = read_detect_dir(d.members, d.names);
     if (format && format->directory) {
         if (!read_dir_has(format, d.members, d.names))
-            guard_fail(g, GUARD_PARSE, "this directory has no file of the format %s", id);
+            guard_fail(g, GUARD_PARSE, "this directory contains no file in the format %s", id);
         fits = format; /* logs of another kind may stand beside */
     }
     uint32_t single = read_dir_single(d.members, d.names);
@@ -223,7 +223,8 @@ static const read_format *read_directory(read_file *f, history *h, const char *p
         source_open_member(&f->s, &d, single);
         format = read_opened(f, h, id);
     } else if (format) {
-        guard_fail(g, GUARD_PARSE, "this is a directory, and the format %s is one file", id);
+        guard_fail(g, GUARD_PARSE,
+                   "this is a directory, but a history in the format %s is one file", id);
     } else {
         guard_fail(g, GUARD_PARSE, "no history format fits the files of this directory");
     }
@@ -414,8 +415,10 @@ static void write_members(write_file *w, const history *h, const read_format *fo
 {
     guard *g = w->mem.guard;
     if (!strcmp(path, "-"))
-        guard_fail(g, GUARD_INVAL, "the format %s is a directory: it cannot go to standard output",
-                   format->id);
+        guard_fail(
+            g, GUARD_INVAL,
+            "a history in the format %s is a directory: it cannot be written to standard output",
+            format->id);
     strbuf name;
     strbuf_init(&name, &w->mem);
     strbuf_str(&name, path);

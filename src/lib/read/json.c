@@ -350,7 +350,7 @@ value_id json_scalar(json *j, history *h, const char *what)
     number v = scan_number(j, what);
     /* Not in scan_number: fields that are only passed on may hold what they like. */
     if (v.kind == NUM_REAL && v.r - v.r != 0)
-        json_fail(j, at, "a number beyond what a double holds");
+        json_fail(j, at, "a number that is too large for a double");
     switch (v.kind) {
     case NUM_INT: return value_int(h, v.i);
     case NUM_UINT: return value_uint(h, v.u);

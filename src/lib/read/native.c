@@ -449,7 +449,7 @@ static void read_header(reader *r)
         } else if (json_is(name, "sessions")) {
             once(j, at, &seen, SEEN_SESSIONS);
             int64_t n = json_int(j, "a number of sessions");
-            if (n < 0 || n > UINT32_MAX) json_fail(j, at, "no such number of sessions");
+            if (n < 0 || n > UINT32_MAX) json_fail(j, at, "the number of sessions is out of range");
             h->declared_sessions = (uint32_t)n;
         } else {
             value_id n = value_str(h, name.at, name.n);

@@ -185,7 +185,7 @@ static _Noreturn void two_sessions(reader *r, const line *l, txn_id known)
     strbuf_init(&first, &h->mem);
     label_text(h, h->sessions.at[h->txn_session[known]], &first);
     source_fail(r->s, (size_t)(l->session_at - r->s->at),
-                "transaction %llu is of session %.40s, here it is of session %llu",
+                "transaction %llu belongs to session %.40s, but here it belongs to session %llu",
                 (unsigned long long)l->txn, strbuf_cstr(&first), (unsigned long long)l->session);
 }
 

@@ -132,10 +132,10 @@ static int64_t read_part(json *j)
     bool minus = p < end && *p == '-';
     uint64_t v = 0, limit = (uint64_t)INT64_MAX + minus;
     p += minus;
-    if (p == end) json_fail(j, at, "a timestamp that is no number");
+    if (p == end) json_fail(j, at, "a timestamp that is not a number");
     for (; p < end; p++) {
         uint64_t d = (uint64_t)(*p - '0');
-        if (*p < '0' || *p > '9') json_fail(j, at, "a timestamp that is no number");
+        if (*p < '0' || *p > '9') json_fail(j, at, "a timestamp that is not a number");
         if (v > (limit - d) / 10) json_fail(j, at, "a timestamp beyond 64 bits");
         v = v * 10 + d;
     }

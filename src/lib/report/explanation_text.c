@@ -435,8 +435,8 @@ static void say_rests(teller *k)
         any = true;
         open_line(k, LINE_PLAIN, 0);
         if (rests)
-            strbuf_printf(b, "To blame: %s; without %s the level would hold.", all[i].name,
-                          all[i].rests == RESTS_HINTS ? "them" : "it");
+            strbuf_printf(b, "The violation depends on %s: without %s, the level would hold.",
+                          all[i].name, all[i].rests == RESTS_HINTS ? "them" : "it");
         else
             strbuf_printf(b, "The argument uses %s.", all[i].name);
         close_line(k);
@@ -455,7 +455,7 @@ static void say_levels(teller *k)
     for (size_t i = 0; i < t->c->n_levels; i++) holding += t->c->levels[i].outcome == OUTCOME_HOLDS;
     strbuf_str(b, t->v->outcome == OUTCOME_VIOLATED ? "Still holds: " : "Strongest that hold: ");
     told_levels(t, OUTCOME_HOLDS, true, b, ", ", false);
-    strbuf_str(b, holding > 1 ? ", with all that is weaker." : ".");
+    strbuf_str(b, holding > 1 ? ", and all weaker levels." : ".");
     close_line(k);
     open_line(k, LINE_PLAIN, 0);
     strbuf_str(b, "Weakest violated: ");
@@ -555,7 +555,8 @@ static void say_violation(teller *k)
         strbuf_char(b, '.');
         close_line(k);
         open_line(k, LINE_PLAIN, 0);
-        strbuf_printf(b, "This is as it was found; step by step it cannot be shown here: %s.",
+        strbuf_printf(b,
+                      "This is the violation as it was found. It cannot be shown step by step: %s.",
                       t->e->why_not);
         close_line(k);
         blank(k);

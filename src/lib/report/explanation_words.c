@@ -184,7 +184,7 @@ static void say_range(const told *t, op_id o, const key_ids *keys, strbuf *b)
     if (shown < r->rows)
         strbuf_printf(b, "%s%u rows in all", shown ? ", ... " : "", (unsigned)r->rows);
     strbuf_char(b, '}');
-    if (!r->done) strbuf_str(b, " left early");
+    if (!r->done) strbuf_str(b, " ended early");
 }
 
 static void say_op(const told *t, op_id o, const key_ids *keys, strbuf *b)
@@ -330,7 +330,7 @@ static void say_order(const told *t, const arg_link *l, strbuf *b)
         return;
     case SHOWN_LIST:
         say_read(t, r, b);
-        strbuf_str(b, ", where ");
+        strbuf_str(b, ", in which ");
         say_appended(t, l->from, l->key, b);
         strbuf_str(b, " stands before ");
         say_appended(t, l->to, l->key, b);
@@ -397,7 +397,7 @@ void say_because(const told *t, const arg_link *l, strbuf *b)
     }
     bool nothing = r->value == VALUE_NULL;
     if (l->why == SHOWN_INITIAL) {
-        strbuf_str(b, nothing ? ", as at first; " : ", the initial value, which ");
+        strbuf_str(b, nothing ? ", as in the initial state; " : ", the initial value, which ");
     } else {
         strbuf_str(b, nothing ? ", which " : " from ");
         say_actor(t, l->source, b);
@@ -446,11 +446,12 @@ void say_fault(const told *t, const arg_node *n, strbuf *b)
             strbuf_str(b, " before");
         }
     } else if (r->fault == SCENE_BROKEN_LIST) {
-        strbuf_str(b, ", which no order of the appends can have made");
+        strbuf_str(b, ", which is not the result of any order of the appends");
     } else if (r->nobody) {
-        strbuf_str(b, r->value == VALUE_NULL ? ", which nobody deleted and which was there at first"
-                      : r->list              ? ", with an element that nobody appended"
-                                             : ", which nobody wrote");
+        strbuf_str(b, r->value == VALUE_NULL
+                          ? ", although the key existed initially and no transaction deleted it"
+                      : r->list ? ", with an element that nobody appended"
+                                : ", which nobody wrote");
     } else if (r->aborted != NO_ID) {
         strbuf_str(b, r->list ? ", with an element that only " : ", which only ");
         say_txn(h, r->aborted, b);
@@ -458,13 +459,13 @@ void say_fault(const told *t, const arg_node *n, strbuf *b)
         say_txn(h, r->aborted, b);
         strbuf_str(b, " aborted");
     } else if (r->later != NO_ID) {
-        strbuf_str(b, ", which it wrote itself, but only later");
+        strbuf_str(b, ", a value that it wrote only later");
     } else if (r->overwritten != NO_ID) {
         strbuf_str(b, ", which ");
         say_txn(h, r->overwritten, b);
-        strbuf_str(b, " itself replaced before it committed");
+        strbuf_str(b, " overwrote again before committing");
     } else {
-        strbuf_str(b, ", which it cannot have read from anybody");
+        strbuf_str(b, ", which it cannot have read from any transaction");
     }
 }
 

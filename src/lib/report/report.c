@@ -290,13 +290,13 @@ void report_text(const verdict *v, const report_context *c, strbuf *b)
     if (v->outcome != OUTCOME_VIOLATED) return;
     if (v->cycle.n) cycle_text(v, b);
     core_text(v, b);
-    if (v->trusted) strbuf_str(b, "  the database's timestamps were trusted\n");
+    if (v->trusted) strbuf_str(b, "  decided by the database's timestamps\n");
     if (v->through && v->outcome == OUTCOME_HOLDS)
-        strbuf_printf(b, "  %s implies it, and holds\n", v->through);
+        strbuf_printf(b, "  the stronger level %s holds\n", v->through);
     else if (v->through)
-        strbuf_printf(b, "  it implies %s, which is violated\n", v->through);
+        strbuf_printf(b, "  the weaker level %s is violated\n", v->through);
     const char *names[3];
     size_t n = rests_on_names(v, names);
     for (size_t i = 0; i < n; i++)
-        strbuf_printf(b, "  rests on %s: without it the level would hold\n", names[i]);
+        strbuf_printf(b, "  rests on %s: without it, the level would hold\n", names[i]);
 }

@@ -408,7 +408,8 @@ void shrink_history(shrinking *s, const history *h)
     }
     again(&w); /* of nothing left out */
     if (!s->best && !try_next(&w))
-        guard_fail(s->m->guard, GUARD_UNSUPPORTED, "asked once more, it is not violated");
+        guard_fail(s->m->guard, GUARD_UNSUPPORTED,
+                   "when checked again, the history is not violated");
     rebase(&w);
     w.want = s->anomaly;
     minimise(&w);

@@ -14,7 +14,7 @@ void gates_init(gates *g, mem *m, const proof *log, foreign *f)
     if (f && f->engine) {
         g->foreign = f;
         f->state = f->engine->open();
-        if (!f->state) guard_fail(m->guard, GUARD_NOMEM, "%s does not start", f->engine->name);
+        if (!f->state) guard_fail(m->guard, GUARD_NOMEM, "%s cannot be started", f->engine->name);
     } else {
         g->solver = solver_new(m);
     }

@@ -151,7 +151,7 @@ static void next(parser *p)
         if (!comment) break;
         const char *from = p->at;
         while (p->at < p->end && *p->at != '\n') {
-            if (!*p->at) fail_at(p, p->line, p->column, "byte 0x00 is no part of the language");
+            if (!*p->at) fail_at(p, p->line, p->column, "byte 0x00 is not part of the language");
             forward(p, 1);
         }
         size_t n = (size_t)(p->at - from);
@@ -183,8 +183,8 @@ static void next(parser *p)
         return;
     }
     unsigned char c = (unsigned char)*p->at;
-    if (c > 0x20 && c < 0x7f) fail_at(p, p->line, p->column, "'%c' is no part of the language", c);
-    fail_at(p, p->line, p->column, "byte 0x%02x is no part of the language", c);
+    if (c > 0x20 && c < 0x7f) fail_at(p, p->line, p->column, "'%c' is not part of the language", c);
+    fail_at(p, p->line, p->column, "byte 0x%02x is not part of the language", c);
 }
 
 static bool is(const parser *p, const char *s)
@@ -235,7 +235,7 @@ static const char *new_name(parser *p, const char *what)
     const char *s = word(p);
     for (size_t i = 0; i < N_RESERVED; i++)
         if (!strcmp(s, reserved[i]))
-            fail_at(p, p->token_line, p->token_column, "\"%s\" is a word of the language, no name",
+            fail_at(p, p->token_line, p->token_column, "\"%s\" is a keyword and cannot be a name",
                     s);
     next(p);
     return s;

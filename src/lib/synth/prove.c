@@ -265,11 +265,11 @@ static premise *premise_of(mem *m, const iso_level *l)
 bool prove_implies(mem *m, const iso_level *a, const iso_level *b, const char **why)
 {
     if (a == b) {
-        *why = "it is the same definition";
+        *why = "the two definitions are the same";
         return true;
     }
     premise *p = premise_of(m, a), *q = premise_of(m, b);
     if (!p || !q || !within(q, p)) return false;
-    *why = "whatever the forbidden level makes a reader respect, the allowed one does, too";
+    *why = "everything that the forbidden level requires, the allowed level requires too";
     return true;
 }

@@ -433,6 +433,7 @@ void certify(const verdict *v, const history *h, mem *work, strbuf *b)
         write_violated(&other, h, work, b);
     mem_free_all(work);
     if (v->outcome == OUTCOME_VIOLATED && !stands(b, h, work, &why))
-        guard_fail(work->guard, GUARD_BUG, "the certificate does not stand: %s", why ? why : "");
+        guard_fail(work->guard, GUARD_BUG, "internal error: the certificate is wrong: %s",
+                   why ? why : "");
     mem_free_all(work);
 }

@@ -112,21 +112,21 @@ static void explain_fault(verdict *v, const asg *g, const fault *f)
     case ANOMALY_INTERMEDIATE_READ:
         strbuf_str(&b, ", which ");
         if (f->other != NO_ID) name_txn_id(g->h, f->other, &b);
-        strbuf_str(&b, " itself overwrote before it committed");
+        strbuf_str(&b, " overwrote again before committing");
         break;
-    case ANOMALY_FUTURE_READ: strbuf_str(&b, ", which it wrote itself only later"); break;
+    case ANOMALY_FUTURE_READ: strbuf_str(&b, ", a value that it wrote only later"); break;
     case ANOMALY_NOT_OWN_WRITE:
-        strbuf_str(&b, ", although it had itself written something else before");
+        strbuf_str(&b, ", although it had written another value before");
         break;
     case ANOMALY_INCOMPATIBLE_ORDER:
-        strbuf_str(&b, ", which is no prefix of what ");
+        strbuf_str(&b, ", which is not a prefix of what ");
         if (f->other != NO_ID)
             name_txn_id(g->h, f->other, &b);
         else
             strbuf_str(&b, "the appends allow");
         if (f->other != NO_ID) strbuf_str(&b, " read");
         break;
-    default: strbuf_str(&b, ", a value that nobody wrote"); break;
+    default: strbuf_str(&b, ", a value that no transaction wrote"); break;
     }
     finish(v, &b);
 }
@@ -286,7 +286,7 @@ static void say_step(const asg *g, const step *s, strbuf *b)
         name_txn(g, g->ob_node[s->ob], b);
         strbuf_str(b, " saw both, and read ");
         name_key(g, s->key, b);
-        strbuf_str(b, " from the latter)");
+        strbuf_str(b, " from the second)");
         break;
     case STEP_RW:
         strbuf_str(b, " (which overwrote the version of ");

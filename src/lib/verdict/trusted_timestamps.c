@@ -162,11 +162,11 @@ static bool bad_read(walk *w, txn_id t, op_id o, key_id k, value_id x, bool own)
         strbuf_printf(&b, " (commit_ts %lld)", (long long)commit_of_txn(w->h, who));
     }
     if (own) {
-        strbuf_str(&b, ", although it had itself written something else before");
+        strbuf_str(&b, ", although it had written another value before");
         return violated(w, anomaly, &b, t, NO_ID, o, k);
     }
     txn_id right = w->writer[k];
-    strbuf_printf(&b, "; at its %s %lld stood ", w->si ? "start_ts" : "commit_ts",
+    strbuf_printf(&b, "; at its %s %lld the value was ", w->si ? "start_ts" : "commit_ts",
                   (long long)(w->si ? start_of(w->h, t) : commit_of_txn(w->h, t)));
     if (right == NO_ID) {
         strbuf_str(&b, "the initial value");

@@ -135,7 +135,7 @@ bool args_u64(const args *a, enum option_id o, uint64_t *out)
     errno = 0;
     unsigned long long v = strtoull(s, &end, 10);
     if (s[0] < '0' || s[0] > '9' || *end || errno) {
-        complain("--%s: \"%s\" is no whole number", option_table[o].name, s);
+        complain("--%s: \"%s\" is not a whole number", option_table[o].name, s);
         return false;
     }
     *out = v;
@@ -149,7 +149,7 @@ bool args_share(const args *a, enum option_id o, double *out)
     char *end;
     double v = strtod(s, &end);
     if (!*s || *end || !(v >= 0 && v <= 1)) {
-        complain("--%s: \"%s\" is no share between 0 and 1", option_table[o].name, s);
+        complain("--%s: \"%s\" is not a number between 0 and 1", option_table[o].name, s);
         return false;
     }
     *out = v;
@@ -163,7 +163,7 @@ static bool apply_word(const args *a, enum option_id o, const char *const *words
     if (!s) return true;
     for (size_t i = 0; i < n; i++)
         if (!strcmp(s, words[i])) return !ratel_set(a->context, option, (int64_t)i);
-    complain("--%s: \"%s\" is none of %s", option_table[o].name, s, option_table[o].arg);
+    complain("--%s: \"%s\" is not one of %s", option_table[o].name, s, option_table[o].arg);
     return false;
 }
 
@@ -238,7 +238,7 @@ bool args_apply(const args *a)
         char *end;
         double s = strtod(time, &end);
         if (!*time || *end || !(s > 0 && s < 1e9)) {
-            complain("--time: \"%s\" is no number of seconds", time);
+            complain("--time: \"%s\" is not a number of seconds", time);
             return false;
         }
         double ms = s * 1000;

@@ -102,7 +102,7 @@ static bool read_read(plain *p, const ratel_txn_info *t, const ratel_op_info *o)
         if (p->installs[k->installed].value == value) return true;
         if (!p->must)
             return stop(p, t->id,
-                        "does not read its own write; levels from files need --ryow must");
+                        "does not read its own write; levels defined in files need --ryow must");
         if (!p->maybe[p->n]) return is_violated(p, t->id, "does not read its own write");
         p->wanted[p->n_wanted++] = (wanted){.txn = p->n, .key = k->number - 1, .never = true};
         return true;
@@ -121,14 +121,16 @@ static bool collect(plain *p)
     for (size_t i = 0; !ratel_history_txn_at(p->h, i, &t); i++) {
         if (t.status != RATEL_COMMITTED && t.status != RATEL_STATUS_UNKNOWN) continue;
         if (p->n == MOST_TXNS)
-            return stop(p, NULL, "levels from files are decided up to 20000 transactions");
+            return stop(p, NULL,
+                        "levels defined in files are decided for at most 20000 transactions");
         p->session[++p->n] = t.session;
         p->maybe[p->n] = t.status == RATEL_STATUS_UNKNOWN;
         some |= t.status == RATEL_COMMITTED;
         for (size_t k = 0; k < t.ops; k++) {
             ratel_history_op_at(p->h, t.first_op + k, &o);
             if (o.failed) continue;
-            if (!strchr("rwd", o.kind)) return stop(p, t.id, "does more than read and write keys");
+            if (!strchr("rwd", o.kind))
+                return stop(p, t.id, "has operations other than reads and writes of keys");
             if (!p->key[o.key].number) p->key[o.key].number = ++p->keys;
             if (!(o.kind == 'r' ? read_read(p, &t, &o) : read_write(p, &o))) return false;
         }
@@ -192,7 +194,7 @@ static bool find_candidates(plain *p)
         p->reads[i] =
             (synth_read){w->txn, w->key, (uint32_t)start, (uint32_t)(p->n_candidates - start)};
         if (p->n_candidates == start && !p->maybe[w->txn])
-            return is_violated(p, NULL, "a read returned what nobody who took part left behind");
+            return is_violated(p, NULL, "a read returned a value that no transaction left behind");
         if (p->n_candidates > UINT32_MAX / 2) return stop(p, NULL, "too many equal values");
     }
     return true;
@@ -263,10 +265,11 @@ static int decide_plain(plain *p, synth *s, int level, bool order)
     if (got < 0)
         snprintf(p->why, sizeof p->why, "%.150s", synth_error(s, NULL, NULL));
     else if (searched)
-        snprintf(p->why, sizeof p->why, "%s choice keeps all axioms; all were searched, exactly",
+        snprintf(p->why, sizeof p->why, "%s choice satisfies all axioms; all choices were searched",
                  got ? "some" : "no");
     else
-        snprintf(p->why, sizeof p->why, "what the premise forces makes %s cycle", got ? "no" : "a");
+        snprintf(p->why, sizeof p->why, "the edges that the axioms force form %s cycle",
+                 got ? "no" : "a");
     return got;
 }
 

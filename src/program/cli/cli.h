@@ -22,24 +22,43 @@ enum exit_status {
 #undef EXIT
 };
 
-/* Which commands take an option. */
-#define CMD_CHECK 1u
-#define CMD_STAT 2u
-#define CMD_CONVERT 4u
-#define CMD_GEN 8u
-#define CMD_LEVELS 16u
-#define CMD_LINT 32u
-#define CMD_VERIFY 256u
-#define CMD_SYNTH 512u
-#define CMD_RUN 1024u
-#define CMD_TEST 2048u
-#define CMD_AUDIT 4096u
-#define CMD_SHRINK 8192u
-#define CMD_EXPLAIN 16384u
-#define CMD_LIVE (CMD_RUN | CMD_TEST)
-#define CMD_TELL (CMD_SHRINK | CMD_EXPLAIN) /* of one violation */
-#define CMD_READ (CMD_CHECK | CMD_STAT | CMD_CONVERT | CMD_LINT | CMD_VERIFY | CMD_TELL)
-#define CMD_ALL (63u | CMD_VERIFY | CMD_SYNTH | CMD_LIVE | CMD_TELL | CMD_AUDIT)
+/* Which commands take an option: one bit a command, in the order of this list. */
+enum command_id {
+    ID_CHECK,
+    ID_STAT,
+    ID_CONVERT,
+    ID_GEN,
+    ID_LEVELS,
+    ID_LINT,
+    ID_VERIFY,
+    ID_SYNTH,
+    ID_RUN,
+    ID_TEST,
+    ID_AUDIT,
+    ID_SHRINK,
+    ID_EXPLAIN,
+    COMMAND_COUNT
+};
+enum command_bit {
+    CMD_CHECK = 1u << ID_CHECK,
+    CMD_STAT = 1u << ID_STAT,
+    CMD_CONVERT = 1u << ID_CONVERT,
+    CMD_GEN = 1u << ID_GEN,
+    CMD_LEVELS = 1u << ID_LEVELS,
+    CMD_LINT = 1u << ID_LINT,
+    CMD_VERIFY = 1u << ID_VERIFY,
+    CMD_SYNTH = 1u << ID_SYNTH,
+    CMD_RUN = 1u << ID_RUN,
+    CMD_TEST = 1u << ID_TEST,
+    CMD_AUDIT = 1u << ID_AUDIT,
+    CMD_SHRINK = 1u << ID_SHRINK,
+    CMD_EXPLAIN = 1u << ID_EXPLAIN,
+    CMD_ALL = (1u << COMMAND_COUNT) - 1,
+    /* those that drive a database; that are about one violation; that read histories */
+    CMD_LIVE = CMD_RUN | CMD_TEST,
+    CMD_VIOLATION = CMD_SHRINK | CMD_EXPLAIN,
+    CMD_READ = CMD_CHECK | CMD_STAT | CMD_CONVERT | CMD_LINT | CMD_VERIFY | CMD_VIOLATION
+};
 
 enum option_id {
 #define OPT(id, commands, name, letter, arg, help) O_##id,

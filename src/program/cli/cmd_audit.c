@@ -147,7 +147,7 @@ static void print_text(const state *st, const audit_answer *r)
     if (r->verdict == AUDIT_VIOLATED)
         fputs(r->all_orders ? "  in every order of the transactions\n"
               : r->replayed_writes
-                  ? "  in the order of the log, if all wrote what the replay has them write\n"
+                  ? "  in the order of the log, if transactions wrote what the replay computes\n"
                   : "  in the order of the log\n",
               f);
     if (!st->shrunk) return;
@@ -155,7 +155,7 @@ static void print_text(const state *st, const audit_answer *r)
             (unsigned long long)st->shrunk->txns, (unsigned long long)r->txns,
             (unsigned long long)st->shrunk->statements, (unsigned long long)st->shrunk->rows);
     visible_to(f, st->a->value[O_SHRUNK]);
-    if (!st->shrunk->minimal) fprintf(f, " (perhaps not the smallest: %s)", st->shrunk->reason);
+    if (!st->shrunk->minimal) fprintf(f, " (there may be a smaller one: %s)", st->shrunk->reason);
     fputc('\n', f);
 }
 
@@ -362,12 +362,12 @@ static bool options(const args *a, audit_options *o)
     const char *c = a->value[O_CONFLICTS], *so = a->value[O_SESSION_ORDER];
     uint64_t mib = 0;
     if (c && strcmp(c, "version") && strcmp(c, "value")) {
-        complain("--conflicts: \"%s\" is none of version, value", c);
+        complain("--conflicts: \"%s\" is not one of version, value", c);
         return false;
     }
     if (!args_u64(a, O_DRIFT, &o->drift) || !args_u64(a, O_MEMORY, &mib)) return false;
     if (o->drift > INT64_MAX / 2) {
-        complain("--drift: beyond 2^62");
+        complain("--drift: the number is larger than 2^62");
         return false;
     }
     if (!passes(a->value[O_PASS], o)) return false;
@@ -415,7 +415,7 @@ int cmd_audit(args *a)
     bool many = a->value[O_LEVEL] && strchr(a->value[O_LEVEL], ',');
     if (!known_levels(a->value[O_LEVEL])) return EXIT_USAGE;
     if (a->value[O_SHRUNK] && (a->n_files > 1 || many)) {
-        complain("audit: --shrink goes with one log and one level");
+        complain("audit: --shrink takes one log and one level");
         return EXIT_USAGE;
     }
     st.out = open_output(a);

@@ -251,7 +251,7 @@ static void draw_lattice(check *c, const char *name, const ratel_verdict *v, boo
     load_lattice(&x, session_order);
     visible_to(c->out, name);
     fputs(
-        ": which level (+ holds, - violated, ? undecided; each line: a level > what it implies)\n",
+        ": levels (+ holds, - violated, ? undecided; each line: a level > the levels it implies)\n",
         c->out);
     for (size_t rank = 0; rank < n; rank++)
         for (size_t i = 0; i < n; i++) {
@@ -314,12 +314,13 @@ static bool dumpable(const check *c)
     size_t i = 0, n = sizeof stages / sizeof *stages;
     while (i < n && strcmp(stages[i], a->value[O_DUMP])) i++;
     if (i == n)
-        complain("--dump: \"%s\" is none of asg|ir|clauses", a->value[O_DUMP]);
+        complain("--dump: \"%s\" is not one of asg|ir|clauses", a->value[O_DUMP]);
     else if (a->n_files > 1)
-        complain("--dump: one history at a time");
+        complain("--dump: give one history only");
     else if (a->value[O_JSON] || a->value[O_CERTIFICATE] || a->value[O_RECHECK])
-        complain("--dump prints text and no answer: it does not go with --json, --certificate, "
-                 "--recheck");
+        complain(
+            "--dump prints text and no answer: it cannot be combined with --json, --certificate, "
+            "--recheck");
     else
         return true;
     return false;
@@ -375,14 +376,15 @@ static void check_history(check *c, const char *name)
                 merge(c, check_iso(c->a, c->iso, c->number[i], c->levels[i], h, name, c->out));
                 if (c->a->value[O_CERTIFICATE]) {
                     complain(
-                        "%s: not written: own-level: levels of the user's have no certificates",
+                        "%s: not written: own-level: levels defined in files have no certificates",
                         c->a->value[O_CERTIFICATE]);
                     merge(c, EXIT_UNDECIDED);
                 }
                 continue;
             }
             if (!c->a->value[O_QUIET])
-                fprintf(stderr, "%s: decided as %s, which is the same\n", c->levels[i], level);
+                fprintf(stderr, "%s: decided as the built-in level %s, which is equivalent\n",
+                        c->levels[i], level);
         }
         code = 0;
         bool lent = false; /* decided already */
@@ -453,7 +455,7 @@ static void list_passes(void)
             printf("%s%s", comma, strategies[s]);
             comma = ", ";
         }
-        puts(p.on ? ")" : "; off at first)");
+        puts(p.on ? ")" : "; off by default)");
     }
     static const struct {
         const char *name, *help;
@@ -480,10 +482,10 @@ int cmd_check(args *a)
     if (!parse_levels(&c)) {
         if (!c.status) c.status = EXIT_USAGE;
     } else if (a->value[O_CERTIFICATE] && (a->n_files > 1 || c.n_levels > 1)) {
-        complain("--certificate: one history and one level at a time");
+        complain("--certificate: give one history and one level only");
         c.status = EXIT_USAGE;
     } else if (a->value[O_DUMP] && is_searched(&c)) {
-        complain("--dump: not for this level from a file");
+        complain("--dump: not available for this level from a file");
         c.status = EXIT_USAGE;
     } else if (a->value[O_DUMP] && !dumpable(&c)) {
         c.status = EXIT_USAGE;

@@ -224,7 +224,7 @@ static const char *format_wanted(const args *a)
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (!a->value[formats[i].option]) continue;
         if (found) {
-            complain("explain: --%s and --%s: one form at a time", found, formats[i].name);
+            complain("explain: --%s and --%s cannot be combined", found, formats[i].name);
             return NULL;
         }
         found = formats[i].name;
@@ -293,7 +293,7 @@ static int tell(args *a, const answer *x, const survey *s, const char *name, con
                        .colour = !strcmp(format, "text") && colour_wanted(a, fileno(out))};
     bool drawn = svg && draw_by_dot(x->e, r, &t, out);
     if (svg && !drawn && !a->value[O_QUIET])
-        fputs("ratel: Graphviz (dot) is not installed: drawn by a layout of our own\n", stderr);
+        fputs("ratel: Graphviz (dot) is not installed; using the built-in layout\n", stderr);
     if (!drawn) code = ratel_explanation_write(x->e, r, format, &t, write_file_cb, out);
     if (code) status = complain_about(r, name, code);
     return close_output(a, out, status);
@@ -351,7 +351,7 @@ int cmd_explain(args *a)
     }
     if (level && ratel_level_named(level, NULL)) {
         if (strchr(level, ',') || !strcmp(level, "all"))
-            complain("explain: --level: one level at a time");
+            complain("explain: give one level only");
         else
             complain_no_level(level);
         return EXIT_USAGE;

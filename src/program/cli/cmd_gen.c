@@ -56,7 +56,7 @@ int cmd_gen(args *a)
     const char *out = a->value[O_OUTPUT] ? a->value[O_OUTPUT] : "-";
     if (a->n_files == 1 && !a->value[O_OUTPUT]) out = a->files[0];
     if (a->n_files > 1 || (a->n_files && a->value[O_OUTPUT])) {
-        complain("gen: one output at most");
+        complain("gen: give at most one output");
         return EXIT_USAGE;
     }
     const char *knobs[65] = {NULL};

@@ -63,7 +63,7 @@ static int separated(lattice *l, size_t i, size_t j, const synth_answer *r)
     l->size[c] = r->txns;
     l->evidence[c] = keep(l, r);
     if (l->evidence[c]) return EXIT_HOLDS;
-    complain("synth: a history could not be kept (a temporary file, or memory)");
+    complain("synth: out of memory, or a temporary file could not be written");
     return EXIT_IO;
 }
 

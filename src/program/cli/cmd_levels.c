@@ -10,13 +10,15 @@
 static const struct {
     const char *tool, *map;
 } others[] = {
-    {"Jepsen/Elle", "its plain levels are ours with --session-order off; strong-session-* the same "
-                    "name; its strong SI is realtime-si; strict-serializable ours"},
-    {"dbcop, Plume, AWDIT", "their RC is mav, RA ra, CC/TCC causal, session order on"},
-    {"VeriStrong, PolySI, Cobra", "SER ser, SI si, session order on"},
-    {"Viper", "Adya SI adya-si, GSI gsi, strong session SI pcsi, strong SI strong-si"},
-    {"Troubadour", "SS sser, SSI (strict SI) strong-si"},
-    {"Adya", "pl-1 ... pl-3: the level without session order"},
+    {"Jepsen/Elle",
+     "its plain levels are the same names with --session-order off; strong-session-* "
+     "and strict-serializable are the same; its strong SI is realtime-si"},
+    {"dbcop, Plume, AWDIT",
+     "their RC is mav, RA is ra, CC and TCC are causal, with session order on"},
+    {"VeriStrong, PolySI, Cobra", "SER is ser, SI is si, with session order on"},
+    {"Viper", "Adya SI is adya-si, GSI is gsi, strong session SI is pcsi, strong SI is strong-si"},
+    {"Troubadour", "SS is sser, SSI (strict SI) is strong-si"},
+    {"Adya", "pl-1 ... pl-3 are the levels without session order"},
 };
 
 /* The levels that a level implies, one after the other: start with *i == 0. */
@@ -57,7 +59,7 @@ static void print_long(FILE *out, const ratel_level *l, bool so)
     fprintf(out, "%s%s%s\n", l->name, *l->aliases ? ", also " : "", l->aliases);
     fprintf(out, "  definition     %s\n", l->about);
     fprintf(out, "  session order  %s\n",
-            !strcmp(l->session_order, "option") ? "by --session-order (default on)"
+            !strcmp(l->session_order, "option") ? "as --session-order says (default: on)"
                                                 : l->session_order);
     fprintf(out, "  checked by     %s\n", l->how);
     fprintf(out, "  implies        ");
@@ -65,7 +67,7 @@ static void print_long(FILE *out, const ratel_level *l, bool so)
     bool any = false;
     for (size_t i = 0; next_implied(l->name, so, &i, &weaker); any = true)
         fprintf(out, "%s%s", any ? ", " : "", weaker.name);
-    fputs(any ? "\n" : "nothing weaker here\n", out);
+    fputs(any ? "\n" : "no other level\n", out);
 }
 
 static int print_levels(const args *a, FILE *out)
@@ -99,8 +101,10 @@ static int print_levels(const args *a, FILE *out)
     if (json) return EXIT_HOLDS;
     fprintf(
         out,
-        "\nprefixes: strong-session-X is X with session order, realtime-X with real time too\n"
-        "ratel levels NAME shows what a level implies and what checks it\n\nif you come from:\n");
+        "\nprefixes: strong-session-X is X with session order, realtime-X is X with session order "
+        "and real time\n"
+        "ratel levels NAME shows what a level implies and how it is checked\n"
+        "\nnames in other tools:\n");
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         fprintf(out, "  %-26s %s\n", others[i].tool, others[i].map);
     return EXIT_HOLDS;

@@ -295,7 +295,7 @@ static bool parse_severity(lint *l)
             l->least = (ratel_severity)i;
             return true;
         }
-    complain("--severity: \"%s\" is none of note, warning, meaningless", s);
+    complain("--severity: \"%s\" is not one of note, warning, meaningless", s);
     return false;
 }
 
@@ -357,7 +357,7 @@ int cmd_lint(args *a)
         return EXIT_USAGE;
     }
     if (!fixes && (a->value[O_INIT_TXN] || a->value[O_TO])) {
-        complain("--%s goes with --fix", a->value[O_INIT_TXN] ? "init-txn" : "to");
+        complain("--%s needs --fix", a->value[O_INIT_TXN] ? "init-txn" : "to");
         return EXIT_USAGE;
     }
     /* two streams on one: the report gives way */

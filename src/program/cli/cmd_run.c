@@ -37,7 +37,7 @@ static bool parse_rate(const args *a, double *out)
     char *end;
     *out = strtod(s, &end);
     if (*s && !*end && *out > 0 && *out < 1e9) return true;
-    complain("--rate: \"%s\" is no number of transactions a second", s);
+    complain("--rate: \"%s\" is not a number of transactions per second", s);
     return false;
 }
 
@@ -59,12 +59,12 @@ static bool parse(args *a, live_options *o)
     const char *deletes = a->value[O_DELETES];
     o->tombstones = deletes && !strcmp(deletes, "tombstone");
     if (deletes && !o->tombstones && strcmp(deletes, "physical") != 0) {
-        complain("--deletes: \"%s\" is none of physical, tombstone", deletes);
+        complain("--deletes: \"%s\" is not one of physical, tombstone", deletes);
         return false;
     }
     if (!o->txns && o->seconds <= 0) o->seconds = 10;
     if (a->n_files) {
-        complain("run: what is \"%s\"? (the history goes to -o FILE)", a->files[0]);
+        complain("run: unexpected argument \"%s\" (use -o FILE for the history)", a->files[0]);
         return false;
     }
     return true;
@@ -81,9 +81,10 @@ static void summary(const args *a, const live *l, const live_options *o, const r
                 (unsigned long long)c->committed, rate, (unsigned long long)c->aborted,
                 (unsigned long long)c->unknown, interrupted() ? ", interrupted" : "");
     if (c->tampered)
-        complain("%llu values came back as others than were written under their ids; the history "
-                 "has a mark for each",
-                 (unsigned long long)c->tampered);
+        complain(
+            "%llu values are not the ones that were written under their ids; the history has a "
+            "mark for each of them",
+            (unsigned long long)c->tampered);
     bool history_there = !a->value[O_CHECK] && !o->mute && (!out || !strcmp(out, "-"));
     if (!a->value[O_JSON] || history_there) return;
     json_writer to = json_file(stdout), *w = &to;
@@ -211,7 +212,8 @@ int cmd_run(args *a)
     const char *out = a->value[O_OUTPUT];
     size_t n = out ? strlen(out) : 0;
     if ((n > 3 && !strcmp(out + n - 3, ".gz")) || (n > 4 && !strcmp(out + n - 4, ".zst"))) {
-        complain("run: a growing history is not compressed; compress it afterwards");
+        complain(
+            "run: a history cannot be compressed while it is recorded; compress it afterwards");
         return EXIT_USAGE;
     }
     live l;
@@ -220,7 +222,8 @@ int cmd_run(args *a)
         o.output = open_history(a, o.mute);
         run_counts c;
         if (o.output >= 0 && sql_workload_named(o.workload)) {
-            if (a->value[O_CHECK]) complain("run: a log of SQL is decided by ratel audit");
+            if (a->value[O_CHECK])
+                complain("run: --check does not apply to SQL workloads; use ratel audit");
             status = a->value[O_CHECK] ? EXIT_USAGE : run_sql(a, &l, &o);
             if (o.output > STDERR_FILENO) close(o.output);
             live_close(&l);

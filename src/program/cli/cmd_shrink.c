@@ -72,7 +72,7 @@ static void print_text(const shrink *s, const char *name)
             (unsigned long long)s->shrunk.txns, count(s->h, txn_there),
             (unsigned long long)s->shrunk.ops, count(s->h, op_there));
     if (strcmp(s->shrunk.anomaly, s->anomaly)) fprintf(f, ", %s", s->shrunk.anomaly);
-    if (!s->shrunk.minimal) fprintf(f, "; perhaps not the smallest: %s", s->shrunk.reason);
+    if (!s->shrunk.minimal) fprintf(f, "; there may be a smaller one: %s", s->shrunk.reason);
     fputc('\n', f);
 }
 
@@ -233,7 +233,7 @@ static int find_level(shrink *s)
         return EXIT_HOLDS;
     }
     if (strchr(s->given, ',') || !strcmp(s->given, "all"))
-        complain("shrink: one level at a time");
+        complain("shrink: give one level only");
     else if (!ratel_level_named(s->given, NULL))
         return EXIT_HOLDS;
     else
@@ -246,7 +246,7 @@ static bool can_write(const char *to)
     const char *id;
     for (size_t i = 0; !ratel_format_at(&id, NULL, i); i++)
         if (!strcmp(id, to)) return true;
-    complain("no format \"%s\" to write", to);
+    complain("there is no format \"%s\" to write", to);
     return false;
 }
 
@@ -260,7 +260,8 @@ int cmd_shrink(args *a)
         return EXIT_USAGE;
     }
     if (a->value[O_JSON] && !file) {
-        complain("shrink: --json needs -o FILE: standard output cannot hold both answers");
+        complain(
+            "shrink: --json needs -o FILE, because the history would go to standard output too");
         return EXIT_USAGE;
     }
     if (is_sql_log(a->files[0])) {

@@ -204,7 +204,7 @@ static void explain(const state *st, const synth_answer *a)
         }
         ratel_result_free(r);
         size_t n = enough ? 0 : contradiction(st, a, i, &lines);
-        if (n) fprintf(st->out, "%s these do not go together:", told ? ";" : ":");
+        if (n) fprintf(st->out, "%s these requirements contradict each other:", told ? ";" : ":");
         fputc('\n', st->out);
         for (size_t k = 0; k < n; k++) fprintf(st->out, "    %s\n", lines[k]);
     }
@@ -291,7 +291,8 @@ static bool engine(state *st)
     const char *name = st->a->value[O_ENGINE], *why = NULL;
     if (!name || !strcmp(name, "own")) return true;
     st->p.engine = engine_named(name, &why);
-    if (st->p.engine && st->p.proof) why = "--proof needs our own solver, which logs its steps";
+    if (st->p.engine && st->p.proof)
+        why = "--proof needs --engine own, the solver that logs its steps";
     if (why) complain("--engine %s: %s", name, why);
     return !why;
 }
@@ -358,8 +359,8 @@ static int answer(state *st)
     const char *to = st->a->value[O_TO];
     if (history && to && !is_chains(&r))
         complain(
-            "warning: the session order is no set of sessions; what is written lacks a part of "
-            "it");
+            "warning: the session order does not consist of sessions; the written history lacks a "
+            "part of it");
     if (history && to && !strcmp(to, "spec")) {
         const char *builtin = st->allow.n ? synth_level_builtin(st->s, st->allow.at[0]) : "";
         return print_spec(st->out, &r, st->allow.n > 0, builtin);
@@ -442,7 +443,7 @@ static bool options_fit(const args *a)
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (!a->value[table[i].id] || table[i].lattice == (a->value[O_LATTICE] != NULL)) continue;
         complain("synth: --%s %s --lattice", option_table[table[i].id].name,
-                 table[i].lattice ? "needs" : "does not go with");
+                 table[i].lattice ? "needs" : "cannot be combined with");
         return false;
     }
     return true;

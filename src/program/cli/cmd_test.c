@@ -45,7 +45,7 @@ static void keep(int fd, size_t number, const char *workload)
     if (bad)
         perror(name);
     else
-        fprintf(stderr, "the history is in %s (ratel explain tells more)\n", name);
+        fprintf(stderr, "the history is in %s (ratel explain shows what is wrong with it)\n", name);
 }
 
 static int run_one(live *l, args *a, const contract *c, size_t i, live_options *o)
@@ -94,7 +94,7 @@ int cmd_test(args *a)
         return EXIT_USAGE;
     o.seconds /= (double)RUNS;
     if (a->n_files) {
-        complain("test: what is \"%s\"?", a->files[0]);
+        complain("test: unexpected argument \"%s\"", a->files[0]);
         return EXIT_USAGE;
     }
     const char *dir = a->value[O_OUTPUT];
@@ -107,7 +107,7 @@ int cmd_test(args *a)
     int status = live_open(&l, a);
     const contract *c = status == EXIT_HOLDS ? live_contract(&l, a) : NULL;
     if (status == EXIT_HOLDS && !c) {
-        complain("test: %s documents nothing at %s that we know", l.db.version, l.db.isolation);
+        complain("test: Ratel knows no documented level of %s at %s", l.db.version, l.db.isolation);
         status = EXIT_USAGE;
     }
     if (c && !a->value[O_QUIET])

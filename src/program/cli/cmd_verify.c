@@ -97,7 +97,7 @@ int cmd_verify(args *a)
     const char *certificate = a->files[0], *history = a->files[1];
     bool piped = !strcmp(certificate, "-");
     if (piped && !strcmp(history, "-")) {
-        complain("verify: only one of the two can be standard input");
+        complain("verify: only one of the two files can be standard input");
         return EXIT_USAGE;
     }
     FILE *in = piped ? stdin : fopen(certificate, "rb");

@@ -1,5 +1,9 @@
 /*
  * help.c - --help and the man pages, from the tables.
+ *
+ * Commands come from main.c, options from command_options.def, exit statuses from opt/exits.def,
+ * formats from the library.  The man pages in doc/man are what `ratel --man` prints: tool/gen-man
+ * writes them, and a test compares.
  */
 #include <string.h>
 
@@ -22,6 +26,26 @@ static void spell(const option_info *o, char *buf, size_t n)
     snprintf(buf, n, "%s--%s%s%s", letter, o->name, o->arg ? " " : "", o->arg ? o->arg : "");
 }
 
+enum { HELP_LEFT = 34, HELP_WIDTH = 100 }; /* columns before the text, and of a line */
+
+/* The text in lines of HELP_WIDTH columns, all but the first indented to HELP_LEFT. */
+static void print_wrapped(FILE *to, const char *s)
+{
+    size_t column = HELP_LEFT + 1;
+    while (*s) {
+        size_t n = strcspn(s, " \n");
+        if (column + n > HELP_WIDTH) {
+            fprintf(to, "\n%*s", HELP_LEFT + 1, "");
+            column = HELP_LEFT + 1;
+        }
+        fprintf(to, "%.*s", (int)n, s);
+        column += n + 1;
+        s += n;
+        if (*s && *++s && column + strcspn(s, " \n") <= HELP_WIDTH) fputc(' ', to);
+    }
+    fputc('\n', to);
+}
+
 void help_command(const command *c, FILE *to)
 {
     fprintf(to, "ratel %s: %s\n\nusage: ratel %s %s\n\n%s\n", c->name, c->about, c->name, c->usage,
@@ -30,7 +54,8 @@ void help_command(const command *c, FILE *to)
         char left[64];
         if (!(option_table[i].commands & c->bit)) continue;
         spell(&option_table[i], left, sizeof left);
-        fprintf(to, "  %-32s %s\n", left, option_table[i].help);
+        fprintf(to, "  %-32s ", left);
+        print_wrapped(to, option_table[i].help);
     }
     if (c->bit & (CMD_READ | CMD_GEN)) {
         const char *id, *about;

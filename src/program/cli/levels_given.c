@@ -140,7 +140,7 @@ int levels_given(synth *s, const char *text, const char *option, level_list *out
         out->name[out->n] = name;
         if (!n) {
             out->n++;
-            complain("%s: a level's name is missing", option);
+            complain("%s: the name of a level is missing", option);
             return EXIT_USAGE;
         }
         int status = EXIT_USAGE, level = level_given(s, name, &status);

@@ -150,7 +150,7 @@ int live_open(live *l, const args *a)
     mem_init(&l->mem, mem_libc, NULL, &l->guard);
     const char *url = a->value[O_DB], *isolation = a->value[O_ISOLATION];
     if (!url) {
-        complain("%s: which database? (--db URL)", a->command->name);
+        complain("%s: no database given (use --db URL)", a->command->name);
         return EXIT_USAGE;
     }
     if (guard_armed(&l->guard)) {
@@ -182,7 +182,7 @@ int live_run(live *l, const args *a, const live_options *o, run_counts *c)
         return EXIT_USAGE;
     }
     if (o->faults && !l->db.temp.running) {
-        complain("--faults: only a server of our own is killed or paused (postgres:temp)");
+        complain("--faults: only a temporary server is killed or paused, such as postgres:temp");
         return EXIT_USAGE;
     }
     program p;
@@ -247,15 +247,17 @@ const char *live_level(live *l, const args *a, const contract *c, const run_coun
     bool quiet = a->value[O_QUIET] != NULL;
     if (n->deleted && *c->deleted) {
         if (!quiet && l->told != c->deleted)
-            fprintf(stderr,
-                    "rows were deleted, so this is held to %s; %s counts rows, not keys, in "
-                    "conflicts (--deletes tombstone: %s)\n",
-                    c->deleted, c->driver, c->level);
+            fprintf(
+                stderr,
+                "rows were deleted, so the level checked is %s: for conflicts, %s looks at rows "
+                "instead of keys (with --deletes tombstone the level is %s)\n",
+                c->deleted, c->driver, c->level);
         return l->told = c->deleted;
     }
     if (*c->implied && !decided(c->level)) {
         if (!quiet && l->told != c->implied)
-            fprintf(stderr, "this version does not decide %s; %s, which it implies, is checked\n",
+            fprintf(stderr,
+                    "this version does not decide %s; the weaker level %s is checked instead\n",
                     c->level, c->implied);
         return l->told = c->implied;
     }
@@ -293,7 +295,7 @@ bool live_seconds(const args *a, enum option_id o, double *out)
             *out = v * units[i].seconds;
             return true;
         }
-    complain("--%s: \"%s\" is no time such as 500ms, 10s, 2m", option_table[o].name, s);
+    complain("--%s: \"%s\" is not a time such as 500ms, 10s, 2m", option_table[o].name, s);
     return false;
 }
 
@@ -326,12 +328,12 @@ void live_list(void)
     puts("databases:");
     for (size_t i = 0; (name = driver_at(i, &there)) != NULL; i++)
         printf("  %-10s %s\n", name, there ? "yes" : "not in this build");
-    puts("isolation levels and what is documented of them:");
+    puts("isolation levels, and the levels that products document for them:");
     for (size_t i = 0; contract_at(i); i++) {
         const contract *c = contract_at(i);
         printf("  %-9s %-19s %s, session order %s, ryow %s\n            %s%s\n", c->driver,
                c->isolation, c->level, c->session_order, c->ryow, c->source,
-               *c->read ? "" : " (not opened by us)");
+               *c->read ? "" : " (source not verified)");
         if (*c->deleted) printf("            %s if rows are deleted\n", c->deleted);
     }
     puts("workloads:");

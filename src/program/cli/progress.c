@@ -1,11 +1,14 @@
 /*
- * progress.c - what takes long shows where it stands; and the table of --stats.
+ * progress.c - the progress line of long calls, the table of --stats, and the clock of both.
  *
- * One line on standard error, drawn again in place and taken away before anything else is printed,
- * since the library tells the end of each call.  A pipe, a file or -q sees nothing of it.
+ * The line is drawn on standard error again and again in place.  It is erased before anything else
+ * is printed, since the library reports the end of each call.  With -q, or where standard error is
+ * not a terminal, there is no line.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -68,7 +71,7 @@ static void draw(const ratel_progress *p)
     line.drawn = true;
 }
 
-static int tell(const ratel_progress *p, void *payload)
+static int on_progress(const ratel_progress *p, void *payload)
 {
     (void)payload;
     if (!p) {
@@ -90,7 +93,27 @@ void show_progress(const args *a)
     const char *term = getenv("TERM");
     if (a->value[O_QUIET] || !isatty(STDERR_FILENO) || !term || !strcmp(term, "dumb")) return;
     line.begun = now();
-    ratel_on_progress(a->context, tell, NULL);
+    ratel_on_progress(a->context, on_progress, NULL);
+}
+
+/* --- clock and memory ------------------------------------------------------------------------- */
+
+uint64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+double seconds_since(uint64_t start)
+{
+    return (double)(now() - start) / 1e9;
+}
+
+uint64_t peak_rss_kib(void)
+{
+    struct rusage u;
+    return getrusage(RUSAGE_SELF, &u) ? 0 : (uint64_t)u.ru_maxrss;
 }
 
 /* --- the table of --stats --------------------------------------------------------------------- */

@@ -15,14 +15,14 @@ static const struct {
 #ifdef HAVE_CADICAL
     {"cadical", &engine_cadical, NULL},
 #else
-    {"cadical", NULL, "this build has no CaDiCaL (libcadical-dev was not there)"},
+    {"cadical", NULL, "this build has no CaDiCaL (libcadical-dev was not installed)"},
 #endif
 };
 #define N_ENGINES (sizeof engines / sizeof *engines)
 
 const synth_engine *engine_named(const char *name, const char **why)
 {
-    *why = "no such engine; there are own and cadical";
+    *why = "there is no such engine; use own or cadical";
     for (size_t i = 0; i < N_ENGINES; i++) {
         if (strcmp(engines[i].name, name)) continue;
         *why = engines[i].missing;

@@ -128,7 +128,7 @@ bool db_isolation(db *d, const char *isolation)
         !strcmp(d->driver->name, "postgres"))
         d->isolation = "repeatable-read";
     if (!d->isolation)
-        db_fail(d->error, "%s has no isolation %.60s, only: %s", d->driver->name, isolation,
+        db_fail(d->error, "%s has no isolation level %.60s; it has: %s", d->driver->name, isolation,
                 d->driver->isolations);
     return d->isolation != NULL;
 }
@@ -146,10 +146,11 @@ const driver *driver_of(const char *url, char *error, size_t *rest)
                     adapters[a].package);
         return adapters[a].driver;
     }
-    db_fail(error,
-            "\"%.60s\" is no database URL: sqlite:FILE, postgres://..., mysql://..., or "
-            "postgres:temp, mariadb:temp",
-            url);
+    db_fail(
+        error,
+        "\"%.60s\" is not a database URL; expected sqlite:FILE, postgres://..., mysql://..., or "
+        "postgres:temp, mariadb:temp",
+        url);
     return NULL;
 }
 

@@ -85,7 +85,7 @@ struct driver {
     bool server;            /* scheme:temp starts one of our own */
     bool row_locks;         /* SELECT ... FOR UPDATE */
     bool procedures;        /* PL/pgSQL */
-    /* Looks at the address, starts a server of our own, finds the version. */
+    /* Looks at the address, starts a temporary server, finds the version. */
     bool (*open)(db *d);
     void (*close)(db *d);
     /* Makes an empty ratel_kv and fills it with rows; d->lists is set. */

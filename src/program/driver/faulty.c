@@ -52,7 +52,9 @@ static bool faulty_open(db *d)
         return true;
     }
     d->misuse = true;
-    db_fail(d->error, "faulty:BUG:URL, BUG one of commit-aborted, drop-write, stale-read, tamper");
+    db_fail(
+        d->error,
+        "expected faulty:BUG:URL, where BUG is commit-aborted, drop-write, stale-read or tamper");
     return false;
 }
 
@@ -88,7 +90,7 @@ static enum bug bug_of(const db_session *s)
 static bool now(db_session *s)
 {
     static const char *const notes[BUGS] = {
-        [COMMIT_ABORTED] = "planted: rolled back, said to have committed",
+        [COMMIT_ABORTED] = "planted: rolled back but reported as committed",
         [DROP_WRITE] = "planted: a write was not sent",
         [STALE_READ] = "planted: a read came from a cache",
         [TAMPER] = "planted: a read was changed",

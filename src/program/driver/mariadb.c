@@ -2,7 +2,7 @@
  * mariadb.c - MariaDB and MySQL through libmariadb.
  *
  *   mysql://user@host[:port]/db     the password from MYSQL_PWD or ~/.my.cnf
- *   mariadb:temp                    a server of our own (temp.h)
+ *   mariadb:temp                    a temporary server that Ratel starts (temp.h)
  *
  * snapshot-isolation is repeatable read with innodb_snapshot_isolation=ON.
  *
@@ -50,7 +50,7 @@ static bool parse(db *d, maria_own *o)
 {
     const char *p = d->address;
     if (strncmp(p, "//", 2)) {
-        db_fail(d->error, "write mysql://user@host[:port]/database, or mariadb:temp");
+        db_fail(d->error, "expected mysql://user@host[:port]/database or mariadb:temp");
         return false;
     }
     p += 2;
@@ -58,7 +58,7 @@ static bool parse(db *d, maria_own *o)
     while (at < n && p[at] != '@') at++;
     if (at < n) {
         if (memchr(p, ':', at)) {
-            db_fail(d->error, "no password in the URL: use MYSQL_PWD or ~/.my.cnf");
+            db_fail(d->error, "a password in the URL is not accepted: use MYSQL_PWD or ~/.my.cnf");
             return false;
         }
         snprintf(o->user, sizeof o->user, "%.*s", (int)at, p);

@@ -2,7 +2,7 @@
  * postgres.c - PostgreSQL through libpq.
  *
  *   postgres://user@host/db      as libpq takes it; the password from PGPASSWORD or ~/.pgpass
- *   postgres:temp                a server of our own (temp.h)
+ *   postgres:temp                a temporary server that Ratel starts (temp.h)
  *
  * Traps: COMMIT of a transaction that has failed is no error, its command tag is ROLLBACK.  A
  * connection that ends during COMMIT, and errors that end connections (class 57, 08), leave the
@@ -59,7 +59,7 @@ static PGconn *connection(const db *d)
     return c;
 }
 
-/* A server of our own needs a moment to take connections, after a kill too. */
+/* A temporary server needs a moment to take connections, after a kill too. */
 static PGconn *patiently(db *d)
 {
     uint64_t start = clock_now();
@@ -91,7 +91,9 @@ static bool has_password(db *d)
     for (PQconninfoOption *o = all; o->keyword; o++)
         if (!strcmp(o->keyword, "password") && o->val) found = true;
     PQconninfoFree(all);
-    if (found) db_fail(d->error, "no password in the URL: use PGPASSWORD, PGPASSFILE or ~/.pgpass");
+    if (found)
+        db_fail(d->error,
+                "a password in the URL is not accepted: use PGPASSWORD, PGPASSFILE or ~/.pgpass");
     return found;
 }
 
@@ -294,7 +296,7 @@ static enum db_answer pg_commit(db_session *s)
     PGresult *r = PQexec(s->own, "COMMIT");
     enum db_answer a = told(s, r, PQerrorMessage(s->own));
     if (a == DB_OK && strcmp(PQcmdStatus(r), "COMMIT") != 0) {
-        db_fail(s->error, "COMMIT was answered by %s", PQcmdStatus(r));
+        db_fail(s->error, "the database answered COMMIT with %s", PQcmdStatus(r));
         a = DB_REFUSED;
     }
     PQclear(r);

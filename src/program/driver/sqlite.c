@@ -75,7 +75,7 @@ static bool parameters(db *d, sqlite_own *o)
     if (db_parameter(d, "journal", word, sizeof word)) {
         if (!one_of(word, "wal", "delete", "truncate")) {
             d->misuse = true;
-            db_fail(d->error, "journal is wal, delete or truncate, not \"%s\"", word);
+            db_fail(d->error, "journal must be wal, delete or truncate, not \"%s\"", word);
             return false;
         }
         snprintf(o->pragmas, sizeof o->pragmas, "PRAGMA journal_mode=%s;", word);
@@ -83,7 +83,7 @@ static bool parameters(db *d, sqlite_own *o)
     if (db_parameter(d, "sync", word, sizeof word)) {
         if (!one_of(word, "off", "normal", "full")) {
             d->misuse = true;
-            db_fail(d->error, "sync is off, normal or full, not \"%s\"", word);
+            db_fail(d->error, "sync must be off, normal or full, not \"%s\"", word);
             return false;
         }
         size_t n = strlen(o->pragmas);
@@ -106,7 +106,7 @@ static bool lite_open(db *d)
     size_t path = strcspn(d->address, "?");
     if (!path) {
         d->misuse = true;
-        db_fail(d->error, "sqlite: needs a file, or :memory:");
+        db_fail(d->error, "sqlite: needs a file name or :memory:");
         return false;
     }
     if (path == 8 && !strncmp(d->address, ":memory:", 8)) {

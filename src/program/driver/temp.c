@@ -218,7 +218,7 @@ static void tell_log(const warden *w, const char *what)
     text[n > 0 ? n : 0] = 0;
     for (char *p = text; *p; p++)
         if (*p == '\n' || *p == '\t') *p = ' ';
-    snprintf(line, sizeof line, "%s: %s", what, *text ? text : "it said nothing");
+    snprintf(line, sizeof line, "%s: %s", what, *text ? text : "it printed nothing");
     tell('e', line);
 }
 
@@ -304,7 +304,7 @@ _Noreturn static void watch(const temp_spec *s, int control, int report)
         w.as = getpwnam(s->user);
         if (!w.as) w.as = getpwnam("nobody");
         if (!w.as) {
-            tell('e', "we are root, and there is no other user to run a server as");
+            tell('e', "Ratel runs as root, and there is no other user to run a server as");
             _exit(1);
         }
     }
@@ -314,7 +314,7 @@ _Noreturn static void watch(const temp_spec *s, int control, int report)
         _exit(1);
     }
     if (w.as && chown(w.dir, w.as->pw_uid, w.as->pw_gid))
-        tell('e', "cannot give the directory away");
+        tell('e', "cannot change the owner of the directory");
     else if (prepared(&w))
         serve(&w);
     kill_all(&w, s->stop);
@@ -345,11 +345,11 @@ bool temp_start(temp_server *t, const temp_spec *s, char *why, size_t cap)
 {
     int control[2], report[2];
     if (pipe2(control, O_CLOEXEC)) {
-        snprintf(why, cap, "no pipe: %s", strerror(errno));
+        snprintf(why, cap, "cannot create a pipe: %s", strerror(errno));
         return false;
     }
     if (pipe2(report, O_CLOEXEC)) {
-        snprintf(why, cap, "no pipe: %s", strerror(errno));
+        snprintf(why, cap, "cannot create a pipe: %s", strerror(errno));
         close(control[0]), close(control[1]);
         return false;
     }

@@ -23,7 +23,7 @@ int64_t ids_issue(id_table *t, int64_t key, int64_t value)
 {
     if (value < 0 || value > UINT32_MAX || t->writes.n >= MOST)
         guard_fail(t->mem.guard, GUARD_UNSUPPORTED,
-                   "more writes, or larger values, than ids can carry");
+                   "there are more writes, or larger values, than write ids can represent");
     db_row w = {key, value};
     vec_push(&t->mem, &t->writes, w);
     return (int64_t)((uint64_t)t->writes.n << 32 | (uint64_t)value);
@@ -52,6 +52,6 @@ bool ids_true(const id_table *t, int64_t key, int64_t value, char *why, size_t c
         snprintf(why + n, cap - (size_t)n, "wrote %lld to key %lld", (long long)w->value,
                  (long long)w->key);
     else
-        snprintf(why + n, cap - (size_t)n, "nobody has written");
+        snprintf(why + n, cap - (size_t)n, "no transaction wrote");
     return false;
 }

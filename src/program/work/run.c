@@ -381,7 +381,7 @@ static bool transact(session *s)
         bool undone = a != DB_OK;
         if (undone) {
             s->times[2] = run_time(r);
-            if (a == DB_BROKEN) give_up(r, "the database says: ", s->db.error);
+            if (a == DB_BROKEN) give_up(r, "database error: ", s->db.error);
             connected = a != DB_LOST && d->abort(&s->db) == DB_OK;
             a = DB_REFUSED;
         } else {
@@ -393,7 +393,7 @@ static bool transact(session *s)
         s->times[3] = run_time(r);
         finish(s, a);
     } else if (a == DB_BROKEN) {
-        give_up(r, "the database says: ", s->db.error);
+        give_up(r, "database error: ", s->db.error);
     }
     s->refusals = a == DB_OK ? 0 : s->refusals + 1;
     return connected;
@@ -607,7 +607,7 @@ static bool start_all(run *r, session *all)
         if (!pthread_create(&all[i].thread, NULL, session_thread, &all[i])) continue;
         atomic_fetch_sub(&r->running, 1);
         all[i].run = NULL;
-        give_up(r, "", "cannot start so many threads");
+        give_up(r, "", "cannot start that many threads");
         for (uint32_t k = i + 1; k < r->options->sessions; k++) all[k].run = NULL;
         return false;
     }

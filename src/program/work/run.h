@@ -28,7 +28,7 @@ typedef struct run_options {
     double seconds;  /* 0: no limit */
     double rate;     /* transactions a second, all sessions together; 0: as fast as they can */
     uint64_t seed;   /* for the header, and for faults */
-    unsigned faults; /* of a server of our own */
+    unsigned faults; /* of a temporary server */
     bool mute;       /* drive it all the same, record nothing: what does recording cost? */
     bool ids;        /* values carry the ids of their writes (ids.h); lists are unique anyhow */
     int output;      /* descriptor to which the history is written */

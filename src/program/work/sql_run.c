@@ -256,12 +256,12 @@ static sql_sizes sizes(const sql_run *r)
 bool sql_run_all(sql_run *r)
 {
     if (!r->db->driver->query) {
-        snprintf(r->error, sizeof r->error, "SQL workloads do not run on %s yet",
+        snprintf(r->error, sizeof r->error, "SQL workloads do not run on %s in this version",
                  r->db->driver->name);
         return false;
     }
     if (r->w->procedures && !r->db->driver->procedures) {
-        snprintf(r->error, sizeof r->error, "%s needs PL/pgSQL, which %s has not", r->w->name,
+        snprintf(r->error, sizeof r->error, "%s needs PL/pgSQL, which %s does not have", r->w->name,
                  r->db->driver->name);
         return false;
     }

@@ -472,7 +472,7 @@ const sql_workload sql_workloads[] = {
      tpcc_setup,
      tpcc_txn},
     {"tpcc-proc",
-     "the same as functions in PL/pgSQL, one call a transaction",
+     "the same as PL/pgSQL functions, one call per transaction",
      true,
      {.warehouses = 1, .districts = 2, .customers = 3, .items = 1},
      proc_setup,
