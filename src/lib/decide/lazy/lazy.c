@@ -12,8 +12,8 @@
  * broken are looked at again: reads of moved readers, readers of moved versions and of the versions
  * before them, and, for snapshot isolation, overlaps with neighbours.
  *
- * Invariant: an obligation that is not queued is satisfied by the current order.  Undoing edges
- * keeps the order, so it keeps the invariant.
+ * Invariant: an obligation that is not queued is satisfied by the current order (lazy_check).
+ * Undoing edges keeps the order, so it keeps the invariant.
  *
  * A read with several candidates is satisfied by any writer of its value; a transaction of unknown
  * outcome exists while its literal is true.
@@ -30,8 +30,6 @@
 
 /* --- queue ------------------------------------------------------------------------------------ */
 
-#define OVERLAP 0x80000000u
-
 void lazy_enqueue(lazy *z, uint32_t ob)
 {
     if (z->queued[ob]) return;
@@ -39,7 +37,7 @@ void lazy_enqueue(lazy *z, uint32_t ob)
     vec_push(z->m, &z->queue, ob);
 }
 
-static void enqueue_overlap(lazy *z, uint32_t inst)
+void lazy_enqueue_overlap(lazy *z, uint32_t inst)
 {
     if (!z->overlap_queued || z->overlap_queued[inst]) return;
     z->overlap_queued[inst] = 1;
@@ -47,18 +45,13 @@ static void enqueue_overlap(lazy *z, uint32_t inst)
 }
 
 /* --- reads without a certain writer ------------------------------------------------------------
-   Each one that is satisfied, and not queued, watches the version that it sees: it can break only
-   if that one moves, another comes to stand right behind it, or the reader itself moves. */
+   Each such read that is satisfied, and not queued, watches the version that it sees: the read can
+   break only if that version moves, if another version comes to stand right after it, or if the
+   reader itself moves. */
 
-#define WATCH_LIST 0x80000000u /* in watch_prev: the first of that list */
+#define WATCH_LIST 0x80000000u /* in watch_prev: the read is the first of that list */
 
-static bool is_loose(const lazy *z, uint32_t ob)
-{
-    uint32_t rf = z->p->rf[ob];
-    return rf == RF_OPEN || (rf == RF_INIT && (z->paths || !z->p->in[z->g->ob_node[ob]]));
-}
-
-static void watch_clear(lazy *z)
+void lazy_watch_clear(lazy *z)
 {
     if (!z->watch_next) return;
     memset(z->watch_prev, 0xff, (z->g->obs + 1) * sizeof *z->watch_prev);
@@ -76,7 +69,7 @@ static void watch_start(lazy *z)
     z->watch_head = mem_array(z->m, uint32_t, g->insts + history_keys(g->h) + 1);
 }
 
-/* The list of a version of key k; NONE: the initial one. */
+/* The list of those that watch a version of key k; NONE: its initial version. */
 static uint32_t watch_list(const lazy *z, uint32_t inst, key_id k)
 {
     return inst != NONE ? inst : (uint32_t)z->g->insts + k;
@@ -115,11 +108,11 @@ static void wake(lazy *z, uint32_t inst, key_id k)
     *head = NONE;
 }
 
-/* The version has moved, has come, or has gone. */
+/* The version has moved, or its transaction has begun or ceased to take part. */
 static void wake_around(lazy *z, uint32_t inst)
 {
     key_id k = z->g->inst_key[inst];
-    /* Those that see past their own version: any change of the key may concern them. */
+    /* Reads that see past their own version: any change of the key may concern them. */
     for (uint32_t i = z->past ? z->past_first[k] : 0; z->past && i < z->past_first[k + 1]; i++)
         lazy_enqueue(z, z->past[i]);
     if (!z->watch_next) return;
@@ -129,12 +122,6 @@ static void wake_around(lazy *z, uint32_t inst)
 
 /* --- the key's versions in the current order -------------------------------------------------- */
 
-static uint32_t commit_pos(const lazy *z, uint32_t inst)
-{
-    return z->pos[commit_of(z->p, z->g->inst_node[inst])];
-}
-
-/* The next install of the key, in version order, whose transaction exists. */
 uint32_t lazy_next_version(const lazy *z, uint32_t inst)
 {
     key_id k = z->g->inst_key[inst];
@@ -151,16 +138,14 @@ uint32_t lazy_version_before(const lazy *z, uint32_t inst)
     return NONE;
 }
 
-/* The same, past versions of v's own transaction. */
-static uint32_t next_of_others(const lazy *z, uint32_t inst, node_id v)
+uint32_t lazy_next_of_others(const lazy *z, uint32_t inst, node_id v)
 {
     uint32_t u = lazy_next_version(z, inst);
     while (u != NONE && asg_same(z->g, z->g->inst_node[u], v)) u = lazy_next_version(z, u);
     return u;
 }
 
-/* Where in its key's list the first version stands that is not committed before v's begin. */
-static uint32_t versions_before(const lazy *z, key_id k, node_id v)
+uint32_t lazy_versions_before(const lazy *z, key_id k, node_id v)
 {
     uint32_t at = z->pos[begin_of(z->p, v)];
     uint32_t lo = z->g->kw_first[k], hi = z->g->kw_first[k + 1];
@@ -174,17 +159,16 @@ static uint32_t versions_before(const lazy *z, key_id k, node_id v)
     return lo;
 }
 
-/* The version that v sees: the last one committed before its begin, its own aside. */
-static uint32_t version_seen(const lazy *z, key_id k, node_id v)
+uint32_t lazy_version_seen(const lazy *z, key_id k, node_id v)
 {
-    for (uint32_t i = versions_before(z, k, v); i-- > z->g->kw_first[k];) {
+    for (uint32_t i = lazy_versions_before(z, k, v); i-- > z->g->kw_first[k];) {
         node_id u = z->g->inst_node[z->list[i]];
         if (z->present[u] && !asg_same(z->g, u, v)) return z->list[i];
     }
     return NONE;
 }
 
-static bool may_read(const lazy *z, uint32_t ob, uint32_t inst)
+bool lazy_may_read(const lazy *z, uint32_t ob, uint32_t inst)
 {
     asg *g = z->g;
     if (g->inst_value[inst] != g->ob_value[ob]) return false;
@@ -196,9 +180,9 @@ uint32_t lazy_explained_by(const lazy *z, uint32_t ob)
 {
     key_id k = z->g->ob_key[ob];
     node_id v = z->g->ob_node[ob];
-    for (uint32_t i = versions_before(z, k, v); i-- > z->g->kw_first[k];) {
+    for (uint32_t i = lazy_versions_before(z, k, v); i-- > z->g->kw_first[k];) {
         node_id u = z->g->inst_node[z->list[i]];
-        if (z->present[u] && u != v && may_read(z, ob, z->list[i])) return z->list[i];
+        if (z->present[u] && u != v && lazy_may_read(z, ob, z->list[i])) return z->list[i];
     }
     return NONE;
 }
@@ -227,11 +211,10 @@ static void grow_pairs(lazy *z)
 static uint32_t new_var(lazy *z)
 {
     uint32_t v = solver_var(z->s);
-    solver_decidable(z->s, v, false); /* we decide, or nobody */
+    solver_decidable(z->s, v, false); /* cb_decide alone picks these */
     return v;
 }
 
-/* The literal "from before to". */
 uint32_t lazy_before(lazy *z, uint32_t from, uint32_t to)
 {
     assert(from != to);
@@ -249,7 +232,7 @@ uint32_t lazy_before(lazy *z, uint32_t from, uint32_t to)
     return lit_of(var, false);
 }
 
-/* True the first time it is asked about this pair. */
+/* Is this the first question about the pair?  Keeps the names of clauses that were written. */
 bool lazy_first_time(lazy *z, uint32_t a, uint32_t b)
 {
     if (!z->done || 2 * z->dones >= z->done_mask) {
@@ -284,13 +267,13 @@ void lazy_clause_lit(lazy *z, uint32_t lit)
     vec_push(z->m, &z->lits, lit);
 }
 
-/* What is said of v holds only if it committed. */
+/* The clause holds only if v committed: adds the literal that v did not. */
 void lazy_clause_unless(lazy *z, node_id v)
 {
     if (z->taken_var && z->taken_var[v] != NONE) lazy_clause_lit(z, lit_of(z->taken_var[v], true));
 }
 
-/* Why the next clause holds (justify.h). */
+/* Tells the proof why the next clause holds (justify.h). */
 static void clause_why(lazy *z, enum justify_why why, uint32_t ob, node_id w, node_id u)
 {
     if (z->j) justify_reason(z->j, why, ob, w, u);
@@ -308,19 +291,25 @@ void lazy_add_core(lazy *z, node_id v)
     vec_push(z->m, &z->a->core, v);
 }
 
-/* Of two literals that would both do, the one with the shorter way; or the one that is free. */
-static uint32_t shorter(lazy *z, uint32_t a, uint32_t a_from, uint32_t a_to, uint32_t b,
-                        uint32_t b_from, uint32_t b_to)
+/* A literal that says "from before to", which the current order breaks; LIT_NONE: there is none. */
+typedef struct way {
+    uint32_t lit, from, to;
+} way;
+
+/* Of two literals that would both do, the one whose events are nearer to each other; or the one
+   that is free. */
+static uint32_t shorter_way(lazy *z, way a, way b)
 {
-    if (a == LIT_NONE || (b != LIT_NONE && solver_value(z->s, a))) return b;
-    if (b == LIT_NONE || solver_value(z->s, b)) return a;
-    if (!pass_on(z->p->tune, PASS_TOPOLOGICAL)) return a;
-    uint32_t way_a = z->pos[a_from] - z->pos[a_to], way_b = z->pos[b_from] - z->pos[b_to];
+    if (a.lit == LIT_NONE || (b.lit != LIT_NONE && solver_value(z->s, a.lit))) return b.lit;
+    if (b.lit == LIT_NONE || solver_value(z->s, b.lit)) return a.lit;
+    if (!pass_on(z->p->tune, PASS_TOPOLOGICAL)) return a.lit;
+    assert(z->pos[a.from] > z->pos[a.to] && z->pos[b.from] > z->pos[b.to]);
+    uint32_t way_a = z->pos[a.from] - z->pos[a.to], way_b = z->pos[b.from] - z->pos[b.to];
     /* Luck decides only between ways of about the same length: the long way costs far more than
        variety is worth. */
     bool close = way_a - way_a / 4 <= way_b && way_b - way_b / 4 <= way_a;
-    if (z->p->tune->seed && close) return rng_below(&z->luck, 2) ? a : b;
-    return way_a <= way_b ? a : b;
+    if (z->p->tune->seed && close) return rng_below(&z->luck, 2) ? a.lit : b.lit;
+    return way_a <= way_b ? a.lit : b.lit;
 }
 
 bool lazy_ruled_out(const lazy *z, node_id a, node_id b)
@@ -328,15 +317,18 @@ bool lazy_ruled_out(const lazy *z, node_id a, node_id b)
     return pass_on(z->p->tune, PASS_FOLD) && reaches(&z->reach, a, b);
 }
 
-/* v reads w's version (NONE: the initial one), and u stands between.  `reads`: the literal that
-   says v reads w, or LIT_NONE if that is sure; `name` and u tell the clause from others.  Returns a
-   literal to decide, or THEORY_ANY if a clause was written. */
-static uint32_t between(lazy *z, uint32_t ob, uint32_t w, uint32_t u, uint32_t reads, uint32_t name)
+/* v reads w's version (NONE: the initial one), and u stands between them in the order.  `reads` is
+   the literal that says v reads w, or LIT_NONE if that is sure; `name` and u tell the clause from
+   others.  Returns a literal to decide, or THEORY_ANY if a clause was written. */
+static uint32_t mend_between(lazy *z, uint32_t ob, uint32_t w, uint32_t u, uint32_t reads,
+                             uint32_t name)
 {
     asg *g = z->g;
     node_id v = g->ob_node[ob], un = g->inst_node[u];
-    uint32_t from = commit_of(z->p, un), to = NONE, first = LIT_NONE, second = LIT_NONE;
-    /* What the clocks rule out is no literal at all. */
+    assert(u != NONE && u != w && !asg_same(g, un, v));
+    assert(commit_pos(z, u) < z->pos[begin_of(z->p, v)]);
+    uint32_t from = commit_of(z->p, un), to = from, first = LIT_NONE, second = LIT_NONE;
+    /* What the clocks rule out needs no literal at all. */
     if (w != NONE && !lazy_ruled_out(z, g->inst_node[w], un)) {
         to = version_target(z->p, g->inst_node[w]);
         first = lazy_before(z, from, to);
@@ -357,7 +349,7 @@ static uint32_t between(lazy *z, uint32_t ob, uint32_t w, uint32_t u, uint32_t r
         if (w != NONE) lazy_add_core(z, g->inst_node[w]);
         return THEORY_ANY;
     }
-    return shorter(z, first, from, to, second, begin_of(z->p, v), from);
+    return shorter_way(z, (way){first, from, to}, (way){second, begin_of(z->p, v), from});
 }
 
 /* --- open reads ------------------------------------------------------------------------------- */
@@ -367,7 +359,7 @@ uint32_t lazy_cand_lit(lazy *z, uint32_t i)
     return lit_of(z->cand_var[i], false);
 }
 
-/* The candidates' literals, and what choosing one means. */
+/* Makes the candidates' literals, and writes what choosing one means. */
 static void write_candidates(lazy *z, uint32_t open)
 {
     asg *g = z->g;
@@ -413,8 +405,8 @@ bool lazy_write_choice(lazy *z, uint32_t ob)
     return true;
 }
 
-/* Among candidates that are still free: the last one before the reader, else the first behind. */
-static uint32_t likeliest(lazy *z, uint32_t open)
+/* Among candidates that are still free, the last one before the reader, else the first after it. */
+static uint32_t likeliest_candidate(lazy *z, uint32_t open)
 {
     asg *g = z->g;
     uint32_t at = z->pos[begin_of(z->p, g->ob_node[g->open.at[open]])], best = LIT_NONE;
@@ -427,7 +419,7 @@ static uint32_t likeliest(lazy *z, uint32_t open)
         bool init = c >= RF_LAST;
         uint32_t p = init ? 0 : z->pos[commit_of(z->p, c)];
         bool early = init || p < at;
-        if (!init && !z->present[c] && best != LIT_NONE) continue; /* rather one that exists */
+        if (!init && !z->present[c] && best != LIT_NONE) continue; /* one that exists is better */
         bool better = best == LIT_NONE ||
                       (early ? !best_before || p > best_pos : !best_before && p < best_pos);
         if (!better) continue;
@@ -438,15 +430,42 @@ static uint32_t likeliest(lazy *z, uint32_t open)
     return best;
 }
 
-static uint32_t check_open(lazy *z, uint32_t ob, bool *violated)
+/* The open read has chosen candidate i, and u, which is none of its candidates, stands between. */
+static uint32_t mend_chosen_open(lazy *z, uint32_t ob, uint32_t i, uint32_t u)
+{
+    asg *g = z->g;
+    node_id v = g->ob_node[ob], un = g->inst_node[u];
+    uint32_t c = g->cand.at[i], w = c >= RF_LAST ? NONE : asg_install(g, c, g->ob_key[ob]);
+    way earlier = {LIT_NONE, commit_of(z->p, un), commit_of(z->p, un)};
+    if (lazy_first_time(z, i | OVERLAP, u)) {
+        lazy_clause_start(z);
+        clause_why(z, BECAUSE_READ, ob, w != NONE ? c : NO_ID, un);
+        lazy_clause_lit(z, lit_not(lazy_cand_lit(z, i)));
+        lazy_clause_unless(z, v);
+        lazy_clause_unless(z, un);
+        if (w != NONE) lazy_clause_lit(z, lazy_before(z, earlier.from, version_target(z->p, c)));
+        lazy_clause_lit(z, lazy_before(z, begin_of(z->p, v), earlier.from));
+        lazy_clause_end(z);
+        lazy_add_core(z, un);
+        return THEORY_ANY;
+    }
+    if (w != NONE) {
+        earlier.to = version_target(z->p, c);
+        earlier.lit = lazy_before(z, earlier.from, earlier.to);
+    }
+    way later = {lazy_before(z, begin_of(z->p, v), earlier.from), begin_of(z->p, v), earlier.from};
+    return shorter_way(z, earlier, later);
+}
+
+/* An open read must find some writer of its value. */
+static uint32_t check_open_read(lazy *z, uint32_t ob, bool *violated)
 {
     asg *g = z->g;
     uint32_t open = z->open_of[ob];
-    node_id v = g->ob_node[ob];
     uint32_t first = g->cand_first.at[open], end = g->cand_first.at[open + 1];
-    uint32_t u = version_seen(z, g->ob_key[ob], v);
+    uint32_t u = lazy_version_seen(z, g->ob_key[ob], g->ob_node[ob]);
     *violated = false;
-    if (u == NONE ? g->cand.at[first] == RF_INIT : may_read(z, ob, u)) {
+    if (u == NONE ? g->cand.at[first] == RF_INIT : lazy_may_read(z, ob, u)) {
         lazy_watch(z, ob, u);
         return LIT_NONE;
     }
@@ -457,66 +476,41 @@ static uint32_t check_open(lazy *z, uint32_t ob, bool *violated)
     }
     for (uint32_t i = first; i < end; i++) {
         if (solver_value(z->s, lazy_cand_lit(z, i)) <= 0) continue;
-        /* v reads this one, so u, which is no candidate, must go; u exists, because the chosen
-           one stands before v */
-        if (u == NONE) { /* chosen, but not in the order yet: cannot be */
-            assert(false && "a chosen writer stands before its reader");
-            return LIT_NONE;
-        }
-        uint32_t c = g->cand.at[i];
-        uint32_t w = c >= RF_LAST ? NONE : asg_install(g, c, g->ob_key[ob]);
-        if (lazy_first_time(z, i | OVERLAP, u)) {
-            uint32_t from = commit_of(z->p, g->inst_node[u]);
-            lazy_clause_start(z);
-            clause_why(z, BECAUSE_READ, ob, w != NONE ? c : NO_ID, g->inst_node[u]);
-            lazy_clause_lit(z, lit_not(lazy_cand_lit(z, i)));
-            lazy_clause_unless(z, v);
-            lazy_clause_unless(z, g->inst_node[u]);
-            if (w != NONE) lazy_clause_lit(z, lazy_before(z, from, version_target(z->p, c)));
-            lazy_clause_lit(z, lazy_before(z, begin_of(z->p, v), from));
-            lazy_clause_end(z);
-            lazy_add_core(z, g->inst_node[u]);
-            return THEORY_ANY;
-        }
-        uint32_t from = commit_of(z->p, g->inst_node[u]), to = NONE, l1 = LIT_NONE;
-        if (w != NONE) {
-            to = version_target(z->p, c);
-            l1 = lazy_before(z, from, to);
-        }
-        return shorter(z, l1, from, to, lazy_before(z, begin_of(z->p, v), from), begin_of(z->p, v),
-                       from);
+        assert(u != NONE && "a chosen writer stands before its reader");
+        if (u == NONE) return LIT_NONE;
+        return mend_chosen_open(z, ob, i, u);
     }
-    return likeliest(z, open);
+    return likeliest_candidate(z, open);
 }
 
 /* A read whose source must be chosen outright. */
-static uint32_t choose(lazy *z, uint32_t ob, bool *violated)
+static uint32_t choose_source(lazy *z, uint32_t ob, bool *violated)
 {
     uint32_t open = z->open_of[ob];
     *violated = true;
-    if (z->chosen_clause[open]) return likeliest(z, open);
+    if (z->chosen_clause[open]) return likeliest_candidate(z, open);
     write_candidates(z, open);
     return THEORY_ANY;
 }
 
 /* An update's read whose source is chosen must find just that one. */
-static uint32_t check_chosen(lazy *z, uint32_t ob, uint32_t cand, bool *violated)
+static uint32_t check_chosen_read(lazy *z, uint32_t ob, uint32_t cand, bool *violated)
 {
     asg *g = z->g;
     node_id v = g->ob_node[ob];
     uint32_t c = g->cand.at[cand], w = c < RF_LAST ? asg_install(g, c, g->ob_key[ob]) : NONE;
-    uint32_t u = version_seen(z, g->ob_key[ob], v);
+    uint32_t u = lazy_version_seen(z, g->ob_key[ob], v);
     *violated = u != w;
     if (u == w) {
         lazy_watch(z, ob, u);
         return LIT_NONE;
     }
     assert(u != NONE && "a chosen writer stands before its reader");
-    return between(z, ob, w, u, lazy_cand_lit(z, cand), cand | OVERLAP);
+    return mend_between(z, ob, w, u, lazy_cand_lit(z, cand), cand | OVERLAP);
 }
 
 /* A read that any candidate before it explains. */
-static uint32_t check_any(lazy *z, uint32_t ob, bool *violated)
+static uint32_t check_any_candidate(lazy *z, uint32_t ob, bool *violated)
 {
     asg *g = z->g;
     uint32_t open = z->open_of[ob], at = z->pos[begin_of(z->p, g->ob_node[ob])];
@@ -528,7 +522,7 @@ static uint32_t check_any(lazy *z, uint32_t ob, bool *violated)
         lazy_watch(z, ob, asg_install(g, c, g->ob_key[ob]));
         return LIT_NONE;
     }
-    return choose(z, ob, violated);
+    return choose_source(z, ob, violated);
 }
 
 /* --- checking one obligation ------------------------------------------------------------------ */
@@ -542,33 +536,34 @@ static uint32_t check_read(lazy *z, uint32_t ob, bool *violated)
     uint32_t rf = z->p->rf[ob];
     if (rf == RF_OPEN && g->ob_flags[ob] & OB_LIST) return LIT_NONE;
     if (rf == RF_NONE) return LIT_NONE; /* its transaction is barred by a clause */
-    if (z->paths) return paths_check(z, ob) ? LIT_NONE : choose(z, ob, violated);
+    if (z->paths) return paths_check(z, ob) ? LIT_NONE : choose_source(z, ob, violated);
     if (z->updates && rf == RF_OPEN) {
         uint32_t cand = paths_choice(z, ob);
-        if (cand == NONE) return choose(z, ob, violated);
-        return strict_read(z->p, ob) ? check_chosen(z, ob, cand, violated) : LIT_NONE;
+        if (cand == NONE) return choose_source(z, ob, violated);
+        return strict_read(z->p, ob) ? check_chosen_read(z, ob, cand, violated) : LIT_NONE;
     }
-    if (!strict_read(z->p, ob)) return rf == RF_OPEN ? check_any(z, ob, violated) : LIT_NONE;
-    if (rf == RF_OPEN) return check_open(z, ob, violated);
+    if (!strict_read(z->p, ob))
+        return rf == RF_OPEN ? check_any_candidate(z, ob, violated) : LIT_NONE;
+    if (rf == RF_OPEN) return check_open_read(z, ob, violated);
     uint32_t u;
     if (rf == RF_INIT) {
         if (z->p->in[v] && !(g->ob_flags[ob] & OB_OWN)) return LIT_NONE; /* known edges */
-        u = version_seen(z, g->ob_key[ob], v);
+        u = lazy_version_seen(z, g->ob_key[ob], v);
         if (u == NONE) {
-            if (is_loose(z, ob)) lazy_watch(z, ob, NONE);
+            if (lazy_must_watch(z, ob)) lazy_watch(z, ob, NONE);
             return LIT_NONE;
         }
         *violated = true;
-        return between(z, ob, NONE, u, LIT_NONE, ob);
+        return mend_between(z, ob, NONE, u, LIT_NONE, ob);
     }
     uint32_t w = z->p->rf_inst[ob];
-    u = next_of_others(z, w, v);
+    u = lazy_next_of_others(z, w, v);
     if (u == NONE || commit_pos(z, u) > z->pos[begin_of(z->p, v)]) return LIT_NONE;
     *violated = true;
-    return between(z, ob, w, u, LIT_NONE, ob);
+    return mend_between(z, ob, w, u, LIT_NONE, ob);
 }
 
-/* SI: does the install overlap the version before it? */
+/* Snapshot isolation: does the install overlap the version before it? */
 static uint32_t check_overlap(lazy *z, uint32_t b, bool *violated)
 {
     asg *g = z->g;
@@ -594,13 +589,14 @@ static uint32_t check_overlap(lazy *z, uint32_t b, bool *violated)
         lazy_add_core(z, bn);
         return THEORY_ANY;
     }
-    return shorter(z, first, commit_of(z->p, an), begin_of(z->p, bn), second, commit_of(z->p, bn),
-                   begin_of(z->p, an));
+    return shorter_way(z, (way){first, commit_of(z->p, an), begin_of(z->p, bn)},
+                       (way){second, commit_of(z->p, bn), begin_of(z->p, an)});
 }
 
 /* --- moves ------------------------------------------------------------------------------------ */
 
-static void touch(lazy *z, uint32_t inst)
+/* Widens the window of moved versions of its key. */
+static void touch_version(lazy *z, uint32_t inst)
 {
     key_id k = z->g->inst_key[inst];
     uint32_t at = z->where[inst];
@@ -620,30 +616,31 @@ static void queue_readers(lazy *z, uint32_t inst)
         lazy_enqueue(z, z->p->reader[i]);
 }
 
-static void swapped(lazy *z, uint32_t inst)
+static void version_swapped(lazy *z, uint32_t inst)
 {
     queue_readers(z, inst);
-    enqueue_overlap(z, inst);
+    lazy_enqueue_overlap(z, inst);
 }
 
-/* Insertion sort from the first moved version on; it ends behind the last moved one as soon as
-   the rest is in order.  Of two versions that change places both are to be looked at. */
-static void resort(lazy *z, key_id k)
+/* Insertion sort from the first moved version on; it ends after the last moved one as soon as the
+   rest is in order.  Of two versions that change places both are to be looked at. */
+static void resort_key(lazy *z, key_id k)
 {
     uint32_t first = z->g->kw_first[k], end = z->g->kw_first[k + 1];
     uint32_t lo = z->key_lo[k], hi = z->key_hi[k];
+    assert(first <= lo && lo < hi && hi <= end);
     for (uint32_t i = lo > first ? lo : first + 1; i < end; i++) {
         uint32_t x = z->list[i], px = commit_pos(z, x), j = i;
         if (i >= hi && commit_pos(z, z->list[i - 1]) < px) break;
         for (; j > first && commit_pos(z, z->list[j - 1]) > px; j--) {
             z->list[j] = z->list[j - 1];
             z->where[z->list[j]] = j;
-            swapped(z, z->list[j]);
+            version_swapped(z, z->list[j]);
         }
         if (j == i) continue;
         z->list[j] = x;
         z->where[x] = j;
-        swapped(z, x);
+        version_swapped(z, x);
     }
     z->key_hi[k] = 0;
 }
@@ -655,14 +652,14 @@ static void queue_version(lazy *z, uint32_t inst)
     if (prior != NONE) queue_readers(z, prior);
     if (!z->overlap_queued) return;
     uint32_t next = lazy_next_version(z, inst);
-    enqueue_overlap(z, inst);
-    if (next != NONE) enqueue_overlap(z, next);
+    lazy_enqueue_overlap(z, inst);
+    if (next != NONE) lazy_enqueue_overlap(z, next);
 }
 
-/* What a move can break.  A read of w by v is broken by the version u behind w if u comes to stand
-   before v: v moved on, or u moved back, or u and w changed places (resort).  Two neighbours come
-   to overlap if the first commits later, the second begins earlier, or they changed places.  Reads
-   without a certain writer may break either way. */
+/* What a move can break.  A read of w by v is broken by the version u after w if u comes to stand
+   before v: v moved on, or u moved back, or u and w changed places (resort_key).  Two neighbours
+   come to overlap if the first commits later, the second begins earlier, or they changed places.
+   Reads without a certain writer may break either way. */
 static void begin_moved(lazy *z, node_id v, uint32_t was, uint32_t now)
 {
     asg *g = z->g;
@@ -670,7 +667,8 @@ static void begin_moved(lazy *z, node_id v, uint32_t was, uint32_t now)
         for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++)
             if (now > was || z->p->rf[ob] >= RF_LAST) lazy_enqueue(z, ob);
     if (now < was && z->overlap_queued)
-        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) enqueue_overlap(z, j);
+        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++)
+            lazy_enqueue_overlap(z, j);
 }
 
 static void commit_moved(lazy *z, node_id v, uint32_t was, uint32_t now)
@@ -682,13 +680,13 @@ static void commit_moved(lazy *z, node_id v, uint32_t was, uint32_t now)
             if (prior != NONE) queue_readers(z, prior);
         } else if (z->overlap_queued) {
             uint32_t next = lazy_next_version(z, j);
-            if (next != NONE) enqueue_overlap(z, next);
+            if (next != NONE) lazy_enqueue_overlap(z, next);
         }
         wake_around(z, j);
     }
 }
 
-static void follow_moves(lazy *z)
+void lazy_follow_moves(lazy *z)
 {
     asg *g = z->g;
     size_t n;
@@ -701,9 +699,9 @@ static void follow_moves(lazy *z)
         if (e >= txn_events) continue;
         node_id v = txn_of(z->p, e);
         if (e != commit_of(z->p, v)) continue;
-        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) touch(z, j);
+        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) touch_version(z, j);
     }
-    for (size_t i = 0; i < z->touched.n; i++) resort(z, z->touched.at[i]);
+    for (size_t i = 0; i < z->touched.n; i++) resort_key(z, z->touched.at[i]);
     for (size_t i = 0; i < n; i++) {
         uint32_t e = moves[i].node;
         if (e >= txn_events) continue;
@@ -719,8 +717,8 @@ static void follow_moves(lazy *z)
 
 /* --- the theory ------------------------------------------------------------------------------- */
 
-/* An unknown transaction begins (or ceases) to exist. */
-static void appear(lazy *z, node_id v, bool yes)
+/* A transaction of unknown outcome begins (or ceases) to take part. */
+static void outcome_changed(lazy *z, node_id v, bool yes)
 {
     asg *g = z->g;
     z->present[v] = yes;
@@ -732,8 +730,8 @@ static void appear(lazy *z, node_id v, bool yes)
     }
 }
 
-/* The unknown transaction whose outcome the literal says, or NO_ID; their variables come in a
-   row. */
+/* The unknown transaction whose outcome the literal says, or NO_ID.  The variables of outcomes come
+   in a row. */
 static node_id outcome_of(const lazy *z, uint32_t lit)
 {
     uint32_t i = lit_var(lit) - z->first_taken;
@@ -768,10 +766,10 @@ static void notify_assignment(void *state, const uint32_t *lits, size_t n)
                 justify_cycle(z->j, nodes, n_nodes, z->conflict.at, z->conflict.n);
             }
             z->conflicting = true;
-            follow_moves(z);
+            lazy_follow_moves(z);
             return;
         }
-        follow_moves(z);
+        lazy_follow_moves(z);
     }
 }
 
@@ -787,6 +785,7 @@ static void notify_backtrack(void *state, uint32_t level)
     lazy *z = state;
     z->conflicting = false;
     z->epoch++;
+    assert(z->outcome_levels.n == 0 || z->unknown.n);
     if (level < z->outcome_levels.n) {
         size_t keep = z->outcome_levels.at[level];
         for (size_t i = keep; i < z->outcomes.n; i++)
@@ -806,25 +805,27 @@ static bool cb_add_external_clause(void *state, theory_clause *out)
     return true;
 }
 
-/* Which unknown transactions exist follows from the assignment; told apart here, because a
-   literal may be undone at any time. */
+/* Which unknown transactions take part follows from the assignment.  Looked at here and not when a
+   literal is assigned, because it may be undone before anybody asks. */
 static void follow_outcomes(lazy *z)
 {
     for (size_t i = 0; i < z->decided.n; i++) {
         node_id v = z->decided.at[i];
         bool yes = solver_value(z->s, lit_of(z->taken_var[v], false)) > 0;
-        for (; v < z->p->txns && asg_same(z->g, z->decided.at[i], v); v++) /* all its parts */
-            if (yes != z->present[v]) appear(z, v, yes);
+        for (; v < z->p->txns && asg_same(z->g, z->decided.at[i], v);
+             v++) /* every part of the transaction */
+            if (yes != z->present[v]) outcome_changed(z, v, yes);
     }
     z->decided.n = 0;
 }
 
-/* The newest first: so a part of the order is at rest before the next one is begun, and what
-   contradicts a choice is found next to it.  In turn, every choice of a round is lost to a conflict
-   that is far from most of them, and its neighbours, which waited for their turn, are mended the
-   other way: rounds that undo each other.  Where conflicts are many all the same, the contradiction
-   is better looked for everywhere: a search that stays in one place learns the same thing a
-   thousand times (measured on dense duplicates: 30 conflicts in turn, no end newest first). */
+/* The newest obligation first: so a part of the order is at rest before the next one is begun, and
+   what contradicts a choice is found next to it.  In turn, every choice of a round is lost to a
+   conflict that is far from most of them, and its neighbours, which waited for their turn, are
+   mended the other way: rounds that undo each other.  Where conflicts are many all the same, the
+   contradiction is better looked for everywhere: a search that stays in one place learns the same
+   thing a thousand times (measured on dense duplicates: 30 conflicts in turn, no end newest
+   first). */
 #define NEWEST_CONFLICTS 64u
 
 static uint32_t next_queued(lazy *z)
@@ -845,6 +846,10 @@ static uint32_t cb_decide(void *state)
     lazy *z = state;
     follow_outcomes(z);
     guard_tick(z->m->guard);
+    assert(!z->conflicting);
+#ifdef RATEL_HOSTILE
+    assert(!lazy_check(z, false));
+#endif
     uint32_t answer;
     while (z->head < z->queue.n || paths_mend(z, &answer) || paths_look_again(z) ||
            updates_look_again(z)) {
@@ -855,7 +860,7 @@ static uint32_t cb_decide(void *state)
             x &= ~OVERLAP;
             z->overlap_queued[x] = 0;
             answer = check_overlap(z, x, &violated);
-            if (violated) enqueue_overlap(z, x);
+            if (violated) lazy_enqueue_overlap(z, x);
         } else {
             z->queued[x] = 0;
             answer = check_read(z, x, &violated);
@@ -867,6 +872,7 @@ static uint32_t cb_decide(void *state)
     }
     if (paths_broken(z, &answer) || updates_broken(z, &answer) || split_broken(z, &answer))
         return answer;
+    assert(!lazy_check(z, true));
     return THEORY_STOP;
 }
 
@@ -876,300 +882,11 @@ static bool cb_check_found_model(void *state)
     return z->head == z->queue.n && paths_clean(z) && updates_clean(z) && split_clean(z);
 }
 
-/* --- derivation rounds ------------------------------------------------------------------------ */
+/* --- unknown outcomes ------------------------------------------------------------------------- */
 
-#define MOST_ROUNDS 16 /* each must leave a tenth less to do */
-#define LOOK 3         /* versions on either side of the one that was read */
-
-static void note_forced(lazy *z, node_id from, node_id to, uint32_t ob, bool rw)
-{
-    forced f = {from, to, ob, rw};
-    vec_push(z->m, &z->p->forced, f);
-}
-
-static void derive(lazy *z, node_id a, node_id b, uint32_t ob, bool rw, uint64_t *n)
-{
-    order_problem *p = z->p;
-    if (reaches(&z->reach, a, b)) return; /* known, also as the stronger commit-to-begin edge */
-    arc known = {rw ? begin_of(p, a) : commit_of(p, a),
-                 rw ? commit_of(p, b) : version_target(p, b)};
-    vec_push(p->m, &p->known, known);
-    arc dep = {a, b};
-    note_forced(z, a, b, ob, rw);
-    bool whole =
-        rw ? !p->si : version_target(p, b) == begin_of(p, b); /* all of a before all of b */
-    if (!p->shared && whole) vec_push(p->m, &p->deps, dep);
-    ++*n;
-}
-
-/* What one known half of a pair makes certain, for the versions next to each read in the current
-   order. */
-static uint64_t derive_round(lazy *z)
+static void make_outcome_vars(lazy *z)
 {
     asg *g = z->g;
-    uint64_t n = 0;
-    for (uint32_t ob = 0; ob < g->obs; ob++) {
-        node_id v = g->ob_node[ob];
-        if (z->p->rf[ob] >= RF_LAST || !z->p->in[v] || !strict_read(z->p, ob)) continue;
-        uint32_t w = z->p->rf_inst[ob], at = z->where[w];
-        node_id wn = g->inst_node[w];
-        uint32_t first = g->kw_first[g->ob_key[ob]], end = g->kw_first[g->ob_key[ob] + 1];
-        for (uint32_t i = at + 1; i < end && i <= at + LOOK; i++) {
-            node_id un = g->inst_node[z->list[i]];
-            if (asg_same(g, un, v) || !z->p->in[un]) continue;
-            if (reaches(&z->reach, un, v))
-                derive(z, un, wn, ob, false, &n);
-            else if (reaches(&z->reach, wn, un))
-                derive(z, v, un, ob, true, &n);
-            if (commit_pos(z, z->list[i]) > z->pos[begin_of(z->p, v)]) break; /* one beyond */
-        }
-        for (uint32_t i = at; i > first && i + LOOK > at + 1; i--) {
-            node_id un = g->inst_node[z->list[i - 1]];
-            if (!asg_same(g, un, v) && z->p->in[un] && reaches(&z->reach, un, v))
-                derive(z, un, wn, ob, false, &n);
-        }
-        guard_tick(z->m->guard);
-    }
-    return n;
-}
-
-/* --- ruling out candidates -------------------------------------------------------------------- */
-
-#define BEHIND                                                                                     \
-    8 /* versions before a reader among which one is looked for that it surely saw past */
-
-/* A version of the key that surely stands before v: what precedes that one cannot be read. */
-static node_id sure_version(const lazy *z, key_id k, node_id v)
-{
-    const asg *g = z->g;
-    uint32_t first = g->kw_first[k], lo = versions_before(z, k, v);
-    for (uint32_t i = lo; i > first && i + BEHIND > lo; i--) {
-        node_id x = g->inst_node[z->list[i - 1]];
-        if (!asg_same(g, x, v) && z->p->in[x] && reaches(&z->reach, x, v)) return x;
-    }
-    return NO_ID;
-}
-
-/* The read has one candidate left: it is certain. */
-static void settle_read(lazy *z, uint32_t ob, node_id c)
-{
-    order_problem *p = z->p;
-    asg *g = z->g;
-    if (p->rf == g->ob_rf) {
-        p->rf = mem_array(z->m, uint32_t, g->obs + 1);
-        p->rf_inst = mem_array(z->m, uint32_t, g->obs + 1);
-        memcpy(p->rf, g->ob_rf, g->obs * sizeof *p->rf);
-        memcpy(p->rf_inst, g->ob_inst, g->obs * sizeof *p->rf_inst);
-    }
-    p->rf[ob] = c;
-    p->rf_inst[ob] = asg_install(g, c, g->ob_key[ob]);
-    arc known = {commit_of(p, c), begin_of(p, g->ob_node[ob])}, dep = {c, g->ob_node[ob]};
-    vec_push(p->m, &p->known, known);
-    if (!p->shared) vec_push(p->m, &p->deps, dep);
-}
-
-/* The order extends what is known, so only what stands behind v can be known to, and only what
-   stands before x. */
-static bool ruled_out_by(const lazy *z, uint32_t c, node_id v, node_id x)
-{
-    if (c >= RF_LAST) return x != NO_ID;
-    uint32_t at = z->pos[commit_of(z->p, c)];
-    if (at > z->pos[begin_of(z->p, v)]) return reaches(&z->reach, v, c);
-    return x != NO_ID && at < z->pos[commit_of(z->p, x)] && reaches(&z->reach, c, x);
-}
-
-/* Candidates of open reads that the known order rules out: those behind the reader, and those
-   before a version that the reader surely saw past. */
-static uint64_t prune_round(lazy *z)
-{
-    asg *g = z->g;
-    order_problem *p = z->p;
-    uint64_t n = 0;
-    if (!p->dropped) p->dropped = mem_array0(z->m, uint8_t, g->cand.n + 1);
-    for (uint32_t o = 0; o < g->open.n; o++) {
-        uint32_t ob = g->open.at[o], left = 0, last = NONE;
-        node_id v = g->ob_node[ob];
-        if (p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST || !p->in[v]) continue;
-        if (!strict_read(p, ob)) continue;
-        node_id x = sure_version(z, g->ob_key[ob], v);
-        for (uint32_t i = g->cand_first.at[o]; i < g->cand_first.at[o + 1]; i++) {
-            if (p->dropped[i]) continue;
-            uint32_t c = g->cand.at[i];
-            if (ruled_out_by(z, c, v, x)) {
-                p->dropped[i] = 1;
-                continue;
-            }
-            left++;
-            last = c;
-        }
-        if (left == 1 && last < RF_LAST && p->in[last]) {
-            settle_read(z, ob, last);
-            n++;
-        }
-        guard_tick(z->m->guard);
-    }
-    return n;
-}
-
-/* --- before the search ------------------------------------------------------------------------ */
-
-static bool fix(lazy *z, uint32_t from, uint32_t to)
-{
-    z->a->fixed++;
-    bool ok = order_fix(z->o, from, to);
-    follow_moves(z);
-    return ok;
-}
-
-/* Violated pairs of which the clocks know one half: the other half is certain.  Settles them for
-   good; what needs a choice waits for the search.  False: a cycle of certain edges. */
-static bool settle(lazy *z)
-{
-    asg *g = z->g;
-    VEC(uint32_t) wait = {0};
-    bool ok = true;
-    while (z->head < z->queue.n && ok) {
-        uint32_t x = z->queue.at[z->head++];
-        bool done = false;
-        if (x & OVERLAP) {
-            z->overlap_queued[x & ~OVERLAP] = 0;
-        } else {
-            z->queued[x] = 0;
-            node_id v = g->ob_node[x];
-            uint32_t w = z->p->rf[x] < RF_LAST ? z->p->rf_inst[x] : NONE;
-            if (!z->p->in[v] || w == NONE || !strict_read(z->p, x)) goto later;
-            uint32_t u = next_of_others(z, w, v);
-            node_id un = u == NONE ? NO_ID : g->inst_node[u], wn = g->inst_node[w];
-            done = u == NONE || commit_pos(z, u) > z->pos[begin_of(z->p, v)];
-            if (!done && z->p->in[un]) {
-                if (reaches(&z->reach, un, v)) {
-                    note_forced(z, un, wn, x, false);
-                    ok = fix(z, commit_of(z->p, un), version_target(z->p, wn));
-                } else if (reaches(&z->reach, wn, un)) {
-                    note_forced(z, v, un, x, true);
-                    ok = fix(z, begin_of(z->p, v), commit_of(z->p, un));
-                } else {
-                    goto later;
-                }
-                lazy_enqueue(z, x); /* the next writer may be in the way too */
-                done = true;
-            }
-        }
-    later:
-        if (!done) vec_push(z->m, &wait, x);
-        guard_tick(z->m->guard);
-    }
-    z->queue.n = z->head = 0;
-    for (size_t i = 0; i < wait.n; i++) {
-        if (wait.at[i] & OVERLAP)
-            enqueue_overlap(z, wait.at[i] & ~OVERLAP);
-        else
-            lazy_enqueue(z, wait.at[i]);
-    }
-    vec_free(z->m, &wait);
-    return ok;
-}
-
-/* The same of paths: versions that a reader surely sees stand before the one it read, and the like.
-   What is fixed is written down nowhere, so that nothing but an accept may come of it.  False: a
-   cycle. */
-static bool settle_paths(lazy *z)
-{
-    bool ok = true;
-    for (size_t i = z->head; i < z->queue.n && ok; i++) {
-        arc e;
-        while (ok && paths_sure_edge(z, z->queue.at[i], &e)) ok = fix(z, e.from, e.to);
-        guard_tick(z->m->guard);
-    }
-    return ok;
-}
-
-/* --- setting up ------------------------------------------------------------------------------- */
-
-static void sort_lists(lazy *z)
-{
-    asg *g = z->g;
-    uint32_t *at = mem_array(z->m, uint32_t, (size_t)z->p->events + 1);
-    uint32_t *next = mem_array(z->m, uint32_t, history_keys(g->h) + 1);
-    for (uint32_t e = 0; e < z->p->events; e++) at[z->pos[e]] = e;
-    memcpy(next, g->kw_first, history_keys(g->h) * sizeof *next);
-    uint32_t txn_events = z->p->si ? 2 * z->p->txns : z->p->txns;
-    for (uint32_t i = 0; i < z->p->events; i++) {
-        uint32_t e = at[i];
-        if (e >= txn_events) continue;
-        node_id v = txn_of(z->p, e);
-        if (e != commit_of(z->p, v)) continue;
-        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
-            uint32_t slot = next[g->inst_key[j]]++;
-            z->list[slot] = j;
-            z->where[j] = slot;
-        }
-    }
-    mem_put(z->m, at);
-    mem_put(z->m, next);
-}
-
-/* Does the version that an open read finds explain it?  Choices that must be made outright
-   (update_readers.c) wait to be made. */
-static bool open_ok(const lazy *z, uint32_t ob, uint32_t seen)
-{
-    const asg *g = z->g;
-    if (z->updates || z->p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST) return false;
-    if (g->ob_flags[ob] & OB_OWN) return false;
-    if (seen != NONE) return may_read(z, ob, seen);
-    return g->cand.at[g->cand_first.at[z->open_of[ob]]] == RF_INIT;
-}
-
-/* One walk over the first order, as a database would run it: what a read finds must be what it
-   reported.  Cheaper than asking each obligation, because the state of all keys stays in cache. */
-static void replay(lazy *z)
-{
-    asg *g = z->g;
-    uint32_t *at = mem_array(z->m, uint32_t, (size_t)z->p->events + 1);
-    uint32_t *last = mem_array(z->m, uint32_t, history_keys(g->h) + 1);
-    memset(last, 0xff, (history_keys(g->h) + 1) * sizeof *last);
-    watch_clear(z);
-    for (uint32_t e = 0; e < z->p->events; e++) at[z->pos[e]] = e;
-    uint32_t txn_events = z->p->si ? 2 * z->p->txns : z->p->txns;
-    for (uint32_t i = 0; i < z->p->events; i++) {
-        uint32_t e = at[i];
-        if (e >= txn_events) continue;
-        node_id v = txn_of(z->p, e);
-        if (!z->present[v]) continue;
-        if (e == begin_of(z->p, v))
-            for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
-                uint32_t rf = z->p->rf[ob], seen = last[g->ob_key[ob]];
-                bool ok = rf < RF_LAST    ? seen == z->p->rf_inst[ob]
-                          : rf == RF_INIT ? seen == NONE || (z->p->in[v] && !z->paths &&
-                                                             !(g->ob_flags[ob] & OB_OWN))
-                                          : open_ok(z, ob, seen);
-                if (!ok)
-                    lazy_enqueue(z, ob);
-                else if (z->watch_next && is_loose(z, ob))
-                    lazy_watch(z, ob, seen);
-                if (ok && z->paths) paths_note(z, ob, seen == NONE ? FROM_INIT : seen);
-            }
-        if (e != commit_of(z->p, v)) continue;
-        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
-            uint32_t prior = last[g->inst_key[j]];
-            if (z->overlap_queued && prior != NONE &&
-                z->pos[commit_of(z->p, g->inst_node[prior])] > z->pos[begin_of(z->p, v)])
-                enqueue_overlap(z, j);
-            last[g->inst_key[j]] = j;
-        }
-        guard_tick(z->m->guard);
-    }
-    mem_put(z->m, at);
-    mem_put(z->m, last);
-}
-
-/* Literals of unknown outcomes: a taken one has its own reads, and with them their writers. */
-static void write_outcomes(lazy *z)
-{
-    asg *g = z->g;
-    bool any = false;
-    for (node_id v = 0; v < z->p->txns && !any; v++) any = !z->p->in[v];
-    if (!any) return;
     z->taken_var = mem_array(z->m, uint32_t, (size_t)z->p->txns + 1);
     for (node_id v = 0; v < z->p->txns; v++) {
         bool again = v && asg_same(g, v - 1, v); /* another part of the same transaction */
@@ -1180,101 +897,70 @@ static void write_outcomes(lazy *z)
         vec_push(z->m, &z->unknown, v);
         assert(outcome_of(z, lit_of(z->taken_var[v], false)) == v);
     }
-    for (node_id v = 0; v < z->p->txns; v++) {
-        if (z->p->in[v]) continue;
-        uint32_t taken = lit_of(z->taken_var[v], false);
-        bool impossible = g->barred[v];
-        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
-            uint32_t rf = z->p->rf[ob];
-            if (rf == RF_NONE) impossible = true;
-            if (rf >= RF_LAST) continue;
-            order_edge(z->o, taken, commit_of(z->p, rf), begin_of(z->p, v));
-            if (z->p->in[rf]) continue;
-            lazy_clause_start(z);
-            clause_why(z, BECAUSE_TAKEN, ob, rf, NO_ID);
-            lazy_clause_lit(z, lit_not(taken));
-            lazy_clause_lit(z, lit_of(z->taken_var[rf], false));
-            lazy_clause_end(z);
-        }
-        if (!impossible) continue;
+}
+
+/* If v took part, so did those that it read from; if nothing explains a read of v, it did not. */
+static void write_outcome(lazy *z, node_id v)
+{
+    asg *g = z->g;
+    uint32_t taken = lit_of(z->taken_var[v], false);
+    bool impossible = g->barred[v];
+    for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+        uint32_t rf = z->p->rf[ob];
+        if (rf == RF_NONE) impossible = true;
+        if (rf >= RF_LAST) continue;
+        order_edge(z->o, taken, commit_of(z->p, rf), begin_of(z->p, v));
+        if (z->p->in[rf]) continue;
         lazy_clause_start(z);
-        clause_why(z, BECAUSE_FAULT, NO_ID, NO_ID, v);
+        clause_why(z, BECAUSE_TAKEN, ob, rf, NO_ID);
         lazy_clause_lit(z, lit_not(taken));
+        lazy_clause_lit(z, lit_of(z->taken_var[rf], false));
         lazy_clause_end(z);
     }
+    if (!impossible) return;
+    lazy_clause_start(z);
+    clause_why(z, BECAUSE_FAULT, NO_ID, NO_ID, v);
+    lazy_clause_lit(z, lit_not(taken));
+    lazy_clause_end(z);
+}
+
+/* A version order that lists or hints show, with an unknown transaction in it. */
+static void write_shown_edge(lazy *z, uint32_t i)
+{
+    const edge *e = &z->g->extra.at[i];
+    uint32_t both = new_var(z);
+    if (z->j) justify_is_before(z->j, both, commit_of(z->p, e->from), version_target(z->p, e->to));
+    lazy_clause_start(z);
+    clause_why(z, BECAUSE_SHOWN, i, NO_ID, NO_ID);
+    lazy_clause_unless(z, e->from);
+    lazy_clause_unless(z, e->to);
+    lazy_clause_lit(z, lit_of(both, false));
+    lazy_clause_end(z);
+    order_edge(z->o, lit_of(both, false), commit_of(z->p, e->from), version_target(z->p, e->to));
+}
+
+/* Literals of unknown outcomes, and what is known about each of them. */
+static void write_outcomes(lazy *z)
+{
+    asg *g = z->g;
+    bool any = false;
+    for (node_id v = 0; v < z->p->txns && !any; v++) any = !z->p->in[v];
+    if (!any) return;
+    make_outcome_vars(z);
+    for (node_id v = 0; v < z->p->txns; v++)
+        if (!z->p->in[v]) write_outcome(z, v);
     for (size_t i = 0; i < z->p->unsure.n; i++) {
         arc x = z->p->unsure.at[i];
+        assert(!z->p->in[txn_of(z->p, x.from)]);
         order_edge(z->o, lit_of(z->taken_var[txn_of(z->p, x.from)], false), x.from, x.to);
     }
-    /* Version orders that lists or hints show, with an unknown transaction in them. */
-    for (size_t i = 0; i < g->extra.n; i++) {
-        const edge *e = &g->extra.at[i];
-        if (z->p->in[e->from] && z->p->in[e->to]) continue;
-        uint32_t both = new_var(z);
-        if (z->j)
-            justify_is_before(z->j, both, commit_of(z->p, e->from), version_target(z->p, e->to));
-        lazy_clause_start(z);
-        clause_why(z, BECAUSE_SHOWN, (uint32_t)i, NO_ID, NO_ID);
-        lazy_clause_unless(z, e->from);
-        lazy_clause_unless(z, e->to);
-        lazy_clause_lit(z, lit_of(both, false));
-        lazy_clause_end(z);
-        order_edge(z->o, lit_of(both, false), commit_of(z->p, e->from),
-                   version_target(z->p, e->to));
-    }
-}
-
-static void index_open(lazy *z)
-{
-    asg *g = z->g;
-    if (!g->open.n) return;
-    z->open_of = mem_array(z->m, uint32_t, g->obs + 1);
-    memset(z->open_of, 0xff, (g->obs + 1) * sizeof *z->open_of);
-    for (uint32_t i = 0; i < g->open.n; i++) z->open_of[g->open.at[i]] = i;
-    z->cand_var = mem_array(z->m, uint32_t, g->cand.n + 1);
-    z->chosen_clause = mem_array0(z->m, uint8_t, g->open.n + 1);
-}
-
-/* For update_readers.c, which asks for all that may have read a version. */
-/* The reads that see past their own version. */
-static void index_past(lazy *z)
-{
-    asg *g = z->g;
-    VEC(uint32_t) obs = {0}, key = {0};
-    for (uint32_t ob = 0; g->whole && ob < g->obs; ob++) {
-        if (!(g->ob_flags[ob] & OB_OWN)) continue;
-        vec_push(z->m, &obs, ob);
-        vec_push(z->m, &key, g->ob_key[ob]);
-    }
-    if (!obs.n) return;
-    z->past = asg_group(g, key.at, key.n, history_keys(g->h), &z->past_first);
-    for (size_t i = 0; i < obs.n; i++) z->past[i] = obs.at[z->past[i]];
-    vec_free(z->m, &obs);
-    vec_free(z->m, &key);
-}
-
-static void index_loose(lazy *z)
-{
-    asg *g = z->g;
-    if (!z->updates) return;
-    VEC(uint32_t) obs = {0}, key = {0};
-    for (uint32_t ob = 0; ob < g->obs; ob++) {
-        bool loose = z->p->rf[ob] == RF_OPEN || z->p->rf[ob] == RF_INIT;
-        if (!loose) continue;
-        vec_push(z->m, &obs, ob);
-        vec_push(z->m, &key, g->ob_key[ob]);
-    }
-    if (!obs.n) return;
-    z->loose = asg_group(g, key.at, key.n, history_keys(g->h), &z->loose_first);
-    for (size_t i = 0; i < obs.n; i++) z->loose[i] = obs.at[z->loose[i]];
-    vec_free(z->m, &obs);
-    vec_free(z->m, &key);
+    for (uint32_t i = 0; i < g->extra.n; i++)
+        if (!z->p->in[g->extra.at[i].from] || !z->p->in[g->extra.at[i].to]) write_shown_edge(z, i);
 }
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
-/* Of a read that any candidate before it explains: one. */
-static uint32_t any_before(const lazy *z, uint32_t ob)
+uint32_t lazy_any_before(const lazy *z, uint32_t ob)
 {
     const asg *g = z->g;
     uint32_t open = z->open_of[ob], at = z->pos[begin_of(z->p, g->ob_node[ob])];
@@ -1309,136 +995,139 @@ static void keep_model(lazy *z)
         if (z->paths || z->updates) {
             z->a->rf[ob] = g->ob_flags[ob] & OB_LIST ? RF_OPEN : paths_source(z, ob);
         } else if (strict_read(z->p, ob)) {
-            uint32_t u = version_seen(z, g->ob_key[ob], g->ob_node[ob]);
+            uint32_t u = lazy_version_seen(z, g->ob_key[ob], g->ob_node[ob]);
             z->a->rf[ob] = u == NONE ? RF_INIT : g->inst_node[u];
         } else {
-            z->a->rf[ob] = any_before(z, ob);
+            z->a->rf[ob] = lazy_any_before(z, ob);
         }
     }
 }
 
-/* surely: also by what is written down nowhere (settle_paths); false if that was of use, and no
-   order was found. */
-static bool decide(order_problem *p, uint64_t conflicts, bool surely, decision *a)
+/* --- the strategy ----------------------------------------------------------------------------- */
+
+static bool too_large(const asg *g)
 {
-    uint64_t since = clock_now();
-    lazy z = {.p = p, .g = p->g, .m = p->m, .a = a, .j = p->justify, .epoch = 1};
-    if (z.j) justify_start(z.j);
-    asg *g = p->g;
-    rng_seed(&z.luck, p->tune->seed);
-    if (g->insts + history_keys(g->h) >= OVERLAP || g->obs >= OVERLAP || g->cand.n >= OVERLAP) {
-        a->undecided = "more than 2^31 reads or writes";
-        return true;
-    }
-    order_graph known;
-    uint32_t *pos = mem_array(p->m, uint32_t, (size_t)p->events + 1);
-    z.present = mem_array(p->m, uint8_t, (size_t)p->txns + 1);
-    for (node_id v = 0; v < p->txns; v++) z.present[v] = p->in[v];
-    z.queued = mem_array0(p->m, uint8_t, g->obs + 1);
-    if (p->rule->exclusive) z.overlap_queued = mem_array0(p->m, uint8_t, g->insts + 1);
+    return g->insts + history_keys(g->h) >= OVERLAP || g->obs >= OVERLAP || g->cand.n >= OVERLAP;
+}
+
+static void make_state(lazy *z)
+{
+    order_problem *p = z->p;
+    asg *g = z->g;
+    assert(!problem_check(p));
+    if (z->j) justify_start(z->j);
+    rng_seed(&z->luck, p->tune->seed);
+    z->present = mem_array(p->m, uint8_t, (size_t)p->txns + 1);
+    for (node_id v = 0; v < p->txns; v++) z->present[v] = p->in[v];
+    z->queued = mem_array0(p->m, uint8_t, g->obs + 1);
+    if (p->rule->exclusive) z->overlap_queued = mem_array0(p->m, uint8_t, g->insts + 1);
     asg_by_key(g);
-    paths_start(&z);
-    updates_start(&z);
-    index_open(&z);
-    watch_start(&z);
-    index_past(&z);
-    z.list = mem_array(z.m, uint32_t, g->insts + 1);
-    z.where = mem_array(z.m, uint32_t, g->insts + 1);
-    size_t left = SIZE_MAX;
-    bool last = false;
-    guard_stage(p->m->guard, "order", NULL, 0);
-    for (unsigned round = 0;; round++) {
-        order_graph_build(p->m, p->events, (const order_pair *)(const void *)p->known.at,
-                          p->known.n, &known);
-        if (!first_order(p, &known, pos, &z.reach)) {
-            answer_known_cycle(p, &known, a);
-            answer_stage(p->m, a, "order", &since);
-            return true;
-        }
-        if (p->plain) reach_free(p->m, &z.reach);
-        z.pos = pos;
-        sort_lists(&z);
-        replay(&z);
-        a->rounds = round;
-        /* A few violated reads are cheaper settled than derived; not so with ambiguous ones, of
-           which one round settles most. */
-        bool ambiguous = g->open.n > g->obs / 100;
-        size_t few = g->obs / (!ambiguous ? 10 : round ? 30 : 200) + 64;
-        if (last || !pass_on(p->tune, PASS_DERIVE) || round == MOST_ROUNDS) break;
-        if (z.queue.n <= few || !z.reach.blocks || z.queue.n > left - left / 10) break;
-        left = z.queue.n;
-        uint64_t learnt = derive_round(&z), settled = 0;
-        if (pass_on(p->tune, PASS_PRUNE_CANDIDATES) && g->open.n && !z.j) settled = prune_round(&z);
-        last = learnt + settled <= g->obs / 256 + 16;
-        /* What was derived is implied and may stay unsaid.  A read that was settled counts as
-           certain from now on: the order must have its edge. */
-        if (last && !settled) break;
-        for (size_t i = 0; i < z.queue.n; i++) {
-            if (z.queue.at[i] & OVERLAP)
-                z.overlap_queued[z.queue.at[i] & ~OVERLAP] = 0;
-            else
-                z.queued[z.queue.at[i]] = 0;
-        }
-        z.queue.n = 0;
-        first_order_free(p->m, &known);
-    }
-    answer_stage(p->m, a, "order", &since);
-    guard_stage(p->m->guard, "settle", NULL, 0);
-    z.s = solver_new(p->m);
-    if (z.j) solver_set_proof(z.s, justify_proof(z.j));
+    paths_start(z);
+    updates_start(z);
+    assert(!z->paths || !z->updates);
+    lazy_index_open(z);
+    watch_start(z);
+    lazy_index_past(z);
+    z->list = mem_array(z->m, uint32_t, g->insts + 1);
+    z->where = mem_array(z->m, uint32_t, g->insts + 1);
+}
+
+/* From the first order to the order that the solver keeps. */
+static void make_solver(lazy *z, const order_graph *known, const uint32_t *pos)
+{
+    order_problem *p = z->p;
+    size_t keys = history_keys(z->g->h);
+    z->s = solver_new(p->m);
+    if (z->j) solver_set_proof(z->s, justify_proof(z->j));
     /* Units come one by one here, and simplifying at each would be quadratic. */
-    solver_set_option(z.s, "simplify", 0);
-    z.o = order_new(p->m, p->events, &known, pos);
-    z.pos = order_positions(z.o);
-    z.key_lo = mem_array0(p->m, uint32_t, history_keys(g->h) + 1);
-    z.key_hi = mem_array0(p->m, uint32_t, history_keys(g->h) + 1);
-    grow_pairs(&z);
-    if (p->rf != g->ob_rf) problem_index_readers(p);
-    index_loose(&z);
-    if (surely && paths_may_settle(&z) && !settle_paths(&z)) {
-        answer_stage(p->m, a, "settle", &since);
-        return false;
-    }
-    surely = a->fixed;
-    if (pass_on(p->tune, PASS_SETTLE) && !settle(&z)) {
-        size_t n;
-        const uint32_t *closed = order_cycle_nodes(z.o, &n);
-        a->known_cycle = true;
-        for (size_t i = 0; i < n; i++) vec_push(p->m, &a->cycle, closed[i]);
-        answer_stage(p->m, a, "settle", &since);
-        return true;
-    }
-    answer_stage(p->m, a, "settle", &since);
-    guard_stage(p->m->guard, "solve", "conflicts", 0);
-    theory t = {.state = &z,
+    solver_set_option(z->s, "simplify", 0);
+    z->o = order_new(p->m, p->events, known, pos);
+    z->pos = order_positions(z->o);
+    z->key_lo = mem_array0(p->m, uint32_t, keys + 1);
+    z->key_hi = mem_array0(p->m, uint32_t, keys + 1);
+    grow_pairs(z);
+    if (p->rf != z->g->ob_rf) problem_index_readers(p);
+    lazy_index_unlisted(z);
+}
+
+static void keep_certain_cycle(lazy *z)
+{
+    size_t n;
+    const uint32_t *closed = order_cycle_nodes(z->o, &n);
+    z->a->known_cycle = true;
+    for (size_t i = 0; i < n; i++) vec_push(z->m, &z->a->cycle, closed[i]);
+}
+
+static void search_order(lazy *z, uint64_t conflicts)
+{
+    decision *a = z->a;
+    theory t = {.state = z,
                 .notify_assignment = notify_assignment,
                 .notify_new_level = notify_new_level,
                 .notify_backtrack = notify_backtrack,
                 .cb_add_external_clause = cb_add_external_clause,
                 .cb_decide = cb_decide,
                 .cb_check_found_model = cb_check_found_model};
-    solver_set_theory(z.s, &t);
-    write_outcomes(&z);
-    if (conflicts) solver_set_option(z.s, "conflicts", (int64_t)conflicts);
-    solver_set_option(z.s, "seed", (int64_t)(p->tune->seed & INT64_MAX));
-    solve_status status = solver_solve(z.s, NULL, 0);
+    solver_set_theory(z->s, &t);
+    write_outcomes(z);
+    if (conflicts) solver_set_option(z->s, "conflicts", (int64_t)conflicts);
+    solver_set_option(z->s, "seed", (int64_t)(z->p->tune->seed & INT64_MAX));
+    solve_status status = solver_solve(z->s, NULL, 0);
     a->holds = status == SOLVE_SAT;
     if (status == SOLVE_UNKNOWN) a->undecided = "gave up after too many conflicts";
-    a->vars = solver_vars(z.s);
-    a->conflicts = solver_stats(z.s)->conflicts;
-    if (a->holds) keep_model(&z);
+    a->vars = solver_vars(z->s);
+    a->conflicts = solver_stats(z->s)->conflicts;
+    if (a->holds) keep_model(z);
+}
+
+/* use_sure_edges: fix edges that have no recorded reason (lazy_settle_paths), so only `holds` may
+   come of it.  Returns false if such edges were used and no order was found: call again without. */
+static bool decide_order(order_problem *p, uint64_t conflicts, bool use_sure_edges, decision *a)
+{
+    uint64_t since = clock_now();
+    lazy z = {.p = p, .g = p->g, .m = p->m, .a = a, .j = p->justify, .epoch = 1};
+    order_graph known;
+    if (too_large(p->g)) {
+        a->undecided = "more than 2^31 reads or writes";
+        return true;
+    }
+    make_state(&z);
+    uint32_t *pos = mem_array(p->m, uint32_t, (size_t)p->events + 1);
+    guard_stage(p->m->guard, "order", NULL, 0);
+    bool acyclic = lazy_first_order(&z, &known, pos);
+    if (!acyclic) answer_known_cycle(p, &known, a);
+    answer_stage(p->m, a, "order", &since);
+    if (!acyclic) return true;
+
+    guard_stage(p->m->guard, "settle", NULL, 0);
+    make_solver(&z, &known, pos);
+    bool settled = true;
+    if (use_sure_edges && paths_may_settle(&z)) settled = lazy_settle_paths(&z);
+    bool unrecorded = a->fixed != 0;
+    if (settled && pass_on(p->tune, PASS_SETTLE) && !lazy_settle(&z)) {
+        keep_certain_cycle(&z);
+        answer_stage(p->m, a, "settle", &since);
+        return true;
+    }
+    answer_stage(p->m, a, "settle", &since);
+    if (!settled) return false;
+
+    guard_stage(p->m->guard, "solve", "conflicts", 0);
+    search_order(&z, conflicts);
     answer_stage(p->m, a, "solve", &since);
-    return a->holds || a->undecided || !surely;
+    return a->holds || a->undecided || !unrecorded;
 }
 
 void lazy_decide(order_problem *p, uint64_t conflicts, decision *a)
 {
     memset(a, 0, sizeof *a);
-    if (decide(p, conflicts, true, a)) return;
+    if (decide_order(p, conflicts, true, a)) return;
     decision first = *a;
     memset(a, 0, sizeof *a);
     a->stages.at = first.stages.at;
     a->stages.n = first.stages.n;
     a->stages.cap = first.stages.cap;
-    decide(p, conflicts, false, a);
+    bool decided = decide_order(p, conflicts, false, a);
+    assert(decided);
+    (void)decided;
 }

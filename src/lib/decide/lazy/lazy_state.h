@@ -1,6 +1,11 @@
 /*
- * lazy_state.h - the state of the lazy strategy, shared by lazy.c (the search, strict reads) and
- * paths.c (levels whose reads are broken by paths).
+ * lazy_state.h - the state of the lazy strategy, shared by the files of this room.
+ *
+ * lazy.c is the search and the strict reads, lazy_prepare.c the work before the search, and
+ * lazy_check.c asks for the invariants; paths.c and path_sweep.c have the levels whose reads are
+ * broken by paths, update_readers.c has update serializability, innodb_search.c InnoDB's levels.
+ *
+ * The main invariant: an obligation that is not queued is satisfied by the current order.
  */
 #ifndef RATEL_DECIDE_LAZY_LAZY_STATE_H
 #define RATEL_DECIDE_LAZY_LAZY_STATE_H
@@ -14,7 +19,13 @@
 typedef struct paths paths;
 typedef struct updates updates;
 
+/* In the queue, and in the names of clauses: the number is that of an install, not of a read. */
+#define OVERLAP 0x80000000u
+
 typedef struct lazy {
+    /* The question, the answer and the engines.  Invariant: pos extends p->known and every edge
+       whose literal is true; it is an array of its own until the solver starts, then the
+       order's. */
     order_problem *p;
     asg *g;
     mem *m;
@@ -22,55 +33,103 @@ typedef struct lazy {
     solver *s;
     order *o;
     const uint32_t *pos;
-    reach reach;
-    rng luck;   /* with a seed: some choices are left to it */
-    justify *j; /* NULL: nobody wants to know why */
+    reach reach; /* what certain edges alone put before what */
+    rng luck;    /* with a seed, some choices are left to it */
+    justify *j;  /* NULL: no proof is wanted */
 
-    uint8_t *present; /* per node */
-    uint32_t *list;   /* installs of each key in the order of their commits */
-    uint32_t *where;  /* install -> its index in list */
+    /* Versions.  Invariant: list[kw_first[k]..kw_first[k + 1]) holds the installs of key k by the
+       place of their commits, and list[where[i]] == i. */
+    uint8_t *present; /* per node: the transaction takes part as things stand */
+    uint32_t *list;
+    uint32_t *where;
 
+    /* Literals and clauses that were made.  Invariant: two events have at most one variable, and no
+       clause is written twice. */
     uint64_t *pair; /* (from, to) -> variable, open addressing */
     uint32_t *pair_var;
     size_t pair_mask, pairs;
     uint64_t *done; /* clauses written: obligation and install, or two installs */
     size_t done_mask, dones;
 
-    VEC(uint32_t) queue; /* obligations; overlaps have the top bit and an install */
+    /* The queue.  Invariant: queued[ob] (overlap_queued[inst]) is 1 if and only if the obligation
+       (the install, with OVERLAP) stands once in queue[head..n). */
+    VEC(uint32_t) queue;
     size_t head;
-    uint8_t *queued;         /* per obligation */
-    uint8_t *overlap_queued; /* per install; SI only */
+    uint8_t *queued;
+    uint8_t *overlap_queued; /* NULL: writers of a key may overlap */
 
-    uint32_t *open_of;             /* obligation -> index of g->open; only if there are any */
-    uint32_t *cand_var;            /* parallel to g->cand */
-    uint8_t *chosen_clause;        /* per open: its at-least-one clause is written */
-    uint32_t *loose_first, *loose; /* updates: per key, reads that it may not know the source of */
-    /* Lists of obligations, one of each version and of each key's initial one (lazy_watch). */
+    /* Open reads.  Invariant: cand_var[i] is a variable once chosen_clause of its read is 1; that
+       clause says that some candidate is true. */
+    uint32_t *open_of;  /* obligation -> index of g->open; NULL if there are none */
+    uint32_t *cand_var; /* parallel to g->cand */
+    uint8_t *chosen_clause;
+
+    /* Reads that p->reader does not list, because no certain install is their source.  Invariant: a
+       read that must watch (lazy_must_watch), and is neither queued nor parked, stands in the list
+       of the version that it sees (lazy_watch). */
+    uint32_t *unlisted_first, *unlisted; /* per key; only for update_readers.c */
     uint32_t *watch_head, *watch_next, *watch_prev;
     uint32_t *past_first, *past; /* per key: reads that see past an own version (OB_OWN) */
-    uint32_t *taken_var;         /* per node: variable of an unknown outcome, or NONE */
-    uint32_t first_taken;        /* the first of those variables, which come in a row */
-    VEC(node_id) unknown;
+
+    /* Unknown outcomes.  Invariant: after follow_outcomes() a transaction of unknown outcome is
+       present if and only if its literal is true; `decided` is empty then. */
+    uint32_t *taken_var;        /* per node: its variable, or NONE */
+    uint32_t first_taken;       /* the first of these variables, which come in a row */
+    VEC(node_id) unknown;       /* by variable */
     VEC(node_id) outcomes;      /* those with a value, as on the solver's trail */
-    VEC(size_t) outcome_levels; /* how many of them before each level */
+    VEC(size_t) outcome_levels; /* how many outcomes there were before each decision level */
     VEC(node_id) decided;       /* those whose value may have changed since it was looked at */
 
-    paths *paths;     /* NULL: the level has none */
-    updates *updates; /* NULL: readers are ordered like everybody */
+    /* Other kinds of obligations.  Invariant: each is clean for the epoch in which it was found so,
+       and the epoch changes with the order, the choices and the outcomes. */
+    paths *paths;     /* NULL: the level has no paths */
+    updates *updates; /* NULL: readers are ordered like all others */
     uint64_t whole;   /* the epoch in which whole transactions were found in order; 0: none */
-    uint64_t epoch;   /* counts changes of the order and of choices */
+    uint64_t epoch;
 
+    /* Scratch.  Invariant: between two callbacks lits and touched are free to use, key_hi is 0 for
+       every key, and `conflict` counts only while conflicting. */
     VEC(uint32_t) conflict;
     bool conflicting;
     VEC(uint32_t) lits;
-    VEC(uint32_t) touched;     /* keys */
-    uint32_t *key_lo, *key_hi; /* windows of touched keys, + 1; 0: untouched */
+    VEC(uint32_t) touched;     /* keys with moved versions */
+    uint32_t *key_lo, *key_hi; /* the windows of touched keys, + 1; 0: untouched */
 } lazy;
+
+/* The place of the commit of an install's transaction. */
+static inline uint32_t commit_pos(const lazy *z, uint32_t inst)
+{
+    return z->pos[commit_of(z->p, z->g->inst_node[inst])];
+}
+
+/* Must the read watch the version that it sees, because nothing else would wake it? */
+static inline bool lazy_must_watch(const lazy *z, uint32_t ob)
+{
+    uint32_t rf = z->p->rf[ob];
+    return rf == RF_OPEN || (rf == RF_INIT && (z->paths || !z->p->in[z->g->ob_node[ob]]));
+}
 
 /* lazy.c */
 void lazy_enqueue(lazy *z, uint32_t ob);
+void lazy_enqueue_overlap(lazy *z, uint32_t inst);
+/* No read watches any version. */
+void lazy_watch_clear(lazy *z);
+/* Queues what the moves of the order since the last call may have broken. */
+void lazy_follow_moves(lazy *z);
+/* The versions before and after an install, of transactions that are present; or NONE. */
 uint32_t lazy_next_version(const lazy *z, uint32_t inst);
 uint32_t lazy_version_before(const lazy *z, uint32_t inst);
+/* The next version that is not of v's own transaction, or NONE. */
+uint32_t lazy_next_of_others(const lazy *z, uint32_t inst, node_id v);
+/* Where in its key's list the first version stands that is not committed before v's begin. */
+uint32_t lazy_versions_before(const lazy *z, key_id k, node_id v);
+/* The version that v sees: the last one committed before its begin, its own aside; or NONE. */
+uint32_t lazy_version_seen(const lazy *z, key_id k, node_id v);
+/* Has the version the contents that the read reported? */
+bool lazy_may_read(const lazy *z, uint32_t ob, uint32_t inst);
+/* Some candidate that stands before the reader, or RF_OPEN. */
+uint32_t lazy_any_before(const lazy *z, uint32_t ob);
+/* The literal "from before to". */
 uint32_t lazy_before(lazy *z, uint32_t from, uint32_t to);
 bool lazy_first_time(lazy *z, uint32_t a, uint32_t b);
 void lazy_clause_start(lazy *z);
@@ -87,7 +146,27 @@ bool lazy_write_choice(lazy *z, uint32_t ob);
 uint32_t lazy_explained_by(const lazy *z, uint32_t ob);
 /* A read that is broken whatever is chosen, by the path from u to the reader. */
 void lazy_keep_path(lazy *z, uint32_t ob, node_id u);
+/* Do certain edges put a before b, so that "b before a" needs no literal? */
 bool lazy_ruled_out(const lazy *z, node_id a, node_id b);
+
+/* lazy_prepare.c */
+void lazy_index_open(lazy *z);
+void lazy_index_past(lazy *z);
+void lazy_index_unlisted(lazy *z);
+/* Rounds of first orders and derivations; pos is the last one's order, which z->pos becomes, and
+   `known` its graph.  False: `known` has a cycle. */
+bool lazy_first_order(lazy *z, order_graph *known, uint32_t *pos);
+/* Violated pairs of which the clocks know one half have the other half fixed; what needs a choice
+   stays queued.  False: a cycle of certain edges. */
+bool lazy_settle(lazy *z);
+/* As lazy_settle(), for paths: versions that a reader surely sees stand before the one it read, and
+   the like.  No reason is recorded, so that only "holds" may come of it. */
+bool lazy_settle_paths(lazy *z);
+
+/* lazy_check.c: NULL, or which invariant of this file is broken.  Linear in the history, so debug
+   builds call it at the border where an order is offered as the answer (at_rest: nothing is
+   queued), and hostile builds (RATEL_HOSTILE) before every decision. */
+const char *lazy_check(lazy *z, bool at_rest);
 
 /* paths.c */
 #define FROM_INIT 0xfffffffeu /* as a source: the initial version; NONE: nothing stands before */
@@ -100,6 +179,8 @@ bool paths_sure_edge(const lazy *z, uint32_t ob, arc *e);
 void paths_note(lazy *z, uint32_t ob, uint32_t from);
 /* Looks at an obligation: false if nothing that could explain it stands before it. */
 bool paths_check(lazy *z, uint32_t ob);
+/* For lazy_check(): is the read parked, or does it read what was noted, with nothing between? */
+bool paths_at_rest(lazy *z, uint32_t ob);
 /* A literal that mends a broken read of the last sweep; false if none waits. */
 bool paths_mend(lazy *z, uint32_t *answer);
 /* Queues what must be looked at again before the next sweep; false if nothing has changed. */

@@ -821,6 +821,13 @@ bool paths_check(lazy *z, uint32_t ob)
     return true;
 }
 
+bool paths_at_rest(lazy *z, uint32_t ob)
+{
+    uint32_t from = stands_now(z, ob);
+    if (z->paths->is_parked[ob]) return true;
+    return from != NONE && from == paths_stands(z, ob) && !is_suspect(z, ob, from);
+}
+
 bool paths_look_again(lazy *z)
 {
     paths *x = z->paths;

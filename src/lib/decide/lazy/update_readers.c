@@ -146,9 +146,9 @@ static void readers_back(lazy *z, node_id v, uint32_t j, uint32_t prior, uint32_
                 reach_back(z, u, low, (link){v, STEP_RW, ob, j});
         }
     /* the rest: reads of the initial version, and chosen ones */
-    if (!z->loose_first || (prior != NONE && !g->open.n)) return;
-    for (uint32_t i = z->loose_first[k]; i < z->loose_first[k + 1]; i++) {
-        uint32_t ob = z->loose[i], inst, cand;
+    if (!z->unlisted_first || (prior != NONE && !g->open.n)) return;
+    for (uint32_t i = z->unlisted_first[k]; i < z->unlisted_first[k + 1]; i++) {
+        uint32_t ob = z->unlisted[i], inst, cand;
         node_id u = g->ob_node[ob];
         if (u == v || !z->present[u] || !is_update(g, u) || z->pos[u] < low) continue;
         if (z->p->rf[ob] < RF_LAST || !source(z, ob, &inst, &cand) || inst != prior) continue;

@@ -1,0 +1,452 @@
+/*
+ * lazy_prepare.c - what the lazy strategy does before the solver starts (doc/algorithms/strong.md).
+ *
+ * Rounds: build the known graph, take a first order that extends it (first_order.h), replay the
+ * history along that order and queue the reads that it breaks.  While many are broken, edges that
+ * follow from known ones are added (derive_round), ambiguous reads lose candidates that cannot be
+ * (prune_round), and the next round starts from more knowledge.  Then certain halves of broken
+ * pairs are fixed in the order for good (lazy_settle).
+ *
+ * Invariant, which replay_first_order() establishes and everything later keeps: an obligation that
+ * is not queued is satisfied by the current order (lazy_check).
+ */
+#include <assert.h>
+
+#include "decide/lazy/lazy_state.h"
+
+/* --- derivation rounds ------------------------------------------------------------------------ */
+
+#define MOST_ROUNDS 16 /* each must leave a tenth less to do */
+#define LOOK 3         /* versions on either side of the one that was read */
+
+static void note_forced(lazy *z, node_id from, node_id to, uint32_t ob, bool rw)
+{
+    forced f = {from, to, ob, rw};
+    vec_push(z->m, &z->p->forced, f);
+}
+
+/* Adds the edge "a before b", which obligation ob forces, unless it is known; counts it in *n. */
+static void derive_edge(lazy *z, node_id a, node_id b, uint32_t ob, bool rw, uint64_t *n)
+{
+    order_problem *p = z->p;
+    assert(a < p->txns && b < p->txns && a != b);
+    assert(p->in[a] && p->in[b]);
+    if (reaches(&z->reach, a, b)) return; /* known, also as the stronger commit-to-begin edge */
+    arc known = {rw ? begin_of(p, a) : commit_of(p, a),
+                 rw ? commit_of(p, b) : version_target(p, b)};
+    vec_push(p->m, &p->known, known);
+    arc dep = {a, b};
+    note_forced(z, a, b, ob, rw);
+    bool whole =
+        rw ? !p->si : version_target(p, b) == begin_of(p, b); /* all of a before all of b */
+    if (!p->shared && whole) vec_push(p->m, &p->deps, dep);
+    ++*n;
+}
+
+/* A read of w by v with another version u says: u before w, or v before u.  Where the clocks rule
+   out one half the other is certain; asked for the few versions next to each read in the current
+   order.  Returns how many edges were new (doc/algorithms/strong.md, derivation rounds). */
+static uint64_t derive_round(lazy *z)
+{
+    asg *g = z->g;
+    uint64_t n = 0;
+    for (uint32_t ob = 0; ob < g->obs; ob++) {
+        node_id v = g->ob_node[ob];
+        if (z->p->rf[ob] >= RF_LAST || !z->p->in[v] || !strict_read(z->p, ob)) continue;
+        uint32_t w = z->p->rf_inst[ob], at = z->where[w];
+        node_id wn = g->inst_node[w];
+        assert(z->list[at] == w && wn == z->p->rf[ob]);
+        uint32_t first = g->kw_first[g->ob_key[ob]], end = g->kw_first[g->ob_key[ob] + 1];
+        for (uint32_t i = at + 1; i < end && i <= at + LOOK; i++) {
+            node_id un = g->inst_node[z->list[i]];
+            if (asg_same(g, un, v) || !z->p->in[un]) continue;
+            if (reaches(&z->reach, un, v))
+                derive_edge(z, un, wn, ob, false, &n);
+            else if (reaches(&z->reach, wn, un))
+                derive_edge(z, v, un, ob, true, &n);
+            if (commit_pos(z, z->list[i]) > z->pos[begin_of(z->p, v)]) break; /* one beyond */
+        }
+        for (uint32_t i = at; i > first && i + LOOK > at + 1; i--) {
+            node_id un = g->inst_node[z->list[i - 1]];
+            if (!asg_same(g, un, v) && z->p->in[un] && reaches(&z->reach, un, v))
+                derive_edge(z, un, wn, ob, false, &n);
+        }
+        guard_tick(z->m->guard);
+    }
+    return n;
+}
+
+/* --- ruling out candidates -------------------------------------------------------------------- */
+
+/* How many versions before a reader are asked whether they surely stand before it. */
+#define LOOK_BACK 8
+
+/* A version of the key that surely stands before v: what precedes that one cannot be read. */
+static node_id sure_version(const lazy *z, key_id k, node_id v)
+{
+    const asg *g = z->g;
+    uint32_t first = g->kw_first[k], lo = lazy_versions_before(z, k, v);
+    for (uint32_t i = lo; i > first && i + LOOK_BACK > lo; i--) {
+        node_id x = g->inst_node[z->list[i - 1]];
+        if (!asg_same(g, x, v) && z->p->in[x] && reaches(&z->reach, x, v)) return x;
+    }
+    return NO_ID;
+}
+
+/* The read has one candidate left: it is certain. */
+static void settle_read(lazy *z, uint32_t ob, node_id c)
+{
+    order_problem *p = z->p;
+    asg *g = z->g;
+    assert(p->rf[ob] == RF_OPEN && c < RF_LAST && p->in[c]);
+    if (p->rf == g->ob_rf) {
+        p->rf = mem_array(z->m, uint32_t, g->obs + 1);
+        p->rf_inst = mem_array(z->m, uint32_t, g->obs + 1);
+        memcpy(p->rf, g->ob_rf, g->obs * sizeof *p->rf);
+        memcpy(p->rf_inst, g->ob_inst, g->obs * sizeof *p->rf_inst);
+    }
+    p->rf[ob] = c;
+    p->rf_inst[ob] = asg_install(g, c, g->ob_key[ob]);
+    assert(p->rf_inst[ob] != NO_ID);
+    arc known = {commit_of(p, c), begin_of(p, g->ob_node[ob])}, dep = {c, g->ob_node[ob]};
+    vec_push(p->m, &p->known, known);
+    if (!p->shared) vec_push(p->m, &p->deps, dep);
+}
+
+/* Can v not have read candidate c, because c comes after v, or before x, which v surely saw past?
+   The order extends what is known, so places tell which of the two can be known at all. */
+static bool cannot_be_source(const lazy *z, uint32_t c, node_id v, node_id x)
+{
+    if (c >= RF_LAST) return x != NO_ID;
+    uint32_t at = z->pos[commit_of(z->p, c)];
+    if (at > z->pos[begin_of(z->p, v)]) return reaches(&z->reach, v, c);
+    return x != NO_ID && at < z->pos[commit_of(z->p, x)] && reaches(&z->reach, c, x);
+}
+
+/* Drops candidates of open reads that the known order rules out: those after the reader, and those
+   before a version that the reader surely saw past.  Returns how many reads have one left. */
+static uint64_t prune_round(lazy *z)
+{
+    asg *g = z->g;
+    order_problem *p = z->p;
+    uint64_t n = 0;
+    if (!p->dropped) p->dropped = mem_array0(z->m, uint8_t, g->cand.n + 1);
+    for (uint32_t o = 0; o < g->open.n; o++) {
+        uint32_t ob = g->open.at[o], left = 0, last = NONE;
+        node_id v = g->ob_node[ob];
+        if (p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST || !p->in[v]) continue;
+        if (!strict_read(p, ob)) continue;
+        node_id x = sure_version(z, g->ob_key[ob], v);
+        for (uint32_t i = g->cand_first.at[o]; i < g->cand_first.at[o + 1]; i++) {
+            if (p->dropped[i]) continue;
+            uint32_t c = g->cand.at[i];
+            if (cannot_be_source(z, c, v, x)) {
+                p->dropped[i] = 1;
+                continue;
+            }
+            left++;
+            last = c;
+        }
+        if (left == 1 && last < RF_LAST && p->in[last]) {
+            settle_read(z, ob, last);
+            n++;
+        }
+        guard_tick(z->m->guard);
+    }
+    return n;
+}
+
+/* --- certain edges, fixed before the search --------------------------------------------------- */
+
+static bool fix_edge(lazy *z, uint32_t from, uint32_t to)
+{
+    assert(from < z->p->events && to < z->p->events && from != to);
+    z->a->fixed++;
+    bool ok = order_fix(z->o, from, to);
+    lazy_follow_moves(z);
+    return ok;
+}
+
+enum settle_result { SETTLE_SATISFIED, SETTLE_FIXED, SETTLE_NEEDS_CHOICE, SETTLE_CYCLE };
+
+/* A queued read: is it satisfied, was the certain half of its broken pair fixed, or must the search
+   choose? */
+static enum settle_result settle_queued_read(lazy *z, uint32_t ob)
+{
+    asg *g = z->g;
+    node_id v = g->ob_node[ob];
+    uint32_t w = z->p->rf[ob] < RF_LAST ? z->p->rf_inst[ob] : NONE;
+    if (!z->p->in[v] || w == NONE || !strict_read(z->p, ob)) return SETTLE_NEEDS_CHOICE;
+    uint32_t u = lazy_next_of_others(z, w, v);
+    if (u == NONE || commit_pos(z, u) > z->pos[begin_of(z->p, v)]) return SETTLE_SATISFIED;
+    node_id un = g->inst_node[u], wn = g->inst_node[w];
+    if (!z->p->in[un]) return SETTLE_NEEDS_CHOICE;
+    if (reaches(&z->reach, un, v)) {
+        note_forced(z, un, wn, ob, false);
+        if (!fix_edge(z, commit_of(z->p, un), version_target(z->p, wn))) return SETTLE_CYCLE;
+    } else if (reaches(&z->reach, wn, un)) {
+        note_forced(z, v, un, ob, true);
+        if (!fix_edge(z, begin_of(z->p, v), commit_of(z->p, un))) return SETTLE_CYCLE;
+    } else {
+        return SETTLE_NEEDS_CHOICE;
+    }
+    return SETTLE_FIXED;
+}
+
+bool lazy_settle(lazy *z)
+{
+    VEC(uint32_t) wait = {0};
+    bool ok = true;
+    while (z->head < z->queue.n && ok) {
+        uint32_t x = z->queue.at[z->head++];
+        enum settle_result done = SETTLE_NEEDS_CHOICE;
+        if (x & OVERLAP) {
+            z->overlap_queued[x & ~OVERLAP] = 0;
+        } else {
+            z->queued[x] = 0;
+            done = settle_queued_read(z, x);
+        }
+        if (done == SETTLE_FIXED || done == SETTLE_CYCLE)
+            lazy_enqueue(z, x); /* the next writer may be in the way too */
+        if (done == SETTLE_NEEDS_CHOICE) vec_push(z->m, &wait, x);
+        ok = done != SETTLE_CYCLE;
+        guard_tick(z->m->guard);
+    }
+    z->queue.n = z->head = 0;
+    for (size_t i = 0; i < wait.n; i++) {
+        if (wait.at[i] & OVERLAP)
+            lazy_enqueue_overlap(z, wait.at[i] & ~OVERLAP);
+        else
+            lazy_enqueue(z, wait.at[i]);
+    }
+    vec_free(z->m, &wait);
+    return ok;
+}
+
+bool lazy_settle_paths(lazy *z)
+{
+    bool ok = true;
+    for (size_t i = z->head; i < z->queue.n && ok; i++) {
+        arc e;
+        while (ok && paths_sure_edge(z, z->queue.at[i], &e)) ok = fix_edge(z, e.from, e.to);
+        guard_tick(z->m->guard);
+    }
+    return ok;
+}
+
+/* --- the first order -------------------------------------------------------------------------- */
+
+/* The events by place: the inverse of z->pos. */
+static uint32_t *events_by_place(const lazy *z)
+{
+    uint32_t *at = mem_array(z->m, uint32_t, (size_t)z->p->events + 1);
+    for (uint32_t e = 0; e < z->p->events; e++) {
+        assert(z->pos[e] < z->p->events);
+        at[z->pos[e]] = e;
+    }
+    return at;
+}
+
+static uint32_t txn_events(const lazy *z)
+{
+    return z->p->si ? 2 * z->p->txns : z->p->txns;
+}
+
+/* Fills z->list and z->where from the current order. */
+static void sort_versions(lazy *z)
+{
+    asg *g = z->g;
+    uint32_t *at = events_by_place(z);
+    uint32_t *next = mem_array(z->m, uint32_t, history_keys(g->h) + 1);
+    memcpy(next, g->kw_first, history_keys(g->h) * sizeof *next);
+    for (uint32_t i = 0; i < z->p->events; i++) {
+        uint32_t e = at[i];
+        if (e >= txn_events(z)) continue;
+        node_id v = txn_of(z->p, e);
+        if (e != commit_of(z->p, v)) continue;
+        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
+            uint32_t slot = next[g->inst_key[j]]++;
+            assert(slot < g->kw_first[g->inst_key[j] + 1]);
+            z->list[slot] = j;
+            z->where[j] = slot;
+        }
+    }
+    mem_put(z->m, at);
+    mem_put(z->m, next);
+}
+
+/* Does the version that an open read finds explain it?  Where sources must be chosen outright
+   (update_readers.c) no version does: the read waits for its choice. */
+static bool open_read_satisfied(const lazy *z, uint32_t ob, uint32_t seen)
+{
+    const asg *g = z->g;
+    if (z->updates || z->p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST) return false;
+    if (g->ob_flags[ob] & OB_OWN) return false;
+    if (seen != NONE) return lazy_may_read(z, ob, seen);
+    return g->cand.at[g->cand_first.at[z->open_of[ob]]] == RF_INIT;
+}
+
+/* The reads of v, whose begin is reached while last[k] is the newest version of key k. */
+static void replay_reads_of(lazy *z, node_id v, const uint32_t *last)
+{
+    const asg *g = z->g;
+    for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+        uint32_t rf = z->p->rf[ob], seen = last[g->ob_key[ob]];
+        bool ok;
+        if (rf < RF_LAST)
+            ok = seen == z->p->rf_inst[ob];
+        else if (rf == RF_INIT)
+            ok = seen == NONE || (z->p->in[v] && !z->paths && !(g->ob_flags[ob] & OB_OWN));
+        else
+            ok = open_read_satisfied(z, ob, seen);
+        if (!ok)
+            lazy_enqueue(z, ob);
+        else if (z->watch_next && lazy_must_watch(z, ob))
+            lazy_watch(z, ob, seen);
+        if (ok && z->paths) paths_note(z, ob, seen == NONE ? FROM_INIT : seen);
+    }
+}
+
+/* Walks the first order once, as a database would run it: what a read finds must be what it
+   reported, else the read is queued.  Cheaper than asking each obligation, because the state of all
+   keys stays in cache. */
+static void replay_first_order(lazy *z)
+{
+    asg *g = z->g;
+    uint32_t *at = events_by_place(z);
+    uint32_t *last = mem_array(z->m, uint32_t, history_keys(g->h) + 1);
+    memset(last, 0xff, (history_keys(g->h) + 1) * sizeof *last);
+    lazy_watch_clear(z);
+    assert(!z->queue.n && !z->head);
+    for (uint32_t i = 0; i < z->p->events; i++) {
+        uint32_t e = at[i];
+        if (e >= txn_events(z)) continue;
+        node_id v = txn_of(z->p, e);
+        if (!z->present[v]) continue;
+        if (e == begin_of(z->p, v)) replay_reads_of(z, v, last);
+        if (e != commit_of(z->p, v)) continue;
+        for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
+            uint32_t prior = last[g->inst_key[j]];
+            if (z->overlap_queued && prior != NONE &&
+                commit_pos(z, prior) > z->pos[begin_of(z->p, v)])
+                lazy_enqueue_overlap(z, j);
+            last[g->inst_key[j]] = j;
+        }
+        guard_tick(z->m->guard);
+    }
+    mem_put(z->m, at);
+    mem_put(z->m, last);
+}
+
+/* Nothing is queued any more: the next replay finds out anew what is broken. */
+static void clear_queue(lazy *z)
+{
+    for (size_t i = 0; i < z->queue.n; i++) {
+        if (z->queue.at[i] & OVERLAP)
+            z->overlap_queued[z->queue.at[i] & ~OVERLAP] = 0;
+        else
+            z->queued[z->queue.at[i]] = 0;
+    }
+    z->queue.n = 0;
+}
+
+/* --- rounds ----------------------------------------------------------------------------------- */
+
+/* Is another round of derivation worth its time?  A few violated reads are cheaper settled than
+   derived; not so with ambiguous ones, of which one round settles most.  `left`: how many were
+   queued before the last round. */
+static bool round_pays(const lazy *z, unsigned round, size_t left)
+{
+    const asg *g = z->g;
+    bool ambiguous = g->open.n > g->obs / 100;
+    size_t few = g->obs / (!ambiguous ? 10 : round ? 30 : 200) + 64;
+    if (!pass_on(z->p->tune, PASS_DERIVE) || round == MOST_ROUNDS) return false;
+    return z->queue.n > few && z->reach.blocks && z->queue.n <= left - left / 10;
+}
+
+bool lazy_first_order(lazy *z, order_graph *known, uint32_t *pos)
+{
+    order_problem *p = z->p;
+    asg *g = z->g;
+    size_t left = SIZE_MAX;
+    bool last = false;
+    for (unsigned round = 0;; round++) {
+        order_graph_build(p->m, p->events, (const order_pair *)(const void *)p->known.at,
+                          p->known.n, known);
+        if (!first_order(p, known, pos, &z->reach)) return false;
+        if (p->plain) reach_free(p->m, &z->reach);
+        z->pos = pos;
+        sort_versions(z);
+        replay_first_order(z);
+        z->a->rounds = round;
+        if (last || !round_pays(z, round, left)) return true;
+        left = z->queue.n;
+        uint64_t learnt = derive_round(z), settled = 0;
+        if (pass_on(p->tune, PASS_PRUNE_CANDIDATES) && g->open.n && !z->j) settled = prune_round(z);
+        last = learnt + settled <= g->obs / 256 + 16;
+        /* What was derived is implied and may stay unsaid.  A read that was settled counts as
+           certain from now on: the order must have its edge. */
+        if (last && !settled) return true;
+        clear_queue(z);
+        first_order_free(p->m, known);
+    }
+}
+
+/* --- indexes ---------------------------------------------------------------------------------- */
+
+void lazy_index_open(lazy *z)
+{
+    asg *g = z->g;
+    if (!g->open.n) return;
+    z->open_of = mem_array(z->m, uint32_t, g->obs + 1);
+    memset(z->open_of, 0xff, (g->obs + 1) * sizeof *z->open_of);
+    for (uint32_t i = 0; i < g->open.n; i++) {
+        assert(g->open.at[i] < g->obs && z->open_of[g->open.at[i]] == NONE);
+        z->open_of[g->open.at[i]] = i;
+    }
+    z->cand_var = mem_array(z->m, uint32_t, g->cand.n + 1);
+    z->chosen_clause = mem_array0(z->m, uint8_t, g->open.n + 1);
+}
+
+typedef bool (*read_test)(const lazy *z, uint32_t ob);
+
+/* The obligations that pass the test, grouped by key; NULL if there are none. */
+static uint32_t *group_reads(lazy *z, read_test test, uint32_t **first)
+{
+    asg *g = z->g;
+    VEC(uint32_t) obs = {0}, key = {0};
+    for (uint32_t ob = 0; ob < g->obs; ob++) {
+        if (!test(z, ob)) continue;
+        vec_push(z->m, &obs, ob);
+        vec_push(z->m, &key, g->ob_key[ob]);
+    }
+    if (!obs.n) return NULL;
+    uint32_t *reads = asg_group(g, key.at, key.n, history_keys(g->h), first);
+    for (size_t i = 0; i < obs.n; i++) {
+        assert(reads[i] < obs.n);
+        reads[i] = obs.at[reads[i]];
+    }
+    vec_free(z->m, &obs);
+    vec_free(z->m, &key);
+    return reads;
+}
+
+static bool sees_past_own(const lazy *z, uint32_t ob)
+{
+    return (z->g->ob_flags[ob] & OB_OWN) != 0;
+}
+
+static bool is_unlisted(const lazy *z, uint32_t ob)
+{
+    return z->p->rf[ob] == RF_OPEN || z->p->rf[ob] == RF_INIT;
+}
+
+void lazy_index_past(lazy *z)
+{
+    if (z->g->whole) z->past = group_reads(z, sees_past_own, &z->past_first);
+}
+
+void lazy_index_unlisted(lazy *z)
+{
+    if (z->updates) z->unlisted = group_reads(z, is_unlisted, &z->unlisted_first);
+}
