@@ -1,11 +1,14 @@
 /*
- * first_order.c - see first_order.h.
+ * first_order.c - a total order of the events to start from.
  *
  * With client times: events by their times.  Else transactions by (ancestors - descendants) in the
  * graph of session order, read-from and known version order, both counted with chain clocks
  * (doc/algorithms/strong.md): strictly rising along edges, and a fair guess at time.
  * Session order guides the guess even where it does not count.  Either way the guess becomes a
  * linear extension by a topological sort that prefers early guesses.
+ *
+ * Invariant: pos is a permutation of the events that extends every known edge.  The clocks that the
+ * guess was made of are kept as `reach`, if they fit, and only say what certain edges say.
  */
 #include "decide/first_order.h"
 
@@ -15,17 +18,18 @@
 #include "base/task.h"
 
 #define MOST_ROWS ((size_t)1 << 30) /* bytes of clocks that are kept */
-#define SAMPLE 256u                 /* of more sessions than that, so many are enough for a guess */
+#define SAMPLE 256u                 /* so many chains are enough for a guess */
 
 /* --- a topological sort that takes the ready event with the smallest rank --------------------- */
 
+/* Invariant: no event has a smaller rank than its parent, at[(i - 1) / 2]. */
 typedef struct heap {
     uint32_t *at; /* events */
     uint32_t n;
     const uint32_t *rank;
 } heap;
 
-static void push(heap *h, uint32_t e)
+static void heap_push(heap *h, uint32_t e)
 {
     uint32_t i = h->n++;
     while (i && h->rank[h->at[(i - 1) / 2]] > h->rank[e]) {
@@ -35,8 +39,9 @@ static void push(heap *h, uint32_t e)
     h->at[i] = e;
 }
 
-static uint32_t pop(heap *h)
+static uint32_t heap_pop(heap *h)
 {
+    assert(h->n);
     uint32_t top = h->at[0], e = h->at[--h->n], i = 0;
     for (uint32_t child; (child = 2 * i + 1) < h->n; i = child) {
         if (child + 1 < h->n && h->rank[h->at[child + 1]] < h->rank[h->at[child]]) child++;
@@ -47,8 +52,9 @@ static uint32_t pop(heap *h)
     return top;
 }
 
-/* rank: a permutation of the events.  Nothing to do if it extends the graph already. */
-static bool extend(order_problem *p, const order_graph *k, const uint32_t *rank, uint32_t *pos)
+/* Makes a linear extension of a permutation of the events, `rank`; there is nothing to do if it
+   extends the graph already.  False: the graph has a cycle. */
+static bool extend_rank(order_problem *p, const order_graph *k, const uint32_t *rank, uint32_t *pos)
 {
     bool fits = true;
     for (size_t i = 0; i < p->known.n && fits; i++)
@@ -62,13 +68,14 @@ static bool extend(order_problem *p, const order_graph *k, const uint32_t *rank,
     uint32_t done = 0;
     for (uint32_t e = 0; e < p->events; e++) {
         missing[e] = k->in_start[e + 1] - k->in_start[e];
-        if (!missing[e]) push(&h, e);
+        if (!missing[e]) heap_push(&h, e);
     }
     while (h.n) {
-        uint32_t e = pop(&h);
+        uint32_t e = heap_pop(&h);
+        assert(!missing[e]);
         pos[e] = done++;
         for (uint32_t i = k->out_start[e]; i < k->out_start[e + 1]; i++)
-            if (!--missing[k->out[i]]) push(&h, k->out[i]);
+            if (!--missing[k->out[i]]) heap_push(&h, k->out[i]);
         guard_tick(p->m->guard);
     }
     mem_put(p->m, missing);
@@ -91,13 +98,14 @@ static bool guess_by_time(order_problem *p, uint32_t *rank)
     const history *h = p->g->h;
     uint64_t *key = mem_array0(p->m, uint64_t, (size_t)p->events + 1);
     bool all = true;
+    assert(p->events >= (p->si ? 2 * p->txns : p->txns));
     for (node_id v = 0; v < p->txns && all; v++) {
         int64_t b, e;
         if (!p->in[v]) continue;
         all = txn_begin_time(h, p->g->node_txn[v], &b) && txn_end_time(h, p->g->node_txn[v], &e);
         if (!all) break;
-        /* One event for all of it: a writer takes effect at its end, while who only reads mostly
-           sees what stood at its begin. */
+        /* With one event for the whole transaction: a writer takes effect at its end, while one
+           that only reads mostly sees what stood at its begin. */
         bool reader = !p->si && p->g->inst_first[v] == p->g->inst_first[v + 1];
         key[begin_of(p, v)] = sort_key(b);
         if (!reader) key[commit_of(p, v)] = sort_key(e);
@@ -124,15 +132,15 @@ typedef struct clocks {
     uint32_t *at; /* the nodes in some topological order */
     uint32_t *chain, *place, *length;
     uint32_t chains;
-    uint32_t blocks, width; /* rows: so many entries, */
-    uint32_t bytes, shift;  /* of so many bytes, for 1 << shift chains */
+    uint32_t blocks, width; /* a row has `width` entries, one for each chain of its block */
+    uint32_t bytes, shift;  /* an entry has so many bytes, and a block 1 << shift chains */
     void *row;
     int64_t *score;
 } clocks;
 
 #define WORTH_A_THREAD 50000 /* nodes */
 #define AHEAD 6              /* nodes whose rows are fetched before they are needed */
-#define NO_CHAIN UINT32_MAX  /* of gates, time points: they are passed through, not counted */
+#define NO_CHAIN UINT32_MAX  /* gates and time points are passed through, not counted */
 
 static void make_chains(clocks *c)
 {
@@ -151,8 +159,10 @@ static void make_chains(clocks *c)
         node_id before = c->p->so_pred[v];
         c->chain[v] = before != NO_ID ? c->chain[before] : c->chains++;
         c->place[v] = before != NO_ID ? c->place[before] + 1 : 1;
+        assert(before == NO_ID || before < v);
         c->length[c->chain[v]] = c->place[v];
     }
+    assert(c->chains <= c->n);
 }
 
 /* Without session order, or with too many sessions: paths through the graph, each continued
@@ -186,9 +196,10 @@ static void set_width(clocks *c)
     c->bytes = longest <= UINT8_MAX ? 1 : longest <= UINT16_MAX ? 2 : 4;
     c->shift = c->bytes == 1 ? 7 : c->bytes == 2 ? 6 : 5;
     uint32_t most = 1u << c->shift;
-    /* one of the widths that pass knows */
+    /* One of the widths that run_pass knows. */
     c->width = c->chains > 32 ? most : c->chains > 24 ? 32 : c->chains > 16 ? 24 : 16;
     if (c->width > most) c->width = most;
+    assert(c->width <= 128 && c->bytes * c->width <= 128);
     c->blocks = (c->chains + most - 1) >> c->shift;
 }
 
@@ -215,8 +226,9 @@ static void set_width(clocks *c)
 #undef PASS_OF
 #undef LARGER
 
-static void pass(clocks *c, uint32_t lo, bool forward)
+static void run_pass(clocks *c, uint32_t lo, bool forward)
 {
+    assert(c->row && lo % (1u << c->shift) == 0);
     switch (c->width * 8 + c->bytes) {
 #define WIDTHS(bytes, pass_of)                                                                     \
     case 16 * 8 + bytes: pass_of(c, 16, lo, forward); break;                                       \
@@ -286,7 +298,7 @@ static void reach_without_sessions(order_problem *p, reach *r)
             r->row = mem_array0(p->m, void *, (size_t)c.blocks + 1);
             for (uint32_t block = 0; block < c.blocks; block++) {
                 c.row = r->row[block] = mem_get(p->m, row_bytes(&c));
-                pass(&c, block << c.shift, true);
+                run_pass(&c, block << c.shift, true);
             }
             keep_reach(&c, r);
             mem_put(p->m, c.score);
@@ -348,25 +360,25 @@ static void rank_nodes(clocks *c, bool sampled, uint32_t *rank)
 }
 
 /* The backward pass beside the forward one, with rows and scores of its own.  A limit may strike
-   either; none is left before both have ended. */
-typedef struct half {
+   in either; it is raised after both have ended. */
+typedef struct half_pass {
     task task;
     clocks c;
     uint32_t lo;
     bool forward;
-} half;
+} half_pass;
 
 static void run_half(task *t)
 {
-    half *h = (half *)(void *)t;
+    half_pass *h = (half_pass *)(void *)t;
     h->c.guard = &t->guard;
-    pass(&h->c, h->lo, h->forward);
+    run_pass(&h->c, h->lo, h->forward);
 }
 
 static void both_passes(clocks *c, clocks *back, uint32_t lo)
 {
-    half forward = {.task = {.run = run_half}, .c = *c, .lo = lo, .forward = true};
-    half backward = {.task = {.run = run_half}, .c = *back, .lo = lo};
+    half_pass forward = {.task = {.run = run_half}, .c = *c, .lo = lo, .forward = true};
+    half_pass backward = {.task = {.run = run_half}, .c = *back, .lo = lo};
     task_start(&backward.task, c->guard);
     task_here(&forward.task, c->guard);
     task_wait(&backward.task);
@@ -374,63 +386,98 @@ static void both_passes(clocks *c, clocks *back, uint32_t lo)
     task_raise(&backward.task, c->guard);
 }
 
-static bool guess_by_clocks(order_problem *p, const order_graph *known, uint32_t *rank, reach *r)
+/* Sessions as chains; or paths through the graph, if sessions are so short that paths are fewer. */
+static void choose_chains(clocks *c)
 {
-    clocks c = {.p = p, .guard = p->m->guard};
-    uint32_t n = p->txns;
-    if (!clock_graph(&c, known)) return false;
-    make_chains(&c);
-    if (c.chains > SAMPLE) { /* paths may need fewer, if sessions are very short */
-        clocks paths = c;
-        paths.chains = 0;
-        make_paths(&paths);
-        clocks *dearer = paths.chains < c.chains ? &c : &paths;
-        mem_put(p->m, dearer->chain);
-        mem_put(p->m, dearer->place);
-        mem_put(p->m, dearer->length);
-        if (dearer == &c) c = paths;
-    }
-    set_width(&c);
-    c.score = mem_array0(p->m, int64_t, (size_t)c.n + 1);
-    /* The clocks know what precedes what only if session order counts. */
-    uint32_t guessed = (SAMPLE >> c.shift) + 1; /* blocks that the guess is made of */
-    bool keep = p->so && rows_fit(&c), sampled = c.blocks > guessed;
+    mem *m = c->p->m;
+    make_chains(c);
+    if (c->chains <= SAMPLE) return;
+    clocks paths = *c;
+    paths.chains = 0;
+    make_paths(&paths);
+    clocks *worse = paths.chains < c->chains ? c : &paths;
+    mem_put(m, worse->chain);
+    mem_put(m, worse->place);
+    mem_put(m, worse->length);
+    if (worse == c) *c = paths;
+}
+
+/* Runs the clocks, block by block.  The guess is made of the first blocks; the rows of all are kept
+   in *r if they fit and say what precedes what, that is, if session order counts.  Returns whether
+   they are kept; c->chain and c->place then belong to *r. */
+static bool run_clocks(clocks *c, uint32_t guessed, reach *r)
+{
+    order_problem *p = c->p;
+    bool keep = p->so && rows_fit(c);
     /* A later round finds the rows of the one before, and mostly they fit. */
-    bool again = r->row && r->blocks == c.blocks && r->width == c.width && r->bytes == c.bytes;
+    bool again = r->row && r->blocks == c->blocks && r->width == c->width && r->bytes == c->bytes;
     if (r->row && !again) reach_free(p->m, r);
-    if (keep && !again) r->row = mem_array0(p->m, void *, (size_t)c.blocks + 1);
-    void *spare = again ? r->row[c.blocks - 1] : mem_get(p->m, row_bytes(&c));
-    clocks back = c;
-    bool two = p->tune->threads > 1 && c.n >= WORTH_A_THREAD;
+    if (keep && !again) r->row = mem_array0(p->m, void *, (size_t)c->blocks + 1);
+    void *spare = again ? r->row[c->blocks - 1] : mem_get(p->m, row_bytes(c));
+    clocks back = *c;
+    bool two = p->tune->threads > 1 && c->n >= WORTH_A_THREAD;
     if (two) {
-        back.row = mem_get(p->m, row_bytes(&c));
-        back.score = mem_array0(p->m, int64_t, (size_t)c.n + 1);
+        back.row = mem_get(p->m, row_bytes(c));
+        back.score = mem_array0(p->m, int64_t, (size_t)c->n + 1);
     }
-    for (uint32_t block = 0; block < c.blocks; block++) {
+    for (uint32_t block = 0; block < c->blocks; block++) {
         if (!keep && block == guessed) break;
-        uint32_t lo = block << c.shift;
-        c.row = spare;
-        if (block < guessed && !two) pass(&c, lo, false);
-        if (keep && block + 1 < c.blocks)
-            c.row = r->row[block] = again ? r->row[block] : mem_get(p->m, row_bytes(&c));
+        uint32_t lo = block << c->shift;
+        c->row = spare;
+        if (block < guessed && !two) run_pass(c, lo, false);
+        if (keep && block + 1 < c->blocks)
+            c->row = r->row[block] = again ? r->row[block] : mem_get(p->m, row_bytes(c));
         else if (keep)
             r->row[block] = spare; /* the last block needs no array of its own */
         if (block < guessed && two)
-            both_passes(&c, &back, lo);
+            both_passes(c, &back, lo);
         else
-            pass(&c, lo, true);
+            run_pass(c, lo, true);
     }
     if (two) {
-        for (uint32_t v = 0; v < c.n; v++) c.score[v] += back.score[v];
+        for (uint32_t v = 0; v < c->n; v++) c->score[v] += back.score[v];
         mem_put(p->m, back.row);
         mem_put(p->m, back.score);
     }
-    if (keep) {
+    if (!keep) mem_put(p->m, spare);
+    return keep;
+}
+
+/* From an order of the transactions to one of the events: helpers first, then begin and commit of
+   each transaction next to each other. */
+static void rank_events(clocks *c, bool sampled, uint32_t *rank)
+{
+    order_problem *p = c->p;
+    uint32_t n = p->txns, *by_node = mem_array(p->m, uint32_t, (size_t)n + 1);
+    rank_nodes(c, sampled, by_node);
+    uint32_t points = p->events - (p->si ? 2 * n : n);
+    for (node_id v = 0; v < n; v++) {
+        assert(by_node[v] < n);
+        if (p->si) {
+            rank[2 * v] = 2 * by_node[v] + points;
+            rank[2 * v + 1] = 2 * by_node[v] + 1 + points;
+        } else {
+            rank[v] = by_node[v] + points;
+        }
+    }
+    for (uint32_t e = 0; e < points; e++) rank[p->events - points + e] = e;
+    mem_put(p->m, by_node);
+}
+
+static bool guess_by_clocks(order_problem *p, const order_graph *known, uint32_t *rank, reach *r)
+{
+    clocks c = {.p = p, .guard = p->m->guard};
+    if (!clock_graph(&c, known)) return false;
+    choose_chains(&c);
+    set_width(&c);
+    c.score = mem_array0(p->m, int64_t, (size_t)c.n + 1);
+    uint32_t guessed = (SAMPLE >> c.shift) + 1; /* blocks that the guess is made of */
+    bool sampled = c.blocks > guessed;
+    if (run_clocks(&c, guessed, r)) {
         mem_put(p->m, r->chain);
         mem_put(p->m, r->place);
         keep_reach(&c, r);
     } else {
-        mem_put(p->m, spare);
         mem_put(p->m, c.chain);
         mem_put(p->m, c.place);
     }
@@ -438,19 +485,7 @@ static bool guess_by_clocks(order_problem *p, const order_graph *known, uint32_t
     if (p->shared) {
         rank_nodes(&c, sampled, rank);
     } else {
-        uint32_t *by_node = mem_array(p->m, uint32_t, (size_t)n + 1);
-        rank_nodes(&c, sampled, by_node);
-        uint32_t points = p->events - (p->si ? 2 * n : n);
-        for (node_id v = 0; v < n; v++) {
-            if (p->si) {
-                rank[2 * v] = 2 * by_node[v] + points;
-                rank[2 * v + 1] = 2 * by_node[v] + 1 + points;
-            } else {
-                rank[v] = by_node[v] + points;
-            }
-        }
-        for (uint32_t e = 0; e < points; e++) rank[p->events - points + e] = e;
-        mem_put(p->m, by_node);
+        rank_events(&c, sampled, rank);
         first_order_free(p->m, &c.deps);
     }
     mem_put(p->m, c.score);
@@ -467,7 +502,9 @@ bool first_order(order_problem *p, const order_graph *known, uint32_t *pos, reac
     if (!done) done = pass_on(p->tune, PASS_ORDER_CLOCKS) && guess_by_clocks(p, known, rank, r);
     if (!done)
         for (uint32_t e = 0; e < p->events; e++) rank[e] = e;
-    bool ok = extend(p, known, rank, pos);
+    bool ok = extend_rank(p, known, rank, pos);
+    for (size_t i = 0; ok && i < p->known.n; i++)
+        assert(pos[p->known.at[i].from] < pos[p->known.at[i].to]);
     mem_put(p->m, rank);
     return ok;
 }
@@ -501,6 +538,7 @@ void answer_known_cycle(order_problem *p, const order_graph *k, decision *a)
             } else if (colour[t] == 1) {
                 size_t i = stack.n;
                 while (stack.at[i - 1] != t) i--;
+                assert(i);
                 for (i--; i < stack.n; i++) vec_push(p->m, &a->cycle, stack.at[i]);
             }
         }

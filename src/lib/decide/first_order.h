@@ -35,8 +35,8 @@ void reach_free(mem *m, reach *r);
 /* Gives back the arrays of order_graph_build. */
 void first_order_free(mem *m, order_graph *g);
 
-/* *r is zeroed before the first call and handed in again after more became known. */
-/* pos[event], a linear extension of `known` (built from p->known).  False if it has a cycle. */
+/* Fills pos[event], a linear extension of `known`, which was built from p->known; false if it has a
+   cycle.  *r is zeroed before the first call and handed in again after more became known. */
 bool first_order(order_problem *p, const order_graph *known, uint32_t *pos, reach *r);
 /* The known graph has a cycle: finds one, and makes it the answer. */
 void answer_known_cycle(order_problem *p, const order_graph *known, decision *a);

@@ -1,5 +1,11 @@
 /*
- * order_problem.c - from the semantic graph to the order problem.
+ * order_problem.c - from the semantic graph to the order problem, and the replay of an answer.
+ *
+ * Known edges are collected kind by kind: session order, read-from, version orders that lists and
+ * hints show, reads of the initial state (through gates), real time (through points).  Invariant
+ * (problem_check): every edge joins two events, and the readers of an install are all the certain
+ * reads of it.  problem_replay shares nothing with the search: it runs an order as a database
+ * would.
  */
 #include "order/order_problem.h"
 
@@ -31,17 +37,20 @@ bool txn_end_time(const history *h, txn_id t, int64_t *at)
     return true;
 }
 
-static void add(order_problem *p, uint32_t from, uint32_t to)
+static void add_known(order_problem *p, uint32_t from, uint32_t to)
 {
+    assert(from != to && from < p->events && to < p->events);
     arc a = {from, to};
     vec_push(p->m, &p->known, a);
 }
 
-static void depend(order_problem *p, node_id from, node_id to, bool counts)
+/* All of `from` stands before all of `to`; `counts`: in every order, else only for the guess. */
+static void add_dependency(order_problem *p, node_id from, node_id to, bool counts)
 {
+    assert(from < p->txns && to < p->txns && from != to);
     arc a = {from, to};
     if (!p->shared) vec_push(p->m, &p->deps, a);
-    if (counts) add(p, commit_of(p, from), begin_of(p, to));
+    if (counts) add_known(p, commit_of(p, from), begin_of(p, to));
 }
 
 /* --- real time ------------------------------------------------------------------------------- */
@@ -79,6 +88,21 @@ static uint32_t event_of(const order_problem *p, node_id v, enum stamp_kind kind
     return kind >= COMMIT_CALL ? commit_of(p, v) : begin_of(p, v);
 }
 
+/* The first stamp that is after `end`, and by the drift at least; n: none is. */
+static size_t first_stamp_after(const stamp *s, size_t n, int64_t end, uint64_t drift)
+{
+    size_t lo = 0, hi = n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (s[mid].at > end && (uint64_t)s[mid].at - (uint64_t)end >= drift)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    assert(lo == n || s[lo].at > end);
+    return lo;
+}
+
 /* Edges from every event `from` to the events `to` that were called after it returned, in linear
    number: each distinct time of a call is a point, points are a chain, an event hangs below its
    point, and what returned leads to the first point that is late enough. */
@@ -90,7 +114,7 @@ static void add_points(order_problem *p, const enum stamp_kind *from, size_t kin
     size_t n = 0;
     for (node_id v = 0; v < p->txns; v++) {
         int64_t at;
-        /* Also for who may not take part: nothing leaves it then. */
+        /* Also for one that may not take part: no known edge leaves it. */
         if (txn_stamp(h, p->g->node_txn[v], to, &at)) s[n++] = (stamp){at, v};
     }
     s = sort_stamps(p->m, s, n);
@@ -99,26 +123,18 @@ static void add_points(order_problem *p, const enum stamp_kind *from, size_t kin
         bool fresh = !i || s[i].at != s[i - 1].at;
         if (fresh) {
             point[i] = p->events++;
-            if (i) add(p, point[i - 1], point[i]);
+            if (i) add_known(p, point[i - 1], point[i]);
         } else {
             point[i] = point[i - 1];
         }
-        add(p, point[i], event_of(p, s[i].node, to));
+        add_known(p, point[i], event_of(p, s[i].node, to));
     }
     uint64_t drift = p->drift > 0 ? (uint64_t)p->drift : 0;
     for (size_t k = 0; k < kinds; k++)
         for (node_id v = 0; v < p->txns; v++) {
             int64_t end;
             if (!txn_stamp(h, p->g->node_txn[v], from[k], &end)) continue;
-            size_t lo = 0,
-                   hi = n; /* first stamp that is after the end, and by the drift at least */
-            while (lo < hi) {
-                size_t mid = lo + (hi - lo) / 2;
-                if (s[mid].at > end && (uint64_t)s[mid].at - (uint64_t)end >= drift)
-                    hi = mid;
-                else
-                    lo = mid + 1;
-            }
+            size_t lo = first_stamp_after(s, n, end, drift);
             if (lo == n) continue;
             arc a = {event_of(p, v, from[k]), point[lo]};
             if (p->in[v])
@@ -139,56 +155,76 @@ static void add_real_time(order_problem *p)
 /* --- reads of the initial state --------------------------------------------------------------- */
 
 /* A reader of x's initial version precedes every writer of x.  One gate event a key keeps that
-   linear: readers -> gate -> writers.  A reader that writes x itself stands behind the other
+   linear: readers -> gate -> writers.  A reader that writes x itself stands after the other
    readers and before the gate; two of those exclude each other, and the edges say so. */
-static void add_init_reads(order_problem *p)
+typedef struct gates {
+    uint32_t *gate; /* per key: its event, or NO_ID */
+    node_id *own;   /* per key: the first reader that writes it too, or NO_ID */
+} gates;
+
+/* A certain read of the initial state that must see it. */
+static bool needs_gate(const order_problem *p, uint32_t ob)
+{
+    const asg *g = p->g;
+    if (g->ob_rf[ob] != RF_INIT || !p->in[g->ob_node[ob]] || !strict_read(p, ob)) return false;
+    return !(g->ob_flags[ob] & OB_OWN); /* the gate would shut out the reader's own version */
+}
+
+static void make_gates(order_problem *p, gates *x)
 {
     asg *g = p->g;
     size_t keys = history_keys(g->h);
-    uint32_t *gate = NULL;
-    node_id *own = NULL; /* per key: the first reader that writes it too */
-    for (uint32_t ob = 0; ob < g->obs; ob++) {
-        if (g->ob_rf[ob] != RF_INIT || !p->in[g->ob_node[ob]] || !strict_read(p, ob)) continue;
-        if (g->ob_flags[ob] & OB_OWN) continue; /* the gate would shut out its own version */
-        if (!gate) {
-            asg_by_key(g);
-            gate = mem_array(g->m, uint32_t, keys + 1);
-            own = mem_array(g->m, node_id, keys + 1);
-            memset(gate, 0xff, (keys + 1) * sizeof *gate);
-            memset(own, 0xff, (keys + 1) * sizeof *own);
-        }
-        key_id k = g->ob_key[ob];
-        node_id v = g->ob_node[ob];
-        if (gate[k] == NO_ID) gate[k] = p->events++;
-        bool apart =
-            p->si && !p->rule->exclusive; /* nobody excludes anybody: begins, then commits */
-        if (apart || asg_install(g, v, k) == NO_ID) {
-            add(p, begin_of(p, v), gate[k]);
-        } else if (own[k] == NO_ID || own[k] == v) {
-            own[k] = v;
-        } else {
-            add(p, begin_of(p, v), commit_of(p, own[k]));
-            add(p, begin_of(p, own[k]), commit_of(p, v));
-        }
+    asg_by_key(g);
+    x->gate = mem_array(g->m, uint32_t, keys + 1);
+    x->own = mem_array(g->m, node_id, keys + 1);
+    memset(x->gate, 0xff, (keys + 1) * sizeof *x->gate);
+    memset(x->own, 0xff, (keys + 1) * sizeof *x->own);
+}
+
+/* The reader of ob stands before the gate of its key. */
+static void before_gate(order_problem *p, gates *x, uint32_t ob)
+{
+    asg *g = p->g;
+    key_id k = g->ob_key[ob];
+    node_id v = g->ob_node[ob], *own = &x->own[k];
+    bool apart = p->si && !p->rule->exclusive; /* writers may overlap: all begins, then commits */
+    if (x->gate[k] == NO_ID) x->gate[k] = p->events++;
+    if (apart || asg_install(g, v, k) == NO_ID) {
+        add_known(p, begin_of(p, v), x->gate[k]);
+    } else if (*own == NO_ID || *own == v) {
+        *own = v;
+    } else {
+        add_known(p, begin_of(p, v), commit_of(p, *own));
+        add_known(p, begin_of(p, *own), commit_of(p, v));
     }
-    if (!gate) return;
-    for (size_t k = 0; k < keys; k++) {
-        if (gate[k] == NO_ID) continue;
-        if (own[k] != NO_ID) add(p, begin_of(p, own[k]), gate[k]);
+}
+
+static void add_init_reads(order_problem *p)
+{
+    asg *g = p->g;
+    gates x = {0};
+    for (uint32_t ob = 0; ob < g->obs; ob++) {
+        if (!needs_gate(p, ob)) continue;
+        if (!x.gate) make_gates(p, &x);
+        before_gate(p, &x, ob);
+    }
+    if (!x.gate) return;
+    for (size_t k = 0; k < history_keys(g->h); k++) {
+        if (x.gate[k] == NO_ID) continue;
+        if (x.own[k] != NO_ID) add_known(p, begin_of(p, x.own[k]), x.gate[k]);
         for (uint32_t i = g->kw_first[k]; i < g->kw_first[k + 1]; i++) {
             node_id w = g->inst_node[g->kw_inst[i]];
-            if (w != own[k]) add(p, gate[k], commit_of(p, w));
+            if (w != x.own[k]) add_known(p, x.gate[k], commit_of(p, w));
         }
     }
     for (uint32_t ob = 0; ob < g->obs; ob++) { /* pure readers before the one that writes */
-        key_id k = g->ob_key[ob];
-        node_id v = g->ob_node[ob];
-        if (g->ob_rf[ob] != RF_INIT || !p->in[v] || own[k] == NO_ID || own[k] == v) continue;
-        if (!strict_read(p, ob) || g->ob_flags[ob] & OB_OWN) continue;
-        if (asg_install(g, v, k) == NO_ID) add(p, begin_of(p, v), commit_of(p, own[k]));
+        node_id v = g->ob_node[ob], own = x.own[g->ob_key[ob]];
+        if (own == NO_ID || own == v || !needs_gate(p, ob)) continue;
+        if (asg_install(g, v, g->ob_key[ob]) == NO_ID)
+            add_known(p, begin_of(p, v), commit_of(p, own));
     }
-    mem_put(g->m, gate);
-    mem_put(g->m, own);
+    mem_put(g->m, x.gate);
+    mem_put(g->m, x.own);
 }
 
 /* --- assembling ------------------------------------------------------------------------------- */
@@ -209,7 +245,7 @@ void problem_index_readers(order_problem *p)
     }
 }
 
-/* Session order without those that only read. */
+/* Session order among the transactions that write. */
 static node_id *so_of_updates(const asg *g)
 {
     node_id *pred = mem_array(g->m, node_id, (size_t)g->nodes + 1);
@@ -224,9 +260,56 @@ static node_id *so_of_updates(const asg *g)
     return pred;
 }
 
+/* Session order, and the order of the parts of a transaction, which counts always. */
+static void add_session_order(order_problem *p)
+{
+    asg *g = p->g;
+    p->so_pred = p->so && p->rule->strict == STRICT_UPDATES ? so_of_updates(g) : g->so_pred;
+    for (node_id v = 0; v < g->nodes; v++)
+        if (p->so_pred[v] != NO_ID && !asg_same(g, p->so_pred[v], v))
+            add_dependency(p, p->so_pred[v], v, p->so);
+    p->so_deps = p->deps.n;
+    for (node_id v = 0; v < g->nodes; v++)
+        if (p->so_pred[v] != NO_ID && asg_same(g, p->so_pred[v], v))
+            add_dependency(p, p->so_pred[v], v, true);
+}
+
+/* Begin before commit, and what was surely read from before its reader. */
+static void add_certain_reads(order_problem *p)
+{
+    asg *g = p->g;
+    for (node_id v = 0; v < g->nodes; v++) {
+        if (p->si) add_known(p, begin_of(p, v), commit_of(p, v));
+        if (!p->in[v]) continue;
+        uint32_t before = NO_ID;
+        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+            uint32_t w = g->ob_rf[ob];
+            if (w >= RF_LAST || w == before) continue;
+            add_dependency(p, w, v, true);
+            before = w;
+        }
+        guard_tick(g->m->guard);
+    }
+}
+
+/* Version orders that lists and hints show. */
+static void add_shown_orders(order_problem *p)
+{
+    asg *g = p->g;
+    for (size_t i = 0; i < g->extra.n; i++) {
+        node_id from = g->extra.at[i].from, to = g->extra.at[i].to;
+        if (!p->in[from] || !p->in[to]) continue;
+        if (version_target(p, to) == begin_of(p, to))
+            add_dependency(p, from, to, true);
+        else
+            add_known(p, commit_of(p, from), version_target(p, to));
+    }
+}
+
 void problem_build(order_problem *p, asg *g, const order_question *ask)
 {
     bool si = ask->rule->events, so = ask->so;
+    assert(g->h && ask->rule && ask->tune && ask->rule->id < RULES);
     memset(p, 0, sizeof *p);
     p->g = g;
     p->m = g->m;
@@ -245,34 +328,9 @@ void problem_build(order_problem *p, asg *g, const order_question *ask)
     p->events = si ? 2 * g->nodes : g->nodes;
     p->in = mem_array(g->m, uint8_t, (size_t)g->nodes + 1);
     for (node_id v = 0; v < g->nodes; v++) p->in[v] = asg_in(g, v);
-    p->so_pred = so && p->rule->strict == STRICT_UPDATES ? so_of_updates(g) : g->so_pred;
-    for (node_id v = 0; v < g->nodes; v++)
-        if (p->so_pred[v] != NO_ID && !asg_same(g, p->so_pred[v], v))
-            depend(p, p->so_pred[v], v, so);
-    p->so_deps = p->deps.n;
-    for (node_id v = 0; v < g->nodes; v++) /* the parts of a transaction */
-        if (p->so_pred[v] != NO_ID && asg_same(g, p->so_pred[v], v))
-            depend(p, p->so_pred[v], v, true);
-    for (node_id v = 0; v < g->nodes; v++) {
-        if (si) add(p, begin_of(p, v), commit_of(p, v));
-        if (!p->in[v]) continue;
-        uint32_t before = NO_ID;
-        for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
-            uint32_t w = g->ob_rf[ob];
-            if (w >= RF_LAST || w == before) continue;
-            depend(p, w, v, true);
-            before = w;
-        }
-        guard_tick(g->m->guard);
-    }
-    for (size_t i = 0; i < g->extra.n; i++) {
-        node_id from = g->extra.at[i].from, to = g->extra.at[i].to;
-        if (!p->in[from] || !p->in[to]) continue;
-        if (version_target(p, to) == begin_of(p, to))
-            depend(p, from, to, true);
-        else
-            add(p, commit_of(p, from), version_target(p, to));
-    }
+    add_session_order(p);
+    add_certain_reads(p);
+    add_shown_orders(p);
     add_init_reads(p);
     if (p->rt) add_real_time(p);
     problem_index_readers(p);

@@ -19,10 +19,13 @@
 #ifndef RATEL_ORDER_ORDER_PROBLEM_H
 #define RATEL_ORDER_ORDER_PROBLEM_H
 
+#include <assert.h>
+
 #include "asg/asg.h"
 #include "order/rule.h"
 #include "opt/tuning.h"
 
+/* An edge between events, or between transactions. */
 typedef struct arc {
     uint32_t from, to;
 } arc;
@@ -45,11 +48,11 @@ typedef struct order_problem {
     int64_t drift;
     const tuning *tune;
     uint32_t txns;    /* nodes of the semantic graph */
-    uint32_t events;  /* txns, or 2 * txns, and helpers behind them */
+    uint32_t events;  /* txns, or 2 * txns, and after them the helpers */
     uint8_t *in;      /* per node: surely takes part */
     node_id *so_pred; /* the graph's; with STRICT_UPDATES and session order, among updates only */
     VEC(arc) known;   /* between events */
-    VEC(arc) unsure;  /* the same, from transactions of unknown outcome: if they take part */
+    VEC(arc) unsure;  /* known edges that count only if the transaction they leave takes part */
     bool shared;      /* events are transactions and session order counts: known serves as deps */
     VEC(arc) deps;    /* unless shared: so (also when it only guides), wr, ww of transactions */
     size_t so_deps;   /* how many of deps are session order; they stand first */
@@ -73,13 +76,14 @@ static inline uint32_t commit_of(const order_problem *p, node_id v)
 }
 static inline node_id txn_of(const order_problem *p, uint32_t event)
 {
+    assert(event < p->events);
     return p->si ? event / 2 : event;
 }
 
 /* What is asked of the order: snapshot isolation or serializability, what counts. */
 typedef struct order_question {
     const level_rule *rule;
-    bool so, rt; /* rt: who ended before another began stands before it */
+    bool so, rt; /* rt: a transaction that ended before another began stands before it */
     int64_t drift;
     const tuning *tune;
 } order_question;
@@ -107,7 +111,7 @@ static inline bool strict_read(const order_problem *p, uint32_t ob)
     return false;
 }
 
-/* Makes reader_first and reader anew, after rf changed. */
+/* Makes reader_first and reader again, after rf changed. */
 void problem_index_readers(order_problem *p);
 void problem_build(order_problem *p, asg *g, const order_question *ask);
 const char *problem_check(const order_problem *p); /* NULL or what is broken */
@@ -117,12 +121,12 @@ const char *problem_check(const order_problem *p); /* NULL or what is broken */
    else what is wrong with it. */
 const char *problem_replay(const order_problem *p, const uint32_t *pos, const uint8_t *out);
 
-/* exhaustive.c: every order of at most 8 transactions, by replay; exact for any operation. */
-/* On success: the commit order, and rf of the obligations of its members. */
+/* exhaustive.c: every order of at most 8 transactions, by replay; exact for any operation.  On
+   success `order` is the commit order, and rf says what the obligations of its members read. */
 bool small_decide(asg *g, bool si, bool so, bool rt, int64_t drift, node_id *order, uint32_t *rf,
                   uint32_t *n);
-/* exhaustive_graph.c: the same for every other rule, with every source that a read can have had.
-   RF_NONE: own writes explain it. */
+/* exhaustive_graph.c: as small_decide() for every other rule, with every source that a read can
+   have had.  RF_NONE in rf: own writes explain the read. */
 bool small_graph(asg *g, const level_rule *rule, bool so, node_id *order, uint32_t *rf,
                  uint32_t *n);
 

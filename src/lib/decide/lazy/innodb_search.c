@@ -7,19 +7,24 @@
  * transactions of unknown outcome that exist in the model: if some wait for each other in a circle,
  * one of them does not exist, or somebody else does whom one of them read from.
  */
+#include <assert.h>
+
 #include "decide/lazy/lazy_state.h"
 #include "decide/weak/weak.h"
 
-/* Has the read a source that was taken in time? */
-static bool waits(const decision *a, uint32_t ob)
+/* Does the read wait for a source, because none took part, or the one it had was left out? */
+static bool waits_for_source(const decision *a, uint32_t ob)
 {
     uint32_t rf = a->rf[ob];
     return rf == RF_OPEN || (rf < RF_LAST && a->out[rf]);
 }
 
+/* Writes that one of those that wait in a circle does not take part, or that a source which takes
+   no part now does. */
 static void write_stuck(lazy *z, const decision *a, const node_id *part)
 {
     const asg *g = z->g->unsplit;
+    assert(!a->holds && z->taken_var);
     lazy_clause_start(z);
     for (node_id v = 0; v < g->nodes; v++) {
         if (!a->out[v] || !z->present[part[v]]) continue;
@@ -28,7 +33,7 @@ static void write_stuck(lazy *z, const decision *a, const node_id *part)
     }
     for (size_t i = 0; i < g->open.n; i++) {
         uint32_t ob = g->open.at[i];
-        if (!z->present[part[g->ob_node[ob]]] || !waits(a, ob)) continue;
+        if (!z->present[part[g->ob_node[ob]]] || !waits_for_source(a, ob)) continue;
         for (uint32_t j = g->cand_first.at[i]; j < g->cand_first.at[i + 1]; j++) {
             uint32_t c = g->cand.at[j];
             if (c >= RF_LAST || z->present[part[c]]) continue;

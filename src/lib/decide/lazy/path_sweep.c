@@ -16,9 +16,9 @@
 
 #include "decide/lazy/paths_state.h"
 
-#define LANE 8             /* columns come in so many */
-#define MOST 64            /* columns of a block */
-#define ENTRIES (1u << 26) /* of all rows of a block, unless one lane needs more */
+#define LANE 8             /* the number of columns is a multiple of this */
+#define MOST 64            /* the most columns of a block */
+#define ENTRIES (1u << 26) /* the most entries of all rows of a block, unless one lane needs more */
 
 /* A transaction that is read from, and the first read that does. */
 typedef struct source {
@@ -30,7 +30,7 @@ typedef struct suspect {
     uint32_t ob, next; /* the next of the same transaction, + 1 */
 } suspect;
 
-/* Together, because they are asked for together. */
+/* Index, chain and place of a node stand together, because they are asked for together. */
 typedef struct spot {
     uint32_t index;        /* in the part that is walked, + 1; 0: not there */
     uint32_t chain, place; /* of this sweep */
@@ -56,8 +56,8 @@ typedef struct sweep {
 
 /* --- the part and its chains ----------------------------------------------------------------- */
 
-/* Most reads are certain, and most of a transaction's from few others: what a walk has to look at
-   is far less than all reads. */
+/* Most reads are certain, and a transaction mostly reads from few others: a walk has to look at far
+   less than all reads. */
 static void index_sources(lazy *z, sweep *s)
 {
     asg *g = z->g;
@@ -82,7 +82,7 @@ static void index_sources(lazy *z, sweep *s)
     vec_free(z->m, &node);
 }
 
-static sweep *start(lazy *z)
+static sweep *sweep_start(lazy *z)
 {
     size_t n = (size_t)z->g->nodes + 1;
     if (z->paths->sweep) return z->paths->sweep;
@@ -94,7 +94,8 @@ static sweep *start(lazy *z)
     s->end = mem_array(z->m, uint32_t, n);
     index_sources(z, s);
     if (!z->p->so) return s;
-    /* Nothing follows one of unknown outcome: a chain of its own. */
+    /* Nothing follows a transaction of unknown outcome in its session: it gets a chain of its
+       own. */
     for (node_id v = 0; v < z->g->nodes; v++) {
         node_id before = z->g->maybe[v] ? NO_ID : z->g->so_pred[v];
         s->spot[v].chain = before == NO_ID ? s->chains++ : s->spot[before].chain;
@@ -102,13 +103,6 @@ static sweep *start(lazy *z)
     }
     return s;
 }
-
-/* The transactions that lead to v in one step, by kind; `limit`: only by events of v up to this
-   operation, NO_ID: by all. */
-typedef struct back {
-    node_id from;
-    uint32_t kind, with;
-} back;
 
 static node_id written_before(const lazy *z, uint32_t inst)
 {
@@ -127,7 +121,7 @@ static node_id so_before(const lazy *z, node_id v)
     return z->p->so && z->p->rule->path & PATH_SO ? z->g->so_pred[v] : NO_ID;
 }
 
-/* How many of x->ended lead to v by real time: a prefix. */
+/* How many of paths.ended lead to v by real time; they are a prefix. */
 static size_t ended_before(const lazy *z, node_id v)
 {
     const paths *x = z->paths;
@@ -142,7 +136,8 @@ static size_t ended_before(const lazy *z, node_id v)
     return lo;
 }
 
-/* Without session order: v continues the chain of somebody that leads to it and is its end. */
+/* Without session order: v continues the chain of a transaction that leads to it and is the end of
+   its chain, if there is one. */
 static void join_chain(lazy *z, sweep *s, node_id v)
 {
     const asg *g = z->g;
@@ -158,6 +153,7 @@ static void join_chain(lazy *z, sweep *s, node_id v)
     }
     s->spot[v].chain = before == NO_ID ? s->chains++ : s->spot[before].chain;
     s->spot[v].place = before == NO_ID ? 1 : s->spot[before].place + 1;
+    assert(s->chains <= g->nodes);
     s->end[s->spot[v].chain] = v;
 }
 
@@ -169,8 +165,8 @@ static void want_column(lazy *z, sweep *s, node_id u)
     vec_push(z->m, &s->touched, c);
 }
 
-/* The place in its key's list behind what the suspect read. */
-static uint32_t first_behind(const lazy *z, uint32_t ob)
+/* The place in its key's list right after what the suspect read. */
+static uint32_t first_after_source(const lazy *z, uint32_t ob)
 {
     uint32_t w = paths_stands(z, ob);
     return w == FROM_INIT ? z->g->kw_first[z->g->ob_key[ob]] : z->where[w] + 1;
@@ -182,7 +178,7 @@ static node_id next_suspicion(const lazy *z, uint32_t ob, uint32_t *i)
 {
     const asg *g = z->g;
     node_id v = g->ob_node[ob];
-    uint32_t first = first_behind(z, ob), end = g->kw_first[g->ob_key[ob] + 1];
+    uint32_t first = first_after_source(z, ob), end = g->kw_first[g->ob_key[ob] + 1];
     for (uint32_t k = first + *i; k < end; k++) {
         node_id u = g->inst_node[z->list[k]];
         if (z->pos[u] >= z->pos[v]) break;
@@ -194,7 +190,7 @@ static node_id next_suspicion(const lazy *z, uint32_t ob, uint32_t *i)
 }
 
 /* Which reads are suspects, and which part of the order they span; false if none is. */
-static bool collect(lazy *z, sweep *s)
+static bool collect_suspects(lazy *z, sweep *s)
 {
     const asg *g = z->g;
     const paths *state = z->paths;
@@ -212,6 +208,7 @@ static bool collect(lazy *z, sweep *s)
         if (z->pos[v] > hi) hi = z->pos[v];
     }
     if (!s->suspects.n) return false;
+    assert(lo < hi && !s->columns);
     s->n = 0;
     for (uint32_t p = lo; p <= hi; p++) {
         uint32_t v = order_at(z->o, p);
@@ -231,7 +228,7 @@ static bool collect(lazy *z, sweep *s)
     return true;
 }
 
-static void forget(sweep *s)
+static void forget_columns(sweep *s)
 {
     for (uint32_t i = 0; i < s->n; i++) s->spot[s->at[i]].index = 0;
     for (size_t i = 0; i < s->touched.n; i++) s->column[s->touched.at[i]] = 0;
@@ -243,10 +240,11 @@ static void forget(sweep *s)
 
 static int32_t *row_of(const sweep *s, node_id v)
 {
+    assert(s->spot[v].index && s->spot[v].index <= s->n);
     return s->row + (size_t)(s->spot[v].index - 1) * s->width;
 }
 
-static void raise(int32_t *to, const int32_t *from, uint32_t width)
+static void raise_row(int32_t *to, const int32_t *from, uint32_t width)
 {
     for (uint32_t c = 0; c < width; c += LANE)
         for (uint32_t k = 0; k < LANE; k++)
@@ -263,15 +261,13 @@ static uint32_t column_of(const sweep *s, node_id t)
 /* t, and whatever leads to it, leads to the owner of the row. */
 static void arrive(const sweep *s, int32_t *row, node_id t)
 {
-    if (t == NO_ID || !s->spot[t].index)
-        return; /* before the part: nothing in question leads to it */
+    if (t == NO_ID || !s->spot[t].index) return; /* before the part: no version in question */
     uint32_t c = column_of(s, t);
     if (c < s->width) {
-        if (row[c] >= (int32_t)s->spot[t].place)
-            return; /* somebody later of its chain did arrive */
+        if (row[c] >= (int32_t)s->spot[t].place) return; /* a later one of its chain did arrive */
         row[c] = (int32_t)s->spot[t].place;
     }
-    raise(row, row_of(s, t), s->width);
+    raise_row(row, row_of(s, t), s->width);
 }
 
 /* All that v reads from. */
@@ -286,7 +282,8 @@ static void arrive_reads(const lazy *z, const sweep *s, int32_t *row, node_id v)
     }
 }
 
-/* All that ended in time: their rows, one by one, as far as needed. */
+/* Adds all that ended before v began.  The rows of that prefix are made one by one, as far as they
+   are needed, and kept. */
 static void arrive_ended(lazy *z, sweep *s, int32_t *row, node_id v)
 {
     const paths *x = z->paths;
@@ -300,7 +297,7 @@ static void arrive_ended(lazy *z, sweep *s, int32_t *row, node_id v)
             memset(to, 0, s->width * sizeof *to);
         arrive(s, to, x->ended.at[s->past_n]);
     }
-    raise(row, s->past + (n - 1) * s->width, s->width);
+    raise_row(row, s->past + (n - 1) * s->width, s->width);
 }
 
 /* --- findings -------------------------------------------------------------------------------- */
@@ -311,65 +308,90 @@ static bool leads(const sweep *s, node_id u, node_id t)
            (s->spot[t].index && row_of(s, t)[column_of(s, u)] >= (int32_t)s->spot[u].place);
 }
 
-typedef struct choice {
+typedef struct cheapest_hop {
     hop by;
     uint32_t cost; /* UINT32_MAX: none yet */
-} choice;
+} cheapest_hop;
 
-/* Takes the edge if u leads to its tail, and it costs less than the best so far: literals are
-   dear, and a tail that u is known to lead to needs no more of them. */
-static void consider(const lazy *z, const sweep *s, node_id u, hop by, uint32_t dear, choice *best)
+/* The search for an edge into a node, on a path from u. */
+typedef struct hop_search {
+    const lazy *z;
+    const sweep *s;
+    node_id u;
+    cheapest_hop best;
+} hop_search;
+
+/* Takes the edge if u leads to its tail, and it costs less than the best so far: a literal is
+   expensive (needs_literal), and a tail that u surely leads to needs no more of them. */
+static void consider_hop(hop_search *q, hop by, bool needs_literal)
 {
-    if (by.at == NO_ID || !leads(s, u, by.at)) return;
-    uint32_t cost = 2 * dear + (by.at != u && !lazy_ruled_out(z, u, by.at));
-    if (cost >= best->cost) return;
-    *best = (choice){by, cost};
+    if (by.at == NO_ID || !leads(q->s, q->u, by.at)) return;
+    uint32_t cost = 2u * needs_literal + (by.at != q->u && !lazy_ruled_out(q->z, q->u, by.at));
+    if (cost >= q->best.cost) return;
+    q->best = (cheapest_hop){by, cost};
+}
+
+/* Edges of real time into v: the first that u leads to, since rows of a prefix only rise. */
+static void consider_ended(hop_search *q, node_id v)
+{
+    const sweep *s = q->s;
+    const paths *x = q->z->paths;
+    size_t ended = x->ended.n ? ended_before(q->z, v) : 0, lo = 0, hi = ended;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (s->past[mid * s->width + column_of(s, q->u)] >= (int32_t)s->spot[q->u].place)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    if (lo < ended) consider_hop(q, (hop){x->ended.at[lo], v, PATH_RT, NONE}, false);
+}
+
+/* Edges of read-from into v, in program order: by reads before ob (arrives_earlier). */
+static void consider_earlier_reads(hop_search *q, node_id v, uint32_t ob)
+{
+    const lazy *z = q->z;
+    const asg *g = z->g;
+    for (uint32_t i = g->ob_first[v]; i < g->ob_first[v + 1] && q->best.cost; i++) {
+        if (i == ob || !paths_early_enough(z, ob, g->ob_op[i])) continue;
+        consider_hop(q, (hop){read_from(z, i), v, PATH_WR, i}, z->p->rf[i] == RF_OPEN);
+    }
+}
+
+/* Edges of read-from into v, certain sources first.  The source of ob itself stands before u. */
+static void consider_reads(hop_search *q, node_id v, uint32_t ob)
+{
+    const lazy *z = q->z;
+    const sweep *s = q->s;
+    for (uint32_t i = s->sure_first[v]; i < s->sure_first[v + 1] && q->best.cost; i++)
+        consider_hop(q, (hop){s->sure.at[i].node, v, PATH_WR, s->sure.at[i].ob}, false);
+    for (uint32_t i = s->open_first[v]; i < s->open_first[v + 1] && q->best.cost > 2; i++) {
+        uint32_t by_ob = z->g->open.at[s->open[i]];
+        if (by_ob == ob) continue;
+        consider_hop(q, (hop){read_from(z, by_ob), v, PATH_WR, by_ob}, true);
+    }
 }
 
 /* The edge into v on a path from u; ob: only by events before that read. */
 static hop step_back(const lazy *z, const sweep *s, node_id v, node_id u, uint32_t ob)
 {
     const asg *g = z->g;
-    const paths *x = z->paths;
-    choice best = {.cost = UINT32_MAX};
-    consider(z, s, u, (hop){so_before(z, v), v, PATH_SO, NONE}, 0, &best);
-    size_t ended = x->ended.n ? ended_before(z, v) : 0;
-    if (ended) { /* the first that u leads to: rows of a prefix only rise */
-        size_t lo = 0, hi = ended;
-        while (lo < hi) {
-            size_t mid = lo + (hi - lo) / 2;
-            if (s->past[mid * s->width + column_of(s, u)] >= (int32_t)s->spot[u].place)
-                hi = mid;
-            else
-                lo = mid + 1;
-        }
-        if (lo < ended) consider(z, s, u, (hop){x->ended.at[lo], v, PATH_RT, NONE}, 0, &best);
-    }
-    /* (who ob read from stands before u) */
-    bool turn = ob != NONE && z->p->rule->arrives_earlier;
-    for (uint32_t i = g->ob_first[v]; turn && i < g->ob_first[v + 1] && best.cost; i++) {
-        if (i == ob || !paths_early_enough(z, ob, g->ob_op[i])) continue;
-        hop by = {read_from(z, i), v, PATH_WR, i};
-        consider(z, s, u, by, z->p->rf[i] == RF_OPEN, &best);
-    }
-    for (uint32_t i = s->sure_first[v]; !turn && i < s->sure_first[v + 1] && best.cost; i++) {
-        hop by = {s->sure.at[i].node, v, PATH_WR, s->sure.at[i].ob};
-        consider(z, s, u, by, 0, &best);
-    }
-    for (uint32_t i = s->open_first[v]; !turn && i < s->open_first[v + 1] && best.cost > 2; i++) {
-        uint32_t by_ob = g->open.at[s->open[i]];
-        if (by_ob == ob) continue;
-        hop by = {read_from(z, by_ob), v, PATH_WR, by_ob};
-        consider(z, s, u, by, 1, &best);
-    }
-    for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1] && best.cost; j++) {
+    hop_search q = {z, s, u, {.cost = UINT32_MAX}};
+    consider_hop(&q, (hop){so_before(z, v), v, PATH_SO, NONE}, false);
+    consider_ended(&q, v);
+    if (ob != NONE && z->p->rule->arrives_earlier)
+        consider_earlier_reads(&q, v, ob);
+    else
+        consider_reads(&q, v, ob);
+    for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1] && q.best.cost; j++) {
         if (!(z->p->rule->path & PATH_WW)) break;
         if (ob != NONE && !paths_early_enough(z, ob, g->inst_op[j])) continue;
         hop by = {written_before(z, j), v, PATH_WW, j};
-        consider(z, s, u, by, by.at != NO_ID && !lazy_ruled_out(z, by.at, v), &best);
+        consider_hop(&q, by, by.at != NO_ID && !lazy_ruled_out(z, by.at, v));
     }
-    assert(best.cost < UINT32_MAX && "u leads to v");
-    return best.by;
+    assert(q.best.cost < UINT32_MAX && "u leads to v");
+    assert(q.best.by.to == v && z->pos[q.best.by.at] < z->pos[v]);
+    return q.best.by;
 }
 
 static void keep_path(lazy *z, const sweep *s, uint32_t ob, node_id u)
@@ -383,7 +405,7 @@ static void keep_path(lazy *z, const sweep *s, uint32_t ob, node_id u)
         v = by.at;
         f.n++;
     }
-    for (size_t i = 0; i < f.n / 2; i++) { /* it was found backwards */
+    for (size_t i = 0; i < f.n / 2; i++) { /* the path was found backwards */
         hop *a = &x->hops.at[f.first + i], *b = &x->hops.at[f.first + f.n - 1 - i], c = *a;
         *a = *b;
         *b = c;
@@ -392,7 +414,7 @@ static void keep_path(lazy *z, const sweep *s, uint32_t ob, node_id u)
 }
 
 /* Is the read broken, given the row of what came before it? */
-static void judge(lazy *z, const sweep *s, uint32_t ob, const int32_t *row)
+static void judge_suspect(lazy *z, const sweep *s, uint32_t ob, const int32_t *row)
 {
     uint32_t i = 0;
     for (node_id u; (u = next_suspicion(z, ob, &i)) != NO_ID;) {
@@ -410,8 +432,8 @@ static bool is_suspect_now(const lazy *z, uint32_t ob)
            next_suspicion(z, ob, &i) != NO_ID;
 }
 
-/* Monotonic view: each read by what came before it, in program order; one operation is one
-   event. */
+/* Monotonic view: each read is judged by what arrived before it, in program order; the rows of one
+   operation are one event. */
 static void arrive_in_turn(lazy *z, const sweep *s, int32_t *row, node_id v)
 {
     const asg *g = z->g;
@@ -423,13 +445,14 @@ static void arrive_in_turn(lazy *z, const sweep *s, int32_t *row, node_id v)
         for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++)
             if (g->inst_op[j] <= op) arrive(s, row, written_before(z, j));
         for (; ob < next; ob++)
-            if (is_suspect_now(z, ob)) judge(z, s, ob, row);
+            if (is_suspect_now(z, ob)) judge_suspect(z, s, ob, row);
     }
 }
 
-static void walk(lazy *z, sweep *s)
+static void walk_part(lazy *z, sweep *s)
 {
     const asg *g = z->g;
+    assert(s->width && s->width % LANE == 0);
     s->past_n = 0;
     for (uint32_t i = 0; i < s->n; i++) {
         node_id v = s->at[i];
@@ -445,15 +468,15 @@ static void walk(lazy *z, sweep *s)
             if (z->p->rule->path & PATH_WW) arrive(s, row, written_before(z, j));
         for (uint32_t k = z->p->rule->arrives_earlier ? 0 : s->has[v]; k;
              k = s->suspects.at[k - 1].next)
-            judge(z, s, s->suspects.at[k - 1].ob, row);
+            judge_suspect(z, s, s->suspects.at[k - 1].ob, row);
         guard_tick(z->m->guard);
     }
 }
 
 void sweep_many(lazy *z)
 {
-    sweep *s = start(z);
-    if (collect(z, s)) {
+    sweep *s = sweep_start(z);
+    if (collect_suspects(z, s)) {
         uint32_t most = ENTRIES / (s->n + 1) / LANE * LANE;
         most = most < LANE ? LANE : most > MOST ? MOST : most;
         if (s->columns < most) most = (s->columns + LANE - 1) / LANE * LANE;
@@ -461,11 +484,11 @@ void sweep_many(lazy *z)
         s->row = mem_array(z->m, int32_t, mem_bytes(z->m, (size_t)s->n + 1, most));
         if (z->paths->ended.n)
             s->past = mem_array(z->m, int32_t, mem_bytes(z->m, z->paths->ended.n + 1, most));
-        for (s->base = 0; s->base < s->columns; s->base += most) walk(z, s);
+        for (s->base = 0; s->base < s->columns; s->base += most) walk_part(z, s);
         mem_put(z->m, s->row);
         mem_put(z->m, s->past);
         s->past = NULL;
-        forget(s);
+        forget_columns(s);
     }
     for (size_t i = 0; i < s->suspects.n; i++) s->has[z->g->ob_node[s->suspects.at[i].ob]] = 0;
 }

@@ -6,8 +6,8 @@
  * order only versions between w and v can; mostly there are none, and nothing is searched.  Reads
  * with such versions are suspects.  When nothing else is left to do, one sweep looks at all of
  * them: for paths of many steps by clocks over the graph as it stands (path_sweep.c), else one by
- * one. A finding rests on facts of the order (w before u, and each version edge of the path) and on
- * choices; its clause is that one of them is otherwise.  All clauses of a sweep are written
+ * one.  A finding rests on facts of the order (w before u, and each version edge of the path) and
+ * on choices; its clause is that one of them is otherwise.  All clauses of a sweep are written
  * together, and mended one after the other; then the next sweep looks again.
  *
  * A read with several candidates reads, until a literal says otherwise, from the last one before
@@ -79,10 +79,10 @@ static void load_ended(lazy *z)
 
 /* --- before the search ----------------------------------------------------------------------- */
 
-#define NEAR 8    /* versions behind the one that was read */
-#define READS 64u /* of a transaction, that are looked at one by one */
+#define NEAR 8    /* how many versions after the one that was read are asked */
+#define READS 64u /* a transaction of more reads is not searched for a certain source */
 
-/* Does v surely read from u, some other key than by ob? */
+/* Does v surely read from u by another read than ob, one that comes early enough? */
 static bool surely_reads(const lazy *z, uint32_t ob, node_id v, node_id u)
 {
     const asg *g = z->g;
@@ -120,8 +120,8 @@ bool paths_sure_edge(const lazy *z, uint32_t ob, arc *e)
     const level_rule *rule = z->p->rule;
     node_id v = g->ob_node[ob], w = z->p->rf[ob];
     if (w >= RF_LAST || !z->p->in[v]) return false;
-    /* Who overwrites what it read comes right behind it: whatever stood between would lead to it,
-       being a version of the same key. */
+    /* A transaction that overwrites the version it read comes right after that version: whatever
+       stood between would be a version of the same key, and so would lead to the reader. */
     bool next = rule->path & (PATH_WW | PATH_NEXT) && !rule->arrives_earlier &&
                 asg_install(g, v, g->ob_key[ob]) != NO_ID;
     uint32_t inst = lazy_next_version(z, z->p->rf_inst[ob]);
@@ -142,7 +142,7 @@ bool paths_sure_edge(const lazy *z, uint32_t ob, arc *e)
 
 /* --- sources --------------------------------------------------------------------------------- */
 
-#define FEW 16 /* candidates that are looked at one by one */
+#define FEW 16 /* so many candidates are looked at one by one, more by the versions before */
 
 /* The candidate that an open read has chosen, or NONE. */
 static uint32_t chosen_of(lazy *z, uint32_t open)
@@ -159,7 +159,7 @@ static uint32_t source_install(const asg *g, uint32_t ob, uint32_t c)
     return c < RF_LAST ? asg_install(g, c, g->ob_key[ob]) : FROM_INIT;
 }
 
-/* The last candidate before the reader that no literal excludes; one that was chosen first. */
+/* The last candidate before the reader that no literal excludes; a chosen one comes before all. */
 static uint32_t last_candidate(lazy *z, uint32_t ob, uint32_t open)
 {
     asg *g = z->g;
@@ -176,7 +176,8 @@ static uint32_t last_candidate(lazy *z, uint32_t ob, uint32_t open)
     return best == NONE ? NONE : source_install(g, ob, best);
 }
 
-/* What an open read reads from in the current order; candidates are all that wrote its value. */
+/* What an open read reads from in the current order.  Its candidates are all writers of its value,
+   so with many of them the versions before the reader are asked instead. */
 static uint32_t stands_open(lazy *z, uint32_t ob)
 {
     asg *g = z->g;
@@ -204,10 +205,11 @@ uint32_t paths_stands(const lazy *z, uint32_t ob)
                                                             : NONE;
 }
 
-/* Kept up with each look at the read, and it is looked at again whenever it may read from another:
-   it is parked, or watches the version. */
+/* The note is true as long as the read is not queued: a read that may come to read from another
+   version is parked, or watches the version. */
 void paths_note(lazy *z, uint32_t ob, uint32_t from)
 {
+    assert(ob < z->g->obs && (from >= FROM_INIT || z->g->inst_key[from] == z->g->ob_key[ob]));
     if (z->p->rf[ob] == RF_OPEN) z->paths->stands[z->open_of[ob]] = from;
 }
 
@@ -217,12 +219,12 @@ static uint32_t candidate_of(const lazy *z, uint32_t ob, uint32_t inst)
     const asg *g = z->g;
     uint32_t open = z->open_of[ob], c = inst == FROM_INIT ? RF_INIT : g->inst_node[inst];
     uint32_t i = g->cand_first.at[open];
-    while (g->cand.at[i] != c) i++;
-    assert(i < g->cand_first.at[open + 1]);
+    while (i < g->cand_first.at[open + 1] && g->cand.at[i] != c) i++;
+    assert(i < g->cand_first.at[open + 1] && "what an open read reads from is a candidate");
     return i;
 }
 
-uint32_t paths_behind(const lazy *z, key_id k, uint32_t inst)
+uint32_t paths_next_version(const lazy *z, key_id k, uint32_t inst)
 {
     const asg *g = z->g;
     if (inst != FROM_INIT) return lazy_next_version(z, inst);
@@ -235,7 +237,7 @@ uint32_t paths_behind(const lazy *z, key_id k, uint32_t inst)
 static bool is_suspect(const lazy *z, uint32_t ob, uint32_t from)
 {
     const asg *g = z->g;
-    uint32_t u = paths_behind(z, g->ob_key[ob], from);
+    uint32_t u = paths_next_version(z, g->ob_key[ob], from);
     return u != NONE && z->pos[g->inst_node[u]] < z->pos[g->ob_node[ob]];
 }
 
@@ -247,8 +249,9 @@ static bool in_session_before(const lazy *z, node_id u, node_id v)
     return z->p->so && !z->g->maybe[u] && x->chain[u] == x->chain[v] && x->place[u] < x->place[v];
 }
 
-/* Does an event of v that came by `op` stand before the read?  Rows of one scan are one event: at
-   monotonic view they may not be torn, at monotonic atomic view they are simultaneous. */
+/* Does operation `op` of the reader come before the read ob, where that counts?  Rows of one scan
+   are one event: at monotonic view they may not be torn, at monotonic atomic view they are
+   simultaneous. */
 bool paths_early_enough(const lazy *z, uint32_t ob, op_id op)
 {
     if (!z->p->rule->arrives_earlier) return true;
@@ -260,6 +263,7 @@ static bool one_step(lazy *z, node_id u, node_id v, uint32_t ob)
 {
     asg *g = z->g;
     unsigned path = z->p->rule->path;
+    assert(u != v && v == g->ob_node[ob]);
     if (path & PATH_SO && in_session_before(z, u, v)) {
         z->paths->hop[u] = (hop){u, v, PATH_SO, NONE};
         return true;
@@ -289,9 +293,9 @@ static bool reads_from(const lazy *z, uint32_t ob, node_id u)
     return w < FROM_INIT && z->g->inst_node[w] == u;
 }
 
-/* The first later version, in version order, that leads to v in one step.  Whom v read from was
-   marked by mark_sources. */
-static node_id find_one(lazy *z, uint32_t ob, uint32_t first)
+/* The first later version, in version order, that leads to the reader in one step.  The sources of
+   the reader were marked by mark_sources. */
+static node_id find_single_step(lazy *z, uint32_t ob, uint32_t first)
 {
     asg *g = z->g;
     paths *x = z->paths;
@@ -303,7 +307,7 @@ static node_id find_one(lazy *z, uint32_t ob, uint32_t first)
         guard_tick(z->m->guard);
         if (u == v || !z->present[u]) continue;
         const hop *by = &x->hop[u];
-        /* (a mark of an earlier sweep may be out of date) */
+        /* A mark of an earlier sweep may be out of date, so the read is asked again. */
         bool read = by->at == u && by->to == v && by->kind == PATH_WR && by->with != ob &&
                     reads_from(z, by->with, u);
         if (read && paths_early_enough(z, ob, g->ob_op[by->with])) return u;
@@ -312,7 +316,7 @@ static node_id find_one(lazy *z, uint32_t ob, uint32_t first)
     return NO_ID;
 }
 
-/* Per node that v reads from: the first read of it. */
+/* Gives each transaction that v reads from the hop to v by the first such read. */
 static void mark_sources(lazy *z, node_id v)
 {
     asg *g = z->g;
@@ -324,7 +328,7 @@ static void mark_sources(lazy *z, node_id v)
     }
 }
 
-/* The last in the order of those that lead to v in one step, with its hop; or NO_ID. */
+/* Of the transactions that lead to v in one step, the last in the order, with its hop; or NO_ID. */
 static node_id latest_before(lazy *z, node_id v)
 {
     asg *g = z->g;
@@ -350,8 +354,9 @@ static node_id latest_before(lazy *z, node_id v)
     return last;
 }
 
-/* A later version that stands before somebody who leads to v in one step, or is that one. */
-static node_id find_any(lazy *z, uint32_t ob, uint32_t first)
+/* PATH_ANY: a later version whose writer leads to the reader in one step, or stands before a
+   transaction that does. */
+static node_id find_before_step(lazy *z, uint32_t ob, uint32_t first)
 {
     asg *g = z->g;
     key_id k = g->ob_key[ob];
@@ -368,7 +373,7 @@ static node_id find_any(lazy *z, uint32_t ob, uint32_t first)
 
 /* --- session guarantees ---------------------------------------------------------------------- */
 
-/* Is s a version of the key that stands at `first` or behind it? */
+/* Did s write the key of ob, as a version that stands at `first` or later in the list? */
 static bool is_later(const lazy *z, node_id s, uint32_t ob, uint32_t first)
 {
     uint32_t inst = asg_install(z->g, s, z->g->ob_key[ob]);
@@ -417,6 +422,7 @@ static void keep_finding(lazy *z, uint32_t ob, node_id u)
 {
     paths *x = z->paths;
     finding f = {ob, x->hops.n, 0};
+    assert(u != z->g->ob_node[ob] && z->pos[u] < z->pos[z->g->ob_node[ob]]);
     for (node_id t = u; t != z->g->ob_node[ob]; t = x->hop[t].to, f.n++)
         vec_push(z->m, &x->hops, x->hop[t]);
     vec_push(z->m, &x->findings, f);
@@ -434,17 +440,17 @@ static void sweep_short(lazy *z)
         if (!z->present[v] || w == NONE || !is_suspect(z, ob, w)) continue;
         uint32_t first = w == FROM_INIT ? g->kw_first[g->ob_key[ob]] : z->where[w] + 1;
         if (z->p->rule->path & PATH_ANY) {
-            u = find_any(z, ob, first);
+            u = find_before_step(z, ob, first);
         } else if (!(z->p->rule->path & PATH_WR)) {
             u = find_session(z, ob, first, w);
         } else {
             if (marked != v) mark_sources(z, v);
             marked = v;
-            u = find_one(z, ob, first);
+            u = find_single_step(z, ob, first);
         }
         if (u != NO_ID) {
             keep_finding(z, ob, u);
-            marked = NO_ID; /* its hop may have been another */
+            marked = NO_ID; /* the finding may have replaced a marked hop */
         }
         guard_tick(z->m->guard);
     }
@@ -452,32 +458,37 @@ static void sweep_short(lazy *z)
 
 /* --- clauses --------------------------------------------------------------------------------- */
 
-static void offer(lazy *z, support s)
+/* One more literal that would break the finding, and the fact that it denies. */
+static void offer_support(lazy *z, support s)
 {
+    assert(s.lit != LIT_NONE);
     vec_push(z->m, &z->paths->support, s);
 }
 
-/* b, which stands behind a, might stand before it. */
+/* Offers "b before a", where b stands after a. */
 static void offer_swap(lazy *z, node_id a, node_id b)
 {
-    if (!lazy_ruled_out(z, a, b)) offer(z, (support){lazy_before(z, b, a), OF_ORDER, a, b, NO_ID});
+    assert(a != b && z->pos[a] < z->pos[b]);
+    if (!lazy_ruled_out(z, a, b))
+        offer_support(z, (support){lazy_before(z, b, a), OF_ORDER, a, b, NO_ID});
 }
 
+/* Offers that v took part, or that it did not; nothing if its outcome is known. */
 static void offer_outcome(lazy *z, node_id v, bool taken)
 {
     if (!z->taken_var || z->taken_var[v] == NONE) return;
-    offer(z, (support){lit_of(z->taken_var[v], !taken), OF_OUTCOME, v, v, NO_ID});
+    offer_support(z, (support){lit_of(z->taken_var[v], !taken), OF_OUTCOME, v, v, NO_ID});
 }
 
-/* A read that several can explain might be explained by another; u: by one behind that. */
+/* Offers that an open read has another source than `from`; one after u would do (NO_ID: any). */
 static void offer_choice(lazy *z, uint32_t ob, uint32_t from, node_id u)
 {
     if (z->p->rf[ob] != RF_OPEN) return;
     uint32_t lit = lit_not(lazy_cand_lit(z, candidate_of(z, ob, from)));
-    offer(z, (support){lit, OF_CHOICE, ob, from, u});
+    offer_support(z, (support){lit, OF_CHOICE, ob, from, u});
 }
 
-/* Somebody else might come between u's and v's versions. */
+/* Offers that another writer of the key comes between the version of u and install `inst`. */
 static void offer_between(lazy *z, node_id u, uint32_t inst)
 {
     asg *g = z->g;
@@ -495,18 +506,19 @@ static void offer_between(lazy *z, node_id u, uint32_t inst)
     }
 }
 
-static void park(lazy *z, uint32_t ob)
+/* The read is looked at again before the next sweep. */
+static void park_read(lazy *z, uint32_t ob)
 {
     if (z->paths->is_parked[ob]) return;
     z->paths->is_parked[ob] = 1;
     vec_push(z->m, &z->paths->parked, ob);
 }
 
-/* The candidates of what is to be a literal get theirs before a clause is begun.  From now on
-   literals, too, decide what such a read reads from: it stays parked. */
+/* An open read that a clause will mention gets its candidates' literals before that clause is
+   begun. From then on literals, too, decide what the read reads from, so it stays parked. */
 static void write_choice(lazy *z, uint32_t ob)
 {
-    if (z->p->rf[ob] == RF_OPEN && lazy_write_choice(z, ob)) park(z, ob);
+    if (z->p->rf[ob] == RF_OPEN && lazy_write_choice(z, ob)) park_read(z, ob);
 }
 
 static void write_choices(lazy *z, const finding *f)
@@ -518,8 +530,9 @@ static void write_choices(lazy *z, const finding *f)
     }
 }
 
-/* Of a step between neighbours: on which side of them the other writers of the key stand. */
-static void say_sides(lazy *z, node_id u, uint32_t inst)
+/* For the proof: of a step between neighbouring versions, on which side of both the other writers
+   of the key stand. */
+static void justify_sides(lazy *z, node_id u, uint32_t inst)
 {
     const asg *g = z->g;
     key_id k = g->inst_key[inst];
@@ -533,8 +546,8 @@ static void say_sides(lazy *z, node_id u, uint32_t inst)
     }
 }
 
-/* The way to the reader, told backwards. */
-static void say_hops(lazy *z, const finding *f)
+/* For the proof: the path to the reader, from its end. */
+static void justify_hops(lazy *z, const finding *f)
 {
     const asg *g = z->g;
     for (size_t i = f->n; i-- > 0;) {
@@ -554,11 +567,11 @@ static void say_hops(lazy *z, const finding *f)
         default: break;
         }
         justify_hop(z->j, x);
-        if (by->kind == PATH_NEXT) say_sides(z, by->at, by->with);
+        if (by->kind == PATH_NEXT) justify_sides(z, by->at, by->with);
     }
 }
 
-/* What a finding rests on: that the read has w for its source, */
+/* Adds the literals that would give the read another source than w, or would put u before w. */
 static void offer_source(lazy *z, const finding *f, uint32_t w)
 {
     node_id u = z->paths->hops.at[f->first].at;
@@ -569,7 +582,7 @@ static void offer_source(lazy *z, const finding *f, uint32_t w)
     offer_swap(z, z->g->inst_node[w], u);
 }
 
-/* and that the path is one. */
+/* Adds the literals that would break a hop of the path. */
 static void offer_path(lazy *z, const finding *f)
 {
     const paths *x = z->paths;
@@ -579,8 +592,8 @@ static void offer_path(lazy *z, const finding *f)
         offer_outcome(z, by->at, false);
         if (by->kind == PATH_WR) offer_choice(z, by->with, paths_stands(z, by->with), NO_ID);
         if (by->kind & (PATH_WW | PATH_NEXT | PATH_ANY)) offer_swap(z, by->at, by->to);
-        /* (Whoever came between who overwrites what it read and u would break the read as well; a
-           proof says only what it can show of these two.) */
+        /* Where the hop is the reader's own overwrite no literal is needed: a writer between the
+           two would break this read too.  A proof cannot show that, so it gets the literals. */
         bool own =
             by->kind == PATH_NEXT && !z->j && z->g->ob_key[f->ob] == z->g->inst_key[by->with];
         if (by->kind == PATH_NEXT && !own) offer_between(z, by->at, by->with);
@@ -597,8 +610,8 @@ static uint64_t add_lits(lazy *z, uint64_t hash, supports part)
     return hash;
 }
 
-/* One of what the finding rests on, if the read has w for its source, is otherwise.  False if that
-   was said before. */
+/* Writes the clause of a finding, for w as the source of the read: one of the offered literals is
+   true.  False if the clause was written before. */
 static bool write_clause(lazy *z, const finding *f, uint32_t w, supports source, supports path)
 {
     const asg *g = z->g;
@@ -608,16 +621,16 @@ static bool write_clause(lazy *z, const finding *f, uint32_t w, supports source,
     if (z->lits.n && !lazy_first_time(z, (uint32_t)(hash >> 32), (uint32_t)hash)) return false;
     if (z->j) {
         justify_reason(z->j, BECAUSE_PATH, f->ob, w != FROM_INIT ? g->inst_node[w] : NO_ID, u);
-        say_hops(z, f);
+        justify_hops(z, f);
     }
     lazy_clause_end(z);
     if (w != FROM_INIT) lazy_add_core(z, g->inst_node[w]);
     return true;
 }
 
-/* The same for each other candidate of the read that stands before u: else it would go from one to
-   the next, a sweep each. */
-static bool write_others(lazy *z, const finding *f, supports path)
+/* Writes the clause for each other candidate of the read that stands before u: otherwise the read
+   would go from one candidate to the next, one sweep each. */
+static bool write_other_sources(lazy *z, const finding *f, supports path)
 {
     const asg *g = z->g;
     paths *x = z->paths;
@@ -652,22 +665,23 @@ static bool write_finding(lazy *z, const finding *f)
     path.n = x->support.n - path.first;
     bool fresh = write_clause(z, f, w, source, path);
     supports both = {source.first, source.n + path.n};
+    assert(both.first + both.n == x->support.n);
     vec_push(z->m, &x->waiting, (uint32_t)x->said.n);
     vec_push(z->m, &x->said, both);
     if (fresh) {
         for (size_t i = 0; i < f->n; i++) lazy_add_core(z, x->hops.at[f->first + i].at);
         lazy_add_core(z, v);
-        /* (a step of PATH_ANY is no edge that could be told) */
+        /* A step of PATH_ANY is no edge that an explanation could name. */
         if (!both.n && !(z->p->rule->path & PATH_ANY)) lazy_keep_path(z, f->ob, u);
     }
     if (z->p->rf[f->ob] == RF_OPEN && pass_on(z->p->tune, PASS_ALL_SOURCES))
-        fresh = write_others(z, f, path) || fresh;
+        fresh = write_other_sources(z, f, path) || fresh;
     return fresh;
 }
 
 /* --- mending --------------------------------------------------------------------------------- */
 
-/* Is what the finding rests on still so? */
+/* Is the fact that the literal denies still true? */
 static bool still_stands(lazy *z, const support *s)
 {
     if (solver_value(z->s, s->lit) > 0) return false;
@@ -679,9 +693,9 @@ static bool still_stands(lazy *z, const support *s)
     return true;
 }
 
-/* Of the free candidates of a read that stand behind u, the one that is nearest to the reader: its
+/* Of the free candidates of a read that stand after u, the one that is nearest to the reader: its
    literal and, if it has to be moved, how far. */
-static uint32_t source_behind(lazy *z, uint32_t ob, node_id u, uint32_t *way, node_id *source)
+static uint32_t source_after(lazy *z, uint32_t ob, node_id u, uint32_t *way, node_id *source)
 {
     const asg *g = z->g;
     node_id v = g->ob_node[ob];
@@ -701,7 +715,7 @@ static uint32_t source_behind(lazy *z, uint32_t ob, node_id u, uint32_t *way, no
     return best;
 }
 
-/* The candidate before the one that the read has for its source now, if that is free. */
+/* Has the read a candidate before `from`, its source now, that no literal excludes? */
 static bool has_earlier(lazy *z, uint32_t ob, uint32_t from)
 {
     const asg *g = z->g;
@@ -715,11 +729,11 @@ static bool has_earlier(lazy *z, uint32_t ob, uint32_t from)
     return false;
 }
 
-/* A literal to decide so that a finding falls, and its price: how far somebody has to be moved, to
-   the place before or behind `from` or `to` (NO_ID: nobody is). */
+/* A literal to decide so that a finding falls, and its price: how far a transaction has to be moved
+   so that `from` stands before `to` (NO_ID: nothing is moved). */
 typedef struct remedy {
     uint32_t lit, way;
-    node_id from, to; /* the edge that it means */
+    node_id from, to; /* the edge that the literal means */
 } remedy;
 
 static remedy remedy_of(lazy *z, const support *s)
@@ -733,15 +747,15 @@ static remedy remedy_of(lazy *z, const support *s)
             return r;
         }
         remedy other = {LIT_NONE, 0, NO_ID, z->g->ob_node[s->a]};
-        other.lit = source_behind(z, s->a, s->behind, &other.way, &other.from);
+        other.lit = source_after(z, s->a, s->behind, &other.way, &other.from);
         if (other.lit != LIT_NONE) return other;
     }
     return r;
 }
 
-/* Does the finding stand?  Else *lucky is a free literal that the order fulfils as it is, or
-   LIT_NONE. */
-static bool stands(lazy *z, supports of, uint32_t *lucky)
+/* Does the finding still hold?  If not, *lucky is a free literal that the order fulfils as it is,
+   or LIT_NONE. */
+static bool finding_holds(lazy *z, supports of, uint32_t *lucky)
 {
     bool all = true;
     *lucky = LIT_NONE;
@@ -757,8 +771,8 @@ static bool stands(lazy *z, supports of, uint32_t *lucky)
     return all;
 }
 
-/* What mends a finding that stands, or LIT_NONE: of what the order allows, the nearest.  (What it
-   does not would be a conflict, and undo more than it settles.) */
+/* What mends a finding that holds, or LIT_NONE: of the literals that the order allows, the nearest.
+   A literal that it does not allow would be a conflict, and undo more than it settles. */
 static uint32_t best_remedy(lazy *z, supports of)
 {
     remedy best = {LIT_NONE, 0, NO_ID, NO_ID};
@@ -784,23 +798,24 @@ bool paths_mend(lazy *z, uint32_t *answer)
     for (; x->waiting.n; x->waiting.n--) {
         supports of = x->said.at[x->waiting.at[x->waiting.n - 1]];
         uint32_t lucky;
-        bool broken = stands(z, of, &lucky);
+        bool broken = finding_holds(z, of, &lucky);
         *answer = broken ? best_remedy(z, of) : x->again ? lucky : LIT_NONE;
         if (*answer != LIT_NONE) return true;
     }
     return false;
 }
 
-/* What was found before may have come back, because decisions were undone or another mend moved
-   what no literal holds: all of that is cheaper looked at than one sweep.  What comes back is held,
-   even if by luck it is mended when its turn comes; else two could break each other for ever. */
-static bool mend_again(lazy *z, uint32_t *answer)
+/* Earlier findings may have come back, because decisions were undone or another mend moved what no
+   literal holds.  Looking at all of them is cheaper than one sweep.  A finding that came back gets
+   a literal even if by luck it is mended when its turn comes; otherwise two findings could break
+   each other for ever. */
+static bool mend_earlier_findings(lazy *z, uint32_t *answer)
 {
     paths *x = z->paths;
     uint32_t lucky;
     x->again = true;
     for (uint32_t i = 0; i < x->said.n; i++) {
-        if (stands(z, x->said.at[i], &lucky)) vec_push(z->m, &x->waiting, i);
+        if (finding_holds(z, x->said.at[i], &lucky)) vec_push(z->m, &x->waiting, i);
         guard_tick(z->m->guard);
     }
     return paths_mend(z, answer);
@@ -815,7 +830,7 @@ bool paths_check(lazy *z, uint32_t ob)
     if (from == NONE) return false;
     bool literals = z->p->rf[ob] == RF_OPEN && z->chosen_clause[z->open_of[ob]];
     if (literals || is_suspect(z, ob, from))
-        park(z, ob);
+        park_read(z, ob);
     else if (z->p->rf[ob] >= RF_LAST)
         lazy_watch(z, ob, from == FROM_INIT ? NONE : from);
     return true;
@@ -834,6 +849,7 @@ bool paths_look_again(lazy *z)
     if (!x || x->queued == z->epoch || !x->parked.n) return false;
     x->queued = z->epoch;
     for (size_t i = 0; i < x->parked.n; i++) {
+        assert(x->is_parked[x->parked.at[i]]);
         x->is_parked[x->parked.at[i]] = 0;
         lazy_enqueue(z, x->parked.at[i]);
     }
@@ -847,7 +863,7 @@ bool paths_broken(lazy *z, uint32_t *answer)
     if (!x || x->swept == z->epoch) return false;
     assert(!x->waiting.n);
     if (pass_on(z->p->tune, PASS_KEEP_FINDINGS)) {
-        if (mend_again(z, answer)) return true;
+        if (mend_earlier_findings(z, answer)) return true;
     } else {
         x->said.n = x->support.n = 0;
     }
@@ -877,6 +893,7 @@ uint32_t paths_source(lazy *z, uint32_t ob)
 {
     const asg *g = z->g;
     uint32_t open = z->open_of[ob];
+    assert(z->p->rf[ob] == RF_OPEN && open < g->open.n);
     if (z->paths) {
         uint32_t w = z->paths->stands[open];
         return w == NONE ? RF_OPEN : w == FROM_INIT ? RF_INIT : g->inst_node[w];
@@ -897,6 +914,7 @@ void paths_path(const lazy *z, node_id u, node_id v, cycle *c)
     const asg *g = z->g;
     for (node_id t = u; t != v; t = z->paths->hop[t].to) {
         const hop *by = &z->paths->hop[t];
+        assert(by->at == t && by->kind != PATH_ANY);
         step s = {t, by->to, EDGE_SO, NO_ID, NO_ID};
         if (by->kind == PATH_RT) {
             s.kind = STEP_RT;

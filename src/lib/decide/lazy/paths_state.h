@@ -7,7 +7,7 @@
 
 #include "decide/lazy/lazy_state.h"
 
-/* The edge by which `at` leads on. */
+/* The edge by which transaction `at` leads on to `to`. */
 typedef struct hop {
     node_id at, to;
     uint32_t kind; /* PATH_* */
@@ -20,12 +20,12 @@ typedef struct finding {
     size_t first, n;
 } finding;
 
-/* A literal of a finding's clause, and what that rests on. */
+/* A literal of a finding's clause, and the fact that it denies. */
 typedef struct support {
     uint32_t lit;
     enum { OF_ORDER, OF_CHOICE, OF_OUTCOME } kind;
     uint32_t a, b;  /* OF_ORDER: events, a stands before b; OF_CHOICE: obligation, its source */
-    node_id behind; /* OF_CHOICE: a source behind this one would do; NO_ID: nothing is known */
+    node_id behind; /* OF_CHOICE: a source after this one would do; NO_ID: nothing is known */
 } support;
 
 typedef struct supports {
@@ -33,10 +33,12 @@ typedef struct supports {
 } supports;
 
 struct paths {
-    uint32_t *chain, *place; /* of session order */
-    hop *hop;                /* per node: of the finding at hand */
-    VEC(uint32_t) ended;     /* with real time: the committed, by their ends */
-    VEC(uint32_t) parked;    /* suspects, and reads with literals */
+    uint32_t *chain, *place; /* per node: its session, and its place in it */
+    hop *hop;                /* per node: its hop in the finding at hand */
+    VEC(uint32_t) ended;     /* with real time: the committed transactions by their ends */
+    /* Reads that the next sweep looks at: suspects, and reads with literals.  Invariant:
+       is_parked[ob] if and only if ob stands once in `parked`. */
+    VEC(uint32_t) parked;
     uint8_t *is_parked;
     uint32_t *stands; /* per open read: install, FROM_INIT or NONE (paths_note) */
     uint64_t queued;  /* the epoch in which all parked reads were queued again */
@@ -45,15 +47,15 @@ struct paths {
     VEC(hop) hops;
     VEC(support) support;
     VEC(supports) said;    /* findings with clauses */
-    VEC(uint32_t) waiting; /* those of them that are to be mended */
-    bool again;            /* they were mended before */
+    VEC(uint32_t) waiting; /* indices of `said`: the findings that are to be mended */
+    bool again;            /* the waiting findings were mended before */
     struct sweep *sweep;
 };
 
 /* What an obligation reads from as things stand: install, FROM_INIT or NONE. */
 uint32_t paths_stands(const lazy *z, uint32_t ob);
-/* The first existing version behind that one, or NONE. */
-uint32_t paths_behind(const lazy *z, key_id k, uint32_t inst);
+/* The first version after `inst` (FROM_INIT: of all) whose transaction is present, or NONE. */
+uint32_t paths_next_version(const lazy *z, key_id k, uint32_t inst);
 bool paths_early_enough(const lazy *z, uint32_t ob, op_id op);
 bool paths_rt_before(const lazy *z, node_id u, node_id v);
 

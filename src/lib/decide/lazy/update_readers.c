@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "decide/lazy/lazy_state.h"
 
+/* The edge by which a transaction leads on. */
 typedef struct link {
     node_id to;
     uint32_t kind; /* enum edge_kind or STEP_RW */
@@ -30,8 +31,10 @@ struct updates {
     node_id *prev;               /* per node: the update before it in its session, or NO_ID */
     uint32_t *next_first, *next; /* per reader: updates that follow in its session */
     VEC(node_id) readers;
-    size_t at, left; /* the reader to look at next, and how many since anything changed */
-    uint64_t epoch;  /* of `left` */
+    /* Invariant: in `epoch`, the readers before `at` that `left` no longer counts are not
+       broken. */
+    size_t at, left; /* the reader to look at next, and how many are left to look at */
+    uint64_t epoch;
     bool clean;      /* nothing is broken in that epoch */
     uint32_t *seen;  /* per node: the search that reached it */
     uint32_t *after; /* per node: the search in which it comes after the reader */
@@ -94,9 +97,9 @@ void updates_start(lazy *z)
 
 /* --- sources --------------------------------------------------------------------------------- */
 
-/* The version that an obligation reads now: true, and its install or NONE for the initial one;
-   *cand if it was chosen. */
-static bool source(lazy *z, uint32_t ob, uint32_t *inst, uint32_t *cand)
+/* Has the obligation a source now?  *inst is its install, or NONE for the initial version; *cand is
+   the candidate if the source was chosen, else NONE. */
+static bool source_now(lazy *z, uint32_t ob, uint32_t *inst, uint32_t *cand)
 {
     asg *g = z->g;
     uint32_t rf = z->p->rf[ob];
@@ -112,8 +115,8 @@ static bool source(lazy *z, uint32_t ob, uint32_t *inst, uint32_t *cand)
     return rf < RF_LAST || rf == RF_INIT;
 }
 
-/* The first version of the key behind inst (NONE: the initial one). */
-static uint32_t version_behind(const lazy *z, key_id k, uint32_t inst)
+/* The first version of the key after inst (NONE: after the initial one), or NONE. */
+static uint32_t version_after(const lazy *z, key_id k, uint32_t inst)
 {
     const asg *g = z->g;
     if (inst != NONE) return lazy_next_version(z, inst);
@@ -124,16 +127,18 @@ static uint32_t version_behind(const lazy *z, key_id k, uint32_t inst)
 
 /* --- searching back -------------------------------------------------------------------------- */
 
+/* The search has come to u, unless it was there or u stands before `low`. */
 static void reach_back(lazy *z, node_id u, uint32_t low, link by)
 {
     updates *x = z->updates;
+    assert(u < z->g->nodes && by.to < z->g->nodes);
     if (x->seen[u] == x->search || z->pos[u] < low) return;
     x->seen[u] = x->search;
     x->link[u] = by;
     vec_push(z->m, &x->todo, u);
 }
 
-/* Updates that read the version before install j. */
+/* The search goes back to updates that read the version before install j of v. */
 static void readers_back(lazy *z, node_id v, uint32_t j, uint32_t prior, uint32_t low)
 {
     asg *g = z->g;
@@ -145,25 +150,26 @@ static void readers_back(lazy *z, node_id v, uint32_t j, uint32_t prior, uint32_
             if (u != v && z->present[u] && is_update(g, u))
                 reach_back(z, u, low, (link){v, STEP_RW, ob, j});
         }
-    /* the rest: reads of the initial version, and chosen ones */
+    /* Reads of the initial version and chosen ones are not listed by install. */
     if (!z->unlisted_first || (prior != NONE && !g->open.n)) return;
     for (uint32_t i = z->unlisted_first[k]; i < z->unlisted_first[k + 1]; i++) {
         uint32_t ob = z->unlisted[i], inst, cand;
         node_id u = g->ob_node[ob];
         if (u == v || !z->present[u] || !is_update(g, u) || z->pos[u] < low) continue;
-        if (z->p->rf[ob] < RF_LAST || !source(z, ob, &inst, &cand) || inst != prior) continue;
+        if (z->p->rf[ob] < RF_LAST || !source_now(z, ob, &inst, &cand) || inst != prior) continue;
         reach_back(z, u, low, (link){v, STEP_RW, ob, j});
     }
 }
 
-static void step_back(lazy *z, node_id v, uint32_t low)
+/* The search goes on from v to all that come before it by one edge. */
+static void search_back(lazy *z, node_id v, uint32_t low)
 {
     asg *g = z->g;
     const updates *x = z->updates;
     if (x->prev[v] != NO_ID) reach_back(z, x->prev[v], low, (link){v, EDGE_SO, NO_ID, NONE});
     for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
         uint32_t inst, cand;
-        if (source(z, ob, &inst, &cand) && inst != NONE)
+        if (source_now(z, ob, &inst, &cand) && inst != NONE)
             reach_back(z, g->inst_node[inst], low, (link){v, EDGE_WR, ob, NONE});
     }
     if (!is_update(g, v)) return;
@@ -175,7 +181,7 @@ static void step_back(lazy *z, node_id v, uint32_t low)
     }
 }
 
-/* u comes after the reader. */
+/* Notes that u comes after the reader, by which edge, and the earliest place of all such. */
 static void comes_after(lazy *z, node_id u, link by, uint32_t *low)
 {
     updates *x = z->updates;
@@ -185,45 +191,46 @@ static void comes_after(lazy *z, node_id u, link by, uint32_t *low)
     if (z->pos[u] < *low) *low = z->pos[u];
 }
 
-/* An update that comes after the reader and leads to one before it, or NO_ID. */
+/* An update that comes after reader r and leads to one before it, or NO_ID. */
 static node_id find_broken(lazy *z, node_id r)
 {
+    assert(z->present[r] && !is_update(z->g, r));
     asg *g = z->g;
     updates *x = z->updates;
     uint32_t low = UINT32_MAX;
-    if (!++x->search) { /* stamps have come round */
+    if (!++x->search) { /* the stamps have come round */
         memset(x->seen, 0, ((size_t)g->nodes + 1) * sizeof *x->seen);
         memset(x->after, 0, ((size_t)g->nodes + 1) * sizeof *x->after);
         x->search = 1;
     }
     for (uint32_t ob = g->ob_first[r]; ob < g->ob_first[r + 1]; ob++) {
         uint32_t inst, cand, u;
-        if (!source(z, ob, &inst, &cand)) continue;
-        u = version_behind(z, g->ob_key[ob], inst);
+        if (!source_now(z, ob, &inst, &cand)) continue;
+        u = version_after(z, g->ob_key[ob], inst);
         if (u != NONE) comes_after(z, g->inst_node[u], (link){r, STEP_RW, ob, u}, &low);
     }
     for (uint32_t i = x->next ? x->next_first[r] : 0; x->next && i < x->next_first[r + 1]; i++)
         comes_after(z, x->next[i], (link){r, EDGE_SO, NO_ID, NONE}, &low);
     if (low == UINT32_MAX) return NO_ID;
     x->todo.n = 0;
-    step_back(z, r, low);
+    search_back(z, r, low);
     for (size_t i = 0; i < x->todo.n; i++) {
         node_id u = x->todo.at[i];
         if (x->after[u] == x->search) return u;
-        step_back(z, u, low);
+        search_back(z, u, low);
     }
     return NO_ID;
 }
 
 /* --- clauses --------------------------------------------------------------------------------- */
 
-typedef struct clause {
-    uint32_t lit, way; /* the best literal so far */
+typedef struct loop_clause {
+    uint32_t lit, way; /* the free literal with the shortest way so far */
     cycle steps;
-    VEC(proof_hop) hops; /* the same */
-} clause;
+    VEC(proof_hop) hops; /* the steps, for the proof */
+} loop_clause;
 
-static void offer(lazy *z, clause *c, uint32_t lit, uint32_t way)
+static void offer_literal(lazy *z, loop_clause *c, uint32_t lit, uint32_t way)
 {
     lazy_clause_lit(z, lit);
     if (solver_value(z->s, lit) || (c->lit != LIT_NONE && c->way <= way)) return;
@@ -231,8 +238,8 @@ static void offer(lazy *z, clause *c, uint32_t lit, uint32_t way)
     c->way = way;
 }
 
-/* What the edge from v by that link rests on. */
-static void offer_link(lazy *z, clause *c, node_id v, const link *by)
+/* Adds what the edge from v by that link rests on. */
+static void offer_link(lazy *z, loop_clause *c, node_id v, const link *by)
 {
     asg *g = z->g;
     uint32_t before = NONE, cand = NONE;
@@ -240,13 +247,14 @@ static void offer_link(lazy *z, clause *c, node_id v, const link *by)
     if (by->kind == EDGE_WW)
         before = asg_install(g, v, g->inst_key[by->inst]);
     else if (by->kind != EDGE_SO)
-        source(z, by->ob, &before, &cand);
+        source_now(z, by->ob, &before, &cand);
     if (by->kind != EDGE_SO) s.key = by->inst != NONE ? g->inst_key[by->inst] : g->ob_key[by->ob];
-    if (cand != NONE) offer(z, c, lit_not(lazy_cand_lit(z, cand)), UINT32_MAX);
+    if (cand != NONE) offer_literal(z, c, lit_not(lazy_cand_lit(z, cand)), UINT32_MAX);
     if (by->kind != EDGE_WR && before != NONE && by->inst != NONE) {
         node_id a = g->inst_node[before], b = g->inst_node[by->inst];
         lazy_clause_unless(z, a);
-        if (!lazy_ruled_out(z, a, b)) offer(z, c, lazy_before(z, b, a), z->pos[b] - z->pos[a]);
+        if (!lazy_ruled_out(z, a, b))
+            offer_literal(z, c, lazy_before(z, b, a), z->pos[b] - z->pos[a]);
         lazy_add_core(z, a);
     }
     lazy_clause_unless(z, v);
@@ -262,19 +270,21 @@ static void offer_link(lazy *z, clause *c, node_id v, const link *by)
     vec_push(z->m, &c->hops, x);
 }
 
-static uint32_t finish_clause(lazy *z, clause *c)
+static uint32_t finish_clause(lazy *z, loop_clause *c)
 {
-    uint64_t hash = (uint64_t)1 << 63; /* 0 would stay 0 and be taken for a clause of a read */
+    uint64_t hash = (uint64_t)1 << 63; /* from 0 it could stay 0, the name of a clause of a read */
     for (size_t i = 0; i < z->lits.n; i++) hash = hash_u64(hash ^ z->lits.at[i]) + i;
     if (c->lit != LIT_NONE && !lazy_first_time(z, (uint32_t)(hash >> 32), (uint32_t)hash)) {
         vec_free(z->m, &c->steps.steps);
         vec_free(z->m, &c->hops);
         return c->lit;
     }
-    for (size_t i = c->hops.n; i-- > 0;) justify_hop(z->j, c->hops.at[i]); /* told backwards */
+    for (size_t i = c->hops.n; i-- > 0;)
+        justify_hop(z->j, c->hops.at[i]); /* a proof has them from the end */
     if (z->j) justify_reason(z->j, BECAUSE_LOOP, NO_ID, NO_ID, c->steps.steps.at[0].from);
     vec_free(z->m, &c->hops);
     lazy_clause_end(z);
+    assert(c->steps.steps.n > 1);
     if (!z->lits.n) z->a->path = c->steps;
     return THEORY_ANY;
 }
@@ -282,7 +292,8 @@ static uint32_t finish_clause(lazy *z, clause *c)
 static uint32_t write_broken(lazy *z, node_id r, node_id u)
 {
     const updates *x = z->updates;
-    clause c = {.lit = LIT_NONE};
+    assert(x->after[u] == x->search && x->seen[u] == x->search);
+    loop_clause c = {.lit = LIT_NONE};
     link in = x->enter[u];
     in.to = u;
     lazy_clause_start(z);
@@ -310,7 +321,7 @@ static void list_arrivals(lazy *z, node_id v, arrivals *all)
     }
     for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
         uint32_t inst, cand;
-        if (!source(z, ob, &inst, &cand) || inst == NONE) continue;
+        if (!source_now(z, ob, &inst, &cand) || inst == NONE) continue;
         arrival x = {g->inst_node[inst], {v, EDGE_WR, ob, NONE}};
         vec_push(z->m, all, x);
     }
@@ -323,8 +334,8 @@ static void list_arrivals(lazy *z, node_id v, arrivals *all)
     guard_tick(z->m->guard);
 }
 
-/* Depth first from each node to what comes before it: a node is placed when all that is.  Meeting
-   one that is still being left closes a cycle, and its clause is written. */
+/* Depth first from each node to all that come before it; a node is placed when all of those are.
+   Meeting a node that is on the stack closes a cycle, and its clause is written: false. */
 static bool place_all(lazy *z, uint32_t *answer)
 {
     asg *g = z->g;
@@ -360,7 +371,7 @@ static bool place_all(lazy *z, uint32_t *answer)
                 x->link[e->from] = e->by;
                 vec_push(z->m, &x->todo, e->from);
             } else if (state[e->from] == OPEN) {
-                clause c = {.lit = LIT_NONE};
+                loop_clause c = {.lit = LIT_NONE};
                 lazy_clause_start(z);
                 offer_link(z, &c, e->from, &e->by);
                 for (node_id t = v; t != e->from; t = x->link[t].to)
@@ -379,7 +390,7 @@ static bool place_all(lazy *z, uint32_t *answer)
 
 /* --- for lazy.c ------------------------------------------------------------------------------ */
 
-/* Choices are undone by going back, and made again by propagation, unnoticed. */
+/* Queues all choices: the solver undoes them, and makes them again by propagation, unnoticed. */
 static bool choices_wait(lazy *z)
 {
     asg *g = z->g;
