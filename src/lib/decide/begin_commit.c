@@ -1,7 +1,7 @@
 /*
- * begin_commit.c - see begin_commit.h and doc/algorithms/bc.md.  Zhang et al., "Viper", EuroSys
- * 2023, sections 3 and 6; combining writes and coalescing constraints: Tan et al., "Cobra", OSDI
- * 2020.
+ * begin_commit.c - snapshot isolation by graphs of begins and commits (doc/algorithms/bc.md): Zhang
+ * et al., "Viper", EuroSys 2023, sections 3 and 6; combining writes and coalescing constraints: Tan
+ * et al., "Cobra", OSDI 2020.
  *
  * The writers of a key are cut into chains, each of one transaction or of several that read each
  * other's writes and replace them at once (pass combine-writes).  For two chains a, b of a key:
@@ -13,7 +13,7 @@
  * writer a read saw, whether an unknown transaction committed) is guarded by its literal.
  *
  * Heuristic edges of distance k hang on one literal, which is assumed: C(x) -> B(y) for all y that
- * begin at least k places behind C(x) in the first order.  What follows from them is not written
+ * begin at least k places after C(x) in the first order.  What follows from them is not written
  * while they are assumed; a larger k writes what is still missing into the same solver.
  *
  * Invariant of the rounds: with the heuristic edges, what is written says all; without them, it
@@ -29,22 +29,21 @@
 
 #define NONE UINT32_MAX
 #define MOST_TXNS 50000u
-#define FIRST_K 64u /* places; less in short histories */
+#define FIRST_K 64u /* the first distance, in places; less in short histories */
 
 /* Writers of one key that follow each other in every witness. */
 typedef struct chain {
     uint32_t head, tail;  /* installs */
     uint32_t begin;       /* place of the head's begin in the first order */
-    uint32_t head_commit; /* of the head's commit */
-    uint32_t commit;      /* of the tail's commit */
-    uint32_t reach;       /* of the last commit of the tail and its readers */
-    bool sure;            /* committed */
-    /* of this chain and those before it: the last commit; of this and those behind: the first
-       commit of a head that is sure */
-    uint32_t latest, earliest;
+    uint32_t head_commit; /* place of the head's commit */
+    uint32_t commit;      /* place of the tail's commit */
+    uint32_t reach;       /* place of the last commit among the tail and its readers */
+    bool sure;            /* its transactions surely committed */
+    uint32_t latest;      /* the last commit of this chain and those before it */
+    uint32_t earliest;    /* the first commit of a sure head of this chain and those after it */
 } chain;
 
-/* The variable of two coalesced chains: installs of both; else NONE. */
+/* What a variable decides: the heads of two coalesced chains, or NONE. */
 typedef struct pair_info {
     uint32_t a, b;
 } pair_info;
@@ -62,16 +61,16 @@ typedef struct bc {
     solver *s;
     order *o;
     const order_graph *base; /* the known edges, and the points */
-    const theory *inner;     /* the order's */
+    const theory *inner;     /* the order theory, to which most callbacks are passed on */
 
     uint32_t *place;      /* of each event in the first order */
     uint32_t *next, *was; /* per install: its neighbours in the chain, or NONE */
     chain *chains;        /* by key, by place of the begin */
     uint32_t *chain_first;
 
-    uint32_t points;    /* time points of the heuristic edges, behind the events */
+    uint32_t points;    /* time points of the heuristic edges, numbered after the events */
     uint32_t *at;       /* the events by place */
-    uint32_t *point_of; /* by place: the first point there or behind, or NONE */
+    uint32_t *point_of; /* by place: the first point there or later, or NONE */
 
     uint32_t *taken;    /* per node: variable of an unknown outcome, or NONE; NULL: none unknown */
     uint32_t *cand_var; /* parallel to g->cand */
@@ -85,7 +84,7 @@ typedef struct bc {
 
     VEC(barred_edge) pruned;
     uint32_t *reached; /* per node of the order: the last walk that came by */
-    uint32_t *via;     /* and through which node */
+    uint32_t *via;     /* per node: through which node that walk came */
     uint32_t walks;
     uint32_t assumed; /* the literal of the heuristic edges, or LIT_NONE */
     uint8_t *in_core;
@@ -93,9 +92,33 @@ typedef struct bc {
 
 /* --- the first order -------------------------------------------------------------------------- */
 
+typedef struct layer_scratch {
+    uint32_t *sorted, *bucket;
+} layer_scratch;
+
+/* Sorts the events of one layer, at[first..last), by their ties: by counting, and only the ties
+   that occur. */
+static void sort_layer(const bc *z, uint32_t first, uint32_t last, const uint32_t *tie,
+                       layer_scratch *x)
+{
+    uint32_t low = UINT32_MAX, high = 0;
+    for (uint32_t i = first; i < last; i++) {
+        uint32_t t = tie[z->at[i]];
+        low = t < low ? t : low;
+        high = t > high ? t : high;
+    }
+    assert(low <= high);
+    memset(x->bucket + low, 0, ((size_t)high - low + 2) * sizeof *x->bucket);
+    for (uint32_t i = first; i < last; i++) x->bucket[tie[z->at[i]] + 1]++;
+    for (uint32_t t = low; t < high; t++) x->bucket[t + 1] += x->bucket[t];
+    for (uint32_t i = first; i < last; i++) x->sorted[x->bucket[tie[z->at[i]]]++] = z->at[i];
+    memcpy(z->at + first, x->sorted, (last - first) * sizeof *x->sorted);
+}
+
 /* Events by layers of a breadth-first topological sort, those of a layer by their place in the
    session (pass session-ties), else as they come.  Fills at[0..n); less than all: a cycle. */
-static uint32_t layers(const bc *z, const order_graph *k, const uint32_t *tie, uint32_t ties)
+static uint32_t place_by_layers(const bc *z, const order_graph *k, const uint32_t *tie,
+                                uint32_t ties)
 {
     uint32_t n = z->p->events, done = 0, end = 0;
     uint32_t *missing = mem_array(z->m, uint32_t, (size_t)n + 1);
@@ -107,19 +130,7 @@ static uint32_t layers(const bc *z, const order_graph *k, const uint32_t *tie, u
     }
     while (done < end) {
         uint32_t first = done, last = end;
-        if (tie) { /* by counting, of the ties that occur only */
-            uint32_t low = ties, high = 0;
-            for (uint32_t i = first; i < last; i++) {
-                uint32_t t = tie[z->at[i]];
-                low = t < low ? t : low;
-                high = t > high ? t : high;
-            }
-            memset(bucket + low, 0, ((size_t)high - low + 2) * sizeof *bucket);
-            for (uint32_t i = first; i < last; i++) bucket[tie[z->at[i]] + 1]++;
-            for (uint32_t t = low; t < high; t++) bucket[t + 1] += bucket[t];
-            for (uint32_t i = first; i < last; i++) sorted[bucket[tie[z->at[i]]]++] = z->at[i];
-            memcpy(z->at + first, sorted, (last - first) * sizeof *sorted);
-        }
+        if (tie) sort_layer(z, first, last, tie, &(layer_scratch){sorted, bucket});
         for (; done < last; done++) {
             uint32_t e = z->at[done];
             for (uint32_t i = k->out_start[e]; i < k->out_start[e + 1]; i++)
@@ -133,10 +144,12 @@ static uint32_t layers(const bc *z, const order_graph *k, const uint32_t *tie, u
     return end;
 }
 
-/* Events that no sort can place have a predecessor of their kind: walk back until one recurs. */
-static void known_cycle(bc *z, const order_graph *k, uint32_t placed)
+/* Each event that the sort could not place has a predecessor that it could not place: walk back
+   until an event recurs. */
+static void keep_known_cycle(bc *z, const order_graph *k, uint32_t placed)
 {
     uint32_t n = z->p->events;
+    assert(placed < n);
     uint8_t *done = mem_array0(z->m, uint8_t, (size_t)n + 1);
     uint32_t *step_at = mem_array0(z->m, uint32_t, (size_t)n + 1); /* 1 + its index in path */
     VEC(uint32_t) path = {0};
@@ -173,10 +186,10 @@ static bool first_places(bc *z, const order_graph *k)
     }
     z->at = mem_array(z->m, uint32_t, (size_t)p->events + 1);
     z->place = mem_array(z->m, uint32_t, (size_t)p->events + 1);
-    uint32_t placed = layers(z, k, tie, ties);
+    uint32_t placed = place_by_layers(z, k, tie, ties);
     mem_put(z->m, tie);
     if (placed < p->events) {
-        known_cycle(z, k, placed);
+        keep_known_cycle(z, k, placed);
         return false;
     }
     for (uint32_t i = 0; i < p->events; i++) z->place[z->at[i]] = i;
@@ -185,14 +198,14 @@ static bool first_places(bc *z, const order_graph *k)
 
 /* --- chains ----------------------------------------------------------------------------------- */
 
-static bool sure(const bc *z, uint32_t inst)
+static bool surely_installed(const bc *z, uint32_t inst)
 {
     return z->p->in[z->g->inst_node[inst]];
 }
 
-/* Who reads a version and replaces it follows it at once; other readers of that version begin
-   before the one that replaces it commits. */
-static void combine(bc *z)
+/* A transaction that reads a version and replaces it follows that version at once; other readers of
+   the version begin before the one that replaces it commits. */
+static void combine_writes(bc *z)
 {
     asg *g = z->g;
     order_problem *p = z->p;
@@ -206,6 +219,7 @@ static void combine(bc *z)
         if (g->ob_rf[ob] >= RF_LAST || !p->in[v]) continue;
         uint32_t w = g->ob_inst[ob], own = asg_install(g, v, g->ob_key[ob]);
         if (own == NO_ID || z->next[w] != NONE || z->was[own] != NONE) continue;
+        assert(w != own && g->inst_key[w] == g->inst_key[own]);
         z->next[w] = own;
         z->was[own] = w;
     }
@@ -221,7 +235,7 @@ static void combine(bc *z)
     }
 }
 
-static void describe(bc *z, chain *c)
+static void describe_chain(bc *z, chain *c)
 {
     asg *g = z->g;
     order_problem *p = z->p;
@@ -229,14 +243,14 @@ static void describe(bc *z, chain *c)
     c->begin = z->place[begin_of(p, head)];
     c->head_commit = z->place[commit_of(p, head)];
     c->commit = c->reach = z->place[commit_of(p, tail)];
-    c->sure = sure(z, c->head);
+    c->sure = surely_installed(z, c->head);
     for (uint32_t i = p->reader_first[c->tail]; i < p->reader_first[c->tail + 1]; i++) {
         uint32_t at = z->place[commit_of(p, g->ob_node[p->reader[i]])];
         if (at > c->reach) c->reach = at;
     }
 }
 
-/* The chains of each key, those that begin first first. */
+/* The chains of each key, in the order of their begins. */
 static void make_chains(bc *z)
 {
     asg *g = z->g;
@@ -256,7 +270,7 @@ static void make_chains(bc *z)
             chain *c = &z->chains[z->chain_first[g->inst_key[j] + 1]++];
             c->head = c->tail = j;
             while (z->next[c->tail] != NONE) c->tail = z->next[c->tail];
-            describe(z, c);
+            describe_chain(z, c);
         }
         guard_tick(z->m->guard);
     }
@@ -311,7 +325,7 @@ static uint32_t *pair_slot(bc *z, uint32_t from, uint32_t to)
 }
 
 /* A literal whose truth puts `from` before `to`. */
-static uint32_t before(bc *z, uint32_t from, uint32_t to)
+static uint32_t before_lit(bc *z, uint32_t from, uint32_t to)
 {
     uint32_t *slot = pair_slot(z, from, to);
     if (*slot != LIT_NONE) return *slot;
@@ -325,7 +339,7 @@ static void clause_lit(bc *z, uint32_t lit)
     vec_push(z->m, &z->lits, lit);
 }
 
-/* What is said of v holds only if it committed. */
+/* The clause holds only if v committed: adds the literal that v did not. */
 static void clause_unless(bc *z, node_id v)
 {
     if (z->taken && z->taken[v] != NONE) clause_lit(z, lit_of(z->taken[v], true));
@@ -338,8 +352,10 @@ static void clause_end(bc *z)
     z->a->clauses++;
 }
 
-static void either(bc *z, uint32_t a, uint32_t b)
+/* Ends the clause with two more literals. */
+static void clause_either(bc *z, uint32_t a, uint32_t b)
 {
+    assert(a != b && a != lit_not(b));
     clause_lit(z, a);
     clause_lit(z, b);
     clause_end(z);
@@ -347,7 +363,8 @@ static void either(bc *z, uint32_t a, uint32_t b)
 
 /* --- pairs of chains -------------------------------------------------------------------------- */
 
-/* A reader of the chain's last version: false if this one came before. */
+/* Is reader i of the install another transaction than the reader before it?  Reads of one
+   transaction stand next to each other. */
 static bool fresh_reader(const bc *z, uint32_t inst, uint32_t i)
 {
     const order_problem *p = z->p;
@@ -371,14 +388,14 @@ static void readers_before(bc *z, const chain *a, const chain *b, uint32_t lit, 
             order_edge(z->o, lit, begin_of(p, r), commit_of(p, to));
             continue;
         }
-        uint32_t edge_lit = before(z, begin_of(p, r), commit_of(p, to));
+        uint32_t edge_lit = before_lit(z, begin_of(p, r), commit_of(p, to));
         clause_unless(z, r);
-        either(z, edge_lit, other);
-        if (p->in[r]) either(z, lit_not(edge_lit), lit_not(other));
+        clause_either(z, edge_lit, other);
+        if (p->in[r]) clause_either(z, lit_not(edge_lit), lit_not(other));
     }
 }
 
-/* The same where one of the two may not have committed. */
+/* As readers_before(), where a or b has an unknown outcome: each edge gets its own literal. */
 static void readers_unless(bc *z, const chain *a, const chain *b, uint32_t other)
 {
     asg *g = z->g;
@@ -387,10 +404,10 @@ static void readers_unless(bc *z, const chain *a, const chain *b, uint32_t other
     for (uint32_t i = p->reader_first[a->tail]; i < p->reader_first[a->tail + 1]; i++) {
         node_id r = g->ob_node[p->reader[i]];
         if (r == to || !fresh_reader(z, a->tail, i)) continue;
-        uint32_t edge_lit = before(z, begin_of(p, r), commit_of(p, to));
+        uint32_t edge_lit = before_lit(z, begin_of(p, r), commit_of(p, to));
         clause_unless(z, r);
         clause_unless(z, to);
-        either(z, edge_lit, other);
+        clause_either(z, edge_lit, other);
     }
 }
 
@@ -398,17 +415,18 @@ static void write_pair(bc *z, const chain *a, const chain *b)
 {
     asg *g = z->g;
     order_problem *p = z->p;
+    assert(a != b && g->inst_key[a->head] == g->inst_key[b->head]);
     uint32_t a_from = commit_of(p, g->inst_node[a->tail]),
              a_to = begin_of(p, g->inst_node[a->head]);
     uint32_t b_from = commit_of(p, g->inst_node[b->tail]),
              b_to = begin_of(p, g->inst_node[b->head]);
     if (!a->sure || !b->sure || !pass_on(p->tune, PASS_COALESCE)) {
-        uint32_t a_first = before(z, a_from, b_to), b_first = before(z, b_from, a_to);
+        uint32_t a_first = before_lit(z, a_from, b_to), b_first = before_lit(z, b_from, a_to);
         clause_unless(z, g->inst_node[a->head]);
         clause_unless(z, g->inst_node[b->head]);
-        either(z, a_first, b_first);
+        clause_either(z, a_first, b_first);
         if (a->sure && b->sure) {
-            either(z, lit_not(a_first), lit_not(b_first));
+            clause_either(z, lit_not(a_first), lit_not(b_first));
             readers_before(z, a, b, a_first, b_first);
             readers_before(z, b, a, b_first, a_first);
         } else {
@@ -418,12 +436,13 @@ static void write_pair(bc *z, const chain *a, const chain *b)
         return;
     }
     uint32_t var = solver_var(z->s), lit = lit_of(var, false);
+    assert(z->info.n <= var);
     while (z->info.n < var) vec_push(z->m, &z->info, ((pair_info){NONE, NONE}));
     vec_push(z->m, &z->info, ((pair_info){a->head, b->head}));
     order_edge(z->o, lit, a_from, b_to);
     order_edge(z->o, lit_not(lit), b_from, a_to);
     z->a->clauses++;
-    if (z->choices) { /* one that is there already stays: it says no less */
+    if (z->choices) { /* a literal that is there already stays: it says no less */
         uint32_t *slot = pair_slot(z, a_from, b_to);
         if (*slot == LIT_NONE) *slot = lit;
         slot = pair_slot(z, b_from, a_to);
@@ -433,12 +452,14 @@ static void write_pair(bc *z, const chain *a, const chain *b)
     readers_before(z, b, a, lit_not(lit), lit);
 }
 
-/* The heuristic edges put a before b; its readers, where they do not say so too. */
+/* The heuristic edges put a before b.  Readers of a, where the heuristic edges do not put them
+   before b as well, get their edge. */
 static void write_far(bc *z, const chain *a, const chain *b, uint64_t k)
 {
     asg *g = z->g;
     order_problem *p = z->p;
     node_id to = g->inst_node[b->head];
+    assert(z->assumed != LIT_NONE && b->begin >= a->commit + k);
     for (uint32_t i = p->reader_first[a->tail]; i < p->reader_first[a->tail + 1]; i++) {
         node_id r = g->ob_node[p->reader[i]];
         if (r == to || !fresh_reader(z, a->tail, i)) continue;
@@ -447,15 +468,15 @@ static void write_far(bc *z, const chain *a, const chain *b, uint64_t k)
             order_edge(z->o, z->assumed, begin_of(p, r), commit_of(p, to));
             continue;
         }
-        uint32_t edge_lit = before(z, begin_of(p, r), commit_of(p, to));
+        uint32_t edge_lit = before_lit(z, begin_of(p, r), commit_of(p, to));
         clause_unless(z, r);
         clause_unless(z, to);
-        either(z, lit_not(z->assumed), edge_lit);
+        clause_either(z, lit_not(z->assumed), edge_lit);
     }
 }
 
-/* All that distance k leaves open and distance `had` did not.  Chains are sorted by their begins,
-   so what is far behind one is so for all that follow. */
+/* Writes all pairs that distance k leaves open and distance `had` did not.  Chains are sorted by
+   their begins, so if one begins far after a, so do all that follow it. */
 static void write_pairs(bc *z, bool any_had, uint64_t had, uint64_t k)
 {
     for (size_t key = 0; key < history_keys(z->g->h); key++) {
@@ -478,20 +499,21 @@ static void write_pairs(bc *z, bool any_had, uint64_t had, uint64_t k)
 /* --- open reads ------------------------------------------------------------------------------- */
 
 /* A read that may have seen any of several writers. */
-typedef struct choice {
+typedef struct source_choice {
     uint32_t ob, lit; /* the candidate's literal */
     node_id v;        /* the reader */
     uint32_t inst;    /* the candidate's install */
-    const chain *c;   /* the chain it ends */
-} choice;
+    const chain *c;   /* the chain that the install ends */
+} source_choice;
 
-static bool settled(const bc *z, const choice *x, const chain *u, uint64_t k)
+/* Do the heuristic edges of distance k settle where u stands? */
+static bool far_apart(const bc *z, const source_choice *x, const chain *u, uint64_t k)
 {
     return x->c->begin >= u->commit + k || u->begin >= z->place[commit_of(z->p, x->v)] + k;
 }
 
-/* Some writer is, by the heuristic edges, behind the candidate and before the reader. */
-static bool ruled_out(const bc *z, const choice *x, uint64_t k)
+/* Do the heuristic edges put some writer after the candidate and before the reader? */
+static bool ruled_out(const bc *z, const source_choice *x, uint64_t k)
 {
     key_id key = z->g->ob_key[x->ob];
     uint32_t lo = z->chain_first[key], hi = z->chain_first[key + 1], end = hi;
@@ -506,18 +528,18 @@ static bool ruled_out(const bc *z, const choice *x, uint64_t k)
            z->place[begin_of(z->p, x->v)] >= z->chains[lo].earliest + k;
 }
 
-static void write_choice(bc *z, const choice *x, bool any_had, uint64_t had, uint64_t k)
+static void write_choice(bc *z, const source_choice *x, bool any_had, uint64_t had, uint64_t k)
 {
     asg *g = z->g;
     order_problem *p = z->p;
     key_id key = g->ob_key[x->ob];
     if (ruled_out(z, x, k)) {
-        either(z, lit_not(z->assumed), lit_not(x->lit));
+        clause_either(z, lit_not(z->assumed), lit_not(x->lit));
         return;
     }
     bool wrote = any_had && !ruled_out(z, x, had);
     uint32_t i = z->chain_first[key], hi = z->chain_first[key + 1], end = hi;
-    while (i < hi) { /* all before are far before the candidate */
+    while (i < hi) { /* all chains before i are far before the candidate */
         uint32_t mid = i + (hi - i) / 2;
         if (x->c->begin >= z->chains[mid].latest + k)
             i = mid + 1;
@@ -528,14 +550,14 @@ static void write_choice(bc *z, const choice *x, bool any_had, uint64_t had, uin
         const chain *u = &z->chains[i];
         node_id head = g->inst_node[u->head];
         if (u->begin >= z->place[commit_of(p, x->v)] + k) break;
-        if (u == x->c || head == x->v || settled(z, x, u, k)) continue;
-        if (wrote && !settled(z, x, u, had)) continue;
+        if (u == x->c || head == x->v || far_apart(z, x, u, k)) continue;
+        if (wrote && !far_apart(z, x, u, had)) continue;
         clause_lit(z, lit_not(x->lit));
         clause_unless(z, x->v);
         clause_unless(z, head);
-        clause_lit(z, before(z, commit_of(p, g->inst_node[u->tail]),
-                             begin_of(p, g->inst_node[x->c->head])));
-        clause_lit(z, before(z, begin_of(p, x->v), commit_of(p, head)));
+        clause_lit(z, before_lit(z, commit_of(p, g->inst_node[u->tail]),
+                                 begin_of(p, g->inst_node[x->c->head])));
+        clause_lit(z, before_lit(z, begin_of(p, x->v), commit_of(p, head)));
         clause_end(z);
     }
     guard_tick(z->m->guard);
@@ -555,6 +577,7 @@ static const chain *chain_ending(const bc *z, uint32_t inst)
         else
             hi = mid;
     }
+    assert(lo < z->chain_first[key + 1]);
     assert(z->chains[lo].head == head && z->chains[lo].tail == inst);
     return &z->chains[lo];
 }
@@ -568,9 +591,9 @@ static void write_choices(bc *z, bool any_had, uint64_t had, uint64_t k)
         for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
             if (g->cand.at[i] >= RF_LAST) continue;
             uint32_t inst = asg_install(g, g->cand.at[i], g->ob_key[ob]);
-            if (z->next[inst] != NONE) continue; /* settled by its own edges */
-            choice x = {ob, lit_of(z->cand_var[i], false), g->ob_node[ob], inst,
-                        chain_ending(z, inst)};
+            if (z->next[inst] != NONE) continue; /* its own edges say enough */
+            source_choice x = {ob, lit_of(z->cand_var[i], false), g->ob_node[ob], inst,
+                               chain_ending(z, inst)};
             write_choice(z, &x, any_had, had, k);
         }
     }
@@ -588,9 +611,9 @@ static void before_all(bc *z, uint32_t lit, node_id v, key_id key)
             order_edge(z->o, lit, begin_of(p, v), commit_of(p, u));
             continue;
         }
-        uint32_t edge_lit = before(z, begin_of(p, v), commit_of(p, u));
+        uint32_t edge_lit = before_lit(z, begin_of(p, v), commit_of(p, u));
         clause_unless(z, u);
-        either(z, lit_not(lit), edge_lit);
+        clause_either(z, lit_not(lit), edge_lit);
     }
 }
 
@@ -624,7 +647,8 @@ static void write_candidates(bc *z, uint32_t open)
         uint32_t at = z->place[commit_of(p, c)];
         order_edge(z->o, lit, commit_of(p, c), begin_of(p, v));
         before_next(z, lit, v, asg_install(g, c, g->ob_key[ob]));
-        if (z->taken && z->taken[c] != NONE) either(z, lit_not(lit), lit_of(z->taken[c], false));
+        if (z->taken && z->taken[c] != NONE)
+            clause_either(z, lit_not(lit), lit_of(z->taken[c], false));
         if (at >= begin || (likely != NONE && at < likely_at)) continue;
         likely = i;
         likely_at = at;
@@ -635,7 +659,7 @@ static void write_candidates(bc *z, uint32_t open)
     clause_end(z);
 }
 
-/* The variables of all choices, which come first. */
+/* The variables of all choices come first, so that a small number tells them from pairs. */
 static void make_choices(bc *z)
 {
     asg *g = z->g;
@@ -660,6 +684,7 @@ static void write_outcome(bc *z, node_id v)
 {
     asg *g = z->g;
     order_problem *p = z->p;
+    assert(!p->in[v] && z->taken[v] != NONE);
     uint32_t taken = lit_of(z->taken[v], false);
     bool impossible = g->barred[v];
     solver_phase(z->s, lit_not(taken));
@@ -670,7 +695,7 @@ static void write_outcome(bc *z, node_id v)
         if (rf >= RF_LAST) continue;
         order_edge(z->o, taken, commit_of(p, rf), begin_of(p, v));
         before_next(z, taken, v, g->ob_inst[ob]);
-        if (!p->in[rf]) either(z, lit_not(taken), lit_of(z->taken[rf], false));
+        if (!p->in[rf]) clause_either(z, lit_not(taken), lit_of(z->taken[rf], false));
     }
     if (!impossible) return;
     clause_lit(z, lit_not(taken));
@@ -687,7 +712,7 @@ static void write_unknown(bc *z)
     for (size_t i = 0; i < g->extra.n; i++) { /* version orders that lists or hints show */
         const edge *e = &g->extra.at[i];
         if (p->in[e->from] && p->in[e->to]) continue;
-        uint32_t lit = before(z, commit_of(p, e->from), begin_of(p, e->to));
+        uint32_t lit = before_lit(z, commit_of(p, e->from), begin_of(p, e->to));
         clause_unless(z, e->from);
         clause_unless(z, e->to);
         clause_lit(z, lit);
@@ -703,17 +728,19 @@ static void add_points(bc *z)
 {
     order_problem *p = z->p;
     z->point_of = mem_array(z->m, uint32_t, (size_t)p->events + 1);
-    uint32_t behind = NONE;
+    uint32_t after = NONE;
     z->points = p->txns;
     for (uint32_t i = p->events, point = z->points; i-- > 0;) {
         uint32_t e = z->at[i];
-        if (e < 2 * p->txns && e == begin_of(p, txn_of(p, e))) behind = p->events + --point;
-        z->point_of[i] = behind;
+        if (e < 2 * p->txns && e == begin_of(p, txn_of(p, e))) after = p->events + --point;
+        z->point_of[i] = after;
     }
 }
 
-static void assume(bc *z, uint64_t k)
+/* A new literal, to be assumed, that brings the heuristic edges of distance k. */
+static void assume_distance(bc *z, uint64_t k)
 {
+    assert(k && z->point_of);
     order_problem *p = z->p;
     z->assumed = lit_of(solver_var(z->s), false);
     solver_decidable(z->s, lit_var(z->assumed), false);
@@ -745,6 +772,7 @@ static void make_order(bc *z, order_graph *base)
         }
         pos[e] = i + passed;
     }
+    assert(passed == z->points);
     order_graph_build(z->m, nodes, all.at, all.n, base);
     z->o = order_new(z->m, nodes, base, pos);
     vec_free(z->m, &all);
@@ -754,7 +782,7 @@ static void make_order(bc *z, order_graph *base)
 /* --- what the known edges rule out ------------------------------------------------------------ */
 
 /* Marks what is reachable from a node through known edges and stands at most at `bound`. */
-static void walk(bc *z, uint32_t from, uint32_t bound)
+static void mark_reachable(bc *z, uint32_t from, uint32_t bound)
 {
     VEC(uint32_t) queue = {0};
     vec_push(z->m, &queue, from);
@@ -775,7 +803,7 @@ static void walk(bc *z, uint32_t from, uint32_t bound)
 
 /* Makes false, before the search, every literal from variable `first` on that closes a cycle with
    known edges alone.  The solver would find each by a conflict, and start over each time. */
-static void prune(bc *z, uint32_t first)
+static void prune_literals(bc *z, uint32_t first)
 {
     VEC(barred_edge) maybe = {0};
     VEC(uint32_t) key = {0};
@@ -787,7 +815,9 @@ static void prune(bc *z, uint32_t first)
              id = order_next_edge(z->o, id)) {
             barred_edge x = {lit, 0, 0};
             order_edge_ends(z->o, id, &x.from, &x.to);
-            if (order_before(z->o, x.from, x.to)) continue; /* possible: so the order shows */
+            if (order_before(z->o, x.from, x.to))
+                continue; /* the order shows that it is
+                                                               possible */
             vec_push(z->m, &maybe, x);
             vec_push(z->m, &key, x.to);
         }
@@ -800,7 +830,7 @@ static void prune(bc *z, uint32_t first)
             if (at > bound) bound = at;
         }
         if (!bound) continue;
-        walk(z, to, bound);
+        mark_reachable(z, to, bound);
         for (uint32_t i = group_first[to]; i < group_first[to + 1]; i++) {
             const barred_edge *x = &maybe.at[group[i]];
             if (z->reached[x->from] != z->walks || solver_fixed(z->s, x->lit) < 0) continue;
@@ -819,6 +849,7 @@ static void prune(bc *z, uint32_t first)
 
 static void core_node(bc *z, node_id v)
 {
+    assert(v < z->p->txns);
     z->in_core[v] = 1;
 }
 
@@ -835,8 +866,9 @@ static void core_pair(bc *z, uint32_t var)
     core_chain(z, z->info.at[var].b);
 }
 
-/* Every cycle that the theory refuted: whoever stands on it, and the chains of the pairs that it
-   uses.  Cycles of heuristic edges are none, and no refutation without the assumption uses them. */
+/* The core has the transactions on every cycle that the theory refuted, and the chains of the pairs
+   that the cycle uses.  Cycles with heuristic edges do not count, and no refutation without the
+   assumption uses them. */
 static void see_lemma(void *state, const uint32_t *lits, size_t n, uint64_t tag)
 {
     bc *z = state;
@@ -859,7 +891,7 @@ static bool has_core(const bc *z, uint32_t event)
 static void core_path(bc *z, const barred_edge *x)
 {
     core_pair(z, lit_var(x->lit));
-    walk(z, x->to, order_pos(z->o, x->from));
+    mark_reachable(z, x->to, order_pos(z->o, x->from));
     assert(z->reached[x->from] == z->walks);
     for (uint32_t e = x->from;; e = z->via[e]) {
         if (e < 2 * z->p->txns) core_node(z, txn_of(z->p, e));
@@ -888,7 +920,7 @@ static void keep_core(bc *z)
             if (g->cand.at[i] < RF_LAST) core_node(z, g->cand.at[i]);
     }
     for (node_id v = 0; v < z->p->txns; v++) any = any || z->in_core[v];
-    for (node_id v = 0; v < z->p->txns; v++) /* outcomes and candidates alone may refute, too */
+    for (node_id v = 0; v < z->p->txns; v++) /* outcomes and candidates alone may refute */
         if (z->in_core[v] || !any) vec_push(z->m, &z->a->core, v);
 }
 
@@ -911,6 +943,7 @@ static void keep_model(bc *z)
     for (uint32_t i = 0; i < p->events + z->points; i++) {
         uint32_t e = order_at(z->o, i);
         if (e >= p->events) continue;
+        assert(n < p->events);
         a->pos[e] = n++;
         if (e >= 2 * p->txns || a->out[txn_of(p, e)]) continue;
         node_id v = txn_of(p, e);
@@ -928,45 +961,45 @@ static void keep_model(bc *z)
 
 /* --- the theory ------------------------------------------------------------------------------- */
 
-/* That of the order, but for the phases. */
-static void assigned(void *state, const uint32_t *lits, size_t n)
+/* The order theory's callbacks; only cb_phase is ours. */
+static void pass_assignment(void *state, const uint32_t *lits, size_t n)
 {
     const bc *z = state;
     z->inner->notify_assignment(z->inner->state, lits, n);
 }
 
-static void new_level(void *state)
+static void pass_new_level(void *state)
 {
     const bc *z = state;
     z->inner->notify_new_level(z->inner->state);
 }
 
-static void backtracked(void *state, uint32_t level)
+static void pass_backtrack(void *state, uint32_t level)
 {
     const bc *z = state;
     z->inner->notify_backtrack(z->inner->state, level);
 }
 
-static uint32_t propagate(void *state)
+static uint32_t pass_propagate(void *state)
 {
     const bc *z = state;
     return z->inner->cb_propagate(z->inner->state);
 }
 
-static void reason(void *state, uint32_t lit, theory_clause *out)
+static void pass_reason(void *state, uint32_t lit, theory_clause *out)
 {
     const bc *z = state;
     z->inner->cb_add_reason_clause(z->inner->state, lit, out);
 }
 
-static bool conflict(void *state, theory_clause *out)
+static bool pass_conflict(void *state, theory_clause *out)
 {
     const bc *z = state;
     return z->inner->cb_add_external_clause(z->inner->state, out);
 }
 
 /* How many edges of a literal the order breaks. */
-static uint32_t broken(const bc *z, uint32_t lit)
+static uint32_t broken_edges(const bc *z, uint32_t lit)
 {
     uint32_t n = 0, a, b;
     for (uint32_t id = order_first_edge(z->o, lit); id != NONE; id = order_next_edge(z->o, id)) {
@@ -976,23 +1009,24 @@ static uint32_t broken(const bc *z, uint32_t lit)
     return n;
 }
 
-/* Choices keep their phase.  Of the rest, what the order satisfies already costs nothing. */
-static uint32_t phase(void *state, uint32_t lit)
+/* Choices keep their phase.  Of other literals, one that the order satisfies already costs
+   nothing. */
+static uint32_t choose_phase(void *state, uint32_t lit)
 {
     const bc *z = state;
     uint32_t yes = lit_of(lit_var(lit), false), no = lit_not(yes);
     if (lit_var(lit) < z->choices) return lit;
-    return broken(z, yes) <= broken(z, no) ? yes : no;
+    return broken_edges(z, yes) <= broken_edges(z, no) ? yes : no;
 }
 
 static const theory forward = {
-    .notify_assignment = assigned,
-    .notify_new_level = new_level,
-    .notify_backtrack = backtracked,
-    .cb_propagate = propagate,
-    .cb_add_reason_clause = reason,
-    .cb_add_external_clause = conflict,
-    .cb_phase = phase,
+    .notify_assignment = pass_assignment,
+    .notify_new_level = pass_new_level,
+    .notify_backtrack = pass_backtrack,
+    .cb_propagate = pass_propagate,
+    .cb_add_reason_clause = pass_reason,
+    .cb_add_external_clause = pass_conflict,
+    .cb_phase = choose_phase,
 };
 
 /* --- rounds ----------------------------------------------------------------------------------- */
@@ -1005,7 +1039,7 @@ static const char *const round_name[] = {
     "solve-k-32768", "solve-k-65536", "solve-k-131072", "solve-k-262144"};
 enum { ROUND_NAMES = sizeof round_name / sizeof *round_name };
 
-static void solve(bc *z, uint64_t *since)
+static void solve_in_rounds(bc *z, uint64_t *since)
 {
     decision *a = z->a;
     uint32_t n = z->p->events;
@@ -1018,14 +1052,14 @@ static void solve(bc *z, uint64_t *since)
         uint64_t k = (uint64_t)1 << log;
         guess = guess && k < n;
         if (guess)
-            assume(z, k);
+            assume_distance(z, k);
         else
             k = UINT32_MAX;
         uint32_t fresh = any_had ? solver_vars(z->s) : 0;
         write_pairs(z, any_had, had, k);
         write_choices(z, any_had, had, k);
         answer_stage(z->m, a, "write", since);
-        prune(z, fresh);
+        prune_literals(z, fresh);
         answer_stage(z->m, a, "prune", since);
         guard_stage(z->m->guard, "solve", "conflicts", 0);
         solve_status status = solver_solve(z->s, &z->assumed, guess);
@@ -1033,7 +1067,7 @@ static void solve(bc *z, uint64_t *since)
         a->holds = status == SOLVE_SAT;
         if (status == SOLVE_UNKNOWN) a->undecided = "gave up after too many conflicts";
         if (status != SOLVE_UNSAT || !guess || !solver_failed(z->s, z->assumed)) return;
-        /* It speaks against the guess only. */
+        /* The refutation speaks against the heuristic edges only. */
         solver_add_clause(z->s, (uint32_t[]){lit_not(z->assumed)}, 1);
         z->assumed = LIT_NONE;
         any_had = true;
@@ -1057,7 +1091,7 @@ void bc_decide(order_problem *p, uint64_t conflicts, decision *a)
         return;
     }
     order_graph known, base;
-    combine(&z);
+    combine_writes(&z);
     order_graph_build(z.m, p->events, (const order_pair *)(const void *)p->known.at, p->known.n,
                       &known);
     bool acyclic = first_places(&z, &known);
@@ -1086,7 +1120,7 @@ void bc_decide(order_problem *p, uint64_t conflicts, decision *a)
     for (uint32_t open = 0; open < g->open.n; open++)
         if (!(g->ob_flags[g->open.at[open]] & OB_LIST)) write_candidates(&z, open);
     write_unknown(&z);
-    solve(&z, &since);
+    solve_in_rounds(&z, &since);
     a->vars = solver_vars(z.s);
     a->conflicts = solver_stats(z.s)->conflicts;
     if (a->undecided) return;

@@ -1,5 +1,6 @@
 /*
- * polygraph.c - see polygraph.h and doc/algorithms/polygraph.md.
+ * polygraph.c - serializability and snapshot isolation by a polygraph that is written out
+ * (doc/algorithms/polygraph.md).
  *
  * A variable for every two writers of a common key says which comes first, and brings the edges
  * that follow from it: between the two, and from the known readers of the first to the second.  A
@@ -12,7 +13,7 @@
  *
  * A transaction of unknown outcome has a literal.  No known edge leaves it, so that pruning never
  * settles that it comes first, and each literal with an edge that leaves it implies that it took
- * part, or has an opposite without: left out, it can stand behind all others.
+ * part, or has an opposite without: left out, it can stand after all others.
  */
 #include "decide/polygraph.h"
 
@@ -26,9 +27,9 @@
 #define MOST_PAIRS ((uint64_t)1 << 30)
 #define WIDEST 4
 
-/* (a, b) -> number, open addressing. */
+/* A map from (a, b) to a number, open addressing. */
 typedef struct pair_map {
-    uint64_t *key; /* + 1; 0: free */
+    uint64_t *key; /* the pair + 1; 0: the slot is free */
     uint32_t *value;
     size_t mask, n;
 } pair_map;
@@ -52,9 +53,10 @@ typedef struct settled {
     uint32_t ob, next;
 } settled;
 
-typedef struct choice {
+/* An edge between events that a literal brings. */
+typedef struct brought_edge {
     uint32_t lit, from, to;
-} choice;
+} brought_edge;
 
 typedef struct poly {
     order_problem *p;
@@ -66,7 +68,7 @@ typedef struct poly {
     pair_map by_nodes; /* low, high -> index of pairs */
     VEC(writers) pairs;
     VEC(meeting) meetings;
-    uint8_t *first; /* per pair: OPEN, or who */
+    uint8_t *first; /* per pair: OPEN, or which of the two comes first */
 
     uint8_t *dead;           /* per candidate */
     uint32_t *rf;            /* per open read: what pruning found, or RF_OPEN */
@@ -83,13 +85,13 @@ typedef struct poly {
     uint32_t *taken_var; /* per node; true: left out */
     uint32_t *cand_var;
     pair_map by_events; /* edge -> variable of an anti-dependency */
-    VEC(choice) choices;
+    VEC(brought_edge) choices;
     uint32_t *by_pos, *at_pos; /* choices by the place of their source */
     pair_map written;          /* cycle clauses, by hash: a clash only loses a redundant one */
     VEC(uint32_t) lits;
 } poly;
 
-static bool on(const poly *z, enum pass x)
+static bool poly_pass_on(const poly *z, enum pass x)
 {
     return pass_on(z->p->tune, x);
 }
@@ -114,7 +116,7 @@ static void map_grow(mem *m, pair_map *t)
     mem_put(m, old.value);
 }
 
-/* The place of the pair's number; a new pair gets NONE. */
+/* Where the number of the pair stands; a new pair has NONE. */
 static uint32_t *map_put(mem *m, pair_map *t, uint32_t a, uint32_t b)
 {
     if (!t->key || 2 * t->n >= t->mask) map_grow(m, t);
@@ -140,9 +142,9 @@ static uint32_t map_get(const pair_map *t, uint32_t a, uint32_t b)
 
 /* --- build ------------------------------------------------------------------------------------ */
 
-/* Who cannot have committed, and who need not have: a list read by a transaction of unknown outcome
-   says more than its last writer, which is all that is asked here; but a key of such a read would
-   be wild (asg/lists.c) if any read might need that transaction. */
+/* Transactions of unknown outcome that cannot have committed, or need not have.  A list read by one
+   of them says more than its last writer, which is all that is asked here; but the key of such a
+   read would be wild (asg/lists.c) if any read might need that transaction. */
 static void find_absent(poly *z)
 {
     asg *g = z->g;
@@ -157,6 +159,7 @@ static void find_absent(poly *z)
 
 static uint32_t pair_of(const poly *z, node_id a, node_id b)
 {
+    assert(a != b);
     return map_get(&z->by_nodes, a < b ? a : b, a < b ? b : a);
 }
 
@@ -210,12 +213,12 @@ static void build_open(poly *z)
 
 /* The readers of an install whose reads are certain: known ones first, then those that pruning
    settled.  Start with a zeroed walk. */
-typedef struct walk {
+typedef struct reader_walk {
     uint32_t next, settled;
     bool begun;
-} walk;
+} reader_walk;
 
-static uint32_t next_reader(const poly *z, uint32_t inst, walk *w)
+static uint32_t next_reader(const poly *z, uint32_t inst, reader_walk *w)
 {
     if (!w->begun) {
         w->begun = true;
@@ -224,6 +227,7 @@ static uint32_t next_reader(const poly *z, uint32_t inst, walk *w)
     }
     while (w->next < z->p->reader_first[inst + 1]) {
         uint32_t ob = z->p->reader[w->next++];
+        assert(z->g->ob_inst[ob] == inst);
         if (z->p->in[z->g->ob_node[ob]]) return ob;
     }
     if (w->settled == NONE) return NONE;
@@ -241,6 +245,7 @@ static uint32_t txn_events(const poly *z)
 
 static bool reaches_event(const poly *z, uint32_t from, uint32_t to)
 {
+    assert(z->reach && from < z->p->events && to < txn_events(z));
     return z->reach[(size_t)from * z->words + to / 64] >> (to % 64) & 1;
 }
 
@@ -273,6 +278,7 @@ static void close_reach(poly *z)
 
 static void add_core(poly *z, node_id v)
 {
+    assert(v < z->p->txns);
     vec_push(z->m, &z->a->core, v);
 }
 
@@ -285,7 +291,7 @@ static bool sort_known(poly *z)
                       &z->known);
     if (order_graph_sort(z->m, p->events, &z->known, z->pos)) return true;
     answer_known_cycle(p, &z->known, z->a);
-    if (z->settled.n) { /* no words for a read that was settled by ruling others out */
+    if (z->settled.n) { /* a read that was settled by ruling others out is no edge to explain */
         z->a->known_cycle = false;
         for (size_t i = 0; i < z->a->cycle.n; i++)
             if (z->a->cycle.at[i] < txn_events(z)) add_core(z, txn_of(p, z->a->cycle.at[i]));
@@ -297,12 +303,14 @@ static bool sort_known(poly *z)
 
 static void add_known(poly *z, uint32_t from, uint32_t to)
 {
+    assert(from < z->p->events && to < z->p->events && from != to);
     arc x = {from, to};
     vec_push(z->p->m, &z->p->known, x);
 }
 
 static void add_forced(poly *z, node_id from, node_id to, uint32_t ob, bool rw)
 {
+    assert(ob < z->g->obs && (!rw || from == z->g->ob_node[ob]));
     forced f = {from, to, ob, rw};
     vec_push(z->p->m, &z->p->forced, f);
 }
@@ -318,11 +326,11 @@ static bool impossible(const poly *z, const writers *w, bool low_first, uint32_t
 {
     node_id a = low_first ? w->low : w->high, b = low_first ? w->high : w->low;
     *why = NONE;
-    if (on(z, PASS_PRUNE_WW) && comes_first(z, b, a)) return true;
-    if (!on(z, PASS_PRUNE_RW)) return false;
+    if (poly_pass_on(z, PASS_PRUNE_WW) && comes_first(z, b, a)) return true;
+    if (!poly_pass_on(z, PASS_PRUNE_RW)) return false;
     for (uint32_t i = w->meets; i != NONE; i = z->meetings.at[i].next) {
         const meeting *x = &z->meetings.at[i];
-        walk r = {0};
+        reader_walk r = {0};
         for (uint32_t ob; (ob = next_reader(z, low_first ? x->low : x->high, &r)) != NONE;) {
             node_id v = z->g->ob_node[ob];
             if (v == b || !reaches_event(z, commit_of(z->p, b), begin_of(z->p, v))) continue;
@@ -335,6 +343,7 @@ static bool impossible(const poly *z, const writers *w, bool low_first, uint32_t
 
 static void settle_pair(poly *z, size_t i, bool low_first, uint32_t why)
 {
+    assert(z->first[i] == OPEN);
     const writers *w = &z->pairs.at[i];
     node_id a = low_first ? w->low : w->high, b = low_first ? w->high : w->low;
     assert(z->p->in[a]);
@@ -346,7 +355,7 @@ static void settle_pair(poly *z, size_t i, bool low_first, uint32_t why)
     }
     for (uint32_t k = w->meets; k != NONE; k = z->meetings.at[k].next) {
         const meeting *x = &z->meetings.at[k];
-        walk r = {0};
+        reader_walk r = {0};
         for (uint32_t ob; (ob = next_reader(z, low_first ? x->low : x->high, &r)) != NONE;) {
             node_id v = z->g->ob_node[ob];
             if (v == b || reaches_event(z, begin_of(z->p, v), commit_of(z->p, b))) continue;
@@ -356,7 +365,7 @@ static void settle_pair(poly *z, size_t i, bool low_first, uint32_t why)
     }
 }
 
-/* The transactions on a way from one event to another, and both. */
+/* Adds the transactions on a known way from one event to another, with both ends. */
 static void core_path(poly *z, uint32_t from, uint32_t to)
 {
     uint32_t *came = mem_array(z->m, uint32_t, (size_t)z->p->events + 1);
@@ -380,7 +389,7 @@ static void core_path(poly *z, uint32_t from, uint32_t to)
     mem_put(z->m, came);
 }
 
-/* Neither order of the two is possible. */
+/* Neither order of the two is possible: adds why. */
 static void core_pair(poly *z, const writers *w, const uint32_t *why)
 {
     for (int side = 0; side < 2; side++) { /* why low (high) cannot come first */
@@ -420,7 +429,7 @@ static bool not_read(const poly *z, uint32_t ob, uint32_t c)
     node_id v = g->ob_node[ob];
     key_id k = g->ob_key[ob];
     if (c < RF_LAST && reaches_event(z, begin_of(z->p, v), commit_of(z->p, c))) return true;
-    if (!on(z, PASS_PRUNE_RW)) return false;
+    if (!poly_pass_on(z, PASS_PRUNE_RW)) return false;
     for (uint32_t i = g->kw_first[k]; i < g->kw_first[k + 1]; i++) {
         node_id b = g->inst_node[g->kw_inst[i]];
         if (b == c || b == v || !z->p->in[b]) continue;
@@ -491,11 +500,13 @@ static bool prune_reads(poly *z, bool *changed)
     return true;
 }
 
-/* To the fixpoint; false: violated, and the answer says why. */
-static bool prune(poly *z)
+/* Prunes to the fixpoint; false: violated, and the answer says why. */
+static bool prune_choices(poly *z)
 {
-    bool pairs = on(z, PASS_PRUNE_WW) || on(z, PASS_PRUNE_RW), reads = on(z, PASS_PRUNE_WR);
-    bool cycles = on(z, PASS_CYCLES_2) || on(z, PASS_CYCLES_3) || on(z, PASS_CYCLES_4);
+    bool pairs = poly_pass_on(z, PASS_PRUNE_WW) || poly_pass_on(z, PASS_PRUNE_RW),
+         reads = poly_pass_on(z, PASS_PRUNE_WR);
+    bool cycles = poly_pass_on(z, PASS_CYCLES_2) || poly_pass_on(z, PASS_CYCLES_3) ||
+                  poly_pass_on(z, PASS_CYCLES_4);
     for (;; z->a->rounds++) {
         bool changed = false;
         if (!sort_known(z)) return false;
@@ -519,7 +530,7 @@ static void clause_lit(poly *z, uint32_t lit)
 }
 
 /* The literal "v took part"; LIT_NONE if that is sure. */
-static uint32_t taken(const poly *z, node_id v)
+static uint32_t taken_lit(const poly *z, node_id v)
 {
     return z->p->in[v] ? LIT_NONE : lit_of(z->taken_var[v], true);
 }
@@ -536,9 +547,11 @@ static void clause_end(poly *z)
     guard_tick(z->m->guard);
 }
 
-static void brings(poly *z, uint32_t lit, uint32_t from, uint32_t to)
+/* The literal, made true, puts one event before the other. */
+static void bring_edge(poly *z, uint32_t lit, uint32_t from, uint32_t to)
 {
-    choice c = {lit, from, to};
+    assert(lit != LIT_NONE && from != to && from < z->p->events && to < z->p->events);
+    brought_edge c = {lit, from, to};
     vec_push(z->m, &z->choices, c);
     order_edge(z->o, lit, from, to);
 }
@@ -554,13 +567,13 @@ static void encode_pairs(poly *z)
         for (int side = 0; side < 2; side++) {
             node_id a = side ? w->high : w->low, b = side ? w->low : w->high;
             uint32_t lit = lit_of(w->var, side);
-            brings(z, lit, commit_of(z->p, a), begin_of(z->p, b));
+            bring_edge(z, lit, commit_of(z->p, a), begin_of(z->p, b));
             for (uint32_t k = w->meets; k != NONE; k = z->meetings.at[k].next) {
                 const meeting *x = &z->meetings.at[k];
-                walk r = {0};
+                reader_walk r = {0};
                 for (uint32_t ob; (ob = next_reader(z, side ? x->high : x->low, &r)) != NONE;)
                     if (z->g->ob_node[ob] != b)
-                        brings(z, lit, begin_of(z->p, z->g->ob_node[ob]), commit_of(z->p, b));
+                        bring_edge(z, lit, begin_of(z->p, z->g->ob_node[ob]), commit_of(z->p, b));
             }
         }
         guard_tick(z->m->guard);
@@ -573,24 +586,27 @@ static uint32_t rw_lit(poly *z, uint32_t from, uint32_t to)
     uint32_t *var = map_put(z->m, &z->by_events, from, to);
     if (*var == NONE) {
         *var = solver_var(z->s);
-        brings(z, lit_of(*var, false), from, to);
+        bring_edge(z, lit_of(*var, false), from, to);
     }
     return lit_of(*var, false);
 }
 
-/* If `reads` (v reads a's version of key k) holds, v stands before every writer b behind a. */
+/* If `reads` (v reads a's version of key k) holds, v stands before every writer b that comes after
+   a. */
 static void encode_read(poly *z, uint32_t reads, node_id v, node_id a, key_id k)
 {
     asg *g = z->g;
-    brings(z, reads, commit_of(z->p, a), begin_of(z->p, v));
+    assert(a != v && asg_install(g, a, k) != NO_ID);
+    bring_edge(z, reads, commit_of(z->p, a), begin_of(z->p, v));
     for (uint32_t i = g->kw_first[k]; i < g->kw_first[k + 1]; i++) {
         node_id b = g->inst_node[g->kw_inst[i]];
         if (b == a) continue;
         uint32_t pair = pair_of(z, a, b), from = begin_of(z->p, v), to = commit_of(z->p, b);
         if (pair == NONE) continue; /* one of them did not commit */
         if (z->first[pair] == (a < b ? LOW_FIRST : HIGH_FIRST)) {
-            if (b != v) brings(z, reads, from, to);
+            if (b != v) bring_edge(z, reads, from, to);
         } else if (z->first[pair] == OPEN) {
+            assert(z->pairs.at[pair].var != NONE);
             uint32_t first = lit_of(z->pairs.at[pair].var, b < a);
             clause_start(z);
             clause_lit(z, lit_not(reads));
@@ -598,8 +614,8 @@ static void encode_read(poly *z, uint32_t reads, node_id v, node_id a, key_id k)
                 clause_lit(z, first);
             } else {
                 clause_lit(z, lit_not(first));
-                /* A derived edge that cannot be: a cycle of these two. */
-                if (!on(z, PASS_CYCLES_2) || !reaches_event(z, to, from))
+                /* A derived edge that cannot be would be a cycle of these two literals. */
+                if (!poly_pass_on(z, PASS_CYCLES_2) || !reaches_event(z, to, from))
                     clause_lit(z, rw_lit(z, from, to));
             }
             clause_end(z);
@@ -612,7 +628,7 @@ static void encode_initial(poly *z, uint32_t reads, node_id v, key_id k)
     asg *g = z->g;
     for (uint32_t i = g->kw_first[k]; i < g->kw_first[k + 1]; i++) {
         node_id b = g->inst_node[g->kw_inst[i]];
-        if (b != v && !z->absent[b]) brings(z, reads, begin_of(z->p, v), commit_of(z->p, b));
+        if (b != v && !z->absent[b]) bring_edge(z, reads, begin_of(z->p, v), commit_of(z->p, b));
     }
 }
 
@@ -633,14 +649,14 @@ static void encode_open(poly *z)
                 continue;
             }
             encode_read(z, lit, v, c, g->ob_key[ob]);
-            if (taken(z, c) == LIT_NONE) continue;
+            if (taken_lit(z, c) == LIT_NONE) continue;
             clause_start(z);
             clause_lit(z, lit_not(lit));
-            clause_lit(z, taken(z, c));
+            clause_lit(z, taken_lit(z, c));
             clause_end(z);
         }
         clause_start(z);
-        clause_unless(z, taken(z, v));
+        clause_unless(z, taken_lit(z, v));
         for (uint32_t j = first; j < end; j++)
             if (!z->dead[j]) clause_lit(z, lit_of(z->cand_var[j], false));
         clause_end(z);
@@ -660,7 +676,7 @@ static void encode_outcomes(poly *z)
     asg *g = z->g;
     for (node_id v = 0; v < z->p->txns; v++) {
         if (z->p->in[v]) continue;
-        uint32_t lit = taken(z, v);
+        uint32_t lit = taken_lit(z, v);
         if (z->absent[v]) {
             clause_start(z);
             clause_lit(z, lit_not(lit));
@@ -672,10 +688,10 @@ static void encode_outcomes(poly *z)
             if (rf == RF_INIT) encode_initial(z, lit, v, g->ob_key[ob]);
             if (rf >= RF_LAST) continue;
             encode_read(z, lit, v, rf, g->ob_key[ob]);
-            if (taken(z, rf) == LIT_NONE) continue;
+            if (taken_lit(z, rf) == LIT_NONE) continue;
             clause_start(z);
             clause_lit(z, lit_not(lit));
-            clause_lit(z, taken(z, rf));
+            clause_lit(z, taken_lit(z, rf));
             clause_end(z);
         }
     }
@@ -685,11 +701,11 @@ static void encode_outcomes(poly *z)
         if (z->p->in[e->from] && z->p->in[e->to]) continue;
         uint32_t both = lit_of(solver_var(z->s), false);
         clause_start(z);
-        clause_unless(z, taken(z, e->from));
-        clause_unless(z, taken(z, e->to));
+        clause_unless(z, taken_lit(z, e->from));
+        clause_unless(z, taken_lit(z, e->to));
         clause_lit(z, both);
         clause_end(z);
-        brings(z, both, commit_of(z->p, e->from), begin_of(z->p, e->to));
+        bring_edge(z, both, commit_of(z->p, e->from), begin_of(z->p, e->to));
     }
 }
 
@@ -706,11 +722,12 @@ static void index_choices(poly *z)
         z->by_pos[z->at_pos[z->pos[z->choices.at[i].from] + 1]++] = (uint32_t)i;
 }
 
-/* None of the literals together. */
-static void exclude(poly *z, const uint32_t *lits, size_t n)
+/* Writes that not all of the literals are true. */
+static void exclude_together(poly *z, const uint32_t *lits, size_t n)
 {
     uint32_t sorted[WIDEST] = {0};
     size_t k = 0;
+    assert(n <= WIDEST);
     for (size_t i = 0; i < n; i++) {
         size_t at = k;
         while (at && sorted[at - 1] > lits[i]) at--;
@@ -739,13 +756,13 @@ static void close_cycles(poly *z, uint32_t start, uint32_t at, uint32_t *lits, s
         uint32_t from = z->choices.at[z->by_pos[lo]].from;
         if (from != at && (at >= txn_events(z) || !reaches_event(z, at, from))) continue;
         for (uint32_t j = lo; j < hi; j++) {
-            const choice *c = &z->choices.at[z->by_pos[j]];
+            const brought_edge *c = &z->choices.at[z->by_pos[j]];
             bool clash = false;
             for (size_t k = 0; k < n; k++) clash = clash || c->lit == lit_not(lits[k]);
             if (clash) continue;
             lits[n] = c->lit;
             if (c->to == start || reaches_event(z, c->to, start)) {
-                if (widths >> (n + 1) & 1) exclude(z, lits, n + 1);
+                if (widths >> (n + 1) & 1) exclude_together(z, lits, n + 1);
             } else if (widths >> (n + 2)) {
                 close_cycles(z, start, c->to, lits, n + 1, widths);
             }
@@ -756,12 +773,14 @@ static void close_cycles(poly *z, uint32_t start, uint32_t at, uint32_t *lits, s
 
 static void encode_cycles(poly *z)
 {
-    unsigned widths = (unsigned)on(z, PASS_CYCLES_2) << 2 | (unsigned)on(z, PASS_CYCLES_3) << 3 |
-                      (unsigned)on(z, PASS_CYCLES_4) << 4;
+    unsigned widths = (unsigned)poly_pass_on(z, PASS_CYCLES_2) << 2 |
+                      (unsigned)poly_pass_on(z, PASS_CYCLES_3) << 3 |
+                      (unsigned)poly_pass_on(z, PASS_CYCLES_4) << 4;
     if (!widths) return;
     index_choices(z);
     for (size_t i = 0; i < z->choices.n; i++) {
-        const choice *c = &z->choices.at[i];
+        const brought_edge *c = &z->choices.at[i];
+        assert(z->pos[c->from] != z->pos[c->to]);
         uint32_t lits[WIDEST] = {c->lit};
         if (z->pos[c->to] > z->pos[c->from] || reaches_event(z, c->to, c->from)) continue;
         close_cycles(z, c->from, c->to, lits, 1, widths);
@@ -770,8 +789,8 @@ static void encode_cycles(poly *z)
 
 /* --- solve ------------------------------------------------------------------------------------ */
 
-/* What the order has already is tried first; else, to leave it out. */
-static uint32_t by_order(void *state, uint32_t lit)
+/* The phase that the current order satisfies already. */
+static uint32_t phase_by_order(void *state, uint32_t lit)
 {
     const order *o = state;
     uint32_t yes = lit_of(lit_var(lit), false);
@@ -790,7 +809,7 @@ static void keep_model(poly *z)
     memcpy(z->a->pos, order_positions(z->o), z->p->events * sizeof *z->a->pos);
     z->a->out = mem_array0(z->m, uint8_t, (size_t)z->p->txns + 1);
     for (node_id v = 0; v < z->p->txns; v++)
-        z->a->out[v] = !z->p->in[v] && solver_model(z->s, taken(z, v)) <= 0;
+        z->a->out[v] = !z->p->in[v] && solver_model(z->s, taken_lit(z, v)) <= 0;
     z->a->rf = mem_array(z->m, uint32_t, g->obs + 1);
     memcpy(z->a->rf, g->ob_rf, g->obs * sizeof *z->a->rf);
     for (uint32_t i = 0; i < g->open.n; i++) {
@@ -804,11 +823,11 @@ static void keep_model(poly *z)
     }
 }
 
-/* Who took part in conflicts, as far as the solver's scores tell. */
+/* The core is whoever took part in conflicts, as far as the solver's scores tell. */
 static void keep_core(poly *z)
 {
     for (size_t i = 0; i < z->choices.n; i++) {
-        const choice *c = &z->choices.at[i];
+        const brought_edge *c = &z->choices.at[i];
         if (solver_activity(z->s, lit_var(c->lit)) <= 0 && !solver_fixed(z->s, c->lit)) continue;
         add_core(z, txn_of(z->p, c->from));
         add_core(z, txn_of(z->p, c->to));
@@ -830,7 +849,7 @@ void polygraph_decide(order_problem *p, uint64_t conflicts, decision *a)
     if (!build_pairs(&z)) return;
     build_open(&z);
     answer_stage(z.m, a, "build", &since);
-    bool possible = prune(&z);
+    bool possible = prune_choices(&z);
     answer_stage(z.m, a, "prune", &since);
     if (!possible) return;
 
@@ -845,7 +864,7 @@ void polygraph_decide(order_problem *p, uint64_t conflicts, decision *a)
     answer_stage(z.m, a, "encode", &since);
 
     theory t = *order_theory(z.o, z.s, false);
-    t.cb_phase = on(&z, PASS_TOPOLOGICAL) ? by_order : NULL;
+    t.cb_phase = poly_pass_on(&z, PASS_TOPOLOGICAL) ? phase_by_order : NULL;
     solver_set_theory(z.s, &t);
     if (conflicts) solver_set_option(z.s, "conflicts", (int64_t)conflicts);
     solver_set_option(z.s, "seed", (int64_t)(p->tune->seed & INT64_MAX));
