@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "base/hash.h"
+#include "base/sort.h"
 #include "opt/anomaly.h"
 
 /* --- pass 1: transactions ------------------------------------------------------------------ */
@@ -47,6 +48,7 @@ static void grow_obs(asg *g, size_t cap)
 
 static inline void push_install(asg *g, node_id node, key_id k, value_id v, op_id o)
 {
+    assert(g->inst_cap);
     if (g->insts == g->inst_cap) grow_installs(g, g->inst_cap * 2);
     size_t i = g->insts++;
     g->inst_key[i] = k;
@@ -57,6 +59,7 @@ static inline void push_install(asg *g, node_id node, key_id k, value_id v, op_i
 
 static inline void push_ob(asg *g, node_id node, key_id k, value_id v, op_id o, unsigned flags)
 {
+    assert(g->ob_cap);
     if (g->obs == g->ob_cap) grow_obs(g, g->ob_cap * 2);
     size_t i = g->obs++;
     g->ob_key[i] = k;
@@ -68,6 +71,7 @@ static inline void push_ob(asg *g, node_id node, key_id k, value_id v, op_id o, 
 
 void asg_fault(asg *g, uint32_t anomaly, node_id v, op_id o, key_id k, value_id x, txn_id other)
 {
+    assert(v < g->nodes && o < g->h->ops);
     fault f = {anomaly, v, o, k, x, other};
     vec_push(g->m, &g->faults, f);
     if (anomaly == ANOMALY_MALFORMED_RESULT || anomaly == ANOMALY_GARBAGE_READ) g->garbage = true;
@@ -196,6 +200,7 @@ static void visit_txn(asg *g, scratch *s, node_id v)
     const history *h = g->h;
     txn_id t = g->node_txn[v];
     uint32_t first = (uint32_t)g->insts;
+    assert(v < g->nodes && g->txn_node[t] == v);
     g->inst_first[v] = first;
     g->ob_first[v] = (uint32_t)g->obs;
     for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
@@ -297,7 +302,10 @@ uint32_t *asg_group(asg *g, const uint32_t *key, size_t n, size_t keys, uint32_t
 {
     uint32_t *start = mem_array0(g->m, uint32_t, keys + 2);
     uint32_t *index = mem_array(g->m, uint32_t, n + 1);
-    for (size_t i = 0; i < n; i++) start[key[i] + 2]++;
+    for (size_t i = 0; i < n; i++) {
+        assert(key[i] < keys);
+        start[key[i] + 2]++;
+    }
     for (size_t k = 2; k < keys + 2; k++) start[k] += start[k - 1];
     for (size_t i = 0; i < n; i++) {
         index[start[key[i] + 1]++] = (uint32_t)i;
@@ -312,38 +320,25 @@ static void sort_installs(asg *g, node_id v)
 {
     uint32_t lo = g->inst_first[v], n = g->inst_first[v + 1] - lo;
     if (n <= 32) return;
-    /* heap sort on three parallel arrays: in place, no recursion, no bad case */
-    key_id *key = g->inst_key + lo;
-    value_id *val = g->inst_value + lo;
-    op_id *op = g->inst_op + lo;
-#define SWAP(i, j)                                                                                 \
-    do {                                                                                           \
-        key_id a_ = key[i];                                                                        \
-        key[i] = key[j];                                                                           \
-        key[j] = a_;                                                                               \
-        value_id b_ = val[i];                                                                      \
-        val[i] = val[j];                                                                           \
-        val[j] = b_;                                                                               \
-        op_id c_ = op[i];                                                                          \
-        op[i] = op[j];                                                                             \
-        op[j] = c_;                                                                                \
-    } while (0)
-    for (uint32_t phase = 0, end = n; phase < n + n / 2; phase++) {
-        uint32_t root;
-        if (phase < n / 2) {
-            root = n / 2 - 1 - phase;
-        } else {
-            if (--end == 0) break;
-            SWAP(0, end);
-            root = 0;
-        }
-        for (uint32_t child; (child = 2 * root + 1) < end; root = child) {
-            if (child + 1 < end && key[child] < key[child + 1]) child++;
-            if (key[root] >= key[child]) break;
-            SWAP(root, child);
-        }
+    uint64_t *key = mem_array(g->m, uint64_t, n);
+    value_id *val = mem_array(g->m, value_id, n);
+    op_id *op = mem_array(g->m, op_id, n);
+    for (uint32_t i = 0; i < n; i++) {
+        key[i] = g->inst_key[lo + i];
+        val[i] = g->inst_value[lo + i];
+        op[i] = g->inst_op[lo + i];
     }
-#undef SWAP
+    uint32_t *at = sort_by_key(g->m, key, n);
+    for (uint32_t i = 0; i < n; i++) {
+        g->inst_key[lo + i] = (key_id)key[at[i]];
+        g->inst_value[lo + i] = val[at[i]];
+        g->inst_op[lo + i] = op[at[i]];
+        assert(!i || g->inst_key[lo + i - 1] < g->inst_key[lo + i]);
+    }
+    mem_put(g->m, at);
+    mem_put(g->m, op);
+    mem_put(g->m, val);
+    mem_put(g->m, key);
 }
 
 void asg_by_key(asg *g)
@@ -426,6 +421,7 @@ static void writers_load(asg *g, writers *w, key_id k)
         w->next = mem_array(g->m, uint32_t, w->places);
         w->node = mem_array(g->m, node_id, w->places);
     }
+    assert(need && !(need & (need - 1)) && need <= w->cap && lo <= hi);
     w->mask = need - 1;
     w->inst = g->kw_inst + lo;
     memset(w->slot, 0, need * sizeof *w->slot);
@@ -702,7 +698,7 @@ static void resolve(asg *g, written *all)
         if (init && w != NO_ID) {
             g->ob_rf[ob] = RF_OPEN;
             vec_push(g->m, &g->late, ob);
-            slow[k] = 1; /* somebody wrote the initial value again */
+            slow[k] = 1; /* a transaction wrote the initial value again */
             vec_push(g->m, &rest, ob);
         } else {
             g->ob_rf[ob] = init ? RF_INIT : w != NO_ID ? w : RF_NONE;
@@ -721,7 +717,8 @@ static void resolve(asg *g, written *all)
 
 /* --- faults: reads that nothing explains ------------------------------------------------------ */
 
-static void classify(asg *g, const written *w, uint32_t ob)
+/* Which fault the read is, and whom it is to be blamed on. */
+static void classify_fault(asg *g, const written *w, uint32_t ob)
 {
     const history *h = g->h;
     node_id v = g->ob_node[ob];
@@ -755,7 +752,7 @@ static void find_faults(asg *g, written *w)
         if (g->ob_rf[ob] != RF_NONE || g->ob_flags[ob] & OB_LIST) continue;
         if (g->maybe[g->ob_node[ob]] && !asg_in(g, g->ob_node[ob])) continue;
         if (!w->slot) written_load(g, w);
-        classify(g, w, ob);
+        classify_fault(g, w, ob);
         guard_tick(g->m->guard);
     }
     mem_put(g->m, w->slot);
@@ -764,59 +761,82 @@ static void find_faults(asg *g, written *w)
 
 /* --- version hints ---------------------------------------------------------------------------- */
 
+/* A version's position as the history gives it, and its writer. */
+typedef struct hinted_version {
+    int64_t at;
+    node_id node;
+} hinted_version;
+
+typedef VEC(hinted_version) hinted_versions;
+
+static void collect_hints(asg *g, key_id k, hinted_versions *v)
+{
+    const history *h = g->h;
+    v->n = 0;
+    for (uint32_t i = g->kw_first[k]; i < g->kw_first[k + 1]; i++) {
+        uint32_t inst = g->kw_inst[i];
+        const attr *a = op_attrs(h, g->inst_op[inst]);
+        const attr *end = a ? h->attrs.at + h->attrs.n : NULL;
+        for (; a && a < end && a->op == g->inst_op[inst]; a++) {
+            if (a->kind != ATTR_VER) continue;
+            hinted_version p = {(int64_t)a->a, g->inst_node[inst]};
+            vec_push(g->m, v, p);
+        }
+    }
+}
+
+static void sort_hints(asg *g, hinted_versions *v)
+{
+    size_t n = v->n;
+    if (n < 2) return;
+    uint64_t *key = mem_array(g->m, uint64_t, n);
+    hinted_version *sorted = mem_array(g->m, hinted_version, n);
+    for (size_t i = 0; i < n; i++) key[i] = sort_key(v->at[i].at);
+    uint32_t *order = sort_by_key(g->m, key, (uint32_t)n);
+    for (size_t i = 0; i < n; i++) sorted[i] = v->at[order[i]];
+    memcpy(v->at, sorted, n * sizeof *sorted);
+    for (size_t i = 1; i < n; i++) assert(v->at[i - 1].at <= v->at[i].at);
+    mem_put(g->m, order);
+    mem_put(g->m, sorted);
+    mem_put(g->m, key);
+}
+
+static void add_hinted_edge(asg *g, key_id k, const hinted_version *a, const hinted_version *b)
+{
+    const history *h = g->h;
+    if (a->at != b->at) {
+        assert(a->at < b->at);
+        asg_add_edge(g, a->node, b->node, EDGE_WW, k, NO_ID);
+    } else if (!g->maybe[b->node] && !g->maybe[a->node]) {
+        strbuf text;
+        strbuf_init(&text, g->m);
+        atom_text(h, key_atom(h, k), &text);
+        guard_fail(g->m->guard, GUARD_HISTORY, "key %.200s: two versions in position %lld",
+                   strbuf_cstr(&text), (long long)b->at);
+    } else { /* only one of the two can have committed */
+        asg_add_edge(g, a->node, b->node, EDGE_WW, k, NO_ID);
+        asg_add_edge(g, b->node, a->node, EDGE_WW, k, NO_ID);
+    }
+}
+
+/* Version orders that the history's own positions show. */
 static void version_hints(asg *g)
 {
     const history *h = g->h;
-    typedef struct pos {
-        int64_t at;
-        node_id node;
-    } pos;
-    VEC(pos) v = {0};
+    hinted_versions v = {0};
     bool any = false;
     for (size_t i = 0; i < h->attrs.n; i++) any = any || h->attrs.at[i].kind == ATTR_VER;
     if (!any) return;
     asg_by_key(g);
-    for (size_t k = 0; k < history_keys(h); k++) {
-        v.n = 0;
-        for (uint32_t i = g->kw_first[k]; i < g->kw_first[k + 1]; i++) {
-            uint32_t inst = g->kw_inst[i];
-            const attr *a = op_attrs(h, g->inst_op[inst]);
-            const attr *end = a ? h->attrs.at + h->attrs.n : NULL;
-            for (; a && a < end && a->op == g->inst_op[inst]; a++) {
-                if (a->kind != ATTR_VER) continue;
-                pos p = {(int64_t)a->a, g->inst_node[inst]};
-                vec_push(g->m, &v, p);
-            }
-        }
-        /* insertion sort by binary search would still move n*n/2 elements: shell sort instead */
-        for (size_t gap = v.n / 2; gap; gap = gap == 2 ? 1 : gap * 5 / 11)
-            for (size_t i = gap; i < v.n; i++) {
-                pos x = v.at[i];
-                size_t j = i;
-                for (; j >= gap && v.at[j - gap].at > x.at; j -= gap) v.at[j] = v.at[j - gap];
-                v.at[j] = x;
-            }
+    for (key_id k = 0; k < history_keys(h); k++) {
+        collect_hints(g, k, &v);
+        sort_hints(g, &v);
         /* A chain through those that surely take part; between two of them, unknown transactions
            that may each be left out, so that every pair has its own edge. */
         size_t from = 0; /* the last sure one, or the first of all */
         for (size_t i = 0; i < v.n; i++) {
-            bool unsure = g->maybe[v.at[i].node];
-            for (size_t j = from; j < i; j++) {
-                if (v.at[j].at != v.at[i].at) {
-                    asg_add_edge(g, v.at[j].node, v.at[i].node, EDGE_WW, (key_id)k, NO_ID);
-                } else if (!unsure && !g->maybe[v.at[j].node]) {
-                    strbuf b;
-                    strbuf_init(&b, g->m);
-                    atom_text(h, key_atom(h, (key_id)k), &b);
-                    guard_fail(g->m->guard, GUARD_HISTORY,
-                               "key %.200s: two versions in position %lld", strbuf_cstr(&b),
-                               (long long)v.at[i].at);
-                } else { /* only one of the two can have committed */
-                    asg_add_edge(g, v.at[j].node, v.at[i].node, EDGE_WW, (key_id)k, NO_ID);
-                    asg_add_edge(g, v.at[i].node, v.at[j].node, EDGE_WW, (key_id)k, NO_ID);
-                }
-            }
-            if (!unsure) from = i;
+            for (size_t j = from; j < i; j++) add_hinted_edge(g, k, &v.at[j], &v.at[i]);
+            if (!g->maybe[v.at[i].node]) from = i;
             g->uses_hints = true;
             guard_tick(g->m->guard);
         }
@@ -866,11 +886,13 @@ void asg_build(asg *g, const history *h, mem *m, enum ryow ryow, unsigned flags)
         g->ob_inst[ob] = rf < RF_LAST ? asg_install(g, rf, g->ob_key[ob]) : NO_ID;
     }
     g->base_extra = g->extra.n;
+    assert(!asg_check(g));
 }
 
 uint32_t asg_install(const asg *g, node_id v, key_id k)
 {
     uint32_t lo = g->inst_first[v], hi = g->inst_first[v + 1];
+    assert(v < g->nodes && lo <= hi);
     if (hi - lo <= 32) {
         for (uint32_t i = lo; i < hi; i++)
             if (g->inst_key[i] == k) return i;
@@ -898,6 +920,7 @@ void asg_add_edge(asg *g, node_id from, node_id to, enum edge_kind kind, key_id 
 
 void asg_drop_edges(asg *g, size_t keep)
 {
+    assert(keep <= g->extra.n);
     while (g->extra.n > keep) {
         const edge *e = &g->extra.at[--g->extra.n];
         assert(g->extra_head[e->to] == g->extra.n);

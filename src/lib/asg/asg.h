@@ -114,7 +114,7 @@ typedef struct asg {
 
     VEC(edge) extra;
     uint32_t *extra_head; /* per node: index of its first incoming extra edge, or NO_ID */
-    size_t base_extra;    /* extra edges that hold at every level; those behind are derived */
+    size_t base_extra;    /* extra edges that hold at every level; those after those are derived */
 
     /* innodb_parts.c: the graph that this one was cut from, and per node the node of that one; else
        NULL. The parts of a transaction follow each other by so_pred, and the first of them that of
@@ -175,7 +175,7 @@ void asg_lists(asg *g);
 void asg_fault(asg *g, uint32_t anomaly, node_id v, op_id o, key_id k, value_id x, txn_id other);
 uint32_t *asg_group(asg *g, const uint32_t *key, size_t n, size_t keys, uint32_t **first);
 /* read-uncommitted's view of lists: every committed list read orders its writers.  False and the
-   fault it added if one shows an initial element behind a written one. */
+   fault it added if one shows an initial element after a written one. */
 bool asg_list_orders(asg *g, size_t *fault);
 /* The writer that the history names for an obligation. */
 label asg_hint(const asg *g, uint32_t ob, bool *found, bool *init);

@@ -2,7 +2,7 @@
  * innodb_parts.c - the semantic graph of InnoDB's repeatable read (levels.md MDB-1).
  *
  * A transaction is its snapshot, which all plain reads share, and behind it its current statements:
- * locking reads and writes, each at a place of its own (loose) or all at one (tight: locks are held
+ * locking reads and writes, each at a place of its own (apart) or all at one (tight: locks are held
  * to the commit).  What is installed, what is internal and what explains a read was settled on the
  * whole transactions; here everything only moves to the part that did it.  A version belongs to the
  * statement of the last write of its key.  A list read after own appends shows the version before

@@ -45,6 +45,7 @@ bool small_sees(small *z, uint32_t ob, uint32_t s, key_list *bound)
 {
     asg *g = z->g;
     key_id k = g->ob_key[ob];
+    assert(s <= z->n && z->n <= WEAK_SMALL);
     version seen = {0}, own = {0}, now = {0};
     node_id writer;
     op_id last = 0;

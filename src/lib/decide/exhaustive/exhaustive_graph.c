@@ -17,13 +17,13 @@
 
 typedef uint8_t set; /* of nodes */
 
-typedef struct trial {
+typedef struct graph_search {
     const level_rule *rule;
     uint32_t *rf;            /* per obligation */
     set session[WEAK_SMALL]; /* all that stand before it in its session; empty if not counted */
     set related[WEAK_SMALL]; /* may not change places */
     set led[WEAK_SMALL];     /* per placed node: all that leads to it */
-} trial;
+} graph_search;
 
 static set bit(node_id v)
 {
@@ -48,7 +48,7 @@ static uint32_t place_of(const small *z, uint32_t rf)
 /* Does a version behind the one that was read come from the set? */
 static bool missed(const small *z, uint32_t ob, set from)
 {
-    const trial *t = z->more;
+    const graph_search *t = z->more;
     const asg *g = z->g;
     if (t->rf[ob] == RF_NONE) return false;
     for (uint32_t p = place_of(z, t->rf[ob]); p < z->n; p++)
@@ -61,7 +61,7 @@ static bool missed(const small *z, uint32_t ob, set from)
 /* What leads to v in one step, by its operations before `end`. */
 static set one_step(const small *z, node_id v, op_id end)
 {
-    const trial *t = z->more;
+    const graph_search *t = z->more;
     const asg *g = z->g;
     set from = t->rule->path & PATH_SO ? t->session[v] : 0;
     for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++)
@@ -79,7 +79,7 @@ static set one_step(const small *z, node_id v, op_id end)
 
 static set many_steps(const small *z, set from)
 {
-    const trial *t = z->more;
+    const graph_search *t = z->more;
     set all = from;
     for (node_id u = 0; u < z->g->nodes; u++)
         if (from & bit(u)) all |= t->led[u];
@@ -88,7 +88,7 @@ static set many_steps(const small *z, set from)
 
 static bool paths_ok(const small *z, node_id v)
 {
-    trial *t = z->more;
+    graph_search *t = z->more;
     const asg *g = z->g;
     t->led[v] = many_steps(z, one_step(z, v, NO_ID));
     for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
@@ -106,7 +106,7 @@ static bool paths_ok(const small *z, node_id v)
 /* All reads fit one prefix of the order, the own session in it. */
 static bool prefix_ok(const small *z, node_id v)
 {
-    const trial *t = z->more;
+    const graph_search *t = z->more;
     const asg *g = z->g;
     for (uint32_t s = 0; s < z->place[v]; s++) {
         bool fits = true;
@@ -128,7 +128,7 @@ static bool prefix_ok(const small *z, node_id v)
    with any one reader. */
 static bool updates_ok(const small *z)
 {
-    const trial *t = z->more;
+    const graph_search *t = z->more;
     const asg *g = z->g;
     set to[WEAK_SMALL] = {0}, placed = 0, updates = 0;
     for (uint32_t p = 0; p < z->n; p++) placed |= bit(z->order[p]);
@@ -155,11 +155,11 @@ static bool updates_ok(const small *z)
     for (node_id v = 0; v < g->nodes; v++) {
         if (reach[v] & bit(v)) return false;
         if (!(placed & bit(v)) || updates & bit(v)) continue;
-        set behind = to[v] & updates;
+        set after = to[v] & updates;
         for (node_id u = 0; u < g->nodes; u++)
-            if (to[v] & updates & bit(u)) behind |= reach[u];
+            if (to[v] & updates & bit(u)) after |= reach[u];
         for (node_id u = 0; u < g->nodes; u++)
-            if (behind & bit(u) && to[u] & bit(v)) return false;
+            if (after & bit(u) && to[u] & bit(v)) return false;
     }
     return true;
 }
@@ -168,9 +168,10 @@ static bool updates_ok(const small *z)
 
 static bool place_next(small *z);
 
-static bool place(small *z, node_id v)
+static bool place_txn(small *z, node_id v)
 {
-    const trial *t = z->more;
+    const graph_search *t = z->more;
+    assert(z->n < WEAK_SMALL && !z->place[v] && !z->out[v]);
     z->order[z->n++] = v;
     z->place[v] = z->n;
     bool ok = t->rule->events                     ? prefix_ok(z, v)
@@ -183,12 +184,12 @@ static bool place(small *z, node_id v)
     return false;
 }
 
-/* A source for each read of v from ob on, and v behind all that is placed. */
+/* Tries every source for each read of v from ob on, with v placed after all that are placed. */
 static bool choose_sources(small *z, node_id v, uint32_t ob)
 {
-    trial *t = z->more;
+    graph_search *t = z->more;
     asg *g = z->g;
-    if (ob == g->ob_first[v + 1]) return place(z, v);
+    if (ob == g->ob_first[v + 1]) return place_txn(z, v);
     key_id k = g->ob_key[ob];
     version own = {0};
     enum own kind = g->list_key[k] ? version_own(g, ob, &own) : OWN_NOTHING;
@@ -209,7 +210,7 @@ static bool choose_sources(small *z, node_id v, uint32_t ob)
 
 static bool place_next(small *z)
 {
-    const trial *t = z->more;
+    const graph_search *t = z->more;
     const asg *g = z->g;
     if (z->n == z->want) return true;
     guard_tick(g->m->guard);
@@ -245,7 +246,7 @@ static bool common_key(const asg *g, node_id u, node_id v)
 
 bool small_graph(asg *g, const level_rule *rule, bool so, node_id *order, uint32_t *rf, uint32_t *n)
 {
-    trial t = {.rule = rule, .rf = rf};
+    graph_search t = {.rule = rule, .rf = rf};
     small z = {.g = g, .so = so, .more = &t};
     for (node_id v = 0; v < g->nodes; v++) {
         for (node_id u = so ? g->so_pred[v] : NO_ID; u != NO_ID; u = g->so_pred[u])

@@ -1,6 +1,12 @@
 /*
- * key_state.c - see key_state.h.
+ * key_state.c - the contents of a key, changed operation by operation.
+ *
+ * A version is a list of values; a scalar is a list of one with its mark, an absent key an empty
+ * list.  Invariant: a scalar has exactly one element.  Which operations write is defined here alone
+ * for the exhaustive searches (doc/levels.md, H-5).
  */
+#include <assert.h>
+
 #include "decide/exhaustive/key_state.h"
 
 bool version_writes(const history *h, op_id o, key_id k)
@@ -24,10 +30,12 @@ void version_apply(asg *g, version *x, op_id o)
         x->scalar = false;
         break;
     default:
+        assert(op_kind_of(h, o) == OP_APPEND);
         x->scalar = false;
         vec_push(g->m, &x->list, h->op_value[o]);
         break;
     }
+    assert(!x->scalar || x->list.n == 1);
 }
 
 void version_load(asg *g, version *x, value_id v)
@@ -47,6 +55,8 @@ void version_load(asg *g, version *x, value_id v)
 
 bool version_same(const version *x, const version *y, size_t drop)
 {
+    assert(!x->scalar || x->list.n == 1);
+    assert(!y->scalar || y->list.n == 1);
     if (y->list.n < drop || x->list.n != y->list.n - drop) return false;
     if (x->list.n && x->scalar != y->scalar) return false;
     return !x->list.n || !memcmp(x->list.at, y->list.at, x->list.n * sizeof(value_id));
@@ -56,6 +66,7 @@ enum own version_own(asg *g, uint32_t ob, version *own)
 {
     const history *h = g->h;
     enum own kind = OWN_NOTHING;
+    assert(ob < g->obs);
     own->list.n = 0;
     own->scalar = false;
     for (op_id o = h->txn_op[g->node_txn[g->ob_node[ob]]]; o < g->ob_op[ob]; o++) {

@@ -30,6 +30,7 @@ typedef struct wild {
 static bool add_candidates(wild *w, uint32_t ob, const node_id *order, uint32_t m)
 {
     asg *g = w->g;
+    assert(m <= WEAK_SMALL && g->list_key[g->ob_key[ob]] == 2);
     version own = {0}, seen = {0};
     version_load(w->g, &seen, g->ob_value[ob]);
     enum own kind = version_own(w->g, ob, &own);
@@ -173,20 +174,21 @@ static bool try_order(wild *w, size_t i, const node_id *order, uint32_t m)
     g->cand.n = cand;
     g->cand_first.n = first;
     asg_drop_edges(g, edges);
+    assert(g->extra.n == edges);
     return found;
 }
 
-static bool permute(wild *w, size_t i, node_id *order, uint32_t done, uint32_t m)
+static bool permute_writers(wild *w, size_t i, node_id *order, uint32_t done, uint32_t m)
 {
+    assert(done <= m && m <= WEAK_SMALL);
     if (done == m) {
-        /* states[0] may have been rebuilt for a later key: it is this key's again */
         return try_order(w, i, order, m);
     }
     for (uint32_t j = done; j < m; j++) {
         node_id x = order[done];
         order[done] = order[j];
         order[j] = x;
-        if (permute(w, i, order, done + 1, m)) return true;
+        if (permute_writers(w, i, order, done + 1, m)) return true;
         x = order[done];
         order[done] = order[j];
         order[j] = x;
@@ -194,7 +196,7 @@ static bool permute(wild *w, size_t i, node_id *order, uint32_t done, uint32_t m
     return false;
 }
 
-static bool with_init(wild *w, size_t i, value_id init, size_t keep)
+static bool try_initial_value(wild *w, size_t i, value_id init, size_t keep)
 {
     asg *g = w->g;
     key_id k = w->keys.at[i];
@@ -212,9 +214,10 @@ static bool with_init(wild *w, size_t i, value_id init, size_t keep)
         if (w->states[0].list.n > keep) w->states[0].list.n = keep;
         w->states[0].scalar = false;
     }
+    assert(g->kw_first[k + 1] - g->kw_first[k] <= WEAK_SMALL);
     for (uint32_t j = g->kw_first[k]; j < g->kw_first[k + 1]; j++)
         if (!w->a->out[g->inst_node[g->kw_inst[j]]]) order[m++] = g->inst_node[g->kw_inst[j]];
-    bool found = permute(w, i, order, 0, m);
+    bool found = permute_writers(w, i, order, 0, m);
     for (size_t p = 0; p <= WEAK_SMALL; p++) vec_free(g->m, &w->states[p].list);
     memcpy(w->states, saved, sizeof saved);
     memcpy(w->rank, ranks, sizeof ranks);
@@ -234,30 +237,30 @@ static bool order_keys(wild *w, size_t i)
     key_id k = w->keys.at[i];
     bool named = !h->init_unknown;
     for (size_t j = 0; j < h->init_map.n; j++) named = named || h->init_map.at[j].key == k;
-    if (named) return with_init(w, i, h->key_init[k], SIZE_MAX);
-    if (with_init(w, i, VALUE_NULL, SIZE_MAX)) return true;
+    if (named) return try_initial_value(w, i, h->key_init[k], SIZE_MAX);
+    if (try_initial_value(w, i, VALUE_NULL, SIZE_MAX)) return true;
     for (uint32_t ob = 0; ob < asg_obs(g); ob++) {
         if (g->ob_key[ob] != k || w->a->out[g->ob_node[ob]]) continue;
         value_id v = g->ob_value[ob];
-        if (with_init(w, i, v, SIZE_MAX)) return true;
+        if (try_initial_value(w, i, v, SIZE_MAX)) return true;
         atom a = v == VALUE_NULL ? (atom){0} : value_atom(h, v);
         for (uint32_t n = 1; a.kind == ATOM_LIST && n < a.len; n++)
-            if (with_init(w, i, v, n)) return true;
+            if (try_initial_value(w, i, v, n)) return true;
     }
     return false;
 }
 
 /* Does v take part in every case?  read-uncommitted ignores reads, so they force nobody. */
-static bool sure(const wild *w, node_id v)
+static bool surely_takes_part(const wild *w, node_id v)
 {
     return w->level == WEAK_RU ? !w->g->maybe[v] : asg_in(w->g, v);
 }
 
 /* Unknown transactions that are not forced, each taken as committed or not. */
-static bool statuses(wild *w, node_id v)
+static bool try_outcomes(wild *w, node_id v)
 {
     asg *g = w->g;
-    while (v < g->nodes && sure(w, v)) v++;
+    while (v < g->nodes && surely_takes_part(w, v)) v++;
     if (v == g->nodes) {
         for (uint32_t ob = 0; ob < asg_obs(g); ob++) {
             if (w->a->out[g->ob_node[ob]] || w->level == WEAK_RU) continue;
@@ -267,9 +270,9 @@ static bool statuses(wild *w, node_id v)
         return order_keys(w, 0);
     }
     w->a->out[v] = 1;
-    if (statuses(w, v + 1)) return true;
+    if (try_outcomes(w, v + 1)) return true;
     w->a->out[v] = 0;
-    if (!g->barred[v] && statuses(w, v + 1)) return true;
+    if (!g->barred[v] && try_outcomes(w, v + 1)) return true;
     w->a->out[v] = 1;
     return false;
 }
@@ -281,6 +284,6 @@ bool wild_decide(asg *g, enum weak_level level, bool so, decision *a)
     asg_by_key(g);
     for (key_id k = 0; k < history_keys(g->h); k++)
         if (g->list_key[k] == 2) vec_push(g->m, &w.keys, k);
-    for (node_id v = 0; v < g->nodes; v++) a->out[v] = !sure(&w, v);
-    return statuses(&w, 0);
+    for (node_id v = 0; v < g->nodes; v++) a->out[v] = !surely_takes_part(&w, v);
+    return try_outcomes(&w, 0);
 }

@@ -1,5 +1,5 @@
 /*
- * unordered_lists.h - see unordered_lists.c.
+ * unordered_lists.h - small histories with lists whose version order the reads do not give away.
  */
 #ifndef RATEL_DECIDE_EXHAUSTIVE_UNORDERED_LISTS_H
 #define RATEL_DECIDE_EXHAUSTIVE_UNORDERED_LISTS_H

@@ -1,5 +1,5 @@
 /*
- * justify.c - see justify.h.
+ * justify.c - the log of a refutation becomes steps that can be checked one by one.
  *
  * Two languages.  The log holds clauses of the solver, over its variables: written ones with their
  * reasons, cycles, learned ones.  The proof holds steps, over literals that the history knows
@@ -49,6 +49,7 @@ static void load_graph(justify *j)
 {
     order_problem *p = j->p;
     size_t n = (size_t)p->events + 1, f = p->forced.n;
+    assert(j->base_known <= p->known.n);
     if (j->forced_head) return;
     order_graph_build(j->m, p->events, (const order_pair *)(const void *)p->known.at, j->base_known,
                       &j->base);
@@ -74,13 +75,16 @@ static void load_graph(justify *j)
 
 static uint32_t forced_event(const justify *j, uint32_t i, bool from)
 {
+    assert(i < j->p->forced.n);
     const forced *x = &j->p->forced.at[i];
     if (from) return x->rw ? begin_of(j->p, x->from) : commit_of(j->p, x->from);
     return x->rw ? commit_of(j->p, x->to) : version_target(j->p, x->to);
 }
 
+/* The search from end d has come to event e; true: the other end has been there. */
 static bool reach_event(justify *j, int d, uint32_t e, uint32_t via)
 {
+    assert(e < j->p->events);
     if (j->mark[d][e] == j->round) return false;
     j->mark[d][e] = j->round;
     j->via[d][e] = via;
@@ -89,7 +93,7 @@ static bool reach_event(justify *j, int d, uint32_t e, uint32_t via)
 }
 
 /* One layer of the search from one end; the event where both meet, or NONE. */
-static uint32_t widen(justify *j, int d, size_t *head, uint32_t limit)
+static uint32_t widen_search(justify *j, int d, size_t *head, uint32_t limit)
 {
     size_t end = j->front[d].n;
     for (; *head < end; ++*head) {
@@ -122,7 +126,7 @@ static bool find_path(justify *j, uint32_t a, uint32_t b, uint32_t limit)
         size_t open0 = j->front[0].n - head[0], open1 = j->front[1].n - head[1];
         if (!open0 || !open1) return false;
         int d = open1 < open0;
-        meet = widen(j, d, &head[d], limit);
+        meet = widen_search(j, d, &head[d], limit);
     }
     for (uint32_t e = meet; e != NONE; e = j->via[0][e]) vec_push(j->m, &j->path, e);
     for (size_t i = 0, n = j->path.n; i < n / 2; i++) {
@@ -135,6 +139,7 @@ static bool find_path(justify *j, uint32_t a, uint32_t b, uint32_t limit)
     for (size_t i = 0; i < j->path.n; i++)
         if (j->path.at[i] < txn_events(j)) j->path.at[keep++] = j->path.at[i];
     j->path.n = keep;
+    assert(!keep || a >= txn_events(j) || j->path.at[0] == a);
     return true;
 }
 
@@ -194,6 +199,7 @@ static uint32_t say_edge(justify *j, uint32_t x, uint32_t y, uint32_t limit, uin
     order_problem *p = j->p;
     node_id a = txn_of(p, x), b = txn_of(p, y);
     uint32_t id = 0;
+    assert(x < txn_events(j) && y < txn_events(j));
     *missing = 0;
     if (a == b) return 0;
     if (x == commit_of(p, a) && y == begin_of(p, b)) id = prove_dependency(j, a, b);
@@ -254,6 +260,7 @@ static uint32_t prove_forced(justify *j, uint32_t last)
     vec_push(j->m, &stack, last);
     while (stack.n && ok) {
         uint32_t i = stack.at[stack.n - 1], x, y, missing;
+        assert(!j->forced_step[i] && i <= last);
         const forced *f = &j->p->forced.at[i];
         ok = ends_of_forced(j, i, &x, &y) && find_path(j, x, y, i) && j->path.n > 1;
         if (!ok) break;
@@ -291,7 +298,7 @@ static uint32_t prove_edge(justify *j, uint32_t x, uint32_t y)
 }
 
 /* Steps that refute "y before x", because a known way leads from x to y. */
-static bool refute(justify *j, uint32_t x, uint32_t y, u32s *out)
+static bool refute_edge(justify *j, uint32_t x, uint32_t y, u32s *out)
 {
     u32s way = {0}, steps = {0};
     bool ok = find_path(j, x, y, NONE) && j->path.n > 1;
@@ -338,7 +345,7 @@ static uint32_t step_rule(justify *j, const log_entry *e, uint32_t id)
     for (size_t i = 0; ok && i < j->made.n; i++) j->value.at[j->made.at[i] / 2] = 0;
     for (size_t i = 0; ok && i < missing.n; i++) {
         const lit_name x = j->names.at[missing.at[i] / 2];
-        ok = refute(j, x.b, x.a, &steps);
+        ok = refute_edge(j, x.b, x.a, &steps);
     }
     if (ok && steps.n) {
         j->hints.n = 0;
@@ -438,6 +445,7 @@ static uint32_t step_cycle(justify *j, const uint32_t *nodes, size_t n, const lo
 
 static uint32_t step_learned(justify *j, const log_entry *e)
 {
+    assert(e->kind == LOG_LEARNED && e->needed);
     if (!make_clause(j, e)) return 0;
     j->hints.n = 0;
     for (uint32_t i = 0; i < e->hints_n; i++) {
@@ -449,7 +457,7 @@ static uint32_t step_learned(justify *j, const log_entry *e)
 }
 
 /* A known cycle, made as short as can be through its first edge. */
-static bool known_cycle(justify *j, const decision *a)
+static bool prove_known_cycle(justify *j, const decision *a)
 {
     u32s way = {0};
     size_t n = a->cycle.n, i = 0;
@@ -470,7 +478,7 @@ static bool known_cycle(justify *j, const decision *a)
 bool justify_steps(justify *j, const decision *a)
 {
     load_graph(j);
-    if (a->known_cycle) return known_cycle(j, a);
+    if (a->known_cycle) return prove_known_cycle(j, a);
     if (j->full || !justify_trim(j)) return false;
     for (size_t i = 0; i < j->entries.n; i++) {
         if (!j->entries.at[i].needed) continue;
@@ -568,6 +576,7 @@ size_t justify_count(const justify *j)
 
 const proof_line *justify_line(const justify *j, size_t i)
 {
+    assert(i < j->lines.n);
     return &j->lines.at[i];
 }
 
@@ -578,11 +587,12 @@ const uint32_t *justify_pool(const justify *j)
 
 proof_literal justify_literal(const justify *j, uint32_t lit)
 {
+    assert(lit / 2 < j->names.n);
     const lit_name *x = &j->names.at[lit / 2];
     return (proof_literal){x->kind, x->a, x->b, x->c, lit & 1};
 }
 
-static void see(uint8_t *seen, node_id v)
+static void see_node(uint8_t *seen, node_id v)
 {
     if (v != NO_ID) seen[v] = 1;
 }
@@ -603,10 +613,11 @@ static void see_candidates(const justify *j, node_id t, op_id op, key_id key, ui
 static void see_hops(const justify *j, const uint32_t *words, size_t n, uint8_t *seen)
 {
     const asg *g = j->g;
+    assert(n % 4 == 0);
     for (size_t i = 0; i < n; i += 4) {
         uint32_t kind = words[i], with = words[i + 2];
-        see(seen, words[i + 1]);
-        see(seen, words[i + 3]);
+        see_node(seen, words[i + 1]);
+        see_node(seen, words[i + 3]);
         if (kind == HOP_WR || kind == HOP_RW)
             see_candidates(j, g->ob_node[with], g->ob_op[with], g->ob_key[with], seen);
         /* who else writes the key matters there */
@@ -625,22 +636,22 @@ void justify_nodes(const justify *j, uint8_t *seen)
         switch ((enum proof_step)x->kind) {
         case PROOF_INITIAL: { /* x->w is the other read */
             node_id t = g->txn_node[txn_of_op(g->h, x->w)];
-            see(seen, x->t);
-            see(seen, t);
+            see_node(seen, x->t);
+            see_node(seen, t);
             see_candidates(j, x->t, x->op, x->key, seen);
             see_candidates(j, t, x->w, x->key, seen);
             break;
         }
         case PROOF_READ:
-        case PROOF_LIST: see(seen, x->u); /* fall through */
+        case PROOF_LIST: see_node(seen, x->u); /* fall through */
         case PROOF_WR:
         case PROOF_TAKEN:
-        case PROOF_SHOWS: see(seen, x->w);                             /* fall through */
+        case PROOF_SHOWS: see_node(seen, x->w);                        /* fall through */
         case PROOF_FROM: see_candidates(j, x->t, x->op, x->key, seen); /* fall through */
-        case PROOF_FAULT: see(seen, x->t); break;
+        case PROOF_FAULT: see_node(seen, x->t); break;
         case PROOF_SO:
-            see(seen, x->t);
-            see(seen, x->w);
+            see_node(seen, x->t);
+            see_node(seen, x->w);
             break;
         case PROOF_RT:
             seen[txn_of(j->p, x->t)] = 1;
@@ -648,17 +659,17 @@ void justify_nodes(const justify *j, uint8_t *seen)
             break;
         case PROOF_OVERLAP:
         case PROOF_VER:
-            see(seen, x->w);
-            see(seen, x->u);
+            see_node(seen, x->w);
+            see_node(seen, x->u);
             break;
         case PROOF_CYCLE:
             for (size_t k = 0; k < x->n; k++) seen[txn_of(j->p, at[k])] = 1;
             break;
         case PROOF_SEES:
-            see(seen, x->w);
+            see_node(seen, x->w);
             see_candidates(j, x->t, x->op, x->key, seen); /* fall through */
         case PROOF_LOOP:
-            see(seen, x->t);
+            see_node(seen, x->t);
             see_hops(j, at, x->n, seen);
             break;
         case PROOF_RUP:

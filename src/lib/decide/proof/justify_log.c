@@ -18,6 +18,7 @@ void justify_start(justify *j)
 static void var_is(justify *j, uint32_t var, enum var_kind kind, uint32_t a, uint32_t b)
 {
     var_info none = {NONE, 0, 0}, x = {kind, a, b};
+    assert(kind <= VAR_TAKEN);
     while (j->vars.n <= var) vec_push(j->m, &j->vars, none);
     j->vars.at[var] = x;
 }
@@ -125,11 +126,13 @@ typedef struct trimmer {
 
 static uint32_t *lits_of(justify *j, uint32_t id)
 {
+    assert(id < j->entries.n);
     return j->pool.at + j->entries.at[id].lits;
 }
 
-static void set(trimmer *t, uint32_t lit, uint32_t reason)
+static void set_literal(trimmer *t, uint32_t lit, uint32_t reason)
 {
+    assert(!t->value[lit]);
     t->value[lit] = 1;
     t->value[lit ^ 1] = -1;
     t->reason[lit >> 1] = reason;
@@ -137,7 +140,7 @@ static void set(trimmer *t, uint32_t lit, uint32_t reason)
 }
 
 /* The falsified entry, or NONE. */
-static uint32_t propagate(trimmer *t)
+static uint32_t propagate_entries(trimmer *t)
 {
     justify *j = t->j;
     while (t->head < t->trail.n) {
@@ -169,7 +172,7 @@ static uint32_t propagate(trimmer *t)
             if (t->value[lits[0]] < 0)
                 conflict = id;
             else
-                set(t, lits[0], id);
+                set_literal(t, lits[0], id);
         }
         list->n = keep;
         if (conflict != NONE) return conflict;
@@ -178,7 +181,7 @@ static uint32_t propagate(trimmer *t)
     return NONE;
 }
 
-static void forget(trimmer *t)
+static void undo_trail(trimmer *t)
 {
     for (size_t i = 0; i < t->trail.n; i++)
         t->value[t->trail.at[i]] = t->value[t->trail.at[i] ^ 1] = 0;
@@ -206,6 +209,7 @@ static void keep_hints(trimmer *t, uint32_t id, uint32_t conflict)
     lits = lits_of(j, conflict);
     for (uint32_t i = 0; i < j->entries.at[conflict].n; i++) t->seen[lits[i] >> 1] = 0;
     size_t n = j->pool.n - first; /* collected backwards */
+    assert(n && conflict < id);
     for (size_t i = 0; i < n / 2; i++) {
         uint32_t swap = j->pool.at[first + i];
         j->pool.at[first + i] = j->pool.at[first + n - 1 - i];
@@ -219,10 +223,11 @@ static bool derive_entry(trimmer *t, uint32_t id)
 {
     justify *j = t->j;
     uint32_t conflict = NONE;
+    assert(!t->trail.n && (!t->limit || id <= t->limit)); /* limits only fall */
     t->limit = id;
     for (uint32_t i = 0; i < j->entries.at[id].n; i++) {
         uint32_t lit = lits_of(j, id)[i] ^ 1;
-        if (!t->value[lit]) set(t, lit, NONE);
+        if (!t->value[lit]) set_literal(t, lit, NONE);
     }
     size_t keep = 0;
     for (size_t i = 0; i < t->units.n; i++) {
@@ -231,12 +236,12 @@ static bool derive_entry(trimmer *t, uint32_t id)
         t->units.at[keep++] = unit;
         uint32_t lit = lits_of(j, unit)[0];
         if (conflict == NONE && t->value[lit] < 0) conflict = unit;
-        if (conflict == NONE && !t->value[lit]) set(t, lit, unit);
+        if (conflict == NONE && !t->value[lit]) set_literal(t, lit, unit);
     }
     t->units.n = keep;
-    if (conflict == NONE) conflict = propagate(t);
+    if (conflict == NONE) conflict = propagate_entries(t);
     if (conflict != NONE) keep_hints(t, id, conflict);
-    forget(t);
+    undo_trail(t);
     return conflict != NONE;
 }
 

@@ -16,9 +16,10 @@ static size_t name_hash(const lit_name *x)
     return (size_t)hash_pair(hash_pair(x->kind, x->a), hash_pair(x->b, x->c));
 }
 
-static uint32_t name(justify *j, uint32_t kind, uint32_t a, uint32_t b, uint32_t c)
+static uint32_t literal_named(justify *j, uint32_t kind, uint32_t a, uint32_t b, uint32_t c)
 {
     lit_name x = {kind, a, b, c};
+    assert(kind <= LITERAL_READS && j->value.n == j->names.n);
     if (!j->name_slot || 2 * j->names.n >= j->name_mask) {
         size_t n = j->name_slot ? 2 * (j->name_mask + 1) : 256;
         mem_put(j->m, j->name_slot);
@@ -42,12 +43,12 @@ static uint32_t name(justify *j, uint32_t kind, uint32_t a, uint32_t b, uint32_t
 
 uint32_t justify_before(justify *j, uint32_t from, uint32_t to)
 {
-    return name(j, LITERAL_BEFORE, from, to, 0);
+    return literal_named(j, LITERAL_BEFORE, from, to, 0);
 }
 
 uint32_t justify_took_part(justify *j, node_id v)
 {
-    return j->g->maybe[v] ? name(j, LITERAL_IN, v, 0, 0) : NEVER_FALSE;
+    return j->g->maybe[v] ? literal_named(j, LITERAL_IN, v, 0, 0) : NEVER_FALSE;
 }
 
 /* The read saw w (NO_ID: the initial state).  If it can have seen nothing else: its reader took
@@ -59,7 +60,7 @@ uint32_t justify_reads(justify *j, uint32_t ob, node_id w)
     if (!one && j->open_of && j->open_of[ob] != NONE)
         one = g->cand_first.at[j->open_of[ob] + 1] - g->cand_first.at[j->open_of[ob]] < 2;
     if (one) return justify_took_part(j, g->ob_node[ob]);
-    return name(j, LITERAL_READS, j->g->ob_op[ob], j->g->ob_key[ob], w);
+    return literal_named(j, LITERAL_READS, j->g->ob_op[ob], j->g->ob_key[ob], w);
 }
 
 /* A literal of the solver as one of the proof; NONE: it was never said what it means. */
@@ -93,13 +94,15 @@ uint32_t justify_add_line(justify *j, proof_line line)
     vec_push(j->m, &j->lines, line);
     if (j->lines.n >= UINT32_MAX - 16)
         guard_fail(j->m->guard, GUARD_UNSUPPORTED, "a proof of more than 2^32 steps");
+    assert(j->clause.n == j->lines.n + 1);
     return (uint32_t)j->lines.n;
 }
 
-/* What the line says now: 1 one literal is left, which becomes true; -1 none is; 0 nothing. */
-static int say(justify *j, uint32_t id)
+/* Propagates the line: 1 if one literal was left, which becomes true; -1 if none is; else 0. */
+static int propagate_line(justify *j, uint32_t id)
 {
     uint32_t unit = NONE;
+    assert(id && id <= j->lines.n);
     for (size_t i = j->clause.at[id - 1]; i < j->clause.at[id]; i++) {
         uint32_t lit = j->lits.at[i];
         int v = j->value.at[lit / 2] * (lit & 1 ? -1 : 1);
@@ -116,6 +119,7 @@ static int say(justify *j, uint32_t id)
    not lead to it. */
 uint32_t justify_rup(justify *j)
 {
+    assert(!j->trail.n);
     proof_line line = {.kind = PROOF_RUP, .first = j->lines_pool.n};
     bool conflict = false;
     for (size_t i = 0; i < j->made.n; i++) {
@@ -128,7 +132,7 @@ uint32_t justify_rup(justify *j)
     line.n = j->lines_pool.n - line.first;
     line.hints = j->lines_pool.n;
     for (size_t i = 0; i < j->hints.n && !conflict; i++) {
-        int did = say(j, j->hints.at[i]);
+        int did = propagate_line(j, j->hints.at[i]);
         if (did) vec_push(j->m, &j->lines_pool, j->hints.at[i]);
         conflict = did < 0;
     }
@@ -144,6 +148,7 @@ uint32_t justify_rup(justify *j)
 
 void justify_hint(justify *j, uint32_t step_id)
 {
+    assert(step_id <= j->lines.n);
     vec_push(j->m, &j->hints, step_id);
 }
 
@@ -160,7 +165,7 @@ static bool same_axiom(const proof_line *a, const proof_line *b)
 }
 
 /* The number of that axiom if it was said before, else 0 and the slot for it. */
-static uint32_t said(justify *j, const proof_line *x, size_t *slot)
+static uint32_t find_axiom(justify *j, const proof_line *x, size_t *slot)
 {
     if (!j->line_slot || 2 * j->axioms >= j->line_mask) {
         size_t n = j->line_slot ? 2 * (j->line_mask + 1) : 256, old = j->line_mask + 1;
@@ -190,7 +195,7 @@ static uint32_t prove_in(justify *j, node_id v);
 uint32_t justify_axiom(justify *j, proof_line x)
 {
     size_t slot = 0;
-    uint32_t id = said(j, &x, &slot);
+    uint32_t id = find_axiom(j, &x, &slot);
     if (id) {
         j->made.n = 0;
         return id;
@@ -310,10 +315,11 @@ static uint32_t say_shows(justify *j, uint32_t ob, node_id a)
     return justify_axiom(j, x);
 }
 
-static bool position(const asg *g, node_id v, key_id k, int64_t *at)
+static bool version_position(const asg *g, node_id v, key_id k, int64_t *at)
 {
     const history *h = g->h;
     uint32_t i = asg_install(g, v, k);
+    assert(i != NO_ID);
     const attr *a = op_attrs(h, g->inst_op[i]), *end = h->attrs.at + h->attrs.n;
     for (; a && a < end && a->op == g->inst_op[i]; a++)
         if (a->kind == ATTR_VER) {
@@ -327,7 +333,7 @@ uint32_t justify_say_ver(justify *j, key_id k, node_id a, node_id b)
 {
     int64_t at_a, at_b;
     proof_line x = {PROOF_VER, 0, a, b, 0, k, 0, 0, 0, 0};
-    if (!position(j->g, a, k, &at_a) || !position(j->g, b, k, &at_b)) return 0;
+    if (!version_position(j->g, a, k, &at_a) || !version_position(j->g, b, k, &at_b)) return 0;
     j->made.n = 0;
     justify_made_not(j, justify_took_part(j, a));
     if (at_a == at_b)
@@ -345,6 +351,7 @@ uint32_t justify_say_extra(justify *j, const edge *e)
 
 uint32_t justify_say_overlap(justify *j, key_id k, node_id a, node_id b)
 {
+    assert(a != b && asg_install(j->g, a, k) != NO_ID && asg_install(j->g, b, k) != NO_ID);
     proof_line x = {PROOF_OVERLAP, 0, a, b, 0, k, 0, 0, 0, 0};
     j->made.n = 0;
     vec_push(j->m, &j->made, justify_before(j, commit_of(j->p, a), begin_of(j->p, b)));
@@ -386,7 +393,8 @@ uint32_t justify_say_initial(justify *j, uint32_t a, uint32_t b)
     return justify_axiom(j, x);
 }
 
-/* Nobody wrote k between u and v, as the hops behind it say. */
+/* Adds what denies that no other transaction wrote k between u and v; the hops say on which side
+   each stands. */
 static void made_between(justify *j, key_id k, node_id u, node_id v, const proof_hop *sides,
                          size_t n)
 {
