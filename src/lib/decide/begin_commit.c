@@ -24,7 +24,7 @@
 
 #include <assert.h>
 
-#include "base/hash.h"
+#include "base/map.h"
 #include "solve/order.h"
 
 #define NONE UINT32_MAX
@@ -76,9 +76,7 @@ typedef struct bc {
     uint32_t *cand_var; /* parallel to g->cand */
     uint32_t choices;   /* the first variables: outcomes and candidates */
 
-    uint64_t *pair; /* (from, to) -> literal, open addressing */
-    uint32_t *pair_lit;
-    size_t pair_mask, pairs;
+    id_map pair_lits;    /* (from, to) -> literal */
     VEC(pair_info) info; /* by variable */
     VEC(uint32_t) lits;
 
@@ -101,13 +99,13 @@ typedef struct layer_scratch {
 static void sort_layer(const bc *z, uint32_t first, uint32_t last, const uint32_t *tie,
                        layer_scratch *x)
 {
-    uint32_t low = UINT32_MAX, high = 0;
+    assert(first < last);
+    uint32_t low = tie[z->at[first]], high = low;
     for (uint32_t i = first; i < last; i++) {
         uint32_t t = tie[z->at[i]];
         low = t < low ? t : low;
         high = t > high ? t : high;
     }
-    assert(low <= high);
     memset(x->bucket + low, 0, ((size_t)high - low + 2) * sizeof *x->bucket);
     for (uint32_t i = first; i < last; i++) x->bucket[tie[z->at[i]] + 1]++;
     for (uint32_t t = low; t < high; t++) x->bucket[t + 1] += x->bucket[t];
@@ -290,38 +288,12 @@ static void make_chains(bc *z)
 
 /* --- literals and clauses --------------------------------------------------------------------- */
 
-static void grow_pairs(bc *z)
-{
-    size_t n = z->pair ? 2 * (z->pair_mask + 1) : 256;
-    uint64_t *pair = mem_array0(z->m, uint64_t, n);
-    uint32_t *lit = mem_array(z->m, uint32_t, n);
-    for (size_t i = 0; z->pair && i <= z->pair_mask; i++) {
-        if (!z->pair[i]) continue;
-        size_t at = (size_t)hash_u64(z->pair[i]) & (n - 1);
-        while (pair[at]) at = (at + 1) & (n - 1);
-        pair[at] = z->pair[i];
-        lit[at] = z->pair_lit[i];
-    }
-    mem_put(z->m, z->pair);
-    mem_put(z->m, z->pair_lit);
-    z->pair = pair;
-    z->pair_lit = lit;
-    z->pair_mask = n - 1;
-}
-
 /* The slot of a pair of events; a fresh one holds LIT_NONE. */
 static uint32_t *pair_slot(bc *z, uint32_t from, uint32_t to)
 {
+    static_assert(LIT_NONE == MAP_NONE, "a new slot of the map holds no literal");
     assert(from != to);
-    if (!z->pair || 2 * z->pairs >= z->pair_mask) grow_pairs(z);
-    uint64_t key = ((uint64_t)from << 32 | to) + 1;
-    size_t at = (size_t)hash_u64(key) & z->pair_mask;
-    for (; z->pair[at]; at = (at + 1) & z->pair_mask)
-        if (z->pair[at] == key) return &z->pair_lit[at];
-    z->pair[at] = key;
-    z->pair_lit[at] = LIT_NONE;
-    z->pairs++;
-    return &z->pair_lit[at];
+    return id_map_at(z->m, &z->pair_lits, map_pair(from, to));
 }
 
 /* A literal whose truth puts `from` before `to`. */

@@ -20,19 +20,13 @@
 #include <assert.h>
 
 #include "base/hash.h"
+#include "base/map.h"
 #include "decide/first_order.h"
 
 #define NONE UINT32_MAX
 #define MOST_TXNS 50000u
 #define MOST_PAIRS ((uint64_t)1 << 30)
 #define WIDEST 4
-
-/* A map from (a, b) to a number, open addressing. */
-typedef struct pair_map {
-    uint64_t *key; /* the pair + 1; 0: the slot is free */
-    uint32_t *value;
-    size_t mask, n;
-} pair_map;
 
 enum { OPEN, LOW_FIRST, HIGH_FIRST };
 
@@ -65,7 +59,7 @@ typedef struct poly {
     decision *a;
     uint8_t *absent; /* per node: its outcome is unknown, and taken as aborted */
 
-    pair_map by_nodes; /* low, high -> index of pairs */
+    id_map by_nodes; /* low, high -> index of pairs */
     VEC(writers) pairs;
     VEC(meeting) meetings;
     uint8_t *first; /* per pair: OPEN, or which of the two comes first */
@@ -84,60 +78,16 @@ typedef struct poly {
     order *o;
     uint32_t *taken_var; /* per node; true: left out */
     uint32_t *cand_var;
-    pair_map by_events; /* edge -> variable of an anti-dependency */
+    id_map by_events; /* edge -> variable of an anti-dependency */
     VEC(brought_edge) choices;
     uint32_t *by_pos, *at_pos; /* choices by the place of their source */
-    pair_map written;          /* cycle clauses, by hash: a clash only loses a redundant one */
+    key_set written;           /* cycle clauses, by hash: a clash only loses a redundant one */
     VEC(uint32_t) lits;
 } poly;
 
 static bool poly_pass_on(const poly *z, enum pass x)
 {
     return pass_on(z->p->tune, x);
-}
-
-/* --- maps ------------------------------------------------------------------------------------- */
-
-static void map_grow(mem *m, pair_map *t)
-{
-    pair_map old = *t;
-    size_t n = old.key ? 2 * (old.mask + 1) : 256;
-    t->key = mem_array0(m, uint64_t, n);
-    t->value = mem_array(m, uint32_t, n);
-    t->mask = n - 1;
-    for (size_t i = 0; old.key && i <= old.mask; i++) {
-        if (!old.key[i]) continue;
-        size_t at = (size_t)hash_u64(old.key[i]) & t->mask;
-        while (t->key[at]) at = (at + 1) & t->mask;
-        t->key[at] = old.key[i];
-        t->value[at] = old.value[i];
-    }
-    mem_put(m, old.key);
-    mem_put(m, old.value);
-}
-
-/* Where the number of the pair stands; a new pair has NONE. */
-static uint32_t *map_put(mem *m, pair_map *t, uint32_t a, uint32_t b)
-{
-    if (!t->key || 2 * t->n >= t->mask) map_grow(m, t);
-    uint64_t key = ((uint64_t)a << 32 | b) + 1;
-    size_t at = (size_t)hash_u64(key) & t->mask;
-    for (; t->key[at]; at = (at + 1) & t->mask)
-        if (t->key[at] == key) return &t->value[at];
-    t->key[at] = key;
-    t->n++;
-    t->value[at] = NONE;
-    return &t->value[at];
-}
-
-static uint32_t map_get(const pair_map *t, uint32_t a, uint32_t b)
-{
-    if (!t->key) return NONE;
-    uint64_t key = ((uint64_t)a << 32 | b) + 1;
-    size_t at = (size_t)hash_u64(key) & t->mask;
-    for (; t->key[at]; at = (at + 1) & t->mask)
-        if (t->key[at] == key) return t->value[at];
-    return NONE;
 }
 
 /* --- build ------------------------------------------------------------------------------------ */
@@ -160,7 +110,7 @@ static void find_absent(poly *z)
 static uint32_t pair_of(const poly *z, node_id a, node_id b)
 {
     assert(a != b);
-    return map_get(&z->by_nodes, a < b ? a : b, a < b ? b : a);
+    return id_map_get(&z->by_nodes, a < b ? map_pair(a, b) : map_pair(b, a));
 }
 
 static bool build_pairs(poly *z)
@@ -185,7 +135,7 @@ static bool build_pairs(poly *z)
                 node_id a = g->inst_node[low], b = g->inst_node[high];
                 assert(a < b); /* installs of a key stand in node order */
                 if (z->absent[a] || z->absent[b]) continue;
-                uint32_t *at = map_put(z->m, &z->by_nodes, a, b);
+                uint32_t *at = id_map_at(z->m, &z->by_nodes, map_pair(a, b));
                 if (*at == NONE) {
                     writers w = {a, b, NONE, NONE};
                     *at = (uint32_t)z->pairs.n;
@@ -583,7 +533,7 @@ static void encode_pairs(poly *z)
 /* The literal of an anti-dependency that no pair brings by itself. */
 static uint32_t rw_lit(poly *z, uint32_t from, uint32_t to)
 {
-    uint32_t *var = map_put(z->m, &z->by_events, from, to);
+    uint32_t *var = id_map_at(z->m, &z->by_events, map_pair(from, to));
     if (*var == NONE) {
         *var = solver_var(z->s);
         bring_edge(z, lit_of(*var, false), from, to);
@@ -737,9 +687,7 @@ static void exclude_together(poly *z, const uint32_t *lits, size_t n)
         k++;
     }
     uint64_t hash = hash_bytes(sorted, k * sizeof *sorted, 0);
-    uint32_t *seen = map_put(z->m, &z->written, (uint32_t)(hash >> 33), (uint32_t)hash);
-    if (*seen != NONE) return;
-    *seen = 1;
+    if (!key_set_add(z->m, &z->written, hash)) return;
     clause_start(z);
     for (size_t i = 0; i < k; i++) clause_lit(z, lit_not(sorted[i]));
     clause_end(z);

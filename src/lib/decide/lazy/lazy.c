@@ -22,8 +22,8 @@
 
 #include <assert.h>
 
-#include "base/hash.h"
 #include "base/rng.h"
+#include "base/search.h"
 #include "decide/first_order.h"
 #include "decide/proof/justify.h"
 #include "decide/lazy/lazy_state.h"
@@ -148,15 +148,9 @@ uint32_t lazy_next_of_others(const lazy *z, uint32_t inst, node_id v)
 uint32_t lazy_versions_before(const lazy *z, key_id k, node_id v)
 {
     uint32_t at = z->pos[begin_of(z->p, v)];
-    uint32_t lo = z->g->kw_first[k], hi = z->g->kw_first[k + 1];
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (commit_pos(z, z->list[mid]) < at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    SEARCH_FIRST(uint32_t, i, z->g->kw_first[k], z->g->kw_first[k + 1],
+                 commit_pos(z, z->list[i]) >= at);
+    return i;
 }
 
 uint32_t lazy_version_seen(const lazy *z, key_id k, node_id v)
@@ -189,25 +183,6 @@ uint32_t lazy_explained_by(const lazy *z, uint32_t ob)
 
 /* --- literals and clauses --------------------------------------------------------------------- */
 
-static void grow_pairs(lazy *z)
-{
-    size_t n = z->pair ? 2 * (z->pair_mask + 1) : 256;
-    uint64_t *pair = mem_array0(z->m, uint64_t, n);
-    uint32_t *var = mem_array(z->m, uint32_t, n);
-    for (size_t i = 0; z->pair && i <= z->pair_mask; i++) {
-        if (!z->pair[i]) continue;
-        size_t at = (size_t)hash_u64(z->pair[i]) & (n - 1);
-        while (pair[at]) at = (at + 1) & (n - 1);
-        pair[at] = z->pair[i];
-        var[at] = z->pair_var[i];
-    }
-    mem_put(z->m, z->pair);
-    mem_put(z->m, z->pair_var);
-    z->pair = pair;
-    z->pair_var = var;
-    z->pair_mask = n - 1;
-}
-
 static uint32_t new_var(lazy *z)
 {
     uint32_t v = solver_var(z->s);
@@ -218,15 +193,9 @@ static uint32_t new_var(lazy *z)
 uint32_t lazy_before(lazy *z, uint32_t from, uint32_t to)
 {
     assert(from != to);
-    if (2 * z->pairs >= z->pair_mask) grow_pairs(z);
-    uint64_t key = ((uint64_t)from << 32 | to) + 1;
-    size_t at = (size_t)hash_u64(key) & z->pair_mask;
-    for (; z->pair[at]; at = (at + 1) & z->pair_mask)
-        if (z->pair[at] == key) return lit_of(z->pair_var[at], false);
-    z->pair[at] = key;
-    z->pairs++;
-    uint32_t var = new_var(z);
-    z->pair_var[at] = var;
+    uint32_t *slot = id_map_at(z->m, &z->pair_vars, map_pair(from, to));
+    if (*slot != MAP_NONE) return lit_of(*slot, false);
+    uint32_t var = *slot = new_var(z);
     if (z->j) justify_is_before(z->j, var, from, to);
     order_edge(z->o, lit_of(var, false), from, to);
     return lit_of(var, false);
@@ -235,26 +204,7 @@ uint32_t lazy_before(lazy *z, uint32_t from, uint32_t to)
 /* Is this the first question about the pair?  Keeps the names of clauses that were written. */
 bool lazy_first_time(lazy *z, uint32_t a, uint32_t b)
 {
-    if (!z->done || 2 * z->dones >= z->done_mask) {
-        size_t n = z->done ? 2 * (z->done_mask + 1) : 256;
-        uint64_t *fresh = mem_array0(z->m, uint64_t, n);
-        for (size_t i = 0; z->done && i <= z->done_mask; i++) {
-            if (!z->done[i]) continue;
-            size_t at = (size_t)hash_u64(z->done[i]) & (n - 1);
-            while (fresh[at]) at = (at + 1) & (n - 1);
-            fresh[at] = z->done[i];
-        }
-        mem_put(z->m, z->done);
-        z->done = fresh;
-        z->done_mask = n - 1;
-    }
-    uint64_t key = ((uint64_t)a << 32 | b) + 1;
-    size_t at = (size_t)hash_u64(key) & z->done_mask;
-    for (; z->done[at]; at = (at + 1) & z->done_mask)
-        if (z->done[at] == key) return false;
-    z->done[at] = key;
-    z->dones++;
-    return true;
+    return key_set_add(z->m, &z->written, map_pair(a, b));
 }
 
 void lazy_clause_start(lazy *z)
@@ -1045,7 +995,6 @@ static void make_solver(lazy *z, const order_graph *known, const uint32_t *pos)
     z->pos = order_positions(z->o);
     z->key_lo = mem_array0(p->m, uint32_t, keys + 1);
     z->key_hi = mem_array0(p->m, uint32_t, keys + 1);
-    grow_pairs(z);
     if (p->rf != z->g->ob_rf) problem_index_readers(p);
     lazy_index_unlisted(z);
 }

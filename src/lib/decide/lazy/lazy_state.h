@@ -10,6 +10,7 @@
 #ifndef RATEL_DECIDE_LAZY_LAZY_STATE_H
 #define RATEL_DECIDE_LAZY_LAZY_STATE_H
 
+#include "base/map.h"
 #include "base/rng.h"
 #include "decide/first_order.h"
 #include "decide/proof/justify.h"
@@ -45,11 +46,8 @@ typedef struct lazy {
 
     /* Literals and clauses that were made.  Invariant: two events have at most one variable, and no
        clause is written twice. */
-    uint64_t *pair; /* (from, to) -> variable, open addressing */
-    uint32_t *pair_var;
-    size_t pair_mask, pairs;
-    uint64_t *done; /* clauses written: obligation and install, or two installs */
-    size_t done_mask, dones;
+    id_map pair_vars; /* (from, to) -> variable */
+    key_set written;  /* clauses: obligation and install, or two installs */
 
     /* The queue.  Invariant: queued[ob] (overlap_queued[inst]) is 1 if and only if the obligation
        (the install, with OVERLAP) stands once in queue[head..n). */
