@@ -20,9 +20,9 @@ void words_events(verdict *v, asg *g, const order_problem *p, const uint32_t *ev
 /* No order at all; core: transactions of the clauses that refute it. */
 void words_search(verdict *v, asg *g, const level_rule *rule, const node_id *core, size_t n);
 
-/* judge.c: the test of a weak level, if this build has one. */
+/* hearing.c: the test of a weak level, if this build has one. */
 bool weak_of(enum level_id id, enum weak_level *out);
-/* judge.c: the level as a rule about orders, or NULL; *rt: real time counts. */
+/* hearing.c: the level as a rule about orders, or NULL; *rt: real time counts. */
 const level_rule *judge_rule(const level_ref *l, bool *rt);
 enum ryow judge_policy(const history *h, const question *q, mem *work);
 

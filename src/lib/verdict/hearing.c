@@ -12,6 +12,22 @@
 #include "verdict/core.h"
 #include "verdict/describe.h"
 
+/* The levels of this build by their test. */
+bool weak_of(enum level_id id, enum weak_level *out)
+{
+    *out = level_at(id)->weak;
+    return *out != WEAK_NONE;
+}
+
+/* The level as a rule about orders, where this build decides it so. */
+const level_rule *judge_rule(const level_ref *l, bool *rt)
+{
+    const level_rule *r = rule_of(l->id);
+    *rt = l->realtime || level_at(l->id)->real_time & RT_TXN;
+    if (!r || (l->realtime && level_at(l->id)->no_realtime)) return NULL;
+    return l->id == LEVEL_SSER ? rule_of(LEVEL_SER) : r;
+}
+
 void verdict_reason(verdict *v, const char *text)
 {
     size_t n = strlen(text);

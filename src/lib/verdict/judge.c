@@ -14,13 +14,6 @@
 #include "verdict/describe.h"
 #include "verdict/hearing.h"
 
-/* The levels of this build by their test. */
-bool weak_of(enum level_id id, enum weak_level *out)
-{
-    *out = level_at(id)->weak;
-    return *out != WEAK_NONE;
-}
-
 /* --- the read-your-own-writes policy ---------------------------------------------------------- */
 
 /* The strictest policy under which every read of an own-written key is explained. */
@@ -45,15 +38,6 @@ static enum ryow pick_policy(const history *h, mem *work)
 enum ryow judge_policy(const history *h, const question *q, mem *work)
 {
     return q->policy == POLICY_AUTO ? pick_policy(h, work) : (enum ryow)q->policy;
-}
-
-/* The level as a rule about orders, where this build decides it so. */
-const level_rule *judge_rule(const level_ref *l, bool *rt)
-{
-    const level_rule *r = rule_of(l->id);
-    *rt = l->realtime || level_at(l->id)->real_time & RT_TXN;
-    if (!r || (l->realtime && level_at(l->id)->no_realtime)) return NULL;
-    return l->id == LEVEL_SSER ? rule_of(LEVEL_SER) : r;
 }
 
 /* --- by the history alone --------------------------------------------------------------------- */
