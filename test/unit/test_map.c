@@ -74,7 +74,7 @@ TEST(map_and_set_agree_with_an_array)
     EXPECT(id_map_check(&t) && key_set_check(&s));
     EXPECT_EQ_UINT(t.n, 700);
     EXPECT_EQ_UINT(s.n, 699); /* 0 is kept apart */
-    key_set_clear(&s);
+    key_set_restart(&p.m, &s, 10);
     EXPECT(!key_set_has(&s, 0) && !key_set_has(&s, key[699]));
     EXPECT(key_set_add(&p.m, &s, 0) && key_set_check(&s));
     id_map_free(&p.m, &t);
@@ -100,6 +100,32 @@ TEST(a_reserved_table_does_not_move)
     }
     id_map_reserve(&p.m, &t, 100);
     EXPECT(id_map_check(&t) && key_set_check(&s) && id_index_check(&x));
+    close_place(&p);
+}
+
+/* After a large question, small ones and growing ones; each starts from nothing. */
+TEST(a_restarted_table_is_empty_and_clears_no_more_than_it_needs)
+{
+    place p;
+    id_map t = {0};
+    key_set s = {0};
+    id_index x = {0};
+    open_place(&p, 1000);
+    for (uint32_t round = 0; round < 20; round++) {
+        uint32_t n = round % 3 ? 3 * round : 5000;
+        id_map_restart(&p.m, &t, n);
+        key_set_restart(&p.m, &s, n);
+        id_index_restart(&p.m, &x, n);
+        EXPECT(t.mask < 16 || t.mask < 4 * (size_t)n);
+        for (uint32_t i = 0; i < 2 * n; i++) { /* twice what was promised */
+            EXPECT_EQ_UINT(id_map_get(&t, i), MAP_NONE);
+            EXPECT(key_set_add(&p.m, &s, i));
+            id_map_put(&p.m, &t, i, round);
+            id_index_add(&p.m, &x, hash_u64(i), i);
+        }
+        EXPECT(id_map_check(&t) && key_set_check(&s) && id_index_check(&x));
+        EXPECT_EQ_UINT(x.n, 2 * (size_t)n);
+    }
     close_place(&p);
 }
 
@@ -175,7 +201,7 @@ TEST(index_keeps_equal_hashes_oldest_first_and_replaces)
     EXPECT(id_index_next(&x, &w));
     EXPECT_EQ_UINT(w.id, 77777);
     EXPECT(id_index_check(&x));
-    id_index_clear(&x);
+    id_index_restart(&p.m, &x, 10);
     w = id_index_walk(&x, last);
     EXPECT(!id_index_next(&x, &w));
     id_index_free(&p.m, &x);

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/hash.h"
+#include "base/map.h"
 #include "read/json.h"
 
 typedef struct reader {
@@ -16,8 +16,7 @@ typedef struct reader {
     const char *line_start; /* in the window */
     VEC(cell) cells;
     VEC(log_stmt) stmts;
-    uint32_t *id_slot; /* hash table of ids */
-    uint32_t id_cap;
+    id_index txn_index; /* transactions by id */
     bool header;
 } reader;
 
@@ -59,29 +58,18 @@ static const char *keep(reader *r, json_text t)
 
 uint32_t log_text_number(sql_log *l, const char *at, size_t n)
 {
-    if (l->texts.n * 2 >= l->text_cap) {
-        uint32_t cap = l->text_cap ? l->text_cap * 2 : 1024;
-        mem_put(l->mem, l->text_slot);
-        l->text_slot = mem_array(l->mem, uint32_t, cap);
-        memset(l->text_slot, 0xff, cap * sizeof *l->text_slot);
-        l->text_cap = cap;
-        for (uint32_t i = 0; i < l->texts.n; i++) {
-            uint64_t h = hash_bytes(l->texts.at[i].at, l->texts.at[i].n, 3) & (cap - 1);
-            while (l->text_slot[h] != UINT32_MAX) h = (h + 1) & (cap - 1);
-            l->text_slot[h] = i;
-        }
-    }
     guard *g = l->mem->guard;
     if (n > UINT32_MAX / 2) guard_fail(g, GUARD_PARSE, "a statement of over 2 GiB");
-    uint64_t h = hash_bytes(at, n, 3) & (l->text_cap - 1);
-    for (; l->text_slot[h] != UINT32_MAX; h = (h + 1) & (l->text_cap - 1)) {
-        const log_text *o = &l->texts.at[l->text_slot[h]];
-        if (o->n == n && !memcmp(o->at, at, n)) return l->text_slot[h];
+    uint64_t hash = hash_bytes(at, n, hash_secret(l));
+    for (index_walk w = id_index_walk(&l->text_index, hash); id_index_next(&l->text_index, &w);) {
+        const log_text *o = &l->texts.at[w.id];
+        if (o->n == n && !memcmp(o->at, at, n)) return w.id;
     }
     if (l->texts.n >= UINT32_MAX - 2) guard_fail(g, GUARD_PARSE, "more than 2^32 statements");
-    l->text_slot[h] = (uint32_t)l->texts.n;
+    uint32_t id = (uint32_t)l->texts.n;
     vec_push(l->mem, &l->texts, ((log_text){arena_text(&l->kept, at, n), (uint32_t)n}));
-    return l->text_slot[h];
+    id_index_add(l->mem, &l->text_index, hash, id);
+    return id;
 }
 
 static uint32_t text_number(reader *r, json_text t)
@@ -381,22 +369,10 @@ static void read_member(reader *r, line_parts *p, json_text name)
 static bool new_id(reader *r, const char *id)
 {
     sql_log *l = r->l;
-    if (l->txns.n * 2 >= r->id_cap) {
-        uint32_t cap = r->id_cap ? r->id_cap * 2 : 1024;
-        mem_put(l->mem, r->id_slot);
-        r->id_slot = mem_array(l->mem, uint32_t, cap);
-        memset(r->id_slot, 0xff, cap * sizeof *r->id_slot);
-        r->id_cap = cap;
-        for (uint32_t i = 0; i < l->txns.n; i++) {
-            uint64_t h = hash_bytes(l->txns.at[i].id, strlen(l->txns.at[i].id), 5) & (cap - 1);
-            while (r->id_slot[h] != UINT32_MAX) h = (h + 1) & (cap - 1);
-            r->id_slot[h] = i;
-        }
-    }
-    uint64_t h = hash_bytes(id, strlen(id), 5) & (r->id_cap - 1);
-    for (; r->id_slot[h] != UINT32_MAX; h = (h + 1) & (r->id_cap - 1))
-        if (!strcmp(l->txns.at[r->id_slot[h]].id, id)) return false;
-    r->id_slot[h] = (uint32_t)l->txns.n;
+    uint64_t hash = hash_bytes(id, strlen(id), hash_secret(r));
+    for (index_walk w = id_index_walk(&r->txn_index, hash); id_index_next(&r->txn_index, &w);)
+        if (!strcmp(l->txns.at[w.id].id, id)) return false;
+    id_index_add(l->mem, &r->txn_index, hash, (uint32_t)l->txns.n);
     return true;
 }
 
@@ -478,6 +454,6 @@ void log_read(sql_log *l, source *s)
     if (!r.header) guard_fail(s->guard, GUARD_PARSE, "no header: the log is empty");
     vec_free(m, &r.cells);
     vec_free(m, &r.stmts);
-    mem_put(m, r.id_slot);
+    id_index_free(m, &r.txn_index);
     strbuf_free(&r.j.scratch);
 }

@@ -7,6 +7,7 @@
 #ifndef RATEL_AUDIT_LOG_H
 #define RATEL_AUDIT_LOG_H
 
+#include "base/map.h"
 #include "base/strbuf.h"
 #include "read/byte_source.h"
 #include "sql/arena.h"
@@ -77,8 +78,7 @@ typedef struct sql_log {
     mem *mem;
     arena kept;
     VEC(log_text) texts;
-    uint32_t *text_slot; /* hash table of texts */
-    uint32_t text_cap;
+    id_index text_index; /* texts by content */
     VEC(log_stmt) setup;
     VEC(log_rows) rows;
     VEC(const char *) unknown; /* tables whose initial rows are not known */

@@ -11,6 +11,7 @@
 
 #include <assert.h>
 
+#include "base/search.h"
 #include "base/sort.h"
 
 /* ---- times ----------------------------------------------------------------------------------- */
@@ -91,15 +92,7 @@ static by_time sorted_times(engine *e, bool end)
 static uint32_t rank(const by_time *t, int64_t limit, bool at)
 {
     uint64_t k = sort_key(limit);
-    uint32_t low = 0, high = t->n;
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-        if (t->key[mid] < k || (at && t->key[mid] == k))
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    return (uint32_t)(at ? upper_bound_u64(t->key, t->n, k) : lower_bound_u64(t->key, t->n, k));
 }
 
 /* The highest position + 1 of a key below (or at) the limit. */

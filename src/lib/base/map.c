@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define FIRST_SLOTS 64
+#define FEWEST_SLOTS 8 /* of a table that is restarted for a few entries */
 
 static size_t doubled(mem *m, size_t slots)
 {
@@ -18,10 +19,9 @@ static size_t doubled(mem *m, size_t slots)
     return slots ? 2 * slots : FIRST_SLOTS;
 }
 
-/* A power of two that holds n entries and is at most half full. */
-static size_t slots_for(mem *m, size_t n)
+/* A power of two, at least `slots`, that n entries fill at most by half. */
+static size_t slots_for(mem *m, size_t n, size_t slots)
 {
-    size_t slots = FIRST_SLOTS;
     while (slots / 2 < n) slots = doubled(m, slots);
     return slots;
 }
@@ -34,6 +34,7 @@ static void id_map_resize(mem *m, id_map *t, size_t slots)
     if (!old) t->secret = hash_secret(fresh);
     t->slot = fresh;
     t->mask = slots - 1;
+    t->cap = slots;
     for (size_t i = 0; i < old_slots; i++)
         if (old[i].used) fresh[id_map_place(t, old[i].key)] = old[i];
     mem_put(m, old);
@@ -46,8 +47,21 @@ void id_map_grow(mem *m, id_map *t)
 
 void id_map_reserve(mem *m, id_map *t, size_t n)
 {
-    size_t slots = slots_for(m, n);
+    size_t slots = slots_for(m, n, FIRST_SLOTS);
     if (!t->slot || slots > t->mask + 1) id_map_resize(m, t, slots);
+}
+
+void id_map_restart(mem *m, id_map *t, size_t n)
+{
+    size_t slots = slots_for(m, n, FEWEST_SLOTS);
+    t->n = 0;
+    if (slots > t->cap) {
+        id_map_free(m, t);
+        id_map_resize(m, t, slots);
+    } else {
+        memset(t->slot, 0, slots * sizeof *t->slot);
+        t->mask = slots - 1;
+    }
 }
 
 void id_map_free(mem *m, id_map *t)
@@ -75,6 +89,7 @@ static void key_set_resize(mem *m, key_set *t, size_t slots)
     if (!old) t->secret = hash_secret(fresh);
     t->slot = fresh;
     t->mask = slots - 1;
+    t->cap = slots;
     for (size_t i = 0; i < old_slots; i++)
         if (old[i]) fresh[key_set_place(t, old[i])] = old[i];
     mem_put(m, old);
@@ -87,15 +102,22 @@ void key_set_grow(mem *m, key_set *t)
 
 void key_set_reserve(mem *m, key_set *t, size_t n)
 {
-    size_t slots = slots_for(m, n);
+    size_t slots = slots_for(m, n, FIRST_SLOTS);
     if (!t->slot || slots > t->mask + 1) key_set_resize(m, t, slots);
 }
 
-void key_set_clear(key_set *t)
+void key_set_restart(mem *m, key_set *t, size_t n)
 {
-    if (t->n) memset(t->slot, 0, (t->mask + 1) * sizeof *t->slot);
+    size_t slots = slots_for(m, n, FEWEST_SLOTS);
     t->n = 0;
     t->has_zero = false;
+    if (slots > t->cap) {
+        key_set_free(m, t);
+        key_set_resize(m, t, slots);
+    } else {
+        memset(t->slot, 0, slots * sizeof *t->slot);
+        t->mask = slots - 1;
+    }
 }
 
 void key_set_free(mem *m, key_set *t)
@@ -135,6 +157,7 @@ static void id_index_resize(mem *m, id_index *t, size_t slots)
     }
     t->slot = fresh;
     t->mask = mask;
+    t->cap = slots;
     mem_put(m, old);
 }
 
@@ -145,14 +168,21 @@ void id_index_grow(mem *m, id_index *t)
 
 void id_index_reserve(mem *m, id_index *t, size_t n)
 {
-    size_t slots = slots_for(m, n);
+    size_t slots = slots_for(m, n, FIRST_SLOTS);
     if (!t->slot || slots > t->mask + 1) id_index_resize(m, t, slots);
 }
 
-void id_index_clear(id_index *t)
+void id_index_restart(mem *m, id_index *t, size_t n)
 {
-    if (t->n) memset(t->slot, 0, (t->mask + 1) * sizeof *t->slot);
+    size_t slots = slots_for(m, n, FEWEST_SLOTS);
     t->n = 0;
+    if (slots > t->cap) {
+        id_index_free(m, t);
+        id_index_resize(m, t, slots);
+    } else {
+        memset(t->slot, 0, slots * sizeof *t->slot);
+        t->mask = slots - 1;
+    }
 }
 
 void id_index_free(mem *m, id_index *t)

@@ -5,7 +5,8 @@
  * Open addressing with linear probing; a table is at most half full and doubles, so a run of n
  * insertions costs O(n).  A table of zero bytes is empty and owns no memory: `id_map t = {0}`.
  * Memory comes from the region given to each insertion, which must always be the same one; failure
- * leaves through its guard, with the table as it was.
+ * leaves through its guard, with the table as it was.  (Without memory the mask is 0, which counts
+ * as half full: the first insertion grows.)
  *
  * Hostile keys: map and set mix a secret into every hash, the address of their first block, so a
  * file cannot be written to make all its numbers meet in one place.  For the same reason two tables
@@ -13,6 +14,10 @@
  * nothing here walks a whole table: its order would differ from run to run.  Keep an array beside
  * the table where all entries are needed.  An index uses the caller's hash as it is: where its keys
  * come from outside, hash them with a seed of that kind (hash_secret).
+ *
+ * A table that serves many small questions in turn is emptied by its restart function, which is
+ * told how many entries come next: it clears only what they need, so one large question does not
+ * make all later ones expensive.
  *
  * Invariant: every entry stands at or after its own place, with no free slot between (map_check).
  */
@@ -45,12 +50,13 @@ typedef struct id_map_slot {
 
 typedef struct id_map {
     id_map_slot *slot;
-    size_t mask, n;
+    size_t mask, n, cap;
     uint64_t secret;
 } id_map;
 
 void id_map_grow(mem *m, id_map *t);
 void id_map_reserve(mem *m, id_map *t, size_t n); /* room for n entries in all */
+void id_map_restart(mem *m, id_map *t, size_t n);
 void id_map_free(mem *m, id_map *t);
 bool id_map_check(const id_map *t);
 
@@ -72,7 +78,7 @@ static inline uint32_t id_map_get(const id_map *t, uint64_t key)
 /* Where the value of the key stands, valid until the next insertion; a new key gets MAP_NONE. */
 static inline uint32_t *id_map_at(mem *m, id_map *t, uint64_t key)
 {
-    if (!t->slot || 2 * t->n >= t->mask) id_map_grow(m, t);
+    if (2 * t->n >= t->mask) id_map_grow(m, t);
     id_map_slot *s = &t->slot[id_map_place(t, key)];
     if (!s->used) {
         *s = (id_map_slot){key, MAP_NONE, 1};
@@ -91,14 +97,14 @@ static inline void id_map_put(mem *m, id_map *t, uint64_t key, uint32_t value)
 
 typedef struct key_set {
     uint64_t *slot; /* 0: free; the key 0 is kept apart */
-    size_t mask, n;
+    size_t mask, n, cap;
     uint64_t secret;
     bool has_zero;
 } key_set;
 
 void key_set_grow(mem *m, key_set *t);
 void key_set_reserve(mem *m, key_set *t, size_t n); /* room for n keys in all */
-void key_set_clear(key_set *t);                     /* forgets the keys, keeps the memory */
+void key_set_restart(mem *m, key_set *t, size_t n);
 void key_set_free(mem *m, key_set *t);
 bool key_set_check(const key_set *t);
 
@@ -123,7 +129,7 @@ static inline bool key_set_add(mem *m, key_set *t, uint64_t key)
         t->has_zero = true;
         return fresh;
     }
-    if (!t->slot || 2 * t->n >= t->mask) key_set_grow(m, t);
+    if (2 * t->n >= t->mask) key_set_grow(m, t);
     size_t at = key_set_place(t, key);
     if (t->slot[at]) return false;
     t->slot[at] = key;
@@ -142,7 +148,7 @@ static inline bool key_set_add(mem *m, key_set *t, uint64_t key)
        id_index_add(m, t, hash, fresh);                                                        */
 typedef struct id_index {
     uint64_t *slot; /* hash << 32 | id + 1; 0: free */
-    size_t mask, n;
+    size_t mask, n, cap;
 } id_index;
 
 typedef struct index_walk {
@@ -152,7 +158,7 @@ typedef struct index_walk {
 
 void id_index_grow(mem *m, id_index *t);
 void id_index_reserve(mem *m, id_index *t, size_t n); /* room for n entries in all */
-void id_index_clear(id_index *t);                     /* forgets the ids, keeps the memory */
+void id_index_restart(mem *m, id_index *t, size_t n);
 void id_index_free(mem *m, id_index *t);
 bool id_index_check(const id_index *t);
 
@@ -176,11 +182,25 @@ static inline bool id_index_next(const id_index *t, index_walk *w)
     }
 }
 
+/* For lookups that wait for memory: fetches the slot of a key that is about to be looked up, ... */
+static inline void id_index_soon(const id_index *t, uint64_t hash)
+{
+    if (t->slot) __builtin_prefetch(&t->slot[(size_t)(hash >> 32) & t->mask]);
+}
+
+/* ... and when it has come, says which id the lookup will compare first, if it can be told without
+   a search, else MAP_NONE. */
+static inline uint32_t id_index_hint(const id_index *t, uint64_t hash)
+{
+    uint64_t s = t->slot ? t->slot[(size_t)(hash >> 32) & t->mask] : 0;
+    return s && s >> 32 == hash >> 32 ? (uint32_t)s - 1 : MAP_NONE;
+}
+
 /* Enters an id, beside any that have the same hash. */
 static inline void id_index_add(mem *m, id_index *t, uint64_t hash, uint32_t id)
 {
     assert(id != MAP_NONE);
-    if (!t->slot || 2 * t->n >= t->mask) id_index_grow(m, t);
+    if (2 * t->n >= t->mask) id_index_grow(m, t);
     size_t at = (size_t)(hash >> 32) & t->mask;
     while (t->slot[at]) at = (at + 1) & t->mask;
     t->slot[at] = (hash >> 32) << 32 | (id + 1);

@@ -3,7 +3,7 @@
  */
 #include "explain/explain.h"
 
-#include "base/hash.h"
+#include "base/map.h"
 #include "opt/anomaly.h"
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -41,27 +41,13 @@ static void add(cast *c, txn_id t)
         c->txn[c->n++] = t;
 }
 
-/* Keys and values of the cast, as one small table: what it reads, what it writes, and the keys. */
+/* Keys and values of the cast: what it reads, what it writes, and the keys. */
 enum relation { READS, WRITES, TOUCHES, RELATIONS };
 
 typedef struct ties {
-    uint64_t *slot; /* hash of key, value and relation; 0: empty */
-    size_t mask;
+    mem *m;
+    key_set in[RELATIONS]; /* (key, value); of TOUCHES: (key, 0) */
 } ties;
-
-static uint64_t tie(enum relation r, key_id k, value_id v)
-{
-    return hash_pair(hash_pair(k, r == TOUCHES ? 0 : v), (uint64_t)r) | 1;
-}
-
-static bool tied(ties *t, uint64_t x, bool insert)
-{
-    size_t at = (size_t)(x >> 8) & t->mask;
-    for (; t->slot[at]; at = (at + 1) & t->mask)
-        if (t->slot[at] == x) return true;
-    if (insert) t->slot[at] = x;
-    return false;
-}
 
 /* Calls for each key that operation o reads or writes: rows of scans, elements of lists. */
 typedef struct visit {
@@ -73,13 +59,14 @@ typedef struct visit {
 static void touch(visit *v, bool reads, key_id k, value_id x)
 {
     if (v->insert) {
-        tied(v->t, tie(reads ? READS : WRITES, k, x), true);
-        tied(v->t, tie(TOUCHES, k, 0), true);
+        key_set_add(v->t->m, &v->t->in[reads ? READS : WRITES], map_pair(k, x));
+        key_set_add(v->t->m, &v->t->in[TOUCHES], map_pair(k, 0));
         return;
     }
     /* It wrote what the cast read; it read what the cast wrote; it writes a key of the cast. */
     bool fits = v->want == READS ? !reads : v->want == WRITES ? reads : !reads;
-    if (fits && tied(v->t, tie(v->want, k, x), false)) v->any = true;
+    uint64_t tie = map_pair(k, v->want == TOUCHES ? 0 : x);
+    if (fits && key_set_has(&v->t->in[v->want], tie)) v->any = true;
 }
 
 static void touch_value(visit *v, const history *h, bool reads, key_id k, value_id x)
@@ -113,21 +100,7 @@ static void visit_txn(visit *v, const history *h, txn_id t)
 static void grow(cast *c, enum relation want, uint32_t most)
 {
     const history *h = c->h;
-    size_t need = 64, cap = 64;
-    for (uint32_t i = 0; i < c->n; i++)
-        need += 4 * (h->txn_op[c->txn[i] + 1] - h->txn_op[c->txn[i]]);
-    for (size_t i = 0; i < c->n; i++)
-        for (op_id o = h->txn_op[c->txn[i]]; o < h->txn_op[c->txn[i] + 1]; o++) {
-            atom a = {0};
-            enum op_kind kind = op_kind_of(h, o);
-            if (kind == OP_SCAN || kind == OP_ITER)
-                need += 4 * (size_t)h->ranges.at[h->op_key[o]].rows;
-            else if (h->op_value[o] > VALUE_NULL && h->op_value[o] != VALUE_UNKNOWN)
-                a = value_atom(h, h->op_value[o]);
-            if (a.kind == ATOM_LIST) need += 4 * (size_t)a.len;
-        }
-    while (cap < 2 * need) cap *= 2;
-    ties t = {.slot = mem_array0(c->m, uint64_t, cap), .mask = cap - 1};
+    ties t = {.m = c->m};
     visit v = {.t = &t, .insert = true};
     for (uint32_t i = 0; i < c->n; i++) visit_txn(&v, h, c->txn[i]);
     v.insert = false;
@@ -139,7 +112,7 @@ static void grow(cast *c, enum relation want, uint32_t most)
         visit_txn(&v, h, (txn_id)i);
         if (v.any) add(c, (txn_id)i);
     }
-    mem_put(c->m, t.slot);
+    for (int i = 0; i < RELATIONS; i++) key_set_free(c->m, &t.in[i]);
 }
 
 /* --- the argument ----------------------------------------------------------------------------- */

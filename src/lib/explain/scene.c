@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-#include "base/hash.h"
+#include "base/map.h"
 
 static value_id plain(value_id v)
 {
@@ -269,40 +269,27 @@ typedef struct wanted {
 
 typedef struct wants {
     VEC(wanted) all;
-    uint32_t *slot; /* index + 1 */
-    size_t mask;
+    id_map index; /* (key, value) -> index of all */
 } wants;
 
-static wanted *want_find(const wants *w, key_id k, value_id x, size_t *at)
+static wanted *want_find(const wants *w, key_id k, value_id x)
 {
-    for (*at = (size_t)hash_pair(k, x) & w->mask; w->slot[*at]; *at = (*at + 1) & w->mask) {
-        wanted *p = &w->all.at[w->slot[*at] - 1];
-        if (p->key == k && p->value == x) return p;
-    }
-    return NULL;
+    uint32_t i = id_map_get(&w->index, map_pair(k, x));
+    return i == MAP_NONE ? NULL : &w->all.at[i];
 }
 
 static void want(scene *s, wants *w, key_id k, value_id x)
 {
-    size_t at;
-    if (want_find(w, k, x, &at)) return;
+    uint32_t *known = id_map_at(s->m, &w->index, map_pair(k, x));
+    if (*known != MAP_NONE) return;
     wanted fresh = {.key = k, .value = x};
+    *known = (uint32_t)w->all.n;
     vec_push(s->m, &w->all, fresh);
-    w->slot[at] = (uint32_t)w->all.n;
 }
 
 static void want_all(scene *s, wants *w)
 {
     const history *h = s->h;
-    size_t n = 1, cap = 64;
-    for (size_t i = 0; i < s->reads.n; i++) {
-        const scene_read *r = &s->reads.at[i];
-        atom a = r->list ? list_of(h, r->value) : (atom){0};
-        n += r->list && a.kind == ATOM_LIST ? a.len + 1u : 1u;
-    }
-    while (cap < 2 * n) cap *= 2;
-    w->slot = mem_array0(s->m, uint32_t, cap);
-    w->mask = cap - 1;
     for (size_t i = 0; i < s->reads.n; i++) {
         const scene_read *r = &s->reads.at[i];
         atom a = r->list ? list_of(h, r->value) : (atom){0};
@@ -322,9 +309,8 @@ static void find_writers(scene *s, wants *w)
     for (size_t t = 0; t < h->txns; t++) {
         guard_tick(s->m->guard);
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
-            size_t at;
             if (!writes(h, o) || s->slot[h->op_key[o]] == NO_ID) continue;
-            wanted *p = want_find(w, h->op_key[o], plain(h->op_value[o]), &at);
+            wanted *p = want_find(w, h->op_key[o], plain(h->op_value[o]));
             if (!p) continue;
             if (p->n < WANTED_WRITERS) {
                 p->op[p->n] = o;
@@ -379,8 +365,7 @@ static void consider(const scene *s, scene_read *r, txn_id t, op_id o)
 static void explain_scalar(const scene *s, const wants *w, scene_read *r)
 {
     const history *h = s->h;
-    size_t at;
-    const wanted *p = want_find(w, r->key, r->value, &at);
+    const wanted *p = want_find(w, r->key, r->value);
     label named;
     bool initial;
     bool tomb = r->value == VALUE_NULL && h->op_kind[r->op] & OP_TOMB;
@@ -456,8 +441,7 @@ static void explain_list(scene *s, const wants *w, scene_read *r)
     if (init.kind != ATOM_LIST || k->mixed || h->init_unknown) return;
     /* A version of a list is a list, and has at least what was there at first. */
     if (seen.kind != ATOM_LIST || (!seen.len && init.len)) {
-        size_t at;
-        const wanted *p = want_find(w, r->key, r->value, &at);
+        const wanted *p = want_find(w, r->key, r->value);
         for (uint32_t i = 0; i < p->n && i < WANTED_WRITERS; i++)
             if (txn_status_of(h, p->txn[i]) == TXN_ABORTED) r->aborted = p->txn[i];
         r->usable = true;
@@ -479,13 +463,12 @@ static void explain_list(scene *s, const wants *w, scene_read *r)
     bool broken = ext < init.len, missing = false, written = false;
     r->first = (uint32_t)s->chain.n;
     for (uint32_t i = 0; i < ext; i++) {
-        size_t at;
         bool initial = i < init.len && h->elements.at[init.as.offset + i] == e[i];
         for (uint32_t j = 0; j < init.len && written; j++)
             if (h->elements.at[init.as.offset + j] == e[i]) r->initial_late = true;
         if (initial) continue;
         if (i < init.len) broken = true;
-        const wanted *p = want_find(w, r->key, e[i], &at);
+        const wanted *p = want_find(w, r->key, e[i]);
         uint32_t one = only_append(s, p, r);
         if (one == NO_ID) {
             bool living = false;
@@ -580,7 +563,7 @@ void scene_build(scene *s, mem *m, const history *h, enum ryow ryow, const txn_i
             explain_scalar(s, &w, r);
     }
     vec_free(m, &w.all);
-    mem_put(m, w.slot);
+    id_map_free(m, &w.index);
 }
 
 bool scene_session(const scene *s, uint32_t a, uint32_t b)

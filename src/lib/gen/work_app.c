@@ -6,7 +6,7 @@
  * reader follows what it has read.  Flags, quantities and ratings repeat naturally, as in the
  * applications; with duplicates=0 they are numbered instead.
  */
-#include "base/hash.h"
+#include "base/map.h"
 #include "gen/workload.h"
 
 /* A transaction type by its share in percent; shares end at 100. */
@@ -33,9 +33,7 @@ typedef struct twitter {
     VEC(entry) tweets, follows;
     VEC(uint32_t) last; /* tweet + 1 of each user, as far as the clients know */
     /* (who, whom) -> first of two keys, so that whoever follows again writes the same rows */
-    uint64_t *pair;
-    uint32_t *pair_key;
-    size_t mask, used;
+    id_map pair_key;
     bool natural;
 } twitter;
 
@@ -46,9 +44,6 @@ static void init_twitter(workload *w, const knob_set *k)
     w->duplicate_keys = 0;
     w->next_key = 2 * w->keys;
     for (uint32_t i = 0; i < w->keys; i++) vec_push(w->mem, &t->last, 0);
-    t->mask = 255;
-    t->pair = mem_array0(w->mem, uint64_t, t->mask + 1);
-    t->pair_key = mem_array0(w->mem, uint32_t, t->mask + 1);
 }
 
 static void free_twitter(workload *w)
@@ -57,41 +52,17 @@ static void free_twitter(workload *w)
     vec_free(w->mem, &t->tweets);
     vec_free(w->mem, &t->follows);
     vec_free(w->mem, &t->last);
-    mem_put(w->mem, t->pair);
-    mem_put(w->mem, t->pair_key);
-}
-
-static size_t pair_place(const twitter *t, uint64_t pair)
-{
-    size_t at = hash_u64(pair) & t->mask;
-    while (t->pair[at] && t->pair[at] != pair) at = (at + 1) & t->mask;
-    return at;
+    id_map_free(w->mem, &t->pair_key);
 }
 
 static uint32_t pair_key(workload *w, twitter *t, uint32_t who, uint32_t whom)
 {
-    uint64_t pair = ((uint64_t)who << 32 | whom) + 1;
-    size_t at = pair_place(t, pair);
-    if (t->pair[at]) return t->pair_key[at];
-    if (++t->used * 2 > t->mask) {
-        twitter old = *t;
-        t->mask = 2 * t->mask + 1;
-        t->pair = mem_array0(w->mem, uint64_t, t->mask + 1);
-        t->pair_key = mem_array0(w->mem, uint32_t, t->mask + 1);
-        for (size_t i = 0; i <= old.mask; i++) {
-            if (!old.pair[i]) continue;
-            at = pair_place(t, old.pair[i]);
-            t->pair[at] = old.pair[i];
-            t->pair_key[at] = old.pair_key[i];
-        }
-        mem_put(w->mem, old.pair);
-        mem_put(w->mem, old.pair_key);
-        at = pair_place(t, pair);
+    uint32_t *known = id_map_at(w->mem, &t->pair_key, map_pair(who, whom));
+    if (*known == MAP_NONE) {
+        *known = workload_fresh_key(w);
+        workload_fresh_key(w);
     }
-    t->pair[at] = pair;
-    t->pair_key[at] = workload_fresh_key(w);
-    workload_fresh_key(w);
-    return t->pair_key[at];
+    return *known;
 }
 
 static uint32_t longest_twitter(const workload *w)

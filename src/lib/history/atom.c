@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "history/history.h"
 
 atom value_atom(const history *h, value_id v)
@@ -81,16 +82,9 @@ void label_text(const history *h, label l, strbuf *out)
    is above it). */
 static uint32_t first_not_below(const history *h, atom bound, bool after)
 {
-    uint32_t lo = 0, hi = (uint32_t)history_keys(h);
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        int c = key_compare(h, key_atom(h, h->key_sorted[mid]), bound);
-        if (c < 0 || (after && c == 0))
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    SEARCH_FIRST(uint32_t, i, 0, (uint32_t)history_keys(h),
+                 key_compare(h, key_atom(h, h->key_sorted[i]), bound) >= (after ? 1 : 0));
+    return i;
 }
 
 void range_ranks(const history *h, const range *r, uint32_t *lo, uint32_t *hi)
@@ -104,28 +98,21 @@ void range_ranks(const history *h, const range *r, uint32_t *lo, uint32_t *hi)
 
 txn_id txn_of_op(const history *h, op_id o)
 {
-    size_t lo = 0, hi = h->txns;
-    while (hi - lo > 1) { /* txn_op[lo] <= o < txn_op[hi] */
-        size_t mid = lo + (hi - lo) / 2;
-        if (h->txn_op[mid] <= o)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    return (txn_id)lo;
+    assert(h->txns && o < h->ops);
+    return (txn_id)(upper_bound_u32(h->txn_op, h->txns, o) - 1); /* empty ones stand before it */
 }
 
 const attr *op_attrs(const history *h, op_id o)
 {
     if (!(h->op_kind[o] & OP_ATTR)) return NULL;
-    size_t lo = 0, hi = h->attrs.n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (h->attrs.at[mid].op < o)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    assert(lo < h->attrs.n && h->attrs.at[lo].op == o);
-    return &h->attrs.at[lo];
+    SEARCH_FIRST(size_t, i, 0, h->attrs.n, h->attrs.at[i].op >= o);
+    assert(i < h->attrs.n && h->attrs.at[i].op == o);
+    return &h->attrs.at[i];
+}
+
+size_t txn_extras(const history *h, txn_id t)
+{
+    SEARCH_FIRST(size_t, i, 0, h->extras.n,
+                 h->extras.at[i].txn != NO_ID && h->extras.at[i].txn >= t);
+    return i;
 }

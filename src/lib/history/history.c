@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/sort.h"
 
 #define LABEL_TABLE ((label)1 << 63)
 #define SMALL_LIMIT ((uint64_t)1 << 20) /* integers below this may use the direct table */
@@ -26,6 +27,7 @@ history *history_new(mem_fn fn, void *ud, guard *g, size_t memory_limit)
     h->mem.head.next->prev = &h->mem.head;
     h->init_scalar = VALUE_NULL;
     h->last_session = NO_ID;
+    h->secret = hash_secret(h);
     return h;
 }
 
@@ -39,34 +41,11 @@ void history_free(history *h)
 
 /* --- interning --------------------------------------------------------------------------- */
 
-static void intern_rehash(history *h, intern *t, const uint64_t *hashes_of_old, size_t old_slots)
-{
-    size_t n = old_slots ? old_slots * 2 : 64;
-    uint64_t *fresh = mem_array0(&h->mem, uint64_t, n);
-    size_t mask = n - 1;
-    for (size_t i = 0; i < old_slots; i++) {
-        uint64_t s = hashes_of_old[i];
-        if (!s) continue;
-        size_t at = (size_t)(s >> 32) & mask;
-        while (fresh[at]) at = (at + 1) & mask;
-        fresh[at] = s;
-    }
-    mem_put(&h->mem, t->slots);
-    t->slots = fresh;
-    t->mask = mask;
-}
-
-/* The slot keeps 32 bits of the hash, which are also all that placing uses: so growing needs no
-   look at the atoms.  Beyond 2^32 slots the tail of the table would stay unused, which the id
-   limit of 2^31 rules out. */
 static uint32_t intern_find(const history *h, const intern *t, uint64_t hash, const atom *a,
                             const void *content)
 {
-    uint64_t top = hash >> 32;
-    for (size_t at = (size_t)top & t->mask; t->slots[at]; at = (at + 1) & t->mask) {
-        if (t->slots[at] >> 32 != top) continue;
-        uint32_t index = (uint32_t)t->slots[at] - 1;
-        const atom *b = &t->atoms.at[index];
+    for (index_walk w = id_index_walk(&t->by_content, hash); id_index_next(&t->by_content, &w);) {
+        const atom *b = &t->atoms.at[w.id];
         if (b->kind != a->kind || b->len != a->len) continue;
         bool same;
         if (a->kind == ATOM_STR || a->kind == ATOM_BIG)
@@ -75,15 +54,13 @@ static uint32_t intern_find(const history *h, const intern *t, uint64_t hash, co
             same = !memcmp(h->elements.at + b->as.offset, content, a->len * sizeof(value_id));
         else
             same = b->as.u == a->as.u;
-        if (same) return index;
+        if (same) return w.id;
     }
     return NO_ID;
 }
 
 static uint32_t intern_add(history *h, intern *t, uint64_t hash, atom a, const void *content)
 {
-    if (!t->slots || t->atoms.n * 2 >= t->mask + 1)
-        intern_rehash(h, t, t->slots, t->slots ? t->mask + 1 : 0);
     if (t->atoms.n >= 0x7ffffff0u)
         guard_fail(h->mem.guard, GUARD_UNSUPPORTED, "more than 2^31 distinct keys or values");
     if (a.kind == ATOM_STR || a.kind == ATOM_BIG) {
@@ -100,26 +77,30 @@ static uint32_t intern_add(history *h, intern *t, uint64_t hash, atom a, const v
     }
     vec_reserve(&h->mem, &t->atoms, 1);
     uint32_t index = (uint32_t)t->atoms.n;
+    id_index_add(&h->mem, &t->by_content, hash, index); /* may fail: then there is no such atom */
     t->atoms.at[t->atoms.n++] = a;
-    size_t at = (size_t)(hash >> 32) & t->mask;
-    while (t->slots[at]) at = (at + 1) & t->mask;
-    t->slots[at] = (hash >> 32) << 32 | (index + 1);
     return index;
 }
 
 static uint32_t intern_get(history *h, intern *t, uint64_t hash, atom a, const void *content)
 {
     assert(!h->frozen);
-    uint32_t known = t->slots ? intern_find(h, t, hash, &a, content) : NO_ID;
+    uint32_t known = intern_find(h, t, hash, &a, content);
     return known != NO_ID ? known : intern_add(h, t, hash, a, content);
+}
+
+/* Numbers come from files: without the secret, one could hold thousands that meet in one slot. */
+static uint64_t number_hash(const history *h, uint64_t v)
+{
+    return hash_u64(v ^ h->secret);
 }
 
 static uint32_t intern_uint(history *h, intern *t, uint64_t v)
 {
     atom a = {.kind = v >> 63 ? ATOM_UINT : ATOM_INT, .as.u = v};
-    if (v >= SMALL_LIMIT) return intern_get(h, t, hash_u64(v), a, NULL);
+    if (v >= SMALL_LIMIT) return intern_get(h, t, number_hash(h, v), a, NULL);
     while (t->small.n <= v) vec_push(&h->mem, &t->small, 0);
-    if (!t->small.at[v]) t->small.at[v] = intern_get(h, t, hash_u64(v), a, NULL) + 1;
+    if (!t->small.at[v]) t->small.at[v] = intern_get(h, t, number_hash(h, v), a, NULL) + 1;
     return t->small.at[v] - 1;
 }
 
@@ -127,14 +108,14 @@ static uint32_t intern_int(history *h, intern *t, int64_t v)
 {
     if (v >= 0) return intern_uint(h, t, (uint64_t)v);
     atom a = {.kind = ATOM_INT, .as.i = v};
-    return intern_get(h, t, hash_u64((uint64_t)v), a, NULL);
+    return intern_get(h, t, number_hash(h, (uint64_t)v), a, NULL);
 }
 
 static uint32_t intern_text(history *h, intern *t, enum atom_kind kind, const char *s, size_t n)
 {
     if (n >= UINT32_MAX) guard_fail(h->mem.guard, GUARD_UNSUPPORTED, "string longer than 4 GiB");
     atom a = {.kind = kind, .len = (uint32_t)n};
-    return intern_get(h, t, hash_bytes(s, n, kind), a, s);
+    return intern_get(h, t, hash_bytes(s, n, h->secret + kind), a, s);
 }
 
 /* Table ids start behind VALUE_NULL and VALUE_EMPTY. */
@@ -147,36 +128,35 @@ value_id value_uint(history *h, uint64_t v)
 {
     if (v < VALUE_TABLE) return (value_id)v;
     atom a = {.kind = v >> 63 ? ATOM_UINT : ATOM_INT, .as.u = v};
-    return table_value(intern_get(h, &h->values, hash_u64(v), a, NULL));
+    return table_value(intern_get(h, &h->values, number_hash(h, v), a, NULL));
 }
 
 void value_soon(const history *h, uint64_t v)
 {
     const intern *t = &h->values;
-    if (v >= VALUE_TABLE && t->slots)
-        __builtin_prefetch(&t->slots[(size_t)(hash_u64(v) >> 32) & t->mask]);
+    if (v >= VALUE_TABLE) id_index_soon(&t->by_content, number_hash(h, v));
 }
 
 void value_sooner(const history *h, uint64_t v)
 {
     const intern *t = &h->values;
-    if (v < VALUE_TABLE || !t->slots) return;
-    uint64_t top = hash_u64(v) >> 32, slot = t->slots[(size_t)top & t->mask];
-    if (slot && slot >> 32 == top) __builtin_prefetch(&t->atoms.at[(uint32_t)slot - 1]);
+    if (v < VALUE_TABLE) return;
+    uint32_t first = id_index_hint(&t->by_content, number_hash(h, v));
+    if (first != NO_ID) __builtin_prefetch(&t->atoms.at[first]);
 }
 
 value_id value_int(history *h, int64_t v)
 {
     if (v >= 0) return value_uint(h, (uint64_t)v);
     atom a = {.kind = ATOM_INT, .as.i = v};
-    return table_value(intern_get(h, &h->values, hash_u64((uint64_t)v), a, NULL));
+    return table_value(intern_get(h, &h->values, number_hash(h, (uint64_t)v), a, NULL));
 }
 
 value_id value_real(history *h, double v)
 {
     if (v == 0) v = 0; /* -0.0 and 0.0 are one value */
     atom a = {.kind = ATOM_REAL, .as.r = v};
-    return table_value(intern_get(h, &h->values, hash_pair(ATOM_REAL, a.as.u), a, NULL));
+    return table_value(intern_get(h, &h->values, hash_pair(h->secret, a.as.u), a, NULL));
 }
 
 value_id value_bool(history *h, bool v)
@@ -201,7 +181,7 @@ value_id value_list(history *h, const value_id *elements, size_t n)
     if (n >= UINT32_MAX)
         guard_fail(h->mem.guard, GUARD_UNSUPPORTED, "list of more than 2^32 elements");
     atom a = {.kind = ATOM_LIST, .len = (uint32_t)n};
-    uint64_t hash = hash_bytes(elements, n * sizeof *elements, ATOM_LIST);
+    uint64_t hash = hash_bytes(elements, n * sizeof *elements, h->secret + ATOM_LIST);
     return table_value(intern_get(h, &h->values, hash, a, elements));
 }
 
@@ -282,36 +262,21 @@ txn_id history_begin(history *h)
     return (txn_id)t;
 }
 
-static uint32_t session_slot(history *h, label l)
+static uint32_t session_of_label(history *h, label l)
 {
-    if (!h->session_slots || h->sessions.n * 2 >= h->session_mask + 1) {
-        size_t n = h->session_slots ? (h->session_mask + 1) * 2 : 64;
-        uint64_t *fresh = mem_array0(&h->mem, uint64_t, n);
-        for (size_t i = 0; i < h->sessions.n; i++) {
-            size_t at = (size_t)hash_u64(h->sessions.at[i]) & (n - 1);
-            while (fresh[at]) at = (at + 1) & (n - 1);
-            fresh[at] = i + 1;
-        }
-        mem_put(&h->mem, h->session_slots);
-        h->session_slots = fresh;
-        h->session_mask = n - 1;
-    }
-    size_t at = (size_t)hash_u64(l) & h->session_mask;
-    for (; h->session_slots[at]; at = (at + 1) & h->session_mask)
-        if (h->sessions.at[h->session_slots[at] - 1] == l)
-            return (uint32_t)h->session_slots[at] - 1;
+    uint32_t *known = id_map_at(&h->mem, &h->session_of, l);
+    if (*known != MAP_NONE) return *known;
     if (h->sessions.n >= UINT32_MAX - 1)
         guard_fail(h->mem.guard, GUARD_UNSUPPORTED, "more than 2^32 sessions");
     vec_push(&h->mem, &h->sessions, l);
-    h->session_slots[at] = h->sessions.n;
-    return (uint32_t)h->sessions.n - 1;
+    return *known = (uint32_t)h->sessions.n - 1;
 }
 
 uint32_t history_declare_session(history *h, label l)
 {
     uint32_t last = h->last_session;
     if (last != NO_ID && h->sessions.at[last] == l) return last;
-    return h->last_session = session_slot(h, l);
+    return h->last_session = session_of_label(h, l);
 }
 
 void history_session(history *h, label session)
@@ -457,18 +422,9 @@ void history_mark(history *h, const char *json, size_t n)
 static void sort_attrs(attr *a, attr *b, size_t n)
 {
     attr *home = a;
-    for (size_t width = 1; width < n; width *= 2) {
-        for (size_t lo = 0; lo < n; lo += 2 * width) {
-            size_t mid = lo + width < n ? lo + width : n, hi = mid + width < n ? mid + width : n;
-            size_t i = lo, j = mid, k = lo;
-            while (i < mid && j < hi) b[k++] = a[j].op < a[i].op ? a[j++] : a[i++];
-            while (i < mid) b[k++] = a[i++];
-            while (j < hi) b[k++] = a[j++];
-        }
-        attr *swap = a;
-        a = b;
-        b = swap;
-    }
+#define BY_OP(x, y) ((x).op < (y).op)
+    SORT_MERGE(attr, a, b, n, BY_OP);
+#undef BY_OP
     if (a != home) memcpy(home, a, n * sizeof *a);
 }
 
@@ -528,25 +484,15 @@ int key_compare(const history *h, atom a, atom b)
     return a.as.i < b.as.i ? -1 : a.as.i > b.as.i;
 }
 
-/* Merge sort: qsort has no context argument in C17, and globals are forbidden. */
+/* Keys in their order, for ranges. */
 static void sort_keys(history *h)
 {
     size_t n = history_keys(h);
     key_id *a = mem_array(&h->mem, key_id, n + 1), *b = mem_array(&h->mem, key_id, n + 1);
     for (size_t i = 0; i < n; i++) a[i] = (key_id)i;
-    for (size_t width = 1; width < n; width *= 2) {
-        for (size_t lo = 0; lo < n; lo += 2 * width) {
-            size_t mid = lo + width < n ? lo + width : n, hi = mid + width < n ? mid + width : n;
-            size_t i = lo, j = mid, k = lo;
-            while (i < mid && j < hi)
-                b[k++] = key_compare(h, key_atom(h, a[j]), key_atom(h, a[i])) < 0 ? a[j++] : a[i++];
-            while (i < mid) b[k++] = a[i++];
-            while (j < hi) b[k++] = a[j++];
-        }
-        key_id *swap = a;
-        a = b;
-        b = swap;
-    }
+#define BELOW(x, y) (key_compare(h, key_atom(h, (x)), key_atom(h, (y))) < 0)
+    SORT_MERGE(key_id, a, b, n, BELOW);
+#undef BELOW
     for (size_t i = 0; i < n; i++) b[a[i]] = (key_id)i;
     h->key_sorted = a;
     h->key_rank = b;
@@ -554,8 +500,7 @@ static void sort_keys(history *h)
 
 static void drop_slots(history *h, intern *t)
 {
-    mem_put(&h->mem, t->slots);
-    t->slots = NULL;
+    id_index_free(&h->mem, &t->by_content);
     vec_free(&h->mem, &t->small);
     vec_trim(&h->mem, &t->atoms);
 }
@@ -566,22 +511,17 @@ static void check_labels(history *h)
     bool rising = true;
     for (size_t t = 1; t < n && rising; t++) rising = h->txn_label[t - 1] < h->txn_label[t];
     if (rising) return; /* the common case needs no table */
-    size_t slots = 64;
-    while (slots < n * 2) slots *= 2;
-    uint32_t *table = mem_array0(&h->mem, uint32_t, slots);
+    key_set seen = {0};
+    key_set_reserve(&h->mem, &seen, n);
     for (size_t t = 0; t < n; t++) {
-        size_t at = (size_t)hash_u64(h->txn_label[t]) & (slots - 1);
-        for (; table[at]; at = (at + 1) & (slots - 1)) {
-            if (h->txn_label[table[at] - 1] != h->txn_label[t]) continue;
-            strbuf b;
-            strbuf_init(&b, &h->mem);
-            label_text(h, h->txn_label[t], &b);
-            guard_fail(h->mem.guard, GUARD_HISTORY, "transaction id %.200s occurs twice",
-                       strbuf_cstr(&b));
-        }
-        table[at] = (uint32_t)t + 1;
+        if (key_set_add(&h->mem, &seen, h->txn_label[t])) continue;
+        strbuf b;
+        strbuf_init(&b, &h->mem);
+        label_text(h, h->txn_label[t], &b);
+        guard_fail(h->mem.guard, GUARD_HISTORY, "transaction id %.200s occurs twice",
+                   strbuf_cstr(&b));
     }
-    mem_put(&h->mem, table);
+    key_set_free(&h->mem, &seen);
 }
 
 static void group_sessions(history *h)
@@ -615,8 +555,7 @@ void history_freeze(history *h)
     drop_slots(h, &h->keys);
     drop_slots(h, &h->bounds);
     drop_slots(h, &h->values);
-    mem_put(&h->mem, h->session_slots);
-    h->session_slots = NULL;
+    id_map_free(&h->mem, &h->session_of);
     if (!h->txn_op) {
         h->txn_op = mem_array(&h->mem, op_id, 1);
         h->txn_op[0] = 0;

@@ -16,6 +16,7 @@
 #ifndef RATEL_HISTORY_HISTORY_H
 #define RATEL_HISTORY_HISTORY_H
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -58,8 +59,7 @@ typedef struct atom {
 
 typedef struct intern {
     VEC(atom) atoms;
-    uint64_t *slots; /* (hash >> 32) << 32 | index + 1; 0 empty; dropped at freeze */
-    size_t mask;
+    id_index by_content; /* dropped at freeze */
     VEC(uint32_t) small; /* index + 1 of small non-negative integers: no hashing for them */
 } intern;
 
@@ -163,8 +163,8 @@ typedef struct history {
     size_t begin_cap, end_cap, times_cap, start_ts_cap, commit_ts_cap;
 
     VEC(label) sessions; /* label of each session */
-    uint64_t *session_slots;
-    size_t session_mask;
+    id_map session_of;   /* label -> session; dropped at freeze */
+    uint64_t secret;     /* in all hashes of content (base/hash.h) */
     uint32_t last_session;
     uint32_t declared_sessions; /* header's "sessions": how many there are if some are empty */
 
@@ -295,6 +295,9 @@ void range_ranks(const history *h, const range *r, uint32_t *lo, uint32_t *hi);
 txn_id txn_of_op(const history *h, op_id o);
 /* First attribute of an operation, or NULL; the following ones stand behind it. */
 const attr *op_attrs(const history *h, op_id o);
+/* Index of the first extra of the transaction, or of the next one that has any.  Those of the
+   header (NO_ID) stand first. */
+size_t txn_extras(const history *h, txn_id t);
 int key_compare(const history *h, atom a, atom b);
 
 /* As JSON (a key, value or label), for writers and --json. */

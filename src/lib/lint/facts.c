@@ -6,7 +6,7 @@
  * values (cache-sized, as in asg.c).  What a finding asks of reads is asked until it is answered,
  * which in an ordinary history is after a few reads.
  */
-#include "base/hash.h"
+#include "base/map.h"
 #include "lint/lint_internal.h"
 
 static void count_op(facts *f, const history *h, op_id o)
@@ -135,16 +135,11 @@ static void note_ranges(facts *f, const history *h, const by_key *key, mem *m)
 }
 
 /* Repeated values of one key. */
-static uint64_t count_repeats(const value_id *value, size_t n, uint64_t *slot, size_t size)
+static uint64_t count_repeats(const value_id *value, size_t n, key_set *distinct, mem *m)
 {
     uint64_t repeats = 0;
-    memset(slot, 0, size * sizeof *slot);
-    for (size_t i = 0; i < n; i++) {
-        size_t at = (size_t)hash_u64(value[i]) & (size - 1);
-        while (slot[at] && slot[at] != (uint64_t)value[i] + 1) at = (at + 1) & (size - 1);
-        repeats += slot[at] != 0;
-        slot[at] = (uint64_t)value[i] + 1;
-    }
+    key_set_restart(m, distinct, n);
+    for (size_t i = 0; i < n; i++) repeats += !key_set_add(m, distinct, value[i]);
     return repeats;
 }
 
@@ -195,8 +190,8 @@ static void count_keys(facts *f, const history *h, mem *m)
         }
     }
     if (h->ranges.n && !read_told_all(f)) note_ranges(f, h, key, m);
-    size_t cap = 0, first = 0;
-    uint64_t *slot = NULL; /* value + 1 */
+    size_t first = 0;
+    key_set distinct = {0};
     for (size_t k = 0; k < keys; k++) {
         if (key[k].touched > f->hot_key_ops) {
             f->hot_key_ops = key[k].touched;
@@ -204,21 +199,15 @@ static void count_keys(facts *f, const history *h, mem *m)
         }
         unsigned both = KEY_APPENDED | KEY_REPLACED;
         f->mixed_keys += (key[k].flags & both) == both;
-        size_t n = key[k].at - first, need = 8;
+        size_t n = key[k].at - first;
         if (h->key_init[k] != VALUE_NULL)
             for (size_t i = 0; i < n; i++) f->init_writes += value[first + i] == h->key_init[k];
         first += n;
         if (n < 2) continue;
         f->keys_written_twice++;
-        while (need < 2 * n) need *= 2;
-        if (need > cap) {
-            mem_put(m, slot);
-            slot = mem_array(m, uint64_t, need);
-            cap = need;
-        }
-        f->duplicate_writes += count_repeats(value + first - n, n, slot, need);
+        f->duplicate_writes += count_repeats(value + first - n, n, &distinct, m);
     }
-    mem_put(m, slot);
+    key_set_free(m, &distinct);
     mem_put(m, value);
     mem_put(m, key);
 }

@@ -11,6 +11,7 @@
  */
 #include <assert.h>
 
+#include "base/search.h"
 #include "lint/lint_internal.h"
 
 typedef struct plan {
@@ -89,15 +90,8 @@ static void keep_failed(plan *p)
         lint_sort(value, spare, m);
         for (uint32_t i = head[k]; i != NO_ID; i = next[i]) {
             value_id x = h->op_value[failed.at[i]];
-            size_t lo = 0, hi = m;
-            while (lo < hi) {
-                size_t mid = lo + (hi - lo) / 2;
-                if (value[mid] < x)
-                    lo = mid + 1;
-                else
-                    hi = mid;
-            }
-            p->keep_op[failed.at[i]] = lo < m && value[lo] == x;
+            size_t at = lower_bound_u64(value, m, x);
+            p->keep_op[failed.at[i]] = at < m && value[at] == x;
         }
         mem_put(p->m, value);
         mem_put(p->m, spare);

@@ -5,6 +5,7 @@
 #ifndef RATEL_LINT_LINT_INTERNAL_H
 #define RATEL_LINT_LINT_INTERNAL_H
 
+#include "base/map.h"
 #include "lint/lint.h"
 
 /* Begin and end by the client's clock; false if one is missing.  Intervals count from the call of
@@ -48,8 +49,7 @@ typedef struct versions {
     seen *write;
     uint64_t *read_first;
     seen *read;
-    uint64_t *slot; /* of the open key: value + 1 in the low half, place in write in the high */
-    size_t mask, cap;
+    id_map first_write; /* of the open key: value -> place in write */
 } versions;
 
 #define WRITERS_COMMITTED (1u << TXN_COMMITTED)

@@ -5,7 +5,7 @@
  * at the history for each would miss the cache.  One key at a time then gets a table from
  * value to first write, small enough for the cache (as in asg.c).
  */
-#include "base/hash.h"
+#include "base/map.h"
 #include "lint/lint_internal.h"
 
 static bool is_write(unsigned kind)
@@ -69,31 +69,17 @@ void versions_build(versions *v, const history *h, mem *m, unsigned outcomes)
 void versions_open(versions *v, key_id k)
 {
     uint32_t first = v->write_first[k], last = v->write_first[k + 1];
-    size_t need = 8;
-    while (need < 2 * (size_t)(last - first)) need *= 2;
-    if (need > v->cap) {
-        mem_put(v->m, v->slot);
-        v->slot = NULL;
-        v->slot = mem_array(v->m, uint64_t, need);
-        v->cap = need;
-    }
-    memset(v->slot, 0, need * sizeof *v->slot);
-    v->mask = need - 1;
+    id_map_restart(v->m, &v->first_write, last - first);
     for (uint32_t i = first; i < last; i++) {
-        value_id x = v->write[i].value;
-        size_t at = (size_t)hash_u64(x) & v->mask;
-        while (v->slot[at] && (uint32_t)v->slot[at] != x + 1) at = (at + 1) & v->mask;
-        if (!v->slot[at]) v->slot[at] = (uint64_t)i << 32 | (x + 1);
+        uint32_t *known = id_map_at(v->m, &v->first_write, v->write[i].value);
+        if (*known == MAP_NONE) *known = i;
     }
     guard_tick(v->m->guard);
 }
 
 uint32_t versions_find(const versions *v, value_id x)
 {
-    size_t at = (size_t)hash_u64(x) & v->mask;
-    for (; v->slot[at]; at = (at + 1) & v->mask)
-        if ((uint32_t)v->slot[at] == x + 1) return (uint32_t)(v->slot[at] >> 32);
-    return NO_ID;
+    return id_map_get(&v->first_write, x);
 }
 
 void versions_free(versions *v)
@@ -102,5 +88,5 @@ void versions_free(versions *v)
     mem_put(v->m, v->write);
     mem_put(v->m, v->read_first);
     mem_put(v->m, v->read);
-    mem_put(v->m, v->slot);
+    id_map_free(v->m, &v->first_write);
 }

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/hash.h"
+#include "base/map.h"
 #include "read/formats.h"
 #include "read/json.h"
 #include "read/integer_only.h"
@@ -174,17 +174,6 @@ static int by_commit(const void *x, const void *y)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-static size_t version_slot(const reader *r, const uint32_t *slots, size_t mask, key_id k,
-                           value_id v)
-{
-    size_t at = (size_t)hash_pair(k, v) & mask;
-    for (; slots[at]; at = (at + 1) & mask) {
-        const entry *e = &r->entries.at[slots[at] - 1];
-        if (e->key == k && e->value == v) break;
-    }
-    return at;
-}
-
 static _Noreturn void contradiction(reader *r, const entry *e, const char *what)
 {
     strbuf b;
@@ -201,27 +190,24 @@ static _Noreturn void contradiction(reader *r, const entry *e, const char *what)
 static void check_order(reader *r)
 {
     history *h = r->h;
-    size_t n = 64;
-    while (n < r->entries.n * 2) n *= 2;
-    uint32_t *slots = mem_array0(&h->mem, uint32_t, n);
+    key_set known = {0}; /* (key, value) */
     value_id *last = mem_array(&h->mem, value_id, history_keys(h) + 1);
     for (size_t k = 0; k < history_keys(h); k++) last[k] = VALUE_UNKNOWN;
     for (size_t i = 0; i < r->entries.n; i++) {
         const entry *e = &r->entries.at[i];
-        size_t at = version_slot(r, slots, n - 1, e->key, e->value);
-        if (slots[at]) contradiction(r, e, "it occurs twice");
-        slots[at] = (uint32_t)i + 1;
+        if (!key_set_add(&h->mem, &known, map_pair(e->key, e->value)))
+            contradiction(r, e, "it occurs twice");
     }
     for (size_t i = 0; i < r->entries.n; i++) {
         const entry *e = &r->entries.at[i];
         value_id was = last[e->key];
         last[e->key] = e->value;
         if (e->before == VALUE_UNKNOWN || e->before == was) continue;
-        if (slots[version_slot(r, slots, n - 1, e->key, e->before)])
+        if (key_set_has(&known, map_pair(e->key, e->before)))
             contradiction(r, e, "pre_write and commit_ts disagree about what it replaced");
         if (was == VALUE_UNKNOWN) history_init_entry(h, e->key, e->before);
     }
-    mem_put(&h->mem, slots);
+    key_set_free(&h->mem, &known);
     mem_put(&h->mem, last);
 }
 
@@ -368,20 +354,6 @@ static bool goes_in(const history *h, txn_id t, op_id o)
            (op_kind_of(h, o) == OP_DELETE || can_name(h, value_atom(h, h->op_value[o])));
 }
 
-/* A version has one name, so a value that is written twice to a key cannot be certified: a delete
-   after the first, for one. */
-static bool is_first(const history *h, const written *all, uint32_t *slots, size_t mask, size_t i)
-{
-    op_id o = all[i].op;
-    size_t at = (size_t)hash_pair(h->op_key[o], h->op_value[o]) & mask;
-    for (; slots[at]; at = (at + 1) & mask) {
-        op_id x = all[slots[at] - 1].op;
-        if (h->op_key[x] == h->op_key[o] && h->op_value[x] == h->op_value[o]) return false;
-    }
-    slots[at] = (uint32_t)i + 1;
-    return true;
-}
-
 static bool has_our_label(const history *h, txn_id t)
 {
     char text[64];
@@ -414,16 +386,16 @@ void cdc_write(const history *h, sink *out)
         }
     }
     if (all.n) qsort(all.at, all.n, sizeof *all.at, by_order);
-    size_t n = 64;
-    while (n < all.n * 2) n *= 2;
-    uint32_t *slots = mem_array0(out->mem, uint32_t, n);
+    key_set named = {0}; /* (key, value) */
     value_id *before = mem_array(out->mem, value_id, history_keys(h) + 1);
     memcpy(before, h->key_init, history_keys(h) * sizeof *before);
     bool first = true;
     strbuf_char(&out->buf, '{');
     for (size_t i = 0; i < all.n; i++) {
         key_id k = h->op_key[all.at[i].op];
-        if (!is_first(h, all.at, slots, n - 1, i)) {
+        /* A version has one name, so a value that is written twice to a key cannot be certified: a
+           delete after the first, for one. */
+        if (!key_set_add(out->mem, &named, map_pair(k, h->op_value[all.at[i].op]))) {
             sink_lose(out, LOST_REGISTERS);
             continue;
         }
@@ -435,7 +407,7 @@ void cdc_write(const history *h, sink *out)
         guard_tick(out->guard);
     }
     strbuf_str(&out->buf, "\n}\n");
-    mem_put(out->mem, slots);
+    key_set_free(out->mem, &named);
     mem_put(out->mem, before);
     mem_put(out->mem, last);
     vec_free(out->mem, &all);

@@ -20,7 +20,7 @@
  * clean end has an unknown outcome (the client was killed); aborted ones are never logged, but an
  * A record is understood.
  */
-#include "base/hash.h"
+#include "base/map.h"
 #include "read/formats.h"
 #include "read/integer_only.h"
 
@@ -228,8 +228,7 @@ typedef struct plan {
     bool same_labels; /* else transaction t is t + 1 */
     bool same_values; /* else values are numbered by their first operation */
     bool stamped;
-    uint32_t *slots; /* operation + 1, by (key, value): the write, or else the first read */
-    size_t mask;
+    id_map op_of; /* (key, value) -> operation: the write, or else the first read */
 } plan;
 
 static bool is_magic(uint64_t v)
@@ -263,18 +262,13 @@ static bool has_number(const history *h, op_id o)
            (op_kind_of(h, o) == OP_WRITE || v != h->key_init[h->op_key[o]]);
 }
 
-static size_t find_slot(const plan *p, const history *h, op_id o)
+static uint64_t version_of(const history *h, op_id o)
 {
-    size_t at = (size_t)hash_pair(h->op_key[o], h->op_value[o]) & p->mask;
-    for (; p->slots[at]; at = (at + 1) & p->mask) {
-        op_id x = p->slots[at] - 1;
-        if (h->op_key[x] == h->op_key[o] && h->op_value[x] == h->op_value[o]) break;
-    }
-    return at;
+    return map_pair(h->op_key[o], h->op_value[o]);
 }
 
 /* Writes enter the table before reads, those that took place before those that did not. */
-static void fill_table(plan *p, const history *h)
+static void fill_table(plan *p, const history *h, mem *m)
 {
     for (int round = 0; round < 3; round++)
         for (txn_id t = 0; t < h->txns; t++) {
@@ -282,8 +276,8 @@ static void fill_table(plan *p, const history *h)
             if (round < 2 && aborted != (round == 1)) continue;
             for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
                 if (!has_number(h, o) || (op_kind_of(h, o) == OP_WRITE) != (round < 2)) continue;
-                size_t at = find_slot(p, h, o);
-                if (!p->slots[at]) p->slots[at] = o + 1;
+                uint32_t *known = id_map_at(m, &p->op_of, version_of(h, o));
+                if (*known == MAP_NONE) *known = o;
             }
         }
 }
@@ -291,21 +285,16 @@ static void fill_table(plan *p, const history *h)
 /* Write ids must be unique over all keys: do the values keep that promise? */
 static bool unique_ids(const plan *p, const history *h, mem *m)
 {
-    size_t n = p->mask + 1;
-    uint32_t *first = mem_array0(m, uint32_t, n); /* operation + 1, by value */
+    key_set seen = {0};
     bool unique = true;
-    for (size_t i = 0; i < n && unique; i++) {
-        if (!p->slots[i]) continue;
-        op_id o = p->slots[i] - 1;
+    for (op_id o = 0; o < h->ops && unique; o++) {
         uint64_t v;
+        if (!has_number(h, o) || id_map_get(&p->op_of, version_of(h, o)) != o) continue;
         if (general_hash(h, value_atom(h, h->op_value[o]), &v)) continue;
-        unique = plain_uint(value_atom(h, h->op_value[o]), &v) && !is_magic(v);
-        size_t at = (size_t)hash_u64(h->op_value[o]) & p->mask;
-        for (; first[at] && unique; at = (at + 1) & p->mask)
-            unique = h->op_value[first[at] - 1] != h->op_value[o];
-        first[at] = o + 1;
+        unique = plain_uint(value_atom(h, h->op_value[o]), &v) && !is_magic(v) &&
+                 key_set_add(m, &seen, h->op_value[o]);
     }
-    mem_put(m, first);
+    key_set_free(m, &seen);
     return unique;
 }
 
@@ -334,11 +323,7 @@ static plan *make_plan(const history *h, sink *out)
     if (h->txn_times || h->txn_start_ts || h->txn_commit_ts ||
         ((h->txn_begin || h->txn_end) && !p->stamped))
         sink_lose(out, LOST_TIMES);
-    size_t slots = 64;
-    while (slots < h->ops * 2) slots *= 2;
-    p->slots = mem_array0(out->mem, uint32_t, slots);
-    p->mask = slots - 1;
-    fill_table(p, h);
+    fill_table(p, h, out->mem);
     p->same_values = unique_ids(p, h, out->mem);
     if (!p->same_values) sink_lose(out, LOST_VALUES);
     return p;
@@ -364,7 +349,7 @@ static void put_op(const plan *p, const history *h, op_id o, sink *out)
     if (kind > OP_DELETE || (h->op_kind[o] & OP_FAILED)) return;
     key = p->base.same_keys ? key_atom(h, h->op_key[o]).as.u : h->op_key[o];
     if (has_number(h, o)) {
-        op_id first = p->slots[find_slot(p, h, o)] - 1;
+        op_id first = id_map_get(&p->op_of, version_of(h, o));
         bool general = general_hash(h, value_atom(h, h->op_value[o]), &hash);
         id = general          ? ID_GENERAL
              : p->same_values ? value_atom(h, h->op_value[o]).as.u

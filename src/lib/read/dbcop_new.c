@@ -485,20 +485,6 @@ static void put_event(sink *out, const plain_op *op)
     strbuf_char(&out->buf, ']');
 }
 
-static size_t extras_of(const history *h, txn_id t)
-{
-    size_t lo = 0, hi = h->extras.n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        const extra *x = &h->extras.at[mid];
-        if (x->txn == NO_ID || x->txn < t)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
 static void put_transaction(const plain *pl, txn_id t)
 {
     const history *h = pl->h;
@@ -515,7 +501,7 @@ static void put_transaction(const plain *pl, txn_id t)
     }
     strbuf_str(&out->buf, "],\"committed\":");
     strbuf_str(&out->buf, plain_status(pl, t) == TXN_COMMITTED ? "true" : "false");
-    for (size_t i = extras_of(h, t); i < h->extras.n && h->extras.at[i].txn == t; i++)
+    for (size_t i = txn_extras(h, t); i < h->extras.n && h->extras.at[i].txn == t; i++)
         if (is_called(h, &h->extras.at[i], "dbcop_events") ||
             is_called(h, &h->extras.at[i], "dbcop_committed") ||
             !put_member(h, out, &h->extras.at[i], ","))

@@ -25,7 +25,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/hash.h"
+#include "base/map.h"
 #include "read/formats.h"
 #include "read/json.h"
 #include "read/read.h"
@@ -79,8 +79,7 @@ typedef struct reader {
     VEC(pending) pendings;
     uint32_t free_pending, first_pending, last_pending;
     VEC(process) processes;
-    uint32_t *slots; /* index + 1 of processes; open addressing */
-    size_t mask;
+    id_map process_of; /* name -> index of processes */
     int64_t last_number;
     int64_t last_time;
     uint64_t nameless;  /* transactions without :process */
@@ -365,27 +364,14 @@ static void read_ops(reader *r, edn *e, const char *value, enum ops_mode mode)
 
 static process *find_process(reader *r, label name)
 {
-    if (r->processes.n * 2 >= r->mask) {
-        size_t n = r->slots ? (r->mask + 1) * 2 : 64;
-        mem_put(r->mem, r->slots);
-        r->slots = mem_array0(r->mem, uint32_t, n);
-        r->mask = n - 1;
-        for (size_t i = 0; i < r->processes.n; i++) {
-            size_t at = (size_t)hash_u64(r->processes.at[i].name) & r->mask;
-            while (r->slots[at]) at = (at + 1) & r->mask;
-            r->slots[at] = (uint32_t)i + 1;
-        }
-    }
-    size_t at = (size_t)hash_u64(name) & r->mask;
-    for (; r->slots[at]; at = (at + 1) & r->mask)
-        if (r->processes.at[r->slots[at] - 1].name == name)
-            return &r->processes.at[r->slots[at] - 1];
+    uint32_t *known = id_map_at(r->mem, &r->process_of, name);
+    if (*known != MAP_NONE) return &r->processes.at[*known];
     if (r->processes.n >= UINT32_MAX / 4)
         guard_fail(r->s->guard, GUARD_UNSUPPORTED, "more than 2^30 processes");
     process fresh = {.name = name};
     vec_push(r->mem, &r->processes, fresh);
-    r->slots[at] = (uint32_t)r->processes.n;
-    return &r->processes.at[r->processes.n - 1];
+    *known = (uint32_t)r->processes.n - 1;
+    return &r->processes.at[*known];
 }
 
 static void put_aside(reader *r, const event *v, process *owner)
@@ -862,7 +848,7 @@ static void close_reader(reader *r)
     vec_free(r->mem, &r->others);
     vec_free(r->mem, &r->completed);
     vec_free(r->mem, &r->list);
-    mem_put(r->mem, r->slots);
+    id_map_free(r->mem, &r->process_of);
     strbuf_free(&r->text);
     strbuf_free(&r->json);
 }

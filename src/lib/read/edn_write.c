@@ -13,6 +13,7 @@
  */
 #include <assert.h>
 
+#include "base/sort.h"
 #include "read/edn_lex.h"
 #include "read/formats.h"
 #include "read/read.h"
@@ -375,21 +376,6 @@ static void put_ops(writer *w, txn_id t, bool results)
 
 /* --- events -------------------------------------------------------------------------------- */
 
-/* Index of its first extra, or of the one that would stand behind. */
-static size_t extras_of(const writer *w, txn_id t)
-{
-    const history *h = w->h;
-    size_t lo = w->header_extras, hi = h->extras.n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (h->extras.at[mid].txn < t)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
 static edn_span string_of(const history *h, value_id v)
 {
     atom a = value_atom(h, v);
@@ -418,7 +404,7 @@ static bool is_reserved(edn_span name)
 static void put_extras(writer *w, txn_id t)
 {
     const history *h = w->h;
-    for (size_t i = extras_of(w, t); i < h->extras.n && h->extras.at[i].txn == t; i++) {
+    for (size_t i = txn_extras(h, t); i < h->extras.n && h->extras.at[i].txn == t; i++) {
         const extra *x = &h->extras.at[i];
         edn_span name = string_of(h, x->name), json = string_of(h, x->text);
         int64_t time;
@@ -453,7 +439,7 @@ static void put_extras(writer *w, txn_id t)
 static void put_txn_time(writer *w, txn_id t, bool completion)
 {
     const history *h = w->h;
-    for (size_t i = extras_of(w, t); i < h->extras.n && h->extras.at[i].txn == t; i++) {
+    for (size_t i = txn_extras(h, t); i < h->extras.n && h->extras.at[i].txn == t; i++) {
         const extra *x = &h->extras.at[i];
         int64_t time;
         if (edn_is(string_of(h, x->name), "time") &&
@@ -648,18 +634,9 @@ static bool earlier(const event *a, const event *b)
 static event *sort_events(writer *w, event *a, size_t n)
 {
     event *b = mem_array(w->mem, event, n + 1);
-    for (size_t width = 1; width < n; width *= 2) {
-        for (size_t lo = 0; lo < n; lo += 2 * width) {
-            size_t mid = lo + width < n ? lo + width : n, hi = mid + width < n ? mid + width : n;
-            size_t i = lo, j = mid, k = lo;
-            while (i < mid && j < hi) b[k++] = earlier(&a[j], &a[i]) ? a[j++] : a[i++];
-            while (i < mid) b[k++] = a[i++];
-            while (j < hi) b[k++] = a[j++];
-        }
-        event *swap = a;
-        a = b;
-        b = swap;
-    }
+#define EARLIER(x, y) earlier(&(x), &(y))
+    SORT_MERGE(event, a, b, n, EARLIER);
+#undef EARLIER
     mem_put(w->mem, b);
     return a;
 }

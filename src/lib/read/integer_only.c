@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-#include "base/hash.h"
+#include "base/map.h"
 
 bool plain_uint(atom a, uint64_t *v)
 {
@@ -37,15 +37,9 @@ enum txn_status plain_status(const plain *p, txn_id t)
 
 /* --- transactions of unknown outcome ------------------------------------------------------- */
 
-/* Writes of unknown transactions, by (key, value); slots hold operation + 1. */
-typedef struct writes {
-    uint32_t *slots;
-    size_t mask;
-} writes;
-
-static size_t first_slot(const writes *w, const history *h, op_id o)
+static uint64_t version_hash(const history *h, op_id o)
 {
-    return (size_t)hash_pair(h->op_key[o], h->op_value[o]) & w->mask;
+    return hash_pair(h->op_key[o], h->op_value[o]);
 }
 
 static bool is_plain_write(const history *h, op_id o)
@@ -53,27 +47,20 @@ static bool is_plain_write(const history *h, op_id o)
     return (h->op_kind[o] & (OP_KIND_MASK | OP_FAILED)) == OP_WRITE;
 }
 
-/* Marks the unknown transactions that t has read from; true if one was new. */
-static bool mark_seen(plain *p, const writes *w, txn_id t)
+/* Marks the unknown transactions that t has read from; true if one was new.  `writes`: those of
+   unknown transactions, by key and value. */
+static bool mark_seen(plain *p, const id_index *writes, txn_id t)
 {
     const history *h = p->h;
     bool fresh = false;
     for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
         if ((h->op_kind[o] & (OP_KIND_MASK | OP_FAILED)) != OP_READ) continue;
-        for (size_t at = first_slot(w, h, o); w->slots[at]; at = (at + 1) & w->mask) {
-            op_id x = w->slots[at] - 1;
+        for (index_walk w = id_index_walk(writes, version_hash(h, o)); id_index_next(writes, &w);) {
+            op_id x = w.id;
             if (h->op_key[x] != h->op_key[o] || h->op_value[x] != h->op_value[o]) continue;
-            /* the transaction of x: the last one that starts at or before it */
-            size_t lo = 0, hi = h->txns;
-            while (hi - lo > 1) {
-                size_t mid = lo + (hi - lo) / 2;
-                if (h->txn_op[mid] <= x)
-                    lo = mid;
-                else
-                    hi = mid;
-            }
-            if (lo != t && !p->seen[lo]) {
-                p->seen[lo] = 1;
+            txn_id writer = txn_of_op(h, x);
+            if (writer != t && !p->seen[writer]) {
+                p->seen[writer] = 1;
                 fresh = true;
             }
         }
@@ -84,58 +71,33 @@ static bool mark_seen(plain *p, const writes *w, txn_id t)
 static void settle_unknown(plain *p)
 {
     const history *h = p->h;
-    size_t n = 0, slots = 64;
     bool any = false;
-    for (txn_id t = 0; t < h->txns; t++) {
-        if (txn_status_of(h, t) != TXN_UNKNOWN) continue;
-        any = true;
-        n += h->txn_op[t + 1] - h->txn_op[t];
-    }
+    for (txn_id t = 0; t < h->txns && !any; t++) any = txn_status_of(h, t) == TXN_UNKNOWN;
     if (!any) return;
     sink_lose(p->out, LOST_UNKNOWN);
     p->seen = mem_zeroed(p->out->mem, h->txns);
-    while (slots < n * 2) slots *= 2;
-    writes w = {mem_array0(p->out->mem, uint32_t, slots), slots - 1};
+    id_index writes = {0};
     for (txn_id t = 0; t < h->txns; t++) {
         if (txn_status_of(h, t) != TXN_UNKNOWN) continue;
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
-            if (!is_plain_write(h, o)) continue;
-            size_t at = first_slot(&w, h, o);
-            while (w.slots[at]) at = (at + 1) & w.mask;
-            w.slots[at] = o + 1;
+            if (is_plain_write(h, o)) id_index_add(p->out->mem, &writes, version_hash(h, o), o);
         }
     }
     /* An unknown transaction that turns out committed makes its own reads count. */
     for (bool again = true; again;) {
         again = false;
         for (txn_id t = 0; t < h->txns; t++)
-            if (plain_status(p, t) == TXN_COMMITTED) again |= mark_seen(p, &w, t);
+            if (plain_status(p, t) == TXN_COMMITTED) again |= mark_seen(p, &writes, t);
     }
-    mem_put(p->out->mem, w.slots);
+    id_index_free(p->out->mem, &writes);
 }
 
 /* --- numbers ------------------------------------------------------------------------------- */
 
-static size_t number_slot(const plain *p, value_id v)
-{
-    size_t at = (size_t)hash_u64(v) & p->mask;
-    while (p->numbers[at] && p->numbers[at] >> 32 != v) at = (at + 1) & p->mask;
-    return at;
-}
-
 static void add_number(plain *p, value_id v)
 {
-    if (!p->numbers || (size_t)p->last_number * 2 >= p->mask) {
-        size_t old = p->numbers ? p->mask + 1 : 0, n = old ? old * 2 : 64;
-        uint64_t *was = p->numbers;
-        p->numbers = mem_array0(p->out->mem, uint64_t, n);
-        p->mask = n - 1;
-        for (size_t i = 0; i < old; i++)
-            if (was[i]) p->numbers[number_slot(p, (value_id)(was[i] >> 32))] = was[i];
-        mem_put(p->out->mem, was);
-    }
-    size_t at = number_slot(p, v);
-    if (!p->numbers[at]) p->numbers[at] = (uint64_t)v << 32 | ++p->last_number;
+    uint32_t *number = id_map_at(p->out->mem, &p->numbers, v);
+    if (*number == MAP_NONE) *number = ++p->last_number;
 }
 
 /* What becomes of an operation; VALUE_* tells which number it needs. */
@@ -193,7 +155,7 @@ bool plain_get(const plain *p, op_id o, plain_op *op)
     else if (p->same_values)
         op->value = value_atom(h, h->op_value[o]).as.u;
     else
-        op->value = (uint32_t)p->numbers[number_slot(p, h->op_value[o])];
+        op->value = id_map_get(&p->numbers, h->op_value[o]);
     return true;
 }
 
@@ -315,5 +277,5 @@ void plain_close(plain *p)
     mem_put(p->out->mem, p->use);
     mem_put(p->out->mem, p->deleted);
     mem_put(p->out->mem, p->seen);
-    mem_put(p->out->mem, p->numbers);
+    id_map_free(p->out->mem, &p->numbers);
 }

@@ -14,6 +14,7 @@
 #ifndef RATEL_READ_INTEGER_ONLY_H
 #define RATEL_READ_INTEGER_ONLY_H
 
+#include "base/map.h"
 #include "read/read.h"
 
 /* What the target format can hold beyond the least. */
@@ -30,11 +31,10 @@ typedef struct plain {
     sink *out;
     unsigned can;
     bool same_keys, same_values;
-    uint8_t *use;      /* by key: KEY_* of integer_only.c */
-    bool *deleted;     /* by key: has a delete, so its absence may not be initial; or NULL */
-    uint8_t *seen;     /* by transaction of unknown outcome: its writes were read; or NULL */
-    uint64_t *numbers; /* renumbering: value id << 32 | number from 1; 0 empty */
-    size_t mask;
+    uint8_t *use;   /* by key: KEY_* of integer_only.c */
+    bool *deleted;  /* by key: has a delete, so its absence may not be initial; or NULL */
+    uint8_t *seen;  /* by transaction of unknown outcome: its writes were read; or NULL */
+    id_map numbers; /* renumbering: value -> number from 1 */
     uint32_t last_number;
 } plain;
 

@@ -8,7 +8,7 @@
  */
 #include <assert.h>
 
-#include "base/hash.h"
+#include "base/map.h"
 #include "read/formats.h"
 
 typedef struct match {
@@ -52,15 +52,14 @@ static const attr *position(const history *h, op_id o)
 
 typedef struct table {
     const history *c;
-    uint32_t *slots; /* operation of the certificate + 1 */
-    size_t mask;
+    id_index ops; /* of the certificate */
 } table;
 
-static uint32_t find(const table *t, const history *h, op_id o)
+static uint32_t find_version(const table *t, const history *h, op_id o)
 {
     const history *c = t->c;
-    for (size_t at = (size_t)version_hash(h, o) & t->mask; t->slots[at]; at = (at + 1) & t->mask) {
-        op_id x = t->slots[at] - 1;
+    for (index_walk w = id_index_walk(&t->ops, version_hash(h, o)); id_index_next(&t->ops, &w);) {
+        op_id x = w.id;
         if (same_atom(h, key_atom(h, h->op_key[o]), c, key_atom(c, c->op_key[x])) &&
             same_atom(h, value_atom(h, h->op_value[o]), c, value_atom(c, c->op_value[x])))
             return x;
@@ -70,14 +69,10 @@ static uint32_t find(const table *t, const history *h, op_id o)
 
 static table make_table(const history *c, mem *m)
 {
-    size_t n = 64;
-    while (n < c->ops * 2) n *= 2;
-    table t = {c, mem_array0(m, uint32_t, n), n - 1};
+    table t = {.c = c};
     for (op_id o = 0; o < c->ops; o++) {
-        if (!is_write(c, o) || !position(c, o) || find(&t, c, o) != NO_ID) continue;
-        size_t at = (size_t)version_hash(c, o) & t.mask;
-        while (t.slots[at]) at = (at + 1) & t.mask;
-        t.slots[at] = o + 1;
+        if (!is_write(c, o) || !position(c, o) || find_version(&t, c, o) != NO_ID) continue;
+        id_index_add(m, &t.ops, version_hash(c, o), o);
     }
     return t;
 }
@@ -109,7 +104,7 @@ void read_versions(history *h, const history *certificate)
             if (kind == OP_READ || kind > OP_DELETE || h->op_kind[o] & OP_FAILED) continue;
             bool installed = last[h->op_key[o]] != x + 1;
             last[h->op_key[o]] = x + 1;
-            uint32_t version = installed && is_write(h, o) ? find(&t, h, o) : NO_ID;
+            uint32_t version = installed && is_write(h, o) ? find_version(&t, h, o) : NO_ID;
             if (version == NO_ID) continue;
             match fresh = {o, x, version};
             vec_push(m, &found, fresh);
@@ -141,7 +136,7 @@ void read_versions(history *h, const history *certificate)
     h->attrs.n = merged.n;
     h->attrs.cap = merged.cap;
     vec_free(m, &found);
-    mem_put(m, t.slots);
+    id_index_free(m, &t.ops);
     mem_put(m, writers);
     mem_put(m, last);
 }

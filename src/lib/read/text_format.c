@@ -14,7 +14,7 @@
  * So an explicit initial transaction (IsoVista) stays the ordinary transaction that the file
  * shows and the manifest counts; the extra text_init says that the first one looks like that.
  */
-#include "base/hash.h"
+#include "base/map.h"
 #include "read/formats.h"
 #include "read/integer_only.h"
 
@@ -99,8 +99,7 @@ comma:
 typedef struct reader {
     history *h;
     source *s;
-    uint32_t *slots; /* transaction + 1 by label; NULL while labels rise */
-    size_t mask, used;
+    id_map txn_of_label; /* empty while labels rise */
     label highest;
     bool loose;          /* a transaction was split: operations have owners */
     VEC(txn_id) owner;   /* by operation, for history_regroup */
@@ -114,38 +113,16 @@ typedef struct reader {
     uint64_t current_session, current_txn;
 } reader;
 
-static void insert(reader *r, txn_id t)
+static txn_id find_txn(reader *r, label l)
 {
     history *h = r->h;
-    if (!r->slots || r->used * 2 >= r->mask) {
-        size_t n = r->slots ? (r->mask + 1) * 2 : 64;
-        while (n < h->txns * 2) n *= 2;
-        mem_put(&h->mem, r->slots);
-        r->slots = mem_array0(&h->mem, uint32_t, n);
-        r->mask = n - 1;
-        r->used = 0;
-        for (txn_id i = 0; i < t; i++) {
-            size_t at = (size_t)hash_u64(h->txn_label[i]) & r->mask;
-            while (r->slots[at]) at = (at + 1) & r->mask;
-            r->slots[at] = i + 1;
-            r->used++;
-        }
+    if (!r->txn_of_label.n) {
+        if (!h->txns || l > r->highest) return NO_ID; /* rising: certainly new */
+        id_map_reserve(&h->mem, &r->txn_of_label, h->txns);
+        for (txn_id t = 0; t < h->txns; t++)
+            id_map_put(&h->mem, &r->txn_of_label, h->txn_label[t], t);
     }
-    size_t at = (size_t)hash_u64(h->txn_label[t]) & r->mask;
-    while (r->slots[at]) at = (at + 1) & r->mask;
-    r->slots[at] = t + 1;
-    r->used++;
-}
-
-static txn_id find(reader *r, label l)
-{
-    if (!r->slots) {
-        if (!r->h->txns || l > r->highest) return NO_ID; /* rising: certainly new */
-        insert(r, (txn_id)r->h->txns - 1);
-    }
-    for (size_t at = (size_t)hash_u64(l) & r->mask; r->slots[at]; at = (at + 1) & r->mask)
-        if (r->h->txn_label[r->slots[at] - 1] == l) return r->slots[at] - 1;
-    return NO_ID;
+    return id_map_get(&r->txn_of_label, l);
 }
 
 static void leave(reader *r)
@@ -197,7 +174,7 @@ static void enter(reader *r, const line *l)
     label session = label_uint(h, l->session);
     uint32_t slot = history_declare_session(h, session);
     label id = l->aborted ? 0 : label_uint(h, l->txn);
-    txn_id known = l->aborted ? find_aborted(r, slot) : find(r, id);
+    txn_id known = l->aborted ? find_aborted(r, slot) : find_txn(r, id);
     r->any = true;
     r->current_aborted = l->aborted;
     r->current_session = l->session;
@@ -212,7 +189,8 @@ static void enter(reader *r, const line *l)
     history_session(h, session);
     history_label(h, l->aborted ? aborted_label(h, l->session) : id);
     if (l->aborted) r->aborted.at[slot] = r->current;
-    if (r->slots) insert(r, r->current);
+    if (r->txn_of_label.n)
+        id_map_put(&h->mem, &r->txn_of_label, h->txn_label[r->current], r->current);
     if (!l->aborted && id > r->highest) r->highest = id;
     if (r->loose) leave(r); /* its operations will be told by their owner */
 }
@@ -273,7 +251,7 @@ void text_read(history *h, source *s)
         s->pos = (size_t)(next - s->at);
     }
     leave(&r);
-    mem_put(&h->mem, r.slots);
+    id_map_free(&h->mem, &r.txn_of_label);
     if (r.loose) history_regroup(h, r.owner.at);
     vec_free(&h->mem, &r.owner);
     vec_free(&h->mem, &r.aborted);

@@ -9,7 +9,7 @@
  * VeriStrong takes session 0 and transaction 0 for its initial ones, so the writer never gives out
  * a 0.
  */
-#include "base/hash.h"
+#include "base/map.h"
 #include "read/formats.h"
 #include "read/read.h"
 
@@ -18,8 +18,7 @@
 typedef struct reader {
     history *h;
     source *s;
-    uint32_t *slots; /* transaction + 1, by label */
-    size_t mask;
+    id_map txn_of_label;
     bool loose;        /* a transaction came back: operations have owners */
     VEC(txn_id) owner; /* by operation, for history_regroup */
     VEC(value_id) list;
@@ -72,33 +71,6 @@ static uint64_t count(reader *r, const char *what)
     return (uint64_t)number(r, what);
 }
 
-static void insert(reader *r, txn_id t)
-{
-    history *h = r->h;
-    size_t at = (size_t)hash_u64(h->txn_label[t]) & r->mask;
-    while (r->slots[at]) at = (at + 1) & r->mask;
-    r->slots[at] = t + 1;
-}
-
-static txn_id find(reader *r, label l)
-{
-    for (size_t at = (size_t)hash_u64(l) & r->mask; r->slots[at]; at = (at + 1) & r->mask)
-        if (r->h->txn_label[r->slots[at] - 1] == l) return r->slots[at] - 1;
-    return NO_ID;
-}
-
-/* Room for one more, while no transaction is open. */
-static void grow(reader *r)
-{
-    history *h = r->h;
-    if (r->slots && h->txns * 2 < r->mask) return;
-    size_t n = r->slots ? (r->mask + 1) * 2 : 64;
-    mem_put(&h->mem, r->slots);
-    r->slots = mem_array0(&h->mem, uint32_t, n);
-    r->mask = n - 1;
-    for (txn_id t = 0; t < h->txns; t++) insert(r, t);
-}
-
 static void turn_loose(reader *r)
 {
     history *h = r->h;
@@ -128,15 +100,14 @@ static void enter(reader *r, label session, label id)
     uint32_t slot = history_declare_session(h, session);
     if (r->current == NO_ID || h->txn_label[r->current] != id) {
         if (h->open) history_end(h, TXN_COMMITTED);
-        grow(r);
-        r->current = find(r, id);
+        r->current = id_map_get(&r->txn_of_label, id);
         if (r->current != NO_ID) {
             if (!r->loose) turn_loose(r);
         } else {
             r->current = history_begin(h);
             history_session(h, session);
             history_label(h, id);
-            insert(r, r->current);
+            id_map_put(&h->mem, &r->txn_of_label, id, r->current);
             if (r->loose) history_end(h, TXN_COMMITTED); /* owners tell its operations */
         }
     }
@@ -185,7 +156,7 @@ void veristrong_read(history *h, source *s)
     if (r.loose) history_regroup(h, r.owner.at);
     vec_free(&h->mem, &r.owner);
     vec_free(&h->mem, &r.list);
-    mem_put(&h->mem, r.slots);
+    id_map_free(&h->mem, &r.txn_of_label);
 }
 
 /* --- writing ------------------------------------------------------------------------------- */
@@ -245,25 +216,20 @@ static bool holds(const writer *w, op_id o, enum lost_bit *why)
 
 /* --- transactions of unknown outcome: committed iff somebody shows one of their appends --- */
 
-typedef struct append {
-    op_id op; /* + 1 */
-    txn_id txn;
-} append;
-
 typedef struct appends {
-    append *slots;
-    size_t mask;
-    VEC(txn_id) todo; /* transactions whose reads are still to be looked at */
+    id_index by_version; /* appends of unknown transactions, by key and value */
+    VEC(txn_id) todo;    /* transactions whose reads are still to be looked at */
 } appends;
 
 static void show(writer *w, appends *a, key_id k, value_id v)
 {
     const history *h = w->h;
-    size_t at = (size_t)hash_pair(k, v) & a->mask;
-    for (; a->slots[at].op; at = (at + 1) & a->mask) {
-        op_id o = a->slots[at].op - 1;
-        txn_id t = a->slots[at].txn;
-        if (h->op_key[o] != k || h->op_value[o] != v || w->seen[t]) continue;
+    const id_index *all = &a->by_version;
+    for (index_walk walk = id_index_walk(all, hash_pair(k, v)); id_index_next(all, &walk);) {
+        op_id o = walk.id;
+        if (h->op_key[o] != k || h->op_value[o] != v) continue;
+        txn_id t = txn_of_op(h, o);
+        if (w->seen[t]) continue;
         w->seen[t] = 1;
         vec_push(w->mem, &a->todo, t);
     }
@@ -273,27 +239,17 @@ static void settle_unknown(writer *w)
 {
     const history *h = w->h;
     appends a = {0};
-    size_t n = 0, slots = 64;
     bool any = false;
-    for (txn_id t = 0; t < h->txns; t++) {
-        if (txn_status_of(h, t) != TXN_UNKNOWN) continue;
-        any = true;
-        n += h->txn_op[t + 1] - h->txn_op[t];
-    }
+    for (txn_id t = 0; t < h->txns && !any; t++) any = txn_status_of(h, t) == TXN_UNKNOWN;
     if (!any) return;
     sink_lose(w->out, LOST_UNKNOWN);
     w->seen = mem_zeroed(w->mem, h->txns);
-    while (slots < n * 2) slots *= 2;
-    a.slots = mem_array0(w->mem, append, slots);
-    a.mask = slots - 1;
     for (txn_id t = 0; t < h->txns; t++) {
         if (txn_status_of(h, t) == TXN_COMMITTED) vec_push(w->mem, &a.todo, t);
         if (txn_status_of(h, t) != TXN_UNKNOWN) continue;
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
-            if (h->op_kind[o] != OP_APPEND) continue;
-            size_t at = (size_t)hash_pair(h->op_key[o], h->op_value[o]) & a.mask;
-            while (a.slots[at].op) at = (at + 1) & a.mask;
-            a.slots[at] = (append){o + 1, t};
+            if (h->op_kind[o] == OP_APPEND)
+                id_index_add(w->mem, &a.by_version, hash_pair(h->op_key[o], h->op_value[o]), o);
         }
     }
     while (a.todo.n) {
@@ -307,7 +263,7 @@ static void settle_unknown(writer *w)
         guard_tick(w->out->guard);
     }
     vec_free(w->mem, &a.todo);
-    mem_put(w->mem, a.slots);
+    id_index_free(w->mem, &a.by_version);
 }
 
 static bool is_written(const writer *w, txn_id t)

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/hash.h"
+#include "base/map.h"
 #include "read/formats.h"
 #include "read/json.h"
 #include "read/extra_members.h"
@@ -489,33 +489,17 @@ static void read_log(reader *r, source *s, label session)
     strbuf_free(&r->j.scratch);
 }
 
-/* Writes that took place, by (key, value); slots hold operation + 1. */
-typedef struct writes {
-    uint32_t *slots;
-    size_t mask;
-} writes;
-
 static bool is_write(const history *h, size_t o)
 {
     return (h->op_kind[o] & (OP_KIND_MASK | OP_FAILED)) == OP_WRITE;
 }
 
-/* The slot of a write of this value, or an empty one. */
-static size_t find_write(const writes *w, const history *h, key_id k, value_id v)
-{
-    size_t at = (size_t)hash_pair(k, v) & w->mask;
-    for (; w->slots[at]; at = (at + 1) & w->mask) {
-        size_t o = w->slots[at] - 1;
-        if (h->op_key[o] == k && h->op_value[o] == v) break;
-    }
-    return at;
-}
-
 /* A value that was seen and never written was there at first; a second one of the same key stays
    unexplained, and so does absence beside it. */
-static void infer_one(history *h, const writes *w, uint8_t *known, key_id k, value_id v)
+static void infer_one(history *h, const key_set *written, uint8_t *known, key_id k, value_id v)
 {
-    if (v == VALUE_NULL || v == VALUE_EMPTY || known[k] || w->slots[find_write(w, h, k, v)]) return;
+    if (v == VALUE_NULL || v == VALUE_EMPTY || known[k] || key_set_has(written, map_pair(k, v)))
+        return;
     if (value_atom(h, v).kind == ATOM_LIST) return;
     known[k] = 1;
     history_init_entry(h, k, v);
@@ -523,18 +507,16 @@ static void infer_one(history *h, const writes *w, uint8_t *known, key_id k, val
 
 static void infer_initial(history *h)
 {
-    size_t n = 64;
+    key_set written = {0}; /* (key, value) */
     uint8_t *known = mem_zeroed(&h->mem, history_keys(h) + 1);
-    while (n < h->ops * 2) n *= 2;
-    writes w = {mem_array0(&h->mem, uint32_t, n), n - 1};
     for (size_t o = 0; o < h->ops; o++)
-        if (is_write(h, o)) w.slots[find_write(&w, h, h->op_key[o], h->op_value[o])] = (op_id)o + 1;
+        if (is_write(h, o)) key_set_add(&h->mem, &written, map_pair(h->op_key[o], h->op_value[o]));
     for (size_t o = 0; o < h->ops; o++)
         if ((h->op_kind[o] & (OP_KIND_MASK | OP_FAILED)) == OP_READ)
-            infer_one(h, &w, known, h->op_key[o], h->op_value[o]);
+            infer_one(h, &written, known, h->op_key[o], h->op_value[o]);
     for (size_t i = 0; i < h->row_key.n; i++)
-        infer_one(h, &w, known, h->row_key.at[i], h->row_value.at[i]);
-    mem_put(&h->mem, w.slots);
+        infer_one(h, &written, known, h->row_key.at[i], h->row_value.at[i]);
+    key_set_free(&h->mem, &written);
     mem_put(&h->mem, known);
     history_extra(h, INFERRED, strlen(INFERRED), "true", 4);
     extra header = h->extras.at[h->extras.n - 1]; /* headers stand first */
@@ -892,18 +874,10 @@ static bool is_number(json_text t)
 /* Fields that the model does not know, as they came. */
 static void put_extras(const history *h, txn_id t, sink *out)
 {
-    size_t lo = 0, hi = h->extras.n; /* sorted by transaction, the header's (NO_ID) first */
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (h->extras.at[mid].txn == NO_ID || h->extras.at[mid].txn < t)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
     unsigned stamps = h->txn_flags[t] & TXN_HAS_TIMES ? ~0u : 0; /* those that are written */
-    for (; lo < h->extras.n && h->extras.at[lo].txn == t; lo++) {
-        atom stored = value_atom(h, h->extras.at[lo].name);
-        atom text = value_atom(h, h->extras.at[lo].text);
+    for (size_t i = txn_extras(h, t); i < h->extras.n && h->extras.at[i].txn == t; i++) {
+        atom stored = value_atom(h, h->extras.at[i].name);
+        atom text = value_atom(h, h->extras.at[i].text);
         json_text name = kept_name(PREFIX, (json_text){atom_bytes(h, stored), stored.len});
         int which;
         bool taken = json_is(name, "value") || json_is(name, "isInitial");

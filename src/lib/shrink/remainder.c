@@ -10,7 +10,7 @@
 
 #include <assert.h>
 
-#include "base/hash.h"
+#include "base/map.h"
 
 /* What is known of a key. */
 #define KEY_WANTED 1u   /* somebody who is left reads it */
@@ -35,15 +35,13 @@ typedef struct maker {
     history *to;
     uint8_t *key;
     VEC(writer) writers;
-    uint32_t *slot; /* by key and value: index of writers + 1 */
-    size_t mask;
+    id_map writer_of; /* (key, value) -> index of its newest writer */
     uint32_t *undead; /* by rank: keys before it that are KEY_UNDEAD; NULL if there are no ranges */
     op_id *own;       /* per key: the last write of the transaction being copied ... */
     txn_id *own_txn;  /* ... if this is it */
     uint32_t *new_key; /* per key: its id in the copy, or NO_ID */
     VEC(value_id) list;
-    uint32_t *label_slot; /* transactions + 1 by label; made when somebody asks */
-    size_t label_mask;
+    id_map txn_of_label; /* made when it is asked for the first time */
 } maker;
 
 static value_id plain(value_id v)
@@ -145,27 +143,16 @@ static void want_keys(maker *k)
     mem_put(k->m, change);
 }
 
-static size_t place(const maker *k, key_id key, value_id v)
-{
-    size_t at = (size_t)hash_pair(key, v) & k->mask;
-    for (; k->slot[at]; at = (at + 1) & k->mask) {
-        const writer *w = &k->writers.at[k->slot[at] - 1];
-        if (k->h->op_key[w->op] == key && written(k->h, w->op) == v) break;
-    }
-    return at;
-}
-
 /* The newest writer of the value, or NO_ID. */
 static uint32_t writers_of(const maker *k, key_id key, value_id v)
 {
-    uint32_t s = k->slot[place(k, key, v)];
-    return s ? s - 1 : NO_ID;
+    return id_map_get(&k->writer_of, map_pair(key, v));
 }
 
 static void find_writers(maker *k)
 {
     const history *h = k->h;
-    size_t keys = history_keys(h), size = 64;
+    size_t keys = history_keys(h);
     txn_id *seen = mem_array(k->m, txn_id, keys + 1);
     memset(seen, 0xff, (keys + 1) * sizeof *seen);
     for (txn_id t = 0; t < h->txns; t++) {
@@ -183,18 +170,16 @@ static void find_writers(maker *k)
         }
     }
     mem_put(k->m, seen);
-    while (size < 2 * k->writers.n + 2) size *= 2;
-    k->slot = mem_array0(k->m, uint32_t, size);
-    k->mask = size - 1;
+    id_map_reserve(k->m, &k->writer_of, k->writers.n);
     for (size_t i = 0; i < k->writers.n; i++) {
         writer *w = &k->writers.at[i];
         key_id key = h->op_key[w->op];
-        size_t at = place(k, key, written(h, w->op));
-        if (k->slot[at]) {
-            w->next = k->slot[at] - 1;
+        uint32_t *newest = id_map_at(k->m, &k->writer_of, map_pair(key, written(h, w->op)));
+        if (*newest != MAP_NONE) {
+            w->next = *newest;
             k->key[key] |= KEY_TWICE;
         }
-        k->slot[at] = (uint32_t)i + 1;
+        *newest = (uint32_t)i;
     }
     /* an element of the initial list, appended once more */
     for (key_id key = 0; key < keys; key++) {
@@ -392,21 +377,11 @@ static bool absent_stay(maker *k, txn_id t, op_id o, const range *r)
 static txn_id labelled(maker *k, label l)
 {
     const history *h = k->h;
-    size_t size = 64;
-    if (!k->label_slot) {
-        while (size < 2 * h->txns + 2) size *= 2;
-        k->label_slot = mem_array0(k->m, uint32_t, size);
-        k->label_mask = size - 1;
-        for (txn_id t = 0; t < h->txns; t++) {
-            size_t at = (size_t)hash_u64(h->txn_label[t]) & k->label_mask;
-            while (k->label_slot[at]) at = (at + 1) & k->label_mask;
-            k->label_slot[at] = t + 1;
-        }
+    if (!k->txn_of_label.n) {
+        id_map_reserve(k->m, &k->txn_of_label, h->txns);
+        for (txn_id t = 0; t < h->txns; t++) id_map_put(k->m, &k->txn_of_label, h->txn_label[t], t);
     }
-    size_t at = (size_t)hash_u64(l) & k->label_mask;
-    for (; k->label_slot[at]; at = (at + 1) & k->label_mask)
-        if (h->txn_label[k->label_slot[at] - 1] == l) return k->label_slot[at] - 1;
-    return NO_ID;
+    return id_map_get(&k->txn_of_label, l);
 }
 
 /* Is a write of the key by whom a hint names left out?  Then the hint would name nobody. */

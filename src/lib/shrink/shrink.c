@@ -12,6 +12,8 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
+#include "base/search.h"
+#include "base/sort.h"
 #include "shrink/remainder.h"
 
 enum thing { THING_TXN, THING_KEY, THING_OP, THINGS };
@@ -285,21 +287,8 @@ static void add_seen(job *w, pairs *p, key_id key, value_id v)
 
 static bool holds_pair(const pairs *p, uint64_t x)
 {
-    size_t lo = 0, hi = p->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (p->at[mid] < x)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < p->n && p->at[lo] == x;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
+    size_t at = lower_bound_u64(p->at, p->n, x);
+    return at < p->n && p->at[at] == x;
 }
 
 /* Lets in whoever wrote what those that are in have read. */
@@ -318,7 +307,7 @@ static void let_writers_in(job *w)
                 add_seen(w, &p, h->row_key.at[i], h->row_value.at[i]);
         }
     }
-    if (p.n) qsort(p.at, p.n, sizeof *p.at, by_number);
+    sort_u64(p.at, p.n);
     for (txn_id t = 0; t < h->txns; t++) {
         guard_tick(w->s->m->guard);
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1] && w->next.txn[t]; o++) {

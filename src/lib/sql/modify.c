@@ -271,7 +271,9 @@ static const join *target_scan(const join *j)
     return j;
 }
 
-typedef struct row_map { /* columns of a version -> its row */
+/* Columns of a version -> its row.  Not an id_map: an error of SQL jumps out of a statement, and
+   only what lies in the arena is forgotten then. */
+typedef struct row_map {
     const value **cols;
     uint32_t *row, cap;
 } row_map;

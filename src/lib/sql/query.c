@@ -284,7 +284,9 @@ void exec_join(sql_exec *x, const join *j, uint32_t slots, frame *up, tuples *ou
 
 /* ---- grouping -------------------------------------------------------------------------------- */
 
-typedef struct seen_set { /* values of a DISTINCT aggregate, or rows */
+/* Values of a DISTINCT aggregate, or rows.  Not an id_index: an error of SQL jumps out of a
+   statement, and only what lies in the arena is forgotten then. */
+typedef struct seen_set {
     VEC(const value *) rows;
     uint32_t *slot;
     uint32_t cap;

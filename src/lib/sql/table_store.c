@@ -6,6 +6,7 @@
 #include <assert.h>
 
 #include "base/hash.h"
+#include "base/search.h"
 
 /* ---- blocks of versions --------------------------------------------------------------------- */
 
@@ -309,15 +310,8 @@ void vs_unprepare(store *s, uint32_t state)
 
 uint32_t vs_changed(const table *t, uint32_t state)
 {
-    size_t low = 0, high = t->changes.n;
-    while (low < high) {
-        size_t mid = (low + high) / 2;
-        if (t->changes.at[mid] <= state)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low ? t->changes.at[low - 1] : 0;
+    size_t n = upper_bound_u32(t->changes.at, t->changes.n, state);
+    return n ? t->changes.at[n - 1] : 0;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

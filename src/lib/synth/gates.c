@@ -10,7 +10,7 @@
 
 void gates_init(gates *g, mem *m, const proof *log, foreign *f)
 {
-    *g = (gates){.mem = m, .table_size = 1024};
+    *g = (gates){.mem = m};
     if (f && f->engine) {
         g->foreign = f;
         f->state = f->engine->open();
@@ -19,7 +19,6 @@ void gates_init(gates *g, mem *m, const proof *log, foreign *f)
         g->solver = solver_new(m);
     }
     if (log && g->solver) solver_set_proof(g->solver, log);
-    g->table = mem_array0(m, uint32_t, g->table_size);
     gate one = gate_new(g);
     gate_clause(g, &one, 1);
 }
@@ -96,28 +95,12 @@ static uint64_t hash_of(const gate *lits, size_t n)
     return h;
 }
 
-static void grow(gates *g)
-{
-    size_t size = g->table_size * 2;
-    uint32_t *table = mem_array0(g->mem, uint32_t, size);
-    for (size_t i = 0; i < g->table_size; i++) {
-        uint32_t at = g->table[i];
-        if (!at) continue;
-        size_t k = hash_of(g->pool.at + at, g->pool.at[at - 1]) & (size - 1);
-        while (table[k]) k = (k + 1) & (size - 1);
-        table[k] = at;
-    }
-    mem_put(g->mem, g->table);
-    g->table = table;
-    g->table_size = size;
-}
-
 /* The gate with these sorted inputs; made if there is none. */
 static gate shared(gates *g, const gate *lits, size_t n)
 {
-    size_t k = hash_of(lits, n) & (g->table_size - 1);
-    for (; g->table[k]; k = (k + 1) & (g->table_size - 1)) {
-        const gate *in = g->pool.at + g->table[k];
+    uint64_t hash = hash_of(lits, n);
+    for (index_walk w = id_index_walk(&g->known, hash); id_index_next(&g->known, &w);) {
+        const gate *in = g->pool.at + w.id;
         if (in[-1] == n && !memcmp(in, lits, n * sizeof *lits)) return in[n];
     }
     guard_tick(g->mem->guard);
@@ -125,11 +108,12 @@ static gate shared(gates *g, const gate *lits, size_t n)
     if (g->pool.n + n + 2 > UINT32_MAX) guard_fail(g->mem->guard, GUARD_NOMEM, "too many gates");
     vec_reserve(g->mem, &g->pool, n + 2);
     g->pool.at[g->pool.n++] = (gate)n;
-    g->table[k] = (uint32_t)g->pool.n;
+    uint32_t at = (uint32_t)g->pool.n;
+    id_index_add(g->mem, &g->known, hash, at);
     memcpy(g->pool.at + g->pool.n, lits, n * sizeof *lits);
     g->pool.n += n;
     g->pool.at[g->pool.n++] = out;
-    const gate *in = g->pool.at + g->table[k];
+    const gate *in = g->pool.at + at;
     size_t opened = gate_open(g);
     gate_push(g, out);
     for (size_t i = 0; i < n; i++) {
@@ -139,7 +123,6 @@ static gate shared(gates *g, const gate *lits, size_t n)
     }
     gate_clause(g, g->stack.at + opened, n + 1);
     g->stack.n = opened;
-    if (++g->n * 2 > g->table_size) grow(g);
     return out;
 }
 

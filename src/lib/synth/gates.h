@@ -7,6 +7,7 @@
 #ifndef RATEL_SYNTH_GATES_H
 #define RATEL_SYNTH_GATES_H
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "solve/solve.h"
 #include "synth/synth.h"
@@ -27,10 +28,9 @@ typedef struct gates {
     solver *solver; /* or NULL: */
     foreign *foreign;
     uint32_t vars;
-    VEC(gate) pool;       /* inputs of the and-gates: count, inputs..., output */
-    uint32_t *table;      /* hash of inputs to its place in the pool, plus one */
-    size_t table_size, n; /* size is a power of two */
-    VEC(gate) stack;      /* inputs being collected */
+    VEC(gate) pool;  /* inputs of the and-gates: count, inputs..., output */
+    id_index known;  /* places in the pool, by their inputs */
+    VEC(gate) stack; /* inputs being collected */
     uint64_t clauses;
 } gates;
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "cli/synth_cli.h"
 
 #define MOST_TXNS 20000 /* of a level that needs no search: relations are matrices of bits */
@@ -149,16 +150,10 @@ static int by_value(const void *a, const void *b)
 /* The first install of this value, or of a later one. */
 static size_t first_of(const plain *p, uint32_t key, uint32_t value)
 {
-    size_t low = 0, high = p->n_installs;
-    while (low < high) {
-        size_t mid = (low + high) / 2;
-        const install *at = &p->installs[mid];
-        if (at->key < key || (at->key == key && at->value < value))
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    const install *all = p->installs;
+    SEARCH_FIRST(size_t, i, 0, p->n_installs,
+                 all[i].key > key || (all[i].key == key && all[i].value >= value));
+    return i;
 }
 
 static bool push_candidate(plain *p, size_t *cap, uint32_t who)

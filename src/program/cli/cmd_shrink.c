@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/search.h"
 #include "cli/sql_log.h"
 #include "cli/synth_cli.h"
 
@@ -41,16 +42,10 @@ static int op_there(const ratel_history *h, size_t i)
 /* How many there are, of whatever outcome. */
 static unsigned long long count(const ratel_history *h, item_at there)
 {
-    size_t lo = 0, hi = 1;
-    while (there(h, hi - 1)) hi *= 2;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (there(h, mid))
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    size_t enough = 1;
+    while (there(h, enough - 1)) enough *= 2;
+    SEARCH_FIRST(size_t, i, 0, enough, !there(h, i));
+    return i;
 }
 
 /* --- telling ---------------------------------------------------------------------------------- */
