@@ -382,7 +382,7 @@ static bool hop_rw(prover *x, parser *p, txn_id at, txn_id *to)
 static bool step_loop(prover *x, parser *p)
 {
     txn_id t = parse_txn_word(p, false), at = t, next;
-    bool anti = false, readers = false;
+    bool anti = false, readers = false, moved = false;
     key_id any;
     const char *s;
     size_t n;
@@ -403,7 +403,9 @@ static bool step_loop(prover *x, parser *p)
             parse_fail(p, s, "\"so\", \"wr\", \"ww\" or \"rw\" expected");
         if (!ok) return false;
         if (next != t && !writes(x, next)) readers = true;
+        moved = true;
     }
+    if (!moved) return prover_no(x, "a cycle without a hop forbids nothing");
     if (at != t) return prover_no(x, "the hops do not come back");
     if (anti && readers) return prover_no(x, "a second one that only reads is on the cycle");
     return prover_close(x);
@@ -411,7 +413,8 @@ static bool step_loop(prover *x, parser *p)
 
 /* --- choices and outcomes -------------------------------------------------------------------- */
 
-/* An unknown initial state is one value for each key. */
+/* An unknown initial state is one value for each key.  Two different lists may well show one known
+   initial state: each reader's own appends stand behind it. */
 static bool step_initial(prover *x, parser *p)
 {
     txn_id t[2];
@@ -427,6 +430,8 @@ static bool step_initial(prover *x, parser *p)
         prover_put_not(x, reads);
     }
     if (k[0] != k[1] || v[0] == v[1]) return prover_no(x, "they are not two values of one key");
+    if (!x->c.open[k[0]] || x->c.is_list[k[0]])
+        return prover_no(x, "the initial value of the key is known, or is a list");
     return prover_close(x);
 }
 

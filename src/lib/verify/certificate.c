@@ -123,7 +123,9 @@ static bool read_head(parser *p, certificate_answer *a, claim *shown, const hist
     c->session_order = one_of(p, "session-order", switches, 2) == 1;
     c->ryow = (enum ryow)one_of(p, "ryow", policies, 3);
     field(p, "drift", &s, &n);
-    c->drift = (int64_t)parse_number(p, "a number", s, n);
+    uint64_t drift = parse_number(p, "a number", s, n);
+    if (drift > INT64_MAX) parse_fail(p, s, "a drift is at most %" PRId64, INT64_MAX);
+    c->drift = (int64_t)drift;
     field(p, "txns", &s, &n);
     uint64_t txns = parse_number(p, "a number", s, n);
     field(p, "ops", &s, &n);
