@@ -335,6 +335,10 @@ RATEL_API void ratel_lint_free(ratel_lint *l);
 #ifdef RATEL_EXPERIMENTAL
 /* --- may still change ------------------------------------------------------------------------- */
 
+/* The step that decided, by name (doc/architecture.md lists them), for example "client times" or
+   "lazy"; "" if the answer is undecided. */
+RATEL_API const char *ratel_result_decided_by(const ratel_result *a);
+
 typedef struct {
     const char *workload, *isolation;
     uint64_t txns, sessions, keys, ops, seed;

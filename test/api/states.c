@@ -397,6 +397,7 @@ TEST(null_arguments)
     WRONG(ratel_result_write(NULL, r, "text", NULL, take, &t));
     WRONG(ratel_result_warning(NULL, 0, NULL, NULL));
     WRONG(ratel_result_stage(NULL, 0, NULL, NULL));
+    EXPECT(!*ratel_result_decided_by(NULL));
     WRONG(ratel_set(r, NULL, 1));
     WRONG(ratel_set(NULL, "ryow", 1));
     WRONG(ratel_level_implies(NULL, "rc", 1));

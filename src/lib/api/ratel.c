@@ -744,6 +744,12 @@ const char *ratel_result_reason(const ratel_result *a)
     return a && a->v.reason ? a->v.reason : "";
 }
 
+const char *ratel_result_decided_by(const ratel_result *a)
+{
+    const char *name = a ? decider_name(a->v.decided_by) : NULL;
+    return name ? name : "";
+}
+
 int ratel_result_session_order(const ratel_result *a)
 {
     return a ? a->v.session_order : 0;

@@ -13,3 +13,9 @@ const decider_info *decider_at(size_t i)
 {
     return i != BY_NOBODY && i < DECIDERS ? &table[i] : NULL;
 }
+
+const char *decider_name(enum decider_id by)
+{
+    const decider_info *d = decider_at((size_t)by);
+    return d ? d->name : NULL;
+}

@@ -20,6 +20,7 @@ typedef struct decider_info {
     const char *help;
 } decider_info;
 
-const decider_info *decider_at(size_t i); /* NULL for BY_NOBODY and past the end */
+const decider_info *decider_at(size_t i);     /* NULL for BY_NOBODY and past the end */
+const char *decider_name(enum decider_id by); /* NULL for BY_NOBODY */
 
 #endif

@@ -152,6 +152,7 @@ void report_json(const verdict *v, const report_context *c, strbuf *b)
         jw_member_optional(w, "through", v->through ? v->through : v->shown);
     }
     if (v->trusted) jw_member_bool(w, "trusted", true);
+    jw_member_optional(w, "decided_by", decider_name(v->decided_by));
     jw_member_u64(w, "txns", v->txns);
     jw_member_u64(w, "ops", v->ops);
     jw_member_u64(w, "sessions", v->sessions);
@@ -249,6 +250,12 @@ static void core_text(const verdict *v, strbuf *b)
     if (v->core.n > 8) strbuf_printf(b, "    ... and %zu more transactions\n", v->core.n - 8);
 }
 
+static void decided_by_text(const verdict *v, strbuf *b)
+{
+    const char *name = decider_name(v->decided_by);
+    if (name) strbuf_printf(b, "  decided by: %s\n", name);
+}
+
 void report_text(const verdict *v, const report_context *c, strbuf *b)
 {
     if (c->history) {
@@ -278,6 +285,7 @@ void report_text(const verdict *v, const report_context *c, strbuf *b)
             if (v->ordered > 100)
                 strbuf_printf(b, " ... %u more (--json has all)", (unsigned)(v->ordered - 100));
             strbuf_char(b, '\n');
+            decided_by_text(v, b);
         }
         return;
     }
@@ -299,4 +307,5 @@ void report_text(const verdict *v, const report_context *c, strbuf *b)
     size_t n = rests_on_names(v, names);
     for (size_t i = 0; i < n; i++)
         strbuf_printf(b, "  rests on %s: without it, the level would hold\n", names[i]);
+    if (c->verbose) decided_by_text(v, b);
 }

@@ -134,12 +134,20 @@ void stats_number(const args *a, const char *of, const char *what, uint64_t n)
     if (a->value[O_STATS]) fprintf(stderr, "%-*s %12llu\n", NAMES, name, (unsigned long long)n);
 }
 
+static void stats_text(const args *a, const char *of, const char *what, const char *text)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s %s", of, what);
+    if (a->value[O_STATS]) fprintf(stderr, "%-*s %12s\n", NAMES, name, text);
+}
+
 void stats_result(const args *a, const ratel_result *r)
 {
     const char *name, *level = ratel_result_level(r);
     double seconds;
     ratel_cost c;
     if (ratel_result_cost(r, &c)) return;
+    if (*ratel_result_decided_by(r)) stats_text(a, level, "decided by", ratel_result_decided_by(r));
     stats_seconds(a, level, "analyse", c.analyse);
     for (size_t i = 0; !ratel_result_stage(r, i, &name, &seconds); i++)
         stats_seconds(a, level, name, seconds);

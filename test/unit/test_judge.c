@@ -1,0 +1,173 @@
+/*
+ * Tests of src/lib/verdict: what an answer says when a limit strikes, wherever that is.
+ *
+ * The limit is an allocation of the working memory that fails.  Every allocation of a whole run is
+ * failed once, so every place from which judge can be left early is left early, each time at the
+ * same spot: no clock takes part.
+ */
+#include <limits.h>
+
+#include "counter.h"
+#include "read_help.h"
+
+#include "verdict/verdict.h"
+
+#define HEAD "{\"ratel\":1,\"init\":{\"x\":0,\"y\":0}}\n"
+#define TXN(session, id, ops)                                                                      \
+    "{\"session\":" session ",\"id\":\"" id "\",\"status\":\"committed\",\"ops\":[" ops "]}\n"
+#define R(k, v) "[\"r\",\"" k "\"," v "]"
+#define W(k, v) "[\"w\",\"" k "\"," v "]"
+
+static const char *const histories[] = {
+    /* write skew: at some levels nothing decides it, after every weaker level was asked */
+    HEAD TXN("1", "T1", R("x", "0") "," R("y", "0") "," W("x", "1"))
+        TXN("2", "T2", R("x", "0") "," R("y", "0") "," W("y", "1")),
+    /* lost update */
+    HEAD TXN("1", "T1", R("x", "0") "," W("x", "1")) TXN("2", "T2", R("x", "0") "," W("x", "2")),
+    /* a session that does not see its own write: session order is what is violated */
+    HEAD TXN("1", "T1", W("x", "1")) TXN("1", "T2", R("x", "0")) TXN("2", "T3", R("y", "0")),
+    /* a read that nothing explains */
+    HEAD TXN("1", "T1", R("x", "7")) TXN("2", "T2", W("y", "1")),
+    /* serializable */
+    HEAD TXN("1", "T1", W("x", "1")) TXN("2", "T2", R("x", "1") "," W("y", "1")),
+};
+
+typedef struct asked_level {
+    const char *name;
+    bool asked, counts; /* session order as it is asked for, and as the answer must say */
+} asked_level;
+
+static const asked_level levels[] = {
+    {"realtime-update-serializable", false, true},
+    {"realtime-update-serializable", true, true},
+    {"innodb-repeatable-read", true, false},
+    {"serializable", true, true},
+    {"serializable", false, false},
+    {"strict-serializable", false, true},
+    {"snapshot-isolation", true, true},
+    {"parallel-snapshot-isolation", false, true},
+    {"causal", true, true},
+    {"causal", false, false},
+    {"read-committed", true, true},
+};
+
+typedef struct run {
+    guard guard;
+    counter counter;
+    mem mem, work;
+    verdict v;
+    bool whole; /* no limit struck */
+} run;
+
+/* Judges with `left` allocations of working memory. */
+static void judge_with(run *r, const history *h, const asked_level *l, long left)
+{
+    memset(r, 0, sizeof *r);
+    guard_init(&r->guard);
+    r->counter.left = left;
+    mem_init(&r->mem, NULL, NULL, &r->guard);
+    mem_init(&r->work, count_fn, &r->counter, &r->guard);
+    r->v.mem = &r->mem;
+    level_named(&r->v.level, l->name);
+    question q = {.level = l->name, .session_order = l->asked, .policy = POLICY_MUST};
+    if (guard_armed(&r->guard)) return;
+    judge(&r->v, h, &q, &r->work);
+    r->whole = true;
+}
+
+static void close_run(run *r)
+{
+    mem_free_all(&r->work);
+    mem_free_all(&r->mem);
+    EXPECT_EQ_UINT(r->counter.live, 0);
+}
+
+/* What stands in a verdict is always a whole answer, and the answer to what was asked. */
+static void expect_whole_answer(const run *r, const history *h, const asked_level *l)
+{
+    const verdict *v = &r->v;
+    EXPECT(v->h == h);
+    EXPECT_STR(v->level.name, l->name);
+    EXPECT_EQ_INT(v->session_order, l->counts);
+    EXPECT_EQ_INT(v->outcome == OUTCOME_UNDECIDED, v->decided_by == BY_NOBODY);
+    EXPECT_EQ_INT(v->outcome == OUTCOME_VIOLATED, v->anomaly < ANOMALIES);
+    if (v->outcome == OUTCOME_UNDECIDED) {
+        EXPECT(!v->cycle.n && !v->core.n && !v->ordered && !v->through && !v->rests_on);
+    } else {
+        EXPECT(v->reason && *v->reason);
+        EXPECT_EQ_INT(v->decided_by == BY_WEAKER, v->through && v->outcome == OUTCOME_VIOLATED);
+    }
+}
+
+/* A limit leaves an undecided answer, or the violation that the whole run finds. */
+TEST(limits_leave_whole_answers)
+{
+    enum { MOST = 5000 };
+    static long n;                  /* static: it must survive the jump */
+    static size_t violated_limited; /* violations that were told although a limit struck */
+    violated_limited = 0;
+    for (size_t i = 0; i < sizeof histories / sizeof *histories; i++) {
+        guard failed;
+        history *h = load(&failed, "ratel", histories[i], strlen(histories[i]));
+        REQUIRE(h != NULL);
+        for (size_t j = 0; j < sizeof levels / sizeof *levels; j++) {
+            const asked_level *l = &levels[j];
+            run whole, r;
+            judge_with(&whole, h, l, LONG_MAX);
+            REQUIRE(whole.whole);
+            expect_whole_answer(&whole, h, l);
+            for (n = 0; n < MOST; n++) {
+                judge_with(&r, h, l, n);
+                expect_whole_answer(&r, h, l);
+                bool done = r.whole;
+                if (!done) {
+                    EXPECT_EQ_INT(r.guard.code, GUARD_NOMEM);
+                    EXPECT(r.v.outcome == OUTCOME_UNDECIDED || r.v.outcome == OUTCOME_VIOLATED);
+                    violated_limited += r.v.outcome == OUTCOME_VIOLATED;
+                }
+                if (r.v.outcome != OUTCOME_UNDECIDED) EXPECT_EQ_INT(r.v.outcome, whole.v.outcome);
+                close_run(&r);
+                if (done) break;
+            }
+            EXPECT(n < MOST);
+            close_run(&whole);
+        }
+        history_free(h);
+    }
+    EXPECT(violated_limited > 0); /* else nothing here tests what a limit leaves of a violation */
+}
+
+/* The step that decides is named, whichever it is. */
+TEST(steps_are_named)
+{
+    static const struct {
+        size_t history;
+        const char *level;
+        enum decider_id by;
+    } asked[] = {
+        {0, "serializable", BY_LAZY},
+        {0, "causal", BY_TEST},
+        {1, "causal", BY_TEST},
+        {1, "realtime-update-serializable", BY_WEAKER},
+        {3, "serializable", BY_FAULTS},
+        {3, "causal", BY_FAULTS},
+        {4, "snapshot-isolation", BY_STRONGER},
+        {0, "realtime-update-serializable", BY_NOBODY},
+    };
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        const char *json = histories[asked[i].history];
+        guard failed;
+        run r;
+        history *h = load(&failed, "ratel", json, strlen(json));
+        REQUIRE(h != NULL);
+        asked_level l = {asked[i].level, true, true};
+        judge_with(&r, h, &l, LONG_MAX);
+        EXPECT(r.whole);
+        EXPECT_EQ_INT(r.v.decided_by, asked[i].by);
+        EXPECT((decider_at(r.v.decided_by) == NULL) == (asked[i].by == BY_NOBODY));
+        close_run(&r);
+        history_free(h);
+    }
+}
+
+TEST_MAIN
