@@ -408,6 +408,21 @@ RATEL_API int ratel_explanation_write(const ratel_explanation *e, ratel *r, cons
                                       void *payload);
 RATEL_API void ratel_explanation_free(ratel_explanation *e);
 
+/* What `ratel explain` does: asks the levels that the history can be asked about, and explains one.
+   `level` names it; NULL: of the weakest that are violated the one that most people know, or a
+   stronger one if only that has an argument; if none is violated, the strongest that holds.
+   Without the option "time", the levels around the explained one share a few seconds, and those
+   that are not decided by then are RATEL_UNDECIDED. */
+typedef struct ratel_survey ratel_survey;
+RATEL_API int ratel_survey_run(ratel_survey **out, ratel *r, const ratel_history *h,
+                               const char *level);
+/* The answer at the explained level and its explanation; they live as long as the survey. */
+RATEL_API const ratel_result *ratel_survey_result(const ratel_survey *s);
+RATEL_API const ratel_explanation *ratel_survey_explanation(const ratel_survey *s);
+/* Fills in found, n_found, session_order and instead_of, for ratel_explanation_write. */
+RATEL_API void ratel_survey_tell(const ratel_survey *s, ratel_telling *out);
+RATEL_API void ratel_survey_free(ratel_survey *s);
+
 /* One stage of deciding a level, as text, an item a line: "asg" (the semantic graph), "ir" (the
    order problem), "clauses" (what the solver is told; decides, and tells the answer too).
    RATEL_EUNSUPPORTED if the level or the history has no such stage. */

@@ -714,4 +714,41 @@ TEST(shrinking_wants_a_violated_answer_of_this_history)
     ratel_close(r);
 }
 
+TEST(a_survey_chooses_and_explains_a_level)
+{
+    /* write skew: snapshot isolation holds, nothing above it */
+    static const char skew[] =
+        "{\"ratel\":1,\"init\":0}\n"
+        "{\"session\":1,\"id\":\"a\",\"ops\":[[\"r\",\"x\",0],[\"w\",\"y\",1]]}\n"
+        "{\"session\":2,\"id\":\"b\",\"ops\":[[\"r\",\"y\",0],[\"w\",\"x\",1]]}\n";
+    ratel *r = NULL;
+    ratel_survey *s = NULL;
+    ratel_telling t = {0};
+    REQUIRE(ratel_open(&r, NULL) == RATEL_OK);
+    ratel_history *h = read_text(r, skew);
+    WRONG(ratel_survey_run(NULL, r, h, NULL));
+    WRONG(ratel_survey_run(&s, r, NULL, NULL));
+    WRONG(ratel_survey_run(&s, r, h, "ssi"));
+    EXPECT(s == NULL);
+    EXPECT(ratel_survey_result(NULL) == NULL);
+    OK(ratel_survey_run(&s, r, h, NULL));
+    EXPECT_EQ_INT(ratel_result_verdict(ratel_survey_result(s)), RATEL_VIOLATED);
+    EXPECT_EQ_INT(ratel_explanation_shown(ratel_survey_explanation(s), NULL), 1);
+    ratel_survey_tell(s, &t);
+    EXPECT(t.n_found > 10 && !t.instead_of && t.session_order);
+    for (size_t i = 0; i < t.n_found; i++) {
+        ratel_result *a = NULL; /* what follows from other answers is what a check says */
+        OK(ratel_check(&a, r, h, t.found[i].level));
+        EXPECT_EQ_INT(t.found[i].verdict, ratel_result_verdict(a));
+        EXPECT(strcmp(t.found[i].level, "strict-serializable") != 0); /* there are no times */
+        ratel_result_free(a);
+    }
+    ratel_survey_free(s);
+    OK(ratel_survey_run(&s, r, h, "snapshot-isolation"));
+    EXPECT_EQ_INT(ratel_result_verdict(ratel_survey_result(s)), RATEL_HOLDS);
+    ratel_survey_free(s);
+    ratel_history_free(h);
+    ratel_close(r);
+}
+
 TEST_MAIN

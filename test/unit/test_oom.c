@@ -267,6 +267,14 @@ static int explain_it(ratel *r, const job *j)
     return code;
 }
 
+static int survey_it(ratel *r, const job *j)
+{
+    ratel_survey *s;
+    int code = ratel_survey_run(&s, r, j->h, NULL);
+    ratel_survey_free(s);
+    return code;
+}
+
 static int dump_it(ratel *r, const job *j)
 {
     size_t n = 0;
@@ -585,6 +593,7 @@ TEST(deciding_every_level_and_telling_the_answer)
         }
         job j = {.h = h, .what = inputs[k].name, .format = "stat"};
         refuse_each("stat", stat_it, &j);
+        if (k == 0) refuse_each("survey", survey_it, &j);
         refuse_each("lint", lint_it, &j);
         refuse_each("fix", fix_it, &j);
         refuse_each("shape", shape_it, &j);

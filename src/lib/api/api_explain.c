@@ -8,7 +8,7 @@
 
 #include "api/api_internal.h"
 #include "report/explanation.h"
-#include "verdict/narrow.h"
+#include "verdict/find_argument.h"
 
 struct ratel_explanation {
     mem mem;
@@ -22,56 +22,19 @@ typedef struct explain_call {
     call c;
     ratel_explanation *out;
     const history *h;
-    explain_ask q;
-    mem keep, work; /* of narrowing */
-    txn_ids few;
+    mem keep, work; /* of find_argument */
 } explain_call;
 
 static void body_explain(call *c)
 {
     explain_call *ec = (explain_call *)c;
-    explain(&ec->out->e, &ec->out->mem, ec->h, &ec->q);
-}
-
-/* Fewer transactions, or other ones, that are violated by themselves. */
-static void body_narrow(call *c)
-{
-    explain_call *ec = (explain_call *)c;
-    if (!narrow(&ec->out->a->v, ec->h, &ec->keep, &ec->work, &ec->out->mem, &ec->few))
-        ec->few.n = 0;
+    find_argument(&ec->out->e, &ec->out->mem, &ec->out->a->v, ec->h, &ec->keep, &ec->work);
 }
 
 static bool is_limit(const ratel_explanation *e, int code)
 {
     return code == RATEL_ETIME || code == RATEL_EINTERRUPT ||
            (code == RATEL_ENOMEM && e->mem.limit);
-}
-
-/* The transactions that the answer names; if they do not show it, few that do; then also those who
-   have to do with them. */
-static int look_for_argument(explain_call *ec)
-{
-    ratel_explanation *e = ec->out;
-    const verdict *v = &e->a->v;
-    ec->q.alone = true;
-    int code = api_border(&ec->c, body_explain);
-    if (code || e->e.argued) return code;
-    mem_init(&ec->keep, e->fn, e->ud, &ec->c.guard);
-    mem_init(&ec->work, e->fn, e->ud, &ec->c.guard);
-    ec->work.limit = e->mem.limit;
-    code = api_border(&ec->c, body_narrow);
-    mem_free_all(&ec->keep);
-    mem_free_all(&ec->work);
-    if (code) return code;
-    if (ec->few.n && ec->few.n <= SCENE_MOST) {
-        ec->q.core = ec->few.at;
-        ec->q.n = ec->few.n;
-        return api_border(&ec->c, body_explain);
-    }
-    ec->q.core = v->core.at;
-    ec->q.n = v->core.n;
-    ec->q.alone = false;
-    return api_border(&ec->c, body_explain);
 }
 
 int ratel_explain(ratel_explanation **out, ratel *r, const ratel_history *h, const ratel_result *a)
@@ -93,10 +56,12 @@ int ratel_explain(ratel_explanation **out, ratel *r, const ratel_history *h, con
     e->mem.limit = api_memory(r);
     ec.out = e;
     ec.h = h->model;
-    ec.q = (explain_ask){v->level,   v->session_order, v->ryow,   v->drift,
-                         v->anomaly, v->core.at,       v->core.n, false};
-    if (v->through) level_named(&ec.q.level, v->through);
-    int code = v->outcome == OUTCOME_VIOLATED ? look_for_argument(&ec) : RATEL_OK;
+    mem_init(&ec.keep, r->fn, r->ud, &ec.c.guard);
+    mem_init(&ec.work, r->fn, r->ud, &ec.c.guard);
+    ec.work.limit = e->mem.limit;
+    int code = api_border(&ec.c, body_explain);
+    mem_free_all(&ec.keep);
+    mem_free_all(&ec.work);
     if (is_limit(e, code)) {
         e->e.argued = false;
         e->e.anomaly = v->anomaly;

@@ -1,0 +1,155 @@
+/*
+ * api_survey.c - the entry points that choose a level and explain it: they put the questions of
+ * verdict/survey.h to ratel_check, one after the other.
+ */
+#include <string.h>
+
+#define RATEL_EXPERIMENTAL
+#include "ratel.h"
+
+#include "api/api_internal.h"
+#include "verdict/survey.h"
+
+typedef struct explained {
+    ratel_result *result;
+    ratel_explanation *why;
+} explained;
+
+struct ratel_survey {
+    mem_fn fn;
+    void *ud;
+    survey s;
+    explained x;
+    const char *instead_of;
+    ratel_found found[LEVELS];
+    size_t n;
+};
+
+static void forget_explained(explained *x)
+{
+    ratel_explanation_free(x->why);
+    ratel_result_free(x->result);
+    memset(x, 0, sizeof *x);
+}
+
+static int explain_level(explained *x, ratel *r, const ratel_history *h, const char *level)
+{
+    int code = ratel_check(&x->result, r, h, level);
+    return code ? code : ratel_explain(&x->why, r, h, x->result);
+}
+
+static void learn_from(survey *s, const ratel_result *a)
+{
+    survey_learn(s, &a->v.level, a->v.session_order, a->v.outcome);
+}
+
+/* A limit of the caller's counts for every level; without one, a level that is only told along gets
+   the survey's. */
+static int ask_level(survey *s, ratel *r, const ratel_history *h, enum level_id level, int64_t ms)
+{
+    ratel_result *a;
+    int64_t *limit = &r->values[API_OPTION_time];
+    bool aside = ms && !*limit;
+    uint64_t since = clock_now();
+    if (aside) *limit = ms;
+    int code = ratel_check(&a, r, h, level_at(level)->name);
+    if (aside) {
+        *limit = 0;
+        survey_spent(s, (int64_t)((clock_now() - since) / 1000000));
+    }
+    if (code) return code;
+    learn_from(s, a);
+    ratel_result_free(a);
+    return RATEL_OK;
+}
+
+/* The weakest level was violated, but nothing short shows it: a stronger one may have an
+   argument. */
+static int explain_stronger(ratel_survey *v, ratel *r, const ratel_history *h)
+{
+    enum level_id weakest = v->x.result->v.level.id, level;
+    for (size_t i = 0; survey_stronger(&v->s, weakest, i, &level); i++) {
+        explained y = {0};
+        int code = explain_level(&y, r, h, level_at(level)->name);
+        if (!code && ratel_explanation_shown(y.why, NULL)) {
+            forget_explained(&v->x);
+            v->x = y;
+            v->instead_of = level_at(weakest)->name;
+            return RATEL_OK;
+        }
+        forget_explained(&y);
+        if (code) return code;
+    }
+    return RATEL_OK;
+}
+
+static int run_survey(ratel_survey *v, ratel *r, const ratel_history *h, const char *level)
+{
+    ratel_stat st;
+    enum level_id next;
+    int64_t ms;
+    int code = ratel_history_stat(&st, r, h);
+    if (code) return code;
+    survey_begin(&v->s, st.with_times > 0, r->values[API_OPTION_session_order] != 0, !level);
+    if (level && (code = explain_level(&v->x, r, h, level)) != RATEL_OK) return code;
+    if (level) learn_from(&v->s, v->x.result);
+    if (!st.txns) v->s.n = 0; /* nothing to ask about */
+    while (!code && survey_next(&v->s, &next, &ms)) code = ask_level(&v->s, r, h, next, ms);
+    if (code || level) return code;
+    code = explain_level(&v->x, r, h, level_at(survey_choice(&v->s))->name);
+    if (!code && v->x.result->v.outcome == OUTCOME_VIOLATED &&
+        !ratel_explanation_shown(v->x.why, NULL))
+        code = explain_stronger(v, r, h);
+    return code;
+}
+
+int ratel_survey_run(ratel_survey **out, ratel *r, const ratel_history *h, const char *level)
+{
+    if (!out || !r || !h) return RATEL_EINVAL;
+    *out = NULL;
+    ratel_survey *v = r->fn(r->ud, NULL, 0, sizeof *v);
+    if (!v) return api_fail(r, RATEL_ENOMEM, "out of memory");
+    memset(v, 0, sizeof *v);
+    v->fn = r->fn;
+    v->ud = r->ud;
+    int code = run_survey(v, r, h, level);
+    if (code) {
+        ratel_survey_free(v);
+        return code;
+    }
+    for (; v->n < v->s.n; v->n++) {
+        const surveyed *x = &v->s.at[v->n];
+        v->found[v->n] = (ratel_found){level_at(x->level)->name,
+                                       x->outcome == OUTCOME_HOLDS      ? RATEL_HOLDS
+                                       : x->outcome == OUTCOME_VIOLATED ? RATEL_VIOLATED
+                                                                        : RATEL_UNDECIDED};
+    }
+    *out = v;
+    return RATEL_OK;
+}
+
+const ratel_result *ratel_survey_result(const ratel_survey *s)
+{
+    return s ? s->x.result : NULL;
+}
+
+const ratel_explanation *ratel_survey_explanation(const ratel_survey *s)
+{
+    return s ? s->x.why : NULL;
+}
+
+void ratel_survey_tell(const ratel_survey *s, ratel_telling *out)
+{
+    if (!s || !out) return;
+    out->found = s->found;
+    out->n_found = s->n;
+    out->session_order = s->s.session_order;
+    out->instead_of = s->instead_of;
+}
+
+void ratel_survey_free(ratel_survey *s)
+{
+    if (!s) return;
+    forget_explained(&s->x);
+    s->fn(s->ud, s, sizeof *s, 0);
+}

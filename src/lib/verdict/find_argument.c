@@ -1,0 +1,27 @@
+/*
+ * find_argument.c - which transactions an argument is about: the three steps of find_argument.h.
+ */
+#include "verdict/find_argument.h"
+
+#include <assert.h>
+
+#include "verdict/narrow.h"
+
+void find_argument(explanation *e, mem *m, const verdict *v, const history *h, mem *keep, mem *work)
+{
+    explain_ask q = {v->level,   v->session_order, v->ryow,   v->drift,
+                     v->anomaly, v->core.at,       v->core.n, true};
+    if (v->outcome != OUTCOME_VIOLATED) return;
+    if (v->through) level_named(&q.level, v->through);
+    assert(v->h == h && !e->argued);
+    explain(e, m, h, &q);
+    if (e->argued) return;
+    txn_ids few = {0};
+    if (narrow(v, h, keep, work, m, &few) && few.n && few.n <= SCENE_MOST) {
+        q.core = few.at;
+        q.n = few.n;
+    } else {
+        q.alone = false;
+    }
+    explain(e, m, h, &q);
+}

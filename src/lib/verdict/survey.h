@@ -1,0 +1,46 @@
+/*
+ * survey.h - which levels `explain` asks, in what order, how long, and which of them it explains.
+ *
+ * A survey decides nothing: it says which level to ask next, is told the answer, and knows what
+ * follows from it for the others (what holds implies what is weaker, what is violated all that is
+ * stronger), so few levels are asked.  What is told of a level never depends on the order of the
+ * asking, but for those that ran out of time.
+ */
+#ifndef RATEL_VERDICT_SURVEY_H
+#define RATEL_VERDICT_SURVEY_H
+
+#include "verdict/verdict.h"
+
+typedef struct surveyed {
+    enum level_id level;
+    bool known; /* asked, or implied by an answer */
+    enum outcome outcome;
+} surveyed;
+
+typedef struct survey {
+    surveyed at[LEVELS]; /* in the order of levels.def */
+    size_t n;
+    bool session_order; /* where a level leaves it open */
+    bool choosing;      /* the level to be explained is chosen by the answers */
+    int64_t aside_ms;   /* left for levels that are only told along */
+} survey;
+
+/* times: does the history have client times?  Levels that look at them are left out without.
+   choosing: nobody named the level to be explained. */
+void survey_begin(survey *s, bool times, bool session_order, bool choosing);
+/* The answer for a level, which need not be one of the survey (realtime-X). */
+void survey_learn(survey *s, const level_ref *level, bool session_order, enum outcome outcome);
+
+/* The next level to ask, and within how many milliseconds; 0: as many as it takes.  False: all are
+   known. */
+bool survey_next(const survey *s, enum level_id *level, int64_t *ms);
+/* The level of survey_next took so many. */
+void survey_spent(survey *s, int64_t ms);
+
+/* The level to explain: of the weakest that are violated the one that most people know; else the
+   strongest that holds; else serializable. */
+enum level_id survey_choice(const survey *s);
+/* The i-th violated level that is stronger than this one, the best known first; false: no more. */
+bool survey_stronger(const survey *s, enum level_id weakest, size_t i, enum level_id *out);
+
+#endif
