@@ -81,7 +81,6 @@ static void body_verify(call *c)
 int ratel_verify(ratel_proof *out, ratel *r, const ratel_history *h, ratel_read_cb read,
                  void *payload)
 {
-    static const char *const policies[] = {"must", "external", "may"};
     if (!out || !r || !h || !read) return RATEL_EINVAL;
     verify_call vc;
     memset(&vc, 0, sizeof vc);
@@ -99,7 +98,7 @@ int ratel_verify(ratel_proof *out, ratel *r, const ratel_history *h, ratel_read_
         out->proved = vc.answer.proved;
         out->verdict = c->outcome == OUTCOME_HOLDS ? RATEL_HOLDS : RATEL_VIOLATED;
         out->session_order = c->session_order;
-        out->ryow = policies[c->ryow];
+        out->ryow = ryow_name(c->ryow);
         out->drift = c->drift;
         out->steps = vc.answer.steps;
         memcpy(out->level, c->level.name, sizeof out->level);

@@ -37,6 +37,16 @@ static const struct {
 #undef REFUSED_NAME
 };
 
+const char *ryow_name(enum ryow policy)
+{
+    static const char *const names[] = {
+#define RYOW(id, name) name,
+#include "opt/ryow.def"
+#undef RYOW
+    };
+    return names[policy];
+}
+
 const level_info *level_at(size_t i)
 {
     return i < LEVELS ? &table[i] : NULL;

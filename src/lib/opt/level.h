@@ -32,7 +32,13 @@ enum level_id {
 };
 
 /* --ryow: what a read of a key that the transaction itself wrote must return (levels.md 3). */
-enum ryow { RYOW_MUST, RYOW_EXTERNAL, RYOW_MAY };
+enum ryow {
+#define RYOW(id, name) RYOW_##id,
+#include "opt/ryow.def"
+#undef RYOW
+    RYOWS
+};
+const char *ryow_name(enum ryow policy);
 
 enum level_so { LEVEL_OPTION, LEVEL_ALWAYS, LEVEL_NEVER };
 

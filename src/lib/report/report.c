@@ -8,11 +8,6 @@ const char *outcome_name(enum outcome o)
     return o == OUTCOME_HOLDS ? "holds" : o == OUTCOME_VIOLATED ? "violated" : "undecided";
 }
 
-static const char *ryow_name(enum ryow r)
-{
-    return r == RYOW_MUST ? "must" : r == RYOW_EXTERNAL ? "external" : "may";
-}
-
 /* --- JSON ------------------------------------------------------------------------------------- */
 
 /* Ids and keys are strings, whatever they were in the input. */

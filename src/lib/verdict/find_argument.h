@@ -12,8 +12,9 @@
 #include "explain/explain.h"
 #include "verdict/verdict.h"
 
-/* v: an answer, of h.  Fills *e, in m; there is no argument if v is no violation.  keep and work are
-   empty regions for narrowing, which the caller frees: a limit may strike at any time. */
-void find_argument(explanation *e, mem *m, const verdict *v, const history *h, mem *keep, mem *work);
+/* v: an answer, of h.  Fills *e, in m; there is no argument if v is no violation.  keep and work
+   are empty regions for narrowing, which the caller frees: a limit may strike at any time. */
+void find_argument(explanation *e, mem *m, const verdict *v, const history *h, mem *keep,
+                   mem *work);
 
 #endif

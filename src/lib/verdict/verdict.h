@@ -18,7 +18,12 @@
 #include "verify/claim.h"
 
 /* --ryow, with the automatic choice */
-enum policy { POLICY_MUST, POLICY_EXTERNAL, POLICY_MAY, POLICY_AUTO };
+enum policy {
+#define RYOW(id, name) POLICY_##id,
+#include "opt/ryow.def"
+#undef RYOW
+    POLICY_AUTO
+};
 
 #define RESTS_SESSION 1u
 #define RESTS_REALTIME 2u

@@ -8,6 +8,23 @@
 
 #include "cli/cli.h"
 
+/* The words of options that have tables of their own: "|lazy|polygraph|bc". */
+static const char strategy_words[] =
+#define STRATEGY(id, name, help) "|" name
+#include "opt/strategies.def"
+#undef STRATEGY
+    ;
+static const char stage_words[] =
+#define STAGE(id, name, help) "|" name
+#include "opt/stages.def"
+#undef STAGE
+    ;
+static const char ryow_words[] =
+#define RYOW(id, name) "|" name
+#include "opt/ryow.def"
+#undef RYOW
+    "|auto";
+
 const option_info option_table[OPTION_COUNT] = {
 #define OPT(id, commands, name, letter, arg, help) {commands, name, letter, arg, help},
 #include "cli/command_options.def"
@@ -208,9 +225,13 @@ static bool apply_passes(const args *a)
 bool args_apply(const args *a)
 {
     static const char *const off_on[] = {"off", "on"};
-    static const char *const policies[] = {"must", "external", "may", "auto"};
+    static const char *const policies[] = {
+#define RYOW(id, name) name,
+#include "opt/ryow.def"
+#undef RYOW
+        "auto"};
     if (!apply_word(a, O_SESSION_ORDER, off_on, 2, "session_order")) return false;
-    if (!apply_word(a, O_RYOW, policies, 4, "ryow")) return false;
+    if (!apply_word(a, O_RYOW, policies, sizeof policies / sizeof *policies, "ryow")) return false;
     static const char *const strategies[] = {
 #define STRATEGY(id, name, help) name,
 #include "opt/strategies.def"

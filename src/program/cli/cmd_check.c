@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "cli/synth_cli.h"
+#include "opt/level.h"
 
 typedef struct check {
     args *a;
@@ -314,7 +315,7 @@ static bool dumpable(const check *c)
     size_t i = 0, n = sizeof stages / sizeof *stages;
     while (i < n && strcmp(stages[i], a->value[O_DUMP])) i++;
     if (i == n)
-        complain("--dump: \"%s\" is not one of asg|ir|clauses", a->value[O_DUMP]);
+        complain("--dump: \"%s\" is not one of %s", a->value[O_DUMP], option_table[O_DUMP].arg);
     else if (a->n_files > 1)
         complain("--dump: give one history only");
     else if (a->value[O_JSON] || a->value[O_CERTIFICATE] || a->value[O_RECHECK])
@@ -359,11 +360,12 @@ static void check_history(check *c, const char *name)
     }
     ratel_verdict *verdicts = calloc(c->n_levels, sizeof *verdicts);
     /* Several levels: the strongest of them first, and what one shows is not asked again. */
-    static const char *const strongest[] = {"strict-serializable", "serializable",
-                                            "strong-snapshot-isolation", "snapshot-isolation"};
-    enum { STRONGEST = sizeof strongest / sizeof *strongest };
-    ratel_result *known[STRONGEST] = {NULL};
-    for (size_t i = 0; i < STRONGEST && c->n_levels > 1; i++)
+    const char *strongest[LEVELS];
+    size_t n_strongest = 0;
+    for (enum level_id id; level_in_turn(&id, TURN_CHECK, n_strongest);)
+        strongest[n_strongest++] = level_at(id)->name;
+    ratel_result *known[LEVELS] = {NULL};
+    for (size_t i = 0; i < n_strongest && c->n_levels > 1; i++)
         if (wants(c, strongest[i]) && !(known[i] = implied(c, known, i, strongest[i])))
             ratel_check(&known[i], r, h, strongest[i]);
     for (size_t i = 0; i < c->n_levels; i++) {
@@ -388,11 +390,11 @@ static void check_history(check *c, const char *name)
         }
         code = 0;
         bool lent = false; /* decided already */
-        for (size_t k = 0; k < STRONGEST && !lent; k++) {
+        for (size_t k = 0; k < n_strongest && !lent; k++) {
             lent = known[k] && !strcmp(strongest[k], level);
             if (lent) a = known[k];
         }
-        if (!a) a = implied(c, known, STRONGEST, level);
+        if (!a) a = implied(c, known, n_strongest, level);
         if (!a) code = ratel_check(&a, r, h, level);
         if (code == RATEL_EHISTORY) { /* the same for every level */
             refuse(c, name, code);
@@ -424,7 +426,7 @@ static void check_history(check *c, const char *name)
         stats_result(c->a, a);
         if (!lent) ratel_result_free(a);
     }
-    for (size_t i = 0; i < STRONGEST; i++) ratel_result_free(known[i]);
+    for (size_t i = 0; i < n_strongest; i++) ratel_result_free(known[i]);
     const char *session = c->a->value[O_SESSION_ORDER];
     bool sessions = !session || strcmp(session, "off") != 0;
     if (c->all && verdicts && code != RATEL_EHISTORY) {

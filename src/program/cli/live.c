@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "gen/workload.h"
+#include "opt/level.h"
 #include "work/sql_run.h"
 
 /* --- gen's workloads as a program ------------------------------------------------------------ */
@@ -224,13 +225,12 @@ int live_run(live *l, const args *a, const live_options *o, run_counts *c)
 
 const contract *live_contract(const live *l, const args *a)
 {
-    static const char *const policies[] = {"must", "external", "may", "auto"};
     const contract *c = contract_of(&l->db);
     if (!c) return NULL;
     if (!a->value[O_SESSION_ORDER])
         ratel_set(a->context, "session_order", !strcmp(c->session_order, "on"));
-    for (int i = 0; i < 4 && !a->value[O_RYOW]; i++)
-        if (!strcmp(policies[i], c->ryow)) ratel_set(a->context, "ryow", i);
+    for (int i = 0; i < RYOWS && !a->value[O_RYOW]; i++)
+        if (!strcmp(ryow_name((enum ryow)i), c->ryow)) ratel_set(a->context, "ryow", i);
     return c;
 }
 
