@@ -10,6 +10,7 @@
 #include <pg_query.h>
 #include <stdio.h>
 
+#include "sql/plan_check.h"
 #include "sql/sql.h"
 
 #define CTX(b) (&(b)->x->c)
@@ -915,6 +916,7 @@ plan *bind_text(sql_exec *x, arena *volatile m, struct pl_code *code, const char
     binder b = {.x = x, .mem = m, .p = p, .code = code, .text = text};
     for (uint32_t i = 0; i < n_params; i++) arena_push(m, &b.params, params[i]);
     bind_parsed(&b, p, tree);
+    plan_check(p);
     guard_restore(g, &outer);
     pg_query__parse_result__free_unpacked(tree, NULL);
     return p;

@@ -11,6 +11,7 @@ enum { TEST_TRUE = 1, TEST_NOT_TRUE, TEST_FALSE, TEST_NOT_FALSE, TEST_UNKNOWN, T
 
 static value arith_int(sql_exec *x, const expr *e, int64_t a, int64_t b)
 {
+    assert(e->op == '+' || e->op == '-' || e->op == '*' || e->op == '/' || e->op == '%');
     int64_t r = 0;
     bool over = false;
     switch (e->op) {
@@ -31,6 +32,7 @@ static value arith_int(sql_exec *x, const expr *e, int64_t a, int64_t b)
 
 static value arith_num(sql_exec *x, int op, const num *a, const num *b)
 {
+    assert(a && b);
     arena *w = &x->work;
     if ((op == '/' || op == '%') && !b->n) sql_raise(&x->c, "22012", "division by zero");
     const num *r = op == '+'   ? num_add(w, a, b)
@@ -43,6 +45,7 @@ static value arith_num(sql_exec *x, int op, const num *a, const num *b)
 
 static bool compared(int op, int c)
 {
+    assert(op >= OP_EQ && op <= OP_GE);
     switch (op) {
     case OP_EQ: return c == 0;
     case OP_NE: return c != 0;
@@ -56,6 +59,7 @@ static bool compared(int op, int c)
 /* LIKE with % and _ and the backslash; characters of UTF-8 count as one. */
 static bool like(sql_exec *x, const char *s, const char *se, const char *p, const char *pe)
 {
+    assert(s <= se && p <= pe);
     guard_tick(x->c.guard);
     while (p < pe) {
         if (*p == '%') {
@@ -83,6 +87,7 @@ static bool like(sql_exec *x, const char *s, const char *se, const char *p, cons
 
 static value substring(sql_exec *x, value s, int64_t from, bool has_n, int64_t n)
 {
+    assert(!s.null && !s.open);
     int64_t end = INT64_MAX;
     if (has_n) {
         if (n < 0) sql_raise(&x->c, "22011", "negative substring length not allowed");
@@ -150,6 +155,7 @@ static value call(sql_exec *x, const expr *e, const value *v)
 
 static value junction(sql_exec *x, const expr *e, frame *f)
 {
+    assert(e->kind == E_AND || e->kind == E_OR);
     bool and = e->kind == E_AND, unknown = false;
     for (uint32_t i = 0; i < e->n; i++) {
         value v = eval(x, e->arg[i], f);
@@ -190,6 +196,7 @@ static value scalar(sql_exec *x, const expr *e, frame *f)
 
 static value choice(sql_exec *x, const expr *e, frame *f)
 {
+    assert(e->n >= 2);
     uint32_t i = 0;
     for (; i + 1 < e->n; i += 2)
         if (eval_true(x, e->arg[i], f)) return eval(x, e->arg[i + 1], f);
@@ -198,6 +205,7 @@ static value choice(sql_exec *x, const expr *e, frame *f)
 
 static value extreme(sql_exec *x, const expr *e, frame *f)
 {
+    assert(e->op == 1 || e->op == -1);
     value best = value_null();
     for (uint32_t i = 0; i < e->n; i++) {
         value v = eval(x, e->arg[i], f);
@@ -209,6 +217,7 @@ static value extreme(sql_exec *x, const expr *e, frame *f)
 
 static value concat(sql_exec *x, value a, value b)
 {
+    assert(!a.null && !b.null && !a.open && !b.open);
     size_t n = (size_t)a.n + b.n;
     if (n > UINT32_MAX / 4) sql_raise(&x->c, "54000", "requested length too large");
     char *t = arena_get(&x->work, n + 1);
@@ -219,6 +228,7 @@ static value concat(sql_exec *x, value a, value b)
 
 static value is_bool(int test, value v)
 {
+    assert(test >= TEST_TRUE && test <= TEST_NOT_UNKNOWN && !v.open);
     bool t = !v.null && v.i, f = !v.null && !v.i;
     switch (test) {
     case TEST_TRUE: return value_bool(t);

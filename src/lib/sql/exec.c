@@ -16,6 +16,7 @@
 /* A plan made for these values fails when it is made, another one when a row is met. */
 static void try_early(sql_exec *x, const plan *p)
 {
+    assert(p->n_early && p->early);
     guard *g = x->c.guard, outer;
     memcpy(&outer, g, sizeof outer);
     if (guard_armed(g)) {
@@ -32,6 +33,9 @@ static void try_early(sql_exec *x, const plan *p)
 void exec_inner(sql_exec *x, const plan *p, sql_result *out)
 {
     size_t kept_from = x->regs.kept_from, refers = x->refers.n, refers_from = x->regs.refers_from;
+    assert(kept_from <= x->kept.n && refers_from <= refers);
+    assert(p->n_params <= x->regs.n_params || x->regs.pl || !p->n_params);
+    assert(p->catalog == x->s->catalog && "bound to the catalog that is there");
     x->regs.refers_from = refers;
     memset(out, 0, sizeof *out);
     x->regs.target = p->target;
@@ -46,6 +50,8 @@ void exec_inner(sql_exec *x, const plan *p, sql_result *out)
         exec_modify(x, p, out);
     if (x->refers.n > refers) refer_check(x);
     x->regs.refers_from = refers_from;
+    assert(x->refers.n == refers && "every foreign key was tested");
+    assert(x->regs.kept_from <= x->kept.n);
     exec_planned(x, p);
     x->kept.n = x->regs.kept_from;
     x->regs.kept_from = kept_from;
@@ -53,6 +59,8 @@ void exec_inner(sql_exec *x, const plan *p, sql_result *out)
 
 void exec_plan(sql_exec *x, const plan *p, sql_result *out)
 {
+    assert(x->regs.cid && x->regs.cid <= x->last_cid); /* 0 is no statement */
+    assert(x->state <= x->latest);
     x->touched = 0;
     x->regs.depth = 0;
     x->regs.many = x->regs.calls = x->regs.caught = 0;
@@ -67,6 +75,7 @@ void exec_plan(sql_exec *x, const plan *p, sql_result *out)
     x->c.place.routine = NULL;
     pl_flush(x->s);
     exec_inner(x, p, out);
+    assert(!x->regs.depth && !x->regs.calls && !x->regs.pl);
     if (!x->s->holes || !out->has_rows) return;
     for (uint32_t i = 0; i < out->n; i++)
         for (uint32_t c = 0; c < out->n_cols; c++)
@@ -90,6 +99,7 @@ static bool unseen_key(const table *t)
 
 bool sql_unclear(const sql_exec *x, const plan *p, const char *state, const char *other)
 {
+    assert(state || other);
     /* SQL inside of a body is read when it runs, by PostgreSQL when the function is created */
     if (!state && !strcmp(other, "23505") && unseen_key(p->target)) return true;
     if (p->kind == S_ROUTINE && !state) return !strncmp(other, "42", 2);

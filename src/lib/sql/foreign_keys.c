@@ -7,6 +7,8 @@
  */
 #include "sql/exec.h"
 
+#include <assert.h>
+
 static bool refers_to(const foreign_key *f, const table *t)
 {
     return !strcmp(f->parent, t->name);
@@ -34,6 +36,7 @@ static bool is_parent(const sql_exec *x, const table *t)
 
 void refer_note(sql_exec *x, table *t, const value *before, const value *after)
 {
+    assert(before || after);
     if (!t->n_foreign && !is_parent(x, t)) return;
     arena_push(&x->work, &x->refers, ((refer_event){t, before, after}));
 }
@@ -60,6 +63,7 @@ static row_list rows_with(sql_exec *x, table *t, const uint32_t *cols, const val
                           const uint32_t *of, uint32_t n)
 {
     row_list found = {0};
+    assert(n && cols[0] < t->n_cols);
     if (t->unknown)
         sql_refuse(&x->c, -1, "a foreign key to table \"%s\", which is unknown", t->name);
     for (uint32_t i = 0; i < n; i++)
@@ -72,6 +76,7 @@ static row_list rows_with(sql_exec *x, table *t, const uint32_t *cols, const val
 
 static void check_parent(sql_exec *x, const table *child, const foreign_key *f, const value *row)
 {
+    assert(f->n && row);
     table *t = vs_find(x->s, f->parent, x->latest);
     if (!t || any_null(row, f->cols, f->n)) return;
     row_list rows = rows_with(x, t, f->refs, row, f->cols, f->n);
@@ -162,6 +167,7 @@ static void check_from(sql_exec *x, size_t from);
 static void check_children(sql_exec *x, const refer_event *e, bool open)
 {
     table *t = e->t;
+    assert(e->before);
     for (size_t i = 0; i < x->s->tables.n; i++) {
         table *child = x->s->tables.at[i];
         for (uint32_t k = 0; k < child->n_foreign; k++) {
@@ -188,6 +194,7 @@ static void check_children(sql_exec *x, const refer_event *e, bool open)
 static void check_from(sql_exec *x, size_t from)
 {
     size_t to = x->refers.n, changed = 0;
+    assert(from <= to);
     bool check = false, follows = false;
     if (++x->regs.depth > 400)
         sql_refuse(&x->c, -1, "foreign keys that follow each other this far");
@@ -203,10 +210,12 @@ static void check_from(sql_exec *x, size_t from)
         if (e.before) check_children(x, &e, check && follows);
     }
     x->refers.n = from;
+    assert(x->regs.depth > 0);
     x->regs.depth--;
 }
 
 void refer_check(sql_exec *x)
 {
+    assert(x->regs.refers_from <= x->refers.n);
     check_from(x, x->regs.refers_from);
 }

@@ -27,6 +27,7 @@ static void check_row(sql_exec *x, const table *t, const value *row)
 /* No other row has this key: it has a null, or what a sequence gave and nobody saw. */
 static bool key_null(const unique_key *u, const value *row)
 {
+    assert(u->n && u->cols);
     for (uint32_t i = 0; i < u->n; i++)
         if (row[u->cols[i]].null || row[u->cols[i]].open) return true;
     return false;
@@ -61,6 +62,7 @@ static uint32_t holder(sql_exec *x, table *t, const unique_key *u, const value *
     for (size_t i = 0; i < x->s->found.n; i++) {
         uint32_t r = x->s->found.at[i];
         const row_version *v = t->rows.at[r].head;
+        assert(r < t->rows.n);
         if (r != self && v && !v->dead && key_same(t, u, row, v->cols)) return r;
     }
     return NO_ROW;
@@ -123,6 +125,7 @@ static value *set_row(sql_exec *x, const plan *p, const value *old, frame *f, ui
 
 static void raise_conflict(sql_exec *x, const row_version *v)
 {
+    assert(x->rule == WRITE_CONFLICT && v);
     x->conflict = v->commit == PENDING ? 0 : v->commit;
     sql_raise(&x->c, "40001", "could not serialize access due to concurrent update");
 }
@@ -155,6 +158,7 @@ static void update_instead(sql_exec *x, const plan *p, uint32_t r, const value *
 
 static void insert_row(sql_exec *x, const plan *p, const value *row, sql_result *out, tuples *rows)
 {
+    assert(p->kind == S_INSERT && p->arbiter < (int)p->target->n_unique);
     table *t = p->target;
     x->touched++;
     if (x->any_key && p->conflict != ON_CONFLICT_RAISE)
@@ -247,6 +251,7 @@ static bool locked_now(sql_exec *x, const plan *p, uint32_t r, const value **tup
 {
     table *t = p->target;
     const value *seen = tuple[0];
+    assert(seen && r < t->rows.n && x->state <= x->latest);
     const row_version *now = vs_at(t, r, x->latest, x->regs.cid);
     if (!now || now->cols == seen || x->rule == WRITE_FREE) return true;
     const row_version *then = vs_at(t, r, x->state, x->regs.cid);
@@ -341,6 +346,7 @@ static bool again(sql_exec *x, const plan *p, const target_list *all, size_t i, 
 
 static uint32_t *first_times(sql_exec *x, const plan *p)
 {
+    assert(p->kind == S_UPDATE || p->kind == S_DELETE);
     if (p->scan->kind == J_REL) return NULL;
     size_t n = p->target->rows.n + 1;
     uint32_t *first = arena_array(&x->work, uint32_t, n);
@@ -369,6 +375,7 @@ static void order_matters(sql_exec *x, const plan *p, const target_list *all, si
 
 static void update(sql_exec *x, const plan *p, sql_result *out)
 {
+    assert(p->n_set && p->scan && target_scan(p->scan)->table == p->target);
     table *t = p->target;
     tuples rows = {0};
     target_list all = {0};
@@ -398,6 +405,7 @@ static void update(sql_exec *x, const plan *p, sql_result *out)
 
 static void delete (sql_exec *x, const plan *p, sql_result *out)
 {
+    assert(!p->n_set && p->scan && target_scan(p->scan)->table == p->target);
     tuples rows = {0};
     target_list all = {0};
     x->regs.many = 1;
@@ -529,6 +537,7 @@ static bool same_inputs(const routine *a, const routine *b)
 
 static void create_routine(sql_exec *x, const plan *p)
 {
+    assert(p->routine && p->routine->n_in <= p->routine->n_params);
     const routine *made = p->routine;
     routine *old;
     for (uint32_t i = 0; (old = vs_routine(x->s, made->name, x->latest, i)); i++) {
@@ -551,6 +560,7 @@ static void call(sql_exec *x, const plan *p, sql_result *out)
 {
     const routine *r = p->call->routine;
     frame none = {NULL, NULL, NULL};
+    assert(r->procedure && p->call->n == r->n_params);
     value *args = eval_args(x, p->call, &none);
     for (uint32_t i = 0; i < r->n_params; i++) /* inside of a body they are given as variables */
         if (r->params[i].mode == PARAM_INOUT)

@@ -22,6 +22,7 @@ static num *fresh(arena *a, size_t limbs)
 
 static void trim(num *x)
 {
+    assert(x->scale <= NUM_MAX_SCALE + 1);
     while (x->n && !x->limb[x->n - 1]) x->n--;
     if (!x->n) x->neg = false;
 }
@@ -74,6 +75,8 @@ static const num *at_scale(arena *a, const num *x, uint32_t scale)
 
 static int cmp_mag(const num *x, const num *y)
 {
+    assert(!x->n || x->limb[x->n - 1]);
+    assert(!y->n || y->limb[y->n - 1]);
     if (x->n != y->n) return x->n < y->n ? -1 : 1;
     for (uint32_t i = x->n; i-- > 0;)
         if (x->limb[i] != y->limb[i]) return x->limb[i] < y->limb[i] ? -1 : 1;
@@ -97,6 +100,7 @@ static num *add_mag(arena *a, const num *x, const num *y)
 /* |x| >= |y| */
 static num *sub_mag(arena *a, const num *x, const num *y)
 {
+    assert(x->n >= y->n);
     num *r = fresh(a, x->n);
     uint32_t borrow = 0;
     for (uint32_t i = 0; i < x->n; i++) {
@@ -168,6 +172,7 @@ const num *num_mul(arena *a, const num *x, const num *y)
 
 static uint32_t div_small(uint32_t *limb, uint32_t n, uint32_t d)
 {
+    assert(d && d < BASE);
     uint64_t rest = 0;
     for (uint32_t i = n; i-- > 0;) {
         rest = rest * BASE + limb[i];
@@ -180,6 +185,7 @@ static uint32_t div_small(uint32_t *limb, uint32_t n, uint32_t d)
 /* One digit of the quotient: takes q * v out of the n+1 limbs at u; Knuth 4.3.1, steps D3 to D6. */
 static uint32_t quotient_digit(uint32_t *u, const uint32_t *v, uint32_t n)
 {
+    assert(n >= 2 && v[n - 1] >= BASE / 2); /* normalised, step D1 */
     uint64_t top = (uint64_t)u[n] * BASE + u[n - 1];
     uint64_t q = top / v[n - 1], rest = top % v[n - 1];
     while (q >= BASE || q * v[n - 2] > rest * BASE + u[n - 2]) {
@@ -234,6 +240,7 @@ static num *quotient(arena *a, const num *x, const num *y)
     }
     u[x->n] = (uint32_t)carry;
     carry = 0;
+    assert(n >= 2 && m <= x->n);
     for (uint32_t i = 0; i < n; i++) {
         carry += (uint64_t)y->limb[i] * d;
         v[i] = (uint32_t)(carry % BASE);
@@ -248,6 +255,7 @@ static num *quotient(arena *a, const num *x, const num *y)
 /* Exponent of the leading decimal digit of a number that is not zero. */
 static int64_t leading(const num *x)
 {
+    assert(x->n && x->limb[x->n - 1] && x->limb[x->n - 1] < BASE);
     uint32_t top = x->limb[x->n - 1], digits = 0;
     while (top) digits++, top /= 10;
     return ((int64_t)x->n - 1) * 9 + digits - 1 - x->scale;
@@ -274,11 +282,13 @@ static int64_t weight(arena *a, const num *x, uint32_t *first)
         q = shifted(a, x, (uint32_t)-drop);
     }
     *first = q->limb[0];
+    assert(q->n == 1 && q->limb[0] && q->limb[0] < 10000);
     return w;
 }
 
 const num *num_div(arena *a, const num *x, const num *y)
 {
+    assert(y->n && "the caller raises division by zero");
     uint32_t first_x, first_y;
     int64_t wx = weight(a, x, &first_x), wy = weight(a, y, &first_y);
     int64_t w = wx - wy - (first_x <= first_y), scale = 16 - w * 4;
@@ -336,6 +346,7 @@ const num *num_ceil(arena *a, const num *x)
 
 const num *num_mod(arena *a, const num *x, const num *y)
 {
+    assert(y->n && "the caller raises division by zero");
     uint32_t scale = x->scale > y->scale ? x->scale : y->scale;
     const num *top = at_scale(a, x, scale), *low = at_scale(a, y, scale);
     num *q = quotient(a, top, low);
@@ -382,6 +393,7 @@ uint64_t num_hash(const num *x)
     if (!x->n) return num_hash_i64(0);
     int64_t low = -(int64_t)x->scale, e = leading(x);
     while (!digit_at(x, low)) low++; /* the last digit that counts */
+    assert(low <= e);
     if (low >= 0 && e < 18) {
         int64_t v = 0;
         for (int64_t i = e; i >= 0; i--) v = v * 10 + digit_at(x, i);
@@ -462,6 +474,7 @@ bool num_parse(arena *a, const char *s, size_t n, const num **out)
         scale = e;
     }
     x->scale = (uint16_t)(scale - e);
+    assert(!x->n || x->limb[x->n - 1] < BASE);
     *out = x;
     return true;
 }

@@ -108,6 +108,7 @@ static const pl_shape *shape_keep(arena *m, const pl_shape *s)
 
 static plan *plan_of(sql_exec *x, pl_code *c)
 {
+    assert(x->regs.pl && c->text);
     store *s = x->s;
     x->c.place.line = c->line;
     if (c->p && c->epoch == s->epoch && c->catalog == s->catalog) {
@@ -156,6 +157,7 @@ static void may_deadlock(sql_exec *x, const plan *p)
 
 static void run_plan(sql_exec *x, const plan *p, sql_result *out)
 {
+    assert(x->regs.pl && x->regs.calls);
     exec_view v;
     if (p->planner_chooses) x->planner_chose = true;
     may_run(x, p);
@@ -213,6 +215,7 @@ static bool eval_cond(sql_exec *x, pl_code *c)
 
 static void set_found(sql_exec *x, bool found)
 {
+    assert(x->regs.pl->body->found < x->regs.pl->body->vars.n);
     x->regs.pl->vars[x->regs.pl->body->found] = value_bool(found);
 }
 
@@ -220,6 +223,7 @@ static void set_var(sql_exec *x, uint32_t var, value v, type from)
 {
     pl_frame *f = x->regs.pl;
     const pl_var *d = &f->body->vars.at[var];
+    assert(var < f->body->vars.n);
     if (d->kind != PL_SCALAR) sql_refuse(&x->c, -1, "a value assigned to a record or cursor");
     v = pl_cast(x, v, from, f->types[var]);
     if (v.null && d->not_null)
@@ -243,6 +247,7 @@ static void set_target(sql_exec *x, const pl_target *t, value v, type from)
         return;
     }
     pl_record *r = &x->regs.pl->recs[t->var];
+    assert(t->var < x->regs.pl->body->vars.n);
     uint32_t i = field_of(x, r, t);
     r->v[i] = pl_cast(x, v, from, r->shape->types[i]);
 }
@@ -301,6 +306,7 @@ static bool rows_identical(const sql_result *r, const value *a, const value *b)
 /* Puts one of the rows that may come next at `at`. */
 static void settle_row(sql_exec *x, sql_result *r, uint32_t at)
 {
+    assert(at < r->n && (!r->tie || r->tie[at] <= at));
     uint32_t to = at + 1;
     bool same = true;
     while (to < r->n && (!r->tie || r->tie[to] == r->tie[at])) {
@@ -310,6 +316,7 @@ static void settle_row(sql_exec *x, sql_result *r, uint32_t at)
     if (same) return;
     if (!x->pick) sql_refuse(&x->c, -1, "rows that come one by one, in no order");
     uint32_t k = at + x->pick(x->ud, to - at);
+    assert(k >= at && k < to);
     const value *chosen = r->rows[k];
     memmove(&r->rows[at + 1], &r->rows[at], (k - at) * sizeof r->rows[0]);
     r->rows[at] = chosen;
@@ -384,6 +391,7 @@ static flow run_case(sql_exec *x, const pl_stmt *s)
 /* What a loop does after its body: true if it ends, with *f what its statement does. */
 static bool loop_ends(pl_frame *p, const pl_stmt *s, flow *f)
 {
+    assert(*f == FLOW_EXIT || *f == FLOW_CONTINUE || !p->label);
     bool mine = !p->label || (s->label && !strcmp(p->label, s->label));
     if (*f == FLOW_ON) return false;
     if (*f == FLOW_RETURN || !mine) return true;
@@ -395,6 +403,7 @@ static bool loop_ends(pl_frame *p, const pl_stmt *s, flow *f)
 
 static flow run_loop(sql_exec *x, const pl_stmt *s)
 {
+    assert(s->kind == PL_LOOP || (s->kind == PL_WHILE && s->e));
     for (;;) {
         step(x, s->line);
         if (s->kind == PL_WHILE && !eval_cond(x, s->e)) return FLOW_ON;
@@ -490,6 +499,7 @@ static flow run_exit(sql_exec *x, const pl_stmt *s)
 
 static void take_rows(sql_exec *x, const sql_result *r)
 {
+    assert(r->has_rows && x->regs.pl->out);
     pl_frame *f = x->regs.pl;
     if (r->n_cols != f->out->n)
         sql_raise(&x->c, "42804", "structure of query does not match function result type");
@@ -534,6 +544,7 @@ static const value *outputs(sql_exec *x)
 
 static flow run_return(sql_exec *x, const pl_stmt *s)
 {
+    assert(s->kind == PL_RETURN || s->kind == PL_RETURN_NEXT);
     pl_frame *f = x->regs.pl;
     const routine *r = f->r;
     bool next = s->kind == PL_RETURN_NEXT;
@@ -638,6 +649,7 @@ static flow run_call(sql_exec *x, const pl_stmt *s)
     sql_result r;
     plan *p = plan_of(x, s->e);
     const routine *f = p->call->routine;
+    assert(p->kind == S_CALL && f->procedure);
     run_plan(x, p, &r);
     uint32_t at = 0;
     for (uint32_t i = 0; i < f->n_params; i++) {
@@ -753,6 +765,7 @@ sql_portal *exec_portal(sql_exec *x, const char *name)
 
 sql_portal *exec_open(sql_exec *x, const char *name, const sql_result *r)
 {
+    assert(r->has_rows && !r->has_limit && !r->offset); /* LIMIT was applied before */
     if (exec_portal(x, name)) sql_raise(&x->c, "42P03", "cursor \"%s\" already in use", name);
     sql_portal p = {.name = arena_text(&x->held, name, strlen(name)), .at = 0};
     p.r = *r;
@@ -791,6 +804,7 @@ uint64_t exec_hidden(const sql_exec *x)
 /* Moves to place `to` (0: before the first row, n + 1: after the last); the row there, or NULL. */
 const value *exec_fetch(sql_exec *x, sql_portal *p, int64_t to)
 {
+    assert(p->settled >= 0 && p->settled <= (int64_t)p->r.n);
     int64_t n = p->r.n;
     if (to < 0) to = 0;
     if (to > n + 1) to = n + 1;
@@ -884,6 +898,7 @@ static flow run_fetch(sql_exec *x, const pl_stmt *s)
 void exec_close(sql_exec *x, const sql_portal *p)
 {
     size_t i = (size_t)(p - x->portals.at);
+    assert(i < x->portals.n);
     memmove(&x->portals.at[i], &x->portals.at[i + 1],
             (x->portals.n - i - 1) * sizeof x->portals.at[0]);
     x->portals.n--;
@@ -918,6 +933,7 @@ static flow run_for_cursor(sql_exec *x, const pl_stmt *s)
 
 static bool catches(const pl_handler *h, const char *state)
 {
+    assert(h->states.n && strlen(state) == 5);
     for (size_t i = 0; i < h->states.n; i++) {
         const char *s = h->states.at[i];
         if (!s && strcmp(state, "57014") != 0 && strcmp(state, "P0004") != 0) return true;
@@ -937,6 +953,7 @@ static const pl_handler *handler_of(const pl_stmt *b, const char *state)
 
 static void init_vars(sql_exec *x, const pl_stmt *b)
 {
+    assert(b->kind == PL_BLOCK && b->first + b->n_vars <= x->regs.pl->body->vars.n);
     pl_frame *f = x->regs.pl;
     for (uint32_t i = b->first; i < b->first + b->n_vars; i++) {
         const pl_var *v = &f->body->vars.at[i];
@@ -1021,6 +1038,7 @@ static flow run_block(sql_exec *x, const pl_stmt *b)
     flow r = run_list(x, &b->body);
     guard_restore(g, &outer);
     x->regs.caught = v.regs.caught;
+    assert(x->savepoints.n == savepoints); /* no body sets any */
     return end_block(x->regs.pl, b, r);
 }
 
@@ -1065,6 +1083,7 @@ static flow run_list(sql_exec *x, const pl_list *l)
         const pl_stmt *s = l->at.at[i];
         step(x, s->line);
         flow f = runs[s->kind](x, s);
+        assert(f == FLOW_EXIT || f == FLOW_CONTINUE || !x->regs.pl->label);
         if (f != FLOW_ON) return f;
     }
     return FLOW_ON;
@@ -1162,12 +1181,14 @@ static void begin(sql_exec *x, pl_frame *f, const pl_body *body, const routine *
     x->c.place.line = 1;
     x->regs.pl = f;
     for (uint32_t i = 0; i < n; i++) declare_type(x, f, i);
+    assert(!body->block || body->found < n);
     if (body->block) f->vars[body->found] = value_bool(false);
 }
 
 /* LANGUAGE sql: the rows of the last statement. */
 static void run_sql_body(sql_exec *x, pl_frame *f, sql_result *out)
 {
+    assert(!f->body->block && f->r && f->r->sql);
     memset(out, 0, sizeof *out);
     const pl_list *l = &f->body->statements;
     for (size_t i = 0; i < l->at.n; i++) {
@@ -1180,6 +1201,7 @@ static void run_sql_body(sql_exec *x, pl_frame *f, sql_result *out)
 
 static void run_body(sql_exec *x, pl_frame *f, const routine *r, const value *args)
 {
+    assert(x->regs.pl == f && f->r == r && r->sql == !f->body->block);
     for (uint32_t i = 0; i < r->n_params; i++)
         if (r->params[i].mode == PARAM_IN || r->params[i].mode == PARAM_INOUT) f->vars[i] = args[i];
     if (!r->sql) {
@@ -1272,6 +1294,7 @@ void pl_call_rows(sql_exec *x, const routine *r, const value *args, sql_result *
 
 void pl_do(sql_exec *x, const pl_body *b)
 {
+    assert(b->block);
     pl_frame f;
     exec_view v;
     begin(x, &f, b, NULL, &v);

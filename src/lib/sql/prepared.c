@@ -27,6 +27,7 @@ static void sure(sql_exec *x)
 
 static void prepare(sql_exec *x, const plan *p)
 {
+    assert(p->text && p->names[0]);
     sure(x);
     if (find(x, p->names[0]))
         sql_raise(&x->c, "42P05", "prepared statement \"%s\" already exists", p->names[0]);
@@ -71,6 +72,7 @@ static void execute(sql_exec *x, const plan *p, sql_result *out)
     value *v = arena_array(&x->work, value, e->n + 1);
     for (uint32_t i = 0; i < e->n; i++) v[i] = argument(x, p->args[i], e->types[i]);
     x->regs.params = v;
+    assert(e->p->n_params == e->n);
     x->regs.n_params = e->n;
     if (e->p->planner_chooses) x->planner_chose = true;
     exec_inner(x, e->p, out);
@@ -78,6 +80,7 @@ static void execute(sql_exec *x, const plan *p, sql_result *out)
 
 static void deallocate(sql_exec *x, const plan *p)
 {
+    assert(p->names && p->names[0]);
     sure(x);
     bool all = !*p->names[0];
     prepared *e = all ? NULL : find(x, p->names[0]);
@@ -114,6 +117,8 @@ typedef VEC(const value *) fetched;
 
 static void steps(sql_exec *x, sql_portal *c, int64_t count, int64_t by, fetched *out)
 {
+    assert(by == 1 || by == -1);
+    assert(c->at >= 0 && c->at <= (int64_t)c->r.n + 1);
     if (!count && c->at >= 1 && c->at <= (int64_t)c->r.n) /* the row it stands on, again */
         arena_push(&x->work, out, c->r.rows[c->at - 1]);
     for (; count > 0; count--) {

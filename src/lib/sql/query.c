@@ -21,6 +21,7 @@ void exec_init(sql_exec *x, store *s, mem *m)
 
 void exec_begin(sql_exec *x)
 {
+    assert(!x->s->undo.n && "the transaction before was committed or taken back");
     x->savepoints.n = 0;
     x->locked.n = 0;
     x->portals.n = 0;
@@ -34,6 +35,7 @@ void exec_begin(sql_exec *x)
 
 const row_version *exec_row(sql_exec *x, table *t, uint32_t r)
 {
+    assert(r < t->rows.n && x->state <= x->latest);
     const row_version *v = t->rows.at[r].head;
     if (v && v->commit == PENDING && v->cid < x->regs.cid) return v;
     uint32_t state = x->choose ? x->choose(x->ud, t, r) : x->state;
@@ -60,6 +62,7 @@ static const value **copy_tuple(sql_exec *x, const value **t, uint32_t slots)
 
 static bool fits(scan *s, const join *j, const value **in, const value *cols)
 {
+    assert(j->kind == J_REL && j->slot < s->slots && cols);
     const value *before = in[j->slot];
     in[j->slot] = cols;
     frame f = {in, s->up, NULL};
@@ -84,11 +87,12 @@ static bool add_row(scan *s, const join *j, const value **in, const value *cols,
 
 /* Which versions decide what was seen of the row: of one that is left out, those that would not be.
    Only the version before is asked whether it would: who wants to know can do with less. */
-static void tell(scan *s, const join *j, const value **in, uint32_t r, const row_version *v,
-                 bool used)
+static void report_versions(scan *s, const join *j, const value **in, uint32_t r,
+                            const row_version *v, bool used)
 {
     sql_exec *x = s->x;
     uint32_t after = 0, before = 0;
+    assert(x->saw && !x->choose); /* at a snapshot every row comes from one state */
     if (v && v->commit == PENDING) return;
     const row_version *old = v && !used ? v->older : NULL;
     if (v && (used || (old && !old->dead && fits(s, j, in, old->cols)))) after = v->commit;
@@ -101,6 +105,7 @@ static void tell(scan *s, const join *j, const value **in, uint32_t r, const row
 /* Where rows come from states of their own, one that is left out at every state is no choice. */
 static bool never_fits(scan *s, const join *j, const value **in, uint32_t r)
 {
+    assert(j->table && r < j->table->rows.n);
     const row_version *v = j->table->rows.at[r].head;
     if (!v || (!v->older && !v->commit) || v->commit == PENDING) return false;
     for (; v; v = v->older)
@@ -114,7 +119,7 @@ static void try_row(scan *s, const join *j, const value **in, uint32_t r, tuples
     if (s->x->choose && j->n_filters && never_fits(s, j, in, r)) return;
     const row_version *v = exec_row(s->x, j->table, r);
     bool used = v && !v->dead && add_row(s, j, in, v->cols, r, out);
-    if (s->x->saw) tell(s, j, in, r, v, used);
+    if (s->x->saw) report_versions(s, j, in, r, v, used);
 }
 
 /* Rows that a lookup would list; their hashes, without those of null keys, which find nothing. */
@@ -151,6 +156,7 @@ static bool best_lookup(scan *s, const join *j, const value **in, uint32_t **row
         }
     }
     if (best == UINT32_MAX) return false;
+    assert(hash && column < j->table->n_cols);
     VEC(uint32_t) found = {0}; /* a copy: choosing states may look up again */
     for (uint32_t i = 0; i < keys; i++) {
         vs_lookup(x->s, j->table, column, hash[i], i > 0);
@@ -163,6 +169,7 @@ static bool best_lookup(scan *s, const join *j, const value **in, uint32_t **row
 
 static void extend_table(scan *s, const join *j, const value **in, tuples *out)
 {
+    assert(j->kind == J_REL && j->table && !j->sub);
     sql_exec *x = s->x;
     table *t = j->table;
     uint32_t *found;
@@ -185,6 +192,7 @@ static void extend(scan *s, const join *j, const value **in, tuples *out);
 
 static void filtered(scan *s, tuples *from, const expr *on, tuples *out)
 {
+    assert(!s->rows || from->rows.n == from->at.n);
     sql_exec *x = s->x;
     for (size_t i = 0; i < from->at.n; i++) {
         frame f = {from->at.at[i], s->up, NULL};
@@ -197,6 +205,7 @@ static void filtered(scan *s, tuples *from, const expr *on, tuples *out)
 
 static void extend_join(scan *s, const join *j, const value **in, tuples *out)
 {
+    assert(j->kind == J_INNER || j->kind == J_LEFT);
     tuples left = {0};
     extend(s, j->left, in, &left);
     for (size_t i = 0; i < left.at.n; i++) {
@@ -274,6 +283,7 @@ static void extend(scan *s, const join *j, const value **in, tuples *out)
 void exec_join(sql_exec *x, const join *j, uint32_t slots, frame *up, tuples *out)
 {
     scan s = {x, slots, up, j && j->kind == J_REL && j->table};
+    assert(!out->at.n && !out->rows.n);
     const value **none = arena_array(&x->work, const value *, slots ? slots : 1);
     for (uint32_t i = 0; i < slots; i++) none[i] = NULL;
     if (j)
@@ -359,6 +369,7 @@ static uint32_t seen_add(sql_exec *x, seen_set *s, const type_id *types, const v
 
 static const value *agg_keys(sql_exec *x, const aggregate *a, frame *f)
 {
+    assert(!a->n_order || a->order);
     value *keys = arena_array(&x->work, value, a->n_order + 1);
     for (uint32_t i = 0; i < a->n_order; i++) keys[i] = eval(x, a->order[i].e, f);
     return keys;
@@ -422,6 +433,7 @@ static void agg_feed(sql_exec *x, const aggregate *a, agg_state *s, frame *f)
     value v = eval(x, a->arg, f);
     if (v.null) return;
     if (a->distinct) {
+        assert(a->kind < AGG_ROW_NUMBER); /* a rank has no argument to be distinct */
         value *copy = arena_get(&x->work, sizeof *copy);
         *copy = v;
         bool fresh;
@@ -460,6 +472,7 @@ static void agg_feed(sql_exec *x, const aggregate *a, agg_state *s, frame *f)
 
 static value agg_end(sql_exec *x, const aggregate *a, agg_state *s)
 {
+    assert(a->kind < AGG_ROW_NUMBER && s->n >= 0);
     if (a->kind == AGG_COUNT) return value_int(s->n);
     if (!s->n) return value_null();
     if (a->kind == AGG_STRING_AGG) return joined_text(x, a, s);
@@ -479,6 +492,7 @@ static void feed_group(sql_exec *x, const query *q, group *g, frame *f)
 
 static void make_groups(sql_exec *x, const query *q, frame *up, tuples *in, group_list *out)
 {
+    assert(q->grouped && !out->n);
     seen_set seen = {0};
     type_id *types = arena_array(&x->work, type_id, q->n_keys + 1);
     for (uint32_t i = 0; i < q->n_keys; i++) types[i] = q->keys[i]->t.id;
@@ -489,6 +503,7 @@ static void make_groups(sql_exec *x, const query *q, frame *up, tuples *in, grou
         for (uint32_t k = 0; k < q->n_keys; k++) keys[k] = eval(x, q->keys[k], &f);
         bool fresh;
         uint32_t at = seen_add(x, &seen, types, keys, q->n_keys, &fresh);
+        assert(at <= out->n && fresh == (at == out->n)); /* groups are numbered as they come */
         if (fresh) {
             agg_state *aggs = arena_array(&x->work, agg_state, q->n_aggs + 1);
             memset(aggs, 0, (q->n_aggs + 1) * sizeof *aggs);
@@ -524,6 +539,7 @@ static void emit(sql_exec *x, const query *q, frame *f, out_list *out)
 
 static type_id key_type(const query *q, uint32_t i)
 {
+    assert(i < q->n_sort && (q->sort[i].e || q->sort[i].column < q->n_out));
     return q->sort[i].e ? q->sort[i].e->t.id : q->out[q->sort[i].column].e->t.id;
 }
 
@@ -557,6 +573,7 @@ static void sort_rows(sql_exec *x, const query *q, out_row *a, size_t n)
         }
         memcpy(a, b, n * sizeof *a);
     }
+    assert(n < 2 || cmp_keys(q, a[0].keys, a[n - 1].keys) <= 0);
 }
 
 static uint64_t bound(sql_exec *x, const expr *e, frame *up, const char *state, const char *what,
@@ -634,6 +651,7 @@ static void run_window(sql_exec *x, const aggregate *a, uint32_t at, frame *up, 
         v[i] = (windowed){(uint32_t)i, part, agg_keys(x, a, &f)};
     }
     sort_windowed(x, a, v, n);
+    assert(parts.rows.n <= n);
     agg_state s = {0};
     int64_t number = 0, dense = 0;
     for (size_t i = 0; i < n;) {
@@ -651,6 +669,7 @@ static void run_window(sql_exec *x, const aggregate *a, uint32_t at, frame *up, 
                   : a->kind == AGG_DENSE_RANK ? value_int(dense)
                                               : value_int(number + 1);
         for (size_t k = i; k < to; k++) out[v[k].row][at] = r;
+        assert(to > i && to <= n);
         number += (int64_t)(to - i);
         i = to;
     }
@@ -658,6 +677,7 @@ static void run_window(sql_exec *x, const aggregate *a, uint32_t at, frame *up, 
 
 static value **run_windows(sql_exec *x, const query *q, frame *up, tuples *in)
 {
+    assert(q->n_windows && !q->grouped);
     value **out = arena_array(&x->work, value *, in->at.n + 1);
     for (size_t i = 0; i < in->at.n; i++) out[i] = arena_array(&x->work, value, q->n_windows);
     for (uint32_t k = 0; k < q->n_windows; k++) run_window(x, &q->windows[k], k, up, in, out);
@@ -688,6 +708,7 @@ static void project(sql_exec *x, const query *q, frame *up, tuples *in, out_list
 void exec_where(sql_exec *x, const query *q, frame *up, tuples *t)
 {
     if (!q->where) return;
+    assert(!t->rows.n || t->rows.n == t->at.n);
     size_t n = 0;
     for (size_t i = 0; i < t->at.n; i++) {
         frame f = {t->at.at[i], up, NULL};
@@ -705,6 +726,7 @@ void exec_where(sql_exec *x, const query *q, frame *up, tuples *t)
 static void lock_rows(sql_exec *x, const query *q, frame *up, tuples *t)
 {
     table *target = q->from->table;
+    assert(target && t->rows.n == t->at.n); /* who locks needs the numbers of the rows */
     size_t n = 0;
     for (size_t i = 0; i < t->at.n; i++) {
         uint32_t r = t->rows.at[i];
@@ -761,6 +783,7 @@ static void set_rows(sql_exec *x, const query *q, frame *up, out_list *out)
     sql_result side[2];
     side_rows(x, q, q->left, up, &side[0]);
     side_rows(x, q, q->right, up, &side[1]);
+    assert(side[0].n_cols == q->n_out && side[1].n_cols == q->n_out);
     type_id *types = arena_array(&x->work, type_id, q->n_out + 1);
     for (uint32_t c = 0; c < q->n_out; c++) types[c] = q->out[c].e->t.id;
     if (q->set == SET_UNION && q->all) {
@@ -781,6 +804,7 @@ static void set_rows(sql_exec *x, const query *q, frame *up, out_list *out)
     }
     for (uint32_t i = 0; i < seen.rows.n; i++) {
         uint32_t l = count[0][i], r = count[1][i], n;
+        assert(l + r > 0);
         if (!q->all) l = l > 0, r = r > 0;
         if (q->set == SET_UNION)
             n = 1;
@@ -807,6 +831,7 @@ static void value_rows(sql_exec *x, const query *q, frame *up, out_list *out)
 /* A query of WITH is executed once in a statement. */
 static bool kept_rows(sql_exec *x, const query *q, sql_result *out)
 {
+    assert(x->regs.kept_from <= x->kept.n);
     for (size_t i = x->regs.kept_from; i < x->kept.n; i++) {
         if (x->kept.at[i].q != q) continue;
         *out = x->kept.at[i].r;
@@ -855,6 +880,7 @@ static void call_rows(sql_exec *x, const query *q, frame *up, sql_result *out)
 void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out)
 {
     const query *same = q->shared ? q->shared : q;
+    assert(!q->shared || q->shared->n_out == q->n_out);
     if (same->kept && kept_rows(x, same, out)) {
         describe(x, q, out);
         return;
@@ -891,6 +917,7 @@ void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out)
     out->count = out->n;
     x->regs.many = many;
     x->regs.depth--;
+    assert(!out->tie || out->n == rows.n);
     if (!same->kept) return;
     exec_cut(x, q, out);
     arena_push(&x->work, &x->kept, ((kept_result){same, *out}));
@@ -921,6 +948,7 @@ void exec_cut(sql_exec *x, const query *q, sql_result *r)
     if (!r->has_limit && !r->offset) return;
     uint64_t from = r->offset < r->n ? r->offset : r->n;
     uint64_t to = r->has_limit && r->limit < r->n - from ? from + r->limit : r->n;
+    assert(from <= to && to <= r->n);
     clean_cut(x, q, r, from);
     clean_cut(x, q, r, to);
     r->rows += from;

@@ -15,6 +15,7 @@
 
 static void *block_get(store *s, uint32_t size)
 {
+    assert(size >= sizeof(row_version) && s->slab <= s->slab_end);
     uint32_t class = (size + CLASS - 1) / CLASS;
     if (class >= sizeof s->free_blocks / sizeof s->free_blocks[0]) return mem_get(s->mem, size);
     void *p = s->free_blocks[class];
@@ -33,6 +34,7 @@ static void *block_get(store *s, uint32_t size)
 
 static void block_put(store *s, void *p, uint32_t size)
 {
+    assert(p && size >= sizeof(row_version)); /* what is free holds a pointer */
     uint32_t class = (size + CLASS - 1) / CLASS;
     if (class >= sizeof s->free_blocks / sizeof s->free_blocks[0]) {
         mem_put(s->mem, p);
@@ -61,6 +63,7 @@ static row_version *version_make(store *s, table *t, const value *cols, uint32_t
     v->cid = cid;
     v->size = (uint32_t)size;
     v->dead = !cols;
+    assert(at <= size && size - at <= v->size);
     for (uint32_t i = 0; cols && i < t->n_cols; i++) {
         type_id id = t->cols[i].t.id;
         size_t n = behind(id, cols[i]);
@@ -80,6 +83,7 @@ static row_version *version_make(store *s, table *t, const value *cols, uint32_t
         }
         at += n;
     }
+    assert(at == size && "texts and numbers fill the block");
     return v;
 }
 
@@ -101,6 +105,7 @@ struct table_index {
 
 static void index_grow(store *s, table_index *x)
 {
+    assert((x->buckets & (x->buckets - 1)) == 0 && x->used <= x->entries.n);
     uint32_t n = x->buckets ? x->buckets * 2 : 64;
     mem_put(s->mem, x->bucket);
     x->bucket = mem_array(s->mem, uint32_t, n);
@@ -120,6 +125,7 @@ static void index_grow(store *s, table_index *x)
 static void index_add(store *s, table_index *x, uint64_t hash, uint32_t r)
 {
     if (x->used >= x->buckets) index_grow(s, x);
+    assert(x->used < x->buckets && r != NONE);
     uint32_t i = x->free_entry;
     if (i != NONE) {
         x->free_entry = x->entries.at[i].next;
@@ -135,6 +141,7 @@ static void index_add(store *s, table_index *x, uint64_t hash, uint32_t r)
 
 static void index_remove(table_index *x, uint64_t hash, uint32_t r)
 {
+    assert(x->used && r != NONE);
     uint32_t *p = &x->bucket[hash & (x->buckets - 1)];
     while (*p != NONE) {
         entry *e = &x->entries.at[*p];
@@ -193,6 +200,7 @@ static void index_version(store *s, table *t, uint32_t r, const row_version *new
 static table_index *index_of(store *s, table *t, uint32_t col)
 {
     if (!t->index) t->index = mem_array0(s->mem, table_index *, t->n_cols);
+    assert(col < t->n_cols);
     if (t->index[col]) return t->index[col];
     table_index *x = mem_zeroed(s->mem, sizeof *x);
     x->free_entry = NONE;
@@ -254,6 +262,7 @@ table *vs_find(const store *s, const char *name, uint32_t state)
 
 void vs_create(store *s, table *t)
 {
+    assert(t->name && !t->rows.n && !t->index && (t->n_cols == 0 || t->cols));
     t->created = PENDING;
     t->dropped = NEVER;
     vec_push(s->mem, &s->tables, t);
@@ -263,6 +272,7 @@ void vs_create(store *s, table *t)
 
 void vs_drop(store *s, table *t)
 {
+    assert(t->dropped == NEVER && "dropped once");
     t->dropped = PENDING;
     vec_push(s->mem, &s->undo, ((store_undo){.t = t, .row = UNDO_DROP}));
     s->catalog++;
@@ -282,6 +292,7 @@ routine *vs_routine(const store *s, const char *name, uint32_t state, uint32_t i
 
 void vs_create_routine(store *s, routine *f)
 {
+    assert(f->name && (f->body || f->view));
     f->created = PENDING;
     f->dropped = NEVER;
     vec_push(s->mem, &s->routines, f);
@@ -291,6 +302,7 @@ void vs_create_routine(store *s, routine *f)
 
 void vs_drop_routine(store *s, routine *f)
 {
+    assert(f->dropped == NEVER && "dropped once");
     f->dropped = PENDING;
     vec_push(s->mem, &s->undo, ((store_undo){.f = f, .row = UNDO_DROP_ROUTINE}));
     s->catalog++;
@@ -318,6 +330,7 @@ uint32_t vs_changed(const table *t, uint32_t state)
 
 static void push(store *s, table *t, uint32_t r, row_version *v)
 {
+    assert(r < t->rows.n && r < UNDO_DROP && v->commit == PENDING);
     v->older = t->rows.at[r].head;
     t->rows.at[r].head = v;
     index_version(s, t, r, NULL, v, v->older, true);
@@ -330,6 +343,7 @@ uint32_t vs_insert(store *s, table *t, const value *cols, uint32_t cid)
     uint32_t r;
     if (t->free_rows.n) {
         r = t->free_rows.at[--t->free_rows.n];
+        assert(r < t->rows.n && !t->rows.at[r].head);
     } else {
         if (t->rows.n >= UINT32_MAX - 8)
             guard_fail(s->mem->guard, GUARD_NOMEM, "more than 2^32 rows");
@@ -342,6 +356,7 @@ uint32_t vs_insert(store *s, table *t, const value *cols, uint32_t cid)
 
 void vs_update(store *s, table *t, uint32_t r, const value *cols, uint32_t cid)
 {
+    assert(t->rows.at[r].head && "a row without versions is free");
     push(s, t, r, version_make(s, t, cols, cid));
 }
 
@@ -349,6 +364,7 @@ void vs_update(store *s, table *t, uint32_t r, const value *cols, uint32_t cid)
 static void take_out(store *s, table *t, uint32_t r, row_version *newer)
 {
     row_version *v = newer ? newer->older : t->rows.at[r].head;
+    assert(v && (!newer || newer->commit == PENDING || newer->commit >= v->commit));
     index_version(s, t, r, newer, v, v->older, false);
     if (newer)
         newer->older = v->older;
@@ -386,6 +402,7 @@ size_t vs_mark(const store *s)
 
 void vs_rollback(store *s, size_t mark)
 {
+    assert(mark <= s->undo.n && "a mark outlives what came after it only");
     while (s->undo.n > mark) undo_one(s, s->undo.at[--s->undo.n]);
 }
 
@@ -393,6 +410,7 @@ void vs_rollback(store *s, size_t mark)
    that one too if it is a grave. */
 static void trim_row(store *s, table *t, uint32_t r)
 {
+    assert(!s->searching && r < t->rows.n);
     row_version *v = t->rows.at[r].head, *newer = NULL;
     while (v && (v->commit == PENDING || v->commit > s->horizon)) newer = v, v = v->older;
     if (!v) return;
@@ -409,6 +427,7 @@ static void queue_row(store *s, table *t, uint32_t r)
 
 void vs_forget(store *s, uint32_t horizon)
 {
+    assert(!s->searching && !s->undo.n); /* a search takes states back: it needs them all */
     s->horizon = horizon;
     size_t keep = 0;
     /* rows written by states above the horizon stay in the queue: there are few of these */
@@ -450,9 +469,11 @@ void vs_commit(store *s, uint32_t state)
             u.f->dropped = state;
         } else {
             row_version *v = u.t->rows.at[u.row].head;
+            assert(u.row < UNDO_DROP && u.row < u.t->rows.n);
             if (!v || v->commit != PENDING) continue; /* done with an earlier entry */
             while (v->older && v->older->commit == PENDING) take_out(s, u.t, u.row, v);
             v->commit = state;
+            assert(!v->older || v->older->commit < state || !state);
             if (v->dead && !v->older) { /* born and dead within the transaction */
                 take_out(s, u.t, u.row, NULL);
                 continue;
