@@ -256,11 +256,11 @@ typedef struct {
     double analyse, solve; /* seconds */
     uint64_t vars, clauses, conflicts, instantiated;
 } ratel_cost;
-/* What deciding took; the counters are those of the solver. */
+/* The time that deciding took, and the solver's counters. */
 RATEL_API int ratel_result_cost(const ratel_result *a, ratel_cost *out);
 /* 1 if session order counted. */
 RATEL_API int ratel_result_session_order(const ratel_result *a);
-/* Replays the answer on the history with code that shares nothing with the deciding one. */
+/* Checks the answer against the history again, with code that is independent of ratel_check. */
 RATEL_API int ratel_result_recheck(const ratel_result *a, ratel *r, const ratel_history *h);
 RATEL_API void ratel_result_free(ratel_result *a);
 
@@ -273,22 +273,23 @@ RATEL_API int ratel_result_certificate(const ratel_result *a, ratel *r, const ra
                                        ratel_write_cb write, void *payload);
 typedef struct {
     int proved;            /* 1: the certificate proves its verdict on this history; 0: refused */
-    ratel_verdict verdict; /* what it claims: RATEL_HOLDS or RATEL_VIOLATED */
-    char level[80];        /* of which level, */
-    int session_order;     /* with session order or without, */
-    const char *ryow;      /* under which policy for reads of own writes: static text */
-    int64_t drift;
-    uint64_t steps;    /* lines of the proof */
-    char reason[1024]; /* refused: why, one sentence */
+    ratel_verdict verdict; /* the verdict that it claims: RATEL_HOLDS or RATEL_VIOLATED */
+    char level[80];        /* the level that the verdict is about */
+    int session_order;     /* 1: session order counted */
+    const char *ryow;      /* the policy for reads of own writes: static text */
+    int64_t drift;         /* the uncertainty of the clocks */
+    uint64_t steps;        /* lines of the proof */
+    char reason[1024];     /* refused: why, one sentence */
 } ratel_proof;
-/* Checks a certificate against a history, with code that shares nothing with ratel_check.  A
-   refusal is an answer: RATEL_OK; text that is no certificate is RATEL_EPARSE, with its place. */
+/* Checks a certificate against a history, with code that is independent of ratel_check.  A refusal
+   is an answer and returns RATEL_OK; text that is not a certificate is RATEL_EPARSE, with its
+   position. */
 RATEL_API int ratel_verify(ratel_proof *out, ratel *r, const ratel_history *h, ratel_read_cb read,
                            void *payload);
 
 typedef struct {
     const char *name, *aliases, *about;
-    const char *how;           /* what checks it */
+    const char *how;           /* the method that checks it */
     const char *session_order; /* "option", "always" or "never" */
     int decided;               /* 1: this build decides it */
 } ratel_level;
@@ -297,15 +298,15 @@ RATEL_API int ratel_level_at(ratel_level *out, size_t i);
    long name without prefix.  Otherwise *base is the name that was probably meant, or NULL. */
 RATEL_API int ratel_level_named(const char *name, const char **base);
 /* 1 if every history that satisfies level a satisfies level b, with session order as given (it
-   matters for levels that do not settle it); 0 if not; RATEL_EINVAL if a name is unknown. */
+   matters for levels that leave it open); 0 if not; RATEL_EINVAL if a name is unknown. */
 RATEL_API int ratel_level_implies(const char *a, const char *b, int session_order);
 
 /* --- lint: what makes a verdict weak or meaningless ------------------------------------------- */
 
 typedef enum {
-    RATEL_NOTE = 0,       /* the verdict stands, but know this */
-    RATEL_WARNING = 1,    /* it is weaker than it looks */
-    RATEL_MEANINGLESS = 2 /* "holds" could hardly have come out otherwise */
+    RATEL_NOTE = 0,       /* good to know; the verdict is not affected */
+    RATEL_WARNING = 1,    /* the verdict is weaker than it looks */
+    RATEL_MEANINGLESS = 2 /* the verdict could hardly have been anything but "holds" */
 } ratel_severity;
 
 /* A rule that can be broken; ids are stable, and those of ratel_result_warning. */
@@ -314,7 +315,7 @@ typedef struct {
     const char *fix;                /* what ratel_history_fix does, or NULL */
     ratel_severity severity;
     int in_check;    /* 1: ratel_check warns of it on every history */
-    int needs_level; /* 1: depends on the level asked for, so only ratel_check tells it */
+    int needs_level; /* 1: depends on the level asked for, so only ratel_check reports it */
 } ratel_lint_rule;
 RATEL_API int ratel_lint_rule_at(ratel_lint_rule *out, size_t i);
 
@@ -370,26 +371,27 @@ typedef struct {
     const char *anomaly; /* of the part; "" if another judge decided */
     uint64_t txns, ops;  /* all of them: aborted and unknown ones too */
     uint64_t trials;     /* histories that were decided on the way */
-    int minimal;         /* 0: a limit or an interrupt struck: it is violated, but perhaps */
-    char reason[128];    /* not the smallest; this says which */
+    int minimal;         /* 0: a limit or an interrupt ended the search; a smaller part may exist */
+    char reason[128];    /* why the search ended, if minimal is 0 */
 } ratel_shrunk;
 RATEL_API int ratel_shrink(ratel_history **out, ratel *r, const ratel_history *h,
                            const ratel_result *a, ratel_shrunk *shrunk);
-/* The same with a judge of your own: 1 if the history is still what you look for, else 0.  It may
-   use any context but r. */
+/* As ratel_shrink, with a judge of your own: it returns 1 if the history still has the property
+   that you look for, else 0.  The judge may use any context but r. */
 typedef int (*ratel_judge_cb)(const ratel_history *h, void *payload);
 RATEL_API int ratel_shrink_by(ratel_history **out, ratel *r, const ratel_history *h,
                               ratel_judge_cb decide, void *payload, ratel_shrunk *shrunk);
 
 /* Why an answer is what it is.  Of a violation: an argument about a few transactions, a tree of
-   cases with a contradiction in each, every fact of which was looked up in the history again.  A
-   limit that strikes is no error: then there is no argument.  Lives no longer than its result. */
+   cases with a contradiction in each, every fact of which was looked up in the history again.  If
+   a limit is reached, there is no argument, which is not an error.  The explanation must be freed
+   before its result. */
 typedef struct ratel_explanation ratel_explanation;
 RATEL_API int ratel_explain(ratel_explanation **out, ratel *r, const ratel_history *h,
                             const ratel_result *a);
 /* 1: there is an argument; *txns (may be NULL): how many transactions it needs. */
 RATEL_API int ratel_explanation_shown(const ratel_explanation *e, size_t *txns);
-/* What else was found for the history, to be told along: levels with their verdicts. */
+/* Verdicts of other levels on the same history, for the explanation to mention. */
 typedef struct {
     const char *level;
     ratel_verdict verdict;
@@ -398,7 +400,7 @@ typedef struct {
     const char *history; /* how the caller names the history, or NULL */
     const ratel_found *found;
     size_t n_found;
-    int session_order;      /* of the levels in `found` that do not settle it */
+    int session_order;      /* session order of the levels in `found` that leave it open */
     const char *instead_of; /* a weaker violated level that has no argument, or NULL */
     int colour;             /* text: terminal colours */
 } ratel_telling;
@@ -424,7 +426,7 @@ RATEL_API void ratel_survey_tell(const ratel_survey *s, ratel_telling *out);
 RATEL_API void ratel_survey_free(ratel_survey *s);
 
 /* One stage of deciding a level, as text, an item a line: "asg" (the semantic graph), "ir" (the
-   order problem), "clauses" (what the solver is told; decides, and tells the answer too).
+   order problem), "clauses" (the clauses that the solver gets, then the answer).
    RATEL_EUNSUPPORTED if the level or the history has no such stage. */
 RATEL_API int ratel_dump(const ratel_history *h, ratel *r, const char *level, const char *stage,
                          ratel_write_cb write, void *payload);
@@ -441,13 +443,13 @@ typedef struct {
     char kind; /* r, w, d(elete), a(ppend), s(can), i(terator) */
     uint32_t key, value;
     int failed, known; /* known 0: a read whose result was not recorded */
-    int initial;       /* the value is the one that the key holds at first; -1: not known */
+    int initial;       /* 1: the value is the initial value of the key; -1: not known */
     int absent;        /* a read that found no value */
 } ratel_op_info;
 RATEL_API int ratel_history_txn_at(const ratel_history *h, size_t i, ratel_txn_info *out);
 RATEL_API int ratel_history_op_at(const ratel_history *h, size_t i, ratel_op_info *out);
 
-/* Distributions behind the counts of ratel_stat. */
+/* Distributions of what ratel_stat counts. */
 #define RATEL_SHAPE_BINS 48
 #define RATEL_SHAPE_HOT 10
 #define RATEL_SHAPE_CLASSES 8 /* 0, 1, 2, 3-4, 5-8, 9-16, 17-32, more */
@@ -468,7 +470,7 @@ typedef struct {
     uint64_t sources[RATEL_SHAPE_CLASSES]; /* reads by number of possible writers */
     uint64_t ambiguous_reads, most_sources;
 } ratel_shape;
-/* `counted` is what ratel_history_stat said of this history: it is not counted again. */
+/* `counted` is the result of ratel_history_stat for this history. */
 RATEL_API int ratel_history_shape(ratel_shape *out, ratel *r, const ratel_history *h,
                                   const ratel_stat *counted);
 #endif

@@ -70,7 +70,7 @@ static char *keep_text(mem *m, strbuf *b)
     return s;
 }
 
-static void tell(lint_call *lc, const finding *f)
+static void add_finding(lint_call *lc, const finding *f)
 {
     mem *m = &lc->out->mem;
     told t = {.id = f->id, .count = f->count, .unit = f->unit};
@@ -95,7 +95,7 @@ static void body_lint(call *c)
     lint_call *lc = (lint_call *)c;
     guard_stage(&c->guard, "lint", NULL, 0);
     lint_run(&lc->found, lc->h, &lc->work);
-    for (size_t i = 0; i < lc->found.findings.n; i++) tell(lc, &lc->found.findings.at[i]);
+    for (size_t i = 0; i < lc->found.findings.n; i++) add_finding(lc, &lc->found.findings.at[i]);
 }
 
 static ratel_lint *new_lint(lint_call *lc, ratel *r)
@@ -210,7 +210,7 @@ static void body_fix(call *c)
                                                            : "transactions",
                      .txn = {NO_ID, NO_ID},
                      .key = NO_ID};
-        tell(lc, &f);
+        add_finding(lc, &f);
     }
 }
 

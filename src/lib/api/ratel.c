@@ -102,7 +102,7 @@ static int64_t option(const ratel *r, size_t i)
     return r->values[i];
 }
 
-/* A foreign frame, which is left before anybody fails. */
+/* Calls the user's callback.  It returns before this library can fail, so no longjmp crosses it. */
 static int tell_progress(guard_watch *p)
 {
     call *c = (call *)((char *)p - offsetof(call, progress));

@@ -1,5 +1,9 @@
 /*
- * report.c - see report.h.
+ * report.c - a verdict as text or as JSON.
+ *
+ * Nothing is computed here: both forms print what the verdict holds.  Names and values come from
+ * inputs, so text goes through the escapes of strbuf and JSON through the JSON writer.  Long
+ * cycles, transactions and values are cut in text and complete in JSON.
  */
 #include "report/report.h"
 

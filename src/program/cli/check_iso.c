@@ -269,7 +269,7 @@ static int decide_plain(plain *p, synth *s, int level, bool order)
 }
 
 /* The exit status of the answer; p is to be released, and p->why says why. */
-static int decide(const args *a, synth *s, int level, const ratel_history *h, plain *p)
+static int decide_history(const args *a, synth *s, int level, const ratel_history *h, plain *p)
 {
     const char *so = a->value[O_SESSION_ORDER], *ryow = a->value[O_RYOW];
     *p = (plain){.h = h, .must = !ryow || !strcmp(ryow, "must")};
@@ -280,7 +280,7 @@ static int decide(const args *a, synth *s, int level, const ratel_history *h, pl
 int decide_iso(const args *a, synth *s, int level, const ratel_history *h, char *why, size_t n)
 {
     plain p;
-    int status = decide(a, s, level, h, &p);
+    int status = decide_history(a, s, level, h, &p);
     if (why) snprintf(why, n, "%s", p.why);
     release(&p);
     return status;
@@ -291,7 +291,7 @@ int check_iso(const args *a, synth *s, int level, const char *given, const ratel
 {
     plain p;
     const char *so = a->value[O_SESSION_ORDER];
-    int status = decide(a, s, level, h, &p);
+    int status = decide_history(a, s, level, h, &p);
     const char *verdict = status == EXIT_HOLDS      ? "holds"
                           : status == EXIT_VIOLATED ? "violated"
                                                     : "undecided";

@@ -250,7 +250,7 @@ static int shrink(state *st, audit *a, const audit_options *o, const audit_answe
     return close_part(path, part, f);
 }
 
-static int merge(int a, int b)
+static int merge_status(int a, int b)
 {
     if (a == EXIT_VIOLATED || b == EXIT_VIOLATED) return EXIT_VIOLATED;
     return a > b ? a : b;
@@ -302,7 +302,7 @@ static int audit_log(state *st, audit_options *o)
         snprintf(name, sizeof name, "%.*s", (int)n, l ? l : "");
         st->given = o->level = l ? name : NULL;
         int one = audit_level(st, o, &a, f);
-        status = merge(status, one);
+        status = merge_status(status, one);
         /* nothing was read: every other level would say so again */
         if (!l || !l[n] || one == EXIT_INPUT || one == EXIT_IO) break;
         l += n;
@@ -423,7 +423,7 @@ int cmd_audit(args *a)
     int status = EXIT_HOLDS;
     for (size_t i = 0; i < a->n_files; i++) {
         st.name = a->files[i];
-        status = merge(status, audit_log(&st, &o));
+        status = merge_status(status, audit_log(&st, &o));
     }
     return close_output(a, st.out, status);
 }

@@ -22,7 +22,7 @@ typedef struct check {
 } check;
 
 /* 1 if anything is violated, else the highest. */
-static void merge(check *c, int status)
+static void merge_status(check *c, int status)
 {
     if (c->status == EXIT_VIOLATED) return;
     if (status == EXIT_VIOLATED || status > c->status) c->status = status;
@@ -282,7 +282,7 @@ static void refuse(check *c, const char *name, int code)
         error_line(r, name, text, sizeof text);
         json_error_line(c->out, "history", name, text);
     }
-    merge(c, complain_about(r, name, code));
+    merge_status(c, complain_about(r, name, code));
 }
 
 /* The stage of each level; the semantic graph is the same for all. */
@@ -293,13 +293,13 @@ static void dump_history(check *c, const char *name)
     const char *stage = c->a->value[O_DUMP];
     int code = read_history(c->a, name, &h);
     if (code) {
-        merge(c, complain_about(r, name, code));
+        merge_status(c, complain_about(r, name, code));
         return;
     }
     size_t levels = strcmp(stage, "asg") ? c->n_levels : 1;
     for (size_t i = 0; i < levels; i++) {
         code = ratel_dump(h, r, c->levels[i], stage, write_file_cb, c->out);
-        if (code) merge(c, complain_about(r, name, code));
+        if (code) merge_status(c, complain_about(r, name, code));
     }
     ratel_history_free(h);
 }
@@ -375,12 +375,13 @@ static void check_history(check *c, const char *name)
         if (c->number[i] >= 0) {
             level = pipeline_of(c, i);
             if (!*level) {
-                merge(c, check_iso(c->a, c->iso, c->number[i], c->levels[i], h, name, c->out));
+                merge_status(c,
+                             check_iso(c->a, c->iso, c->number[i], c->levels[i], h, name, c->out));
                 if (c->a->value[O_CERTIFICATE]) {
                     complain(
                         "%s: not written: own-level: levels defined in files have no certificates",
                         c->a->value[O_CERTIFICATE]);
-                    merge(c, EXIT_UNDECIDED);
+                    merge_status(c, EXIT_UNDECIDED);
                 }
                 continue;
             }
@@ -401,20 +402,20 @@ static void check_history(check *c, const char *name)
             break;
         }
         if (code) {
-            merge(c, complain_about(r, name, code));
+            merge_status(c, complain_about(r, name, code));
             continue;
         }
         if (c->a->value[O_RECHECK] && (code = ratel_result_recheck(a, r, h)) != 0) {
             complain("%s: %s", name, ratel_errmsg(r));
-            merge(c, exit_of(code));
+            merge_status(c, exit_of(code));
         }
-        if (c->a->value[O_CERTIFICATE]) merge(c, write_certificate(c->a, a, h));
+        if (c->a->value[O_CERTIFICATE]) merge_status(c, write_certificate(c->a, a, h));
         if (i == 0) print_warnings(c, name, a);
         ratel_verdict v = ratel_result_verdict(a);
         if (verdicts) verdicts[i] = v;
-        merge(c, v == RATEL_HOLDS      ? EXIT_HOLDS
-                 : v == RATEL_VIOLATED ? EXIT_VIOLATED
-                                       : EXIT_UNDECIDED);
+        merge_status(c, v == RATEL_HOLDS      ? EXIT_HOLDS
+                        : v == RATEL_VIOLATED ? EXIT_VIOLATED
+                                              : EXIT_UNDECIDED);
         ratel_report report = {.history = name,
                                .read_seconds = read,
                                .total_seconds = read + seconds_since(begun),

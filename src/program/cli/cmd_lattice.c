@@ -31,7 +31,7 @@ static bool implies(const lattice *l, size_t i, size_t j)
 }
 
 /* The printed history, kept until all is known; NULL: it could not be. */
-static char *keep(const lattice *l, const synth_answer *r)
+static char *printed_history(const lattice *l, const synth_answer *r)
 {
     char *text = NULL;
     FILE *f = tmpfile();
@@ -61,7 +61,7 @@ static int separated(lattice *l, size_t i, size_t j, const synth_answer *r)
     int status = confirm(l->a, l->s, r, &allow, &forbid, NULL);
     if (status) return status;
     l->size[c] = r->txns;
-    l->evidence[c] = keep(l, r);
+    l->evidence[c] = printed_history(l, r);
     if (l->evidence[c]) return EXIT_HOLDS;
     complain("synth: out of memory, or a temporary file could not be written");
     return EXIT_IO;

@@ -20,7 +20,7 @@ typedef struct lint {
     bool colour;
 } lint;
 
-static void merge(lint *l, int status)
+static void merge_status(lint *l, int status)
 {
     if (l->status == EXIT_VIOLATED) return;
     if (status == EXIT_VIOLATED || status > l->status) l->status = status;
@@ -181,7 +181,7 @@ static void refuse(lint *l, const char *name, int code)
         error_line(r, name, text, sizeof text);
         json_error_line(l->out, "history", name, text);
     }
-    merge(l, complain_about(r, name, code));
+    merge_status(l, complain_about(r, name, code));
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -252,7 +252,7 @@ static void lint_sql(lint *l, const char *name)
     } else if (!status) {
         print_sum(l, name, shown);
     }
-    merge(l, status ? status : first ? EXIT_HOLDS : EXIT_VIOLATED);
+    merge_status(l, status ? status : first ? EXIT_HOLDS : EXIT_VIOLATED);
     audit_free(log);
 }
 
@@ -278,7 +278,7 @@ static void lint_history(lint *l, const char *name)
             print_text(l, name, found);
             if (done) print_fixes(l, name, done);
         }
-        if (!fine) merge(l, EXIT_VIOLATED);
+        if (!fine) merge_status(l, EXIT_VIOLATED);
     }
     ratel_lint_free(found);
     ratel_lint_free(done);

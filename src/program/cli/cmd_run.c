@@ -122,7 +122,7 @@ static int open_history(const args *a, bool mute)
     return a->value[O_CHECK] || mute ? live_scratch() : STDOUT_FILENO;
 }
 
-static int decide(const args *a, live *l, const run_counts *n, int fd)
+static int check_run(const args *a, live *l, const run_counts *n, int fd)
 {
     const char *level = a->value[O_LEVEL];
     if (!level) { /* asked for by name, a level has its usual session order and policy */
@@ -233,7 +233,7 @@ int cmd_run(args *a)
         if (status == EXIT_HOLDS || status == EXIT_UNDECIDED) {
             summary(a, &l, &o, &c);
             if (a->value[O_CHECK] && !o.mute) {
-                int verdict = decide(a, &l, &c, o.output);
+                int verdict = check_run(a, &l, &c, o.output);
                 if (status == EXIT_HOLDS) status = verdict;
             }
         }

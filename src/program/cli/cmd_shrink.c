@@ -116,7 +116,7 @@ static void print_shrink_json(const shrink *s, const char *name, const char *to)
 
 /* --- deciding and shrinking ------------------------------------------------------------------- */
 
-static void keep(char *to, size_t n, const char *text)
+static void copy_text(char *to, size_t n, const char *text)
 {
     snprintf(to, n, "%.*s", (int)n - 1, text);
 }
@@ -150,9 +150,9 @@ static int by_level(shrink *s)
     stats_result(s->a, a);
     s->verdict = ratel_result_verdict(a);
     s->session_order = ratel_result_session_order(a);
-    keep(s->level, sizeof s->level, ratel_result_level(a));
-    keep(s->anomaly, sizeof s->anomaly, ratel_result_anomaly(a));
-    keep(s->reason, sizeof s->reason, ratel_result_reason(a));
+    copy_text(s->level, sizeof s->level, ratel_result_level(a));
+    copy_text(s->anomaly, sizeof s->anomaly, ratel_result_anomaly(a));
+    copy_text(s->reason, sizeof s->reason, ratel_result_reason(a));
     if (s->verdict == RATEL_VIOLATED) code = ratel_shrink(&s->part, r, s->h, a, &s->shrunk);
     ratel_result_free(a);
     return code;
@@ -224,7 +224,7 @@ static int find_level(shrink *s)
         }
         s->number = level_given(s->iso, s->given, &status);
         if (s->number < 0) return status;
-        keep(s->level, sizeof s->level, synth_level_name(s->iso, s->number));
+        copy_text(s->level, sizeof s->level, synth_level_name(s->iso, s->number));
         return EXIT_HOLDS;
     }
     if (strchr(s->given, ',') || !strcmp(s->given, "all"))

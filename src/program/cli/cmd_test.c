@@ -33,7 +33,7 @@ static const struct {
 enum { SESSIONS = 8, CHECK_MS = 60000 };
 
 /* A violation in a history without a name is worth keeping. */
-static void keep(int fd, size_t number, const char *workload)
+static void keep_history(int fd, size_t number, const char *workload)
 {
     char name[128], buf[1 << 16];
     snprintf(name, sizeof name, "ratel-test-%zu-%s.jsonl", number, workload);
@@ -76,7 +76,7 @@ static int run_one(live *l, args *a, const contract *c, size_t i, live_options *
                     (unsigned long long)counts.committed, (unsigned long long)counts.aborted,
                     (unsigned long long)counts.unknown);
         status = live_check(a, path, dir ? NULL : mix[i].workload, live_level(l, a, c, &counts));
-        if (status == EXIT_VIOLATED && !dir) keep(o->output, i + 1, mix[i].workload);
+        if (status == EXIT_VIOLATED && !dir) keep_history(o->output, i + 1, mix[i].workload);
     }
     close(o->output);
     return status;

@@ -1,9 +1,9 @@
 /*
- * live.c - see live.h.
+ * live.c - what `run` and `test` share: opening a database, running a workload of gen against it,
+ * and checking the history for the level that the product documents.
  *
- * The workloads of gen need no simulated store: they hand out operations and look at what was
- * read.  A transaction that the database refused is planned anew, never repeated, since its
- * values are in the history already as those of an aborted one.
+ * The workloads of gen make programs of operations; here they become the programs that the runner
+ * of src/program/work executes.  Levels and their sources come from driver/contracts.def.
  */
 #include "cli/live.h"
 

@@ -1,5 +1,9 @@
 /*
- * sql_log.c - see sql_log.h.
+ * sql_log.c - logs of SQL transactions in the commands that otherwise read histories: recognizing
+ * them, reading them with the dump of --init, and their `stat`.
+ *
+ * A log is recognized by its first line, so only regular files are looked at: standard input
+ * could not be read a second time.
  */
 #include "cli/sql_log.h"
 

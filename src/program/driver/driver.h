@@ -1,5 +1,5 @@
 /*
- * driver.h - one small interface to databases; an adapter a file, each an optional feature.
+ * driver.h - one small interface to databases; one adapter per file, each an optional feature.
  *
  * A database is opened once, by its URL, and then used by sessions, each in its own thread with
  * its own connection.  All keys are whole numbers in one table, ratel_kv; a value is a whole
@@ -61,10 +61,10 @@ typedef struct db_session {
     db *db;
     mem *mem;
     void *own;
-    bool absent; /* get: there is no such row, */
-    bool tomb;   /* or it says that it was deleted */
-    bool idle;   /* put, remove: all was so already, nothing was written: in effect a read, */
-    bool newest; /* of the newest row and not that of the snapshot */
+    bool absent; /* get: there is no such row, or it is a tombstone */
+    bool tomb;   /* get: the row is there and marked as deleted */
+    bool idle;   /* put, remove: the row was so already and was not written: in effect a read */
+    bool newest; /* idle: that read saw the newest row, not the row of the snapshot */
     int64_t value;
     strbuf text;      /* get of a list: its elements with commas between */
     const char *note; /* set by an adapter: goes with the transaction into the history */
@@ -82,7 +82,7 @@ typedef struct db_session {
 struct driver {
     const char *name;
     const char *isolations; /* what begin can ask for, separated by spaces; the first: default */
-    bool server;            /* scheme:temp starts one of our own */
+    bool server;            /* scheme:temp starts a temporary server */
     bool row_locks;         /* SELECT ... FOR UPDATE */
     bool procedures;        /* PL/pgSQL */
     /* Looks at the address, starts a temporary server, finds the version. */

@@ -1,10 +1,10 @@
 /*
- * temp.c - see temp.h.
+ * temp.c - temporary database servers: a warden process starts one, watches it, and removes it.
  *
- * The warden leaves our session, so that ctrl-C reaches neither it nor the server, and blocks all
- * signals.  What it has started it finds by walking up the parents of every process: servers put
- * their workers into groups of their own, so no process group holds them all.  Should the warden
- * itself be killed, PR_SET_PDEATHSIG takes the server along.
+ * The warden is a child of this process and holds one end of a pipe.  When this process ends in any
+ * way, kill -9 included, the pipe closes, and the warden stops the server and deletes its
+ * directory.  It reports through a second pipe, one line per event, of which the first character
+ * is the kind: d the directory of a server that runs, o that a command was carried out, e an error.
  */
 #include "driver/temp.h"
 
@@ -191,7 +191,7 @@ static pid_t start(const warden *w, const char *const *arguments)
     become(w, arguments);
 }
 
-static void tell(char kind, const char *text)
+static void send_event(char kind, const char *text)
 {
     char line[512];
     int n = snprintf(line, sizeof line, "%c%s\n", kind, text);
@@ -219,7 +219,7 @@ static void tell_log(const warden *w, const char *what)
     for (char *p = text; *p; p++)
         if (*p == '\n' || *p == '\t') *p = ' ';
     snprintf(line, sizeof line, "%s: %s", what, *text ? text : "it printed nothing");
-    tell('e', line);
+    send_event('e', line);
 }
 
 /* A command; 0: none within the time; -1: our maker is gone or done. */
@@ -252,7 +252,7 @@ static bool prepared(warden *w)
         char text[256];
         snprintf(text, sizeof text, "cannot find %s (is the server's package installed?)",
                  w->spec->prepare[0]);
-        tell('e', text);
+        send_event('e', text);
     } else {
         tell_log(w, w->spec->prepare[0]);
     }
@@ -262,7 +262,7 @@ static bool prepared(warden *w)
 static void serve(warden *w)
 {
     w->server = start(w, w->spec->serve);
-    tell('d', w->dir);
+    send_event('d', w->dir);
     for (;;) {
         int c = command_within(w->server ? 100 : 1000);
         if (c < 0) return;
@@ -279,7 +279,7 @@ static void serve(warden *w)
             if (had && !w->server) tell_log(w, "the server has ended");
             continue;
         }
-        tell('o', "");
+        send_event('o', "");
     }
 }
 
@@ -304,17 +304,17 @@ _Noreturn static void watch(const temp_spec *s, int control, int report)
         w.as = getpwnam(s->user);
         if (!w.as) w.as = getpwnam("nobody");
         if (!w.as) {
-            tell('e', "Ratel runs as root, and there is no other user to run a server as");
+            send_event('e', "Ratel runs as root, and there is no other user to run a server as");
             _exit(1);
         }
     }
     snprintf(w.dir, sizeof w.dir, "/tmp/ratel-db-XXXXXX");
     if (!mkdtemp(w.dir)) {
-        tell('e', "cannot make a directory in /tmp");
+        send_event('e', "cannot make a directory in /tmp");
         _exit(1);
     }
     if (w.as && chown(w.dir, w.as->pw_uid, w.as->pw_gid))
-        tell('e', "cannot change the owner of the directory");
+        send_event('e', "cannot change the owner of the directory");
     else if (prepared(&w))
         serve(&w);
     kill_all(&w, s->stop);

@@ -1,5 +1,9 @@
 /*
- * ids.c - see ids.h.
+ * ids.c - write ids: a value in the database is the id of its write with the workload's value in
+ * the low half.
+ *
+ * The writes stand in one array in the order of their ids, so what an id must have written is one
+ * lookup.  Values that were there initially have the id 0.
  */
 #include "work/ids.h"
 

@@ -1,10 +1,9 @@
 /*
- * record.c - see record.h.
+ * record.c - the recorder: a process that writes the lines of the history which sessions send.
  *
- * A message is a head, finished lines, and an intent.  The sender holds the lock for the whole of
- * it, so messages do not mix; one that is cut off, because the sender was killed within it, is
- * dropped.  What is in the pipe outlives the sender, so the recorder need not be quick: it wakes up
- * now and then instead of for every message.
+ * A message is a head with a length, then its text.  The recorder keeps the intent of each session,
+ * that is, a transaction that has asked for its commit, until its outcome arrives.  When the pipe
+ * closes, intents without an outcome are written as transactions of unknown status.
  */
 #include "work/record.h"
 
@@ -51,7 +50,7 @@ static bool write_all(int fd, const char *at, size_t n)
     return true;
 }
 
-static void take(writer *w, const head *h, const char *text)
+static void take_message(writer *w, const head *h, const char *text)
 {
     if (h->slot >= NO_SLOT_LIMIT) guard_fail(&w->guard, GUARD_BUG, "slot %u", h->slot);
     while (w->pending.n <= h->slot) {
@@ -74,7 +73,7 @@ static bool digest(writer *w)
         memcpy(&h, w->got.at + at, sizeof h);
         size_t n = (size_t)h.lines + h.intent;
         if (w->got.n - at - sizeof h < n) break;
-        take(w, &h, w->got.at + at + sizeof h);
+        take_message(w, &h, w->got.at + at + sizeof h);
         at += sizeof h + n;
     }
     memmove(w->got.at, w->got.at + at, w->got.n - at);

@@ -1,13 +1,10 @@
 /*
- * run.c - see run.h.
+ * run.c - the runner: each session is a thread that executes programs against its connection and
+ * sends what happened to the recorder.
  *
- * One thread a session; the thread that called waits, watches the clock, and makes faults.  A
- * session owns its connection, its region and the text of its transaction; shared are the
- * program (one lock), the recorder (its own) and a few counters.
- *
- * Outcomes: whatever fails before COMMIT is sent ends in a rollback, ours or the server's, so it
- * is aborted for certain, also when the connection was lost.  After COMMIT was sent, an answer
- * decides, and no answer is unknown.
+ * A session stops a transaction at the first failure and aborts it; only a commit whose answer did
+ * not arrive leaves an outcome unknown.  Times are taken just before a call and just after it, from
+ * one monotonic clock, so that they are never tighter than the truth.
  */
 #include "work/run.h"
 

@@ -1,6 +1,8 @@
 /*
- * sql_run.c - see sql_run.h.  A thread a session; lines are written whole, under one lock, in the
- * order in which transactions end, so that lines of a session stand in session order.
+ * sql_run.c - runs SQL workloads: each session is a thread that executes transactions and writes
+ * statements, parameters and results as lines of a log (doc/formats/sql-log.md).
+ *
+ * A line is written when its transaction is over, under one lock, so lines are never mixed.
  */
 #include "work/sql_run.h"
 
