@@ -7,6 +7,7 @@
  */
 #include "decide/portfolio.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 
 #include "base/clock.h"
@@ -61,6 +62,7 @@ void portfolio_decide(order_problem *p, asg *g, const order_question *ask, order
 {
     mem *m = g->m;
     uint32_t n = ask->tune->portfolio;
+    assert(n > 1 && ask->rule);
     asg_by_key(g); /* made on demand, so not by the workers */
     worker *w = mem_array0(m, worker, n);
     race r = {.stop = 0};
@@ -91,6 +93,7 @@ void portfolio_decide(order_problem *p, asg *g, const order_question *ask, order
             mem_free_all(&w[i].mem);
     }
     if (won < 0) task_raise(&w[0].task, m->guard);
+    assert(!w[keep].a.undecided || won < 0);
     *p = w[keep].p;
     *a = w[keep].a;
     p->g = g;

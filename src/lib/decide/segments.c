@@ -58,6 +58,7 @@ static uint32_t *crossings(const asg *g, const node_id *line, uint32_t n)
         cross[v + 1]--; /* wraps below 0 and comes back in the sum */
     }
     for (uint32_t i = 1; i <= n; i++) cross[i] += cross[i - 1];
+    assert(!n || !cross[n]); /* every read that begins to cross ends */
     mem_put(g->m, place);
     return cross;
 }
@@ -66,6 +67,7 @@ static uint32_t *crossings(const asg *g, const node_id *line, uint32_t n)
 static uint32_t cut_near(const uint32_t *cross, uint32_t n, uint32_t i, uint32_t parts)
 {
     uint32_t ideal = (uint32_t)((uint64_t)n * i / parts), slack = n / parts / 4, best = ideal;
+    assert(i && i <= parts && 2 * parts <= n);
     if (i == parts) return n;
     for (uint32_t c = ideal - slack; c <= ideal + slack; c++)
         if (cross[c] < cross[best]) best = c;

@@ -57,6 +57,7 @@ bool recheck(const verdict *v, const history *h, mem *m, const char **why)
 static uint32_t op_number(const part *x, const history *h, op_id o)
 {
     txn_id t = txn_of_op(h, o);
+    assert(o < h->ops && h->txn_op[t] <= o && o < h->txn_op[t + 1]);
     if (!x) return o - h->txn_op[t];
     return x->ops.at[x->op_kept[o]].whole - x->whole->txn_op[x->txn[x->kept[t]]];
 }
@@ -80,6 +81,7 @@ static void write_writer(strbuf *b, const history *h, txn_id t)
 static void write_holds(const verdict *v, const history *h, strbuf *b)
 {
     uint64_t lines = 0;
+    assert(v->outcome == OUTCOME_HOLDS && (v->order || !v->ordered));
     for (uint32_t i = 0; i < v->ordered; i++) {
         if (i % NAMES_A_LINE == 0) {
             strbuf_str(b, i ? "\norder" : "order");
@@ -156,6 +158,7 @@ static void write_hop(const scribe *s, const uint32_t *words)
         [HOP_NEXT] = " next", [HOP_BEHIND] = " behind", [HOP_OUT] = " out", [HOP_RW] = " rw"};
     const asg *g = s->p->g;
     const proof_hop x = {words[0], words[1], words[2], words[3]};
+    assert(x.kind < sizeof names / sizeof *names && names[x.kind]);
     strbuf_str(s->b, names[x.kind]);
     if (x.kind == HOP_RW) write_node(s, x.to);
     if (x.kind == HOP_WR || x.kind == HOP_RW) {
@@ -239,6 +242,7 @@ static void write_steps(const order_problem *p, const part *of, const justify *j
 {
     scribe s = {p, p->g->h, b, of};
     size_t n = justify_count(j);
+    assert(n && (!of || &of->h == s.h)); /* a proof has steps, about the history that it names */
     for (size_t i = 0; i < n; i++) {
         const proof_line *x = justify_line(j, i);
         strbuf_printf(b, "%zu %s", i + 1, proof_step_word((enum proof_step)x->kind));

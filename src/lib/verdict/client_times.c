@@ -47,11 +47,13 @@ bool quick_accept(verdict *v, const history *h, const facts *f, mem *work)
     for (size_t i = 0; i < h->txns; i++) {
         txn_id t = order[i];
         uint32_t *before = &last[h->txn_session[t]];
+        assert(!i || key[order[i - 1]] <= key[t]);
         if (*before > t) return false; /* a session runs backwards */
         *before = t + 1;
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
             key_id k = h->op_key[o];
             value_id x = h->op_value[o];
+            assert(k < keys && (h->op_kind[o] & OP_KIND_MASK) <= OP_WRITE); /* plain_history */
             if (x > VALUE_NULL && (x == VALUE_UNKNOWN || value_atom(h, x).kind == ATOM_LIST))
                 return false;
             if ((h->op_kind[o] & OP_KIND_MASK) == OP_READ) {

@@ -220,6 +220,7 @@ static void follow_proof(trial *t)
 static void minimise(trial *t)
 {
     uint32_t n = t->x->txns, chunk = 1;
+    assert(decision_violated(&t->a)); /* the last trial */
     memset(t->needed, 0, n);
     follow_proof(t);
     while (chunk < n / 8) chunk *= 2;
@@ -250,6 +251,7 @@ static void translate(verdict *v, const part *x, mem *work)
     uint8_t *named = mem_array0(work, uint8_t, x->h.txns + 1);
     for (size_t i = 0; i < v->cycle.n; i++) {
         cycle_link *l = &v->cycle.at[i];
+        assert(l->from < x->h.txns && l->to < x->h.txns);
         l->from = x->txn[x->kept[l->from]];
         l->to = x->txn[x->kept[l->to]];
         if (l->key != NO_ID) l->key = x->key[l->key];

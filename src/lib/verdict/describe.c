@@ -67,6 +67,7 @@ static const char *edge_name(uint32_t kind)
 static void put_cycle(verdict *v, const asg *g, const step *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
+        assert(s[i].from < g->nodes && s[i].to < g->nodes);
         cycle_link l = {g->node_txn[s[i].from], g->node_txn[s[i].to], edge_name(s[i].kind),
                         s[i].key};
         vec_push(v->mem, &v->cycle, l);
@@ -78,6 +79,7 @@ static void put_cycle(verdict *v, const asg *g, const step *s, size_t n)
 static void finish(verdict *v, strbuf *b)
 {
     size_t n = b->n;
+    assert(n && v->anomaly < ANOMALIES); /* a sentence comes with a name */
     v->reason = mem_get(v->mem, n + 1);
     if (n) memcpy(v->reason, b->at, n);
     v->reason[n] = 0;
@@ -90,6 +92,7 @@ static void explain_fault(verdict *v, const asg *g, const fault *f)
 {
     strbuf b;
     strbuf_init(&b, v->mem);
+    assert(f->anomaly < ANOMALIES && f->node < g->nodes);
     v->anomaly = f->anomaly;
     add_core(v, g->node_txn[f->node]);
     if (f->other != NO_ID) add_core(v, f->other);
@@ -173,6 +176,7 @@ static bool visible_path(asg *g, const uint32_t *rf, bool so, node_id from, node
             }
         }
     }
+    assert(tail <= g->nodes); /* each node is queued once */
     if (found)
         for (node_id x = from; x != to; x = via[x].to) vec_push(g->m, out, via[x]);
     mem_put(g->m, via);
@@ -223,6 +227,7 @@ static bool explain_stale(verdict *v, const problem *p, const decision *a, uint3
     steps path = {0};
     if (in_list(g, ob, t2)) return false; /* then t2 did not overwrite what was read */
     if (!visible_path(g, a->rf, p->ask.so, t2, t3, &path)) return false;
+    assert(path.n && path.at[0].from == t2 && path.at[path.n - 1].to == t3);
     step rw = {t3, t2, STEP_RW, k, ob};
     put_cycle(v, g, &rw, 1);
     put_cycle(v, g, path.at, path.n);
@@ -343,6 +348,7 @@ static void explain_cycle(verdict *v, const problem *p, const decision *a)
         if (level != WEAK_MAV) v->anomaly = ANOMALY_FUZZY_READ;
         return;
     }
+    assert(n && s[n - 1].to == s[0].from);
     put_cycle(v, g, s, n);
     for (size_t i = 0; i < n; i++) /* those whose reads make the edge */
         if (s[i].kind == EDGE_FORCE || (s[i].kind == EDGE_WW && s[i].ob != NO_ID))
@@ -433,6 +439,7 @@ uint32_t words_name(const step *s, size_t n)
     }
     if (rt) return rw ? ANOMALY_STALE_READ : ANOMALY_TIMESTAMP_INVERSION;
     if (!rw) return ANOMALY_CIRCULAR_INFORMATION_FLOW;
+    assert(rw + rt <= n && adjacent <= rw);
     if (n == 2 && rw == 2) {
         /* Both read what the other overwrote: the same key is a lost update. */
         return s[0].key == s[1].key ? ANOMALY_LOST_UPDATE : ANOMALY_WRITE_SKEW;
@@ -468,6 +475,7 @@ static bool explain_lost_update(verdict *v, asg *g)
             continue;
         }
         node_id y = first[inst];
+        assert(y != x && g->ob_key[first_ob[inst]] == k);
         step s[2] = {{y, x, STEP_RW, k, first_ob[inst]}, {x, y, STEP_RW, k, ob}};
         put_cycle(v, g, s, 2);
         if (!init) add_core(v, g->node_txn[g->ob_rf[ob]]);
@@ -523,6 +531,7 @@ void words_events(verdict *v, asg *g, const order_problem *p, const uint32_t *ev
     steps s = {0};
     size_t first = 0; /* a transaction's event, so that no helper is at the seam */
     while (first < n && events[first] >= txn_events) first++;
+    assert(first < n); /* helpers alone make no cycle */
     for (size_t i = 0; i < n; i++) {
         uint32_t event = events[(first + i) % n];
         if (event >= txn_events) {
@@ -542,6 +551,7 @@ void words_events(verdict *v, asg *g, const order_problem *p, const uint32_t *ev
         step x = known_step(g, p, nodes.at[i], nodes.at[(i + 1) % nodes.n], helper.at[i]);
         vec_push(g->m, &s, x);
     }
+    assert(s.n == nodes.n && s.n > 1);
     vec_free(g->m, &helper);
     size_t kept = 0; /* without steps from part to part of a transaction */
     bool told = false, rw = false;
@@ -577,6 +587,7 @@ void words_search(verdict *v, asg *g, const level_rule *rule, const node_id *cor
     /* add_core is linear in what it has: enough for people, not for thousands */
     uint8_t *seen = mem_array0(g->m, uint8_t, (size_t)g->nodes + 1);
     for (size_t i = 0; i < n; i++) {
+        assert(core[i] < g->nodes);
         if (seen[core[i]]) continue;
         seen[core[i]] = 1;
         vec_push(v->mem, &v->core, g->node_txn[core[i]]);

@@ -56,6 +56,7 @@ static void print_answer(const order_problem *p, const decision *a, printer *d)
     uint64_t *key = mem_array(p->m, uint64_t, (size_t)txn_events + 1);
     for (uint32_t e = 0; e < txn_events; e++) key[e] = a->pos[e];
     const uint32_t *at = sort_by_key(p->m, key, txn_events);
+    assert(a->pos && a->out);
     for (uint32_t i = 0; i < txn_events; i++) {
         if (a->out[txn_of(p, at[i])]) continue;
         strbuf_str(&d->text, "model ");

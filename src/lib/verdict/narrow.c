@@ -66,6 +66,7 @@ static void follow(trials *t)
             t->out[i] = !keep[i];
         }
         mem_put(t->m, keep);
+        assert(named <= t->x->txns && left <= t->x->txns);
         if (named && named < left && violated(t)) continue;
         restore(t);
         return;
@@ -123,6 +124,7 @@ static uint32_t grow(asg *g, uint8_t *in, uint32_t count)
             in[v] = 1;
             count++;
         }
+    assert(count <= g->nodes);
     mem_put(g->m, fresh);
     return count;
 }
@@ -173,6 +175,7 @@ bool narrow(const verdict *v, const history *h, mem *keep, mem *work, mem *m, tx
     bool found = violated(&t);
     if (found) {
         minimise(&t);
+        assert(t.last.session_order == v->session_order);
         out->n = 0;
         for (uint32_t i = 0; i < n; i++)
             if (!t.out[i]) vec_push(m, out, t.x->txn[i]);

@@ -40,6 +40,7 @@ static bool way(const loop *l, uint32_t a, uint32_t b)
 
 static void join(loop *l, uint32_t a, uint32_t b, step s)
 {
+    assert(a < l->n && b < l->n && s.from != s.to);
     if (a == b || l->edge[(size_t)a * l->n + b]) return;
     vec_push(l->m, &l->steps, s);
     l->edge[(size_t)a * l->n + b] = (uint32_t)l->steps.n;
@@ -150,6 +151,7 @@ static void derive_overlaps(loop *l)
 static uint32_t cost(const loop *l, uint32_t a, uint32_t b)
 {
     uint32_t id = l->edge[(size_t)a * l->n + b];
+    assert(id <= l->steps.n);
     if (l->si && a % 2 == 0 && b == a + 1) return 0;
     if (!id) return UINT32_MAX;
     bool is_derived = id > l->known && l->steps.at[id - 1].kind != STEP_RW;
@@ -177,6 +179,7 @@ static uint32_t cheapest(loop *l, uint32_t from, uint32_t most, uint32_t *far, u
         if (so_far == UINT32_MAX || at == from) break;
         done[at] = 1;
     }
+    assert(!done[from]);
     return so_far < most && at == from ? so_far : most;
 }
 
@@ -204,6 +207,8 @@ static void find_shortest(loop *l, step_list *out)
         out->at[i] = out->at[out->n - 1 - i];
         out->at[out->n - 1 - i] = swap;
     }
+    for (size_t i = 0; i < out->n; i++) /* each step starts where the one before it ended */
+        assert(out->at[i].to == out->at[(i + 1) % out->n].from);
     mem_put(l->m, far);
     mem_put(l->m, via);
     mem_put(l->m, done);
@@ -221,6 +226,7 @@ bool loop_find(asg *g, const order_question *ask, step_list *out, step_list *pla
     l.edge = mem_array0(l.m, uint32_t, (size_t)l.n * l.n + 1);
     add_known(&l, ask);
     l.known = l.steps.n;
+    assert(l.words * 64 >= l.n);
     bool closed;
     do {
         closed = close_up(&l);
@@ -231,6 +237,7 @@ bool loop_find(asg *g, const order_question *ask, step_list *out, step_list *pla
     } while (l.grew);
     if (closed) {
         find_shortest(&l, out);
+        assert(out->n > 1); /* an event that reaches itself closes a cycle */
         l.plain = true;
         find_shortest(&l, plain);
     }

@@ -34,6 +34,7 @@ static uint32_t number_of(mem *m, renumber *r, uint32_t id, bool *fresh)
         r->slot = slot;
         r->mask = size - 1;
     }
+    assert(r->n < r->mask && id != NO_ID); /* a slot stays free, so the search ends */
     size_t at = (size_t)hash_u64(id) & r->mask;
     for (; r->slot[at]; at = (at + 1) & r->mask)
         if (r->slot[at] >> 32 == id) {
@@ -74,6 +75,7 @@ static value_id new_value(maker *k, value_id v)
         /* the elements' numbers only now: they may make the table grow */
         for (uint32_t i = 0; a.kind == ATOM_LIST && i < a.len; i++) {
             value_id e = new_value(k, x->h.elements.at[a.as.offset + i]);
+            assert(a.as.offset + i < x->h.elements.n);
             x->h.elements.at[a.as.offset + i] = e;
         }
     }
@@ -90,6 +92,7 @@ static key_id new_key(maker *k, key_id key)
     bool fresh;
     uint32_t id = number_of(k->x->m, &k->keys, key, &fresh);
     if (fresh) vec_push(k->x->m, &k->key, key);
+    assert(k->key.at[id] == key); /* numbers are places in k->key */
     return id;
 }
 
@@ -142,18 +145,25 @@ static void add_txn(maker *k, node_id v)
     const history *h = g->h;
     txn_id t = g->node_txn[v];
     uint32_t ob = g->ob_first[v];
+    size_t before = k->x->ops.n;
     for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
         for (; ob < g->ob_first[v + 1] && g->ob_op[ob] == o; ob++) add_read(k, ob);
         unsigned kind = h->op_kind[o] & OP_KIND_MASK;
         bool writes = kind == OP_WRITE || kind == OP_DELETE || kind == OP_APPEND;
         if (writes && !(h->op_kind[o] & OP_FAILED)) add_write(k, v, o);
     }
+    /* Obligations stand in the order of their operations, and find_op searches by that order. */
+    assert(ob == g->ob_first[v + 1]);
+    for (size_t i = before + 1; i < k->x->ops.n; i++)
+        assert(k->x->ops.at[i - 1].whole <= k->x->ops.at[i].whole);
+    (void)before;
 }
 
 /* The operation of the part for operation o of the whole, of transaction t, or NO_ID. */
 static uint32_t find_op(const part *x, uint32_t t, op_id o)
 {
     uint32_t lo = x->op_first[t], hi = x->op_first[t + 1];
+    assert(t < x->txns && lo <= hi && hi <= x->ops.n);
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
         if (x->ops.at[mid].whole < o)
@@ -250,6 +260,7 @@ static void add_elements(maker *k, part_op *p, uint32_t ob, const appends *index
     part *x = k->x;
     const history *h = k->g->h;
     value_id seen = k->g->ob_value[ob];
+    assert(p->list && k->key.at[p->key] == k->g->ob_key[ob]);
     p->first_elem = (uint32_t)x->elem.n;
     x->lists++;
     if (seen == VALUE_NULL) return;
@@ -274,6 +285,7 @@ static void resolve_reads(maker *k)
         part_op *p = &x->ops.at[i];
         if ((p->kind & OP_KIND_MASK) != OP_READ) continue;
         uint32_t ob = p->first;
+        assert(ob < asg_obs(k->g) && k->g->ob_op[ob] == p->whole);
         if (p->list) add_elements(k, p, ob, &index);
         p->first = (uint32_t)x->writer.n;
         if (!add_candidates(k, ob)) {
@@ -281,6 +293,7 @@ static void resolve_reads(maker *k)
             p->kind |= OP_FAILED;
         }
         p->n = (uint32_t)x->writer.n - p->first;
+        assert(!(p->kind & OP_FAILED) || !p->n);
     }
     mem_put(x->m, index.slot);
 }
@@ -357,6 +370,7 @@ part *part_new(mem *m, asg *g, const uint8_t *in)
         x->op_first[n++] = (uint32_t)x->ops.n;
         add_txn(&k, v);
     }
+    assert(n == x->txns);
     x->op_first[n] = (uint32_t)x->ops.n;
     resolve_reads(&k);
     open_history(&k);
@@ -420,6 +434,7 @@ static void keep_op(part *x, uint32_t i, const uint8_t *gone)
     const part_op *p = &x->ops.at[i];
     op_id o = (op_id)h->ops;
     value_id value = p->value;
+    assert(!gone[i] && h->ops < x->ops.n);
     if ((p->kind & OP_KIND_MASK) == OP_READ) {
         for (uint32_t j = p->first; j < p->first + p->n; j++)
             if (gone[x->writer.at[j]]) return;
@@ -442,6 +457,7 @@ static void keep_txn(part *x, uint32_t t, const uint8_t *gone)
     const history *w = x->whole;
     size_t n = h->txns;
     txn_id whole = x->txn[t];
+    assert(n <= t && t < x->txns); /* the order of the part is kept */
     h->txn_session[n] = x->session[t];
     h->txn_label[n] = x->label[t];
     h->txn_flags[n] = w->txn_flags[whole] & (uint8_t) ~(TXN_HAS_START_TS | TXN_HAS_COMMIT_TS);
@@ -477,6 +493,7 @@ const history *part_history(part *x, const uint8_t *txn_out, const uint8_t *op_o
     for (size_t i = 2; i < (size_t)x->sessions + 2; i++) h->sess_first[i] += h->sess_first[i - 1];
     for (size_t t = 0; t < h->txns; t++)
         h->sess_txn[h->sess_first[h->txn_session[t] + 1]++] = (txn_id)t;
+    assert(h->sess_first[x->sessions] == h->txns && h->txn_op[h->txns] == h->ops);
     mem_put(x->m, gone);
     return h;
 }

@@ -100,6 +100,7 @@ static void say_value(const walk *w, strbuf *b, value_id x)
 static bool violated(walk *w, uint32_t anomaly, strbuf *b, txn_id a, txn_id c, op_id o, key_id k)
 {
     verdict *v = w->v;
+    assert(w->answer == TRUSTED_HOLDS && anomaly < ANOMALIES); /* the first fault is the last */
     v->anomaly = anomaly;
     v->reason = mem_get(v->mem, b->n + 1);
     memcpy(v->reason, strbuf_cstr(b), b->n + 1);
@@ -192,6 +193,7 @@ static bool give_up(walk *w)
 static bool check_list(walk *w, txn_id t, op_id first, op_id o, key_id k, value_id x)
 {
     const history *h = w->h;
+    assert(w->is_list[k] && w->lists);
     const list *l = w->lists[k];
     w->mine.at.n = 0;
     for (op_id p = first; p < o && w->own[k] == t + 1; p++)
@@ -209,6 +211,7 @@ static bool check_list(walk *w, txn_id t, op_id first, op_id o, key_id k, value_
 /* What t was told by operation o about k. */
 static bool check_key(walk *w, txn_id t, op_id o, key_id k, value_id x)
 {
+    assert(k < history_keys(w->h) && takes_part(w->h, t));
     if (w->is_list[k]) return check_list(w, t, w->h->txn_op[t], o, k, x);
     x = plain(x);
     if (w->own[k] == t + 1 && w->v->ryow != RYOW_EXTERNAL) {
@@ -230,6 +233,7 @@ static bool check_range(walk *w, txn_id t, op_id o)
     const range *r = &h->ranges.at[h->op_key[o]];
     uint32_t lo, hi, before = 0, row = 0;
     range_ranks(h, r, &lo, &hi);
+    assert(lo <= hi && hi <= history_keys(h));
     for (uint32_t i = 0; i < r->rows; i++) {
         uint32_t rank = h->key_rank[h->row_key.at[r->first_row + i]];
         value_id x = h->row_value.at[r->first_row + i];
@@ -259,6 +263,7 @@ static bool check_range(walk *w, txn_id t, op_id o)
         if (!check_key(w, t, o, k, shown ? h->row_value.at[at] : VALUE_NULL)) return false;
         row += shown;
     }
+    assert(row == r->rows); /* the rows are in order and in range, so all were met */
     return true;
 }
 
@@ -306,6 +311,8 @@ static bool install(walk *w, txn_id t)
         if (!writes(h, o)) continue;
         key_id k = h->op_key[o];
         txn_id before = w->writer[k];
+        /* Writers are installed by their timestamps. */
+        assert(before == NO_ID || commit_of_txn(h, before) <= commit_of_txn(h, t));
         if (before != NO_ID && before != t) {
             if (w->si && commit_of_txn(h, before) > start_of(h, t))
                 return overlaps(w, t, before, k);
@@ -447,6 +454,7 @@ static bool event_of(const walk *w, txn_id t, enum moment what, int64_t *at)
     const history *h = w->h;
     bool update = updates(h, t);
     *at = commit_of_txn(h, t);
+    assert(!w->si || start_of(h, t) <= *at);
     if (!w->si) return what == (update ? AT_ONCE : BEGINS);
     bool long_one = start_of(h, t) < *at;
     if (what == BEGINS) *at = start_of(h, t);
@@ -477,6 +485,7 @@ static bool take(walk *w, const event *e)
     if (e->what != BEGINS && !install(w, t)) return false;
     /* (who begins now and commits later is placed then) */
     bool later = e->what == BEGINS && w->si && start_of(w->h, t) < commit_of_txn(w->h, t);
+    assert(w->v->ordered < w->h->txns);
     if (!later) w->v->order[w->v->ordered++] = t;
     return true;
 }
@@ -541,6 +550,7 @@ enum trusted_answer trusted_decide(verdict *v, const history *h, const facts *f,
     w.keep = w.keep || f->duplicate_writes || f->deletes || f->scans || f->iterators ||
              f->unknown || h->init_unknown;
     walk_events(&w);
+    assert((w.answer == TRUSTED_VIOLATED) == (v->anomaly != ANOMALIES && v->reason));
     if (w.answer != TRUSTED_HOLDS) v->ordered = 0, v->choices.n = 0;
     if (w.answer == TRUSTED_UNUSABLE) return w.answer;
     v->trusted = true;

@@ -184,6 +184,7 @@ static bool outcomes(small *z, node_id v, small_search search)
         z->n = z->want = 0;
         memset(z->place, 0, sizeof z->place);
         for (node_id u = 0; u < g->nodes; u++) z->want += !z->out[u];
+        assert(z->want <= WEAK_SMALL);
         return search(z);
     }
     z->out[v] = 1;
@@ -214,6 +215,7 @@ bool small_decide(asg *g, bool si, bool so, bool rt, int64_t drift, node_id *ord
 {
     small z = {.g = g, .si = si, .so = so, .rt = rt, .drift = drift};
     if (!small_outcomes(&z, place_next)) return false;
+    assert(z.n == z.want && z.n <= g->nodes);
     *n = z.n;
     for (uint32_t i = 0; i < z.n; i++) {
         node_id v = order[i] = z.order[i];

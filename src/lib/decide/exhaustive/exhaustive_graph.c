@@ -50,6 +50,7 @@ static bool missed(const small *z, uint32_t ob, set from)
 {
     const graph_search *t = z->more;
     const asg *g = z->g;
+    assert(z->n <= WEAK_SMALL);
     if (t->rf[ob] == RF_NONE) return false;
     for (uint32_t p = place_of(z, t->rf[ob]); p < z->n; p++)
         if (from & bit(z->order[p]) && asg_install(g, z->order[p], g->ob_key[ob]) != NO_ID &&
@@ -64,6 +65,7 @@ static set one_step(const small *z, node_id v, op_id end)
     const graph_search *t = z->more;
     const asg *g = z->g;
     set from = t->rule->path & PATH_SO ? t->session[v] : 0;
+    assert(z->place[v] && z->order[z->place[v] - 1] == v);
     for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++)
         if (t->rf[ob] < RF_LAST && g->ob_op[ob] < end) from |= bit(t->rf[ob]);
     for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
@@ -262,6 +264,7 @@ bool small_graph(asg *g, const level_rule *rule, bool so, node_id *order, uint32
         t.related[g->extra.at[i].to] |= bit(g->extra.at[i].from);
     }
     if (!small_outcomes(&z, place_next)) return false;
+    assert(z.n == z.want);
     *n = z.n;
     memcpy(order, z.order, z.n * sizeof *order);
     return true;

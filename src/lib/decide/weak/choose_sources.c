@@ -53,6 +53,7 @@ static bool take(chooser *c, node_id v)
     vec_push(g->m, &c->trail, v);
     while (next < c->trail.n) {
         node_id u = c->trail.at[next++];
+        assert(!c->a->out[u] && g->maybe[u]); /* only unknown outcomes are chosen */
         if (g->barred[u]) return false;
         for (uint32_t ob = g->ob_first[u]; ob < g->ob_first[u + 1]; ob++) {
             uint32_t rf = c->a->rf[ob];
@@ -68,6 +69,7 @@ static bool take(chooser *c, node_id v)
 
 static void untake(chooser *c, size_t keep)
 {
+    assert(keep <= c->trail.n);
     while (c->trail.n > keep) c->a->out[c->trail.at[--c->trail.n]] = 1;
 }
 
@@ -82,6 +84,7 @@ static bool assign(chooser *c, const choice *x)
     asg *g = c->g;
     uint32_t ob = g->open.at[x->open], to = g->cand.at[x->cand];
     key_id k = g->ob_key[ob];
+    assert(c->a->rf[ob] == RF_OPEN && (to < g->nodes || to == RF_INIT));
     c->a->rf[ob] = to;
     if (to == RF_INIT) {
         if (!g->init_open || !g->init_open[k]) return true;
@@ -104,6 +107,7 @@ static void unassign(chooser *c, const choice *x)
     asg *g = c->g;
     uint32_t ob = g->open.at[x->open];
     key_id k = g->ob_key[ob];
+    assert(c->a->rf[ob] != RF_OPEN && x->trail <= c->trail.n);
     if (c->a->rf[ob] == RF_INIT && g->init_open && g->init_open[k]) c->init_uses[k]--;
     untake(c, x->trail);
     c->a->rf[ob] = RF_OPEN;
@@ -155,6 +159,7 @@ static bool search(chooser *c)
         }
         if (!down) stack.n--;
     }
+    assert(!found || next_open(c) == NO_ID);
     vec_free(g->m, &stack);
     return found;
 }
@@ -235,6 +240,7 @@ static void sort_open(chooser *c)
             if (n == want || (want == CAP && n > CAP) || (want == 2 && n < 2))
                 vec_push(g->m, &c->open, i);
         }
+    assert(c->open.n == g->open.n);
 }
 
 static void start(chooser *c)

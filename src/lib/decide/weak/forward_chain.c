@@ -117,6 +117,7 @@ static void explain(chain *c, node_id v)
         if (s.from == NO_ID) break; /* an unknown transaction that cannot have committed */
         v = s.from;
     }
+    assert(walk.n && walk.n <= g->nodes);
     if (walk.at[walk.n - 1].from == NO_ID) {
         c->a->why = WHY_SEARCH; /* no cycle: somebody who had to commit cannot have */
     } else {
@@ -140,6 +141,7 @@ void chain_decide(asg *g, bool so, const uint8_t *present, decision *a)
         if (!c.missing[v]) a->order[a->n++] = v;
     while (head < a->n) {
         node_id v = a->order[head++];
+        assert(!c.taken[v] && !c.missing[v]);
         c.taken[v] = 1;
         for (node_id u = v + 1; so && u < g->nodes && g->so_pred[u] == v; u++)
             if (!--c.missing[u]) a->order[a->n++] = u;
@@ -156,6 +158,7 @@ void chain_decide(asg *g, bool so, const uint8_t *present, decision *a)
         }
         guard_tick(g->m->guard);
     }
+    assert(a->n <= g->nodes); /* everyone is taken at most once */
     a->holds = true;
     for (node_id v = 0; v < g->nodes; v++) {
         a->out[v] = !c.taken[v];

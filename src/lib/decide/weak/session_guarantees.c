@@ -50,6 +50,7 @@ static bool in(const tester *t, node_id v)
 static void add(tester *t, uint32_t from, uint32_t to, uint32_t kind, key_id key, uint32_t ob)
 {
     arc_in x = {from, to, kind, key, ob};
+    assert(from < t->nodes && to < t->nodes && from != to);
     if (t->arcs.n >= UINT32_MAX - 16)
         guard_fail(t->g->m->guard, GUARD_UNSUPPORTED, "more than 2^32 edges");
     vec_push(t->g->m, &t->arcs, x);
@@ -78,6 +79,7 @@ static void find_starts(tester *t)
     for (node_id v = 0; v < g->nodes; v++) {
         bool same = v && g->h->txn_session[g->node_txn[v]] == g->h->txn_session[g->node_txn[v - 1]];
         t->start[v] = same ? t->start[v - 1] : v;
+        assert(g->so_pred[v] == NO_ID || g->so_pred[v] >= t->start[v]);
     }
 }
 
@@ -202,6 +204,7 @@ static void load_sources(tester *t)
         }
         guard_tick(g->m->guard);
     }
+    assert(found.n == key.n && t->nodes == g->nodes); /* helper i stands for source i */
     uint32_t *by = asg_group(g, key.at, key.n, history_keys(g->h), &t->src_first);
     for (size_t i = 0; i < found.n; i++) {
         const source x = found.at[by[i]];
@@ -238,6 +241,7 @@ static void see_reads(tester *t, node_id w, uint32_t ob)
     }
     first = range_of[0];
     hi = range_of[1];
+    assert(first <= hi && hi <= t->sources.n);
     if (first == hi) return;
     if (rf == RF_INIT) {
         for (; first < hi && t->ok; first++) visible(t, t->sources.at[first].from, ob);
@@ -329,6 +333,7 @@ static void walk_cycle(tester *t, const uint32_t *in_first, const uint32_t *in_a
         step s = {from, e->to, e->kind, e->key, e->ob};
         vec_push(g->m, &t->a->path.steps, s);
     }
+    assert(n && t->a->path.steps.n);
     t->a->why = WHY_CYCLE;
     vec_free(g->m, &walk);
     mem_put(g->m, at);
@@ -363,6 +368,7 @@ static bool sort_all(tester *t)
         guard_tick(g->m->guard);
     }
     bool ok = tail == t->nodes;
+    assert(head == tail && tail <= t->nodes && t->a->n <= g->nodes);
     if (!ok) walk_cycle(t, in_first, in_arc, done);
     mem_put(g->m, to);
     mem_put(g->m, from);

@@ -12,6 +12,7 @@ bool weak_test(asg *g, const view *w, enum weak_level level, decision *a, bool e
 {
     if (level >= WEAK_RYW) return session_test(g, w, level, a);
     size_t keep = g->extra.n;
+    assert(level > WEAK_RU && level <= WEAK_CC && a->order);
     view base = *w;
     bool ok = true;
     a->why = WHY_NONE;
@@ -36,6 +37,7 @@ bool weak_test(asg *g, const view *w, enum weak_level level, decision *a, bool e
     if (!ok && explain && a->why == WHY_CYCLE) graph_shorten(g, &base, &a->path);
     a->derived = g->extra.n - keep;
     asg_drop_edges(g, keep);
+    assert(g->extra.n == keep && ok == (a->why == WHY_NONE));
     return ok;
 }
 
@@ -68,6 +70,7 @@ static void decide_ru(asg *g, bool so, decision *a)
     }
     /* Reads do not count, so nobody needs an unknown transaction. */
     for (node_id v = 0; v < g->nodes; v++) a->out[v] = g->maybe[v];
+    assert(g->hint_extra <= g->extra.n);
     view w = {.so = so, .extra = true, .rf = NULL, .out = a->out};
     asg_drop_edges(g, g->hint_extra);
     bool ok = asg_list_orders(g, &a->fault);
@@ -95,6 +98,7 @@ void weak_decide(asg *g, enum weak_level level, bool so, bool search, decision *
     a->order = mem_array(g->m, node_id, (size_t)g->nodes + 1);
     a->out = mem_array0(g->m, uint8_t, (size_t)g->nodes + 1);
     a->rf = g->ob_rf;
+    assert(level != WEAK_NONE);
     if (level == WEAK_RU) {
         a->rf = mem_array(g->m, uint32_t, asg_obs(g) + 1);
         decide_ru(g, so, a);
