@@ -103,7 +103,7 @@ static void read_all(audit *a, const audit_options *o, bool linting)
     a->read = true;
 }
 
-static void decide(audit *a, const audit_options *o, audit_answer *answer)
+static void decide_log(audit *a, const audit_options *o, audit_answer *answer)
 {
     if (!a->read) read_all(a, o, false);
     audit_engine(&a->e, &a->guard, &a->work, &a->store, o, &a->log);
@@ -168,7 +168,7 @@ int audit_run(audit **out, const audit_options *o, audit_read read, void *payloa
     if (!a) return GUARD_NOMEM;
     if (guard_armed(&a->guard)) return ended(a, answer);
     source_init(&a->source, &a->kept, &a->guard, read, payload);
-    decide(a, o, answer);
+    decide_log(a, o, answer);
     return 0;
 }
 
@@ -181,7 +181,7 @@ int audit_again(audit *a, const audit_options *o, audit_answer *answer)
     memset(&a->e, 0, sizeof a->e);
     audit_limits(a, o);
     if (guard_armed(&a->guard)) return ended(a, answer);
-    decide(a, o, answer);
+    decide_log(a, o, answer);
     return 0;
 }
 

@@ -59,6 +59,7 @@ void answer_failure(engine *e, audit_answer *a)
 
 void answer_holds(engine *e, audit_answer *a)
 {
+    assert(e->order.n && !a->n_cycle);
     const char **ids = arena_array(&e->kept, const char *, e->order.n + 1);
     for (uint32_t i = 0; i < e->order.n; i++) ids[i] = e->log->txns.at[e->order.at[i]].id;
     a->order = ids;
@@ -76,6 +77,7 @@ void answer_holds(engine *e, audit_answer *a)
 /* "t1 before t2 (rw accounts 1), t2 before t1 (...)" */
 static const char *cycle_text(engine *e, const audit_answer *a)
 {
+    assert(a->n_cycle && a->cycle);
     strbuf b;
     strbuf_init(&b, e->mem);
     strbuf_str(&b, "no serial order: ");
@@ -112,6 +114,7 @@ void answer_violated(engine *e, audit_answer *a)
 
 void answer_undecided(engine *e, audit_answer *a, const char *why)
 {
+    assert(why && *why);
     a->verdict = AUDIT_UNDECIDED;
     answer_failure(e, a);
     a->reason = why;
@@ -137,6 +140,7 @@ void answer_warnings(engine *e, audit_answer *a, uint32_t unknown)
     if (e->unchecked) w[n++] = "unchecked-statements";
     a->warnings = w;
     a->n_warnings = n;
+    assert(n <= 4);
 }
 
 void answer_open_choices(engine *e, audit_answer *a)

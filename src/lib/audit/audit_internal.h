@@ -17,7 +17,7 @@ struct audit {
     mem shrunk;
     source source, dump;
     bool read;    /* the log is whole */
-    bool in_dump; /* what goes wrong does so there */
+    bool in_dump; /* reading the dump: errors carry its line numbers */
     sql_log log;
     engine e;
     char text[GUARD_TEXT + 64];

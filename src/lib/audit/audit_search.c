@@ -52,6 +52,7 @@ static trial *here(search *s, uint32_t position)
 /* Free order: may the transaction come next? */
 static bool may_come(const search *s, uint32_t txn)
 {
+    assert(s->free && !s->near && txn < s->e->log->txns.n);
     const engine *e = s->e;
     const log_txn *t = &e->log->txns.at[txn];
     if (s->at[txn] || t->status == LOG_ABORTED) return false;
@@ -71,6 +72,7 @@ static bool may_come(const search *s, uint32_t txn)
    round.  A transaction may come before others of which none is known to have ended before it. */
 static bool next_near(search *s, trial *t)
 {
+    assert(s->near && s->free && s->back);
     const engine *e = s->e;
     while (s->first < e->order.n && s->at[e->order.at[s->first]]) s->first++;
     uint32_t from = t->started ? t->slot + 1 : s->first, end = s->first + NEAR;
@@ -81,6 +83,7 @@ static bool next_near(search *s, trial *t)
             good = s->at[e->order.at[r]] || order_may_swap(e, e->order.at[r], e->order.at[q]);
         if (!good) continue;
         t->slot = q;
+        assert(q >= s->first && q < s->first + NEAR);
         t->txn = e->order.at[q];
         return true;
     }
@@ -146,6 +149,7 @@ static bool next_txn(search *s, uint32_t position)
 
 static void classify(engine *e)
 {
+    assert(!e->fail.any || e->fail.txn < e->log->txns.n);
     failure *f = &e->fail;
     if (!f->any || f->classified || f->why == RUN_REFUSED) return;
     f->classified = true;
@@ -175,6 +179,7 @@ static outcome run_here(search *s, uint32_t position)
     audit_mode mode = e->run.mode;
     write_rule rule = e->run.rule;
     e->run.mode = MODE_ROW;
+    assert(mode != MODE_ROW && !e->run.focus);
     e->run.rule = WRITE_FREE;
     outcome r = engine_run(e, t, position);
     e->run.mode = mode;
@@ -215,6 +220,7 @@ static outcome find_way(search *s, uint32_t position, bool again)
     engine *e = s->e;
     trial *t = here(s, position);
     bool enough = again && engine_only_reads(e, &e->log->txns.at[t->txn]); /* writes nothing else */
+    assert(!again || s->back); /* without backtracking nothing is tried again */
     for (;; enough = false) {
         if (enough || (again && !engine_advance(e, t) && !widen(s, t))) {
             forget_ways(t);
@@ -243,10 +249,12 @@ static bool complete(const search *s)
 
 static void step_back(search *s, uint32_t position)
 {
+    assert(s->back && !s->e->store.undo.n);
     vs_uncommit(&s->e->store, position + 1);
     if (!s->free) return;
     uint32_t txn = here(s, position)->txn;
     s->at[txn] = 0;
+    assert(s->left < s->e->log->txns.n);
     s->left++;
     if (s->near && here(s, position)->slot < s->first) s->first = here(s, position)->slot;
 }
@@ -256,11 +264,14 @@ static void step_on(search *s, uint32_t position, const uint32_t *horizon)
     engine *e = s->e;
     uint32_t txn = here(s, position)->txn;
     if (e->hooks.commits) e->hooks.commits(e->hooks.commits_ud, position);
+    assert(e->log->txns.at[txn].status != LOG_ABORTED);
+    assert(!s->free || !s->at[txn]);
     vs_commit(&e->store, position + 1);
     e->order.state_name[position + 1] = e->log->txns.at[txn].id;
     if (s->free) s->at[txn] = position + 1, s->left--;
     if (s->back || (position + 1) % FORGET_EVERY) return;
     uint32_t low = position + 1 > e->effort.keep ? position + 1 - e->effort.keep : 0;
+    assert(!e->store.searching);
     if (horizon && horizon[position + 1] > low) low = horizon[position + 1];
     if (low) vs_forget(&e->store, low);
 }
@@ -384,12 +395,15 @@ static uint32_t *horizons(engine *e)
 
 static found one_replay(engine *e, order_kind kind, bool back, uint32_t window)
 {
+    assert(window && e->order.n);
     uint32_t *h = back || kind ? NULL : horizons(e);
     e->effort.cut = false;
     e->effort.window = window;
     uint64_t before_runs = e->effort.runs;
     e->effort.runs = 0;
     found r = replay(e, kind, back, h);
+    assert(r != FOUND_NO || !e->effort.cut);
+    assert(r == FOUND_YES || r == FOUND_REFUSED || e->effort.stuck <= e->log->txns.n);
     e->effort.runs += before_runs;
     mem_put(e->mem, h);
     return r;
@@ -456,6 +470,7 @@ static found in_given_order(engine *e)
 /* Isolation fails in the order of the timestamps: perhaps two commits stand the wrong way round. */
 static found in_near_order(engine *e)
 {
+    assert(!e->exploring); /* what the log's order showed is kept */
     uint64_t most = e->effort.max_runs, runs = 4 * (uint64_t)e->order.n + 200000;
     e->run.mode = e->level.mode;
     e->run.rule = e->level.rule;
@@ -499,6 +514,7 @@ static void ask_other_orders(engine *e, audit_answer *a, finding *f)
     bool serial = e->level.mode == MODE_LATEST;
     failure shown = e->fail;
     found other = in_another_order(e, a, f);
+    assert(other != FOUND_YES || !a->n_cycle);
     /* what the log's order showed is kept, unless the search of orders found what none explains */
     bool semantic = serial && other == FOUND_NO && !a->n_cycle && e->fail.any;
     if (!semantic) e->fail = shown;
@@ -561,6 +577,7 @@ void search_decide(engine *e, audit_answer *a)
         return;
     }
     search_orders(e, a, &f);
+    assert(f.r != FOUND_NO || e->fail.any || a->n_cycle || a->all_orders || e->level.strict);
     switch (f.r) {
     case FOUND_YES: answer_holds(e, a); break;
     case FOUND_NO: answer_violated(e, a); break;

@@ -3,6 +3,8 @@
  */
 #include "audit/depend.h"
 
+#include <assert.h>
+
 /* Edges over so many positions, and of readers beyond the ring, are left out.  That is sound: an
    order that is found is replayed, and a cycle is made of the edges that are there. */
 #define FAR 2048u
@@ -44,8 +46,10 @@ void depend_free(depend *d)
     mem_put(d->e->mem, d->ring);
 }
 
-static void add(depend *d, uint32_t from, uint32_t to, uint32_t owner)
+static void add_edge(depend *d, uint32_t from, uint32_t to, uint32_t owner)
 {
+    assert(d->edges.n == d->owners.n);
+    assert(owner == NO_OWNER || owner == from || owner == to);
     if (from == to) return;
     vec_push(d->e->mem, &d->edges, ((order_pair){from, to}));
     vec_push(d->e->mem, &d->owners, owner);
@@ -72,7 +76,7 @@ static const reader *reader_at(const depend *d, uint64_t number)
     return number && number + RING > d->next ? &d->ring[(number - 1) % RING] : NULL;
 }
 
-static void remember(depend *d, const table *t, uint32_t row, uint32_t who)
+static void note_reader(depend *d, const table *t, uint32_t row, uint32_t who)
 {
     uint64_t *head = readers_of(d, t, row);
     const reader *last = reader_at(d, *head);
@@ -83,24 +87,27 @@ static void remember(depend *d, const table *t, uint32_t row, uint32_t who)
 
 static void looked_at(depend *d, looked r, uint32_t me)
 {
+    assert(r.after <= me && me < d->e->order.n); /* nobody reads what comes later */
+    assert(!r.before || r.before <= me);
     if (r.after && r.after + FAR > me && d->mark[r.after - 1] != me + 1) {
         d->mark[r.after - 1] = me + 1;
-        add(d, r.after - 1, me, me);
+        add_edge(d, r.after - 1, me, me);
     }
     if (r.before)
-        add(d, me, r.before - 1, me);
+        add_edge(d, me, r.before - 1, me);
     else if (r.fits)
-        remember(d, r.t, r.row, me);
+        note_reader(d, r.t, r.row, me);
 }
 
-static void wrote(depend *d, store_undo u, uint32_t me)
+static void wrote_row(depend *d, store_undo u, uint32_t me)
 {
+    assert(u.row < u.t->rows.n && me < d->e->order.n);
     const row_version *v = u.t->rows.at[u.row].head;
     while (v && v->commit == PENDING) v = v->older;
-    if (v && v->commit) add(d, v->commit - 1, me, NO_OWNER);
+    if (v && v->commit) add_edge(d, v->commit - 1, me, NO_OWNER);
     uint64_t *head = readers_of(d, u.t, u.row);
     for (const reader *r = reader_at(d, *head); r && r->who + FAR > me; r = reader_at(d, r->older))
-        add(d, r->who, me, r->who);
+        add_edge(d, r->who, me, r->who);
     *head = 0;
 }
 
@@ -115,7 +122,7 @@ void depend_commit(void *ud, uint32_t position)
     }
     for (size_t i = 0; i < e->hooks.looks.n; i++) looked_at(d, e->hooks.looks.at[i], position);
     for (size_t i = 0; i < e->store.undo.n; i++)
-        if (e->store.undo.at[i].row < UNDO_DROP) wrote(d, e->store.undo.at[i], position);
+        if (e->store.undo.at[i].row < UNDO_DROP) wrote_row(d, e->store.undo.at[i], position);
 }
 
 /* ---- sorting --------------------------------------------------------------------------------- */
@@ -141,6 +148,7 @@ static void pull(mem *m, uint32_t n, const order_graph *g, uint32_t *sorted)
             }
             placed[top] = true;
             sorted[done++] = top;
+            assert(done <= n);
             depth--;
         }
     }
@@ -197,6 +205,7 @@ bool depend_sort(mem *m, uint32_t n, const order_pair *pairs, size_t n_pairs, ui
     else
         pull(m, n, &g, sorted);
     mem_put(m, ins);
+    assert(done == ready && done <= n);
     depend_graph_free(m, &g);
     return done == n;
 }

@@ -87,7 +87,7 @@ static bool fails(shrinker *s, const sql_log *l)
 }
 
 /* Takes the candidate if it fails; it is the caller's to free otherwise. */
-static bool take(shrinker *s, sql_log *candidate)
+static bool take_candidate(shrinker *s, sql_log *candidate)
 {
     if (!fails(s, candidate)) return false;
     s->now = *candidate;
@@ -226,7 +226,7 @@ static bool try_without(shrinker *s, item_kind kind, const item *at, size_t n)
     case ITEM_ROW: without_rows(s, at, n, &part); break;
     case ITEM_SETUP: without_setup(s, at, n, &part); break;
     }
-    if (take(s, &part)) return true;
+    if (take_candidate(s, &part)) return true;
     if (part.txns.at != s->now.txns.at) mem_put(&s->a->shrunk, part.txns.at);
     if (part.rows.at != s->now.rows.at) mem_put(&s->a->shrunk, part.rows.at);
     if (part.setup.at != s->now.setup.at) mem_put(&s->a->shrunk, part.setup.at);
@@ -284,7 +284,7 @@ static bool try_window(shrinker *s, uint32_t failing, uint32_t k, bool quiet)
         }
         part.txns.at[part.txns.n++] = t;
     }
-    if (take(s, &part)) return true;
+    if (take_candidate(s, &part)) return true;
     mem_put(m, part.txns.at);
     return false;
 }
@@ -373,7 +373,7 @@ static void spread_setup(shrinker *s)
             rows_of_table(s, &e, e.store.tables.at[i], &part);
     mem_free_all(&s->store);
     mem_free_all(&s->work);
-    take(s, &part);
+    take_candidate(s, &part);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -390,7 +390,7 @@ static void shrink_all(shrinker *s)
     } while (s->changed);
 }
 
-static void tell(shrinker *s, audit_shrunk *out)
+static void fill_shrunk(shrinker *s, audit_shrunk *out)
 {
     strbuf b;
     const sql_log *l = &s->now;
@@ -437,7 +437,7 @@ int audit_shrink(audit *a, const audit_options *o, const audit_answer *answer, a
     } else {
         shrink_all(held);
     }
-    tell(held, out);
+    fill_shrunk(held, out);
 done:
     mem_free_all(&held->store);
     mem_free_all(&held->work);

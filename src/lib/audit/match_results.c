@@ -3,10 +3,13 @@
  */
 #include "audit/match_results.h"
 
+#include <assert.h>
+
 #include "base/hash.h"
 
 static bool text_matches(sql_exec *x, type_id t, value v, const cell *c)
 {
+    assert(c->kind == CELL_TEXT && !v.null && !v.open);
     if (t == T_BOOL) {
         const char *word = v.i ? "true" : "false";
         return (c->n == 1 && c->s[0] == word[0]) ||
@@ -28,6 +31,7 @@ static bool number_of(sql_exec *x, const cell *c, const num **d)
 
 bool match_cell(sql_exec *x, type_id t, value v, const cell *c)
 {
+    assert(c->kind <= CELL_TEXT && c->s);
     if (v.open) return c->kind != CELL_NULL; /* whatever the sequence or clock gave */
     if (v.null || c->kind == CELL_NULL) return v.null && c->kind == CELL_NULL;
     const num *d;
@@ -72,6 +76,7 @@ static bool within(sql_exec *x, const sql_result *r, uint32_t from, uint32_t to,
                    uint32_t k)
 {
     uint32_t n = to - from, cap = 16;
+    assert(from <= to && to <= r->n);
     while (cap < 2 * n) cap *= 2;
     bool any = false; /* a cell that matches everything has no hash */
     for (uint32_t i = from; i < to && !any; i++)
@@ -115,6 +120,7 @@ static bool rows_match(sql_exec *x, const sql_result *r, const log_stmt *s)
         uint32_t from = r->tie[at], to = from;
         while (to < r->n && r->tie[to] == from) to++;
         uint64_t stop = to < end ? to : end;
+        assert(stop > at && to > from);
         const cell *seen = s->cells + (at - r->offset) * s->n_cols;
         if (!within(x, r, from, to, seen, (uint32_t)(stop - at))) return false;
         at = stop;
@@ -124,6 +130,7 @@ static bool rows_match(sql_exec *x, const sql_result *r, const log_stmt *s)
 
 bool match_result(sql_exec *x, const sql_result *r, const log_stmt *s)
 {
+    assert(!s->has_rows || s->cells || !s->n_rows || !s->n_cols);
     if (s->has_error) return false;
     if (s->has_rows) {
         if (!r->has_rows) return s->n_rows == 0;

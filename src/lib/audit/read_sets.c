@@ -29,6 +29,7 @@ static bool is_hidden(const row_version *v)
 /* The transaction's own versions: out of sight, or back. */
 static void hide(engine *e, uint32_t state, bool out)
 {
+    assert(state && state <= e->store.log_from.n); /* the store holds every state */
     size_t from = e->store.log_from.at[state - 1];
     size_t to = state < e->store.log_from.n ? e->store.log_from.at[state] : e->store.log.n;
     for (size_t i = from; i < to; i++) {
@@ -67,6 +68,7 @@ static uint32_t choose(void *ud, table *t, uint32_t r)
 {
     engine *e = ud;
     finder *f = e->hooks.chooser;
+    assert(f && f->e == e);
     for (size_t i = 0; !f->reference && i < e->run.seen.n; i++)
         if (e->run.seen.at[i].t == t && e->run.seen.at[i].row == r) return e->run.seen.at[i].state;
     uint32_t versions = 0;
@@ -96,6 +98,7 @@ static uint32_t choose(void *ud, table *t, uint32_t r)
 static span span_of(seen_row s)
 {
     span p = {s.t, s.row, 0, LAST_STATE};
+    assert(s.row < s.t->rows.n);
     for (const row_version *v = s.t->rows.at[s.row].head; v; v = v->older) {
         if (v->commit == PENDING) continue;
         if (v->commit <= s.state) {
@@ -108,7 +111,7 @@ static span span_of(seen_row s)
 }
 
 /* Two ways that differ in one row, and there are neighbours, are one. */
-static bool merge(engine *e, option_set *a, option_set *b)
+static bool merge_ways(engine *e, option_set *a, option_set *b)
 {
     size_t apart = SIZE_MAX;
     if (a->stmt != b->stmt || a->spans.n != b->spans.n) return false;
@@ -129,11 +132,12 @@ static void add_way(finder *f, uint32_t stmt)
     engine *e = f->e;
     exact *x = f->out;
     option_set o = {.stmt = stmt};
+    assert(!x->ways.n || x->ways.at[x->ways.n - 1].stmt <= stmt); /* by statement */
     for (size_t i = 0; i < e->run.seen.n; i++) {
         vec_push(e->mem, &o.spans, span_of(e->run.seen.at[i]));
     }
     vec_push(e->mem, &x->ways, o);
-    while (x->ways.n > 1 && merge(e, &x->ways.at[x->ways.n - 2], &x->ways.at[x->ways.n - 1]))
+    while (x->ways.n > 1 && merge_ways(e, &x->ways.at[x->ways.n - 2], &x->ways.at[x->ways.n - 1]))
         x->ways.n--;
 }
 
@@ -149,7 +153,7 @@ static bool in_place(finder *f)
         if (vs_at(s.t, s.row, s.state, 0) == vs_at(s.t, s.row, f->position, 0)) continue;
         const row_version *v = s.t->rows.at[s.row].head;
         bool wrote = v->commit == PENDING && v->cid != HIDDEN && v->cid >= f->cid;
-        if (!wrote) f->out->loose = true;
+        if (!wrote) f->out->other_writes = true;
         good = false;
     }
     return good;
@@ -162,6 +166,7 @@ static void every_way(finder *f, uint32_t stmt, uint64_t effects)
     trial *outer = e->run.trial;
     size_t mark = vs_mark(&e->store);
     bool any = false;
+    assert(outer != &t);
     e->run.trial = &t;
     f->reference = false;
     for (uint32_t tries = 0;; tries++) {
@@ -172,6 +177,7 @@ static void every_way(finder *f, uint32_t stmt, uint64_t effects)
         --*f->budget;
         f->cid = e->x.last_cid + 1;
         outcome r = engine_statement(e, stmt, choose);
+        assert(e->run.used <= t.choices.n);
         if (r == RUN_REFUSED) {
             f->out->cut = true;
             break;
@@ -181,7 +187,7 @@ static void every_way(finder *f, uint32_t stmt, uint64_t effects)
                 add_way(f, stmt);
                 any = true;
             } else {
-                f->out->loose = true;
+                f->out->other_writes = true;
             }
         }
         vs_rollback(&e->store, mark);
@@ -233,6 +239,7 @@ static void tell_reads(finder *f, uint32_t stmt)
 /* Runs the statement as the replay did; its writes stay. */
 static bool as_replayed(finder *f, uint32_t stmt)
 {
+    assert(stmt == f->stmt);
     engine *e = f->e;
     f->reference = true;
     e->run.trial->choices.n = 0;
@@ -267,6 +274,7 @@ static void simplify(engine *e, exact *x)
 
 void exact_find(engine *e, uint32_t position, uint32_t snapshot, uint64_t *budget, exact *out)
 {
+    assert(position < e->order.n && snapshot <= position && !e->store.undo.n);
     finder f = {.e = e, .position = position, .snapshot = snapshot, .budget = budget, .out = out};
     trial t = {.txn = e->order.at[position]};
     failure fail = e->fail;

@@ -33,7 +33,7 @@ typedef struct told_edge { /* of the way that the replay took */
 
 typedef struct exact {
     bool cut;             /* not all ways were tried, or a statement is not understood alone */
-    bool loose;           /* it explains the log as well with other writes */
+    bool other_writes;    /* it explains the log as well with other writes */
     VEC(option_set) ways; /* by statement; statements that any state explains have none */
     VEC(told_edge) told;
 } exact;

@@ -8,6 +8,8 @@
  */
 #include "audit/reorder.h"
 
+#include <assert.h>
+
 #include "audit/txn_order.h"
 
 #define MOST_TRIES 4000 /* to explain a transaction row by row */
@@ -24,6 +26,7 @@ typedef struct repair {
 
 static outcome explain(engine *e, trial *t, uint32_t position, int most)
 {
+    assert(most > 0 && !t->choices.n && !e->store.undo.n);
     outcome r = engine_run(e, t, position);
     for (int i = 0; i < most && (r == RUN_MISMATCH || r == RUN_CONFLICT); i++) {
         if (!engine_advance(e, t)) break;
@@ -36,6 +39,7 @@ static outcome explain(engine *e, trial *t, uint32_t position, int most)
 static void around(const engine *e, const row_read *w, uint32_t *from, uint32_t *to)
 {
     const table *t = e->store.tables.at[w->table];
+    assert(w->table < e->store.tables.n && w->row < t->rows.n);
     *from = *to = 0;
     for (const row_version *v = t->rows.at[w->row].head; v; v = v->older) {
         if (v->commit <= w->state) {
@@ -93,6 +97,7 @@ static bool misplaced(repair *p, uint32_t position, uint32_t *x, uint32_t *y)
 /* May state x come behind y? */
 static bool may_move(const repair *p, uint32_t x, uint32_t y, bool back)
 {
+    assert(x && x < y && y <= p->e->order.n);
     const engine *e = p->e;
     for (uint32_t z = x; z < y; z++) {
         uint32_t early = back ? e->order.at[z - 1] : e->order.at[x - 1];
@@ -106,6 +111,7 @@ static bool may_move(const repair *p, uint32_t x, uint32_t y, bool back)
 /* x behind y, or (back) y before x. */
 static void rotate(engine *e, uint32_t x, uint32_t y, bool back)
 {
+    assert(x && x < y && y <= e->order.n);
     uint32_t *o = e->order.at, first = o[x - 1], last = o[y - 1];
     if (back) {
         memmove(o + x, o + x - 1, (y - x) * sizeof *o);
@@ -120,6 +126,7 @@ static void rotate(engine *e, uint32_t x, uint32_t y, bool back)
 static uint32_t back_to(engine *e, uint32_t position, uint32_t state)
 {
     while (position >= state) vs_uncommit(&e->store, position--);
+    assert(position + 1 == state || position < state);
     return position;
 }
 
@@ -161,6 +168,7 @@ static found go(repair *p)
         e->run.low = e->order.low[i];
         e->run.high = e->order.high[i];
         outcome r = explain(e, &t, i, MOST_TRIES);
+        assert(e->store.log_from.n == i); /* states 1 to i have committed */
         vec_free(e->mem, &t.choices);
         vec_free(e->mem, &t.reached);
         if (r == RUN_REFUSED) return FOUND_REFUSED;

@@ -14,6 +14,7 @@
 
 const char *engine_state(const engine *e, uint32_t state)
 {
+    assert(state <= e->log->txns.n + 1);
     return state ? e->order.state_name[state] : "";
 }
 
@@ -23,16 +24,19 @@ choice *engine_choice(engine *e, uint32_t low, uint32_t high)
 {
     trial *t = e->run.trial;
     if (e->run.used == t->choices.n) vec_push(e->mem, &t->choices, ((choice){high, low, 0, 0}));
+    assert(e->run.used < t->choices.n);
     return &t->choices.at[e->run.used++];
 }
 
 bool engine_advance(engine *e, trial *t)
 {
+    assert(t->effects.n == 0 || e->store.searching); /* only a search asks for other ways */
     while (t->choices.n) {
         choice *c = &t->choices.at[t->choices.n - 1];
         if (c->valid_from > c->low) {
             if (c->jumps < e->effort.window) {
                 c->now = c->valid_from - 1;
+                assert(c->now >= c->low);
                 c->valid_from = 0;
                 c->jumps++;
                 t->changed = t->choices.n - 1;
@@ -56,6 +60,7 @@ static uint32_t choose_row(void *ud, table *t, uint32_t r)
     while (v && v->commit == PENDING) v = v->older;
     if (!v || (!v->older && !v->commit)) return latest; /* there was never another one */
     choice *c = engine_choice(e, e->store.horizon, latest);
+    assert(c->now <= latest && c->now >= e->store.horizon);
     v = vs_at(t, r, c->now, 0);
     c->valid_from = v ? v->commit : 0;
     vec_push(e->mem, &e->run.seen, ((seen_row){t, r, c->now}));
@@ -74,6 +79,8 @@ static void view(void *ud, exec_view *v, view_move move)
 {
     engine *e = ud;
     bool chosen = e->run.mode == MODE_STATEMENT;
+    assert(chosen || e->run.mode == MODE_ROW); /* else every statement reads one state */
+    assert(e->run.seen_from <= e->run.seen.n);
     if (move == VIEW_SAVE) {
         v->choice = e->run.cur;
         v->seen = e->run.seen.n;
@@ -90,6 +97,7 @@ static void view(void *ud, exec_view *v, view_move move)
         if (!back && e->x.state < e->run.least) e->run.least = e->x.state;
     }
     if (back) e->run.seen.n = v->seen;
+    assert(e->run.seen_from <= e->run.seen.n);
     e->run.seen_from = back ? v->seen_from : e->run.seen.n;
 }
 
@@ -109,6 +117,7 @@ static uint32_t pick(void *ud, uint32_t n)
 {
     engine *e = ud;
     choice *c = engine_choice(e, 0, n - 1);
+    assert(n && c->now < n);
     c->valid_from = c->now;
     return n - 1 - c->now;
 }
@@ -119,6 +128,7 @@ static void record(engine *e, uint32_t stmt, outcome why, const char *text)
 {
     failure *f = &e->fail;
     uint32_t at = e->run.position;
+    assert(why != RUN_OK && stmt <= e->log->txns.at[e->run.trial->txn].n_stmts);
     if (!e->exploring) return;
     if (f->any && (at < f->position || (at == f->position && stmt < f->stmt))) return;
     if (!f->any || at > f->position || stmt > f->stmt || f->txn != e->run.trial->txn) {
@@ -127,6 +137,7 @@ static void record(engine *e, uint32_t stmt, outcome why, const char *text)
         f->order.n = 0;
         for (uint32_t i = 1; i <= at; i++) vec_push(e->mem, &f->order, engine_state(e, i));
     }
+    assert(f->order.n == at);
     f->any = true;
     f->position = at;
     f->stmt = stmt;
@@ -150,6 +161,7 @@ static void record(engine *e, uint32_t stmt, outcome why, const char *text)
 
 static plan *plan_for(engine *e, uint32_t text)
 {
+    assert(text < e->log->texts.n);
     plan *p = e->plans.of[text];
     if (p && p->catalog == e->store.catalog) return p;
     if (e->plans.refusal[text] && e->plans.refused_table[text])
@@ -160,6 +172,7 @@ static plan *plan_for(engine *e, uint32_t text)
     e->plans.of[text] = NULL;
     e->plans.bound++;
     e->plans.of[text] = sql_bind(&e->x, &e->plans.arena, t->at, t->n);
+    assert(e->plans.of[text]->catalog == e->store.catalog);
     return e->plans.of[text];
 }
 
@@ -169,6 +182,7 @@ static void bind_params(engine *e, const plan *p, const log_stmt *s)
         sql_refuse(&e->x.c, -1, "%u parameters where the log has %u", (unsigned)p->n_params,
                    (unsigned)s->n_params);
     value *v = arena_array(&e->x.work, value, p->n_params + 1);
+    assert(p->n_params <= s->n_params);
     for (uint32_t i = 0; i < p->n_params; i++) {
         const cell *c = &s->params[i];
         type t = p->params[i].id == T_UNKNOWN ? type_plain(T_TEXT) : p->params[i];
@@ -188,6 +202,7 @@ const plan *engine_plan(engine *e, const log_stmt *s)
 /* Failures that come from the outside: another session, a limit; a log may show them anywhere. */
 static bool outside(const char *state)
 {
+    assert(strlen(state) == 5);
     static const char *const states[] = {"40001", "40P01", "55P03", "57014", "53200", "53300"};
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++)
         if (!memcmp(state, states[i], 5)) return true;
@@ -309,6 +324,7 @@ static outcome refused(attempt *a, size_t mark)
 
 static outcome raised(attempt *a)
 {
+    assert(vs_mark(&a->e->store) == a->mark && strlen(a->e->x.c.state) == 5);
     engine *e = a->e;
     a->failed = true;
     if (a->s->has_error && !memcmp(a->s->error, e->x.c.state, 5)) return RUN_OK;
@@ -327,6 +343,7 @@ static outcome raised(attempt *a)
 
 static outcome compared(attempt *a, const sql_result *r)
 {
+    assert(a->p && !a->failed);
     engine *e = a->e;
     if (match_result(&e->x, r, a->s)) return RUN_OK;
     bool gone = a->s->has_error && !memcmp(a->s->error, "23505", 5) && e->run.mode != MODE_LATEST;
@@ -353,6 +370,7 @@ static outcome compared(attempt *a, const sql_result *r)
 
 static outcome in_failed(attempt *a, const plan *p)
 {
+    assert(a->failed && p);
     if (p->kind == S_ROLLBACK_TO) return RUN_OK;
     if (a->s->has_error && !memcmp(a->s->error, "25P02", 5)) return RUN_MISMATCH; /* the same */
     return RUN_CONFLICT;
@@ -363,6 +381,7 @@ static outcome run_statement(attempt *a)
     engine *e = a->e;
     guard *g = e->guard, outer;
     a->mark = vs_mark(&e->store);
+    assert(a->s->text < e->log->texts.n);
     a->p = NULL;
     if (a->s->has_error && outside(a->s->error)) {
         a->failed = true;
@@ -406,6 +425,7 @@ static bool been_here(engine *e, uint32_t stmt, uint32_t floor)
 {
     trial *t = e->run.trial;
     if (e->run.used <= t->changed && t->reached.n) return false;
+    assert(floor <= e->run.position);
     uint64_t h = engine_effects(e);
     for (size_t i = 0; i < t->reached.n; i++) {
         const reached *r = &t->reached.at[i];
@@ -433,6 +453,8 @@ static outcome run_all(engine *e, const log_txn *t)
 {
     choice *snapshot = NULL;
     uint32_t latest = e->run.position, floor = e->run.low;
+    assert(t == e->run.txn && !e->run.used && !e->store.undo.n);
+    assert(e->run.focus <= t->n_stmts);
     attempt a = {.e = e};
     e->x.state = latest;
     while (e->hooks.by_row && e->hooks.row_reads.n &&
@@ -441,6 +463,7 @@ static outcome run_all(engine *e, const log_txn *t)
     if (e->run.mode == MODE_SNAPSHOT) {
         if (e->run.low > e->run.high) return RUN_MISMATCH;
         snapshot = engine_choice(e, e->run.low, e->run.high);
+        assert(snapshot->now >= e->run.low && snapshot->now <= e->run.high);
         e->x.state = snapshot->now;
     }
     e->x.valid_from = 0;
@@ -460,6 +483,7 @@ static outcome run_all(engine *e, const log_txn *t)
         a.index = i;
         if (e->run.focus) e->x.choose = i + 1 == e->run.focus ? choose_row : NULL;
         outcome r = run_statement(&a);
+        assert(e->run.seen_from <= e->run.seen.n);
         if (e->run.focus && i + 1 < e->run.focus && r != RUN_REFUSED) {
             a.failed = false;
             arena_reset(&e->x.work);
@@ -489,6 +513,7 @@ static outcome run_all(engine *e, const log_txn *t)
 /* Logs with literals in their statements have as many texts as statements. */
 static void forget_plans(engine *e)
 {
+    assert(e->plans.bound <= MAX_PLANS);
     if (e->plans.bound < MAX_PLANS) return;
     e->plans.bound = 0;
     arena_free(&e->plans.arena);
@@ -497,6 +522,8 @@ static void forget_plans(engine *e)
 
 void engine_begin(engine *e, trial *t, uint32_t position)
 {
+    assert(t->txn < e->log->txns.n && position <= e->log->txns.n);
+    assert(!e->store.undo.n); /* one transaction at a time */
     guard_tick(e->guard);
     forget_plans(e);
     e->effort.runs++;
@@ -526,6 +553,7 @@ outcome engine_run(engine *e, trial *t, uint32_t position)
 {
     engine_begin(e, t, position);
     outcome r = run_all(e, e->run.txn);
+    assert(r != RUN_OK || e->run.seen.n >= e->run.seen_from);
     assert(e->run.used <= t->choices.n);
     if (r == RUN_OK && t->choices.n > e->run.used) t->choices.n = e->run.used;
     if (r != RUN_OK) {
@@ -538,6 +566,7 @@ outcome engine_run(engine *e, trial *t, uint32_t position)
 outcome engine_statement(engine *e, uint32_t stmt, uint32_t (*choose)(void *, table *, uint32_t))
 {
     attempt a = {.e = e, .s = &e->run.txn->stmts[stmt], .index = stmt};
+    assert(stmt < e->run.txn->n_stmts && choose);
     guard_tick(e->guard);
     e->effort.runs++;
     e->run.used = 0;
@@ -583,6 +612,7 @@ static bool any_way(engine *e, uint32_t txn, uint32_t position, bool *cut)
     trial t = {.txn = txn};
     bool found = true;
     *cut = e->effort.cut = false;
+    assert(e->run.mode == MODE_ROW && !e->exploring);
     int tries = 0;
     for (; tries < MAX_EXPLAIN; tries++) {
         outcome r = engine_run(e, &t, position);
@@ -601,6 +631,7 @@ static bool any_way(engine *e, uint32_t txn, uint32_t position, bool *cut)
 
 bool engine_explainable(engine *e, uint32_t txn, uint32_t position)
 {
+    assert(!e->run.focus && !e->store.undo.n && !e->hooks.choose);
     audit_mode mode = e->run.mode;
     write_rule rule = e->run.rule;
     bool exploring = e->exploring, was_cut = e->effort.cut, cut;
@@ -639,6 +670,7 @@ static uint32_t place_of(engine *e, const log_rows *rows, const table *t, uint32
 
 static void load_rows(engine *e, const log_rows *rows)
 {
+    assert(rows->table && (rows->cells || !rows->n_rows || !rows->n_cols));
     table *t = vs_find(&e->store, rows->table, 0);
     if (!t) {
         guard_set_position(e->guard, rows->line, 1);
@@ -653,6 +685,7 @@ static void load_rows(engine *e, const log_rows *rows)
     value *v = mem_array(e->mem, value, t->n_cols + 1);
     uint32_t *from = mem_array(e->mem, uint32_t, t->n_cols + 1);
     for (uint32_t c = 0; c < t->n_cols; c++) from[c] = place_of(e, rows, t, c);
+    for (uint32_t c = 0; c < t->n_cols; c++) assert(from[c] < t->n_cols || !rows->n_rows);
     for (uint32_t i = 0; i < rows->n_rows; i++) {
         guard_tick(e->guard);
         for (uint32_t c = 0; c < t->n_cols; c++) {
@@ -704,5 +737,7 @@ void engine_reset(engine *e)
     e->plans.bound = 0;
     e->unchecked = 0;
     setup(e);
+    assert(!e->store.searching && !e->store.horizon);
     vs_commit(&e->store, 0);
+    assert(!e->store.undo.n && !e->store.log.n);
 }

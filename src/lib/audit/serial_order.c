@@ -11,6 +11,8 @@
  */
 #include "audit/serial_order.h"
 
+#include <assert.h>
+
 #include <stdio.h>
 
 #include "audit/depend.h"
@@ -46,6 +48,7 @@ typedef struct serial {
 
 static void at_snapshots(serial *s, bool pinned)
 {
+    assert(s->n == s->e->order.n);
     engine *e = s->e;
     e->run.mode = MODE_SNAPSHOT;
     e->run.rule = WRITE_CONFLICT;
@@ -110,6 +113,7 @@ static found replay_commits(serial *s)
     e->fail = (failure){0};
     for (found again = r; again == FOUND_NO || again == FOUND_CUT; stuck = e->effort.stuck) {
         if (s->by_row[stuck]) { /* not even that */
+            assert(stuck < s->n);
             e->fail.semantic = e->fail.classified = true;
             return r;
         }
@@ -128,6 +132,7 @@ static found replay_commits(serial *s)
 static bool whole_store(serial *s)
 {
     if (s->whole) return true;
+    assert(s->n == s->e->order.n);
     at_snapshots(s, true);
     s->whole = search_replay(s->e, true, 64) == FOUND_YES;
     if (!s->whole) s->why = "the replay of the commits cannot be repeated";
@@ -139,6 +144,7 @@ static found replay_serially(serial *s, uint32_t *stuck)
 {
     engine *e = s->e;
     for (uint32_t i = 0; i < s->n; i++) e->order.at[i] = s->commits[s->order[i]];
+    for (uint32_t i = 0; i < s->n; i++) assert(s->order[i] < s->n);
     e->run.mode = MODE_LATEST;
     e->run.rule = WRITE_FREE;
     e->exploring = false;
@@ -161,6 +167,7 @@ static void session_edges(serial *s)
     for (uint32_t i = 0; i < s->n; i++) node[s->commits[i]] = i;
     for (uint32_t t = 0; t < e->log->txns.n; t++) {
         if (node[t] == UINT32_MAX) continue;
+        assert(node[t] < s->n);
         uint32_t *before = &last[e->log->txns.at[t].session];
         if (*before) vec_push(e->mem, &s->fixed, ((order_pair){*before - 1, node[t]}));
         *before = node[t] + 1;
@@ -207,6 +214,7 @@ static void time_edges(serial *s)
 
 static void version_edges(serial *s)
 {
+    assert(s->d.edges.n == s->d.owners.n && !s->fixed.n);
     for (size_t i = 0; i < s->d.edges.n; i++)
         if (s->d.owners.at[i] == NO_OWNER) vec_push(s->e->mem, &s->fixed, s->d.edges.at[i]);
 }
@@ -215,6 +223,7 @@ static void version_edges(serial *s)
 static void known_edges(const serial *s, bool reads, pair_list *out)
 {
     const depend *d = &s->d;
+    assert(d->edges.n == d->owners.n);
     for (size_t i = 0; i < s->fixed.n; i++) vec_push(s->e->mem, out, s->fixed.at[i]);
     for (size_t i = 0; reads && i < d->edges.n; i++)
         if (d->owners.at[i] != NO_OWNER && !s->is_blamed[d->owners.at[i]])
@@ -227,6 +236,7 @@ static void blame(serial *s, uint32_t node)
 {
     engine *e = s->e;
     if (s->is_blamed[node]) return;
+    assert(s->whole && node < s->n); /* what is tried reads every state */
     s->is_blamed[node] = true;
     exact *more = mem_array(e->mem, exact, s->blamed.n + 1);
     if (s->blamed.n) memcpy(more, s->ways, s->blamed.n * sizeof *more);
@@ -257,6 +267,7 @@ static void add_ways(serial *s, solver *sat, order *o, lit_edges *edges)
             vec_push(e->mem, &clause, lit);
             for (size_t k = 0; k < w->spans.n; k++) {
                 span p = w->spans.at[k];
+                assert(p.from < p.to);
                 order_pair pairs[2] = {{p.from - 1, me}, {me, p.to - 1}};
                 for (int side = 0; side < 2; side++) {
                     if (side ? p.to == LAST_STATE : !p.from) continue;
@@ -280,6 +291,7 @@ static bool solve(serial *s, bool reads)
     lit_edges edges = {0};
     known_edges(s, reads, &known);
     bool good = depend_sort(e->mem, s->n, known.at, known.n, s->order, s->left);
+    assert(s->n_versions <= s->fixed.n);
     if (good) {
         order_graph g;
         order_graph_build(e->mem, s->n, known.at, known.n, &g);
@@ -313,6 +325,7 @@ static void add_cycle(serial *s, audit_answer *a, const told_edge *all, const ui
     const log_txn *txns = e->log->txns.at;
     size_t n = 1;
     for (uint32_t v = all[by[from]].from; v != from; v = all[by[v]].from) n++;
+    assert(n <= s->n);
     audit_edge *out = arena_array(&e->kept, audit_edge, n);
     uint32_t v = from;
     for (size_t i = n; i-- > 0; v = all[by[v]].from) {
@@ -409,11 +422,12 @@ static const char elsewhere[] =
 /* Why the ways of the blamed prove nothing; NULL: they do. */
 static const char *in_doubt(const serial *s)
 {
+    assert(s->blamed.n);
     const char *why = NULL;
     for (size_t b = 0; b < s->blamed.n; b++) {
         if (s->ways[b].cut)
             return "dependencies form a cycle, but not all ways to explain the answers were tried";
-        if (s->ways[b].loose) why = elsewhere;
+        if (s->ways[b].other_writes) why = elsewhere;
     }
     return why;
 }
@@ -429,9 +443,9 @@ static bool writes_certain(serial *s, audit_answer *a)
         size_t end = i + 1 < e->store.log_from.n ? e->store.log_from.at[i + 1] : e->store.log.n;
         if (s->is_blamed[i] || e->store.log_from.at[i] == end) continue;
         exact_find(e, i, s->state[i], &s->budget, &x);
-        bool cut = x.cut, loose = x.loose;
+        bool cut = x.cut, other_writes = x.other_writes;
         exact_free(e, &x);
-        if (loose) return false;
+        if (other_writes) return false;
         if (cut) a->replayed_writes = true;
         if (!s->budget) break;
     }
@@ -464,6 +478,7 @@ static bool versions_stamped(const serial *s)
 
 static found no_order(serial *s, audit_answer *a)
 {
+    assert(!a->n_cycle);
     s->why = in_doubt(s);
     if (!s->why && !versions_stamped(s))
         s->why = "dependencies form a cycle, but the timestamps of commits are not in order";
@@ -493,7 +508,7 @@ static found among_ways(serial *s, audit_answer *a)
     return FOUND_CUT;
 }
 
-static found decide(serial *s, audit_answer *a)
+static found find_serial_order(serial *s, audit_answer *a)
 {
     engine *e = s->e;
     found r = replay_commits(s);
@@ -528,6 +543,7 @@ static found decide(serial *s, audit_answer *a)
 
 found serial_order(engine *e, audit_answer *a, const char **why)
 {
+    assert(e->order.n && e->level.mode == MODE_LATEST);
     serial s = {.e = e, .n = e->order.n, .budget = BUDGET};
     s.commits = mem_array(e->mem, uint32_t, s.n + 1);
     memcpy(s.commits, e->order.at, s.n * sizeof s.commits[0]);
@@ -537,7 +553,7 @@ found serial_order(engine *e, audit_answer *a, const char **why)
     s.by_row = mem_array0(e->mem, bool, s.n + 1);
     s.is_blamed = mem_array0(e->mem, bool, s.n + 1);
     depend_init(&s.d, e);
-    found r = decide(&s, a);
+    found r = find_serial_order(&s, a);
     if (r != FOUND_YES) memcpy(e->order.at, s.commits, s.n * sizeof s.commits[0]);
     *why = s.why;
     for (size_t b = 0; b < s.blamed.n; b++) exact_free(e, &s.ways[b]);

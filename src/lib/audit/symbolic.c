@@ -3,6 +3,8 @@
  */
 #include "audit/symbolic.h"
 
+#include <assert.h>
+
 #include <stdio.h>
 
 #include "audit/symbolic_exec.h"
@@ -52,7 +54,7 @@ typedef struct symbolic {
 
 /* ---- the conditions -------------------------------------------------------------------------- */
 
-static void remember(symbolic *y, claim *c, const plan *p)
+static void keep_output(symbolic *y, claim *c, const plan *p)
 {
     sx *x = &y->x;
     c->n_cols = 0;
@@ -69,6 +71,7 @@ static void remember(symbolic *y, claim *c, const plan *p)
 
 static void claim_statement(symbolic *y, uint32_t position, uint32_t i, const log_stmt *s)
 {
+    assert(!y->contradiction || y->any_order);
     engine *e = y->e;
     sx *x = &y->x;
     const plan *p = engine_plan(e, s);
@@ -85,7 +88,8 @@ static void claim_statement(symbolic *y, uint32_t position, uint32_t i, const lo
     if (x->p.full) sx_refuse(x, "formulas of this size");
     if (f == FM_TRUE || left_out) return;
     claim c = {.f = f, .position = position, .stmt = i};
-    remember(y, &c, p);
+    assert(!y->claims.n || y->claims.at[y->claims.n - 1].position <= position);
+    keep_output(y, &c, p);
     vec_push(x->p.m, &y->claims, c);
     y->since++;
     if (f == FM_FALSE)
@@ -104,6 +108,7 @@ static bool holds(symbolic *y, fm f)
 {
     const fm_pool *p = &y->x.p;
     while (y->truth.n < p->nodes.n) vec_push(p->m, &y->truth, 0);
+    assert(f >> 1 < p->nodes.n);
     y->truth.at[0] = 1;
     size_t base = y->look.n;
     vec_push(p->m, &y->look, f >> 1);
@@ -119,6 +124,7 @@ static bool holds(symbolic *y, fm f)
         for (uint32_t i = 0; i < n->n && t > 0; i++) {
             fm part = p->parts.at[n->from + i];
             signed char of = y->truth.at[part >> 1];
+            assert(part >> 1 < node); /* parts are older: no cycle */
             if (!of) {
                 vec_push(p->m, &y->look, part >> 1);
                 open = true;
@@ -185,6 +191,7 @@ static void settle(symbolic *y, const cell_list *cells)
    once; a solution in which some differ leaves these out, and the rest is tried again. */
 static void concretize(symbolic *y)
 {
+    assert(y->told <= y->claims.n && !y->contradiction);
     sx *x = &y->x;
     for (; y->told < y->claims.n; y->told++) fsolver_assert(&y->solved, y->claims.at[y->told].f);
     y->since = 0;
@@ -221,6 +228,7 @@ static void execute(symbolic *y)
 {
     engine *e = y->e;
     uint32_t end = y->only ? y->only : e->order.n;
+    assert(end <= e->order.n);
     for (uint32_t i = 0; i < end && !y->contradiction; i++) {
         const log_txn *t = &e->log->txns.at[e->order.at[i]];
         bool one = e->run.mode == MODE_SNAPSHOT;
@@ -246,6 +254,7 @@ static void execute(symbolic *y)
    order's versions are among those.  What the one transaction saw must come from them. */
 static void execute_any_order(symbolic *y)
 {
+    assert(y->any_order && y->only && y->only <= y->e->order.n);
     engine *e = y->e;
     const sql_log *l = e->log;
     sx *x = &y->x;
@@ -295,6 +304,7 @@ static solve_status solve_numbers(symbolic *y, size_t n)
 /* Leaves a solution in `solved`, or in `numbers`. */
 static solve_status solve_prefix(symbolic *y, size_t n)
 {
+    assert(n <= y->claims.n);
     fsolver_end(&y->solved);
     fsolver_begin(&y->solved, &y->x.p, y->x.p.m);
     for (size_t i = 0; i < n; i++) fsolver_assert(&y->solved, y->claims.at[i].f);
@@ -307,6 +317,7 @@ static solve_status solve_prefix(symbolic *y, size_t n)
 /* The number of claims of the shortest prefix that cannot be; all of them cannot. */
 static size_t shortest(symbolic *y)
 {
+    assert(y->claims.n);
     size_t good = 0, wrong = y->claims.n;
     while (good + 1 < wrong) {
         size_t mid = good + (wrong - good) / 2;
@@ -350,7 +361,7 @@ static void show_possible(symbolic *y, const claim *c, failure *f)
     }
 }
 
-static void tell(symbolic *y, const claim *c)
+static void record_contradiction(symbolic *y, const claim *c)
 {
     engine *e = y->e;
     failure *f = &e->fail;
@@ -379,6 +390,7 @@ static void tell(symbolic *y, const claim *c)
 static uint32_t state_of(symbolic *y, uint32_t id)
 {
     const sym_id *d = &y->x.ids.at[id];
+    assert(id < y->x.ids.n && d->low <= d->high);
     for (size_t i = d->bounds.n; i-- > 0;)
         if (holds(y, d->bounds.at[i].from)) return d->bounds.at[i].state;
     return d->low;
@@ -520,7 +532,7 @@ static found attempt_with(symbolic *y, size_t window)
     }
     if (y->x.windowed || y->murky)
         return undecided(e, y->x.windowed ? "not all states" : "errors that depend on the plan");
-    tell(y, &y->claims.at[shortest(y) - 1]);
+    record_contradiction(y, &y->claims.at[shortest(y) - 1]);
     return FOUND_NO;
 }
 

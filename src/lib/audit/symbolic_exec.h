@@ -42,7 +42,7 @@ typedef struct sym_index {
     VEC(sym_entry) entries;
     uint32_t *slot;
     uint32_t cap;
-    VEC(uint32_t) loose; /* rows that may have any value */
+    VEC(uint32_t) any_value; /* rows that may have any value */
 } sym_index;
 
 typedef struct sym_table {

@@ -3,6 +3,8 @@
  */
 #include "audit/symbolic_fm.h"
 
+#include <assert.h>
+
 #include <stdio.h>
 
 #include "base/hash.h"
@@ -11,7 +13,7 @@
 #define MOST_ASKED 1500000u
 #define FLAT 64u /* parts of a conjunction that are taken into another */
 
-static void grow(fm_pool *p)
+static void grow_slots(fm_pool *p)
 {
     size_t cap = p->cap ? p->cap * 2 : 1024;
     uint32_t *slot = mem_array0(p->m, uint32_t, cap);
@@ -48,6 +50,8 @@ fm fm_var(fm_pool *p)
 
 void fm_imply(fm_pool *p, fm variable, fm then)
 {
+    assert(!(variable & 1) && variable >> 1 < p->nodes.n && !fm_at(p, variable)->n);
+    assert(then >> 1 < p->nodes.n);
     fm_node *n = &p->nodes.at[variable >> 1];
     vec_push(p->m, &p->links, ((fm_link){variable, then, n->links}));
     n->links = (uint32_t)p->links.n;
@@ -55,6 +59,7 @@ void fm_imply(fm_pool *p, fm variable, fm then)
 
 fm fm_known(const fm_pool *p, fm f)
 {
+    assert(f >> 1 < p->nodes.n);
     signed char t = fm_at(p, f)->truth;
     if (!t) return f;
     return (t > 0) == !(f & 1) ? FM_TRUE : FM_FALSE;
@@ -118,6 +123,7 @@ fm fm_and(fm_pool *p, const fm *f, size_t n)
     fm *w = p->work.at ? p->work.at + base : NULL;
     size_t m = p->work.n - base, out = 0;
     heap_parts(w, m);
+    assert(m < 2 || w[0] <= w[m - 1]);
     p->work.n = base;
     for (size_t i = 0; i < m; i++) {
         fm x = fm_known(p, w[i]);
@@ -127,7 +133,8 @@ fm fm_and(fm_pool *p, const fm *f, size_t n)
     }
     if (!out) return FM_TRUE;
     if (out == 1) return w[0];
-    if (p->nodes.n * 2 >= p->cap) grow(p);
+    assert(out <= m && w[0] < w[out - 1]);
+    if (p->nodes.n * 2 >= p->cap) grow_slots(p);
     uint64_t h = hash_bytes(w, out * sizeof *w, out);
     for (uint32_t s; (s = p->slot[h & (p->cap - 1)]) != 0; h++) {
         const fm_node *c = &p->nodes.at[s];
@@ -185,6 +192,7 @@ fm fm_exactly(fm_pool *p, const fm *f, size_t n, uint64_t k)
     }
     fm r = FM_FALSE;
     if (k == m) {
+        assert(m <= n);
         r = fm_and(p, open, m);
     } else if (k < m) { /* at[j]: exactly j of those so far */
         fm *at = mem_array(p->m, fm, (size_t)k + 1);
@@ -203,6 +211,7 @@ fm fm_exactly(fm_pool *p, const fm *f, size_t n, uint64_t k)
 
 void fm_assume(fm_pool *p, fm f)
 {
+    assert(f >> 1 < p->nodes.n && p->nodes.at[0].truth == 1);
     size_t base = p->work.n;
     vec_push(p->m, &p->work, f);
     while (p->work.n > base) {
@@ -221,6 +230,7 @@ void fm_assume(fm_pool *p, fm f)
 
 static value keep_value(fm_pool *p, type_id t, value v)
 {
+    assert(!v.open); /* what the database chose is refused before */
     if (v.null) return value_null();
     if (t == T_NUMERIC) {
         size_t n = num_bytes(v.d);
@@ -285,6 +295,7 @@ void gmaker_add(gmaker *k, fm when, value v)
         vec_push(m, &k->v, keep_value(k->p, k->t, v));
     }
     vec_push(m, &k->parts, ((gval_part){at, when}));
+    assert(at < k->v.n);
 }
 
 gval gmaker_end(gmaker *k)
@@ -293,6 +304,7 @@ gval gmaker_end(gmaker *k)
     uint32_t n = (uint32_t)k->v.n;
     if (!n) return gval_of(p, k->t, value_null()); /* nowhere: anything will do */
     gcase *c = arena_array(&p->keep, gcase, n);
+    assert(k->parts.n >= n); /* each value has a part */
     if (n == 1) {
         c[0] = (gcase){FM_TRUE, k->v.at[0]};
         return (gval){.n = 1, .at = c};
@@ -335,6 +347,7 @@ gval gval_of(fm_pool *p, type_id t, value v)
 
 static gval term_ite_of(fm_pool *p, fm when, gval a, gval b)
 {
+    assert(!a.n && !b.n && a.number && b.number && a.scale == b.scale);
     fm null = fm_or2(p, fm_and2(p, when, a.null), fm_and2(p, fm_not(when), b.null));
     return (gval){.number = term_ite(p, when, a.number, b.number), .scale = a.scale, .null = null};
 }
@@ -377,6 +390,7 @@ fm gval_null(fm_pool *p, gval v)
 
 gval gval_settled(fm_pool *p, gval v)
 {
+    assert(v.n || v.number);
     uint32_t left = 0;
     if (v.n < 2) return v;
     for (uint32_t i = 0; i < v.n; i++) {

@@ -68,8 +68,7 @@ typedef struct fm_pool {
     size_t term_cap;
     fm_asked *asked;
     size_t asked_cap, n_asked, most_asked;
-    bool no_atoms; /* beyond most_asked the pool is full, instead of leaving it to
-    src/lib/audit/smt.h */
+    bool no_atoms; /* beyond most_asked the pool is full; else questions go to smt.h */
     uint32_t *slot;
     size_t cap;
     VEC(fm) work;

@@ -171,7 +171,7 @@ static void one_scale(sx *x, gval a, gval b)
     }
 }
 
-static running feed(sx *x, const aggregate *a, running s, fm when, sframe *f)
+static running feed_aggregate(sx *x, const aggregate *a, running s, fm when, sframe *f)
 {
     fm_pool *p = &x->p;
     if (!a->arg) {
@@ -285,7 +285,8 @@ static void into_group(sx *x, const query *q, sframe *f, const gval *keys, fm wh
     sym_group *g = &groups->at[at];
     g->several |= g->tuple != f->slots;
     g->when = fm_or2(&x->p, g->when, when);
-    for (uint32_t k = 0; k < q->n_aggs; k++) g->aggs[k] = feed(x, &q->aggs[k], g->aggs[k], when, f);
+    for (uint32_t k = 0; k < q->n_aggs; k++)
+        g->aggs[k] = feed_aggregate(x, &q->aggs[k], g->aggs[k], when, f);
 }
 
 /* Every combination of the values that the keys from `k` on may have. */

@@ -3,6 +3,8 @@
  */
 #include "audit/symbolic_solve.h"
 
+#include <assert.h>
+
 void fsolver_begin(fm_solver *f, fm_pool *p, mem *m)
 {
     memset(f, 0, sizeof *f);
@@ -86,6 +88,7 @@ static void tell_links(fm_solver *f)
 
 void fsolver_assert(fm_solver *f, fm g)
 {
+    assert(g >> 1 < f->p->nodes.n);
     const fm_node *n = fm_at(f->p, g);
     if (g == FM_TRUE) return;
     if (!n->n || !(g & 1)) {

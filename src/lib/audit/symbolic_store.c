@@ -6,12 +6,15 @@
  * snapshots it also implies the same of the next statement, which may not read older.
  */
 #include "audit/symbolic_exec.h"
+
+#include <assert.h>
 #include "base/hash.h"
 
 /* ---- identifiers ----------------------------------------------------------------------------- */
 
 static fm from_state(sx *x, uint32_t id, uint32_t state)
 {
+    assert(id < x->ids.n);
     sym_id *d = &x->ids.at[id];
     if (state <= d->low) return FM_TRUE;
     if (state > d->high) return FM_FALSE;
@@ -24,6 +27,7 @@ static fm from_state(sx *x, uint32_t id, uint32_t state)
             (d->bounds.n - 1 - at) * sizeof *d->bounds.at);
     d->bounds.at[at] = (sym_bound){state, f};
     if (at) fm_imply(&x->p, f, d->bounds.at[at - 1].from);
+    assert(!at || d->bounds.at[at - 1].state < state); /* bounds rise */
     if (at + 1 < d->bounds.n) fm_imply(&x->p, d->bounds.at[at + 1].from, f);
     return f;
 }
@@ -45,12 +49,14 @@ static fm read_from(sx *x, uint32_t id, uint32_t state)
 
 static uint32_t new_id(sx *x, uint32_t low, uint32_t high)
 {
+    assert(high < x->txn); /* its own state, and later ones, cannot be read */
     vec_push(x->p.m, &x->ids, ((sym_id){.low = low, .high = high}));
     return (uint32_t)x->ids.n - 1;
 }
 
 void sx_txn(sx *x, uint32_t state, uint32_t n_stmts, uint32_t low, uint32_t high)
 {
+    assert(state && !x->touched.n); /* the one before has committed */
     x->txn = state;
     x->n_stmts = n_stmts;
     x->snapshot = (uint32_t)x->ids.n;
@@ -87,7 +93,8 @@ static void index_value(sx *x, sym_table *t, uint32_t column, uint32_t row, gval
 {
     sym_index *in = t->index[column];
     if (!in) return;
-    if (!v.n) vec_push(x->p.m, &in->loose, row);
+    assert(v.n || v.number);
+    if (!v.n) vec_push(x->p.m, &in->any_value, row);
     for (uint32_t i = 0; i < v.n; i++)
         if (!v.at[i].v.null) index_add(x, in, value_hash(t->t->cols[column].t.id, v.at[i].v), row);
 }
@@ -119,10 +126,10 @@ void sx_lookup(sx *x, sym_table *t, uint32_t column, uint64_t hash, row_list *ou
         t->rows.at[en->row].seen = x->lookup;
         arena_push(&x->work, out, en->row);
     }
-    for (size_t i = 0; i < in->loose.n; i++) {
-        if (t->rows.at[in->loose.at[i]].seen == x->lookup) continue;
-        t->rows.at[in->loose.at[i]].seen = x->lookup;
-        arena_push(&x->work, out, in->loose.at[i]);
+    for (size_t i = 0; i < in->any_value.n; i++) {
+        if (t->rows.at[in->any_value.at[i]].seen == x->lookup) continue;
+        t->rows.at[in->any_value.at[i]].seen = x->lookup;
+        arena_push(&x->work, out, in->any_value.at[i]);
     }
 }
 
@@ -158,6 +165,7 @@ fm sx_own(const sx *x, const sym_row *r)
 
 static sym_content over(sx *x, const table *t, const sym_version *own, sym_content below)
 {
+    assert(!own || own->wrote != FM_FALSE);
     if (!own) return below;
     fm mine = fm_and2(&x->p, own->wrote, own->alive);
     fm theirs = fm_and2(&x->p, fm_not(own->wrote), below.alive);
@@ -177,6 +185,7 @@ static gval read_column(sx *x, const table *t, uint32_t c, const sym_version *v,
 {
     type_id id = t->cols[c].t.id;
     const gval *first = NULL;
+    assert(c < t->n_cols && from <= n);
     bool same = true, number = false;
     size_t size = 0;
     for (size_t i = from; i < n; i++) {
@@ -218,6 +227,7 @@ static sym_content read_versions(sx *x, sym_table *t, uint32_t r, uint32_t id)
     const sym_row *row = &t->rows.at[r];
     const sym_version *v = row->versions.at;
     size_t n = row->versions.n, from = 0;
+    assert(n && id < x->ids.n);
     fm *which = arena_array(&x->work, fm, n + 2), *alive = arena_array(&x->work, fm, n + 2);
     if (x->window && n > x->window) {
         from = n - x->window;
@@ -279,6 +289,7 @@ static sym_content visible_row(sx *x, sym_table *t, uint32_t r)
 
 sym_content sx_row(sx *x, sym_table *t, uint32_t r)
 {
+    assert(r < t->rows.n && x->txn && x->cid);
     sym_row *row = &t->rows.at[r];
     if (row->now_txn == x->txn && row->now_cid == x->cid) return row->now;
     sym_content c = visible_row(x, t, r);
@@ -298,6 +309,7 @@ sym_content sx_latest(sx *x, sym_table *t, uint32_t r, bool all)
 
 fm sx_overtaken(sx *x, sym_table *t, uint32_t r)
 {
+    assert(x->e->run.mode == MODE_SNAPSHOT && r < t->rows.n);
     const sym_row *row = &t->rows.at[r];
     fm *any = arena_array(&x->work, fm, row->versions.n + 1);
     size_t n = 0;
@@ -313,6 +325,7 @@ fm sx_overtaken(sx *x, sym_table *t, uint32_t r)
 
 uint32_t sx_insert(sx *x, sym_table *t, fm when, const gval *cols)
 {
+    assert(cols && when >> 1 < x->p.nodes.n);
     uint32_t r = (uint32_t)t->rows.n;
     vec_push(x->p.m, &t->rows, ((sym_row){0}));
     vec_push(x->p.m, &x->inserts, ((sym_insert){t, r, x->txn, x->cid, when}));
@@ -328,6 +341,7 @@ void sx_write(sx *x, sym_table *t, uint32_t r, fm when, const gval *cols)
     sym_row *row = &t->rows.at[r];
     if (when == FM_FALSE) return;
     const sym_version *before = own_version(x, row, true);
+    assert(!before || before->state <= x->cid);
     sym_version v = {x->cid, when, cols ? FM_TRUE : FM_FALSE, cols};
     if (before) {
         fm kept = fm_and2(&x->p, fm_not(when), before->alive);
@@ -354,6 +368,7 @@ static bool seen_before(const table *t, const sym_row *row, const sym_version *v
 
 static void commit_row(sx *x, sym_table *t, uint32_t r)
 {
+    assert(t->rows.at[r].own.n); /* it is on the list of touched rows */
     sym_row *row = &t->rows.at[r];
     const sym_version *own = &row->own.at[row->own.n - 1];
     fm wrote = fm_known(&x->p, own->wrote);
@@ -367,6 +382,7 @@ static void commit_row(sx *x, sym_table *t, uint32_t r)
         sym_version v = {x->txn, wrote, fm_known(&x->p, c.alive), cols};
         if (!x->distinct || !seen_before(t->t, row, &v)) {
             vec_push(x->p.m, &row->versions, v);
+            assert(row->versions.n < 2 || row->versions.at[row->versions.n - 2].state < v.state);
             x->versions++;
         }
         if (wrote != FM_TRUE) index_cols(x, t, r, cols);

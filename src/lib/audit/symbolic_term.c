@@ -10,6 +10,8 @@
 #include <stdio.h>
 
 #include "audit/symbolic_fm.h"
+
+#include <assert.h>
 #include "base/hash.h"
 
 /* ---- terms ----------------------------------------------------------------------------------- */
@@ -18,6 +20,7 @@
 
 static term bounded(term t, __int128 low, __int128 high)
 {
+    assert(low <= high);
     t.wide = low < -WIDE || high > WIDE;
     t.low = t.wide ? -WIDE : (int64_t)low;
     t.high = t.wide ? WIDE : (int64_t)high;
@@ -44,6 +47,7 @@ static uint64_t term_hash(const term *t)
 
 static bool same_term(const term *a, const term *b)
 {
+    assert((a->kind != TERM_CONST && a->kind != TERM_SCALE) || a->digits);
     return a->kind == b->kind && a->when == b->when && a->a == b->a && a->b == b->b &&
            (!a->digits || !strcmp(a->digits, b->digits));
 }
@@ -69,6 +73,8 @@ static size_t term_slot(fm_pool *p, const term *t)
 
 static uint32_t term_new(fm_pool *p, term t)
 {
+    assert(t.a < p->terms.n && t.b < p->terms.n); /* made of older terms: no cycle */
+    assert((t.kind == TERM_CONST) == !t.a);
     size_t slot = term_slot(p, &t);
     if (p->term_slot[slot]) return p->term_slot[slot];
     if (t.digits) t.digits = arena_text(&p->keep, t.digits, strlen(t.digits));
@@ -109,6 +115,8 @@ static uint32_t term_new(fm_pool *p, term t)
     if (t.wide) t.step = 1;
     if (t.step < 0) t.step = -t.step;
     if (t.step) t.rest %= t.step;
+    assert(t.wide || t.low <= t.high);
+    assert(t.step >= 0 && (t.kind != TERM_CONST || t.wide || !t.step));
     vec_push(p->m, &p->terms, t);
     if (p->terms.n >= p->most) p->full = true;
     return (uint32_t)p->terms.n - 1;
@@ -121,6 +129,7 @@ uint32_t term_const(fm_pool *p, const char *digits)
 
 uint32_t term_ite(fm_pool *p, fm when, uint32_t a, uint32_t b)
 {
+    assert(a && b);
     if (a == b || when == FM_TRUE) return a;
     if (when == FM_FALSE) return b;
     return term_new(p, (term){.kind = TERM_ITE, .when = when, .a = a, .b = b});
@@ -128,6 +137,7 @@ uint32_t term_ite(fm_pool *p, fm when, uint32_t a, uint32_t b)
 
 uint32_t term_add(fm_pool *p, uint32_t a, uint32_t b)
 {
+    assert(a && b);
     return term_new(p, (term){.kind = TERM_ADD, .a = a, .b = b});
 }
 
@@ -139,6 +149,7 @@ uint32_t term_scale(fm_pool *p, uint32_t a, const char *factor)
 
 static fm atom(fm_pool *p, uint32_t a, uint32_t b)
 {
+    assert(a && b && a != b);
     fm f = fm_var(p);
     p->nodes.at[f >> 1].a = a;
     p->nodes.at[f >> 1].b = b;
@@ -151,6 +162,7 @@ static const fm unasked = UINT32_MAX;
 
 static size_t asked_at(const fm_pool *p, uint32_t t, int64_t k, bool equal)
 {
+    assert(p->asked_cap && 2 * p->n_asked <= p->asked_cap + 2);
     uint64_t h = hash_pair((uint64_t)t << 1 | equal, (uint64_t)k);
     for (;; h++) {
         const fm_asked *q = &p->asked[h & (p->asked_cap - 1)];
@@ -172,6 +184,7 @@ static void more_asked(fm_pool *p)
 /* What bounds and remainders tell, and what was asked before. */
 static fm known(fm_pool *p, uint32_t t, int64_t k, bool equal)
 {
+    assert(t && t < p->terms.n);
     const term *x = &p->terms.at[t];
     if (x->low > k) return FM_FALSE;
     if (!equal && x->high <= k) return FM_TRUE;
@@ -186,6 +199,7 @@ static fm known(fm_pool *p, uint32_t t, int64_t k, bool equal)
 
 static int64_t floor_div(int64_t a, int64_t b)
 {
+    assert(b > 0);
     int64_t q = a / b;
     return q - (a % b != 0 && (a < 0) != (b < 0));
 }
@@ -276,6 +290,7 @@ static bool is_number(const fm_pool *p, uint32_t t)
 
 fm term_equal(fm_pool *p, uint32_t a, uint32_t b)
 {
+    assert(a && b && a < p->terms.n && b < p->terms.n);
     const term *x = &p->terms.at[a], *y = &p->terms.at[b];
     if (a == b) return FM_TRUE;
     if (!x->wide && !y->wide) {
@@ -290,6 +305,7 @@ fm term_equal(fm_pool *p, uint32_t a, uint32_t b)
 
 fm term_at_most(fm_pool *p, uint32_t a, uint32_t b)
 {
+    assert(a && b && a < p->terms.n && b < p->terms.n);
     const term *x = &p->terms.at[a], *y = &p->terms.at[b];
     if (!x->wide && !y->wide) {
         if (x->high <= y->low) return FM_TRUE;

@@ -33,6 +33,7 @@ txn_times times_of(const log_txn *t)
 
 bool ended_before(const engine *e, const log_txn *a, const log_txn *b)
 {
+    assert(e->o->drift <= INT64_MAX / 2);
     txn_times ta = times_of(a), tb = times_of(b);
     if (!ta.known || !tb.known) return false;
     return ta.end + (int64_t)e->o->drift < tb.begin;
@@ -77,10 +78,12 @@ static by_time sorted_times(engine *e, bool end)
         who[r.n++] = i;
     }
     uint32_t *by = sort_by_key(e->mem, key, r.n), most = 0;
+    assert(r.n <= e->order.n);
     for (uint32_t i = 0; i < r.n; i++) {
         r.key[i] = key[by[i]];
         if (who[by[i]] + 1 > most) most = who[by[i]] + 1;
         r.most[i] = most;
+        assert(!i || r.key[i - 1] <= r.key[i]);
     }
     mem_put(e->mem, key);
     mem_put(e->mem, who);
@@ -98,6 +101,7 @@ static uint32_t rank(const by_time *t, int64_t limit, bool at)
 /* The highest position + 1 of a key below (or at) the limit. */
 static uint32_t highest(const by_time *t, int64_t limit, bool at)
 {
+    assert(t->key && t->most);
     uint32_t n = rank(t, limit, at);
     return n ? t->most[n - 1] : 0;
 }
@@ -118,6 +122,7 @@ static void lower_highs(engine *e)
         for (uint32_t k = rank(&calls, times.seen + drift, true); k; k -= k & -k)
             if (tree[k] > high) high = tree[k];
         if (high < e->order.high[i]) e->order.high[i] = high;
+        assert(e->order.high[i] <= i); /* only positions before it are in the tree */
         if (makes_no_state(e, t)) continue;
         for (uint32_t k = rank(&calls, times.call, false) + 1; k <= calls.n; k += k & -k)
             if (i + 1 > tree[k]) tree[k] = i + 1;
@@ -132,6 +137,7 @@ void order_windows(engine *e)
     for (uint32_t i = 0; i < e->order.n; i++) e->order.low[i] = 0, e->order.high[i] = i;
     if (!e->level.strict) return;
     by_time ends = sorted_times(e, true);
+    assert(e->level.strict);
     lower_highs(e);
     int64_t drift = (int64_t)e->o->drift;
     for (uint32_t i = 0; i < e->order.n; i++) {
@@ -160,6 +166,7 @@ static void place_unstamped(engine *e, const uint32_t *who, uint64_t *key, uint3
         of[e->order.n++] = i;
     }
     uint32_t *by = sort_by_key(e->mem, stamp, e->order.n);
+    assert(e->order.n && e->order.n <= n);
     for (uint32_t i = 0; i < e->order.n; i++) {
         e->order.at[i] = who[of[by[i]]];
         key[of[by[i]]] = 2 * (uint64_t)i;
@@ -195,6 +202,7 @@ static void keep_sessions(engine *e)
     for (uint32_t i = 0; i < e->order.n; i++) rank_of[e->order.at[i]] = i;
     for (uint32_t i = 0; i < l->txns.n; i++)
         if (l->txns.at[i].status == LOG_COMMITTED) line[n++] = i;
+    assert(n == e->order.n);
     memset(mate, 0xff, (l->sessions.n + 1) * sizeof *mate);
     for (uint32_t i = n; i-- > 0;) {
         const log_txn *t = &l->txns.at[line[i]];
@@ -262,6 +270,7 @@ void order_sort(engine *e)
 
 bool order_may_swap(const engine *e, uint32_t early, uint32_t late)
 {
+    assert(early < e->log->txns.n && late < e->log->txns.n && early != late);
     const log_txn *o = &e->log->txns.at[early], *a = &e->log->txns.at[late];
     if (o->session == a->session && !e->o->no_session_order) return false;
     txn_times first = times_of(o), second = times_of(a);
@@ -273,6 +282,7 @@ bool order_may_swap(const engine *e, uint32_t early, uint32_t late)
    known one, but versions are in that order. */
 bool order_is_fact(const engine *e, bool of_versions)
 {
+    assert(e->order.n && e->order.n <= e->log->txns.n);
     bool serial = e->level.strict && e->level.mode == MODE_LATEST && !of_versions;
     if (e->order.mended) return false;
     for (uint32_t i = 0; i < e->order.n; i++) {

@@ -82,7 +82,7 @@ static Z3_ast formula(const smt *s, uint32_t f)
     return f & 1 ? Z3_mk_not(s->c, s->made.at[f / 2]) : s->made.at[f / 2];
 }
 
-static Z3_ast number(const smt *s, uint32_t t)
+static Z3_ast number_ast(const smt *s, uint32_t t)
 {
     return s->failed || t >= s->made.n ? Z3_mk_int(s->c, 0, s->ints) : s->made.at[t];
 }
@@ -106,7 +106,7 @@ uint32_t smt_and(smt *s, const uint32_t *f, size_t n)
 
 uint32_t smt_at_most(smt *s, uint32_t a, uint32_t b)
 {
-    Z3_ast x = number(s, a), y = number(s, b);
+    Z3_ast x = number_ast(s, a), y = number_ast(s, b);
     return 2 * keep(s, s->bits ? Z3_mk_bvsle(s->c, x, y) : Z3_mk_le(s->c, x, y));
 }
 
@@ -123,18 +123,18 @@ uint32_t smt_const(smt *s, const char *digits)
 
 uint32_t smt_ite(smt *s, uint32_t when, uint32_t a, uint32_t b)
 {
-    return keep(s, Z3_mk_ite(s->c, formula(s, when), number(s, a), number(s, b)));
+    return keep(s, Z3_mk_ite(s->c, formula(s, when), number_ast(s, a), number_ast(s, b)));
 }
 
 uint32_t smt_add(smt *s, uint32_t a, uint32_t b)
 {
-    Z3_ast two[2] = {number(s, a), number(s, b)};
+    Z3_ast two[2] = {number_ast(s, a), number_ast(s, b)};
     return keep(s, s->bits ? Z3_mk_bvadd(s->c, two[0], two[1]) : Z3_mk_add(s->c, 2, two));
 }
 
 uint32_t smt_times(smt *s, uint32_t a, const char *digits)
 {
-    Z3_ast two[2] = {number(s, a), constant(s, digits)};
+    Z3_ast two[2] = {number_ast(s, a), constant(s, digits)};
     return keep(s, s->bits ? Z3_mk_bvmul(s->c, two[0], two[1]) : Z3_mk_mul(s->c, 2, two));
 }
 

@@ -114,7 +114,7 @@ static size_t comment(const char *s, size_t i)
     return i;
 }
 
-static size_t number(const char *s, size_t i)
+static size_t number_end(const char *s, size_t i)
 {
     while ((s[i] >= '0' && s[i] <= '9') || (s[i] == '.' && s[i + 1] != '.')) i++;
     if ((s[i] | 32) == 'e' && s[i + 1] >= '0' && s[i + 1] <= '9')
@@ -158,7 +158,7 @@ static void tokenize(parser *p)
             if (!end) sql_refuse(&p->x->c, -1, "an unterminated dollar-quoted string");
         } else if (s[i] >= '0' && s[i] <= '9') {
             t.kind = TK_NUMBER;
-            end = number(s, i);
+            end = number_end(s, i);
         } else if (s[i] == '$') {
             while (s[end] >= '0' && s[end] <= '9') end++;
         } else if ((s[i] == ':' && (s[i + 1] == '=' || s[i + 1] == ':')) ||
@@ -196,7 +196,7 @@ static bool is(const parser *p, const char *s)
     return token_is(p, now(p), s);
 }
 
-static bool take(parser *p, const char *s)
+static bool take_token(parser *p, const char *s)
 {
     if (!is(p, s)) return false;
     p->at++;
@@ -205,7 +205,7 @@ static bool take(parser *p, const char *s)
 
 static void need(parser *p, const char *s)
 {
-    if (!take(p, s)) wrong(p, "a body that does not parse");
+    if (!take_token(p, s)) wrong(p, "a body that does not parse");
 }
 
 static bool is_name(const token *t)
@@ -343,7 +343,7 @@ static bool target(parser *p, pl_target *out)
                 out->field = b;
             } else {
                 v = pl_find(p->scope, a, b);
-                if (v >= 0 && take(p, ".")) out->field = name(p);
+                if (v >= 0 && take_token(p, ".")) out->field = name(p);
             }
         }
     }
@@ -357,14 +357,14 @@ static bool target(parser *p, pl_target *out)
 
 static void into(parser *p, pl_stmt *s)
 {
-    s->strict = take(p, "strict");
+    s->strict = take_token(p, "strict");
     s->has_into = true;
     do {
         pl_target t;
         if (!target(p, &t)) wrong(p, "INTO of something that is no variable");
         if (p->body->vars.at[t.var].constant) wrong(p, "an assignment to a constant");
         arena_push(p->m, &s->into, t);
-    } while (take(p, ","));
+    } while (take_token(p, ","));
 }
 
 /* ---- statements ------------------------------------------------------------------------------ */
@@ -405,7 +405,7 @@ static pl_stmt *if_stmt(parser *p)
         statements(p, &b.body);
         arena_push(p->m, &s->branches, b);
     } while (is(p, "elsif") || is(p, "elseif"));
-    if (take(p, "else")) {
+    if (take_token(p, "else")) {
         s->has_else = true;
         statements(p, &s->otherwise);
     }
@@ -438,7 +438,7 @@ static pl_stmt *case_stmt(parser *p)
         }
         before = arena_text(p->m, text, n);
     }
-    while (take(p, "when")) {
+    while (take_token(p, "when")) {
         pl_branch b = {.cond = code_to(p, before, "then")};
         if (s->e) { /* the parenthesis that `before` opened */
             char *t = arena_text(p->m, b.cond->text, b.cond->n + 1u);
@@ -451,7 +451,7 @@ static pl_stmt *case_stmt(parser *p)
         arena_push(p->m, &s->branches, b);
     }
     if (s->e) scope_close(p);
-    if (take(p, "else")) {
+    if (take_token(p, "else")) {
         s->has_else = true;
         statements(p, &s->otherwise);
     }
@@ -480,11 +480,11 @@ static pl_stmt *for_cursor(parser *p, pl_stmt *s, const char *loop_var, const ch
     if (p->body->vars.at[c.var].init == NULL) wrong(p, "a loop over a cursor without a query");
     s->e2 = NULL;
     s->first = c.var;
-    if (take(p, "(")) {
+    if (take_token(p, "(")) {
         while (!is(p, ")")) {
             pl_code *a = expression(p, ", )");
             arena_push(p->m, &s->args, a);
-            take(p, ",");
+            take_token(p, ",");
         }
         p->at++;
     }
@@ -512,11 +512,11 @@ static bool at_range(parser *p)
 static pl_stmt *for_range(parser *p, pl_stmt *s, const char *var, const char *label)
 {
     s->kind = PL_FOR_INT;
-    s->reverse = take(p, "reverse");
+    s->reverse = take_token(p, "reverse");
     s->e = expression(p, "..");
     need(p, "..");
     s->e2 = expression(p, "loop by");
-    if (take(p, "by")) s->e3 = expression(p, "loop");
+    if (take_token(p, "by")) s->e3 = expression(p, "loop");
     scope_open(p, label);
     s->var = declare(p, (pl_var){.name = var, .kind = PL_SCALAR, .t = type_plain(T_INT4)});
     loop_body(p, s, label);
@@ -529,7 +529,7 @@ static void using(parser *p, pl_stmt *s)
     do {
         pl_code *a = expression(p, ", loop into ;");
         arena_push(p->m, &s->args, a);
-    } while (take(p, ","));
+    } while (take_token(p, ","));
 }
 
 static pl_stmt *for_stmt(parser *p, const char *label)
@@ -554,12 +554,12 @@ static pl_stmt *for_stmt(parser *p, const char *label)
         pl_target t;
         if (!target(p, &t)) wrong(p, "a loop variable that is not declared");
         arena_push(p->m, &s->into, t);
-    } while (take(p, ","));
+    } while (take_token(p, ","));
     need(p, "in");
-    if (take(p, "execute")) {
+    if (take_token(p, "execute")) {
         s->dynamic = true;
         s->e = expression(p, "loop using");
-        if (take(p, "using")) using(p, s);
+        if (take_token(p, "using")) using(p, s);
     } else {
         s->e = code_to(p, "", "loop");
     }
@@ -594,7 +594,7 @@ static pl_stmt *exit_stmt(parser *p)
     pl_stmt *s = stmt_new(p, is(p, "exit") ? PL_EXIT : PL_CONTINUE);
     p->at++;
     if (!is(p, ";") && !is(p, "when")) s->label = name(p);
-    if (take(p, "when")) s->e = expression(p, ";");
+    if (take_token(p, "when")) s->e = expression(p, ";");
     need(p, ";");
     return s;
 }
@@ -603,14 +603,14 @@ static pl_stmt *return_stmt(parser *p)
 {
     pl_stmt *s = stmt_new(p, PL_RETURN);
     p->at++;
-    if (take(p, "next")) {
+    if (take_token(p, "next")) {
         s->kind = PL_RETURN_NEXT;
-    } else if (take(p, "query")) {
+    } else if (take_token(p, "query")) {
         s->kind = PL_RETURN_QUERY;
-        if (take(p, "execute")) {
+        if (take_token(p, "execute")) {
             s->dynamic = true;
             s->e = expression(p, "using ;");
-            if (take(p, "using")) using(p, s);
+            if (take_token(p, "using")) using(p, s);
         } else {
             s->e = code_to(p, "", ";");
         }
@@ -643,9 +643,9 @@ static pl_stmt *execute_stmt(parser *p)
     p->at++;
     s->e = expression(p, "into using ;");
     for (;;) {
-        if (!s->has_into && take(p, "into"))
+        if (!s->has_into && take_token(p, "into"))
             into(p, s);
-        else if (!s->args.n && take(p, "using"))
+        else if (!s->args.n && take_token(p, "using"))
             using(p, s);
         else
             break;
@@ -675,16 +675,16 @@ static pl_stmt *open_stmt(parser *p)
     pl_stmt *s = stmt_new(p, PL_OPEN);
     p->at++;
     s->var = cursor(p);
-    if (take(p, "no")) need(p, "scroll");
-    take(p, "scroll");
-    if (take(p, "(")) {
+    if (take_token(p, "no")) need(p, "scroll");
+    take_token(p, "scroll");
+    if (take_token(p, "(")) {
         while (!is(p, ")")) {
             pl_code *a = expression(p, ", )");
             arena_push(p->m, &s->args, a);
-            take(p, ",");
+            take_token(p, ",");
         }
         p->at++;
-    } else if (take(p, "for")) {
+    } else if (take_token(p, "for")) {
         if (p->body->vars.at[s->var].init) wrong(p, "OPEN ... FOR of a cursor that has a query");
         if (is(p, "execute")) wrong(p, "OPEN ... FOR EXECUTE");
         s->e = code_to(p, "", ";");
@@ -718,7 +718,7 @@ static void direction(parser *p, pl_stmt *s)
         }
         break;
     }
-    if (!take(p, "from")) take(p, "in");
+    if (!take_token(p, "from")) take_token(p, "in");
 }
 
 static pl_stmt *fetch_stmt(parser *p)
@@ -749,13 +749,13 @@ static void raise_using(parser *p, pl_stmt *s)
 {
     do {
         const char *option = name(p);
-        if (!take(p, "=")) need(p, ":=");
+        if (!take_token(p, "=")) need(p, ":=");
         pl_code *e = expression(p, ", ;");
         if (!strcmp(option, "errcode"))
             s->e2 = e;
         else if (!strcmp(option, "message"))
             s->e3 = e;
-    } while (take(p, ","));
+    } while (take_token(p, ","));
 }
 
 static pl_stmt *raise_stmt(parser *p)
@@ -765,16 +765,16 @@ static pl_stmt *raise_stmt(parser *p)
     p->at++;
     s->error = true;
     for (size_t i = 0; i < sizeof quiet / sizeof quiet[0]; i++)
-        if (take(p, quiet[i])) s->error = false;
-    if (s->error) take(p, "exception");
+        if (take_token(p, quiet[i])) s->error = false;
+    if (s->error) take_token(p, "exception");
     if (now(p)->kind == TK_STRING) {
         s->text = now(p)->text;
         p->at++;
-        while (take(p, ",")) {
+        while (take_token(p, ",")) {
             pl_code *a = expression(p, ", using ;");
             arena_push(p->m, &s->args, a);
         }
-    } else if (take(p, "sqlstate")) {
+    } else if (take_token(p, "sqlstate")) {
         if (now(p)->kind != TK_STRING || strlen(now(p)->text) != 5) wrong(p, "this SQLSTATE");
         s->state = now(p)->text;
         p->at++;
@@ -783,7 +783,7 @@ static pl_stmt *raise_stmt(parser *p)
         if (!s->state) wrong(p, "a condition that has no such name");
         p->at++;
     }
-    if (take(p, "using")) raise_using(p, s);
+    if (take_token(p, "using")) raise_using(p, s);
     need(p, ";");
     return s;
 }
@@ -793,7 +793,7 @@ static pl_stmt *assert_stmt(parser *p)
     pl_stmt *s = stmt_new(p, PL_ASSERT);
     p->at++;
     s->e = expression(p, ", ;");
-    if (take(p, ",")) s->e2 = expression(p, ";");
+    if (take_token(p, ",")) s->e2 = expression(p, ";");
     need(p, ";");
     return s;
 }
@@ -802,20 +802,20 @@ static pl_stmt *get_stmt(parser *p)
 {
     pl_stmt *s = stmt_new(p, PL_DIAGNOSTICS);
     p->at++;
-    take(p, "current");
-    s->strict = take(p, "stacked");
+    take_token(p, "current");
+    s->strict = take_token(p, "stacked");
     need(p, "diagnostics");
     do {
         pl_target t;
         if (!target(p, &t)) wrong(p, "GET DIAGNOSTICS into something that is no variable");
-        if (!take(p, "=")) need(p, ":=");
+        if (!take_token(p, "=")) need(p, ":=");
         const char *item = name(p);
         bool known = s->strict ? !strcmp(item, "returned_sqlstate") || !strcmp(item, "message_text")
                                : !strcmp(item, "row_count");
         if (!known) wrong(p, "an item of GET DIAGNOSTICS");
         arena_push(p->m, &s->into, t);
         arena_push(p->m, &s->items, item);
-    } while (take(p, ","));
+    } while (take_token(p, ","));
     need(p, ";");
     return s;
 }
@@ -892,7 +892,7 @@ static pl_stmt *statement(parser *p)
 {
     const char *label = NULL;
     if (++p->depth > 200) wrong(p, "a body nested this deep");
-    if (take(p, "<<")) {
+    if (take_token(p, "<<")) {
         label = name(p);
         need(p, ">>");
     }
@@ -942,21 +942,21 @@ static const char *type_words(parser *p, const char *ends)
 static void cursor_decl(parser *p, const char *what)
 {
     pl_var v = {.name = what, .kind = PL_CURSOR, .t = type_plain(T_TEXT)};
-    if (take(p, "no")) need(p, "scroll");
-    take(p, "scroll");
+    if (take_token(p, "no")) need(p, "scroll");
+    take_token(p, "scroll");
     need(p, "cursor");
     pl_scope *s = scope_open(p, what); /* its parameters are seen by its query only */
     v.args = (uint32_t)p->body->vars.n;
-    if (take(p, "(")) {
+    if (take_token(p, "(")) {
         do {
             const char *arg = name(p);
             const char *t = type_words(p, ", )");
             declare(p, (pl_var){.name = arg, .kind = PL_SCALAR, .type_text = t, .scope = s->up});
-        } while (take(p, ","));
+        } while (take_token(p, ","));
         need(p, ")");
     }
     v.n_args = (uint32_t)p->body->vars.n - v.args;
-    if (!take(p, "for")) need(p, "is");
+    if (!take_token(p, "for")) need(p, "is");
     v.init = code_to(p, "", ";");
     need(p, ";");
     scope_close(p);
@@ -970,7 +970,7 @@ static void declaration(parser *p)
         cursor_decl(p, what);
         return;
     }
-    if (take(p, "alias")) {
+    if (take_token(p, "alias")) {
         need(p, "for");
         pl_target t;
         if (!target(p, &t) || t.field) wrong(p, "an alias of something that is no variable");
@@ -979,18 +979,19 @@ static void declaration(parser *p)
         return;
     }
     pl_var v = {.name = what, .kind = PL_SCALAR, .scope = p->scope};
-    v.constant = take(p, "constant");
+    v.constant = take_token(p, "constant");
     v.type_text = type_words(p, "not default := = collate ;");
     if (is(p, "collate")) wrong(p, "COLLATE");
     const char *words = folded(p, v.type_text, strlen(v.type_text));
     if (!strcmp(words, "record")) v.kind = PL_RECORD;
     if (!strcmp(words, "refcursor")) v.kind = PL_CURSOR;
     if (strstr(words, "%rowtype")) v.kind = PL_ROW;
-    if (take(p, "not")) {
+    if (take_token(p, "not")) {
         need(p, "null");
         v.not_null = true;
     }
-    if (take(p, "default") || take(p, ":=") || take(p, "=")) v.init = expression(p, ";");
+    if (take_token(p, "default") || take_token(p, ":=") || take_token(p, "="))
+        v.init = expression(p, ";");
     if (v.init && v.kind == PL_CURSOR) wrong(p, "a refcursor with a name");
     need(p, ";");
     declare(p, v);
@@ -1003,11 +1004,11 @@ static void handlers(parser *p, pl_stmt *b)
         declare(p, (pl_var){.name = "sqlstate", .kind = PL_SCALAR, .t = type_plain(T_TEXT)});
     b->sqlerrm =
         declare(p, (pl_var){.name = "sqlerrm", .kind = PL_SCALAR, .t = type_plain(T_TEXT)});
-    while (take(p, "when")) {
+    while (take_token(p, "when")) {
         pl_handler h = {0};
         do {
             const char *state;
-            if (take(p, "sqlstate")) {
+            if (take_token(p, "sqlstate")) {
                 if (now(p)->kind != TK_STRING || strlen(now(p)->text) != 5)
                     wrong(p, "this SQLSTATE");
                 arena_push(p->m, &h.states, now(p)->text);
@@ -1022,7 +1023,7 @@ static void handlers(parser *p, pl_stmt *b)
             if (!pl_condition(cond, 0)) wrong(p, "a condition that has no such name");
             for (uint32_t i = 0; (state = pl_condition(cond, i)); i++)
                 arena_push(p->m, &h.states, state);
-        } while (take(p, "or"));
+        } while (take_token(p, "or"));
         need(p, "then");
         statements(p, &h.body);
         arena_push(p->m, &b->handlers, h);
@@ -1036,12 +1037,12 @@ static pl_stmt *block(parser *p, const char *label)
     b->label = label;
     scope_open(p, label);
     b->first = (uint32_t)p->body->vars.n;
-    while (take(p, "declare"))
+    while (take_token(p, "declare"))
         while (!is(p, "begin") && !is(p, "declare")) declaration(p);
     b->n_vars = (uint32_t)p->body->vars.n - b->first;
     need(p, "begin");
     statements(p, &b->body);
-    if (take(p, "exception")) handlers(p, b);
+    if (take_token(p, "exception")) handlers(p, b);
     need(p, "end");
     if (label && is_name(now(p)) && !strcmp(now(p)->text, label)) p->at++;
     if (now(p)->kind != TK_END) need(p, ";");
@@ -1074,7 +1075,7 @@ pl_body *pl_parse_sql(sql_exec *x, arena *m, const char *what, const char *text,
     parser p = {.x = x, .m = m, .text = text};
     begin_body(&p, what, params, n_params);
     while (now(&p)->kind != TK_END) {
-        if (take(&p, ";")) continue;
+        if (take_token(&p, ";")) continue;
         pl_stmt *s = stmt_new(&p, PL_SQL);
         uint32_t from = now(&p)->from, line = now(&p)->line;
         while (!is(&p, ";") && now(&p)->kind != TK_END) p.at++;
@@ -1093,7 +1094,7 @@ pl_body *pl_parse(sql_exec *x, arena *m, const char *what, const char *text, con
         declare(&p, (pl_var){.name = "found", .kind = PL_SCALAR, .t = type_plain(T_BOOL)});
     directives(&p);
     const char *label = NULL;
-    if (take(&p, "<<")) {
+    if (take_token(&p, "<<")) {
         label = name(&p);
         need(&p, ">>");
     }

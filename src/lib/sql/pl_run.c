@@ -1158,7 +1158,8 @@ static void declare_type(sql_exec *x, pl_frame *f, uint32_t var)
     for (uint32_t i = 0; i < t->n_cols; i++) f->recs[var].v[i] = value_null();
 }
 
-static void begin(sql_exec *x, pl_frame *f, const pl_body *body, const routine *r, exec_view *v)
+static void begin_body(sql_exec *x, pl_frame *f, const pl_body *body, const routine *r,
+                       exec_view *v)
 {
     exec_enter(x, v, false);
     if (++x->regs.calls > MAX_CALLS)
@@ -1248,7 +1249,7 @@ value pl_call(sql_exec *x, const routine *r, const value *args, value *out)
     for (uint32_t i = 0; r->strict && i < r->n_params; i++)
         if (r->params[i].mode != PARAM_OUT && r->params[i].mode != PARAM_TABLE && args[i].null)
             return value_null();
-    begin(x, &f, r->body, r, &v);
+    begin_body(x, &f, r->body, r, &v);
     run_body(x, &f, r, args);
     uint32_t n = 0;
     for (uint32_t i = 0; i < r->n_params; i++) {
@@ -1271,7 +1272,7 @@ void pl_call_rows(sql_exec *x, const routine *r, const value *args, sql_result *
     for (uint32_t i = 0; r->strict && i < r->n_params; i++)
         null |= r->params[i].mode != PARAM_OUT && r->params[i].mode != PARAM_TABLE && args[i].null;
     out->n_cols = r->rows ? r->rows->n : 1;
-    begin(x, &f, r->body, r, &v);
+    begin_body(x, &f, r->body, r, &v);
     if (!null) run_body(x, &f, r, args);
     if (!r->set && !null && !r->sql && r->n_params > r->n_in) { /* OUT parameters: one row */
         f.rows.n = 0;
@@ -1297,7 +1298,7 @@ void pl_do(sql_exec *x, const pl_body *b)
     assert(b->block);
     pl_frame f;
     exec_view v;
-    begin(x, &f, b, NULL, &v);
+    begin_body(x, &f, b, NULL, &v);
     flow w = run_block(x, b->block);
     if (w == FLOW_EXIT || w == FLOW_CONTINUE) sql_refuse(&x->c, -1, "EXIT outside of a loop");
     exec_leave(x, &v);

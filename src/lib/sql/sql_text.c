@@ -28,7 +28,7 @@ static bool has_prefix(value s, uint32_t at, value what)
     return what.n <= s.n - at && !memcmp(s.s + at, what.s, what.n);
 }
 
-static int64_t find(value s, uint32_t from, value what)
+static int64_t find_text(value s, uint32_t from, value what)
 {
     for (uint32_t i = from; i <= s.n; i++)
         if (has_prefix(s, i, what)) return i;
@@ -82,12 +82,12 @@ static value replace(sql_exec *x, value s, value from, value to)
 {
     if (!from.n) return s;
     uint64_t hits = 0;
-    for (int64_t i = 0; (i = find(s, (uint32_t)i, from)) >= 0; i += from.n) hits++;
+    for (int64_t i = 0; (i = find_text(s, (uint32_t)i, from)) >= 0; i += from.n) hits++;
     uint64_t n = s.n + hits * to.n - hits * from.n;
     fits(x, n);
     char *t = arena_get(&x->work, n + 1), *p = t;
     uint32_t at = 0;
-    for (int64_t i; (i = find(s, at, from)) >= 0; at = (uint32_t)i + from.n) {
+    for (int64_t i; (i = find_text(s, at, from)) >= 0; at = (uint32_t)i + from.n) {
         guard_tick(x->c.guard);
         memcpy(p, s.s + at, (size_t)i - at);
         p += (size_t)i - at;
@@ -101,7 +101,7 @@ static value replace(sql_exec *x, value s, value from, value to)
 /* The place of a text in characters, from 1; 0: it does not occur. */
 static value place(value s, value what)
 {
-    int64_t at = find(s, 0, what);
+    int64_t at = find_text(s, 0, what);
     if (at < 0) return value_int(0);
     return value_int((int64_t)text_length(value_text(s.s, (size_t)at)) + 1);
 }
@@ -112,12 +112,12 @@ static value split_part(sql_exec *x, value s, value by, int64_t n)
     if (!s.n) return s;
     if (!by.n) return n == 1 || n == -1 ? s : value_text(s.s, 0);
     int64_t parts = 1;
-    for (int64_t i = 0; (i = find(s, (uint32_t)i, by)) >= 0; i += by.n) parts++;
+    for (int64_t i = 0; (i = find_text(s, (uint32_t)i, by)) >= 0; i += by.n) parts++;
     if (n < 0) n += parts + 1;
     if (n < 1 || n > parts) return value_text(s.s, 0);
     uint32_t at = 0;
-    for (; n > 1; n--) at = (uint32_t)find(s, at, by) + by.n;
-    int64_t end = find(s, at, by);
+    for (; n > 1; n--) at = (uint32_t)find_text(s, at, by) + by.n;
+    int64_t end = find_text(s, at, by);
     return value_text(s.s + at, (end < 0 ? s.n : (uint32_t)end) - at);
 }
 
