@@ -1,5 +1,9 @@
 /*
- * clock.c - see clock.h.
+ * clock.c - reading the system's clocks.
+ *
+ * Two clocks: the monotonic one, by which limits and progress are measured, because nobody can
+ * set it back; and the processor time of the whole process, for statistics.  A clock that cannot
+ * be read gives 0, which stands before every deadline: a broken clock never ends a call early.
  */
 #include "base/clock.h"
 

@@ -1,5 +1,11 @@
 /*
- * guard.c - failing, and the limits that make a call fail.
+ * guard.c - how a call fails, and the limits that make it fail.
+ *
+ * guard_fail writes code and text into the guard and jumps to the border that armed it.
+ * guard_poll looks at the interrupt flag, the deadline and the watcher; loops come here through
+ * guard_tick, once in 1024 steps, so that limits cost nothing that can be measured.
+ *
+ * Invariant: the text is complete before the jump, and always ends in a NUL byte.
  */
 #include "base/guard.h"
 

@@ -31,8 +31,9 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/vec.h"
 
-#define MAP_NONE UINT32_MAX /* the value of a key that is absent, or just entered */
+#define MAP_NONE NO_ID /* the value of a key that is absent, or just entered */
 
 /* Two ids as one key. */
 static inline uint64_t map_pair(uint32_t a, uint32_t b)

@@ -1,5 +1,12 @@
 /*
- * mem.c - regions over one allocator function.  The only file that calls malloc.
+ * mem.c - regions over one allocator function; the only file that calls malloc and realloc.
+ *
+ * Every block has a header that links it into the list of its region, so a region can free what
+ * nobody remembers.  All requests pass check_limit before the allocator is asked.  A failed
+ * request leaves list and counters as they were and leaves through the guard.
+ *
+ * Invariant: used == sum of the sizes of the linked blocks; a word at the end of each header
+ * shows that nobody wrote before the start of a block (mem_check).
  */
 #include "base/mem.h"
 

@@ -1,5 +1,12 @@
 /*
- * printer.c - see printer.h.
+ * printer.c - hands finished lines to a callback, 64 KiB at a time.
+ *
+ * A line is put together in a buffer; printer_line ends it and, when the buffer is full, passes
+ * all of it on.  Between two lines the guard is polled, so that printing a large stage can be
+ * interrupted.
+ *
+ * Invariant: the callback has returned before a failure jumps, so no jump crosses a foreign
+ * frame.
  */
 #include "base/printer.h"
 

@@ -1,5 +1,9 @@
 /*
- * rng.c - seeding.
+ * rng.c - seeding of the random generator.
+ *
+ * Four words of state are made from one seed by splitmix64, as the authors of xoshiro256** advise
+ * (Blackman and Vigna, ACM TOMS 47(4), 2021): similar seeds give unrelated states, and a state of
+ * zeros alone, from which the generator would never leave, cannot occur.
  */
 #include "base/rng.h"
 

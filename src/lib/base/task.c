@@ -1,5 +1,12 @@
 /*
- * task.c - see task.h.
+ * task.c - a second thread whose failures stay in it.
+ *
+ * The thread's first function arms the task's own guard; what fails below ends there and leaves
+ * its code in the task.  The one who waits reads that code after joining, never before.  Where no
+ * thread can be started, the work is done in the caller's thread: slower, with the same result.
+ *
+ * Invariant: `done` is set last, and by the task alone; it is the only field that both threads
+ * touch while the task runs, and therefore atomic.
  */
 #include "base/task.h"
 

@@ -1,5 +1,10 @@
 /*
  * vec.c - the one growth policy of all arrays.
+ *
+ * Capacity doubles from 16 elements on, so n pushes cost O(n) and about half of an array is
+ * used.  A capacity that would overflow the number of bytes is out of memory, not a wrap to zero.
+ *
+ * Invariant: `cap` changes only after the region has given the memory.
  */
 #include "base/vec.h"
 

@@ -11,6 +11,9 @@
 
 #include "base/mem.h"
 
+/* The index of no element: arrays are indexed by 32-bit ids. */
+#define NO_ID UINT32_MAX
+
 #define VEC(T)                                                                                     \
     struct {                                                                                       \
         T *at;                                                                                     \

@@ -7,11 +7,6 @@
 
 #include "base/map.h"
 
-static value_id plain(value_id v)
-{
-    return v == VALUE_EMPTY ? VALUE_NULL : v; /* [] and absent are the same */
-}
-
 static atom list_of(const history *h, value_id v)
 {
     return v == VALUE_NULL ? (atom){.kind = ATOM_LIST} : value_atom(h, v);
@@ -110,7 +105,7 @@ static void find_writes(scene *s)
             size_t i = first;
             while (i < s->writes.n && s->writes.at[i].key != h->op_key[o]) i++;
             scene_write w = {
-                .actor = a, .key = h->op_key[o], .value = plain(h->op_value[o]), .op = o};
+                .actor = a, .key = h->op_key[o], .value = value_or_absent(h->op_value[o]), .op = o};
             if (i == s->writes.n)
                 vec_push(s->m, &s->writes, w);
             else
@@ -169,7 +164,7 @@ static void add_read(scene *s, uint32_t actor, op_id o, key_id k, value_id seen,
     scene_read r = {.actor = actor,
                     .op = o,
                     .key = k,
-                    .value = plain(seen),
+                    .value = value_or_absent(seen),
                     .predicate = predicate,
                     .list = know(s, k)->list,
                     .aborted = NO_ID,
@@ -181,7 +176,8 @@ static void add_read(scene *s, uint32_t actor, op_id o, key_id k, value_id seen,
     op_id own = r.list ? NO_ID : own_before(h, t, o, k);
     if (own != NO_ID && s->ryow != RYOW_EXTERNAL) {
         bool other = hinted && (initial || writer != h->txn_label[t]);
-        if (plain(h->op_value[own]) == r.value && !other) return; /* internal, and right */
+        if (value_or_absent(h->op_value[own]) == r.value && !other)
+            return; /* internal, and right */
         if (s->ryow == RYOW_MUST) r.fault = SCENE_NOT_OWN;
     }
     vec_push(s->m, &s->reads, r);
@@ -230,7 +226,7 @@ static void add_range(scene *s, uint32_t actor, op_id o)
         guard_tick(s->m->guard);
         if (s->slot[k] == NO_ID) {
             /* Nobody here touches it; it may still be one that must have been there. */
-            if (plain(h->key_init[k]) == VALUE_NULL || initial == SCAN_KEYS) continue;
+            if (value_or_absent(h->key_init[k]) == VALUE_NULL || initial == SCAN_KEYS) continue;
             initial++;
         }
         for (uint32_t i = 0; i < r->rows && !returned; i++)
@@ -310,7 +306,7 @@ static void find_writers(scene *s, wants *w)
         guard_tick(s->m->guard);
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
             if (!writes(h, o) || s->slot[h->op_key[o]] == NO_ID) continue;
-            wanted *p = want_find(w, h->op_key[o], plain(h->op_value[o]));
+            wanted *p = want_find(w, h->op_key[o], value_or_absent(h->op_value[o]));
             if (!p) continue;
             if (p->n < WANTED_WRITERS) {
                 p->op[p->n] = o;
@@ -373,7 +369,7 @@ static void explain_scalar(const scene *s, const wants *w, scene_read *r)
     if (!r->usable) return;
     for (uint32_t i = 0; i < p->n; i++) consider(s, r, p->txn[i], p->op[i]);
     bool open_init = h->init_unknown && !header_names(h, r->key);
-    r->initial = (plain(h->key_init[r->key]) == r->value || open_init) && !tomb;
+    r->initial = (value_or_absent(h->key_init[r->key]) == r->value || open_init) && !tomb;
     if (scene_hint(h, r->op, r->key, &named, &initial)) {
         /* The named one only; who is missing does not matter unless it is that one. */
         actors one = 0;
@@ -437,7 +433,7 @@ static void explain_list(scene *s, const wants *w, scene_read *r)
 {
     const history *h = s->h;
     const scene_key *k = scene_key_of(s, r->key);
-    atom seen = list_of(h, r->value), init = list_of(h, plain(h->key_init[r->key]));
+    atom seen = list_of(h, r->value), init = list_of(h, value_or_absent(h->key_init[r->key]));
     if (init.kind != ATOM_LIST || k->mixed || h->init_unknown) return;
     /* A version of a list is a list, and has at least what was there at first. */
     if (seen.kind != ATOM_LIST || (!seen.len && init.len)) {

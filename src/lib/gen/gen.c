@@ -353,13 +353,13 @@ static void run(sim *m)
 
 /* --- setting up -------------------------------------------------------------------------- */
 
-static uint32_t number(guard *g, uint64_t given, uint64_t normal, const char *what)
+static uint32_t option_count(guard *g, uint64_t given, uint64_t normal, const char *what)
 {
     if (given >= 0x7fffffffu) guard_fail(g, GUARD_INVAL, "too many %s", what);
     return (uint32_t)(given ? given : normal);
 }
 
-static void tell(const sim *m, const gen_options *o, strbuf *truth)
+static void write_truth(const sim *m, const gen_options *o, strbuf *truth)
 {
     strbuf_printf(truth, "{\"schema\":1,\"workload\":\"%s\",\"isolation\":\"%s\",\"seed\":%llu,",
                   workload_at(m->work.kind)->name, isolations[m->store.mode].name,
@@ -398,9 +398,9 @@ void gen_history(history *h, const gen_options *o, strbuf *truth)
     strbuf_init(&m->planted, mm);
     gen_options sized = *o; /* with defaults filled in */
     const workload_info *info = workload_at(kind);
-    sized.keys = number(g, o->keys, info->keys, "keys");
-    sized.ops = number(g, o->ops, info->ops, "operations");
-    m->sessions = number(g, o->sessions, info->sessions, "sessions");
+    sized.keys = option_count(g, o->keys, info->keys, "keys");
+    sized.ops = option_count(g, o->ops, info->ops, "operations");
+    m->sessions = option_count(g, o->sessions, info->sessions, "sessions");
     workload_init(&m->work, mm, kind, &sized);
     m->drift = (int64_t)knob_count(&o->knobs, KNOB_DRIFT, 0);
     if (m->drift < 0 || m->drift > INT32_MAX) guard_fail(g, GUARD_INVAL, "drift too large");
@@ -426,7 +426,7 @@ void gen_history(history *h, const gen_options *o, strbuf *truth)
         history_declare_session(h, label_uint(h, (uint64_t)s + 1));
     guard_stage(g, "generate", "transactions", m->base);
     run(m);
-    if (truth) tell(m, &sized, truth);
+    if (truth) write_truth(m, &sized, truth);
 
     strbuf_free(&m->planted);
     workload_free(&m->work);

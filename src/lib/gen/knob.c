@@ -1,5 +1,11 @@
 /*
- * knob.c - see knob.h and knobs.def.
+ * knob.c - parsing `name=value` into the set of knobs, and reading them.
+ *
+ * The names, kinds and texts are the rows of knobs.def; a knob that was not given keeps no value,
+ * and the one who reads it brings the default that fits its workload.  A row's kind says whether
+ * its values are counts, reals, shares or choices.
+ *
+ * Invariant: text that is no value of the row's kind fails here, with the name of the knob.
  */
 #include "gen/knob.h"
 

@@ -1,5 +1,12 @@
 /*
- * plant.c - see plant.h and plants.def.
+ * plant.c - schedules of plants.def, parsed and, for hidden plants, extended.
+ *
+ * A schedule is a line of words, one an event: which transaction begins, reads, writes, scans, or
+ * ends.  plant_parse makes events of them, with lists instead of registers where the workload has
+ * lists.  plant_hide adds the anchors, witnesses and the overwriting transaction that plant.h
+ * explains.
+ *
+ * Invariant: events stand in the order of time, and every transaction has an end.
  */
 #include "gen/plant.h"
 

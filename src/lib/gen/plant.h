@@ -3,7 +3,7 @@
  *
  * An easy plant is carried out inside a window in which nobody else begins or ends, by sessions
  * that are idle, on keys nobody else uses.  Whatever ended before the window is seen by whatever
- * begins behind it, so no dependency leads from behind the window to before it, and every cycle
+ * begins after it, so no dependency leads from after the window to before it, and every cycle
  * through a planted transaction lies within the plant: it violates what its row says, no more.
  *
  * A hidden plant stands on keys that the others use, in a window in which nobody else is open.
@@ -11,7 +11,7 @@
  * nothing known leads from the anchor to the writers of the next version.  That they do come later
  * follows from a witness only: a reader that has seen the anchor, by another key, and then the
  * later version.  An ordinary blind write of all these keys ends the window, so the others never
- * read what was planted.  Before, within, behind: dependencies lead forward only, and the same
+ * read what was planted.  Before, within, after: dependencies lead forward only, and the same
  * holds as above.  The violation needs no more than the plant, whose reads are of its own writes.
  */
 #ifndef RATEL_GEN_PLANT_H
@@ -54,7 +54,7 @@ typedef struct plant {
 /* Fails with GUARD_UNSUPPORTED if the workload cannot show this anomaly.  `absent`: its keys do not
    exist at first, so ranges can be empty. */
 void plant_parse(plant *p, guard *g, uint32_t kind, bool lists, bool absent);
-/* Does an ordinary transaction overwrite the keys behind the plant? */
+/* Does an ordinary transaction overwrite the keys after the plant? */
 static inline bool plant_overwritten(const plant *p, bool hidden)
 {
     return hidden && !p->lists && !p->scans;

@@ -1,6 +1,13 @@
 /*
- * planting.c - carries plants out in the midst of a simulation; see plant.h for why they violate
- * what they should and no more.
+ * planting.c - carries plants out in the midst of a simulation.
+ *
+ * planting_plan counts what will be planted; planting_fall_due spreads it over the run.
+ * planting_hold chooses the next plant and keeps its sessions from beginning anything; once those
+ * that the plant must not meet have ended (planting_ready), planting_carry_out writes its
+ * transactions in one go.
+ *
+ * Invariant: no other event falls between the first and the last event of a plant; plant.h says
+ * why a plant then violates what it should and no more.
  */
 #include "gen/sim.h"
 
@@ -204,7 +211,7 @@ static void write_planted(sim *m, uint32_t txn, int64_t begin, bool commit)
     sim_close(m, session, commit ? TXN_COMMITTED : TXN_ABORTED);
 }
 
-/* The ordinary transaction behind a hidden plant: nobody else reads what was planted. */
+/* The ordinary transaction after a hidden plant: nobody else reads what was planted. */
 static void overwrite(sim *m)
 {
     const plant *p = &m->plant;

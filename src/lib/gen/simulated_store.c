@@ -1,6 +1,14 @@
 /*
- * simulated_store.c - see simulated_store.h.  Commit numbers and keys are 32-bit as ids of a
- * history are; the driver bounds both before it starts.
+ * simulated_store.c - views, commits and replicas of the simulated store.
+ *
+ * A view is a commit number; where replicas or coins decide, it is a floor below which everything
+ * is seen, and a rule for what is above.  `inside` says whether a version belongs to a view.  A
+ * commit is refused as the row of isolations.def says, else its writes become the newest
+ * versions.  Commit numbers and keys are 32-bit as ids of a history are; the driver bounds both
+ * before it starts.
+ *
+ * Invariant: the versions of a key stand from new to old, and those that an open view needs are
+ * kept.
  */
 #include "gen/simulated_store.h"
 
@@ -185,7 +193,7 @@ static bool refused(const store *s, uint32_t session, const step *steps, uint32_
         bool own_list = s->list_cap && (t->flags & STEP_OWN);
         bool external = !(t->flags & STEP_OWN) || own_list;
         if ((s->refuse & REFUSE_READS) && external && newest->seq != t->seen) return true;
-        /* A list read behind own appends has shown which version this one follows. */
+        /* A list read after own appends has shown which version this one follows. */
         if (own_list && newest->seq != t->seen) return true;
     }
     return false;

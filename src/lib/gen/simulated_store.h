@@ -52,7 +52,7 @@ enum store_refusal { REFUSE_READS = 1, REFUSE_GAPS = 2, REFUSE_READERS = 4, REFU
 
 enum step_kind { STEP_READ, STEP_WRITE, STEP_APPEND, STEP_SCAN, STEP_ITER };
 
-#define STEP_OWN 1u  /* a read behind the transaction's own write of the key */
+#define STEP_OWN 1u  /* a read after the transaction's own write of the key */
 #define STEP_LAST 2u /* the transaction's last write of the key so far */
 #define STEP_DONE 4u /* a range was seen to its end */
 #define STEP_LOCK 8u /* a read of the newest version, which must still be that at commit */
@@ -62,7 +62,7 @@ typedef struct step {
     uint8_t kind, flags;
     uint16_t limit; /* of an iterator: rows to take, 0 all */
     uint32_t key;   /* of a range the first */
-    uint32_t to;    /* of a range the first key behind it */
+    uint32_t to;    /* of a range the first key after it */
     uint32_t value; /* read or written (VALUE_NULL: deleted); of a list read the length without
                        own appends; of a range its first row */
     uint32_t seen;  /* commit number of the version read; of a range the number of rows */

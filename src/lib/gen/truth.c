@@ -1,5 +1,11 @@
 /*
- * truth.c - see truth.h.
+ * truth.c - closing sets of levels under implication.
+ *
+ * Each level has a bit and the set of levels that it implies directly (truth.def); closing a set
+ * is a walk to the fixed point, which 31 levels afford.  truth_strongest and truth_weakest leave
+ * out what follows from other members, for lists that people read.
+ *
+ * Invariant: truth_down and truth_up are idempotent and monotone.
  */
 #include "gen/truth.h"
 

@@ -132,7 +132,7 @@ static bool step_twitter(workload *w, rng *r, plan *p, step *steps, uint32_t i)
     }
     if (i == 1)
         p->b = entry_read(p->shape == SHOW_TWEETS ? t->tweets.n : t->follows.n, steps[0].value);
-    if (p->shape == TIMELINE && i % 2 == 0) { /* the tweet behind the last-tweet just read */
+    if (p->shape == TIMELINE && i % 2 == 0) { /* the tweet that the last-tweet just read names */
         uint32_t tweet = entry_read(t->tweets.n, steps[i - 1].value);
         if (tweet) {
             s->key = t->tweets.at[tweet - 1].key;

@@ -176,8 +176,8 @@ enum { CREATE, RENAME, UNLINK, READDIR, STAT };
 static const uint8_t fs_mix[] = {30, 40, 55, 75, 100};
 enum { FS_STEPS = 8 };
 
-/* Directory d has the names [d * names, (d + 1) * names); behind all names stand the attributes of
-   the directories, behind these those of files.  The value of a name is its file's key. */
+/* Directory d has the names [d * names, (d + 1) * names); after all names come the attributes of
+   the directories, after these those of files.  The value of a name is its file's key. */
 typedef struct fs {
     uint32_t dirs, names;
 } fs;

@@ -12,8 +12,6 @@
 
 enum { NEW_ORDER, PAYMENT, DELIVERY, ORDER_STATUS, STOCK_LEVEL };
 
-#define NONE UINT32_MAX
-
 typedef struct order {
     uint32_t key;      /* of the order; new-order and the lines follow */
     uint32_t district; /* over all warehouses */
@@ -30,7 +28,7 @@ typedef struct tpcc {
     VEC(order) orders;
     VEC(uint32_t) items; /* of all lines */
     VEC(uint32_t)
-    row_owner; /* of each key from dynamic on: its order, or NONE: a payment or a plant */
+    row_owner; /* of each key from dynamic on: its order, or NO_ID: a payment or a plant */
     uint32_t *newest, *oldest; /* of each district: orders; oldest: not delivered */
     uint32_t *last;            /* order of each customer */
 } tpcc;
@@ -83,7 +81,7 @@ static uint32_t longest_tpcc(const workload *w)
 static uint32_t new_row(workload *w, tpcc *t, uint32_t owner)
 {
     uint32_t key = workload_fresh_key(w);
-    while (t->row_owner.n < key - t->dynamic) vec_push(w->mem, &t->row_owner, NONE);
+    while (t->row_owner.n < key - t->dynamic) vec_push(w->mem, &t->row_owner, NO_ID);
     vec_push(w->mem, &t->row_owner, owner);
     return key;
 }
@@ -102,12 +100,12 @@ static void place_order(workload *w, rng *r, tpcc *t, plan *p, step *steps, uint
                .item = (uint32_t)t->items.n,
                .lines = least + rng_below(r, w->ops - least + 1),
                .older = t->newest[d],
-               .newer = NONE};
+               .newer = NO_ID};
     uint32_t id = (uint32_t)t->orders.n;
-    o.number = o.older == NONE ? 1 : t->orders.at[o.older].number + 1;
-    if (o.older != NONE) t->orders.at[o.older].newer = id;
+    o.number = o.older == NO_ID ? 1 : t->orders.at[o.older].number + 1;
+    if (o.older != NO_ID) t->orders.at[o.older].newer = id;
     t->newest[d] = id;
-    if (t->oldest[d] == NONE) t->oldest[d] = id;
+    if (t->oldest[d] == NO_ID) t->oldest[d] = id;
     t->last[d * t->customers + o.customer] = id;
     o.key = new_row(w, t, id);
     for (uint32_t i = 0; i <= o.lines; i++) new_row(w, t, id); /* these follow, one by one */
@@ -129,7 +127,7 @@ static void place_order(workload *w, rng *r, tpcc *t, plan *p, step *steps, uint
 static void deliver(workload *w, tpcc *t, plan *p, step *steps, uint32_t house)
 {
     for (uint32_t d = house * t->districts; d < (house + 1) * t->districts; d++) {
-        if (t->oldest[d] == NONE) continue;
+        if (t->oldest[d] == NO_ID) continue;
         const order *o = &t->orders.at[t->oldest[d]];
         t->oldest[d] = o->newer;
         modify(w, steps, p, o->key + 1);
@@ -144,7 +142,7 @@ static void look_at_stock(const workload *w, const tpcc *t, plan *p, step *steps
 {
     plan_read(steps, p, t->district + d);
     uint32_t id = t->newest[d], house = d / t->districts;
-    for (uint32_t n = 0; n < t->recent && id != NONE; n++, id = t->orders.at[id].older) {
+    for (uint32_t n = 0; n < t->recent && id != NO_ID; n++, id = t->orders.at[id].older) {
         const order *o = &t->orders.at[id];
         for (uint32_t i = 0; i < o->lines; i++) {
             plan_read(steps, p, o->key + 2 + i);
@@ -168,13 +166,13 @@ static void plan_tpcc(workload *w, rng *r, plan *p, step *steps, bool again)
         modify(w, steps, p, d / t->districts);
         modify(w, steps, p, t->district + d);
         modify(w, steps, p, customer);
-        plan_fresh(w, steps, p, new_row(w, t, NONE));
+        plan_fresh(w, steps, p, new_row(w, t, NO_ID));
         break;
     case DELIVERY: deliver(w, t, p, steps, d / t->districts); break;
     case ORDER_STATUS: {
         plan_read(steps, p, customer);
         uint32_t id = t->last[customer - t->customer];
-        if (id == NONE) break;
+        if (id == NO_ID) break;
         const order *o = &t->orders.at[id];
         plan_read(steps, p, o->key);
         for (uint32_t i = 0; i < o->lines; i++) plan_read(steps, p, o->key + 2 + i);
@@ -192,8 +190,8 @@ static bool step_tpcc(workload *w, rng *r, plan *p, step *steps, uint32_t i)
 
 static size_t name_order_row(const tpcc *t, uint32_t key, char *out, size_t cap)
 {
-    uint32_t i = key - t->dynamic, id = i < t->row_owner.n ? t->row_owner.at[i] : NONE;
-    if (id == NONE) return (size_t)snprintf(out, cap, "history:%u", i + 1);
+    uint32_t i = key - t->dynamic, id = i < t->row_owner.n ? t->row_owner.at[i] : NO_ID;
+    if (id == NO_ID) return (size_t)snprintf(out, cap, "history:%u", i + 1);
     const order *o = &t->orders.at[id];
     unsigned house = o->district / t->districts + 1, d = o->district % t->districts + 1;
     uint32_t part = key - o->key;

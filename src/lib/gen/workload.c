@@ -1,5 +1,5 @@
 /*
- * workload.c - see workload.h.
+ * workload.c - what all classes of workloads share: draws, keys, values, plans.
  *
  * Random draws are integers compared with integers; the one place where reals decide (building
  * the alias tables) uses the four basic operations only, which IEEE 754 fixes to the last bit, so

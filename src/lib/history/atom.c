@@ -1,5 +1,13 @@
 /*
  * atom.c - looking at keys, values and labels, and writing them out.
+ *
+ * Ids become atoms (kind and content) by table lookups; atoms become text for people (atom_text)
+ * or JSON (atom_json).  Here are also the searches over what a frozen history keeps sorted: keys
+ * of a range, attributes of an operation, the transaction of an operation, extras of a
+ * transaction.
+ *
+ * Invariant: atom_json gives text that a reader turns into the same atom again; doubles are
+ * written with the fewest digits for which that is true.
  */
 #include <assert.h>
 #include <math.h>

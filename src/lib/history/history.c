@@ -118,7 +118,7 @@ static uint32_t intern_text(history *h, intern *t, enum atom_kind kind, const ch
     return intern_get(h, t, hash_bytes(s, n, h->secret + kind), a, s);
 }
 
-/* Table ids start behind VALUE_NULL and VALUE_EMPTY. */
+/* Table ids start after VALUE_NULL and VALUE_EMPTY. */
 static value_id table_value(uint32_t index)
 {
     return VALUE_TABLE + 2 + index;

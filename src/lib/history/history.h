@@ -27,11 +27,16 @@ typedef uint32_t txn_id;
 typedef uint32_t op_id;
 typedef uint64_t label; /* an id of the input: integer or string, see label_* */
 
-#define NO_ID UINT32_MAX
 #define VALUE_TABLE 0x80000000u   /* ids from here on index the value table */
 #define VALUE_NULL 0x80000000u    /* absent; as a read result: the key did not exist */
 #define VALUE_UNKNOWN 0xffffffffu /* a read whose result is not known */
 #define VALUE_EMPTY 0x80000001u   /* the empty list */
+
+/* To the levels, a list without elements and an absent key are the same. */
+static inline value_id value_or_absent(value_id v)
+{
+    return v == VALUE_EMPTY ? VALUE_NULL : v;
+}
 
 enum atom_kind {
     ATOM_NULL,
@@ -252,7 +257,7 @@ void history_init_entry(history *h, key_id k, value_id v);
 void history_mark(history *h, const char *json, size_t n);
 
 /* For formats that scatter the lines of a transaction: operation o becomes one of transaction
-   owner[o], behind those that came before it.  Transactions may have been ended empty, and
+   owner[o], after those that came before it.  Transactions may have been ended empty, and
    operations added between them.  Overwrites owner. */
 void history_regroup(history *h, txn_id *owner);
 
@@ -293,7 +298,7 @@ static inline const char *atom_bytes(const history *h, atom a)
 void range_ranks(const history *h, const range *r, uint32_t *lo, uint32_t *hi);
 /* The transaction that operation o belongs to: a binary search. */
 txn_id txn_of_op(const history *h, op_id o);
-/* First attribute of an operation, or NULL; the following ones stand behind it. */
+/* First attribute of an operation, or NULL; its others follow it in the array. */
 const attr *op_attrs(const history *h, op_id o);
 /* Index of the first extra of the transaction, or of the next one that has any.  Those of the
    header (NO_ID) stand first. */

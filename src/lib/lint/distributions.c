@@ -1,10 +1,10 @@
 /*
- * distributions.c - the distributions behind the counts of `stat`: over time, keys, sessions,
+ * distributions.c - the distributions beside the counts of `stat`: over time, keys, sessions,
  * sizes, and how many writers a read may have had.
  *
- * Linear, and what dear part there is depends on need: possible writers are counted read by read
- * only where some value was written twice (or equals an initial one); else every read has at most
- * one, and the counts say so.
+ * Linear.  The expensive part runs only where it is needed: possible writers are counted read by
+ * read only where some value was written twice (or equals an initial one); else every read has at
+ * most one, and the counts say so.
  */
 #include "lint/lint_internal.h"
 

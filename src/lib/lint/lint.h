@@ -2,9 +2,9 @@
  * lint.h - what makes a verdict on a history weak or meaningless, and what a history is made of.
  *
  * Three depths.  facts_gather counts what `check` needs on every run: linear, a few passes over
- * the operations; lint_cheap reads the cheap findings off it.  lint_run adds the dear ones and, for
- * each finding, how often and where.  shape_gather is for `stat`.  One table (lints.def) names
- * every finding; lint_fix repairs those whose repair cannot change what the database did.
+ * the operations; lint_cheap reads the cheap findings off it.  lint_run adds the expensive ones
+ * and, for each finding, how often and where.  shape_gather is for `stat`.  One table (lints.def)
+ * names every finding; lint_fix repairs those whose repair cannot change what the database did.
  */
 #ifndef RATEL_LINT_LINT_H
 #define RATEL_LINT_LINT_H

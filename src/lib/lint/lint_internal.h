@@ -25,7 +25,7 @@ void lint_example(lint *l, finding *f, const char *format, ...);
 /* Marks transactions of unknown outcome whose writes nobody can have read; false: none. */
 bool lint_unread(const history *h, mem *m, uint8_t *unread);
 
-/* The functions of the table: decide (dear ones) or confirm (cheap ones) and describe. */
+/* The functions of the table: decide (expensive ones) or confirm (cheap ones) and describe. */
 #define LINT(ID, function, name, severity, cost, fix, text, advice)                                \
     bool find_##function(lint *l, finding *f);
 #include "lint/lints.def"

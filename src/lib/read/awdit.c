@@ -14,13 +14,13 @@
 
 /* --- reading ------------------------------------------------------------------------------- */
 
-typedef struct reader {
+typedef struct awdit_reader {
     history *h;
     source *s;
     bool in_session; /* it has an event already */
     uint64_t sessions;
     label session;
-} reader;
+} awdit_reader;
 
 static const char *skip_blanks(const char *p)
 {
@@ -28,12 +28,12 @@ static const char *skip_blanks(const char *p)
     return p;
 }
 
-static void end_transaction(reader *r)
+static void end_transaction(awdit_reader *r)
 {
     if (r->h->open) history_end(r->h, TXN_COMMITTED);
 }
 
-static const char *number(reader *r, const char *p, uint64_t *out, const char *what)
+static const char *parse_number(awdit_reader *r, const char *p, uint64_t *out, const char *what)
 {
     source *s = r->s;
     const char *start = p;
@@ -51,13 +51,13 @@ static const char *number(reader *r, const char *p, uint64_t *out, const char *w
     return p;
 }
 
-static const char *event(reader *r, const char *p)
+static const char *event(awdit_reader *r, const char *p)
 {
     history *h = r->h;
     uint64_t key, value;
     bool write = *p == 'w';
-    p = number(r, p + 1, &key, "key");
-    p = number(r, p, &value, "value");
+    p = parse_number(r, p + 1, &key, "key");
+    p = parse_number(r, p, &value, "value");
     if (!r->in_session) r->session = label_uint(h, r->sessions++);
     r->in_session = true;
     if (!h->open) {
@@ -69,8 +69,8 @@ static const char *event(reader *r, const char *p)
     return p;
 }
 
-/* A line holds at most one event, with separators before and behind it. */
-static void read_line(reader *r, const char *p, const char *end)
+/* A line holds at most one event, with separators before and after it. */
+static void read_line(awdit_reader *r, const char *p, const char *end)
 {
     bool had_event = false;
     while ((p = skip_blanks(p)) < end) {
@@ -94,7 +94,7 @@ static void read_line(reader *r, const char *p, const char *end)
 
 void awdit_read(history *h, source *s)
 {
-    reader r = {.h = h, .s = s};
+    awdit_reader r = {.h = h, .s = s};
     const char *p, *end;
     source_skip_bom(s);
     while (source_next_line(s, &p, &end)) read_line(&r, p, end);

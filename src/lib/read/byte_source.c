@@ -1,5 +1,11 @@
 /*
- * byte_source.c - see byte_source.h.
+ * byte_source.c - the window of a reader, and positions in messages.
+ *
+ * source_more moves what is still unread to the start of the window, doubles the window if the
+ * unit fills it, and asks the callback for more.  Line breaks are counted as bytes leave the
+ * window, and those still in it only when a message needs a position.
+ *
+ * Invariant: the byte after the last one of the window is NUL, also after every move.
  */
 #include "read/byte_source.h"
 

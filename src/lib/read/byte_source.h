@@ -57,7 +57,7 @@ uint64_t source_line(source *s, size_t where);
 
 /* Consumes white space of text formats up to the next unit; false at the end of input. */
 bool source_skip_space(source *s);
-/* The next line, [*line, *end), without its line break; the source then stands behind it.  Some
+/* The next line, [*line, *end), without its line break; the source then stands after it.  Some
    blank, line break or NUL stands at *end.  False at the end of input. */
 bool source_next_line(source *s, const char **line, const char **end);
 /* Passes a byte order mark. */

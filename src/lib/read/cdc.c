@@ -28,11 +28,11 @@ typedef struct entry {
     value_id value, before; /* VALUE_UNKNOWN: nothing was replaced, or nobody says what */
 } entry;
 
-typedef struct reader {
+typedef struct cdc_reader {
     json j;
     history *h;
     VEC(entry) entries;
-} reader;
+} cdc_reader;
 
 /* A word of the member's name: an integer, 'text' or None. */
 typedef struct word {
@@ -74,7 +74,7 @@ static bool to_int(word w, int64_t *v)
     return true;
 }
 
-static bool take_version(reader *r, json_text name, entry *e)
+static bool take_version(cdc_reader *r, json_text name, entry *e)
 {
     const char *p = spaces(name.at, name.at + name.n), *end = name.at + name.n;
     bool has_key = false, has_value = false;
@@ -106,7 +106,7 @@ static bool take_version(reader *r, json_text name, entry *e)
     return has_key && has_value && p + 1 == end;
 }
 
-static void read_before(reader *r, entry *e)
+static void read_before(cdc_reader *r, entry *e)
 {
     json *j = &r->j;
     if (json_literal(j, "null")) return;
@@ -130,7 +130,7 @@ static void read_before(reader *r, entry *e)
     if (e->before == VALUE_NULL) e->before = VALUE_UNKNOWN;
 }
 
-static void read_entry(reader *r)
+static void read_entry(cdc_reader *r)
 {
     json *j = &r->j;
     entry e = {.before = VALUE_UNKNOWN, .at = r->entries.n};
@@ -174,7 +174,7 @@ static int by_commit(const void *x, const void *y)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-static _Noreturn void contradiction(reader *r, const entry *e, const char *what)
+static _Noreturn void contradiction(cdc_reader *r, const entry *e, const char *what)
 {
     strbuf b;
     strbuf_init(&b, &r->h->mem);
@@ -187,7 +187,7 @@ static _Noreturn void contradiction(reader *r, const entry *e, const char *what)
 
 /* Positions are given in the order of commits; the last version of each key is kept to see that
    pre_write says the same. */
-static void check_order(reader *r)
+static void check_order(cdc_reader *r)
 {
     history *h = r->h;
     key_set known = {0}; /* (key, value) */
@@ -211,7 +211,7 @@ static void check_order(reader *r)
     mem_put(&h->mem, last);
 }
 
-static label txn_name(reader *r, strbuf *b, const entry *e)
+static label txn_name(cdc_reader *r, strbuf *b, const entry *e)
 {
     b->n = 0;
     strbuf_i64(b, e->start);
@@ -220,7 +220,7 @@ static label txn_name(reader *r, strbuf *b, const entry *e)
     return label_str(r->h, b->at, b->n);
 }
 
-static void build(reader *r)
+static void build(cdc_reader *r)
 {
     history *h = r->h;
     size_t keys = history_keys(h);
@@ -256,7 +256,7 @@ static void build(reader *r)
 
 void cdc_read(history *h, source *s)
 {
-    reader r = {.h = h};
+    cdc_reader r = {.h = h};
     json *j = &r.j;
     json_stream(j, s);
     if (!json_peek(j)) json_expected(j, "'{'");

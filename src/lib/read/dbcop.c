@@ -27,7 +27,7 @@ static uint64_t load64(const unsigned char *p)
 
 /* --- reading ------------------------------------------------------------------------------- */
 
-static const unsigned char *take(source *s, size_t n, const char *what)
+static const unsigned char *take_bytes(source *s, size_t n, const char *what)
 {
     if (!source_need(s, n)) source_fail(s, s->n, "the file ends inside %s", what);
     const char *p = s->at + s->pos;
@@ -37,7 +37,7 @@ static const unsigned char *take(source *s, size_t n, const char *what)
 
 static uint64_t take64(source *s, const char *what)
 {
-    return load64(take(s, 8, what));
+    return load64(take_bytes(s, 8, what));
 }
 
 /* A header string, kept as a JSON string.  It comes in pieces, so a false length costs nothing. */
@@ -119,7 +119,7 @@ void dbcop_read(history *h, source *s)
             history_begin(h);
             history_session(h, session);
             events(h, s, n);
-            const unsigned char *ok = take(s, 1, "a transaction");
+            const unsigned char *ok = take_bytes(s, 1, "a transaction");
             if (*ok > 1)
                 source_fail(s, s->pos - 1, "expected the byte 0 or 1, found %u", (unsigned)*ok);
             history_end(h, *ok ? TXN_COMMITTED : TXN_ABORTED);

@@ -53,13 +53,13 @@ static void settle_zeros(history *h, zeros *z)
 
 /* --- JSON: reading --------------------------------------------------------------------------- */
 
-typedef struct reader {
+typedef struct dbcop_reader {
     history *h;
     json j;
     zeros zeros;
     strbuf name, text;
     uint64_t sessions;
-} reader;
+} dbcop_reader;
 
 static void only_once(json *j, bool *seen, const char *where, const char *name)
 {
@@ -67,7 +67,7 @@ static void only_once(json *j, bool *seen, const char *where, const char *name)
     *seen = true;
 }
 
-static value_id read_version(reader *r, bool write)
+static value_id read_version(dbcop_reader *r, bool write)
 {
     json *j = &r->j;
     json_space(j);
@@ -81,7 +81,7 @@ static value_id read_version(reader *r, bool write)
 }
 
 /* {"variable":0,"version":1}, the brace being next */
-static void read_tagged(reader *r, bool write)
+static void read_tagged(dbcop_reader *r, bool write)
 {
     json *j = &r->j;
     bool has_variable = false, has_version = false;
@@ -108,7 +108,7 @@ static void read_tagged(reader *r, bool write)
     add_op(r->h, &r->zeros, write, k, v);
 }
 
-static void read_event(reader *r)
+static void read_event(dbcop_reader *r)
 {
     json *j = &r->j;
     json_space(j);
@@ -138,21 +138,21 @@ static void read_event(reader *r)
 }
 
 /* Members that we do not know are kept under their names with our prefix. */
-static void name_member(reader *r, json_text name)
+static void name_member(dbcop_reader *r, json_text name)
 {
     r->name.n = 0;
     strbuf_str(&r->name, prefix);
     strbuf_add(&r->name, name.at, name.n);
 }
 
-static void keep_member(reader *r)
+static void keep_member(dbcop_reader *r)
 {
     r->text.n = 0;
     json_compact(json_skip(&r->j), &r->text);
     history_extra(r->h, r->name.at, r->name.n, r->text.at, r->text.n);
 }
 
-static void read_transaction(reader *r, label session)
+static void read_transaction(dbcop_reader *r, label session)
 {
     json *j = &r->j;
     history *h = r->h;
@@ -186,7 +186,7 @@ static void read_transaction(reader *r, label session)
     history_end(h, committed ? TXN_COMMITTED : TXN_ABORTED);
 }
 
-/* In an array of the stream, behind the bracket or an element. */
+/* In an array of the stream, after the bracket or an element. */
 static bool stream_empty(json *j)
 {
     return json_peek(j) && json_take(j, ']');
@@ -197,7 +197,7 @@ static bool stream_more(json *j, char close)
     return json_more(j, close);
 }
 
-static void read_sessions(reader *r)
+static void read_sessions(dbcop_reader *r)
 {
     json *j = &r->j;
     json_peek(j);
@@ -237,7 +237,7 @@ static bool params_as_array(const strbuf *object, strbuf *out)
     return end - p == 1;
 }
 
-static void keep_params(reader *r)
+static void keep_params(dbcop_reader *r)
 {
     strbuf array;
     strbuf_init(&array, &r->h->mem);
@@ -248,7 +248,7 @@ static void keep_params(reader *r)
     strbuf_free(&array);
 }
 
-static void read_object(reader *r)
+static void read_object(dbcop_reader *r)
 {
     json *j = &r->j;
     bool has_data = false;
@@ -277,7 +277,7 @@ static void read_object(reader *r)
     if (!has_data) json_fail(j, j->p - 1, "a history without \"data\"");
 }
 
-/* Header extras that came behind those of transactions must stand before them. */
+/* Header extras that came after those of transactions must stand before them. */
 static void sort_extras(history *h)
 {
     VEC(extra) late = {0};
@@ -298,7 +298,7 @@ static void sort_extras(history *h)
 
 void dbcop_json_read(history *h, source *s)
 {
-    reader r = {.h = h};
+    dbcop_reader r = {.h = h};
     json *j = &r.j;
     json_stream(j, s);
     strbuf_init(&r.name, &h->mem);

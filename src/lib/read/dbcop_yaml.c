@@ -104,7 +104,7 @@ static _Noreturn void expected(yaml *y, const char *what)
     source_fail(y->s, where, "expected %s, found '%c'", what, c);
 }
 
-static bool take(yaml *y, char c)
+static bool take_char(yaml *y, char c)
 {
     if (!next(y) || *y->p != c) return false;
     y->p++;
@@ -142,7 +142,7 @@ static word take_word(yaml *y)
 
 /* --- collections ----------------------------------------------------------------------------- */
 
-/* What stands behind a dash or a colon: it begins in a column right of `indent`. */
+/* What stands after a dash or a colon: it begins in a column right of `indent`. */
 typedef void (*node)(yaml *y, ptrdiff_t indent);
 typedef void (*member)(yaml *y, word name, const char *at, ptrdiff_t indent);
 
@@ -165,7 +165,7 @@ static void flow(yaml *y, char close, node item, member of)
     y->p++;
     y->first = false;
     y->flow++;
-    while (!take(y, close)) {
+    while (!take_char(y, close)) {
         if (item) {
             item(y, 0);
         } else {
@@ -176,7 +176,7 @@ static void flow(yaml *y, char close, node item, member of)
             y->p++;
             of(y, name, at, 0);
         }
-        if (!take(y, ',') && (!next(y) || *y->p != close))
+        if (!take_char(y, ',') && (!next(y) || *y->p != close))
             expected(y, close == ']' ? "',' or ']'" : "',' or '}'");
     }
     y->flow--;
@@ -232,7 +232,7 @@ static bool boolean(yaml *y, ptrdiff_t indent)
     return yes;
 }
 
-static uint64_t number(yaml *y, ptrdiff_t indent)
+static uint64_t read_number(yaml *y, ptrdiff_t indent)
 {
     uint64_t v = 0;
     must_be_inside(y, indent, "an unsigned number");
@@ -264,10 +264,10 @@ static void event_member(yaml *y, word name, const char *at, ptrdiff_t indent)
         y->event.write = boolean(y, indent);
     } else if (is(name, "variable")) {
         once(y, &y->event.seen, VARIABLE, at);
-        y->event.variable = number(y, indent);
+        y->event.variable = read_number(y, indent);
     } else if (is(name, "value")) {
         once(y, &y->event.seen, VALUE, at);
-        y->event.value = number(y, indent);
+        y->event.value = read_number(y, indent);
     } else if (is(name, "success")) {
         once(y, &y->event.seen, SUCCESS, at);
         y->event.success = boolean(y, indent);

@@ -298,7 +298,7 @@ static const char *string_key(const look *l, const char *p, const char *(*json)(
     return "edn";
 }
 
-/* The opening of a map, behind its brace. */
+/* The opening of a map, after its brace. */
 static const char *open_map(const look *l, const char *p, const char *(*json)(const look *))
 {
     p = skip_blank(p, l->end);

@@ -67,7 +67,7 @@ typedef struct process {
     uint32_t open; /* index + 1 of its pending invocation, or 0 */
 } process;
 
-typedef struct reader {
+typedef struct edn_reader {
     history *h;
     source *s;
     mem *mem;
@@ -84,13 +84,13 @@ typedef struct reader {
     int64_t last_time;
     uint64_t nameless;  /* transactions without :process */
     uint64_t backwards; /* transaction events whose :time is less than an earlier one */
-} reader;
+} edn_reader;
 
 /* --- scalars ------------------------------------------------------------------------------- */
 
-static value_id read_value(reader *r, edn *e, const char **at);
+static value_id read_value(edn_reader *r, edn *e, const char **at);
 
-static const char *decoded(reader *r, const char *p)
+static const char *decoded(edn_reader *r, const char *p)
 {
     r->text.n = 0;
     edn_string(p, &r->text);
@@ -120,7 +120,7 @@ static bool unsigned_of(edn_span digits, uint64_t *out)
     return true;
 }
 
-static value_id read_number(reader *r, edn_span t)
+static value_id read_number(edn_reader *r, edn_span t)
 {
     edn_span digits;
     int64_t i;
@@ -139,14 +139,14 @@ static value_id read_number(reader *r, edn_span t)
 }
 
 /* A collection as one value: its JSON, so that white space makes no difference. */
-static value_id as_json(reader *r, edn *e, const char **at)
+static value_id as_json(edn_reader *r, edn *e, const char **at)
 {
     r->json.n = 0;
     *at = edn_json(e, *at, &r->json);
     return value_str(r->h, r->json.at, r->json.n);
 }
 
-static value_id read_list(reader *r, edn *e, const char **at)
+static value_id read_list(edn_reader *r, edn *e, const char **at)
 {
     size_t start = r->list.n;
     char close = **at == '[' ? ']' : ')';
@@ -162,7 +162,7 @@ static value_id read_list(reader *r, edn *e, const char **at)
     return list;
 }
 
-static value_id read_value(reader *r, edn *e, const char **at)
+static value_id read_value(edn_reader *r, edn *e, const char **at)
 {
     const char *p = *at;
     if (*p == '[' || *p == '(') return read_list(r, e, at);
@@ -184,7 +184,7 @@ static bool is_collection(const char *p)
     return *p == '[' || *p == '(' || *p == '{' || (*p == '#' && p[1] == '{');
 }
 
-static key_id read_key(reader *r, edn *e, const char **at)
+static key_id read_key(edn_reader *r, edn *e, const char **at)
 {
     const char *p = *at;
     edn_span t = {p, *at = edn_skip(e, p)}, digits;
@@ -203,7 +203,7 @@ static key_id read_key(reader *r, edn *e, const char **at)
     return key_str(r->h, t.at, (size_t)(t.end - t.at));
 }
 
-static label read_label(reader *r, edn *e, const char *p)
+static label read_label(edn_reader *r, edn *e, const char *p)
 {
     edn_span t = {p, edn_skip(e, p)};
     int64_t i;
@@ -240,7 +240,7 @@ static inline const char *plain_number(const char *p, int64_t *out)
 /* [:r 12 nil] [:r 12 [1 2 3]] [:w 12 7] [:append 12 7] with single spaces, which is what Jepsen
    prints and nearly all that is ever read.  For anything else returns NULL and has added no
    operation. */
-static const char *plain_op(reader *r, const char *p, enum ops_mode mode)
+static const char *plain_op(edn_reader *r, const char *p, enum ops_mode mode)
 {
     unsigned kind;
     int64_t key, v;
@@ -306,7 +306,7 @@ static unsigned read_op_name(edn *e, const char *p, const char *end)
 }
 
 /* Any micro-operation; p stands on its first byte. */
-static const char *read_op(reader *r, edn *e, const char *p, enum ops_mode mode)
+static const char *read_op(edn_reader *r, edn *e, const char *p, enum ops_mode mode)
 {
     const char *start = p = edn_untag(e, p);
     if (*p != '[' && *p != '(') edn_fail(e, p, "expected a micro-operation such as [:r 1 nil]");
@@ -348,7 +348,7 @@ static const char *read_op(reader *r, edn *e, const char *p, enum ops_mode mode)
 }
 
 /* The value of a transaction event; nil is none. */
-static void read_ops(reader *r, edn *e, const char *value, enum ops_mode mode)
+static void read_ops(edn_reader *r, edn *e, const char *value, enum ops_mode mode)
 {
     const char *p = edn_untag(e, value);
     if (starts_with(p, "nil") && edn_token(p) == p + 3) return;
@@ -362,7 +362,7 @@ static void read_ops(reader *r, edn *e, const char *value, enum ops_mode mode)
 
 /* --- processes and what they have open ----------------------------------------------------- */
 
-static process *find_process(reader *r, label name)
+static process *find_process(edn_reader *r, label name)
 {
     uint32_t *known = id_map_at(r->mem, &r->process_of, name);
     if (*known != MAP_NONE) return &r->processes.at[*known];
@@ -374,7 +374,7 @@ static process *find_process(reader *r, label name)
     return &r->processes.at[*known];
 }
 
-static void put_aside(reader *r, const event *v, process *owner)
+static void put_aside(edn_reader *r, const event *v, process *owner)
 {
     if (!r->free_pending) {
         pending fresh = {0};
@@ -403,7 +403,7 @@ static void put_aside(reader *r, const event *v, process *owner)
     owner->open = index;
 }
 
-static void release(reader *r, process *owner)
+static void release(edn_reader *r, process *owner)
 {
     pending *p = &r->pendings.at[owner->open - 1];
     *(p->prev ? &r->pendings.at[p->prev - 1].next : &r->first_pending) = p->next;
@@ -432,7 +432,7 @@ static enum field field_named(edn_span key)
 
 /* Finds the fields of the event whose brace is at p; NULL if the text ends first.  Keeps nothing
    but pointers into it, so that the unit can be started again. */
-static const char *scan_event(reader *r, edn *e, const char *p, event *v)
+static const char *scan_event(edn_reader *r, edn *e, const char *p, event *v)
 {
     memset(v, 0, sizeof *v);
     r->others.n = 0;
@@ -510,7 +510,7 @@ static bool is_transaction(edn *e, const event *v)
 
 /* --- fields that are only carried along ------------------------------------------------------ */
 
-static void read_others(reader *r, edn *e)
+static void read_others(edn_reader *r, edn *e)
 {
     for (size_t i = 0; i < r->others.n; i++) {
         const other_field *o = &r->others.at[i];
@@ -529,7 +529,7 @@ static void read_others(reader *r, edn *e)
 }
 
 /* Fields of the invocation that the completion, whose own were just read, does not repeat. */
-static void read_invoked_others(reader *r, const pending *p)
+static void read_invoked_others(edn_reader *r, const pending *p)
 {
     edn e;
     event v;
@@ -552,14 +552,14 @@ static void read_invoked_others(reader *r, const pending *p)
 }
 
 /* A :time or :index that is no integer is of no use to us, but still the user's. */
-static void keep_strange(reader *r, edn_span value, const char *key)
+static void keep_strange(edn_reader *r, edn_span value, const char *key)
 {
     if (is_nil(value)) return;
     other_field o = {{key, key + strlen(key) - 1}, value};
     vec_push(r->mem, &r->others, o);
 }
 
-static void read_times(reader *r, const pending *p, const event *v)
+static void read_times(edn_reader *r, const pending *p, const event *v)
 {
     bool begun = p && p->has_time, ended = v && v->has_time;
     if (!(begun && p->time > 0) && !(ended && v->time > 0)) return;
@@ -580,7 +580,7 @@ static void read_times(reader *r, const pending *p, const event *v)
 
 /* dbcdc-runner: {:rts start :cts commit}, where a transaction that wrote nothing has no :cts.
    Anything else under that name is an unknown field. */
-static void read_ts(reader *r, edn *e, const event *v)
+static void read_ts(edn_reader *r, edn *e, const event *v)
 {
     edn_span t = v->field[TS];
     int64_t start = 0, commit = 0;
@@ -612,7 +612,7 @@ static void read_ts(reader *r, edn *e, const event *v)
     if (has_commit || has_start) history_time(r->h, TXN_HAS_COMMIT_TS, has_commit ? commit : start);
 }
 
-static void mark_member(reader *r, edn *e, const char *name, edn_span value)
+static void mark_member(edn_reader *r, edn *e, const char *name, edn_span value)
 {
     if (!value.at) return;
     strbuf_printf(&r->json, ",\"%s\":", name);
@@ -622,7 +622,7 @@ static void mark_member(reader *r, edn *e, const char *name, edn_span value)
 /* A fault or another event that is no transaction: all its fields, and "at" on the clock of begin
    and end, the number of the transaction event before it.  A mark that our writer turned into an
    event (:f :mark, the object as :value) is itself again. */
-static void read_mark(reader *r, edn *e, const event *v)
+static void read_mark(edn_reader *r, edn *e, const event *v)
 {
     edn_span name;
     bool nemesis = is_nemesis(v);
@@ -655,7 +655,7 @@ static void read_mark(reader *r, edn *e, const event *v)
 
 /* The operations of an invocation that has no completion, or one without :value.  What it read
    is not known. */
-static void read_pending_ops(reader *r, const pending *p)
+static void read_pending_ops(edn_reader *r, const pending *p)
 {
     edn e;
     if (!p->value_at) return;
@@ -663,7 +663,7 @@ static void read_pending_ops(reader *r, const pending *p)
     read_ops(r, &e, p->text.at + p->value_at, BLIND);
 }
 
-static label lone_session(reader *r, int64_t number)
+static label lone_session(edn_reader *r, int64_t number)
 {
     r->text.n = 0;
     strbuf_str(&r->text, "event ");
@@ -671,7 +671,7 @@ static label lone_session(reader *r, int64_t number)
     return label_str(r->h, r->text.at, r->text.n);
 }
 
-static void read_completion(reader *r, edn *e, const event *v, process *owner)
+static void read_completion(edn_reader *r, edn *e, const event *v, process *owner)
 {
     static const enum txn_status status[] = {
         [OK] = TXN_COMMITTED, [FAIL] = TXN_ABORTED, [INFO] = TXN_UNKNOWN};
@@ -699,7 +699,7 @@ static void read_completion(reader *r, edn *e, const event *v, process *owner)
 }
 
 /* The invocations still open at the end of the file, in their order. */
-static void read_unfinished(reader *r)
+static void read_unfinished(edn_reader *r)
 {
     while (r->first_pending) {
         const pending *p = &r->pendings.at[r->first_pending - 1];
@@ -720,7 +720,7 @@ static void read_unfinished(reader *r)
     }
 }
 
-static void read_event(reader *r, edn *e, event *v)
+static void read_event(edn_reader *r, edn *e, event *v)
 {
     int64_t index;
     read_type(e, v);
@@ -756,7 +756,7 @@ static void read_event(reader *r, edn *e, event *v)
 
 /* More text for the unit at s->pos.  Twice as much at least, or a source that gives little at a
    time would make us start a large unit again and again. */
-static void more(reader *r, const char *what)
+static void more(edn_reader *r, const char *what)
 {
     source *s = r->s;
     size_t had = s->n - s->pos;
@@ -766,7 +766,7 @@ static void more(reader *r, const char *what)
     } while (s->n - s->pos < 2 * had);
 }
 
-static void read_file(reader *r)
+static void read_file(edn_reader *r)
 {
     source *s = r->s;
     edn *e = &r->e;
@@ -817,7 +817,7 @@ static void read_file(reader *r)
 }
 
 /* Header extras stand before all others. */
-static void header_extra(reader *r, const char *name, uint64_t count)
+static void header_extra(edn_reader *r, const char *name, uint64_t count)
 {
     history *h = r->h;
     if (!count) return;
@@ -829,15 +829,15 @@ static void header_extra(reader *r, const char *name, uint64_t count)
     h->extras.at[0] = header;
 }
 
-static void open_reader(reader *r, history *h, source *s)
+static void open_reader(edn_reader *r, history *h, source *s)
 {
-    *r = (reader){.h = h, .s = s, .mem = s->mem, .last_number = -1};
+    *r = (edn_reader){.h = h, .s = s, .mem = s->mem, .last_number = -1};
     strbuf_init(&r->text, r->mem);
     strbuf_init(&r->json, r->mem);
     vec_reserve(r->mem, &r->list, 64); /* never NULL, so that an empty list is no special case */
 }
 
-static void close_reader(reader *r)
+static void close_reader(edn_reader *r)
 {
     read_unfinished(r);
     header_extra(r, "time_backwards", r->backwards);
@@ -855,7 +855,7 @@ static void close_reader(reader *r)
 
 void edn_la_read(history *h, source *s)
 {
-    reader r;
+    edn_reader r;
     open_reader(&r, h, s);
     read_file(&r);
     close_reader(&r);
@@ -870,7 +870,7 @@ void edn_rw_read(history *h, source *s)
 /* --- elle-cli JSON --------------------------------------------------------------------------- */
 
 /* JSON is EDN in other punctuation: commas are white space, strings serve as keywords.  What is
-   left are the colons behind names, and null.  So an event that has been checked as JSON is made
+   left are the colons after names, and null.  So an event that has been checked as JSON is made
    EDN where it stands, byte for byte, and errors found later still have their right place. */
 static void make_edn(char *p, const char *end)
 {
@@ -887,7 +887,7 @@ static void make_edn(char *p, const char *end)
     }
 }
 
-static void read_json_event(reader *r, json *j)
+static void read_json_event(edn_reader *r, json *j)
 {
     event v;
     if (*j->p != '{') json_expected(j, "an event, an object such as {\"type\":\"ok\",...}");
@@ -903,7 +903,7 @@ static void read_json_event(reader *r, json *j)
 /* One array of events, as elle-cli has it, or events one after another. */
 void elle_json_read(history *h, source *s)
 {
-    reader r;
+    edn_reader r;
     json j;
     open_reader(&r, h, s);
     json_stream(&j, s);

@@ -1,7 +1,12 @@
 /*
- * edn_lex.c - see edn_lex.h.  The grammar is that of https://github.com/edn-format/edn, plus
- * what Clojure prints and edn readers accept: ##Inf, #"regex", #:ns{...}, octal escapes, and the
- * escape of a slash, which JSON has.
+ * edn_lex.c - scanning EDN forms, and turning them into JSON.
+ *
+ * The grammar is that of https://github.com/edn-format/edn, plus what Clojure prints and edn
+ * readers accept: ##Inf, #"regex", #:ns{...}, octal escapes, and the escape of a slash, which
+ * JSON has.
+ *
+ * Invariant: what edn_skip has accepted is well formed, so the functions that look at a form a
+ * second time check no syntax; recursion ends at EDN_DEPTH.
  */
 #include "read/edn_lex.h"
 

@@ -44,7 +44,7 @@ static inline bool edn_digit(char c)
 
 /* The window as it is now; call again after source_more. */
 void edn_window(edn *e, source *s);
-/* A checked form that was copied away; a NUL byte must stand behind it. */
+/* A checked form that was copied away; a NUL byte must follow it. */
 void edn_copy(edn *e, source *s, edn_span form);
 
 _Noreturn void edn_fail(edn *e, const char *where, const char *format, ...)
@@ -68,7 +68,7 @@ static inline const char *edn_token(const char *p)
     while (edn_class_of(*p) == EDN_TOKEN) p++;
     return p;
 }
-/* The form behind its tags, if it has any. */
+/* The form after its tags, if it has any. */
 const char *edn_untag(edn *e, const char *p);
 
 static inline bool edn_is_number(const char *p)
@@ -86,7 +86,7 @@ static inline bool edn_is(edn_span t, const char *word)
     return (size_t)(t.end - t.at) == n && !memcmp(t.at, word, n);
 }
 
-/* The text of the string at p (checked), decoded, behind what `out` holds. */
+/* The text of the string at p (checked), decoded, after what `out` holds. */
 void edn_string(const char *p, strbuf *out);
 /* The checked form at p as JSON: keywords as strings with their colon, except as keys of maps;
    sets and lists as arrays; a tagged form as {"#tag": form}; chars, ratios, symbols and decimals

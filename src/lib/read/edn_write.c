@@ -30,7 +30,7 @@ typedef struct event {
     bool completion;
 } event;
 
-typedef struct writer {
+typedef struct edn_writer {
     const history *h;
     sink *out;
     strbuf *b;
@@ -45,7 +45,7 @@ typedef struct writer {
     uint32_t *open; /* per session: transaction + 1 that is invoked and not completed */
     size_t header_extras, next_mark;
     int64_t next_index;
-} writer;
+} edn_writer;
 
 /* --- values -------------------------------------------------------------------------------- */
 
@@ -123,21 +123,21 @@ static void put_atom(const history *h, atom a, strbuf *b)
 
 /* --- punctuation of the two formats ---------------------------------------------------------- */
 
-static void begin_event(writer *w)
+static void begin_event(edn_writer *w)
 {
     if (w->json) strbuf_str(w->b, w->any ? ",\n{" : "[{");
     if (!w->json) strbuf_char(w->b, '{');
     w->any = true;
 }
 
-static void end_event(writer *w)
+static void end_event(edn_writer *w)
 {
     strbuf_str(w->b, w->json ? "}" : "}\n");
     sink_check(w->out);
 }
 
 /* The name of a field and what stands around it; `first` in its map. */
-static void put_field(writer *w, const char *name, bool first)
+static void put_field(edn_writer *w, const char *name, bool first)
 {
     if (!first) strbuf_str(w->b, w->json ? "," : ", ");
     strbuf_str(w->b, w->json ? "\"" : ":");
@@ -146,19 +146,19 @@ static void put_field(writer *w, const char *name, bool first)
 }
 
 /* A keyword of EDN. */
-static void put_word(writer *w, const char *word)
+static void put_word(edn_writer *w, const char *word)
 {
     strbuf_str(w->b, w->json ? "\"" : ":");
     strbuf_str(w->b, word);
     if (w->json) strbuf_char(w->b, '"');
 }
 
-static void put_nothing(writer *w)
+static void put_nothing(edn_writer *w)
 {
     strbuf_str(w->b, w->json ? "null" : "nil");
 }
 
-static void put_scalar(writer *w, atom a)
+static void put_scalar(edn_writer *w, atom a)
 {
     (w->json ? atom_json : put_atom)(w->h, a, w->b);
 }
@@ -201,9 +201,9 @@ static const char *json_text(const char *p, const char *end, strbuf *text)
     return p + 1;
 }
 
-static const char *put_json(writer *w, const char *p, const char *end, unsigned depth);
+static const char *put_json(edn_writer *w, const char *p, const char *end, unsigned depth);
 
-static const char *put_json_string(writer *w, const char *p, const char *end, bool key)
+static const char *put_json_string(edn_writer *w, const char *p, const char *end, bool key)
 {
     strbuf text;
     strbuf_init(&text, w->mem);
@@ -215,7 +215,7 @@ static const char *put_json_string(writer *w, const char *p, const char *end, bo
 }
 
 /* Puts `"name": value, ...` up to the brace that ends the object. */
-static const char *put_json_members(writer *w, const char *p, const char *end, unsigned depth)
+static const char *put_json_members(edn_writer *w, const char *p, const char *end, unsigned depth)
 {
     for (bool first = true;; first = false) {
         p = json_space(p, end);
@@ -234,7 +234,7 @@ static const char *put_json_members(writer *w, const char *p, const char *end, u
 }
 
 /* Appends one JSON value as EDN; NULL if it is none (its text then half written). */
-static const char *put_json(writer *w, const char *p, const char *end, unsigned depth)
+static const char *put_json(edn_writer *w, const char *p, const char *end, unsigned depth)
 {
     if (p >= end || depth > EDN_DEPTH - 2) return NULL;
     if (*p == '"') return put_json_string(w, p, end, false);
@@ -279,7 +279,7 @@ static bool is_list(const history *h, value_id v)
     return v >= VALUE_EMPTY && v != VALUE_UNKNOWN && value_atom(h, v).kind == ATOM_LIST;
 }
 
-static void look_at_keys(writer *w)
+static void look_at_keys(edn_writer *w)
 {
     const history *h = w->h;
     w->keys = mem_array0(w->mem, uint8_t, history_keys(h) + 1);
@@ -304,7 +304,7 @@ static void look_at_keys(writer *w)
 }
 
 /* The JSON value at p, as EDN or, if it is one, as it stands; NULL if it is none. */
-static const char *put_value(writer *w, const char *p, const char *end)
+static const char *put_value(edn_writer *w, const char *p, const char *end)
 {
     size_t start = w->b->n;
     const char *after = put_json(w, p, end, 0);
@@ -315,7 +315,7 @@ static const char *put_value(writer *w, const char *p, const char *end)
 }
 
 /* Whether the format can hold an operation; what it cannot is noted. */
-static bool holds(writer *w, op_id o, enum txn_status status)
+static bool holds(edn_writer *w, op_id o, enum txn_status status)
 {
     const history *h = w->h;
     enum op_kind kind = op_kind_of(h, o);
@@ -344,7 +344,7 @@ static bool holds(writer *w, op_id o, enum txn_status status)
     return false;
 }
 
-static void put_ops(writer *w, txn_id t, bool results)
+static void put_ops(edn_writer *w, txn_id t, bool results)
 {
     static const char *const names[] = {[OP_READ] = "r", [OP_WRITE] = "w", [OP_APPEND] = "append"};
     const history *h = w->h;
@@ -401,7 +401,7 @@ static bool is_reserved(edn_span name)
     return false;
 }
 
-static void put_extras(writer *w, txn_id t)
+static void put_extras(edn_writer *w, txn_id t)
 {
     const history *h = w->h;
     for (size_t i = txn_extras(h, t); i < h->extras.n && h->extras.at[i].txn == t; i++) {
@@ -436,7 +436,7 @@ static void put_extras(writer *w, txn_id t)
     }
 }
 
-static void put_txn_time(writer *w, txn_id t, bool completion)
+static void put_txn_time(edn_writer *w, txn_id t, bool completion)
 {
     const history *h = w->h;
     for (size_t i = txn_extras(h, t); i < h->extras.n && h->extras.at[i].txn == t; i++) {
@@ -450,7 +450,7 @@ static void put_txn_time(writer *w, txn_id t, bool completion)
     }
 }
 
-static void put_ts(writer *w, txn_id t)
+static void put_ts(edn_writer *w, txn_id t)
 {
     const history *h = w->h;
     bool start = h->txn_flags[t] & TXN_HAS_START_TS, commit = h->txn_flags[t] & TXN_HAS_COMMIT_TS;
@@ -471,7 +471,7 @@ static void put_ts(writer *w, txn_id t)
 }
 
 /* The process; one called "nemesis" would come back as no client at all. */
-static void put_process(writer *w, uint32_t session)
+static void put_process(edn_writer *w, uint32_t session)
 {
     atom a = label_atom(w->h, w->h->sessions.at[session]);
     if (w->json && a.kind == ATOM_STR && a.len == 7 && !memcmp(atom_bytes(w->h, a), "nemesis", 7))
@@ -483,7 +483,7 @@ static void put_process(writer *w, uint32_t session)
 }
 
 /* :f :txn and a number of its own make it a transaction event again. */
-static void put_event(writer *w, txn_id t, bool completion, bool last, int64_t index)
+static void put_event(edn_writer *w, txn_id t, bool completion, bool last, int64_t index)
 {
     static const char *const types[] = {
         [TXN_COMMITTED] = "ok", [TXN_ABORTED] = "fail", [TXN_UNKNOWN] = "info"};
@@ -522,7 +522,7 @@ static bool nemesis_mark(edn_span t, int64_t *at, const char **members)
     return true;
 }
 
-static bool is_type(const writer *w, edn_span json)
+static bool is_type(const edn_writer *w, edn_span json)
 {
     static const char *const types[] = {"\":invoke\"", "\":ok\"", "\":fail\"", "\":info\""};
     static const char *const plain[] = {"\"invoke\"", "\"ok\"", "\"fail\"", "\"info\""};
@@ -533,7 +533,7 @@ static bool is_type(const writer *w, edn_span json)
 
 /* Would edn.c take these members back as fields of an event?  Marks of other origin may look like
    its own, and keys that were no keywords may share a field's name. */
-static bool event_members(writer *w, const char *p, const char *end)
+static bool event_members(edn_writer *w, const char *p, const char *end)
 {
     static const char *const fields[] = {"type", "f", "time", "value", "ts", "process", "index"};
     enum { TYPE_FIELD = 0, TIME_FIELD = 2, ONCE = 5, NAMES = 7 };
@@ -568,7 +568,7 @@ static bool event_members(writer *w, const char *p, const char *end)
     return good && seen & 1u << TYPE_FIELD;
 }
 
-static void put_mark(writer *w, edn_span t)
+static void put_mark(edn_writer *w, edn_span t)
 {
     size_t start = w->b->n;
     const char *p;
@@ -606,7 +606,7 @@ static void put_mark(writer *w, edn_span t)
 }
 
 /* The marks that stand before transaction t or, if events are numbered, before event `number`. */
-static void put_marks(writer *w, size_t t, int64_t number)
+static void put_marks(edn_writer *w, size_t t, int64_t number)
 {
     const history *h = w->h;
     for (; w->next_mark < h->marks.n; w->next_mark++) {
@@ -623,7 +623,7 @@ static void put_marks(writer *w, size_t t, int64_t number)
 
 /* --- the order of events ------------------------------------------------------------------- */
 
-/* Completions stand behind invocations of the same instant: only what ended strictly before
+/* Completions stand after invocations of the same instant: only what ended strictly before
    something began is before it. */
 static bool earlier(const event *a, const event *b)
 {
@@ -631,7 +631,7 @@ static bool earlier(const event *a, const event *b)
     return a->completion < b->completion;
 }
 
-static event *sort_events(writer *w, event *a, size_t n)
+static event *sort_events(edn_writer *w, event *a, size_t n)
 {
     event *b = mem_array(w->mem, event, n + 1);
 #define EARLIER(x, y) earlier(&(x), &(y))
@@ -658,7 +658,7 @@ static bool times_of(const history *h, txn_id t, int64_t *begin, int64_t *end)
 
 /* Collects the events; a transaction of unknown outcome has a completion only if `all`, since
    where it stands means nothing.  False if some transaction has no times. */
-static bool collect_events(writer *w, bool all)
+static bool collect_events(edn_writer *w, bool all)
 {
     const history *h = w->h;
     event *events = mem_array(w->mem, event, 2 * h->txns + 1);
@@ -680,7 +680,7 @@ static bool collect_events(writer *w, bool all)
 }
 
 /* Whether the times are event numbers as edn.c gives them: distinct, and ids of transactions. */
-static bool are_numbers(const writer *w)
+static bool are_numbers(const edn_writer *w)
 {
     const history *h = w->h;
     for (size_t i = 0; i < w->events_n; i++) {
@@ -696,7 +696,7 @@ static bool are_numbers(const writer *w)
 
 /* Whether each session has one transaction open at a time and in session order.  `free` says that
    an unknown outcome may be told as late as needed. */
-static bool sessions_fit(writer *w, bool may_wait)
+static bool sessions_fit(edn_writer *w, bool may_wait)
 {
     const history *h = w->h;
     bool fit = true;
@@ -719,14 +719,14 @@ static bool sessions_fit(writer *w, bool may_wait)
     return fit;
 }
 
-static void drop_events(writer *w)
+static void drop_events(edn_writer *w)
 {
     mem_put(w->mem, w->events);
     w->events = NULL;
     w->events_n = 0;
 }
 
-static void order_events(writer *w)
+static void order_events(edn_writer *w)
 {
     const history *h = w->h;
     w->open = mem_array0(w->mem, uint32_t, h->sessions.n + 1);
@@ -740,7 +740,7 @@ static void order_events(writer *w)
 
 /* --- the file ------------------------------------------------------------------------------ */
 
-static void put_timed(writer *w)
+static void put_timed(edn_writer *w)
 {
     const history *h = w->h;
     for (size_t i = 0; i < w->events_n; i++) {
@@ -758,7 +758,7 @@ static void put_timed(writer *w)
         if (w->open[s] && !w->numbered) put_event(w, w->open[s] - 1, true, true, w->next_index);
 }
 
-static void put_completions(writer *w)
+static void put_completions(edn_writer *w)
 {
     const history *h = w->h;
     bool rising = true;
@@ -771,7 +771,7 @@ static void put_completions(writer *w)
     }
 }
 
-static void note_losses(writer *w)
+static void note_losses(edn_writer *w)
 {
     const history *h = w->h;
     if (h->init != INIT_ABSENT || h->init_unknown) sink_lose(w->out, LOST_INIT);
@@ -788,7 +788,7 @@ static void note_losses(writer *w)
 
 static void write_events(const history *h, sink *out, enum kind kind)
 {
-    writer w = {.h = h, .out = out, .b = &out->buf, .mem = out->mem, .kind = kind};
+    edn_writer w = {.h = h, .out = out, .b = &out->buf, .mem = out->mem, .kind = kind};
     w.json = kind == EITHER;
     note_losses(&w);
     look_at_keys(&w);

@@ -1,5 +1,11 @@
 /*
- * extra_members.c - see extra_members.h.
+ * extra_members.c - names of foreign JSON members, in and out of the native format.
+ *
+ * A member whose name the native format uses itself (is_taken) is kept under a longer name: the
+ * format's prefix and its own.  A name that already is such a longer one is taken too and gets
+ * one more prefix, so taking off one prefix always gives back the name that was read.
+ *
+ * Invariant: kept_name(prefix, what kept_add stored) is the name that kept_add was given.
  */
 #include "read/extra_members.h"
 

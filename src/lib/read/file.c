@@ -1,5 +1,5 @@
 /*
- * file.c - see file.h.
+ * file.c - opens, reads and writes histories at paths.
  *
  * A directory's members are taken in the order of their names, numbers inside them by value, so
  * that T9 stands before T10 and the same directory gives the same history on every machine.

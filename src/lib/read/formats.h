@@ -1,5 +1,5 @@
 /*
- * formats.h - the functions behind the rows of formats.def, one pair a format.
+ * formats.h - the functions that the rows of formats.def name, one pair a format.
  *
  * Every reader is `void NAME_read(history *, source *)`, every writer of a one-stream format
  * `void NAME_write(const history *, sink *)`; directory formats have NAME_read_dir and

@@ -1,5 +1,5 @@
 /*
- * inflate.c - see inflate.h.  The only file that knows zlib and zstd.
+ * inflate.c - decompression and compression; the only file that knows zlib and zstd.
  *
  * Compressed bytes are pulled through one buffer; a window's worth of output is made at a time,
  * so what a small file can blow up to does not matter.  Several gzip members or zstd frames in a

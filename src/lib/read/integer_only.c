@@ -1,5 +1,14 @@
 /*
- * integer_only.c - see integer_only.h.
+ * integer_only.c - what the integer-only formats can hold of a history.
+ *
+ * First transactions of unknown outcome are settled: committed if a committed transaction has
+ * read from them, which may settle more of them, else aborted.  Then one walk over all operations
+ * finds what is lost and whether values can keep their numbers; if not, values are renumbered
+ * from 1 in the order of the walk.  The writers then ask for operation after operation
+ * (plain_get).
+ *
+ * Invariant: two operations on a key get the same number iff they had the same value (the header
+ * says what 0 means).
  */
 #include "read/integer_only.h"
 

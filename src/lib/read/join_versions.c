@@ -50,12 +50,12 @@ static const attr *position(const history *h, op_id o)
     return NULL;
 }
 
-typedef struct table {
+typedef struct version_table {
     const history *c;
     id_index ops; /* of the certificate */
-} table;
+} version_table;
 
-static uint32_t find_version(const table *t, const history *h, op_id o)
+static uint32_t find_version(const version_table *t, const history *h, op_id o)
 {
     const history *c = t->c;
     for (index_walk w = id_index_walk(&t->ops, version_hash(h, o)); id_index_next(&t->ops, &w);) {
@@ -67,9 +67,9 @@ static uint32_t find_version(const table *t, const history *h, op_id o)
     return NO_ID;
 }
 
-static table make_table(const history *c, mem *m)
+static version_table make_table(const history *c, mem *m)
 {
-    table t = {.c = c};
+    version_table t = {.c = c};
     for (op_id o = 0; o < c->ops; o++) {
         if (!is_write(c, o) || !position(c, o) || find_version(&t, c, o) != NO_ID) continue;
         id_index_add(m, &t.ops, version_hash(c, o), o);
@@ -92,7 +92,7 @@ void read_versions(history *h, const history *certificate)
     const history *c = certificate;
     mem *m = &h->mem;
     assert(!h->frozen && !h->open);
-    table t = make_table(c, m);
+    version_table t = make_table(c, m);
     uint32_t *writers = mem_array0(m, uint32_t, c->ops + 1); /* of each version */
     uint32_t *last = mem_array0(m, uint32_t, history_keys(h) + 1);
     VEC(match) found = {0}; /* in the order of operations, a transaction's own reversed */

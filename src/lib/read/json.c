@@ -1,5 +1,12 @@
 /*
- * json.c - see json.h.
+ * json.c - the strict JSON scanner.
+ *
+ * Recursive descent over the window, without a tree: the reader asks for what it expects, and
+ * every function fails at the byte that is wrong.  Strings without escapes are returned in place,
+ * others are decoded into a scratch buffer that the next string overwrites.  RFC 8259, with UTF-8
+ * checked.
+ *
+ * Invariant: the cursor never passes the NUL byte after the window, whatever the bytes are.
  */
 #include "read/json.h"
 

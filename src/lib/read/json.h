@@ -30,7 +30,7 @@ typedef struct json_text {
 #define JSON_DEPTH 1000
 
 void json_init(json *j, source *s);
-/* Makes the next line the unit and moves the source behind it; false at the end of input.
+/* Makes the next line the unit and moves the source past it; false at the end of input.
    Blank lines are skipped; *line is advanced by the number of lines passed. */
 bool json_next_line(json *j, uint64_t *line);
 
@@ -78,7 +78,7 @@ uint32_t json_bound(json *j, history *h, uint32_t *kind);
 label json_label(json *j, history *h, const char *what);
 /* Skips any value, checking it; returns its text. */
 json_text json_skip(json *j);
-/* The same text without the white space between its tokens, behind what `out` holds. */
+/* The same text without the white space between its tokens, after what `out` holds. */
 void json_compact(json_text t, strbuf *out);
 /* Start of an object member: its name, with the colon consumed. */
 json_text json_member(json *j);

@@ -14,14 +14,14 @@
 
 /* --- reading ------------------------------------------------------------------------------- */
 
-typedef struct reader {
+typedef struct native_reader {
     json j;
     history *h;
     uint64_t line;
     VEC(value_id) list;
-} reader;
+} native_reader;
 
-static value_id read_list(reader *r)
+static value_id read_list(native_reader *r)
 {
     json *j = &r->j;
     r->list.n = 0;
@@ -33,7 +33,7 @@ static value_id read_list(reader *r)
     return value_list(r->h, r->list.at, r->list.n);
 }
 
-static value_id read_result(reader *r)
+static value_id read_result(native_reader *r)
 {
     json_space(&r->j);
     return *r->j.p == '[' ? read_list(r) : json_scalar(&r->j, r->h, "a value");
@@ -46,7 +46,7 @@ static bool read_bool(json *j, const char *what)
     json_expected(j, what);
 }
 
-static void read_from(reader *r, op_id op, bool is_range)
+static void read_from(native_reader *r, op_id op, bool is_range)
 {
     json *j = &r->j;
     history *h = r->h;
@@ -71,7 +71,7 @@ static void read_from(reader *r, op_id op, bool is_range)
     }
 }
 
-static void read_vset(reader *r, op_id op)
+static void read_vset(native_reader *r, op_id op)
 {
     json *j = &r->j;
     json_need(j, '[');
@@ -88,8 +88,8 @@ static void read_vset(reader *r, op_id op)
     } while (json_more(j, ']'));
 }
 
-/* The object that may end an operation; the cursor stands behind its '{'. */
-static void read_attributes(reader *r, op_id op)
+/* The object that may end an operation; the cursor stands after its '{'. */
+static void read_attributes(native_reader *r, op_id op)
 {
     json *j = &r->j;
     history *h = r->h;
@@ -137,7 +137,7 @@ static void read_attributes(reader *r, op_id op)
     } while (json_more(j, '}'));
 }
 
-static void read_rows(reader *r)
+static void read_rows(native_reader *r)
 {
     json *j = &r->j;
     json_need(j, '[');
@@ -151,7 +151,7 @@ static void read_rows(reader *r)
     } while (json_more(j, ']'));
 }
 
-static op_id read_range(reader *r, unsigned kind)
+static op_id read_range(native_reader *r, unsigned kind)
 {
     json *j = &r->j;
     range g = {.done = true};
@@ -168,8 +168,8 @@ static op_id read_range(reader *r, unsigned kind)
     return history_range(r->h, kind, g);
 }
 
-/* The general form of an operation; the cursor stands behind its '['. */
-static void read_op(reader *r)
+/* The general form of an operation; the cursor stands after its '['. */
+static void read_op(native_reader *r)
 {
     json *j = &r->j;
     history *h = r->h;
@@ -230,7 +230,7 @@ static void read_op(reader *r)
 
 /* `"r",123,456]` and `"w",...` with plain non-negative integers, the bulk of large files: one
    pass over the bytes.  Leaves the cursor alone if the operation is anything else. */
-static inline bool read_plain_op(reader *r)
+static inline bool read_plain_op(native_reader *r)
 {
     const char *p = r->j.p;
     if (p[0] != '"' || (p[1] != 'r' && p[1] != 'w') || p[2] != '"' || p[3] != ',') return false;
@@ -251,7 +251,7 @@ static inline bool read_plain_op(reader *r)
     return true;
 }
 
-static void read_ops(reader *r)
+static void read_ops(native_reader *r)
 {
     json *j = &r->j;
     json_need(j, '[');
@@ -291,13 +291,13 @@ static enum txn_status read_status(json *j)
     json_fail(j, at, "status must be \"committed\", \"aborted\" or \"unknown\"");
 }
 
-static void read_time(reader *r, unsigned which)
+static void read_time(native_reader *r, unsigned which)
 {
     if (json_literal(&r->j, "null")) return; /* a time that nobody knows */
     history_time(r->h, which, json_int(&r->j, "a time"));
 }
 
-static void read_times(reader *r)
+static void read_times(native_reader *r)
 {
     int64_t v[4];
     json_need(&r->j, '[');
@@ -310,8 +310,8 @@ static void read_times(reader *r)
 }
 
 /* Everything the line has put into the history so far goes away again: it is a mark. */
-static void take_mark(reader *r, const char *line_start, size_t ops, size_t extras, size_t attrs,
-                      size_t ranges, size_t rows)
+static void take_mark(native_reader *r, const char *line_start, size_t ops, size_t extras,
+                      size_t attrs, size_t ranges, size_t rows)
 {
     json *j = &r->j;
     history *h = r->h;
@@ -328,7 +328,7 @@ static void take_mark(reader *r, const char *line_start, size_t ops, size_t extr
     history_mark(h, t.at, t.n);
 }
 
-static void read_line(reader *r)
+static void read_line(native_reader *r)
 {
     json *j = &r->j;
     history *h = r->h;
@@ -392,7 +392,7 @@ static void read_line(reader *r)
     history_end(h, status);
 }
 
-static void read_init(reader *r)
+static void read_init(native_reader *r)
 {
     json *j = &r->j;
     history *h = r->h;
@@ -424,7 +424,7 @@ static void read_init(reader *r)
 
 enum { SEEN_RATEL = 1, SEEN_INIT = 2, SEEN_INIT_UNKNOWN = 4, SEEN_SESSIONS = 8 };
 
-static void read_header(reader *r)
+static void read_header(native_reader *r)
 {
     json *j = &r->j;
     history *h = r->h;
@@ -481,7 +481,7 @@ static bool is_header(json *j)
 
 void native_read(history *h, source *s)
 {
-    reader r = {.h = h};
+    native_reader r = {.h = h};
     json_init(&r.j, s);
     if (!json_next_line(&r.j, &r.line)) return;
     if (is_header(&r.j)) {

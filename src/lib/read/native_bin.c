@@ -245,7 +245,7 @@ static void need(source *s, size_t n)
     if (!source_need(s, n)) source_fail(s, s->n, "the file ends early");
 }
 
-static uint64_t take(source *s, unsigned width)
+static uint64_t take_integer(source *s, unsigned width)
 {
     need(s, width);
     uint64_t v = load((const unsigned char *)s->at + s->pos, width);
@@ -259,11 +259,11 @@ static void enter(column_in *c, source *s, const char *tag, unsigned lo, unsigne
     if (memcmp(s->at + s->pos, tag, 4)) source_fail(s, s->pos, "expected column \"%s\"", tag);
     s->pos += 4;
     c->s = s;
-    c->width = (unsigned)take(s, 4);
+    c->width = (unsigned)take_integer(s, 4);
     if (c->width < lo || c->width > hi || (lo == 1 && c->width == 3) ||
         (lo == 1 && c->width > 4 && c->width < 8))
         source_fail(s, s->pos - 4, "column \"%s\" with elements of %u bytes", tag, c->width);
-    c->count = take(s, 8);
+    c->count = take_integer(s, 8);
     if (c->count > UINT32_MAX && memcmp(tag, "BYTE", 4))
         source_fail(s, s->pos - 8, "column \"%s\" is too long", tag);
     if (c->width && c->count > UINT64_MAX / 32)
@@ -307,8 +307,8 @@ static void leave(column_in *c)
 {
     source *s = c->s;
     assert(!c->left && c->p == c->end);
-    /* Taking may move the buffer, so the place is told from behind. */
-    if (take(s, 8) != c->sum)
+    /* Taking may move the buffer, so the place is counted from its end. */
+    if (take_integer(s, 8) != c->sum)
         source_fail(s, s->pos - 8, "wrong checksum: the column before is damaged");
 }
 
@@ -581,10 +581,10 @@ void native_bin_read(history *h, source *s)
     need(s, 16);
     if (memcmp(s->at + s->pos, MAGIC, 8)) source_fail(s, s->pos, "not a ratel-bin file");
     s->pos += 8;
-    uint64_t version = take(s, 4);
+    uint64_t version = take_integer(s, 4);
     if (version != 1)
         source_fail(s, s->pos - 4, "ratel-bin version %u; this build reads 1", (unsigned)version);
-    take(s, 4);
+    take_integer(s, 4);
     uint32_t *head;
     size_t n;
     get_u32(h, s, "HEAD", &head, &n, NULL);

@@ -87,7 +87,7 @@ typedef struct read_format {
     void (*write)(const history *h, sink *out); /* NULL: cannot be written as one stream */
     /* Directory formats: the file of one session; NULL otherwise. */
     void (*write_member)(const history *h, uint32_t session, sink *out);
-    uint32_t (*members)(const history *h); /* how many files: the sessions', and others behind */
+    uint32_t (*members)(const history *h); /* how many files: the sessions', then others */
     char member_letter;                    /* T: files are called T<number>.log */
     bool (*member)(const char *name, uint64_t *number); /* is this one of its files? */
 } read_format;

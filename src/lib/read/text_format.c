@@ -31,7 +31,7 @@ typedef struct trouble {
     const char *at, *what;
 } trouble;
 
-static const char *number(const char *p, uint64_t *out, trouble *bad)
+static const char *parse_number(const char *p, uint64_t *out, trouble *bad)
 {
     const char *start = p;
     uint64_t v = 0;
@@ -62,12 +62,12 @@ static const char *parse(const char *p, line *l, trouble *bad)
         *bad = (trouble){p, "expected ("};
         return NULL;
     }
-    if (!(p = number(p + 1, &l->key, bad))) return NULL;
+    if (!(p = parse_number(p + 1, &l->key, bad))) return NULL;
     if (*p != ',') goto comma;
-    if (!(p = number(p + 1, &l->value, bad))) return NULL;
+    if (!(p = parse_number(p + 1, &l->value, bad))) return NULL;
     if (*p != ',') goto comma;
     l->session_at = ++p;
-    if (!(p = number(p, &l->session, bad))) return NULL;
+    if (!(p = parse_number(p, &l->session, bad))) return NULL;
     if (*p != ',') goto comma;
     l->txn_at = ++p;
     l->aborted = *p == '-';
@@ -78,7 +78,7 @@ static const char *parse(const char *p, line *l, trouble *bad)
             return NULL;
         }
         p += 2;
-    } else if (!(p = number(p, &l->txn, bad))) {
+    } else if (!(p = parse_number(p, &l->txn, bad))) {
         return NULL;
     }
     if (*p != ')') {
@@ -96,7 +96,7 @@ comma:
 
 /* --- reading ------------------------------------------------------------------------------- */
 
-typedef struct reader {
+typedef struct text_reader {
     history *h;
     source *s;
     id_map txn_of_label; /* empty while labels rise */
@@ -111,9 +111,9 @@ typedef struct reader {
     bool any, current_aborted;
     txn_id current;
     uint64_t current_session, current_txn;
-} reader;
+} text_reader;
 
-static txn_id find_txn(reader *r, label l)
+static txn_id find_txn(text_reader *r, label l)
 {
     history *h = r->h;
     if (!r->txn_of_label.n) {
@@ -125,12 +125,12 @@ static txn_id find_txn(reader *r, label l)
     return id_map_get(&r->txn_of_label, l);
 }
 
-static void leave(reader *r)
+static void leave(text_reader *r)
 {
     if (r->h->open) history_end(r->h, r->current_aborted ? TXN_ABORTED : TXN_COMMITTED);
 }
 
-static void turn_loose(reader *r)
+static void turn_loose(text_reader *r)
 {
     history *h = r->h;
     for (txn_id t = 0; t < h->txns; t++)
@@ -138,7 +138,7 @@ static void turn_loose(reader *r)
     r->loose = true;
 }
 
-static txn_id find_aborted(reader *r, uint32_t session)
+static txn_id find_aborted(text_reader *r, uint32_t session)
 {
     while (r->aborted.n <= session) vec_push(&r->h->mem, &r->aborted, NO_ID);
     return r->aborted.at[session];
@@ -155,7 +155,7 @@ static label aborted_label(history *h, uint64_t session)
     return id;
 }
 
-static _Noreturn void two_sessions(reader *r, const line *l, txn_id known)
+static _Noreturn void two_sessions(text_reader *r, const line *l, txn_id known)
 {
     history *h = r->h;
     strbuf first;
@@ -167,7 +167,7 @@ static _Noreturn void two_sessions(reader *r, const line *l, txn_id known)
 }
 
 /* Makes the transaction of a line the current one. */
-static void enter(reader *r, const line *l)
+static void enter(text_reader *r, const line *l)
 {
     history *h = r->h;
     leave(r);
@@ -195,14 +195,14 @@ static void enter(reader *r, const line *l)
     if (r->loose) leave(r); /* its operations will be told by their owner */
 }
 
-static void note_zero(reader *r, key_id k)
+static void note_zero(text_reader *r, key_id k)
 {
     while (r->zero.n <= k) vec_push(&r->h->mem, &r->zero, 0);
     r->zero.at[k] = 1;
     r->any_zero = true;
 }
 
-static void settle_init(reader *r)
+static void settle_init(text_reader *r)
 {
     history *h = r->h;
     if (!r->any_zero) {
@@ -220,7 +220,7 @@ static void settle_init(reader *r)
 
 void text_read(history *h, source *s)
 {
-    reader r = {.h = h, .s = s};
+    text_reader r = {.h = h, .s = s};
     for (;;) {
         if (s->pos == s->n && !source_more(s)) break;
         const char *end = s->at + s->n, *p = s->at + s->pos;

@@ -29,7 +29,7 @@ typedef struct hlc {
     int64_t physical, logical;
 } hlc;
 
-typedef struct reader {
+typedef struct timekiller_reader {
     json j;
     history *h;
     VEC(value_id) list;
@@ -37,11 +37,11 @@ typedef struct reader {
     VEC(hlc) clocks; /* two a transaction: start, commit */
     int64_t highest; /* logical part */
     bool fits;       /* no part is negative */
-} reader;
+} timekiller_reader;
 
 /* --- reading: operations ------------------------------------------------------------------- */
 
-static value_id read_value(reader *r)
+static value_id read_value(timekiller_reader *r)
 {
     json *j = &r->j;
     json_space(j);
@@ -76,7 +76,7 @@ static unsigned read_kind(json *j)
     json_fail(j, at, "unknown operation (r, read, w, write, a, append)");
 }
 
-static void read_op(reader *r)
+static void read_op(timekiller_reader *r)
 {
     json *j = &r->j;
     history *h = r->h;
@@ -110,7 +110,7 @@ static void read_op(reader *r)
     history_op(h, kind, k, v);
 }
 
-static void read_ops(reader *r)
+static void read_ops(timekiller_reader *r)
 {
     json_need(&r->j, '[');
     if (json_take(&r->j, ']')) return;
@@ -143,7 +143,7 @@ static int64_t read_part(json *j)
 }
 
 /* {"p": physical, "l": logical}; false for null. */
-static bool read_clock(reader *r, hlc *c)
+static bool read_clock(timekiller_reader *r, hlc *c)
 {
     json *j = &r->j;
     bool has_physical = false;
@@ -185,7 +185,7 @@ static unsigned member_bit(json_text name)
     return 0;
 }
 
-static void read_other(reader *r, json_text name)
+static void read_other(timekiller_reader *r, json_text name)
 {
     strbuf *b = &r->text; /* the name, which the scanner may overwrite, then the text */
     b->n = 0;
@@ -194,7 +194,7 @@ static void read_other(reader *r, json_text name)
     kept_add(r->h, PREFIX, (json_text){b->at, name.n}, (json_text){b->at + name.n, b->n - name.n});
 }
 
-static void read_txn(reader *r)
+static void read_txn(timekiller_reader *r)
 {
     json *j = &r->j;
     history *h = r->h;
@@ -244,7 +244,7 @@ static int by_clock(const void *x, const void *y)
     return compare_clocks(((const stamp *)x)->at, ((const stamp *)y)->at);
 }
 
-static void rank_clocks(reader *r)
+static void rank_clocks(timekiller_reader *r)
 {
     history *h = r->h;
     VEC(stamp) all = {0};
@@ -269,7 +269,7 @@ static void rank_clocks(reader *r)
 }
 
 /* Behind all others so far; headers stand before transactions' members. */
-static void header_member(reader *r, const char *name, const char *value)
+static void header_member(timekiller_reader *r, const char *name, const char *value)
 {
     history *h = r->h;
     history_extra(h, name, strlen(name), value, strlen(value));
@@ -278,7 +278,7 @@ static void header_member(reader *r, const char *name, const char *value)
     h->extras.at[0] = fresh;
 }
 
-static void settle_clocks(reader *r)
+static void settle_clocks(timekiller_reader *r)
 {
     history *h = r->h;
     unsigned bits = 0;
@@ -352,7 +352,7 @@ static bool starts_as_zero(uint8_t use)
     return use == SEES_ZERO;
 }
 
-static void settle_initial(reader *r)
+static void settle_initial(timekiller_reader *r)
 {
     history *h = r->h;
     uint8_t *use = survey(h, &h->mem, NULL);
@@ -366,7 +366,7 @@ static void settle_initial(reader *r)
 
 /* --- the file ------------------------------------------------------------------------------ */
 
-static void next_txn(reader *r)
+static void next_txn(timekiller_reader *r)
 {
     json *j = &r->j;
     json_whole(j);
@@ -375,7 +375,7 @@ static void next_txn(reader *r)
     guard_tick(j->s->guard);
 }
 
-static void read_array(reader *r)
+static void read_array(timekiller_reader *r)
 {
     json *j = &r->j;
     j->p++;
@@ -391,7 +391,7 @@ static void read_array(reader *r)
     if (json_peek(j)) json_expected(j, "the end of the file");
 }
 
-static void start(reader *r, history *h, source *s)
+static void start(timekiller_reader *r, history *h, source *s)
 {
     memset(r, 0, sizeof *r);
     r->h = h;
@@ -400,7 +400,7 @@ static void start(reader *r, history *h, source *s)
     json_stream(&r->j, s);
 }
 
-static void stop(reader *r)
+static void stop(timekiller_reader *r)
 {
     vec_free(&r->h->mem, &r->list);
     vec_free(&r->h->mem, &r->clocks);
@@ -410,7 +410,7 @@ static void stop(reader *r)
 
 void timekiller_read(history *h, source *s)
 {
-    reader r;
+    timekiller_reader r;
     start(&r, h, s);
     if (json_peek(&r.j)) {
         if (*r.j.p == '[')
@@ -426,7 +426,7 @@ void timekiller_read(history *h, source *s)
 
 void timekiller_read_init(history *h, source *s)
 {
-    reader r;
+    timekiller_reader r;
     start(&r, h, s);
     json *j = &r.j;
     size_t ops = h->ops;
@@ -469,16 +469,16 @@ void timekiller_read_init(history *h, source *s)
 
 /* --- writing ------------------------------------------------------------------------------- */
 
-typedef struct writer {
+typedef struct timekiller_writer {
     plain base; /* keys, and which transactions of unknown outcome count as committed */
     const history *h;
     sink *out;
     unsigned bits;
     bool ranks;
     int64_t base_value; /* above all integers: values that are none are numbered from here */
-} writer;
+} timekiller_writer;
 
-static void put_value(writer *w, value_id v)
+static void put_value(timekiller_writer *w, value_id v)
 {
     const history *h = w->h;
     strbuf *b = &w->out->buf;
@@ -498,7 +498,7 @@ static void put_value(writer *w, value_id v)
     }
 }
 
-static void put_clock(writer *w, const char *name, int64_t v)
+static void put_clock(timekiller_writer *w, const char *name, int64_t v)
 {
     strbuf *b = &w->out->buf;
     strbuf_str(b, name);
@@ -510,7 +510,7 @@ static void put_clock(writer *w, const char *name, int64_t v)
 }
 
 /* The operation, or false with the reason noted. */
-static bool put_op(writer *w, op_id o, bool first)
+static bool put_op(timekiller_writer *w, op_id o, bool first)
 {
     const history *h = w->h;
     strbuf *b = &w->out->buf;
@@ -537,7 +537,7 @@ static bool put_op(writer *w, op_id o, bool first)
     return true;
 }
 
-static void put_txn(writer *w, txn_id t)
+static void put_txn(timekiller_writer *w, txn_id t)
 {
     const history *h = w->h;
     strbuf *b = &w->out->buf;
@@ -556,7 +556,7 @@ static void put_txn(writer *w, txn_id t)
     strbuf_char(b, ']');
 }
 
-static void put_extras(writer *w, txn_id t, const extra **e)
+static void put_extras(timekiller_writer *w, txn_id t, const extra **e)
 {
     const history *h = w->h;
     const extra *end = h->extras.n ? h->extras.at + h->extras.n : NULL;
@@ -575,7 +575,7 @@ static void put_extras(writer *w, txn_id t, const extra **e)
     }
 }
 
-static void note_losses(writer *w)
+static void note_losses(timekiller_writer *w)
 {
     const history *h = w->h;
     static const char *const ours[] = {HLC_BITS, HLC_RANKS, INFERRED};
@@ -608,13 +608,13 @@ static void note_losses(writer *w)
     mem_put(w->out->mem, use);
 }
 
-static void choose_numbers(writer *w)
+static void choose_numbers(timekiller_writer *w)
 {
     const history *h = w->h;
     size_t n;
     const char *ranks = plain_extra(h, HLC_RANKS, &n);
     w->ranks = ranks && *ranks == 't';
-    const char *bits = plain_extra(h, HLC_BITS, &n); /* digits, and no NUL behind them */
+    const char *bits = plain_extra(h, HLC_BITS, &n); /* digits, without a NUL after them */
     for (size_t i = 0; i < n && n < 3 && bits[i] >= '0' && bits[i] <= '9'; i++)
         w->bits = w->bits * 10 + (unsigned)(bits[i] - '0');
     if (w->bits > 62) w->bits = 0;
@@ -628,7 +628,7 @@ static void choose_numbers(writer *w)
 
 void timekiller_write(const history *h, sink *out)
 {
-    writer w = {.h = h, .out = out};
+    timekiller_writer w = {.h = h, .out = out};
     const extra *e = h->extras.at;
     uint64_t told = out->lost_bits;
     bool first = true;

@@ -15,7 +15,7 @@
 
 /* --- reading ------------------------------------------------------------------------------- */
 
-typedef struct reader {
+typedef struct veristrong_reader {
     history *h;
     source *s;
     id_map txn_of_label;
@@ -24,16 +24,16 @@ typedef struct reader {
     VEC(value_id) list;
     txn_id current;
     uint64_t wanted, done; /* operations, for messages */
-} reader;
+} veristrong_reader;
 
-static _Noreturn void ends_early(reader *r)
+static _Noreturn void ends_early(veristrong_reader *r)
 {
     source_fail(r->s, r->s->n, "the input ends after %llu of %llu operations",
                 (unsigned long long)r->done, (unsigned long long)r->wanted);
 }
 
 /* The next token, whole; the source stays before it. */
-static const char *token(reader *r, const char **end)
+static const char *token(veristrong_reader *r, const char **end)
 {
     source *s = r->s;
     size_t n = 0;
@@ -48,7 +48,7 @@ static const char *token(reader *r, const char **end)
     return s->at + s->pos;
 }
 
-static int64_t number(reader *r, const char *what)
+static int64_t read_integer(veristrong_reader *r, const char *what)
 {
     source *s = r->s;
     const char *end, *start = token(r, &end), *p = start + (*start == '-');
@@ -64,14 +64,14 @@ static int64_t number(reader *r, const char *what)
     return *start == '-' ? (int64_t)(0 - v) : (int64_t)v;
 }
 
-static uint64_t count(reader *r, const char *what)
+static uint64_t count(veristrong_reader *r, const char *what)
 {
     source *s = r->s;
     if (source_skip_space(s) && s->at[s->pos] == '-') source_fail(s, s->pos, "%s below zero", what);
-    return (uint64_t)number(r, what);
+    return (uint64_t)read_integer(r, what);
 }
 
-static void turn_loose(reader *r)
+static void turn_loose(veristrong_reader *r)
 {
     history *h = r->h;
     for (txn_id t = 0; t < h->txns; t++)
@@ -79,7 +79,7 @@ static void turn_loose(reader *r)
     r->loose = true;
 }
 
-static _Noreturn void two_sessions(reader *r, label session, label id)
+static _Noreturn void two_sessions(veristrong_reader *r, label session, label id)
 {
     history *h = r->h;
     strbuf text;
@@ -93,8 +93,8 @@ static _Noreturn void two_sessions(reader *r, label session, label id)
     source_fail(r->s, r->s->pos, "%s", strbuf_cstr(&text));
 }
 
-/* Makes the transaction of an operation the current one; the source stands behind its id. */
-static void enter(reader *r, label session, label id)
+/* Makes the transaction of an operation the current one; the source stands after its id. */
+static void enter(veristrong_reader *r, label session, label id)
 {
     history *h = r->h;
     uint32_t slot = history_declare_session(h, session);
@@ -114,36 +114,36 @@ static void enter(reader *r, label session, label id)
     if (h->txn_session[r->current] != slot) two_sessions(r, session, id);
 }
 
-static value_id read_list(reader *r)
+static value_id read_list(veristrong_reader *r)
 {
     r->list.n = 0;
     for (uint64_t n = count(r, "the length of a list"); n; n--) {
-        value_id v = value_int(r->h, number(r, "an element"));
+        value_id v = value_int(r->h, read_integer(r, "an element"));
         vec_push(&r->h->mem, &r->list, v);
     }
     return value_list(r->h, r->list.at, r->list.n);
 }
 
-static void read_operation(reader *r)
+static void read_operation(veristrong_reader *r)
 {
     history *h = r->h;
     const char *end;
-    label session = label_int(h, number(r, "a session"));
-    enter(r, session, label_int(h, number(r, "a transaction")));
+    label session = label_int(h, read_integer(r, "a session"));
+    enter(r, session, label_int(h, read_integer(r, "a transaction")));
     const char *kind = token(r, &end);
     if (end - kind != 1 || (*kind != 'R' && *kind != 'A'))
         source_fail(r->s, r->s->pos, "expected R or A");
     bool append = *kind == 'A';
     r->s->pos++;
-    key_id k = key_int(h, number(r, "a key"));
-    value_id v = append ? value_int(h, number(r, "a value")) : read_list(r);
+    key_id k = key_int(h, read_integer(r, "a key"));
+    value_id v = append ? value_int(h, read_integer(r, "a value")) : read_list(r);
     if (r->loose) vec_push(&h->mem, &r->owner, r->current);
     history_op(h, append ? OP_APPEND : OP_READ, k, v);
 }
 
 void veristrong_read(history *h, source *s)
 {
-    reader r = {.h = h, .s = s, .current = NO_ID};
+    veristrong_reader r = {.h = h, .s = s, .current = NO_ID};
     source_skip_bom(s);
     if (!source_skip_space(s)) return; /* an empty file, read as this format on demand */
     vec_reserve(&h->mem, &r.list, 64); /* never NULL, so that an empty list is no special case */
@@ -164,14 +164,14 @@ void veristrong_read(history *h, source *s)
 #define KEY_LIST 1u     /* appended to, or read as a list */
 #define KEY_REGISTER 2u /* written, deleted or read as a scalar */
 
-typedef struct writer {
+typedef struct veristrong_writer {
     const history *h;
     sink *out;
     mem *mem;
     uint8_t *keys; /* KEY_* of each key */
     uint8_t *seen; /* by transaction: unknown, but somebody read what it appended; or NULL */
     bool same_labels, same_keys, same_values;
-} writer;
+} veristrong_writer;
 
 static bool is_int(atom a)
 {
@@ -183,7 +183,7 @@ static bool is_list(const history *h, value_id v)
     return v >= VALUE_EMPTY && v != VALUE_UNKNOWN && value_atom(h, v).kind == ATOM_LIST;
 }
 
-static void look_at_keys(writer *w)
+static void look_at_keys(veristrong_writer *w)
 {
     const history *h = w->h;
     w->keys = mem_zeroed(w->mem, history_keys(h) + 1);
@@ -198,7 +198,7 @@ static void look_at_keys(writer *w)
 }
 
 /* Whether the format can hold an operation of a transaction that is written; else why not. */
-static bool holds(const writer *w, op_id o, enum lost_bit *why)
+static bool holds(const veristrong_writer *w, op_id o, enum lost_bit *why)
 {
     const history *h = w->h;
     enum op_kind kind = op_kind_of(h, o);
@@ -221,7 +221,7 @@ typedef struct appends {
     VEC(txn_id) todo;    /* transactions whose reads are still to be looked at */
 } appends;
 
-static void show(writer *w, appends *a, key_id k, value_id v)
+static void show(veristrong_writer *w, appends *a, key_id k, value_id v)
 {
     const history *h = w->h;
     const id_index *all = &a->by_version;
@@ -235,7 +235,7 @@ static void show(writer *w, appends *a, key_id k, value_id v)
     }
 }
 
-static void settle_unknown(writer *w)
+static void settle_unknown(veristrong_writer *w)
 {
     const history *h = w->h;
     appends a = {0};
@@ -266,7 +266,7 @@ static void settle_unknown(writer *w)
     id_index_free(w->mem, &a.by_version);
 }
 
-static bool is_written(const writer *w, txn_id t)
+static bool is_written(const veristrong_writer *w, txn_id t)
 {
     enum txn_status status = txn_status_of(w->h, t);
     return status == TXN_COMMITTED || (status == TXN_UNKNOWN && w->seen[t]);
@@ -281,7 +281,7 @@ static bool is_label(const history *h, label l)
 }
 
 /* Looks at everything once: losses, what keeps its number, how many operations there will be. */
-static uint64_t survey(writer *w)
+static uint64_t survey(veristrong_writer *w)
 {
     const history *h = w->h;
     uint64_t n = 0;
@@ -318,7 +318,7 @@ static uint64_t survey(writer *w)
     return n;
 }
 
-static void note_rest(const writer *w)
+static void note_rest(const veristrong_writer *w)
 {
     const history *h = w->h;
     if (h->extras.n) sink_lose(w->out, LOST_EXTRAS);
@@ -331,13 +331,13 @@ static void note_rest(const writer *w)
 }
 
 /* Two values are the same iff their ids are, so that ids serve as numbers. */
-static void put_value(const writer *w, value_id v)
+static void put_value(const veristrong_writer *w, value_id v)
 {
     strbuf_char(&w->out->buf, ' ');
     strbuf_i64(&w->out->buf, w->same_values ? value_atom(w->h, v).as.i : (int64_t)v);
 }
 
-static void put_operation(const writer *w, txn_id t, op_id o)
+static void put_operation(const veristrong_writer *w, txn_id t, op_id o)
 {
     const history *h = w->h;
     strbuf *b = &w->out->buf;
@@ -367,7 +367,7 @@ static void put_operation(const writer *w, txn_id t, op_id o)
 
 void veristrong_write(const history *h, sink *out)
 {
-    writer w = {.h = h, .out = out, .mem = out->mem};
+    veristrong_writer w = {.h = h, .out = out, .mem = out->mem};
     look_at_keys(&w);
     settle_unknown(&w);
     note_rest(&w);

@@ -63,7 +63,7 @@ enum stamp { PRE_BEGIN, POST_BEGIN, PRE_COMMIT, POST_COMMIT, STAMPS };
 static const char *const stamp_names[] = {"preBeginTS", "postBeginTS", "preCommitTS",
                                           "postCommitTS"};
 
-typedef struct reader {
+typedef struct viper_reader {
     json j;
     history *h;
     uint64_t line; /* of the log */
@@ -71,7 +71,7 @@ typedef struct reader {
     VEC(row) rows; /* of the range being read */
     strbuf text;
     bool initial; /* an isInitial transaction was seen */
-} reader;
+} viper_reader;
 
 static bool read_bool(json *j)
 {
@@ -81,7 +81,7 @@ static bool read_bool(json *j)
 }
 
 /* A scalar, or the list that an appended key holds; 0 and null are "absent". */
-static value_id read_value(reader *r)
+static value_id read_value(viper_reader *r)
 {
     json *j = &r->j;
     json_space(j);
@@ -98,7 +98,7 @@ static value_id read_value(reader *r)
     return value_list(r->h, r->list.at, r->list.n);
 }
 
-static void read_new_value(reader *r, mop *m)
+static void read_new_value(viper_reader *r, mop *m)
 {
     json_space(&r->j);
     m->zero = *r->j.p == '0';
@@ -106,7 +106,7 @@ static void read_new_value(reader *r, mop *m)
 }
 
 /* One end of a range: "nil", or in the other flavour an extreme number, is none. */
-static uint32_t read_bound(reader *r, uint32_t *kind, const char *extreme)
+static uint32_t read_bound(viper_reader *r, uint32_t *kind, const char *extreme)
 {
     json *j = &r->j;
     json_space(j);
@@ -122,7 +122,7 @@ static uint32_t read_bound(reader *r, uint32_t *kind, const char *extreme)
     return *kind == BOUND_NONE ? 0 : bound;
 }
 
-static void read_row(reader *r, bool dead)
+static void read_row(viper_reader *r, bool dead)
 {
     json *j = &r->j;
     row x = {.h = r->h, .dead = dead, .value = VALUE_NULL};
@@ -152,7 +152,7 @@ static void read_row(reader *r, bool dead)
     if (x.value != VALUE_NULL) vec_push(&r->h->mem, &r->rows, x);
 }
 
-static void read_rows(reader *r, bool dead)
+static void read_rows(viper_reader *r, bool dead)
 {
     json_need(&r->j, '[');
     if (json_take(&r->j, ']')) return;
@@ -161,7 +161,7 @@ static void read_rows(reader *r, bool dead)
     } while (json_more(&r->j, ']'));
 }
 
-static char read_name(reader *r, const char **at)
+static char read_name(viper_reader *r, const char **at)
 {
     static const char *const names[] = {"r", "w", "i", "d", "append", "range"};
     json *j = &r->j;
@@ -173,9 +173,9 @@ static char read_name(reader *r, const char **at)
     json_fail(j, *at, "unknown micro-operation (r, w, i, d, append, range)");
 }
 
-/* ["r", key, value, is_dead] and the like; the cursor stands behind the bracket.  The flags of
+/* ["r", key, value, is_dead] and the like; the cursor stands after the bracket.  The flags of
    reads and writes may be missing, as in lists that came from EDN. */
-static void read_array(reader *r, mop *m)
+static void read_array(viper_reader *r, mop *m)
 {
     json *j = &r->j;
     const char *at;
@@ -215,8 +215,8 @@ static void read_array(reader *r, mop *m)
     json_need(j, ']');
 }
 
-/* {"opType":"r","key":1,...}; the cursor stands behind the brace. */
-static void read_object(reader *r, mop *m, const char *start)
+/* {"opType":"r","key":1,...}; the cursor stands after the brace. */
+static void read_object(viper_reader *r, mop *m, const char *start)
 {
     json *j = &r->j;
     const char *at;
@@ -258,7 +258,7 @@ static void read_object(reader *r, mop *m, const char *start)
         json_fail(j, start, "a micro-operation without \"value\"");
 }
 
-static void add_read(reader *r, const mop *m, value_id seen)
+static void add_read(viper_reader *r, const mop *m, value_id seen)
 {
     unsigned flags = m->what == 'r' || !m->failed ? 0 : OP_FAILED;
     /* Of absence the flag says nothing: the row was never there. */
@@ -266,7 +266,7 @@ static void add_read(reader *r, const mop *m, value_id seen)
     history_op(r->h, OP_READ | flags, m->key, seen);
 }
 
-static void add_write(reader *r, const mop *m, const char *start)
+static void add_write(viper_reader *r, const mop *m, const char *start)
 {
     unsigned flags = m->failed ? OP_FAILED : 0;
     if (m->what == 'd' && m->value == VALUE_NULL) {
@@ -290,8 +290,8 @@ static int by_key(const void *x, const void *y)
     return c ? c : (a->dead > b->dead) - (a->dead < b->dead);
 }
 
-/* Rows come in no promised order, the dead behind the live; a range has them by key. */
-static void add_range(reader *r, mop *m)
+/* Rows come in no promised order, the dead after the live; a range has them by key. */
+static void add_range(viper_reader *r, mop *m)
 {
     history *h = r->h;
     bool some_dead = false;
@@ -314,7 +314,7 @@ static void add_range(reader *r, mop *m)
     }
 }
 
-static void read_mop(reader *r)
+static void read_mop(viper_reader *r)
 {
     json *j = &r->j;
     history *h = r->h;
@@ -344,7 +344,7 @@ static void read_mop(reader *r)
     }
 }
 
-static void read_mops(reader *r)
+static void read_mops(viper_reader *r)
 {
     json_need(&r->j, '[');
     if (json_take(&r->j, ']')) return;
@@ -364,7 +364,7 @@ static state now(const history *h)
 }
 
 /* The transaction was the initial state: only writes, or one unbounded range. */
-static void take_initial(reader *r, const char *start, state was)
+static void take_initial(viper_reader *r, const char *start, state was)
 {
     history *h = r->h;
     if (r->initial) json_fail(&r->j, start, "a second transaction with \"isInitial\"");
@@ -393,7 +393,7 @@ static void take_initial(reader *r, const char *start, state was)
     h->open = false;
 }
 
-static void read_stamps(reader *r, const int64_t *stamps, unsigned seen)
+static void read_stamps(viper_reader *r, const int64_t *stamps, unsigned seen)
 {
     if (seen == (1u << STAMPS) - 1) {
         history_times(r->h, stamps);
@@ -408,7 +408,7 @@ static void read_stamps(reader *r, const int64_t *stamps, unsigned seen)
 }
 
 /* The log's name up to its ending, and the line; a lone log has no name. */
-static label line_label(reader *r)
+static label line_label(viper_reader *r)
 {
     const char *member = r->j.s->member;
     if (!member) return label_uint(r->h, r->line);
@@ -427,7 +427,7 @@ static bool is_stamp(json_text name, int *which)
 }
 
 /* False if the line was the initial state. */
-static bool read_line(reader *r, label session)
+static bool read_line(viper_reader *r, label session)
 {
     json *j = &r->j;
     history *h = r->h;
@@ -477,7 +477,7 @@ static bool read_line(reader *r, label session)
     return true;
 }
 
-static void read_log(reader *r, source *s, label session)
+static void read_log(viper_reader *r, source *s, label session)
 {
     bool only_initial = false;
     json_init(&r->j, s);
@@ -524,7 +524,7 @@ static void infer_initial(history *h)
     h->extras.at[0] = header;
 }
 
-static void finish(reader *r)
+static void finish(viper_reader *r)
 {
     if (!r->initial) infer_initial(r->h);
     vec_free(&r->h->mem, &r->list);
@@ -534,7 +534,7 @@ static void finish(reader *r)
 
 void viper_read(history *h, source *s)
 {
-    reader r = {.h = h};
+    viper_reader r = {.h = h};
     strbuf_init(&r.text, &h->mem);
     read_log(&r, s, label_uint(h, 0));
     finish(&r);
@@ -542,7 +542,7 @@ void viper_read(history *h, source *s)
 
 void viper_read_dir(history *h, const read_dir *d, source *s)
 {
-    reader r = {.h = h};
+    viper_reader r = {.h = h};
     uint64_t number, before = UINT64_MAX;
     strbuf_init(&r.text, &h->mem);
     for (size_t i = 0; i < d->members; i++) {
@@ -765,7 +765,7 @@ static bool is_pair(const history *h, op_id o, op_id end)
     return kind == OP_DELETE || (kind == OP_WRITE && (failed || (next & OP_TOMB)));
 }
 
-/* True if the operation at o (and the one behind it, if paired) can be written. */
+/* True if the operation at o (and the one after it, if paired) can be written. */
 static bool can_hold(const history *h, op_id o, bool pair, sink *out)
 {
     unsigned flags = h->op_kind[o];
@@ -929,7 +929,7 @@ void viper_write_member(const history *h, uint32_t session, sink *out)
     if (!out->cache) out->cache = make_plan(h, out);
     plan *p = out->cache;
     uint64_t line = 0;
-    if (session >= h->sessions.n) { /* an empty log, or behind them all the initial state */
+    if (session >= h->sessions.n) { /* an empty log, or after all of them the initial state */
         if (session == read_session_files(h)) put_initial(p, h, out);
         return;
     }

@@ -1,5 +1,5 @@
 /*
- * remainder.c - see remainder.h.
+ * remainder.c - copies what is left of a history after some of it was left out.
  *
  * First the writes of every key that matters are put into a table by key and value; then each read
  * that is left looks up what it may have seen.  Linear in the history, so that a few transactions
@@ -44,11 +44,6 @@ typedef struct maker {
     id_map txn_of_label; /* made when it is asked for the first time */
 } maker;
 
-static value_id plain(value_id v)
-{
-    return v == VALUE_EMPTY ? VALUE_NULL : v;
-}
-
 static bool is_list(const history *h, value_id v)
 {
     return v > VALUE_NULL && v != VALUE_UNKNOWN && value_atom(h, v).kind == ATOM_LIST;
@@ -73,7 +68,7 @@ static bool failed(const history *h, op_id o)
 /* The value that a write leaves, or the element that it appends. */
 static value_id written(const history *h, op_id o)
 {
-    return op_kind_of(h, o) == OP_DELETE ? VALUE_NULL : plain(h->op_value[o]);
+    return op_kind_of(h, o) == OP_DELETE ? VALUE_NULL : value_or_absent(h->op_value[o]);
 }
 
 static bool gone(const maker *k, txn_id t, op_id o)
@@ -232,7 +227,7 @@ static hint find_hint(const history *h, op_id o, key_id key)
 static bool goes_with_writer(const maker *k, txn_id t, key_id key, value_id v, hint hinted)
 {
     const history *h = k->h;
-    uint32_t first = writers_of(k, key, plain(v));
+    uint32_t first = writers_of(k, key, value_or_absent(v));
     bool any = false, cut = false, explained = false;
     if (hinted.named && hinted.init) return false;
     for (uint32_t i = first; hinted.named && i != NO_ID; i = k->writers.at[i].next) {
@@ -242,7 +237,7 @@ static bool goes_with_writer(const maker *k, txn_id t, key_id key, value_id v, h
         cut = cut || gone(k, w->txn, w->op);
     }
     if (any) return cut;
-    explained = !h->init_unknown && plain(h->key_init[key]) == plain(v);
+    explained = !h->init_unknown && value_or_absent(h->key_init[key]) == value_or_absent(v);
     for (uint32_t i = first; i != NO_ID; i = k->writers.at[i].next) {
         const writer *w = &k->writers.at[i];
         if (!w->last || w->txn == t || txn_status_of(h, w->txn) == TXN_ABORTED) continue;

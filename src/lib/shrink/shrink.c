@@ -1,5 +1,5 @@
 /*
- * shrink.c - see shrink.h.
+ * shrink.c - the rounds in which a violated history loses what it can spare.
  *
  * Every trial is the whole question once more, on a history of a few transactions.  Within a pass
  * the masks refer to the history with which the pass began (the base); a pass that changed

@@ -21,8 +21,6 @@
 #include "base/vec.h"
 #include "base/sort.h"
 
-#define NONE UINT32_MAX
-
 enum { FORWARD = 1, BACKWARD = 2, MOVED = 4, PATH = 8 };
 
 typedef struct edge {
@@ -31,13 +29,13 @@ typedef struct edge {
     uint32_t next_lit;  /* of the same literal */
     uint32_t next_from; /* declared with the same source */
     uint32_t next_out, next_in;
-    uint32_t rank; /* index in active, or NONE */
+    uint32_t rank; /* index in active, or NO_ID */
 } edge;
 
 /* One place of a breadth-first search: how it was come to. */
 typedef struct step {
-    uint32_t node, via; /* edge id, or NONE for an edge of the base graph */
-    uint32_t parent;    /* index of the step before, or NONE */
+    uint32_t node, via; /* edge id, or NO_ID for an edge of the base graph */
+    uint32_t parent;    /* index of the step before, or NO_ID */
 } step;
 
 /* Why the theory propagated a literal: its edge, and the number of active edges then. */
@@ -169,7 +167,7 @@ order *order_new(mem *m, uint32_t nodes, const order_graph *base, const uint32_t
         o->pos[v] = pos ? pos[v] : v;
         assert(o->pos[v] < nodes);
         o->at[o->pos[v]] = v;
-        o->out[v] = o->in[v] = o->declared[v] = NONE;
+        o->out[v] = o->in[v] = o->declared[v] = NO_ID;
         o->marks[v] = 0;
     }
     return o;
@@ -191,12 +189,12 @@ void order_free(order *o)
 uint32_t order_add_node(order *o)
 {
     if (o->nodes == o->cap) {
-        if (o->cap > NONE / 4) guard_fail(o->mem->guard, GUARD_NOMEM, "too many nodes");
+        if (o->cap > NO_ID / 4) guard_fail(o->mem->guard, GUARD_NOMEM, "too many nodes");
         grow_nodes(o, 2 * o->cap);
     }
     uint32_t v = o->nodes++;
     o->pos[v] = o->at[v] = v;
-    o->out[v] = o->in[v] = o->declared[v] = NONE;
+    o->out[v] = o->in[v] = o->declared[v] = NO_ID;
     o->marks[v] = 0;
     return v;
 }
@@ -228,8 +226,8 @@ const uint32_t *order_positions(const order *o)
 static uint32_t new_edge(order *o, uint32_t lit, uint32_t a, uint32_t b)
 {
     assert(a < o->nodes && b < o->nodes);
-    if (o->edges.n >= NONE - 1) guard_fail(o->mem->guard, GUARD_NOMEM, "too many edges");
-    edge e = {a, b, lit, NONE, o->declared[a], NONE, NONE, NONE};
+    if (o->edges.n >= NO_ID - 1) guard_fail(o->mem->guard, GUARD_NOMEM, "too many edges");
+    edge e = {a, b, lit, NO_ID, o->declared[a], NO_ID, NO_ID, NO_ID};
     uint32_t id = (uint32_t)o->edges.n;
     vec_push(o->mem, &o->edges, e);
     return id;
@@ -238,7 +236,7 @@ static uint32_t new_edge(order *o, uint32_t lit, uint32_t a, uint32_t b)
 uint32_t order_edge(order *o, uint32_t lit, uint32_t a, uint32_t b)
 {
     assert(lit != LIT_NONE);
-    while (o->by_lit.n <= lit) vec_push(o->mem, &o->by_lit, NONE);
+    while (o->by_lit.n <= lit) vec_push(o->mem, &o->by_lit, NO_ID);
     uint32_t id = new_edge(o, lit, a, b);
     o->edges.at[id].next_lit = o->by_lit.at[lit];
     o->by_lit.at[lit] = id;
@@ -248,7 +246,7 @@ uint32_t order_edge(order *o, uint32_t lit, uint32_t a, uint32_t b)
 
 uint32_t order_first_edge(const order *o, uint32_t lit)
 {
-    return lit < o->by_lit.n ? o->by_lit.at[lit] : NONE;
+    return lit < o->by_lit.n ? o->by_lit.at[lit] : NO_ID;
 }
 
 uint32_t order_next_edge(const order *o, uint32_t id)
@@ -267,7 +265,7 @@ void order_edge_ends(const order *o, uint32_t id, uint32_t *a, uint32_t *b)
 static void link_edge(order *o, uint32_t id)
 {
     edge *e = o->edges.at + id;
-    assert(e->rank == NONE && o->pos[e->from] < o->pos[e->to]);
+    assert(e->rank == NO_ID && o->pos[e->from] < o->pos[e->to]);
     vec_reserve(o->mem, &o->active, 1);
     e->rank = (uint32_t)o->active.n;
     e->next_out = o->out[e->from];
@@ -284,7 +282,7 @@ static void unlink_last(order *o)
     assert(o->out[e->from] == id && o->in[e->to] == id && e->rank == o->active.n);
     o->out[e->from] = e->next_out;
     o->in[e->to] = e->next_in;
-    e->rank = NONE;
+    e->rank = NO_ID;
 }
 
 void order_new_level(order *o)
@@ -313,14 +311,14 @@ static void add_step(order *o, u32_vec *frontier, uint32_t node, uint32_t via, u
 
 /* Breadth-first by the number of literals: fixed edges stay in this round's frontier, edges of
  * literals lead to the next.  Edges that came in at `height` or later do not count.  Returns the
- * step that stands at `to`, or NONE. */
+ * step that stands at `to`, or NO_ID. */
 static uint32_t shortest_path(order *o, uint32_t from, uint32_t to, size_t height)
 {
-    uint32_t found = NONE, bound = o->pos[to];
+    uint32_t found = NO_ID, bound = o->pos[to];
     o->steps.n = o->now.n = o->next.n = 0;
-    add_step(o, &o->now, from, NONE, NONE);
-    while (o->now.n && found == NONE) {
-        for (size_t i = 0; i < o->now.n && found == NONE; i++) {
+    add_step(o, &o->now, from, NO_ID, NO_ID);
+    while (o->now.n && found == NO_ID) {
+        for (size_t i = 0; i < o->now.n && found == NO_ID; i++) {
             uint32_t at = o->now.at[i], v = o->steps.at[at].node;
             if (o->marks[v] & PATH) continue;
             o->marks[v] |= PATH;
@@ -331,8 +329,8 @@ static uint32_t shortest_path(order *o, uint32_t from, uint32_t to, size_t heigh
             if (v < o->base_nodes)
                 for (uint32_t k = o->base->out_start[v]; k < o->base->out_start[v + 1]; k++)
                     if (o->pos[o->base->out[k]] <= bound)
-                        add_step(o, &o->now, o->base->out[k], NONE, at);
-            for (uint32_t id = o->out[v]; id != NONE; id = o->edges.at[id].next_out) {
+                        add_step(o, &o->now, o->base->out[k], NO_ID, at);
+            for (uint32_t id = o->out[v]; id != NO_ID; id = o->edges.at[id].next_out) {
                 const edge *e = o->edges.at + id;
                 if (o->pos[e->to] > bound || e->rank >= height) continue;
                 add_step(o, e->lit == LIT_NONE ? &o->now : &o->next, e->to, id, at);
@@ -351,10 +349,10 @@ static uint32_t shortest_path(order *o, uint32_t from, uint32_t to, size_t heigh
 static void walk_path(order *o, uint32_t at)
 {
     o->cycle_nodes.n = 0;
-    for (; at != NONE; at = o->steps.at[at].parent) {
+    for (; at != NO_ID; at = o->steps.at[at].parent) {
         const step *t = o->steps.at + at;
         vec_push(o->mem, &o->cycle_nodes, t->node);
-        if (t->via != NONE && o->edges.at[t->via].lit != LIT_NONE)
+        if (t->via != NO_ID && o->edges.at[t->via].lit != LIT_NONE)
             vec_push(o->mem, &o->cycle, o->edges.at[t->via].lit);
     }
     for (size_t i = 0, j = o->cycle_nodes.n; i + 1 < j; i++) {
@@ -370,7 +368,7 @@ bool order_path(order *o, uint32_t from, uint32_t to)
     o->cycle.n = 0;
     if (o->pos[from] > o->pos[to]) return false;
     uint32_t end = shortest_path(o, from, to, o->active.n);
-    if (end == NONE) return false;
+    if (end == NO_ID) return false;
     walk_path(o, end);
     return true;
 }
@@ -410,7 +408,7 @@ static bool search_forward(order *o, uint32_t y, uint32_t x)
             for (uint32_t k = o->base->out_start[v]; k < o->base->out_start[v + 1]; k++)
                 if (o->pos[o->base->out[k]] <= bound)
                     visit(o, &o->forward, o->base->out[k], FORWARD);
-        for (uint32_t id = o->out[v]; id != NONE; id = o->edges.at[id].next_out)
+        for (uint32_t id = o->out[v]; id != NO_ID; id = o->edges.at[id].next_out)
             if (o->pos[o->edges.at[id].to] <= bound)
                 visit(o, &o->forward, o->edges.at[id].to, FORWARD);
     }
@@ -430,7 +428,7 @@ static void search_backward(order *o, uint32_t x, uint32_t y)
             for (uint32_t k = o->base->in_start[v]; k < o->base->in_start[v + 1]; k++)
                 if (o->pos[o->base->in[k]] > bound)
                     visit(o, &o->backward, o->base->in[k], BACKWARD);
-        for (uint32_t id = o->in[v]; id != NONE; id = o->edges.at[id].next_in)
+        for (uint32_t id = o->in[v]; id != NO_ID; id = o->edges.at[id].next_in)
             if (o->pos[o->edges.at[id].from] > bound)
                 visit(o, &o->backward, o->edges.at[id].from, BACKWARD);
     }
@@ -517,7 +515,7 @@ static bool insert(order *o, uint32_t id)
     o->cycle.n = 0;
     if (e->lit != LIT_NONE) vec_push(o->mem, &o->cycle, e->lit);
     uint32_t end = shortest_path(o, y, x, o->active.n);
-    assert(end != NONE);
+    assert(end != NO_ID);
     walk_path(o, end);
     assert(o->cycle_nodes.at[0] == y && o->cycle_nodes.at[o->cycle_nodes.n - 1] == x);
     return false;
@@ -534,14 +532,14 @@ bool order_leads(order *o, uint32_t a, uint32_t b)
 
 bool order_insert(order *o, uint32_t id)
 {
-    assert(id < o->edges.n && o->edges.at[id].rank == NONE);
+    assert(id < o->edges.n && o->edges.at[id].rank == NO_ID);
     return insert(o, id);
 }
 
 bool order_assert(order *o, uint32_t lit)
 {
-    for (uint32_t id = order_first_edge(o, lit); id != NONE; id = o->edges.at[id].next_lit)
-        if (o->edges.at[id].rank == NONE && !insert(o, id)) return false;
+    for (uint32_t id = order_first_edge(o, lit); id != NO_ID; id = o->edges.at[id].next_lit)
+        if (o->edges.at[id].rank == NO_ID && !insert(o, id)) return false;
     return true;
 }
 
@@ -592,13 +590,13 @@ int order_check(const order *o)
 static void note_implied(order *o)
 {
     for (size_t i = 0; i < o->forward.n; i++) {
-        for (uint32_t id = o->declared[o->forward.at[i]]; id != NONE;
+        for (uint32_t id = o->declared[o->forward.at[i]]; id != NO_ID;
              id = o->edges.at[id].next_from) {
             const edge *e = o->edges.at + id;
             if (!(o->marks[e->to] & BACKWARD) || solver_value(o->solver, e->lit)) continue;
             assert(e->lit != LIT_NONE);
             uint32_t lit = lit_not(e->lit);
-            while (o->whys.n <= lit) vec_push(o->mem, &o->whys, ((why){NONE, 0}));
+            while (o->whys.n <= lit) vec_push(o->mem, &o->whys, ((why){NO_ID, 0}));
             o->whys.at[lit] = (why){id, (uint32_t)o->active.n};
             vec_push(o->mem, &o->implied, lit);
             o->stats.propagated++;
@@ -652,10 +650,10 @@ static uint32_t theory_propagate(void *state)
 static void theory_reason(void *state, uint32_t lit, theory_clause *out)
 {
     order *o = state;
-    assert(lit < o->whys.n && o->whys.at[lit].edge != NONE);
+    assert(lit < o->whys.n && o->whys.at[lit].edge != NO_ID);
     const edge *e = o->edges.at + o->whys.at[lit].edge;
     uint32_t end = shortest_path(o, e->to, e->from, o->whys.at[lit].height);
-    assert(end != NONE);
+    assert(end != NO_ID);
     o->cycle.n = o->clause.n = 0;
     walk_path(o, end);
     vec_push(o->mem, &o->clause, lit);
@@ -669,7 +667,7 @@ static uint32_t theory_phase(void *state, uint32_t lit)
     order *o = state;
     for (int flip = 0; flip < 2; flip++, lit = lit_not(lit)) {
         bool holds = true;
-        for (uint32_t id = order_first_edge(o, lit); holds && id != NONE;
+        for (uint32_t id = order_first_edge(o, lit); holds && id != NO_ID;
              id = o->edges.at[id].next_lit)
             holds = o->pos[o->edges.at[id].from] < o->pos[o->edges.at[id].to];
         if (holds) return lit;

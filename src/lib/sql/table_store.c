@@ -94,8 +94,6 @@ typedef struct entry {
     uint32_t row, next;
 } entry;
 
-#define NONE UINT32_MAX
-
 struct table_index {
     VEC(entry) entries;
     uint32_t free_entry;
@@ -115,7 +113,7 @@ static void index_grow(store *s, table_index *x)
     if (!old) return;
     for (uint32_t i = 0; i < x->entries.n; i++) {
         entry *e = &x->entries.at[i];
-        if (e->row == NONE) continue;
+        if (e->row == NO_ID) continue;
         uint32_t *b = &x->bucket[e->hash & (n - 1)];
         e->next = *b;
         *b = i;
@@ -127,7 +125,7 @@ static void index_add(store *s, table_index *x, uint64_t hash, uint32_t r)
     if (x->used >= x->buckets) index_grow(s, x);
     assert(x->used < x->buckets && r != NONE);
     uint32_t i = x->free_entry;
-    if (i != NONE) {
+    if (i != NO_ID) {
         x->free_entry = x->entries.at[i].next;
     } else {
         i = (uint32_t)x->entries.n;
@@ -143,12 +141,12 @@ static void index_remove(table_index *x, uint64_t hash, uint32_t r)
 {
     assert(x->used && r != NONE);
     uint32_t *p = &x->bucket[hash & (x->buckets - 1)];
-    while (*p != NONE) {
+    while (*p != NO_ID) {
         entry *e = &x->entries.at[*p];
         if (e->hash == hash && e->row == r) {
             uint32_t i = *p;
             *p = e->next;
-            e->row = NONE;
+            e->row = NO_ID;
             e->next = x->free_entry;
             x->free_entry = i;
             x->used--;
@@ -203,7 +201,7 @@ static table_index *index_of(store *s, table *t, uint32_t col)
     assert(col < t->n_cols);
     if (t->index[col]) return t->index[col];
     table_index *x = mem_zeroed(s->mem, sizeof *x);
-    x->free_entry = NONE;
+    x->free_entry = NO_ID;
     index_grow(s, x);
     for (uint32_t r = 0; r < t->rows.n; r++)
         for (const row_version *v = t->rows.at[r].head; v; v = v->older)
@@ -218,7 +216,7 @@ uint32_t vs_lookup_size(store *s, table *t, uint32_t col, uint64_t hash, uint32_
     table_index *x = index_of(s, t, col);
     uint32_t n = 0;
     uint32_t i = x->bucket[hash & (x->buckets - 1)];
-    for (; i != NONE && n < most; i = x->entries.at[i].next) n += x->entries.at[i].hash == hash;
+    for (; i != NO_ID && n < most; i = x->entries.at[i].next) n += x->entries.at[i].hash == hash;
     return n;
 }
 
@@ -227,7 +225,7 @@ void vs_lookup(store *s, table *t, uint32_t col, uint64_t hash, bool more)
     table_index *x = index_of(s, t, col);
     s->found.n = 0;
     if (!more) s->lookup++;
-    for (uint32_t i = x->bucket[hash & (x->buckets - 1)]; i != NONE; i = x->entries.at[i].next) {
+    for (uint32_t i = x->bucket[hash & (x->buckets - 1)]; i != NO_ID; i = x->entries.at[i].next) {
         const entry *e = &x->entries.at[i];
         if (e->hash != hash || t->rows.at[e->row].seen == s->lookup) continue;
         t->rows.at[e->row].seen = s->lookup;

@@ -42,11 +42,6 @@ typedef struct walk {
     enum trusted_answer answer;
 } walk;
 
-static value_id plain(value_id x)
-{
-    return x == VALUE_EMPTY ? VALUE_NULL : x;
-}
-
 static int64_t start_of(const history *h, txn_id t)
 {
     return h->txn_start_ts[t];
@@ -123,7 +118,7 @@ static uint32_t read_fault(const walk *w, txn_id t, key_id k, value_id x, txn_id
         bool last = true, in = takes_part(h, u);
         for (op_id o = h->txn_op[u + 1]; o-- > h->txn_op[u];) {
             if (!writes(h, o) || h->op_key[o] != k) continue;
-            bool same = plain(h->op_value[o]) == x;
+            bool same = value_or_absent(h->op_value[o]) == x;
             if (same && in && last && u != t) {
                 *who = u;
                 return ANOMALY_STALE_READ;
@@ -138,7 +133,8 @@ static uint32_t read_fault(const walk *w, txn_id t, key_id k, value_id x, txn_id
         }
         guard_tick(w->m->guard);
     }
-    if (plain(h->key_init[k]) == x && found == ANOMALY_GARBAGE_READ) found = ANOMALY_STALE_READ;
+    if (value_or_absent(h->key_init[k]) == x && found == ANOMALY_GARBAGE_READ)
+        found = ANOMALY_STALE_READ;
     return found;
 }
 
@@ -200,7 +196,7 @@ static bool check_list(walk *w, txn_id t, op_id first, op_id o, key_id k, value_
         if (writes(h, p) && h->op_key[p] == k) vec_push(w->m, &w->mine.at, h->op_value[p]);
     size_t n = l ? l->at.n : 0, more = w->mine.at.n;
     atom a = {.kind = ATOM_LIST};
-    if (plain(x) != VALUE_NULL) a = value_atom(h, x);
+    if (value_or_absent(x) != VALUE_NULL) a = value_atom(h, x);
     if (a.kind != ATOM_LIST) return bad_read(w, t, o, k, x, false);
     const value_id *e = a.len ? h->elements.at + a.as.offset : NULL;
     bool same = a.len == n + more && (!n || !memcmp(e, l->at.at, n * sizeof *e)) &&
@@ -213,7 +209,7 @@ static bool check_key(walk *w, txn_id t, op_id o, key_id k, value_id x)
 {
     assert(k < history_keys(w->h) && takes_part(w->h, t));
     if (w->is_list[k]) return check_list(w, t, w->h->txn_op[t], o, k, x);
-    x = plain(x);
+    x = value_or_absent(x);
     if (w->own[k] == t + 1 && w->v->ryow != RYOW_EXTERNAL) {
         if (w->own_value[k] == x) return true;
         if (w->v->ryow == RYOW_MUST) return bad_read(w, t, o, k, x, true);
@@ -282,7 +278,7 @@ static bool check_reads(walk *w, txn_id t)
                 ok = check_key(w, t, o, h->op_key[o], h->op_value[o]);
         } else {
             w->own[h->op_key[o]] = t + 1;
-            w->own_value[h->op_key[o]] = plain(h->op_value[o]);
+            w->own_value[h->op_key[o]] = value_or_absent(h->op_value[o]);
         }
         if (!ok) return false;
     }
@@ -319,7 +315,7 @@ static bool install(walk *w, txn_id t)
         }
         w->writer[k] = t;
         if (!w->is_list[k]) {
-            w->now[k] = plain(h->op_value[o]);
+            w->now[k] = value_or_absent(h->op_value[o]);
             continue;
         }
         if ((h->op_kind[o] & OP_KIND_MASK) != OP_APPEND) return give_up(w);
@@ -343,15 +339,15 @@ static bool load_keys(walk *w)
     w->is_list = mem_array0(w->m, uint8_t, keys + 1);
     memset(w->writer, 0xff, (keys + 1) * sizeof *w->writer);
     for (size_t k = 0; k < keys; k++) {
-        w->now[k] = h->init_unknown ? FREE : plain(h->key_init[k]);
+        w->now[k] = h->init_unknown ? FREE : value_or_absent(h->key_init[k]);
         w->is_list[k] = value_atom(h, h->key_init[k]).kind == ATOM_LIST;
     }
     for (size_t i = 0; h->init_unknown && i < h->init_map.n; i++)
-        w->now[h->init_map.at[i].key] = plain(h->init_map.at[i].value);
+        w->now[h->init_map.at[i].key] = value_or_absent(h->init_map.at[i].value);
     for (size_t o = 0; o < h->ops; o++) {
         unsigned kind = h->op_kind[o] & OP_KIND_MASK;
         value_id x = h->op_value[o];
-        if (kind == OP_WRITE && plain(x) == plain(h->key_init[h->op_key[o]]))
+        if (kind == OP_WRITE && value_or_absent(x) == value_or_absent(h->key_init[h->op_key[o]]))
             w->keep = true; /* the initial value, written again */
         if (kind == OP_APPEND || (kind == OP_READ && x > VALUE_NULL && x != VALUE_UNKNOWN &&
                                   value_atom(h, x).kind == ATOM_LIST))
@@ -365,7 +361,7 @@ static bool load_keys(walk *w)
     if (h->init_unknown) return false;
     w->lists = mem_array0(w->m, list *, keys + 1);
     for (size_t k = 0; k < keys; k++) {
-        if (!w->is_list[k] || plain(h->key_init[k]) == VALUE_NULL) continue;
+        if (!w->is_list[k] || value_or_absent(h->key_init[k]) == VALUE_NULL) continue;
         atom a = value_atom(h, h->key_init[k]);
         if (a.kind != ATOM_LIST) return false;
         w->lists[k] = mem_array0(w->m, list, 1);
