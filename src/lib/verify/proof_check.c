@@ -17,8 +17,6 @@
 
 #include "base/hash.h"
 
-enum lit_kind { LIT_BEFORE, LIT_IN, LIT_READS };
-
 bool prover_no(prover *x, const char *what)
 {
     *x->why = what;

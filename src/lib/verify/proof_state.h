@@ -28,8 +28,9 @@ const level_law *law_of(enum level_id level); /* NULL: violations of it have no 
 
 #define NEVER_FALSE UINT32_MAX /* in place of a literal that is true in every execution */
 
+enum lit_kind { LIT_BEFORE, LIT_IN, LIT_READS };
 typedef struct lit_key {
-    uint32_t kind, a, b, c;
+    uint32_t kind, a, b, c; /* of LIT_READS: operation, key, writer */
 } lit_key;
 
 struct prover {
