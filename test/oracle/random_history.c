@@ -743,7 +743,11 @@ static void put_times(struct world *w, struct text *out, const struct gtxn *x)
         start += below(r, 3);
     }
     if (chance(r, 40)) {
-        put(out, ",\"times\":[%d,%d,%d,%d]", time[0], time[1], time[2], time[3]);
+        if (time[1] % 4 == 3) { /* nobody knows by when the snapshot was taken */
+            put(out, ",\"times\":[%d,null,%d,%d]", time[0], time[2], time[3]);
+        } else {
+            put(out, ",\"times\":[%d,%d,%d,%d]", time[0], time[1], time[2], time[3]);
+        }
         return;
     }
     if (!chance(r, 5)) {

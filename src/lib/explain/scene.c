@@ -573,6 +573,7 @@ bool scene_time(const history *h, txn_id t, enum scene_when when, int64_t *at)
 {
     bool commit = when >= COMMIT_CALLED;
     if (commit && txn_status_of(h, t) == TXN_UNKNOWN) return false;
+    if (when == BEGIN_RETURNED && h->txn_flags[t] & TXN_NO_BEGIN_RETURN) return false;
     if (h->txn_flags[t] & TXN_HAS_TIMES)
         *at = h->txn_times[(size_t)t * 4 + when];
     else if (h->txn_flags[t] & (commit ? TXN_HAS_END : TXN_HAS_BEGIN))

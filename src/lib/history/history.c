@@ -353,6 +353,13 @@ void history_times(history *h, const int64_t v[4])
     history_times_of(h, (txn_id)h->txns, v);
 }
 
+void history_no_begin_return(history *h)
+{
+    assert(h->open && h->txn_flags[h->txns] & TXN_HAS_TIMES);
+    h->txn_flags[h->txns] |= TXN_NO_BEGIN_RETURN;
+    h->txn_times[h->txns * 4 + 1] = h->txn_times[h->txns * 4];
+}
+
 void history_extra(history *h, const char *name, size_t nn, const char *json, size_t jn)
 {
     extra e = {.txn = h->open ? (uint32_t)h->txns : NO_ID};

@@ -84,6 +84,8 @@ enum txn_status { TXN_COMMITTED = 0, TXN_ABORTED = 1, TXN_UNKNOWN = 2 };
 #define TXN_HAS_TIMES 0x10u
 #define TXN_HAS_START_TS 0x20u
 #define TXN_HAS_COMMIT_TS 0x40u
+/* With TXN_HAS_TIMES: nobody knows by when the snapshot was taken, the second time is the first. */
+#define TXN_NO_BEGIN_RETURN 0x80u
 
 /* Attributes of operations, beyond the flag bits. */
 enum attr_kind {
@@ -231,6 +233,8 @@ void history_time(history *h, unsigned which_flag, int64_t v); /* one of TXN_HAS
 void history_time_of(history *h, txn_id t, unsigned which_flag, int64_t v); /* t has ended */
 void history_times(history *h, const int64_t v[4]);
 void history_times_of(history *h, txn_id t, const int64_t v[4]);
+/* After history_times: the return of begin is not known. */
+void history_no_begin_return(history *h);
 void history_extra(history *h, const char *name, size_t nn, const char *json, size_t jn);
 void history_end(history *h, enum txn_status status);
 /* A session that may have no transaction. */

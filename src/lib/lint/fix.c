@@ -317,6 +317,7 @@ static void copy_times(history *to, const plan *p, txn_id t)
         if (flags & TXN_HAS_BEGIN) history_time(to, TXN_HAS_BEGIN, h->txn_begin[t]);
         if (flags & TXN_HAS_END) history_time(to, TXN_HAS_END, h->txn_end[t]);
         if (flags & TXN_HAS_TIMES) history_times(to, h->txn_times + (size_t)t * 4);
+        if (flags & TXN_NO_BEGIN_RETURN) history_no_begin_return(to);
     }
     if (flags & TXN_HAS_START_TS) history_time(to, TXN_HAS_START_TS, h->txn_start_ts[t]);
     if (flags & TXN_HAS_COMMIT_TS) history_time(to, TXN_HAS_COMMIT_TS, h->txn_commit_ts[t]);

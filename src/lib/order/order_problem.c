@@ -76,6 +76,7 @@ static stamp *sort_stamps(mem *m, const stamp *a, size_t n)
 bool txn_stamp(const history *h, txn_id t, enum stamp_kind kind, int64_t *at)
 {
     if (kind >= COMMIT_CALL && txn_status_of(h, t) == TXN_UNKNOWN) return false;
+    if (kind == BEGIN_RETURN && h->txn_flags[t] & TXN_NO_BEGIN_RETURN) return false;
     if (h->txn_flags[t] & TXN_HAS_TIMES) {
         *at = h->txn_times[(size_t)t * 4 + kind];
         return true;

@@ -299,14 +299,19 @@ static void read_time(native_reader *r, unsigned which)
 
 static void read_times(native_reader *r)
 {
-    int64_t v[4];
+    int64_t v[4] = {0};
+    bool open = false; /* nobody knows by when the snapshot was taken */
     json_need(&r->j, '[');
     for (int i = 0; i < 4; i++) {
         if (i) json_need(&r->j, ',');
-        v[i] = json_int(&r->j, "a time");
+        if (i == 1 && json_literal(&r->j, "null"))
+            open = true;
+        else
+            v[i] = json_int(&r->j, "a time");
     }
     json_need(&r->j, ']');
     history_times(r->h, v);
+    if (open) history_no_begin_return(r->h);
 }
 
 /* Everything the line has put into the history so far goes away again: it is a mark. */
@@ -702,10 +707,15 @@ static void put_txn(const history *h, txn_id t, const extra **e, strbuf *b)
     if ((flags & TXN_STATUS_MASK) == TXN_UNKNOWN) strbuf_str(b, ",\"status\":\"unknown\"");
     if (flags & TXN_HAS_BEGIN) put_time(b, ",\"begin\":", h->txn_begin[t]);
     if (flags & TXN_HAS_END) put_time(b, ",\"end\":", h->txn_end[t]);
-    if (flags & TXN_HAS_TIMES)
-        for (unsigned i = 0; i < 4; i++)
-            put_time(b, i ? "," : ",\"times\":[", h->txn_times[(size_t)t * 4 + i]);
-    if (flags & TXN_HAS_TIMES) strbuf_char(b, ']');
+    if (flags & TXN_HAS_TIMES) {
+        for (unsigned i = 0; i < 4; i++) {
+            if (i == 1 && flags & TXN_NO_BEGIN_RETURN)
+                strbuf_str(b, ",null");
+            else
+                put_time(b, i ? "," : ",\"times\":[", h->txn_times[(size_t)t * 4 + i]);
+        }
+        strbuf_char(b, ']');
+    }
     if (flags & TXN_HAS_START_TS) put_time(b, ",\"start_ts\":", h->txn_start_ts[t]);
     if (flags & TXN_HAS_COMMIT_TS) put_time(b, ",\"commit_ts\":", h->txn_commit_ts[t]);
     put_extras(h, e, t, b);

@@ -471,12 +471,14 @@ static void get_txns(history *h, source *s)
     for (size_t t = 0; t < h->txns; t++) {
         unsigned f = h->txn_flags[t];
         if (h->txn_session[t] >= h->sessions.n || !label_ok(h, h->txn_label[t]) ||
-            (f & TXN_STATUS_MASK) > TXN_UNKNOWN || f & 0x80 ||
+            (f & TXN_STATUS_MASK) > TXN_UNKNOWN ||
+            ((f & TXN_NO_BEGIN_RETURN) && !(f & TXN_HAS_TIMES)) ||
             ((f & TXN_HAS_BEGIN) && !h->begin_cap) || ((f & TXN_HAS_END) && !h->end_cap) ||
             ((f & TXN_HAS_TIMES) && !h->times_cap) ||
             ((f & TXN_HAS_START_TS) && !h->start_ts_cap) ||
             ((f & TXN_HAS_COMMIT_TS) && !h->commit_ts_cap))
             source_fail(s, s->pos, "transaction %zu is wrong", t);
+        if (f & TXN_NO_BEGIN_RETURN) h->txn_times[4 * t + 1] = h->txn_times[4 * t];
     }
     for (size_t i = 0; i < h->sessions.n; i++)
         if (!label_ok(h, h->sessions.at[i])) source_fail(s, s->pos, "session %zu is wrong", i);

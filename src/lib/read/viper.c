@@ -843,6 +843,10 @@ static void put_txn(plan *p, const history *h, txn_id t, sink *out)
     strbuf_char(b, '{');
     if (h->txn_flags[t] & TXN_HAS_TIMES)
         for (int i = 0; i < STAMPS; i++) {
+            if (i == POST_BEGIN && h->txn_flags[t] & TXN_NO_BEGIN_RETURN) {
+                sink_lose(out, LOST_TIMES); /* the other three are no intervals without it */
+                continue;
+            }
             strbuf_printf(b, "\"%s\": ", stamp_names[i]);
             strbuf_i64(b, h->txn_times[(size_t)t * 4 + (size_t)i]);
             strbuf_str(b, ", ");

@@ -554,6 +554,7 @@ static void copy_times(maker *k, txn_id t)
     if (flags & TXN_HAS_BEGIN) history_time(k->to, TXN_HAS_BEGIN, h->txn_begin[t]);
     if (flags & TXN_HAS_END) history_time(k->to, TXN_HAS_END, h->txn_end[t]);
     if (flags & TXN_HAS_TIMES) history_times(k->to, h->txn_times + 4 * (size_t)t);
+    if (flags & TXN_NO_BEGIN_RETURN) history_no_begin_return(k->to);
     if (flags & TXN_HAS_START_TS) history_time(k->to, TXN_HAS_START_TS, h->txn_start_ts[t]);
     if (flags & TXN_HAS_COMMIT_TS) history_time(k->to, TXN_HAS_COMMIT_TS, h->txn_commit_ts[t]);
 }

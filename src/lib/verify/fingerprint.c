@@ -83,7 +83,7 @@ static uint64_t of_op(const history *h, op_id o, const uint64_t *key)
 static uint64_t of_times(const history *h, txn_id t)
 {
     unsigned flags = h->txn_flags[t];
-    uint64_t x = flags & TXN_STATUS_MASK;
+    uint64_t x = flags & (TXN_STATUS_MASK | TXN_NO_BEGIN_RETURN);
     if (flags & TXN_HAS_BEGIN) x = hash_pair(x, (uint64_t)h->txn_begin[t]);
     if (flags & TXN_HAS_END) x = hash_pair(x, (uint64_t)h->txn_end[t] + 1);
     for (size_t i = 0; flags & TXN_HAS_TIMES && i < 4; i++)

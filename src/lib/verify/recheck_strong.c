@@ -81,6 +81,7 @@ bool recheck_stamp(const history *h, txn_id t, unsigned which, int64_t *at)
 {
     unsigned flags = h->txn_flags[t];
     if (which >= 2 && (flags & TXN_STATUS_MASK) == TXN_UNKNOWN) return false;
+    if (which == 1 && flags & TXN_NO_BEGIN_RETURN) return false;
     if (flags & TXN_HAS_TIMES)
         *at = h->txn_times[(size_t)t * 4 + which];
     else if (flags & (which >= 2 ? TXN_HAS_END : TXN_HAS_BEGIN))

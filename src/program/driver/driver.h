@@ -37,6 +37,9 @@ typedef struct db_cell {
     uint32_t kind;  /* enum db_cell_kind */
 } db_cell;
 
+/* What can take a transaction's snapshot: BEGIN itself, a plain read, a locking read, a write. */
+enum db_statement { DB_BEGIN = 1, DB_READ = 2, DB_LOCKING_READ = 4, DB_WRITE = 8 };
+
 typedef struct driver driver;
 
 enum { DB_ADDRESS = 1024, DB_ERROR = 512 };
@@ -92,6 +95,9 @@ struct driver {
     bool (*load)(db *d, const db_row *rows, size_t n);
     enum db_answer (*connect)(db_session *s);
     void (*disconnect)(db_session *s); /* also of a connection that failed or was lost */
+    /* The statements (enum db_statement) after whose return the snapshot of a transaction at this
+       isolation is taken for certain, whichever comes first; 0: there is never one. */
+    unsigned (*snapshot)(const db *d);
     enum db_answer (*begin)(db_session *s);
     enum db_answer (*get)(db_session *s, int64_t key, bool lock);
     enum db_answer (*put)(db_session *s, int64_t key, int64_t value);

@@ -136,6 +136,12 @@ static enum db_answer faulty_begin(db_session *s)
     return passed(s, inner(s, &i)->begin(i));
 }
 
+static unsigned faulty_snapshot(const db *d)
+{
+    const faulty_own *o = d->own;
+    return o->inner.driver->snapshot(&o->inner);
+}
+
 static enum db_answer faulty_get(db_session *s, int64_t key, bool lock)
 {
     db_session *i;
@@ -226,6 +232,7 @@ const driver driver_faulty = {
     .load = faulty_load,
     .connect = faulty_connect,
     .disconnect = faulty_disconnect,
+    .snapshot = faulty_snapshot,
     .begin = faulty_begin,
     .get = faulty_get,
     .put = faulty_put,

@@ -231,6 +231,14 @@ static enum db_answer maria_begin(db_session *s)
     return execute(s, "START TRANSACTION");
 }
 
+/* A plain read makes the read view; writes and locking reads work on the newest rows without one.
+   At serializable every read locks, at read uncommitted none has a view. */
+static unsigned maria_snapshot(const db *d)
+{
+    bool none = !strcmp(d->isolation, "serializable") || !strcmp(d->isolation, "read-uncommitted");
+    return none ? 0 : DB_READ;
+}
+
 /* The rows of a SELECT; NULL: see *a. */
 static MYSQL_RES *selected(db_session *s, const char *sql, enum db_answer *a)
 {
@@ -345,6 +353,7 @@ const driver driver_mariadb = {
     .load = maria_load,
     .connect = maria_connect,
     .disconnect = maria_disconnect,
+    .snapshot = maria_snapshot,
     .begin = maria_begin,
     .get = maria_get,
     .put = maria_put,

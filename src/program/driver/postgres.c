@@ -225,6 +225,13 @@ static enum db_answer pg_begin(db_session *s)
     return execute(s, begins[i][1]);
 }
 
+/* The first statement takes the snapshot, whatever it does. */
+static unsigned pg_snapshot(const db *d)
+{
+    (void)d;
+    return DB_READ | DB_LOCKING_READ | DB_WRITE;
+}
+
 /* Runs a prepared statement; the result is the caller's, NULL after an error. */
 static PGresult *prepared(db_session *s, const char *name, int n, const int64_t *v,
                           enum db_answer *a)
@@ -383,6 +390,7 @@ const driver driver_postgres = {
     .load = pg_load,
     .connect = pg_connect,
     .disconnect = pg_disconnect,
+    .snapshot = pg_snapshot,
     .begin = pg_begin,
     .get = pg_get,
     .put = pg_put,

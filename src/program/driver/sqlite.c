@@ -252,6 +252,14 @@ static enum db_answer lite_begin(db_session *s)
     return simply(s, BEGIN);
 }
 
+/* BEGIN alone takes nothing; the first statement reads the database, a write too. */
+static unsigned lite_snapshot(const db *d)
+{
+    const sqlite_own *o = d->own;
+    if (o->dirty) return 0;
+    return DB_READ | DB_LOCKING_READ | DB_WRITE | (o->immediate ? DB_BEGIN : 0u);
+}
+
 static enum db_answer lite_get(db_session *s, int64_t key, bool lock)
 {
     (void)lock; /* there are no locking reads: a write locks all */
@@ -473,6 +481,7 @@ const driver driver_sqlite = {
     .load = lite_load,
     .connect = lite_connect,
     .disconnect = lite_disconnect,
+    .snapshot = lite_snapshot,
     .begin = lite_begin,
     .get = lite_get,
     .put = lite_put,

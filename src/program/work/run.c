@@ -36,7 +36,8 @@ typedef struct run {
     atomic_ullong next_id, taken;
     atomic_uint next_session;
     atomic_ullong committed, aborted, unknown, ops, lost, deleted, tampered;
-    bool dirty; /* others may see writes before the commit */
+    unsigned snapshot; /* the statements that take the snapshot: enum db_statement */
+    bool dirty;        /* others may see writes before the commit */
     bool failed;
     char error[DB_ERROR];
 } run;
@@ -55,6 +56,7 @@ typedef struct session {
     uint64_t sent; /* when lines were last sent */
     uint64_t id, n_ops;
     uint64_t times[4];
+    bool snapshot; /* times[1] is known: a statement that takes the snapshot has returned */
     bool wrote, connected;
     uint32_t refusals;
     pthread_t thread;
@@ -144,13 +146,12 @@ static void add_head(session *s, const char *name, const act *a)
     strbuf_i64(b, a->key);
 }
 
-static void add_op(session *s, const act *a, enum db_answer answer, uint64_t call)
+static void add_op(session *s, const act *a, enum db_answer answer, uint64_t call, uint64_t back)
 {
     static const char *const names[] = {
         [ACT_READ] = "r",        [ACT_WRITE] = "w",   [ACT_DELETE] = "d",
         [ACT_APPEND] = "append", [ACT_SCAN] = "scan", [ACT_ITER] = "iter",
     };
-    uint64_t back = run_time(s->run);
     strbuf *b = &s->ops;
     bool range = a->kind == ACT_SCAN || a->kind == ACT_ITER;
     bool reads = range || a->kind == ACT_READ;
@@ -195,7 +196,20 @@ static void add_op(session *s, const act *a, enum db_answer answer, uint64_t cal
     add_attributes(b, call, back, answer == DB_REFUSED, a->lock, tomb);
 }
 
-static void compose(session *s, strbuf *b, const char *status, bool whole)
+/* Of an unknown outcome the last two times count for nothing: the client knows no end. */
+static void add_times(const session *s, strbuf *b)
+{
+    for (int i = 0; i < 4; i++) {
+        strbuf_str(b, i ? "," : ",\"times\":[");
+        if (i == 1 && !s->snapshot)
+            strbuf_str(b, "null");
+        else
+            strbuf_u64(b, s->times[i]);
+    }
+    strbuf_char(b, ']');
+}
+
+static void compose(session *s, strbuf *b, const char *status)
 {
     strbuf_str(b, "{\"session\":");
     strbuf_u64(b, s->name);
@@ -206,16 +220,7 @@ static void compose(session *s, strbuf *b, const char *status, bool whole)
         strbuf_str(b, status);
         strbuf_char(b, '"');
     }
-    if (whole) {
-        for (int i = 0; i < 4; i++) {
-            strbuf_str(b, i ? "," : ",\"times\":[");
-            strbuf_u64(b, s->times[i]);
-        }
-        strbuf_char(b, ']');
-    } else { /* its end was never seen */
-        strbuf_str(b, ",\"begin\":");
-        strbuf_u64(b, s->times[0]);
-    }
+    add_times(s, b);
     if (s->db.note) {
         strbuf_str(b, ",\"note\":");
         strbuf_json(b, s->db.note, strlen(s->db.note));
@@ -237,7 +242,8 @@ static void send(session *s)
 static void send_intent(session *s)
 {
     if (s->run->options->mute) return;
-    compose(s, &s->intent, "unknown", false);
+    s->times[2] = s->times[3] = run_time(s->run);
+    compose(s, &s->intent, "unknown");
     send(s);
 }
 
@@ -251,11 +257,7 @@ static void finish(session *s, enum db_answer outcome)
                      1);
     atomic_fetch_add(&r->ops, s->n_ops);
     if (r->options->mute) return;
-    compose(s, &s->lines,
-            outcome == DB_OK     ? ""
-            : outcome == DB_LOST ? "unknown"
-                                 : "aborted",
-            outcome != DB_LOST);
+    compose(s, &s->lines, outcome == DB_OK ? "" : outcome == DB_LOST ? "unknown" : "aborted");
     if (s->lines.n > SEND_BYTES || s->times[3] - s->sent > SEND_NS) send(s);
 }
 
@@ -333,10 +335,28 @@ static void announce(session *s, const act *a)
     size_t ops = s->ops.n;
     uint64_t n = s->n_ops;
     s->db.idle = false;
-    add_op(s, a, DB_OK, run_time(s->run));
+    add_op(s, a, DB_OK, run_time(s->run), run_time(s->run));
     send_intent(s);
     s->ops.n = ops;
     s->n_ops = n;
+}
+
+/* The first statement that takes the snapshot has returned: by now it is there. */
+static void note_snapshot(session *s, unsigned statement, uint64_t back)
+{
+    if (s->snapshot || !(s->run->snapshot & statement)) return;
+    s->times[1] = back;
+    s->snapshot = true;
+}
+
+static unsigned statement_of(const act *a)
+{
+    switch (a->kind) {
+    case ACT_READ: return a->lock ? DB_LOCKING_READ : DB_READ;
+    case ACT_SCAN:
+    case ACT_ITER: return DB_READ;
+    default: return DB_WRITE;
+    }
 }
 
 static enum db_answer operate(session *s)
@@ -349,7 +369,9 @@ static enum db_answer operate(session *s)
         uint64_t call = run_time(s->run);
         s->db.idle = s->db.newest = false;
         answer = perform(s, &a);
-        add_op(s, &a, answer, call);
+        uint64_t back = run_time(s->run);
+        if (answer == DB_OK) note_snapshot(s, statement_of(&a), back);
+        add_op(s, &a, answer, call, back);
         if (answer == DB_OK && !writes) tell_seen(s, &a);
         s->wrote = s->wrote || writes;
         if (a.kind == ACT_DELETE && !s->db.idle && !s->run->db->tombstones)
@@ -370,8 +392,9 @@ static bool transact(session *s)
     s->db.note = NULL;
     ask(s, NULL, true);
     s->times[0] = run_time(r);
+    s->snapshot = false;
     enum db_answer a = d->begin(&s->db);
-    s->times[1] = run_time(r);
+    if (a == DB_OK) note_snapshot(s, DB_BEGIN, run_time(r));
     bool connected = a != DB_LOST;
     if (a == DB_OK) {
         a = operate(s);
@@ -625,6 +648,7 @@ bool run_program(db *d, const program *p, const run_options *o, run_counts *c, c
     r->db = d;
     r->program = p;
     r->options = o;
+    r->snapshot = d->driver->snapshot(d);
     r->dirty = !strcmp(d->isolation, "read-uncommitted");
     r->with_ids = o->ids && !p->lists;
     ids_init(&r->ids, p->guard, p->rows, p->n_rows);

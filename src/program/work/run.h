@@ -1,10 +1,11 @@
 /*
  * run.h - drives a program against a database with one thread a session, and records it.
  *
- * Times are nanoseconds of one monotonic clock since the start of the run: call and return of
- * begin, of each operation and of commit.  A transaction that the database refused is recorded as
- * aborted and what the session does next is a new one.  A session whose connection was lost goes
- * on under a new name, because what it left behind may still happen.
+ * Times are nanoseconds of one monotonic clock since the start of the run: the call of begin, the
+ * return of the first statement that takes the snapshot, call and return of each operation and of
+ * commit.  A transaction that the database refused is recorded as aborted and what the session
+ * does next is a new one.  A session whose connection was lost goes on under a new name, because
+ * what it left behind may still happen.
  */
 #ifndef RATEL_WORK_RUN_H
 #define RATEL_WORK_RUN_H
