@@ -180,6 +180,9 @@ uint64_t peak_rss_kib(void);
 int write_file_cb(const void *buf, size_t n, void *file);
 /* A JSON writer onto a FILE; whether all was written shows when the file is closed. */
 json_writer json_file(FILE *f);
+/* render.c: calls body with an empty buffer and writes what it put there to `out` (NULL: nowhere).
+   EXIT_HOLDS, or EXIT_UNDECIDED after a complaint about memory. */
+int render(FILE *out, void (*body)(strbuf *b, void *what), void *what);
 /* {"schema":1,NAME:path,"error":text}: an input that could not be read. */
 void json_error_line(FILE *f, const char *name, const char *path, const char *text);
 /* "holds", "violated", "undecided". */

@@ -10,8 +10,6 @@
 
 #include "cli/synth_cli.h"
 
-enum { UNKNOWN, PROVED, NONE, SEPARATED, UNDECIDED };
-
 typedef struct lattice {
     const args *a;
     synth *s;
@@ -19,37 +17,45 @@ typedef struct lattice {
     synth_problem scope;
     size_t n;
     int *cell;       /* [i * n + j]: does i imply j */
-    char **evidence; /* of SEPARATED: the history, as text or JSON */
+    char **evidence; /* of CELL_SEPARATED: the history, as text or JSON */
     uint32_t *size;
-    FILE *out;
 } lattice;
+
+static lattice_table table_of(const lattice *l)
+{
+    return (lattice_table){{l->levels->name, l->n}, &l->scope, l->cell, l->evidence, l->size};
+}
 
 static bool implies(const lattice *l, size_t i, size_t j)
 {
-    int c = l->cell[i * l->n + j];
-    return i == j || c == PROVED || c == NONE;
+    lattice_table t = table_of(l);
+    return lattice_implies(&t, i, j);
 }
 
-/* The printed history, kept until all is known; NULL: it could not be. */
-static char *printed_history(const lattice *l, const synth_answer *r)
+typedef struct evidence_of {
+    const synth_answer *r;
+    bool json;
+    char *kept; /* a copy of the rendered text */
+} evidence_of;
+
+static void render_evidence(strbuf *b, void *what)
 {
-    char *text = NULL;
-    FILE *f = tmpfile();
-    if (!f) return NULL;
-    json_writer w = json_file(f);
-    if (l->a->value[O_JSON])
-        transactions_json(&w, r);
+    evidence_of *e = what;
+    json_writer w = jw_strbuf(b);
+    if (e->json)
+        report_synth_transactions(&w, e->r);
     else
-        print_history(f, r, "    ");
-    long end = ftell(f);
-    if (end >= 0 && (text = malloc((size_t)end + 1)) != NULL) {
-        rewind(f);
-        size_t n = fread(text, 1, (size_t)end, f);
-        text[n] = 0;
-        if (n != (size_t)end) free(text), text = NULL;
-    }
-    fclose(f);
-    return text;
+        report_synth_history(b, e->r, "    ");
+    e->kept = malloc(b->n + 1);
+    if (e->kept) memcpy(e->kept, strbuf_cstr(b), b->n + 1);
+}
+
+/* The rendered history, kept until all is known; NULL: out of memory. */
+static char *rendered_history(const lattice *l, const synth_answer *r)
+{
+    evidence_of e = {r, l->a->value[O_JSON] != NULL, NULL};
+    render(NULL, render_evidence, &e);
+    return e.kept;
 }
 
 /* Checked by the library as well, and kept. */
@@ -61,10 +67,10 @@ static int separated(lattice *l, size_t i, size_t j, const synth_answer *r)
     int status = confirm(l->a, l->s, r, &allow, &forbid, NULL);
     if (status) return status;
     l->size[c] = r->txns;
-    l->evidence[c] = printed_history(l, r);
+    l->evidence[c] = rendered_history(l, r);
     if (l->evidence[c]) return EXIT_HOLDS;
-    complain("synth: out of memory, or a temporary file could not be written");
-    return EXIT_IO;
+    complain("out of memory");
+    return EXIT_UNDECIDED;
 }
 
 /* i implies k and k implies j: then i implies j, as surely as the weaker of the two. */
@@ -72,8 +78,8 @@ static bool follows(lattice *l, size_t i, size_t j)
 {
     for (size_t k = 0; k < l->n; k++) {
         if (k == i || k == j || !implies(l, i, k) || !implies(l, k, j)) continue;
-        bool sure = l->cell[i * l->n + k] == PROVED && l->cell[k * l->n + j] == PROVED;
-        l->cell[i * l->n + j] = sure ? PROVED : NONE;
+        bool sure = l->cell[i * l->n + k] == CELL_PROVED && l->cell[k * l->n + j] == CELL_PROVED;
+        l->cell[i * l->n + j] = sure ? CELL_PROVED : CELL_NONE;
         return true;
     }
     return false;
@@ -87,11 +93,11 @@ static int fill(lattice *l)
         for (size_t j = 0; j < n; j++)
             if (i != j && !l->scope.no_prove &&
                 synth_proves(l->s, l->levels->at[i], l->levels->at[j]) == 1)
-                l->cell[i * n + j] = PROVED;
+                l->cell[i * n + j] = CELL_PROVED;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) {
             size_t c = i * n + j;
-            if (i == j || l->cell[c] != UNKNOWN || follows(l, i, j)) continue;
+            if (i == j || l->cell[c] != CELL_UNKNOWN || follows(l, i, j)) continue;
             synth_answer r;
             synth_problem p = l->scope;
             p.allow = &l->levels->at[i];
@@ -103,10 +109,10 @@ static int fill(lattice *l)
                 complain("synth: %s", synth_error(l->s, NULL, NULL));
                 return exit_of(code);
             }
-            l->cell[c] = r.result == SYNTH_HISTORY     ? SEPARATED
-                         : r.result == SYNTH_UNDECIDED ? UNDECIDED
-                         : r.result == SYNTH_PROVED    ? PROVED
-                                                       : NONE;
+            l->cell[c] = r.result == SYNTH_HISTORY     ? CELL_SEPARATED
+                         : r.result == SYNTH_UNDECIDED ? CELL_UNDECIDED
+                         : r.result == SYNTH_PROVED    ? CELL_PROVED
+                                                       : CELL_NONE;
             if (r.result != SYNTH_HISTORY) continue;
             int status = separated(l, i, j, &r);
             if (status) return status;
@@ -114,193 +120,25 @@ static int fill(lattice *l)
     return EXIT_HOLDS;
 }
 
-/* Levels that imply each other have one speaker, the first. */
-static bool speaks(const lattice *l, size_t i)
+static void render_lattice(strbuf *b, void *what)
 {
-    for (size_t k = 0; k < i; k++)
-        if (implies(l, i, k) && implies(l, k, i)) return false;
-    return true;
-}
-
-static bool covers(const lattice *l, size_t i, size_t j)
-{
-    if (i == j || !speaks(l, i) || !speaks(l, j) || !implies(l, i, j)) return false;
-    for (size_t k = 0; k < l->n; k++)
-        if (k != i && k != j && speaks(l, k) && implies(l, i, k) && implies(l, k, j)) return false;
-    return true;
-}
-
-static void print_label(const lattice *l, size_t i)
-{
-    for (size_t k = i; k < l->n; k++) {
-        if (k != i && !(implies(l, i, k) && implies(l, k, i))) continue;
-        if (k != i) fputs(" = ", l->out);
-        visible_to(l->out, l->levels->name[k]);
-    }
-}
-
-static void print_dot(const lattice *l)
-{
-    fputs("digraph levels {\n  rankdir=BT;\n", l->out);
-    for (size_t i = 0; i < l->n; i++) {
-        if (!speaks(l, i)) continue;
-        fprintf(l->out, "  n%zu [label=\"", i);
-        print_label(l, i);
-        fputs("\"];\n", l->out);
-    }
-    for (size_t i = 0; i < l->n; i++)
-        for (size_t j = 0; j < l->n; j++)
-            if (covers(l, i, j))
-                fprintf(l->out, "  n%zu -> n%zu%s;\n", j, i,
-                        l->cell[i * l->n + j] == PROVED ? "" : " [style=dashed]");
-    fputs("}\n", l->out);
-}
-
-/* "a = b" of the levels that imply each other; to be freed. */
-static char *label_of(const lattice *l, size_t i)
-{
-    size_t cap = 1, n = 0;
-    for (size_t k = i; k < l->n; k++) cap += strlen(l->levels->name[k]) + 3;
-    char *text = malloc(cap);
-    for (size_t k = i; text && k < l->n; k++)
-        if (k == i || (implies(l, i, k) && implies(l, k, i)))
-            n += (size_t)snprintf(text + n, cap - n, "%s%s", k == i ? "" : " = ",
-                                  l->levels->name[k]);
-    return text;
-}
-
-static int print_picture(const lattice *l)
-{
-    size_t n = l->n;
-    hasse h = {.label = calloc(n, sizeof *h.label), .edge = calloc(n * n, sizeof *h.edge)};
-    size_t *number = calloc(n, sizeof *number);
-    bool ok = h.label && h.edge && number;
-    for (size_t i = 0; ok && i < n; i++)
-        if (speaks(l, i)) {
-            number[i] = h.n;
-            ok = (h.label[h.n++] = label_of(l, i)) != NULL;
-        }
-    for (size_t i = 0; ok && i < n; i++)
-        for (size_t j = 0; j < n; j++)
-            if (covers(l, i, j))
-                h.edge[h.n_edges++] =
-                    (hasse_edge){number[i], number[j], l->cell[i * n + j] != PROVED};
-    int status = EXIT_UNDECIDED;
-    if (ok)
-        status = print_hasse(l->out, &h);
+    const lattice *l = what;
+    lattice_table t = table_of(l);
+    if (l->a->value[O_JSON])
+        report_lattice_json(b, &t);
+    else if (l->a->value[O_SVG])
+        report_lattice_svg(b, &t);
+    else if (l->a->value[O_DOT])
+        report_lattice_dot(b, &t);
     else
-        complain("out of memory");
-    for (size_t i = 0; h.label && i < h.n; i++) free(h.label[i]);
-    free(h.label);
-    free(h.edge);
-    free(number);
-    return status;
-}
-
-static const char *const cell_names[] = {"undecided", "proved", "none-up-to-scope", "history",
-                                         "undecided"};
-
-static void pair_json(json_writer *w, const lattice *l, size_t i, size_t j)
-{
-    size_t c = i * l->n + j;
-    jw_object(w);
-    jw_member_text(w, "allow", l->levels->name[i]);
-    jw_member_text(w, "forbid", l->levels->name[j]);
-    jw_member_text(w, "result", cell_names[l->cell[c]]);
-    if (l->cell[c] == SEPARATED) {
-        jw_member_u64(w, "size", l->size[c]);
-        jw_member_array(w, "history");
-        if (l->evidence[c]) jw_raw(w, l->evidence[c], strlen(l->evidence[c]));
-        jw_end_array(w);
-    }
-    jw_end_object(w);
-}
-
-static void print_lattice_json(const lattice *l)
-{
-    json_writer to = json_file(l->out), *w = &to;
-    jw_object(w);
-    jw_member_u64(w, "schema", 1);
-    jw_member_array(w, "levels");
-    for (size_t i = 0; i < l->n; i++) jw_text(w, l->levels->name[i]);
-    jw_end_array(w);
-    jw_member_u64(w, "txns", l->scope.txns);
-    jw_member_u64(w, "keys", l->scope.keys);
-    jw_member_u64(w, "values", l->scope.values);
-    jw_member_array(w, "pairs");
-    for (size_t i = 0; i < l->n; i++)
-        for (size_t j = 0; j < l->n; j++)
-            if (i != j) pair_json(w, l, i, j);
-    jw_end_array(w);
-    jw_member_array(w, "covers");
-    for (size_t i = 0; i < l->n; i++)
-        for (size_t j = 0; j < l->n; j++) {
-            if (!covers(l, i, j)) continue;
-            jw_array(w);
-            jw_text(w, l->levels->name[i]);
-            jw_text(w, l->levels->name[j]);
-            jw_end_array(w);
-        }
-    jw_end_array(w);
-    jw_end_object(w);
-    jw_end_line(w);
-}
-
-static void print_text(const lattice *l)
-{
-    size_t width = 8;
-    for (size_t i = 0; i < l->n; i++)
-        if (strlen(l->levels->name[i]) + 1 > width) width = strlen(l->levels->name[i]) + 1;
-    if (width > 40) width = 40;
-    fprintf(
-        l->out,
-        "does the row imply the column?  yes: proved for every size;  (yes): no history up to\n"
-        "%u transactions, %u keys, %u values;  a number: transactions of a smallest history\n\n",
-        (unsigned)l->scope.txns, (unsigned)l->scope.keys, (unsigned)l->scope.values);
-    fprintf(l->out, "%*s", (int)width, "");
-    for (size_t j = 0; j < l->n; j++) fprintf(l->out, " %6.6s", l->levels->name[j]);
-    fputc('\n', l->out);
-    for (size_t i = 0; i < l->n; i++) {
-        fprintf(l->out, "%-*.*s", (int)width, (int)width, l->levels->name[i]);
-        for (size_t j = 0; j < l->n; j++) {
-            char number[16];
-            size_t c = i * l->n + j;
-            snprintf(number, sizeof number, "%u", (unsigned)l->size[c]);
-            fprintf(l->out, " %6s",
-                    i == j                    ? "-"
-                    : l->cell[c] == SEPARATED ? number
-                    : l->cell[c] == PROVED    ? "yes"
-                    : l->cell[c] == NONE      ? "(yes)"
-                                              : "?");
-        }
-        fputc('\n', l->out);
-    }
-    fputs("\nstronger > weaker, nothing between:\n", l->out);
-    for (size_t i = 0; i < l->n; i++)
-        for (size_t j = 0; j < l->n; j++) {
-            if (!covers(l, i, j)) continue;
-            fputs("  ", l->out);
-            print_label(l, i);
-            fputs(" > ", l->out);
-            print_label(l, j);
-            fputc('\n', l->out);
-        }
-    for (size_t i = 0; i < l->n; i++)
-        for (size_t j = 0; j < l->n; j++) {
-            if (!l->evidence[i * l->n + j]) continue;
-            fputs("\n  allowed by ", l->out);
-            visible_to(l->out, l->levels->name[i]);
-            fputs(", forbidden by ", l->out);
-            visible_to(l->out, l->levels->name[j]);
-            fprintf(l->out, ":\n%s", l->evidence[i * l->n + j]);
-        }
+        report_lattice_text(b, &t);
 }
 
 int print_lattice(const args *a, synth *s, const level_list *levels, const synth_problem *scope,
                   FILE *out)
 {
     size_t n = levels->n;
-    lattice l = {.a = a, .s = s, .levels = levels, .scope = *scope, .n = n, .out = out};
+    lattice l = {.a = a, .s = s, .levels = levels, .scope = *scope, .n = n};
     l.cell = calloc(n * n, sizeof *l.cell);
     l.evidence = calloc(n * n, sizeof *l.evidence);
     l.size = calloc(n * n, sizeof *l.size);
@@ -310,16 +148,9 @@ int print_lattice(const args *a, synth *s, const level_list *levels, const synth
     else
         status = fill(&l);
     if (status == EXIT_HOLDS) {
-        if (a->value[O_JSON])
-            print_lattice_json(&l);
-        else if (a->value[O_SVG])
-            status = print_picture(&l);
-        else if (a->value[O_DOT])
-            print_dot(&l);
-        else
-            print_text(&l);
+        status = render(out, render_lattice, &l);
         for (size_t c = 0; c < n * n; c++)
-            if (l.cell[c] == UNDECIDED) status = EXIT_UNDECIDED;
+            if (l.cell[c] == CELL_UNDECIDED && !status) status = EXIT_UNDECIDED;
     }
     for (size_t c = 0; l.evidence && c < n * n; c++) free(l.evidence[c]);
     free(l.cell);

@@ -24,17 +24,9 @@ typedef struct command_state {
 
 /* ---- printing ------------------------------------------------------------------------------ */
 
-static void names_json(json_writer *w, const char *name, const level_list *l)
+static name_list names_of(const level_list *l)
 {
-    jw_member_array(w, name);
-    for (size_t i = 0; i < l->n; i++) jw_text(w, l->name[i]);
-    jw_end_array(w);
-}
-
-static const char *result_name(synth_result r)
-{
-    static const char *const names[] = {"undecided", "history", "none-up-to-scope", "proved"};
-    return names[r];
+    return (name_list){l->name, l->n};
 }
 
 static size_t contradiction(const state *st, const synth_answer *r, size_t i,
@@ -46,34 +38,10 @@ static size_t contradiction(const state *st, const synth_answer *r, size_t i,
     return code ? 0 : n;
 }
 
-static void cross_edges_json(json_writer *w, const synth_answer *r)
-{
-    bool any = false;
-    for (uint32_t a = 0, b = 0; next_cross_edge(r, &a, &b); any = true) {
-        if (!any) jw_member_array(w, "session_order");
-        jw_array(w);
-        jw_format(w, "t%u", (unsigned)a);
-        jw_format(w, "t%u", (unsigned)b);
-        jw_end_array(w);
-    }
-    if (any) jw_end_array(w);
-}
-
 static void history_json(json_writer *w, const state *st, const synth_answer *r)
 {
-    jw_member_u64(w, "size", r->txns);
-    jw_member_u64(w, "init", 0);
-    jw_member_array(w, "history");
-    transactions_json(w, r);
-    jw_end_array(w);
-    cross_edges_json(w, r);
-    jw_member_object(w, "witness");
-    for (size_t i = 0; i < st->allow.n; i++) {
-        jw_member_array(w, st->allow.name[i]);
-        for (uint32_t k = 0; k < r->txns; k++) jw_format(w, "t%u", (unsigned)r->witness[i][k]);
-        jw_end_array(w);
-    }
-    jw_end_object(w);
+    name_list allow = names_of(&st->allow);
+    report_synth_found(w, r, &allow);
     jw_member_object(w, "contradiction");
     for (size_t i = 0; i < st->forbid.n; i++) {
         const char *const *lines;
@@ -89,7 +57,7 @@ static void history_json(json_writer *w, const state *st, const synth_answer *r)
     jw_member_array(w, "others");
     for (size_t i = 0; synth_more(r, i, &o); i++) {
         jw_array(w);
-        transactions_json(w, &o);
+        report_synth_transactions(w, &o);
         jw_end_array(w);
     }
     jw_end_array(w);
@@ -97,16 +65,17 @@ static void history_json(json_writer *w, const state *st, const synth_answer *r)
 
 static void print_synth_json(const state *st, const synth_answer *r, double seconds)
 {
+    name_list allow = names_of(&st->allow), forbid = names_of(&st->forbid);
     json_writer to = json_file(st->out), *w = &to;
     jw_object(w);
     jw_member_u64(w, "schema", 1);
-    names_json(w, "allow", &st->allow);
-    names_json(w, "forbid", &st->forbid);
+    report_level_names(w, "allow", &allow);
+    report_level_names(w, "forbid", &forbid);
     jw_member_u64(w, "txns", st->p.txns);
     jw_member_u64(w, "keys", st->p.keys);
     jw_member_u64(w, "values", st->p.values);
     jw_member_bool(w, "found", r->result == SYNTH_HISTORY);
-    jw_member_text(w, "result", result_name(r->result));
+    jw_member_text(w, "result", synth_result_name(r->result));
     jw_member_optional(w, "reason", r->why);
     if (r->result == SYNTH_HISTORY) history_json(w, st, r);
     jw_member_u64(w, "candidates", r->candidates);
@@ -122,60 +91,6 @@ static void print_synth_json(const state *st, const synth_answer *r, double seco
     jw_end_line(w);
 }
 
-static void print_list(FILE *out, const char *what, const level_list *l)
-{
-    if (!l->n) return;
-    fprintf(out, "%s", what);
-    for (size_t i = 0; i < l->n; i++) {
-        fputs(i ? ", " : " ", out);
-        visible_to(out, l->name[i]);
-    }
-}
-
-static void print_scope(const state *st, FILE *out)
-{
-    const synth_problem *p = &st->p;
-    fprintf(out, "\n  up to %u transactions, %u keys, %u values of a key", (unsigned)p->txns,
-            (unsigned)p->keys, (unsigned)p->values);
-    if (p->sessions) fprintf(out, ", %u sessions", (unsigned)p->sessions);
-    if (p->ops) fprintf(out, ", %u operations of a transaction", (unsigned)p->ops);
-    if (p->no_blind) fputs(", with Isolde's restrictions", out);
-    if (st->a->value[O_SUCH_THAT]) fputs(", under the condition given", out);
-    fputc('\n', out);
-}
-
-static void print_text(const state *st, const synth_answer *r)
-{
-    /* with --to the output is for a history alone */
-    FILE *out = st->a->value[O_TO] && r->result != SYNTH_HISTORY ? stderr : st->out;
-    if (r->result == SYNTH_UNDECIDED) {
-        fprintf(out, "undecided: %s\n", r->why ? r->why : "");
-        return;
-    }
-    if (r->result != SYNTH_HISTORY) {
-        print_list(out, "no history is allowed by", &st->allow);
-        if (!st->allow.n) fputs("no history is", out);
-        print_list(out, st->allow.n ? " and forbidden by" : " forbidden by", &st->forbid);
-        if (r->result == SYNTH_PROVED)
-            fprintf(out, "\n  proved for every size: %s\n", r->why);
-        else
-            print_scope(st, out);
-        return;
-    }
-    print_list(out, "allowed by", &st->allow);
-    print_list(out, st->allow.n ? ", forbidden by" : "forbidden by", &st->forbid);
-    fprintf(out, ": %u transaction%s, every key holds 0 at first\n", (unsigned)r->txns,
-            r->txns == 1 ? "" : "s");
-    print_history(out, r, "  ");
-    for (size_t i = 0; i < st->allow.n; i++) {
-        fputs("  ", out);
-        visible_to(out, st->allow.name[i]);
-        fputs(" holds in the order", out);
-        for (uint32_t k = 0; k < r->txns; k++) fprintf(out, " t%u", (unsigned)r->witness[i][k]);
-        fputc('\n', out);
-    }
-}
-
 /* Does it say anything of a transaction? */
 static bool names_txn(const char *s)
 {
@@ -184,43 +99,49 @@ static bool names_txn(const char *s)
     return false;
 }
 
-/* Why each forbidden level is broken: in the checker's words, and, where these do not say or more
-   is wanted, what the definition asks for that does not go together. */
-static void explain(const state *st, const synth_answer *a)
+/* Why each forbidden level is violated: in the checker's words and, where these name no transaction
+   or more is wanted, the requirements of the definition that contradict each other. */
+static void render_violations(strbuf *b, const state *st, const synth_answer *a)
 {
     for (size_t i = 0; i < st->forbid.n; i++) {
         const char *builtin = synth_level_builtin(st->s, st->forbid.at[i]);
-        const char *const *lines;
+        const char *const *lines = NULL;
         ratel_result *r = NULL;
         bool told = false, enough = false;
-        if (*builtin && is_chains(a) && !ratel_check(&r, st->a->context, st->h, builtin))
+        if (*builtin && synth_is_chains(a) && !ratel_check(&r, st->a->context, st->h, builtin))
             told = ratel_result_verdict(r) == RATEL_VIOLATED;
-        fputs("  ", st->out);
-        visible_to(st->out, st->forbid.name[i]);
-        fputs(" is violated", st->out);
-        if (told) {
-            fprintf(st->out, ": %s, %s", ratel_result_anomaly(r), ratel_result_reason(r));
-            enough = names_txn(ratel_result_reason(r)) && !st->a->value[O_VERBOSE];
-        }
-        ratel_result_free(r);
+        const char *reason = told ? ratel_result_reason(r) : NULL;
+        if (told) enough = names_txn(reason) && !st->a->value[O_VERBOSE];
         size_t n = enough ? 0 : contradiction(st, a, i, &lines);
-        if (n) fprintf(st->out, "%s these requirements contradict each other:", told ? ";" : ":");
-        fputc('\n', st->out);
-        for (size_t k = 0; k < n; k++) fprintf(st->out, "    %s\n", lines[k]);
+        report_synth_violated(b, st->forbid.name[i], told ? ratel_result_anomaly(r) : NULL, reason,
+                              lines, n);
+        ratel_result_free(r);
     }
 }
 
-static void print_others(const state *st, const synth_answer *r)
+typedef struct shown_answer {
+    const state *st;
+    const synth_answer *r;
+} shown_answer;
+
+static void render_answer(strbuf *b, void *what)
 {
-    synth_answer o;
-    for (size_t i = 0; synth_more(r, i, &o); i++) {
-        fprintf(st->out, "or\n");
-        print_history(st->out, &o, "  ");
-    }
-    if (!st->p.more) return;
-    fprintf(st->out, "%zu %s of this size%s\n", r->n_others + 1,
-            r->n_others ? "histories" : "history",
-            r->all ? ", up to the names of transactions and keys" : "; there may be more");
+    const shown_answer *x = what;
+    const state *st = x->st;
+    synth_question q = {names_of(&st->allow), names_of(&st->forbid), &st->p,
+                        st->a->value[O_SUCH_THAT] != NULL};
+    report_synth_text(b, &q, x->r);
+    if (x->r->result != SYNTH_HISTORY) return;
+    render_violations(b, st, x->r);
+    if (st->p.more) report_synth_others(b, x->r);
+}
+
+static void render_spec(strbuf *b, void *what)
+{
+    const shown_answer *x = what;
+    const state *st = x->st;
+    const char *builtin = st->allow.n ? synth_level_builtin(st->s, st->allow.at[0]) : "";
+    report_synth_spec(b, x->r, st->allow.n > 0, builtin);
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
@@ -357,29 +278,28 @@ static int answer(state *st)
         if (status) return status;
     }
     const char *to = st->a->value[O_TO];
-    if (history && to && !is_chains(&r))
+    shown_answer shown = {st, &r};
+    int rendered = EXIT_HOLDS;
+    if (history && to && !synth_is_chains(&r))
         complain(
             "warning: the session order does not consist of sessions; the written history lacks a "
             "part of it");
-    if (history && to && !strcmp(to, "spec")) {
-        const char *builtin = st->allow.n ? synth_level_builtin(st->s, st->allow.at[0]) : "";
-        return print_spec(st->out, &r, st->allow.n > 0, builtin);
-    }
+    if (history && to && !strcmp(to, "spec")) return render(st->out, render_spec, &shown);
     if (history && to) {
         code = ratel_history_write(st->h, st->a->context, to, write_file_cb, st->out);
         if (code) return complain_about(st->a->context, to, code);
     } else if (st->a->value[O_JSON]) {
         print_synth_json(st, &r, seconds_since(start));
     } else {
-        print_text(st, &r);
-        if (history) explain(st, &r);
-        if (history) print_others(st, &r);
+        /* with --to the output is for a history alone */
+        rendered = render(to && !history ? stderr : st->out, render_answer, &shown);
         if (st->a->value[O_STATS])
             fprintf(stderr, "candidates %llu\nvariables %llu\nclauses %llu\nconflicts %llu\n",
                     (unsigned long long)r.candidates, (unsigned long long)r.variables,
                     (unsigned long long)r.clauses, (unsigned long long)r.conflicts);
     }
     if (st->unwritten) return EXIT_IO;
+    if (rendered) return rendered;
     return history ? EXIT_HOLDS : r.result == SYNTH_UNDECIDED ? EXIT_UNDECIDED : EXIT_VIOLATED;
 }
 

@@ -1,12 +1,12 @@
 /*
  * synth_cli.h - what the commands around synth share: lists of levels (library names and `.iso`
- * files), and the printing of histories.
+ * files), and the confirmation of histories that were found.
  */
 #ifndef RATEL_CLI_SYNTH_CLI_H
 #define RATEL_CLI_SYNTH_CLI_H
 
 #include "cli/cli.h"
-#include "synth/synth.h"
+#include "report/synth_report.h"
 
 typedef struct level_list {
     int *at;     /* numbers in the session */
@@ -31,15 +31,6 @@ void levels_free(level_list *l);
    complaint; *out (or NULL): the history, to be freed in any case. */
 int confirm(const args *a, synth *s, const synth_answer *r, const level_list *allow,
             const level_list *forbid, ratel_history **out);
-bool is_chains(const synth_answer *r); /* its sessions say all of the session order */
-/* The next direct pair of the session order that crosses sessions; begin with 0, 0. */
-bool next_cross_edge(const synth_answer *r, uint32_t *a, uint32_t *b);
-/* The transactions of an answer: lines of text, or elements of a JSON array. */
-void print_history(FILE *out, const synth_answer *r, const char *indent);
-void transactions_json(json_writer *w, const synth_answer *r);
-/* synth --to spec; witness: the answer has an order of an allowed level, which builtin (or "")
-   decides. */
-int print_spec(FILE *out, const synth_answer *r, bool witness, const char *builtin);
 /* check --level FILE.iso on one history: prints the answer, returns its exit status. */
 int check_iso(const args *a, synth *s, int level, const char *given, const ratel_history *h,
               const char *history, FILE *out);
@@ -50,17 +41,5 @@ int decide_iso(const args *a, synth *s, int level, const ratel_history *h, char 
 /* synth --lattice, with the scope of the problem; an exit status. */
 int print_lattice(const args *a, synth *s, const level_list *levels, const synth_problem *scope,
                   FILE *out);
-
-/* A Hasse diagram, its edges from a level to one just below it. */
-typedef struct hasse_edge {
-    size_t strong, weak;
-    bool dashed;
-} hasse_edge;
-typedef struct hasse {
-    size_t n, n_edges;
-    char **label;
-    hasse_edge *edge;
-} hasse;
-int print_hasse(FILE *out, const hasse *h); /* as SVG; an exit status */
 
 #endif

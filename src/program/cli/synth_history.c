@@ -1,5 +1,5 @@
 /*
- * synth_history.c - what synth found as a history: with values, for the library; as text; as JSON.
+ * synth_history.c - what synth found as a history with values, for the library.
  *
  * What the search finds has no values; here it gets some.  Before anything is printed the library
  * checks it once more, at every level that it decides itself.
@@ -50,16 +50,6 @@ static int build(const args *a, const synth_answer *r, ratel_history **out)
     return EXIT_BUG;
 }
 
-/* Isolde's session orders need not be chains; then there is nothing to check it with. */
-bool is_chains(const synth_answer *r)
-{
-    for (uint32_t a = 1; a <= r->txns; a++)
-        for (uint32_t b = a + 1; b <= r->txns; b++)
-            if (r->so[(size_t)a * (r->txns + 1) + b] != (r->session[a] == r->session[b]))
-                return false;
-    return true;
-}
-
 /* The second opinion: the library's own decision at the levels it has. */
 static bool agrees(const args *a, synth *s, const ratel_history *h, const level_list *levels,
                    ratel_verdict want)
@@ -83,7 +73,7 @@ int confirm(const args *a, synth *s, const synth_answer *r, const level_list *al
 {
     ratel_history *h = NULL;
     int status = build(a, r, &h);
-    if (!status && is_chains(r) &&
+    if (!status && synth_is_chains(r) &&
         !(agrees(a, s, h, allow, RATEL_HOLDS) && agrees(a, s, h, forbid, RATEL_VIOLATED)))
         status = EXIT_BUG;
     if (out)
@@ -91,74 +81,4 @@ int confirm(const args *a, synth *s, const synth_answer *r, const level_list *al
     else
         ratel_history_free(h);
     return status;
-}
-
-void transactions_json(json_writer *w, const synth_answer *r)
-{
-    for (uint32_t t = 1; t <= r->txns; t++) {
-        jw_object(w);
-        jw_member_u64(w, "session", r->session[t]);
-        jw_name(w, "id");
-        jw_format(w, "t%u", (unsigned)t);
-        jw_member_array(w, "ops");
-        for (int writes = 0; writes < 2; writes++)
-            for (uint32_t x = 0; x < r->keys; x++) {
-                char name[24];
-                size_t cell = (size_t)t * r->keys + x;
-                uint32_t v = writes ? t : r->from[cell];
-                if (writes ? !r->writes[cell] : v == SYNTH_NONE_READ) continue;
-                synth_key_name(x, name, sizeof name);
-                jw_array(w);
-                jw_text(w, writes ? "w" : "r");
-                jw_text(w, name);
-                jw_u64(w, v);
-                jw_end_array(w);
-            }
-        jw_end_array(w);
-        jw_end_object(w);
-    }
-}
-
-bool next_cross_edge(const synth_answer *r, uint32_t *a, uint32_t *b)
-{
-    size_t n = (size_t)r->txns + 1;
-    for (size_t at = *a * n + *b + 1; at < n * n; at++) {
-        uint32_t from = (uint32_t)(at / n), to = (uint32_t)(at % n);
-        bool direct = from && r->so[at] && r->session[from] != r->session[to];
-        for (size_t k = 1; k < n; k++) direct &= !(r->so[from * n + k] && r->so[k * n + to]);
-        if (!direct) continue;
-        *a = from;
-        *b = to;
-        return true;
-    }
-    return false;
-}
-
-static void print_cross_edges(FILE *out, const synth_answer *r, const char *indent)
-{
-    const char *comma = "session order also:";
-    for (uint32_t a = 0, b = 0; next_cross_edge(r, &a, &b); comma = ",") {
-        if (*comma != ',') fputs(indent, out);
-        fprintf(out, "%s t%u before t%u", comma, (unsigned)a, (unsigned)b);
-    }
-    if (*comma == ',') fputc('\n', out);
-}
-
-void print_history(FILE *out, const synth_answer *r, const char *indent)
-{
-    char name[24];
-    for (uint32_t t = 1; t <= r->txns; t++) {
-        fprintf(out, "%st%u  session %u  ", indent, (unsigned)t, (unsigned)r->session[t]);
-        for (uint32_t x = 0; x < r->keys; x++) {
-            uint32_t from = r->from[(size_t)t * r->keys + x];
-            synth_key_name(x, name, sizeof name);
-            if (from != SYNTH_NONE_READ) fprintf(out, " r(%s)=%u", name, (unsigned)from);
-        }
-        for (uint32_t x = 0; x < r->keys; x++) {
-            synth_key_name(x, name, sizeof name);
-            if (r->writes[(size_t)t * r->keys + x]) fprintf(out, " w(%s)=%u", name, (unsigned)t);
-        }
-        fputc('\n', out);
-    }
-    print_cross_edges(out, r, indent);
 }

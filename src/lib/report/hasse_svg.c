@@ -5,10 +5,9 @@
  * so it goes between the boxes.  Within a layer everything stands by the average of its neighbours,
  * in a few sweeps down and up.  The diagrams are small; nothing here is clever.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "cli/synth_cli.h"
+#include "report/synth_report.h"
 
 enum { CHARACTER = 8, MARGIN = 20, BOX = 32, LAYER = 84, GAP = 28, BEND = 8, SWEEPS = 13 };
 #define NO_NODE SIZE_MAX
@@ -44,13 +43,12 @@ static void find_layers(picture *p)
         if (p->spot[i].layer >= p->layers) p->layers = p->spot[i].layer + 1;
 }
 
-static bool build(picture *p)
+static void build_picture(picture *p, mem *m)
 {
     const hasse *h = p->h;
     size_t most = h->n + h->n_edges * (h->n + 1);
-    p->spot = calloc(most + 1, sizeof *p->spot);
-    p->link = calloc(h->n_edges * (h->n + 1) + 1, sizeof *p->link);
-    if (!p->spot || !p->link) return false;
+    p->spot = mem_array0(m, spot, most + 1);
+    p->link = mem_array0(m, passage, h->n_edges * (h->n + 1) + 1);
     for (size_t i = 0; i < h->n; i++)
         p->spot[i] = (spot){.node = i, .width = (double)(strlen(h->label[i]) * CHARACTER + 24)};
     p->n_spots = h->n;
@@ -65,7 +63,6 @@ static bool build(picture *p)
         p->link[p->n_links++] = (passage){up, down, h->edge[e].dashed};
     }
     for (size_t i = 0; i < p->n_spots; i++) p->spot[i].order = (double)i;
-    return true;
 }
 
 /* Side by side in the order of `order`, the layer centred on 0. */
@@ -113,17 +110,17 @@ static void place(picture *p)
             average_layer(p, s % 2 ? k : p->layers - 1 - k, s % 2 == 0);
 }
 
-static void print_text(FILE *out, const char *s)
+static void svg_text(strbuf *b, const char *s)
 {
     for (; *s; s++) {
         if (*s == '<')
-            fputs("&lt;", out);
+            strbuf_str(b, "&lt;");
         else if (*s == '>')
-            fputs("&gt;", out);
+            strbuf_str(b, "&gt;");
         else if (*s == '&')
-            fputs("&amp;", out);
+            strbuf_str(b, "&amp;");
         else
-            fputc((unsigned char)*s < 0x20 ? '?' : *s, out);
+            strbuf_char(b, (unsigned char)*s < 0x20 ? '?' : *s);
     }
 }
 
@@ -132,7 +129,7 @@ static double middle(const picture *p, const spot *s)
     return MARGIN + (double)(p->layers - 1 - s->layer) * LAYER + BOX / 2.0;
 }
 
-static void draw(const picture *p, FILE *out)
+static void draw(const picture *p, strbuf *out)
 {
     double half = 0;
     for (size_t i = 0; i < p->n_spots; i++) {
@@ -140,45 +137,38 @@ static void draw(const picture *p, FILE *out)
         if (right > half) half = right;
     }
     double middle_x = half + MARGIN, height = (double)(p->layers - 1) * LAYER + BOX + 2 * MARGIN;
-    fprintf(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
-            "font-family=\"monospace\" font-size=\"13\">\n"
-            "<title>levels, stronger above weaker; dashed: up to the scope</title>\n"
-            "<g stroke=\"#555\" stroke-width=\"1.5\">\n",
-            2 * middle_x, height);
+    strbuf_printf(out,
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
+                  "font-family=\"monospace\" font-size=\"13\">\n"
+                  "<title>levels, stronger above weaker; dashed: up to the scope</title>\n"
+                  "<g stroke=\"#555\" stroke-width=\"1.5\">\n",
+                  2 * middle_x, height);
     for (size_t e = 0; e < p->n_links; e++) {
         const spot *a = &p->spot[p->link[e].up], *b = &p->spot[p->link[e].down];
-        fprintf(out, "<line x1=\"%.0f\" y1=\"%.0f\" x2=\"%.0f\" y2=\"%.0f\"%s/>\n", a->x + middle_x,
-                middle(p, a) + (a->node == NO_NODE ? 0 : BOX / 2.0), b->x + middle_x,
-                middle(p, b) - (b->node == NO_NODE ? 0 : BOX / 2.0),
-                p->link[e].dashed ? " stroke-dasharray=\"5 4\"" : "");
+        strbuf_printf(out, "<line x1=\"%.0f\" y1=\"%.0f\" x2=\"%.0f\" y2=\"%.0f\"%s/>\n",
+                      a->x + middle_x, middle(p, a) + (a->node == NO_NODE ? 0 : BOX / 2.0),
+                      b->x + middle_x, middle(p, b) - (b->node == NO_NODE ? 0 : BOX / 2.0),
+                      p->link[e].dashed ? " stroke-dasharray=\"5 4\"" : "");
     }
-    fputs("</g>\n<g fill=\"#f4f4f4\" stroke=\"#222\">\n", out);
+    strbuf_str(out, "</g>\n<g fill=\"#f4f4f4\" stroke=\"#222\">\n");
     for (size_t i = 0; i < p->h->n; i++)
-        fprintf(out, "<rect x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%d\" rx=\"5\"/>\n",
-                p->spot[i].x + middle_x - p->spot[i].width / 2, middle(p, &p->spot[i]) - BOX / 2.0,
-                p->spot[i].width, BOX);
-    fputs("</g>\n<g text-anchor=\"middle\">\n", out);
+        strbuf_printf(out, "<rect x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%d\" rx=\"5\"/>\n",
+                      p->spot[i].x + middle_x - p->spot[i].width / 2,
+                      middle(p, &p->spot[i]) - BOX / 2.0, p->spot[i].width, BOX);
+    strbuf_str(out, "</g>\n<g text-anchor=\"middle\">\n");
     for (size_t i = 0; i < p->h->n; i++) {
-        fprintf(out, "<text x=\"%.0f\" y=\"%.0f\">", p->spot[i].x + middle_x,
-                middle(p, &p->spot[i]) + 5);
-        print_text(out, p->h->label[i]);
-        fputs("</text>\n", out);
+        strbuf_printf(out, "<text x=\"%.0f\" y=\"%.0f\">", p->spot[i].x + middle_x,
+                      middle(p, &p->spot[i]) + 5);
+        svg_text(out, p->h->label[i]);
+        strbuf_str(out, "</text>\n");
     }
-    fputs("</g>\n</svg>\n", out);
+    strbuf_str(out, "</g>\n</svg>\n");
 }
 
-int print_hasse(FILE *out, const hasse *h)
+void report_hasse(strbuf *b, const hasse *h)
 {
     picture p = {.h = h};
-    bool ok = build(&p);
-    if (ok) {
-        place(&p);
-        draw(&p, out);
-    } else {
-        complain("out of memory");
-    }
-    free(p.spot);
-    free(p.link);
-    return ok ? EXIT_HOLDS : EXIT_UNDECIDED;
+    build_picture(&p, b->mem);
+    place(&p);
+    draw(&p, b);
 }

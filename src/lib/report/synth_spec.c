@@ -6,10 +6,9 @@
  * changes no read, of whom it overwrites.  A database that keeps the forbidden level shows other
  * values, waits, or aborts.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "cli/synth_cli.h"
+#include "report/synth_report.h"
 
 /* Position in the order of commits, from 1; the order is the identity if no level is allowed. */
 static void positions(const synth_answer *r, bool witness, uint32_t *place)
@@ -50,72 +49,67 @@ static uint32_t begin_of(const synth_answer *r, const uint32_t *place, uint32_t 
     return reads_same(r, place, t, later) ? later : after;
 }
 
-static void steps_of(FILE *out, const synth_answer *r, uint32_t t, const char *level)
+static void steps_of(strbuf *out, const synth_answer *r, uint32_t t, const char *level)
 {
     char key[24];
-    fprintf(out, "step t%u_begin { BEGIN ISOLATION LEVEL %s; }\n", (unsigned)t, level);
+    strbuf_printf(out, "step t%u_begin { BEGIN ISOLATION LEVEL %s; }\n", (unsigned)t, level);
     for (uint32_t x = 0; x < r->keys; x++) {
         uint32_t from = r->from[(size_t)t * r->keys + x];
         if (from == SYNTH_NONE_READ) continue;
         synth_key_name(x, key, sizeof key);
-        fprintf(out, "step t%u_r_%s { SELECT v FROM ratel WHERE k = '%s'; } # %u in the history\n",
-                (unsigned)t, key, key, (unsigned)from);
+        strbuf_printf(out,
+                      "step t%u_r_%s { SELECT v FROM ratel WHERE k = '%s'; } # %u in the history\n",
+                      (unsigned)t, key, key, (unsigned)from);
     }
     for (uint32_t x = 0; x < r->keys; x++) {
         if (!r->writes[(size_t)t * r->keys + x]) continue;
         synth_key_name(x, key, sizeof key);
-        fprintf(out, "step t%u_w_%s { UPDATE ratel SET v = %u WHERE k = '%s'; }\n", (unsigned)t,
-                key, (unsigned)t, key);
+        strbuf_printf(out, "step t%u_w_%s { UPDATE ratel SET v = %u WHERE k = '%s'; }\n",
+                      (unsigned)t, key, (unsigned)t, key);
     }
-    fprintf(out, "step t%u_commit { COMMIT; }\n", (unsigned)t);
+    strbuf_printf(out, "step t%u_commit { COMMIT; }\n", (unsigned)t);
 }
 
-static void run_of(FILE *out, const synth_answer *r, uint32_t t, bool end)
+static void run_of(strbuf *out, const synth_answer *r, uint32_t t, bool end)
 {
     char key[24];
-    if (!end) fprintf(out, " t%u_begin", (unsigned)t);
+    if (!end) strbuf_printf(out, " t%u_begin", (unsigned)t);
     for (uint32_t x = 0; x < r->keys; x++) {
         size_t cell = (size_t)t * r->keys + x;
         synth_key_name(x, key, sizeof key);
         if (end ? r->writes[cell] : r->from[cell] != SYNTH_NONE_READ)
-            fprintf(out, " t%u_%s_%s", (unsigned)t, end ? "w" : "r", key);
+            strbuf_printf(out, " t%u_%s_%s", (unsigned)t, end ? "w" : "r", key);
     }
-    if (end) fprintf(out, " t%u_commit", (unsigned)t);
+    if (end) strbuf_printf(out, " t%u_commit", (unsigned)t);
 }
 
-int print_spec(FILE *out, const synth_answer *r, bool witness, const char *builtin)
+void report_synth_spec(strbuf *out, const synth_answer *r, bool witness, const char *builtin)
 {
-    uint32_t *place = calloc((size_t)r->txns + 1, sizeof *place), sessions = 0;
+    uint32_t *place = mem_array0(out->mem, uint32_t, (size_t)r->txns + 1), sessions = 0;
     char key[24];
-    if (!place) {
-        complain("out of memory");
-        return EXIT_UNDECIDED;
-    }
     positions(r, witness, place);
     const char *level = strcmp(builtin, "serializable") ? "REPEATABLE READ" : "SERIALIZABLE";
-    fputs("setup\n{\n  CREATE TABLE ratel (k text PRIMARY KEY, v int);\n"
-          "  INSERT INTO ratel VALUES",
-          out);
+    strbuf_str(out, "setup\n{\n  CREATE TABLE ratel (k text PRIMARY KEY, v int);\n"
+                    "  INSERT INTO ratel VALUES");
     for (uint32_t x = 0; x < r->keys; x++) {
         synth_key_name(x, key, sizeof key);
-        fprintf(out, "%s ('%s', 0)", x ? "," : "", key);
+        strbuf_printf(out, "%s ('%s', 0)", x ? "," : "", key);
     }
-    fputs(";\n}\nteardown { DROP TABLE ratel; }\n", out);
+    strbuf_str(out, ";\n}\nteardown { DROP TABLE ratel; }\n");
     for (uint32_t t = 1; t <= r->txns; t++)
         if (r->session[t] > sessions) sessions = r->session[t];
     for (uint32_t s = 1; s <= sessions; s++) {
-        fprintf(out, "\nsession s%u\n", (unsigned)s);
+        strbuf_printf(out, "\nsession s%u\n", (unsigned)s);
         for (uint32_t t = 1; t <= r->txns; t++)
             if (r->session[t] == s) steps_of(out, r, t, level);
     }
-    fputs("\npermutation", out);
+    strbuf_str(out, "\npermutation");
     for (uint32_t k = 0; k <= r->txns; k++) {
         for (uint32_t t = 1; t <= r->txns; t++)
             if (k && place[t] == k) run_of(out, r, t, true);
         for (uint32_t t = 1; t <= r->txns; t++)
             if (begin_of(r, place, t) == k) run_of(out, r, t, false);
     }
-    fputc('\n', out);
-    free(place);
-    return EXIT_HOLDS;
+    strbuf_char(out, '\n');
+    mem_put(out->mem, place);
 }
