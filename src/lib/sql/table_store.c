@@ -123,7 +123,7 @@ static void index_grow(store *s, table_index *x)
 static void index_add(store *s, table_index *x, uint64_t hash, uint32_t r)
 {
     if (x->used >= x->buckets) index_grow(s, x);
-    assert(x->used < x->buckets && r != NONE);
+    assert(x->used < x->buckets && r != NO_ID);
     uint32_t i = x->free_entry;
     if (i != NO_ID) {
         x->free_entry = x->entries.at[i].next;
@@ -139,7 +139,7 @@ static void index_add(store *s, table_index *x, uint64_t hash, uint32_t r)
 
 static void index_remove(table_index *x, uint64_t hash, uint32_t r)
 {
-    assert(x->used && r != NONE);
+    assert(x->used && r != NO_ID);
     uint32_t *p = &x->bucket[hash & (x->buckets - 1)];
     while (*p != NO_ID) {
         entry *e = &x->entries.at[*p];
