@@ -25,6 +25,7 @@
 #include <assert.h>
 
 #include "base/map.h"
+#include "base/search.h"
 #include "solve/order.h"
 
 #define NONE UINT32_MAX
@@ -136,6 +137,7 @@ static uint32_t place_by_layers(const bc *z, const order_graph *k, const uint32_
         }
         guard_tick(z->m->guard);
     }
+    assert(done == end && end <= n);
     mem_put(z->m, missing);
     mem_put(z->m, sorted);
     mem_put(z->m, bucket);
@@ -191,6 +193,7 @@ static bool first_places(bc *z, const order_graph *k)
         return false;
     }
     for (uint32_t i = 0; i < p->events; i++) z->place[z->at[i]] = i;
+    for (uint32_t e = 0; e < p->events; e++) assert(z->at[z->place[e]] == e); /* a permutation */
     return true;
 }
 
@@ -272,10 +275,12 @@ static void make_chains(bc *z)
         }
         guard_tick(z->m->guard);
     }
+    assert(z->chain_first[keys] == z->chain_first[keys + 1]); /* all chains found their place */
     for (size_t k = 0; k < keys; k++) {
         uint32_t first = z->chain_first[k], end = z->chain_first[k + 1];
         for (uint32_t i = first; i < end; i++) {
             chain *c = &z->chains[i];
+            assert(i == first || c[-1].begin < c->begin); /* begins are searched */
             c->latest = i > first && c[-1].latest > c->commit ? c[-1].latest : c->commit;
         }
         for (uint32_t i = end; i-- > first;) {
@@ -488,16 +493,10 @@ static bool far_apart(const bc *z, const source_choice *x, const chain *u, uint6
 static bool ruled_out(const bc *z, const source_choice *x, uint64_t k)
 {
     key_id key = z->g->ob_key[x->ob];
-    uint32_t lo = z->chain_first[key], hi = z->chain_first[key + 1], end = hi;
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (z->chains[mid].begin >= x->c->commit + k)
-            hi = mid;
-        else
-            lo = mid + 1;
-    }
-    return lo < end && z->chains[lo].earliest != NONE &&
-           z->place[begin_of(z->p, x->v)] >= z->chains[lo].earliest + k;
+    uint32_t end = z->chain_first[key + 1];
+    SEARCH_FIRST(uint32_t, i, z->chain_first[key], end, z->chains[i].begin >= x->c->commit + k);
+    return i < end && z->chains[i].earliest != NONE &&
+           z->place[begin_of(z->p, x->v)] >= z->chains[i].earliest + k;
 }
 
 static void write_choice(bc *z, const source_choice *x, bool any_had, uint64_t had, uint64_t k)
@@ -510,14 +509,9 @@ static void write_choice(bc *z, const source_choice *x, bool any_had, uint64_t h
         return;
     }
     bool wrote = any_had && !ruled_out(z, x, had);
-    uint32_t i = z->chain_first[key], hi = z->chain_first[key + 1], end = hi;
-    while (i < hi) { /* all chains before i are far before the candidate */
-        uint32_t mid = i + (hi - i) / 2;
-        if (x->c->begin >= z->chains[mid].latest + k)
-            i = mid + 1;
-        else
-            hi = mid;
-    }
+    uint32_t end = z->chain_first[key + 1];
+    /* All chains before i are far before the candidate. */
+    SEARCH_FIRST(uint32_t, i, z->chain_first[key], end, x->c->begin < z->chains[i].latest + k);
     for (; i < end; i++) {
         const chain *u = &z->chains[i];
         node_id head = g->inst_node[u->head];
@@ -541,17 +535,11 @@ static const chain *chain_ending(const bc *z, uint32_t inst)
     uint32_t head = inst;
     while (z->was[head] != NONE) head = z->was[head];
     uint32_t at = z->place[begin_of(z->p, z->g->inst_node[head])];
-    uint32_t lo = z->chain_first[key], hi = z->chain_first[key + 1];
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (z->chains[mid].begin < at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    assert(lo < z->chain_first[key + 1]);
-    assert(z->chains[lo].head == head && z->chains[lo].tail == inst);
-    return &z->chains[lo];
+    SEARCH_FIRST(uint32_t, i, z->chain_first[key], z->chain_first[key + 1],
+                 z->chains[i].begin >= at);
+    assert(i < z->chain_first[key + 1]);
+    assert(z->chains[i].head == head && z->chains[i].tail == inst);
+    return &z->chains[i];
 }
 
 static void write_choices(bc *z, bool any_had, uint64_t had, uint64_t k)
@@ -707,6 +695,7 @@ static void add_points(bc *z)
         if (e < 2 * p->txns && e == begin_of(p, txn_of(p, e))) after = p->events + --point;
         z->point_of[i] = after;
     }
+    assert(!p->txns || after == p->events); /* one point for each begin */
 }
 
 /* A new literal, to be assumed, that brings the heuristic edges of distance k. */

@@ -11,6 +11,7 @@
 
 #include <assert.h>
 
+#include "base/search.h"
 #include "base/sort.h"
 
 bool txn_begin_time(const history *h, txn_id t, int64_t *at)
@@ -66,7 +67,10 @@ static stamp *sort_stamps(mem *m, const stamp *a, size_t n)
     stamp *b = mem_array(m, stamp, n + 1);
     for (size_t i = 0; i < n; i++) key[i] = sort_key(a[i].at);
     uint32_t *order = sort_by_key(m, key, (uint32_t)n);
-    for (size_t i = 0; i < n; i++) b[i] = a[order[i]];
+    for (size_t i = 0; i < n; i++) {
+        b[i] = a[order[i]];
+        assert(!i || b[i - 1].at <= b[i].at);
+    }
     mem_put(m, key);
     mem_put(m, order);
     return b;
@@ -92,16 +96,9 @@ static uint32_t event_of(const order_problem *p, node_id v, enum stamp_kind kind
 /* The first stamp that is after `end`, and by the drift at least; n: none is. */
 static size_t first_stamp_after(const stamp *s, size_t n, int64_t end, uint64_t drift)
 {
-    size_t lo = 0, hi = n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (s[mid].at > end && (uint64_t)s[mid].at - (uint64_t)end >= drift)
-            hi = mid;
-        else
-            lo = mid + 1;
-    }
-    assert(lo == n || s[lo].at > end);
-    return lo;
+    SEARCH_FIRST(size_t, i, 0, n, s[i].at > end && (uint64_t)s[i].at - (uint64_t)end >= drift);
+    assert(i == n || s[i].at > end);
+    return i;
 }
 
 /* Edges from every event `from` to the events `to` that were called after it returned, in linear
@@ -190,6 +187,7 @@ static void before_gate(order_problem *p, gates *x, uint32_t ob)
     node_id v = g->ob_node[ob], *own = &x->own[k];
     bool apart = p->si && !p->rule->exclusive; /* writers may overlap: all begins, then commits */
     if (x->gate[k] == NO_ID) x->gate[k] = p->events++;
+    assert(x->gate[k] > commit_of(p, p->txns - 1) && x->gate[k] < p->events);
     if (apart || asg_install(g, v, k) == NO_ID) {
         add_known(p, begin_of(p, v), x->gate[k]);
     } else if (*own == NO_ID || *own == v) {
@@ -237,13 +235,17 @@ void problem_index_readers(order_problem *p)
     mem_put(p->m, p->reader);
     p->reader_first = mem_array0(p->m, uint32_t, g->insts + 2);
     for (uint32_t ob = 0; ob < g->obs; ob++)
-        if (p->rf[ob] < RF_LAST) p->reader_first[p->rf_inst[ob] + 2]++;
+        if (p->rf[ob] < RF_LAST) {
+            assert(p->rf_inst[ob] < g->insts && g->inst_key[p->rf_inst[ob]] == g->ob_key[ob]);
+            p->reader_first[p->rf_inst[ob] + 2]++;
+        }
     for (size_t i = 2; i < g->insts + 2; i++) p->reader_first[i] += p->reader_first[i - 1];
     p->reader = mem_array(p->m, uint32_t, (size_t)p->reader_first[g->insts + 1] + 1);
     for (uint32_t ob = 0; ob < g->obs; ob++) {
         if (p->rf[ob] < RF_LAST) p->reader[p->reader_first[p->rf_inst[ob] + 1]++] = ob;
         guard_tick(p->m->guard);
     }
+    assert(p->reader_first[g->insts] == p->reader_first[g->insts + 1]); /* all found their place */
 }
 
 /* Session order among the transactions that write. */
@@ -251,7 +253,8 @@ static node_id *so_of_updates(const asg *g)
 {
     node_id *pred = mem_array(g->m, node_id, (size_t)g->nodes + 1);
     node_id *last = mem_array(g->m, node_id, (size_t)g->nodes + 1); /* v, or the update before */
-    for (node_id v = 0; v < g->nodes; v++) { /* predecessors have smaller numbers */
+    for (node_id v = 0; v < g->nodes; v++) {
+        assert(g->so_pred[v] == NO_ID || g->so_pred[v] < v); /* so last[] of it is there */
         bool update = g->inst_first[v] < g->inst_first[v + 1];
         node_id before = g->so_pred[v] != NO_ID ? last[g->so_pred[v]] : NO_ID;
         pred[v] = update ? before : NO_ID;

@@ -9,9 +9,12 @@
  */
 #include "order/print_order.h"
 
+#include <assert.h>
+
 void print_event(const order_problem *p, uint32_t event, strbuf *b)
 {
     uint32_t txn_events = p->si ? 2 * p->txns : p->txns;
+    assert(event < p->events && txn_events <= p->events);
     if (event >= txn_events) { /* a time point, or the gate of a key */
         strbuf_printf(b, "point-%u", event - txn_events);
         return;
@@ -47,6 +50,7 @@ static void print_rule(const order_problem *p, printer *d)
 static void print_version(const order_problem *p, uint32_t inst, printer *d)
 {
     const asg *g = p->g;
+    assert(inst < g->insts && p->reader_first[inst] <= p->reader_first[inst + 1]);
     strbuf_str(&d->text, "version ");
     print_key(g, g->inst_key[inst], &d->text);
     strbuf_str(&d->text, " by ");

@@ -18,6 +18,7 @@ static bool state_of(small *z, key_id k, uint32_t s, version *x, node_id *writer
     asg *g = z->g;
     const history *h = g->h;
     bool known = z->named[k] || z->initial[k].bound;
+    assert(s <= z->n); /* only what has been placed has committed */
     x->list.n = 0;
     x->scalar = false;
     *writer = NO_ID;
@@ -148,6 +149,7 @@ static uint32_t earliest(const small *z, node_id v)
             if (asg_install(g, z->order[i], g->inst_key[j]) != NO_ID && i + 1 > s) s = i + 1;
     for (node_id u = 0; z->rt && u < g->nodes; u++)
         if (u != v && z->place[u] > s && real_time_before(z, u, v)) s = z->place[u];
+    assert(s <= z->n);
     return s;
 }
 
@@ -167,6 +169,7 @@ static bool place_next(small *z)
             z->order[z->n++] = v;
             z->place[v] = z->n;
             if (place_next(z)) return true;
+            assert(z->order[z->n - 1] == v && z->place[v] == z->n); /* the search undid its own */
             z->place[v] = 0;
             z->n--;
             for (size_t i = 0; i < n_bound; i++) z->initial[bound[i]].bound = false;
@@ -219,6 +222,7 @@ bool small_decide(asg *g, bool si, bool so, bool rt, int64_t drift, node_id *ord
     *n = z.n;
     for (uint32_t i = 0; i < z.n; i++) {
         node_id v = order[i] = z.order[i];
+        assert(z.place[v] == i + 1 && z.snapshot[i] <= i && !z.out[v]);
         for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
             rf[ob] = RF_INIT;
             for (uint32_t j = 0; j < z.snapshot[i]; j++)

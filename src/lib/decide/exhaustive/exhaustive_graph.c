@@ -12,6 +12,8 @@
  * Two neighbours without a common key, session or hint may change places: of such pairs only one
  * order is tried, except at prefix, where a snapshot is a part of the whole order.
  */
+#include <assert.h>
+
 #include "decide/exhaustive/exhaustive.h"
 #include "order/order_problem.h"
 
@@ -27,6 +29,7 @@ typedef struct graph_search {
 
 static set bit(node_id v)
 {
+    assert(v < WEAK_SMALL && WEAK_SMALL <= 8 * sizeof(set));
     return (set)(1u << v);
 }
 
@@ -83,6 +86,7 @@ static set many_steps(const small *z, set from)
 {
     const graph_search *t = z->more;
     set all = from;
+    assert(!(from >> (z->g->nodes - 1) >> 1)); /* nodes only */
     for (node_id u = 0; u < z->g->nodes; u++)
         if (from & bit(u)) all |= t->led[u];
     return all;
@@ -267,5 +271,6 @@ bool small_graph(asg *g, const level_rule *rule, bool so, node_id *order, uint32
     assert(z.n == z.want);
     *n = z.n;
     memcpy(order, z.order, z.n * sizeof *order);
+    for (uint32_t i = 0; i < z.n; i++) assert(z.place[order[i]] == i + 1);
     return true;
 }

@@ -161,6 +161,7 @@ static bool try_order(wild *w, size_t i, const node_id *order, uint32_t m)
         txn_id t = g->node_txn[order[p]];
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++)
             if (version_writes(h, o, k)) version_apply(g, x, o);
+        assert(!p || order[p - 1] != order[p]);
         w->rank[order[p]] = p + 1;
         if (p) asg_add_edge(g, order[p - 1], order[p], EDGE_WW, k, NO_ID);
     }
@@ -228,6 +229,7 @@ static bool order_keys(wild *w, size_t i)
 {
     asg *g = w->g;
     const history *h = g->h;
+    assert(i <= w->keys.n && g->cand_first.n == g->open.n + 1);
     if (i == w->keys.n) {
         if (w->level != WEAK_RU) return choose_fixed(g, w->level, w->so, w->a);
         view v = {.so = w->so, .extra = true, .rf = NULL, .out = w->a->out};

@@ -14,6 +14,7 @@
  */
 #include <assert.h>
 
+#include "base/search.h"
 #include "decide/lazy/paths_state.h"
 
 #define LANE 8             /* the number of columns is a multiple of this */
@@ -67,6 +68,7 @@ static void index_sources(lazy *z, sweep *s)
     s->sure_first = mem_array(z->m, uint32_t, (size_t)g->nodes + 2);
     for (node_id v = 0; v < g->nodes; v++) {
         s->sure_first[v] = (uint32_t)s->sure.n;
+        assert(g->ob_first[v] <= g->ob_first[v + 1]);
         for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
             source x = {z->p->rf[ob], ob};
             if (x.node >= RF_LAST || seen[x.node] == v) continue;
@@ -125,15 +127,8 @@ static node_id so_before(const lazy *z, node_id v)
 static size_t ended_before(const lazy *z, node_id v)
 {
     const paths *x = z->paths;
-    size_t lo = 0, hi = x->ended.n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (paths_rt_before(z, x->ended.at[mid], v))
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    SEARCH_FIRST(size_t, n, 0, x->ended.n, !paths_rt_before(z, x->ended.at[n], v));
+    return n;
 }
 
 /* Without session order: v continues the chain of a transaction that leads to it and is the end of
@@ -161,6 +156,7 @@ static void want_column(lazy *z, sweep *s, node_id u)
 {
     uint32_t c = s->spot[u].chain;
     if (s->column[c]) return;
+    assert(c < s->chains && s->spot[u].index);
     s->column[c] = ++s->columns;
     vec_push(z->m, &s->touched, c);
 }
@@ -336,15 +332,11 @@ static void consider_ended(hop_search *q, node_id v)
 {
     const sweep *s = q->s;
     const paths *x = q->z->paths;
-    size_t ended = x->ended.n ? ended_before(q->z, v) : 0, lo = 0, hi = ended;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (s->past[mid * s->width + column_of(s, q->u)] >= (int32_t)s->spot[q->u].place)
-            hi = mid;
-        else
-            lo = mid + 1;
-    }
-    if (lo < ended) consider_hop(q, (hop){x->ended.at[lo], v, PATH_RT, NONE}, false);
+    size_t ended = x->ended.n ? ended_before(q->z, v) : 0;
+    assert(ended <= s->past_n && (!ended || column_of(s, q->u) < s->width));
+    SEARCH_FIRST(size_t, i, 0, ended,
+                 s->past[i * s->width + column_of(s, q->u)] >= (int32_t)s->spot[q->u].place);
+    if (i < ended) consider_hop(q, (hop){x->ended.at[i], v, PATH_RT, NONE}, false);
 }
 
 /* Edges of read-from into v, in program order: by reads before ob (arrives_earlier). */
@@ -402,6 +394,7 @@ static void keep_path(lazy *z, const sweep *s, uint32_t ob, node_id u)
     while (v != u) {
         hop by = step_back(z, s, v, u, f.n ? NONE : ob);
         vec_push(z->m, &x->hops, by);
+        assert(z->pos[by.at] >= z->pos[u]); /* so the way back ends */
         v = by.at;
         f.n++;
     }

@@ -51,6 +51,7 @@ typedef struct chooser {
 
 static uint32_t candidates(const asg *g, uint32_t open)
 {
+    assert(open < g->open.n && g->cand_first.n == g->open.n + 1);
     return g->cand_first.at[open + 1] - g->cand_first.at[open];
 }
 
@@ -150,6 +151,7 @@ static void load_choices(chooser *c)
             if (yes) c->a.rf[ob] = g->cand.at[i];
             if (yes) break;
         }
+        assert(c->a.rf[ob] != RF_OPEN); /* the clause of the read asks for one of them */
     }
 }
 
@@ -162,8 +164,11 @@ static void unless_read(chooser *c, uint32_t ob)
         unless_out(c, g->ob_node[ob]);
         return;
     }
+    size_t before = c->clause.n;
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++)
         if (g->cand.at[i] == c->a.rf[ob]) put(c, lit_of(c->cand_var[i], true));
+    assert(c->clause.n == before + 1);
+    (void)before;
 }
 
 /* --- why something was visible ---------------------------------------------------------------- */
@@ -186,6 +191,7 @@ static uint32_t read_of(const chooser *c, node_id of, node_id from, op_id earlie
 
 static void reach_node(chooser *c, node_id v, node_id from, uint32_t ob)
 {
+    assert(v < c->g->nodes && c->round);
     if (c->seen[v] == c->round) return;
     c->seen[v] = c->round;
     c->via[v] = from;
@@ -197,6 +203,7 @@ static void reach_node(chooser *c, node_id v, node_id from, uint32_t ob)
 static bool causal_hops(chooser *c, node_id t3, node_id t2)
 {
     const asg *g = c->g;
+    assert(t2 != t3);
     c->round++;
     c->queue.n = 0;
     reach_node(c, t3, NO_ID, NONE);
@@ -212,6 +219,7 @@ static bool causal_hops(chooser *c, node_id t3, node_id t2)
     for (node_id v = t2; v != t3; v = c->via[v]) add_hop(c, c->via_ob[v], v);
     uint32_t *hops = c->j->blocked->hops.at + first; /* found backwards: turn the pairs round */
     size_t n = (c->j->blocked->hops.n - first) / 2;
+    assert(n && hops[1] == t2);
     for (size_t i = 0; i < n / 2; i++)
         for (size_t k = 0; k < 2; k++) {
             uint32_t swap = hops[2 * i + k];
@@ -265,14 +273,17 @@ static bool block(chooser *c)
     struct blocked *b = c->j->blocked;
     blocked_choice x = {b->edges.n, 0, c->a.why == WHY_INIT, b->lits.n, 0};
     bool ok = true;
+    assert(c->a.why == WHY_INIT || c->a.why == WHY_CYCLE);
     c->clause.n = 0;
     if (x.initial) {
+        assert(c->a.rf[c->a.bad_ob] == RF_INIT);
         step s = {c->a.bad_node, NO_ID, EDGE_FORCE, c->g->ob_key[c->a.bad_ob], c->a.bad_ob};
         ok = add_edge(c, &s);
     }
     for (size_t i = 0; i < c->a.path.steps.n && !x.initial && ok; i++)
         ok = add_edge(c, &c->a.path.steps.at[i]);
     x.n = b->edges.n - x.first;
+    assert(x.n && (!x.initial || x.n == 1));
     for (size_t i = 0; i < c->clause.n; i++) vec_push(c->m, &b->lits, c->clause.at[i]);
     x.lits_n = c->clause.n;
     justify_reason(c->j, BECAUSE_BLOCKED, (uint32_t)b->choices.n, NO_ID, NO_ID);
@@ -306,6 +317,7 @@ static bool two_initial(chooser *c, uint32_t *first)
         uint32_t ob = g->open.at[open], k = g->ob_key[ob];
         if (c->a.rf[ob] != RF_INIT || !g->init_open[k] || c->a.out[g->ob_node[ob]]) continue;
         if (first[k] == NONE) first[k] = ob;
+        assert(g->ob_key[first[k]] == k);
         if (g->ob_value[first[k]] == g->ob_value[ob]) continue;
         justify_reason(c->j, BECAUSE_INITIAL, first[k], ob, NO_ID);
         unless_read(c, first[k]);
@@ -425,7 +437,9 @@ static uint32_t say_edge(justify *j, const blocked_edge *e)
 uint32_t justify_say_blocked(justify *j, uint32_t index)
 {
     const struct blocked *b = j->blocked;
+    assert(index < b->choices.n);
     const blocked_choice *x = &b->choices.at[index];
+    assert(x->first + x->n <= b->edges.n && x->lits + x->lits_n <= b->lits.n);
     u32s steps = {0};
     bool ok = true;
     for (size_t i = 0; i < x->n && ok; i++) {
