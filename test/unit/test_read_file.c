@@ -376,6 +376,26 @@ TEST(detection)
                 "none");
 }
 
+/* A file of dbcop begins with a number, so its first byte may be that of any other format; a log of
+   Cobra must not be taken for it, nor it for one. */
+TEST(detection_by_first_byte)
+{
+    for (unsigned id = 0; id < 0x10000; id += id < 0x300 ? 1 : 0x101) {
+        char file[48 + 2 * 8 + 8] = {(char)id, (char)(id >> 8)};
+        file[8] = 3, file[16] = 5, file[24] = 4, file[32] = 2; /* sizes; three empty strings */
+        EXPECT_STR(told(file, sizeof file), "dbcop");
+        file[24] = (char)id; /* a number inside may look like anything, too */
+        EXPECT_STR(told(file, sizeof file), "dbcop");
+    }
+    char file[48 + 2 * 8 + 8] = {0x1f, (char)0x8b, 0, 0, 0, 0, 0, 0, 1};
+    make_dir();
+    put_file("like-gzip", file, sizeof file);
+    guard g;
+    history *h = load_path(&g, NULL, in_dir("like-gzip"));
+    EXPECT(h);
+    history_free(h);
+}
+
 /* No prefix of anything may crash it, and cutting may not turn one format into another's. */
 TEST(detection_of_prefixes)
 {

@@ -333,7 +333,7 @@ static const char *guess(look l)
     size_t n = (size_t)(l.end - l.p);
     if (n < 64 && !l.all) return more; /* the binary headers fit into these */
     if (starts(l.p, l.end, "RATELBIN")) return "ratel-bin";
-    if (n && *l.p == 'S') return cobra_variant(l.p, n) >= 0 ? "cobra" : NULL;
+    if (cobra_variant(l.p, n) >= 0) return "cobra";
     if (looks_like_dbcop(l.p, n)) return "dbcop";
     if (starts(l.p, l.end, "\xef\xbb\xbf")) l.p += 3;
     l.p = skip_blank(l.p, l.end);

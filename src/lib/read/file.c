@@ -3,8 +3,8 @@
  *
  * A directory's members are taken in the order of their names, numbers inside them by value, so
  * that T9 stands before T10 and the same directory gives the same history on every machine.
- * A file is written under a temporary name beside its own and renamed when complete; a directory
- * likewise, member by member.
+ * A file is written as base/replace_file.h says; a directory is made under a temporary name beside
+ * its own, member by member, and renamed when complete.
  */
 #include "read/file.h"
 
@@ -308,7 +308,7 @@ void write_file_init(write_file *w, mem_fn fn, void *ud, guard *g)
     memset(w, 0, sizeof *w);
     mem_init(&w->mem, fn, ud, g);
     sink_init(&w->out, &w->mem, g, fd_write, w);
-    w->fd = -1;
+    w->fd = w->file.fd = -1;
 }
 
 /* Closes what is being written, without or with regard to what the system says about it. */
@@ -323,28 +323,25 @@ static int close_output(write_file *w)
 void write_file_close(write_file *w)
 {
     close_output(w);
-    if (w->temp) { /* it was not finished: leave no trace */
+    replace_abandon(&w->file); /* if it was not finished, no trace is left */
+    if (w->temp) {
         for (size_t i = 0; i < w->members.n; i++) unlink(w->members.at[i]);
-        if (w->directory)
-            rmdir(w->temp);
-        else
-            unlink(w->temp);
+        rmdir(w->temp);
     }
     w->temp = NULL;
     mem_free_all(&w->mem);
 }
 
-/* path.tmp-PID-N, not yet existing: made by `make`, which returns a descriptor, 0, or -1. */
-static int make_temp(write_file *w, const char *path, int (*make)(const char *))
+/* Makes the directory path.tmp-PID-N, which did not exist yet. */
+static void make_temp(write_file *w, const char *path)
 {
     for (unsigned i = 0;; i++) {
         strbuf name;
         strbuf_init(&name, &w->mem);
         strbuf_printf(&name, "%s.tmp-%ld-%u", path, (long)getpid(), i);
-        int made = make(strbuf_cstr(&name));
-        if (made >= 0) {
+        if (!mkdir(strbuf_cstr(&name), 0777)) {
             w->temp = name.at;
-            return made;
+            return;
         }
         if (errno != EEXIST) fail_errno(w->mem.guard, errno);
         strbuf_free(&name);
@@ -354,11 +351,6 @@ static int make_temp(write_file *w, const char *path, int (*make)(const char *))
 static int new_file(const char *path)
 {
     return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-}
-
-static int new_directory(const char *path)
-{
-    return mkdir(path, 0777);
 }
 
 static void finish(write_file *w)
@@ -377,21 +369,15 @@ static void take_name(write_file *w, const char *path)
 static void write_single(write_file *w, const history *h, const read_format *format,
                          const char *path)
 {
-    struct stat st;
-    bool special = !stat(path, &st) && !S_ISREG(st.st_mode); /* /dev/null, a pipe */
-    w->owned = strcmp(path, "-") != 0;
-    if (!w->owned) {
-        w->fd = STDOUT_FILENO;
-    } else if (special) {
-        w->fd = open(path, O_WRONLY | O_CLOEXEC);
-        if (w->fd < 0) fail_errno(w->mem.guard, errno);
-    } else {
-        w->fd = make_temp(w, path, new_file);
-    }
+    bool standard = !strcmp(path, "-");
+    int error = standard ? 0 : replace_open(&w->file, path);
+    if (error) fail_errno(w->mem.guard, error);
+    w->owned = false;
+    w->fd = standard ? STDOUT_FILENO : w->file.fd;
     deflate_wrap(&w->out, path);
     format->write(h, &w->out);
     finish(w);
-    if (w->temp) take_name(w, path);
+    if (!standard && (error = replace_finish(&w->file)) != 0) fail_errno(w->mem.guard, error);
 }
 
 /* The number of a session's file: its label where all labels are small numbers. */
@@ -424,8 +410,7 @@ static void write_members(write_file *w, const history *h, const read_format *fo
     strbuf_str(&name, path);
     while (name.n > 1 && name.at[name.n - 1] == '/') name.n--;
     const char *final = strbuf_cstr(&name);
-    w->directory = true;
-    make_temp(w, final, new_directory);
+    make_temp(w, final);
     bool labels = read_numbered(h);
     if (!labels) sink_lose(&w->out, LOST_LABELS);
     if (h->declared_sessions > h->sessions.n && read_session_files(h) == h->sessions.n)

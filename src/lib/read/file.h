@@ -14,6 +14,7 @@
 #ifndef RATEL_READ_FILE_H
 #define RATEL_READ_FILE_H
 
+#include "base/replace_file.h"
 #include "read/read.h"
 
 typedef struct read_file {
@@ -46,8 +47,8 @@ typedef struct write_file {
     sink out;
     int fd;
     bool owned;                /* fd is ours to close */
-    bool directory;            /* temp is a directory */
-    const char *temp;          /* what is written until it can take its name, or NULL */
+    replace_file file;         /* the one file of a format that is no directory */
+    const char *temp;          /* the directory until it can take its name, or NULL */
     VEC(const char *) members; /* paths made inside temp */
 } write_file;
 

@@ -160,7 +160,8 @@ static enum packing packing_of(source *s)
     const char *p;
     if (!source_need(s, 4)) return PACKED_NOT;
     p = s->at + s->pos;
-    if (!memcmp(p, "\x1f\x8b", 2)) return PACKED_GZIP;
+    /* the third byte is the method, of which there is one; a binary history may begin like that */
+    if (!memcmp(p, "\x1f\x8b\x08", 3)) return PACKED_GZIP;
     if (!memcmp(p, "\x28\xb5\x2f\xfd", 4)) return PACKED_ZSTD;
     return PACKED_NOT;
 }

@@ -14,6 +14,7 @@
 
 #define RATEL_EXPERIMENTAL
 #include "base/json_writer.h"
+#include "base/replace_file.h"
 #include "ratel.h"
 
 enum exit_status {
@@ -87,6 +88,19 @@ typedef struct command {
     int (*run)(struct args *a);
 } command;
 
+/* A file that is being written (base/replace_file.h), or standard output. */
+typedef struct output {
+    FILE *f; /* NULL: not open */
+    const char *path;
+    replace_file file;
+} output;
+
+/* What main knows about all that is written. */
+typedef struct outputs {
+    output answer; /* -o, or standard output */
+    bool lost;     /* something could not be written: the exit status is EXIT_IO */
+} outputs;
+
 typedef struct args {
     const struct command *command;
     const char *value[OPTION_COUNT]; /* the last one given; "" for a switch; NULL */
@@ -96,6 +110,7 @@ typedef struct args {
     const char **knobs; /* --set, all of them */
     size_t n_knobs;
     ratel *context;
+    outputs *outputs;
 } args;
 
 extern const command commands[];
@@ -143,10 +158,20 @@ void help_man(const char *name, FILE *to);
 
 /* The history at a path, with the files that --init and --versions name. */
 int read_history(const args *a, const char *path, ratel_history **h);
+/* Opens a file for writing, "-" being standard output; false after a complaint. */
+bool output_open(const args *a, output *o, const char *path);
+/* Closes it, and the file gets its new content; false after a complaint, and then the file has its
+   old content. */
+bool output_close(const args *a, output *o);
+/* Closes it, and the file keeps its old content. */
+void output_abandon(output *o);
 /* Where -o says, else standard output; NULL after a complaint. */
 FILE *open_output(const args *a);
-/* Closes it; the status becomes EXIT_IO if all was well but the writing. */
+/* Closes it; the status, or EXIT_IO if not everything was written.  A command that failed without
+   a word of an answer leaves the old file. */
 int close_output(const args *a, FILE *f, int status);
+/* Writes a history to a path and prints what that lost; the exit status of it alone. */
+int write_history(const args *a, const ratel_history *h, const char *format, const char *path);
 /* Names and texts of inputs, with control characters and stray bytes as \xNN; cut at 4 KiB. */
 void visible_to(FILE *f, const char *s);
 /* `ratel: ...` on standard error. */

@@ -159,34 +159,6 @@ static void print_text(const state *st, const audit_answer *r)
     fputc('\n', f);
 }
 
-/* A new file or the old one, never half of it. */
-static FILE *open_part(const char *path, char **part)
-{
-    size_t room = strlen(path) + sizeof ".part";
-    *part = malloc(room);
-    if (!*part) return NULL;
-    snprintf(*part, room, "%s.part", path);
-    FILE *f = fopen(*part, "wb");
-    if (!f) {
-        perror(path);
-        free(*part);
-    }
-    return f;
-}
-
-static int close_part(const char *path, char *part, FILE *f)
-{
-    bool bad = ferror(f) != 0;
-    if (fclose(f)) bad = true;
-    if (!bad && rename(part, path)) bad = true;
-    if (bad) {
-        perror(path);
-        remove(part);
-    }
-    free(part);
-    return bad ? EXIT_IO : EXIT_HOLDS;
-}
-
 static int complain_of(const state *st, const audit *a, int code)
 {
     uint64_t line, column;
@@ -211,10 +183,9 @@ static int write_witness(const state *st, const audit_answer *r)
 {
     const char *path = st->a->value[O_WITNESS];
     if (!path || r->verdict != AUDIT_HOLDS) return EXIT_HOLDS;
-    char *part;
-    FILE *f = open_part(path, &part);
-    if (!f) return EXIT_IO;
-    json_writer w = json_file(f);
+    output o;
+    if (!output_open(st->a, &o, path)) return EXIT_IO;
+    json_writer w = json_file(o.f);
     jw_object(&w);
     jw_member_u64(&w, "schema", 1);
     jw_member_text(&w, "log", st->name);
@@ -231,7 +202,7 @@ static int write_witness(const state *st, const audit_answer *r)
         jw_end_object(&w);
         jw_end_line(&w);
     }
-    return close_part(path, part, f);
+    return output_close(st->a, &o) ? EXIT_HOLDS : EXIT_IO;
 }
 
 /* --shrink: EXIT_HOLDS if there was nothing to do, or it is done. */
@@ -242,12 +213,11 @@ static int shrink(state *st, audit *a, const audit_options *o, const audit_answe
     if (!path || r->verdict != AUDIT_VIOLATED) return EXIT_HOLDS;
     int code = audit_shrink(a, o, r, out);
     if (code) return complain_of(st, a, code);
-    char *part;
-    FILE *f = open_part(path, &part);
-    if (!f) return EXIT_IO;
-    fwrite(out->text, 1, out->n, f);
+    output part;
+    if (!output_open(st->a, &part, path)) return EXIT_IO;
+    fwrite(out->text, 1, out->n, part.f);
     st->shrunk = out;
-    return close_part(path, part, f);
+    return output_close(st->a, &part) ? EXIT_HOLDS : EXIT_IO;
 }
 
 static int merge_status(int a, int b)

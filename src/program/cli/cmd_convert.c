@@ -15,9 +15,7 @@ int cmd_convert(args *a)
     ratel_history *h;
     int code = read_history(a, a->files[0], &h);
     if (code) return complain_about(a->context, a->files[0], code);
-    code = ratel_history_write_path(h, a->context, to, out);
-    int status = code ? complain_about(a->context, out, code) : EXIT_HOLDS;
-    if (!code) print_lost(a, out);
+    int status = write_history(a, h, to, out);
     ratel_history_free(h);
     return status;
 }

@@ -3,6 +3,7 @@
  * (ratel_survey_run), and writes or draws the explanation.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -50,9 +51,11 @@ static bool draw_by_dot(const ratel_explanation *e, ratel *r, const ratel_tellin
         _exit(127);
     }
     close(ends[0]);
-    /* (SIGPIPE is ignored by the program: a child that is gone is a failed write) */
+    /* a child that is gone is a failed write, and not our end */
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
     ratel_explanation_write(e, r, "dot", t, write_all, &ends[1]);
     close(ends[1]);
+    signal(SIGPIPE, before);
     int status;
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR) return false;

@@ -1,8 +1,11 @@
 /*
  * cmd_gen.c - ratel gen.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -12,33 +15,51 @@ const gen_list gen_lists[] = {{"workloads", ratel_gen_workload_at},
                               {"knobs", ratel_gen_knob_at},
                               {NULL, NULL}};
 
-/* The truth goes to --truth, else beside the output, else (output to stdout) nowhere but -v. */
-static int write_truth(const args *a, const char *out, const char *truth)
+/* The path of the truth file, to be freed: --truth, else beside a history that is a file or a
+   directory.  NULL in *path: there is none.  False: out of memory. */
+static bool truth_path(const args *a, const char *out, char **path)
 {
-    const char *path = a->value[O_TRUTH];
-    char *made = NULL;
-    int status = EXIT_HOLDS;
-    if (!path && strcmp(out, "-")) {
-        size_t n = strlen(out);
-        made = malloc(n + sizeof ".truth.json");
-        if (!made) {
-            complain("out of memory");
-            return EXIT_UNDECIDED;
-        }
-        memcpy(made, out, n);
-        memcpy(made + n, ".truth.json", sizeof ".truth.json");
-        path = made;
+    struct stat st;
+    const char *given = a->value[O_TRUTH];
+    *path = NULL;
+    bool file = strcmp(out, "-") && (stat(out, &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
+    if (!given && !file) return true;
+    const char *tail = given ? "" : ".truth.json";
+    if (!given) given = out;
+    size_t n = strlen(given) + strlen(tail) + 1;
+    *path = malloc(n);
+    if (*path) snprintf(*path, n, "%s%s", given, tail);
+    return *path != NULL;
+}
+
+/* The history and its truth file belong together.  So the truth is written first, but takes its
+   name only after the history: whatever fails before leaves both as they were. */
+static int write_both(const args *a, const ratel_history *h, const char *out, const char *truth)
+{
+    const char *to = a->value[O_TO] ? a->value[O_TO] : "ratel";
+    char *path;
+    output o;
+    if (!truth_path(a, out, &path)) {
+        complain("out of memory");
+        return EXIT_UNDECIDED;
     }
     if (!path) {
         if (a->value[O_VERBOSE]) fputs(truth, stderr);
-        return status;
+        return write_history(a, h, to, out);
     }
-    FILE *f = strcmp(path, "-") ? fopen(path, "w") : stdout;
-    if (!f || fputs(truth, f) < 0 || (f != stdout && fclose(f))) {
-        perror(path);
-        status = EXIT_IO;
+    int status = EXIT_IO;
+    if (output_open(a, &o, path)) {
+        fputs(truth, o.f);
+        /* what does not fit on the disk shows here, and not after the history was replaced */
+        bool bad = fflush(o.f) || (o.f != stdout && !o.file.straight && fsync(fileno(o.f)));
+        if (bad) complain("%s: %s", path, strerror(errno));
+        if (!bad) status = write_history(a, h, to, out);
+        if (status)
+            output_abandon(&o);
+        else if (!output_close(a, &o))
+            status = EXIT_IO;
     }
-    free(made);
+    free(path);
     return status;
 }
 
@@ -83,10 +104,7 @@ int cmd_gen(args *a)
         complain("gen: %s", ratel_errmsg(a->context));
         return code == RATEL_EUNSUPPORTED ? EXIT_USAGE : exit_of(code);
     }
-    int status = write_truth(a, out, truth);
-    code = ratel_history_write_path(h, a->context, a->value[O_TO] ? a->value[O_TO] : "ratel", out);
-    if (code) status = complain_about(a->context, out, code);
-    if (!code) print_lost(a, out);
+    int status = write_both(a, h, out, truth);
     ratel_history_free(h);
     return status;
 }

@@ -204,6 +204,7 @@ static int fix(lint *l, const ratel_history *h, ratel_lint **done, ratel_lint **
         ratel_history_fix(&fixed, done, a->context, h, a->value[O_ONLY], a->value[O_INIT_TXN]);
     if (code) return code;
     code = ratel_history_write_path(fixed, a->context, to, a->value[O_OUTPUT]);
+    if (code == RATEL_EIO) a->outputs->lost = true;
     if (!code) print_lost(a, a->value[O_OUTPUT]);
     if (!code) code = ratel_lint_run(left, a->context, fixed);
     ratel_history_free(fixed);
@@ -268,8 +269,8 @@ static void lint_history(lint *l, const char *name)
     int code = read_history(l->a, name, &h);
     if (!code) code = ratel_lint_run(&found, r, h);
     if (!code && l->a->value[O_FIX]) code = fix(l, h, &done, &left);
-    if (code) {
-        refuse(l, name, code);
+    if (code) { /* a file that could not be written is not the fault of the one that was read */
+        refuse(l, l->a->outputs->lost ? l->a->value[O_OUTPUT] : name, code);
     } else {
         bool fine = clean(l, left ? left : found);
         if (l->a->value[O_JSON]) {

@@ -165,11 +165,7 @@ static int write_part(shrink *s, const char *to)
     ratel *mine = a->context, *fresh = NULL;
     /* an interrupted context writes no more */
     if (interrupted() && !ratel_open(&fresh, NULL)) a->context = fresh;
-    int code = ratel_history_write_path(s->part, a->context, to, out), status = EXIT_HOLDS;
-    if (code)
-        status = complain_about(a->context, out, code);
-    else
-        print_lost(a, out);
+    int status = write_history(a, s->part, to, out);
     a->context = mine;
     ratel_close(fresh);
     return status;

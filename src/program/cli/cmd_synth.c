@@ -167,10 +167,12 @@ static bool write_part(const state *st, uint32_t txns, const char *end, const ch
     char *path = malloc(cap);
     if (!path) return false;
     snprintf(path, cap, "%s-%u.%s", prefix, (unsigned)txns, end);
-    FILE *f = fopen(path, "w");
-    bool ok = f && fwrite(text, 1, n, f) == n;
-    if (f && fclose(f)) ok = false;
-    if (!ok) perror(path);
+    output o;
+    bool ok = output_open(st->a, &o, path);
+    if (ok) {
+        fwrite(text, 1, n, o.f);
+        ok = output_close(st->a, &o);
+    }
     free(path);
     return ok;
 }

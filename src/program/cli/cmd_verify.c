@@ -9,27 +9,14 @@
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* The text comes whole and last: the file is new or old, never half. */
+/* The text comes whole and last. */
 static int put_file(const void *buf, size_t n, void *payload)
 {
-    const char *path = payload;
-    if (!strcmp(path, "-")) return write_file_cb(buf, n, stdout);
-    size_t room = strlen(path) + sizeof ".part";
-    char *part = malloc(room);
-    if (!part) return -1;
-    snprintf(part, room, "%s.part", path);
-    FILE *f = fopen(part, "wb");
-    bool ok = f && fwrite(buf, 1, n, f) == n;
-    int why = errno;
-    if (f && fclose(f)) ok = false;
-    if (ok && rename(part, path)) ok = false;
-    if (!ok) {
-        errno = errno ? errno : why;
-        perror(path);
-        if (f) remove(part);
-    }
-    free(part);
-    return ok ? 0 : -1;
+    const args *a = payload;
+    output o;
+    if (!output_open(a, &o, a->value[O_CERTIFICATE])) return -1;
+    write_file_cb(buf, n, o.f); /* an error of it shows at the end */
+    return output_close(a, &o) ? 0 : -1;
 }
 
 int write_certificate(args *a, const ratel_result *result, const ratel_history *h)
@@ -39,7 +26,7 @@ int write_certificate(args *a, const ratel_result *result, const ratel_history *
         complain("%s: not written: the answer is undecided", path);
         return EXIT_UNDECIDED;
     }
-    int code = ratel_result_certificate(result, a->context, h, put_file, (void *)(uintptr_t)path);
+    int code = ratel_result_certificate(result, a->context, h, put_file, a);
     if (!code) return EXIT_HOLDS;
     if (code != RATEL_EIO) complain("%s: not written: %s", path, ratel_errmsg(a->context));
     return code == RATEL_EUNSUPPORTED ? EXIT_UNDECIDED : exit_of(code);

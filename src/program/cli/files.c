@@ -5,6 +5,8 @@
  * Whether everything was written is asked once, when a file is closed; main asks it of standard
  * output.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,24 +33,85 @@ int write_file_cb(const void *buf, size_t n, void *file)
     return fwrite(buf, 1, n, file) == n ? 0 : -1;
 }
 
+/* Says why a file was not written. */
+static bool not_written(const args *a, const char *path, int error)
+{
+    a->outputs->lost = true;
+    visible_to(stderr, path);
+    fprintf(stderr, ": %s\n", error ? strerror(error) : "write error");
+    return false;
+}
+
+bool output_open(const args *a, output *o, const char *path)
+{
+    o->path = path;
+    o->f = stdout;
+    if (!strcmp(path, "-")) return true;
+    o->f = NULL;
+    int error = replace_open(&o->file, path);
+    if (error) return not_written(a, path, error);
+    /* the stream has a descriptor of its own: closing it flushes, and the file is still open */
+    int fd = fcntl(o->file.fd, F_DUPFD_CLOEXEC, 3);
+    o->f = fd < 0 ? NULL : fdopen(fd, "w");
+    if (o->f) return true;
+    error = errno;
+    if (fd >= 0) close(fd);
+    replace_abandon(&o->file);
+    return not_written(a, path, error);
+}
+
+bool output_close(const args *a, output *o)
+{
+    FILE *f = o->f;
+    o->f = NULL;
+    if (f == stdout) return true; /* main looks at that one */
+    bool bad = ferror(f) != 0;
+    errno = 0;
+    if (fclose(f) || bad) {
+        int error = errno;
+        /* the stream forgot why an earlier write failed; the next one fails for the same reason */
+        if (bad && !o->file.straight && write(o->file.fd, "", 1) < 0) error = errno;
+        replace_abandon(&o->file);
+        return not_written(a, o->path, error);
+    }
+    int error = replace_finish(&o->file);
+    return !error || not_written(a, o->path, error);
+}
+
+void output_abandon(output *o)
+{
+    if (!o->f || o->f == stdout) return;
+    fclose(o->f);
+    o->f = NULL;
+    replace_abandon(&o->file);
+}
+
 FILE *open_output(const args *a)
 {
     const char *path = a->value[O_OUTPUT];
-    if (!path || !strcmp(path, "-")) return stdout;
-    FILE *f = fopen(path, "w");
-    if (!f) perror(path);
-    return f;
+    output *o = &a->outputs->answer;
+    return output_open(a, o, path ? path : "-") ? o->f : NULL;
 }
 
 int close_output(const args *a, FILE *f, int status)
 {
-    if (f == stdout) return status; /* main looks at that one */
-    bool bad = ferror(f) != 0;
-    if (fclose(f) || bad) {
-        perror(a->value[O_OUTPUT]);
-        if (status == EXIT_HOLDS) status = EXIT_IO;
+    output *o = &a->outputs->answer;
+    if (f != stdout && status > EXIT_UNDECIDED && !ftello(f)) {
+        output_abandon(o);
+        return status;
     }
-    return status;
+    return output_close(a, o) ? status : EXIT_IO;
+}
+
+int write_history(const args *a, const ratel_history *h, const char *format, const char *path)
+{
+    int code = ratel_history_write_path(h, a->context, format, path);
+    if (!code) {
+        print_lost(a, path);
+        return EXIT_HOLDS;
+    }
+    if (code == RATEL_EIO) a->outputs->lost = true;
+    return complain_about(a->context, path, code);
 }
 
 static void put_to_file(void *to, const char *bytes, size_t n)

@@ -5,8 +5,11 @@
  * SIGTERM interrupts that context, so a command ends with what it has; the second one ends the
  * program.  Messages are in messages.c, reading and writing in files.c, help in help.c.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -135,7 +138,7 @@ static void on_signal(int sig)
     signal(sig, SIG_DFL); /* a second one ends the program at once */
 }
 
-static void watch_signals(ratel *r)
+static void watch_signals(ratel *r, const command *c)
 {
     struct sigaction s;
     memset(&s, 0, sizeof s);
@@ -143,16 +146,31 @@ static void watch_signals(ratel *r)
     to_interrupt = r;
     sigaction(SIGINT, &s, NULL);
     sigaction(SIGTERM, &s, NULL);
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error, told as one */
+    /* a closed pipe ends the program, as it ends others; but not with a database to tidy up */
+    if (c->bit & CMD_LIVE) signal(SIGPIPE, SIG_IGN);
 }
 
 /* --- the program ------------------------------------------------------------------------------ */
 
+/* The status, or EXIT_IO if something that was printed or written did not arrive. */
+static int status_with_losses(int status, const outputs *o)
+{
+    errno = 0;
+    if (fflush(stdout) || ferror(stdout)) {
+        /* nobody reads: that is no news to anybody */
+        if (errno != EPIPE) complain("standard output: write error");
+        return EXIT_IO;
+    }
+    return o->lost ? EXIT_IO : status;
+}
+
 static int run(const command *c, int argc, char **argv)
 {
     args a;
+    outputs written = {.lost = false};
     int status = EXIT_USAGE;
     if (args_parse(&a, c, argc, argv)) {
+        a.outputs = &written;
         const char *when = a.value[O_COLOR];
         if (a.value[O_HELP]) {
             help_command(c, stdout);
@@ -164,7 +182,7 @@ static int run(const command *c, int argc, char **argv)
             complain("out of memory");
             status = EXIT_UNDECIDED;
         } else {
-            watch_signals(a.context);
+            watch_signals(a.context, c);
             show_progress(&a);
             uint64_t start = now();
             if (args_apply(&a)) status = c->run(&a);
@@ -176,11 +194,7 @@ static int run(const command *c, int argc, char **argv)
         }
     }
     args_free(&a);
-    if (fflush(stdout) || ferror(stdout)) {
-        complain("standard output: write error");
-        if (status == EXIT_HOLDS) status = EXIT_IO;
-    }
-    return status;
+    return status_with_losses(status, &written);
 }
 
 static int unknown_command(const char *name)
@@ -206,8 +220,18 @@ static void print_build(void)
     jw_end_line(&w);
 }
 
+/* A file that is opened while a standard descriptor is closed gets its number, and then what is
+   printed lands in that file. */
+static void open_standard_descriptors(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) != fd)
+            _exit(EXIT_IO);
+}
+
 int main(int argc, char **argv)
 {
+    open_standard_descriptors();
     if (argc < 2) {
         help_all(stderr);
         return EXIT_USAGE;
