@@ -59,6 +59,10 @@ static const char *const levels[] = {"read-uncommitted",
                                      "realtime-consistent-view",
                                      "realtime-serializable",
                                      "realtime-update-serializable",
+                                     "read-your-writes",
+                                     "monotonic-reads",
+                                     "monotonic-writes",
+                                     "writes-follow-reads",
                                      "innodb-repeatable-read",
                                      "innodb-repeatable-read-tight"};
 enum { LEVELS = sizeof levels / sizeof *levels };

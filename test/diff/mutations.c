@@ -93,8 +93,12 @@ static const char *const levels[] = {"serializable",
                                      "read-committed",
                                      "monotonic-atomic-view",
                                      "read-atomic",
-                                     "causal"};
-enum { LEVELS = sizeof levels / sizeof *levels, BETWEEN = 3, STRONG = LEVELS - 5 };
+                                     "causal",
+                                     "read-your-writes",
+                                     "monotonic-reads",
+                                     "monotonic-writes",
+                                     "writes-follow-reads"};
+enum { LEVELS = sizeof levels / sizeof *levels, BETWEEN = 3, STRONG = LEVELS - 9 };
 static uint64_t tally[LEVELS][2], steps, longest, undecided;
 
 static bool certified(ratel *r, const text *t, int level, int so, int want, text *cert)

@@ -12,27 +12,38 @@
 #include "verify/proof_state.h"
 
 static const level_law laws[] = {
-    {LEVEL_RU, false, false, READS_NONE, 0, false, WHEN_EVER},
-    {LEVEL_RC, false, false, READS_NONE, 0, false, WHEN_EVER},
-    {LEVEL_CS, false, false, READS_OWN, 0, false, WHEN_EVER},
-    {LEVEL_RR, false, false, READS_ITEMS, 0, false, WHEN_EVER},
-    {LEVEL_US, false, false, READS_UPDATES, 0, false, WHEN_EVER},
-    {LEVEL_SER, false, false, READS_ALL, 0, false, WHEN_EVER},
-    {LEVEL_SSER, false, false, READS_ALL, 0, false, WHEN_EVER},
-    {LEVEL_PC, true, false, READS_ALL, 0, false, WHEN_EVER},
-    {LEVEL_SI, true, true, READS_ALL, 0, false, WHEN_EVER},
-    {LEVEL_GSI, true, true, READS_ALL, 0, false, WHEN_EVER},
-    {LEVEL_PCSI, true, true, READS_ALL, 0, false, WHEN_EVER},
-    {LEVEL_STRONG_SI, true, true, READS_ALL, 0, false, WHEN_EVER},
-    {LEVEL_MAV, false, false, READS_NONE, HOP_WR, true, WHEN_EARLIER},
-    {LEVEL_RA, false, false, READS_NONE, HOP_SO | HOP_WR, true, WHEN_EVER},
-    {LEVEL_CC, false, false, READS_NONE, HOP_SO | HOP_WR, false, WHEN_EVER},
-    {LEVEL_UA, false, false, READS_NONE, HOP_SO | HOP_WR | HOP_WW, true, WHEN_EVER},
-    {LEVEL_NLU, false, false, READS_NONE, HOP_SO | HOP_WR | HOP_NEXT, true, WHEN_EVER},
-    {LEVEL_CV, false, false, READS_NONE, HOP_SO | HOP_WR | HOP_WW, false, WHEN_EVER},
-    {LEVEL_PSI, false, false, READS_NONE, HOP_SO | HOP_WR | HOP_WW, false, WHEN_EVER},
-    {LEVEL_FCV, false, false, READS_NONE, HOP_SO | HOP_WR | HOP_WW, false, WHEN_EVER},
-    {LEVEL_MV, false, false, READS_NONE, HOP_SO | HOP_WR | HOP_WW, false, WHEN_SO_FAR},
+    {LEVEL_RU, false, false, READS_NONE, 0, false, WHEN_EVER, {0}},
+    {LEVEL_RC, false, false, READS_NONE, 0, false, WHEN_EVER, {0}},
+    {LEVEL_CS, false, false, READS_OWN, 0, false, WHEN_EVER, {0}},
+    {LEVEL_RR, false, false, READS_ITEMS, 0, false, WHEN_EVER, {0}},
+    {LEVEL_US, false, false, READS_UPDATES, 0, false, WHEN_EVER, {0}},
+    {LEVEL_SER, false, false, READS_ALL, 0, false, WHEN_EVER, {0}},
+    {LEVEL_SSER, false, false, READS_ALL, 0, false, WHEN_EVER, {0}},
+    {LEVEL_PC, true, false, READS_ALL, 0, false, WHEN_EVER, {0}},
+    {LEVEL_SI, true, true, READS_ALL, 0, false, WHEN_EVER, {0}},
+    {LEVEL_GSI, true, true, READS_ALL, 0, false, WHEN_EVER, {0}},
+    {LEVEL_PCSI, true, true, READS_ALL, 0, false, WHEN_EVER, {0}},
+    {LEVEL_STRONG_SI, true, true, READS_ALL, 0, false, WHEN_EVER, {0}},
+    {LEVEL_MAV, false, false, READS_NONE, HOP_WR, true, WHEN_EARLIER, {0}},
+    {LEVEL_RA, false, false, READS_NONE, HOP_SO | HOP_WR, true, WHEN_EVER, {0}},
+    {LEVEL_CC, false, false, READS_NONE, HOP_SO | HOP_WR, false, WHEN_EVER, {0}},
+    {LEVEL_UA, false, false, READS_NONE, HOP_SO | HOP_WR | HOP_WW, true, WHEN_EVER, {0}},
+    {LEVEL_NLU, false, false, READS_NONE, HOP_SO | HOP_WR | HOP_NEXT, true, WHEN_EVER, {0}},
+    {LEVEL_CV, false, false, READS_NONE, HOP_SO | HOP_WR | HOP_WW, false, WHEN_EVER, {0}},
+    {LEVEL_PSI, false, false, READS_NONE, HOP_SO | HOP_WR | HOP_WW, false, WHEN_EVER, {0}},
+    {LEVEL_FCV, false, false, READS_NONE, HOP_SO | HOP_WR | HOP_WW, false, WHEN_EVER, {0}},
+    {LEVEL_MV, false, false, READS_NONE, HOP_SO | HOP_WR | HOP_WW, false, WHEN_SO_FAR, {0}},
+    {LEVEL_RYW, false, false, READS_NONE, HOP_SO, true, WHEN_EVER, {HOP_SO}},
+    {LEVEL_MR, false, false, READS_NONE, HOP_SO | HOP_WR, false, WHEN_EVER, {HOP_SO, HOP_WR}},
+    {LEVEL_MW, false, false, READS_NONE, HOP_SO | HOP_WR, false, WHEN_EVER, {HOP_WR, HOP_SO}},
+    {LEVEL_WFR,
+     false,
+     false,
+     READS_NONE,
+     HOP_SO | HOP_WR,
+     false,
+     WHEN_EVER,
+     {HOP_WR, HOP_SO, HOP_WR}},
 };
 
 const level_law *law_of(enum level_id level)
@@ -314,9 +325,16 @@ static bool hop_rt(prover *x, parser *p, txn_id at, txn_id *to)
            prover_no(x, "the times do not say so");
 }
 
+/* May this be the hop after `hops` others? */
+static bool fits_shape(const level_law *law, uint32_t hops, unsigned kind)
+{
+    return !law->shape[0] || (hops < sizeof law->shape && law->shape[hops] == kind);
+}
+
 /* t, which read k from w at o, was led to by u, along the hops.  Then u's version is older than w's
    (MAV-1, RA-1, CC-1, and what doc/levels.md says of the others).  A ww hop stands in the clause as
-   its opposite. */
+   its opposite.  Where the level wants hops of one shape they may lead back to t, if it writes k:
+   that is a cycle, so something that they rest on is false, and the clause is true. */
 static bool step_sees(prover *x, parser *p)
 {
     const level_law *law = x->law;
@@ -341,11 +359,11 @@ static bool step_sees(prover *x, parser *p)
             if (o == x->c.h->txn_op[t]) return prover_no(x, "nothing came before that read");
             until = o - 1;
         }
-        if (parse_is(s, n, "so") && law->hops & HOP_SO)
+        if (parse_is(s, n, "so") && law->hops & HOP_SO && fits_shape(law, hops, HOP_SO))
             ok = hop_so(x, p, at, &next);
-        else if (parse_is(s, n, "rt") && law->hops & HOP_SO)
+        else if (parse_is(s, n, "rt") && law->hops & HOP_SO && !law->shape[0])
             ok = hop_rt(x, p, at, &next);
-        else if (parse_is(s, n, "wr"))
+        else if (parse_is(s, n, "wr") && law->hops & HOP_WR && fits_shape(law, hops, HOP_WR))
             ok = hop_wr(x, p, at, until, &next);
         else if (parse_is(s, n, "ww") && law->hops & HOP_WW)
             ok = hop_ww(x, p, at, until, &any, &next);
@@ -355,7 +373,8 @@ static bool step_sees(prover *x, parser *p)
             parse_fail(p, s, "no hop of this level");
         if (!ok) return false;
     }
-    if (!hops || at == t || at == w || recheck_install(&x->c, at, k) == NO_ID)
+    if (!fits_shape(law, hops, 0)) return prover_no(x, "the level wants more hops");
+    if (!hops || (at == t && !law->shape[0]) || at == w || recheck_install(&x->c, at, k) == NO_ID)
         return prover_no(x, "the last one is no other writer of the key");
     if (w != NO_ID) prover_put(x, prover_before(x, at, w));
     return prover_close(x);

@@ -23,6 +23,7 @@ typedef struct level_law {
     unsigned hops;
     bool one; /* hop */
     enum when_law when;
+    uint8_t shape[4]; /* the hops, exactly, from the reader on; 0 ends them; none: any */
 } level_law;
 const level_law *law_of(enum level_id level); /* NULL: violations of it have no proofs */
 

@@ -1,6 +1,6 @@
 /*
  * justify_weak.c - proofs that read-uncommitted, read-committed, monotonic atomic view, read
- * atomic or causality is violated.
+ * atomic, causality or a session guarantee is violated.
  *
  * With every read's writer fixed, the test of decide/weak/weak.c finds a cycle of session order,
  * read-from, shown and forced version orders, or a read of the initial state past a visible writer;
@@ -229,15 +229,61 @@ static bool causal_hops(chooser *c, node_id t3, node_id t2)
     return true;
 }
 
+static bool same_session(const asg *g, node_id a, node_id b)
+{
+    const uint32_t *session = g->h->txn_session;
+    return session[g->node_txn[a]] == session[g->node_txn[b]];
+}
+
+static bool session_before(const chooser *c, node_id a, node_id b)
+{
+    return c->so && a < b && !c->g->maybe[a] && same_session(c->g, a, b);
+}
+
+/* t2 is before `end` in its session (or was read there, if `saw`): the last one or two hops. */
+static bool session_hops(chooser *c, node_id end, node_id t2, bool saw)
+{
+    if (!saw) {
+        bool before = session_before(c, t2, end);
+        if (before) add_hop(c, NONE, t2);
+        return before;
+    }
+    for (node_id v = end; v-- > 0 && same_session(c->g, v, end);) {
+        if (c->a.out[v] || !session_before(c, v, end)) continue;
+        uint32_t read = read_of(c, v, t2, NO_ID);
+        guard_tick(c->m->guard);
+        if (read == NONE) continue;
+        add_hop(c, NONE, v);
+        add_hop(c, read, t2);
+        return true;
+    }
+    return false;
+}
+
+/* The session guarantees: by the reader's own session, or by that of one it read from. */
+static bool guarantee_hops(chooser *c, node_id t3, node_id t2)
+{
+    const asg *g = c->g;
+    bool saw = c->level == WEAK_MR || c->level == WEAK_WFR;
+    if (c->level == WEAK_RYW || c->level == WEAK_MR) return session_hops(c, t3, t2, saw);
+    for (uint32_t ob = g->ob_first[t3]; ob < g->ob_first[t3 + 1]; ob++) {
+        if (c->a.rf[ob] >= RF_LAST) continue;
+        size_t hops = c->j->blocked->hops.n, lits = c->clause.n;
+        add_hop(c, ob, c->a.rf[ob]);
+        if (session_hops(c, c->a.rf[ob], t2, saw)) return true;
+        c->j->blocked->hops.n = hops;
+        c->clause.n = lits;
+    }
+    return false;
+}
+
 static bool find_hops(chooser *c, uint32_t ob, node_id t2)
 {
     const asg *g = c->g;
-    const uint32_t *session = g->h->txn_session;
     node_id t3 = g->ob_node[ob];
+    if (c->level >= WEAK_RYW) return guarantee_hops(c, t3, t2);
     if (c->level == WEAK_CC) return causal_hops(c, t3, t2);
-    bool before =
-        c->so && t2 < t3 && !g->maybe[t2] && session[g->node_txn[t2]] == session[g->node_txn[t3]];
-    if (c->level == WEAK_RA && before) {
+    if (c->level == WEAK_RA && session_before(c, t2, t3)) {
         add_hop(c, NONE, t2);
         return true;
     }
