@@ -5,158 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audit/audit_report.h"
 #include "cli/sql_log.h"
 #include "opt/level.h"
 
 typedef struct state {
     args *a;
     FILE *out;
-    const char *name;
-    const char *given; /* the level as it was typed, or NULL */
-    double seconds;
-    const audit_shrunk *shrunk; /* what --shrink left, or NULL */
+    audit_report_context report;
 } state;
 
-static const char *const verdicts[] = {"holds", "violated", "undecided"};
-
-static void texts_json(json_writer *w, const char *name, const char *const *at, size_t n)
+static void put_to_file(void *to, const char *bytes, size_t n)
 {
-    jw_member_array(w, name);
-    for (size_t i = 0; i < n; i++) jw_text(w, at[i]);
-    jw_end_array(w);
-}
-
-static void cycle_json(json_writer *w, const audit_answer *r)
-{
-    jw_member_array(w, "cycle");
-    for (size_t i = 0; i < r->n_cycle; i++) {
-        const audit_edge *e = &r->cycle[i];
-        jw_object(w);
-        jw_member_text(w, "from", e->from);
-        jw_member_optional(w, "to", e->to);
-        jw_member_optional(w, "kind", e->kind);
-        jw_member_optional(w, "row", e->row);
-        if (e->statement) jw_member_u64(w, "statement", e->statement);
-        jw_end_object(w);
-    }
-    jw_end_array(w);
-}
-
-static void shrunk_json(json_writer *w, const state *st)
-{
-    const audit_shrunk *s = st->shrunk;
-    jw_member_object(w, "shrunk");
-    jw_member_text(w, "log", st->a->value[O_SHRUNK]);
-    jw_member_u64(w, "txns", s->txns);
-    jw_member_u64(w, "statements", s->statements);
-    jw_member_u64(w, "rows", s->rows);
-    jw_member_u64(w, "trials", s->trials);
-    jw_member_bool(w, "minimal", s->minimal);
-    jw_member_optional(w, "reason", s->reason);
-    jw_end_object(w);
-}
-
-/* Where the replay stopped: what the client saw, and what each possible state would have given. */
-static void place_json(json_writer *w, const audit_answer *r)
-{
-    if (r->verdict == AUDIT_VIOLATED)
-        jw_member_text(w, "kind", r->semantic ? "semantic" : "isolation");
-    jw_member_text(w, "txn", r->txn);
-    jw_member_u64(w, "statement", r->statement);
-    jw_member_u64(w, "line", r->line);
-    jw_member_u64(w, "column", r->column);
-    jw_member_optional(w, "sql", r->sql);
-    jw_member_optional(w, "observed", r->observed);
-    jw_member_array(w, "possible");
-    for (size_t i = 0; i < r->n_possible; i++) {
-        jw_object(w);
-        jw_member_text(w, "after", r->possible[i].after);
-        jw_member_optional(w, "result", r->possible[i].result);
-        jw_end_object(w);
-    }
-    jw_end_array(w);
-    texts_json(w, "conflicts", r->conflicts, r->n_conflicts);
-}
-
-static void print_audit_json(const state *st, const audit_answer *r)
-{
-    static const char *const rests_on[] = {"commit-order", "replayed-writes"};
-    json_writer to = json_file(st->out), *w = &to;
-    jw_object(w);
-    jw_member_u64(w, "schema", 1);
-    jw_member_text(w, "log", st->name);
-    jw_member_optional(w, "level", r->level);
-    jw_member_optional(w, "given", st->given);
-    jw_member_text(w, "verdict", verdicts[r->verdict]);
-    jw_member_optional(w, "reason", r->reason);
-    if (r->verdict != AUDIT_HOLDS && r->txn) place_json(w, r);
-    if (r->n_cycle) cycle_json(w, r);
-    if (r->verdict == AUDIT_VIOLATED && !r->all_orders)
-        texts_json(w, "rests_on", rests_on, r->replayed_writes ? 2 : 1);
-    if (r->verdict == AUDIT_HOLDS) jw_member_text(w, "order", r->other_order ? "other" : "given");
-    jw_member_u64(w, "txns", r->txns);
-    jw_member_u64(w, "statements", r->statements);
-    jw_member_u64(w, "sessions", r->sessions);
-    jw_member_u64(w, "unchecked", r->unchecked);
-    texts_json(w, "warnings", r->warnings, r->n_warnings);
-    if (st->shrunk) shrunk_json(w, st);
-    if (!st->a->value[O_DETERMINISTIC]) {
-        jw_member_u64(w, "runs", r->runs);
-        jw_member_decimal(w, "seconds", st->seconds, 3);
-        jw_member_u64(w, "peak_rss_kib", peak_rss_kib());
-    }
-    jw_end_object(w);
-    jw_end_line(w);
-}
-
-static void print_text(const state *st, const audit_answer *r)
-{
-    FILE *f = st->out;
-    visible_to(f, st->name);
-    fprintf(f, ": %s: %s", r->level ? r->level : "", verdicts[r->verdict]);
-    if (r->verdict == AUDIT_VIOLATED && r->txn)
-        fprintf(f, " (%s)", r->semantic ? "semantic" : "isolation");
-    fputs(": ", f);
-    visible_to(f, r->reason ? r->reason : "");
-    fputc('\n', f);
-    if (r->verdict == AUDIT_HOLDS || !r->txn) return;
-    fputs("  transaction ", f);
-    visible_to(f, r->txn);
-    if (r->statement) fprintf(f, ", statement %u", (unsigned)r->statement);
-    fprintf(f, ", line %llu", (unsigned long long)r->line);
-    if (r->sql) {
-        fputs(": ", f);
-        visible_to(f, r->sql);
-    }
-    fputs("\n  observed: ", f);
-    visible_to(f, r->observed ? r->observed : "");
-    fputc('\n', f);
-    for (size_t i = 0; i < r->n_possible; i++) {
-        fputs("  possible: ", f);
-        visible_to(f, r->possible[i].result);
-        fputs(*r->possible[i].after ? ", reading the state after " : ", reading the initial state",
-              f);
-        visible_to(f, r->possible[i].after);
-        fputc('\n', f);
-    }
-    for (size_t i = 0; i < r->n_conflicts; i++) {
-        fputs("  conflicts with ", f);
-        visible_to(f, r->conflicts[i]);
-        fputc('\n', f);
-    }
-    if (r->verdict == AUDIT_VIOLATED)
-        fputs(r->all_orders ? "  in every order of the transactions\n"
-              : r->replayed_writes
-                  ? "  in the order of the log, if transactions wrote what the replay computes\n"
-                  : "  in the order of the log\n",
-              f);
-    if (!st->shrunk) return;
-    fprintf(f, "  shrunk to %llu of %llu transactions, %llu statements, %llu rows: ",
-            (unsigned long long)st->shrunk->txns, (unsigned long long)r->txns,
-            (unsigned long long)st->shrunk->statements, (unsigned long long)st->shrunk->rows);
-    visible_to(f, st->a->value[O_SHRUNK]);
-    if (!st->shrunk->minimal) fprintf(f, " (there may be a smaller one: %s)", st->shrunk->reason);
-    fputc('\n', f);
+    fwrite(bytes, 1, n, to);
 }
 
 static int complain_of(const state *st, const audit *a, int code)
@@ -169,10 +30,10 @@ static int complain_of(const state *st, const audit *a, int code)
                  (unsigned long long)column);
     if (st->a->value[O_JSON]) {
         char whole[4096];
-        snprintf(whole, sizeof whole, "%.1500s%s: %s", st->name, where, text);
-        json_error_line(st->out, "log", st->name, whole);
+        snprintf(whole, sizeof whole, "%.1500s%s: %s", st->report.log, where, text);
+        json_error_line(st->out, "log", st->report.log, whole);
     }
-    visible_to(stderr, st->name);
+    visible_to(stderr, st->report.log);
     fprintf(stderr, "%s: ", where);
     visible_to(stderr, text);
     fputc('\n', stderr);
@@ -186,22 +47,7 @@ static int write_witness(const state *st, const audit_answer *r)
     output o;
     if (!output_open(st->a, &o, path)) return EXIT_IO;
     json_writer w = json_file(o.f);
-    jw_object(&w);
-    jw_member_u64(&w, "schema", 1);
-    jw_member_text(&w, "log", st->name);
-    jw_member_optional(&w, "level", r->level);
-    jw_end_object(&w);
-    jw_end_line(&w);
-    for (size_t i = 0; i < r->n_order; i++) {
-        uint32_t s = r->read[i];
-        jw_object(&w);
-        jw_member_text(&w, "txn", r->order[i]);
-        jw_member_u64(&w, "state", i + 1);
-        jw_member_u64(&w, "reads_state", s);
-        if (s) jw_member_text(&w, "after", r->order[s - 1]);
-        jw_end_object(&w);
-        jw_end_line(&w);
-    }
+    audit_report_witness(r, &st->report, &w);
     return output_close(st->a, &o) ? EXIT_HOLDS : EXIT_IO;
 }
 
@@ -216,7 +62,8 @@ static int shrink(state *st, audit *a, const audit_options *o, const audit_answe
     output part;
     if (!output_open(st->a, &part, path)) return EXIT_IO;
     fwrite(out->text, 1, out->n, part.f);
-    st->shrunk = out;
+    st->report.shrunk = out;
+    st->report.shrunk_log = path;
     return output_close(st->a, &part) ? EXIT_HOLDS : EXIT_IO;
 }
 
@@ -226,6 +73,16 @@ static int merge_status(int a, int b)
     return a > b ? a : b;
 }
 
+static int print_answer(state *st, const audit_answer *r)
+{
+    if (!st->a->value[O_JSON]) return audit_report_text(r, &st->report, put_to_file, st->out);
+    json_writer w = json_file(st->out);
+    if (st->a->value[O_DETERMINISTIC]) st->report.seconds = -1;
+    st->report.peak_rss_kib = peak_rss_kib();
+    audit_report_json(r, &st->report, &w);
+    return 0;
+}
+
 /* One level of a log that may have been read already. */
 static int audit_level(state *st, const audit_options *o, audit **a, FILE *f)
 {
@@ -233,8 +90,8 @@ static int audit_level(state *st, const audit_options *o, audit **a, FILE *f)
     audit_shrunk shrunk;
     uint64_t start = now();
     int code = *a ? audit_again(*a, o, &r) : audit_run(a, o, read_sql_log, f, &r);
-    st->seconds = seconds_since(start);
-    st->shrunk = NULL;
+    st->report.seconds = seconds_since(start);
+    st->report.shrunk = NULL;
     if (code) return complain_of(st, *a, code);
     int status = r.verdict == AUDIT_HOLDS      ? EXIT_HOLDS
                  : r.verdict == AUDIT_VIOLATED ? EXIT_VIOLATED
@@ -242,21 +99,21 @@ static int audit_level(state *st, const audit_options *o, audit **a, FILE *f)
     int wrote = write_witness(st, &r);
     if (!wrote) wrote = shrink(st, *a, o, &r, &shrunk);
     if (wrote) status = wrote;
-    if (st->a->value[O_JSON])
-        print_audit_json(st, &r);
-    else
-        print_text(st, &r);
+    if (print_answer(st, &r)) {
+        complain("audit: %s: out of memory", st->report.log);
+        status = EXIT_UNDECIDED;
+    }
     for (size_t i = 0; !st->a->value[O_QUIET] && i < r.n_warnings; i++)
-        fprintf(stderr, "%s: warning: %s\n", st->name, r.warnings[i]);
+        fprintf(stderr, "%s: warning: %s\n", st->report.log, r.warnings[i]);
     return status;
 }
 
 static int audit_log(state *st, audit_options *o)
 {
-    bool in = !strcmp(st->name, "-");
-    FILE *f = in ? stdin : fopen(st->name, "rb");
+    bool in = !strcmp(st->report.log, "-");
+    FILE *f = in ? stdin : fopen(st->report.log, "rb");
     if (!f) {
-        fprintf(stderr, "%s: %s\n", st->name, strerror(errno));
+        fprintf(stderr, "%s: %s\n", st->report.log, strerror(errno));
         return EXIT_IO;
     }
     if (!open_sql_dump(st->a, o)) {
@@ -270,7 +127,7 @@ static int audit_log(state *st, audit_options *o)
     for (const char *l = levels;; l++) {
         size_t n = l ? strcspn(l, ",") : 0;
         snprintf(name, sizeof name, "%.*s", (int)n, l ? l : "");
-        st->given = o->level = l ? name : NULL;
+        st->report.given = o->level = l ? name : NULL;
         int one = audit_level(st, o, &a, f);
         status = merge_status(status, one);
         /* nothing was read: every other level would say so again */
@@ -392,7 +249,7 @@ int cmd_audit(args *a)
     if (!st.out) return EXIT_IO;
     int status = EXIT_HOLDS;
     for (size_t i = 0; i < a->n_files; i++) {
-        st.name = a->files[i];
+        st.report.log = a->files[i];
         status = merge_status(status, audit_log(&st, &o));
     }
     return close_output(a, st.out, status);
