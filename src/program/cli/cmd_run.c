@@ -198,6 +198,10 @@ static int run_sql(args *a, live *l, const live_options *o)
     run_counts c = {
         .committed = r.committed, .aborted = r.aborted, .unknown = r.unknown, .seconds = r.took};
     summary(a, l, o, &c);
+    if (!c.committed) {
+        complain("run: nothing committed, so this run says nothing about the database");
+        return EXIT_UNDECIDED;
+    }
     return interrupted() ? EXIT_UNDECIDED : EXIT_HOLDS;
 }
 
@@ -220,6 +224,7 @@ int cmd_run(args *a)
     int status = live_open(&l, a);
     if (status == EXIT_HOLDS) {
         o.output = open_history(a, o.mute);
+        o.output_name = out && strcmp(out, "-") != 0 ? out : NULL;
         run_counts c;
         if (o.output >= 0 && sql_workload_named(o.workload)) {
             if (a->value[O_CHECK])

@@ -61,6 +61,7 @@ static int run_one(live *l, args *a, const contract *c, size_t i, live_options *
         snprintf(path, sizeof path, "/dev/fd/%d", o->output);
     }
     if (o->output < 0) return EXIT_IO;
+    o->output_name = dir ? path : NULL;
     o->workload = mix[i].workload;
     o->keys = mix[i].keys;
     o->ops = mix[i].ops;
@@ -79,6 +80,7 @@ static int run_one(live *l, args *a, const contract *c, size_t i, live_options *
         if (status == EXIT_VIOLATED && !dir) keep_history(o->output, i + 1, mix[i].workload);
     }
     close(o->output);
+    o->output_name = NULL;
     return status;
 }
 

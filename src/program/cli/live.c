@@ -144,6 +144,16 @@ static bool poll_run(void *ud, const run_counts *c)
     return interrupted();
 }
 
+/* About a database, by its URL, of which no password is shown. */
+static void complain_of_db(const args *a, const char *what)
+{
+    const char *url = a->value[O_DB];
+    char shown[DB_ADDRESS + 64], text[2 * DB_ERROR];
+    db_hide(url, url, shown, sizeof shown);
+    db_hide(url, what, text, sizeof text);
+    complain("%s: %s", shown, text);
+}
+
 int live_open(live *l, const args *a)
 {
     memset(l, 0, sizeof *l);
@@ -160,7 +170,7 @@ int live_open(live *l, const args *a)
     }
     l->open = db_open(&l->db, &l->mem, url, isolation ? isolation : "serializable");
     if (l->open) return EXIT_HOLDS;
-    complain("%s: %s", url, l->db.error);
+    complain_of_db(a, l->db.error);
     return l->db.misuse ? EXIT_USAGE : EXIT_IO;
 }
 
@@ -200,6 +210,8 @@ int live_run(live *l, const args *a, const live_options *o, run_counts *c)
         return exit_of(l->guard.code);
     }
     l->db.tombstones = o->tombstones;
+    char recorder[64];
+    snprintf(recorder, sizeof recorder, "ratel %s", ratel_version());
     live_view v = {.shown = isatty(STDERR_FILENO) && !a->value[O_QUIET]};
     run_options r = {.sessions = (uint32_t)o->sessions,
                      .txns = o->txns,
@@ -210,14 +222,22 @@ int live_run(live *l, const args *a, const live_options *o, run_counts *c)
                      .mute = o->mute,
                      .ids = o->ids,
                      .output = o->output,
+                     .output_name = o->output_name ? o->output_name : "the history's file",
+                     .recorder = recorder,
                      .poll = poll_run,
                      .ud = &v};
     char error[DB_ERROR];
     bool done = run_program(&l->db, &p, &r, c, error, sizeof error);
     if (v.shown) fputs("\r\033[K", stderr);
     mem_free_all(&l->work_mem);
+    if (done && !c->committed) {
+        complain("%s: nothing committed (%llu transactions aborted, %llu have an unknown outcome), "
+                 "so this run says nothing about the database",
+                 a->command->name, (unsigned long long)c->aborted, (unsigned long long)c->unknown);
+        return EXIT_UNDECIDED;
+    }
     if (done) return interrupted() ? EXIT_UNDECIDED : EXIT_HOLDS;
-    complain("%s: %s", a->value[O_DB], error);
+    complain_of_db(a, error);
     return EXIT_IO;
 }
 

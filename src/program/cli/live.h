@@ -28,6 +28,7 @@ typedef struct live_options {
     size_t n_knobs;
     bool mute, tombstones, ids;
     int output;
+    const char *output_name; /* for messages; NULL: it has no name */
 } live_options;
 
 /* EXIT_HOLDS, or the status after a complaint. */

@@ -89,8 +89,9 @@ const command commands[] = {
      "and writes the history in the native format while it runs. URLs: sqlite:FILE,\n"
      "sqlite::memory:, postgres://user@host/db, mysql://user@host/db; postgres:temp and\n"
      "mariadb:temp use a temporary server that Ratel starts and removes. Passwords are taken from\n"
-     "the environment or from files, as by the database's own clients. The table ratel_kv of the\n"
-     "database is replaced. Workloads and knobs are those of gen; doc/run.md has the details.\n",
+     "the environment or from files, as by the database's own clients. The run works in a schema\n"
+     "or table of its own, which it makes and drops again; nothing else is touched. Workloads and\n"
+     "knobs are those of gen; doc/run.md has the details.\n",
      cmd_run},
     {"test", CMD_TEST, "--db URL --isolation L [options]",
      "run workloads and check the level that the product documents",

@@ -4,7 +4,10 @@
 #include "driver/driver.h"
 
 #include <stdio.h>
+#include <strings.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "config.h"
 #include "driver/adapters.h"
 
@@ -101,6 +104,68 @@ bool db_parameter(const db *d, const char *name, char *value, size_t cap)
     return false;
 }
 
+bool db_parameters_known(db *d, const char *const *names)
+{
+    for (const char *p = strchr(d->address, '?'); p; p = strchr(p, '&')) {
+        p++;
+        size_t n = strcspn(p, "=&"), i = 0;
+        while (names[i] && (strlen(names[i]) != n || strncmp(names[i], p, n) != 0)) i++;
+        if (names[i] && p[n] == '=') continue;
+        d->misuse = true;
+        db_fail(d->error,
+                names[i] ? "the parameter \"%.*s\" of the URL has no value"
+                         : "the URL has an unknown parameter \"%.*s\"",
+                (int)n, p);
+        return false;
+    }
+    return true;
+}
+
+void db_setting(db *d, const char *name, const char *value)
+{
+    size_t n = strlen(d->settings), more = strlen(name) + strlen(value) + 8;
+    if (n + more >= sizeof d->settings || strpbrk(value, "\"\\\n\t")) return;
+    snprintf(d->settings + n, sizeof d->settings - n, "%s\"%s\":\"%s\"", n ? "," : "", name, value);
+}
+
+/* --- passwords -------------------------------------------------------------------------------- */
+
+/* The length of a password that begins at this place of the URL, or 0.  Whatever may be one counts:
+   from the first colon of an authority to its last @, and the values of parameters. */
+static size_t secret_at(const char *url, const char *at)
+{
+    static const char *const names[] = {"password=", "passwd=", "pwd=", "pass="};
+    const char *authority = strstr(url, "//");
+    const char *colon = authority ? strchr(authority, ':') : NULL;
+    const char *end = colon ? strrchr(colon, '@') : NULL;
+    if (end && at == colon + 1) return (size_t)(end - at);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t n = strlen(names[i]);
+        if ((size_t)(at - url) >= n && !strncasecmp(at - n, names[i], n)) return strcspn(at, "& ");
+    }
+    return 0;
+}
+
+void db_hide(const char *url, const char *text, char *to, size_t cap)
+{
+    size_t n = 0;
+    while (*text && n + 4 < cap) {
+        size_t longest = 0;
+        for (const char *at = url; *at; at++) {
+            size_t len = secret_at(url, at);
+            if (len > longest && !strncmp(text, at, len)) longest = len;
+        }
+        if (longest) {
+            memcpy(to + n, "***", 3);
+            n += 3;
+            text += longest;
+        } else {
+            to[n++] = *text++;
+        }
+    }
+    to[n] = 0;
+}
+
 /* The word of a list that equals the name. */
 static const char *listed(const char *list, const char *name, mem *m)
 {
@@ -146,18 +211,28 @@ const driver *driver_of(const char *url, char *error, size_t *rest)
                     adapters[a].package);
         return adapters[a].driver;
     }
-    db_fail(
-        error,
-        "\"%.60s\" is not a database URL; expected sqlite:FILE, postgres://..., mysql://..., or "
-        "postgres:temp, mariadb:temp",
-        url);
+    /* (The whole URL may hold a password.) */
+    db_fail(error,
+            "\"%.*s\" is no kind of database; expected sqlite:FILE, postgres://..., mysql://..., "
+            "or postgres:temp, mariadb:temp",
+            n < 60 ? (int)n : 60, url);
     return NULL;
+}
+
+/* Runs at the same time, of this process or others, must not meet. */
+static void name_place(db *d)
+{
+    uint64_t x = clock_now() ^ (uint64_t)getpid() << 40 ^ (uint64_t)(uintptr_t)d << 8;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    snprintf(d->place, sizeof d->place, "ratel_%016llx", (unsigned long long)(x ^ x >> 31));
 }
 
 bool db_open(db *d, mem *m, const char *url, const char *isolation)
 {
     memset(d, 0, sizeof *d);
     d->mem = m;
+    name_place(d);
     size_t rest = 0;
     d->misuse = true;
     d->driver = driver_of(url, d->error, &rest);

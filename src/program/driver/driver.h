@@ -2,8 +2,11 @@
  * driver.h - one small interface to databases; one adapter per file, each an optional feature.
  *
  * A database is opened once, by its URL, and then used by sessions, each in its own thread with
- * its own connection.  All keys are whole numbers in one table, ratel_kv; a value is a whole
- * number or, in workloads of lists, a list of them kept as text.
+ * its own connection.  All keys are whole numbers in one table; a value is a whole number or, in
+ * workloads of lists, a list of them kept as text.
+ *
+ * Everything lives in a place, a schema or a table, that this run makes under a name of its own,
+ * marks by a comment, and removes at its end.  Nothing else in the database is dropped or altered.
  *
  * What an adapter must get right is how a call ended.  A statement that fails leaves a transaction
  * that cannot commit any more, whatever the database says to a later COMMIT: the caller stops and
@@ -49,11 +52,14 @@ typedef struct db {
     mem *mem;
     void *own;
     const char *isolation;    /* as the adapter calls it */
-    bool lists;               /* values of ratel_kv are lists */
-    bool own_tables;          /* the workload has tables of its own: there is no ratel_kv */
+    char place[32];           /* the schema or table that this run makes */
+    bool made;                /* it is there */
+    bool lists;               /* values are lists */
+    bool own_tables;          /* the workload has tables of its own */
     bool tombstones;          /* a deleted row stays, with the value NULL */
     char address[DB_ADDRESS]; /* behind the scheme; never holds a secret */
     char version[128];        /* product and version, once there was a connection */
+    char settings[512];       /* of the server: members of a JSON object, for the header */
     char error[DB_ERROR];     /* of open, load, and faults */
     bool misuse;              /* open failed because of what was asked, not of what happened */
     temp_server temp;
@@ -91,7 +97,7 @@ struct driver {
     /* Looks at the address, starts a temporary server, finds the version. */
     bool (*open)(db *d);
     void (*close)(db *d);
-    /* Makes an empty ratel_kv and fills it with rows; d->lists is set. */
+    /* Makes an empty table and fills it with rows; d->lists is set. */
     bool (*load)(db *d, const db_row *rows, size_t n);
     enum db_answer (*connect)(db_session *s);
     void (*disconnect)(db_session *s); /* also of a connection that failed or was lost */
@@ -135,5 +141,15 @@ const contract *contract_at(size_t i); /* NULL past the end */
 /* For adapters: the value of name=... behind a `?`, cut off the address by db_open. */
 bool db_parameter(const db *d, const char *name, char *value, size_t cap);
 void db_fail(char *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Are all parameters after the `?` in this list, which ends with NULL?  Else d->error names one. */
+bool db_parameters_known(db *d, const char *const *names);
+/* Adds a member to d->settings; one that does not fit is left out. */
+void db_setting(db *d, const char *name, const char *value);
+
+/* Text in which every password that the URL holds is replaced by ***. */
+void db_hide(const char *url, const char *text, char *to, size_t cap);
+
+/* The comment that marks what a run has made. */
+#define DB_MADE_BY "made by ratel run, which drops it at its end"
 
 #endif

@@ -1,16 +1,18 @@
 /*
  * faulty.c - a client with a bug, around any other adapter: for tests of what we find.
  *
- *   faulty:BUG:URL     BUG: commit-aborted | drop-write | stale-read | tamper
+ *   faulty:BUG:URL     BUG: commit-aborted | drop-write | stale-read | tamper | never-commit
  *
  * Each session errs once in 16 occasions.  What it does is wrong on purpose: it says committed of
  * a transaction that it has rolled back, does not send a write, answers a read from a cache that
- * nobody invalidates, answers with the next number.
+ * nobody invalidates, answers with the next number.  never-commit rolls back every time and says
+ * so.
  */
 #include "driver/adapters.h"
 
-enum bug { COMMIT_ABORTED, DROP_WRITE, STALE_READ, TAMPER, BUGS };
-static const char *const bug_names[BUGS] = {"commit-aborted", "drop-write", "stale-read", "tamper"};
+enum bug { COMMIT_ABORTED, DROP_WRITE, STALE_READ, TAMPER, NEVER_COMMIT, BUGS };
+static const char *const bug_names[BUGS] = {"commit-aborted", "drop-write", "stale-read", "tamper",
+                                            "never-commit"};
 
 enum { EVERY = 16, CACHED = 64 };
 
@@ -48,13 +50,15 @@ static bool faulty_open(db *d)
             return false;
         }
         memcpy(d->version, o->inner.version, sizeof d->version);
+        memcpy(d->settings, o->inner.settings, sizeof d->settings);
         d->isolation = o->inner.isolation;
         return true;
     }
     d->misuse = true;
     db_fail(
         d->error,
-        "expected faulty:BUG:URL, where BUG is commit-aborted, drop-write, stale-read or tamper");
+        "expected faulty:BUG:URL, where BUG is commit-aborted, drop-write, stale-read, tamper or "
+        "never-commit");
     return false;
 }
 
@@ -219,6 +223,7 @@ static enum db_answer faulty_commit(db_session *s)
 {
     db_session *i;
     const driver *d = inner(s, &i);
+    if (bug_of(s) == NEVER_COMMIT) return passed(s, d->abort(i)) == DB_OK ? DB_REFUSED : DB_LOST;
     if (bug_of(s) != COMMIT_ABORTED || !((faulty_conn *)s->own)->wrote || !now(s))
         return passed(s, d->commit(i));
     return passed(s, d->abort(i));

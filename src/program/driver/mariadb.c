@@ -10,9 +10,8 @@
  * its own and a COMMIT would succeed, so the server's word that a transaction is open is looked
  * at before commit.  1205 rolls back the statement alone.  The read view is made by the first
  * read, not by START TRANSACTION.  A write of the value that is there already writes nothing and
- * so is no conflict for anybody; only the count of rows tells.  With snapshot isolation we record
- * it as the read that it was.  At repeatable read we do not: there its own transaction may not see
- * it afterwards (MDEV-26642), and the application has written.
+ * so is no conflict for anybody; only the count of rows tells.  We record it as the locking read of
+ * the newest row that it was.
  */
 #include <mysql.h>
 #include <mysqld_error.h>
@@ -43,7 +42,6 @@ static const temp_spec server = {
 typedef struct maria_own {
     char user[128], host[256], name[128], socket[128];
     unsigned port;
-    bool snapshots; /* innodb_snapshot_isolation */
 } maria_own;
 
 static bool parse(db *d, maria_own *o)
@@ -68,14 +66,24 @@ static bool parse(db *d, maria_own *o)
     size_t host = 0;
     while (host < n && p[host] != ':') host++;
     snprintf(o->host, sizeof o->host, "%.*s", (int)host, p);
-    if (host < n) o->port = (unsigned)strtoul(p + host + 1, NULL, 10);
+    if (host < n) {
+        char *end;
+        unsigned long port = strtoul(p + host + 1, &end, 10);
+        if (end != p + n || !port || port > 65535) {
+            db_fail(d->error, "\"%.*s\" is not a port", (int)(n - host - 1), p + host + 1);
+            return false;
+        }
+        o->port = (unsigned)port;
+    }
     p += n;
     if (*p == '/') snprintf(o->name, sizeof o->name, "%.*s", (int)strcspn(p + 1, "?"), p + 1);
     if (!*o->name) {
         db_fail(d->error, "the URL names no database");
         return false;
     }
+    static const char *const known[] = {"socket", NULL};
     char socket[128];
+    if (!db_parameters_known(d, known)) return false;
     if (db_parameter(d, "socket", socket, sizeof socket)) memcpy(o->socket, socket, sizeof socket);
     return true;
 }
@@ -113,12 +121,23 @@ static MYSQL *patiently(db *d, const char *name)
     }
 }
 
+static void read_settings(db *d, MYSQL *c)
+{
+    if (mysql_query(c, "SHOW VARIABLES WHERE Variable_name IN ('version','tx_isolation',"
+                       "'innodb_snapshot_isolation','innodb_flush_log_at_trx_commit','log_bin',"
+                       "'max_statement_time')"))
+        return;
+    MYSQL_RES *r = mysql_store_result(c);
+    for (MYSQL_ROW row; r && (row = mysql_fetch_row(r)) != NULL;)
+        if (row[0] && row[1]) db_setting(d, row[0], row[1]);
+    mysql_free_result(r);
+}
+
 static bool maria_open(db *d)
 {
     maria_own *o = d->own = mem_zeroed(d->mem, sizeof *o);
     mysql_library_init(0, NULL, NULL);
     bool temp = !strcmp(d->address, "temp");
-    o->snapshots = !strcmp(d->isolation, "snapshot-isolation");
     if (temp) {
         if (!temp_start(&d->temp, &server, d->error, sizeof d->error)) return false;
         snprintf(o->socket, sizeof o->socket, "%s/socket", d->temp.dir);
@@ -132,15 +151,24 @@ static bool maria_open(db *d)
     const char *v = mysql_get_server_info(c);
     snprintf(d->version, sizeof d->version, "%s %.*s", strstr(v, "Maria") ? "MariaDB" : "MySQL",
              (int)strcspn(v, "-"), v);
+    read_settings(d, c);
     bool done = !temp || !mysql_query(c, "CREATE DATABASE IF NOT EXISTS ratel");
     if (!done) db_fail(d->error, "%s", mysql_error(c));
     mysql_close(c);
     return done;
 }
 
+/* A temporary server goes as a whole. */
 static void maria_close(db *d)
 {
-    (void)d;
+    const maria_own *o = d->own;
+    char sql[96], why[DB_ERROR];
+    MYSQL *c = d->made && !d->temp.running ? connection(d, o->name, why) : NULL;
+    if (c) {
+        snprintf(sql, sizeof sql, "DROP TABLE IF EXISTS %s", d->place);
+        if (!mysql_query(c, sql)) d->made = false;
+        mysql_close(c);
+    }
     mysql_thread_end();
 }
 
@@ -149,16 +177,21 @@ static bool maria_load(db *d, const db_row *rows, size_t n)
     const maria_own *o = d->own;
     MYSQL *c = patiently(d, o->name);
     if (!c) return false;
-    bool done = !mysql_query(c, "DROP TABLE IF EXISTS ratel_kv") &&
-                !mysql_query(c, d->lists ? "CREATE TABLE ratel_kv(k BIGINT PRIMARY KEY,v TEXT) "
-                                           "ENGINE=InnoDB"
-                                         : "CREATE TABLE ratel_kv(k BIGINT PRIMARY KEY,v BIGINT) "
-                                           "ENGINE=InnoDB") &&
-                !mysql_query(c, "START TRANSACTION");
+    char sql[192];
+    snprintf(sql, sizeof sql, "DROP TABLE IF EXISTS %s", d->place);
+    bool done = !d->made || !mysql_query(c, sql);
+    snprintf(sql, sizeof sql,
+             "CREATE TABLE %s(k BIGINT PRIMARY KEY,v %s) ENGINE=InnoDB COMMENT='" DB_MADE_BY "'",
+             d->place, d->lists ? "TEXT" : "BIGINT");
+    if (done) d->made = done = !mysql_query(c, sql);
+    done = done && !mysql_query(c, "START TRANSACTION");
     strbuf b;
     strbuf_init(&b, d->mem);
     for (size_t i = 0; done && i < n; i++) {
-        strbuf_str(&b, b.n ? "," : "INSERT INTO ratel_kv VALUES");
+        if (!b.n)
+            strbuf_printf(&b, "INSERT INTO %s VALUES", d->place);
+        else
+            strbuf_char(&b, ',');
         strbuf_printf(&b, "(%lld,%lld)", (long long)rows[i].key, (long long)rows[i].value);
         if (i + 1 < n && (i + 1) % 1000) continue;
         done = !mysql_real_query(c, b.at, (unsigned long)b.n);
@@ -173,19 +206,33 @@ static bool maria_load(db *d, const db_row *rows, size_t n)
 
 /* --- sessions --------------------------------------------------------------------------------- */
 
-static enum db_answer told(db_session *s)
+typedef struct error_class {
+    unsigned code;
+    enum db_answer statement, commit;
+} error_class;
+
+static const error_class error_classes[] = {
+#define MARIADB_ERROR(code, statement, commit, why) {code, statement, commit},
+#include "driver/mariadb_errors.def"
+#undef MARIADB_ERROR
+};
+
+static enum db_answer told_of(db_session *s, bool commit)
 {
     unsigned code = mysql_errno(s->own);
     if (!code) return DB_OK;
     db_fail(s->error, "%s", mysql_error(s->own));
-    switch (code) {
-    case ER_CHECKREAD:
-    case ER_LOCK_DEADLOCK:
-    case ER_LOCK_WAIT_TIMEOUT: return DB_REFUSED;
-    case ER_SERVER_SHUTDOWN:
-    case ER_CONNECTION_KILLED: return DB_LOST;
-    default: return code >= CR_MIN_ERROR && code < 3000 ? DB_LOST : DB_BROKEN;
-    }
+    for (size_t i = 0; i < sizeof error_classes / sizeof *error_classes; i++)
+        if (error_classes[i].code == code)
+            return commit ? error_classes[i].commit : error_classes[i].statement;
+    /* The client library's own: the connection.  Else an error that we do not know. */
+    bool lost = code >= CR_MIN_ERROR && code < 3000;
+    return lost || commit ? DB_LOST : DB_BROKEN;
+}
+
+static enum db_answer told(db_session *s)
+{
+    return told_of(s, false);
 }
 
 static enum db_answer execute(db_session *s, const char *sql)
@@ -253,7 +300,7 @@ static enum db_answer maria_get(db_session *s, int64_t key, bool lock)
 {
     char sql[128];
     enum db_answer a;
-    snprintf(sql, sizeof sql, "SELECT v FROM ratel_kv WHERE k=%lld%s", (long long)key,
+    snprintf(sql, sizeof sql, "SELECT v FROM %s WHERE k=%lld%s", s->db->place, (long long)key,
              lock ? " FOR UPDATE" : "");
     MYSQL_RES *r = selected(s, sql, &a);
     if (!r) return a;
@@ -273,37 +320,34 @@ static enum db_answer maria_put(db_session *s, int64_t key, int64_t value)
 {
     char sql[160];
     snprintf(sql, sizeof sql,
-             "INSERT INTO ratel_kv VALUES(%lld,%lld) ON DUPLICATE KEY UPDATE v=VALUES(v)",
+             "INSERT INTO %s VALUES(%lld,%lld) ON DUPLICATE KEY UPDATE v=VALUES(v)", s->db->place,
              (long long)key, (long long)value);
-    const maria_own *o = s->db->own;
     enum db_answer a = execute(s, sql);
     s->newest = true;
-    s->idle = a == DB_OK && o->snapshots && !mysql_affected_rows(s->own);
+    s->idle = a == DB_OK && !mysql_affected_rows(s->own);
     return a;
 }
 
 static enum db_answer maria_append(db_session *s, int64_t key, int64_t value)
 {
-    char sql[160];
+    char sql[192];
     snprintf(sql, sizeof sql,
-             "INSERT INTO ratel_kv VALUES(%lld,'%lld') "
+             "INSERT INTO %s VALUES(%lld,'%lld') "
              "ON DUPLICATE KEY UPDATE v=CONCAT(v,',',VALUES(v))",
-             (long long)key, (long long)value);
+             s->db->place, (long long)key, (long long)value);
     return execute(s, sql);
 }
 
 static enum db_answer maria_remove(db_session *s, int64_t key)
 {
-    const maria_own *o = s->db->own;
     char sql[128];
     snprintf(sql, sizeof sql,
-             s->db->tombstones
-                 ? "INSERT INTO ratel_kv VALUES(%lld,NULL) ON DUPLICATE KEY UPDATE v=NULL"
-                 : "DELETE FROM ratel_kv WHERE k=%lld",
-             (long long)key);
+             s->db->tombstones ? "INSERT INTO %s VALUES(%lld,NULL) ON DUPLICATE KEY UPDATE v=NULL"
+                               : "DELETE FROM %s WHERE k=%lld",
+             s->db->place, (long long)key);
     enum db_answer a = execute(s, sql);
     s->newest = true;
-    s->idle = a == DB_OK && (o->snapshots || !s->db->tombstones) && !mysql_affected_rows(s->own);
+    s->idle = a == DB_OK && !mysql_affected_rows(s->own);
     return a;
 }
 
@@ -312,9 +356,9 @@ static enum db_answer maria_range(db_session *s, int64_t from, int64_t to, uint3
     char sql[192];
     enum db_answer a;
     int n = snprintf(sql, sizeof sql,
-                     "SELECT k,v FROM ratel_kv WHERE k>=%lld AND k<%lld "
+                     "SELECT k,v FROM %s WHERE k>=%lld AND k<%lld "
                      "AND v IS NOT NULL ORDER BY k",
-                     (long long)from, (long long)to);
+                     s->db->place, (long long)from, (long long)to);
     if (limit) snprintf(sql + n, sizeof sql - (size_t)n, " LIMIT %u", limit);
     MYSQL_RES *r = selected(s, sql, &a);
     s->rows.n = 0;
@@ -340,8 +384,8 @@ static enum db_answer maria_commit(db_session *s)
         db_fail(s->error, "rolled back before the commit");
         return DB_REFUSED;
     }
-    enum db_answer a = execute(s, "COMMIT");
-    return a == DB_BROKEN ? DB_LOST : a; /* an error we do not know: it may have committed */
+    mysql_real_query(s->own, "COMMIT", 6);
+    return told_of(s, true);
 }
 
 const driver driver_mariadb = {

@@ -5,9 +5,9 @@
  *   postgres:temp                a temporary server that Ratel starts (temp.h)
  *
  * Traps: COMMIT of a transaction that has failed is no error, its command tag is ROLLBACK.  A
- * connection that ends during COMMIT, and errors that end connections (class 57, 08), leave the
- * outcome unknown; errors of serialization (class 40) do not.  The snapshot of repeatable read is
- * taken by the first statement, not by BEGIN.
+ * connection that ends during COMMIT, and most errors, leave the outcome unknown; errors of
+ * serialization (class 40, but not 40003) do not: postgres_errors.def.  The snapshot of repeatable
+ * read is taken by the first statement, not by BEGIN.
  */
 #include <errno.h>
 #include <libpq-fe.h>
@@ -97,6 +97,15 @@ static bool has_password(db *d)
     return found;
 }
 
+static void read_settings(db *d, PGconn *c)
+{
+    PGresult *r = PQexec(c, "SELECT name,setting FROM pg_settings WHERE name IN "
+                            "('server_version','fsync','synchronous_commit','wal_level',"
+                            "'default_transaction_isolation','statement_timeout') ORDER BY 1");
+    for (int i = 0; i < PQntuples(r); i++) db_setting(d, PQgetvalue(r, i, 0), PQgetvalue(r, i, 1));
+    PQclear(r);
+}
+
 static bool pg_open(db *d)
 {
     if (!strcmp(d->address, "temp")) {
@@ -114,20 +123,66 @@ static bool pg_open(db *d)
     const char *version = PQparameterStatus(c, "server_version");
     snprintf(d->version, sizeof d->version, "PostgreSQL %.*s",
              version ? (int)strcspn(version, " ") : 1, version ? version : "?");
+    read_settings(d, c);
     PQfinish(c);
     return true;
 }
 
-static bool pg_load(db *d, const db_row *rows, size_t n)
+static bool succeeds(PGconn *c, const char *sql)
+{
+    PGresult *r = PQexec(c, sql);
+    bool done = PQresultStatus(r) == PGRES_COMMAND_OK || PQresultStatus(r) == PGRES_TUPLES_OK;
+    PQclear(r);
+    return done;
+}
+
+/* Names without a schema are those of this run, and no others. */
+static bool enter_place(const db *d, PGconn *c)
+{
+    char sql[96];
+    snprintf(sql, sizeof sql, "SET search_path TO %s,pg_catalog", d->place);
+    return succeeds(c, sql);
+}
+
+/* A connection into a schema of ours that is made the first time; NULL: d->error says why. */
+static PGconn *made_place(db *d)
 {
     PGconn *c = patiently(d);
+    char sql[192];
+    if (!c) return NULL;
+    bool done = d->made;
+    if (!done) {
+        snprintf(sql, sizeof sql, "CREATE SCHEMA %s", d->place);
+        d->made = done = succeeds(c, sql);
+        snprintf(sql, sizeof sql, "COMMENT ON SCHEMA %s IS '" DB_MADE_BY "'", d->place);
+        done = done && succeeds(c, sql);
+    }
+    if (done && enter_place(d, c)) return c;
+    pg_error(d->error, PQerrorMessage(c));
+    PQfinish(c);
+    return NULL;
+}
+
+/* A temporary server goes as a whole. */
+static void pg_close(db *d)
+{
+    if (!d->made || d->temp.running) return;
+    PGconn *c = connection(d);
+    char sql[96];
+    snprintf(sql, sizeof sql, "DROP SCHEMA IF EXISTS %s CASCADE", d->place);
+    if (PQstatus(c) == CONNECTION_OK && succeeds(c, sql)) d->made = false;
+    PQfinish(c);
+}
+
+static bool pg_load(db *d, const db_row *rows, size_t n)
+{
+    PGconn *c = made_place(d);
     if (!c) return false;
-    PGresult *r = PQexec(c, d->lists ? "DROP TABLE IF EXISTS ratel_kv;"
+    PGresult *r;
+    bool done = succeeds(c, d->lists ? "DROP TABLE IF EXISTS ratel_kv;"
                                        "CREATE TABLE ratel_kv(k BIGINT PRIMARY KEY,v TEXT)"
                                      : "DROP TABLE IF EXISTS ratel_kv;"
                                        "CREATE TABLE ratel_kv(k BIGINT PRIMARY KEY,v BIGINT)");
-    bool done = PQresultStatus(r) == PGRES_COMMAND_OK;
-    PQclear(r);
     if (done && n) {
         r = PQexec(c, "COPY ratel_kv FROM STDIN");
         done = PQresultStatus(r) == PGRES_COPY_IN;
@@ -151,7 +206,18 @@ static bool pg_load(db *d, const db_row *rows, size_t n)
 
 /* --- sessions --------------------------------------------------------------------------------- */
 
-static enum db_answer told(db_session *s, const PGresult *r, const char *message)
+typedef struct error_class {
+    const char *state; /* of five characters, or the first ones */
+    enum db_answer statement, commit;
+} error_class;
+
+static const error_class error_classes[] = {
+#define POSTGRES_ERROR(state, statement, commit, why) {state, statement, commit},
+#include "driver/postgres_errors.def"
+#undef POSTGRES_ERROR
+};
+
+static enum db_answer told(db_session *s, const PGresult *r, const char *message, bool commit)
 {
     PGconn *c = s->own;
     ExecStatusType status = PQresultStatus(r);
@@ -159,19 +225,17 @@ static enum db_answer told(db_session *s, const PGresult *r, const char *message
     pg_error(s->error, message);
     const char *state = r ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
     if (PQstatus(c) != CONNECTION_OK || !state) return DB_LOST;
-    if (!strncmp(state, "57", 2) || !strncmp(state, "08", 2)) return DB_LOST;
-    /* 40: serialization, deadlock; 55P03, 25P03: waited too long; 23505: two inserts at once;
-       25P02: an earlier statement has failed. */
-    if (!strncmp(state, "40", 2) || !strcmp(state, "55P03") || !strncmp(state, "25P", 3) ||
-        !strcmp(state, "23505"))
-        return DB_REFUSED;
-    return DB_BROKEN;
+    for (size_t i = 0; i < sizeof error_classes / sizeof *error_classes; i++) {
+        const error_class *e = &error_classes[i];
+        if (!strncmp(state, e->state, strlen(e->state))) return commit ? e->commit : e->statement;
+    }
+    return commit ? DB_LOST : DB_BROKEN; /* an error that we do not know: it may have committed */
 }
 
 static enum db_answer execute(db_session *s, const char *sql)
 {
     PGresult *r = PQexec(s->own, sql);
-    enum db_answer a = told(s, r, PQerrorMessage(s->own));
+    enum db_answer a = told(s, r, PQerrorMessage(s->own), false);
     PQclear(r);
     return a;
 }
@@ -200,7 +264,8 @@ static enum db_answer pg_connect(db_session *s)
         pg_disconnect(s);
         return DB_LOST;
     }
-    enum db_answer a = DB_OK;
+    enum db_answer a = enter_place(s->db, c) ? DB_OK : DB_LOST;
+    if (a != DB_OK) pg_error(s->error, PQerrorMessage(c));
     for (size_t i = 0; a == DB_OK && i < sizeof prepare / sizeof *prepare; i++) {
         const char *put = s->db->lists
                               ? "PREPARE put(bigint,text) AS" UPSERT("ratel_kv.v||','||$2", "$2")
@@ -243,7 +308,7 @@ static PGresult *prepared(db_session *s, const char *name, int n, const int64_t 
         values[i] = text[i];
     }
     PGresult *r = PQexecPrepared(s->own, name, n, values, NULL, NULL, 0);
-    *a = told(s, r, PQerrorMessage(s->own));
+    *a = told(s, r, PQerrorMessage(s->own), false);
     if (*a == DB_OK) return r;
     PQclear(r);
     return NULL;
@@ -301,13 +366,13 @@ static enum db_answer pg_range(db_session *s, int64_t from, int64_t to, uint32_t
 static enum db_answer pg_commit(db_session *s)
 {
     PGresult *r = PQexec(s->own, "COMMIT");
-    enum db_answer a = told(s, r, PQerrorMessage(s->own));
+    enum db_answer a = told(s, r, PQerrorMessage(s->own), true);
     if (a == DB_OK && strcmp(PQcmdStatus(r), "COMMIT") != 0) {
         db_fail(s->error, "the database answered COMMIT with %s", PQcmdStatus(r));
         a = DB_REFUSED;
     }
     PQclear(r);
-    return a == DB_BROKEN ? DB_LOST : a; /* an error we do not know: it may have committed */
+    return a;
 }
 
 static enum db_answer pg_abort(db_session *s)
@@ -321,12 +386,10 @@ static enum db_answer pg_abort(db_session *s)
 
 static bool pg_script(db *d, const char *text)
 {
-    PGconn *c = patiently(d);
+    PGconn *c = made_place(d);
     if (!c) return false;
-    PGresult *r = PQexec(c, text);
-    bool done = PQresultStatus(r) == PGRES_COMMAND_OK || PQresultStatus(r) == PGRES_TUPLES_OK;
+    bool done = succeeds(c, text);
     if (!done) pg_error(d->error, PQerrorMessage(c));
-    PQclear(r);
     PQfinish(c);
     return done;
 }
@@ -335,7 +398,7 @@ static enum db_answer pg_query(db_session *s, const char *text, const char *cons
                                uint32_t n)
 {
     PGresult *r = PQexecParams(s->own, text, (int)n, NULL, params, NULL, NULL, 0);
-    enum db_answer a = told(s, r, PQerrorMessage(s->own));
+    enum db_answer a = told(s, r, PQerrorMessage(s->own), false);
     const char *state = PQresultErrorField(r, PG_DIAG_SQLSTATE);
     snprintf(s->state, sizeof s->state, "%s", state ? state : "");
     s->cells.n = s->text.n = 0;
@@ -387,6 +450,7 @@ const driver driver_postgres = {
     .row_locks = true,
     .procedures = true,
     .open = pg_open,
+    .close = pg_close,
     .load = pg_load,
     .connect = pg_connect,
     .disconnect = pg_disconnect,

@@ -21,7 +21,7 @@
 
 enum { BEGIN, COMMIT, ROLLBACK, GET, PUT, APPEND, REMOVE, BURY, RANGE, STATEMENTS };
 
-enum { BUSY_MS = 500, LOCKED_TRIES = 40 };
+enum { BUSY_MS = 500, KEEPER_MS = 20000, LOCKED_TRIES = 40 };
 #define LOCKED_NAP 250000u
 
 typedef struct sqlite_own {
@@ -29,6 +29,7 @@ typedef struct sqlite_own {
     char pragmas[160];
     bool shared, dirty, immediate;
     sqlite3 *keeper; /* keeps a database in memory alive */
+    strbuf tables;   /* statements that drop what this run has made */
 } sqlite_own;
 
 typedef struct query_text { /* a statement of a workload, prepared once */
@@ -67,34 +68,63 @@ static int open_handle(const sqlite_own *o, sqlite3 **handle)
     return code;
 }
 
+/* A parameter's value, which must be one of these; false: it has another one. */
+static bool word_of(db *d, const char *name, const char *const words[3], char *word, size_t cap)
+{
+    *word = 0;
+    if (!db_parameter(d, name, word, cap)) return true;
+    if (one_of(word, words[0], words[1], words[2])) return true;
+    d->misuse = true;
+    bool two = !strcmp(words[1], words[2]);
+    db_fail(d->error, "%s must be %s%s%s or %s, not \"%s\"", name, words[0], two ? "" : ", ",
+            two ? "" : words[1], words[2], word);
+    return false;
+}
+
 static bool parameters(db *d, sqlite_own *o)
 {
+    static const char *const known[] = {"journal", "cache", "begin", "sync", NULL},
+                             *const caches[] = {"shared", "private", "private"},
+                             *const begins[] = {"immediate", "deferred", "deferred"},
+                             *const journals[] = {"wal", "delete", "truncate"},
+                             *const syncs[] = {"off", "normal", "full"};
     char word[32];
-    if (db_parameter(d, "cache", word, sizeof word)) o->shared = !strcmp(word, "shared");
-    if (db_parameter(d, "begin", word, sizeof word)) o->immediate = !strcmp(word, "immediate");
-    if (db_parameter(d, "journal", word, sizeof word)) {
-        if (!one_of(word, "wal", "delete", "truncate")) {
-            d->misuse = true;
-            db_fail(d->error, "journal must be wal, delete or truncate, not \"%s\"", word);
-            return false;
-        }
-        snprintf(o->pragmas, sizeof o->pragmas, "PRAGMA journal_mode=%s;", word);
-    }
-    if (db_parameter(d, "sync", word, sizeof word)) {
-        if (!one_of(word, "off", "normal", "full")) {
-            d->misuse = true;
-            db_fail(d->error, "sync must be off, normal or full, not \"%s\"", word);
-            return false;
-        }
+    if (!db_parameters_known(d, known)) return false;
+    if (!word_of(d, "cache", caches, word, sizeof word)) return false;
+    if (*word) o->shared = !strcmp(word, "shared");
+    if (!word_of(d, "begin", begins, word, sizeof word)) return false;
+    o->immediate = !strcmp(word, "immediate");
+    if (!word_of(d, "journal", journals, word, sizeof word)) return false;
+    if (*word) snprintf(o->pragmas, sizeof o->pragmas, "PRAGMA journal_mode=%s;", word);
+    if (!word_of(d, "sync", syncs, word, sizeof word)) return false;
+    if (*word) {
         size_t n = strlen(o->pragmas);
         snprintf(o->pragmas + n, sizeof o->pragmas - n, "PRAGMA synchronous=%s;", word);
     }
     return true;
 }
 
+static void read_settings(db *d, const sqlite_own *o)
+{
+    static const char *const pragmas[] = {"journal_mode", "synchronous"};
+    db_setting(d, "sqlite_version", sqlite3_libversion());
+    for (size_t i = 0; i < 2; i++) {
+        char sql[64];
+        sqlite3_stmt *t = NULL;
+        snprintf(sql, sizeof sql, "PRAGMA %s", pragmas[i]);
+        if (sqlite3_prepare_v2(o->keeper, sql, -1, &t, NULL) == SQLITE_OK &&
+            sqlite3_step(t) == SQLITE_ROW)
+            db_setting(d, pragmas[i], (const char *)sqlite3_column_text(t, 0));
+        sqlite3_finalize(t);
+    }
+    db_setting(d, "cache", o->shared ? "shared" : "private");
+    db_setting(d, "begin", o->immediate ? "immediate" : "deferred");
+}
+
 static bool lite_open(db *d)
 {
     sqlite_own *o = d->own = mem_zeroed(d->mem, sizeof *o);
+    strbuf_init(&o->tables, d->mem);
     o->dirty = !strcmp(d->isolation, "read-uncommitted");
     o->shared = o->dirty;
     if (!parameters(d, o)) return false;
@@ -124,29 +154,50 @@ static bool lite_open(db *d)
         db_fail(d->error, "%.*s: %s", (int)path, d->address, sqlite3_errmsg(o->keeper));
         return false;
     }
+    sqlite3_busy_timeout(o->keeper, KEEPER_MS); /* another run may be busy in the same file */
+    read_settings(d, o);
     return true;
 }
 
 static void lite_close(db *d)
 {
     sqlite_own *o = d->own;
+    if (o && o->tables.n) sqlite3_exec(o->keeper, strbuf_cstr(&o->tables), NULL, NULL, NULL);
     if (o) sqlite3_close_v2(o->keeper);
     d->own = NULL;
+}
+
+/* Statements in one transaction, which writes from its start: it waits then, and not halfway. */
+static bool keeper_does(db *d, const char *sql)
+{
+    const sqlite_own *o = d->own;
+    bool done = sqlite3_exec(o->keeper, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK &&
+                sqlite3_exec(o->keeper, sql, NULL, NULL, NULL) == SQLITE_OK;
+    if (done) return true;
+    db_fail(d->error, "%s", sqlite3_errmsg(o->keeper));
+    if (!sqlite3_get_autocommit(o->keeper)) sqlite3_exec(o->keeper, "ROLLBACK", NULL, NULL, NULL);
+    return false;
+}
+
+/* What is made in the open transaction goes when the database is closed. */
+static void drop_later(db *d, const char *table)
+{
+    sqlite_own *o = d->own;
+    strbuf_printf(&o->tables, "DROP TABLE IF EXISTS \"%s\";", table);
 }
 
 static bool lite_load(db *d, const db_row *rows, size_t n)
 {
     sqlite_own *o = d->own;
     sqlite3_stmt *insert = NULL;
-    bool done = sqlite3_exec(o->keeper,
-                             d->lists ? "DROP TABLE IF EXISTS ratel_kv;"
-                                        "CREATE TABLE ratel_kv(k INTEGER PRIMARY KEY,v TEXT);BEGIN"
-                                      : "DROP TABLE IF EXISTS ratel_kv;"
-                                        "CREATE TABLE ratel_kv(k INTEGER PRIMARY KEY,v INTEGER);"
-                                        "BEGIN",
-                             NULL, NULL, NULL) == SQLITE_OK &&
-                sqlite3_prepare_v2(o->keeper, "INSERT INTO ratel_kv VALUES(?1,?2)", -1, &insert,
-                                   NULL) == SQLITE_OK;
+    char sql[256];
+    snprintf(sql, sizeof sql,
+             "%s%s;CREATE TABLE %s(k INTEGER PRIMARY KEY,v %s /* " DB_MADE_BY " */)",
+             d->made ? "DROP TABLE " : "", d->made ? d->place : "", d->place,
+             d->lists ? "TEXT" : "INTEGER");
+    if (!keeper_does(d, sql)) return false;
+    snprintf(sql, sizeof sql, "INSERT INTO %s VALUES(?1,?2)", d->place);
+    bool done = sqlite3_prepare_v2(o->keeper, sql, -1, &insert, NULL) == SQLITE_OK;
     for (size_t i = 0; done && i < n; i++) {
         sqlite3_bind_int64(insert, 1, rows[i].key);
         sqlite3_bind_int64(insert, 2, rows[i].value);
@@ -155,18 +206,31 @@ static bool lite_load(db *d, const db_row *rows, size_t n)
     sqlite3_finalize(insert);
     if (done) done = sqlite3_exec(o->keeper, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
     if (!done) db_fail(d->error, "%s", sqlite3_errmsg(o->keeper));
+    if (!done) sqlite3_exec(o->keeper, "ROLLBACK", NULL, NULL, NULL);
+    if (done && !d->made) drop_later(d, d->place);
+    d->made = d->made || done;
     return done;
 }
 
 /* --- sessions --------------------------------------------------------------------------------- */
+
+static const struct {
+    int code;
+    enum db_answer answer;
+} error_classes[] = {
+#define SQLITE_ERROR_CLASS(code, answer, why) {code, answer},
+#include "driver/sqlite_errors.def"
+#undef SQLITE_ERROR_CLASS
+};
 
 static enum db_answer told(db_session *s, int code)
 {
     sqlite_conn *c = s->own;
     if (code == SQLITE_OK || code == SQLITE_DONE || code == SQLITE_ROW) return DB_OK;
     db_fail(s->error, "%s", sqlite3_errmsg(c->handle));
-    int plain = code & 0xff;
-    return plain == SQLITE_BUSY || plain == SQLITE_LOCKED ? DB_REFUSED : DB_BROKEN;
+    for (size_t i = 0; i < sizeof error_classes / sizeof *error_classes; i++)
+        if (error_classes[i].code == (code & 0xff)) return error_classes[i].answer;
+    return DB_BROKEN;
 }
 
 static void lite_disconnect(db_session *s)
@@ -187,13 +251,13 @@ static enum db_answer lite_connect(db_session *s)
         [BEGIN] = "BEGIN",
         [COMMIT] = "COMMIT",
         [ROLLBACK] = "ROLLBACK",
-        [GET] = "SELECT v FROM ratel_kv WHERE k=?1",
-        [PUT] = "INSERT INTO ratel_kv VALUES(?1,?2) ON CONFLICT(k) DO UPDATE SET v=excluded.v",
-        [APPEND] = ("INSERT INTO ratel_kv VALUES(?1,?2) "
+        [GET] = "SELECT v FROM %s WHERE k=?1",
+        [PUT] = "INSERT INTO %s VALUES(?1,?2) ON CONFLICT(k) DO UPDATE SET v=excluded.v",
+        [APPEND] = ("INSERT INTO %s VALUES(?1,?2) "
                     "ON CONFLICT(k) DO UPDATE SET v=v||','||excluded.v"),
-        [REMOVE] = "DELETE FROM ratel_kv WHERE k=?1",
-        [BURY] = "INSERT INTO ratel_kv VALUES(?1,NULL) ON CONFLICT(k) DO UPDATE SET v=NULL",
-        [RANGE] = ("SELECT k,v FROM ratel_kv WHERE k>=?1 AND k<?2 AND v IS NOT NULL "
+        [REMOVE] = "DELETE FROM %s WHERE k=?1",
+        [BURY] = "INSERT INTO %s VALUES(?1,NULL) ON CONFLICT(k) DO UPDATE SET v=NULL",
+        [RANGE] = ("SELECT k,v FROM %s WHERE k>=?1 AND k<?2 AND v IS NOT NULL "
                    "ORDER BY k LIMIT ?3"),
     };
     const sqlite_own *o = s->db->own;
@@ -204,7 +268,9 @@ static enum db_answer lite_connect(db_session *s)
         code = sqlite3_exec(c->handle, "PRAGMA read_uncommitted=1", NULL, NULL, NULL);
     for (int i = 0; i < (s->db->own_tables ? GET : STATEMENTS) && code == SQLITE_OK; i++)
         for (int tries = 0; tries < LOCKED_TRIES; tries++) {
-            const char *sql = i == BEGIN && o->immediate ? "BEGIN IMMEDIATE" : text[i];
+            char sql[192];
+            snprintf(sql, sizeof sql, i == BEGIN && o->immediate ? "BEGIN IMMEDIATE" : text[i],
+                     s->db->place);
             code = sqlite3_prepare_v3(c->handle, sql, -1, SQLITE_PREPARE_PERSISTENT,
                                       &c->statement[i], NULL);
             if ((code & 0xff) != SQLITE_LOCKED) break;
@@ -347,13 +413,40 @@ static enum db_answer lite_commit(db_session *s)
 
 /* --- workloads with tables of their own ------------------------------------------------------- */
 
+/* All tables that there are now, as text with a line each. */
+static void list_tables(const sqlite_own *o, strbuf *to)
+{
+    sqlite3_stmt *t = NULL;
+    if (sqlite3_prepare_v2(o->keeper, "SELECT name FROM sqlite_master WHERE type='table'", -1, &t,
+                           NULL) == SQLITE_OK)
+        while (sqlite3_step(t) == SQLITE_ROW)
+            strbuf_printf(to, "\n%s\n", (const char *)sqlite3_column_text(t, 0));
+    sqlite3_finalize(t);
+}
+
+/* A table that is there already is somebody else's: making it fails, with its name. */
 static bool lite_script(db *d, const char *text)
 {
-    const sqlite_own *o = d->own;
-    char *why = NULL;
-    bool done = sqlite3_exec(o->keeper, text, NULL, NULL, &why) == SQLITE_OK;
-    if (!done) db_fail(d->error, "%s", why ? why : "out of memory");
-    sqlite3_free(why);
+    sqlite_own *o = d->own;
+    strbuf before, after;
+    strbuf_init(&before, d->mem);
+    strbuf_init(&after, d->mem);
+    list_tables(o, &before);
+    bool done = keeper_does(d, text);
+    list_tables(o, &after);
+    const char *old = strbuf_cstr(&before);
+    for (const char *p = strbuf_cstr(&after); done && *p;) {
+        size_t n = strcspn(p + 1, "\n") + 2;
+        char line[160];
+        snprintf(line, sizeof line, "%.*s", (int)n, p);
+        p += n;
+        if (n >= sizeof line || strstr(old, line)) continue;
+        line[n - 1] = 0;
+        drop_later(d, line + 1);
+    }
+    if (done) done = sqlite3_exec(o->keeper, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
+    strbuf_free(&before);
+    strbuf_free(&after);
     return done;
 }
 

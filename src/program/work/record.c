@@ -36,18 +36,46 @@ typedef struct writer {
     VEC(char) got; /* received, not yet taken */
     VEC(pending) pending;
     strbuf ready;
+    uint64_t lines; /* written, or ready */
 } writer;
 
-static bool write_all(int fd, const char *at, size_t n)
+/* What was written of a line that did not fit is taken back: a history has whole lines only.  (A
+   pipe or a device keeps it.) */
+static void take_back(int fd, const char *text, size_t written)
 {
-    while (n) {
-        ssize_t k = write(fd, at, n);
+    size_t whole = written;
+    while (whole && text[whole - 1] != '\n') whole--;
+    off_t at = lseek(fd, 0, SEEK_CUR);
+    if (at < 0 || (size_t)at < written - whole) return;
+    if (ftruncate(fd, at - (off_t)(written - whole))) return;
+    lseek(fd, at - (off_t)(written - whole), SEEK_SET);
+}
+
+/* 0, or why not. */
+static int write_all(int fd, const char *text, size_t n)
+{
+    size_t done = 0;
+    while (done < n) {
+        ssize_t k = write(fd, text + done, n - done);
         if (k < 0 && errno == EINTR) continue;
-        if (k <= 0) return false;
-        at += k;
-        n -= (size_t)k;
+        if (k > 0) {
+            done += (size_t)k;
+            continue;
+        }
+        int why = k < 0 ? errno : EIO;
+        take_back(fd, text, done);
+        return why;
     }
-    return true;
+    return 0;
+}
+
+static uint64_t count_lines(const char *text, size_t n)
+{
+    uint64_t lines = 0;
+    for (const char *p = text, *end = text + n; p < end && (p = memchr(p, '\n', (size_t)(end - p)));
+         p++)
+        lines++;
+    return lines;
 }
 
 static void take_message(writer *w, const head *h, const char *text)
@@ -60,12 +88,13 @@ static void take_message(writer *w, const head *h, const char *text)
     }
     strbuf *line = &w->pending.at[h->slot].line;
     strbuf_add(&w->ready, text, h->lines);
+    w->lines += count_lines(text, h->lines);
     line->n = 0;
     strbuf_add(line, text + h->lines, h->intent);
 }
 
-/* Takes all whole messages and writes what became ready. */
-static bool digest(writer *w)
+/* Takes all whole messages and writes what became ready; 0, or why that failed. */
+static int digest(writer *w)
 {
     size_t at = 0;
     head h;
@@ -78,27 +107,33 @@ static bool digest(writer *w)
     }
     memmove(w->got.at, w->got.at + at, w->got.n - at);
     w->got.n -= at;
-    bool done = write_all(w->out, w->ready.at, w->ready.n);
+    int why = write_all(w->out, w->ready.at, w->ready.n);
     w->ready.n = 0;
-    return done;
+    return why;
 }
 
+/* 0, or why it could not be written. */
 static int write_history(writer *w)
 {
-    if (guard_armed(&w->guard)) return 1;
+    if (guard_armed(&w->guard)) return ENOMEM;
     for (;;) {
         vec_reserve(&w->mem, &w->got, CHUNK);
         ssize_t k = read(w->in, w->got.at + w->got.n, CHUNK);
         if (k < 0 && errno == EINTR) continue;
         if (k <= 0) break;
         w->got.n += (size_t)k;
-        if (!digest(w)) return 1;
+        int why = digest(w);
+        if (why) return why;
         if (k < CHUNK / 2) clock_nap(NAP_NS);
     }
-    for (size_t i = 0; i < w->pending.n; i++)
+    for (size_t i = 0; i < w->pending.n; i++) {
         strbuf_add(&w->ready, w->pending.at[i].line.at, w->pending.at[i].line.n);
+        w->lines += w->pending.at[i].line.n > 0;
+    }
     w->got.n = 0;
-    return !digest(w);
+    /* A file without this mark was cut off: readers know then that lines are missing. */
+    strbuf_printf(&w->ready, "{\"mark\":\"end\",\"lines\":%llu}\n", (unsigned long long)w->lines);
+    return digest(w);
 }
 
 _Noreturn static void be_recorder(int in, int out)
@@ -111,7 +146,7 @@ _Noreturn static void be_recorder(int in, int out)
     mem_init(&w.mem, mem_libc, NULL, &w.guard);
     strbuf_init(&w.ready, &w.mem);
     int status = write_history(&w);
-    if (status == 0 && fsync(out) && errno == EIO) status = 1;
+    if (status == 0 && fsync(out) && (errno == EIO || errno == ENOSPC)) status = errno;
     _exit(status);
 }
 
@@ -162,11 +197,12 @@ bool record(recorder *r, uint32_t slot, const strbuf *lines, const strbuf *inten
     return sent;
 }
 
-bool record_end(recorder *r)
+int record_end(recorder *r)
 {
     int status = 0;
     close(r->pipe);
     while (waitpid(r->pid, &status, 0) < 0 && errno == EINTR) {}
     pthread_mutex_destroy(&r->lock);
-    return !r->broken && WIFEXITED(status) && !WEXITSTATUS(status);
+    if (!WIFEXITED(status)) return -1;
+    return WEXITSTATUS(status) ? WEXITSTATUS(status) : r->broken ? -1 : 0;
 }

@@ -5,7 +5,9 @@
  * Before a transaction asks for its commit it sends what it has done as an intent.  Whatever ends
  * us, kill -9 too, closes the pipe; the recorder then writes intents that never got their outcome
  * as transactions of unknown status and ends.  So a write that any recorded read can have seen is
- * in the file, and what is in the file is true, whenever the run ended.
+ * in the file, and what is in the file is true, whenever the run ended.  The last line is a mark
+ * that says so; a file without it was cut off, by a full disk or by somebody who killed the
+ * recorder too.
  */
 #ifndef RATEL_WORK_RECORD_H
 #define RATEL_WORK_RECORD_H
@@ -27,7 +29,8 @@ bool record_start(recorder *r, int output);
    intent replaces the one before.  Lines end with a newline.  `slot` is a small number, one a
    thread. */
 bool record(recorder *r, uint32_t slot, const strbuf *lines, const strbuf *intent);
-/* Waits until all is written; false: it was not. */
-bool record_end(recorder *r);
+/* Waits until all is written; 0, or the number of the error (errno) that prevented it; -1: the
+   recorder has ended without a word. */
+int record_end(recorder *r);
 
 #endif

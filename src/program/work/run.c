@@ -30,8 +30,8 @@ typedef struct run {
     pthread_mutex_t lock; /* of the program, the ids and the error */
     bool with_ids;
     id_table ids;
-    uint64_t start, deadline;
-    atomic_bool stop;
+    atomic_ullong start, deadline; /* counted from when all sessions are connected */
+    atomic_bool stop, begun;
     atomic_uint running, ready;
     atomic_ullong next_id, taken;
     atomic_uint next_session;
@@ -64,7 +64,7 @@ typedef struct session {
 
 static uint64_t run_time(const run *r)
 {
-    return clock_now() - r->start;
+    return clock_now() - atomic_load(&r->start);
 }
 
 /* The first error is the one to tell. */
@@ -423,7 +423,8 @@ static bool transact(session *s)
 
 static bool stopped(const run *r)
 {
-    return atomic_load(&r->stop) || (r->deadline && clock_now() >= r->deadline);
+    uint64_t deadline = atomic_load(&r->deadline);
+    return atomic_load(&r->stop) || (deadline && clock_now() >= deadline);
 }
 
 /* Servers need a while to come back. */
@@ -462,6 +463,20 @@ static void keep_rate(session *s, uint64_t number)
         clock_nap(due - t < 50 * MILLISECOND ? due - t : 50 * MILLISECOND);
 }
 
+/* All begin together, lest the first have done the work before the last is there; the last one to
+   come starts the clock. */
+static void begin_together(run *r)
+{
+    if (atomic_fetch_add(&r->ready, 1) + 1 == r->options->sessions) {
+        uint64_t now = clock_now();
+        atomic_store(&r->start, now);
+        if (r->options->seconds > 0)
+            atomic_store(&r->deadline, now + (uint64_t)(r->options->seconds * 1e9));
+        atomic_store(&r->begun, true);
+    }
+    while (!atomic_load(&r->begun) && !stopped(r)) clock_nap(MILLISECOND / 2);
+}
+
 static void work(session *s)
 {
     run *r = s->run;
@@ -470,9 +485,7 @@ static void work(session *s)
         return;
     }
     if (!connected(s)) return;
-    /* All begin together, lest the first have done the work before the last is there. */
-    atomic_fetch_add(&r->ready, 1);
-    while (atomic_load(&r->ready) < r->options->sessions && !stopped(r)) clock_nap(MILLISECOND / 2);
+    begin_together(r);
     while (!stopped(r)) {
         uint64_t number = atomic_fetch_add(&r->taken, 1);
         if (r->options->txns && number >= r->options->txns) return;
@@ -516,8 +529,12 @@ static bool write_header(run *r, mem *m)
     strbuf_json(&b, r->db->isolation, strlen(r->db->isolation));
     strbuf_str(&b, ",\"workload\":");
     strbuf_json(&b, p->name, strlen(p->name));
-    strbuf_printf(&b, ",\"seed\":%llu,\"unit\":\"ns\"%s}\n", (unsigned long long)r->options->seed,
+    strbuf_printf(&b, ",\"seed\":%llu,\"unit\":\"ns\"%s", (unsigned long long)r->options->seed,
                   r->with_ids ? ",\"write_ids\":true" : "");
+    strbuf_str(&b, ",\"recorder\":");
+    strbuf_json(&b, r->options->recorder, strlen(r->options->recorder));
+    strbuf_printf(&b, ",\"settings\":{\"sessions\":%u%s%s}}\n", r->options->sessions,
+                  *r->db->settings ? "," : "", r->db->settings);
     strbuf none;
     strbuf_init(&none, m);
     bool sent = record(&r->recorder, r->options->sessions, &b, &none);
@@ -593,12 +610,13 @@ static void oversee(run *r, run_counts *c)
 {
     rng g;
     rng_seed(&g, r->options->seed);
-    uint64_t gap = 1500ull * MILLISECOND, due = r->start + gap;
+    uint64_t gap = 1500ull * MILLISECOND, due = 0;
     while (atomic_load(&r->running)) {
         clock_nap(10 * MILLISECOND);
+        if (!due && atomic_load(&r->begun)) due = clock_now() + gap;
         count(r, c);
         if (r->options->poll && r->options->poll(r->options->ud, c)) atomic_store(&r->stop, true);
-        if (!r->options->faults || clock_now() < due || stopped(r)) continue;
+        if (!r->options->faults || !due || clock_now() < due || stopped(r)) continue;
         make_fault(r, &g, c);
         due = clock_now() + gap + (uint64_t)rng_below(&g, gap);
     }
@@ -659,8 +677,7 @@ bool run_program(db *d, const program *p, const run_options *o, run_counts *c, c
     }
     pthread_mutex_init(&r->lock, NULL);
     bool written = o->mute || write_header(r, d->mem);
-    r->start = clock_now();
-    if (o->seconds > 0) r->deadline = r->start + (uint64_t)(o->seconds * 1e9);
+    atomic_store(&r->start, clock_now());
     if (written) start_all(r, all);
     oversee(r, c);
     for (uint32_t i = 0; i < o->sessions; i++) {
@@ -669,8 +686,12 @@ bool run_program(db *d, const program *p, const run_options *o, run_counts *c, c
         mem_free_all(&all[i].mem);
     }
     count(r, c);
-    if (!o->mute && (!record_end(&r->recorder) || !written))
-        give_up(r, "", "the history cannot be written");
+    int reason = o->mute ? 0 : record_end(&r->recorder);
+    if (reason || !written) { /* more than what a session knew of it */
+        r->failed = true;
+        snprintf(r->error, sizeof r->error, "%.300s: the history cannot be written: %s",
+                 o->output_name, reason > 0 ? strerror(reason) : "the recorder has ended");
+    }
     bool done = !r->failed;
     if (!done) snprintf(error, cap, "%s", r->error);
     pthread_mutex_destroy(&r->lock);

@@ -33,6 +33,8 @@ typedef struct run_options {
     bool mute;       /* drive it all the same, record nothing: what does recording cost? */
     bool ids;        /* values carry the ids of their writes (ids.h); lists are unique anyhow */
     int output;      /* descriptor to which the history is written */
+    const char *output_name; /* for messages */
+    const char *recorder;    /* for the header: program and version */
     /* Called now and then by the thread that runs; true: end now, cleanly. */
     bool (*poll)(void *ud, const run_counts *c);
     void *ud;

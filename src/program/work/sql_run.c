@@ -19,7 +19,8 @@ typedef struct shared {
     pthread_mutex_t lock;
     atomic_uint_fast64_t started;
     atomic_bool stop;
-    uint64_t deadline;
+    atomic_uint ready;
+    atomic_ullong start, deadline; /* 0 until all sessions are connected */
 } shared;
 
 typedef struct worker {
@@ -174,6 +175,18 @@ static bool one(worker *w, uint64_t number)
     return true;
 }
 
+/* The last session that has connected starts the clock for all. */
+static void begin_together(shared *all)
+{
+    const sql_run *r = all->r;
+    if (++all->ready == r->sessions) {
+        uint64_t now = clock_now();
+        if (r->seconds > 0) all->deadline = now + (uint64_t)(r->seconds * 1e9);
+        all->start = now;
+    }
+    while (!all->start && !all->stop && !(r->interrupt && *r->interrupt)) clock_nap(500000);
+}
+
 static void *work(void *arg)
 {
     worker *w = arg;
@@ -192,6 +205,7 @@ static void *work(void *arg)
         w->all->stop = true;
         return NULL;
     }
+    begin_together(w->all);
     while (!w->all->stop && !(r->interrupt && *r->interrupt)) {
         uint64_t number = w->all->started++;
         if (r->txns && number >= r->txns) break;
@@ -211,15 +225,11 @@ static bool header(shared *all, const strbuf *setup, mem *m)
                   all->r->db->version, all->r->db->isolation);
     if (all->r->level) strbuf_printf(&b, ",\"level\":\"%s\"", all->r->level);
     strbuf_str(&b, ",\"setup\":[");
-    bool first = true;
     for (size_t from = 0; from < setup->n;) {
         size_t end = from;
         while (end < setup->n && setup->at[end] != '\n') end++;
-        if (strncmp(setup->at + from, "DROP", 4) != 0) {
-            if (!first) strbuf_char(&b, ',');
-            first = false;
-            strbuf_json(&b, setup->at + from, end - from);
-        }
+        if (from) strbuf_char(&b, ',');
+        strbuf_json(&b, setup->at + from, end - from);
         from = end + 1;
     }
     strbuf_str(&b, "]}\n");
@@ -275,8 +285,6 @@ bool sql_run_all(sql_run *r)
     r->w->setup(&setup, &r->z);
     shared all = {.r = r};
     pthread_mutex_init(&all.lock, NULL);
-    uint64_t start = clock_now();
-    if (r->seconds > 0) all.deadline = start + (uint64_t)(r->seconds * 1e9);
     if (!load(r, &setup, m) || !header(&all, &setup, m)) return false;
     worker *w = mem_array0(m, worker, r->sessions);
     uint32_t n = 0;
@@ -289,11 +297,15 @@ bool sql_run_all(sql_run *r)
         mem_init(&w[n].s.mem, NULL, NULL, &w[n].s.guard);
         if (pthread_create(&w[n].thread, NULL, work, &w[n])) break;
     }
+    if (n < r->sessions) {
+        snprintf(r->error, sizeof r->error, "cannot start that many threads");
+        all.stop = true;
+    }
     for (uint32_t i = 0; i < n; i++) {
         pthread_join(w[i].thread, NULL);
         mem_free_all(&w[i].s.mem);
     }
-    r->took = (double)(clock_now() - start) / 1e9;
+    r->took = all.start ? (double)(clock_now() - all.start) / 1e9 : 0;
     pthread_mutex_destroy(&all.lock);
     mem_put(m, w);
     strbuf_free(&setup);

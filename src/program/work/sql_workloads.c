@@ -36,12 +36,6 @@ static void fill(strbuf *o, const char *table, const char *format, uint32_t n)
     }
 }
 
-/* One table a statement: not every database drops several. */
-static void drop(strbuf *o, const char *const *tables)
-{
-    for (; *tables; tables++) strbuf_printf(o, "DROP TABLE IF EXISTS %s\n", *tables);
-}
-
 static void lines(strbuf *o, const char *const *text)
 {
     for (; *text; text++) {
@@ -54,10 +48,8 @@ static void lines(strbuf *o, const char *const *text)
 
 static void bank_setup(strbuf *o, const sql_sizes *z)
 {
-    static const char *const tables[] = {"accounts", NULL};
     static const char *const text[] = {
         "CREATE TABLE accounts (id int PRIMARY KEY, balance numeric(12,2) NOT NULL)", NULL};
-    drop(o, tables);
     lines(o, text);
     fill(o, "accounts", "(#,100)", z->keys);
 }
@@ -102,12 +94,10 @@ static enum db_answer bank_txn(sql_session *s)
 
 static void twitter_setup(strbuf *o, const sql_sizes *z)
 {
-    static const char *const tables[] = {"users", "tweets", "follows", NULL};
     static const char *const text[] = {
         "CREATE TABLE users (id int PRIMARY KEY, tweets int NOT NULL, followers int NOT NULL)",
         "CREATE TABLE tweets (id bigint PRIMARY KEY, author int NOT NULL, body text NOT NULL)",
         "CREATE TABLE follows (src int, dst int, PRIMARY KEY (src, dst))", NULL};
-    drop(o, tables);
     lines(o, text);
     fill(o, "users", "(#,0,0)", z->keys);
 }
@@ -143,14 +133,12 @@ static enum db_answer twitter_txn(sql_session *s)
 
 static void rubis_setup(strbuf *o, const sql_sizes *z)
 {
-    static const char *const tables[] = {"users", "items", "buys", "comments", NULL};
     static const char *const text[] = {
         "CREATE TABLE users (id bigint PRIMARY KEY, name text NOT NULL, rating int NOT NULL)",
         "CREATE TABLE items (id bigint PRIMARY KEY, seller bigint,"
         " quantity int CHECK (quantity >= 0), price numeric(8,2))",
         "CREATE TABLE buys (id bigint PRIMARY KEY, item bigint, buyer bigint, quantity int)",
         "CREATE TABLE comments (id bigint PRIMARY KEY, about bigint, rating int, body text)", NULL};
-    drop(o, tables);
     lines(o, text);
     fill(o, "users", "(#,'user #',0)", z->keys);
     fill(o, "items", "(#,1,10,#.50)", z->items);
@@ -219,8 +207,6 @@ static void customers(strbuf *o, uint32_t w, uint32_t d, uint32_t n)
 
 static void tpcc_setup(strbuf *o, const sql_sizes *z)
 {
-    static const char *const tables[] = {"warehouse", "district",  "customer",   "item",    "stock",
-                                         "orders",    "new_order", "order_line", "history", NULL};
     static const char *const text[] = {
         "CREATE TABLE warehouse (w_id int PRIMARY KEY, w_tax numeric(4,4), w_ytd numeric(12,2))",
         "CREATE TABLE district (d_w_id int, d_id int, d_tax numeric(4,4), d_ytd numeric(12,2),"
@@ -240,7 +226,6 @@ static void tpcc_setup(strbuf *o, const sql_sizes *z)
         " PRIMARY KEY (ol_w_id, ol_d_id, ol_o_id, ol_number))",
         "CREATE TABLE history (h_c_id int, h_d_id int, h_w_id int, h_amount numeric(6,2))",
         NULL};
-    drop(o, tables);
     lines(o, text);
     fill(o, "warehouse", "(#,0.0500,0)", z->warehouses);
     fill(o, "item", "(#,12.50,'item #')", z->items);
