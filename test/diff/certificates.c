@@ -235,8 +235,9 @@ static bool certify(const subject *s, rng *g, int level, int so, int policy, tex
                                     : ratel_result_certificate(a, s->r, s->h, add_text, cert);
     ratel_result_free(a);
     if (v == RATEL_UNDECIDED) return true;
-    /* InnoDB's levels, where they are decided by themselves, have no proofs yet. */
-    if (code && strstr(ratel_errmsg(s->r), "no-rules") && strstr(levels[level], "innodb"))
+    /* Violations of InnoDB's levels, where they are decided by themselves, have no proofs yet. */
+    if (code && v == RATEL_VIOLATED && strstr(ratel_errmsg(s->r), "no-rules") &&
+        strstr(levels[level], "innodb"))
         return true;
     if (code) return say(s, level, so, policy, "no certificate", ratel_errmsg(s->r), cert);
     certified[level][v == RATEL_HOLDS]++;

@@ -78,6 +78,37 @@ static void write_writer(strbuf *b, const history *h, txn_id t)
         certificate_txn(b, h, t);
 }
 
+/* Returns how many lines that is. */
+static uint64_t write_reads(strbuf *b, const history *h, const char *word, const chosen_reads *x)
+{
+    for (size_t i = 0; i < x->n; i++) {
+        strbuf_str(b, word);
+        write_op(b, NULL, h, x->at[i].op, x->at[i].key);
+        strbuf_char(b, ' ');
+        write_writer(b, h, x->at[i].writer);
+        strbuf_char(b, '\n');
+        guard_tick(b->mem->guard);
+    }
+    return x->n;
+}
+
+static uint64_t write_points(strbuf *b, const history *h, const point_order *x)
+{
+    uint64_t lines = 0;
+    for (size_t i = 0; i < x->n; i++) {
+        if (i % NAMES_A_LINE == 0) {
+            strbuf_str(b, i ? "\npoints" : "points");
+            lines++;
+        }
+        strbuf_char(b, ' ');
+        certificate_txn(b, h, x->at[i].txn);
+        if (x->at[i].op != NO_ID) strbuf_printf(b, ".%u", op_number(NULL, h, x->at[i].op));
+        guard_tick(b->mem->guard);
+    }
+    if (x->n) strbuf_char(b, '\n');
+    return lines;
+}
+
 static void write_holds(const verdict *v, const history *h, strbuf *b)
 {
     uint64_t lines = 0;
@@ -92,15 +123,9 @@ static void write_holds(const verdict *v, const history *h, strbuf *b)
         guard_tick(b->mem->guard);
     }
     if (v->ordered) strbuf_char(b, '\n');
-    for (size_t i = 0; i < v->choices.n; i++, lines++) {
-        const chosen *c = &v->choices.at[i];
-        strbuf_str(b, "reads");
-        write_op(b, NULL, h, c->op, c->key);
-        strbuf_char(b, ' ');
-        write_writer(b, h, c->writer);
-        strbuf_char(b, '\n');
-        guard_tick(b->mem->guard);
-    }
+    lines += write_reads(b, h, "reads", &v->choices);
+    lines += write_points(b, h, &v->points);
+    lines += write_reads(b, h, "point-reads", &v->point_choices);
     strbuf_printf(b, "end %" PRIu64 "\n", lines);
 }
 
@@ -410,11 +435,10 @@ static void write_violated(const verdict *v, const history *h, mem *work, strbuf
 
 void certify(const verdict *v, const history *h, mem *work, strbuf *b)
 {
-    /* InnoDB's levels have two witnesses, of which the format holds one; and a proof against
-       timestamps would have to name them. */
-    if (v->points.n || (v->trusted && v->outcome == OUTCOME_VIOLATED))
-        guard_fail(work->guard, GUARD_UNSUPPORTED, "no-rules: this version has no proofs for %s",
-                   v->trusted ? "violations of timestamps" : v->level.name);
+    /* A proof against timestamps would have to name them. */
+    if (v->trusted && v->outcome == OUTCOME_VIOLATED)
+        guard_fail(work->guard, GUARD_UNSUPPORTED,
+                   "no-rules: this version has no proofs for violations of timestamps");
     const char *why;
     claim shown = claim_of(v), asked = shown;
     verdict other = *v;

@@ -175,8 +175,42 @@ static _Noreturn void cut_off(parser *p)
     guard_fail(p->guard, GUARD_PARSE, "no \"end\": the certificate is cut off");
 }
 
+/* The operation of t that a number names. */
+static op_id op_numbered(parser *p, const history *h, txn_id t, uint64_t i, const char *at)
+{
+    if (i >= h->txn_op[t + 1] - h->txn_op[t])
+        parse_fail(p, at, "the transaction has no such operation");
+    return h->txn_op[t] + (op_id)i;
+}
+
+/* T I K W */
+static chosen read_choice(parser *p, const history *h)
+{
+    txn_id t = parse_txn_word(p, false);
+    const char *at = p->now;
+    chosen x = {op_numbered(p, h, t, parse_u64(p, "the number of an operation"), at), 0, 0};
+    x.key = parse_key_word(p);
+    x.writer = parse_txn_word(p, true);
+    return x;
+}
+
+/* T: its snapshot.  T.I: its current statements from operation I on. */
+static order_point read_point(parser *p, const history *h)
+{
+    const char *s;
+    size_t n;
+    parse_need(p, "a point", &s, &n);
+    order_point x = {parse_txn(p, &s, &n, false), NO_ID};
+    if (!n) return x;
+    if (*s != '.') parse_fail(p, s, "a point expected");
+    uint64_t i = parse_number(p, "the number of an operation", s + 1, n - 1);
+    x.op = op_numbered(p, h, x.txn, i, s + 1);
+    return x;
+}
+
 static void read_holds(parser *p, certificate_answer *a, claim *c, const history *h, mem *m)
 {
+    bool split = c->level.id == LEVEL_INNODB_RR || c->level.id == LEVEL_INNODB_RR_TIGHT;
     txn_ids order = {0};
     const char *s;
     size_t n;
@@ -188,21 +222,23 @@ static void read_holds(parser *p, certificate_answer *a, claim *c, const history
             do vec_push(m, &order, parse_txn_word(p, false));
             while (p->now != p->end);
         } else if (parse_is(s, n, "reads")) {
-            txn_id t = parse_txn_word(p, false);
-            const char *at = p->now;
-            uint64_t i = parse_u64(p, "the number of an operation");
-            if (i >= h->txn_op[t + 1] - h->txn_op[t])
-                parse_fail(p, at, "the transaction has no such operation");
-            chosen x = {h->txn_op[t] + (op_id)i, 0, 0};
-            x.key = parse_key_word(p);
-            x.writer = parse_txn_word(p, true);
+            chosen x = read_choice(p, h);
             vec_push(m, &c->choices, x);
+        } else if (split && parse_is(s, n, "points")) {
+            do {
+                order_point x = read_point(p, h);
+                vec_push(m, &c->points, x);
+            } while (p->now != p->end);
+        } else if (split && parse_is(s, n, "point-reads")) {
+            chosen x = read_choice(p, h);
+            vec_push(m, &c->point_choices, x);
         } else {
             parse_fail(p, s, "\"order\", \"reads\" or \"end\" expected");
         }
         parse_no_more(p);
     }
-    if (order.n > UINT32_MAX - 16) {
+    if (order.n > UINT32_MAX - 16 || c->points.n > UINT32_MAX - 16 ||
+        c->choices.n > UINT32_MAX - 16 || c->point_choices.n > UINT32_MAX / 4) {
         a->why = "the order is too long";
         return;
     }

@@ -4,8 +4,9 @@
  * The commit order and its choices were shown to be read-committed by recheck.c.  The second
  * witness is an order of points: (t, no operation) is where the snapshot of t was taken, (t, o)
  * where the locking reads and writes of t from operation o on, up to its next point, took effect.
- * Along it an item read finds the newest version of others, and every read finds its writer before
- * it.  A transaction without points stands, with all it did, at its place in the commit order.
+ * At the tight level a transaction has one such point at most.  Along the points an item read finds
+ * the newest version of others, and every read finds its writer before it.  A transaction without
+ * points stands, with all it did, at its place in the commit order.
  */
 #include "base/hash.h"
 #include "base/sort.h"
@@ -41,6 +42,8 @@ static bool load_points(points *z)
         const order_point *a = &v->points.at[z->at[i - 1] - 1], *b = &v->points.at[z->at[i] - 1];
         if (a->txn == b->txn && a->op + 1 >= b->op + 1) /* +1: the snapshot comes first */
             return recheck_no(c, a->txn, "its points stand in another order than its operations");
+        if (a->txn == b->txn && a->op != NO_ID && v->level.id == LEVEL_INNODB_RR_TIGHT)
+            return recheck_no(c, a->txn, "the level has one point for all that it locked");
     }
     return true;
 }
