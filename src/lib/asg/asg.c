@@ -13,17 +13,19 @@
 #include <stdio.h>
 
 #include "base/hash.h"
+#include "base/map.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "opt/anomaly.h"
 
 /* --- pass 1: transactions ------------------------------------------------------------------ */
 
-typedef struct scratch {
+typedef struct visit_scratch {
     uint32_t *slot;       /* per key: install of the current transaction, valid if >= its first */
-    uint8_t *has_key;     /* per key: someone installs it, or it exists at first (for scans) */
+    uint8_t *has_key;     /* per key: some transaction installs it, or it exists at first */
     uint32_t *row_of;     /* per key: row of the current scan + 1 */
     size_t reads, writes; /* point operations of the nodes: how much room the arrays need */
-} scratch;
+} visit_scratch;
 
 static void grow_installs(asg *g, size_t cap)
 {
@@ -50,6 +52,7 @@ static inline void push_install(asg *g, node_id node, key_id k, value_id v, op_i
 {
     assert(g->inst_cap);
     if (g->insts == g->inst_cap) grow_installs(g, g->inst_cap * 2);
+    assert(node < g->nodes && g->insts < g->inst_cap);
     size_t i = g->insts++;
     g->inst_key[i] = k;
     g->inst_value[i] = v;
@@ -61,6 +64,7 @@ static inline void push_ob(asg *g, node_id node, key_id k, value_id v, op_id o, 
 {
     assert(g->ob_cap);
     if (g->obs == g->ob_cap) grow_obs(g, g->ob_cap * 2);
+    assert(node < g->nodes && g->obs < g->ob_cap && o < g->h->ops);
     size_t i = g->obs++;
     g->ob_key[i] = k;
     g->ob_value[i] = v;
@@ -122,7 +126,7 @@ static bool named_other(const asg *g, node_id v, op_id o, key_id k)
 
 /* The own latest write of k in the current transaction, or VALUE_UNKNOWN.  Appends are handled in
    lists.c, which sees every read of a list key as external. */
-static bool own_write(const asg *g, const scratch *s, key_id k, uint32_t first, value_id *v)
+static bool own_write(const asg *g, const visit_scratch *s, key_id k, uint32_t first, value_id *v)
 {
     uint32_t i = s->slot[k];
     if (i < first || i >= g->insts || g->inst_key[i] != k) return false;
@@ -130,7 +134,7 @@ static bool own_write(const asg *g, const scratch *s, key_id k, uint32_t first, 
     return true;
 }
 
-static void read_key(asg *g, const scratch *s, node_id v, uint32_t first, op_id o, key_id k,
+static void read_key(asg *g, const visit_scratch *s, node_id v, uint32_t first, op_id o, key_id k,
                      value_id seen, unsigned flags)
 {
     if (g->list_key[k]) {
@@ -164,7 +168,7 @@ static bool rows_malformed(const history *h, const range *r, uint32_t lo, uint32
     return false;
 }
 
-static void read_range(asg *g, scratch *s, node_id v, uint32_t first, op_id o)
+static void read_range(asg *g, visit_scratch *s, node_id v, uint32_t first, op_id o)
 {
     const history *h = g->h;
     const range *r = &h->ranges.at[h->op_key[o]];
@@ -181,6 +185,7 @@ static void read_range(asg *g, scratch *s, node_id v, uint32_t first, op_id o)
             lo = last;
         else
             hi = last + 1;
+        assert(lo < hi); /* every row lies within the range */
     }
     for (uint32_t i = 0; i < r->rows; i++) {
         key_id k = h->row_key.at[r->first_row + i];
@@ -195,7 +200,7 @@ static void read_range(asg *g, scratch *s, node_id v, uint32_t first, op_id o)
     guard_tick(g->m->guard);
 }
 
-static void visit_txn(asg *g, scratch *s, node_id v)
+static void visit_txn(asg *g, visit_scratch *s, node_id v)
 {
     const history *h = g->h;
     txn_id t = g->node_txn[v];
@@ -259,10 +264,11 @@ static void number_nodes(asg *g)
                 g->unknown++;
         }
     }
+    assert(g->nodes <= h->txns && g->unknown <= g->nodes);
 }
 
 /* Which keys are lists, and (for scans) which keys need an obligation when not returned. */
-static void classify_keys(asg *g, scratch *s)
+static void classify_keys(asg *g, visit_scratch *s)
 {
     const history *h = g->h;
     size_t keys = history_keys(h);
@@ -311,6 +317,7 @@ uint32_t *asg_group(asg *g, const uint32_t *key, size_t n, size_t keys, uint32_t
         index[start[key[i] + 1]++] = (uint32_t)i;
         guard_tick(g->m->guard);
     }
+    assert(!start[0] && start[keys] == n); /* all have found their place */
     *first = start;
     return index;
 }
@@ -351,69 +358,51 @@ void asg_by_key(asg *g)
 
 #define AHEAD 12 /* reads and writers whose memory is fetched before it is needed */
 
-/* One table over all written (key, value) pairs, made only when some read needs it. */
-typedef struct written {
-    uint64_t *slot; /* op + 1 */
-    size_t mask;
-    uint32_t *next;
-} written;
+/* One table over all pairs of key and value that were written, by whatever transaction.  It is made
+   only when some read needs it: `next` is NULL until then. */
+typedef struct written_pairs {
+    id_map first; /* (key, value) -> the first operation that wrote it */
+    op_id *next;  /* per operation: the next one that wrote the same, or NO_ID */
+} written_pairs;
 
-static void written_load(asg *g, written *w)
+static void load_written_pairs(asg *g, written_pairs *w)
 {
     const history *h = g->h;
-    size_t n = 64;
-    while (n < 2 * h->ops) n *= 2;
-    w->slot = mem_array0(g->m, uint64_t, n);
-    w->mask = n - 1;
-    w->next = mem_array0(g->m, uint32_t, h->ops + 1);
-    for (size_t o = h->ops; o-- > 0;) {
+    static_assert(NO_ID == MAP_NONE, "a pair that is new in the map has no operation");
+    w->next = mem_array(g->m, op_id, h->ops + 1);
+    for (op_id o = (op_id)h->ops; o-- > 0;) { /* backwards, so that chains run forwards */
         unsigned kind = h->op_kind[o] & OP_KIND_MASK;
         if (h->op_kind[o] & OP_FAILED || (kind != OP_WRITE && kind != OP_DELETE)) continue;
-        size_t at = (size_t)hash_pair(h->op_key[o], plain(h->op_value[o])) & w->mask;
-        for (; w->slot[at]; at = (at + 1) & w->mask) {
-            size_t p = w->slot[at] - 1;
-            if (h->op_key[p] == h->op_key[o] && plain(h->op_value[p]) == plain(h->op_value[o]))
-                break;
-        }
-        w->next[o] = (uint32_t)w->slot[at];
-        w->slot[at] = o + 1;
+        uint32_t *first = id_map_at(g->m, &w->first, map_pair(h->op_key[o], plain(h->op_value[o])));
+        assert(*first == NO_ID || *first > o);
+        w->next[o] = *first;
+        *first = o;
     }
 }
 
-/* Some operation that wrote x to k, of whatever status, + 1; others follow by w->next. */
-static uint64_t written_find(const asg *g, const written *w, key_id k, value_id x)
+/* The first operation that wrote x to k, or NO_ID; its transaction may have any outcome.  Others
+   that wrote the same follow by w->next. */
+static op_id first_write_of(const written_pairs *w, key_id k, value_id x)
 {
-    const history *h = g->h;
-    size_t at = (size_t)hash_pair(k, x) & w->mask;
-    for (; w->slot[at]; at = (at + 1) & w->mask) {
-        size_t p = w->slot[at] - 1;
-        if (h->op_key[p] == k && plain(h->op_value[p]) == x) return w->slot[at];
-    }
-    return 0;
+    assert(w->next);
+    return id_map_get(&w->first, map_pair(k, x));
 }
 
-/* The writers of one key, by value.  Lists run over places in the key's own list of installs, so
-   that a walk stays within a few cache lines. */
-typedef struct writers {
-    uint64_t *slot;       /* value << 32 | place of the value's first writer + 1; 0 empty */
-    uint32_t *next;       /* per place: the next one of the same value, + 1 */
-    node_id *node;        /* per place: who wrote it */
+/* The writers of one key, by value.  The chain of a value runs over places in the key's own list of
+   installs, so that a walk along it stays within a few cache lines. */
+typedef struct key_writers {
+    id_map first;         /* value -> place of its first writer */
+    uint32_t *next;       /* per place: the next one of the same value, or NO_ID */
+    node_id *node;        /* per place: the transaction that wrote it */
     const uint32_t *inst; /* per place: the install */
-    written *all;         /* of all keys and whatever status */
+    written_pairs *all;   /* the writes of all keys and of transactions of any outcome */
     uint8_t *named;       /* with an unknown initial state, per key: the header names its value */
-    size_t mask, cap, places;
-} writers;
+    size_t places;
+} key_writers;
 
-static void writers_load(asg *g, writers *w, key_id k)
+static void load_key_writers(asg *g, key_writers *w, key_id k)
 {
     uint32_t lo = g->kw_first[k], hi = g->kw_first[k + 1];
-    size_t need = 8;
-    while (need < 2 * (size_t)(hi - lo)) need *= 2;
-    if (need > w->cap) {
-        mem_put(g->m, w->slot);
-        w->slot = mem_array(g->m, uint64_t, need);
-        w->cap = need;
-    }
     if (hi - lo > w->places) {
         w->places = 2 * (size_t)(hi - lo);
         mem_put(g->m, w->next);
@@ -421,10 +410,9 @@ static void writers_load(asg *g, writers *w, key_id k)
         w->next = mem_array(g->m, uint32_t, w->places);
         w->node = mem_array(g->m, node_id, w->places);
     }
-    assert(need && !(need & (need - 1)) && need <= w->cap && lo <= hi);
-    w->mask = need - 1;
+    assert(lo <= hi && hi <= g->insts);
     w->inst = g->kw_inst + lo;
-    memset(w->slot, 0, need * sizeof *w->slot);
+    id_map_restart(g->m, &w->first, hi - lo);
     for (uint32_t i = hi - lo; i-- > 0;) { /* backwards, so that chains run in node order */
         if (i >= AHEAD) {
             __builtin_prefetch(g->inst_value + w->inst[i - AHEAD]);
@@ -432,24 +420,21 @@ static void writers_load(asg *g, writers *w, key_id k)
         }
         uint32_t x = g->inst_value[w->inst[i]];
         w->node[i] = g->inst_node[w->inst[i]];
-        size_t at = (size_t)hash_u64(x) & w->mask;
-        while (w->slot[at] && (uint32_t)(w->slot[at] >> 32) != x) at = (at + 1) & w->mask;
-        w->next[i] = (uint32_t)w->slot[at];
-        if (w->slot[at] && x != VALUE_NULL) g->duplicate_values = true;
-        w->slot[at] = (uint64_t)x << 32 | (i + 1);
+        uint32_t *first = id_map_at(g->m, &w->first, x);
+        assert(g->inst_key[w->inst[i]] == k && (*first == NO_ID || w->node[i] < w->node[*first]));
+        w->next[i] = *first;
+        if (*first != NO_ID && x != VALUE_NULL) g->duplicate_values = true;
+        *first = i;
     }
 }
 
-static uint32_t writers_find(const writers *w, value_id x)
+static uint32_t first_writer_of(const key_writers *w, value_id x)
 {
-    size_t at = (size_t)hash_u64(x) & w->mask;
-    for (; w->slot[at]; at = (at + 1) & w->mask)
-        if ((uint32_t)(w->slot[at] >> 32) == x) return (uint32_t)w->slot[at];
-    return 0;
+    return id_map_get(&w->first, x);
 }
 
 /* With an unknown initial state, the header may still name some keys. */
-static bool named_init(const writers *w, key_id k)
+static bool named_init(const key_writers *w, key_id k)
 {
     return w->named && w->named[k];
 }
@@ -463,7 +448,7 @@ static _Noreturn void bad_hint(const asg *g, uint32_t ob, const char *what)
 }
 
 /* Narrows an obligation to the writer that the history names. */
-static void apply_hint(asg *g, uint32_t ob, bool init_ok, uint32_t chain, const writers *w)
+static void apply_hint(asg *g, uint32_t ob, bool init_ok, uint32_t chain, const key_writers *w)
 {
     bool found, init;
     label l = asg_hint(g, ob, &found, &init);
@@ -476,8 +461,8 @@ static void apply_hint(asg *g, uint32_t ob, bool init_ok, uint32_t chain, const 
         g->ob_rf[ob] = init_ok ? RF_INIT : RF_NONE;
         return;
     }
-    for (uint32_t i = chain; i; i = w->next[i - 1]) {
-        node_id v = w->node[i - 1];
+    for (uint32_t i = chain; i != NO_ID; i = w->next[i]) {
+        node_id v = w->node[i];
         if (g->h->txn_label[g->node_txn[v]] != l) continue;
         g->ob_rf[ob] = v;
         return;
@@ -485,27 +470,27 @@ static void apply_hint(asg *g, uint32_t ob, bool init_ok, uint32_t chain, const 
     /* The named writer may be aborted or have written the value in between: a fault, which the
        caller finds by the empty candidate set; only a writer that never wrote it is nonsense. */
     const history *h = g->h;
-    if (!w->all->slot) written_load(g, w->all);
-    uint64_t o = written_find(g, w->all, g->ob_key[ob], g->ob_value[ob]);
-    for (; o; o = w->all->next[o - 1]) {
-        if (h->txn_label[txn_of_op(h, (op_id)(o - 1))] != l) continue;
+    if (!w->all->next) load_written_pairs(g, w->all);
+    op_id o = first_write_of(w->all, g->ob_key[ob], g->ob_value[ob]);
+    for (; o != NO_ID; o = w->all->next[o]) {
+        if (h->txn_label[txn_of_op(h, o)] != l) continue;
         g->ob_rf[ob] = RF_NONE;
         return;
     }
     bad_hint(g, ob, "\"from\" names a writer that did not write the value");
 }
 
-static void resolve_ob(asg *g, uint32_t ob, const writers *w, value_id init, bool init_open)
+static void resolve_ob(asg *g, uint32_t ob, const key_writers *w, value_id init, bool init_open)
 {
     value_id x = g->ob_value[ob];
     node_id self = g->ob_node[ob];
-    uint32_t chain = writers_find(w, x), count = 0;
+    uint32_t chain = first_writer_of(w, x), count = 0;
     node_id one = NO_ID;
     bool init_ok = init == x;
     bool tomb = x == VALUE_NULL && g->h->op_kind[g->ob_op[ob]] & OP_TOMB;
-    for (uint32_t i = chain; i && count < 2; i = w->next[i - 1]) {
-        node_id v = w->node[i - 1];
-        if (v == self || (tomb && !(g->h->op_kind[g->inst_op[w->inst[i - 1]]] & OP_TOMB))) continue;
+    for (uint32_t i = chain; i != NO_ID && count < 2; i = w->next[i]) {
+        node_id v = w->node[i];
+        if (v == self || (tomb && !(g->h->op_kind[g->inst_op[w->inst[i]]] & OP_TOMB))) continue;
         one = v;
         count++;
     }
@@ -522,6 +507,7 @@ static void resolve_ob(asg *g, uint32_t ob, const writers *w, value_id init, boo
         return;
     }
     if (g->ob_rf[ob] != RF_OPEN) return;
+    assert(count <= 3 && (one == NO_ID || one != self));
     if (count == 0) {
         g->ob_rf[ob] = RF_NONE;
     } else if (count == 1 && !init_open) { /* an open initial value is always a choice */
@@ -530,9 +516,9 @@ static void resolve_ob(asg *g, uint32_t ob, const writers *w, value_id init, boo
         vec_push(g->m, &g->open, ob);
         vec_push(g->m, &g->cand_first, (uint32_t)g->cand.n);
         if (init_cand) vec_push(g->m, &g->cand, RF_INIT);
-        for (uint32_t i = chain; i; i = w->next[i - 1]) {
-            node_id v = w->node[i - 1];
-            if (v != self && !(tomb && !(g->h->op_kind[g->inst_op[w->inst[i - 1]]] & OP_TOMB)))
+        for (uint32_t i = chain; i != NO_ID; i = w->next[i]) {
+            node_id v = w->node[i];
+            if (v != self && !(tomb && !(g->h->op_kind[g->inst_op[w->inst[i]]] & OP_TOMB)))
                 vec_push(g->m, &g->cand, v);
             if (g->cand.n >= UINT32_MAX - 16)
                 guard_fail(g->m->guard, GUARD_UNSUPPORTED, "more than 2^32 read-from candidates");
@@ -542,28 +528,30 @@ static void resolve_ob(asg *g, uint32_t ob, const writers *w, value_id init, boo
 
 /* The initial value of a key whose contents before the trace are unknown: the one value that is
    read and that nobody wrote (a second such value is garbage); VALUE_UNKNOWN: none was read. */
-static value_id unknown_init(asg *g, const writers *w, written *all, const uint32_t *obs,
+static value_id unknown_init(asg *g, const key_writers *w, written_pairs *all, const uint32_t *obs,
                              uint32_t n, key_id k)
 {
     for (uint32_t i = 0; i < n; i++) {
         value_id x = g->ob_value[obs[i]];
         /* A transaction that may not have committed fixes nothing. */
-        if (g->maybe[g->ob_node[obs[i]]] || writers_find(w, x)) continue;
-        if (!all->slot) written_load(g, all);
-        if (!written_find(g, all, k, x)) return x;
+        if (g->maybe[g->ob_node[obs[i]]] || first_writer_of(w, x) != NO_ID) continue;
+        if (!all->next) load_written_pairs(g, all);
+        if (first_write_of(all, k, x) == NO_ID) return x;
     }
     return VALUE_UNKNOWN;
 }
 
-/* The keys in `slow` whose obligations are `obs`: a table of writers each. */
-static void resolve_slowly(asg *g, written *all, const uint8_t *slow, const uint32_t *obs, size_t n)
+/* Resolves the obligations `obs`, all of which read keys that are marked in `slow`: each such key
+   gets a table of its writers. */
+static void resolve_slowly(asg *g, written_pairs *all, const uint8_t *slow, const uint32_t *obs,
+                           size_t n)
 {
     size_t keys = history_keys(g->h);
     uint32_t *key = mem_array(g->m, uint32_t, n + 1), *start;
     for (size_t i = 0; i < n; i++) key[i] = g->ob_key[obs[i]];
     uint32_t *by_key = asg_group(g, key, n, keys, &start);
     for (size_t i = 0; i < n; i++) by_key[i] = obs[by_key[i]];
-    writers w = {.all = all};
+    key_writers w = {.all = all};
     if (g->h->init_unknown) {
         w.named = mem_array0(g->m, uint8_t, keys + 1);
         for (size_t i = 0; i < g->h->init_map.n; i++) w.named[g->h->init_map.at[i].key] = 1;
@@ -572,7 +560,7 @@ static void resolve_slowly(asg *g, written *all, const uint8_t *slow, const uint
     for (size_t k = 0; k < keys; k++) {
         if (!slow[k] || g->list_key[k]) continue;
         if (start[k] == start[k + 1] && g->kw_first[k] == g->kw_first[k + 1]) continue;
-        writers_load(g, &w, (key_id)k);
+        load_key_writers(g, &w, (key_id)k);
         value_id init = plain(g->h->key_init[k]);
         bool open_init = false;
         bool init_free = (g->flags & ASG_INIT_FREE) != 0;
@@ -597,7 +585,7 @@ static void resolve_slowly(asg *g, written *all, const uint8_t *slow, const uint
         }
         guard_tick(g->m->guard);
     }
-    mem_put(g->m, w.slot);
+    id_map_free(g->m, &w.first);
     mem_put(g->m, w.next);
     mem_put(g->m, w.node);
     mem_put(g->m, w.named);
@@ -649,6 +637,7 @@ static uint8_t *load_dense(asg *g, dense *d)
             __builtin_prefetch(
                 &d->writer[d->base[g->inst_key[i + AHEAD]] + g->inst_value[i + AHEAD]], 1);
         if (slow[k]) continue;
+        assert(g->inst_value[i] < d->span[k] && d->base[k] + d->span[k] <= total);
         uint32_t *at = &d->writer[d->base[k] + g->inst_value[i]];
         if (*at != NO_ID) {
             slow[k] = 1;
@@ -666,7 +655,7 @@ static inline const uint32_t *slot_of(const asg *g, const dense *d, size_t ob)
     return &d->writer[d->base[g->ob_key[ob]] + g->ob_value[ob]];
 }
 
-static void resolve(asg *g, written *all)
+static void resolve(asg *g, written_pairs *all)
 {
     const history *h = g->h;
     dense d;
@@ -686,7 +675,7 @@ static void resolve(asg *g, written *all)
             g->ob_rf[ob] = RF_OPEN;
             vec_push(g->m, &g->late, ob);
             if (g->list_key[k]) continue;
-            slow[k] = 1; /* hints: this read needs the list of writers */
+            slow[k] = 1; /* hints: this read needs the list of key_writers */
             vec_push(g->m, &rest, ob);
             continue;
         }
@@ -694,6 +683,7 @@ static void resolve(asg *g, written *all)
         node_id w = inst != NO_ID ? g->inst_node[inst] : NO_ID;
         bool init = plain(h->key_init[k]) == x;
         if (w == g->ob_node[ob]) w = NO_ID;
+        assert(inst == NO_ID || (g->inst_key[inst] == k && g->inst_value[inst] == x));
         g->ob_inst[ob] = inst;
         if (init && w != NO_ID) {
             g->ob_rf[ob] = RF_OPEN;
@@ -710,6 +700,7 @@ static void resolve(asg *g, written *all)
     bool any = rest.n > 0;
     for (size_t k = 0; k < history_keys(h) && !any; k++) any = slow[k] && !g->list_key[k];
     if (any) resolve_slowly(g, all, slow, rest.at, rest.n);
+    assert(g->cand_first.n == g->open.n);
     vec_push(g->m, &g->cand_first, (uint32_t)g->cand.n);
     vec_free(g->m, &rest);
     mem_put(g->m, slow);
@@ -717,16 +708,17 @@ static void resolve(asg *g, written *all)
 
 /* --- faults: reads that nothing explains ------------------------------------------------------ */
 
-/* Which fault the read is, and whom it is to be blamed on. */
-static void classify_fault(asg *g, const written *w, uint32_t ob)
+/* Reports the fault that the read is, and the transaction that is to blame for it. */
+static void classify_fault(asg *g, const written_pairs *w, uint32_t ob)
 {
     const history *h = g->h;
     node_id v = g->ob_node[ob];
     key_id k = g->ob_key[ob];
     value_id x = g->ob_value[ob];
     txn_id aborted = NO_ID, own = NO_ID, middle = NO_ID;
-    for (uint64_t o = written_find(g, w, k, x); o; o = w->next[o - 1]) {
-        txn_id t = txn_of_op(h, (op_id)(o - 1));
+    assert(g->ob_rf[ob] == RF_NONE);
+    for (op_id o = first_write_of(w, k, x); o != NO_ID; o = w->next[o]) {
+        txn_id t = txn_of_op(h, o);
         if (txn_status_of(h, t) == TXN_ABORTED)
             aborted = t;
         else if (t == g->node_txn[v])
@@ -746,16 +738,16 @@ static void classify_fault(asg *g, const written *w, uint32_t ob)
 
 /* Only reads of transactions that must have committed are faults; an unknown one with such a read
    is one that cannot have committed, which the chooser learns from RF_NONE. */
-static void find_faults(asg *g, written *w)
+static void find_faults(asg *g, written_pairs *w)
 {
     for (uint32_t ob = 0; ob < asg_obs(g); ob++) {
         if (g->ob_rf[ob] != RF_NONE || g->ob_flags[ob] & OB_LIST) continue;
         if (g->maybe[g->ob_node[ob]] && !asg_in(g, g->ob_node[ob])) continue;
-        if (!w->slot) written_load(g, w);
+        if (!w->next) load_written_pairs(g, w);
         classify_fault(g, w, ob);
         guard_tick(g->m->guard);
     }
-    mem_put(g->m, w->slot);
+    id_map_free(g->m, &w->first);
     mem_put(g->m, w->next);
 }
 
@@ -855,7 +847,7 @@ void asg_build(asg *g, const history *h, mem *m, enum ryow ryow, unsigned flags)
     g->ryow = ryow;
     g->flags = flags;
     size_t keys = history_keys(h);
-    scratch s = {0};
+    visit_scratch s = {0};
     s.slot = mem_array(m, uint32_t, keys + 1);
     memset(s.slot, 0xff, (keys + 1) * sizeof *s.slot);
     s.row_of = mem_array0(m, uint32_t, keys + 1);
@@ -875,7 +867,7 @@ void asg_build(asg *g, const history *h, mem *m, enum ryow ryow, unsigned flags)
     for (node_id v = 0; v < g->nodes; v++) sort_installs(g, v);
     g->extra_head = mem_array(m, uint32_t, (size_t)g->nodes + 1);
     memset(g->extra_head, 0xff, ((size_t)g->nodes + 1) * sizeof *g->extra_head);
-    written all = {0};
+    written_pairs all = {0};
     resolve(g, &all);
     if (!(flags & ASG_NO_HINTS)) version_hints(g);
     g->hint_extra = g->extra.n;
@@ -898,14 +890,8 @@ uint32_t asg_install(const asg *g, node_id v, key_id k)
             if (g->inst_key[i] == k) return i;
         return NO_ID;
     }
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (g->inst_key[mid] < k)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < g->inst_first[v + 1] && g->inst_key[lo] == k ? lo : NO_ID;
+    uint32_t at = lo + (uint32_t)lower_bound_u32(g->inst_key + lo, hi - lo, k);
+    return at < hi && g->inst_key[at] == k ? at : NO_ID;
 }
 
 void asg_add_edge(asg *g, node_id from, node_id to, enum edge_kind kind, key_id key, uint32_t ob)
@@ -928,6 +914,17 @@ void asg_drop_edges(asg *g, size_t keep)
     }
 }
 
+uint32_t *asg_open_of(const asg *g)
+{
+    uint32_t *open_of = mem_array(g->m, uint32_t, g->obs + 1);
+    memset(open_of, 0xff, (g->obs + 1) * sizeof *open_of);
+    for (uint32_t i = 0; i < g->open.n; i++) {
+        assert(g->open.at[i] < g->obs && open_of[g->open.at[i]] == NO_ID);
+        open_of[g->open.at[i]] = i;
+    }
+    return open_of;
+}
+
 const char *asg_check(const asg *g)
 {
     for (node_id v = 0; v < g->nodes; v++) {
@@ -942,6 +939,8 @@ const char *asg_check(const asg *g)
         if (rf < RF_LAST && rf >= g->nodes) return "read-from out of range";
         if (rf < RF_LAST && asg_install(g, rf, g->ob_key[i]) == NO_ID)
             return "read from a transaction that does not install the key";
+        if (rf < RF_LAST && g->ob_inst[i] != asg_install(g, rf, g->ob_key[i]))
+            return "read from an install of another transaction or key";
     }
     return NULL;
 }

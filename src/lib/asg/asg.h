@@ -95,7 +95,7 @@ typedef struct asg {
     uint32_t *ob_inst; /* the install read from, where ob_rf is a node */
     size_t ob_cap;
     VEC(uint32_t) late; /* obligations that needed more than a table */
-    /* candidates of open obligations, sorted by obligation */
+    /* candidates of open obligations, which stand in no particular order (see asg_open_of) */
     VEC(uint32_t) open;       /* obligations that are open */
     VEC(uint32_t) cand_first; /* open.n + 1 entries */
     VEC(node_id) cand;        /* nodes or RF_INIT */
@@ -136,6 +136,8 @@ typedef struct asg {
 #define ASG_NO_HINTS 2u /* as if the history gave no writers and version positions */
 void asg_build(asg *g, const history *h, mem *m, enum ryow ryow, unsigned flags);
 const char *asg_check(const asg *g); /* NULL or what is broken */
+/* A fresh array: per obligation its index in g->open, or NO_ID. */
+uint32_t *asg_open_of(const asg *g);
 
 static inline size_t asg_obs(const asg *g)
 {
@@ -203,6 +205,9 @@ typedef struct view {
                            NULL: reads do not count */
     const uint8_t *out; /* per node: 1 if it takes no part (an unknown one left out), or NULL */
 } view;
+
+/* Does each step start where the one before it ends, and the first where the last one ends? */
+bool cycle_closed(const cycle *c);
 
 /* A topological order of the nodes that take part (order[0..*n)), or false and a cycle. */
 bool graph_order(asg *g, const view *w, node_id *order, uint32_t *n, cycle *c);

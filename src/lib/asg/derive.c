@@ -20,6 +20,7 @@
 #include <assert.h>
 
 #include "asg/asg.h"
+#include "base/search.h"
 
 typedef struct deriver {
     asg *g;
@@ -37,13 +38,14 @@ typedef struct deriver {
 static bool precede(deriver *d, node_id t2, uint32_t ob)
 {
     uint32_t t1 = d->w->rf[ob];
+    assert(ob < d->g->obs && asg_install(d->g, t2, d->g->ob_key[ob]) != NO_ID);
     if (t1 == t2) return true;
     if (t1 == RF_INIT) {
         *d->bad_ob = ob;
         *d->bad_node = t2;
         return false;
     }
-    if (t1 >= RF_LAST) return true; /* an open choice: says nothing yet */
+    if (t1 >= RF_LAST) return true; /* an open choice says nothing yet */
     if (d->w->so && d->g->so_pred[t1] == t2) return true;
     uint32_t newest = d->g->extra_head[t1];
     if (newest != NO_ID && d->g->extra.at[newest].from == t2) return true; /* known already */
@@ -76,6 +78,7 @@ static void index_reads(deriver *d, node_id t3)
         key_id k = g->ob_key[first + i];
         uint32_t h = d->head[k];
         bool mine = h > first && h <= first + n && g->ob_key[h - 1] == k && h < first + i + 1;
+        assert(!mine || h <= first + i); /* the chain leads back, so it ends */
         d->next[i] = mine ? h : 0;
         d->head[k] = first + i + 1;
     }
@@ -178,6 +181,7 @@ static void make_chains(causal *c, const node_id *order, uint32_t n)
     if (w->so && !g->unknown) {
         for (node_id v = 0; v < g->nodes; v++) {
             node_id p = g->so_pred[v];
+            assert(p == NO_ID || p < v);
             c->chain[v] = p != NO_ID ? c->chain[p] : c->chains++;
             c->place[v] = p != NO_ID ? c->place[p] + 1 : 1;
         }
@@ -191,6 +195,7 @@ static void make_chains(causal *c, const node_id *order, uint32_t n)
             p = w->rf[ob];
             found = p < RF_LAST && end[c->chain[p]] == p;
         }
+        assert(!c->place[v] && (!found || c->place[p])); /* p stands before v in the order */
         c->chain[v] = found ? c->chain[p] : c->chains++;
         c->place[v] = found ? c->place[p] + 1 : 1;
         end[c->chain[v]] = v;
@@ -263,6 +268,8 @@ static void run_clocks(causal *c, const node_id *order, uint32_t n, uint32_t lo)
             join(c, row, rf, lo);
             before = rf;
         }
+        /* Nothing of v's own chain but what stands before v leads to v. */
+        assert(c->chain[v] - lo >= BLOCK || row[c->chain[v] - lo] < c->place[v]);
         guard_tick(g->m->guard);
     }
 }
@@ -279,13 +286,15 @@ static uint32_t load_writers(causal *c, key_id k)
         c->w_node[n] = v;
         c->w_chain[n] = c->chain[v];
         c->w_place[n] = c->place[v];
+        assert(!n || c->w_chain[n - 1] < c->w_chain[n] ||
+               (c->w_chain[n - 1] == c->w_chain[n] && c->w_place[n - 1] < c->w_place[n]));
         c->index[v] = n++;
     }
     return n;
 }
 
 /* For each writer t1 and each chain of the block: the place of the chain's first writer of the key
-   that t1 has not behind it.  Within t1's own chain clocks only grow, so cursors only advance. */
+   that does not lead to t1.  Within t1's own chain clocks only grow, so cursors only advance. */
 static void first_unseen(causal *c, uint32_t n, uint32_t lo)
 {
     uint32_t runs = 0;
@@ -293,6 +302,7 @@ static void first_unseen(causal *c, uint32_t n, uint32_t lo)
         uint32_t end = i + 1;
         while (end < n && c->w_chain[end] == c->w_chain[i]) end++;
         if (c->w_chain[i] - lo < BLOCK) {
+            assert(runs < BLOCK);
             c->run_start[runs] = i;
             c->run_end[runs++] = end;
         }
@@ -325,16 +335,11 @@ static void first_unseen(causal *c, uint32_t n, uint32_t lo)
 static bool unseen_writer(deriver *d, causal *c, uint32_t n, uint32_t ob, uint32_t ch,
                           uint32_t upto)
 {
-    uint32_t lo = 0, hi = n; /* last writer of the chain with place <= upto */
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (c->w_chain[mid] < ch || (c->w_chain[mid] == ch && c->w_place[mid] <= upto))
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    assert(lo > 0 && c->w_chain[lo - 1] == ch);
-    return precede(d, c->w_node[lo - 1], ob);
+    /* The last writer of the chain whose place is not after `upto` stands right before i. */
+    SEARCH_FIRST(uint32_t, i, 0, n,
+                 c->w_chain[i] > ch || (c->w_chain[i] == ch && c->w_place[i] > upto));
+    assert(i > 0 && c->w_chain[i - 1] == ch);
+    return precede(d, c->w_node[i - 1], ob);
 }
 
 static bool causal_key(deriver *d, causal *c, key_id k, uint32_t lo)
@@ -353,6 +358,7 @@ static bool causal_key(deriver *d, causal *c, key_id k, uint32_t lo)
             __builtin_prefetch(&g->ob_node[c->by_key[i + 2 * AHEAD]]);
         }
         if ((t1 >= RF_LAST && t1 != RF_INIT) || (w->out && w->out[t3])) continue;
+        assert(t1 == RF_INIT || (c->index[t1] < n && c->w_node[c->index[t1]] == t1));
         const uint32_t *row = c->clock + (size_t)t3 * BLOCK;
         const uint32_t *unseen = c->unseen + (size_t)(t1 == RF_INIT ? n : c->index[t1]) * BLOCK;
         uint32_t any = 0;

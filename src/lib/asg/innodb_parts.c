@@ -1,7 +1,7 @@
 /*
  * innodb_parts.c - the semantic graph of InnoDB's repeatable read (levels.md MDB-1).
  *
- * A transaction is its snapshot, which all plain reads share, and behind it its current statements:
+ * A transaction is its snapshot, which all plain reads share, and after it its current statements:
  * locking reads and writes, each at a place of its own (apart) or all at one (tight: locks are held
  * to the commit).  What is installed, what is internal and what explains a read was settled on the
  * whole transactions; here everything only moves to the part that did it.  A version belongs to the
@@ -24,6 +24,8 @@ typedef struct maker {
 /* Where in node v operation o stands: 0 is the snapshot. */
 static uint64_t place(const maker *k, node_id v, op_id o, bool current)
 {
+    assert(!current ||
+           (o >= k->g->h->txn_op[k->g->node_txn[v]] && o < k->g->h->txn_op[k->g->node_txn[v] + 1]));
     uint64_t at = !current   ? 0
                   : k->tight ? 1
                              : (uint64_t)o - k->g->h->txn_op[k->g->node_txn[v]] + 1;
@@ -89,6 +91,7 @@ static void number_nodes(maker *k, const uint64_t *inst_at, const uint32_t *inst
         }
         guard_tick(m->guard);
     }
+    assert(i == g->insts && o == g->obs && s->nodes >= g->nodes && s->nodes < most);
     s->inst_first[s->nodes] = (uint32_t)g->insts;
     s->ob_first[s->nodes] = (uint32_t)g->obs;
     mem_put(m, last);
@@ -97,7 +100,11 @@ static void number_nodes(maker *k, const uint64_t *inst_at, const uint32_t *inst
 /* The part of v that installs k. */
 static node_id writing_part(const maker *k, node_id v, key_id key)
 {
-    return k->s->inst_node[k->inst_fresh[asg_install(k->g, v, key)]];
+    uint32_t inst = asg_install(k->g, v, key);
+    assert(inst != NO_ID && k->inst_fresh[inst] < k->s->insts);
+    node_id part = k->s->inst_node[k->inst_fresh[inst]];
+    assert(k->s->whole[part] == v);
+    return part;
 }
 
 static void move_installs(maker *k, const uint32_t *by)
@@ -126,6 +133,8 @@ static void move_reads(maker *k, const uint32_t *by)
         s->ob_flags[i] = g->ob_flags[ob];
         s->ob_inst[i] = rf < RF_LAST ? k->inst_fresh[g->ob_inst[ob]] : NO_ID;
         s->ob_rf[i] = rf < RF_LAST ? s->inst_node[s->ob_inst[i]] : rf;
+        assert(s->whole[s->ob_node[i]] == g->ob_node[ob]);
+        assert(rf >= RF_LAST || s->inst_key[s->ob_inst[i]] == s->ob_key[i]);
         if (own != NO_ID && s->inst_node[k->inst_fresh[own]] < s->ob_node[i])
             s->ob_flags[i] |= OB_OWN;
     }

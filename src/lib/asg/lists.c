@@ -13,7 +13,7 @@
 #include <assert.h>
 
 #include "asg/asg.h"
-#include "base/hash.h"
+#include "base/map.h"
 #include "opt/anomaly.h"
 
 typedef struct elem { /* one append, or one element of the initial list */
@@ -29,12 +29,11 @@ typedef struct lists {
     uint32_t *app_node;
     uint32_t *ob_first, *ob_index; /* obligations by key */
     VEC(elem) elems;               /* of the current key */
-    uint32_t *slot;                /* value -> index + 1 */
-    size_t mask, cap;
-    VEC(node_id) chain; /* writers in the observed order */
-    uint32_t *stamp;    /* per node: key + 1 if in the observed order */
-    uint64_t *aborted;  /* what aborted transactions wrote: op + 1; made on demand */
-    size_t aborted_mask;
+    id_map elem_of;                /* value -> its index in elems */
+    VEC(node_id) chain;            /* writers in the observed order */
+    uint32_t *stamp;               /* per node: key + 1 if in the observed order */
+    id_map aborted;   /* what aborted transactions wrote: (key, value) -> the first operation */
+    bool has_aborted; /* it is made on demand, and has been */
 } lists;
 
 static atom list_atom(const history *h, value_id v)
@@ -44,10 +43,9 @@ static atom list_atom(const history *h, value_id v)
 
 static uint32_t find_elem(const lists *l, value_id v)
 {
-    size_t at = (size_t)hash_u64(v) & l->mask;
-    for (; l->slot[at]; at = (at + 1) & l->mask)
-        if (l->elems.at[l->slot[at] - 1].value == v) return l->slot[at] - 1;
-    return NO_ID;
+    uint32_t i = id_map_get(&l->elem_of, v);
+    assert(i == NO_ID || (i < l->elems.n && l->elems.at[i].value == v));
+    return i;
 }
 
 /* Loads the key's appends; false if it is wild. */
@@ -69,26 +67,19 @@ static bool load_key(lists *l, key_id k)
         size_t n = l->elems.n;
         uint32_t index = n && l->elems.at[n - 1].node == v ? l->elems.at[n - 1].index + 1 : 0;
         if (index) l->elems.at[n - 1].last = false;
+        assert(v < g->nodes && (!n || l->elems.at[n - 1].node == RF_INIT ||
+                                l->elems.at[n - 1].node <= v)); /* so indices count up */
         elem e = {h->op_value[o], v, index, true};
         vec_push(g->m, &l->elems, e);
     }
     for (uint32_t i = g->kw_first[k]; i < g->kw_first[k + 1]; i++)
         if ((h->op_kind[g->inst_op[g->kw_inst[i]]] & OP_KIND_MASK) != OP_APPEND) return false;
     if (h->init_unknown) return false;
-    size_t need = 8;
-    while (need < 2 * l->elems.n) need *= 2;
-    if (need > l->cap) {
-        mem_put(g->m, l->slot);
-        l->slot = mem_array(g->m, uint32_t, need);
-        l->cap = need;
-    }
-    l->mask = need - 1;
-    memset(l->slot, 0, need * sizeof *l->slot);
-    for (size_t i = 0; i < l->elems.n; i++) {
-        if (find_elem(l, l->elems.at[i].value) != NO_ID) return false; /* repeated */
-        size_t at = (size_t)hash_u64(l->elems.at[i].value) & l->mask;
-        while (l->slot[at]) at = (at + 1) & l->mask;
-        l->slot[at] = (uint32_t)i + 1;
+    id_map_restart(g->m, &l->elem_of, l->elems.n);
+    for (uint32_t i = 0; i < l->elems.n; i++) {
+        uint32_t *at = id_map_at(g->m, &l->elem_of, l->elems.at[i].value);
+        if (*at != NO_ID) return false; /* repeated */
+        *at = i;
     }
     return true;
 }
@@ -135,38 +126,36 @@ static uint32_t own_suffix(const lists *l, uint32_t ob, atom seen)
             continue;
         if (h->elements.at[seen.as.offset + at++] != h->op_value[o]) return NO_ID;
     }
+    assert(at == seen.len);
     return own;
 }
 
-/* The aborted transaction that appended (wrote, deleted) x at k, or NO_ID. */
-static txn_id aborted_writer(lists *l, key_id k, value_id x)
+static void load_aborted(lists *l)
 {
     asg *g = l->g;
     const history *h = g->h;
-    if (!l->aborted) {
-        size_t n = 64, ops = 0;
-        for (size_t t = 0; t < h->txns; t++)
-            if (txn_status_of(h, (txn_id)t) == TXN_ABORTED) ops += h->txn_op[t + 1] - h->txn_op[t];
-        while (n < 2 * ops) n *= 2;
-        l->aborted = mem_array0(g->m, uint64_t, n);
-        l->aborted_mask = n - 1;
-        for (size_t t = 0; t < h->txns; t++) {
-            if (txn_status_of(h, (txn_id)t) != TXN_ABORTED) continue;
-            for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
-                unsigned kind = h->op_kind[o] & OP_KIND_MASK;
-                if (h->op_kind[o] & OP_FAILED || kind == OP_READ || kind >= OP_SCAN) continue;
-                size_t at = (size_t)hash_pair(h->op_key[o], h->op_value[o]) & l->aborted_mask;
-                while (l->aborted[at]) at = (at + 1) & l->aborted_mask;
-                l->aborted[at] = (uint64_t)o + 1;
-            }
+    for (size_t t = 0; t < h->txns; t++) {
+        if (txn_status_of(h, (txn_id)t) != TXN_ABORTED) continue;
+        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
+            unsigned kind = h->op_kind[o] & OP_KIND_MASK;
+            if (h->op_kind[o] & OP_FAILED || kind == OP_READ || kind >= OP_SCAN) continue;
+            uint32_t *at = id_map_at(g->m, &l->aborted, map_pair(h->op_key[o], h->op_value[o]));
+            if (*at == NO_ID) *at = o;
         }
     }
-    size_t at = (size_t)hash_pair(k, x) & l->aborted_mask;
-    for (; l->aborted[at]; at = (at + 1) & l->aborted_mask) {
-        op_id o = (op_id)(l->aborted[at] - 1);
-        if (h->op_key[o] == k && h->op_value[o] == x) return txn_of_op(h, o);
-    }
-    return NO_ID;
+    l->has_aborted = true;
+}
+
+/* The first aborted transaction that appended, wrote or deleted x at k, or NO_ID. */
+static txn_id aborted_writer(lists *l, key_id k, value_id x)
+{
+    static_assert(NO_ID == MAP_NONE, "a pair that is not in the map has no operation");
+    const history *h = l->g->h;
+    if (!l->has_aborted) load_aborted(l);
+    op_id o = id_map_get(&l->aborted, map_pair(k, x));
+    if (o == NO_ID) return NO_ID;
+    assert(h->op_key[o] == k && h->op_value[o] == x);
+    return txn_of_op(h, o);
 }
 
 /* A read of x (an element, a scalar, or nothing at all) that no transaction of the graph wrote. */
@@ -206,6 +195,7 @@ static bool resolve_list(lists *l, uint32_t ob)
     node_id v = g->ob_node[ob];
     atom seen = list_atom(h, g->ob_value[ob]);
     bool sure = asg_in(g, v);
+    assert(g->list_key[k] == 1 && g->ob_flags[ob] & OB_LIST);
     g->ob_rf[ob] = RF_NONE;
     if (seen.kind != ATOM_LIST) {
         if (sure) blame(l, ob, g->ob_value[ob]);
@@ -247,6 +237,7 @@ static bool resolve_list(lists *l, uint32_t ob)
         return true;
     }
     const elem *last = &l->elems.at[find_elem(l, e[external - 1])];
+    assert(last->node != v); /* else the read would be one of the future */
     if (!last->last) {
         bool initial = last->node == RF_INIT; /* only a part of the initial list */
         if (sure)
@@ -276,6 +267,7 @@ static bool cut_blocks(lists *l, uint32_t ob, key_id k)
     l->chain.n = 0;
     uint32_t init_len = list_atom(h, h->key_init[k]).len;
     for (uint32_t i = 0; i < a.len; i++) {
+        assert(find_elem(l, e[i]) != NO_ID); /* resolve_list found them all */
         const elem *x = &l->elems.at[find_elem(l, e[i])];
         bool starts = x->index == 0;
         if (x->node == RF_INIT) {
@@ -333,6 +325,7 @@ static void order_key(lists *l, key_id k)
         }
         for (size_t i = 1; i < l->chain.n; i++)
             asg_add_edge(g, l->chain.at[i - 1], l->chain.at[i], EDGE_WW, k, longest);
+        assert(l->chain.n <= g->kw_first[k + 1] - g->kw_first[k]);
         if (l->chain.n) tail = l->chain.at[l->chain.n - 1];
     }
     if (tail == NO_ID) return;
@@ -342,7 +335,7 @@ static void order_key(lists *l, key_id k)
     }
 }
 
-/* --- who must have committed --------------------------------------------------------------- */
+/* --- transactions that must have committed ------------------------------------------------- */
 
 /* An unknown transaction is forced if a read of one that takes part has it as the only candidate
    (register), or shows one of its elements (list): levels.md H-3. */
@@ -352,27 +345,17 @@ static void force(asg *g, lists *l)
     g->forced = mem_array(g->m, uint8_t, (size_t)g->nodes + 1);
     for (node_id v = 0; v < g->nodes; v++) g->forced[v] = !g->maybe[v];
     if (!g->unknown) return;
-    /* element -> appender over all list keys, for transactions of unknown outcome only */
-    typedef struct pair {
-        key_id key;
-        value_id value;
-        node_id node;
-    } pair;
-    VEC(pair) p = {0};
-    for (size_t k = 0; l && k < history_keys(h); k++)
+    /* (key, element) -> its appender, if that is a transaction of unknown outcome.  There is only
+       one, because a key with repeated elements is wild. */
+    id_map appender = {0};
+    for (key_id k = 0; l && k < history_keys(h); k++)
         for (uint32_t i = l->app_first[k]; i < l->app_first[k + 1]; i++) {
             op_id o = l->app_op[i];
-            pair x = {(key_id)k, h->op_value[o], l->app_node[o]};
-            if (g->maybe[x.node] && g->list_key[k] == 1) vec_push(g->m, &p, x);
+            if (!g->maybe[l->app_node[o]] || g->list_key[k] != 1) continue;
+            uint32_t *at = id_map_at(g->m, &appender, map_pair(k, h->op_value[o]));
+            assert(*at == NO_ID);
+            *at = l->app_node[o];
         }
-    size_t n = 64;
-    while (n < 2 * p.n) n *= 2;
-    uint32_t *slot = mem_array0(g->m, uint32_t, n);
-    for (size_t i = 0; i < p.n; i++) {
-        size_t at = (size_t)hash_pair(p.at[i].key, p.at[i].value) & (n - 1);
-        while (slot[at]) at = (at + 1) & (n - 1);
-        slot[at] = (uint32_t)i + 1;
-    }
     VEC(node_id) work = {0};
     for (node_id v = 0; v < g->nodes; v++)
         if (g->forced[v]) vec_push(g->m, &work, v);
@@ -389,20 +372,16 @@ static void force(asg *g, lists *l)
             if (a.kind != ATOM_LIST) continue;
             for (uint32_t i = 0; i < a.len; i++) {
                 value_id e = h->elements.at[a.as.offset + i];
-                size_t at = (size_t)hash_pair(g->ob_key[ob], e) & (n - 1);
-                for (; slot[at]; at = (at + 1) & (n - 1)) {
-                    const pair *x = &p.at[slot[at] - 1];
-                    if (x->key != g->ob_key[ob] || x->value != e || g->forced[x->node]) continue;
-                    g->forced[x->node] = 1;
-                    vec_push(g->m, &work, x->node);
-                }
+                node_id u = id_map_get(&appender, map_pair(g->ob_key[ob], e));
+                if (u == NO_ID || g->forced[u]) continue;
+                g->forced[u] = 1;
+                vec_push(g->m, &work, u);
             }
         }
         guard_tick(g->m->guard);
     }
-    vec_free(g->m, &p);
     vec_free(g->m, &work);
-    mem_put(g->m, slot);
+    id_map_free(g->m, &appender);
 }
 
 /* A list read by a transaction that may or may not have committed: only the search can tell
@@ -442,14 +421,15 @@ static bool load_appends(asg *g, lists *l)
     return true;
 }
 
-/* Faults that were found before it was known who must have committed: those of the others only
-   say that they did not commit. */
+/* Some faults were found before it was known which transactions must have committed.  A fault of
+   any other transaction only says that this one did not commit. */
 static void drop_unsure_faults(asg *g)
 {
     size_t kept = 0;
     g->garbage = false;
     for (size_t i = 0; i < g->faults.n; i++) {
         fault f = g->faults.at[i];
+        assert(f.node < g->nodes && kept <= i);
         if (!asg_in(g, f.node)) {
             g->barred[f.node] = 1;
             continue;
@@ -489,9 +469,9 @@ void asg_lists(asg *g)
     }
     vec_free(g->m, &l.elems);
     vec_free(g->m, &l.chain);
-    mem_put(g->m, l.slot);
+    id_map_free(g->m, &l.elem_of);
     mem_put(g->m, l.stamp);
-    mem_put(g->m, l.aborted);
+    id_map_free(g->m, &l.aborted);
     mem_put(g->m, l.ob_index);
     mem_put(g->m, l.ob_first);
     mem_put(g->m, l.app_first);
@@ -541,8 +521,8 @@ bool asg_list_orders(asg *g, size_t *fault_at)
         guard_tick(g->m->guard);
     }
     vec_free(g->m, &l.elems);
-    mem_put(g->m, l.aborted);
-    mem_put(g->m, l.slot);
+    id_map_free(g->m, &l.aborted);
+    id_map_free(g->m, &l.elem_of);
     mem_put(g->m, l.ob_index);
     mem_put(g->m, l.ob_first);
     mem_put(g->m, l.app_first);

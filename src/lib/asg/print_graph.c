@@ -8,6 +8,8 @@
  */
 #include "asg/print_graph.h"
 
+#include <assert.h>
+
 #include "opt/anomaly.h"
 
 void print_txn(const asg *g, node_id v, strbuf *b)
@@ -22,6 +24,7 @@ void print_key(const asg *g, key_id k, strbuf *b)
 
 void print_source(const asg *g, uint32_t w, strbuf *b)
 {
+    assert(w < g->nodes || w == RF_INIT || w == RF_NONE || w == RF_OPEN);
     if (w < RF_LAST)
         print_txn(g, w, b);
     else
@@ -38,6 +41,7 @@ static void print_value(const asg *g, key_id k, value_id x, strbuf *b)
 
 static void print_op(const asg *g, node_id v, op_id o, strbuf *b)
 {
+    assert(o >= g->h->txn_op[g->node_txn[v]] && o < g->h->txn_op[g->node_txn[v] + 1]);
     strbuf_str(b, " at ");
     strbuf_u64(b, o - g->h->txn_op[g->node_txn[v]]);
 }
@@ -69,14 +73,13 @@ static void print_node(const asg *g, node_id v, printer *d)
     printer_line(d);
 }
 
-static void print_obligation(const asg *g, uint32_t ob, size_t *open, printer *d)
+static void print_obligation(const asg *g, uint32_t ob, uint32_t open, printer *d)
 {
     strbuf_str(&d->text, "read ");
     print_read(g, ob, &d->text);
-    while (*open < g->open.n && g->open.at[*open] < ob) ++*open;
-    if (g->ob_rf[ob] == RF_OPEN && *open < g->open.n && g->open.at[*open] == ob) {
+    if (g->ob_rf[ob] == RF_OPEN && open != NO_ID) {
         strbuf_str(&d->text, " from one of");
-        for (uint32_t i = g->cand_first.at[*open]; i < g->cand_first.at[*open + 1]; i++) {
+        for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
             strbuf_char(&d->text, ' ');
             print_source(g, g->cand.at[i], &d->text);
         }
@@ -130,7 +133,7 @@ void asg_print(const asg *g, printer *d)
         strbuf_str(&d->text, " open");
         printer_line(d);
     }
-    size_t open = 0;
+    uint32_t *open_of = asg_open_of(g);
     for (node_id v = 0; v < g->nodes; v++) {
         print_node(g, v, d);
         for (uint32_t i = g->inst_first[v]; i < g->inst_first[v + 1]; i++) {
@@ -141,8 +144,9 @@ void asg_print(const asg *g, printer *d)
             printer_line(d);
         }
         for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++)
-            print_obligation(g, ob, &open, d);
+            print_obligation(g, ob, open_of[ob], d);
     }
+    mem_put(g->m, open_of);
     for (size_t i = 0; i < g->extra.n; i++) print_edge(g, &g->extra.at[i], d);
     for (size_t i = 0; i < g->faults.n; i++) print_fault(g, &g->faults.at[i], d);
 }

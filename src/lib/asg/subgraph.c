@@ -15,21 +15,21 @@ typedef struct maker {
     asg *part;
     const node_id *fresh; /* per node of g: its number in the part, or NO_ID */
     uint32_t *ob_fresh;   /* per obligation of g, from ob_base on */
-    size_t open;          /* next of g->open to look at */
+    uint32_t *open_of;    /* per obligation of g: its index in g->open, or NO_ID */
 } maker;
 
-/* Can the read have seen only members of the part?  *open: its index in g->open, or NO_ID. */
-static bool within(maker *k, uint32_t ob, uint32_t *open)
+/* Can the read have seen only members of the part?  Sets *open to its index in g->open, or to
+   NO_ID. */
+static bool within(const maker *k, uint32_t ob, uint32_t *open)
 {
     const asg *g = k->g;
     uint32_t rf = g->ob_rf[ob];
     *open = NO_ID;
     if (rf == RF_INIT) return true;
     if (rf < RF_LAST) return k->fresh[rf] != NO_ID;
-    while (k->open < g->open.n && g->open.at[k->open] < ob) k->open++;
-    if (rf != RF_OPEN || k->open == g->open.n || g->open.at[k->open] != ob) return false;
+    if (rf != RF_OPEN || k->open_of[ob] == NO_ID) return false;
     if (g->ob_flags[ob] & OB_LIST) return false;
-    *open = (uint32_t)k->open;
+    *open = k->open_of[ob];
     for (uint32_t i = g->cand_first.at[*open]; i < g->cand_first.at[*open + 1]; i++)
         if (g->cand.at[i] < RF_LAST && k->fresh[g->cand.at[i]] == NO_ID) return false;
     return true;
@@ -39,6 +39,7 @@ static void keep_read(maker *k, uint32_t ob, uint32_t open, node_id v)
 {
     const asg *g = k->g;
     asg *p = k->part;
+    assert(p->obs < p->ob_cap && v < p->nodes);
     uint32_t at = (uint32_t)p->obs++, rf = g->ob_rf[ob];
     k->ob_fresh[ob] = at;
     p->ob_key[at] = g->ob_key[ob];
@@ -50,6 +51,7 @@ static void keep_read(maker *k, uint32_t ob, uint32_t open, node_id v)
     p->ob_inst[at] = NO_ID;
     if (rf < RF_LAST)
         p->ob_inst[at] = p->inst_first[k->fresh[rf]] + g->ob_inst[ob] - g->inst_first[rf];
+    assert(rf >= RF_LAST || p->inst_key[p->ob_inst[at]] == p->ob_key[at]);
     if (open == NO_ID) return;
     vec_push(p->m, &p->open, at);
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
@@ -73,6 +75,7 @@ static void keep_installs(maker *k, const node_id *nodes)
             p->inst_node[n] = v;
         }
     }
+    assert(n == p->inst_cap);
     p->inst_first[p->nodes] = (uint32_t)n;
     p->insts = n;
 }
@@ -111,6 +114,7 @@ void asg_part(asg *p, const asg *g, const node_id *nodes, uint32_t n, const node
     p->ob_inst = mem_array(m, uint32_t, obs + 1);
     vec_push(m, &p->cand_first, 0);
     maker k = {.g = g, .part = p, .fresh = fresh};
+    k.open_of = asg_open_of(g);
     k.ob_fresh = mem_array(m, uint32_t, g->obs + 1);
     memset(k.ob_fresh, 0xff, (g->obs + 1) * sizeof *k.ob_fresh);
     keep_installs(&k, nodes);
@@ -118,6 +122,7 @@ void asg_part(asg *p, const asg *g, const node_id *nodes, uint32_t n, const node
     for (node_id v = 0; v < n; v++) {
         node_id whole = nodes[v];
         assert(asg_in(g, whole) && (!v || nodes[v - 1] < whole));
+        assert(fresh[whole] == v);
         txn_id t = g->node_txn[whole];
         bool same = last != NO_ID && h->txn_session[p->node_txn[last]] == h->txn_session[t];
         p->node_txn[v] = t;
@@ -142,9 +147,11 @@ void asg_part(asg *p, const asg *g, const node_id *nodes, uint32_t n, const node
         const edge *e = &g->extra.at[i];
         if (fresh[e->from] == NO_ID || fresh[e->to] == NO_ID) continue;
         uint32_t ob = e->ob == NO_ID ? NO_ID : k.ob_fresh[e->ob];
-        if (e->ob != NO_ID && ob == NO_ID) continue; /* its reason is not here */
+        if (e->ob != NO_ID && ob == NO_ID) continue; /* the read that shows it is not here */
         asg_add_edge(p, fresh[e->from], fresh[e->to], (enum edge_kind)e->kind, e->key, ob);
     }
     p->base_extra = p->extra.n;
+    assert(p->cand_first.n == p->open.n + 1 && p->cand_first.at[p->open.n] == p->cand.n);
+    mem_put(m, k.open_of);
     mem_put(m, k.ob_fresh);
 }

@@ -398,12 +398,8 @@ void lazy_index_open(lazy *z)
 {
     asg *g = z->g;
     if (!g->open.n) return;
-    z->open_of = mem_array(z->m, uint32_t, g->obs + 1);
-    memset(z->open_of, 0xff, (g->obs + 1) * sizeof *z->open_of);
-    for (uint32_t i = 0; i < g->open.n; i++) {
-        assert(g->open.at[i] < g->obs && z->open_of[g->open.at[i]] == NONE);
-        z->open_of[g->open.at[i]] = i;
-    }
+    static_assert(NONE == NO_ID, "asg_open_of marks what is not open with NO_ID");
+    z->open_of = asg_open_of(g);
     z->cand_var = mem_array(z->m, uint32_t, g->cand.n + 1);
     z->chosen_clause = mem_array0(z->m, uint8_t, g->open.n + 1);
 }

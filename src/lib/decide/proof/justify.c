@@ -25,11 +25,7 @@ justify *justify_new(order_problem *p)
     j->m = p->m;
     vec_push(j->m, &j->clause, 0);
     vec_reserve(j->m, &j->pool, 1); /* slices of length 0 have a place to point to */
-    if (j->g->open.n) {
-        j->open_of = mem_array(j->m, uint32_t, j->g->obs + 1);
-        memset(j->open_of, 0xff, (j->g->obs + 1) * sizeof *j->open_of);
-        for (uint32_t i = 0; i < j->g->open.n; i++) j->open_of[j->g->open.at[i]] = i;
-    }
+    if (j->g->open.n) j->open_of = asg_open_of(j->g);
     return j;
 }
 

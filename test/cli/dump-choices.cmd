@@ -1,0 +1,1 @@
+"$RATEL" check -q --dump asg two-choices.jsonl
