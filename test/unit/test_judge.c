@@ -10,6 +10,7 @@
 #include "counter.h"
 #include "read_help.h"
 
+#include "verdict/survey.h"
 #include "verdict/verdict.h"
 
 #define HEAD "{\"ratel\":1,\"init\":{\"x\":0,\"y\":0}}\n"
@@ -168,6 +169,47 @@ TEST(steps_are_named)
         close_run(&r);
         history_free(h);
     }
+}
+
+static void learn(survey *s, const char *name, enum outcome outcome)
+{
+    level_ref level;
+    REQUIRE(level_named(&level, name));
+    survey_learn(s, &level, true, outcome);
+}
+
+/* What a limit left undecided may be violated: that a weaker level holds is no answer. */
+TEST(survey_does_not_choose_what_holds_while_others_are_undecided)
+{
+    survey s;
+    survey_begin(&s, false, true, true, 300);
+    learn(&s, "read-uncommitted", OUTCOME_HOLDS);
+    learn(&s, "serializable", OUTCOME_UNDECIDED);
+    EXPECT(survey_choice(&s) == LEVEL_RC || survey_choice(&s) == LEVEL_SER);
+    learn(&s, "read-committed", OUTCOME_VIOLATED);
+    EXPECT_EQ_INT(survey_choice(&s), LEVEL_RC);
+    survey_begin(&s, false, true, true, 300);
+    learn(&s, "serializable", OUTCOME_HOLDS);
+    EXPECT_EQ_INT(survey_choice(&s), LEVEL_SER);
+}
+
+/* The caller's limit is one for all levels, and no level may use all of it. */
+TEST(survey_shares_the_limit)
+{
+    survey s;
+    enum level_id level;
+    int64_t ms, sum = 0;
+    survey_begin(&s, false, true, true, 300);
+    while (survey_next(&s, &level, &ms)) {
+        EXPECT(ms > 0 && ms <= 100);
+        learn(&s, level_at(level)->name, OUTCOME_UNDECIDED);
+        survey_spent(&s, ms);
+        sum += ms;
+    }
+    EXPECT_EQ_INT(sum, 300);
+    survey_begin(&s, false, true, true, 0);
+    EXPECT(survey_next(&s, &level, &ms));
+    EXPECT_EQ_INT(ms, 0);
 }
 
 TEST_MAIN

@@ -1,6 +1,9 @@
 /*
  * api_survey.c - the entry points that choose a level and explain it: they put the questions of
  * verdict/survey.h to ratel_check, one after the other.
+ *
+ * A limit of the caller's is one limit for all of them together: each call gets what is left of it.
+ * Answers are kept, so that the level that is explained in the end is not decided a second time.
  */
 #include <string.h>
 
@@ -19,6 +22,9 @@ struct ratel_survey {
     mem_fn fn;
     void *ud;
     survey s;
+    int64_t limit_ms; /* the caller's; 0: none */
+    uint64_t since;
+    ratel_result *answers[LEVELS]; /* of the levels that were asked, by level; NULL: not asked */
     explained x;
     const char *instead_of;
     ratel_found found[LEVELS];
@@ -32,10 +38,35 @@ static void forget_explained(explained *x)
     memset(x, 0, sizeof *x);
 }
 
-static int explain_level(explained *x, ratel *r, const ratel_history *h, const char *level)
+/* Gives the next call what is left of the caller's limit, at least a millisecond: a call that is
+   made at all says `undecided`, and no limit at all would be the opposite. */
+static void limit_call(const ratel_survey *v, ratel *r, int64_t most_ms)
 {
-    int code = ratel_check(&x->result, r, h, level);
+    int64_t ms = most_ms;
+    if (v->limit_ms) {
+        int64_t left = v->limit_ms - (int64_t)((clock_now() - v->since) / 1000000);
+        if (left < 1) left = 1;
+        if (!ms || left < ms) ms = left;
+    }
+    r->values[API_OPTION_time] = ms;
+}
+
+static int explain_named(ratel_survey *v, explained *x, ratel *r, const ratel_history *h,
+                         const char *level)
+{
+    limit_call(v, r, 0);
+    int code = x->result ? RATEL_OK : ratel_check(&x->result, r, h, level);
+    limit_call(v, r, 0);
     return code ? code : ratel_explain(&x->why, r, h, x->result);
+}
+
+/* The level may have been answered before. */
+static int explain_level(ratel_survey *v, explained *x, ratel *r, const ratel_history *h,
+                         enum level_id level)
+{
+    x->result = v->answers[level];
+    v->answers[level] = NULL;
+    return explain_named(v, x, r, h, level_at(level)->name);
 }
 
 static void learn_from(survey *s, const ratel_result *a)
@@ -43,23 +74,16 @@ static void learn_from(survey *s, const ratel_result *a)
     survey_learn(s, &a->v.level, a->v.session_order, a->v.outcome);
 }
 
-/* A limit of the caller's counts for every level; without one, a level that is only told along gets
-   the survey's. */
-static int ask_level(survey *s, ratel *r, const ratel_history *h, enum level_id level, int64_t ms)
+static int ask_level(ratel_survey *v, ratel *r, const ratel_history *h, enum level_id level,
+                     int64_t ms)
 {
-    ratel_result *a;
-    int64_t *limit = &r->values[API_OPTION_time];
-    bool aside = ms && !*limit;
     uint64_t since = clock_now();
-    if (aside) *limit = ms;
-    int code = ratel_check(&a, r, h, level_at(level)->name);
-    if (aside) {
-        *limit = 0;
-        survey_spent(s, (int64_t)((clock_now() - since) / 1000000));
-    }
+    limit_call(v, r, ms);
+    int code = ratel_check(&v->answers[level], r, h, level_at(level)->name);
     if (code) return code;
-    learn_from(s, a);
-    ratel_result_free(a);
+    /* what is decided in full does not use up the time of what is told along */
+    if (ms) survey_spent(&v->s, (int64_t)((clock_now() - since) / 1000000));
+    learn_from(&v->s, v->answers[level]);
     return RATEL_OK;
 }
 
@@ -70,7 +94,7 @@ static int explain_stronger(ratel_survey *v, ratel *r, const ratel_history *h)
     enum level_id weakest = v->x.result->v.level.id, level;
     for (size_t i = 0; survey_stronger(&v->s, weakest, i, &level); i++) {
         explained y = {0};
-        int code = explain_level(&y, r, h, level_at(level)->name);
+        int code = explain_level(v, &y, r, h, level);
         if (!code && ratel_explanation_shown(y.why, NULL)) {
             forget_explained(&v->x);
             v->x = y;
@@ -90,13 +114,15 @@ static int run_survey(ratel_survey *v, ratel *r, const ratel_history *h, const c
     int64_t ms;
     int code = ratel_history_stat(&st, r, h);
     if (code) return code;
-    survey_begin(&v->s, st.with_times > 0, r->values[API_OPTION_session_order] != 0, !level);
-    if (level && (code = explain_level(&v->x, r, h, level)) != RATEL_OK) return code;
+    survey_begin(&v->s, st.with_times > 0, r->values[API_OPTION_session_order] != 0, !level,
+                 v->limit_ms);
+    if (level && (code = explain_named(v, &v->x, r, h, level)) != RATEL_OK) return code;
     if (level) learn_from(&v->s, v->x.result);
+    if (v->limit_ms) survey_spent(&v->s, (int64_t)((clock_now() - v->since) / 1000000));
     if (!st.txns) v->s.n = 0; /* nothing to ask about */
-    while (!code && survey_next(&v->s, &next, &ms)) code = ask_level(&v->s, r, h, next, ms);
+    while (!code && survey_next(&v->s, &next, &ms)) code = ask_level(v, r, h, next, ms);
     if (code || level) return code;
-    code = explain_level(&v->x, r, h, level_at(survey_choice(&v->s))->name);
+    code = explain_level(v, &v->x, r, h, survey_choice(&v->s));
     if (!code && v->x.result->v.outcome == OUTCOME_VIOLATED &&
         !ratel_explanation_shown(v->x.why, NULL))
         code = explain_stronger(v, r, h);
@@ -112,7 +138,10 @@ int ratel_survey_run(ratel_survey **out, ratel *r, const ratel_history *h, const
     memset(v, 0, sizeof *v);
     v->fn = r->fn;
     v->ud = r->ud;
+    v->limit_ms = r->values[API_OPTION_time];
+    v->since = clock_now();
     int code = run_survey(v, r, h, level);
+    r->values[API_OPTION_time] = v->limit_ms;
     if (code) {
         ratel_survey_free(v);
         return code;
@@ -151,5 +180,6 @@ void ratel_survey_free(ratel_survey *s)
 {
     if (!s) return;
     forget_explained(&s->x);
+    for (size_t i = 0; i < LEVELS; i++) ratel_result_free(s->answers[i]);
     s->fn(s->ud, s, sizeof *s, 0);
 }

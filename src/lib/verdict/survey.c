@@ -11,7 +11,8 @@
 
 /* The levels around the one that is explained are told along, not asked for: if the caller set no
    limit they share so many milliseconds, each may use a third of what is left, and what is not
-   decided by then is told as undecided. */
+   decided by then is told as undecided.  With a limit every level may use a third of what is left
+   of it: one that is hard must not keep the others from showing their violations. */
 #define ASIDE_MS 6000
 #define LEAST_MS 100
 
@@ -24,9 +25,13 @@ static bool follows(const survey *s, enum level_id a, enum level_id b)
     return level_implies(a, so, false, b, so, false);
 }
 
-void survey_begin(survey *s, bool times, bool session_order, bool choosing)
+void survey_begin(survey *s, bool times, bool session_order, bool choosing, int64_t limit_ms)
 {
-    *s = (survey){.session_order = session_order, .choosing = choosing, .aside_ms = ASIDE_MS};
+    assert(limit_ms >= 0);
+    *s = (survey){.session_order = session_order,
+                  .choosing = choosing,
+                  .limited = limit_ms > 0,
+                  .left_ms = limit_ms > 0 ? limit_ms : ASIDE_MS};
     for (size_t i = 0; i < LEVELS; i++) {
         const level_info *l = level_at(i);
         if (!l->decided || (level_needs_times(l) && !times)) continue;
@@ -70,11 +75,13 @@ static const surveyed *entry_of(const survey *s, enum level_id level)
 
 bool survey_next(const survey *s, enum level_id *level, int64_t *ms)
 {
-    *ms = s->aside_ms / 3 > LEAST_MS ? s->aside_ms / 3 : LEAST_MS;
+    if (s->limited && s->left_ms <= 0) return false;
+    *ms = s->left_ms / 3 > LEAST_MS ? s->left_ms / 3 : LEAST_MS;
+    if (s->limited && *ms > s->left_ms) *ms = s->left_ms;
     for (size_t i = 0; level_in_turn(level, TURN_EXPLAIN, i); i++) {
         const surveyed *x = entry_of(s, *level);
         if (!x || x->known) continue;
-        if (s->choosing && i < ASKED_IN_FULL) *ms = 0;
+        if (s->choosing && i < ASKED_IN_FULL && !s->limited) *ms = 0;
         return true;
     }
     for (size_t i = 0; i < s->n; i++)
@@ -88,7 +95,7 @@ bool survey_next(const survey *s, enum level_id *level, int64_t *ms)
 void survey_spent(survey *s, int64_t ms)
 {
     assert(ms >= 0);
-    s->aside_ms -= ms;
+    s->left_ms -= ms;
 }
 
 /* --- the choice ------------------------------------------------------------------------------- */
@@ -119,11 +126,26 @@ static bool extreme(const survey *s, size_t i, bool strongest)
     return true;
 }
 
+/* Might the level be violated, for all that was found out?  (Without a limit, those that are only
+   told along may stay undecided: nobody asked for them.) */
+static bool is_open(const survey *s, const surveyed *x)
+{
+    enum level_id full;
+    if (x->outcome != OUTCOME_UNDECIDED || s->limited) return x->outcome == OUTCOME_UNDECIDED;
+    for (size_t i = 0; i < ASKED_IN_FULL && level_in_turn(&full, TURN_EXPLAIN, i); i++)
+        if (x->level == full) return true;
+    return false;
+}
+
 enum level_id survey_choice(const survey *s)
 {
     size_t best = s->n;
     for (size_t i = 0; i < s->n; i++)
         if (eligible(&s->at[i], OUTCOME_VIOLATED) && extreme(s, i, false) &&
+            (best == s->n || rank(s->at[i].level) < rank(s->at[best].level)))
+            best = i;
+    for (size_t i = 0, none = best; i < s->n && none == s->n; i++)
+        if (is_open(s, &s->at[i]) &&
             (best == s->n || rank(s->at[i].level) < rank(s->at[best].level)))
             best = i;
     /* (of those that hold, the table's last: the serializable ones) */

@@ -22,23 +22,26 @@ typedef struct survey {
     size_t n;
     bool session_order; /* where a level leaves it open */
     bool choosing;      /* the level to be explained is chosen by the answers */
-    int64_t aside_ms;   /* left for levels that are only told along */
+    bool limited;       /* the caller set a limit, and left_ms is what is left of it */
+    int64_t left_ms;    /* left for all levels, or for those that are only told along */
 } survey;
 
 /* times: does the history have client times?  Levels that look at them are left out without.
-   choosing: nobody named the level to be explained. */
-void survey_begin(survey *s, bool times, bool session_order, bool choosing);
+   choosing: nobody named the level to be explained.  limit_ms: what the caller allows for
+   everything together; 0: no limit. */
+void survey_begin(survey *s, bool times, bool session_order, bool choosing, int64_t limit_ms);
 /* The answer for a level, which need not be one of the survey (realtime-X). */
 void survey_learn(survey *s, const level_ref *level, bool session_order, enum outcome outcome);
 
 /* The next level to ask, and within how many milliseconds; 0: as many as it takes.  False: all are
-   known. */
+   known, or the caller's limit is used up and the others stay undecided. */
 bool survey_next(const survey *s, enum level_id *level, int64_t *ms);
 /* The level of survey_next took so many. */
 void survey_spent(survey *s, int64_t ms);
 
-/* The level to explain: of the weakest that are violated the one that most people know; else the
-   strongest that holds; else serializable. */
+/* The level to explain: of the weakest that are violated the one that most people know; else, if
+   levels stayed undecided, the best known of those, since it may be violated; else the strongest
+   that holds; else serializable. */
 enum level_id survey_choice(const survey *s);
 /* The i-th violated level that is stronger than this one, the best known first; false: no more. */
 bool survey_stronger(const survey *s, enum level_id weakest, size_t i, enum level_id *out);

@@ -199,6 +199,9 @@ void stats_number(const args *a, const char *of, const char *what, uint64_t n);
 void stats_result(const args *a, const ratel_result *r);
 bool colour_wanted(const args *a, int fd);
 double seconds_since(uint64_t start);
+/* Leaves the context what is left of --time after `since`, for commands whose limit is one for
+   everything that they do. */
+void limit_rest(const args *a, uint64_t since);
 uint64_t now(void);
 uint64_t peak_rss_kib(void);
 /* A write callback onto a FILE. */

@@ -119,9 +119,11 @@ static int explain_history(args *a, const char *name, const char *format)
 {
     ratel_history *h;
     ratel_survey *s = NULL;
+    uint64_t start = now();
     int code = read_history(a, name, &h);
     if (a->shown) name = a->shown;
     if (code) return refuse(a, name, format, code);
+    limit_rest(a, start);
     code = ratel_survey_run(&s, a->context, h, a->value[O_LEVEL]);
     int status = code ? refuse(a, name, format, code) : write_explanation(a, s, name, format);
     ratel_survey_free(s);

@@ -22,6 +22,7 @@ typedef struct shrink {
     ratel_verdict verdict;
     char anomaly[64], reason[1024];
     ratel_shrunk shrunk;
+    uint64_t start; /* of the command: --time counts from here */
     double read, check, total;
 } shrink;
 
@@ -147,6 +148,7 @@ static int by_level(shrink *s)
     int code = ratel_check(&a, r, s->h, name);
     s->check = seconds_since(start);
     if (code) return code;
+    limit_rest(s->a, s->start);
     stats_result(s->a, a);
     s->verdict = ratel_result_verdict(a);
     s->session_order = ratel_result_session_order(a);
@@ -173,11 +175,12 @@ static int write_part(shrink *s, const char *to)
 
 static int shrink_file(shrink *s, const char *name, const char *to)
 {
-    uint64_t start = now();
+    uint64_t start = s->start = now();
     int code = read_history(s->a, name, &s->h), status;
     s->read = seconds_since(start);
     stats_seconds(s->a, "history", "read", s->read);
     if (code) return complain_about(s->a->context, name, code);
+    limit_rest(s->a, start);
     bool file = s->iso && !*synth_level_builtin(s->iso, s->number);
     code = file ? by_file(s) : by_level(s);
     s->total = seconds_since(start);

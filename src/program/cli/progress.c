@@ -105,6 +105,14 @@ uint64_t now(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* (--time was found to be a number when the options were applied) */
+void limit_rest(const args *a, uint64_t since)
+{
+    if (!a->value[O_TIME]) return;
+    double ms = (strtod(a->value[O_TIME], NULL) - seconds_since(since)) * 1000;
+    ratel_set(a->context, "time", ms < 1 ? 1 : (int64_t)ms);
+}
+
 double seconds_since(uint64_t start)
 {
     return (double)(now() - start) / 1e9;
