@@ -116,6 +116,8 @@ TEST(a_restarted_table_is_empty_and_clears_no_more_than_it_needs)
         id_map_restart(&p.m, &t, n);
         key_set_restart(&p.m, &s, n);
         id_index_restart(&p.m, &x, n);
+        EXPECT(!n || (key_set_enter(&s, 0) && !key_set_enter(&s, 0)));
+        key_set_restart(&p.m, &s, n);
         EXPECT(t.mask < 16 || t.mask < 4 * (size_t)n);
         for (uint32_t i = 0; i < 2 * n; i++) { /* twice what was promised */
             EXPECT_EQ_UINT(id_map_get(&t, i), MAP_NONE);

@@ -122,20 +122,27 @@ static inline bool key_set_has(const key_set *t, uint64_t key)
     return t->slot && t->slot[key_set_place(t, key)] == key;
 }
 
-/* True if the key is new. */
-static inline bool key_set_add(mem *m, key_set *t, uint64_t key)
+/* Enters a key for which there is room (restart, reserve); true if it is new. */
+static inline bool key_set_enter(key_set *t, uint64_t key)
 {
     if (!key) {
         bool fresh = !t->has_zero;
         t->has_zero = true;
         return fresh;
     }
-    if (2 * t->n >= t->mask) key_set_grow(m, t);
+    assert(t->slot && t->n <= t->mask / 2 + 1);
     size_t at = key_set_place(t, key);
     if (t->slot[at]) return false;
     t->slot[at] = key;
     t->n++;
     return true;
+}
+
+/* True if the key is new. */
+static inline bool key_set_add(mem *m, key_set *t, uint64_t key)
+{
+    if (2 * t->n >= t->mask) key_set_grow(m, t);
+    return key_set_enter(t, key);
 }
 
 /* --- ids by the caller's hash and equality ---------------------------------------------------- */

@@ -139,7 +139,9 @@ static uint64_t count_repeats(const value_id *value, size_t n, key_set *distinct
 {
     uint64_t repeats = 0;
     key_set_restart(m, distinct, n);
-    for (size_t i = 0; i < n; i++) repeats += !key_set_add(m, distinct, value[i]);
+    key_set here = *distinct; /* a copy stays in registers: every write of a history passes here */
+    for (size_t i = 0; i < n; i++) repeats += !key_set_enter(&here, value[i]);
+    *distinct = here;
     return repeats;
 }
 
