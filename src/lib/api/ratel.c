@@ -399,6 +399,7 @@ static void body_write(call *c)
     if (!wc->format->write)
         guard_fail(&c->guard, GUARD_UNSUPPORTED, "format %s is a directory: write it to a path",
                    wc->format->id);
+    if (wc->file.whole) write_refuse_loss(wc->h, wc->format, &wc->file.mem);
     wc->format->write(wc->h, &wc->out);
     sink_flush(&wc->out);
 }
@@ -430,6 +431,7 @@ static int do_write(const ratel_history *h, ratel *r, const char *format, const 
     mem_init(&work, r->fn, r->ud, &wc.c.guard);
     work.limit = api_memory(r);
     write_file_init(&wc.file, r->fn, r->ud, &wc.c.guard);
+    wc.file.whole = option(r, API_OPTION_whole) != 0;
     wc.out.lost_bits = 0; /* told also when a write to a path fails early */
     if (!path) sink_init(&wc.out, &work, &wc.c.guard, write, payload);
     int code = api_border(&wc.c, body_write);

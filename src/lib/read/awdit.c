@@ -137,7 +137,7 @@ void awdit_write(const history *h, sink *out)
             txn_id t = h->sess_txn[j];
             bool in_transaction = false;
             if (plain_status(&pl, t) != TXN_COMMITTED) {
-                sink_lose(out, LOST_ABORTED);
+                sink_lose_txn(out, h, t, LOST_ABORTED);
                 continue;
             }
             for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {

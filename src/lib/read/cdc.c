@@ -373,10 +373,10 @@ void cdc_write(const history *h, sink *out)
     for (txn_id t = 0; t < h->txns; t++) {
         if (!has_our_label(h, t)) sink_lose(out, LOST_LABELS);
         for (op_id o = h->txn_op[t + 1]; o-- > h->txn_op[t];) {
-            if (op_kind_of(h, o) == OP_READ) sink_lose(out, LOST_READS);
-            if (op_kind_of(h, o) > OP_DELETE) sink_lose(out, LOST_RANGES);
+            if (op_kind_of(h, o) == OP_READ) sink_lose_op(out, LOST_READS);
+            if (op_kind_of(h, o) > OP_DELETE) sink_lose_op(out, LOST_RANGES);
             if (!goes_in(h, t, o)) {
-                if (op_kind_of(h, o) == OP_WRITE) sink_lose(out, LOST_REGISTERS);
+                if (op_kind_of(h, o) == OP_WRITE) sink_lose_op(out, LOST_REGISTERS);
                 continue;
             }
             if (last[h->op_key[o]] == t + 1) continue; /* overwritten by its own transaction */
@@ -396,7 +396,7 @@ void cdc_write(const history *h, sink *out)
         /* A version has one name, so a value that is written twice to a key cannot be certified: a
            delete after the first, for one. */
         if (!key_set_add(out->mem, &named, map_pair(k, h->op_value[all.at[i].op]))) {
-            sink_lose(out, LOST_REGISTERS);
+            sink_lose_op(out, LOST_REGISTERS);
             continue;
         }
         strbuf_str(&out->buf, first ? "\n" : ",\n");

@@ -308,6 +308,8 @@ static plan *make_plan(const history *h, sink *out)
         ~((uint64_t)1 << LOST_NULLS | (uint64_t)1 << LOST_DELETES | (uint64_t)1 << LOST_VALUES |
           (uint64_t)1 << LOST_TIMES | (uint64_t)1 << LOST_INIT | (uint64_t)1 << LOST_UNKNOWN);
     out->lost_bits |= told;
+    sink_keep_ops(out, LOST_NULLS);
+    sink_keep_ops(out, LOST_DELETES);
     for (key_id k = 0; k < history_keys(h); k++)
         if (h->key_init[k] != VALUE_NULL) sink_lose(out, LOST_INIT);
     if (h->init_unknown) sink_lose(out, LOST_INIT);
@@ -317,7 +319,7 @@ static plan *make_plan(const history *h, sink *out)
         if (!plain_uint(label_atom(h, h->txn_label[t]), &v) || is_magic(v)) p->same_labels = false;
         unsigned both = TXN_HAS_BEGIN | TXN_HAS_END, flags = h->txn_flags[t];
         if ((flags & both) != both) p->stamped = false;
-        if (txn_status_of(h, t) == TXN_ABORTED) sink_lose(out, LOST_ABORTED);
+        if (txn_status_of(h, t) == TXN_ABORTED) sink_lose_txn(out, h, t, LOST_ABORTED);
     }
     if (!p->same_labels) sink_lose(out, LOST_LABELS);
     if (h->txn_times || h->txn_start_ts || h->txn_commit_ts ||
@@ -392,7 +394,10 @@ void cobra_write_member(const history *h, uint32_t session, sink *out)
         bool unknown = txn_status_of(h, t) == TXN_UNKNOWN;
         bool last = j + 1 == h->sess_first[session + 1]; /* there an outcome may be missing */
         if (unknown && !last) sink_lose(out, LOST_UNKNOWN);
-        if (plain_status(&p->base, t) == TXN_ABORTED && !(unknown && last)) continue;
+        if (plain_status(&p->base, t) == TXN_ABORTED && !(unknown && last)) {
+            if (unknown) sink_lose_txn(out, h, t, LOST_UNKNOWN);
+            continue;
+        }
         strbuf_char(&out->buf, 'S');
         put(out, txn_number(p, h, t));
         if (p->stamped) put(out, (uint64_t)h->txn_begin[t]);

@@ -427,6 +427,38 @@ void sink_flush(sink *s)
     s->buf.n = 0;
 }
 
+void sink_lose_op(sink *s, enum lost_bit b)
+{
+    sink_lose(s, b);
+    if (!s->lost_ops) s->lost_ops = mem_array0(s->mem, uint64_t, LOST_COUNT);
+    s->lost_ops[b]++;
+}
+
+void sink_lose_txn(sink *s, const history *h, txn_id t, enum lost_bit b)
+{
+    sink_lose(s, b);
+    if (h->txn_op[t] < h->txn_op[t + 1]) sink_lose_op(s, b);
+}
+
+void sink_keep_ops(sink *s, enum lost_bit b)
+{
+    if (s->lost_ops) s->lost_ops[b] = 0;
+}
+
+void sink_refuse_loss(const sink *s, const char *format)
+{
+    strbuf text;
+    strbuf_init(&text, s->mem);
+    for (unsigned b = 0; b < LOST_COUNT && s->lost_ops; b++) {
+        if (!s->lost_ops[b]) continue;
+        strbuf_printf(&text, "%s%s (%llu)", text.n ? ", " : "", lost_text((enum lost_bit)b),
+                      (unsigned long long)s->lost_ops[b]);
+    }
+    if (text.n)
+        guard_fail(s->guard, GUARD_UNSUPPORTED, "the format %s cannot hold these operations: %s",
+                   format, strbuf_cstr(&text));
+}
+
 const char *lost_text(enum lost_bit b)
 {
     static const char *const texts[] = {

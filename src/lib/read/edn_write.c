@@ -340,7 +340,7 @@ static bool holds(edn_writer *w, op_id o, enum txn_status status)
         if (either || w->kind == EITHER || list == (w->kind == LIST_APPEND)) return true;
         lost = list ? LOST_LISTS : LOST_REGISTERS;
     }
-    sink_lose(w->out, lost);
+    sink_lose_op(w->out, lost);
     return false;
 }
 

@@ -366,17 +366,34 @@ static void take_name(write_file *w, const char *path)
     w->members.n = 0;
 }
 
+static int discard(const void *buf, size_t n, void *payload)
+{
+    (void)buf, (void)n, (void)payload;
+    return 0;
+}
+
+void write_refuse_loss(const history *h, const read_format *format, mem *m)
+{
+    sink dry;
+    sink_init(&dry, m, m->guard, discard, NULL);
+    format->write(h, &dry);
+    sink_refuse_loss(&dry, format->id);
+    strbuf_free(&dry.buf);
+}
+
 static void write_single(write_file *w, const history *h, const read_format *format,
                          const char *path)
 {
     bool standard = !strcmp(path, "-");
     int error = standard ? 0 : replace_open(&w->file, path);
     if (error) fail_errno(w->mem.guard, error);
+    if (w->whole && (standard || w->file.straight)) write_refuse_loss(h, format, &w->mem);
     w->owned = false;
     w->fd = standard ? STDOUT_FILENO : w->file.fd;
     deflate_wrap(&w->out, path);
     format->write(h, &w->out);
     finish(w);
+    if (w->whole) sink_refuse_loss(&w->out, format->id);
     if (!standard && (error = replace_finish(&w->file)) != 0) fail_errno(w->mem.guard, error);
 }
 
@@ -434,6 +451,7 @@ static void write_members(write_file *w, const history *h, const read_format *fo
         format->write_member(h, i, &w->out);
         finish(w);
     }
+    if (w->whole) sink_refuse_loss(&w->out, format->id);
     take_name(w, final); /* over an empty directory, but never over one with files */
 }
 

@@ -205,7 +205,7 @@ static void survey(plain *p)
             enum fate f = fate(p, o, &why);
             if (h->op_kind[o] & (OP_LOCK | OP_TOMB | OP_ATTR)) sink_lose(p->out, LOST_ATTRS);
             if (f == FATE_LOST) {
-                sink_lose(p->out, why);
+                sink_lose_op(p->out, why);
                 continue;
             }
             bool write = (h->op_kind[o] & OP_KIND_MASK) == OP_WRITE;

@@ -29,9 +29,10 @@ typedef struct sink {
     void *payload;
     strbuf buf; /* flushed when it passes SINK_FLUSH */
     uint64_t lost_bits;
-    uint64_t flushed; /* bytes */
-    void *cache;      /* what a directory writer keeps from member to member, in mem */
-    void *deflater;   /* inflate.c's state if the output is compressed, else NULL */
+    uint64_t *lost_ops; /* how many operations, or transactions with some, by lost_bit; in mem */
+    uint64_t flushed;   /* bytes */
+    void *cache;        /* what a directory writer keeps from member to member, in mem */
+    void *deflater;     /* inflate.c's state if the output is compressed, else NULL */
 } sink;
 
 #define SINK_FLUSH ((size_t)1 << 16)
@@ -75,6 +76,14 @@ static inline void sink_lose(sink *s, enum lost_bit b)
 {
     s->lost_bits |= (uint64_t)1 << b;
 }
+/* The same of an operation that is left out, or of a transaction with its operations: losses that
+   sink_refuse_loss refuses. */
+void sink_lose_op(sink *s, enum lost_bit b);
+void sink_lose_txn(sink *s, const history *h, txn_id t, enum lost_bit b);
+/* What was noted of a kind of operation does not hold for this format. */
+void sink_keep_ops(sink *s, enum lost_bit b);
+/* Fails if an operation was left out. */
+void sink_refuse_loss(const sink *s, const char *format);
 const char *lost_text(enum lost_bit b);
 
 typedef struct read_format {

@@ -298,7 +298,7 @@ static void note_aborted(const history *h, const plain *pl, sink *out)
                 sink_lose(out, LOST_LABELS);
             if (seen++) sink_lose(out, LOST_ABORTED);
             for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++)
-                if (op_kind_of(h, o) == OP_READ) sink_lose(out, LOST_ABORTED);
+                if (op_kind_of(h, o) == OP_READ) sink_lose_op(out, LOST_ABORTED);
         }
         strbuf_free(&name);
     }

@@ -521,8 +521,8 @@ static bool put_op(timekiller_writer *w, op_id o, bool first)
                         : h->op_value[o] == VALUE_UNKNOWN       ? LOST_UNKNOWN_READS
                         : flags & (OP_LOCK | OP_TOMB | OP_ATTR) ? LOST_ATTRS
                                                                 : LOST_COUNT;
-    if (why != LOST_COUNT) sink_lose(w->out, why);
-    if (why != LOST_COUNT && why != LOST_ATTRS) return false;
+    if (why == LOST_ATTRS) sink_lose(w->out, why);
+    if (why != LOST_COUNT && why != LOST_ATTRS) return sink_lose_op(w->out, why), false;
     static const char *const names[] = {
         "{\"t\":\"r\",\"k\":", "{\"t\":\"w\",\"k\":", "{\"t\":\"w\",\"k\":", "{\"t\":\"a\",\"k\":"};
     if (!first) strbuf_char(b, ',');
@@ -587,7 +587,7 @@ static void note_losses(timekiller_writer *w)
         if (!known) sink_lose(w->out, LOST_EXTRAS);
     }
     for (txn_id t = 0; t < h->txns; t++) {
-        if (plain_status(&w->base, t) == TXN_ABORTED) sink_lose(w->out, LOST_ABORTED);
+        if (plain_status(&w->base, t) == TXN_ABORTED) sink_lose_txn(w->out, h, t, LOST_ABORTED);
         if (h->txn_flags[t] & (TXN_HAS_BEGIN | TXN_HAS_END | TXN_HAS_TIMES))
             sink_lose(w->out, LOST_TIMES);
     }
@@ -634,6 +634,7 @@ void timekiller_write(const history *h, sink *out)
     bool first = true;
     plain_open(&w.base, h, out, PLAIN_EMPTY);
     out->lost_bits = told | (out->lost_bits & (uint64_t)1 << LOST_UNKNOWN);
+    for (unsigned b = 0; b < LOST_COUNT; b++) sink_keep_ops(out, (enum lost_bit)b);
     choose_numbers(&w);
     note_losses(&w);
     strbuf_char(&out->buf, '[');

@@ -290,14 +290,15 @@ static uint64_t survey(veristrong_writer *w)
     for (txn_id t = 0; t < h->txns; t++) {
         uint64_t before = n;
         if (!is_written(w, t)) {
-            if (txn_status_of(h, t) == TXN_ABORTED) sink_lose(w->out, LOST_ABORTED);
+            bool aborted = txn_status_of(h, t) == TXN_ABORTED;
+            sink_lose_txn(w->out, h, t, aborted ? LOST_ABORTED : LOST_UNKNOWN);
             continue;
         }
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
             enum lost_bit why;
             if (h->op_kind[o] & (OP_LOCK | OP_TOMB | OP_ATTR)) sink_lose(w->out, LOST_ATTRS);
             if (!holds(w, o, &why)) {
-                sink_lose(w->out, why);
+                sink_lose_op(w->out, why);
                 continue;
             }
             n++;

@@ -598,11 +598,12 @@ static plan *make_plan(const history *h, sink *out)
     uint64_t told = out->lost_bits;
     plain_open(&p->base, h, out, PLAIN_EMPTY);
     out->lost_bits = told | (out->lost_bits & (uint64_t)1 << LOST_UNKNOWN);
+    for (unsigned b = 0; b < LOST_COUNT; b++) sink_keep_ops(out, (enum lost_bit)b);
     p->numbered = read_numbered(h);
     p->zero = unused(h, out->guard);
     for (txn_id t = 0; t < h->txns; t++) {
         unsigned flags = h->txn_flags[t];
-        if (plain_status(&p->base, t) == TXN_ABORTED) sink_lose(out, LOST_ABORTED);
+        if (plain_status(&p->base, t) == TXN_ABORTED) sink_lose_txn(out, h, t, LOST_ABORTED);
         if (flags & (TXN_HAS_BEGIN | TXN_HAS_END | TXN_HAS_START_TS | TXN_HAS_COMMIT_TS))
             sink_lose(out, LOST_TIMES);
     }
@@ -774,13 +775,14 @@ static bool can_hold(const history *h, op_id o, bool pair, sink *out)
     if (kind == OP_SCAN || kind == OP_ITER) {
         const range *g = &h->ranges.at[h->op_key[o]];
         bool ok = can_hold_range(h, o, out);
-        if (!ok || kind == OP_ITER || g->reverse) sink_lose(out, LOST_RANGES);
+        if (!ok) sink_lose_op(out, LOST_RANGES);
+        if (kind == OP_ITER || g->reverse) sink_lose(out, LOST_RANGES);
         return ok;
     }
     if (flags & OP_FAILED && kind != OP_WRITE && kind != OP_DELETE)
-        return sink_lose(out, LOST_FAILED), false;
+        return sink_lose_op(out, LOST_FAILED), false;
     if (kind == OP_READ && h->op_value[o] == VALUE_UNKNOWN)
-        return sink_lose(out, LOST_UNKNOWN_READS), false;
+        return sink_lose_op(out, LOST_UNKNOWN_READS), false;
     return true;
 }
 

@@ -47,8 +47,10 @@ const command commands[] = {
      cmd_stat},
     {"convert", CMD_CONVERT, "[--from F] --to F IN OUT", "translate between history formats",
      "Reads IN and writes OUT. Whatever the target format cannot represent is reported on\n"
-     "standard error. OUT may be - for standard output; it is compressed if its name ends in .gz\n"
-     "or .zst.\n",
+     "standard error. If operations would be left out, because the format cannot represent them,\n"
+     "Ratel says which kinds and how many, writes nothing, and the exit status is 3; with --lossy\n"
+     "it writes the rest. OUT may be - for standard output; it is compressed if its name ends in\n"
+     ".gz or .zst.\n",
      cmd_convert},
     {"gen", CMD_GEN, "[options] [-o FILE]", "generate a history with known ground truth",
      "Runs a workload on a simulated multi-version store and writes the recorded history.\n"
