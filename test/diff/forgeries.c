@@ -70,6 +70,7 @@ enum {
     ASKED = 8,     /* questions of a history */
     STEPS = 240,   /* of a question */
     TRIES = 20000, /* orders and choices of a question */
+    NONSENSE = 40, /* claims of no shape, of a question */
     OPEN = 12,     /* reads with a choice */
 };
 static uint64_t accepted[PROOF_STEPS], empty_clauses, executions, asked, skipped, implied;
@@ -578,6 +579,46 @@ static void load_open(world *w)
             }
 }
 
+/* Claims of any shape: transactions left out, repeated or aborted, reads of whatever from whomever.
+   True if one passes. */
+static bool nonsense_passes(world *w)
+{
+    txn_id order[TXNS + 2];
+    const char *why;
+    bool yes = false;
+    claim c = w->c;
+    memset(&c.choices, 0, sizeof c.choices);
+    memset(&c.points, 0, sizeof c.points);
+    for (int i = 0; i < NONSENSE && !yes; i++) {
+        c.order = order;
+        c.ordered = 0;
+        c.choices.n = c.points.n = c.point_choices.n = 0;
+        for (uint32_t j = 0; j < w->n; j++) order[c.ordered++] = w->in[j];
+        for (uint32_t j = 0; j < w->n; j++) { /* any order of them, and then perhaps not */
+            uint32_t a = (uint32_t)rng_below(w->g, w->n);
+            txn_id t = order[a];
+            order[a] = order[j];
+            order[j] = t;
+        }
+        if (!rng_below(w->g, 4)) order[c.ordered++] = (txn_id)rng_below(w->g, w->h->txns);
+        if (!rng_below(w->g, 4)) c.ordered -= c.ordered > 0;
+        for (uint64_t n = rng_below(w->g, 5); n--;) {
+            chosen x = {(op_id)rng_below(w->g, w->h->ops), some_key(w),
+                        rng_below(w->g, 4) ? some_txn(w) : NO_ID};
+            vec_push(w->m, &c.choices, x);
+            if (rng_below(w->g, 2)) vec_push(w->m, &c.point_choices, x);
+        }
+        for (uint64_t n = rng_below(w->g, 2) * rng_below(w->g, 10); n--;) {
+            order_point x = {some_txn(w), NO_ID};
+            if (rng_below(w->g, 2)) x.op = (op_id)rng_below(w->g, w->h->ops);
+            vec_push(w->m, &c.points, x);
+        }
+        yes = claim_recheck(&c, w->h, w->brief, &why);
+        mem_free_all(w->brief);
+    }
+    return yes;
+}
+
 /* --- questions -------------------------------------------------------------------------------- */
 
 static bool fail(const world *w, const char *what, const char *trace, const char *step_text)
@@ -626,7 +667,8 @@ static bool ask_question(world *w, int expected, const char *trace)
     empty_clauses += emptied > 0;
     executions += w->found;
     asked++;
-    if (expected == ORACLE_VIOLATED && w->found) ok = fail(w, "a forged order passes", trace, "");
+    if (expected == ORACLE_VIOLATED && (w->found || nonsense_passes(w)))
+        ok = fail(w, "a forged order passes", trace, "");
     if (expected == ORACLE_HOLDS && emptied)
         ok = fail(w, "a falsehood is proved", trace, said.at + at.at[emptied - 1]);
     if (ok && w->bad)
