@@ -56,33 +56,53 @@ static bool compared(int op, int c)
     }
 }
 
-/* LIKE with % and _ and the backslash; characters of UTF-8 count as one. */
+/* The character of UTF-8 after the one at s. */
+static const char *next_char(const char *s, const char *se)
+{
+    assert(s < se);
+    s++;
+    while (s < se && ((unsigned char)*s & 0xc0) == 0x80) s++;
+    return s;
+}
+
+/* LIKE with % and _ and the backslash; characters of UTF-8 count as one.  What stands between two %
+   is taken where it fits first: if the rest fits after a later place, it also fits after the first,
+   so only the last % is ever tried again, and the time is at most the product of the lengths. */
 static bool like(sql_exec *x, const char *s, const char *se, const char *p, const char *pe)
 {
+    const char *again = NULL,
+               *from = NULL; /* the pattern after the last %, and where it was tried */
     assert(s <= se && p <= pe);
-    guard_tick(x->c.guard);
-    while (p < pe) {
-        if (*p == '%') {
+    for (;;) {
+        guard_tick(x->c.guard);
+        if (p == pe && s == se) return true;
+        if (p < pe && *p == '%') {
             while (p < pe && *p == '%') p++;
             if (p == pe) return true;
-            for (; s <= se; s++)
-                if ((s == se || ((unsigned char)*s & 0xc0) != 0x80) && like(x, s, se, p, pe))
-                    return true;
-            return false;
-        }
-        if (*p == '_') {
-            if (s == se) return false;
-            s++;
-            while (s < se && ((unsigned char)*s & 0xc0) == 0x80) s++;
-            p++;
+            again = p;
+            from = s;
             continue;
         }
-        if (*p == '\\' && ++p == pe)
-            sql_raise(&x->c, "22025", "LIKE pattern must not end with escape character");
-        if (s == se || *s != *p) return false;
-        s++, p++;
+        if (p < pe && *p == '_') {
+            if (s < se) {
+                s = next_char(s, se);
+                p++;
+                continue;
+            }
+        } else if (p < pe) {
+            const char *c = p;
+            if (*c == '\\' && ++c == pe)
+                sql_raise(&x->c, "22025", "LIKE pattern must not end with escape character");
+            if (s < se && *s == *c) {
+                s++;
+                p = c + 1;
+                continue;
+            }
+        }
+        if (!again || from == se) return false;
+        s = from = next_char(from, se);
+        p = again;
     }
-    return s == se;
 }
 
 static value substring(sql_exec *x, value s, int64_t from, bool has_n, int64_t n)
