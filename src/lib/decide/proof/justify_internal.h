@@ -8,6 +8,7 @@
 #ifndef RATEL_DECIDE_PROOF_JUSTIFY_INTERNAL_H
 #define RATEL_DECIDE_PROOF_JUSTIFY_INTERNAL_H
 
+#include "base/map.h"
 #include "decide/proof/justify.h"
 #include "solve/order.h"
 
@@ -36,6 +37,12 @@ typedef struct lit_name { /* a literal of the proof */
 } lit_name;
 
 typedef VEC(uint32_t) u32s;
+
+/* An axiom that stands in the proof. */
+typedef struct said_axiom {
+    uint32_t line; /* its own */
+    uint32_t step; /* the line that has its clause without the guards that surely hold */
+} said_axiom;
 
 struct justify {
     order_problem *p;
@@ -66,13 +73,12 @@ struct justify {
 
     /* the proof */
     VEC(lit_name) names;
-    uint32_t *name_slot;
-    size_t name_mask;
+    id_index name_index;
     VEC(proof_line) lines;
     VEC(size_t) clause; /* of each line: where its literals begin in `lits`; one more */
     u32s lits, lines_pool;
-    uint32_t *line_slot; /* axioms that were said already */
-    size_t line_mask, axioms;
+    VEC(said_axiom) said; /* in the order in which they were said */
+    id_index said_index;
     VEC(int8_t) value;
     u32s trail, made, hints, used;
 

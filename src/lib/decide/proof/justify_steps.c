@@ -6,39 +6,28 @@
  */
 #include <assert.h>
 
-#include "base/hash.h"
 #include "decide/proof/justify_internal.h"
 
 /* --- literals of the proof -------------------------------------------------------------------- */
 
-static size_t name_hash(const lit_name *x)
+static uint64_t name_hash(const justify *j, const lit_name *x)
 {
-    return (size_t)hash_pair(hash_pair(x->kind, x->a), hash_pair(x->b, x->c));
+    uint64_t h = hash_pair(hash_secret(j), x->kind);
+    return hash_pair(hash_pair(h, x->a), hash_pair(x->b, x->c));
 }
 
 static uint32_t literal_named(justify *j, uint32_t kind, uint32_t a, uint32_t b, uint32_t c)
 {
     lit_name x = {kind, a, b, c};
     assert(kind <= LITERAL_READS && j->value.n == j->names.n);
-    if (!j->name_slot || 2 * j->names.n >= j->name_mask) {
-        size_t n = j->name_slot ? 2 * (j->name_mask + 1) : 256;
-        mem_put(j->m, j->name_slot);
-        j->name_slot = mem_array0(j->m, uint32_t, n);
-        j->name_mask = n - 1;
-        for (size_t i = 0; i < j->names.n; i++) {
-            size_t at = name_hash(&j->names.at[i]) & j->name_mask;
-            while (j->name_slot[at]) at = (at + 1) & j->name_mask;
-            j->name_slot[at] = (uint32_t)i + 1;
-        }
-    }
-    size_t at = name_hash(&x) & j->name_mask;
-    for (; j->name_slot[at]; at = (at + 1) & j->name_mask)
-        if (!memcmp(&j->names.at[j->name_slot[at] - 1], &x, sizeof x))
-            return 2 * (j->name_slot[at] - 1);
+    uint64_t hash = name_hash(j, &x);
+    for (index_walk w = id_index_walk(&j->name_index, hash); id_index_next(&j->name_index, &w);)
+        if (!memcmp(&j->names.at[w.id], &x, sizeof x)) return 2 * w.id;
+    uint32_t fresh = (uint32_t)j->names.n;
     vec_push(j->m, &j->names, x);
     vec_push(j->m, &j->value, 0);
-    j->name_slot[at] = (uint32_t)j->names.n;
-    return 2 * (uint32_t)(j->names.n - 1);
+    id_index_add(j->m, &j->name_index, hash, fresh);
+    return 2 * fresh;
 }
 
 uint32_t justify_before(justify *j, uint32_t from, uint32_t to)
@@ -152,40 +141,42 @@ void justify_hint(justify *j, uint32_t step_id)
     vec_push(j->m, &j->hints, step_id);
 }
 
-static size_t line_hash(const proof_line *x)
+static uint64_t axiom_hash(const justify *j, const proof_line *x)
 {
-    uint64_t h = hash_pair(hash_pair(x->kind, x->t), hash_pair(x->w, x->u));
-    return (size_t)hash_pair(h, hash_pair(x->op, x->key));
+    uint64_t h = hash_pair(hash_pair(hash_secret(j), x->kind), x->t);
+    return hash_pair(hash_pair(h, hash_pair(x->w, x->u)), hash_pair(x->op, x->key));
+}
+
+/* Is the axiom told by its fields alone?  Others have hops, and are said anew each time. */
+static bool can_recur(const proof_line *x)
+{
+    return x->kind != PROOF_SEES && x->kind != PROOF_LOOP;
 }
 
 static bool same_axiom(const proof_line *a, const proof_line *b)
 {
+    assert(can_recur(a) && can_recur(b));
     return a->kind == b->kind && a->t == b->t && a->w == b->w && a->u == b->u && a->op == b->op &&
-           a->key == b->key && a->kind != PROOF_SEES && a->kind != PROOF_LOOP; /* hops differ */
+           a->key == b->key;
 }
 
-/* The number of that axiom if it was said before, else 0 and the slot for it. */
-static uint32_t find_axiom(justify *j, const proof_line *x, size_t *slot)
+/* The index in j->said of that axiom if it was said before, else NONE. */
+static uint32_t find_axiom(const justify *j, const proof_line *x)
 {
-    if (!j->line_slot || 2 * j->axioms >= j->line_mask) {
-        size_t n = j->line_slot ? 2 * (j->line_mask + 1) : 256, old = j->line_mask + 1;
-        uint32_t *fresh = mem_array0(j->m, uint32_t, 2 * n);
-        for (size_t i = 0; j->line_slot && i < old; i++) {
-            if (!j->line_slot[2 * i]) continue;
-            size_t at = line_hash(&j->lines.at[j->line_slot[2 * i] - 1]) & (n - 1);
-            while (fresh[2 * at]) at = (at + 1) & (n - 1);
-            fresh[2 * at] = j->line_slot[2 * i];
-            fresh[2 * at + 1] = j->line_slot[2 * i + 1];
-        }
-        mem_put(j->m, j->line_slot);
-        j->line_slot = fresh;
-        j->line_mask = n - 1;
-    }
-    size_t at = line_hash(x) & j->line_mask;
-    for (; j->line_slot[2 * at]; at = (at + 1) & j->line_mask)
-        if (same_axiom(&j->lines.at[j->line_slot[2 * at] - 1], x)) return j->line_slot[2 * at + 1];
-    *slot = at;
-    return 0;
+    if (!can_recur(x)) return NONE;
+    uint64_t hash = axiom_hash(j, x);
+    for (index_walk w = id_index_walk(&j->said_index, hash); id_index_next(&j->said_index, &w);)
+        if (same_axiom(&j->lines.at[j->said.at[w.id].line - 1], x)) return w.id;
+    return NONE;
+}
+
+/* Writes the axiom, whose clause is in j->made, and returns its index in j->said. */
+static uint32_t add_axiom(justify *j, const proof_line *x)
+{
+    uint32_t line = justify_add_line(j, *x), fresh = (uint32_t)j->said.n;
+    vec_push(j->m, &j->said, ((said_axiom){line, line}));
+    if (can_recur(x)) id_index_add(j->m, &j->said_index, axiom_hash(j, x), fresh);
+    return fresh;
 }
 
 static uint32_t prove_in(justify *j, node_id v);
@@ -194,18 +185,15 @@ static uint32_t prove_in(justify *j, node_id v);
    step that says so. */
 uint32_t justify_axiom(justify *j, proof_line x)
 {
-    size_t slot = 0;
-    uint32_t id = find_axiom(j, &x, &slot);
-    if (id) {
+    uint32_t said = find_axiom(j, &x);
+    if (said != NONE) {
         j->made.n = 0;
-        return id;
+        return j->said.at[said].step;
     }
     size_t from = j->used.n; /* a stack: proving guards comes back here */
     for (size_t i = 0; i < j->made.n; i++) vec_push(j->m, &j->used, j->made.at[i]);
-    uint32_t whole = justify_add_line(j, x);
-    j->line_slot[2 * slot] = whole;
-    j->line_slot[2 * slot + 1] = whole;
-    j->axioms++;
+    said = add_axiom(j, &x);
+    uint32_t whole = j->said.at[said].line;
     size_t sure = 0, n = j->used.n - from;
     for (size_t i = 0; i < n; i++) {
         uint32_t lit = j->used.at[from + i];
@@ -218,6 +206,7 @@ uint32_t justify_axiom(justify *j, proof_line x)
         }
         sure++;
     }
+    assert(j->used.n == from + n && !j->made.n);
     if (sure) {
         for (size_t i = 0; i < n; i++) {
             uint32_t lit = j->used.at[from + i];
@@ -228,18 +217,10 @@ uint32_t justify_axiom(justify *j, proof_line x)
                 vec_push(j->m, &j->made, lit);
         }
         justify_hint(j, whole);
-        id = justify_rup(j);
-        /* found anew: proving guards may have moved the table */
-        for (size_t at = line_hash(&x) & j->line_mask;; at = (at + 1) & j->line_mask)
-            if (j->line_slot[2 * at] == whole) {
-                j->line_slot[2 * at + 1] = id;
-                break;
-            }
-    } else {
-        id = whole;
+        j->said.at[said].step = justify_rup(j);
     }
     j->used.n = from;
-    return id;
+    return j->said.at[said].step;
 }
 
 /* --- axioms ----------------------------------------------------------------------------------- */
@@ -479,7 +460,7 @@ uint32_t justify_say_cycle(justify *j)
     return justify_add_line(j, x);
 }
 
-/* --- who must have taken part ----------------------------------------------------------------- */
+/* --- transactions that must have taken part --------------------------------------------------- */
 
 /* For each transaction of unknown outcome that surely took part: the read that needs it, of one
    that took part; in the manner of asg's force(), so that reasons do not go in circles. */
@@ -493,12 +474,9 @@ static void find_needed(justify *j)
     memset(j->in_ob, 0xff, ((size_t)n + 1) * sizeof *j->in_ob);
     uint8_t *reached = mem_array0(j->m, uint8_t, (size_t)n + 1);
     u32s work = {0};
-    /* appenders of unknown outcome, by element */
-    size_t slots = 64, ops = 0;
-    for (node_id v = 0; v < n; v++)
-        if (g->maybe[v]) ops += h->txn_op[g->node_txn[v] + 1] - h->txn_op[g->node_txn[v]];
-    while (slots < 2 * ops) slots *= 2;
-    uint64_t *slot = mem_array0(j->m, uint64_t, slots);
+    /* (key, element) -> its appender, if that is of unknown outcome; there is only one, because
+       keys with repeated elements are wild. */
+    id_map appender = {0};
     for (node_id v = 0; v < n; v++) {
         if (!g->maybe[v]) {
             reached[v] = 1;
@@ -508,9 +486,10 @@ static void find_needed(justify *j)
         txn_id t = g->node_txn[v];
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
             if ((h->op_kind[o] & (OP_KIND_MASK | OP_FAILED)) != OP_APPEND) continue;
-            size_t at = (size_t)hash_pair(h->op_key[o], h->op_value[o]) & (slots - 1);
-            while (slot[at]) at = (at + 1) & (slots - 1);
-            slot[at] = ((uint64_t)v << 32 | o) + 1;
+            if (g->list_key[h->op_key[o]] != 1) continue;
+            uint32_t *at = id_map_at(j->m, &appender, map_pair(h->op_key[o], h->op_value[o]));
+            assert(*at == MAP_NONE);
+            *at = v;
         }
     }
     while (work.n) {
@@ -528,21 +507,16 @@ static void find_needed(justify *j)
             atom a = value_atom(h, x);
             for (uint32_t i = 0; a.kind == ATOM_LIST && i < a.len; i++) {
                 value_id e = h->elements.at[a.as.offset + i];
-                size_t at = (size_t)hash_pair(g->ob_key[ob], e) & (slots - 1);
-                for (; slot[at]; at = (at + 1) & (slots - 1)) {
-                    op_id o = (op_id)(slot[at] - 1);
-                    node_id u = (node_id)((slot[at] - 1) >> 32);
-                    if (h->op_key[o] != g->ob_key[ob] || h->op_value[o] != e || reached[u])
-                        continue;
-                    reached[u] = 1;
-                    j->in_ob[u] = ob;
-                    vec_push(j->m, &work, u);
-                }
+                node_id u = id_map_get(&appender, map_pair(g->ob_key[ob], e));
+                if (u == MAP_NONE || reached[u]) continue;
+                reached[u] = 1;
+                j->in_ob[u] = ob;
+                vec_push(j->m, &work, u);
             }
         }
         guard_tick(j->m->guard);
     }
-    mem_put(j->m, slot);
+    id_map_free(j->m, &appender);
     mem_put(j->m, reached);
     vec_free(j->m, &work);
 }

@@ -12,7 +12,8 @@
  */
 #include <assert.h>
 
-#include "base/hash.h"
+#include "base/map.h"
+#include "base/search.h"
 #include "decide/weak/weak.h"
 
 typedef struct arc_in {
@@ -37,9 +38,7 @@ typedef struct tester {
     bool ok;
     VEC(source) sources; /* by key, then as they were read */
     uint32_t *src_first;
-    uint64_t *first_seen; /* (session, source) -> the reader + 1 */
-    uint32_t *seen_by;
-    size_t mask;
+    id_map seen_by; /* (first of the session, source) -> the first reader of the source */
 } tester;
 
 static bool in(const tester *t, node_id v)
@@ -89,16 +88,10 @@ static void find_starts(tester *t)
 static node_id wrote_before(const tester *t, node_id v, key_id k)
 {
     const asg *g = t->g;
-    uint32_t first = g->kw_first[k], lo = first, hi = g->kw_first[k + 1];
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (g->inst_node[g->kw_inst[mid]] < v)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    for (; lo > first; lo--) {
-        node_id u = g->inst_node[g->kw_inst[lo - 1]];
+    uint32_t first = g->kw_first[k];
+    SEARCH_FIRST(uint32_t, i, first, g->kw_first[k + 1], g->inst_node[g->kw_inst[i]] >= v);
+    for (; i > first; i--) {
+        node_id u = g->inst_node[g->kw_inst[i - 1]];
         if (u < t->start[v]) break;
         if (!g->maybe[u]) return u;
     }
@@ -168,34 +161,20 @@ static void monotonic_reads(tester *t)
     mem_put(g->m, seen);
 }
 
-static size_t slot_of(const tester *t, node_id session, node_id s)
-{
-    uint64_t key = ((uint64_t)session << 32 | s) + 1;
-    size_t at = (size_t)hash_u64(key) & t->mask;
-    while (t->first_seen[at] && t->first_seen[at] != key) at = (at + 1) & t->mask;
-    return at;
-}
-
 /* Who read from whom first, in each session, by the keys of the source; with their helpers. */
 static void load_sources(tester *t)
 {
     asg *g = t->g;
     VEC(source) found = {0};
     VEC(uint32_t) key = {0};
-    size_t n = 16;
-    while (n < 2 * g->obs) n *= 2;
-    t->mask = n - 1;
-    t->first_seen = mem_array0(g->m, uint64_t, n);
-    t->seen_by = mem_array(g->m, uint32_t, n);
     for (node_id v = 0; v < g->nodes; v++) {
         if (!in(t, v) || g->maybe[v]) continue;
         for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
             uint32_t s = t->w->rf[ob];
             if (s >= RF_LAST) continue;
-            size_t at = slot_of(t, t->start[v], s);
-            if (t->first_seen[at]) continue;
-            t->first_seen[at] = ((uint64_t)t->start[v] << 32 | s) + 1;
-            t->seen_by[at] = v;
+            uint32_t *reader = id_map_at(g->m, &t->seen_by, map_pair(t->start[v], s));
+            if (*reader != MAP_NONE) continue;
+            *reader = v;
             for (uint32_t i = g->inst_first[s]; i < g->inst_first[s + 1]; i++) {
                 source x = {v, s, g->inst_key[i]};
                 vec_push(g->m, &found, x);
@@ -229,15 +208,8 @@ static void see_reads(tester *t, node_id w, uint32_t ob)
     node_id bound[2] = {t->start[w], w};
     uint32_t range_of[2];
     for (int i = 0; i < 2; i++) { /* the first that was read by `bound` or later */
-        uint32_t a = lo, b = hi;
-        while (a < b) {
-            uint32_t mid = a + (b - a) / 2;
-            if (t->sources.at[mid].by < bound[i])
-                a = mid + 1;
-            else
-                b = mid;
-        }
-        range_of[i] = a;
+        SEARCH_FIRST(uint32_t, at, lo, hi, t->sources.at[at].by >= bound[i]);
+        range_of[i] = at;
     }
     first = range_of[0];
     hi = range_of[1];
@@ -247,9 +219,9 @@ static void see_reads(tester *t, node_id w, uint32_t ob)
         for (; first < hi && t->ok; first++) visible(t, t->sources.at[first].from, ob);
         return;
     }
-    size_t at = slot_of(t, t->start[w], rf);
+    uint32_t reader = id_map_get(&t->seen_by, map_pair(t->start[w], rf));
     uint32_t from = first; /* those from here on have an edge each */
-    if (t->first_seen[at] && t->seen_by[at] < w) {
+    if (reader != MAP_NONE && reader < w) {
         /* The version itself is among them: a prefix up to it, and the rest one by one. */
         uint32_t own = hi;
         while (own > first && t->sources.at[own - 1].from != rf) own--;
@@ -402,7 +374,6 @@ bool session_test(asg *g, const view *w, enum weak_level level, decision *a)
     vec_free(g->m, &t.sources);
     mem_put(g->m, t.start);
     mem_put(g->m, t.src_first);
-    mem_put(g->m, t.first_seen);
-    mem_put(g->m, t.seen_by);
+    id_map_free(g->m, &t.seen_by);
     return ok;
 }
