@@ -7,6 +7,7 @@
  * which in an ordinary history is after a few reads.
  */
 #include "base/map.h"
+#include "history/cut_off.h"
 #include "lint/lint_internal.h"
 
 static void count_op(facts *f, const history *h, op_id o)
@@ -336,6 +337,15 @@ static void check_times(facts *f, const history *h, mem *m)
 
 /* --- sessions --------------------------------------------------------------------------------- */
 
+/* All of it aborted.  After an unknown outcome a client has crashed or taken a new number: that it
+   did no more is no news. */
+bool lint_failed_session(const history *h, uint32_t s)
+{
+    uint32_t j = h->sess_first[s], end = h->sess_first[s + 1];
+    while (j < end && txn_status_of(h, h->sess_txn[j]) == TXN_ABORTED) j++;
+    return j == end && h->sess_first[s] < end;
+}
+
 static void count_sessions(facts *f, const history *h)
 {
     uint64_t lo = UINT64_MAX, hi = 0;
@@ -346,13 +356,18 @@ static void count_sessions(facts *f, const history *h)
         if (a.as.u < lo) lo = a.as.u;
         if (a.as.u > hi) hi = a.as.u;
         f->all_sessions += h->sess_first[i] < h->sess_first[i + 1];
+        f->failed_sessions += lint_failed_session(h, (uint32_t)i);
     }
+    if (history_recorded(h))
+        f->failed_sessions = 0; /* a session has a new number when it reconnects */
     uint64_t n = h->sessions.n > h->declared_sessions ? h->sessions.n : h->declared_sessions;
     f->empty_sessions = n - f->all_sessions;
     /* Jepsen's clients take a new number after an unknown outcome, so then gaps say nothing; and a
-       few numbers far apart are names, not a row with gaps. */
+       few numbers far apart are names, not a row with gaps.  Our own recorder numbers sessions
+       before they have done anything. */
     n = h->sessions.n;
-    if (numbers && n > 2 && !f->unknown && hi - lo >= n && hi - lo - n + 1 < n)
+    if (numbers && n > 2 && !f->unknown && !history_recorded(h) && hi - lo >= n &&
+        hi - lo - n + 1 < n)
         f->session_gaps = hi - lo - n + 1;
 }
 
@@ -491,7 +506,8 @@ lint_set lint_cheap(const facts *f, const history *h)
     IF(UNKNOWN_INIT, h->init_unknown);
     IF(TIMESTAMPS, h->txn_start_ts || h->txn_commit_ts);
     IF(EMPTY_SESSIONS, f->all_sessions && f->empty_sessions);
-    IF(FAILED_SESSIONS, f->txns && f->all_sessions > f->active_sessions);
+    IF(FAILED_SESSIONS, f->txns && f->failed_sessions);
+    IF(CUT_OFF, history_cut_off(h));
     IF(SESSION_GAPS, f->session_gaps);
     IF(IMPOSSIBLE_TIMES, f->impossible);
     IF(SESSION_BACKWARDS, f->backwards);

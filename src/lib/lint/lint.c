@@ -388,14 +388,17 @@ bool find_empty_sessions(lint *l, finding *f)
 bool find_failed_sessions(lint *l, finding *f)
 {
     const history *h = l->h;
-    for (uint32_t s = 0; s < h->sessions.n && !f->example; s++) {
-        uint32_t j = h->sess_first[s], end = h->sess_first[s + 1];
-        while (j < end && txn_status_of(h, h->sess_txn[j]) != TXN_COMMITTED) j++;
-        if (j == end && h->sess_first[s] < end)
+    for (uint32_t s = 0; s < h->sessions.n && !f->example; s++)
+        if (lint_failed_session(h, s))
             lint_example(l, f, "session %S, of %N transactions", s,
-                         (uint64_t)(end - h->sess_first[s]));
-    }
-    return told(f, l->f.all_sessions - l->f.active_sessions, "sessions");
+                         (uint64_t)(h->sess_first[s + 1] - h->sess_first[s]));
+    return told(f, l->f.failed_sessions, "sessions");
+}
+
+bool find_cut_off(lint *l, finding *f)
+{
+    lint_example(l, f, "%N transactions are there", (uint64_t)l->h->txns);
+    return told(f, 1, "files");
 }
 
 bool find_session_gaps(lint *l, finding *f)

@@ -62,8 +62,9 @@ typedef struct facts {
     bool constant_times;   /* more than one transaction is timed, all with the same times */
     uint64_t all_sessions; /* with a transaction */
     uint64_t empty_sessions, session_gaps;
-    txn_id init_txn;   /* looks like the initial state, or NO_ID */
-    bool init_certain; /* and the file proves it */
+    uint64_t failed_sessions; /* without a commit, though no client crashed there */
+    txn_id init_txn;          /* looks like the initial state, or NO_ID */
+    bool init_certain;        /* and the file proves it */
 } facts;
 void facts_gather(facts *f, const history *h, mem *m);
 /* Only what needs no memory: transactions, operations, sessions, keys. */

@@ -8,6 +8,7 @@
  */
 #include <assert.h>
 
+#include "history/cut_off.h"
 #include "read/formats.h"
 #include "read/json.h"
 #include "read/read.h"
@@ -484,6 +485,18 @@ static bool is_header(json *j)
     return found;
 }
 
+/* The last line of a recording that was cut off within it. */
+static bool unfinished(const native_reader *r)
+{
+    const source *s = r->j.s;
+    static const char end[] = "{\"mark\":\"end\"";
+    size_t n = (size_t)(r->j.end - r->j.p);
+    if (!s->eof || s->pos < s->n || s->at[s->n - 1] == '\n') return false;
+    if (n >= sizeof end && !memcmp(r->j.p, end, sizeof end - 1) && r->j.end[-1] == '}')
+        return false;
+    return history_recorded(r->h);
+}
+
 void native_read(history *h, source *s)
 {
     native_reader r = {.h = h};
@@ -494,8 +507,10 @@ void native_read(history *h, source *s)
         if (!json_next_line(&r.j, &r.line)) return;
     }
     do {
+        if (unfinished(&r)) break;
         read_line(&r);
     } while (json_next_line(&r.j, &r.line));
+    if (history_cut_off(h)) history_forget_lost(h);
     vec_free(&h->mem, &r.list);
     strbuf_free(&r.j.scratch);
 }

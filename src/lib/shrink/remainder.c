@@ -613,6 +613,7 @@ static void copy(maker *k)
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) copy_op(k, t, o);
         history_end(k->to, txn_status_of(h, t));
     }
+    copy_marks(k, &marks, (txn_id)h->txns); /* the end mark too: nothing was cut off */
 }
 
 void sub_history(history *to, const history *h, const sub_mask *out, mem *work)
