@@ -94,6 +94,34 @@ size_t utf8_length(const char *text, size_t n)
     return len;
 }
 
+/* The character of a valid sequence of len bytes. */
+static uint32_t utf8_character(const char *text, size_t len)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    if (len == 1) return s[0];
+    uint32_t c = s[0] & (0x7fu >> len);
+    for (size_t i = 1; i < len; i++) c = c << 6 | (s[i] & 0x3fu);
+    return c;
+}
+
+size_t utf8_hidden(const char *s, size_t n)
+{
+    /* C0 and C1, which terminals obey; what changes the direction of text around it (U+202E and
+       its like); what has no width; line separators; tags */
+    static const uint32_t ranges[][2] = {
+        {0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},       {0x61c, 0x61c},
+        {0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202e},   {0x2060, 0x206f},
+        {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f},
+    };
+    if (n && (unsigned char)s[0] >= 0x20 && (unsigned char)s[0] < 0x7f) return 0;
+    size_t len = utf8_length(s, n);
+    if (!len) return 0;
+    uint32_t c = utf8_character(s, len);
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (c >= ranges[i][0] && c <= ranges[i][1]) return len;
+    return 0;
+}
+
 size_t json_escape_at(const char *s, size_t n, char *out, size_t *taken)
 {
     unsigned char c = (unsigned char)s[0];
@@ -115,11 +143,12 @@ size_t json_escape_at(const char *s, size_t n, char *out, size_t *taken)
         out[1] = (char)c;
         return 2;
     }
-    if (c < 0x20 || c == 0x7f) return (size_t)snprintf(out, JSON_ESCAPE_MAX, "\\u%04x", c);
-    /* U+0080..U+009F are control characters too (C1): terminals obey some of them. */
-    if (length == 2 && c == 0xc2 && (unsigned char)s[1] < 0xa0)
-        return (size_t)snprintf(out, JSON_ESCAPE_MAX, "\\u%04x", (unsigned char)s[1]);
-    return 0;
+    if (!utf8_hidden(s, n)) return 0;
+    uint32_t u = utf8_character(s, length);
+    if (u < 0x10000) return (size_t)snprintf(out, JSON_ESCAPE_MAX, "\\u%04x", (unsigned)u);
+    u -= 0x10000;
+    return (size_t)snprintf(out, JSON_ESCAPE_MAX, "\\u%04x\\u%04x", (unsigned)(0xd800 + (u >> 10)),
+                            (unsigned)(0xdc00 + (u & 0x3ff)));
 }
 
 void strbuf_json(strbuf *b, const char *s, size_t n)
@@ -131,14 +160,11 @@ void strbuf_json(strbuf *b, const char *s, size_t n)
 void strbuf_visible(strbuf *b, const char *s, size_t n)
 {
     for (size_t i = 0; i < n;) {
-        unsigned char c = (unsigned char)s[i];
         size_t len = utf8_length(s + i, n - i);
-        /* U+0080..U+009F are control characters too (C1): terminals obey some of them. */
-        bool c1 = len == 2 && c == 0xc2 && (unsigned char)s[i + 1] < 0xa0;
-        if (!len || c < 0x20 || c == 0x7f || c1) {
-            strbuf_printf(b, "\\x%02x", c);
-            i++;
-            if (c1) strbuf_printf(b, "\\x%02x", (unsigned char)s[i++]);
+        size_t hidden = len ? utf8_hidden(s + i, n - i) : 1;
+        if (hidden) {
+            for (size_t end = i + hidden; i < end; i++)
+                strbuf_printf(b, "\\x%02x", (unsigned char)s[i]);
         } else {
             strbuf_add(b, s + i, len);
             i += len;

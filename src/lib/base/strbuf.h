@@ -37,9 +37,12 @@ void strbuf_free(strbuf *b);
 /* How the character at s (n > 0 bytes are there) is escaped inside a JSON string: the escape goes
    to out and its length is returned, 0 if the character stands for itself.  *taken: the bytes of s
    that this accounts for. */
-#define JSON_ESCAPE_MAX 8
+#define JSON_ESCAPE_MAX 16
 size_t json_escape_at(const char *s, size_t n, char *out, size_t *taken);
 /* Length of the valid UTF-8 sequence at s (1..4), or 0. */
 size_t utf8_length(const char *s, size_t n);
+/* Bytes of the character at s if it is valid but would not show as itself: a control character, one
+   that changes the direction of text, or one without a width; else 0. */
+size_t utf8_hidden(const char *s, size_t n);
 
 #endif

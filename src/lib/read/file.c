@@ -11,11 +11,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "read/formats.h"
 #include "read/inflate.h"
 
@@ -58,10 +60,28 @@ void read_file_close(read_file *f)
     f->started = false;
 }
 
+/* Waits until there is something to read, but not beyond the time limit.  Only a pipe that nobody
+   has opened for writing, or in which nothing comes, makes anybody wait. */
+static void await_input(const read_file *f)
+{
+    guard *g = f->s.guard;
+    struct pollfd p = {.fd = f->stream, .events = POLLIN};
+    for (;;) {
+        int wait = -1;
+        if (g->deadline) {
+            uint64_t now = clock_now(), left = g->deadline > now ? g->deadline - now : 0;
+            wait = left > 3600000000000u ? 3600000 : (int)(left / 1000000u) + 1;
+        }
+        if (poll(&p, 1, wait) > 0) return;
+        guard_poll(g); /* the limit, or the user's wish to stop */
+    }
+}
+
 static ptrdiff_t fd_read(void *buf, size_t cap, void *payload)
 {
     read_file *f = payload;
     for (;;) {
+        await_input(f);
         ssize_t got = read(f->stream, buf, cap);
         if (got >= 0) {
             f->taken += (uint64_t)got;
@@ -69,7 +89,7 @@ static ptrdiff_t fd_read(void *buf, size_t cap, void *payload)
             return got;
         }
         f->error = errno;
-        if (errno != EINTR) return -1;
+        if (errno != EINTR && errno != EAGAIN) return -1;
         guard_poll(f->s.guard); /* the signal may have been the user's wish to stop */
     }
 }
@@ -246,7 +266,8 @@ const read_format *read_path(read_file *f, history *h, const char *path, const c
         restart(f, STDIN_FILENO);
         format = read_opened(f, h, id);
     } else {
-        f->fd = open(path, O_RDONLY | O_CLOEXEC);
+        /* not to wait in open for a pipe's writer: await_input does, within the time limit */
+        f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (f->fd < 0 || fstat(f->fd, &st)) fail_errno(h->mem.guard, errno);
         restart(f, f->fd);
         if (S_ISDIR(st.st_mode)) {

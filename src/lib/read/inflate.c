@@ -23,6 +23,7 @@
 #endif
 
 #define CHUNK ((size_t)1 << 17)
+#define WINDOW_MAX ((size_t)1 << 27) /* zstd refuses larger windows by itself */
 
 enum packing { PACKED_NOT, PACKED_GZIP, PACKED_ZSTD };
 
@@ -69,6 +70,9 @@ typedef struct inflater {
 #endif
 #ifdef HAVE_ZSTD
     ZSTD_DStream *zstd;
+    size_t window;   /* the frame's, as its header says */
+    size_t unpacked; /* bytes of the frame, up to its window */
+    size_t charged;  /* bytes of the window that the region was charged for */
 #endif
 } inflater;
 
@@ -101,14 +105,46 @@ static size_t gunzip(inflater *f, void *buf, size_t cap)
 #endif
 
 #ifdef HAVE_ZSTD
+/* The window of the frame whose header begins at p (RFC 8878, 3.1.1.1); the largest if the header
+   does not tell, and then the frame is a single segment no longer than that, or is cut here. */
+static size_t frame_window(const unsigned char *p, size_t n)
+{
+    if (n < 6 || p[4] & 0x20) return WINDOW_MAX;
+    unsigned exponent = p[5] >> 3, mantissa = p[5] & 7;
+    size_t base = exponent < 17 ? (size_t)1 << (10 + exponent) : WINDOW_MAX;
+    size_t window = base + base / 8 * mantissa;
+    return window < WINDOW_MAX ? window : WINDOW_MAX;
+}
+
+/* zstd keeps the last bytes that it unpacked, as many as the frame's window, in memory of its own.
+   A frame may declare a large window and fill little of it: only what is filled is charged. */
+static void charge_window(inflater *f, size_t made)
+{
+    mem *m = f->s->mem;
+    f->unpacked = made > f->window - f->unpacked ? f->window : f->unpacked + made;
+    if (f->unpacked <= f->charged) return;
+    size_t more = f->unpacked - f->charged;
+    if (m->limit && (m->used > m->limit || more > m->limit - m->used))
+        guard_fail(f->s->guard, GUARD_NOMEM,
+                   "memory limit reached (%zu MiB): unpacking zstd data takes %zu MiB of it",
+                   m->limit >> 20, f->unpacked >> 20);
+    m->used += more;
+    f->charged += more;
+}
+
 static size_t unzstd(inflater *f, void *buf, size_t cap)
 {
     ZSTD_inBuffer in = {f->in, f->n, f->at};
     ZSTD_outBuffer out = {buf, cap, 0};
+    if (!f->window || f->border) {
+        f->window = frame_window(f->in + f->at, f->n - f->at);
+        f->unpacked = 0; /* the next frame fills the same memory */
+    }
     size_t rc = ZSTD_decompressStream(f->zstd, &out, &in);
     f->at = in.pos;
     if (ZSTD_isError(rc)) bad_data(f, ZSTD_getErrorName(rc));
     f->border = rc == 0;
+    charge_window(f, out.pos);
     return out.pos;
 }
 #endif
@@ -227,6 +263,7 @@ void inflate_close(source *s)
 #endif
 #ifdef HAVE_ZSTD
     ZSTD_freeDStream(f->zstd);
+    s->mem->used -= f->charged;
 #endif
     s->read = f->read;
     s->payload = f->payload;

@@ -11,13 +11,13 @@
 #include "cli/cli.h"
 
 /* Bytes of the UTF-8 character at s that is fit to print, 0 if there is none: control characters
-   (C1 too) and stray bytes would drive the terminal. */
+   and stray bytes would drive the terminal, others would hide or turn around what follows. */
 static size_t printable(const char *text)
 {
     const unsigned char *s = (const unsigned char *)text;
     if (s[0] < 0x80) return s[0] >= 0x20 && s[0] != 0x7f;
-    size_t n = utf8_length(text, strnlen(text, 4));
-    return n == 2 && s[0] == 0xc2 && s[1] < 0xa0 ? 0 : n;
+    size_t n = strnlen(text, 4);
+    return utf8_hidden(text, n) ? 0 : utf8_length(text, n);
 }
 
 /* s as it may be shown, cut to what fits into buf; its length. */
