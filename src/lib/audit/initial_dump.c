@@ -8,6 +8,7 @@
  */
 #include "audit/initial_dump.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 typedef struct piece {
@@ -32,48 +33,64 @@ static bool word_char(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Behind the quoted text, comment or dollar quote at p; NULL: it does not end before `end`; p if
-   there is none. */
+/* Each of these returns what follows the quoted text or comment that begins at p, or NULL if it does
+   not end before `end`. */
+static const char *past_string(const char *from, const char *p, const char *end)
+{
+    char q = *p;
+    bool escapes =
+        q == '\'' && p > from && (p[-1] | 32) == 'e' && (p - 1 == from || !word_char(p[-2]));
+    assert(q == '\'' || q == '"');
+    for (p++; p < end; p++) {
+        if (escapes && *p == '\\' && p + 1 < end)
+            p++;
+        else if (*p == q && (p + 1 == end || p[1] != q))
+            return p + 1;
+        else if (*p == q)
+            p++;
+    }
+    return NULL;
+}
+
+static const char *past_block_comment(const char *p, const char *end)
+{
+    int depth = 1;
+    assert(p[0] == '/' && p[1] == '*');
+    for (p += 2; p + 1 < end; p++) {
+        if (*p == '/' && p[1] == '*')
+            depth++, p++;
+        else if (*p == '*' && p[1] == '/' && (p++, !--depth))
+            return p + 1;
+    }
+    return NULL;
+}
+
+/* p itself if the dollar begins no quote. */
+static const char *past_dollar_quote(const char *p, const char *end)
+{
+    const char *tag = p + 1;
+    assert(*p == '$');
+    while (tag < end && word_char(*tag)) tag++;
+    if (tag == end) return NULL;
+    if (*tag != '$' || (tag > p + 1 && p[1] >= '0' && p[1] <= '9')) return p;
+    size_t n = (size_t)(tag + 1 - p);
+    for (const char *q = tag + 1; q + n <= end; q++)
+        if (!memcmp(q, p, n)) return q + n;
+    return NULL;
+}
+
+/* After the quoted text, comment or dollar quote at p; NULL: it does not end before `end`; p if
+   none begins there. */
 static const char *past_quote(const char *from, const char *p, const char *end)
 {
-    if (*p == '\'' || *p == '"') {
-        char q = *p;
-        bool escapes =
-            q == '\'' && p > from && (p[-1] | 32) == 'e' && (p - 1 == from || !word_char(p[-2]));
-        for (p++; p < end; p++) {
-            if (escapes && *p == '\\' && p + 1 < end)
-                p++;
-            else if (*p == q && (p + 1 == end || p[1] != q))
-                return p + 1;
-            else if (*p == q)
-                p++;
-        }
-        return NULL;
-    }
+    assert(from <= p && p < end);
+    if (*p == '\'' || *p == '"') return past_string(from, p, end);
     if (*p == '-' && p + 1 < end && p[1] == '-') {
         const char *nl = memchr(p, '\n', (size_t)(end - p));
         return nl ? nl + 1 : NULL;
     }
-    if (*p == '/' && p + 1 < end && p[1] == '*') {
-        int depth = 1;
-        for (p += 2; p + 1 < end; p++) {
-            if (*p == '/' && p[1] == '*')
-                depth++, p++;
-            else if (*p == '*' && p[1] == '/' && (p++, !--depth))
-                return p + 1;
-        }
-        return NULL;
-    }
-    if (*p == '$' && (p == from || !word_char(p[-1]))) {
-        const char *tag = p + 1;
-        while (tag < end && word_char(*tag)) tag++;
-        if (tag == end) return NULL;
-        if (*tag != '$' || (tag > p + 1 && p[1] >= '0' && p[1] <= '9')) return p;
-        size_t n = (size_t)(tag + 1 - p);
-        for (const char *q = tag + 1; q + n <= end; q++)
-            if (!memcmp(q, p, n)) return q + n;
-        return NULL;
-    }
+    if (*p == '/' && p + 1 < end && p[1] == '*') return past_block_comment(p, end);
+    if (*p == '$' && (p == from || !word_char(p[-1]))) return past_dollar_quote(p, end);
     return p;
 }
 

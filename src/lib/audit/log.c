@@ -3,6 +3,8 @@
  */
 #include "audit/log.h"
 
+#include <assert.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -58,6 +60,7 @@ static const char *keep(reader *r, json_text t)
 
 uint32_t log_text_number(sql_log *l, const char *at, size_t n)
 {
+    assert(at || !n);
     guard *g = l->mem->guard;
     if (n > UINT32_MAX / 2) guard_fail(g, GUARD_PARSE, "a statement of over 2 GiB");
     uint64_t hash = hash_bytes(at, n, hash_secret(l));

@@ -15,6 +15,8 @@
 
 #include "audit/audit_internal.h"
 
+#include <assert.h>
+
 typedef struct shrinker {
     audit *a;
     audit_options o;
@@ -218,6 +220,7 @@ static void without_setup(const shrinker *s, const item *at, size_t n, sql_log *
 /* Tries the log without n items of one kind, which stand in the order of the log. */
 static bool try_without(shrinker *s, item_kind kind, const item *at, size_t n)
 {
+    assert(n);
     sql_log part = s->now;
     switch (kind) {
     case ITEM_TXN: without_txns(s, at, n, &part); break;
@@ -244,6 +247,7 @@ static void reduce(shrinker *s, item_kind kind)
         bool gone = false;
         for (size_t end = items.n; end;) {
             size_t from = end > piece ? end - piece : 0;
+            assert(from < end && end <= items.n);
             if (try_without(s, kind, items.at + from, end - from)) {
                 gone = true;
                 list_items(s, kind, &items);
@@ -266,6 +270,7 @@ static void reduce(shrinker *s, item_kind kind)
    the other answers if they are `quiet`. */
 static bool try_window(shrinker *s, uint32_t failing, uint32_t k, bool quiet)
 {
+    assert(failing < s->now.txns.n && k <= failing);
     sql_log part = s->now;
     mem *m = &s->a->shrunk;
     part.txns.at = mem_array(m, log_txn, s->now.txns.n + 1);

@@ -449,6 +449,15 @@ static void keep_reads(engine *e, uint32_t stmt)
 
 /* ---- one transaction ------------------------------------------------------------------------- */
 
+/* What an earlier run of this position, or of a later one, read row by row. */
+static void forget_reads_from(engine *e, uint32_t position)
+{
+    size_t n = e->hooks.row_reads.n;
+    if (!e->hooks.by_row) return;
+    while (n && e->hooks.row_reads.at[n - 1].position >= position) n--;
+    e->hooks.row_reads.n = n;
+}
+
 static outcome run_all(engine *e, const log_txn *t)
 {
     choice *snapshot = NULL;
@@ -457,9 +466,7 @@ static outcome run_all(engine *e, const log_txn *t)
     assert(e->run.focus <= t->n_stmts);
     attempt a = {.e = e};
     e->x.state = latest;
-    while (e->hooks.by_row && e->hooks.row_reads.n &&
-           e->hooks.row_reads.at[e->hooks.row_reads.n - 1].position >= latest)
-        e->hooks.row_reads.n--;
+    forget_reads_from(e, latest);
     if (e->run.mode == MODE_SNAPSHOT) {
         if (e->run.low > e->run.high) return RUN_MISMATCH;
         snapshot = engine_choice(e, e->run.low, e->run.high);

@@ -6,6 +6,8 @@
  */
 #include "audit/symbolic_exec.h"
 
+#include <assert.h>
+
 static fm when_null(sx *x, gval v)
 {
     return gval_null(&x->p, v);
@@ -26,6 +28,7 @@ static void check_row(sx *x, const table *t, const gval *row, fm when)
 
 static fm same_value(sx *x, type t, gval a, gval b, fm path)
 {
+    assert((a.n || a.number) && (b.n || b.number));
     expr l = {.kind = E_CONST, .t = t}, *args[2] = {&l, &l};
     expr e = {
         .kind = E_COMPARE, .t = type_plain(T_BOOL), .op = OP_EQ, .sub = t.id, .n = 2, .arg = args};
@@ -45,6 +48,7 @@ static fm same_key(sx *x, const table *t, const unique_key *u, const gval *a, co
 /* When another row holds the key now. */
 static fm held(sx *x, sym_table *t, const unique_key *u, const gval *row, uint32_t self, fm path)
 {
+    assert(u->n && (self == UINT32_MAX || self < t->rows.n));
     row_list rows = {0};
     uint32_t c = u->cols[0];
     for (uint32_t i = 0; i < u->n; i++)
@@ -79,6 +83,7 @@ static void returning(sx *x, const plan *p, const gval *row, fm when)
 
 static void insert_row(sx *x, const plan *p, const gval *row, fm when)
 {
+    assert(p->kind == S_INSERT && when != FM_FALSE);
     sym_table *t = sx_table(x, p->target);
     check_row(x, p->target, row, when);
     for (uint32_t i = 0; i < p->target->n_unique; i++)
@@ -237,8 +242,41 @@ static void delete_rows(sx *x, const plan *p)
 
 /* ---- a statement ----------------------------------------------------------------------------- */
 
+/* What a statement that has no symbolic execution is called; NULL: it has one. */
+static const char *not_symbolic(stmt_kind kind)
+{
+    switch (kind) {
+    case S_SELECT:
+    case S_INSERT:
+    case S_UPDATE:
+    case S_DELETE:
+    case S_NOTHING: return NULL;
+    case S_CREATE:
+    case S_DROP:
+    case S_ALTER:
+    case S_TRUNCATE: return "CREATE, ALTER, DROP or TRUNCATE TABLE";
+    case S_VIEW:
+    case S_DROP_VIEW: return "CREATE or DROP VIEW";
+    case S_SAVEPOINT:
+    case S_RELEASE:
+    case S_ROLLBACK_TO: return "a savepoint";
+    case S_ROUTINE:
+    case S_DROP_ROUTINE:
+    case S_CALL:
+    case S_DO: return "a function or procedure of the log's own";
+    case S_PREPARE:
+    case S_EXECUTE:
+    case S_DEALLOCATE: return "a prepared statement";
+    case S_DECLARE:
+    case S_FETCH:
+    case S_CLOSE: return "a cursor";
+    }
+    return "this kind of statement";
+}
+
 fm sx_statement(sx *x, const plan *p, const log_stmt *s, uint32_t cid)
 {
+    assert(cid && x->txn && p->catalog == x->e->store.catalog);
     x->plan = p;
     x->cid = cid;
     x->bad.n = x->murky.n = x->out.n = 0;
@@ -256,36 +294,21 @@ fm sx_statement(sx *x, const plan *p, const log_stmt *s, uint32_t cid)
     if (p->target && p->target->unknown) sx_refuse(x, "a table whose initial contents are unknown");
     if (p->target && x->foreign) sx_refuse(x, "foreign keys");
     if (p->target && p->slots > 1) sx_refuse(x, "UPDATE FROM or DELETE USING");
-    switch (p->kind) {
-    case S_SELECT:
+    if (p->kind == S_NOTHING) return FM_TRUE;
+    const char *foreign = not_symbolic(p->kind);
+    if (foreign) sx_refuse(x, foreign);
+    if (p->kind == S_SELECT) {
         q = p->q;
         cols = q->out;
         n = q->n_out;
         sx_query(x, q, NULL, FM_TRUE);
-        break;
-    case S_INSERT: insert(x, p); break;
-    case S_UPDATE: update(x, p); break;
-    case S_DELETE: delete_rows(x, p); break;
-    case S_NOTHING: return FM_TRUE;
-    case S_CREATE:
-    case S_DROP:
-    case S_ALTER:
-    case S_TRUNCATE: sx_refuse(x, "CREATE, ALTER, DROP or TRUNCATE TABLE");
-    case S_VIEW:
-    case S_DROP_VIEW: sx_refuse(x, "CREATE or DROP VIEW");
-    case S_SAVEPOINT:
-    case S_RELEASE:
-    case S_ROLLBACK_TO: sx_refuse(x, "a savepoint");
-    case S_ROUTINE:
-    case S_DROP_ROUTINE:
-    case S_CALL:
-    case S_DO: sx_refuse(x, "a function or procedure of the log's own");
-    case S_PREPARE:
-    case S_EXECUTE:
-    case S_DEALLOCATE: sx_refuse(x, "a prepared statement");
-    case S_DECLARE:
-    case S_FETCH:
-    case S_CLOSE: sx_refuse(x, "a cursor");
+    } else if (p->kind == S_INSERT) {
+        insert(x, p);
+    } else if (p->kind == S_UPDATE) {
+        update(x, p);
+    } else {
+        assert(p->kind == S_DELETE);
+        delete_rows(x, p);
     }
     if (!q && p->n_returning) {
         cols = p->returning;

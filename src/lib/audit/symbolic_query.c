@@ -6,6 +6,8 @@
  * candidates came out with these contents, and none with others.
  */
 #include "audit/symbolic_exec.h"
+
+#include <assert.h>
 #include "base/hash.h"
 
 #define MOST_PAIRS 4000000u
@@ -37,6 +39,7 @@ static void try_row(sx *x, const join *j, uint32_t slots, sframe *up, const sym_
 /* Rows of an index whose key is known; false: there is none. */
 static bool find_rows(sx *x, const join *j, sframe *f, fm path, row_list *out)
 {
+    assert(j->table && j->n_lookups && !out->n);
     sym_table *t = sx_table(x, j->table);
     for (uint32_t i = 0; i < j->n_lookups && engine_uses(x->e, AUDIT_PASS_INDEX); i++) {
         const lookup *l = &j->lookups[i];
@@ -232,6 +235,7 @@ typedef struct sym_group {
 
 static bool same_keys(sx *x, const query *q, const gval *a, const gval *b)
 {
+    for (uint32_t i = 0; i < q->n_keys; i++) assert(gval_plain(a[i]) && gval_plain(b[i]));
     for (uint32_t i = 0; i < q->n_keys; i++)
         if (!value_same(q->keys[i]->t.id, a[i].at[0].v, b[i].at[0].v)) return false;
     for (uint32_t i = 0; i < q->n_keys; i++)
@@ -332,6 +336,7 @@ static const gval **group_tuple(sx *x, const query *q, const sym_group *g)
 
 static void grouped(sx *x, const query *q, sframe *up, const sym_tuples *in)
 {
+    assert(q->grouped && !q->n_windows);
     group_list groups = {0};
     for (size_t i = 0; i < in->n; i++) {
         sframe f = {in->at[i].slots, up, NULL};
@@ -366,6 +371,7 @@ static void lock_rows(sx *x, const query *q, sframe *up, sym_tuples *t)
     sym_table *target = sx_table(x, q->from->table);
     for (size_t i = 0; i < t->n; i++) {
         sym_tuple *at = &t->at[i];
+        assert(at->row < target->rows.n);
         if (x->e->run.rule == WRITE_CONFLICT) {
             fm theirs = fm_not(sx_own(x, &target->rows.at[at->row]));
             fm conflict[3] = {at->when, theirs, sx_overtaken(x, target, at->row)};
@@ -464,6 +470,7 @@ static uint32_t distinct_cells(sx *x, const log_stmt *s, seen_rows **out)
 
 static fm term_is(sx *x, type_id t, gval v, const cell *c)
 {
+    assert(!v.n && v.number);
     if (c->kind == CELL_NULL) return v.null;
     const num *d;
     if (c->kind != CELL_NUMBER && c->kind != CELL_TEXT) return FM_FALSE;
@@ -570,6 +577,7 @@ fm sx_match(sx *x, const query *q, const type_id *types, uint32_t n_cols, const 
     if (q && q->n_sort && s->n_rows > 1 && !in_order(x, q, s)) return FM_FALSE;
     seen_rows *g;
     uint32_t m = distinct_cells(x, s, &g);
+    assert(m <= s->n_rows);
     one_face(x, types, g, m, n_cols);
     if ((uint64_t)m * n > MOST_PAIRS) sx_refuse(x, "an answer of this size");
     fm *is = arena_array(&x->work, fm, n + 1), *any = arena_array(&x->work, fm, n + 1);

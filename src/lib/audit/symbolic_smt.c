@@ -6,6 +6,8 @@
  */
 #include "audit/symbolic_smt.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 
 unsigned fsmt_bits(const fm_pool *p)
@@ -33,6 +35,7 @@ static bool done(fm_smt *f, uint32_t item)
 
 static uint32_t formula(const fm_smt *f, fm g)
 {
+    assert(g >> 1 < f->code.n && f->code.at[g >> 1]);
     return (f->code.at[g >> 1] - 1) | (g & 1);
 }
 
@@ -69,6 +72,7 @@ static uint32_t make_node(fm_smt *f, uint32_t node)
 
 static uint32_t make_term(fm_smt *f, const term *t)
 {
+    assert(t->kind == TERM_CONST || f->term_code.at[t->a]);
     const uint32_t *c = f->term_code.at;
     switch ((term_kind)t->kind) {
     case TERM_CONST: return smt_const(f->s, t->digits);
@@ -144,6 +148,7 @@ static unsigned slice(const guard *g, unsigned ms)
 
 smt_answer fsmt_check(fm_smt *f, double seconds)
 {
+    assert(f->s && seconds > 0);
     tell_links(f);
     unsigned ms = 250;
     for (double left = seconds * 1000; left > 0; left -= ms / 2.0) {

@@ -15,6 +15,7 @@ void fsolver_begin(fm_solver *f, fm_pool *p, mem *m)
 
 static uint32_t coded(const fm_solver *f, fm g)
 {
+    assert(g >> 1 < f->code.n && f->code.at[g >> 1]);
     return lit_of(f->code.at[g >> 1] - 1, g & 1);
 }
 
@@ -60,6 +61,7 @@ static void code_from(fm_solver *f, uint32_t start)
         if (f->work.n > before) continue; /* the parts first */
         f->work.n--;
         f->code.at[node] = solver_var(f->s) + 1;
+        assert(!n->n || !n->a); /* a conjunction, or a variable that compares two terms */
         if (n->a) f->terms = true;
         clauses_of(f, node);
         if (!n->n) solver_phase(f->s, lit_of(f->code.at[node] - 1, false)); /* the newest state */
@@ -80,6 +82,7 @@ static void tell_links(fm_solver *f)
     for (; f->links < f->p->links.n; f->links++) /* new ones of variables that are known already */
         if (is_coded(f, f->p->links.at[f->links].when)) vec_push(f->m, &f->due, (uint32_t)f->links);
     while (f->due.n) {
+        assert(f->links == f->p->links.n);
         fm_link l = f->p->links.at[f->due.at[--f->due.n]];
         uint32_t then = fsolver_lit(f, l.then);
         solver_add_clause(f->s, (uint32_t[]){lit_not(coded(f, l.when)), then}, 2);

@@ -71,19 +71,18 @@ static size_t term_slot(fm_pool *p, const term *t)
     return h & (p->term_cap - 1);
 }
 
-static uint32_t term_new(fm_pool *p, term t)
+/* The digits as a number; far beyond WIDE if there are too many of them. */
+static __int128 digits_value(const char *digits)
 {
-    assert(t.a < p->terms.n && t.b < p->terms.n); /* made of older terms: no cycle */
-    assert((t.kind == TERM_CONST) == !t.a);
-    size_t slot = term_slot(p, &t);
-    if (p->term_slot[slot]) return p->term_slot[slot];
-    if (t.digits) t.digits = arena_text(&p->keep, t.digits, strlen(t.digits));
-    p->term_slot[slot] = (uint32_t)p->terms.n;
-    const term *a = &p->terms.at[t.a], *b = &p->terms.at[t.b];
-    __int128 n = 0, low = 0, high = 0;
-    for (const char *d = t.digits ? t.digits : ""; *d && n < (__int128)WIDE * 4; d++)
+    __int128 n = 0;
+    for (const char *d = digits; *d && n < (__int128)WIDE * 4; d++)
         if (*d != '-') n = n * 10 + (*d - '0');
-    if (t.digits && *t.digits == '-') n = -n;
+    return *digits == '-' ? -n : n;
+}
+
+static term with_bounds(term t, const term *a, const term *b, __int128 n)
+{
+    __int128 low = 0, high = 0;
     bool wide = t.kind != TERM_CONST && (a->wide || (t.kind != TERM_SCALE && b->wide));
     switch ((term_kind)t.kind) {
     case TERM_CONST: low = high = n; break;
@@ -102,21 +101,51 @@ static uint32_t term_new(fm_pool *p, term t)
     }
     t = bounded(t, low, high);
     t.wide |= wide;
-    t.step = t.kind == TERM_CONST ? 0
-             : t.kind == TERM_ITE ? gcd(gcd(a->step, b->step), a->rest - b->rest)
-             : t.kind == TERM_ADD ? gcd(a->step, b->step)
-             : t.wide             ? 1
-                                  : a->step * (int64_t)n;
-    t.rest = t.kind == TERM_CONST ? t.low
-             : t.kind == TERM_ITE ? a->rest
-             : t.kind == TERM_ADD ? a->rest + b->rest
-             : t.wide             ? 0
-                                  : a->rest * (int64_t)n;
+    return t;
+}
+
+/* Of a term that has its bounds: which multiples it may be. */
+static term with_remainder(term t, const term *a, const term *b, __int128 n)
+{
+    t.step = 1;
+    t.rest = 0;
+    switch ((term_kind)t.kind) {
+    case TERM_CONST:
+        t.step = 0;
+        t.rest = t.low;
+        break;
+    case TERM_ITE:
+        t.step = gcd(gcd(a->step, b->step), a->rest - b->rest);
+        t.rest = a->rest;
+        break;
+    case TERM_ADD:
+        t.step = gcd(a->step, b->step);
+        t.rest = a->rest + b->rest;
+        break;
+    case TERM_SCALE:
+        if (t.wide) break;
+        t.step = a->step * (int64_t)n;
+        t.rest = a->rest * (int64_t)n;
+    }
     if (t.wide) t.step = 1;
     if (t.step < 0) t.step = -t.step;
     if (t.step) t.rest %= t.step;
     assert(t.wide || t.low <= t.high);
     assert(t.step >= 0 && (t.kind != TERM_CONST || t.wide || !t.step));
+    return t;
+}
+
+static uint32_t term_new(fm_pool *p, term t)
+{
+    assert(t.a < p->terms.n && t.b < p->terms.n); /* made of older terms: no cycle */
+    assert((t.kind == TERM_CONST) == !t.a);
+    size_t slot = term_slot(p, &t);
+    if (p->term_slot[slot]) return p->term_slot[slot];
+    if (t.digits) t.digits = arena_text(&p->keep, t.digits, strlen(t.digits));
+    p->term_slot[slot] = (uint32_t)p->terms.n;
+    const term *a = &p->terms.at[t.a], *b = &p->terms.at[t.b];
+    __int128 n = t.digits ? digits_value(t.digits) : 0;
+    t = with_remainder(with_bounds(t, a, b, n), a, b, n);
     vec_push(p->m, &p->terms, t);
     if (p->terms.n >= p->most) p->full = true;
     return (uint32_t)p->terms.n - 1;

@@ -824,6 +824,30 @@ static size_t dollar_end(const char *s, size_t n, size_t i)
     return n - 1;
 }
 
+static bool is_letter(char c)
+{
+    return (c | 32) >= 'a' && (c | 32) <= 'z';
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* The last byte of the word that begins at i. */
+static size_t word_end(const char *s, size_t n, size_t i)
+{
+    assert(i < n && is_letter(s[i]));
+    while (i + 1 < n && (is_letter(s[i + 1]) || is_digit(s[i + 1]) || s[i + 1] == '_')) i++;
+    return i;
+}
+
+static bool makes_list(const char *word, size_t n)
+{
+    return (n == 3 && (!memcmp(word, "AND", 3) || !memcmp(word, "and", 3))) ||
+           (n == 2 && (!memcmp(word, "OR", 2) || !memcmp(word, "or", 2)));
+}
+
 /* libpg_query and protobuf-c recurse along the tree without a limit; so we look at the text first.
    A tree is no deeper than its parentheses, plus the tokens that no comma, AND or OR (which make
    lists) stand between. */
@@ -831,24 +855,17 @@ static bool too_deep(const char *s, size_t n)
 {
     size_t tokens = 0, open = 0;
     for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)s[i];
+        char c = s[i];
         size_t from = i;
         size_t quoted = c == '$' ? dollar_end(s, n, i) : 0;
         if (quoted) { /* a body: its statements are looked at when they are bound */
             i = quoted;
         } else if (c == '\'' || c == '"') {
-            for (i++; i < n && (unsigned char)s[i] != c; i++) continue;
-        } else if ((c | 32) >= 'a' && (c | 32) <= 'z') {
-            while (i + 1 < n && (((s[i + 1] | 32) >= 'a' && (s[i + 1] | 32) <= 'z') ||
-                                 (s[i + 1] >= '0' && s[i + 1] <= '9') || s[i + 1] == '_'))
-                i++;
-            size_t len = i - from + 1;
-            if ((len == 3 && !strncmp(s + from, "AND", 3)) ||
-                (len == 3 && !strncmp(s + from, "and", 3)) ||
-                (len == 2 && !strncmp(s + from, "OR", 2)) ||
-                (len == 2 && !strncmp(s + from, "or", 2)))
-                tokens = 0;
-        } else if (c == ' ' || c == '\n' || c == '\t' || c == '\r' || (c >= '0' && c <= '9')) {
+            for (i++; i < n && s[i] != c; i++) continue;
+        } else if (is_letter(c)) {
+            i = word_end(s, n, i);
+            if (makes_list(s + from, i - from + 1)) tokens = 0;
+        } else if (c == ' ' || c == '\n' || c == '\t' || c == '\r' || is_digit(c)) {
             continue;
         } else if (c == ',') {
             tokens = 0;

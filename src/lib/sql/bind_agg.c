@@ -90,22 +90,29 @@ static bool same_aggregate(const aggregate *a, const aggregate *b)
            same_expr(a->filter, b->filter) && same_expr(a->between, b->between);
 }
 
+static void refuse_unknown(binder *b, const scope *s, const PgQuery__FuncCall *f,
+                           const aggregate *a)
+{
+    bool ranks = a->kind >= AGG_ROW_NUMBER, text = a->kind == AGG_STRING_AGG;
+    uint32_t wanted = f->agg_star || ranks ? 0 : text ? 2 : 1;
+    if (!s || !s->aggregates || s->in_aggregate)
+        sql_refuse(CTX(b), f->location, "an aggregate in this place");
+    if (f->agg_within_group) sql_refuse(CTX(b), f->location, "WITHIN GROUP");
+    if (ranks && !f->over)
+        sql_raise(CTX(b), "42809", "window function %s requires OVER", names[a->kind]);
+    if (f->n_args != wanted || (f->agg_star && a->kind != AGG_COUNT) ||
+        (text && (a->distinct || f->over)))
+        sql_refuse(CTX(b), f->location, "this aggregate");
+}
+
 expr *bind_aggregate(binder *b, scope *s, const PgQuery__FuncCall *f, const char *name)
 {
     size_t k = 0;
     while (k < sizeof names / sizeof names[0] && strcmp(name, names[k]) != 0) k++;
     if (k == sizeof names / sizeof names[0]) return NULL;
     aggregate a = {.kind = (agg_kind)k, .distinct = f->agg_distinct};
-    bool ranks = a.kind >= AGG_ROW_NUMBER, text = a.kind == AGG_STRING_AGG;
-    if (!s || !s->aggregates || s->in_aggregate)
-        sql_refuse(CTX(b), f->location, "an aggregate in this place");
-    if (f->agg_within_group) sql_refuse(CTX(b), f->location, "WITHIN GROUP");
-    if (ranks && !f->over) sql_raise(CTX(b), "42809", "window function %s requires OVER", name);
-    if (f->n_args != (f->agg_star || ranks ? 0u
-                      : text               ? 2u
-                                           : 1u) ||
-        (f->agg_star && a.kind != AGG_COUNT) || (text && (a.distinct || f->over)))
-        sql_refuse(CTX(b), f->location, "this aggregate");
+    bool text = a.kind == AGG_STRING_AGG;
+    refuse_unknown(b, s, f, &a);
     s->in_aggregate = true;
     if (f->n_args) a.arg = bind_expr(b, s, f->args[0]);
     if (text) a.between = bind_expr(b, s, f->args[1]);

@@ -345,6 +345,23 @@ static const node *arg_node(const PgQuery__FuncCall *f, int k)
     return a->node_case == PG_QUERY__NODE__NODE_NAMED_ARG_EXPR ? a->named_arg_expr->arg : a;
 }
 
+/* The argument of parameter i; place: where it stands in the call, < 0: nowhere. */
+static expr *argument_of(binder *b, scope *s, const PgQuery__FuncCall *f, const routine *r,
+                         uint32_t i, int place)
+{
+    type t = r->params[i].t;
+    param_mode mode = r->params[i].mode;
+    if (!takes(r, i) || (r->procedure && mode == PARAM_OUT && !b->code))
+        return expr_new(b, E_CONST, t, f->location, 0);
+    if (place < 0) return r->params[i].fallback;
+    expr *e = bind_expr(b, s, arg_node(f, place));
+    if (r->procedure && mode != PARAM_IN && b->code) return e; /* a variable */
+    type_id from = e->t.id;
+    if (from != T_UNKNOWN && !cast_exists(from, t.id, CAST_IMPLICIT))
+        sql_raise(CTX(b), "42883", "no function \"%s\" takes a %s here", r->name, type_name(from));
+    return expr_coerce(b, e, t, CAST_IMPLICIT);
+}
+
 static expr *call_of(binder *b, scope *s, const PgQuery__FuncCall *f, bool procedure)
 {
     const char *name = string_of(b, f->funcname[f->n_funcname - 1], f->location);
@@ -371,23 +388,8 @@ static expr *call_of(binder *b, scope *s, const PgQuery__FuncCall *f, bool proce
         sql_raise(CTX(b), "0A000", "trigger functions can only be called as triggers");
     expr *e = expr_new(b, E_ROUTINE, found->t, f->location, found->n_params);
     e->routine = found;
-    for (uint32_t i = 0; i < found->n_params; i++) {
-        type t = found->params[i].t;
-        if (!takes(found, i) || (procedure && found->params[i].mode == PARAM_OUT && !b->code)) {
-            e->arg[i] = expr_new(b, E_CONST, t, f->location, 0);
-            continue;
-        }
-        if (of[i] < 0) {
-            e->arg[i] = found->params[i].fallback;
-            continue;
-        }
-        e->arg[i] = bind_expr(b, s, arg_node(f, of[i]));
-        if (procedure && found->params[i].mode != PARAM_IN && b->code) continue; /* a variable */
-        type_id from = e->arg[i]->t.id;
-        if (from != T_UNKNOWN && !cast_exists(from, t.id, CAST_IMPLICIT))
-            sql_raise(CTX(b), "42883", "no function \"%s\" takes a %s here", name, type_name(from));
-        e->arg[i] = expr_coerce(b, e->arg[i], t, CAST_IMPLICIT);
-    }
+    for (uint32_t i = 0; i < found->n_params; i++)
+        e->arg[i] = argument_of(b, s, f, found, i, of[i]);
     b->p->planner_chooses = b->calls = true;
     if (found->fixed) b->p->reads = true;
     return e;

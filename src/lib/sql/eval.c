@@ -129,6 +129,17 @@ static value substring(sql_exec *x, value s, int64_t from, bool has_n, int64_t n
     return b > a ? value_text(s.s + a, b - a) : value_text(s.s, 0);
 }
 
+/* Letters of ASCII alone, as PostgreSQL does in the C locale. */
+static value in_case(sql_exec *x, value v, bool upper)
+{
+    char *t = arena_text(&x->work, v.s, v.n);
+    for (uint32_t i = 0; i < v.n; i++) {
+        if (!upper && t[i] >= 'A' && t[i] <= 'Z') t[i] = (char)(t[i] + 32);
+        if (upper && t[i] >= 'a' && t[i] <= 'z') t[i] = (char)(t[i] - 32);
+    }
+    return value_text(t, v.n);
+}
+
 static value call(sql_exec *x, const expr *e, const value *v)
 {
     arena *w = &x->work;
@@ -159,14 +170,7 @@ static value call(sql_exec *x, const expr *e, const value *v)
     case CALL_LENGTH:
     case CALL_CHAR_LENGTH: return value_int((int64_t)text_length(v[0]));
     case CALL_LOWER:
-    case CALL_UPPER: {
-        char *t = arena_text(w, v[0].s, v[0].n);
-        for (uint32_t i = 0; i < v[0].n; i++) {
-            if (e->op == CALL_LOWER && t[i] >= 'A' && t[i] <= 'Z') t[i] = (char)(t[i] + 32);
-            if (e->op == CALL_UPPER && t[i] >= 'a' && t[i] <= 'z') t[i] = (char)(t[i] - 32);
-        }
-        return value_text(t, v[0].n);
-    }
+    case CALL_UPPER: return in_case(x, v[0], e->op == CALL_UPPER);
     case CALL_SUBSTR:
     case CALL_SUBSTRING: return substring(x, v[0], v[1].i, e->n > 2, e->n > 2 ? v[2].i : 0);
     default: return text_call(x, (call_id)e->op, v, e->n);
@@ -316,36 +320,10 @@ value *eval_args(sql_exec *x, const expr *e, frame *f)
     return v;
 }
 
-value eval(sql_exec *x, const expr *e, frame *f)
+/* The kinds that conditions on rows seldom have. */
+static value eval_seldom(sql_exec *x, const expr *e, frame *f)
 {
     switch (e->kind) {
-    case E_CONST: return e->v;
-    case E_PARAM: return x->regs.params[e->index];
-    case E_COLUMN: {
-        for (uint32_t i = 0; i < e->up; i++) f = f->up;
-        const value *r = f->slots[e->slot];
-        return r ? known(x, e, r[e->index]) : value_null();
-    }
-    case E_AND:
-    case E_OR: return junction(x, e, f);
-    case E_NOT: {
-        value v = eval(x, e->arg[0], f);
-        return v.null ? v : value_bool(!v.i);
-    }
-    case E_COMPARE:
-    case E_ARITH:
-    case E_CONCAT:
-    case E_LIKE: {
-        value a = eval(x, e->arg[0], f);
-        return strict_two(x, e, a, eval(x, e->arg[1], f));
-    }
-    case E_NEGATE: {
-        value v = eval(x, e->arg[0], f);
-        if (v.null) return v;
-        if (e->t.id == T_NUMERIC) return value_num(num_neg(&x->work, v.d));
-        if (v.i == INT64_MIN) sql_raise(&x->c, "22003", "bigint out of range");
-        return value_int(value_int_range(&x->c, e->t.id, -v.i));
-    }
     case E_IS_NULL: return value_bool(eval(x, e->arg[0], f).null == !e->op);
     case E_IS_BOOL: return is_bool(e->op, eval(x, e->arg[0], f));
     case E_DISTINCT: {
@@ -380,8 +358,43 @@ value eval(sql_exec *x, const expr *e, frame *f)
     case E_OPEN: return known(x, e, value_open());
     case E_VAR: return known(x, e, pl_value(x, e));
     case E_ROUTINE: return pl_call(x, e->routine, eval_args(x, e, f), NULL);
+    default: assert(!"a kind of expression that eval() handles");
     }
     return value_null();
+}
+
+value eval(sql_exec *x, const expr *e, frame *f)
+{
+    switch (e->kind) {
+    case E_CONST: return e->v;
+    case E_PARAM: return x->regs.params[e->index];
+    case E_COLUMN: {
+        for (uint32_t i = 0; i < e->up; i++) f = f->up;
+        const value *r = f->slots[e->slot];
+        return r ? known(x, e, r[e->index]) : value_null();
+    }
+    case E_AND:
+    case E_OR: return junction(x, e, f);
+    case E_NOT: {
+        value v = eval(x, e->arg[0], f);
+        return v.null ? v : value_bool(!v.i);
+    }
+    case E_COMPARE:
+    case E_ARITH:
+    case E_CONCAT:
+    case E_LIKE: {
+        value a = eval(x, e->arg[0], f);
+        return strict_two(x, e, a, eval(x, e->arg[1], f));
+    }
+    case E_NEGATE: {
+        value v = eval(x, e->arg[0], f);
+        if (v.null) return v;
+        if (e->t.id == T_NUMERIC) return value_num(num_neg(&x->work, v.d));
+        if (v.i == INT64_MIN) sql_raise(&x->c, "22003", "bigint out of range");
+        return value_int(value_int_range(&x->c, e->t.id, -v.i));
+    }
+    default: return eval_seldom(x, e, f);
+    }
 }
 
 bool eval_true(sql_exec *x, const expr *e, frame *f)

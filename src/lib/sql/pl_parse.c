@@ -122,6 +122,44 @@ static size_t number_end(const char *s, size_t i)
     return i;
 }
 
+static bool is_pair(const char *s)
+{
+    return (s[0] == ':' && (s[1] == '=' || s[1] == ':')) || (s[0] == '.' && s[1] == '.') ||
+           (s[0] == '<' && s[1] == '<') || (s[0] == '>' && s[1] == '>');
+}
+
+/* Fills kind and text of the token that begins at i; its end. */
+static size_t read_token(parser *p, size_t i, token *t)
+{
+    const char *s = p->text;
+    size_t end = i + 1;
+    if (s[i] == '\'') {
+        t->kind = TK_STRING;
+        end = quoted(p, i, &t->text);
+    } else if ((s[i] | 32) == 'e' && s[i + 1] == '\'') {
+        end = escaped(s, i);
+    } else if (s[i] == '"') {
+        t->kind = TK_QUOTED;
+        end = quoted(p, i, &t->text);
+    } else if (starts_word((unsigned char)s[i])) {
+        t->kind = TK_WORD;
+        while (in_word((unsigned char)s[end])) end++;
+        t->text = folded(p, s + i, end - i);
+    } else if (s[i] == '$' && (s[i + 1] < '0' || s[i + 1] > '9')) {
+        end = dollars(p, i, &t->text);
+        t->kind = TK_STRING;
+        if (!end) sql_refuse(&p->x->c, -1, "an unterminated dollar-quoted string");
+    } else if (s[i] >= '0' && s[i] <= '9') {
+        t->kind = TK_NUMBER;
+        end = number_end(s, i);
+    } else if (s[i] == '$') {
+        while (s[end] >= '0' && s[end] <= '9') end++;
+    } else if (is_pair(s + i)) {
+        end = i + 2;
+    }
+    return end;
+}
+
 static void tokenize(parser *p)
 {
     const char *s = p->text;
@@ -139,33 +177,8 @@ static void tokenize(parser *p)
         }
         while (counted < i) line += s[counted++] == '\n';
         token t = {TK_OTHER, (uint32_t)i, 0, line, NULL};
-        size_t end = i + 1;
-        if (s[i] == '\'') {
-            t.kind = TK_STRING;
-            end = quoted(p, i, &t.text);
-        } else if ((s[i] | 32) == 'e' && s[i + 1] == '\'') {
-            end = escaped(s, i);
-        } else if (s[i] == '"') {
-            t.kind = TK_QUOTED;
-            end = quoted(p, i, &t.text);
-        } else if (starts_word((unsigned char)s[i])) {
-            t.kind = TK_WORD;
-            while (in_word((unsigned char)s[end])) end++;
-            t.text = folded(p, s + i, end - i);
-        } else if (s[i] == '$' && (s[i + 1] < '0' || s[i + 1] > '9')) {
-            end = dollars(p, i, &t.text);
-            t.kind = TK_STRING;
-            if (!end) sql_refuse(&p->x->c, -1, "an unterminated dollar-quoted string");
-        } else if (s[i] >= '0' && s[i] <= '9') {
-            t.kind = TK_NUMBER;
-            end = number_end(s, i);
-        } else if (s[i] == '$') {
-            while (s[end] >= '0' && s[end] <= '9') end++;
-        } else if ((s[i] == ':' && (s[i + 1] == '=' || s[i + 1] == ':')) ||
-                   (s[i] == '.' && s[i + 1] == '.') || (s[i] == '<' && s[i + 1] == '<') ||
-                   (s[i] == '>' && s[i + 1] == '>')) {
-            end = i + 2;
-        }
+        size_t end = read_token(p, i, &t);
+        assert(end > i);
         t.to = (uint32_t)end;
         arena_push(p->m, &p->tokens, t);
         i = end;

@@ -1200,19 +1200,9 @@ static void run_sql_body(sql_exec *x, pl_frame *f, sql_result *out)
     }
 }
 
-static void run_body(sql_exec *x, pl_frame *f, const routine *r, const value *args)
+/* The rows of the last statement, as what the function returns. */
+static void run_sql_function(sql_exec *x, pl_frame *f, const routine *r)
 {
-    assert(x->regs.pl == f && f->r == r && r->sql == !f->body->block);
-    for (uint32_t i = 0; i < r->n_params; i++)
-        if (r->params[i].mode == PARAM_IN || r->params[i].mode == PARAM_INOUT) f->vars[i] = args[i];
-    if (!r->sql) {
-        flow w = run_block(x, f->body->block);
-        if (w == FLOW_EXIT || w == FLOW_CONTINUE) sql_refuse(&x->c, -1, "EXIT outside of a loop");
-        bool outs = r->n_params > r->n_in || (r->procedure && r->n_params);
-        if (!f->returned && !r->procedure && r->returns != RETURN_NONE && !r->set && !outs)
-            sql_raise(&x->c, "2F005", "control reached end of function without RETURN");
-        return;
-    }
     sql_result last;
     run_sql_body(x, f, &last);
     if (r->returns == RETURN_NONE && !r->procedure) return;
@@ -1240,6 +1230,22 @@ static void run_body(sql_exec *x, pl_frame *f, const routine *r, const value *ar
         if (!i) f->result = row[0];
         arena_push(&x->work, &f->rows, kept);
     }
+}
+
+static void run_body(sql_exec *x, pl_frame *f, const routine *r, const value *args)
+{
+    assert(x->regs.pl == f && f->r == r && r->sql == !f->body->block);
+    for (uint32_t i = 0; i < r->n_params; i++)
+        if (r->params[i].mode == PARAM_IN || r->params[i].mode == PARAM_INOUT) f->vars[i] = args[i];
+    if (!r->sql) {
+        flow w = run_block(x, f->body->block);
+        if (w == FLOW_EXIT || w == FLOW_CONTINUE) sql_refuse(&x->c, -1, "EXIT outside of a loop");
+        bool outs = r->n_params > r->n_in || (r->procedure && r->n_params);
+        if (!f->returned && !r->procedure && r->returns != RETURN_NONE && !r->set && !outs)
+            sql_raise(&x->c, "2F005", "control reached end of function without RETURN");
+        return;
+    }
+    run_sql_function(x, f, r);
 }
 
 value pl_call(sql_exec *x, const routine *r, const value *args, value *out)

@@ -146,10 +146,9 @@ static void check_output(const plan *p, const query *q, const level *l)
     }
 }
 
-static void check_query(const plan *p, const query *q, const level *up)
+/* Which members go together. */
+static void check_members(const query *q)
 {
-    level rows = {up, q->slots, 0}, whole = {up, q->slots, q->grouped ? q->n_aggs : q->n_windows},
-          none = {up, 0, 0};
     assert(q->shared != q && (!q->shared || !q->shared->shared));
     assert(q->grouped || (!q->n_aggs && !q->n_keys && !q->having));
     assert(!q->grouped || !q->n_windows);
@@ -158,6 +157,13 @@ static void check_query(const plan *p, const query *q, const level *up)
     assert(!q->set || (q->left->n_out == q->n_out && q->right->n_out == q->n_out));
     assert(!q->n_rows || (q->rows && !q->from));
     assert(!q->call || (q->call->kind == E_ROUTINE && q->call->routine->n_in <= q->call->n));
+}
+
+static void check_query(const plan *p, const query *q, const level *up)
+{
+    level rows = {up, q->slots, 0}, whole = {up, q->slots, q->grouped ? q->n_aggs : q->n_windows},
+          none = {up, 0, 0};
+    check_members(q);
     if (q->set) check_query(p, q->left, up), check_query(p, q->right, up);
     for (size_t i = 0; i < (size_t)q->n_rows * q->n_out; i++) check_expr(p, q->rows[i], &none);
     if (q->call) check_expr(p, q->call, &none);

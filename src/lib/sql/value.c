@@ -132,37 +132,55 @@ static bool digits(const char **p, const char *end, int n, int *out)
     return true;
 }
 
+typedef struct moment {
+    int year, month, day, hour, minute, second;
+    int64_t us;
+} moment;
+
+/* " HH:MM[:SS][.ffffff]", the blank or T included. */
+static bool parse_clock(const char **p, const char *end, moment *m)
+{
+    (*p)++;
+    if (!digits(p, end, 2, &m->hour) || *p == end || *(*p)++ != ':' ||
+        !digits(p, end, 2, &m->minute))
+        return false;
+    if (*p < end && **p == ':') {
+        (*p)++;
+        if (!digits(p, end, 2, &m->second)) return false;
+    }
+    if (*p < end && **p == '.') {
+        (*p)++;
+        int64_t unit = 100000;
+        for (; *p < end && **p >= '0' && **p <= '9' && unit; (*p)++, unit /= 10)
+            m->us += (**p - '0') * unit;
+    }
+    return true;
+}
+
+static bool day_exists(const moment *m)
+{
+    static const int month_days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = (m->year % 4 == 0 && m->year % 100 != 0) || m->year % 400 == 0;
+    if (m->month < 1 || m->month > 12 || m->day < 1) return false;
+    if (m->month == 2 && m->day == 29) return leap;
+    return m->day <= month_days[m->month - 1];
+}
+
 /* Only ISO 8601 with four digits of year; the input function knows far more, which we refuse. */
 static value parse_moment(sql_context *c, type_id t, const char *s, size_t n)
 {
-    static const int month_days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     const char *p = s, *end = s + n;
-    int y, mo, d, h = 0, mi = 0, sec = 0;
-    int64_t us = 0;
-    bool ok = digits(&p, end, 4, &y) && p < end && *p++ == '-' && digits(&p, end, 2, &mo) &&
-              p < end && *p++ == '-' && digits(&p, end, 2, &d);
-    if (ok && p < end && (*p == ' ' || *p == 'T')) {
-        p++;
-        ok = digits(&p, end, 2, &h) && p < end && *p++ == ':' && digits(&p, end, 2, &mi);
-        if (ok && p < end && *p == ':') {
-            p++;
-            ok = digits(&p, end, 2, &sec);
-        }
-        if (ok && p < end && *p == '.') {
-            p++;
-            int64_t unit = 100000;
-            for (; p < end && *p >= '0' && *p <= '9' && unit; p++, unit /= 10)
-                us += (*p - '0') * unit;
-        }
-    }
-    if (!ok || p != end || y < 1 || h > 23 || mi > 59 || sec > 59)
+    moment m = {0};
+    bool ok = digits(&p, end, 4, &m.year) && p < end && *p++ == '-' &&
+              digits(&p, end, 2, &m.month) && p < end && *p++ == '-' && digits(&p, end, 2, &m.day);
+    if (ok && p < end && (*p == ' ' || *p == 'T')) ok = parse_clock(&p, end, &m);
+    if (!ok || p != end || m.year < 1 || m.hour > 23 || m.minute > 59 || m.second > 59)
         sql_refuse(c, -1, "a %s that is not written as YYYY-MM-DD HH:MM:SS", type_name(t));
-    bool leap = (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
-    if (mo < 1 || mo > 12 || d < 1 || d > month_days[mo - 1] || (mo == 2 && d == 29 && !leap))
-        sql_raise(c, "22008", "date/time field value out of range");
-    int64_t days = days_of(y, mo, d);
+    if (!day_exists(&m)) sql_raise(c, "22008", "date/time field value out of range");
+    int64_t days = days_of(m.year, m.month, m.day);
     if (t == T_DATE) return value_int(days);
-    return value_int(days * DAY_US + ((h * 60 + mi) * INT64_C(60) + sec) * 1000000 + us);
+    int64_t seconds = (m.hour * 60 + m.minute) * INT64_C(60) + m.second;
+    return value_int(days * DAY_US + seconds * 1000000 + m.us);
 }
 
 static void print_moment(type_id t, int64_t v, strbuf *out)
