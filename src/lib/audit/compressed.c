@@ -1,5 +1,9 @@
 /*
- * compressed.c - see compressed.h.
+ * compressed.c - opening a log or a dump through the decompressors of the readers.
+ *
+ * The source of a log is replaced by one that inflates, if its first bytes are those of gzip or
+ * zstd; any other source stays as it is.  What a decompressor holds is outside of the regions, so
+ * the border of the room must close what was opened, also after a failure.
  */
 #include "audit/compressed.h"
 

@@ -1,5 +1,10 @@
 /*
- * depend.c - see depend.h.
+ * depend.c - collects the edges of depend.h while a replay commits, and sorts by them.
+ *
+ * For each row there is a list of the transactions that saw its newest version; the writer of the
+ * next version comes after all of them.  The lists share a ring of fixed size: the oldest readers
+ * are forgotten, and so are edges over many positions, which keeps a long log linear.  Both are
+ * sound, since an order is replayed before it counts.  Sorting moves as few nodes as it can.
  */
 #include "audit/depend.h"
 

@@ -1,12 +1,12 @@
 /*
- * depend.h - who depends on whom, as a replay at snapshots shows it.
+ * depend.h - dependencies between transactions, as a replay at snapshots shows them.
  *
- * Positions of the order are nodes.  A transaction comes after who wrote what it read and what it
- * replaced, and before who wrote the next version of what it read, or made a row fit that it had
- * left out.  Each edge but those between versions rests on the reads of one transaction, its owner.
- * That a later writer makes a row fit is not seen here, nor what is far apart in the order.  Edges
- * too many or too few do no harm: an order is replayed before it counts, and a cycle is not
- * believed (serial_order.c).
+ * Positions of the order are nodes.  A transaction comes after the writers of what it read and what
+ * it replaced, and before the writer of the next version of what it read, or of a version that made
+ * a row fit which it had left out.  Each edge but those between versions rests on the reads of one
+ * transaction, its owner.  That a later writer makes a row fit is not seen here, nor what is far
+ * apart in the order.  Edges too many or too few do no harm: an order is replayed before it counts,
+ * and a cycle is not believed (serial_order.c).
  */
 #ifndef RATEL_AUDIT_DEPEND_H
 #define RATEL_AUDIT_DEPEND_H
@@ -25,7 +25,7 @@ typedef struct depend {
     uint32_t *mark;            /* by node: the last one that got an edge from it, + 1 */
     struct reader_list *lists; /* by table */
     size_t n_lists;
-    struct reader *ring; /* who saw the newest version of a row; the oldest are forgotten */
+    struct reader *ring; /* readers of the newest version of a row; the oldest are forgotten */
     uint64_t next;
 } depend;
 

@@ -33,8 +33,8 @@ static bool word_char(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Each of these returns what follows the quoted text or comment that begins at p, or NULL if it does
-   not end before `end`. */
+/* Each of these returns what follows the quoted text or comment that begins at p, or NULL if it
+   does not end before `end`. */
 static const char *past_string(const char *from, const char *p, const char *end)
 {
     char q = *p;

@@ -1,5 +1,10 @@
 /*
- * log.c - see log.h.
+ * log.c - the reader of logs, one line of JSON at a time.
+ *
+ * A line is a header, rows of a table, or a transaction; members that nobody asked for are passed
+ * over.  What is wrong ends the reading with line and column, or becomes a note if the log is being
+ * linted.  Texts, ids and sessions are kept once, in hash tables of their numbers; everything that
+ * outlives the line is copied to the log's arena.
  */
 #include "audit/log.h"
 

@@ -1,5 +1,10 @@
 /*
- * match_results.c - see match_results.h.
+ * match_results.c - compares a result of the interpreter with an answer of the log.
+ *
+ * Rows that may come in any order are matched by hash: each row of the answer takes one of the
+ * rows that are left.  Equal cells and values have equal hashes, in spite of the several ways to
+ * write a number.  A value that a sequence or clock gave matches any cell but null, so rows with
+ * such values share one bucket.  The second half shows both sides in a report.
  */
 #include "audit/match_results.h"
 

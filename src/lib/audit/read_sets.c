@@ -1,7 +1,10 @@
 /*
- * read_sets.c - see read_sets.h.
+ * read_sets.c - tries every set of versions that a statement may have read.
  *
- * The transaction's own versions are hidden while it is tried.
+ * The store holds all states of a replay.  The transaction in question has its own versions hidden
+ * (their cid is HIDDEN) and is run again statement by statement, and each row that it comes to is a
+ * choice among its versions.  Ways that differ in one row, by neighbouring versions, are merged.
+ * Invariant: the store is the same before and after, to the last version.
  */
 #include "audit/read_sets.h"
 

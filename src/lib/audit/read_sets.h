@@ -4,9 +4,9 @@
  * Given what each transaction wrote and that the versions of a row come in the order of the
  * commits, a transaction's place decides which version of each row it reads.  For each statement
  * the sets of versions that give what was observed are found by trying them all: choices, each a
- * conjunction of "after who wrote this version, before who wrote the next".  What is left out of
- * account (keys that are taken) makes the choices more, never fewer: that they contradict each
- * other is a proof.
+ * conjunction of "after the writer of this version, before the writer of the next".  What is left
+ * out of account (keys that are taken) makes the choices more, never fewer: that they contradict
+ * each other is a proof.
  */
 #ifndef RATEL_AUDIT_READ_SETS_H
 #define RATEL_AUDIT_READ_SETS_H

@@ -1,9 +1,9 @@
 /*
- * reorder.c - see reorder.h.
+ * reorder.c - moves commits that the log has in the wrong order.
  *
  * A timestamp is taken before its commit is seen by others.  Where a transaction has no snapshot,
  * the rows that it saw are asked: it saw what y wrote, and not what x wrote, though x stands before
- * y.  Then x goes behind y, or y before x, as far as their commits overlap (any two may change
+ * y.  Then x goes after y, or y before x, as far as their commits overlap (any two may change
  * places at levels that know no real time), and the replay goes on from there.
  */
 #include "audit/reorder.h"
@@ -94,7 +94,7 @@ static bool misplaced(repair *p, uint32_t position, uint32_t *x, uint32_t *y)
     return false;
 }
 
-/* May state x come behind y? */
+/* May state x come after y (back: may y come before x)? */
 static bool may_move(const repair *p, uint32_t x, uint32_t y, bool back)
 {
     assert(x && x < y && y <= p->e->order.n);
@@ -108,7 +108,7 @@ static bool may_move(const repair *p, uint32_t x, uint32_t y, bool back)
     return true;
 }
 
-/* x behind y, or (back) y before x. */
+/* Puts x after y, or (back) y before x. */
 static void rotate(engine *e, uint32_t x, uint32_t y, bool back)
 {
     assert(x && x < y && y <= e->order.n);

@@ -1,5 +1,11 @@
 /*
- * replay.c - see replay.h.
+ * replay.c - runs one transaction, statement by statement, and compares what comes back.
+ *
+ * A statement is bound once for its text, run by the SQL interpreter at the state that the current
+ * choice names, and compared with the log.  What the interpreter raises or refuses comes back
+ * through the guard: an error that the log shows agrees, a statement that is not understood makes
+ * its table unknown or ends the audit.  A run that fails leaves nothing pending in the store.  The
+ * initial state is made here as well, by the same means.
  */
 #include "audit/replay.h"
 

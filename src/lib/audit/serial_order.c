@@ -1,5 +1,5 @@
 /*
- * serial_order.c - see serial_order.h.
+ * serial_order.c - a serial order from dependencies, or a cycle that no order can break.
  *
  * A replay at snapshots along the commits fixes who wrote what and in which order the versions of
  * a row come, and suggests who read what (depend.c).  An order of these dependencies that replays
@@ -176,7 +176,8 @@ static void session_edges(serial *s)
     mem_put(e->mem, last);
 }
 
-/* Who ended before it began; those who ended before one of these began need no edge. */
+/* An edge from each transaction that ended before another one began, except where edges through a
+   third transaction already say so. */
 static void time_edges(serial *s)
 {
     engine *e = s->e;
@@ -432,8 +433,8 @@ static const char *in_doubt(const serial *s)
     return why;
 }
 
-/* Would somebody else explain the log with other writes?  Then the values that the blamed read are
-   not certain. */
+/* Would a transaction that is not blamed explain the log with other writes, too?  Then the values
+   that the blamed ones read are not certain. */
 static bool writes_certain(serial *s, audit_answer *a)
 {
     engine *e = s->e;
@@ -489,7 +490,8 @@ static found no_order(serial *s, audit_answer *a)
     return FOUND_CUT;
 }
 
-/* No order by the dependencies that the replay suggested: who is to blame? */
+/* The dependencies that the replay suggested have no order: finds the transactions whose reads must
+   have been others, one more in each round. */
 static found among_ways(serial *s, audit_answer *a)
 {
     uint32_t stuck = 0;

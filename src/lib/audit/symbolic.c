@@ -1,5 +1,11 @@
 /*
- * symbolic.c - see symbolic.h.
+ * symbolic.c - the log as formulas: executes it, solves, and replays the solution.
+ *
+ * Every statement of the order becomes a claim: a formula over the states that were read, which
+ * holds if the statement answered as observed.  From time to time values that the claims leave no
+ * choice about are made plain again (concretization).  The claims are solved by src/lib/solve, and
+ * by Z3 where sums of unknown numbers matter.  A solution is replayed before it counts; without
+ * one, the shortest prefix of claims that has none names the statement to be shown.
  */
 #include "audit/symbolic.h"
 

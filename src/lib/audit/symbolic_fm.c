@@ -1,5 +1,10 @@
 /*
- * symbolic_fm.c - see symbolic_fm.h.
+ * symbolic_fm.c - the pool of formulas, and lists of guarded values.
+ *
+ * Conjunctions are sorted, flattened and made once (a hash table of their parts), so that equal
+ * formulas have equal numbers and most tests end at a comparison.  What has been assumed is known
+ * from then on, with everything that it implies.  A conjunction is made of older nodes only, so
+ * there is no cycle.  A list collects its values in a gmaker, which puts equal ones together.
  */
 #include "audit/symbolic_fm.h"
 

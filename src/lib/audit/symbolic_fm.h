@@ -124,7 +124,7 @@ typedef struct gval {
     uint32_t n; /* 0: a term */
     const gcase *at;
     uint32_t number; /* the term */
-    uint32_t scale;  /* that many of its digits stand behind the point */
+    uint32_t scale;  /* that many of its digits stand after the point */
     fm null;         /* of a term */
 } gval;
 

@@ -1,5 +1,5 @@
 /*
- * symbolic_smt.c - see symbolic_smt.h.
+ * symbolic_smt.c - formulas and terms, made for Z3 as they are reached.
  *
  * Formulas hold terms (comparisons) and terms formulas (choices), both far deeper than a stack of
  * calls could follow: one list of work holds both.

@@ -1,5 +1,10 @@
 /*
- * symbolic_solve.c - see symbolic_solve.h.
+ * symbolic_solve.c - formulas as clauses, made when they are first reached.
+ *
+ * A conjunction gets a variable and clauses in both directions, after its parts have got theirs; a
+ * list of work stands in for recursion, since formulas are deeper than the stack.  Implications
+ * between variables are added once both ends are known to the solver.  Invariant: code.at[node] is
+ * the solver's variable + 1, or 0 for a node that was not reached.
  */
 #include "audit/symbolic_solve.h"
 

@@ -1,5 +1,10 @@
 /*
- * bind_expr.c - expressions; see bind.h.
+ * bind_expr.c - expressions of the parse tree, with names resolved and types checked.
+ *
+ * The rules are PostgreSQL's: an untyped literal takes the type of its neighbour, implicit casts
+ * lead to the common type, and names are looked for in the query, then in the queries around it,
+ * then among the variables of a body.  What PostgreSQL rejects is raised with its SQLSTATE; what
+ * is not known here is refused by name, with its position.  Constants are folded.
  */
 #include <assert.h>
 

@@ -150,7 +150,8 @@ void exec_begin(sql_exec *x);
 
 /* within the room */
 void exec_inner(sql_exec *x, const plan *p, sql_result *out);
-/* A statement with a constant that fails has come to its end: PostgreSQL did not begin. */
+/* A statement with a constant that fails is refused when it ends: PostgreSQL would not
+   have begun it. */
 void exec_planned(sql_exec *x, const plan *p);
 /* foreign_keys.c: a row was written; at the end of the statement. */
 void refer_note(sql_exec *x, table *t, const value *before, const value *after);

@@ -273,7 +273,7 @@ static int64_t weight(arena *a, const num *x, uint32_t *first)
     *first = 0;
     if (!x->n) return 0;
     int64_t e = leading(x), w = e >= 0 ? e / 4 : -((-e + 3) / 4);
-    int64_t drop = w * 4 + x->scale; /* digits of the whole number behind that group */
+    int64_t drop = w * 4 + x->scale; /* digits of the whole number after that group */
     const num *q = x;
     if (drop > 0) {
         num *ten = shifted(a, num_of(a, 1), (uint32_t)drop);

@@ -1,7 +1,7 @@
 /*
  * num.h - exact decimals with the scales of PostgreSQL's numeric.
  *
- * A number is a sign, a whole number in base 10^9 and how many of its decimal digits stand behind
+ * A number is a sign, a whole number in base 10^9 and how many of its decimal digits stand after
  * the point (the display scale, which is part of what a client sees: 1.0 and 1.00 are equal and
  * print differently).  Scales of results follow numeric.c of PostgreSQL 15: add and subtract take
  * the larger, multiply the sum, divide at least 16 significant digits counted in groups of four.

@@ -145,7 +145,7 @@ pl_body *pl_parse(sql_exec *x, arena *m, const char *name, const char *text, con
 /* A body in LANGUAGE sql: statements, no block. */
 pl_body *pl_parse_sql(sql_exec *x, arena *m, const char *name, const char *text,
                       const pl_param *params, uint32_t n_params);
-/* What stands behind the first such word outside of parentheses. */
+/* What stands after the first such word outside of parentheses. */
 const char *pl_after(sql_exec *x, arena *m, const char *text, const char *word);
 /* The SQLSTATEs of a condition: the i-th, or NULL. */
 const char *pl_condition(const char *name, uint32_t i);

@@ -1,5 +1,5 @@
 /*
- * pl_parse.c - the grammar of PL/pgSQL; see pl.h.
+ * pl_parse.c - the grammar of PL/pgSQL: a body's text as the statements of pl.h.
  *
  * libpg_query reads bodies too, but knows no fields of %ROWTYPE variables and gives no positions;
  * so the statements are read here and their SQL left to it.  As in pl_gram.y an expression is

@@ -1,5 +1,11 @@
 /*
- * table_store.c - see table_store.h.
+ * table_store.c - chains of versions, their indexes, and taking writes back.
+ *
+ * Versions are blocks of a few sizes from slabs, with texts and numbers after their columns.  Every
+ * write of the running transaction is on the undo list, so that a savepoint is a length of that
+ * list; committing renames the pending versions and, during a search, keeps the list to take the
+ * state back.  An index holds each value of a chain once per run of equal versions, and is made
+ * when a column is first asked for.
  */
 #include "sql/table_store.h"
 
@@ -44,7 +50,7 @@ static void block_put(store *s, void *p, uint32_t size)
     s->free_blocks[class] = p;
 }
 
-static size_t behind(type_id t, value v)
+static size_t bytes_after(type_id t, value v)
 {
     if (v.null || v.open) return 0;
     size_t n = type_is_text(t) ? v.n : t == T_NUMERIC ? num_bytes(v.d) : 0;
@@ -55,7 +61,7 @@ static row_version *version_make(store *s, table *t, const value *cols, uint32_t
 {
     size_t size = sizeof(row_version) + (cols ? t->n_cols : 0) * sizeof(value);
     size_t at = size;
-    for (uint32_t i = 0; cols && i < t->n_cols; i++) size += behind(t->cols[i].t.id, cols[i]);
+    for (uint32_t i = 0; cols && i < t->n_cols; i++) size += bytes_after(t->cols[i].t.id, cols[i]);
     if (size > UINT32_MAX / 2) guard_fail(s->mem->guard, GUARD_NOMEM, "a row of over 2 GiB");
     row_version *v = block_get(s, (uint32_t)size);
     v->older = NULL;
@@ -66,7 +72,7 @@ static row_version *version_make(store *s, table *t, const value *cols, uint32_t
     assert(at <= size && size - at <= v->size);
     for (uint32_t i = 0; cols && i < t->n_cols; i++) {
         type_id id = t->cols[i].t.id;
-        size_t n = behind(id, cols[i]);
+        size_t n = bytes_after(id, cols[i]);
         v->cols[i] = cols[i];
         if (cols[i].open) {
             v->cols[i].open = OPEN_FIXED;

@@ -26,7 +26,7 @@ typedef struct row_version {
     uint32_t cid;    /* of a pending one: the statement */
     uint32_t size;   /* of the block */
     bool dead;
-    value cols[]; /* texts and numbers stand behind them in the same block */
+    value cols[]; /* texts and numbers stand after them in the same block */
 } row_version;
 
 typedef struct stored_row {

@@ -1,5 +1,10 @@
 /*
- * value.c - see value.h.
+ * value.c - conversions, comparison, hashing and text of values.
+ *
+ * Text goes in and comes out as PostgreSQL's input and output functions do it, for the types in the
+ * table of value.h; dates only in ISO 8601.  Equal values have equal hashes across the types that
+ * can be equal: integers and numerics share theirs.  A cast that PostgreSQL has, but whose result
+ * is not known here to the byte, is refused.
  */
 #include "sql/value.h"
 
