@@ -269,8 +269,10 @@ static enum db_answer lite_connect(db_session *s)
     for (int i = 0; i < (s->db->own_tables ? GET : STATEMENTS) && code == SQLITE_OK; i++)
         for (int tries = 0; tries < LOCKED_TRIES; tries++) {
             char sql[192];
-            snprintf(sql, sizeof sql, i == BEGIN && o->immediate ? "BEGIN IMMEDIATE" : text[i],
-                     s->db->place);
+            if (i == BEGIN && o->immediate)
+                snprintf(sql, sizeof sql, "BEGIN IMMEDIATE");
+            else
+                snprintf(sql, sizeof sql, text[i], s->db->place);
             code = sqlite3_prepare_v3(c->handle, sql, -1, SQLITE_PREPARE_PERSISTENT,
                                       &c->statement[i], NULL);
             if ((code & 0xff) != SQLITE_LOCKED) break;
