@@ -81,10 +81,10 @@ static bool mark_suspects(const verdict *v, const problem *p, const decision *a,
 {
     asg *g = p->g;
     const level_rule *rule = p->ask.rule;
+    problem again; /* the log of a second run points into it */
     const justify *log = p->ordered ? p->order.justify : NULL;
     bool proved = log && justify_steps(p->order.justify, a), many = v->core.n > ALL_SUSPECT;
     if (!proved && (many || rule_is_basic(rule))) {
-        problem again;
         decision found;
         order_question ask = p->ask;
         ask.tune = &lazily;
