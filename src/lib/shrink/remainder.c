@@ -11,6 +11,7 @@
 #include <assert.h>
 
 #include "base/map.h"
+#include "history/cut_off.h"
 
 /* What is known of a key. */
 #define KEY_WANTED 1u   /* somebody who is left reads it */
@@ -613,7 +614,11 @@ static void copy(maker *k)
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) copy_op(k, t, o);
         history_end(k->to, txn_status_of(h, t));
     }
-    copy_marks(k, &marks, (txn_id)h->txns); /* the end mark too: nothing was cut off */
+    /* A recording keeps its end mark, the last one: without it the part would look cut off. */
+    if (history_recorded(h) && !history_cut_off(h)) {
+        atom end = value_atom(h, h->marks.at[h->marks.n - 1].text);
+        history_mark(k->to, atom_bytes(h, end), end.len);
+    }
 }
 
 void sub_history(history *to, const history *h, const sub_mask *out, mem *work)
