@@ -135,13 +135,15 @@ bool segments_refute(asg *g, const order_question *ask, asg *part, order_problem
         const uint32_t *cross = crossings(g, line, n);
         members s = {.nodes = mem_array(m, node_id, (size_t)g->nodes + 1),
                      .fresh = mem_array(m, node_id, (size_t)g->nodes + 1)};
-        for (uint32_t i = 1, from = 0, to; i <= parts && !found; i++, from = to) {
+        for (uint32_t i = 1, from = 0, to; i <= parts; i++, from = to) {
             to = cut_near(cross, n, i, parts);
             assert(from <= to && to <= n);
             choose_members(g, line, from, to, &s);
             void *here = mem_get(m, 1);
             found = refute_members(g, ask, &s, part, p, a);
-            if (!found) mem_free_since(m, here);
+            if (found) break;
+            mem_free_since(m, here);
+            memset(a, 0, sizeof *a); /* it spoke of what was just freed */
         }
     }
     if (!found) mem_free_since(m, begun);
