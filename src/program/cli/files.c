@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -86,10 +87,26 @@ void output_abandon(output *o)
     replace_abandon(&o->file);
 }
 
+/* Would an answer replace one of the files that it is about? */
+static bool is_input(const args *a, const char *path)
+{
+    struct stat out, in;
+    if (!path || stat(path, &out) || !S_ISREG(out.st_mode)) return false;
+    for (size_t i = 0; i < a->n_files; i++)
+        if (!stat(a->files[i], &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+            return true;
+    return false;
+}
+
 FILE *open_output(const args *a)
 {
     const char *path = a->value[O_OUTPUT];
     output *o = &a->outputs->answer;
+    if (!a->value[O_TIDY] && is_input(a, path)) {
+        complain("-o %s: this is an input; an answer does not replace the file that it is about",
+                 path);
+        return NULL;
+    }
     return output_open(a, o, path ? path : "-") ? o->f : NULL;
 }
 
