@@ -74,14 +74,14 @@ static void plan_random(workload *w, rng *r, plan *p, step *steps, bool again)
     }
 }
 
-const work_class work_random = {.flags = WORK_ABSENT,
+const work_class work_random = {.flags = WORK_ABSENT | WORK_FRESH,
                                 .theta = 0.5,
                                 .duplicates = 1,
                                 .init = init_random,
                                 .longest = longest_random,
                                 .plan = plan_random,
                                 .step = step_planned};
-const work_class work_random_unique = {.flags = WORK_ABSENT,
+const work_class work_random_unique = {.flags = WORK_ABSENT | WORK_FRESH,
                                        .theta = 0.5,
                                        .init = init_random,
                                        .longest = longest_random,

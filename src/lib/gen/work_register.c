@@ -44,14 +44,16 @@ static bool step_any(workload *w, rng *r, plan *p, step *steps, uint32_t i)
     return true;
 }
 
-const work_class work_blind = {.theta = 0.5, .plan = plan_blind, .step = step_any};
-const work_class work_mixed = {.theta = 0.5, .duplicates = 0.5, .plan = plan_ops, .step = step_any};
-const work_class work_rotating = {.flags = WORK_ROTATING,
+const work_class work_blind = {
+    .flags = WORK_FRESH, .theta = 0.5, .plan = plan_blind, .step = step_any};
+const work_class work_mixed = {
+    .flags = WORK_FRESH, .theta = 0.5, .duplicates = 0.5, .plan = plan_ops, .step = step_any};
+const work_class work_rotating = {.flags = WORK_ROTATING | WORK_FRESH,
                                   .choice = GEN_EXPONENTIAL,
                                   .theta = 0.5,
                                   .plan = plan_up_to_ops,
                                   .step = step_any};
-const work_class work_lists = {.flags = WORK_ROTATING | WORK_LISTS,
+const work_class work_lists = {.flags = WORK_ROTATING | WORK_LISTS | WORK_FRESH,
                                .choice = GEN_EXPONENTIAL,
                                .theta = 0.5,
                                .plan = plan_up_to_ops,
@@ -139,8 +141,11 @@ static void plan_mini(workload *w, rng *r, plan *p, step *steps, bool again)
     }
 }
 
-const work_class work_mini = {
-    .theta = 0.5, .longest = longest_mini, .plan = plan_mini, .step = step_planned};
+const work_class work_mini = {.flags = WORK_FRESH,
+                              .theta = 0.5,
+                              .longest = longest_mini,
+                              .plan = plan_mini,
+                              .step = step_planned};
 
 /* A group of keys is retired after so many transactions, so anomalies stay small. */
 typedef struct group {
@@ -198,7 +203,7 @@ static uint32_t shared_group(const workload *w, rng *r)
     return g->first + rng_below(r, w->keys);
 }
 
-const work_class work_group = {.flags = WORK_EXPLICIT,
+const work_class work_group = {.flags = WORK_EXPLICIT | WORK_FRESH,
                                .shared = shared_group,
                                .theta = 0.5,
                                .init = init_group,

@@ -42,6 +42,7 @@ typedef struct workload workload;
 #define WORK_EXPLICIT 4u /* w->keys is no number of keys: the class hands them all out */
 #define WORK_ABSENT 8u /* every key is absent at first and there are ranges; else it is a number */
 #define WORK_MEANING 16u /* steps reckon with values: none but the workload's own may be left */
+#define WORK_FRESH 32u   /* every write draws its value: unique where no duplicates are asked for */
 
 typedef struct work_class {
     unsigned flags;
@@ -100,6 +101,11 @@ uint32_t workload_longest(const workload *w);
 static inline bool workload_lists(const workload *w)
 {
     return w->class->flags & WORK_LISTS;
+}
+/* Is no value of a key written twice, as long as no transaction is tried again? */
+static inline bool workload_unique(const workload *w)
+{
+    return (w->class->flags & WORK_FRESH) && !w->duplicate_keys;
 }
 
 /* A key nobody has used. */

@@ -1,11 +1,13 @@
 /*
  * cut_off.c - see cut_off.h.
  *
- * What was lost may have written any value.  A read of a value that no line has written, and that
- * is not the initial one, can only come from a lost line; it becomes a read of unknown result.  So
- * does a read of an absent key, if it may have been deleted: there are deletes, or the key was
- * there at first.  A scan with such a row counts as failed.  Where values repeat, a lost line may
- * have written any of them again: then every read is unknown.  What else was lost makes a history
+ * A lost line may have deleted any key, so a read of an absent key becomes a read of unknown
+ * result, and a scan, which also says what is absent, counts as failed. A lost line may also
+ * have written any value, even one that a line in the file writes: that no value repeats among
+ * the lines that are left says nothing about the lost ones. So a read of a value is kept only if
+ * the recorder promised in the header that it writes no value of a key twice, and if the file
+ * keeps that promise; then a read of a value that no line has written, and that is not the
+ * initial one, is of a lost line and becomes unknown too. What else was lost makes a history
  * weaker, never wrong: its writes are missing with all that followed from them.
  */
 #include "history/cut_off.h"
@@ -16,14 +18,20 @@
 
 #define END_MARK "{\"mark\":\"end\""
 
-bool history_recorded(const history *h)
+/* The member of the header, or NULL. */
+static const extra *header_member(const history *h, const char *name)
 {
-    static const char name[] = "recorder";
+    size_t n = strlen(name);
     for (size_t i = 0; i < h->extras.n && h->extras.at[i].txn == NO_ID; i++) {
         atom a = value_atom(h, h->extras.at[i].name);
-        if (a.len == sizeof name - 1 && !memcmp(atom_bytes(h, a), name, a.len)) return true;
+        if (a.len == n && !memcmp(atom_bytes(h, a), name, n)) return &h->extras.at[i];
     }
-    return false;
+    return NULL;
+}
+
+bool history_recorded(const history *h)
+{
+    return header_member(h, "recorder") != NULL;
 }
 
 bool history_cut_off(const history *h)
@@ -38,8 +46,16 @@ bool history_cut_off(const history *h)
 typedef struct known {
     id_map written; /* pairs of key and value */
     id_map initial; /* key -> value, of a map in the header */
-    bool deletes, repeats;
+    bool unique;    /* no value of a key was written twice, by a line here or by a lost one */
 } known;
+
+static bool promised_unique(const history *h)
+{
+    const extra *promise = header_member(h, "unique_values");
+    if (!promise) return false;
+    atom a = value_atom(h, promise->text);
+    return a.len == 4 && !memcmp(atom_bytes(h, a), "true", 4);
+}
 
 static value_id initial_value(const history *h, const known *k, key_id key)
 {
@@ -50,29 +66,27 @@ static value_id initial_value(const history *h, const known *k, key_id key)
 
 static void enter_written(history *h, known *k)
 {
+    k->unique = promised_unique(h);
     for (size_t i = 0; i < h->init_map.n; i++)
         *id_map_at(&h->mem, &k->initial, h->init_map.at[i].key) = h->init_map.at[i].value;
     for (size_t o = 0; o < h->ops; o++) {
         unsigned kind = h->op_kind[o] & OP_KIND_MASK;
         if (kind == OP_WRITE || kind == OP_APPEND) {
             uint32_t *at = id_map_at(&h->mem, &k->written, map_pair(h->op_key[o], h->op_value[o]));
-            k->repeats = k->repeats || *at != MAP_NONE ||
-                         initial_value(h, k, h->op_key[o]) == h->op_value[o];
+            if (*at != MAP_NONE || initial_value(h, k, h->op_key[o]) == h->op_value[o])
+                k->unique = false;
             *at = 1;
         }
-        k->deletes = k->deletes || kind == OP_DELETE;
     }
 }
 
-/* Can a line that is there, or the initial state, have left this value at the key? */
+/* Can only a line that is there, or the initial state, have left this value at the key? */
 static bool explained(const history *h, const known *k, key_id key, value_id v)
 {
-    value_id first = initial_value(h, k, key);
     if (v == VALUE_UNKNOWN) return true;
-    if (k->repeats) return false;
-    if (v == VALUE_NULL || v == VALUE_EMPTY)
-        return !k->deletes && (first == VALUE_NULL || first == VALUE_EMPTY);
-    if (v == first || id_map_get(&k->written, map_pair(key, v)) != MAP_NONE) return true;
+    if (!k->unique || v == VALUE_NULL || v == VALUE_EMPTY) return false;
+    if (v == initial_value(h, k, key) || id_map_get(&k->written, map_pair(key, v)) != MAP_NONE)
+        return true;
     if (v < VALUE_TABLE) return false;
     atom a = value_atom(h, v);
     if (a.kind != ATOM_LIST) return false;
@@ -83,14 +97,6 @@ static bool explained(const history *h, const known *k, key_id key, value_id v)
     return true;
 }
 
-static bool range_explained(const history *h, const known *k, const range *r)
-{
-    bool fine = !k->deletes && !k->repeats;
-    for (uint32_t i = r->first_row; fine && i < r->first_row + r->rows; i++)
-        fine = explained(h, k, h->row_key.at[i], h->row_value.at[i]);
-    return fine;
-}
-
 void history_forget_lost(history *h)
 {
     known k = {0};
@@ -99,9 +105,7 @@ void history_forget_lost(history *h)
         unsigned kind = h->op_kind[o] & OP_KIND_MASK;
         if (kind == OP_READ && !explained(h, &k, h->op_key[o], h->op_value[o]))
             h->op_value[o] = VALUE_UNKNOWN;
-        if ((kind == OP_SCAN || kind == OP_ITER) &&
-            !range_explained(h, &k, &h->ranges.at[h->op_key[o]]))
-            h->op_kind[o] |= OP_FAILED;
+        if (kind == OP_SCAN || kind == OP_ITER) h->op_kind[o] |= OP_FAILED;
     }
     id_map_free(&h->mem, &k.written);
     id_map_free(&h->mem, &k.initial);

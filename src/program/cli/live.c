@@ -115,6 +115,7 @@ static void make_program(live *l, const live_options *o, const workload_info *in
                    .guard = failed,
                    .name = info->name,
                    .lists = workload_lists(&lp->work),
+                   .unique = workload_unique(&lp->work),
                    .plan = program_plan,
                    .next = program_next,
                    .seen = program_seen};

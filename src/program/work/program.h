@@ -25,7 +25,8 @@ typedef struct program {
     void *state;
     guard *guard;
     const char *name;
-    bool lists; /* keys hold lists, ACT_READ returns them */
+    bool lists;  /* keys hold lists, ACT_READ returns them */
+    bool unique; /* no value of a key is ever written twice */
     /* Rows to begin with, in the order of their keys; all other keys are absent. */
     const db_row *rows;
     size_t n_rows;

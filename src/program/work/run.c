@@ -531,6 +531,7 @@ static bool write_header(run *r, mem *m)
     strbuf_json(&b, p->name, strlen(p->name));
     strbuf_printf(&b, ",\"seed\":%llu,\"unit\":\"ns\"%s", (unsigned long long)r->options->seed,
                   r->with_ids ? ",\"write_ids\":true" : "");
+    if (r->with_ids || p->unique) strbuf_str(&b, ",\"unique_values\":true");
     strbuf_str(&b, ",\"recorder\":");
     strbuf_json(&b, r->options->recorder, strlen(r->options->recorder));
     strbuf_printf(&b, ",\"settings\":{\"sessions\":%u%s%s}}\n", r->options->sessions,
