@@ -343,12 +343,37 @@ TEST(nemesis_and_other_events_are_marks)
     EXPECT_HISTORY(edn, "0 3 ok [1,3] a(7,1)\n");
     EXPECT_EXTRAS(
         edn,
+        "-1 skipped_operations={\"read\":1}\n"
         "0 time=[4790254077,4790254078]\n"
         "mark 0 {\"mark\":\"nemesis\",\"at\":-1,\"type\":\":info\",\"f\":\":start-partition\","
         "\"time\":4783582962,\"value\":[\":isolated\",{\"n2\":[\"n1\"]}],\"shard\":\"config\"}\n"
         "mark 0 {\"mark\":\"nemesis\",\"at\":1,\"type\":\":info\",\"f\":\":txn\",\"value\":null}\n"
         "mark 0 {\"mark\":\"event\",\"at\":1,\"type\":\":invoke\",\"process\":1,\"f\":\":read\","
         "\"value\":null}\n");
+}
+
+TEST(operations_that_are_no_transactions_are_counted)
+{
+#define KIND(type, f) "{:type :" type " :process 1 :f " f " :value nil}"
+    /* as many as there are invocations or completions, whichever are more */
+    EXPECT_HISTORY(KIND("invoke", ":read") KIND("ok", ":read") KIND("invoke", ":read"), "");
+    EXPECT_EXTRAS(
+        KIND("invoke", ":read") KIND("ok", ":read") KIND("invoke", ":read") KIND("ok", "\"a\\\"b\"")
+            KIND("info", "[:x 1]") KIND("fail", ":a/b"),
+        "-1 skipped_operations={\"read\":2,\"a\\\"b\":1,\"[:x 1]\":1,\"a/b\":1}\n"
+        "mark 0 {\"mark\":\"event\",\"at\":-1,\"type\":\":invoke\",\"process\":1,\"f\":\":read\","
+        "\"value\":null}\n"
+        "mark 0 {\"mark\":\"event\",\"at\":-1,\"type\":\":ok\",\"process\":1,\"f\":\":read\","
+        "\"value\":null}\n"
+        "mark 0 {\"mark\":\"event\",\"at\":-1,\"type\":\":invoke\",\"process\":1,\"f\":\":read\","
+        "\"value\":null}\n"
+        "mark 0 {\"mark\":\"event\",\"at\":-1,\"type\":\":ok\",\"process\":1,\"f\":\"a\\\"b\","
+        "\"value\":null}\n"
+        "mark 0 {\"mark\":\"event\",\"at\":-1,\"type\":\":info\",\"process\":1,\"f\":[\":x\",1],"
+        "\"value\":null}\n"
+        "mark 0 {\"mark\":\"event\",\"at\":-1,\"type\":\":fail\",\"process\":1,\"f\":\":a/b\","
+        "\"value\":null}\n");
+#undef KIND
 }
 
 TEST(unknown_fields_are_kept)

@@ -763,7 +763,7 @@ int ratel_result_warning(const ratel_result *a, size_t i, const char **id, const
     for (uint32_t w = 0; w < LINTS; w++) {
         if (!(a->v.warnings >> w & 1) || i--) continue;
         if (id) *id = lint_at(w)->name;
-        if (text) *text = lint_at(w)->text;
+        if (text) *text = verdict_warning_text(&a->v, w);
         return RATEL_OK;
     }
     return RATEL_EINVAL;

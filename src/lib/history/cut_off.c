@@ -15,23 +15,13 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "history/header_notes.h"
 
 #define END_MARK "{\"mark\":\"end\""
 
-/* The member of the header, or NULL. */
-static const extra *header_member(const history *h, const char *name)
-{
-    size_t n = strlen(name);
-    for (size_t i = 0; i < h->extras.n && h->extras.at[i].txn == NO_ID; i++) {
-        atom a = value_atom(h, h->extras.at[i].name);
-        if (a.len == n && !memcmp(atom_bytes(h, a), name, n)) return &h->extras.at[i];
-    }
-    return NULL;
-}
-
 bool history_recorded(const history *h)
 {
-    return header_member(h, "recorder") != NULL;
+    return history_header_member(h, "recorder") != NULL;
 }
 
 bool history_cut_off(const history *h)
@@ -51,7 +41,7 @@ typedef struct known {
 
 static bool promised_unique(const history *h)
 {
-    const extra *promise = header_member(h, "unique_values");
+    const extra *promise = history_header_member(h, "unique_values");
     if (!promise) return false;
     atom a = value_atom(h, promise->text);
     return a.len == 4 && !memcmp(atom_bytes(h, a), "true", 4);

@@ -8,6 +8,7 @@
  */
 #include "base/map.h"
 #include "history/cut_off.h"
+#include "history/header_notes.h"
 #include "lint/lint_internal.h"
 
 static void count_op(facts *f, const history *h, op_id o)
@@ -509,6 +510,8 @@ lint_set lint_cheap(const facts *f, const history *h)
     IF(FAILED_SESSIONS, f->txns && f->failed_sessions);
     IF(CUT_OFF, history_cut_off(h));
     IF(SESSION_GAPS, f->session_gaps);
+    IF(SKIPPED_OPERATIONS, history_skipped(h));
+    IF(MISSING_PROCESS, history_without_process(h));
     IF(IMPOSSIBLE_TIMES, f->impossible);
     IF(SESSION_BACKWARDS, f->backwards);
     IF(SESSION_OVERLAP, f->overlaps);

@@ -8,6 +8,7 @@
  */
 #include <assert.h>
 
+#include "history/header_notes.h"
 #include "lint/lint_internal.h"
 
 static const lint_info table[] = {
@@ -418,6 +419,23 @@ bool find_session_gaps(lint *l, finding *f)
     mem_put(l->m, have);
     lint_example(l, f, "session numbers go from %N to %N, but %N is missing", lo, hi, lo + first);
     return told(f, l->f.session_gaps, "numbers");
+}
+
+/* --- what the reader noted -------------------------------------------------------------------- */
+
+bool find_skipped_operations(lint *l, finding *f)
+{
+    strbuf b;
+    strbuf_init(&b, l->m);
+    history_skipped_text(l->h, &b);
+    strbuf_cstr(&b);
+    f->example = b.at;
+    return told(f, history_skipped(l->h), "operations");
+}
+
+bool find_missing_process(lint *l, finding *f)
+{
+    return told(f, history_without_process(l->h), "transactions");
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */

@@ -16,8 +16,9 @@
  * Without :process: an invocation and the next completion belong together, so such pairs are
  * the session "nil"; a lone completion tells nothing about order and is a session of its own.
  *
- * For lint, header extras count transactions without :process ("without_process") and events
- * whose :time is less than an earlier one's ("time_backwards": the file is not in real-time order).
+ * For lint, header extras count transactions without :process ("without_process"), operations of a
+ * client that are no transactions ("skipped_operations", by their :f), and events whose :time is
+ * less than an earlier one's ("time_backwards": the file is not in real-time order).
  */
 #include "read/edn_lex.h"
 
@@ -26,6 +27,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "history/header_notes.h"
 #include "read/formats.h"
 #include "read/json.h"
 #include "read/read.h"
@@ -60,6 +62,13 @@ typedef struct pending {
     uint32_t prev, next;
 } pending;
 
+/* What is no transaction, by its :f.  Invocations and completions are counted apart, since either
+   may be missing from a file; the larger number is that of the operations. */
+typedef struct skipped_kind {
+    value_id name;
+    uint64_t invoked, completed;
+} skipped_kind;
+
 #define KEEP_TEXT ((size_t)1 << 16) /* a released invocation gives larger buffers back */
 
 typedef struct process {
@@ -82,7 +91,9 @@ typedef struct edn_reader {
     id_map process_of; /* name -> index of processes */
     int64_t last_number;
     int64_t last_time;
-    uint64_t nameless;  /* transactions without :process */
+    uint64_t nameless; /* transactions without :process */
+    VEC(skipped_kind) skipped;
+    id_map skipped_of;  /* :f -> index of skipped */
     uint64_t backwards; /* transaction events whose :time is less than an earlier one */
 } edn_reader;
 
@@ -619,6 +630,35 @@ static void mark_member(edn_reader *r, edn *e, const char *name, edn_span value)
     edn_json(e, value.at, &r->json);
 }
 
+/* Counts an event of a client that is no transaction: bank, register, set and counter tests have
+   them, and what is not looked at must be told. */
+static void count_skipped(edn_reader *r, edn *e, const event *v)
+{
+    edn_span t = v->field[F], type = v->field[TYPE];
+    if (is_nil(t) || !type.at) return;
+    t.at = edn_untag(e, t.at);
+    r->text.n = 0;
+    if (*t.at == '"')
+        edn_string(t.at, &r->text);
+    else
+        strbuf_add(&r->text, t.at, (size_t)(t.end - t.at));
+    const char *name = strbuf_cstr(&r->text);
+    size_t colon = *name == ':' && r->text.n > 1;
+    value_id kind = value_str(r->h, name + colon, r->text.n - colon);
+    uint32_t *known = id_map_at(r->mem, &r->skipped_of, kind);
+    if (*known == MAP_NONE) {
+        skipped_kind fresh = {.name = kind};
+        vec_push(r->mem, &r->skipped, fresh);
+        *known = (uint32_t)r->skipped.n - 1;
+    }
+    skipped_kind *k = &r->skipped.at[*known];
+    type.at += *type.at == '"';
+    if (starts_with(type.at + (*type.at == ':'), "invoke"))
+        k->invoked++;
+    else
+        k->completed++;
+}
+
 /* A fault or another event that is no transaction: all its fields, and "at" on the clock of begin
    and end, the number of the transaction event before it.  A mark that our writer turned into an
    event (:f :mark, the object as :value) is itself again. */
@@ -631,8 +671,13 @@ static void read_mark(edn_reader *r, edn *e, const event *v)
         starts_with(v->field[VALUE].at, v->json ? "{\"mark\" " : "{:mark ")) {
         edn_json(e, v->field[VALUE].at, &r->json);
         history_mark(r->h, r->json.at, r->json.n);
+        event inner;
+        if (starts_with(strbuf_cstr(&r->json), "{\"mark\":\"event\"") &&
+            scan_event(r, e, v->field[VALUE].at, &inner))
+            count_skipped(r, e, &inner);
         return;
     }
+    if (!nemesis) count_skipped(r, e, v);
     strbuf_str(&r->json, nemesis ? "{\"mark\":\"nemesis\",\"at\":" : "{\"mark\":\"event\",\"at\":");
     strbuf_i64(&r->json, r->last_number);
     mark_member(r, e, "type", v->field[TYPE]);
@@ -816,17 +861,38 @@ static void read_file(edn_reader *r)
     }
 }
 
-/* Header extras stand before all others. */
-static void header_extra(edn_reader *r, const char *name, uint64_t count)
+/* Header extras stand before all others; the JSON of this one is in r->json. */
+static void header_extra(edn_reader *r, const char *name)
 {
     history *h = r->h;
-    if (!count) return;
-    r->json.n = 0;
-    strbuf_u64(&r->json, count);
     history_extra(h, name, strlen(name), r->json.at, r->json.n);
     extra header = h->extras.at[h->extras.n - 1];
     memmove(h->extras.at + 1, h->extras.at, (h->extras.n - 1) * sizeof *h->extras.at);
     h->extras.at[0] = header;
+}
+
+static void header_count(edn_reader *r, const char *name, uint64_t count)
+{
+    if (!count) return;
+    r->json.n = 0;
+    strbuf_u64(&r->json, count);
+    header_extra(r, name);
+}
+
+static void header_skipped(edn_reader *r)
+{
+    if (!r->skipped.n) return;
+    r->json.n = 0;
+    for (size_t i = 0; i < r->skipped.n; i++) {
+        const skipped_kind *k = &r->skipped.at[i];
+        atom name = value_atom(r->h, k->name);
+        strbuf_char(&r->json, i ? ',' : '{');
+        strbuf_json(&r->json, atom_bytes(r->h, name), name.len);
+        strbuf_char(&r->json, ':');
+        strbuf_u64(&r->json, k->invoked > k->completed ? k->invoked : k->completed);
+    }
+    strbuf_char(&r->json, '}');
+    header_extra(r, NOTE_SKIPPED);
 }
 
 static void open_reader(edn_reader *r, history *h, source *s)
@@ -840,8 +906,9 @@ static void open_reader(edn_reader *r, history *h, source *s)
 static void close_reader(edn_reader *r)
 {
     read_unfinished(r);
-    header_extra(r, "time_backwards", r->backwards);
-    header_extra(r, "without_process", r->nameless);
+    header_count(r, "time_backwards", r->backwards);
+    header_count(r, NOTE_WITHOUT_PROCESS, r->nameless);
+    header_skipped(r);
     for (size_t i = 0; i < r->pendings.n; i++) vec_free(r->mem, &r->pendings.at[i].text);
     vec_free(r->mem, &r->pendings);
     vec_free(r->mem, &r->processes);
@@ -849,6 +916,8 @@ static void close_reader(edn_reader *r)
     vec_free(r->mem, &r->completed);
     vec_free(r->mem, &r->list);
     id_map_free(r->mem, &r->process_of);
+    vec_free(r->mem, &r->skipped);
+    id_map_free(r->mem, &r->skipped_of);
     strbuf_free(&r->text);
     strbuf_free(&r->json);
 }

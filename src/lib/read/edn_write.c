@@ -14,6 +14,7 @@
 #include <assert.h>
 
 #include "base/sort.h"
+#include "history/header_notes.h"
 #include "read/edn_lex.h"
 #include "read/formats.h"
 #include "read/read.h"
@@ -782,7 +783,9 @@ static void note_losses(edn_writer *w)
         const extra *x = &h->extras.at[w->header_extras];
         if (x->txn != NO_ID) break;
         /* our reader counts these again */
-        if (!edn_is(string_of(h, x->name), "time_backwards")) sink_lose(w->out, LOST_EXTRAS);
+        edn_span name = string_of(h, x->name);
+        if (!edn_is(name, "time_backwards") && !edn_is(name, NOTE_SKIPPED))
+            sink_lose(w->out, LOST_EXTRAS);
     }
 }
 

@@ -478,7 +478,8 @@ static void say_warnings(teller *k)
     for (uint32_t w = 0; w < LINTS; w++) {
         if (!(k->t->v->warnings >> w & 1)) continue;
         open_line(k, LINE_PLAIN, 0);
-        strbuf_printf(&k->text, "Warning: %s [%s]", lint_at(w)->text, lint_at(w)->name);
+        strbuf_printf(&k->text, "Warning: %s [%s]", verdict_warning_text(k->t->v, w),
+                      lint_at(w)->name);
         close_line(k);
     }
 }

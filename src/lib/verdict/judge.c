@@ -11,6 +11,7 @@
 
 #include <assert.h>
 
+#include "history/header_notes.h"
 #include "verdict/describe.h"
 #include "verdict/hearing.h"
 
@@ -223,9 +224,23 @@ static const struct judge_step {
     {needing_another_level, leave_undecided},
 };
 
+static char *lasting_copy(mem *m, const char *text)
+{
+    size_t n = strlen(text) + 1;
+    return memcpy(mem_get(m, n), text, n);
+}
+
 static void warn(verdict *v, const facts *f, const history *h)
 {
     v->warnings |= lint_cheap(f, h);
+    if (v->warnings & lint_bit(LINT_SKIPPED_OPERATIONS)) {
+        strbuf b;
+        strbuf_init(&b, v->mem);
+        strbuf_printf(&b, "%s: ", lint_at(LINT_SKIPPED_OPERATIONS)->text);
+        history_skipped_text(h, &b);
+        strbuf_cstr(&b);
+        v->skipped = b.at;
+    }
     bool timed = v->level.realtime || level_needs_times(level_at(v->level.id));
     if (timed && !f->with_times) v->warnings |= lint_bit(LINT_NO_TIMES);
 }
@@ -250,12 +265,26 @@ static void open_verdict(verdict *v, const history *h, const question *q, facts 
     warn(v, f, h);
 }
 
+/* Why there is no answer although the file may be full. */
+static void tell_nothing_to_check(verdict *v, const history *h, mem *work)
+{
+    strbuf b;
+    strbuf_init(&b, work);
+    strbuf_str(&b, "nothing to check: no committed transaction");
+    if (history_skipped(h)) {
+        strbuf_str(&b, "; operations that are no transactions were skipped: ");
+        history_skipped_text(h, &b);
+    }
+    verdict_reason(v, strbuf_cstr(&b));
+    strbuf_free(&b);
+}
+
 void judge(verdict *v, const history *h, const question *q, mem *work)
 {
     facts f;
     open_verdict(v, h, q, &f, work);
     if (!f.txns) {
-        verdict_reason(v, "nothing to check: no committed transaction");
+        tell_nothing_to_check(v, h, work);
         return;
     }
     v->ryow = judge_policy(h, q, work);
@@ -269,6 +298,12 @@ void judge(verdict *v, const history *h, const question *q, mem *work)
     hearing_publish(&x);
 }
 
+const char *verdict_warning_text(const verdict *v, uint32_t warning)
+{
+    if (warning == LINT_SKIPPED_OPERATIONS && v->skipped) return v->skipped;
+    return lint_at(warning)->text;
+}
+
 void judge_implied(verdict *v, const verdict *stronger)
 {
     assert(stronger->outcome == OUTCOME_HOLDS);
@@ -279,6 +314,7 @@ void judge_implied(verdict *v, const verdict *stronger)
     v->outcome = OUTCOME_HOLDS;
     v->decided_by = BY_STRONGER;
     v->warnings = stronger->warnings;
+    if (stronger->skipped) v->skipped = lasting_copy(v->mem, stronger->skipped);
     v->trusted = stronger->trusted;
     v->txns = stronger->txns;
     v->ops = stronger->ops;
@@ -296,7 +332,6 @@ void judge_implied(verdict *v, const verdict *stronger)
     verdict_reason(v, stronger->reason);
     const char *shown = stronger->through ? stronger->through : level_at(stronger->level.id)->name;
     if (stronger->level.realtime && !stronger->through) shown = stronger->level.name;
-    v->through = mem_get(v->mem, strlen(shown) + 1);
-    memcpy(v->through, shown, strlen(shown) + 1);
+    v->through = lasting_copy(v->mem, shown);
     v->through_so = stronger->through ? stronger->through_so : stronger->session_order;
 }

@@ -51,6 +51,7 @@ typedef struct verdict {
     txn_ids core;
     uint32_t rests_on; /* RESTS_* */
     lint_set warnings;
+    char *skipped; /* the warning of what was skipped, with numbers; NULL: nothing was */
 
     /* Another level that decided it: the weaker one whose violation is told, or the stronger one
        that holds.  through: the order, if there is one, is of that level and session order. */
@@ -90,6 +91,8 @@ typedef struct question {
 void judge(verdict *v, const history *h, const question *q, mem *work);
 /* Fills *v, whose level and session order are set, from an answer that a stronger level holds. */
 void judge_implied(verdict *v, const verdict *stronger);
+/* The sentence of a warning (enum lint_id) about this history. */
+const char *verdict_warning_text(const verdict *v, uint32_t warning);
 
 enum dump_stage {
 #define STAGE(id, name, help) DUMP_##id,

@@ -51,6 +51,16 @@ static bool counts(const lint *l, const ratel_finding *f)
 
 /* --- text ------------------------------------------------------------------------------------- */
 
+/* Does the example say what was counted, and not where it was found first? */
+static bool about_all(const char *id)
+{
+    static const char *const ids[] = {"skipped-operations", "all-aborted", "mostly-failed",
+                                      "no-concurrency"};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (!strcmp(id, ids[i])) return true;
+    return false;
+}
+
 static void print_finding(const lint *l, const char *name, const ratel_finding *f)
 {
     visible_to(l->out, name);
@@ -60,7 +70,7 @@ static void print_finding(const lint *l, const char *name, const ratel_finding *
             (int)(strlen(f->unit) - (f->count == 1 && f->unit[strlen(f->unit) - 1] == 's')),
             f->unit);
     if (*f->example) {
-        fputs(f->count > 1 ? "; first: " : ": ", l->out);
+        fputs(f->count > 1 && !about_all(f->id) ? "; first: " : ": ", l->out);
         visible_to(l->out, f->example);
     }
     fprintf(l->out, "\n    do: %s\n", f->advice);
