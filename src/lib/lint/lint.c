@@ -68,7 +68,7 @@ void lint_example(lint *l, finding *f, const char *format, ...)
         case 'S': label_text(h, h->sessions.at[va_arg(ap, uint32_t)], &b); break;
         case 'N': strbuf_u64(&b, va_arg(ap, uint64_t)); break;
         case 'I': strbuf_i64(&b, va_arg(ap, int64_t)); break;
-        default: assert(!"no such conversion");
+        default: assert(false && "no such conversion");
         }
         cut(&b, before);
     }
