@@ -239,9 +239,11 @@ typedef struct {
     const char *history; /* how the caller names the history */
     double read_seconds, total_seconds;
     uint64_t peak_rss_kib;
-    int deterministic; /* leave times and memory out */
-    int colour;        /* text: terminal colours */
-    int verbose;       /* holds: the commit order that explains every read */
+    int deterministic;    /* leave times and memory out */
+    int colour;           /* text: terminal colours */
+    int verbose;          /* holds: the commit order that explains every read */
+    int accepted;         /* violated, but the caller's baseline accepts it */
+    const char *workload; /* what made the history, or NULL */
 } ratel_report;
 /* "text", or "json": one object on one line.  `report` may be NULL. */
 RATEL_API int ratel_result_write(const ratel_result *a, ratel *r, const char *format,
@@ -437,7 +439,8 @@ typedef struct {
     uint32_t session;
     ratel_status status;
     size_t first_op, ops;
-    char id[64]; /* text, cut */
+    char id[64];   /* text, cut */
+    uint64_t line; /* of the input, where it begins; 0: not known */
 } ratel_txn_info;
 typedef struct {
     char kind; /* r, w, d(elete), a(ppend), s(can), i(terator) */
@@ -448,6 +451,16 @@ typedef struct {
 } ratel_op_info;
 RATEL_API int ratel_history_txn_at(const ratel_history *h, size_t i, ratel_txn_info *out);
 RATEL_API int ratel_history_op_at(const ratel_history *h, size_t i, ratel_op_info *out);
+
+/* The transactions that a violation is made of, by their index, and the steps of its cycle, if it
+   has one.  RATEL_EINVAL past the end. */
+typedef struct {
+    size_t from, to;  /* transactions */
+    const char *edge; /* "wr", "ww", "rw", "so" or "rt" */
+    char key[64];     /* text, cut; "" if the step has no key */
+} ratel_step;
+RATEL_API int ratel_result_core_at(const ratel_result *a, size_t i, size_t *txn);
+RATEL_API int ratel_result_step_at(const ratel_result *a, size_t i, ratel_step *out);
 
 /* Distributions of what ratel_stat counts. */
 #define RATEL_SHAPE_BINS 48

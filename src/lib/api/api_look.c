@@ -1,5 +1,5 @@
 /*
- * api_look.c - a frozen history's transactions and operations, one by one.
+ * api_look.c - a frozen history's transactions and operations, and a violation's, one by one.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +9,17 @@
 
 #include "api/api_internal.h"
 
+/* A key or an id as text, cut. */
+static void put_atom(const history *m, atom a, char *buf, size_t cap)
+{
+    if (a.kind == ATOM_STR)
+        snprintf(buf, cap, "%.*s", (int)(a.len < cap ? a.len : cap - 1), atom_bytes(m, a));
+    else if (a.kind == ATOM_UINT)
+        snprintf(buf, cap, "%llu", (unsigned long long)a.as.u);
+    else
+        snprintf(buf, cap, "%lld", (long long)a.as.i);
+}
+
 int ratel_history_txn_at(const ratel_history *h, size_t i, ratel_txn_info *out)
 {
     if (!h || !out || !h->model->frozen || i >= h->model->txns) return RATEL_EINVAL;
@@ -17,13 +28,9 @@ int ratel_history_txn_at(const ratel_history *h, size_t i, ratel_txn_info *out)
     *out = (ratel_txn_info){.session = m->txn_session[i],
                             .status = (ratel_status)txn_status_of(m, (txn_id)i),
                             .first_op = m->txn_op[i],
-                            .ops = m->txn_op[i + 1] - m->txn_op[i]};
-    if (a.kind == ATOM_STR)
-        snprintf(out->id, sizeof out->id, "%.*s", (int)(a.len < 63 ? a.len : 63), atom_bytes(m, a));
-    else if (a.kind == ATOM_UINT)
-        snprintf(out->id, sizeof out->id, "%llu", (unsigned long long)a.as.u);
-    else
-        snprintf(out->id, sizeof out->id, "%lld", (long long)a.as.i);
+                            .ops = m->txn_op[i + 1] - m->txn_op[i],
+                            .line = txn_line_of(m, (txn_id)i)};
+    put_atom(m, a, out->id, sizeof out->id);
     return RATEL_OK;
 }
 
@@ -38,5 +45,21 @@ int ratel_history_op_at(const ratel_history *h, size_t i, ratel_op_info *out)
     out->absent = kind == OP_READ && out->value == VALUE_NULL;
     if (kind == OP_READ || kind == OP_WRITE)
         out->initial = m->init_unknown ? -1 : m->key_init[out->key] == out->value;
+    return RATEL_OK;
+}
+
+int ratel_result_core_at(const ratel_result *a, size_t i, size_t *txn)
+{
+    if (!a || !txn || i >= a->v.core.n) return RATEL_EINVAL;
+    *txn = a->v.core.at[i];
+    return RATEL_OK;
+}
+
+int ratel_result_step_at(const ratel_result *a, size_t i, ratel_step *out)
+{
+    if (!a || !out || i >= a->v.cycle.n) return RATEL_EINVAL;
+    const cycle_link *l = &a->v.cycle.at[i];
+    *out = (ratel_step){.from = l->from, .to = l->to, .edge = l->edge};
+    if (l->key != NO_ID) put_atom(a->v.h, key_atom(a->v.h, l->key), out->key, sizeof out->key);
     return RATEL_OK;
 }

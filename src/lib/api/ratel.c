@@ -831,6 +831,8 @@ int ratel_result_write(const ratel_result *a, ratel *r, const char *format,
         rc.context.peak_rss_kib = report->peak_rss_kib;
         rc.context.colour = report->colour;
         rc.context.verbose = report->verbose;
+        rc.context.accepted = report->accepted;
+        rc.context.workload = report->workload;
     }
     mem_init(&rc.work, r->fn, r->ud, &rc.c.guard);
     int code = api_border(&rc.c, body_report);

@@ -291,6 +291,18 @@ void history_label(history *h, label id)
     h->txn_label[h->txns] = id;
 }
 
+void history_line(history *h, uint64_t line)
+{
+    assert(h->open);
+    if (h->line_cap <= h->txns) {
+        size_t n = h->txns_cap;
+        h->txn_line = mem_resize(&h->mem, h->txn_line, mem_bytes(&h->mem, n, sizeof *h->txn_line));
+        memset(h->txn_line + h->line_cap, 0, (n - h->line_cap) * sizeof *h->txn_line);
+        h->line_cap = n;
+    }
+    h->txn_line[h->txns] = line > UINT32_MAX ? 0 : (uint32_t)line;
+}
+
 /* Time columns come into being with the first transaction that has one. */
 static int64_t *time_column(history *h, int64_t *column, size_t *cap, size_t per)
 {

@@ -168,6 +168,8 @@ typedef struct history {
     int64_t *txn_times;           /* four a transaction, or NULL */
     int64_t *txn_start_ts, *txn_commit_ts;
     size_t begin_cap, end_cap, times_cap, start_ts_cap, commit_ts_cap;
+    uint32_t *txn_line; /* where it begins in the input, 0 unknown; for those below line_cap */
+    size_t line_cap;
 
     VEC(label) sessions; /* label of each session */
     id_map session_of;   /* label -> session; dropped at freeze */
@@ -229,6 +231,8 @@ label label_str(history *h, const char *s, size_t n);
 txn_id history_begin(history *h);
 void history_session(history *h, label session);
 void history_label(history *h, label id);
+/* The line of the input where the open transaction begins; kept for reports alone. */
+void history_line(history *h, uint64_t line);
 void history_time(history *h, unsigned which_flag, int64_t v); /* one of TXN_HAS_BEGIN.. */
 void history_time_of(history *h, txn_id t, unsigned which_flag, int64_t v); /* t has ended */
 void history_times(history *h, const int64_t v[4]);
@@ -282,6 +286,10 @@ static inline enum op_kind op_kind_of(const history *h, op_id o)
 static inline enum txn_status txn_status_of(const history *h, txn_id t)
 {
     return (enum txn_status)(h->txn_flags[t] & TXN_STATUS_MASK);
+}
+static inline uint32_t txn_line_of(const history *h, txn_id t)
+{
+    return t < h->line_cap ? h->txn_line[t] : 0;
 }
 static inline size_t history_keys(const history *h)
 {

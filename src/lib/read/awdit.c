@@ -63,6 +63,7 @@ static const char *event(awdit_reader *r, const char *p)
     if (!h->open) {
         history_begin(h);
         history_session(h, r->session);
+        history_line(h, source_line(r->s, (size_t)(p - r->s->at)));
     }
     key_id k = key_uint(h, key);
     history_op(h, write ? OP_WRITE : OP_READ, k, value_uint(h, value));

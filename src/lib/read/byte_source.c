@@ -64,10 +64,14 @@ bool source_more(source *s)
 
 uint64_t source_line(source *s, size_t where)
 {
-    uint64_t line = s->dropped_lines + 1;
-    const char *p = s->at, *end = s->at + where;
-    while (p < end && (p = memchr(p, '\n', (size_t)(end - p)))) p++, line++;
-    return line;
+    if (s->counted < s->dropped || s->counted > s->dropped + where) {
+        s->counted = s->dropped;
+        s->counted_lines = s->dropped_lines;
+    }
+    const char *p = s->at + (s->counted - s->dropped), *end = s->at + where;
+    while (p < end && (p = memchr(p, '\n', (size_t)(end - p)))) p++, s->counted_lines++;
+    s->counted = s->dropped + where;
+    return s->counted_lines + 1;
 }
 
 void source_fail(source *s, size_t where, const char *format, ...)

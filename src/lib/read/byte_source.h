@@ -30,6 +30,8 @@ typedef struct source {
     uint64_t dropped;       /* bytes that left the window */
     uint64_t dropped_lines; /* newlines among them */
     uint64_t last_break;    /* offset after the last newline that left, for columns */
+    uint64_t counted;       /* source_line has counted up to this offset */
+    uint64_t counted_lines; /* newlines before it */
     bool eof;
     bool binary;    /* positions are byte offsets */
     void *inflater; /* inflate.c's state if the input is compressed, else NULL */
@@ -52,7 +54,7 @@ static inline bool source_need(source *s, size_t n)
 /* GUARD_PARSE at byte `where` of the window (an index into s->at). */
 _Noreturn void source_fail(source *s, size_t where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The 1-based line of byte `where`; cheap only if called with rising positions. */
+/* The 1-based line of byte `where`; linear in all if called with rising positions. */
 uint64_t source_line(source *s, size_t where);
 
 /* Consumes white space of text formats up to the next unit; false at the end of input. */

@@ -161,6 +161,7 @@ static void read_transaction(dbcop_reader *r, label session)
     if (*j->p != '{') json_expected(j, "a transaction, {\"events\":[...],\"committed\":true}");
     const char *start = j->p++;
     history_begin(h);
+    history_line(h, source_line(j->s, (size_t)(start - j->s->at)));
     history_session(h, session);
     if (!json_take(j, '}')) do {
             json_space(j);
@@ -412,6 +413,7 @@ void dbcop_hist_read(history *h, source *s)
             if (*p != '[') fail_at(s, p, end, "a transaction, [x:=1 y==2]");
             history_begin(h);
             history_session(h, session);
+            history_line(h, source_line(s, (size_t)(p - s->at)));
             p = read_brackets(h, s, &z, p, end);
             history_end(h, *p == '!' ? TXN_ABORTED : TXN_COMMITTED);
             p = skip_blanks(p + (*p == '!'));

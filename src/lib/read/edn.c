@@ -724,6 +724,7 @@ static void read_completion(edn_reader *r, edn *e, const event *v, process *owne
     bool nameless = is_nil(v->field[PROCESS]);
     history *h = r->h;
     history_begin(h);
+    history_line(h, source_line(r->s, (size_t)(v->map.at - r->s->at)));
     r->nameless += nameless;
     history_session(h, nameless && !p ? lone_session(r, v->number) : owner->name);
     history_label(h, (label)v->number);

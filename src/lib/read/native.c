@@ -395,6 +395,7 @@ static void read_line(native_reader *r)
     if (!(seen & SEEN_OPS)) json_fail(j, start, "a transaction without \"ops\"");
     history_session(h, session);
     if (!(seen & SEEN_ID)) history_label(h, label_uint(h, r->line));
+    history_line(h, r->line);
     history_end(h, status);
 }
 

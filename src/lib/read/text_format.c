@@ -187,6 +187,7 @@ static void enter(text_reader *r, const line *l)
     }
     r->current = history_begin(h);
     history_session(h, session);
+    history_line(h, source_line(r->s, r->s->pos));
     history_label(h, l->aborted ? aborted_label(h, l->session) : id);
     if (l->aborted) r->aborted.at[slot] = r->current;
     if (r->txn_of_label.n)

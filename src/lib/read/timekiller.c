@@ -204,6 +204,7 @@ static void read_txn(timekiller_reader *r)
     bool timed[2] = {false, false};
     json_need(j, '{');
     history_begin(h);
+    history_line(h, source_line(j->s, (size_t)(start - j->s->at)));
     if (!json_take(j, '}')) do {
             json_space(j);
             const char *at = j->p;

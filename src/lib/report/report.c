@@ -137,6 +137,7 @@ void report_json(const verdict *v, const report_context *c, strbuf *b)
     jw_member_u64(w, "schema", 1);
     jw_member_optional(w, "history", c->history);
     jw_member_optional(w, "format", c->format);
+    jw_member_optional(w, "workload", c->workload);
     jw_member_text(w, "level", v->level.name);
     jw_member_text(w, "given", v->given);
     jw_member_bool(w, "session_order", v->session_order);
@@ -147,6 +148,7 @@ void report_json(const verdict *v, const report_context *c, strbuf *b)
     if (v->outcome == OUTCOME_VIOLATED) {
         report_rests_on(w, v);
         jw_member_optional(w, "through", v->through);
+        if (c->accepted) jw_member_bool(w, "accepted", true);
     } else if (v->outcome == OUTCOME_HOLDS) {
         jw_member_optional(w, "through", v->through ? v->through : v->shown);
     }
@@ -306,5 +308,6 @@ void report_text(const verdict *v, const report_context *c, strbuf *b)
     size_t n = rests_on_names(v, names);
     for (size_t i = 0; i < n; i++)
         strbuf_printf(b, "  rests on %s: without it, the level would hold\n", names[i]);
+    if (c->accepted) strbuf_str(b, "  accepted by the baseline\n");
     if (c->verbose) decided_by_text(v, b);
 }

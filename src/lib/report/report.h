@@ -15,6 +15,8 @@ typedef struct report_context {
     uint64_t peak_rss_kib;
     bool colour;
     bool verbose;
+    bool accepted;        /* a violation that the caller's baseline has */
+    const char *workload; /* what made the history; NULL: left out */
 } report_context;
 
 /* One line, keys as doc/man/ratel-check.1 promises. */

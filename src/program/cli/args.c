@@ -62,6 +62,7 @@ static bool push(const char ***list, size_t *n, const char *s)
 static bool set(args *a, int o, const char *value)
 {
     a->value[o] = value;
+    if (o == O_FAIL_ON_WARNING) return push(&a->fail_on, &a->n_fail_on, value);
     return o != O_SET || push(&a->knobs, &a->n_knobs, value);
 }
 
@@ -141,7 +142,8 @@ void args_free(args *a)
 {
     free((void *)a->files);
     free((void *)a->knobs);
-    a->files = a->knobs = NULL;
+    free((void *)a->fail_on);
+    a->files = a->knobs = a->fail_on = NULL;
 }
 
 bool args_u64(const args *a, enum option_id o, uint64_t *out)

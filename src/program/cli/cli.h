@@ -109,6 +109,9 @@ typedef struct args {
     const char *shown;  /* a history without a name of its own is shown under this one */
     const char **knobs; /* --set, all of them */
     size_t n_knobs;
+    const char **fail_on; /* --fail-on-warning, all of them */
+    size_t n_fail_on;
+    struct ci_report *ci; /* test: answers are collected here (ci.h); NULL: by the command itself */
     ratel *context;
     outputs *outputs;
 } args;
@@ -165,6 +168,8 @@ bool output_open(const args *a, output *o, const char *path);
 bool output_close(const args *a, output *o);
 /* Closes it, and the file keeps its old content. */
 void output_abandon(output *o);
+/* Would an answer at this path replace one of the files that it is about? */
+bool is_input(const args *a, const char *path);
 /* Where -o says, else standard output; NULL after a complaint. */
 FILE *open_output(const args *a);
 /* Closes it; the status, or EXIT_IO if not everything was written.  A command that failed without
@@ -174,6 +179,8 @@ int close_output(const args *a, FILE *f, int status);
 int write_history(const args *a, const ratel_history *h, const char *format, const char *path);
 /* Names and texts of inputs, with control characters and stray bytes as \xNN; cut at 4 KiB. */
 void visible_to(FILE *f, const char *s);
+/* The same into a buffer, cut to what fits; its length. */
+size_t visible_text(const char *s, char *buf, size_t cap);
 /* `ratel: ...` on standard error. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Of a name that no level has (levels_given.c): what was probably meant, or what to write. */

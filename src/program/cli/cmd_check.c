@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/ci.h"
 #include "cli/synth_cli.h"
 #include "opt/level.h"
 
@@ -16,9 +16,12 @@ typedef struct check {
     char **levels; /* as typed, or every level */
     size_t n_levels;
     bool all;
-    char *words; /* storage of the typed names */
-    synth *iso;  /* levels written by the user; NULL: there are none */
-    int *number; /* [level]: of a file's level in iso, else -1 */
+    char *words;         /* storage of the typed names */
+    synth *iso;          /* levels written by the user; NULL: there are none */
+    int *number;         /* [level]: of a file's level in iso, else -1 */
+    ci_report *ci;       /* NULL: nobody asks for a collection of the answers */
+    const char **unread; /* inputs that could not be read */
+    size_t n_unread;
 } check;
 
 /* 1 if anything is violated, else the highest. */
@@ -273,16 +276,72 @@ static void draw_lattice(check *c, const char *name, const ratel_verdict *v, boo
     free(x.rank);
 }
 
+/* The exit status of an answer that was collected; TAP is printed as answers are found. */
+static int collected(const check *c, const ci_case *k)
+{
+    if (!k) return EXIT_UNDECIDED;
+    if (c->a->value[O_TAP]) tap_case(c->out, k, c->ci->n);
+    if (k->outcome == EXIT_HOLDS && ci_fails(k))
+        complain("%s: the level holds, but a warning that --fail-on-warning names fails the check",
+                 k->history);
+    if (k->outcome == EXIT_UNDECIDED && !ci_fails(k) && !c->a->value[O_QUIET])
+        complain("%s: undecided, and let pass by --on-undecided", k->history);
+    return k->status;
+}
+
 /* A history that cannot be read, or whose hints no execution can have. */
 static void refuse(check *c, const char *name, int code)
 {
     ratel *r = c->a->context;
-    if (c->a->value[O_JSON]) {
-        char text[4096];
-        error_line(r, name, text, sizeof text);
-        json_error_line(c->out, "history", name, text);
+    char text[4096];
+    error_line(r, name, text, sizeof text);
+    if (c->a->value[O_JSON]) json_error_line(c->out, "history", name, text);
+    int status = complain_about(r, name, code);
+    merge_status(c, c->ci ? collected(c, ci_plain(c->ci, name, "", status, text)) : status);
+    const char **more = realloc(c->unread, (c->n_unread + 1) * sizeof *more);
+    if (!more) return; /* its message has been printed */
+    c->unread = more;
+    c->unread[c->n_unread++] = name;
+}
+
+/* Beside a violation, an input that could not be read does not show in the exit status. */
+static void name_unread(const check *c)
+{
+    if (c->status != EXIT_VIOLATED || !c->n_unread || c->a->value[O_JSON] || c->a->value[O_TAP])
+        return;
+    fputs("could not be read:", c->out);
+    for (size_t i = 0; i < c->n_unread; i++) {
+        fputs(i ? ", " : " ", c->out);
+        visible_to(c->out, c->unread[i]);
     }
-    merge_status(c, complain_about(r, name, code));
+    fputc('\n', c->out);
+}
+
+/* What the options say of an answer, and the answer itself. */
+static void put_answer(check *c, const char *name, const ratel_history *h, const ratel_result *a,
+                       double read, uint64_t begun)
+{
+    bool json = c->a->value[O_JSON];
+    double total = read + seconds_since(begun);
+    ratel_verdict v = ratel_result_verdict(a);
+    const ci_case *k = c->ci ? ci_answer(c->ci, name, h, a, total) : NULL;
+    merge_status(c, c->ci                 ? collected(c, k)
+                    : v == RATEL_HOLDS    ? EXIT_HOLDS
+                    : v == RATEL_VIOLATED ? EXIT_VIOLATED
+                                          : EXIT_UNDECIDED);
+    ratel_report report = {.history = name,
+                           .read_seconds = read,
+                           .total_seconds = total,
+                           .peak_rss_kib = peak_rss_kib(),
+                           .deterministic = c->a->value[O_DETERMINISTIC] != NULL,
+                           .verbose = c->a->value[O_VERBOSE] != NULL,
+                           .colour = !json && colour_wanted(c->a, fileno(c->out)),
+                           .accepted = k && k->accepted,
+                           .workload = c->ci ? c->ci->workload : NULL};
+    if (!c->a->value[O_TAP])
+        ratel_result_write(a, c->a->context, json ? "json" : "text", &report, write_file_cb,
+                           c->out);
+    stats_result(c->a, a);
 }
 
 /* The stage of each level; the semantic graph is the same for all. */
@@ -344,6 +403,12 @@ static ratel_result *implied(const check *c, ratel_result *const *known, size_t 
     return a;
 }
 
+/* An answer about a level from a file has no place in TAP but its test line. */
+static FILE *iso_out(const check *c)
+{
+    return c->a->value[O_TAP] ? stderr : c->out;
+}
+
 static void check_history(check *c, const char *name)
 {
     ratel *r = c->a->context;
@@ -375,8 +440,10 @@ static void check_history(check *c, const char *name)
         if (c->number[i] >= 0) {
             level = pipeline_of(c, i);
             if (!*level) {
-                merge_status(c,
-                             check_iso(c->a, c->iso, c->number[i], c->levels[i], h, name, c->out));
+                int status =
+                    check_iso(c->a, c->iso, c->number[i], c->levels[i], h, name, iso_out(c));
+                if (c->ci) status = collected(c, ci_plain(c->ci, name, c->levels[i], status, ""));
+                merge_status(c, status);
                 if (c->a->value[O_CERTIFICATE]) {
                     complain(
                         "%s: not written: own-level: levels defined in files have no certificates",
@@ -413,24 +480,13 @@ static void check_history(check *c, const char *name)
         if (i == 0) print_warnings(c, name, a);
         ratel_verdict v = ratel_result_verdict(a);
         if (verdicts) verdicts[i] = v;
-        merge_status(c, v == RATEL_HOLDS      ? EXIT_HOLDS
-                        : v == RATEL_VIOLATED ? EXIT_VIOLATED
-                                              : EXIT_UNDECIDED);
-        ratel_report report = {.history = name,
-                               .read_seconds = read,
-                               .total_seconds = read + seconds_since(begun),
-                               .peak_rss_kib = peak_rss_kib(),
-                               .deterministic = c->a->value[O_DETERMINISTIC] != NULL,
-                               .verbose = c->a->value[O_VERBOSE] != NULL,
-                               .colour = !json && colour_wanted(c->a, fileno(c->out))};
-        ratel_result_write(a, r, json ? "json" : "text", &report, write_file_cb, c->out);
-        stats_result(c->a, a);
+        put_answer(c, name, h, a, read, begun);
         if (!lent) ratel_result_free(a);
     }
     for (size_t i = 0; i < n_strongest; i++) ratel_result_free(known[i]);
     const char *session = c->a->value[O_SESSION_ORDER];
     bool sessions = !session || strcmp(session, "off") != 0;
-    if (c->all && verdicts && code != RATEL_EHISTORY) {
+    if (c->all && verdicts && code != RATEL_EHISTORY && !c->a->value[O_TAP]) {
         if (json) {
             summarise_json(c, name, verdicts, sessions);
         } else {
@@ -471,9 +527,22 @@ static void list_passes(void)
         printf("%-16s %s (several passes)\n", groups[i].name, groups[i].help);
 }
 
+/* Every history, and what closes the answers. */
+static void check_all(check *c)
+{
+    args *a = c->a;
+    for (size_t i = 0; i < a->n_files; i++)
+        (a->value[O_DUMP] ? dump_history : check_history)(c, a->files[i]);
+    name_unread(c);
+    if (c->ci && c->ci != a->ci && a->value[O_TAP]) tap_close(c->out, c->ci->n);
+    c->status = close_output(a, c->out, c->status);
+    if (c->ci && c->ci != a->ci) c->status = ci_finish(c->ci, c->status);
+}
+
 int cmd_check(args *a)
 {
-    check c = {.a = a};
+    check c = {.a = a, .ci = a->ci};
+    ci_report own = {0};
     if (a->value[O_PASS] && !strcmp(a->value[O_PASS], "list")) {
         list_passes();
         return EXIT_HOLDS;
@@ -492,14 +561,16 @@ int cmd_check(args *a)
         c.status = EXIT_USAGE;
     } else if (a->value[O_DUMP] && !dumpable(&c)) {
         c.status = EXIT_USAGE;
+    } else if (!c.ci && ci_wanted(a) && (c.status = ci_open(c.ci = &own, a)) != EXIT_HOLDS) {
+        ; /* it has said why */
     } else if (!(c.out = open_output(a))) {
         c.status = EXIT_IO;
     } else {
-        for (size_t i = 0; i < a->n_files; i++)
-            (a->value[O_DUMP] ? dump_history : check_history)(&c, a->files[i]);
-        c.status = close_output(a, c.out, c.status);
+        check_all(&c);
     }
+    ci_free(&own);
     synth_close(c.iso);
+    free((void *)c.unread);
     free(c.number);
     free(c.words);
     free(c.levels);

@@ -87,8 +87,7 @@ void output_abandon(output *o)
     replace_abandon(&o->file);
 }
 
-/* Would an answer replace one of the files that it is about? */
-static bool is_input(const args *a, const char *path)
+bool is_input(const args *a, const char *path)
 {
     struct stat out, in;
     if (!path || stat(path, &out) || !S_ISREG(out.st_mode)) return false;

@@ -2,8 +2,8 @@
  * messages.c - what the program prints on standard error, and the names of verdicts and exits.
  *
  * Names come from the command line and texts from inputs: neither may drive the terminal.  Both go
- * through visible(), which shows control characters and stray bytes as \xNN and cuts at the size of
- * its buffer.
+ * through visible_text(), which shows control characters and stray bytes as \xNN and cuts at the
+ * size of its buffer.
  */
 #include <stdarg.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static size_t printable(const char *text)
 }
 
 /* s as it may be shown, cut to what fits into buf; its length. */
-static size_t visible(const char *s, char *buf, size_t cap)
+size_t visible_text(const char *s, char *buf, size_t cap)
 {
     size_t n = 0;
     while (*s && n + 5 < cap) {
@@ -41,7 +41,7 @@ static size_t visible(const char *s, char *buf, size_t cap)
 void visible_to(FILE *f, const char *s)
 {
     char text[4096];
-    visible(s, text, sizeof text);
+    visible_text(s, text, sizeof text);
     fputs(text, f);
 }
 
@@ -76,13 +76,13 @@ int exit_of(int code)
 void error_line(ratel *r, const char *name, char *buf, size_t cap)
 {
     uint64_t line, column;
-    size_t n = visible(name, buf, cap / 2);
+    size_t n = visible_text(name, buf, cap / 2);
     if (!ratel_errpos(r, &line, &column))
         n += (size_t)snprintf(buf + n, cap - n, ":%llu:%llu: ", (unsigned long long)line,
                               (unsigned long long)column);
     else
         n += (size_t)snprintf(buf + n, cap - n, ": ");
-    visible(ratel_errmsg(r), buf + n, cap - n);
+    visible_text(ratel_errmsg(r), buf + n, cap - n);
 }
 
 void print_lost(const args *a, const char *name)
