@@ -8,7 +8,8 @@
 #   make test-long what does not fit make test: the whole grid of plants, a soak, fuzzing; hours
 #   make bench     speed and memory against the promised ratios
 #   make soak      every database, level and workload for SECONDS (1800), recorded in doc/soak.md
-#   make fuzz      every reader for FUZZ_SECONDS (60) each
+#   make campaign  random histories against the oracle for SECONDS (1800), from SEED (1)
+#   make fuzz      every reader for FUZZ_SECONDS (60) or MINUTES each
 #   make lint      layers, banned calls, format, cppcheck
 #   make format    rewrite C files with clang-format
 #   make install   PREFIX (/usr/local), DESTDIR
@@ -20,6 +21,10 @@ BUILD ?= build
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 SECONDS ?= 1800
+SEED ?= 1
+ifdef MINUTES
+FUZZ_SECONDS = $(shell expr 60 \* $(MINUTES))
+endif
 MESON_FLAGS ?=
 ifeq ($(origin CC),default)
 CC := gcc
@@ -85,6 +90,13 @@ soak: build
 	@tool/setup test
 	@RATEL=$(abspath $(BUILD))/ratel tool/soak $(SECONDS)
 
+# What went wrong is saved below the build directory; the summary says where.
+campaign: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) test/campaign/campaign
+	@echo "# commit $$(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
+	@$(BUILD)/test/campaign/campaign --seconds $(SECONDS) --seed $(SEED) \
+	  --folder $(BUILD)/campaign-failures-$(SEED)
+
 fuzz: fuzz-build
 	@test/fuzz/run $(BUILD)-fuzz $(FUZZ_SECONDS)
 
@@ -101,4 +113,4 @@ install: build
 clean:
 	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-fuzz
 
-.PHONY: all build tests clang asan fuzz-build demo test quick test-long bench soak fuzz lint format install clean
+.PHONY: all build tests clang asan fuzz-build demo test quick test-long bench soak campaign fuzz lint format install clean

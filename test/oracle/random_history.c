@@ -9,11 +9,15 @@
  *
  * What the documents leave open is not generated (README.md lists it), so that a difference
  * between the oracle and the product is a bug in one of them. A profile is one row of numbers.
+ *
+ * Telling the history otherwise (random_history_told) draws from a generator of its own, so that
+ * everything else stays as it was.
  */
 #include "random_history.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +63,13 @@ static const struct profile profiles[] = {
     {"times",            6,  3, 20,  5,  5,  0,  0, 10,  4,  0,  0,  0,100,  4,  0,  0,  0, 50,  0},
     {"everything",       5,  3, 50, 15, 12, 12, 25, 15,  8,  6, 25, 20, 40, 10,  6, 15,  5, 50,  0},
     {"forks",            6,  3, 15,  8,  8,  0,  0,  0,  0,  0,  0,  0, 15,  4,  0,  0,  0, 10,100},
+    {"small",            3,  2, 50, 15, 10, 10, 20, 10, 10,  3, 10, 10, 30, 15,  5, 10,  0, 60,  0},
+    {"lists-dup",        5,  2,100, 10,  0,  0, 80, 10,  6,  0,  5,  0, 20,  4,  4, 10,  0, 60,  0},
+    {"init-unknown",     5,  3, 60, 15,  8,  4, 10, 10,  4,  4,  5,  5, 25,  6,  4,100,  0, 50,  0},
+    {"savepoints",       5,  3, 50, 15, 10,  5, 20, 10, 25,  5,  5,  5, 15, 10, 35,  5,  0, 50,  0},
+    {"locks",            5,  3, 40, 20, 15,  5,  0,  5,  4,  0,  0,  0, 15, 60,  0,  0,  0, 40, 20},
 };
+enum { PROFILES = sizeof profiles / sizeof profiles[0] };
 /* clang-format on */
 
 const char *const random_profiles[] = {"registers-unique",
@@ -74,6 +84,27 @@ const char *const random_profiles[] = {"registers-unique",
                                        "forks",
                                        "hints-unknown",
                                        NULL};
+
+const char *const random_shapes[] = {"registers-unique",
+                                     "registers-dup",
+                                     "deletes",
+                                     "scans",
+                                     "lists",
+                                     "unknown",
+                                     "hints",
+                                     "times",
+                                     "mixture",
+                                     "everything",
+                                     "forks",
+                                     "small",
+                                     "hints-unknown",
+                                     "lists-dup",
+                                     "mixture",
+                                     "init-unknown",
+                                     "savepoints",
+                                     "locks",
+                                     "mixture",
+                                     NULL};
 
 /* splitmix64 */
 struct rng {
@@ -139,9 +170,19 @@ struct version {
     int writer, seq;
 };
 
+/* How the history is told: all zero as it is made. */
+struct manner {
+    bool renamed;
+    int keys, values, ids, sessions; /* which style of names */
+    int place[KEYS];                 /* by which keys are named: their order, or another one */
+    int later;                       /* added to all times */
+};
+
 struct world {
     struct rng rng;
     const struct profile *p;
+    struct profile mixture;
+    struct manner manner;
     int ntxn, nkey, sessions;
     enum look look;
     int lie;     /* percent of reads */
@@ -555,18 +596,43 @@ static void run(struct world *w)
 
 static void put_key(const struct world *w, struct text *out, int key)
 {
+    const struct manner *m = &w->manner;
+    int place = m->place[key < 0 ? 0 : key];
     if (key < 0) {
         put(out, "null");
-    } else if (w->int_keys) {
+    } else if (!m->renamed && w->int_keys) {
         put(out, "%d", key * 5 - 5); /* negative, zero and two digits: numeric order matters */
-    } else {
+    } else if (!m->renamed) {
         put(out, "\"%c\"", 'a' + key);
+    } else if (m->keys == 0 || (m->keys == 1 && place < 1)) { /* integers stand before strings */
+        put(out, "%lld", 4000000000ll * (place - 1) + 7);
+    } else {
+        put(out, m->keys == 1 ? "\"key %d\"" : "\"\\u00e4\\\"%d\"", place);
     }
 }
 
 static void put_scalar(const struct world *w, struct text *out, int v)
 {
-    put(out, w->string_values ? "\"v%d\"" : "%d", v);
+    const struct manner *m = &w->manner;
+    if (!m->renamed) {
+        put(out, w->string_values ? "\"v%d\"" : "%d", v);
+    } else if (m->values == 0) {
+        put(out, "%lld", 5 - 3000000000ll * v);
+    } else {
+        put(out, m->values == 1 ? "\"%d\"" : "\"\\u20ac %d\"", v);
+    }
+}
+
+static void put_id(const struct world *w, struct text *out, int t)
+{
+    const struct manner *m = &w->manner;
+    put(out, !m->renamed ? "\"t%d\"" : m->ids == 0 ? "7%d" : "\"transaction %d\"", t);
+}
+
+static void put_session(const struct world *w, struct text *out, int session)
+{
+    const struct manner *m = &w->manner;
+    put(out, !m->renamed ? "%d" : m->sessions == 0 ? "-9%d" : "\"s %d\"", session);
 }
 
 static void put_value(const struct world *w, struct text *out, int key, const struct val *v)
@@ -624,12 +690,12 @@ static int nameable(struct world *w, const struct gtxn *t, int key, int before, 
     return pick;
 }
 
-static void put_from(struct text *out, int from)
+static void put_from(const struct world *w, struct text *out, int from)
 {
     if (from == FROM_INIT) {
         put(out, "null");
     } else {
-        put(out, "\"t%d\"", from);
+        put_id(w, out, from);
     }
 }
 
@@ -686,7 +752,7 @@ static void put_op(struct world *w, struct text *out, int t, int i, const int *s
             put(out, "[");
             for (int n = 0; n < op->rows; n++) {
                 put(out, n ? "," : "");
-                put_from(out, from[n]);
+                put_from(w, out, from[n]);
             }
             put(out, "]");
         }
@@ -699,7 +765,7 @@ static void put_op(struct world *w, struct text *out, int t, int i, const int *s
             int from = hint ? nameable(w, x, op->key, i, &op->seen, op->from) : FROM_NONE;
             if (from != FROM_NONE) {
                 attribute(&a, "from");
-                put_from(out, from);
+                put_from(w, out, from);
             }
         } else if (op->kind == WRITE || op->kind == APPEND) {
             put(out, ",");
@@ -715,7 +781,8 @@ static void put_op(struct world *w, struct text *out, int t, int i, const int *s
         if (w->has_ver && op->kind != READ && !op->failed && last && place && chance(r, 80)) {
             attribute(&a, "ver");
             /* Some keys tell their versions in the reverse of the run's order. */
-            put(out, "%d", swap[op->key] ? 20 - 2 * place : 2 * place);
+            int spread = w->manner.renamed ? 5 : 2;
+            put(out, "%d", spread * (swap[op->key] ? 10 - place : place));
         }
     }
     if (op->lock) {
@@ -742,8 +809,12 @@ static void put_times(struct world *w, struct text *out, const struct gtxn *x)
         time[i] = w->scrambled ? start : x->time[i] + shift;
         start += below(r, 3);
     }
+    bool open = time[1] % 4 == 3; /* nobody knows by when the snapshot was taken */
+    for (int i = 0; i < 4; i++) {
+        time[i] += w->manner.later;
+    }
     if (chance(r, 40)) {
-        if (time[1] % 4 == 3) { /* nobody knows by when the snapshot was taken */
+        if (open) {
             put(out, ",\"times\":[%d,null,%d,%d]", time[0], time[2], time[3]);
         } else {
             put(out, ",\"times\":[%d,%d,%d,%d]", time[0], time[1], time[2], time[3]);
@@ -761,7 +832,7 @@ static void put_times(struct world *w, struct text *out, const struct gtxn *x)
 static void put_header(struct world *w, struct text *out)
 {
     put(out, "{\"ratel\":1,\"init\":");
-    bool map = w->init_form == INIT_MAP;
+    bool map = w->init_form == INIT_MAP && !w->manner.renamed;
     if (w->init_form == INIT_NULL || w->init_hidden) {
         put(out, "null");
     } else if (w->init_form == INIT_SCALAR) {
@@ -787,20 +858,155 @@ static void put_header(struct world *w, struct text *out)
     put(out, w->init_hidden ? ",\"init_unknown\":true}\n" : "}\n");
 }
 
-char *random_history(uint64_t seed, const char *profile, size_t *len)
+/* ---- telling it otherwise -------------------------------------------------------------------- */
+
+static bool has_ranges(const struct world *w)
+{
+    for (int t = 0; t < w->ntxn; t++) {
+        for (int i = 0; i < w->txn[t].nop; i++) {
+            if (w->txn[t].op[i].kind == RANGE) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void choose_names(struct world *w, struct rng *r)
+{
+    struct manner *m = &w->manner;
+    m->renamed = true;
+    m->keys = below(r, 3);
+    m->values = below(r, 3);
+    m->ids = below(r, 2);
+    m->sessions = below(r, 2);
+    m->later = below(r, 2) ? below(r, 1000000) : 0;
+    int turn = has_ranges(w) ? 0 : below(r, w->nkey);
+    for (int k = 0; k < KEYS; k++) {
+        m->place[k] = k < w->nkey ? (k + turn) % w->nkey : k;
+    }
+}
+
+static bool reads(const struct gop *op)
+{
+    return op->kind == READ || op->kind == RANGE;
+}
+
+/* A transaction (and, if op is not NULL, its operation) that only takes constraints away when it is
+   left out; -1: there is none. */
+static int removable(const struct world *w, struct rng *r, int *op)
+{
+    int seen = 0, pick = -1;
+    for (int t = 0; t < w->ntxn; t++) {
+        const struct gtxn *x = &w->txn[t];
+        bool reader = x->status != GAVE_UP && w->ntxn > 1;
+        for (int i = 0; i < x->nop; i++) {
+            reader = reader && reads(&x->op[i]);
+            if (op && x->nop > 1 && reads(&x->op[i]) && below(r, ++seen) == 0) {
+                pick = t;
+                *op = i;
+            }
+        }
+        if (!op && reader && below(r, ++seen) == 0) {
+            pick = t;
+        }
+    }
+    return pick;
+}
+
+/* A write of a value that nobody else writes or reads. */
+static void put_fresh_write(const struct world *w, struct rng *r, struct text *out, bool failed)
+{
+    int key = below(r, w->nkey);
+    put(out, w->is_list[key] ? "[\"append\"," : "[\"w\",");
+    put_key(w, out, key);
+    put(out, ",");
+    put_scalar(w, out, 9000);
+    put(out, failed ? ",{\"ok\":false}]" : "]");
+}
+
+/* Two transactions of a session and a key of their own. */
+static void put_bystander(struct text *out)
+{
+    for (int i = 0; i < 2; i++) {
+        put(out, "{\"session\":88,\"id\":\"by%d\",\"ops\":[[\"%s\",\"zz\",5]]}\n", i,
+            i ? "r" : "w");
+    }
+}
+
+static void put_txn(struct world *w, struct text *out, int t, const int *swap, int without,
+                    const char *added, int place)
 {
     static const char *const status[] = {"committed", "aborted", "unknown"};
+    const struct gtxn *x = &w->txn[t];
+    put(out, "{\"session\":");
+    put_session(w, out, x->session);
+    put(out, ",\"id\":");
+    put_id(w, out, t);
+    put(out, ",\"status\":\"%s\"", status[x->status]);
+    put_times(w, out, x);
+    put(out, ",\"ops\":[");
+    bool any = false;
+    for (int i = 0; i < x->nop; i++) {
+        if (added && i == place) {
+            put(out, any ? ",%s" : "%s", added);
+            any = true;
+        }
+        struct text one = {.at = calloc(1, 64), .cap = 64};
+        put_op(w, &one, t, i, swap); /* draws, whether it is kept or not */
+        if (i != without) {
+            put(out, any ? ",%s" : "%s", one.at);
+            any = true;
+        }
+        free(one.at);
+    }
+    put(out, "]}\n");
+}
+
+/* The lines of the sessions in another order, each session's own in theirs. */
+static void put_lines(struct world *w, struct rng *r, struct text *out, struct text *line,
+                      bool shuffled)
+{
+    bool told[TXNS] = {false};
+    for (int n = 0; n < w->ntxn; n++) {
+        int pick = -1, seen = 0;
+        for (int t = 0; t < w->ntxn; t++) {
+            bool first = !told[t];
+            for (int s = 0; s < t; s++) {
+                first = first && (told[s] || w->txn[s].session != w->txn[t].session);
+            }
+            if (first && (shuffled ? below(r, ++seen) == 0 : pick < 0)) {
+                pick = t;
+            }
+        }
+        told[pick] = true;
+        put(out, "%s", line[pick].at);
+    }
+}
+
+static struct world *make_world(uint64_t seed, const char *profile)
+{
     struct world *w = calloc(1, sizeof *w);
-    struct text out = {0};
-    int swap[KEYS];
     if (!w) {
         abort();
     }
-    for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
+    for (int i = 0; i < PROFILES; i++) {
         if (strcmp(profiles[i].name, profile) == 0) {
             w->p = &profiles[i];
-            w->rng.s = seed * 0xd1342543de82ef95u + i;
+            w->rng.s = seed * 0xd1342543de82ef95u + (uint64_t)i;
         }
+    }
+    if (strcmp(profile, "mixture") == 0) { /* each number from any of the rows */
+        w->rng.s = seed * 0xd1342543de82ef95u + 1000;
+        w->mixture.name = "mixture";
+        for (size_t i = offsetof(struct profile, txns); i < sizeof w->mixture; i += sizeof(int)) {
+            const char *row = (const char *)&profiles[below(&w->rng, PROFILES)];
+            memcpy((char *)&w->mixture + i, row + i, sizeof(int));
+        }
+        if (w->mixture.scan && w->mixture.txns > 5) {
+            w->mixture.txns = 5; /* else too many ways for the oracle */
+        }
+        w->p = &w->mixture;
     }
     if (!w->p) {
         free(w);
@@ -808,28 +1014,78 @@ char *random_history(uint64_t seed, const char *profile, size_t *len)
     }
     make_skeleton(w);
     run(w);
+    return w;
+}
+
+char *random_history_told(uint64_t seed, const char *profile, enum random_telling how,
+                          uint64_t drawn, size_t *len)
+{
+    struct world *w = make_world(seed, profile);
+    if (!w) {
+        return NULL;
+    }
+    struct rng other = {drawn};
+    struct text out = {.at = calloc(1, 1024), .cap = 1024},
+                added = {.at = calloc(1, 64), .cap = 64};
+    int swap[KEYS], from = -1, without = -1, txn = -1, place = 0;
     for (int k = 0; k < KEYS; k++) {
         swap[k] = chance(&w->rng, 35);
     }
-    out.cap = 1024;
-    out.at = malloc(out.cap);
-    if (!out.at) {
+    if (!out.at || !added.at) {
         abort();
     }
+    if (how == TOLD_RENAMED) {
+        choose_names(w, &other);
+    }
+    bool possible = how != TOLD_WITH_BYSTANDER || !has_ranges(w);
+    if (how == TOLD_WITHOUT_READ) {
+        from = removable(w, &other, &without);
+        possible = from >= 0;
+    } else if (how == TOLD_WITHOUT_READER) {
+        txn = removable(w, &other, NULL);
+        possible = txn >= 0;
+    } else if (how == TOLD_WITH_FAILED) {
+        from = below(&other, w->ntxn);
+        place = below(&other, w->txn[from].nop);
+        put_fresh_write(w, &other, &added, true);
+    }
     put_header(w, &out);
+    struct text line[TXNS];
     for (int t = 0; t < w->ntxn; t++) {
-        const struct gtxn *x = &w->txn[t];
-        put(&out, "{\"session\":%d,\"id\":\"t%d\",\"status\":\"%s\"", x->session, t,
-            status[x->status]);
-        put_times(w, &out, x);
-        put(&out, ",\"ops\":[");
-        for (int i = 0; i < x->nop; i++) {
-            put(&out, i ? "," : "");
-            put_op(w, &out, t, i, swap);
+        line[t] = (struct text){.at = calloc(1, 256), .cap = 256};
+        if (!line[t].at) {
+            abort();
         }
+        bool here = t == from;
+        put_txn(w, &line[t], t, swap, here ? without : -1, here && added.len ? added.at : NULL,
+                place);
+        if (t == txn) {
+            line[t].at[0] = 0;
+        }
+    }
+    if (how == TOLD_WITH_ABORTED) {
+        put(&out, "{\"session\":99,\"id\":\"gone\",\"status\":\"aborted\",\"ops\":[");
+        put_fresh_write(w, &other, &out, false);
         put(&out, "]}\n");
     }
+    put_lines(w, &other, &out, line, how != TOLD_PLAINLY && how != TOLD_RENAMED);
+    if (how == TOLD_WITH_BYSTANDER) {
+        put_bystander(&out);
+    }
+    for (int t = 0; t < w->ntxn; t++) {
+        free(line[t].at);
+    }
+    free(added.at);
     free(w);
     *len = out.len;
+    if (!possible) {
+        free(out.at);
+        return NULL;
+    }
     return out.at;
+}
+
+char *random_history(uint64_t seed, const char *profile, size_t *len)
+{
+    return random_history_told(seed, profile, TOLD_PLAINLY, 0, len);
 }
