@@ -287,10 +287,13 @@ const ci_case *ci_answer(ci_report *ci, const char *history, const ratel_history
 }
 
 const ci_case *ci_plain(ci_report *ci, const char *history, const char *level, int status,
-                        const char *reason)
+                        bool empty, const char *reason)
 {
     ci_case *k = new_case(ci, history, level, reason);
-    if (k) k->outcome = status;
+    if (k) {
+        k->outcome = status;
+        k->empty = empty;
+    }
     return keep_case(ci, k);
 }
 

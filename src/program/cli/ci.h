@@ -70,9 +70,9 @@ void ci_free(ci_report *ci);
 const ci_case *ci_answer(ci_report *ci, const char *history, const ratel_history *h,
                          const ratel_result *r, double seconds);
 /* Adds an answer of which only the status and a sentence are known: a level from a file, or a
-   history that could not be read (level ""). */
+   history that could not be read (level "").  empty: undecided since nothing was tested. */
 const ci_case *ci_plain(ci_report *ci, const char *history, const char *level, int status,
-                        const char *reason);
+                        bool empty, const char *reason);
 /* The last history got this name after its answers were added. */
 void ci_rename_last(ci_report *ci, const char *from, const char *history);
 /* Does this case fail the run? */

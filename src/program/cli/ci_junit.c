@@ -70,13 +70,18 @@ static void outcome_xml(FILE *f, const ci_case *k)
                                          : ci_verdict(k));
     fputc('>', f);
     xml_text(f, k->text ? k->text : k->reason);
+    if (k->workload && strcmp(k->workload, k->history) != 0) {
+        fputs("The history is in ", f);
+        xml_text(f, k->history);
+        fputs(".\n", f);
+    }
     fprintf(f, "</%s>\n", names[kind]);
 }
 
 static void case_xml(FILE *f, const ci_case *k)
 {
     fputs("    <testcase", f);
-    attribute(f, "classname", k->history);
+    attribute(f, "classname", k->workload ? k->workload : k->history); /* the same in each run */
     attribute(f, "name", *k->level ? k->level : "read");
     fprintf(f, " time=\"%.3f\">\n", k->seconds);
     outcome_xml(f, k);

@@ -185,6 +185,11 @@ size_t visible_text(const char *s, char *buf, size_t cap);
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Of a name that no level has (levels_given.c): what was probably meant, or what to write. */
 void complain_no_level(const char *name);
+/* did_you_mean.c: the name in a list (NULL past its end) that was probably meant by the first n
+   bytes of `given`, or NULL; and a complaint that there is no such name, with it. */
+const char *nearest_name(const char *given, size_t n, const char *(*at)(size_t i));
+void complain_no_name(const char *what, const char *given, size_t n, const char *(*at)(size_t i),
+                      const char *where);
 /* What the last history written lost, unless -q. */
 void print_lost(const args *a, const char *name);
 /* The last error of the context about `name`: `name:line:col: what`; returns the exit status. */

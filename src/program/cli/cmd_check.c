@@ -280,7 +280,8 @@ static void draw_lattice(check *c, const char *name, const ratel_verdict *v, boo
 static int collected(const check *c, const ci_case *k)
 {
     if (!k) return EXIT_UNDECIDED;
-    if (c->a->value[O_TAP]) tap_case(c->out, k, c->ci->n);
+    bool ours = c->ci != c->a->ci; /* else test prints it, once the history has its name */
+    if (c->a->value[O_TAP] && ours) tap_case(c->out, k, c->ci->n);
     if (k->outcome == EXIT_HOLDS && ci_fails(k))
         complain("%s: the level holds, but a warning that --fail-on-warning names fails the check",
                  k->history);
@@ -297,7 +298,7 @@ static void refuse(check *c, const char *name, int code)
     error_line(r, name, text, sizeof text);
     if (c->a->value[O_JSON]) json_error_line(c->out, "history", name, text);
     int status = complain_about(r, name, code);
-    merge_status(c, c->ci ? collected(c, ci_plain(c->ci, name, "", status, text)) : status);
+    merge_status(c, c->ci ? collected(c, ci_plain(c->ci, name, "", status, false, text)) : status);
     const char **more = realloc(c->unread, (c->n_unread + 1) * sizeof *more);
     if (!more) return; /* its message has been printed */
     c->unread = more;
@@ -442,7 +443,8 @@ static void check_history(check *c, const char *name)
             if (!*level) {
                 int status =
                     check_iso(c->a, c->iso, c->number[i], c->levels[i], h, name, iso_out(c));
-                if (c->ci) status = collected(c, ci_plain(c->ci, name, c->levels[i], status, ""));
+                if (c->ci)
+                    status = collected(c, ci_plain(c->ci, name, c->levels[i], status, false, ""));
                 merge_status(c, status);
                 if (c->a->value[O_CERTIFICATE]) {
                     complain(

@@ -13,23 +13,6 @@
 
 enum { USUAL_SESSIONS = 8 };
 
-static bool parse_faults(const char *list, unsigned *out)
-{
-    for (const char *p = list; p && *p;) {
-        size_t n = strcspn(p, ",");
-        if (n == 4 && !strncmp(p, "kill", n))
-            *out |= FAULT_KILL;
-        else if (n == 5 && !strncmp(p, "pause", n))
-            *out |= FAULT_PAUSE;
-        else {
-            complain("--faults: \"%.*s\" is neither kill nor pause", (int)n, p);
-            return false;
-        }
-        p += n + (p[n] == ',');
-    }
-    return true;
-}
-
 static bool parse_rate(const args *a, double *out)
 {
     const char *s = a->value[O_RATE];
@@ -48,20 +31,12 @@ static bool parse(args *a, live_options *o)
                         .seed = 1,
                         .knobs = a->knobs,
                         .n_knobs = a->n_knobs,
-                        .mute = a->value[O_NO_RECORD] != NULL,
-                        .ids = a->value[O_WRITE_IDS] != NULL};
+                        .mute = a->value[O_NO_RECORD] != NULL};
     if (!args_u64(a, O_TXNS, &o->txns) || !args_u64(a, O_SESSIONS, &o->sessions) ||
         !args_u64(a, O_KEYS, &o->keys) || !args_u64(a, O_OPS, &o->ops) ||
         !args_u64(a, O_SEED, &o->seed) || !args_share(a, O_LOCKING, &o->locking) ||
-        !live_seconds(a, O_FOR, &o->seconds) || !parse_rate(a, &o->rate) ||
-        !parse_faults(a->value[O_FAULTS], &o->faults))
+        !live_seconds(a, O_FOR, &o->seconds) || !parse_rate(a, &o->rate) || !live_manner(a, o))
         return false;
-    const char *deletes = a->value[O_DELETES];
-    o->tombstones = deletes && !strcmp(deletes, "tombstone");
-    if (deletes && !o->tombstones && strcmp(deletes, "physical") != 0) {
-        complain("--deletes: \"%s\" is not one of physical, tombstone", deletes);
-        return false;
-    }
     if (!o->txns && o->seconds <= 0) o->seconds = 10;
     if (a->n_files) {
         complain("run: unexpected argument \"%s\" (use -o FILE for the history)", a->files[0]);

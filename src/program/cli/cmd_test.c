@@ -1,5 +1,9 @@
 /*
  * cmd_test.c - ratel test: a mix of workloads, each checked for what the product documents.
+ *
+ * Each run records into a file without a name, or into the directory of -o; a history that is not
+ * shown to satisfy its level is kept.  Answers are collected as check collects them (ci.h), so that
+ * one report is about all runs; at the end a table says what each run was and where its history is.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -8,18 +12,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/ci.h"
 #include "cli/live.h"
+#include "cli/synth_cli.h"
 
-/* Where values repeat or ranges are long, longer histories are no better but dear to decide. */
+/* Where values repeat or ranges are long, longer histories are no better but costly to decide. */
 enum { MOST_AMBIGUOUS = 3000, MOST_RANGES = 4000 };
 
-/* Few hot keys where a race is wanted, many where the checker should have a wide history; with
-   lists the version order is seen, with random-rmw-range phantoms are. */
-static const struct {
+typedef struct test_mix {
     const char *workload;
     uint64_t keys, ops, txns; /* 0: published; txns: as many as the time allows */
     const char *knob;
-} mix[] = {
+} test_mix;
+
+/* Few hot keys where a race is wanted, many where the checker should have a wide history; with
+   lists the version order is seen, with random-rmw-range phantoms are. */
+static const test_mix mix[] = {
     {"rw-register", 8, 6, 0, NULL},
     {"list-append", 6, 4, 0, NULL},
     {"write-skew", 0, 0, 0, NULL},
@@ -29,59 +37,292 @@ static const struct {
     {"range-b", 40, 4, MOST_RANGES, "span=10"},
     {"rw-register", 4, 4, MOST_AMBIGUOUS, "duplicates=1"},
 };
-#define RUNS (sizeof mix / sizeof *mix)
+#define MIXED (sizeof mix / sizeof *mix)
 enum { SESSIONS = 8, CHECK_MS = 60000 };
 
-/* A violation in a history without a name is worth keeping. */
-static void keep_history(int fd, size_t number, const char *workload)
+typedef struct test_run {
+    test_mix mix;
+    char label[96];  /* workload, and its knob */
+    char file[4096]; /* of the history; "": not kept */
+    run_counts counts;
+    size_t first_case, cases; /* of the collection */
+    int status;
+} test_run;
+
+typedef struct test {
+    args *a;
+    live l;
+    const contract *c; /* NULL: --level says what is checked */
+    live_options o;
+    test_run *runs;
+    size_t n;
+    ci_report ci;
+    int status;
+} test;
+
+/* --- which workloads -------------------------------------------------------------------------- */
+
+static bool add_run(test *t, const test_mix *m)
 {
-    char name[128], buf[1 << 16];
-    snprintf(name, sizeof name, "ratel-test-%zu-%s.jsonl", number, workload);
-    int to = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    bool bad = to < 0 || lseek(fd, 0, SEEK_SET) < 0;
-    for (ssize_t n; !bad && (n = read(fd, buf, sizeof buf)) != 0;)
-        bad = n < 0 || write(to, buf, (size_t)n) != n;
-    if (to >= 0 && close(to)) bad = true;
-    if (bad)
-        perror(name);
-    else
-        fprintf(stderr, "the history is in %s (ratel explain shows what is wrong with it)\n", name);
+    test_run *more = realloc(t->runs, (t->n + 1) * sizeof *more);
+    if (!more) {
+        complain("out of memory");
+        return false;
+    }
+    t->runs = more;
+    test_run *r = &more[t->n++];
+    *r = (test_run){.mix = *m};
+    snprintf(r->label, sizeof r->label, "%.60s%s%.30s", m->workload, m->knob ? " " : "",
+             m->knob ? m->knob : "");
+    return true;
 }
 
-static int run_one(live *l, args *a, const contract *c, size_t i, live_options *o)
+/* A workload of the mix as the mix has it, another one as it was published. */
+static bool add_named(test *t, const char *name, size_t n)
 {
-    char path[4096];
-    const char *dir = a->value[O_OUTPUT];
-    if (dir) {
-        snprintf(path, sizeof path, "%.3900s/%zu-%s.jsonl", dir, i + 1, mix[i].workload);
-        o->output = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-        if (o->output < 0) perror(path);
-    } else {
-        o->output = live_scratch();
-        snprintf(path, sizeof path, "/dev/fd/%d", o->output);
+    bool found = false;
+    for (size_t i = 0; i < MIXED; i++)
+        if (strlen(mix[i].workload) == n && !strncmp(mix[i].workload, name, n)) {
+            if (!add_run(t, &mix[i])) return false;
+            found = true;
+        }
+    const char *known;
+    for (size_t i = 0; !found && (known = live_workload_at(i)) != NULL; i++)
+        if (strlen(known) == n && !strncmp(known, name, n)) {
+            if (!add_run(t, &(test_mix){.workload = known})) return false;
+            found = true;
+        }
+    if (!found)
+        complain_no_name("workload", name, n, live_workload_at, "ratel test --list lists them");
+    return found;
+}
+
+static bool choose_runs(test *t)
+{
+    const char *p = t->a->value[O_WORKLOAD];
+    for (size_t i = 0; !p && i < MIXED; i++)
+        if (!add_run(t, &mix[i])) return false;
+    while (p) {
+        size_t n = strcspn(p, ",");
+        if (!add_named(t, p, n)) return false;
+        p = p[n] ? p + n + 1 : NULL;
     }
-    if (o->output < 0) return EXIT_IO;
-    o->output_name = dir ? path : NULL;
-    o->workload = mix[i].workload;
-    o->keys = mix[i].keys;
-    o->ops = mix[i].ops;
-    o->txns = mix[i].txns;
-    o->knobs = &mix[i].knob;
-    o->n_knobs = mix[i].knob != NULL;
-    run_counts counts;
-    int status = live_run(l, a, o, &counts);
-    if (status == EXIT_HOLDS) {
-        if (!a->value[O_QUIET])
-            fprintf(stderr, "%s, %s, %s: %llu committed, %llu aborted, %llu unknown\n",
-                    l->db.version, l->db.isolation, o->workload,
-                    (unsigned long long)counts.committed, (unsigned long long)counts.aborted,
-                    (unsigned long long)counts.unknown);
-        status = live_check(a, path, dir ? NULL : mix[i].workload, live_level(l, a, c, &counts));
-        if (status == EXIT_VIOLATED && !dir) keep_history(o->output, i + 1, mix[i].workload);
+    return true;
+}
+
+/* --- one run ---------------------------------------------------------------------------------- */
+
+/* A history that was recorded into a file without a name gets one. */
+static void keep_history(test *t, test_run *r, size_t number, int fd)
+{
+    char buf[1 << 16], name[128];
+    output to;
+    snprintf(name, sizeof name, "ratel-test-%zu-%.60s.jsonl", number, r->mix.workload);
+    if (!output_open(t->a, &to, name)) return;
+    bool bad = lseek(fd, 0, SEEK_SET) < 0;
+    for (ssize_t n; !bad && (n = read(fd, buf, sizeof buf)) != 0;)
+        bad = n < 0 || fwrite(buf, 1, (size_t)n, to.f) != (size_t)n;
+    if (bad) {
+        perror(name);
+        output_abandon(&to);
+    } else if (output_close(t->a, &to)) {
+        snprintf(r->file, sizeof r->file, "%s", name);
+        ci_rename_last(&t->ci, r->label, name);
     }
-    close(o->output);
-    o->output_name = NULL;
+}
+
+/* Where the history goes; -1 after a complaint. */
+static int open_history(test *t, test_run *r, size_t number)
+{
+    const char *dir = t->a->value[O_OUTPUT];
+    if (!dir) return live_scratch();
+    snprintf(r->file, sizeof r->file, "%.3900s/%zu-%.60s.jsonl", dir, number, r->mix.workload);
+    int fd = open(r->file, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) perror(r->file);
+    return fd;
+}
+
+static const char *level_of(test *t, const run_counts *n)
+{
+    return t->c ? live_level(&t->l, t->a, t->c, n) : t->a->value[O_LEVEL];
+}
+
+static int check_run(test *t, test_run *r, size_t number, int fd)
+{
+    char path[32];
+    if (!t->a->value[O_QUIET])
+        fprintf(stderr, "%s, %s, %s: %llu committed, %llu aborted, %llu unknown\n", t->l.db.version,
+                t->l.db.isolation, r->label, (unsigned long long)r->counts.committed,
+                (unsigned long long)r->counts.aborted, (unsigned long long)r->counts.unknown);
+    snprintf(path, sizeof path, "/dev/fd/%d", fd);
+    bool named = *r->file;
+    args a = *t->a;
+    a.ci = &t->ci;
+    t->ci.workload = r->label;
+    int status =
+        live_check(&a, named ? r->file : path, named ? NULL : r->label, level_of(t, &r->counts));
+    t->ci.workload = NULL;
+    bool violated = status == EXIT_VIOLATED;
+    for (size_t i = r->first_case; i < t->ci.n; i++)
+        violated = violated || t->ci.cases[i]->outcome == EXIT_VIOLATED;
+    if (violated && !named) keep_history(t, r, number, fd);
     return status;
+}
+
+static void run_one(test *t, test_run *r, size_t number)
+{
+    live_options *o = &t->o;
+    r->first_case = t->ci.n;
+    o->output = open_history(t, r, number);
+    r->status = EXIT_IO;
+    if (o->output >= 0) {
+        o->output_name = *r->file ? r->file : NULL;
+        o->workload = r->mix.workload;
+        o->keys = r->mix.keys;
+        o->ops = r->mix.ops;
+        o->txns = r->mix.txns;
+        o->knobs = &r->mix.knob;
+        o->n_knobs = r->mix.knob != NULL;
+        r->status = live_run(&t->l, t->a, o, &r->counts);
+        if (r->status == EXIT_HOLDS) r->status = check_run(t, r, number, o->output);
+        close(o->output);
+    }
+    if (t->ci.n == r->first_case) {
+        t->ci.workload = r->label;
+        ci_plain(&t->ci, r->label, level_of(t, &r->counts), r->status, true,
+                 r->status == EXIT_UNDECIDED ? "the run committed nothing" : "the run failed");
+        t->ci.workload = NULL;
+    }
+    r->cases = t->ci.n - r->first_case;
+    for (size_t i = r->first_case; t->a->value[O_TAP] && i < t->ci.n; i++)
+        tap_case(stdout, t->ci.cases[i], i + 1);
+}
+
+/* --- what came of it -------------------------------------------------------------------------- */
+
+/* The answer of a run: the worst of its levels. */
+static const ci_case *answer_of(const test *t, const test_run *r)
+{
+    const ci_case *worst = NULL;
+    for (size_t i = r->first_case; i < r->first_case + r->cases; i++) {
+        const ci_case *k = t->ci.cases[i];
+        if (!worst || (k->outcome == EXIT_VIOLATED && worst->outcome != EXIT_VIOLATED) ||
+            (worst->outcome == EXIT_HOLDS && k->outcome != EXIT_HOLDS))
+            worst = k;
+    }
+    return worst;
+}
+
+static void print_table(const test *t, size_t done)
+{
+    printf("\n%-28s %10s %9s %8s  %-10s %s\n", "workload", "committed", "aborted", "unknown",
+           "verdict", "history");
+    for (size_t i = 0; i < done; i++) {
+        const test_run *r = &t->runs[i];
+        const ci_case *k = answer_of(t, r);
+        printf("%-28s %10llu %9llu %8llu  %-10s ", r->label,
+               (unsigned long long)r->counts.committed, (unsigned long long)r->counts.aborted,
+               (unsigned long long)r->counts.unknown, k ? ci_verdict(k) : "-");
+        visible_to(stdout, *r->file ? r->file : "not kept");
+        if (k && *k->anomaly) printf(" (%s)", k->anomaly);
+        putchar('\n');
+    }
+    if (done < t->n) printf("%zu of %zu workloads were not run\n", t->n - done, t->n);
+    for (size_t i = 0; i < done; i++)
+        if (*t->runs[i].file && answer_of(t, &t->runs[i]) &&
+            answer_of(t, &t->runs[i])->outcome == EXIT_VIOLATED) {
+            fputs("ratel explain ", stdout);
+            visible_to(stdout, t->runs[i].file);
+            fputs(" shows what is wrong\n", stdout);
+        }
+}
+
+static void print_json(const test *t, size_t done)
+{
+    json_writer to = json_file(stdout), *w = &to;
+    jw_object(w);
+    jw_member_u64(w, "schema", 1);
+    jw_member_text(w, "database", t->l.db.version);
+    jw_member_text(w, "isolation", t->l.db.isolation);
+    jw_member_text(w, "level", t->c ? t->c->level : t->a->value[O_LEVEL]);
+    jw_member_u64(w, "seed", t->o.seed);
+    jw_member_u64(w, "planned", t->n);
+    jw_member_array(w, "runs");
+    for (size_t i = 0; i < done; i++) {
+        const test_run *r = &t->runs[i];
+        const ci_case *k = answer_of(t, r);
+        jw_object(w);
+        jw_member_text(w, "workload", r->label);
+        if (*r->file) jw_member_text(w, "history", r->file);
+        jw_member_u64(w, "committed", r->counts.committed);
+        jw_member_u64(w, "aborted", r->counts.aborted);
+        jw_member_u64(w, "unknown", r->counts.unknown);
+        if (!t->a->value[O_DETERMINISTIC]) jw_member_decimal(w, "seconds", r->counts.seconds, 3);
+        jw_member_text(w, "verdict", k ? ci_verdict(k) : "undecided");
+        if (k && *k->anomaly) jw_member_text(w, "anomaly", k->anomaly);
+        jw_end_object(w);
+    }
+    jw_end_array(w);
+    jw_end_object(w);
+    jw_end_line(w);
+}
+
+static void run_all(test *t)
+{
+    size_t done = 0;
+    if (t->c && !t->a->value[O_QUIET])
+        fprintf(stderr, "%s at %s documents %s: %s\n", t->l.db.version, t->l.db.isolation,
+                t->c->level, t->c->source);
+    while (done < t->n && !interrupted()) {
+        run_one(t, &t->runs[done], done + 1);
+        int one = t->runs[done++].status;
+        if (one == EXIT_VIOLATED || (t->status != EXIT_VIOLATED && one > t->status))
+            t->status = one;
+        if (one == EXIT_IO || one == EXIT_USAGE) break;
+    }
+    if (interrupted() && t->status == EXIT_HOLDS) t->status = EXIT_UNDECIDED;
+    if (t->a->value[O_TAP])
+        tap_close(stdout, t->ci.n);
+    else if (t->a->value[O_JSON])
+        print_json(t, done);
+    else
+        print_table(t, done);
+    fflush(stdout);
+    t->status = ci_finish(&t->ci, t->status);
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+/* Before anything is run, not after it. */
+static bool levels_known(const char *list)
+{
+    for (const char *p = list; p && strcmp(list, "all") != 0;) {
+        char name[256];
+        size_t n = strcspn(p, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(n < 255 ? n : 255), p);
+        if (!is_level_file(name) && ratel_level_named(name, NULL)) {
+            complain_no_level(name);
+            return false;
+        }
+        p = p[n] ? p + n + 1 : NULL;
+    }
+    return true;
+}
+
+static bool parse_test(test *t)
+{
+    args *a = t->a;
+    t->o = (live_options){.sessions = SESSIONS, .seed = 1, .seconds = 60};
+    if (!args_u64(a, O_SESSIONS, &t->o.sessions) || !args_u64(a, O_SEED, &t->o.seed) ||
+        !live_seconds(a, O_FOR, &t->o.seconds) || !live_manner(a, &t->o) || !choose_runs(t) ||
+        !levels_known(a->value[O_LEVEL]))
+        return false;
+    t->o.seconds /= (double)t->n;
+    if (a->n_files) {
+        complain("test: unexpected argument \"%s\"", a->files[0]);
+        return false;
+    }
+    return true;
 }
 
 int cmd_test(args *a)
@@ -90,36 +331,26 @@ int cmd_test(args *a)
         live_list();
         return EXIT_HOLDS;
     }
-    live_options o = {.sessions = SESSIONS, .seed = 1, .seconds = 60};
-    if (!args_u64(a, O_SESSIONS, &o.sessions) || !args_u64(a, O_SEED, &o.seed) ||
-        !live_seconds(a, O_FOR, &o.seconds))
-        return EXIT_USAGE;
-    o.seconds /= (double)RUNS;
-    if (a->n_files) {
-        complain("test: unexpected argument \"%s\"", a->files[0]);
-        return EXIT_USAGE;
-    }
+    test t = {.a = a};
     const char *dir = a->value[O_OUTPUT];
-    if (dir && mkdir(dir, 0777) && errno != EEXIST) {
+    t.status = parse_test(&t) ? ci_open(&t.ci, a) : EXIT_USAGE;
+    if (t.status == EXIT_HOLDS && dir && mkdir(dir, 0777) && errno != EEXIST) {
         perror(dir);
-        return EXIT_IO;
+        t.status = EXIT_IO;
     }
-    if (!a->value[O_TIME]) ratel_set(a->context, "time", CHECK_MS);
-    live l;
-    int status = live_open(&l, a);
-    const contract *c = status == EXIT_HOLDS ? live_contract(&l, a) : NULL;
-    if (status == EXIT_HOLDS && !c) {
-        complain("test: Ratel knows no documented level of %s at %s", l.db.version, l.db.isolation);
-        status = EXIT_USAGE;
+    if (t.status == EXIT_HOLDS) {
+        if (!a->value[O_TIME]) ratel_set(a->context, "time", CHECK_MS);
+        t.status = live_open(&t.l, a);
+        if (t.status == EXIT_HOLDS && !a->value[O_LEVEL] && !(t.c = live_contract(&t.l, a))) {
+            complain("test: Ratel knows no documented level of %s at %s (--level says what to "
+                     "check)",
+                     t.l.db.version, t.l.db.isolation);
+            t.status = EXIT_USAGE;
+        }
+        if (t.status == EXIT_HOLDS) run_all(&t);
+        live_close(&t.l);
     }
-    if (c && !a->value[O_QUIET])
-        fprintf(stderr, "%s at %s documents %s: %s\n", l.db.version, l.db.isolation, c->level,
-                c->source);
-    for (size_t i = 0; c && i < RUNS && !interrupted(); i++) {
-        int one = run_one(&l, a, c, i, &o);
-        if (one == EXIT_VIOLATED || (status != EXIT_VIOLATED && one > status)) status = one;
-        if (one == EXIT_IO || one == EXIT_USAGE) break;
-    }
-    live_close(&l);
-    return interrupted() && status == EXIT_HOLDS ? EXIT_UNDECIDED : status;
+    ci_free(&t.ci);
+    free(t.runs);
+    return t.status;
 }

@@ -81,6 +81,11 @@ static const workload_info *workload_of(const char *name, enum workload_kind *ki
     return NULL;
 }
 
+const char *live_workload_at(size_t i)
+{
+    return workload_at(i) ? workload_at(i)->name : NULL;
+}
+
 /* Keys that are all there at first are; those that come later are absent until written. */
 static void load_rows(live_program *lp, program *p, mem *m)
 {
@@ -186,7 +191,8 @@ int live_run(live *l, const args *a, const live_options *o, run_counts *c)
     enum workload_kind kind;
     const workload_info *info = workload_of(o->workload, &kind);
     if (!info) {
-        complain("no workload %s (run --list lists them)", o->workload);
+        complain_no_name("workload", o->workload, strlen(o->workload), live_workload_at,
+                         "run --list lists them");
         return EXIT_USAGE;
     }
     if (!o->sessions || o->sessions > 100000) {
@@ -318,6 +324,35 @@ bool live_seconds(const args *a, enum option_id o, double *out)
         }
     complain("--%s: \"%s\" is not a time such as 500ms, 10s, 2m", option_table[o].name, s);
     return false;
+}
+
+static bool parse_faults(const char *list, unsigned *out)
+{
+    for (const char *p = list; p && *p;) {
+        size_t n = strcspn(p, ",");
+        if (n == 4 && !strncmp(p, "kill", n))
+            *out |= FAULT_KILL;
+        else if (n == 5 && !strncmp(p, "pause", n))
+            *out |= FAULT_PAUSE;
+        else {
+            complain("--faults: \"%.*s\" is neither kill nor pause", (int)n, p);
+            return false;
+        }
+        p += n + (p[n] == ',');
+    }
+    return true;
+}
+
+bool live_manner(const args *a, live_options *o)
+{
+    const char *deletes = a->value[O_DELETES];
+    o->ids = a->value[O_WRITE_IDS] != NULL;
+    o->tombstones = deletes && !strcmp(deletes, "tombstone");
+    if (deletes && !o->tombstones && strcmp(deletes, "physical") != 0) {
+        complain("--deletes: \"%s\" is not one of physical, tombstone", deletes);
+        return false;
+    }
+    return parse_faults(a->value[O_FAULTS], &o->faults);
 }
 
 int live_scratch(void)

@@ -43,6 +43,10 @@ const char *live_level(live *l, const args *a, const contract *c, const run_coun
 int live_check(const args *a, const char *path, const char *shown, const char *level);
 void live_list(void);
 
+/* The i-th workload's name, or NULL. */
+const char *live_workload_at(size_t i);
+/* --faults, --deletes, --write-ids; false after a complaint. */
+bool live_manner(const args *a, live_options *o);
 /* 500ms, 10s, 2m, 1h; a number alone is seconds. */
 bool live_seconds(const args *a, enum option_id o, double *out);
 /* A file without a name, for histories that need not be kept; -1 after a complaint. */

@@ -99,8 +99,10 @@ const command commands[] = {
      "run workloads and check the level that the product documents",
      "Runs several workloads for the given time and checks each history against the level that\n"
      "the product documents for this setting (--list shows the documented levels and their\n"
-     "sources). A history that violates its level is kept as ratel-test-N-WORKLOAD.jsonl; with\n"
-     "-o DIR all histories are kept in that directory. The exit status is that of check.\n",
+     "sources), or the level of --level. A history that violates its level is kept as\n"
+     "ratel-test-N-WORKLOAD.jsonl; with -o DIR all histories are kept in that directory. A table\n"
+     "at the end lists the runs and the histories that were kept. The exit status is that of\n"
+     "check.\n",
      cmd_test},
     {"audit", CMD_AUDIT, "[--level L[,L...]] [options] LOG...",
      "decide whether a level explains logs of SQL transactions",
