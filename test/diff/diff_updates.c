@@ -5,7 +5,8 @@
  *
  * random_history's transactions are too few and too alike for what makes this level hard: several
  * readers between updates of the same sessions.  Session order on and off; the serial and session
- * first attempts of the engine are off every other time, so that the rule itself is asked.  Usage:
+ * first attempts of the engine are off every other time, so that the rule itself is asked.  Half of
+ * the histories have times.  Usage:
  *
  *     updates [histories [seed]]   default 5000 histories, seed from RATEL_TEST_SEED or 1
  *
@@ -22,8 +23,9 @@
 #include "oracle/oracle.h"
 #include "ratel.h"
 
-static const char *const levels[] = {"update-serializable", "serializable", "consistent-view"};
-enum { LEVELS = 3, KEYS = 4, MOST = 9 };
+static const char *const levels[] = {"update-serializable", "serializable", "consistent-view",
+                                     "realtime-update-serializable", "realtime-read-uncommitted"};
+enum { LEVELS = 5, KEYS = 4, MOST = 9 };
 
 static uint64_t state;
 
@@ -117,14 +119,20 @@ static void make_history(uint64_t seed)
     bool few_values = below(4) == 0, unknown = below(5) == 0;
     bool forks = below(2); /* updates of one key, readers of all: each may see another half */
     if (forks) txns = 6 + below(MOST - 5), keys = 2 + below(2);
+    /* Some end long before the next one begins, some overlap, some have only one time or none. */
+    bool timed = below(2);
+    unsigned width = 1 + below(30), clock = 0;
     int next = 1;
     size_t line[MOST + 1];
     text_n = 0;
     for (unsigned t = 0; t < txns; t++) {
         line[t] = text_n;
         bool maybe = unknown && below(4) == 0;
-        put("{\"session\":%u,%s\"ops\":[", 1 + below(sessions),
-            maybe ? "\"status\":\"unknown\"," : "");
+        put("{\"session\":%u,%s", 1 + below(sessions), maybe ? "\"status\":\"unknown\"," : "");
+        clock += below(12);
+        if (timed && below(8)) put("\"begin\":%u,", clock);
+        if (timed && below(8)) put("\"end\":%u,", clock + below(width));
+        put("\"ops\":[");
         unsigned used = 0, ops = 0;
         bool reader = below(100) < readers;
         unsigned n = !forks ? 1 + below(3) : reader ? keys : 1;

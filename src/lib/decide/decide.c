@@ -12,6 +12,7 @@
 
 #include "decide/begin_commit.h"
 #include "decide/exhaustive/exhaustive.h"
+#include "decide/first_order.h"
 #include "decide/lazy/lazy.h"
 #include "decide/polygraph.h"
 #include "decide/portfolio.h"
@@ -141,6 +142,46 @@ static bool decide_test(problem *p, uint64_t conflicts, decision *a)
     if (as_order && (g->nodes > WEAK_SMALL || !pass_on(p->ask.tune, PASS_SMALL_SEARCH)))
         return false;
     weak_decide(p->g, p->test, p->ask.so, true, a);
+    return true;
+}
+
+static bool ignores_reads(const problem *p)
+{
+    return p->ask.rule && p->ask.rule->strict == STRICT_IGNORED;
+}
+
+/* Read-uncommitted with real time.  Without reads nothing is left to choose: an order of what is
+   known is the answer, or a cycle of it. */
+static bool decide_unread(problem *p, uint64_t conflicts, decision *a)
+{
+    asg *g = p->g;
+    uint64_t since = clock_now();
+    order_graph known;
+    reach clocks = {0};
+    (void)conflicts;
+    a->out = mem_array0(g->m, uint8_t, (size_t)g->nodes + 1);
+    a->rf = mem_array(g->m, uint32_t, asg_obs(g) + 1);
+    if (!weak_unread_orders(g, a)) return true;
+    if (g->wild_lists) {
+        a->undecided = "lists with repeated elements, writes or deletes: this build does not "
+                       "order them by real time at this level";
+        return true;
+    }
+    decide_build(p, &p->ask);
+    uint32_t *pos = mem_array(g->m, uint32_t, (size_t)p->order.events + 1);
+    order_graph_build(g->m, p->order.events, (const order_pair *)(const void *)p->order.known.at,
+                      p->order.known.n, &known);
+    if (p->log == KEEP_LOG) {
+        p->order.justify = justify_new(&p->order);
+        justify_start(p->order.justify);
+    }
+    a->holds = first_order(&p->order, &known, pos, &clocks);
+    if (a->holds)
+        a->pos = pos;
+    else
+        answer_known_cycle(&p->order, &known, a);
+    reach_free(g->m, &clocks);
+    answer_stage(g->m, a, "order", &since);
     return true;
 }
 
@@ -362,6 +403,7 @@ static bool decide_bc(problem *p, uint64_t conflicts, decision *a)
 
 static const decider deciders[] = {
     {BY_TEST, has_test, decide_test},
+    {BY_TEST, ignores_reads, decide_unread},
     {BY_FAULTS, has_faults, decide_faults},
     {BY_EXHAUSTIVE, is_open_search, decide_exhaustive},
     {BY_NOBODY, is_refused, refuse},

@@ -97,7 +97,6 @@ typedef struct level_info { /* levels.def explains the columns */
     bool decided;
     unsigned real_time;
     enum rule_split split;
-    bool no_realtime;
     enum weak_level weak;
     enum anomaly anomaly;
     bool argued, proved;

@@ -101,6 +101,14 @@ static size_t first_stamp_after(const stamp *s, size_t n, int64_t end, uint64_t 
     return i;
 }
 
+/* Does real time order v?  At update serializability only those that write: each reader is looked
+   at alone. */
+static bool is_timed(const order_problem *p, node_id v)
+{
+    const asg *g = p->g;
+    return p->rule->strict != STRICT_UPDATES || g->inst_first[v] < g->inst_first[v + 1];
+}
+
 /* Edges from every event `from` to the events `to` that were called after it returned, in linear
    number: each distinct time of a call is a point, points are a chain, an event hangs below its
    point, and what returned leads to the first point that is late enough. */
@@ -113,7 +121,7 @@ static void add_points(order_problem *p, const enum stamp_kind *from, size_t kin
     for (node_id v = 0; v < p->txns; v++) {
         int64_t at;
         /* Also for one that may not take part: no known edge leaves it. */
-        if (txn_stamp(h, p->g->node_txn[v], to, &at)) s[n++] = (stamp){at, v};
+        if (is_timed(p, v) && txn_stamp(h, p->g->node_txn[v], to, &at)) s[n++] = (stamp){at, v};
     }
     s = sort_stamps(p->m, s, n);
     uint32_t *point = mem_array(p->m, uint32_t, n + 1); /* per stamp: event of its time point */
@@ -131,7 +139,7 @@ static void add_points(order_problem *p, const enum stamp_kind *from, size_t kin
     for (size_t k = 0; k < kinds; k++)
         for (node_id v = 0; v < p->txns; v++) {
             int64_t end;
-            if (!txn_stamp(h, p->g->node_txn[v], from[k], &end)) continue;
+            if (!is_timed(p, v) || !txn_stamp(h, p->g->node_txn[v], from[k], &end)) continue;
             size_t lo = first_stamp_after(s, n, end, drift);
             if (lo == n) continue;
             arc a = {event_of(p, v, from[k]), point[lo]};
@@ -310,6 +318,14 @@ static void add_shown_orders(order_problem *p)
     }
 }
 
+/* Reads that count for nothing are from nobody. */
+static void ignore_reads(order_problem *p)
+{
+    size_t n = p->g->obs + 1;
+    p->rf = mem_array(p->m, uint32_t, n);
+    for (size_t i = 0; i < n; i++) p->rf[i] = RF_NONE;
+}
+
 void problem_build(order_problem *p, asg *g, const order_question *ask)
 {
     bool si = ask->rule->events, so = ask->so;
@@ -331,11 +347,15 @@ void problem_build(order_problem *p, asg *g, const order_question *ask)
         guard_fail(g->m->guard, GUARD_UNSUPPORTED, "more than 2^30 transactions");
     p->events = si ? 2 * g->nodes : g->nodes;
     p->in = mem_array(g->m, uint8_t, (size_t)g->nodes + 1);
-    for (node_id v = 0; v < g->nodes; v++) p->in[v] = asg_in(g, v);
+    bool ignored = ask->rule->strict == STRICT_IGNORED;
+    for (node_id v = 0; v < g->nodes; v++) p->in[v] = ignored ? !g->maybe[v] : asg_in(g, v);
     add_session_order(p);
-    add_certain_reads(p);
+    if (ignored)
+        ignore_reads(p);
+    else
+        add_certain_reads(p);
     add_shown_orders(p);
-    add_init_reads(p);
+    if (!ignored) add_init_reads(p);
     if (p->rt) add_real_time(p);
     problem_index_readers(p);
     assert(!problem_check(p));

@@ -106,6 +106,7 @@ static inline bool strict_read(const order_problem *p, uint32_t ob)
         return !(g->ob_flags[ob] & OB_PRED) &&
                asg_install(g, g->ob_node[ob], g->ob_key[ob]) != NO_ID;
     case STRICT_UPDATES: return g->inst_first[g->ob_node[ob]] < g->inst_first[g->ob_node[ob] + 1];
+    case STRICT_IGNORED:
     case STRICT_NONE: break;
     }
     return false;

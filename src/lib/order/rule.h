@@ -19,8 +19,16 @@
 #include "opt/level.h"
 
 /* STRICT_UPDATES: only transactions that write are ordered; each reader is looked at alone, against
-   all of them (update serializability). */
-enum rule_strict { STRICT_NONE, STRICT_ALL, STRICT_ITEM, STRICT_OWN, STRICT_UPDATES };
+   all of them (update serializability).  STRICT_IGNORED: reads count for nothing, and nobody of
+   unknown outcome takes part, because only a read could need it (read uncommitted). */
+enum rule_strict {
+    STRICT_NONE,
+    STRICT_ALL,
+    STRICT_ITEM,
+    STRICT_OWN,
+    STRICT_UPDATES,
+    STRICT_IGNORED
+};
 
 #define PATH_SO 1u
 #define PATH_WR 2u

@@ -293,7 +293,8 @@ static problem logged_problem(const verdict *v, asg *g)
     problem p = {.g = g, .log = KEEP_LOG};
     p.ask = (order_question){.so = v->session_order, .drift = v->drift, .tune = &lazily};
     p.ask.rule = judge_rule(&v->level, &p.ask.rt);
-    if (v->level.id == LEVEL_RU) p.ask.rule = rule_of(LEVEL_RC); /* orders of transactions */
+    /* An order of transactions; the rule of its own is for real time. */
+    if (v->level.id == LEVEL_RU && !p.ask.rule) p.ask.rule = rule_of(LEVEL_RC);
     return p;
 }
 
@@ -306,7 +307,8 @@ static void build(problem *p, const verdict *v, asg *g)
 
 static justify *justify_search(problem *p, const verdict *v, asg *g)
 {
-    assert(!g->faults.n && !g->wild_lists && !g->init_open);
+    assert(v->level.id == LEVEL_RU || (!g->faults.n && !g->init_open));
+    assert(!g->wild_lists);
     for (int plain = 0; plain < 2; plain++) {
         decision a;
         *p = logged_problem(v, g);
@@ -333,6 +335,7 @@ static justify *justify_ru(problem *p, const verdict *v, asg *g)
     bool ordered = at < g->faults.n || asg_list_orders(g, &at);
     justify *j = justify_new(&p->order);
     if (at < g->faults.n) return justify_fault(j, g->faults.at[at].node) ? j : NULL;
+    if (ordered && v->level.realtime) return justify_search(p, v, g);
     return ordered && justify_uncommitted(j, v->session_order) ? j : NULL;
 }
 

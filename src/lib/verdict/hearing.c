@@ -24,7 +24,8 @@ const level_rule *judge_rule(const level_ref *l, bool *rt)
 {
     const level_rule *r = rule_of(l->id);
     *rt = l->realtime || level_at(l->id)->real_time & RT_TXN;
-    if (!r || (l->realtime && level_at(l->id)->no_realtime)) return NULL;
+    /* Without real time read-uncommitted has a test, and needs no order problem. */
+    if (!r || (l->id == LEVEL_RU && !l->realtime)) return NULL;
     return l->id == LEVEL_SSER ? rule_of(LEVEL_SER) : r;
 }
 

@@ -146,6 +146,8 @@ static bool step_rt(prover *x, parser *p)
     if (!counts) return prover_no(x, "real time does not count, or not between these");
     if (a == b || !stamps_rise(x, a, from_begin ? 1 : 3, b, to_commit ? 2 : 0))
         return prover_no(x, "the times do not say so");
+    if (x->law->reads == READS_UPDATES && !writes(x, a) && writes(x, b))
+        return prover_no(x, "readers have no place before updates at this level");
     prover_put_not(x, prover_took_part(x, a));
     prover_put(x, prover_before(x, e[0], e[1]));
     return prover_close(x);
@@ -412,6 +414,8 @@ static bool step_loop(prover *x, parser *p)
         bool ok;
         if (parse_is(s, n, "so"))
             ok = hop_so(x, p, at, &next);
+        else if (parse_is(s, n, "rt"))
+            ok = hop_rt(x, p, at, &next);
         else if (parse_is(s, n, "wr"))
             ok = hop_wr(x, p, at, NO_ID, &next);
         else if (parse_is(s, n, "ww"))
@@ -419,7 +423,7 @@ static bool step_loop(prover *x, parser *p)
         else if (parse_is(s, n, "rw"))
             ok = anti = hop_rw(x, p, at, &next);
         else
-            parse_fail(p, s, "\"so\", \"wr\", \"ww\" or \"rw\" expected");
+            parse_fail(p, s, "\"so\", \"rt\", \"wr\", \"ww\" or \"rw\" expected");
         if (!ok) return false;
         if (next != t && !writes(x, next)) readers = true;
         moved = true;

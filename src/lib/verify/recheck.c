@@ -661,8 +661,7 @@ static bool check_holds(checker *c)
     weak = weak || session;
     bool split = level == LEVEL_INNODB_RR || level == LEVEL_INNODB_RR_TIGHT;
     bool real = c->v->level.realtime && level != LEVEL_SER && level != LEVEL_SI;
-    if (real && (level == LEVEL_RU || level == LEVEL_US)) weak = graph = false;
-    if (real && level != LEVEL_MAV) graph = graph || weak;
+    if (real && level != LEVEL_MAV && level != LEVEL_RU) graph = graph || weak;
     if (!weak && !strong && !graph && !split)
         return recheck_no(c, NO_ID, "no recheck for this level yet");
     if (!load_order(c)) return false;
@@ -683,7 +682,7 @@ static bool check_holds(checker *c)
         return false;
     if (level == LEVEL_RU) {
         recheck_index_values(c);
-        return check_ru(c);
+        return (!real || recheck_real_time(c)) && check_ru(c);
     }
     size_t keys = history_keys(c->h);
     c->last = mem_array0(c->m, uint32_t, keys + 1);

@@ -155,8 +155,9 @@ typedef struct instant {
     uint32_t place, bound; /* bound: least place from here on, or largest up to here */
 } instant;
 
-/* recheck_strong.c */
+/* recheck_strong.c: the places of all transactions by the time at which they ended, or began. */
 instant *recheck_sort_ends(checker *c, uint32_t *n);
+instant *recheck_sort_begins(checker *c, uint32_t *n);
 void recheck_load_installers(checker *c);
 bool recheck_real_time(checker *c);
 bool recheck_stamp(const history *h, txn_id t, unsigned which, int64_t *at);

@@ -119,17 +119,27 @@ static void sort_instants(instant *a, size_t n)
     }
 }
 
-/* The places of all commits by the time of their return. */
-instant *recheck_sort_ends(checker *c, uint32_t *n)
+/* The places of all transactions by the time of one of their calls and returns. */
+static instant *sort_stamps(checker *c, unsigned which, uint32_t *n)
 {
     instant *a = mem_array(c->m, instant, (size_t)c->n + 1);
     *n = 0;
     for (uint32_t p = 1; p <= c->n; p++) {
         instant x = {0, p, p};
-        if (recheck_stamp(c->h, c->v->order[p - 1], 3, &x.at)) a[(*n)++] = x;
+        if (recheck_stamp(c->h, c->v->order[p - 1], which, &x.at)) a[(*n)++] = x;
     }
     sort_instants(a, *n);
     return a;
+}
+
+instant *recheck_sort_ends(checker *c, uint32_t *n)
+{
+    return sort_stamps(c, 3, n);
+}
+
+instant *recheck_sort_begins(checker *c, uint32_t *n)
+{
+    return sort_stamps(c, 0, n);
 }
 
 static void load_times(checker *c, times *z)

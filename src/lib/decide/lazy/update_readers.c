@@ -11,18 +11,21 @@
  * anti-dependencies.  With session order a cycle without anti-dependencies may also lead through
  * several readers (read-committed with sessions); that is looked for when all readers fit.
  *
+ * Real time counts like session order: among updates it is known to the order, an update that ended
+ * before the reader began comes before it, one that began after its end comes after it.
+ *
  * What is found rests on facts of version order and on choices; the clause is that one of them is
  * otherwise, as in paths.c.
  */
 #include <assert.h>
 
 #include "base/hash.h"
-#include "decide/lazy/lazy_state.h"
+#include "decide/lazy/update_times.h"
 
 /* The edge by which a transaction leads on. */
 typedef struct link {
     node_id to;
-    uint32_t kind; /* enum edge_kind or STEP_RW */
+    uint32_t kind; /* enum edge_kind, STEP_RW or STEP_RT */
     uint32_t ob;   /* EDGE_WR, STEP_RW */
     uint32_t inst; /* EDGE_WW, STEP_RW: the later version */
 } link;
@@ -42,7 +45,9 @@ struct updates {
     link *link;  /* per node: the edge by which it leads on */
     link *enter; /* per node that comes after the reader: by which edge */
     VEC(node_id) todo;
-    uint32_t *topo; /* per node: its place in the order of the answer */
+    uint32_t *topo;      /* per node: its place in the order of the answer */
+    update_times *times; /* NULL: real time does not count */
+    uint32_t ended;      /* how many of times->end the search has looked at */
 };
 
 static bool is_update(const asg *g, node_id v)
@@ -82,9 +87,10 @@ void updates_start(lazy *z)
     size_t n = (size_t)g->nodes + 1;
     x->epoch = UINT64_MAX;
     x->prev = mem_array(z->m, node_id, n);
+    x->times = update_times_new(z);
     x->seen = mem_array0(z->m, uint32_t, n);
     x->after = mem_array0(z->m, uint32_t, n);
-    x->link = mem_array(z->m, link, n);
+    x->link = mem_array(z->m, link, n + (x->times ? x->times->points : 0));
     x->enter = mem_array(z->m, link, n);
     x->topo = mem_array(z->m, uint32_t, n);
     for (node_id v = 0; v < g->nodes; v++) {
@@ -161,12 +167,26 @@ static void readers_back(lazy *z, node_id v, uint32_t j, uint32_t prior, uint32_
     }
 }
 
+/* The search goes back to updates that ended before v began.  Those that ended before somebody else
+   of the search began have been looked at. */
+static void ended_back(lazy *z, node_id v, uint32_t low)
+{
+    updates *x = z->updates;
+    const update_times *t = x->times;
+    if (!t) return;
+    uint32_t n = update_times_ended(t, z->g, v);
+    for (uint32_t i = n; i > x->ended && t->last[i - 1] >= low; i--)
+        reach_back(z, t->end[i - 1].node, low, (link){v, STEP_RT, NO_ID, NONE});
+    if (n > x->ended) x->ended = n;
+}
+
 /* The search goes on from v to all that come before it by one edge. */
 static void search_back(lazy *z, node_id v, uint32_t low)
 {
     asg *g = z->g;
     const updates *x = z->updates;
     if (x->prev[v] != NO_ID) reach_back(z, x->prev[v], low, (link){v, EDGE_SO, NO_ID, NONE});
+    ended_back(z, v, low);
     for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
         uint32_t inst, cand;
         if (source_now(z, ob, &inst, &cand) && inst != NONE)
@@ -191,6 +211,17 @@ static void comes_after(lazy *z, node_id u, link by, uint32_t *low)
     if (z->pos[u] < *low) *low = z->pos[u];
 }
 
+/* Does u, which the search has reached, come after the reader? */
+static bool is_after(lazy *z, node_id u, node_id r)
+{
+    updates *x = z->updates;
+    if (x->after[u] == x->search) return true;
+    if (!x->times || !update_times_before(x->times, z->g, r, u)) return false;
+    x->after[u] = x->search;
+    x->enter[u] = (link){r, STEP_RT, NO_ID, NONE};
+    return true;
+}
+
 /* An update that comes after reader r and leads to one before it, or NO_ID. */
 static node_id find_broken(lazy *z, node_id r)
 {
@@ -211,12 +242,17 @@ static node_id find_broken(lazy *z, node_id r)
     }
     for (uint32_t i = x->next ? x->next_first[r] : 0; x->next && i < x->next_first[r + 1]; i++)
         comes_after(z, x->next[i], (link){r, EDGE_SO, NO_ID, NONE}, &low);
+    if (x->times) {
+        uint32_t began = update_times_low(x->times, g, r);
+        if (began < low) low = began;
+    }
     if (low == UINT32_MAX) return NO_ID;
     x->todo.n = 0;
+    x->ended = 0;
     search_back(z, r, low);
     for (size_t i = 0; i < x->todo.n; i++) {
         node_id u = x->todo.at[i];
-        if (x->after[u] == x->search) return u;
+        if (is_after(z, u, r)) return u;
         search_back(z, u, low);
     }
     return NO_ID;
@@ -244,11 +280,12 @@ static void offer_link(lazy *z, loop_clause *c, node_id v, const link *by)
     asg *g = z->g;
     uint32_t before = NONE, cand = NONE;
     step s = {v, by->to, by->kind, NO_ID, by->ob};
+    bool keyed = by->kind != EDGE_SO && by->kind != STEP_RT;
     if (by->kind == EDGE_WW)
         before = asg_install(g, v, g->inst_key[by->inst]);
-    else if (by->kind != EDGE_SO)
+    else if (keyed)
         source_now(z, by->ob, &before, &cand);
-    if (by->kind != EDGE_SO) s.key = by->inst != NONE ? g->inst_key[by->inst] : g->ob_key[by->ob];
+    if (keyed) s.key = by->inst != NONE ? g->inst_key[by->inst] : g->ob_key[by->ob];
     if (cand != NONE) offer_literal(z, c, lit_not(lazy_cand_lit(z, cand)), UINT32_MAX);
     if (by->kind != EDGE_WR && before != NONE && by->inst != NONE) {
         node_id a = g->inst_node[before], b = g->inst_node[by->inst];
@@ -262,6 +299,7 @@ static void offer_link(lazy *z, loop_clause *c, node_id v, const link *by)
     vec_push(z->m, &c->steps.steps, s);
     if (!z->j) return;
     proof_hop x = {HOP_SO, v, by->ob, NO_ID};
+    if (by->kind == STEP_RT) x.kind = HOP_RT;
     if (by->kind == EDGE_WR) x.kind = HOP_WR;
     if (by->kind == EDGE_WW) x.kind = HOP_WW;
     if (by->kind == EDGE_WW) x.with = s.key;
@@ -334,6 +372,82 @@ static void list_arrivals(lazy *z, node_id v, arrivals *all)
     guard_tick(z->m->guard);
 }
 
+/* Real time, through points: numbers from g->nodes on, one for each begin, in the order of time.  A
+   point comes after the one before it and after those that ended before it; who began there comes
+   after the point.  `first` has an entry for each of them. */
+static void list_point_arrivals(lazy *z, arrivals *all, size_t *first)
+{
+    asg *g = z->g;
+    const update_times *t = z->updates->times;
+    uint32_t *head = mem_array(z->m, uint32_t, (size_t)t->points + 1);
+    uint32_t *next = mem_array(z->m, uint32_t, (size_t)g->nodes + 1);
+    memset(head, 0xff, ((size_t)t->points + 1) * sizeof *head);
+    for (node_id v = 0; v < g->nodes; v++) {
+        if (!z->present[v]) continue;
+        uint32_t i = update_times_point(t, g, v);
+        next[v] = head[i];
+        head[i] = v;
+    }
+    for (uint32_t i = 0; i < t->points; i++) {
+        link by = {g->nodes + i, STEP_RT, NO_ID, NONE};
+        first[g->nodes + i] = all->n;
+        if (i) {
+            arrival x = {g->nodes + i - 1, by};
+            vec_push(z->m, all, x);
+        }
+        for (uint32_t v = head[i]; v != NO_ID; v = next[v]) {
+            arrival x = {v, by};
+            vec_push(z->m, all, x);
+        }
+    }
+    mem_put(z->m, head);
+    mem_put(z->m, next);
+}
+
+/* Everything that comes right before each transaction and point; first[n] is where those of n
+   begin.  Returns how many transactions and points there are. */
+static uint32_t list_all_arrivals(lazy *z, arrivals *all, size_t **first)
+{
+    asg *g = z->g;
+    const update_times *t = z->updates->times;
+    uint32_t n = g->nodes + (t ? t->points : 0);
+    uint32_t *point = mem_array(z->m, uint32_t, (size_t)g->nodes + 1); /* that it began at */
+    *first = mem_array(z->m, size_t, (size_t)n + 1);
+    memset(point, 0xff, ((size_t)g->nodes + 1) * sizeof *point);
+    for (uint32_t i = 0; t && i < t->points; i++) point[t->call[i].node] = g->nodes + i;
+    for (node_id v = 0; v < g->nodes; v++) {
+        (*first)[v] = all->n;
+        if (!z->present[v]) continue;
+        list_arrivals(z, v, all);
+        if (point[v] == NO_ID) continue;
+        arrival x = {point[v], {v, STEP_RT, NO_ID, NONE}};
+        vec_push(z->m, all, x);
+    }
+    if (t) list_point_arrivals(z, all, *first);
+    (*first)[n] = all->n;
+    mem_put(z->m, point);
+    return n;
+}
+
+/* The clause against the cycle that leads from `from` by its link, and on by links until it is
+   back.  Points on it stand for real time. */
+static uint32_t write_cycle(lazy *z, node_id from)
+{
+    const asg *g = z->g;
+    const updates *x = z->updates;
+    loop_clause c = {.lit = LIT_NONE};
+    lazy_clause_start(z);
+    while (from >= g->nodes) from = x->link[from].to; /* points alone make no cycle */
+    node_id v = from;
+    do {
+        link by = x->link[v];
+        while (by.to >= g->nodes) by.to = x->link[by.to].to;
+        offer_link(z, &c, v, &by);
+        v = by.to;
+    } while (v != from);
+    return finish_clause(z, &c);
+}
+
 /* Depth first from each node to all that come before it; a node is placed when all of those are.
    Meeting a node that is on the stack closes a cycle, and its clause is written: false. */
 static bool place_all(lazy *z, uint32_t *answer)
@@ -341,17 +455,13 @@ static bool place_all(lazy *z, uint32_t *answer)
     asg *g = z->g;
     updates *x = z->updates;
     enum { FRESH, OPEN, PLACED };
-    uint8_t *state = mem_array0(z->m, uint8_t, (size_t)g->nodes + 1);
-    size_t *first = mem_array(z->m, size_t, (size_t)g->nodes + 2);
-    size_t *next = mem_array(z->m, size_t, (size_t)g->nodes + 2);
     arrivals all = {0};
-    uint32_t placed = 0;
+    size_t *first;
+    uint32_t placed = 0, n = list_all_arrivals(z, &all, &first);
+    uint8_t *state = mem_array0(z->m, uint8_t, (size_t)n + 1);
+    size_t *next = mem_array(z->m, size_t, (size_t)n + 1);
     bool ok = true;
-    for (node_id v = 0; v < g->nodes; v++) {
-        first[v] = next[v] = all.n;
-        if (z->present[v]) list_arrivals(z, v, &all);
-    }
-    first[g->nodes] = all.n;
+    memcpy(next, first, ((size_t)n + 1) * sizeof *next);
     for (node_id root = 0; root < g->nodes && ok; root++) {
         if (state[root] != FRESH) continue;
         x->todo.n = 0;
@@ -361,7 +471,7 @@ static bool place_all(lazy *z, uint32_t *answer)
             node_id v = x->todo.at[x->todo.n - 1];
             if (next[v] == first[v + 1]) {
                 state[v] = PLACED;
-                x->topo[v] = placed++;
+                if (v < g->nodes) x->topo[v] = placed++;
                 x->todo.n--;
                 continue;
             }
@@ -371,12 +481,8 @@ static bool place_all(lazy *z, uint32_t *answer)
                 x->link[e->from] = e->by;
                 vec_push(z->m, &x->todo, e->from);
             } else if (state[e->from] == OPEN) {
-                loop_clause c = {.lit = LIT_NONE};
-                lazy_clause_start(z);
-                offer_link(z, &c, e->from, &e->by);
-                for (node_id t = v; t != e->from; t = x->link[t].to)
-                    offer_link(z, &c, t, &x->link[t]);
-                *answer = finish_clause(z, &c);
+                x->link[e->from] = e->by;
+                *answer = write_cycle(z, e->from);
                 ok = false;
             }
         }
@@ -415,6 +521,7 @@ bool updates_broken(lazy *z, uint32_t *answer)
     updates *x = z->updates;
     if (!x || x->clean) return false;
     assert(x->epoch == z->epoch);
+    if (x->times) update_times_refresh(x->times, z);
     /* From where the last finding was, so that a long row of findings is one walk. */
     for (; x->left; x->left--) {
         if (x->at >= x->readers.n) x->at = 0;

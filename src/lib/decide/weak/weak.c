@@ -58,7 +58,7 @@ static bool unsure_order(const asg *g)
     return false;
 }
 
-static void decide_ru(asg *g, bool so, decision *a)
+bool weak_unread_orders(asg *g, decision *a)
 {
     for (size_t i = 0; i < g->faults.n; i++) {
         uint32_t kind = g->faults.at[i].anomaly;
@@ -66,17 +66,24 @@ static void decide_ru(asg *g, bool so, decision *a)
         if (g->maybe[g->faults.at[i].node]) continue; /* needed by reads only: left out here */
         a->why = WHY_FAULT;
         a->fault = i;
-        return;
+        return false;
     }
     /* Reads do not count, so nobody needs an unknown transaction. */
     for (node_id v = 0; v < g->nodes; v++) a->out[v] = g->maybe[v];
     assert(g->hint_extra <= g->extra.n);
-    view w = {.so = so, .extra = true, .rf = NULL, .out = a->out};
     asg_drop_edges(g, g->hint_extra);
-    bool ok = asg_list_orders(g, &a->fault);
-    if (!ok) {
-        a->why = WHY_FAULT;
-    } else if (!g->wild_lists) {
+    for (uint32_t ob = 0; ob < asg_obs(g); ob++) a->rf[ob] = RF_NONE;
+    if (asg_list_orders(g, &a->fault)) return true;
+    a->why = WHY_FAULT;
+    return false;
+}
+
+static void decide_ru(asg *g, bool so, decision *a)
+{
+    bool ok;
+    if (!weak_unread_orders(g, a)) return;
+    view w = {.so = so, .extra = true, .rf = NULL, .out = a->out};
+    if (!g->wild_lists) {
         ok = weak_test(g, &w, WEAK_RC, a, true);
     } else if (g->nodes > WEAK_SMALL) {
         a->undecided = "lists with repeated elements, writes or deletes need a search that this "
@@ -87,8 +94,6 @@ static void decide_ru(asg *g, bool so, decision *a)
         if (!ok) a->why = WHY_SEARCH;
     }
     a->holds = ok;
-    if (ok)
-        for (uint32_t ob = 0; ob < asg_obs(g); ob++) a->rf[ob] = RF_NONE;
 }
 
 void weak_decide(asg *g, enum weak_level level, bool so, bool search, decision *a)

@@ -20,6 +20,10 @@
 /* `search` false: a larger ambiguous history is only guessed at, which can accept it. */
 void weak_decide(asg *g, enum weak_level level, bool so, bool search, decision *a);
 
+/* What read-uncommitted asks of reads: fills a->out and a->rf, which exist, and adds the version
+   orders that lists show.  False: a fault that even this level rejects is the answer. */
+bool weak_unread_orders(asg *g, decision *a);
+
 /* The polynomial test on one assignment; open reads count for nothing. */
 bool weak_test(asg *g, const view *w, enum weak_level level, decision *a, bool explain);
 
