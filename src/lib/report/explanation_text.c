@@ -20,7 +20,8 @@ enum line_kind {
 
 typedef struct line {
     uint8_t kind, indent;
-    size_t at, n; /* in the buffer */
+    size_t at, n;   /* in the buffer */
+    told_step step; /* of the argument, if it is one */
 } line;
 
 /* What is assumed at a place of the tree, and how it is referred to. */
@@ -36,13 +37,26 @@ typedef struct teller {
     strbuf text;
     VEC(line) lines;
     VEC(premise) premises;
-    uint32_t inferences;
+    uint32_t inferences, cycles;
+    told_steps *steps; /* NULL: nobody asked for the steps */
 } teller;
 
 static void open_line(teller *k, enum line_kind kind, unsigned indent)
 {
-    line l = {(uint8_t)kind, (uint8_t)indent, k->text.n, 0};
+    line l = {.kind = (uint8_t)kind, .indent = (uint8_t)indent, .at = k->text.n};
     vec_push(k->t->m, &k->lines, l);
+}
+
+/* The line that was opened last is a step of the argument. */
+static told_step *make_step(teller *k, enum step_kind kind, const arg_node *n)
+{
+    told_step *s = &k->lines.at[k->lines.n - 1].step;
+    *s = (told_step){.kind = (uint8_t)kind, .node = n, .place = k->cycles};
+    if (k->steps) {
+        s->first_ref = (uint32_t)k->steps->refs.n;
+        s->first_other = (uint32_t)k->steps->others.n;
+    }
+    return s;
 }
 
 static void close_line(teller *k)
@@ -76,7 +90,13 @@ static void refer(teller *k, bool source, uint32_t a, uint32_t b, key_id key)
     for (size_t i = k->premises.n; i-- > 0;) {
         const premise *p = &k->premises.at[i];
         if (p->source != source || p->a != a || p->b != b || (!source && p->key != key)) continue;
-        if (*p->ref) strbuf_printf(&k->text, " [%s]", p->ref);
+        if (!*p->ref) return;
+        strbuf_printf(&k->text, " [%s]", p->ref);
+        if (!k->steps) return;
+        step_ref r;
+        snprintf(r.name, sizeof r.name, "%s", p->ref);
+        vec_push(k->t->m, &k->steps->refs, r);
+        k->lines.at[k->lines.n - 1].step.n_refs++;
         return;
     }
 }
@@ -173,6 +193,7 @@ static void narrate_leaf(teller *k, const arg_node *n, unsigned indent)
     const char *level = t->v->through ? t->v->through : t->v->level.name;
     if (n->kind != ARG_CYCLE) {
         open_line(k, LINE_ITEM, indent);
+        make_step(k, STEP_FAULT, n);
         say_fault(t, n, b);
         strbuf_printf(b, ". %s forbids that.", level);
         close_line(k);
@@ -181,6 +202,7 @@ static void narrate_leaf(teller *k, const arg_node *n, unsigned indent)
     for (uint32_t i = 0; i < n->n; i++) {
         const arg_link *l = &t->e->arg.links.at[n->first + i];
         open_line(k, LINE_ITEM, indent);
+        make_step(k, STEP_LINK, n)->link = l;
         say_before(k, l);
         strbuf_str(b, ", because ");
         say_because(t, l, b);
@@ -189,6 +211,8 @@ static void narrate_leaf(teller *k, const arg_node *n, unsigned indent)
         close_line(k);
     }
     open_line(k, LINE_ITEM, indent);
+    make_step(k, STEP_CONTRADICTION, n);
+    k->cycles++;
     strbuf_str(b, "A contradiction: ");
     say_cycle(k, n);
     strbuf_printf(b, ". %s forbids %s.", level, kind_of_cycle(k, n));
@@ -250,6 +274,19 @@ static bool ruled_out_at_once(const teller *k, const arg_node *n, uint32_t i)
            (is_premise(&l[0], &p) || is_premise(&l[1], &p));
 }
 
+/* The alternative that an inference rules out, for those who want it in steps of its own. */
+static void note_other(teller *k, const arg_node *n, uint32_t i, const premise *p)
+{
+    size_t from = k->text.n;
+    say_premise(k, p);
+    step_other o = {.leaf = node_at(k, k->t->e->arg.child.at[n->first + i]), .n = k->text.n - from};
+    o.text = mem_get(k->t->m, o.n + 1);
+    memcpy(o.text, k->text.at + from, o.n);
+    k->text.n = from;
+    vec_push(k->t->m, &k->steps->others, o);
+    k->lines.at[k->lines.n - 1].step.n_others++;
+}
+
 static void narrate(teller *k, uint32_t node, unsigned indent, const char *cases);
 
 static void narrate_cases(teller *k, const arg_node *n, unsigned indent, const char *outer)
@@ -258,6 +295,7 @@ static void narrate_cases(teller *k, const arg_node *n, unsigned indent, const c
     strbuf *b = &k->text;
     uint32_t first = n->first, count = n->n;
     open_line(k, LINE_ITEM, indent);
+    make_step(k, STEP_EITHER, n);
     for (uint32_t i = 0; i < count; i++) {
         premise p = premise_of(k, n, i, "");
         strbuf_str(b, i ? ", or " : "Either ");
@@ -269,6 +307,9 @@ static void narrate_cases(teller *k, const arg_node *n, unsigned indent, const c
         snprintf(ref, sizeof ref, "%.12s%s%u", *outer ? outer : "case ", *outer ? "." : "", i + 1);
         premise p = premise_of(k, n, i, ref);
         open_line(k, LINE_ITEM, indent);
+        told_step *s = make_step(k, STEP_CASE, n);
+        s->branch = i;
+        snprintf(s->ref, sizeof s->ref, "%s", ref);
         strbuf_printf(b, "[%s] ", ref);
         say_premise(k, &p);
         strbuf_char(b, ':');
@@ -305,6 +346,9 @@ static void narrate(teller *k, uint32_t node, unsigned indent, const char *cases
         premise kept = premise_of(k, n, left, ref);
         strbuf *b = &k->text;
         open_line(k, LINE_ITEM, indent);
+        told_step *s = make_step(k, STEP_INFERENCE, n);
+        s->branch = left;
+        snprintf(s->ref, sizeof s->ref, "%s", ref);
         strbuf_printf(b, "[%s] ", ref);
         say_premise(k, &kept);
         bool first = true;
@@ -317,6 +361,7 @@ static void narrate(teller *k, uint32_t node, unsigned indent, const char *cases
             vec_push(k->t->m, &k->premises, p);
             say_otherwise(k, node_at(k, k->t->e->arg.child.at[n->first + i]), &p, &kept);
             k->premises.n--;
+            if (k->steps) note_other(k, n, i, &p);
         }
         strbuf_char(b, '.');
         close_line(k);
@@ -604,6 +649,28 @@ static void close_teller(teller *k)
     strbuf_free(&k->text);
     vec_free(k->t->m, &k->lines);
     vec_free(k->t->m, &k->premises);
+}
+
+void told_argument(const told *t, told_steps *out)
+{
+    teller k;
+    memset(out, 0, sizeof *out);
+    if (!t->e || !t->e->argued) return;
+    memset(&k, 0, sizeof k);
+    k.t = t;
+    k.steps = out;
+    strbuf_init(&k.text, t->m);
+    narrate(&k, t->e->arg.root, 1, "");
+    out->cycles = k.cycles;
+    for (size_t i = 0; i < k.lines.n; i++) {
+        told_step s = k.lines.at[i].step;
+        s.indent = k.lines.at[i].indent;
+        s.n = k.lines.at[i].n;
+        s.text = mem_get(t->m, s.n + 1);
+        memcpy(s.text, k.text.at + k.lines.at[i].at, s.n);
+        vec_push(t->m, &out->steps, s);
+    }
+    close_teller(&k);
 }
 
 /* --- text ------------------------------------------------------------------------------------- */

@@ -187,7 +187,7 @@ static void say_range(const told *t, op_id o, const key_ids *keys, strbuf *b)
     if (!r->done) strbuf_str(b, " ended early");
 }
 
-static void say_op(const told *t, op_id o, const key_ids *keys, strbuf *b)
+void say_op(const told *t, op_id o, const key_ids *keys, strbuf *b)
 {
     static const char *const names[] = {"r", "w", "d", "append", "scan", "iter"};
     const history *h = t->v->h;
@@ -208,6 +208,12 @@ static void say_op(const told *t, op_id o, const key_ids *keys, strbuf *b)
     if (h->op_kind[o] & OP_FAILED) strbuf_str(b, " failed");
 }
 
+bool op_about(const history *h, op_id o, const key_ids *keys)
+{
+    enum op_kind kind = op_kind_of(h, o);
+    return kind == OP_SCAN || kind == OP_ITER || about(keys, h->op_key[o]);
+}
+
 #define FEW_OPS 6u /* a transaction of so many is told whole */
 #define MOST_OPS 16u
 
@@ -219,9 +225,7 @@ void say_ops(const told *t, txn_id txn, strbuf *b)
     bool gap = false;
     told_keys(t, &keys);
     for (op_id o = h->txn_op[txn]; o < h->txn_op[txn + 1]; o++) {
-        enum op_kind kind = op_kind_of(h, o);
-        bool ranged = kind == OP_SCAN || kind == OP_ITER;
-        if (n > FEW_OPS && (shown >= MOST_OPS || (!ranged && !about(&keys, h->op_key[o])))) {
+        if (n > FEW_OPS && (shown >= MOST_OPS || !op_about(h, o, &keys))) {
             gap = true;
             continue;
         }

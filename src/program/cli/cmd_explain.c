@@ -2,12 +2,7 @@
  * cmd_explain.c - ratel explain: reads a history, has the library choose a level and explain it
  * (ratel_survey_run), and writes or draws the explanation.
  */
-#include <errno.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -16,60 +11,16 @@ static int status_of(ratel_verdict v)
     return v == RATEL_HOLDS ? EXIT_HOLDS : v == RATEL_VIOLATED ? EXIT_VIOLATED : EXIT_UNDECIDED;
 }
 
-/* --- drawing ---------------------------------------------------------------------------------- */
-
-static int write_all(const void *buf, size_t n, void *payload)
-{
-    int fd = *(int *)payload;
-    for (const char *p = buf; n;) {
-        ssize_t k = write(fd, p, n);
-        if (k < 0 && errno == EINTR) continue;
-        if (k < 0) return -1;
-        p += k;
-        n -= (size_t)k;
-    }
-    return 0;
-}
-
-/* Through Graphviz's dot, if there is one; false: there is none, or it failed. */
-static bool draw_by_dot(const ratel_explanation *e, ratel *r, const ratel_telling *t, FILE *out)
-{
-    int ends[2];
-    if (pipe(ends)) return false;
-    fflush(out);
-    pid_t child = fork();
-    if (child < 0) {
-        close(ends[0]);
-        close(ends[1]);
-        return false;
-    }
-    if (!child) {
-        if (dup2(ends[0], 0) < 0 || dup2(fileno(out), 1) < 0) _exit(127);
-        close(ends[0]);
-        close(ends[1]);
-        execlp("dot", "dot", "-Tsvg", (char *)NULL);
-        _exit(127);
-    }
-    close(ends[0]);
-    /* a child that is gone is a failed write, and not our end */
-    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
-    ratel_explanation_write(e, r, "dot", t, write_all, &ends[1]);
-    close(ends[1]);
-    signal(SIGPIPE, before);
-    int status;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) return false;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-/* --- the command ------------------------------------------------------------------------------ */
-
 static const char *format_wanted(const args *a)
 {
     static const struct {
         enum option_id option;
         const char *name;
-    } formats[] = {{O_JSON, "json"}, {O_DOT, "dot"}, {O_SVG, "svg"}, {O_MARKDOWN, "markdown"}};
+    } formats[] = {{O_JSON, "json"},
+                   {O_DOT, "dot"},
+                   {O_SVG, "svg"},
+                   {O_TIKZ, "tikz"},
+                   {O_MARKDOWN, "markdown"}};
     const char *found = NULL;
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (!a->value[formats[i].option]) continue;
@@ -87,16 +38,12 @@ static int write_explanation(args *a, const ratel_survey *s, const char *name, c
     ratel *r = a->context;
     FILE *out = open_output(a);
     if (!out) return EXIT_IO;
-    int code = RATEL_OK, status = status_of(ratel_result_verdict(ratel_survey_result(s)));
-    bool svg = !strcmp(format, "svg");
+    int code, status = status_of(ratel_result_verdict(ratel_survey_result(s)));
     const ratel_explanation *e = ratel_survey_explanation(s);
     ratel_telling t = {.history = name,
                        .colour = !strcmp(format, "text") && colour_wanted(a, fileno(out))};
     ratel_survey_tell(s, &t);
-    bool drawn = svg && draw_by_dot(e, r, &t, out);
-    if (svg && !drawn && !a->value[O_QUIET])
-        fputs("ratel: Graphviz (dot) is not installed; using the built-in layout\n", stderr);
-    if (!drawn) code = ratel_explanation_write(e, r, format, &t, write_file_cb, out);
+    code = ratel_explanation_write(e, r, format, &t, write_file_cb, out);
     if (code) status = complain_about(r, name, code);
     return close_output(a, out, status);
 }
