@@ -146,8 +146,14 @@ static void write_node(const scribe *s, node_id v)
 
 static void write_event(const scribe *s, uint32_t e)
 {
+    const asg *g = s->p->g;
     if (s->p->si) strbuf_str(s->b, e % 2 ? "c:" : "b:");
-    certificate_txn(s->b, s->h, s->p->g->node_txn[txn_of(s->p, e)]);
+    certificate_txn(s->b, s->h, g->node_txn[txn_of(s->p, e)]);
+    if (!g->whole || g->part_op[e] == NO_ID) return;
+    /* A current part is named by something that it did: by what it installs, or read. */
+    op_id o = g->inst_first[e] < g->inst_first[e + 1] ? g->inst_op[g->inst_first[e]]
+                                                      : g->ob_op[g->ob_first[e]];
+    strbuf_printf(s->b, ".%u", op_number(s->part, s->h, o));
 }
 
 static void write_literal(const scribe *s, proof_literal x)
@@ -198,11 +204,40 @@ static void write_hop(const scribe *s, const uint32_t *words)
     write_node(s, x.kind == HOP_RW ? x.from : x.to);
 }
 
+static void write_stuck(const scribe *s, const uint32_t *words, size_t n)
+{
+    const asg *g = s->p->g;
+    for (size_t i = 0; i < n; i += 4) {
+        const proof_hop x = {words[i], words[i + 1], words[i + 2], words[i + 3]};
+        const edge *e = x.kind == HOP_AFTER ? &g->extra.at[x.with] : NULL;
+        switch ((enum hop_kind)x.kind) {
+        case HOP_WAITS:
+            strbuf_str(s->b, " wr");
+            write_op(s->b, s->part, s->h, x.with, x.from);
+            break;
+        case HOP_AFTER:
+            strbuf_str(s->b, e->ob == NO_ID ? " ver " : " list");
+            if (e->ob == NO_ID)
+                certificate_name(s->b, s->h, key_atom(s->h, e->key));
+            else
+                write_op(s->b, s->part, s->h, g->ob_op[e->ob], e->key);
+            write_node(s, x.from);
+            write_node(s, x.to);
+            break;
+        default:
+            strbuf_str(s->b, x.kind == HOP_OUT ? " out" : " fault");
+            write_node(s, x.to);
+            break;
+        }
+    }
+}
+
 static void write_line(const scribe *s, const justify *j, const proof_line *x)
 {
     strbuf *b = s->b;
     const uint32_t *pool = justify_pool(j);
     switch ((enum proof_step)x->kind) {
+    case PROOF_PO:
     case PROOF_RT:
         strbuf_char(b, ' ');
         write_event(s, x->t);
@@ -226,6 +261,10 @@ static void write_line(const scribe *s, const justify *j, const proof_line *x)
     case PROOF_LOOP:
         write_node(s, x->t);
         for (size_t i = x->first; i < x->first + x->n; i += 4) write_hop(s, pool + i);
+        break;
+    case PROOF_STUCK:
+        write_node(s, x->t);
+        write_stuck(s, pool + x->first, x->n);
         break;
     case PROOF_OVERLAP:
     case PROOF_VER:
@@ -436,6 +475,23 @@ static void write_violated(const verdict *v, const history *h, mem *work, strbuf
     strbuf_str(b, "1 exhaustive\nend 1\n");
 }
 
+/* InnoDB's levels want whole transactions to be read-committed.  Where they are not, that is the
+   simpler proof. */
+static bool breaks_read_committed(const verdict *v, const history *h, mem *work)
+{
+    asg g;
+    decision a = {0};
+    if (v->outcome != OUTCOME_VIOLATED || !level_at(v->level.id)->split) return false;
+    asg_build(&g, h, work, v->ryow, h->init_unknown ? ASG_INIT_FREE : 0);
+    bool broken = g.faults.n != 0;
+    if (!broken) {
+        weak_decide(&g, WEAK_RC, false, true, &a);
+        broken = decision_violated(&a);
+    }
+    mem_free_all(work);
+    return broken;
+}
+
 void certify(const verdict *v, const history *h, mem *work, strbuf *b)
 {
     /* A proof against timestamps would have to name them. */
@@ -451,6 +507,11 @@ void certify(const verdict *v, const history *h, mem *work, strbuf *b)
         level_named(&other.level, v->through);
         other.session_order = v->through_so;
         other.through = NULL;
+    } else if (breaks_read_committed(v, h, work)) {
+        level_named(&other.level, level_at(LEVEL_RC)->name);
+        other.session_order = false;
+    }
+    if (v->outcome == OUTCOME_VIOLATED) {
         shown.level = other.level;
         shown.session_order = other.session_order;
     }

@@ -12,30 +12,94 @@
 #include "verify/proof_state.h"
 
 static const level_law laws[] = {
-    {LEVEL_RU, false, false, READS_NONE, 0, false, WHEN_EVER, {0}},
-    {LEVEL_RC, false, false, READS_NONE, 0, false, WHEN_EVER, {0}},
-    {LEVEL_CS, false, false, READS_OWN, 0, false, WHEN_EVER, {0}},
-    {LEVEL_RR, false, false, READS_ITEMS, 0, false, WHEN_EVER, {0}},
-    {LEVEL_US, false, false, READS_UPDATES, 0, false, WHEN_EVER, {0}},
-    {LEVEL_SER, false, false, READS_ALL, 0, false, WHEN_EVER, {0}},
-    {LEVEL_SSER, false, false, READS_ALL, 0, false, WHEN_EVER, {0}},
-    {LEVEL_PC, true, false, READS_ALL, 0, false, WHEN_EVER, {0}},
-    {LEVEL_SI, true, true, READS_ALL, 0, false, WHEN_EVER, {0}},
-    {LEVEL_GSI, true, true, READS_ALL, 0, false, WHEN_EVER, {0}},
-    {LEVEL_PCSI, true, true, READS_ALL, 0, false, WHEN_EVER, {0}},
-    {LEVEL_STRONG_SI, true, true, READS_ALL, 0, false, WHEN_EVER, {0}},
-    {LEVEL_MAV, false, false, READS_NONE, HOP_WR, true, WHEN_EARLIER, {0}},
-    {LEVEL_RA, false, false, READS_NONE, HOP_SO | HOP_WR, true, WHEN_EVER, {0}},
-    {LEVEL_CC, false, false, READS_NONE, HOP_SO | HOP_WR, false, WHEN_EVER, {0}},
-    {LEVEL_UA, false, false, READS_NONE, HOP_SO | HOP_WR | HOP_WW, true, WHEN_EVER, {0}},
-    {LEVEL_NLU, false, false, READS_NONE, HOP_SO | HOP_WR | HOP_NEXT, true, WHEN_EVER, {0}},
-    {LEVEL_CV, false, false, READS_NONE, HOP_SO | HOP_WR | HOP_WW, false, WHEN_EVER, {0}},
-    {LEVEL_PSI, false, false, READS_NONE, HOP_SO | HOP_WR | HOP_WW, false, WHEN_EVER, {0}},
-    {LEVEL_FCV, false, false, READS_NONE, HOP_SO | HOP_WR | HOP_WW, false, WHEN_EVER, {0}},
-    {LEVEL_MV, false, false, READS_NONE, HOP_SO | HOP_WR | HOP_WW, false, WHEN_SO_FAR, {0}},
-    {LEVEL_RYW, false, false, READS_NONE, HOP_SO, true, WHEN_EVER, {HOP_SO}},
-    {LEVEL_MR, false, false, READS_NONE, HOP_SO | HOP_WR, false, WHEN_EVER, {HOP_SO, HOP_WR}},
-    {LEVEL_MW, false, false, READS_NONE, HOP_SO | HOP_WR, false, WHEN_EVER, {HOP_WR, HOP_SO}},
+    {LEVEL_RU, false, false, READS_NONE, 0, false, WHEN_EVER, {0}, PARTS_NONE},
+    {LEVEL_RC, false, false, READS_NONE, 0, false, WHEN_EVER, {0}, PARTS_NONE},
+    {LEVEL_CS, false, false, READS_OWN, 0, false, WHEN_EVER, {0}, PARTS_NONE},
+    {LEVEL_RR, false, false, READS_ITEMS, 0, false, WHEN_EVER, {0}, PARTS_NONE},
+    {LEVEL_US, false, false, READS_UPDATES, 0, false, WHEN_EVER, {0}, PARTS_NONE},
+    {LEVEL_SER, false, false, READS_ALL, 0, false, WHEN_EVER, {0}, PARTS_NONE},
+    {LEVEL_SSER, false, false, READS_ALL, 0, false, WHEN_EVER, {0}, PARTS_NONE},
+    {LEVEL_PC, true, false, READS_ALL, 0, false, WHEN_EVER, {0}, PARTS_NONE},
+    {LEVEL_SI, true, true, READS_ALL, 0, false, WHEN_EVER, {0}, PARTS_NONE},
+    {LEVEL_GSI, true, true, READS_ALL, 0, false, WHEN_EVER, {0}, PARTS_NONE},
+    {LEVEL_PCSI, true, true, READS_ALL, 0, false, WHEN_EVER, {0}, PARTS_NONE},
+    {LEVEL_STRONG_SI, true, true, READS_ALL, 0, false, WHEN_EVER, {0}, PARTS_NONE},
+    {LEVEL_MAV, false, false, READS_NONE, HOP_WR, true, WHEN_EARLIER, {0}, PARTS_NONE},
+    {LEVEL_RA, false, false, READS_NONE, HOP_SO | HOP_WR, true, WHEN_EVER, {0}, PARTS_NONE},
+    {LEVEL_CC, false, false, READS_NONE, HOP_SO | HOP_WR, false, WHEN_EVER, {0}, PARTS_NONE},
+    {LEVEL_UA,
+     false,
+     false,
+     READS_NONE,
+     HOP_SO | HOP_WR | HOP_WW,
+     true,
+     WHEN_EVER,
+     {0},
+     PARTS_NONE},
+    {LEVEL_NLU,
+     false,
+     false,
+     READS_NONE,
+     HOP_SO | HOP_WR | HOP_NEXT,
+     true,
+     WHEN_EVER,
+     {0},
+     PARTS_NONE},
+    {LEVEL_CV,
+     false,
+     false,
+     READS_NONE,
+     HOP_SO | HOP_WR | HOP_WW,
+     false,
+     WHEN_EVER,
+     {0},
+     PARTS_NONE},
+    {LEVEL_PSI,
+     false,
+     false,
+     READS_NONE,
+     HOP_SO | HOP_WR | HOP_WW,
+     false,
+     WHEN_EVER,
+     {0},
+     PARTS_NONE},
+    {LEVEL_FCV,
+     false,
+     false,
+     READS_NONE,
+     HOP_SO | HOP_WR | HOP_WW,
+     false,
+     WHEN_EVER,
+     {0},
+     PARTS_NONE},
+    {LEVEL_MV,
+     false,
+     false,
+     READS_NONE,
+     HOP_SO | HOP_WR | HOP_WW,
+     false,
+     WHEN_SO_FAR,
+     {0},
+     PARTS_NONE},
+    {LEVEL_RYW, false, false, READS_NONE, HOP_SO, true, WHEN_EVER, {HOP_SO}, PARTS_NONE},
+    {LEVEL_MR,
+     false,
+     false,
+     READS_NONE,
+     HOP_SO | HOP_WR,
+     false,
+     WHEN_EVER,
+     {HOP_SO, HOP_WR},
+     PARTS_NONE},
+    {LEVEL_MW,
+     false,
+     false,
+     READS_NONE,
+     HOP_SO | HOP_WR,
+     false,
+     WHEN_EVER,
+     {HOP_WR, HOP_SO},
+     PARTS_NONE},
     {LEVEL_WFR,
      false,
      false,
@@ -43,7 +107,10 @@ static const level_law laws[] = {
      HOP_SO | HOP_WR,
      false,
      WHEN_EVER,
-     {HOP_WR, HOP_SO, HOP_WR}},
+     {HOP_WR, HOP_SO, HOP_WR},
+     PARTS_NONE},
+    {LEVEL_INNODB_RR, false, false, READS_ITEMS, 0, false, WHEN_EVER, {0}, PARTS_APART},
+    {LEVEL_INNODB_RR_TIGHT, false, false, READS_ITEMS, 0, false, WHEN_EVER, {0}, PARTS_TIGHT},
 };
 
 const level_law *law_of(enum level_id level)
@@ -53,9 +120,11 @@ const level_law *law_of(enum level_id level)
     return NULL;
 }
 
-/* "c:U before this event of W": U's version is older.  Where writers may overlap, by commits. */
-static uint32_t version_of(const prover *x, txn_id w)
+/* "c:U before this event of W": U's version of k is older.  Where writers may overlap, by
+   commits. */
+static uint32_t version_of(const prover *x, txn_id w, key_id k)
 {
+    if (x->law->parts) return prover_write_event(x, w, k);
     return x->si && !x->law->overlap ? commit_of(x, w) : begin_of(x, w);
 }
 
@@ -76,7 +145,7 @@ static bool read_pair(prover *x, parser *p, txn_id *a, txn_id *b)
 }
 
 /* T I K */
-static bool read_op(prover *x, parser *p, txn_id *t, op_id *o, key_id *k)
+bool axiom_read_op(prover *x, parser *p, txn_id *t, op_id *o, key_id *k)
 {
     const history *h = x->c.h;
     *t = parse_txn_word(p, false);
@@ -87,6 +156,20 @@ static bool read_op(prover *x, parser *p, txn_id *t, op_id *o, key_id *k)
     *o = h->txn_op[*t] + (op_id)i;
     *k = parse_key_word(p);
     return prover_takes_part(x, *t);
+}
+
+/* Two events of transactions that may take part. */
+static bool read_events(prover *x, parser *p, uint32_t *e)
+{
+    for (int i = 0; i < 2; i++) {
+        const char *s;
+        size_t n;
+        parse_need(p, "an event", &s, &n);
+        if (!prover_event(x, p, &s, &n, &e[i])) return false;
+        if (n) parse_fail(p, s, "an event expected");
+        if (!prover_event_takes_part(x, e[i])) return false;
+    }
+    return true;
 }
 
 /* --- orders ---------------------------------------------------------------------------------- */
@@ -107,6 +190,19 @@ static bool step_so(prover *x, parser *p)
     if (x->law->reads == READS_UPDATES && !writes(x, a) && writes(x, b))
         return prover_no(x, "readers have no place before updates at this level");
     prover_put(x, prover_before(x, commit_of(x, a), begin_of(x, b)));
+    return prover_close(x);
+}
+
+/* Two parts of one transaction, in the order of its operations; the snapshot comes first.  (Numbers
+   of events rise in that order.) */
+static bool step_po(prover *x, parser *p)
+{
+    uint32_t e[2];
+    if (!x->law->parts) return prover_no(x, "the level does not look at parts of transactions");
+    if (!read_events(x, p, e)) return false;
+    if (prover_event_txn(x, e[0]) != prover_event_txn(x, e[1]) || e[0] >= e[1])
+        return prover_no(x, "they are not two parts of one transaction, in their order");
+    prover_put(x, prover_before(x, e[0], e[1]));
     return prover_close(x);
 }
 
@@ -131,14 +227,7 @@ static bool step_rt(prover *x, parser *p)
 {
     enum level_id l = x->c.v->level.id;
     uint32_t e[2];
-    for (int i = 0; i < 2; i++) {
-        const char *s;
-        size_t n;
-        parse_need(p, "an event", &s, &n);
-        e[i] = prover_event(x, p, &s, &n);
-        if (n) parse_fail(p, s, "an event expected");
-        if (!prover_event_takes_part(x, e[i])) return false;
-    }
+    if (!read_events(x, p, e)) return false;
     txn_id a = x->si ? e[0] / 2 : e[0], b = x->si ? e[1] / 2 : e[1];
     bool from_begin = x->si && e[0] % 2 == 0, to_commit = x->si && e[1] % 2;
     bool counts = to_commit ? l == LEVEL_GSI || l == LEVEL_PCSI || l == LEVEL_STRONG_SI
@@ -161,11 +250,11 @@ static bool step_wr(prover *x, parser *p)
     op_id o;
     key_id k;
     uint32_t reads;
-    if (!read_op(x, p, &t, &o, &k)) return false;
+    if (!axiom_read_op(x, p, &t, &o, &k)) return false;
     txn_id w = parse_txn_word(p, false);
     if (!prover_reads(x, t, o, k, w, &reads)) return false;
     prover_put_not(x, reads);
-    prover_put(x, prover_before(x, commit_of(x, w), begin_of(x, t)));
+    prover_put(x, prover_before(x, prover_write_event(x, w, k), prover_read_event(x, t, o, k)));
     return prover_close(x);
 }
 
@@ -175,7 +264,7 @@ static bool step_taken(prover *x, parser *p)
     op_id o;
     key_id k;
     uint32_t reads;
-    if (!read_op(x, p, &t, &o, &k)) return false;
+    if (!axiom_read_op(x, p, &t, &o, &k)) return false;
     txn_id w = parse_txn_word(p, false);
     if (!prover_reads(x, t, o, k, w, &reads)) return false;
     uint32_t in = prover_took_part(x, w);
@@ -205,15 +294,16 @@ static bool step_read(prover *x, parser *p)
     op_id o;
     key_id k;
     uint32_t reads;
-    if (!read_op(x, p, &t, &o, &k)) return false;
+    if (!axiom_read_op(x, p, &t, &o, &k)) return false;
     txn_id w = parse_txn_word(p, true), u = parse_txn_word(p, false);
     if (!finds_newest(x, t, o, k)) return prover_no(x, "the level does not say so");
     if (!prover_takes_part(x, u) || !prover_reads(x, t, o, k, w, &reads)) return false;
     if (u == w || u == t || recheck_install(&x->c, u, k) == NO_ID)
         return prover_no(x, "that transaction is no other writer of the key");
     prover_put_not(x, reads);
-    if (w != NO_ID) prover_put(x, prover_before(x, commit_of(x, u), version_of(x, w)));
-    prover_put(x, prover_before(x, begin_of(x, t), commit_of(x, u)));
+    uint32_t other = prover_write_event(x, u, k);
+    if (w != NO_ID) prover_put(x, prover_before(x, other, version_of(x, w, k)));
+    prover_put(x, prover_before(x, prover_read_event(x, t, o, k), other));
     return prover_close(x);
 }
 
@@ -346,7 +436,7 @@ static bool step_sees(prover *x, parser *p)
     uint32_t reads, hops = 0;
     const char *s;
     size_t n;
-    if (!read_op(x, p, &t, &o, &k)) return false;
+    if (!axiom_read_op(x, p, &t, &o, &k)) return false;
     at = t;
     w = parse_txn_word(p, true);
     if (!law->hops) return prover_no(x, "the level does not say so");
@@ -388,7 +478,7 @@ static bool hop_rw(prover *x, parser *p, txn_id at, txn_id *to)
     op_id o;
     key_id k;
     uint32_t reads;
-    if (!read_op(x, p, to, &o, &k)) return false;
+    if (!axiom_read_op(x, p, to, &o, &k)) return false;
     txn_id w = parse_txn_word(p, true);
     if (at == *to || at == w || recheck_install(&x->c, at, k) == NO_ID)
         return prover_no(x, "that transaction is no other writer of the key");
@@ -446,7 +536,7 @@ static bool step_initial(prover *x, parser *p)
     value_id v[2];
     uint32_t reads;
     for (int i = 0; i < 2; i++) {
-        if (!read_op(x, p, &t[i], &o[i], &k[i])) return false;
+        if (!axiom_read_op(x, p, &t[i], &o[i], &k[i])) return false;
         if (!source_value(&x->s, t[i], o[i], k[i], &v[i]))
             return prover_no(x, "the operation did not read the key");
         if (!prover_reads(x, t[i], o[i], k[i], NO_ID, &reads)) return false;
@@ -465,7 +555,7 @@ static bool step_from(prover *x, parser *p)
     key_id k;
     value_id v;
     uint32_t lit, at = 0;
-    if (!read_op(x, p, &t, &o, &k)) return false;
+    if (!axiom_read_op(x, p, &t, &o, &k)) return false;
     if (x->c.v->level.id == LEVEL_RU) return prover_no(x, "reads are from nobody at this level");
     if (!source_value(&x->s, t, o, k, &v))
         return prover_no(x, "the operation did not read the key");
@@ -496,13 +586,22 @@ static bool step_overlap(prover *x, parser *p)
     return prover_close(x);
 }
 
+bool axiom_list_shows(prover *x, key_id k, value_id v, txn_id a, txn_id b)
+{
+    uint32_t at = source_shown(&x->s, k, v, a), other = source_shown(&x->s, k, v, b);
+    if (!at || at == UINT32_MAX) return prover_no(x, "the list does not show the transaction");
+    /* b comes later in the list, or is missing there although it appends to it */
+    return (other ? other >= at : source_missing(&x->s, k, v, b)) ||
+           prover_no(x, "the list does not show that order");
+}
+
 static bool step_list(prover *x, parser *p, bool shows)
 {
     txn_id t, a, b = NO_ID;
     op_id o;
     key_id k;
     value_id v;
-    if (!read_op(x, p, &t, &o, &k)) return false;
+    if (!axiom_read_op(x, p, &t, &o, &k)) return false;
     if (shows) {
         a = parse_txn_word(p, false);
         if (!prover_takes_part(x, a)) return false;
@@ -517,25 +616,22 @@ static bool step_list(prover *x, parser *p, bool shows)
         prover_put(x, prover_before(x, a, b));
         return prover_close(x);
     }
-    uint32_t at = source_shown(&x->s, k, v, a);
-    if (!at || at == UINT32_MAX) return prover_no(x, "the list does not show the transaction");
     prover_put_not(x, prover_took_part(x, t));
     if (shows) {
+        uint32_t at = source_shown(&x->s, k, v, a);
+        if (!at || at == UINT32_MAX) return prover_no(x, "the list does not show the transaction");
         uint32_t in = prover_took_part(x, a);
         if (in == NEVER_FALSE) return prover_no(x, "it is known to have committed");
         prover_put(x, in);
         return prover_close(x);
     }
-    /* b comes later in the list, or is missing there although it appends to it */
-    uint32_t other = source_shown(&x->s, k, v, b);
-    if (other ? other < at : !source_missing(&x->s, k, v, b))
-        return prover_no(x, "the list does not show that order");
-    prover_put(x, prover_before(x, commit_of(x, a), version_of(x, b)));
+    if (!axiom_list_shows(x, k, v, a, b)) return false;
+    prover_put(x, prover_before(x, prover_write_event(x, a, k), version_of(x, b, k)));
     return prover_close(x);
 }
 
 /* The position that the database told of t's version of k. */
-static bool position(const prover *x, txn_id t, key_id k, int64_t *at)
+bool axiom_position(const prover *x, txn_id t, key_id k, int64_t *at)
 {
     const history *h = x->c.h;
     uint32_t w = recheck_install(&x->c, t, k);
@@ -555,13 +651,13 @@ static bool step_ver(prover *x, parser *p)
     int64_t at_a, at_b;
     key_id k = parse_key_word(p);
     if (!read_pair(x, p, &a, &b)) return false;
-    if (!position(x, a, k, &at_a) || !position(x, b, k, &at_b) || at_a > at_b)
+    if (!axiom_position(x, a, k, &at_a) || !axiom_position(x, b, k, &at_b) || at_a > at_b)
         return prover_no(x, "the positions of the versions do not say so");
     prover_put_not(x, prover_took_part(x, a));
     if (at_a == at_b)
         prover_put_not(x, prover_took_part(x, b)); /* one position, one version */
     else
-        prover_put(x, prover_before(x, commit_of(x, a), version_of(x, b)));
+        prover_put(x, prover_before(x, prover_write_event(x, a, k), version_of(x, b, k)));
     return prover_close(x);
 }
 
@@ -585,6 +681,8 @@ bool axiom_step(prover *x, parser *p, enum proof_step kind)
     switch (kind) {
     case PROOF_SO: return step_so(x, p);
     case PROOF_RT: return step_rt(x, p);
+    case PROOF_PO: return step_po(x, p);
+    case PROOF_STUCK: return stuck_step(x, p);
     case PROOF_WR: return step_wr(x, p);
     case PROOF_READ: return step_read(x, p);
     case PROOF_SEES: return step_sees(x, p);

@@ -30,8 +30,8 @@ prover *prover_new(mem *m, const history *h, const claim *c, const char **why)
         *why = "violations of this level cannot be verified";
         return NULL;
     }
-    if (h->txns >= UINT32_MAX / 4)
-        guard_fail(m->guard, GUARD_UNSUPPORTED, "more than 2^30 transactions");
+    if (h->txns >= UINT32_MAX / 4 || (law->parts && h->ops >= UINT32_MAX / 4))
+        guard_fail(m->guard, GUARD_UNSUPPORTED, "more than 2^30 transactions or operations");
     prover *x = mem_zeroed(m, sizeof *x);
     x->m = m;
     x->why = why;
@@ -153,7 +153,57 @@ bool prover_takes_part(prover *x, txn_id t)
 
 /* --- what follows ----------------------------------------------------------------------------- */
 
-uint32_t prover_event(prover *x, parser *p, const char **s, size_t *n)
+txn_id prover_event_txn(const prover *x, uint32_t e)
+{
+    uint32_t txns = (uint32_t)x->c.h->txns;
+    if (x->law->parts && e >= txns) return txn_of_op(x->c.h, e - txns);
+    return x->si ? e / 2 : e;
+}
+
+/* Does the operation take effect by itself, beside the snapshot: a write, or a read that locks? */
+static bool is_current(const history *h, op_id o)
+{
+    unsigned kind = op_kind_of(h, o);
+    if (h->op_kind[o] & OP_FAILED) return false;
+    return kind == OP_WRITE || kind == OP_DELETE || kind == OP_APPEND || h->op_kind[o] & OP_LOCK;
+}
+
+uint32_t prover_read_event(const prover *x, txn_id t, op_id o, key_id k)
+{
+    const checker *c = &x->c;
+    if (!x->law->parts) return begin_of(x, t);
+    if (c->h->op_kind[o] & OP_LOCK) return part_of(x, t, o);
+    uint32_t lo, hi = recheck_own(c, t, k, o, &lo);
+    /* a list that was read after own appends is what they were appended to */
+    return c->is_list[k] && lo < hi ? part_of(x, t, c->w_op[hi - 1]) : t;
+}
+
+uint32_t prover_write_event(const prover *x, txn_id t, key_id k)
+{
+    if (!x->law->parts) return commit_of(x, t);
+    uint32_t w = recheck_install(&x->c, t, k);
+    assert(w != NO_ID);
+    return part_of(x, t, x->c.w_op[w]);
+}
+
+/* The rest of `T.I`: a current statement of t. */
+static bool read_part(prover *x, parser *p, txn_id t, const char **s, size_t *n, uint32_t *e)
+{
+    const history *h = x->c.h;
+    size_t k = 1;
+    while (k < *n && (*s)[k] >= '0' && (*s)[k] <= '9') k++;
+    uint64_t i = parse_number(p, "the number of an operation", *s + 1, k - 1);
+    if (i >= h->txn_op[t + 1] - h->txn_op[t])
+        parse_fail(p, *s + 1, "the transaction has no such operation");
+    *s += k;
+    *n -= k;
+    op_id o = h->txn_op[t] + (op_id)i;
+    if (!is_current(h, o)) return prover_no(x, "the operation neither writes nor locks");
+    *e = part_of(x, t, o);
+    return true;
+}
+
+bool prover_event(prover *x, parser *p, const char **s, size_t *n, uint32_t *e)
 {
     bool commit = false;
     if (x->si) {
@@ -164,12 +214,14 @@ uint32_t prover_event(prover *x, parser *p, const char **s, size_t *n)
         *n -= 2;
     }
     txn_id t = parse_txn(p, s, n, false);
-    return commit ? commit_of(x, t) : begin_of(x, t);
+    if (x->law->parts && *n && **s == '.') return read_part(x, p, t, s, n, e);
+    *e = commit ? commit_of(x, t) : begin_of(x, t);
+    return true;
 }
 
 bool prover_event_takes_part(prover *x, uint32_t e)
 {
-    return prover_takes_part(x, x->si ? e / 2 : e);
+    return prover_takes_part(x, prover_event_txn(x, e));
 }
 
 static bool step_cycle(prover *x, parser *p)
@@ -178,7 +230,8 @@ static bool step_cycle(prover *x, parser *p)
     const char *s;
     size_t n;
     while (parse_word(p, &s, &n)) {
-        uint32_t event = prover_event(x, p, &s, &n);
+        uint32_t event;
+        if (!prover_event(x, p, &s, &n, &event)) return false;
         if (n) parse_fail(p, s, "an event expected");
         if (!prover_event_takes_part(x, event)) return false;
         vec_push(x->m, &e, event);
@@ -192,6 +245,16 @@ static bool step_cycle(prover *x, parser *p)
     }
     vec_free(x->m, &e);
     return prover_close(x);
+}
+
+/* Is a literal T.I.K=W meant, and no event?  A part of a transaction is T.I, without a key. */
+static bool names_read(const prover *x, const char *s, size_t n)
+{
+    size_t k = name_length(s, n);
+    if (x->si || !k) return k > 0;
+    if (k == n || s[k] != '.') return false;
+    for (k++; x->law->parts && k < n && s[k] >= '0' && s[k] <= '9'; k++) {}
+    return !x->law->parts || (k < n && s[k] == '.');
 }
 
 /* [!]EVENT<EVENT, [!]@T or [!]T.I.K=W; NEVER_FALSE if it is always true, with *negated said. */
@@ -210,14 +273,13 @@ static bool parse_literal(prover *x, parser *p, const char *s, size_t n, uint32_
         *lit = prover_took_part(x, t);
         return prover_takes_part(x, t);
     }
-    size_t k = name_length(s, n);
-    if (!x->si && k && k < n && s[k] == '.') goto reads;
-    if (x->si && k) goto reads;
-    uint32_t a = prover_event(x, p, &s, &n);
+    if (names_read(x, s, n)) goto reads;
+    uint32_t a, b;
+    if (!prover_event(x, p, &s, &n, &a)) return false;
     if (!n || *s != '<') parse_fail(p, s, "< expected");
     s++;
     n--;
-    uint32_t b = prover_event(x, p, &s, &n);
+    if (!prover_event(x, p, &s, &n, &b)) return false;
     if (n) parse_fail(p, s, "the literal should end here");
     if (a == b) return prover_no(x, "an event is not before itself");
     *lit = prover_before(x, a, b);

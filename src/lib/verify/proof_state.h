@@ -13,7 +13,8 @@ enum reads_law { READS_NONE, READS_ALL, READS_ITEMS, READS_OWN, READS_UPDATES };
 #define HOP_WR 2u
 #define HOP_WW 4u
 #define HOP_NEXT 8u
-enum when_law { WHEN_EVER, WHEN_EARLIER, WHEN_SO_FAR }; /* the hop into the reader, by operation */
+enum parts_law { PARTS_NONE, PARTS_APART, PARTS_TIGHT }; /* what is ordered: levels.md MDB-1 */
+enum when_law { WHEN_EVER, WHEN_EARLIER, WHEN_SO_FAR };  /* the hop into the reader, by operation */
 
 typedef struct level_law {
     enum level_id level;
@@ -24,6 +25,7 @@ typedef struct level_law {
     bool one; /* hop */
     enum when_law when;
     uint8_t shape[4]; /* the hops, exactly, from the reader on; 0 ends them; none: any */
+    enum parts_law parts;
 } level_law;
 const level_law *law_of(enum level_id level); /* NULL: violations of it have no proofs */
 
@@ -56,6 +58,8 @@ struct prover {
     VEC(uint32_t) trail;
 };
 
+/* Events.  A transaction; or its begin and its commit; or its parts: the snapshot, and one for each
+   current statement (at the tight level: one for all of them), numbered after the transactions. */
 static inline uint32_t begin_of(const prover *x, txn_id t)
 {
     return x->si ? 2 * t : t;
@@ -64,6 +68,16 @@ static inline uint32_t commit_of(const prover *x, txn_id t)
 {
     return x->si ? 2 * t + 1 : t;
 }
+
+static inline uint32_t part_of(const prover *x, txn_id t, op_id o)
+{
+    bool apart = x->law->parts == PARTS_APART;
+    return (uint32_t)x->c.h->txns + (apart ? o : x->c.h->txn_op[t]);
+}
+txn_id prover_event_txn(const prover *x, uint32_t e);
+/* Where a read of k by operation o of t takes effect, and where t's version of k does. */
+uint32_t prover_read_event(const prover *x, txn_id t, op_id o, key_id k);
+uint32_t prover_write_event(const prover *x, txn_id t, key_id k);
 
 /* proof_check.c */
 bool prover_no(prover *x, const char *what); /* false, with the reason */
@@ -75,10 +89,19 @@ void prover_put(prover *x, uint32_t lit);
 void prover_put_not(prover *x, uint32_t lit);
 bool prover_close(prover *x);
 bool prover_takes_part(prover *x, txn_id t);
-uint32_t prover_event(prover *x, parser *p, const char **s, size_t *n);
+/* The event that the text at *s begins with; false, with the reason, if the level has no such. */
+bool prover_event(prover *x, parser *p, const char **s, size_t *n, uint32_t *e);
 bool prover_event_takes_part(prover *x, uint32_t e);
 
 /* axiom.c: a step that the history and the level show by themselves. */
 bool axiom_step(prover *x, parser *p, enum proof_step kind);
+/* The position that the database told of t's version of k; false: none. */
+bool axiom_position(const prover *x, txn_id t, key_id k, int64_t *at);
+/* T I K: an operation of a transaction that may take part. */
+bool axiom_read_op(prover *x, parser *p, txn_id *t, op_id *o, key_id *k);
+/* Does the list v of k, as somebody read it, show a's version before b's? */
+bool axiom_list_shows(prover *x, key_id k, value_id v, txn_id a, txn_id b);
+/* stuck.c: transactions that wait for each other. */
+bool stuck_step(prover *x, parser *p);
 
 #endif

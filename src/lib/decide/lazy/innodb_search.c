@@ -21,11 +21,12 @@ static bool waits_for_source(const decision *a, uint32_t ob)
 
 /* Writes that one of those that wait in a circle does not take part, or that a source which takes
    no part now does. */
-static void write_stuck(lazy *z, const decision *a, const node_id *part)
+static void write_stuck(lazy *z, const decision *a, const uint8_t *present, const node_id *part)
 {
     const asg *g = z->g->unsplit;
     assert(!a->holds && z->taken_var);
     lazy_clause_start(z);
+    if (z->j) justify_stuck(z->j, a, present, part);
     for (node_id v = 0; v < g->nodes; v++) {
         if (!a->out[v] || !z->present[part[v]]) continue;
         lazy_clause_unless(z, part[v]);
@@ -61,7 +62,7 @@ bool split_broken(lazy *z, uint32_t *answer)
     chain_decide(g, false, present, &a);
     bool broken = !a.holds;
     if (broken) {
-        write_stuck(z, &a, part);
+        write_stuck(z, &a, present, part);
         *answer = THEORY_ANY;
     } else {
         z->whole = z->epoch;

@@ -160,6 +160,7 @@ static uint32_t prove_dependency(justify *j, node_id a, node_id b)
 {
     asg *g = j->g;
     const uint32_t *session = g->h->txn_session;
+    if (g->whole && asg_same(g, a, b)) return a < b ? justify_say_pair(j, PROOF_PO, a, b) : 0;
     if (j->p->so && a < b && !g->maybe[a] && session[g->node_txn[a]] == session[g->node_txn[b]])
         return justify_say_pair(j, PROOF_SO, a, b);
     for (uint32_t ob = g->ob_first[b]; ob < g->ob_first[b + 1] && j->p->in[b]; ob++)
@@ -183,7 +184,7 @@ static uint32_t prove_initial(justify *j, node_id a, node_id b)
     asg *g = j->g;
     for (uint32_t ob = g->ob_first[a]; ob < g->ob_first[a + 1] && j->p->in[a]; ob++)
         if (g->ob_rf[ob] == RF_INIT && strict_read(j->p, ob) &&
-            asg_install(g, b, g->ob_key[ob]) != NO_ID)
+            asg_install(g, b, g->ob_key[ob]) != NO_ID && !asg_same(g, a, b))
             return justify_say_read(j, ob, NO_ID, b);
     return 0;
 }
@@ -367,14 +368,16 @@ static uint32_t step_clause(justify *j, const log_entry *e)
     case BECAUSE_INITIAL: return justify_say_initial(j, e->ob, e->w);
     case BECAUSE_BLOCKED: return justify_say_blocked(j, e->ob);
     case BECAUSE_PATH:
+    case BECAUSE_STUCK:
     case BECAUSE_LOOP: {
         /* a copy: the pool of the log may move */
         proof_hop *hops = mem_get(j->m, e->len * sizeof(uint32_t) + 1);
         memcpy(hops, j->pool.at + e->nodes, e->len * sizeof(uint32_t));
-        uint32_t id = e->why == BECAUSE_PATH ? justify_say_sees(j, e->ob, e->w, hops, e->len / 4)
-                                             : justify_say_loop(j, e->u, hops, e->len / 4);
+        uint32_t id = e->why == BECAUSE_PATH   ? justify_say_sees(j, e->ob, e->w, hops, e->len / 4)
+                      : e->why == BECAUSE_LOOP ? justify_say_loop(j, e->u, hops, e->len / 4)
+                                               : justify_say_stuck(j, e->u, hops, e->len / 4);
         mem_put(j->m, hops);
-        return step_rule(j, e, id);
+        return e->why == BECAUSE_STUCK ? id : step_rule(j, e, id);
     }
     case BECAUSE_UNSAID: break;
     }
@@ -398,8 +401,9 @@ static bool edge_of_literal(justify *j, const log_entry *e, uint32_t x, uint32_t
         }
         if (v->kind == VAR_TAKEN && txn_of(p, x) == v->a) *id = prove_times(j, x, y);
         if (*id) return true;
-        if (v->kind != VAR_TAKEN || begin_of(p, v->a) != y) continue;
-        for (uint32_t ob = j->g->ob_first[v->a]; ob < j->g->ob_first[v->a + 1]; ob++)
+        node_id at = txn_of(p, y); /* of v's transaction, the part that read */
+        if (v->kind != VAR_TAKEN || begin_of(p, at) != y || !asg_same(j->g, at, v->a)) continue;
+        for (uint32_t ob = j->g->ob_first[at]; ob < j->g->ob_first[at + 1]; ob++)
             if (j->g->ob_rf[ob] < RF_LAST && commit_of(p, j->g->ob_rf[ob]) == x) {
                 *id = justify_say_wr(j, ob, j->g->ob_rf[ob]);
                 return *id != 0;
@@ -645,6 +649,7 @@ void justify_nodes(const justify *j, uint8_t *seen)
         case PROOF_SHOWS: see_node(seen, x->w);                        /* fall through */
         case PROOF_FROM: see_candidates(j, x->t, x->op, x->key, seen); /* fall through */
         case PROOF_FAULT: see_node(seen, x->t); break;
+        case PROOF_PO:
         case PROOF_SO:
             see_node(seen, x->t);
             see_node(seen, x->w);
@@ -667,6 +672,13 @@ void justify_nodes(const justify *j, uint8_t *seen)
         case PROOF_LOOP:
             see_node(seen, x->t);
             see_hops(j, at, x->n, seen);
+            break;
+        case PROOF_STUCK:
+            see_node(seen, x->t);
+            for (size_t k = 0; k < x->n; k += 4) {
+                see_node(seen, at[k + 1]);
+                if (at[k] == HOP_AFTER) see_node(seen, at[k + 3]);
+            }
             break;
         case PROOF_RUP:
         case PROOF_EXHAUSTIVE:

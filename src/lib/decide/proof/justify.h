@@ -38,7 +38,8 @@ enum justify_why {
     BECAUSE_INITIAL, /* ob and w, two obligations: both cannot have seen the initial state */
     BECAUSE_BLOCKED, /* a choice that justify_weak refuted */
     BECAUSE_PATH,    /* ob, writer w or NO_ID, u: a later version that leads to the reader; hops */
-    BECAUSE_LOOP     /* u: a cycle through it that update serializability forbids; hops */
+    BECAUSE_LOOP,    /* u: a cycle through it that update serializability forbids; hops */
+    BECAUSE_STUCK    /* u: it waits in a circle; hops: all that wait (justify_stuck.c) */
 };
 
 void justify_start(justify *j); /* before anything is derived */
@@ -57,8 +58,12 @@ enum hop_kind {
     HOP_NEXT,   /* the same, and nobody wrote it in between */
     HOP_BEHIND, /* of HOP_NEXT: to wrote the key behind both; who is not said did before both */
     HOP_OUT,    /* of HOP_NEXT: to took no part */
-    HOP_RW      /* to: read the version of `from` (NO_ID: initial) by obligation `with`, and it
+    HOP_RW,     /* to: read the version of `from` (NO_ID: initial) by obligation `with`, and it
                    wrote that key */
+    /* of BECAUSE_STUCK, with HOP_OUT: why `to` waits */
+    HOP_WAITS, /* for what operation `with` read of key `from` */
+    HOP_WRONG, /* for nothing: a read of it has no explanation */
+    HOP_AFTER  /* for `from`, whose version is older: asg.extra[with] */
 };
 typedef struct proof_hop {
     uint32_t kind;
@@ -68,6 +73,10 @@ typedef struct proof_hop {
 } proof_hop;
 /* Of the next clause, from the reader on. */
 void justify_hop(justify *j, proof_hop x);
+/* justify_stuck.c: the reason and the hops of the next clause, which says that the whole
+   transactions that `a` left out, of those present, wait in a circle.  part: of each whole
+   transaction one of its parts. */
+void justify_stuck(justify *j, const decision *a, const uint8_t *present, const node_id *part);
 void justify_clause(justify *j, const uint32_t *lits, size_t n);
 /* A cycle of the order, and the clause that forbids it. */
 void justify_cycle(justify *j, const uint32_t *nodes, size_t n, const uint32_t *lits, size_t k);
@@ -87,7 +96,7 @@ typedef struct proof_line {
     node_id t, w, u; /* in the order of the step's arguments; RT: events */
     op_id op;        /* with t */
     key_id key;
-    size_t first, n;  /* CYCLE: events; RUP: literals; SEES, LOOP: words of proof_hop; in
+    size_t first, n;  /* CYCLE: events; RUP: literals; SEES, LOOP, STUCK: words of proof_hop; in
                          justify_pool */
     size_t hints, hn; /* RUP: steps */
 } proof_line;

@@ -82,8 +82,9 @@ struct justify {
     VEC(int8_t) value;
     u32s trail, made, hints, used;
 
-    uint8_t *side;     /* per node: scratch of HOP_NEXT */
-    uint32_t *open_of; /* per obligation: index of asg.open; NULL if there are none */
+    uint8_t *side;       /* per node: scratch of HOP_NEXT */
+    node_id *first_part; /* per node of a graph of parts: the first of its transaction */
+    uint32_t *open_of;   /* per obligation: index of asg.open; NULL if there are none */
 
     struct blocked *blocked; /* justify_weak.c */
 };
@@ -121,6 +122,7 @@ uint32_t justify_say_initial(justify *j, uint32_t a, uint32_t b);
 /* The read of ob from w (NO_ID: the initial state), and what leads to its reader. */
 uint32_t justify_say_sees(justify *j, uint32_t ob, node_id w, const proof_hop *hops, size_t n);
 uint32_t justify_say_loop(justify *j, node_id v, const proof_hop *hops, size_t n);
+uint32_t justify_say_stuck(justify *j, node_id v, const proof_hop *hops, size_t n);
 uint32_t justify_say_rt(justify *j, uint32_t from, uint32_t to); /* events */
 uint32_t justify_say_cycle(justify *j);                          /* through the events in j->path */
 

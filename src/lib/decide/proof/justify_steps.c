@@ -35,8 +35,22 @@ uint32_t justify_before(justify *j, uint32_t from, uint32_t to)
     return literal_named(j, LITERAL_BEFORE, from, to, 0);
 }
 
+/* Parts of a transaction took part together: one literal, of the first of them. */
+static node_id first_part(justify *j, node_id v)
+{
+    const asg *g = j->g;
+    if (!g->whole) return v;
+    if (!j->first_part) {
+        j->first_part = mem_array(j->m, node_id, (size_t)g->nodes + 1);
+        for (node_id x = 0; x < g->nodes; x++)
+            j->first_part[x] = x && asg_same(g, x - 1, x) ? j->first_part[x - 1] : x;
+    }
+    return j->first_part[v];
+}
+
 uint32_t justify_took_part(justify *j, node_id v)
 {
+    v = first_part(j, v);
     return j->g->maybe[v] ? literal_named(j, LITERAL_IN, v, 0, 0) : NEVER_FALSE;
 }
 
@@ -150,7 +164,7 @@ static uint64_t axiom_hash(const justify *j, const proof_line *x)
 /* Is the axiom told by its fields alone?  Others have hops, and are said anew each time. */
 static bool can_recur(const proof_line *x)
 {
-    return x->kind != PROOF_SEES && x->kind != PROOF_LOOP;
+    return x->kind != PROOF_SEES && x->kind != PROOF_LOOP && x->kind != PROOF_STUCK;
 }
 
 static bool same_axiom(const proof_line *a, const proof_line *b)
@@ -416,7 +430,10 @@ static void made_hops(justify *j, node_id at, const proof_hop *hops, size_t n, p
         case HOP_SO:
         case HOP_RT:
         case HOP_BEHIND:
-        case HOP_OUT: break;
+        case HOP_OUT:
+        case HOP_WAITS:
+        case HOP_WRONG:
+        case HOP_AFTER: break;
         }
         if (p->kind != HOP_BEHIND && p->kind != HOP_OUT) at = p->to;
     }
@@ -446,6 +463,25 @@ uint32_t justify_say_loop(justify *j, node_id v, const proof_hop *hops, size_t n
     return justify_axiom(j, x);
 }
 
+uint32_t justify_say_stuck(justify *j, node_id v, const proof_hop *hops, size_t n)
+{
+    const asg *g = j->g;
+    proof_line x = {.kind = PROOF_STUCK, .t = v, .first = j->lines_pool.n, .n = 4 * n};
+    j->made.n = 0;
+    justify_made_not(j, justify_took_part(j, v));
+    for (size_t i = 0; i < n; i++) {
+        const proof_hop *p = &hops[i];
+        const uint32_t words[] = {p->kind, p->to, p->with, p->from};
+        for (size_t k = 0; k < 4; k++) vec_push(j->m, &j->lines_pool, words[k]);
+        if (p->kind == HOP_OUT) vec_push(j->m, &j->made, justify_took_part(j, p->to));
+        if (p->kind != HOP_AFTER) continue;
+        uint32_t ob = g->extra.at[p->with].ob;
+        if (ob != NO_ID) justify_made_not(j, justify_took_part(j, g->ob_node[ob]));
+        justify_made_not(j, justify_took_part(j, p->from));
+    }
+    return justify_axiom(j, x);
+}
+
 /* Events, each before the next, and the last before the first: their numbers are in j->path. */
 uint32_t justify_say_cycle(justify *j)
 {
@@ -461,6 +497,18 @@ uint32_t justify_say_cycle(justify *j)
 }
 
 /* --- transactions that must have taken part --------------------------------------------------- */
+
+/* The transaction of node u took part, with all of its parts, because ob read from it. */
+static void reach_whole(justify *j, node_id u, uint32_t ob, uint8_t *reached, u32s *work)
+{
+    const asg *g = j->g;
+    for (u = first_part(j, u); u < g->nodes && !reached[u]; u++) {
+        reached[u] = 1;
+        j->in_ob[u] = ob;
+        vec_push(j->m, work, u);
+        if (u + 1 == g->nodes || !asg_same(g, u, u + 1)) break;
+    }
+}
 
 /* For each transaction of unknown outcome that surely took part: the read that needs it, of one
    that took part; in the manner of asg's force(), so that reasons do not go in circles. */
@@ -488,7 +536,7 @@ static void find_needed(justify *j)
             if ((h->op_kind[o] & (OP_KIND_MASK | OP_FAILED)) != OP_APPEND) continue;
             if (g->list_key[h->op_key[o]] != 1) continue;
             uint32_t *at = id_map_at(j->m, &appender, map_pair(h->op_key[o], h->op_value[o]));
-            assert(*at == MAP_NONE);
+            assert(*at == MAP_NONE || asg_same(g, *at, v)); /* each part sees all operations */
             *at = v;
         }
     }
@@ -496,11 +544,7 @@ static void find_needed(justify *j)
         node_id v = work.at[--work.n];
         for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
             uint32_t rf = g->ob_rf[ob];
-            if (rf < RF_LAST && !reached[rf]) {
-                reached[rf] = 1;
-                j->in_ob[rf] = ob;
-                vec_push(j->m, &work, rf);
-            }
+            if (rf < RF_LAST) reach_whole(j, rf, ob, reached, &work);
             value_id x = g->ob_value[ob];
             if (!(g->ob_flags[ob] & OB_LIST) || g->list_key[g->ob_key[ob]] != 1 || x == VALUE_NULL)
                 continue;
@@ -508,10 +552,7 @@ static void find_needed(justify *j)
             for (uint32_t i = 0; a.kind == ATOM_LIST && i < a.len; i++) {
                 value_id e = h->elements.at[a.as.offset + i];
                 node_id u = id_map_get(&appender, map_pair(g->ob_key[ob], e));
-                if (u == MAP_NONE || reached[u]) continue;
-                reached[u] = 1;
-                j->in_ob[u] = ob;
-                vec_push(j->m, &work, u);
+                if (u != MAP_NONE) reach_whole(j, u, ob, reached, &work);
             }
         }
         guard_tick(j->m->guard);
@@ -524,12 +565,13 @@ static void find_needed(justify *j)
 static uint32_t prove_in(justify *j, node_id v)
 {
     if (!j->in_ob) find_needed(j);
+    v = first_part(j, v);
     if (j->in_step[v] || j->in_ob[v] == NONE) return j->in_step[v];
     /* The reader may be of unknown outcome itself: from the far end of the chain, no recursion
        deeper than one. */
     u32s chain = {0};
     for (node_id u = v; j->g->maybe[u] && !j->in_step[u] && j->in_ob[u] != NONE;
-         u = j->g->ob_node[j->in_ob[u]])
+         u = first_part(j, j->g->ob_node[j->in_ob[u]]))
         vec_push(j->m, &chain, u);
     while (chain.n) {
         node_id u = chain.at[--chain.n];
@@ -537,7 +579,9 @@ static uint32_t prove_in(justify *j, node_id v)
         size_t keep_made = j->made.n;
         assert(!keep_made);
         (void)keep_made;
-        j->in_step[u] = j->g->ob_rf[ob] == u ? justify_say_taken(j, ob, u) : say_shows(j, ob, u);
+        uint32_t rf = j->g->ob_rf[ob];
+        j->in_step[u] = rf < RF_LAST && asg_same(j->g, rf, u) ? justify_say_taken(j, ob, rf)
+                                                              : say_shows(j, ob, u);
     }
     vec_free(j->m, &chain);
     return j->in_step[v];
