@@ -430,6 +430,14 @@ static void put_step(world *w, enum proof_step kind)
         put_writer(w);
         put_some_txn(w, false);
         break;
+    case PROOF_TWICE: {
+        char number[24];
+        t = put_read(w);
+        uint32_t ops = w->h->txn_op[t + 1] - w->h->txn_op[t];
+        snprintf(number, sizeof number, " %u", rng_below(w->g, ops + 1));
+        put(w, number);
+        break;
+    }
     case PROOF_CYCLE:
         for (uint64_t n = 1 + rng_below(w->g, 4); n--;) {
             put(w, " ");

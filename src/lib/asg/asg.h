@@ -108,9 +108,12 @@ typedef struct asg {
     bool init_assumed;  /* see asg_build */
     uint8_t *init_open; /* per key: the initial value is a choice; NULL if for none */
     uint8_t *forced;    /* per node: committed, or needed by the reads of such */
-    uint8_t *barred;    /* per node: its own reads show that it did not commit */
-    size_t hint_extra;  /* extra edges that come from hints */
-    bool uses_hints;    /* candidates or version orders were narrowed by hints */
+    /* per forced node of unknown outcome: the read that shows that it committed, made by a node
+       that is nearer to a committed one; else NO_ID.  NULL if every outcome is known. */
+    uint32_t *forced_by;
+    uint8_t *barred;   /* per node: its own reads show that it did not commit */
+    size_t hint_extra; /* extra edges that come from hints */
+    bool uses_hints;   /* candidates or version orders were narrowed by hints */
 
     VEC(edge) extra;
     uint32_t *extra_head; /* per node: index of its first incoming extra edge, or NO_ID */

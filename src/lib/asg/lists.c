@@ -337,6 +337,17 @@ static void order_key(lists *l, key_id k)
 
 /* --- transactions that must have committed ------------------------------------------------- */
 
+typedef VEC(node_id) node_queue;
+
+/* The read ob shows that u committed. */
+static void force_node(asg *g, node_id u, uint32_t ob, node_queue *work)
+{
+    if (g->forced[u]) return;
+    g->forced[u] = 1;
+    g->forced_by[u] = ob;
+    vec_push(g->m, work, u);
+}
+
 /* An unknown transaction is forced if a read of one that takes part has it as the only candidate
    (register), or shows one of its elements (list): levels.md H-3. */
 static void force(asg *g, lists *l)
@@ -356,26 +367,24 @@ static void force(asg *g, lists *l)
             assert(*at == NO_ID);
             *at = l->app_node[o];
         }
-    VEC(node_id) work = {0};
+    g->forced_by = mem_array(g->m, uint32_t, (size_t)g->nodes + 1);
+    memset(g->forced_by, 0xff, ((size_t)g->nodes + 1) * sizeof *g->forced_by);
+    /* breadth first, so that explanations get the shortest chains of readers */
+    node_queue work = {0};
     for (node_id v = 0; v < g->nodes; v++)
         if (g->forced[v]) vec_push(g->m, &work, v);
-    while (work.n) {
-        node_id v = work.at[--work.n];
+    for (size_t head = 0; head < work.n; head++) {
+        node_id v = work.at[head];
         for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
             uint32_t rf = g->ob_rf[ob];
-            if (rf < RF_LAST && !g->forced[rf]) {
-                g->forced[rf] = 1;
-                vec_push(g->m, &work, rf);
-            }
+            if (rf < RF_LAST) force_node(g, rf, ob, &work);
             if (!(g->ob_flags[ob] & OB_LIST) || g->list_key[g->ob_key[ob]] != 1) continue;
             atom a = list_atom(h, g->ob_value[ob]);
             if (a.kind != ATOM_LIST) continue;
             for (uint32_t i = 0; i < a.len; i++) {
                 value_id e = h->elements.at[a.as.offset + i];
                 node_id u = id_map_get(&appender, map_pair(g->ob_key[ob], e));
-                if (u == NO_ID || g->forced[u]) continue;
-                g->forced[u] = 1;
-                vec_push(g->m, &work, u);
+                if (u != NO_ID) force_node(g, u, ob, &work);
             }
         }
         guard_tick(g->m->guard);

@@ -50,6 +50,7 @@ enum arg_kind {
     ARG_FAULT,     /* read: nothing explains it */
     ARG_MALFORMED, /* a: its scan has impossible rows */
     ARG_INITIALS,  /* read, other: both saw the initial version, but different values */
+    ARG_TWICE,     /* read, other: of one transaction and key, and saw two versions */
     ARG_ORDER,     /* split: a's version of the key before b's; or b's before a's */
     ARG_SOURCE     /* split: read, from each of its sources in turn, the initial state first */
 };
@@ -62,8 +63,14 @@ typedef struct arg_node {
     uint32_t first, n; /* links of a cycle; children of a split (in argument.child) */
 } arg_node;
 
+/* That an actor of unknown outcome committed: a read of one that did shows its write. */
+typedef struct arg_outcome {
+    uint32_t actor, read;
+} arg_outcome;
+
 typedef struct argument {
     mem *m;
+    VEC(arg_outcome) committed; /* of those that the argument needs; each after its reader's */
     VEC(arg_link) links;
     VEC(arg_node) nodes;
     VEC(uint32_t) child;

@@ -463,13 +463,62 @@ static const char *check_fault(checker *c, const arg_node *n)
     return NULL;
 }
 
+/* One transaction that read a key twice, did not write it, and saw two versions, where the level
+   shows it one version of each. */
+static const char *check_twice(checker *c, const arg_node *n)
+{
+    const history *h = c->h;
+    if (n->other >= c->s->reads.n) return "a step about nobody";
+    const scene_read *a = &c->s->reads.at[n->read], *b = &c->s->reads.at[n->other];
+    if (a->actor != b->actor || a->key != b->key || a->op == b->op || a->value == b->value)
+        return "not two results of one key";
+    if (!takes_part(c, a->actor, 0)) return "a read that may not count";
+    for (op_id o = h->txn_op[c->s->txn[a->actor]]; o < a->op || o < b->op; o++)
+        if (writes(h, o) && h->op_key[o] == a->key) return "an own write before it";
+    switch (c->ask->level) {
+    case LEVEL_RA:
+    case LEVEL_CC:
+    case LEVEL_PC:
+    case LEVEL_UA:
+    case LEVEL_NLU:
+    case LEVEL_PSI:
+    case LEVEL_CV:
+    case LEVEL_FCV:
+    case LEVEL_US:
+    case LEVEL_SI:
+    case LEVEL_GSI:
+    case LEVEL_PCSI:
+    case LEVEL_STRONG_SI:
+    case LEVEL_SER:
+    case LEVEL_SSER: return NULL;
+    case LEVEL_RR: return a->predicate || b->predicate ? "a scan may find more later" : NULL;
+    default: return "the level allows it";
+    }
+}
+
+/* Does the read show that the actor committed, with those before it in the list known to have? */
+static const char *check_outcome(checker *c, const arg_outcome *o, actors known)
+{
+    uint32_t last;
+    if (o->actor >= c->s->n || o->read >= c->s->reads.n) return "an outcome of nobody";
+    const scene_read *r = &c->s->reads.at[o->read];
+    bool in = txn_status_of(c->h, c->s->txn[r->actor]) == TXN_COMMITTED;
+    if (!in && !(known & actor_bit(r->actor))) return "an outcome shown by nobody";
+    if (r->list ? place_in(c, o->read, o->actor, &last) != NO_ID && tells_appends(c, r->key) &&
+                      alone(c, o->read, o->actor)
+                : read_from(c, o->read, o->actor))
+        return NULL;
+    return "an outcome that the read does not show";
+}
+
 static const char *check_node(checker *c, uint32_t at)
 {
     const arg_node *n = &c->arg->nodes.at[at];
     assumption p = {.source = n->kind == ARG_SOURCE, .key = n->key};
     uint32_t sources[SCENE_MOST + 1], count = 2;
     const char *wrong = NULL;
-    bool of_read = n->kind == ARG_FAULT || n->kind == ARG_INITIALS || n->kind == ARG_SOURCE;
+    bool of_read = n->kind == ARG_FAULT || n->kind == ARG_INITIALS || n->kind == ARG_SOURCE ||
+                   n->kind == ARG_TWICE;
     if (n->a >= c->s->n || n->b >= c->s->n || (of_read && n->read >= c->s->reads.n))
         return "a step about nobody";
     switch (n->kind) {
@@ -484,6 +533,7 @@ static const char *check_node(checker *c, uint32_t at)
                        read_from(c, n->read, NO_ID) && read_from(c, n->other, NO_ID)
                    ? NULL
                    : "not two initial values";
+    case ARG_TWICE: return check_twice(c, n);
     case ARG_SOURCE:
         look_up(c, n->read);
         count = argument_sources(&c->s->reads.at[n->read], sources);
@@ -519,7 +569,13 @@ const char *argument_check(const argument *a, const scene *s, const arg_ask *ask
     c.initial = mem_array0(m, bool, n);
     c.elsewhere = mem_array0(m, bool, n);
     c.tells = mem_array0(m, uint8_t, s->keys.n + 1);
-    const char *wrong = check_node(&c, a->root);
+    const char *wrong = NULL;
+    actors known = 0;
+    for (size_t i = 0; i < a->committed.n && !wrong; i++) {
+        wrong = check_outcome(&c, &a->committed.at[i], known);
+        if (!wrong) known |= actor_bit(a->committed.at[i].actor);
+    }
+    if (!wrong) wrong = check_node(&c, a->root);
     vec_free(m, &c.path);
     mem_put(m, c.looked);
     mem_put(m, c.from);

@@ -122,6 +122,7 @@ static void forget(explanation *e)
     vec_free(e->m, &e->arg.links);
     vec_free(e->m, &e->arg.nodes);
     vec_free(e->m, &e->arg.child);
+    vec_free(e->m, &e->arg.committed);
     vec_free(e->m, &e->scene.writes);
     vec_free(e->m, &e->scene.reads);
     vec_free(e->m, &e->scene.chain);
@@ -243,6 +244,11 @@ static uint32_t name_of_cycle(const argument *a, uint32_t anomaly)
 static uint32_t finer_name(const explanation *e, uint32_t anomaly)
 {
     const argument *a = &e->arg;
+    const arg_node *root = &a->nodes.at[a->root];
+    if (root->kind == ARG_TWICE)
+        return e->scene.reads.at[root->read].predicate || e->scene.reads.at[root->other].predicate
+                   ? ANOMALY_PHANTOM
+                   : ANOMALY_FUZZY_READ;
     bool circle = anomaly == ANOMALY_CIRCULAR_INFORMATION_FLOW || anomaly == ANOMALY_DIRTY_WRITE;
     if (circle && misses(a, a->root, false)) anomaly = name_of_level(e->ask.level);
     if (anomaly == ANOMALY_G_SINGLE || anomaly == ANOMALY_G_NONADJACENT ||

@@ -59,6 +59,7 @@ typedef struct search {
     /* of the last look */
     actors in;
     used in_by[SCENE_MOST];
+    VEC(arg_outcome) entered; /* of unknown outcome, as they came to take part */
     known *known;
     priced_links links;
     cycle_of_links cycle;
@@ -120,11 +121,13 @@ static uint8_t source_of(const search *x, const state *st, size_t i)
 
 /* --- who takes part --------------------------------------------------------------------------- */
 
-static bool enter(search *x, uint32_t a, const used *by)
+static bool enter(search *x, uint32_t a, uint32_t read, const used *by)
 {
+    arg_outcome o = {a, read};
     if (takes_part(x, a) || !(x->active & actor_bit(a))) return false;
     x->in |= actor_bit(a);
     x->in_by[a] = *by;
+    vec_push(x->m, &x->entered, o);
     return true;
 }
 
@@ -134,20 +137,21 @@ static void find_in(search *x, const state *st)
     const scene *s = x->s;
     memset(x->in_by, 0, sizeof x->in_by);
     x->in = x->active & ~s->maybe;
+    x->entered.n = 0;
     if (x->ask->level == LEVEL_RU) return; /* reads do not count */
     for (bool more = s->maybe != 0; more;) {
         more = false;
-        for (size_t i = 0; i < s->reads.n; i++) {
+        for (uint32_t i = 0; i < s->reads.n; i++) {
             const scene_read *r = &s->reads.at[i];
             if (!takes_part(x, r->actor) || !r->usable) continue;
             used by = x->in_by[r->actor];
             for (uint32_t a = 0; r->list && !r->fault && a < s->n; a++)
-                if (r->shown & actor_bit(a)) more = enter(x, a, &by) || more;
+                if (r->shown & actor_bit(a)) more = enter(x, a, i, &by) || more;
             if (!tells(x, r)) continue;
             uint8_t from = source_of(x, st, i);
             if (from >= OPEN) continue;
             if (!one_source(r)) assume(&by, st->rf_by[i]);
-            more = enter(x, from, &by) || more;
+            more = enter(x, from, i, &by) || more;
         }
     }
 }
@@ -448,6 +452,41 @@ static uint32_t initials_leaf(search *x, const state *st, used *by)
     return NO_ID;
 }
 
+/* Where two reads of a key see one version, a transaction that saw two is contradiction enough: the
+   levels of which read-atomic, repeatable-read or consistent-view is one, or follows. */
+static bool one_version(enum level_id level, bool items)
+{
+    switch (level) {
+    case LEVEL_RR: return items;
+    case LEVEL_RU:
+    case LEVEL_RC:
+    case LEVEL_CS:
+    case LEVEL_MAV:
+    case LEVEL_MV: return false;
+    default: return shape_of(level) && shape_of(level)->cycle & SHAPE_WR;
+    }
+}
+
+static uint32_t twice_leaf(search *x, used *by)
+{
+    const scene *s = x->s;
+    for (uint32_t j = 1; j < s->reads.n; j++)
+        for (uint32_t i = j; i-- > 0 && s->reads.at[i].actor == s->reads.at[j].actor;) {
+            const scene_read *a = &s->reads.at[i], *b = &s->reads.at[j];
+            if (a->key != b->key || a->value == b->value || a->op == b->op) continue;
+            if (!takes_part(x, a->actor)) continue;
+            if (!one_version(x->ask->level, !a->predicate && !b->predicate)) continue;
+            if (scene_wrote_before(s, b->actor, a->op > b->op ? a->op : b->op, b->key)) continue;
+            *by = x->in_by[a->actor];
+            return new_node(x, (arg_node){.kind = ARG_TWICE,
+                                          .a = (uint8_t)a->actor,
+                                          .key = a->key,
+                                          .read = i,
+                                          .other = j});
+        }
+    return NO_ID;
+}
+
 /* The contradiction that these assumptions have by themselves, or NO_ID. */
 static uint32_t look(search *x, const state *st, used *by, uint32_t *cost)
 {
@@ -458,6 +497,7 @@ static uint32_t look(search *x, const state *st, used *by, uint32_t *cost)
     x->links.n = 0;
     *cost = 5;
     uint32_t leaf = fault_leaf(x, by);
+    if (leaf == NO_ID) leaf = twice_leaf(x, by);
     if (leaf == NO_ID) leaf = initials_leaf(x, st, by);
     if (leaf != NO_ID) return leaf;
     fixed_links(x);
@@ -819,10 +859,14 @@ bool argument_find(argument *out, const scene *s, const arg_ask *ask, actors *wh
         x.active = best;
         found = attempt(&x, &empty);
         *who = best;
+        find_in(&x, &empty);
+        out->committed.n = 0;
+        for (size_t i = 0; i < x.entered.n; i++) vec_push(x.m, &out->committed, x.entered.at[i]);
     }
     vec_free(x.m, &x.pairs);
     vec_free(x.m, &x.links);
     vec_free(x.m, &x.cycle);
+    vec_free(x.m, &x.entered);
     mem_put(x.m, x.known);
     mem_put(x.m, empty.rf);
     return found;

@@ -157,6 +157,11 @@ static op_id own_before(const history *h, txn_id t, op_id o, key_id k)
     return found;
 }
 
+bool scene_wrote_before(const scene *s, uint32_t actor, op_id o, key_id key)
+{
+    return own_before(s->h, s->txn[actor], o, key) != NO_ID;
+}
+
 static void add_read(scene *s, uint32_t actor, op_id o, key_id k, value_id seen, bool predicate)
 {
     const history *h = s->h;

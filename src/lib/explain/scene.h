@@ -90,6 +90,9 @@ void scene_build(scene *s, mem *m, const history *h, enum ryow ryow, const txn_i
 const scene_write *scene_installs(const scene *s, uint32_t actor, key_id key);
 const scene_key *scene_key_of(const scene *s, key_id key); /* NULL: nobody of the scene knows it */
 
+/* Did the actor write the key before operation o of its? */
+bool scene_wrote_before(const scene *s, uint32_t actor, op_id o, key_id key);
+
 /* Does a stand before b in a session? */
 bool scene_session(const scene *s, uint32_t a, uint32_t b);
 

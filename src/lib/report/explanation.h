@@ -63,6 +63,8 @@ bool op_about(const history *h, op_id o, const key_ids *keys);
 const char *link_name(const arg_link *l);
 /* Why the first comes before the second, a clause: "T2 read x = 1 from it". */
 void say_because(const told *t, const arg_link *l, strbuf *b);
+/* "T3 committed, because T1 read x = 1, which T3 wrote" */
+void say_outcome(const told *t, const arg_outcome *o, strbuf *b);
 /* Why nothing explains the read, a sentence without its full stop. */
 void say_fault(const told *t, const arg_node *n, strbuf *b);
 /* Which keys the argument is about: as many as needed, in the order of their first mention. */

@@ -75,8 +75,8 @@ static void cases_json(json_writer *w, const told *t, const arg_node *n)
 
 static void node_json(json_writer *w, const told *t, uint32_t at)
 {
-    static const char *const kinds[] = {"cycle",          "read",  "malformed",
-                                        "initial-values", "order", "source"};
+    static const char *const kinds[] = {"cycle",      "read",  "malformed", "initial-values",
+                                        "read-twice", "order", "source"};
     const argument *a = &t->e->arg;
     const arg_node *n = &a->nodes.at[at];
     jw_object(w);
@@ -177,6 +177,24 @@ static void anomaly_json(json_writer *w, const told *t)
     jw_member_text(w, "gist", n->gist);
 }
 
+/* Which transactions of unknown outcome committed, and what shows it. */
+static void outcomes_json(json_writer *w, const told *t)
+{
+    const argument *a = &t->e->arg;
+    if (!a->committed.n) return;
+    jw_member_array(w, "committed");
+    for (size_t i = 0; i < a->committed.n; i++) {
+        strbuf text;
+        strbuf_init(&text, t->m);
+        jw_object(w);
+        actor_json(w, t, "txn", a->committed.at[i].actor);
+        say_outcome(t, &a->committed.at[i], &text);
+        sentence_json(w, "because", &text);
+        jw_end_object(w);
+    }
+    jw_end_array(w);
+}
+
 static void violation_json(json_writer *w, const told *t)
 {
     const verdict *v = t->v;
@@ -195,6 +213,7 @@ static void violation_json(json_writer *w, const told *t)
     vec_free(t->m, &txns);
     jw_member_bool(w, "shown", t->e->argued);
     if (t->e->argued) {
+        outcomes_json(w, t);
         jw_name(w, "argument");
         node_json(w, t, t->e->arg.root);
     } else {

@@ -119,6 +119,16 @@ static void say_before(teller *k, const arg_link *l)
     say_actor(k->t, l->to, &k->text);
 }
 
+/* Is the outcome of the actor unknown, but for a choice of what was read? */
+static bool settled_by_choice(const told *t, uint32_t actor)
+{
+    const argument *a = &t->e->arg;
+    if (!(t->e->scene.maybe & actor_bit(actor))) return false;
+    for (size_t i = 0; i < a->committed.n; i++)
+        if (a->committed.at[i].actor == actor) return false;
+    return true;
+}
+
 /* "T1 wrote x before T2", "T3 read x = 1 from T2" */
 static void say_premise(teller *k, const premise *p)
 {
@@ -140,7 +150,9 @@ static void say_premise(teller *k, const premise *p)
     strbuf_str(b, " = ");
     say_value(t, r->key, r->value, b);
     strbuf_str(b, p->b == NO_ID ? " from the initial state" : " from ");
-    if (p->b != NO_ID) say_actor(t, p->b, b);
+    if (p->b == NO_ID) return;
+    say_actor(t, p->b, b);
+    if (settled_by_choice(t, p->b)) strbuf_str(b, ", which then committed");
 }
 
 static premise premise_of(const teller *k, const arg_node *n, uint32_t i, const char *ref)
@@ -371,6 +383,18 @@ static void narrate(teller *k, uint32_t node, unsigned indent, const char *cases
     k->premises.n = before;
 }
 
+/* Who of unknown outcome committed, whatever else is assumed. */
+static void say_outcomes(teller *k)
+{
+    const argument *a = &k->t->e->arg;
+    for (size_t i = 0; i < a->committed.n; i++) {
+        open_line(k, LINE_ITEM, 1);
+        say_outcome(k->t, &a->committed.at[i], &k->text);
+        strbuf_char(&k->text, '.');
+        close_line(k);
+    }
+}
+
 /* --- the transactions ------------------------------------------------------------------------- */
 
 static void say_extras(teller *k, txn_id txn)
@@ -593,6 +617,7 @@ static void say_violation(teller *k)
                          node_at(k, t->e->arg.root)->kind != ARG_CYCLE
                      ? "Then"
                      : "Then (A < B: A must come before B)");
+        say_outcomes(k);
         narrate(k, t->e->arg.root, 1, "");
         blank(k);
     } else {

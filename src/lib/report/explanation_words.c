@@ -417,6 +417,17 @@ void say_because(const told *t, const arg_link *l, strbuf *b)
     say_installed(t, l->to, l->key, nothing ? " = " : " with ", b);
 }
 
+void say_outcome(const told *t, const arg_outcome *o, strbuf *b)
+{
+    const scene_read *r = &t->e->scene.reads.at[o->read];
+    say_actor(t, o->actor, b);
+    strbuf_str(b, " committed, because ");
+    say_read(t, r, b);
+    strbuf_str(b, r->list ? ", which shows that " : ", which ");
+    say_actor(t, o->actor, b);
+    strbuf_str(b, r->list ? " appended to it" : r->value == VALUE_NULL ? " deleted" : " wrote");
+}
+
 void say_fault(const told *t, const arg_node *n, strbuf *b)
 {
     const history *h = t->v->h;
@@ -429,6 +440,12 @@ void say_fault(const told *t, const arg_node *n, strbuf *b)
     }
     const scene_read *r = &s->reads.at[n->read];
     say_read(t, r, b);
+    if (n->kind == ARG_TWICE) {
+        strbuf_str(b, ", and later ");
+        say_read(t, &s->reads.at[n->other], b);
+        strbuf_str(b, ": two versions of one key");
+        return;
+    }
     if (n->kind == ARG_INITIALS) {
         strbuf_str(b, " and ");
         say_read(t, &s->reads.at[n->other], b);

@@ -13,6 +13,7 @@
 #include "decide/proof/justify.h"
 #include "verdict/subhistory.h"
 #include "verdict/describe.h"
+#include "verdict/fuzzy_read.h"
 #include "verify/certificate.h"
 
 claim claim_of(const verdict *v)
@@ -297,6 +298,7 @@ static void write_line(const scribe *s, const justify *j, const proof_line *x)
         strbuf_str(b, " :");
         for (size_t i = 0; i < x->hn; i++) strbuf_printf(b, " %u", pool[x->hints + i]);
         break;
+    case PROOF_TWICE: /* written by write_twice */
     case PROOF_EXHAUSTIVE:
     case PROOF_STEPS: break;
     }
@@ -453,6 +455,37 @@ static bool write_core(const verdict *v, const history *h, asg *g, mem *work, st
     return false;
 }
 
+/* One key read twice: a step, and if the outcome is unknown, those that show that it committed. */
+static bool write_twice(const verdict *v, const history *h, asg *g, strbuf *b)
+{
+    repeated_read twice;
+    uint32_t lines = 1, refuted = 1;
+    if (v->cycle.n || (v->anomaly != ANOMALY_FUZZY_READ && v->anomaly != ANOMALY_PHANTOM))
+        return false;
+    if (!fuzzy_read_find(g, v->level.id, &twice)) return false;
+    node_id at = g->ob_node[twice.first];
+    strbuf_str(b, "1 twice");
+    write_op(b, NULL, h, g->ob_op[twice.first], g->ob_key[twice.first]);
+    strbuf_printf(b, " %u\n", op_number(NULL, h, g->ob_op[twice.second]));
+    for (; g->maybe[at]; at = g->ob_node[g->forced_by[at]]) {
+        uint32_t ob = g->forced_by[at];
+        bool list = g->ob_flags[ob] & OB_LIST;
+        strbuf_printf(b, "%u %s", ++lines, proof_step_word(list ? PROOF_SHOWS : PROOF_TAKEN));
+        write_op(b, NULL, h, g->ob_op[ob], g->ob_key[ob]);
+        strbuf_char(b, ' ');
+        certificate_txn(b, h, g->node_txn[at]);
+        strbuf_char(b, '\n');
+    }
+    if (lines > 1) { /* from the one that is known to have committed, back to the first step */
+        uint32_t last = lines++;
+        strbuf_printf(b, "%u rup :", lines);
+        for (uint32_t i = last; i > refuted; i--) strbuf_printf(b, " %u", i);
+        strbuf_printf(b, " %u\n", refuted);
+    }
+    strbuf_printf(b, "end %u\n", lines);
+    return true;
+}
+
 static void write_violated(const verdict *v, const history *h, mem *work, strbuf *b)
 {
     enum level_id id = v->level.id;
@@ -465,7 +498,8 @@ static void write_violated(const verdict *v, const history *h, mem *work, strbuf
     size_t head = b->n;
     asg_build(&g, h, work, v->ryow, h->init_unknown ? ASG_INIT_FREE : 0);
     bool small = g.nodes <= WEAK_SMALL, wild = g.wild_lists || (!weak_level && g.init_open);
-    bool done = !wild && !g.faults.n && id != LEVEL_RU && write_core(v, h, &g, work, b);
+    bool done = !g.faults.n && write_twice(v, h, &g, b);
+    if (!done) done = !wild && !g.faults.n && id != LEVEL_RU && write_core(v, h, &g, work, b);
     if (!done) done = (!wild || g.faults.n) && write_proof(v, h, &g, work, b);
     if (!done && !small)
         guard_fail(work->guard, GUARD_UNSUPPORTED,

@@ -134,6 +134,83 @@ static void explain_fault(verdict *v, const asg *g, const fault *f)
     finish(v, &b);
 }
 
+/* --- transactions of unknown outcome ---------------------------------------------------------- */
+
+#define MOST_COMMITTED 3u /* are told in a sentence */
+
+/* "; T3 committed, because T1 read x from it" */
+static void say_committed(const asg *g, node_id u, strbuf *b)
+{
+    uint32_t ob = g->forced_by[u];
+    strbuf_str(b, "; ");
+    name_txn(g, u, b);
+    strbuf_str(b, ", whose outcome is unknown, committed, because ");
+    name_txn(g, g->ob_node[ob], b);
+    strbuf_str(b, " read ");
+    name_key(g, g->ob_key[ob], b);
+    strbuf_str(b, " = ");
+    name_value(g, g->ob_value[ob], b);
+    strbuf_str(b, g->ob_flags[ob] & OB_LIST ? ", which shows what it appended" : " from it");
+}
+
+/* Whoever is named and of unknown outcome counts only because others saw its writes: these are
+   named too. */
+static void add_committers(verdict *v, const asg *g)
+{
+    strbuf b;
+    uint32_t told = 0;
+    if (!g->unknown || !g->forced_by) return;
+    uint8_t *seen = mem_array0(g->m, uint8_t, (size_t)g->nodes + 1);
+    for (size_t i = 0; i < v->core.n; i++) {
+        node_id x = g->txn_node[v->core.at[i]];
+        if (x != NO_ID) seen[x] = 1;
+    }
+    strbuf_init(&b, v->mem);
+    strbuf_str(&b, v->reason);
+    for (size_t i = 0; i < v->core.n; i++) { /* the core grows meanwhile */
+        node_id x = g->txn_node[v->core.at[i]];
+        if (x == NO_ID || !g->maybe[x] || g->forced_by[x] == NO_ID) continue;
+        node_id reader = g->ob_node[g->forced_by[x]];
+        if (told++ < MOST_COMMITTED) say_committed(g, x, &b);
+        if (!seen[reader]) vec_push(v->mem, &v->core, g->node_txn[reader]);
+        seen[reader] = 1;
+    }
+    mem_put(g->m, seen);
+    finish(v, &b);
+}
+
+/* --- one key read twice ----------------------------------------------------------------------- */
+
+static void say_seen(const asg *g, uint32_t ob, strbuf *b)
+{
+    if (g->ob_flags[ob] & OB_PRED) {
+        strbuf_str(b, " scanned without finding ");
+        name_key(g, g->ob_key[ob], b);
+        return;
+    }
+    strbuf_str(b, " read ");
+    name_key(g, g->ob_key[ob], b);
+    strbuf_str(b, " = ");
+    name_value(g, g->ob_value[ob], b);
+}
+
+void words_twice(verdict *v, asg *g, uint32_t first, uint32_t second)
+{
+    strbuf b;
+    bool row = (g->ob_flags[first] | g->ob_flags[second]) & OB_PRED;
+    assert(g->ob_node[first] == g->ob_node[second] && first < second);
+    strbuf_init(&b, v->mem);
+    v->anomaly = row ? ANOMALY_PHANTOM : ANOMALY_FUZZY_READ;
+    add_core(v, g->node_txn[g->ob_node[first]]);
+    name_txn(g, g->ob_node[first], &b);
+    say_seen(g, first, &b);
+    strbuf_str(&b, ", and later");
+    say_seen(g, second, &b);
+    strbuf_str(&b, ", without writing it in between");
+    finish(v, &b);
+    add_committers(v, g);
+}
+
 /* The test that a contradiction is of: the level's own, or read-committed, which is asked of whole
    transactions before their parts. */
 static enum weak_level test_of(const problem *p)
@@ -360,13 +437,44 @@ static void explain_cycle(verdict *v, const problem *p, const decision *a)
     say_cycle(v, g, s, n);
 }
 
+/* How many others are needed to show that the node committed. */
+static uint32_t committers(const asg *g, node_id v)
+{
+    uint32_t n = 0;
+    for (; g->maybe[v] && g->forced_by && g->forced_by[v] != NO_ID; n++)
+        v = g->ob_node[g->forced_by[v]];
+    return n;
+}
+
+/* Read-uncommitted minds few faults, and the decision names one of those. */
+static bool minds_few(const problem *p)
+{
+    return (p->tested && p->test == WEAK_RU) || (p->ask.rule && p->ask.rule->level == LEVEL_RU);
+}
+
+/* Any of the faults will do: the first of those that need the fewest transactions. */
+static const fault *simplest_fault(const asg *g)
+{
+    const fault *best = &g->faults.at[0];
+    uint32_t least = committers(g, best->node);
+    for (size_t i = 1; i < g->faults.n && least; i++) {
+        uint32_t n = committers(g, g->faults.at[i].node);
+        if (n >= least) continue;
+        best = &g->faults.at[i];
+        least = n;
+    }
+    return best;
+}
+
 /* A contradiction of a test: edge by edge, or that every choice fails. */
 static void explain_test(verdict *v, const problem *p, const decision *a)
 {
     asg *g = p->g;
     strbuf b;
     switch (a->why) {
-    case WHY_FAULT: explain_fault(v, g, &g->faults.at[a->fault]); return;
+    case WHY_FAULT:
+        explain_fault(v, g, minds_few(p) ? &g->faults.at[a->fault] : simplest_fault(g));
+        return;
     case WHY_CYCLE: explain_cycle(v, p, a); return;
     case WHY_INIT:
         if (explain_stale(v, p, a, a->bad_ob, a->bad_node, NULL, 0)) return;
@@ -596,9 +704,8 @@ void words_search(verdict *v, asg *g, const level_rule *rule, const node_id *cor
     finish(v, &b);
 }
 
-void words_decision(verdict *v, const problem *p, const decision *a)
+static void tell_decision(verdict *v, const problem *p, const decision *a)
 {
-    assert(decision_violated(a));
     if (a->why != WHY_NONE) {
         explain_test(v, p, a);
         return;
@@ -610,4 +717,11 @@ void words_decision(verdict *v, const problem *p, const decision *a)
         words_events(v, g, &p->order, a->cycle.at, a->cycle.n);
     else
         words_search(v, g, p->ask.rule, a->core.n ? a->core.at : NULL, a->core.n);
+}
+
+void words_decision(verdict *v, const problem *p, const decision *a)
+{
+    assert(decision_violated(a));
+    tell_decision(v, p, a);
+    add_committers(v, p->g);
 }

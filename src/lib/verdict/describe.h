@@ -8,6 +8,8 @@
 
 /* What contradicts the problem, in the terms of the history. */
 void words_decision(verdict *v, const problem *p, const decision *a);
+/* Two obligations of one transaction and key that saw two versions. */
+void words_twice(verdict *v, asg *g, uint32_t first, uint32_t second);
 /* The name of a cycle's kind. */
 uint32_t words_name(const step *s, size_t n);
 /* A cycle, step by step, with the name of its kind. */

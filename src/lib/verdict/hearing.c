@@ -64,7 +64,7 @@ bool hearing_is_final(const hearing *x)
     return !x->h->init_unknown || x->flags & ASG_INIT_FREE;
 }
 
-void hearing_decide(hearing *x, const problem *asked, unsigned flags, bool with_free)
+static void build_graph(hearing *x, const problem *asked, unsigned flags)
 {
     mem_free_all(x->work);
     asg_build(&x->g, x->h, x->work, x->blank.ryow, flags);
@@ -73,10 +73,40 @@ void hearing_decide(hearing *x, const problem *asked, unsigned flags, bool with_
     x->flags = flags;
     x->p = *asked;
     x->p.g = &x->g;
+    x->fuzzy = false;
     if (!hearing_is_final(x)) x->p.log = KEEP_NO_LOG; /* it would be for nothing */
+}
+
+static void decide_graph(hearing *x, const problem *asked, bool with_free)
+{
     decide(&x->p, 0, &x->a);
     if (with_free && decision_violated(&x->a) && x->g.init_assumed)
-        hearing_decide(x, asked, flags | ASG_INIT_FREE, false);
+        hearing_decide(x, asked, x->flags | ASG_INIT_FREE, false);
+}
+
+void hearing_decide(hearing *x, const problem *asked, unsigned flags, bool with_free)
+{
+    build_graph(x, asked, flags);
+    decide_graph(x, asked, with_free);
+}
+
+void hearing_decide_level(hearing *x, const problem *asked)
+{
+    enum level_id level = x->rule ? x->rule->level : level_with_test(x->test);
+    build_graph(x, asked, 0);
+    /* (A read that nothing explains at all is a simpler reason still.) */
+    x->fuzzy = !x->g.faults.n && fuzzy_read_find(&x->g, level, &x->twice);
+    /* That a transaction of unknown outcome committed may rest on what was assumed of the initial
+       state: then it must be so without that assumption too. */
+    if (x->fuzzy && x->g.init_assumed && x->g.maybe[x->g.ob_node[x->twice.first]]) {
+        build_graph(x, asked, ASG_INIT_FREE);
+        x->fuzzy = !x->g.faults.n && fuzzy_read_find(&x->g, level, &x->twice);
+        if (!x->fuzzy) build_graph(x, asked, 0);
+    }
+    if (x->fuzzy)
+        x->a = (decision){.by = BY_REPEATED_READ};
+    else
+        decide_graph(x, asked, true);
 }
 
 void hearing_warn(hearing *x)
@@ -253,7 +283,10 @@ void hearing_tell(hearing *x)
         tell_holds(x);
     } else {
         v->outcome = OUTCOME_VIOLATED;
-        words_decision(v, &x->p, &x->a);
+        if (x->fuzzy)
+            words_twice(v, &x->g, x->twice.first, x->twice.second);
+        else
+            words_decision(v, &x->p, &x->a);
         assert(v->reason && v->anomaly < ANOMALIES);
     }
 }

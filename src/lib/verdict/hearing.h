@@ -9,6 +9,7 @@
 #ifndef RATEL_VERDICT_HEARING_H
 #define RATEL_VERDICT_HEARING_H
 
+#include "verdict/fuzzy_read.h"
 #include "verdict/verdict.h"
 
 typedef struct hearing {
@@ -32,6 +33,8 @@ typedef struct hearing {
     asg g;
     problem p;
     decision a;
+    bool fuzzy; /* instead of a decision, if the level is violated: */
+    repeated_read twice;
 
     /* The answer: what the attempt found, and where whole answers go. */
     verdict found;
@@ -44,6 +47,9 @@ void hearing_of(hearing *x, const level_ref *level, bool so);
 /* Decides p (its question) on a fresh graph; with_free: before a violation is held against the
    history, keys of unknown initial contents get every initial value as their chance. */
 void hearing_decide(hearing *x, const problem *asked, unsigned flags, bool with_free);
+/* The same for the hearing's own problem; a transaction that read a key twice with different
+   results is looked for first. */
+void hearing_decide_level(hearing *x, const problem *asked);
 /* The problem of the hearing's own level. */
 problem hearing_problem(const hearing *x);
 /* Is a violation of this hearing worth looking for a few transactions that show it? */

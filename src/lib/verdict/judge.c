@@ -129,8 +129,8 @@ static bool decide_level(hearing *x)
     problem p = hearing_problem(x);
     uint64_t spent = c->ns_solve;
     x->begun = clock_now();
-    hearing_decide(x, &p, 0, true);
-    if (x->tested && !x->p.ordered) c->instantiated = x->g.base_extra + x->a.derived;
+    hearing_decide_level(x, &p);
+    if (x->tested && !x->p.ordered && !x->fuzzy) c->instantiated = x->g.base_extra + x->a.derived;
     c->ns_analyse = clock_now() - x->begun - (c->ns_solve - spent);
     hearing_warn(x);
     hearing_tell(x);

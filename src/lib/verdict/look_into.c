@@ -146,6 +146,7 @@ void look_into(hearing *x)
 {
     assert(x->found.outcome == OUTCOME_VIOLATED && decision_violated(&x->a));
     hearing_publish(x);
+    if (x->fuzzy) return; /* nothing is smaller, and it rests on nothing else */
     if (x->tested && !x->p.ordered) {
         look_into_weak(x);
         return;

@@ -671,6 +671,28 @@ static bool step_fault(prover *x, parser *p)
     return prover_close(x);
 }
 
+/* `twice T I K J`: operations I and J of T read K, and saw two versions. */
+static bool step_twice(prover *x, parser *p)
+{
+    const history *h = x->c.h;
+    txn_id t;
+    seen a = {.next = NO_ID}, b = a;
+    if (!axiom_read_op(x, p, &t, &a.op, &a.key)) return false;
+    const char *at = p->now;
+    uint64_t i = parse_u64(p, "the number of an operation");
+    if (i >= h->txn_op[t + 1] - h->txn_op[t])
+        parse_fail(p, at, "the transaction has no such operation");
+    b.op = h->txn_op[t] + (op_id)i;
+    b.key = a.key;
+    if (!source_value(&x->s, t, a.op, a.key, &a.value) ||
+        !source_value(&x->s, t, b.op, b.key, &b.value))
+        return prover_no(x, "the operation did not read the key");
+    if (!recheck_two_versions(&x->c, x->c.v->level.id, &a, &b, t))
+        return prover_no(x, "the two reads may stand together at this level");
+    prover_put_not(x, prover_took_part(x, t));
+    return prover_close(x);
+}
+
 static bool step_exhaustive(prover *x)
 {
     return exhaust(&x->c, &x->s, x->why) && prover_close(x);
@@ -695,6 +717,7 @@ bool axiom_step(prover *x, parser *p, enum proof_step kind)
     case PROOF_SHOWS: return step_list(x, p, true);
     case PROOF_VER: return step_ver(x, p);
     case PROOF_FAULT: return step_fault(x, p);
+    case PROOF_TWICE: return step_twice(x, p);
     case PROOF_EXHAUSTIVE: return step_exhaustive(x);
     case PROOF_CYCLE:
     case PROOF_RUP:

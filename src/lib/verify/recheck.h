@@ -171,10 +171,17 @@ bool recheck_graph(checker *c);  /* recheck_graph.c */
 bool recheck_split(checker *c, const value_id *what);
 /* recheck_paths.c: levels of paths of many steps, by clocks; *done: it was not too large. */
 bool recheck_paths(checker *c, const installers *x, bool *done);
-bool recheck_updates(checker *c);  /* recheck_updates.c */
-bool recheck_strong(checker *c);   /* recheck_strong.c */
-bool recheck_session(checker *c);  /* recheck_session.c */
-bool recheck_violated(checker *c); /* recheck_violated.c */
-bool recheck_trusted(checker *c);  /* recheck_trusted.c: violated, by timestamps */
+bool recheck_updates(checker *c); /* recheck_updates.c */
+bool recheck_strong(checker *c);  /* recheck_strong.c */
+bool recheck_session(checker *c); /* recheck_session.c */
+/* recheck_violated.c; recheck_committed: t did, or those that did and are named saw its writes. */
+bool recheck_violated(checker *c);
+bool recheck_committed(checker *c, txn_id t);
+/* recheck_repeated.c: violated, by a key that one transaction read twice.  a and b: reads of t that
+   the level does not allow together. */
+bool recheck_repeated(checker *c);
+bool recheck_two_versions(const checker *c, enum level_id level, const seen *a, const seen *b,
+                          txn_id t);
+bool recheck_trusted(checker *c); /* recheck_trusted.c: violated, by timestamps */
 
 #endif

@@ -133,6 +133,54 @@ static bool list_shows(checker *c, txn_id t, key_id k, value_id value, seq x)
     return false;
 }
 
+/* Is c->to the only one that this read of t can have seen?  Found: stops. */
+static bool find_sole_source(checker *c, txn_id t, op_id o, key_id k, value_id x)
+{
+    if (recheck_internal(c, t, o, k, x) || recheck_install(c, c->to, k) == NO_ID) return true;
+    if (c->is_list[k]) {
+        seq s = content(c->h, &x);
+        for (uint32_t i = 0; i < s.n && !s.scalar && !c->found; i++) {
+            uint32_t w = appender(c, k, s.at[i]);
+            c->found = w != NO_ID && c->w_txn[w] == c->to &&
+                       !contains(content(c->h, &c->init[k]), s.at[i]);
+        }
+        return !c->found;
+    }
+    uint32_t w = candidate(c, t, o, k, x, NO_ID);
+    c->found = w != NO_ID && c->w_txn[w] == c->to && candidate(c, t, o, k, x, c->to) == NO_ID;
+    if (!c->found) return true;
+    hint f = recheck_hint(c, o, k);
+    c->found = false;
+    c->found = !(recheck_allowed(c, o, f, x == VALUE_NULL, NO_ID) && initial(c, k, x));
+    return !c->found;
+}
+
+bool recheck_committed(checker *c, txn_id t)
+{
+    const history *h = c->h;
+    const txn_ids *core = &c->v->core;
+    if (txn_status_of(h, t) == TXN_COMMITTED) return true;
+    uint8_t *in = mem_array0(c->m, uint8_t, core->n + 1);
+    for (size_t i = 0; i < core->n; i++) in[i] = txn_status_of(h, core->at[i]) == TXN_COMMITTED;
+    bool more = true, shown = false;
+    while (more && !shown) {
+        more = false;
+        for (size_t i = 0; i < core->n && !shown; i++) {
+            if (in[i] || txn_status_of(h, core->at[i]) == TXN_ABORTED) continue;
+            c->found = false;
+            c->to = core->at[i];
+            for (size_t j = 0; j < core->n && !c->found; j++)
+                if (in[j]) recheck_visit(c, core->at[j], find_sole_source);
+            if (!c->found) continue;
+            in[i] = 1;
+            more = true;
+            shown = core->at[i] == t;
+        }
+    }
+    mem_put(c->m, in);
+    return shown;
+}
+
 /* Does this read show the anomaly that the answer names?  Found: stops. */
 static bool find_fault(checker *c, txn_id t, op_id o, key_id k, value_id x)
 {
@@ -174,8 +222,11 @@ static bool check_fault(checker *c)
             c->found = bad_scan;
         else
             recheck_visit(c, t, find_fault);
+        if (c->found)
+            return recheck_committed(c, t) ||
+                   recheck_no(c, t, "nothing shows that the transaction committed");
     }
-    return c->found || recheck_no(c, NO_ID, "no read of the named transactions shows the anomaly");
+    return recheck_no(c, NO_ID, "no read of the named transactions shows the anomaly");
 }
 
 /* --- cycles ---------------------------------------------------------------------------------- */
@@ -310,6 +361,8 @@ bool recheck_violated(checker *c)
     if (v->cycle.n) return check_cycle(c);
     bool at_ru = v->anomaly == ANOMALY_GARBAGE_READ || v->anomaly == ANOMALY_MALFORMED_RESULT ||
                  v->anomaly == ANOMALY_INCOMPATIBLE_ORDER;
+    if (v->anomaly == ANOMALY_FUZZY_READ || v->anomaly == ANOMALY_PHANTOM)
+        return recheck_repeated(c);
     if (!is_fault(v->anomaly)) return recheck_no(c, NO_ID, "neither a fault nor a cycle");
     if (decided(v, LEVEL_RU) && !at_ru) return recheck_no(c, NO_ID, "the level allows the anomaly");
     return check_fault(c);

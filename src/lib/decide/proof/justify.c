@@ -681,6 +681,7 @@ void justify_nodes(const justify *j, uint8_t *seen)
             }
             break;
         case PROOF_RUP:
+        case PROOF_TWICE: /* not made here */
         case PROOF_EXHAUSTIVE:
         case PROOF_STEPS: break;
         }
