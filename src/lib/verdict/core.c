@@ -330,7 +330,7 @@ static void tell_trial(const trial *t, verdict *out)
         if (loop_find(g, &t->ask, &found, &plain))
             words_cycle(&v, g, found.at, found.n, name_loop(t, &found, &plain));
         else
-            words_search(&v, g, t->ask.rule, NULL, 0);
+            words_search(&v, g, t->ask.rule, t->p.ordered ? &t->p.order : NULL, NULL, 0);
     }
     name_predicates(&v, t->x);
     translate(&v, t->x, t->m);

@@ -679,16 +679,70 @@ void words_events(verdict *v, asg *g, const order_problem *p, const uint32_t *ev
     vec_free(g->m, &s);
 }
 
-void words_search(verdict *v, asg *g, const level_rule *rule, const node_id *core, size_t n)
+/* Had the begin of a returned when the commit of b was called, by the drift at least? */
+static bool began_before_commit(const history *h, const order_problem *p, txn_id a, txn_id b)
 {
+    int64_t begin, commit;
+    uint64_t drift = p->drift > 0 ? (uint64_t)p->drift : 0;
+    return txn_stamp(h, a, BEGIN_RETURN, &begin) && txn_stamp(h, b, COMMIT_CALL, &commit) &&
+           begin < commit && (uint64_t)commit - (uint64_t)begin >= drift;
+}
+
+/* Two writers of a key that ran at the same time, where real time orders begins before commits:
+   neither had committed when the other began, whatever was read. */
+static bool explain_overlap(verdict *v, asg *g, const order_problem *p)
+{
+    asg_by_key(g);
+    for (key_id k = 0; k < history_keys(g->h); k++)
+        for (uint32_t i = g->kw_first[k]; i < g->kw_first[k + 1]; i++)
+            for (uint32_t j = g->kw_first[k]; j < i; j++) {
+                node_id a = g->inst_node[g->kw_inst[j]], b = g->inst_node[g->kw_inst[i]];
+                txn_id x = g->node_txn[a], y = g->node_txn[b];
+                if (!asg_in(g, a) || !asg_in(g, b) || !began_before_commit(g->h, p, x, y) ||
+                    !began_before_commit(g->h, p, y, x))
+                    continue;
+                strbuf s;
+                strbuf_init(&s, v->mem);
+                add_core(v, x);
+                add_core(v, y);
+                v->anomaly = ANOMALY_TIMESTAMP_INVERSION;
+                name_txn(g, a, &s);
+                strbuf_str(&s, " and ");
+                name_txn(g, b, &s);
+                strbuf_str(&s, " both wrote ");
+                name_key(g, k, &s);
+                strbuf_str(&s, ", and each began before the other committed: every order of the "
+                               "two writes contradicts their times");
+                finish(v, &s);
+                return true;
+            }
+    return false;
+}
+
+#define FEW_WRITERS 64u /* transactions whose pairs are looked at */
+
+/* Nothing was read: then the anomaly is none of reads. */
+static bool is_blind(const asg *g)
+{
+    for (node_id v = 0; v < g->nodes; v++)
+        if (asg_in(g, v) && g->ob_first[v] < g->ob_first[v + 1]) return false;
+    return true;
+}
+
+void words_search(verdict *v, asg *g, const level_rule *rule, const order_problem *p,
+                  const node_id *core, size_t n)
+{
+    bool timed = p && p->rt != 0;
     /* Where writers of a key must see each other, two that read the same version do not. */
     bool exclusive = rule->strict == STRICT_NONE
                          ? rule->path & (PATH_WW | PATH_NEXT) && !rule->arrives_earlier
                          : rule->level != LEVEL_PC;
     if (exclusive && !g->wild_lists && !g->open.n && explain_lost_update(v, g)) return;
+    if (timed && p->rt & RT_BC && g->nodes <= FEW_WRITERS && explain_overlap(v, g, p)) return;
     strbuf b;
     strbuf_init(&b, v->mem);
-    v->anomaly = level_at(rule->level)->anomaly;
+    v->anomaly = timed && is_blind(g) ? (uint32_t)ANOMALY_TIMESTAMP_INVERSION
+                                      : level_at(rule->level)->anomaly;
     strbuf_str(&b, "every order of the writers leads to a cycle");
     if (!core && g->nodes <= WEAK_SMALL)
         for (node_id x = 0; x < g->nodes; x++) add_core(v, g->node_txn[x]);
@@ -716,7 +770,8 @@ static void tell_decision(verdict *v, const problem *p, const decision *a)
     else if (a->known_cycle)
         words_events(v, g, &p->order, a->cycle.at, a->cycle.n);
     else
-        words_search(v, g, p->ask.rule, a->core.n ? a->core.at : NULL, a->core.n);
+        words_search(v, g, p->ask.rule, p->ordered ? &p->order : NULL,
+                     a->core.n ? a->core.at : NULL, a->core.n);
 }
 
 void words_decision(verdict *v, const problem *p, const decision *a)

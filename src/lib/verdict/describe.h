@@ -19,8 +19,9 @@ void words_steps(verdict *v, asg *g, const step *s, size_t n);
 void words_cycle(verdict *v, asg *g, const step *s, size_t n, uint32_t anomaly);
 /* A cycle of known events. */
 void words_events(verdict *v, asg *g, const order_problem *p, const uint32_t *events, size_t n);
-/* No order at all; core: transactions of the clauses that refute it. */
-void words_search(verdict *v, asg *g, const level_rule *rule, const node_id *core, size_t n);
+/* No order at all; core: transactions of the clauses that refute it.  p may be NULL. */
+void words_search(verdict *v, asg *g, const level_rule *rule, const order_problem *p,
+                  const node_id *core, size_t n);
 
 /* hearing.c: the test of a weak level, if this build has one. */
 bool weak_of(enum level_id id, enum weak_level *out);

@@ -283,6 +283,35 @@ static bool real_commits(const checker *c, txn_id a, txn_id b)
            (recheck_stamp(c->h, a, 1, &from) && from < to);
 }
 
+static bool writes_common_key(const checker *c, txn_id a, txn_id b)
+{
+    for (uint32_t w = c->w_first[a]; w < c->w_first[a + 1]; w++)
+        if (recheck_install(c, b, c->w_key.at[w]) != NO_ID) return true;
+    return false;
+}
+
+/* Two committed writers of a key, each of which had begun when the other's commit was called: where
+   writers of a key do not overlap, and begins and commits stand in real time. */
+static bool check_overlap(checker *c)
+{
+    enum level_id level = c->v->level.id;
+    const txn_ids *core = &c->v->core;
+    int64_t at[4];
+    if (level != LEVEL_GSI && level != LEVEL_PCSI && level != LEVEL_STRONG_SI)
+        return recheck_no(c, NO_ID, "writers may overlap at the level");
+    for (size_t i = 0; i < core->n; i++)
+        for (size_t j = i + 1; j < core->n; j++) {
+            txn_id a = core->at[i], b = core->at[j];
+            if (txn_status_of(c->h, a) == TXN_COMMITTED &&
+                txn_status_of(c->h, b) == TXN_COMMITTED && recheck_stamp(c->h, a, 1, &at[0]) &&
+                recheck_stamp(c->h, a, 2, &at[1]) && recheck_stamp(c->h, b, 1, &at[2]) &&
+                recheck_stamp(c->h, b, 2, &at[3]) && at[0] < at[3] && at[2] < at[1] &&
+                writes_common_key(c, a, b))
+                return true;
+        }
+    return recheck_no(c, NO_ID, "no two of the named transactions overlap and write one key");
+}
+
 static bool check_edge(checker *c, const cycle_link *e)
 {
     const history *h = c->h;
@@ -363,6 +392,7 @@ bool recheck_violated(checker *c)
                  v->anomaly == ANOMALY_INCOMPATIBLE_ORDER;
     if (v->anomaly == ANOMALY_FUZZY_READ || v->anomaly == ANOMALY_PHANTOM)
         return recheck_repeated(c);
+    if (v->anomaly == ANOMALY_TIMESTAMP_INVERSION) return check_overlap(c);
     if (!is_fault(v->anomaly)) return recheck_no(c, NO_ID, "neither a fault nor a cycle");
     if (decided(v, LEVEL_RU) && !at_ru) return recheck_no(c, NO_ID, "the level allows the anomaly");
     return check_fault(c);
