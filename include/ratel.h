@@ -282,6 +282,7 @@ typedef struct {
     int64_t drift;         /* the uncertainty of the clocks */
     uint64_t steps;        /* lines of the proof */
     char reason[1024];     /* refused: why, one sentence */
+    int trusted;           /* 1: the verdict is by the database's timestamps */
 } ratel_proof;
 /* Checks a certificate against a history, with code that is independent of ratel_check.  A refusal
    is an answer and returns RATEL_OK; text that is not a certificate is RATEL_EPARSE, with its

@@ -149,7 +149,131 @@ static ptrdiff_t read_text(void *buf, size_t cap, void *payload)
     return (ptrdiff_t)n;
 }
 
-static uint64_t tally[2][2], elsewhere;
+static uint64_t tally[2][2], elsewhere, damaged, still_right, forged, forged_right;
+
+/* --- certificates ----------------------------------------------------------------------------- */
+
+static char cert[4096], bad[4096];
+static size_t cert_n, bad_n;
+
+static int keep(const void *buf, size_t n, void *payload)
+{
+    (void)payload;
+    if (n >= sizeof cert - cert_n) abort();
+    memcpy(cert + cert_n, buf, n);
+    cert_n += n;
+    cert[cert_n] = 0;
+    return 0;
+}
+
+static ptrdiff_t read_bad(void *buf, size_t cap, void *payload)
+{
+    size_t *at = payload, n = bad_n - *at < cap ? bad_n - *at : cap;
+    memcpy(buf, bad + *at, n);
+    *at += n;
+    return (ptrdiff_t)n;
+}
+
+/* Is what the proof says true, by the oracle? */
+static bool is_true(oracle *o, const ratel_proof *p)
+{
+    static const char *const policies[] = {"must", "external", "may"};
+    char name[100];
+    oracle_question q = {name, p->session_order, ORACLE_MUST, p->drift};
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(policies[i], p->ryow)) q.ryow = (oracle_ryow)i;
+    bool itself = !strcmp(p->level, "serializable") || !strcmp(p->level, "snapshot-isolation");
+    snprintf(name, sizeof name, "%s%s", p->trusted && itself ? "trusted-" : "", p->level);
+    int expected = oracle_check(o, &q);
+    return expected == ORACLE_TOO_BIG ||
+           expected == (p->verdict == RATEL_HOLDS ? ORACLE_HOLDS : ORACLE_VIOLATED);
+}
+
+/* A word in place of another, a line less, or a byte. */
+static void damage(void)
+{
+    size_t a = below((unsigned)cert_n), b = a, c = below((unsigned)cert_n), d = c;
+    switch (below(4)) {
+    case 0:
+        while (a && cert[a - 1] != '\n') a--;
+        while (cert[b] != '\n') b++;
+        bad_n = (size_t)snprintf(bad, sizeof bad, "%.*s%s", (int)a, cert, cert + b + 1);
+        break;
+    case 1:
+        bad_n = (size_t)snprintf(bad, sizeof bad, "%s", cert);
+        bad[a] = "0123456789 \nTtx\""[below(16)];
+        break;
+    default:
+        while (a && cert[a - 1] > ' ') a--;
+        while (cert[b] > ' ') b++;
+        while (c && cert[c - 1] > ' ') c--;
+        while (cert[d] > ' ') d++;
+        bad_n = (size_t)snprintf(bad, sizeof bad, "%.*s%.*s%s", (int)a, cert, (int)(d - c),
+                                 cert + c, cert + b);
+        break;
+    }
+}
+
+/* Every answer has a certificate; what is changed passes only if it is still true. */
+static const char *certify(ratel *r, const ratel_history *h, oracle *o, const ratel_result *a,
+                           const char *level)
+{
+    ratel_proof p;
+    size_t at = 0;
+    cert_n = 0;
+    if (ratel_result_certificate(a, r, h, keep, NULL)) return ratel_errmsg(r);
+    memcpy(bad, cert, bad_n = cert_n);
+    if (ratel_verify(&p, r, h, read_bad, &at)) return ratel_errmsg(r);
+    if (!p.proved) return printf("# %s%s", p.reason, cert), "the certificate is refused";
+    if (!p.trusted || p.verdict != ratel_result_verdict(a) || strcmp(p.level, level))
+        return "the certificate says something else";
+    for (int i = 0; i < 4; i++) {
+        damage();
+        damaged++;
+        at = 0;
+        if (ratel_verify(&p, r, h, read_bad, &at) || !p.proved) continue;
+        still_right++;
+        if (!is_true(o, &p)) return printf("# %s", bad), "a false certificate passes";
+    }
+    return NULL;
+}
+
+/* Claims against the timestamps that nobody made, put after the head of the last certificate: one
+   that passes must be true. */
+static const char *forge(ratel *r, const ratel_history *h, oracle *o, const ratel_result *a)
+{
+    ratel_proof p;
+    cert_n = 0;
+    if (ratel_result_certificate(a, r, h, keep, NULL)) return NULL;
+    char *head = strstr(cert, "history ");
+    int end = head ? (int)(strchr(head, '\n') - cert) + 1 : 0;
+    for (int i = 0; i < 6; i++) {
+        unsigned t = below((unsigned)txns), u = below((unsigned)txns), n = below(OPS);
+        unsigned key = below(KEYS), kind = below(4);
+        char line[80];
+        size_t at = 0;
+        if (kind == 0) snprintf(line, sizeof line, "stamped-session \"t%u\" \"t%u\"", t, u);
+        if (kind == 1) snprintf(line, sizeof line, "stamped-scan \"t%u\" %u", t, n);
+        if (kind == 2) snprintf(line, sizeof line, "stamped-overlap %u \"t%u\" \"t%u\"", key, t, u);
+        if (kind == 3) snprintf(line, sizeof line, "stamped-read \"t%u\" %u %u", t, n, key);
+        bad_n = (size_t)snprintf(bad, sizeof bad,
+                                 "%.*stimestamps trusted\nverdict violated\n%s\nend 1\n", end, cert,
+                                 line);
+        forged++;
+        if (ratel_verify(&p, r, h, read_bad, &at) || !p.proved) continue;
+        forged_right++;
+        if (!is_true(o, &p)) return printf("# %s", bad), "a forged certificate passes";
+    }
+    /* the order of an answer without timestamps, as one by them */
+    size_t at = 0;
+    char *rest = cert + end;
+    if (ratel_result_trusted(a)) return NULL;
+    bad_n = (size_t)snprintf(bad, sizeof bad, "%.*stimestamps trusted\n%s", end, cert, rest);
+    if (ratel_verify(&p, r, h, read_bad, &at) || !p.proved || is_true(o, &p)) return NULL;
+    return printf("# %s", bad), "an order passes as one by timestamps";
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static bool compare(ratel *r, const ratel_history *h, oracle *o, int si, int so, int policy)
 {
@@ -178,8 +302,11 @@ static bool compare(ratel *r, const ratel_history *h, oracle *o, int si, int so,
             why = ratel_result_reason(a);
         else if (ratel_result_recheck(a, r, h))
             why = ratel_errmsg(r);
+        else
+            why = certify(r, h, o, a, names[si]);
         if (expected >= 0) tally[si][expected]++;
     }
+    if (!why && !code && ratel_result_verdict(a) != RATEL_UNDECIDED) why = forge(r, h, o, a);
     if (why)
         printf("# %s, session order %d, ryow %d: oracle says %s; %s\n%s\n", names[si], so, policy,
                oracle_verdict_name(expected), why, text);
@@ -218,6 +345,9 @@ int main(int argc, char **argv)
            ", snapshot-isolation holds %" PRIu64 " violated %" PRIu64 ", decided elsewhere %" PRIu64
            "\n",
            tally[0][1], tally[0][0], tally[1][1], tally[1][0], elsewhere);
+    printf("# certificates: %" PRIu64 " damaged, %" PRIu64 " of them still right; %" PRIu64
+           " forged, %" PRIu64 " of them right\n",
+           damaged, still_right, forged, forged_right);
     printf("%" PRIu64 " passed, %" PRIu64 " failed\n", passed, failed);
     return failed > 0;
 }

@@ -100,6 +100,7 @@ int ratel_verify(ratel_proof *out, ratel *r, const ratel_history *h, ratel_read_
         out->session_order = c->session_order;
         out->ryow = ryow_name(c->ryow);
         out->drift = c->drift;
+        out->trusted = c->trusted;
         out->steps = vc.answer.steps;
         memcpy(out->level, c->level.name, sizeof out->level);
         memcpy(out->reason, vc.reason, sizeof out->reason);

@@ -23,6 +23,7 @@ void certificate_head(strbuf *b, const claim *c, const claim *shown, const histo
     strbuf_printf(b, "ryow %s\ndrift %" PRId64 "\n", policies[c->ryow], c->drift);
     strbuf_printf(b, "txns %zu\nops %zu\nhistory %016" PRIx64 "\n", h->txns, h->ops,
                   certificate_hash(h, b->mem));
+    if (c->trusted) strbuf_str(b, "timestamps trusted\n");
     if (strcmp(c->level.name, shown->level.name) || c->session_order != shown->session_order)
         strbuf_printf(b, "through %s %s\n", shown->level.name, shown->session_order ? "on" : "off");
     strbuf_printf(b, "verdict %s\n", c->outcome == OUTCOME_HOLDS ? "holds" : "violated");
@@ -83,17 +84,36 @@ static void read_level(parser *p, const char *s, size_t n, claim *c)
 
 static const char *const switches[] = {"off", "on"};
 
+/* The next line if it begins with the word, which is then read; else it comes once more. */
+static bool next_line_is(parser *p, const char *word)
+{
+    const char *s;
+    size_t n;
+    need_line(p, "verdict");
+    if (parse_word(p, &s, &n) && parse_is(s, n, word)) return true;
+    p->at = (size_t)(p->begin - p->text);
+    p->line--;
+    return false;
+}
+
+/* `timestamps trusted`, in place of the line that comes next: the claim is by them. */
+static bool read_timestamps(parser *p)
+{
+    const char *s;
+    size_t n;
+    if (!next_line_is(p, "timestamps")) return false;
+    parse_need(p, "\"trusted\"", &s, &n);
+    if (!parse_is(s, n, "trusted")) parse_fail(p, s, "\"trusted\" expected");
+    parse_no_more(p);
+    return true;
+}
+
 /* `through LEVEL on|off`, in place of the line that comes next: another level, which settles it. */
 static bool read_through(parser *p, claim *shown)
 {
     const char *s;
     size_t n;
-    need_line(p, "verdict");
-    if (!parse_word(p, &s, &n) || !parse_is(s, n, "through")) {
-        p->at = (size_t)(p->begin - p->text); /* that line once more */
-        p->line--;
-        return false;
-    }
+    if (!next_line_is(p, "through")) return false;
     parse_need(p, "a level", &s, &n);
     read_level(p, s, n, shown);
     parse_need(p, "on or off", &s, &n);
@@ -134,6 +154,7 @@ static bool read_head(parser *p, certificate_answer *a, claim *shown, const hist
     char print[17];
     snprintf(print, sizeof print, "%016" PRIx64, certificate_hash(h, p->names.m));
     bool same = parse_is(s, n, print) && txns == h->txns && ops == h->ops;
+    c->trusted = read_timestamps(p);
     *shown = *c;
     bool through = read_through(p, shown);
     c->outcome = one_of(p, "verdict", verdicts, 2) ? OUTCOME_VIOLATED : OUTCOME_HOLDS;
@@ -147,6 +168,10 @@ static bool read_head(parser *p, certificate_answer *a, claim *shown, const hist
         return false;
     }
     bool holds = c->outcome == OUTCOME_HOLDS;
+    if (through && c->trusted && !holds) {
+        a->why = "a violation by timestamps is one of the level itself";
+        return false;
+    }
     if (through && !claim_implies(holds ? shown : c, holds ? c : shown)) {
         a->why = "the level shown does not settle the one claimed";
         return false;
@@ -245,6 +270,7 @@ static void read_holds(parser *p, certificate_answer *a, claim *c, const history
     c->order = order.at;
     c->ordered = (uint32_t)order.n;
     a->proved = claim_recheck(c, h, m, &a->why);
+    if (a->proved && c->trusted) a->proved = claim_trusted(c, h, m, &a->why);
 }
 
 static bool step_named(const char *s, size_t n, enum proof_step *kind)
@@ -287,6 +313,54 @@ static void read_violated(parser *p, certificate_answer *a, const claim *c, cons
     if (going && !a->proved) a->why = "the steps do not end in a contradiction";
 }
 
+/* What the timestamps contradict, in one line:
+     stamped-read T I K        stamped-scan T I
+     stamped-overlap K A B     stamped-session A B */
+static void read_stamped(parser *p, claim *c, const history *h, mem *m)
+{
+    const char *s;
+    size_t n;
+    txn_id t;
+    parse_need(p, "a word", &s, &n);
+    bool read = parse_is(s, n, "stamped-read"), scan = parse_is(s, n, "stamped-scan");
+    bool overlap = parse_is(s, n, "stamped-overlap");
+    c->at_op = NO_ID;
+    c->at_key = NO_ID;
+    c->core.n = 0;
+    if (read || scan) {
+        t = parse_txn_word(p, false);
+        const char *at = p->now;
+        c->at_op = op_numbered(p, h, t, parse_u64(p, "the number of an operation"), at);
+        if (read) c->at_key = parse_key_word(p);
+        vec_push(m, &c->core, t);
+    } else if (overlap || parse_is(s, n, "stamped-session")) {
+        if (overlap) c->at_key = parse_key_word(p);
+        txn_id first = parse_txn_word(p, false);
+        t = parse_txn_word(p, false);
+        vec_push(m, &c->core, t); /* the later one first */
+        vec_push(m, &c->core, first);
+    } else {
+        parse_fail(p, s,
+                   "\"stamped-read\", \"stamped-scan\", \"stamped-overlap\" or "
+                   "\"stamped-session\" expected");
+    }
+    parse_no_more(p);
+}
+
+static void read_violated_stamps(parser *p, certificate_answer *a, claim *c, const history *h,
+                                 mem *m)
+{
+    const char *s;
+    size_t n;
+    if (!parse_line(p)) cut_off(p);
+    read_stamped(p, c, h, m);
+    a->steps = 1;
+    if (!parse_line(p)) cut_off(p);
+    parse_need(p, "a word", &s, &n);
+    if (!at_end(p, s, n, a->steps)) parse_fail(p, s, "\"end 1\" expected");
+    a->proved = claim_trusted(c, h, m, &a->why);
+}
+
 void certificate_verify(certificate_answer *out, const char *text, size_t n, const history *h,
                         mem *m)
 {
@@ -297,6 +371,8 @@ void certificate_verify(certificate_answer *out, const char *text, size_t n, con
     if (!read_head(&p, out, &shown, h)) return;
     if (shown.outcome == OUTCOME_HOLDS)
         read_holds(&p, out, &shown, h, m);
+    else if (shown.trusted)
+        read_violated_stamps(&p, out, &shown, h, m);
     else
         read_violated(&p, out, &shown, h, m);
 }

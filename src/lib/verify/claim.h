@@ -70,6 +70,8 @@ typedef struct claim {
 /* The reason, if nobody knows because looking would take too long. */
 extern const char claim_too_large[];
 /* True if the claim stands on the history; else *why says what is wrong. */
+/* The same of a claim by the database's timestamps, at serializable or snapshot-isolation. */
+bool claim_trusted(const claim *c, const history *h, mem *m, const char **why);
 bool claim_recheck(const claim *c, const history *h, mem *m, const char **why);
 
 #endif

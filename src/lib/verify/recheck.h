@@ -182,6 +182,6 @@ bool recheck_committed(checker *c, txn_id t);
 bool recheck_repeated(checker *c);
 bool recheck_two_versions(const checker *c, enum level_id level, const seen *a, const seen *b,
                           txn_id t);
-bool recheck_trusted(checker *c); /* recheck_trusted.c: violated, by timestamps */
+bool recheck_trusted(checker *c); /* recheck_trusted.c: by timestamps */
 
 #endif

@@ -53,6 +53,7 @@ static void print_proof_json(FILE *out, const char *certificate, const char *his
     jw_member_bool(w, "session_order", p->session_order);
     jw_member_text(w, "ryow", p->ryow);
     jw_member_i64(w, "drift", p->drift);
+    if (p->trusted) jw_member_bool(w, "trusted", true);
     jw_member_text(w, "verdict", verdict_name(p->verdict));
     jw_member_bool(w, "proved", p->proved);
     jw_member_u64(w, "steps", p->steps);
@@ -67,6 +68,7 @@ static void print_text(FILE *out, const char *history, const ratel_proof *p)
     fprintf(out, ": %s %s (session order %s, ryow %s", p->level, verdict_name(p->verdict),
             p->session_order ? "on" : "off", p->ryow);
     if (p->drift) fprintf(out, ", drift %lld", (long long)p->drift);
+    if (p->trusted) fputs(", timestamps trusted", out);
     fputs(p->proved ? "): proved" : "): refused: ", out);
     if (!p->proved) visible_to(out, p->reason);
     fputc('\n', out);
