@@ -385,6 +385,12 @@ typedef int (*ratel_judge_cb)(const ratel_history *h, void *payload);
 RATEL_API int ratel_shrink_by(ratel_history **out, ratel *r, const ratel_history *h,
                               ratel_judge_cb decide, void *payload, ratel_shrunk *shrunk);
 
+/* The history without the transactions of a violation, and without the reads that may have seen
+   what they wrote, so that nothing is violated in it that is not in h.  `a` is the violated answer
+   of ratel_check on h.  RATEL_EUNSUPPORTED at no-lost-update, where that is not so. */
+RATEL_API int ratel_history_without(ratel_history **out, ratel *r, const ratel_history *h,
+                                    const ratel_result *a);
+
 /* Why an answer is what it is.  Of a violation: an argument about a few transactions, a tree of
    cases with a contradiction in each, every fact of which was looked up in the history again.  If
    a limit is reached, there is no argument, which is not an error.  The explanation must be freed

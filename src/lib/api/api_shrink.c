@@ -11,6 +11,7 @@
 #include "ratel.h"
 
 #include "api/api_internal.h"
+#include "shrink/remainder.h"
 #include "shrink/shrink.h"
 
 typedef struct shrink_call {
@@ -131,4 +132,60 @@ int ratel_shrink_by(ratel_history **out, ratel *r, const ratel_history *h, ratel
     sc.s.other = ask_caller;
     sc.s.payload = &sc;
     return finish(&sc, out, shrunk, api_border(&sc.c, body_shrink));
+}
+
+/* --- what is left without a violation --------------------------------------------------------- */
+
+typedef struct without_call {
+    call c;
+    const history *h;
+    const verdict *v;
+    mem work, scratch;
+    ratel_history *made;
+} without_call;
+
+static void body_without(call *c)
+{
+    without_call *wc = (without_call *)c;
+    const history *h = wc->h;
+    sub_mask out = {.txn = mem_zeroed(&wc->work, h->txns + 1),
+                    .op = mem_zeroed(&wc->work, h->ops + 1),
+                    .key = mem_zeroed(&wc->work, history_keys(h) + 1)};
+    for (size_t i = 0; i < wc->v->core.n; i++) out.txn[wc->v->core.at[i]] = 1;
+    sub_history(wc->made->model, h, &out, &wc->scratch);
+}
+
+int ratel_history_without(ratel_history **out, ratel *r, const ratel_history *h,
+                          const ratel_result *a)
+{
+    if (!out || !r || !h || !a) return RATEL_EINVAL;
+    without_call wc;
+    memset(&wc, 0, sizeof wc);
+    *out = NULL;
+    api_open(&wc.c, r);
+    if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
+    if (a->v.h != h->model)
+        return api_fail(r, RATEL_EINVAL, "the result belongs to another history");
+    if (a->v.outcome != OUTCOME_VIOLATED || !a->v.core.n)
+        return api_fail(r, RATEL_EINVAL, "the result names no transactions of a violation");
+    if (a->v.level.id == LEVEL_NLU)
+        return api_fail(r, RATEL_EUNSUPPORTED,
+                        "at no-lost-update a part may be violated where the whole is not");
+    wc.h = h->model;
+    wc.v = &a->v;
+    mem_init(&wc.work, r->fn, r->ud, &wc.c.guard);
+    mem_init(&wc.scratch, r->fn, r->ud, &wc.c.guard);
+    int code = api_new_history(&wc.made, &wc.c);
+    if (!code) code = api_border(&wc.c, body_without);
+    mem_free_all(&wc.scratch);
+    mem_free_all(&wc.work);
+    api_close(&wc.c, code);
+    if (code) {
+        ratel_history_free(wc.made);
+        return code;
+    }
+    wc.made->format = "ratel";
+    history_set_guard(wc.made->model, NULL);
+    *out = wc.made;
+    return RATEL_OK;
 }

@@ -7,6 +7,8 @@
  */
 #include "report/report.h"
 
+#include <stdlib.h>
+
 const char *outcome_name(enum outcome o)
 {
     return o == OUTCOME_HOLDS ? "holds" : o == OUTCOME_VIOLATED ? "violated" : "undecided";
@@ -195,7 +197,7 @@ static void cycle_text(const verdict *v, strbuf *b)
         }
         strbuf_str(b, "--> ");
         text_txn(v->h, l->to, b);
-        if (i == 11 && v->cycle.n > 14) {
+        if (i == 23 && v->cycle.n > 26) {
             strbuf_printf(b, " ... (%zu steps)", v->cycle.n);
             break;
         }
@@ -203,52 +205,203 @@ static void cycle_text(const verdict *v, strbuf *b)
     strbuf_char(b, '\n');
 }
 
-/* The operations of the transactions that matter, cut where they are many. */
-static void core_text(const verdict *v, strbuf *b)
+/* --- the transactions that matter --- */
+
+enum {
+    SHOWN_TXNS = 8,  /* of a core that is too large to show as a whole */
+    WHOLE_CORE = 24, /* one that is not */
+    SHOWN_OPS = 12,  /* of a transaction: more are shown only if the violation is about them */
+    MOST_OPS = 200,  /* if nobody knows which it is about */
+    LONG_VALUE = 60, /* columns; of a longer one, the end */
+    SHOWN_VALUE = 40
+};
+
+/* The keys that a violation is about: those of its cycle; without a cycle, those that several of
+   its transactions use. */
+typedef struct matter {
+    const history *h;
+    VEC(key_id) keys; /* sorted */
+    bool all;         /* nobody knows: every key may matter */
+} matter;
+
+static int compare_keys(const void *x, const void *y)
+{
+    key_id a = *(const key_id *)x, b = *(const key_id *)y;
+    return (a > b) - (a < b);
+}
+
+/* Keys that two transactions of the core use: each transaction puts a key once. */
+static void find_shared(matter *x, const verdict *v, mem *m)
+{
+    const history *h = v->h;
+    for (size_t i = 0; i < v->core.n; i++) {
+        txn_id t = v->core.at[i];
+        size_t first = x->keys.n, kept = first;
+        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++)
+            if (op_kind_of(h, o) != OP_SCAN && op_kind_of(h, o) != OP_ITER)
+                vec_push(m, &x->keys, h->op_key[o]);
+        if (x->keys.n == first) continue;
+        qsort(x->keys.at + first, x->keys.n - first, sizeof *x->keys.at, compare_keys);
+        for (size_t k = first; k < x->keys.n; k++)
+            if (k == first || x->keys.at[k] != x->keys.at[k - 1])
+                x->keys.at[kept++] = x->keys.at[k];
+        x->keys.n = kept;
+    }
+    if (!x->keys.n) return;
+    qsort(x->keys.at, x->keys.n, sizeof *x->keys.at, compare_keys);
+    size_t kept = 0;
+    for (size_t k = 1; k < x->keys.n; k++)
+        if (x->keys.at[k] == x->keys.at[k - 1]) x->keys.at[kept++] = x->keys.at[k];
+    x->keys.n = kept;
+}
+
+static void find_matter(matter *x, const verdict *v, mem *m)
+{
+    *x = (matter){.h = v->h};
+    for (size_t i = 0; i < v->cycle.n; i++)
+        if (v->cycle.at[i].key != NO_ID) vec_push(m, &x->keys, v->cycle.at[i].key);
+    if (x->keys.n)
+        qsort(x->keys.at, x->keys.n, sizeof *x->keys.at, compare_keys);
+    else if (v->core.n > 1)
+        find_shared(x, v, m);
+    x->all = !x->keys.n;
+}
+
+static bool key_matters(const matter *x, key_id k)
+{
+    return x->all || bsearch(&k, x->keys.at, x->keys.n, sizeof k, compare_keys) != NULL;
+}
+
+static bool is_ranged(const history *h, op_id o)
+{
+    return op_kind_of(h, o) == OP_SCAN || op_kind_of(h, o) == OP_ITER;
+}
+
+static bool op_matters(const matter *x, op_id o)
+{
+    return is_ranged(x->h, o) || key_matters(x, x->h->op_key[o]);
+}
+
+static void text_value(const history *h, value_id value, strbuf *b)
+{
+    size_t before = b->n;
+    if (value == VALUE_UNKNOWN)
+        strbuf_char(b, '?');
+    else
+        atom_text(h, value_atom(h, value), b);
+    if (b->n - before <= LONG_VALUE) return;
+    size_t keep = SHOWN_VALUE; /* less where that would cut a character in two */
+    while (((unsigned char)b->at[b->n - keep] & 0xc0) == 0x80) keep--;
+    memmove(b->at + before + 3, b->at + b->n - keep, keep);
+    memcpy(b->at + before, "...", 3);
+    b->n = before + 3 + keep;
+}
+
+/* A scan: how many rows, those of keys that matter, and such keys of its range that it did not
+   find. */
+static void range_text(const matter *x, const range *r, strbuf *b)
+{
+    const history *h = x->h;
+    uint32_t lo, hi;
+    strbuf_printf(b, "(%u rows", (unsigned)r->rows);
+    if (!x->all) {
+        range_ranks(h, r, &lo, &hi);
+        for (size_t i = 0; i < x->keys.n; i++) {
+            key_id k = x->keys.at[i];
+            if ((i && k == x->keys.at[i - 1]) || h->key_rank[k] < lo || h->key_rank[k] >= hi)
+                continue;
+            uint32_t row = r->first_row, end = r->first_row + r->rows;
+            while (row < end && h->row_key.at[row] != k) row++;
+            if (row == end && !r->done) continue; /* it may have ended before */
+            strbuf_str(b, row < end ? ", " : ", no ");
+            atom_text(h, key_atom(h, k), b);
+            if (row == end) continue;
+            strbuf_str(b, " = ");
+            text_value(h, h->row_value.at[row], b);
+        }
+    }
+    strbuf_char(b, ')');
+}
+
+static void op_text(const matter *x, op_id o, strbuf *b)
 {
     static const char *const names[] = {"r", "w", "d", "append", "scan", "iter"};
-    const history *h = v->h;
-    for (size_t i = 0; i < v->core.n && i < 8; i++) {
-        txn_id t = v->core.at[i];
-        strbuf_str(b, "    ");
-        text_txn(h, t, b);
-        strbuf_str(b, " (session ");
-        label_text(h, h->sessions.at[h->txn_session[t]], b);
-        enum txn_status s = txn_status_of(h, t);
-        strbuf_str(b, s == TXN_ABORTED ? ", aborted)" : s == TXN_UNKNOWN ? ", unknown)" : ")");
-        uint32_t n = h->txn_op[t + 1] - h->txn_op[t];
-        for (uint32_t j = 0; j < n && j < 12; j++) {
-            op_id o = h->txn_op[t] + j;
-            enum op_kind kind = op_kind_of(h, o);
-            strbuf_printf(b, "%s%s", j ? ", " : ": ", names[kind]);
-            if (kind == OP_SCAN || kind == OP_ITER) {
-                strbuf_printf(b, "(%u rows)", (unsigned)h->ranges.at[h->op_key[o]].rows);
-                continue;
-            }
-            strbuf_char(b, '(');
-            atom_text(h, key_atom(h, h->op_key[o]), b);
-            if (kind != OP_DELETE) {
-                strbuf_str(b, ", ");
-                size_t before = b->n;
-                if (h->op_value[o] == VALUE_UNKNOWN)
-                    strbuf_char(b, '?');
-                else
-                    atom_text(h, value_atom(h, h->op_value[o]), b);
-                if (b->n - before > 60) {
-                    size_t keep = 40; /* less where that would cut a character in two */
-                    while (((unsigned char)b->at[b->n - keep] & 0xc0) == 0x80) keep--;
-                    memmove(b->at + before + 3, b->at + b->n - keep, keep);
-                    memcpy(b->at + before, "...", 3);
-                    b->n = before + 3 + keep;
-                }
-            }
-            strbuf_char(b, ')');
-            if (h->op_kind[o] & OP_FAILED) strbuf_str(b, " failed");
+    const history *h = x->h;
+    enum op_kind kind = op_kind_of(h, o);
+    strbuf_str(b, names[kind]);
+    if (is_ranged(h, o)) {
+        range_text(x, &h->ranges.at[h->op_key[o]], b);
+    } else {
+        strbuf_char(b, '(');
+        atom_text(h, key_atom(h, h->op_key[o]), b);
+        if (kind != OP_DELETE) {
+            strbuf_str(b, ", ");
+            text_value(h, h->op_value[o], b);
         }
-        if (n > 12) strbuf_printf(b, ", ... %u more", (unsigned)(n - 12));
-        strbuf_char(b, '\n');
+        strbuf_char(b, ')');
     }
-    if (v->core.n > 8) strbuf_printf(b, "    ... and %zu more transactions\n", v->core.n - 8);
+    if (h->op_kind[o] & OP_FAILED) strbuf_str(b, " failed");
+}
+
+/* A short transaction as a whole; of a long one, what the violation is about. */
+static void txn_text(const matter *x, txn_id t, strbuf *b)
+{
+    const history *h = x->h;
+    strbuf_str(b, "    ");
+    text_txn(h, t, b);
+    strbuf_str(b, " (session ");
+    label_text(h, h->sessions.at[h->txn_session[t]], b);
+    enum txn_status s = txn_status_of(h, t);
+    strbuf_str(b, s == TXN_ABORTED ? ", aborted)" : s == TXN_UNKNOWN ? ", unknown)" : ")");
+    uint32_t n = h->txn_op[t + 1] - h->txn_op[t], left = 0, shown = 0;
+    for (uint32_t j = 0; j < n; j++) {
+        op_id o = h->txn_op[t] + j;
+        bool cut = x->all ? j >= MOST_OPS : n > SHOWN_OPS && !op_matters(x, o);
+        if (cut) {
+            left++;
+            continue;
+        }
+        strbuf_str(b, shown++ ? ", " : ": ");
+        op_text(x, o, b);
+    }
+    if (left)
+        strbuf_printf(b, "%s... %u %s", shown ? ", " : ": ", (unsigned)left,
+                      x->all ? "more" : "on other keys");
+    strbuf_char(b, '\n');
+}
+
+/* What a command line takes as one word. */
+static void word_text(const char *s, strbuf *b)
+{
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._/+=:,@";
+    if (*s && strspn(s, plain) == strlen(s)) {
+        strbuf_str(b, s);
+        return;
+    }
+    strbuf_char(b, '\'');
+    for (; *s; s++)
+        if (*s == '\'')
+            strbuf_str(b, "'\\''");
+        else
+            strbuf_visible(b, s, 1);
+    strbuf_char(b, '\'');
+}
+
+static void core_text(const verdict *v, const report_context *c, strbuf *b)
+{
+    matter x;
+    find_matter(&x, v, b->mem);
+    size_t shown = v->core.n <= WHOLE_CORE ? v->core.n : SHOWN_TXNS;
+    for (size_t i = 0; i < shown; i++) txn_text(&x, v->core.at[i], b);
+    if (shown < v->core.n) {
+        strbuf_printf(b, "    ... and %zu more transactions; a smallest part that is violated: ",
+                      v->core.n - shown);
+        strbuf_printf(b, "ratel shrink --level %s ", v->level.name);
+        word_text(c->history ? c->history : "HISTORY", b);
+        strbuf_str(b, " -o FILE\n");
+    }
+    vec_free(b->mem, &x.keys);
 }
 
 static void decided_by_text(const verdict *v, strbuf *b)
@@ -298,7 +451,7 @@ void report_text(const verdict *v, const report_context *c, strbuf *b)
     }
     if (v->outcome != OUTCOME_VIOLATED) return;
     if (v->cycle.n) cycle_text(v, b);
-    core_text(v, b);
+    core_text(v, c, b);
     if (v->trusted) strbuf_str(b, "  decided by the database's timestamps\n");
     if (v->through && v->outcome == OUTCOME_HOLDS)
         strbuf_printf(b, "  the stronger level %s holds\n", v->through);

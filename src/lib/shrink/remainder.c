@@ -609,6 +609,7 @@ static void copy(maker *k)
         txn_id fresh = history_begin(k->to);
         history_label(k->to, new_label(k, h->txn_label[t]));
         history_session(k->to, new_label(k, h->sessions.at[h->txn_session[t]]));
+        if (txn_line_of(h, t)) history_line(k->to, txn_line_of(h, t));
         copy_times(k, t);
         copy_extras(k, &extras, t, fresh);
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) copy_op(k, t, o);

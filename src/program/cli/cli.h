@@ -161,6 +161,13 @@ void help_man(const char *name, FILE *to);
 
 /* The history at a path, with the files that --init and --versions name. */
 int read_history(const args *a, const char *path, ratel_history **h);
+/* history_paths.c: the histories that a path of --recursive stands for; false after a complaint. */
+typedef struct path_list {
+    char **at;
+    size_t n;
+} path_list;
+bool paths_below(const args *a, const char *path, path_list *out);
+void paths_free(path_list *l);
 /* Opens a file for writing, "-" being standard output; false after a complaint. */
 bool output_open(const args *a, output *o, const char *path);
 /* Closes it, and the file gets its new content; false after a complaint, and then the file has its

@@ -5,9 +5,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/all_anomalies.h"
 #include "cli/ci.h"
 #include "cli/synth_cli.h"
 #include "opt/level.h"
+
+/* --level all fits one screen: the answers wait until it is known which of them matter. */
+typedef struct all_answers {
+    char *text[LEVELS];          /* of violated and undecided levels, or NULL */
+    const char *anomaly[LEVELS]; /* "": none */
+    size_t at;                   /* the level that is being answered */
+} all_answers;
+
+enum { COUNT_ACCEPTED = 3 }; /* after the exit statuses of the three verdicts */
 
 typedef struct check {
     args *a;
@@ -22,6 +32,9 @@ typedef struct check {
     ci_report *ci;       /* NULL: nobody asks for a collection of the answers */
     const char **unread; /* inputs that could not be read */
     size_t n_unread;
+    size_t count[4];   /* answers: holds, violated, undecided, violated and accepted */
+    path_list paths;   /* of --recursive */
+    all_answers *told; /* of --level all in text; NULL: answers are printed as they come */
 } check;
 
 /* 1 if anything is violated, else the highest. */
@@ -169,9 +182,19 @@ static void summarise_json(const check *c, const char *name, const ratel_verdict
     jw_end_line(w);
 }
 
+/* What is violated, told at the weakest levels; what is undecided, and why. */
+static void print_waiting(const check *c, const ratel_verdict *v, bool session_order)
+{
+    for (size_t i = 0; c->told && i < c->n_levels; i++)
+        if (c->told->text[i] &&
+            (v[i] == RATEL_UNDECIDED || is_extreme(c, v, i, true, session_order)))
+            fputs(c->told->text[i], c->out);
+}
+
 static void summarise_text(const check *c, const char *name, const ratel_verdict *v,
                            bool session_order)
 {
+    print_waiting(c, v, session_order);
     for (int violated = 0; violated < 2; violated++) {
         bool any = false;
         visible_to(c->out, name);
@@ -179,6 +202,8 @@ static void summarise_text(const check *c, const char *name, const ratel_verdict
         for (size_t i = 0; i < c->n_levels; i++) {
             if (!is_extreme(c, v, i, violated, session_order)) continue;
             fprintf(c->out, "%s %s", any ? "," : "", c->levels[i]);
+            if (violated && c->told && *c->told->anomaly[i])
+                fprintf(c->out, " (%s)", c->told->anomaly[i]);
             any = true;
         }
         fputs(any ? "\n" : " none\n", c->out);
@@ -305,6 +330,32 @@ static void refuse(check *c, const char *name, int code)
     c->unread[c->n_unread++] = name;
 }
 
+/* Many histories: how many of each verdict. */
+static void print_counts(const check *c, size_t inputs)
+{
+    static const struct {
+        int verdict;
+        const char *word;
+    } rows[] = {{EXIT_HOLDS, "hold"},
+                {EXIT_VIOLATED, "violated"},
+                {COUNT_ACCEPTED, "violated and accepted"},
+                {EXIT_UNDECIDED, "undecided"}};
+    size_t answers = 0;
+    const char *between = ": ";
+    if (inputs < 2 || c->a->value[O_JSON] || c->a->value[O_TAP]) return;
+    for (size_t i = 0; i < 4; i++) answers += c->count[i];
+    fprintf(c->out, "%zu histories, %zu %s", inputs, answers, answers == 1 ? "answer" : "answers");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (!c->count[rows[i].verdict]) continue;
+        size_t n = c->count[rows[i].verdict];
+        const char *s = n == 1 && rows[i].verdict == EXIT_HOLDS ? "s" : "";
+        fprintf(c->out, "%s%zu %s%s", between, n, rows[i].word, s);
+        between = ", ";
+    }
+    if (c->n_unread) fprintf(c->out, "; %zu could not be read", c->n_unread);
+    fputc('\n', c->out);
+}
+
 /* Beside a violation, an input that could not be read does not show in the exit status. */
 static void name_unread(const check *c)
 {
@@ -318,31 +369,102 @@ static void name_unread(const check *c)
     fputc('\n', c->out);
 }
 
+/* Of an accepted violation, others of the history may be news. */
+typedef struct further {
+    check *c;
+    const char *name;
+    uint64_t begun;
+    bool news;
+} further;
+
+static bool see_further(void *payload, const ratel_history *h, const ratel_result *r)
+{
+    further *x = payload;
+    const ci_case *k = ci_answer(x->c->ci, x->name, h, r, seconds_since(x->begun));
+    merge_status(x->c, collected(x->c, k));
+    x->news = x->news || (k && !k->accepted);
+    return x->c->a->value[O_ALL_ANOMALIES] || (k && k->accepted);
+}
+
+/* --all-anomalies, and what a baseline would hide. */
+static void find_further(check *c, const char *name, const ratel_history *h, const ratel_result *a,
+                         bool accepted)
+{
+    bool asked = c->a->value[O_ALL_ANOMALIES], json = c->a->value[O_JSON];
+    if (!asked && !accepted) return;
+    violation_list l;
+    further x = {.c = c, .name = name, .begun = now()};
+    violations_find(&l, c->a, h, a, c->ci ? see_further : NULL, &x);
+    if (c->a->value[O_TAP]) {
+        ; /* every one has its line */
+    } else if (json && (asked || x.news)) {
+        violations_json(&l, c->out, name, ratel_result_level(a));
+    } else if (asked || x.news) {
+        violations_print(&l, c->out);
+    }
+    if (accepted && !x.news && !l.complete && !c->a->value[O_QUIET])
+        complain("%s: %zu violations are all accepted; Ratel did not look further (%s)", name, l.n,
+                 l.why);
+    violations_free(&l);
+}
+
+typedef struct text_kept {
+    char *at;
+    size_t n;
+} text_kept;
+
+static int keep_bytes(const void *bytes, size_t n, void *to)
+{
+    text_kept *t = to;
+    char *more = realloc(t->at, t->n + n + 1);
+    if (!more) return -1;
+    memcpy(more + t->n, bytes, n);
+    more[t->n += n] = 0;
+    t->at = more;
+    return 0;
+}
+
+static void write_answer(check *c, const ratel_result *a, const ratel_report *report)
+{
+    ratel *r = c->a->context;
+    if (c->a->value[O_TAP]) return;
+    if (!c->told) {
+        bool json = c->a->value[O_JSON];
+        ratel_result_write(a, r, json ? "json" : "text", report, write_file_cb, c->out);
+        return;
+    }
+    text_kept t = {0};
+    c->told->anomaly[c->told->at] = ratel_result_anomaly(a);
+    if (ratel_result_verdict(a) == RATEL_HOLDS) return;
+    if (ratel_result_write(a, r, "text", report, keep_bytes, &t)) complain("out of memory");
+    c->told->text[c->told->at] = t.at;
+}
+
 /* What the options say of an answer, and the answer itself. */
 static void put_answer(check *c, const char *name, const ratel_history *h, const ratel_result *a,
                        double read, uint64_t begun)
 {
-    bool json = c->a->value[O_JSON];
     double total = read + seconds_since(begun);
     ratel_verdict v = ratel_result_verdict(a);
+    int plain = v == RATEL_HOLDS      ? EXIT_HOLDS
+                : v == RATEL_VIOLATED ? EXIT_VIOLATED
+                                      : EXIT_UNDECIDED;
     const ci_case *k = c->ci ? ci_answer(c->ci, name, h, a, total) : NULL;
-    merge_status(c, c->ci                 ? collected(c, k)
-                    : v == RATEL_HOLDS    ? EXIT_HOLDS
-                    : v == RATEL_VIOLATED ? EXIT_VIOLATED
-                                          : EXIT_UNDECIDED);
+    bool accepted = k && k->accepted;
+    merge_status(c, c->ci ? collected(c, k) : plain);
+    c->count[accepted ? COUNT_ACCEPTED : plain]++;
     ratel_report report = {.history = name,
                            .read_seconds = read,
                            .total_seconds = total,
                            .peak_rss_kib = peak_rss_kib(),
                            .deterministic = c->a->value[O_DETERMINISTIC] != NULL,
                            .verbose = c->a->value[O_VERBOSE] != NULL,
-                           .colour = !json && colour_wanted(c->a, fileno(c->out)),
-                           .accepted = k && k->accepted,
+                           .colour = !c->a->value[O_JSON] && colour_wanted(c->a, fileno(c->out)),
+                           .accepted = accepted,
                            .workload = c->ci ? c->ci->workload : NULL};
-    if (!c->a->value[O_TAP])
-        ratel_result_write(a, c->a->context, json ? "json" : "text", &report, write_file_cb,
-                           c->out);
+    write_answer(c, a, &report);
     stats_result(c->a, a);
+    if (v == RATEL_VIOLATED) find_further(c, name, h, a, accepted);
 }
 
 /* The stage of each level; the semantic graph is the same for all. */
@@ -482,6 +604,7 @@ static void check_history(check *c, const char *name)
         if (i == 0) print_warnings(c, name, a);
         ratel_verdict v = ratel_result_verdict(a);
         if (verdicts) verdicts[i] = v;
+        if (c->told) c->told->at = i;
         put_answer(c, name, h, a, read, begun);
         if (!lent) ratel_result_free(a);
     }
@@ -496,6 +619,8 @@ static void check_history(check *c, const char *name)
             draw_lattice(c, name, verdicts, sessions);
         }
     }
+    for (size_t i = 0; c->told && i < c->n_levels; i++) free(c->told->text[i]);
+    if (c->told) *c->told = (all_answers){0};
     free(verdicts);
     ratel_history_free(h);
 }
@@ -533,12 +658,28 @@ static void list_passes(void)
 static void check_all(check *c)
 {
     args *a = c->a;
+    all_answers told = {0};
+    bool text = !a->value[O_JSON] && !a->value[O_TAP] && !a->value[O_VERBOSE];
+    if (c->all && text) c->told = &told;
     for (size_t i = 0; i < a->n_files; i++)
         (a->value[O_DUMP] ? dump_history : check_history)(c, a->files[i]);
+    if (!a->n_files) merge_status(c, EXIT_UNDECIDED); /* --recursive found no file */
+    if (!a->value[O_DUMP]) print_counts(c, a->n_files);
     name_unread(c);
     if (c->ci && c->ci != a->ci && a->value[O_TAP]) tap_close(c->out, c->ci->n);
     c->status = close_output(a, c->out, c->status);
     if (c->ci && c->ci != a->ci) c->status = ci_finish(c->ci, c->status);
+}
+
+/* --recursive: the files are what the directories stand for; false after a complaint. */
+static bool find_paths(check *c)
+{
+    args *a = c->a;
+    for (size_t i = 0; i < a->n_files; i++)
+        if (!paths_below(a, a->files[i], &c->paths)) return false;
+    a->files = (const char **)c->paths.at;
+    a->n_files = c->paths.n;
+    return true;
 }
 
 int cmd_check(args *a)
@@ -553,8 +694,12 @@ int cmd_check(args *a)
         complain("check: no history given (see ratel check --help)");
         return EXIT_USAGE;
     }
+    const char **given = a->files;
+    size_t n_given = a->n_files;
     if (!parse_levels(&c)) {
         if (!c.status) c.status = EXIT_USAGE;
+    } else if (a->value[O_RECURSIVE] && !find_paths(&c)) {
+        c.status = EXIT_IO;
     } else if (a->value[O_CERTIFICATE] && (a->n_files > 1 || c.n_levels > 1)) {
         complain("--certificate: give one history and one level only");
         c.status = EXIT_USAGE;
@@ -570,7 +715,10 @@ int cmd_check(args *a)
     } else {
         check_all(&c);
     }
+    a->files = given;
+    a->n_files = n_given;
     ci_free(&own);
+    paths_free(&c.paths);
     synth_close(c.iso);
     free((void *)c.unread);
     free(c.number);

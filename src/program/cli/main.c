@@ -18,8 +18,9 @@ const command commands[] = {
      "decide whether histories satisfy isolation levels",
      "Decides every history at every level and prints one answer for each. A history is a file,\n"
      "which may be compressed (.gz or .zst), a directory (for formats that use one), or - for\n"
-     "standard input. With --level all, every level is decided, and the strongest levels that\n"
-     "hold are named at the end.\n",
+     "standard input. With --level all, every level is decided; the strongest levels that hold\n"
+     "and the weakest that are violated are named, and -v prints every answer. A violation that\n"
+     "has too many transactions to show can be made small by ratel shrink.\n",
      cmd_check},
     {"explain", CMD_EXPLAIN, "[options] HISTORY", "explain why a history violates a level",
      "Explains the weakest level that the history violates, or the level given with --level. The\n"
