@@ -4,6 +4,7 @@
  *     campaign [--seconds N | --histories N] [--seed N] [--first N] [--jobs N] [--folder DIR]
  *     campaign --seed N --only I         one history again, in this process
  *     campaign --plant N ...             a fault in the campaign itself, which it must find
+ *     campaign --stop 1 ...              ends at the first failure, which is told but not saved
  *
  * `make campaign SECONDS=n SEED=s` runs it on all cores.  What is asked of each history is in
  * judge_history.c; what went wrong is made small and saved in the folder, which the summary names.
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 #include "campaign.h"
+#include "wary_memory.h"
 
 enum { MOST_JOBS = 256, MOST_FAILURES = 50, SECONDS_A_HISTORY = 120 };
 
@@ -28,6 +30,7 @@ typedef struct plan {
     uint64_t seconds, histories, seed, first;
     int64_t only;
     enum plant plant;
+    bool stop;
     uint64_t jobs;
     char folder[1024];
     double start;
@@ -104,7 +107,7 @@ static const char *shape_of_number(uint64_t number, uint64_t *at)
     return random_shapes[*at];
 }
 
-static bool do_history(campaign *c, uint64_t number, const char *folder)
+static bool do_history(campaign *c, uint64_t number, const plan *p)
 {
     failure f = {0};
     uint64_t shape;
@@ -119,7 +122,10 @@ static bool do_history(campaign *c, uint64_t number, const char *folder)
     c->t->shapes[shape]++;
     if (!ok) {
         c->t->failures++;
-        save_failure(c, folder, history, n, &f);
+        if (p->stop)
+            printf("not ok - history %" PRIu64 ": %s: %s\n", number, f.kind, f.detail);
+        else
+            save_failure(c, p->folder, history, n, &f);
     }
     free(f.certificate.at);
     free(f.other.at);
@@ -133,7 +139,7 @@ static bool is_over(const plan *p, const job *all, uint64_t number)
     if (p->histories && number >= p->first + p->histories) return true;
     if (!p->histories && now() - p->start >= (double)p->seconds) return true;
     for (uint64_t i = 0; i < p->jobs; i++) failures += all[i].t.failures;
-    return failures >= MOST_FAILURES;
+    return failures >= (p->stop ? 1 : MOST_FAILURES);
 }
 
 static void do_job(campaign *c, const plan *p, job *all, uint64_t which, uint64_t number)
@@ -143,7 +149,7 @@ static void do_job(campaign *c, const plan *p, job *all, uint64_t which, uint64_
     for (; !is_over(p, all, number); number += p->jobs) {
         me->at = number;
         me->busy = true;
-        do_history(c, number, p->folder);
+        do_history(c, number, p);
         me->busy = false;
     }
 }
@@ -180,7 +186,7 @@ static void note_crash(campaign *c, const plan *p, job *all, uint64_t which, int
               WIFEXITED(status) ? WEXITSTATUS(status) : 0, SECONDS_A_HISTORY);
     c->t->failures++;
     c->t->histories++;
-    save_failure(c, p->folder, history, n, &f);
+    if (!p->stop) save_failure(c, p->folder, history, n, &f);
     free(history);
 }
 
@@ -260,7 +266,7 @@ static int usage(const char *what)
 {
     fprintf(stderr,
             "campaign: %s\nusage: campaign [--seconds N | --histories N] [--seed N] [--first N] "
-            "[--jobs N] [--folder DIR] [--only I] [--plant N]\n",
+            "[--jobs N] [--folder DIR] [--only I] [--plant N] [--stop 1]\n",
             what);
     return 64;
 }
@@ -293,6 +299,8 @@ static int read_plan(plan *p, int argc, char **argv)
             p->jobs = n;
         else if (!strcmp(argv[i], "--only"))
             p->only = (int64_t)n;
+        else if (!strcmp(argv[i], "--stop"))
+            p->stop = n > 0;
         else if (!strcmp(argv[i], "--plant"))
             p->plant = (enum plant)n;
         else
@@ -313,7 +321,8 @@ int main(int argc, char **argv)
     if (code) return code;
     job *all = mmap(NULL, MOST_JOBS * sizeof *all, PROT_READ | PROT_WRITE,
                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (all == MAP_FAILED || ratel_open(&c.plain, NULL) || ratel_open(&c.turning, NULL)) return 4;
+    ratel_alloc wary = {wary_memory, NULL};
+    if (all == MAP_FAILED || ratel_open(&c.plain, &wary) || ratel_open(&c.turning, &wary)) return 4;
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* a crash is repeated, not dissected */
     c.seed = p.seed;
     c.plant = p.plant;
@@ -322,7 +331,7 @@ int main(int argc, char **argv)
     p.start = now();
     if (p.only >= 0) {
         c.t = &all[0].t;
-        do_history(&c, (uint64_t)p.only, p.folder);
+        do_history(&c, (uint64_t)p.only, &p);
         p.first = (uint64_t)p.only;
     } else {
         run_jobs(&c, &p, all);

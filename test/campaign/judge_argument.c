@@ -2,6 +2,7 @@
  * judge_argument.c - arguments of explain, checked again, and looked for where there can be none.
  */
 #include "campaign.h"
+#include "wary_memory.h"
 
 #include "api/api_internal.h"
 #include "explain/explain.h"
@@ -48,7 +49,7 @@ bool judge_argument(campaign *c, const ratel_history *h, const ratel_result *a, 
     guard border;
     mem m;
     guard_init(&border);
-    mem_init(&m, mem_libc, NULL, &border);
+    mem_init(&m, wary_memory, NULL, &border);
     if (guard_armed(&border)) {
         mem_free_all(&m);
         return fail_cell(f, "argument", at, "%s", border.text);

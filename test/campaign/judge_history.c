@@ -28,7 +28,8 @@ enum {
     FOR_VARIANT,
     FOR_TELLING
 };
-enum { CERTIFICATES = 12, FORGERIES = 6, ARGUMENTS = 12, SHRINKS = 300, TELLINGS_EACH = 2 };
+enum { CERTIFICATES = 12, FORGERIES = 6, SHRINKS = 300, TELLINGS_EACH = 2 };
+enum { ARGUMENTS = 12, VAIN_ARGUMENTS = 80 }; /* looking for one where there is none takes long */
 
 uint64_t draw_for(const campaign *c, uint64_t purpose, uint64_t which)
 {
@@ -253,7 +254,8 @@ static bool judge_cell(subject *s, int combination, int level)
     if (ok && v >= 0) c->t->said[level][v == RATEL_HOLDS ? 1 : v == RATEL_VIOLATED ? 2 : 0]++;
     if (ok && v > 0 && draw_for(c, FOR_CERTIFICATE, which) % CERTIFICATES == 0)
         ok = judge_certificate(s, a, &at, v);
-    if (ok && v > 0 && draw_for(c, FOR_ARGUMENT, which) % ARGUMENTS == 0)
+    int seldom = v == RATEL_HOLDS ? VAIN_ARGUMENTS : ARGUMENTS;
+    if (ok && v > 0 && draw_for(c, FOR_ARGUMENT, which) % (uint64_t)seldom == 0)
         ok = judge_argument(c, s->h, a, &at, v == RATEL_HOLDS, s->f);
     if (ok && v == RATEL_VIOLATED && draw_for(c, FOR_SHRINK, which) % SHRINKS == 0)
         ok = judge_shrunk(s, a, &at);
