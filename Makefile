@@ -9,6 +9,7 @@
 #   make bench     speed and memory against the promised ratios
 #   make soak      every database, level and workload for SECONDS (1800), recorded in doc/soak.md
 #   make campaign  random histories against the oracle for SECONDS (1800), from SEED (1)
+#   make mutants   plants COUNT (320) faults in the product, from SEED (1): do short suites notice?
 #   make fuzz      every reader for FUZZ_SECONDS (60) or MINUTES each
 #   make lint      layers, banned calls, format, cppcheck
 #   make format    rewrite C files with clang-format
@@ -22,6 +23,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 SECONDS ?= 1800
 SEED ?= 1
+COUNT ?= 320
 ifdef MINUTES
 FUZZ_SECONDS = $(shell expr 60 \* $(MINUTES))
 endif
@@ -97,6 +99,11 @@ campaign: $(BUILD)/build.ninja
 	@$(BUILD)/test/campaign/campaign --seconds $(SECONDS) --seed $(SEED) \
 	  --folder $(BUILD)/campaign-failures-$(SEED)
 
+# It has a build of its own, $(BUILD)-mutants; the tree is not changed.
+mutants:
+	@tool/setup build libs
+	@test/mutants/run --count $(COUNT) --seed $(SEED) --build $(BUILD)-mutants
+
 fuzz: fuzz-build
 	@test/fuzz/run $(BUILD)-fuzz $(FUZZ_SECONDS)
 
@@ -111,6 +118,6 @@ install: build
 	@DESTDIR="$(DESTDIR)" meson install -C $(BUILD)
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-fuzz
+	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-mutants
 
-.PHONY: all build tests clang asan fuzz-build demo test quick test-long bench soak campaign fuzz lint format install clean
+.PHONY: all build tests clang asan fuzz-build demo test quick test-long bench soak campaign mutants fuzz lint format install clean
