@@ -413,7 +413,8 @@ typedef struct {
     const char *instead_of; /* a weaker violated level that has no argument, or NULL */
     int colour;             /* text: terminal colours */
 } ratel_telling;
-/* "text", "markdown", "json" (doc/schema/explain.json), "dot" for Graphviz, "svg", "tikz". */
+/* "text", "markdown", "json" (doc/schema/explain.json), "dot" for Graphviz, "svg", "tikz",
+   "html": a page of its own, or "page-entry": the JSON of its entry in a page of several. */
 RATEL_API int ratel_explanation_write(const ratel_explanation *e, ratel *r, const char *format,
                                       const ratel_telling *telling, ratel_write_cb write,
                                       void *payload);

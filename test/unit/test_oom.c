@@ -260,7 +260,8 @@ static int explain_it(ratel *r, const job *j)
     size_t n = 0;
     ratel_explanation *e;
     int code = ratel_explain(&e, r, j->h, j->a);
-    static const char *const forms[] = {"text", "markdown", "json", "dot", "svg", "tikz"};
+    static const char *const forms[] = {"text", "markdown", "json",      "dot",
+                                        "svg",  "tikz",     "page-entry"};
     for (size_t i = 0; i < sizeof forms / sizeof *forms && !code; i++)
         code = ratel_explanation_write(e, r, forms[i], NULL, drop, &n);
     ratel_explanation_free(e);

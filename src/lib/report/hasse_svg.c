@@ -12,7 +12,7 @@
 enum { CHARACTER = 8, MARGIN = 20, BOX = 32, LAYER = 84, GAP = 28, BEND = 8, SWEEPS = 13 };
 #define NO_NODE SIZE_MAX
 
-/* A place of the picture: a node's box, or where an edge passes a layer. */
+/* A place of the diagram: a node's box, or where an edge passes a layer. */
 typedef struct spot {
     size_t node; /* or NO_NODE */
     size_t layer;
@@ -24,14 +24,14 @@ typedef struct passage {
     bool dashed;
 } passage;
 
-typedef struct picture {
+typedef struct diagram {
     const hasse *h;
     spot *spot;
     size_t n_spots, n_links, layers;
     passage *link;
-} picture;
+} diagram;
 
-static void find_layers(picture *p)
+static void find_layers(diagram *p)
 {
     const hasse *h = p->h;
     for (size_t round = 0; round < h->n; round++)
@@ -43,7 +43,7 @@ static void find_layers(picture *p)
         if (p->spot[i].layer >= p->layers) p->layers = p->spot[i].layer + 1;
 }
 
-static void build_picture(picture *p, mem *m)
+static void build_diagram(diagram *p, mem *m)
 {
     const hasse *h = p->h;
     size_t most = h->n + h->n_edges * (h->n + 1);
@@ -66,7 +66,7 @@ static void build_picture(picture *p, mem *m)
 }
 
 /* Side by side in the order of `order`, the layer centred on 0. */
-static void set_layer(picture *p, size_t k)
+static void set_layer(diagram *p, size_t k)
 {
     double total = 0, x, last = -1e18;
     size_t many = 0;
@@ -87,7 +87,7 @@ static void set_layer(picture *p, size_t k)
 }
 
 /* The average of the neighbours above or below; among equals the order stays. */
-static void average_layer(picture *p, size_t k, bool above)
+static void average_layer(diagram *p, size_t k, bool above)
 {
     for (size_t i = 0; i < p->n_spots; i++) {
         double sum = 0, many = 0;
@@ -102,7 +102,7 @@ static void average_layer(picture *p, size_t k, bool above)
     set_layer(p, k);
 }
 
-static void place(picture *p)
+static void place(diagram *p)
 {
     for (size_t k = 0; k < p->layers; k++) set_layer(p, k);
     for (int s = 0; s < SWEEPS; s++)
@@ -124,18 +124,25 @@ static void svg_text(strbuf *b, const char *s)
     }
 }
 
-static double middle(const picture *p, const spot *s)
+static double middle(const diagram *p, const spot *s)
 {
     return MARGIN + (double)(p->layers - 1 - s->layer) * LAYER + BOX / 2.0;
 }
 
-static void draw(const picture *p, strbuf *out)
+/* From the middle to the outermost box. */
+static double half_width(const diagram *p)
 {
     double half = 0;
     for (size_t i = 0; i < p->n_spots; i++) {
         double x = p->spot[i].x, right = (x < 0 ? -x : x) + p->spot[i].width / 2;
         if (right > half) half = right;
     }
+    return half;
+}
+
+static void draw(const diagram *p, strbuf *out)
+{
+    double half = half_width(p);
     double middle_x = half + MARGIN, height = (double)(p->layers - 1) * LAYER + BOX + 2 * MARGIN;
     strbuf_printf(out,
                   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
@@ -167,8 +174,45 @@ static void draw(const picture *p, strbuf *out)
 
 void report_hasse(strbuf *b, const hasse *h)
 {
-    picture p = {.h = h};
-    build_picture(&p, b->mem);
+    diagram p = {.h = h};
+    build_diagram(&p, b->mem);
     place(&p);
     draw(&p, b);
+}
+
+static double line_end(const diagram *p, const spot *s, double off)
+{
+    return middle(p, s) + (s->node == NO_NODE ? 0 : off);
+}
+
+void report_hasse_places(json_writer *w, const hasse *h, mem *m)
+{
+    diagram p = {.h = h};
+    build_diagram(&p, m);
+    place(&p);
+    double middle_x = half_width(&p) + MARGIN;
+    jw_member_decimal(w, "width", 2 * middle_x, 0);
+    jw_member_decimal(w, "height", (double)(p.layers - 1) * LAYER + BOX + 2 * MARGIN, 0);
+    jw_member_array(w, "boxes");
+    for (size_t i = 0; i < h->n; i++) {
+        jw_array(w);
+        jw_decimal(w, p.spot[i].x + middle_x - p.spot[i].width / 2, 0);
+        jw_decimal(w, middle(&p, &p.spot[i]) - BOX / 2.0, 0);
+        jw_decimal(w, p.spot[i].width, 0);
+        jw_u64(w, BOX);
+        jw_text(w, h->label[i]);
+        jw_end_array(w);
+    }
+    jw_end_array(w);
+    jw_member_array(w, "edges");
+    for (size_t e = 0; e < p.n_links; e++) {
+        const spot *a = &p.spot[p.link[e].up], *b = &p.spot[p.link[e].down];
+        jw_array(w);
+        jw_decimal(w, a->x + middle_x, 0);
+        jw_decimal(w, line_end(&p, a, BOX / 2.0), 0);
+        jw_decimal(w, b->x + middle_x, 0);
+        jw_decimal(w, line_end(&p, b, -BOX / 2.0), 0);
+        jw_end_array(w);
+    }
+    jw_end_array(w);
 }

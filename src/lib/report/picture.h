@@ -2,7 +2,7 @@
  * picture.h - transactions as boxes in lanes, a row for each session, and the edges between them.
  *
  * A maker fills in lanes, boxes, lines, edges and marks (picture_told.c does so for explanations);
- * picture_layout gives everything its place, and the writers (SVG, TikZ) only
+ * picture_layout gives everything its place, and the writers (SVG, TikZ, the JSON of the page) only
  * draw.  So there is one layout, whoever draws it.
  *
  * Across, boxes stand at their real times if all of them have times, and else in the order that is
@@ -16,6 +16,7 @@
 #ifndef RATEL_REPORT_PICTURE_H
 #define RATEL_REPORT_PICTURE_H
 
+#include "base/json_writer.h"
 #include "base/strbuf.h"
 
 enum picture_edge_kind { PICTURE_SO, PICTURE_RT, PICTURE_WR, PICTURE_WW, PICTURE_RW };
@@ -109,5 +110,7 @@ const char *picture_edge_colour(unsigned kind);  /* #rrggbb, apart for the colou
 
 void picture_svg(const picture *p, strbuf *b);
 void picture_tikz(const picture *p, strbuf *b);
+/* The members of a JSON object: boxes, edges and their places (doc/schema/page.json). */
+void picture_json(const picture *p, json_writer *w);
 
 #endif

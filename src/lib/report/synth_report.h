@@ -80,5 +80,7 @@ typedef struct hasse {
     hasse_edge *edge;
 } hasse;
 void report_hasse(strbuf *b, const hasse *h);
+/* The members of a JSON object: where its boxes and lines stand, for the page. */
+void report_hasse_places(json_writer *w, const hasse *h, mem *m);
 
 #endif

@@ -111,6 +111,7 @@ typedef struct args {
     size_t n_knobs;
     const char **fail_on; /* --fail-on-warning, all of them */
     size_t n_fail_on;
+    struct page_output *page; /* --html: answers are added to it (page_output.h); NULL: no page */
     struct ci_report *ci; /* test: answers are collected here (ci.h); NULL: by the command itself */
     ratel *context;
     outputs *outputs;

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/page_output.h"
 
 static int status_of(ratel_verdict v)
 {
@@ -45,6 +45,7 @@ static int write_explanation(args *a, const ratel_survey *s, const char *name, c
     ratel_survey_tell(s, &t);
     code = ratel_explanation_write(e, r, format, &t, write_file_cb, out);
     if (code) status = complain_about(r, name, code);
+    page_add_explanation(a, e, &t);
     return close_output(a, out, status);
 }
 
@@ -93,5 +94,8 @@ int cmd_explain(args *a)
             complain_no_level(level);
         return EXIT_USAGE;
     }
-    return explain_history(a, a->files[0], format);
+    page_output page;
+    if (!page_open(a, &page)) return EXIT_USAGE;
+    int status = explain_history(a, a->files[0], format);
+    return page_close(a, &page, a->files[0], status);
 }

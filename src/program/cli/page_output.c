@@ -1,0 +1,108 @@
+/*
+ * page_output.c - see page_output.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/page_output.h"
+#include "report/page.h"
+
+bool page_open(args *a, page_output *mine)
+{
+    const char *path = a->value[O_HTML];
+    *mine = (page_output){0};
+    if (!path || a->page) return true;
+    if (is_input(a, path)) {
+        complain("--html %s: this is an input; a page does not replace the file that it is about",
+                 path);
+        return false;
+    }
+    a->page = mine;
+    return true;
+}
+
+static int collect_entry(const void *bytes, size_t n, void *payload)
+{
+    page_output *p = payload;
+    if (p->failed) return 0;
+    if (p->cap - p->n < n) {
+        size_t cap = (p->cap + n) * 2;
+        char *more = realloc(p->json, cap);
+        if (!more) {
+            p->failed = true;
+            return 0;
+        }
+        p->json = more;
+        p->cap = cap;
+    }
+    memcpy(p->json + p->n, bytes, n);
+    p->n += n;
+    return 0;
+}
+
+void page_add(const args *a, const char *json, size_t n)
+{
+    if (!a->page) return;
+    collect_entry(json, n, a->page);
+    if (n && json[n - 1] != '\n') collect_entry("\n", 1, a->page);
+}
+
+void page_add_explanation(const args *a, const ratel_explanation *e, const ratel_telling *t)
+{
+    page_output *p = a->page;
+    if (!p) return;
+    if (ratel_explanation_write(e, a->context, "page-entry", t, collect_entry, p)) p->failed = true;
+}
+
+void page_add_result(const args *a, const ratel_history *h, const ratel_result *r, const char *name)
+{
+    ratel_explanation *e = NULL;
+    const char *order = a->value[O_SESSION_ORDER];
+    ratel_telling t = {.history = name, .session_order = !order || strcmp(order, "off") != 0};
+    page_output *p = a->page;
+    if (!p) return;
+    if (ratel_explain(&e, a->context, h, r))
+        p->failed = true;
+    else
+        page_add_explanation(a, e, &t);
+    ratel_explanation_free(e);
+}
+
+typedef struct framed {
+    const page_output *p;
+    page_head head;
+} framed;
+
+static void frame_page(strbuf *b, void *what)
+{
+    const framed *x = what;
+    page_begin(b, &x->head);
+    for (size_t at = 0, n; at < x->p->n; at += n) {
+        const char *line = x->p->json + at, *end = memchr(line, '\n', x->p->n - at);
+        n = end ? (size_t)(end - line) + 1 : x->p->n - at;
+        page_entry(b, line, n, at == 0);
+    }
+    page_end(b);
+}
+
+/* True if the file has its new content. */
+static bool write_page(const args *a, framed *x)
+{
+    output o;
+    if (x->p->failed) complain("--html: out of memory");
+    if (x->p->failed || !output_open(a, &o, a->value[O_HTML])) return false;
+    if (!render(o.f, frame_page, x)) return output_close(a, &o);
+    output_abandon(&o);
+    return false;
+}
+
+int page_close(args *a, page_output *mine, const char *title, int status)
+{
+    const char *order = a->value[O_SESSION_ORDER];
+    framed x = {mine, {title, ratel_version(), !order || strcmp(order, "off") != 0}};
+    if (a->page != mine) return status;
+    a->page = NULL;
+    bool written = (!mine->n && !mine->failed) || write_page(a, &x);
+    free(mine->json);
+    return written ? status : EXIT_IO;
+}
