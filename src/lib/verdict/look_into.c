@@ -11,6 +11,7 @@
 #include "verdict/core.h"
 #include "verdict/describe.h"
 #include "verdict/hearing.h"
+#include "verdict/sparse_suspects.h"
 
 /* Looking into a violation may take as long again as finding it took, and a second. */
 static void allow(const hearing *x, uint64_t spent)
@@ -121,6 +122,24 @@ static void find_rests(hearing *x, bool hints, uint32_t without)
     }
 }
 
+/* Of several sets of suspects the one of which the fewest are left tells the violation. */
+static core_told tell_smallest(hearing *x, parts *few)
+{
+    core_told best = {.weaker = CORE_WEAKER};
+    for (size_t i = 0; i < few->n; i++) {
+        verdict v = x->found;
+        core_told core = core_tell(&v, &x->blank, few->at[i], &x->p.ask, x->work);
+        part_free(few->at[i]);
+        if (core.told && (!best.told || v.core.n < x->found.core.n)) {
+            x->found = v;
+            best = core;
+            hearing_publish(x);
+        }
+        if (few->n == 1) best = core;
+    }
+    return best;
+}
+
 /* Makes it small, names it and asks what it rests on; of a few transactions that show it, if there
    are such, before it asks the whole. */
 static void look_into_order(hearing *x)
@@ -130,12 +149,13 @@ static void look_into_order(hearing *x)
     bool contradiction = x->p.ordered || x->a.by == BY_EXHAUSTIVE;
     if (contradiction && hearing_is_final(x) && hearing_reduces(x) &&
         (rule_is_basic(x->rule) || !small)) {
-        part *few = core_suspects(&x->found, &x->p, &x->a);
-        if (few) {
-            core = core_tell(&x->found, &x->blank, few, &x->p.ask, x->work);
-            part_free(few);
-            hearing_publish(x);
+        parts few = {0};
+        if (!small) sparse_suspects(&x->found, &x->p, &few);
+        if (!few.n) {
+            part *named = core_suspects(&x->found, &x->p, &x->a);
+            if (named) vec_push(x->found.mem, &few, named);
         }
+        core = tell_smallest(x, &few);
     }
     name_by_weaker(x, core.weaker);
     hearing_publish(x);
