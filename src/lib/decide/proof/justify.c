@@ -163,7 +163,8 @@ static uint32_t prove_dependency(justify *j, node_id a, node_id b)
     if (g->whole && asg_same(g, a, b)) return a < b ? justify_say_pair(j, PROOF_PO, a, b) : 0;
     if (j->p->so && a < b && !g->maybe[a] && session[g->node_txn[a]] == session[g->node_txn[b]])
         return justify_say_pair(j, PROOF_SO, a, b);
-    for (uint32_t ob = g->ob_first[b]; ob < g->ob_first[b + 1] && j->p->in[b]; ob++)
+    bool counts = j->p->in[b] && j->p->rule->strict != STRICT_IGNORED;
+    for (uint32_t ob = g->ob_first[b]; ob < g->ob_first[b + 1] && counts; ob++)
         if (g->ob_rf[ob] == a) return justify_say_wr(j, ob, a);
     return 0;
 }
