@@ -9,7 +9,7 @@ import kit
 
 ORACLE = os.path.join(os.path.dirname(kit.RATEL), 'test', 'oracle')
 FAULTS = {'aborted-read', 'intermediate-read', 'garbage-read', 'future-read', 'not-own-write',
-          'malformed-result', 'incompatible-order'}
+          'malformed-result', 'incompatible-order', 'duplicate-elements'}
 
 
 def text(x):

@@ -2039,6 +2039,42 @@ static bool is_garbage(const struct search *s, int key, const struct value *v)
     return false;
 }
 
+/* How often an element can be in a list at most: as often as the initial content has it and as any
+ * transaction, whatever became of it, wrote or appended it. */
+static int times_put(const struct search *s, int key, int e)
+{
+    int times = s->init[key].scalar == e;
+    for (int j = 0; j < s->init[key].n; j++) {
+        times += s->init[key].e[j] == e;
+    }
+    for (int t = 0; t < s->o->ntxn; t++) {
+        for (int i = 0; i < s->o->txn[t].nop; i++) {
+            const struct op *op = &s->o->txn[t].op[i];
+            bool puts = op->kind == OP_APPEND || op->kind == OP_WRITE;
+            times += puts && op->key == key && op->v.scalar == e;
+            for (int j = 0; puts && op->key == key && j < op->v.n; j++) {
+                times += op->v.e[j] == e;
+            }
+        }
+    }
+    return times;
+}
+
+/* C-8: more often than that; what nobody ever put there is garbage, which is judged elsewhere. */
+static bool has_duplicates(const struct search *s, int key, const struct value *v)
+{
+    for (int i = 0; i < v->n; i++) {
+        int seen = 0, put = times_put(s, key, v->e[i]);
+        for (int j = 0; j < v->n; j++) {
+            seen += v->e[j] == v->e[i];
+        }
+        if (put > 0 && seen > put) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool oblige(struct search *s, int node, int pos, int key, const struct value *v,
                    enum class class, int from, bool tomb)
 {
@@ -2052,6 +2088,9 @@ static bool oblige(struct search *s, int node, int pos, int key, const struct va
                            .class = class,
                            .writer = NO_HINT,
                            .tomb = tomb && is_empty(v)};
+    if (!s->o->init_unknown && has_duplicates(s, key, v)) {
+        return false; /* at every level, RU included */
+    }
     int writer = from >= 0 ? find_txn(s->o, from) : from;
     bool own_hint = writer == s->txn[node];
     if (own == OWN_APPENDS) {

@@ -12,6 +12,7 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "asg/duplicates.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/search.h"
@@ -76,7 +77,7 @@ static inline void push_ob(asg *g, node_id node, key_id k, value_id v, op_id o, 
 void asg_fault(asg *g, uint32_t anomaly, node_id v, op_id o, key_id k, value_id x, txn_id other)
 {
     assert(v < g->nodes && o < g->h->ops);
-    fault f = {anomaly, v, o, k, x, other};
+    fault f = {anomaly, v, o, k, x, other, VALUE_NULL};
     vec_push(g->m, &g->faults, f);
     if (anomaly == ANOMALY_MALFORMED_RESULT || anomaly == ANOMALY_GARBAGE_READ) g->garbage = true;
 }
@@ -836,6 +837,23 @@ static void version_hints(asg *g)
     vec_free(g->m, &v);
 }
 
+/* --- lists that nothing explains -------------------------------------------------------------- */
+
+/* Before all other faults: one read may show several, and this one violates every level. */
+static void find_duplicate_elements(asg *g)
+{
+    duplicate_reads found = {0};
+    find_duplicates(g->h, g->m, &found);
+    for (size_t i = 0; i < found.n; i++) {
+        const duplicate_read *r = &found.at[i];
+        node_id v = g->txn_node[r->txn];
+        assert(v != NO_ID); /* all that did not abort are nodes */
+        asg_fault(g, ANOMALY_DUPLICATE_ELEMENTS, v, r->op, r->key, r->list, r->appender);
+        g->faults.at[g->faults.n - 1].element = r->element;
+    }
+    vec_free(g->m, &found);
+}
+
 /* --- assembling ------------------------------------------------------------------------------- */
 
 void asg_build(asg *g, const history *h, mem *m, enum ryow ryow, unsigned flags)
@@ -853,6 +871,7 @@ void asg_build(asg *g, const history *h, mem *m, enum ryow ryow, unsigned flags)
     s.row_of = mem_array0(m, uint32_t, keys + 1);
     number_nodes(g);
     guard_stage(m->guard, "analyse", "transactions", g->nodes);
+    find_duplicate_elements(g);
     classify_keys(g, &s);
     g->inst_first = mem_array(m, uint32_t, (size_t)g->nodes + 1);
     g->ob_first = mem_array(m, uint32_t, (size_t)g->nodes + 1);

@@ -55,7 +55,8 @@ typedef struct fault {
     op_id op;
     key_id key;
     value_id value;
-    txn_id other; /* the aborted or intermediate writer, if one is to blame, or NO_ID */
+    txn_id other;     /* the aborted or intermediate writer, if one is to blame, or NO_ID */
+    value_id element; /* ANOMALY_DUPLICATE_ELEMENTS: the one that is there too often */
 } fault;
 
 typedef struct asg {

@@ -443,6 +443,28 @@ static bool wrote(const history *h, txn_id t, key_id k, value_id v)
     return false;
 }
 
+/* Counted once more, in the whole history: how often is the element in the list, and how often was
+   it put there? */
+static const char *check_repeated(const checker *c, const scene_read *r)
+{
+    const history *h = c->h;
+    uint64_t shown = 0, there = 0;
+    const value_id of[] = {r->value, h->key_init[r->key]};
+    for (int i = 0; i < 2; i++) {
+        if (of[i] == VALUE_NULL || of[i] == VALUE_UNKNOWN) continue;
+        atom a = value_atom(h, of[i]);
+        uint64_t *sum = i ? &there : &shown;
+        *sum += of[i] == r->repeated;
+        for (uint32_t j = 0; a.kind == ATOM_LIST && j < a.len; j++)
+            *sum += h->elements.at[a.as.offset + j] == r->repeated;
+    }
+    for (op_id o = 0; o < h->ops; o++)
+        there += writes(h, o) && h->op_key[o] == r->key && h->op_value[o] == r->repeated;
+    return !h->init_unknown && shown > there && shown == r->times_seen && there == r->times_put
+               ? NULL
+               : "it was appended so often";
+}
+
 static const char *check_fault(checker *c, const arg_node *n)
 {
     const history *h = c->h;
@@ -455,6 +477,7 @@ static const char *check_fault(checker *c, const arg_node *n)
             if (writes(h, o) && h->op_key[o] == r->key) own = o;
         return own != NO_ID && !weakest ? NULL : "no own write";
     }
+    if (r->fault == SCENE_REPEATED) return check_repeated(c, r);
     if (r->list) return NULL; /* what a list can look like is told by no single fact */
     look_up(c, n->read);
     if (c->elsewhere[n->read] || c->from[n->read] || c->initial[n->read]) return "it has a source";

@@ -415,7 +415,9 @@ static uint32_t fault_leaf(search *x, used *by)
     for (uint32_t i = 0; i < s->reads.n; i++) {
         const scene_read *r = &s->reads.at[i];
         if (!r->fault || !r->usable || !takes_part(x, r->actor)) continue;
-        if (weakest && !r->initial_late && !(r->fault == SCENE_NO_SOURCE && r->nobody)) continue;
+        if (weakest && !r->initial_late && r->fault != SCENE_REPEATED &&
+            !(r->fault == SCENE_NO_SOURCE && r->nobody))
+            continue;
         *by = x->in_by[r->actor];
         return new_node(x, (arg_node){.kind = ARG_FAULT,
                                       .a = (uint8_t)r->actor,

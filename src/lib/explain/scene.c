@@ -6,6 +6,7 @@
 #include <assert.h>
 
 #include "base/map.h"
+#include "base/sort.h"
 
 static atom list_of(const history *h, value_id v)
 {
@@ -527,6 +528,44 @@ static void explain_list(scene *s, const wants *w, scene_read *r)
     }
 }
 
+/* Is an element there more often than anybody, aborted ones included, put it there?  Lists with
+   an element that nobody appended have another fault. */
+static bool find_repeated(const scene *s, const wants *w, scene_read *r)
+{
+    const history *h = s->h;
+    atom seen = list_of(h, r->value), init = list_of(h, value_or_absent(h->key_init[r->key]));
+    if (!r->list || seen.kind != ATOM_LIST || h->init_unknown) return false;
+    const value_id *e = seen.len ? h->elements.at + seen.as.offset : NULL;
+    uint32_t n = init.kind == ATOM_LIST ? init.len : 0;
+    uint64_t *sorted = mem_array(s->m, uint64_t, (size_t)seen.len + n + 1);
+    uint64_t *first = sorted + seen.len; /* the initial list */
+    for (uint32_t i = 0; i < seen.len; i++) sorted[i] = e[i];
+    for (uint32_t i = 0; i < n; i++) first[i] = h->elements.at[init.as.offset + i];
+    sort_u64(sorted, seen.len);
+    sort_u64(first, n);
+    bool found = false, unheard = false;
+    for (uint32_t i = 0, j = 0, end; i < seen.len; i = end) {
+        value_id x = (value_id)sorted[i];
+        const wanted *p = want_find(w, r->key, x);
+        uint64_t there = p ? p->n : 0;
+        for (end = i; end < seen.len && sorted[end] == x;) end++;
+        while (j < n && first[j] < x) j++;
+        for (; j < n && first[j] == x; j++) there++;
+        there += value_or_absent(h->key_init[r->key]) == x;
+        unheard = unheard || !there;
+        if (there >= end - i || found) continue;
+        found = true;
+        r->repeated = x;
+        r->times_seen = end - i;
+        r->times_put = (uint32_t)there; /* less than that */
+    }
+    mem_put(s->m, sorted);
+    if (!found || unheard) return false;
+    r->usable = true;
+    r->fault = SCENE_REPEATED;
+    return true;
+}
+
 /* --- all of it -------------------------------------------------------------------------------- */
 
 void scene_build(scene *s, mem *m, const history *h, enum ryow ryow, const txn_id *txns, size_t n)
@@ -556,6 +595,7 @@ void scene_build(scene *s, mem *m, const history *h, enum ryow ryow, const txn_i
     find_writers(s, &w);
     for (size_t i = 0; i < s->reads.n; i++) {
         scene_read *r = &s->reads.at[i];
+        if (find_repeated(s, &w, r)) continue;
         if (r->fault == SCENE_NOT_OWN)
             r->usable = true;
         else if (r->list)

@@ -20,9 +20,10 @@ typedef uint64_t actors; /* a set of transactions of the scene */
 /* Why a read has nothing that explains it. */
 enum scene_fault {
     SCENE_FINE,
-    SCENE_NO_SOURCE,  /* no version of the key has what it saw */
-    SCENE_NOT_OWN,    /* an own write before it says something else */
-    SCENE_BROKEN_LIST /* no version of the list looks like this, whatever the order */
+    SCENE_NO_SOURCE,   /* no version of the key has what it saw */
+    SCENE_NOT_OWN,     /* an own write before it says something else */
+    SCENE_BROKEN_LIST, /* no version of the list looks like this, whatever the order */
+    SCENE_REPEATED     /* a list with an element that was not appended so often, by anybody */
 };
 
 typedef struct scene_write { /* the last one of a transaction and key */
@@ -49,6 +50,8 @@ typedef struct scene_read {
     enum scene_fault fault;
     /* no source: who wrote the value without it being a version; NO_ID: nobody */
     txn_id aborted, later, overwritten;
+    value_id repeated; /* the element, how often it was seen, how often it was put there */
+    uint32_t times_seen, times_put;
     bool nobody; /* no source: no transaction at all, aborted ones included, wrote it */
 
     /* of a list: the transactions whose appends it shows, in order, each once */

@@ -466,6 +466,14 @@ void say_fault(const told *t, const arg_node *n, strbuf *b)
             say_value(t, r->key, h->op_value[own], b);
             strbuf_str(b, " before");
         }
+    } else if (r->fault == SCENE_REPEATED) {
+        strbuf_str(b, ", in which ");
+        say_value(t, r->key, r->repeated, b);
+        strbuf_printf(b, " occurs %u times, but it was appended only ", r->times_seen);
+        if (r->times_put == 1)
+            strbuf_str(b, "once");
+        else
+            strbuf_printf(b, "%u times", r->times_put);
     } else if (r->fault == SCENE_BROKEN_LIST) {
         strbuf_str(b, ", which is not the result of any order of the appends");
     } else if (r->nobody) {

@@ -369,10 +369,10 @@ static bool start_from_core(job *w)
    transactions, and not to be exchanged for one. */
 static bool is_fault(uint32_t anomaly)
 {
-    static const uint32_t faults[] = {ANOMALY_ABORTED_READ,      ANOMALY_INTERMEDIATE_READ,
-                                      ANOMALY_GARBAGE_READ,      ANOMALY_FUTURE_READ,
-                                      ANOMALY_NOT_OWN_WRITE,     ANOMALY_MALFORMED_RESULT,
-                                      ANOMALY_INCOMPATIBLE_ORDER};
+    static const uint32_t faults[] = {ANOMALY_ABORTED_READ,       ANOMALY_INTERMEDIATE_READ,
+                                      ANOMALY_GARBAGE_READ,       ANOMALY_FUTURE_READ,
+                                      ANOMALY_NOT_OWN_WRITE,      ANOMALY_MALFORMED_RESULT,
+                                      ANOMALY_INCOMPATIBLE_ORDER, ANOMALY_DUPLICATE_ELEMENTS};
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         if (faults[i] == anomaly) return true;
     return false;

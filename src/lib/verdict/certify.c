@@ -368,7 +368,8 @@ static justify *justify_ru(problem *p, const verdict *v, asg *g)
     size_t at = g->faults.n;
     for (size_t i = 0; i < g->faults.n; i++) {
         uint32_t kind = g->faults.at[i].anomaly;
-        if ((kind == ANOMALY_MALFORMED_RESULT || kind == ANOMALY_GARBAGE_READ) &&
+        if ((kind == ANOMALY_MALFORMED_RESULT || kind == ANOMALY_GARBAGE_READ ||
+             kind == ANOMALY_DUPLICATE_ELEMENTS) &&
             !g->maybe[g->faults.at[i].node])
             at = i;
     }

@@ -121,6 +121,11 @@ static void explain_fault(verdict *v, const asg *g, const fault *f)
     case ANOMALY_NOT_OWN_WRITE:
         strbuf_str(&b, ", although it had written another value before");
         break;
+    case ANOMALY_DUPLICATE_ELEMENTS:
+        strbuf_str(&b, ", in which ");
+        name_value(g, f->element, &b);
+        strbuf_str(&b, " occurs more often than it was ever appended");
+        break;
     case ANOMALY_INCOMPATIBLE_ORDER:
         strbuf_str(&b, ", which is not a prefix of what ");
         if (f->other != NO_ID)

@@ -17,6 +17,7 @@
  */
 #include <assert.h>
 
+#include "asg/duplicates.h"
 #include "base/sort.h"
 
 #include "verdict/verdict.h"
@@ -539,10 +540,23 @@ static void walk_events(walk *w)
     }
 }
 
+/* A list with an element that nobody appended so often violates every level, whatever the
+   timestamps say: that is told without them. */
+static bool has_duplicates(const history *h, mem *m)
+{
+    duplicate_reads found = {0};
+    bool some = false;
+    find_duplicates(h, m, &found);
+    for (size_t i = 0; i < found.n; i++)
+        some = some || txn_status_of(h, found.at[i].txn) == TXN_COMMITTED;
+    vec_free(m, &found);
+    return some;
+}
+
 enum trusted_answer trusted_decide(verdict *v, const history *h, const facts *f, bool si, mem *work)
 {
     walk w = {.v = v, .h = h, .m = work, .si = si, .answer = TRUSTED_HOLDS};
-    if (!usable(h, work) || !load_keys(&w)) return TRUSTED_UNUSABLE;
+    if (!usable(h, work) || !load_keys(&w) || has_duplicates(h, work)) return TRUSTED_UNUSABLE;
     w.keep = w.keep || f->duplicate_writes || f->deletes || f->scans || f->iterators ||
              f->unknown || h->init_unknown;
     walk_events(&w);

@@ -243,7 +243,7 @@ static bool find_faulty(checker *c, txn_id t, op_id o, key_id k, value_id x)
 {
     visit *v = (visit *)c;
     txn_id one;
-    v->faulty = source_of(v->s, t, o, k, x, &one) == SOURCE_NONE ||
+    v->faulty = source_of(v->s, t, o, k, x, &one) == SOURCE_NONE || recheck_duplicates(c, k, x) ||
                 (c->open[k] && !c->is_list[k] && v->s->two[k] && !recheck_wrote(c, k, x));
     return !v->faulty;
 }
@@ -301,7 +301,7 @@ static bool find_garbage(checker *c, txn_id t, op_id o, key_id k, value_id x)
         v->faulty = v->s->two[k] && !recheck_internal(c, t, o, k, x) && !recheck_wrote(c, k, x);
         return !v->faulty;
     }
-    v->faulty = recheck_garbage(c, t, o, k, x);
+    v->faulty = recheck_garbage(c, t, o, k, x) || recheck_duplicates(c, k, x);
     /* an initial element behind one that somebody wrote */
     seq list = content(c->h, &x), init = content(c->h, &c->init[k]);
     bool written = false;

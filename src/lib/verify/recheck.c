@@ -507,6 +507,36 @@ static bool garbage(const checker *c, key_id k, seq x, seq init)
     return bad && !same(x, init);
 }
 
+/* Does the list show an element more often than the initial list and all writes together, of
+   whatever status?  (C-8)  Both lists are sorted, so that equal elements are neighbours. */
+bool recheck_duplicates(const checker *c, key_id k, value_id x)
+{
+    if (x == VALUE_UNKNOWN || c->h->init_unknown) return false;
+    seq s = content(c->h, &x), init = content(c->h, &c->h->key_init[k]);
+    if (s.scalar || s.n < 2) return false;
+    uint64_t *e = mem_array(c->m, uint64_t, (size_t)s.n + init.n), *f = e + s.n;
+    for (uint32_t i = 0; i < s.n; i++) e[i] = s.at[i];
+    for (uint32_t i = 0; i < init.n; i++) f[i] = init.at[i];
+    sort_u64(e, s.n);
+    sort_u64(f, init.n);
+    bool more = false;
+    for (uint32_t i = 0, j = 0, end; i < s.n && !more; i = end) {
+        uint32_t there = 0, wanted;
+        for (end = i; end < s.n && e[end] == e[i];) end++;
+        wanted = end - i;
+        if (wanted < 2) continue;
+        for (uint32_t w = recheck_wrote(c, k, (value_id)e[i]); w && there < wanted;
+             w = c->w_next[w - 1])
+            there++;
+        while (j < init.n && f[j] < e[i]) j++;
+        for (; j < init.n && f[j] == e[i]; j++) there++;
+        more = there && there < wanted;
+        guard_tick(c->m->guard);
+    }
+    mem_put(c->m, e);
+    return more;
+}
+
 /* The elements of a list come from writers in version order, and those before own appends from
    writers before the reader (RU-2; test/oracle/README.md).  Each may come from anyone who wrote
    it, so the earliest possible writer is best; one that takes no part constrains nothing. */
@@ -547,6 +577,8 @@ static bool check_ru_read(checker *c, uint32_t p, const seen *r, seq init)
     /* own writes are not judged at this level, nor are they garbage */
     bool judged = appends ? recheck_strip(c, lo, hi, &rest)
                           : !recheck_internal(c, t, r->op, r->key, r->value);
+    if (recheck_duplicates(c, r->key, r->value))
+        return recheck_no(c, t, "a list shows an element more often than it was appended");
     if (judged && garbage(c, r->key, rest, init)) {
         if (c->is_list[r->key] || c->init[r->key] != FREE)
             return recheck_no(c, t, "a value that nobody wrote");

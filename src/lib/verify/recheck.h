@@ -139,6 +139,7 @@ int recheck_internal(const checker *c, txn_id t, op_id o, key_id k, value_id x);
 hint recheck_hint(const checker *c, op_id o, key_id k);
 bool recheck_allowed(const checker *c, op_id o, hint x, bool absent, uint32_t w);
 bool recheck_malformed(const history *h, const range *r);
+bool recheck_duplicates(const checker *c, key_id k, value_id x);
 bool recheck_predicate(const history *h, op_id o, key_id k);
 bool recheck_visit(checker *c, txn_id t, read_fn fn);
 

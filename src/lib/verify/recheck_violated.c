@@ -188,7 +188,9 @@ static bool find_fault(checker *c, txn_id t, op_id o, key_id k, value_id x)
     uint32_t lo, hi = recheck_own(c, t, k, o, &lo);
     seq s = content(c->h, &x);
     bool ends = !c->is_list[k] || recheck_sets(c, lo, hi) || recheck_strip(c, lo, hi, &s);
-    if (c->v->anomaly == ANOMALY_INCOMPATIBLE_ORDER) {
+    if (c->v->anomaly == ANOMALY_DUPLICATE_ELEMENTS) {
+        c->found = recheck_duplicates(c, k, x);
+    } else if (c->v->anomaly == ANOMALY_INCOMPATIBLE_ORDER) {
         seq whole = content(c->h, &x);
         c->found =
             c->is_list[k] && !whole.scalar && (impossible(c, k, whole) || diverges(c, k, whole));
@@ -349,7 +351,7 @@ static bool is_fault(uint32_t anomaly)
     return anomaly == ANOMALY_ABORTED_READ || anomaly == ANOMALY_INTERMEDIATE_READ ||
            anomaly == ANOMALY_GARBAGE_READ || anomaly == ANOMALY_FUTURE_READ ||
            anomaly == ANOMALY_NOT_OWN_WRITE || anomaly == ANOMALY_MALFORMED_RESULT ||
-           anomaly == ANOMALY_INCOMPATIBLE_ORDER;
+           anomaly == ANOMALY_INCOMPATIBLE_ORDER || anomaly == ANOMALY_DUPLICATE_ELEMENTS;
 }
 
 /* Was it this level, asked for or implied, whose violation decided? */
@@ -389,7 +391,8 @@ bool recheck_violated(checker *c)
     if (v->trusted) return recheck_trusted(c);
     if (v->cycle.n) return check_cycle(c);
     bool at_ru = v->anomaly == ANOMALY_GARBAGE_READ || v->anomaly == ANOMALY_MALFORMED_RESULT ||
-                 v->anomaly == ANOMALY_INCOMPATIBLE_ORDER;
+                 v->anomaly == ANOMALY_INCOMPATIBLE_ORDER ||
+                 v->anomaly == ANOMALY_DUPLICATE_ELEMENTS;
     if (v->anomaly == ANOMALY_FUZZY_READ || v->anomaly == ANOMALY_PHANTOM)
         return recheck_repeated(c);
     if (v->anomaly == ANOMALY_TIMESTAMP_INVERSION) return check_overlap(c);

@@ -46,7 +46,8 @@ typedef struct plain {
     uint32_t *candidates;
     bool broken; /* a read that nothing explains: every level is violated */
     bool must;   /* own writes must be read */
-    char why[200];
+    char why[400];
+    const char *anomaly; /* if it violates every level whatever its definition, else NULL */
 } plain;
 
 static bool stop(plain *p, const char *id, const char *why)
@@ -198,6 +199,7 @@ static bool find_candidates(plain *p)
 typedef struct iso_answer {
     const char *history, *given, *level, *verdict, *reason;
     bool order;
+    const char *anomaly;
 } iso_answer;
 
 static void print_iso_json(FILE *out, const args *a, const ratel_history *h, const iso_answer *r)
@@ -216,6 +218,7 @@ static void print_iso_json(FILE *out, const args *a, const ratel_history *h, con
     jw_member_text(w, "ryow", a->value[O_RYOW] ? a->value[O_RYOW] : "must");
     jw_member_text(w, "verdict", r->verdict);
     jw_member_text(w, "reason", r->reason);
+    if (r->anomaly) jw_member_text(w, "anomaly", r->anomaly);
     jw_member_u64(w, "txns", n.txns);
     jw_member_u64(w, "ops", n.ops);
     jw_member_u64(w, "sessions", n.sessions);
@@ -268,11 +271,40 @@ static int decide_plain(plain *p, synth *s, int level, bool order)
     return got;
 }
 
+/* What no level can allow, however it is defined: results that no state of the database has.  The
+   library finds them at its weakest level; it also says why there is nothing to check.  True if
+   that is the answer. */
+static bool settled_everywhere(const args *a, const ratel_history *h, plain *p, int *status)
+{
+    static const char *const impossible[] = {"duplicate-elements", "malformed-result"};
+    ratel_result *r = NULL;
+    ratel_stat n = {0};
+    if (ratel_check(&r, a->context, h, "read-uncommitted")) return false;
+    ratel_history_stat(&n, a->context, h);
+    bool settled = false;
+    if (!n.txns) {
+        settled = true;
+        *status = EXIT_UNDECIDED;
+    }
+    for (size_t i = 0; ratel_result_verdict(r) == RATEL_VIOLATED && i < 2; i++)
+        if (!strcmp(ratel_result_anomaly(r), impossible[i])) {
+            settled = true;
+            p->anomaly = impossible[i];
+            *status = EXIT_VIOLATED;
+        }
+    if (settled)
+        snprintf(p->why, sizeof p->why, "%.*s", (int)sizeof p->why - 1, ratel_result_reason(r));
+    ratel_result_free(r);
+    return settled;
+}
+
 /* The exit status of the answer; p is to be released, and p->why says why. */
 static int decide_history(const args *a, synth *s, int level, const ratel_history *h, plain *p)
 {
     const char *so = a->value[O_SESSION_ORDER], *ryow = a->value[O_RYOW];
+    int status;
     *p = (plain){.h = h, .must = !ryow || !strcmp(ryow, "must")};
+    if (settled_everywhere(a, h, p, &status)) return status;
     int got = decide_plain(p, s, level, !so || strcmp(so, "off") != 0);
     return got < 0 ? EXIT_UNDECIDED : got ? EXIT_HOLDS : EXIT_VIOLATED;
 }
@@ -296,8 +328,9 @@ int check_iso(const args *a, synth *s, int level, const char *given, const ratel
                           : status == EXIT_VIOLATED ? "violated"
                                                     : "undecided";
     if (a->value[O_JSON]) {
-        iso_answer r = {history, given, synth_level_name(s, level),
-                        verdict, p.why, !so || strcmp(so, "off") != 0};
+        iso_answer r = {history,  given, synth_level_name(s, level),
+                        verdict,  p.why, !so || strcmp(so, "off") != 0,
+                        p.anomaly};
         print_iso_json(out, a, h, &r);
     } else {
         visible_to(out, history);

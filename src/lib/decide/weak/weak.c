@@ -62,7 +62,9 @@ bool weak_unread_orders(asg *g, decision *a)
 {
     for (size_t i = 0; i < g->faults.n; i++) {
         uint32_t kind = g->faults.at[i].anomaly;
-        if (kind != ANOMALY_MALFORMED_RESULT && kind != ANOMALY_GARBAGE_READ) continue;
+        if (kind != ANOMALY_MALFORMED_RESULT && kind != ANOMALY_GARBAGE_READ &&
+            kind != ANOMALY_DUPLICATE_ELEMENTS)
+            continue;
         if (g->maybe[g->faults.at[i].node]) continue; /* needed by reads only: left out here */
         a->why = WHY_FAULT;
         a->fault = i;
