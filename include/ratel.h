@@ -391,6 +391,35 @@ RATEL_API int ratel_shrink_by(ratel_history **out, ratel *r, const ratel_history
 RATEL_API int ratel_history_without(ratel_history **out, ratel *r, const ratel_history *h,
                                     const ratel_result *a);
 
+/* What "holds" was worth.  One read at a time is changed to every other value of its key that the
+   history knows, and the level is decided again: each change that violates it is a place where the
+   anomaly of that name would have been seen.  `a` is the answer of ratel_check on h, which holds;
+   options must be as they were.  At most `most` changes are tried, all or a random sample (option
+   "seed"), and none after `seconds` (0: no limit). */
+#define RATEL_COVERAGE_KINDS 48
+typedef struct {
+    uint64_t changes, tried;          /* ways to change one read; those that were tried */
+    uint64_t seen, missed, undecided; /* of those tried: violated, not, not decided */
+    int exact;                        /* 1: all were tried */
+    struct {
+        const char *anomaly;
+        uint64_t places;
+    } kind[RATEL_COVERAGE_KINDS]; /* of those seen */
+    size_t kinds;
+    uint64_t reads_known, reads_open; /* reads that one writer explains, or several may */
+    /* steps of the version order: shown by a read, a list or a hint; following from such; neither.
+       All 0 if the answer has no order. */
+    uint64_t versions_known, versions_inferred, versions_open;
+    uint64_t keys, keys_apart, sessions, sessions_apart; /* apart: without any conflict */
+    int updates_overlap;  /* two overlapping transactions, of any outcome, update one key */
+    int aborted_read;     /* a key that an aborted transaction wrote is read */
+    int overwritten_read; /* a key that a transaction wrote twice is read */
+    int pairs_read;       /* a transaction reads two keys that another one writes */
+    int ranges_read;      /* there are scans */
+} ratel_coverage;
+RATEL_API int ratel_coverage_run(ratel_coverage *out, ratel *r, const ratel_history *h,
+                                 const ratel_result *a, uint64_t most, double seconds);
+
 /* Why an answer is what it is.  Of a violation: an argument about a few transactions, a tree of
    cases with a contradiction in each, every fact of which was looked up in the history again.  If
    a limit is reached, there is no argument, which is not an error.  The explanation must be freed

@@ -7,6 +7,7 @@
 
 #include "cli/all_anomalies.h"
 #include "cli/ci.h"
+#include "cli/coverage_report.h"
 #include "cli/synth_cli.h"
 #include "opt/level.h"
 
@@ -465,6 +466,11 @@ static void put_answer(check *c, const char *name, const ratel_history *h, const
     write_answer(c, a, &report);
     stats_result(c->a, a);
     if (v == RATEL_VIOLATED) find_further(c, name, h, a, accepted);
+    if (v != RATEL_HOLDS || c->told) return;
+    if (c->a->value[O_COVERAGE] && !c->a->value[O_TAP])
+        merge_status(c, coverage_print(c->a, c->out, name, h, a));
+    else if (c->a->command->bit == CMD_TEST)
+        coverage_warn(c->a, name, h, a);
 }
 
 /* The stage of each level; the semantic graph is the same for all. */
