@@ -16,41 +16,12 @@
 
 #include "base/sort.h"
 #include "base/task.h"
+#include "decide/rank_heap.h"
 
 #define MOST_ROWS ((size_t)1 << 30) /* bytes of clocks that are kept */
 #define SAMPLE 256u                 /* so many chains are enough for a guess */
 
 /* --- a topological sort that takes the ready event with the smallest rank --------------------- */
-
-/* Invariant: no event has a smaller rank than its parent, at[(i - 1) / 2]. */
-typedef struct heap {
-    uint32_t *at; /* events */
-    uint32_t n;
-    const uint32_t *rank;
-} heap;
-
-static void heap_push(heap *h, uint32_t e)
-{
-    uint32_t i = h->n++;
-    while (i && h->rank[h->at[(i - 1) / 2]] > h->rank[e]) {
-        h->at[i] = h->at[(i - 1) / 2];
-        i = (i - 1) / 2;
-    }
-    h->at[i] = e;
-}
-
-static uint32_t heap_pop(heap *h)
-{
-    assert(h->n);
-    uint32_t top = h->at[0], e = h->at[--h->n], i = 0;
-    for (uint32_t child; (child = 2 * i + 1) < h->n; i = child) {
-        if (child + 1 < h->n && h->rank[h->at[child + 1]] < h->rank[h->at[child]]) child++;
-        if (h->rank[h->at[child]] >= h->rank[e]) break;
-        h->at[i] = h->at[child];
-    }
-    h->at[i] = e;
-    return top;
-}
 
 /* Makes a linear extension of a permutation of the events, `rank`; there is nothing to do if it
    extends the graph already.  False: the graph has a cycle. */
@@ -64,18 +35,18 @@ static bool extend_rank(order_problem *p, const order_graph *k, const uint32_t *
         return true;
     }
     uint32_t *missing = mem_array(p->m, uint32_t, (size_t)p->events + 1);
-    heap h = {mem_array(p->m, uint32_t, (size_t)p->events + 1), 0, rank};
+    rank_heap h = {mem_array(p->m, uint32_t, (size_t)p->events + 1), 0, rank};
     uint32_t done = 0;
     for (uint32_t e = 0; e < p->events; e++) {
         missing[e] = k->in_start[e + 1] - k->in_start[e];
-        if (!missing[e]) heap_push(&h, e);
+        if (!missing[e]) rank_heap_push(&h, e);
     }
     while (h.n) {
-        uint32_t e = heap_pop(&h);
+        uint32_t e = rank_heap_pop(&h);
         assert(!missing[e]);
         pos[e] = done++;
         for (uint32_t i = k->out_start[e]; i < k->out_start[e + 1]; i++)
-            if (!--missing[k->out[i]]) heap_push(&h, k->out[i]);
+            if (!--missing[k->out[i]]) rank_heap_push(&h, k->out[i]);
         guard_tick(p->m->guard);
     }
     mem_put(p->m, missing);

@@ -4,7 +4,8 @@
  * Rounds: build the known graph, take a first order that extends it (first_order.h), replay the
  * history along that order and queue the reads that it breaks.  While many are broken, edges that
  * follow from known ones are added (derive_round), ambiguous reads lose candidates that cannot be
- * (prune_round), and the next round starts from more knowledge.  Then certain halves of broken
+ * (prune_round), and the next round starts from more knowledge.  If many are broken to the end, the
+ * transactions are run one by one (trial_run.c, serial_search.c).  Then certain halves of broken
  * pairs are fixed in the order for good (lazy_settle).
  *
  * Invariant, which replay_first_order() establishes and everything later keeps: an obligation that
@@ -364,6 +365,58 @@ static bool round_pays(const lazy *z, unsigned round, size_t left)
     return z->queue.n > few && z->reach.blocks && z->queue.n <= left - left / 10;
 }
 
+/* Fills pos with the order of a run, which starts from the order z->pos.  False: there is none. */
+static bool run_transactions(lazy *z, const order_graph *known, uint32_t *pos)
+{
+    order_problem *p = z->p;
+    bool serial = !p->si && p->rule->strict == STRICT_ALL && z->g->open.n;
+    if (p->rf != z->g->ob_rf) problem_index_readers(p);
+    if (serial && pass_on(p->tune, PASS_SERIAL_SEARCH) && lazy_serial_search(z, known, pos))
+        return true;
+    if (!pass_on(p->tune, PASS_TRIAL_RUN)) return false;
+    lazy_trial_run(z, known, pos);
+    return true;
+}
+
+static void start_from(lazy *z, const uint32_t *pos)
+{
+    clear_queue(z);
+    z->pos = pos;
+    sort_versions(z);
+    replay_first_order(z);
+}
+
+/* So few broken reads are cheaper mended than run; hostile builds run for any. */
+static size_t few_broken(const lazy *z)
+{
+#ifdef RATEL_HOSTILE
+    (void)z;
+    return 0;
+#else
+    return z->g->obs / 8 + 64;
+#endif
+}
+
+/* Where many reads are broken the transactions are run one by one.  The order of that run stays if
+   it breaks less than half as many; else the guess is as good, and the clocks fit it better. */
+static void try_run(lazy *z, const order_graph *known, uint32_t *pos)
+{
+    order_problem *p = z->p;
+    size_t broken = z->queue.n;
+    if (broken <= few_broken(z) || p->rule->strict == STRICT_NONE) return;
+    uint32_t *guess = mem_array(p->m, uint32_t, (size_t)p->events + 1);
+    memcpy(guess, pos, p->events * sizeof *pos);
+    z->pos = guess;
+    bool ran = run_transactions(z, known, pos);
+    z->pos = pos;
+    if (ran) start_from(z, pos);
+    if (ran && z->queue.n >= broken / 2) {
+        memcpy(pos, guess, p->events * sizeof *pos);
+        start_from(z, pos);
+    }
+    mem_put(p->m, guess);
+}
+
 bool lazy_first_order(lazy *z, order_graph *known, uint32_t *pos)
 {
     order_problem *p = z->p;
@@ -379,17 +432,19 @@ bool lazy_first_order(lazy *z, order_graph *known, uint32_t *pos)
         sort_versions(z);
         replay_first_order(z);
         z->a->rounds = round;
-        if (last || !round_pays(z, round, left)) return true;
+        if (last || !round_pays(z, round, left)) break;
         left = z->queue.n;
         uint64_t learnt = derive_round(z), settled = 0;
         if (pass_on(p->tune, PASS_PRUNE_CANDIDATES) && g->open.n && !z->j) settled = prune_round(z);
         last = learnt + settled <= g->obs / 256 + 16;
         /* What was derived is implied and may stay unsaid.  A read that was settled counts as
            certain from now on: the order must have its edge. */
-        if (last && !settled) return true;
+        if (last && !settled) break;
         clear_queue(z);
         first_order_free(p->m, known);
     }
+    try_run(z, known, pos);
+    return true;
 }
 
 /* --- indexes ---------------------------------------------------------------------------------- */

@@ -161,6 +161,14 @@ bool lazy_settle(lazy *z);
    the like.  No reason is recorded, so that only "holds" may come of it. */
 bool lazy_settle_paths(lazy *z);
 
+/* trial_run.c: pos[event], a linear extension of the known graph that starts from the order z->pos,
+   and in which versions wait for the readers of those that they overwrite. */
+void lazy_trial_run(lazy *z, const order_graph *known, uint32_t *pos);
+
+/* serial_search.c: the same with backtracking, such that no read is broken; false: none was found,
+   and pos is as it was.  Events are whole transactions. */
+bool lazy_serial_search(lazy *z, const order_graph *known, uint32_t *pos);
+
 /* lazy_check.c: NULL, or which invariant of this file is broken.  Linear in the history, so debug
    builds call it at the border where an order is offered as the answer (at_rest: nothing is
    queued), and hostile builds (RATEL_HOSTILE) before every decision. */
