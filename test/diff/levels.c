@@ -8,9 +8,10 @@
  * context asks again, each time with the next strategy and setting of its passes: as they are at
  * first, all on, all off, each alone, each missing.  Usage:
  *
- *     levels [histories [seed [first]]]   default 50000 histories, seed from RATEL_TEST_SEED
- *                                              or 1; the seed is printed; first: number of the
- *                                              first level to ask (5: the strong ones only)
+ *     levels [histories [seed [first [profile]]]]   default 50000 histories, seed from
+ *                                              RATEL_TEST_SEED or 1; the seed is printed; first:
+ *                                              number of the first level to ask (5: the strong
+ *                                              ones only); profile: of random_history, not all
  *
  * A mismatch prints the history, so that it can be pasted into a file.
  */
@@ -170,6 +171,9 @@ static setting *rotate(ratel *r, int level)
                                     : i != s->pass;
         ratel_set_pass(r, p.name, on);
     }
+    /* Where the passes are as at first, every other time without the exhaustive searches: what the
+       engine does of open choices is asked of it as often. */
+    if (s->mode == AS_IS || s->mode == ALL) ratel_set_pass(r, "small-search", s->asked % 2);
     s->asked++;
     return s;
 }
@@ -247,6 +251,7 @@ int main(int argc, char **argv)
     const char *env = getenv("RATEL_TEST_SEED");
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : env ? strtoull(env, NULL, 10) : 1;
     if (argc > 3) first_level = atoi(argv[3]);
+    const char *only = argc > 4 ? argv[4] : NULL;
     uint64_t passed = 0, failed = 0, profiles = 0;
     ratel *r, *rotating;
     if (ratel_open(&r, NULL) || ratel_open(&rotating, NULL)) return 1;
@@ -256,7 +261,8 @@ int main(int argc, char **argv)
     for (uint64_t i = 0; i < count && failed < 20; i++) {
         size_t n;
         char err[256];
-        char *t = random_history(seed * 1000003 + i, random_profiles[i % profiles], &n);
+        char *t =
+            random_history(seed * 1000003 + i, only ? only : random_profiles[i % profiles], &n);
         oracle *o = oracle_parse(t, n, err, sizeof err);
         text in = {t, n, 0};
         ratel_history *h = NULL;

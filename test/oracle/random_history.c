@@ -62,6 +62,8 @@ static const struct profile profiles[] = {
     {"hints-unknown",    6,  3, 50, 10,  5,  0,  0, 40,  4,  5, 85, 30,  0,  4,  0,  0,  0, 60,  0},
     {"times",            6,  3, 20,  5,  5,  0,  0, 10,  4,  0,  0,  0,100,  4,  0,  0,  0, 50,  0},
     {"everything",       5,  3, 50, 15, 12, 12, 25, 15,  8,  6, 25, 20, 40, 10,  6, 15,  5, 50,  0},
+    {"initial",          6,  3, 60, 10,  5,  0,  0, 12,  4,  0, 10, 15, 45, 15,  0,100,  0, 60,  0},
+    {"repeats",          6,  2,100,  0,  0,  0, 90,  8,  4,  0,  0,  5, 45, 12,  0, 25,  0, 60,  0},
     {"forks",            6,  3, 15,  8,  8,  0,  0,  0,  0,  0,  0,  0, 15,  4,  0,  0,  0, 10,100},
     {"small",            3,  2, 50, 15, 10, 10, 20, 10, 10,  3, 10, 10, 30, 15,  5, 10,  0, 60,  0},
     {"lists-dup",        5,  2,100, 10,  0,  0, 80, 10,  6,  0,  5,  0, 20,  4,  4, 10,  0, 60,  0},
@@ -72,18 +74,10 @@ static const struct profile profiles[] = {
 enum { PROFILES = sizeof profiles / sizeof profiles[0] };
 /* clang-format on */
 
-const char *const random_profiles[] = {"registers-unique",
-                                       "registers-dup",
-                                       "deletes",
-                                       "scans",
-                                       "lists",
-                                       "unknown",
-                                       "hints",
-                                       "times",
-                                       "everything",
-                                       "forks",
-                                       "hints-unknown",
-                                       NULL};
+const char *const random_profiles[] = {
+    "registers-unique", "registers-dup", "deletes", "scans",      "lists",
+    "unknown",          "hints",         "times",   "everything", "forks",
+    "hints-unknown",    "initial",       "repeats", NULL};
 
 const char *const random_shapes[] = {"registers-unique",
                                      "registers-dup",

@@ -168,6 +168,7 @@ void asg_split(asg *s, asg *g, bool tight)
     mem *m = g->m;
     *s = (asg){.h = g->h, .m = m, .ryow = g->ryow, .flags = g->flags, .unsplit = g};
     s->list_key = g->list_key;
+    s->init_open = g->init_open;
     s->duplicate_values = g->duplicate_values;
     s->uses_hints = g->uses_hints;
     s->insts = s->inst_cap = g->insts;

@@ -135,7 +135,7 @@ static bool has_test(const problem *p)
 static bool decide_test(problem *p, uint64_t conflicts, decision *a)
 {
     const asg *g = p->g;
-    bool as_order = p->ask.rule && p->test != WEAK_RU && !g->wild_lists && !g->init_open;
+    bool as_order = p->ask.rule && p->test != WEAK_RU && !g->wild_lists;
     (void)conflicts;
     weak_decide(p->g, p->test, p->ask.so, !p->guess && !p->ask.rule, a);
     if (!a->undecided || p->guess || !p->ask.rule) return true;
@@ -197,11 +197,6 @@ static bool decide_faults(problem *p, uint64_t conflicts, decision *a)
     return true;
 }
 
-static bool is_open_search(const problem *p)
-{
-    return p->g->wild_lists || p->g->init_open;
-}
-
 /* The exhaustive searches know real time of serial orders only, and no parts of transactions. */
 static bool fits_exhaustive(const problem *p)
 {
@@ -209,6 +204,20 @@ static bool fits_exhaustive(const problem *p)
     bool known = rule->level == LEVEL_SER ||
                  (!rule_split_of(rule->level) && !p->ask.rt && !rule_real_time(rule->level));
     return known && p->g->nodes <= WEAK_SMALL;
+}
+
+/* The strategy lazy chooses initial values itself (lazy/initial_values.c); lists of unknown order
+   need the exhaustive search. */
+static bool needs_exhaustive(const problem *p)
+{
+    return p->g->wild_lists || (p->g->init_open && !is_lazy(p));
+}
+
+static bool is_open_search(const problem *p)
+{
+    bool wanted =
+        fits_exhaustive(p) && p->log != KEEP_LOG && pass_on(p->ask.tune, PASS_SMALL_SEARCH);
+    return needs_exhaustive(p) || (p->g->init_open && wanted);
 }
 
 static bool decide_exhaustive(problem *p, uint64_t conflicts, decision *a)
@@ -221,7 +230,7 @@ static bool decide_exhaustive(problem *p, uint64_t conflicts, decision *a)
                            ? "lists with repeated elements, writes or deletes need a search that "
                              "this build does for up to 8 transactions"
                            : "the initial state is unknown and may equal values that were written: "
-                             "this build searches that for up to 8 transactions";
+                             "this strategy searches that for up to 8 transactions";
         return true;
     }
     a->order = mem_array(g->m, node_id, WEAK_SMALL);
@@ -266,13 +275,17 @@ static bool has_parts(const problem *p)
 static bool decide_whole(problem *p, uint64_t conflicts, decision *a)
 {
     (void)conflicts;
-    weak_decide(p->g, WEAK_RC, false, true, a);
+    if (p->g->init_open)
+        whole_decide(&p->order, p->g, p->ask.tune, NULL, NULL, a);
+    else
+        weak_decide(p->g, WEAK_RC, false, true, a);
+    p->ordered = p->g->init_open && !a->holds;
     return !a->holds;
 }
 
 static bool wants_segments(const problem *p)
 {
-    return is_lazy(p) && p->log != KEEP_LOG && !has_parts(p) &&
+    return is_lazy(p) && p->log != KEEP_LOG && !has_parts(p) && !p->g->init_open &&
            pass_on(p->ask.tune, PASS_UNSAT_SEARCH);
 }
 

@@ -29,11 +29,13 @@ typedef struct decision {
 
     /* Holds.  Who takes part, what every read saw, and one order: either the nodes in the order of
        their commits (`order`), or the place of every event of the order problem (`pos`). */
-    uint32_t *rf;     /* per obligation: the node that it reads from, or RF_* */
-    uint8_t *out;     /* per node: 1 if its outcome is unknown and it is taken as aborted */
-    node_id *order;   /* NULL if `pos` has the order */
-    uint32_t n;       /* nodes of `order` */
-    uint32_t *pos;    /* NULL if `order` has the order */
+    uint32_t *rf;           /* per obligation: the node that it reads from, or RF_* */
+    uint8_t *out;           /* per node: 1 if its outcome is unknown and it is taken as aborted */
+    node_id *order;         /* NULL if `pos` has the order */
+    uint32_t n;             /* nodes of `order` */
+    uint32_t *pos;          /* NULL if `order` has the order */
+    struct decision *whole; /* InnoDB's levels: the order of the whole transactions; NULL: any that
+                               forward chaining finds */
     bool all_sources; /* rf is a choice of the search for every read of `order`, not only for the
                          ambiguous ones */
 

@@ -339,6 +339,8 @@ void problem_build(order_problem *p, asg *g, const order_question *ask)
     p->rt = rule_real_time(ask->rule->level) | (ask->rt ? RT_CB : 0);
     p->drift = ask->drift;
     p->tune = ask->tune;
+    p->present = ask->present;
+    p->initial = ask->initial;
     p->shared = !si && so;
     p->txns = g->nodes;
     p->rf = g->ob_rf;
@@ -348,7 +350,8 @@ void problem_build(order_problem *p, asg *g, const order_question *ask)
     p->events = si ? 2 * g->nodes : g->nodes;
     p->in = mem_array(g->m, uint8_t, (size_t)g->nodes + 1);
     bool ignored = ask->rule->strict == STRICT_IGNORED;
-    for (node_id v = 0; v < g->nodes; v++) p->in[v] = ignored ? !g->maybe[v] : asg_in(g, v);
+    for (node_id v = 0; v < g->nodes; v++)
+        p->in[v] = ignored ? !g->maybe[v] : p->present ? p->present[v] : asg_in(g, v);
     add_session_order(p);
     if (ignored)
         ignore_reads(p);

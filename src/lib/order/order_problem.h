@@ -47,9 +47,11 @@ typedef struct order_problem {
     unsigned rt; /* RT_* */
     int64_t drift;
     const tuning *tune;
-    uint32_t txns;    /* nodes of the semantic graph */
-    uint32_t events;  /* txns, or 2 * txns, and after them the helpers */
-    uint8_t *in;      /* per node: surely takes part */
+    const uint8_t *present;  /* as asked */
+    const value_id *initial; /* as asked */
+    uint32_t txns;           /* nodes of the semantic graph */
+    uint32_t events;         /* txns, or 2 * txns, and after them the helpers */
+    uint8_t *in;             /* per node: surely takes part */
     node_id *so_pred; /* the graph's; with STRICT_UPDATES and session order, among updates only */
     VEC(arc) known;   /* between events */
     VEC(arc) unsure;  /* known edges that count only if the transaction they leave takes part */
@@ -86,6 +88,10 @@ typedef struct order_question {
     bool so, rt; /* rt: a transaction that ended before another began stands before it */
     int64_t drift;
     const tuning *tune;
+    /* What another order has settled, or NULL: per node, who takes part; per key, the initial value
+       if that is a choice (VALUE_UNKNOWN: still open). */
+    const uint8_t *present;
+    const value_id *initial;
 } order_question;
 
 /* "u before w" for two writers of a key is an edge from u's commit to this event of w: where

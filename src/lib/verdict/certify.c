@@ -348,8 +348,7 @@ static void build(problem *p, const verdict *v, asg *g)
 
 static justify *justify_search(problem *p, const verdict *v, asg *g)
 {
-    assert(v->level.id == LEVEL_RU || (!g->faults.n && !g->init_open));
-    assert(!g->wild_lists);
+    assert((v->level.id == LEVEL_RU || !g->faults.n) && !g->wild_lists);
     for (int plain = 0; plain < 2; plain++) {
         decision a;
         *p = logged_problem(v, g);
@@ -386,7 +385,7 @@ static justify *justify_level(problem *p, const verdict *v, asg *g)
     enum weak_level level;
     if (!weak_of(v->level.id, &level) || v->level.realtime) return justify_search(p, v, g);
     /* (as it was decided) */
-    if (g->open.n && !g->init_open && g->nodes > WEAK_SMALL) {
+    if (g->open.n && g->nodes > WEAK_SMALL) {
         justify *found = justify_search(p, v, g);
         if (found) return found;
     }
@@ -447,7 +446,7 @@ static bool write_core(const verdict *v, const history *h, asg *g, mem *work, st
     const char *why;
     asg_build(&few, part_history(x, out, out + x->txns), work, v->ryow,
               h->init_unknown ? ASG_INIT_FREE : 0);
-    if (few.faults.n || few.wild_lists || few.init_open) return false;
+    if (few.faults.n || few.wild_lists) return false;
     const justify *j = justify_level(&p, v, &few);
     if (!j) return false;
     write_steps(&p.order, x, j, b);
@@ -498,7 +497,7 @@ static void write_violated(const verdict *v, const history *h, mem *work, strbuf
     asg g;
     size_t head = b->n;
     asg_build(&g, h, work, v->ryow, h->init_unknown ? ASG_INIT_FREE : 0);
-    bool small = g.nodes <= WEAK_SMALL, wild = g.wild_lists || (!weak_level && g.init_open);
+    bool small = g.nodes <= WEAK_SMALL, wild = g.wild_lists != 0;
     bool done = !g.faults.n && write_twice(v, h, &g, b);
     if (!done) done = !wild && !g.faults.n && id != LEVEL_RU && write_core(v, h, &g, work, b);
     if (!done) done = (!wild || g.faults.n) && write_proof(v, h, &g, work, b);

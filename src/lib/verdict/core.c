@@ -108,7 +108,7 @@ part *core_suspects(const verdict *v, const problem *p, const decision *a)
     asg *g = p->g;
     uint8_t *in = mem_array0(g->m, uint8_t, (size_t)g->nodes + 1);
     assert(decision_violated(a) && v->outcome == OUTCOME_VIOLATED);
-    if (g->wild_lists || g->init_open)
+    if (g->wild_lists)
         memset(in, 1, g->nodes); /* all of at most 8 */
     else if (!mark_suspects(v, p, a, in))
         return NULL;
@@ -163,7 +163,7 @@ static bool violated_weak(trial *t)
 
 static bool is_searched(const trial *t)
 {
-    return t->g.wild_lists || t->g.init_open;
+    return t->g.wild_lists != 0;
 }
 
 static bool violated_strong(trial *t)

@@ -108,8 +108,11 @@ void judge_dump(const level_ref *level, const history *h, const question *q, enu
                                   : "the initial state is unknown");
     if (stage == DUMP_CLAUSES && q->tune.strategy != STRATEGY_LAZY)
         guard_fail(work->guard, GUARD_UNSUPPORTED, "--dump clauses is for the strategy lazy only");
-    order_question ask = {q->tune.induced && !rt ? rule_induced(rule) : rule, so, rt, q->drift,
-                          &q->tune};
+    order_question ask = {.rule = q->tune.induced && !rt ? rule_induced(rule) : rule,
+                          .so = so,
+                          .rt = rt,
+                          .drift = q->drift,
+                          .tune = &q->tune};
     problem_build(&p, &g, &ask);
     bug(work, "the order problem", problem_check(&p));
     if (stage == DUMP_IR)

@@ -52,7 +52,11 @@ bool hearing_reduces(const hearing *x)
 
 problem hearing_problem(const hearing *x)
 {
-    return (problem){.ask = {x->rule, x->so, x->rt, x->q->drift, &x->q->tune},
+    return (problem){.ask = {.rule = x->rule,
+                             .so = x->so,
+                             .rt = x->rt,
+                             .drift = x->q->drift,
+                             .tune = &x->q->tune},
                      .tested = x->tested,
                      .test = x->test,
                      .log = hearing_reduces(x) ? KEEP_LOG_IF_CHEAP : KEEP_NO_LOG,
@@ -189,6 +193,10 @@ static void keep_points(verdict *v, const order_problem *p, const decision *a, m
         vec_push(v->mem, &v->points, x);
     }
     keep_open(v, s, a->rf, a->out, &v->point_choices);
+    if (a->whole) {
+        keep_commits(v, g, a->whole);
+        return;
+    }
     decision whole = {.order = mem_array(work, node_id, (size_t)g->nodes + 1),
                       .out = mem_array(work, uint8_t, (size_t)g->nodes + 1),
                       .rf = mem_array(work, uint32_t, g->obs + 1)};
@@ -229,7 +237,8 @@ static const char *replay(hearing *x)
 {
     const order_problem *p = &x->p.order;
     const char *wrong = NULL;
-    if (p->rule->strict == STRICT_ALL) return problem_replay(p, x->a.pos, x->a.out);
+    if (p->rule->strict == STRICT_ALL && !p->g->init_open)
+        return problem_replay(p, x->a.pos, x->a.out);
     if (x->flags & ASG_NO_HINTS) return NULL;
     claim c = claim_of(&x->found);
     /* Of a rule that stands in for what was asked. */

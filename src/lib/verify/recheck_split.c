@@ -163,6 +163,7 @@ static bool source_of(points *z, txn_id t, const seen *r, value_id x, uint32_t *
         if (pick->writer != NO_ID && (!takes_part || pick->writer == t))
             return recheck_no(c, t, "a writer chosen for a point takes no part");
         *w = pick->writer == NO_ID ? NO_ID : recheck_install(c, pick->writer, r->key);
+        if (pick->writer == NO_ID && c->init[r->key] == FREE) c->init[r->key] = x;
         bool gave = pick->writer == NO_ID ? c->init[r->key] == x
                                           : *w != NO_ID && plain(c->h->op_value[c->w_op[*w]]) == x;
         if (!gave ||

@@ -6,10 +6,14 @@
  * What is certain of that was decided before the search.  Here it is asked again of the
  * transactions of unknown outcome that exist in the model: if some wait for each other in a circle,
  * one of them does not exist, or somebody else does whom one of them read from.
+ *
+ * Where initial values are a choice, both orders must agree on these too.  Then chaining is not
+ * enough: read-committed is a search of its own, with the outcomes and values of the model.
+ * If it fails, one of these is otherwise.
  */
 #include <assert.h>
 
-#include "decide/lazy/lazy_state.h"
+#include "decide/lazy/initial_values.h"
 #include "decide/weak/weak.h"
 
 /* Does the read wait for a source, because none took part, or the one it had was left out? */
@@ -44,10 +48,61 @@ static void write_stuck(lazy *z, const decision *a, const uint8_t *present, cons
     lazy_clause_end(z);
 }
 
+void whole_decide(order_problem *p, asg *g, const tuning *tune, const uint8_t *present,
+                  const value_id *initial, decision *a)
+{
+    order_question ask = {
+        .rule = rule_of(LEVEL_RC), .tune = tune, .present = present, .initial = initial};
+    problem_build(p, g, &ask);
+    lazy_decide(p, 0, a);
+    if (!a->holds) return;
+    uint32_t *at = mem_array(g->m, uint32_t, (size_t)p->events + 1);
+    memset(at, 0xff, ((size_t)p->events + 1) * sizeof *at);
+    for (node_id v = 0; v < g->nodes; v++)
+        if (!a->out[v]) at[a->pos[v]] = v;
+    a->order = mem_array(g->m, node_id, (size_t)g->nodes + 1);
+    for (uint32_t i = 0; i < p->events; i++)
+        if (at[i] != NO_ID) a->order[a->n++] = at[i];
+    mem_put(g->m, at);
+    a->pos = NULL;
+}
+
+/* With initial values to choose: are the whole transactions read-committed, with those of the model
+   and its outcomes? */
+static bool search_whole(lazy *z, uint32_t *answer)
+{
+    asg *s = z->g, *g = s->unsplit;
+    size_t n;
+    uint8_t *present = mem_array(z->m, uint8_t, (size_t)g->nodes + 1);
+    value_id *initial = mem_array(z->m, value_id, history_keys(g->h) + 1);
+    uint32_t *lits = mem_array(z->m, uint32_t, initial_lits(z) + 1);
+    decision *whole = mem_array0(z->m, decision, 1);
+    for (node_id v = 0; v < s->nodes; v++) present[s->whole[v]] = z->present[v];
+    initial_chosen(z, initial, lits, &n);
+    order_problem p;
+    whole_decide(&p, g, z->p->tune, present, initial, whole);
+    if (whole->holds) {
+        z->a->whole = whole;
+        z->whole = z->epoch;
+    } else {
+        lazy_clause_start(z);
+        for (size_t i = 0; i < n; i++) lazy_clause_lit(z, lit_not(lits[i]));
+        for (size_t i = 0; i < z->unknown.n; i++) {
+            node_id v = z->unknown.at[i];
+            lazy_clause_lit(z, lit_of(z->taken_var[v], z->present[v]));
+            lazy_add_core(z, v);
+        }
+        lazy_clause_end(z);
+        *answer = THEORY_ANY;
+    }
+    return !whole->holds;
+}
+
 bool split_broken(lazy *z, uint32_t *answer)
 {
     asg *s = z->g, *g = s->unsplit;
     if (split_clean(z)) return false;
+    if (z->initial) return search_whole(z, answer);
     node_id *part = mem_array(z->m, node_id, (size_t)g->nodes + 1); /* one of its parts */
     uint8_t *present = mem_array(z->m, uint8_t, (size_t)g->nodes + 1);
     for (node_id v = 0; v < s->nodes; v++) {
@@ -77,5 +132,5 @@ bool split_broken(lazy *z, uint32_t *answer)
 
 bool split_clean(const lazy *z)
 {
-    return !z->g->unsplit || !z->unknown.n || z->whole == z->epoch;
+    return !z->g->unsplit || !(z->unknown.n || z->initial) || z->whole == z->epoch;
 }

@@ -26,7 +26,7 @@
 #include "base/search.h"
 #include "decide/first_order.h"
 #include "decide/proof/justify.h"
-#include "decide/lazy/lazy_state.h"
+#include "decide/lazy/initial_values.h"
 
 /* --- queue ------------------------------------------------------------------------------------ */
 
@@ -108,6 +108,11 @@ static void wake(lazy *z, uint32_t inst, key_id k)
     *head = NONE;
 }
 
+void lazy_wake_initial(lazy *z, key_id k)
+{
+    wake(z, NONE, k);
+}
+
 /* The version has moved, or its transaction has begun or ceased to take part. */
 static void wake_around(lazy *z, uint32_t inst)
 {
@@ -166,6 +171,7 @@ bool lazy_may_read(const lazy *z, uint32_t ob, uint32_t inst)
 {
     asg *g = z->g;
     if (g->inst_value[inst] != g->ob_value[ob]) return false;
+    if (initial_alone(z, ob)) return false;
     bool tomb = g->ob_value[ob] == VALUE_NULL && g->h->op_kind[g->ob_op[ob]] & OP_TOMB;
     return !tomb || g->h->op_kind[g->inst_op[inst]] & OP_TOMB;
 }
@@ -183,7 +189,7 @@ uint32_t lazy_explained_by(const lazy *z, uint32_t ob)
 
 /* --- literals and clauses --------------------------------------------------------------------- */
 
-static uint32_t new_var(lazy *z)
+uint32_t lazy_new_var(lazy *z)
 {
     uint32_t v = solver_var(z->s);
     solver_decidable(z->s, v, false); /* cb_decide alone picks these */
@@ -195,7 +201,7 @@ uint32_t lazy_before(lazy *z, uint32_t from, uint32_t to)
     assert(from != to);
     uint32_t *slot = id_map_at(z->m, &z->pair_vars, map_pair(from, to));
     if (*slot != MAP_NONE) return lit_of(*slot, false);
-    uint32_t var = *slot = new_var(z);
+    uint32_t var = *slot = lazy_new_var(z);
     if (z->j) justify_is_before(z->j, var, from, to);
     order_edge(z->o, lit_of(var, false), from, to);
     return lit_of(var, false);
@@ -317,7 +323,7 @@ static void write_candidates(lazy *z, uint32_t open)
     node_id v = g->ob_node[ob];
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
         uint32_t c = g->cand.at[i];
-        z->cand_var[i] = new_var(z);
+        z->cand_var[i] = lazy_new_var(z);
         if (z->j) justify_is_read(z->j, z->cand_var[i], ob, c < RF_LAST ? c : NO_ID);
         if (c >= RF_LAST) continue;
         order_edge(z->o, lazy_cand_lit(z, i), commit_of(z->p, c), begin_of(z->p, v));
@@ -346,6 +352,7 @@ static void write_candidates(lazy *z, uint32_t open)
         lazy_clause_end(z);
     }
     z->chosen_clause[open] = 1;
+    initial_written(z, open);
 }
 
 bool lazy_write_choice(lazy *z, uint32_t ob)
@@ -356,7 +363,7 @@ bool lazy_write_choice(lazy *z, uint32_t ob)
 }
 
 /* Among candidates that are still free, the last one before the reader, else the first after it. */
-static uint32_t likeliest_candidate(lazy *z, uint32_t open)
+uint32_t lazy_likeliest(lazy *z, uint32_t open)
 {
     asg *g = z->g;
     uint32_t at = z->pos[begin_of(z->p, g->ob_node[g->open.at[open]])], best = LIT_NONE;
@@ -415,11 +422,13 @@ static uint32_t check_open_read(lazy *z, uint32_t ob, bool *violated)
     uint32_t first = g->cand_first.at[open], end = g->cand_first.at[open + 1];
     uint32_t u = lazy_version_seen(z, g->ob_key[ob], g->ob_node[ob]);
     *violated = false;
-    if (u == NONE ? g->cand.at[first] == RF_INIT : lazy_may_read(z, ob, u)) {
+    bool initial = u == NONE && g->cand.at[first] == RF_INIT;
+    if (initial ? initial_allowed(z, ob) : u != NONE && lazy_may_read(z, ob, u)) {
         lazy_watch(z, ob, u);
         return LIT_NONE;
     }
     *violated = true;
+    if (initial) return initial_demand(z, ob);
     if (!z->chosen_clause[open]) {
         write_candidates(z, open);
         return THEORY_ANY;
@@ -430,7 +439,7 @@ static uint32_t check_open_read(lazy *z, uint32_t ob, bool *violated)
         if (u == NONE) return LIT_NONE;
         return mend_chosen_open(z, ob, i, u);
     }
-    return likeliest_candidate(z, open);
+    return lazy_likeliest(z, open);
 }
 
 /* A read whose source must be chosen outright. */
@@ -438,7 +447,7 @@ static uint32_t choose_source(lazy *z, uint32_t ob, bool *violated)
 {
     uint32_t open = z->open_of[ob];
     *violated = true;
-    if (z->chosen_clause[open]) return likeliest_candidate(z, open);
+    if (z->chosen_clause[open]) return lazy_likeliest(z, open);
     write_candidates(z, open);
     return THEORY_ANY;
 }
@@ -463,16 +472,17 @@ static uint32_t check_chosen_read(lazy *z, uint32_t ob, uint32_t cand, bool *vio
 static uint32_t check_any_candidate(lazy *z, uint32_t ob, bool *violated)
 {
     asg *g = z->g;
-    uint32_t open = z->open_of[ob], at = z->pos[begin_of(z->p, g->ob_node[ob])];
+    uint32_t c = lazy_any_before(z, ob);
     *violated = false;
-    for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
-        uint32_t c = g->cand.at[i];
-        if (c >= RF_LAST) return LIT_NONE;
-        if (!z->present[c] || z->pos[commit_of(z->p, c)] >= at) continue;
-        lazy_watch(z, ob, asg_install(g, c, g->ob_key[ob]));
-        return LIT_NONE;
+    if (c == RF_OPEN && initial_is_open(z, ob) &&
+        g->cand.at[g->cand_first.at[z->open_of[ob]]] == RF_INIT) {
+        *violated = true;
+        return initial_demand(z, ob);
     }
-    return choose_source(z, ob, violated);
+    if (c == RF_OPEN) return choose_source(z, ob, violated);
+    if (c < RF_LAST || initial_is_open(z, ob))
+        lazy_watch(z, ob, c < RF_LAST ? asg_install(g, c, g->ob_key[ob]) : NONE);
+    return LIT_NONE;
 }
 
 /* --- checking one obligation ------------------------------------------------------------------ */
@@ -486,7 +496,12 @@ static uint32_t check_read(lazy *z, uint32_t ob, bool *violated)
     uint32_t rf = z->p->rf[ob];
     if (rf == RF_OPEN && g->ob_flags[ob] & OB_LIST) return LIT_NONE;
     if (rf == RF_NONE) return LIT_NONE; /* its transaction is barred by a clause */
-    if (z->paths) return paths_check(z, ob) ? LIT_NONE : choose_source(z, ob, violated);
+    if (z->paths) {
+        if (paths_check(z, ob)) return LIT_NONE;
+        bool initial = paths_stands(z, ob) == FROM_INIT; /* which is not what was chosen */
+        *violated = true;
+        return initial ? initial_demand(z, ob) : choose_source(z, ob, violated);
+    }
     if (z->updates && rf == RF_OPEN) {
         uint32_t cand = paths_choice(z, ob);
         if (cand == NONE) return choose_source(z, ob, violated);
@@ -802,7 +817,7 @@ static uint32_t cb_decide(void *state)
 #endif
     uint32_t answer;
     while (z->head < z->queue.n || paths_mend(z, &answer) || paths_look_again(z) ||
-           updates_look_again(z)) {
+           updates_look_again(z) || initial_look_again(z)) {
         if (z->head == z->queue.n) return answer;
         uint32_t x = next_queued(z);
         bool violated;
@@ -840,7 +855,7 @@ static void make_outcome_vars(lazy *z)
     z->taken_var = mem_array(z->m, uint32_t, (size_t)z->p->txns + 1);
     for (node_id v = 0; v < z->p->txns; v++) {
         bool again = v && asg_same(g, v - 1, v); /* another part of the same transaction */
-        z->taken_var[v] = z->p->in[v] ? NONE : again ? z->taken_var[v - 1] : new_var(z);
+        z->taken_var[v] = z->p->in[v] ? NONE : again ? z->taken_var[v - 1] : lazy_new_var(z);
         if (z->p->in[v] || again) continue;
         if (z->j) justify_is_taken(z->j, z->taken_var[v], v);
         if (!z->unknown.n) z->first_taken = z->taken_var[v];
@@ -854,7 +869,7 @@ static void write_outcome(lazy *z, node_id v)
 {
     asg *g = z->g;
     uint32_t taken = lit_of(z->taken_var[v], false);
-    bool impossible = g->barred[v];
+    bool impossible = g->barred[v] || z->p->present;
     for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
         uint32_t rf = z->p->rf[ob];
         if (rf == RF_NONE) impossible = true;
@@ -878,7 +893,7 @@ static void write_outcome(lazy *z, node_id v)
 static void write_shown_edge(lazy *z, uint32_t i)
 {
     const edge *e = &z->g->extra.at[i];
-    uint32_t both = new_var(z);
+    uint32_t both = lazy_new_var(z);
     if (z->j) justify_is_before(z->j, both, commit_of(z->p, e->from), version_target(z->p, e->to));
     lazy_clause_start(z);
     clause_why(z, BECAUSE_SHOWN, i, NO_ID, NO_ID);
@@ -910,13 +925,16 @@ static void write_outcomes(lazy *z)
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
-uint32_t lazy_any_before(const lazy *z, uint32_t ob)
+uint32_t lazy_any_before(lazy *z, uint32_t ob)
 {
     const asg *g = z->g;
     uint32_t open = z->open_of[ob], at = z->pos[begin_of(z->p, g->ob_node[ob])];
-    for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++) {
+    uint32_t first = g->cand_first.at[open], end = g->cand_first.at[open + 1];
+    bool initial = first < end && g->cand.at[first] == RF_INIT;
+    if (initial && initial_allowed(z, ob)) return RF_INIT;
+    for (uint32_t i = first + initial; i < end; i++) {
         uint32_t c = g->cand.at[i];
-        if (c >= RF_LAST || (z->present[c] && z->pos[commit_of(z->p, c)] < at)) return c;
+        if (z->present[c] && z->pos[commit_of(z->p, c)] < at) return c;
     }
     return RF_OPEN;
 }
@@ -948,7 +966,7 @@ static void keep_model(lazy *z)
             uint32_t u = lazy_version_seen(z, g->ob_key[ob], g->ob_node[ob]);
             z->a->rf[ob] = u == NONE ? RF_INIT : g->inst_node[u];
         } else {
-            z->a->rf[ob] = lazy_any_before(z, ob);
+            z->a->rf[ob] = initial_in_model(z, ob) ? RF_INIT : lazy_any_before(z, ob);
         }
     }
 }
@@ -974,6 +992,7 @@ static void make_state(lazy *z)
     asg_by_key(g);
     paths_start(z);
     updates_start(z);
+    initial_start(z);
     assert(!z->paths || !z->updates);
     lazy_index_open(z);
     watch_start(z);

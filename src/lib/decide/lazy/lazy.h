@@ -9,4 +9,9 @@
 /* conflicts: give up after that many; 0: never. */
 void lazy_decide(order_problem *p, uint64_t conflicts, decision *a);
 
+/* innodb_search.c: read-committed of whole transactions without session order, by a search; *p is
+   the problem that it makes.  What is settled may be NULL (order_question). */
+void whole_decide(order_problem *p, asg *g, const tuning *tune, const uint8_t *present,
+                  const value_id *initial, decision *a);
+
 #endif

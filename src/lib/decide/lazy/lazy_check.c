@@ -8,7 +8,7 @@
  *
  * Linear in the history but for the binary searches in the lists of versions.
  */
-#include "decide/lazy/lazy_state.h"
+#include "decide/lazy/initial_values.h"
 
 static const char *check_versions(const lazy *z)
 {
@@ -56,6 +56,7 @@ static bool read_satisfied(lazy *z, uint32_t ob, bool at_rest)
     if (rf == RF_NONE || (rf == RF_OPEN && g->ob_flags[ob] & OB_LIST)) return true;
     if (z->paths) return paths_at_rest(z, ob);
     if (z->updates && rf == RF_OPEN) return choice_satisfied(z, ob, at_rest);
+    if (!at_rest && initial_is_open(z, ob)) return true; /* as above */
     if (!strict_read(z->p, ob)) return rf != RF_OPEN || lazy_any_before(z, ob) != RF_OPEN;
     if (rf == RF_INIT && z->p->in[v] && !(g->ob_flags[ob] & OB_OWN)) return true; /* known edges */
     if (rf < RF_LAST) {
@@ -65,6 +66,7 @@ static bool read_satisfied(lazy *z, uint32_t ob, bool at_rest)
     uint32_t seen = lazy_version_seen(z, g->ob_key[ob], v);
     if (rf == RF_INIT) return seen == NONE;
     if (seen != NONE) return lazy_may_read(z, ob, seen);
+    if (!initial_allowed(z, ob)) return false;
     return g->cand.at[g->cand_first.at[z->open_of[ob]]] == RF_INIT;
 }
 

@@ -13,7 +13,7 @@
  */
 #include <assert.h>
 
-#include "decide/lazy/lazy_state.h"
+#include "decide/lazy/initial_values.h"
 
 /* --- derivation rounds ------------------------------------------------------------------------ */
 
@@ -284,6 +284,7 @@ static bool open_read_satisfied(const lazy *z, uint32_t ob, uint32_t seen)
     if (z->updates || z->p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST) return false;
     if (g->ob_flags[ob] & OB_OWN) return false;
     if (seen != NONE) return lazy_may_read(z, ob, seen);
+    if (initial_is_open(z, ob)) return false; /* it waits for its choice */
     return g->cand.at[g->cand_first.at[z->open_of[ob]]] == RF_INIT;
 }
 

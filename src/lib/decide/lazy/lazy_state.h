@@ -19,6 +19,7 @@
 
 typedef struct paths paths;
 typedef struct updates updates;
+typedef struct initial_values initial_values;
 
 /* In the queue, and in the names of clauses: the number is that of an install, not of a read. */
 #define OVERLAP 0x80000000u
@@ -80,9 +81,10 @@ typedef struct lazy {
 
     /* Other kinds of obligations.  Invariant: each is clean for the epoch in which it was found so,
        and the epoch changes with the order, the choices and the outcomes. */
-    paths *paths;     /* NULL: the level has no paths */
-    updates *updates; /* NULL: readers are ordered like all others */
-    uint64_t whole;   /* the epoch in which whole transactions were found in order; 0: none */
+    paths *paths;            /* NULL: the level has no paths */
+    updates *updates;        /* NULL: readers are ordered like all others */
+    initial_values *initial; /* NULL: all initial values are known */
+    uint64_t whole; /* the epoch in which whole transactions were found in order; 0: none */
     uint64_t epoch;
 
     /* Scratch.  Invariant: between two callbacks lits and touched are free to use, key_hi is 0 for
@@ -125,8 +127,15 @@ uint32_t lazy_versions_before(const lazy *z, key_id k, node_id v);
 uint32_t lazy_version_seen(const lazy *z, key_id k, node_id v);
 /* Has the version the contents that the read reported? */
 bool lazy_may_read(const lazy *z, uint32_t ob, uint32_t inst);
-/* Some candidate that stands before the reader, or RF_OPEN. */
-uint32_t lazy_any_before(const lazy *z, uint32_t ob);
+/* Some candidate that stands before the reader, or RF_OPEN; the initial state last, where it is a
+   choice. */
+uint32_t lazy_any_before(lazy *z, uint32_t ob);
+/* A variable that cb_decide alone picks. */
+uint32_t lazy_new_var(lazy *z);
+/* Of an open read: the candidate that is still free and nearest to what the order has. */
+uint32_t lazy_likeliest(lazy *z, uint32_t open);
+/* Queues the reads that see the initial version of the key and watch it. */
+void lazy_wake_initial(lazy *z, key_id k);
 /* The literal "from before to". */
 uint32_t lazy_before(lazy *z, uint32_t from, uint32_t to);
 bool lazy_first_time(lazy *z, uint32_t a, uint32_t b);
@@ -183,8 +192,11 @@ bool paths_may_settle(const lazy *z);
 bool paths_sure_edge(const lazy *z, uint32_t ob, arc *e);
 /* An open read reads from that install, or FROM_INIT, as things stand. */
 void paths_note(lazy *z, uint32_t ob, uint32_t from);
-/* Looks at an obligation: false if nothing that could explain it stands before it. */
+/* Looks at an obligation: false if nothing that could explain it stands before it, or only the
+   initial state, and it may not have been that. */
 bool paths_check(lazy *z, uint32_t ob);
+/* What an obligation reads from as things stand: install, FROM_INIT or NONE. */
+uint32_t paths_stands(const lazy *z, uint32_t ob);
 /* For lazy_check(): is the read parked, or does it read what was noted, with nothing between? */
 bool paths_at_rest(lazy *z, uint32_t ob);
 /* A literal that mends a broken read of the last sweep; false if none waits. */

@@ -21,6 +21,7 @@
 
 #include "base/hash.h"
 #include "base/sort.h"
+#include "decide/lazy/initial_values.h"
 #include "decide/lazy/paths_state.h"
 
 static void load_ended(lazy *z);
@@ -827,7 +828,7 @@ bool paths_check(lazy *z, uint32_t ob)
 {
     uint32_t from = stands_now(z, ob);
     paths_note(z, ob, from);
-    if (from == NONE) return false;
+    if (from == NONE || (from == FROM_INIT && !initial_allowed(z, ob))) return false;
     bool literals = z->p->rf[ob] == RF_OPEN && z->chosen_clause[z->open_of[ob]];
     if (literals || is_suspect(z, ob, from))
         park_read(z, ob);
@@ -840,6 +841,7 @@ bool paths_at_rest(lazy *z, uint32_t ob)
 {
     uint32_t from = stands_now(z, ob);
     if (z->paths->is_parked[ob]) return true;
+    if (from == FROM_INIT && !initial_allowed(z, ob)) return false;
     return from != NONE && from == paths_stands(z, ob) && !is_suspect(z, ob, from);
 }
 

@@ -52,8 +52,6 @@ struct paths {
     struct sweep *sweep;
 };
 
-/* What an obligation reads from as things stand: install, FROM_INIT or NONE. */
-uint32_t paths_stands(const lazy *z, uint32_t ob);
 /* The first version after `inst` (FROM_INIT: of all) whose transaction is present, or NONE. */
 uint32_t paths_next_version(const lazy *z, key_id k, uint32_t inst);
 bool paths_early_enough(const lazy *z, uint32_t ob, op_id op);

@@ -368,6 +368,9 @@ uint32_t justify_say_from(justify *j, uint32_t ob)
     proof_line x = {PROOF_FROM, g->ob_node[ob], 0, 0, g->ob_op[ob], g->ob_key[ob], 0, 0, 0, 0};
     uint32_t open = j->open_of ? j->open_of[ob] : NONE;
     if (open == NONE) return 0;
+    /* A read of an unknown initial state that can have seen nothing else: the step is for several
+       candidates, so that there is no proof by this way. */
+    if (g->cand_first.at[open + 1] - g->cand_first.at[open] < 2) return 0;
     j->made.n = 0;
     justify_made_not(j, justify_took_part(j, g->ob_node[ob]));
     for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++)
