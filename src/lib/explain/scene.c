@@ -441,6 +441,12 @@ static void explain_list(scene *s, const wants *w, scene_read *r)
     const scene_key *k = scene_key_of(s, r->key);
     atom seen = list_of(h, r->value), init = list_of(h, value_or_absent(h->key_init[r->key]));
     if (init.kind != ATOM_LIST || k->mixed || h->init_unknown) return;
+    /* An empty list after own appends misses these, whatever it misses besides. */
+    if (seen.kind == ATOM_LIST && !seen.len && own_suffix(s, r, seen) == NO_ID) {
+        r->usable = true;
+        r->fault = SCENE_NOT_OWN;
+        return;
+    }
     /* A version of a list is a list, and has at least what was there at first. */
     if (seen.kind != ATOM_LIST || (!seen.len && init.len)) {
         const wanted *p = want_find(w, r->key, r->value);
