@@ -82,13 +82,15 @@ enum step_kind {
     STEP_CASE,          /* what is assumed in the steps that stand further in */
     STEP_LINK,          /* one transaction comes before another */
     STEP_CONTRADICTION, /* the links before it are a forbidden cycle */
-    STEP_FAULT          /* something that nothing explains */
+    STEP_FAULT,         /* something that nothing explains */
+    STEP_OUTCOME        /* a transaction of unknown outcome committed */
 };
 typedef struct told_step {
-    uint8_t kind, indent; /* enum step_kind; indent from 1 */
-    char ref[24];         /* how later steps refer to it ("1", "case 2"), or "" */
-    const arg_node *node;
+    uint8_t kind, indent;           /* enum step_kind; indent from 1 */
+    char ref[24];                   /* how later steps refer to it ("1", "case 2"), or "" */
+    const arg_node *node;           /* NULL: STEP_OUTCOME */
     const arg_link *link;           /* STEP_LINK; else NULL */
+    const arg_outcome *outcome;     /* STEP_OUTCOME; else NULL */
     uint32_t branch;                /* STEP_INFERENCE, STEP_CASE: the child of the node */
     uint32_t place;                 /* number of the cycle that it leads to, from 0 */
     uint32_t first_ref, n_refs;     /* of told_steps.refs: the steps that it uses */

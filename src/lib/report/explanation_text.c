@@ -389,6 +389,7 @@ static void say_outcomes(teller *k)
     const argument *a = &k->t->e->arg;
     for (size_t i = 0; i < a->committed.n; i++) {
         open_line(k, LINE_ITEM, 1);
+        make_step(k, STEP_OUTCOME, NULL)->outcome = &a->committed.at[i];
         say_outcome(k->t, &a->committed.at[i], &k->text);
         strbuf_char(&k->text, '.');
         close_line(k);
@@ -685,6 +686,7 @@ void told_argument(const told *t, told_steps *out)
     k.t = t;
     k.steps = out;
     strbuf_init(&k.text, t->m);
+    say_outcomes(&k);
     narrate(&k, t->e->arg.root, 1, "");
     out->cycles = k.cycles;
     for (size_t i = 0; i < k.lines.n; i++) {

@@ -2,13 +2,14 @@
  * page_around.c - which transactions of a history stand near those of an argument.
  *
  * A small history is shown whole.  Of a large one: what comes just before and after each
- * transaction of the argument in its session, and then who else used the argument's keys, those
- * nearest in the input first.  One walk over the operations, and a fixed number of transactions.
+ * transaction of the argument in its session and in the input, and who else used the argument's
+ * keys, those nearest in the input first.  One walk over the operations, and a fixed number of
+ * transactions.
  */
 #include "base/sort.h"
 #include "report/page_parts.h"
 
-enum { WHOLE = 60, AROUND = 60, IN_SESSION = 2 };
+enum { WHOLE = 60, AROUND = 60, IN_SESSION = 2, IN_INPUT = 8 };
 
 typedef struct found_near {
     uint64_t distance;
@@ -46,6 +47,16 @@ static void take_session(nearby *k, txn_id x)
     for (uint32_t i = 1; i <= IN_SESSION; i++) {
         if (at >= first + i) take_txn(k, h->sess_txn[at - i]);
         if (at + i < end) take_txn(k, h->sess_txn[at + i]);
+    }
+}
+
+/* What stands next to it in the input mostly ran at the same time. */
+static void take_input(nearby *k, uint32_t far)
+{
+    for (size_t i = 0; i < k->core->n && k->out->n < AROUND / 2; i++) {
+        txn_id x = k->core->at[i];
+        if (x >= far) take_txn(k, x - far);
+        if (k->h->txns - x > far) take_txn(k, x + far);
     }
 }
 
@@ -101,6 +112,7 @@ void page_around(const told *t, const txn_ids *core, txn_ids *out)
         for (txn_id x = 0; x < k.h->txns && out->n < AROUND; x++) take_txn(&k, x);
     } else {
         for (size_t i = 0; i < core->n; i++) take_session(&k, core->at[i]);
+        for (uint32_t far = 1; far <= IN_INPUT; far++) take_input(&k, far);
         take_keys(&k);
     }
     mem_put(t->m, k.taken);

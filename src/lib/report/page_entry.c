@@ -37,7 +37,10 @@ static void step_txns(json_writer *w, const told *t, const told_step *s, strbuf 
 {
     const arg_node *n = s->node;
     jw_member_array(w, "txns");
-    if (s->link) {
+    if (s->outcome) {
+        actor_name(w, t, s->outcome->actor, text);
+        actor_name(w, t, t->e->scene.reads.at[s->outcome->read].actor, text);
+    } else if (s->link) {
         actor_name(w, t, s->link->from, text);
         actor_name(w, t, s->link->to, text);
         if (s->link->why == SHOWN_ORDER) actor_name(w, t, s->link->source, text);
@@ -90,8 +93,8 @@ static void other_json(json_writer *w, const told *t, const step_other *o, strbu
 
 static void steps_json(json_writer *w, const told *t, const told_steps *steps, strbuf *text)
 {
-    static const char *const kinds[] = {"inference", "either",        "case",
-                                        "link",      "contradiction", "fault"};
+    static const char *const kinds[] = {"inference",     "either", "case",   "link",
+                                        "contradiction", "fault",  "outcome"};
     jw_member_array(w, "steps");
     for (size_t i = 0; i < steps->steps.n; i++) {
         const told_step *s = &steps->steps.at[i];
@@ -286,7 +289,7 @@ static void warnings_json(json_writer *w, const verdict *v)
         if (!(v->warnings >> i & 1)) continue;
         jw_array(w);
         jw_text(w, lint_at(i)->name);
-        jw_text(w, lint_at(i)->text);
+        jw_text(w, verdict_warning_text(v, i));
         jw_end_array(w);
     }
     jw_end_array(w);

@@ -27,11 +27,18 @@
   const SVG = 'http://www.w3.org/2000/svg';
   const ALLOWED = /^(class|id|type|role|tabindex|title|placeholder|scope|lang|dir|for|value|href|data-[a-z]+|aria-[a-z]+)$/;
 
+  /* Characters that are invisible, or turn the text around, show as their numbers. */
+  const HIDDEN = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+
+  function plain(text) {
+    return String(text).replace(HIDDEN, (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
+  }
+
   function add(to, children) {
     for (const c of children) {
       if (c === null || c === undefined || c === false) continue;
       if (Array.isArray(c)) add(to, c);
-      else to.append(c instanceof Node ? c : document.createTextNode(String(c)));
+      else to.append(c instanceof Node ? c : document.createTextNode(plain(c)));
     }
     return to;
   }
@@ -40,7 +47,7 @@
     const e = document.createElement(name);
     for (const a in attributes || {}) {
       if (a === 'press') e.addEventListener('click', attributes[a]);
-      else if (attributes[a] !== null && attributes[a] !== undefined && ALLOWED.test(a)) e.setAttribute(a, attributes[a]);
+      else if (attributes[a] !== null && attributes[a] !== undefined && ALLOWED.test(a)) e.setAttribute(a, plain(attributes[a]));
     }
     return add(e, children);
   }
@@ -147,7 +154,7 @@
   function pressable(g, label, press) {
     g.setAttribute('tabindex', '0');
     g.setAttribute('role', 'button');
-    g.setAttribute('aria-label', label);
+    g.setAttribute('aria-label', plain(label));
     g.addEventListener('click', press);
     g.addEventListener('keydown', (e) => {
       if (e.key !== 'Enter' && e.key !== ' ') return;
@@ -220,6 +227,9 @@
     svg.append(...boxes, ...edges, drawAxis(p));
     view.drawn = {boxes, edges, svg};
     view.host.replaceChildren(svg);
+    /* among many neighbours the argument is what one looks for */
+    const core = p.boxes.filter((b) => b.core).map((b) => b.at[0]);
+    if (view.around && core.length) view.host.scrollLeft = (Math.min(...core) - p.gutter - 120) * view.zoom;
     mark();
   }
 
@@ -317,9 +327,8 @@
     if (x.not_shown) c.append(make('p', {class: 'soft'}, 'This is the violation as it was found. It cannot be shown step by step: ' + x.not_shown + '.'));
     for (const r of x.rests_on || []) c.append(make('p', {class: 'soft'}, 'The violation depends on ' + r.replace('-', ' ') + ': without it, the level would hold.'));
     for (const p of entry.paragraphs || [])
-      c.append(make('h3', null, p.title), p.code ? make('pre', {class: 'line'}, p.code) : null,
-        ...(p.text ? [make('p', null, p.text)] : []),
-        ...(p.list ? [make('ul', null, p.list.map((t) => make('li', null, t)))] : []));
+      add(c, [make('h3', null, p.title), p.code ? make('pre', {class: 'line'}, p.code) : null, p.text ? make('p', null, p.text) : null,
+        p.list ? make('ul', null, p.list.map((t) => make('li', null, t))) : null]);
     return c;
   }
 
@@ -551,7 +560,7 @@
     return card('Levels', make('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Order of the levels, scrolls sideways'}, svg),
       make('dl', null, [['\u2713 holds', lists.holds], ['\u2717 violated', lists.violated], ['? undecided', lists.undecided]].filter((r) => r[1].length)
         .map((r) => [make('dt', null, r[0]), make('dd', null, r[1].join(', '))])),
-      make('p', {class: 'soft'}, 'A level stands above those that it implies. Short names are used; others were not asked.'));
+      make('p', {class: 'soft'}, 'A level stands above those that it implies. Short names are used; levels without a mark were not asked.'));
   }
 
   /* --- the rest ------------------------------------------------------------------------------ */
@@ -575,6 +584,10 @@
     return card('How to reproduce', entry.reproduce.map((c) => make('pre', {class: 'line', tabindex: '0'}, c)));
   }
 
+  function signOf(verdict) {
+    return {violated: '\u2717 ', holds: '\u2713 ', found: '\u2713 '}[verdict] || '? ';
+  }
+
   function verdictPart() {
     const x = entry.explanation || {}, chips = [];
     if (entry.source) chips.push(entry.source);
@@ -582,18 +595,18 @@
     const names = x.names || {};
     for (const [who, k] of [['Adya', 'adya'], ['Elle', 'elle'], ['Berenson et al.', 'berenson']]) if (names[k]) chips.push(who + ': ' + names[k]);
     if (x.through) chips.push('through ' + x.through);
-    return make('header', {class: 'verdict ' + entry.verdict}, make('span', {class: 'word'}, ({violated: '\u2717 ', holds: '\u2713 ', found: '\u2713 '}[entry.verdict] || '? ') + entry.verdict),
+    return make('header', {class: 'verdict ' + entry.verdict}, make('span', {class: 'word'}, signOf(entry.verdict) + entry.verdict),
       make('h1', null, entry.sentence), chips.length ? make('ul', {class: 'chips'}, chips.map((c) => make('li', null, c))) : null);
   }
 
   function indexPart() {
     if (data.entries.length < 2) return null;
-    return make('nav', {class: 'card nav long', 'aria-label': 'Answers'}, make('h2', null, data.title), make('table', {class: 'rows'},
+    return make('nav', {class: 'card nav long', 'aria-label': 'Answers'}, make('h2', null, data.title + ': ' + count(data.entries.length, 'answer')), make('div', {class: 'list'}, make('table', {class: 'rows'},
       make('thead', null, make('tr', null, ['verdict', 'source', 'level', 'anomaly'].map((h) => make('th', {scope: 'col'}, h)))),
       make('tbody', null, data.entries.map((e, i) => make('tr', {class: e === entry ? 'now' : null},
-        make('td', {class: 'bare'}, make('button', {type: 'button', 'aria-pressed': String(e === entry), press: () => show(i, true)}, e.verdict)),
+        make('td', {class: 'bare'}, make('button', {type: 'button', 'aria-pressed': String(e === entry), press: () => show(i, true)}, signOf(e.verdict) + e.verdict)),
         make('td', {'data-label': 'source'}, e.source || ''), make('td', {'data-label': 'level'}, e.level || ''),
-        make('td', {'data-label': 'anomaly'}, (e.explanation || {}).anomaly || ''))))));
+        make('td', {'data-label': 'anomaly'}, (e.explanation || {}).anomaly || '')))))));
   }
 
   function show(i, focus) {
@@ -609,7 +622,7 @@
     const why = has(entry.steps) || (entry.explanation || {}).reason || has(entry.paragraphs) ? argumentCard() : null;
     const versions = has(entry.versions) ? versionsCard() : null;
     if (left) main.append(make('div', {class: 'columns'}, make('div', {class: 'stack'}, left, view.detail), make('div', {class: 'stack'}, why, versions)));
-    else if (why) main.append(make('div', {class: 'columns'}, why, view.detail));
+    else if (why) main.append(has(entry.steps) ? make('div', {class: 'columns'}, why, view.detail) : why);
     if (entry.strip && (!entry.counts || entry.counts.transactions > 20)) main.append(stripCard());
     if (has(entry.transactions)) main.append(transactionsCard());
     const levels = outcomes().size > 1 ? latticeCard() : null;
@@ -623,10 +636,9 @@
       make('p', null, 'Made by Ratel' + (data.version ? ' ' + data.version : '') + '. This page needs no network.'))].filter((x) => x));
     if (drawn) fitPicture();
     tellDetail();
-    if (focus) {
-      const b = root.querySelector('nav button[aria-pressed="true"]');
-      if (b) b.focus();
-    }
+    const b = root.querySelector('nav button[aria-pressed="true"]');
+    if (b) b.closest('.list').scrollTop = b.closest('tr').offsetTop - 60;
+    if (b && focus) b.focus({preventScroll: true});
   }
 
   function walk(by) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "audit/audit_report.h"
+#include "cli/audit_page.h"
 #include "cli/sql_log.h"
 #include "opt/level.h"
 
@@ -103,6 +104,7 @@ static int audit_level(state *st, const audit_options *o, audit **a, FILE *f)
         complain("audit: %s: out of memory", st->report.log);
         status = EXIT_UNDECIDED;
     }
+    page_add_audit(st->a, &r, st->report.log);
     for (size_t i = 0; !st->a->value[O_QUIET] && i < r.n_warnings; i++)
         fprintf(stderr, "%s: warning: %s\n", st->report.log, r.warnings[i]);
     return status;
@@ -245,6 +247,8 @@ int cmd_audit(args *a)
         complain("audit: --shrink takes one log and one level");
         return EXIT_USAGE;
     }
+    page_output page;
+    if (!page_open(a, &page)) return EXIT_USAGE;
     st.out = open_output(a);
     if (!st.out) return EXIT_IO;
     int status = EXIT_HOLDS;
@@ -252,5 +256,6 @@ int cmd_audit(args *a)
         st.report.log = a->files[i];
         status = merge_status(status, audit_log(&st, &o));
     }
+    status = page_close(a, &page, "ratel audit", status);
     return close_output(a, st.out, status);
 }

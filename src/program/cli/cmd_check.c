@@ -8,6 +8,7 @@
 #include "cli/all_anomalies.h"
 #include "cli/ci.h"
 #include "cli/coverage_report.h"
+#include "cli/page_output.h"
 #include "cli/synth_cli.h"
 #include "opt/level.h"
 
@@ -465,6 +466,7 @@ static void put_answer(check *c, const char *name, const ratel_history *h, const
                            .workload = c->ci ? c->ci->workload : NULL};
     write_answer(c, a, &report);
     stats_result(c->a, a);
+    page_add_result(c->a, h, a, name);
     if (v == RATEL_VIOLATED) find_further(c, name, h, a, accepted);
     if (v != RATEL_HOLDS || c->told) return;
     if (c->a->value[O_COVERAGE] && !c->a->value[O_TAP])
@@ -692,6 +694,7 @@ int cmd_check(args *a)
 {
     check c = {.a = a, .ci = a->ci};
     ci_report own = {0};
+    page_output page;
     if (a->value[O_PASS] && !strcmp(a->value[O_PASS], "list")) {
         list_passes();
         return EXIT_HOLDS;
@@ -716,10 +719,13 @@ int cmd_check(args *a)
         c.status = EXIT_USAGE;
     } else if (!c.ci && ci_wanted(a) && (c.status = ci_open(c.ci = &own, a)) != EXIT_HOLDS) {
         ; /* it has said why */
+    } else if (!page_open(a, &page)) {
+        c.status = EXIT_USAGE;
     } else if (!(c.out = open_output(a))) {
         c.status = EXIT_IO;
     } else {
         check_all(&c);
+        c.status = page_close(a, &page, "ratel check", c.status);
     }
     a->files = given;
     a->n_files = n_given;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/page_output.h"
 #include "cli/synth_cli.h"
 #include "cli/synth_engines.h"
 #include "synth/synth.h"
@@ -142,6 +142,72 @@ static void render_spec(strbuf *b, void *what)
     const state *st = x->st;
     const char *builtin = st->allow.n ? synth_level_builtin(st->s, st->allow.at[0]) : "";
     report_synth_spec(b, x->r, st->allow.n > 0, builtin);
+}
+
+/* ---- pictures and pages -------------------------------------------------------------------- */
+
+/* The explanation of the first forbidden level that the checker knows, as SVG. */
+static int draw_history(const state *st, const synth_answer *r)
+{
+    for (size_t i = 0; i < st->forbid.n && synth_is_chains(r); i++) {
+        const char *builtin = synth_level_builtin(st->s, st->forbid.at[i]);
+        ratel_result *a = NULL;
+        ratel_explanation *e = NULL;
+        if (!*builtin) continue;
+        int code = ratel_check(&a, st->a->context, st->h, builtin);
+        if (!code) code = ratel_explain(&e, st->a->context, st->h, a);
+        if (!code)
+            code = ratel_explanation_write(e, st->a->context, "svg", NULL, write_file_cb, st->out);
+        ratel_explanation_free(e);
+        ratel_result_free(a);
+        return code ? complain_about(st->a->context, "synth", code) : EXIT_HOLDS;
+    }
+    complain("synth --svg: none of the forbidden levels is built in, so nothing can be drawn");
+    return EXIT_UNDECIDED;
+}
+
+/* What was found, as on the terminal. */
+static void render_entry(strbuf *b, void *what)
+{
+    static const char *const verdicts[] = {"found", "none", "undecided"};
+    const shown_answer *x = what;
+    strbuf text;
+    strbuf_init(&text, b->mem);
+    render_answer(&text, what);
+    json_writer to = jw_strbuf(b), *w = &to;
+    jw_object(w);
+    bool found = x->r->result == SYNTH_HISTORY, open = x->r->result == SYNTH_UNDECIDED;
+    jw_member_text(w, "verdict", verdicts[found ? 0 : open ? 2 : 1]);
+    jw_member_text(w, "sentence",
+                   found  ? "A history was found that the levels of --allow permit and those of "
+                            "--forbid do not."
+                   : open ? "Whether there is such a history is undecided."
+                          : "There is no such history up to the scope.");
+    jw_member_text(w, "source", "synth");
+    jw_member_array(w, "paragraphs");
+    jw_object(w);
+    jw_member_text(w, "title", "The answer");
+    jw_name(w, "code");
+    jw_bytes(w, text.n ? text.at : "", text.n);
+    jw_end_object(w);
+    jw_end_array(w);
+    jw_end_object(w);
+    jw_end_line(w);
+    strbuf_free(&text);
+}
+
+static void add_to_page(const state *st, const synth_answer *r)
+{
+    shown_answer shown = {st, r};
+    page_add_rendered(st->a, render_entry, &shown);
+    for (size_t i = 0; st->a->page && r->result == SYNTH_HISTORY && i < st->forbid.n; i++) {
+        const char *builtin = synth_level_builtin(st->s, st->forbid.at[i]);
+        ratel_result *a = NULL;
+        if (!*builtin || !synth_is_chains(r)) continue;
+        if (!ratel_check(&a, st->a->context, st->h, builtin))
+            page_add_result(st->a, st->h, a, "synth");
+        ratel_result_free(a);
+    }
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
@@ -281,6 +347,8 @@ static int answer(state *st)
     }
     const char *to = st->a->value[O_TO];
     shown_answer shown = {st, &r};
+    add_to_page(st, &r);
+    if (history && st->a->value[O_SVG]) return draw_history(st, &r);
     int rendered = EXIT_HOLDS;
     if (history && to && !synth_is_chains(&r))
         complain(
@@ -349,9 +417,13 @@ static int with_levels(state *st)
     st->p.forbid = st->forbid.at;
     st->p.n_forbid = st->forbid.n;
     if (a->value[O_SUCH_THAT] && (status = add_condition(st)) != 0) return status;
+    page_output page;
+    if (!page_open(st->a, &page)) return EXIT_USAGE;
     st->out = open_output(a);
     if (!st->out) return EXIT_IO;
-    return close_output(a, st->out, answer(st));
+    status = answer(st);
+    status = page_close(st->a, &page, "ratel synth", status);
+    return close_output(a, st->out, status);
 }
 
 /* Options that say something only with --lattice, or only without it. */
@@ -360,8 +432,8 @@ static bool options_fit(const args *a)
     static const struct {
         enum option_id id;
         bool lattice;
-    } table[] = {{O_DOT, true},        {O_SVG, true}, {O_GROW, false}, {O_ALL, false},
-                 {O_SUCH_THAT, false}, {O_TO, false}, {O_PROOF, false}};
+    } table[] = {{O_DOT, true},        {O_HTML, false}, {O_GROW, false}, {O_ALL, false},
+                 {O_SUCH_THAT, false}, {O_TO, false},   {O_PROOF, false}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (!a->value[table[i].id] || table[i].lattice == (a->value[O_LATTICE] != NULL)) continue;
         complain("synth: --%s %s --lattice", option_table[table[i].id].name,

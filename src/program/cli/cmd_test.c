@@ -14,6 +14,7 @@
 
 #include "cli/ci.h"
 #include "cli/live.h"
+#include "cli/page_output.h"
 #include "cli/synth_cli.h"
 
 /* Where values repeat or ranges are long, longer histories are no better but costly to decide. */
@@ -332,7 +333,9 @@ int cmd_test(args *a)
         return EXIT_HOLDS;
     }
     test t = {.a = a};
+    page_output page;
     const char *dir = a->value[O_OUTPUT];
+    if (!page_open(a, &page)) return EXIT_USAGE;
     t.status = parse_test(&t) ? ci_open(&t.ci, a) : EXIT_USAGE;
     if (t.status == EXIT_HOLDS && dir && mkdir(dir, 0777) && errno != EEXIST) {
         perror(dir);
@@ -350,6 +353,7 @@ int cmd_test(args *a)
         if (t.status == EXIT_HOLDS) run_all(&t);
         live_close(&t.l);
     }
+    t.status = page_close(a, &page, "ratel test", t.status);
     ci_free(&t.ci);
     free(t.runs);
     return t.status;

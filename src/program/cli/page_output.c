@@ -47,6 +47,48 @@ void page_add(const args *a, const char *json, size_t n)
     if (n && json[n - 1] != '\n') collect_entry("\n", 1, a->page);
 }
 
+typedef struct rendered_entry {
+    const args *a;
+    void (*body)(strbuf *b, void *what);
+    void *what;
+} rendered_entry;
+
+static void render_entry(strbuf *b, void *what)
+{
+    const rendered_entry *x = what;
+    x->body(b, x->what);
+    page_add(x->a, b->at, b->n);
+    b->n = 0; /* nothing is left to be written elsewhere */
+}
+
+void page_add_rendered(const args *a, void (*body)(strbuf *b, void *what), void *what)
+{
+    rendered_entry x = {a, body, what};
+    if (a->page && render(NULL, render_entry, &x)) a->page->failed = true;
+}
+
+/* A page is for people: once it is large, further answers are added without their details. */
+enum { MOST_DETAIL = 6000000 };
+
+static void put_entry(void *to, const char *bytes, size_t n)
+{
+    collect_entry(bytes, n, to);
+}
+
+static void add_brief(page_output *p, const ratel_result *r, const char *name)
+{
+    json_writer to = {.put = put_entry, .to = p}, *w = &to;
+    const char *reason = ratel_result_reason(r), *anomaly = ratel_result_anomaly(r);
+    jw_object(w);
+    jw_member_text(w, "verdict", verdict_name(ratel_result_verdict(r)));
+    jw_name(w, "sentence");
+    jw_format(w, "%.1000s: %.200s%s%.1000s.", name, anomaly && *anomaly ? anomaly : "",
+              anomaly && *anomaly ? ": " : "", reason ? reason : "");
+    jw_member_text(w, "source", name);
+    jw_end_object(w);
+    jw_end_line(w);
+}
+
 void page_add_explanation(const args *a, const ratel_explanation *e, const ratel_telling *t)
 {
     page_output *p = a->page;
@@ -61,6 +103,10 @@ void page_add_result(const args *a, const ratel_history *h, const ratel_result *
     ratel_telling t = {.history = name, .session_order = !order || strcmp(order, "off") != 0};
     page_output *p = a->page;
     if (!p) return;
+    if (p->n > MOST_DETAIL) {
+        add_brief(p, r, name);
+        return;
+    }
     if (ratel_explain(&e, a->context, h, r))
         p->failed = true;
     else

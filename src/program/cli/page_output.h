@@ -21,6 +21,8 @@ typedef struct page_output {
 bool page_open(args *a, page_output *mine);
 /* Adds an entry: a JSON object of doc/schema/page.json. */
 void page_add(const args *a, const char *json, size_t n);
+/* Adds the entry that a renderer of the library writes (cli.h, render). */
+void page_add_rendered(const args *a, void (*body)(strbuf *b, void *what), void *what);
 void page_add_explanation(const args *a, const ratel_explanation *e, const ratel_telling *t);
 /* The same for an answer that was not explained yet. */
 void page_add_result(const args *a, const ratel_history *h, const ratel_result *r,
