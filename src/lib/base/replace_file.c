@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -76,6 +77,53 @@ static uint64_t fresh_number(unsigned turn)
     return number;
 }
 
+/* EBUSY if somebody else has it locked; where files cannot be locked, nobody has. */
+static int lock_file(int fd)
+{
+    return flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK ? EBUSY : 0;
+}
+
+/* Locks the file that stands at the target, so that nobody else replaces it meanwhile.  *held: the
+   descriptor, or -1 if there is no file, or none that may be opened. */
+static int lock_target(const char *path, int *held)
+{
+    for (unsigned i = 0; i < NAMES_TRIED; i++) {
+        struct stat locked, there;
+        *held = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+        if (*held < 0) return 0;
+        int error = lock_file(*held);
+        if (!error && !fstat(*held, &locked) && !lstat(path, &there) &&
+            locked.st_dev == there.st_dev && locked.st_ino == there.st_ino)
+            return 0;
+        close(*held); /* replaced since it was opened: look again */
+        *held = -1;
+        if (error) return error;
+    }
+    return EBUSY;
+}
+
+/* The new file takes the target's name.  What is at that name is locked until then, and a file that
+   appeared there since is not replaced unseen. */
+static int take_name(replace_file *f)
+{
+    for (unsigned i = 0; i < NAMES_TRIED; i++) {
+        int held, error = lock_target(f->path, &held);
+        if (error) return error;
+        if (held < 0 && !f->existed && !link(f->made, f->path)) {
+            unlink(f->made);
+            return 0;
+        }
+        if (held < 0 && !f->existed && errno == EEXIST) {
+            f->existed = true;
+            continue;
+        }
+        if (rename(f->made, f->path)) error = errno;
+        if (held >= 0) close(held);
+        return error;
+    }
+    return EBUSY;
+}
+
 /* Makes the new file beside the target. */
 static int make_beside(replace_file *f)
 {
@@ -86,7 +134,7 @@ static int make_beside(replace_file *f)
         snprintf(f->made + folder, sizeof f->made - folder, ".ratel-%016llx",
                  (unsigned long long)fresh_number(i));
         /* a file that others may not read must not be readable while it is written */
-        f->fd = open(f->made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, f->existed ? 0600 : 0666);
+        f->fd = open(f->made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, f->existed ? 0600 : 0666);
         if (f->fd >= 0) return 0;
         if (errno != EEXIST) break;
     }
@@ -117,7 +165,9 @@ int replace_open(replace_file *f, const char *path)
     }
     /* rename asks for the folder's permission only: a protected file is not to be replaced */
     if (f->existed && faccessat(AT_FDCWD, f->path, W_OK, AT_EACCESS)) return errno;
-    return make_beside(f);
+    int held, error = lock_target(f->path, &held);
+    if (held >= 0) close(held); /* whoever is still reading or writing it may go on */
+    return error ? error : make_beside(f);
 }
 
 /* The new file gets the owner and the permissions of the old, and reaches the disk before the old
@@ -141,10 +191,29 @@ int replace_finish(replace_file *f)
     int error = f->straight ? 0 : settle(f);
     if (close(f->fd) && !error) error = errno;
     f->fd = -1;
-    if (!error && f->made[0] && rename(f->made, f->path)) error = errno;
+    if (!error && f->made[0]) error = take_name(f);
     if (!error) f->made[0] = 0;
     replace_abandon(f);
     return error;
+}
+
+int replace_begin(replace_file *f)
+{
+    if (f->straight) return 0;
+    int error = settle(f);
+    if (!error) error = lock_file(f->fd);
+    if (!error) error = take_name(f);
+    if (!error) f->made[0] = 0;
+    return error;
+}
+
+const char *replace_error(int error, char *text, size_t n)
+{
+    if (error == EBUSY)
+        snprintf(text, n, "another run is writing this file");
+    else if (strerror_r(error, text, n))
+        snprintf(text, n, "error %d", error);
+    return text;
 }
 
 void replace_abandon(replace_file *f)

@@ -10,12 +10,17 @@
  *         ... write to f.fd ...
  *         if (whole) error = replace_finish(&f); else replace_abandon(&f);
  *     }
+ *
+ * A recorder's file grows while it can already be read: replace_begin gives the new, empty file its
+ * name, and it stays open and locked (flock) until the last process that has it ends.  A file that
+ * is so locked is not replaced: EBUSY.
  */
 #ifndef RATEL_BASE_REPLACE_FILE_H
 #define RATEL_BASE_REPLACE_FILE_H
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/stat.h>
 
 #ifndef PATH_MAX
@@ -36,6 +41,11 @@ int replace_open(replace_file *f, const char *path);
 /* Everything was written: the target gets its new content.  0, or an errno, and then the target is
    what it was before. */
 int replace_finish(replace_file *f);
+/* The new file takes its name before anything is written to it; replace_abandon then only closes
+   it.  0, or an errno, and then the target is what it was. */
+int replace_begin(replace_file *f);
+/* What to tell of an errno, those of these functions among them; written to text. */
+const char *replace_error(int error, char *text, size_t n);
 /* Not everything was written, or nothing is wanted: the target stays as it was. */
 void replace_abandon(replace_file *f);
 

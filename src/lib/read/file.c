@@ -21,16 +21,10 @@
 #include "read/formats.h"
 #include "read/inflate.h"
 
-static const char *error_words(int error, char *text, size_t n)
-{
-    if (strerror_r(error, text, n)) snprintf(text, n, "error %d", error);
-    return text;
-}
-
 static _Noreturn void fail_errno(guard *g, int error)
 {
     char text[128];
-    guard_fail(g, GUARD_IO, "%s", error_words(error, text, sizeof text));
+    guard_fail(g, GUARD_IO, "%s", replace_error(error, text, sizeof text));
 }
 
 /* --- reading ------------------------------------------------------------------------------- */
@@ -97,7 +91,7 @@ static ptrdiff_t fd_read(void *buf, size_t cap, void *payload)
 static const char *fd_error(void *payload)
 {
     read_file *f = payload;
-    return error_words(f->error, f->text, sizeof f->text);
+    return replace_error(f->error, f->text, sizeof f->text);
 }
 
 static void start_source(read_file *f, history *h, source_read read, void *payload)

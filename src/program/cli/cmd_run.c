@@ -85,16 +85,14 @@ static void summary(const args *a, const live *l, const live_options *o, const r
     fflush(stdout);
 }
 
-/* Where the history goes; -1 after a complaint. */
-static int open_history(const args *a, bool mute)
+/* Where the history goes; false after a complaint. */
+static bool open_history(const args *a, live_options *o)
 {
     const char *out = a->value[O_OUTPUT];
-    if (out && strcmp(out, "-") != 0) {
-        int fd = open(out, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-        if (fd < 0) perror(out);
-        return fd;
-    }
-    return a->value[O_CHECK] || mute ? live_scratch() : STDOUT_FILENO;
+    o->output_name = NULL;
+    if (out && strcmp(out, "-") != 0) return live_record(a, o, out);
+    o->output = a->value[O_CHECK] || o->mute ? live_scratch() : STDOUT_FILENO;
+    return o->output >= 0;
 }
 
 static int check_run(const args *a, live *l, const run_counts *n, int fd)
@@ -164,6 +162,8 @@ static int run_sql(args *a, live *l, const live_options *o)
                  .seed = o->seed,
                  .level = sql_level(&l->db),
                  .output = o->output,
+                 .file = o->output_name ? (replace_file *)&o->file : NULL,
+                 .output_name = o->output_name,
                  .interrupt = &interrupt_flag};
     if (!sql_given(o, &r.z)) return EXIT_USAGE;
     if (!sql_run_all(&r)) {
@@ -198,18 +198,17 @@ int cmd_run(args *a)
     live l;
     int status = live_open(&l, a);
     if (status == EXIT_HOLDS) {
-        o.output = open_history(a, o.mute);
-        o.output_name = out && strcmp(out, "-") != 0 ? out : NULL;
+        bool opened = open_history(a, &o);
         run_counts c;
-        if (o.output >= 0 && sql_workload_named(o.workload)) {
+        if (opened && sql_workload_named(o.workload)) {
             if (a->value[O_CHECK])
                 complain("run: --check does not apply to SQL workloads; use ratel audit");
             status = a->value[O_CHECK] ? EXIT_USAGE : run_sql(a, &l, &o);
-            if (o.output > STDERR_FILENO) close(o.output);
+            live_recorded(&o);
             live_close(&l);
             return status;
         }
-        status = o.output < 0 ? EXIT_IO : live_run(&l, a, &o, &c);
+        status = opened ? live_run(&l, a, &o, &c) : EXIT_IO;
         if (status == EXIT_HOLDS || status == EXIT_UNDECIDED) {
             summary(a, &l, &o, &c);
             if (a->value[O_CHECK] && !o.mute) {
@@ -217,7 +216,7 @@ int cmd_run(args *a)
                 if (status == EXIT_HOLDS) status = verdict;
             }
         }
-        if (o.output > STDERR_FILENO) close(o.output);
+        if (opened) live_recorded(&o);
     }
     live_close(&l);
     return status;

@@ -132,15 +132,14 @@ static void keep_history(test *t, test_run *r, size_t number, int fd)
     }
 }
 
-/* Where the history goes; -1 after a complaint. */
-static int open_history(test *t, test_run *r, size_t number)
+/* Where the history goes; false after a complaint. */
+static bool open_history(test *t, test_run *r, size_t number)
 {
     const char *dir = t->a->value[O_OUTPUT];
-    if (!dir) return live_scratch();
+    t->o.output_name = NULL;
+    if (!dir) return (t->o.output = live_scratch()) >= 0;
     snprintf(r->file, sizeof r->file, "%.3900s/%zu-%.60s.jsonl", dir, number, r->mix.workload);
-    int fd = open(r->file, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) perror(r->file);
-    return fd;
+    return live_record(t->a, &t->o, r->file);
 }
 
 static const char *level_of(test *t, const run_counts *n)
@@ -174,10 +173,8 @@ static void run_one(test *t, test_run *r, size_t number)
 {
     live_options *o = &t->o;
     r->first_case = t->ci.n;
-    o->output = open_history(t, r, number);
     r->status = EXIT_IO;
-    if (o->output >= 0) {
-        o->output_name = *r->file ? r->file : NULL;
+    if (open_history(t, r, number)) {
         o->workload = r->mix.workload;
         o->keys = r->mix.keys;
         o->ops = r->mix.ops;
@@ -186,7 +183,7 @@ static void run_one(test *t, test_run *r, size_t number)
         o->n_knobs = r->mix.knob != NULL;
         r->status = live_run(&t->l, t->a, o, &r->counts);
         if (r->status == EXIT_HOLDS) r->status = check_run(t, r, number, o->output);
-        close(o->output);
+        live_recorded(o);
     }
     if (t->ci.n == r->first_case) {
         t->ci.workload = r->label;

@@ -37,9 +37,10 @@ int write_file_cb(const void *buf, size_t n, void *file)
 /* Says why a file was not written. */
 static bool not_written(const args *a, const char *path, int error)
 {
+    char text[128];
     a->outputs->lost = true;
     visible_to(stderr, path);
-    fprintf(stderr, ": %s\n", error ? strerror(error) : "write error");
+    fprintf(stderr, ": %s\n", error ? replace_error(error, text, sizeof text) : "write error");
     return false;
 }
 

@@ -229,6 +229,7 @@ int live_run(live *l, const args *a, const live_options *o, run_counts *c)
                      .mute = o->mute,
                      .ids = o->ids,
                      .output = o->output,
+                     .file = o->output_name ? (replace_file *)&o->file : NULL,
                      .output_name = o->output_name ? o->output_name : "the history's file",
                      .recorder = recorder,
                      .poll = poll_run,
@@ -353,6 +354,29 @@ bool live_manner(const args *a, live_options *o)
         return false;
     }
     return parse_faults(a->value[O_FAULTS], &o->faults);
+}
+
+bool live_record(const args *a, live_options *o, const char *path)
+{
+    int error = replace_open(&o->file, path);
+    o->output = o->file.fd;
+    o->output_name = error ? NULL : path;
+    if (!error) return true;
+    char text[128];
+    a->outputs->lost = true;
+    visible_to(stderr, path);
+    fprintf(stderr, ": %s\n", replace_error(error, text, sizeof text));
+    return false;
+}
+
+void live_recorded(live_options *o)
+{
+    if (o->output_name)
+        replace_abandon(&o->file); /* what has its name keeps it */
+    else if (o->output > STDERR_FILENO)
+        close(o->output);
+    o->output = -1;
+    o->output_name = NULL;
 }
 
 int live_scratch(void)

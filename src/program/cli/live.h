@@ -29,6 +29,7 @@ typedef struct live_options {
     bool mute, tombstones, ids;
     int output;
     const char *output_name; /* for messages; NULL: it has no name */
+    replace_file file;       /* behind output, if it has a name */
 } live_options;
 
 /* EXIT_HOLDS, or the status after a complaint. */
@@ -49,6 +50,11 @@ const char *live_workload_at(size_t i);
 bool live_manner(const args *a, live_options *o);
 /* 500ms, 10s, 2m, 1h; a number alone is seconds. */
 bool live_seconds(const args *a, enum option_id o, double *out);
+/* Opens the file in which the history is recorded under this name, which it gets when the database
+   was reached; false after a complaint. */
+bool live_record(const args *a, live_options *o, const char *path);
+/* Closes what live_record or live_scratch opened. */
+void live_recorded(live_options *o);
 /* A file without a name, for histories that need not be kept; -1 after a complaint. */
 int live_scratch(void);
 

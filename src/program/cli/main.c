@@ -152,6 +152,7 @@ static void watch_signals(ratel *r, const command *c)
     to_interrupt = r;
     sigaction(SIGINT, &s, NULL);
     sigaction(SIGTERM, &s, NULL);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of write, which is told */
     /* a closed pipe ends the program, as it ends others; but not with a database to tidy up */
     if (c->bit & CMD_LIVE) signal(SIGPIPE, SIG_IGN);
 }

@@ -51,8 +51,7 @@ static void take_back(int fd, const char *text, size_t written)
     lseek(fd, at - (off_t)(written - whole), SEEK_SET);
 }
 
-/* 0, or why not. */
-static int write_all(int fd, const char *text, size_t n)
+int record_write(int fd, const char *text, size_t n)
 {
     size_t done = 0;
     while (done < n) {
@@ -107,7 +106,7 @@ static int digest(writer *w)
     }
     memmove(w->got.at, w->got.at + at, w->got.n - at);
     w->got.n -= at;
-    int why = write_all(w->out, w->ready.at, w->ready.n);
+    int why = record_write(w->out, w->ready.at, w->ready.n);
     w->ready.n = 0;
     return why;
 }

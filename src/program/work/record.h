@@ -23,6 +23,8 @@ typedef struct recorder {
     bool broken; /* the recorder has ended: nothing more can be written */
 } recorder;
 
+/* Writes whole lines: 0, or an errno, and then a line of which only a part fitted is taken back. */
+int record_write(int fd, const char *text, size_t n);
 /* Writes to a descriptor, which the recorder shares with us.  Call before there are threads. */
 bool record_start(recorder *r, int output);
 /* Finished lines, and the intent of the transaction that is open; either may be empty, and the

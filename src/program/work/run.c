@@ -662,6 +662,13 @@ bool run_program(db *d, const program *p, const run_options *o, run_counts *c, c
         snprintf(error, cap, "%s", d->error);
         return false;
     }
+    int unnamed = o->file && !o->mute ? replace_begin(o->file) : 0;
+    if (unnamed) {
+        char text[128];
+        snprintf(error, cap, "%.300s: %s", o->output_name,
+                 replace_error(unnamed, text, sizeof text));
+        return false;
+    }
     run *r = mem_zeroed(d->mem, sizeof *r);
     session *all = mem_array0(d->mem, session, o->sessions);
     r->db = d;

@@ -13,10 +13,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "work/record.h"
 
 typedef struct shared {
     sql_run *r;
     pthread_mutex_t lock;
+    int lost; /* why a line could not be written, or 0; under the lock */
     atomic_uint_fast64_t started;
     atomic_bool stop;
     atomic_uint ready;
@@ -122,14 +124,19 @@ enum db_answer sql_do(sql_session *s, const char *text, const char *format, ...)
 static bool put_line(shared *all, const char *text, size_t n)
 {
     pthread_mutex_lock(&all->lock);
-    while (n) {
-        ssize_t k = write(all->r->output, text, n);
-        if (k <= 0) break;
-        text += k;
-        n -= (size_t)k;
-    }
+    /* after the first failure nothing is written: a later line would follow what is missing */
+    if (!all->lost) all->lost = record_write(all->r->output, text, n);
+    bool good = !all->lost;
     pthread_mutex_unlock(&all->lock);
-    return !n;
+    return good;
+}
+
+static void tell_lost(sql_run *r, int error)
+{
+    char text[128];
+    snprintf(r->error, sizeof r->error, "%.300s: the log cannot be written: %s",
+             r->output_name ? r->output_name : "standard output",
+             replace_error(error, text, sizeof text));
 }
 
 /* One transaction; false: the session cannot go on. */
@@ -164,7 +171,10 @@ static bool one(worker *w, uint64_t number)
     r->aborted += *status == 'a';
     r->unknown += *status == 'u';
     if (a == DB_BROKEN || !good) {
-        snprintf(r->error, sizeof r->error, "%s", good ? s->db.error : "the log cannot be written");
+        if (good)
+            snprintf(r->error, sizeof r->error, "%s", s->db.error);
+        else
+            tell_lost(r, w->all->lost);
         w->all->stop = true;
     }
     pthread_mutex_unlock(&w->all->lock);
@@ -234,6 +244,7 @@ static bool header(shared *all, const strbuf *setup, mem *m)
     }
     strbuf_str(&b, "]}\n");
     bool good = put_line(all, b.at, b.n);
+    if (!good) tell_lost(all->r, all->lost);
     strbuf_free(&b);
     return good;
 }
@@ -285,7 +296,15 @@ bool sql_run_all(sql_run *r)
     r->w->setup(&setup, &r->z);
     shared all = {.r = r};
     pthread_mutex_init(&all.lock, NULL);
-    if (!load(r, &setup, m) || !header(&all, &setup, m)) return false;
+    if (!load(r, &setup, m)) return false;
+    int unnamed = r->file ? replace_begin(r->file) : 0;
+    if (unnamed) {
+        char text[128];
+        snprintf(r->error, sizeof r->error, "%.300s: %s", r->output_name,
+                 replace_error(unnamed, text, sizeof text));
+        return false;
+    }
+    if (!header(&all, &setup, m)) return false;
     worker *w = mem_array0(m, worker, r->sessions);
     uint32_t n = 0;
     for (; n < r->sessions; n++) {

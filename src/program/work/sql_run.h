@@ -5,6 +5,7 @@
 #ifndef RATEL_WORK_SQL_RUN_H
 #define RATEL_WORK_SQL_RUN_H
 
+#include "base/replace_file.h"
 #include "base/rng.h"
 #include "driver/driver.h"
 
@@ -60,6 +61,8 @@ typedef struct sql_run {
     uint64_t seed;
     const char *level; /* for the header */
     int output;
+    replace_file *file; /* as in run.h */
+    const char *output_name;
     const volatile int *interrupt;
     uint64_t committed, aborted, unknown, statements; /* out */
     double took;
