@@ -283,7 +283,17 @@ typedef struct {
     uint64_t steps;        /* lines of the proof */
     char reason[1024];     /* refused: why, one sentence */
     int trusted;           /* 1: the verdict is by the database's timestamps */
+    uint64_t definition;   /* the level is that of a text, which has this hash; 0: it is not */
 } ratel_proof;
+/* The hash of a definition's text, which ratel_proof has: equal texts, up to a missing newline at
+   the end, have equal hashes. */
+RATEL_API uint64_t ratel_definition_hash(const char *text, size_t n);
+/* The answer of a level that is written as text (an `.iso` file), with its proof, which contains
+   the text; name NULL: the last level of the text.  *out is the answer.  RATEL_EPARSE: the text is
+   no definition; RATEL_EUNSUPPORTED: no proof can be given, and ratel_errmsg says why. */
+RATEL_API int ratel_certify_definition(ratel_verdict *out, ratel *r, const ratel_history *h,
+                                       const char *text, size_t n, const char *name,
+                                       ratel_write_cb write, void *payload);
 /* Checks a certificate against a history, with code that is independent of ratel_check.  A refusal
    is an answer and returns RATEL_OK; text that is not a certificate is RATEL_EPARSE, with its
    position. */

@@ -7,6 +7,8 @@
 #include "ratel.h"
 
 #include "api/api_internal.h"
+#include "base/hash.h"
+#include "verdict/certify_iso.h"
 #include "verify/certificate.h"
 
 typedef struct certify_call {
@@ -50,6 +52,58 @@ int ratel_result_certificate(const ratel_result *a, ratel *r, const ratel_histor
     return code;
 }
 
+/* --- definitions ------------------------------------------------------------------------------ */
+
+uint64_t ratel_definition_hash(const char *text, size_t n)
+{
+    if (!text) return 0;
+    while (n && text[n - 1] == '\n') n--;
+    uint64_t x = hash_bytes(text, n, 1);
+    return x ? x : 1;
+}
+
+typedef struct define_call {
+    call c;
+    iso_question q;
+    const history *h;
+    mem text, work;
+    strbuf out;
+    enum outcome found;
+} define_call;
+
+static void body_define(call *c)
+{
+    define_call *dc = (define_call *)c;
+    dc->found = certify_iso(&dc->q, dc->h, &dc->work, &dc->out);
+}
+
+int ratel_certify_definition(ratel_verdict *out, ratel *r, const ratel_history *h, const char *text,
+                             size_t n, const char *name, ratel_write_cb write, void *payload)
+{
+    if (!out || !r || !h || !text || !write) return RATEL_EINVAL;
+    define_call dc;
+    api_open(&dc.c, r);
+    if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
+    enum policy policy = (enum policy)r->values[API_OPTION_ryow];
+    dc.q = (iso_question){.text = text,
+                          .n = n,
+                          .name = name,
+                          .session_order = r->values[API_OPTION_session_order] != 0,
+                          .ryow = policy == POLICY_AUTO ? RYOW_MAY : (enum ryow)policy};
+    dc.h = h->model;
+    open_regions(&dc.c, &dc.text, &dc.work);
+    strbuf_init(&dc.out, &dc.text);
+    int code = api_border(&dc.c, body_define);
+    api_close(&dc.c, code);
+    if (!code) *out = dc.found == OUTCOME_HOLDS ? RATEL_HOLDS : RATEL_VIOLATED;
+    if (!code && write(dc.out.at, dc.out.n, payload)) code = api_fail(r, RATEL_EIO, "write error");
+    mem_free_all(&dc.text);
+    mem_free_all(&dc.work);
+    return code;
+}
+
+/* --- verifying -------------------------------------------------------------------------------- */
+
 typedef struct verify_call {
     call c;
     const history *h;
@@ -58,6 +112,7 @@ typedef struct verify_call {
     mem text, work;
     strbuf in;
     certificate_answer answer;
+    uint64_t definition;
     char reason[GUARD_TEXT];
 } verify_call;
 
@@ -72,6 +127,8 @@ static void body_verify(call *c)
     }
     guard_stage(&c->guard, "verify", NULL, 0);
     certificate_verify(&vc->answer, vc->in.n ? vc->in.at : "", vc->in.n, vc->h, &vc->work);
+    const certificate_answer *a = &vc->answer;
+    vc->definition = a->definition ? ratel_definition_hash(a->definition, a->definition_length) : 0;
     size_t n = vc->answer.why ? strlen(vc->answer.why) : 0;
     if (n >= sizeof vc->reason) n = sizeof vc->reason - 1;
     if (n) memcpy(vc->reason, vc->answer.why, n);
@@ -101,6 +158,7 @@ int ratel_verify(ratel_proof *out, ratel *r, const ratel_history *h, ratel_read_
         out->ryow = ryow_name(c->ryow);
         out->drift = c->drift;
         out->trusted = c->trusted;
+        out->definition = vc.definition;
         out->steps = vc.answer.steps;
         memcpy(out->level, c->level.name, sizeof out->level);
         memcpy(out->reason, vc.reason, sizeof out->reason);

@@ -95,6 +95,16 @@ static int border(task *t, void (*body)(task *t))
 
 /* ---- levels -------------------------------------------------------------------------------- */
 
+bool synth_library_at(size_t i, const char **name, const char **text, const char **builtin)
+{
+    return iso_library_at(i, name, text, builtin);
+}
+
+const char *synth_library_name(const char *name, const char **near)
+{
+    return iso_library_name(name, near);
+}
+
 static int numbered(synth *s, iso_level *l, const char *builtin)
 {
     vec_push(&s->kept, &s->levels, l);
@@ -105,11 +115,11 @@ static int numbered(synth *s, iso_level *l, const char *builtin)
 static iso_level *from_library(void *ud, const char *given)
 {
     synth *s = ud;
-    const char *name = synth_library_name(given, NULL), *key, *text = NULL, *builtin = "";
+    const char *name = iso_library_name(given, NULL), *key, *text = NULL, *builtin = "";
     if (!name) return NULL;
     for (size_t i = 0; i < s->levels.n; i++)
         if (s->levels.at[i]->name == name) return s->levels.at[i];
-    for (size_t i = 0; synth_library_at(i, &key, &text, &builtin); i++)
+    for (size_t i = 0; iso_library_at(i, &key, &text, &builtin); i++)
         if (!strcmp(key, name)) break;
     iso_module *m = iso_parse(&s->kept, name, text, strlen(text), from_library, s, NULL);
     iso_level *l = m->levels.at[m->levels.n - 1];
@@ -123,7 +133,7 @@ static void body_named(task *t)
     iso_level *l = from_library(t->s, t->name);
     if (!l) {
         const char *near = NULL;
-        synth_library_name(t->name, &near);
+        iso_library_name(t->name, &near);
         guard_fail(&t->s->guard, GUARD_INVAL, "no definition of level \"%.60s\"%s%s%s", t->name,
                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     }
@@ -143,7 +153,7 @@ static const char *same_as(synth *s, const iso_level *l)
 {
     const char *name, *builtin, *why;
     mem_free_all(&s->work);
-    for (size_t i = 0; synth_library_at(i, &name, NULL, &builtin); i++) {
+    for (size_t i = 0; iso_library_at(i, &name, NULL, &builtin); i++) {
         if (strcmp(name, builtin)) continue; /* one definition for each of them is enough */
         iso_level *known = from_library(s, name);
         if (prove_implies(&s->work, l, known, &why) && prove_implies(&s->work, known, l, &why))

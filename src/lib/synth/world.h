@@ -10,7 +10,7 @@
 #define RATEL_SYNTH_WORLD_H
 
 #include "synth/gates.h"
-#include "synth/iso.h"
+#include "iso/iso.h"
 
 /* A history without values.  Transactions 1..n, and 0; keys 0..keys-1. */
 typedef struct tiny {

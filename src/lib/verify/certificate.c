@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "verify/certificate_parse.h"
+#include "verify/iso_proof.h"
 #include "verify/proof_check.h"
 
 static const char *const policies[] = {"must", "external", "may"};
@@ -70,16 +71,24 @@ static unsigned one_of(parser *p, const char *word, const char *const *values, u
     return which(p, word, s, n, values, count);
 }
 
+/* The name alone: that of a definition, or of a level that read_level knows. */
+static void read_level_name(parser *p, const char *s, size_t n, claim *c)
+{
+    memset(&c->level, 0, sizeof c->level);
+    if (n >= sizeof c->level.name) parse_fail(p, s, "no level of that name");
+    memcpy(c->level.name, s, n);
+}
+
+static bool level_known(claim *c)
+{
+    level_ref given = c->level;
+    return level_named(&c->level, given.name) && !strcmp(given.name, c->level.name);
+}
+
 static void read_level(parser *p, const char *s, size_t n, claim *c)
 {
-    char name[80];
-    bool known = n < sizeof name;
-    if (known) {
-        memcpy(name, s, n);
-        name[n] = 0;
-        known = level_named(&c->level, name) && parse_is(s, n, c->level.name);
-    }
-    if (!known) parse_fail(p, s, "no level of that name");
+    read_level_name(p, s, n, c);
+    if (!level_known(c)) parse_fail(p, s, "no level of that name");
 }
 
 static const char *const switches[] = {"off", "on"};
@@ -94,6 +103,15 @@ static bool next_line_is(parser *p, const char *word)
     p->at = (size_t)(p->begin - p->text);
     p->line--;
     return false;
+}
+
+/* `definition N` and its lines, in place of the line that comes next: the level in text. */
+static void read_definition(parser *p, certificate_answer *a)
+{
+    if (!next_line_is(p, "definition")) return;
+    uint64_t lines = parse_u64(p, "a number of lines");
+    parse_no_more(p);
+    a->definition = iso_definition(p, lines, &a->definition_length);
 }
 
 /* `timestamps trusted`, in place of the line that comes next: the claim is by them. */
@@ -139,7 +157,8 @@ static bool read_head(parser *p, certificate_answer *a, claim *shown, const hist
         parse_fail(p, s, "version %.*s; this program reads version %d", (int)(n < 20 ? n : 20), s,
                    CERTIFICATE_VERSION);
     field(p, "level", &s, &n);
-    read_level(p, s, n, c);
+    read_level_name(p, s, n, c);
+    uint64_t level_line = p->line, level_column = (uint64_t)(s - p->begin) + 1;
     c->session_order = one_of(p, "session-order", switches, 2) == 1;
     c->ryow = (enum ryow)one_of(p, "ryow", policies, 3);
     field(p, "drift", &s, &n);
@@ -154,15 +173,21 @@ static bool read_head(parser *p, certificate_answer *a, claim *shown, const hist
     char print[17];
     snprintf(print, sizeof print, "%016" PRIx64, certificate_hash(h, p->names.m));
     bool same = parse_is(s, n, print) && txns == h->txns && ops == h->ops;
-    c->trusted = read_timestamps(p);
+    read_definition(p, a);
+    if (!a->definition && !level_known(c)) {
+        guard_set_position(p->guard, level_line, level_column);
+        guard_fail(p->guard, GUARD_PARSE, "no level of that name");
+    }
+    c->trusted = !a->definition && read_timestamps(p);
     *shown = *c;
-    bool through = read_through(p, shown);
+    bool through = !a->definition && read_through(p, shown);
     c->outcome = one_of(p, "verdict", verdicts, 2) ? OUTCOME_VIOLATED : OUTCOME_HOLDS;
     shown->outcome = c->outcome;
     if (!same) {
         a->why = "the certificate is of another history";
         return false;
     }
+    if (a->definition) return true;
     if (!settles_session_order(c) || !settles_session_order(shown)) {
         a->why = "the level does not leave session order to choose";
         return false;
@@ -180,7 +205,7 @@ static bool read_head(parser *p, certificate_answer *a, claim *shown, const hist
 }
 
 /* The last line, `end LINES`. */
-static bool at_end(parser *p, const char *s, size_t n, uint64_t lines)
+bool certificate_at_end(parser *p, const char *s, size_t n, uint64_t lines)
 {
     if (!parse_is(s, n, "end")) return false;
     const char *at = p->now;
@@ -198,6 +223,11 @@ static _Noreturn void cut_off(parser *p)
 {
     guard_set_position(p->guard, p->line + 1, 1);
     guard_fail(p->guard, GUARD_PARSE, "no \"end\": the certificate is cut off");
+}
+
+void certificate_body_line(parser *p)
+{
+    if (!parse_line(p)) cut_off(p);
 }
 
 /* The operation of t that a number names. */
@@ -242,7 +272,7 @@ static void read_holds(parser *p, certificate_answer *a, claim *c, const history
     for (;; a->steps++) {
         if (!parse_line(p)) cut_off(p);
         parse_need(p, "a word", &s, &n);
-        if (at_end(p, s, n, a->steps)) break;
+        if (certificate_at_end(p, s, n, a->steps)) break;
         if (parse_is(s, n, "order")) {
             do vec_push(m, &order, parse_txn_word(p, false));
             while (p->now != p->end);
@@ -294,7 +324,7 @@ static void read_violated(parser *p, certificate_answer *a, const claim *c, cons
         enum proof_step kind;
         if (!parse_line(p)) cut_off(p);
         parse_need(p, "the number of a step", &s, &n);
-        if (at_end(p, s, n, a->steps)) break;
+        if (certificate_at_end(p, s, n, a->steps)) break;
         if (parse_number(p, "the number of a step", s, n) != a->steps + 1)
             parse_fail(p, s, "this is step %" PRIu64, a->steps + 1);
         if (!going) continue; /* refused already; the rest only has to be there */
@@ -357,7 +387,7 @@ static void read_violated_stamps(parser *p, certificate_answer *a, claim *c, con
     a->steps = 1;
     if (!parse_line(p)) cut_off(p);
     parse_need(p, "a word", &s, &n);
-    if (!at_end(p, s, n, a->steps)) parse_fail(p, s, "\"end 1\" expected");
+    if (!certificate_at_end(p, s, n, a->steps)) parse_fail(p, s, "\"end 1\" expected");
     a->proved = claim_trusted(c, h, m, &a->why);
 }
 
@@ -369,6 +399,10 @@ void certificate_verify(certificate_answer *out, const char *text, size_t n, con
     names_init(&p.names, h, m);
     claim shown;
     if (!read_head(&p, out, &shown, h)) return;
+    if (out->definition) {
+        iso_verify(&p, out, out->definition, out->definition_length, out->claim.level.name, h, m);
+        return;
+    }
     if (shown.outcome == OUTCOME_HOLDS)
         read_holds(&p, out, &shown, h, m);
     else if (shown.trusted)

@@ -16,8 +16,10 @@
 typedef struct certificate_answer {
     claim claim; /* what the certificate says, as far as it was read */
     bool proved;
-    const char *why; /* refused: one sentence */
-    uint64_t steps;  /* lines of the body */
+    const char *why;        /* refused: one sentence */
+    uint64_t steps;         /* lines of the body */
+    const char *definition; /* the level as text, in m; NULL: a level by its name */
+    size_t definition_length;
 } certificate_answer;
 
 /* Text that is no certificate leaves by m's guard, GUARD_PARSE with its position. */

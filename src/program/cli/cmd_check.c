@@ -535,6 +535,25 @@ static ratel_result *implied(const check *c, ratel_result *const *known, size_t 
 }
 
 /* An answer about a level from a file has no place in TAP but its test line. */
+/* Of a level in a file, its text is part of what is proved; where that cannot be done, the built-in
+   level that decides the same. */
+static int certify_answer(const check *c, size_t i, const ratel_result *a, const ratel_history *h)
+{
+    ratel_verdict v = ratel_result_verdict(a);
+    int decided = v == RATEL_HOLDS      ? EXIT_HOLDS
+                  : v == RATEL_VIOLATED ? EXIT_VIOLATED
+                                        : EXIT_UNDECIDED;
+    bool file = c->number[i] >= 0 && is_level_file(c->levels[i]) && decided != EXIT_UNDECIDED;
+    int status = file ? certify_level_text(c->a, c->levels[i], h, decided) : EXIT_UNDECIDED;
+    if (!file || status == EXIT_UNDECIDED) {
+        if (file)
+            complain("%s: the certificate is about %s, the built-in level that is equivalent",
+                     c->a->value[O_CERTIFICATE], ratel_result_level(a));
+        status = write_certificate(c->a, a, h);
+    }
+    return status;
+}
+
 static FILE *iso_out(const check *c)
 {
     return c->a->value[O_TAP] ? stderr : c->out;
@@ -576,12 +595,8 @@ static void check_history(check *c, const char *name)
                 if (c->ci)
                     status = collected(c, ci_plain(c->ci, name, c->levels[i], status, false, ""));
                 merge_status(c, status);
-                if (c->a->value[O_CERTIFICATE]) {
-                    complain(
-                        "%s: not written: own-level: levels defined in files have no certificates",
-                        c->a->value[O_CERTIFICATE]);
-                    merge_status(c, EXIT_UNDECIDED);
-                }
+                if (c->a->value[O_CERTIFICATE])
+                    merge_status(c, certify_level_text(c->a, c->levels[i], h, status));
                 continue;
             }
             if (!c->a->value[O_QUIET])
@@ -608,7 +623,7 @@ static void check_history(check *c, const char *name)
             complain("%s: %s", name, ratel_errmsg(r));
             merge_status(c, exit_of(code));
         }
-        if (c->a->value[O_CERTIFICATE]) merge_status(c, write_certificate(c->a, a, h));
+        if (c->a->value[O_CERTIFICATE]) merge_status(c, certify_answer(c, i, a, h));
         if (i == 0) print_warnings(c, name, a);
         ratel_verdict v = ratel_result_verdict(a);
         if (verdicts) verdicts[i] = v;

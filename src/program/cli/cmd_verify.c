@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/synth_cli.h"
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
@@ -19,6 +19,21 @@ static int put_file(const void *buf, size_t n, void *payload)
     return output_close(a, &o) ? 0 : -1;
 }
 
+typedef struct kept_text {
+    char *at;
+    size_t n;
+} kept_text;
+
+static int keep_text(const void *buf, size_t n, void *payload)
+{
+    kept_text *k = payload;
+    k->at = malloc(n + 1);
+    if (!k->at) return -1;
+    memcpy(k->at, buf, n);
+    k->n = n;
+    return 0;
+}
+
 int write_certificate(args *a, const ratel_result *result, const ratel_history *h)
 {
     const char *path = a->value[O_CERTIFICATE];
@@ -30,6 +45,35 @@ int write_certificate(args *a, const ratel_result *result, const ratel_history *
     if (!code) return EXIT_HOLDS;
     if (code != RATEL_EIO) complain("%s: not written: %s", path, ratel_errmsg(a->context));
     return code == RATEL_EUNSUPPORTED ? EXIT_UNDECIDED : exit_of(code);
+}
+
+int certify_level_text(args *a, const char *given, const ratel_history *h, int decided)
+{
+    const char *path = a->value[O_CERTIFICATE], *name;
+    size_t n;
+    int status;
+    if (decided == EXIT_UNDECIDED) {
+        complain("%s: not written: the answer is undecided", path);
+        return EXIT_UNDECIDED;
+    }
+    char *text = level_text(given, &n, &name, &status);
+    if (!text) return status;
+    kept_text kept = {0};
+    ratel_verdict v = RATEL_UNDECIDED;
+    int code = ratel_certify_definition(&v, a->context, h, text, n, name, keep_text, &kept);
+    free(text);
+    if (code) {
+        complain("%s: not written: no certificate, because %s", path, ratel_errmsg(a->context));
+        status = code == RATEL_EUNSUPPORTED ? EXIT_UNDECIDED : exit_of(code);
+    } else if ((v == RATEL_HOLDS ? EXIT_HOLDS : EXIT_VIOLATED) != decided) {
+        complain("%s: not written: internal error: the proof says the opposite of the answer",
+                 path);
+        status = EXIT_BUG;
+    } else {
+        status = put_file(kept.at, kept.n, a) ? EXIT_IO : EXIT_HOLDS;
+    }
+    free(kept.at);
+    return status;
 }
 
 /* --- verifying -------------------------------------------------------------------------------- */
@@ -53,6 +97,11 @@ static void print_proof_json(FILE *out, const char *certificate, const char *his
     jw_member_bool(w, "session_order", p->session_order);
     jw_member_text(w, "ryow", p->ryow);
     jw_member_i64(w, "drift", p->drift);
+    if (p->definition) {
+        char hash[24];
+        snprintf(hash, sizeof hash, "%016llx", (unsigned long long)p->definition);
+        jw_member_text(w, "definition", hash);
+    }
     if (p->trusted) jw_member_bool(w, "trusted", true);
     jw_member_text(w, "verdict", verdict_name(p->verdict));
     jw_member_bool(w, "proved", p->proved);
@@ -68,6 +117,9 @@ static void print_text(FILE *out, const char *history, const ratel_proof *p)
     fprintf(out, ": %s %s (session order %s, ryow %s", p->level, verdict_name(p->verdict),
             p->session_order ? "on" : "off", p->ryow);
     if (p->drift) fprintf(out, ", drift %lld", (long long)p->drift);
+    if (p->definition)
+        fprintf(out, ", as the certificate defines it: definition %016llx",
+                (unsigned long long)p->definition);
     if (p->trusted) fputs(", timestamps trusted", out);
     fputs(p->proved ? "): proved" : "): refused: ", out);
     if (!p->proved) visible_to(out, p->reason);
@@ -89,6 +141,15 @@ int cmd_verify(args *a)
         complain("verify: only one of the two files can be standard input");
         return EXIT_USAGE;
     }
+    uint64_t definition = 0;
+    if (a->value[O_DEFINITION]) {
+        size_t size;
+        int wrong;
+        char *text = read_level_file(a->value[O_DEFINITION], &size, &wrong);
+        if (!text) return wrong;
+        definition = ratel_definition_hash(text, size);
+        free(text);
+    }
     FILE *in = piped ? stdin : fopen(certificate, "rb");
     if (!in) {
         perror(certificate);
@@ -104,6 +165,11 @@ int cmd_verify(args *a)
         status = complain_about(r, certificate, code);
     } else {
         FILE *out = open_output(a);
+        if (definition && proof.proved && proof.definition != definition) {
+            proof.proved = 0;
+            snprintf(proof.reason, sizeof proof.reason, "the certificate is about %s",
+                     proof.definition ? "another definition" : "a level by its name");
+        }
         stats_seconds(a, "certificate", "verify", seconds_since(start));
         stats_number(a, "certificate", "steps", proof.steps);
         status = !out ? EXIT_IO : proof.proved ? EXIT_HOLDS : EXIT_VIOLATED;

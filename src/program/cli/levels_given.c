@@ -77,19 +77,53 @@ int complain_about_level(const synth *s, const char *path, int code)
     return exit_of(code);
 }
 
-static int level_of_file(synth *s, const char *given, int *status)
+/* The path of my.iso:NAME, to be freed; NULL: out of memory, after a complaint. */
+static char *path_of_level(const char *given)
 {
-    const char *end = after_iso(given);
-    size_t n = (size_t)(end - given), size;
+    size_t n = (size_t)(after_iso(given) - given);
     char *path = malloc(n + 1);
-    int level = -1;
-    *status = EXIT_UNDECIDED;
     if (!path) {
         complain("out of memory");
-        return level;
+        return NULL;
     }
     memcpy(path, given, n);
     path[n] = 0;
+    return path;
+}
+
+char *level_text(const char *given, size_t *n, const char **name, int *status)
+{
+    *name = NULL;
+    if (is_level_file(given)) {
+        const char *end = after_iso(given);
+        char *path = path_of_level(given), *text = NULL;
+        *status = EXIT_UNDECIDED;
+        if (path) text = read_level_file(path, n, status);
+        if (*end) *name = end + 1;
+        free(path);
+        return text;
+    }
+    const char *known = synth_library_name(given, NULL), *key, *found = NULL;
+    for (size_t i = 0; known && synth_library_at(i, &key, &found, NULL) && strcmp(key, known); i++)
+        found = NULL;
+    *n = found ? strlen(found) : 0;
+    char *text = found ? malloc(*n + 1) : NULL;
+    *status = EXIT_UNDECIDED;
+    if (text)
+        memcpy(text, found, *n + 1);
+    else
+        complain("the text of level \"%s\" cannot be had", given);
+    return text;
+}
+
+static int level_of_file(synth *s, const char *given, int *status)
+{
+    const char *end = after_iso(given);
+    size_t size;
+    char *path = path_of_level(given);
+    int level = -1;
+    *status = EXIT_UNDECIDED;
+    if (!path) return level;
     char *text = read_level_file(path, &size, status);
     if (text) {
         level = synth_level_read(s, path, *end ? end + 1 : NULL, text, size);

@@ -23,6 +23,9 @@ int level_given(synth *s, const char *name, int *status);
 bool is_level_file(const char *name);
 /* The text of an `.iso` file, to be freed; NULL after a complaint, *status then the exit status. */
 char *read_level_file(const char *path, size_t *n, int *status);
+/* The text of a level as it is given, a file's or a definition's that comes with the program; to be
+   freed.  *name: that of the level in it, or NULL for the last one.  NULL after a complaint. */
+char *level_text(const char *given, size_t *n, const char **name, int *status);
 /* "path:line:column: the session's last error"; the exit status of the code. */
 int complain_about_level(const synth *s, const char *path, int code);
 void levels_free(level_list *l);
@@ -34,6 +37,9 @@ int confirm(const args *a, synth *s, const synth_answer *r, const level_list *al
 /* check --level FILE.iso on one history: prints the answer, returns its exit status. */
 int check_iso(const args *a, synth *s, int level, const char *given, const ratel_history *h,
               const char *history, FILE *out);
+/* check --level FILE.iso --certificate: an exit status, after a complaint.  decided: the exit
+   status of the answer, which must be that of the proof. */
+int certify_level_text(args *a, const char *given, const ratel_history *h, int decided);
 /* What --time leaves, counted from start, becomes the session's limit; false: nothing. */
 bool time_left(const args *a, synth *s, uint64_t start);
 /* The same without printing; why may be NULL. */

@@ -3,7 +3,7 @@
  *
  * Parentheses stand where the grammar needs them: around what binds less tightly than its place.
  */
-#include "synth/iso.h"
+#include "iso/iso.h"
 
 typedef struct printer {
     const uint32_t *env;
@@ -14,7 +14,7 @@ typedef struct printer {
 
 static const char *const texts[] = {
 #define ISO_OP(id, shape, text) text,
-#include "synth/iso_ops.def"
+#include "iso/iso_ops.def"
 #undef ISO_OP
 };
 

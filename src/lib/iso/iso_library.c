@@ -4,14 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "synth/iso.h"
-#include "synth/synth.h"
+#include "iso/iso.h"
 
 static const struct {
     const char *name, *builtin, *aliases;
 } entries[] = {
 #define LIBRARY(name, builtin, aliases) {name, builtin, aliases},
-#include "synth/iso_library.def"
+#include "iso/iso_library.def"
 #undef LIBRARY
 };
 #define N_ENTRIES (sizeof entries / sizeof *entries)
@@ -20,11 +19,11 @@ static const struct {
     const char *name, *text;
 } texts[] = {
 #define TEXT(name, text) {name, text},
-#include "synth/iso_texts.inc"
+#include "iso/iso_texts.inc"
 #undef TEXT
 };
 
-bool synth_library_at(size_t i, const char **name, const char **text, const char **builtin)
+bool iso_library_at(size_t i, const char **name, const char **text, const char **builtin)
 {
     if (i >= N_ENTRIES) return false;
     if (name) *name = entries[i].name;
@@ -45,7 +44,7 @@ static bool has_alias(const char *list, const char *name)
     return false;
 }
 
-const char *synth_library_name(const char *given, const char **near)
+const char *iso_library_name(const char *given, const char **near)
 {
     char name[80];
     size_t n = 0;

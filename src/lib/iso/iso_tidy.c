@@ -5,7 +5,7 @@
  * It works on tokens and what the parser took them for, so it changes white space only.  What ends
  * a definition ends its line, too: so a `;` that composes and one that ends stay what they are.
  */
-#include "synth/iso.h"
+#include "iso/iso.h"
 
 #define WIDTH 100
 #define INDENT 4

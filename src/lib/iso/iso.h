@@ -6,8 +6,8 @@
  * tree needs no check of its own.  Every variable has a slot of its own in the whole module, so an
  * environment is one array and no binding hides another.
  */
-#ifndef RATEL_SYNTH_ISO_H
-#define RATEL_SYNTH_ISO_H
+#ifndef RATEL_ISO_ISO_H
+#define RATEL_ISO_ISO_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ enum iso_type { ISO_FORM, ISO_REL, ISO_SET, ISO_TXN, ISO_KEY };
 
 enum iso_op {
 #define ISO_OP(id, shape, text) ISO_##id,
-#include "synth/iso_ops.def"
+#include "iso/iso_ops.def"
 #undef ISO_OP
 };
 
@@ -129,6 +129,12 @@ void iso_print(const iso_node *x, const uint32_t *env, iso_name name, void *ud, 
 /* All axioms of a level, bases first; into a vector of the region. */
 typedef VEC(const iso_axiom *) iso_axiom_list;
 void iso_axioms(mem *m, const iso_level *l, iso_axiom_list *out);
+
+/* iso_library.c: the i-th definition that comes with the program: name, text, and the long name of
+   the built-in level that decides the same ("" if there is none); false past the end. */
+bool iso_library_at(size_t i, const char **name, const char **text, const char **builtin);
+/* Any name or alias of a library definition, NULL if there is none; *near: what was meant. */
+const char *iso_library_name(const char *name, const char **near);
 
 /* The word of `words` nearest to s, if it is near enough to be meant; else NULL. */
 const char *iso_near(const char *s, const char *const *words, size_t n);

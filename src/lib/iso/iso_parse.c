@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "synth/iso.h"
+#include "iso/iso.h"
 
 #define DEPTH 200
 #define NODES 10000
@@ -45,7 +45,7 @@ static const struct {
     enum iso_op op;
 } words[] = {
 #define ISO_OP(id, shape, text) {text, ISO_##id},
-#include "synth/iso_ops.def"
+#include "iso/iso_ops.def"
 #undef ISO_OP
 };
 

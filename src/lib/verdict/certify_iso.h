@@ -1,0 +1,22 @@
+/*
+ * certify_iso.h - certificates of levels that are written as text.
+ */
+#ifndef RATEL_VERDICT_CERTIFY_ISO_H
+#define RATEL_VERDICT_CERTIFY_ISO_H
+
+#include "verify/claim.h"
+
+typedef struct iso_question {
+    const char *text; /* of the file */
+    size_t n;
+    const char *name; /* of its level; NULL: the last one */
+    bool session_order;
+    enum ryow ryow;
+} iso_question;
+
+/* Decides the level and writes the answer with its proof.  Fails through the guard of work, which
+   is emptied: GUARD_PARSE if the text is no definition, GUARD_UNSUPPORTED, with the reason, if
+   there is no proof of that size or kind. */
+enum outcome certify_iso(const iso_question *q, const history *h, mem *work, strbuf *b);
+
+#endif
