@@ -4,6 +4,7 @@
  *     campaign [--seconds N | --histories N] [--seed N] [--first N] [--jobs N] [--folder DIR]
  *     campaign --seed N --only I         one history again, in this process
  *     campaign --plant N ...             a fault in the campaign itself, which it must find
+ *     campaign --thorough N ...          of N histories one gets more than its verdicts compared
  *     campaign --stop 1 ...              ends at the first failure, which is told but not saved
  *
  * `make campaign SECONDS=n SEED=s` runs it on all cores.  What is asked of each history is in
@@ -27,7 +28,7 @@
 enum { MOST_JOBS = 256, MOST_FAILURES = 50, SECONDS_A_HISTORY = 120 };
 
 typedef struct plan {
-    uint64_t seconds, histories, seed, first;
+    uint64_t seconds, histories, seed, first, thorough;
     int64_t only;
     enum plant plant;
     bool stop;
@@ -266,7 +267,7 @@ static int usage(const char *what)
 {
     fprintf(stderr,
             "campaign: %s\nusage: campaign [--seconds N | --histories N] [--seed N] [--first N] "
-            "[--jobs N] [--folder DIR] [--only I] [--plant N] [--stop 1]\n",
+            "[--jobs N] [--folder DIR] [--only I] [--plant N] [--stop 1] [--thorough N]\n",
             what);
     return 64;
 }
@@ -277,6 +278,7 @@ static int read_plan(plan *p, int argc, char **argv)
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     p->seed = env ? strtoull(env, NULL, 10) : 1;
     p->seconds = 60;
+    p->thorough = 1;
     p->only = -1;
     p->jobs = cores > 0 ? (uint64_t)cores : 1;
     for (int i = 1; i < argc; i += 2) {
@@ -299,6 +301,8 @@ static int read_plan(plan *p, int argc, char **argv)
             p->jobs = n;
         else if (!strcmp(argv[i], "--only"))
             p->only = (int64_t)n;
+        else if (!strcmp(argv[i], "--thorough"))
+            p->thorough = n;
         else if (!strcmp(argv[i], "--stop"))
             p->stop = n > 0;
         else if (!strcmp(argv[i], "--plant"))
@@ -306,6 +310,7 @@ static int read_plan(plan *p, int argc, char **argv)
         else
             return usage(argv[i]);
     }
+    if (!p->thorough) return usage("--thorough is 1 or more");
     if (!p->jobs || p->jobs > MOST_JOBS) return usage("--jobs is 1 to 256");
     if (!*p->folder) snprintf(p->folder, sizeof p->folder, "campaign-failures-%" PRIu64, p->seed);
     return 0;
@@ -326,6 +331,7 @@ int main(int argc, char **argv)
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* a crash is repeated, not dissected */
     c.seed = p.seed;
     c.plant = p.plant;
+    c.thorough = p.thorough;
     while (!ratel_pass_at(&pass, c.passes)) c.passes++;
     list_levels(&c);
     p.start = now();

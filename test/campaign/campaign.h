@@ -45,6 +45,7 @@ enum plant { PLANT_NOTHING, PLANT_VERDICT, PLANT_CRASH, PLANT_FORGERY, PLANT_VAR
 
 typedef struct campaign {
     enum plant plant;
+    uint64_t thorough;     /* of so many histories one gets more than its verdicts compared */
     uint64_t seed, number; /* of the history at hand */
     const char *shape;
     level_row levels[MOST_LEVELS];

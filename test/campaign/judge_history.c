@@ -250,17 +250,18 @@ static bool judge_cell(subject *s, int combination, int level)
     bool ok = ask_product(s, c->plain, &at, expected, "as it is", &a);
     int v = a ? (int)ratel_result_verdict(a) : -1;
     uint64_t which = which_cell(&at);
+    bool thorough = c->number % c->thorough == 0;
     if (a) s->said[combination][level] = (int8_t)v;
     if (ok && v >= 0) c->t->said[level][v == RATEL_HOLDS ? 1 : v == RATEL_VIOLATED ? 2 : 0]++;
-    if (ok && v > 0 && draw_for(c, FOR_CERTIFICATE, which) % CERTIFICATES == 0)
+    if (ok && thorough && v > 0 && draw_for(c, FOR_CERTIFICATE, which) % CERTIFICATES == 0)
         ok = judge_certificate(s, a, &at, v);
     int seldom = v == RATEL_HOLDS ? VAIN_ARGUMENTS : ARGUMENTS;
-    if (ok && v > 0 && draw_for(c, FOR_ARGUMENT, which) % (uint64_t)seldom == 0)
+    if (ok && thorough && v > 0 && draw_for(c, FOR_ARGUMENT, which) % (uint64_t)seldom == 0)
         ok = judge_argument(c, s->h, a, &at, v == RATEL_HOLDS, s->f);
-    if (ok && v == RATEL_VIOLATED && draw_for(c, FOR_SHRINK, which) % SHRINKS == 0)
+    if (ok && thorough && v == RATEL_VIOLATED && draw_for(c, FOR_SHRINK, which) % SHRINKS == 0)
         ok = judge_shrunk(s, a, &at);
     ratel_result_free(a);
-    if (!ok) return false;
+    if (!ok || !thorough) return ok;
     turn_setting(c, &at, setting, sizeof setting);
     return ask_product(s, c->turning, &at, expected, setting, NULL);
 }
@@ -395,6 +396,7 @@ bool judge_history(campaign *c, const char *history, size_t n, bool variants, co
             if (!other && !asked_twice(&s, i, level)) ok = judge_cell(&s, i, level);
         }
     ok = ok && judge_lattice(&s);
+    variants = variants && c->number % c->thorough == 0;
     for (uint64_t i = 0; i < TELLINGS_EACH && ok && variants; i++)
         ok = judge_variant(&s, (int)(1 + draw_for(c, FOR_VARIANT, i) % (VARIANTS - 1)));
     ratel_history_free(s.h);
