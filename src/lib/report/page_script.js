@@ -86,10 +86,12 @@
     if (what.step !== undefined) {
       const s = entry.steps[what.step];
       (s.txns || []).forEach((n) => names.add(n));
+      /* a case is the cycle that it leads to */
+      const end = s.kind === 'case' ? entry.steps.slice(what.step).find((x) => x.cycle !== undefined) : s.kind === 'contradiction' ? s : null;
       p.edges.forEach((d, i) => {
         const because = p.reasons && p.reasons[i];
         if (because && because.step === what.step) edges.add(i);
-        if (s.kind === 'contradiction' && d.cycle === s.cycle) edges.add(i);
+        if (end && d.cycle === end.cycle) edges.add(i);
       });
     }
     if (what.edge !== undefined) {
@@ -212,24 +214,30 @@
     const arrows = 'arrow-', w = Math.max(p.width, p.timed ? 0 : p.gutter + 350) + 12, h = p.height + 34;
     const defs = shape('defs');
     for (const k in KINDS)
-      defs.append(shape('marker', {id: arrows + k, viewBox: '0 0 10 10', refX: 9.2, refY: 5, markerWidth: 6, markerHeight: 6,
-        orient: 'auto', class: k}, shape('path', {d: 'M0 .6L10 5L0 9.4z', fill: 'currentColor'})));
+      defs.append(shape('marker', {id: arrows + k, viewBox: '0 0 10 10', refX: 9.2, refY: 5, markerWidth: 11, markerHeight: 11,
+        markerUnits: 'userSpaceOnUse', orient: 'auto', class: k}, shape('path', {d: 'M0 .6L10 5L0 9.4z', fill: 'currentColor'})));
     const svg = shape('svg', {viewBox: '-6 -8 ' + w + ' ' + h, width: w * view.zoom, height: h * view.zoom, role: 'group',
       'aria-label': 'Transactions in lanes, one lane a session'}, defs);
-    for (const l of p.lanes)
-      svg.append(shape('rect', {class: 'lane', x: 0, y: l.y - 5, width: p.width, height: l.h + 10, rx: 6}),
+    const names = shape('g', {class: 'names'});
+    for (const l of p.lanes) {
+      svg.append(shape('rect', {class: 'lane', x: 0, y: l.y - 5, width: p.width, height: l.h + 10, rx: 6}));
+      names.append(shape('rect', {class: 'lane', x: -6, y: l.y - 5, width: p.gutter + 2, height: l.h + 10, rx: 6}),
         shape('text', {class: 'lane-name', x: 8, y: l.y + 15}, l.name));
+    }
     for (const [x, text, at] of p.marks)
       svg.append(shape('path', {class: 'fault-line', d: 'M' + x + ' -4V' + p.height}),
         shape('text', {class: 'fault-text', x: x + 4, y: 4}, text, shape('title', null, 'at ' + at)));
     const edges = p.edges.map((d, i) => drawEdge(p, d, i, arrows)), boxes = p.boxes.map(drawBox);
     /* keys go from the transactions to the edges, and labels lie above everything */
-    svg.append(...boxes, ...edges, drawAxis(p));
+    svg.append(...boxes, ...edges, drawAxis(p), names);
+    /* the names of the lanes stay in sight */
+    view.host.onscroll = () => names.setAttribute('transform', 'translate(' + Math.max(0, view.host.scrollLeft / view.zoom - 4) + ' 0)');
     view.drawn = {boxes, edges, svg};
     view.host.replaceChildren(svg);
     /* among many neighbours the argument is what one looks for */
     const core = p.boxes.filter((b) => b.core).map((b) => b.at[0]);
     if (view.around && core.length) view.host.scrollLeft = (Math.min(...core) - p.gutter - 120) * view.zoom;
+    view.host.onscroll();
     mark();
   }
 
