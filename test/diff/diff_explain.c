@@ -148,14 +148,11 @@ static void try_holding(subject *s, const verdict *v, const char *level, bool so
     }
 }
 
-/* Levels for which explain has no arguments yet, or not always (doc/explain.md, Limits): it says
-   what check says. */
+/* Levels for which explain has not always an argument (doc/explain.md, Limits): it says what check
+   says. */
 static bool unshaped(const char *level)
 {
-    static const char *const names[] = {"innodb-repeatable-read", "innodb-repeatable-read-tight",
-                                        "read-your-writes",       "monotonic-reads",
-                                        "monotonic-writes",       "writes-follow-reads",
-                                        "no-lost-update"};
+    static const char *const names[] = {"no-lost-update"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(level, names[i])) return true;
     return false;

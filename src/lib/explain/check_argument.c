@@ -369,8 +369,47 @@ static bool events_fit(const arg_link *in, const arg_link *out, bool prefix)
     return !(at_commit && from_begin);
 }
 
+/* Where in its transaction a link leaves (or arrives): 0 in the snapshot, else at the operation
+   that locks or writes, plus one; where all of these are one part, 1. */
+static uint32_t part_of(const checker *c, const arg_link *l, bool leaves)
+{
+    const history *h = c->h;
+    uint32_t actor = leaves ? l->from : l->to;
+    bool tight = c->ask->level == LEVEL_INNODB_RR_TIGHT,
+         reads = l->kind == (leaves ? LINK_RW : LINK_WR);
+    op_id first = h->txn_op[c->s->txn[actor]], at = last_write(h, c->s->txn[actor], l->key);
+    if (reads) {
+        const scene_read *r = &c->s->reads.at[l->read];
+        at = NO_ID;
+        if (h->op_kind[r->op] & OP_LOCK) at = r->op;
+        /* a list after own appends shows what they were appended to */
+        for (op_id o = r->op; at == NO_ID && r->list && o-- > first;)
+            if (writes(h, o) && h->op_key[o] == r->key) at = o;
+    }
+    return at == NO_ID ? 0 : tight ? 1 : at - first + 1;
+}
+
+/* Is the cycle one of the parts: does every transaction go on where it was reached, or later? */
+static bool parts_fit(const checker *c, const arg_link *l, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (l[i].kind < LINK_WR || part_of(c, &l[i], false) > part_of(c, &l[(i + 1) % n], true))
+            return false;
+    return true;
+}
+
+/* Do exactly these links lead back, after the anti-dependency? */
+static bool leads_back(const arg_link *l, uint32_t n, uint32_t at, const uint8_t *kinds,
+                       uint32_t length)
+{
+    for (uint32_t i = 0; n == length + 1 && i < length; i++)
+        if (l[(at + 1 + i) % n].kind != kinds[i]) return false;
+    return n == length + 1;
+}
+
 static bool forbidden(const checker *c, const arg_link *l, uint32_t n)
 {
+    static const uint8_t in_session[] = {LINK_WR, LINK_SO, LINK_WR};
     const scene *s = c->s;
     uint32_t rw = 0, at = 0, wr = 0, ww = 0, readers = 0;
     bool item = true, events = true, prefix = true;
@@ -411,6 +450,12 @@ static bool forbidden(const checker *c, const arg_link *l, uint32_t n)
     case LEVEL_NLU:
         /* (The version that it directly replaced is one that its read missed: own_key.) */
         return dependencies || (n == 2 && rw == 1 && (!ww || last->why == SHOWN_NEXT || own_key));
+    case LEVEL_RYW: return dependencies || (rw == 1 && leads_back(l, n, at, in_session + 1, 1));
+    case LEVEL_MR: return dependencies || (rw == 1 && leads_back(l, n, at, in_session, 2));
+    case LEVEL_MW: return dependencies || (rw == 1 && leads_back(l, n, at, in_session + 1, 2));
+    case LEVEL_WFR: return dependencies || (rw == 1 && leads_back(l, n, at, in_session, 3));
+    case LEVEL_INNODB_RR:
+    case LEVEL_INNODB_RR_TIGHT: return item && parts_fit(c, l, n);
     case LEVEL_PC: return prefix;
     case LEVEL_SI:
     case LEVEL_GSI:

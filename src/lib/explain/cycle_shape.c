@@ -180,6 +180,27 @@ static void unwind(const graph *g, mem *m, uint32_t start, uint32_t last, cycle_
     }
 }
 
+/* The cheapest cycle of the graph, which is used up. */
+static void find_cheapest(graph *g, mem *m, cycle_of_links *out, uint32_t *best)
+{
+    for (uint32_t v = 0; trim(g) && v < g->n; v++) {
+        uint32_t closed, last = 0;
+        if (g->gone[v]) continue;
+        walk(g, v, &closed, &last);
+        if (closed < *best) {
+            *best = closed;
+            unwind(g, m, v, last, out);
+        }
+        /* Whatever else goes through v was seen. */
+        for (size_t i = 0; i < g->ways.n;)
+            if (g->ways.at[i].from == v || g->ways.at[i].to == v)
+                g->ways.at[i] = g->ways.at[--g->ways.n];
+            else
+                i++;
+    }
+    vec_free(m, &g->ways);
+}
+
 static void find_plain(const forbids *p, const scene *s, const priced_links *links, unsigned kinds,
                        actors who, mem *m, cycle_of_links *out, uint32_t *best)
 {
@@ -197,22 +218,75 @@ static void find_plain(const forbids *p, const scene *s, const priced_links *lin
             continue;
         add_way(&g, m, p, links, i);
     }
-    for (uint32_t v = 0; trim(&g) && v < g.n; v++) {
-        uint32_t closed, last = 0;
-        if (g.gone[v]) continue;
-        walk(&g, v, &closed, &last);
-        if (closed < *best) {
-            *best = closed;
-            unwind(&g, m, v, last, out);
-        }
-        /* Whatever else goes through v was seen. */
-        for (size_t i = 0; i < g.ways.n;)
-            if (g.ways.at[i].from == v || g.ways.at[i].to == v)
-                g.ways.at[i] = g.ways.at[--g.ways.n];
-            else
-                i++;
+    find_cheapest(&g, m, out, best);
+}
+
+/* --- parts of transactions -------------------------------------------------------------------- */
+
+typedef struct part_place {
+    uint32_t actor, place; /* 0: the snapshot; else the operation of it, from 1 */
+} part_place;
+typedef VEC(part_place) part_places;
+
+static uint32_t place_in_parts(const forbids *p, const scene *s, uint32_t actor, op_id o)
+{
+    if (o == NO_ID) return 0;
+    return p->graph == GRAPH_PARTS_TIGHT ? 1 : o - s->h->txn_op[s->txn[actor]] + 1;
+}
+
+/* A read that locks stands by itself, one of a list after own appends with the last of these. */
+static uint32_t place_of_read(const forbids *p, const scene *s, uint32_t read)
+{
+    const scene_read *r = &s->reads.at[read];
+    const history *h = s->h;
+    op_id at = NO_ID;
+    for (op_id o = h->txn_op[s->txn[r->actor]]; r->list && o < r->op; o++)
+        if (op_kind_of(h, o) == OP_APPEND && !(h->op_kind[o] & OP_FAILED) && h->op_key[o] == r->key)
+            at = o;
+    if (h->op_kind[r->op] & OP_LOCK) at = r->op;
+    return place_in_parts(p, s, r->actor, at);
+}
+
+static uint32_t place_of_write(const forbids *p, const scene *s, uint32_t actor, key_id key)
+{
+    const scene_write *w = scene_installs(s, actor, key);
+    return place_in_parts(p, s, actor, w ? w->op : NO_ID);
+}
+
+static uint32_t vertex(mem *m, part_places *all, uint32_t actor, uint32_t place)
+{
+    for (uint32_t i = 0; i < all->n; i++)
+        if (all->at[i].actor == actor && all->at[i].place == place) return i;
+    part_place fresh = {actor, place};
+    vec_push(m, all, fresh);
+    return (uint32_t)all->n - 1;
+}
+
+static void find_parts(const forbids *p, const scene *s, const priced_links *links, mem *m,
+                       cycle_of_links *out, uint32_t *best)
+{
+    graph g = {0};
+    part_places all = {0};
+    for (uint32_t i = 0; i < links->n && all.n + 2 <= VERTICES; i++) {
+        const arg_link *l = &links->at[i].link;
+        if (!shape_has(p->cycle, l)) continue;
+        uint32_t from = l->kind == LINK_RW ? place_of_read(p, s, l->read)
+                                           : place_of_write(p, s, l->from, l->key);
+        uint32_t to =
+            l->kind == LINK_WR ? place_of_read(p, s, l->read) : place_of_write(p, s, l->to, l->key);
+        way w = {(uint8_t)vertex(m, &all, l->from, from), (uint8_t)vertex(m, &all, l->to, to), i,
+                 links->at[i].cost};
+        vec_push(m, &g.ways, w);
     }
-    vec_free(m, &g.ways);
+    g.n = (uint32_t)all.n;
+    for (uint32_t a = 0; a < g.n; a++)
+        for (uint32_t b = 0; b < g.n; b++) {
+            way next = {(uint8_t)a, (uint8_t)b, NO_ID, 0};
+            if (all.at[a].actor == all.at[b].actor && all.at[a].place < all.at[b].place)
+                vec_push(m, &g.ways, next);
+        }
+    find_cheapest(&g, m, out, best);
+    vec_free(m, &all);
 }
 
 /* --- a way back to the reader ----------------------------------------------------------------- */
@@ -257,12 +331,57 @@ static void find_back(const forbids *p, const scene *s, const priced_links *link
     vec_free(m, &last);
 }
 
+/* Ways back of exactly these links, from the writer that was missed to the reader. */
+static void find_exact(const forbids *p, const scene *s, const priced_links *links, mem *m,
+                       cycle_of_links *out, uint32_t *best)
+{
+    static const uint8_t ways[][3] = {[STEPS_WR_SO] = {LINK_WR, LINK_SO},
+                                      [STEPS_SO_WR] = {LINK_SO, LINK_WR},
+                                      [STEPS_WR_SO_WR] = {LINK_WR, LINK_SO, LINK_WR}};
+    uint32_t length = p->steps == STEPS_WR_SO_WR ? 3 : 2;
+    /* the cheapest way from each actor to each, by so many of the links */
+    uint32_t *cost = mem_array(m, uint32_t, (size_t)s->n * length + 1);
+    uint32_t *via = mem_array(m, uint32_t, (size_t)s->n * length + 1);
+    for (uint32_t i = 0; i < links->n; i++) {
+        const arg_link *rw = &links->at[i].link;
+        if (rw->kind != LINK_RW) continue;
+        for (size_t k = 0; k < (size_t)s->n * length; k++) cost[k] = FAR;
+        for (uint32_t step = 0; step < length; step++)
+            for (uint32_t j = 0; j < links->n; j++) {
+                const arg_link *l = &links->at[j].link;
+                if (l->kind != ways[p->steps][step] || (!step && l->from != rw->to)) continue;
+                uint32_t before = step ? cost[(size_t)(step - 1) * s->n + l->from] : 0;
+                uint32_t *now = &cost[(size_t)step * s->n + l->to];
+                if (before == FAR || before + links->at[j].cost >= *now) continue;
+                *now = before + links->at[j].cost;
+                via[(size_t)step * s->n + l->to] = j;
+            }
+        uint32_t back = cost[(size_t)(length - 1) * s->n + rw->from];
+        if (back == FAR || back + links->at[i].cost >= *best) continue;
+        *best = back + links->at[i].cost;
+        uint32_t at = rw->from, way_back[3] = {0};
+        for (uint32_t step = length; step-- > 0;) {
+            way_back[step] = via[(size_t)step * s->n + at];
+            at = links->at[way_back[step]].link.from;
+        }
+        out->n = 0;
+        vec_push(m, out, i);
+        for (uint32_t step = 0; step < length; step++) vec_push(m, out, way_back[step]);
+    }
+    mem_put(m, cost);
+    mem_put(m, via);
+}
+
 bool shape_find(const forbids *p, const scene *s, const priced_links *links, mem *m,
                 cycle_of_links *out, uint32_t *cost)
 {
     actors all = s->n == 64 ? ~(actors)0 : actor_bit(s->n) - 1;
     *cost = FAR;
     out->n = 0;
+    if (p->graph == GRAPH_PARTS || p->graph == GRAPH_PARTS_TIGHT) {
+        find_parts(p, s, links, m, out, cost);
+        return out->n > 0;
+    }
     forbids plain = *p;
     if (p->graph == GRAPH_UPDATES) plain.graph = GRAPH_TXNS;
     find_plain(&plain, s, links, p->cycle, all, m, out, cost);
@@ -272,6 +391,9 @@ bool shape_find(const forbids *p, const scene *s, const priced_links *links, mem
             if (s->updates & actor_bit(a) && a) continue;
             find_plain(&plain, s, links, p->cycle | RW, s->updates | actor_bit(a), m, out, cost);
         }
-    if (p->back) find_back(p, s, links, m, out, cost);
+    if (p->steps > STEPS_MANY)
+        find_exact(p, s, links, m, out, cost);
+    else if (p->back)
+        find_back(p, s, links, m, out, cost);
     return out->n > 0;
 }

@@ -14,8 +14,15 @@
 #define SHAPE_RW_ITEM 32u
 #define SHAPE_NEXT 64u
 
-enum shape_graph { GRAPH_TXNS, GRAPH_EVENTS, GRAPH_PREFIXES, GRAPH_UPDATES };
-enum shape_steps { STEPS_ONE, STEPS_MANY };
+enum shape_graph {
+    GRAPH_TXNS,
+    GRAPH_EVENTS,
+    GRAPH_PREFIXES,
+    GRAPH_UPDATES,
+    GRAPH_PARTS,
+    GRAPH_PARTS_TIGHT
+};
+enum shape_steps { STEPS_ONE, STEPS_MANY, STEPS_WR_SO, STEPS_SO_WR, STEPS_WR_SO_WR };
 enum shape_arrive { ARRIVE_ANY, ARRIVE_SAME_KEY, ARRIVE_EARLIER, ARRIVE_NOT_LATER };
 
 typedef struct forbids {

@@ -296,6 +296,13 @@ void explain(explanation *e, mem *m, const history *h, const explain_ask *q)
         e->why_not = "there are no such arguments for this level";
         return;
     }
-    look_for_argument(e, q);
+    /* InnoDB's levels also want whole transactions to be read-committed, with sources and orders of
+       their own: an argument is about one or the other. */
+    if (shape_of(q->level.id)->graph >= GRAPH_PARTS) {
+        e->ask.level = LEVEL_RC;
+        look_for_argument(e, q);
+        if (!e->argued) e->ask.level = q->level.id;
+    }
+    if (!e->argued) look_for_argument(e, q);
     if (e->argued) e->anomaly = finer_name(e, q->anomaly);
 }

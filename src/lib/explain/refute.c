@@ -464,7 +464,13 @@ static bool one_version(enum level_id level, bool items)
     case LEVEL_RC:
     case LEVEL_CS:
     case LEVEL_MAV:
-    case LEVEL_MV: return false;
+    case LEVEL_MV:
+    case LEVEL_RYW:
+    case LEVEL_MR:
+    case LEVEL_MW:
+    case LEVEL_WFR:
+    case LEVEL_INNODB_RR:
+    case LEVEL_INNODB_RR_TIGHT: return false;
     default: return shape_of(level) && shape_of(level)->cycle & SHAPE_WR;
     }
 }

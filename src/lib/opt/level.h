@@ -99,7 +99,7 @@ typedef struct level_info { /* levels.def explains the columns */
     enum rule_split split;
     enum weak_level weak;
     enum anomaly anomaly;
-    bool argued, proved;
+    bool argued, proved, aside;
     unsigned fame;
     unsigned char turn[LEVEL_TURNS];
     level_log log;

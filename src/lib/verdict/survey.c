@@ -110,7 +110,7 @@ static unsigned rank(enum level_id level)
 /* May the level be chosen, as one of those with this outcome? */
 static bool eligible(const surveyed *x, enum outcome outcome)
 {
-    return x->outcome == outcome && level_at(x->level)->argued;
+    return x->outcome == outcome && level_at(x->level)->argued && !level_at(x->level)->aside;
 }
 
 /* Is it one of the weakest (strongest: one of the strongest) of its outcome?  Of two names of one
