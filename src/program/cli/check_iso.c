@@ -318,6 +318,59 @@ int decide_iso(const args *a, synth *s, int level, const ratel_history *h, char 
     return status;
 }
 
+/* No choice: who took part is known, and each reads a key from one only. */
+static bool is_settled(const plain *p, uint32_t *from)
+{
+    for (uint32_t t = 1; t <= p->n; t++)
+        if (p->maybe[t]) return false;
+    for (size_t i = 0; i < p->n_wanted; i++) {
+        const synth_read *r = &p->reads[i];
+        uint32_t *cell = &from[(size_t)r->txn * p->keys + r->key];
+        if (r->n != 1 || (*cell != SYNTH_NONE_READ && *cell != p->candidates[r->first]))
+            return false;
+        *cell = p->candidates[r->first];
+    }
+    return true;
+}
+
+static int why_settled(const plain *p, synth *s, int level, bool order, const char *const **lines,
+                       size_t *n)
+{
+    size_t cells = (size_t)(p->n + 1) * p->keys, pairs = (size_t)(p->n + 1) * (p->n + 1);
+    uint32_t *from = malloc((cells + 1) * sizeof *from);
+    bool *writes = calloc(cells + 1, sizeof *writes), *so = calloc(pairs + 1, sizeof *so);
+    int code = from && writes && so ? RATEL_OK : RATEL_ENOMEM;
+    for (size_t i = 0; !code && i < cells; i++) from[i] = SYNTH_NONE_READ;
+    if (!code && is_settled(p, from)) {
+        for (uint32_t x = 0; x < p->keys; x++) writes[x] = true;
+        for (size_t i = 0; i < p->n_installs; i++)
+            writes[(size_t)p->writes[i].txn * p->keys + p->writes[i].key] = true;
+        for (uint32_t b = 1; b <= p->n; b++) {
+            so[b] = true;
+            for (uint32_t a = 1; order && a < b; a++)
+                so[(size_t)a * (p->n + 1) + b] = p->session[a] == p->session[b];
+        }
+        code = synth_why(s, level, p->n, p->keys, from, writes, so, lines, n);
+    }
+    free(from);
+    free(writes);
+    free(so);
+    return code;
+}
+
+int why_iso(const args *a, synth *s, int level, const ratel_history *h, const char *const **lines,
+            size_t *n)
+{
+    const char *so = a->value[O_SESSION_ORDER];
+    plain p = {.h = h, .must = true};
+    *n = 0;
+    int code = RATEL_OK;
+    if (allocate(&p) && collect(&p) && find_candidates(&p) && p.n <= SYNTH_MAX_TXNS)
+        code = why_settled(&p, s, level, !so || strcmp(so, "off") != 0, lines, n);
+    release(&p);
+    return code;
+}
+
 int check_iso(const args *a, synth *s, int level, const char *given, const ratel_history *h,
               const char *history, FILE *out)
 {

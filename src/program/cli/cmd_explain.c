@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/page_output.h"
+#include "cli/synth_cli.h"
 
 static int status_of(ratel_verdict v)
 {
@@ -79,6 +80,36 @@ static int explain_history(args *a, const char *name, const char *format)
     return status;
 }
 
+/* A level of a file: an exit status; or < 0, if a built-in level, now in place of it, decides the
+   same. */
+static int explain_level_file(args *a, const char *format)
+{
+    const char *given = a->value[O_LEVEL], *builtin;
+    int status = EXIT_UNDECIDED;
+    synth *s = session_open(a);
+    if (!s) {
+        complain("out of memory");
+        return EXIT_UNDECIDED;
+    }
+    int level = level_given(s, given, &status);
+    builtin = level < 0 ? "" : synth_level_builtin(s, level);
+    if (level >= 0 && *builtin) {
+        if (!a->value[O_QUIET])
+            fprintf(stderr, "%s: explained as the built-in level %s, which is equivalent\n", given,
+                    builtin);
+        a->value[O_LEVEL] = builtin;
+        status = -1;
+    } else if (level >= 0 &&
+               (a->value[O_HTML] || (strcmp(format, "text") && strcmp(format, "json")))) {
+        complain("explain: a level of a file is explained as text or with --json");
+        status = EXIT_USAGE;
+    } else if (level >= 0) {
+        status = explain_iso(a, s, level, given, a->files[0]);
+    }
+    synth_close(s);
+    return status;
+}
+
 int cmd_explain(args *a)
 {
     const char *level = a->value[O_LEVEL], *format = format_wanted(a);
@@ -86,6 +117,11 @@ int cmd_explain(args *a)
     if (a->n_files != 1) {
         complain("usage: ratel explain [options] HISTORY");
         return EXIT_USAGE;
+    }
+    if (level && is_level_file(level)) {
+        int status = explain_level_file(a, format);
+        if (status >= 0) return status;
+        level = a->value[O_LEVEL];
     }
     if (level && ratel_level_named(level, NULL)) {
         if (strchr(level, ',') || !strcmp(level, "all"))

@@ -42,6 +42,12 @@ int check_iso(const args *a, synth *s, int level, const char *given, const ratel
 int certify_level_text(args *a, const char *given, const ratel_history *h, int decided);
 /* What --time leaves, counted from start, becomes the session's limit; false: nothing. */
 bool time_left(const args *a, synth *s, uint64_t start);
+/* The demands of the level that contradict each other on a history that breaks it, a line each,
+   until the session's next call; 0 or a code.  A history that leaves choices open has none. */
+int why_iso(const args *a, synth *s, int level, const ratel_history *h, const char *const **lines,
+            size_t *n);
+/* explain --level FILE.iso: the exit status of the answer. */
+int explain_iso(args *a, synth *s, int level, const char *given, const char *history);
 /* The same without printing; why may be NULL. */
 int decide_iso(const args *a, synth *s, int level, const ratel_history *h, char *why, size_t n);
 /* synth --lattice, with the scope of the problem; an exit status. */

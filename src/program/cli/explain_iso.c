@@ -1,0 +1,278 @@
+/*
+ * explain_iso.c - explain --level FILE.iso: why a history breaks a level that the user wrote.
+ *
+ * The history is shrunk to transactions none of which can be left out; on these, what the
+ * definition asks for is narrowed down to demands none of which can be left out either, and told a
+ * line each.  Then the verifier proves the violation of these few from the text of the definition,
+ * with code that shares nothing with what decided.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/synth_cli.h"
+
+typedef struct told {
+    args *a;
+    synth *s;
+    int number;
+    const char *given;
+    FILE *out;
+    ratel_history *part;
+    ratel_shrunk shrunk;
+    char reason[512];
+    const char *const *lines; /* demands that contradict each other */
+    size_t n_lines;
+    char checked[512]; /* what the verifier says of it; "": it proved it */
+    char *text;        /* of the part, in our own format */
+    size_t n;
+    uint64_t start; /* of the command: --time counts from here */
+} told;
+
+static int judge_part(const ratel_history *h, void *payload)
+{
+    const told *t = payload;
+    if (!time_left(t->a, t->s, t->start)) return 0;
+    return decide_iso(t->a, t->s, t->number, h, NULL, 0) == EXIT_VIOLATED;
+}
+
+static int keep_written(const void *buf, size_t n, void *payload)
+{
+    told *t = payload;
+    char *more = realloc(t->text, t->n + n + 1);
+    if (!more) return -1;
+    memcpy(more + t->n, buf, n);
+    t->text = more;
+    t->n += n;
+    t->text[t->n] = 0;
+    return 0;
+}
+
+static int forget_written(const void *buf, size_t n, void *payload)
+{
+    (void)buf, (void)n, (void)payload;
+    return 0;
+}
+
+/* The violation of the part, proved from the definition's text. */
+static void check_part(told *t)
+{
+    const char *name;
+    size_t n;
+    int status;
+    ratel_verdict v;
+    char *text = level_text(t->given, &n, &name, &status);
+    if (!text) {
+        snprintf(t->checked, sizeof t->checked, "the definition cannot be read again");
+        return;
+    }
+    int code =
+        ratel_certify_definition(&v, t->a->context, t->part, text, n, name, forget_written, NULL);
+    if (code)
+        snprintf(t->checked, sizeof t->checked, "%.500s", ratel_errmsg(t->a->context));
+    else if (v != RATEL_VIOLATED)
+        snprintf(t->checked, sizeof t->checked, "internal error: the verifier says that it holds");
+    free(text);
+}
+
+/* --- words ------------------------------------------------------------------------------------ */
+
+/* The key of the operation that begins at *p, which is moved behind it; NULL: there is none. */
+static const char *next_key(const char **p, size_t *n)
+{
+    const char *s = strstr(*p, "[\"");
+    if (!s || !(s = strchr(s + 2, ','))) return NULL;
+    const char *from = ++s;
+    if (*s == '"')
+        for (s++; *s && *s != '"'; s++) s += *s == '\\' && s[1];
+    while (*s && *s != ',' && *s != ']') s++;
+    *n = (size_t)(s - from);
+    *p = s;
+    return from;
+}
+
+/* Does a demand speak of the key of that name? */
+static bool is_mentioned(const told *t, const char *name)
+{
+    size_t n = strlen(name);
+    for (size_t i = 0; i < t->n_lines; i++)
+        for (const char *p = t->lines[i]; (p = strstr(p, name)); p += n) {
+            bool word = p == t->lines[i] || strchr(" [(,", p[-1]);
+            if (word && (!p[n] || strchr(" ])(,:", p[n]))) return true;
+        }
+    return false;
+}
+
+/* The keys as the demands name them: x, y, ... in the order in which they come. */
+static void tell_keys(const told *t)
+{
+    uint32_t known[64], n = 0;
+    ratel_txn_info txn;
+    ratel_op_info o;
+    const char *line = strchr(t->text, '\n');
+    for (size_t i = 0; line && n < 64 && !ratel_history_txn_at(t->part, i, &txn); i++) {
+        const char *p = strstr(line + 1, "\"ops\":[");
+        line = strchr(line + 1, '\n');
+        for (size_t k = 0; p && k < txn.ops && n < 64; k++) {
+            size_t length = 0;
+            const char *key = next_key(&p, &length);
+            ratel_history_op_at(t->part, txn.first_op + k, &o);
+            bool counts = !o.failed && txn.status != RATEL_ABORTED;
+            for (uint32_t j = 0; j < n; j++) counts = counts && known[j] != o.key;
+            if (!key || !counts) continue;
+            char name[24], copy[200];
+            known[n] = o.key;
+            synth_key_name(n++, name, sizeof name);
+            if (!is_mentioned(t, name)) continue;
+            snprintf(copy, sizeof copy, "%.*s", (int)(length < 190 ? length : 190), key);
+            fprintf(t->out, "  %s is the key ", name);
+            visible_to(t->out, copy);
+            fputc('\n', t->out);
+        }
+    }
+}
+
+/* One transaction a line, as it stands in the input; those that may count are numbered. */
+static void tell_transactions(const told *t)
+{
+    ratel_txn_info txn;
+    const char *line = strchr(t->text, '\n'); /* after the header */
+    unsigned number = 0;
+    for (size_t i = 0; line && line[1] && !ratel_history_txn_at(t->part, i, &txn); i++) {
+        const char *from = line + 1, *end = strchr(from, '\n');
+        size_t n = end ? (size_t)(end - from) : strlen(from);
+        char *copy = malloc(n + 1);
+        if (!copy) return;
+        memcpy(copy, from, n);
+        copy[n] = 0;
+        if (txn.status == RATEL_ABORTED)
+            fputs("  (aborted) ", t->out);
+        else
+            fprintf(t->out, "  t%u = ", ++number);
+        visible_to(t->out, copy);
+        fputc('\n', t->out);
+        free(copy);
+        line = end;
+    }
+}
+
+static void tell_text(const told *t, const char *history)
+{
+    FILE *f = t->out;
+    visible_to(f, history);
+    fprintf(f, ": %s (", synth_level_name(t->s, t->number));
+    visible_to(f, t->given);
+    fprintf(f, "): violated\nFound: %s.\n\nThese transactions show it", t->reason);
+    fputs(t->shrunk.minimal ? "; without any of them, the rest keeps the level:\n" : ":\n", f);
+    tell_transactions(t);
+    if (t->n_lines) {
+        fputs("\nThe definition asks for all of this, and no order (and no visibility) of them "
+              "gives all of it:\n",
+              f);
+        for (size_t i = 0; i < t->n_lines; i++) {
+            fputs("  ", f);
+            visible_to(f, t->lines[i]);
+            fputc('\n', f);
+        }
+        tell_keys(t);
+    } else {
+        fputs(
+            "\nWhatever outcomes and sources of reads are chosen, no order (and no visibility) of "
+            "them satisfies the definition.\n",
+            f);
+    }
+    if (*t->checked)
+        fprintf(f, "\nNot checked again: no certificate, because %s.\n", t->checked);
+    else
+        fputs("\nChecked again: the verifier proved the violation of these transactions from the "
+              "text of the definition.\n",
+              f);
+}
+
+static void tell_json(const told *t, const char *history)
+{
+    json_writer to = json_file(t->out), *w = &to;
+    ratel_txn_info txn;
+    jw_object(w);
+    jw_member_u64(w, "schema", 1);
+    jw_member_text(w, "history", history);
+    jw_member_text(w, "definition", synth_level_name(t->s, t->number));
+    jw_member_text(w, "given", t->given);
+    jw_member_text(w, "verdict", "violated");
+    jw_member_text(w, "reason", t->reason);
+    jw_member_array(w, "core");
+    for (size_t i = 0; !ratel_history_txn_at(t->part, i, &txn); i++) jw_text(w, txn.id);
+    jw_end_array(w);
+    jw_member_bool(w, "minimal", t->shrunk.minimal);
+    jw_member_array(w, "demands");
+    for (size_t i = 0; i < t->n_lines; i++) jw_text(w, t->lines[i]);
+    jw_end_array(w);
+    jw_member_bool(w, "checked", !*t->checked);
+    if (*t->checked) jw_member_text(w, "not_checked", t->checked);
+    jw_end_object(w);
+    jw_end_line(w);
+}
+
+/* Holds, or undecided: a sentence. */
+static void tell_plain(const told *t, const char *history, const char *verdict)
+{
+    if (t->a->value[O_JSON]) {
+        json_writer to = json_file(t->out), *w = &to;
+        jw_object(w);
+        jw_member_u64(w, "schema", 1);
+        jw_member_text(w, "history", history);
+        jw_member_text(w, "definition", synth_level_name(t->s, t->number));
+        jw_member_text(w, "given", t->given);
+        jw_member_text(w, "verdict", verdict);
+        jw_member_text(w, "reason", t->reason);
+        jw_end_object(w);
+        jw_end_line(w);
+        return;
+    }
+    visible_to(t->out, history);
+    fprintf(t->out, ": %s (", synth_level_name(t->s, t->number));
+    visible_to(t->out, t->given);
+    fprintf(t->out, "): %s\nFound: %s.\n", verdict, t->reason);
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static int explain_part(told *t, const ratel_history *h, const char *history)
+{
+    ratel *r = t->a->context;
+    int code = ratel_shrink_by(&t->part, r, h, judge_part, t, &t->shrunk);
+    if (!code) code = ratel_history_write(t->part, r, "ratel", keep_written, t);
+    if (code) return complain_about(r, history, code);
+    if (why_iso(t->a, t->s, t->number, t->part, &t->lines, &t->n_lines)) t->n_lines = 0;
+    check_part(t);
+    t->out = open_output(t->a);
+    if (!t->out) return EXIT_IO;
+    if (t->a->value[O_JSON])
+        tell_json(t, history);
+    else
+        tell_text(t, history);
+    return close_output(t->a, t->out, EXIT_VIOLATED);
+}
+
+int explain_iso(args *a, synth *s, int level, const char *given, const char *history)
+{
+    told t = {.a = a, .s = s, .number = level, .given = given, .start = now()};
+    ratel_history *h;
+    int code = read_history(a, history, &h), status = EXIT_UNDECIDED;
+    if (a->shown) history = a->shown;
+    if (code) return complain_about(a->context, history, code);
+    snprintf(t.reason, sizeof t.reason, "the time limit ended it");
+    if (time_left(a, s, t.start)) status = decide_iso(a, s, level, h, t.reason, sizeof t.reason);
+    limit_rest(a, t.start);
+    if (status == EXIT_VIOLATED) {
+        status = explain_part(&t, h, history);
+    } else if (!(t.out = open_output(a))) {
+        status = EXIT_IO;
+    } else {
+        tell_plain(&t, history, status == EXIT_HOLDS ? "holds" : "undecided");
+        status = close_output(a, t.out, status);
+    }
+    free(t.text);
+    ratel_history_free(t.part);
+    ratel_history_free(h);
+    return status;
+}
