@@ -40,6 +40,26 @@ static int find_long(const command *c, const char *name, size_t n)
     return -1;
 }
 
+/* The list of names is that of one command: parsing happens once, in one thread. */
+static const command *named_command;
+
+static const char *option_name_at(size_t i)
+{
+    if (i >= OPTION_COUNT) return NULL;
+    return option_table[i].commands & named_command->bit ? option_table[i].name : "";
+}
+
+static void complain_no_option(const command *c, const char *word, size_t n)
+{
+    named_command = c;
+    const char *near = nearest_name(word, n, option_name_at);
+    if (near)
+        complain("%s: no option --%.*s; did you mean --%s? (see ratel %s --help)", c->name, (int)n,
+                 word, near, c->name);
+    else
+        complain("%s: no option --%.*s (see ratel %s --help)", c->name, (int)n, word, c->name);
+}
+
 static int find_letter(const command *c, char letter)
 {
     for (int i = 0; i < OPTION_COUNT; i++)
@@ -72,8 +92,7 @@ static bool parse_long(args *a, int argc, char **argv, int *i)
     size_t n = equals ? (size_t)(equals - word) : strlen(word);
     int o = find_long(a->command, word, n);
     if (o < 0) {
-        complain("%s: no option --%.*s (see ratel %s --help)", a->command->name, (int)n, word,
-                 a->command->name);
+        complain_no_option(a->command, word, n);
         return false;
     }
     if (!option_table[o].arg) {
@@ -224,6 +243,25 @@ static bool apply_passes(const args *a)
     return true;
 }
 
+const char *format_name_at(size_t i)
+{
+    const char *id, *about;
+    return ratel_format_at(&id, &about, i) ? NULL : id;
+}
+
+/* A format is named before anything is read; `edn` stands for both kinds of EDN (files.c). */
+static bool is_format_known(const args *a, enum option_id o)
+{
+    const char *given = a->value[o], *name;
+    bool spec = o == O_TO && a->command->bit == CMD_SYNTH; /* also a test for isolationtester */
+    if (!given || !strcmp(given, "edn") || (spec && !strcmp(given, "spec"))) return true;
+    for (size_t i = 0; (name = format_name_at(i)) != NULL; i++)
+        if (!strcmp(name, given)) return true;
+    complain_no_name("format", given, strlen(given), format_name_at,
+                     "ratel convert --help lists them");
+    return false;
+}
+
 bool args_apply(const args *a)
 {
     static const char *const off_on[] = {"off", "on"};
@@ -232,6 +270,7 @@ bool args_apply(const args *a)
 #include "opt/ryow.def"
 #undef RYOW
         "auto"};
+    if (!is_format_known(a, O_FORMAT) || !is_format_known(a, O_TO)) return false;
     if (!apply_word(a, O_SESSION_ORDER, off_on, 2, "session_order")) return false;
     if (!apply_word(a, O_RYOW, policies, sizeof policies / sizeof *policies, "ryow")) return false;
     static const char *const strategies[] = {

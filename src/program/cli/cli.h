@@ -153,6 +153,8 @@ void args_free(args *a);
 /* A non-negative whole number; prints and returns false if it is not one. */
 bool args_u64(const args *a, enum option_id o, uint64_t *out);
 bool args_share(const args *a, enum option_id o, double *out);
+/* The i-th format's name, or NULL. */
+const char *format_name_at(size_t i);
 /* Applies the options that the library knows (time, memory, session order, policy, drift). */
 bool args_apply(const args *a);
 

@@ -63,6 +63,50 @@ static int write_both(const args *a, const ratel_history *h, const char *out, co
     return status;
 }
 
+#define NAME_AT(list)                                                                              \
+    static const char *list##_name_at(size_t i)                                                    \
+    {                                                                                              \
+        const char *name, *about;                                                                  \
+        return ratel_gen_##list##_at(&name, &about, i) ? NULL : name;                              \
+    }
+NAME_AT(workload)
+NAME_AT(isolation)
+NAME_AT(anomaly)
+NAME_AT(knob)
+
+static bool is_named(const char *given, size_t n, const char *(*at)(size_t i))
+{
+    const char *name;
+    for (size_t i = 0; (name = at(i)) != NULL; i++)
+        if (strlen(name) == n && !strncmp(name, given, n)) return true;
+    return false;
+}
+
+/* Says which name is wrong, if one has a neighbour that was probably meant; false: nothing said. */
+static bool complain_of_name(const char *what, const char *given, size_t n,
+                             const char *(*at)(size_t i))
+{
+    if (!given || is_named(given, n, at) || !nearest_name(given, n, at)) return false;
+    complain_no_name(what, given, n, at, "ratel gen --list lists them");
+    return true;
+}
+
+/* After the generator refused something: was it a name? */
+static bool complain_of_names(const args *a)
+{
+    const char *w = a->value[O_WORKLOAD], *i = a->value[O_ISOLATION];
+    if (complain_of_name("workload", w, w ? strlen(w) : 0, workload_name_at)) return true;
+    for (const char *p = a->value[O_ANOMALY]; p && *p; p += *p == ',') {
+        if (complain_of_name("anomaly", p, strcspn(p, ":,"), anomaly_name_at)) return true;
+        p += strcspn(p, ",");
+    }
+    for (size_t k = 0; k < a->n_knobs; k++)
+        if (complain_of_name("knob", a->knobs[k], strcspn(a->knobs[k], "="), knob_name_at))
+            return true;
+    bool refused = strstr(ratel_errmsg(a->context), "cannot simulate") != NULL;
+    return refused && complain_of_name("isolation", i, i ? strlen(i) : 0, isolation_name_at);
+}
+
 int cmd_gen(args *a)
 {
     ratel_gen_options o = {.seed = 1};
@@ -101,7 +145,8 @@ int cmd_gen(args *a)
     const char *truth;
     int code = ratel_gen(&h, a->context, &o, &truth);
     if (code) {
-        complain("gen: %s", ratel_errmsg(a->context));
+        if (code != RATEL_EINVAL || !complain_of_names(a))
+            complain("gen: %s", ratel_errmsg(a->context));
         return code == RATEL_EUNSUPPORTED ? EXIT_USAGE : exit_of(code);
     }
     int status = write_both(a, h, out, truth);

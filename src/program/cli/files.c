@@ -14,10 +14,26 @@
 
 #include "cli/cli.h"
 
+/* Which of the two kinds of EDN: the content tells.  What is no EDN at all is read as the kind that
+   takes more, which then says what is wrong with it. */
+static const char *edn_format(const args *a, const char *path)
+{
+    ratel_history *h;
+    bool lists = true;
+    if (strcmp(path, "-") && !ratel_history_read_path(&h, a->context, NULL, path)) {
+        lists = strcmp(ratel_history_format(h), "edn-rw") != 0;
+        ratel_history_free(h);
+    }
+    return lists ? "edn-la" : "edn-rw";
+}
+
 int read_history(const args *a, const char *path, ratel_history **h)
 {
     ratel_beside beside = {a->value[O_INIT], a->value[O_VERSIONS]};
-    return ratel_history_read_with(h, a->context, a->value[O_FORMAT], path, &beside);
+    const char *format = a->value[O_FORMAT];
+    bool edn = format && !strcmp(format, "edn");
+    return ratel_history_read_with(h, a->context, edn ? edn_format(a, path) : format, path,
+                                   &beside);
 }
 
 bool colour_wanted(const args *a, int fd)
@@ -122,6 +138,9 @@ int close_output(const args *a, FILE *f, int status)
 
 int write_history(const args *a, const ratel_history *h, const char *format, const char *path)
 {
+    ratel_stat count;
+    if (!strcmp(format, "edn"))
+        format = !ratel_history_stat(&count, a->context, h) && count.appends ? "edn-la" : "edn-rw";
     int code = ratel_history_write_path(h, a->context, format, path);
     if (!code) {
         print_lost(a, path);

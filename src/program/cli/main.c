@@ -204,6 +204,11 @@ static int run(const command *c, int argc, char **argv)
     return status_with_losses(status, &written);
 }
 
+static const char *command_name_at(size_t i)
+{
+    return commands[i].name;
+}
+
 static int unknown_command(const char *name)
 {
     for (size_t i = 0; later[i]; i++)
@@ -211,7 +216,7 @@ static int unknown_command(const char *name)
             complain("%s is not in this version yet", name);
             return EXIT_USAGE;
         }
-    complain("no command \"%s\" (see ratel --help)", name);
+    complain_no_name("command", name, strlen(name), command_name_at, "see ratel --help");
     return EXIT_USAGE;
 }
 
@@ -256,7 +261,7 @@ int main(int argc, char **argv)
         help_all(stdout);
         return EXIT_HOLDS;
     }
-    if (!strcmp(word, "--version") || !strcmp(word, "version")) {
+    if (!strcmp(word, "--version") || !strcmp(word, "-V") || !strcmp(word, "version")) {
         if (argc > 2 && !strcmp(argv[2], "--json"))
             print_build();
         else
