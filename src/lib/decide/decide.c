@@ -79,18 +79,13 @@ static bool is_lazy(const problem *p)
     return p->ask.tune->strategy == STRATEGY_LAZY;
 }
 
-/* Leaves out every transaction of unknown outcome that no read of the others needs: a strategy may
-   have taken it for nothing, and what it read itself would then have to be explained.  (Only at
-   serializability and snapshot isolation: at no-lost-update one that nobody reads may matter, by
-   standing between two others.) */
-static void leave_unneeded(const order_problem *p, decision *a)
+/* Leaves out all but those that surely take part and those that their reads need. */
+static void keep_needed(const asg *g, const uint8_t *in, decision *a)
 {
-    const asg *g = p->g;
     VEC(node_id) todo = {0};
-    if (!g->unknown) return;
-    for (node_id v = 0; v < p->txns; v++) {
-        a->out[v] = !p->in[v];
-        if (p->in[v]) vec_push(p->m, &todo, v);
+    for (node_id v = 0; v < g->nodes; v++) {
+        a->out[v] = !in[v];
+        if (in[v]) vec_push(g->m, &todo, v);
     }
     while (todo.n) {
         node_id v = todo.at[--todo.n];
@@ -99,10 +94,19 @@ static void leave_unneeded(const order_problem *p, decision *a)
             uint32_t w = a->rf[ob];
             if (w >= RF_LAST || !a->out[w]) continue;
             a->out[w] = 0;
-            vec_push(p->m, &todo, w);
+            vec_push(g->m, &todo, w);
         }
     }
-    vec_free(p->m, &todo);
+    vec_free(g->m, &todo);
+}
+
+/* Leaves out every transaction of unknown outcome that no read of the others needs: a strategy may
+   have taken it for nothing, and what it read itself would then have to be explained.  (Only at
+   serializability and snapshot isolation: at no-lost-update one that nobody reads may matter, by
+   standing between two others.) */
+static void leave_unneeded(const order_problem *p, decision *a)
+{
+    if (p->g->unknown) keep_needed(p->g, p->in, a);
 }
 
 /* Runs one way to decide on the problem as it was asked. */
@@ -195,6 +199,38 @@ static bool decide_faults(problem *p, uint64_t conflicts, decision *a)
     (void)p, (void)conflicts;
     a->why = WHY_FAULT; /* the first of them */
     return true;
+}
+
+/* Read-committed with ambiguous reads is decided without search, and every level that is decided
+   here implies it.  Worth asking first where a search would begin by choosing among very many: who
+   committed, or whom a read saw. */
+static bool wants_chaining(const problem *p)
+{
+    const asg *g = p->g;
+    bool many = g->unknown || g->cand.n / 8 > g->open.n;
+    return g->open.n && many && !g->wild_lists && !g->init_open && p->ask.rule &&
+           p->log != KEEP_LOG && pass_on(p->ask.tune, PASS_CHAIN_FIRST);
+}
+
+/* What chaining chose, the earliest source of every read, is a guess for the level's own test, with
+   those of unknown outcome that are needed. */
+static bool guess_by_chain(problem *p, decision *a)
+{
+    const asg *g = p->g;
+    view w = {.so = p->ask.so, .extra = true, .rf = a->rf, .out = a->out};
+    assert(a->holds && a->rf != g->ob_rf);
+    keep_needed(g, g->forced, a);
+    a->holds = weak_test(p->g, &w, p->test, a, false);
+    a->by = BY_SOURCES;
+    return a->holds;
+}
+
+static bool decide_chaining(problem *p, uint64_t conflicts, decision *a)
+{
+    (void)conflicts;
+    weak_decide(p->g, WEAK_RC, p->ask.so, false, a);
+    if (decision_violated(a)) return true;
+    return p->tested && a->holds && a->by == BY_CHAINING && guess_by_chain(p, a);
 }
 
 /* The exhaustive searches know real time of serial orders only, and no parts of transactions. */
@@ -418,6 +454,7 @@ static const decider deciders[] = {
     {BY_TEST, has_test, decide_test},
     {BY_TEST, ignores_reads, decide_unread},
     {BY_FAULTS, has_faults, decide_faults},
+    {BY_CHAINING, wants_chaining, decide_chaining},
     {BY_EXHAUSTIVE, is_open_search, decide_exhaustive},
     {BY_NOBODY, is_refused, refuse},
     {BY_WHOLE, has_parts, decide_whole},
