@@ -8,7 +8,7 @@
 
 #include "report/picture.h"
 
-#define MOST_BOXES 24u
+#define MOST_BOXES 64u
 
 void told_title(const told *t, strbuf *b)
 {

@@ -294,7 +294,8 @@
     const c = card('What happened', pictureTools(), view.host,
       make('p', {class: 'soft hint'}, p.edges.length ? 'Select an arrow to see why it is there. ' : '',
         dashed ? 'A dashed arrow follows from an inference or an assumption; its detail shows why the other choice fails. ' : '',
-        p.timed ? 'Time runs to the right and is not to scale.' : ''));
+        p.timed ? 'Time runs to the right and is not to scale. ' : '',
+        p.left_out ? count(p.left_out, 'more transaction') + ' of the violation are not drawn.' : ''));
     return c;
   }
 

@@ -81,7 +81,8 @@ typedef struct picture {
     VEC(picture_line) lines;
     VEC(picture_edge) edges;
     VEC(picture_mark) marks;
-    uint32_t cases; /* of the edges; below 2: there are none to tell apart */
+    size_t left_out; /* transactions that matter and have no box: there are too many */
+    uint32_t cases;  /* of the edges; below 2: there are none to tell apart */
     /* made by the layout */
     VEC(picture_point) points;
     VEC(picture_tick) ticks;

@@ -65,6 +65,7 @@ void picture_json(const picture *p, json_writer *w)
     jw_member_decimal(w, "height", p->height, 1);
     jw_member_decimal(w, "gutter", p->gutter, 1);
     jw_member_bool(w, "timed", p->timed);
+    if (p->left_out) jw_member_u64(w, "left_out", p->left_out);
     jw_member_array(w, "lanes");
     for (size_t i = 0; i < p->lanes.n; i++) {
         const picture_lane *l = &p->lanes.at[i];

@@ -28,10 +28,7 @@ typedef struct leg {
     double left, right; /* of the leg with its label */
 } leg;
 
-typedef struct passing {
-    uint32_t row;
-    double x;
-} passing;
+typedef VEC(double) passings; /* where edges pass a row */
 
 typedef struct router {
     picture *p;
@@ -39,7 +36,7 @@ typedef struct router {
     port *ports; /* two an edge: where it leaves, where it enters */
     VEC(leg) legs;
     uint32_t *first_leg; /* of each edge, and the end */
-    VEC(passing) passings;
+    passings *passed;    /* of each row */
     double *row_y, *row_h, *channel_y;
     uint32_t *tracks; /* of each channel */
 } router;
@@ -181,8 +178,8 @@ static bool passable(const router *r, uint32_t row, double x)
         const picture_box *k = &p->boxes.at[i];
         if (k->row == row && x > k->x - 5 && x < k->x + k->w + 5) return false;
     }
-    for (size_t i = 0; i < r->passings.n; i++)
-        if (r->passings.at[i].row == row && apart(r->passings.at[i].x, x) < LINE_GAP) return false;
+    for (size_t i = 0; i < r->passed[row].n; i++)
+        if (apart(r->passed[row].at[i], x) < LINE_GAP) return false;
     return true;
 }
 
@@ -208,7 +205,7 @@ static double pass_row(router *r, uint32_t row, double want)
         while (!passable(r, row, best)) best += LINE_GAP;
     }
     if (best + 8 > p->width) p->width = best + 8;
-    vec_push(p->m, &r->passings, ((passing){row, best}));
+    vec_push(p->m, &r->passed[row], best);
     return best;
 }
 
@@ -345,42 +342,47 @@ static uint32_t crossed_from(const leg *a, const leg *b)
            (uint32_t)(b->out_up && b->out > a->left && b->out < a->right);
 }
 
-static uint32_t channel_crossings(const router *r, uint32_t channel)
+static uint32_t channel_crossings(leg *const *at, size_t n)
 {
-    uint32_t n = 0;
-    for (size_t i = 0; i < r->legs.n; i++)
-        for (size_t j = 0; j < r->legs.n; j++) {
-            const leg *a = &r->legs.at[i], *b = &r->legs.at[j];
-            if (a->channel == channel && b->channel == channel && a->track < b->track)
-                n += crossed_from(a, b);
-        }
-    return n;
+    uint32_t sum = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            if (at[i]->track < at[j]->track) sum += crossed_from(at[i], at[j]);
+    return sum;
 }
 
-static void swap_tracks(router *r, uint32_t channel, uint32_t s, uint32_t t)
+static void swap_tracks(leg *const *at, size_t n, uint32_t s, uint32_t t)
 {
-    for (size_t i = 0; i < r->legs.n; i++) {
-        leg *l = &r->legs.at[i];
-        if (l->channel == channel && (l->track == s || l->track == t)) l->track ^= s ^ t;
-    }
+    for (size_t i = 0; i < n; i++)
+        if (at[i]->track == s || at[i]->track == t) at[i]->track ^= s ^ t;
 }
 
-/* Tracks change places as long as fewer lines cross then. */
+/* Tracks change places as long as fewer lines cross then.  A channel with more lines than this is
+   left as it is: nobody could follow them anyway. */
+enum { ORDERED_LEGS = 48, ORDERED_TRACKS = 16 };
+
 static void order_tracks(router *r, uint32_t channel)
 {
-    uint32_t now = channel_crossings(r, channel);
-    for (bool better = now > 0 && r->tracks[channel] <= 24; better;) {
+    leg *at[ORDERED_LEGS];
+    size_t n = 0;
+    for (size_t i = 0; i < r->legs.n; i++) {
+        if (r->legs.at[i].channel != channel) continue;
+        if (n == ORDERED_LEGS) return;
+        at[n++] = &r->legs.at[i];
+    }
+    uint32_t now = channel_crossings(at, n), tracks = r->tracks[channel];
+    for (bool better = now > 0 && tracks <= ORDERED_TRACKS; better;) {
         better = false;
-        for (uint32_t s = 0; s < r->tracks[channel]; s++)
-            for (uint32_t t = s + 1; t < r->tracks[channel]; t++) {
-                swap_tracks(r, channel, s, t);
-                uint32_t then = channel_crossings(r, channel);
-                if (then < now) {
-                    now = then;
-                    better = true;
-                } else {
-                    swap_tracks(r, channel, s, t);
+        for (uint32_t s = 0; s < tracks; s++)
+            for (uint32_t t = s + 1; t < tracks; t++) {
+                swap_tracks(at, n, s, t);
+                uint32_t then = channel_crossings(at, n);
+                if (then >= now) {
+                    swap_tracks(at, n, s, t);
+                    continue;
                 }
+                now = then;
+                better = true;
             }
     }
 }
@@ -470,6 +472,7 @@ void picture_route(picture *p, uint32_t rows)
     r.row_h = mem_array0(m, double, rows + 1);
     r.channel_y = mem_array0(m, double, rows + 1);
     r.tracks = mem_array0(m, uint32_t, rows + 1);
+    r.passed = mem_array0(m, passings, rows + 1);
     open_ports(&r);
     spread_ports(&r);
     settle_ports(&r);
@@ -479,7 +482,8 @@ void picture_route(picture *p, uint32_t rows)
     for (uint32_t c = 0; c <= rows; c++) order_tracks(&r, c);
     give_heights(&r);
     draw_edges(&r, labelled);
-    vec_free(m, &r.passings);
+    for (uint32_t i = 0; i < rows; i++) vec_free(m, &r.passed[i]);
+    mem_put(m, r.passed);
     vec_free(m, &r.legs);
     mem_put(m, r.tracks);
     mem_put(m, r.channel_y);

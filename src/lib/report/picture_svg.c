@@ -138,10 +138,15 @@ static double draw_axis(const picture *p, strbuf *b)
         free_from = t->x + w / 2 + 8;
         text_at(b, t->x, y + 15, " font-size=\"10\" fill=\"#6b7280\" text-anchor=\"middle\"", text);
     }
+    if (p->left_out) {
+        char more[64];
+        snprintf(more, sizeof more, "%zu more transactions are not drawn", p->left_out);
+        text_at(b, p->gutter, y + 30, " font-size=\"10\" fill=\"#9a3412\"", more);
+    }
     if (!p->timed)
         text_at(b, p->gutter, y + 14, " font-size=\"10\" fill=\"#6b7280\"",
                 "no times: left to right as far as sessions and reads tell");
-    return 26;
+    return p->left_out ? 42 : 26;
 }
 
 /* Which kinds of edges there are, and whether one is inferred. */

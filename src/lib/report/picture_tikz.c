@@ -78,6 +78,11 @@ static void tikz_axis(const picture *p, strbuf *b)
     double y = p->height + 4, free_from = -1e9;
     strbuf_printf(b, "  \\draw[black!40] (%.1f,%.1f) -- (%.1f,%.1f);\n", p->gutter, y, p->width, y);
     node_at(b, 8, y + 10, ", text=black!55", p->timed ? "time" : "order");
+    if (p->left_out) {
+        char more[64];
+        snprintf(more, sizeof more, "%zu more transactions are not drawn", p->left_out);
+        node_at(b, p->gutter, y + 26, ", text=black!55", more);
+    }
     for (size_t i = 0; i < p->ticks.n; i++) {
         char text[32];
         const picture_tick *t = &p->ticks.at[i];

@@ -291,6 +291,7 @@ void told_picture(const told *t, const told_steps *steps, const txn_ids *neighbo
     told_title(t, &k.text);
     p->title = cut_text(&k, 400);
     add_boxes(&k, &core, most, neighbours);
+    p->left_out = core.n > most ? core.n - most : 0;
     add_lanes(&k);
     told_graph(t, steps, &all);
     add_edges(&k, &all, steps->cycles, edges);
