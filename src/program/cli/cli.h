@@ -214,6 +214,8 @@ bool interrupted(void);
 /* progress.c: on a terminal, the stage, a bar and the rate of whatever takes more than two seconds;
    nothing elsewhere, and nothing with -q. */
 void show_progress(const args *a);
+/* The line says "level 5 of 27"; levels below 2: it does not. */
+void progress_level(size_t level, size_t levels);
 /* --stats: a row of its table, on standard error: seconds, or a number of something. */
 void stats_seconds(const args *a, const char *of, const char *what, double seconds);
 void stats_number(const args *a, const char *of, const char *what, uint64_t n);

@@ -581,12 +581,15 @@ static void check_history(check *c, const char *name)
         strongest[n_strongest++] = level_at(id)->name;
     ratel_result *known[LEVELS] = {NULL};
     for (size_t i = 0; i < n_strongest && c->n_levels > 1; i++)
-        if (wants(c, strongest[i]) && !(known[i] = implied(c, known, i, strongest[i])))
+        if (wants(c, strongest[i]) && !(known[i] = implied(c, known, i, strongest[i]))) {
+            progress_level(i + 1, c->n_levels);
             ratel_check(&known[i], r, h, strongest[i]);
+        }
     for (size_t i = 0; i < c->n_levels; i++) {
         ratel_result *a = NULL;
         uint64_t begun = now();
         const char *level = c->levels[i];
+        progress_level(i + 1, c->n_levels);
         if (c->number[i] >= 0) {
             level = pipeline_of(c, i);
             if (!*level) {
@@ -631,6 +634,7 @@ static void check_history(check *c, const char *name)
         put_answer(c, name, h, a, read, begun);
         if (!lent) ratel_result_free(a);
     }
+    progress_level(0, 0);
     for (size_t i = 0; i < n_strongest; i++) ratel_result_free(known[i]);
     const char *session = c->a->value[O_SESSION_ORDER];
     bool sessions = !session || strcmp(session, "off") != 0;

@@ -21,6 +21,7 @@ static struct line {
     uint64_t begun;           /* the command */
     const char *stage;        /* shown last */
     uint64_t stage_begun, at; /* clock, and what was done then */
+    size_t level, levels;     /* which of several is being decided; levels 0: there is one */
     bool drawn;
 } line;
 
@@ -42,11 +43,30 @@ static void put_count(char *buf, size_t n, double x)
         snprintf(buf, n, "%.0f", x);
 }
 
+/* What is done in a second, and when the stage will have ended. */
+static size_t put_rate(char *text, size_t cap, const ratel_progress *p, double since)
+{
+    char count[24];
+    double rate = (double)(p->done - line.at) / since;
+    bool bytes = !strcmp(p->unit, "bytes");
+    put_count(count, sizeof count, rate);
+    int n = bytes ? snprintf(text, cap, " %.1f MB/s", rate / 1e6)
+                  : snprintf(text, cap, " %s%s%.20s/s", count, p->total ? " " : "",
+                             p->total ? p->unit : "");
+    if (p->total > p->done && rate > 0 && since > 1)
+        n +=
+            snprintf(text + n, cap - (size_t)n, " ETA %.0f s", (double)(p->total - p->done) / rate);
+    return (size_t)n;
+}
+
 static void draw(const ratel_progress *p)
 {
-    char text[160], count[24];
+    char text[256], count[24];
     double since = seconds_since(line.stage_begun);
-    size_t n = (size_t)snprintf(text, sizeof text, "%-9.20s", p->stage);
+    size_t n = 0;
+    if (line.levels)
+        n = (size_t)snprintf(text, sizeof text, "level %zu of %zu: ", line.level, line.levels);
+    n += (size_t)snprintf(text + n, sizeof text - n, "%-9.20s", p->stage);
     if (p->total) {
         double share = p->done < p->total ? (double)p->done / (double)p->total : 1;
         char bar[BAR + 1];
@@ -59,11 +79,8 @@ static void draw(const ratel_progress *p)
             put_count(count, sizeof count, (double)p->done);
             n += (size_t)snprintf(text + n, sizeof text - n, " %s %.20s", count, p->unit);
         }
-        if (since > 0.2) { /* a rate of less is noise */
-            put_count(count, sizeof count, (double)(p->done - line.at) / since);
-            n += (size_t)snprintf(text + n, sizeof text - n, " %s%s%.20s/s", count,
-                                  p->total ? " " : "", p->total ? p->unit : "");
-        }
+        if (since > 0.2) /* a rate of less is noise */
+            n += put_rate(text + n, sizeof text - n, p, since);
     }
     snprintf(text + n, sizeof text - n, " %.0f s", seconds_since(line.begun));
     fprintf(stderr, "\r\033[K%.79s", text);
@@ -86,6 +103,12 @@ static int on_progress(const ratel_progress *p, void *payload)
     }
     if (seconds_since(line.begun) >= PATIENCE && *p->stage) draw(p);
     return 0;
+}
+
+void progress_level(size_t level, size_t levels)
+{
+    line.level = level;
+    line.levels = levels > 1 ? levels : 0;
 }
 
 void show_progress(const args *a)
