@@ -276,7 +276,8 @@ RATEL_API int ratel_result_certificate(const ratel_result *a, ratel *r, const ra
 typedef struct {
     int proved;            /* 1: the certificate proves its verdict on this history; 0: refused */
     ratel_verdict verdict; /* the verdict that it claims: RATEL_HOLDS or RATEL_VIOLATED */
-    char level[80];        /* the level that the verdict is about */
+    char level[80];        /* the level that the verdict is about; of one in text "definition NAME",
+                              so that it is not taken for a level of that name */
     int session_order;     /* 1: session order counted */
     const char *ryow;      /* the policy for reads of own writes: static text */
     int64_t drift;         /* the uncertainty of the clocks */

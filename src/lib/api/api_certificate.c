@@ -1,6 +1,7 @@
 /*
  * api_certificate.c - the entry points that write and verify certificates.
  */
+#include <stdio.h>
 #include <string.h>
 
 #define RATEL_EXPERIMENTAL
@@ -160,7 +161,8 @@ int ratel_verify(ratel_proof *out, ratel *r, const ratel_history *h, ratel_read_
         out->trusted = c->trusted;
         out->definition = vc.definition;
         out->steps = vc.answer.steps;
-        memcpy(out->level, c->level.name, sizeof out->level);
+        snprintf(out->level, sizeof out->level, "%s%.60s", vc.definition ? "definition " : "",
+                 c->level.name);
         memcpy(out->reason, vc.reason, sizeof out->reason);
     }
     mem_free_all(&vc.text);

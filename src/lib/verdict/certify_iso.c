@@ -145,6 +145,9 @@ static enum outcome certify_search(iso_facts *f, const iso_level *l, mem *work, 
     iso_clauses c;
     assert(f->broken == NO_ID); /* else nothing needs to be searched */
     iso_clauses_make(&c, f, l, NULL, work);
+    if (iso_too_large(&c))
+        guard_fail(work->guard, GUARD_UNSUPPORTED,
+                   "too-large: the definition takes too long to evaluate");
     strbuf learned;
     strbuf_init(&learned, work);
     iso_scribe x = {.f = f, .c = &c, .b = &learned};
@@ -182,7 +185,7 @@ enum outcome certify_iso(const iso_question *q, const history *h, mem *work, str
     const iso_level *l = iso_level_of(work, q->text, q->n, q->name);
     iso_facts *f = mem_zeroed(work, sizeof *f);
     if (!l) guard_fail(work->guard, GUARD_INVAL, "the definition has no level of that name");
-    if (strlen(l->name) >= sizeof v.level.name)
+    if (strlen(l->name) > 60)
         guard_fail(work->guard, GUARD_UNSUPPORTED, "too-large: the name of the level is too long");
     memcpy(v.level.name, l->name, strlen(l->name));
     if (!iso_facts_load(f, &v, h, work, &why))

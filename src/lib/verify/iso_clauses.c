@@ -188,6 +188,7 @@ static void load_visible(reading *e, const iso_chosen *w)
 /* --- relations and sets ----------------------------------------------------------------------- */
 
 static uint32_t related(reading *e, const iso_node *x, uint32_t a, uint32_t b);
+static uint32_t related_by_parts(reading *e, const iso_node *x, uint32_t a, uint32_t b);
 static uint32_t member(reading *e, const iso_node *x, uint32_t a);
 static uint32_t truth(reading *e, const iso_node *x);
 
@@ -274,6 +275,11 @@ static const uint32_t *whole(reading *e, const iso_node *x)
     if (x->op == ISO_SEQ) {
         uint32_t *p = filled(e, x->kid[0]), *q = filled(e, x->kid[1]);
         m = composed(e, p, q);
+    } else if (x->op != ISO_PLUS && x->op != ISO_STAR) {
+        m = square(e);
+        for (uint32_t a = 0; a < e->n; a++)
+            for (uint32_t b = 0; b < e->n; b++)
+                m[(size_t)a * e->n + b] = related_by_parts(e, x, a, b);
     } else {
         m = closed(e, filled(e, x->kid[0]));
         for (uint32_t a = 0; a < e->n && x->op == ISO_STAR; a++)
@@ -289,7 +295,20 @@ static void bind(reading *e, const iso_node *x)
     if (x->kid[0]) e->env[x->def->param] = e->env[x->kid[0]->slot];
 }
 
+/* Definitions may use each other many times over: what has no free variables is made once. */
 static uint32_t related(reading *e, const iso_node *x, uint32_t a, uint32_t b)
+{
+    bool made = x->op == ISO_MEET || x->op == ISO_MINUS || x->op == ISO_JOIN ||
+                x->op == ISO_PRODUCT || x->op == ISO_DIAG || x->op == ISO_INVERSE ||
+                x->op == ISO_OPT;
+    if (iso_too_large(e->c)) return ISO_NO;
+    e->c->work++;
+    guard_tick(e->c->m->guard);
+    if (made && !x->open) return whole(e, x)[(size_t)a * e->n + b];
+    return related_by_parts(e, x, a, b);
+}
+
+static uint32_t related_by_parts(reading *e, const iso_node *x, uint32_t a, uint32_t b)
 {
     iso_clauses *c = e->c;
     size_t at = (size_t)a * e->n + b;
@@ -342,6 +361,8 @@ static uint32_t member(reading *e, const iso_node *x, uint32_t a)
     iso_clauses *c = e->c;
     const iso_node *p = x->kid[0], *q = x->kid[1];
     uint32_t any = ISO_NO;
+    if (iso_too_large(c)) return ISO_NO;
+    c->work++;
     switch (x->op) {
     case ISO_INIT: return a ? ISO_NO : ISO_YES;
     case ISO_TXNS: return c->act[a];
@@ -483,6 +504,8 @@ static uint32_t truth(reading *e, const iso_node *x)
     iso_clauses *c = e->c;
     const iso_node *a = x->kid[0], *b = x->kid[1];
     guard_tick(c->m->guard);
+    if (iso_too_large(c)) return ISO_NO;
+    c->work++;
     switch (x->op) {
     case ISO_TRUE: return ISO_YES;
     case ISO_FALSE: return ISO_NO;

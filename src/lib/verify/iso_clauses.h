@@ -56,12 +56,19 @@ typedef struct iso_clauses {
     VEC(uint32_t) lits;
     VEC(uint64_t) first; /* of each clause, and the end */
     uint32_t vars;
-    bool empty;                     /* a clause is false */
-    id_map pairs;                   /* two literals -> their conjunction */
-    uint32_t *act;                  /* [a] */
-    uint32_t *saw;                  /* by candidate of each read */
+    bool empty;    /* a clause is false */
+    uint64_t work; /* looks at relations and sets; beyond the most, the clauses say nothing */
+    id_map pairs;  /* two literals -> their conjunction */
+    uint32_t *act; /* [a] */
+    uint32_t *saw; /* by candidate of each read */
     uint32_t *before, *order, *vis; /* [a * n + b]; before: among all, in or not */
 } iso_clauses;
+
+#define ISO_MOST_WORK ((uint64_t)1 << 26)
+static inline bool iso_too_large(const iso_clauses *c)
+{
+    return c->work > ISO_MOST_WORK;
+}
 
 /* Everything that the level asks for.  witness NULL: it is to be found. */
 void iso_clauses_make(iso_clauses *out, iso_facts *f, const iso_level *l, const iso_chosen *w,

@@ -93,8 +93,9 @@ static bool witness_holds(iso_facts *f, const iso_level *l, iso_chosen *w, mem *
     }
     iso_clauses c;
     iso_clauses_make(&c, f, l, w, m);
-    if (!c.empty) return true;
-    *why = "the witness does not satisfy the definition";
+    if (!c.empty && !iso_too_large(&c)) return true;
+    *why = iso_too_large(&c) ? "the definition takes too long to evaluate"
+                             : "the witness does not satisfy the definition";
     return false;
 }
 
@@ -183,8 +184,10 @@ static void read_violated(parser *p, certificate_answer *a, iso_facts *f, const 
         }
     }
     if (a->proved || a->why) return;
-    a->proved = r && going && rup_refuted(r);
-    if (!a->proved) a->why = "the clauses do not end in a contradiction";
+    a->proved = r && going && rup_refuted(r) && !iso_too_large(&c);
+    if (!a->proved)
+        a->why = iso_too_large(&c) ? "the definition takes too long to evaluate"
+                                   : "the clauses do not end in a contradiction";
 }
 
 void iso_verify(parser *p, certificate_answer *a, const char *text, size_t n, const char *name,

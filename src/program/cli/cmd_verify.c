@@ -118,8 +118,7 @@ static void print_text(FILE *out, const char *history, const ratel_proof *p)
             p->session_order ? "on" : "off", p->ryow);
     if (p->drift) fprintf(out, ", drift %lld", (long long)p->drift);
     if (p->definition)
-        fprintf(out, ", as the certificate defines it: definition %016llx",
-                (unsigned long long)p->definition);
+        fprintf(out, ", as the certificate defines it: %016llx", (unsigned long long)p->definition);
     if (p->trusted) fputs(", timestamps trusted", out);
     fputs(p->proved ? "): proved" : "): refused: ", out);
     if (!p->proved) visible_to(out, p->reason);
