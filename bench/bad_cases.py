@@ -9,6 +9,7 @@ possible. All of them are serializable unless their name says otherwise, and a s
 in `-broken` is the shape with one read changed, so that a contradiction is hidden in it.
 """
 import json
+import os
 import random
 import sys
 
@@ -441,6 +442,43 @@ def make(name, n=OPS, seed=1):
 
 def names():
     return list(SHAPES) + [s + '-broken' for s in SHAPES if s not in ('lists-hot', 'unknown-circle')]
+
+
+LEVELS = ['read-committed', 'read-atomic', 'causal', 'parallel-snapshot-isolation',
+          'snapshot-isolation', 'serializable', 'strict-serializable', 'writes-follow-reads',
+          'update-serializable', 'innodb-repeatable-read']
+LIMIT = 10        # seconds, after which `undecided` is a fair answer
+RATIO = 10        # times what an ordinary history of as many operations takes
+LEAST = 0.05      # seconds that count as nothing
+
+
+def bench_bad_cases(say, table, ratel, run, folder, quick):
+    """Each shape at each level: CPU seconds, or `-` for undecided within the limit."""
+    ops = OPS // 4 if quick else OPS
+    plain = os.path.join(folder, 'plain.jsonl')
+    run([ratel, 'gen', '-q', '--seed', '1', '--truth', os.devnull, '-n', str(ops // 8), '-o', plain])
+
+    def ask(path, level):
+        r = run([ratel, 'check', '-q', '--json', '--time', str(LIMIT), '--level', level, path])
+        return json.loads(r.text.splitlines()[0])['verdict'], r.cpu
+
+    base = {level: ask(plain, level)[1] for level in LEVELS}
+    rows, slow = [['ordinary'] + [f'{base[level]:.2f}' for level in LEVELS] + ['']], 0
+    for name in names():
+        path, cells, missed = write(os.path.join(folder, 'bad.jsonl'), name, ops), [], 0
+        for level in LEVELS:
+            verdict, cpu = ask(path, level)
+            late = cpu > max(RATIO * base[level], LEAST)
+            allowed = verdict == 'undecided' and cpu < LIMIT + 1
+            missed += late and not allowed
+            slow += late and allowed
+            cells.append('-' if verdict == 'undecided' else f'{cpu:.2f}' + ('*' if late else ''))
+        rows.append([name] + cells + ['MISSED' if missed else 'ok'])
+    say(f'## Bad cases of {ops} operations: CPU s; promised {RATIO}x an ordinary history (* more), '
+        f'or undecided (-) within {LIMIT} s')
+    table(['shape'] + [level[:12] for level in LEVELS] + [''], rows)
+    say(f'{slow} cells are undecided.')
+    say()
 
 
 def write(path, name, n=OPS, seed=1):

@@ -174,8 +174,8 @@ bool lazy_settle_paths(lazy *z);
    and in which versions wait for the readers of those that they overwrite. */
 void lazy_trial_run(lazy *z, const order_graph *known, uint32_t *pos);
 
-/* serial_search.c: the same with backtracking, such that no read is broken; false: none was found,
-   and pos is as it was.  Events are whole transactions. */
+/* serial_search.c: the same with backtracking, such that hardly a read is broken; false: no such
+   order was found, and pos is as it was.  Events are whole transactions. */
 bool lazy_serial_search(lazy *z, const order_graph *known, uint32_t *pos);
 
 /* lazy_check.c: NULL, or which invariant of this file is broken.  Linear in the history, so debug
