@@ -901,13 +901,16 @@ plan *bind_text(sql_exec *x, arena *volatile m, struct pl_code *code, const char
                                               (const uint8_t *)parsed.parse_tree.data);
     char message[200] = "out of memory";
     int position = -1;
-    if (parsed.error) {
+    bool wrong = parsed.error && parsed.error->message;
+    if (wrong) {
         size_t len = strnlen(parsed.error->message, sizeof message - 1);
         memcpy(message, parsed.error->message, len);
         message[len] = 0;
         position = parsed.error->cursorpos - 1;
     }
+    bool short_of_memory = !tree && !strcmp(message, "out of memory");
     pg_query_free_protobuf_parse_result(parsed);
+    if (short_of_memory) guard_fail(x->c.guard, GUARD_NOMEM, "out of memory in the SQL parser");
     if (!tree) sql_refuse(&x->c, position, "a statement that does not parse (%s)", message);
 
     guard *g = x->c.guard, outer;

@@ -67,11 +67,12 @@ static int find_letter(const command *c, char letter)
     return -1;
 }
 
-static bool push(const char ***list, size_t *n, const char *s)
+static bool push(const char ***list, size_t *n, const char *s, bool *short_of_memory)
 {
     const char **more = realloc(*list, (*n + 1) * sizeof *more);
     if (!more) {
         complain("out of memory");
+        *short_of_memory = true;
         return false;
     }
     more[(*n)++] = s;
@@ -82,8 +83,8 @@ static bool push(const char ***list, size_t *n, const char *s)
 static bool set(args *a, int o, const char *value)
 {
     a->value[o] = value;
-    if (o == O_FAIL_ON_WARNING) return push(&a->fail_on, &a->n_fail_on, value);
-    return o != O_SET || push(&a->knobs, &a->n_knobs, value);
+    if (o == O_FAIL_ON_WARNING) return push(&a->fail_on, &a->n_fail_on, value, &a->short_of_memory);
+    return o != O_SET || push(&a->knobs, &a->n_knobs, value, &a->short_of_memory);
 }
 
 static bool parse_long(args *a, int argc, char **argv, int *i)
@@ -150,7 +151,7 @@ bool args_parse(args *a, const command *c, int argc, char **argv)
         else if (options && w[0] == '-' && w[1])
             ok = parse_letters(a, argc, argv, &i);
         else
-            ok = push(&a->files, &a->n_files, w);
+            ok = push(&a->files, &a->n_files, w, &a->short_of_memory);
         if (!ok) return false;
     }
     if (a->value[O_FROM]) a->value[O_FORMAT] = a->value[O_FROM];

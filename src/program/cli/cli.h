@@ -115,6 +115,7 @@ typedef struct args {
     struct ci_report *ci; /* test: answers are collected here (ci.h); NULL: by the command itself */
     ratel *context;
     outputs *outputs;
+    bool short_of_memory; /* the command could not begin, and not because of its arguments */
 } args;
 
 extern const command commands[];

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "audit/audit_report.h"
+#include "cli/child.h"
 #include "cli/audit_page.h"
 #include "cli/sql_log.h"
 #include "opt/level.h"
@@ -219,6 +220,25 @@ static const char *all_levels(char *to, size_t room)
     return to;
 }
 
+typedef struct all_logs {
+    args *a;
+    state *st;
+    audit_options *o;
+} all_logs;
+
+static int audit_logs(void *ud)
+{
+    all_logs *x = ud;
+    page_output page;
+    if (!page_open(x->a, &page)) return EXIT_USAGE;
+    int status = EXIT_HOLDS;
+    for (size_t i = 0; i < x->a->n_files; i++) {
+        x->st->report.log = x->a->files[i];
+        status = merge_status(status, audit_log(x->st, x->o));
+    }
+    return page_close(x->a, &page, "ratel audit", status);
+}
+
 int cmd_audit(args *a)
 {
     char all[512];
@@ -247,15 +267,14 @@ int cmd_audit(args *a)
         complain("audit: --shrink takes one log and one level");
         return EXIT_USAGE;
     }
-    page_output page;
-    if (!page_open(a, &page)) return EXIT_USAGE;
     st.out = open_output(a);
     if (!st.out) return EXIT_IO;
-    int status = EXIT_HOLDS;
-    for (size_t i = 0; i < a->n_files; i++) {
-        st.report.log = a->files[i];
-        status = merge_status(status, audit_log(&st, &o));
+    bool failed;
+    all_logs x = {a, &st, &o};
+    int status = run_in_child(a, st.out, "audit", audit_logs, &x, &failed);
+    if (failed || (a->outputs->lost && st.out != stdout)) {
+        output_abandon(&a->outputs->answer);
+        return failed ? status : EXIT_IO;
     }
-    status = page_close(a, &page, "ratel audit", status);
     return close_output(a, st.out, status);
 }

@@ -51,12 +51,14 @@ static bool push_level(check *c, char *name)
     char **more = realloc(c->levels, (c->n_levels + 1) * sizeof *more);
     if (!more) {
         complain("out of memory");
+        c->a->short_of_memory = true;
         return false;
     }
     c->levels = more;
     int *numbers = realloc(c->number, (c->n_levels + 1) * sizeof *numbers);
     if (!numbers) {
         complain("out of memory");
+        c->a->short_of_memory = true;
         return false;
     }
     c->number = numbers;
@@ -71,6 +73,7 @@ static bool push_file(check *c, char *name)
     int status = EXIT_UNDECIDED;
     if (!c->iso && !(c->iso = session_open(c->a))) {
         complain("out of memory");
+        c->a->short_of_memory = true;
         return false;
     }
     int level = level_given(c->iso, name, &status);
@@ -110,6 +113,7 @@ static bool parse_levels(check *c)
     c->words = malloc(n + 1);
     if (!c->words) {
         complain("out of memory");
+        c->a->short_of_memory = true;
         return false;
     }
     memcpy(c->words, given, n + 1);
@@ -432,13 +436,22 @@ static void write_answer(check *c, const ratel_result *a, const ratel_report *re
     if (c->a->value[O_TAP]) return;
     if (!c->told) {
         bool json = c->a->value[O_JSON];
-        ratel_result_write(a, r, json ? "json" : "text", report, write_file_cb, c->out);
+        int code = ratel_result_write(a, r, json ? "json" : "text", report, write_file_cb, c->out);
+        if (code == RATEL_EIO) return; /* told when the file is closed */
+        if (code) {
+            c->a->outputs->lost = true; /* and never a status that says that all is said */
+            merge_status(c, complain_about(r, report->history, code));
+        }
         return;
     }
     text_kept t = {0};
     c->told->anomaly[c->told->at] = ratel_result_anomaly(a);
     if (ratel_result_verdict(a) == RATEL_HOLDS) return;
-    if (ratel_result_write(a, r, "text", report, keep_bytes, &t)) complain("out of memory");
+    int code = ratel_result_write(a, r, "text", report, keep_bytes, &t);
+    if (code) {
+        c->a->outputs->lost = true;
+        merge_status(c, complain_about(r, report->history, code));
+    }
     c->told->text[c->told->at] = t.at;
 }
 

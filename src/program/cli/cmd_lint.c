@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "cli/child.h"
 #include "cli/sql_log.h"
 
 static const char *const severities[] = {"note", "warning", "meaningless"};
@@ -236,8 +237,15 @@ static ratel_finding as_finding(const audit_finding *f)
                            .advice = f->advice};
 }
 
-static void lint_sql(lint *l, const char *name)
+typedef struct sql_lint {
+    lint *l;
+    const char *name;
+} sql_lint;
+
+static int lint_sql(void *ud)
 {
+    lint *l = ((sql_lint *)ud)->l;
+    const char *name = ((sql_lint *)ud)->name;
     audit *log;
     audit_counts c;
     const audit_finding *at;
@@ -263,14 +271,16 @@ static void lint_sql(lint *l, const char *name)
     } else if (!status) {
         print_sum(l, name, shown);
     }
-    merge_status(l, status ? status : first ? EXIT_HOLDS : EXIT_VIOLATED);
     audit_free(log);
+    return status ? status : first ? EXIT_HOLDS : EXIT_VIOLATED;
 }
 
 static void lint_history(lint *l, const char *name)
 {
     if (!l->a->value[O_FIX] && is_sql_log(name)) {
-        lint_sql(l, name);
+        sql_lint x = {l, name};
+        bool failed;
+        merge_status(l, run_in_child(l->a, l->out, name, lint_sql, &x, &failed));
         return;
     }
     ratel *r = l->a->context;

@@ -166,6 +166,10 @@ static int run_sql(args *a, live *l, const live_options *o)
                  .output_name = o->output_name,
                  .interrupt = &interrupt_flag};
     if (!sql_given(o, &r.z)) return EXIT_USAGE;
+    if (guard_armed(&l->guard)) {
+        complain("run: %s", l->guard.text);
+        return exit_of(l->guard.code);
+    }
     if (!sql_run_all(&r)) {
         complain("run: %s", *r.error ? r.error : "no session could be started");
         return EXIT_IO;

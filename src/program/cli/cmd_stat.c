@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/child.h"
 #include "cli/sql_log.h"
 
 static const char *const classes[RATEL_SHAPE_CLASSES] = {"0",   "1",    "2",     "3-4",
@@ -262,6 +263,18 @@ static void print_bars(const chart *c, const ratel_stat *s, const ratel_shape *p
     }
 }
 
+typedef struct sql_stat {
+    const args *a;
+    FILE *out;
+    const char *name;
+} sql_stat;
+
+static int stat_sql(void *ud)
+{
+    const sql_stat *x = ud;
+    return stat_sql_log(x->a, x->out, x->name);
+}
+
 int cmd_stat(args *a)
 {
     int status = EXIT_HOLDS;
@@ -281,7 +294,9 @@ int cmd_stat(args *a)
         ratel_shape p;
         const char *name = a->files[i];
         if (is_sql_log(name)) {
-            int worse = stat_sql_log(a, out, name);
+            sql_stat x = {a, out, name};
+            bool failed;
+            int worse = run_in_child(a, out, name, stat_sql, &x, &failed);
             if (worse > status) status = worse;
             continue;
         }

@@ -129,7 +129,7 @@ FILE *open_output(const args *a)
 int close_output(const args *a, FILE *f, int status)
 {
     output *o = &a->outputs->answer;
-    if (f != stdout && status > EXIT_UNDECIDED && !ftello(f)) {
+    if (f != stdout && status >= EXIT_UNDECIDED && !ftello(f)) { /* there is no answer */
         output_abandon(o);
         return status;
     }

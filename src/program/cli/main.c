@@ -200,6 +200,7 @@ static int run(const command *c, int argc, char **argv)
             ratel_close(a.context);
         }
     }
+    if (a.short_of_memory) status = EXIT_UNDECIDED;
     args_free(&a);
     return status_with_losses(status, &written);
 }

@@ -123,6 +123,7 @@ bool db_parameters_known(db *d, const char *const *names)
 
 void db_setting(db *d, const char *name, const char *value)
 {
+    if (!value) return; /* the library had no memory for it */
     size_t n = strlen(d->settings), more = strlen(name) + strlen(value) + 8;
     if (n + more >= sizeof d->settings || strpbrk(value, "\"\\\n\t")) return;
     snprintf(d->settings + n, sizeof d->settings - n, "%s\"%s\":\"%s\"", n ? "," : "", name, value);
