@@ -152,7 +152,7 @@ static void body_without(call *c)
                     .op = mem_zeroed(&wc->work, h->ops + 1),
                     .key = mem_zeroed(&wc->work, history_keys(h) + 1)};
     for (size_t i = 0; i < wc->v->core.n; i++) out.txn[wc->v->core.at[i]] = 1;
-    sub_history(wc->made->model, h, &out, &wc->scratch);
+    sub_history(wc->made->model, h, &out, NULL, &wc->scratch);
 }
 
 int ratel_history_without(ratel_history **out, ratel *r, const ratel_history *h,

@@ -274,7 +274,7 @@ void cover_changed_reads(covering *c, const history *h)
                         .op = mem_zeroed(c->m, h->ops + 1),
                         .key = mem_zeroed(c->m, history_keys(h) + 1)};
     c->copy = history_new(c->m->fn, c->m->ud, c->m->guard, c->memory_limit);
-    sub_history(c->copy, h, &nothing, &c->scratch);
+    sub_history(c->copy, h, &nothing, NULL, &c->scratch);
     x.h = c->copy;
     gather_values(&x);
     gather_slots(&x);

@@ -32,6 +32,7 @@ typedef struct writer {
 typedef struct maker {
     const history *h;
     const sub_mask *out;
+    const sub_order *order;
     mem *m;
     history *to;
     uint8_t *key;
@@ -40,7 +41,12 @@ typedef struct maker {
     uint32_t *undead; /* by rank: keys before it that are KEY_UNDEAD; NULL if there are no ranges */
     op_id *own;       /* per key: the last write of the transaction being copied ... */
     txn_id *own_txn;  /* ... if this is it */
-    uint32_t *new_key; /* per key: its id in the copy, or NO_ID */
+    uint32_t *new_key;               /* per key: its id in the copy, or NO_ID */
+    uint32_t *by_key, *by_key_first; /* writers by key, where an order is known */
+    uint32_t **floor;                /* per key: floor_of, once asked for */
+    uint32_t *shade;                 /* shade_of the last read that was asked about: */
+    txn_id shade_txn;
+    key_id shade_key;
     VEC(value_id) list;
     id_map txn_of_label; /* made when it is asked for the first time */
 } maker;
@@ -187,6 +193,20 @@ static void find_writers(maker *k)
     }
 }
 
+static void group_writers(maker *k)
+{
+    size_t keys = history_keys(k->h);
+    if (!k->order || !k->order->known) return;
+    k->by_key_first = mem_array0(k->m, uint32_t, keys + 2);
+    k->by_key = mem_array(k->m, uint32_t, k->writers.n + 1);
+    k->floor = mem_array0(k->m, uint32_t *, keys + 1);
+    for (size_t i = 0; i < k->writers.n; i++)
+        k->by_key_first[k->h->op_key[k->writers.at[i].op] + 2]++;
+    for (size_t i = 2; i < keys + 2; i++) k->by_key_first[i] += k->by_key_first[i - 1];
+    for (uint32_t i = 0; i < k->writers.n; i++)
+        k->by_key[k->by_key_first[k->h->op_key[k->writers.at[i].op] + 1]++] = i;
+}
+
 /* A list of which it is not certain who appended what: its reads may depend on every write. */
 static bool tangled(const maker *k, key_id key)
 {
@@ -224,8 +244,80 @@ static hint find_hint(const history *h, op_id o, key_id key)
     return (hint){0};
 }
 
+/* --- what is known of the order --------------------------------------------------------------- */
+
+static bool surely_before(const maker *k, txn_id a, txn_id b)
+{
+    return known_before(k->order->known, k->order->whole[a], k->order->whole[b]);
+}
+
+/* Per session, the first transaction of the whole that is not before all writers of the key that
+   are left. */
+static const uint32_t *floor_of(maker *k, key_id key)
+{
+    const known_order *o = k->order->known;
+    if (k->floor[key]) return k->floor[key];
+    uint32_t *at = k->floor[key] = mem_array(k->m, uint32_t, (size_t)o->sessions + 1);
+    memset(at, 0xff, ((size_t)o->sessions + 1) * sizeof *at);
+    for (uint32_t i = k->by_key_first[key]; i < k->by_key_first[key + 1]; i++) {
+        const writer *w = &k->writers.at[k->by_key[i]];
+        if (txn_status_of(k->h, w->txn) == TXN_ABORTED || gone(k, w->txn, w->op)) continue;
+        const uint32_t *clock = o->clock + (size_t)k->order->whole[w->txn] * o->sessions;
+        for (uint32_t s = 0; s < o->sessions; s++)
+            if (clock[s] < at[s]) at[s] = clock[s];
+    }
+    return at;
+}
+
+/* Did transaction t, which is left out, come before every one that is left and writes the key? */
+static bool before_writers(maker *k, txn_id t, key_id key)
+{
+    txn_id whole = k->order->whole[t];
+    return txn_status_of(k->h, t) == TXN_COMMITTED &&
+           floor_of(k, key)[k->order->known->h->txn_session[whole]] > whole;
+}
+
+/* Per session, the first transaction of the whole that is not surely before a write of the key that
+   transaction t, which reads it, does not miss. */
+static const uint32_t *shade_of(maker *k, txn_id t, key_id key)
+{
+    const known_order *o = k->order->known;
+    if (k->shade && k->shade_txn == t && k->shade_key == key) return k->shade;
+    if (!k->shade) k->shade = mem_array(k->m, uint32_t, (size_t)o->sessions + 1);
+    memset(k->shade, 0, ((size_t)o->sessions + 1) * sizeof *k->shade);
+    k->shade_txn = t;
+    k->shade_key = key;
+    for (uint32_t i = k->by_key_first[key]; i < k->by_key_first[key + 1]; i++) {
+        const writer *w = &k->writers.at[k->by_key[i]];
+        bool own = k->h->txn_session[w->txn] == k->h->txn_session[t];
+        if (!w->last || w->txn == t || !(k->order->sees_past || own)) continue;
+        if (!surely_before(k, w->txn, t)) continue;
+        const uint32_t *clock = o->clock + (size_t)k->order->whole[w->txn] * o->sessions;
+        for (uint32_t s = 0; s < o->sessions; s++)
+            if (clock[s] > k->shade[s]) k->shade[s] = clock[s];
+    }
+    return k->shade;
+}
+
+/* Was what c wrote surely overwritten, by somebody whom transaction t does not miss? */
+static bool surely_overwritten(maker *k, txn_id c, txn_id t, key_id key)
+{
+    txn_id whole = k->order->whole[c];
+    if (!k->order->sees_past && !k->order->sees_session) return false;
+    return txn_status_of(k->h, c) == TXN_COMMITTED &&
+           shade_of(k, t, key)[k->order->known->h->txn_session[whole]] > whole;
+}
+
+/* Writer w, which is left out, of what transaction t read: does that not matter? */
+static bool spared(maker *k, txn_id t, key_id key, const writer *w, bool initial)
+{
+    if (!k->order || !k->order->known) return false;
+    if (surely_before(k, t, w->txn) || surely_overwritten(k, w->txn, t, key)) return true;
+    return initial && before_writers(k, w->txn, key);
+}
+
 /* Must a read of transaction t, that saw v (no list) of the key, go? */
-static bool goes_with_writer(const maker *k, txn_id t, key_id key, value_id v, hint hinted)
+static bool goes_with_writer(maker *k, txn_id t, key_id key, value_id v, hint hinted)
 {
     const history *h = k->h;
     uint32_t first = writers_of(k, key, value_or_absent(v));
@@ -238,14 +330,18 @@ static bool goes_with_writer(const maker *k, txn_id t, key_id key, value_id v, h
         cut = cut || gone(k, w->txn, w->op);
     }
     if (any) return cut;
-    explained = !h->init_unknown && value_or_absent(h->key_init[key]) == value_or_absent(v);
-    for (uint32_t i = first; i != NO_ID; i = k->writers.at[i].next) {
+    bool initial = !h->init_unknown && value_or_absent(h->key_init[key]) == value_or_absent(v);
+    bool source = initial; /* something that is left explains it */
+    explained = initial;
+    for (uint32_t i = first; i != NO_ID && !cut; i = k->writers.at[i].next) {
         const writer *w = &k->writers.at[i];
         if (!w->last || w->txn == t || txn_status_of(h, w->txn) == TXN_ABORTED) continue;
         explained = true;
-        cut = cut || gone(k, w->txn, w->op);
+        bool out = gone(k, w->txn, w->op);
+        source = source || !out;
+        cut = out && !spared(k, t, key, w, initial);
     }
-    if (explained) return cut;
+    if (explained) return cut || !source;
     /* Nobody can have been read from: then whoever wrote the value is what explains that. */
     for (uint32_t i = first; i != NO_ID && !cut; i = k->writers.at[i].next)
         cut = gone(k, k->writers.at[i].txn, k->writers.at[i].op);
@@ -622,14 +718,16 @@ static void copy(maker *k)
     }
 }
 
-void sub_history(history *to, const history *h, const sub_mask *out, mem *work)
+void sub_history(history *to, const history *h, const sub_mask *out, const sub_order *order,
+                 mem *work)
 {
     size_t keys = history_keys(h) + 1;
-    maker k = {.h = h, .out = out, .m = work, .to = to};
+    maker k = {.h = h, .out = out, .order = order, .m = work, .to = to};
     k.key = mem_array0(work, uint8_t, keys);
     want_keys(&k);
     find_writers(&k);
     count_undead(&k);
+    group_writers(&k);
     k.own = mem_array(work, op_id, keys);
     k.own_txn = mem_array(work, txn_id, keys);
     k.new_key = mem_array(work, uint32_t, keys);

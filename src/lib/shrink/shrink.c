@@ -23,8 +23,10 @@ typedef struct job {
     const history *base;
     sub_mask now, next; /* of the base */
     txn_id *op_txn;     /* of the base's operations */
-    uint32_t want;      /* anomaly; ANOMALIES: any */
-    VEC(txn_id) core;   /* of the last violated trial, by the base's ids */
+    sub_order order;
+    txn_id *whole_of; /* of the base's transactions: what order.whole points to */
+    uint32_t want;    /* anomaly; ANOMALIES: any */
+    VEC(txn_id) core; /* of the last violated trial, by the base's ids */
 } job;
 
 /* --- one trial -------------------------------------------------------------------------------- */
@@ -106,7 +108,7 @@ static bool try_next(job *w)
     s->trials++;
     if (s->m->guard->progress) s->m->guard->progress->done = s->trials;
     s->trying = history_new(s->m->fn, s->m->ud, s->m->guard, s->memory_limit);
-    sub_history(s->trying, w->base, &w->next, &s->scratch);
+    sub_history(s->trying, w->base, &w->next, &w->order, &s->scratch);
     bool violated = judged(w, s->trying, &anomaly);
     history *made = s->trying;
     s->trying = NULL;
@@ -180,6 +182,9 @@ static void rebase(job *w)
 {
     shrinking *s = w->s;
     if (!s->best || s->best == s->base) return;
+    size_t left = 0; /* w->now made the best */
+    for (txn_id t = 0; t < w->base->txns; t++)
+        if (!w->now.txn[t]) w->whole_of[left++] = w->whole_of[t];
     close_base(w);
     history_free(s->base);
     s->base = s->best;
@@ -347,6 +352,49 @@ static void leave_keys_off_cycle(job *w)
         if (v->cycle.at[i].key != NO_ID) w->next.key[v->cycle.at[i].key] = 0;
 }
 
+/* Lets in, of every session, `most` transactions on either side of the last one that surely came
+   before transaction t. */
+static void let_neighbours_in(job *w, txn_id t, uint32_t most)
+{
+    const history *h = w->base;
+    const known_order *k = &w->s->known;
+    for (uint32_t i = 0; i < k->sessions; i++) {
+        uint32_t lo = h->sess_first[i], hi = h->sess_first[i + 1], first = lo, end = hi;
+        uint32_t until = k->clock[(size_t)t * k->sessions + i];
+        if (h->txn_session[t] == i) until = t;
+        while (lo < hi) {
+            uint32_t mid = lo + (hi - lo) / 2;
+            if (h->sess_txn[mid] < until)
+                lo = mid + 1;
+            else
+                hi = mid;
+        }
+        if (lo - first > most) first = lo - most;
+        if (end - lo > most) end = lo + most;
+        for (uint32_t j = first; j < end; j++) w->next.txn[h->sess_txn[j]] = 0;
+    }
+}
+
+#define FEW_NAMED 32u
+
+/* Whom the answer names, with what happened around them: in between others stand those that rule
+   out what a part without them would allow. */
+static bool start_from_neighbours(job *w)
+{
+    const verdict *v = w->s->whole;
+    if (!w->order.known || !v->core.n || v->core.n > FEW_NAMED) return false;
+    for (uint32_t most = 2; most < w->base->txns / 2; most *= 4) {
+        again(w);
+        memset(w->next.txn, 1, w->base->txns);
+        for (size_t i = 0; i < v->core.n; i++) {
+            w->next.txn[v->core.at[i]] = 0;
+            let_neighbours_in(w, v->core.at[i], most);
+        }
+        if (try_next(w)) return true;
+    }
+    return false;
+}
+
 /* Whom the answer names, and if that is not enough, who wrote what they read; first with the keys
    of its cycle, then with all that they speak of, then with all. */
 static bool start_from_core(job *w)
@@ -362,7 +410,7 @@ static bool start_from_core(job *w)
         if (tier % KEYS == KEYS_NAMED) leave_unnamed_keys(w);
         if (try_next(w)) return true;
     }
-    return false;
+    return start_from_neighbours(w);
 }
 
 /* A read that nothing can explain, at once: another kind of reason than a contradiction between
@@ -378,6 +426,43 @@ static bool is_fault(uint32_t anomaly)
     return false;
 }
 
+static bool at_least(const level_ref *level, enum level_id weaker)
+{
+    return level->id == weaker ||
+           level_implies(level->id, true, level->realtime, weaker, true, false);
+}
+
+bool shrink_knows(const level_ref *level, bool session_order)
+{
+    return session_order && level->id != LEVEL_RU && !level_at(level->id)->split;
+}
+
+bool shrink_sees_past(const level_ref *level)
+{
+    return at_least(level, LEVEL_CC);
+}
+
+bool shrink_sees_session(const level_ref *level)
+{
+    return at_least(level, LEVEL_RYW);
+}
+
+/* Where session order counts, and reads do, what is certain tells which writes are spared. */
+static void know_order(job *w)
+{
+    shrinking *s = w->s;
+    bool counts = s->whole && shrink_knows(&s->level, s->whole->session_order);
+    w->whole_of = mem_array(s->m, txn_id, w->base->txns + 1);
+    for (txn_id t = 0; t < w->base->txns; t++) w->whole_of[t] = t;
+    w->order = (sub_order){.whole = w->whole_of};
+    if (!counts) return;
+    known_order_build(&s->known, w->base, s->m);
+    if (!s->known.clock) return;
+    w->order.known = &s->known;
+    w->order.sees_past = shrink_sees_past(&s->level);
+    w->order.sees_session = shrink_sees_session(&s->level);
+}
+
 void shrink_history(shrinking *s, const history *h)
 {
     job w = {.s = s, .want = ANOMALIES};
@@ -389,6 +474,7 @@ void shrink_history(shrinking *s, const history *h)
     guard_stage(s->m->guard, "shrink", "trials", 0);
     if (s->m->guard->progress) s->m->guard->progress->held = true;
     open_base(&w, h);
+    know_order(&w);
     if (s->whole) {
         w.want = s->whole->anomaly;
         named = start_from_core(&w);
@@ -407,6 +493,8 @@ void shrink_history(shrinking *s, const history *h)
         minimise(&w);
     }
     close_base(&w);
+    mem_put(s->m, w.whole_of);
+    mem_put(s->m, s->known.clock);
     s->minimal = true;
 }
 

@@ -10,6 +10,7 @@
 #ifndef RATEL_SHRINK_SHRINK_H
 #define RATEL_SHRINK_SHRINK_H
 
+#include "shrink/known_order.h"
 #include "verdict/verdict.h"
 
 /* Another judge than ours, for levels that this library does not know: 1 violated, 0 not. */
@@ -28,6 +29,7 @@ typedef struct shrinking {
     /* what was found; also if a limit strikes meanwhile */
     history *best;          /* the caller frees it; NULL: nothing smaller than the whole yet */
     history *base, *trying; /* of ours: shrink_close */
+    known_order known;      /* of the whole history */
     mem scratch;
     verdict v; /* of a trial, with its regions: */
     mem keep, work;
@@ -37,6 +39,10 @@ typedef struct shrinking {
 } shrinking;
 
 void shrink_history(shrinking *s, const history *h);
+/* What of a known order counts at the level, with session order. */
+bool shrink_knows(const level_ref *level, bool session_order);
+bool shrink_sees_past(const level_ref *level);
+bool shrink_sees_session(const level_ref *level);
 /* Frees everything but the best, also after a limit struck. */
 void shrink_close(shrinking *s);
 
