@@ -78,6 +78,8 @@ static bool guess_by_time(order_problem *p, uint32_t *rank)
         /* With one event for the whole transaction: a writer takes effect at its end, while one
            that only reads mostly sees what stood at its begin. */
         bool reader = !p->si && p->g->inst_first[v] == p->g->inst_first[v + 1];
+        /* Of the parts of a transaction only the snapshot is taken at the begin. */
+        if (p->g->part_op) reader = p->g->part_op[v] == NO_ID;
         key[begin_of(p, v)] = sort_key(b);
         if (!reader) key[commit_of(p, v)] = sort_key(e);
     }

@@ -370,7 +370,8 @@ static bool round_pays(const lazy *z, unsigned round, size_t left)
 static bool run_transactions(lazy *z, const order_graph *known, uint32_t *pos)
 {
     order_problem *p = z->p;
-    bool serial = !p->si && p->rule->strict == STRICT_ALL && z->g->open.n;
+    bool strict = p->rule->strict == STRICT_ALL || p->rule->strict == STRICT_ITEM;
+    bool serial = !p->si && strict && z->g->open.n;
     if (p->rf != z->g->ob_rf) problem_index_readers(p);
     if (serial && pass_on(p->tune, PASS_SERIAL_SEARCH) && lazy_serial_search(z, known, pos))
         return true;
