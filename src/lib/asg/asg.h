@@ -101,8 +101,9 @@ typedef struct asg {
     VEC(uint32_t) cand_first; /* open.n + 1 entries */
     VEC(node_id) cand;        /* nodes or RF_INIT */
 
-    uint8_t *list_key;   /* per key: 1 a list, 2 a list whose order must be searched */
-    uint32_t wild_lists; /* keys of the second kind */
+    uint8_t *list_key;        /* per key: 1 a list, 2 a list whose order must be searched */
+    uint32_t wild_lists;      /* keys of the second kind */
+    struct list_slots *slots; /* list_slots.h: of all of them; NULL until asked for */
 
     VEC(fault) faults;
     bool garbage;       /* some fault is one that even read-uncommitted rejects */

@@ -12,12 +12,14 @@
 
 #include "decide/begin_commit.h"
 #include "decide/exhaustive/exhaustive.h"
+#include "decide/exhaustive/unordered_lists.h"
 #include "decide/first_order.h"
 #include "decide/lazy/lazy.h"
 #include "decide/polygraph.h"
 #include "decide/portfolio.h"
 #include "decide/proof/justify.h"
 #include "decide/segments.h"
+#include "asg/list_slots.h"
 
 #define STRONGER_TRY 200u /* conflicts that a stronger question may cost */
 
@@ -103,10 +105,11 @@ static void keep_needed(const asg *g, const uint8_t *in, decision *a)
 /* Leaves out every transaction of unknown outcome that no read of the others needs: a strategy may
    have taken it for nothing, and what it read itself would then have to be explained.  (Only at
    serializability and snapshot isolation: at no-lost-update one that nobody reads may matter, by
-   standing between two others.) */
+   standing between two others.)  Of a list with repeated elements more transactions are needed than
+   the last one, so there all stay. */
 static void leave_unneeded(const order_problem *p, decision *a)
 {
-    if (p->g->unknown) keep_needed(p->g, p->in, a);
+    if (p->g->unknown && !p->g->slots) keep_needed(p->g, p->in, a);
 }
 
 /* Runs one way to decide on the problem as it was asked. */
@@ -134,16 +137,40 @@ static bool has_test(const problem *p)
     return p->tested;
 }
 
+/* Read-uncommitted with lists of repeated elements, which many transactions may have appended: what
+   read-committed explains is fine here too.  Otherwise nothing is known. */
+static bool accept_through_rc(problem *p, decision *a)
+{
+    order_question ask = p->ask;
+    asg *g = p->g;
+    decision found;
+    if (!is_lazy(p) || g->faults.n) return false;
+    if (!asg_slots(g) || g->slots->impossible) return false;
+    ask.rule = rule_of(LEVEL_RC);
+    decide_build(p, &ask);
+    lazy_decide(&p->order, 0, &found);
+    p->ordered = false;
+    if (!found.holds) return false;
+    lazy_commit_order(&p->order, &found);
+    *a = found;
+    a->by = BY_LAZY;
+    for (uint32_t ob = 0; ob < asg_obs(g); ob++) a->rf[ob] = RF_NONE;
+    return true;
+}
+
 /* The polynomial test, with ambiguous reads guessed at; where that says nothing, the writers are
    searched, by the order problem if there are many transactions. */
 static bool decide_test(problem *p, uint64_t conflicts, decision *a)
 {
     const asg *g = p->g;
-    bool as_order = p->ask.rule && p->test != WEAK_RU && !g->wild_lists;
+    bool as_order = p->ask.rule && p->test != WEAK_RU;
     (void)conflicts;
     weak_decide(p->g, p->test, p->ask.so, !p->guess && !p->ask.rule, a);
+    if (a->undecided && p->test == WEAK_RU && p->g->wild_lists && accept_through_rc(p, a))
+        return true;
     if (!a->undecided || p->guess || !p->ask.rule) return true;
-    if (as_order && (g->nodes > WEAK_SMALL || !pass_on(p->ask.tune, PASS_SMALL_SEARCH)))
+    if (as_order && (g->nodes > WEAK_SMALL || !pass_on(p->ask.tune, PASS_SMALL_SEARCH)) &&
+        (!g->wild_lists || (is_lazy(p) && asg_slots(p->g))))
         return false;
     weak_decide(p->g, p->test, p->ask.so, true, a);
     return true;
@@ -152,6 +179,37 @@ static bool decide_test(problem *p, uint64_t conflicts, decision *a)
 static bool ignores_reads(const problem *p)
 {
     return p->ask.rule && p->ask.rule->strict == STRICT_IGNORED;
+}
+
+/* Every order of at most 8 transactions, with real time written out. */
+static void try_unread_lists(problem *p, decision *a)
+{
+    asg *g = p->g;
+    uint64_t drift = p->ask.drift > 0 ? (uint64_t)p->ask.drift : 0;
+    size_t keep = g->extra.n;
+    int64_t end, begin;
+    for (node_id u = 0; p->ask.rt && u < g->nodes; u++)
+        for (node_id v = 0; v < g->nodes; v++)
+            if (u != v && txn_end_time(g->h, g->node_txn[u], &end) &&
+                txn_begin_time(g->h, g->node_txn[v], &begin) && end < begin &&
+                (uint64_t)begin - (uint64_t)end >= drift)
+                asg_add_edge(g, u, v, EDGE_WW, NO_ID, NO_ID);
+    a->order = mem_array(g->m, node_id, (size_t)g->nodes + 1);
+    a->holds = wild_decide(g, WEAK_RU, p->ask.so, a);
+    asg_drop_edges(g, keep);
+    if (a->holds) return;
+    a->order = NULL;
+    a->why = WHY_SEARCH;
+}
+
+/* Read-uncommitted with real time, and lists of which no read shows the order. */
+static void decide_unread_lists(problem *p, decision *a)
+{
+    if (p->g->nodes <= WEAK_SMALL)
+        try_unread_lists(p, a);
+    else if (!accept_through_rc(p, a))
+        a->undecided = "lists with repeated elements, writes or deletes: this build tries all "
+                       "orders of up to 8 transactions at this level";
 }
 
 /* Read-uncommitted with real time.  Without reads nothing is left to choose: an order of what is
@@ -167,8 +225,7 @@ static bool decide_unread(problem *p, uint64_t conflicts, decision *a)
     a->rf = mem_array(g->m, uint32_t, asg_obs(g) + 1);
     if (!weak_unread_orders(g, a)) return true;
     if (g->wild_lists) {
-        a->undecided = "lists with repeated elements, writes or deletes: this build does not "
-                       "order them by real time at this level";
+        decide_unread_lists(p, a);
         return true;
     }
     decide_build(p, &p->ask);
@@ -242,18 +299,25 @@ static bool fits_exhaustive(const problem *p)
     return known && p->g->nodes <= WEAK_SMALL;
 }
 
-/* The strategy lazy chooses initial values itself (lazy/initial_values.c); lists of unknown order
-   need the exhaustive search. */
+static bool has_parts(const problem *p)
+{
+    return rule_split_of(p->ask.rule->level) != SPLIT_NONE;
+}
+
+/* The strategy lazy chooses initial values and the places of appends itself
+   (lazy/initial_values.c, slot_search.c); other lists of unknown order need the exhaustive
+   search. */
 static bool needs_exhaustive(const problem *p)
 {
-    return p->g->wild_lists || (p->g->init_open && !is_lazy(p));
+    if (!is_lazy(p)) return p->g->wild_lists || p->g->init_open;
+    return p->g->wild_lists && (has_parts(p) || !asg_slots(p->g));
 }
 
 static bool is_open_search(const problem *p)
 {
-    bool wanted =
-        fits_exhaustive(p) && p->log != KEEP_LOG && pass_on(p->ask.tune, PASS_SMALL_SEARCH);
-    return needs_exhaustive(p) || (p->g->init_open && wanted);
+    bool wanted = fits_exhaustive(p) && pass_on(p->ask.tune, PASS_SMALL_SEARCH);
+    if (wanted && (p->g->wild_lists || (p->g->init_open && p->log != KEEP_LOG))) return true;
+    return needs_exhaustive(p);
 }
 
 static bool decide_exhaustive(problem *p, uint64_t conflicts, decision *a)
@@ -263,8 +327,8 @@ static bool decide_exhaustive(problem *p, uint64_t conflicts, decision *a)
     (void)conflicts;
     if (!fits_exhaustive(p)) {
         a->undecided = g->wild_lists
-                           ? "lists with repeated elements, writes or deletes need a search that "
-                             "this build does for up to 8 transactions"
+                           ? "lists with writes or deletes, or with repeated elements and unknown "
+                             "outcomes, need a search that this build does for up to 8 transactions"
                            : "the initial state is unknown and may equal values that were written: "
                              "this strategy searches that for up to 8 transactions";
         return true;
@@ -277,6 +341,20 @@ static bool decide_exhaustive(problem *p, uint64_t conflicts, decision *a)
                                   a->rf, &a->n)
                    : small_graph(g, ask->rule, ask->so, a->order, a->rf, &a->n);
     assert(a->n <= g->nodes);
+    return true;
+}
+
+static bool has_impossible_list(const problem *p)
+{
+    return p->g->slots && p->g->slots->impossible;
+}
+
+/* No way to cut the lists that were read into appends. */
+static bool decide_impossible_list(problem *p, uint64_t conflicts, decision *a)
+{
+    (void)conflicts;
+    a->why = WHY_SEARCH;
+    vec_push(p->g->m, &a->core, p->g->slots->blame);
     return true;
 }
 
@@ -302,11 +380,6 @@ static bool refuse(problem *p, uint64_t conflicts, decision *a)
     return true;
 }
 
-static bool has_parts(const problem *p)
-{
-    return rule_split_of(p->ask.rule->level) != SPLIT_NONE;
-}
-
 /* InnoDB's levels are read-committed, for the whole transactions. */
 static bool decide_whole(problem *p, uint64_t conflicts, decision *a)
 {
@@ -321,7 +394,7 @@ static bool decide_whole(problem *p, uint64_t conflicts, decision *a)
 
 static bool wants_segments(const problem *p)
 {
-    return is_lazy(p) && p->log != KEEP_LOG && !has_parts(p) && !p->g->init_open &&
+    return is_lazy(p) && p->log != KEEP_LOG && !has_parts(p) && !p->g->init_open && !p->g->slots &&
            pass_on(p->ask.tune, PASS_UNSAT_SEARCH);
 }
 
@@ -456,6 +529,7 @@ static const decider deciders[] = {
     {BY_FAULTS, has_faults, decide_faults},
     {BY_CHAINING, wants_chaining, decide_chaining},
     {BY_EXHAUSTIVE, is_open_search, decide_exhaustive},
+    {BY_SOURCES, has_impossible_list, decide_impossible_list},
     {BY_NOBODY, is_refused, refuse},
     {BY_WHOLE, has_parts, decide_whole},
     {BY_SEGMENTS, wants_segments, decide_segments},

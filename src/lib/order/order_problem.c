@@ -11,6 +11,7 @@
 
 #include <assert.h>
 
+#include "asg/list_slots.h"
 #include "base/search.h"
 #include "base/sort.h"
 
@@ -318,6 +319,28 @@ static void add_shown_orders(order_problem *p)
     }
 }
 
+/* Lists with repeated elements: each border between elements, from the end of the initial list on,
+   is an event.  A read stands after the border up to which it saw the list. */
+static void add_slots(order_problem *p)
+{
+    asg *g = p->g;
+    const list_slots *s = g->slots;
+    if (!s) return;
+    p->slot_event = mem_array(p->m, uint32_t, s->keys.n + 1);
+    for (size_t k = 0; k < s->keys.n; k++) {
+        uint32_t n = s->keys.at[k].len - s->keys.at[k].lo;
+        p->slot_event[k] = p->events;
+        p->events += n + 1;
+        for (uint32_t i = 0; i < n; i++)
+            add_known(p, p->slot_event[k] + i, p->slot_event[k] + i + 1);
+    }
+    for (size_t o = s->first_open; o < g->open.n; o++) {
+        uint32_t key = s->read_key.at[o - s->first_open];
+        uint32_t at = s->ends.at[o - s->first_open] - s->keys.at[key].lo;
+        add_known(p, p->slot_event[key] + at, begin_of(p, g->ob_node[g->open.at[o]]));
+    }
+}
+
 /* Reads that count for nothing are from nobody. */
 static void ignore_reads(order_problem *p)
 {
@@ -359,6 +382,7 @@ void problem_build(order_problem *p, asg *g, const order_question *ask)
         add_certain_reads(p);
     add_shown_orders(p);
     if (!ignored) add_init_reads(p);
+    if (!ignored) add_slots(p);
     if (p->rt) add_real_time(p);
     problem_index_readers(p);
     assert(!problem_check(p));

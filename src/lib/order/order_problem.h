@@ -53,11 +53,12 @@ typedef struct order_problem {
     uint32_t events;         /* txns, or 2 * txns, and after them the helpers */
     uint8_t *in;             /* per node: surely takes part */
     node_id *so_pred; /* the graph's; with STRICT_UPDATES and session order, among updates only */
-    VEC(arc) known;   /* between events */
-    VEC(arc) unsure;  /* known edges that count only if the transaction they leave takes part */
-    bool shared;      /* events are transactions and session order counts: known serves as deps */
-    VEC(arc) deps;    /* unless shared: so (also when it only guides), wr, ww of transactions */
-    size_t so_deps;   /* how many of deps are session order; they stand first */
+    uint32_t *slot_event; /* per key of g->slots: the event of its first border; or NULL */
+    VEC(arc) known;       /* between events */
+    VEC(arc) unsure;      /* known edges that count only if the transaction they leave takes part */
+    bool shared;    /* events are transactions and session order counts: known serves as deps */
+    VEC(arc) deps;  /* unless shared: so (also when it only guides), wr, ww of transactions */
+    size_t so_deps; /* how many of deps are session order; they stand first */
     /* What obligations read from: the graph's arrays, or own copies once candidates were ruled out
        for this problem; dropped, parallel to g->cand, may be NULL. */
     uint32_t *rf, *rf_inst;

@@ -237,7 +237,7 @@ static const char *replay(hearing *x)
 {
     const order_problem *p = &x->p.order;
     const char *wrong = NULL;
-    if (p->rule->strict == STRICT_ALL && !p->g->init_open)
+    if (p->rule->strict == STRICT_ALL && !p->g->init_open && !p->g->slots)
         return problem_replay(p, x->a.pos, x->a.out);
     if (x->flags & ASG_NO_HINTS) return NULL;
     claim c = claim_of(&x->found);

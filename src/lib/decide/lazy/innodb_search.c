@@ -55,16 +55,7 @@ void whole_decide(order_problem *p, asg *g, const tuning *tune, const uint8_t *p
         .rule = rule_of(LEVEL_RC), .tune = tune, .present = present, .initial = initial};
     problem_build(p, g, &ask);
     lazy_decide(p, 0, a);
-    if (!a->holds) return;
-    uint32_t *at = mem_array(g->m, uint32_t, (size_t)p->events + 1);
-    memset(at, 0xff, ((size_t)p->events + 1) * sizeof *at);
-    for (node_id v = 0; v < g->nodes; v++)
-        if (!a->out[v]) at[a->pos[v]] = v;
-    a->order = mem_array(g->m, node_id, (size_t)g->nodes + 1);
-    for (uint32_t i = 0; i < p->events; i++)
-        if (at[i] != NO_ID) a->order[a->n++] = at[i];
-    mem_put(g->m, at);
-    a->pos = NULL;
+    if (a->holds) lazy_commit_order(p, a);
 }
 
 /* With initial values to choose: are the whole transactions read-committed, with those of the model

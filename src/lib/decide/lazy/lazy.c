@@ -27,6 +27,7 @@
 #include "decide/first_order.h"
 #include "decide/proof/justify.h"
 #include "decide/lazy/initial_values.h"
+#include "decide/lazy/slot_search.h"
 
 /* --- queue ------------------------------------------------------------------------------------ */
 
@@ -494,8 +495,17 @@ static uint32_t check_read(lazy *z, uint32_t ob, bool *violated)
     *violated = false;
     if (!z->present[v]) return LIT_NONE;
     uint32_t rf = z->p->rf[ob];
-    if (rf == RF_OPEN && g->ob_flags[ob] & OB_LIST) return LIT_NONE;
+    if (rf == RF_OPEN && g->ob_flags[ob] & OB_LIST && !slots_own(z, ob)) return LIT_NONE;
     if (rf == RF_NONE) return LIT_NONE; /* its transaction is barred by a clause */
+    if (slots_own(z, ob) && !z->updates) {
+        uint32_t cand = paths_choice(z, ob);
+        if (cand == NONE) {
+            *violated = true;
+            return slots_cover(z, ob);
+        }
+        if (!z->paths)
+            return strict_read(z->p, ob) ? check_chosen_read(z, ob, cand, violated) : LIT_NONE;
+    }
     if (z->paths) {
         if (paths_check(z, ob)) return LIT_NONE;
         bool initial = paths_stands(z, ob) == FROM_INIT; /* which is not what was chosen */
@@ -750,6 +760,7 @@ static void notify_backtrack(void *state, uint32_t level)
     lazy *z = state;
     z->conflicting = false;
     z->epoch++;
+    z->backtracks++;
     assert(z->outcome_levels.n == 0 || z->unknown.n);
     if (level < z->outcome_levels.n) {
         size_t keep = z->outcome_levels.at[level];
@@ -817,7 +828,7 @@ static uint32_t cb_decide(void *state)
 #endif
     uint32_t answer;
     while (z->head < z->queue.n || paths_mend(z, &answer) || paths_look_again(z) ||
-           updates_look_again(z) || initial_look_again(z)) {
+           updates_look_again(z) || initial_look_again(z) || slots_look_again(z)) {
         if (z->head == z->queue.n) return answer;
         uint32_t x = next_queued(z);
         bool violated;
@@ -835,7 +846,8 @@ static uint32_t cb_decide(void *state)
         if (!violated) continue;
         return answer;
     }
-    if (paths_broken(z, &answer) || updates_broken(z, &answer) || split_broken(z, &answer))
+    if (slots_broken(z, &answer) || paths_broken(z, &answer) || updates_broken(z, &answer) ||
+        split_broken(z, &answer))
         return answer;
     assert(!lazy_check(z, true));
     return THEORY_STOP;
@@ -844,7 +856,8 @@ static uint32_t cb_decide(void *state)
 static bool cb_check_found_model(void *state)
 {
     lazy *z = state;
-    return z->head == z->queue.n && paths_clean(z) && updates_clean(z) && split_clean(z);
+    return z->head == z->queue.n && slots_clean(z) && paths_clean(z) && updates_clean(z) &&
+           split_clean(z);
 }
 
 /* --- unknown outcomes ------------------------------------------------------------------------- */
@@ -961,7 +974,10 @@ static void keep_model(lazy *z)
         z->a->rf[ob] = z->p->rf[ob];
         if (z->p->rf[ob] != RF_OPEN || !z->present[g->ob_node[ob]]) continue;
         if (z->paths || z->updates) {
-            z->a->rf[ob] = g->ob_flags[ob] & OB_LIST ? RF_OPEN : paths_source(z, ob);
+            bool unseen = g->ob_flags[ob] & OB_LIST && !slots_own(z, ob);
+            z->a->rf[ob] = unseen ? RF_OPEN : paths_source(z, ob);
+        } else if (slots_own(z, ob)) {
+            z->a->rf[ob] = paths_source(z, ob);
         } else if (strict_read(z->p, ob)) {
             uint32_t u = lazy_version_seen(z, g->ob_key[ob], g->ob_node[ob]);
             z->a->rf[ob] = u == NONE ? RF_INIT : g->inst_node[u];
@@ -993,6 +1009,7 @@ static void make_state(lazy *z)
     paths_start(z);
     updates_start(z);
     initial_start(z);
+    slots_start(z);
     assert(!z->paths || !z->updates);
     lazy_index_open(z);
     watch_start(z);
@@ -1038,6 +1055,7 @@ static void search_order(lazy *z, uint64_t conflicts)
                 .cb_check_found_model = cb_check_found_model};
     solver_set_theory(z->s, &t);
     write_outcomes(z);
+    slots_write(z);
     if (conflicts) solver_set_option(z->s, "conflicts", (int64_t)conflicts);
     solver_set_option(z->s, "seed", (int64_t)(z->p->tune->seed & INT64_MAX));
     solve_status status = solver_solve(z->s, NULL, 0);
@@ -1084,6 +1102,21 @@ static bool decide_order(order_problem *p, uint64_t conflicts, bool use_sure_edg
     search_order(&z, conflicts);
     answer_stage(p->m, a, "solve", &since);
     return a->holds || a->undecided || !unrecorded;
+}
+
+void lazy_commit_order(const order_problem *p, decision *a)
+{
+    uint32_t *at = mem_array(p->m, uint32_t, (size_t)p->events + 1);
+    memset(at, 0xff, ((size_t)p->events + 1) * sizeof *at);
+    assert(a->holds && a->pos && !a->order);
+    for (node_id v = 0; v < p->txns; v++)
+        if (!a->out[v]) at[a->pos[commit_of(p, v)]] = v;
+    a->order = mem_array(p->m, node_id, (size_t)p->txns + 1);
+    a->n = 0;
+    for (uint32_t i = 0; i < p->events; i++)
+        if (at[i] != NO_ID) a->order[a->n++] = at[i];
+    mem_put(p->m, at);
+    a->pos = NULL;
 }
 
 void lazy_decide(order_problem *p, uint64_t conflicts, decision *a)

@@ -9,6 +9,7 @@
  * Linear in the history but for the binary searches in the lists of versions.
  */
 #include "decide/lazy/initial_values.h"
+#include "decide/lazy/slot_search.h"
 
 static const char *check_versions(const lazy *z)
 {
@@ -53,9 +54,11 @@ static bool read_satisfied(lazy *z, uint32_t ob, bool at_rest)
     const asg *g = z->g;
     node_id v = g->ob_node[ob];
     uint32_t rf = z->p->rf[ob];
-    if (rf == RF_NONE || (rf == RF_OPEN && g->ob_flags[ob] & OB_LIST)) return true;
+    if (rf == RF_NONE) return true;
+    if (rf == RF_OPEN && g->ob_flags[ob] & OB_LIST && !slots_own(z, ob)) return true;
+    if (slots_own(z, ob) && !at_rest) return true; /* as for choices below */
     if (z->paths) return paths_at_rest(z, ob);
-    if (z->updates && rf == RF_OPEN) return choice_satisfied(z, ob, at_rest);
+    if ((z->updates || slots_own(z, ob)) && rf == RF_OPEN) return choice_satisfied(z, ob, at_rest);
     if (!at_rest && initial_is_open(z, ob)) return true; /* as above */
     if (!strict_read(z->p, ob)) return rf != RF_OPEN || lazy_any_before(z, ob) != RF_OPEN;
     if (rf == RF_INIT && z->p->in[v] && !(g->ob_flags[ob] & OB_OWN)) return true; /* known edges */

@@ -405,7 +405,7 @@ static void try_run(lazy *z, const order_graph *known, uint32_t *pos)
 {
     order_problem *p = z->p;
     size_t broken = z->queue.n;
-    if (broken <= few_broken(z) || p->rule->strict == STRICT_NONE) return;
+    if (broken <= few_broken(z) || p->rule->strict == STRICT_NONE || z->slots) return;
     uint32_t *guess = mem_array(p->m, uint32_t, (size_t)p->events + 1);
     memcpy(guess, pos, p->events * sizeof *pos);
     z->pos = guess;

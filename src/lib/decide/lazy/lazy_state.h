@@ -20,6 +20,7 @@
 typedef struct paths paths;
 typedef struct updates updates;
 typedef struct initial_values initial_values;
+typedef struct slot_search slot_search;
 
 /* In the queue, and in the names of clauses: the number is that of an install, not of a read. */
 #define OVERLAP 0x80000000u
@@ -83,9 +84,11 @@ typedef struct lazy {
        and the epoch changes with the order, the choices and the outcomes. */
     paths *paths;            /* NULL: the level has no paths */
     updates *updates;        /* NULL: readers are ordered like all others */
+    slot_search *slots;      /* NULL: every list shows its order */
     initial_values *initial; /* NULL: all initial values are known */
     uint64_t whole; /* the epoch in which whole transactions were found in order; 0: none */
     uint64_t epoch;
+    uint64_t backtracks; /* how often the solver has undone choices */
 
     /* Scratch.  Invariant: between two callbacks lits and touched are free to use, key_hi is 0 for
        every key, and `conflict` counts only while conflicting. */

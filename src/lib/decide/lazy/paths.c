@@ -23,6 +23,7 @@
 #include "base/sort.h"
 #include "decide/lazy/initial_values.h"
 #include "decide/lazy/paths_state.h"
+#include "decide/lazy/slot_search.h"
 
 static void load_ended(lazy *z);
 static bool in_session_before(const lazy *z, node_id u, node_id v);
@@ -194,7 +195,8 @@ static uint32_t stands_now(lazy *z, uint32_t ob)
     uint32_t rf = z->p->rf[ob];
     if (rf < RF_LAST) return z->p->rf_inst[ob];
     if (rf == RF_INIT) return FROM_INIT;
-    return rf == RF_OPEN && !(z->g->ob_flags[ob] & OB_LIST) ? stands_open(z, ob) : NONE;
+    bool unseen = z->g->ob_flags[ob] & OB_LIST && !slots_own(z, ob);
+    return rf == RF_OPEN && !unseen ? stands_open(z, ob) : NONE;
 }
 
 uint32_t paths_stands(const lazy *z, uint32_t ob)
@@ -202,8 +204,8 @@ uint32_t paths_stands(const lazy *z, uint32_t ob)
     uint32_t rf = z->p->rf[ob];
     if (rf < RF_LAST) return z->p->rf_inst[ob];
     if (rf == RF_INIT) return FROM_INIT;
-    return rf == RF_OPEN && !(z->g->ob_flags[ob] & OB_LIST) ? z->paths->stands[z->open_of[ob]]
-                                                            : NONE;
+    bool unseen = z->g->ob_flags[ob] & OB_LIST && !slots_own(z, ob);
+    return rf == RF_OPEN && !unseen ? z->paths->stands[z->open_of[ob]] : NONE;
 }
 
 /* The note is true as long as the read is not queued: a read that may come to read from another

@@ -20,6 +20,7 @@
 #include <assert.h>
 
 #include "base/hash.h"
+#include "decide/lazy/slot_search.h"
 #include "decide/lazy/update_times.h"
 
 /* The edge by which a transaction leads on. */
@@ -110,7 +111,7 @@ static bool source_now(lazy *z, uint32_t ob, uint32_t *inst, uint32_t *cand)
     asg *g = z->g;
     uint32_t rf = z->p->rf[ob];
     *cand = *inst = NONE;
-    if (rf == RF_OPEN && !(g->ob_flags[ob] & OB_LIST)) {
+    if (rf == RF_OPEN && (slots_own(z, ob) || !(g->ob_flags[ob] & OB_LIST))) {
         *cand = paths_choice(z, ob);
         if (*cand == NONE) return false;
         rf = g->cand.at[*cand];
