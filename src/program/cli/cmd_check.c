@@ -329,6 +329,7 @@ static void refuse(check *c, const char *name, int code)
     error_line(r, name, text, sizeof text);
     if (c->a->value[O_JSON]) json_error_line(c->out, "history", name, text);
     int status = complain_about(r, name, code);
+    page_add_status(c->a, name, "", status, text);
     merge_status(c, c->ci ? collected(c, ci_plain(c->ci, name, "", status, false, text)) : status);
     const char **more = realloc(c->unread, (c->n_unread + 1) * sizeof *more);
     if (!more) return; /* its message has been printed */
@@ -608,6 +609,7 @@ static void check_history(check *c, const char *name)
             if (!*level) {
                 int status =
                     check_iso(c->a, c->iso, c->number[i], c->levels[i], h, name, iso_out(c));
+                page_add_status(c->a, name, c->levels[i], status, "");
                 if (c->ci)
                     status = collected(c, ci_plain(c->ci, name, c->levels[i], status, false, ""));
                 merge_status(c, status);

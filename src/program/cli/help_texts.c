@@ -59,6 +59,7 @@ enum help_group help_group_of(enum option_id o)
     case O_STATS:
     case O_DOT:
     case O_SVG:
+    case O_TIKZ:
     case O_HTML:
     case O_MARKDOWN:
     case O_HELP: return HELP_OUTPUT;

@@ -89,6 +89,28 @@ static void add_brief(page_output *p, const ratel_result *r, const char *name)
     jw_end_line(w);
 }
 
+void page_add_status(const args *a, const char *name, const char *level, int status,
+                     const char *why)
+{
+    const char *word = status == EXIT_HOLDS       ? "holds"
+                       : status == EXIT_VIOLATED  ? "violated"
+                       : status == EXIT_UNDECIDED ? "undecided"
+                                                  : "error";
+    if (!a->page) return;
+    json_writer to = {.put = put_entry, .to = a->page}, *w = &to;
+    jw_object(w);
+    jw_member_text(w, "verdict", word);
+    jw_name(w, "sentence");
+    if (*why)
+        jw_format(w, "%.2000s.", why);
+    else
+        jw_format(w, "%.1000s: %.200s: %s.", name, level, word);
+    jw_member_text(w, "source", name);
+    if (*level) jw_member_text(w, "level", level);
+    jw_end_object(w);
+    jw_end_line(w);
+}
+
 void page_add_explanation(const args *a, const ratel_explanation *e, const ratel_telling *t)
 {
     page_output *p = a->page;

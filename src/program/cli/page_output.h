@@ -27,6 +27,10 @@ void page_add_explanation(const args *a, const ratel_explanation *e, const ratel
 /* The same for an answer that was not explained yet. */
 void page_add_result(const args *a, const ratel_history *h, const ratel_result *r,
                      const char *name);
+/* An answer of which only the exit status is known (why: ""), or an input that could not be read:
+   why. */
+void page_add_status(const args *a, const char *name, const char *level, int status,
+                     const char *why);
 /* Writes the file, if the page is `mine`; the status, or EXIT_IO if that failed.  Without an entry
    nothing is written: a command that failed leaves the old file. */
 int page_close(args *a, page_output *mine, const char *title, int status);
