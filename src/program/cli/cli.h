@@ -162,6 +162,8 @@ bool args_apply(const args *a);
 void help_command(const command *c, FILE *to);
 void help_all(FILE *to);
 void help_man(const char *name, FILE *to);
+/* completion.c: a script for bash, zsh or fish; false after a complaint. */
+bool print_completion(const char *shell, FILE *to);
 
 /* The history at a path, with the files that --init and --versions name. */
 int read_history(const args *a, const char *path, ratel_history **h);

@@ -119,6 +119,7 @@ void help_all(FILE *to)
     for (const command *c = commands; c->name; c++) fprintf(to, "  %-10s %s\n", c->name, c->about);
     fprintf(to, "\n  ratel COMMAND --help    options of a command\n"
                 "  ratel --version, -V     (--json: with commit, compiler and features)\n"
+                "  ratel --completion bash|zsh|fish\n"
                 "\nexit status:\n");
     for (size_t i = 0; i < N_EXITS; i++)
         fprintf(to, "  %-4d %s\n", exits[i].status, exits[i].meaning);

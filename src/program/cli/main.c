@@ -269,6 +269,8 @@ int main(int argc, char **argv)
             printf("ratel %s\n", ratel_version());
         return EXIT_HOLDS;
     }
+    if (!strcmp(word, "--completion"))
+        return print_completion(argc > 2 ? argv[2] : "", stdout) ? EXIT_HOLDS : EXIT_USAGE;
     if (!strcmp(word, "--man")) { /* for tool/gen-man: the man page as roff */
         help_man(argc > 2 ? argv[2] : NULL, stdout);
         return EXIT_HOLDS;
