@@ -98,7 +98,7 @@ static const char *pipeline_of(const check *c, size_t i)
     return builtin;
 }
 
-/* A level that is searched has no stages and no certificate. */
+/* A level that is searched has no stages that could be shown. */
 static bool is_searched(const check *c)
 {
     for (size_t i = 0; i < c->n_levels; i++)
