@@ -415,6 +415,19 @@ def times_mislead(rng, n):
     return s.lines()
 
 
+@shape
+def stale_readers_weak(rng, n):
+    """One session reads every version of a key and passes it on; those who read from it read the
+    key's first version. Holds at writes-follow-reads, not at causal."""
+    s = Store()
+    for i in range(n // 5):
+        s.run(10 + 2 * i, [('w', 'k', i + 1)])
+        s.run(0, [('r', 'k'), ('w', i, s.new())])
+        s.run(11 + 2 * i, [('r', i), ('r', 'k')])
+        s.txns[-1]['ops'][1][2] = 1
+    return s.lines()
+
+
 # --- one read changed ----------------------------------------------------------------------------
 
 def broken(lines, rng):

@@ -8,7 +8,8 @@
  * version of the key needs an edge: the others precede it in the session.  Of what it read,
  * monotonic reads forget what a later read of the key has come behind.  Writes-follow-reads forgets
  * nothing, so that its edges start at helpers: one for each (session, key, source), each behind the
- * one before it, so that a prefix of them is one edge.
+ * one before it, so that a prefix of them is one edge.  Any other range of sources is a few edges
+ * from blocks, helpers for 2^level sources each, which are made when they are first asked for.
  */
 #include <assert.h>
 
@@ -39,6 +40,7 @@ typedef struct tester {
     VEC(source) sources; /* by key, then as they were read */
     uint32_t *src_first;
     id_map seen_by; /* (first of the session, source) -> the first reader of the source */
+    id_map blocks;  /* (level, index) -> helper of the sources [index << level, + 1 << level) */
 } tester;
 
 static bool in(const tester *t, node_id v)
@@ -199,6 +201,38 @@ static void load_sources(tester *t)
     mem_put(g->m, by);
 }
 
+/* The helper that stands behind all sources of the block, all of which are of one key. */
+static uint32_t block_helper(tester *t, uint32_t level, uint32_t index)
+{
+    uint64_t name = map_pair(level, index);
+    uint32_t *known = id_map_at(t->g->m, &t->blocks, name);
+    if (*known != MAP_NONE) return *known;
+    uint32_t helper = *known = t->nodes++;
+    key_id k = t->sources.at[index << level].key;
+    for (uint32_t half = 0; half < 2; half++) {
+        uint32_t part = 2 * index + half;
+        uint32_t from = level > 1 ? block_helper(t, level - 1, part) : t->sources.at[part].from;
+        add(t, from, helper, EDGE_FORCE, k, NO_ID);
+    }
+    return helper;
+}
+
+/* The sources [from, end), none of which the read of ob returned, stand before the one that it did.
+   In blocks as large as they fit, so that one long session costs a logarithm for each read. */
+static void see_range(tester *t, uint32_t from, uint32_t end, uint32_t ob)
+{
+    while (from < end && t->ok) {
+        uint32_t level = 0;
+        while (level < 31 && !(from & ((2u << level) - 1)) && from + (2u << level) <= end) level++;
+        if (!level)
+            visible(t, t->sources.at[from].from, ob);
+        else
+            add(t, block_helper(t, level, from >> level), t->w->rf[ob], EDGE_FORCE,
+                t->g->ob_key[ob], ob);
+        from += 1u << level;
+    }
+}
+
 /* All that the session of w read before w, and that installs the key of ob. */
 static void see_reads(tester *t, node_id w, uint32_t ob)
 {
@@ -220,14 +254,15 @@ static void see_reads(tester *t, node_id w, uint32_t ob)
         return;
     }
     uint32_t reader = id_map_get(&t->seen_by, map_pair(t->start[w], rf));
-    uint32_t from = first; /* those from here on have an edge each */
     if (reader != MAP_NONE && reader < w) {
-        /* The version itself is among them: a prefix up to it, and the rest one by one. */
-        uint32_t own = hi;
-        while (own > first && t->sources.at[own - 1].from != rf) own--;
-        from = own;
-        if (own - 1 > first) add(t, g->nodes + own - 2, rf, EDGE_FORCE, k, ob);
-        for (; from < hi; from++) visible(t, t->sources.at[from].from, ob);
+        /* The version itself is among them: a prefix up to it, and the rest in blocks. */
+        uint32_t own;
+        SEARCH_FIRST(uint32_t, at, first, hi, t->sources.at[at].by >= reader);
+        own = at;
+        while (own < hi && t->sources.at[own].from != rf) own++;
+        assert(own < hi);
+        if (own > first) add(t, g->nodes + own - 1, rf, EDGE_FORCE, k, ob);
+        see_range(t, own + 1, hi, ob);
     } else {
         add(t, g->nodes + hi - 1, rf, EDGE_FORCE, k, ob);
     }
@@ -375,5 +410,6 @@ bool session_test(asg *g, const view *w, enum weak_level level, decision *a)
     mem_put(g->m, t.start);
     mem_put(g->m, t.src_first);
     id_map_free(g->m, &t.seen_by);
+    id_map_free(g->m, &t.blocks);
     return ok;
 }
