@@ -9,6 +9,7 @@
 #include "cli/child.h"
 #include "cli/audit_page.h"
 #include "cli/sql_log.h"
+#include "cli/timed_input.h"
 #include "opt/level.h"
 
 typedef struct state {
@@ -94,6 +95,8 @@ static int audit_level(state *st, const audit_options *o, audit **a, FILE *f)
     int code = *a ? audit_again(*a, o, &r) : audit_run(a, o, read_sql_log, f, &r);
     st->report.seconds = seconds_since(start);
     st->report.shrunk = NULL;
+    int late = code ? timed_failure(st->report.log) : -1;
+    if (late >= 0) return late;
     if (code) return complain_of(st, *a, code);
     int status = r.verdict == AUDIT_HOLDS      ? EXIT_HOLDS
                  : r.verdict == AUDIT_VIOLATED ? EXIT_VIOLATED
@@ -114,11 +117,9 @@ static int audit_level(state *st, const audit_options *o, audit **a, FILE *f)
 static int audit_log(state *st, audit_options *o)
 {
     bool in = !strcmp(st->report.log, "-");
-    FILE *f = in ? stdin : fopen(st->report.log, "rb");
-    if (!f) {
-        fprintf(stderr, "%s: %s\n", st->report.log, strerror(errno));
-        return EXIT_IO;
-    }
+    timed_start(o->seconds); /* of each log */
+    FILE *f = in ? stdin : timed_open(st->report.log);
+    if (!f) return timed_failure(st->report.log);
     if (!open_sql_dump(st->a, o)) {
         if (!in) fclose(f);
         return EXIT_IO;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/synth_cli.h"
+#include "cli/timed_input.h"
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
@@ -80,9 +81,7 @@ int certify_level_text(args *a, const char *given, const ratel_history *h, int d
 
 static ptrdiff_t get_file(void *buf, size_t cap, void *payload)
 {
-    FILE *f = payload;
-    size_t n = fread(buf, 1, cap, f);
-    return n || !ferror(f) ? (ptrdiff_t)n : -1;
+    return timed_read(buf, cap, payload);
 }
 
 static void print_proof_json(FILE *out, const char *certificate, const char *history,
@@ -149,11 +148,8 @@ int cmd_verify(args *a)
         definition = ratel_definition_hash(text, size);
         free(text);
     }
-    FILE *in = piped ? stdin : fopen(certificate, "rb");
-    if (!in) {
-        perror(certificate);
-        return EXIT_IO;
-    }
+    FILE *in = piped ? stdin : timed_open(certificate);
+    if (!in) return timed_failure(certificate);
     uint64_t start = now();
     int code = read_history(a, history, &h), status;
     stats_seconds(a, "history", "read", seconds_since(start));
@@ -161,7 +157,8 @@ int cmd_verify(args *a)
     if (code) {
         status = complain_about(r, history, code);
     } else if ((code = ratel_verify(&proof, r, h, get_file, in)) != 0) {
-        status = complain_about(r, certificate, code);
+        status = timed_failure(certificate);
+        if (status < 0) status = complain_about(r, certificate, code);
     } else {
         FILE *out = open_output(a);
         if (definition && proof.proved && proof.definition != definition) {

@@ -2,6 +2,7 @@
  * levels_given.c - lists of levels on the command line: library names and `.iso` files.
  */
 #include "cli/synth_cli.h"
+#include "cli/timed_input.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,12 +50,12 @@ char *read_level_file(const char *path, size_t *n, int *status)
         complain("out of memory");
         return NULL;
     }
-    FILE *f = fopen(path, "rb");
-    *n = f ? fread(text, 1, MOST_BYTES, f) : 0;
+    FILE *f = timed_open(path);
+    ptrdiff_t got = f ? timed_read_all(text, MOST_BYTES, f) : -1;
+    *n = got < 0 ? 0 : (size_t)got;
     *status = EXIT_HOLDS;
-    if (!f || ferror(f)) {
-        perror(path);
-        *status = EXIT_IO;
+    if (got < 0) {
+        *status = timed_failure(path);
     } else if (*n == MOST_BYTES) {
         complain("%s: larger than 1 MiB", path);
         *status = EXIT_INPUT;

@@ -8,10 +8,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/timed_input.h"
 
 const command commands[] = {
     {"check", CMD_CHECK, "[options] HISTORY...",
@@ -192,6 +194,7 @@ static int run(const command *c, int argc, char **argv)
             watch_signals(a.context, c);
             show_progress(&a);
             uint64_t start = now();
+            timed_start(a.value[O_TIME] ? strtod(a.value[O_TIME], NULL) : 0);
             if (args_apply(&a)) status = c->run(&a);
             if (a.value[O_STATS])
                 fprintf(stderr, "seconds %.3f\npeak_rss_kib %llu\n", seconds_since(start),

@@ -6,6 +6,7 @@
  * could not be read a second time.
  */
 #include "cli/sql_log.h"
+#include "cli/timed_input.h"
 
 #include <errno.h>
 #include <string.h>
@@ -13,8 +14,7 @@
 
 ptrdiff_t read_sql_log(void *buf, size_t cap, void *file)
 {
-    size_t n = fread(buf, 1, cap, file);
-    return n || !ferror((FILE *)file) ? (ptrdiff_t)n : -1;
+    return timed_read(buf, cap, file);
 }
 
 bool open_sql_dump(const args *a, audit_options *o)
@@ -23,9 +23,9 @@ bool open_sql_dump(const args *a, audit_options *o)
     o->dump = NULL;
     o->dump_payload = NULL;
     if (!path) return true;
-    o->dump_payload = fopen(path, "rb");
+    o->dump_payload = timed_open(path);
     o->dump = read_sql_log;
-    if (!o->dump_payload) fprintf(stderr, "%s: %s\n", path, strerror(errno));
+    if (!o->dump_payload) timed_failure(path);
     return o->dump_payload != NULL;
 }
 
@@ -58,6 +58,8 @@ int inspect_sql_log(const args *a, FILE *out, const char *path, audit **log, aud
     if (o.dump_payload) fclose(o.dump_payload);
     fclose(f);
     if (!code) return EXIT_HOLDS;
+    int late = timed_failure(a->value[O_INIT] ? a->value[O_INIT] : path);
+    if (late >= 0) return late;
     uint64_t line, column;
     const char *text = audit_error(*log, &line, &column);
     char where[64] = "";
