@@ -783,5 +783,9 @@ void words_decision(verdict *v, const problem *p, const decision *a)
 {
     assert(decision_violated(a));
     tell_decision(v, p, a);
+    /* A weak level that was decided as an order problem, since reads were ambiguous: its own name
+       says more than the shape of the cycle. */
+    if (v->anomaly == ANOMALY_READ_SKEW && p->tested && p->ordered)
+        v->anomaly = name_level(p->test);
     add_committers(v, p->g);
 }
