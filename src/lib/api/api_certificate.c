@@ -82,7 +82,7 @@ int ratel_certify_definition(ratel_verdict *out, ratel *r, const ratel_history *
                              size_t n, const char *name, ratel_write_cb write, void *payload)
 {
     if (!out || !r || !h || !text || !write) return RATEL_EINVAL;
-    define_call dc;
+    define_call dc = {.found = OUTCOME_UNDECIDED};
     api_open(&dc.c, r);
     if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
     enum policy policy = (enum policy)r->values[API_OPTION_ryow];

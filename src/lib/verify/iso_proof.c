@@ -170,8 +170,10 @@ static void read_violated(parser *p, certificate_answer *a, iso_facts *f, const 
         if (!r) {
             iso_clauses_make(&c, f, l, NULL, m);
             r = rup_new(m, c.vars);
-            for (size_t i = 0; i + 1 < c.first.n; i++)
-                rup_take(r, c.lits.at + c.first.at[i], (size_t)(c.first.at[i + 1] - c.first.at[i]));
+            for (size_t i = 0; i + 1 < c.first.n; i++) {
+                size_t from = c.first.at[i], to = c.first.at[i + 1];
+                rup_take(r, from < to ? c.lits.at + from : NULL, to - from); /* none: no array */
+            }
         }
         read_lits(p, c.vars, m, &clause);
         if (going && !rup_follows(r, clause.at, clause.n)) {

@@ -206,7 +206,7 @@ static enum shown list_shown(stamps *z, txn_id t, op_id o, key_id k, value_id x)
     if (!load_text(z, k) || recheck_sets(c, lo, hi)) return SHOWN_OPEN;
     seq read = content(c->h, &x), init = content(c->h, &c->init[k]);
     if (read.scalar || !recheck_strip(c, lo, hi, &read)) return SHOWN_WRONG;
-    const value_id *from = z->text.at + z->text_first[k];
+    const value_id *from = z->text.n ? z->text.at + z->text_first[k] : NULL;
     uint32_t end = n ? z->text_end[z->first[k] + n - 1] - z->text_first[k] : init.n;
     return same((seq){from, end, false}, read) ? SHOWN_RIGHT : SHOWN_WRONG;
 }

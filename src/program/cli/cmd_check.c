@@ -34,9 +34,10 @@ typedef struct check {
     ci_report *ci;       /* NULL: nobody asks for a collection of the answers */
     const char **unread; /* inputs that could not be read */
     size_t n_unread;
-    size_t count[4];   /* answers: holds, violated, undecided, violated and accepted */
-    path_list paths;   /* of --recursive */
-    all_answers *told; /* of --level all in text; NULL: answers are printed as they come */
+    size_t count[4]; /* answers: holds, violated, undecided, violated and accepted */
+    path_list paths; /* of --recursive */
+    all_answers all_told;
+    all_answers *told; /* &all_told: --level all in text; NULL: answers are printed as they come */
 } check;
 
 /* 1 if anything is violated, else the highest. */
@@ -700,9 +701,8 @@ static void list_passes(void)
 static void check_all(check *c)
 {
     args *a = c->a;
-    all_answers told = {0};
     bool text = !a->value[O_JSON] && !a->value[O_TAP] && !a->value[O_VERBOSE];
-    if (c->all && text) c->told = &told;
+    if (c->all && text) c->told = &c->all_told;
     for (size_t i = 0; i < a->n_files; i++)
         (a->value[O_DUMP] ? dump_history : check_history)(c, a->files[i]);
     if (!a->n_files) merge_status(c, EXIT_UNDECIDED); /* --recursive found no file */

@@ -235,15 +235,6 @@ static int find_level(shrink *s)
     return EXIT_USAGE;
 }
 
-static bool can_write(const char *to)
-{
-    const char *id;
-    for (size_t i = 0; !ratel_format_at(&id, NULL, i); i++)
-        if (!strcmp(id, to)) return true;
-    complain("there is no format \"%s\" to write", to);
-    return false;
-}
-
 int cmd_shrink(args *a)
 {
     shrink s = {.a = a};
@@ -268,7 +259,7 @@ int cmd_shrink(args *a)
         return cmd_audit(a);
     }
     s.told = file ? stdout : stderr;
-    int status = can_write(to) ? find_level(&s) : EXIT_USAGE;
+    int status = find_level(&s);
     if (!status) status = shrink_file(&s, a->files[0], to);
     synth_close(s.iso);
     return status;
