@@ -283,12 +283,14 @@ class Oracle:
 
 
 def other_kind(rest, q):
-    """Violated, but not by the fault that was shrunk: that stays the reason."""
-    if q['of'] not in FAULTS:
-        return False
+    """Violated, but by another kind of reason: a fault that was shrunk stays the reason, and what
+    was none does not become one."""
     a = kit.run('check', '--json', '-q', '--level', q['level'], '--session-order', q['so'],
                 '--ryow', q['ryow'], kit.temp('rest.jsonl', rest.lines()))
-    return a.status == 1 and a.objects()[0]['anomaly'] != q['of']
+    if a.status != 1:
+        return False
+    now = a.objects()[0]['anomaly']
+    return now != q['of'] if q['of'] in FAULTS else now in FAULTS
 
 
 def undecided(rest, q):

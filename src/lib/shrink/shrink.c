@@ -25,7 +25,8 @@ typedef struct job {
     txn_id *op_txn;     /* of the base's operations */
     sub_order order;
     txn_id *whole_of; /* of the base's transactions: what order.whole points to */
-    uint32_t want;    /* anomaly; ANOMALIES: any */
+    uint32_t want;    /* anomaly; ANOMALIES: any of the kind of `of` */
+    uint32_t of;      /* what is shrunk; ANOMALIES: not known, or of no account */
     VEC(txn_id) core; /* of the last violated trial, by the base's ids */
 } job;
 
@@ -60,6 +61,26 @@ static void keep_core(job *w, const verdict *v)
     vec_free(w->s->m, &left);
 }
 
+/* A read that nothing can explain, at once: another kind of reason than a contradiction between
+   transactions, and neither is to be exchanged for the other. */
+static bool is_fault(uint32_t anomaly)
+{
+    static const uint32_t faults[] = {ANOMALY_ABORTED_READ,       ANOMALY_INTERMEDIATE_READ,
+                                      ANOMALY_GARBAGE_READ,       ANOMALY_FUTURE_READ,
+                                      ANOMALY_NOT_OWN_WRITE,      ANOMALY_MALFORMED_RESULT,
+                                      ANOMALY_INCOMPATIBLE_ORDER, ANOMALY_DUPLICATE_ELEMENTS};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        if (faults[i] == anomaly) return true;
+    return false;
+}
+
+/* Is a part that shows this as good as what was there? */
+static bool wanted(const job *w, uint32_t anomaly)
+{
+    if (w->want != ANOMALIES) return w->want == anomaly;
+    return w->of == ANOMALIES || w->of == anomaly || (!is_fault(w->of) && !is_fault(anomaly));
+}
+
 static bool judged(job *w, const history *h, uint32_t *anomaly)
 {
     shrinking *s = w->s;
@@ -91,7 +112,7 @@ static bool judged(job *w, const history *h, uint32_t *anomaly)
     if (code == GUARD_BUG || code == GUARD_INTERRUPT ||
         (code == GUARD_NOMEM && !(violated && s->memory_limit)))
         guard_fail(g, code, "%s", t.guard.text);
-    return violated && (w->want == ANOMALIES || w->want == *anomaly);
+    return violated && wanted(w, *anomaly);
 }
 
 static void drop_best(shrinking *s)
@@ -413,19 +434,6 @@ static bool start_from_core(job *w)
     return start_from_neighbours(w);
 }
 
-/* A read that nothing can explain, at once: another kind of reason than a contradiction between
-   transactions, and not to be exchanged for one. */
-static bool is_fault(uint32_t anomaly)
-{
-    static const uint32_t faults[] = {ANOMALY_ABORTED_READ,       ANOMALY_INTERMEDIATE_READ,
-                                      ANOMALY_GARBAGE_READ,       ANOMALY_FUTURE_READ,
-                                      ANOMALY_NOT_OWN_WRITE,      ANOMALY_MALFORMED_RESULT,
-                                      ANOMALY_INCOMPATIBLE_ORDER, ANOMALY_DUPLICATE_ELEMENTS};
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        if (faults[i] == anomaly) return true;
-    return false;
-}
-
 static bool at_least(const level_ref *level, enum level_id weaker)
 {
     return level->id == weaker ||
@@ -465,7 +473,7 @@ static void know_order(job *w)
 
 void shrink_history(shrinking *s, const history *h)
 {
-    job w = {.s = s, .want = ANOMALIES};
+    job w = {.s = s, .want = ANOMALIES, .of = ANOMALIES};
     bool named = false;
     mem_init(&s->scratch, s->m->fn, s->m->ud, s->m->guard);
     mem_init(&s->keep, s->m->fn, s->m->ud, s->m->guard);
@@ -476,17 +484,19 @@ void shrink_history(shrinking *s, const history *h)
     open_base(&w, h);
     know_order(&w);
     if (s->whole) {
-        w.want = s->whole->anomaly;
+        w.of = w.want = s->whole->anomaly;
         named = start_from_core(&w);
         w.want = ANOMALIES;
-        if (!named) start_from_core(&w);
+        /* (A fault that needs more than those whom it names is shrunk from the whole.) */
+        if (!named && !is_fault(w.of)) start_from_core(&w);
+        w.of = ANOMALIES;
     }
     again(&w); /* of nothing left out */
     if (!s->best && !try_next(&w))
         guard_fail(s->m->guard, GUARD_UNSUPPORTED,
                    "when checked again, the history is not violated");
     rebase(&w);
-    w.want = s->anomaly;
+    w.of = w.want = s->anomaly;
     minimise(&w);
     if (w.want != ANOMALIES && !is_fault(w.want)) {
         w.want = ANOMALIES;
