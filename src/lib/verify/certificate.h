@@ -26,6 +26,9 @@ typedef struct certificate_answer {
 void certificate_verify(certificate_answer *out, const char *text, size_t n, const history *h,
                         mem *m);
 
+/* exhaust.c: part of the reason why a step `exhaustive` was given up; it may be true. */
+extern const char exhaust_too_many[];
+
 /* The first lines of a certificate, up to its body: what is claimed, and what the body shows, which
    may be another level that settles it. */
 void certificate_head(strbuf *b, const claim *asked, const claim *shown, const history *h);

@@ -10,6 +10,7 @@
  */
 #include <assert.h>
 
+#include "verify/certificate.h"
 #include "verify/proof_check.h"
 
 #define MOST 8u
@@ -240,6 +241,8 @@ static bool gather(run *r)
 
 /* --- levels without one place for a transaction ----------------------------------------------- */
 
+const char exhaust_too_many[] = "too many orders and choices to try them all";
+
 #define MOST_TRIES ((uint64_t)1 << 22)
 
 /* Every order, and for every read every writer that comes before it there, as a claim. */
@@ -362,7 +365,7 @@ bool exhaust(checker *c, sources *s, const char **why)
         }
     }
     if (x.tries > MOST_TRIES) {
-        *why = "too many orders and choices to try them all";
+        *why = exhaust_too_many;
         return false;
     }
     return true;
