@@ -10,6 +10,9 @@
  * Where initial values are a choice, both orders must agree on these too.  Then chaining is not
  * enough: read-committed is a search of its own, with the outcomes and values of the model.
  * If it fails, one of these is otherwise.
+ *
+ * Who takes no part in the model may be undecided still, and only cb_decide decides it: a clause
+ * that leaves two of these free moves nothing, and would be asked for again for ever.
  */
 #include <assert.h>
 
@@ -23,14 +26,30 @@ static bool waits_for_source(const decision *a, uint32_t ob)
     return rf == RF_OPEN || (rf < RF_LAST && a->out[rf]);
 }
 
+/* Nothing in the clause that was begun is true now.  With two free literals or more it would move
+   nothing: then the first of them is to be decided, and the clause is not to be written yet. */
+static bool must_decide(const lazy *z, uint32_t *answer)
+{
+    size_t n_free = 0;
+    *answer = THEORY_ANY;
+    for (size_t i = 0; i < z->lits.n; i++) {
+        int value = solver_value(z->s, z->lits.at[i]);
+        assert(value <= 0 && "the model breaks the clause");
+        if (value == 0 && !n_free++) *answer = z->lits.at[i];
+    }
+    if (n_free > 1) return true;
+    *answer = THEORY_ANY;
+    return false;
+}
+
 /* Writes that one of those that wait in a circle does not take part, or that a source which takes
-   no part now does. */
-static void write_stuck(lazy *z, const decision *a, const uint8_t *present, const node_id *part)
+   no part now does; or answers with such a source. */
+static uint32_t write_stuck(lazy *z, const decision *a, const uint8_t *present, const node_id *part)
 {
     const asg *g = z->g->unsplit;
     assert(!a->holds && z->taken_var);
+    uint32_t answer;
     lazy_clause_start(z);
-    if (z->j) justify_stuck(z->j, a, present, part);
     for (node_id v = 0; v < g->nodes; v++) {
         if (!a->out[v] || !z->present[part[v]]) continue;
         lazy_clause_unless(z, part[v]);
@@ -45,7 +64,10 @@ static void write_stuck(lazy *z, const decision *a, const uint8_t *present, cons
             lazy_clause_lit(z, lit_of(z->taken_var[part[c]], false));
         }
     }
+    if (must_decide(z, &answer)) return answer;
+    if (z->j) justify_stuck(z->j, a, present, part);
     lazy_clause_end(z);
+    return answer;
 }
 
 void whole_decide(order_problem *p, asg *g, const tuning *tune, const uint8_t *present,
@@ -83,8 +105,7 @@ static bool search_whole(lazy *z, uint32_t *answer)
             lazy_clause_lit(z, lit_of(z->taken_var[v], z->present[v]));
             lazy_add_core(z, v);
         }
-        lazy_clause_end(z);
-        *answer = THEORY_ANY;
+        if (!must_decide(z, answer)) lazy_clause_end(z);
     }
     return !whole->holds;
 }
@@ -108,8 +129,7 @@ bool split_broken(lazy *z, uint32_t *answer)
     chain_decide(g, false, present, &a);
     bool broken = !a.holds;
     if (broken) {
-        write_stuck(z, &a, present, part);
-        *answer = THEORY_ANY;
+        *answer = write_stuck(z, &a, present, part);
     } else {
         z->whole = z->epoch;
     }
