@@ -5,6 +5,7 @@
  * array of handles is all that is kept here.  Errors are looked up, never thrown: after one, every
  * answer is `unknown`.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <z3.h>
@@ -146,12 +147,18 @@ void smt_assert(smt *s, const uint32_t *any, size_t n)
     if (Z3_get_error_code(s->c) != Z3_OK) s->failed = true;
 }
 
+/* Roughly what Z3 does in a millisecond; not calibrated. */
+enum { STEPS_PER_MS = 2000 };
+
 smt_answer smt_check(smt *s, unsigned ms)
 {
     if (s->failed) return SMT_UNKNOWN;
     Z3_params p = Z3_mk_params(s->c);
     Z3_params_inc_ref(s->c, p);
-    Z3_params_set_uint(s->c, p, Z3_mk_string_symbol(s->c, "timeout"), ms);
+    /* Steps instead of "timeout": Z3's timer is a thread, and Z3 4.8.12 was seen to wait for ever
+       for the timer's lock, which it held itself.  So the limit is approximate. */
+    unsigned steps = ms < UINT_MAX / STEPS_PER_MS ? ms * STEPS_PER_MS : UINT_MAX;
+    Z3_params_set_uint(s->c, p, Z3_mk_string_symbol(s->c, "rlimit"), steps);
     Z3_solver_set_params(s->c, s->s, p);
     Z3_params_dec_ref(s->c, p);
     Z3_lbool r = Z3_solver_check(s->c, s->s);
