@@ -182,6 +182,7 @@ typedef enum { RATEL_COMMITTED = 0, RATEL_ABORTED = 1, RATEL_STATUS_UNKNOWN = 2 
 
 #define RATEL_OP_LOCK 0x08   /* a locking read */
 #define RATEL_OP_FAILED 0x10 /* the statement failed */
+#define RATEL_OP_TOMB 0x20   /* a tombstone was written, or read: doc/formats/native.md */
 
 RATEL_API int ratel_history_new(ratel_history **out, ratel *r);
 RATEL_API int ratel_history_init(ratel_history *h, ratel_value all); /* NULL: absent (default) */
@@ -205,6 +206,28 @@ RATEL_API int ratel_history_scan(ratel_history *h, ratel_value from, ratel_value
 RATEL_API int ratel_history_iterate(ratel_history *h, ratel_value from, ratel_value to,
                                     const ratel_row *rows, size_t n, int done, int reverse,
                                     int flags);
+/* What a database tells about the operation that was added last, by these calls directly after it:
+   hints narrow what reads can have seen.  A writer is named by the id of its transaction, which may
+   come later; RATEL_NULL is the initial state. */
+RATEL_API int ratel_history_from(ratel_history *h, ratel_value writer); /* of a read */
+/* Of a scan or an iterator: one writer for each row. */
+RATEL_API int ratel_history_from_rows(ratel_history *h, const ratel_value *writers, size_t n);
+/* The position of the version that was read or written in the version order of its key. */
+RATEL_API int ratel_history_ver(ratel_history *h, int64_t position);
+/* A member of the version set of a scan or an iterator: the predicate was evaluated on the version
+   of this key that this transaction wrote. */
+RATEL_API int ratel_history_vset(ratel_history *h, ratel_value key, ratel_value writer);
+/* When the operation was called and when it returned. */
+RATEL_API int ratel_history_called(ratel_history *h, int64_t at, int64_t returned);
+/* An attribute that the levels do not interpret; `json` is one JSON value of n bytes. */
+RATEL_API int ratel_history_attribute(ratel_history *h, const char *name, const char *json,
+                                      size_t n);
+/* The database's own timestamps of the transaction (option "trust_timestamps"). */
+RATEL_API int ratel_history_start_ts(ratel_history *h, int64_t ts);
+RATEL_API int ratel_history_commit_ts(ratel_history *h, int64_t ts);
+/* A member of the transaction that the levels do not interpret, such as "note"; between
+   transactions, a member of the header.  Each name once, else freezing is RATEL_EHISTORY. */
+RATEL_API int ratel_history_member(ratel_history *h, const char *name, const char *json, size_t n);
 RATEL_API int ratel_history_end(ratel_history *h, ratel_status status);
 /* Side by side, as things happen: opens a transaction of a session that has none open, and selects
    it.  Builder calls and ratel_history_end mean the selected one; after its end none is selected.

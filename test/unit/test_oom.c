@@ -383,12 +383,21 @@ static int build_it(ratel *r, const job *j)
         if (i % 3) TRY(ratel_history_instants(h, i, i + 1));
         if (i % 3 == 0) TRY(ratel_history_intervals(h, times));
         TRY(ratel_history_put(h, text_value("a"), int_value(i), 0));
+        TRY(ratel_history_ver(h, i));
         TRY(ratel_history_get(h, int_value(i), none, RATEL_OP_LOCK));
+        TRY(ratel_history_from(h, i % 2 ? none : text_value("writer")));
+        TRY(ratel_history_called(h, i, i + 1));
+        TRY(ratel_history_attribute(h, "node", "{\"at\": [1, 2]}", 14));
+        TRY(ratel_history_start_ts(h, i));
+        TRY(ratel_history_commit_ts(h, i + 1));
+        TRY(ratel_history_member(h, "note", "\"n\"", 3));
         TRY(ratel_history_get_unknown(h, int_value(-i), 0));
         TRY(ratel_history_append(h, text_value("list"), int_value(i), 0));
         TRY(ratel_history_get_list(h, text_value("list"), list, 3, 0));
         TRY(ratel_history_delete(h, text_value("b"), RATEL_OP_FAILED));
         TRY(ratel_history_scan(h, none, text_value("c"), rows, 2, 0));
+        TRY(ratel_history_from_rows(h, list, 2));
+        TRY(ratel_history_vset(h, text_value("q"), none));
         TRY(ratel_history_iterate(h, none, none, rows, 1, 0, 1, 0));
         TRY(ratel_history_end(h, (ratel_status)(i % 3)));
     }
@@ -399,7 +408,10 @@ static int build_it(ratel *r, const job *j)
         TRY(ratel_history_open(h, int_value(i + 1000), &b));
         TRY(ratel_history_instants(h, i, i));
         TRY(ratel_history_scan(h, none, text_value("c"), rows, 2, 0));
+        TRY(ratel_history_vset(h, text_value("a"), int_value(i)));
+        TRY(ratel_history_member(h, "note", "1", 1));
         TRY(ratel_history_select(h, a));
+        TRY(ratel_history_member(h, "note", "2", 1));
         TRY(ratel_history_get_list(h, text_value("list"), list, 3, 0));
         if (i % 2) TRY(ratel_history_end(h, RATEL_COMMITTED));
     }

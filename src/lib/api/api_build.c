@@ -13,7 +13,7 @@
 
 #include "ratel.h"
 
-#include "api/api_internal.h"
+#include "api/builder.h"
 
 int ratel_history_new(ratel_history **out, ratel *r)
 {
@@ -39,32 +39,13 @@ const char *ratel_history_errmsg(const ratel_history *h)
     return h ? h->message : "no history";
 }
 
-/* Every builder call runs in a guard of its own; the arguments travel in this struct. */
-typedef struct build {
-    guard guard;
-    ratel_history *shell;
-    history *h;
-    ratel_value key, value;
-    const ratel_value *list;
-    const ratel_row *rows;
-    size_t n;
-    unsigned kind;
-    int flags;
-    int done, reverse;
-    ratel_value from, to;
-    const int64_t *times;
-    int64_t begin, end;
-    ratel_status status;
-    txn_id txn;
-} build;
-
-static int refuse(ratel_history *h, int code, const char *text)
+int builder_refuse(ratel_history *h, int code, const char *text)
 {
     snprintf(h->message, sizeof h->message, "%s", text);
     return code;
 }
 
-static int run(ratel_history *h, build *b, void (*body)(build *))
+int builder_run(ratel_history *h, build *b, void (*body)(build *))
 {
     guard_init(&b->guard);
     b->shell = h;
@@ -85,7 +66,7 @@ static int run(ratel_history *h, build *b, void (*body)(build *))
 }
 
 /* What the native format can hold: finite numbers, strings in UTF-8. */
-static bool scalar_ok(const ratel_value *v)
+bool builder_scalar_ok(const ratel_value *v)
 {
     if (v->type == RATEL_REAL) return v->as.r - v->as.r == 0;
     if (v->type != RATEL_STR) return v->type <= RATEL_BOOL;
@@ -95,19 +76,20 @@ static bool scalar_ok(const ratel_value *v)
     return true;
 }
 
-static bool key_ok(const ratel_value *v)
+bool builder_key_ok(const ratel_value *v)
 {
-    return scalar_ok(v) && (v->type == RATEL_INT || v->type == RATEL_UINT || v->type == RATEL_STR);
+    return builder_scalar_ok(v) &&
+           (v->type == RATEL_INT || v->type == RATEL_UINT || v->type == RATEL_STR);
 }
 
-static key_id to_key(history *h, const ratel_value *v)
+key_id builder_key(history *h, const ratel_value *v)
 {
     if (v->type == RATEL_INT) return key_int(h, v->as.i);
     if (v->type == RATEL_UINT) return key_uint(h, v->as.u);
     return key_str(h, v->as.str.s, v->as.str.n);
 }
 
-static label to_label(history *h, const ratel_value *v)
+label builder_label(history *h, const ratel_value *v)
 {
     if (v->type == RATEL_INT) return label_int(h, v->as.i);
     if (v->type == RATEL_UINT) return label_uint(h, v->as.u);
@@ -136,27 +118,10 @@ static uint32_t to_bound(history *h, const ratel_value *v, uint32_t *kind)
     return bound_str(h, v->as.str.s, v->as.str.n);
 }
 
-#define BUILDING(h)                                                                                \
-    do {                                                                                           \
-        if (!(h)) return RATEL_EINVAL;                                                             \
-        if ((h)->model->frozen) return refuse(h, RATEL_EINVAL, "the history is frozen");           \
-    } while (0)
-#define IN_TXN(h)                                                                                  \
-    do {                                                                                           \
-        BUILDING(h);                                                                               \
-        if (!(h)->model->open && (h)->current == NO_ID)                                            \
-            return refuse(h, RATEL_EINVAL, "no transaction has begun, or none is selected");       \
-    } while (0)
-#define BETWEEN(h)                                                                                 \
-    do {                                                                                           \
-        BUILDING(h);                                                                               \
-        if ((h)->model->open || (h)->open_txns)                                                    \
-            return refuse(h, RATEL_EINVAL, "a transaction is open");                               \
-    } while (0)
 #define FLAGS_OK(h, flags)                                                                         \
     do {                                                                                           \
-        if ((flags) & ~(RATEL_OP_LOCK | RATEL_OP_FAILED))                                          \
-            return refuse(h, RATEL_EINVAL, "unknown operation flags");                             \
+        if ((flags) & ~(RATEL_OP_LOCK | RATEL_OP_FAILED | RATEL_OP_TOMB))                          \
+            return builder_refuse(h, RATEL_EINVAL, "unknown operation flags");                     \
     } while (0)
 
 static void body_init(build *b)
@@ -167,23 +132,24 @@ static void body_init(build *b)
 int ratel_history_init(ratel_history *h, ratel_value all)
 {
     BETWEEN(h);
-    if (!scalar_ok(&all)) return refuse(h, RATEL_EINVAL, "no such value");
+    if (!builder_scalar_ok(&all)) return builder_refuse(h, RATEL_EINVAL, "no such value");
     build b = {.value = all};
-    return run(h, &b, body_init);
+    return builder_run(h, &b, body_init);
 }
 
 static void body_init_key(build *b)
 {
-    key_id k = to_key(b->h, &b->key);
+    key_id k = builder_key(b->h, &b->key);
     history_init_entry(b->h, k, to_value(b->h, &b->value));
 }
 
 int ratel_history_init_key(ratel_history *h, ratel_value key, ratel_value value)
 {
     BETWEEN(h);
-    if (!key_ok(&key) || !scalar_ok(&value)) return refuse(h, RATEL_EINVAL, "no such key or value");
+    if (!builder_key_ok(&key) || !builder_scalar_ok(&value))
+        return builder_refuse(h, RATEL_EINVAL, "no such key or value");
     build b = {.key = key, .value = value};
-    return run(h, &b, body_init_key);
+    return builder_run(h, &b, body_init_key);
 }
 
 int ratel_history_init_unknown(ratel_history *h)
@@ -195,7 +161,7 @@ int ratel_history_init_unknown(ratel_history *h)
 
 static void body_begin(build *b)
 {
-    label l = to_label(b->h, &b->key); /* may fail: before anything changes */
+    label l = builder_label(b->h, &b->key); /* may fail: before anything changes */
     uint32_t s = history_declare_session(b->h, l);
     txn_id t = history_begin(b->h);
     b->h->txn_session[t] = s;
@@ -204,9 +170,10 @@ static void body_begin(build *b)
 int ratel_history_begin(ratel_history *h, ratel_value session)
 {
     BETWEEN(h);
-    if (!key_ok(&session)) return refuse(h, RATEL_EINVAL, "a session is an integer or a string");
+    if (!builder_key_ok(&session))
+        return builder_refuse(h, RATEL_EINVAL, "a session is an integer or a string");
     build b = {.key = session};
-    return run(h, &b, body_begin);
+    return builder_run(h, &b, body_begin);
 }
 
 /* From here on operations have owners; so have those that are there. */
@@ -224,7 +191,7 @@ static void start_streaming(ratel_history *h)
 static void body_open(build *b)
 {
     ratel_history *h = b->shell;
-    label l = to_label(b->h, &b->key);
+    label l = builder_label(b->h, &b->key);
     uint32_t s = history_declare_session(b->h, l);
     while (h->busy.n <= s) vec_push(&b->h->mem, &h->busy, 0);
     b->txn = NO_ID;
@@ -241,14 +208,16 @@ static void body_open(build *b)
 int ratel_history_open(ratel_history *h, ratel_value session, ratel_txn *txn)
 {
     BUILDING(h);
-    if (!txn) return refuse(h, RATEL_EINVAL, "nowhere to put the transaction's number");
+    if (!txn) return builder_refuse(h, RATEL_EINVAL, "nowhere to put the transaction's number");
     if (h->model->open)
-        return refuse(h, RATEL_EINVAL, "a transaction of ratel_history_begin is open");
-    if (!key_ok(&session)) return refuse(h, RATEL_EINVAL, "a session is an integer or a string");
+        return builder_refuse(h, RATEL_EINVAL, "a transaction of ratel_history_begin is open");
+    if (!builder_key_ok(&session))
+        return builder_refuse(h, RATEL_EINVAL, "a session is an integer or a string");
     build b = {.key = session};
-    int code = run(h, &b, body_open);
+    int code = builder_run(h, &b, body_open);
     if (code) return code;
-    if (b.txn == NO_ID) return refuse(h, RATEL_EINVAL, "the session has a transaction open");
+    if (b.txn == NO_ID)
+        return builder_refuse(h, RATEL_EINVAL, "the session has a transaction open");
     *txn = h->current = b.txn;
     return RATEL_OK;
 }
@@ -262,7 +231,7 @@ static bool is_open(const ratel_history *h, ratel_txn t)
 int ratel_history_select(ratel_history *h, ratel_txn txn)
 {
     BUILDING(h);
-    if (!is_open(h, txn)) return refuse(h, RATEL_EINVAL, "no such transaction is open");
+    if (!is_open(h, txn)) return builder_refuse(h, RATEL_EINVAL, "no such transaction is open");
     h->current = txn;
     return RATEL_OK;
 }
@@ -280,7 +249,7 @@ int ratel_history_end_open(ratel_history *h, ratel_status status)
 {
     BUILDING(h);
     if (status < RATEL_COMMITTED || status > RATEL_STATUS_UNKNOWN)
-        return refuse(h, RATEL_EINVAL, "no such status");
+        return builder_refuse(h, RATEL_EINVAL, "no such status");
     for (size_t s = 0; s < h->busy.n; s++)
         if (h->busy.at[s]) end_streamed(h, h->busy.at[s] - 1, status);
     return RATEL_OK;
@@ -288,7 +257,7 @@ int ratel_history_end_open(ratel_history *h, ratel_status status)
 
 static void body_id(build *b)
 {
-    label l = to_label(b->h, &b->key);
+    label l = builder_label(b->h, &b->key);
     if (b->shell->current != NO_ID)
         b->h->txn_label[b->shell->current] = l;
     else
@@ -298,9 +267,10 @@ static void body_id(build *b)
 int ratel_history_id(ratel_history *h, ratel_value id)
 {
     IN_TXN(h);
-    if (!key_ok(&id)) return refuse(h, RATEL_EINVAL, "an id is an integer or a string");
+    if (!builder_key_ok(&id))
+        return builder_refuse(h, RATEL_EINVAL, "an id is an integer or a string");
     build b = {.key = id};
-    return run(h, &b, body_id);
+    return builder_run(h, &b, body_id);
 }
 
 static void body_instants(build *b)
@@ -319,7 +289,7 @@ int ratel_history_instants(ratel_history *h, int64_t begin, int64_t end)
 {
     IN_TXN(h);
     build b = {.begin = begin, .end = end};
-    return run(h, &b, body_instants);
+    return builder_run(h, &b, body_instants);
 }
 
 static void body_intervals(build *b)
@@ -331,15 +301,15 @@ static void body_intervals(build *b)
 int ratel_history_intervals(ratel_history *h, const int64_t times[4])
 {
     IN_TXN(h);
-    if (!times) return refuse(h, RATEL_EINVAL, "no times");
+    if (!times) return builder_refuse(h, RATEL_EINVAL, "no times");
     build b = {.times = times};
-    return run(h, &b, body_intervals);
+    return builder_run(h, &b, body_intervals);
 }
 
 static void body_op(build *b)
 {
     history *h = b->h;
-    key_id k = to_key(h, &b->key);
+    key_id k = builder_key(h, &b->key);
     value_id v = b->kind == OP_DELETE ? VALUE_NULL : to_value(h, &b->value);
     history_op(h, b->kind | (unsigned)b->flags, k, v);
 }
@@ -348,12 +318,13 @@ static int add_op(ratel_history *h, unsigned kind, ratel_value key, ratel_value 
 {
     IN_TXN(h);
     FLAGS_OK(h, flags);
-    if (!key_ok(&key)) return refuse(h, RATEL_EINVAL, "a key is an integer or a string");
-    if (!scalar_ok(&value)) return refuse(h, RATEL_EINVAL, "no such value");
+    if (!builder_key_ok(&key))
+        return builder_refuse(h, RATEL_EINVAL, "a key is an integer or a string");
+    if (!builder_scalar_ok(&value)) return builder_refuse(h, RATEL_EINVAL, "no such value");
     if (value.type == RATEL_NULL && (kind == OP_WRITE || kind == OP_APPEND))
-        return refuse(h, RATEL_EINVAL, "a write of null: use ratel_history_delete");
+        return builder_refuse(h, RATEL_EINVAL, "a write of null: use ratel_history_delete");
     build b = {.key = key, .value = value, .kind = kind, .flags = flags};
-    return run(h, &b, body_op);
+    return builder_run(h, &b, body_op);
 }
 
 int ratel_history_get(ratel_history *h, ratel_value key, ratel_value seen, int flags)
@@ -378,22 +349,23 @@ int ratel_history_delete(ratel_history *h, ratel_value key, int flags)
 
 static void body_get_unknown(build *b)
 {
-    history_op(b->h, OP_READ | (unsigned)b->flags, to_key(b->h, &b->key), VALUE_UNKNOWN);
+    history_op(b->h, OP_READ | (unsigned)b->flags, builder_key(b->h, &b->key), VALUE_UNKNOWN);
 }
 
 int ratel_history_get_unknown(ratel_history *h, ratel_value key, int flags)
 {
     IN_TXN(h);
     FLAGS_OK(h, flags);
-    if (!key_ok(&key)) return refuse(h, RATEL_EINVAL, "a key is an integer or a string");
+    if (!builder_key_ok(&key))
+        return builder_refuse(h, RATEL_EINVAL, "a key is an integer or a string");
     build b = {.key = key, .flags = flags};
-    return run(h, &b, body_get_unknown);
+    return builder_run(h, &b, body_get_unknown);
 }
 
 static void body_get_list(build *b)
 {
     history *h = b->h;
-    key_id k = to_key(h, &b->key);
+    key_id k = builder_key(h, &b->key);
     value_id *v = mem_array(&h->mem, value_id, b->n + 1);
     for (size_t i = 0; i < b->n; i++) v[i] = to_value(h, &b->list[i]);
     value_id list = value_list(h, v, b->n);
@@ -406,11 +378,12 @@ int ratel_history_get_list(ratel_history *h, ratel_value key, const ratel_value 
 {
     IN_TXN(h);
     FLAGS_OK(h, flags);
-    if (!key_ok(&key) || (n && !seen)) return refuse(h, RATEL_EINVAL, "no such key or list");
+    if (!builder_key_ok(&key) || (n && !seen))
+        return builder_refuse(h, RATEL_EINVAL, "no such key or list");
     for (size_t i = 0; i < n; i++)
-        if (!scalar_ok(&seen[i])) return refuse(h, RATEL_EINVAL, "no such value");
+        if (!builder_scalar_ok(&seen[i])) return builder_refuse(h, RATEL_EINVAL, "no such value");
     build b = {.key = key, .list = seen, .n = n, .flags = flags};
-    return run(h, &b, body_get_list);
+    return builder_run(h, &b, body_get_list);
 }
 
 static void body_range(build *b)
@@ -423,7 +396,7 @@ static void body_range(build *b)
     const range *last = h->ranges.n ? &h->ranges.at[h->ranges.n - 1] : NULL;
     h->row_key.n = h->row_value.n = last ? (size_t)last->first_row + last->rows : 0;
     for (size_t i = 0; i < b->n; i++) {
-        key_id k = to_key(h, &b->rows[i].key);
+        key_id k = builder_key(h, &b->rows[i].key);
         history_row(h, k, to_value(h, &b->rows[i].value));
     }
     if (h->ops == h->ops_cap) history_grow_ops(h); /* so that nothing fails behind the range */
@@ -434,14 +407,16 @@ static int add_range(ratel_history *h, build *b)
 {
     IN_TXN(h);
     FLAGS_OK(h, b->flags);
-    if ((b->from.type != RATEL_NULL && !key_ok(&b->from)) ||
-        (b->to.type != RATEL_NULL && !key_ok(&b->to)))
-        return refuse(h, RATEL_EINVAL, "a bound is null, an integer or a string");
-    if (b->n && !b->rows) return refuse(h, RATEL_EINVAL, "no rows");
+    if (b->flags & RATEL_OP_TOMB)
+        return builder_refuse(h, RATEL_EINVAL, "only reads, writes and deletes have tombstones");
+    if ((b->from.type != RATEL_NULL && !builder_key_ok(&b->from)) ||
+        (b->to.type != RATEL_NULL && !builder_key_ok(&b->to)))
+        return builder_refuse(h, RATEL_EINVAL, "a bound is null, an integer or a string");
+    if (b->n && !b->rows) return builder_refuse(h, RATEL_EINVAL, "no rows");
     for (size_t i = 0; i < b->n; i++)
-        if (!key_ok(&b->rows[i].key) || !scalar_ok(&b->rows[i].value))
-            return refuse(h, RATEL_EINVAL, "no such row");
-    return run(h, b, body_range);
+        if (!builder_key_ok(&b->rows[i].key) || !builder_scalar_ok(&b->rows[i].value))
+            return builder_refuse(h, RATEL_EINVAL, "no such row");
+    return builder_run(h, b, body_range);
 }
 
 int ratel_history_scan(ratel_history *h, ratel_value from, ratel_value to, const ratel_row *rows,
@@ -474,17 +449,18 @@ int ratel_history_end(ratel_history *h, ratel_status status)
 {
     IN_TXN(h);
     if (status < RATEL_COMMITTED || status > RATEL_STATUS_UNKNOWN)
-        return refuse(h, RATEL_EINVAL, "no such status");
+        return builder_refuse(h, RATEL_EINVAL, "no such status");
     if (h->current != NO_ID) {
         end_streamed(h, h->current, status);
         return RATEL_OK;
     }
     build b = {.status = status};
-    return run(h, &b, body_end);
+    return builder_run(h, &b, body_end);
 }
 
 static void body_freeze(build *b)
 {
+    history_sort_extras(b->h);
     if (b->shell->streaming) {
         history_regroup(b->h, b->shell->owner.at);
         b->shell->streaming = false;
@@ -497,5 +473,5 @@ int ratel_history_freeze(ratel_history *h)
 {
     BETWEEN(h);
     build b = {0};
-    return run(h, &b, body_freeze);
+    return builder_run(h, &b, body_freeze);
 }

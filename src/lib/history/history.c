@@ -374,7 +374,13 @@ void history_no_begin_return(history *h)
 
 void history_extra(history *h, const char *name, size_t nn, const char *json, size_t jn)
 {
-    extra e = {.txn = h->open ? (uint32_t)h->txns : NO_ID};
+    history_extra_of(h, h->open ? (txn_id)h->txns : NO_ID, name, nn, json, jn);
+}
+
+void history_extra_of(history *h, txn_id t, const char *name, size_t nn, const char *json,
+                      size_t jn)
+{
+    extra e = {.txn = t};
     e.name = value_str(h, name, nn);
     e.text = value_str(h, json, jn);
     vec_push(&h->mem, &h->extras, e);
@@ -482,6 +488,28 @@ void history_regroup(history *h, txn_id *owner)
     h->op_kind = kinds;
     for (size_t i = 0; i < h->attrs.n; i++) h->attrs.at[i].op = owner[h->attrs.at[i].op];
     if (h->attrs.n) sort_attrs(h->attrs.at, spare, h->attrs.n);
+    mem_put(&h->mem, spare);
+}
+
+void history_sort_extras(history *h)
+{
+    size_t n = h->extras.n;
+    if (!n) return;
+    key_set seen = {0};
+    key_set_reserve(&h->mem, &seen, n);
+    for (size_t i = 0; i < n; i++) {
+        const extra *e = &h->extras.at[i];
+        if (key_set_add(&h->mem, &seen, (uint64_t)(e->txn + 1) << 32 | e->name)) continue;
+        atom a = value_atom(h, e->name);
+        guard_fail(h->mem.guard, GUARD_HISTORY, "member \"%.*s\" occurs twice",
+                   a.len < 200 ? (int)a.len : 200, atom_bytes(h, a));
+    }
+    key_set_free(&h->mem, &seen);
+    extra *spare = mem_array(&h->mem, extra, n), *home = h->extras.at, *other = spare;
+#define BY_OWNER(x, y) ((x).txn + 1 < (y).txn + 1)
+    SORT_MERGE(extra, home, other, n, BY_OWNER);
+#undef BY_OWNER
+    if (home != h->extras.at) memcpy(h->extras.at, home, n * sizeof *home);
     mem_put(&h->mem, spare);
 }
 

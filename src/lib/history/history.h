@@ -240,6 +240,11 @@ void history_times_of(history *h, txn_id t, const int64_t v[4]);
 /* After history_times: the return of begin is not known. */
 void history_no_begin_return(history *h);
 void history_extra(history *h, const char *name, size_t nn, const char *json, size_t jn);
+/* Of any transaction, or of the header (NO_ID); then history_sort_extras must come before the
+   freeze: it puts them into their order, and fails with GUARD_HISTORY if one occurs twice. */
+void history_extra_of(history *h, txn_id t, const char *name, size_t nn, const char *json,
+                      size_t jn);
+void history_sort_extras(history *h);
 void history_end(history *h, enum txn_status status);
 /* A session that may have no transaction. */
 uint32_t history_declare_session(history *h, label session);
