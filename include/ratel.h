@@ -1,7 +1,8 @@
 /*
  * ratel.h - does this history keep its isolation promise?
  *
- * The only installed header; a function that is not declared here is not part of the library.
+ * A function that is not declared here is not part of the library; ratel-audit.h is the header of
+ * a second one, for logs of SQL.
  * The stable part stands first; behind RATEL_EXPERIMENTAL is what may still change.
  *
  *     ratel *r;  ratel_history *h;  ratel_result *a;
@@ -497,6 +498,52 @@ RATEL_API const ratel_explanation *ratel_survey_explanation(const ratel_survey *
 /* Fills in found, n_found, session_order and instead_of, for ratel_explanation_write. */
 RATEL_API void ratel_survey_tell(const ratel_survey *s, ratel_telling *out);
 RATEL_API void ratel_survey_free(ratel_survey *s);
+
+/* Levels as text, and the smallest histories that tell levels apart (doc/synth.md).  A session
+   belongs to one context, which it must not outlive: allocator, options "time" and "memory" (for
+   each call), errors and ratel_interrupt are the context's.  Levels are numbers of the session. */
+typedef struct ratel_synth ratel_synth;
+RATEL_API int ratel_synth_open(ratel_synth **out, ratel *r);
+RATEL_API void ratel_synth_close(ratel_synth *s);
+/* The i-th definition that comes with the library: name, text, and the level of ratel_level_at that
+   decides the same ("" if there is none).  Static texts; RATEL_EINVAL past the end. */
+RATEL_API int ratel_definition_at(const char **name, const char **text, const char **builtin,
+                                  size_t i);
+/* One of these by any of its names. */
+RATEL_API int ratel_synth_named(ratel_synth *s, const char *name, int *level);
+/* A level of an `.iso` text; name NULL: its last one.  RATEL_EPARSE with its position. */
+RATEL_API int ratel_synth_defined(ratel_synth *s, const char *text, size_t n, const char *name,
+                                  int *level);
+/* A condition on the history, a formula of doc/synth.md: to be allowed, like a level. */
+RATEL_API int ratel_synth_condition(ratel_synth *s, const char *formula, int *level);
+RATEL_API const char *ratel_synth_level_name(const ratel_synth *s, int level); /* NULL: none */
+typedef struct {
+    const int *allow, *forbid; /* levels that the history must satisfy, and that it must violate */
+    size_t n_allow, n_forbid;
+    uint32_t txns, keys;    /* at most; 0: 5 */
+    uint32_t values;        /* of a key, the initial one included; 0: no limit */
+    uint32_t sessions, ops; /* sessions; operations of a transaction; 0: no limit */
+    int no_blind_writes;    /* 1: a transaction reads what it writes */
+    int partial_sessions;   /* 1: session order is any partial order */
+} ratel_synth_question;
+typedef enum {
+    RATEL_SYNTH_UNDECIDED = 0, /* a limit */
+    RATEL_SYNTH_HISTORY = 1,   /* the smallest history that there is */
+    RATEL_SYNTH_NONE = 2,      /* there is none within the bounds */
+    RATEL_SYNTH_PROVED = 3     /* there is none of any size */
+} ratel_synth_result;
+typedef struct {
+    ratel_synth_result result;
+    char why[256];                                      /* undecided or proved: one clause */
+    uint32_t txns;                                      /* of the history */
+    uint64_t candidates, variables, clauses, conflicts; /* work */
+} ratel_synth_answer;
+/* *found: the history with values (0 at first; transaction tN writes N), or NULL.  The levels that
+   ratel_check knows were asked about it once more; RATEL_EBUG if they disagree. */
+RATEL_API int ratel_synth_search(ratel_history **found, ratel_synth *s,
+                                 const ratel_synth_question *q, ratel_synth_answer *out);
+/* 1: level a implies level b, proved for histories of every size; 0: not proved; < 0: an error. */
+RATEL_API int ratel_synth_proves(ratel_synth *s, int a, int b);
 
 /* One stage of deciding a level, as text, an item a line: "asg" (the semantic graph), "ir" (the
    order problem), "clauses" (the clauses that the solver gets, then the answer).

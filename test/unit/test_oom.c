@@ -351,6 +351,38 @@ static int gen_it(ratel *r, const job *j)
     return code;
 }
 
+static const char mine[] = "level mine over co { commit(so | wr); }\n";
+
+static int synth_it(ratel *r, const job *j)
+{
+    ratel_synth *s = NULL;
+    ratel_history *h = NULL;
+    int mine_level = 0, strong = 0;
+    ratel_synth_question q = {.allow = &mine_level, .n_allow = 1, .forbid = &strong, .n_forbid = 1};
+    ratel_synth_answer a;
+    int code = ratel_synth_open(&s, r);
+    if (!code) code = ratel_synth_defined(s, mine, sizeof mine - 1, NULL, &mine_level);
+    if (!code) code = ratel_synth_named(s, j->level, &strong);
+    if (!code) code = ratel_synth_search(&h, s, &q, &a);
+    if (code && h) test_fail(__FILE__, __LINE__, "an error came with a history");
+    if (!code && !h) test_fail(__FILE__, __LINE__, "nothing found");
+    if (!code) {
+        int proved = ratel_synth_proves(s, strong, mine_level);
+        if (proved < 0) code = proved;
+        if (proved == 0) test_fail(__FILE__, __LINE__, "not proved");
+    }
+    ratel_history_free(h);
+    ratel_synth_close(s);
+    return code;
+}
+
+static int define_it(ratel *r, const job *j)
+{
+    size_t n = 0;
+    ratel_verdict v;
+    return ratel_certify_definition(&v, r, j->h, mine, sizeof mine - 1, NULL, drop, &n);
+}
+
 #define TRY(call)                                                                                  \
     do {                                                                                           \
         if (code == RATEL_OK) code = (call);                                                       \
@@ -627,6 +659,16 @@ TEST(building)
 {
     job j = {.format = "builder", .what = "calls"};
     refuse_each("build", build_it, &j);
+}
+
+TEST(levels_as_text)
+{
+    job j = {.level = "snapshot-isolation", .what = "synth", .session_order = 1};
+    refuse_each("synth", synth_it, &j);
+    ratel_history *h = history_of("ratel", skewed, sizeof skewed - 1);
+    job d = {.level = "mine", .what = "skewed", .h = h, .session_order = 1};
+    refuse_each("certify a definition", define_it, &d);
+    ratel_history_free(h);
 }
 
 /* A limit that the user sets is an error while reading and an answer while deciding. */

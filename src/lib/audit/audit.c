@@ -131,6 +131,7 @@ static int ended(audit *a, audit_answer *answer)
     if (limit && answer->level) {
         answer->verdict = AUDIT_UNDECIDED;
         answer->reason = a->text;
+        answer->limit = g->code;
         answer->txns = a->e.order.n;
         answer->runs = a->e.effort.runs;
         if (g->code != GUARD_NOMEM && a->e.log) answer_failure(&a->e, answer);
@@ -148,14 +149,17 @@ void audit_limits(audit *a, const audit_options *o)
 
 static audit *open_audit(const audit_options *o)
 {
-    audit *a = mem_libc(NULL, NULL, 0, sizeof *a);
+    mem_fn fn = o->fn ? o->fn : mem_libc;
+    audit *a = fn(o->ud, NULL, 0, sizeof *a);
     if (!a) return NULL;
     memset(a, 0, sizeof *a);
+    a->fn = fn;
+    a->ud = o->ud;
     guard_init(&a->guard);
-    mem_init(&a->kept, NULL, NULL, &a->guard);
-    mem_init(&a->work, NULL, NULL, &a->guard);
-    mem_init(&a->store, NULL, NULL, &a->guard);
-    mem_init(&a->shrunk, NULL, NULL, &a->guard);
+    mem_init(&a->kept, fn, o->ud, &a->guard);
+    mem_init(&a->work, fn, o->ud, &a->guard);
+    mem_init(&a->store, fn, o->ud, &a->guard);
+    mem_init(&a->shrunk, fn, o->ud, &a->guard);
     audit_limits(a, o);
     return a;
 }
@@ -247,5 +251,5 @@ void audit_free(audit *a)
     mem_free_all(&a->store);
     mem_free_all(&a->work);
     mem_free_all(&a->kept);
-    mem_libc(NULL, a, sizeof *a, 0);
+    a->fn(a->ud, a, sizeof *a, 0);
 }

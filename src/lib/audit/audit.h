@@ -36,6 +36,8 @@ typedef struct audit_options {
     double seconds;         /* 0: no limit */
     size_t memory;          /* bytes; 0: no limit */
     const volatile int *interrupt;
+    void *(*fn)(void *ud, void *p, size_t osize, size_t nsize); /* allocator; NULL: libc */
+    void *ud;
     audit_read dump; /* a dump of the initial state, read before the log; or NULL */
     void *dump_payload;
 } audit_options;
@@ -56,6 +58,7 @@ typedef struct audit_answer {
     audit_verdict verdict;
     const char *level;  /* the long name */
     const char *reason; /* one sentence */
+    int limit;          /* undecided by a limit: its code of ratel.h */
     /* violated: the first transaction that cannot be explained */
     const char *txn;
     uint32_t statement; /* from 1; 0: none of them */

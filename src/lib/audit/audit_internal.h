@@ -10,6 +10,8 @@
 #include "audit/audit_search.h"
 
 struct audit {
+    mem_fn fn;
+    void *ud;
     guard guard;
     mem kept;  /* the log */
     mem work;  /* the decision, the answer */

@@ -174,7 +174,7 @@ static void place_text(const audit_answer *r, strbuf *b)
     }
 }
 
-static void answer_text(const audit_answer *r, const audit_report_context *c, strbuf *b)
+void audit_report_into(const audit_answer *r, const audit_report_context *c, strbuf *b)
 {
     add_shown(b, "", c->log);
     strbuf_printf(b, ": %s: %s", r->level ? r->level : "", audit_verdict_name(r->verdict));
@@ -206,7 +206,7 @@ int audit_report_text(const audit_answer *r, const audit_report_context *c,
     }
     strbuf b;
     strbuf_init(&b, &m);
-    answer_text(r, c, &b);
+    audit_report_into(r, c, &b);
     put(to, b.at, b.n); /* returns before anything can fail */
     mem_free_all(&m);
     return 0;

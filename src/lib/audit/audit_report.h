@@ -26,6 +26,8 @@ const char *audit_verdict_name(audit_verdict v);
 void audit_report_json(const audit_answer *r, const audit_report_context *c, json_writer *w);
 /* The order that explains the log: a line for the log, and one for each transaction. */
 void audit_report_witness(const audit_answer *r, const audit_report_context *c, json_writer *w);
+/* For people, into a buffer that may fail. */
+void audit_report_into(const audit_answer *r, const audit_report_context *c, strbuf *b);
 /* For people: `put` gets the whole text at once.  0, or a code of ratel.h (no memory). */
 int audit_report_text(const audit_answer *r, const audit_report_context *c,
                       void (*put)(void *to, const char *bytes, size_t n), void *to);

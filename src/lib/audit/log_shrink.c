@@ -417,8 +417,8 @@ int audit_shrink(audit *a, const audit_options *o, const audit_answer *answer, a
     audit_limits(a, o);
     shrinker s = {.a = a, .o = *o, .want = answer, .level = answer->level, .now = a->log};
     shrinker *volatile held = &s; /* its members must outlive the jump */
-    mem_init(&s.work, NULL, NULL, &a->guard);
-    mem_init(&s.store, NULL, NULL, &a->guard);
+    mem_init(&s.work, a->fn, a->ud, &a->guard);
+    mem_init(&s.store, a->fn, a->ud, &a->guard);
     s.work.limit = s.store.limit = o->memory;
     s.o.level = answer->level;
     s.o.runs = 4 * answer->runs + 100000; /* what is hard to decide is no good example */

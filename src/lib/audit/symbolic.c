@@ -547,7 +547,7 @@ static found in_border(engine *e, size_t window, uint32_t only, bool any_order, 
 {
     guard *g = e->guard, outer;
     mem m;
-    mem_init(&m, NULL, NULL, g);
+    mem_init(&m, e->mem->fn, e->mem->ud, g);
     m.limit = e->mem->limit;
     symbolic *y = mem_zeroed(&m, sizeof *y);
     y->e = e;

@@ -11,6 +11,8 @@
 #include "synth/synth_search.h"
 
 struct synth {
+    mem_fn fn;
+    void *ud;
     guard guard;
     mem kept; /* levels */
     mem work; /* the last answer */
@@ -26,12 +28,20 @@ static_assert(GUARD_PARSE == -4 && GUARD_TIME == -7, "codes are those of ratel.h
 
 synth *synth_open(double seconds, size_t memory, const volatile int *interrupt)
 {
-    synth *s = mem_libc(NULL, NULL, 0, sizeof *s);
+    return synth_open_with(mem_libc, NULL, seconds, memory, interrupt);
+}
+
+synth *synth_open_with(mem_fn fn, void *ud, double seconds, size_t memory,
+                       const volatile int *interrupt)
+{
+    synth *s = fn(ud, NULL, 0, sizeof *s);
     if (!s) return NULL;
     memset(s, 0, sizeof *s);
     guard_init(&s->guard);
-    mem_init(&s->kept, NULL, NULL, &s->guard);
-    mem_init(&s->work, NULL, NULL, &s->guard);
+    s->fn = fn;
+    s->ud = ud;
+    mem_init(&s->kept, fn, ud, &s->guard);
+    mem_init(&s->work, fn, ud, &s->guard);
     s->work.limit = memory;
     s->seconds = seconds;
     s->guard.interrupt = interrupt;
@@ -48,7 +58,7 @@ void synth_close(synth *s)
     if (!s) return;
     mem_free_all(&s->kept);
     mem_free_all(&s->work);
-    mem_libc(NULL, s, sizeof *s, 0);
+    s->fn(s->ud, s, sizeof *s, 0);
 }
 
 const char *synth_error(const synth *s, uint64_t *line, uint64_t *column)
@@ -222,6 +232,11 @@ int synth_condition(synth *s, const char *formula)
     return code ? code : t.result;
 }
 
+int synth_levels(const synth *s)
+{
+    return (int)s->levels.n;
+}
+
 const char *synth_level_name(const synth *s, int level)
 {
     return s->levels.at[level]->name;
@@ -263,6 +278,7 @@ int synth_search(synth *s, const synth_problem *p, synth_answer *out)
     if (code == GUARD_TIME || code == GUARD_NOMEM || code == GUARD_INTERRUPT) {
         out->result = SYNTH_UNDECIDED;
         out->why = s->text;
+        out->limit = code;
         return GUARD_OK;
     }
     return code;
@@ -339,7 +355,7 @@ int synth_proves(synth *s, int a, int b)
     task t = {.s = s, .level = a, .other = b};
     mem_free_all(&s->work);
     int code = border(&t, body_proves);
-    return code ? 0 : t.result;
+    return code ? code : t.result;
 }
 
 bool synth_more(const synth_answer *first, size_t i, synth_answer *out)

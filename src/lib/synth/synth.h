@@ -15,6 +15,9 @@ typedef struct synth synth;
 
 /* seconds 0, memory (bytes) 0: no limit.  interrupt may be NULL.  NULL: out of memory. */
 synth *synth_open(double seconds, size_t memory, const volatile int *interrupt);
+/* The same with another allocator, in the manner of base/mem.h. */
+synth *synth_open_with(void *(*fn)(void *ud, void *p, size_t osize, size_t nsize), void *ud,
+                       double seconds, size_t memory, const volatile int *interrupt);
 void synth_close(synth *s);
 /* For each call from now on; 0: no limit. */
 void synth_limit(synth *s, double seconds);
@@ -37,6 +40,8 @@ int synth_condition(synth *s, const char *formula);
 int synth_level_read(synth *s, const char *file, const char *name, const char *text, size_t n);
 /* The file's text in its usual layout, comments kept; until the next call.  0 or a code. */
 int synth_tidy(synth *s, const char *file, const char *text, size_t n, const char **out);
+/* How many levels the session has: their numbers are below that. */
+int synth_levels(const synth *s);
 const char *synth_level_name(const synth *s, int level);
 /* The long name of the built-in level that decides the same, or "". */
 const char *synth_level_builtin(const synth *s, int level);
@@ -89,6 +94,7 @@ typedef enum synth_result { SYNTH_UNDECIDED, SYNTH_HISTORY, SYNTH_NONE, SYNTH_PR
 typedef struct synth_answer {
     synth_result result;
     const char *why; /* undecided or proved: one clause */
+    int limit;       /* undecided by a limit: its code of ratel.h */
     /* a history: transactions 1..txns, 0 is the initial state */
     uint32_t txns, keys;
     const uint32_t *from;     /* [t * keys + x]: whom t reads x from, or SYNTH_NONE_READ */
@@ -147,7 +153,7 @@ int synth_why(synth *s, int level, uint32_t txns, uint32_t keys, const uint32_t 
 /* How the lines name a key: x, y, z, k3, ... */
 void synth_key_name(uint32_t x, char *buf, size_t n);
 
-/* Does every history that keeps a keep b?  1: proved by inclusion; 0: not proved. */
+/* Does every history that keeps a keep b?  1: proved by inclusion; 0: not proved; < 0: a code. */
 int synth_proves(synth *s, int a, int b);
 
 #endif
