@@ -432,6 +432,7 @@ RATEL_API int ratel_history_without(ratel_history **out, ratel *r, const ratel_h
    options must be as they were.  At most `most` changes are tried, all or a random sample (option
    "seed"), and none after `seconds` (0: no limit). */
 #define RATEL_COVERAGE_KINDS 48
+#define RATEL_COVERAGE_NAMES 8
 typedef struct {
     uint64_t changes, tried;          /* ways to change one read; those that were tried */
     uint64_t seen, missed, undecided; /* of those tried: violated, not, not decided */
@@ -451,6 +452,8 @@ typedef struct {
     int overwritten_read; /* a key that a transaction wrote twice is read */
     int pairs_read;       /* a transaction reads two keys that another one writes */
     int ranges_read;      /* there are scans */
+    /* the first of the keys and sessions without any conflict, as text, cut */
+    char key_apart[RATEL_COVERAGE_NAMES][64], session_apart[RATEL_COVERAGE_NAMES][64];
 } ratel_coverage;
 RATEL_API int ratel_coverage_run(ratel_coverage *out, ratel *r, const ratel_history *h,
                                  const ratel_result *a, uint64_t most, double seconds);
@@ -478,7 +481,8 @@ typedef struct {
     int colour;             /* text: terminal colours */
 } ratel_telling;
 /* "text", "markdown", "json" (doc/schema/explain.json), "dot" for Graphviz, "svg", "tikz",
-   "html": a page of its own, or "page-entry": the JSON of its entry in a page of several. */
+   "html": a page of its own, "page-entry": the JSON of its entry in a page of several, or
+   "page-scene": the members of such an entry that show the transactions, without the verdict. */
 RATEL_API int ratel_explanation_write(const ratel_explanation *e, ratel *r, const char *format,
                                       const ratel_telling *telling, ratel_write_cb write,
                                       void *payload);
@@ -568,6 +572,9 @@ typedef struct {
     int absent;        /* a read that found no value */
 } ratel_op_info;
 RATEL_API int ratel_history_txn_at(const ratel_history *h, size_t i, ratel_txn_info *out);
+/* The whole id, which may be longer than what ratel_txn_info has and may hold any byte: copies at
+   most cap bytes of it, without a 0 after them, and returns its length; 0 past the end. */
+RATEL_API size_t ratel_history_txn_id(const ratel_history *h, size_t i, char *buf, size_t cap);
 RATEL_API int ratel_history_op_at(const ratel_history *h, size_t i, ratel_op_info *out);
 
 /* The transactions that a violation is made of, by their index, and the steps of its cycle, if it

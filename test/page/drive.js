@@ -196,6 +196,25 @@ const checks = {
     await page.close();
   },
 
+  /* What "holds" was worth: every number of the data stands on the page. */
+  async coverage(browser) {
+    const page = await open(browser);
+    const rows = page.locator('nav button');
+    if (await rows.count()) {
+      const at = await page.evaluate(() => JSON.parse(document.getElementById('data').textContent).entries.findIndex((e) => e.coverage));
+      await rows.nth(at).click();
+    }
+    const seen = await page.evaluate(() => {
+      const e = JSON.parse(document.getElementById('data').textContent).entries.find((x) => x.coverage).coverage;
+      const card = [...document.querySelectorAll('section')].find((c) => /holds.* was worth/.test(c.getAttribute('aria-label')));
+      const text = card ? card.textContent : '';
+      return { text, missing: [...Object.keys(e.places), ...e.unseen.map((u) => u.why), ...e.apart.key_names].filter((x) => !text.includes(x)),
+        bars: card ? card.querySelectorAll('.bars tbody tr').length : 0, kinds: Object.keys(e.places).length };
+    });
+    say('what it was worth is shown', seen.text && !seen.missing.length && seen.bars === seen.kinds && !page.trouble.length, seen);
+    await page.close();
+  },
+
   /* From the start of loading until the picture stands, as the browser counts it. */
   async fast(browser) {
     const times = [];

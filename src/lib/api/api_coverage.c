@@ -31,7 +31,17 @@ static void body_changes(call *c)
     cover_changed_reads(&cc->cover, cc->h);
 }
 
-static void put_coverage(ratel_coverage *out, const coverage *f)
+static void put_names(ratel_coverage *out, const coverage *f, const history *m)
+{
+    _Static_assert(APART_NAMED == RATEL_COVERAGE_NAMES, "both name as many");
+    for (size_t i = 0; i < APART_NAMED && i < f->keys_apart; i++)
+        api_put_atom(m, key_atom(m, f->key_apart[i]), out->key_apart[i], sizeof out->key_apart[i]);
+    for (size_t i = 0; i < APART_NAMED && i < f->sessions_apart; i++)
+        api_put_atom(m, label_atom(m, m->sessions.at[f->session_apart[i]]), out->session_apart[i],
+                     sizeof out->session_apart[i]);
+}
+
+static void put_coverage(ratel_coverage *out, const coverage *f, const history *m)
 {
     *out = (ratel_coverage){.changes = f->changes,
                             .tried = f->tried,
@@ -58,6 +68,7 @@ static void put_coverage(ratel_coverage *out, const coverage *f)
             out->kind[out->kinds].anomaly = anomaly_at(i)->name;
             out->kind[out->kinds++].places = f->places[i];
         }
+    put_names(out, f, m);
 }
 
 int ratel_coverage_run(ratel_coverage *out, ratel *r, const ratel_history *h, const ratel_result *a,
@@ -96,6 +107,6 @@ int ratel_coverage_run(ratel_coverage *out, ratel *r, const ratel_history *h, co
     mem_free_all(&cc.work);
     /* a limit leaves a smaller sample */
     if (code == RATEL_ETIME || code == RATEL_EINTERRUPT) code = RATEL_OK;
-    if (!code) put_coverage(out, &cc.found);
+    if (!code) put_coverage(out, &cc.found, cc.h);
     return api_close(&cc.c, code);
 }

@@ -129,10 +129,15 @@ int ratel_explanation_write(const ratel_explanation *e, ratel *r, const char *fo
     static const struct {
         const char *name;
         void (*tell)(const told *t, strbuf *b);
-    } formats[] = {{"text", tell_text}, {"markdown", tell_markdown},
-                   {"json", tell_json}, {"dot", tell_dot},
-                   {"svg", tell_svg},   {"tikz", tell_tikz},
-                   {"html", tell_html}, {"page-entry", tell_page_entry}};
+    } formats[] = {{"text", tell_text},
+                   {"markdown", tell_markdown},
+                   {"json", tell_json},
+                   {"dot", tell_dot},
+                   {"svg", tell_svg},
+                   {"tikz", tell_tikz},
+                   {"html", tell_html},
+                   {"page-entry", tell_page_entry},
+                   {"page-scene", tell_page_scene}};
     size_t i = 0, n = sizeof formats / sizeof *formats;
     if (!e || !r || !format || !write) return RATEL_EINVAL;
     tell_call tc = {.e = e, .telling = telling};

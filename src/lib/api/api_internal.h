@@ -72,5 +72,7 @@ size_t api_memory(const struct ratel *r);
 /* What the options say of a question at this level. */
 question api_question(const struct ratel *r, const char *level);
 int api_new_history(struct ratel_history **out, call *c);
+/* A key or an id as text, cut to the buffer. */
+void api_put_atom(const history *m, atom a, char *buf, size_t cap);
 
 #endif

@@ -9,11 +9,26 @@
 
 #include "api/api_internal.h"
 
-/* A key or an id as text, cut. */
-static void put_atom(const history *m, atom a, char *buf, size_t cap)
+/* A string in a buffer that ends with a 0: a 0 within it becomes the text \x00, and what does not
+   fit is cut between two characters. */
+static void put_string(const char *s, size_t n, char *buf, size_t cap)
+{
+    size_t used = 0;
+    for (size_t k; n; s += k, n -= k) {
+        k = utf8_length(s, n);
+        if (!k) k = 1;
+        size_t need = *s ? k : 4;
+        if (used + need >= cap) break;
+        memcpy(buf + used, *s ? s : "\\x00", need);
+        used += need;
+    }
+    buf[used] = 0;
+}
+
+void api_put_atom(const history *m, atom a, char *buf, size_t cap)
 {
     if (a.kind == ATOM_STR)
-        snprintf(buf, cap, "%.*s", (int)(a.len < cap ? a.len : cap - 1), atom_bytes(m, a));
+        put_string(atom_bytes(m, a), a.len, buf, cap);
     else if (a.kind == ATOM_UINT)
         snprintf(buf, cap, "%llu", (unsigned long long)a.as.u);
     else
@@ -30,8 +45,26 @@ int ratel_history_txn_at(const ratel_history *h, size_t i, ratel_txn_info *out)
                             .first_op = m->txn_op[i],
                             .ops = m->txn_op[i + 1] - m->txn_op[i],
                             .line = txn_line_of(m, (txn_id)i)};
-    put_atom(m, a, out->id, sizeof out->id);
+    api_put_atom(m, a, out->id, sizeof out->id);
     return RATEL_OK;
+}
+
+size_t ratel_history_txn_id(const ratel_history *h, size_t i, char *buf, size_t cap)
+{
+    char number[32];
+    if (!h || !h->model->frozen || i >= h->model->txns || (!buf && cap)) return 0;
+    const history *m = h->model;
+    atom a = label_atom(m, m->txn_label[i]);
+    const char *bytes = number;
+    size_t n = a.len;
+    if (a.kind == ATOM_STR) {
+        bytes = atom_bytes(m, a);
+    } else {
+        api_put_atom(m, a, number, sizeof number);
+        n = strlen(number);
+    }
+    if (cap) memcpy(buf, bytes, n < cap ? n : cap);
+    return n;
 }
 
 int ratel_history_op_at(const ratel_history *h, size_t i, ratel_op_info *out)
@@ -60,6 +93,6 @@ int ratel_result_step_at(const ratel_result *a, size_t i, ratel_step *out)
     if (!a || !out || i >= a->v.cycle.n) return RATEL_EINVAL;
     const cycle_link *l = &a->v.cycle.at[i];
     *out = (ratel_step){.from = l->from, .to = l->to, .edge = l->edge};
-    if (l->key != NO_ID) put_atom(a->v.h, key_atom(a->v.h, l->key), out->key, sizeof out->key);
+    if (l->key != NO_ID) api_put_atom(a->v.h, key_atom(a->v.h, l->key), out->key, sizeof out->key);
     return RATEL_OK;
 }

@@ -172,6 +172,45 @@ void strbuf_visible(strbuf *b, const char *s, size_t n)
     }
 }
 
+/* Can every character of it be shown as itself? */
+static bool is_visible(const char *s, size_t n)
+{
+    while (n) {
+        size_t k = utf8_length(s, n);
+        if (!k || utf8_hidden(s, n)) return false;
+        s += k;
+        n -= k;
+    }
+    return true;
+}
+
+void strbuf_shell_path(strbuf *b, const char *path)
+{
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._/+=:,@%";
+    size_t n = strlen(path);
+    if (path[0] == '-' && n > 1) strbuf_str(b, "./");
+    if (n && strspn(path, plain) == n) {
+        strbuf_add(b, path, n);
+        return;
+    }
+    bool visible = is_visible(path, n);
+    strbuf_str(b, visible ? "'" : "$'");
+    for (size_t k; n; path += k, n -= k) {
+        k = utf8_length(path, n);
+        if (!k || utf8_hidden(path, n)) {
+            for (k = k ? k : 1; n && k; path++, n--, k--)
+                strbuf_printf(b, "\\x%02x", (unsigned char)*path);
+        } else if (visible && *path == '\'') {
+            strbuf_str(b, "'\\''");
+        } else {
+            if (!visible && (*path == '\'' || *path == '\\')) strbuf_char(b, '\\');
+            strbuf_add(b, path, k);
+        }
+    }
+    strbuf_char(b, '\'');
+}
+
 void strbuf_free(strbuf *b)
 {
     mem_put(b->mem, b->at);

@@ -32,6 +32,9 @@ const char *strbuf_cstr(strbuf *b); /* NUL terminated, borrowed */
 void strbuf_json(strbuf *b, const char *s, size_t n);
 /* Text for a terminal: control bytes and invalid UTF-8 come out as \xNN, never raw. */
 void strbuf_visible(strbuf *b, const char *s, size_t n);
+/* A path as one word of a command line that a reader can copy: quoted if a shell would take it
+   apart, with bytes that do not show as $'\xNN', and never mistaken for an option. */
+void strbuf_shell_path(strbuf *b, const char *path);
 void strbuf_free(strbuf *b);
 
 /* How the character at s (n > 0 bytes are there) is escaped inside a JSON string: the escape goes

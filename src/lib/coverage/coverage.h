@@ -13,6 +13,8 @@
 #include "opt/anomaly.h"
 #include "verdict/verdict.h"
 
+enum { APART_NAMED = 8 }; /* of keys and sessions without a conflict, how many are named */
+
 typedef struct coverage {
     /* changed_reads.c */
     uint64_t changes;           /* ways to change one read */
@@ -28,6 +30,8 @@ typedef struct coverage {
     uint64_t versions_known, versions_inferred, versions_open;
     uint64_t keys, keys_apart;         /* apart: no two sessions conflict on it */
     uint64_t sessions, sessions_apart; /* apart: conflicts with no other session */
+    key_id key_apart[APART_NAMED];     /* the first of them */
+    uint32_t session_apart[APART_NAMED];
     bool updates_overlap;  /* two overlapping transactions, of any outcome, update one key */
     bool aborted_read;     /* somebody reads a key that an aborted transaction wrote */
     bool overwritten_read; /* somebody reads a key that another transaction writes twice */

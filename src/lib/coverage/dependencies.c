@@ -71,11 +71,16 @@ static void count_conflicts(counter *x)
     for (size_t k = 0; k < keys; k++) {
         if (all[k] == NOBODY) continue;
         x->out->keys++;
-        x->out->keys_apart += are_apart(writers[k], all[k]);
+        if (!are_apart(writers[k], all[k])) continue;
+        if (x->out->keys_apart < APART_NAMED) x->out->key_apart[x->out->keys_apart] = (key_id)k;
+        x->out->keys_apart++;
     }
     for (size_t s = 0; s < sessions; s++) {
         x->out->sessions += there[s];
-        x->out->sessions_apart += there[s] && !met[s];
+        if (!there[s] || met[s]) continue;
+        if (x->out->sessions_apart < APART_NAMED)
+            x->out->session_apart[x->out->sessions_apart] = (uint32_t)s;
+        x->out->sessions_apart++;
     }
     mem_put(x->m, there);
     mem_put(x->m, met);

@@ -41,7 +41,9 @@ void tell_dot(const told *t, strbuf *b);
 void tell_svg(const told *t, strbuf *b);
 void tell_tikz(const told *t, strbuf *b);
 void tell_page_entry(const told *t, strbuf *b); /* one line of JSON, for page.h */
-void tell_html(const told *t, strbuf *b);       /* a page of this one entry */
+/* The members of an entry that show the transactions, as an object; nothing of the verdict. */
+void tell_page_scene(const told *t, strbuf *b);
+void tell_html(const told *t, strbuf *b); /* a page of this one entry */
 
 /* --- words (explanation_words.c)
    --------------------------------------------------------------------- */

@@ -295,49 +295,30 @@ static void warnings_json(json_writer *w, const verdict *v)
     jw_end_array(w);
 }
 
-/* A word of a shell, in single quotes unless it is plain. */
-static void shell_word(strbuf *b, const char *s)
-{
-    size_t plain = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                             "_-+=:,./@%");
-    if (*s && *s != '-' && !s[plain]) {
-        strbuf_str(b, s);
-        return;
-    }
-    strbuf_char(b, '\'');
-    for (; *s; s++)
-        if (*s == '\'')
-            strbuf_str(b, "'\\''");
-        else
-            strbuf_char(b, *s);
-    strbuf_char(b, '\'');
-}
-
-static void command_json(json_writer *w, const told *t, const char *command, const char *more,
-                         strbuf *text)
+static void command_json(json_writer *w, const told *t, const char *command, const char *more)
 {
     strbuf line;
     strbuf_init(&line, t->m);
     strbuf_printf(&line, "ratel %s --level ", command);
-    shell_word(&line, t->v->given);
+    strbuf_shell_path(&line, t->v->given);
     if (t->v->level.so == LEVEL_OPTION && !t->v->session_order)
         strbuf_str(&line, " --session-order off");
+    if (t->v->ryow != RYOW_MUST) strbuf_printf(&line, " --ryow %s", ryow_name(t->v->ryow));
+    if (t->v->drift) strbuf_printf(&line, " --drift %lld", (long long)t->v->drift);
     strbuf_str(&line, more);
     strbuf_char(&line, ' ');
-    shell_word(&line, t->c->history);
-    strbuf_visible(text, line.at, line.n);
-    text_json(w, text);
+    strbuf_shell_path(&line, t->c->history);
+    text_json(w, &line);
     strbuf_free(&line);
 }
 
-static void reproduce_json(json_writer *w, const told *t, strbuf *text)
+static void reproduce_json(json_writer *w, const told *t)
 {
     jw_member_array(w, "reproduce");
     if (t->c->history) {
-        command_json(w, t, "explain", "", text);
-        if (t->v->outcome == OUTCOME_VIOLATED)
-            command_json(w, t, "shrink", " -o small.jsonl", text);
-        command_json(w, t, "check", " --certificate proof.txt", text);
+        command_json(w, t, "explain", "");
+        if (t->v->outcome == OUTCOME_VIOLATED) command_json(w, t, "shrink", " -o small.jsonl");
+        command_json(w, t, "check", " --certificate proof.txt");
     }
     jw_end_array(w);
 }
@@ -408,7 +389,35 @@ void tell_page_entry(const told *t, strbuf *b)
     counts_json(w, t->v);
     levels_json(w, t);
     warnings_json(w, t->v);
-    reproduce_json(w, t, &text);
+    reproduce_json(w, t);
+    jw_end_object(w);
+    jw_end_line(w);
+    vec_free(t->m, &around);
+    vec_free(t->m, &core);
+    strbuf_free(&text);
+}
+
+/* Whatever was found of the history is for somebody else to tell: a small history is drawn whole,
+   of a large one the beginning. */
+void tell_page_scene(const told *t, strbuf *b)
+{
+    json_writer to = jw_strbuf(b), *w = &to;
+    verdict plain = *t->v;
+    told drawn = {&plain, NULL, t->c, t->m};
+    told_steps steps = {0};
+    txn_ids core = {0}, around = {0};
+    strbuf text;
+    strbuf_init(&text, t->m);
+    for (txn_id x = 0; plain.h->txns <= CORE && x < plain.h->txns; x++) vec_push(t->m, &core, x);
+    plain.core = core;
+    plain.cycle.n = 0;
+    if (!core.n) page_around(&drawn, &core, &around);
+    jw_object(w);
+    if (core.n) picture_member(w, "picture", &drawn, &steps, NULL, &text);
+    if (around.n) picture_member(w, "around", &drawn, &steps, &around, &text);
+    txns_json(w, &drawn, &core, &around, &text);
+    jw_name(w, "strip");
+    page_strip(w, &drawn, &core);
     jw_end_object(w);
     jw_end_line(w);
     vec_free(t->m, &around);

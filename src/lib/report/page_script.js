@@ -332,7 +332,7 @@
     const x = entry.explanation || {};
     const before = view.steps.length ? make('p', {class: 'soft hint'}, 'A < B: A must come before B. Select a step to see it in the picture.') : null;
     const c = card(view.steps.length ? 'Why: the argument' : 'Why', before, list);
-    if (!view.steps.length && x.reason) c.append(make('p', null, x.reason + '.'));
+    if (!view.steps.length && x.reason && !entry.sentence.includes(x.reason)) c.append(make('p', null, x.reason[0].toUpperCase() + x.reason.slice(1) + '.'));
     if (x.not_shown) c.append(make('p', {class: 'soft'}, 'This is the violation as it was found. It cannot be shown step by step: ' + x.not_shown + '.'));
     for (const r of x.rests_on || []) c.append(make('p', {class: 'soft'}, 'The violation depends on ' + r.replace('-', ' ') + ': without it, the level would hold.'));
     for (const p of entry.paragraphs || [])
@@ -572,6 +572,37 @@
       make('p', {class: 'soft'}, 'A level stands above those that it implies. Short names are used; levels without a mark were not asked.'));
   }
 
+  /* --- what "holds" was worth ---------------------------------------------------------------- */
+
+  function apartText(n, all, what, names) {
+    return n + ' of ' + count(all, what) + (n ? ': ' + names.join(', ') + (n > names.length ? ', ...' : '') : '');
+  }
+
+  function coverageCard() {
+    const c = entry.coverage, rows = [], put = (k, v) => rows.push(make('dt', null, k), make('dd', null, v));
+    const share = c.tried ? Math.floor(100 * c.seen / c.tried) : 0;
+    const sentence = !c.changes ? 'There is no read that could have returned another value.'
+      : (c.exact ? 'Reads can be changed in ' + count(c.changes, 'way') + ', one at a time: '
+        : 'Of ' + count(c.changes, 'way') + ' to change one read, ' + c.tried.toLocaleString('en') + ' were tried at random: ') +
+        c.seen.toLocaleString('en') + ' (' + share + '%) would have been seen as a violation.';
+    const places = Object.entries(c.places).sort((a, b) => b[1] - a[1]), most = places.length ? places[0][1] : 1;
+    if (c.undecided) put('not decided', c.undecided.toLocaleString('en'));
+    put('reads', c.reads.known.toLocaleString('en') + ' with one possible writer, ' + c.reads.open.toLocaleString('en') + ' with several');
+    if (c.versions.known + c.versions.inferred + c.versions.open)
+      put('version order', count(c.versions.known, 'step') + ' shown, ' + c.versions.inferred.toLocaleString('en') + ' inferred, ' + c.versions.open.toLocaleString('en') + ' open');
+    put('keys without a conflict', apartText(c.apart.keys, c.apart.of_keys, 'key', c.apart.key_names));
+    put('sessions without a conflict', apartText(c.apart.sessions, c.apart.of_sessions, 'session', c.apart.session_names));
+    return card('What this \u201cholds\u201d was worth',
+      c.unseen.length ? make('ul', {class: 'warn'}, c.unseen.map((u) => make('li', null, make('strong', null, u.anomaly), ' could not have been seen: ' + u.why + '.'))) : null,
+      make('p', null, sentence),
+      places.length ? make('table', {class: 'bars'}, make('caption', {class: 'soft'}, 'Places where an anomaly would have shown'),
+        make('thead', null, make('tr', null, make('th', {scope: 'col'}, 'anomaly'), make('th', {scope: 'col'}, 'places'), make('td'))),
+        make('tbody', null, places.map(([name, n]) => make('tr', null, make('th', {scope: 'row'}, name), make('td', {class: 'number'}, n.toLocaleString('en')),
+          make('td', {'aria-hidden': 'true'}, shape('svg', {class: 'bar', viewBox: '0 0 100 8', preserveAspectRatio: 'none'},
+            shape('rect', {x: 0, y: 0, width: Math.max(.5, 100 * n / most), height: 8}))))))) : null,
+      make('dl', null, rows));
+  }
+
   /* --- the rest ------------------------------------------------------------------------------ */
 
   function numbersCard() {
@@ -628,11 +659,14 @@
     const has = (list) => list && list.length;
     const main = make('main', {id: 'main'}, verdictPart());
     const left = drawn ? pictureCard() : null;
-    const why = has(entry.steps) || (entry.explanation || {}).reason || has(entry.paragraphs) ? argumentCard() : null;
+    const reason = (entry.explanation || {}).reason || '';
+    const why = has(entry.steps) || (reason && !entry.sentence.includes(reason)) || has(entry.paragraphs) ? argumentCard() : null;
     const versions = has(entry.versions) ? versionsCard() : null;
-    if (left) main.append(make('div', {class: 'columns'}, make('div', {class: 'stack'}, left, view.detail), make('div', {class: 'stack'}, why, versions)));
+    if (left && !why && !versions) main.append(make('div', {class: 'columns'}, left, view.detail));
+    else if (left) main.append(make('div', {class: 'columns'}, make('div', {class: 'stack'}, left, view.detail), make('div', {class: 'stack'}, why, versions)));
     else if (why) main.append(has(entry.steps) ? make('div', {class: 'columns'}, why, view.detail) : why);
     if (entry.strip && (!entry.counts || entry.counts.transactions > 20)) main.append(stripCard());
+    if (entry.coverage) main.append(coverageCard());
     if (has(entry.transactions)) main.append(transactionsCard());
     const levels = outcomes().size > 1 ? latticeCard() : null;
     if (entry.counts) cards.push(numbersCard());

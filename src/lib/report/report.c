@@ -370,24 +370,6 @@ static void txn_text(const matter *x, txn_id t, strbuf *b)
     strbuf_char(b, '\n');
 }
 
-/* What a command line takes as one word. */
-static void word_text(const char *s, strbuf *b)
-{
-    static const char plain[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._/+=:,@";
-    if (*s && strspn(s, plain) == strlen(s)) {
-        strbuf_str(b, s);
-        return;
-    }
-    strbuf_char(b, '\'');
-    for (; *s; s++)
-        if (*s == '\'')
-            strbuf_str(b, "'\\''");
-        else
-            strbuf_visible(b, s, 1);
-    strbuf_char(b, '\'');
-}
-
 static void core_text(const verdict *v, const report_context *c, strbuf *b)
 {
     matter x;
@@ -398,7 +380,7 @@ static void core_text(const verdict *v, const report_context *c, strbuf *b)
         strbuf_printf(b, "    ... and %zu more transactions; a smallest part that is violated: ",
                       v->core.n - shown);
         strbuf_printf(b, "ratel shrink --level %s ", v->level.name);
-        word_text(c->history ? c->history : "HISTORY", b);
+        strbuf_shell_path(b, c->history ? c->history : "HISTORY");
         strbuf_str(b, " -o FILE\n");
     }
     vec_free(b->mem, &x.keys);

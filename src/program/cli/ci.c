@@ -235,27 +235,11 @@ static void put_places(ci_case *k, const ratel_history *h, const ratel_result *r
     }
 }
 
-typedef struct text_taken {
-    char *at;
-    size_t n;
-} text_taken;
-
-static int take_text(const void *bytes, size_t n, void *to)
-{
-    text_taken *t = to;
-    char *more = realloc(t->at, t->n + n + 1);
-    if (!more) return -1;
-    memcpy(more + t->n, bytes, n);
-    more[t->n += n] = 0;
-    t->at = more;
-    return 0;
-}
-
 static bool put_text(ci_report *ci, ci_case *k, const ratel_result *r)
 {
-    text_taken t = {0};
+    text_kept t = {0};
     ratel_report report = {.history = k->history, .deterministic = 1};
-    bool bad = ratel_result_write(r, ci->a->context, "text", &report, take_text, &t) != 0;
+    bool bad = ratel_result_write(r, ci->a->context, "text", &report, keep_text, &t) != 0;
     k->text = t.at;
     return !bad && t.at;
 }

@@ -153,8 +153,9 @@ static void result_json(json_writer *w, sarif_rules *rules, const ci_report *ci,
     places_json(w, k);
     if (violated && k->shape) {
         jw_member_object(w, "partialFingerprints");
-        jw_name(w, "ratelAnomaly/v1");
-        jw_format(w, "%s %s %s", k->level, k->anomaly, k->shape);
+        char fingerprint[1024];
+        snprintf(fingerprint, sizeof fingerprint, "%s %s %s", k->level, k->anomaly, k->shape);
+        jw_member_text(w, "ratelAnomaly/v1", fingerprint);
         jw_end_object(w);
         if (ci->n_accepted) jw_member_text(w, "baselineState", k->accepted ? "unchanged" : "new");
         if (k->accepted) {

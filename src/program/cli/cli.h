@@ -233,6 +233,13 @@ uint64_t now(void);
 uint64_t peak_rss_kib(void);
 /* A write callback onto a FILE. */
 int write_file_cb(const void *buf, size_t n, void *file);
+/* kept_text.c: a write callback onto a text_kept, whose `at` ends with a 0 and is freed by its
+   owner (NULL: nothing was written). */
+typedef struct text_kept {
+    char *at;
+    size_t n, cap;
+} text_kept;
+int keep_text(const void *bytes, size_t n, void *kept);
 /* A JSON writer onto a FILE; whether all was written shows when the file is closed. */
 json_writer json_file(FILE *f);
 /* render.c: calls body with an empty buffer and writes what it put there to `out` (NULL: nowhere).

@@ -14,9 +14,11 @@
 
 /* --level all fits one screen: the answers wait until it is known which of them matter. */
 typedef struct all_answers {
-    char *text[LEVELS];          /* of violated and undecided levels, or NULL */
+    char *text[LEVELS];          /* of violated and undecided levels, and of what "holds" of the
+                                    strongest was worth; or NULL */
     const char *anomaly[LEVELS]; /* "": none */
     size_t at;                   /* the level that is being answered */
+    bool strongest[LEVELS];      /* holds, and no other level that holds implies it */
 } all_answers;
 
 enum { COUNT_ACCEPTED = 3 }; /* after the exit statuses of the three verdicts */
@@ -194,7 +196,7 @@ static void print_waiting(const check *c, const ratel_verdict *v, bool session_o
 {
     for (size_t i = 0; c->told && i < c->n_levels; i++)
         if (c->told->text[i] &&
-            (v[i] == RATEL_UNDECIDED || is_extreme(c, v, i, true, session_order)))
+            (v[i] != RATEL_VIOLATED || is_extreme(c, v, i, true, session_order)))
             fputs(c->told->text[i], c->out);
 }
 
@@ -416,22 +418,6 @@ static void find_further(check *c, const char *name, const ratel_history *h, con
     violations_free(&l);
 }
 
-typedef struct text_kept {
-    char *at;
-    size_t n;
-} text_kept;
-
-static int keep_bytes(const void *bytes, size_t n, void *to)
-{
-    text_kept *t = to;
-    char *more = realloc(t->at, t->n + n + 1);
-    if (!more) return -1;
-    memcpy(more + t->n, bytes, n);
-    more[t->n += n] = 0;
-    t->at = more;
-    return 0;
-}
-
 static void write_answer(check *c, const ratel_result *a, const ratel_report *report)
 {
     ratel *r = c->a->context;
@@ -449,11 +435,24 @@ static void write_answer(check *c, const ratel_result *a, const ratel_report *re
     text_kept t = {0};
     c->told->anomaly[c->told->at] = ratel_result_anomaly(a);
     if (ratel_result_verdict(a) == RATEL_HOLDS) return;
-    int code = ratel_result_write(a, r, "text", report, keep_bytes, &t);
+    int code = ratel_result_write(a, r, "text", report, keep_text, &t);
     if (code) {
         c->a->outputs->lost = true;
         merge_status(c, complain_about(r, report->history, code));
     }
+    c->told->text[c->told->at] = t.at;
+}
+
+/* --level all: only the strongest levels that hold are asked what that was worth. */
+static void keep_coverage(check *c, const char *name, const ratel_history *h, const ratel_result *a)
+{
+    char head[256];
+    text_kept t = {0};
+    if (!c->told->strongest[c->told->at]) return;
+    snprintf(head, sizeof head, "%s: what this answer was worth, \"holds\":\n",
+             ratel_result_level(a));
+    if (keep_text(head, strlen(head), &t)) complain("out of memory");
+    merge_status(c, coverage_tell(c->a, NULL, &t, name, h, a));
     c->told->text[c->told->at] = t.at;
 }
 
@@ -483,10 +482,12 @@ static void put_answer(check *c, const char *name, const ratel_history *h, const
     stats_result(c->a, a);
     page_add_result(c->a, h, a, name);
     if (v == RATEL_VIOLATED) find_further(c, name, h, a, accepted);
-    if (v != RATEL_HOLDS || c->told) return;
-    if (c->a->value[O_COVERAGE] && !c->a->value[O_TAP])
-        merge_status(c, coverage_print(c->a, c->out, name, h, a));
-    else if (c->a->command->bit == CMD_TEST)
+    if (v != RATEL_HOLDS) return;
+    if (c->a->value[O_COVERAGE] && c->told)
+        keep_coverage(c, name, h, a);
+    else if (c->a->value[O_COVERAGE])
+        merge_status(c, coverage_tell(c->a, c->a->value[O_TAP] ? NULL : c->out, NULL, name, h, a));
+    else if (c->a->command->bit == CMD_TEST && !c->told)
         coverage_warn(c->a, name, h, a);
 }
 
@@ -549,7 +550,6 @@ static ratel_result *implied(const check *c, ratel_result *const *known, size_t 
     return a;
 }
 
-/* An answer about a level from a file has no place in TAP but its test line. */
 /* Of a level in a file, its text is part of what is proved; where that cannot be done, the built-in
    level that decides the same. */
 static int certify_answer(const check *c, size_t i, const ratel_result *a, const ratel_history *h)
@@ -569,6 +569,19 @@ static int certify_answer(const check *c, size_t i, const ratel_result *a, const
     return status;
 }
 
+/* --level all has decided every level before the first one is told. */
+static void find_strongest(check *c, ratel_result *const *known, const char *const *name, size_t n,
+                           ratel_verdict *verdicts, bool session_order)
+{
+    for (size_t i = 0; i < c->n_levels; i++)
+        for (size_t k = 0; k < n; k++)
+            if (known[k] && !strcmp(name[k], c->levels[i]))
+                verdicts[i] = ratel_result_verdict(known[k]);
+    for (size_t i = 0; i < c->n_levels; i++)
+        c->told->strongest[i] = is_extreme(c, verdicts, i, false, session_order);
+}
+
+/* An answer about a level from a file has no place in TAP but its test line. */
 static FILE *iso_out(const check *c)
 {
     return c->a->value[O_TAP] ? stderr : c->out;
@@ -600,6 +613,10 @@ static void check_history(check *c, const char *name)
             progress_level(i + 1, c->n_levels);
             ratel_check(&known[i], r, h, strongest[i]);
         }
+    const char *session = c->a->value[O_SESSION_ORDER];
+    bool sessions = !session || strcmp(session, "off") != 0;
+    if (c->told && verdicts && c->a->value[O_COVERAGE])
+        find_strongest(c, known, strongest, n_strongest, verdicts, sessions);
     for (size_t i = 0; i < c->n_levels; i++) {
         ratel_result *a = NULL;
         uint64_t begun = now();
@@ -652,8 +669,6 @@ static void check_history(check *c, const char *name)
     }
     progress_level(0, 0);
     for (size_t i = 0; i < n_strongest; i++) ratel_result_free(known[i]);
-    const char *session = c->a->value[O_SESSION_ORDER];
-    bool sessions = !session || strcmp(session, "off") != 0;
     if (c->all && verdicts && code != RATEL_EHISTORY && !c->a->value[O_TAP]) {
         if (json) {
             summarise_json(c, name, verdicts, sessions);

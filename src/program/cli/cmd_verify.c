@@ -20,21 +20,6 @@ static int put_file(const void *buf, size_t n, void *payload)
     return output_close(a, &o) ? 0 : -1;
 }
 
-typedef struct kept_text {
-    char *at;
-    size_t n;
-} kept_text;
-
-static int keep_text(const void *buf, size_t n, void *payload)
-{
-    kept_text *k = payload;
-    k->at = malloc(n + 1);
-    if (!k->at) return -1;
-    memcpy(k->at, buf, n);
-    k->n = n;
-    return 0;
-}
-
 int write_certificate(args *a, const ratel_result *result, const ratel_history *h)
 {
     const char *path = a->value[O_CERTIFICATE];
@@ -59,7 +44,7 @@ int certify_level_text(args *a, const char *given, const ratel_history *h, int d
     }
     char *text = level_text(given, &n, &name, &status);
     if (!text) return status;
-    kept_text kept = {0};
+    text_kept kept = {0};
     ratel_verdict v = RATEL_UNDECIDED;
     int code = ratel_certify_definition(&v, a->context, h, text, n, name, keep_text, &kept);
     free(text);

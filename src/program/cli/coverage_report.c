@@ -1,5 +1,5 @@
 /*
- * coverage_report.c - check --coverage: what "holds" was worth, as text and JSON.
+ * coverage_report.c - check --coverage: what "holds" was worth, as text, as JSON and on a page.
  *
  * The sentences about what could not have been seen rest on facts of the whole history, not on the
  * changes that were tried: where no two overlapping transactions read and wrote one key, no lost
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/coverage_report.h"
+#include "cli/page_output.h"
 
 enum { MOST_CHANGES = 2000, USUAL_SECONDS = 10 };
 
@@ -69,49 +70,66 @@ static unsigned percent(uint64_t part, uint64_t whole)
     return whole ? (unsigned)(100.0 * (double)part / (double)whole) : 0;
 }
 
-static void print_text(FILE *f, const ratel_coverage *c, const ratel_result *a)
+/* How many never met another, and which. */
+static void apart_text(strbuf *b, uint64_t n, uint64_t all, const char *what,
+                       const char (*names)[64])
+{
+    strbuf_printf(b, "%llu of %llu %s", (unsigned long long)n, (unsigned long long)all, what);
+    for (size_t i = 0; i < n && i < RATEL_COVERAGE_NAMES; i++) {
+        strbuf_str(b, i ? ", " : " (");
+        strbuf_visible(b, names[i], strlen(names[i]));
+    }
+    if (n) strbuf_str(b, n > RATEL_COVERAGE_NAMES ? ", ...)" : ")");
+}
+
+static void coverage_text(strbuf *b, const ratel_coverage *c, const ratel_result *a)
 {
     for (size_t i = 0; i < SPOTS; i++)
         if (is_blind(i, c, a))
-            fprintf(f, "  holds, but %s could not have been seen: %s\n", spots[i].a_what,
-                    spots[i].why);
+            strbuf_printf(b, "  holds, but %s could not have been seen: %s\n", spots[i].a_what,
+                          spots[i].why);
     if (!c->changes)
-        fputs("  coverage: there is no read that could have returned another value\n", f);
+        strbuf_str(b, "  coverage: there is no read that could have returned another value\n");
     else if (c->exact)
-        fprintf(f, "  coverage: reads can be changed in %llu ways, one at a time",
-                (unsigned long long)c->changes);
+        strbuf_printf(b, "  coverage: reads can be changed in %llu ways, one at a time",
+                      (unsigned long long)c->changes);
     else
-        fprintf(f, "  coverage: of %llu ways to change one read, %llu were tried at random",
-                (unsigned long long)c->changes, (unsigned long long)c->tried);
+        strbuf_printf(b, "  coverage: of %llu ways to change one read, %llu were tried at random",
+                      (unsigned long long)c->changes, (unsigned long long)c->tried);
     if (c->changes)
-        fprintf(f, "; %llu (%u%%) would have been seen\n", (unsigned long long)c->seen,
-                percent(c->seen, c->tried));
-    if (c->kinds) fputs("    places:", f);
+        strbuf_printf(b, "; %llu (%u%%) would have been seen\n", (unsigned long long)c->seen,
+                      percent(c->seen, c->tried));
+    if (c->kinds) strbuf_str(b, "    places:");
     for (size_t i = 0; i < c->kinds; i++)
-        fprintf(f, "%s %s %llu", i ? "," : "", c->kind[i].anomaly,
-                (unsigned long long)c->kind[i].places);
-    if (c->kinds) fputc('\n', f);
-    if (c->undecided) fprintf(f, "    not decided: %llu\n", (unsigned long long)c->undecided);
-    fprintf(f, "    reads: %llu have one possible writer, %llu several\n",
-            (unsigned long long)c->reads_known, (unsigned long long)c->reads_open);
+        strbuf_printf(b, "%s %s %llu", i ? "," : "", c->kind[i].anomaly,
+                      (unsigned long long)c->kind[i].places);
+    if (c->kinds) strbuf_char(b, '\n');
+    if (c->undecided) strbuf_printf(b, "    not decided: %llu\n", (unsigned long long)c->undecided);
+    strbuf_printf(b, "    reads: %llu have one possible writer, %llu several\n",
+                  (unsigned long long)c->reads_known, (unsigned long long)c->reads_open);
     if (c->versions_known + c->versions_inferred + c->versions_open)
-        fprintf(f, "    version order: %llu steps shown, %llu inferred, %llu open\n",
-                (unsigned long long)c->versions_known, (unsigned long long)c->versions_inferred,
-                (unsigned long long)c->versions_open);
-    fprintf(f,
-            "    without a conflict between sessions: %llu of %llu keys, %llu of %llu sessions\n",
-            (unsigned long long)c->keys_apart, (unsigned long long)c->keys,
-            (unsigned long long)c->sessions_apart, (unsigned long long)c->sessions);
+        strbuf_printf(b, "    version order: %llu steps shown, %llu inferred, %llu open\n",
+                      (unsigned long long)c->versions_known,
+                      (unsigned long long)c->versions_inferred,
+                      (unsigned long long)c->versions_open);
+    strbuf_str(b, "    without a conflict between sessions: ");
+    apart_text(b, c->keys_apart, c->keys, "keys", c->key_apart);
+    strbuf_str(b, ", ");
+    apart_text(b, c->sessions_apart, c->sessions, "sessions", c->session_apart);
+    strbuf_char(b, '\n');
 }
 
-static void print_json(FILE *f, const char *history, const ratel_coverage *c, const ratel_result *a)
+static void names_json(json_writer *w, const char *member, const char (*names)[64], uint64_t n)
 {
-    json_writer to = json_file(f), *w = &to;
+    jw_member_array(w, member);
+    for (size_t i = 0; i < n && i < RATEL_COVERAGE_NAMES; i++) jw_text(w, names[i]);
+    jw_end_array(w);
+}
+
+/* The value of the member "coverage". */
+static void write_coverage(json_writer *w, const ratel_coverage *c, const ratel_result *a)
+{
     jw_object(w);
-    jw_member_u64(w, "schema", 1);
-    jw_member_text(w, "history", history);
-    jw_member_text(w, "level", ratel_result_level(a));
-    jw_member_object(w, "coverage");
     jw_member_u64(w, "changes", c->changes);
     jw_member_u64(w, "tried", c->tried);
     jw_member_bool(w, "exact", c->exact);
@@ -142,25 +160,61 @@ static void print_json(FILE *f, const char *history, const ratel_coverage *c, co
     jw_member_object(w, "apart");
     jw_member_u64(w, "keys", c->keys_apart);
     jw_member_u64(w, "of_keys", c->keys);
+    names_json(w, "key_names", c->key_apart, c->keys_apart);
     jw_member_u64(w, "sessions", c->sessions_apart);
     jw_member_u64(w, "of_sessions", c->sessions);
+    names_json(w, "session_names", c->session_apart, c->sessions_apart);
     jw_end_object(w);
     jw_end_object(w);
+}
+
+static void print_json(FILE *f, const char *history, const ratel_coverage *c, const ratel_result *a)
+{
+    json_writer to = json_file(f), *w = &to;
+    jw_object(w);
+    jw_member_u64(w, "schema", 1);
+    jw_member_text(w, "history", history);
+    jw_member_text(w, "level", ratel_result_level(a));
+    jw_name(w, "coverage");
+    write_coverage(w, c, a);
     jw_end_object(w);
     jw_end_line(w);
 }
 
-int coverage_print(const args *a, FILE *f, const char *history, const ratel_history *h,
-                   const ratel_result *r)
+typedef struct covered {
+    const ratel_coverage *c;
+    const ratel_result *a;
+    text_kept *kept; /* NULL: the text goes to a file */
+} covered;
+
+static void render_text(strbuf *b, void *what)
+{
+    const covered *x = what;
+    coverage_text(b, x->c, x->a);
+    if (!x->kept) return;
+    if (keep_text(b->at, b->n, x->kept)) complain("out of memory");
+    b->n = 0;
+}
+
+static void render_coverage(strbuf *b, void *what)
+{
+    const covered *x = what;
+    json_writer w = jw_strbuf(b);
+    write_coverage(&w, x->c, x->a);
+}
+
+int coverage_tell(const args *a, FILE *f, text_kept *kept, const char *history,
+                  const ratel_history *h, const ratel_result *r)
 {
     ratel_coverage c;
+    covered x = {&c, r, kept};
     double seconds = a->value[O_TIME] ? strtod(a->value[O_TIME], NULL) : USUAL_SECONDS;
     int code = ratel_coverage_run(&c, a->context, h, r, MOST_CHANGES, seconds);
     if (code) return complain_about(a->context, history, code);
-    if (a->value[O_JSON])
-        print_json(f, history, &c, r);
-    else
-        print_text(f, &c, r);
+    page_add_member(a, "coverage", render_coverage, &x);
+    if (!f && !kept) return EXIT_HOLDS;
+    if (!a->value[O_JSON]) return render(f, render_text, &x);
+    print_json(f, history, &c, r);
     return EXIT_HOLDS;
 }
 

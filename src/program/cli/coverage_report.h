@@ -6,9 +6,10 @@
 
 #include "cli/cli.h"
 
-/* check --coverage, after an answer that holds; the exit status of that alone. */
-int coverage_print(const args *a, FILE *f, const char *history, const ratel_history *h,
-                   const ratel_result *r);
+/* check --coverage, after an answer that holds: to f, or as text to `kept` (both NULL: nowhere) and
+   to the last entry of the page, if there is one; the exit status of that alone. */
+int coverage_tell(const args *a, FILE *f, text_kept *kept, const char *history,
+                  const ratel_history *h, const ratel_result *r);
 /* test: a note if less than half of some changed reads would have been seen. */
 void coverage_warn(const args *a, const char *history, const ratel_history *h,
                    const ratel_result *r);

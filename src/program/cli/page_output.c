@@ -24,19 +24,7 @@ bool page_open(args *a, page_output *mine)
 static int collect_entry(const void *bytes, size_t n, void *payload)
 {
     page_output *p = payload;
-    if (p->failed) return 0;
-    if (p->cap - p->n < n) {
-        size_t cap = (p->cap + n) * 2;
-        char *more = realloc(p->json, cap);
-        if (!more) {
-            p->failed = true;
-            return 0;
-        }
-        p->json = more;
-        p->cap = cap;
-    }
-    memcpy(p->json + p->n, bytes, n);
-    p->n += n;
+    if (!p->failed && keep_text(bytes, n, &p->entries)) p->failed = true;
     return 0;
 }
 
@@ -67,6 +55,22 @@ void page_add_rendered(const args *a, void (*body)(strbuf *b, void *what), void 
     if (a->page && render(NULL, render_entry, &x)) a->page->failed = true;
 }
 
+/* An entry is an object and the end of its line: the member goes before its last brace. */
+void page_add_member(const args *a, const char *name, void (*body)(strbuf *b, void *what),
+                     void *what)
+{
+    page_output *p = a->page;
+    if (!p || p->failed || p->entries.n < 2) return;
+    p->entries.n -= 2;
+    collect_entry(",\"", 2, p);
+    collect_entry(name, strlen(name), p);
+    collect_entry("\":", 2, p);
+    page_add_rendered(a, body, what); /* and the end of a line */
+    if (p->failed) return;
+    p->entries.n -= p->entries.at[p->entries.n - 1] == '\n';
+    collect_entry("}\n", 2, p);
+}
+
 /* A page is for people: once it is large, further answers are added without their details. */
 enum { MOST_DETAIL = 6000000 };
 
@@ -81,9 +85,11 @@ static void add_brief(page_output *p, const ratel_result *r, const char *name)
     const char *reason = ratel_result_reason(r), *anomaly = ratel_result_anomaly(r);
     jw_object(w);
     jw_member_text(w, "verdict", verdict_name(ratel_result_verdict(r)));
-    jw_name(w, "sentence");
-    jw_format(w, "%.1000s: %.200s%s%.1000s.", name, anomaly && *anomaly ? anomaly : "",
-              anomaly && *anomaly ? ": " : "", reason ? reason : "");
+    char sentence[4096];
+    snprintf(sentence, sizeof sentence, "%.1800s: %.200s%s%.1800s.", name,
+             anomaly && *anomaly ? anomaly : "", anomaly && *anomaly ? ": " : "",
+             reason ? reason : "");
+    jw_member_text(w, "sentence", sentence);
     jw_member_text(w, "source", name);
     jw_end_object(w);
     jw_end_line(w);
@@ -100,11 +106,12 @@ void page_add_status(const args *a, const char *name, const char *level, int sta
     json_writer to = {.put = put_entry, .to = a->page}, *w = &to;
     jw_object(w);
     jw_member_text(w, "verdict", word);
-    jw_name(w, "sentence");
+    char sentence[4096];
     if (*why)
-        jw_format(w, "%.2000s.", why);
+        snprintf(sentence, sizeof sentence, "%.4000s.", why);
     else
-        jw_format(w, "%.1000s: %.200s: %s.", name, level, word);
+        snprintf(sentence, sizeof sentence, "%.3000s: %.800s: %s.", name, level, word);
+    jw_member_text(w, "sentence", sentence);
     jw_member_text(w, "source", name);
     if (*level) jw_member_text(w, "level", level);
     jw_end_object(w);
@@ -125,7 +132,7 @@ void page_add_result(const args *a, const ratel_history *h, const ratel_result *
     ratel_telling t = {.history = name, .session_order = !order || strcmp(order, "off") != 0};
     page_output *p = a->page;
     if (!p) return;
-    if (p->n > MOST_DETAIL) {
+    if (p->entries.n > MOST_DETAIL) {
         add_brief(p, r, name);
         return;
     }
@@ -145,9 +152,10 @@ static void frame_page(strbuf *b, void *what)
 {
     const framed *x = what;
     page_begin(b, &x->head);
-    for (size_t at = 0, n; at < x->p->n; at += n) {
-        const char *line = x->p->json + at, *end = memchr(line, '\n', x->p->n - at);
-        n = end ? (size_t)(end - line) + 1 : x->p->n - at;
+    const text_kept *t = &x->p->entries;
+    for (size_t at = 0, n; at < t->n; at += n) {
+        const char *line = t->at + at, *end = memchr(line, '\n', t->n - at);
+        n = end ? (size_t)(end - line) + 1 : t->n - at;
         page_entry(b, line, n, at == 0);
     }
     page_end(b);
@@ -170,7 +178,7 @@ int page_close(args *a, page_output *mine, const char *title, int status)
     framed x = {mine, {title, ratel_version(), !order || strcmp(order, "off") != 0}};
     if (a->page != mine) return status;
     a->page = NULL;
-    bool written = (!mine->n && !mine->failed) || write_page(a, &x);
-    free(mine->json);
+    bool written = (!mine->entries.n && !mine->failed) || write_page(a, &x);
+    free(mine->entries.at);
     return written ? status : EXIT_IO;
 }

@@ -11,9 +11,8 @@
 #include "cli/cli.h"
 
 typedef struct page_output {
-    char *json; /* entries, a line each */
-    size_t n, cap;
-    bool failed; /* no memory: said once, at the end */
+    text_kept entries; /* JSON, a line each */
+    bool failed;       /* no memory: said once, at the end */
 } page_output;
 
 /* With --html: from here on answers are added to `mine`, unless there is a page already.  False,
@@ -23,6 +22,9 @@ bool page_open(args *a, page_output *mine);
 void page_add(const args *a, const char *json, size_t n);
 /* Adds the entry that a renderer of the library writes (cli.h, render). */
 void page_add_rendered(const args *a, void (*body)(strbuf *b, void *what), void *what);
+/* Gives the last entry a further member: a name, and a renderer of its value. */
+void page_add_member(const args *a, const char *name, void (*body)(strbuf *b, void *what),
+                     void *what);
 void page_add_explanation(const args *a, const ratel_explanation *e, const ratel_telling *t);
 /* The same for an answer that was not explained yet. */
 void page_add_result(const args *a, const ratel_history *h, const ratel_result *r,
