@@ -276,6 +276,7 @@ complete -c ratel -n '__fish_seen_subcommand_from audit' -l drift -x -a '' -d 'u
 complete -c ratel -n '__fish_seen_subcommand_from audit' -l pass -x -a '' -d 'switch passes on or off (-P); `none`, `all`; `list` lists them'
 complete -c ratel -n '__fish_seen_subcommand_from audit' -l lenient -d 'give statements that Ratel does not understand unknown effects instead of stopping there'
 complete -c ratel -n '__fish_seen_subcommand_from audit' -l conflicts -x -a 'version value' -d 'what counts as a write conflict: any newer version (default), or only a changed value'
+complete -c ratel -n '__fish_seen_subcommand_from audit' -l unique-errors -x -a 'forbid allow' -d 'at serializable levels: whether a unique error (23505) that no serial order gives is a violation (default), or accepted, since PostgreSQL\'s manual documents such errors'
 complete -c ratel -n '__fish_seen_subcommand_from audit' -l witness -r -F -d 'if the level holds, write the order and the state that each transaction read to FILE'
 complete -c ratel -n '__fish_seen_subcommand_from audit' -l shrink -r -F -d 'if the level is violated, write a smallest part of the log that fails in the same way to FILE; one log, one level'
 complete -c ratel -n '__fish_seen_subcommand_from audit' -l html -r -F -d 'also write a page for browsers to FILE: the answers with argument, picture, transactions and levels; it needs no network'

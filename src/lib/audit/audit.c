@@ -85,6 +85,7 @@ void audit_engine(engine *e, guard *g, mem *work, mem *states, const audit_optio
     e->plans.refused_table = mem_array0(work, const char *, l->texts.n + 1);
     e->plans.refused_at = mem_array0(work, uint32_t, l->texts.n + 1);
     engine_find_routines(e);
+    e->marks = marks_of_log(work, l);
 }
 
 static void read_all(audit *a, const audit_options *o, bool linting)

@@ -26,9 +26,10 @@ typedef enum audit_pass {
 } audit_pass;
 
 typedef struct audit_options {
-    const char *level; /* any name of such a level; NULL: the log's, else serializable */
-    bool lenient;      /* statements that we do not know have unknown effects */
-    bool by_value;     /* write conflicts by value, the published test */
+    const char *level;  /* any name of such a level; NULL: the log's, else serializable */
+    bool lenient;       /* statements that we do not know have unknown effects */
+    bool by_value;      /* write conflicts by value, the published test */
+    bool unique_errors; /* unique errors that no serial order gives are accepted */
     bool no_session_order;
     bool off[AUDIT_PASSES]; /* passes that are not to be used */
     uint64_t drift;         /* uncertainty of the log's clock */

@@ -92,6 +92,16 @@ static const char *cycle_text(engine *e, const audit_answer *a)
     return text;
 }
 
+/* A unique error that no serial order gives. */
+static bool is_unique_error(const engine *e)
+{
+    const failure *f = &e->fail;
+    const log_txn *t = &e->log->txns.at[f->txn];
+    if (e->level.mode != MODE_LATEST || f->stmt >= t->n_stmts) return false;
+    const log_stmt *s = &t->stmts[f->stmt];
+    return s->has_error && !memcmp(s->error, "23505", 5);
+}
+
 void answer_violated(engine *e, audit_answer *a)
 {
     const failure *f = &e->fail;
@@ -107,6 +117,13 @@ void answer_violated(engine *e, audit_answer *a)
             a->txn, a->n_conflicts ? a->conflicts[0] : "another one");
     else if (!a->statement)
         a->reason = sentence(e, "transaction %s cannot have committed", a->txn);
+    else if (is_unique_error(e))
+        a->reason = sentence(
+            e,
+            "statement %u of transaction %s cannot have failed so in any serial order; "
+            "PostgreSQL's manual documents such unique errors of overlapping transactions at "
+            "SERIALIZABLE, and --unique-errors allow accepts them",
+            (unsigned)a->statement, a->txn);
     else
         a->reason = sentence(e, "statement %u of transaction %s cannot have answered so",
                              (unsigned)a->statement, a->txn);
@@ -135,7 +152,7 @@ void answer_warnings(engine *e, audit_answer *a, uint32_t unknown)
     if (unknown) w[n++] = "unknown-outcomes";
     bool timed = true;
     for (uint32_t i = 0; timed && i < e->order.n; i++)
-        timed = times_of(&e->log->txns.at[e->order.at[i]]).known;
+        timed = times_of(e, &e->log->txns.at[e->order.at[i]]).known;
     if (e->level.strict && !timed) w[n++] = "no-times";
     if (e->unchecked) w[n++] = "unchecked-statements";
     a->warnings = w;

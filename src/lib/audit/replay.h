@@ -12,6 +12,7 @@
 #include "audit/audit.h"
 #include "audit/log.h"
 #include "audit/match_results.h"
+#include "audit/txn_marks.h"
 #include "sql/sql.h"
 
 typedef enum audit_mode { MODE_LATEST, MODE_SNAPSHOT, MODE_STATEMENT, MODE_ROW } audit_mode;
@@ -88,6 +89,7 @@ typedef struct engine_plans {
     const char **refused_table; /* the table that a refused text would write, or NULL: any */
     uint32_t bound;             /* plans made since the last flush */
     VEC(const char *) routines; /* names that the log creates: calling one may write */
+    bool changes_schema;        /* a transaction creates, drops or alters something */
     bool lost_prepares;         /* a transaction that is not run may have prepared something */
 } engine_plans;
 
@@ -115,6 +117,14 @@ typedef struct engine_effort {
     uint32_t stuck; /* the position that a replay failed at */
 } engine_effort;
 
+/* Statements that one ROLLBACK TO takes back.  Their locks and keys were given back then, so that
+   they are judged by what had committed by that time: one state for all of them, a choice. */
+typedef struct rolled_back {
+    uint32_t until; /* the ROLLBACK TO */
+    uint32_t latest;
+    size_t choice;
+} rolled_back;
+
 /* The transaction that is being run.  Invariants: used <= trial->choices.n; seen_from <= seen.n;
    at MODE_STATEMENT cur < trial->choices.n while a statement runs. */
 typedef struct running_txn {
@@ -127,11 +137,12 @@ typedef struct running_txn {
     uint32_t low, high; /* states that it may read */
     size_t used;        /* choices of the trial that the run has come to */
     VEC(seen_row) seen;
-    size_t seen_from; /* of the statement that is running */
-    size_t cur;       /* the running statement's choice, at MODE_STATEMENT */
-    uint32_t floor;   /* the oldest state that the next statement may read */
-    uint32_t least;   /* the oldest state that a statement of a body has read */
-    uint32_t focus;   /* 1 + a statement: only its rows have states of their own, and what comes
+    size_t seen_from;         /* of the statement that is running */
+    size_t cur;               /* the running statement's choice, at MODE_STATEMENT */
+    uint32_t floor;           /* the oldest state that the next statement may read */
+    uint32_t least;           /* the oldest state that a statement of a body has read */
+    VEC(rolled_back) regions; /* that the statement is in, the innermost last */
+    uint32_t focus; /* 1 + a statement: only its rows have states of their own, and what comes
                          before it need not agree; 0: none */
 } running_txn;
 
@@ -157,6 +168,7 @@ typedef struct engine {
     store store;
     sql_exec x;
     engine_plans plans;
+    txn_marks marks;
     engine_order order;
     engine_effort effort;
     running_txn run;

@@ -187,7 +187,7 @@ static void time_edges(serial *s)
             *end = mem_array(e->mem, int64_t, s->n + 1);
     uint32_t *node = mem_array(e->mem, uint32_t, s->n + 1), n = 0;
     for (uint32_t i = 0; i < s->n; i++) {
-        txn_times times = times_of(&e->log->txns.at[s->commits[i]]);
+        txn_times times = times_of(e, &e->log->txns.at[s->commits[i]]);
         if (!times.known) continue;
         begin[n] = times.begin;
         end[n] = times.end + (int64_t)e->o->drift;

@@ -16,13 +16,19 @@
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
-txn_times times_of(const log_txn *t)
+/* Where there is no snapshot but a place in a serial order, a transaction begins with whatever it
+   did first. */
+txn_times times_of(const engine *e, const log_txn *t)
 {
     if (t->has_times) {
-        bool first = t->n_stmts && t->stmts[0].has_time;
+        size_t number = (size_t)(t - e->log->txns.at);
+        bool serial = e->level.mode == MODE_LATEST;
+        uint32_t may = serial ? 0 : e->marks.may_take[number], takes = e->marks.takes[number];
+        bool begun = may < t->n_stmts && t->stmts[may].has_time;
+        bool taken = takes < t->n_stmts && t->stmts[takes].has_time;
         return (txn_times){.known = true,
-                           .begin = first ? t->stmts[0].call : t->times[0],
-                           .seen = first ? t->stmts[0].answer : t->times[2],
+                           .begin = begun ? t->stmts[may].call : t->times[0],
+                           .seen = taken ? t->stmts[takes].answer : t->times[2],
                            .call = t->times[2],
                            .end = t->times[3]};
     }
@@ -34,21 +40,21 @@ txn_times times_of(const log_txn *t)
 bool ended_before(const engine *e, const log_txn *a, const log_txn *b)
 {
     assert(e->o->drift <= INT64_MAX / 2);
-    txn_times ta = times_of(a), tb = times_of(b);
+    txn_times ta = times_of(e, a), tb = times_of(e, b);
     if (!ta.known || !tb.known) return false;
     return ta.end + (int64_t)e->o->drift < tb.begin;
 }
 
 bool committed_before(const engine *e, const log_txn *a, const log_txn *b)
 {
-    txn_times ta = times_of(a), tb = times_of(b);
+    txn_times ta = times_of(e, a), tb = times_of(e, b);
     if (!ta.known || !tb.known) return false;
     return ta.end + (int64_t)e->o->drift < tb.call;
 }
 
 bool may_be_shown_to(const engine *e, const log_txn *a, const log_txn *b)
 {
-    txn_times ta = times_of(a), tb = times_of(b);
+    txn_times ta = times_of(e, a), tb = times_of(e, b);
     if (!ta.known || !tb.known) return true;
     return ta.call <= tb.seen + (int64_t)e->o->drift;
 }
@@ -72,7 +78,7 @@ static by_time sorted_times(engine *e, bool end)
     uint32_t *who = mem_array(e->mem, uint32_t, e->order.n + 1);
     for (uint32_t i = 0; i < e->order.n; i++) {
         const log_txn *t = &e->log->txns.at[e->order.at[i]];
-        txn_times times = times_of(t);
+        txn_times times = times_of(e, t);
         if (!times.known || makes_no_state(e, t)) continue;
         key[r.n] = sort_key(end ? times.end : times.call);
         who[r.n++] = i;
@@ -116,7 +122,7 @@ static void lower_highs(engine *e)
     uint32_t *tree = mem_array0(e->mem, uint32_t, calls.n + 1);
     for (uint32_t i = 0; i < e->order.n; i++) {
         const log_txn *t = &e->log->txns.at[e->order.at[i]];
-        txn_times times = times_of(t);
+        txn_times times = times_of(e, t);
         if (!times.known) continue;
         uint32_t high = 0;
         for (uint32_t k = rank(&calls, times.seen + drift, true); k; k -= k & -k)
@@ -141,7 +147,7 @@ void order_windows(engine *e)
     lower_highs(e);
     int64_t drift = (int64_t)e->o->drift;
     for (uint32_t i = 0; i < e->order.n; i++) {
-        txn_times times = times_of(&e->log->txns.at[e->order.at[i]]);
+        txn_times times = times_of(e, &e->log->txns.at[e->order.at[i]]);
         if (!times.known) continue;
         e->order.low[i] = highest(&ends, times.begin - drift, false);
         if (e->order.high[i] < e->order.low[i] && e->order.low[i] <= i)
@@ -175,7 +181,7 @@ static void place_unstamped(engine *e, const uint32_t *who, uint64_t *key, uint3
     for (uint32_t i = 0; i < n; i++) {
         const log_txn *t = &e->log->txns.at[who[i]];
         if (t->has_commit) continue;
-        txn_times times = times_of(t);
+        txn_times times = times_of(e, t);
         uint32_t after = times.known ? highest(&calls, times.end, true) : 0;
         key[i] = !times.known ? 2 * (uint64_t)e->order.n : after ? 2 * (uint64_t)after - 1 : 0;
     }
@@ -238,12 +244,12 @@ void order_sort(engine *e)
     e->order.at = mem_array(e->mem, uint32_t, l->txns.n + 1);
     for (uint32_t i = 0; i < l->txns.n; i++) {
         if (l->txns.at[i].status != LOG_COMMITTED) continue;
-        if (!times_of(&l->txns.at[i]).known) ends = false;
+        if (!times_of(e, &l->txns.at[i]).known) ends = false;
         if (l->txns.at[i].has_commit) stamps = true;
         who[n++] = i;
     }
     for (uint32_t i = 0; i < n; i++) {
-        key[i] = sort_key(ends ? times_of(&l->txns.at[who[i]]).end : (int64_t)i);
+        key[i] = sort_key(ends ? times_of(e, &l->txns.at[who[i]]).end : (int64_t)i);
     }
     uint32_t *by = sort_by_key(e->mem, key, n);
     e->order.stamped = stamps;
@@ -273,7 +279,7 @@ bool order_may_swap(const engine *e, uint32_t early, uint32_t late)
     assert(early < e->log->txns.n && late < e->log->txns.n && early != late);
     const log_txn *o = &e->log->txns.at[early], *a = &e->log->txns.at[late];
     if (o->session == a->session && !e->o->no_session_order) return false;
-    txn_times first = times_of(o), second = times_of(a);
+    txn_times first = times_of(e, o), second = times_of(e, a);
     if (!first.known || !second.known) return !e->level.strict;
     return e->run.mode == MODE_LATEST ? !ended_before(e, o, a) : first.end >= second.call;
 }

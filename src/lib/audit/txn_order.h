@@ -12,13 +12,13 @@
 /* Invariant, of a log that is right: begin <= seen, call <= end. */
 typedef struct txn_times {
     bool known;    /* else the others are 0 */
-    int64_t begin; /* the first statement was sent */
-    int64_t seen;  /* the first statement was answered: the snapshot had been taken */
+    int64_t begin; /* the first statement that may take the snapshot was sent */
+    int64_t seen;  /* the first statement that surely takes it was answered */
     int64_t call;  /* the commit was sent */
     int64_t end;   /* the commit was answered */
 } txn_times;
 
-txn_times times_of(const log_txn *t);
+txn_times times_of(const engine *e, const log_txn *t);
 /* Had a ended before b began?  Then real time has a before b. */
 bool ended_before(const engine *e, const log_txn *a, const log_txn *b);
 /* Had a's commit been answered before b's commit was sent? */

@@ -754,6 +754,19 @@ static void transaction(binder *b, plan *p, const PgQuery__TransactionStmt *t)
     names_of(b, p, t->savepoint_name);
 }
 
+/* Settings that change no answer but whether a statement is given up. */
+static bool harmless_setting(const char *name)
+{
+    static const char *const names[] = {"application_name", "client_min_messages", "work_mem",
+                                        "synchronous_commit"};
+    size_t n = strlen(name);
+    if (!strncmp(name, "TRANSACTION", 11)) return true;
+    if (n > 8 && !strcmp(name + n - 8, "_timeout")) return true;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (!strcmp(name, names[i])) return true;
+    return false;
+}
+
 static void bind_statement(binder *b, plan *p, const node *n)
 {
     switch (n->node_case) {
@@ -773,8 +786,13 @@ static void bind_statement(binder *b, plan *p, const node *n)
     case PG_QUERY__NODE__NODE_TRUNCATE_STMT: bind_truncate(b, p, n->truncate_stmt); break;
     case PG_QUERY__NODE__NODE_CREATE_SEQ_STMT: p->kind = S_NOTHING; break;
     case PG_QUERY__NODE__NODE_VARIABLE_SET_STMT:
-        if (strncmp(n->variable_set_stmt->name, "TRANSACTION", 11) != 0)
+        if (!harmless_setting(n->variable_set_stmt->name))
             sql_refuse(CTX(b), -1, "SET %s", n->variable_set_stmt->name);
+        p->kind = S_NOTHING;
+        break;
+    case PG_QUERY__NODE__NODE_LOCK_STMT: /* others wait: what that does shows in their answers */
+        for (size_t i = 0; i < n->lock_stmt->n_relations; i++)
+            bind_table(b, n->lock_stmt->relations[i]->range_var);
         p->kind = S_NOTHING;
         break;
     case PG_QUERY__NODE__NODE_CREATE_FUNCTION_STMT:

@@ -560,6 +560,25 @@ static expr *merged_ref(binder *b, const scope *s, const char *name, uint32_t up
     return found;
 }
 
+/* Names that PostgreSQL knows and we do not: they must not be taken for wrong ones. */
+static void refuse_hidden_names(binder *b, const scope *s, const PgQuery__ColumnRef *c,
+                                const char *rel, const char *name)
+{
+    static const char *const system_columns[] = {"ctid", "xmin", "xmax",
+                                                 "cmin", "cmax", "tableoid"};
+    for (size_t i = 0; i < sizeof system_columns / sizeof system_columns[0]; i++)
+        if (!strcmp(name, system_columns[i]))
+            sql_refuse(CTX(b), c->location, "the system column \"%s\"", name);
+    for (const scope *at = s; at; at = at->up)
+        for (size_t i = 0; i < at->rels.n; i++) {
+            if (!rel && !strcmp(name, at->rels.at[i].name))
+                sql_refuse(CTX(b), c->location, "the whole row \"%s\"", name);
+            if (rel && !strcmp(rel, at->rels.at[i].name) &&
+                vs_routine(b->x->s, name, b->x->latest, 0))
+                sql_refuse(CTX(b), c->location, "a function called as a column, \"%s\"", name);
+        }
+}
+
 static expr *column_ref(binder *b, scope *s, const PgQuery__ColumnRef *c)
 {
     const char *rel = NULL, *name = NULL;
@@ -601,6 +620,7 @@ static expr *column_ref(binder *b, scope *s, const PgQuery__ColumnRef *c)
     }
     expr *v = variable_ref(b, c);
     if (v) return v;
+    refuse_hidden_names(b, s, c, rel, name);
     if (!s || !s->rels.n) sql_raise(CTX(b), rel ? "42P01" : "42703", "\"%s\" does not exist", name);
     sql_raise(CTX(b), rel ? "42P01" : "42703", "column \"%s\" does not exist", name);
 }
@@ -713,6 +733,9 @@ static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
 {
     const char *name =
         f->n_funcname ? string_of(b, f->funcname[f->n_funcname - 1], f->location) : "";
+    const char *schema = f->n_funcname > 1 ? string_of(b, f->funcname[0], f->location) : "public";
+    if (strcmp(schema, "public") != 0 && strcmp(schema, "pg_catalog") != 0)
+        sql_refuse(CTX(b), f->location, "schema \"%s\"", schema);
     expr *aggregated = bind_aggregate(b, s, f, name);
     if (aggregated) return aggregated;
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {

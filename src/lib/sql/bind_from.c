@@ -24,6 +24,8 @@ table *bind_table(binder *b, const PgQuery__RangeVar *r)
     if (*r->catalogname || (*r->schemaname && strcmp(r->schemaname, "public") != 0))
         sql_refuse(CTX(b), r->location, "schema \"%s\"", r->schemaname);
     table *t = vs_find(b->x->s, r->relname, b->x->latest);
+    if (!t && !strncmp(r->relname, "pg_", 3))
+        sql_refuse(CTX(b), r->location, "the system catalog \"%s\"", r->relname);
     b->p->reads = true;
     if (!t && bind_view_named(b, r->relname))
         sql_refuse(CTX(b), r->location, "a view in this place");

@@ -146,6 +146,9 @@ void bind_create_table(binder *b, plan *p, const PgQuery__CreateStmt *c)
         sql_refuse(CTX(b), c->relation->location, "this kind of CREATE TABLE");
     if (strcmp(c->relation->relpersistence, "p") != 0)
         sql_refuse(CTX(b), c->relation->location, "temporary and unlogged tables");
+    if (*c->relation->catalogname ||
+        (*c->relation->schemaname && strcmp(c->relation->schemaname, "public") != 0))
+        sql_refuse(CTX(b), c->relation->location, "schema \"%s\"", c->relation->schemaname);
     table *t = arena_get(b->mem, sizeof *t);
     memset(t, 0, sizeof *t);
     p->created = t;
@@ -313,6 +316,7 @@ void bind_view(binder *b, plan *p, const PgQuery__ViewStmt *v)
 void bind_truncate(binder *b, plan *p, const PgQuery__TruncateStmt *t)
 {
     p->kind = S_TRUNCATE;
+    p->cascade = t->behavior == PG_QUERY__DROP_BEHAVIOR__DROP_CASCADE;
     p->n_names = (uint32_t)t->n_relations;
     p->names = arena_array(b->mem, const char *, t->n_relations + 1);
     for (size_t i = 0; i < t->n_relations; i++) {

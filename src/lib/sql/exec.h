@@ -92,10 +92,13 @@ typedef struct sql_exec {
     sql_context c;
     store *s;
     arena work;
-    uint32_t state;    /* the view */
-    uint32_t latest;   /* the newest state: constraints and locks look here */
-    uint32_t last_cid; /* statements of bodies count on from here */
-    exec_regs regs;    /* what a statement inside of a body changes and gives back */
+    uint32_t state;  /* the view */
+    uint32_t latest; /* the newest state: constraints and locks look here.  Below the state that
+                          the transaction commits on while a statement runs whose locks are given
+                          back before the commit: it failed, or was rolled back to a savepoint */
+    uint32_t latest_from; /* everything that constraints and locks looked at was there from here */
+    uint32_t last_cid;    /* statements of bodies count on from here */
+    exec_regs regs;       /* what a statement inside of a body changes and gives back */
     write_rule rule;
     bool any_key;  /* do not ask whether a key is taken: later states are in the store, too */
     bool no_index; /* scan where an index would do */
@@ -120,7 +123,6 @@ typedef struct sql_exec {
     bool single_session; /* no other session, so no deadlock */
     uint64_t steps;      /* of bodies, in this statement */
     bool planner_chose;  /* the statement, or one in a body that it ran, has a planner's choice */
-    bool nothing;        /* ON CONFLICT DO NOTHING was run */
     uint32_t session;
     bool lost_prepares; /* a transaction that is not run prepared or deallocated something */
     VEC(savepoint) savepoints;
@@ -156,8 +158,8 @@ void exec_planned(sql_exec *x, const plan *p);
 /* foreign_keys.c: a row was written; at the end of the statement. */
 void refer_note(sql_exec *x, table *t, const value *before, const value *after);
 void refer_check(sql_exec *x);
-/* Does a table outside `leaving` have a foreign key to t? */
-bool refer_needed(const sql_exec *x, const table *t, const char *const *leaving, uint32_t n);
+/* A table outside `leaving` that has a foreign key to t, or NULL. */
+const char *refer_child(const sql_exec *x, const table *t, const char *const *leaving, uint32_t n);
 void exec_session(sql_exec *x, const plan *p, sql_result *out);
 void exec_enter(sql_exec *x, exec_view *v, bool fresh);
 void exec_leave(sql_exec *x, const exec_view *v);
@@ -175,6 +177,22 @@ void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out);
 void exec_cut(sql_exec *x, const query *q, sql_result *r);
 void exec_modify(sql_exec *x, const plan *p, sql_result *out);
 const row_version *exec_row(sql_exec *x, table *t, uint32_t r);
+/* What a constraint or lock finds of a row, at whatever snapshot: ours, or the newest committed. */
+static inline const row_version *exec_now(sql_exec *x, const table *t, uint32_t r)
+{
+    const row_version *v = t->rows.at[r].head;
+    if (v && v->commit == PENDING) return v;
+    while (v && v->commit > x->latest) v = v->older;
+    if (v && v->commit > x->latest_from) x->latest_from = v->commit;
+    return v;
+}
+/* The same without what the running statement itself has written. */
+static inline const row_version *exec_latest(sql_exec *x, const table *t, uint32_t r)
+{
+    const row_version *v = vs_at(t, r, x->latest, x->regs.cid);
+    if (v && v->commit != PENDING && v->commit > x->latest_from) x->latest_from = v->commit;
+    return v;
+}
 
 typedef struct tuples {
     VEC(const value **) at; /* each: a row for each slot of the query */

@@ -14,16 +14,16 @@ static bool refers_to(const foreign_key *f, const table *t)
     return !strcmp(f->parent, t->name);
 }
 
-bool refer_needed(const sql_exec *x, const table *t, const char *const *leaving, uint32_t n)
+const char *refer_child(const sql_exec *x, const table *t, const char *const *leaving, uint32_t n)
 {
     for (size_t i = 0; i < x->s->tables.n; i++) {
         const table *o = x->s->tables.at[i];
         bool leaves = o == t || o != vs_find(x->s, o->name, x->latest);
         for (uint32_t k = 0; k < n; k++) leaves |= !strcmp(leaving[k], o->name);
         for (uint32_t k = 0; !leaves && k < o->n_foreign; k++)
-            if (refers_to(&o->foreign[k], t)) return true;
+            if (refers_to(&o->foreign[k], t)) return o->name;
     }
-    return false;
+    return NULL;
 }
 
 static bool is_parent(const sql_exec *x, const table *t)
@@ -82,7 +82,7 @@ static void check_parent(sql_exec *x, const table *child, const foreign_key *f, 
     row_list rows = rows_with(x, t, f->refs, row, f->cols, f->n);
     for (size_t i = 0; i < rows.n; i++) {
         uint32_t r = rows.at[i];
-        const row_version *now = t->rows.at[r].head, *seen = now;
+        const row_version *now = exec_now(x, t, r), *seen = now;
         if (x->rule == WRITE_CONFLICT && now && now->commit != PENDING) {
             seen = vs_at(t, r, x->state, x->regs.cid);
             if (seen && seen->commit > x->valid_from) x->valid_from = seen->commit;
@@ -104,7 +104,7 @@ static bool key_stays(sql_exec *x, table *t, const foreign_key *f, const value *
 {
     row_list rows = rows_with(x, t, f->refs, row, f->refs, f->n);
     for (size_t i = 0; i < rows.n; i++) {
-        const row_version *v = t->rows.at[rows.at[i]].head;
+        const row_version *v = exec_now(x, t, rows.at[i]);
         if (v && !v->dead && same_key(t, v->cols, f->refs, row, f->refs, f->n)) return true;
     }
     return false;
@@ -131,7 +131,7 @@ static void kinds(const sql_exec *x, const table *t, bool deleted, int depth, bo
 static void follow(sql_exec *x, table *child, const foreign_key *f, uint32_t r, const value *after,
                    bool open)
 {
-    const row_version *v = child->rows.at[r].head;
+    const row_version *v = exec_now(x, child, r);
     refer_action action = after ? f->on_update : f->on_delete;
     if (open) sql_refuse(&x->c, -1, "foreign keys whose answer depends on the order of rows");
     if (action == REFER_CHECK)
@@ -181,7 +181,7 @@ static void check_children(sql_exec *x, const refer_event *e, bool open)
             row_list rows = rows_with(x, child, f->cols, e->before, f->refs, f->n);
             for (size_t r = 0; r < rows.n; r++) {
                 guard_tick(x->c.guard);
-                const row_version *v = child->rows.at[rows.at[r]].head;
+                const row_version *v = exec_now(x, child, rows.at[r]);
                 if (v && !v->dead && same_key(child, v->cols, f->cols, e->before, f->refs, f->n))
                     follow(x, child, f, rows.at[r], e->after, open);
             }

@@ -61,11 +61,35 @@ static uint32_t holder(sql_exec *x, table *t, const unique_key *u, const value *
     vs_lookup(x->s, t, column, hash, false);
     for (size_t i = 0; i < x->s->found.n; i++) {
         uint32_t r = x->s->found.at[i];
-        const row_version *v = t->rows.at[r].head;
+        const row_version *v = exec_now(x, t, r);
         assert(r < t->rows.n);
         if (r != self && v && !v->dead && key_same(t, u, row, v->cols)) return r;
     }
     return NO_ROW;
+}
+
+/* ON CONFLICT DO NOTHING locks nothing: what it found may have gone, or changed, before the commit.
+   Was there a row with the key at a time when the statement may have looked?  With a snapshot for
+   the transaction it must be one that the snapshot shows; else any since the state that was read;
+   where every row has a state of its own, any at all. */
+static bool held_since(sql_exec *x, table *t, const unique_key *u, const value *row)
+{
+    if (x->any_key || key_null(u, row)) return false;
+    uint32_t column = u->cols[0], since = x->choose ? 0 : x->state;
+    bool held = false;
+    vs_lookup(x->s, t, column, value_hash(t->cols[column].t.id, row[column]), false);
+    for (size_t i = 0; i < x->s->found.n; i++) {
+        const row_version *v = t->rows.at[x->s->found.at[i]].head;
+        for (; v; v = v->older) {
+            if (v->commit == PENDING || v->commit > x->latest) continue;
+            if (v->commit > x->latest_from) x->latest_from = v->commit;
+            if (v->commit > x->valid_from && v->commit <= x->state) x->valid_from = v->commit;
+            bool shown = x->rule != WRITE_CONFLICT || v->commit <= x->state;
+            held |= shown && !v->dead && key_same(t, u, row, v->cols);
+            if (v->commit <= since) break;
+        }
+    }
+    return held;
 }
 
 static void returning(sql_exec *x, const plan *p, frame *f, sql_result *out, tuples *rows)
@@ -135,7 +159,7 @@ static void update_instead(sql_exec *x, const plan *p, uint32_t r, const value *
                            sql_result *out, tuples *rows)
 {
     table *t = p->target;
-    const row_version *v = t->rows.at[r].head;
+    const row_version *v = exec_now(x, t, r);
     if (v->commit == PENDING && v->cid >= x->regs.cid)
         sql_raise(&x->c, "21000", "ON CONFLICT DO UPDATE cannot affect row a second time");
     if (x->rule == WRITE_CONFLICT && v != vs_at(t, r, x->state, x->regs.cid)) raise_conflict(x, v);
@@ -172,11 +196,20 @@ static void insert_row(sql_exec *x, const plan *p, const value *row, sql_result 
             update_instead(x, p, r, row, out, rows);
         } else {
             /* at SI, doing nothing because of a row that the snapshot does not show is an error */
-            const row_version *v = t->rows.at[r].head;
-            if (x->rule == WRITE_CONFLICT && v->commit != PENDING && v->commit > x->state)
+            const row_version *v = exec_now(x, t, r);
+            if (x->rule == WRITE_CONFLICT && v->commit != PENDING && v->commit > x->state &&
+                !held_since(x, t, &t->unique[i], row))
                 raise_conflict(x, v);
         }
         return;
+    }
+    /* The key is free now, but was it when the statement looked? */
+    for (uint32_t i = 0; p->conflict == ON_CONFLICT_NOTHING && i < t->n_unique; i++) {
+        if (p->arbiter >= 0 && (uint32_t)p->arbiter != i) continue;
+        if (!held_since(x, t, &t->unique[i], row)) continue;
+        if (!x->pick) sql_refuse(&x->c, -1, "a duplicate key that may have been gone again");
+        if (x->pick(x->ud, 2)) return;
+        break;
     }
     for (uint32_t i = 0; i < t->n_unique; i++)
         if (holder(x, t, &t->unique[i], row, NO_ROW) != NO_ROW)
@@ -252,7 +285,7 @@ static bool locked_now(sql_exec *x, const plan *p, uint32_t r, const value **tup
     table *t = p->target;
     const value *seen = tuple[0];
     assert(seen && r < t->rows.n && x->state <= x->latest);
-    const row_version *now = vs_at(t, r, x->latest, x->regs.cid);
+    const row_version *now = exec_latest(x, t, r);
     if (!now || now->cols == seen || x->rule == WRITE_FREE) return true;
     const row_version *then = vs_at(t, r, x->state, x->regs.cid);
     if (now == then) return true;
@@ -439,7 +472,7 @@ static void drop_tables(sql_exec *x, const plan *p)
     for (uint32_t i = 0; i < p->n_names; i++) {
         table *t = vs_find(x->s, p->names[i], x->latest);
         if (!t && !p->quiet) sql_raise(&x->c, "42P01", "table \"%s\" does not exist", p->names[i]);
-        if (t && refer_needed(x, t, p->names, p->n_names)) {
+        if (t && refer_child(x, t, p->names, p->n_names)) {
             if (p->cascade)
                 sql_refuse(&x->c, -1, "DROP ... CASCADE of a table that is referred to");
             sql_raise(&x->c, "2BP01", "other objects depend on table \"%s\"", t->name);
@@ -499,17 +532,35 @@ static void drop_views(sql_exec *x, const plan *p)
     }
 }
 
+/* The tables of a TRUNCATE; with CASCADE also those that refer to one of them, and so on. */
+static const char **truncated_tables(sql_exec *x, const plan *p, uint32_t *n)
+{
+    const char **names = arena_array(&x->work, const char *, x->s->tables.n + p->n_names + 1);
+    memcpy(names, p->names, p->n_names * sizeof *names);
+    *n = p->n_names;
+    for (uint32_t i = 0; p->cascade && i < *n; i++) {
+        const char *child;
+        while ((child = refer_child(x, vs_find(x->s, names[i], x->latest), names, *n)))
+            names[(*n)++] = child;
+    }
+    return names;
+}
+
 /* Not as DELETE: whoever reads an older state finds nothing. */
 static void truncate(sql_exec *x, const plan *p)
 {
-    for (uint32_t i = 0; i < p->n_names; i++) {
-        table *t = vs_find(x->s, p->names[i], x->latest);
-        if (refer_needed(x, t, p->names, p->n_names))
+    uint32_t n;
+    const char **names = truncated_tables(x, p, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        table *t = vs_find(x->s, names[i], x->latest);
+        if (refer_child(x, t, names, n))
             sql_raise(&x->c, "0A000",
                       "cannot truncate a table referenced in a foreign key constraint");
+        if (t->unknown)
+            sql_refuse(&x->c, -1, "table \"%s\", whose initial contents are unknown", t->name);
         for (uint32_t r = 0; r < t->rows.n; r++) {
             guard_tick(x->c.guard);
-            const row_version *v = t->rows.at[r].head;
+            const row_version *v = exec_now(x, t, r);
             if (v && !v->dead) vs_update(x->s, t, r, NULL, x->regs.cid);
         }
         t->truncated = true;

@@ -1265,7 +1265,9 @@ value pl_call(sql_exec *x, const routine *r, const value *args, value *out)
         n++;
     }
     exec_leave(x, &v);
-    if (!r->procedure && r->returns == RETURN_NONE) return value_text("", 0); /* void */
+    /* void: nothing of PL/pgSQL, null of SQL */
+    if (!r->procedure && r->returns == RETURN_NONE)
+        return r->sql ? value_null() : value_text("", 0);
     return f.result;
 }
 
@@ -1287,7 +1289,10 @@ void pl_call_rows(sql_exec *x, const routine *r, const value *args, sql_result *
     } else if (!r->set && (null || r->returns != RETURN_ROW)) {
         value *one = arena_array(&x->work, value, out->n_cols + 1);
         for (uint32_t i = 0; i < out->n_cols; i++) one[i] = value_null();
-        if (!null) one[0] = r->returns == RETURN_NONE ? value_text("", 0) : f.result;
+        if (!null && r->returns == RETURN_NONE)
+            one[0] = r->sql ? value_null() : value_text("", 0);
+        else if (!null)
+            one[0] = f.result;
         f.rows.n = 0;
         const value *kept = one;
         arena_push(&x->work, &f.rows, kept);

@@ -730,7 +730,7 @@ static void lock_rows(sql_exec *x, const query *q, frame *up, tuples *t)
     size_t n = 0;
     for (size_t i = 0; i < t->at.n; i++) {
         uint32_t r = t->rows.at[i];
-        const row_version *now = vs_at(target, r, x->latest, x->regs.cid);
+        const row_version *now = exec_latest(x, target, r);
         const row_version *then = vs_at(target, r, x->state, x->regs.cid);
         vec_push(x->s->mem, &x->locked, ((written_row){target, r}));
         if (now != then && x->rule == WRITE_CONFLICT) {

@@ -196,6 +196,12 @@ static bool options(const args *a, audit_options *o)
         complain("--conflicts: \"%s\" is not one of version, value", c);
         return false;
     }
+    const char *unique = a->value[O_UNIQUE_ERRORS];
+    if (unique && strcmp(unique, "forbid") && strcmp(unique, "allow")) {
+        complain("--unique-errors: \"%s\" is not one of forbid, allow", unique);
+        return false;
+    }
+    o->unique_errors = unique && !strcmp(unique, "allow");
     if (!args_u64(a, O_DRIFT, &o->drift) || !args_u64(a, O_MEMORY, &mib)) return false;
     if (o->drift > INT64_MAX / 2) {
         complain("--drift: the number is larger than 2^62");
