@@ -426,6 +426,7 @@ static void enter_region(attempt *a, uint32_t stmt, const uint32_t *undone, uint
     running_txn *r = &e->run;
     while (r->regions.n && r->regions.at[r->regions.n - 1].until <= stmt) r->regions.n--;
     uint32_t until = undone ? undone[stmt] : 0;
+    assert(!until || until - 1 > stmt); /* a ROLLBACK TO takes back what comes before it */
     e->x.latest = r->regions.n ? r->regions.at[r->regions.n - 1].latest : r->position;
     if (!until || r->mode == MODE_LATEST || r->focus) return;
     if (r->regions.n && r->regions.at[r->regions.n - 1].until == until - 1) return;
@@ -448,6 +449,7 @@ static void leave_region(attempt *a)
 {
     engine *e = a->e;
     choice *c = e->run.trial->choices.at;
+    assert(a->failing <= e->run.trial->choices.n && e->x.latest_from <= e->x.latest);
     if (a->failing) same_from(&c[a->failing - 1], e->x.latest_from);
     for (size_t i = 0; i < e->run.regions.n; i++)
         same_from(&c[e->run.regions.at[i].choice], e->x.latest_from);

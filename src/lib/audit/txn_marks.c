@@ -33,6 +33,7 @@ typedef struct words {
 static void skip_block_comment(words *w)
 {
     int depth = 0;
+    assert(w->end - w->at > 1 && w->at[0] == '/' && w->at[1] == '*');
     do {
         bool opens = w->end - w->at > 1 && w->at[0] == '/' && w->at[1] == '*';
         bool closes = w->end - w->at > 1 && w->at[0] == '*' && w->at[1] == '/';
@@ -132,6 +133,7 @@ static text_mark mark_text(const log_text *t)
 /* Names without quotes are the same in either case. */
 static bool same_name(const text_mark *a, const text_mark *b)
 {
+    assert(a->name && b->name);
     bool quoted = *a->name == '"';
     if (a->n != b->n || quoted != (*b->name == '"')) return false;
     for (size_t i = 0; i < a->n; i++) {
@@ -153,6 +155,7 @@ typedef VEC(open_savepoint) open_list;
 static void find_undone(mem *m, const log_txn *t, const text_mark *marks, open_list *open,
                         uint32_t *undone)
 {
+    assert(undone && open);
     open->n = 0;
     for (uint32_t i = 0; i < t->n_stmts; i++) {
         const text_mark *k = &marks[t->stmts[i].text];
@@ -165,6 +168,7 @@ static void find_undone(mem *m, const log_txn *t, const text_mark *marks, open_l
         size_t at = open->n;
         while (at > 0 && !same_name(open->at[at - 1].mark, k)) at--;
         if (!at) continue; /* an error, which the replay finds */
+        assert(open->at[at - 1].at < i);
         for (uint32_t s = open->at[at - 1].at + 1; k->kind == TEXT_BACK && s < i; s++)
             if (!undone[s]) undone[s] = i + 1;
         open->n = k->kind == TEXT_BACK ? at : at - 1;

@@ -42,6 +42,8 @@ void exec_inner(sql_exec *x, const plan *p, sql_result *out)
     x->regs.kept_from = x->kept.n;
     if (p->target && p->target->unknown)
         sql_refuse(&x->c, -1, "table \"%s\", whose initial contents are unknown", p->target->name);
+    if (x->twins && p->planner_chooses)
+        sql_refuse(&x->c, -1, "a join while the snapshot shows two rows of a key");
     if (p->n_early) try_early(x, p);
     if (p->kind == S_SELECT)
         exec_query(x, p->q, NULL, out);

@@ -123,6 +123,7 @@ typedef struct sql_exec {
     bool single_session; /* no other session, so no deadlock */
     uint64_t steps;      /* of bodies, in this statement */
     bool planner_chose;  /* the statement, or one in a body that it ran, has a planner's choice */
+    bool twins;          /* the snapshot shows two rows of one key */
     uint32_t session;
     bool lost_prepares; /* a transaction that is not run prepared or deallocated something */
     VEC(savepoint) savepoints;

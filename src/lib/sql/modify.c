@@ -42,11 +42,9 @@ static bool key_same(const table *t, const unique_key *u, const value *a, const 
 
 #define NO_ROW UINT32_MAX
 
-/* Another row that holds the key now: committed by anybody, or ours.  A unique index does not look
-   at snapshots. */
-static uint32_t holder(sql_exec *x, table *t, const unique_key *u, const value *row, uint32_t self)
+/* Lists the rows that ever had the key, and some more: those of the column that has the fewest. */
+static void find_key_rows(sql_exec *x, table *t, const unique_key *u, const value *row)
 {
-    if (x->any_key || key_null(u, row)) return NO_ROW;
     uint32_t best = UINT32_MAX, column = 0;
     uint64_t hash = 0;
     for (int whole = 0; whole < 2 && best >= FEW; whole++) {
@@ -59,6 +57,14 @@ static uint32_t holder(sql_exec *x, table *t, const unique_key *u, const value *
         }
     }
     vs_lookup(x->s, t, column, hash, false);
+}
+
+/* Another row that holds the key now: committed by anybody, or ours.  A unique index does not look
+   at snapshots. */
+static uint32_t holder(sql_exec *x, table *t, const unique_key *u, const value *row, uint32_t self)
+{
+    if (x->any_key || key_null(u, row)) return NO_ROW;
+    find_key_rows(x, t, u, row);
     for (size_t i = 0; i < x->s->found.n; i++) {
         uint32_t r = x->s->found.at[i];
         const row_version *v = exec_now(x, t, r);
@@ -75,13 +81,14 @@ static uint32_t holder(sql_exec *x, table *t, const unique_key *u, const value *
 static bool held_since(sql_exec *x, table *t, const unique_key *u, const value *row)
 {
     if (x->any_key || key_null(u, row)) return false;
-    uint32_t column = u->cols[0], since = x->choose ? 0 : x->state;
+    uint32_t since = x->choose ? 0 : x->state;
     bool held = false;
-    vs_lookup(x->s, t, column, value_hash(t->cols[column].t.id, row[column]), false);
+    find_key_rows(x, t, u, row);
     for (size_t i = 0; i < x->s->found.n; i++) {
         const row_version *v = t->rows.at[x->s->found.at[i]].head;
+        if (v && v->commit == PENDING) continue; /* ours: nobody else has changed it since */
         for (; v; v = v->older) {
-            if (v->commit == PENDING || v->commit > x->latest) continue;
+            if (v->commit > x->latest) continue;
             if (v->commit > x->latest_from) x->latest_from = v->commit;
             if (v->commit > x->valid_from && v->commit <= x->state) x->valid_from = v->commit;
             bool shown = x->rule != WRITE_CONFLICT || v->commit <= x->state;
@@ -90,6 +97,15 @@ static bool held_since(sql_exec *x, table *t, const unique_key *u, const value *
         }
     }
     return held;
+}
+
+/* The snapshot goes on showing a row that others have deleted since, beside the new one of its key.
+   PostgreSQL's planner takes such a key for unique all the same: a join may then find one of the
+   two rows only. */
+static void note_twins(sql_exec *x, table *t, const unique_key *u, const value *row)
+{
+    if (x->rule == WRITE_CONFLICT && x->state < x->latest && held_since(x, t, u, row))
+        x->twins = true;
 }
 
 static void returning(sql_exec *x, const plan *p, frame *f, sql_result *out, tuples *rows)
@@ -214,6 +230,7 @@ static void insert_row(sql_exec *x, const plan *p, const value *row, sql_result 
     for (uint32_t i = 0; i < t->n_unique; i++)
         if (holder(x, t, &t->unique[i], row, NO_ROW) != NO_ROW)
             sql_raise(&x->c, "23505", "duplicate key value violates unique constraint");
+    for (uint32_t i = 0; i < t->n_unique; i++) note_twins(x, t, &t->unique[i], row);
     vs_insert(x->s, t, row, x->regs.cid);
     refer_note(x, t, NULL, row);
     const value *slots[2] = {row, NULL};
@@ -427,6 +444,7 @@ static void update(sql_exec *x, const plan *p, sql_result *out)
             order_matters(x, p, &all, i, u, row);
             if (holder(x, t, u, row, all.at[i].row) != NO_ROW)
                 sql_raise(&x->c, "23505", "duplicate key value violates unique constraint");
+            note_twins(x, t, u, row);
         }
         vs_update(x->s, t, all.at[i].row, row, x->regs.cid);
         refer_note(x, t, old, row);

@@ -24,6 +24,7 @@ void exec_begin(sql_exec *x)
     assert(!x->s->undo.n && "the transaction before was committed or taken back");
     x->savepoints.n = 0;
     x->locked.n = 0;
+    x->twins = false;
     x->portals.n = 0;
     vs_unprepare(x->s, PENDING);
     arena_reset(&x->held);
