@@ -122,6 +122,24 @@ static int accept_line(ci_report *ci, const char *path, size_t number, char *lin
     return EXIT_HOLDS;
 }
 
+/* The next line without its end; false at the end of the file.  *wrong: why it is none. fgets would
+   hide what follows a NUL. */
+static bool next_line(FILE *f, char *line, size_t cap, const char **wrong)
+{
+    size_t n = 0;
+    int c;
+    while ((c = getc(f)) != EOF && c != '\n' && !*wrong) {
+        if (!c)
+            *wrong = "a NUL character";
+        else if (n == cap - 1)
+            *wrong = "a line of more than 1000 characters";
+        else
+            line[n++] = (char)c;
+    }
+    line[n] = 0;
+    return c != EOF || n || *wrong;
+}
+
 int baseline_read(ci_report *ci, const char *path)
 {
     FILE *f = fopen(path, "r");
@@ -129,14 +147,13 @@ int baseline_read(ci_report *ci, const char *path)
         complain("%s: %s", path, strerror(errno));
         return EXIT_IO;
     }
-    char line[1024];
+    char line[1001];
+    const char *wrong = NULL;
     int status = EXIT_HOLDS;
-    for (size_t number = 1; status == EXIT_HOLDS && fgets(line, sizeof line, f); number++) {
-        if (strlen(line) == sizeof line - 1) {
-            complain("%s:%zu: a line of more than 1000 characters", path, number);
-            status = EXIT_INPUT;
-        } else if (strlen(line) && line[strlen(line) - 1] != '\n' && !feof(f)) {
-            complain("%s:%zu: a NUL character", path, number);
+    for (size_t number = 1; status == EXIT_HOLDS && next_line(f, line, sizeof line, &wrong);
+         number++) {
+        if (wrong) {
+            complain("%s:%zu: %s", path, number, wrong);
             status = EXIT_INPUT;
         } else {
             status = accept_line(ci, path, number, line);
