@@ -1,7 +1,7 @@
 /*
- * The fuzz target of baseline files (`check --baseline`): any bytes are accepted or refused with one
- * message and a line. An independent count of the lines that say something must agree, every line
- * that was accepted has three words that came from the file, and what was accepted matches itself.
+ * The fuzz target of baseline files (`check --baseline`): any bytes are accepted or refused with
+ * one message and a line. An independent count of the lines that say something must agree, every
+ * line that was accepted has three words that came from the file, and accepts itself.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -23,10 +23,10 @@ static int complaints;
 void complain(const char *format, ...)
 {
     char text[2048];
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(text, sizeof text, format, args);
-    va_end(args);
+    va_list given;
+    va_start(given, format);
+    int n = vsnprintf(text, sizeof text, format, given);
+    va_end(given);
     if (n <= 0) abort();
     complaints++;
 }
