@@ -13,27 +13,27 @@
 
 enum { MOST_VIOLATIONS = 100, USUAL_SECONDS = 30 };
 
-static char *ids_of(const ratel_history *h, const ratel_result *r, size_t *n)
+/* The ids one after the other, whole and with any byte; false: no memory. */
+static bool put_ids(violation *v, const ratel_history *h, const ratel_result *r)
 {
-    size_t t, used = 0, cap = 0;
-    char *ids = NULL;
-    ratel_txn_info info;
-    for (*n = 0; !ratel_result_core_at(r, *n, &t); ++*n) {
-        if (ratel_history_txn_at(h, t, &info)) break;
-        size_t len = strlen(info.id) + 1;
-        if (used + len > cap) {
-            cap = 2 * (used + len);
-            char *more = realloc(ids, cap);
-            if (!more) {
-                free(ids);
-                return NULL;
-            }
-            ids = more;
-        }
-        memcpy(ids + used, info.id, len);
-        used += len;
+    size_t t, used = 0, core = 0;
+    for (; !ratel_result_core_at(r, core, &t); core++) used += ratel_history_txn_id(h, t, NULL, 0);
+    v->ids = malloc(used + 1);
+    v->ends = malloc((core + 1) * sizeof *v->ends);
+    if (!v->ids || !v->ends) return false;
+    for (size_t at = 0; v->n_ids < core && !ratel_result_core_at(r, v->n_ids, &t);) {
+        at += ratel_history_txn_id(h, t, v->ids + at, used - at);
+        v->ends[v->n_ids++] = at;
     }
-    return ids;
+    return true;
+}
+
+/* The i-th of them. */
+static const char *id_at(const violation *v, size_t i, size_t *n)
+{
+    size_t from = i ? v->ends[i - 1] : 0;
+    *n = v->ends[i] - from;
+    return v->ids + from;
 }
 
 static bool put_violation(violation_list *l, const ratel_history *h, const ratel_result *r)
@@ -45,10 +45,10 @@ static bool put_violation(violation_list *l, const ratel_history *h, const ratel
     const char *reason = ratel_result_reason(r);
     *v = (violation){.anomaly = ratel_result_anomaly(r)};
     ci_shape(r, v->shape, sizeof v->shape);
-    v->ids = ids_of(h, r, &v->n_ids);
     v->reason = malloc(strlen(reason) + 1);
-    if (!v->ids || !v->reason) {
+    if (!put_ids(v, h, r) || !v->reason) {
         free(v->ids);
+        free(v->ends);
         free(v->reason);
         return false;
     }
@@ -61,6 +61,7 @@ void violations_free(violation_list *l)
 {
     for (size_t i = 0; i < l->n; i++) {
         free(l->at[i].ids);
+        free(l->at[i].ends);
         free(l->at[i].reason);
     }
     free(l->at);
@@ -147,6 +148,17 @@ static int compare_kinds(const void *x, const void *y)
     return d ? d : strcmp(a->shape, b->shape);
 }
 
+typedef struct shown_id {
+    const char *id;
+    size_t n;
+} shown_id;
+
+static void render_id(strbuf *b, void *what)
+{
+    const shown_id *s = what;
+    strbuf_visible(b, s->id, s->n);
+}
+
 static void print_group(FILE *f, violation *const *at, size_t n)
 {
     fprintf(f, "    %s", at[0]->anomaly);
@@ -155,11 +167,12 @@ static void print_group(FILE *f, violation *const *at, size_t n)
     visible_to(f, at[0]->reason);
     fputc('\n', f);
     for (size_t i = 0; i < n && n > 1; i++) {
-        const char *id = at[i]->ids;
         fputs("      ", f);
-        for (size_t k = 0; k < at[i]->n_ids && k < 8; k++, id += strlen(id) + 1) {
+        for (size_t k = 0, len; k < at[i]->n_ids && k < 8; k++) {
             if (k) fputs(", ", f);
-            visible_to(f, id);
+            const char *id = id_at(at[i], k, &len);
+            shown_id s = {id, len};
+            render(f, render_id, &s);
         }
         if (at[i]->n_ids > 8) fprintf(f, " and %zu more", at[i]->n_ids - 8);
         fputc('\n', f);
@@ -203,8 +216,10 @@ void violations_json(const violation_list *l, FILE *f, const char *history, cons
         jw_member_text(w, "shape", v->shape);
         jw_member_text(w, "reason", v->reason);
         jw_member_array(w, "core");
-        const char *id = v->ids;
-        for (size_t k = 0; k < v->n_ids; k++, id += strlen(id) + 1) jw_text(w, id);
+        for (size_t k = 0, len; k < v->n_ids; k++) {
+            const char *id = id_at(v, k, &len);
+            jw_bytes(w, id, len);
+        }
         jw_end_array(w);
         jw_end_object(w);
     }

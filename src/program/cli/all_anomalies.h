@@ -10,7 +10,8 @@ typedef struct violation {
     const char *anomaly;
     char shape[256];
     char *reason;
-    char *ids; /* of its transactions, each with its NUL */
+    char *ids;    /* of its transactions, one after the other */
+    size_t *ends; /* where each of them ends in ids */
     size_t n_ids;
 } violation;
 

@@ -66,8 +66,9 @@ static bool warnings_known(const args *a)
 /* A report replaces neither a history nor another report. */
 static bool files_differ(const args *a)
 {
-    static const enum option_id files[] = {O_OUTPUT, O_CERTIFICATE, O_JUNIT, O_SARIF,
-                                           O_WRITE_BASELINE};
+    static const enum option_id files[] = {O_OUTPUT, O_CERTIFICATE, O_HTML,
+                                           O_JUNIT,  O_SARIF,       O_WRITE_BASELINE};
+    const char *baseline = a->value[O_BASELINE];
     size_t n = sizeof files / sizeof *files;
     for (size_t i = 0; i < n; i++) {
         const char *path = a->value[files[i]];
@@ -78,8 +79,13 @@ static bool files_differ(const args *a)
                      option_table[files[i]].name, path);
             return false;
         }
+        if (baseline && files[i] != O_WRITE_BASELINE && is_same_file(baseline, path)) {
+            complain("--%s and --baseline name the same file, %s", option_table[files[i]].name,
+                     path);
+            return false;
+        }
         for (size_t j = 0; j < i; j++)
-            if (a->value[files[j]] && !strcmp(a->value[files[j]], path)) {
+            if (a->value[files[j]] && is_same_file(a->value[files[j]], path)) {
                 complain("--%s and --%s name the same file, %s", option_table[files[j]].name,
                          option_table[files[i]].name, path);
                 return false;

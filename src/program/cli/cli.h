@@ -181,6 +181,8 @@ bool output_open(const args *a, output *o, const char *path);
 bool output_close(const args *a, output *o);
 /* Closes it, and the file keeps its old content. */
 void output_abandon(output *o);
+/* Do two paths name one regular file?  A device or a pipe may be written to twice. */
+bool is_same_file(const char *one, const char *other);
 /* Would an answer at this path replace one of the files that it is about? */
 bool is_input(const args *a, const char *path);
 /* Where -o says, else standard output; NULL after a complaint. */

@@ -396,6 +396,19 @@ static bool see_further(void *payload, const ratel_history *h, const ratel_resul
     return x->c->a->value[O_ALL_ANOMALIES] || (k && k->accepted);
 }
 
+/* Whatever was found is accepted, but what was not looked at may be news: undecided, unless
+   --on-undecided says otherwise. */
+static void leave_open(check *c, const char *name, const char *level, const violation_list *l)
+{
+    char why[512];
+    snprintf(why, sizeof why,
+             "%zu %s found and accepted by the baseline, but further ones were not all looked for: "
+             "%.300s",
+             l->n, l->n == 1 ? "violation was" : "violations were", l->why);
+    complain("%s: %s: %s", name, level, why);
+    merge_status(c, collected(c, ci_plain(c->ci, name, level, EXIT_UNDECIDED, false, why)));
+}
+
 /* --all-anomalies, and what a baseline would hide. */
 static void find_further(check *c, const char *name, const ratel_history *h, const ratel_result *a,
                          bool accepted)
@@ -407,14 +420,12 @@ static void find_further(check *c, const char *name, const ratel_history *h, con
     violations_find(&l, c->a, h, a, c->ci ? see_further : NULL, &x);
     if (c->a->value[O_TAP]) {
         ; /* every one has its line */
-    } else if (json && (asked || x.news)) {
+    } else if (json && (asked || x.news || !l.complete)) {
         violations_json(&l, c->out, name, ratel_result_level(a));
     } else if (asked || x.news) {
         violations_print(&l, c->out);
     }
-    if (accepted && !x.news && !l.complete && !c->a->value[O_QUIET])
-        complain("%s: %zu violations are all accepted; Ratel did not look further (%s)", name, l.n,
-                 l.why);
+    if (accepted && !x.news && !l.complete) leave_open(c, name, ratel_result_level(a), &l);
     violations_free(&l);
 }
 

@@ -159,6 +159,7 @@ static int check_run(test *t, test_run *r, size_t number, int fd)
     args a = *t->a;
     a.ci = &t->ci;
     t->ci.workload = r->label;
+    size_t entries = a.page ? a.page->entries.n : 0;
     int status =
         live_check(&a, named ? r->file : path, named ? NULL : r->label, level_of(t, &r->counts));
     t->ci.workload = NULL;
@@ -166,6 +167,7 @@ static int check_run(test *t, test_run *r, size_t number, int fd)
     for (size_t i = r->first_case; i < t->ci.n; i++)
         violated = violated || t->ci.cases[i]->outcome == EXIT_VIOLATED;
     if (violated && !named) keep_history(t, r, number, fd);
+    if (!named) page_rename(&a, entries, r->label, *r->file ? r->file : NULL);
     return status;
 }
 

@@ -60,6 +60,12 @@ static bool put_choices(FILE *to, enum option_id o)
     return true;
 }
 
+/* May the argument be a level in a file, NAME.iso? */
+static bool takes_definition(enum option_id o)
+{
+    return o == O_LEVEL || o == O_ALLOW || o == O_FORBID || o == O_LATTICE;
+}
+
 static bool is_file(enum option_id o)
 {
     const char *arg = option_table[o].arg;
@@ -98,7 +104,9 @@ static void bash_completion(FILE *to)
         bool words = put_choices(to, (enum option_id)i);
         fputs("'\n        mapfile -t COMPREPLY < <(compgen ", to);
         fputs(words ? "-W \"$words\"" : "-f", to);
-        fputs(" -- \"$cur\"); return ;;\n", to);
+        fputs(" -- \"$cur\"", to);
+        if (takes_definition((enum option_id)i)) fputs("; compgen -f -X '!*.iso' -- \"$cur\"", to);
+        fputs("); return ;;\n", to);
     }
     fputs("    esac\n"
           "    if [ \"${cur#-}\" != \"$cur\" ]; then\n"
@@ -148,17 +156,24 @@ static void zsh_text(FILE *to, const char *s)
 static void zsh_option(FILE *to, enum option_id o)
 {
     const option_info *x = &option_table[o];
-    fprintf(to, "            '--%s%s[", x->name, x->arg ? "=" : "");
+    const char *more = x->arg ? "=" : "";
+    if (x->letter)
+        fprintf(to, "            '(-%c --%s)'{-%c%s,--%s%s}'[", x->letter, x->name, x->letter,
+                x->arg ? "+" : "", x->name, more);
+    else
+        fprintf(to, "            '--%s%s[", x->name, more);
     zsh_text(to, x->help);
     fputc(']', to);
     if (x->arg) {
         fputc(':', to);
         zsh_text(to, x->arg);
         fputc(':', to);
-        fputs(is_file(o) ? "_files" : "(", to);
-        if (!is_file(o)) {
+        if (is_file(o)) {
+            fputs("_files", to);
+        } else {
+            fputs(takes_definition(o) ? "{ _values -w level " : "(", to);
             put_choices(to, o);
-            fputc(')', to);
+            fputs(takes_definition(o) ? "; _files -g \"*.iso\" }" : ")", to);
         }
     }
     fputs("' \\\n", to);
@@ -191,9 +206,14 @@ static void zsh_completion(FILE *to)
         fprintf(to, "    %s)\n        _arguments \\\n", c->name);
         for (int i = 0; i < OPTION_COUNT; i++)
             if (option_table[i].commands & c->bit) zsh_option(to, (enum option_id)i);
-        fputs("            '*:file:_files' ;;\n", to);
+        if (c->bit == CMD_LEVELS) {
+            fputs("            '*:level:(", to);
+            put_names(to, level_name_at, ")' ;;\n");
+        } else {
+            fputs("            '*:file:_files' ;;\n", to);
+        }
     }
-    fputs("    esac\n}\n_ratel \"$@\"\n", to);
+    fputs("    help) _describe command commands ;;\n    esac\n}\n_ratel \"$@\"\n", to);
 }
 
 /* --- fish ------------------------------------------------------------------------------------- */
@@ -228,13 +248,22 @@ static void fish_completion(FILE *to)
                 fputs(is_file((enum option_id)i) ? " -r -F" : " -x -a '", to);
                 if (!is_file((enum option_id)i)) {
                     put_choices(to, (enum option_id)i);
-                    fputc('\'', to);
+                    fputs(takes_definition((enum option_id)i) ? " (__fish_complete_suffix .iso)'"
+                                                              : "'",
+                          to);
                 }
             }
             fputs(" -d ", to);
             fish_text(to, x->help);
             fputc('\n', to);
         }
+    fputs("complete -c ratel -f -n '__fish_seen_subcommand_from levels' -a '", to);
+    put_names(to, level_name_at, "'\n");
+    fputs("complete -c ratel -f -n __fish_use_subcommand -a help -d 'help on a command'\n"
+          "complete -c ratel -f -n '__fish_seen_subcommand_from help' -a '",
+          to);
+    put_command_names(to);
+    fputs("'\n", to);
 }
 
 bool print_completion(const char *shell, FILE *to)

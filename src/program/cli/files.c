@@ -104,13 +104,23 @@ void output_abandon(output *o)
     replace_abandon(&o->file);
 }
 
+bool is_same_file(const char *one, const char *other)
+{
+    struct stat s, t;
+    if (!stat(one, &s) && !stat(other, &t))
+        return S_ISREG(s.st_mode) && s.st_dev == t.st_dev && s.st_ino == t.st_ino;
+    return !strcmp(one, other);
+}
+
 bool is_input(const args *a, const char *path)
 {
-    struct stat out, in;
+    static const enum option_id besides[] = {O_INIT, O_VERSIONS};
+    struct stat out;
     if (!path || stat(path, &out) || !S_ISREG(out.st_mode)) return false;
+    for (size_t i = 0; i < sizeof besides / sizeof *besides; i++)
+        if (a->value[besides[i]] && is_same_file(a->value[besides[i]], path)) return true;
     for (size_t i = 0; i < a->n_files; i++)
-        if (!stat(a->files[i], &in) && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-            return true;
+        if (is_same_file(a->files[i], path)) return true;
     return false;
 }
 

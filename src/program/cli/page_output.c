@@ -17,6 +17,12 @@ bool page_open(args *a, page_output *mine)
                  path);
         return false;
     }
+    static const enum option_id others[] = {O_OUTPUT, O_CERTIFICATE};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (a->value[others[i]] && is_same_file(a->value[others[i]], path)) {
+            complain("--%s and --html name the same file, %s", option_table[others[i]].name, path);
+            return false;
+        }
     a->page = mine;
     return true;
 }
@@ -116,6 +122,56 @@ void page_add_status(const args *a, const char *name, const char *level, int sta
     if (*level) jw_member_text(w, "level", level);
     jw_end_object(w);
     jw_end_line(w);
+}
+
+/* --- names that come late --------------------------------------------------------------------- */
+
+/* Where the text begins with it; its length, or 0. */
+static size_t begins(const char *at, const char *end, const char *with)
+{
+    size_t n = strlen(with);
+    return (size_t)(end - at) >= n && !memcmp(at, with, n) ? n : 0;
+}
+
+/* The old name at this place, as a member or as the last word of a command: what stands before it
+   is written, its length is returned. */
+static size_t named_at(page_output *to, const char *at, const char *end, const char *old)
+{
+    static const char *const before[] = {"\"source\":\"", "\"history\":\"", "\"sentence\":\""};
+    char quoted[160];
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+        size_t n = begins(at, end, before[i]), k = n ? begins(at + n, end, old) : 0;
+        if (!k || !strchr("\" :", at[n + k])) continue;
+        collect_entry(before[i], n, to);
+        return n + k;
+    }
+    snprintf(quoted, sizeof quoted, strchr(old, ' ') ? " '%.120s'\"" : " %.120s\"", old);
+    size_t n = begins(at, end, quoted);
+    if (n) collect_entry(" ", 1, to);
+    return n ? n - 1 : 0;
+}
+
+void page_rename(const args *a, size_t from, const char *old, const char *name)
+{
+    page_output *p = a->page, to = {0};
+    if (!p || p->failed || from >= p->entries.n) return;
+    collect_entry(p->entries.at, from, &to);
+    const char *end = p->entries.at + p->entries.n;
+    for (const char *at = p->entries.at + from; at < end;) {
+        size_t k = name ? 0 : begins(at, end, ",\"reproduce\":[");
+        const char *stop = k ? memchr(at, ']', (size_t)(end - at)) : NULL;
+        if (stop) { /* no file, no commands */
+            at = stop + 1;
+        } else if (name && (k = named_at(&to, at, end, old)) > 0) {
+            collect_entry(name, strlen(name), &to);
+            at += k;
+        } else {
+            collect_entry(at++, 1, &to);
+        }
+    }
+    p->failed = to.failed;
+    free(p->entries.at);
+    p->entries = to.entries;
 }
 
 void page_add_explanation(const args *a, const ratel_explanation *e, const ratel_telling *t)

@@ -22,6 +22,9 @@ bool page_open(args *a, page_output *mine);
 void page_add(const args *a, const char *json, size_t n);
 /* Adds the entry that a renderer of the library writes (cli.h, render). */
 void page_add_rendered(const args *a, void (*body)(strbuf *b, void *what), void *what);
+/* The entries from an offset (entries.n before they were added) are about a file that got its name
+   only now, or that was not kept (NULL: its commands go). `old`: plain words. */
+void page_rename(const args *a, size_t from, const char *old, const char *name);
 /* Gives the last entry a further member: a name, and a renderer of its value. */
 void page_add_member(const args *a, const char *name, void (*body)(strbuf *b, void *what),
                      void *what);
