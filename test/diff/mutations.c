@@ -6,7 +6,10 @@
  * the levels then say, their certificate must verify; the unchanged history must hold at the
  * level that the store kept, with a certificate.
  *
- *     mutations [histories [seed]]   default 2000, seed from RATEL_TEST_SEED or 1
+ *     mutations [histories [seed [folder]]]   default 2000, seed from RATEL_TEST_SEED or 1
+ *
+ * A question may take LIMIT seconds and is then undecided; one that takes SLOW of processor time is
+ * named, and its history is saved in the folder, if one is given.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -14,13 +17,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define RATEL_EXPERIMENTAL
 #include "base/rng.h"
 #include "diff/diff_text.h"
 #include "ratel.h"
 
-enum { MUTANTS = 4 }; /* of each history */
+enum { MUTANTS = 4 /* of each history */, LIMIT = 30, SLOW = 5 };
 
 /* An operation ["r",K,V] or ["w",K,V] at s: where K and V stand; false if it is none. */
 typedef struct op {
@@ -101,7 +105,24 @@ static const char *const levels[] = {"serializable",
                                      "monotonic-writes",
                                      "writes-follow-reads"};
 enum { LEVELS = sizeof levels / sizeof *levels, BETWEEN = 3, STRONG = LEVELS - 9 };
-static uint64_t tally[LEVELS][2], steps, longest, undecided;
+static uint64_t tally[LEVELS][2], steps, longest, undecided, slow;
+static const char *slow_folder;
+
+static void report_slow(const text *t, int level, int so, double seconds)
+{
+    slow++;
+    printf("# slow: %s, session order %s: %.1f s", levels[level], so ? "on" : "off", seconds);
+    if (slow_folder) {
+        char path[1024];
+        snprintf(path, sizeof path, "%s/slow-%" PRIu64 "-%s.jsonl", slow_folder, slow,
+                 levels[level]);
+        FILE *f = fopen(path, "wb");
+        if (f && fwrite(t->at, 1, t->n, f) == t->n) printf(", %s", path);
+        if (f) fclose(f);
+    }
+    putchar('\n');
+    fflush(stdout);
+}
 
 static bool certified(ratel *r, const text *t, int level, int so, int want, text *cert)
 {
@@ -113,11 +134,16 @@ static bool certified(ratel *r, const text *t, int level, int so, int want, text
     cert->n = cert->pos = 0;
     ratel_set(r, "session_order", so);
     int code = ratel_history_read(&h, r, "ratel", read_text, &in);
+    clock_t start = clock();
+    ratel_set(r, "time", LIMIT * 1000);
     if (!code) code = ratel_check(&a, r, h, levels[level]);
+    ratel_set(r, "time", 0);
+    double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    if (seconds > SLOW) report_slow(t, level, so, seconds);
     if (!code) code = ratel_result_certificate(a, r, h, add_text, cert);
     if (!code) code = ratel_verify(&p, r, h, read_text, cert);
     ratel_verdict v = ratel_result_verdict(a);
-    if (v == RATEL_UNDECIDED && a && code == RATEL_EINVAL) { /* too many ways to match reads */
+    if (v == RATEL_UNDECIDED && a && code == RATEL_EINVAL) { /* the limit, or too many ways */
         undecided++;
         ratel_result_free(a);
         ratel_history_free(h);
@@ -146,6 +172,7 @@ int main(int argc, char **argv)
     const char *env = getenv("RATEL_TEST_SEED");
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : env ? strtoull(env, NULL, 10) : 1;
     uint64_t passed = 0, failed = 0;
+    slow_folder = argc > 3 ? argv[3] : NULL;
     text whole = {0}, mutant = {0}, cert = {0};
     rng g;
     ratel *r;
@@ -194,8 +221,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < LEVELS; i++)
         printf("# %-24s holds %" PRIu64 ", violated %" PRIu64 "\n", levels[i], tally[i][1],
                tally[i][0]);
-    printf("# steps: %" PRIu64 ", %" PRIu64 " in the longest proof; %" PRIu64 " undecided\n", steps,
-           longest, undecided);
+    printf("# steps: %" PRIu64 ", %" PRIu64 " in the longest proof; %" PRIu64 " undecided, %" PRIu64
+           " slow\n",
+           steps, longest, undecided, slow);
     ratel_close(r);
     free(whole.at);
     free(mutant.at);

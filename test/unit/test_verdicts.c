@@ -1,0 +1,274 @@
+/*
+ * Small histories with known verdicts, at places where a fault that was planted in the product went
+ * unnoticed by the random suites (test/mutants): bounds of ranges, times of unknown outcomes,
+ * shortest cycles, refusals of certificates.
+ */
+#include <stdbool.h>
+
+#define RATEL_EXPERIMENTAL
+#include "ratel.h"
+#include "test.h"
+
+typedef struct bytes {
+    const char *at;
+    size_t n;
+} bytes;
+
+static ptrdiff_t give_bytes(void *buf, size_t cap, void *payload)
+{
+    bytes *b = payload;
+    size_t n = b->n < cap ? b->n : cap;
+    memcpy(buf, b->at, n);
+    b->at += n;
+    b->n -= n;
+    return (ptrdiff_t)n;
+}
+
+typedef struct asked {
+    ratel *r;
+    ratel_history *h;
+    ratel_result *a;
+} asked;
+
+static void close_asked(asked *q)
+{
+    ratel_result_free(q->a);
+    ratel_history_free(q->h);
+    ratel_close(q->r);
+}
+
+static asked ask(const char *history, const char *level)
+{
+    asked q = {0};
+    bytes in = {history, strlen(history)};
+    if (ratel_open(&q.r, NULL) || ratel_history_read(&q.h, q.r, "ratel", give_bytes, &in) ||
+        ratel_check(&q.a, q.r, q.h, level))
+        FAIL(q.r ? ratel_errmsg(q.r) : "no context");
+    return q;
+}
+
+static ratel_verdict verdict_of(const char *history, const char *level)
+{
+    asked q = ask(history, level);
+    ratel_verdict v = q.a ? ratel_result_verdict(q.a) : RATEL_UNDECIDED;
+    close_asked(&q);
+    return v;
+}
+
+static size_t steps_of(const char *history, const char *level)
+{
+    asked q = ask(history, level);
+    ratel_step s;
+    size_t n = 0;
+    while (q.a && !ratel_result_step_at(q.a, n, &s)) n++;
+    close_asked(&q);
+    return n;
+}
+
+/* Rows belong to [from, to): the first key after the range, the bound itself, is no row of it. */
+TEST(a_row_at_the_upper_bound)
+{
+    static const char *const format =
+        "{\"session\":1,\"id\":1,\"ops\":[[\"w\",\"a\",1],[\"w\",\"m\",1],[\"w\",\"z\",1]]}\n"
+        "{\"session\":2,\"id\":2,\"ops\":[[\"scan\",\"a\",\"%s\",[%s]%s]]}\n";
+    static const struct {
+        const char *to, *rows, *marks;
+        ratel_verdict v;
+    } cases[] = {
+        {"m", "[\"a\",1]", "", RATEL_HOLDS},
+        {"m", "[\"a\",1],[\"m\",1]", "", RATEL_VIOLATED},
+        {"m", "[\"a\",1],[\"m\",1]", ",{\"incl\":true}", RATEL_HOLDS},
+        {"m", "[\"a\",1],[\"m\",1],[\"z\",1]", ",{\"incl\":true}", RATEL_VIOLATED},
+        {"n", "[\"a\",1],[\"m\",1]", "", RATEL_HOLDS},
+        {"n", "[\"a\",1],[\"m\",1],[\"z\",1]", "", RATEL_VIOLATED},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        snprintf(text, sizeof text, format, cases[i].to, cases[i].rows, cases[i].marks);
+        EXPECT_EQ_INT(verdict_of(text, "read-committed"), cases[i].v);
+        EXPECT_EQ_INT(verdict_of(text, "serializable"), cases[i].v);
+    }
+}
+
+/* The end of a transaction of unknown outcome says nothing: it may take effect later. */
+TEST(an_unknown_outcome_has_no_end)
+{
+    static const char *const format =
+        "{\"ratel\":1,\"init\":0}\n"
+        "{\"session\":1,\"id\":1,\"begin\":1,\"end\":2%s,\"ops\":[[\"w\",\"x\",1]]}\n"
+        "{\"session\":2,\"id\":2,\"begin\":3,\"end\":4,\"ops\":[[\"r\",\"x\",0]]}\n"
+        "{\"session\":3,\"id\":3,\"begin\":5,\"end\":6,\"ops\":[[\"r\",\"x\",1]]}\n";
+    static const char *const levels[] = {"strict-serializable", "strong-snapshot-isolation",
+                                         "realtime-snapshot-isolation"};
+    char text[512];
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        snprintf(text, sizeof text, format, ",\"status\":\"unknown\"");
+        EXPECT_EQ_INT(verdict_of(text, levels[i]), RATEL_HOLDS);
+        snprintf(text, sizeof text, format, "");
+        EXPECT_EQ_INT(verdict_of(text, levels[i]), RATEL_VIOLATED);
+    }
+}
+
+/* Of a long cycle with a chord, the short one is told. */
+TEST(the_cycle_is_short)
+{
+    static const char history[] =
+        "{\"session\":1,\"id\":1,\"ops\":[[\"w\",\"a\",1],[\"r\",\"e\",1]]}\n"
+        "{\"session\":2,\"id\":2,\"ops\":[[\"r\",\"a\",1],[\"w\",\"b\",1]]}\n"
+        "{\"session\":3,\"id\":3,\"ops\":[[\"r\",\"b\",1],[\"w\",\"c\",1],[\"r\",\"f\",1]]}\n"
+        "{\"session\":4,\"id\":4,\"ops\":[[\"r\",\"c\",1],[\"w\",\"d\",1],[\"w\",\"f\",1]]}\n"
+        "{\"session\":5,\"id\":5,\"ops\":[[\"r\",\"d\",1],[\"w\",\"e\",1]]}\n";
+    static const char *const levels[] = {"read-committed", "causal", "serializable"};
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+        EXPECT_EQ_INT(steps_of(history, levels[i]), 2);
+}
+
+/* Lists with elements that nobody appended, or more often than they were appended. */
+TEST(impossible_lists)
+{
+    static const struct {
+        const char *history;
+        ratel_verdict v;
+    } cases[] = {
+        {"{\"session\":1,\"id\":1,\"ops\":[[\"append\",\"x\",1]]}\n"
+         "{\"session\":2,\"id\":2,\"ops\":[[\"r\",\"x\",[1,7]]]}\n",
+         RATEL_VIOLATED},
+        {"{\"session\":1,\"id\":1,\"ops\":[[\"append\",\"x\",1]]}\n"
+         "{\"session\":2,\"id\":2,\"status\":\"unknown\",\"ops\":[[\"r\",\"x\",[1,7]]]}\n",
+         RATEL_HOLDS},
+        {"{\"session\":1,\"id\":1,\"ops\":[[\"append\",\"x\",1],[\"append\",\"y\",5]]}\n"
+         "{\"session\":2,\"id\":2,\"ops\":[[\"append\",\"y\",5]]}\n"
+         "{\"session\":3,\"id\":3,\"ops\":[[\"r\",\"y\",[5,5]]]}\n",
+         RATEL_HOLDS},
+        {"{\"session\":1,\"id\":1,\"ops\":[[\"append\",\"x\",1],[\"append\",\"y\",5]]}\n"
+         "{\"session\":2,\"id\":2,\"ops\":[[\"append\",\"y\",5]]}\n"
+         "{\"session\":3,\"id\":3,\"ops\":[[\"r\",\"y\",[5,5]],[\"r\",\"x\",[1,1]]]}\n",
+         RATEL_VIOLATED},
+    };
+    static const char *const levels[] = {"read-uncommitted", "read-committed", "serializable"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t k = 0; k < sizeof levels / sizeof *levels; k++)
+            EXPECT_EQ_INT(verdict_of(cases[i].history, levels[k]), cases[i].v);
+}
+
+/* --- certificates of levels that are written as text ------------------------------------------ */
+
+typedef struct text {
+    char at[4096];
+    size_t n;
+} text;
+
+static int add_text(const void *buf, size_t n, void *payload)
+{
+    text *t = payload;
+    if (t->n + n >= sizeof t->at) return -1;
+    memcpy(t->at + t->n, buf, n);
+    t->n += n;
+    t->at[t->n] = 0;
+    return 0;
+}
+
+static const char definition[] = "level Own over co {\n    commit(co);\n}\n";
+#define INIT "{\"ratel\":1,\"init\":{\"x\":0,\"y\":0}}\n"
+static const char serial[] =
+    INIT "{\"session\":1,\"id\":\"A\",\"ops\":[[\"r\",\"x\",0],[\"w\",\"x\",1]]}\n"
+         "{\"session\":2,\"id\":\"B\",\"ops\":[[\"r\",\"x\",1],[\"w\",\"y\",2]]}\n";
+static const char circular[] =
+    INIT "{\"session\":1,\"id\":\"A\",\"ops\":[[\"w\",\"x\",1],[\"r\",\"y\",2]]}\n"
+         "{\"session\":2,\"id\":\"B\",\"ops\":[[\"w\",\"y\",2],[\"r\",\"x\",1]]}\n";
+static const char garbage[] =
+    INIT "{\"session\":1,\"id\":\"A\",\"ops\":[[\"r\",\"x\",0],[\"r\",\"y\",9]]}\n"
+         "{\"session\":2,\"id\":\"B\",\"status\":\"unknown\",\"ops\":[[\"r\",\"x\",8]]}\n";
+
+/* The head of the history's own certificate with another verdict and body: is it proved? */
+static bool proves(const char *history, const char *body)
+{
+    ratel *r = NULL;
+    ratel_history *h = NULL;
+    ratel_verdict v;
+    ratel_proof p = {0};
+    text cert = {.n = 0};
+    bytes in = {history, strlen(history)};
+    if (ratel_open(&r, NULL) || ratel_history_read(&h, r, "ratel", give_bytes, &in) ||
+        ratel_certify_definition(&v, r, h, definition, strlen(definition), NULL, add_text, &cert)) {
+        FAIL(r ? ratel_errmsg(r) : "no context");
+    } else {
+        char *verdict = strstr(cert.at, "\nverdict ");
+        cert.n = verdict ? (size_t)(verdict - cert.at) + 1 : 0;
+        add_text(body, strlen(body), &cert);
+        bytes forged = {cert.at, cert.n};
+        if (ratel_verify(&p, r, h, give_bytes, &forged)) p.proved = 0;
+    }
+    ratel_history_free(h);
+    ratel_close(r);
+    return p.proved;
+}
+
+TEST(forged_orders_of_a_definition)
+{
+    EXPECT(proves(serial, "verdict holds\norder \"A\" \"B\"\nend 1\n"));
+    EXPECT(proves(serial, "verdict holds\norder \"A\"\norder \"B\"\nend 2\n"));
+    EXPECT(!proves(serial, "verdict holds\norder \"B\" \"A\"\nend 1\n"));
+    EXPECT(!proves(serial, "verdict holds\norder \"A\"\nend 1\n"));
+    EXPECT(!proves(serial, "verdict holds\norder \"B\"\nend 1\n"));
+    EXPECT(!proves(serial, "verdict holds\nend 0\n"));
+    EXPECT(!proves(serial, "verdict holds\norder \"A\" \"B\" \"A\"\nend 1\n"));
+    EXPECT(!proves(circular, "verdict holds\norder \"A\" \"B\"\nend 1\n"));
+    EXPECT(!proves(circular, "verdict holds\norder \"B\" \"A\"\nend 1\n"));
+    EXPECT(!proves(circular, "verdict holds\nend 0\n"));
+    EXPECT(!proves(garbage, "verdict holds\norder \"A\"\nend 1\n"));
+}
+
+TEST(forged_faults_of_a_definition)
+{
+    EXPECT(proves(garbage, "verdict violated\nfault \"A\" 1\nend 1\n"));
+    EXPECT(!proves(garbage, "verdict violated\nfault \"A\" 0\nend 1\n"));
+    EXPECT(!proves(garbage, "verdict violated\nfault \"A\" 2\nend 1\n"));
+    EXPECT(!proves(garbage, "verdict violated\nfault \"B\" 0\nend 1\n")); /* it may have failed */
+    EXPECT(!proves(serial, "verdict violated\nfault \"A\" 0\nend 1\n"));
+    EXPECT(!proves(serial, "verdict violated\nfault \"B\" 0\nend 1\n"));
+}
+
+/* Whatever clauses are claimed, a history that is allowed cannot be refuted. */
+TEST(forged_clauses_of_a_definition)
+{
+    char body[256];
+    EXPECT(proves(circular, "verdict violated\nrup\nrup\nend 2\n"));
+    EXPECT(!proves(circular, "verdict violated\nend 0\n"));
+    EXPECT(!proves(serial, "verdict violated\nend 0\n"));
+    EXPECT(!proves(serial, "verdict violated\nrup\nend 1\n"));
+    for (int v = -40; v <= 40; v++)
+        for (int w = -3; w <= 3; w++) {
+            snprintf(body, sizeof body, "verdict violated\nrup %d\nrup %d\nrup\nend 3\n", v, w);
+            EXPECT(!proves(serial, body));
+            snprintf(body, sizeof body, "verdict violated\nrup %d %d\nend 1\n", v, w);
+            EXPECT(!proves(serial, body));
+        }
+}
+
+/* Ids that are numbers, and strings that look like them, are different names. */
+TEST(certificates_name_numbers)
+{
+    static const char history[] =
+        INIT "{\"session\":1,\"id\":1,\"ops\":[[\"r\",\"x\",0],[\"w\",\"x\",1]]}\n"
+             "{\"session\":2,\"id\":12,\"ops\":[[\"r\",\"x\",0],[\"w\",\"x\",2]]}\n"
+             "{\"session\":3,\"id\":\"1\",\"ops\":[[\"r\",\"y\",0]]}\n"
+             "{\"session\":4,\"id\":0,\"ops\":[[\"w\",\"y\",3]]}\n"
+             "{\"session\":5,\"id\":9223372036854775807,\"ops\":[[\"r\",\"y\",3]]}\n";
+    static const char *const levels[] = {"read-committed", "causal", "snapshot-isolation"};
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        asked q = ask(history, levels[i]);
+        text cert = {.n = 0};
+        ratel_proof p = {0};
+        if (!q.a || ratel_result_certificate(q.a, q.r, q.h, add_text, &cert)) {
+            FAIL("no certificate");
+        } else {
+            bytes in = {cert.at, cert.n};
+            EXPECT_EQ_INT(ratel_verify(&p, q.r, q.h, give_bytes, &in), RATEL_OK);
+            EXPECT(p.proved);
+        }
+        close_asked(&q);
+    }
+}
+
+TEST_MAIN
