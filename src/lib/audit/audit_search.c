@@ -156,6 +156,13 @@ static void classify(engine *e)
     f->semantic = f->why != RUN_CONFLICT && !engine_explainable(e, f->txn, f->position);
 }
 
+/* No run at the position reads an older state. */
+static uint32_t lowest_state(const search *s, uint32_t position)
+{
+    const engine *e = s->e;
+    return s->free || e->run.mode == MODE_STATEMENT ? 0 : e->order.low[position];
+}
+
 static outcome run_here(search *s, uint32_t position)
 {
     engine *e = s->e;
@@ -219,7 +226,9 @@ static outcome find_way(search *s, uint32_t position, bool again)
 {
     engine *e = s->e;
     trial *t = here(s, position);
-    bool enough = again && engine_only_reads(e, &e->log->txns.at[t->txn]); /* writes nothing else */
+    /* writes nothing else, or the same in any other way */
+    bool enough = again && (engine_only_reads(e, &e->log->txns.at[t->txn]) ||
+                            engine_writes_fixed(e, t, lowest_state(s, position)));
     assert(!again || s->back); /* without backtracking nothing is tried again */
     for (;; enough = false) {
         if (enough || (again && !engine_advance(e, t) && !widen(s, t))) {
@@ -577,6 +586,12 @@ void search_decide(engine *e, audit_answer *a)
         return;
     }
     search_orders(e, a, &f);
+    if (f.r == FOUND_NO && e->unsure) {
+        f.r = FOUND_CUT;
+        f.why = e->unsure;
+        a->all_orders = false;
+        a->n_cycle = 0;
+    }
     assert(f.r != FOUND_NO || e->fail.any || a->n_cycle || a->all_orders || e->level.strict);
     switch (f.r) {
     case FOUND_YES: answer_holds(e, a); break;

@@ -326,6 +326,20 @@ bool engine_only_reads(const engine *e, const log_txn *t)
     return true;
 }
 
+bool engine_writes_fixed(const engine *e, const trial *t, uint32_t low)
+{
+    const log_txn *x = &e->log->txns.at[t->txn];
+    bool newest = e->run.mode == MODE_SNAPSHOT || e->run.mode == MODE_STATEMENT;
+    if (!newest || e->marks.undone[t->txn] || t->write_born > low) return false;
+    assert(e->run.rule != WRITE_FREE);
+    for (uint32_t i = 0; i < x->n_stmts; i++) {
+        const plan *p = e->plans.of[x->stmts[i].text];
+        bool bound = p && p->catalog == e->store.catalog;
+        if (!bound || x->stmts[i].has_error || !sql_writes_fixed(p)) return false;
+    }
+    return true;
+}
+
 /* A statement that we do not know: its effects are unknown from here on. */
 static outcome refused(attempt *a, size_t mark)
 {
@@ -393,6 +407,10 @@ static outcome compared(attempt *a, const sql_result *r)
         e->x.c.position = 0;
         return refused(a, a->mark);
     }
+    if (e->x.twins && a->p->joins)
+        e->unsure =
+            "a join differs while the snapshot shows two rows of one key, which PostgreSQL's "
+            "planner takes for one";
     if (!e->exploring) return RUN_MISMATCH;
     strbuf b;
     strbuf_init(&b, e->mem);
@@ -668,6 +686,7 @@ outcome engine_run(engine *e, trial *t, uint32_t position)
     assert(r != RUN_OK || e->run.seen.n >= e->run.seen_from);
     assert(e->run.used <= t->choices.n);
     if (r == RUN_OK && t->choices.n > e->run.used) t->choices.n = e->run.used;
+    t->write_born = e->x.write_born;
     if (r != RUN_OK) {
         t->choices.n = e->run.used;
         vs_rollback(&e->store, 0);

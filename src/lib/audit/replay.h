@@ -42,6 +42,7 @@ typedef struct trial { /* the transaction at one position of the order */
     VEC(choice) choices;
     VEC(uint64_t) effects; /* of the choices that were good */
     size_t changed;        /* the choice that engine_advance moved */
+    uint32_t write_born;   /* of the run: see sql_exec */
     VEC(reached) reached;  /* a run that comes to one of these again need not go on */
 } trial;
 
@@ -176,6 +177,7 @@ typedef struct engine {
     bool exploring; /* record in `fail` what would be possible */
     failure fail;
     uint64_t unchecked;
+    const char *unsure;        /* why a run that does not agree might yet be right, or NULL */
     bool in_dump;              /* the setup's present statement came from a dump */
     struct symbolic *symbolic; /* whose choices hooks.choose makes */
     const char *symbolic_why;  /* why it did not decide, or NULL */
@@ -204,6 +206,9 @@ bool engine_explainable(engine *e, uint32_t txn, uint32_t position);
 void engine_find_routines(engine *e);
 /* SELECTs only, as far as their texts tell. */
 bool engine_only_reads(const engine *e, const log_txn *t);
+/* Would every run of the trial's transaction that agrees with the log write what this one did?  It
+   may read states from `low` on. */
+bool engine_writes_fixed(const engine *e, const trial *t, uint32_t low);
 const char *engine_state(const engine *e, uint32_t state);
 /* The statement's plan, its parameters bound.  Jumps. */
 const plan *engine_plan(engine *e, const log_stmt *s);

@@ -818,6 +818,8 @@ static void bind_parsed(binder *b, plan *p, const PgQuery__ParseResult *tree)
                 !q->distinct && !q->n_sort && !q->limit && !q->offset && !q->locking && !q->call &&
                 !q->set && !q->n_rows && !q->n_windows && !b->sublinks;
     if (p->simple) p->planner_chooses = false;
+    p->nested = b->sublinks || b->calls;
+    p->joins |= p->nested;
     if (p->fails && (!p->simple || b->calls))
         sql_refuse(CTX(b), -1, "a constant expression that fails (%s)", b->x->c.state);
     bool one_row = p->kind == S_INSERT && !p->q && p->n_rows == 1 && !p->conflict;

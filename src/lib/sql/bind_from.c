@@ -46,7 +46,7 @@ static void add_relation(binder *b, scope *s, relation r, int position)
     for (size_t i = 0; i < s->rels.n; i++)
         if (!strcmp(s->rels.at[i].name, r.name))
             sql_raise(CTX(b), "42712", "table name \"%s\" specified more than once", r.name);
-    if (s->rels.n) b->p->planner_chooses = true;
+    if (s->rels.n) b->p->planner_chooses = b->p->joins = true;
     if (s->rels.n > 1000) sql_refuse(CTX(b), position, "more than 1000 tables");
     arena_push(b->mem, &s->rels, r);
 }
@@ -93,6 +93,7 @@ static query *view_query(binder *b, const routine *r)
     plan *p = bind_text(b->x, b->mem, NULL, r->view, strlen(r->view), NULL, 0);
     b->x->views--;
     b->p->reads |= p->reads;
+    b->calls |= p->nested;
     b->p->planner_chooses = true;
     query *q = p->q;
     for (uint32_t i = 0; i < r->n_names; i++) q->out[i].name = r->names[i];

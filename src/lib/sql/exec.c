@@ -42,8 +42,6 @@ void exec_inner(sql_exec *x, const plan *p, sql_result *out)
     x->regs.kept_from = x->kept.n;
     if (p->target && p->target->unknown)
         sql_refuse(&x->c, -1, "table \"%s\", whose initial contents are unknown", p->target->name);
-    if (x->twins && p->planner_chooses)
-        sql_refuse(&x->c, -1, "a join while the snapshot shows two rows of a key");
     if (p->n_early) try_early(x, p);
     if (p->kind == S_SELECT)
         exec_query(x, p->q, NULL, out);
@@ -71,6 +69,7 @@ void exec_plan(sql_exec *x, const plan *p, sql_result *out)
     x->regs.kept_from = 0;
     x->steps = 0;
     x->planner_chose = p->planner_chooses;
+    x->any_version = false; /* left so by what a run jumped out of */
     x->regs.pl = NULL;
     x->c.place.routine = NULL;
     pl_flush(x->s);

@@ -123,6 +123,8 @@ typedef struct sql_exec {
     bool single_session; /* no other session, so no deadlock */
     uint64_t steps;      /* of bodies, in this statement */
     bool planner_chose;  /* the statement, or one in a body that it ran, has a planner's choice */
+    bool any_version;    /* which version of a row is seen does not matter, if one is */
+    uint32_t write_born; /* the newest state that made a row which an UPDATE or DELETE found */
     bool twins;          /* the snapshot shows two rows of one key */
     uint32_t session;
     bool lost_prepares; /* a transaction that is not run prepared or deallocated something */

@@ -159,6 +159,7 @@ static value *set_row(sql_exec *x, const plan *p, const value *old, frame *f, ui
         const set_clause *s = &p->set[i];
         const expr *e = s->e ? s->e : t->cols[s->column].fallback;
         row[s->column] = e ? made(x, p, s->column, eval_open(x, e, f), row_number) : value_null();
+        p->target->cols[s->column].changed = true;
     }
     return row;
 }
@@ -363,15 +364,21 @@ static void find_targets(sql_exec *x, const plan *p, target_list *out)
     query q = {.slots = p->slots, .from = p->scan, .where = p->where};
     tuples t = {0};
     row_map m = {0};
+    /* the row is read again as it is now; the snapshot only says that it is there */
+    x->any_version = x->rule == WRITE_RECHECK && !x->choose && sql_writes_fixed(p);
     exec_join(x, q.from, p->slots, NULL, &t);
     exec_where(x, &q, NULL, &t);
+    x->any_version = false;
     bool joined = p->scan->kind != J_REL;
     if (joined) m = rows_of_target(x, p);
     for (size_t i = 0; i < t.at.n; i++) {
         x->touched++;
         const value **tuple = t.at.at[i];
         uint32_t r = joined ? m.row[map_slot(&m, tuple[0])] : t.rows.at[i];
-        if (locked_now(x, p, r, tuple)) arena_push(&x->work, out, ((target){r, tuple, tuple[0]}));
+        if (!locked_now(x, p, r, tuple)) continue;
+        const stored_row *w = &p->target->rows.at[r];
+        if (w->head->commit != PENDING && w->born > x->write_born) x->write_born = w->born;
+        arena_push(&x->work, out, ((target){r, tuple, tuple[0]}));
     }
 }
 

@@ -258,6 +258,8 @@ typedef struct plan {
     bool reads;           /* tables, or calls what reads with our snapshot */
     bool fails;           /* some constant does, when the statement is planned */
     bool simple;          /* SELECT expression: nothing to scan */
+    bool nested;          /* has subqueries or calls of routines */
+    bool joins;           /* reads more than one table, or one more than once */
     uint64_t catalog;     /* the catalog that it was bound to */
     uint32_t n_params;
     type *params;

@@ -25,6 +25,7 @@ void exec_begin(sql_exec *x)
     x->savepoints.n = 0;
     x->locked.n = 0;
     x->twins = false;
+    x->write_born = 0;
     x->portals.n = 0;
     vs_unprepare(x->s, PENDING);
     arena_reset(&x->held);
@@ -41,7 +42,9 @@ const row_version *exec_row(sql_exec *x, table *t, uint32_t r)
     if (v && v->commit == PENDING && v->cid < x->regs.cid) return v;
     uint32_t state = x->choose ? x->choose(x->ud, t, r) : x->state;
     v = vs_at(t, r, state, x->regs.cid);
-    if (v && v->commit != PENDING && v->commit > x->valid_from) x->valid_from = v->commit;
+    if (!v || v->commit == PENDING) return v;
+    uint32_t from = x->any_version ? t->rows.at[r].born : v->commit;
+    if (from > x->valid_from) x->valid_from = from;
     return v;
 }
 

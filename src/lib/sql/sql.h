@@ -16,4 +16,7 @@ plan *sql_bind(sql_exec *x, arena *m, const char *text, size_t n);
    the order of rows or conditions, which is the planner's, decides? */
 bool sql_unclear(const sql_exec *x, const plan *p, const char *state, const char *other);
 
+/* Does it write the same at every snapshot that shows the rows which it found?  (fixed_writes.c) */
+bool sql_writes_fixed(const plan *p);
+
 #endif

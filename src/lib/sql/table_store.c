@@ -352,7 +352,7 @@ uint32_t vs_insert(store *s, table *t, const value *cols, uint32_t cid)
         if (t->rows.n >= UINT32_MAX - 8)
             guard_fail(s->mem->guard, GUARD_NOMEM, "more than 2^32 rows");
         r = (uint32_t)t->rows.n;
-        vec_push(s->mem, &t->rows, ((stored_row){NULL, 0, 0}));
+        vec_push(s->mem, &t->rows, ((stored_row){NULL, 0, 0, 0}));
     }
     push(s, t, r, v);
     return r;
@@ -477,6 +477,7 @@ void vs_commit(store *s, uint32_t state)
             if (!v || v->commit != PENDING) continue; /* done with an earlier entry */
             while (v->older && v->older->commit == PENDING) take_out(s, u.t, u.row, v);
             v->commit = state;
+            if (!v->older) u.t->rows.at[u.row].born = state;
             assert(!v->older || v->older->commit < state || !state);
             if (v->dead && !v->older) { /* born and dead within the transaction */
                 take_out(s, u.t, u.row, NULL);

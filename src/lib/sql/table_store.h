@@ -33,6 +33,7 @@ typedef struct stored_row {
     row_version *head;
     uint32_t seen;   /* last lookup that listed it */
     uint32_t queued; /* on the trim queue */
+    uint32_t born;   /* the state that made it */
 } stored_row;
 
 typedef struct table_column {
@@ -41,6 +42,7 @@ typedef struct table_column {
     bool not_null;
     expr *fallback; /* DEFAULT, cast to the column's type */
     bool always;    /* GENERATED ALWAYS AS IDENTITY */
+    bool changed;   /* by some UPDATE */
     bool holes;     /* has values that nobody observed: no index answers for them */
 } table_column;
 

@@ -1,0 +1,56 @@
+/*
+ * fixed_writes.c - statements that write the same whatever snapshot they read.
+ *
+ * A search that fails at a transaction goes back to the ones before it: perhaps one of them read an
+ * older state and wrote something else.  Mostly none of them can have.  An UPDATE computes what it
+ * writes from the newest version of a row (or fails, where a newer version is a conflict); its
+ * snapshot only says which rows are found.  If these were there at every state that may have been
+ * read, and no column of the condition was ever changed, it finds them in each.
+ */
+#include "sql/sql.h"
+
+#include <assert.h>
+
+/* Has every version of a row the same value in each column that the condition reads? */
+static bool condition_is_stable(const table *t, const expr *e)
+{
+    if (!e) return true;
+    if (e->kind == E_COLUMN && (e->slot || e->up || t->cols[e->index].changed)) return false;
+    for (uint32_t i = 0; i < e->n; i++)
+        if (!condition_is_stable(t, e->arg[i])) return false;
+    return true;
+}
+
+/* A default that a function computes may read tables. */
+static bool calls_routine(const expr *e)
+{
+    if (!e) return false;
+    if (e->kind == E_ROUTINE) return true;
+    for (uint32_t i = 0; i < e->n; i++)
+        if (calls_routine(e->arg[i])) return true;
+    return false;
+}
+
+static bool defaults_are_plain(const table *t)
+{
+    for (uint32_t i = 0; i < t->n_cols; i++)
+        if (calls_routine(t->cols[i].fallback)) return false;
+    return true;
+}
+
+bool sql_writes_fixed(const plan *p)
+{
+    if (p->nested) return false;
+    switch (p->kind) {
+    case S_SELECT:
+    case S_NOTHING: return true;
+    case S_INSERT:
+        return !p->q && p->conflict == ON_CONFLICT_RAISE && defaults_are_plain(p->target);
+    case S_UPDATE:
+    case S_DELETE:
+        assert(p->scan && p->target);
+        return p->scan->kind == J_REL && defaults_are_plain(p->target) &&
+               condition_is_stable(p->target, p->where);
+    default: return false;
+    }
+}
