@@ -14,6 +14,7 @@
 #include "audit/symbolic.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "audit/audit_answer.h"
 #include "audit/reorder.h"
@@ -559,6 +560,42 @@ static void search_orders(engine *e, audit_answer *a, finding *f)
     }
 }
 
+/* Is the engine's order another one than these? */
+static bool is_new_order(const engine *e, uint32_t *const *tried, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!memcmp(tried[i], e->order.at, e->order.n * sizeof *e->order.at)) return false;
+    return true;
+}
+
+/* Without commit timestamps the log's order is a guess: other guesses may explain the log.  What
+   the first one showed is what is reported if none does. */
+static void guess_other_orders(engine *e, audit_answer *a, finding *f)
+{
+    if (f->r != FOUND_CUT || e->order.stamped || f->ran <= FREE_ORDER || e->o->no_session_order)
+        return;
+    uint32_t *tried[ORDER_SOURCES] = {e->order.at}, n = 1;
+    engine_order order = e->order;
+    failure shown = e->fail;
+    for (order_source s = ORDER_BY_END + 1; s < ORDER_SOURCES; s++) {
+        order_sort(e, s);
+        if (!is_new_order(e, tried, n)) continue;
+        tried[n++] = e->order.at;
+        order_windows(e);
+        finding g = {.unknown = f->unknown, .ran = f->ran};
+        audit_answer b = *a;
+        memset(&e->fail, 0, sizeof e->fail);
+        search_orders(e, &b, &g);
+        assert(n <= ORDER_SOURCES);
+        if (g.r != FOUND_YES) continue;
+        f->r = FOUND_YES;
+        a->other_order = true;
+        return;
+    }
+    e->order = order;
+    e->fail = shown;
+}
+
 static const char *why_undecided(const engine *e, const finding *f)
 {
     if (f->why) return f->why;
@@ -576,7 +613,7 @@ void search_decide(engine *e, audit_answer *a)
         f.ran += e->log->txns.at[i].status != LOG_ABORTED;
     }
     e->effort.max_runs = e->o->runs ? e->o->runs : DEFAULT_RUNS;
-    order_sort(e);
+    order_sort(e, ORDER_BY_END);
     order_windows(e);
     a->txns = e->order.n;
     if (!e->order.n) {
@@ -586,6 +623,7 @@ void search_decide(engine *e, audit_answer *a)
         return;
     }
     search_orders(e, a, &f);
+    guess_other_orders(e, a, &f);
     if (f.r == FOUND_NO && e->unsure) {
         f.r = FOUND_CUT;
         f.why = e->unsure;

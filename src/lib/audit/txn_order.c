@@ -2,10 +2,10 @@
  * txn_order.c - the order of the transactions, as far as the log tells it.
  *
  * The database's commit timestamps decide where there are any, else the ends of transactions, else
- * the order of lines.  Sessions keep their order in any case.  The states that real time allows
- * each position to read are its window: low is the last commit that had ended when it began, high
- * the last commit that had been sent when its snapshot was answered.  Sorting and windows take
- * O(n log n).
+ * the order of lines; where the first choice explains nothing, others are tried (order_source).
+ * Sessions keep their order in any case.  The states that real time allows each position to read
+ * are its window: low is the last commit that had ended when it began, high the last commit that
+ * had been sent when its snapshot was answered.  Sorting and windows take O(n log n).
  */
 #include "audit/txn_order.h"
 
@@ -234,7 +234,15 @@ static void keep_sessions(engine *e)
     mem_put(m, mate);
 }
 
-void order_sort(engine *e)
+/* Unknown times: the order of lines. */
+static uint64_t place_key(const engine *e, order_source by, bool times, uint32_t txn)
+{
+    txn_times t = times_of(e, &e->log->txns.at[txn]);
+    if (!times || by == ORDER_BY_LINE) return txn;
+    return sort_key(by == ORDER_BY_CALL ? t.call : t.end);
+}
+
+void order_sort(engine *e, order_source from)
 {
     const sql_log *l = e->log;
     uint64_t *key = mem_array(e->mem, uint64_t, l->txns.n + 1);
@@ -249,10 +257,11 @@ void order_sort(engine *e)
         who[n++] = i;
     }
     for (uint32_t i = 0; i < n; i++) {
-        key[i] = sort_key(ends ? times_of(e, &l->txns.at[who[i]]).end : (int64_t)i);
+        key[i] = place_key(e, stamps ? ORDER_BY_END : from, ends, who[i]);
     }
     uint32_t *by = sort_by_key(e->mem, key, n);
     e->order.stamped = stamps;
+    e->order.mended = false;
     if (stamps) { /* those between the same two stamps stay in the order of their ends */
         uint32_t *ended = mem_array(e->mem, uint32_t, n + 1);
         for (uint32_t i = 0; i < n; i++) ended[i] = who[by[i]];

@@ -28,8 +28,18 @@ bool may_be_shown_to(const engine *e, const log_txn *a, const log_txn *b);
 /* The states before and after t are the same: t wrote nothing, or it would have a stamp. */
 bool makes_no_state(const engine *e, const log_txn *t);
 
-/* Fills e->order with the committed transactions. */
-void order_sort(engine *e);
+/* What the log's order is taken from where the database told no commit timestamps: when commits
+   were answered, where transactions stand in the log, when commits were sent.  A commit took place
+   somewhere between its call and its answer, so that either order may be the wrong one. */
+typedef enum order_source {
+    ORDER_BY_END,
+    ORDER_BY_LINE,
+    ORDER_BY_CALL,
+    ORDER_SOURCES
+} order_source;
+
+/* Fills e->order with the committed transactions.  Commit timestamps come first in any case. */
+void order_sort(engine *e, order_source from);
 /* Fills e->order.low and high: the states that real time allows each position to read. */
 void order_windows(engine *e);
 /* May two transactions change places, of which the log's order has `early` before `late`? */

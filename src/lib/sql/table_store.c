@@ -160,7 +160,7 @@ static void index_remove(table_index *x, uint64_t hash, uint32_t r)
         }
         p = &e->next;
     }
-    assert(!"an entry for each run of values");
+    assert(false && "an entry for each run of values");
 }
 
 static bool same_in(const table *t, uint32_t col, const row_version *a, const row_version *b)
