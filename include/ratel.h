@@ -503,6 +503,30 @@ RATEL_API const ratel_explanation *ratel_survey_explanation(const ratel_survey *
 RATEL_API void ratel_survey_tell(const ratel_survey *s, ratel_telling *out);
 RATEL_API void ratel_survey_free(ratel_survey *s);
 
+/* Other solvers (doc/backends.md).  The order problem of a level as a formula, written from the
+   axioms of doc/levels.md: "smt2", "dimacs" or "gnf" (which MonoSAT reads).  encoding: a name of
+   ratel_encoding_at; NULL: "plain".  RATEL_EUNSUPPORTED: the history or the level has something
+   that is not stated. */
+RATEL_API int ratel_emit(const ratel_history *h, ratel *r, const char *level, const char *format,
+                         const char *encoding, ratel_write_cb write, void *payload);
+RATEL_API int ratel_encoding_at(const char **name, const char **about, size_t i);
+typedef struct {
+    const char *name;
+    const char *format; /* "smt2" or "dimacs" */
+    /* 10 satisfiable, 20 not, 0 gave up; asks stop(stop_payload) now and then, and ends if it is
+       not 0.  A NUL byte follows the problem. */
+    int (*solve)(void *payload, const char *problem, size_t n, int (*stop)(void *stop_payload),
+                 void *stop_payload);
+    /* After 10: the value of a variable by its name (of DIMACS: its number); 0 is false. */
+    int64_t (*value)(void *payload, const char *name);
+    void *payload;
+} ratel_backend;
+/* As ratel_check, decided by this solver on that formula.  It holds: the order of the model was
+   replayed as ratel_result_recheck does.  Violated: the solver says so, and nothing else was asked;
+   there is no anomaly name. */
+RATEL_API int ratel_check_by(ratel_result **out, ratel *r, const ratel_history *h,
+                             const char *level, const char *encoding, const ratel_backend *by);
+
 /* Levels as text, and the smallest histories that tell levels apart (doc/synth.md).  A session
    belongs to one context, which it must not outlive: allocator, options "time" and "memory" (for
    each call), errors and ratel_interrupt are the context's.  Levels are numbers of the session. */

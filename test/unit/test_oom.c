@@ -351,6 +351,36 @@ static int gen_it(ratel *r, const job *j)
     return code;
 }
 
+static int emit_it(ratel *r, const job *j)
+{
+    size_t n = 0;
+    return ratel_emit(j->h, r, j->level, j->format, NULL, drop, &n);
+}
+
+/* A solver that has looked at nothing: its "order" is refused by the replay, or is one. */
+static int guess_solution(void *payload, const char *problem, size_t n, int (*stop)(void *),
+                          void *stop_payload)
+{
+    (void)payload, (void)problem, (void)n;
+    return stop(stop_payload) ? 0 : 10;
+}
+
+static int64_t guess_value(void *payload, const char *name)
+{
+    (void)payload;
+    return (int64_t)strlen(name);
+}
+
+static int by_another(ratel *r, const job *j)
+{
+    ratel_backend b = {"guess", j->format, guess_solution, guess_value, NULL};
+    ratel_result *a = NULL;
+    int code = ratel_check_by(&a, r, j->h, j->level, NULL, &b);
+    if (code && a) test_fail(__FILE__, __LINE__, "an error came with a result");
+    ratel_result_free(a);
+    return code;
+}
+
 static const char mine[] = "level mine over co { commit(so | wr); }\n";
 
 static int synth_it(ratel *r, const job *j)
@@ -659,6 +689,20 @@ TEST(building)
 {
     job j = {.format = "builder", .what = "calls"};
     refuse_each("build", build_it, &j);
+}
+
+TEST(other_solvers)
+{
+    static const char *const formats[] = {"smt2", "dimacs", "gnf"};
+    static const char *const levels[] = {"si", "update-serializable", "nlu", "monotonic-view"};
+    ratel_history *h = history_of("ratel", doubled, sizeof doubled - 1);
+    for (size_t i = 0; i < 3; i++)
+        for (size_t k = 0; k < 4; k++) {
+            job j = {.format = formats[i], .level = levels[k], .what = "doubled", .h = h};
+            refuse_each("emit", emit_it, &j);
+            if (i < 2) refuse_each("check by another solver", by_another, &j);
+        }
+    ratel_history_free(h);
 }
 
 TEST(levels_as_text)

@@ -71,6 +71,12 @@ int api_fail(struct ratel *r, int code, const char *format, ...)
 size_t api_memory(const struct ratel *r);
 /* What the options say of a question at this level. */
 question api_question(const struct ratel *r, const char *level);
+/* ratel_check, by another solver if it is given. */
+struct other_solver;
+int api_check(struct ratel_result **out, struct ratel *r, const struct ratel_history *h,
+              const char *level, const struct other_solver *by);
+/* Says that there is no such level; RATEL_EINVAL. */
+int api_no_level(struct ratel *r, const char *name);
 int api_new_history(struct ratel_history **out, call *c);
 /* A key or an id as text, cut to the buffer. */
 void api_put_atom(const history *m, atom a, char *buf, size_t cap);

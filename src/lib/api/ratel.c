@@ -18,6 +18,7 @@
 #include "commit.h"
 #include "config.h"
 #include "report/report.h"
+#include "verdict/other_solver.h"
 
 static_assert((int)GUARD_INVAL == (int)RATEL_EINVAL && (int)GUARD_NOMEM == (int)RATEL_ENOMEM &&
                   (int)GUARD_IO == (int)RATEL_EIO && (int)GUARD_PARSE == (int)RATEL_EPARSE &&
@@ -533,12 +534,16 @@ typedef struct check_call {
     const history *h;
     ratel_result *a;
     question q;
+    const other_solver *by; /* NULL: our own */
 } check_call;
 
 static void body_check(call *c)
 {
     check_call *cc = (check_call *)c;
-    judge(&cc->a->v, cc->h, &cc->q, &cc->a->work);
+    if (cc->by)
+        judge_by(&cc->a->v, cc->h, &cc->q, cc->by, &cc->a->work);
+    else
+        judge(&cc->a->v, cc->h, &cc->q, &cc->a->work);
 }
 
 question api_question(const ratel *r, const char *level)
@@ -557,21 +562,21 @@ question api_question(const ratel *r, const char *level)
                                .seed = (uint64_t)option(r, API_OPTION_seed)}};
 }
 
-static int no_such_level(ratel *r, const char *name)
+int api_no_level(ratel *r, const char *name)
 {
     const char *instead = level_refused(name);
     return instead ? api_fail(r, RATEL_EINVAL, "level \"%.60s\" is refused: %s", name, instead)
                    : api_fail(r, RATEL_EINVAL, "no level \"%.60s\"", name);
 }
 
-int ratel_check(ratel_result **out, ratel *r, const ratel_history *h, const char *level)
+int api_check(ratel_result **out, ratel *r, const ratel_history *h, const char *level,
+              const struct other_solver *by)
 {
-    if (!out || !r || !h || !level) return RATEL_EINVAL;
     check_call cc;
     *out = NULL;
     api_open(&cc.c, r);
     level_ref l;
-    if (!level_named(&l, level)) return no_such_level(r, level);
+    if (!level_named(&l, level)) return api_no_level(r, level);
     if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
     ratel_result *a = r->fn(r->ud, NULL, 0, sizeof *a);
     if (!a) return api_fail(r, RATEL_ENOMEM, "out of memory");
@@ -591,12 +596,14 @@ int ratel_check(ratel_result **out, ratel *r, const ratel_history *h, const char
     snprintf(a->v.given, sizeof a->v.given, "%s", level);
     cc.h = h->model;
     cc.a = a;
+    cc.by = by;
     cc.q = api_question(r, level);
     int code = api_border(&cc.c, body_check);
     mem_free_all(&a->work);
     /* A limit is an answer: undecided, with the reason. */
-    bool limited =
-        code == RATEL_ETIME || code == RATEL_EINTERRUPT || (code == RATEL_ENOMEM && limit);
+    bool limited = code == RATEL_ETIME || code == RATEL_EINTERRUPT ||
+                   (code == RATEL_ENOMEM && limit) ||
+                   (code == RATEL_EUNSUPPORTED && by); /* what no encoding states */
     if (limited && a->v.outcome == OUTCOME_VIOLATED) {
         code = RATEL_OK; /* a violation was found; only what it rests on was not */
     } else if (limited) {
@@ -621,6 +628,12 @@ int ratel_check(ratel_result **out, ratel *r, const ratel_history *h, const char
     a->mem.guard = a->work.guard = NULL;
     *out = a;
     return RATEL_OK;
+}
+
+int ratel_check(ratel_result **out, ratel *r, const ratel_history *h, const char *level)
+{
+    if (!out || !r || !h || !level) return RATEL_EINVAL;
+    return api_check(out, r, h, level, NULL);
 }
 
 typedef struct dump_call {
@@ -652,7 +665,7 @@ int ratel_dump(const ratel_history *h, ratel *r, const char *level, const char *
     if (!h || !r || !level || !stage || !write) return RATEL_EINVAL;
     dump_call dc = {.h = h->model, .d = {.write = write, .payload = payload}};
     api_open(&dc.c, r);
-    if (!level_named(&dc.level, level)) return no_such_level(r, level);
+    if (!level_named(&dc.level, level)) return api_no_level(r, level);
     size_t i = 0;
     while (i < DUMP_STAGES && strcmp(stages[i], stage)) i++;
     if (i == DUMP_STAGES) return api_fail(r, RATEL_EINVAL, "no stage \"%.60s\"", stage);
@@ -688,7 +701,7 @@ int ratel_result_implied(ratel_result **out, ratel *r, const ratel_result *stron
     *out = NULL;
     api_open(&ic.c, r);
     level_ref l;
-    if (!level_named(&l, level)) return no_such_level(r, level);
+    if (!level_named(&l, level)) return api_no_level(r, level);
     bool so = level_session_order(&l, option(r, API_OPTION_session_order) != 0);
     const verdict *s = &stronger->v;
     if (s->outcome != OUTCOME_HOLDS ||

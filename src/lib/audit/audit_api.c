@@ -138,6 +138,7 @@ static int options_ok(ratel_audit *a, const ratel_audit_options *o)
 
 static void fill_answer(ratel_audit_answer *out, const audit_answer *r)
 {
+    assert(r->verdict <= AUDIT_UNDECIDED);
     static const ratel_verdict verdicts[] = {[AUDIT_HOLDS] = RATEL_HOLDS,
                                              [AUDIT_VIOLATED] = RATEL_VIOLATED,
                                              [AUDIT_UNDECIDED] = RATEL_UNDECIDED};
@@ -248,6 +249,7 @@ static void render_body(render *x, const audit_answer *r, const char *format)
 /* The only frame that is jumped back to: the caller's function is called after it. */
 static int render_answer(render *x, const audit_answer *r, const char *format)
 {
+    assert(r->level && format);
     if (guard_armed(&x->guard)) return x->guard.code;
     render_body(x, r, format);
     return RATEL_OK;

@@ -36,4 +36,13 @@ void smt_assert(smt *s, const uint32_t *any, size_t n);
 smt_answer smt_check(smt *s, unsigned ms);
 bool smt_true(const smt *s, uint32_t f); /* after SMT_SAT */
 
+/* A whole problem as SMT-LIB 2 text (doc/backends.md).  NULL: out of memory, or no Z3. */
+typedef struct smt_text smt_text;
+smt_text *smt_text_open(void);
+void smt_text_close(smt_text *t);
+/* Ends when stop(ud) is not 0, which is asked after 2, 4, 8, ... times as many steps. */
+smt_answer smt_text_solve(smt_text *t, const char *problem, int (*stop)(void *ud), void *ud);
+/* After SMT_SAT: of a Boolean 0 or 1, of a whole number its value; 0 if there is no such name. */
+int64_t smt_text_value(smt_text *t, const char *name);
+
 #endif

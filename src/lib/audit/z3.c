@@ -5,6 +5,7 @@
  * array of handles is all that is kept here.  Errors are looked up, never thrown: after one, every
  * answer is `unknown`.
  */
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,4 +176,93 @@ bool smt_true(const smt *s, uint32_t f)
     Z3_ast v = NULL;
     if (!s->model || !Z3_model_eval(s->c, s->model, formula(s, f), true, &v) || !v) return false;
     return Z3_get_bool_value(s->c, v) == Z3_L_TRUE;
+}
+
+/* --- whole problems as text --- */
+
+struct smt_text {
+    Z3_context c;
+    Z3_solver s;
+    Z3_model model;
+    Z3_sort ints, bools;
+};
+
+smt_text *smt_text_open(void)
+{
+    smt_text *t = mem_libc(NULL, NULL, 0, sizeof *t);
+    if (!t) return NULL;
+    *t = (smt_text){0};
+    Z3_config config = Z3_mk_config();
+    t->c = Z3_mk_context(config);
+    Z3_del_config(config);
+    if (!t->c) {
+        mem_libc(NULL, t, sizeof *t, 0);
+        return NULL;
+    }
+    Z3_set_error_handler(t->c, keep_quiet);
+    t->ints = Z3_mk_int_sort(t->c);
+    t->bools = Z3_mk_bool_sort(t->c);
+    return t;
+}
+
+static void forget_solver(smt_text *t)
+{
+    if (t->model) Z3_model_dec_ref(t->c, t->model);
+    if (t->s) Z3_solver_dec_ref(t->c, t->s);
+    t->model = NULL;
+    t->s = NULL;
+}
+
+void smt_text_close(smt_text *t)
+{
+    if (!t) return;
+    forget_solver(t);
+    Z3_del_context(t->c);
+    mem_libc(NULL, t, sizeof *t, 0);
+}
+
+static Z3_lbool check_steps(smt_text *t, unsigned steps)
+{
+    Z3_params p = Z3_mk_params(t->c);
+    Z3_params_inc_ref(t->c, p);
+    Z3_params_set_uint(t->c, p, Z3_mk_string_symbol(t->c, "rlimit"), steps);
+    Z3_solver_set_params(t->c, t->s, p);
+    Z3_params_dec_ref(t->c, p);
+    return Z3_solver_check(t->c, t->s);
+}
+
+smt_answer smt_text_solve(smt_text *t, const char *problem, int (*stop)(void *ud), void *ud)
+{
+    assert(problem && stop);
+    forget_solver(t);
+    t->s = Z3_mk_solver_for_logic(t->c, Z3_mk_string_symbol(t->c, "QF_IDL"));
+    if (!t->s) return SMT_UNKNOWN;
+    Z3_solver_inc_ref(t->c, t->s);
+    Z3_solver_from_string(t->c, t->s, problem);
+    if (Z3_get_error_code(t->c) != Z3_OK) return SMT_UNKNOWN;
+    Z3_lbool r = Z3_L_UNDEF;
+    for (unsigned steps = 4000000; r == Z3_L_UNDEF && !stop(ud); steps *= 2) {
+        r = check_steps(t, steps);
+        if (Z3_get_error_code(t->c) != Z3_OK || steps > UINT_MAX / 2) break;
+    }
+    if (r == Z3_L_UNDEF || Z3_get_error_code(t->c) != Z3_OK) return SMT_UNKNOWN;
+    if (r == Z3_L_FALSE) return SMT_UNSAT;
+    t->model = Z3_solver_get_model(t->c, t->s);
+    if (!t->model) return SMT_UNKNOWN;
+    Z3_model_inc_ref(t->c, t->model);
+    return SMT_SAT;
+}
+
+/* Names of events begin with e, and are whole numbers; all others are Booleans. */
+int64_t smt_text_value(smt_text *t, const char *name)
+{
+    Z3_ast v = NULL;
+    int64_t number = 0;
+    assert(name && *name);
+    if (!t->model) return 0;
+    Z3_ast x =
+        Z3_mk_const(t->c, Z3_mk_string_symbol(t->c, name), name[0] == 'e' ? t->ints : t->bools);
+    if (!Z3_model_eval(t->c, t->model, x, true, &v) || !v) return 0;
+    if (name[0] == 'e') return Z3_get_numeral_int64(t->c, v, &number) ? number : 0;
+    return Z3_get_bool_value(t->c, v) == Z3_L_TRUE;
 }

@@ -67,5 +67,8 @@ void hearing_publish(hearing *x);
 void look_into(hearing *x);
 
 void verdict_reason(verdict *v, const char *text);
+/* judge.c: what was asked and the counts of the history; false if there is nothing to check, which
+   the verdict then says. */
+bool judge_open(verdict *v, const history *h, const question *q, facts *f, mem *work);
 
 #endif

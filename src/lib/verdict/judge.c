@@ -279,14 +279,17 @@ static void tell_nothing_to_check(verdict *v, const history *h, mem *work)
     strbuf_free(&b);
 }
 
+bool judge_open(verdict *v, const history *h, const question *q, facts *f, mem *work)
+{
+    open_verdict(v, h, q, f, work);
+    if (!f->txns) tell_nothing_to_check(v, h, work);
+    return f->txns != 0;
+}
+
 void judge(verdict *v, const history *h, const question *q, mem *work)
 {
     facts f;
-    open_verdict(v, h, q, &f, work);
-    if (!f.txns) {
-        tell_nothing_to_check(v, h, work);
-        return;
-    }
+    if (!judge_open(v, h, q, &f, work)) return;
     v->ryow = judge_policy(h, q, work);
     mem_free_all(work);
     hearing x = {.h = h, .q = q, .f = &f, .asked = v->level, .blank = *v, .work = work, .v = v};

@@ -1,12 +1,14 @@
 /*
- * cadical.c - CaDiCaL through its C interface, as an engine of synth.
+ * cadical.c - CaDiCaL through its C interface, as an engine of synth and as a back end of check.
  *
  * IPASIR numbers variables from 1 and signs literals.  CaDiCaL throws away variables that it has
  * eliminated unless they are frozen, but brings them back by itself when a clause or an assumption
  * names them again (its default, "restore"), so nothing is frozen here.
  */
 #include <ccadical.h>
+#include <stdlib.h>
 
+#include "cli/backends.h"
 #include "cli/synth_engines.h"
 
 static int literal(uint32_t lit)
@@ -57,3 +59,63 @@ const synth_engine engine_cadical = {
     .solve = solve,
     .value = value,
 };
+
+/* --- as a back end of check --- */
+
+/* DIMACS text that the library wrote: comments, a header, and numbers. */
+static void add_dimacs(CCaDiCaL *c, const char *p)
+{
+    while (*p) {
+        if (*p == 'c' || *p == 'p') {
+            while (*p && *p != '\n') p++;
+        } else if (*p == '\n' || *p == ' ') {
+            p++;
+        } else {
+            char *end;
+            ccadical_add(c, (int)strtol(p, &end, 10));
+            if (end == p) return; /* not ours */
+            p = end;
+        }
+    }
+}
+
+static int solve_dimacs(void *ud, const char *problem, size_t n, int (*stop)(void *), void *stop_ud)
+{
+    CCaDiCaL **c = ud;
+    (void)n; /* the text ends with a NUL byte */
+    if (*c) ccadical_release(*c);
+    *c = open_cadical();
+    if (!*c) return 0;
+    add_dimacs(*c, problem);
+    ccadical_set_terminate(*c, stop_ud, stop);
+    int got = ccadical_solve(*c);
+    ccadical_set_terminate(*c, NULL, NULL);
+    return got;
+}
+
+static int64_t dimacs_value(void *ud, const char *name)
+{
+    CCaDiCaL **c = ud;
+    return ccadical_val(*c, (int)strtol(name, NULL, 10)) > 0;
+}
+
+ratel_backend *cadical_backend(void)
+{
+    ratel_backend *b = calloc(1, sizeof *b);
+    CCaDiCaL **c = calloc(1, sizeof *c);
+    if (!b || !c) {
+        free(b);
+        free(c);
+        return NULL;
+    }
+    *b = (ratel_backend){"cadical", "dimacs", solve_dimacs, dimacs_value, c};
+    return b;
+}
+
+void cadical_backend_close(ratel_backend *b)
+{
+    CCaDiCaL **c = b->payload;
+    if (*c) ccadical_release(*c);
+    free(c);
+    free(b);
+}

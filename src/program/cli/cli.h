@@ -114,6 +114,7 @@ typedef struct args {
     struct page_output *page; /* --html: answers are added to it (page_output.h); NULL: no page */
     struct ci_report *ci; /* test: answers are collected here (ci.h); NULL: by the command itself */
     ratel *context;
+    ratel_backend *backend; /* of --backend; NULL: our own engine */
     outputs *outputs;
     bool short_of_memory; /* the command could not begin, and not because of its arguments */
 } args;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/all_anomalies.h"
+#include "cli/backends.h"
 #include "cli/ci.h"
 #include "cli/coverage_report.h"
 #include "cli/page_output.h"
@@ -513,9 +514,10 @@ static void dump_history(check *c, const char *name)
         merge_status(c, complain_about(r, name, code));
         return;
     }
-    size_t levels = strcmp(stage, "asg") ? c->n_levels : 1;
+    size_t levels = !stage || strcmp(stage, "asg") ? c->n_levels : 1;
     for (size_t i = 0; i < levels; i++) {
-        code = ratel_dump(h, r, c->levels[i], stage, write_file_cb, c->out);
+        code = stage ? ratel_dump(h, r, c->levels[i], stage, write_file_cb, c->out)
+                     : emit_level(c->a, h, c->levels[i], c->out);
         if (code) merge_status(c, complain_about(r, name, code));
     }
     ratel_history_free(h);
@@ -619,7 +621,8 @@ static void check_history(check *c, const char *name)
     for (enum level_id id; level_in_turn(&id, TURN_CHECK, n_strongest);)
         strongest[n_strongest++] = level_at(id)->name;
     ratel_result *known[LEVELS] = {NULL};
-    for (size_t i = 0; i < n_strongest && c->n_levels > 1; i++)
+    bool own = !c->a->backend; /* another solver is asked about every level */
+    for (size_t i = 0; own && i < n_strongest && c->n_levels > 1; i++)
         if (wants(c, strongest[i]) && !(known[i] = implied(c, known, i, strongest[i]))) {
             progress_level(i + 1, c->n_levels);
             ratel_check(&known[i], r, h, strongest[i]);
@@ -656,8 +659,8 @@ static void check_history(check *c, const char *name)
             lent = known[k] && !strcmp(strongest[k], level);
             if (lent) a = known[k];
         }
-        if (!a) a = implied(c, known, n_strongest, level);
-        if (!a) code = ratel_check(&a, r, h, level);
+        if (!a && own) a = implied(c, known, n_strongest, level);
+        if (!a) code = check_by_backend(c->a, &a, h, level);
         if (code == RATEL_EHISTORY) { /* the same for every level */
             refuse(c, name, code);
             break;
@@ -730,9 +733,9 @@ static void check_all(check *c)
     bool text = !a->value[O_JSON] && !a->value[O_TAP] && !a->value[O_VERBOSE];
     if (c->all && text) c->told = &c->all_told;
     for (size_t i = 0; i < a->n_files; i++)
-        (a->value[O_DUMP] ? dump_history : check_history)(c, a->files[i]);
+        (a->value[O_DUMP] || a->value[O_EMIT] ? dump_history : check_history)(c, a->files[i]);
     if (!a->n_files) merge_status(c, EXIT_UNDECIDED); /* --recursive found no file */
-    if (!a->value[O_DUMP]) print_counts(c, a->n_files);
+    if (!a->value[O_DUMP] && !a->value[O_EMIT]) print_counts(c, a->n_files);
     name_unread(c);
     if (c->ci && c->ci != a->ci && a->value[O_TAP]) tap_close(c->out, c->ci->n);
     c->status = close_output(a, c->out, c->status);
@@ -777,6 +780,8 @@ int cmd_check(args *a)
         c.status = EXIT_USAGE;
     } else if (a->value[O_DUMP] && !dumpable(&c)) {
         c.status = EXIT_USAGE;
+    } else if (!backend_open(a, is_searched(&c))) {
+        c.status = EXIT_USAGE;
     } else if (!c.ci && ci_wanted(a) && (c.status = ci_open(c.ci = &own, a)) != EXIT_HOLDS) {
         ; /* it has said why */
     } else if (!page_open(a, &page)) {
@@ -787,6 +792,7 @@ int cmd_check(args *a)
         check_all(&c);
         c.status = page_close(a, &page, "ratel check", c.status);
     }
+    backend_close(a);
     a->files = given;
     a->n_files = n_given;
     ci_free(&own);

@@ -251,6 +251,12 @@ static void write_proof(void *ud, uint32_t txns, const char *formula, size_t n, 
         st->unwritten = true;
 }
 
+/* --backend, or --engine, its old name. */
+static const char *engine_given(const args *a)
+{
+    return a->value[O_BACKEND] ? a->value[O_BACKEND] : a->value[O_ENGINE];
+}
+
 static bool scope(state *st)
 {
     const args *a = st->a;
@@ -269,7 +275,7 @@ static bool scope(state *st)
     st->p.no_fixed = a->value[O_NO_FIXED] != NULL;
     st->p.no_learn = a->value[O_NO_LEARN] != NULL;
     st->p.brute = a->value[O_BRUTE_FORCE] != NULL;
-    st->p.no_prove = a->value[O_NO_PROOF] || a->value[O_PROOF] || a->value[O_ENGINE] ||
+    st->p.no_prove = a->value[O_NO_PROOF] || a->value[O_PROOF] || engine_given(a) ||
                      st->p.no_smart || st->p.no_least || st->p.no_fixed || st->p.no_learn ||
                      st->p.brute;
     return true;
@@ -277,7 +283,7 @@ static bool scope(state *st)
 
 static bool engine(state *st)
 {
-    const char *name = st->a->value[O_ENGINE], *why = NULL;
+    const char *name = engine_given(st->a), *why = NULL;
     if (!name || !strcmp(name, "own")) return true;
     st->p.engine = engine_named(name, &why);
     if (st->p.engine && st->p.proof)

@@ -1,0 +1,122 @@
+/*
+ * formula.h - private to the room: the facts of a history that an encoding speaks of, and clauses.
+ *
+ * Nodes are the transactions that take part or may.  A literal is 2 * variable + sign; two more
+ * stand for true and false and never reach a clause.
+ */
+#ifndef RATEL_EMIT_FORMULA_H
+#define RATEL_EMIT_FORMULA_H
+
+#include "base/map.h"
+#include "emit/emit.h"
+
+#define LIT_FALSE 0xfffffffeu
+#define LIT_TRUE 0xffffffffu
+#define FROM_INIT NO_ID /* the candidate of a read that is the initial state */
+
+enum emit_kind {
+    VAR_IN,     /* a: node that takes part */
+    VAR_SOURCE, /* a: read, b: index of its candidate */
+    VAR_BEFORE, /* a: order, b before c */
+    VAR_PATH,   /* a: graph, from b to c */
+    VAR_STEP,   /* a: graph, an edge from b to c */
+    VAR_AUX     /* a: what it is for, b, c */
+};
+
+typedef struct emit_var {
+    uint32_t kind, a, b, c;
+} emit_var;
+
+/* A version: what a node leaves at a key. */
+typedef struct emit_install {
+    key_id key;
+    uint32_t node;
+    value_id value;
+    op_id op; /* of its last write */
+    bool tomb;
+} emit_install;
+
+/* An obligation (levels.md H-6). */
+typedef struct emit_read {
+    uint32_t node;
+    key_id key;
+    value_id value;
+    op_id op;
+    bool pred;
+    uint32_t first, n; /* its candidates */
+} emit_read;
+
+struct emit_formula {
+    mem *m;
+    const history *h;
+    emit_question q;
+
+    uint32_t n; /* nodes */
+    txn_id *txn;
+    uint8_t *maybe;        /* its outcome is unknown */
+    uint8_t *never;        /* it cannot have taken part */
+    uint8_t *ordered;      /* [a * n + b]: a before b in session order, or by the clock if the level
+                             counts real time as a dependency */
+    uint8_t *session;      /* [a * n + b]: the session order alone */
+    uint8_t *common;       /* [a * n + b]: a and b install a common key */
+    emit_install *install; /* by key */
+    uint32_t *key_first;   /* of a key, installs[key_first[k]..key_first[k + 1]) */
+    uint32_t *node_first;  /* reads of a node: they stand together, in program order */
+    VEC(emit_read) read;
+    VEC(uint32_t) candidate; /* nodes, or FROM_INIT */
+
+    uint32_t orders, events[2];
+    bool split; /* order 0 is of begins and commits: 2 * node, 2 * node + 1 */
+
+    VEC(emit_var) var;
+    id_map in, before[2], path[2], step[2];
+    VEC(uint32_t) source; /* per candidate: its literal, or NO_ID */
+    VEC(uint32_t) lit;    /* of all clauses, each after its length */
+    size_t clauses, open; /* open: where the length of the clause that is built stands */
+    bool satisfied;       /* that one has a true literal */
+};
+
+static inline uint32_t lit_not(uint32_t l)
+{
+    return l ^ 1u;
+}
+
+/* emit_facts.c */
+void facts_load(emit_formula *f);
+static inline bool facts_installs(const emit_formula *f, uint32_t node, key_id k)
+{
+    for (uint32_t i = f->key_first[k]; i < f->key_first[k + 1]; i++)
+        if (f->install[i].node == node) return true;
+    return false;
+}
+/* Times of a transaction, levels.md 4: call and return of its begin and of its commit. */
+enum emit_stamp { STAMP_BEGIN_CALL, STAMP_BEGIN_RETURN, STAMP_COMMIT_CALL, STAMP_COMMIT_RETURN };
+/* Is stamp `from` of a before stamp `to` of b by the clock, drift regarded? */
+bool facts_clock(const emit_formula *f, uint32_t a, enum emit_stamp from, uint32_t b,
+                 enum emit_stamp to);
+
+/* formula.c */
+uint32_t formula_var(emit_formula *f, uint32_t kind, uint32_t a, uint32_t b, uint32_t c);
+uint32_t formula_in(emit_formula *f, uint32_t node);
+uint32_t formula_source(emit_formula *f, uint32_t read, uint32_t i); /* its i-th candidate */
+uint32_t formula_before(emit_formula *f, uint32_t order, uint32_t a, uint32_t b);
+uint32_t formula_path(emit_formula *f, uint32_t graph, uint32_t a, uint32_t b);
+uint32_t formula_step(emit_formula *f, uint32_t graph, uint32_t a, uint32_t b);
+void clause_open(emit_formula *f);
+void clause_add(emit_formula *f, uint32_t lit);
+void clause_close(emit_formula *f);
+void clause_of(emit_formula *f, const uint32_t *lits, size_t n);
+#define CLAUSE(f, ...)                                                                             \
+    clause_of((f), (uint32_t[]){__VA_ARGS__}, sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+/* Path variables follow every step variable of the graph over so many nodes. */
+void formula_close_paths(emit_formula *f, uint32_t graph, uint32_t nodes);
+
+/* The encodings: emit_transactions.c, emit_events.c, emit_baselines.c. */
+void encode_transactions(emit_formula *f);
+void encode_updates(emit_formula *f);
+void encode_events(emit_formula *f);
+void encode_adya(emit_formula *f);
+void encode_viper(emit_formula *f);
+void encode_polysi(emit_formula *f);
+
+#endif
