@@ -151,6 +151,31 @@ TEST(impossible_lists)
             EXPECT_EQ_INT(verdict_of(cases[i].history, levels[k]), cases[i].v);
 }
 
+/* The last element of a list names its writer; a hint may agree, and nothing else. */
+TEST(hints_of_lists)
+{
+    static const char *const format =
+        "{\"session\":1,\"id\":\"A\",\"ops\":[[\"append\",\"x\",1]]}\n"
+        "{\"session\":2,\"id\":\"B\",\"ops\":[[\"append\",\"x\",2]]}\n"
+        "{\"session\":3,\"id\":\"C\",\"ops\":[[\"r\",\"x\",[1,2],{\"from\":\"%s\"}]]}\n";
+    static const char *const writers[] = {"B", "A"};
+    for (int i = 0; i < 2; i++) {
+        char history[512];
+        ratel *r = NULL;
+        ratel_history *h = NULL;
+        ratel_result *a = NULL;
+        snprintf(history, sizeof history, format, writers[i]);
+        bytes in = {history, strlen(history)};
+        if (ratel_open(&r, NULL) || ratel_history_read(&h, r, "ratel", give_bytes, &in))
+            FAIL(r ? ratel_errmsg(r) : "no context");
+        else
+            EXPECT_EQ_INT(ratel_check(&a, r, h, "serializable"), i ? RATEL_EHISTORY : RATEL_OK);
+        ratel_result_free(a);
+        ratel_history_free(h);
+        ratel_close(r);
+    }
+}
+
 /* --- certificates of levels that are written as text ------------------------------------------ */
 
 typedef struct text {
@@ -268,6 +293,119 @@ TEST(certificates_name_numbers)
             EXPECT(p.proved);
         }
         close_asked(&q);
+    }
+}
+
+/* --- steps that are refused, with the reason that is theirs ----------------------------------- */
+
+/* The head of the history's own certificate with another body: why is it refused? */
+static void expect_refusal(const char *history, const char *level, const char *body,
+                           const char *reason)
+{
+    asked q = ask(history, level);
+    text cert = {.n = 0};
+    ratel_proof p = {0};
+    if (!q.a || ratel_result_certificate(q.a, q.r, q.h, add_text, &cert)) {
+        FAIL("no certificate");
+    } else {
+        char *verdict = strstr(cert.at, "\nverdict ");
+        cert.n = verdict ? (size_t)(verdict - cert.at) + 1 : 0;
+        add_text(body, strlen(body), &cert);
+        bytes in = {cert.at, cert.n};
+        EXPECT_EQ_INT(ratel_verify(&p, q.r, q.h, give_bytes, &in), RATEL_OK);
+        EXPECT(!p.proved);
+        if (!strstr(p.reason, reason)) test_fail(__FILE__, __LINE__, "%s: %s", body, p.reason);
+    }
+    close_asked(&q);
+}
+
+TEST(refused_steps)
+{
+    static const char history[] =
+        INIT "{\"session\":1,\"id\":\"A\",\"ops\":[[\"r\",\"x\",0],[\"w\",\"x\",1]]}\n"
+             "{\"session\":2,\"id\":\"B\",\"ops\":[[\"r\",\"x\",0],[\"w\",\"x\",2]]}\n"
+             "{\"session\":3,\"id\":\"C\",\"status\":\"aborted\",\"ops\":[[\"r\",\"y\",0]]}\n"
+             "{\"session\":4,\"id\":\"D\",\"status\":\"unknown\",\"ops\":[[\"w\",\"y\",1]]}\n";
+    static const struct {
+        const char *level, *step, *reason;
+    } cases[] = {
+        {"serializable", "cycle \"A\" \"A\"", "an event is not before itself"},
+        {"serializable", "cycle \"A\"", "two events at least"},
+        {"serializable", "cycle \"A\" \"C\"", "an aborted transaction takes no part"},
+        {"serializable", "rup \"A\"<\"A\" :", "an event is not before itself"},
+        {"serializable", "stuck \"A\" fault \"A\"", "the level does not say so"},
+        {"innodb-repeatable-read", "stuck \"C\" fault \"A\"", "an aborted transaction"},
+        {"innodb-repeatable-read", "stuck \"A\" fault \"C\"", "an aborted transaction"},
+        {"innodb-repeatable-read", "stuck \"A\" out \"C\"", "an aborted transaction"},
+        {"innodb-repeatable-read", "stuck \"A\" out \"B\"", "one that committed took part"},
+        {"innodb-repeatable-read", "stuck \"A\" fault \"A\"", "can be explained"},
+        {"innodb-repeatable-read", "stuck \"A\" out \"D\"", "nothing says that it waits"},
+        {"snapshot-isolation", "overlap \"x\" \"A\" \"C\"", "an aborted transaction"},
+        {"serializable", "fault \"A\"", "can be explained"},
+        {"serializable", "loop \"A\"", "the level does not say so"},
+        {"update-serializable", "loop \"A\"", ""},
+        {"read-committed", "read \"A\" 0 \"x\" init \"B\"", "the level does not say so"},
+    };
+    char body[256];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(body, sizeof body, "verdict violated\n1 %s\nend 1\n", cases[i].step);
+        expect_refusal(history, cases[i].level, body, cases[i].reason);
+    }
+}
+
+/* Numbers are digits: nothing else may stand in them, and no zero before them. */
+TEST(numbers_of_certificates)
+{
+    static const char *const numbers[] = {
+        "", "1a", "a", "01", "-1", "+1", "1.", "0x1", " 1", "18446744073709551616", ":", "/"};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        char body[128];
+        asked q = ask(serial, "serializable");
+        text cert = {.n = 0};
+        ratel_proof p = {0};
+        if (!q.a || ratel_result_certificate(q.a, q.r, q.h, add_text, &cert)) {
+            FAIL("no certificate");
+        } else {
+            char *end = strstr(cert.at, "\nend ");
+            cert.n = end ? (size_t)(end - cert.at) + 1 : 0;
+            snprintf(body, sizeof body, "end %s\n", numbers[i]);
+            add_text(body, strlen(body), &cert);
+            bytes in = {cert.at, cert.n};
+            EXPECT_EQ_INT(ratel_verify(&p, q.r, q.h, give_bytes, &in), RATEL_EPARSE);
+        }
+        close_asked(&q);
+    }
+}
+
+/* --- the native format ------------------------------------------------------------------------ */
+
+/* What rows and predicates were read from comes back as it was, for each operation by itself. */
+TEST(marks_of_scans_come_back)
+{
+    static const char history[] =
+        "{\"ratel\":1,\"init\":0}\n"
+        "{\"session\":1,\"id\":\"A\",\"ops\":[[\"w\",\"a\",1],[\"w\",\"b\",2]]}\n"
+        "{\"session\":2,\"id\":\"B\",\"ops\":[[\"scan\",\"a\",\"c\",[[\"a\",1],[\"b\",2]],"
+        "{\"from\":[null,\"A\"]}],[\"scan\",\"a\",\"c\",[[\"a\",1],[\"b\",2]],{\"from\":[\"A\","
+        "null],\"vset\":[[\"a\",\"A\"],[\"b\",null]]}],[\"scan\",\"a\",\"b\",[[\"a\",1]],"
+        "{\"vset\":[[\"a\",\"A\"]]}],[\"scan\",\"a\",\"b\",[[\"a\",1]],{\"vset\":[[\"a\",null],"
+        "[\"b\",\"A\"]]}]]}\n";
+    static const char *const formats[] = {"ratel", "ratel-bin"};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        ratel *r = NULL;
+        ratel_history *h = NULL, *again = NULL;
+        text middle = {.n = 0}, end = {.n = 0};
+        bytes in = {history, strlen(history)};
+        bool ok = !ratel_open(&r, NULL) && !ratel_history_read(&h, r, "ratel", give_bytes, &in) &&
+                  !ratel_history_write(h, r, formats[i], add_text, &middle);
+        bytes second = {middle.at, middle.n};
+        ok = ok && !ratel_history_read(&again, r, formats[i], give_bytes, &second) &&
+             !ratel_history_write(again, r, "ratel", add_text, &end);
+        if (!ok) FAIL(r ? ratel_errmsg(r) : "no context");
+        EXPECT(!strcmp(end.at, history));
+        ratel_history_free(h);
+        ratel_history_free(again);
+        ratel_close(r);
     }
 }
 
