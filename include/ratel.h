@@ -422,9 +422,18 @@ RATEL_API int ratel_shrink_by(ratel_history **out, ratel *r, const ratel_history
 
 /* The history without the transactions of a violation, and without the reads that may have seen
    what they wrote, so that nothing is violated in it that is not in h.  `a` is the violated answer
-   of ratel_check on h.  RATEL_EUNSUPPORTED at no-lost-update, where that is not so. */
+   of ratel_check on h.  RATEL_EUNSUPPORTED at no-lost-update and mixed-pg, where that is not
+   so. */
 RATEL_API int ratel_history_without(ratel_history **out, ratel *r, const ratel_history *h,
                                     const ratel_result *a);
+
+/* The levels of single transactions, for the levels "mixed" and "mixed-pg": the member "level" of
+   each.  ratel_history_mixed is 1 if some transaction names one; ratel_history_level_of sets it for
+   all transactions of a session (by its name in the input), in a history that nobody else uses at
+   that time: results that were made of the history before must be freed first. */
+RATEL_API int ratel_history_mixed(const ratel_history *h);
+RATEL_API int ratel_history_level_of(ratel_history *h, ratel *r, const char *session,
+                                     const char *level);
 
 /* What "holds" was worth.  One read at a time is changed to every other value of its key that the
    history knows, and the level is decided again: each change that violates it is a place where the

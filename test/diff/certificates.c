@@ -67,7 +67,11 @@ static const char *const levels[] = {"read-uncommitted",
                                      "monotonic-writes",
                                      "writes-follow-reads",
                                      "innodb-repeatable-read",
-                                     "innodb-repeatable-read-tight"};
+                                     "innodb-repeatable-read-tight",
+                                     "mixed",
+                                     "mixed-pg",
+                                     "realtime-mixed",
+                                     "realtime-mixed-pg"};
 enum { LEVELS = sizeof levels / sizeof *levels };
 static const char *const policies[] = {"must", "external", "may"};
 
@@ -353,6 +357,7 @@ int main(int argc, char **argv)
         size_t n;
         char *t = files ? file_text(argv[i + 1], &n)
                         : random_history(seed * 1000003 + i, random_profiles[i % profiles], &n);
+        if (t && !files) t = random_levels(t, seed * 1000003 + i, &n);
         bool ok = t && certify_all(r, &g, t, n, &cert, &bad, &last);
         if (!ok && files) printf("# %s\n", argv[i + 1]);
         if (files) last.n = 0; /* some of the litmus set are alike */

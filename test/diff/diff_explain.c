@@ -152,7 +152,8 @@ static void try_holding(subject *s, const verdict *v, const char *level, bool so
    says. */
 static bool unshaped(const char *level)
 {
-    static const char *const names[] = {"no-lost-update"};
+    static const char *const names[] = {"no-lost-update", "mixed", "mixed-pg", "realtime-mixed",
+                                        "realtime-mixed-pg"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(level, names[i])) return true;
     return false;

@@ -64,7 +64,11 @@ static const char *const levels[] = {"read-uncommitted",
                                      "monotonic-writes",
                                      "writes-follow-reads",
                                      "innodb-repeatable-read",
-                                     "innodb-repeatable-read-tight"};
+                                     "innodb-repeatable-read-tight",
+                                     "mixed",
+                                     "mixed-pg",
+                                     "realtime-mixed",
+                                     "realtime-mixed-pg"};
 enum {
     NAMES = sizeof levels / sizeof *levels,
     TXNS = 4,      /* that did not abort */
@@ -405,6 +409,7 @@ static void put_step(world *w, enum proof_step kind)
         put_writer(w);
         put_hops(w, t, false);
         break;
+    case PROOF_AMONG:
     case PROOF_LOOP:
         t = some_txn(w);
         put(w, " ");
@@ -805,6 +810,7 @@ static bool ask_question(world *w, int expected, const char *trace)
         if (w->x->law->hops && rng_below(w->g, 2)) kind = PROOF_SEES;
         if (w->x->law->reads == READS_UPDATES && rng_below(w->g, 2)) kind = PROOF_LOOP;
         if (w->x->law->parts && !rng_below(w->g, 3)) kind = PROOF_STUCK;
+        if (w->x->c.serial && !rng_below(w->g, 3)) kind = PROOF_AMONG;
         if (kind == PROOF_EXHAUSTIVE && i) continue; /* once is enough: it is slow */
         if (!i) kind = PROOF_EXHAUSTIVE;
         put_step(w, kind);
@@ -832,6 +838,8 @@ static bool ask_question(world *w, int expected, const char *trace)
         ok = fail(w, "a step is false in an execution", trace, said.at + at.at[w->bad - 1]);
     /* InnoDB's levels have points, of which only some are tried */
     bool every = whole && !w->unsure && !strstr(w->c.level.name, "innodb");
+    /* ... and of mixtures some are refused */
+    if (!proofs && strstr(w->c.level.name, "mixed")) every = false;
     if (ok && expected == ORACLE_HOLDS && !w->found && every)
         ok = fail(w, "it holds, and no order passes", trace, "");
     skipped += !whole;
@@ -897,6 +905,7 @@ static int one_history(ratel *r, rng *g, uint64_t seed, const char *profile)
 {
     size_t n;
     char err[256], *t = random_history(seed, profile, &n);
+    t = random_levels(t, 3 * seed + seed % 2, &n); /* none that PostgreSQL does not have */
     text in = {t, n, 0, 0};
     ratel_history *h = NULL;
     oracle *o = oracle_parse(t, n, err, sizeof err);

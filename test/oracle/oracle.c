@@ -413,6 +413,7 @@ struct txn {
     long long start_ts, commit_ts;
     struct op *op;
     int nop;
+    char level[64]; /* "level": of its own; "" if it names none */
 };
 
 struct scalar {
@@ -436,6 +437,7 @@ struct oracle {
     } * given; /* the header's entries */
     int ngiven;
     bool bad_hint;
+    char level[64]; /* the header's */
 };
 
 struct parse {
@@ -807,6 +809,14 @@ static bool read_times(struct parse *p, const struct json *j, struct txn *t)
            (!t->has_commit_ts || read_integer(p, commit, &t->commit_ts));
 }
 
+static void read_level(const struct json *j, char *out, size_t cap)
+{
+    const struct json *level = member(j, "level");
+    if (level) {
+        snprintf(out, cap, "%s", level->type == J_STRING ? level->text : "?");
+    }
+}
+
 static bool read_txn(struct parse *p, const struct json *j)
 {
     oracle *o = p->o;
@@ -815,6 +825,7 @@ static bool read_txn(struct parse *p, const struct json *j)
     o->txn = xrealloc(o->txn, ((size_t)o->ntxn + 1) * sizeof *o->txn);
     struct txn *t = &o->txn[o->ntxn++];
     memset(t, 0, sizeof *t);
+    read_level(j, t->level, sizeof t->level);
     if (!session) {
         return complain(p, "\"session\" missing");
     }
@@ -876,6 +887,7 @@ static bool read_header(struct parse *p, const struct json *j)
 {
     const struct json *init = member(j, "init");
     p->o->init_unknown = flag(j, "init_unknown", false);
+    read_level(j, p->o->level, sizeof p->o->level);
     if (!init || init->type == J_NULL) {
         return true;
     }
@@ -1233,6 +1245,8 @@ enum condition {
     MR,
     MW,
     WFR,
+    MIX,        /* a level for each transaction: doc/levels.md, "Mixed levels" */
+    MIX_PG,     /* the same by PostgreSQL's rows */
     TRUSTED_SI, /* by the database's timestamps: doc/levels.md 4, "Hints" */
     TRUSTED_SER
 };
@@ -1299,6 +1313,8 @@ static const struct {
     {"monotonic-reads", {MR, SESSION}},
     {"monotonic-writes", {MW, SESSION}},
     {"writes-follow-reads", {WFR, SESSION}},
+    {"mixed", {MIX, ASKED}},
+    {"mixed-pg", {MIX_PG, ASKED}},
     {"trusted-snapshot-isolation", {TRUSTED_SI, ASKED}},
     {"trusted-serializable", {TRUSTED_SER, ASKED}},
     {"pl-1", {RU, PLAIN}},
@@ -1590,6 +1606,133 @@ static bool bc_acyclic(const struct search *s, const struct witness *w)
     return acyclic(g, 2 * n);
 }
 
+/* The rows of a mixture: RU, RC, RR, SI or SER; NONE for a level that has no row. */
+static int own_level(const oracle *o, int t)
+{
+    static const struct {
+        const char *name;
+        int level;
+    } rows[] = {{"read-uncommitted", RU},
+                {"ru", RU},
+                {"pl-1", RU},
+                {"read-committed", RC},
+                {"rc", RC},
+                {"pl-2", RC},
+                {"rr", RR},
+                {"repeatable-read", RR},
+                {"pl-2.99", RR},
+                {"si", SI},
+                {"pl-si", SI},
+                {"snapshot-isolation", SI},
+                {"adya-si", SI},
+                {"ser", SER},
+                {"pl-3", SER},
+                {"serializable", SER}};
+    const char *name = o->txn[t].level[0] ? o->txn[t].level : o->level;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(rows[i].name, name) == 0) {
+            return rows[i].level;
+        }
+    }
+    return *name ? NONE : SER;
+}
+
+/* The row by which node a is judged. */
+static int row_of(const struct search *s, int a)
+{
+    int level = own_level(s->o, s->txn[a]);
+    if (s->level.condition != MIX_PG) {
+        return level;
+    }
+    return level == RU || level == RC ? RC : SI;
+}
+
+static bool reads_are_ignored(const struct search *s, int a)
+{
+    return s->level.condition == RU || (s->level.condition == MIX && row_of(s, a) == RU);
+}
+
+/* MIXPG-2: does a transaction that is not aborted delete the key physically? */
+static bool deleted(const oracle *o, int key)
+{
+    for (int t = 0; t < o->ntxn; t++) {
+        for (int i = 0; o->txn[t].status != ABORTED && i < o->txn[t].nop; i++) {
+            const struct op *op = &o->txn[t].op[i];
+            if (op->kind == OP_DELETE && op->key == key && !op->tomb) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* MIX-1 to MIX-5: an order of the commits (nodes n..2n-1) and of the begins of snapshots (0..n-1;
+ * of the others the begin is the commit).  Key by key: its version order is one of commits. */
+static bool mixture_acyclic(const struct search *s, const struct witness *w)
+{
+    row g[2 * T] = {0};
+    int n = s->n, begin[T];
+    for (int a = 0; a < n; a++) {
+        begin[a] = row_of(s, a) == SI ? a : n + a;
+        if (begin[a] == a) {
+            g[a] |= bit(n + a);
+        }
+    }
+    for (int a = 0; a < n; a++) {
+        int level = row_of(s, a);
+        row after = level == RR                   ? w->item[a]
+                    : level == SI || level == SER ? w->item[a] | w->pred[a]
+                                                  : 0;
+        for (int b = 0; b < n; b++) {
+            if ((w->wr[a] | s->extra[a]) & bit(b)) {
+                g[n + a] |= bit(begin[b]);
+            }
+            if (after & bit(b)) {
+                g[begin[a]] |= bit(n + b);
+            }
+            for (int k = 0; (w->ww[a] & bit(b)) && k < s->o->nkey; k++) {
+                if (!s->rank[k][a] || !s->rank[k][b] || s->rank[k][a] > s->rank[k][b]) {
+                    continue;
+                }
+                bool tight = s->level.condition == MIX || !deleted(s->o, k);
+                g[n + a] |= bit(tight ? begin[b] : n + b);
+            }
+        }
+    }
+    return acyclic(g, 2 * n);
+}
+
+/* MIXPG-3: the serializable transactions alone. */
+static bool serial_among(const struct search *s, const struct witness *w)
+{
+    row g[T] = {0}, serial = 0;
+    for (int a = 0; a < s->n; a++) {
+        if (own_level(s->o, s->txn[a]) == SER) {
+            serial |= bit(a);
+        }
+    }
+    for (int a = 0; a < s->n; a++) {
+        bool sessions = s->level.order != PLAIN;
+        g[a] = w->ww[a] | w->wr[a] | (sessions ? s->so[a] : 0);
+    }
+    for (int i = 0; i < s->nob; i++) {
+        const struct obligation *r = &s->ob[i];
+        if (s->rf[i] == NO_HINT) {
+            continue; /* not decided */
+        }
+        int at = s->rf[i] == INIT ? 0 : s->rank[r->key][s->rf[i]];
+        for (int u = 0; u < s->n; u++) {
+            if (u != r->txn && s->rank[r->key][u] == at + 1) {
+                g[r->txn] |= bit(u);
+            }
+        }
+    }
+    for (int a = 0; a < s->n; a++) {
+        g[a] = serial & bit(a) ? g[a] & serial : 0;
+    }
+    return acyclic(g, s->n);
+}
+
 /* Which sub-transaction writes t's version of key, loose (0) or tight (1). */
 static int writing_sub(const struct txn *t, int upto, int key, int tight)
 {
@@ -1752,6 +1895,8 @@ static bool admissible(struct search *s, const struct witness *w)
         }
         return acyclic(dep, n);
     case BC: return bc_acyclic(s, w);
+    case MIX: return mixture_acyclic(s, w);
+    case MIX_PG: return mixture_acyclic(s, w) && serial_among(s, w);
     }
     return false;
 }
@@ -1808,7 +1953,7 @@ static bool lists_ok(const struct search *s, int key)
 {
     for (int a = 0; a < s->n; a++) {
         const struct txn *t = &s->o->txn[s->txn[a]];
-        for (int i = 0; i < t->nop; i++) {
+        for (int i = 0; reads_are_ignored(s, a) && i < t->nop; i++) {
             const struct op *op = &t->op[i];
             bool own = own_before(t, key, i) == OWN_APPENDS;
             if (op->kind == OP_READ && op->key == key && !list_order_ok(s, key, a, &op->v, own)) {
@@ -1915,8 +2060,8 @@ static bool order_complete(struct search *s, int index, struct key_state *k,
             next.imm[k->order[i]] |= bit(k->order[i + 1]);
         }
     }
-    bool good = (s->level.condition != RU || lists_ok(s, k->key)) && admissible(s, &next) &&
-                choose_writers(s, index, k, 0, &next);
+    bool good =
+        lists_ok(s, k->key) && admissible(s, &next) && choose_writers(s, index, k, 0, &next);
     if (!good) {
         for (int i = 0; i < k->m; i++) {
             s->rank[k->key][k->order[i]] = 0;
@@ -1996,9 +2141,9 @@ static bool find_witness(struct search *s, bool split)
 /* -------------------------------------------------------------------------------------------- */
 /* Obligations (doc/levels.md 1, 3, H-8).  Each of these returns false if the history is refuted. */
 
-static bool at_least_rc(const struct search *s)
+static bool at_least_rc(const struct search *s, int node)
 {
-    return s->level.condition != RU;
+    return !reads_are_ignored(s, node);
 }
 
 /* Garbage (2): no operation of any transaction wrote it and it is not initial. */
@@ -2096,7 +2241,8 @@ static bool oblige(struct search *s, int node, int pos, int key, const struct va
     if (own == OWN_APPENDS) {
         r.pinned = true;
         if (!strip_own(t, key, pos, v, &r.v)) {
-            return !at_least_rc(s); /* own writes are not judged at RU, nor are they garbage */
+            return !at_least_rc(s,
+                                node); /* own writes are not judged at RU, nor are they garbage */
         }
         if (own_hint) {
             writer = NO_HINT;
@@ -2112,10 +2258,10 @@ static bool oblige(struct search *s, int node, int pos, int key, const struct va
             return true;
         }
         if (policy == ORACLE_MUST) {
-            return !at_least_rc(s);
+            return !at_least_rc(s, node);
         }
     }
-    if (!at_least_rc(s)) {
+    if (!at_least_rc(s, node)) {
         return !is_garbage(s, key, &r.v);
     }
     if (writer != NO_HINT) {
@@ -2616,6 +2762,13 @@ int oracle_check(oracle *o, const oracle_question *q)
     if (!committed) {
         return ORACLE_NOTHING;
     }
+    for (int t = 0; t < o->ntxn && (level.condition == MIX || level.condition == MIX_PG); t++) {
+        int own = own_level(o, t);
+        if (o->txn[t].status != ABORTED &&
+            (own == NONE || (own == RR && level.condition == MIX_PG))) {
+            return ORACLE_NO_ROW;
+        }
+    }
     if (too_big || committed + unknowns > ORACLE_MAX_TXNS || subs > MAX_SUBS) {
         return ORACLE_TOO_BIG;
     }
@@ -2658,6 +2811,7 @@ const char *oracle_verdict_name(int verdict)
     case ORACLE_VIOLATED: return "violated";
     case ORACLE_NOTHING: return "undecided (nothing to check)";
     case ORACLE_TOO_BIG: return "undecided (too big)";
+    case ORACLE_NO_ROW: return "undecided (a level that has no rule in a mixture)";
     case ORACLE_BAD_HINT: return "bad input (impossible hint)";
     default: return "unknown level";
     }

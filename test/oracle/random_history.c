@@ -1083,3 +1083,29 @@ char *random_history(uint64_t seed, const char *profile, size_t *len)
 {
     return random_history_told(seed, profile, TOLD_PLAINLY, 0, len);
 }
+
+char *random_levels(char *text, uint64_t seed, size_t *len)
+{
+    static const char *const names[] = {"ser", "si", "rc", "serializable", "snapshot-isolation",
+                                        "si",  "ru", "rr", "pl-2.99",      "read-uncommitted"};
+    size_t kinds = seed % 3 == 0 ? 6 : seed % 3 == 1 ? 7 : 10, n = 0;
+    static const char mark[] = "{\"session\":";
+    char *out = malloc(*len * 2 + 64);
+    uint64_t drawn = seed * 0x9e3779b97f4a7c15u + 1;
+    if (!out) abort();
+    for (const char *at = text; *at;) {
+        drawn ^= drawn << 13;
+        drawn ^= drawn >> 7;
+        drawn ^= drawn << 17;
+        if (strncmp(at, mark, sizeof mark - 1) == 0 && drawn % 8) {
+            n += (size_t)sprintf(out + n, "{\"level\":\"%s\",", names[(drawn >> 8) % kinds]);
+            at++;
+        } else {
+            out[n++] = *at++;
+        }
+    }
+    out[n] = 0;
+    free(text);
+    *len = n;
+    return out;
+}

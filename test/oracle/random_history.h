@@ -15,6 +15,10 @@
 /* A malloc'd, NUL-terminated text of *len bytes; NULL for a profile that does not exist. */
 char *random_history(uint64_t seed, const char *profile, size_t *len);
 
+/* The same text with a level for each of many transactions, for mixtures: `"level"` in its line.
+ * Takes the text over. Every third one names no repeatable-read, which PostgreSQL does not have. */
+char *random_levels(char *text, uint64_t seed, size_t *len);
+
 /* The names of profiles, ended by NULL: those of most suites, and all of them. */
 extern const char *const random_profiles[], *const random_shapes[];
 

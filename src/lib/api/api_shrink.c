@@ -168,9 +168,10 @@ int ratel_history_without(ratel_history **out, ratel *r, const ratel_history *h,
         return api_fail(r, RATEL_EINVAL, "the result belongs to another history");
     if (a->v.outcome != OUTCOME_VIOLATED || !a->v.core.n)
         return api_fail(r, RATEL_EINVAL, "the result names no transactions of a violation");
-    if (a->v.level.id == LEVEL_NLU)
+    if (a->v.level.id == LEVEL_NLU || a->v.level.id == LEVEL_MIXED_PG)
         return api_fail(r, RATEL_EUNSUPPORTED,
-                        "at no-lost-update a part may be violated where the whole is not");
+                        "at %s a part may be violated where the whole is not",
+                        level_at(a->v.level.id)->name);
     wc.h = h->model;
     wc.v = &a->v;
     mem_init(&wc.work, r->fn, r->ud, &wc.c.guard);

@@ -114,8 +114,8 @@ static int run_survey(ratel_survey *v, ratel *r, const ratel_history *h, const c
     int64_t ms;
     int code = ratel_history_stat(&st, r, h);
     if (code) return code;
-    survey_begin(&v->s, st.with_times > 0, r->values[API_OPTION_session_order] != 0, !level,
-                 v->limit_ms);
+    survey_begin(&v->s, st.with_times > 0, h->model->some_level,
+                 r->values[API_OPTION_session_order] != 0, !level, v->limit_ms);
     if (level && (code = explain_named(v, &v->x, r, h, level)) != RATEL_OK) return code;
     if (level) learn_from(&v->s, v->x.result);
     if (v->limit_ms) survey_spent(&v->s, (int64_t)((clock_now() - v->since) / 1000000));

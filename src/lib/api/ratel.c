@@ -660,6 +660,7 @@ int ratel_dump(const ratel_history *h, ratel *r, const char *level, const char *
     static const char *const stages[] = {
 #define STAGE(id, name, help) name,
 #include "opt/stages.def"
+#include "opt/mixed_row.h"
 #undef STAGE
     };
     if (!h || !r || !level || !stage || !write) return RATEL_EINVAL;
@@ -707,6 +708,8 @@ int ratel_result_implied(ratel_result **out, ratel *r, const ratel_result *stron
     if (s->outcome != OUTCOME_HOLDS ||
         !level_implies(s->level.id, s->session_order, s->level.realtime, l.id, so, l.realtime))
         return api_fail(r, RATEL_EINVAL, "%s does not say that %s holds", s->level.name, l.name);
+    /* A mixture may hold a level that has no rule there, so the history itself is asked. */
+    if (level_is_mixed(l.id)) return api_fail(r, RATEL_EINVAL, "%s is decided by itself", l.name);
     ratel_result *a = r->fn(r->ud, NULL, 0, sizeof *a);
     if (!a) return api_fail(r, RATEL_ENOMEM, "out of memory");
     memset(a, 0, sizeof *a);

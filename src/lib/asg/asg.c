@@ -22,10 +22,11 @@
 /* --- pass 1: transactions ------------------------------------------------------------------ */
 
 typedef struct visit_scratch {
-    uint32_t *slot;       /* per key: install of the current transaction, valid if >= its first */
-    uint8_t *has_key;     /* per key: some transaction installs it, or it exists at first */
-    uint32_t *row_of;     /* per key: row of the current scan + 1 */
-    size_t reads, writes; /* point operations of the nodes: how much room the arrays need */
+    uint32_t *slot;   /* per key: install of the current transaction, valid if >= its first */
+    uint8_t *has_key; /* per key: some transaction installs it, or it exists at first */
+    uint32_t *row_of; /* per key: row of the current scan + 1 */
+    struct written_pairs *all; /* of mixtures with read-uncommitted transactions, else NULL */
+    size_t reads, writes;      /* point operations of the nodes: how much room the arrays need */
 } visit_scratch;
 
 static void grow_installs(asg *g, size_t cap)
@@ -125,6 +126,45 @@ static bool named_other(const asg *g, node_id v, op_id o, key_id k)
     return found && (init || l != g->h->txn_label[g->node_txn[v]]);
 }
 
+/* One table over all pairs of key and value that were written, by whatever transaction.  It is made
+   only when some read needs it: `next` is NULL until then. */
+typedef struct written_pairs written_pairs;
+struct written_pairs {
+    id_map first; /* (key, value) -> the first operation that wrote it */
+    op_id *next;  /* per operation: the next one that wrote the same, or NO_ID */
+};
+
+static void load_written_pairs(asg *g, written_pairs *w)
+{
+    const history *h = g->h;
+    static_assert(NO_ID == MAP_NONE, "a pair that is new in the map has no operation");
+    w->next = mem_array(g->m, op_id, h->ops + 1);
+    for (op_id o = (op_id)h->ops; o-- > 0;) { /* backwards, so that chains run forwards */
+        unsigned kind = h->op_kind[o] & OP_KIND_MASK;
+        if (h->op_kind[o] & OP_FAILED || (kind != OP_WRITE && kind != OP_DELETE)) continue;
+        uint32_t *first = id_map_at(g->m, &w->first, map_pair(h->op_key[o], plain(h->op_value[o])));
+        assert(*first == NO_ID || *first > o);
+        w->next[o] = *first;
+        *first = o;
+    }
+}
+
+/* The first operation that wrote x to k, or NO_ID; its transaction may have any outcome.  Others
+   that wrote the same follow by w->next. */
+static op_id first_write_of(const written_pairs *w, key_id k, value_id x)
+{
+    assert(w->next);
+    return id_map_get(&w->first, map_pair(k, x));
+}
+
+/* At read-uncommitted a read is judged only if nobody, of whatever outcome, wrote the value. */
+static bool is_unjudged(const asg *g, const visit_scratch *s, node_id v, key_id k, value_id seen)
+{
+    if (!s->all || g->row[v] != ROW_RU) return false;
+    return (!g->h->init_unknown && plain(g->h->key_init[k]) == seen) ||
+           first_write_of(s->all, k, seen) != NO_ID;
+}
+
 /* The own latest write of k in the current transaction, or VALUE_UNKNOWN.  Appends are handled in
    lists.c, which sees every read of a list key as external. */
 static bool own_write(const asg *g, const visit_scratch *s, key_id k, uint32_t first, value_id *v)
@@ -146,11 +186,13 @@ static void read_key(asg *g, const visit_scratch *s, node_id v, uint32_t first, 
     seen = plain(seen);
     if (own_write(g, s, k, first, &own) && g->ryow != RYOW_EXTERNAL) {
         if (own == seen && !named_other(g, v, o, k)) return;
+        if (g->ryow == RYOW_MUST && g->row && g->row[v] == ROW_RU) return;
         if (g->ryow == RYOW_MUST) {
             asg_fault(g, ANOMALY_NOT_OWN_WRITE, v, o, k, seen, NO_ID);
             return;
         }
     }
+    if (is_unjudged(g, s, v, k, seen)) return;
     push_ob(g, v, k, seen, o, flags);
 }
 
@@ -358,36 +400,6 @@ void asg_by_key(asg *g)
 /* --- pass 3: read-from ------------------------------------------------------------------------ */
 
 #define AHEAD 12 /* reads and writers whose memory is fetched before it is needed */
-
-/* One table over all pairs of key and value that were written, by whatever transaction.  It is made
-   only when some read needs it: `next` is NULL until then. */
-typedef struct written_pairs {
-    id_map first; /* (key, value) -> the first operation that wrote it */
-    op_id *next;  /* per operation: the next one that wrote the same, or NO_ID */
-} written_pairs;
-
-static void load_written_pairs(asg *g, written_pairs *w)
-{
-    const history *h = g->h;
-    static_assert(NO_ID == MAP_NONE, "a pair that is new in the map has no operation");
-    w->next = mem_array(g->m, op_id, h->ops + 1);
-    for (op_id o = (op_id)h->ops; o-- > 0;) { /* backwards, so that chains run forwards */
-        unsigned kind = h->op_kind[o] & OP_KIND_MASK;
-        if (h->op_kind[o] & OP_FAILED || (kind != OP_WRITE && kind != OP_DELETE)) continue;
-        uint32_t *first = id_map_at(g->m, &w->first, map_pair(h->op_key[o], plain(h->op_value[o])));
-        assert(*first == NO_ID || *first > o);
-        w->next[o] = *first;
-        *first = o;
-    }
-}
-
-/* The first operation that wrote x to k, or NO_ID; its transaction may have any outcome.  Others
-   that wrote the same follow by w->next. */
-static op_id first_write_of(const written_pairs *w, key_id k, value_id x)
-{
-    assert(w->next);
-    return id_map_get(&w->first, map_pair(k, x));
-}
 
 /* The writers of one key, by value.  The chain of a value runs over places in the key's own list of
    installs, so that a walk along it stays within a few cache lines. */
@@ -870,6 +882,7 @@ void asg_build(asg *g, const history *h, mem *m, enum ryow ryow, unsigned flags)
     memset(s.slot, 0xff, (keys + 1) * sizeof *s.slot);
     s.row_of = mem_array0(m, uint32_t, keys + 1);
     number_nodes(g);
+    asg_mixed_rows(g);
     guard_stage(m->guard, "analyse", "transactions", g->nodes);
     find_duplicate_elements(g);
     classify_keys(g, &s);
@@ -877,6 +890,11 @@ void asg_build(asg *g, const history *h, mem *m, enum ryow ryow, unsigned flags)
     g->ob_first = mem_array(m, uint32_t, (size_t)g->nodes + 1);
     grow_installs(g, s.writes + 16);
     grow_obs(g, s.reads + 16);
+    written_pairs all = {0};
+    if (g->unread) {
+        load_written_pairs(g, &all);
+        s.all = &all;
+    }
     for (node_id v = 0; v < g->nodes; v++) visit_txn(g, &s, v);
     g->inst_first[g->nodes] = (uint32_t)g->insts;
     g->ob_first[g->nodes] = (uint32_t)g->obs;
@@ -886,7 +904,6 @@ void asg_build(asg *g, const history *h, mem *m, enum ryow ryow, unsigned flags)
     for (node_id v = 0; v < g->nodes; v++) sort_installs(g, v);
     g->extra_head = mem_array(m, uint32_t, (size_t)g->nodes + 1);
     memset(g->extra_head, 0xff, ((size_t)g->nodes + 1) * sizeof *g->extra_head);
-    written_pairs all = {0};
     resolve(g, &all);
     if (!(flags & ASG_NO_HINTS)) version_hints(g);
     g->hint_extra = g->extra.n;

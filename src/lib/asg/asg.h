@@ -17,7 +17,7 @@
 #define RATEL_ASG_ASG_H
 
 #include "history/history.h"
-#include "opt/level.h"
+#include "opt/mixed_row.h"
 
 typedef uint32_t node_id;
 
@@ -128,6 +128,14 @@ typedef struct asg {
     node_id *whole;
     op_id *part_op; /* per node: its first statement; NO_ID: the snapshot */
 
+    /* asg_mixed_rows (mixed_rows.c), with ASG_MIXED or ASG_MIXED_PG; else NULL.  Reads of
+       read-uncommitted transactions are no obligations there, unless nobody wrote the value. */
+    uint8_t *row;      /* per node: enum mixed_row */
+    uint8_t *serial;   /* per node, ASG_MIXED_PG: it is serializable; else NULL */
+    bool unread;       /* some transaction is read-uncommitted: its reads were left out */
+    bool rows_deleted; /* ASG_MIXED_PG: a transaction deletes a row physically, and then: */
+    uint8_t *lax_key;  /* per key: one deletes it; two snapshots may both write it */
+
     bool duplicate_values;   /* two installs of one key with the same value */
     uint32_t unread_unknown; /* unknown transactions whose writes nobody can have read */
 } asg;
@@ -139,8 +147,20 @@ typedef struct asg {
    assumption was made). */
 #define ASG_INIT_FREE 1u
 #define ASG_NO_HINTS 2u /* as if the history gave no writers and version positions */
+#define ASG_MIXED 4u    /* each transaction at its own level */
+#define ASG_MIXED_PG 8u /* the same by the rows of PostgreSQL */
 void asg_build(asg *g, const history *h, mem *m, enum ryow ryow, unsigned flags);
 const char *asg_check(const asg *g); /* NULL or what is broken */
+/* The flags that a level asks for. */
+static inline unsigned asg_level_flags(enum level_id level)
+{
+    return level == LEVEL_MIXED ? ASG_MIXED : level == LEVEL_MIXED_PG ? ASG_MIXED_PG : 0;
+}
+/* mixed_rows.c: the rows of all nodes, which have been numbered.  Fails with GUARD_UNSUPPORTED if a
+   transaction names a level that has no row. */
+void asg_mixed_rows(asg *g);
+/* Why a mixture cannot be decided: a text in m that names a transaction and its level; or NULL. */
+const char *mixed_refusal(const history *h, bool postgres, mem *m);
 /* A fresh array: per obligation its index in g->open, or NO_ID. */
 uint32_t *asg_open_of(const asg *g);
 

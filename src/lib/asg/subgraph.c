@@ -80,6 +80,20 @@ static void keep_installs(maker *k, const node_id *nodes)
     p->insts = n;
 }
 
+/* What the members of a mixture are held to. */
+static void keep_rows(asg *p, const asg *g, const node_id *nodes)
+{
+    size_t n = (size_t)p->nodes + 1;
+    p->rows_deleted = g->rows_deleted;
+    p->lax_key = g->lax_key;
+    if (g->row) p->row = mem_array(p->m, uint8_t, n);
+    if (g->serial) p->serial = mem_array(p->m, uint8_t, n);
+    for (node_id v = 0; v < p->nodes; v++) {
+        if (g->row) p->row[v] = g->row[nodes[v]];
+        if (g->serial) p->serial[v] = g->serial[nodes[v]];
+    }
+}
+
 void asg_part(asg *p, const asg *g, const node_id *nodes, uint32_t n, const node_id *fresh)
 {
     mem *m = g->m;
@@ -91,6 +105,7 @@ void asg_part(asg *p, const asg *g, const node_id *nodes, uint32_t n, const node
     }
     *p = (asg){.h = h, .m = m, .ryow = g->ryow, .flags = g->flags, .nodes = n};
     p->list_key = g->list_key;
+    keep_rows(p, g, nodes);
     p->node_txn = mem_array(m, txn_id, (size_t)n + 1);
     p->so_pred = mem_array(m, node_id, (size_t)n + 1);
     p->maybe = mem_array0(m, uint8_t, (size_t)n + 1);

@@ -289,7 +289,7 @@ static void count_versions(counter *x)
 void cover_dependencies(covering *c, const history *h)
 {
     counter x = {.c = c, .out = c->out, .m = c->m};
-    asg_build(&x.g, h, c->m, c->v->ryow, 0);
+    asg_build(&x.g, h, c->m, c->v->ryow, asg_level_flags(c->v->level.id));
     for (size_t i = 0; i < x.g.obs; i++)
         if (x.g.ob_rf[i] == RF_OPEN)
             x.out->reads_open++;

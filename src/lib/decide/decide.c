@@ -290,13 +290,14 @@ static bool decide_chaining(problem *p, uint64_t conflicts, decision *a)
     return p->tested && a->holds && a->by == BY_CHAINING && guess_by_chain(p, a);
 }
 
-/* The exhaustive searches know real time of serial orders only, and no parts of transactions. */
+/* The exhaustive searches know real time of serial orders only, and no parts of transactions nor
+   levels of single ones. */
 static bool fits_exhaustive(const problem *p)
 {
     const level_rule *rule = p->ask.rule;
     bool known = rule->level == LEVEL_SER ||
                  (!rule_split_of(rule->level) && !p->ask.rt && !rule_real_time(rule->level));
-    return known && p->g->nodes <= WEAK_SMALL;
+    return known && !level_is_mixed(rule->level) && p->g->nodes <= WEAK_SMALL;
 }
 
 static bool has_parts(const problem *p)
@@ -450,7 +451,8 @@ static bool stronger_question(const problem *p, enum stronger_try try, order_que
 
 static bool wants_stronger(const problem *p)
 {
-    return is_lazy(p) && p->log != KEEP_LOG;
+    /* (Of a graph without the reads of some nobody can say that it is serializable.) */
+    return is_lazy(p) && p->log != KEEP_LOG && !p->g->unread;
 }
 
 static bool decide_stronger(problem *p, uint64_t conflicts, decision *a)

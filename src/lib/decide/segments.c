@@ -116,7 +116,7 @@ static uint32_t segments_of(const asg *g, const level_rule *rule)
     uint32_t parts = g->nodes / USUAL;
     size_t size = g->obs + g->insts, keys = history_keys(g->h) + 1;
     /* Neighbours in the part need not be neighbours in the whole. */
-    if (rule->path & PATH_NEXT) return 0;
+    if (rule->path & PATH_NEXT || rule->level == LEVEL_MIXED_PG) return 0;
     if (parts > MOST) parts = MOST;
     if (parts > 4 * size / keys) parts = (uint32_t)(4 * size / keys);
     if (parts < 2) parts = 2;

@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "base/sort.h"
+#include "history/own_levels.h"
 
 #define LABEL_TABLE ((label)1 << 63)
 #define SMALL_LIMIT ((uint64_t)1 << 20) /* integers below this may use the direct table */
@@ -607,6 +608,7 @@ void history_freeze(history *h)
         h->txn_op = mem_array(&h->mem, op_id, 1);
         h->txn_op[0] = 0;
     }
+    history_find_levels(h);
     h->frozen = true;
 }
 

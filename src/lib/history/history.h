@@ -178,6 +178,12 @@ typedef struct history {
     uint32_t declared_sessions; /* header's "sessions": how many there are if some are empty */
 
     VEC(extra) extras; /* sorted by txn, header first */
+    /* Levels that transactions name for themselves (own_levels.h): per transaction 0, or 1 + the
+       index of its level's text in level_texts; NULL: neither a transaction nor the header names
+       one. */
+    uint8_t *txn_level;
+    VEC(value_id) level_texts; /* each once, as JSON */
+    bool some_level;           /* a transaction names one, not only the header */
     VEC(mark) marks;
 
     enum init_kind init;

@@ -194,7 +194,7 @@ static void before_gate(order_problem *p, gates *x, uint32_t ob)
     asg *g = p->g;
     key_id k = g->ob_key[ob];
     node_id v = g->ob_node[ob], *own = &x->own[k];
-    bool apart = p->si && !p->rule->exclusive; /* writers may overlap: all begins, then commits */
+    bool apart = p->si && !p->tight; /* writers may overlap: all begins, then commits */
     if (x->gate[k] == NO_ID) x->gate[k] = p->events++;
     assert(x->gate[k] > commit_of(p, p->txns - 1) && x->gate[k] < p->events);
     if (apart || asg_install(g, v, k) == NO_ID) {
@@ -292,7 +292,7 @@ static void add_certain_reads(order_problem *p)
 {
     asg *g = p->g;
     for (node_id v = 0; v < g->nodes; v++) {
-        if (p->si) add_known(p, begin_of(p, v), commit_of(p, v));
+        if (p->si) add_known(p, 2 * v, 2 * v + 1);
         if (!p->in[v]) continue;
         uint32_t before = NO_ID;
         for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
@@ -341,6 +341,17 @@ static void add_slots(order_problem *p)
     }
 }
 
+/* In a mixture only snapshots have a begin of their own. */
+static void find_begins(order_problem *p)
+{
+    const asg *g = p->g;
+    p->tight = p->rule->exclusive && !g->rows_deleted;
+    if (p->rule->strict != STRICT_BY_ROW) return;
+    assert(g->row);
+    p->one_event = mem_array(p->m, uint8_t, (size_t)g->nodes + 1);
+    for (node_id v = 0; v < g->nodes; v++) p->one_event[v] = g->row[v] != ROW_SI;
+}
+
 /* Reads that count for nothing are from nobody. */
 static void ignore_reads(order_problem *p)
 {
@@ -371,6 +382,7 @@ void problem_build(order_problem *p, asg *g, const order_question *ask)
     if (g->nodes >= RF_LAST / 4)
         guard_fail(g->m->guard, GUARD_UNSUPPORTED, "more than 2^30 transactions");
     p->events = si ? 2 * g->nodes : g->nodes;
+    find_begins(p);
     p->in = mem_array(g->m, uint8_t, (size_t)g->nodes + 1);
     bool ignored = ask->rule->strict == STRICT_IGNORED;
     for (node_id v = 0; v < g->nodes; v++)
@@ -466,7 +478,7 @@ const char *problem_replay(const order_problem *p, const uint32_t *pos, const ui
         if (at[i] != commit_of(p, v)) continue;
         for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1] && !wrong; j++) {
             uint32_t *prior = &last[g->inst_key[j]];
-            if (p->rule->exclusive && *prior != NO_ID &&
+            if (p->rule->exclusive && !is_lax_key(p, g->inst_key[j]) && *prior != NO_ID &&
                 pos[commit_of(p, g->inst_node[*prior])] > pos[begin_of(p, v)])
                 wrong = "two writers of a key overlap";
             *prior = j;

@@ -43,6 +43,11 @@ typedef struct order_problem {
     mem *m;
     const level_rule *rule;
     bool si; /* begin and commit are events of their own */
+    /* Mixtures, else NULL: per node, 1 if begin and commit are one event, the commit.  Its other
+       event is there and means nothing; nothing but the commit comes after it. */
+    uint8_t *one_event;
+    bool tight; /* writers of a key never overlap, so that a version's begin is after the one before
+                   it; else at most for some keys (lax_key) */
     bool so;
     unsigned rt; /* RT_* */
     int64_t drift;
@@ -71,7 +76,7 @@ typedef struct order_problem {
 
 static inline uint32_t begin_of(const order_problem *p, node_id v)
 {
-    return p->si ? 2 * v : v;
+    return !p->si ? v : p->one_event ? 2 * v + p->one_event[v] : 2 * v;
 }
 static inline uint32_t commit_of(const order_problem *p, node_id v)
 {
@@ -99,7 +104,13 @@ typedef struct order_question {
    writers may overlap (prefix) only commits are ordered. */
 static inline uint32_t version_target(const order_problem *p, node_id w)
 {
-    return p->si && !p->rule->exclusive ? commit_of(p, w) : begin_of(p, w);
+    return p->si && !p->tight ? commit_of(p, w) : begin_of(p, w);
+}
+
+/* May two transactions that both write the key overlap, where those of other keys may not? */
+static inline bool is_lax_key(const order_problem *p, key_id k)
+{
+    return p->g->lax_key && p->g->lax_key[k];
 }
 
 /* Must the read see the version that the order gives it? */
@@ -113,6 +124,10 @@ static inline bool strict_read(const order_problem *p, uint32_t ob)
         return !(g->ob_flags[ob] & OB_PRED) &&
                asg_install(g, g->ob_node[ob], g->ob_key[ob]) != NO_ID;
     case STRICT_UPDATES: return g->inst_first[g->ob_node[ob]] < g->inst_first[g->ob_node[ob] + 1];
+    case STRICT_BY_ROW: {
+        unsigned row = g->row[g->ob_node[ob]];
+        return row >= ROW_SI || (row == ROW_RR && !(g->ob_flags[ob] & OB_PRED));
+    }
     case STRICT_IGNORED:
     case STRICT_NONE: break;
     }

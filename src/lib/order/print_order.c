@@ -25,9 +25,13 @@ void print_event(const order_problem *p, uint32_t event, strbuf *b)
 
 static void print_rule(const order_problem *p, printer *d)
 {
-    static const char *const strict[] = {
-        [STRICT_NONE] = "none", [STRICT_ALL] = "all",         [STRICT_ITEM] = "item",
-        [STRICT_OWN] = "own",   [STRICT_UPDATES] = "updates", [STRICT_IGNORED] = "ignored"};
+    static const char *const strict[] = {[STRICT_NONE] = "none",
+                                         [STRICT_ALL] = "all",
+                                         [STRICT_ITEM] = "item",
+                                         [STRICT_OWN] = "own",
+                                         [STRICT_UPDATES] = "updates",
+                                         [STRICT_IGNORED] = "ignored",
+                                         [STRICT_BY_ROW] = "by the level of the reader"};
     static const struct {
         unsigned bit;
         const char *name;

@@ -20,6 +20,7 @@ enum { TRANSACTIONS = 0, EVENTS = 1, EXCLUSIVE = 2 };
 #define OWN_KEY_READS STRICT_OWN
 #define UPDATE_READS STRICT_UPDATES
 #define IGNORED_READS STRICT_IGNORED
+#define READS_BY_ROW STRICT_BY_ROW
 
 /* The words of the column `paths` that are no edges: they use bits above those of PATH_*. */
 #define NO_PATHS 0u

@@ -27,7 +27,8 @@ enum rule_strict {
     STRICT_ITEM,
     STRICT_OWN,
     STRICT_UPDATES,
-    STRICT_IGNORED
+    STRICT_IGNORED,
+    STRICT_BY_ROW /* the reader's level says (asg.row) */
 };
 
 #define PATH_SO 1u

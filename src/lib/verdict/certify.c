@@ -56,6 +56,12 @@ bool recheck(const verdict *v, const history *h, mem *m, const char **why)
 #define NAMES_A_LINE 16
 
 /* The number of an operation in its transaction; of a part, that in the whole history. */
+/* How the graph of the claim is made. */
+static unsigned graph_flags(const verdict *v, const history *h)
+{
+    return asg_level_flags(v->level.id) | (h->init_unknown ? ASG_INIT_FREE : 0);
+}
+
 static uint32_t op_number(const part *x, const history *h, op_id o)
 {
     txn_id t = txn_of_op(h, o);
@@ -260,6 +266,7 @@ static void write_line(const scribe *s, const justify *j, const proof_line *x)
         write_node(s, x->w);
         for (size_t i = x->first; i < x->first + x->n; i += 4) write_hop(s, pool + i);
         break;
+    case PROOF_AMONG:
     case PROOF_LOOP:
         write_node(s, x->t);
         for (size_t i = x->first; i < x->first + x->n; i += 4) write_hop(s, pool + i);
@@ -446,8 +453,7 @@ static bool write_core(const verdict *v, const history *h, asg *g, mem *work, st
     problem p;
     size_t head = b->n;
     const char *why;
-    asg_build(&few, part_history(x, out, out + x->txns), work, v->ryow,
-              h->init_unknown ? ASG_INIT_FREE : 0);
+    asg_build(&few, part_history(x, out, out + x->txns), work, v->ryow, graph_flags(v, h));
     if (few.faults.n || few.wild_lists) return false;
     const justify *j = justify_level(&p, v, &few);
     if (!j) return false;
@@ -518,7 +524,7 @@ static void write_violated(const verdict *v, const history *h, mem *work, strbuf
                    "no-rules: this version has no proofs for violations of %s", v->level.name);
     asg g;
     size_t head = b->n;
-    asg_build(&g, h, work, v->ryow, h->init_unknown ? ASG_INIT_FREE : 0);
+    asg_build(&g, h, work, v->ryow, graph_flags(v, h));
     bool small = g.nodes <= WEAK_SMALL && !level_at(id)->split, wild = g.wild_lists != 0;
     bool done = !g.faults.n && write_twice(v, h, &g, b);
     if (!done) done = !wild && !g.faults.n && id != LEVEL_RU && write_core(v, h, &g, work, b);
@@ -560,7 +566,7 @@ static bool breaks_read_committed(const verdict *v, const history *h, mem *work)
     asg g;
     decision a = {0};
     if (v->outcome != OUTCOME_VIOLATED || !level_at(v->level.id)->split) return false;
-    asg_build(&g, h, work, v->ryow, h->init_unknown ? ASG_INIT_FREE : 0);
+    asg_build(&g, h, work, v->ryow, graph_flags(v, h));
     bool broken = g.faults.n != 0;
     if (!broken) {
         weak_decide(&g, WEAK_RC, false, true, &a);

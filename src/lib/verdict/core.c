@@ -34,13 +34,14 @@ static const tuning lazily = {.strategy = STRATEGY_LAZY};
 bool core_reduces(const level_rule *rule)
 {
     /* (two that are neighbours among few need not be in the whole) */
-    return !(rule->path & PATH_NEXT);
+    return !(rule->path & PATH_NEXT) && rule->level != LEVEL_MIXED_PG;
 }
 
 /* Levels that take reads of items and of absences apart: a part has reads only. */
 static bool tells_absence(const level_rule *rule)
 {
-    return rule->strict == STRICT_ITEM || rule->strict == STRICT_OWN;
+    return rule->strict == STRICT_ITEM || rule->strict == STRICT_OWN ||
+           rule->strict == STRICT_BY_ROW;
 }
 
 /* --- suspects --------------------------------------------------------------------------------- */
@@ -141,7 +142,8 @@ static void try_part(trial *t, problem asked, uint64_t conflicts)
 {
     mem_free_all(t->m);
     const history *h = part_history(t->x, t->txn_out, t->op_out);
-    asg_build(&t->g, h, t->m, t->blank->ryow, h->init_unknown ? ASG_INIT_FREE : 0);
+    asg_build(&t->g, h, t->m, t->blank->ryow,
+              asg_level_flags(t->blank->level.id) | (h->init_unknown ? ASG_INIT_FREE : 0));
     assert(!asg_check(&t->g));
     assert(t->g.nodes <= t->x->txns);
     t->p = asked;

@@ -87,7 +87,7 @@ void judge_dump(const level_ref *level, const history *h, const question *q, enu
     order_problem p;
     bool rt;
     bool so = level_session_order(level, q->session_order);
-    asg_build(&g, h, work, judge_policy(h, q, work), 0);
+    asg_build(&g, h, work, judge_policy(h, q, work), asg_level_flags(level->id));
     bug(work, "the semantic graph", asg_check(&g));
     if (stage == DUMP_ASG) {
         asg_print(&g, d);

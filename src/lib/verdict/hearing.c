@@ -71,6 +71,7 @@ bool hearing_is_final(const hearing *x)
 static void build_graph(hearing *x, const problem *asked, unsigned flags)
 {
     mem_free_all(x->work);
+    if (x->rule) flags |= asg_level_flags(x->rule->level);
     asg_build(&x->g, x->h, x->work, x->blank.ryow, flags);
     assert(!asg_check(&x->g));
     assert(!x->g.init_assumed || x->h->init_unknown);

@@ -41,6 +41,24 @@ enum ryow judge_policy(const history *h, const question *q, mem *work)
     return q->policy == POLICY_AUTO ? pick_policy(h, work) : (enum ryow)q->policy;
 }
 
+/* --- mixtures --------------------------------------------------------------------------------- */
+
+static bool is_mixture(const hearing *x)
+{
+    return level_is_mixed(x->asked.id);
+}
+
+/* A level that has no rule in a mixture is undecided, by its name. */
+static bool refuse_mixture(hearing *x)
+{
+    const char *no = mixed_refusal(x->h, x->asked.id == LEVEL_MIXED_PG, x->work);
+    if (!no) return false;
+    x->found = x->blank;
+    verdict_reason(&x->found, no);
+    mem_free_all(x->work);
+    return true;
+}
+
 /* --- by the history alone --------------------------------------------------------------------- */
 
 static void found_by(hearing *x, enum decider_id by, enum outcome outcome)
@@ -216,6 +234,7 @@ static const struct judge_step {
     bool (*asks)(const hearing *x); /* is the step worth trying? */
     bool (*acts)(hearing *x);       /* true: x->found is the answer */
 } steps[] = {
+    {is_mixture, refuse_mixture},
     {trusting_timestamps, run_by_timestamps},
     {trying_client_times, run_by_client_times},
     {knowing_level, decide_level},

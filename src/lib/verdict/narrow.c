@@ -134,7 +134,8 @@ static bool open_part(trials *t, const history *h, mem *work)
     asg g;
     uint32_t count = 0;
     mem_free_all(work);
-    asg_build(&g, h, work, t->v->ryow, h->init_unknown ? ASG_INIT_FREE : 0);
+    asg_build(&g, h, work, t->v->ryow,
+              asg_level_flags(t->v->level.id) | (h->init_unknown ? ASG_INIT_FREE : 0));
     uint8_t *in = mem_array0(work, uint8_t, (size_t)g.nodes + 1);
     for (size_t i = 0; i < t->v->core.n; i++) {
         node_id v = g.txn_node[t->v->core.at[i]];

@@ -47,7 +47,8 @@ static void decide_sparse(sieve *s)
     asg few;
     decision a;
     const history *h = part_history(s->all, s->txn_out, s->op_out);
-    asg_build(&few, h, g->m, s->v->ryow, h->init_unknown ? ASG_INIT_FREE : 0);
+    asg_build(&few, h, g->m, s->v->ryow,
+              asg_level_flags(s->v->level.id) | (h->init_unknown ? ASG_INIT_FREE : 0));
     if (few.faults.n || few.wild_lists || few.init_open) return;
     problem q = {.g = &few, .ask = s->p->ask, .log = KEEP_LOG};
     q.ask.tune = &lazily;

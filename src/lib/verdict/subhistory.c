@@ -328,6 +328,9 @@ static void open_history(maker *k)
     h->txn_session = mem_array(x->m, uint32_t, txns);
     h->txn_label = mem_array(x->m, label, txns);
     h->txn_flags = mem_array(x->m, uint8_t, txns);
+    if (w->txn_level) h->txn_level = mem_array(x->m, uint8_t, txns);
+    for (size_t i = 0; i < w->level_texts.n; i++)
+        vec_push(x->m, &h->level_texts, new_value(k, w->level_texts.at[i]));
     if (w->txn_begin) h->txn_begin = mem_array(x->m, int64_t, txns);
     if (w->txn_end) h->txn_end = mem_array(x->m, int64_t, txns);
     if (w->txn_times) h->txn_times = mem_array(x->m, int64_t, 4 * txns);
@@ -392,7 +395,7 @@ void part_free(part *x)
         h->elements.at, h->key_init,    h->op_kind,     h->op_key,        h->op_value,
         h->txn_op,      h->txn_session, h->txn_label,   h->txn_flags,     h->txn_begin,
         h->txn_end,     h->txn_times,   h->sessions.at, h->sess_first,    h->sess_txn,
-        h->attrs.at,    x->kept,        x->op_kept};
+        h->attrs.at,    x->kept,        x->op_kept,     h->txn_level,     h->level_texts.at};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) mem_put(m, blocks[i]);
     mem_put(m, x);
 }
@@ -460,6 +463,7 @@ static void keep_txn(part *x, uint32_t t, const uint8_t *gone)
     assert(n <= t && t < x->txns); /* the order of the part is kept */
     h->txn_session[n] = x->session[t];
     h->txn_label[n] = x->label[t];
+    if (w->txn_level) h->txn_level[n] = w->txn_level[whole];
     h->txn_flags[n] = w->txn_flags[whole] & (uint8_t) ~(TXN_HAS_START_TS | TXN_HAS_COMMIT_TS);
     /* (columns of times end with the last transaction that has one) */
     unsigned flags = w->txn_flags[whole];

@@ -9,6 +9,8 @@
 
 #include <assert.h>
 
+#include "opt/mixed_row.h"
+
 /* The levels around the one that is explained are told along, not asked for: if the caller set no
    limit they share so many milliseconds, each may use a third of what is left, and what is not
    decided by then is told as undecided.  With a limit every level may use a third of what is left
@@ -25,7 +27,8 @@ static bool follows(const survey *s, enum level_id a, enum level_id b)
     return level_implies(a, so, false, b, so, false);
 }
 
-void survey_begin(survey *s, bool times, bool session_order, bool choosing, int64_t limit_ms)
+void survey_begin(survey *s, bool times, bool mixed, bool session_order, bool choosing,
+                  int64_t limit_ms)
 {
     assert(limit_ms >= 0);
     *s = (survey){.session_order = session_order,
@@ -35,6 +38,7 @@ void survey_begin(survey *s, bool times, bool session_order, bool choosing, int6
     for (size_t i = 0; i < LEVELS; i++) {
         const level_info *l = level_at(i);
         if (!l->decided || (level_needs_times(l) && !times)) continue;
+        if (level_is_mixed((enum level_id)i) && !mixed) continue;
         s->at[s->n++] = (surveyed){.level = (enum level_id)i, .outcome = OUTCOME_UNDECIDED};
     }
 }

@@ -29,7 +29,8 @@ typedef struct survey {
 /* times: does the history have client times?  Levels that look at them are left out without.
    choosing: nobody named the level to be explained.  limit_ms: what the caller allows for
    everything together; 0: no limit. */
-void survey_begin(survey *s, bool times, bool session_order, bool choosing, int64_t limit_ms);
+void survey_begin(survey *s, bool times, bool mixed, bool session_order, bool choosing,
+                  int64_t limit_ms);
 /* The answer for a level, which need not be one of the survey (realtime-X). */
 void survey_learn(survey *s, const level_ref *level, bool session_order, enum outcome outcome);
 

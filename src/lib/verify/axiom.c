@@ -109,6 +109,8 @@ static const level_law laws[] = {
      WHEN_EVER,
      {HOP_WR, HOP_SO, HOP_WR},
      PARTS_NONE},
+    {LEVEL_MIXED, true, true, READS_BY_ROW, 0, false, WHEN_EVER, {0}, PARTS_NONE},
+    {LEVEL_MIXED_PG, true, true, READS_BY_ROW, 0, false, WHEN_EVER, {0}, PARTS_NONE},
     {LEVEL_INNODB_RR, false, false, READS_ITEMS, 0, false, WHEN_EVER, {0}, PARTS_APART},
     {LEVEL_INNODB_RR_TIGHT, false, false, READS_ITEMS, 0, false, WHEN_EVER, {0}, PARTS_TIGHT},
 };
@@ -125,7 +127,8 @@ const level_law *law_of(enum level_id level)
 static uint32_t version_of(const prover *x, txn_id w, key_id k)
 {
     if (x->law->parts) return prover_write_event(x, w, k);
-    return x->si && !x->law->overlap ? commit_of(x, w) : begin_of(x, w);
+    bool overlap = !x->law->overlap || x->c.deletes;
+    return x->si && overlap ? commit_of(x, w) : begin_of(x, w);
 }
 
 static bool writes(const prover *x, txn_id t)
@@ -229,7 +232,7 @@ static bool step_rt(prover *x, parser *p)
     uint32_t e[2];
     if (!read_events(x, p, e)) return false;
     txn_id a = x->si ? e[0] / 2 : e[0], b = x->si ? e[1] / 2 : e[1];
-    bool from_begin = x->si && e[0] % 2 == 0, to_commit = x->si && e[1] % 2;
+    bool from_begin = x->si && e[0] % 2 == 0, to_commit = x->si && e[1] != begin_of(x, b);
     bool counts = to_commit ? l == LEVEL_GSI || l == LEVEL_PCSI || l == LEVEL_STRONG_SI
                             : !from_begin && commits_before_begins(x);
     if (!counts) return prover_no(x, "real time does not count, or not between these");
@@ -283,6 +286,8 @@ static bool finds_newest(const prover *x, txn_id t, op_id o, key_id k)
     case READS_OWN:
         return !recheck_predicate(x->c.h, o, k) && recheck_install(&x->c, t, k) != NO_ID;
     case READS_UPDATES: return writes(x, t);
+    case READS_BY_ROW:
+        return x->c.row[t] >= ROW_SI || (x->c.row[t] == ROW_RR && !recheck_predicate(x->c.h, o, k));
     case READS_NONE: break;
     }
     return false;
@@ -524,6 +529,98 @@ static bool step_loop(prover *x, parser *p)
     return prover_close(x);
 }
 
+/* MIXPG-3.  `rw X I K W` [`behind` Y] ... [`out` Y] ...: X read K from W by I, and `at` wrote it
+   later, and nobody of another level in between: every other writer Y of K that is not serializable
+   stands before W, or behind `at`, or took no part. */
+static bool hop_rw_among(prover *x, parser *p, txn_id at, txn_id *to)
+{
+    const history *h = x->c.h;
+    enum { BEFORE, BEHIND, OUT };
+    op_id o;
+    key_id k;
+    uint32_t reads;
+    if (!axiom_read_op(x, p, to, &o, &k)) return false;
+    txn_id w = parse_txn_word(p, true);
+    if (at == *to || at == w || recheck_install(&x->c, at, k) == NO_ID)
+        return prover_no(x, "that transaction is no other writer of the key");
+    if (!prover_reads(x, *to, o, k, w, &reads)) return false;
+    prover_put_not(x, reads);
+    if (w != NO_ID) prover_put(x, prover_before(x, commit_of(x, at), version_of(x, w, k)));
+    index_writers(x);
+    if (!x->side) x->side = mem_array0(x->m, uint8_t, h->txns + 1);
+    VEC(txn_id) said = {0};
+    for (;;) {
+        uint8_t side = next_is(p, "behind") ? BEHIND : next_is(p, "out") ? OUT : BEFORE;
+        if (side == BEFORE) break;
+        txn_id y = parse_txn_word(p, false);
+        x->side[y] = side;
+        vec_push(x->m, &said, y);
+    }
+    bool ok = true;
+    for (uint32_t i = x->kw_first[k]; i < x->kw_first[k + 1] && ok; i++) {
+        txn_id y = x->c.w_txn[x->kw[i]];
+        if (y == w || x->c.serial[y] || !installed(&x->c, x->kw[i]) ||
+            txn_status_of(h, y) == TXN_ABORTED)
+            continue;
+        if (x->side[y] == OUT && txn_status_of(h, y) == TXN_COMMITTED)
+            ok = prover_no(x, "one that committed took part");
+        else if (x->side[y] == OUT)
+            prover_put(x, prover_took_part(x, y));
+        else if (x->side[y] == BEHIND)
+            prover_put(x, prover_before(x, commit_of(x, y), version_of(x, at, k)));
+        else if (w == NO_ID)
+            ok = prover_no(x, "nobody stands before the initial version");
+        else
+            prover_put(x, prover_before(x, commit_of(x, w), version_of(x, y, k)));
+        guard_tick(x->m->guard);
+    }
+    for (size_t i = 0; i < said.n; i++) x->side[said.at[i]] = 0;
+    vec_free(x->m, &said);
+    return ok;
+}
+
+/* `ww K X`: X wrote K too, and earlier. */
+static bool hop_ww_among(prover *x, parser *p, txn_id at, txn_id *to)
+{
+    key_id k = parse_key_word(p);
+    *to = parse_txn_word(p, false);
+    if (*to == at || recheck_install(&x->c, at, k) == NO_ID ||
+        recheck_install(&x->c, *to, k) == NO_ID)
+        return prover_no(x, "they are not two writers of the key");
+    prover_put(x, prover_before(x, commit_of(x, at), version_of(x, *to, k)));
+    return true;
+}
+
+/* A cycle of serializable transactions back to t (MIXPG-3). */
+static bool step_among(prover *x, parser *p)
+{
+    txn_id t = parse_txn_word(p, false), at = t, next;
+    bool moved = false;
+    const char *s;
+    size_t n;
+    if (!x->c.serial) return prover_no(x, "the level does not say so");
+    for (; parse_word(p, &s, &n); at = next) {
+        bool ok;
+        if (parse_is(s, n, "so"))
+            ok = hop_so(x, p, at, &next);
+        else if (parse_is(s, n, "wr"))
+            ok = hop_wr(x, p, at, NO_ID, &next);
+        else if (parse_is(s, n, "ww"))
+            ok = hop_ww_among(x, p, at, &next);
+        else if (parse_is(s, n, "rw"))
+            ok = hop_rw_among(x, p, at, &next);
+        else
+            parse_fail(p, s, "\"so\", \"wr\", \"ww\" or \"rw\" expected");
+        if (!ok || !prover_takes_part(x, next)) return false;
+        if (!x->c.serial[next]) return prover_no(x, "one of them is not serializable");
+        prover_put_not(x, prover_took_part(x, next));
+        moved = true;
+    }
+    if (!moved) return prover_no(x, "a cycle without a hop forbids nothing");
+    if (at != t) return prover_no(x, "the hops do not come back");
+    return prover_close(x);
+}
+
 /* --- choices and outcomes -------------------------------------------------------------------- */
 
 /* An unknown initial state is one value for each key.  Two different lists may well show one known
@@ -556,7 +653,7 @@ static bool step_from(prover *x, parser *p)
     value_id v;
     uint32_t lit, at = 0;
     if (!axiom_read_op(x, p, &t, &o, &k)) return false;
-    if (x->c.v->level.id == LEVEL_RU) return prover_no(x, "reads are from nobody at this level");
+    if (prover_uncommitted(x, t)) return prover_no(x, "reads are from nobody at this level");
     if (!source_value(&x->s, t, o, k, &v))
         return prover_no(x, "the operation did not read the key");
     if (source_of(&x->s, t, o, k, v, &one) != SOURCE_MANY)
@@ -578,7 +675,8 @@ static bool step_overlap(prover *x, parser *p)
     txn_id a, b;
     key_id k = parse_key_word(p);
     if (!read_pair(x, p, &a, &b)) return false;
-    if (!x->law->overlap) return prover_no(x, "the level does not say so");
+    if (!x->law->overlap || (x->c.lax && x->c.lax[k]))
+        return prover_no(x, "the level does not say so");
     if (recheck_install(&x->c, a, k) == NO_ID || recheck_install(&x->c, b, k) == NO_ID)
         return prover_no(x, "they do not both write the key");
     prover_put(x, prover_before(x, commit_of(x, a), begin_of(x, b)));
@@ -665,7 +763,9 @@ static bool step_fault(prover *x, parser *p)
 {
     txn_id t = parse_txn_word(p, false);
     if (!prover_takes_part(x, t)) return false;
-    bool faulty = x->c.v->level.id == LEVEL_RU ? source_garbage(&x->s, t) : source_faulty(&x->s, t);
+    if (x->c.v->level.id == LEVEL_RU && txn_status_of(x->c.h, t) != TXN_COMMITTED)
+        return prover_no(x, "nobody of unknown outcome takes part at this level");
+    bool faulty = prover_uncommitted(x, t) ? source_garbage(&x->s, t) : source_faulty(&x->s, t);
     if (!faulty) return prover_no(x, "every read of the transaction can be explained");
     prover_put_not(x, prover_took_part(x, t));
     return prover_close(x);
@@ -709,6 +809,7 @@ bool axiom_step(prover *x, parser *p, enum proof_step kind)
     case PROOF_READ: return step_read(x, p);
     case PROOF_SEES: return step_sees(x, p);
     case PROOF_LOOP: return step_loop(x, p);
+    case PROOF_AMONG: return step_among(x, p);
     case PROOF_INITIAL: return step_initial(x, p);
     case PROOF_FROM: return step_from(x, p);
     case PROOF_TAKEN: return step_taken(x, p);

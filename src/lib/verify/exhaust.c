@@ -215,6 +215,12 @@ static bool collect(checker *c, txn_id t, op_id o, key_id k, value_id x)
     return true;
 }
 
+/* Own writes are not judged at read uncommitted, and whom reads are from is no matter. */
+static bool ignores_reads(const checker *c, txn_id t)
+{
+    return c->v->level.id == LEVEL_RU || (c->row && c->row[t] == ROW_RU);
+}
+
 static bool gather(run *r)
 {
     checker *c = r->c;
@@ -229,8 +235,7 @@ static bool gather(run *r)
     for (uint32_t i = 0; i < r->n; i++) {
         r->r_first[i] = (uint32_t)c->reads.n;
         c->found = false;
-        /* own writes are not judged at read uncommitted */
-        r->never[i] = c->v->level.id != LEVEL_RU && !recheck_visit(c, r->t[i], collect);
+        r->never[i] = !ignores_reads(c, r->t[i]) && !recheck_visit(c, r->t[i], collect);
         r->before[i] = MOST;
         for (uint32_t j = 0; j < i && c->v->session_order; j++)
             if (of[j] == of[i] && txn_status_of(h, r->t[j]) == TXN_COMMITTED) r->before[i] = j;
@@ -293,7 +298,7 @@ static bool choose(trial *x, uint32_t at, uint32_t j)
         uint32_t lo, hi = recheck_own(c, t, read->key, read->op, &lo);
         own = lo < hi; /* then its place in the order names what it read */
     }
-    if (own || c->v->level.id == LEVEL_RU) return choose(x, at, j + 1);
+    if (own) return choose(x, at, j + 1);
     for (uint32_t i = 0; i <= at; i++) {
         txn_id w = i < at ? r->t[r->order[i]] : NO_ID;
         bool may = list ? (w == NO_ID || recheck_install(c, w, read->key) != NO_ID) &&

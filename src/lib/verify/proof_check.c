@@ -41,6 +41,10 @@ prover *prover_new(mem *m, const history *h, const claim *c, const char **why)
     recheck_load_writes(&x->c);
     recheck_load_keys(&x->c);
     recheck_index_values(&x->c);
+    if (!recheck_load_rows(&x->c)) {
+        *why = x->c.why;
+        return NULL;
+    }
     x->c.used = mem_array0(m, uint8_t, x->c.w_key.n + 1);
     sources_load(&x->s, &x->c);
     vec_push(m, &x->first, 0);
@@ -100,7 +104,7 @@ bool prover_reads(prover *x, txn_id t, op_id o, key_id k, txn_id w, uint32_t *li
     }
     value_id v;
     txn_id one = NO_ID;
-    if (x->c.v->level.id == LEVEL_RU) return prover_no(x, "reads are from nobody at this level");
+    if (prover_uncommitted(x, t)) return prover_no(x, "reads are from nobody at this level");
     if (!source_value(&x->s, t, o, k, &v))
         return prover_no(x, "the operation did not read the key");
     switch (source_of(&x->s, t, o, k, v, &one)) {
@@ -215,6 +219,8 @@ bool prover_event(prover *x, parser *p, const char **s, size_t *n, uint32_t *e)
     }
     txn_id t = parse_txn(p, s, n, false);
     if (x->law->parts && *n && **s == '.') return read_part(x, p, t, s, n, e);
+    if (x->si && !commit && begin_of(x, t) == commit_of(x, t))
+        return prover_no(x, "the transaction has no begin of its own");
     *e = commit ? commit_of(x, t) : begin_of(x, t);
     return true;
 }

@@ -43,7 +43,7 @@ bool source_may(const sources *s, txn_id t, op_id o, key_id k, value_id x, txn_i
 txn_id source_next(const sources *s, txn_id t, op_id o, key_id k, value_id x, uint32_t *at);
 /* Some read of t can be explained by nothing. */
 bool source_faulty(sources *s, txn_id t);
-/* Read uncommitted: t, committed, shows a value that nobody wrote; or, of its list x of k, that
+/* Read uncommitted: t shows a value that nobody wrote; or, of its list x of k, that
    committed a is before b (t itself, if it read behind its own appends). */
 bool source_garbage(sources *s, txn_id t);
 bool source_uncommitted(sources *s, txn_id t, op_id o, key_id k, value_id x, txn_id a, txn_id b);

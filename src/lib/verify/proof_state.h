@@ -8,7 +8,7 @@
 
 /* Which writers a read cannot have missed (doc/levels.md 5): those that stand before its
    transaction, for some or all reads; or those that lead to it. */
-enum reads_law { READS_NONE, READS_ALL, READS_ITEMS, READS_OWN, READS_UPDATES };
+enum reads_law { READS_NONE, READS_ALL, READS_ITEMS, READS_OWN, READS_UPDATES, READS_BY_ROW };
 #define HOP_SO 1u
 #define HOP_WR 2u
 #define HOP_WW 4u
@@ -62,11 +62,18 @@ struct prover {
    current statement (at the tight level: one for all of them), numbered after the transactions. */
 static inline uint32_t begin_of(const prover *x, txn_id t)
 {
-    return x->si ? 2 * t : t;
+    /* In a mixture only snapshots have a begin of their own. */
+    return x->si ? 2 * t + (x->c.row && x->c.row[t] != ROW_SI) : t;
 }
 static inline uint32_t commit_of(const prover *x, txn_id t)
 {
     return x->si ? 2 * t + 1 : t;
+}
+
+/* Are the reads of t those of read-uncommitted? */
+static inline bool prover_uncommitted(const prover *x, txn_id t)
+{
+    return x->c.v->level.id == LEVEL_RU || (x->c.row && x->c.row[t] == ROW_RU);
 }
 
 static inline uint32_t part_of(const prover *x, txn_id t, op_id o)

@@ -315,7 +315,6 @@ static bool find_garbage(checker *c, txn_id t, op_id o, key_id k, value_id x)
 
 bool source_garbage(sources *s, txn_id t)
 {
-    if (!committed(s->c, t)) return false;
     if (malformed(s->c->h, t)) return true;
     visit v = {*s->c, s, false};
     recheck_visit(&v.c, t, find_garbage);

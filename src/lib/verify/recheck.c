@@ -129,6 +129,16 @@ static bool collect(checker *c, txn_id t, op_id o, key_id k, value_id x)
     return true;
 }
 
+/* A mixture: of read-uncommitted transactions only values that nobody wrote count, and where the
+   initial value is unknown one of those is what was there. */
+static bool collect_mixed(checker *c, txn_id t, op_id o, key_id k, value_id x)
+{
+    if (c->row[t] != ROW_RU) return collect(c, t, o, k, x);
+    if (recheck_internal(c, t, o, k, x) || recheck_wrote(c, k, x)) return true;
+    if (c->init[k] == FREE) c->init[k] = x;
+    return c->init[k] == x || recheck_no(c, t, "a value that nobody wrote");
+}
+
 static bool collect_all(checker *c, txn_id t, op_id o, key_id k, value_id x)
 {
     (void)t;
@@ -684,7 +694,8 @@ static bool check_holds(checker *c)
     bool weak = level == LEVEL_RU || level == LEVEL_RC || level == LEVEL_MAV || level == LEVEL_RA ||
                 level == LEVEL_CC;
     bool strong = level == LEVEL_SER || level == LEVEL_SSER || level == LEVEL_SI ||
-                  level == LEVEL_GSI || level == LEVEL_PCSI || level == LEVEL_STRONG_SI;
+                  level == LEVEL_GSI || level == LEVEL_PCSI || level == LEVEL_STRONG_SI ||
+                  level == LEVEL_MIXED || level == LEVEL_MIXED_PG;
     bool graph = level == LEVEL_CS || level == LEVEL_RR || level == LEVEL_PC || level == LEVEL_CV ||
                  level == LEVEL_PSI || level == LEVEL_MV || level == LEVEL_UA ||
                  level == LEVEL_NLU || level == LEVEL_FCV || level == LEVEL_US;
@@ -692,11 +703,12 @@ static bool check_holds(checker *c)
         level == LEVEL_RYW || level == LEVEL_MR || level == LEVEL_MW || level == LEVEL_WFR;
     weak = weak || session;
     bool split = level == LEVEL_INNODB_RR || level == LEVEL_INNODB_RR_TIGHT;
-    bool real = c->v->level.realtime && level != LEVEL_SER && level != LEVEL_SI;
+    bool real =
+        c->v->level.realtime && level != LEVEL_SER && level != LEVEL_SI && !level_is_mixed(level);
     if (real && level != LEVEL_MAV && level != LEVEL_RU) graph = graph || weak;
     if (!weak && !strong && !graph && !split)
         return recheck_no(c, NO_ID, "no recheck for this level yet");
-    if (!load_order(c)) return false;
+    if (!load_order(c) || !recheck_load_rows(c)) return false;
     /* What is serializable in this order satisfies every level, but for those that want the real
        order of commits. */
     bool serial = level == LEVEL_SER || level == LEVEL_SSER;
@@ -710,8 +722,9 @@ static bool check_holds(checker *c)
     recheck_load_writes(c);
     recheck_load_keys(c);
     load_choices(c);
-    if (!check_positions(c) || !load_reads(c, level == LEVEL_RU ? collect_all : collect))
-        return false;
+    if (c->row) recheck_index_values(c);
+    read_fn reads = level == LEVEL_RU ? collect_all : c->row ? collect_mixed : collect;
+    if (!check_positions(c) || !load_reads(c, reads)) return false;
     if (level == LEVEL_RU) {
         recheck_index_values(c);
         return (!real || recheck_real_time(c)) && check_ru(c);

@@ -5,6 +5,7 @@
 #ifndef RATEL_VERIFY_RECHECK_H
 #define RATEL_VERIFY_RECHECK_H
 
+#include "opt/mixed_row.h"
 #include "verify/claim.h"
 
 #define RECHECK_WORK ((uint64_t)1 << 34) /* steps after which an answer is too large */
@@ -80,6 +81,11 @@ typedef struct checker {
     uint32_t *source;              /* per place: the place that last counted it as a source */
     uint32_t *session_last;        /* RA: as last[], of the session so far */
     uint8_t *used;                 /* per write: occurs in the list at hand */
+
+    /* recheck_load_rows, of mixtures; else NULL.  Per transaction: enum mixed_row; at mixed-pg, is
+       it serializable; per key: some transaction deletes it physically, and `deletes`: any key. */
+    uint8_t *row, *serial, *lax;
+    bool deletes;
 
     txn_id from, to; /* the edge or read at hand, and whether it was found */
     key_id key;
@@ -166,6 +172,9 @@ bool recheck_stamp(const history *h, txn_id t, unsigned which, int64_t *at);
 uint32_t recheck_next_installer(const installers *x, const seen *r, uint32_t p3);
 uint32_t recheck_installer_before(const installers *x, key_id k, uint32_t p);
 
+/* recheck_mixed.c: false, with the reason, if a transaction names a level that has no row. */
+bool recheck_load_rows(checker *c);
+bool recheck_serial_among(checker *c);
 bool recheck_causal(checker *c); /* recheck_causal.c */
 bool recheck_graph(checker *c);  /* recheck_graph.c */
 /* recheck_split.c; what: the values of c->reads, which by then name writers */

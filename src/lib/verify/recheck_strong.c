@@ -210,6 +210,20 @@ static bool check_commits(checker *c, const times *z)
     return true;
 }
 
+/* Does the snapshot of t end before the next version of what it read? */
+static bool bounds_snapshot(const checker *c, txn_id t, const seen *r)
+{
+    unsigned row = c->row ? c->row[t] : ROW_SI;
+    return row >= ROW_SI || (row == ROW_RR && !recheck_predicate(c->h, r->op, r->key));
+}
+
+/* May no other writer of the key commit between the snapshot of t and t? */
+static bool excludes_writers(const checker *c, txn_id t, key_id k)
+{
+    if (c->row) return c->row[t] == ROW_SI && !(c->lax && c->lax[k]);
+    return c->v->level.id != LEVEL_PC;
+}
+
 /* before: of each key, how many installers stand before p. */
 static bool check_snapshot(checker *c, const installers *x, const times *z, uint32_t p,
                            uint32_t *before)
@@ -221,15 +235,18 @@ static bool check_snapshot(checker *c, const installers *x, const times *z, uint
         const seen *r = &c->reads.at[i];
         uint32_t next = recheck_next_installer(x, r, p);
         if (r->value > lo) lo = r->value;
-        if (next - 1 < hi) hi = next - 1;
+        if (next - 1 < hi && bounds_snapshot(c, t, r)) hi = next - 1;
     }
     for (uint32_t w = c->w_first[t]; w < c->w_first[t + 1]; w++) {
         key_id k = c->w_key.at[w];
         if (!installed(c, w)) continue;
         uint32_t prior = before[k] ? x->place[x->first[k] + before[k] - 1] : 0;
         before[k]++;
-        if (prior > lo && c->v->level.id != LEVEL_PC) lo = prior;
+        if (prior > lo && excludes_writers(c, t, k)) lo = prior;
     }
+    /* Only snapshots begin earlier than they commit (MIX-1). */
+    if (c->row && c->row[t] != ROW_SI && hi != p - 1)
+        return recheck_no(c, t, "read a version that was not the newest at its place");
     return lo <= hi || recheck_no(c, t, "no snapshot fits its reads, session and writes");
 }
 
@@ -291,5 +308,5 @@ bool recheck_strong(checker *c)
         if (!check_snapshot(c, &c->by_key, &z, p, before)) return false;
         guard_tick(c->m->guard);
     }
-    return true;
+    return !c->serial || recheck_serial_among(c);
 }

@@ -84,6 +84,7 @@ static bool set(args *a, int o, const char *value)
 {
     a->value[o] = value;
     if (o == O_FAIL_ON_WARNING) return push(&a->fail_on, &a->n_fail_on, value, &a->short_of_memory);
+    if (o == O_LEVEL_OF) return push(&a->level_of, &a->n_level_of, value, &a->short_of_memory);
     return o != O_SET || push(&a->knobs, &a->n_knobs, value, &a->short_of_memory);
 }
 
@@ -163,7 +164,8 @@ void args_free(args *a)
     free((void *)a->files);
     free((void *)a->knobs);
     free((void *)a->fail_on);
-    a->files = a->knobs = a->fail_on = NULL;
+    free((void *)a->level_of);
+    a->files = a->knobs = a->fail_on = a->level_of = NULL;
 }
 
 bool args_u64(const args *a, enum option_id o, uint64_t *out)
@@ -271,6 +273,7 @@ bool args_apply(const args *a)
 #include "opt/ryow.def"
 #undef RYOW
         "auto"};
+    if (!level_of_given(a)) return false;
     if (!is_format_known(a, O_FORMAT) || !is_format_known(a, O_TO)) return false;
     if (!apply_word(a, O_SESSION_ORDER, off_on, 2, "session_order")) return false;
     if (!apply_word(a, O_RYOW, policies, sizeof policies / sizeof *policies, "ryow")) return false;

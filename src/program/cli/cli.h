@@ -111,6 +111,8 @@ typedef struct args {
     size_t n_knobs;
     const char **fail_on; /* --fail-on-warning, all of them */
     size_t n_fail_on;
+    const char **level_of; /* --level-of, all of them */
+    size_t n_level_of;
     struct page_output *page; /* --html: answers are added to it (page_output.h); NULL: no page */
     struct ci_report *ci; /* test: answers are collected here (ci.h); NULL: by the command itself */
     ratel *context;
@@ -167,6 +169,7 @@ void help_man(const char *name, FILE *to);
 bool print_completion(const char *shell, FILE *to);
 
 /* The history at a path, with the files that --init and --versions name. */
+bool level_of_given(const args *a);
 int read_history(const args *a, const char *path, ratel_history **h);
 /* history_paths.c: the histories that a path of --recursive stands for; false after a complaint. */
 typedef struct path_list {

@@ -27,13 +27,53 @@ static const char *edn_format(const args *a, const char *path)
     return lists ? "edn-la" : "edn-rw";
 }
 
+/* --level-of SESSION=LEVEL: the last sign of equality parts them, since names of sessions may have
+   any. */
+static int set_levels(const args *a, ratel_history *h)
+{
+    for (size_t i = 0; i < a->n_level_of; i++) {
+        const char *given = a->level_of[i], *level = strrchr(given, '=');
+        size_t n = level ? (size_t)(level - given) : 0;
+        char *session = malloc(n + 1);
+        if (!session) return RATEL_ENOMEM;
+        memcpy(session, given, n);
+        session[n] = 0;
+        int code = level ? ratel_history_level_of(h, a->context, session, level + 1) : RATEL_EINVAL;
+        free(session);
+        if (code) return code;
+    }
+    return RATEL_OK;
+}
+
+/* False, after a complaint, if an argument of --level-of is none. */
+bool level_of_given(const args *a)
+{
+    for (size_t i = 0; i < a->n_level_of; i++) {
+        const char *level = strrchr(a->level_of[i], '=');
+        if (!level || level == a->level_of[i]) {
+            complain("--level-of %s: SESSION=LEVEL expected", a->level_of[i]);
+            return false;
+        }
+        if (ratel_level_named(level + 1, NULL)) {
+            complain_no_level(level + 1);
+            return false;
+        }
+    }
+    return true;
+}
+
 int read_history(const args *a, const char *path, ratel_history **h)
 {
     ratel_beside beside = {a->value[O_INIT], a->value[O_VERSIONS]};
     const char *format = a->value[O_FORMAT];
     bool edn = format && !strcmp(format, "edn");
-    return ratel_history_read_with(h, a->context, edn ? edn_format(a, path) : format, path,
-                                   &beside);
+    int code =
+        ratel_history_read_with(h, a->context, edn ? edn_format(a, path) : format, path, &beside);
+    if (!code && (code = set_levels(a, *h)) != 0) {
+        ratel_history_free(*h);
+        *h = NULL;
+    }
+    return code;
 }
 
 bool colour_wanted(const args *a, int fd)

@@ -27,6 +27,7 @@
 #include "decide/first_order.h"
 #include "decide/proof/justify.h"
 #include "decide/lazy/initial_values.h"
+#include "decide/lazy/serial_among.h"
 #include "decide/lazy/slot_search.h"
 
 /* --- queue ------------------------------------------------------------------------------------ */
@@ -512,7 +513,7 @@ static uint32_t check_read(lazy *z, uint32_t ob, bool *violated)
         *violated = true;
         return initial ? initial_demand(z, ob) : choose_source(z, ob, violated);
     }
-    if (z->updates && rf == RF_OPEN) {
+    if (lazy_outright(z, ob) && rf == RF_OPEN) {
         uint32_t cand = paths_choice(z, ob);
         if (cand == NONE) return choose_source(z, ob, violated);
         return strict_read(z->p, ob) ? check_chosen_read(z, ob, cand, violated) : LIT_NONE;
@@ -543,7 +544,7 @@ static uint32_t check_overlap(lazy *z, uint32_t b, bool *violated)
 {
     asg *g = z->g;
     *violated = false;
-    if (!z->present[g->inst_node[b]]) return LIT_NONE;
+    if (!z->present[g->inst_node[b]] || is_lax_key(z->p, g->inst_key[b])) return LIT_NONE;
     uint32_t a = lazy_version_before(z, b);
     if (a == NONE) return LIT_NONE;
     node_id an = g->inst_node[a], bn = g->inst_node[b];
@@ -828,7 +829,8 @@ static uint32_t cb_decide(void *state)
 #endif
     uint32_t answer;
     while (z->head < z->queue.n || paths_mend(z, &answer) || paths_look_again(z) ||
-           updates_look_again(z) || initial_look_again(z) || slots_look_again(z)) {
+           updates_look_again(z) || among_look_again(z) || initial_look_again(z) ||
+           slots_look_again(z)) {
         if (z->head == z->queue.n) return answer;
         uint32_t x = next_queued(z);
         bool violated;
@@ -847,7 +849,7 @@ static uint32_t cb_decide(void *state)
         return answer;
     }
     if (slots_broken(z, &answer) || paths_broken(z, &answer) || updates_broken(z, &answer) ||
-        split_broken(z, &answer))
+        split_broken(z, &answer) || among_broken(z, &answer))
         return answer;
     assert(!lazy_check(z, true));
     return THEORY_STOP;
@@ -857,7 +859,7 @@ static bool cb_check_found_model(void *state)
 {
     lazy *z = state;
     return z->head == z->queue.n && slots_clean(z) && paths_clean(z) && updates_clean(z) &&
-           split_clean(z);
+           split_clean(z) && among_clean(z);
 }
 
 /* --- unknown outcomes ------------------------------------------------------------------------- */
@@ -973,7 +975,7 @@ static void keep_model(lazy *z)
     for (uint32_t ob = 0; ob < g->obs; ob++) {
         z->a->rf[ob] = z->p->rf[ob];
         if (z->p->rf[ob] != RF_OPEN || !z->present[g->ob_node[ob]]) continue;
-        if (z->paths || z->updates) {
+        if (z->paths || lazy_outright(z, ob)) {
             bool unseen = g->ob_flags[ob] & OB_LIST && !slots_own(z, ob);
             z->a->rf[ob] = unseen ? RF_OPEN : paths_source(z, ob);
         } else if (slots_own(z, ob)) {
@@ -1008,6 +1010,7 @@ static void make_state(lazy *z)
     asg_by_key(g);
     paths_start(z);
     updates_start(z);
+    among_start(z);
     initial_start(z);
     slots_start(z);
     assert(!z->paths || !z->updates);

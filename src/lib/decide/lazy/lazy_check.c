@@ -58,7 +58,8 @@ static bool read_satisfied(lazy *z, uint32_t ob, bool at_rest)
     if (rf == RF_OPEN && g->ob_flags[ob] & OB_LIST && !slots_own(z, ob)) return true;
     if (slots_own(z, ob) && !at_rest) return true; /* as for choices below */
     if (z->paths) return paths_at_rest(z, ob);
-    if ((z->updates || slots_own(z, ob)) && rf == RF_OPEN) return choice_satisfied(z, ob, at_rest);
+    if ((lazy_outright(z, ob) || slots_own(z, ob)) && rf == RF_OPEN)
+        return choice_satisfied(z, ob, at_rest);
     if (!at_rest && initial_is_open(z, ob)) return true; /* as above */
     if (!strict_read(z->p, ob)) return rf != RF_OPEN || lazy_any_before(z, ob) != RF_OPEN;
     if (rf == RF_INIT && z->p->in[v] && !(g->ob_flags[ob] & OB_OWN)) return true; /* known edges */
@@ -86,6 +87,7 @@ static const char *check_overlaps(const lazy *z)
     const asg *g = z->g;
     for (uint32_t b = 0; z->overlap_queued && b < g->insts; b++) {
         if (z->overlap_queued[b] || !z->present[g->inst_node[b]]) continue;
+        if (is_lax_key(z->p, g->inst_key[b])) continue;
         uint32_t a = lazy_version_before(z, b);
         if (a != NONE && commit_pos(z, a) >= z->pos[begin_of(z->p, g->inst_node[b])])
             return "two writers of a key overlap and are not queued";

@@ -281,7 +281,7 @@ static void sort_versions(lazy *z)
 static bool open_read_satisfied(const lazy *z, uint32_t ob, uint32_t seen)
 {
     const asg *g = z->g;
-    if (z->updates || z->p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST) return false;
+    if (lazy_outright(z, ob) || z->p->rf[ob] != RF_OPEN || g->ob_flags[ob] & OB_LIST) return false;
     if (g->ob_flags[ob] & OB_OWN) return false;
     if (seen != NONE) return lazy_may_read(z, ob, seen);
     if (initial_is_open(z, ob)) return false; /* it waits for its choice */

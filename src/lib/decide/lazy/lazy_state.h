@@ -19,6 +19,7 @@
 
 typedef struct paths paths;
 typedef struct updates updates;
+typedef struct serial_among serial_among;
 typedef struct initial_values initial_values;
 typedef struct slot_search slot_search;
 
@@ -83,6 +84,7 @@ typedef struct lazy {
     /* Other kinds of obligations.  Invariant: each is clean for the epoch in which it was found so,
        and the epoch changes with the order, the choices and the outcomes. */
     paths *paths;            /* NULL: the level has no paths */
+    serial_among *among;     /* NULL: no transactions are serializable only among themselves */
     updates *updates;        /* NULL: readers are ordered like all others */
     slot_search *slots;      /* NULL: every list shows its order */
     initial_values *initial; /* NULL: all initial values are known */
@@ -110,6 +112,13 @@ static inline bool lazy_must_watch(const lazy *z, uint32_t ob)
 {
     uint32_t rf = z->p->rf[ob];
     return rf == RF_OPEN || (rf == RF_INIT && (z->paths || !z->p->in[z->g->ob_node[ob]]));
+}
+
+/* Is the source of the read, if it has several candidates, chosen outright?  Else any version with
+   its value satisfies it. */
+static inline bool lazy_outright(const lazy *z, uint32_t ob)
+{
+    return z->updates || (z->among && z->g->serial[z->g->ob_node[ob]]);
 }
 
 /* lazy.c */

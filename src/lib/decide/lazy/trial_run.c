@@ -168,6 +168,7 @@ static bool may_run(run *r, uint32_t e)
     uint64_t size = (uint64_t)1 + reads + g->inst_first[v + 1] - g->inst_first[v];
     if (!p->in[v] || r->effort <= size) return true;
     r->effort -= size;
+    if (e != begin_of(p, v) && e != commit_of(p, v)) return true; /* it means nothing */
     uint32_t c = e == begin_of(p, v) ? run_store_missed(&r->store, v) : NONE;
     if (c != NONE && r->store.supply[c]) { /* else no such version comes any more */
         wait_in_list(r, e, &r->first_for_class[c]);
@@ -377,7 +378,8 @@ static void run_event(run *r, uint32_t e, uint32_t place, uint32_t *pos)
     if (e < txn_events(r) && p->in[txn_of(p, e)]) {
         node_id v = txn_of(p, e);
         if (e == begin_of(p, v)) run_reads(r, v);
-        if (e != commit_of(p, v) && p->rule->exclusive) hold_keys(r, v);
+        bool begins = e == begin_of(p, v) && e != commit_of(p, v);
+        if (begins && p->rule->exclusive) hold_keys(r, v);
         if (e == commit_of(p, v)) run_writes(r, v);
     }
 }

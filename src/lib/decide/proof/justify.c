@@ -370,13 +370,15 @@ static uint32_t step_clause(justify *j, const log_entry *e)
     case BECAUSE_BLOCKED: return justify_say_blocked(j, e->ob);
     case BECAUSE_PATH:
     case BECAUSE_STUCK:
+    case BECAUSE_AMONG:
     case BECAUSE_LOOP: {
         /* a copy: the pool of the log may move */
         proof_hop *hops = mem_get(j->m, e->len * sizeof(uint32_t) + 1);
         memcpy(hops, j->pool.at + e->nodes, e->len * sizeof(uint32_t));
-        uint32_t id = e->why == BECAUSE_PATH   ? justify_say_sees(j, e->ob, e->w, hops, e->len / 4)
-                      : e->why == BECAUSE_LOOP ? justify_say_loop(j, e->u, hops, e->len / 4)
-                                               : justify_say_stuck(j, e->u, hops, e->len / 4);
+        uint32_t id = e->why == BECAUSE_PATH    ? justify_say_sees(j, e->ob, e->w, hops, e->len / 4)
+                      : e->why == BECAUSE_LOOP  ? justify_say_loop(j, e->u, hops, e->len / 4)
+                      : e->why == BECAUSE_AMONG ? justify_say_among(j, e->u, hops, e->len / 4)
+                                                : justify_say_stuck(j, e->u, hops, e->len / 4);
         mem_put(j->m, hops);
         return e->why == BECAUSE_STUCK ? id : step_rule(j, e, id);
     }
@@ -670,6 +672,7 @@ void justify_nodes(const justify *j, uint8_t *seen)
         case PROOF_SEES:
             see_node(seen, x->w);
             see_candidates(j, x->t, x->op, x->key, seen); /* fall through */
+        case PROOF_AMONG:
         case PROOF_LOOP:
             see_node(seen, x->t);
             see_hops(j, at, x->n, seen);

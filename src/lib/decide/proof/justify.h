@@ -39,6 +39,7 @@ enum justify_why {
     BECAUSE_BLOCKED, /* a choice that justify_weak refuted */
     BECAUSE_PATH,    /* ob, writer w or NO_ID, u: a later version that leads to the reader; hops */
     BECAUSE_LOOP,    /* u: a cycle through it that update serializability forbids; hops */
+    BECAUSE_AMONG,   /* u: a cycle through it that mixed-pg forbids to serializable ones; hops */
     BECAUSE_STUCK    /* u: it waits in a circle; hops: all that wait (justify_stuck.c) */
 };
 
@@ -96,7 +97,8 @@ typedef struct proof_line {
     node_id t, w, u; /* in the order of the step's arguments; RT: events */
     op_id op;        /* with t */
     key_id key;
-    size_t first, n;  /* CYCLE: events; RUP: literals; SEES, LOOP, STUCK: words of proof_hop; in
+    size_t first,
+        n; /* CYCLE: events; RUP: literals; SEES, LOOP, AMONG, STUCK: words of proof_hop; in
                          justify_pool */
     size_t hints, hn; /* RUP: steps */
 } proof_line;

@@ -122,6 +122,7 @@ uint32_t justify_say_initial(justify *j, uint32_t a, uint32_t b);
 /* The read of ob from w (NO_ID: the initial state), and what leads to its reader. */
 uint32_t justify_say_sees(justify *j, uint32_t ob, node_id w, const proof_hop *hops, size_t n);
 uint32_t justify_say_loop(justify *j, node_id v, const proof_hop *hops, size_t n);
+uint32_t justify_say_among(justify *j, node_id v, const proof_hop *hops, size_t n);
 uint32_t justify_say_stuck(justify *j, node_id v, const proof_hop *hops, size_t n);
 uint32_t justify_say_rt(justify *j, uint32_t from, uint32_t to); /* events */
 uint32_t justify_say_cycle(justify *j);                          /* through the events in j->path */

@@ -164,7 +164,8 @@ static uint64_t axiom_hash(const justify *j, const proof_line *x)
 /* Is the axiom told by its fields alone?  Others have hops, and are said anew each time. */
 static bool can_recur(const proof_line *x)
 {
-    return x->kind != PROOF_SEES && x->kind != PROOF_LOOP && x->kind != PROOF_STUCK;
+    return x->kind != PROOF_SEES && x->kind != PROOF_LOOP && x->kind != PROOF_AMONG &&
+           x->kind != PROOF_STUCK;
 }
 
 static bool same_axiom(const proof_line *a, const proof_line *b)

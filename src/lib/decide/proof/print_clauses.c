@@ -43,13 +43,19 @@ static void literal(justify *j, uint32_t lit, strbuf *b)
 
 static void because(justify *j, const log_entry *e, strbuf *b)
 {
-    static const char *const whys[] = {
-        [BECAUSE_READ] = "read ",        [BECAUSE_FROM] = "choice ",
-        [BECAUSE_TAKEN] = "source of ",  [BECAUSE_OVERLAP] = "overlap ",
-        [BECAUSE_FAULT] = "fault of ",   [BECAUSE_SHOWN] = "shown order",
-        [BECAUSE_INITIAL] = "initial ",  [BECAUSE_BLOCKED] = "blocked",
-        [BECAUSE_PATH] = "path to ",     [BECAUSE_LOOP] = "cycle through ",
-        [BECAUSE_STUCK] = "waiting of ", [BECAUSE_UNSAID] = "known order"};
+    static const char *const whys[] = {[BECAUSE_READ] = "read ",
+                                       [BECAUSE_FROM] = "choice ",
+                                       [BECAUSE_TAKEN] = "source of ",
+                                       [BECAUSE_OVERLAP] = "overlap ",
+                                       [BECAUSE_FAULT] = "fault of ",
+                                       [BECAUSE_SHOWN] = "shown order",
+                                       [BECAUSE_INITIAL] = "initial ",
+                                       [BECAUSE_BLOCKED] = "blocked",
+                                       [BECAUSE_PATH] = "path to ",
+                                       [BECAUSE_LOOP] = "cycle through ",
+                                       [BECAUSE_AMONG] = "cycle of serializable ",
+                                       [BECAUSE_STUCK] = "waiting of ",
+                                       [BECAUSE_UNSAID] = "known order"};
     strbuf_str(b, whys[e->why]);
     switch (e->why) {
     case BECAUSE_READ:
@@ -65,6 +71,7 @@ static void because(justify *j, const log_entry *e, strbuf *b)
     case BECAUSE_INITIAL: print_read(j->g, e->ob, b); break;
     case BECAUSE_OVERLAP: print_key(j->g, e->ob, b); break;
     case BECAUSE_LOOP:
+    case BECAUSE_AMONG:
     case BECAUSE_STUCK:
     case BECAUSE_FAULT: print_txn(j->g, e->u, b); break;
     default: break;
