@@ -313,6 +313,23 @@ typedef struct {
 /* The hash of a definition's text, which ratel_proof has: equal texts, up to a missing newline at
    the end, have equal hashes. */
 RATEL_API uint64_t ratel_definition_hash(const char *text, size_t n);
+/* What is found out about a level that is written as text (an `.iso` file). */
+typedef struct ratel_definition {
+    ratel_verdict verdict; /* RATEL_UNDECIDED: `reason` says why */
+    int outside;           /* 1: the definition says more than the engine decides; `reason` is the
+                              construct, with its line and column */
+    int unfit;             /* 1: the engine does not decide this kind of history (lists that do not
+                              show their order) */
+    char reason[512];      /* one sentence */
+    const char *anomaly;   /* violated by a read that no level allows: its name; else NULL */
+    uint64_t states;       /* of the automaton that the definition became */
+    uint64_t core;         /* violated: so many transactions show it, 0: nobody looked */
+    uint64_t conflicts;    /* of the search */
+} ratel_definition;
+/* Decides a level that is written as text on a history of any size, by the engine of the built-in
+   levels; name NULL: the last level of the text.  RATEL_EPARSE: the text is no definition. */
+RATEL_API int ratel_check_definition(ratel_definition *out, ratel *r, const ratel_history *h,
+                                     const char *text, size_t n, const char *name);
 /* The answer of a level that is written as text (an `.iso` file), with its proof, which contains
    the text; name NULL: the last level of the text.  *out is the answer.  RATEL_EPARSE: the text is
    no definition; RATEL_EUNSUPPORTED: no proof can be given, and ratel_errmsg says why. */

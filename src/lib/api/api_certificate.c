@@ -10,6 +10,7 @@
 #include "api/api_internal.h"
 #include "base/hash.h"
 #include "verdict/certify_iso.h"
+#include "verdict/judge_iso.h"
 #include "verify/certificate.h"
 
 typedef struct certify_call {
@@ -76,6 +77,51 @@ static void body_define(call *c)
 {
     define_call *dc = (define_call *)c;
     dc->found = certify_iso(&dc->q, dc->h, &dc->work, &dc->out);
+}
+
+typedef struct judge_call {
+    call c;
+    iso_question ask;
+    question q;
+    const history *h;
+    mem kept, work;
+    iso_judgement found;
+} judge_call;
+
+static void body_judge(call *c)
+{
+    judge_call *jc = (judge_call *)c;
+    judge_iso(&jc->found, &jc->ask, &jc->q, jc->h, &jc->kept, &jc->work);
+}
+
+int ratel_check_definition(ratel_definition *out, ratel *r, const ratel_history *h,
+                           const char *text, size_t n, const char *name)
+{
+    static const ratel_verdict verdicts[] = {[OUTCOME_UNDECIDED] = RATEL_UNDECIDED,
+                                             [OUTCOME_HOLDS] = RATEL_HOLDS,
+                                             [OUTCOME_VIOLATED] = RATEL_VIOLATED};
+    if (!out || !r || !h || !text) return RATEL_EINVAL;
+    judge_call jc = {.h = h->model, .ask = {.text = text, .n = n, .name = name}};
+    memset(out, 0, sizeof *out);
+    api_open(&jc.c, r);
+    if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
+    jc.q = api_question(r, NULL);
+    open_regions(&jc.c, &jc.kept, &jc.work);
+    int code = api_border(&jc.c, body_judge);
+    api_close(&jc.c, code);
+    if (!code) {
+        out->verdict = verdicts[jc.found.outcome];
+        out->outside = jc.found.outside;
+        out->unfit = jc.found.unfit;
+        out->anomaly = jc.found.anomaly;
+        out->states = jc.found.states;
+        out->core = jc.found.core.n;
+        out->conflicts = jc.found.conflicts;
+        snprintf(out->reason, sizeof out->reason, "%s", jc.found.reason);
+    }
+    mem_free_all(&jc.kept);
+    mem_free_all(&jc.work);
+    return code;
 }
 
 int ratel_certify_definition(ratel_verdict *out, ratel *r, const ratel_history *h, const char *text,

@@ -297,7 +297,7 @@ static bool fits_exhaustive(const problem *p)
     const level_rule *rule = p->ask.rule;
     bool known = rule->level == LEVEL_SER ||
                  (!rule_split_of(rule->level) && !p->ask.rt && !rule_real_time(rule->level));
-    return known && !level_is_mixed(rule->level) && p->g->nodes <= WEAK_SMALL;
+    return known && !level_is_mixed(rule->level) && !rule->automaton && p->g->nodes <= WEAK_SMALL;
 }
 
 static bool has_parts(const problem *p)
@@ -438,7 +438,7 @@ static bool stronger_question(const problem *p, enum stronger_try try, order_que
         enum level_id id = try == TRY_SERIAL ? LEVEL_SER : LEVEL_SI;
         bool real = ask.rt || timed;
         /* What orders whole transactions by strict reads is no harder than snapshots are. */
-        bool worth = rule->events || rule->path;
+        bool worth = (rule->events || rule->path) && !rule->automaton;
         if (try == TRY_SERIAL ||
             (worth && level_implies(id, out->so, real, rule->level, ask.so, ask.rt))) {
             out->rule = rule_of(id);

@@ -130,6 +130,11 @@ void iso_print(const iso_node *x, const uint32_t *env, iso_name name, void *ud, 
 typedef VEC(const iso_axiom *) iso_axiom_list;
 void iso_axioms(mem *m, const iso_level *l, iso_axiom_list *out);
 
+/* iso_shapes.c: is the axiom `all x:key, a,b:W[x] | a != b => vis(a,b) or vis(b,a)`; is it
+   `all x:key, t:W[x] \ init | max(ar, (ar . t) & W[x]) in (vis . t)`? */
+bool iso_is_noconflict(const iso_node *f);
+bool iso_is_near(const iso_node *f);
+
 /* iso_library.c: the i-th definition that comes with the program: name, text, and the long name of
    the built-in level that decides the same ("" if there is none); false past the end. */
 bool iso_library_at(size_t i, const char **name, const char **text, const char **builtin);

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "opt/level.h"
+#include "order/path_automaton.h"
 
 /* STRICT_UPDATES: only transactions that write are ordered; each reader is looked at alone, against
    all of them (update serializability).  STRICT_IGNORED: reads count for nothing, and nobody of
@@ -44,6 +45,8 @@ enum rule_strict {
    from), or both: the whole counts as one step. */
 #define PATH_SAW 128u
 #define PATH_VIA 256u
+/* What paths there are is said by the rule's automaton, and by no other bit. */
+#define PATH_WORDS 512u
 
 /* A rule with the name of its level, or an induced rule with a name of its own. */
 enum rule_id {
@@ -64,6 +67,7 @@ typedef struct level_rule {
     unsigned path;           /* edges of paths, 0: none */
     bool single_step;        /* a path has one step */
     bool arrives_earlier;    /* a path must arrive at an earlier operation of the reader */
+    const path_automaton *automaton; /* PATH_WORDS; a rule that is no row of rules.def */
 } level_rule;
 
 /* The real-time edges between events that a level has by itself (doc/levels.md 4.3). */

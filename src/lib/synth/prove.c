@@ -129,43 +129,6 @@ static bool is_vis(const iso_node *x)
     return unfold(x)->op == ISO_VIS;
 }
 
-/* all x:key, a,b:W[x] | a != b => vis(a,b) or vis(b,a) */
-static bool is_noconflict(const iso_node *f)
-{
-    const iso_node *q[3];
-    for (int i = 0; i < 3; i++, f = f->kid[1]) {
-        if (f->op != ISO_ALL) return false;
-        q[i] = f;
-    }
-    if (q[0]->kid[0] || !q[1]->kid[0] || !q[2]->kid[0]) return false;
-    for (int i = 1; i < 3; i++)
-        if (q[i]->kid[0]->op != ISO_W || q[i]->kid[0]->kid[0]->slot != q[0]->slot) return false;
-    if (f->op != ISO_IMPLIES || f->kid[0]->op != ISO_NE || f->kid[1]->op != ISO_OR) return false;
-    const iso_node *l = f->kid[1]->kid[0], *r = f->kid[1]->kid[1], *ne = f->kid[0];
-    if (l->op != ISO_APPLY2 || r->op != ISO_APPLY2 || !is_vis(l->kid[0]) || !is_vis(r->kid[0]))
-        return false;
-    uint32_t a = q[1]->slot, b = q[2]->slot;
-    return ne->kid[0]->slot == a && ne->kid[1]->slot == b && l->kid[1]->slot == a &&
-           l->kid[2]->slot == b && r->kid[1]->slot == b && r->kid[2]->slot == a;
-}
-
-/* all x:key, t:W[x] \ init | max(ar, (ar . t) & W[x]) in (vis . t) */
-static bool is_near(const iso_node *f)
-{
-    if (f->op != ISO_ALL || f->kid[0] || f->kid[1]->op != ISO_ALL) return false;
-    uint32_t x = f->slot;
-    const iso_node *q = f->kid[1], *d = q->kid[0], *b = q->kid[1];
-    if (!d || d->op != ISO_MINUS || d->kid[0]->op != ISO_W || d->kid[0]->kid[0]->slot != x ||
-        d->kid[1]->op != ISO_INIT || b->op != ISO_IN)
-        return false;
-    const iso_node *max = b->kid[0], *seen = b->kid[1];
-    if (max->op != ISO_MAX || !is_order(max->kid[0]) || max->kid[1]->op != ISO_MEET) return false;
-    const iso_node *before = max->kid[1]->kid[0], *w = max->kid[1]->kid[1];
-    return before->op == ISO_PREDS && is_order(before->kid[0]) && before->kid[1]->slot == q->slot &&
-           w->op == ISO_W && w->kid[0]->slot == x && seen->op == ISO_PREDS &&
-           is_vis(seen->kid[0]) && seen->kid[1]->slot == q->slot;
-}
-
 static premise *from_vis(mem *m, const iso_axiom_list *all)
 {
     bool transitive = false, prefix = false;
@@ -173,9 +136,9 @@ static premise *from_vis(mem *m, const iso_axiom_list *all)
     for (size_t i = 0; i < all->n; i++) {
         const iso_node *f = all->at[i]->form;
         if (f->op == ISO_TRUE) continue;
-        if (is_noconflict(f)) {
+        if (iso_is_noconflict(f)) {
             p = make(m, P_JOIN, p, make(m, P_WW, NULL, NULL));
-        } else if (is_near(f)) {
+        } else if (iso_is_near(f)) {
             p = make(m, P_JOIN, p, make(m, P_NEAR, NULL, NULL));
         } else if (f->op == ISO_TRANSITIVE && is_vis(f->kid[0])) {
             transitive = true;

@@ -20,6 +20,7 @@ struct synth {
     double seconds;
     VEC(iso_level *) levels;
     VEC(const char *) builtins;
+    VEC(const char *) texts; /* of the files that the levels are from */
     char text[GUARD_TEXT];
     uint64_t line, column;
 };
@@ -115,10 +116,11 @@ const char *synth_library_name(const char *name, const char **near)
     return iso_library_name(name, near);
 }
 
-static int numbered(synth *s, iso_level *l, const char *builtin)
+static int numbered(synth *s, iso_level *l, const char *builtin, const char *text)
 {
     vec_push(&s->kept, &s->levels, l);
     vec_push(&s->kept, &s->builtins, builtin);
+    vec_push(&s->kept, &s->texts, text);
     return (int)s->levels.n - 1;
 }
 
@@ -134,7 +136,7 @@ static iso_level *from_library(void *ud, const char *given)
     iso_module *m = iso_parse(&s->kept, name, text, strlen(text), from_library, s, NULL);
     iso_level *l = m->levels.at[m->levels.n - 1];
     l->name = name;
-    numbered(s, l, builtin);
+    numbered(s, l, builtin, text);
     return l;
 }
 
@@ -183,7 +185,10 @@ static void body_read(task *t)
         if (!l)
             guard_fail(&t->s->guard, GUARD_PARSE, "the file defines no level \"%.60s\"", t->name);
     }
-    t->result = numbered(t->s, l, same_as(t->s, l));
+    char *text = mem_get(&t->s->kept, t->n + 1);
+    memcpy(text, t->text, t->n);
+    text[t->n] = 0;
+    t->result = numbered(t->s, l, same_as(t->s, l), text);
 }
 
 int synth_level_read(synth *s, const char *file, const char *name, const char *text, size_t n)
@@ -221,7 +226,7 @@ static void body_condition(task *t)
     memcpy(text + h, t->text, n);
     memcpy(text + h + n, tail, e);
     iso_module *m = iso_parse(&t->s->kept, "", text, h + n + e, NULL, NULL, NULL);
-    t->result = numbered(t->s, m->levels.at[m->levels.n - 1], "");
+    t->result = numbered(t->s, m->levels.at[m->levels.n - 1], "", "");
 }
 
 int synth_condition(synth *s, const char *formula)
@@ -240,6 +245,11 @@ int synth_levels(const synth *s)
 const char *synth_level_name(const synth *s, int level)
 {
     return s->levels.at[level]->name;
+}
+
+const char *synth_level_text(const synth *s, int level)
+{
+    return s->texts.at[level];
 }
 
 const char *synth_level_builtin(const synth *s, int level)

@@ -43,6 +43,8 @@ int synth_tidy(synth *s, const char *file, const char *text, size_t n, const cha
 /* How many levels the session has: their numbers are below that. */
 int synth_levels(const synth *s);
 const char *synth_level_name(const synth *s, int level);
+/* The text that defines it, whole. */
+const char *synth_level_text(const synth *s, int level);
 /* The long name of the built-in level that decides the same, or "". */
 const char *synth_level_builtin(const synth *s, int level);
 

@@ -155,9 +155,10 @@ static enum outcome certify_search(iso_facts *f, const iso_level *l, mem *work, 
     solver *s = solver_new(work);
     solver_set_proof(s, &log);
     for (uint32_t v = 0; v <= c.vars; v++) solver_var(s);
-    for (size_t i = 0; i + 1 < c.first.n; i++)
-        solver_add_clause(s, c.lits.at + c.first.at[i],
-                          (size_t)(c.first.at[i + 1] - c.first.at[i]));
+    for (size_t i = 0; i + 1 < c.first.n; i++) {
+        size_t lits = (size_t)(c.first.at[i + 1] - c.first.at[i]);
+        solver_add_clause(s, lits ? c.lits.at + c.first.at[i] : NULL, lits);
+    }
     bool holds = !c.empty && solver_solve(s, NULL, 0) == SOLVE_SAT;
     x.s = s;
     if (holds) {

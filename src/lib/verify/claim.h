@@ -64,6 +64,9 @@ typedef struct claim {
     bool trusted;
     op_id at_op;
     key_id at_key;
+    /* The level is that of a text; `level` is read-committed then, and counts only for how the
+       order is read. */
+    const struct iso_level *definition;
     const char *through; /* the weaker level whose violation decided it, or NULL */
 } claim;
 

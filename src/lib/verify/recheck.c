@@ -713,7 +713,8 @@ static bool check_holds(checker *c)
        order of commits. */
     bool serial = level == LEVEL_SER || level == LEVEL_SSER;
     bool commits = level == LEVEL_GSI || level == LEVEL_PCSI || level == LEVEL_STRONG_SI;
-    if (!commits && is_plain(c)) {
+    const struct iso_level *words = c->v->definition;
+    if (!commits && is_plain(c) && (!words || recheck_words_known(c))) {
         bool timed = level == LEVEL_SSER || level == LEVEL_FCV || c->v->level.realtime;
         bool ok = (!timed || recheck_real_time(c)) && run(c);
         if (ok || serial) return ok;
@@ -741,6 +742,7 @@ static bool check_holds(checker *c)
     mem_put(c->m, c->slot); /* nothing is looked up by value any more */
     mem_put(c->m, c->w_next);
     if (real && level == LEVEL_MAV && !recheck_real_time(c)) return false;
+    if (words) return (!real || recheck_real_time(c)) && recheck_words(c);
     if (graph && level != LEVEL_PC) return recheck_graph(c);
     switch (level) {
     case LEVEL_INNODB_RR:

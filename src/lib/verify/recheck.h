@@ -181,6 +181,9 @@ bool recheck_graph(checker *c);  /* recheck_graph.c */
 bool recheck_split(checker *c, const value_id *what);
 /* recheck_paths.c: levels of paths of many steps, by clocks; *done: it was not too large. */
 bool recheck_paths(checker *c, const installers *x, bool *done);
+/* recheck_words.c: the definition of the claim, on its order; is it one that can be read? */
+bool recheck_words(checker *c);
+bool recheck_words_known(checker *c);
 bool recheck_updates(checker *c); /* recheck_updates.c */
 bool recheck_strong(checker *c);  /* recheck_strong.c */
 bool recheck_session(checker *c); /* recheck_session.c */

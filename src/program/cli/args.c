@@ -219,6 +219,23 @@ static bool apply_number(const args *a, enum option_id o, const char *option)
     return false;
 }
 
+bool pass_chosen(const args *a, const char *pass)
+{
+    bool chosen = true;
+    const char *s = a->value[O_PASS];
+    while (s && *s) {
+        size_t n = strcspn(s, ",");
+        bool on = *s != '-';
+        if (*s == '-' || *s == '+') s++, n--;
+        if (n == 4 && !strncmp(s, "none", 4)) chosen = !on;
+        if ((n == 3 && !strncmp(s, "all", 3)) || (n == strlen(pass) && !strncmp(s, pass, n)))
+            chosen = on;
+        s += n;
+        if (*s == ',') s++;
+    }
+    return chosen;
+}
+
 /* A list of pass names: -P off, P or +P on, `none`, `all`. */
 static bool apply_passes(const args *a)
 {

@@ -1,7 +1,8 @@
 /*
  * check_iso.c - check --level FILE.iso: a level written by the user, on a history, exactly.
  *
- * The language speaks of whole transactions: what each reads first and from whom, what it leaves
+ * The engine of the built-in levels decides what it can (ratel_check_definition).  What it does not
+ * understand is searched here: the language speaks of whole transactions: what each reads first and from whom, what it leaves
  * behind.  Outcomes that are unknown and values that several wrote are choices, of which one must
  * keep the level (doc/levels.md 2 and 5).  A history that says more than the language can (scans,
  * lists, an unknown initial state) is not judged: undecided, with what stands in the way.
@@ -298,14 +299,38 @@ static bool settled_everywhere(const args *a, const ratel_history *h, plain *p, 
     return settled;
 }
 
+/* By the engine; false: it does not understand the definition or the history, and *d says what. */
+static bool ask_engine(const args *a, const synth *s, int level, const ratel_history *h, plain *p,
+                       ratel_definition *d)
+{
+    const char *text = synth_level_text(s, level);
+    int code = ratel_check_definition(d, a->context, h, text, strlen(text),
+                                      synth_level_name(s, level));
+    p->anomaly = d->anomaly;
+    if (code)
+        snprintf(p->why, sizeof p->why, "%.300s", ratel_errmsg(a->context));
+    else
+        snprintf(p->why, sizeof p->why, "%.*s", (int)sizeof p->why - 1, d->reason);
+    return code || (!d->outside && !d->unfit);
+}
+
 /* The exit status of the answer; p is to be released, and p->why says why. */
 static int decide_history(const args *a, synth *s, int level, const ratel_history *h, plain *p)
 {
     const char *so = a->value[O_SESSION_ORDER], *ryow = a->value[O_RYOW];
+    ratel_definition d = {.verdict = RATEL_UNDECIDED};
     int status;
     *p = (plain){.h = h, .must = !ryow || !strcmp(ryow, "must")};
+    if (ask_engine(a, s, level, h, p, &d))
+        return d.verdict == RATEL_HOLDS      ? EXIT_HOLDS
+               : d.verdict == RATEL_VIOLATED ? EXIT_VIOLATED
+                                             : EXIT_UNDECIDED;
     if (settled_everywhere(a, h, p, &status)) return status;
     int got = decide_plain(p, s, level, !so || strcmp(so, "off") != 0);
+    size_t n = strlen(p->why);
+    if (d.outside && !p->broken)
+        snprintf(p->why + n, sizeof p->why - n, " (searched, because the engine does not decide %.200s)",
+                 d.reason);
     return got < 0 ? EXIT_UNDECIDED : got ? EXIT_HOLDS : EXIT_VIOLATED;
 }
 

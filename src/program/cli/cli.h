@@ -156,6 +156,8 @@ bool args_parse(args *a, const command *c, int argc, char **argv);
 void args_free(args *a);
 /* A non-negative whole number; prints and returns false if it is not one. */
 bool args_u64(const args *a, enum option_id o, uint64_t *out);
+/* Is the pass switched on by --pass, or not mentioned there? */
+bool pass_chosen(const args *a, const char *pass);
 bool args_share(const args *a, enum option_id o, double *out);
 /* The i-th format's name, or NULL. */
 const char *format_name_at(size_t i);

@@ -97,6 +97,7 @@ static const char *pipeline_of(const check *c, size_t i)
     const char *order = c->a->value[O_SESSION_ORDER];
     const char *builtin = synth_level_builtin(c->iso, c->number[i]);
     ratel_level l;
+    if (!pass_chosen(c->a, "recognise-levels")) return "";
     for (size_t k = 0; order && !strcmp(order, "off") && !ratel_level_at(&l, k); k++)
         if (!strcmp(l.name, builtin) && strcmp(l.session_order, "option")) return "";
     return builtin;

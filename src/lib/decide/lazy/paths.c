@@ -54,7 +54,7 @@ bool paths_rt_before(const lazy *z, node_id u, node_id v)
 {
     const history *h = z->g->h;
     int64_t end, begin;
-    if (!(z->p->rt & RT_CB) || !(z->p->rule->path & PATH_SO)) return false;
+    if (!(z->p->rt & RT_CB) || !(z->p->rule->path & (PATH_SO | PATH_WORDS))) return false;
     if (!txn_end_time(h, z->g->node_txn[u], &end)) return false;
     if (!txn_begin_time(h, z->g->node_txn[v], &begin)) return false;
     return end < begin &&
@@ -529,7 +529,7 @@ static void write_choices(lazy *z, const finding *f)
     write_choice(z, f->ob);
     for (size_t i = 0; i < f->n; i++) {
         const hop *by = &z->paths->hops.at[f->first + i];
-        if (by->kind == PATH_WR) write_choice(z, by->with);
+        if (by->kind & (PATH_WR | PATH_RW)) write_choice(z, by->with);
     }
 }
 
@@ -585,6 +585,16 @@ static void offer_source(lazy *z, const finding *f, uint32_t w)
     offer_swap(z, z->g->inst_node[w], u);
 }
 
+/* Adds the literals that would break a hop from a reader to a later version of what it read. */
+static void offer_overwrite(lazy *z, const hop *by)
+{
+    uint32_t w = paths_stands(z, by->with);
+    offer_choice(z, by->with, w, NO_ID);
+    if (w == FROM_INIT) return;
+    offer_outcome(z, z->g->inst_node[w], false);
+    offer_swap(z, z->g->inst_node[w], by->to);
+}
+
 /* Adds the literals that would break a hop of the path. */
 static void offer_path(lazy *z, const finding *f)
 {
@@ -594,6 +604,7 @@ static void offer_path(lazy *z, const finding *f)
         x->hop[by->at] = *by;
         offer_outcome(z, by->at, false);
         if (by->kind == PATH_WR) offer_choice(z, by->with, paths_stands(z, by->with), NO_ID);
+        if (by->kind == PATH_RW) offer_overwrite(z, by);
         if (by->kind & (PATH_WW | PATH_NEXT | PATH_ANY)) offer_swap(z, by->at, by->to);
         /* Where the hop is the reader's own overwrite no literal is needed: a writer between the
            two would break this read too.  A proof cannot show that, so it gets the literals. */
@@ -675,7 +686,7 @@ static bool write_finding(lazy *z, const finding *f)
         for (size_t i = 0; i < f->n; i++) lazy_add_core(z, x->hops.at[f->first + i].at);
         lazy_add_core(z, v);
         /* A step of PATH_ANY is no edge that an explanation could name. */
-        if (!both.n && !(z->p->rule->path & PATH_ANY)) lazy_keep_path(z, f->ob, u);
+        if (!both.n && !(z->p->rule->path & (PATH_ANY | PATH_WORDS))) lazy_keep_path(z, f->ob, u);
     }
     if (z->p->rf[f->ob] == RF_OPEN && pass_on(z->p->tune, PASS_ALL_SOURCES))
         fresh = write_other_sources(z, f, path) || fresh;
@@ -873,7 +884,9 @@ bool paths_broken(lazy *z, uint32_t *answer)
     }
     x->again = false;
     x->findings.n = x->hops.n = 0;
-    if (z->p->rule->single_step || z->p->rule->path & PATH_ANY)
+    if (z->p->rule->path & PATH_WORDS)
+        sweep_words(z);
+    else if (z->p->rule->single_step || z->p->rule->path & PATH_ANY)
         sweep_short(z);
     else
         sweep_many(z);

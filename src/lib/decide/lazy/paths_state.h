@@ -11,7 +11,7 @@
 typedef struct hop {
     node_id at, to;
     uint32_t kind; /* PATH_* */
-    uint32_t with; /* PATH_WR: the obligation; PATH_WW, PATH_NEXT: the later install */
+    uint32_t with; /* PATH_WR, PATH_RW: the obligation; PATH_WW, PATH_NEXT: the later install */
 } hop;
 
 /* A broken read, and the path: hops[first..first + n), from the later version to the reader. */
@@ -50,6 +50,7 @@ struct paths {
     VEC(uint32_t) waiting; /* indices of `said`: the findings that are to be mended */
     bool again;            /* the waiting findings were mended before */
     struct sweep *sweep;
+    struct word_sweep *words;
 };
 
 /* The first version after `inst` (FROM_INIT: of all) whose transaction is present, or NONE. */
@@ -59,5 +60,7 @@ bool paths_rt_before(const lazy *z, node_id u, node_id v);
 
 /* path_sweep.c: finds all broken suspects (x->parked) of a level whose paths have many steps. */
 void sweep_many(lazy *z);
+/* automaton_sweep.c: the same for a level whose paths are told by an automaton. */
+void sweep_words(lazy *z);
 
 #endif

@@ -1,0 +1,642 @@
+/*
+ * automaton_sweep.c - broken reads of levels that are told by words (order/path_automaton.h).
+ *
+ * The product of transactions and states of the automaton is walked along the current order, for
+ * many suspects at once: each has a bit, and a row of bits for a transaction and a state says which
+ * suspects have a walk from one of their later versions to there.  Steps between many pairs are
+ * not looked at one by one: whatever left in a session, from a key's versions, or at all, is kept
+ * in one row for each of these.  A read is broken if its bit arrives in an accepting state at the
+ * reader; the walk is then found backwards, by as few uncertain steps as can be.
+ *
+ * All steps but `rw` go forward in the order, so without `rw` one walk over the part between the
+ * first version and the last reader is enough.  With it the walk covers everything, and is repeated
+ * until no row changes.
+ */
+#include <assert.h>
+
+#include "base/search.h"
+#include "base/sort.h"
+#include "decide/lazy/paths_state.h"
+
+#define WORDS 4 /* of a row */
+#define BLOCK (64 * WORDS)
+
+typedef struct lanes {
+    uint64_t w[WORDS];
+} lanes;
+
+typedef struct doubt { /* a suspect of the block at hand */
+    uint32_t ob, lo, hi; /* places of its first later version and of the reader */
+    uint32_t next;       /* of the same reader, + 1 */
+} doubt;
+
+typedef struct starting { /* a later version of a suspect */
+    uint32_t lane, next;
+} starting;
+
+/* A transaction and a state, found on the way back. */
+typedef struct found {
+    uint32_t place, state;
+    uint32_t from; /* the index of the one after it */
+    hop by;        /* the step between them */
+} found;
+
+struct word_sweep {
+    lazy *z;
+    const path_automaton *a;
+    uint32_t *at;               /* the node at each place, or NO_ID */
+    VEC(doubt) doubts;          /* of all blocks */
+    uint32_t first, n;          /* the block */
+    uint32_t lo, hi;            /* the places that are walked */
+    lanes *seen, *out;          /* per place and state; per place and group */
+    size_t rows;                /* for how many places there is memory */
+    uint32_t *begins, *ends;    /* per place: the first starting / doubt + 1; 0: none */
+    VEC(starting) starting;
+    bool sessions;
+    lanes *before; /* per place and group: what left those before it in its session */
+    lanes *key, *overwrites, *any; /* what left by each letter; per group */
+    lanes *past;                             /* real time: per rank of paths.ended */
+    size_t past_n;
+    VEC(uint32_t) touched; /* keys */
+    uint8_t *is_touched;
+    uint32_t *readers_first, *readers; /* with rw: reads by the version they see */
+    uint32_t *waiting_head, *waiting_next; /* per key: readers that write it too, + 1; per ob */
+    bool changed, judge;
+    VEC(uint8_t) broken; /* per suspect of the block */
+    VEC(found) way;
+    uint32_t *visited; /* per place and state: the suspect that was there, + 1 */
+    uint32_t visit;
+};
+typedef struct word_sweep word_sweep;
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static void join(lanes *to, const lanes *from)
+{
+    for (unsigned i = 0; i < WORDS; i++) to->w[i] |= from->w[i];
+}
+
+static bool has_lane(const lanes *row, uint32_t lane)
+{
+    return row->w[lane / 64] >> (lane % 64) & 1;
+}
+
+static lanes *seen_row(const word_sweep *s, uint32_t place, uint32_t state)
+{
+    assert(place >= s->lo && place <= s->hi);
+    return s->seen + (size_t)(place - s->lo) * s->a->states + state;
+}
+
+static lanes *out_row(const word_sweep *s, uint32_t place, uint32_t group)
+{
+    return s->out + (size_t)(place - s->lo) * s->a->groups + group;
+}
+
+static uint8_t class_of(const lazy *z, node_id v)
+{
+    return z->g->inst_first[v] < z->g->inst_first[v + 1] ? CLASS_UPDATES : CLASS_READERS;
+}
+
+static bool in_part(const word_sweep *s, node_id v)
+{
+    uint32_t place = s->z->pos[v];
+    return place >= s->lo && place <= s->hi && s->z->present[v];
+}
+
+/* Everything that arrives by a letter from the rows of one group each. */
+static void arrive_from(word_sweep *s, lanes *row, enum path_letter letter, const lanes *groups)
+{
+    for (uint32_t k = s->a->slot_first[letter]; k < s->a->slot_first[letter + 1]; k++)
+        join(&row[s->a->slot[k].to], &groups[s->a->slot[k].group]);
+}
+
+static void arrive_from_node(word_sweep *s, lanes *row, enum path_letter letter, node_id u)
+{
+    if (in_part(s, u)) arrive_from(s, row, letter, out_row(s, s->z->pos[u], 0));
+}
+
+static void leave_into(const word_sweep *s, lanes *groups, uint32_t place)
+{
+    const lanes *out = out_row(s, place, 0);
+    for (uint32_t i = 0; i < s->a->groups; i++) join(&groups[i], &out[i]);
+}
+
+/* --- the steps into a transaction -------------------------------------------------------------- */
+
+static bool uses(const word_sweep *s, enum path_letter letter)
+{
+    return automaton_uses(s->a, letter);
+}
+
+static lanes *key_row(const word_sweep *s, lanes *rows, key_id k)
+{
+    return rows + (size_t)k * s->a->groups;
+}
+
+static void touch_key(word_sweep *s, key_id k)
+{
+    if (s->is_touched[k]) return;
+    s->is_touched[k] = 1;
+    vec_push(s->z->m, &s->touched, k);
+    size_t n = s->a->groups * sizeof(lanes);
+    if (s->key) memset(key_row(s, s->key, k), 0, n);
+    if (!s->overwrites) return;
+    memset(key_row(s, s->overwrites, k), 0, n);
+    s->waiting_head[k] = 0;
+}
+
+/* A reader that does not write the key itself has left for every later version of it; one that does
+   has left for all but its own, so until that has passed it is asked by itself. */
+static void readers_leave(word_sweep *s, key_id k, uint32_t version)
+{
+    lazy *z = s->z;
+    for (uint32_t i = s->readers_first[version]; i < s->readers_first[version + 1]; i++) {
+        uint32_t ob = s->readers[i];
+        node_id a = z->g->ob_node[ob];
+        if (!in_part(s, a)) continue;
+        uint32_t own = asg_install(z->g, a, k);
+        if (own == NO_ID) {
+            leave_into(s, key_row(s, s->overwrites, k), z->pos[a]);
+        } else {
+            s->waiting_next[ob] = s->waiting_head[k];
+            s->waiting_head[k] = ob + 1;
+        }
+    }
+}
+
+static void arrive_overwrites(word_sweep *s, lanes *row, key_id k, node_id v)
+{
+    lazy *z = s->z;
+    if (!s->is_touched[k]) {
+        touch_key(s, k);
+        readers_leave(s, k, (uint32_t)z->g->insts + k);
+    }
+    for (uint32_t *i = &s->waiting_head[k]; *i;) {
+        uint32_t ob = *i - 1;
+        node_id a = z->g->ob_node[ob];
+        if (a != v) {
+            arrive_from_node(s, row, LETTER_RW, a);
+            i = &s->waiting_next[ob];
+        } else {
+            *i = s->waiting_next[ob];
+        }
+    }
+    arrive_from(s, row, LETTER_RW, key_row(s, s->overwrites, k));
+}
+
+static size_t ended_before_node(const lazy *z, node_id v)
+{
+    const paths *x = z->paths;
+    SEARCH_FIRST(size_t, n, 0, x->ended.n, !paths_rt_before(z, x->ended.at[n], v));
+    return n;
+}
+
+static void arrive_by_time(word_sweep *s, lanes *row, node_id v)
+{
+    const paths *x = s->z->paths;
+    size_t n = ended_before_node(s->z, v), groups = s->a->groups;
+    for (; s->past_n < n; s->past_n++) {
+        lanes *to = s->past + s->past_n * groups;
+        node_id u = x->ended.at[s->past_n];
+        if (s->past_n)
+            memcpy(to, to - groups, groups * sizeof *to);
+        else
+            memset(to, 0, groups * sizeof *to);
+        if (in_part(s, u)) leave_into(s, to, s->z->pos[u]);
+    }
+    if (n) arrive_from(s, row, LETTER_RT, s->past + (n - 1) * groups);
+}
+
+/* (Not by one row for each session: nothing follows a transaction of unknown outcome, so that one
+   may stand after others that come later in the session.) */
+static void arrive_by_session(word_sweep *s, lanes *row, node_id v)
+{
+    size_t groups = s->a->groups;
+    lanes *before = s->before + (s->z->pos[v] - s->lo) * groups;
+    node_id u = s->z->g->so_pred[v];
+    memset(before, 0, groups * sizeof *before);
+    if (u == NO_ID || !in_part(s, u)) return;
+    memcpy(before, s->before + (s->z->pos[u] - s->lo) * groups, groups * sizeof *before);
+    leave_into(s, before, s->z->pos[u]);
+    arrive_from(s, row, LETTER_SO, before);
+}
+
+static void arrive_all(word_sweep *s, lanes *row, node_id v)
+{
+    const lazy *z = s->z;
+    const asg *g = z->g;
+    if (s->sessions) arrive_by_session(s, row, v);
+    if (s->past) arrive_by_time(s, row, v);
+    if (uses(s, LETTER_CO)) arrive_from(s, row, LETTER_CO, s->any);
+    for (uint32_t i = g->ob_first[v]; uses(s, LETTER_WR) && i < g->ob_first[v + 1]; i++) {
+        uint32_t w = paths_stands(z, i);
+        if (w < FROM_INIT) arrive_from_node(s, row, LETTER_WR, g->inst_node[w]);
+    }
+    for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
+        key_id k = g->inst_key[j];
+        if (s->overwrites) arrive_overwrites(s, row, k, v);
+        if (!s->key) continue;
+        touch_key(s, k);
+        arrive_from(s, row, LETTER_WW, key_row(s, s->key, k));
+    }
+}
+
+static void leave_all(word_sweep *s, uint32_t place, node_id v)
+{
+    const asg *g = s->z->g;
+    if (uses(s, LETTER_CO)) leave_into(s, s->any, place);
+    for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
+        key_id k = g->inst_key[j];
+        if (s->key) leave_into(s, key_row(s, s->key, k), place);
+        if (s->overwrites) readers_leave(s, k, j);
+        for (uint32_t ob = g->ob_first[v]; s->overwrites && ob < g->ob_first[v + 1]; ob++) {
+            uint32_t w = g->ob_key[ob] == k ? paths_stands(s->z, ob) : NONE;
+            if (w != NONE) leave_into(s, key_row(s, s->overwrites, k), place);
+        }
+    }
+}
+
+/* --- one walk --------------------------------------------------------------------------------- */
+
+static void judge_arrivals(word_sweep *s, uint32_t place, const lanes *row, uint8_t class)
+{
+    lanes all = {{0}};
+    for (uint32_t q = 1; q < s->a->states; q++)
+        if (s->a->accept[q] & class) join(&all, &row[q]);
+    for (uint32_t k = s->ends[place - s->lo]; k; k = s->doubts.at[s->first + k - 1].next)
+        if (has_lane(&all, k - 1)) s->broken.at[k - 1] = 1;
+}
+
+static void walk_place(word_sweep *s, uint32_t place)
+{
+    const path_automaton *a = s->a;
+    node_id v = s->at[place];
+    if (v == NO_ID || !s->z->present[v]) return;
+    lanes *row = seen_row(s, place, 0), *out = out_row(s, place, 0);
+    uint8_t class = class_of(s->z, v);
+    for (uint32_t k = s->begins[place - s->lo]; k; k = s->starting.at[k - 1].next) {
+        uint32_t lane = s->starting.at[k - 1].lane;
+        row->w[lane / 64] |= (uint64_t)1 << (lane % 64);
+    }
+    arrive_all(s, row, v);
+    for (uint32_t i = 0; i < a->groups; i++) {
+        lanes was = out[i];
+        for (uint32_t k = a->move_first[i]; k < a->move_first[i + 1]; k++)
+            if (a->move[k].classes & class) join(&out[i], &row[a->move[k].from]);
+        s->changed = s->changed || memcmp(&was, &out[i], sizeof was) != 0;
+    }
+    leave_all(s, place, v);
+    if (s->ends[place - s->lo]) judge_arrivals(s, place, row, class);
+}
+
+static void clear_sums(word_sweep *s)
+{
+    for (size_t i = 0; i < s->touched.n; i++) s->is_touched[s->touched.at[i]] = 0;
+    s->touched.n = 0;
+    s->past_n = 0;
+    memset(s->any, 0, s->a->groups * sizeof *s->any);
+}
+
+static void walk_block(word_sweep *s)
+{
+    bool again = uses(s, LETTER_RW);
+    do {
+        s->changed = false;
+        clear_sums(s);
+        for (uint32_t place = s->lo; place <= s->hi; place++) {
+            walk_place(s, place);
+            guard_tick(s->z->m->guard);
+        }
+    } while (again && s->changed);
+}
+
+/* --- the way back ------------------------------------------------------------------------------ */
+
+typedef struct back {
+    word_sweep *s;
+    uint32_t lane, index; /* of the found whose steps are looked for */
+    VEC(uint32_t) near, far; /* indices of `way`: at the present cost, and at a higher one */
+    size_t head;             /* of near, which is a queue, so that walks are short */
+} back;
+
+static bool stands_in(const word_sweep *s, node_id u, uint32_t state, uint32_t lane)
+{
+    return in_part(s, u) && has_lane(seen_row(s, s->z->pos[u], state), lane);
+}
+
+/* Goes back to by.at by the hop, in every state from which the slot's moves leave.  True: nobody
+   further back need be asked for the same step.  (Where walks may go back in the order, the walk to
+   by.at may be one through this very place, so all must be asked.) */
+static bool go_back(back *b, const path_slot *slot, hop by, bool costs)
+{
+    word_sweep *s = b->s;
+    bool any = false;
+    for (uint32_t k = s->a->move_first[slot->group]; k < s->a->move_first[slot->group + 1]; k++) {
+        const path_move *m = &s->a->move[k];
+        if (!(m->classes & class_of(s->z, by.at)) || !stands_in(s, by.at, m->from, b->lane))
+            continue;
+        any = true;
+        found f = {s->z->pos[by.at], m->from, b->index, by};
+        uint32_t *was = &s->visited[(size_t)(f.place - s->lo) * s->a->states + f.state];
+        if (*was == s->visit) continue;
+        uint32_t at = (uint32_t)s->way.n;
+        vec_push(s->z->m, &s->way, f);
+        if (costs)
+            vec_push(s->z->m, &b->far, at);
+        else
+            vec_push(s->z->m, &b->near, at);
+    }
+    return any && !uses(s, LETTER_RW);
+}
+
+static void back_by_session(back *b, const path_slot *slot, node_id v)
+{
+    const lazy *z = b->s->z;
+    for (node_id u = z->p->so ? z->g->so_pred[v] : NO_ID; u != NO_ID; u = z->g->so_pred[u])
+        if (go_back(b, slot, (hop){u, v, PATH_SO, NONE}, false)) return;
+}
+
+static void back_by_time(back *b, const path_slot *slot, node_id v)
+{
+    const lazy *z = b->s->z;
+    for (size_t n = ended_before_node(z, v); n--;)
+        if (go_back(b, slot, (hop){z->paths->ended.at[n], v, PATH_RT, NONE}, false)) return;
+}
+
+static void back_by_reads(back *b, const path_slot *slot, node_id v)
+{
+    const lazy *z = b->s->z;
+    for (uint32_t i = z->g->ob_first[v]; i < z->g->ob_first[v + 1]; i++) {
+        uint32_t w = paths_stands(z, i);
+        if (w < FROM_INIT)
+            go_back(b, slot, (hop){z->g->inst_node[w], v, PATH_WR, i}, z->p->rf[i] == RF_OPEN);
+    }
+}
+
+static void back_by_versions(back *b, const path_slot *slot, node_id v)
+{
+    const lazy *z = b->s->z;
+    for (uint32_t j = z->g->inst_first[v]; j < z->g->inst_first[v + 1]; j++)
+        for (uint32_t i = lazy_version_before(z, j); i != NONE; i = lazy_version_before(z, i)) {
+            node_id u = z->g->inst_node[i];
+            if (go_back(b, slot, (hop){u, v, PATH_WW, j}, !lazy_ruled_out(z, u, v))) break;
+        }
+}
+
+static void back_by_order(back *b, const path_slot *slot, node_id v)
+{
+    const word_sweep *s = b->s;
+    for (uint32_t place = s->z->pos[v]; place-- > s->lo;) {
+        node_id u = s->at[place];
+        if (u == NO_ID || !s->z->present[u]) continue;
+        if (go_back(b, slot, (hop){u, v, PATH_ANY, NONE}, !lazy_ruled_out(s->z, u, v))) return;
+    }
+}
+
+static void back_by_overwrites(back *b, const path_slot *slot, node_id v)
+{
+    const lazy *z = b->s->z;
+    const asg *g = z->g;
+    for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
+        uint32_t i = j;
+        do {
+            i = lazy_version_before(z, i);
+            uint32_t list = i == NONE ? (uint32_t)g->insts + g->inst_key[j] : i;
+            for (uint32_t k = b->s->readers_first[list]; k < b->s->readers_first[list + 1]; k++) {
+                uint32_t ob = b->s->readers[k];
+                node_id a = g->ob_node[ob];
+                bool sure = z->p->rf[ob] != RF_OPEN &&
+                            (i == NONE || lazy_ruled_out(z, g->inst_node[i], v));
+                if (a != v) go_back(b, slot, (hop){a, v, PATH_RW, ob}, !sure);
+            }
+        } while (i != NONE);
+    }
+}
+
+static void back_from(back *b, uint32_t index)
+{
+    static void (*const by[LETTERS])(back *, const path_slot *, node_id) = {
+        [LETTER_SO] = back_by_session,    [LETTER_WR] = back_by_reads,
+        [LETTER_WW] = back_by_versions,   [LETTER_RW] = back_by_overwrites,
+        [LETTER_CO] = back_by_order,      [LETTER_RT] = back_by_time};
+    word_sweep *s = b->s;
+    const path_automaton *a = s->a;
+    found here = s->way.at[index];
+    node_id v = s->at[here.place];
+    b->index = index;
+    for (uint32_t k = 0; k < a->slots; k++)
+        if (a->slot[k].to == here.state) by[a->slot[k].letter](b, &a->slot[k], v);
+    guard_tick(s->z->m->guard);
+}
+
+/* The walk of a broken suspect, by as few uncertain steps as can be: from the reader back, those of
+   no cost first. */
+static void keep_walk(word_sweep *s, uint32_t lane)
+{
+    lazy *z = s->z;
+    paths *x = z->paths;
+    const doubt *d = &s->doubts.at[s->first + lane];
+    back b = {.s = s, .lane = lane};
+    finding f = {d->ob, x->hops.n, 0};
+    uint8_t class = class_of(z, z->g->ob_node[d->ob]);
+    s->way.n = 0;
+    s->visit++;
+    for (uint32_t q = 1; q < s->a->states; q++) {
+        if (!(s->a->accept[q] & class) || !has_lane(seen_row(s, d->hi, q), lane)) continue;
+        found end = {d->hi, q, NONE, {NO_ID, NO_ID, 0, NONE}};
+        uint32_t at = (uint32_t)s->way.n;
+        vec_push(z->m, &s->way, end);
+        vec_push(z->m, &b.near, at);
+    }
+    uint32_t start = NONE;
+    while (start == NONE) {
+        if (b.head == b.near.n) {
+            b.head = b.near.n = 0;
+            for (size_t i = 0; i < b.far.n; i++) vec_push(z->m, &b.near, b.far.at[i]);
+            b.far.n = 0;
+        }
+        assert(b.head < b.near.n && "a bit that arrived has a walk");
+        uint32_t index = b.near.at[b.head++];
+        const found *here = &s->way.at[index];
+        uint32_t *was = &s->visited[(size_t)(here->place - s->lo) * s->a->states + here->state];
+        if (*was == s->visit) continue;
+        *was = s->visit;
+        if (!here->state)
+            start = index;
+        else
+            back_from(&b, index);
+    }
+    for (uint32_t i = start; s->way.at[i].from != NONE; i = s->way.at[i].from, f.n++)
+        vec_push(z->m, &x->hops, s->way.at[i].by);
+    vec_push(z->m, &x->findings, f);
+    vec_free(z->m, &b.near);
+    vec_free(z->m, &b.far);
+}
+
+/* --- blocks ----------------------------------------------------------------------------------- */
+
+static uint32_t first_later(const lazy *z, uint32_t ob)
+{
+    uint32_t w = paths_stands(z, ob);
+    return w == FROM_INIT ? z->g->kw_first[z->g->ob_key[ob]] : z->where[w] + 1;
+}
+
+/* The next later version of a suspect, from *i on in the list of its key; NO_ID: none is left. */
+static node_id next_later(const lazy *z, uint32_t ob, uint32_t *i)
+{
+    const asg *g = z->g;
+    node_id v = g->ob_node[ob];
+    for (uint32_t end = g->kw_first[g->ob_key[ob] + 1]; *i < end;) {
+        node_id u = g->inst_node[z->list[(*i)++]];
+        if (z->pos[u] >= z->pos[v]) break;
+        if (z->present[u] && u != v) return u;
+    }
+    return NO_ID;
+}
+
+static void collect_doubts(word_sweep *s)
+{
+    lazy *z = s->z;
+    const paths *x = z->paths;
+    VEC(doubt) all = {0};
+    VEC(uint64_t) keys = {0};
+    s->doubts.n = 0;
+    for (size_t k = 0; k < x->parked.n; k++) {
+        uint32_t ob = x->parked.at[k];
+        node_id v = z->g->ob_node[ob];
+        if (!z->present[v] || paths_stands(z, ob) == NONE) continue;
+        uint32_t i = first_later(z, ob);
+        node_id u = next_later(z, ob, &i);
+        if (u == NO_ID) continue;
+        doubt d = {ob, z->pos[u], z->pos[v], 0};
+        /* Long parts apart from short ones, so that no block is long for the sake of one. */
+        uint64_t size = 63u - (uint64_t)__builtin_clzll((uint64_t)(d.hi - d.lo) | 1);
+        vec_push(z->m, &all, d);
+        vec_push(z->m, &keys, size / 2 << 32 | d.lo);
+    }
+    uint32_t *by = sort_by_key(z->m, keys.at, (uint32_t)all.n);
+    for (size_t i = 0; i < all.n; i++) vec_push(z->m, &s->doubts, all.at[by[i]]);
+    mem_put(z->m, by);
+    vec_free(z->m, &all);
+    vec_free(z->m, &keys);
+}
+
+static void make_rows(word_sweep *s)
+{
+    mem *m = s->z->m;
+    size_t n = (size_t)(s->hi - s->lo) + 1;
+    if (n > s->rows) {
+        mem_put(m, s->seen), mem_put(m, s->out), mem_put(m, s->begins), mem_put(m, s->ends);
+        mem_put(m, s->visited), mem_put(m, s->before);
+        s->rows = n;
+        s->seen = mem_array(m, lanes, mem_bytes(m, n, s->a->states));
+        s->out = mem_array(m, lanes, mem_bytes(m, n, s->a->groups + 1));
+        s->before = s->sessions ? mem_array(m, lanes, mem_bytes(m, n, s->a->groups + 1)) : NULL;
+        s->begins = mem_array(m, uint32_t, n);
+        s->ends = mem_array(m, uint32_t, n);
+        s->visited = mem_array0(m, uint32_t, mem_bytes(m, n, s->a->states));
+        s->visit = 0;
+    }
+    memset(s->seen, 0, n * s->a->states * sizeof *s->seen);
+    memset(s->out, 0, n * s->a->groups * sizeof *s->out);
+    memset(s->begins, 0, n * sizeof *s->begins);
+    memset(s->ends, 0, n * sizeof *s->ends);
+}
+
+static void load_block(word_sweep *s)
+{
+    lazy *z = s->z;
+    s->lo = uses(s, LETTER_RW) ? 0 : UINT32_MAX;
+    s->hi = uses(s, LETTER_RW) ? z->p->events - 1 : 0;
+    for (uint32_t k = 0; k < s->n; k++) {
+        const doubt *d = &s->doubts.at[s->first + k];
+        if (d->lo < s->lo) s->lo = d->lo;
+        if (d->hi > s->hi) s->hi = d->hi;
+    }
+    make_rows(s);
+    s->starting.n = 0;
+    s->broken.n = 0;
+    for (uint32_t k = 0; k < s->n; k++) {
+        doubt *d = &s->doubts.at[s->first + k];
+        uint32_t i = first_later(z, d->ob);
+        for (node_id u; (u = next_later(z, d->ob, &i)) != NO_ID;) {
+            uint32_t *head = &s->begins[z->pos[u] - s->lo];
+            starting x = {k, *head};
+            vec_push(z->m, &s->starting, x);
+            *head = (uint32_t)s->starting.n;
+            guard_tick(z->m->guard);
+        }
+        d->next = s->ends[d->hi - s->lo];
+        s->ends[d->hi - s->lo] = k + 1;
+        vec_push(z->m, &s->broken, 0);
+    }
+}
+
+/* --- the sweep -------------------------------------------------------------------------------- */
+
+static word_sweep *word_sweep_of(lazy *z)
+{
+    mem *m = z->m;
+    size_t keys = history_keys(z->g->h) + 1;
+    if (z->paths->words) return z->paths->words;
+    word_sweep *s = z->paths->words = mem_array0(m, word_sweep, 1);
+    s->z = z;
+    s->a = z->p->rule->automaton;
+    size_t groups = s->a->groups + 1;
+    s->at = mem_array(m, uint32_t, (size_t)z->p->events + 1);
+    s->is_touched = mem_array0(m, uint8_t, keys);
+    s->any = mem_array0(m, lanes, groups);
+    s->sessions = z->p->so && uses(s, LETTER_SO);
+    if (uses(s, LETTER_WW)) s->key = mem_array0(m, lanes, mem_bytes(m, keys, groups));
+    if (uses(s, LETTER_RT) && z->paths->ended.n)
+        s->past = mem_array0(m, lanes, mem_bytes(m, z->paths->ended.n, groups));
+    if (!uses(s, LETTER_RW)) return s;
+    s->overwrites = mem_array0(m, lanes, mem_bytes(m, keys, groups));
+    s->waiting_head = mem_array0(m, uint32_t, keys);
+    s->waiting_next = mem_array0(m, uint32_t, z->g->obs + 1);
+    return s;
+}
+
+/* Reads by the version that they see as things stand; those of the initial state by their key. */
+static void index_readers(word_sweep *s)
+{
+    lazy *z = s->z;
+    const asg *g = z->g;
+    size_t lists = g->insts + history_keys(g->h);
+    mem_put(z->m, s->readers_first);
+    mem_put(z->m, s->readers);
+    s->readers_first = mem_array0(z->m, uint32_t, lists + 3);
+    s->readers = mem_array(z->m, uint32_t, g->obs + 1);
+    for (int fill = 0; fill < 2; fill++) {
+        for (uint32_t ob = 0; ob < g->obs; ob++) {
+            uint32_t w = paths_stands(z, ob);
+            if (w == NONE || !z->present[g->ob_node[ob]]) continue;
+            size_t list = w == FROM_INIT ? g->insts + g->ob_key[ob] : w;
+            if (fill)
+                s->readers[s->readers_first[list + 1]++] = ob;
+            else
+                s->readers_first[list + 2]++;
+        }
+        for (size_t i = 0; !fill && i < lists + 1; i++)
+            s->readers_first[i + 2] += s->readers_first[i + 1];
+    }
+}
+
+void sweep_words(lazy *z)
+{
+    word_sweep *s = word_sweep_of(z);
+    if (!s->a->groups) return;
+    collect_doubts(s);
+    if (!s->doubts.n) return;
+    memset(s->at, 0xff, ((size_t)z->p->events + 1) * sizeof *s->at);
+    for (node_id v = 0; v < z->p->txns; v++) s->at[z->pos[v]] = v;
+    if (uses(s, LETTER_RW)) index_readers(s);
+    for (s->first = 0; s->first < s->doubts.n; s->first += s->n) {
+        size_t left = s->doubts.n - s->first;
+        s->n = left < BLOCK ? (uint32_t)left : BLOCK;
+        load_block(s);
+        walk_block(s);
+        for (uint32_t lane = 0; lane < s->n; lane++)
+            if (s->broken.at[lane]) keep_walk(s, lane);
+    }
+}

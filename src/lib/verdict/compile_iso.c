@@ -1,0 +1,348 @@
+/*
+ * compile_iso.c - from the axioms of a level to closed walks that it forbids.
+ *
+ * Each axiom that is understood says irreflexive(R) for a regular R over so, wr, ww, rw, co and rt:
+ *
+ *     commit(P)          irreflexive(P ; rw), for a P that relates no transaction to itself
+ *     acyclic(E)         irreflexive(E+)
+ *     X in co            irreflexive(X ; co?)
+ *     over vis, ar       the axioms say what must be visible; the least such visibility V is
+ *                        regular, and reads see the last visible version: commit(V)
+ *
+ * All are positive in what is chosen, so a finding is a walk, and its clause the negation.
+ *
+ * The order of acyclic(E) where so, wr and ww are inside E: any order of E is as good as the one
+ * that was chosen, since the versions of a key stand the same way in both, and if no axiom speaks
+ * of co nothing else is said about it.  So E may be asked to lie in the order itself, and then a
+ * step back is enough, instead of a whole cycle (`ordered`).
+ */
+#include "verdict/compile_iso.h"
+
+#include <assert.h>
+#include <string.h>
+
+typedef struct compiler {
+    mem *m;
+    iso_rule *out;
+    automaton_builder *b;
+    bool uses_co, has_ordered;
+    const path_regex *ordered; /* acyclic(E) that is kept for the end */
+    /* Over vis: what must be visible, and what may stand before and after it. */
+    const path_regex *visible, *before, *after;
+    bool transitive, total;
+} compiler;
+
+static const path_regex *outside(compiler *c, const iso_node *x, const char *what)
+{
+    if (!c->out->outside) {
+        c->out->outside = what;
+        c->out->line = x->line;
+        c->out->column = x->column;
+    }
+    return NULL;
+}
+
+/* --- expressions ------------------------------------------------------------------------------ */
+
+static const path_regex *regex_new(compiler *c, path_regex r)
+{
+    path_regex *x = mem_array0(c->m, path_regex, 1);
+    *x = r;
+    return x;
+}
+
+static const path_regex *letter_of(compiler *c, enum path_letter letter)
+{
+    c->uses_co = c->uses_co || letter == LETTER_CO;
+    c->out->real_time = c->out->real_time || letter == LETTER_RT;
+    return regex_new(c, (path_regex){REGEX_LETTER, (uint8_t)letter, 0, NULL, NULL});
+}
+
+static const path_regex *test_of(compiler *c, unsigned classes)
+{
+    return regex_new(c, (path_regex){REGEX_TEST, 0, (uint8_t)classes, NULL, NULL});
+}
+
+static const path_regex *regex_pair(compiler *c, enum regex_op op, const path_regex *a,
+                                    const path_regex *b)
+{
+    if (!a || !b) return NULL;
+    return regex_new(c, (path_regex){op, 0, 0, a, b});
+}
+
+static const path_regex *plus_of(compiler *c, const path_regex *a)
+{
+    return a ? regex_new(c, (path_regex){REGEX_PLUS, 0, 0, a, NULL}) : NULL;
+}
+
+static const path_regex *option_of(compiler *c, const path_regex *a)
+{
+    return regex_pair(c, REGEX_OR, a, test_of(c, CLASS_ALL));
+}
+
+/* The classes of a set, or ~0u.  The initial transaction is on no closed walk. */
+static unsigned classes_of(compiler *c, const iso_node *x)
+{
+    unsigned a, b;
+    switch (x->op) {
+    case ISO_TXNS: return CLASS_ALL;
+    case ISO_UPD: return CLASS_UPDATES;
+    case ISO_RO: return CLASS_READERS;
+    case ISO_INIT: return 0;
+    case ISO_USE:
+        if (x->kid[0]) break;
+        return classes_of(c, x->def->body);
+    case ISO_JOIN:
+    case ISO_MEET:
+    case ISO_MINUS:
+        a = classes_of(c, x->kid[0]);
+        b = classes_of(c, x->kid[1]);
+        if (a == ~0u || b == ~0u) return ~0u;
+        return x->op == ISO_JOIN ? a | b : x->op == ISO_MEET ? a & b : a & ~b;
+    default: break;
+    }
+    outside(c, x, "a set other than txn, init, upd and ro");
+    return ~0u;
+}
+
+static const iso_node *unfolded(const iso_node *x)
+{
+    while (x->op == ISO_USE && !x->kid[0]) x = x->def->body;
+    return x;
+}
+
+static const path_regex *regex_of(compiler *c, const iso_node *x);
+
+/* r & (A x B), r \ (A x B) */
+static const path_regex *limited(compiler *c, const iso_node *x)
+{
+    const iso_node *product = unfolded(x->kid[1]);
+    bool meet = x->op == ISO_MEET;
+    if (product->op != ISO_PRODUCT)
+        return outside(c, x, meet ? "an intersection (&) with something else than a product of sets"
+                                  : "a difference (\\) of something else than a product of sets");
+    const path_regex *r = regex_of(c, x->kid[0]);
+    unsigned a = classes_of(c, product->kid[0]), b = classes_of(c, product->kid[1]);
+    if (!r || a == ~0u || b == ~0u) return NULL;
+    if (meet)
+        return regex_pair(c, REGEX_SEQ, test_of(c, a),
+                          regex_pair(c, REGEX_SEQ, r, test_of(c, b)));
+    return regex_pair(c, REGEX_OR, regex_pair(c, REGEX_SEQ, test_of(c, CLASS_ALL & ~a), r),
+                      regex_pair(c, REGEX_SEQ, r, test_of(c, CLASS_ALL & ~b)));
+}
+
+static const path_regex *regex_of(compiler *c, const iso_node *x)
+{
+    unsigned classes;
+    switch (x->op) {
+    case ISO_SO: return letter_of(c, LETTER_SO);
+    case ISO_WR: return letter_of(c, LETTER_WR);
+    case ISO_WW: return letter_of(c, LETTER_WW);
+    case ISO_RW: return letter_of(c, LETTER_RW);
+    case ISO_CO_REL:
+    case ISO_AR: return letter_of(c, LETTER_CO);
+    case ISO_ID: return test_of(c, CLASS_ALL);
+    case ISO_DIAG:
+        classes = classes_of(c, x->kid[0]);
+        return classes == ~0u ? NULL : test_of(c, classes);
+    case ISO_USE:
+        if (x->kid[0]) return outside(c, x, "a relation with a parameter");
+        return regex_of(c, x->def->body);
+    case ISO_SEQ:
+        return regex_pair(c, REGEX_SEQ, regex_of(c, x->kid[0]), regex_of(c, x->kid[1]));
+    case ISO_JOIN: return regex_pair(c, REGEX_OR, regex_of(c, x->kid[0]), regex_of(c, x->kid[1]));
+    case ISO_PLUS: return plus_of(c, regex_of(c, x->kid[0]));
+    case ISO_STAR: return option_of(c, plus_of(c, regex_of(c, x->kid[0])));
+    case ISO_OPT: return option_of(c, regex_of(c, x->kid[0]));
+    case ISO_MEET:
+    case ISO_MINUS: return limited(c, x);
+    case ISO_INVERSE: return outside(c, x, "an inverse (^-1)");
+    case ISO_PRODUCT: return outside(c, x, "a product of sets that stands by itself");
+    case ISO_WRX: return outside(c, x, "wr of one key");
+    case ISO_VIS: return outside(c, x, "vis in another form than a rule of what must be visible");
+    default: return outside(c, x, "a relation that is not regular");
+    }
+}
+
+static bool speaks_of(const path_regex *r, enum path_letter letter)
+{
+    if (!r) return false;
+    if (r->op == REGEX_LETTER) return r->letter == letter;
+    return speaks_of(r->a, letter) || speaks_of(r->b, letter);
+}
+
+/* --- axioms ----------------------------------------------------------------------------------- */
+
+static void forbid_closed(compiler *c, const path_regex *r, bool ordered, const iso_node *at)
+{
+    if (r && !automaton_add_closed(c->b, r, ordered))
+        outside(c, at, "a relation that relates a transaction to itself, or one that is too long");
+}
+
+static void forbid_missed(compiler *c, const path_regex *p, const iso_node *at)
+{
+    if (!p) return;
+    if (speaks_of(p, LETTER_RW))
+        outside(c, at, "rw inside of commit(...)");
+    else if (regex_empty_at(p))
+        outside(c, at, "commit(...) of a relation that relates a transaction to itself");
+    else
+        forbid_closed(c, regex_pair(c, REGEX_SEQ, p, letter_of(c, LETTER_RW)), false, at);
+}
+
+static bool lies_in_order(const compiler *c, const path_regex *e)
+{
+    return regex_has_letter(c->m, e, LETTER_SO) && regex_has_letter(c->m, e, LETTER_WR) &&
+           regex_has_letter(c->m, e, LETTER_WW);
+}
+
+static void forbid_cycles(compiler *c, const iso_node *of)
+{
+    const path_regex *e = regex_of(c, of);
+    if (!e) return;
+    if (!c->ordered && lies_in_order(c, e))
+        c->ordered = e; /* decided when all axioms are known */
+    else
+        forbid_closed(c, plus_of(c, e), false, of);
+}
+
+static bool is_order_node(const iso_node *x)
+{
+    x = unfolded(x);
+    return x->op == ISO_CO_REL || x->op == ISO_AR;
+}
+
+static bool is_vis_node(const iso_node *x)
+{
+    return unfolded(x)->op == ISO_VIS;
+}
+
+static void add_choice(compiler *c, const path_regex **to, const path_regex *r)
+{
+    if (!r) return;
+    *to = *to ? regex_pair(c, REGEX_OR, *to, r) : r;
+}
+
+/* X in vis, X ; vis in vis, vis ; X in vis, vis ; vis in vis */
+static void see_inside(compiler *c, const iso_node *x)
+{
+    x = unfolded(x);
+    if (x->op == ISO_JOIN) {
+        see_inside(c, x->kid[0]);
+        see_inside(c, x->kid[1]);
+    } else if (x->op == ISO_SEQ && is_vis_node(x->kid[0]) && is_vis_node(x->kid[1])) {
+        c->transitive = true;
+    } else if (x->op == ISO_SEQ && is_vis_node(x->kid[1])) {
+        add_choice(c, &c->before, regex_of(c, x->kid[0]));
+    } else if (x->op == ISO_SEQ && is_vis_node(x->kid[0])) {
+        add_choice(c, &c->after, regex_of(c, x->kid[1]));
+    } else if (!is_vis_node(x)) {
+        add_choice(c, &c->visible, regex_of(c, x));
+    }
+}
+
+static void see_all(compiler *c, const iso_node *f)
+{
+    unsigned classes = classes_of(c, f->kid[1]);
+    if (classes == ~0u) return;
+    add_choice(c, &c->visible,
+               regex_pair(c, REGEX_SEQ, test_of(c, classes),
+                          regex_pair(c, REGEX_SEQ, letter_of(c, LETTER_CO), test_of(c, classes))));
+}
+
+static void compile_axiom(compiler *c, const iso_node *f, bool over_vis);
+
+static void compile_inside(compiler *c, const iso_node *f, bool over_vis)
+{
+    if (over_vis && is_vis_node(f->kid[1])) {
+        see_inside(c, f->kid[0]);
+    } else if (f->kid[0]->type == ISO_REL && is_order_node(f->kid[1])) {
+        const path_regex *r = regex_of(c, f->kid[0]);
+        forbid_closed(c, regex_pair(c, REGEX_SEQ, r, option_of(c, letter_of(c, LETTER_CO))), false,
+                      f->kid[0]);
+    } else {
+        outside(c, f, "`in` with something else than co, ar or vis on its right");
+    }
+}
+
+static void compile_axiom(compiler *c, const iso_node *f, bool over_vis)
+{
+    switch (f->op) {
+    case ISO_TRUE: return;
+    case ISO_AND:
+        compile_axiom(c, f->kid[0], over_vis);
+        compile_axiom(c, f->kid[1], over_vis);
+        return;
+    case ISO_COMMIT: forbid_missed(c, regex_of(c, f->kid[0]), f); return;
+    case ISO_IRREFLEXIVE: forbid_closed(c, regex_of(c, f->kid[0]), false, f); return;
+    case ISO_ACYCLIC: forbid_cycles(c, f->kid[0]); return;
+    case ISO_IN: compile_inside(c, f, over_vis); return;
+    case ISO_TRANSITIVE:
+        if (!over_vis || !is_vis_node(f->kid[0])) break;
+        c->transitive = true;
+        return;
+    case ISO_TOTAL:
+        if (!over_vis || !is_vis_node(f->kid[0])) break;
+        see_all(c, f);
+        return;
+    case ISO_ALL:
+        if (!over_vis || !iso_is_noconflict(f)) break;
+        add_choice(c, &c->visible, letter_of(c, LETTER_WW));
+        return;
+    default: break;
+    }
+    static const struct {
+        enum iso_op op;
+        const char *name;
+    } names[] = {
+        {ISO_ALL, "a quantifier (all)"},  {ISO_SOME, "a quantifier (some)"},
+        {ISO_NOT, "a negation (not)"},    {ISO_OR, "an alternative (or)"},
+        {ISO_IMPLIES, "an implication"},  {ISO_IFF, "an equivalence"},
+        {ISO_EMPTY, "empty(...)"},        {ISO_TOTAL, "total(...) of something else than vis"},
+        {ISO_TRANSITIVE, "transitive(...) of something else than vis"},
+    };
+    const char *what = "an axiom of another kind";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].op == f->op) what = names[i].name;
+    outside(c, f, what);
+}
+
+/* V = before* ; (so | wr | visible) ; after*, closed under itself if it is transitive. */
+static void compile_visible(compiler *c, const iso_level *l)
+{
+    iso_node here = {.line = l->line, .column = l->column};
+    const path_regex *v =
+        regex_pair(c, REGEX_OR, letter_of(c, LETTER_SO), letter_of(c, LETTER_WR));
+    if (c->out->outside) return;
+    add_choice(c, &v, c->visible);
+    if (c->before) v = regex_pair(c, REGEX_SEQ, option_of(c, plus_of(c, c->before)), v);
+    if (c->after) v = regex_pair(c, REGEX_SEQ, v, option_of(c, plus_of(c, c->after)));
+    if (c->transitive) v = plus_of(c, v);
+    if (speaks_of(v, LETTER_RW))
+        outside(c, &here, "rw in what must be visible");
+    else
+        forbid_missed(c, v, &here);
+}
+
+void compile_iso(iso_rule *out, const iso_level *l, mem *m)
+{
+    iso_axiom_list all = {0};
+    memset(out, 0, sizeof *out);
+    compiler c = {.m = m, .out = out, .b = automaton_begin(m)};
+    iso_node here = {.line = l->line, .column = l->column};
+    bool over_vis = l->witness == ISO_VIS_AR;
+    if (l->witness == ISO_NONE) outside(&c, &here, "a level over nothing");
+    iso_axioms(m, l, &all);
+    for (size_t i = 0; i < all.n && !out->outside; i++)
+        compile_axiom(&c, all.at[i]->form, over_vis);
+    if (over_vis) compile_visible(&c, l);
+    if (c.ordered && !out->outside) {
+        bool ordered = !c.uses_co && (!out->real_time || speaks_of(c.ordered, LETTER_RT));
+        forbid_closed(&c, ordered ? c.ordered : plus_of(&c, c.ordered), ordered, &here);
+    }
+    if (out->outside) return;
+    out->rule = (level_rule){.id = RULE_RC,
+                             .level = LEVEL_RC,
+                             .path = PATH_WORDS,
+                             .automaton = automaton_end(c.b)};
+}

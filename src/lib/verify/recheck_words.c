@@ -1,0 +1,782 @@
+/*
+ * recheck_words.c - replaying a commit order against a level that is written as text.
+ *
+ * The definition is read here once more, from its own text: each axiom becomes a network of steps
+ * (Thompson 1968), and the walks that it forbids are looked for in the order, backwards, one
+ * transaction after the other.  Nothing is shared with what decides (src/lib/verdict/compile_iso.c,
+ * src/lib/decide/lazy/automaton_sweep.c): that works forward, on many reads at once, by another
+ * construction of automata.
+ *
+ *     commit(P), irreflexive(P ; rw)     no later version of what was read leads to the reader
+ *     acyclic(E)                         no cycle of steps of E (Tarjan 1972)
+ *     irreflexive(R), X in co            no walk of R from a transaction to itself
+ *
+ * All steps but rw go forward in the order, which was checked before: so a walk without rw is no
+ * closed one, and axioms that have none need no search.
+ */
+#include "iso/iso.h"
+#include "verify/recheck.h"
+
+enum word_letter { W_SO, W_WR, W_WW, W_RW, W_CO, W_RT, W_TEST };
+
+typedef struct wire { /* of the network */
+    uint32_t from, to;
+    enum word_letter letter;
+    uint8_t classes;  /* W_TEST */
+    uint32_t ordinal; /* among the wires of its letter */
+} wire;
+
+typedef struct net {
+    uint32_t in, out;
+    bool bad;   /* no network: the definition says something else */
+    bool turns; /* has rw */
+    uint8_t empty; /* classes at which it may be no step at all */
+} net;
+
+typedef struct words {
+    checker *c;
+    uint32_t states;
+    VEC(wire) wires;
+    VEC(uint32_t) of_letter[W_TEST + 1];
+    uint32_t *into_first, *into; /* wires by where they lead */
+    uint8_t *class;              /* per place */
+    uint32_t *ended, n_ended;    /* places by their ends, if real time is spoken of */
+    bool timed;
+    uint8_t *is_first;                 /* per version: the first of its key */
+    uint32_t *readers_first, *readers; /* places by the version they read (place in by_key) */
+    uint32_t *begin_readers_first, *begin_readers; /* by key: readers of the initial state */
+    /* the search */
+    VEC(uint64_t) todo;
+    uint32_t *mark, epoch; /* per node */
+    size_t nodes;
+    size_t links_from[W_TEST + 1]; /* where the links of each letter's chains begin; then the end */
+} words;
+
+#define ALL_CLASSES 3u
+
+/* --- networks --------------------------------------------------------------------------------- */
+
+static uint32_t new_state(words *w)
+{
+    return w->states++;
+}
+
+static void add_wire(words *w, uint32_t from, enum word_letter letter, uint8_t classes, uint32_t to)
+{
+    wire x = {from, to, letter, classes, (uint32_t)w->of_letter[letter].n};
+    uint32_t index = (uint32_t)w->wires.n;
+    vec_push(w->c->m, &w->of_letter[letter], index);
+    vec_push(w->c->m, &w->wires, x);
+}
+
+static net net_of_step(words *w, enum word_letter letter, uint8_t classes)
+{
+    net x = {.in = new_state(w), .out = new_state(w)};
+    x.turns = letter == W_RW;
+    x.empty = letter == W_TEST ? classes : 0;
+    w->timed = w->timed || letter == W_RT;
+    add_wire(w, x.in, letter, classes, x.out);
+    return x;
+}
+
+static net no_net(void)
+{
+    return (net){.bad = true};
+}
+
+static net net_seq(words *w, net a, net b)
+{
+    if (a.bad || b.bad) return no_net();
+    add_wire(w, a.out, W_TEST, ALL_CLASSES, b.in);
+    return (net){a.in, b.out, false, a.turns || b.turns, a.empty & b.empty};
+}
+
+static net net_or(words *w, net a, net b)
+{
+    if (a.bad || b.bad) return no_net();
+    net x = {new_state(w), new_state(w), false, a.turns || b.turns, a.empty | b.empty};
+    add_wire(w, x.in, W_TEST, ALL_CLASSES, a.in);
+    add_wire(w, x.in, W_TEST, ALL_CLASSES, b.in);
+    add_wire(w, a.out, W_TEST, ALL_CLASSES, x.out);
+    add_wire(w, b.out, W_TEST, ALL_CLASSES, x.out);
+    return x;
+}
+
+static net net_plus(words *w, net a)
+{
+    if (!a.bad) add_wire(w, a.out, W_TEST, ALL_CLASSES, a.in);
+    return a;
+}
+
+static net net_maybe(words *w, net a)
+{
+    return net_or(w, a, net_of_step(w, W_TEST, ALL_CLASSES));
+}
+
+/* The classes of a set of transactions; 4: it is another kind of set. */
+static uint8_t set_classes(const iso_node *x)
+{
+    uint8_t a, b;
+    switch (x->op) {
+    case ISO_TXNS: return ALL_CLASSES;
+    case ISO_UPD: return 1;
+    case ISO_RO: return 2;
+    case ISO_INIT: return 0; /* nothing leads to it, so it is on no walk that counts */
+    case ISO_USE: return x->kid[0] ? 4 : set_classes(x->def->body);
+    case ISO_JOIN:
+    case ISO_MEET:
+    case ISO_MINUS:
+        a = set_classes(x->kid[0]);
+        b = set_classes(x->kid[1]);
+        if (a == 4 || b == 4) return 4;
+        return x->op == ISO_JOIN ? a | b : x->op == ISO_MEET ? a & b : a & (uint8_t)~b;
+    default: return 4;
+    }
+}
+
+static const iso_node *meant(const iso_node *x)
+{
+    while (x->op == ISO_USE && !x->kid[0]) x = x->def->body;
+    return x;
+}
+
+static net net_of(words *w, const iso_node *x);
+
+/* A relation within a product of sets, or outside of it. */
+static net net_of_limits(words *w, const iso_node *x)
+{
+    const iso_node *sets = meant(x->kid[1]);
+    if (sets->op != ISO_PRODUCT) return no_net();
+    uint8_t a = set_classes(sets->kid[0]), b = set_classes(sets->kid[1]);
+    if (a == 4 || b == 4) return no_net();
+    if (x->op == ISO_MEET)
+        return net_seq(w, net_of_step(w, W_TEST, a),
+                       net_seq(w, net_of(w, x->kid[0]), net_of_step(w, W_TEST, b)));
+    return net_or(w,
+                  net_seq(w, net_of_step(w, W_TEST, ALL_CLASSES & (uint8_t)~a),
+                          net_of(w, x->kid[0])),
+                  net_seq(w, net_of(w, x->kid[0]),
+                          net_of_step(w, W_TEST, ALL_CLASSES & (uint8_t)~b)));
+}
+
+static net net_of(words *w, const iso_node *x)
+{
+    x = meant(x);
+    switch (x->op) {
+    case ISO_SO: return net_of_step(w, W_SO, 0);
+    case ISO_WR: return net_of_step(w, W_WR, 0);
+    case ISO_WW: return net_of_step(w, W_WW, 0);
+    case ISO_RW: return net_of_step(w, W_RW, 0);
+    case ISO_CO_REL:
+    case ISO_AR: return net_of_step(w, W_CO, 0);
+    case ISO_ID: return net_of_step(w, W_TEST, ALL_CLASSES);
+    case ISO_DIAG: {
+        uint8_t classes = set_classes(x->kid[0]);
+        return classes == 4 ? no_net() : net_of_step(w, W_TEST, classes);
+    }
+    case ISO_SEQ: {
+        net a = net_of(w, x->kid[0]);
+        return net_seq(w, a, net_of(w, x->kid[1]));
+    }
+    case ISO_JOIN: {
+        net a = net_of(w, x->kid[0]);
+        return net_or(w, a, net_of(w, x->kid[1]));
+    }
+    case ISO_PLUS: return net_plus(w, net_of(w, x->kid[0]));
+    case ISO_STAR: return net_maybe(w, net_plus(w, net_of(w, x->kid[0])));
+    case ISO_OPT: return net_maybe(w, net_of(w, x->kid[0]));
+    case ISO_MEET:
+    case ISO_MINUS: return net_of_limits(w, x);
+    default: return no_net();
+    }
+}
+
+/* --- the graph, backwards ---------------------------------------------------------------------
+   Nodes: a place and a state; or a link of a chain and a wire, which stands for "the step came from
+   here or from further back". */
+
+static void reach_node(words *w, uint64_t node)
+{
+    if (w->mark[node] == w->epoch) return;
+    w->mark[node] = w->epoch;
+    vec_push(w->c->m, &w->todo, node);
+}
+
+static uint64_t place_node(const words *w, uint32_t place, uint32_t state)
+{
+    return (uint64_t)place * w->states + state;
+}
+
+static uint64_t link_node(const words *w, uint32_t link, const wire *e)
+{
+    return w->links_from[e->letter] + (uint64_t)link * w->of_letter[e->letter].n + e->ordinal;
+}
+
+/* The index in by_key of the version of key k that place p installed. */
+static uint32_t version_of(const checker *c, key_id k, uint32_t p)
+{
+    const installers *x = &c->by_key;
+    uint32_t lo = x->first[k], hi = x->first[k + 1];
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (x->place[mid] < p)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static uint32_t ended_before_place(const words *w, uint32_t p)
+{
+    const checker *c = w->c;
+    int64_t begin, end;
+    uint64_t drift = c->v->drift > 0 ? (uint64_t)c->v->drift : 0;
+    uint32_t lo = 0, hi = w->n_ended;
+    if (!recheck_stamp(c->h, c->v->order[p - 1], 0, &begin)) return 0;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        bool before = recheck_stamp(c->h, c->v->order[w->ended[mid] - 1], 3, &end) && end < begin &&
+                      (uint64_t)begin - (uint64_t)end >= drift;
+        if (before)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* From a writer back to the readers of earlier versions. */
+static void back_to_readers(words *w, uint32_t p, key_id k, const wire *e)
+{
+    const checker *c = w->c;
+    uint32_t at = version_of(c, k, p);
+    for (uint32_t i = c->by_key.first[k]; i < at; i++)
+        for (uint32_t r = w->readers_first[i]; r < w->readers_first[i + 1]; r++)
+            if (w->readers[r] != p) reach_node(w, place_node(w, w->readers[r], e->from));
+    for (uint32_t r = w->begin_readers_first[k]; r < w->begin_readers_first[k + 1]; r++)
+        if (w->begin_readers[r] != p) reach_node(w, place_node(w, w->begin_readers[r], e->from));
+    w->c->steps += at - c->by_key.first[k];
+}
+
+static void back_over_keys(words *w, uint32_t p, uint32_t e)
+{
+    const checker *c = w->c;
+    txn_id t = c->v->order[p - 1];
+    for (uint32_t i = c->w_first[t]; i < c->w_first[t + 1]; i++) {
+        if (!installed(c, i)) continue;
+        key_id k = c->w_key.at[i];
+        if (w->wires.at[e].letter == W_RW) {
+            back_to_readers(w, p, k, &w->wires.at[e]);
+            continue;
+        }
+        uint32_t at = version_of(c, k, p);
+        if (at > c->by_key.first[k]) reach_node(w, link_node(w, at - 1, &w->wires.at[e]));
+    }
+}
+
+static void back_over_wire(words *w, uint32_t p, uint32_t index)
+{
+    const checker *c = w->c;
+    const wire *e = &w->wires.at[index];
+    uint32_t n;
+    switch (e->letter) {
+    case W_TEST:
+        if (e->classes & w->class[p]) reach_node(w, place_node(w, p, e->from));
+        return;
+    case W_SO:
+        if (c->v->session_order && c->so_pred[p])
+            reach_node(w, link_node(w, c->so_pred[p], e));
+        return;
+    case W_WR:
+        for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++)
+            if (c->reads.at[i].value) reach_node(w, place_node(w, c->reads.at[i].value, e->from));
+        return;
+    case W_WW:
+    case W_RW: back_over_keys(w, p, index); return;
+    case W_CO:
+        if (p > 1) reach_node(w, link_node(w, p - 1, e));
+        return;
+    case W_RT:
+        n = ended_before_place(w, p);
+        if (n) reach_node(w, link_node(w, n - 1, e));
+        return;
+    }
+}
+
+/* The links of chains: the transaction there, and the link before it. */
+static void back_over_link(words *w, uint64_t node)
+{
+    const checker *c = w->c;
+    enum word_letter letter = W_SO;
+    while (node >= w->links_from[letter + 1]) letter++;
+    size_t n = w->of_letter[letter].n;
+    uint32_t link = (uint32_t)((node - w->links_from[letter]) / n), p = link, before = UINT32_MAX;
+    const wire *e = &w->wires.at[w->of_letter[letter].at[(node - w->links_from[letter]) % n]];
+    switch (letter) {
+    case W_SO:
+        if (c->so_pred[link]) before = c->so_pred[link];
+        break;
+    case W_CO:
+        if (link > 1) before = link - 1;
+        break;
+    case W_WW:
+        p = c->by_key.place[link];
+        if (!w->is_first[link]) before = link - 1;
+        break;
+    default: /* W_RT */
+        p = w->ended[link];
+        if (link) before = link - 1;
+        break;
+    }
+    reach_node(w, place_node(w, p, e->from));
+    if (before != UINT32_MAX) reach_node(w, link_node(w, before, e));
+}
+
+static void back_from_node(words *w, uint64_t node)
+{
+    w->c->steps++;
+    guard_tick(w->c->m->guard);
+    if (node >= w->links_from[W_SO]) {
+        back_over_link(w, node);
+        return;
+    }
+    uint32_t p = (uint32_t)(node / w->states), state = (uint32_t)(node % w->states);
+    for (uint32_t i = w->into_first[state]; i < w->into_first[state + 1]; i++)
+        back_over_wire(w, p, w->into[i]);
+}
+
+/* --- loading ---------------------------------------------------------------------------------- */
+
+/* Groups `n` pairs (list, member) by list: counts first, then fills. */
+static void load_readers(words *w)
+{
+    const checker *c = w->c;
+    size_t keys = history_keys(c->h), versions = c->by_key.first[keys];
+    uint32_t **first[2] = {&w->readers_first, &w->begin_readers_first};
+    uint32_t **list[2] = {&w->readers, &w->begin_readers};
+    size_t lists[2] = {versions, keys};
+    for (int of = 0; of < 2; of++) {
+        *first[of] = mem_array0(c->m, uint32_t, lists[of] + 3);
+        *list[of] = mem_array(c->m, uint32_t, c->reads.n + 1);
+    }
+    for (int fill = 0; fill < 2; fill++) {
+        for (uint32_t p = 1; p <= c->n; p++)
+            for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++) {
+                const seen *r = &c->reads.at[i];
+                int of = !r->value;
+                size_t at = of ? r->key : version_of(c, r->key, r->value);
+                if (fill)
+                    (*list[of])[(*first[of])[at + 1]++] = p;
+                else
+                    (*first[of])[at + 2]++;
+            }
+        for (int of = 0; !fill && of < 2; of++)
+            for (size_t i = 0; i <= lists[of]; i++) (*first[of])[i + 2] += (*first[of])[i + 1];
+    }
+}
+
+static void load_classes(words *w)
+{
+    const checker *c = w->c;
+    w->class = mem_array0(c->m, uint8_t, (size_t)c->n + 1);
+    for (uint32_t p = 1; p <= c->n; p++) {
+        txn_id t = c->v->order[p - 1];
+        w->class[p] = c->w_first[t] < c->w_first[t + 1] ? 1 : 2;
+    }
+    size_t keys = history_keys(c->h);
+    w->is_first = mem_array0(c->m, uint8_t, (size_t)c->by_key.first[keys] + 1);
+    for (key_id k = 0; k < keys; k++) w->is_first[c->by_key.first[k]] = 1;
+}
+
+static void load_ends(words *w)
+{
+    checker *c = w->c;
+    uint32_t n = 0;
+    if (!w->timed) return;
+    const instant *by_end = recheck_sort_ends(c, &n);
+    w->ended = mem_array(c->m, uint32_t, (size_t)n + 1);
+    for (uint32_t i = 0; i < n; i++) w->ended[i] = by_end[i].place;
+    w->n_ended = n;
+}
+
+/* Wires by where they lead, and the numbers of nodes; after all networks are made. */
+static void load_graph(words *w)
+{
+    checker *c = w->c;
+    size_t n = w->wires.n;
+    w->into_first = mem_array0(c->m, uint32_t, (size_t)w->states + 3);
+    w->into = mem_array(c->m, uint32_t, n + 1);
+    for (size_t i = 0; i < n; i++) w->into_first[w->wires.at[i].to + 2]++;
+    for (uint32_t s = 0; s <= w->states; s++) w->into_first[s + 2] += w->into_first[s + 1];
+    for (uint32_t i = 0; i < n; i++) w->into[w->into_first[w->wires.at[i].to + 1]++] = i;
+    size_t links[W_TEST] = {[W_SO] = (size_t)c->n + 1,
+                            [W_WW] = c->by_key.first[history_keys(c->h)],
+                            [W_CO] = (size_t)c->n + 1,
+                            [W_RT] = w->n_ended};
+    w->nodes = ((size_t)c->n + 1) * w->states;
+    for (int letter = W_SO; letter < W_TEST; letter++) {
+        w->links_from[letter] = w->nodes;
+        w->nodes += links[letter] * w->of_letter[letter].n;
+    }
+    w->links_from[W_TEST] = w->nodes;
+    w->mark = mem_array0(c->m, uint32_t, w->nodes + 1);
+}
+
+/* --- reads ------------------------------------------------------------------------------------ */
+
+typedef struct wanted_version { /* per key: p reads it from `from`, and a later version stands before */
+    uint32_t from, epoch;
+} wanted_version;
+
+/* Does place q install a key that the reader at hand has from an earlier version? */
+static bool is_missed(const words *w, const wanted_version *key, uint32_t reader, uint32_t q)
+{
+    const checker *c = w->c;
+    txn_id t = c->v->order[q - 1];
+    if (q == reader) return false;
+    for (uint32_t i = c->w_first[t]; i < c->w_first[t + 1]; i++) {
+        const wanted_version *x = &key[c->w_key.at[i]];
+        if (installed(c, i) && x->epoch == w->epoch && x->from < q) return true;
+    }
+    return false;
+}
+
+/* Does a later version of something that p read lead to p by a walk of the network? */
+static bool reader_misses(words *w, wanted_version *key, net x, uint32_t p)
+{
+    const checker *c = w->c;
+    uint32_t lowest = UINT32_MAX;
+    w->epoch++;
+    for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++) {
+        const seen *r = &c->reads.at[i];
+        uint32_t next = recheck_next_installer(&c->by_key, r, p);
+        if (next >= p) continue;
+        wanted_version *k = &key[r->key];
+        if (k->epoch != w->epoch || r->value < k->from) *k = (wanted_version){r->value, w->epoch};
+        if (r->value < lowest) lowest = r->value;
+    }
+    if (lowest == UINT32_MAX) return false;
+    w->todo.n = 0;
+    reach_node(w, place_node(w, p, x.out));
+    while (w->todo.n) {
+        uint64_t node = w->todo.at[--w->todo.n];
+        if (node < w->links_from[W_SO]) {
+            uint32_t q = (uint32_t)(node / w->states);
+            if (q <= lowest) continue; /* all that is missed stands after that */
+            if (node % w->states == x.in && is_missed(w, key, p, q)) return true;
+        }
+        back_from_node(w, node);
+    }
+    return false;
+}
+
+static bool check_reads(words *w, net x)
+{
+    checker *c = w->c;
+    wanted_version *key = mem_array0(c->m, wanted_version, history_keys(c->h) + 1);
+    for (uint32_t p = 1; p <= c->n; p++) {
+        if (reader_misses(w, key, x, p))
+            return recheck_no(c, c->v->order[p - 1],
+                              "misses a version that the definition wants it to see");
+        if (recheck_too_large(c, 0)) return false;
+    }
+    mem_put(c->m, key);
+    return true;
+}
+
+/* --- closed walks ----------------------------------------------------------------------------- */
+
+static bool check_closed(words *w, net x)
+{
+    checker *c = w->c;
+    for (uint32_t p = 1; p <= c->n; p++) {
+        uint64_t goal = place_node(w, p, x.in);
+        w->epoch++;
+        w->todo.n = 0;
+        reach_node(w, place_node(w, p, x.out));
+        while (w->todo.n) {
+            uint64_t node = w->todo.at[--w->todo.n];
+            if (node == goal)
+                return recheck_no(c, c->v->order[p - 1],
+                                  "stands on a closed walk that the definition forbids");
+            back_from_node(w, node);
+        }
+        if (recheck_too_large(c, 0)) return false;
+    }
+    return true;
+}
+
+/* Tarjan's search for strong components, without recursion: `low` is the lowest number that is
+   reached from a node and is still open. */
+typedef struct frame {
+    uint64_t node;
+    size_t first, next; /* its neighbours on the stack of them */
+} frame;
+
+typedef struct components {
+    uint32_t *number, *low;
+    uint32_t last;
+    VEC(frame) frames;
+    VEC(uint64_t) open, neighbours;
+} components;
+
+#define CLOSED_COMPONENT UINT32_MAX
+
+static void open_component(words *w, components *z, uint64_t node)
+{
+    frame f = {node, z->neighbours.n, z->neighbours.n};
+    z->number[node] = z->low[node] = ++z->last;
+    vec_push(w->c->m, &z->open, node);
+    w->epoch++; /* every node has its own list of neighbours */
+    w->todo.n = 0;
+    back_from_node(w, node);
+    for (size_t i = 0; i < w->todo.n; i++) vec_push(w->c->m, &z->neighbours, w->todo.at[i]);
+    vec_push(w->c->m, &z->frames, f);
+}
+
+/* True if the component that ends with this node has a node where a walk of x begins, and more
+   than that. */
+static bool close_component(const words *w, components *z, uint64_t node, net x)
+{
+    bool more = z->open.at[z->open.n - 1] != node, begins = false;
+    for (uint64_t last = node + 1; last != node;) {
+        last = z->open.at[--z->open.n];
+        z->low[last] = CLOSED_COMPONENT;
+        begins = begins || (last < w->links_from[W_SO] && last % w->states == x.in);
+    }
+    return more && begins;
+}
+
+static bool cycle_from(words *w, components *z, uint64_t root, net x)
+{
+    open_component(w, z, root);
+    while (z->frames.n) {
+        frame *f = &z->frames.at[z->frames.n - 1];
+        if (f->next < z->neighbours.n) {
+            uint64_t node = f->node, other = z->neighbours.at[f->next++];
+            if (!z->number[other])
+                open_component(w, z, other);
+            else if (z->low[other] != CLOSED_COMPONENT && z->number[other] < z->low[node])
+                z->low[node] = z->number[other];
+            continue;
+        }
+        uint64_t node = f->node;
+        z->neighbours.n = f->first;
+        z->frames.n--;
+        if (z->frames.n) {
+            frame *above = &z->frames.at[z->frames.n - 1];
+            if (z->low[node] < z->low[above->node]) z->low[above->node] = z->low[node];
+        }
+        if (z->low[node] == z->number[node] && close_component(w, z, node, x)) return true;
+    }
+    return false;
+}
+
+/* The network's end leads back to its beginning. */
+static bool check_cycles(words *w, net x)
+{
+    checker *c = w->c;
+    components z = {.number = mem_array0(c->m, uint32_t, w->nodes + 1),
+                    .low = mem_array0(c->m, uint32_t, w->nodes + 1)};
+    for (uint32_t p = 1; p <= c->n; p++) {
+        uint64_t root = place_node(w, p, x.in);
+        if (!z.number[root] && cycle_from(w, &z, root, x))
+            return recheck_no(c, c->v->order[p - 1],
+                              "stands on a cycle that the definition forbids");
+        if (recheck_too_large(c, 0)) return false;
+    }
+    mem_put(c->m, z.number);
+    mem_put(c->m, z.low);
+    return true;
+}
+
+/* --- axioms ----------------------------------------------------------------------------------- */
+
+enum forbidden { MISSED_VERSIONS, CLOSED_WALKS, CYCLES };
+
+typedef struct demand {
+    enum forbidden what;
+    net x;
+} demand;
+
+typedef struct reading { /* of a definition */
+    words *w;
+    VEC(demand) demands;
+    bool over_vis, bad, transitive;
+    bool has_visible, has_before, has_after;
+    net visible, before, after;
+} reading;
+
+static void add_demand(reading *r, enum forbidden what, net x)
+{
+    demand d = {what, x};
+    if (x.bad || x.empty) r->bad = true;
+    if (what != MISSED_VERSIONS && !x.turns) return; /* no closed walk without rw */
+    if (what == MISSED_VERSIONS && x.turns) r->bad = true;
+    vec_push(r->w->c->m, &r->demands, d);
+}
+
+static bool is_order_name(const iso_node *x)
+{
+    x = meant(x);
+    return x->op == ISO_CO_REL || x->op == ISO_AR;
+}
+
+static bool is_vis_name(const iso_node *x)
+{
+    return meant(x)->op == ISO_VIS;
+}
+
+static void widen(reading *r, bool *has, net *to, net x)
+{
+    if (x.bad) r->bad = true;
+    *to = *has ? net_or(r->w, *to, x) : x;
+    *has = true;
+}
+
+static void read_visible(reading *r, const iso_node *x)
+{
+    x = meant(x);
+    bool composed = x->op == ISO_SEQ;
+    if (x->op == ISO_JOIN) {
+        read_visible(r, x->kid[0]);
+        read_visible(r, x->kid[1]);
+    } else if (composed && is_vis_name(x->kid[0]) && is_vis_name(x->kid[1])) {
+        r->transitive = true;
+    } else if (composed && is_vis_name(x->kid[1])) {
+        widen(r, &r->has_before, &r->before, net_of(r->w, x->kid[0]));
+    } else if (composed && is_vis_name(x->kid[0])) {
+        widen(r, &r->has_after, &r->after, net_of(r->w, x->kid[1]));
+    } else if (!is_vis_name(x)) {
+        widen(r, &r->has_visible, &r->visible, net_of(r->w, x));
+    }
+}
+
+static void read_total(reading *r, const iso_node *f)
+{
+    uint8_t classes = set_classes(f->kid[1]);
+    if (classes == 4) {
+        r->bad = true;
+        return;
+    }
+    net step = net_seq(r->w, net_of_step(r->w, W_TEST, classes),
+                       net_seq(r->w, net_of_step(r->w, W_CO, 0),
+                               net_of_step(r->w, W_TEST, classes)));
+    widen(r, &r->has_visible, &r->visible, step);
+}
+
+static void read_irreflexive(reading *r, const iso_node *of)
+{
+    const iso_node *x = meant(of);
+    if (x->op == ISO_SEQ && meant(x->kid[1])->op == ISO_RW) {
+        net p = net_of(r->w, x->kid[0]);
+        /* A transaction does not overwrite what it read itself, so a P that relates it to itself
+           changes nothing here. */
+        if (!p.bad && !p.turns) {
+            demand d = {MISSED_VERSIONS, p};
+            vec_push(r->w->c->m, &r->demands, d);
+            return;
+        }
+    }
+    add_demand(r, CLOSED_WALKS, net_of(r->w, of));
+}
+
+/* A beginning of its own, to which only the end of a whole walk leads back: E itself may have loops
+   at its first state. */
+static net net_of_cycle(words *w, const iso_node *e)
+{
+    net begin = net_of_step(w, W_TEST, ALL_CLASSES);
+    return net_plus(w, net_seq(w, begin, net_of(w, e)));
+}
+
+static void read_axiom(reading *r, const iso_node *f)
+{
+    words *w = r->w;
+    switch (f->op) {
+    case ISO_TRUE: return;
+    case ISO_AND:
+        read_axiom(r, f->kid[0]);
+        read_axiom(r, f->kid[1]);
+        return;
+    case ISO_COMMIT: add_demand(r, MISSED_VERSIONS, net_of(w, f->kid[0])); return;
+    case ISO_IRREFLEXIVE: read_irreflexive(r, f->kid[0]); return;
+    case ISO_ACYCLIC: add_demand(r, CYCLES, net_of_cycle(w, f->kid[0])); return;
+    case ISO_IN:
+        if (r->over_vis && is_vis_name(f->kid[1])) {
+            read_visible(r, f->kid[0]);
+            return;
+        }
+        if (f->kid[0]->type != ISO_REL || !is_order_name(f->kid[1])) break;
+        net x = net_of(w, f->kid[0]);
+        if (x.empty) break;
+        add_demand(r, CLOSED_WALKS, net_seq(w, x, net_maybe(w, net_of_step(w, W_CO, 0))));
+        return;
+    case ISO_TRANSITIVE:
+        if (!r->over_vis || !is_vis_name(f->kid[0])) break;
+        r->transitive = true;
+        return;
+    case ISO_TOTAL:
+        if (!r->over_vis || !is_vis_name(f->kid[0])) break;
+        read_total(r, f);
+        return;
+    case ISO_ALL:
+        if (!r->over_vis || !iso_is_noconflict(f)) break;
+        widen(r, &r->has_visible, &r->visible, net_of_step(w, W_WW, 0));
+        return;
+    default: break;
+    }
+    r->bad = true;
+}
+
+/* The least visibility: session order, read-from and what the axioms add; every other one shows
+   more, and a read that misses a version of the least misses it there too. */
+static void read_least_visible(reading *r)
+{
+    words *w = r->w;
+    net v = net_or(w, net_of_step(w, W_SO, 0), net_of_step(w, W_WR, 0));
+    if (r->bad) return;
+    if (r->has_visible) v = net_or(w, v, r->visible);
+    if (r->has_before) v = net_seq(w, net_maybe(w, net_plus(w, r->before)), v);
+    if (r->has_after) v = net_seq(w, v, net_maybe(w, net_plus(w, r->after)));
+    if (r->transitive) v = net_plus(w, v);
+    add_demand(r, MISSED_VERSIONS, v);
+}
+
+static void read_definition(reading *r, const iso_level *l)
+{
+    iso_axiom_list all = {0};
+    r->over_vis = l->witness == ISO_VIS_AR;
+    r->bad = l->witness == ISO_NONE;
+    iso_axioms(r->w->c->m, l, &all);
+    for (size_t i = 0; i < all.n && !r->bad; i++) read_axiom(r, all.at[i]->form);
+    if (r->over_vis) read_least_visible(r);
+}
+
+bool recheck_words_known(checker *c)
+{
+    words w = {.c = c};
+    reading r = {.w = &w};
+    read_definition(&r, c->v->definition);
+    return !r.bad;
+}
+
+bool recheck_words(checker *c)
+{
+    words w = {.c = c};
+    reading r = {.w = &w};
+    read_definition(&r, c->v->definition);
+    if (r.bad) return recheck_no(c, NO_ID, "no recheck for what the definition says");
+    load_classes(&w);
+    load_ends(&w);
+    load_readers(&w);
+    load_graph(&w);
+    for (size_t i = 0; i < r.demands.n; i++) {
+        const demand *d = &r.demands.at[i];
+        bool ok = d->what == MISSED_VERSIONS ? check_reads(&w, d->x)
+                  : d->what == CYCLES        ? check_cycles(&w, d->x)
+                                             : check_closed(&w, d->x);
+        if (!ok) return false;
+    }
+    return true;
+}

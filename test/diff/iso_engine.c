@@ -1,0 +1,261 @@
+/*
+ * iso_engine.c - random levels as text on random tiny histories: the engine against the clauses.
+ *
+ * A level is made at random from the constructs that the engine decides (and now and then from one
+ * that it must refuse).  Its answer (ratel_check_definition), with and without the passes that
+ * answer before the engine does, must be that of the certificate (ratel_certify_definition), which
+ * comes from clauses over all pairs of transactions, made by other code from the same text.
+ *
+ *     iso_engine [histories [seed]]   default 2000, seed from RATEL_TEST_SEED or 1
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "diff/diff_text.h"
+#include "oracle/oracle.h"
+#include "oracle/random_history.h"
+#include "ratel.h"
+
+static uint64_t holds, violated, unfit, outside, states[16];
+
+/* --- levels ----------------------------------------------------------------------------------- */
+
+typedef struct writer {
+    rng *g;
+    char *at;
+    size_t n, cap;
+    bool rw; /* rw may be said here */
+    bool co;
+} writer;
+
+static void put(writer *w, const char *s)
+{
+    size_t k = strlen(s);
+    if (w->n + k + 1 > w->cap) abort();
+    memcpy(w->at + w->n, s, k + 1);
+    w->n += k;
+}
+
+static const char *any_set(writer *w)
+{
+    static const char *const sets[] = {"upd", "ro", "txn", "(upd | ro)", "(txn \\ ro)"};
+    return sets[rng_below(w->g, 5)];
+}
+
+static void put_expr(writer *w, int depth);
+
+static void put_atom(writer *w)
+{
+    static const char *const atoms[] = {"so", "wr", "ww", "so", "wr", "ww", "rw", "co"};
+    for (;;) {
+        const char *s = atoms[rng_below(w->g, 8)];
+        if ((!w->rw && !strcmp(s, "rw")) || (!w->co && !strcmp(s, "co"))) continue;
+        put(w, s);
+        return;
+    }
+}
+
+static void put_pair(writer *w, int depth, const char *op)
+{
+    put(w, "(");
+    put_expr(w, depth - 1);
+    put(w, op);
+    put_expr(w, depth - 1);
+    put(w, ")");
+}
+
+static void put_expr(writer *w, int depth)
+{
+    uint64_t kind = depth ? rng_below(w->g, 20) : 0;
+    if (kind < 5) {
+        put_atom(w);
+    } else if (kind < 9) {
+        put_pair(w, depth, " | ");
+    } else if (kind < 14) {
+        put_pair(w, depth, " ; ");
+    } else if (kind < 17) {
+        static const char *const ends[] = {"+", "?", "*"};
+        put(w, "(");
+        put_expr(w, depth - 1);
+        put(w, ")");
+        put(w, ends[rng_below(w->g, 3)]);
+    } else if (kind == 17) {
+        put(w, "([");
+        put(w, any_set(w));
+        put(w, "] ; ");
+        put_expr(w, depth - 1);
+        put(w, ")");
+    } else {
+        put(w, "(");
+        put_expr(w, depth - 1);
+        put(w, kind == 18 ? " & (" : " \\ (");
+        put(w, any_set(w));
+        put(w, " x ");
+        put(w, any_set(w));
+        put(w, "))");
+    }
+}
+
+static void put_axiom(writer *w, bool vis)
+{
+    uint64_t kind = rng_below(w->g, vis ? 12 : 8);
+    w->co = rng_below(w->g, 3) == 0;
+    w->rw = kind >= 3 && kind < 8;
+    if (kind < 3) {
+        put(w, "commit(");
+        put_expr(w, 3);
+        put(w, ")");
+    } else if (kind == 3) {
+        put(w, "irreflexive(");
+        put_expr(w, 3);
+        put(w, " ; rw)");
+    } else if (kind == 4) {
+        put(w, "irreflexive(");
+        put_expr(w, 3);
+        put(w, ")");
+    } else if (kind == 5) {
+        put(w, "acyclic(");
+        put_expr(w, 3);
+        put(w, ")");
+    } else if (kind == 6) {
+        put(w, "acyclic(so | wr | ww | ");
+        put_expr(w, 3);
+        put(w, ")");
+    } else if (kind == 7) {
+        put_expr(w, 2);
+        put(w, rng_below(w->g, 4) ? (vis ? " in ar" : " in co") : " in so"); /* the last is refused */
+    } else if (kind == 8) {
+        put(w, rng_below(w->g, 2) ? "transitive(vis)" : "total(vis, upd)");
+    } else if (kind == 9) {
+        put_expr(w, 1);
+        put(w, " ; vis in vis");
+    } else if (kind == 10) {
+        put(w, "vis ; ");
+        put_expr(w, 1);
+        put(w, " in vis");
+    } else {
+        put_expr(w, 2);
+        put(w, " in vis");
+    }
+    put(w, ";\n");
+}
+
+static void put_level(writer *w)
+{
+    bool vis = rng_below(w->g, 4) == 0;
+    uint64_t axioms = 1 + rng_below(w->g, 3);
+    w->n = 0;
+    put(w, vis ? "level own over vis, ar {\n" : "level own over co {\n");
+    for (uint64_t i = 0; i < axioms; i++) put_axiom(w, vis);
+    put(w, "}\n");
+    if (vis) /* the order is called ar here */
+        for (char *p = w->at; (p = strstr(p, "co"));) {
+            bool word = (p == w->at || !((p[-1] >= 'a' && p[-1] <= 'z'))) &&
+                        !(p[2] >= 'a' && p[2] <= 'z');
+            if (word) memcpy(p, "ar", 2);
+            p += 2;
+        }
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static bool complain(const char *what, const char *why, const char *history, const char *level)
+{
+    printf("# %s: %s\n%s\n%s\n", what, why, history, level);
+    return false;
+}
+
+static int forget(const void *p, size_t n, void *payload)
+{
+    (void)p, (void)n, (void)payload;
+    return 0;
+}
+
+static bool compare(ratel *r, const ratel_history *h, const char *history, const char *level)
+{
+    ratel_definition d;
+    ratel_verdict v;
+    size_t n = strlen(level);
+    int code = ratel_certify_definition(&v, r, h, level, n, NULL, forget, NULL);
+    if (code && code != RATEL_EUNSUPPORTED)
+        return complain("no certificate", ratel_errmsg(r), history, level);
+    unfit += code != 0;
+    for (int pass = 0; pass < 2; pass++) {
+        ratel_set_pass(r, "serial-first", !pass);
+        ratel_set_pass(r, "sessions-first", !pass);
+        ratel_set_pass(r, "unsat-search", !pass);
+        if (ratel_check_definition(&d, r, h, level, n, NULL))
+            return complain("no answer", ratel_errmsg(r), history, level);
+        if (d.outside) {
+            outside++;
+            break;
+        }
+        if (code) continue; /* (it must not fail) */
+        states[d.states < 15 ? d.states : 15]++;
+        if (d.verdict == RATEL_UNDECIDED && strstr(d.reason, "lists with")) {
+            unfit++;
+            continue;
+        }
+        if (d.verdict == RATEL_UNDECIDED) return complain("undecided", d.reason, history, level);
+        if (d.verdict != v)
+            return complain(v == RATEL_HOLDS ? "the clauses hold" : "the clauses are violated",
+                            d.reason, history, level);
+        holds += v == RATEL_HOLDS;
+        violated += v == RATEL_VIOLATED;
+    }
+    return true;
+}
+
+static bool one_history(ratel *r, rng *g, char *t, size_t n)
+{
+    char level[1 << 14];
+    writer w = {.g = g, .at = level, .cap = sizeof level};
+    text in = {t, n, 0, 0};
+    ratel_history *h = NULL;
+    bool ok = !ratel_history_read(&h, r, "ratel", read_text, &in);
+    bool hinted = strstr(t, "\"from\"") || strstr(t, "\"ver\""); /* the clauses have no hints */
+    for (int i = 0; ok && !hinted && i < 8; i++) {
+        put_level(&w);
+        ok = compare(r, h, t, level);
+    }
+    ratel_history_free(h);
+    return ok;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : 2000;
+    const char *env = getenv("RATEL_TEST_SEED");
+    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : env ? strtoull(env, NULL, 10) : 1;
+    uint64_t passed = 0, failed = 0, profiles = 0;
+    rng g;
+    ratel *r;
+    if (ratel_open(&r, NULL)) return 1;
+    ratel_set(r, "ryow", 0);
+    rng_seed(&g, seed);
+    while (random_shapes[profiles]) profiles++;
+    printf("# %" PRIu64 " histories from seed %" PRIu64 "\n", count, seed);
+    for (uint64_t i = 0; i < count && failed < 5; i++) {
+        size_t n;
+        char *t = random_history(seed * 1000003 + i, random_shapes[i % profiles], &n);
+        ratel_set(r, "session_order", i / profiles % 4 != 0);
+        bool ok = t && one_history(r, &g, t, n);
+        passed += ok;
+        failed += !ok;
+        free(t);
+    }
+    printf("# holds %" PRIu64 ", violated %" PRIu64 "; outside of the engine %" PRIu64
+           ", of the clauses %" PRIu64 "\n# states:",
+           holds, violated, outside, unfit);
+    for (int i = 0; i < 16; i++) printf(" %" PRIu64, states[i]);
+    printf("\n");
+    if (count >= 100 && (!holds || !violated || !outside)) failed++;
+    ratel_close(r);
+    printf("%" PRIu64 " passed, %" PRIu64 " failed\n", passed, failed);
+    return failed > 0;
+}
