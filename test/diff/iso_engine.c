@@ -128,7 +128,8 @@ static void put_axiom(writer *w, bool vis)
         put(w, ")");
     } else if (kind == 7) {
         put_expr(w, 2);
-        put(w, rng_below(w->g, 4) ? (vis ? " in ar" : " in co") : " in so"); /* the last is refused */
+        put(w,
+            rng_below(w->g, 4) ? (vis ? " in ar" : " in co") : " in so"); /* the last is refused */
     } else if (kind == 8) {
         put(w, rng_below(w->g, 2) ? "transitive(vis)" : "total(vis, upd)");
     } else if (kind == 9) {
@@ -155,8 +156,8 @@ static void put_level(writer *w)
     put(w, "}\n");
     if (vis) /* the order is called ar here */
         for (char *p = w->at; (p = strstr(p, "co"));) {
-            bool word = (p == w->at || !((p[-1] >= 'a' && p[-1] <= 'z'))) &&
-                        !(p[2] >= 'a' && p[2] <= 'z');
+            bool word =
+                (p == w->at || !((p[-1] >= 'a' && p[-1] <= 'z'))) && !(p[2] >= 'a' && p[2] <= 'z');
             if (word) memcpy(p, "ar", 2);
             p += 2;
         }

@@ -44,6 +44,7 @@ static void add_places(positions *p, places *to, const places *from, uint8_t cla
 
 static void add_follow(positions *p, const places *last, const places *first)
 {
+    assert(p->letter.n <= MOST_POSITIONS);
     for (size_t i = 0; i < last->n; i++)
         for (size_t k = 0; k < first->n; k++)
             p->follow[last->at[i].at * MOST_POSITIONS + first->at[k].at] |=
@@ -153,6 +154,7 @@ static void add_arrow(automaton_builder *b, uint32_t from, uint8_t letter, uint3
                       uint8_t classes)
 {
     arrow x = {from, to, letter, classes};
+    assert(from < b->states && to && to < b->states && letter < LETTERS);
     if (classes) vec_push(b->m, &b->arrows, x);
 }
 
@@ -205,6 +207,7 @@ bool automaton_add_closed(automaton_builder *b, const path_regex *r, bool ordere
     positions_start(&p, b->m);
     parts x = parts_of(&p, r);
     uint32_t n = (uint32_t)p.letter.n;
+    assert(n <= MOST_POSITIONS && b->accept.n == b->states);
     if (p.too_many || x.empty) return false;
     for (uint32_t at = 0; at < n; at++) {
         if (p.letter.at[at] != LETTER_RW) continue;
@@ -264,7 +267,8 @@ static void settle_arrows(automaton_builder *b, const uint32_t *name, const uint
         e.from = name[e.from];
         e.to = name[e.to];
         size_t k = n++;
-        for (; k && arrow_less(&e, &b->arrows.at[k - 1]); k--) b->arrows.at[k] = b->arrows.at[k - 1];
+        for (; k && arrow_less(&e, &b->arrows.at[k - 1]); k--)
+            b->arrows.at[k] = b->arrows.at[k - 1];
         b->arrows.at[k] = e;
     }
     size_t kept = 0;
@@ -318,6 +322,7 @@ static void merge_states(automaton_builder *b)
     uint32_t *name = mem_array0(b->m, uint32_t, b->states + 1);
     uint8_t *kept = useful_states(b);
     uint32_t left = rename_states(b, name, kept);
+    assert(left && left <= b->states && !name[0]);
     settle_arrows(b, name, kept);
     b->states = left;
     for (bool more = true; more;) {
@@ -375,6 +380,7 @@ static void fill_slots(path_automaton *a, automaton_builder *b)
         }
     }
     a->slot_first[LETTERS] = a->slots;
+    assert(a->slots <= b->arrows.n);
 }
 
 static void fill_moves(path_automaton *a, automaton_builder *b)
@@ -408,6 +414,7 @@ const path_automaton *automaton_end(automaton_builder *b)
     for (uint32_t s = 1; s < b->states; s++) a->accept[s] = b->accept.at[s];
     fill_slots(a, b);
     fill_moves(a, b);
-    assert(a->groups <= a->slots);
+    assert(a->groups <= a->slots && a->moves <= b->arrows.n);
+    assert(!a->accept[0] && a->slot_first[0] == 0);
     return a;
 }

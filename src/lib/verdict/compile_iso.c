@@ -84,6 +84,7 @@ static const path_regex *option_of(compiler *c, const path_regex *a)
 static unsigned classes_of(compiler *c, const iso_node *x)
 {
     unsigned a, b;
+    assert(x->type == ISO_SET);
     switch (x->op) {
     case ISO_TXNS: return CLASS_ALL;
     case ISO_UPD: return CLASS_UPDATES;
@@ -119,14 +120,14 @@ static const path_regex *limited(compiler *c, const iso_node *x)
     const iso_node *product = unfolded(x->kid[1]);
     bool meet = x->op == ISO_MEET;
     if (product->op != ISO_PRODUCT)
-        return outside(c, x, meet ? "an intersection (&) with something else than a product of sets"
-                                  : "a difference (\\) of something else than a product of sets");
+        return outside(c, x,
+                       meet ? "an intersection (&) with something else than a product of sets"
+                            : "a difference (\\) of something else than a product of sets");
     const path_regex *r = regex_of(c, x->kid[0]);
     unsigned a = classes_of(c, product->kid[0]), b = classes_of(c, product->kid[1]);
     if (!r || a == ~0u || b == ~0u) return NULL;
     if (meet)
-        return regex_pair(c, REGEX_SEQ, test_of(c, a),
-                          regex_pair(c, REGEX_SEQ, r, test_of(c, b)));
+        return regex_pair(c, REGEX_SEQ, test_of(c, a), regex_pair(c, REGEX_SEQ, r, test_of(c, b)));
     return regex_pair(c, REGEX_OR, regex_pair(c, REGEX_SEQ, test_of(c, CLASS_ALL & ~a), r),
                       regex_pair(c, REGEX_SEQ, r, test_of(c, CLASS_ALL & ~b)));
 }
@@ -134,6 +135,7 @@ static const path_regex *limited(compiler *c, const iso_node *x)
 static const path_regex *regex_of(compiler *c, const iso_node *x)
 {
     unsigned classes;
+    assert(x->type == ISO_REL);
     switch (x->op) {
     case ISO_SO: return letter_of(c, LETTER_SO);
     case ISO_WR: return letter_of(c, LETTER_WR);
@@ -148,8 +150,7 @@ static const path_regex *regex_of(compiler *c, const iso_node *x)
     case ISO_USE:
         if (x->kid[0]) return outside(c, x, "a relation with a parameter");
         return regex_of(c, x->def->body);
-    case ISO_SEQ:
-        return regex_pair(c, REGEX_SEQ, regex_of(c, x->kid[0]), regex_of(c, x->kid[1]));
+    case ISO_SEQ: return regex_pair(c, REGEX_SEQ, regex_of(c, x->kid[0]), regex_of(c, x->kid[1]));
     case ISO_JOIN: return regex_pair(c, REGEX_OR, regex_of(c, x->kid[0]), regex_of(c, x->kid[1]));
     case ISO_PLUS: return plus_of(c, regex_of(c, x->kid[0]));
     case ISO_STAR: return option_of(c, plus_of(c, regex_of(c, x->kid[0])));
@@ -243,6 +244,7 @@ static void see_inside(compiler *c, const iso_node *x)
 
 static void see_all(compiler *c, const iso_node *f)
 {
+    assert(f->op == ISO_TOTAL && is_vis_node(f->kid[0]));
     unsigned classes = classes_of(c, f->kid[1]);
     if (classes == ~0u) return;
     add_choice(c, &c->visible,
@@ -295,10 +297,14 @@ static void compile_axiom(compiler *c, const iso_node *f, bool over_vis)
         enum iso_op op;
         const char *name;
     } names[] = {
-        {ISO_ALL, "a quantifier (all)"},  {ISO_SOME, "a quantifier (some)"},
-        {ISO_NOT, "a negation (not)"},    {ISO_OR, "an alternative (or)"},
-        {ISO_IMPLIES, "an implication"},  {ISO_IFF, "an equivalence"},
-        {ISO_EMPTY, "empty(...)"},        {ISO_TOTAL, "total(...) of something else than vis"},
+        {ISO_ALL, "a quantifier (all)"},
+        {ISO_SOME, "a quantifier (some)"},
+        {ISO_NOT, "a negation (not)"},
+        {ISO_OR, "an alternative (or)"},
+        {ISO_IMPLIES, "an implication"},
+        {ISO_IFF, "an equivalence"},
+        {ISO_EMPTY, "empty(...)"},
+        {ISO_TOTAL, "total(...) of something else than vis"},
         {ISO_TRANSITIVE, "transitive(...) of something else than vis"},
     };
     const char *what = "an axiom of another kind";
@@ -310,9 +316,9 @@ static void compile_axiom(compiler *c, const iso_node *f, bool over_vis)
 /* V = before* ; (so | wr | visible) ; after*, closed under itself if it is transitive. */
 static void compile_visible(compiler *c, const iso_level *l)
 {
+    assert(l->witness == ISO_VIS_AR);
     iso_node here = {.line = l->line, .column = l->column};
-    const path_regex *v =
-        regex_pair(c, REGEX_OR, letter_of(c, LETTER_SO), letter_of(c, LETTER_WR));
+    const path_regex *v = regex_pair(c, REGEX_OR, letter_of(c, LETTER_SO), letter_of(c, LETTER_WR));
     if (c->out->outside) return;
     add_choice(c, &v, c->visible);
     if (c->before) v = regex_pair(c, REGEX_SEQ, option_of(c, plus_of(c, c->before)), v);
@@ -333,6 +339,7 @@ void compile_iso(iso_rule *out, const iso_level *l, mem *m)
     bool over_vis = l->witness == ISO_VIS_AR;
     if (l->witness == ISO_NONE) outside(&c, &here, "a level over nothing");
     iso_axioms(m, l, &all);
+    assert(c.b && !out->outside == (l->witness != ISO_NONE));
     for (size_t i = 0; i < all.n && !out->outside; i++)
         compile_axiom(&c, all.at[i]->form, over_vis);
     if (over_vis) compile_visible(&c, l);
@@ -341,8 +348,6 @@ void compile_iso(iso_rule *out, const iso_level *l, mem *m)
         forbid_closed(&c, ordered ? c.ordered : plus_of(&c, c.ordered), ordered, &here);
     }
     if (out->outside) return;
-    out->rule = (level_rule){.id = RULE_RC,
-                             .level = LEVEL_RC,
-                             .path = PATH_WORDS,
-                             .automaton = automaton_end(c.b)};
+    out->rule = (level_rule){
+        .id = RULE_RC, .level = LEVEL_RC, .path = PATH_WORDS, .automaton = automaton_end(c.b)};
 }

@@ -56,6 +56,7 @@ static void keep_order(iso_court *x)
     iso_judgement *out = x->out;
     const decision *a = &x->a;
     const asg *g = &x->g;
+    assert(a->holds && (a->order != NULL) != (a->pos != NULL));
     out->order = mem_array(x->kept, txn_id, (size_t)g->nodes + 1);
     if (a->order) {
         for (uint32_t i = 0; i < a->n; i++) out->order[out->ordered++] = g->node_txn[a->order[i]];
@@ -68,6 +69,7 @@ static void keep_order(iso_court *x)
         for (uint32_t i = 0; i < p->events; i++)
             if (at[i] != NO_ID) out->order[out->ordered++] = at[i];
     }
+    assert(out->ordered <= g->nodes);
     for (size_t i = 0; i < g->open.n; i++) {
         uint32_t ob = g->open.at[i], rf = a->rf[ob];
         if ((rf >= RF_LAST && rf != RF_INIT) || (a->out && a->out[g->ob_node[ob]])) continue;
@@ -135,6 +137,7 @@ static bool still_violated(iso_trial *t)
 static void leave_out(iso_trial *t)
 {
     uint32_t n = t->part->txns, chunk = 1;
+    assert(n && t->x->a.why != WHY_FAULT);
     while (chunk < n / 4) chunk *= 2;
     for (; chunk; chunk /= 2)
         for (uint32_t i = 0, end; i < n; i = end) {
@@ -175,6 +178,7 @@ static void find_core(iso_court *x)
     t.out = mem_array0(x->kept, uint8_t, (size_t)n + 1);
     t.before = mem_array0(x->kept, uint8_t, (size_t)n + 1);
     t.ops = mem_array0(x->kept, uint8_t, t.part->ops.n + 1);
+    assert(n <= MOST_SUSPECTS);
     if (still_violated(&t)) {
         leave_out(&t);
         for (uint32_t i = 0; i < n; i++)
@@ -203,6 +207,7 @@ static void tell_core(iso_court *x)
 static void tell_violation(iso_court *x)
 {
     char text[160];
+    assert(decision_violated(&x->a) && x->rule.rule.automaton);
     x->out->outcome = OUTCOME_VIOLATED;
     if (x->a.why == WHY_FAULT) {
         x->out->anomaly = anomaly_at(x->g.faults.at[x->a.fault].anomaly)->name;
@@ -226,14 +231,15 @@ static void decide_court(iso_court *x, unsigned flags)
     asg_build(&x->g, x->h, x->work, x->out->ryow, flags);
     x->p = iso_problem(x, &x->q->tune);
     x->p.g = &x->g;
+    assert(!asg_check(&x->g) && x->p.ask.rule->path == PATH_WORDS);
     decide(&x->p, 0, &x->a);
 }
 
 static void tell_outside(iso_court *x)
 {
     char text[256];
-    snprintf(text, sizeof text, "line %u, column %u: %s", x->rule.line, x->rule.column,
-             x->rule.outside);
+    snprintf(text, sizeof text, "%s at line %u, column %u", x->rule.outside, x->rule.line,
+             x->rule.column);
     x->out->outside = true;
     iso_reason(x, text);
 }

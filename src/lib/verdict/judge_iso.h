@@ -9,13 +9,13 @@
 
 typedef struct iso_judgement {
     enum outcome outcome;
-    bool outside;   /* the definition says more than the engine decides: `reason` says what */
-    const char *reason; /* one sentence */
+    bool outside;        /* the definition says more than the engine decides: `reason` says what */
+    const char *reason;  /* one sentence */
     bool unfit;          /* the history is of a kind that the engine does not decide */
     const char *anomaly; /* violated by a read that nothing explains: its name; else NULL */
-    txn_ids core;   /* violated: these transactions alone show it; empty: nobody looked */
-    bool minimal;   /* none of them can be left out */
-    txn_id *order;  /* holds: those that take part, in an order that was checked */
+    txn_ids core;        /* violated: these transactions alone show it; empty: nobody looked */
+    bool minimal;        /* none of them can be left out */
+    txn_id *order;       /* holds: those that take part, in an order that was checked */
     uint32_t ordered;
     chosen_reads choices;
     uint32_t states; /* of the automaton */

@@ -28,8 +28,8 @@ typedef struct wire { /* of the network */
 
 typedef struct net {
     uint32_t in, out;
-    bool bad;   /* no network: the definition says something else */
-    bool turns; /* has rw */
+    bool bad;      /* no network: the definition says something else */
+    bool turns;    /* has rw */
     uint8_t empty; /* classes at which it may be no step at all */
 } net;
 
@@ -152,11 +152,9 @@ static net net_of_limits(words *w, const iso_node *x)
     if (x->op == ISO_MEET)
         return net_seq(w, net_of_step(w, W_TEST, a),
                        net_seq(w, net_of(w, x->kid[0]), net_of_step(w, W_TEST, b)));
-    return net_or(w,
-                  net_seq(w, net_of_step(w, W_TEST, ALL_CLASSES & (uint8_t)~a),
-                          net_of(w, x->kid[0])),
-                  net_seq(w, net_of(w, x->kid[0]),
-                          net_of_step(w, W_TEST, ALL_CLASSES & (uint8_t)~b)));
+    return net_or(
+        w, net_seq(w, net_of_step(w, W_TEST, ALL_CLASSES & (uint8_t)~a), net_of(w, x->kid[0])),
+        net_seq(w, net_of(w, x->kid[0]), net_of_step(w, W_TEST, ALL_CLASSES & (uint8_t)~b)));
 }
 
 static net net_of(words *w, const iso_node *x)
@@ -285,8 +283,7 @@ static void back_over_wire(words *w, uint32_t p, uint32_t index)
         if (e->classes & w->class[p]) reach_node(w, place_node(w, p, e->from));
         return;
     case W_SO:
-        if (c->v->session_order && c->so_pred[p])
-            reach_node(w, link_node(w, c->so_pred[p], e));
+        if (c->v->session_order && c->so_pred[p]) reach_node(w, link_node(w, c->so_pred[p], e));
         return;
     case W_WR:
         for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++)
@@ -425,7 +422,8 @@ static void load_graph(words *w)
 
 /* --- reads ------------------------------------------------------------------------------------ */
 
-typedef struct wanted_version { /* per key: p reads it from `from`, and a later version stands before */
+typedef struct
+    wanted_version { /* per key: p reads it from `from`, and a later version stands before */
     uint32_t from, epoch;
 } wanted_version;
 
@@ -660,9 +658,9 @@ static void read_total(reading *r, const iso_node *f)
         r->bad = true;
         return;
     }
-    net step = net_seq(r->w, net_of_step(r->w, W_TEST, classes),
-                       net_seq(r->w, net_of_step(r->w, W_CO, 0),
-                               net_of_step(r->w, W_TEST, classes)));
+    net step =
+        net_seq(r->w, net_of_step(r->w, W_TEST, classes),
+                net_seq(r->w, net_of_step(r->w, W_CO, 0), net_of_step(r->w, W_TEST, classes)));
     widen(r, &r->has_visible, &r->visible, step);
 }
 

@@ -2,10 +2,11 @@
  * check_iso.c - check --level FILE.iso: a level written by the user, on a history, exactly.
  *
  * The engine of the built-in levels decides what it can (ratel_check_definition).  What it does not
- * understand is searched here: the language speaks of whole transactions: what each reads first and from whom, what it leaves
- * behind.  Outcomes that are unknown and values that several wrote are choices, of which one must
- * keep the level (doc/levels.md 2 and 5).  A history that says more than the language can (scans,
- * lists, an unknown initial state) is not judged: undecided, with what stands in the way.
+ * understand is searched here.  The language speaks of whole transactions: what each reads first
+ * and from whom, what it leaves behind.  Outcomes that are unknown and values that several wrote
+ * are choices, of which one must keep the level (doc/levels.md 2 and 5).  A history that says more
+ * than the language can (scans, lists, an unknown initial state) is not searched: undecided, with
+ * what stands in the way.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -304,8 +305,8 @@ static bool ask_engine(const args *a, const synth *s, int level, const ratel_his
                        ratel_definition *d)
 {
     const char *text = synth_level_text(s, level);
-    int code = ratel_check_definition(d, a->context, h, text, strlen(text),
-                                      synth_level_name(s, level));
+    int code =
+        ratel_check_definition(d, a->context, h, text, strlen(text), synth_level_name(s, level));
     p->anomaly = d->anomaly;
     if (code)
         snprintf(p->why, sizeof p->why, "%.300s", ratel_errmsg(a->context));
@@ -329,8 +330,7 @@ static int decide_history(const args *a, synth *s, int level, const ratel_histor
     int got = decide_plain(p, s, level, !so || strcmp(so, "off") != 0);
     size_t n = strlen(p->why);
     if (d.outside && !p->broken)
-        snprintf(p->why + n, sizeof p->why - n, " (searched, because the engine does not decide %.200s)",
-                 d.reason);
+        snprintf(p->why + n, sizeof p->why - n, "; outside of the engine: %.200s", d.reason);
     return got < 0 ? EXIT_UNDECIDED : got ? EXIT_HOLDS : EXIT_VIOLATED;
 }
 

@@ -25,7 +25,7 @@ typedef struct lanes {
     uint64_t w[WORDS];
 } lanes;
 
-typedef struct doubt { /* a suspect of the block at hand */
+typedef struct doubt {   /* a suspect of the block at hand */
     uint32_t ob, lo, hi; /* places of its first later version and of the reader */
     uint32_t next;       /* of the same reader, + 1 */
 } doubt;
@@ -44,22 +44,22 @@ typedef struct found {
 struct word_sweep {
     lazy *z;
     const path_automaton *a;
-    uint32_t *at;               /* the node at each place, or NO_ID */
-    VEC(doubt) doubts;          /* of all blocks */
-    uint32_t first, n;          /* the block */
-    uint32_t lo, hi;            /* the places that are walked */
-    lanes *seen, *out;          /* per place and state; per place and group */
-    size_t rows;                /* for how many places there is memory */
-    uint32_t *begins, *ends;    /* per place: the first starting / doubt + 1; 0: none */
+    uint32_t *at;            /* the node at each place, or NO_ID */
+    VEC(doubt) doubts;       /* of all blocks */
+    uint32_t first, n;       /* the block */
+    uint32_t lo, hi;         /* the places that are walked */
+    lanes *seen, *out;       /* per place and state; per place and group */
+    size_t rows;             /* for how many places there is memory */
+    uint32_t *begins, *ends; /* per place: the first starting / doubt + 1; 0: none */
     VEC(starting) starting;
     bool sessions;
     lanes *before; /* per place and group: what left those before it in its session */
     lanes *key, *overwrites, *any; /* what left by each letter; per group */
-    lanes *past;                             /* real time: per rank of paths.ended */
+    lanes *past;                   /* real time: per rank of paths.ended */
     size_t past_n;
     VEC(uint32_t) touched; /* keys */
     uint8_t *is_touched;
-    uint32_t *readers_first, *readers; /* with rw: reads by the version they see */
+    uint32_t *readers_first, *readers;     /* with rw: reads by the version they see */
     uint32_t *waiting_head, *waiting_next; /* per key: readers that write it too, + 1; per ob */
     bool changed, judge;
     VEC(uint8_t) broken; /* per suspect of the block */
@@ -78,6 +78,7 @@ static void join(lanes *to, const lanes *from)
 
 static bool has_lane(const lanes *row, uint32_t lane)
 {
+    assert(lane < BLOCK);
     return row->w[lane / 64] >> (lane % 64) & 1;
 }
 
@@ -89,6 +90,7 @@ static lanes *seen_row(const word_sweep *s, uint32_t place, uint32_t state)
 
 static lanes *out_row(const word_sweep *s, uint32_t place, uint32_t group)
 {
+    assert(place >= s->lo && place <= s->hi && group < s->a->groups);
     return s->out + (size_t)(place - s->lo) * s->a->groups + group;
 }
 
@@ -121,7 +123,7 @@ static void leave_into(const word_sweep *s, lanes *groups, uint32_t place)
     for (uint32_t i = 0; i < s->a->groups; i++) join(&groups[i], &out[i]);
 }
 
-/* --- the steps into a transaction -------------------------------------------------------------- */
+/* --- the steps into a transaction ------------------------------------------------------------- */
 
 static bool uses(const word_sweep *s, enum path_letter letter)
 {
@@ -310,11 +312,11 @@ static void walk_block(word_sweep *s)
     } while (again && s->changed);
 }
 
-/* --- the way back ------------------------------------------------------------------------------ */
+/* --- the way back ----------------------------------------------------------------------------- */
 
 typedef struct back {
     word_sweep *s;
-    uint32_t lane, index; /* of the found whose steps are looked for */
+    uint32_t lane, index;    /* of the found whose steps are looked for */
     VEC(uint32_t) near, far; /* indices of `way`: at the present cost, and at a higher one */
     size_t head;             /* of near, which is a queue, so that walks are short */
 } back;
@@ -405,8 +407,8 @@ static void back_by_overwrites(back *b, const path_slot *slot, node_id v)
             for (uint32_t k = b->s->readers_first[list]; k < b->s->readers_first[list + 1]; k++) {
                 uint32_t ob = b->s->readers[k];
                 node_id a = g->ob_node[ob];
-                bool sure = z->p->rf[ob] != RF_OPEN &&
-                            (i == NONE || lazy_ruled_out(z, g->inst_node[i], v));
+                bool sure =
+                    z->p->rf[ob] != RF_OPEN && (i == NONE || lazy_ruled_out(z, g->inst_node[i], v));
                 if (a != v) go_back(b, slot, (hop){a, v, PATH_RW, ob}, !sure);
             }
         } while (i != NONE);
@@ -416,12 +418,14 @@ static void back_by_overwrites(back *b, const path_slot *slot, node_id v)
 static void back_from(back *b, uint32_t index)
 {
     static void (*const by[LETTERS])(back *, const path_slot *, node_id) = {
-        [LETTER_SO] = back_by_session,    [LETTER_WR] = back_by_reads,
-        [LETTER_WW] = back_by_versions,   [LETTER_RW] = back_by_overwrites,
-        [LETTER_CO] = back_by_order,      [LETTER_RT] = back_by_time};
+        [LETTER_SO] = back_by_session,  [LETTER_WR] = back_by_reads,
+        [LETTER_WW] = back_by_versions, [LETTER_RW] = back_by_overwrites,
+        [LETTER_CO] = back_by_order,    [LETTER_RT] = back_by_time};
     word_sweep *s = b->s;
     const path_automaton *a = s->a;
+    assert(index < s->way.n);
     found here = s->way.at[index];
+    assert(here.state < a->states && s->at[here.place] != NO_ID);
     node_id v = s->at[here.place];
     b->index = index;
     for (uint32_t k = 0; k < a->slots; k++)
@@ -466,6 +470,7 @@ static void keep_walk(word_sweep *s, uint32_t lane)
         else
             back_from(&b, index);
     }
+    assert(s->way.at[start].state == 0 && s->way.at[start].from != NONE);
     for (uint32_t i = start; s->way.at[i].from != NONE; i = s->way.at[i].from, f.n++)
         vec_push(z->m, &x->hops, s->way.at[i].by);
     vec_push(z->m, &x->findings, f);
@@ -553,6 +558,7 @@ static void load_block(word_sweep *s)
         if (d->lo < s->lo) s->lo = d->lo;
         if (d->hi > s->hi) s->hi = d->hi;
     }
+    assert(s->n && s->n <= BLOCK && s->lo <= s->hi && s->hi < z->p->events);
     make_rows(s);
     s->starting.n = 0;
     s->broken.n = 0;
@@ -566,6 +572,7 @@ static void load_block(word_sweep *s)
             *head = (uint32_t)s->starting.n;
             guard_tick(z->m->guard);
         }
+        assert(d->lo < d->hi);
         d->next = s->ends[d->hi - s->lo];
         s->ends[d->hi - s->lo] = k + 1;
         vec_push(z->m, &s->broken, 0);
@@ -582,6 +589,7 @@ static word_sweep *word_sweep_of(lazy *z)
     word_sweep *s = z->paths->words = mem_array0(m, word_sweep, 1);
     s->z = z;
     s->a = z->p->rule->automaton;
+    assert(s->a && z->p->rule->path & PATH_WORDS && !z->p->si);
     size_t groups = s->a->groups + 1;
     s->at = mem_array(m, uint32_t, (size_t)z->p->events + 1);
     s->is_touched = mem_array0(m, uint8_t, keys);
