@@ -132,6 +132,7 @@ static bool uses(const word_sweep *s, enum path_letter letter)
 
 static lanes *key_row(const word_sweep *s, lanes *rows, key_id k)
 {
+    assert(rows && k < history_keys(s->z->g->h));
     return rows + (size_t)k * s->a->groups;
 }
 
@@ -333,6 +334,7 @@ static bool go_back(back *b, const path_slot *slot, hop by, bool costs)
 {
     word_sweep *s = b->s;
     bool any = false;
+    assert(by.at != by.to && by.at < s->z->p->txns && slot->group < s->a->groups);
     for (uint32_t k = s->a->move_first[slot->group]; k < s->a->move_first[slot->group + 1]; k++) {
         const path_move *m = &s->a->move[k];
         if (!(m->classes & class_of(s->z, by.at)) || !stands_in(s, by.at, m->from, b->lane))
@@ -618,6 +620,7 @@ static void index_readers(word_sweep *s)
     for (int fill = 0; fill < 2; fill++) {
         for (uint32_t ob = 0; ob < g->obs; ob++) {
             uint32_t w = paths_stands(z, ob);
+            assert(w >= FROM_INIT || w < g->insts);
             if (w == NONE || !z->present[g->ob_node[ob]]) continue;
             size_t list = w == FROM_INIT ? g->insts + g->ob_key[ob] : w;
             if (fill)
