@@ -86,6 +86,7 @@ void audit_engine(engine *e, guard *g, mem *work, mem *states, const audit_optio
     e->plans.refused_at = mem_array0(work, uint32_t, l->texts.n + 1);
     engine_find_routines(e);
     e->marks = marks_of_log(work, l);
+    e->drawn_upto = mem_array0(work, uint32_t, l->txns.n + 1);
 }
 
 static void read_all(audit *a, const audit_options *o, bool linting)

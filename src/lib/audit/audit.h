@@ -74,7 +74,9 @@ typedef struct audit_answer {
     bool replayed_writes;         /* and for the writes of the replay: others were not excluded */
     size_t n_cycle;
     const audit_edge *cycle;
-    bool other_order; /* it holds, but not in the log's order */
+    const char *repeated;    /* a sequence that gave a value twice, or NULL */
+    const char *repeated_by; /* the transaction that got it first */
+    bool other_order;        /* it holds, but not in the log's order */
     size_t n_order;
     const char *const *order; /* it holds: a witness; transactions with the state each one read */
     const uint32_t *read;     /* by transaction of `order`: state of its first statement */

@@ -117,6 +117,10 @@ void answer_violated(engine *e, audit_answer *a)
             a->txn, a->n_conflicts ? a->conflicts[0] : "another one");
     else if (!a->statement)
         a->reason = sentence(e, "transaction %s cannot have committed", a->txn);
+    else if (a->repeated)
+        a->reason = sentence(
+            e, "statement %u of transaction %s got a value that sequence %s had given to %s",
+            (unsigned)a->statement, a->txn, a->repeated, a->repeated_by);
     else if (is_unique_error(e))
         a->reason = sentence(
             e,

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "audit/audit_answer.h"
+#include "audit/chosen_values.h"
 #include "audit/reorder.h"
 #include "audit/serial_order.h"
 #include "audit/txn_order.h"
@@ -228,7 +229,7 @@ static outcome find_way(search *s, uint32_t position, bool again)
     engine *e = s->e;
     trial *t = here(s, position);
     /* writes nothing else, or the same in any other way */
-    bool enough = again && (engine_only_reads(e, &e->log->txns.at[t->txn]) ||
+    bool enough = again && ((engine_only_reads(e, &e->log->txns.at[t->txn]) && !t->bound) ||
                             engine_writes_fixed(e, t, lowest_state(s, position)));
     assert(!again || s->back); /* without backtracking nothing is tried again */
     for (;; enough = false) {
@@ -596,6 +597,23 @@ static void guess_other_orders(engine *e, audit_answer *a, finding *f)
     e->fail = shown;
 }
 
+/* No order of the transactions lets a sequence give a value twice. */
+static void look_for_repeats(engine *e, audit_answer *a, finding *f)
+{
+    draw first, second;
+    if (f->r == FOUND_NO || !chosen_twice(e, &first, &second)) return;
+    e->fail = (failure){.any = true,
+                        .txn = second.txn,
+                        .stmt = second.stmt,
+                        .why = RUN_MISMATCH,
+                        .semantic = true,
+                        .classified = true};
+    a->repeated = e->sequences.at[second.sequence];
+    a->repeated_by = e->log->txns.at[first.txn].id;
+    a->all_orders = true;
+    f->r = FOUND_NO;
+}
+
 static const char *why_undecided(const engine *e, const finding *f)
 {
     if (f->why) return f->why;
@@ -624,6 +642,7 @@ void search_decide(engine *e, audit_answer *a)
     }
     search_orders(e, a, &f);
     guess_other_orders(e, a, &f);
+    if (f.r != FOUND_REFUSED) look_for_repeats(e, a, &f);
     if (f.r == FOUND_NO && e->unsure) {
         f.r = FOUND_CUT;
         f.why = e->unsure;

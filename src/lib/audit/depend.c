@@ -127,7 +127,7 @@ void depend_commit(void *ud, uint32_t position)
     }
     for (size_t i = 0; i < e->hooks.looks.n; i++) looked_at(d, e->hooks.looks.at[i], position);
     for (size_t i = 0; i < e->store.undo.n; i++)
-        if (e->store.undo.at[i].row < UNDO_DROP) wrote_row(d, e->store.undo.at[i], position);
+        if (e->store.undo.at[i].row < UNDO_LEAST) wrote_row(d, e->store.undo.at[i], position);
 }
 
 /* ---- sorting --------------------------------------------------------------------------------- */

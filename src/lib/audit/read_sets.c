@@ -37,7 +37,7 @@ static void hide(engine *e, uint32_t state, bool out)
     size_t to = state < e->store.log_from.n ? e->store.log_from.at[state] : e->store.log.n;
     for (size_t i = from; i < to; i++) {
         store_undo u = e->store.log.at[i];
-        if (u.row >= UNDO_DROP) continue;
+        if (u.row >= UNDO_LEAST) continue;
         for (row_version *v = u.t->rows.at[u.row].head; v; v = v->older) {
             if (out ? v->commit != state : !is_hidden(v)) continue;
             v->commit = out ? PENDING : state;

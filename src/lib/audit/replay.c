@@ -12,6 +12,7 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "audit/chosen_values.h"
 #include "base/hash.h"
 
 #define MAX_POSSIBLE 8
@@ -116,6 +117,14 @@ static bool observed(void *ud, uint64_t row, uint32_t column, type t, value *v)
     if (c->kind == CELL_NULL) return false;
     *v = value_parse(&e->x.c, t, c->s, c->n);
     return true;
+}
+
+static void drew(void *ud, uint32_t sequence, uint64_t row, int64_t is)
+{
+    engine *e = ud;
+    if (!e->run.statement) return;
+    uint32_t stmt = (uint32_t)(e->run.statement - e->run.txn->stmts);
+    vec_push(e->mem, &e->run.drawn, ((draw){is, sequence, e->run.trial->txn, stmt, (uint32_t)row}));
 }
 
 /* The planner's choice between rows. */
@@ -230,6 +239,7 @@ typedef struct attempt {
     size_t mark;    /* of the store, before the statement */
     size_t failing; /* 1 + the choice of what had committed when the statement failed; 0: none */
     bool loose;     /* some statement had a newest state of its own */
+    bool binding;   /* reading what the answer shows of a value that the database chose */
 } attempt;
 
 static void forget_table(engine *e)
@@ -301,10 +311,21 @@ static bool changes_schema(const engine *e)
     return false;
 }
 
+/* May a sequence give a value again? */
+static bool sequences_rise(const engine *e)
+{
+    static const char *const words[] = {"setval", "cycle", "restart"};
+    for (size_t i = 0; i < e->log->texts.n; i++)
+        for (int w = 0; w < 3; w++)
+            if (find_text(e->log->texts.at[i].at, words[w])) return false;
+    return true;
+}
+
 void engine_find_routines(engine *e)
 {
     find_lost_prepares(e);
     e->plans.changes_schema = changes_schema(e);
+    e->plans.sequences_rise = !e->plans.changes_schema && sequences_rise(e);
     static const char *const words[] = {"function", "procedure"};
     for (size_t i = 0; i < e->log->texts.n; i++) {
         const char *text = e->log->texts.at[i].at;
@@ -330,7 +351,7 @@ bool engine_writes_fixed(const engine *e, const trial *t, uint32_t low)
 {
     const log_txn *x = &e->log->txns.at[t->txn];
     bool newest = e->run.mode == MODE_SNAPSHOT || e->run.mode == MODE_STATEMENT;
-    if (!newest || e->marks.undone[t->txn] || t->write_born > low) return false;
+    if (!newest || t->bound || e->marks.undone[t->txn] || t->write_born > low) return false;
     assert(e->run.rule != WRITE_FREE);
     for (uint32_t i = 0; i < x->n_stmts; i++) {
         const plan *p = e->plans.of[x->stmts[i].text];
@@ -373,6 +394,10 @@ static outcome raised(attempt *a)
     assert(vs_mark(&a->e->store) == a->mark && strlen(a->e->x.c.state) == 5);
     engine *e = a->e;
     a->failed = true;
+    if (a->binding) {
+        a->binding = false;
+        return refused(a, vs_mark(&e->store));
+    }
     if (a->s->has_error && !memcmp(a->s->error, e->x.c.state, 5)) return RUN_OK;
     if (a->p && sql_unclear(&e->x, a->p, e->x.c.state, a->s->has_error ? a->s->error : NULL)) {
         snprintf(e->guard->text, sizeof e->guard->text,
@@ -396,11 +421,23 @@ static outcome raised(attempt *a)
     return conflict ? RUN_CONFLICT : RUN_MISMATCH;
 }
 
-static outcome compared(attempt *a, const sql_result *r)
+static outcome compared(attempt *a, sql_result *r)
 {
     assert(a->p && !a->failed);
     engine *e = a->e;
-    if (match_result(&e->x, r, a->s)) return RUN_OK;
+    if (match_result(&e->x, r, a->s)) {
+        a->binding = true;
+        bind_result b = chosen_bind(e, r, a->s);
+        if (b == BIND_NONE || b == BIND_DONE) chosen_note(e, r, a->s, a->index);
+        a->binding = false;
+        if (b == BIND_UNCLEAR) {
+            snprintf(e->guard->text, sizeof e->guard->text,
+                     "a value that a sequence, clock or random function gave");
+            e->x.c.position = 0;
+            return refused(a, a->mark);
+        }
+        if (b != BIND_DIFFERENT) return RUN_OK;
+    }
     if (a->s->has_error && sql_unclear(&e->x, a->p, NULL, a->s->error)) {
         snprintf(e->guard->text, sizeof e->guard->text,
                  "an error that depends on the order of rows and conditions");
@@ -583,6 +620,7 @@ static void begin_statement(attempt *a, const log_txn *t, uint32_t i, uint32_t f
         if (!i) e->order.first_read[e->run.position] = e->x.state;
     }
     e->run.seen.n = e->run.seen_from = 0;
+    e->run.drawn.n = 0;
     e->x.regs.cid = ++e->x.last_cid;
     a->s = e->run.statement = &t->stmts[i];
     a->index = i;
@@ -665,10 +703,12 @@ void engine_begin(engine *e, trial *t, uint32_t position)
     e->x.rule = e->run.rule;
     e->x.by_value = e->o->by_value;
     e->x.no_index = e->o->off[AUDIT_PASS_INDEX];
+    e->x.nothing_free = e->o->unique_errors && e->level.mode == MODE_LATEST;
     e->x.choose = e->run.mode != MODE_ROW ? NULL : e->hooks.choose ? e->hooks.choose : choose_row;
     e->x.view = e->run.mode == MODE_STATEMENT || e->run.mode == MODE_ROW ? view : NULL;
     e->x.pick = pick;
     e->x.observed = observed;
+    e->x.drew = drew;
     e->x.saw = e->run.mode == MODE_SNAPSHOT && e->hooks.commits ? saw_row : NULL;
     e->x.saw_ud = e;
     e->x.ud = e;
@@ -687,6 +727,7 @@ outcome engine_run(engine *e, trial *t, uint32_t position)
     assert(e->run.used <= t->choices.n);
     if (r == RUN_OK && t->choices.n > e->run.used) t->choices.n = e->run.used;
     t->write_born = e->x.write_born;
+    t->bound = e->x.bound;
     if (r != RUN_OK) {
         t->choices.n = e->run.used;
         vs_rollback(&e->store, 0);
@@ -718,8 +759,13 @@ uint64_t engine_effects(const engine *e)
     uint64_t sum = e->store.undo.n + exec_hidden(&e->x);
     for (size_t i = 0; i < e->store.undo.n; i++) {
         store_undo u = e->store.undo.at[i];
-        if (u.row >= UNDO_DROP) {
-            sum += hash_pair((uintptr_t)u.t, u.row);
+        if (u.row >= UNDO_LEAST) {
+            uint64_t h = hash_pair((uintptr_t)u.t, u.row);
+            if (u.row == UNDO_BIND) {
+                const hole *b = &e->store.hole.at[u.hole - 1];
+                h = hash_pair(hash_pair(h, u.hole), value_hash(b->t, b->v));
+            }
+            sum += h;
             continue;
         }
         const row_version *v = u.t->rows.at[u.row].head;

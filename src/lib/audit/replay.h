@@ -43,7 +43,8 @@ typedef struct trial { /* the transaction at one position of the order */
     VEC(uint64_t) effects; /* of the choices that were good */
     size_t changed;        /* the choice that engine_advance moved */
     uint32_t write_born;   /* of the run: see sql_exec */
-    VEC(reached) reached;  /* a run that comes to one of these again need not go on */
+    bool bound;
+    VEC(reached) reached; /* a run that comes to one of these again need not go on */
 } trial;
 
 typedef enum outcome {
@@ -90,6 +91,7 @@ typedef struct engine_plans {
     const char **refused_table; /* the table that a refused text would write, or NULL: any */
     uint32_t bound;             /* plans made since the last flush */
     VEC(const char *) routines; /* names that the log creates: calling one may write */
+    bool sequences_rise;        /* nothing sets one back */
     bool changes_schema;        /* a transaction creates, drops or alters something */
     bool lost_prepares;         /* a transaction that is not run may have prepared something */
 } engine_plans;
@@ -118,6 +120,11 @@ typedef struct engine_effort {
     uint32_t stuck; /* the position that a replay failed at */
 } engine_effort;
 
+typedef struct draw { /* what a sequence gave */
+    int64_t value;
+    uint32_t sequence, txn, stmt, row;
+} draw;
+
 /* Statements that one ROLLBACK TO takes back.  Their locks and keys were given back then, so that
    they are judged by what had committed by that time: one state for all of them, a choice. */
 typedef struct rolled_back {
@@ -142,6 +149,7 @@ typedef struct running_txn {
     size_t cur;               /* the running statement's choice, at MODE_STATEMENT */
     uint32_t floor;           /* the oldest state that the next statement may read */
     uint32_t least;           /* the oldest state that a statement of a body has read */
+    VEC(draw) drawn;          /* by the statement */
     VEC(rolled_back) regions; /* that the statement is in, the innermost last */
     uint32_t focus; /* 1 + a statement: only its rows have states of their own, and what comes
                          before it need not agree; 0: none */
@@ -177,10 +185,13 @@ typedef struct engine {
     bool exploring; /* record in `fail` what would be possible */
     failure fail;
     uint64_t unchecked;
-    const char *unsure;        /* why a run that does not agree might yet be right, or NULL */
-    bool in_dump;              /* the setup's present statement came from a dump */
-    struct symbolic *symbolic; /* whose choices hooks.choose makes */
-    const char *symbolic_why;  /* why it did not decide, or NULL */
+    VEC(draw) drawn;             /* by statements that agree, each once */
+    VEC(const char *) sequences; /* draw.sequence */
+    uint32_t *drawn_upto;        /* by transaction: statements from here on are not in it */
+    const char *unsure;          /* why a run that does not agree might yet be right, or NULL */
+    bool in_dump;                /* the setup's present statement came from a dump */
+    struct symbolic *symbolic;   /* whose choices hooks.choose makes */
+    const char *symbolic_why;    /* why it did not decide, or NULL */
 } engine;
 
 static inline bool engine_uses(const engine *e, audit_pass p)

@@ -420,7 +420,7 @@ static void number_inserts(symbolic *y)
     store *s = &y->e->store;
     for (; y->undo_seen < s->undo.n; y->undo_seen++) {
         store_undo u = s->undo.at[y->undo_seen];
-        if (u.row >= UNDO_DROP) continue;
+        if (u.row >= UNDO_LEAST) continue;
         const row_version *v = u.t->rows.at[u.row].head;
         while (v->older && v->older->commit == PENDING) v = v->older;
         if (v->older) continue; /* it was there */

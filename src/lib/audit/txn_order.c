@@ -238,6 +238,7 @@ static void keep_sessions(engine *e)
 static uint64_t place_key(const engine *e, order_source by, bool times, uint32_t txn)
 {
     txn_times t = times_of(e, &e->log->txns.at[txn]);
+    assert(by < ORDER_SOURCES && (!times || t.known));
     if (!times || by == ORDER_BY_LINE) return txn;
     return sort_key(by == ORDER_BY_CALL ? t.call : t.end);
 }

@@ -729,6 +729,21 @@ static const struct {
     {"txid_current", 0, T_INT8},
 };
 
+/* The number of the sequence that nextval names by a plain constant; 0: who knows. */
+static uint32_t sequence_of(binder *b, const PgQuery__FuncCall *f)
+{
+    const node *n = f->n_args == 1 ? f->args[0] : NULL;
+    if (n && n->node_case == PG_QUERY__NODE__NODE_TYPE_CAST) n = n->type_cast->arg;
+    if (!n || n->node_case != PG_QUERY__NODE__NODE_A_CONST ||
+        n->a_const->val_case != PG_QUERY__A__CONST__VAL_SVAL)
+        return 0;
+    const char *name = n->a_const->sval->sval;
+    if (!strncmp(name, "public.", 7)) name += 7;
+    for (const char *c = name; *c; c++)
+        if (*c == '"' || *c == '.' || (*c >= 'A' && *c <= 'Z')) return 0;
+    return *name ? vs_sequence(b->x->s, name) : 0;
+}
+
 static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
 {
     const char *name =
@@ -749,8 +764,11 @@ static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
         return fold(b, e);
     }
     for (size_t i = 0; i < sizeof open_calls / sizeof open_calls[0]; i++)
-        if (!strcmp(name, open_calls[i].name) && f->n_args <= open_calls[i].most)
-            return expr_new(b, E_OPEN, type_plain(open_calls[i].t), f->location, 0);
+        if (!strcmp(name, open_calls[i].name) && f->n_args <= open_calls[i].most) {
+            expr *e = expr_new(b, E_OPEN, type_plain(open_calls[i].t), f->location, 0);
+            if (!strcmp(name, "nextval")) e->index = sequence_of(b, f);
+            return e;
+        }
     expr *made = bind_routine_call(b, s, f);
     if (made) return made;
     sql_refuse(CTX(b), f->location, "function %s", name);

@@ -4,6 +4,8 @@
  * Descriptions live as long as the store.  ALTER makes a new description; it is taken only in the
  * transaction that created the table, so that a state has one description of a table.
  */
+#include <stdio.h>
+
 #include "sql/bind.h"
 #include "sql/pl.h"
 
@@ -114,7 +116,8 @@ static void add_constraint(binder *b, making *m, const PgQuery__Constraint *c, i
 }
 
 /* serial is an integer with a sequence for a default; what that gives is observed or not known. */
-static void column_type(binder *b, const PgQuery__ColumnDef *d, table_column *c)
+static void column_type(binder *b, const char *of_table, const PgQuery__ColumnDef *d,
+                        table_column *c)
 {
     static const struct {
         const char *name;
@@ -136,6 +139,9 @@ static void column_type(binder *b, const PgQuery__ColumnDef *d, table_column *c)
     if (!counted) return;
     c->not_null = true;
     c->fallback = expr_new(b, E_OPEN, c->t, d->location, 0);
+    char name[200];
+    snprintf(name, sizeof name, "%.90s_%.90s_seq", of_table, c->name);
+    c->fallback->index = vs_sequence(b->x->s, name);
 }
 
 void bind_create_table(binder *b, plan *p, const PgQuery__CreateStmt *c)
@@ -163,7 +169,7 @@ void bind_create_table(binder *b, plan *p, const PgQuery__CreateStmt *c)
             if (!strcmp(cols.at[k].name, d->colname))
                 sql_raise(CTX(b), "42701", "column \"%s\" specified more than once", d->colname);
         table_column made = {.name = name_keep(b, d->colname)};
-        column_type(b, d, &made);
+        column_type(b, t->name, d, &made);
         arena_push(b->mem, &cols, made);
     }
     t->n_cols = (uint32_t)cols.n;
@@ -257,7 +263,7 @@ static void alter_one(binder *b, making *m, const PgQuery__AlterTableCmd *c)
             if (!strcmp(t->cols[i].name, d->colname))
                 sql_raise(CTX(b), "42701", "column \"%s\" already exists", d->colname);
         table_column made_column = {.name = name_keep(b, d->colname)};
-        column_type(b, d, &made_column);
+        column_type(b, m->t->name, d, &made_column);
         t->cols[t->n_cols++] = made_column;
         for (size_t k = 0; k < d->n_constraints; k++)
             add_constraint(b, m, d->constraints[k]->constraint, (int)t->n_cols - 1);

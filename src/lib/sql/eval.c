@@ -298,17 +298,25 @@ static value known(sql_exec *x, const expr *e, value v)
     return v;
 }
 
+/* Fresh: with the number of its sequence, if it is one's. */
+static value drawn(const expr *e)
+{
+    value v = value_open();
+    v.n = e->index;
+    return v;
+}
+
 value eval_open(sql_exec *x, const expr *e, frame *f)
 {
     const expr *in = e;
     while (in->kind == E_CAST) in = in->arg[0];
-    if (in->kind == E_OPEN) return value_open();
+    if (in->kind == E_OPEN) return drawn(in);
     value v = value_null();
     if (in->kind == E_VAR) v = pl_value(x, in);
     if (in->kind == E_COLUMN) {
         for (uint32_t i = 0; i < in->up; i++) f = f->up;
         const value *r = f->slots[in->slot];
-        if (r) v = r[in->index];
+        if (r) v = vs_known(x->s, r[in->index]);
     }
     return v.open ? v : eval(x, e, f);
 }
@@ -358,7 +366,7 @@ static value eval_seldom(sql_exec *x, const expr *e, frame *f)
     case E_OPEN: return known(x, e, value_open());
     case E_VAR: return known(x, e, pl_value(x, e));
     case E_ROUTINE: return pl_call(x, e->routine, eval_args(x, e, f), NULL);
-    default: assert(!"a kind of expression that eval() handles");
+    default: assert(false && "a kind of expression that eval() handles");
     }
     return value_null();
 }
@@ -371,7 +379,7 @@ value eval(sql_exec *x, const expr *e, frame *f)
     case E_COLUMN: {
         for (uint32_t i = 0; i < e->up; i++) f = f->up;
         const value *r = f->slots[e->slot];
-        return r ? known(x, e, r[e->index]) : value_null();
+        return r ? known(x, e, vs_known(x->s, r[e->index])) : value_null();
     }
     case E_AND:
     case E_OR: return junction(x, e, f);

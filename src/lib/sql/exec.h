@@ -100,14 +100,17 @@ typedef struct sql_exec {
     uint32_t last_cid;    /* statements of bodies count on from here */
     exec_regs regs;       /* what a statement inside of a body changes and gives back */
     write_rule rule;
-    bool any_key;  /* do not ask whether a key is taken: later states are in the store, too */
-    bool no_index; /* scan where an index would do */
-    bool by_value; /* a conflict needs a changed value (the published test) */
+    bool any_key;      /* do not ask whether a key is taken: later states are in the store, too */
+    bool no_index;     /* scan where an index would do */
+    bool nothing_free; /* ON CONFLICT DO NOTHING may leave out a row whose key is free */
+    bool by_value;     /* a conflict needs a changed value (the published test) */
     uint32_t (*choose)(void *ud, table *t, uint32_t row); /* NULL: `state` for every row */
     /* A statement of a body begins with a new snapshot, or is left; NULL: all read one state. */
     void (*view)(void *ud, exec_view *v, view_move move);
     /* What came back in a row and column of the statement's answer; false: not observed. */
     bool (*observed)(void *ud, uint64_t row, uint32_t column, type t, value *v);
+    /* A sequence gave a value that the statement's answer shows in this row; NULL: nobody asks. */
+    void (*drew)(void *ud, uint32_t sequence, uint64_t row, int64_t value);
     /* One of n that may all come next; NULL: what depends on it is refused. */
     uint32_t (*pick)(void *ud, uint32_t n);
     void *ud;
@@ -123,6 +126,7 @@ typedef struct sql_exec {
     bool single_session; /* no other session, so no deadlock */
     uint64_t steps;      /* of bodies, in this statement */
     bool planner_chose;  /* the statement, or one in a body that it ran, has a planner's choice */
+    bool bound;          /* a value that the database chose was observed for the first time */
     bool any_version;    /* which version of a row is seen does not matter, if one is */
     uint32_t write_born; /* the newest state that made a row which an UPDATE or DELETE found */
     bool twins;          /* the snapshot shows two rows of one key */

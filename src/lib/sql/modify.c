@@ -145,7 +145,10 @@ static value made(sql_exec *x, const plan *p, uint32_t column, value v, uint64_t
         const expr *e = p->returning[i].e;
         value seen;
         if (e->kind != E_COLUMN || e->slot || e->index != column) continue;
-        if (x->observed(x->ud, row, i, p->target->cols[column].t, &seen)) return seen;
+        if (!x->observed(x->ud, row, i, p->target->cols[column].t, &seen)) continue;
+        if (v.n && x->drew && type_is_int(p->target->cols[column].t.id))
+            x->drew(x->ud, v.n, row, seen.i);
+        return seen;
     }
     return v;
 }
@@ -223,7 +226,7 @@ static void insert_row(sql_exec *x, const plan *p, const value *row, sql_result 
     /* The key is free now, but was it when the statement looked? */
     for (uint32_t i = 0; p->conflict == ON_CONFLICT_NOTHING && i < t->n_unique; i++) {
         if (p->arbiter >= 0 && (uint32_t)p->arbiter != i) continue;
-        if (!held_since(x, t, &t->unique[i], row)) continue;
+        if (!x->nothing_free && !held_since(x, t, &t->unique[i], row)) continue;
         if (!x->pick) sql_refuse(&x->c, -1, "a duplicate key that may have been gone again");
         if (x->pick(x->ud, 2)) return;
         break;

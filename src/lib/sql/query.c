@@ -26,6 +26,7 @@ void exec_begin(sql_exec *x)
     x->locked.n = 0;
     x->twins = false;
     x->write_born = 0;
+    x->bound = false;
     x->portals.n = 0;
     vs_unprepare(x->s, PENDING);
     arena_reset(&x->held);

@@ -57,6 +57,44 @@ static size_t bytes_after(type_id t, value v)
     return (n + 7) & ~(size_t)7;
 }
 
+/* A fresh one gets a number, by which its copies are known. */
+static value stored_hole(store *s, type_id t, value v)
+{
+    assert(v.open && !v.null);
+    if (v.open == OPEN_FIXED && v.i) return v;
+    vec_push(s->mem, &s->hole, ((hole){.t = t}));
+    vec_push(s->mem, &s->undo, ((store_undo){.row = UNDO_HOLE}));
+    v.open = OPEN_FIXED;
+    v.n = 0;
+    v.i = (int64_t)s->hole.n;
+    return v;
+}
+
+void vs_bind(store *s, value open, value is)
+{
+    assert(open.open == OPEN_FIXED && open.i && (size_t)open.i <= s->hole.n && !is.open);
+    hole *h = &s->hole.at[open.i - 1];
+    assert(!h->bound);
+    h->bound = true;
+    h->v = is;
+    if (!is.null && type_is_text(h->t)) h->v.s = arena_text(&s->names, is.s, is.n);
+    if (!is.null && h->t == T_NUMERIC) {
+        num *copy = arena_get(&s->names, num_bytes(is.d));
+        memcpy(copy, is.d, num_bytes(is.d));
+        h->v.d = copy;
+    }
+    vec_push(s->mem, &s->undo, ((store_undo){.row = UNDO_BIND, .hole = (uint32_t)open.i}));
+}
+
+uint32_t vs_sequence(store *s, const char *name)
+{
+    for (size_t i = 0; i < s->sequences.n; i++)
+        if (!strcmp(s->sequences.at[i], name)) return (uint32_t)i + 1;
+    const char *kept = arena_text(&s->names, name, strlen(name));
+    vec_push(s->mem, &s->sequences, kept);
+    return (uint32_t)s->sequences.n;
+}
+
 static row_version *version_make(store *s, table *t, const value *cols, uint32_t cid)
 {
     size_t size = sizeof(row_version) + (cols ? t->n_cols : 0) * sizeof(value);
@@ -75,7 +113,7 @@ static row_version *version_make(store *s, table *t, const value *cols, uint32_t
         size_t n = bytes_after(id, cols[i]);
         v->cols[i] = cols[i];
         if (cols[i].open) {
-            v->cols[i].open = OPEN_FIXED;
+            v->cols[i] = stored_hole(s, id, cols[i]);
             t->cols[i].holes = s->holes = true;
         }
         if (!n) continue;
@@ -334,7 +372,7 @@ uint32_t vs_changed(const table *t, uint32_t state)
 
 static void push(store *s, table *t, uint32_t r, row_version *v)
 {
-    assert(r < t->rows.n && r < UNDO_DROP && v->commit == PENDING);
+    assert(r < t->rows.n && r < UNDO_LEAST && v->commit == PENDING);
     v->older = t->rows.at[r].head;
     t->rows.at[r].head = v;
     index_version(s, t, r, NULL, v, v->older, true);
@@ -394,6 +432,11 @@ static void undo_one(store *s, store_undo u)
     } else if (u.row == UNDO_DROP_ROUTINE) {
         u.f->dropped = NEVER;
         s->catalog++;
+    } else if (u.row == UNDO_HOLE) {
+        assert(s->hole.n && "the newest is taken back first");
+        s->hole.n--;
+    } else if (u.row == UNDO_BIND) {
+        s->hole.at[u.hole - 1].bound = false;
     } else {
         take_out(s, u.t, u.row, NULL);
     }
@@ -471,9 +514,9 @@ void vs_commit(store *s, uint32_t state)
             u.f->created = state;
         } else if (u.row == UNDO_DROP_ROUTINE) {
             u.f->dropped = state;
-        } else {
+        } else if (u.row < UNDO_LEAST) {
             row_version *v = u.t->rows.at[u.row].head;
-            assert(u.row < UNDO_DROP && u.row < u.t->rows.n);
+            assert(u.row < UNDO_LEAST && u.row < u.t->rows.n);
             if (!v || v->commit != PENDING) continue; /* done with an earlier entry */
             while (v->older && v->older->commit == PENDING) take_out(s, u.t, u.row, v);
             v->commit = state;
@@ -503,7 +546,7 @@ void vs_uncommit(store *s, uint32_t state)
     size_t from = s->log_from.at[--s->log_from.n];
     while (s->log.n > from) {
         store_undo u = s->log.at[--s->log.n];
-        if (u.row < UNDO_DROP) {
+        if (u.row < UNDO_LEAST) {
             assert(u.t->rows.at[u.row].head->commit == state);
             if (u.t->changes.n && u.t->changes.at[u.t->changes.n - 1] == state) u.t->changes.n--;
         }

@@ -121,15 +121,27 @@ typedef struct prepared {
     uint64_t epoch;
 } prepared;
 
+/* A value that a sequence, the clock or a random function gave, stored before anybody saw it.  The
+   first observation binds it: from then on it is that value. */
+typedef struct hole {
+    type_id t;
+    bool bound;
+    value v; /* in the store's memory */
+} hole;
+
 typedef struct store_undo {
     table *t;
-    uint32_t row; /* or one of these: */
+    uint32_t row;  /* or one of these: */
+    uint32_t hole; /* of UNDO_BIND */
     routine *f;
 } store_undo;
 #define UNDO_CREATE UINT32_MAX
 #define UNDO_ROUTINE (UINT32_MAX - 1)
 #define UNDO_DROP_ROUTINE (UINT32_MAX - 2)
-#define UNDO_DROP (UINT32_MAX - 3) /* the least of them */
+#define UNDO_DROP (UINT32_MAX - 3)
+#define UNDO_HOLE (UINT32_MAX - 4) /* the newest hole was made */
+#define UNDO_BIND (UINT32_MAX - 5) /* a hole was bound */
+#define UNDO_LEAST UNDO_BIND
 
 typedef struct store {
     mem *mem;
@@ -137,7 +149,9 @@ typedef struct store {
     VEC(table *) tables;
     VEC(routine *) routines;
     VEC(prepared) prepared;
-    bool holes; /* some table has */
+    bool holes;                  /* some table has */
+    VEC(hole) hole;              /* by number - 1: value.i of what is OPEN_FIXED; 0 has no number */
+    VEC(const char *) sequences; /* by number - 1: value.n of what is OPEN_FREE */
     uint64_t catalog;
     arena bodies; /* what the SQL of bodies was bound to, up to the next epoch */
     uint64_t epoch;
@@ -187,6 +201,17 @@ void vs_lookup(store *s, table *t, uint32_t column, uint64_t hash, bool more);
 /* How many there would be, counted up to `most`. */
 uint32_t vs_lookup_size(store *s, table *t, uint32_t column, uint64_t hash, uint32_t most);
 #define FEW 32u /* count so far first: the list of a value that most rows have is long */
+
+/* What an open value is known to be, or itself. */
+static inline value vs_known(const store *s, value v)
+{
+    if (v.open != OPEN_FIXED || !v.i || !s->hole.at[v.i - 1].bound) return v;
+    return s->hole.at[v.i - 1].v;
+}
+/* Somebody saw what an open value is; taken back like a write. */
+void vs_bind(store *s, value open, value is);
+/* The number of a sequence, from 1. */
+uint32_t vs_sequence(store *s, const char *name);
 
 size_t vs_mark(const store *s);
 void vs_rollback(store *s, size_t mark);
