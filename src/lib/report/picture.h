@@ -19,7 +19,16 @@
 #include "base/json_writer.h"
 #include "base/strbuf.h"
 
-enum picture_edge_kind { PICTURE_SO, PICTURE_RT, PICTURE_WR, PICTURE_WW, PICTURE_RW };
+enum picture_edge_kind {
+    PICTURE_SO,
+    PICTURE_RT,
+    PICTURE_WR,
+    PICTURE_WW,
+    PICTURE_RW,
+    PICTURE_VIS, /* what follows is only in pictures of what synth found */
+    PICTURE_AR,
+    PICTURE_KINDS
+};
 enum picture_status { PICTURE_COMMITTED, PICTURE_ABORTED, PICTURE_UNKNOWN };
 
 typedef struct picture_point {
@@ -105,7 +114,7 @@ void picture_route(picture *p, uint32_t rows);
 /* The columns that a text takes: characters of East Asian scripts take two. */
 size_t picture_columns(const char *s, size_t n);
 
-const char *picture_edge_name(unsigned kind);    /* "so", "rt", "wr", "ww", "rw" */
+const char *picture_edge_name(unsigned kind);    /* "so", "rt", "wr", "ww", "rw", ... */
 const char *picture_edge_meaning(unsigned kind); /* for a legend */
 const char *picture_edge_colour(unsigned kind);  /* #rrggbb, apart for the colour-blind too */
 

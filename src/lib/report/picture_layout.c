@@ -59,6 +59,8 @@ static const struct {
     [PICTURE_WR] = {"wr", "wrote what the other read", "#0067a5"},
     [PICTURE_WW] = {"ww", "wrote before the other did", "#8a3f9e"},
     [PICTURE_RW] = {"rw", "read what the other replaced", "#c04a00"},
+    [PICTURE_VIS] = {"vis", "is visible to the other", "#1b7f4d"},
+    [PICTURE_AR] = {"ar", "is arbitrated before the other", "#7a6a00"},
 };
 
 const char *picture_edge_name(unsigned kind)

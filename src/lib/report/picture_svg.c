@@ -186,7 +186,7 @@ static double draw_legend(const picture *p, double y, double right, strbuf *b)
     bool inferred;
     unsigned kinds = kinds_of(p, &inferred);
     legend l = {0, y, right};
-    for (unsigned k = 0; k <= PICTURE_RW; k++)
+    for (unsigned k = 0; k < PICTURE_KINDS; k++)
         if (kinds >> k & 1)
             legend_item(&l, b, picture_edge_colour(k), false, picture_edge_name(k),
                         picture_edge_meaning(k));
@@ -226,15 +226,19 @@ static double draw_title(const picture *p, double width, strbuf *b)
     return y > 0 ? y + 4 : 0;
 }
 
-static void draw_markers(strbuf *b)
+static void draw_markers(const picture *p, strbuf *b)
 {
+    bool inferred;
+    unsigned kinds = kinds_of(p, &inferred);
     strbuf_str(b, "<defs>\n");
-    for (unsigned k = 0; k <= PICTURE_RW; k++)
+    for (unsigned k = 0; k < PICTURE_KINDS; k++) {
+        if (k > PICTURE_RW && !(kinds >> k & 1)) continue;
         strbuf_printf(b,
                       "<marker id=\"%s\" viewBox=\"0 0 10 10\" refX=\"9.2\" refY=\"5\" "
                       "markerWidth=\"6\" markerHeight=\"6\" orient=\"auto\">"
                       "<path d=\"M0 0.6L10 5L0 9.4z\" fill=\"%s\"/></marker>\n",
                       picture_edge_name(k), picture_edge_colour(k));
+    }
     strbuf_str(b, "</defs>\n");
 }
 
@@ -260,7 +264,7 @@ void picture_svg(const picture *p, strbuf *b)
                   "Menlo, Consolas, monospace\" font-size=\"%.0f\" fill=\"#1f2328\">\n",
                   width + 2 * MARGIN, high + 2 * MARGIN, -MARGIN, -MARGIN, width + 2 * MARGIN,
                   high + 2 * MARGIN, PICTURE_FONT);
-    draw_markers(b);
+    draw_markers(p, b);
     strbuf_printf(b, "<rect x=\"%d\" y=\"%d\" width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
                   -MARGIN, -MARGIN);
     strbuf_add(b, head.at, head.n);

@@ -146,7 +146,7 @@ static void tikz_legend(const picture *p, double y, strbuf *b)
         used |= 1u << p->edges.at[i].kind;
         inferred = inferred || p->edges.at[i].inferred;
     }
-    for (unsigned k = 0; k <= PICTURE_RW; k++) {
+    for (unsigned k = 0; k < PICTURE_KINDS; k++) {
         if (!(used >> k & 1)) continue;
         char text[96], style[48];
         snprintf(text, sizeof text, "%s %s", picture_edge_name(k), picture_edge_meaning(k));
@@ -166,7 +166,7 @@ void picture_tikz(const picture *p, strbuf *b)
                   "\\directlua#1\\else U+#2\\fi\\fi}%\n"
                   "\\begin{tikzpicture}[x=0.45pt, y=-0.45pt, "
                   "t/.style={anchor=west, inner sep=0pt, font=\\ttfamily\\tiny}]\n");
-    for (unsigned k = 0; k <= PICTURE_RW; k++) {
+    for (unsigned k = 0; k < PICTURE_KINDS; k++) {
         const char *c = picture_edge_colour(k) + 1;
         char upper[7] = "";
         for (int i = 0; i < 6; i++)

@@ -48,6 +48,11 @@ void report_synth_others(strbuf *b, const synth_answer *r);
    `builtin` (or "") decides. */
 void report_synth_spec(strbuf *b, const synth_answer *r, bool witness, const char *builtin);
 
+/* synth_picture.c: the history with the witness of the first allowed level: arbitration and, if the
+   level is over it, visibility (Isolde, Figure 1).  format: "dot", "svg" or "tikz". */
+void report_synth_picture(strbuf *b, const char *format, const synth_question *q,
+                          const synth_answer *r);
+
 /* What is known of an ordered pair of levels. */
 enum lattice_cell {
     CELL_UNKNOWN,

@@ -105,6 +105,18 @@ static void add_none(strbuf *b, const synth_question *q, const synth_answer *r)
         add_scope(b, q);
 }
 
+static void add_visibility(strbuf *b, const synth_answer *r, size_t level)
+{
+    const char *comma = "; visible: ";
+    for (uint32_t from = 1; from <= r->txns; from++)
+        for (uint32_t to = 1; to <= r->txns; to++) {
+            if (!r->vis[level][(size_t)from * (r->txns + 1) + to]) continue;
+            strbuf_printf(b, "%st%u to t%u", comma, (unsigned)from, (unsigned)to);
+            comma = ", ";
+        }
+    if (*comma == ';') strbuf_str(b, "; no transaction is visible to another");
+}
+
 void report_synth_text(strbuf *b, const synth_question *q, const synth_answer *r)
 {
     if (r->result == SYNTH_UNDECIDED) {
@@ -125,6 +137,7 @@ void report_synth_text(strbuf *b, const synth_question *q, const synth_answer *r
         add_visible(b, q->allow.at[i]);
         strbuf_str(b, " holds in the order");
         for (uint32_t k = 0; k < r->txns; k++) strbuf_printf(b, " t%u", (unsigned)r->witness[i][k]);
+        if (r->vis[i]) add_visibility(b, r, i);
         strbuf_char(b, '\n');
     }
 }
@@ -207,6 +220,29 @@ static void cross_edges_json(json_writer *w, const synth_answer *r)
     if (any) jw_end_array(w);
 }
 
+/* Of the levels over visibility and arbitration: the pairs, the first of which is visible to the
+   second. */
+static void visibility_json(json_writer *w, const synth_answer *r, const name_list *allow)
+{
+    bool any = false;
+    for (size_t i = 0; i < allow->n; i++) {
+        if (!r->vis[i]) continue;
+        if (!any) jw_member_object(w, "visibility");
+        any = true;
+        jw_member_array(w, allow->at[i]);
+        for (uint32_t a = 1; a <= r->txns; a++)
+            for (uint32_t b = 1; b <= r->txns; b++) {
+                if (!r->vis[i][(size_t)a * (r->txns + 1) + b]) continue;
+                jw_array(w);
+                jw_format(w, "t%u", (unsigned)a);
+                jw_format(w, "t%u", (unsigned)b);
+                jw_end_array(w);
+            }
+        jw_end_array(w);
+    }
+    if (any) jw_end_object(w);
+}
+
 void report_synth_found(json_writer *w, const synth_answer *r, const name_list *allow)
 {
     jw_member_u64(w, "size", r->txns);
@@ -222,4 +258,5 @@ void report_synth_found(json_writer *w, const synth_answer *r, const name_list *
         jw_end_array(w);
     }
     jw_end_object(w);
+    visibility_json(w, r, allow);
 }

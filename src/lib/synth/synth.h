@@ -104,6 +104,8 @@ typedef struct synth_answer {
     const uint32_t *session;  /* [t], from 1 on; of partial session orders, chains that cover it */
     const bool *so;           /* [a * (txns + 1) + b] */
     uint32_t *const *witness; /* [allowed level][i]: the transactions in its order, i < txns */
+    bool *const
+        *vis; /* [allowed level][a * (txns + 1) + b]: b sees a; NULL: the level is over co */
     const struct synth_answer *others; /* synth_more */
     size_t n_others;
     bool all; /* `more` was asked for, and these are all */

@@ -247,6 +247,39 @@ bool search_allows(mem *m, const tiny *h, const iso_level *l, uint32_t *rank, bo
     return yes;
 }
 
+/* Does this witness make the history keep the level?  Constants fold. */
+static bool kept_by(mem *m, const tiny *h, const iso_level *l, const uint32_t *rank,
+                    const bool *vis)
+{
+    void *start = mem_get(m, 1);
+    gates g;
+    world w;
+    gates_init(&g, m, NULL, NULL);
+    world_constant(&w, &g, h);
+    size_t cells = (size_t)w.size * w.size;
+    gate *order = order_constant(&w, rank), *sees = mem_array(m, gate, cells);
+    for (size_t i = 0; i < cells; i++) sees[i] = vis[i] ? GATE_TRUE : GATE_FALSE;
+    bool yes = level_holds(&w, l, order, sees) == GATE_TRUE;
+    gates_free(&g);
+    mem_free_since(m, start);
+    return yes;
+}
+
+/* Shown is a visibility of which nothing can be left out: the solver's may hold more than the level
+   asks for.  Of larger histories the solver's own, since each trial evaluates the level. */
+#define MOST_THINNED 12
+
+static void thin_out(mem *m, const tiny *h, const iso_level *l, const uint32_t *rank, bool *vis)
+{
+    if (h->n > MOST_THINNED || !kept_by(m, h, l, rank, vis)) return;
+    size_t n = h->n + 1;
+    for (size_t i = n; i < n * n; i++) { /* the first row: all see transaction 0 */
+        if (!vis[i]) continue;
+        vis[i] = false;
+        if (!kept_by(m, h, l, rank, vis)) vis[i] = true;
+    }
+}
+
 /* With its least visibility and this order, does the history keep the level?  Constants fold. */
 static bool kept_by_least(mem *m, const tiny *h, const iso_level *l, const uint32_t *rank)
 {
@@ -587,12 +620,17 @@ static void describe(search *s, tiny *h, synth_answer *out)
 {
     mem *m = s->mem;
     uint32_t **witness = mem_array(m, uint32_t *, s->p->n_allow + 1);
+    bool **vis = mem_array0(m, bool *, s->p->n_allow + 1);
     for (size_t i = 0; i < s->p->n_allow; i++) {
         uint32_t *rank = mem_array0(m, uint32_t, h->n + 1);
         witness[i] = mem_array(m, uint32_t, h->n + 1);
-        if (!search_allows(m, h, allowed(s, i), rank, NULL))
+        vis[i] = allowed(s, i)->witness == ISO_VIS_AR
+                     ? mem_array0(m, bool, (size_t)(h->n + 1) * (h->n + 1))
+                     : NULL;
+        if (!search_allows(m, h, allowed(s, i), rank, vis[i]))
             guard_fail(m->guard, GUARD_BUG, "the history found is not allowed by %s",
                        allowed(s, i)->name);
+        if (vis[i]) thin_out(m, h, allowed(s, i), rank, vis[i]);
         for (uint32_t t = 1; t <= h->n; t++) witness[i][rank[t] - 1] = t;
     }
     out->txns = h->n;
@@ -602,6 +640,7 @@ static void describe(search *s, tiny *h, synth_answer *out)
     out->so = h->so;
     out->session = sessions_of(m, h);
     out->witness = witness;
+    out->vis = vis;
 }
 
 void search_run(mem *m, const synth_problem *p, iso_level *const *levels, foreign *f,

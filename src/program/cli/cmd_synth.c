@@ -146,24 +146,20 @@ static void render_spec(strbuf *b, void *what)
 
 /* ---- pictures and pages -------------------------------------------------------------------- */
 
-/* The explanation of the first forbidden level that the checker knows, as SVG. */
-static int draw_history(const state *st, const synth_answer *r)
+/* --dot, --svg or --tikz; NULL: none of them. */
+static const char *picture_format(const args *a)
 {
-    for (size_t i = 0; i < st->forbid.n && synth_is_chains(r); i++) {
-        const char *builtin = synth_level_builtin(st->s, st->forbid.at[i]);
-        ratel_result *a = NULL;
-        ratel_explanation *e = NULL;
-        if (!*builtin) continue;
-        int code = ratel_check(&a, st->a->context, st->h, builtin);
-        if (!code) code = ratel_explain(&e, st->a->context, st->h, a);
-        if (!code)
-            code = ratel_explanation_write(e, st->a->context, "svg", NULL, write_file_cb, st->out);
-        ratel_explanation_free(e);
-        ratel_result_free(a);
-        return code ? complain_about(st->a->context, "synth", code) : EXIT_HOLDS;
-    }
-    complain("synth --svg: none of the forbidden levels is built in, so nothing can be drawn");
-    return EXIT_UNDECIDED;
+    return a->value[O_DOT] ? "dot" : a->value[O_SVG] ? "svg" : a->value[O_TIKZ] ? "tikz" : NULL;
+}
+
+/* The history with the witness of the first allowed level. */
+static void render_picture(strbuf *b, void *what)
+{
+    const shown_answer *x = what;
+    const state *st = x->st;
+    synth_question q = {names_of(&st->allow), names_of(&st->forbid), &st->p,
+                        st->a->value[O_SUCH_THAT] != NULL};
+    report_synth_picture(b, picture_format(st->a), &q, x->r);
 }
 
 /* What was found, as on the terminal. */
@@ -354,7 +350,7 @@ static int answer(state *st)
     const char *to = st->a->value[O_TO];
     shown_answer shown = {st, &r};
     add_to_page(st, &r);
-    if (history && st->a->value[O_SVG]) return draw_history(st, &r);
+    if (history && picture_format(st->a)) return render(st->out, render_picture, &shown);
     int rendered = EXIT_HOLDS;
     if (history && to && !synth_is_chains(&r))
         complain(
@@ -438,7 +434,7 @@ static bool options_fit(const args *a)
     static const struct {
         enum option_id id;
         bool lattice;
-    } table[] = {{O_DOT, true},        {O_HTML, false}, {O_GROW, false}, {O_ALL, false},
+    } table[] = {{O_TIKZ, false},      {O_HTML, false}, {O_GROW, false}, {O_ALL, false},
                  {O_SUCH_THAT, false}, {O_TO, false},   {O_PROOF, false}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (!a->value[table[i].id] || table[i].lattice == (a->value[O_LATTICE] != NULL)) continue;
