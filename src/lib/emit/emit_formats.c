@@ -147,7 +147,7 @@ static uint64_t pair_number(const emit_formula *f, uint32_t order, uint32_t a, u
 {
     uint64_t n = order ? (uint64_t)f->events[0] * (f->events[0] - 1) / 2 : 0;
     assert(a < b);
-    return f->var.n + n + (uint64_t)b * (b - 1) / 2 + a + 1;
+    return f->stated + n + (uint64_t)b * (b - 1) / 2 + a + 1;
 }
 
 static int64_t before_number(const emit_formula *f, uint32_t order, uint32_t a, uint32_t b)
@@ -296,6 +296,7 @@ static bool lit_is_true(const model_reader *r, uint32_t lit)
 {
     char name[48];
     if (lit >= LIT_FALSE) return lit == LIT_TRUE;
+    if (lit / 2 >= r->f->stated) return lit & 1; /* a transaction that no clause names */
     const emit_var *v = &r->f->var.at[lit / 2];
     if (r->format != EMIT_SMT2)
         snprintf(name, sizeof name, "%u", lit / 2 + 1);

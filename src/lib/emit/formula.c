@@ -203,6 +203,7 @@ emit_formula *emit_build(mem *m, const history *h, const emit_question *q)
     facts_load(f);
     encode_sources(f);
     choose_encoding(f);
+    f->stated = f->var.n;
     return f;
 }
 

@@ -69,6 +69,7 @@ struct emit_formula {
     bool split; /* order 0 is of begins and commits: 2 * node, 2 * node + 1 */
 
     VEC(emit_var) var;
+    size_t stated; /* variables of the finished formula; a later one is in no clause: false */
     id_map in, before[2], path[2], step[2];
     VEC(uint32_t) source; /* per candidate: its literal, or NO_ID */
     VEC(uint32_t) lit;    /* of all clauses, each after its length */
