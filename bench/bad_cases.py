@@ -182,6 +182,34 @@ def bank(rng, n):
     return s.lines()
 
 
+@shape
+def bank_innodb_weak(rng, n):
+    """Transfers as InnoDB runs them: plain reads see a snapshot, locking reads and writes the newest
+    version, so that updates are lost. Holds at InnoDB's levels, at hardly any other above
+    read-committed."""
+    s, running = Store(init=100), {}
+    while n > 0:
+        session = rng.randrange(10)
+        if session not in running:
+            running[session] = dict(s.value)
+            continue
+        snapshot = running.pop(session)
+        if rng.random() < 0.5:
+            ops = [['r', k, s.get(k), {'lock': True}] if rng.random() < 0.25 else
+                   ['r', k, snapshot.get(k, 100)] for k in range(8)]
+            writes = {}
+        else:
+            ops = [['r', k, s.get(k), {'lock': True}] if rng.random() < 0.25 else
+                   ['r', k, snapshot.get(k, 100)] for k in rng.sample(range(8), 2)]
+            sum_ = rng.randrange(1, 6)
+            writes = {ops[0][1]: ops[0][2] - sum_, ops[1][1]: ops[1][2] + sum_}
+            ops += [['w', k, v] for k, v in writes.items()]
+        s.txns.append({'session': session, 'id': len(s.txns), 'ops': ops})
+        s.value.update(writes)
+        n -= len(ops)
+    return s.lines()
+
+
 # --- sessions and sizes --------------------------------------------------------------------------
 
 def ordinary(rng, s, n, sessions, keys, size=8):

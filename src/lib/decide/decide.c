@@ -50,13 +50,14 @@ static void count_search(const problem *p, const decision *a, uint64_t start)
 
 /* --- order problems --------------------------------------------------------------------------- */
 
-/* The graph whose nodes the rule orders: transactions, or their parts, which are made once. */
+/* The graph whose nodes the rule orders: transactions, or their parts, which are made once in a row
+   of questions that cut them alike. */
 static asg *graph_of(problem *p, const level_rule *rule)
 {
     enum rule_split cut = rule_split_of(rule->level);
     if (!cut) return p->g;
-    if (!p->split) asg_split(&p->parts, p->g, cut == SPLIT_TIGHT);
-    p->split = true;
+    if (p->split != cut) asg_split(&p->parts, p->g, cut == SPLIT_TIGHT);
+    p->split = cut;
     assert(p->parts.unsplit == p->g);
     return &p->parts;
 }
@@ -418,8 +419,9 @@ static bool decide_segments(problem *p, uint64_t conflicts, decision *a)
 /* What is serializable is snapshot isolated, and what holds with session order holds without: the
    stronger question is easier to say yes to.  Only an accept counts, unless the question is the one
    that was asked.  Levels of paths are mostly decided quickly by themselves, and snapshot isolation
-   is tried only where they are not. */
-enum stronger_try { TRY_SERIAL, TRY_ITSELF, TRY_SNAPSHOT, TRY_SESSIONS, TRIES };
+   is tried only where they are not.  Of InnoDB's two levels the tight one orders two parts of a
+   transaction instead of one for each statement. */
+enum stronger_try { TRY_SERIAL, TRY_TIGHT, TRY_ITSELF, TRY_SNAPSHOT, TRY_SESSIONS, TRIES };
 
 /* The question of one try; false: it is not worth asking. */
 static bool stronger_question(const problem *p, enum stronger_try try, order_question *out)
@@ -432,6 +434,10 @@ static bool stronger_question(const problem *p, enum stronger_try try, order_que
     bool itself = serial_first && ask.rule->path && tune->portfolio <= 1;
     *out = ask;
     if (pass_on(tune, PASS_SESSIONS_FIRST)) out->so = true;
+    if (try == TRY_TIGHT) {
+        out->rule = rule_of(LEVEL_INNODB_RR_TIGHT);
+        return serial_first && rule->level == LEVEL_INNODB_RR && !ask.rt;
+    }
     if (try == TRY_ITSELF ? !itself : try == TRY_SESSIONS && itself) return false;
     /* Neither a serial order nor a snapshot need keep the real order of commits. */
     if (serial_first && !(timed & ~RT_CB) && (try == TRY_SERIAL || try == TRY_SNAPSHOT)) {

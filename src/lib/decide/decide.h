@@ -48,8 +48,8 @@ typedef struct problem {
     bool ordered;
     order_problem order;
     asg parts, segment;
-    bool split;           /* `parts` is made */
-    order_question shown; /* BY_STRONGER: the question that was answered */
+    enum rule_split split; /* how `parts` was made; SPLIT_NONE: it was not */
+    order_question shown;  /* BY_STRONGER: the question that was answered */
 } problem;
 
 typedef struct decider {

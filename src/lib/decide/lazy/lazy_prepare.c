@@ -366,6 +366,22 @@ static bool round_pays(const lazy *z, unsigned round, size_t left)
     return z->queue.n > few && z->reach.blocks && z->queue.n <= left - left / 10;
 }
 
+/* Searches for a serial order that explains the ambiguous reads.  False: less than half of it was
+   found, and pos is as it was. */
+static bool search_serial(lazy *z, const order_graph *known, uint32_t *pos)
+{
+    order_problem *p = z->p;
+    uint32_t ran = 0, wide = 0;
+    if (pass_on(p->tune, PASS_SERIAL_SEARCH)) ran = lazy_serial_search(z, known, pos);
+    if (ran < p->events && pass_on(p->tune, PASS_WIDE_SEARCH)) {
+        uint32_t *other = mem_array(p->m, uint32_t, (size_t)p->events + 1);
+        wide = lazy_wide_search(z, known, other);
+        if (wide > ran && wide > p->events / 2) memcpy(pos, other, p->events * sizeof *pos);
+        mem_put(p->m, other);
+    }
+    return ran > p->events / 2 || wide > p->events / 2;
+}
+
 /* Fills pos with the order of a run, which starts from the order z->pos.  False: there is none. */
 static bool run_transactions(lazy *z, const order_graph *known, uint32_t *pos)
 {
@@ -373,8 +389,7 @@ static bool run_transactions(lazy *z, const order_graph *known, uint32_t *pos)
     bool strict = p->rule->strict == STRICT_ALL || p->rule->strict == STRICT_ITEM;
     bool serial = !p->si && strict && z->g->open.n;
     if (p->rf != z->g->ob_rf) problem_index_readers(p);
-    if (serial && pass_on(p->tune, PASS_SERIAL_SEARCH) && lazy_serial_search(z, known, pos))
-        return true;
+    if (serial && search_serial(z, known, pos)) return true;
     if (!pass_on(p->tune, PASS_TRIAL_RUN)) return false;
     lazy_trial_run(z, known, pos);
     return true;

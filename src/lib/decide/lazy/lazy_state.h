@@ -186,9 +186,12 @@ bool lazy_settle_paths(lazy *z);
    and in which versions wait for the readers of those that they overwrite. */
 void lazy_trial_run(lazy *z, const order_graph *known, uint32_t *pos);
 
-/* serial_search.c: the same with backtracking, such that hardly a read is broken; false: no such
-   order was found, and pos is as it was.  Events are whole transactions. */
-bool lazy_serial_search(lazy *z, const order_graph *known, uint32_t *pos);
+/* serial_search.c, wide_search.c: the same with backtracking, or along many lines at once, such
+   that hardly a read is broken.  How many events they could run: all, or the most that were run;
+   then pos has the order of these if they are more than half.  Events are whole transactions, or
+   their parts. */
+uint32_t lazy_serial_search(lazy *z, const order_graph *known, uint32_t *pos);
+uint32_t lazy_wide_search(lazy *z, const order_graph *known, uint32_t *pos);
 
 /* lazy_check.c: NULL, or which invariant of this file is broken.  Linear in the history, so debug
    builds call it at the border where an order is offered as the answer (at_rest: nothing is
