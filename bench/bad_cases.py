@@ -407,6 +407,21 @@ def lists_hot(rng, n):
     return s.lines()
 
 
+@shape
+def lists_ring(rng, n):
+    """Everybody appends to a list and reads the next one without its neighbour's append: a cycle
+    through half of the history, with as many different lists in it. Violated."""
+    s = Store(init=None)
+    keys = n // 4
+    for k in range(keys):
+        s.run(k % 8, [('a', k, s.new()), ('a', k, s.new())])
+    seen = {k: list(s.value[k]) for k in range(keys)}
+    for k in rng.sample(range(keys), keys):
+        s.run(8 + k, [('a', k, s.new())])
+        s.txns[-1]['ops'].append(['r', (k + 1) % keys, seen[(k + 1) % keys]])
+    return s.lines()
+
+
 # --- times ---------------------------------------------------------------------------------------
 
 @shape
@@ -482,7 +497,7 @@ def make(name, n=OPS, seed=1):
 
 
 def names():
-    return list(SHAPES) + [s + '-broken' for s in SHAPES if s not in ('lists-hot', 'unknown-circle')]
+    return list(SHAPES) + [s + '-broken' for s in SHAPES if s not in ('lists-hot', 'lists-ring', 'unknown-circle')]
 
 
 LEVELS = ['read-committed', 'read-atomic', 'causal', 'parallel-snapshot-isolation',

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/ci.h"
+#include "cli/cli.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -29,6 +30,22 @@ void complain(const char *format, ...)
     va_end(given);
     if (n <= 0) abort();
     complaints++;
+}
+
+/* What timed_input.c asks of the program: here nothing is silent, and nobody interrupts. */
+uint64_t now(void)
+{
+    return 0;
+}
+
+bool interrupted(void)
+{
+    return false;
+}
+
+void visible_to(FILE *f, const char *s)
+{
+    fputs(s, f);
 }
 
 static void fail(const char *what)

@@ -126,7 +126,7 @@ void source_open_member(source *s, const read_dir *d, size_t i)
     strbuf_str(&f->path, d->path);
     strbuf_char(&f->path, '/');
     strbuf_str(&f->path, d->names[i]);
-    f->fd = open(strbuf_cstr(&f->path), O_RDONLY | O_CLOEXEC);
+    f->fd = open(strbuf_cstr(&f->path), O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* as read_path */
     struct stat st;
     if (f->fd < 0 || fstat(f->fd, &st)) fail_errno(s->guard, errno);
     guard_stage(s->guard, "read", "bytes", (uint64_t)st.st_size);
@@ -291,7 +291,7 @@ void read_init_path(read_file *f, history *h, const char *path)
     guard *g = h->mem.guard;
     start_source(f, h, fd_read, f);
     snprintf(g->member, sizeof g->member, "%s", path);
-    f->fd = open(path, O_RDONLY | O_CLOEXEC);
+    f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* as read_path */
     if (f->fd < 0) fail_errno(g, errno);
     restart(f, f->fd);
     inflate_wrap(&f->s);

@@ -397,6 +397,7 @@ void part_free(part *x)
         h->txn_end,     h->txn_times,   h->sessions.at, h->sess_first,    h->sess_txn,
         h->attrs.at,    x->kept,        x->op_kept,     h->txn_level,     h->level_texts.at};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) mem_put(m, blocks[i]);
+    id_index_free(m, &x->cut);
     mem_put(m, x);
 }
 
@@ -420,15 +421,18 @@ static value_id cut_list(part *x, const part_op *p, const uint8_t *gone)
     }
     uint32_t n = (uint32_t)(h->elements.n - from);
     if (!n) return VALUE_NULL;
-    for (size_t i = x->atoms; i < h->values.atoms.n; i++) {
-        value_id v = (value_id)i + VALUE_TABLE + 2;
-        if (!list_is(h, v, h->elements.at + from, n)) continue;
+    const value_id *at = h->elements.at + from;
+    uint64_t hash = hash_bytes(at, n * sizeof *at, hash_secret(x));
+    for (index_walk w = id_index_walk(&x->cut, hash); id_index_next(&x->cut, &w);) {
+        if (!list_is(h, w.id, at, n)) continue;
         h->elements.n = from;
-        return v;
+        return w.id;
     }
     atom a = {.kind = ATOM_LIST, .len = n, .as.offset = from};
     vec_push(x->m, &h->values.atoms, a);
-    return (value_id)(h->values.atoms.n - 1) + VALUE_TABLE + 2;
+    value_id fresh = (value_id)(h->values.atoms.n - 1) + VALUE_TABLE + 2;
+    id_index_add(x->m, &x->cut, hash, fresh);
+    return fresh;
 }
 
 static void keep_op(part *x, uint32_t i, const uint8_t *gone)
@@ -487,6 +491,7 @@ const history *part_history(part *x, const uint8_t *txn_out, const uint8_t *op_o
     h->values.atoms.n = x->atoms;
     h->elements.n = x->value_elements;
     h->txn_op[0] = 0;
+    id_index_restart(x->m, &x->cut, x->lists);
     for (uint32_t t = 0; t < x->txns; t++)
         for (uint32_t i = x->op_first[t]; i < x->op_first[t + 1]; i++)
             gone[i] = txn_out[t] || op_out[i] || x->ops.at[i].kind & OP_FAILED;

@@ -16,6 +16,7 @@
 #define RATEL_VERDICT_SUBHISTORY_H
 
 #include "asg/asg.h"
+#include "base/map.h"
 
 /* One element of a list that was read. */
 typedef struct part_elem {
@@ -56,6 +57,7 @@ typedef struct part {
 
     /* the history that was asked for last */
     history h;
+    id_index cut;      /* lists that were cut for it: their values */
     uint32_t *kept;    /* its transactions -> those of the part */
     uint32_t *op_kept; /* its operations -> those of the part */
 } part;

@@ -5,11 +5,11 @@
  * the level, the name of the anomaly and the kinds of steps of its cycle.  The file is text, for
  * people to read, to comment on and to compare in a review.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/ci.h"
+#include "cli/timed_input.h"
 #include "opt/level.h"
 
 /* --- shapes ----------------------------------------------------------------------------------- */
@@ -122,13 +122,34 @@ static int accept_line(ci_report *ci, const char *path, size_t number, char *lin
     return EXIT_HOLDS;
 }
 
+/* The file as it is read, within --time. */
+typedef struct line_input {
+    FILE *f;
+    char bytes[4096];
+    size_t at, n;
+    bool failed;
+} line_input;
+
+/* The next byte, or EOF. */
+static int next_byte(line_input *in)
+{
+    if (in->at == in->n) {
+        ptrdiff_t got = in->failed ? -1 : timed_read(in->bytes, sizeof in->bytes, in->f);
+        in->failed = got < 0;
+        in->at = 0;
+        in->n = got > 0 ? (size_t)got : 0;
+        if (!in->n) return EOF;
+    }
+    return (unsigned char)in->bytes[in->at++];
+}
+
 /* The next line without its end; false at the end of the file.  *wrong: why it is none. fgets would
    hide what follows a NUL. */
-static bool next_line(FILE *f, char *line, size_t cap, const char **wrong)
+static bool next_line(line_input *in, char *line, size_t cap, const char **wrong)
 {
     size_t n = 0;
     int c;
-    while ((c = getc(f)) != EOF && c != '\n' && !*wrong) {
+    while ((c = next_byte(in)) != EOF && c != '\n' && !*wrong) {
         if (!c)
             *wrong = "a NUL character";
         else if (n == cap - 1)
@@ -137,20 +158,17 @@ static bool next_line(FILE *f, char *line, size_t cap, const char **wrong)
             line[n++] = (char)c;
     }
     line[n] = 0;
-    return c != EOF || n || *wrong;
+    return (c != EOF || n || *wrong) && !in->failed;
 }
 
 int baseline_read(ci_report *ci, const char *path)
 {
-    FILE *f = fopen(path, "r");
-    if (!f) {
-        complain("%s: %s", path, strerror(errno));
-        return EXIT_IO;
-    }
+    line_input in = {.f = timed_open(path)};
+    if (!in.f) return timed_failure(path);
     char line[1001];
     const char *wrong = NULL;
     int status = EXIT_HOLDS;
-    for (size_t number = 1; status == EXIT_HOLDS && next_line(f, line, sizeof line, &wrong);
+    for (size_t number = 1; status == EXIT_HOLDS && next_line(&in, line, sizeof line, &wrong);
          number++) {
         if (wrong) {
             complain("%s:%zu: %s", path, number, wrong);
@@ -159,11 +177,8 @@ int baseline_read(ci_report *ci, const char *path)
             status = accept_line(ci, path, number, line);
         }
     }
-    if (status == EXIT_HOLDS && ferror(f)) {
-        complain("%s: %s", path, strerror(errno));
-        status = EXIT_IO;
-    }
-    fclose(f);
+    if (status == EXIT_HOLDS && in.failed) status = timed_failure(path);
+    fclose(in.f);
     return status;
 }
 
