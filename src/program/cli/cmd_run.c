@@ -100,7 +100,7 @@ static int check_run(const args *a, live *l, const run_counts *n, int fd)
     const char *level = a->value[O_LEVEL];
     if (!level) { /* asked for by name, a level has its usual session order and policy */
         const contract *c = live_contract(l, a);
-        level = c ? live_level(l, a, c, n) : "serializable";
+        level = c ? live_level(l, a, c, n) : l->db.parts ? "mixed" : "serializable";
     }
     const char *out = a->value[O_OUTPUT];
     if (out && strcmp(out, "-") != 0) return live_check(a, out, NULL, level);
@@ -166,6 +166,10 @@ static int run_sql(args *a, live *l, const live_options *o)
                  .output_name = o->output_name,
                  .interrupt = &interrupt_flag};
     if (!sql_given(o, &r.z)) return EXIT_USAGE;
+    if (l->db.parts) {
+        complain("run: SQL workloads run at one isolation level");
+        return EXIT_USAGE;
+    }
     if (guard_armed(&l->guard)) {
         complain("run: %s", l->guard.text);
         return exit_of(l->guard.code);

@@ -4,6 +4,7 @@
 #include "driver/driver.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <strings.h>
 #include <unistd.h>
 
@@ -184,7 +185,98 @@ static const char *listed(const char *list, const char *name, mem *m)
     return NULL;
 }
 
+/* --- mixtures --------------------------------------------------------------------------------- */
+
+/* What transactions of an isolation are held to in a mixture, by our names; NULL: there is no rule.
+   PostgreSQL's read uncommitted is its read committed, and its repeatable read a snapshot. */
+static const char *mixed_level(const driver *d, const char *isolation)
+{
+    static const char *const rows[][3] = {
+        {"postgres", "serializable", "ser"},   {"postgres", "repeatable-read", "si"},
+        {"postgres", "read-committed", "rc"},  {"postgres", "read-uncommitted", "rc"},
+        {"mariadb", "serializable", "ser"},    {"mariadb", "read-committed", "rc"},
+        {"mariadb", "read-uncommitted", "ru"}, {"sqlite", "serializable", "ser"},
+        {"sqlite", "read-uncommitted", "ru"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!strcmp(rows[i][0], d->name) && !strcmp(rows[i][1], isolation)) return rows[i][2];
+    return NULL;
+}
+
+static bool one_isolation(db *d, const char *isolation);
+
+/* NAME[:SHARE]; parts without a share have the same. */
+static bool mixed_part(db *d, const char *text, size_t n, double *share)
+{
+    char word[80], *end;
+    if (n >= sizeof word || d->parts == DB_MIXED) {
+        db_fail(d->error, "a mixture has at most %d levels", DB_MIXED);
+        return false;
+    }
+    memcpy(word, text, n);
+    word[n] = 0;
+    char *colon = strchr(word, ':');
+    *share = 1;
+    if (colon) {
+        *colon = 0;
+        *share = strtod(colon + 1, &end);
+        if (end == colon + 1 || *end || !(*share > 0 && *share < 1e6)) {
+            db_fail(d->error, "\"%s\" is no share of transactions, such as 0.5", colon + 1);
+            return false;
+        }
+    }
+    if (!one_isolation(d, word)) return false;
+    db_part *p = &d->part[d->parts++];
+    p->isolation = d->isolation;
+    p->level = mixed_level(d->driver, d->isolation);
+    if (!p->level)
+        db_fail(d->error,
+                "%s of %s has no rule in a mixture, so that nobody could say what such a run must "
+                "keep",
+                d->isolation, d->driver->name);
+    return p->level != NULL;
+}
+
+static bool mixed_isolation(db *d, const char *text)
+{
+    double share[DB_MIXED], all = 0, sum = 0;
+    for (const char *p = text;; p++) {
+        size_t n = strcspn(p, ",");
+        double given;
+        if (!mixed_part(d, p, n, &given)) return false;
+        share[d->parts - 1] = given;
+        all += given;
+        p += n;
+        if (!*p) break;
+    }
+    for (uint32_t i = 0; i < d->parts; i++) {
+        sum += share[i];
+        d->part[i].share = i + 1 == d->parts ? DB_SHARES : (uint64_t)(sum / all * DB_SHARES);
+    }
+    d->isolation = "mixed";
+    return true;
+}
+
+const db_part *db_draw(const db *d, uint64_t drawn)
+{
+    uint32_t i = 0;
+    while (i + 1 < d->parts && drawn >= d->part[i].share) i++;
+    return &d->part[i];
+}
+
+bool db_asks_for(const db *d, const char *isolation)
+{
+    for (uint32_t i = 0; i < d->parts; i++)
+        if (!strcmp(d->part[i].isolation, isolation)) return true;
+    return !strcmp(d->isolation, isolation);
+}
+
 bool db_isolation(db *d, const char *isolation)
+{
+    return strpbrk(isolation, ":,") ? mixed_isolation(d, isolation) : one_isolation(d, isolation);
+}
+
+static bool one_isolation(db *d, const char *isolation)
 {
     for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
         if (!strcmp(synonyms[i][0], isolation)) isolation = synonyms[i][1];

@@ -45,13 +45,23 @@ enum db_statement { DB_BEGIN = 1, DB_READ = 2, DB_LOCKING_READ = 4, DB_WRITE = 8
 
 typedef struct driver driver;
 
-enum { DB_ADDRESS = 1024, DB_ERROR = 512 };
+enum { DB_ADDRESS = 1024, DB_ERROR = 512, DB_MIXED = 8 };
+
+/* One part of a mixture: transactions of this isolation are so many of a thousand million. */
+typedef struct db_part {
+    const char *isolation; /* as the adapter calls it */
+    const char *level;     /* what it is held to, by our name */
+    uint64_t share;
+} db_part;
+#define DB_SHARES 1000000000u
 
 typedef struct db {
     const driver *driver;
     mem *mem;
     void *own;
-    const char *isolation;    /* as the adapter calls it */
+    const char *isolation;    /* as the adapter calls it; of a mixture "mixed" */
+    db_part part[DB_MIXED];   /* of a mixture, the shares added up to DB_SHARES */
+    uint32_t parts;           /* 0: every transaction has the one isolation */
     char place[32];           /* the schema or table that this run makes */
     bool made;                /* it is there */
     bool lists;               /* values are lists */
@@ -70,8 +80,9 @@ typedef struct db_session {
     db *db;
     mem *mem;
     void *own;
-    bool absent; /* get: there is no such row, or it is a tombstone */
-    bool tomb;   /* get: the row is there and marked as deleted */
+    const char *isolation; /* that begin asks for */
+    bool absent;           /* get: there is no such row, or it is a tombstone */
+    bool tomb;             /* get: the row is there and marked as deleted */
     bool idle;   /* put, remove: the row was so already and was not written: in effect a read */
     bool newest; /* idle: that read saw the newest row, not the row of the snapshot */
     int64_t value;
@@ -121,9 +132,14 @@ struct driver {
     bool (*stamp)(db_session *s, int64_t *out); /* when the last transaction committed */
 };
 
-/* Opens what a URL names; false: d->error says why. */
+/* Opens what a URL names; false: d->error says why.  The isolation is one, or several with shares,
+   such as ser:0.5,rr:0.5: then the adapter's `begin` asks for that of the session. */
 bool db_open(db *d, mem *m, const char *url, const char *isolation);
 void db_close(db *d);
+/* Of a mixture, the part that a number below DB_SHARES draws. */
+const db_part *db_draw(const db *d, uint64_t drawn);
+/* Does some transaction have this isolation? */
+bool db_asks_for(const db *d, const char *isolation);
 
 /* The i-th adapter that this program could have: is it there?  NULL past the end. */
 const char *driver_at(size_t i, bool *there);

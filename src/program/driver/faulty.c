@@ -52,6 +52,8 @@ static bool faulty_open(db *d)
         memcpy(d->version, o->inner.version, sizeof d->version);
         memcpy(d->settings, o->inner.settings, sizeof d->settings);
         d->isolation = o->inner.isolation;
+        memcpy(d->part, o->inner.part, sizeof d->part);
+        d->parts = o->inner.parts;
         return true;
     }
     d->misuse = true;
@@ -137,7 +139,9 @@ static enum db_answer faulty_begin(db_session *s)
 {
     db_session *i;
     ((faulty_conn *)s->own)->wrote = false;
-    return passed(s, inner(s, &i)->begin(i));
+    const driver *d = inner(s, &i);
+    i->isolation = s->isolation;
+    return passed(s, d->begin(i));
 }
 
 static unsigned faulty_snapshot(const db *d)

@@ -260,7 +260,8 @@ static enum db_answer maria_connect(db_session *s)
     s->own = connection(s->db, o->name, s->error);
     if (!s->own) return DB_LOST;
     size_t i = 0;
-    while (i < 4 && strcmp(levels[i][0], s->db->isolation) != 0) i++;
+    const char *isolation = s->db->parts ? s->db->part[0].isolation : s->db->isolation;
+    while (i < 4 && strcmp(levels[i][0], isolation) != 0) i++;
     enum db_answer a = execute(s, levels[i][1]);
     if (a == DB_OK) a = execute(s, "SET SESSION innodb_lock_wait_timeout=5");
     if (a == DB_OK && i == 2) {
@@ -275,6 +276,14 @@ static enum db_answer maria_connect(db_session *s)
 
 static enum db_answer maria_begin(db_session *s)
 {
+    enum db_answer a = DB_OK;
+    if (s->db->parts && !strcmp(s->isolation, "serializable"))
+        a = execute(s, "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE");
+    else if (s->db->parts && !strcmp(s->isolation, "read-committed"))
+        a = execute(s, "SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
+    else if (s->db->parts)
+        a = execute(s, "SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED");
+    if (a != DB_OK) return a;
     return execute(s, "START TRANSACTION");
 }
 
@@ -282,7 +291,8 @@ static enum db_answer maria_begin(db_session *s)
    At serializable every read locks, at read uncommitted none has a view. */
 static unsigned maria_snapshot(const db *d)
 {
-    bool none = !strcmp(d->isolation, "serializable") || !strcmp(d->isolation, "read-uncommitted");
+    bool none = d->parts || !strcmp(d->isolation, "serializable") ||
+                !strcmp(d->isolation, "read-uncommitted");
     return none ? 0 : DB_READ;
 }
 

@@ -286,7 +286,7 @@ static enum db_answer pg_begin(db_session *s)
         {"read-uncommitted", "BEGIN ISOLATION LEVEL READ UNCOMMITTED"},
     };
     size_t i = 0;
-    while (i < 3 && strcmp(begins[i][0], s->db->isolation) != 0) i++;
+    while (i < 3 && strcmp(begins[i][0], s->isolation) != 0) i++;
     return execute(s, begins[i][1]);
 }
 

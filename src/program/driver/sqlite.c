@@ -125,7 +125,7 @@ static bool lite_open(db *d)
 {
     sqlite_own *o = d->own = mem_zeroed(d->mem, sizeof *o);
     strbuf_init(&o->tables, d->mem);
-    o->dirty = !strcmp(d->isolation, "read-uncommitted");
+    o->dirty = db_asks_for(d, "read-uncommitted");
     o->shared = o->dirty;
     if (!parameters(d, o)) return false;
     if (o->dirty && !o->shared) {
@@ -317,6 +317,15 @@ static enum db_answer simply(db_session *s, int which)
 
 static enum db_answer lite_begin(db_session *s)
 {
+    const sqlite_own *o = s->db->own;
+    bool dirty = !strcmp(s->isolation, "read-uncommitted");
+    if (o->dirty && s->db->parts) {
+        sqlite_conn *c = s->own;
+        int code = sqlite3_exec(c->handle,
+                                dirty ? "PRAGMA read_uncommitted=1" : "PRAGMA read_uncommitted=0",
+                                NULL, NULL, NULL);
+        if (code != SQLITE_OK) return told(s, code);
+    }
     return simply(s, BEGIN);
 }
 

@@ -58,6 +58,7 @@ typedef struct session {
     uint64_t times[4];
     bool snapshot; /* times[1] is known: a statement that takes the snapshot has returned */
     bool wrote, connected;
+    const db_part *part; /* of a mixture: that of the transaction; else NULL */
     uint32_t refusals;
     pthread_t thread;
 } session;
@@ -209,6 +210,13 @@ static void add_times(const session *s, strbuf *b)
     strbuf_char(b, ']');
 }
 
+/* What the transaction is held to in a mixture, and what the product calls that. */
+static void add_level(const session *s, strbuf *b)
+{
+    if (!s->part) return;
+    strbuf_printf(b, ",\"level\":\"%s\",\"isolation\":\"%s\"", s->part->level, s->part->isolation);
+}
+
 static void compose(session *s, strbuf *b, const char *status)
 {
     strbuf_str(b, "{\"session\":");
@@ -220,6 +228,7 @@ static void compose(session *s, strbuf *b, const char *status)
         strbuf_str(b, status);
         strbuf_char(b, '"');
     }
+    add_level(s, b);
     add_times(s, b);
     if (s->db.note) {
         strbuf_str(b, ",\"note\":");
@@ -391,6 +400,8 @@ static bool transact(session *s)
     s->wrote = false;
     s->db.note = NULL;
     ask(s, NULL, true);
+    s->part = r->db->parts ? db_draw(r->db, rng_below(&s->rng, DB_SHARES)) : NULL;
+    s->db.isolation = s->part ? s->part->isolation : r->db->isolation;
     s->times[0] = run_time(r);
     s->snapshot = false;
     enum db_answer a = d->begin(&s->db);
@@ -513,6 +524,20 @@ static void *session_thread(void *arg)
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
+/* Of a mixture: its parts with their shares, and the level that the product promises for it. */
+static void add_mixture(const run *r, strbuf *b)
+{
+    const db *d = r->db;
+    const contract *c = d->parts ? contract_of(d) : NULL;
+    for (uint32_t i = 0; i < d->parts; i++) {
+        uint64_t share = d->part[i].share - (i ? d->part[i - 1].share : 0);
+        strbuf_printf(b, "%s\"%s\":%.6g", i ? "," : ",\"mixture\":{", d->part[i].isolation,
+                      (double)share / DB_SHARES);
+    }
+    if (d->parts) strbuf_char(b, '}');
+    if (c) strbuf_printf(b, ",\"contract\":\"%s\"", c->level);
+}
+
 static bool write_header(run *r, mem *m)
 {
     const program *p = r->program;
@@ -527,6 +552,7 @@ static bool write_header(run *r, mem *m)
     strbuf_json(&b, r->db->version, strlen(r->db->version));
     strbuf_str(&b, ",\"isolation\":");
     strbuf_json(&b, r->db->isolation, strlen(r->db->isolation));
+    add_mixture(r, &b);
     strbuf_str(&b, ",\"workload\":");
     strbuf_json(&b, p->name, strlen(p->name));
     strbuf_printf(&b, ",\"seed\":%llu,\"unit\":\"ns\"%s", (unsigned long long)r->options->seed,
@@ -675,7 +701,7 @@ bool run_program(db *d, const program *p, const run_options *o, run_counts *c, c
     r->program = p;
     r->options = o;
     r->snapshot = d->driver->snapshot(d);
-    r->dirty = !strcmp(d->isolation, "read-uncommitted");
+    r->dirty = db_asks_for(d, "read-uncommitted");
     r->with_ids = o->ids && !p->lists;
     ids_init(&r->ids, p->guard, p->rows, p->n_rows);
     atomic_store(&r->next_session, o->sessions);

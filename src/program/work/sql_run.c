@@ -148,6 +148,7 @@ static bool one(worker *w, uint64_t number)
     strbuf_printf(&s->line, "{\"id\":%llu,\"session\":%u,\"statements\":[",
                   (unsigned long long)number, (unsigned)s->number);
     uint64_t begin = clock_now();
+    s->db.isolation = s->db.db->isolation;
     enum db_answer a = d->begin(&s->db);
     uint64_t begun = clock_now();
     if (a == DB_OK) a = w->all->r->w->txn(s);
