@@ -110,6 +110,13 @@ txn_id txn_of_op(const history *h, op_id o)
     return (txn_id)(upper_bound_u32(h->txn_op, h->txns, o) - 1); /* empty ones stand before it */
 }
 
+bool own_write_before(const history *h, op_id read, key_id k, value_id x)
+{
+    for (op_id o = h->txn_op[txn_of_op(h, read)]; o < read; o++)
+        if (op_kind_of(h, o) == OP_WRITE && h->op_key[o] == k && h->op_value[o] == x) return true;
+    return false;
+}
+
 const attr *op_attrs(const history *h, op_id o)
 {
     if (!(h->op_kind[o] & OP_ATTR)) return NULL;

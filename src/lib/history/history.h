@@ -321,6 +321,8 @@ static inline const char *atom_bytes(const history *h, atom a)
 void range_ranks(const history *h, const range *r, uint32_t *lo, uint32_t *hi);
 /* The transaction that operation o belongs to: a binary search. */
 txn_id txn_of_op(const history *h, op_id o);
+/* Does the transaction of a read write the value to the key before it? */
+bool own_write_before(const history *h, op_id read, key_id k, value_id x);
 /* First attribute of an operation, or NULL; its others follow it in the array. */
 const attr *op_attrs(const history *h, op_id o);
 /* Index of the first extra of the transaction, or of the next one that has any.  Those of the

@@ -488,7 +488,9 @@ void say_fault(const told *t, const arg_node *n, strbuf *b)
         say_txn(h, r->aborted, b);
         strbuf_str(b, " aborted");
     } else if (r->later != NO_ID) {
-        strbuf_str(b, ", a value that it wrote only later");
+        strbuf_str(b, own_write_before(h, r->op, r->key, r->value)
+                          ? ", a value that only it itself wrote, and could not see there"
+                          : ", a value that it wrote only later");
     } else if (r->overwritten != NO_ID) {
         strbuf_str(b, ", which ");
         say_txn(h, r->overwritten, b);

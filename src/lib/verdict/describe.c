@@ -117,7 +117,11 @@ static void explain_fault(verdict *v, const asg *g, const fault *f)
         if (f->other != NO_ID) name_txn_id(g->h, f->other, &b);
         strbuf_str(&b, " overwrote again before committing");
         break;
-    case ANOMALY_FUTURE_READ: strbuf_str(&b, ", a value that it wrote only later"); break;
+    case ANOMALY_FUTURE_READ:
+        strbuf_str(&b, own_write_before(g->h, f->op, f->key, f->value)
+                           ? ", a value that only it itself wrote, and could not see there"
+                           : ", a value that it wrote only later");
+        break;
     case ANOMALY_NOT_OWN_WRITE:
         strbuf_str(&b, ", although it had written another value before");
         break;
@@ -506,6 +510,14 @@ static bool gate_between(const asg *g, node_id a, node_id b)
     return false;
 }
 
+/* The order of versions that a list, a hint or a rule shows; NULL: none. */
+static const edge *shown_order(const asg *g, node_id a, node_id b)
+{
+    uint32_t i = g->extra_head[b];
+    while (i != NO_ID && g->extra.at[i].from != a) i = g->extra.at[i].next;
+    return i == NO_ID ? NULL : &g->extra.at[i];
+}
+
 /* What leads from transaction a to b, given that the known graph says so.  With `helper`, an event
    of no transaction lies between: a gate, or a point in time. */
 static step known_step(asg *g, const order_problem *p, node_id a, node_id b, bool helper)
@@ -514,8 +526,8 @@ static step known_step(asg *g, const order_problem *p, node_id a, node_id b, boo
     if (helper && p->rt && !gate_between(g, a, b)) return (step){a, b, STEP_RT, NO_ID, NO_ID};
     for (uint32_t ob = g->ob_first[b]; ob < g->ob_first[b + 1]; ob++)
         if (p->rf[ob] == a) return (step){a, b, EDGE_WR, g->ob_key[ob], ob};
-    for (uint32_t i = g->extra_head[b]; i != NO_ID; i = g->extra.at[i].next)
-        if (g->extra.at[i].from == a) return (step){a, b, EDGE_WW, g->extra.at[i].key, NO_ID};
+    const edge *shown = shown_order(g, a, b);
+    if (shown) return (step){a, b, EDGE_WW, shown->key, shown->kind == EDGE_WW ? shown->ob : NO_ID};
     bool session =
         !g->maybe[a] && a < b && h->txn_session[g->node_txn[a]] == h->txn_session[g->node_txn[b]];
     if (p->so && session) return (step){a, b, EDGE_SO, NO_ID, NO_ID};
@@ -544,14 +556,15 @@ static step known_step(asg *g, const order_problem *p, node_id a, node_id b, boo
 
 uint32_t words_name(const step *s, size_t n)
 {
-    size_t rw = 0, rt = 0, adjacent = 0;
+    size_t rw = 0, rt = 0, adjacent = 0, writes = 0;
     for (size_t i = 0; i < n; i++) {
         rw += s[i].kind == STEP_RW;
+        writes += s[i].kind == EDGE_WW || s[i].kind == EDGE_SO;
         rt += s[i].kind == STEP_RT;
         adjacent += s[i].kind == STEP_RW && s[(i + 1) % n].kind == STEP_RW;
     }
     if (rt) return rw ? ANOMALY_STALE_READ : ANOMALY_TIMESTAMP_INVERSION;
-    if (!rw) return ANOMALY_CIRCULAR_INFORMATION_FLOW;
+    if (!rw) return writes == n ? ANOMALY_DIRTY_WRITE : ANOMALY_CIRCULAR_INFORMATION_FLOW;
     assert(rw + rt <= n && adjacent <= rw);
     if (n == 2 && rw == 2) {
         /* Both read what the other overwrote: the same key is a lost update. */
@@ -620,7 +633,8 @@ static void tell_steps(verdict *v, asg *g, const step *s, size_t n, uint32_t ano
 {
     put_cycle(v, g, s, n);
     for (size_t i = 0; i < n; i++)
-        if (s[i].kind == EDGE_FORCE) add_core(v, g->node_txn[g->ob_node[s[i].ob]]);
+        if (s[i].kind == EDGE_FORCE || (s[i].kind == EDGE_WW && s[i].ob != NO_ID))
+            add_core(v, g->node_txn[g->ob_node[s[i].ob]]);
     v->anomaly = anomaly;
     say_cycle(v, g, s, n);
 }

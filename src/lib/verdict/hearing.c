@@ -8,6 +8,7 @@
 #include "verdict/hearing.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #include "verdict/core.h"
 #include "verdict/describe.h"
@@ -242,8 +243,12 @@ static const char *replay(hearing *x)
         return problem_replay(p, x->a.pos, x->a.out);
     if (x->flags & ASG_NO_HINTS) return NULL;
     claim c = claim_of(&x->found);
-    /* Of a rule that stands in for what was asked. */
-    level_named(&c.level, level_at(p->rule->level)->name);
+    /* Of a rule that stands in for what was asked, with real time if that was asked for. */
+    const level_info *stands = level_at(p->rule->level);
+    char name[sizeof c.level.name];
+    snprintf(name, sizeof name, "%s%s", x->rt && !(stands->real_time & RT_TXN) ? "realtime-" : "",
+             stands->name);
+    if (!level_named(&c.level, name)) level_named(&c.level, stands->name);
     c.session_order = x->so;
     claim_recheck(&c, x->h, x->work, &wrong);
     return wrong;

@@ -1,0 +1,1 @@
+"$RATEL" check -q --recheck -l ru,realtime-ru,realtime-rc dirty-write.jsonl; echo "exit $?"

@@ -1,0 +1,1 @@
+"$RATEL" check -q --recheck --ryow external own-overwritten.jsonl; "$RATEL" explain -q --ryow external -l ser own-overwritten.jsonl | grep -e "In short" -e "forbids"
