@@ -2,10 +2,9 @@
  * recheck_words.c - replaying a commit order against a level that is written as text.
  *
  * The definition is read here once more, from its own text: each axiom becomes a network of steps
- * (Thompson 1968), and the walks that it forbids are looked for in the order, backwards, one
- * transaction after the other.  Nothing is shared with what decides (src/lib/verdict/compile_iso.c,
- * src/lib/decide/lazy/automaton_sweep.c): that works forward, on many reads at once, by another
- * construction of automata.
+ * (Thompson 1968), and the walks that it forbids are looked for in the order, backwards.  Nothing is shared with what decides (src/lib/verdict/compile_iso.c,
+ * src/lib/decide/lazy/automaton_sweep.c): that works forward, by another construction of
+ * automata.
  *
  *     commit(P), irreflexive(P ; rw)     no later version of what was read leads to the reader
  *     acyclic(E)                         no cycle of steps of E (Tarjan 1972)
@@ -14,6 +13,7 @@
  * All steps but rw go forward in the order, which was checked before: so a walk without rw is no
  * closed one, and axioms that have none need no search.
  */
+#include "base/sort.h"
 #include "iso/iso.h"
 #include "verify/recheck.h"
 
@@ -420,67 +420,222 @@ static void load_graph(words *w)
     w->mark = mem_array0(c->m, uint32_t, w->nodes + 1);
 }
 
-/* --- reads ------------------------------------------------------------------------------------ */
+/* --- reads ------------------------------------------------------------------------------------
+   Readers that have missed a version are looked at together, MANY at a time, one bit for each.  The
+   order is walked backwards from the last of them: whatever a node has is handed on to those that
+   lead to it, all of which stand before it, so each place is done once and then forgotten. */
 
-typedef struct
-    wanted_version { /* per key: p reads it from `from`, and a later version stands before */
-    uint32_t from, epoch;
-} wanted_version;
+#define ROW_WORDS 4u
+#define MANY (64u * ROW_WORDS)
 
-/* Does place q install a key that the reader at hand has from an earlier version? */
-static bool is_missed(const words *w, const wanted_version *key, uint32_t reader, uint32_t q)
+typedef struct bit_row {
+    uint64_t word[ROW_WORDS];
+} bit_row;
+
+typedef struct missing_reader {
+    uint32_t place, lowest; /* all that it misses stands after the latter */
+} missing_reader;
+
+typedef struct back_walk {
+    words *w;
+    net x;
+    uint32_t lo, hi; /* the places that are walked */
+    bit_row *at;     /* per node */
+    bit_row *missed; /* per place: the readers that miss a version of it */
+} back_walk;
+
+static bool any_bit(const bit_row *a)
 {
-    const checker *c = w->c;
-    txn_id t = c->v->order[q - 1];
-    if (q == reader) return false;
-    for (uint32_t i = c->w_first[t]; i < c->w_first[t + 1]; i++) {
-        const wanted_version *x = &key[c->w_key.at[i]];
-        if (installed(c, i) && x->epoch == w->epoch && x->from < q) return true;
-    }
-    return false;
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < ROW_WORDS; i++) all |= a->word[i];
+    return all != 0;
 }
 
-/* Does a later version of something that p read lead to p by a walk of the network? */
-static bool reader_misses(words *w, wanted_version *key, net x, uint32_t p)
+static void hand_on(back_walk *b, uint64_t node, const bit_row *row)
 {
+    for (uint32_t i = 0; i < ROW_WORDS; i++) b->at[node].word[i] |= row->word[i];
+}
+
+/* From the transaction at p, in the state after wire e, to whatever leads there by e. */
+static void hand_over_wire(back_walk *b, uint32_t p, const wire *e, const bit_row *row)
+{
+    const words *w = b->w;
     const checker *c = w->c;
-    uint32_t lowest = UINT32_MAX;
-    w->epoch++;
-    for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++) {
-        const seen *r = &c->reads.at[i];
-        uint32_t next = recheck_next_installer(&c->by_key, r, p);
-        if (next >= p) continue;
-        wanted_version *k = &key[r->key];
-        if (k->epoch != w->epoch || r->value < k->from) *k = (wanted_version){r->value, w->epoch};
-        if (r->value < lowest) lowest = r->value;
-    }
-    if (lowest == UINT32_MAX) return false;
-    w->todo.n = 0;
-    reach_node(w, place_node(w, p, x.out));
-    while (w->todo.n) {
-        uint64_t node = w->todo.at[--w->todo.n];
-        if (node < w->links_from[W_SO]) {
-            uint32_t q = (uint32_t)(node / w->states);
-            if (q <= lowest) continue; /* all that is missed stands after that */
-            if (node % w->states == x.in && is_missed(w, key, p, q)) return true;
+    txn_id t = c->v->order[p - 1];
+    switch (e->letter) {
+    case W_SO:
+        if (c->v->session_order && c->so_pred[p] >= b->lo)
+            hand_on(b, link_node(w, c->so_pred[p], e), row);
+        return;
+    case W_CO:
+        if (p > b->lo) hand_on(b, link_node(w, p - 1, e), row);
+        return;
+    case W_WR:
+        for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++)
+            if (c->reads.at[i].value >= b->lo)
+                hand_on(b, place_node(w, c->reads.at[i].value, e->from), row);
+        return;
+    case W_WW:
+        for (uint32_t i = c->w_first[t]; i < c->w_first[t + 1]; i++) {
+            if (!installed(c, i)) continue;
+            uint32_t at = version_of(c, c->w_key.at[i], p);
+            if (!w->is_first[at] && c->by_key.place[at - 1] >= b->lo)
+                hand_on(b, link_node(w, at - 1, e), row);
         }
-        back_from_node(w, node);
+        return;
+    default: return; /* W_TEST is handed on at the place itself; the others do not come here */
     }
-    return false;
+}
+
+/* The links of chains at p: their bits arrive at p, and go on to the link before. */
+static void take_links(back_walk *b, uint32_t p)
+{
+    const words *w = b->w;
+    const checker *c = w->c;
+    txn_id t = c->v->order[p - 1];
+    static const enum word_letter along[] = {W_SO, W_CO};
+    for (uint32_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < w->of_letter[along[k]].n; i++) {
+            const wire *e = &w->wires.at[w->of_letter[along[k]].at[i]];
+            bit_row *link = &b->at[link_node(w, p, e)];
+            uint32_t before = along[k] == W_SO ? c->so_pred[p] : p - 1;
+            if (!any_bit(link)) continue;
+            hand_on(b, place_node(w, p, e->from), link);
+            if (before >= b->lo) hand_on(b, link_node(w, before, e), link);
+            memset(link, 0, sizeof *link);
+        }
+    for (uint32_t i = c->w_first[t]; w->of_letter[W_WW].n && i < c->w_first[t + 1]; i++) {
+        if (!installed(c, i)) continue;
+        uint32_t at = version_of(c, c->w_key.at[i], p);
+        for (size_t k = 0; k < w->of_letter[W_WW].n; k++) {
+            const wire *e = &w->wires.at[w->of_letter[W_WW].at[k]];
+            bit_row *link = &b->at[link_node(w, at, e)];
+            if (!any_bit(link)) continue;
+            hand_on(b, place_node(w, p, e->from), link);
+            if (!w->is_first[at] && c->by_key.place[at - 1] >= b->lo)
+                hand_on(b, link_node(w, at - 1, e), link);
+            memset(link, 0, sizeof *link);
+        }
+    }
+}
+
+/* Tests are steps that stay: until nothing changes. */
+static void take_tests(back_walk *b, uint32_t p)
+{
+    const words *w = b->w;
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t i = 0; i < w->of_letter[W_TEST].n; i++) {
+            const wire *e = &w->wires.at[w->of_letter[W_TEST].at[i]];
+            const bit_row *from = &b->at[place_node(w, p, e->to)];
+            bit_row *to = &b->at[place_node(w, p, e->from)], was = *to;
+            if (!(e->classes & w->class[p])) continue;
+            for (uint32_t k = 0; k < ROW_WORDS; k++) to->word[k] |= from->word[k];
+            more = more || memcmp(&was, to, sizeof was) != 0;
+        }
+    }
+}
+
+/* True if the transaction at p is a version that a reader misses, and leads to that reader. */
+static bool walk_back(back_walk *b, uint32_t p)
+{
+    words *w = b->w;
+    bit_row *row = &b->at[place_node(w, p, 0)];
+    bool found = false;
+    take_links(b, p);
+    take_tests(b, p);
+    for (uint32_t k = 0; k < ROW_WORDS; k++)
+        found = found || row[b->x.in].word[k] & b->missed[p].word[k];
+    for (uint32_t state = 0; state < w->states; state++) {
+        if (!any_bit(&row[state])) continue;
+        for (uint32_t i = w->into_first[state]; i < w->into_first[state + 1]; i++)
+            hand_over_wire(b, p, &w->wires.at[w->into[i]], &row[state]);
+        w->c->steps++;
+    }
+    memset(row, 0, w->states * sizeof *row);
+    memset(&b->missed[p], 0, sizeof *b->missed);
+    guard_tick(w->c->m->guard);
+    return found;
+}
+
+/* Marks the versions that the reader misses; false: there are none. */
+static bool find_missed(const checker *c, missing_reader *r, uint32_t bit, bit_row *missed)
+{
+    const installers *x = &c->by_key;
+    r->lowest = UINT32_MAX;
+    for (uint32_t i = c->r_first[r->place]; i < c->r_first[r->place + 1]; i++) {
+        const seen *read = &c->reads.at[i];
+        uint32_t at = version_of(c, read->key, read->value + 1);
+        for (; at < x->first[read->key + 1] && x->place[at] < r->place; at++) {
+            if (read->value < r->lowest) r->lowest = read->value;
+            if (!missed) break;
+            missed[x->place[at]].word[bit / 64] |= (uint64_t)1 << (bit % 64);
+        }
+    }
+    return r->lowest != UINT32_MAX;
+}
+
+static bool check_some(back_walk *b, missing_reader *readers, uint32_t n, uint32_t *culprit)
+{
+    b->lo = UINT32_MAX;
+    b->hi = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (readers[i].lowest + 1 < b->lo) b->lo = readers[i].lowest + 1;
+        if (readers[i].place > b->hi) b->hi = readers[i].place;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        find_missed(b->w->c, &readers[i], i, b->missed);
+        b->at[place_node(b->w, readers[i].place, b->x.out)].word[i / 64] |= (uint64_t)1 << (i % 64);
+    }
+    bool ok = true;
+    for (uint32_t p = b->hi; p >= b->lo; p--)
+        if (walk_back(b, p) && ok) {
+            ok = false;
+            *culprit = p;
+        }
+    return ok;
+}
+
+/* Readers whose parts are of a like length together, so that none is long for the sake of one. */
+static uint32_t *sort_readers(checker *c, const missing_reader *r, uint32_t n)
+{
+    uint64_t *key = mem_array(c->m, uint64_t, (size_t)n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t size = 63u - (uint64_t)__builtin_clzll((uint64_t)(r[i].place - r[i].lowest) | 1);
+        key[i] = size / 2 << 32 | r[i].lowest;
+    }
+    uint32_t *by = sort_by_key(c->m, key, n);
+    mem_put(c->m, key);
+    return by;
 }
 
 static bool check_reads(words *w, net x)
 {
     checker *c = w->c;
-    wanted_version *key = mem_array0(c->m, wanted_version, history_keys(c->h) + 1);
+    back_walk b = {.w = w, .x = x};
+    VEC(missing_reader) all = {0};
+    missing_reader some[MANY];
+    uint32_t culprit = 0;
     for (uint32_t p = 1; p <= c->n; p++) {
-        if (reader_misses(w, key, x, p))
-            return recheck_no(c, c->v->order[p - 1],
-                              "misses a version that the definition wants it to see");
+        missing_reader r = {p, 0};
+        if (find_missed(c, &r, 0, NULL)) vec_push(c->m, &all, r);
+    }
+    if (!all.n) return true;
+    b.at = mem_array0(c->m, bit_row, w->nodes + 1);
+    b.missed = mem_array0(c->m, bit_row, (size_t)c->n + 1);
+    uint32_t *by = sort_readers(c, all.at, (uint32_t)all.n);
+    bool ok = true;
+    for (size_t i = 0; ok && i < all.n; i += MANY) {
+        uint32_t n = all.n - i < MANY ? (uint32_t)(all.n - i) : MANY;
+        for (uint32_t k = 0; k < n; k++) some[k] = all.at[by[i + k]];
+        ok = check_some(&b, some, n, &culprit);
         if (recheck_too_large(c, 0)) return false;
     }
-    mem_put(c->m, key);
-    return true;
+    mem_put(c->m, b.at);
+    mem_put(c->m, b.missed);
+    if (ok) return true;
+    return recheck_no(c, c->v->order[culprit - 1],
+                      "is missed by a reader that the definition wants to see it");
 }
 
 /* --- closed walks ----------------------------------------------------------------------------- */

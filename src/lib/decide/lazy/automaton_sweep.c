@@ -356,7 +356,8 @@ static bool go_back(back *b, const path_slot *slot, hop by, bool costs)
 static void back_by_session(back *b, const path_slot *slot, node_id v)
 {
     const lazy *z = b->s->z;
-    for (node_id u = z->p->so ? z->g->so_pred[v] : NO_ID; u != NO_ID; u = z->g->so_pred[u])
+    for (node_id u = z->p->so ? z->g->so_pred[v] : NO_ID; u != NO_ID && z->pos[u] >= b->s->lo;
+         u = z->g->so_pred[u])
         if (go_back(b, slot, (hop){u, v, PATH_SO, NONE}, false)) return;
 }
 
@@ -383,6 +384,7 @@ static void back_by_versions(back *b, const path_slot *slot, node_id v)
     for (uint32_t j = z->g->inst_first[v]; j < z->g->inst_first[v + 1]; j++)
         for (uint32_t i = lazy_version_before(z, j); i != NONE; i = lazy_version_before(z, i)) {
             node_id u = z->g->inst_node[i];
+            if (z->pos[u] < b->s->lo) break;
             if (go_back(b, slot, (hop){u, v, PATH_WW, j}, !lazy_ruled_out(z, u, v))) break;
         }
 }
@@ -435,14 +437,16 @@ static void back_from(back *b, uint32_t index)
     guard_tick(s->z->m->guard);
 }
 
-/* The walk of a broken suspect, by as few uncertain steps as can be: from the reader back, those of
-   no cost first. */
+/* The walk of a broken suspect, from the reader back, certain steps first.  Where all steps go
+   forward in the order every step back is on the way, so the first one is taken; else by a search,
+   with as few uncertain steps as can be. */
 static void keep_walk(word_sweep *s, uint32_t lane)
 {
     lazy *z = s->z;
     paths *x = z->paths;
     const doubt *d = &s->doubts.at[s->first + lane];
     back b = {.s = s, .lane = lane};
+    bool greedy = !uses(s, LETTER_RW);
     finding f = {d->ob, x->hops.n, 0};
     uint8_t class = class_of(z, z->g->ob_node[d->ob]);
     s->way.n = 0;
@@ -467,10 +471,12 @@ static void keep_walk(word_sweep *s, uint32_t lane)
         uint32_t *was = &s->visited[(size_t)(here->place - s->lo) * s->a->states + here->state];
         if (*was == s->visit) continue;
         *was = s->visit;
-        if (!here->state)
+        if (!here->state) {
             start = index;
-        else
+        } else {
+            if (greedy) b.head = b.near.n = b.far.n = 0;
             back_from(&b, index);
+        }
     }
     assert(s->way.at[start].state == 0 && s->way.at[start].from != NONE);
     for (uint32_t i = start; s->way.at[i].from != NONE; i = s->way.at[i].from, f.n++)
