@@ -421,7 +421,27 @@ static bool decide_segments(problem *p, uint64_t conflicts, decision *a)
    that was asked.  Levels of paths are mostly decided quickly by themselves, and snapshot isolation
    is tried only where they are not.  Of InnoDB's two levels the tight one orders two parts of a
    transaction instead of one for each statement. */
-enum stronger_try { TRY_SERIAL, TRY_TIGHT, TRY_ITSELF, TRY_SNAPSHOT, TRY_SESSIONS, TRIES };
+enum stronger_try {
+    TRY_SERIAL,
+    TRY_TIGHT,
+    TRY_PATHS,
+    TRY_ITSELF,
+    TRY_SNAPSHOT,
+    TRY_SESSIONS,
+    TRIES
+};
+
+/* A level told by words that speak of session order, read-from and version order only: where every
+   path of such steps is allowed for, each of its words is.  These levels have clocks, which cost
+   less than the words do. */
+static bool all_paths_question(const problem *p, order_question *out)
+{
+    const path_automaton *a = p->ask.rule->automaton;
+    unsigned reads = 1u << LETTER_SO | 1u << LETTER_WR | 1u << LETTER_RT;
+    if (!a || !a->letters || a->letters & ~(reads | 1u << LETTER_WW)) return false;
+    out->rule = rule_of(a->letters & ~reads ? LEVEL_PSI : LEVEL_CC);
+    return true;
+}
 
 /* The question of one try; false: it is not worth asking. */
 static bool stronger_question(const problem *p, enum stronger_try try, order_question *out)
@@ -438,6 +458,7 @@ static bool stronger_question(const problem *p, enum stronger_try try, order_que
         out->rule = rule_of(LEVEL_INNODB_RR_TIGHT);
         return serial_first && rule->level == LEVEL_INNODB_RR && !ask.rt;
     }
+    if (try == TRY_PATHS) return serial_first && all_paths_question(p, out);
     if (try == TRY_ITSELF ? !itself : try == TRY_SESSIONS && itself) return false;
     /* Neither a serial order nor a snapshot need keep the real order of commits. */
     if (serial_first && !(timed & ~RT_CB) && (try == TRY_SERIAL || try == TRY_SNAPSHOT)) {

@@ -2,9 +2,9 @@
  * recheck_words.c - replaying a commit order against a level that is written as text.
  *
  * The definition is read here once more, from its own text: each axiom becomes a network of steps
- * (Thompson 1968), and the walks that it forbids are looked for in the order, backwards.  Nothing is shared with what decides (src/lib/verdict/compile_iso.c,
- * src/lib/decide/lazy/automaton_sweep.c): that works forward, by another construction of
- * automata.
+ * (Thompson 1968), and the walks that it forbids are looked for in the order, backwards.  Nothing
+ * is shared with what decides (src/lib/verdict/compile_iso.c and decide/lazy/automaton_sweep.c):
+ * that works forward, by another construction of automata.
  *
  *     commit(P), irreflexive(P ; rw)     no later version of what was read leads to the reader
  *     acyclic(E)                         no cycle of steps of E (Tarjan 1972)
