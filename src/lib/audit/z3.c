@@ -148,8 +148,10 @@ void smt_assert(smt *s, const uint32_t *any, size_t n)
     if (Z3_get_error_code(s->c) != Z3_OK) s->failed = true;
 }
 
-/* Roughly what Z3 does in a millisecond; not calibrated. */
-enum { STEPS_PER_MS = 2000 };
+/* Roughly what Z3 4.8.12 does in a millisecond of CPU time, measured on four kinds of problems:
+   clauses alone 850, integers that all differ 2080, linear sums 2030, products 3750.  So a check
+   lasts from 0.4 to 1.8 times what it was given. */
+enum { STEPS_PER_MS = 1500 };
 
 smt_answer smt_check(smt *s, unsigned ms)
 {
