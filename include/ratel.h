@@ -268,6 +268,7 @@ typedef struct {
     int verbose;          /* holds: the commit order that explains every read */
     int accepted;         /* violated, but the caller's baseline accepts it */
     const char *workload; /* what made the history, or NULL */
+    int counters;         /* json: what each stage did, and the widths of conflict cycles */
 } ratel_report;
 /* "text", or "json": one object on one line.  `report` may be NULL. */
 RATEL_API int ratel_result_write(const ratel_result *a, ratel *r, const char *format,

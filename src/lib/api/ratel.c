@@ -849,6 +849,7 @@ int ratel_result_write(const ratel_result *a, ratel *r, const char *format,
         rc.context.verbose = report->verbose;
         rc.context.accepted = report->accepted;
         rc.context.workload = report->workload;
+        rc.context.counters = report->counters != 0;
     }
     mem_init(&rc.work, r->fn, r->ud, &rc.c.guard);
     int code = api_border(&rc.c, body_report);

@@ -46,6 +46,10 @@ static void count_search(const problem *p, const decision *a, uint64_t start)
     c->vars = a->vars;
     c->clauses = c->instantiated = a->clauses;
     c->conflicts = a->conflicts;
+    c->rounds = a->rounds;
+    c->fixed = a->fixed;
+    c->moved = a->moved;
+    for (size_t i = 0; i < CYCLE_WIDTHS; i++) c->width[i] += a->width[i];
 }
 
 /* --- order problems --------------------------------------------------------------------------- */

@@ -21,6 +21,8 @@ typedef struct cost {
     uint64_t ns_analyse, ns_solve;
     VEC(stage_time) stages;                          /* of the strategy, each name once */
     uint64_t vars, clauses, conflicts, instantiated; /* of the last search */
+    uint64_t rounds, fixed, moved;                   /* the same, by stage: see decision.h */
+    uint64_t width[CYCLE_WIDTHS];                    /* over all searches */
 } cost;
 
 /* Is a log of the search kept, from which a proof can be made (decide/proof/justify.h)? */

@@ -22,6 +22,8 @@ enum contradiction {
     WHY_SEARCH /* every choice was tried */
 };
 
+#define CYCLE_WIDTHS 8u
+
 typedef struct decision {
     bool holds;
     const char *undecided; /* NULL, or why there is no answer: static text */
@@ -58,6 +60,9 @@ typedef struct decision {
     uint64_t tried;   /* tests of the search for sources */
     uint64_t derived; /* version-order edges that the last test forced */
     uint64_t vars, clauses, conflicts, moved, fixed, rounds;
+    /* Cycles that the order theory refused, by their width: how many edges of them were choices.
+       The last entry counts all wider ones (VeriStrong, Figure 5). */
+    uint64_t width[CYCLE_WIDTHS];
     VEC(stage_time) stages;
 } decision;
 

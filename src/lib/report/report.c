@@ -110,6 +110,19 @@ static void stages_json(json_writer *w, const cost *spent)
     jw_end_object(w);
 }
 
+/* For studies of the solver: what each stage did, and the cycles that it met. */
+static void counters_json(json_writer *w, const cost *spent)
+{
+    jw_member_object(w, "counts");
+    jw_member_u64(w, "derivation_rounds", spent->rounds);
+    jw_member_u64(w, "edges_fixed", spent->fixed);
+    jw_member_u64(w, "events_moved", spent->moved);
+    jw_end_object(w);
+    jw_member_array(w, "conflict_widths");
+    for (size_t i = 0; i < CYCLE_WIDTHS; i++) jw_u64(w, spent->width[i]);
+    jw_end_array(w);
+}
+
 static void costs_json(json_writer *w, const verdict *v, const report_context *c)
 {
     static const cost nothing = {0};
@@ -129,6 +142,7 @@ static void costs_json(json_writer *w, const verdict *v, const report_context *c
     jw_member_u64(w, "clauses", spent->clauses);
     jw_member_u64(w, "conflicts", spent->conflicts);
     jw_member_u64(w, "instantiated", spent->instantiated);
+    if (c->counters) counters_json(w, spent);
     jw_end_object(w);
 }
 

@@ -17,6 +17,7 @@ typedef struct report_context {
     bool verbose;
     bool accepted;        /* a violation that the caller's baseline has */
     const char *workload; /* what made the history; NULL: left out */
+    bool counters;        /* counters for studies of the solver too */
 } report_context;
 
 /* One line, keys as doc/man/ratel-check.1 promises. */

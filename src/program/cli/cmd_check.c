@@ -498,7 +498,8 @@ static void put_answer(check *c, const char *name, const ratel_history *h, const
                            .verbose = c->a->value[O_VERBOSE] != NULL,
                            .colour = !c->a->value[O_JSON] && colour_wanted(c->a, fileno(c->out)),
                            .accepted = accepted,
-                           .workload = c->ci ? c->ci->workload : NULL};
+                           .workload = c->ci ? c->ci->workload : NULL,
+                           .counters = c->a->value[O_STATS] != NULL};
     write_answer(c, a, &report);
     stats_result(c->a, a);
     page_add_result(c->a, h, a, name);

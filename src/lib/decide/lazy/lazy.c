@@ -735,6 +735,8 @@ static void notify_assignment(void *state, const uint32_t *lits, size_t n)
             size_t k;
             const uint32_t *closed = order_cycle(z->o, &k);
             z->conflict.n = 0;
+            assert(k);
+            z->a->width[k < CYCLE_WIDTHS ? k - 1 : CYCLE_WIDTHS - 1]++;
             for (size_t j = 0; j < k; j++) vec_push(z->m, &z->conflict, lit_not(closed[j]));
             if (z->j) {
                 size_t n_nodes;
