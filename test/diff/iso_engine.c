@@ -4,7 +4,8 @@
  * A level is made at random from the constructs that the engine decides (and now and then from one
  * that it must refuse).  Its answer (ratel_check_definition), with and without the passes that
  * answer before the engine does, must be that of the certificate (ratel_certify_definition), which
- * comes from clauses over all pairs of transactions, made by other code from the same text.
+ * comes from clauses over all pairs of transactions, made by other code from the same text.  And
+ * the definitions that come with the program get the answers of the built-in levels.
  *
  *     iso_engine [histories [seed]]   default 2000, seed from RATEL_TEST_SEED or 1
  */
@@ -17,11 +18,12 @@
 
 #include "base/rng.h"
 #include "diff/diff_text.h"
+#include "iso/iso.h"
 #include "oracle/oracle.h"
 #include "oracle/random_history.h"
 #include "ratel.h"
 
-static uint64_t holds, violated, unfit, outside, states[16];
+static uint64_t library, outside_library, holds, violated, unfit, outside, states[16];
 
 /* --- levels ----------------------------------------------------------------------------------- */
 
@@ -212,7 +214,34 @@ static bool compare(ratel *r, const ratel_history *h, const char *history, const
     return true;
 }
 
-static bool one_history(ratel *r, rng *g, char *t, size_t n)
+/* The definitions that come with the program, by the engine: the answers of the built-in levels. */
+static bool compare_library(ratel *r, const ratel_history *h, const char *history)
+{
+    const char *name, *definition, *builtin;
+    ratel_definition d;
+    for (size_t i = 0; iso_library_at(i, &name, &definition, &builtin); i++) {
+        ratel_result *a = NULL;
+        if (!*builtin) continue;
+        if (ratel_check_definition(&d, r, h, definition, strlen(definition), NULL))
+            return complain("no answer", ratel_errmsg(r), history, definition);
+        if (d.outside || d.verdict == RATEL_UNDECIDED) {
+            outside_library += d.outside != 0;
+            continue;
+        }
+        if (ratel_check(&a, r, h, builtin))
+            return complain("no answer", ratel_errmsg(r), history, builtin);
+        ratel_verdict v = ratel_result_verdict(a);
+        ratel_result_free(a);
+        if (v == RATEL_UNDECIDED) continue;
+        if (v != d.verdict)
+            return complain(v == RATEL_HOLDS ? "the built-in level holds" : "it is violated",
+                            d.reason, history, definition);
+        library++;
+    }
+    return true;
+}
+
+static bool one_history(ratel *r, rng *g, char *t, size_t n, bool sessions)
 {
     char level[1 << 14];
     writer w = {.g = g, .at = level, .cap = sizeof level};
@@ -224,6 +253,7 @@ static bool one_history(ratel *r, rng *g, char *t, size_t n)
         put_level(&w);
         ok = compare(r, h, t, level);
     }
+    if (ok && sessions) ok = compare_library(r, h, t);
     ratel_history_free(h);
     return ok;
 }
@@ -245,7 +275,7 @@ int main(int argc, char **argv)
         size_t n;
         char *t = random_history(seed * 1000003 + i, random_shapes[i % profiles], &n);
         ratel_set(r, "session_order", i / profiles % 4 != 0);
-        bool ok = t && one_history(r, &g, t, n);
+        bool ok = t && one_history(r, &g, t, n, i / profiles % 4 != 0);
         passed += ok;
         failed += !ok;
         free(t);
@@ -254,7 +284,8 @@ int main(int argc, char **argv)
            ", of the clauses %" PRIu64 "\n# states:",
            holds, violated, outside, unfit);
     for (int i = 0; i < 16; i++) printf(" %" PRIu64, states[i]);
-    printf("\n");
+    printf("\n# library: %" PRIu64 " as the built-in levels, %" PRIu64 " outside\n", library,
+           outside_library);
     if (count >= 100 && (!holds || !violated || !outside)) failed++;
     ratel_close(r);
     printf("%" PRIu64 " passed, %" PRIu64 " failed\n", passed, failed);
