@@ -176,6 +176,34 @@ TEST(hints_of_lists)
     }
 }
 
+/* Large write sets are kept sorted by key; small ones are not, and random histories have no
+   others. The keys are written from the last to the first, and one is read from the other writer.
+   */
+TEST(large_write_sets)
+{
+    enum { KEYS = 50 };
+    static char history[16384];
+    for (int odd = -1; odd < KEYS; odd += 7) {
+        size_t n = 0;
+        for (int writer = 1; writer <= 2; writer++) {
+            n += (size_t)snprintf(history + n, sizeof history - n,
+                                  "{\"session\":%d,\"id\":%d,\"ops\":[", writer, writer);
+            for (int k = KEYS; k-- > 0;)
+                n += (size_t)snprintf(history + n, sizeof history - n, "[\"w\",\"k%02d\",%d]%s", k,
+                                      writer, k ? "," : "]}\n");
+        }
+        n += (size_t)snprintf(history + n, sizeof history - n, "{\"session\":3,\"id\":3,\"ops\":[");
+        for (int k = 0; k < KEYS; k++)
+            n += (size_t)snprintf(history + n, sizeof history - n, "[\"r\",\"k%02d\",%d]%s", k,
+                                  k == odd ? 1 : 2, k < KEYS - 1 ? "," : "]}\n");
+        ratel_verdict v = odd < 0 ? RATEL_HOLDS : RATEL_VIOLATED;
+        EXPECT_EQ_INT(verdict_of(history, "read-committed"), RATEL_HOLDS);
+        EXPECT_EQ_INT(verdict_of(history, "read-atomic"), v);
+        EXPECT_EQ_INT(verdict_of(history, "serializable"), v);
+        EXPECT_EQ_INT(verdict_of(history, "snapshot-isolation"), v);
+    }
+}
+
 /* --- certificates of levels that are written as text ------------------------------------------ */
 
 typedef struct text {
