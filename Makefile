@@ -99,7 +99,7 @@ campaign: $(BUILD)/build.ninja
 	@$(BUILD)/test/campaign/campaign --seconds $(SECONDS) --seed $(SEED) \
 	  --folder $(BUILD)/campaign-failures-$(SEED)
 
-# It has a build of its own, $(BUILD)-mutants; the tree is not changed.
+# It has builds of its own, $(BUILD)-mutants and -mutants-asan; the tree is not changed.
 mutants:
 	@tool/setup build libs
 	@test/mutants/run --count $(COUNT) --seed $(SEED) --build $(BUILD)-mutants
@@ -118,6 +118,6 @@ install: build
 	@DESTDIR="$(DESTDIR)" meson install -C $(BUILD)
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-mutants
+	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-mutants $(BUILD)-mutants-asan
 
 .PHONY: all build tests clang asan fuzz-build demo test quick test-long bench soak campaign mutants fuzz lint format install clean

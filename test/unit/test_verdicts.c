@@ -385,7 +385,7 @@ TEST(refused_steps)
 TEST(numbers_of_certificates)
 {
     static const char *const numbers[] = {
-        "", "1a", "a", "01", "-1", "+1", "1.", "0x1", " 1", "18446744073709551616", ":", "/"};
+        "", "1a", "a", "01", "-1", "+1", "1.", "0x1", " 1", "18446744073709551616", ":", "/;"};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         char body[128];
         asked q = ask(serial, "serializable");
