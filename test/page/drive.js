@@ -114,6 +114,13 @@ const checks = {
       await page.evaluate(() => document.querySelectorAll('details').forEach((d) => { d.open = true; }));
       const over = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
       say(width + ' pixels: nothing overflows', over <= 0, over);
+      const hidden = await page.evaluate(() => {
+        const asked = document.querySelector('.level.asked rect');
+        if (!asked) return false;
+        const a = asked.getBoundingClientRect(), room = asked.closest('.scroll').getBoundingClientRect();
+        return a.right > room.right + 1 || a.left < room.left - 1;
+      });
+      say(width + ' pixels: the level that was asked about is in sight', !hidden);
       await page.close();
     }
   },

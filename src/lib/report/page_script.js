@@ -679,6 +679,12 @@
       make('p', null, 'Made by Ratel' + (data.version ? ' ' + data.version : '') + '. This page needs no network.'))].filter((x) => x));
     if (drawn) fitPicture();
     tellDetail();
+    /* where the order of levels is wider than the page, the level that was asked about is in sight */
+    const asked = root.querySelector('.level.asked rect');
+    if (asked) {
+      const room = asked.closest('.scroll');
+      room.scrollLeft = asked.x.baseVal.value + asked.width.baseVal.value / 2 - room.clientWidth / 2;
+    }
     const b = root.querySelector('nav button[aria-pressed="true"]');
     if (b) b.closest('.list').scrollTop = b.closest('tr').offsetTop - 60;
     if (b && focus) b.focus({preventScroll: true});
