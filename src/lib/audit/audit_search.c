@@ -585,12 +585,16 @@ static void guess_other_orders(engine *e, audit_answer *a, finding *f)
         order_windows(e);
         finding g = {.unknown = f->unknown, .ran = f->ran};
         audit_answer b = *a;
+        b.n_cycle = 0; /* of the first guess */
+        b.replayed_writes = b.all_orders = false;
         memset(&e->fail, 0, sizeof e->fail);
         search_orders(e, &b, &g);
         assert(n <= ORDER_SOURCES);
         if (g.r != FOUND_YES) continue;
         f->r = FOUND_YES;
         a->other_order = true;
+        a->n_cycle = 0;
+        a->replayed_writes = false;
         return;
     }
     e->order = order;
