@@ -551,7 +551,11 @@ static void search_orders(engine *e, audit_answer *a, finding *f)
     if (e->level.mode == MODE_ROW && f->r == FOUND_CUT) e->exploring = true;
     if (f->r != FOUND_NO && f->r != FOUND_CUT) return;
     bool given_up = f->r == FOUND_CUT && !searches && e->level.mode != MODE_LATEST;
-    if (f->r == FOUND_NO && !f->unknown && searches && order_is_the_only_one(e)) {
+    bool serial = e->level.strict && e->level.mode == MODE_LATEST;
+    /* a serial replay tries one way to run each transaction: there must have been no other */
+    bool only = order_is_the_only_one(e) ||
+                (serial && !e->order.stamped && !e->picked && order_is_total(e));
+    if (f->r == FOUND_NO && !f->unknown && searches && only) {
         a->all_orders = true;
     } else if (symbolic_in_no_order(e)) {
         f->r = FOUND_NO;

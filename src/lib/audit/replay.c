@@ -132,6 +132,7 @@ static uint32_t pick(void *ud, uint32_t n)
 {
     engine *e = ud;
     choice *c = engine_choice(e, 0, n - 1);
+    e->picked = true;
     assert(n && c->now < n);
     c->valid_from = c->now;
     return n - 1 - c->now;

@@ -188,6 +188,7 @@ typedef struct engine {
     VEC(draw) drawn;             /* by statements that agree, each once */
     VEC(const char *) sequences; /* draw.sequence */
     uint32_t *drawn_upto;        /* by transaction: statements from here on are not in it */
+    bool picked;                 /* some run had a choice of the planner's in it */
     const char *unsure;          /* why a run that does not agree might yet be right, or NULL */
     bool in_dump;                /* the setup's present statement came from a dump */
     struct symbolic *symbolic;   /* whose choices hooks.choose makes */

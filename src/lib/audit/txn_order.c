@@ -312,6 +312,15 @@ bool order_is_fact(const engine *e, bool of_versions)
     return true;
 }
 
+bool order_is_total(const engine *e)
+{
+    for (uint32_t i = 1; i < e->order.n; i++) {
+        const log_txn *before = &e->log->txns.at[e->order.at[i - 1]];
+        if (!ended_before(e, before, &e->log->txns.at[e->order.at[i]])) return false;
+    }
+    return e->order.n > 0;
+}
+
 /* (At MODE_LATEST only one way to run each transaction was tried, so the answer is no.) */
 bool order_is_the_only_one(const engine *e)
 {

@@ -46,6 +46,8 @@ void order_windows(engine *e);
 bool order_may_swap(const engine *e, uint32_t early, uint32_t late);
 /* Does the log leave no doubt about its order (of_versions: about that of the versions)? */
 bool order_is_fact(const engine *e, bool of_versions);
+/* Had each transaction ended before the next one began?  Then real time allows no other order. */
+bool order_is_total(const engine *e);
 /* Do all transactions belong to one session, so that no other order needs to be tried? */
 bool order_is_the_only_one(const engine *e);
 
