@@ -37,15 +37,18 @@ int main(void)
     ratel *r = NULL;
     ratel_history *h = NULL;
     ratel_verdict v = RATEL_UNDECIDED;
+    ratel_definition found;
     ratel_proof proof;
     int bad = 1;
     if (ratel_open(&r, NULL)) return 70;
     if (ratel_history_read_path(&h, r, NULL, "doc/examples/doctors.jsonl") ||
+        ratel_check_definition(&found, r, h, mine, strlen(mine), NULL) ||
         ratel_certify_definition(&v, r, h, mine, strlen(mine), NULL, keep, &certificate) ||
         ratel_verify(&proof, r, h, give, &certificate))
         fprintf(stderr, "%s\n", ratel_errmsg(r));
     else {
-        bad = !proof.proved || proof.definition != ratel_definition_hash(mine, strlen(mine));
+        bad = found.verdict != v || !proof.proved ||
+              proof.definition != ratel_definition_hash(mine, strlen(mine));
         printf("%s: %s\n", proof.level, v == RATEL_HOLDS ? "holds" : "violated");
     }
     ratel_history_free(h);
