@@ -2,7 +2,7 @@
  * ratel.h - does this history keep its isolation promise?
  *
  * A function that is not declared here is not part of the library; ratel-audit.h is the header of
- * a second one, for logs of SQL.
+ * a second one, for logs of SQL, and ratel-module.h what modules are written against.
  * The stable part stands first; behind RATEL_EXPERIMENTAL is what may still change.
  *
  *     ratel *r;  ratel_history *h;  ratel_result *a;
@@ -310,6 +310,8 @@ typedef struct {
     char reason[1024];     /* refused: why, one sentence */
     int trusted;           /* 1: the verdict is by the database's timestamps */
     uint64_t definition;   /* the level is that of a text, which has this hash; 0: it is not */
+    uint64_t assumptions;  /* what modules added or changed, and the verdict is proved under */
+    char assumed[1024];    /* these, by module and in its words; cut */
 } ratel_proof;
 /* The hash of a definition's text, which ratel_proof has: equal texts, up to a missing newline at
    the end, have equal hashes. */
@@ -388,6 +390,29 @@ RATEL_API int ratel_lint_run(ratel_lint **out, ratel *r, const ratel_history *h)
 /* The i-th finding; its texts live as long as the lint.  RATEL_EINVAL past the end. */
 RATEL_API int ratel_lint_at(const ratel_lint *l, size_t i, ratel_finding *out);
 RATEL_API void ratel_lint_free(ratel_lint *l);
+
+/* --- modules: rules of your own -------------------------------------------------------------- */
+
+/* The history under what a module (ratel-module.h) says of it: its operations as the hook `map`
+   changes them, with what the hook `extend` adds.  Every answer about *out is one under these
+   assumptions, and names them.  Modules add up: give *out to the next one; only one of them may
+   change operations.  settings: "key=value,..." or NULL.  The hooks run in this process; limits and
+   ratel_interrupt reach them through host->poll.  h must outlive *out.  RATEL_EINVAL: the module
+   cannot be used, or refused; ratel_errmsg says why and names it. */
+struct ratel_module;
+RATEL_API int ratel_module_add(ratel_history **out, ratel *r, const ratel_history *h,
+                               const struct ratel_module *module, const char *settings);
+/* The same in two halves, for hooks that run in another process: what the module said, as bytes of
+   this program, and the history under it. */
+RATEL_API int ratel_module_run(ratel *r, const ratel_history *h, const struct ratel_module *module,
+                               const char *settings, ratel_write_cb write, void *payload);
+RATEL_API int ratel_module_take(ratel_history **out, ratel *r, const ratel_history *h,
+                                const void *said, size_t n);
+/* The i-th assumption that an answer rests on: the module and its reason.  Of a violation these
+   are those that the contradiction needs, where that is known; of what holds, all of them.
+   RATEL_EINVAL past the end. */
+RATEL_API int ratel_result_assumption(const ratel_result *a, size_t i, const char **module,
+                                      const char **reason);
 
 #ifdef RATEL_EXPERIMENTAL
 /* --- may still change ------------------------------------------------------------------------- */

@@ -422,6 +422,7 @@ static void put_step(world *w, enum proof_step kind)
         put_some_txn(w, false);
         put_some_txn(w, false);
         break;
+    case PROOF_ASSUME: put(w, rng_below(w->g, 2) ? " 1 1" : " 1"); break; /* none is declared */
     case PROOF_FROM: put_read(w); break;
     case PROOF_WR:
     case PROOF_TAKEN:

@@ -438,6 +438,11 @@ struct oracle {
     int ngiven;
     bool bad_hint;
     char level[64]; /* the header's */
+    /* what modules add: sets of edges, those of addition i from set_first[i] on */
+    oracle_edge *edge;
+    int nedge;
+    int *set_end, *set_first; /* of each set: the end of its edges; of each addition: its sets */
+    int nset, nadded;
 };
 
 struct parse {
@@ -975,6 +980,9 @@ oracle *oracle_parse(const char *text, size_t len, char *err, size_t errcap)
 
 void oracle_free(oracle *o)
 {
+    if (o) {
+        oracle_forget(o);
+    }
     if (!o) {
         return;
     }
@@ -1456,8 +1464,11 @@ struct search {
     bool *list;       /* by key: some installer appends */
     /* the witness, as far as it is decided */
     int rf[MAX_OBLIGATIONS]; /* node, INIT, or NO_HINT while open */
-    int (*rank)[T];          /* by key and node: 1.. in the version order, 0 if not decided */
-    bool split;              /* looking for the split witness of 5.2 */
+    row added[2 * T + 32];   /* edges that were chosen: begins, commits, points (doc/modules.md) */
+    row depends[T];          /* of these, those that are steps; then joined */
+    row joined[T];
+    int (*rank)[T]; /* by key and node: 1.. in the version order, 0 if not decided */
+    bool split;     /* looking for the split witness of 5.2 */
     long budget;
     bool too_big;
 };
@@ -1733,6 +1744,50 @@ static bool serial_among(const struct search *s, const struct witness *w)
     return acyclic(g, s->n);
 }
 
+/* doc/modules.md: is there an order of the level's events that keeps what was added?  The level's
+ * own edges: all of them lead from place to place (one place a transaction), or from commits to
+ * begins, from begins to commits (rw), and at PC from commit to commit (ww). */
+static bool keeps_added(const struct search *s, const struct witness *w)
+{
+    row g[2 * T + 32] = {0};
+    int n = s->n, points = 2 * n;
+    bool events = s->level.condition == SI || s->level.condition == BC || s->level.condition == PC;
+    bool item = s->level.condition == RR || s->level.condition == SER;
+    bool pred = s->level.condition == SER;
+    for (int a = 0; a < points + 32; a++) {
+        g[a] |= s->added[a];
+    }
+    for (int a = 0; a < n; a++) {
+        row dep = w->wr[a] | s->extra[a], rw = w->item[a] | w->pred[a];
+        g[a] |= bit(n + a);
+        if (!events) {
+            /* one place: the commit stands for both, so what leaves or enters the begin does so
+             * there */
+            g[n + a] |= s->added[a] & ~bit(n + a);
+            dep |= w->ww[a] | (item ? w->item[a] : 0) | (pred ? w->pred[a] : 0);
+            g[n + a] |= dep << n;
+            continue;
+        }
+        g[n + a] |= dep | (s->level.condition == PC ? w->ww[a] << n : w->ww[a]);
+        g[a] |= rw << n;
+        if (s->level.condition == BC) {
+            g[a] |= s->rt_bc[a] << n;
+            g[n + a] |= s->rt_cc[a] << n;
+        }
+    }
+    if (!events) {
+        row begins = bit(n) - 1;
+        for (int a = 0; a < points + 32; a++) {
+            row to = g[a] & begins;
+            g[a] = (g[a] & ~begins) | to << n;
+        }
+        for (int a = 0; a < n; a++) {
+            g[a] = 0;
+        }
+    }
+    return acyclic(g, points + 32);
+}
+
 /* Which sub-transaction writes t's version of key, loose (0) or tight (1). */
 static int writing_sub(const struct txn *t, int upto, int key, int tight)
 {
@@ -1800,7 +1855,7 @@ static bool split_acyclic(const struct search *s)
 }
 
 /* Asks the level's condition of the decided part of the witness. */
-static bool admissible(struct search *s, const struct witness *w)
+static bool level_admits(struct search *s, const struct witness *w)
 {
     row dep[T] = {0}, base[T] = {0}, rw[T] = {0}, x[T] = {0}, y[T] = {0};
     int n = s->n;
@@ -1899,6 +1954,11 @@ static bool admissible(struct search *s, const struct witness *w)
     case MIX_PG: return mixture_acyclic(s, w) && serial_among(s, w);
     }
     return false;
+}
+
+static bool admissible(struct search *s, const struct witness *w)
+{
+    return level_admits(s, w) && (!s->o->nadded || s->split || keeps_added(s, w));
 }
 
 /* RU (4.1, 5.5): the order of the elements of a committed list read constrains the version order
@@ -2446,10 +2506,13 @@ static void derive_orders(struct search *s)
             }
         }
     }
+    memcpy(s->joined, s->depends, sizeof s->joined);
+    close_relation(s->joined, s->n);
     for (int a = 0; a < s->n; a++) {
         s->extra[a] = s->level.order == PLAIN     ? 0
                       : s->level.order == SESSION ? s->so[a]
                                                   : s->so[a] | s->rt[a];
+        s->extra[a] |= s->joined[a];
     }
 }
 
@@ -2710,6 +2773,49 @@ static bool some_init(struct search *s, int key)
     return false;
 }
 
+/* One set of each addition; what is said of those that take no part is true. */
+static bool some_added(struct search *s, int i)
+{
+    const oracle *o = s->o;
+    if (i == o->nadded) {
+        derive_orders(s);
+        derive_versions(s);
+        return some_init(s, 0);
+    }
+    int end = i + 1 < o->nadded ? o->set_first[i + 1] : o->nset;
+    row added[2 * T + 32], depends[T];
+    memcpy(added, s->added, sizeof added);
+    memcpy(depends, s->depends, sizeof depends);
+    for (int set = o->set_first[i]; set < end && !s->too_big; set++) {
+        bool possible = true;
+        for (int e = set ? o->set_end[set - 1] : 0; e < o->set_end[set]; e++) {
+            const oracle_edge *x = &o->edge[e];
+            int from = x->from_at == 2 ? x->from : s->node[x->from];
+            int to = x->to_at == 2 ? x->to : s->node[x->to];
+            if (from == NONE || to == NONE) {
+                continue;
+            }
+            int a = x->from_at == 2 ? 2 * s->n + from : x->from_at ? s->n + from : from;
+            int b = x->to_at == 2 ? 2 * s->n + to : x->to_at ? s->n + to : to;
+            bool own = x->from_at != 2 && x->to_at != 2 && from == to;
+            if (own && x->from_at == 0 && x->to_at == 1) {
+                continue;
+            }
+            possible &= !own;
+            s->added[a] |= bit(b);
+            if (x->depends && !own) {
+                s->depends[from] |= bit(to);
+            }
+        }
+        if (possible && some_added(s, i + 1)) {
+            return true;
+        }
+        memcpy(s->added, added, sizeof added);
+        memcpy(s->depends, depends, sizeof depends);
+    }
+    return false;
+}
+
 static bool some_outcome(struct search *s, int unknowns)
 {
     for (unsigned choice = 0; choice < 1u << unknowns; choice++) {
@@ -2728,9 +2834,9 @@ static bool some_outcome(struct search *s, int unknowns)
                 s->txn[s->n++] = t;
             }
         }
-        derive_orders(s);
-        derive_versions(s);
-        if (some_init(s, 0)) {
+        memset(s->added, 0, sizeof s->added);
+        memset(s->depends, 0, sizeof s->depends);
+        if (some_added(s, 0)) {
             return true;
         }
         if (s->too_big) {
@@ -2738,6 +2844,30 @@ static bool some_outcome(struct search *s, int unknowns)
         }
     }
     return false;
+}
+
+void oracle_assume(oracle *o, const oracle_edge *edges, const int *sizes, int n)
+{
+    o->set_first = xrealloc(o->set_first, (size_t)(o->nadded + 1) * sizeof *o->set_first);
+    o->set_first[o->nadded++] = o->nset;
+    for (int s = 0; s < n; s++) {
+        for (int i = 0; i < sizes[s]; i++) {
+            o->edge = xrealloc(o->edge, (size_t)(o->nedge + 1) * sizeof *o->edge);
+            o->edge[o->nedge++] = *edges++;
+        }
+        o->set_end = xrealloc(o->set_end, (size_t)(o->nset + 1) * sizeof *o->set_end);
+        o->set_end[o->nset++] = o->nedge;
+    }
+}
+
+void oracle_forget(oracle *o)
+{
+    free(o->edge);
+    free(o->set_end);
+    free(o->set_first);
+    o->edge = NULL;
+    o->set_end = o->set_first = NULL;
+    o->nedge = o->nset = o->nadded = 0;
 }
 
 int oracle_check(oracle *o, const oracle_question *q)

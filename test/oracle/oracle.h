@@ -42,6 +42,16 @@ oracle *oracle_parse(const char *jsonl_text, size_t len, char *err, size_t errca
 void oracle_free(oracle *);
 int oracle_check(oracle *, const oracle_question *);
 
+/* What modules add (doc/modules.md): at least one of n sets of edges is true, of sizes[i] edges
+ * each.  Transactions by their place in the file, aborted ones too; at: 0 begin, 1 commit, 2 a
+ * point. */
+typedef struct {
+    int from, from_at, to, to_at;
+    int depends;
+} oracle_edge;
+void oracle_assume(oracle *, const oracle_edge *edges, const int *sizes, int n);
+void oracle_forget(oracle *); /* all that was assumed */
+
 /* "holds", "violated", "undecided (...)", ... for any result of oracle_check. */
 const char *oracle_verdict_name(int verdict);
 

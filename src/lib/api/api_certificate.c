@@ -1,6 +1,7 @@
 /*
  * api_certificate.c - the entry points that write and verify certificates.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 
 #include "api/api_internal.h"
 #include "base/hash.h"
+#include "history/additions.h"
 #include "verdict/certify_iso.h"
 #include "verdict/judge_iso.h"
 #include "verify/certificate.h"
@@ -131,6 +133,7 @@ int ratel_certify_definition(ratel_verdict *out, ratel *r, const ratel_history *
     define_call dc = {.found = OUTCOME_UNDECIDED};
     api_open(&dc.c, r);
     if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
+    if (api_bare(r, h, "a level in text")) return RATEL_EUNSUPPORTED;
     enum policy policy = (enum policy)r->values[API_OPTION_ryow];
     dc.q = (iso_question){.text = text,
                           .n = n,
@@ -159,9 +162,26 @@ typedef struct verify_call {
     mem text, work;
     strbuf in;
     certificate_answer answer;
+    ratel_history *changed; /* for the changes that the certificate declares */
+    char assumed[1024];     /* the first assumptions, in words */
     uint64_t definition;
     char reason[GUARD_TEXT];
 } verify_call;
+
+/* The assumptions that the certificate declares, as far as they fit. */
+static void tell_assumed(verify_call *vc)
+{
+    const certificate_answer *a = &vc->answer;
+    strbuf b;
+    strbuf_init(&b, &vc->work);
+    if (a->changed_by)
+        strbuf_printf(&b, "module %s: %" PRIu64 " operations changed", a->changed_by, a->changes);
+    for (size_t i = 0; a->assumed && i < a->assumed->at.n && b.n < sizeof vc->assumed; i++)
+        strbuf_printf(&b, "%smodule %s: %s", b.n ? "; " : "",
+                      additions_name(a->assumed, a->assumed->at.at[i].module),
+                      additions_reason(a->assumed, i));
+    snprintf(vc->assumed, sizeof vc->assumed, "%s", strbuf_cstr(&b));
+}
 
 static void body_verify(call *c)
 {
@@ -173,8 +193,10 @@ static void body_verify(call *c)
         guard_poll(&c->guard);
     }
     guard_stage(&c->guard, "verify", NULL, 0);
-    certificate_verify(&vc->answer, vc->in.n ? vc->in.at : "", vc->in.n, vc->h, &vc->work);
+    certificate_verify(&vc->answer, vc->in.n ? vc->in.at : "", vc->in.n, vc->h, vc->changed->model,
+                       &vc->work);
     const certificate_answer *a = &vc->answer;
+    tell_assumed(vc);
     vc->definition = a->definition ? ratel_definition_hash(a->definition, a->definition_length) : 0;
     size_t n = vc->answer.why ? strlen(vc->answer.why) : 0;
     if (n >= sizeof vc->reason) n = sizeof vc->reason - 1;
@@ -196,8 +218,12 @@ int ratel_verify(ratel_proof *out, ratel *r, const ratel_history *h, ratel_read_
     vc.payload = payload;
     open_regions(&vc.c, &vc.text, &vc.work);
     strbuf_init(&vc.in, &vc.text);
-    int code = api_border(&vc.c, body_verify);
+    int code = api_new_history(&vc.changed, &vc.c);
+    if (!code) code = api_border(&vc.c, body_verify);
     if (!code) {
+        out->assumptions = vc.answer.changes;
+        if (vc.answer.assumed) out->assumptions += vc.answer.assumed->at.n;
+        memcpy(out->assumed, vc.assumed, sizeof out->assumed);
         const claim *c = &vc.answer.claim;
         out->proved = vc.answer.proved;
         out->verdict = c->outcome == OUTCOME_HOLDS ? RATEL_HOLDS : RATEL_VIOLATED;
@@ -213,5 +239,6 @@ int ratel_verify(ratel_proof *out, ratel *r, const ratel_history *h, ratel_read_
     }
     mem_free_all(&vc.text);
     mem_free_all(&vc.work);
+    ratel_history_free(vc.changed);
     return api_close(&vc.c, code);
 }

@@ -77,6 +77,8 @@ int api_check(struct ratel_result **out, struct ratel *r, const struct ratel_his
               const char *level, const struct other_solver *by);
 /* Says that there is no such level; RATEL_EINVAL. */
 int api_no_level(struct ratel *r, const char *name);
+/* RATEL_OK, or RATEL_EUNSUPPORTED with a message: `what` does not know what modules add. */
+int api_bare(struct ratel *r, const struct ratel_history *h, const char *what);
 int api_new_history(struct ratel_history **out, call *c);
 /* A key or an id as text, cut to the buffer. */
 void api_put_atom(const history *m, atom a, char *buf, size_t cap);

@@ -133,6 +133,7 @@ int ratel_survey_run(ratel_survey **out, ratel *r, const ratel_history *h, const
 {
     if (!out || !r || !h) return RATEL_EINVAL;
     *out = NULL;
+    if (api_bare(r, h, "explaining")) return RATEL_EUNSUPPORTED;
     ratel_survey *v = r->fn(r->ud, NULL, 0, sizeof *v);
     if (!v) return api_fail(r, RATEL_ENOMEM, "out of memory");
     memset(v, 0, sizeof *v);

@@ -578,6 +578,8 @@ int api_check(ratel_result **out, ratel *r, const ratel_history *h, const char *
     level_ref l;
     if (!level_named(&l, level)) return api_no_level(r, level);
     if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
+    if (by && h->model->assumed)
+        return api_fail(r, RATEL_EUNSUPPORTED, "another solver does not know what modules add");
     ratel_result *a = r->fn(r->ud, NULL, 0, sizeof *a);
     if (!a) return api_fail(r, RATEL_ENOMEM, "out of memory");
     memset(a, 0, sizeof *a);
@@ -671,6 +673,7 @@ int ratel_dump(const ratel_history *h, ratel *r, const char *level, const char *
     while (i < DUMP_STAGES && strcmp(stages[i], stage)) i++;
     if (i == DUMP_STAGES) return api_fail(r, RATEL_EINVAL, "no stage \"%.60s\"", stage);
     if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
+    if (api_bare(r, h, "showing a stage")) return RATEL_EUNSUPPORTED;
     dc.stage = (enum dump_stage)i;
     dc.q = api_question(r, level);
     mem_init(&dc.mem, r->fn, r->ud, &dc.c.guard);
@@ -705,6 +708,8 @@ int ratel_result_implied(ratel_result **out, ratel *r, const ratel_result *stron
     if (!level_named(&l, level)) return api_no_level(r, level);
     bool so = level_session_order(&l, option(r, API_OPTION_session_order) != 0);
     const verdict *s = &stronger->v;
+    if (s->assumed)
+        return api_fail(r, RATEL_EINVAL, "under what modules add each level is asked by itself");
     if (s->outcome != OUTCOME_HOLDS ||
         !level_implies(s->level.id, s->session_order, s->level.realtime, l.id, so, l.realtime))
         return api_fail(r, RATEL_EINVAL, "%s does not say that %s holds", s->level.name, l.name);

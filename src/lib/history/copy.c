@@ -7,6 +7,8 @@
  * numbers or those of the original.
  */
 #include <assert.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "history/history.h"
 
@@ -29,4 +31,12 @@ void history_like(history *h, const history *from)
     h->init_scalar = from->init_scalar;
     COPY_VEC(h->init_map, from->init_map);
     h->init_unknown = from->init_unknown;
+}
+
+void history_borrow(history *h, const history *from)
+{
+    assert(from->frozen && !h->frozen && !h->txns);
+    /* all but the region, which is the first member and stays its own */
+    memcpy((char *)h + sizeof h->mem, (const char *)from + sizeof from->mem,
+           sizeof *h - sizeof h->mem);
 }

@@ -197,6 +197,10 @@ typedef struct history {
     uint32_t *key_rank;   /* key id -> position in key order; NULL if there are no ranges */
     key_id *key_sorted;   /* the inverse */
     value_id *key_init;   /* initial value of each key, after init is applied */
+
+    const struct edits *edited; /* edits.h: how it was made of `original`; NULL: it was not */
+    const struct history *original;
+    const struct additions *assumed; /* additions.h: what modules added; NULL: nothing */
 } history;
 
 /* --- building ---------------------------------------------------------------------------- */
@@ -280,6 +284,9 @@ void history_mark(history *h, const char *json, size_t n);
    operations added between them.  Overwrites owner. */
 void history_regroup(history *h, txn_id *owner);
 
+/* An empty history becomes a frozen one that says what `from` says and shares its arrays, so `from`
+   must outlive it (copy.c). */
+void history_borrow(history *h, const history *from);
 /* Makes an empty history speak of the keys, values and initial state of a frozen one (copy.c). */
 void history_like(history *h, const history *from);
 

@@ -14,6 +14,7 @@
 #include "asg/list_slots.h"
 #include "base/search.h"
 #include "base/sort.h"
+#include "order/added_order.h"
 
 bool txn_begin_time(const history *h, txn_id t, int64_t *at)
 {
@@ -53,6 +54,11 @@ static void add_dependency(order_problem *p, node_id from, node_id to, bool coun
     arc a = {from, to};
     if (!p->shared) vec_push(p->m, &p->deps, a);
     if (counts) add_known(p, commit_of(p, from), begin_of(p, to));
+}
+
+void problem_depend(order_problem *p, node_id from, node_id to)
+{
+    add_dependency(p, from, to, true);
 }
 
 /* --- real time ------------------------------------------------------------------------------- */
@@ -396,6 +402,7 @@ void problem_build(order_problem *p, asg *g, const order_question *ask)
     if (!ignored) add_init_reads(p);
     if (!ignored) add_slots(p);
     if (p->rt) add_real_time(p);
+    if (ask->added) added_build(p, ask->added, ask->logged);
     problem_index_readers(p);
     assert(!problem_check(p));
 }
@@ -487,5 +494,6 @@ const char *problem_replay(const order_problem *p, const uint32_t *pos, const ui
     }
     mem_put(p->m, at);
     mem_put(p->m, last);
+    if (!wrong && !added_kept(p, pos, out)) wrong = "what a module added is broken";
     return wrong;
 }

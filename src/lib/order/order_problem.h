@@ -70,6 +70,7 @@ typedef struct order_problem {
     uint8_t *dropped;
     VEC(forced) forced;              /* added to known while deciding, with their reasons */
     uint32_t *reader_first, *reader; /* obligations by install */
+    struct added_order *added;       /* added_order.h: what modules added; NULL: nothing */
     struct justify *justify;         /* decide/proof/justify.h; NULL unless a proof is wanted */
     bool plain;                      /* derive nothing before the search */
 } order_problem;
@@ -98,6 +99,8 @@ typedef struct order_question {
        if that is a choice (VALUE_UNKNOWN: still open). */
     const uint8_t *present;
     const value_id *initial;
+    const struct additions *added; /* what modules added; NULL: nothing */
+    bool logged;                   /* ... in the form that a proof needs (added_order.h) */
 } order_question;
 
 /* "u before w" for two writers of a key is an edge from u's commit to this event of w: where
@@ -137,6 +140,8 @@ static inline bool strict_read(const order_problem *p, uint32_t ob)
 /* Makes reader_first and reader again, after rf changed. */
 void problem_index_readers(order_problem *p);
 void problem_build(order_problem *p, asg *g, const order_question *ask);
+/* All of `from` surely stands before all of `to`. */
+void problem_depend(order_problem *p, node_id from, node_id to);
 const char *problem_check(const order_problem *p); /* NULL or what is broken */
 
 /* Walks an order of the events as a database would run it: known edges, every read and, for

@@ -47,6 +47,8 @@ enum rule_strict {
 #define PATH_VIA 256u
 /* What paths there are is said by the rule's automaton, and by no other bit. */
 #define PATH_WORDS 512u
+/* What modules added as a dependency, for every rule that has session order. */
+#define PATH_ADDED 1024u
 
 /* A rule with the name of its level, or an induced rule with a name of its own. */
 enum rule_id {

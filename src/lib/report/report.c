@@ -6,6 +6,7 @@
  * cycles, transactions and values are cut in text and complete in JSON.
  */
 #include "report/report.h"
+#include "report/report_assumed.h"
 
 #include <stdlib.h>
 
@@ -168,6 +169,7 @@ void report_json(const verdict *v, const report_context *c, strbuf *b)
     } else if (v->outcome == OUTCOME_HOLDS) {
         jw_member_optional(w, "through", v->through ? v->through : v->shown);
     }
+    report_assumed_json(w, v);
     if (v->trusted) jw_member_bool(w, "trusted", true);
     jw_member_optional(w, "decided_by", decider_name(v->decided_by));
     jw_member_u64(w, "txns", v->txns);
@@ -437,6 +439,7 @@ void report_text(const verdict *v, const report_context *c, strbuf *b)
             strbuf_char(b, '\n');
             decided_by_text(v, b);
         }
+        report_assumed_text(v, b);
         return;
     }
     strbuf_char(b, '\n');
@@ -445,6 +448,7 @@ void report_text(const verdict *v, const report_context *c, strbuf *b)
         strbuf_str(b, v->reason);
         strbuf_char(b, '\n');
     }
+    report_assumed_text(v, b);
     if (v->outcome != OUTCOME_VIOLATED) return;
     if (v->cycle.n) cycle_text(v, b);
     core_text(v, c, b);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "decide/proof/justify.h"
+#include "order/added_order.h"
 #include "verdict/subhistory.h"
 #include "verdict/describe.h"
 #include "verdict/fuzzy_read.h"
@@ -29,6 +30,7 @@ claim claim_of(const verdict *v)
                .choices = v->choices,
                .points = v->points,
                .point_choices = v->point_choices,
+               .events = v->events,
                .anomaly = v->anomaly,
                .reason = v->reason,
                .cycle = v->cycle,
@@ -117,6 +119,23 @@ static uint64_t write_points(strbuf *b, const history *h, const point_order *x)
     return lines;
 }
 
+/* Under what modules added: every event in its place. */
+static uint64_t write_events(strbuf *b, const history *h, const event_order *x)
+{
+    uint64_t lines = 0;
+    for (size_t i = 0; i < x->n; i++) {
+        if (i % NAMES_A_LINE == 0) {
+            strbuf_str(b, i ? "\nevents" : "events");
+            lines++;
+        }
+        strbuf_char(b, ' ');
+        assumptions_event(b, h, x->at[i]);
+        guard_tick(b->mem->guard);
+    }
+    if (x->n) strbuf_char(b, '\n');
+    return lines;
+}
+
 static void write_holds(const verdict *v, const history *h, strbuf *b)
 {
     uint64_t lines = 0;
@@ -134,6 +153,7 @@ static void write_holds(const verdict *v, const history *h, strbuf *b)
     lines += write_reads(b, h, "reads", &v->choices);
     lines += write_points(b, h, &v->points);
     lines += write_reads(b, h, "point-reads", &v->point_choices);
+    lines += write_events(b, h, &v->events);
     strbuf_printf(b, "end %" PRIu64 "\n", lines);
 }
 
@@ -143,7 +163,8 @@ typedef struct scribe {
     const order_problem *p;
     const history *h;
     strbuf *b;
-    const part *part; /* what h is, or NULL */
+    const part *part;       /* what h is, or NULL */
+    const uint32_t *number; /* of each addition in the head, from 1; NULL: there are none */
 } scribe;
 
 static void write_node(const scribe *s, node_id v)
@@ -155,6 +176,10 @@ static void write_node(const scribe *s, node_id v)
 static void write_event(const scribe *s, uint32_t e)
 {
     const asg *g = s->p->g;
+    if (s->p->added && e >= s->p->added->first_point) {
+        strbuf_printf(s->b, "p:%u", e - s->p->added->first_point);
+        return;
+    }
     if (s->p->si) strbuf_str(s->b, e % 2 ? "c:" : "b:");
     certificate_txn(s->b, s->h, g->node_txn[txn_of(s->p, e)]);
     if (!g->whole || g->part_op[e] == NO_ID) return;
@@ -179,6 +204,7 @@ static void write_literal(const scribe *s, proof_literal x)
         strbuf_char(b, '@');
         certificate_txn(b, h, s->p->g->node_txn[x.a]);
         break;
+    case LITERAL_CHOSEN: strbuf_printf(b, "#%u.%u", s->number[x.a], x.b + 1); break;
     default: {
         certificate_txn(b, h, txn_of_op(h, x.a));
         strbuf_printf(b, ".%u.", op_number(s->part, h, x.a));
@@ -193,12 +219,14 @@ static void write_literal(const scribe *s, proof_literal x)
 static void write_hop(const scribe *s, const uint32_t *words)
 {
     static const char *const names[] = {
-        [HOP_SO] = " so",     [HOP_RT] = " rt",         [HOP_WR] = " wr",   [HOP_WW] = " ww",
-        [HOP_NEXT] = " next", [HOP_BEHIND] = " behind", [HOP_OUT] = " out", [HOP_RW] = " rw"};
+        [HOP_SO] = " so",   [HOP_RT] = " rt",     [HOP_WR] = " wr",
+        [HOP_WW] = " ww",   [HOP_NEXT] = " next", [HOP_BEHIND] = " behind",
+        [HOP_OUT] = " out", [HOP_RW] = " rw",     [HOP_ADDED] = " assumed"};
     const asg *g = s->p->g;
     const proof_hop x = {words[0], words[1], words[2], words[3]};
     assert(x.kind < sizeof names / sizeof *names && names[x.kind]);
     strbuf_str(s->b, names[x.kind]);
+    if (x.kind == HOP_ADDED) strbuf_printf(s->b, " %u", s->number[x.with]);
     if (x.kind == HOP_RW) write_node(s, x.to);
     if (x.kind == HOP_WR || x.kind == HOP_RW) {
         op_id o = g->ob_op[x.with];
@@ -240,6 +268,14 @@ static void write_stuck(const scribe *s, const uint32_t *words, size_t n)
     }
 }
 
+/* What a module added: its number in the head, and which of its sets and edges. */
+static void write_assumption(const scribe *s, const proof_line *x)
+{
+    strbuf_printf(s->b, " %u", s->number[x->t]);
+    if (x->w != NO_ID) strbuf_printf(s->b, " %u", x->w + 1);
+    if (x->u != NO_ID) strbuf_printf(s->b, " %u", x->u + 1);
+}
+
 static void write_line(const scribe *s, const justify *j, const proof_line *x)
 {
     strbuf *b = s->b;
@@ -257,6 +293,7 @@ static void write_line(const scribe *s, const justify *j, const proof_line *x)
         write_node(s, x->w);
         break;
     case PROOF_FAULT: write_node(s, x->t); break;
+    case PROOF_ASSUME: write_assumption(s, x); break;
     case PROOF_INITIAL:
         write_op(b, s->part, s->h, x->op, x->key);
         write_op(b, s->part, s->h, x->w, x->key);
@@ -312,9 +349,10 @@ static void write_line(const scribe *s, const justify *j, const proof_line *x)
     }
 }
 
-static void write_steps(const order_problem *p, const part *of, const justify *j, strbuf *b)
+static void write_steps(const order_problem *p, const part *of, const justify *j,
+                        const uint32_t *numbers, strbuf *b)
 {
-    scribe s = {p, p->g->h, b, of};
+    scribe s = {p, p->g->h, b, of, numbers};
     size_t n = justify_count(j);
     assert(n && (!of || &of->h == s.h)); /* a proof has steps, about the history that it names */
     for (size_t i = 0; i < n; i++) {
@@ -406,7 +444,7 @@ static justify *justify_level(problem *p, const verdict *v, asg *g)
 static bool stands(const strbuf *b, const history *h, mem *work, const char **why)
 {
     certificate_answer a;
-    certificate_verify(&a, b->at, b->n, h, work);
+    certificate_verify(&a, b->at, b->n, h, NULL, work);
     *why = a.why;
     return a.proved;
 }
@@ -422,7 +460,7 @@ static bool write_proof(const verdict *v, const history *h, asg *g, mem *work, s
     if (id == LEVEL_RU || !g->faults.n) {
         if (id == LEVEL_RU) build(&p, v, g);
         const justify *j = id == LEVEL_RU ? justify_ru(&p, v, g) : justify_level(&p, v, g);
-        if (j) write_steps(&p.order, NULL, j, b);
+        if (j) write_steps(&p.order, NULL, j, NULL, b);
         return j != NULL;
     }
     /* Any of the faults will do. */
@@ -431,7 +469,7 @@ static bool write_proof(const verdict *v, const history *h, asg *g, mem *work, s
         const justify *j = justify_faults(&p, &g->faults.at[i / 2], i % 2);
         if (!j) continue;
         b->n = head;
-        write_steps(&p.order, NULL, j, b);
+        write_steps(&p.order, NULL, j, NULL, b);
         if (stands(b, h, work, &why)) return true;
     }
     return false;
@@ -457,7 +495,7 @@ static bool write_core(const verdict *v, const history *h, asg *g, mem *work, st
     if (few.faults.n || few.wild_lists) return false;
     const justify *j = justify_level(&p, v, &few);
     if (!j) return false;
-    write_steps(&p.order, x, j, b);
+    write_steps(&p.order, x, j, NULL, b);
     if (stands(b, h, work, &why)) return true;
     b->n = head;
     return false;
@@ -576,6 +614,61 @@ static bool breaks_read_committed(const verdict *v, const history *h, mem *work)
     return broken;
 }
 
+/* A contradiction with what modules added: decided once more with a log, in which their additions
+   are clauses.  The head lists those that the steps use, and no others.  True: it was written. */
+static bool write_assumed_proof(const verdict *v, const history *h, mem *work, strbuf *b)
+{
+    const claim c = claim_of(v);
+    const additions *add = h->assumed;
+    assert(add && v->assumed && v->outcome == OUTCOME_VIOLATED);
+    uint32_t *numbers = mem_array0(work, uint32_t, add->at.n + 1), n = 0;
+    uint8_t *only = mem_array0(work, uint8_t, add->at.n + 1);
+    for (int plain = 0; plain < 2; plain++) {
+        asg g;
+        decision a;
+        asg_build(&g, h, work, v->ryow, h->init_unknown ? ASG_INIT_FREE : 0);
+        problem p = logged_problem(v, &g);
+        if (g.faults.n || g.wild_lists || !p.ask.rule) return false;
+        p.ask.added = add;
+        p.ask.logged = true;
+        decide_build(&p, &p.ask);
+        p.order.plain = plain;
+        p.order.justify = justify_new(&p.order);
+        lazy_decide(&p.order, 0, &a);
+        if (!decision_violated(&a)) return false;
+        const justify *j = p.order.justify;
+        if (!justify_steps(p.order.justify, &a)) continue;
+        justify_added(j, only);
+        for (size_t i = 0; i < add->at.n; i++)
+            if (only[i]) numbers[i] = ++n;
+        certificate_head(b, &c, &c, h, only);
+        write_steps(&p.order, NULL, j, numbers, b);
+        return true;
+    }
+    return false;
+}
+
+static void certify_assumed(const verdict *v, const history *h, mem *work, strbuf *b)
+{
+    const claim c = claim_of(v);
+    const char *why;
+    assert(h->assumed && !v->through && !v->trusted);
+    if (v->outcome == OUTCOME_HOLDS) {
+        certificate_head(b, &c, &c, h, NULL);
+        write_holds(v, h, b);
+    } else if (!write_assumed_proof(v, h, work, b)) {
+        guard_fail(work->guard, GUARD_UNSUPPORTED,
+                   "unexplained: no proof was found of this violation of %s, which rests on what "
+                   "modules added",
+                   v->level.name);
+    }
+    mem_free_all(work);
+    if (v->outcome == OUTCOME_VIOLATED && !stands(b, h, work, &why))
+        guard_fail(work->guard, GUARD_BUG, "internal error: the certificate is wrong: %s",
+                   why ? why : "");
+    mem_free_all(work);
+}
+
 void certify(const verdict *v, const history *h, mem *work, strbuf *b)
 {
     const char *why;
@@ -598,7 +691,14 @@ void certify(const verdict *v, const history *h, mem *work, strbuf *b)
     if (v->outcome == OUTCOME_UNDECIDED)
         guard_fail(work->guard, GUARD_INVAL,
                    "the answer is undecided: there is nothing to certify");
-    certificate_head(b, &asked, &shown, h);
+    if (v->assumed) {
+        certify_assumed(v, h, work, b);
+        return;
+    }
+    history bare = *h; /* the answer needs nothing that modules added */
+    bare.assumed = NULL;
+    h = &bare;
+    certificate_head(b, &asked, &shown, h, NULL);
     if (v->outcome == OUTCOME_HOLDS)
         write_holds(v, h, b);
     else if (v->trusted)

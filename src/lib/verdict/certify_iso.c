@@ -117,7 +117,7 @@ static void write_head(strbuf *b, const claim *v, const char *text, size_t n, co
     uint64_t lines = 0;
     for (size_t i = 0; i < n; i++) lines += text[i] == '\n';
     lines += n && text[n - 1] != '\n';
-    certificate_head(b, v, v, h);
+    certificate_head(b, v, v, h, NULL);
     b->n -= strlen("verdict violated\n"); /* that line comes after these */
     strbuf_printf(b, "definition %" PRIu64 "\n", lines);
     for (size_t i = 0; i < n;) {
@@ -199,7 +199,7 @@ enum outcome certify_iso(const iso_question *q, const history *h, mem *work, str
         found = certify_search(f, l, work, b);
     mem_free_all(work);
     certificate_answer a;
-    certificate_verify(&a, b->at, b->n, h, work);
+    certificate_verify(&a, b->at, b->n, h, NULL, work);
     if (!a.proved)
         guard_fail(work->guard, GUARD_BUG, "internal error: the certificate is wrong: %s",
                    a.why ? a.why : "");

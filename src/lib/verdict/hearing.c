@@ -10,6 +10,10 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "asg/list_slots.h"
+#include "decide/lazy/lazy.h"
+#include "decide/proof/justify.h"
+#include "order/added_order.h"
 #include "verdict/core.h"
 #include "verdict/describe.h"
 
@@ -115,6 +119,42 @@ void hearing_decide_level(hearing *x, const problem *asked)
         decide_graph(x, asked, true);
 }
 
+/* The graph is made; decides the order problem with the additions in it. */
+static bool decide_added(hearing *x, const char **why)
+{
+    order_question *ask = &x->p.ask;
+    asg *g = &x->g;
+    assert(ask->added && ask->rule && !added_refusal(ask->rule, ask->added));
+    uint64_t start = clock_now();
+    memset(&x->a, 0, sizeof x->a);
+    if (g->faults.n) {
+        x->a = (decision){.why = WHY_FAULT, .by = BY_FAULTS};
+        return true;
+    }
+    if (g->wild_lists && (!asg_slots(g) || g->slots->impossible)) {
+        *why = "lists with writes or deletes, or with repeated elements that no order explains, "
+               "are not decided under what modules add";
+        return false;
+    }
+    decide_build(&x->p, ask);
+    if (x->p.log == KEEP_LOG) x->p.order.justify = justify_new(&x->p.order);
+    lazy_decide(&x->p.order, 0, &x->a);
+    x->a.by = x->a.undecided ? BY_NOBODY : BY_LAZY;
+    if (x->p.cost) x->p.cost->ns_solve += clock_now() - start;
+    return true;
+}
+
+bool hearing_decide_added(hearing *x, const problem *asked, const char **why)
+{
+    build_graph(x, asked, 0);
+    x->p.log = asked->log;
+    if (!decide_added(x, why)) return false;
+    if (!decision_violated(&x->a) || !x->g.init_assumed) return true;
+    build_graph(x, asked, ASG_INIT_FREE);
+    x->p.log = asked->log;
+    return decide_added(x, why);
+}
+
 void hearing_warn(hearing *x)
 {
     if (x->g.duplicate_values) x->blank.warnings |= lint_bit(LINT_DUPLICATE_VALUES);
@@ -208,6 +248,29 @@ static void keep_points(verdict *v, const order_problem *p, const decision *a, m
     keep_commits(v, g, &whole);
 }
 
+/* Every event in its place, under what modules added. */
+static void keep_events(verdict *v, const order_problem *p, const decision *a, mem *work)
+{
+    const added_order *added = p->added;
+    uint32_t txn_events = p->si ? 2 * p->txns : p->txns;
+    uint32_t *at = mem_array(work, uint32_t, (size_t)p->events + 1);
+    assert(a->pos && a->out && !v->events.n);
+    for (uint32_t e = 0; e < p->events; e++) at[a->pos[e]] = e;
+    for (uint32_t i = 0; i < p->events; i++) {
+        uint32_t e = at[i];
+        bool point = e >= added->first_point && e - added->first_point < added->from->points;
+        if (e >= txn_events && !point) continue;
+        ordered_event x = {point ? e - added->first_point : 0, AT_POINT};
+        if (!point) {
+            node_id n = txn_of(p, e);
+            if (a->out[n]) continue;
+            x = (ordered_event){p->g->node_txn[n], e == commit_of(p, n) ? AT_COMMIT : AT_BEGIN};
+        }
+        vec_push(v->mem, &v->events, x);
+    }
+    mem_put(work, at);
+}
+
 /* A decision of an order problem. */
 static void keep_places(verdict *v, const order_problem *p, const decision *a, mem *work)
 {
@@ -229,6 +292,7 @@ static void keep_places(verdict *v, const order_problem *p, const decision *a, m
         if (at[i] != NO_ID) v->order[v->ordered++] = at[i];
     assert(v->ordered <= p->txns);
     keep_open(v, g, a->rf, a->out, &v->choices);
+    if (p->added) keep_events(v, p, a, work);
 }
 
 /* --- telling ---------------------------------------------------------------------------------- */
@@ -241,6 +305,7 @@ static const char *replay(hearing *x)
     const char *wrong = NULL;
     if (p->rule->strict == STRICT_ALL && !p->g->init_open && !p->g->slots)
         return problem_replay(p, x->a.pos, x->a.out);
+    if (!added_kept(p, x->a.pos, x->a.out)) return "what a module added is broken";
     if (x->flags & ASG_NO_HINTS) return NULL;
     claim c = claim_of(&x->found);
     /* Of a rule that stands in for what was asked, with real time if that was asked for. */

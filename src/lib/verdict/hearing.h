@@ -47,6 +47,9 @@ void hearing_of(hearing *x, const level_ref *level, bool so);
 /* Decides p (its question) on a fresh graph; with_free: before a violation is held against the
    history, keys of unknown initial contents get every initial value as their chance. */
 void hearing_decide(hearing *x, const problem *asked, unsigned flags, bool with_free);
+/* The same under what modules added to the history, by the strategy lazy; false, with the reason in
+   *why: the level or the history does not take that. */
+bool hearing_decide_added(hearing *x, const problem *asked, const char **why);
 /* The same for the hearing's own problem; a transaction that read a key twice with different
    results is looked for first. */
 void hearing_decide_level(hearing *x, const problem *asked);
@@ -65,6 +68,10 @@ void hearing_publish(hearing *x);
 /* look_into.c: the violation that x->found tells is published, made small, named, and asked what it
    rests on; each time that something better is found, that is published. */
 void look_into(hearing *x);
+
+/* assumed.c: the question under what modules added.  False: nothing was found, and the history must
+   be asked without them; x->found tells then what is to be said if it holds so. */
+bool assumed_hear(hearing *x);
 
 void verdict_reason(verdict *v, const char *text);
 /* judge.c: what was asked and the counts of the history; false if there is nothing to check, which

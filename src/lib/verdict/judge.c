@@ -227,6 +227,33 @@ static bool leave_undecided(hearing *x)
     return true;
 }
 
+/* --- under what modules added ----------------------------------------------------------------- */
+
+static void run_steps(hearing *x);
+
+static bool assuming(const hearing *x)
+{
+    return x->h->assumed != NULL;
+}
+
+/* What the additions alone do not decide for good is asked of the bare history: a violation there
+   needs no assumption, and is the better answer. */
+static bool hear_under_assumptions(hearing *x)
+{
+    if (assumed_hear(x)) return true;
+    history bare = *x->h;
+    hearing without = *x;
+    verdict kept = x->found;
+    if (kept.outcome == OUTCOME_VIOLATED) hearing_publish(x); /* a limit may strike below */
+    assert(kept.outcome != OUTCOME_HOLDS && kept.h == x->h);
+    bare.assumed = NULL;
+    without.h = &bare;
+    mem_free_all(x->work);
+    run_steps(&without);
+    x->found = without.found.outcome == OUTCOME_VIOLATED ? without.found : kept;
+    return true;
+}
+
 /* --- the loop --------------------------------------------------------------------------------- */
 
 /* Timestamps that are trusted are asked before client times, since the user asked for them. */
@@ -235,6 +262,7 @@ static const struct judge_step {
     bool (*acts)(hearing *x);       /* true: x->found is the answer */
 } steps[] = {
     {is_mixture, refuse_mixture},
+    {assuming, hear_under_assumptions},
     {trusting_timestamps, run_by_timestamps},
     {trying_client_times, run_by_client_times},
     {knowing_level, decide_level},
@@ -242,6 +270,14 @@ static const struct judge_step {
     {needing_another_level, refute_through_weaker},
     {needing_another_level, leave_undecided},
 };
+
+static void run_steps(hearing *x)
+{
+    bool answered = false;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps && !answered; i++)
+        if (steps[i].asks(x)) answered = steps[i].acts(x);
+    assert(answered);
+}
 
 static char *lasting_copy(mem *m, const char *text)
 {
@@ -313,10 +349,7 @@ void judge(verdict *v, const history *h, const question *q, mem *work)
     mem_free_all(work);
     hearing x = {.h = h, .q = q, .f = &f, .asked = v->level, .blank = *v, .work = work, .v = v};
     hearing_of(&x, &v->level, v->session_order);
-    bool answered = false;
-    for (size_t i = 0; i < sizeof steps / sizeof *steps && !answered; i++)
-        if (steps[i].asks(&x)) answered = steps[i].acts(&x);
-    assert(answered);
+    run_steps(&x);
     hearing_publish(&x);
 }
 

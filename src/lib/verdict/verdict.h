@@ -71,6 +71,13 @@ typedef struct verdict {
     point_order points; /* of claim.h */
     chosen_reads point_choices;
 
+    /* What modules added (history.assumed) counted: the answer is one under their assumptions.
+       Holds: `events` keeps all of them.  Violated: `used` are those that the contradiction needs,
+       as indices; none: it was not found out, so it may need all. */
+    bool assumed;
+    event_order events; /* of claim.h */
+    VEC(uint32_t) used;
+
     uint64_t txns, ops, sessions, keys; /* committed */
     cost *cost; /* one object for all copies, so that a limit loses no count; NULL: none yet */
 } verdict;

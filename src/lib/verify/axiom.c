@@ -441,6 +441,7 @@ static bool step_sees(prover *x, parser *p)
     uint32_t reads, hops = 0;
     const char *s;
     size_t n;
+    bool assumed = false; /* the last hop is one that modules added; these join */
     if (!axiom_read_op(x, p, &t, &o, &k)) return false;
     at = t;
     w = parse_txn_word(p, true);
@@ -450,7 +451,9 @@ static bool step_sees(prover *x, parser *p)
     for (; parse_word(p, &s, &n); hops++, at = next) {
         op_id until = NO_ID;
         bool ok;
-        if (hops && law->one) return prover_no(x, "the level looks one step back only");
+        bool by_module = parse_is(s, n, "assumed"), joins = hops && by_module && assumed;
+        assumed = by_module;
+        if (hops && law->one && !joins) return prover_no(x, "the level looks one step back only");
         if (!hops && law->when == WHEN_SO_FAR) until = o;
         if (!hops && law->when == WHEN_EARLIER) {
             if (o == x->c.h->txn_op[t]) return prover_no(x, "nothing came before that read");
@@ -460,6 +463,8 @@ static bool step_sees(prover *x, parser *p)
             ok = hop_so(x, p, at, &next);
         else if (parse_is(s, n, "rt") && law->hops & HOP_SO && !law->shape[0])
             ok = hop_rt(x, p, at, &next);
+        else if (by_module && law->hops & HOP_SO && !law->shape[0])
+            ok = assume_hop(x, p, at, &next);
         else if (parse_is(s, n, "wr") && law->hops & HOP_WR && fits_shape(law, hops, HOP_WR))
             ok = hop_wr(x, p, at, until, &next);
         else if (parse_is(s, n, "ww") && law->hops & HOP_WW)
@@ -805,6 +810,7 @@ bool axiom_step(prover *x, parser *p, enum proof_step kind)
     case PROOF_RT: return step_rt(x, p);
     case PROOF_PO: return step_po(x, p);
     case PROOF_STUCK: return stuck_step(x, p);
+    case PROOF_ASSUME: return assume_step(x, p);
     case PROOF_WR: return step_wr(x, p);
     case PROOF_READ: return step_read(x, p);
     case PROOF_SEES: return step_sees(x, p);

@@ -10,20 +10,26 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "verify/assumptions_text.h"
 #include "verify/certificate_parse.h"
+#include "verify/changes_text.h"
 #include "verify/iso_proof.h"
 #include "verify/proof_check.h"
 
 static const char *const policies[] = {"must", "external", "may"};
 
-void certificate_head(strbuf *b, const claim *c, const claim *shown, const history *h)
+void certificate_head(strbuf *b, const claim *c, const claim *shown, const history *h,
+                      const uint8_t *assumed)
 {
     strbuf_printf(b, "ratel-certificate %d\n", CERTIFICATE_VERSION);
     strbuf_printf(b, "level %s\nsession-order %s\n", c->level.name,
                   c->session_order ? "on" : "off");
     strbuf_printf(b, "ryow %s\ndrift %" PRId64 "\n", policies[c->ryow], c->drift);
-    strbuf_printf(b, "txns %zu\nops %zu\nhistory %016" PRIx64 "\n", h->txns, h->ops,
-                  certificate_hash(h, b->mem));
+    const history *recorded = h->edited ? h->original : h;
+    strbuf_printf(b, "txns %zu\nops %zu\nhistory %016" PRIx64 "\n", recorded->txns, recorded->ops,
+                  certificate_hash(recorded, b->mem));
+    if (h->edited) changes_write(b, recorded, h->edited);
+    if (h->assumed) assumptions_write(b, h, h->assumed, assumed);
     if (c->trusted) strbuf_str(b, "timestamps trusted\n");
     if (strcmp(c->level.name, shown->level.name) || c->session_order != shown->session_order)
         strbuf_printf(b, "through %s %s\n", shown->level.name, shown->session_order ? "on" : "off");
@@ -145,9 +151,43 @@ static bool settles_session_order(const claim *c)
     return c->session_order == level_session_order(&c->level, c->session_order);
 }
 
-/* False, with the reason, if the certificate is of another history or question. */
-static bool read_head(parser *p, certificate_answer *a, claim *shown, const history *h)
+/* What the certificate is about: the history as it was recorded, and as a module changed it. */
+typedef struct subject {
+    const history *recorded, *judged;
+    history *empty; /* where changes are applied, or NULL */
+    const history *given;
+} subject;
+
+static bool same_edits(const edits *a, const edits *b)
 {
+    for (size_t i = 0; i < a->at.n && a->at.n == b->at.n; i++)
+        if (memcmp(&a->at.at[i], &b->at.at[i], sizeof *a->at.at)) return false;
+    return a->at.n == b->at.n;
+}
+
+/* `changes N MODULE` and its lines: from here on names are those of the changed history. */
+static void read_changes(parser *p, certificate_answer *a, subject *of)
+{
+    edits e = {0};
+    mem *m = p->names.m;
+    changes_read(p, of->recorded, &e, m);
+    a->changed_by = e.module;
+    a->changes = e.at.n;
+    if (of->given->edited && same_edits(of->given->edited, &e)) {
+        of->judged = of->given;
+    } else {
+        if (!of->empty || of->empty->frozen)
+            guard_fail(p->guard, GUARD_UNSUPPORTED, "the changes are not those of the history");
+        edits_apply(of->empty, of->recorded, &e);
+        of->judged = of->empty;
+    }
+    names_init(&p->names, of->judged, m);
+}
+
+/* False, with the reason, if the certificate is of another history or question. */
+static bool read_head(parser *p, certificate_answer *a, claim *shown, subject *of)
+{
+    const history *h = of->recorded;
     static const char *const verdicts[] = {"holds", "violated"};
     claim *c = &a->claim;
     const char *s;
@@ -174,6 +214,9 @@ static bool read_head(parser *p, certificate_answer *a, claim *shown, const hist
     snprintf(print, sizeof print, "%016" PRIx64, certificate_hash(h, p->names.m));
     bool same = parse_is(s, n, print) && txns == h->txns && ops == h->ops;
     read_definition(p, a);
+    if (same && !a->definition && next_line_is(p, "changes")) read_changes(p, a, of);
+    if (!a->definition && next_line_is(p, "assumptions"))
+        a->assumed = assumptions_read(p, p->names.m);
     if (!a->definition && !level_known(c)) {
         guard_set_position(p->guard, level_line, level_column);
         guard_fail(p->guard, GUARD_PARSE, "no level of that name");
@@ -193,6 +236,10 @@ static bool read_head(parser *p, certificate_answer *a, claim *shown, const hist
         return false;
     }
     bool holds = c->outcome == OUTCOME_HOLDS;
+    if (a->assumed && (through || c->trusted)) {
+        a->why = "under assumptions the level itself is to be shown, without timestamps";
+        return false;
+    }
     if (through && c->trusted && !holds) {
         a->why = "a violation by timestamps is one of the level itself";
         return false;
@@ -287,6 +334,13 @@ static void read_holds(parser *p, certificate_answer *a, claim *c, const history
         } else if (split && parse_is(s, n, "point-reads")) {
             chosen x = read_choice(p, h);
             vec_push(m, &c->point_choices, x);
+        } else if (h->assumed && parse_is(s, n, "events")) {
+            do {
+                parse_need(p, "an event", &s, &n);
+                ordered_event x = assumptions_read_event(p, &s, &n, h->assumed->points);
+                if (n) parse_fail(p, s, "the event should end here");
+                vec_push(m, &c->events, x);
+            } while (p->now != p->end);
         } else {
             parse_fail(p, s, "\"order\", \"reads\" or \"end\" expected");
         }
@@ -392,21 +446,27 @@ static void read_violated_stamps(parser *p, certificate_answer *a, claim *c, con
 }
 
 void certificate_verify(certificate_answer *out, const char *text, size_t n, const history *h,
-                        mem *m)
+                        history *changed, mem *m)
 {
     memset(out, 0, sizeof *out);
     parser p = {.text = text, .n = n, .begin = text, .guard = m->guard};
-    names_init(&p.names, h, m);
+    subject of = {.recorded = h->edited ? h->original : h, .empty = changed, .given = h};
+    of.judged = of.recorded;
+    names_init(&p.names, of.recorded, m);
     claim shown;
-    if (!read_head(&p, out, &shown, h)) return;
+    if (!read_head(&p, out, &shown, &of)) return;
+    h = of.judged;
     if (out->definition) {
         iso_verify(&p, out, out->definition, out->definition_length, out->claim.level.name, h, m);
         return;
     }
+    /* What counts is what the certificate declares, and nothing that is known otherwise. */
+    history under = *h;
+    under.assumed = out->assumed;
     if (shown.outcome == OUTCOME_HOLDS)
-        read_holds(&p, out, &shown, h, m);
+        read_holds(&p, out, &shown, &under, m);
     else if (shown.trusted)
-        read_violated_stamps(&p, out, &shown, h, m);
+        read_violated_stamps(&p, out, &shown, &under, m);
     else
-        read_violated(&p, out, &shown, h, m);
+        read_violated(&p, out, &shown, &under, m);
 }

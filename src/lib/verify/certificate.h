@@ -20,18 +20,29 @@ typedef struct certificate_answer {
     uint64_t steps;         /* lines of the body */
     const char *definition; /* the level as text, in m; NULL: a level by its name */
     size_t definition_length;
+    const char *changed_by; /* the module whose changes the head declares, in m; or NULL */
+    uint64_t changes;
+    const struct additions
+        *assumed; /* what the head declares (assumptions_text.h), in m; or NULL */
 } certificate_answer;
 
-/* Text that is no certificate leaves by m's guard, GUARD_PARSE with its position. */
+/* Text that is no certificate leaves by m's guard, GUARD_PARSE with its position.  h is the history
+   as it was recorded, or one that a module changed.  changed: an empty history for the changes that
+   the certificate declares; NULL: they must be those of h. */
 void certificate_verify(certificate_answer *out, const char *text, size_t n, const history *h,
-                        mem *m);
+                        history *changed, mem *m);
 
 /* exhaust.c: part of the reason why a step `exhaustive` was given up; it may be true. */
 extern const char exhaust_too_many[];
 
 /* The first lines of a certificate, up to its body: what is claimed, and what the body shows, which
-   may be another level that settles it. */
-void certificate_head(strbuf *b, const claim *asked, const claim *shown, const history *h);
+   may be another level that settles it.  assumed: which of h->assumed are declared; NULL: all. */
+void certificate_head(strbuf *b, const claim *asked, const claim *shown, const history *h,
+                      const uint8_t *assumed);
+/* assumptions_text.c: the additions that are marked, as lines of the head; only NULL: all. */
+void assumptions_write(strbuf *b, const history *h, const struct additions *add,
+                       const uint8_t *only);
+void assumptions_event(strbuf *b, const history *h, ordered_event e);
 /* implied.c: does the level of b follow from that of a, with session order and real time as each
    has them? */
 bool claim_implies(const claim *a, const claim *b);

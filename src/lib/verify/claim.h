@@ -38,6 +38,12 @@ typedef struct order_point {
 } order_point;
 typedef VEC(order_point) point_order;
 
+/* A place in an order of events: at, enum added_at, says of what (history/additions.h). */
+typedef struct ordered_event {
+    uint32_t of, at;
+} ordered_event;
+typedef VEC(ordered_event) event_order;
+
 typedef struct claim {
     level_ref level;
     bool session_order;
@@ -53,6 +59,9 @@ typedef struct claim {
        own, with what open reads saw along it; none: the order above serves for both */
     point_order points;
     chosen_reads point_choices;
+    /* Under what modules added (history.assumed): every event in its place, begins and helper
+       points too; commits stand as in the order above. */
+    event_order events;
 
     /* violated */
     uint32_t anomaly; /* enum anomaly */

@@ -16,6 +16,7 @@
 #include <assert.h>
 
 #include "base/hash.h"
+#include "history/additions.h"
 
 bool prover_no(prover *x, const char *what)
 {
@@ -85,6 +86,11 @@ static uint32_t literal(prover *x, lit_key k)
 uint32_t prover_before(prover *x, uint32_t a, uint32_t b)
 {
     return literal(x, (lit_key){LIT_BEFORE, a, b, 0});
+}
+
+uint32_t prover_choice(prover *x, uint32_t assumption, uint32_t set)
+{
+    return literal(x, (lit_key){LIT_CHOSEN, assumption, set, 0});
 }
 
 uint32_t prover_took_part(prover *x, txn_id t)
@@ -207,9 +213,29 @@ static bool read_part(prover *x, parser *p, txn_id t, const char **s, size_t *n,
     return true;
 }
 
+/* `p:N`, a helper point of the assumptions. */
+static bool point_event(prover *x, parser *p, const char **s, size_t *n, uint32_t *e)
+{
+    size_t k = 2;
+    while (k < *n && (*s)[k] >= '0' && (*s)[k] <= '9') k++;
+    uint64_t i = parse_number(p, "the number of a point", *s + 2, k - 2);
+    if (!x->c.h->assumed || i >= x->c.h->assumed->points)
+        return prover_no(x, "the assumptions have no such point");
+    *s += k;
+    *n -= k;
+    *e = prover_first_point(x) + (uint32_t)i;
+    return true;
+}
+
+static bool is_point(const prover *x, uint32_t e)
+{
+    return x->c.h->assumed && e >= prover_first_point(x);
+}
+
 bool prover_event(prover *x, parser *p, const char **s, size_t *n, uint32_t *e)
 {
     bool commit = false;
+    if (!x->law->parts && *n > 2 && **s == 'p' && (*s)[1] == ':') return point_event(x, p, s, n, e);
     if (x->si) {
         if (*n < 2 || (**s != 'b' && **s != 'c') || (*s)[1] != ':')
             parse_fail(p, *s, "b: or c: expected");
@@ -227,7 +253,7 @@ bool prover_event(prover *x, parser *p, const char **s, size_t *n, uint32_t *e)
 
 bool prover_event_takes_part(prover *x, uint32_t e)
 {
-    return prover_takes_part(x, prover_event_txn(x, e));
+    return is_point(x, e) || prover_takes_part(x, prover_event_txn(x, e));
 }
 
 static bool step_cycle(prover *x, parser *p)
@@ -246,7 +272,8 @@ static bool step_cycle(prover *x, parser *p)
     for (size_t i = 0; i < e.n; i++) {
         uint32_t a = e.at[i], b = e.at[(i + 1) % e.n];
         if (a == b) return prover_no(x, "an event is not before itself");
-        if (x->si && b == a + 1 && a % 2 == 0) continue; /* a begin and its own commit */
+        if (x->si && b == a + 1 && a % 2 == 0 && !is_point(x, a))
+            continue; /* a begin and its own commit */
         prover_put_not(x, prover_before(x, a, b));
     }
     vec_free(x->m, &e);
@@ -278,6 +305,13 @@ static bool parse_literal(prover *x, parser *p, const char *s, size_t n, uint32_
         if (n) parse_fail(p, s, "the literal should end here");
         *lit = prover_took_part(x, t);
         return prover_takes_part(x, t);
+    }
+    if (n && *s == '#') {
+        const char *dot = memchr(s, '.', n);
+        if (!dot) parse_fail(p, s, "no literal");
+        uint64_t said = parse_number(p, "an assumption", s + 1, (size_t)(dot - s - 1));
+        uint64_t set = parse_number(p, "a set", dot + 1, n - (size_t)(dot - s) - 1);
+        return prover_chosen(x, said, set, lit);
     }
     if (names_read(x, s, n)) goto reads;
     uint32_t a, b;

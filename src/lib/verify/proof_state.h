@@ -31,9 +31,10 @@ const level_law *law_of(enum level_id level); /* NULL: violations of it have no 
 
 #define NEVER_FALSE UINT32_MAX /* in place of a literal that is true in every execution */
 
-enum lit_kind { LIT_BEFORE, LIT_IN, LIT_READS };
+enum lit_kind { LIT_BEFORE, LIT_IN, LIT_READS, LIT_CHOSEN };
 typedef struct lit_key {
-    uint32_t kind, a, b, c; /* of LIT_READS: operation, key, writer */
+    uint32_t kind, a, b,
+        c; /* of LIT_READS: operation, key, writer; of LIT_CHOSEN: assumption, set */
 } lit_key;
 
 struct prover {
@@ -108,6 +109,16 @@ bool axiom_position(const prover *x, txn_id t, key_id k, int64_t *at);
 bool axiom_read_op(prover *x, parser *p, txn_id *t, op_id *o, key_id *k);
 /* Does the list v of k, as somebody read it, show a's version before b's? */
 bool axiom_list_shows(prover *x, key_id k, value_id v, txn_id a, txn_id b);
+/* The literal "of that assumption this set is true". */
+uint32_t prover_choice(prover *x, uint32_t assumption, uint32_t set);
+
+/* assume_step.c: what a module added.  Helper points are events after all others. */
+bool assume_step(prover *x, parser *p);
+/* `assumed N X`, a hop: `at` depends on X, says the plain statement N. */
+bool assume_hop(prover *x, parser *p, txn_id at, txn_id *to);
+uint32_t prover_first_point(const prover *x);
+/* The same literal by numbers from 1; false, with the reason: there is none. */
+bool prover_chosen(prover *x, uint64_t n, uint64_t set, uint32_t *lit);
 /* stuck.c: transactions that wait for each other. */
 bool stuck_step(prover *x, parser *p);
 

@@ -706,15 +706,18 @@ static bool check_holds(checker *c)
     bool real =
         c->v->level.realtime && level != LEVEL_SER && level != LEVEL_SI && !level_is_mixed(level);
     if (real && level != LEVEL_MAV && level != LEVEL_RU) graph = graph || weak;
+    if (c->h->assumed && (level == LEVEL_RA || level == LEVEL_CC)) graph = true;
     if (!weak && !strong && !graph && !split)
         return recheck_no(c, NO_ID, "no recheck for this level yet");
     if (!load_order(c) || !recheck_load_rows(c)) return false;
+    if (c->h->assumed && !recheck_assumed(c)) return false;
     /* What is serializable in this order satisfies every level, but for those that want the real
        order of commits. */
     bool serial = level == LEVEL_SER || level == LEVEL_SSER;
     bool commits = level == LEVEL_GSI || level == LEVEL_PCSI || level == LEVEL_STRONG_SI;
     const struct iso_level *words = c->v->definition;
-    if (!commits && is_plain(c) && (!words || recheck_words_known(c))) {
+    bool given = c->h->assumed && recheck_orders_begins(level); /* snapshots are not free */
+    if (!commits && !given && is_plain(c) && (!words || recheck_words_known(c))) {
         bool timed = level == LEVEL_SSER || level == LEVEL_FCV || c->v->level.realtime;
         bool ok = (!timed || recheck_real_time(c)) && run(c);
         if (ok || serial) return ok;

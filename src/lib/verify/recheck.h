@@ -48,8 +48,12 @@ typedef struct checker {
     const char *why;
     uint64_t steps;
 
-    uint32_t n;        /* transactions of the order */
-    uint32_t *place;   /* per transaction; 0: takes no part */
+    uint32_t n;         /* transactions of the order */
+    uint32_t *place;    /* per transaction; 0: takes no part */
+    uint32_t *snapshot; /* per place, under what modules added: the commits before its begin; or
+                           NULL */
+    uint32_t *dep_first, *dep; /* of place p, the places that modules say it depends on:
+                                  dep[dep_first[p]..dep_first[p + 1]); NULL: nothing was added */
     uint32_t *so_pred; /* per place: that of the committed transaction before it in its session */
     uint8_t *is_list;  /* per key: appended to, or read as a list */
     uint8_t *exists;   /* per key: written by anyone, or not surely absent at first */
@@ -196,5 +200,10 @@ bool recheck_repeated(checker *c);
 bool recheck_two_versions(const checker *c, enum level_id level, const seen *a, const seen *b,
                           txn_id t);
 bool recheck_trusted(checker *c); /* recheck_trusted.c: by timestamps */
+/* recheck_assumed.c: the order of events keeps what modules added. */
+bool recheck_assumed(checker *c);
+bool recheck_takes_additions(enum level_id level);
+/* Do begins have places of their own at this level? */
+bool recheck_orders_begins(enum level_id level);
 
 #endif

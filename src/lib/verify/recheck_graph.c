@@ -93,6 +93,8 @@ static bool step_to(walk *w, uint32_t p)
     txn_id t = c->v->order[p - 1];
     op_id until = p == w->p3 ? w->until : NO_ID;
     if (c->v->session_order && !visible(w, c->so_pred[p])) return false;
+    for (uint32_t i = c->dep ? c->dep_first[p] : 0; c->dep && i < c->dep_first[p + 1]; i++)
+        if (!visible(w, c->dep[i])) return false;
     if (!earlier(w, p)) return false;
     for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++)
         if ((until == NO_ID || c->reads.at[i].op <= until) && !visible(w, c->reads.at[i].value))
@@ -115,6 +117,21 @@ static bool walk_back(walk *w)
     return true;
 }
 
+/* All that modules say p3 depends on: their steps join. */
+static bool look_along(walk *w)
+{
+    checker *c = w->c;
+    if (!c->dep) return true;
+    for (uint32_t i = c->dep_first[w->p3]; i < c->dep_first[w->p3 + 1]; i++)
+        if (!visible(w, c->dep[i])) return false;
+    while (w->todo.n) {
+        uint32_t p = w->todo.at[--w->todo.n];
+        for (uint32_t i = c->dep_first[p]; i < c->dep_first[p + 1]; i++)
+            if (!visible(w, c->dep[i])) return false;
+    }
+    return true;
+}
+
 /* One step, with session order in full. */
 static bool look_around(walk *w, bool neighbours)
 {
@@ -123,6 +140,7 @@ static bool look_around(walk *w, bool neighbours)
     c->epoch++;
     w->todo.n = 0;
     first_end(w);
+    if (!look_along(w)) return false;
     for (uint32_t q = c->v->session_order ? c->so_pred[w->p3] : 0; q; q = c->so_pred[q])
         if (!visible(w, q)) return false;
     if (!earlier(w, w->p3)) return false;

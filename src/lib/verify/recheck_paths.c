@@ -168,6 +168,8 @@ static bool check_place(clocks *z, uint32_t p)
     uint32_t *row = z->clock + (size_t)p * z->width;
     memset(row, 0, z->width * sizeof *row);
     if (c->v->session_order) join(z, row, c->so_pred[p]);
+    for (uint32_t i = c->dep ? c->dep_first[p] : 0; c->dep && i < c->dep_first[p + 1]; i++)
+        join(z, row, c->dep[i]);
     join_ended(z, row, p);
     if (z->in_turn && !check_in_turn(z, row, p)) return false;
     for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++) join(z, row, c->reads.at[i].value);

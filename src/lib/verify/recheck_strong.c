@@ -247,6 +247,11 @@ static bool check_snapshot(checker *c, const installers *x, const times *z, uint
     /* Only snapshots begin earlier than they commit (MIX-1). */
     if (c->row && c->row[t] != ROW_SI && hi != p - 1)
         return recheck_no(c, t, "read a version that was not the newest at its place");
+    if (c->snapshot) {
+        if (c->snapshot[p] < lo || c->snapshot[p] > hi)
+            return recheck_no(c, t, "its begin does not fit its reads, session and writes");
+        return true;
+    }
     return lo <= hi || recheck_no(c, t, "no snapshot fits its reads, session and writes");
 }
 

@@ -85,6 +85,7 @@ static bool set(args *a, int o, const char *value)
     a->value[o] = value;
     if (o == O_FAIL_ON_WARNING) return push(&a->fail_on, &a->n_fail_on, value, &a->short_of_memory);
     if (o == O_LEVEL_OF) return push(&a->level_of, &a->n_level_of, value, &a->short_of_memory);
+    if (o == O_MODULE) return push(&a->modules, &a->n_modules, value, &a->short_of_memory);
     return o != O_SET || push(&a->knobs, &a->n_knobs, value, &a->short_of_memory);
 }
 
@@ -165,7 +166,8 @@ void args_free(args *a)
     free((void *)a->knobs);
     free((void *)a->fail_on);
     free((void *)a->level_of);
-    a->files = a->knobs = a->fail_on = a->level_of = NULL;
+    free((void *)a->modules);
+    a->files = a->knobs = a->fail_on = a->level_of = a->modules = NULL;
 }
 
 bool args_u64(const args *a, enum option_id o, uint64_t *out)

@@ -113,6 +113,8 @@ typedef struct args {
     size_t n_fail_on;
     const char **level_of; /* --level-of, all of them */
     size_t n_level_of;
+    const char **modules; /* --module, all of them */
+    size_t n_modules;
     struct page_output *page; /* --html: answers are added to it (page_output.h); NULL: no page */
     struct ci_report *ci; /* test: answers are collected here (ci.h); NULL: by the command itself */
     ratel *context;

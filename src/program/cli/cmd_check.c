@@ -7,6 +7,7 @@
 
 #include "cli/all_anomalies.h"
 #include "cli/backends.h"
+#include "cli/modules.h"
 #include "cli/ci.h"
 #include "cli/coverage_report.h"
 #include "cli/page_output.h"
@@ -630,6 +631,13 @@ static void check_history(check *c, const char *name)
         refuse(c, name, code);
         return;
     }
+    module_chain chain;
+    int status_of_modules = modules_apply(c->a, name, &h, &chain);
+    if (status_of_modules) {
+        merge_status(c, status_of_modules);
+        modules_free(&chain);
+        return;
+    }
     ratel_verdict *verdicts = calloc(c->n_levels, sizeof *verdicts);
     /* Several levels: the strongest of them first, and what one shows is not asked again. */
     const char *strongest[LEVELS];
@@ -711,7 +719,7 @@ static void check_history(check *c, const char *name)
     for (size_t i = 0; c->told && i < c->n_levels; i++) free(c->told->text[i]);
     if (c->told) *c->told = (all_answers){0};
     free(verdicts);
-    ratel_history_free(h);
+    modules_free(&chain);
 }
 
 static void list_passes(void)
@@ -791,6 +799,15 @@ int cmd_check(args *a)
         c.status = EXIT_IO;
     } else if (a->value[O_CERTIFICATE] && (a->n_files > 1 || c.n_levels > 1)) {
         complain("--certificate: give one history and one level only");
+        c.status = EXIT_USAGE;
+    } else if (a->n_modules &&
+               (a->value[O_ALL_ANOMALIES] || a->value[O_COVERAGE] || a->value[O_DUMP] ||
+                a->value[O_TRUST] || a->value[O_HTML] || a->value[O_BACKEND] || a->value[O_EMIT])) {
+        complain("--module cannot be combined with --all-anomalies, --backend, --coverage, --dump, "
+                 "--emit, --html, --trust-timestamps");
+        c.status = EXIT_USAGE;
+    } else if (a->n_modules && is_searched(&c)) {
+        complain("--module: a level from a file that is no built-in level takes no modules");
         c.status = EXIT_USAGE;
     } else if (a->value[O_DUMP] && is_searched(&c)) {
         complain("--dump: not available for this level from a file");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/modules.h"
 
 int cmd_convert(args *a)
 {
@@ -17,12 +18,18 @@ int cmd_convert(args *a)
     ratel_history *h;
     int code = read_history(a, a->files[0], &h);
     if (code) return complain_about(a->context, a->files[0], code);
+    module_chain chain;
+    int refused = modules_apply(a, a->files[0], &h, &chain);
+    if (refused) {
+        modules_free(&chain);
+        return refused;
+    }
     bool lossy = a->value[O_LOSSY];
     ratel_set(a->context, "whole", !lossy);
     int status = write_history(a, h, to, out);
     if (status == EXIT_INPUT && strstr(ratel_errmsg(a->context), "cannot hold these"))
         complain("convert: nothing was written; --lossy writes the operations that %s can hold",
                  to);
-    ratel_history_free(h);
+    modules_free(&chain);
     return status;
 }

@@ -87,6 +87,10 @@ static void print_proof_json(FILE *out, const char *certificate, const char *his
         jw_member_text(w, "definition", hash);
     }
     if (p->trusted) jw_member_bool(w, "trusted", true);
+    if (p->assumptions) {
+        jw_member_u64(w, "assumptions", p->assumptions);
+        jw_member_text(w, "assumed", p->assumed);
+    }
     jw_member_text(w, "verdict", verdict_name(p->verdict));
     jw_member_bool(w, "proved", p->proved);
     jw_member_u64(w, "steps", p->steps);
@@ -106,6 +110,11 @@ static void print_text(FILE *out, const char *history, const ratel_proof *p)
     if (p->trusted) fputs(", timestamps trusted", out);
     fputs(p->proved ? "): proved" : "): refused: ", out);
     if (!p->proved) visible_to(out, p->reason);
+    fputc('\n', out);
+    if (!p->assumptions) return;
+    fprintf(out, "  under %llu assumption%s: ", (unsigned long long)p->assumptions,
+            p->assumptions == 1 ? "" : "s");
+    visible_to(out, p->assumed);
     fputc('\n', out);
 }
 

@@ -26,6 +26,7 @@
 #include "base/search.h"
 #include "decide/first_order.h"
 #include "decide/proof/justify.h"
+#include "decide/lazy/added_search.h"
 #include "decide/lazy/initial_values.h"
 #include "decide/lazy/serial_among.h"
 #include "decide/lazy/slot_search.h"
@@ -685,6 +686,7 @@ void lazy_follow_moves(lazy *z)
         uint32_t now = z->pos[e], was = moves[i].was;
         if (e == begin_of(z->p, v)) begin_moved(z, v, was, now);
         if (e == commit_of(z->p, v)) commit_moved(z, v, was, now);
+        added_moved(z, v);
     }
     order_moved_clear(z->o);
     /* One move in a dense graph may take milliseconds: too long to be counted by ticks. */
@@ -699,6 +701,7 @@ static void outcome_changed(lazy *z, node_id v, bool yes)
     asg *g = z->g;
     z->present[v] = yes;
     z->epoch++;
+    added_moved(z, v);
     for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) lazy_enqueue(z, ob);
     for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
         wake_around(z, j);
@@ -830,9 +833,9 @@ static uint32_t cb_decide(void *state)
     assert(!lazy_check(z, false));
 #endif
     uint32_t answer;
-    while (z->head < z->queue.n || paths_mend(z, &answer) || paths_look_again(z) ||
-           updates_look_again(z) || among_look_again(z) || initial_look_again(z) ||
-           slots_look_again(z)) {
+    while (z->head < z->queue.n || added_mend(z, &answer) || paths_mend(z, &answer) ||
+           paths_look_again(z) || updates_look_again(z) || among_look_again(z) ||
+           initial_look_again(z) || slots_look_again(z)) {
         if (z->head == z->queue.n) return answer;
         uint32_t x = next_queued(z);
         bool violated;
@@ -860,8 +863,8 @@ static uint32_t cb_decide(void *state)
 static bool cb_check_found_model(void *state)
 {
     lazy *z = state;
-    return z->head == z->queue.n && slots_clean(z) && paths_clean(z) && updates_clean(z) &&
-           split_clean(z) && among_clean(z);
+    return z->head == z->queue.n && added_clean(z) && slots_clean(z) && paths_clean(z) &&
+           updates_clean(z) && split_clean(z) && among_clean(z);
 }
 
 /* --- unknown outcomes ------------------------------------------------------------------------- */
@@ -1015,6 +1018,7 @@ static void make_state(lazy *z)
     among_start(z);
     initial_start(z);
     slots_start(z);
+    added_start(z);
     assert(!z->paths || !z->updates);
     lazy_index_open(z);
     watch_start(z);
@@ -1061,6 +1065,7 @@ static void search_order(lazy *z, uint64_t conflicts)
     solver_set_theory(z->s, &t);
     write_outcomes(z);
     slots_write(z);
+    added_write(z);
     if (conflicts) solver_set_option(z->s, "conflicts", (int64_t)conflicts);
     solver_set_option(z->s, "seed", (int64_t)(z->p->tune->seed & INT64_MAX));
     solve_status status = solver_solve(z->s, NULL, 0);

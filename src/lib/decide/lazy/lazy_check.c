@@ -8,6 +8,7 @@
  *
  * Linear in the history but for the binary searches in the lists of versions.
  */
+#include "decide/lazy/added_search.h"
 #include "decide/lazy/initial_values.h"
 #include "decide/lazy/slot_search.h"
 
@@ -113,6 +114,7 @@ const char *lazy_check(lazy *z, bool at_rest)
     if (!wrong) wrong = check_outcomes(z);
     if (!wrong) wrong = check_reads(z, at_rest);
     if (!wrong) wrong = check_overlaps(z);
+    if (!wrong && !added_at_rest(z)) wrong = "what a module added is broken and not queued";
     if (!wrong && at_rest && z->head != z->queue.n) wrong = "an order is offered while reads wait";
     return wrong;
 }

@@ -83,11 +83,12 @@ typedef struct lazy {
 
     /* Other kinds of obligations.  Invariant: each is clean for the epoch in which it was found so,
        and the epoch changes with the order, the choices and the outcomes. */
-    paths *paths;            /* NULL: the level has no paths */
-    serial_among *among;     /* NULL: no transactions are serializable only among themselves */
-    updates *updates;        /* NULL: readers are ordered like all others */
-    slot_search *slots;      /* NULL: every list shows its order */
-    initial_values *initial; /* NULL: all initial values are known */
+    paths *paths;               /* NULL: the level has no paths */
+    serial_among *among;        /* NULL: no transactions are serializable only among themselves */
+    updates *updates;           /* NULL: readers are ordered like all others */
+    slot_search *slots;         /* NULL: every list shows its order */
+    initial_values *initial;    /* NULL: all initial values are known */
+    struct added_search *added; /* NULL: no module left a choice (added_search.h) */
     uint64_t whole; /* the epoch in which whole transactions were found in order; 0: none */
     uint64_t epoch;
     uint64_t backtracks; /* how often the solver has undone choices */

@@ -16,6 +16,7 @@
 
 #include "base/search.h"
 #include "decide/lazy/paths_state.h"
+#include "order/added_order.h"
 
 #define LANE 8             /* the number of columns is a multiple of this */
 #define MOST 64            /* the most columns of a block */
@@ -121,6 +122,15 @@ static node_id read_from(const lazy *z, uint32_t ob)
 static node_id so_before(const lazy *z, node_id v)
 {
     return z->p->so && z->p->rule->path & PATH_SO ? z->g->so_pred[v] : NO_ID;
+}
+
+/* The dependencies of v that modules added, if they are steps of this level: dep[first..end). */
+static const added_order *added_steps(const lazy *z, node_id v, uint32_t *first, uint32_t *end)
+{
+    const added_order *d = z->p->rule->path & PATH_SO ? z->p->added : NULL;
+    *first = d ? d->dep_first[v] : 0;
+    *end = d ? d->dep_first[v + 1] : 0;
+    return d;
 }
 
 /* How many of paths.ended lead to v by real time; they are a prefix. */
@@ -371,6 +381,11 @@ static hop step_back(const lazy *z, const sweep *s, node_id v, node_id u, uint32
     hop_search q = {z, s, u, {.cost = UINT32_MAX}};
     consider_hop(&q, (hop){so_before(z, v), v, PATH_SO, NONE}, false);
     consider_ended(&q, v);
+    uint32_t dep, deps;
+    const added_order *d = added_steps(z, v, &dep, &deps);
+    for (; dep < deps && q.best.cost; dep++)
+        if (z->present[d->dep[dep]])
+            consider_hop(&q, (hop){d->dep[dep], v, PATH_ADDED, d->dep_of[dep]}, false);
     if (ob != NONE && z->p->rule->arrives_earlier)
         consider_earlier_reads(&q, v, ob);
     else
@@ -453,6 +468,10 @@ static void walk_part(lazy *z, sweep *s)
         memset(row, 0, s->width * sizeof *row);
         arrive(s, row, so_before(z, v));
         arrive_ended(z, s, row, v);
+        uint32_t dep, deps;
+        const added_order *d = added_steps(z, v, &dep, &deps);
+        for (; dep < deps; dep++)
+            if (z->present[d->dep[dep]]) arrive(s, row, d->dep[dep]);
         if (z->p->rule->arrives_earlier && s->has[v])
             arrive_in_turn(z, s, row, v);
         else

@@ -24,6 +24,7 @@
 #include "decide/lazy/initial_values.h"
 #include "decide/lazy/paths_state.h"
 #include "decide/lazy/slot_search.h"
+#include "order/added_order.h"
 
 static void load_ended(lazy *z);
 static bool in_session_before(const lazy *z, node_id u, node_id v);
@@ -252,6 +253,37 @@ static bool in_session_before(const lazy *z, node_id u, node_id v)
     return z->p->so && !z->g->maybe[u] && x->chain[u] == x->chain[v] && x->place[u] < x->place[v];
 }
 
+/* Does u lead to v by dependencies that modules added, of those that take part?  Then their hops
+   are noted.  A search back from v, as far as u stands in the order. */
+static bool added_before(lazy *z, node_id u, node_id v)
+{
+    const added_order *d = z->p->added;
+    paths *x = z->paths;
+    if (!d || !(z->p->rule->path & PATH_SO) || d->dep_first[v] == d->dep_first[v + 1]) return false;
+    if (!x->back) {
+        x->back = mem_array(z->m, hop, (size_t)z->g->nodes + 1);
+        memset(x->back, 0xff, ((size_t)z->g->nodes + 1) * sizeof *x->back);
+    }
+    bool found = false;
+    assert(u != v && z->present[v]);
+    x->reached.n = 0;
+    vec_push(z->m, &x->reached, v);
+    for (size_t i = 0; i < x->reached.n && !found; i++) {
+        node_id at = x->reached.at[i];
+        for (uint32_t k = d->dep_first[at]; k < d->dep_first[at + 1] && !found; k++) {
+            node_id t = d->dep[k];
+            if (!z->present[t] || z->pos[t] < z->pos[u] || x->back[t].at == t) continue;
+            x->back[t] = (hop){t, at, PATH_ADDED, d->dep_of[k]};
+            vec_push(z->m, &x->reached, t);
+            found = t == u;
+            guard_tick(z->m->guard);
+        }
+    }
+    for (node_id t = u; found && t != v; t = x->back[t].to) x->hop[t] = x->back[t];
+    for (size_t i = 0; i < x->reached.n; i++) x->back[x->reached.at[i]].at = NO_ID;
+    return found;
+}
+
 /* Does operation `op` of the reader come before the read ob, where that counts?  Rows of one scan
    are one event: at monotonic view they may not be torn, at monotonic atomic view they are
    simultaneous. */
@@ -275,6 +307,7 @@ static bool one_step(lazy *z, node_id u, node_id v, uint32_t ob)
         z->paths->hop[u] = (hop){u, v, PATH_RT, NONE};
         return true;
     }
+    if (added_before(z, u, v)) return true;
     if (path & (PATH_WW | PATH_NEXT))
         for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
             if (!paths_early_enough(z, ob, g->inst_op[j])) continue;
@@ -558,6 +591,10 @@ static void justify_hops(lazy *z, const finding *f)
         proof_hop x = {HOP_SO, by->at, 0, NO_ID};
         switch (by->kind) {
         case PATH_RT: x.kind = HOP_RT; break;
+        case PATH_ADDED:
+            x.kind = HOP_ADDED;
+            x.with = by->with;
+            break;
         case PATH_WR:
             x.kind = HOP_WR;
             x.with = by->with;

@@ -11,7 +11,8 @@
 typedef struct hop {
     node_id at, to;
     uint32_t kind; /* PATH_* */
-    uint32_t with; /* PATH_WR, PATH_RW: the obligation; PATH_WW, PATH_NEXT: the later install */
+    uint32_t with; /* PATH_WR, PATH_RW: the obligation; PATH_WW, PATH_NEXT: the later install;
+                      PATH_ADDED: the addition */
 } hop;
 
 /* A broken read, and the path: hops[first..first + n), from the later version to the reader. */
@@ -51,6 +52,8 @@ struct paths {
     bool again;            /* the waiting findings were mended before */
     struct sweep *sweep;
     struct word_sweep *words;
+    hop *back; /* per node: scratch of added_before; NULL until it is needed */
+    VEC(node_id) reached;
 };
 
 /* The first version after `inst` (FROM_INIT: of all) whose transaction is present, or NONE. */

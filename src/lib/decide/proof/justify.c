@@ -16,6 +16,7 @@
 #include <assert.h>
 
 #include "decide/proof/justify_internal.h"
+#include "order/added_order.h"
 
 justify *justify_new(order_problem *p)
 {
@@ -214,7 +215,7 @@ static uint32_t say_edge(justify *j, uint32_t x, uint32_t y, uint32_t limit, uin
 
 static bool own_edge(const justify *j, uint32_t x, uint32_t y)
 {
-    return j->p->si && x % 2 == 0 && y == x + 1;
+    return j->p->si && x % 2 == 0 && y == x + 1 && y < txn_events(j);
 }
 
 /* Steps for the edges of a way, into `steps`; as say_edge. */
@@ -368,6 +369,7 @@ static uint32_t step_clause(justify *j, const log_entry *e)
     case BECAUSE_SHOWN: return justify_say_extra(j, &g->extra.at[e->ob]);
     case BECAUSE_INITIAL: return justify_say_initial(j, e->ob, e->w);
     case BECAUSE_BLOCKED: return justify_say_blocked(j, e->ob);
+    case BECAUSE_ADDED: return justify_say_added(j, e->ob, e->w, e->u);
     case BECAUSE_PATH:
     case BECAUSE_STUCK:
     case BECAUSE_AMONG:
@@ -387,6 +389,13 @@ static uint32_t step_clause(justify *j, const log_entry *e)
     return 0;
 }
 
+/* A place that a module made, which has edges by literals only. */
+static bool is_point(const justify *j, uint32_t event)
+{
+    const added_order *x = j->p->added;
+    return x && event >= x->first_point && event - x->first_point < x->from->points;
+}
+
 /* A literal of the cycle's clause whose edge this is. */
 static bool edge_of_literal(justify *j, const log_entry *e, uint32_t x, uint32_t y, uint32_t *id)
 {
@@ -397,6 +406,7 @@ static bool edge_of_literal(justify *j, const log_entry *e, uint32_t x, uint32_t
         if (var >= j->vars.n) return false;
         const var_info *v = &j->vars.at[var];
         if (v->kind == VAR_BEFORE && v->a == x && v->b == y) return true;
+        if (is_point(j, x) || is_point(j, y)) continue;
         if (v->kind == VAR_READ && v->b < RF_LAST && commit_of(p, v->b) == x &&
             begin_of(p, j->g->ob_node[v->a]) == y) {
             *id = justify_say_wr(j, v->a, v->b);
@@ -421,11 +431,11 @@ static uint32_t step_cycle(justify *j, const uint32_t *nodes, size_t n, const lo
     u32s way = {0}, steps = {0};
     bool ok = true;
     for (size_t i = 0; i < n; i++)
-        if (nodes[i] < txn_events(j)) vec_push(j->m, &way, nodes[i]);
+        if (nodes[i] < txn_events(j) || is_point(j, nodes[i])) vec_push(j->m, &way, nodes[i]);
     for (size_t i = 0; i < way.n && ok; i++) {
         uint32_t x = way.at[i], y = way.at[(i + 1) % way.n], id;
         if (own_edge(j, x, y)) continue;
-        id = prove_edge(j, x, y);
+        id = is_point(j, x) || is_point(j, y) ? 0 : prove_edge(j, x, y);
         if (!id) ok = e && edge_of_literal(j, e, x, y, &id);
         if (ok && id) vec_push(j->m, &steps, id);
     }
@@ -630,6 +640,30 @@ static void see_hops(const justify *j, const uint32_t *words, size_t n, uint8_t 
     }
 }
 
+void justify_added(const justify *j, uint8_t *used)
+{
+    for (size_t i = 0; i < j->lines.n; i++) {
+        const proof_line *x = &j->lines.at[i];
+        const uint32_t *at = j->lines_pool.at + x->first;
+        if (x->kind == PROOF_ASSUME) used[x->t] = 1;
+        for (size_t k = 0; x->kind == PROOF_SEES && k < x->n; k += 4)
+            if (at[k] == HOP_ADDED) used[at[k + 2]] = 1;
+    }
+}
+
+/* Those that an addition speaks of. */
+static void see_added(const justify *j, uint32_t which, uint8_t *seen)
+{
+    const additions *add = j->p->added->from;
+    const addition *said = &add->at.at[which];
+    uint32_t end = add->set_end.at[said->first_set + said->sets - 1];
+    for (uint32_t i = additions_set_first(add, said->first_set); i < end; i++) {
+        const added_edge *e = &add->edges.at[i];
+        if (e->from_at != AT_POINT) see_node(seen, j->g->txn_node[e->from]);
+        if (e->to_at != AT_POINT) see_node(seen, j->g->txn_node[e->to]);
+    }
+}
+
 void justify_nodes(const justify *j, uint8_t *seen)
 {
     const asg *g = j->g;
@@ -667,8 +701,10 @@ void justify_nodes(const justify *j, uint8_t *seen)
             see_node(seen, x->u);
             break;
         case PROOF_CYCLE:
-            for (size_t k = 0; k < x->n; k++) seen[txn_of(j->p, at[k])] = 1;
+            for (size_t k = 0; k < x->n; k++)
+                if (at[k] < txn_events(j)) seen[txn_of(j->p, at[k])] = 1;
             break;
+        case PROOF_ASSUME: see_added(j, x->t, seen); break;
         case PROOF_SEES:
             see_node(seen, x->w);
             see_candidates(j, x->t, x->op, x->key, seen); /* fall through */

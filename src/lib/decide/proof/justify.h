@@ -40,7 +40,8 @@ enum justify_why {
     BECAUSE_PATH,    /* ob, writer w or NO_ID, u: a later version that leads to the reader; hops */
     BECAUSE_LOOP,    /* u: a cycle through it that update serializability forbids; hops */
     BECAUSE_AMONG,   /* u: a cycle through it that mixed-pg forbids to serializable ones; hops */
-    BECAUSE_STUCK    /* u: it waits in a circle; hops: all that wait (justify_stuck.c) */
+    BECAUSE_STUCK,   /* u: it waits in a circle; hops: all that wait (justify_stuck.c) */
+    BECAUSE_ADDED    /* ob: a choice of order_problem.added, or of its set w the arc u */
 };
 
 void justify_start(justify *j); /* before anything is derived */
@@ -48,6 +49,8 @@ void justify_start(justify *j); /* before anything is derived */
 void justify_is_before(justify *j, uint32_t var, uint32_t from, uint32_t to);
 void justify_is_read(justify *j, uint32_t var, uint32_t ob, uint32_t w);
 void justify_is_taken(justify *j, uint32_t var, node_id v);
+/* The set of that number is the one that is true, of what that addition says. */
+void justify_is_chosen(justify *j, uint32_t var, uint32_t addition, uint32_t set);
 /* The reason of the next clause; w and u are nodes. */
 void justify_reason(justify *j, enum justify_why why, uint32_t ob, node_id w, node_id u);
 /* How somebody leads to the one before (the first of them: to the reader). */
@@ -59,6 +62,7 @@ enum hop_kind {
     HOP_NEXT,   /* the same, and nobody wrote it in between */
     HOP_BEHIND, /* of HOP_NEXT: to wrote the key behind both; who is not said did before both */
     HOP_OUT,    /* of HOP_NEXT: to took no part */
+    HOP_ADDED,  /* to: a module said so, by addition `with` */
     HOP_RW,     /* to: read the version of `from` (NO_ID: initial) by obligation `with`, and it
                    wrote that key */
     /* of BECAUSE_STUCK, with HOP_OUT: why `to` waits */
@@ -85,16 +89,18 @@ const proof *justify_proof(justify *j);
 
 /* --- afterwards ------------------------------------------------------------------------------ */
 
-enum { LITERAL_BEFORE, LITERAL_IN, LITERAL_READS };
+enum { LITERAL_BEFORE, LITERAL_IN, LITERAL_READS, LITERAL_CHOSEN };
 typedef struct proof_literal {
     uint32_t kind;
-    uint32_t a, b, c; /* BEFORE: events a, b; IN: node a; READS: op a, key b, node c or NO_ID */
+    uint32_t a, b, c; /* BEFORE: events a, b; IN: node a; READS: op a, key b, node c or NO_ID;
+                         CHOSEN: addition a, set b */
     bool negated;
 } proof_literal;
 
 typedef struct proof_line {
     uint32_t kind;   /* enum proof_step */
-    node_id t, w, u; /* in the order of the step's arguments; RT: events */
+    node_id t, w, u; /* in the order of the step's arguments; RT: events; ASSUME: addition, set or
+                        NO_ID, edge or NO_ID */
     op_id op;        /* with t */
     key_id key;
     size_t first,
@@ -118,6 +124,8 @@ size_t justify_count(const justify *j);
 const proof_line *justify_line(const justify *j, size_t i);
 const uint32_t *justify_pool(const justify *j);
 proof_literal justify_literal(const justify *j, uint32_t lit);
+/* Marks the additions of modules that the steps use. */
+void justify_added(const justify *j, uint8_t *used);
 /* Marks the nodes that the steps name, and everyone whom a read that they name can have seen. */
 void justify_nodes(const justify *j, uint8_t *seen);
 

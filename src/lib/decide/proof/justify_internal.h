@@ -15,7 +15,7 @@
 #define NONE UINT32_MAX
 #define NEVER_FALSE UINT32_MAX /* a literal that is true in every execution */
 
-enum var_kind { VAR_BEFORE, VAR_READ, VAR_TAKEN };
+enum var_kind { VAR_BEFORE, VAR_READ, VAR_TAKEN, VAR_CHOSEN };
 typedef struct var_info {
     uint32_t kind, a, b;
 } var_info;
@@ -124,6 +124,8 @@ uint32_t justify_say_sees(justify *j, uint32_t ob, node_id w, const proof_hop *h
 uint32_t justify_say_loop(justify *j, node_id v, const proof_hop *hops, size_t n);
 uint32_t justify_say_among(justify *j, node_id v, const proof_hop *hops, size_t n);
 uint32_t justify_say_stuck(justify *j, node_id v, const proof_hop *hops, size_t n);
+/* What a module said: a choice, or (set and arc of p->added) what choosing that set means. */
+uint32_t justify_say_added(justify *j, uint32_t choice, uint32_t set, uint32_t arc);
 uint32_t justify_say_rt(justify *j, uint32_t from, uint32_t to); /* events */
 uint32_t justify_say_cycle(justify *j);                          /* through the events in j->path */
 

@@ -18,7 +18,7 @@ void justify_start(justify *j)
 static void var_is(justify *j, uint32_t var, enum var_kind kind, uint32_t a, uint32_t b)
 {
     var_info none = {NONE, 0, 0}, x = {kind, a, b};
-    assert(kind <= VAR_TAKEN);
+    assert(kind <= VAR_CHOSEN);
     while (j->vars.n <= var) vec_push(j->m, &j->vars, none);
     j->vars.at[var] = x;
 }
@@ -36,6 +36,11 @@ void justify_is_read(justify *j, uint32_t var, uint32_t ob, uint32_t w)
 void justify_is_taken(justify *j, uint32_t var, node_id v)
 {
     var_is(j, var, VAR_TAKEN, v, 0);
+}
+
+void justify_is_chosen(justify *j, uint32_t var, uint32_t addition, uint32_t set)
+{
+    var_is(j, var, VAR_CHOSEN, addition, set);
 }
 
 void justify_reason(justify *j, enum justify_why why, uint32_t ob, node_id w, node_id u)

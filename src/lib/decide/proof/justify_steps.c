@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "decide/proof/justify_internal.h"
+#include "order/added_order.h"
 
 /* --- literals of the proof -------------------------------------------------------------------- */
 
@@ -19,7 +20,7 @@ static uint64_t name_hash(const justify *j, const lit_name *x)
 static uint32_t literal_named(justify *j, uint32_t kind, uint32_t a, uint32_t b, uint32_t c)
 {
     lit_name x = {kind, a, b, c};
-    assert(kind <= LITERAL_READS && j->value.n == j->names.n);
+    assert(kind <= LITERAL_CHOSEN && j->value.n == j->names.n);
     uint64_t hash = name_hash(j, &x);
     for (index_walk w = id_index_walk(&j->name_index, hash); id_index_next(&j->name_index, &w);)
         if (!memcmp(&j->names.at[w.id], &x, sizeof x)) return 2 * w.id;
@@ -76,6 +77,7 @@ uint32_t justify_translate(justify *j, uint32_t lit)
     case VAR_BEFORE: x = justify_before(j, v->a, v->b); break;
     case VAR_READ: x = justify_reads(j, v->a, v->b); break;
     case VAR_TAKEN: x = justify_took_part(j, v->a); break;
+    case VAR_CHOSEN: x = literal_named(j, LITERAL_CHOSEN, v->a, v->b, 0); break;
     default: return NONE;
     }
     return x == NEVER_FALSE ? NONE : x ^ (lit & 1);
@@ -251,6 +253,36 @@ uint32_t justify_say_read(justify *j, uint32_t ob, node_id w, node_id u)
         vec_push(j->m, &j->made, justify_before(j, commit_of(j->p, u), version_target(j->p, w)));
     vec_push(j->m, &j->made, justify_before(j, begin_of(j->p, v), commit_of(j->p, u)));
     return justify_axiom(j, x);
+}
+
+/* The arc, or that one of its transactions took no part. */
+static void made_arc(justify *j, const added_arc *a)
+{
+    if (a->a != NO_ID) justify_made_not(j, justify_took_part(j, a->a));
+    if (a->b != NO_ID && a->b != a->a) justify_made_not(j, justify_took_part(j, a->b));
+    if (a->from != a->to) vec_push(j->m, &j->made, justify_before(j, a->from, a->to));
+}
+
+uint32_t justify_say_added(justify *j, uint32_t choice, uint32_t set, uint32_t which)
+{
+    const added_order *x = j->p->added;
+    const added_choice *c = &x->choices.at[choice];
+    assert(choice < x->choices.n && (set == NO_ID) == (which == NO_ID));
+    proof_line line = {.kind = PROOF_ASSUME, .t = c->of, .w = NO_ID, .u = c->edge};
+    j->made.n = 0;
+    if (set != NO_ID) {
+        line.w = x->set_of.at[set];
+        line.u = x->arcs.at[which].edge;
+        justify_made_not(j, literal_named(j, LITERAL_CHOSEN, c->of, line.w, 0));
+        made_arc(j, &x->arcs.at[which]);
+        return justify_axiom(j, line);
+    }
+    for (uint32_t s = c->first_set; s < c->first_set + c->sets; s++)
+        if (x->single.at[s])
+            made_arc(j, &x->arcs.at[added_set_first(x, s)]);
+        else
+            vec_push(j->m, &j->made, literal_named(j, LITERAL_CHOSEN, c->of, x->set_of.at[s], 0));
+    return justify_axiom(j, line);
 }
 
 uint32_t justify_say_wr(justify *j, uint32_t ob, node_id w)
@@ -431,6 +463,7 @@ static void made_hops(justify *j, node_id at, const proof_hop *hops, size_t n, p
             justify_made_not(j, justify_reads(j, p->with, p->from));
             if (p->from != NO_ID) vec_push(j->m, &j->made, justify_before(j, at, p->from));
             break;
+        case HOP_ADDED: justify_made_not(j, justify_took_part(j, p->to)); break;
         case HOP_SO:
         case HOP_RT:
         case HOP_BEHIND:
@@ -494,7 +527,7 @@ uint32_t justify_say_cycle(justify *j)
     for (size_t i = 0; i < j->path.n; i++) {
         uint32_t a = j->path.at[i], b = j->path.at[(i + 1) % j->path.n];
         vec_push(j->m, &j->lines_pool, a);
-        if (j->p->si && a % 2 == 0 && b == a + 1) continue;
+        if (j->p->si && a % 2 == 0 && b == a + 1 && b < 2 * j->p->txns) continue;
         justify_made_not(j, justify_before(j, a, b));
     }
     return justify_add_line(j, x);

@@ -55,6 +55,7 @@ static void because(justify *j, const log_entry *e, strbuf *b)
                                        [BECAUSE_LOOP] = "cycle through ",
                                        [BECAUSE_AMONG] = "cycle of serializable ",
                                        [BECAUSE_STUCK] = "waiting of ",
+                                       [BECAUSE_ADDED] = "module",
                                        [BECAUSE_UNSAID] = "known order"};
     strbuf_str(b, whys[e->why]);
     switch (e->why) {

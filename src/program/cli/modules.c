@@ -1,0 +1,266 @@
+/*
+ * modules.c - see modules.h.
+ *
+ * A module is foreign code: it may crash, loop or take all memory.  So a child, which has the
+ * history as it was read, loads the shared object and runs its hooks; what they say comes back
+ * through a pipe, and the library checks every number of it (ratel_module_take).  The limits --time
+ * and --memory end the child, and whatever ends it is told with the module's file.
+ */
+#include "cli/modules.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+#include "ratel-module.h"
+
+/* What the child sends: this, and then n bytes: a message, or what the module said. */
+typedef struct module_reply {
+    int code; /* RATEL_OK, or an error */
+    uint64_t n;
+} module_reply;
+
+/* --- the child -------------------------------------------------------------------------------- */
+
+static bool send_all(int to, const void *bytes, size_t n)
+{
+    for (const char *p = bytes; n;) {
+        ssize_t k = write(to, p, n);
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) return false;
+        p += k;
+        n -= (size_t)k;
+    }
+    return true;
+}
+
+_Noreturn static void reply(int to, int code, const char *text)
+{
+    module_reply r = {code, strlen(text)};
+    _exit(send_all(to, &r, sizeof r) && send_all(to, text, strlen(text)) ? 0 : 1);
+}
+
+static int send_said(const void *bytes, size_t n, void *payload)
+{
+    int to = *(int *)payload;
+    module_reply r = {RATEL_OK, n};
+    return send_all(to, &r, sizeof r) && send_all(to, bytes, n) ? 0 : -1;
+}
+
+/* The file as dlopen takes it: without a slash it would be looked for elsewhere. */
+static void *open_module(const char *file)
+{
+    char path[4096];
+    int n = snprintf(path, sizeof path, "%s%s", strchr(file, '/') ? "" : "./", file);
+    return n < 0 || (size_t)n >= sizeof path ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+_Noreturn static void be_module(const args *a, const char *file, const char *settings,
+                                const ratel_history *h, int to)
+{
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    uint64_t memory = 0;
+    if (args_u64(a, O_MEMORY, &memory) && memory) {
+        /* what the history takes already, and the limit beyond it */
+        uint64_t most = memory + ((uint64_t)peak_rss_kib() << 10) + ((uint64_t)64 << 20);
+        struct rlimit l = {(rlim_t)most, (rlim_t)most};
+        setrlimit(RLIMIT_DATA, &l);
+    }
+    void *object = open_module(file);
+    if (!object) {
+        const char *why = dlerror();
+        reply(to, RATEL_EIO, why ? why : "the path is too long");
+    }
+    union {
+        void *object;
+        ratel_module_entry_fn function;
+    } entry = {dlsym(object, "ratel_module_entry")};
+    if (!entry.object) reply(to, RATEL_EINVAL, "it does not define ratel_module_entry");
+    const ratel_module *module = entry.function();
+    if (!module) reply(to, RATEL_EINVAL, "ratel_module_entry returned nothing");
+    int code = ratel_module_run(a->context, h, module, settings, send_said, &to);
+    if (code) reply(to, code, ratel_errmsg(a->context));
+    _exit(0);
+}
+
+/* --- the parent ------------------------------------------------------------------------------- */
+
+/* Milliseconds until the deadline; -1: there is none. */
+static int left_until(uint64_t deadline)
+{
+    if (!deadline) return -1;
+    uint64_t at = now();
+    return at >= deadline ? 0 : (int)((deadline - at) / 1000000 + 1);
+}
+
+enum module_end { ENDED, LATE, INTERRUPTED };
+
+/* Reads n bytes; false: the child has ended, or *how says what else. */
+static bool receive_bytes(int from, void *to, size_t n, uint64_t deadline, enum module_end *how)
+{
+    for (char *p = to; n;) {
+        struct pollfd x = {.fd = from, .events = POLLIN};
+        int ready = poll(&x, 1, left_until(deadline));
+        if (interrupted()) {
+            *how = INTERRUPTED;
+            return false;
+        }
+        if (ready < 0 && errno == EINTR) continue;
+        if (!ready) {
+            *how = LATE;
+            return false;
+        }
+        ssize_t k = read(from, p, n);
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) return false;
+        p += k;
+        n -= (size_t)k;
+    }
+    return true;
+}
+
+/* How the child ended, if not by a reply. */
+static int tell_end(const char *file, int ended, enum module_end how)
+{
+    if (how == LATE)
+        complain("module %s: its hooks reached the time limit", file);
+    else if (how == INTERRUPTED)
+        complain("module %s: interrupted", file);
+    else if (WIFSIGNALED(ended))
+        complain("module %s: it crashed (%s)", file, strsignal(WTERMSIG(ended)));
+    else
+        complain("module %s: it ended the process that ran it (exit status %d)", file,
+                 WIFEXITED(ended) ? WEXITSTATUS(ended) : -1);
+    return EXIT_UNDECIDED;
+}
+
+/* Takes the reply, and what the module said, which the caller frees. */
+static int hear_module(const char *file, int from, uint64_t deadline, pid_t child, char **said,
+                       size_t *n)
+{
+    module_reply r;
+    enum module_end how = ENDED;
+    int ended = 0;
+    *said = NULL;
+    bool told = receive_bytes(from, &r, sizeof r, deadline, &how);
+    if (told) {
+        *said = r.n < SIZE_MAX ? malloc((size_t)r.n + 1) : NULL;
+        if (!*said) {
+            complain("module %s: out of memory", file);
+            kill(child, SIGKILL);
+        }
+        told = *said && receive_bytes(from, *said, (size_t)r.n, deadline, &how);
+        if (told) (*said)[ *n = (size_t)r.n] = 0;
+    }
+    if (!told) kill(child, SIGKILL);
+    while (waitpid(child, &ended, 0) < 0 && errno == EINTR) {}
+    if (!told) return tell_end(file, ended, how);
+    if (r.code == RATEL_OK) return EXIT_HOLDS;
+    fputs("ratel: module ", stderr);
+    visible_to(stderr, file);
+    fputs(": ", stderr);
+    visible_to(stderr, *said);
+    fputc('\n', stderr);
+    return r.code == RATEL_EIO || r.code == RATEL_EINVAL ? exit_of(r.code) : EXIT_UNDECIDED;
+}
+
+/* The deadline of --time, or 0. */
+static uint64_t deadline_of(const args *a)
+{
+    const char *time = a->value[O_TIME];
+    return time ? now() + (uint64_t)(strtod(time, NULL) * 1e9) + 1 : 0;
+}
+
+static int run_module(const args *a, const char *file, const char *settings, const ratel_history *h,
+                      char **said, size_t *n)
+{
+    int ends[2];
+    fflush(NULL);
+    if (pipe2(ends, O_CLOEXEC)) {
+        complain("module %s: cannot start a process: %s", file, strerror(errno));
+        return EXIT_IO;
+    }
+    pid_t child = fork();
+    if (!child) {
+        close(ends[0]);
+        be_module(a, file, settings, h, ends[1]);
+    }
+    close(ends[1]);
+    if (child < 0) {
+        complain("module %s: cannot start a process: %s", file, strerror(errno));
+        close(ends[0]);
+        return EXIT_IO;
+    }
+    int status = hear_module(file, ends[0], deadline_of(a), child, said, n);
+    close(ends[0]);
+    return status;
+}
+
+/* FILE or FILE:key=value,...: the settings begin at a colon that key= follows. */
+static const char *settings_of(const char *given, char *file, size_t size)
+{
+    const char *colon = NULL;
+    for (const char *p = strchr(given, ':'); p && !colon; p = strchr(p + 1, ':')) {
+        size_t k = strcspn(p + 1, "=,:/");
+        if (k && p[1 + k] == '=') colon = p;
+    }
+    size_t n = colon ? (size_t)(colon - given) : strlen(given);
+    if (n >= size) n = size - 1;
+    memcpy(file, given, n);
+    file[n] = 0;
+    return colon ? colon + 1 : NULL;
+}
+
+static bool keep_history(module_chain *chain, ratel_history *h)
+{
+    ratel_history **more = realloc(chain->at, (chain->n + 1) * sizeof *more);
+    if (!more) {
+        complain("out of memory");
+        return false;
+    }
+    chain->at = more;
+    chain->at[chain->n++] = h;
+    return true;
+}
+
+int modules_apply(const args *a, const char *name, ratel_history **h, module_chain *chain)
+{
+    *chain = (module_chain){0};
+    if (!keep_history(chain, *h)) return EXIT_UNDECIDED;
+    for (size_t i = 0; i < a->n_modules; i++) {
+        char file[4096], *said = NULL;
+        size_t n = 0;
+        const char *settings = settings_of(a->modules[i], file, sizeof file);
+        int status = run_module(a, file, settings, *h, &said, &n);
+        ratel_history *next = NULL;
+        int code = status ? 0 : ratel_module_take(&next, a->context, *h, said, n);
+        free(said);
+        if (status) return status;
+        if (code) return complain_about(a->context, name, code);
+        if (!keep_history(chain, next)) {
+            ratel_history_free(next);
+            return EXIT_UNDECIDED;
+        }
+        *h = next;
+    }
+    return EXIT_HOLDS;
+}
+
+void modules_free(module_chain *chain)
+{
+    while (chain->n) ratel_history_free(chain->at[--chain->n]);
+    free(chain->at);
+    chain->at = NULL;
+}
