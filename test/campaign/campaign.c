@@ -83,7 +83,8 @@ static void list_levels(campaign *c)
         oracle_question q = {l.name, 1, ORACLE_MUST, 0};
         if (oracle_check(o, &q) != ORACLE_UNKNOWN_LEVEL)
             add_level(c, l.name, !strcmp(l.session_order, "option"),
-                      has_real_time(l.name) || strstr(l.name, "innodb"));
+                      has_real_time(l.name) || strstr(l.name, "innodb") ||
+                          !strncmp(l.name, "mixed", 5));
         if (has_real_time(l.name)) continue;
         snprintf(name, sizeof name, "realtime-%s", l.name);
         q.level = name;
