@@ -81,7 +81,7 @@ static void add_plain(order_problem *p, added_order *x, uint32_t of, bool logged
         added_arc between;
         if (arc_of(p, &add->edges.at[e], &between) == ARC_TRUE) continue;
         between.edge = e - first;
-        bool whole = between.a != NO_ID && between.b != NO_ID &&
+        bool whole = between.a != NO_ID && between.b != NO_ID && between.a != between.b &&
                      between.from == commit_of(p, between.a) &&
                      between.to == begin_of(p, between.b);
         bool in = surely_in(p, between.a);

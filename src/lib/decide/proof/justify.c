@@ -644,10 +644,9 @@ void justify_added(const justify *j, uint8_t *used)
 {
     for (size_t i = 0; i < j->lines.n; i++) {
         const proof_line *x = &j->lines.at[i];
-        const uint32_t *at = j->lines_pool.at + x->first;
         if (x->kind == PROOF_ASSUME) used[x->t] = 1;
-        for (size_t k = 0; x->kind == PROOF_SEES && k < x->n; k += 4)
-            if (at[k] == HOP_ADDED) used[at[k + 2]] = 1;
+        for (size_t k = x->first; x->kind == PROOF_SEES && k < x->first + x->n; k += 4)
+            if (j->lines_pool.at[k] == HOP_ADDED) used[j->lines_pool.at[k + 2]] = 1;
     }
 }
 
@@ -669,7 +668,7 @@ void justify_nodes(const justify *j, uint8_t *seen)
     const asg *g = j->g;
     for (size_t i = 0; i < j->lines.n; i++) {
         const proof_line *x = &j->lines.at[i];
-        const uint32_t *at = j->lines_pool.at + x->first;
+        const uint32_t *at = j->lines_pool.n ? j->lines_pool.at + x->first : NULL;
         switch ((enum proof_step)x->kind) {
         case PROOF_INITIAL: { /* x->w is the other read */
             node_id t = g->txn_node[txn_of_op(g->h, x->w)];
