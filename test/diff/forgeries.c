@@ -970,6 +970,10 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < PROOF_STEPS; i++) {
         printf("# %-10s accepted %" PRIu64 "\n", proof_step_word((enum proof_step)i), accepted[i]);
+        if (i == PROOF_ASSUME) { /* nothing is declared here, so nothing may be assumed */
+            failed += accepted[i] != 0;
+            continue;
+        }
         if (count < 1000 || accepted[i] || *only) continue;
         printf("# a kind of step that was never accepted was not tested\n");
         failed++;

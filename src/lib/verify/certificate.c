@@ -15,6 +15,7 @@
 #include "verify/changes_text.h"
 #include "verify/iso_proof.h"
 #include "verify/proof_check.h"
+#include "verify/recheck.h"
 
 static const char *const policies[] = {"must", "external", "may"};
 
@@ -246,6 +247,10 @@ static bool read_head(parser *p, certificate_answer *a, claim *shown, subject *o
     }
     if (through && !claim_implies(holds ? shown : c, holds ? c : shown)) {
         a->why = "the level shown does not settle the one claimed";
+        return false;
+    }
+    if (through && !recheck_mixture_defined(h, c->level.id)) {
+        a->why = "a transaction names a level that has no rule in a mixture";
         return false;
     }
     return true;

@@ -178,6 +178,9 @@ uint32_t recheck_installer_before(const installers *x, key_id k, uint32_t p);
 
 /* recheck_mixed.c: false, with the reason, if a transaction names a level that has no row. */
 bool recheck_load_rows(checker *c);
+/* Has every transaction that may have committed a row of the mixture?  Else the level says nothing
+   of the history, and no other level settles it.  True of levels that are no mixture. */
+bool recheck_mixture_defined(const history *h, enum level_id level);
 bool recheck_serial_among(checker *c);
 bool recheck_causal(checker *c); /* recheck_causal.c */
 bool recheck_graph(checker *c);  /* recheck_graph.c */

@@ -36,6 +36,24 @@ static bool has_reads(const history *h, txn_id t)
     return any;
 }
 
+static enum mixed_row row_named(const history *h, txn_id t)
+{
+    size_t n;
+    const char *text = history_level_text(h, t, &n);
+    return text ? mixed_row_of(text, n) : n ? ROW_NONE : ROW_DEFAULT;
+}
+
+bool recheck_mixture_defined(const history *h, enum level_id level)
+{
+    if (!level_is_mixed(level)) return true;
+    for (txn_id t = 0; t < h->txns; t++) {
+        enum mixed_row row = row_named(h, t);
+        if (level == LEVEL_MIXED_PG) row = mixed_row_of_postgres(row);
+        if (row == ROW_NONE && txn_status_of(h, t) != TXN_ABORTED) return false;
+    }
+    return true;
+}
+
 bool recheck_load_rows(checker *c)
 {
     const history *h = c->h;
@@ -47,9 +65,7 @@ bool recheck_load_rows(checker *c)
     if (postgres) c->lax = mem_array0(c->m, uint8_t, history_keys(h) + 1);
     bool lists = has_lists(h);
     for (txn_id t = 0; t < h->txns; t++) {
-        size_t n;
-        const char *text = history_level_text(h, t, &n);
-        enum mixed_row row = text ? mixed_row_of(text, n) : n ? ROW_NONE : ROW_DEFAULT;
+        enum mixed_row row = row_named(h, t);
         if (postgres) c->serial[t] = row == ROW_SER;
         if (postgres) row = mixed_row_of_postgres(row);
         if (txn_status_of(h, t) == TXN_ABORTED) row = ROW_SER; /* nobody asks */
