@@ -82,7 +82,7 @@ quick:
 
 test-long:
 	@tool/setup
-	@BUILD=$(BUILD) test/run --long gcc
+	@BUILD=$(BUILD) test/run --long gcc asan
 
 bench: build
 	@tool/setup bench
