@@ -51,7 +51,7 @@ clang: $(BUILD)-clang/build.ninja
 
 $(BUILD)-clang/build.ninja:
 	@tool/setup build libs clang
-	CC=clang meson setup $(BUILD)-clang $(MESON_FLAGS)
+	CC=clang meson setup $(BUILD)-clang -Doptimization=0 $(MESON_FLAGS)
 
 # clang here as well, so the suites run on code of both compilers; assertions are on.
 asan: $(BUILD)-asan/build.ninja
@@ -60,7 +60,7 @@ asan: $(BUILD)-asan/build.ninja
 $(BUILD)-asan/build.ninja:
 	@tool/setup build libs clang
 	CC=clang meson setup $(BUILD)-asan -Dbuildtype=debugoptimized -Doptimization=1 \
-	  -Db_sanitize=address,undefined -Db_lundef=false $(MESON_FLAGS)
+	  -Dc_args=-gline-tables-only -Db_sanitize=address,undefined -Db_lundef=false $(MESON_FLAGS)
 
 fuzz-build: $(BUILD)-fuzz/build.ninja
 	@ninja -C $(BUILD)-fuzz all tests
