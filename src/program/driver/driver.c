@@ -83,6 +83,7 @@ const contract *contract_at(size_t i)
 const contract *contract_of(const db *d)
 {
     const char *name = d->driver == &driver_faulty ? driver_faulty_inner(d)->name : d->driver->name;
+    if (*d->form) name = d->form;
     for (size_t i = 0; i < sizeof contracts / sizeof *contracts; i++)
         if (!strcmp(contracts[i].driver, name) && !strcmp(contracts[i].isolation, d->isolation))
             return &contracts[i];
@@ -103,6 +104,165 @@ bool db_parameter(const db *d, const char *name, char *value, size_t cap)
         p = strchr(p, '&');
     }
     return false;
+}
+
+static int hex_of(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    c |= 32;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static void decode(const char *from, size_t n, char *to, size_t cap)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < n && at + 1 < cap; i++) {
+        int high = i + 2 < n && from[i] == '%' ? hex_of(from[i + 1]) : -1;
+        int low = high >= 0 ? hex_of(from[i + 2]) : -1;
+        if (low >= 0) i += 2;
+        to[at++] = low >= 0 ? (char)(high * 16 + low) : from[i];
+    }
+    to[at] = 0;
+}
+
+bool db_parameter_at(const db *d, const char *name, uint32_t i, char *value, size_t cap)
+{
+    size_t len = strlen(name);
+    for (const char *p = strchr(d->address, '?'); p; p = strchr(p, '&')) {
+        p++;
+        size_t n = strcspn(p, "&");
+        if (n <= len || strncmp(p, name, len) || p[len] != '=' || i--) continue;
+        decode(p + len + 1, n - len - 1, value, cap);
+        return true;
+    }
+    return false;
+}
+
+bool db_parameter_number(db *d, const char *name, uint32_t low, uint32_t high, uint32_t usual,
+                         uint32_t *out)
+{
+    char text[32], *end;
+    *out = usual;
+    if (!db_parameter(d, name, text, sizeof text)) return true;
+    unsigned long v = strtoul(text, &end, 10);
+    *out = (uint32_t)v;
+    if (*text >= '0' && *text <= '9' && !*end && v >= low && v <= high) return true;
+    d->misuse = true;
+    db_fail(d->error, "the parameter %s of the URL is a number from %u to %u", name, low, high);
+    return false;
+}
+
+bool db_temporary(const db *d, char *form, size_t cap)
+{
+    const char *p = d->address;
+    if (strncmp(p, "temp", 4) != 0 || !strchr("+?", p[4])) return false;
+    p += 4;
+    snprintf(form, cap, "%.*s", *p == '+' ? (int)strcspn(p + 1, "?") : 0, *p ? p + 1 : p);
+    return true;
+}
+
+bool db_argument(db *d, const char **arguments, const char *format, ...)
+{
+    char text[512];
+    va_list ap;
+    va_start(ap, format);
+    int n = vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    bool fits = n > 0 && n < 380;
+    if (fits) {
+        char *copy = mem_get(d->mem, (size_t)n + 1);
+        memcpy(copy, text, (size_t)n + 1);
+        fits = temp_argument(arguments, copy);
+    }
+    if (!fits) db_fail(d->error, "too many or too long settings for the server");
+    return fits;
+}
+
+bool db_programs(db *d, temp_spec *s)
+{
+    char bin[256];
+    if (!db_parameter_at(d, "bin", 0, bin, sizeof bin)) return true;
+    if (*bin != '/') {
+        d->misuse = true;
+        db_fail(d->error, "bin=DIR in the URL is an absolute path, not \"%.100s\"", bin);
+        return false;
+    }
+    char *copy = mem_get(d->mem, strlen(bin) + 1);
+    memcpy(copy, bin, strlen(bin) + 1);
+    s->path = copy;
+    s->only_path = true;
+    return true;
+}
+
+bool db_server_settings(db *d, const char **arguments, const char *before, const char *format)
+{
+    char text[256], safe[512];
+    for (uint32_t i = 0; db_parameter_at(d, "set", i, text, sizeof text); i++) {
+        char *colon = strchr(text, ':');
+        size_t n = 0;
+        if (!colon || colon == text ||
+            strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST"
+                         "UVWXYZ0123456789_.-") != (size_t)(colon - text)) {
+            d->misuse = true;
+            db_fail(d->error,
+                    "set=NAME:VALUE in the URL is a setting of the server, not \"%.100s\"", text);
+            return false;
+        }
+        *colon = 0;
+        for (const char *p = colon + 1; *p; p++) { /* a percent sign stands for itself */
+            if (*p == '%') safe[n++] = '%';
+            safe[n++] = *p;
+        }
+        safe[n] = 0;
+        if (before && !db_argument(d, arguments, "%s", before)) return false;
+        char whole[600];
+        snprintf(whole, sizeof whole, format, text, safe);
+        if (!db_argument(d, arguments, "%s", whole)) return false;
+    }
+    return true;
+}
+
+/* --- the nodes of a cluster ------------------------------------------------------------------- */
+
+bool db_pin(db *d)
+{
+    char text[DB_PIN + 1];
+    bool given = db_parameter(d, "pin", text, sizeof text);
+    size_t n = given ? strlen(text) : d->nodes;
+    for (size_t i = 0; !given && i < n; i++) text[i] = (char)('a' + i);
+    text[n] = 0;
+    for (size_t i = 0; i < n; i++)
+        if (text[i] < 'a' || text[i] >= 'a' + (int)d->nodes) n = 0;
+    if (n && n < DB_PIN) {
+        memcpy(d->pin, text, n + 1);
+        return true;
+    }
+    d->misuse = true;
+    db_fail(d->error,
+            "pin=... in the URL is the nodes of the sessions in turn, such as aab; the "
+            "nodes are a to %c",
+            (char)('a' + d->nodes - 1));
+    return false;
+}
+
+uint32_t db_node_of(const db *d, uint32_t slot)
+{
+    size_t n = strlen(d->pin);
+    return n ? (uint32_t)(d->pin[slot % n] - 'a') : 0;
+}
+
+uint32_t db_ordinal(const db *d, uint32_t slot)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < slot; i++) n += db_node_of(d, i) == db_node_of(d, slot);
+    return n;
+}
+
+uint32_t db_primary(const db *d)
+{
+    for (uint32_t i = 0; i < d->nodes; i++)
+        if (!atomic_load(&d->node[i].read_only)) return i;
+    return 0;
 }
 
 bool db_parameters_known(db *d, const char *const *names)

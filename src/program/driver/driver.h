@@ -15,6 +15,8 @@
 #ifndef RATEL_DRIVER_DRIVER_H
 #define RATEL_DRIVER_DRIVER_H
 
+#include <stdatomic.h>
+
 #include "base/strbuf.h"
 #include "driver/temp.h"
 
@@ -45,7 +47,7 @@ enum db_statement { DB_BEGIN = 1, DB_READ = 2, DB_LOCKING_READ = 4, DB_WRITE = 8
 
 typedef struct driver driver;
 
-enum { DB_ADDRESS = 1024, DB_ERROR = 512, DB_MIXED = 8 };
+enum { DB_ADDRESS = 1024, DB_ERROR = 512, DB_MIXED = 8, DB_PIN = 64 };
 
 /* One part of a mixture: transactions of this isolation are so many of a thousand million. */
 typedef struct db_part {
@@ -54,6 +56,15 @@ typedef struct db_part {
     uint64_t share;
 } db_part;
 #define DB_SHARES 1000000000u
+
+/* A server of a cluster.  In the history, and for faults, the nodes are called a, b, c, ... */
+enum { DB_NODES = TEMP_NODES };
+typedef struct db_node {
+    char host[128];        /* or the path of its socket */
+    char port[8];          /* "": the usual one */
+    char role[16];         /* "primary", "standby", ...: at first */
+    atomic_bool read_only; /* sessions there only read; a failover changes it */
+} db_node;
 
 typedef struct db {
     const driver *driver;
@@ -67,6 +78,10 @@ typedef struct db {
     bool lists;               /* values are lists */
     bool own_tables;          /* the workload has tables of its own */
     bool tombstones;          /* a deleted row stays, with the value NULL */
+    char form[32];            /* whose contracts count, if not those of the adapter by its name */
+    db_node node[DB_NODES];   /* of a cluster; see `nodes` */
+    uint32_t nodes;           /* 0 or 1: no cluster */
+    char pin[DB_PIN];         /* of a cluster: the nodes that sessions are on, in turn */
     char address[DB_ADDRESS]; /* behind the scheme; never holds a secret */
     char version[128];        /* product and version, once there was a connection */
     char settings[512];       /* of the server: members of a JSON object, for the header */
@@ -81,6 +96,8 @@ typedef struct db_session {
     mem *mem;
     void *own;
     const char *isolation; /* that begin asks for */
+    uint32_t slot;         /* its number among the sessions, from 0 */
+    uint32_t node;         /* of a cluster: where it is connected to */
     bool absent;           /* get: there is no such row, or it is a tombstone */
     bool tomb;             /* get: the row is there and marked as deleted */
     bool idle;   /* put, remove: the row was so already and was not written: in effect a read */
@@ -141,6 +158,12 @@ const db_part *db_draw(const db *d, uint64_t drawn);
 /* Does some transaction have this isolation? */
 bool db_asks_for(const db *d, const char *isolation);
 
+/* The node of a session of this number, and how many sessions of lower numbers are there too. */
+uint32_t db_node_of(const db *d, uint32_t slot);
+uint32_t db_ordinal(const db *d, uint32_t slot);
+/* The first node that can write. */
+uint32_t db_primary(const db *d);
+
 /* The i-th adapter that this program could have: is it there?  NULL past the end. */
 const char *driver_at(size_t i, bool *there);
 
@@ -156,6 +179,22 @@ const contract *contract_at(size_t i); /* NULL past the end */
 
 /* For adapters: the value of name=... behind a `?`, cut off the address by db_open. */
 bool db_parameter(const db *d, const char *name, char *value, size_t cap);
+/* The i-th of several with this name; %XX in it is decoded. */
+bool db_parameter_at(const db *d, const char *name, uint32_t i, char *value, size_t cap);
+/* A whole number within bounds, `usual` if it is not there; false: d->error says what is wrong. */
+bool db_parameter_number(db *d, const char *name, uint32_t low, uint32_t high, uint32_t usual,
+                         uint32_t *out);
+/* Is the address temp[+FORM][?...]?  Then `form` is that, or "". */
+bool db_temporary(const db *d, char *form, size_t cap);
+/* The parameter bin=DIR: the only place where a server's programs are looked for. */
+bool db_programs(db *d, temp_spec *s);
+/* For each set=NAME:VALUE an argument of this format, of two strings, and `before` ahead of it. */
+bool db_server_settings(db *d, const char **arguments, const char *before, const char *format);
+/* Adds a formatted argument, kept in the region of d. */
+bool db_argument(db *d, const char **arguments, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The parameter pin=..., of nodes that d->nodes counts; false: d->error says what is wrong. */
+bool db_pin(db *d);
 void db_fail(char *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Are all parameters after the `?` in this list, which ends with NULL?  Else d->error names one. */
 bool db_parameters_known(db *d, const char *const *names);

@@ -54,6 +54,10 @@ static bool faulty_open(db *d)
         d->isolation = o->inner.isolation;
         memcpy(d->part, o->inner.part, sizeof d->part);
         d->parts = o->inner.parts;
+        memcpy(d->form, o->inner.form, sizeof d->form);
+        memcpy(d->node, o->inner.node, sizeof d->node);
+        d->nodes = o->inner.nodes;
+        memcpy(d->pin, o->inner.pin, sizeof d->pin);
         return true;
     }
     d->misuse = true;
@@ -119,6 +123,8 @@ static enum db_answer faulty_connect(db_session *s)
     faulty_own *o = s->db->own;
     faulty_conn *c = s->own = mem_zeroed(s->mem, sizeof *c);
     c->inner.db = &o->inner;
+    c->inner.slot = s->slot;
+    c->inner.node = s->node;
     c->inner.mem = s->mem;
     strbuf_init(&c->inner.text, s->mem);
     return passed(s, o->inner.driver->connect(&c->inner));

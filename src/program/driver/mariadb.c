@@ -19,6 +19,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "base/clock.h"
 #include "driver/adapters.h"
@@ -31,16 +32,20 @@ static const temp_spec server = {
     .user = "mysql",
     .path = "/usr/sbin",
     .stop = 0,
-    .prepare = {"mariadbd", "--no-defaults", "--bootstrap", "--datadir=%d", "--skip-grant-tables",
-                "--innodb-buffer-pool-size=64M", "--innodb-stats-persistent=0", "--skip-log-bin"},
-    .serve = {"mariadbd", "--no-defaults", "--datadir=%d", "--socket=%d/socket",
-              "--pid-file=%d/pid", "--skip-networking", "--skip-grant-tables",
-              "--innodb-buffer-pool-size=64M", "--innodb-stats-persistent=0",
-              "--max-connections=300", "--skip-log-bin", "--innodb-flush-log-at-trx-commit=2"},
+    .restart = SIGTERM,
+    .nodes = 1,
+    .node[0] = {.prepare = {"mariadbd", "--no-defaults", "--bootstrap", "--datadir=%d",
+                            "--skip-grant-tables", "--innodb-buffer-pool-size=64M",
+                            "--innodb-stats-persistent=0", "--skip-log-bin"},
+                .serve = {"mariadbd", "--no-defaults", "--datadir=%d", "--socket=%d/socket",
+                          "--pid-file=%d/pid", "--skip-networking", "--skip-grant-tables",
+                          "--innodb-buffer-pool-size=64M", "--innodb-stats-persistent=0",
+                          "--skip-log-bin", "--innodb-flush-log-at-trx-commit=2"}},
 };
 
 typedef struct maria_own {
     char user[128], host[256], name[128], socket[128];
+    char engine[64]; /* of the table */
     unsigned port;
 } maria_own;
 
@@ -133,15 +138,54 @@ static void read_settings(db *d, MYSQL *c)
     mysql_free_result(r);
 }
 
+/* A storage engine other than InnoDB has promises of its own, of which we know none. */
+static bool read_engine(db *d)
+{
+    maria_own *o = d->own;
+    if (!db_parameter(d, "engine", o->engine, sizeof o->engine)) return true;
+    if (!strcasecmp(o->engine, "InnoDB")) return true;
+    snprintf(d->form, sizeof d->form, "mariadb/%.20s", o->engine);
+    for (const char *p = o->engine; *p; p++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", *p)) {
+            d->misuse = true;
+            db_fail(d->error, "\"%.60s\" is no storage engine", o->engine);
+            return false;
+        }
+    return true;
+}
+
+static bool open_temporary(db *d, const char *form)
+{
+    static const char *const known[] = {"bin", "set", "connections", "engine", NULL};
+    maria_own *o = d->own;
+    uint32_t connections;
+    temp_spec *s = mem_get(d->mem, sizeof *s);
+    *s = server;
+    if (*form) {
+        d->misuse = true;
+        db_fail(d->error, "expected mariadb:temp");
+        return false;
+    }
+    if (!db_parameters_known(d, known) || !read_engine(d) || !db_programs(d, s) ||
+        !db_parameter_number(d, "connections", 1, 100000, 600, &connections) ||
+        !db_argument(d, s->node[0].serve, "--max-connections=%u", connections) ||
+        !db_server_settings(d, s->node[0].serve, NULL, "--%s=%s") ||
+        !temp_start(&d->temp, s, d->error, sizeof d->error))
+        return false;
+    snprintf(o->socket, sizeof o->socket, "%s/socket", d->temp.dir);
+    snprintf(o->name, sizeof o->name, "ratel");
+    return true;
+}
+
 static bool maria_open(db *d)
 {
     maria_own *o = d->own = mem_zeroed(d->mem, sizeof *o);
     mysql_library_init(0, NULL, NULL);
-    bool temp = !strcmp(d->address, "temp");
+    char form[32];
+    bool temp = db_temporary(d, form, sizeof form);
+    snprintf(o->engine, sizeof o->engine, "InnoDB");
     if (temp) {
-        if (!temp_start(&d->temp, &server, d->error, sizeof d->error)) return false;
-        snprintf(o->socket, sizeof o->socket, "%s/socket", d->temp.dir);
-        snprintf(o->name, sizeof o->name, "ratel");
+        if (!open_temporary(d, form)) return false;
     } else if (!parse(d, o)) {
         d->misuse = true;
         return false;
@@ -177,12 +221,12 @@ static bool maria_load(db *d, const db_row *rows, size_t n)
     const maria_own *o = d->own;
     MYSQL *c = patiently(d, o->name);
     if (!c) return false;
-    char sql[192];
+    char sql[256];
     snprintf(sql, sizeof sql, "DROP TABLE IF EXISTS %s", d->place);
     bool done = !d->made || !mysql_query(c, sql);
     snprintf(sql, sizeof sql,
-             "CREATE TABLE %s(k BIGINT PRIMARY KEY,v %s) ENGINE=InnoDB COMMENT='" DB_MADE_BY "'",
-             d->place, d->lists ? "TEXT" : "BIGINT");
+             "CREATE TABLE %s(k BIGINT PRIMARY KEY,v %s) ENGINE=%s COMMENT='" DB_MADE_BY "'",
+             d->place, d->lists ? "TEXT" : "BIGINT", o->engine);
     if (done) d->made = done = !mysql_query(c, sql);
     done = done && !mysql_query(c, "START TRANSACTION");
     strbuf b;

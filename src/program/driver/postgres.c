@@ -2,7 +2,9 @@
  * postgres.c - PostgreSQL through libpq.
  *
  *   postgres://user@host/db      as libpq takes it; the password from PGPASSWORD or ~/.pgpass
+ *   postgres://user@a,b:5433/db  several nodes, on which the sessions are spread
  *   postgres:temp                a temporary server that Ratel starts (temp.h)
+ *   postgres:temp+standby        and a hot standby, to which it streams
  *
  * Traps: COMMIT of a transaction that has failed is no error, its command tag is ROLLBACK.  A
  * connection that ends during COMMIT, and most errors, leave the outcome unknown; errors of
@@ -31,15 +33,28 @@ static const temp_spec server = {
     .user = "postgres",
     .path = "/usr/lib/postgresql/*/bin",
     .stop = SIGQUIT, /* at once, and it removes its shared memory */
-    .lock = "data/postmaster.pid",
-    .prepare = {"initdb", "-D", "%d/data", "-U", "ratel", "-A", "trust", "--no-locale", "-E",
-                "UTF8", "--no-sync"},
-    /* fsync matters when the machine fails, not when we kill the server. */
-    .serve = {"postgres", "-D", "%d/data", "-k", "%d", "-c", "listen_addresses=", "-c", "fsync=off",
-              "-c", "max_connections=300", "-c", "shared_buffers=64MB", "-c",
-              "dynamic_shared_memory_type=mmap", "-c", "deadlock_timeout=20ms", "-c",
-              "track_commit_timestamp=on"},
+    .restart = SIGINT,
+    .nodes = 1,
+    .node[0] = {.lock = "data/postmaster.pid",
+                .prepare = {"initdb", "-D", "%d/data", "-U", "ratel", "-A", "trust", "--no-locale",
+                            "-E", "UTF8", "--no-sync"},
+                /* fsync matters when the machine fails, not when we kill the server. */
+                .serve = {"postgres", "-D", "%d/data", "-k", "%d", "-c", "listen_addresses=", "-c",
+                          "fsync=off", "-c", "shared_buffers=64MB", "-c",
+                          "dynamic_shared_memory_type=mmap", "-c", "deadlock_timeout=20ms", "-c",
+                          "track_commit_timestamp=on"}},
+    .node[1] = {.lock = "data1/postmaster.pid",
+                .prepare = {"pg_basebackup", "-h", "%d", "-U", "ratel", "-D", "%d/data1", "-X",
+                            "stream", "-c", "fast", "--no-sync", "-R"},
+                .serve = {"postgres", "-D", "%d/data1", "-p", "5433", "-k", "%d", "-c",
+                          "listen_addresses=", "-c", "fsync=off", "-c", "shared_buffers=64MB", "-c",
+                          "dynamic_shared_memory_type=mmap", "-c", "deadlock_timeout=20ms", "-c",
+                          "track_commit_timestamp=on"}},
 };
+
+typedef struct pg_own {
+    double local; /* the share of sessions whose commits do not wait for a standby */
+} pg_own;
 
 /* PostgreSQL quotes what it could not do; the first line will do. */
 static void pg_error(char *to, const char *text)
@@ -52,19 +67,25 @@ static void silent(void *ud, const char *message)
     (void)ud, (void)message;
 }
 
-static PGconn *connection(const db *d)
+/* Of a cluster, host and port come after the address and so count instead of its own. */
+static PGconn *connection(const db *d, uint32_t node)
 {
-    PGconn *c = PQconnectdb(d->address);
+    const char *names[4] = {"dbname"}, *values[4] = {d->address};
+    const db_node *at = &d->node[node];
+    int n = 1;
+    if (*at->host) names[n] = "host", values[n++] = at->host;
+    if (*at->port) names[n] = "port", values[n++] = at->port;
+    PGconn *c = PQconnectdbParams(names, values, 1);
     PQsetNoticeProcessor(c, silent, NULL);
     return c;
 }
 
 /* A temporary server needs a moment to take connections, after a kill too. */
-static PGconn *patiently(db *d)
+static PGconn *patiently(db *d, uint32_t node)
 {
     uint64_t start = clock_now();
     for (;;) {
-        PGconn *c = connection(d);
+        PGconn *c = connection(d, node);
         if (PQstatus(c) == CONNECTION_OK) return c;
         char why[DB_ERROR];
         bool ended = temp_ended(&d->temp, why, sizeof why);
@@ -106,19 +127,181 @@ static void read_settings(db *d, PGconn *c)
     PQclear(r);
 }
 
+/* The first cell of a query, "" if there is none. */
+static void asked(PGconn *c, const char *sql, char *to, size_t cap)
+{
+    PGresult *r = PQexec(c, sql);
+    snprintf(to, cap, "%s", PQntuples(r) > 0 && PQnfields(r) > 0 ? PQgetvalue(r, 0, 0) : "");
+    PQclear(r);
+}
+
+/* --- temporary servers ------------------------------------------------------------------------ */
+
+static bool read_local(db *d)
+{
+    pg_own *o = d->own;
+    char text[32], *end;
+    if (!db_parameter(d, "local", text, sizeof text)) return true;
+    o->local = strtod(text, &end);
+    if (end != text && !*end && o->local >= 0 && o->local <= 1) return true;
+    d->misuse = true;
+    db_fail(d->error, "local=SHARE in the URL is from 0 to 1, not \"%s\"", text);
+    return false;
+}
+
+/* Settings that the user names come last and so count. */
+static bool server_arguments(db *d, temp_spec *s, bool standby)
+{
+    uint32_t connections;
+    char sync[32] = "on";
+    if (!db_parameter_number(d, "connections", 1, 100000, 600, &connections)) return false;
+    db_parameter(d, "sync", sync, sizeof sync);
+    bool waits = strcmp(sync, "off") != 0;
+    if (standby && strcmp(sync, "on") && strcmp(sync, "off") && strcmp(sync, "remote_apply") &&
+        strcmp(sync, "remote_write")) {
+        d->misuse = true;
+        db_fail(d->error, "sync=... in the URL is one of on, remote_apply, remote_write, off");
+        return false;
+    }
+    for (unsigned i = 0; i < s->nodes; i++) {
+        const char **serve = s->node[i].serve;
+        if (!db_argument(d, serve, "-c") ||
+            !db_argument(d, serve, "max_connections=%u", connections))
+            return false;
+        /* Names of standbys count on the primary alone; after a failover nobody is waited for. */
+        if (standby && !i && waits &&
+            (!db_argument(d, serve, "-c") ||
+             !db_argument(d, serve, "synchronous_standby_names=*") ||
+             !db_argument(d, serve, "-c") || !db_argument(d, serve, "synchronous_commit=%s", sync)))
+            return false;
+        if (!db_server_settings(d, serve, "-c", "%s=%s")) return false;
+    }
+    return db_programs(d, s);
+}
+
+static bool is_ready(db *d, uint32_t node, PGconn *c, const char *sql, const char *want)
+{
+    char got[64] = "";
+    for (uint64_t begun = clock_now(); clock_now() - begun < READY_SECONDS * 1000000000ull;) {
+        asked(c, sql, got, sizeof got);
+        if (!strcmp(got, want)) return true;
+        if (temp_ended(&d->temp, d->error, sizeof d->error)) return false;
+        clock_nap(10000000);
+    }
+    db_fail(d->error, "node %c does not become ready", (char)('a' + node));
+    return false;
+}
+
+static bool start_standby(db *d)
+{
+    PGconn *c = patiently(d, 0);
+    if (!c) return false;
+    bool done =
+        temp_start_node(&d->temp, 1, d->error, sizeof d->error) &&
+        is_ready(d, 1, c, "SELECT count(*) FROM pg_stat_replication WHERE state='streaming'", "1");
+    PQfinish(c);
+    if (!done) return false;
+    c = patiently(d, 1);
+    if (!c) return false;
+    PQfinish(c);
+    return true;
+}
+
+static bool open_temporary(db *d, const char *form)
+{
+    static const char *const single[] = {"bin", "set", "connections", NULL};
+    static const char *const with[] = {"bin", "set", "connections", "sync", "local", "pin", NULL};
+    bool standby = !strcmp(form, "standby");
+    if (*form && !standby) {
+        d->misuse = true;
+        db_fail(d->error, "expected postgres:temp or postgres:temp+standby");
+        return false;
+    }
+    if (!db_parameters_known(d, standby ? with : single)) return false;
+    temp_spec *s = mem_get(d->mem, sizeof *s);
+    *s = server;
+    s->nodes = standby ? 2 : 1;
+    d->nodes = standby ? 2 : 0;
+    if (!server_arguments(d, s, standby) || (standby && (!db_pin(d) || !read_local(d))))
+        return false;
+    if (!temp_start(&d->temp, s, d->error, sizeof d->error)) return false;
+    snprintf(d->address, sizeof d->address, "user=ratel dbname=postgres");
+    for (unsigned i = 0; i < s->nodes; i++) {
+        snprintf(d->node[i].host, sizeof d->node[i].host, "%s", d->temp.dir);
+        snprintf(d->node[i].port, sizeof d->node[i].port, "%u", 5432 + i);
+        snprintf(d->node[i].role, sizeof d->node[i].role, i ? "standby" : "primary");
+        atomic_store(&d->node[i].read_only, i > 0);
+    }
+    if (standby) snprintf(d->form, sizeof d->form, "postgres+standby");
+    return !standby || start_standby(d);
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+/* The next word of a list with commas. */
+static void listed_word(const char **p, char *to, size_t cap)
+{
+    size_t n = strcspn(*p, ",");
+    snprintf(to, cap, "%.*s", (int)n, *p);
+    *p += n + ((*p)[n] == ',');
+}
+
+/* A URL that names several hosts is a cluster, not a list of which libpq takes the first. */
+static bool read_hosts(db *d)
+{
+    PQconninfoOption *all = PQconninfoParse(d->address, NULL);
+    const char *hosts = "", *ports = "";
+    for (PQconninfoOption *o = all; o && o->keyword; o++) {
+        if (!strcmp(o->keyword, "host") && o->val) hosts = o->val;
+        if (!strcmp(o->keyword, "port") && o->val) ports = o->val;
+    }
+    bool many_ports = strchr(ports, ',') != NULL, fits = true;
+    for (const char *h = hosts, *p = ports; strchr(hosts, ',') && *h;) {
+        fits = fits && d->nodes < DB_NODES;
+        if (!fits) break;
+        db_node *n = &d->node[d->nodes++];
+        listed_word(&h, n->host, sizeof n->host);
+        if (many_ports)
+            listed_word(&p, n->port, sizeof n->port);
+        else
+            snprintf(n->port, sizeof n->port, "%.7s", ports);
+    }
+    PQconninfoFree(all);
+    d->misuse = !fits;
+    if (!fits) db_fail(d->error, "a cluster has at most %d nodes", DB_NODES);
+    return fits;
+}
+
+/* Which nodes only replay what others write? */
+static bool read_roles(db *d)
+{
+    char text[8];
+    for (uint32_t i = 0; i < d->nodes; i++) {
+        PGconn *c = patiently(d, i);
+        if (!c) return false;
+        asked(c, "SELECT pg_is_in_recovery()", text, sizeof text);
+        PQfinish(c);
+        atomic_store(&d->node[i].read_only, *text == 't');
+        snprintf(d->node[i].role, sizeof d->node[i].role, *text == 't' ? "standby" : "primary");
+        if (*text == 't') snprintf(d->form, sizeof d->form, "postgres+standby");
+    }
+    return !d->nodes || db_pin(d);
+}
+
 static bool pg_open(db *d)
 {
-    if (!strcmp(d->address, "temp")) {
-        if (!temp_start(&d->temp, &server, d->error, sizeof d->error)) return false;
-        snprintf(d->address, sizeof d->address, "host=%s user=ratel dbname=postgres", d->temp.dir);
+    char form[32];
+    d->own = mem_zeroed(d->mem, sizeof(pg_own));
+    if (db_temporary(d, form, sizeof form)) {
+        if (!open_temporary(d, form)) return false;
     } else {
         char uri[DB_ADDRESS];
         snprintf(uri, sizeof uri, "postgresql:%.1000s", d->address);
         memcpy(d->address, uri, sizeof uri);
         d->misuse = has_password(d);
-        if (d->misuse) return false;
+        if (d->misuse || !read_hosts(d) || !read_roles(d)) return false;
     }
-    PGconn *c = patiently(d);
+    PGconn *c = patiently(d, db_primary(d));
     if (!c) return false;
     const char *version = PQparameterStatus(c, "server_version");
     snprintf(d->version, sizeof d->version, "PostgreSQL %.*s",
@@ -147,7 +330,7 @@ static bool enter_place(const db *d, PGconn *c)
 /* A connection into a schema of ours that is made the first time; NULL: d->error says why. */
 static PGconn *made_place(db *d)
 {
-    PGconn *c = patiently(d);
+    PGconn *c = patiently(d, db_primary(d));
     char sql[192];
     if (!c) return NULL;
     bool done = d->made;
@@ -167,11 +350,28 @@ static PGconn *made_place(db *d)
 static void pg_close(db *d)
 {
     if (!d->made || d->temp.running) return;
-    PGconn *c = connection(d);
+    PGconn *c = connection(d, db_primary(d));
     char sql[96];
     snprintf(sql, sizeof sql, "DROP SCHEMA IF EXISTS %s CASCADE", d->place);
     if (PQstatus(c) == CONNECTION_OK && succeeds(c, sql)) d->made = false;
     PQfinish(c);
+}
+
+/* What was loaded is on every node before a session reads there. */
+static bool is_everywhere(db *d, PGconn *c)
+{
+    char lsn[32], sql[128];
+    asked(c, "SELECT pg_current_wal_lsn()", lsn, sizeof lsn);
+    for (uint32_t i = 0; i < d->nodes; i++) {
+        if (!atomic_load(&d->node[i].read_only)) continue;
+        PGconn *other = patiently(d, i);
+        if (!other) return false;
+        snprintf(sql, sizeof sql, "SELECT pg_last_wal_replay_lsn()>='%s'", lsn);
+        bool ready = is_ready(d, i, other, sql, "t");
+        PQfinish(other);
+        if (!ready) return false;
+    }
+    return true;
 }
 
 static bool pg_load(db *d, const db_row *rows, size_t n)
@@ -199,7 +399,10 @@ static bool pg_load(db *d, const db_row *rows, size_t n)
             PQclear(r);
         }
     }
-    if (!done) pg_error(d->error, PQerrorMessage(c));
+    if (!done)
+        pg_error(d->error, PQerrorMessage(c));
+    else
+        done = is_everywhere(d, c);
     PQfinish(c);
     return done;
 }
@@ -246,6 +449,14 @@ static void pg_disconnect(db_session *s)
     s->own = NULL;
 }
 
+/* Is it of the share that does not wait for the standby?  They are spread among the others. */
+static bool commits_locally(const db_session *s)
+{
+    double share = ((const pg_own *)s->db->own)->local;
+    uint32_t i = db_ordinal(s->db, s->slot);
+    return share > 0 && (uint32_t)((i + 1) * share) > (uint32_t)(i * share);
+}
+
 static enum db_answer pg_connect(db_session *s)
 {
     static const char *const prepare[] = {
@@ -258,7 +469,7 @@ static enum db_answer pg_connect(db_session *s)
         ("PREPARE range(bigint,bigint,bigint) AS "
          "SELECT k,v FROM ratel_kv WHERE k>=$1 AND k<$2 AND v IS NOT NULL ORDER BY k LIMIT $3"),
     };
-    PGconn *c = s->own = connection(s->db);
+    PGconn *c = s->own = connection(s->db, s->node);
     if (PQstatus(c) != CONNECTION_OK) {
         pg_error(s->error, PQerrorMessage(c));
         pg_disconnect(s);
@@ -266,6 +477,7 @@ static enum db_answer pg_connect(db_session *s)
     }
     enum db_answer a = enter_place(s->db, c) ? DB_OK : DB_LOST;
     if (a != DB_OK) pg_error(s->error, PQerrorMessage(c));
+    if (a == DB_OK && commits_locally(s)) a = execute(s, "SET synchronous_commit=local");
     for (size_t i = 0; a == DB_OK && i < sizeof prepare / sizeof *prepare; i++) {
         const char *put = s->db->lists
                               ? "PREPARE put(bigint,text) AS" UPSERT("ratel_kv.v||','||$2", "$2")
@@ -287,6 +499,8 @@ static enum db_answer pg_begin(db_session *s)
     };
     size_t i = 0;
     while (i < 3 && strcmp(begins[i][0], s->isolation) != 0) i++;
+    /* A standby refuses serializable; repeatable read is the strictest that it has. */
+    if (i == 0 && s->db->nodes && atomic_load(&s->db->node[s->node].read_only)) i = 1;
     return execute(s, begins[i][1]);
 }
 

@@ -1,10 +1,11 @@
 /*
- * temp.c - temporary database servers: a warden process starts one, watches it, and removes it.
+ * temp.c - temporary database servers: a warden process starts them, watches and removes them.
  *
  * The warden is a child of this process and holds one end of a pipe.  When this process ends in any
  * way, kill -9 included, the pipe closes, and the warden stops the server and deletes its
  * directory.  It reports through a second pipe, one line per event, of which the first character
- * is the kind: d the directory of a server that runs, o that a command was carried out, e an error.
+ * is the kind: d the directory of a server that runs, o that a command was carried out, e an error,
+ * f that a command failed.  A command is two bytes: what, and the number of the node.
  */
 #include "driver/temp.h"
 
@@ -21,8 +22,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/shm.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,7 +42,8 @@ typedef struct warden {
     const temp_spec *spec;
     char dir[64];
     const struct passwd *as; /* NULL: ourselves */
-    pid_t server;
+    pid_t server[TEMP_NODES];
+    bool prepared[TEMP_NODES];
 } warden;
 
 /* --- processes -------------------------------------------------------------------------------- */
@@ -66,18 +72,34 @@ static bool below(pid_t pid, pid_t root)
     return false;
 }
 
-/* To all that the warden has started, directly or not. */
-static void signal_all(int sig)
+/* Is it of this node?  What a node has left behind, our child now, is everybody's to kill. */
+static bool of_node(const warden *w, unsigned node, pid_t pid)
+{
+    for (unsigned i = 0; i < w->spec->nodes; i++)
+        if (i != node && w->server[i] && (pid == w->server[i] || below(pid, w->server[i])))
+            return false;
+    return true;
+}
+
+enum { ALL_NODES = TEMP_NODES };
+
+/* To all that the warden has started, directly or not; how many there were. */
+static unsigned signal_node(const warden *w, unsigned node, int sig)
 {
     DIR *d = opendir("/proc");
-    if (!d) return;
+    if (!d) return 0;
     pid_t self = getpid();
+    unsigned n = 0;
     for (const struct dirent *e; (e = readdir(d)) != NULL;) {
         char *end;
         long pid = strtol(e->d_name, &end, 10);
-        if (pid > 1 && !*end && below((pid_t)pid, self)) kill((pid_t)pid, sig);
+        if (pid <= 1 || *end || !below((pid_t)pid, self)) continue;
+        if (node != ALL_NODES && !of_node(w, node, (pid_t)pid)) continue;
+        kill((pid_t)pid, sig);
+        n++;
     }
     closedir(d);
+    return n;
 }
 
 /* Reaps what has ended; true while there is anything left. */
@@ -85,31 +107,49 @@ static bool reap(warden *w)
 {
     pid_t pid;
     while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
-        if (pid == w->server) w->server = 0;
+        for (unsigned i = 0; i < w->spec->nodes; i++)
+            if (pid == w->server[i]) w->server[i] = 0;
     return pid == 0;
+}
+
+/* Ends one node: by the signal within a while, else by force. */
+static void end_node(warden *w, unsigned node, int gently)
+{
+    uint64_t begun = clock_now();
+    if (gently && w->server[node]) {
+        signal_node(w, node, SIGCONT);
+        kill(w->server[node], gently);
+        while (reap(w) && w->server[node] && clock_now() - begun < TIDY_MS * 1000000ull)
+            clock_nap(5000000);
+    }
+    while (signal_node(w, node, SIGKILL)) {
+        reap(w);
+        clock_nap(2000000);
+    }
+    w->server[node] = 0;
 }
 
 static void kill_all(warden *w, int gently)
 {
     uint64_t begun = clock_now();
-    if (gently && w->server) {
-        signal_all(SIGCONT);
-        kill(w->server, gently);
+    if (gently) {
+        signal_node(w, ALL_NODES, SIGCONT);
+        for (unsigned i = 0; i < w->spec->nodes; i++)
+            if (w->server[i]) kill(w->server[i], gently);
         while (reap(w) && clock_now() - begun < TIDY_MS * 1000000ull) clock_nap(5000000);
     }
     while (reap(w)) {
-        signal_all(SIGKILL);
+        signal_node(w, ALL_NODES, SIGKILL);
         clock_nap(5000000);
     }
-    w->server = 0;
 }
 
 /* A server that was killed leaves its System V shared memory; its lock file says which. */
-static void drop_shared_memory(const warden *w)
+static void drop_shared_memory(const warden *w, const temp_node *node)
 {
     char name[128], line[256];
-    if (!w->spec->lock) return;
-    snprintf(name, sizeof name, "%s/%s", w->dir, w->spec->lock);
+    if (!node->lock) return;
+    snprintf(name, sizeof name, "%s/%s", w->dir, node->lock);
     FILE *f = fopen(name, "re");
     if (!f) return;
     for (int i = 1; fgets(line, sizeof line, f); i++) {
@@ -138,6 +178,7 @@ static void expand(const warden *w, const char *text, char *out, size_t cap)
     for (; *text && n + 1 < cap; text++) {
         const char *by = NULL;
         if (text[0] == '%' && text[1] == 'd') by = w->dir;
+        if (text[0] == '%' && text[1] == '%') by = "%";
         if (text[0] == '%' && text[1] == 'u') by = w->as ? w->as->pw_name : "ratel";
         if (by) {
             n += (size_t)snprintf(out + n, cap - n, "%s", by);
@@ -150,9 +191,15 @@ static void expand(const warden *w, const char *text, char *out, size_t cap)
     out[n] = 0;
 }
 
-_Noreturn static void become(const warden *w, const char *const *arguments)
+/* Each node has a file of what it says. */
+static void log_name(unsigned node, char *to, size_t cap)
 {
-    char text[TEMP_ARGS][256], full[512];
+    snprintf(to, cap, node ? "log%u" : "log", node);
+}
+
+_Noreturn static void become(const warden *w, unsigned node, const char *const *arguments)
+{
+    char text[TEMP_ARGS][384], full[512], name[16];
     char *argv[TEMP_ARGS + 1];
     int n = 0;
     for (; n < TEMP_ARGS && arguments[n]; n++) {
@@ -160,7 +207,8 @@ _Noreturn static void become(const warden *w, const char *const *arguments)
         argv[n] = text[n];
     }
     argv[n] = NULL;
-    int log = open("log", O_WRONLY | O_CREAT | O_APPEND, 0600);
+    log_name(node, name, sizeof name);
+    int log = open(name, O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (log >= 0) dup2(log, 1), dup2(log, 2);
     close(CONTROL);
     close(REPORT);
@@ -175,11 +223,11 @@ _Noreturn static void become(const warden *w, const char *const *arguments)
             if (!access(full, X_OK)) execv(full, argv);
         }
     }
-    execvp(argv[0], argv);
+    if (!w->spec->only_path) execvp(argv[0], argv);
     _exit(127);
 }
 
-static pid_t start(const warden *w, const char *const *arguments)
+static pid_t start(const warden *w, unsigned node, const char *const *arguments)
 {
     pid_t pid = fork();
     if (pid) return pid;
@@ -188,7 +236,7 @@ static pid_t start(const warden *w, const char *const *arguments)
     if (w->as && (initgroups(w->as->pw_name, w->as->pw_gid) || setgid(w->as->pw_gid) ||
                   setuid(w->as->pw_uid)))
         _exit(126);
-    become(w, arguments);
+    become(w, node, arguments);
 }
 
 static void send_event(char kind, const char *text)
@@ -203,10 +251,11 @@ static void send_event(char kind, const char *text)
 }
 
 /* The end of what the server has written, as one line. */
-static void tell_log(const warden *w, const char *what)
+static void tell_log(const warden *w, unsigned node, const char *what)
 {
-    char name[128], text[401], line[480];
-    snprintf(name, sizeof name, "%s/log", w->dir);
+    char own[16], name[128], text[401], line[480];
+    log_name(node, own, sizeof own);
+    snprintf(name, sizeof name, "%s/%s", w->dir, own);
     int f = open(name, O_RDONLY | O_CLOEXEC);
     ssize_t n = 0;
     if (f >= 0) {
@@ -223,64 +272,143 @@ static void tell_log(const warden *w, const char *what)
 }
 
 /* A command; 0: none within the time; -1: our maker is gone or done. */
-static int command_within(int ms)
+static int command_within(int ms, unsigned *node)
 {
     struct pollfd p = {.fd = CONTROL, .events = POLLIN};
     int n = poll(&p, 1, ms);
     if (n == 0 || (n < 0 && errno == EINTR)) return 0;
-    char c;
-    return n > 0 && read(CONTROL, &c, 1) == 1 ? c : -1;
+    char c[2];
+    if (n < 0 || read(CONTROL, c, 2) != 2 || c[1] < 0 || c[1] >= TEMP_NODES) return -1;
+    *node = (unsigned)c[1];
+    return c[0];
 }
 
-static bool prepared(warden *w)
+static void tell_missing(const warden *w, const char *program)
 {
-    if (!w->spec->prepare[0]) return true;
-    pid_t pid = start(w, w->spec->prepare);
+    char text[400];
+    if (w->spec->only_path)
+        snprintf(text, sizeof text, "cannot run %s of %.300s%s", program, w->spec->path,
+                 w->as ? " (the server's user must be able to read that directory)" : "");
+    else
+        snprintf(text, sizeof text, "cannot find %s (is the server's package installed?)", program);
+    send_event('e', text);
+}
+
+static bool make_dir(const warden *w, const char *name)
+{
+    char path[128];
+    if (!name) return true;
+    snprintf(path, sizeof path, "%s/%s", w->dir, name);
+    if (mkdir(path, 0700) && errno != EEXIST) return false;
+    return !w->as || !chown(path, w->as->pw_uid, w->as->pw_gid);
+}
+
+static bool prepared(warden *w, unsigned node)
+{
+    const temp_node *s = &w->spec->node[node];
+    unsigned unused;
+    if (w->prepared[node]) return true;
+    if (!make_dir(w, s->dir)) {
+        send_event('e', "cannot make a directory in /tmp");
+        return false;
+    }
+    w->prepared[node] = true;
+    if (!s->prepare[0]) return true;
+    pid_t pid = start(w, node, s->prepare);
     int status = 0;
     uint64_t left = 0; /* since when nobody has waited for it */
     while (pid > 0 && waitpid(pid, &status, WNOHANG) == 0) {
         /* It is short, and killed it would leave shared memory that nobody can find again. */
         if (left)
             clock_nap(10000000);
-        else if (command_within(10) < 0)
+        else if (command_within(10, &unused) < 0)
             left = clock_now();
         if (left && clock_now() - left > PREPARE_MS * 1000000ull) return false;
     }
     if (left) return false;
     if (pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status)) return true;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
-        char text[256];
-        snprintf(text, sizeof text, "cannot find %s (is the server's package installed?)",
-                 w->spec->prepare[0]);
-        send_event('e', text);
-    } else {
-        tell_log(w, w->spec->prepare[0]);
-    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+        tell_missing(w, s->prepare[0]);
+    else
+        tell_log(w, node, s->prepare[0]);
     return false;
 }
 
-static void serve(warden *w)
+static void tell_ended(warden *w, const pid_t *had)
 {
-    w->server = start(w, w->spec->serve);
+    reap(w);
+    for (unsigned i = 0; i < w->spec->nodes; i++)
+        if (had[i] && !w->server[i]) tell_log(w, i, "the server has ended");
+}
+
+/* Carries out a command; false: it failed and why was told. */
+static bool carry_out(warden *w, int command, unsigned node)
+{
+    const char *const *serve = w->spec->node[node].serve;
+    if (node >= w->spec->nodes) return false;
+    switch (command) {
+    case TEMP_KILL:
+    case TEMP_DOWN: end_node(w, node, 0); break;
+    case TEMP_RESTART: end_node(w, node, w->spec->restart); break;
+    case TEMP_PAUSE: signal_node(w, node, SIGSTOP); return true;
+    case TEMP_CONTINUE: signal_node(w, node, SIGCONT); return true;
+    default: break;
+    }
+    if (command == TEMP_DOWN) return true;
+    if (!prepared(w, node)) return false;
+    if (!w->server[node]) w->server[node] = start(w, node, serve);
+    return w->server[node] > 0;
+}
+
+static void serve_nodes(warden *w)
+{
+    if (w->spec->nodes) w->server[0] = start(w, 0, w->spec->node[0].serve);
     send_event('d', w->dir);
     for (;;) {
-        int c = command_within(w->server ? 100 : 1000);
+        unsigned node = 0;
+        pid_t had[TEMP_NODES];
+        int c = command_within(100, &node);
         if (c < 0) return;
-        bool had = w->server != 0;
-        switch (c) {
-        case TEMP_KILL:
-            kill_all(w, 0);
-            w->server = start(w, w->spec->serve);
-            break;
-        case TEMP_PAUSE: signal_all(SIGSTOP); break;
-        case TEMP_CONTINUE: signal_all(SIGCONT); break;
-        default:
-            reap(w);
-            if (had && !w->server) tell_log(w, "the server has ended");
-            continue;
-        }
-        send_event('o', "");
+        memcpy(had, w->server, sizeof had);
+        if (c == 0)
+            tell_ended(w, had);
+        else
+            send_event(carry_out(w, c, node) ? 'o' : 'f', "");
     }
+}
+
+/* --- the network ------------------------------------------------------------------------------ */
+
+static bool write_text(const char *path, const char *text)
+{
+    int f = open(path, O_WRONLY | O_CLOEXEC);
+    bool done = f >= 0 && write(f, text, strlen(text)) == (ssize_t)strlen(text);
+    if (f >= 0) close(f);
+    return done;
+}
+
+/* A network namespace with nothing but a loopback device; who is not root needs a namespace of
+   users around it, in which everybody keeps his number. */
+static bool own_network(void)
+{
+    char map[64];
+    uid_t uid = geteuid();
+    gid_t gid = getegid();
+    if (unshare(CLONE_NEWNET)) {
+        if (unshare(CLONE_NEWUSER | CLONE_NEWNET)) return false;
+        snprintf(map, sizeof map, "%ld %ld 1", (long)uid, (long)uid);
+        if (!write_text("/proc/self/uid_map", map)) return false;
+        snprintf(map, sizeof map, "%ld %ld 1", (long)gid, (long)gid);
+        if (!write_text("/proc/self/setgroups", "deny") || !write_text("/proc/self/gid_map", map))
+            return false;
+    }
+    struct ifreq r = {.ifr_name = "lo"};
+    int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool up = s >= 0 && !ioctl(s, SIOCGIFFLAGS, &r);
+    r.ifr_flags |= IFF_UP;
+    up = up && !ioctl(s, SIOCSIFFLAGS, &r);
+    if (s >= 0) close(s);
+    return up;
 }
 
 _Noreturn static void watch(const temp_spec *s, int control, int report)
@@ -313,12 +441,14 @@ _Noreturn static void watch(const temp_spec *s, int control, int report)
         send_event('e', "cannot make a directory in /tmp");
         _exit(1);
     }
-    if (w.as && chown(w.dir, w.as->pw_uid, w.as->pw_gid))
+    if (w.as && s->nodes && chown(w.dir, w.as->pw_uid, w.as->pw_gid))
         send_event('e', "cannot change the owner of the directory");
-    else if (prepared(&w))
-        serve(&w);
+    else if (s->network && !own_network())
+        send_event('e', "cannot make a network namespace, in which the nodes of a cluster talk");
+    else if (!s->nodes || prepared(&w, 0))
+        serve_nodes(&w);
     kill_all(&w, s->stop);
-    drop_shared_memory(&w);
+    for (unsigned i = 0; i < s->nodes; i++) drop_shared_memory(&w, &s->node[i]);
     nftw(w.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     _exit(0);
 }
@@ -394,13 +524,37 @@ bool temp_ended(temp_server *t, char *why, size_t cap)
     return t->running && heard(t, why, cap, 0) != 0;
 }
 
-bool temp_fault(temp_server *t, enum temp_fault f)
+/* Has a command carried out; false: why says what the warden told of it. */
+static bool commanded(temp_server *t, unsigned node, char command, char *why, size_t cap)
 {
-    char c = (char)f, text[512];
-    if (!t->running || write(t->control, &c, 1) != 1) return false;
+    char c[2] = {command, (char)node}, text[512] = "";
+    if (!t->running || write(t->control, c, 2) != 2) return false;
     int kind;
     uint64_t begun = clock_now();
-    do kind = heard(t, text, sizeof text, 1000);
-    while ((kind == 'e' || kind == 0) && clock_now() - begun < PATIENCE_MS * 1000000ull);
+    do {
+        kind = heard(t, text, sizeof text, 1000);
+        if (kind == 'e') snprintf(why, cap, "%s", text);
+    } while ((kind == 'e' || kind == 0) && clock_now() - begun < PATIENCE_MS * 1000000ull);
     return kind == 'o';
+}
+
+bool temp_start_node(temp_server *t, unsigned node, char *why, size_t cap)
+{
+    snprintf(why, cap, "the server did not start");
+    return commanded(t, node, TEMP_UP, why, cap);
+}
+
+bool temp_fault(temp_server *t, unsigned node, enum temp_fault f)
+{
+    char why[512];
+    return commanded(t, node, (char)f, why, sizeof why);
+}
+
+bool temp_argument(const char **arguments, const char *more)
+{
+    unsigned n = 0;
+    while (n < TEMP_ARGS && arguments[n]) n++;
+    if (n + 1 >= TEMP_ARGS) return false;
+    arguments[n] = more;
+    return true;
 }

@@ -15,6 +15,7 @@ enum act_kind { ACT_READ, ACT_WRITE, ACT_DELETE, ACT_APPEND, ACT_SCAN, ACT_ITER 
 typedef struct act {
     enum act_kind kind;
     bool lock;      /* a locking read */
+    bool instead;   /* set by the runner: a read in place of a write, where nothing can write */
     uint32_t limit; /* of an iterator; 0: none */
     int64_t key;    /* of a range the first */
     int64_t to;     /* the first behind it */

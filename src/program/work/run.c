@@ -58,6 +58,7 @@ typedef struct session {
     uint64_t times[4];
     bool snapshot; /* times[1] is known: a statement that takes the snapshot has returned */
     bool wrote, connected;
+    bool read_only;      /* its node only reads, at least as the transaction began */
     const db_part *part; /* of a mixture: that of the transaction; else NULL */
     uint32_t refusals;
     pthread_t thread;
@@ -229,6 +230,7 @@ static void compose(session *s, strbuf *b, const char *status)
         strbuf_char(b, '"');
     }
     add_level(s, b);
+    if (s->run->db->nodes > 1) strbuf_printf(b, ",\"node\":\"%c\"", (char)('a' + s->db.node));
     add_times(s, b);
     if (s->db.note) {
         strbuf_str(b, ",\"note\":");
@@ -272,6 +274,15 @@ static void finish(session *s, enum db_answer outcome)
 
 /* --- a transaction ---------------------------------------------------------------------------- */
 
+/* Where only reads are possible, a write becomes a read of its key. */
+static void only_read(act *a)
+{
+    a->lock = false;
+    if (a->kind == ACT_SCAN || a->kind == ACT_ITER || a->kind == ACT_READ) return;
+    a->kind = ACT_READ;
+    a->instead = true;
+}
+
 /* The program's next operation; false: none, or it has failed. */
 static bool ask(session *s, act *a, bool plan)
 {
@@ -287,6 +298,7 @@ static bool ask(session *s, act *a, bool plan)
     } else {
         if (plan) p->plan(p->state, s->slot);
         more = !plan && p->next(p->state, s->slot, a);
+        if (more && s->read_only) only_read(a);
         if (more && r->with_ids && a->kind == ACT_WRITE)
             a->value = ids_issue(&r->ids, a->key, a->value);
     }
@@ -317,7 +329,7 @@ static void tell_seen(session *s, const act *a)
     if (r->with_ids && row && !d->absent) inspect(s, a->key, d->value);
     for (size_t i = 0; r->with_ids && !row && i < d->rows.n; i++)
         inspect(s, d->rows.at[i].key, d->rows.at[i].value);
-    if (!row) return;
+    if (!row || a->instead) return;
     pthread_mutex_lock(&r->lock);
     r->program->seen(r->program->state, s->slot, d->absent,
                      r->with_ids ? (int64_t)ids_value(d->value) : d->value);
@@ -399,6 +411,7 @@ static bool transact(session *s)
     s->n_ops = 0;
     s->wrote = false;
     s->db.note = NULL;
+    s->read_only = r->db->nodes && atomic_load(&r->db->node[s->db.node].read_only);
     ask(s, NULL, true);
     s->part = r->db->parts ? db_draw(r->db, rng_below(&s->rng, DB_SHARES)) : NULL;
     s->db.isolation = s->part ? s->part->isolation : r->db->isolation;
@@ -485,7 +498,9 @@ static void begin_together(run *r)
             atomic_store(&r->deadline, now + (uint64_t)(r->options->seconds * 1e9));
         atomic_store(&r->begun, true);
     }
-    while (!atomic_load(&r->begun) && !stopped(r)) clock_nap(MILLISECOND / 2);
+    /* Hundreds that look every moment would keep the last ones from connecting. */
+    uint64_t nap = (uint64_t)MILLISECOND / 2 * (1 + r->options->sessions / 8);
+    while (!atomic_load(&r->begun) && !stopped(r)) clock_nap(nap);
 }
 
 static void work(session *s)
@@ -538,6 +553,16 @@ static void add_mixture(const run *r, strbuf *b)
     if (c) strbuf_printf(b, ",\"contract\":\"%s\"", c->level);
 }
 
+/* Of a cluster: its nodes and what they were at first. */
+static void add_nodes(const run *r, strbuf *b)
+{
+    if (r->db->nodes < 2) return;
+    for (uint32_t i = 0; i < r->db->nodes; i++)
+        strbuf_printf(b, "%s\"%c\":\"%s\"", i ? "," : ",\"nodes\":{", (char)('a' + i),
+                      r->db->node[i].role);
+    strbuf_char(b, '}');
+}
+
 static bool write_header(run *r, mem *m)
 {
     const program *p = r->program;
@@ -560,6 +585,7 @@ static bool write_header(run *r, mem *m)
     if (r->with_ids || p->unique) strbuf_str(&b, ",\"unique_values\":true");
     strbuf_str(&b, ",\"recorder\":");
     strbuf_json(&b, r->options->recorder, strlen(r->options->recorder));
+    add_nodes(r, &b);
     strbuf_printf(&b, ",\"settings\":{\"sessions\":%u%s%s}}\n", r->options->sessions,
                   *r->db->settings ? "," : "", r->db->settings);
     strbuf none;
@@ -619,12 +645,12 @@ static void make_fault(run *r, rng *g, run_counts *c)
     bool done;
     if (which == FAULT_KILL) {
         mark(r, "kill -9 server");
-        done = temp_fault(&r->db->temp, TEMP_KILL) && comes_back(r, c);
+        done = temp_fault(&r->db->temp, 0, TEMP_KILL) && comes_back(r, c);
     } else {
         mark(r, "pause server");
-        done = temp_fault(&r->db->temp, TEMP_PAUSE);
+        done = temp_fault(&r->db->temp, 0, TEMP_PAUSE);
         clock_nap((200 + (uint64_t)rng_below(g, 800)) * MILLISECOND);
-        done = temp_fault(&r->db->temp, TEMP_CONTINUE) && done;
+        done = temp_fault(&r->db->temp, 0, TEMP_CONTINUE) && done;
         mark(r, "continue server");
     }
     if (done)
@@ -665,6 +691,8 @@ static bool start_all(run *r, session *all)
         strbuf_init(&s->db.text, &s->mem);
         s->db.db = r->db;
         s->db.mem = &s->mem;
+        s->db.slot = i;
+        s->db.node = db_node_of(r->db, i);
         rng_seed(&s->rng, r->options->seed * 1000003 + i);
     }
     for (uint32_t i = 0; i < r->options->sessions; i++) {
