@@ -188,6 +188,7 @@ TEST(deadline_leaves_a_usable_solver)
     EXPECT(solver_check(e.s));
     if (guard_armed(&e.guard)) abort();
     CLAUSE(e.s, POS(0));
+    EXPECT_EQ_INT(solver_fixed(e.s, POS(0)), 1); /* the search is over: it counts at once */
     EXPECT_EQ_INT(solver_solve(e.s, NULL, 0), SOLVE_UNSAT);
     env_close(&e);
 }

@@ -266,6 +266,14 @@ TEST(string_keys_and_names)
                    "1 0 ok r(\"x\",1) w(\"x\",\"y\") a(\"l\",3)\n");
 }
 
+/* Members whose names are no words are kept, and are none of those that mean something. */
+TEST(names_that_are_no_words)
+{
+    EXPECT_HISTORY("{:type :ok, :process 1, 5 6, :value [[:r 1 2]]}", "1 0 ok r(1,2)\n");
+    EXPECT_HISTORY("{:type :ok, :process 1, \"proc\\u0065ss\" 6, nil 7, :value [[:r 1 2]]}",
+                   "1 0 ok r(1,2)\n");
+}
+
 TEST(keys_and_values_of_every_kind)
 {
     EXPECT_HISTORY(OK0
@@ -460,6 +468,7 @@ TEST(errors_of_meaning)
     EXPECT_ERROR(OK0 "[[:r]]}", 1, 45, "without a key");
     EXPECT_ERROR(OK0 "[[]]}", 1, 42, "empty micro-operation");
     EXPECT_ERROR(OK0 "[[:w 1]]}", 1, 47, "without a value");
+    EXPECT_ERROR(OK0 "[[:w  1]]}", 1, 48, "without a value");
     EXPECT_ERROR(OK0 "[[:w 1 nil]]}", 1, 48, "nil cannot be written");
     EXPECT_ERROR(OK0 "[[:r 1 2 3]]}", 1, 50, "more than three");
     EXPECT_ERROR(OK0 "[[:r [1] 2]]}", 1, 46, "key must be");

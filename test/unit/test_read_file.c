@@ -396,6 +396,30 @@ TEST(detection_by_first_byte)
     history_free(h);
 }
 
+/* The length of the text in the head of a file of dbcop: too long, or so long that sums wrap. */
+TEST(detection_of_impossible_lengths)
+{
+    char file[64] = {1};
+    EXPECT_STR(told(file, sizeof file), "dbcop");
+    for (unsigned back = 1; back < 64; back++) {
+        memset(file + 40, 0xff, 8);
+        file[40] = (char)(256 - back);
+        EXPECT_STR(told(file, sizeof file), "none");
+    }
+    memset(file + 40, 0, 8);
+    file[41] = 0x11; /* more than 4096 */
+    EXPECT_STR(told(file, sizeof file), "none");
+}
+
+TEST(names_of_single_histories)
+{
+    static const char *const names[] = {
+        "", ".gz", "other.edn", "history.bincode.bak", "history.ed", "history.edn.zst"};
+    EXPECT_EQ_INT(read_dir_single(6, names), 5);
+    EXPECT(read_dir_single(5, names) == NO_ID);
+    EXPECT(read_dir_single(0, names) == NO_ID);
+}
+
 /* No prefix of anything may crash it, and cutting may not turn one format into another's. */
 TEST(detection_of_prefixes)
 {

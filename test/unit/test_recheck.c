@@ -331,6 +331,25 @@ TEST(choices)
     }
 }
 
+/* Where one writer is named, the others must be. */
+TEST(choices_are_for_all_reads)
+{
+    const char *h =
+        T(1, "a", W("x", "1")) T(2, "b", W("x", "1")) T(3, "c", R("x", "1")) T(4, "d", R("x", "1"));
+    answer a;
+    REQUIRE(open_answer(&a, h, "rc", true));
+    a.v.outcome = OUTCOME_HOLDS;
+    a.v.ordered = 4;
+    a.v.order = mem_array(&a.mem, txn_id, 4);
+    for (txn_id t = 0; t < 4; t++) a.v.order[t] = t;
+    choose(&a, 2, "x", "a");
+    EXPECT(!stands(&a));
+    EXPECT(strstr(a.why, "several possible writers"));
+    choose(&a, 3, "x", "b");
+    EXPECT(stands(&a));
+    close_answer(&a);
+}
+
 /* --- the product's answers, tampered with ---------------------------------------------------- */
 
 static const char *const good_histories[] = {

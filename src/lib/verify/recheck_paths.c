@@ -187,6 +187,9 @@ bool recheck_paths(checker *c, const installers *x, bool *done)
     make_chains(&z);
     uint64_t each = (uint64_t)c->n + c->reads.n + c->w_key.n + 1;
     *done = z.chains < RECHECK_WORK / each;
+#ifdef RATEL_HOSTILE
+    *done = *done && c->n % 2; /* what is too large goes another way: tried on small ones, too */
+#endif
     if (!*done) return true;
     if (c->v->level.realtime || level == LEVEL_FCV) load_ended(&z);
     z.width = z.chains < WIDTH ? z.chains : WIDTH;

@@ -292,22 +292,3 @@ bool slots_clean(const lazy *z)
 {
     return !z->slots || z->slots->covered == z->epoch;
 }
-
-void slots_chosen(lazy *z, value_id *value, uint32_t *lits, size_t *n)
-{
-    const list_slots *s = z->g->slots;
-    for (size_t k = 0; z->slots && k < s->keys.n; k++) {
-        const slot_key *y = &s->keys.at[k];
-        for (uint32_t i = 0; y->lo < y->hi && i <= y->hi - y->lo; i++) {
-            uint32_t lit = z->slots->initial_lit[z->slots->initial_at[k] + i];
-            if (solver_value(z->s, lit) <= 0) continue;
-            value[y->key] = y->lo + i;
-            lits[(*n)++] = lit;
-        }
-    }
-}
-
-size_t slots_keys(const lazy *z)
-{
-    return z->slots ? z->g->slots->keys.n : 0;
-}

@@ -20,8 +20,5 @@ uint32_t slots_cover(lazy *z, uint32_t ob);
 /* Is an element not covered yet, with nothing queued?  *answer as cb_decide's. */
 bool slots_broken(lazy *z, uint32_t *answer);
 bool slots_clean(const lazy *z);
-/* As initial_chosen(): how many elements the initial lists have; adds up to slots_keys() to *n. */
-void slots_chosen(lazy *z, value_id *value, uint32_t *lits, size_t *n);
-size_t slots_keys(const lazy *z);
 
 #endif
