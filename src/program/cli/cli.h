@@ -38,6 +38,7 @@ enum command_id {
     ID_AUDIT,
     ID_SHRINK,
     ID_EXPLAIN,
+    ID_DRIVER_CHECK,
     COMMAND_COUNT
 };
 enum command_bit {
@@ -54,6 +55,7 @@ enum command_bit {
     CMD_AUDIT = 1u << ID_AUDIT,
     CMD_SHRINK = 1u << ID_SHRINK,
     CMD_EXPLAIN = 1u << ID_EXPLAIN,
+    CMD_DRIVER_CHECK = 1u << ID_DRIVER_CHECK,
     CMD_ALL = (1u << COMMAND_COUNT) - 1,
     /* those that drive a database; that are about one violation; that read histories */
     CMD_LIVE = CMD_RUN | CMD_TEST,
@@ -148,6 +150,7 @@ int cmd_synth(args *a);
 int cmd_run(args *a);
 int cmd_test(args *a);
 int cmd_audit(args *a);
+int cmd_driver_check(args *a);
 /* The member of --version --json that says which databases this build can drive. */
 void adapters_json(json_writer *w);
 /* check --certificate: writes it, and says what went wrong; the exit status of that alone. */

@@ -107,6 +107,15 @@ const command commands[] = {
      "at the end lists the runs and the histories that were kept. The exit status is that of\n"
      "check.\n",
      cmd_test},
+    {"driver-check", CMD_DRIVER_CHECK, "[options] COMMAND",
+     "hold a driver for exec: databases to the protocol",
+     "Starts the driver program of --db exec:COMMAND and checks that it keeps the protocol of\n"
+     "doc/drivers.md: every operation that it declares, aborts, several sessions at once, levels\n"
+     "and operations that do not exist, and what happens when it is killed or does not answer.\n"
+     "Each check is a sentence that passed or FAILED; the last line counts them. COMMAND is one\n"
+     "argument. The driver makes a table and drops it, as for run. Exit status 0: the driver\n"
+     "conforms, 1: it does not, 4: it could not be started.\n",
+     cmd_driver_check},
     {"audit", CMD_AUDIT, "[--level L[,L...]] [options] LOG...",
      "decide whether a level explains logs of SQL transactions",
      "Replays the statements of a log against the states that the level lets a transaction read,\n"
@@ -156,7 +165,7 @@ static void watch_signals(ratel *r, const command *c)
     sigaction(SIGTERM, &s, NULL);
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of write, which is told */
     /* a closed pipe ends the program, as it ends others; but not with a database to tidy up */
-    if (c->bit & CMD_LIVE) signal(SIGPIPE, SIG_IGN);
+    if (c->bit & (CMD_LIVE | CMD_DRIVER_CHECK)) signal(SIGPIPE, SIG_IGN);
 }
 
 /* --- the program ------------------------------------------------------------------------------ */

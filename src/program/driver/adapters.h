@@ -6,9 +6,9 @@
 
 #include "driver/driver.h"
 
-extern const driver driver_sqlite, driver_postgres, driver_mariadb, driver_faulty;
+extern const driver driver_sqlite, driver_postgres, driver_mariadb, driver_faulty, driver_exec;
 
-const driver *driver_faulty_inner(const db *d);
+const db *driver_faulty_inner(const db *d);
 /* The adapter of a URL and where the address begins; NULL: the error says why. */
 const driver *driver_of(const char *url, char *error, size_t *rest);
 /* Sets d->isolation to the adapter's own name of it. */

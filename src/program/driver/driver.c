@@ -31,6 +31,7 @@ static const struct {
 #else
     {"mariadb", "libmariadb-dev", NULL},
 #endif
+    {"exec", "", &driver_exec},
     {"faulty", "", &driver_faulty},
 };
 #define ADAPTERS (sizeof adapters / sizeof *adapters)
@@ -40,7 +41,8 @@ static const struct {
     const char *scheme;
     size_t adapter;
 } schemes[] = {
-    {"sqlite", 0}, {"postgres", 1}, {"postgresql", 1}, {"mariadb", 2}, {"mysql", 2}, {"faulty", 3},
+    {"sqlite", 0}, {"postgres", 1}, {"postgresql", 1}, {"mariadb", 2},
+    {"mysql", 2},  {"exec", 3},     {"faulty", 4},
 };
 
 /* Names of levels that products do not use, and ours in short. */
@@ -82,8 +84,9 @@ const contract *contract_at(size_t i)
 
 const contract *contract_of(const db *d)
 {
-    const char *name = d->driver == &driver_faulty ? driver_faulty_inner(d)->name : d->driver->name;
-    if (*d->form) name = d->form;
+    if (d->driver == &driver_faulty) d = driver_faulty_inner(d);
+    if (d->driver->contract) return d->driver->contract(d);
+    const char *name = *d->form ? d->form : d->driver->name;
     for (size_t i = 0; i < sizeof contracts / sizeof *contracts; i++)
         if (!strcmp(contracts[i].driver, name) && !strcmp(contracts[i].isolation, d->isolation))
             return &contracts[i];
@@ -467,7 +470,7 @@ const driver *driver_of(const char *url, char *error, size_t *rest)
     /* (The whole URL may hold a password.) */
     db_fail(error,
             "\"%.*s\" is no kind of database; expected sqlite:FILE, postgres://..., mysql://..., "
-            "or postgres:temp, mariadb:temp",
+            "postgres:temp, mariadb:temp, or exec:COMMAND",
             n < 60 ? (int)n : 60, url);
     return NULL;
 }
@@ -495,8 +498,9 @@ bool db_open(db *d, mem *m, const char *url, const char *isolation)
         return false;
     }
     memcpy(d->address, url + rest, strlen(url + rest) + 1);
-    if (d->driver != &driver_faulty && !db_isolation(d, isolation)) return false;
-    if (d->driver == &driver_faulty) d->isolation = isolation;
+    /* Others find out in open what isolations there are. */
+    if (*d->driver->isolations && !db_isolation(d, isolation)) return false;
+    if (!*d->driver->isolations) d->isolation = isolation;
     d->misuse = false;
     if (d->driver->open(d)) return true;
     db_close(d);

@@ -147,6 +147,8 @@ struct driver {
     enum db_answer (*query)(db_session *s, const char *text, const char *const *params, uint32_t n);
     void (*mark)(db_session *s);                /* before commit: keeps what stamp needs */
     bool (*stamp)(db_session *s, int64_t *out); /* when the last transaction committed */
+    /* What is promised at d->isolation; NULL: contracts.def has it. */
+    const struct contract *(*contract)(const db *d);
 };
 
 /* Opens what a URL names; false: d->error says why.  The isolation is one, or several with shares,

@@ -31,9 +31,9 @@ typedef struct faulty_conn {
     } cache[CACHED];
 } faulty_conn;
 
-const driver *driver_faulty_inner(const db *d)
+const db *driver_faulty_inner(const db *d)
 {
-    return ((const faulty_own *)d->own)->inner.driver;
+    return &((const faulty_own *)d->own)->inner;
 }
 
 static bool faulty_open(db *d)
