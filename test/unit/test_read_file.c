@@ -246,6 +246,11 @@ static void compressed(const char *suffix)
     EXPECT_STR(g.text, "");
     EXPECT(both && both->txns == 50001);
     history_free(both);
+    text_add(other.at, other.n, &twice); /* and a small one after a large one */
+    both = load(&g, NULL, twice.at, twice.n);
+    EXPECT_STR(g.text, "");
+    EXPECT(both && both->txns == 50001); /* it is the same transaction again */
+    history_free(both);
     /* cut off anywhere: an error, not a shorter history */
     for (size_t n = 5; n < packed.n; n += packed.n / 50 + 1) {
         history *cut = load(&g, NULL, packed.at, n);

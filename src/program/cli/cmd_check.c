@@ -583,8 +583,9 @@ static int certify_answer(const check *c, size_t i, const ratel_result *a, const
                   : v == RATEL_VIOLATED ? EXIT_VIOLATED
                                         : EXIT_UNDECIDED;
     bool file = c->number[i] >= 0 && is_level_file(c->levels[i]) && decided != EXIT_UNDECIDED;
-    int status = file ? certify_level_text(c->a, c->levels[i], h, decided) : EXIT_UNDECIDED;
-    if (!file || status == EXIT_UNDECIDED) {
+    bool beyond = !file;
+    int status = file ? certify_level_text(c->a, c->levels[i], h, decided, &beyond) : EXIT_HOLDS;
+    if (beyond) {
         if (file)
             complain("%s: the certificate is about %s, the built-in level that is equivalent",
                      c->a->value[O_CERTIFICATE], ratel_result_level(a));
@@ -671,7 +672,7 @@ static void check_history(check *c, const char *name)
                     status = collected(c, ci_plain(c->ci, name, c->levels[i], status, false, ""));
                 merge_status(c, status);
                 if (c->a->value[O_CERTIFICATE])
-                    merge_status(c, certify_level_text(c->a, c->levels[i], h, status));
+                    merge_status(c, certify_level_text(c->a, c->levels[i], h, status, NULL));
                 continue;
             }
             if (!c->a->value[O_QUIET])

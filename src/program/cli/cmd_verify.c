@@ -33,7 +33,8 @@ int write_certificate(args *a, const ratel_result *result, const ratel_history *
     return code == RATEL_EUNSUPPORTED ? EXIT_UNDECIDED : exit_of(code);
 }
 
-int certify_level_text(args *a, const char *given, const ratel_history *h, int decided)
+int certify_level_text(args *a, const char *given, const ratel_history *h, int decided,
+                       bool *beyond)
 {
     const char *path = a->value[O_CERTIFICATE], *name;
     size_t n;
@@ -49,7 +50,9 @@ int certify_level_text(args *a, const char *given, const ratel_history *h, int d
     int code = ratel_certify_definition(&v, a->context, h, text, n, name, keep_text, &kept);
     free(text);
     if (code) {
-        complain("%s: not written: no certificate, because %s", path, ratel_errmsg(a->context));
+        if (beyond) *beyond = code == RATEL_EUNSUPPORTED;
+        complain("%s: %sno certificate, because %s", path,
+                 beyond && *beyond ? "" : "not written: ", ratel_errmsg(a->context));
         status = code == RATEL_EUNSUPPORTED ? EXIT_UNDECIDED : exit_of(code);
     } else if ((v == RATEL_HOLDS ? EXIT_HOLDS : EXIT_VIOLATED) != decided) {
         complain("%s: not written: internal error: the proof says the opposite of the answer",

@@ -38,8 +38,10 @@ int confirm(const args *a, synth *s, const synth_answer *r, const level_list *al
 int check_iso(const args *a, synth *s, int level, const char *given, const ratel_history *h,
               const char *history, FILE *out);
 /* check --level FILE.iso --certificate: an exit status, after a complaint.  decided: the exit
-   status of the answer, which must be that of the proof. */
-int certify_level_text(args *a, const char *given, const ratel_history *h, int decided);
+   status of the answer, which must be that of the proof.  *beyond, unless NULL: the text cannot be
+   certified, but a built-in level might be; nothing has failed. */
+int certify_level_text(args *a, const char *given, const ratel_history *h, int decided,
+                       bool *beyond);
 /* What --time leaves, counted from start, becomes the session's limit; false: nothing. */
 bool time_left(const args *a, synth *s, uint64_t start);
 /* The demands of the level that contradict each other on a history that breaks it, a line each,
