@@ -39,6 +39,7 @@ enum command_id {
     ID_SHRINK,
     ID_EXPLAIN,
     ID_DRIVER_CHECK,
+    ID_LITMUS,
     COMMAND_COUNT
 };
 enum command_bit {
@@ -56,6 +57,7 @@ enum command_bit {
     CMD_SHRINK = 1u << ID_SHRINK,
     CMD_EXPLAIN = 1u << ID_EXPLAIN,
     CMD_DRIVER_CHECK = 1u << ID_DRIVER_CHECK,
+    CMD_LITMUS = 1u << ID_LITMUS,
     CMD_ALL = (1u << COMMAND_COUNT) - 1,
     /* those that drive a database; that are about one violation; that read histories */
     CMD_LIVE = CMD_RUN | CMD_TEST,
@@ -149,6 +151,7 @@ int cmd_explain(args *a);
 int cmd_synth(args *a);
 int cmd_run(args *a);
 int cmd_test(args *a);
+int cmd_litmus(args *a);
 int cmd_audit(args *a);
 int cmd_driver_check(args *a);
 /* The member of --version --json that says which databases this build can drive. */

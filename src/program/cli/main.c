@@ -116,6 +116,17 @@ const command commands[] = {
      "argument. The driver makes a table and drops it, as for run. Exit status 0: the driver\n"
      "conforms, 1: it does not, 4: it could not be started.\n",
      cmd_driver_check},
+    {"litmus", CMD_LITMUS, "--db URL[,URL...] [--isolation L[,L...]|all] [options] [CASE...]",
+     "show which anomalies a database lets through",
+     "Runs scripted interleavings of two to four sessions, one statement at a time, and prints\n"
+     "for each isolation level what became of the anomaly: it happened; a transaction was refused\n"
+     "(aborted); a session had to wait (blocked); all ran through and read right (absent); the\n"
+     "case cannot be written for this database (not-applicable); or an error. Below the table\n"
+     "stand the strongest levels that every recording is consistent with, beside the level that\n"
+     "the product documents. A case is a name of --list, or a file whose name ends with .spec;\n"
+     "doc/litmus.md has the language. Without names all cases are run, without --isolation at\n"
+     "every level of the database.\n",
+     cmd_litmus},
     {"audit", CMD_AUDIT, "[--level L[,L...]] [options] LOG...",
      "decide whether a level explains logs of SQL transactions",
      "Replays the statements of a log against the states that the level lets a transaction read,\n"

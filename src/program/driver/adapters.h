@@ -11,7 +11,5 @@ extern const driver driver_sqlite, driver_postgres, driver_mariadb, driver_fault
 const db *driver_faulty_inner(const db *d);
 /* The adapter of a URL and where the address begins; NULL: the error says why. */
 const driver *driver_of(const char *url, char *error, size_t *rest);
-/* Sets d->isolation to the adapter's own name of it. */
-bool db_isolation(db *d, const char *isolation);
 
 #endif

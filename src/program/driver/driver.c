@@ -427,6 +427,14 @@ const db_part *db_draw(const db *d, uint64_t drawn)
     return &d->part[i];
 }
 
+const char *driver_isolations(const char *url)
+{
+    char error[DB_ERROR];
+    size_t rest;
+    const driver *d = driver_of(url, error, &rest);
+    return d ? d->isolations : NULL;
+}
+
 bool db_asks_for(const db *d, const char *isolation)
 {
     for (uint32_t i = 0; i < d->parts; i++)

@@ -149,6 +149,9 @@ struct driver {
     bool (*stamp)(db_session *s, int64_t *out); /* when the last transaction committed */
     /* What is promised at d->isolation; NULL: contracts.def has it. */
     const struct contract *(*contract)(const db *d);
+    /* Does the call of s that another thread is making wait for another session?  The watcher is a
+       session of its own.  NULL: the adapter cannot tell. */
+    bool (*waits)(db_session *watcher, const db_session *s);
 };
 
 /* Opens what a URL names; false: d->error says why.  The isolation is one, or several with shares,
@@ -165,6 +168,11 @@ uint32_t db_node_of(const db *d, uint32_t slot);
 uint32_t db_ordinal(const db *d, uint32_t slot);
 /* The first node that can write. */
 uint32_t db_primary(const db *d);
+/* The isolation levels of the adapter that a URL names, separated by spaces; NULL: there is none.
+ */
+const char *driver_isolations(const char *url);
+/* Sets d->isolation to the adapter's own name of it; false: d->error says why not. */
+bool db_isolation(db *d, const char *isolation);
 
 /* The i-th adapter that this program could have: is it there?  NULL past the end. */
 const char *driver_at(size_t i, bool *there);

@@ -25,6 +25,7 @@
 #include "driver/adapters.h"
 
 enum { READY_SECONDS = 60 };
+#define COPY_AGE 110000000u
 
 /* Without grant tables there is no need of a system database.  The bootstrap ends with a
    checkpoint: an InnoDB that was killed before its first one cannot be started again. */
@@ -47,6 +48,7 @@ typedef struct maria_own {
     char user[128], host[256], name[128], socket[128];
     char engine[64]; /* of the table */
     unsigned port;
+    bool database; /* what this run has made is a database of its own, for workloads with tables */
 } maria_own;
 
 static bool parse(db *d, maria_own *o)
@@ -209,7 +211,8 @@ static void maria_close(db *d)
     char sql[96], why[DB_ERROR];
     MYSQL *c = d->made && !d->temp.running ? connection(d, o->name, why) : NULL;
     if (c) {
-        snprintf(sql, sizeof sql, "DROP TABLE IF EXISTS %s", d->place);
+        snprintf(sql, sizeof sql, "DROP %s IF EXISTS %s", o->database ? "DATABASE" : "TABLE",
+                 d->place);
         if (!mysql_query(c, sql)) d->made = false;
         mysql_close(c);
     }
@@ -301,7 +304,7 @@ static enum db_answer maria_connect(db_session *s)
         {"read-uncommitted", "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED"},
     };
     const maria_own *o = s->db->own;
-    s->own = connection(s->db, o->name, s->error);
+    s->own = connection(s->db, o->database ? s->db->place : o->name, s->error);
     if (!s->own) return DB_LOST;
     size_t i = 0;
     const char *isolation = s->db->parts ? s->db->part[0].isolation : s->db->isolation;
@@ -442,6 +445,108 @@ static enum db_answer maria_commit(db_session *s)
     return told_of(s, true);
 }
 
+/* --- any SQL ---------------------------------------------------------------------------------- */
+
+/* Runs several statements; false: d->error says why not. */
+static bool run_script(db *d, MYSQL *c, const char *text)
+{
+    int bad = mysql_set_server_option(c, MYSQL_OPTION_MULTI_STATEMENTS_ON) ||
+              mysql_real_query(c, text, (unsigned long)strlen(text));
+    while (!bad) {
+        mysql_free_result(mysql_store_result(c));
+        int more = mysql_next_result(c); /* 0: another one, -1: none, else an error */
+        bad = more > 0;
+        if (more) break;
+    }
+    if (bad) db_fail(d->error, "%s", mysql_error(c));
+    return !bad;
+}
+
+/* Tables of the workload's own names live in a database that this run makes. */
+static bool maria_script(db *d, const char *text)
+{
+    maria_own *o = d->own;
+    MYSQL *c = patiently(d, o->database ? d->place : o->name);
+    if (!c) return false;
+    char sql[192];
+    bool done = true;
+    if (!o->database) {
+        snprintf(sql, sizeof sql, "CREATE DATABASE %s COMMENT '" DB_MADE_BY "'", d->place);
+        done = !mysql_query(c, sql) && !mysql_select_db(c, d->place);
+        if (!done) db_fail(d->error, "%s", mysql_error(c));
+        d->made = o->database = done;
+    }
+    done = done && run_script(d, c, text);
+    mysql_close(c);
+    return done;
+}
+
+static void keep_result(db_session *s, MYSQL_RES *r)
+{
+    MYSQL_FIELD *fields = mysql_fetch_fields(r);
+    s->has_rows = true;
+    s->n_cols = mysql_num_fields(r);
+    for (MYSQL_ROW row; (row = mysql_fetch_row(r)) != NULL; s->n_rows++) {
+        unsigned long *lengths = mysql_fetch_lengths(r);
+        for (uint32_t i = 0; i < s->n_cols; i++) {
+            db_cell c = {UINT32_MAX, 0, IS_NUM(fields[i].type) ? DB_NUMBER : DB_TEXT};
+            if (row[i]) {
+                c.at = (uint32_t)s->text.n;
+                c.n = (uint32_t)lengths[i];
+                strbuf_add(&s->text, row[i], c.n);
+                strbuf_char(&s->text, 0);
+            }
+            vec_push(s->mem, &s->cells, c);
+        }
+    }
+}
+
+static enum db_answer maria_query(db_session *s, const char *text, const char *const *params,
+                                  uint32_t n)
+{
+    (void)params;
+    s->cells.n = s->text.n = 0;
+    s->n_rows = s->n_cols = 0;
+    s->affected = 0;
+    s->has_rows = false;
+    s->state[0] = 0;
+    if (n) {
+        db_fail(s->error, "statements with parameters are not sent to MariaDB yet");
+        return DB_BROKEN;
+    }
+    enum db_answer a = execute(s, text);
+    MYSQL_RES *r = a == DB_OK ? mysql_store_result(s->own) : NULL;
+    if (r) {
+        keep_result(s, r);
+        mysql_free_result(r);
+    } else if (a == DB_OK) {
+        a = told(s);
+        s->affected = mysql_affected_rows(s->own);
+    }
+    if (a != DB_OK) snprintf(s->state, sizeof s->state, "%s", mysql_sqlstate(s->own));
+    return a;
+}
+
+/* InnoDB's locks, and those on tables that are being altered.  Trap: InnoDB answers from a copy
+   that it makes anew only if nobody has looked at it for a tenth of a second. */
+static bool maria_waits(db_session *watcher, const db_session *s)
+{
+    char sql[320];
+    clock_nap(COPY_AGE);
+    unsigned long id = mysql_thread_id(s->own);
+    snprintf(sql, sizeof sql,
+             "SELECT (SELECT COUNT(*) FROM information_schema.innodb_trx WHERE "
+             "trx_mysql_thread_id=%lu AND trx_state='LOCK WAIT')+(SELECT COUNT(*) FROM "
+             "information_schema.processlist WHERE id=%lu AND state LIKE 'Waiting for table%%')",
+             id, id);
+    if (mysql_query(watcher->own, sql)) return false;
+    MYSQL_RES *r = mysql_store_result(watcher->own);
+    MYSQL_ROW row = r ? mysql_fetch_row(r) : NULL;
+    bool waits = row && row[0] && strcmp(row[0], "0") != 0;
+    mysql_free_result(r);
+    return waits;
+}
+
 const driver driver_mariadb = {
     .name = "mariadb",
     .isolations = "serializable repeatable-read snapshot-isolation read-committed read-uncommitted",
@@ -460,4 +565,7 @@ const driver driver_mariadb = {
     .range = maria_range,
     .commit = maria_commit,
     .abort = maria_abort,
+    .script = maria_script,
+    .query = maria_query,
+    .waits = maria_waits,
 };

@@ -657,6 +657,21 @@ static bool pg_stamp(db_session *s, int64_t *out)
     return some;
 }
 
+/* For a lock of another session, or for a safe snapshot. */
+static bool pg_waits(db_session *watcher, const db_session *s)
+{
+    char pid[24];
+    const char *params[] = {pid};
+    snprintf(pid, sizeof pid, "%d", PQbackendPID(s->own));
+    PGresult *r = PQexecParams(watcher->own,
+                               "SELECT cardinality(pg_blocking_pids($1)) > 0 OR "
+                               "cardinality(pg_safe_snapshot_blocking_pids($1)) > 0",
+                               1, NULL, params, NULL, NULL, 0);
+    bool waits = PQresultStatus(r) == PGRES_TUPLES_OK && *PQgetvalue(r, 0, 0) == 't';
+    PQclear(r);
+    return waits;
+}
+
 const driver driver_postgres = {
     .name = "postgres",
     .isolations = "serializable repeatable-read read-committed read-uncommitted",
@@ -681,4 +696,5 @@ const driver driver_postgres = {
     .query = pg_query,
     .mark = pg_mark,
     .stamp = pg_stamp,
+    .waits = pg_waits,
 };

@@ -13,6 +13,7 @@
  * within a shared cache: those we wait for ourselves.
  */
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -39,6 +40,9 @@ typedef struct query_text { /* a statement of a workload, prepared once */
 
 typedef struct sqlite_conn {
     sqlite3 *handle;
+    atomic_bool waiting; /* for a lock of another connection */
+    atomic_uint tries;   /* how often it has found the lock taken */
+    uint64_t since;      /* when it began to */
     sqlite3_stmt *statement[STATEMENTS];
     VEC(query_text) queries;
 } sqlite_conn;
@@ -245,6 +249,20 @@ static void lite_disconnect(db_session *s)
     s->own = NULL;
 }
 
+/* As sqlite3_busy_timeout does it, and others can see it. */
+static int wait_for_lock(void *given, int tries)
+{
+    static const uint8_t delays[] = {1, 2, 5, 10, 15, 20, 25, 25};
+    sqlite_conn *c = given;
+    uint64_t now = clock_now();
+    if (!tries) c->since = now;
+    c->waiting = true;
+    c->tries++;
+    if (now - c->since > BUSY_MS * 1000000ull) return 0;
+    clock_nap(delays[tries < 7 ? tries : 7] * 1000000u);
+    return 1;
+}
+
 static enum db_answer lite_connect(db_session *s)
 {
     static const char *const text[STATEMENTS] = {
@@ -263,6 +281,7 @@ static enum db_answer lite_connect(db_session *s)
     const sqlite_own *o = s->db->own;
     sqlite_conn *c = s->own = mem_zeroed(s->mem, sizeof *c);
     int code = open_handle(o, &c->handle);
+    if (code == SQLITE_OK) sqlite3_busy_handler(c->handle, wait_for_lock, c);
     if (code == SQLITE_OK) code = sqlite3_exec(c->handle, o->pragmas, NULL, NULL, NULL);
     if (code == SQLITE_OK && o->dirty)
         code = sqlite3_exec(c->handle, "PRAGMA read_uncommitted=1", NULL, NULL, NULL);
@@ -288,21 +307,22 @@ static enum db_answer lite_connect(db_session *s)
 }
 
 /* The first row, or the end. */
-static int first_of(sqlite3_stmt *t)
+static int first_of(sqlite_conn *c, sqlite3_stmt *t)
 {
     int code = SQLITE_OK;
     for (int tries = 0; tries < LOCKED_TRIES; tries++) {
         code = sqlite3_step(t);
-        if ((code & 0xff) != SQLITE_LOCKED) return code;
+        if ((code & 0xff) != SQLITE_LOCKED) break;
         sqlite3_reset(t);
         clock_nap(LOCKED_NAP);
     }
+    c->waiting = false;
     return code;
 }
 
 static int first(sqlite_conn *c, int which)
 {
-    return first_of(c->statement[which]);
+    return first_of(c, c->statement[which]);
 }
 
 /* Statements that return nothing. */
@@ -546,7 +566,7 @@ static enum db_answer lite_query(db_session *s, const char *text, const char *co
         give_params(t, params, n);
         s->n_cols = (uint32_t)sqlite3_column_count(t);
         s->has_rows = s->n_cols > 0;
-        for (code = first_of(t); code == SQLITE_ROW; code = sqlite3_step(t)) {
+        for (code = first_of(c, t); code == SQLITE_ROW; code = sqlite3_step(t)) {
             s->n_rows++;
             for (uint32_t i = 0; i < s->n_cols; i++) keep_cell(s, t, (int)i);
         }
@@ -577,6 +597,16 @@ static bool lite_stamp(db_session *s, int64_t *out)
     return true;
 }
 
+/* SQLite tries again and again: it waits if it finds the lock taken once more from now on. */
+static bool lite_waits(db_session *watcher, const db_session *s)
+{
+    (void)watcher;
+    const sqlite_conn *c = s->own;
+    unsigned before = c->tries;
+    while (c->waiting && c->tries == before) clock_nap(500000);
+    return c->waiting;
+}
+
 const driver driver_sqlite = {
     .name = "sqlite",
     .isolations = "serializable read-uncommitted",
@@ -598,4 +628,5 @@ const driver driver_sqlite = {
     .query = lite_query,
     .mark = lite_mark,
     .stamp = lite_stamp,
+    .waits = lite_waits,
 };

@@ -1,0 +1,409 @@
+/*
+ * stepper.c - the scheduler of scripts (stepper.h).
+ *
+ * Every session is a thread that executes one call at a time; this file's other thread, the
+ * caller's, hands out steps and watches.  All that both see is under one lock.
+ *
+ * Traps: a session that waits may be let go by the step of another one, some moments later, so
+ * after every step all that waited are looked at again before the next one starts.  A call may
+ * look like waiting for an instant only; that is harmless, it is then seen to go on.
+ */
+#include "step/stepper.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "step/key_statement.h"
+
+#define FIRST_LOOK 2000000u /* most statements have answered by then */
+#define NEXT_LOOK 4000000u
+#define SILENCE 150000000u      /* no answer for so long: it waits, if nobody can be asked */
+#define PATIENCE 30000000000ull /* beyond it the server is taken to hang */
+
+typedef struct stepping_session {
+    stepper *all;
+    db_session db;
+    guard guard;
+    mem mem;
+    pthread_t thread;
+    bool started; /* the thread is there */
+    /* under the lock */
+    bool busy, quit;
+    const char *sql; /* to run */
+    step_result *to; /* where its result goes */
+    bool waits;      /* as far as we know */
+    uint64_t since;  /* when the call began */
+    /* of the thread alone */
+    bool open; /* there is a transaction */
+    bool over; /* it was refused: what is left of it is not run */
+    uint32_t txn;
+} stepping_session;
+
+struct stepper {
+    db *db;
+    mem *mem;
+    bool sql;
+    uint32_t n;
+    stepping_session *sessions;
+    db_session watcher;
+    bool watches;
+    pthread_mutex_t lock;
+    pthread_cond_t work, done;
+    uint64_t answers; /* how many steps have returned */
+};
+
+/* --- in the session's thread ------------------------------------------------------------------ */
+
+static void keep_rows(stepping_session *s, step_result *r)
+{
+    db_session *d = &s->db;
+    mem *m = &s->mem; /* whose guard is armed in this thread */
+    r->has_rows = d->has_rows;
+    r->n_rows = d->n_rows;
+    r->n_cols = d->n_cols;
+    r->affected = d->affected;
+    if (!d->has_rows) return;
+    db_cell *cells = mem_array(m, db_cell, d->cells.n ? d->cells.n : 1);
+    if (d->cells.n) memcpy(cells, d->cells.at, d->cells.n * sizeof *cells);
+    char *text = mem_get(m, d->text.n + 1);
+    if (d->text.n) memcpy(text, d->text.at, d->text.n);
+    r->cells = cells;
+    r->text = text;
+}
+
+static void add_number(db_session *d, int64_t v)
+{
+    char text[24];
+    int n = snprintf(text, sizeof text, "%lld", (long long)v);
+    db_cell c = {(uint32_t)d->text.n, (uint32_t)n, DB_NUMBER};
+    strbuf_add(&d->text, text, (size_t)n);
+    strbuf_char(&d->text, 0);
+    vec_push(d->mem, &d->cells, c);
+}
+
+static void add_pair(db_session *d, int64_t key, int64_t value)
+{
+    add_number(d, key);
+    add_number(d, value);
+    d->n_rows++;
+}
+
+/* The statement as a call on keys; what it returned is laid out as rows of (id, value). */
+static enum db_answer call_on_keys(db_session *d, const key_statement *k)
+{
+    const driver *v = d->db->driver;
+    enum db_answer a = DB_BROKEN;
+    d->has_rows = k->action == KEY_GET || k->action == KEY_RANGE;
+    d->idle = false;
+    if (k->action == KEY_GET) a = v->get(d, k->key, k->lock);
+    if (k->action == KEY_RANGE && v->range) a = v->range(d, k->key, k->to, 0);
+    if (k->action == KEY_UPDATE || k->action == KEY_INSERT) a = v->put(d, k->key, k->value);
+    if (k->action == KEY_DELETE) a = v->remove(d, k->key);
+    d->cells.n = d->n_rows = 0;
+    d->n_cols = 2;
+    d->affected = !d->idle;
+    d->text.n = 0;
+    if (a != DB_OK) return a;
+    if (k->action == KEY_GET && !d->absent) add_pair(d, k->key, d->value);
+    for (size_t i = 0; k->action == KEY_RANGE && i < d->rows.n; i++)
+        add_pair(d, d->rows.at[i].key, d->rows.at[i].value);
+    return DB_OK;
+}
+
+static enum db_answer begin_transaction(stepping_session *s, step_result *r)
+{
+    db_session *d = &s->db;
+    d->isolation = d->db->isolation;
+    r->begin = clock_now();
+    enum db_answer a = d->db->driver->begin(d);
+    r->begun = clock_now();
+    s->open = a == DB_OK;
+    s->over = a != DB_OK;
+    return a;
+}
+
+static enum db_answer end_transaction(stepping_session *s, bool commit, step_result *r)
+{
+    db_session *d = &s->db;
+    const driver *v = d->db->driver;
+    enum db_answer a = DB_OK;
+    if (commit && v->mark && s->all->sql) v->mark(d);
+    r->call = clock_now();
+    a = commit ? v->commit(d) : v->abort(d);
+    r->end = clock_now();
+    int64_t stamp;
+    if (commit && a == DB_OK && v->stamp && s->all->sql && v->stamp(d, &stamp)) r->stamp = stamp;
+    s->open = false;
+    s->txn++;
+    if (commit && a != DB_OK && v->abort(d) == DB_LOST) a = DB_LOST;
+    return a;
+}
+
+static void refuse_rest(stepping_session *s)
+{
+    if (s->open) s->db.db->driver->abort(&s->db);
+    s->open = false;
+    s->over = true;
+}
+
+static void run_step(stepping_session *s, const char *sql, step_result *r)
+{
+    db_session *d = &s->db;
+    key_statement k = key_statement_of(sql);
+    bool ends = k.action == KEY_COMMIT || k.action == KEY_ABORT;
+    enum db_answer a = DB_OK;
+    r->txn = s->txn;
+    r->stamp = -1;
+    *d->state = *d->error = 0;
+    d->has_rows = false;
+    d->n_rows = d->n_cols = 0;
+    d->affected = 0;
+    if (s->over) { /* until the end of what was refused */
+        s->over = !ends;
+        s->txn += ends;
+        return;
+    }
+    if (!s->open && !ends) a = begin_transaction(s, r);
+    r->call = clock_now();
+    if (a == DB_OK && ends)
+        a = end_transaction(s, k.action == KEY_COMMIT, r);
+    else if (a == DB_OK && k.action != KEY_BEGIN)
+        a = s->all->sql ? d->db->driver->query(d, sql, NULL, 0) : call_on_keys(d, &k);
+    if (!ends) r->end = clock_now();
+    r->how = a == DB_OK ? STEP_DONE : a == DB_LOST ? STEP_LOST : STEP_REFUSED;
+    memcpy(r->state, d->state, sizeof r->state);
+    snprintf(r->error, sizeof r->error, "%s", d->error);
+    if (a != DB_OK && !ends) refuse_rest(s);
+}
+
+static void *session_thread(void *given)
+{
+    stepping_session *s = given;
+    stepper *all = s->all;
+    pthread_mutex_lock(&all->lock);
+    for (;;) {
+        while (!s->sql && !s->quit) pthread_cond_wait(&all->work, &all->lock);
+        if (s->quit) break;
+        step_result *r = s->to;
+        const char *sql = s->sql;
+        pthread_mutex_unlock(&all->lock);
+        if (!guard_armed(&s->guard)) {
+            run_step(s, sql, r);
+            if (r->how == STEP_DONE) keep_rows(s, r);
+        } else {
+            r->how = STEP_LOST;
+            snprintf(r->error, sizeof r->error, "%.400s", s->guard.text);
+        }
+        pthread_mutex_lock(&all->lock);
+        s->sql = NULL;
+        s->busy = s->waits = false;
+        all->answers++;
+        pthread_cond_broadcast(&all->done);
+    }
+    pthread_mutex_unlock(&all->lock);
+    return NULL;
+}
+
+/* --- in the caller's -------------------------------------------------------------------------- */
+
+static void nap_for_done(stepper *p, uint64_t ns)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    uint64_t at = (uint64_t)t.tv_nsec + ns;
+    t.tv_sec += (time_t)(at / 1000000000u);
+    t.tv_nsec = (long)(at % 1000000000u);
+    pthread_cond_timedwait(&p->done, &p->lock, &t);
+}
+
+/* Looks whether a busy session waits for another one; the lock is held, and free in between. */
+static void look_at(stepper *p, stepping_session *s)
+{
+    const driver *v = p->db->driver;
+    if (!p->watches) {
+        s->waits = clock_now() - s->since > SILENCE;
+    } else {
+        const char *sql = s->sql;
+        pthread_mutex_unlock(&p->lock);
+        bool waits = v->waits(&p->watcher, &s->db);
+        pthread_mutex_lock(&p->lock);
+        if (s->busy && s->sql == sql) s->waits = waits;
+    }
+    if (s->waits && s->to) s->to->waited = true;
+}
+
+static uint32_t moving_sessions(const stepper *p)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->n; i++) n += p->sessions[i].busy && !p->sessions[i].waits;
+    return n;
+}
+
+/* Until every session has answered or waits; false: one of them does neither.  What was seen to
+   wait counts only if nobody has answered since: an answer may have let it go. */
+static bool settle(stepper *p)
+{
+    uint64_t start = clock_now(), pause = FIRST_LOOK;
+    for (;;) {
+        if (moving_sessions(p)) nap_for_done(p, pause);
+        uint64_t answers = p->answers;
+        for (uint32_t i = 0; i < p->n; i++)
+            if (p->sessions[i].busy) look_at(p, &p->sessions[i]);
+        if (!moving_sessions(p) && p->answers == answers) return true;
+        if (clock_now() - start > PATIENCE) return false;
+        pause = NEXT_LOOK;
+    }
+}
+
+static void start_step(stepper *p, const char *sql, step_result *r)
+{
+    stepping_session *s = &p->sessions[r->session];
+    s->sql = sql;
+    s->to = r;
+    s->busy = true;
+    /* Any step may let others go on: silence counts from now on, for all. */
+    for (uint32_t i = 0; i < p->n; i++) {
+        p->sessions[i].waits = false;
+        p->sessions[i].since = clock_now();
+    }
+    pthread_cond_broadcast(&p->work);
+}
+
+/* Starts the first step that was kept and whose session goes on; true: there was one. */
+static bool start_kept(stepper *p, const spec *script, const char *dialect, step_result *results,
+                       bool *kept, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        stepping_session *s = &p->sessions[results[i].session];
+        if (!kept[i] || s->busy) continue;
+        kept[i] = false;
+        start_step(p, spec_sql(script, script->steps.at[results[i].step].text, dialect),
+                   &results[i]);
+        return true;
+    }
+    return false;
+}
+
+static bool hangs(stepper *p)
+{
+    db_fail(p->db->error, "a statement neither returned nor waited for another session");
+    return false;
+}
+
+/* After the last turn: until nothing is kept and nobody is busy. */
+static bool finish_turns(stepper *p, const spec *script, const char *dialect, step_result *results,
+                         bool *kept, uint32_t n)
+{
+    uint64_t start = clock_now();
+    for (;;) {
+        if (!settle(p)) return hangs(p);
+        if (start_kept(p, script, dialect, results, kept, n)) continue;
+        bool busy = false;
+        for (uint32_t i = 0; i < p->n; i++) busy = busy || p->sessions[i].busy;
+        if (!busy) return true;
+        if (clock_now() - start > PATIENCE) return hangs(p);
+        nap_for_done(p, NEXT_LOOK); /* the server will end it: a deadlock, a limit of its own */
+    }
+}
+
+/* Rolls back what is open; the sessions are idle. */
+static bool close_transactions(stepper *p)
+{
+    for (uint32_t i = 0; i < p->n; i++) {
+        stepping_session *s = &p->sessions[i];
+        enum db_answer a = s->open ? p->db->driver->abort(&s->db) : DB_OK;
+        s->open = s->over = false;
+        s->txn = 0;
+        if (a != DB_LOST) continue;
+        p->db->driver->disconnect(&s->db);
+        if (p->db->driver->connect(&s->db) != DB_OK) {
+            db_fail(p->db->error, "%s", s->db.error);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool stepper_run(stepper *p, const spec *script, const char *dialect, const uint32_t *steps,
+                 uint32_t n, step_result *results)
+{
+    bool *kept = mem_array0(p->mem, bool, n ? n : 1);
+    memset(results, 0, n * sizeof *results);
+    bool good = true;
+    pthread_mutex_lock(&p->lock);
+    for (uint32_t i = 0; i < n && good; i++) {
+        results[i].step = steps[i];
+        results[i].session = script->steps.at[steps[i]].session;
+        kept[i] = true;
+        while (good && start_kept(p, script, dialect, results, kept, i + 1))
+            good = settle(p) || hangs(p);
+    }
+    good = good && finish_turns(p, script, dialect, results, kept, n);
+    pthread_mutex_unlock(&p->lock);
+    return good && close_transactions(p);
+}
+
+static bool start_session(stepper *p, uint32_t i)
+{
+    stepping_session *s = &p->sessions[i];
+    s->all = p;
+    guard_init(&s->guard);
+    mem_init(&s->mem, mem_libc, NULL, &s->guard);
+    s->db = (db_session){.db = p->db, .mem = &s->mem, .isolation = p->db->isolation};
+    strbuf_init(&s->db.text, &s->mem);
+    if (guard_armed(&s->guard) || p->db->driver->connect(&s->db) != DB_OK) {
+        db_fail(p->db->error, "%s", *s->db.error ? s->db.error : s->guard.text);
+        return false;
+    }
+    s->started = !pthread_create(&s->thread, NULL, session_thread, s);
+    if (!s->started) db_fail(p->db->error, "no thread for a session");
+    return s->started;
+}
+
+stepper *stepper_open(db *d, mem *m, uint32_t sessions, bool sql)
+{
+    stepper *p = mem_zeroed(m, sizeof *p);
+    p->db = d;
+    p->mem = m;
+    p->sql = sql;
+    p->sessions = mem_array0(m, stepping_session, sessions);
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->work, NULL);
+    pthread_cond_init(&p->done, NULL);
+    for (; p->n < sessions; p->n++)
+        if (!start_session(p, p->n)) {
+            p->n++;
+            stepper_close(p);
+            return NULL;
+        }
+    if (d->driver->waits) {
+        p->watcher = (db_session){.db = d, .mem = m, .isolation = d->isolation};
+        strbuf_init(&p->watcher.text, m);
+        p->watches = d->driver->connect(&p->watcher) == DB_OK;
+    }
+    return p;
+}
+
+void stepper_close(stepper *p)
+{
+    pthread_mutex_lock(&p->lock);
+    for (uint32_t i = 0; i < p->n; i++) p->sessions[i].quit = true;
+    pthread_cond_broadcast(&p->work);
+    pthread_mutex_unlock(&p->lock);
+    for (uint32_t i = 0; i < p->n; i++) {
+        stepping_session *s = &p->sessions[i];
+        if (s->busy) { /* it hangs: nothing of it may be touched */
+            pthread_detach(s->thread);
+            continue;
+        }
+        if (s->started) pthread_join(s->thread, NULL);
+        if (s->db.own) p->db->driver->disconnect(&s->db);
+        mem_free_all(&s->mem);
+    }
+    if (p->watches) p->db->driver->disconnect(&p->watcher);
+    pthread_cond_destroy(&p->work);
+    pthread_cond_destroy(&p->done);
+    pthread_mutex_destroy(&p->lock);
+}
