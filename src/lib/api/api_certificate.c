@@ -139,7 +139,8 @@ int ratel_certify_definition(ratel_verdict *out, ratel *r, const ratel_history *
                           .n = n,
                           .name = name,
                           .session_order = r->values[API_OPTION_session_order] != 0,
-                          .ryow = policy == POLICY_AUTO ? RYOW_MAY : (enum ryow)policy};
+                          .ryow = policy == POLICY_AUTO ? RYOW_MAY : (enum ryow)policy,
+                          .drift = r->values[API_OPTION_drift]};
     dc.h = h->model;
     open_regions(&dc.c, &dc.text, &dc.work);
     strbuf_init(&dc.out, &dc.text);

@@ -441,8 +441,10 @@ enum stronger_try {
 static bool all_paths_question(const problem *p, order_question *out)
 {
     const path_automaton *a = p->ask.rule->automaton;
-    unsigned reads = 1u << LETTER_SO | 1u << LETTER_WR | 1u << LETTER_RT;
-    if (!a || !a->letters || a->letters & ~(reads | 1u << LETTER_WW)) return false;
+    unsigned reads = 1u << LETTER_SO | 1u << LETTER_WR | 1u << LETTER_RT | 1u << LETTER_WR_BEFORE |
+                     1u << LETTER_WR_UPTO;
+    unsigned versions = 1u << LETTER_WW | (LETTERS_LAST & ~reads);
+    if (!a || !a->letters || a->letters & ~(reads | versions)) return false;
     out->rule = rule_of(a->letters & ~reads ? LEVEL_PSI : LEVEL_CC);
     return true;
 }

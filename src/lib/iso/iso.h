@@ -26,7 +26,15 @@ enum iso_op {
 
 /* What a level's definition may choose; also a set of bits: what an expression speaks of. */
 enum iso_witness { ISO_NONE = 0, ISO_CO = 1, ISO_VIS_AR = 2 };
-enum { ISO_USES_CO = 1, ISO_USES_AR = 2, ISO_USES_VIS = 4, ISO_USES_ORDER = 8 };
+enum {
+    ISO_USES_CO = 1,
+    ISO_USES_AR = 2,
+    ISO_USES_VIS = 4,
+    ISO_USES_ORDER = 8,
+    ISO_USES_RT = 16,    /* real time between transactions, which then lies in the order */
+    ISO_USES_PO = 32,    /* program order within a transaction */
+    ISO_USES_EVENTS = 64 /* cc, bc: begins and commits by the clocks of clients */
+};
 
 struct iso_def;
 
@@ -134,12 +142,28 @@ void iso_axioms(mem *m, const iso_level *l, iso_axiom_list *out);
    `all x:key, t:W[x] \ init | max(ar, (ar . t) & W[x]) in (vis . t)`? */
 bool iso_is_noconflict(const iso_node *f);
 bool iso_is_near(const iso_node *f);
+/* Is it `all x:key | irreflexive(ww[x] ; rw[x])`?  Then *read is the last node: rw[x] of all reads,
+   of items or of predicates. */
+bool iso_is_own_key(const iso_node *f, const iso_node **read);
+/* commit(P), commit(P ; po) or commit(P ; po?): the P, and where in its reader a walk of P must
+   arrive so that the read has to see its beginning. */
+enum iso_arrival {
+    ISO_ANYWHERE,
+    ISO_BEFORE, /* po: at an operation before the read */
+    ISO_UPTO    /* po?: at the operation of the read, or before it */
+};
+const iso_node *iso_premise(const iso_node *commit, enum iso_arrival *arrival);
+/* Does an axiom of the level, or of one that it extends, use any of these (ISO_USES_*)? */
+bool iso_level_uses(const iso_level *l, unsigned uses);
 
 /* iso_library.c: the i-th definition that comes with the program: name, text, and the long name of
    the built-in level that decides the same ("" if there is none); false past the end. */
 bool iso_library_at(size_t i, const char **name, const char **text, const char **builtin);
 /* Any name or alias of a library definition, NULL if there is none; *near: what was meant. */
 const char *iso_library_name(const char *name, const char **near);
+/* Why the built-in level of this name, or alias, is not written in the language; NULL: it is, or
+   there is none of that name. */
+const char *iso_unwritten(const char *name);
 
 /* The word of `words` nearest to s, if it is near enough to be meant; else NULL. */
 const char *iso_near(const char *s, const char *const *words, size_t n);

@@ -10,10 +10,23 @@ static const struct {
     const char *name, *builtin, *aliases;
 } entries[] = {
 #define LIBRARY(name, builtin, aliases) {name, builtin, aliases},
+#define UNWRITTEN(name, aliases, why)
 #include "iso/iso_library.def"
+#undef UNWRITTEN
 #undef LIBRARY
 };
 #define N_ENTRIES (sizeof entries / sizeof *entries)
+
+static const struct {
+    const char *name, *aliases, *why;
+} unwritten[] = {
+#define LIBRARY(name, builtin, aliases)
+#define UNWRITTEN(name, aliases, why) {name, aliases, why},
+#include "iso/iso_library.def"
+#undef UNWRITTEN
+#undef LIBRARY
+};
+#define N_UNWRITTEN (sizeof unwritten / sizeof *unwritten)
 
 static const struct {
     const char *name, *text;
@@ -44,19 +57,36 @@ static bool has_alias(const char *list, const char *name)
     return false;
 }
 
-const char *iso_library_name(const char *given, const char **near)
+/* Small letters and dashes; false: longer than any name is. */
+static bool plain_name(char name[80], const char *given)
 {
-    char name[80];
     size_t n = 0;
-    for (; given[n] && n + 1 < sizeof name; n++)
+    for (; given[n] && n + 1 < 80; n++)
         name[n] = (char)(given[n] >= 'A' && given[n] <= 'Z' ? given[n] - 'A' + 'a'
                          : given[n] == '_'                  ? '-'
                                                             : given[n]);
     name[n] = 0;
+    return !given[n];
+}
+
+const char *iso_unwritten(const char *given)
+{
+    char name[80];
+    if (!plain_name(name, given)) return NULL;
+    for (size_t i = 0; i < N_UNWRITTEN; i++)
+        if (!strcmp(unwritten[i].name, name) || has_alias(unwritten[i].aliases, name))
+            return unwritten[i].why;
+    return NULL;
+}
+
+const char *iso_library_name(const char *given, const char **near)
+{
+    char name[80];
+    bool whole = plain_name(name, given);
     const char *known[N_ENTRIES];
     for (size_t i = 0; i < N_ENTRIES; i++) {
         known[i] = entries[i].name;
-        if (!given[n] && (!strcmp(known[i], name) || has_alias(entries[i].aliases, name)))
+        if (whole && (!strcmp(known[i], name) || has_alias(entries[i].aliases, name)))
             return known[i];
     }
     if (!near) return NULL;

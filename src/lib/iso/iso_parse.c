@@ -413,7 +413,9 @@ static iso_node *primary(parser *p)
     for (enum iso_op op = ISO_SO; op <= ISO_FALSE; op++) {
         if (strcmp(s, words[op].text)) continue;
         next(p);
-        if (op == ISO_WR && is(p, "[")) return node2(p, ISO_WRX, index_of(p), NULL, line, column);
+        enum iso_op keyed = op == ISO_WR ? ISO_WRX : op == ISO_WW ? ISO_WWX : ISO_RWX;
+        if ((op == ISO_WR || op == ISO_WW || op == ISO_RW) && is(p, "["))
+            return node2(p, keyed, index_of(p), NULL, line, column);
         return node(p, op, line, column);
     }
     for (size_t i = 0; i < N_RESERVED; i++)
@@ -573,15 +575,34 @@ static _Noreturn void undefined(parser *p, const iso_node *x)
     for (size_t i = 0; i < N_RESERVED; i++) vec_push(p->mem, &known, reserved[i]);
     for (size_t i = 0; i < p->module->defs.n; i++)
         vec_push(p->mem, &known, p->module->defs.at[i]->name);
+    for (enum iso_op op = ISO_RW_ITEM; op <= ISO_PO; op++) vec_push(p->mem, &known, words[op].text);
     const char *near = iso_near(x->name, known.at, known.n);
     fail_at(p, x->line, x->column, "\"%.60s\" is not defined%s%s%s", x->name,
             near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
+/* Is the name, which no definition has, one of the words that a file may define for itself? */
+static bool is_later_word(iso_node *x)
+{
+    for (enum iso_op op = ISO_RW_ITEM; op <= ISO_PO; op++)
+        if (!strcmp(x->name, words[op].text)) {
+            if (x->kid[0] && op != ISO_RW_ITEM && op != ISO_RW_PRED) return false;
+            x->op = !x->kid[0] ? op : op == ISO_RW_ITEM ? ISO_RWX_ITEM : ISO_RWX_PRED;
+            return true;
+        }
+    return false;
+}
+
+static enum iso_type check_op(parser *p, iso_node *x);
+
 static void check_use(parser *p, iso_node *x)
 {
     for (size_t i = 0; i < p->module->defs.n && !x->def; i++)
         if (!strcmp(p->module->defs.at[i]->name, x->name)) x->def = p->module->defs.at[i];
+    if (!x->def && is_later_word(x)) {
+        x->type = check_op(p, x);
+        return;
+    }
     if (!x->def) undefined(p, x);
     if (x->def->mark == 1)
         fail_at(p, x->line, x->column, "the definition of \"%.60s\" is cyclic", x->name);
@@ -637,7 +658,17 @@ static enum iso_type check_op(parser *p, iso_node *x)
     case ISO_AR: x->uses |= ISO_USES_AR; return ISO_REL;
     case ISO_VIS: x->uses |= ISO_USES_VIS; return ISO_REL;
     case ISO_WW:
-    case ISO_RW: x->uses |= ISO_USES_ORDER; return ISO_REL;
+    case ISO_RW:
+    case ISO_WWX:
+    case ISO_RWX:
+    case ISO_RWX_ITEM:
+    case ISO_RWX_PRED:
+    case ISO_RW_ITEM:
+    case ISO_RW_PRED: x->uses |= ISO_USES_ORDER; return ISO_REL;
+    case ISO_RT: x->uses |= ISO_USES_RT; return ISO_REL;
+    case ISO_CC:
+    case ISO_BC: x->uses |= ISO_USES_EVENTS; return ISO_REL;
+    case ISO_PO: x->uses |= ISO_USES_PO; return ISO_REL;
     case ISO_SO:
     case ISO_WR:
     case ISO_WRX:
@@ -746,11 +777,33 @@ static enum iso_type check_node(parser *p, iso_node *x)
     return x->type;
 }
 
+/* `po` is no relation between transactions: it says where in its reader a walk arrives. */
+static const iso_node *misplaced_po(const iso_node *x)
+{
+    enum iso_arrival arrival;
+    if (x->op == ISO_PO) return x;
+    if (x->op == ISO_COMMIT) return misplaced_po(iso_premise(x, &arrival));
+    for (size_t i = 0; i < 3; i++) {
+        const iso_node *y = x->kid[i] && x->uses & ISO_USES_PO ? misplaced_po(x->kid[i]) : NULL;
+        if (y) return y;
+    }
+    return NULL;
+}
+
+static void refuse_misplaced_po(parser *p, const iso_node *x)
+{
+    const iso_node *bad = misplaced_po(x);
+    if (bad)
+        fail_at(p, bad->line, bad->column,
+                "`po` stands only at the end of a premise: commit(... ; po) or commit(... ; po?)");
+}
+
 static void check_def(parser *p, iso_def *d)
 {
     if (d->mark == 2) return;
     d->mark = 1;
     check_node(p, d->body);
+    refuse_misplaced_po(p, d->body);
     if (d->body->type != ISO_REL && d->body->type != ISO_SET)
         wrong_type(p, d->body, "a relation or a set");
     d->mark = 2;
@@ -798,10 +851,12 @@ static void check_level(parser *p, iso_level *l)
     uint8_t allowed = l->witness == ISO_CO       ? ISO_USES_CO | ISO_USES_ORDER
                       : l->witness == ISO_VIS_AR ? ISO_USES_AR | ISO_USES_VIS | ISO_USES_ORDER
                                                  : 0;
+    allowed |= ISO_USES_RT | ISO_USES_EVENTS | ISO_USES_PO;
     for (size_t i = 0; i < l->axioms.n; i++) {
         iso_node *f = l->axioms.at[i].form;
         check_node(p, f);
         want(p, f, ISO_FORM);
+        refuse_misplaced_po(p, f);
         const iso_node *bad = misfit(f, allowed);
         if (bad)
             fail_at(p, bad->line, bad->column, "\"%.60s\" needs %s, and level \"%.60s\" is over %s",

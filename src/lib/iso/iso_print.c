@@ -102,6 +102,10 @@ static void print_bare(const printer *p, const iso_node *x)
         return;
     }
     case ISO_WRX: indexed(p, "wr", a); return;
+    case ISO_WWX: indexed(p, "ww", a); return;
+    case ISO_RWX: indexed(p, "rw", a); return;
+    case ISO_RWX_ITEM: indexed(p, "rw-item", a); return;
+    case ISO_RWX_PRED: indexed(p, "rw-pred", a); return;
     case ISO_W: indexed(p, "W", a); return;
     case ISO_R: indexed(p, "R", a); return;
     case ISO_DIAG: text(p, "["), print(p, a, -1), text(p, "]"); return;

@@ -1,8 +1,10 @@
 /*
  * iso_shapes.c - axioms that are known by their shape.
  *
- * Two axioms of levels over vis, ar quantify over keys, and yet mean a plain relation: writers of a
- * common key see each other one way or the other, and a writer sees the version that it overwrites.
+ * Three axioms quantify over keys, and yet mean a plain relation.  Two of them are of levels over
+ * vis, ar: writers of a common key see each other one way or the other, and a writer sees the
+ * version that it overwrites.  The third says that a transaction which reads and writes a key
+ * overwrites what it read.  The premise of commit(P ; po) is taken apart here, too.
  */
 #include "iso/iso.h"
 
@@ -56,4 +58,37 @@ bool iso_is_near(const iso_node *f)
     return before->op == ISO_PREDS && is_order(before->kid[0]) && before->kid[1]->slot == q->slot &&
            w->op == ISO_W && w->kid[0]->slot == x && seen->op == ISO_PREDS &&
            is_vis(seen->kid[0]) && seen->kid[1]->slot == q->slot;
+}
+
+bool iso_is_own_key(const iso_node *f, const iso_node **read)
+{
+    if (f->op != ISO_ALL || f->kid[0] || f->kid[1]->op != ISO_IRREFLEXIVE) return false;
+    const iso_node *seq = f->kid[1]->kid[0];
+    if (seq->op != ISO_SEQ || seq->kid[0]->op != ISO_WWX) return false;
+    const iso_node *r = seq->kid[1];
+    if (r->op != ISO_RWX && r->op != ISO_RWX_ITEM && r->op != ISO_RWX_PRED) return false;
+    *read = r;
+    return seq->kid[0]->kid[0]->slot == f->slot && r->kid[0]->slot == f->slot;
+}
+
+const iso_node *iso_premise(const iso_node *commit, enum iso_arrival *arrival)
+{
+    const iso_node *p = commit->kid[0];
+    *arrival = ISO_ANYWHERE;
+    if (p->op != ISO_SEQ) return p;
+    const iso_node *last = p->kid[1];
+    if (last->op == ISO_PO)
+        *arrival = ISO_BEFORE;
+    else if (last->op == ISO_OPT && last->kid[0]->op == ISO_PO)
+        *arrival = ISO_UPTO;
+    return *arrival == ISO_ANYWHERE ? p : p->kid[0];
+}
+
+bool iso_level_uses(const iso_level *l, unsigned uses)
+{
+    for (size_t i = 0; i < l->axioms.n; i++)
+        if (l->axioms.at[i].form->uses & uses) return true;
+    for (size_t i = 0; i < l->bases.n; i++)
+        if (iso_level_uses(l->bases.at[i].level, uses)) return true;
+    return false;
 }

@@ -119,6 +119,47 @@ unsigned regex_empty_at(const path_regex *r)
     return regex_empty_at(r->a) | regex_empty_at(r->b);
 }
 
+static const path_regex *regex_copy(mem *m, path_regex r)
+{
+    path_regex *x = mem_array0(m, path_regex, 1);
+    *x = r;
+    return x;
+}
+
+/* Only the last letters change.  a ; b ends in b, or in a where b is no step. */
+const path_regex *regex_arriving(mem *m, const path_regex *r, bool upto)
+{
+    path_regex x = *r;
+    assert(r->op != REGEX_LETTER || !(LETTERS_LAST >> r->letter & 1));
+    switch (r->op) {
+    case REGEX_LETTER:
+        if (r->letter == LETTER_WR) x.letter = upto ? LETTER_WR_UPTO : LETTER_WR_BEFORE;
+        if (r->letter == LETTER_WW) x.letter = upto ? LETTER_WW_UPTO : LETTER_WW_BEFORE;
+        break;
+    case REGEX_TEST: x.classes = 0; break; /* no step arrives nowhere */
+    case REGEX_OR:
+        x.a = regex_arriving(m, r->a, upto);
+        x.b = regex_arriving(m, r->b, upto);
+        break;
+    case REGEX_SEQ: {
+        uint8_t empty = (uint8_t)regex_empty_at(r->b);
+        x.b = regex_arriving(m, r->b, upto);
+        if (!empty) break;
+        path_regex test = {.op = REGEX_TEST, .classes = empty};
+        path_regex early = {.op = REGEX_SEQ, .a = regex_arriving(m, r->a, upto)};
+        early.b = regex_copy(m, test);
+        path_regex both = {.op = REGEX_OR, .a = regex_copy(m, x), .b = regex_copy(m, early)};
+        return regex_copy(m, both);
+    }
+    case REGEX_PLUS: {
+        path_regex last = {.op = REGEX_SEQ, .a = r, .b = regex_arriving(m, r->a, upto)};
+        path_regex both = {.op = REGEX_OR, .a = regex_copy(m, last), .b = last.b};
+        return regex_copy(m, both);
+    }
+    }
+    return regex_copy(m, x);
+}
+
 /* --- states ----------------------------------------------------------------------------------- */
 
 typedef struct arrow {
@@ -169,6 +210,15 @@ typedef struct turned {
     uint32_t r, early, late, start;
 } turned;
 
+/* What accepts where a walk that was turned at this step is over. */
+static uint8_t accept_of(uint8_t letter, uint8_t classes)
+{
+    assert(LETTERS_RW >> letter & 1 && classes <= CLASS_ALL);
+    unsigned item = letter != LETTER_RW_PRED ? ACCEPT_ITEM(classes) : 0u;
+    unsigned pred = letter != LETTER_RW_ITEM ? ACCEPT_PRED((unsigned)classes) : 0u;
+    return (uint8_t)(item | pred);
+}
+
 static uint8_t classes_at(const places *of, uint32_t p)
 {
     uint8_t classes = 0;
@@ -186,7 +236,7 @@ static void begin_again(const turned *t, uint32_t from, uint8_t classes)
         uint32_t q = first->at[i].at;
         add_arrow(t->b, from, t->p->letter.at[q], t->late + q, classes & first->at[i].classes);
     }
-    t->b->accept.at[from] |= classes & classes_at(first, t->r);
+    t->b->accept.at[from] |= accept_of(t->p->letter.at[t->r], classes & classes_at(first, t->r));
 }
 
 /* The moves of the state after position p of the rest, as moves of `from`. */
@@ -210,7 +260,7 @@ bool automaton_add_closed(automaton_builder *b, const path_regex *r, bool ordere
     assert(n <= MOST_POSITIONS && b->accept.n == b->states);
     if (p.too_many || x.empty) return false;
     for (uint32_t at = 0; at < n; at++) {
-        if (p.letter.at[at] != LETTER_RW) continue;
+        if (!(LETTERS_RW >> p.letter.at[at] & 1)) continue;
         turned t = {b, &p, &x, ordered, at, 0, 0, 0};
         t.early = new_states(b, 2 * n + 1);
         t.late = t.early + n;
@@ -221,7 +271,8 @@ bool automaton_add_closed(automaton_builder *b, const path_regex *r, bool ordere
             for (uint32_t s = 0; s < n; s++)
                 add_arrow(b, t.late + q, p.letter.at[s], t.late + s,
                           p.follow[q * MOST_POSITIONS + s]);
-            b->accept.at[t.late + q] |= p.follow[q * MOST_POSITIONS + at];
+            b->accept.at[t.late + q] |=
+                accept_of(p.letter.at[at], p.follow[q * MOST_POSITIONS + at]);
         }
         begin_again(&t, t.start, CLASS_ALL);
         if (b->arrows.n > MOST_ARROWS) return false;

@@ -25,13 +25,31 @@ enum path_letter {
     LETTER_RW, /* from a reader to a later version of what it read */
     LETTER_CO, /* the order itself */
     LETTER_RT, /* real time: ended before the other began */
+    LETTER_RW_ITEM,
+    LETTER_RW_PRED, /* of item reads, of predicate reads alone */
+    /* The last step to the reader, which must arrive at an operation before the read in question;
+       UPTO: at that operation or before it.  Read-from arrives at the read, version order at the
+       write. */
+    LETTER_WR_BEFORE,
+    LETTER_WR_UPTO,
+    LETTER_WW_BEFORE,
+    LETTER_WW_UPTO,
+    LETTER_KEY, /* version order of the very key that was read, to the reader, from the start */
     LETTERS
 };
+#define LETTERS_RW (1u << LETTER_RW | 1u << LETTER_RW_ITEM | 1u << LETTER_RW_PRED)
+/* Those that only the reader of a suspect is asked for. */
+#define LETTERS_LAST                                                                               \
+    (1u << LETTER_WR_BEFORE | 1u << LETTER_WR_UPTO | 1u << LETTER_WW_BEFORE |                      \
+     1u << LETTER_WW_UPTO | 1u << LETTER_KEY)
 
 /* Classes of transactions, as a set. */
 #define CLASS_UPDATES 1u
 #define CLASS_READERS 2u
 #define CLASS_ALL 3u
+/* Classes of the reader where a state accepts: those of item reads, and of predicate reads. */
+#define ACCEPT_ITEM(classes) (classes)
+#define ACCEPT_PRED(classes) ((classes) << 2)
 
 /* A regular expression over letters and tests.  A test stands between two steps, and its set of
    classes must have the transaction there. */
@@ -59,7 +77,7 @@ typedef struct path_automaton {
     path_move *move; /* by group */
     uint32_t slot_first[LETTERS + 1];
     uint32_t *move_first; /* per group, and one more */
-    uint8_t *accept;      /* per state: classes of the reader */
+    uint8_t *accept;      /* per state: classes of the reader, ACCEPT_ITEM and ACCEPT_PRED */
     unsigned letters;     /* a bit for each that occurs */
 } path_automaton;
 
@@ -79,6 +97,8 @@ bool automaton_add_closed(automaton_builder *b, const path_regex *r, bool ordere
 bool regex_has_letter(mem *m, const path_regex *r, enum path_letter letter);
 /* The classes of a transaction at which the expression may be no step at all. */
 unsigned regex_empty_at(const path_regex *r);
+/* The walks of r whose last step arrives before the read (or, if `upto`, at it). */
+const path_regex *regex_arriving(mem *m, const path_regex *r, bool upto);
 const path_automaton *automaton_end(automaton_builder *b);
 
 #endif

@@ -116,6 +116,11 @@ const char *synth_library_name(const char *name, const char **near)
     return iso_library_name(name, near);
 }
 
+const char *synth_unwritten(const char *name)
+{
+    return iso_unwritten(name);
+}
+
 static int numbered(synth *s, iso_level *l, const char *builtin, const char *text)
 {
     vec_push(&s->kept, &s->levels, l);
@@ -257,6 +262,24 @@ const char *synth_level_builtin(const synth *s, int level)
     return s->builtins.at[level];
 }
 
+#define STEPS (ISO_USES_RT | ISO_USES_EVENTS | ISO_USES_PO)
+
+bool synth_level_has_steps(const synth *s, int level)
+{
+    return iso_level_uses(s->levels.at[level], STEPS);
+}
+
+/* The histories here have no operations in an order, and no clocks. */
+static void refuse_words(synth *s, int level, unsigned uses)
+{
+    if (!iso_level_uses(s->levels.at[level], uses)) return;
+    guard_fail(&s->guard, GUARD_UNSUPPORTED, "level %.60s speaks of %s", s->levels.at[level]->name,
+               iso_level_uses(s->levels.at[level], uses & ISO_USES_PO)
+                   ? "program order within a transaction (po), which the histories of synth do not "
+                     "have"
+                   : "real time (rt, cc, bc), which the histories of synth do not have");
+}
+
 /* ---- searching ----------------------------------------------------------------------------- */
 
 static bool proved(task *t)
@@ -272,6 +295,10 @@ static bool proved(task *t)
 
 static void body_search(task *t)
 {
+    for (size_t i = 0; i < t->problem->n_allow; i++)
+        refuse_words(t->s, t->problem->allow[i], STEPS);
+    for (size_t i = 0; i < t->problem->n_forbid; i++)
+        refuse_words(t->s, t->problem->forbid[i], STEPS);
     if (!t->problem->no_prove && proved(t))
         t->answer->result = SYNTH_PROVED;
     else
@@ -296,6 +323,7 @@ int synth_search(synth *s, const synth_problem *p, synth_answer *out)
 
 static void body_check(task *t)
 {
+    refuse_words(t->s, t->level, STEPS);
     uint32_t *rank = mem_array0(&t->s->work, uint32_t, t->history->n + 1);
     t->result =
         search_allows(&t->s->work, t->history, t->s->levels.at[t->level], rank, NULL) ? 1 : 0;
@@ -317,6 +345,7 @@ int synth_check(synth *s, int level, uint32_t txns, uint32_t keys, const uint32_
 static void body_decide(task *t)
 {
     const iso_level *l = t->s->levels.at[t->level];
+    refuse_words(t->s, t->level, STEPS);
     t->result = decide_facts(&t->s->work, l, t->facts, t->searched) ? 1 : 0;
 }
 
@@ -339,6 +368,7 @@ void synth_key_name(uint32_t x, char *buf, size_t n)
 static void body_why(task *t)
 {
     line_list lines = {0};
+    refuse_words(t->s, t->level, STEPS);
     why_broken(&t->s->work, t->history, t->s->levels.at[t->level], &lines);
     *t->lines = lines.at;
     *t->n_lines = lines.n;

@@ -31,6 +31,8 @@ const char *synth_error(const synth *s, uint64_t *line, uint64_t *column);
 bool synth_library_at(size_t i, const char **name, const char **text, const char **builtin);
 /* Any name or alias of a library definition, NULL if there is none; *near: what was meant. */
 const char *synth_library_name(const char *name, const char **near);
+/* Why the built-in level of this name or alias has no definition as text; NULL: no reason. */
+const char *synth_unwritten(const char *name);
 
 /* The number of a level by its library name, or < 0: a code of ratel.h. */
 int synth_level_named(synth *s, const char *name);
@@ -47,6 +49,8 @@ const char *synth_level_name(const synth *s, int level);
 const char *synth_level_text(const synth *s, int level);
 /* The long name of the built-in level that decides the same, or "". */
 const char *synth_level_builtin(const synth *s, int level);
+/* Does it speak of clocks or of program order, which synth_decide does not know? */
+bool synth_level_has_steps(const synth *s, int level);
 
 /* ---- searching ----------------------------------------------------------------------------- */
 

@@ -147,6 +147,7 @@ typedef struct eval {
     gate **memo; /* [node]: matrices of closed relations, vectors of closed sets */
     uint32_t *env;
     gate *ww, *rw;
+    gate *none; /* what no history here has: clocks, predicate reads */
 } eval;
 
 static gate form(eval *e, const iso_node *x);
@@ -235,6 +236,26 @@ static gate *closure(eval *e, const gate *a)
     return out;
 }
 
+static const gate *empty_rel(eval *e)
+{
+    if (!e->none) e->none = matrix(e->g->mem, (size_t)e->n * e->n);
+    return e->none;
+}
+
+/* ww[x], rw[x] */
+static gate of_one_key(eval *e, const iso_node *x, uint32_t a, uint32_t b)
+{
+    gates *g = e->g;
+    uint32_t k = e->env[x->kid[0]->slot];
+    if (a == b || x->op == ISO_RWX_PRED) return GATE_FALSE;
+    if (x->op == ISO_WWX)
+        return gate_and(g, e->order[at(e, a, b)], gate_and(g, writes(e, a, k), writes(e, b, k)));
+    size_t o = gate_open(g);
+    for (uint32_t s = 0; s < e->n; s++)
+        gate_push(g, gate_and(g, reads_from(e, a, k, s), e->order[at(e, s, b)]));
+    return gate_and(g, gate_close_or(g, o), writes(e, b, k));
+}
+
 static gate *build_rel(eval *e, const iso_node *x);
 
 /* A matrix; kept for closed relations. */
@@ -247,7 +268,12 @@ static const gate *rel(eval *e, const iso_node *x)
     case ISO_AR: return e->order;
     case ISO_VIS: return e->vis;
     case ISO_WW: return version_order(e);
-    case ISO_RW: return anti_dependency(e);
+    case ISO_RW:
+    case ISO_RW_ITEM: return anti_dependency(e);
+    case ISO_RW_PRED:
+    case ISO_RT:
+    case ISO_CC:
+    case ISO_BC: return empty_rel(e);
     case ISO_USE:
         if (!x->kid[0]) return rel(e, x->def->body);
         break;
@@ -283,6 +309,10 @@ static gate rel_at(eval *e, const iso_node *x, uint32_t a, uint32_t b)
     switch (x->op) {
     case ISO_ID: return a == b ? e->w->act[a] : GATE_FALSE;
     case ISO_WRX: return reads_from(e, b, e->env[x->kid[0]->slot], a);
+    case ISO_WWX:
+    case ISO_RWX:
+    case ISO_RWX_ITEM:
+    case ISO_RWX_PRED: return of_one_key(e, x, a, b);
     case ISO_DIAG: return a == b ? set_at(e, x->kid[0], a) : GATE_FALSE;
     case ISO_OPT: return a == b ? e->w->act[a] : rel_at(e, x->kid[0], a, b);
     case ISO_INVERSE: return rel_at(e, x->kid[0], b, a);

@@ -182,7 +182,10 @@ static enum outcome certify_search(iso_facts *f, const iso_level *l, mem *work, 
 enum outcome certify_iso(const iso_question *q, const history *h, mem *work, strbuf *b)
 {
     const char *why = NULL;
-    claim v = {.session_order = q->session_order, .ryow = q->ryow, .outcome = OUTCOME_VIOLATED};
+    claim v = {.session_order = q->session_order,
+               .ryow = q->ryow,
+               .drift = q->drift,
+               .outcome = OUTCOME_VIOLATED};
     const iso_level *l = iso_level_of(work, q->text, q->n, q->name);
     iso_facts *f = mem_zeroed(work, sizeof *f);
     if (!l) guard_fail(work->guard, GUARD_INVAL, "the definition has no level of that name");

@@ -12,6 +12,7 @@ typedef struct iso_question {
     const char *name; /* of its level; NULL: the last one */
     bool session_order;
     enum ryow ryow;
+    int64_t drift; /* of the clients' clocks */
 } iso_question;
 
 /* Decides the level and writes the answer with its proof.  Fails through the guard of work, which

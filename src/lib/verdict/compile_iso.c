@@ -4,6 +4,7 @@
  * Each axiom that is understood says irreflexive(R) for a regular R over so, wr, ww, rw, co and rt:
  *
  *     commit(P)          irreflexive(P ; rw), for a P that relates no transaction to itself
+ *     commit(P ; po)     the same for the walks that arrive at an operation before the read
  *     acyclic(E)         irreflexive(E+)
  *     X in co            irreflexive(X ; co?)
  *     over vis, ar       the axioms say what must be visible; the least such visibility V is
@@ -21,8 +22,11 @@
 #include <assert.h>
 #include <string.h>
 
+#define MOST_PARTS 4096u /* of all expressions together; definitions may double each other */
+
 typedef struct compiler {
     mem *m;
+    uint32_t parts;
     iso_rule *out;
     automaton_builder *b;
     bool uses_co, has_ordered;
@@ -48,6 +52,7 @@ static const path_regex *regex_new(compiler *c, path_regex r)
 {
     path_regex *x = mem_array0(c->m, path_regex, 1);
     *x = r;
+    c->parts++;
     return x;
 }
 
@@ -132,17 +137,51 @@ static const path_regex *limited(compiler *c, const iso_node *x)
                       regex_pair(c, REGEX_SEQ, r, test_of(c, CLASS_ALL & ~b)));
 }
 
+/* Words that are a step, and words that are outside with what is said of them. */
+static const struct {
+    enum iso_op op;
+    int letter; /* -1: outside */
+    const char *name;
+} step_words[] = {
+    {ISO_SO, LETTER_SO, NULL},
+    {ISO_RT, LETTER_RT, NULL},
+    {ISO_WR, LETTER_WR, NULL},
+    {ISO_WW, LETTER_WW, NULL},
+    {ISO_RW, LETTER_RW, NULL},
+    {ISO_RW_ITEM, LETTER_RW_ITEM, NULL},
+    {ISO_RW_PRED, LETTER_RW_PRED, NULL},
+    {ISO_CO_REL, LETTER_CO, NULL},
+    {ISO_AR, LETTER_CO, NULL},
+    {ISO_INVERSE, -1, "an inverse (^-1)"},
+    {ISO_PRODUCT, -1, "a product of sets that stands by itself"},
+    {ISO_WRX, -1, "wr of one key"},
+    {ISO_WWX, -1, "ww of one key"},
+    {ISO_RWX, -1, "rw of one key"},
+    {ISO_RWX_ITEM, -1, "rw-item of one key"},
+    {ISO_RWX_PRED, -1, "rw-pred of one key"},
+    {ISO_CC, -1, "cc, the real order of commits"},
+    {ISO_BC, -1, "bc, begins as events of their own"},
+    {ISO_VIS, -1, "vis in another form than a rule of what must be visible"},
+};
+
+static const path_regex *regex_of_word(compiler *c, const iso_node *x)
+{
+    for (size_t i = 0; i < sizeof step_words / sizeof *step_words; i++) {
+        if (step_words[i].op != x->op) continue;
+        if (step_words[i].letter < 0) return outside(c, x, step_words[i].name);
+        assert(step_words[i].letter < LETTERS);
+        return letter_of(c, (enum path_letter)step_words[i].letter);
+    }
+    return outside(c, x, "a relation that is not regular");
+}
+
 static const path_regex *regex_of(compiler *c, const iso_node *x)
 {
     unsigned classes;
     assert(x->type == ISO_REL);
+    if (c->out->outside) return NULL;
+    if (c->parts > MOST_PARTS) return outside(c, x, "a relation that is too long");
     switch (x->op) {
-    case ISO_SO: return letter_of(c, LETTER_SO);
-    case ISO_WR: return letter_of(c, LETTER_WR);
-    case ISO_WW: return letter_of(c, LETTER_WW);
-    case ISO_RW: return letter_of(c, LETTER_RW);
-    case ISO_CO_REL:
-    case ISO_AR: return letter_of(c, LETTER_CO);
     case ISO_ID: return test_of(c, CLASS_ALL);
     case ISO_DIAG:
         classes = classes_of(c, x->kid[0]);
@@ -157,19 +196,15 @@ static const path_regex *regex_of(compiler *c, const iso_node *x)
     case ISO_OPT: return option_of(c, regex_of(c, x->kid[0]));
     case ISO_MEET:
     case ISO_MINUS: return limited(c, x);
-    case ISO_INVERSE: return outside(c, x, "an inverse (^-1)");
-    case ISO_PRODUCT: return outside(c, x, "a product of sets that stands by itself");
-    case ISO_WRX: return outside(c, x, "wr of one key");
-    case ISO_VIS: return outside(c, x, "vis in another form than a rule of what must be visible");
-    default: return outside(c, x, "a relation that is not regular");
+    default: return regex_of_word(c, x);
     }
 }
 
-static bool speaks_of(const path_regex *r, enum path_letter letter)
+static bool speaks_of(const path_regex *r, unsigned letters)
 {
     if (!r) return false;
-    if (r->op == REGEX_LETTER) return r->letter == letter;
-    return speaks_of(r->a, letter) || speaks_of(r->b, letter);
+    if (r->op == REGEX_LETTER) return letters >> r->letter & 1;
+    return speaks_of(r->a, letters) || speaks_of(r->b, letters);
 }
 
 /* --- axioms ----------------------------------------------------------------------------------- */
@@ -180,15 +215,35 @@ static void forbid_closed(compiler *c, const path_regex *r, bool ordered, const 
         outside(c, at, "a relation that relates a transaction to itself, or one that is too long");
 }
 
-static void forbid_missed(compiler *c, const path_regex *p, const iso_node *at)
+static void forbid_missed(compiler *c, const path_regex *p, enum iso_arrival arrival,
+                          const iso_node *at)
 {
     if (!p) return;
-    if (speaks_of(p, LETTER_RW))
+    if (speaks_of(p, LETTERS_RW))
         outside(c, at, "rw inside of commit(...)");
     else if (regex_empty_at(p))
         outside(c, at, "commit(...) of a relation that relates a transaction to itself");
-    else
-        forbid_closed(c, regex_pair(c, REGEX_SEQ, p, letter_of(c, LETTER_RW)), false, at);
+    if (c->out->outside) return;
+    if (arrival != ISO_ANYWHERE) p = regex_arriving(c->m, p, arrival == ISO_UPTO);
+    forbid_closed(c, regex_pair(c, REGEX_SEQ, p, letter_of(c, LETTER_RW)), false, at);
+}
+
+/* commit(P), commit(P ; po) */
+static void forbid_commit(compiler *c, const iso_node *f)
+{
+    enum iso_arrival arrival;
+    const iso_node *p = iso_premise(f, &arrival);
+    forbid_missed(c, regex_of(c, p), arrival, f);
+}
+
+/* all x:key | irreflexive(ww[x] ; rw[x]) */
+static void forbid_own_key(compiler *c, const iso_node *f, const iso_node *read)
+{
+    enum path_letter of = read->op == ISO_RWX_ITEM   ? LETTER_RW_ITEM
+                          : read->op == ISO_RWX_PRED ? LETTER_RW_PRED
+                                                     : LETTER_RW;
+    forbid_closed(c, regex_pair(c, REGEX_SEQ, letter_of(c, LETTER_KEY), letter_of(c, of)), false,
+                  f);
 }
 
 static bool lies_in_order(const compiler *c, const path_regex *e)
@@ -269,13 +324,14 @@ static void compile_inside(compiler *c, const iso_node *f, bool over_vis)
 
 static void compile_axiom(compiler *c, const iso_node *f, bool over_vis)
 {
+    const iso_node *read;
     switch (f->op) {
     case ISO_TRUE: return;
     case ISO_AND:
         compile_axiom(c, f->kid[0], over_vis);
         compile_axiom(c, f->kid[1], over_vis);
         return;
-    case ISO_COMMIT: forbid_missed(c, regex_of(c, f->kid[0]), f); return;
+    case ISO_COMMIT: forbid_commit(c, f); return;
     case ISO_IRREFLEXIVE: forbid_closed(c, regex_of(c, f->kid[0]), false, f); return;
     case ISO_ACYCLIC: forbid_cycles(c, f->kid[0]); return;
     case ISO_IN: compile_inside(c, f, over_vis); return;
@@ -288,6 +344,10 @@ static void compile_axiom(compiler *c, const iso_node *f, bool over_vis)
         see_all(c, f);
         return;
     case ISO_ALL:
+        if (iso_is_own_key(f, &read)) {
+            forbid_own_key(c, f, read);
+            return;
+        }
         if (!over_vis || !iso_is_noconflict(f)) break;
         add_choice(c, &c->visible, letter_of(c, LETTER_WW));
         return;
@@ -324,10 +384,10 @@ static void compile_visible(compiler *c, const iso_level *l)
     if (c->before) v = regex_pair(c, REGEX_SEQ, option_of(c, plus_of(c, c->before)), v);
     if (c->after) v = regex_pair(c, REGEX_SEQ, v, option_of(c, plus_of(c, c->after)));
     if (c->transitive) v = plus_of(c, v);
-    if (speaks_of(v, LETTER_RW))
+    if (speaks_of(v, LETTERS_RW))
         outside(c, &here, "rw in what must be visible");
     else
-        forbid_missed(c, v, &here);
+        forbid_missed(c, v, ISO_ANYWHERE, &here);
 }
 
 void compile_iso(iso_rule *out, const iso_level *l, mem *m)
@@ -344,7 +404,7 @@ void compile_iso(iso_rule *out, const iso_level *l, mem *m)
         compile_axiom(&c, all.at[i]->form, over_vis);
     if (over_vis) compile_visible(&c, l);
     if (c.ordered && !out->outside) {
-        bool ordered = !c.uses_co && (!out->real_time || speaks_of(c.ordered, LETTER_RT));
+        bool ordered = !c.uses_co && (!out->real_time || speaks_of(c.ordered, 1u << LETTER_RT));
         forbid_closed(&c, ordered ? c.ordered : plus_of(&c, c.ordered), ordered, &here);
     }
     if (out->outside) return;

@@ -60,14 +60,15 @@ typedef struct reading {
     iso_clauses *c;
     iso_facts *f;
     uint32_t n, keys;
-    uint32_t *writes;  /* [t * keys + x] */
-    uint32_t *rf;      /* [(t * keys + x) * n + s]: t reads x from s */
-    uint32_t *key;     /* [x]: it occurs */
-    uint32_t *upd;     /* [t] */
-    uint32_t *so, *wr; /* [a * n + b] */
-    uint32_t *ww, *rw; /* once asked for */
-    uint32_t **known;  /* [node]: matrices of relations without free variables */
-    uint32_t *env;     /* [slot] */
+    uint32_t *writes;   /* [t * keys + x] */
+    uint32_t *rf;       /* [(t * keys + x) * n + s]: t reads x from s */
+    uint32_t *key;      /* [x]: it occurs */
+    uint32_t *upd;      /* [t] */
+    uint32_t *so, *wr;  /* [a * n + b] */
+    uint32_t *ww, *rw;  /* once asked for */
+    uint32_t *clock[3]; /* rt, cc, bc, once asked for */
+    uint32_t **known;   /* [node]: matrices of relations without free variables */
+    uint32_t *env;      /* [slot] */
 } reading;
 
 static uint32_t *square(const reading *e)
@@ -235,6 +236,62 @@ static uint32_t *anti_dependency(reading *e)
     return e->rw;
 }
 
+/* --- what the clocks of clients say: settled, between those that took part --- */
+
+enum stamp_of { BEGIN_CALLED, BEGIN_RETURNED, COMMIT_CALLED, COMMIT_RETURNED };
+
+/* Did the first event of a return before the second event of b was called? */
+static bool clock_before(const iso_facts *f, uint32_t a, unsigned first, uint32_t b,
+                         unsigned second)
+{
+    const history *h = f->c.h;
+    int64_t returned, called;
+    uint64_t drift = f->c.v->drift > 0 ? (uint64_t)f->c.v->drift : 0;
+    return recheck_stamp(h, f->txn[a], first, &returned) &&
+           recheck_stamp(h, f->txn[b], second, &called) && returned < called &&
+           (uint64_t)called - (uint64_t)returned >= drift;
+}
+
+/* Nothing follows one of unknown outcome: nobody knows when it ended, if at all. */
+static uint32_t *by_clock(reading *e, enum iso_op op)
+{
+    static const struct {
+        enum stamp_of first, second;
+    } of[3] = {{COMMIT_RETURNED, BEGIN_CALLED},
+               {COMMIT_RETURNED, COMMIT_CALLED},
+               {BEGIN_RETURNED, COMMIT_CALLED}};
+    unsigned k = op == ISO_RT ? 0 : op == ISO_CC ? 1 : 2;
+    const iso_facts *f = e->f;
+    if (e->clock[k]) return e->clock[k];
+    uint32_t *m = e->clock[k] = square(e);
+    for (uint32_t a = 1; a < e->n; a++)
+        for (uint32_t b = 1; b < e->n; b++)
+            if (a != b && (!f->maybe[a] || op == ISO_BC) &&
+                clock_before(f, a, of[k].first, b, of[k].second))
+                m[(size_t)a * e->n + b] = both(e->c, e->c->act[a], e->c->act[b]);
+    return m;
+}
+
+static uint32_t reads_later_of(reading *e, uint32_t r, uint32_t t, uint32_t x)
+{
+    uint32_t any = ISO_NO;
+    for (uint32_t s = 0; s < e->n && r != t; s++) {
+        uint32_t later = both(e->c, writes(e, t, x), e->c->order[(size_t)s * e->n + t]);
+        any = either(e->c, any, both(e->c, reads_from(e, r, x, s), later));
+    }
+    return any;
+}
+
+/* Of one key: who writes it, in order; who reads it, to who writes a later version. */
+static uint32_t of_one_key(reading *e, const iso_node *x, uint32_t a, uint32_t b)
+{
+    uint32_t k = e->env[x->kid[0]->slot];
+    if (x->op == ISO_RWX_PRED) return ISO_NO; /* the history has item reads only */
+    if (x->op != ISO_WWX) return reads_later_of(e, a, b, k);
+    return both(e->c, e->c->order[(size_t)a * e->n + b],
+                both(e->c, writes(e, a, k), writes(e, b, k)));
+}
+
 static uint32_t *filled(reading *e, const iso_node *x)
 {
     uint32_t *m = square(e);
@@ -321,7 +378,16 @@ static uint32_t related_by_parts(reading *e, const iso_node *x, uint32_t a, uint
     case ISO_AR: return c->order[at];
     case ISO_VIS: return c->vis[at];
     case ISO_WW: return version_order(e)[at];
-    case ISO_RW: return anti_dependency(e)[at];
+    case ISO_RW:
+    case ISO_RW_ITEM: return anti_dependency(e)[at];
+    case ISO_RW_PRED: return ISO_NO; /* iso_facts_load knows item reads only */
+    case ISO_RT:
+    case ISO_CC:
+    case ISO_BC: return by_clock(e, x->op)[at];
+    case ISO_WWX:
+    case ISO_RWX:
+    case ISO_RWX_ITEM:
+    case ISO_RWX_PRED: return of_one_key(e, x, a, b);
     case ISO_ID: return a == b ? c->act[a] : ISO_NO;
     case ISO_WRX: return a == b ? ISO_NO : reads_from(e, b, e->env[p->slot], a);
     case ISO_USE: bind(e, x); return related(e, x->def->body, a, b);
@@ -404,6 +470,124 @@ static uint32_t commit_rule(reading *e, const uint32_t *p)
                 }
             }
     return all;
+}
+
+/* --- commit(P ; po): where in its reader a walk arrives --- */
+
+/* Is x, at t, no step at all? */
+static uint32_t no_step(reading *e, const iso_node *x, uint32_t t)
+{
+    iso_clauses *c = e->c;
+    switch (x->op) {
+    case ISO_ID:
+    case ISO_STAR:
+    case ISO_OPT: return c->act[t];
+    case ISO_DIAG: return member(e, x->kid[0], t);
+    case ISO_PLUS: return no_step(e, x->kid[0], t);
+    case ISO_USE: bind(e, x); return no_step(e, x->def->body, t);
+    case ISO_SEQ: return both(c, no_step(e, x->kid[0], t), no_step(e, x->kid[1], t));
+    case ISO_JOIN: return either(c, no_step(e, x->kid[0], t), no_step(e, x->kid[1], t));
+    default: return ISO_NO;
+    }
+}
+
+typedef struct late { /* the read in question */
+    const iso_read *r;
+    bool upto;
+} late;
+
+static bool in_time(const late *q, op_id op)
+{
+    return q->upto ? op <= q->r->op : op < q->r->op;
+}
+
+/* A step from u that is a read of the reader in time, or a write of it. */
+static uint32_t arrives_by_step(reading *e, enum iso_op op, uint32_t u, const late *q)
+{
+    const iso_facts *f = e->f;
+    iso_clauses *c = e->c;
+    uint32_t t = q->r->txn, any = ISO_NO;
+    for (size_t i = 0; op == ISO_WR && i < f->reads.n; i++) {
+        const iso_read *r = &f->reads.at[i];
+        for (uint32_t k = 0; r->txn == t && in_time(q, r->op) && k < r->n; k++)
+            if (f->candidate.at[r->first + k] == u && u != t)
+                any = either(c, any, c->saw[r->first + k]);
+    }
+    txn_id own = f->txn[t];
+    for (uint32_t w = f->c.w_first[own]; op == ISO_WW && w < f->c.w_first[own + 1]; w++) {
+        if (!installed(&f->c, w) || !in_time(q, f->c.w_op[w])) continue;
+        uint32_t x = f->key_number[f->c.w_key.at[w]] - 1;
+        any = either(c, any, both(c, writes(e, u, x), c->order[(size_t)u * e->n + t]));
+    }
+    return any;
+}
+
+/* Does a walk of x lead from u to the reader, its last step in time? */
+static uint32_t arrives(reading *e, const iso_node *x, uint32_t u, const late *q)
+{
+    iso_clauses *c = e->c;
+    const iso_node *a = x->kid[0], *b = x->kid[1];
+    uint32_t t = q->r->txn, any = ISO_NO;
+    if (iso_too_large(c)) return ISO_NO;
+    c->work++;
+    guard_tick(c->m->guard);
+    switch (x->op) {
+    case ISO_WR:
+    case ISO_WW: return arrives_by_step(e, x->op, u, q);
+    case ISO_ID:
+    case ISO_DIAG: return ISO_NO;
+    case ISO_USE: bind(e, x); return arrives(e, x->def->body, u, q);
+    case ISO_OPT: return arrives(e, a, u, q);
+    case ISO_JOIN: return either(c, arrives(e, a, u, q), arrives(e, b, u, q));
+    case ISO_MEET: return both(c, arrives(e, a, u, q), related(e, b, u, t));
+    case ISO_MINUS: return both(c, arrives(e, a, u, q), related(e, b, u, t) ^ 1);
+    case ISO_SEQ:
+        for (uint32_t k = 0; k < e->n; k++) {
+            uint32_t first = related(e, a, u, k);
+            if (first != ISO_NO) any = either(c, any, both(c, first, arrives(e, b, k, q)));
+        }
+        return either(c, any, both(c, arrives(e, a, u, q), no_step(e, b, t)));
+    case ISO_PLUS:
+    case ISO_STAR: {
+        const uint32_t *many = whole(e, x);
+        any = arrives(e, a, u, q);
+        for (uint32_t k = 0; k < e->n; k++)
+            if (many[(size_t)u * e->n + k] != ISO_NO)
+                any = either(c, any, both(c, many[(size_t)u * e->n + k], arrives(e, a, k, q)));
+        return any;
+    }
+    default: return related(e, x, u, t); /* at the beginning of the reader */
+    }
+}
+
+static uint32_t commit_in_time(reading *e, const iso_node *p, bool upto)
+{
+    const iso_facts *f = e->f;
+    iso_clauses *c = e->c;
+    uint32_t all = ISO_YES;
+    for (size_t i = 0; i < f->reads.n; i++) {
+        late q = {&f->reads.at[i], upto};
+        for (uint32_t b = 1; b < e->n; b++) {
+            uint32_t wrote = writes(e, b, q.r->key);
+            if (wrote == ISO_NO || b == q.r->txn) continue;
+            uint32_t led = both(c, wrote, arrives(e, p, b, &q));
+            for (uint32_t k = 0; led != ISO_NO && k < q.r->n; k++) {
+                uint32_t a = f->candidate.at[q.r->first + k];
+                if (a == b) continue;
+                uint32_t late_one = both(c, led, c->order[(size_t)b * e->n + a] ^ 1);
+                all = both(c, all, both(c, c->saw[q.r->first + k], late_one) ^ 1);
+            }
+        }
+    }
+    return all;
+}
+
+static uint32_t truth_of_commit(reading *e, const iso_node *x)
+{
+    enum iso_arrival arrival;
+    const iso_node *p = iso_premise(x, &arrival);
+    if (arrival != ISO_ANYWHERE) return commit_in_time(e, p, arrival == ISO_UPTO);
+    return commit_rule(e, filled(e, p));
 }
 
 /* Over transactions of a set, or over the keys that occur. */
@@ -493,7 +677,7 @@ static uint32_t truth_of_relations(reading *e, const iso_node *x)
     case ISO_TRANSITIVE: return is_transitive(e, a);
     case ISO_EMPTY: return beyond(e, a, NULL) ^ 1;
     case ISO_TOTAL: return is_total(e, x);
-    case ISO_COMMIT: return commit_rule(e, filled(e, a));
+    case ISO_COMMIT: return truth_of_commit(e, x);
     default: break;
     }
     guard_fail(e->c->m->guard, GUARD_BUG, "a formula that the verifier does not know");
@@ -559,6 +743,9 @@ static void demand_witness(reading *e, const iso_level *l)
         add_clause(c, (uint32_t[]){e->so[i] ^ 1, in[i]}, 2);
         add_clause(c, (uint32_t[]){e->wr[i] ^ 1, in[i]}, 2);
     }
+    /* A level that speaks of real time has it in its order. */
+    for (size_t i = 0; iso_level_uses(l, ISO_USES_RT) && i < (size_t)e->n * e->n; i++)
+        add_clause(c, (uint32_t[]){by_clock(e, ISO_RT)[i] ^ 1, c->order[i]}, 2);
     if (l->witness == ISO_VIS_AR) demand(e, commit_rule(e, c->vis));
 }
 

@@ -7,6 +7,7 @@
  * that works forward, by another construction of automata.
  *
  *     commit(P), irreflexive(P ; rw)     no later version of what was read leads to the reader
+ *     commit(P ; po)                     ... and arrives there before the read
  *     acyclic(E)                         no cycle of steps of E (Tarjan 1972)
  *     irreflexive(R), X in co            no walk of R from a transaction to itself
  *
@@ -17,12 +18,25 @@
 #include "iso/iso.h"
 #include "verify/recheck.h"
 
-enum word_letter { W_SO, W_WR, W_WW, W_RW, W_CO, W_RT, W_TEST };
+/* Early: the last step to a reader, at an operation before the read (or, `upto`, at that one). */
+enum word_letter {
+    W_SO,
+    W_WR,
+    W_WW,
+    W_RW,
+    W_CO,
+    W_RT,
+    W_RW_ITEM,
+    W_RW_PRED,
+    W_WR_EARLY,
+    W_WW_EARLY,
+    W_TEST
+};
 
 typedef struct wire { /* of the network */
     uint32_t from, to;
     enum word_letter letter;
-    uint8_t classes;  /* W_TEST */
+    uint8_t classes;  /* W_TEST; of an early letter: upto */
     uint32_t ordinal; /* among the wires of its letter */
 } wire;
 
@@ -41,9 +55,11 @@ typedef struct words {
     uint32_t *into_first, *into; /* wires by where they lead */
     uint8_t *class;              /* per place */
     uint32_t *ended, n_ended;    /* places by their ends, if real time is spoken of */
+    uint32_t *ended_rank;        /* per place: its index there, plus one; 0: it has no end */
     bool timed;
     uint8_t *is_first;                 /* per version: the first of its key */
-    uint32_t *readers_first, *readers; /* places by the version they read (place in by_key) */
+    uint32_t *readers_first, *readers; /* places by the version they read (place in by_key), twice,
+                                          plus one if by a predicate */
     uint32_t *begin_readers_first, *begin_readers; /* by key: readers of the initial state */
     /* the search */
     VEC(uint64_t) todo;
@@ -53,6 +69,7 @@ typedef struct words {
 } words;
 
 #define ALL_CLASSES 3u
+#define MOST_WIRES 65536u /* definitions may double each other */
 
 /* --- networks --------------------------------------------------------------------------------- */
 
@@ -72,7 +89,7 @@ static void add_wire(words *w, uint32_t from, enum word_letter letter, uint8_t c
 static net net_of_step(words *w, enum word_letter letter, uint8_t classes)
 {
     net x = {.in = new_state(w), .out = new_state(w)};
-    x.turns = letter == W_RW;
+    x.turns = letter == W_RW || letter == W_RW_ITEM || letter == W_RW_PRED;
     x.empty = letter == W_TEST ? classes : 0;
     w->timed = w->timed || letter == W_RT;
     add_wire(w, x.in, letter, classes, x.out);
@@ -160,8 +177,12 @@ static net net_of_limits(words *w, const iso_node *x)
 static net net_of(words *w, const iso_node *x)
 {
     x = meant(x);
+    if (w->wires.n > MOST_WIRES) return no_net();
     switch (x->op) {
     case ISO_SO: return net_of_step(w, W_SO, 0);
+    case ISO_RT: return net_of_step(w, W_RT, 0);
+    case ISO_RW_ITEM: return net_of_step(w, W_RW_ITEM, 0);
+    case ISO_RW_PRED: return net_of_step(w, W_RW_PRED, 0);
     case ISO_WR: return net_of_step(w, W_WR, 0);
     case ISO_WW: return net_of_step(w, W_WW, 0);
     case ISO_RW: return net_of_step(w, W_RW, 0);
@@ -186,6 +207,66 @@ static net net_of(words *w, const iso_node *x)
     case ISO_MEET:
     case ISO_MINUS: return net_of_limits(w, x);
     default: return no_net();
+    }
+}
+
+/* The classes at which an expression may be no step at all. */
+static uint8_t no_step_at(const iso_node *x)
+{
+    x = meant(x);
+    switch (x->op) {
+    case ISO_ID:
+    case ISO_STAR:
+    case ISO_OPT: return ALL_CLASSES;
+    case ISO_DIAG: return set_classes(x->kid[0]) & ALL_CLASSES;
+    case ISO_PLUS: return no_step_at(x->kid[0]);
+    case ISO_SEQ: return no_step_at(x->kid[0]) & no_step_at(x->kid[1]);
+    case ISO_JOIN: return no_step_at(x->kid[0]) | no_step_at(x->kid[1]);
+    default: return 0;
+    }
+}
+
+/* The walks of x whose last step arrives early; the others of its steps are as they were. */
+static net net_arriving(words *w, const iso_node *x, bool upto)
+{
+    x = meant(x);
+    if (w->wires.n > MOST_WIRES) return no_net();
+    switch (x->op) {
+    case ISO_WR: return net_of_step(w, W_WR_EARLY, upto);
+    case ISO_WW: return net_of_step(w, W_WW_EARLY, upto);
+    case ISO_ID:
+    case ISO_DIAG: return net_of_step(w, W_TEST, 0);
+    case ISO_OPT: return net_arriving(w, x->kid[0], upto);
+    case ISO_JOIN: {
+        net a = net_arriving(w, x->kid[0], upto);
+        return net_or(w, a, net_arriving(w, x->kid[1], upto));
+    }
+    case ISO_PLUS:
+    case ISO_STAR: {
+        net many = net_maybe(w, net_plus(w, net_of(w, x->kid[0])));
+        return net_seq(w, many, net_arriving(w, x->kid[0], upto));
+    }
+    case ISO_SEQ: {
+        uint8_t skip = no_step_at(x->kid[1]);
+        net a = net_of(w, x->kid[0]), b = net_seq(w, a, net_arriving(w, x->kid[1], upto));
+        if (!skip) return b;
+        net first = net_arriving(w, x->kid[0], upto);
+        return net_or(w, b, net_seq(w, first, net_of_step(w, W_TEST, skip)));
+    }
+    case ISO_MEET:
+    case ISO_MINUS: {
+        const iso_node *sets = meant(x->kid[1]);
+        if (sets->op != ISO_PRODUCT) return no_net();
+        uint8_t a = set_classes(sets->kid[0]), b = set_classes(sets->kid[1]);
+        if (a == 4 || b == 4) return no_net();
+        net r = net_arriving(w, x->kid[0], upto);
+        if (x->op == ISO_MEET)
+            return net_seq(w, net_of_step(w, W_TEST, a), net_seq(w, r, net_of_step(w, W_TEST, b)));
+        net other = net_arriving(w, x->kid[0], upto);
+        return net_or(w, net_seq(w, net_of_step(w, W_TEST, ALL_CLASSES & (uint8_t)~a), r),
+                      net_seq(w, other, net_of_step(w, W_TEST, ALL_CLASSES & (uint8_t)~b)));
+    }
+    default: return net_of(w, x);
     }
 }
 
@@ -244,6 +325,14 @@ static uint32_t ended_before_place(const words *w, uint32_t p)
     return lo;
 }
 
+static void back_to_reader(words *w, uint32_t p, uint32_t reader, const wire *e)
+{
+    bool pred = reader & 1;
+    if (reader / 2 == p || (e->letter == W_RW_ITEM && pred) || (e->letter == W_RW_PRED && !pred))
+        return;
+    reach_node(w, place_node(w, reader / 2, e->from));
+}
+
 /* From a writer back to the readers of earlier versions. */
 static void back_to_readers(words *w, uint32_t p, key_id k, const wire *e)
 {
@@ -251,9 +340,9 @@ static void back_to_readers(words *w, uint32_t p, key_id k, const wire *e)
     uint32_t at = version_of(c, k, p);
     for (uint32_t i = c->by_key.first[k]; i < at; i++)
         for (uint32_t r = w->readers_first[i]; r < w->readers_first[i + 1]; r++)
-            if (w->readers[r] != p) reach_node(w, place_node(w, w->readers[r], e->from));
+            back_to_reader(w, p, w->readers[r], e);
     for (uint32_t r = w->begin_readers_first[k]; r < w->begin_readers_first[k + 1]; r++)
-        if (w->begin_readers[r] != p) reach_node(w, place_node(w, w->begin_readers[r], e->from));
+        back_to_reader(w, p, w->begin_readers[r], e);
     w->c->steps += at - c->by_key.first[k];
 }
 
@@ -264,7 +353,7 @@ static void back_over_keys(words *w, uint32_t p, uint32_t e)
     for (uint32_t i = c->w_first[t]; i < c->w_first[t + 1]; i++) {
         if (!installed(c, i)) continue;
         key_id k = c->w_key.at[i];
-        if (w->wires.at[e].letter == W_RW) {
+        if (w->wires.at[e].letter != W_WW) {
             back_to_readers(w, p, k, &w->wires.at[e]);
             continue;
         }
@@ -290,7 +379,11 @@ static void back_over_wire(words *w, uint32_t p, uint32_t index)
             if (c->reads.at[i].value) reach_node(w, place_node(w, c->reads.at[i].value, e->from));
         return;
     case W_WW:
-    case W_RW: back_over_keys(w, p, index); return;
+    case W_RW:
+    case W_RW_ITEM:
+    case W_RW_PRED: back_over_keys(w, p, index); return;
+    case W_WR_EARLY:
+    case W_WW_EARLY: return; /* of a reader's own walk only: hand_early */
     case W_CO:
         if (p > 1) reach_node(w, link_node(w, p - 1, e));
         return;
@@ -364,7 +457,8 @@ static void load_readers(words *w)
                 int of = !r->value;
                 size_t at = of ? r->key : version_of(c, r->key, r->value);
                 if (fill)
-                    (*list[of])[(*first[of])[at + 1]++] = p;
+                    (*list[of])[(*first[of])[at + 1]++] =
+                        2 * p + recheck_predicate(c->h, r->op, r->key);
                 else
                     (*first[of])[at + 2]++;
             }
@@ -393,7 +487,11 @@ static void load_ends(words *w)
     if (!w->timed) return;
     const instant *by_end = recheck_sort_ends(c, &n);
     w->ended = mem_array(c->m, uint32_t, (size_t)n + 1);
-    for (uint32_t i = 0; i < n; i++) w->ended[i] = by_end[i].place;
+    w->ended_rank = mem_array0(c->m, uint32_t, (size_t)c->n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        w->ended[i] = by_end[i].place;
+        w->ended_rank[by_end[i].place] = i + 1;
+    }
     w->n_ended = n;
 }
 
@@ -434,14 +532,21 @@ typedef struct bit_row {
 
 typedef struct missing_reader {
     uint32_t place, lowest; /* all that it misses stands after the latter */
+    uint32_t read;          /* the one that is asked about; NO_ID: all of them */
 } missing_reader;
+
+enum read_class { ALL_READS, ITEM_READS, PREDICATE_READS };
 
 typedef struct back_walk {
     words *w;
     net x;
-    uint32_t lo, hi; /* the places that are walked */
-    bit_row *at;     /* per node */
-    bit_row *missed; /* per place: the readers that miss a version of it */
+    uint32_t lo, hi;               /* the places that are walked */
+    bit_row *at;                   /* per node */
+    bit_row *missed;               /* per place: the readers that miss a version of it */
+    VEC(uint64_t) timed;           /* nodes of real time that have bits */
+    const missing_reader *readers; /* whose bits these are */
+    uint32_t n;
+    enum read_class of;
 } back_walk;
 
 static bool any_bit(const bit_row *a)
@@ -454,6 +559,54 @@ static bool any_bit(const bit_row *a)
 static void hand_on(back_walk *b, uint64_t node, const bit_row *row)
 {
     for (uint32_t i = 0; i < ROW_WORDS; i++) b->at[node].word[i] |= row->word[i];
+}
+
+/* Real time: the bits are for all of the first `n` to end.  Their places are visited in another
+   order, so the links are a tree of sums (Fenwick 1994): bits stay until the walk is over. */
+static void hand_to_ended(back_walk *b, const wire *e, uint32_t n, const bit_row *row)
+{
+    for (uint32_t i = n; i; i -= i & (~i + 1)) {
+        uint64_t node = link_node(b->w, i - 1, e);
+        if (!any_bit(&b->at[node])) vec_push(b->w->c->m, &b->timed, node);
+        hand_on(b, node, row);
+    }
+}
+
+static void take_ended(back_walk *b, uint32_t p)
+{
+    const words *w = b->w;
+    for (size_t i = 0; i < w->of_letter[W_RT].n && w->ended_rank[p]; i++) {
+        const wire *e = &w->wires.at[w->of_letter[W_RT].at[i]];
+        for (uint32_t k = w->ended_rank[p]; k <= w->n_ended; k += k & (~k + 1))
+            hand_on(b, place_node(w, p, e->from), &b->at[link_node(w, k - 1, e)]);
+    }
+}
+
+/* The same for the last step of readers at p: what leads there must arrive early enough. */
+static void hand_early(back_walk *b, uint32_t p, const wire *e, const bit_row *row)
+{
+    const words *w = b->w;
+    const checker *c = w->c;
+    txn_id t = c->v->order[p - 1];
+    for (uint32_t i = 0; i < b->n; i++) {
+        bit_row own = {{0}};
+        if (b->readers[i].place != p || !(row->word[i / 64] >> (i % 64) & 1)) continue;
+        own.word[i / 64] = (uint64_t)1 << (i % 64);
+        op_id end = c->reads.at[b->readers[i].read].op + (e->classes ? 1 : 0);
+        for (uint32_t k = c->r_first[p]; e->letter == W_WR_EARLY && k < c->r_first[p + 1]; k++)
+            if (c->reads.at[k].op < end && c->reads.at[k].value >= b->lo)
+                hand_on(b, place_node(w, c->reads.at[k].value, e->from), &own);
+        for (uint32_t k = c->w_first[t]; e->letter == W_WW_EARLY && k < c->w_first[t + 1]; k++) {
+            if (!installed(c, k) || c->w_op[k] >= end) continue;
+            for (uint32_t at = version_of(c, c->w_key.at[k], p); !w->is_first[at]; at--) {
+                if (c->by_key.place[at - 1] < b->lo) break;
+                hand_on(b, place_node(w, c->by_key.place[at - 1], e->from), &own);
+                b->w->c->steps++;
+            }
+        }
+        b->w->c->steps += c->r_first[p + 1] - c->r_first[p];
+        guard_tick(c->m->guard);
+    }
 }
 
 /* From the transaction at p, in the state after wire e, to whatever leads there by e. */
@@ -483,6 +636,13 @@ static void hand_over_wire(back_walk *b, uint32_t p, const wire *e, const bit_ro
                 hand_on(b, link_node(w, at - 1, e), row);
         }
         return;
+    case W_RT: {
+        uint32_t n = ended_before_place(w, p);
+        hand_to_ended(b, e, n, row);
+        return;
+    }
+    case W_WR_EARLY:
+    case W_WW_EARLY: hand_early(b, p, e, row); return;
     default: return; /* W_TEST is handed on at the place itself; the others do not come here */
     }
 }
@@ -543,6 +703,7 @@ static bool walk_back(back_walk *b, uint32_t p)
     bit_row *row = &b->at[place_node(w, p, 0)];
     bool found = false;
     take_links(b, p);
+    take_ended(b, p);
     take_tests(b, p);
     for (uint32_t k = 0; k < ROW_WORDS; k++)
         found = found || row[b->x.in].word[k] & b->missed[p].word[k];
@@ -559,12 +720,17 @@ static bool walk_back(back_walk *b, uint32_t p)
 }
 
 /* Marks the versions that the reader misses; false: there are none. */
-static bool find_missed(const checker *c, missing_reader *r, uint32_t bit, bit_row *missed)
+static bool find_missed(const checker *c, missing_reader *r, enum read_class of, uint32_t bit,
+                        bit_row *missed)
 {
     const installers *x = &c->by_key;
     r->lowest = UINT32_MAX;
     for (uint32_t i = c->r_first[r->place]; i < c->r_first[r->place + 1]; i++) {
         const seen *read = &c->reads.at[i];
+        if (r->read != NO_ID && r->read != i) continue;
+        if (of != ALL_READS &&
+            recheck_predicate(c->h, read->op, read->key) != (of == PREDICATE_READS))
+            continue;
         uint32_t at = version_of(c, read->key, read->value + 1);
         for (; at < x->first[read->key + 1] && x->place[at] < r->place; at++) {
             if (read->value < r->lowest) r->lowest = read->value;
@@ -579,12 +745,14 @@ static bool check_some(back_walk *b, missing_reader *readers, uint32_t n, uint32
 {
     b->lo = UINT32_MAX;
     b->hi = 0;
+    b->readers = readers;
+    b->n = n;
     for (uint32_t i = 0; i < n; i++) {
         if (readers[i].lowest + 1 < b->lo) b->lo = readers[i].lowest + 1;
         if (readers[i].place > b->hi) b->hi = readers[i].place;
     }
     for (uint32_t i = 0; i < n; i++) {
-        find_missed(b->w->c, &readers[i], i, b->missed);
+        find_missed(b->w->c, &readers[i], b->of, i, b->missed);
         b->at[place_node(b->w, readers[i].place, b->x.out)].word[i / 64] |= (uint64_t)1 << (i % 64);
     }
     bool ok = true;
@@ -593,6 +761,8 @@ static bool check_some(back_walk *b, missing_reader *readers, uint32_t n, uint32
             ok = false;
             *culprit = p;
         }
+    for (size_t i = 0; i < b->timed.n; i++) memset(&b->at[b->timed.at[i]], 0, sizeof *b->at);
+    b->timed.n = 0;
     return ok;
 }
 
@@ -609,16 +779,20 @@ static uint32_t *sort_readers(checker *c, const missing_reader *r, uint32_t n)
     return by;
 }
 
-static bool check_reads(words *w, net x)
+/* `each`: every read has a bit of its own, since walks must arrive before it. */
+static bool check_reads(words *w, net x, enum read_class of, bool each)
 {
     checker *c = w->c;
-    back_walk b = {.w = w, .x = x};
+    back_walk b = {.w = w, .x = x, .of = of};
     VEC(missing_reader) all = {0};
     missing_reader some[MANY];
     uint32_t culprit = 0;
     for (uint32_t p = 1; p <= c->n; p++) {
-        missing_reader r = {p, 0};
-        if (find_missed(c, &r, 0, NULL)) vec_push(c->m, &all, r);
+        uint32_t first = each ? c->r_first[p] : 0, end = each ? c->r_first[p + 1] : 1;
+        for (uint32_t i = first; i < end; i++) {
+            missing_reader r = {p, 0, each ? i : NO_ID};
+            if (find_missed(c, &r, of, 0, NULL)) vec_push(c->m, &all, r);
+        }
     }
     if (!all.n) return true;
     b.at = mem_array0(c->m, bit_row, w->nodes + 1);
@@ -636,6 +810,24 @@ static bool check_reads(words *w, net x)
     if (ok) return true;
     return recheck_no(c, c->v->order[culprit - 1],
                       "is missed by a reader that the definition wants to see it");
+}
+
+/* Who reads and writes a key overwrites what it read. */
+static bool check_own_keys(words *w, enum read_class of)
+{
+    const checker *c = w->c;
+    for (uint32_t p = 1; p <= c->n; p++)
+        for (uint32_t i = c->r_first[p]; i < c->r_first[p + 1]; i++) {
+            const seen *read = &c->reads.at[i];
+            bool pred = recheck_predicate(c->h, read->op, read->key);
+            if (of != ALL_READS && pred != (of == PREDICATE_READS)) continue;
+            if (recheck_install(c, c->v->order[p - 1], read->key) == NO_ID) continue;
+            uint32_t next = version_of(c, read->key, read->value + 1);
+            if (c->by_key.place[next] < p)
+                return recheck_no(w->c, c->v->order[p - 1],
+                                  "overwrites another version than the one that it read");
+        }
+    return true;
 }
 
 /* --- closed walks ----------------------------------------------------------------------------- */
@@ -746,11 +938,12 @@ static bool check_cycles(words *w, net x)
 
 /* --- axioms ----------------------------------------------------------------------------------- */
 
-enum forbidden { MISSED_VERSIONS, CLOSED_WALKS, CYCLES };
+enum forbidden { MISSED_VERSIONS, MISSED_EARLIER, OWN_KEYS, CLOSED_WALKS, CYCLES };
 
 typedef struct demand {
     enum forbidden what;
     net x;
+    enum read_class of; /* which reads */
 } demand;
 
 typedef struct reading { /* of a definition */
@@ -763,10 +956,11 @@ typedef struct reading { /* of a definition */
 
 static void add_demand(reading *r, enum forbidden what, net x)
 {
-    demand d = {what, x};
+    demand d = {what, x, ALL_READS};
+    bool of_reads = what == MISSED_VERSIONS || what == MISSED_EARLIER;
     if (x.bad || x.empty) r->bad = true;
-    if (what != MISSED_VERSIONS && !x.turns) return; /* no closed walk without rw */
-    if (what == MISSED_VERSIONS && x.turns) r->bad = true;
+    if (!of_reads && !x.turns) return; /* no closed walk without rw */
+    if (of_reads && x.turns) r->bad = true;
     vec_push(r->w->c->m, &r->demands, d);
 }
 
@@ -819,15 +1013,43 @@ static void read_total(reading *r, const iso_node *f)
     widen(r, &r->has_visible, &r->visible, step);
 }
 
+static enum read_class class_of_reads(enum iso_op op)
+{
+    if (op == ISO_RW_ITEM || op == ISO_RWX_ITEM) return ITEM_READS;
+    return op == ISO_RW_PRED || op == ISO_RWX_PRED ? PREDICATE_READS : ALL_READS;
+}
+
+static void read_commit(reading *r, const iso_node *f)
+{
+    enum iso_arrival arrival;
+    const iso_node *p = iso_premise(f, &arrival);
+    if (arrival == ISO_ANYWHERE) {
+        add_demand(r, MISSED_VERSIONS, net_of(r->w, p));
+        return;
+    }
+    if (no_step_at(p)) r->bad = true;
+    add_demand(r, MISSED_EARLIER, net_arriving(r->w, p, arrival == ISO_UPTO));
+}
+
+static bool read_own_key(reading *r, const iso_node *f)
+{
+    const iso_node *last;
+    if (!iso_is_own_key(f, &last)) return false;
+    demand d = {.what = OWN_KEYS, .of = class_of_reads(last->op)};
+    vec_push(r->w->c->m, &r->demands, d);
+    return true;
+}
+
 static void read_irreflexive(reading *r, const iso_node *of)
 {
-    const iso_node *x = meant(of);
-    if (x->op == ISO_SEQ && meant(x->kid[1])->op == ISO_RW) {
+    const iso_node *x = meant(of), *last = x->op == ISO_SEQ ? meant(x->kid[1]) : x;
+    if (x->op == ISO_SEQ &&
+        (last->op == ISO_RW || last->op == ISO_RW_ITEM || last->op == ISO_RW_PRED)) {
         net p = net_of(r->w, x->kid[0]);
         /* A transaction does not overwrite what it read itself, so a P that relates it to itself
            changes nothing here. */
         if (!p.bad && !p.turns) {
-            demand d = {MISSED_VERSIONS, p};
+            demand d = {MISSED_VERSIONS, p, class_of_reads(last->op)};
             vec_push(r->w->c->m, &r->demands, d);
             return;
         }
@@ -852,7 +1074,7 @@ static void read_axiom(reading *r, const iso_node *f)
         read_axiom(r, f->kid[0]);
         read_axiom(r, f->kid[1]);
         return;
-    case ISO_COMMIT: add_demand(r, MISSED_VERSIONS, net_of(w, f->kid[0])); return;
+    case ISO_COMMIT: read_commit(r, f); return;
     case ISO_IRREFLEXIVE: read_irreflexive(r, f->kid[0]); return;
     case ISO_ACYCLIC: add_demand(r, CYCLES, net_of_cycle(w, f->kid[0])); return;
     case ISO_IN:
@@ -874,6 +1096,7 @@ static void read_axiom(reading *r, const iso_node *f)
         read_total(r, f);
         return;
     case ISO_ALL:
+        if (read_own_key(r, f)) return;
         if (!r->over_vis || !iso_is_noconflict(f)) break;
         widen(r, &r->has_visible, &r->visible, net_of_step(w, W_WW, 0));
         return;
@@ -926,9 +1149,14 @@ bool recheck_words(checker *c)
     load_graph(&w);
     for (size_t i = 0; i < r.demands.n; i++) {
         const demand *d = &r.demands.at[i];
-        bool ok = d->what == MISSED_VERSIONS ? check_reads(&w, d->x)
-                  : d->what == CYCLES        ? check_cycles(&w, d->x)
-                                             : check_closed(&w, d->x);
+        bool ok = false;
+        switch (d->what) {
+        case MISSED_VERSIONS: ok = check_reads(&w, d->x, d->of, false); break;
+        case MISSED_EARLIER: ok = check_reads(&w, d->x, d->of, true); break;
+        case OWN_KEYS: ok = check_own_keys(&w, d->of); break;
+        case CLOSED_WALKS: ok = check_closed(&w, d->x); break;
+        case CYCLES: ok = check_cycles(&w, d->x); break;
+        }
         if (!ok) return false;
     }
     return true;

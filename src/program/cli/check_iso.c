@@ -315,6 +315,30 @@ static bool ask_engine(const args *a, const synth *s, int level, const ratel_his
     return code || (!d->outside && !d->unfit);
 }
 
+static int forget_bytes(const void *bytes, size_t n, void *payload)
+{
+    (void)bytes, (void)n, (void)payload;
+    return 0;
+}
+
+/* Levels that speak of clocks or of program order: by the clauses of certificates, which know them
+   (up to 64 transactions).  1: holds, 0: violated, -1: undecided. */
+static int decide_by_clauses(const args *a, const synth *s, int level, const ratel_history *h,
+                             plain *p)
+{
+    const char *text = synth_level_text(s, level);
+    ratel_verdict v;
+    if (ratel_certify_definition(&v, a->context, h, text, strlen(text), synth_level_name(s, level),
+                                 forget_bytes, NULL)) {
+        snprintf(p->why, sizeof p->why, "%.300s", ratel_errmsg(a->context));
+        return -1;
+    }
+    snprintf(p->why, sizeof p->why,
+             v == RATEL_HOLDS ? "a choice satisfies all axioms"
+                              : "no choice satisfies all axioms; all choices were searched");
+    return v == RATEL_HOLDS;
+}
+
 /* The exit status of the answer; p is to be released, and p->why says why. */
 static int decide_history(const args *a, synth *s, int level, const ratel_history *h, plain *p)
 {
@@ -327,7 +351,9 @@ static int decide_history(const args *a, synth *s, int level, const ratel_histor
                : d.verdict == RATEL_VIOLATED ? EXIT_VIOLATED
                                              : EXIT_UNDECIDED;
     if (settled_everywhere(a, h, p, &status)) return status;
-    int got = decide_plain(p, s, level, !so || strcmp(so, "off") != 0);
+    int got = synth_level_has_steps(s, level)
+                  ? decide_by_clauses(a, s, level, h, p)
+                  : decide_plain(p, s, level, !so || strcmp(so, "off") != 0);
     size_t n = strlen(p->why);
     if (d.outside && !p->broken)
         snprintf(p->why + n, sizeof p->why - n, "; outside of the engine: %.200s", d.reason);

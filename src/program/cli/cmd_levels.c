@@ -119,6 +119,11 @@ static int print_definitions(const args *a, FILE *out)
                 builtin);
     for (size_t i = 0; i < a->n_files; i++) {
         const char *near = NULL, *known = synth_library_name(a->files[i], &near);
+        const char *why = synth_unwritten(a->files[i]);
+        if (why) {
+            complain("level \"%s\" is not written in the language: %s", a->files[i], why);
+            return EXIT_USAGE;
+        }
         if (!known) {
             complain("no definition of level \"%s\"%s%s", a->files[i],
                      near ? "; did you mean " : "", near ? near : "");

@@ -41,6 +41,13 @@ typedef struct found {
     hop by;        /* the step between them */
 } found;
 
+/* An operation of the reader at which a step may arrive: a read, or an install. */
+typedef struct arrival {
+    op_id op;
+    bool writes;
+    uint32_t which; /* the obligation, or the install */
+} arrival;
+
 struct word_sweep {
     lazy *z;
     const path_automaton *a;
@@ -53,14 +60,23 @@ struct word_sweep {
     uint32_t *begins, *ends; /* per place: the first starting / doubt + 1; 0: none */
     VEC(starting) starting;
     bool sessions;
-    lanes *before; /* per place and group: what left those before it in its session */
-    lanes *key, *overwrites, *any; /* what left by each letter; per group */
-    lanes *past;                   /* real time: per rank of paths.ended */
+    lanes *before;    /* per place and group: what left those before it in its session */
+    lanes *key, *any; /* what left by each letter; per group */
+    struct overwriting {
+        enum path_letter letter;
+        lanes *rows;             /* per key and group: what left for later versions; NULL: unused */
+        unsigned flags, without; /* of its reads: those that they have, and have not */
+    } over[3];
+    bool turns;  /* some letter is rw */
+    lanes *past; /* real time: per rank of paths.ended */
     size_t past_n;
     VEC(uint32_t) touched; /* keys */
     uint8_t *is_touched;
     uint32_t *readers_first, *readers;     /* with rw: reads by the version they see */
     uint32_t *waiting_head, *waiting_next; /* per key: readers that write it too, + 1; per ob */
+    VEC(arrival) arrivals;                 /* of the reader at hand */
+    lanes *before_op, *upto_op; /* per slot: what arrived before, and up to, an operation */
+    uint32_t *lane_of;          /* per obligation: its lane + 1 while its reader is judged */
     bool changed, judge;
     VEC(uint8_t) broken; /* per suspect of the block */
     VEC(found) way;
@@ -92,6 +108,13 @@ static lanes *out_row(const word_sweep *s, uint32_t place, uint32_t group)
 {
     assert(place >= s->lo && place <= s->hi && group < s->a->groups);
     return s->out + (size_t)(place - s->lo) * s->a->groups + group;
+}
+
+/* What a state must accept so that this read of v is broken. */
+static uint8_t accepted_class(const lazy *z, uint32_t ob, uint8_t class)
+{
+    bool pred = z->g->ob_flags[ob] & OB_PRED;
+    return (uint8_t)(pred ? ACCEPT_PRED((unsigned)class) : ACCEPT_ITEM(class));
 }
 
 static uint8_t class_of(const lazy *z, node_id v)
@@ -143,9 +166,24 @@ static void touch_key(word_sweep *s, key_id k)
     vec_push(s->z->m, &s->touched, k);
     size_t n = s->a->groups * sizeof(lanes);
     if (s->key) memset(key_row(s, s->key, k), 0, n);
-    if (!s->overwrites) return;
-    memset(key_row(s, s->overwrites, k), 0, n);
+    if (!s->turns) return;
+    for (int i = 0; i < 3; i++)
+        if (s->over[i].rows) memset(key_row(s, s->over[i].rows, k), 0, n);
     s->waiting_head[k] = 0;
+}
+
+static bool is_over(const word_sweep *s, const struct overwriting *o, uint32_t ob)
+{
+    unsigned flags = s->z->g->ob_flags[ob];
+    return (flags & o->flags) == o->flags && !(flags & o->without);
+}
+
+/* The reader of ob leaves for all later versions of the key. */
+static void leave_for_later(word_sweep *s, key_id k, uint32_t ob, uint32_t place)
+{
+    for (int i = 0; i < 3; i++)
+        if (s->over[i].rows && is_over(s, &s->over[i], ob))
+            leave_into(s, key_row(s, s->over[i].rows, k), place);
 }
 
 /* A reader that does not write the key itself has left for every later version of it; one that does
@@ -159,7 +197,7 @@ static void readers_leave(word_sweep *s, key_id k, uint32_t version)
         if (!in_part(s, a)) continue;
         uint32_t own = asg_install(z->g, a, k);
         if (own == NO_ID) {
-            leave_into(s, key_row(s, s->overwrites, k), z->pos[a]);
+            leave_for_later(s, k, ob, z->pos[a]);
         } else {
             s->waiting_next[ob] = s->waiting_head[k];
             s->waiting_head[k] = ob + 1;
@@ -178,13 +216,16 @@ static void arrive_overwrites(word_sweep *s, lanes *row, key_id k, node_id v)
         uint32_t ob = *i - 1;
         node_id a = z->g->ob_node[ob];
         if (a != v) {
-            arrive_from_node(s, row, LETTER_RW, a);
+            for (int o = 0; o < 3; o++)
+                if (s->over[o].rows && is_over(s, &s->over[o], ob))
+                    arrive_from_node(s, row, s->over[o].letter, a);
             i = &s->waiting_next[ob];
         } else {
             *i = s->waiting_next[ob];
         }
     }
-    arrive_from(s, row, LETTER_RW, key_row(s, s->overwrites, k));
+    for (int o = 0; o < 3; o++)
+        if (s->over[o].rows) arrive_from(s, row, s->over[o].letter, key_row(s, s->over[o].rows, k));
 }
 
 static size_t ended_before_node(const lazy *z, node_id v)
@@ -237,7 +278,7 @@ static void arrive_all(word_sweep *s, lanes *row, node_id v)
     }
     for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
         key_id k = g->inst_key[j];
-        if (s->overwrites) arrive_overwrites(s, row, k, v);
+        if (s->turns) arrive_overwrites(s, row, k, v);
         if (!s->key) continue;
         touch_key(s, k);
         arrive_from(s, row, LETTER_WW, key_row(s, s->key, k));
@@ -251,23 +292,131 @@ static void leave_all(word_sweep *s, uint32_t place, node_id v)
     for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
         key_id k = g->inst_key[j];
         if (s->key) leave_into(s, key_row(s, s->key, k), place);
-        if (s->overwrites) readers_leave(s, k, j);
-        for (uint32_t ob = g->ob_first[v]; s->overwrites && ob < g->ob_first[v + 1]; ob++) {
+        if (s->turns) readers_leave(s, k, j);
+        for (uint32_t ob = g->ob_first[v]; s->turns && ob < g->ob_first[v + 1]; ob++) {
             uint32_t w = g->ob_key[ob] == k ? paths_stands(s->z, ob) : NONE;
-            if (w != NONE) leave_into(s, key_row(s, s->overwrites, k), place);
+            if (w != NONE) leave_for_later(s, k, ob, place);
         }
     }
 }
 
 /* --- one walk --------------------------------------------------------------------------------- */
 
+/* --- the last step ----------------------------------------------------------------------------
+   Whether it counts depends on the read, not on the reader alone: it must arrive early enough, or
+   be a version of the very key. */
+
+static bool accepts_any(const word_sweep *s, uint8_t class)
+{
+    for (uint32_t k = 0; k < s->a->slots; k++)
+        if (LETTERS_LAST >> s->a->slot[k].letter & 1 &&
+            s->a->accept[s->a->slot[k].to] &
+                (ACCEPT_ITEM((unsigned)class) | ACCEPT_PRED((unsigned)class)))
+            return true;
+    return false;
+}
+
+/* The reads and installs of v, by their operations. */
+static void collect_arrivals(word_sweep *s, node_id v)
+{
+    const asg *g = s->z->g;
+    mem *m = s->z->m;
+    VEC(uint64_t) keys = {0};
+    VEC(arrival) all = {0};
+    for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+        arrival x = {g->ob_op[ob], false, ob};
+        vec_push(m, &all, x);
+        vec_push(m, &keys, x.op);
+    }
+    for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
+        arrival x = {g->inst_op[j], true, j};
+        vec_push(m, &all, x);
+        vec_push(m, &keys, x.op);
+    }
+    uint32_t *by = sort_by_key(m, keys.at, (uint32_t)all.n);
+    s->arrivals.n = 0;
+    for (size_t i = 0; i < all.n; i++) vec_push(m, &s->arrivals, all.at[by[i]]);
+    mem_put(m, by);
+    vec_free(m, &all);
+    vec_free(m, &keys);
+}
+
+/* Joins what arrives at the operation by the last letters of read-from or of version order. */
+static void join_last(const word_sweep *s, lanes *upto, const arrival *x)
+{
+    const lazy *z = s->z;
+    const path_automaton *a = s->a;
+    assert(x->which < (x->writes ? z->g->insts : z->g->obs));
+    uint32_t w = x->writes ? NONE : paths_stands(z, x->which);
+    node_id source = !x->writes && w < FROM_INIT ? z->g->inst_node[w] : NO_ID;
+    for (uint32_t k = 0; k < a->slots; k++) {
+        enum path_letter letter = a->slot[k].letter;
+        bool by_write = letter == LETTER_WW_BEFORE || letter == LETTER_WW_UPTO;
+        bool by_read = letter == LETTER_WR_BEFORE || letter == LETTER_WR_UPTO;
+        if (x->writes && by_write)
+            join(&upto[k], &key_row(s, s->key, z->g->inst_key[x->which])[a->slot[k].group]);
+        else if (!x->writes && by_read && source != NO_ID && in_part(s, source))
+            join(&upto[k], &out_row(s, z->pos[source], 0)[a->slot[k].group]);
+    }
+}
+
+/* Is the suspect of this read broken by what arrived at the operations so far? */
+static bool last_step_breaks(const word_sweep *s, uint32_t ob, uint32_t lane, uint8_t class,
+                             const lanes *before, const lanes *upto)
+{
+    const path_automaton *a = s->a;
+    uint8_t accepted = accepted_class(s->z, ob, class);
+    assert(accepted && lane < s->n);
+    for (uint32_t k = 0; k < a->slots; k++) {
+        enum path_letter letter = a->slot[k].letter;
+        if (!(LETTERS_LAST >> letter & 1) || !(a->accept[a->slot[k].to] & accepted)) continue;
+        bool strict = letter == LETTER_WR_BEFORE || letter == LETTER_WW_BEFORE;
+        if (letter == LETTER_KEY) {
+            if (asg_install(s->z->g, s->z->g->ob_node[ob], s->z->g->ob_key[ob]) != NO_ID)
+                return true;
+        } else if (has_lane(strict ? &before[k] : &upto[k], lane)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void judge_last_steps(word_sweep *s, uint32_t place, node_id v, uint8_t class)
+{
+    size_t n = s->a->slots * sizeof *s->before_op;
+    if (!(s->a->letters & LETTERS_LAST) || !accepts_any(s, class)) return;
+    for (uint32_t k = s->ends[place - s->lo]; k; k = s->doubts.at[s->first + k - 1].next)
+        s->lane_of[s->doubts.at[s->first + k - 1].ob] = k;
+    collect_arrivals(s, v);
+    memset(s->upto_op, 0, n);
+    for (size_t i = 0, end; i < s->arrivals.n; i = end) {
+        assert(!i || s->arrivals.at[i - 1].op < s->arrivals.at[i].op);
+        memcpy(s->before_op, s->upto_op, n);
+        for (end = i; end < s->arrivals.n && s->arrivals.at[end].op == s->arrivals.at[i].op; end++)
+            join_last(s, s->upto_op, &s->arrivals.at[end]);
+        for (size_t j = i; j < end; j++) {
+            const arrival *x = &s->arrivals.at[j];
+            uint32_t k = x->writes ? 0 : s->lane_of[x->which];
+            if (k && last_step_breaks(s, x->which, k - 1, class, s->before_op, s->upto_op))
+                s->broken.at[k - 1] = 1;
+        }
+        guard_tick(s->z->m->guard);
+    }
+    for (uint32_t k = s->ends[place - s->lo]; k; k = s->doubts.at[s->first + k - 1].next)
+        s->lane_of[s->doubts.at[s->first + k - 1].ob] = 0;
+}
+
 static void judge_arrivals(word_sweep *s, uint32_t place, const lanes *row, uint8_t class)
 {
-    lanes all = {{0}};
-    for (uint32_t q = 1; q < s->a->states; q++)
-        if (s->a->accept[q] & class) join(&all, &row[q]);
-    for (uint32_t k = s->ends[place - s->lo]; k; k = s->doubts.at[s->first + k - 1].next)
-        if (has_lane(&all, k - 1)) s->broken.at[k - 1] = 1;
+    lanes item = {{0}}, pred = {{0}};
+    for (uint32_t q = 1; q < s->a->states; q++) {
+        if (s->a->accept[q] & ACCEPT_ITEM(class)) join(&item, &row[q]);
+        if (s->a->accept[q] & ACCEPT_PRED((unsigned)class)) join(&pred, &row[q]);
+    }
+    for (uint32_t k = s->ends[place - s->lo]; k; k = s->doubts.at[s->first + k - 1].next) {
+        bool of_pred = s->z->g->ob_flags[s->doubts.at[s->first + k - 1].ob] & OB_PRED;
+        if (has_lane(of_pred ? &pred : &item, k - 1)) s->broken.at[k - 1] = 1;
+    }
 }
 
 static void walk_place(word_sweep *s, uint32_t place)
@@ -288,8 +437,11 @@ static void walk_place(word_sweep *s, uint32_t place)
             if (a->move[k].classes & class) join(&out[i], &row[a->move[k].from]);
         s->changed = s->changed || memcmp(&was, &out[i], sizeof was) != 0;
     }
+    if (s->ends[place - s->lo]) {
+        judge_arrivals(s, place, row, class);
+        judge_last_steps(s, place, v, class); /* while the rows of keys are those before v */
+    }
     leave_all(s, place, v);
-    if (s->ends[place - s->lo]) judge_arrivals(s, place, row, class);
 }
 
 static void clear_sums(word_sweep *s)
@@ -302,7 +454,7 @@ static void clear_sums(word_sweep *s)
 
 static void walk_block(word_sweep *s)
 {
-    bool again = uses(s, LETTER_RW);
+    bool again = s->turns;
     do {
         s->changed = false;
         clear_sums(s);
@@ -350,7 +502,7 @@ static bool go_back(back *b, const path_slot *slot, hop by, bool costs)
         else
             vec_push(s->z->m, &b->near, at);
     }
-    return any && !uses(s, LETTER_RW);
+    return any && !s->turns;
 }
 
 static void back_by_session(back *b, const path_slot *slot, node_id v)
@@ -401,6 +553,8 @@ static void back_by_order(back *b, const path_slot *slot, node_id v)
 
 static void back_by_overwrites(back *b, const path_slot *slot, node_id v)
 {
+    const struct overwriting *kind = b->s->over;
+    while (kind->letter != slot->letter) kind++;
     const lazy *z = b->s->z;
     const asg *g = z->g;
     for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
@@ -413,7 +567,8 @@ static void back_by_overwrites(back *b, const path_slot *slot, node_id v)
                 node_id a = g->ob_node[ob];
                 bool sure =
                     z->p->rf[ob] != RF_OPEN && (i == NONE || lazy_ruled_out(z, g->inst_node[i], v));
-                if (a != v) go_back(b, slot, (hop){a, v, PATH_RW, ob}, !sure);
+                if (a != v && is_over(b->s, kind, ob))
+                    go_back(b, slot, (hop){a, v, PATH_RW, ob}, !sure);
             }
         } while (i != NONE);
     }
@@ -422,9 +577,10 @@ static void back_by_overwrites(back *b, const path_slot *slot, node_id v)
 static void back_from(back *b, uint32_t index)
 {
     static void (*const by[LETTERS])(back *, const path_slot *, node_id) = {
-        [LETTER_SO] = back_by_session,  [LETTER_WR] = back_by_reads,
-        [LETTER_WW] = back_by_versions, [LETTER_RW] = back_by_overwrites,
-        [LETTER_CO] = back_by_order,    [LETTER_RT] = back_by_time};
+        [LETTER_SO] = back_by_session,         [LETTER_WR] = back_by_reads,
+        [LETTER_WW] = back_by_versions,        [LETTER_RW] = back_by_overwrites,
+        [LETTER_CO] = back_by_order,           [LETTER_RT] = back_by_time,
+        [LETTER_RW_ITEM] = back_by_overwrites, [LETTER_RW_PRED] = back_by_overwrites};
     word_sweep *s = b->s;
     const path_automaton *a = s->a;
     assert(index < s->way.n);
@@ -433,8 +589,50 @@ static void back_from(back *b, uint32_t index)
     node_id v = s->at[here.place];
     b->index = index;
     for (uint32_t k = 0; k < a->slots; k++)
-        if (a->slot[k].to == here.state) by[a->slot[k].letter](b, &a->slot[k], v);
+        if (a->slot[k].to == here.state && by[a->slot[k].letter])
+            by[a->slot[k].letter](b, &a->slot[k], v);
     guard_tick(s->z->m->guard);
+}
+
+/* Back over a last step of read-from or version order that arrives at one of the operations. */
+static void back_by_last(back *b, const path_slot *slot, uint32_t ob)
+{
+    const lazy *z = b->s->z;
+    const asg *g = z->g;
+    enum path_letter letter = slot->letter;
+    bool strict = letter == LETTER_WR_BEFORE || letter == LETTER_WW_BEFORE;
+    node_id v = g->ob_node[ob];
+    op_id end = g->ob_op[ob] + !strict;
+    bool by_read = letter == LETTER_WR_BEFORE || letter == LETTER_WR_UPTO;
+    for (uint32_t i = g->ob_first[v]; by_read && i < g->ob_first[v + 1]; i++) {
+        uint32_t w = g->ob_op[i] < end ? paths_stands(z, i) : NONE;
+        if (w < FROM_INIT)
+            go_back(b, slot, (hop){g->inst_node[w], v, PATH_WR, i}, z->p->rf[i] == RF_OPEN);
+    }
+    for (uint32_t j = g->inst_first[v]; !by_read && j < g->inst_first[v + 1]; j++) {
+        bool counts = letter == LETTER_KEY ? g->inst_key[j] == g->ob_key[ob] : g->inst_op[j] < end;
+        for (uint32_t i = counts ? lazy_version_before(z, j) : NONE; i != NONE;
+             i = lazy_version_before(z, i)) {
+            node_id u = g->inst_node[i];
+            if (z->pos[u] < b->s->lo) break;
+            if (go_back(b, slot, (hop){u, v, PATH_WW, j}, !lazy_ruled_out(z, u, v))) break;
+        }
+    }
+}
+
+/* The ends of walks that have such a last step. */
+static void end_by_last(back *b, uint32_t ob, uint8_t accepted)
+{
+    word_sweep *s = b->s;
+    const path_automaton *a = s->a;
+    for (uint32_t k = 0; k < a->slots; k++) {
+        if (!(LETTERS_LAST >> a->slot[k].letter & 1) || !(a->accept[a->slot[k].to] & accepted))
+            continue;
+        found end = {s->z->pos[s->z->g->ob_node[ob]], a->slot[k].to, NONE, {NO_ID, NO_ID, 0, NONE}};
+        b->index = (uint32_t)s->way.n;
+        vec_push(s->z->m, &s->way, end);
+        back_by_last(b, &a->slot[k], ob);
+    }
 }
 
 /* The walk of a broken suspect, from the reader back, certain steps first.  Where all steps go
@@ -446,9 +644,9 @@ static void keep_walk(word_sweep *s, uint32_t lane)
     paths *x = z->paths;
     const doubt *d = &s->doubts.at[s->first + lane];
     back b = {.s = s, .lane = lane};
-    bool greedy = !uses(s, LETTER_RW);
+    bool greedy = !s->turns;
     finding f = {d->ob, x->hops.n, 0};
-    uint8_t class = class_of(z, z->g->ob_node[d->ob]);
+    uint8_t class = accepted_class(z, d->ob, class_of(z, z->g->ob_node[d->ob]));
     s->way.n = 0;
     s->visit++;
     for (uint32_t q = 1; q < s->a->states; q++) {
@@ -458,6 +656,7 @@ static void keep_walk(word_sweep *s, uint32_t lane)
         vec_push(z->m, &s->way, end);
         vec_push(z->m, &b.near, at);
     }
+    end_by_last(&b, d->ob, class);
     uint32_t start = NONE;
     while (start == NONE) {
         if (b.head == b.near.n) {
@@ -559,8 +758,8 @@ static void make_rows(word_sweep *s)
 static void load_block(word_sweep *s)
 {
     lazy *z = s->z;
-    s->lo = uses(s, LETTER_RW) ? 0 : UINT32_MAX;
-    s->hi = uses(s, LETTER_RW) ? z->p->events - 1 : 0;
+    s->lo = s->turns ? 0 : UINT32_MAX;
+    s->hi = s->turns ? z->p->events - 1 : 0;
     for (uint32_t k = 0; k < s->n; k++) {
         const doubt *d = &s->doubts.at[s->first + k];
         if (d->lo < s->lo) s->lo = d->lo;
@@ -603,11 +802,23 @@ static word_sweep *word_sweep_of(lazy *z)
     s->is_touched = mem_array0(m, uint8_t, keys);
     s->any = mem_array0(m, lanes, groups);
     s->sessions = z->p->so && uses(s, LETTER_SO);
-    if (uses(s, LETTER_WW)) s->key = mem_array0(m, lanes, mem_bytes(m, keys, groups));
+    s->turns = s->a->letters & LETTERS_RW;
+    if (s->a->letters & (1u << LETTER_WW | 1u << LETTER_WW_BEFORE | 1u << LETTER_WW_UPTO))
+        s->key = mem_array0(m, lanes, mem_bytes(m, keys, groups));
+    if (s->a->letters & LETTERS_LAST) {
+        s->before_op = mem_array0(m, lanes, s->a->slots + 1);
+        s->upto_op = mem_array0(m, lanes, s->a->slots + 1);
+        s->lane_of = mem_array0(m, uint32_t, z->g->obs + 1);
+    }
     if (uses(s, LETTER_RT) && z->paths->ended.n)
         s->past = mem_array0(m, lanes, mem_bytes(m, z->paths->ended.n, groups));
-    if (!uses(s, LETTER_RW)) return s;
-    s->overwrites = mem_array0(m, lanes, mem_bytes(m, keys, groups));
+    if (!s->turns) return s;
+    s->over[0] = (struct overwriting){.letter = LETTER_RW};
+    s->over[1] = (struct overwriting){.letter = LETTER_RW_ITEM, .without = OB_PRED};
+    s->over[2] = (struct overwriting){.letter = LETTER_RW_PRED, .flags = OB_PRED};
+    for (int i = 0; i < 3; i++)
+        if (uses(s, s->over[i].letter))
+            s->over[i].rows = mem_array0(m, lanes, mem_bytes(m, keys, groups));
     s->waiting_head = mem_array0(m, uint32_t, keys);
     s->waiting_next = mem_array0(m, uint32_t, z->g->obs + 1);
     return s;
@@ -647,7 +858,7 @@ void sweep_words(lazy *z)
     if (!s->doubts.n) return;
     memset(s->at, 0xff, ((size_t)z->p->events + 1) * sizeof *s->at);
     for (node_id v = 0; v < z->p->txns; v++) s->at[z->pos[v]] = v;
-    if (uses(s, LETTER_RW)) index_readers(s);
+    if (s->turns) index_readers(s);
     for (s->first = 0; s->first < s->doubts.n; s->first += s->n) {
         size_t left = s->doubts.n - s->first;
         s->n = left < BLOCK ? (uint32_t)left : BLOCK;
