@@ -174,7 +174,7 @@ int live_open(live *l, const args *a)
         complain("%s", l->guard.text);
         return exit_of(l->guard.code);
     }
-    l->open = db_open(&l->db, &l->mem, url, isolation ? isolation : "serializable");
+    l->open = db_open(&l->db, &l->mem, url, isolation);
     if (l->open) return EXIT_HOLDS;
     complain_of_db(a, l->db.error);
     return l->db.misuse ? EXIT_USAGE : EXIT_IO;
@@ -199,7 +199,7 @@ int live_run(live *l, const args *a, const live_options *o, run_counts *c)
         complain("--sessions: from 1 to 100000");
         return EXIT_USAGE;
     }
-    if (o->faults && !l->db.temp.running) {
+    if (o->faults && !(l->db.temp.running && l->db.driver->server)) {
         complain("--faults: only a temporary server is killed or paused, such as postgres:temp");
         return EXIT_USAGE;
     }

@@ -92,8 +92,9 @@ const command commands[] = {
     {"run", CMD_RUN, "--db URL [options] [-o FILE]", "drive a database and record the history",
      "Runs a workload against a real database, with one connection and one thread per session,\n"
      "and writes the history in the native format while it runs. URLs: sqlite:FILE,\n"
-     "sqlite::memory:, postgres://user@host/db, mysql://user@host/db; postgres:temp and\n"
-     "mariadb:temp use a temporary server that Ratel starts and removes. Passwords are taken from\n"
+     "sqlite::memory:, postgres://user@host/db, mysql://user@host/db, redis://host, etcd://host,\n"
+     "lmdb:DIR, rocksdb:DIR, bdb:DIR; temp instead of an address, as in postgres:temp, is a\n"
+     "temporary server or directory that Ratel makes and removes. Passwords are taken from\n"
      "the environment or from files, as by the database's own clients. The run works in a schema\n"
      "or table of its own, which it makes and drops again; nothing else is touched. Workloads and\n"
      "knobs are those of gen; doc/run.md has the details.\n",

@@ -7,6 +7,7 @@
 #include "driver/driver.h"
 
 extern const driver driver_sqlite, driver_postgres, driver_mariadb, driver_faulty, driver_exec;
+extern const driver driver_redis, driver_lmdb, driver_rocksdb, driver_bdb, driver_etcd;
 
 const db *driver_faulty_inner(const db *d);
 /* The adapter of a URL and where the address begins; NULL: the error says why. */

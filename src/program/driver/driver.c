@@ -32,6 +32,31 @@ static const struct {
     {"mariadb", "libmariadb-dev", NULL},
 #endif
     {"exec", "", &driver_exec},
+#ifdef HAVE_REDIS
+    {"redis", "libhiredis-dev", &driver_redis},
+#else
+    {"redis", "libhiredis-dev", NULL},
+#endif
+#ifdef HAVE_LMDB
+    {"lmdb", "liblmdb-dev", &driver_lmdb},
+#else
+    {"lmdb", "liblmdb-dev", NULL},
+#endif
+#ifdef HAVE_ROCKSDB
+    {"rocksdb", "librocksdb-dev and a C++ compiler", &driver_rocksdb},
+#else
+    {"rocksdb", "librocksdb-dev and a C++ compiler", NULL},
+#endif
+#ifdef HAVE_BDB
+    {"bdb", "libdb5.3-dev", &driver_bdb},
+#else
+    {"bdb", "libdb5.3-dev", NULL},
+#endif
+#ifdef HAVE_ETCD
+    {"etcd", "libcurl4-openssl-dev", &driver_etcd},
+#else
+    {"etcd", "libcurl4-openssl-dev", NULL},
+#endif
     {"faulty", "", &driver_faulty},
 };
 #define ADAPTERS (sizeof adapters / sizeof *adapters)
@@ -41,8 +66,8 @@ static const struct {
     const char *scheme;
     size_t adapter;
 } schemes[] = {
-    {"sqlite", 0}, {"postgres", 1}, {"postgresql", 1}, {"mariadb", 2},
-    {"mysql", 2},  {"exec", 3},     {"faulty", 4},
+    {"sqlite", 0}, {"postgres", 1}, {"postgresql", 1}, {"mariadb", 2}, {"mysql", 2}, {"exec", 3},
+    {"redis", 4},  {"lmdb", 5},     {"rocksdb", 6},    {"bdb", 7},     {"etcd", 8},  {"faulty", 9},
 };
 
 /* Names of levels that products do not use, and ours in short. */
@@ -478,7 +503,8 @@ const driver *driver_of(const char *url, char *error, size_t *rest)
     /* (The whole URL may hold a password.) */
     db_fail(error,
             "\"%.*s\" is no kind of database; expected sqlite:FILE, postgres://..., mysql://..., "
-            "postgres:temp, mariadb:temp, or exec:COMMAND",
+            "redis://..., etcd://..., lmdb:DIR, rocksdb:DIR, bdb:DIR, postgres:temp, mariadb:temp, "
+            "or exec:COMMAND",
             n < 60 ? (int)n : 60, url);
     return NULL;
 }
@@ -506,9 +532,13 @@ bool db_open(db *d, mem *m, const char *url, const char *isolation)
         return false;
     }
     memcpy(d->address, url + rest, strlen(url + rest) + 1);
+    char first[64];
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(d->driver->isolations, " "),
+             d->driver->isolations);
     /* Others find out in open what isolations there are. */
+    if (!isolation || !*isolation) isolation = first;
     if (*d->driver->isolations && !db_isolation(d, isolation)) return false;
-    if (!*d->driver->isolations) d->isolation = isolation;
+    if (!*d->driver->isolations) d->isolation = *isolation ? isolation : "";
     d->misuse = false;
     if (d->driver->open(d)) return true;
     db_close(d);

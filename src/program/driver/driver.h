@@ -155,7 +155,8 @@ struct driver {
 };
 
 /* Opens what a URL names; false: d->error says why.  The isolation is one, or several with shares,
-   such as ser:0.5,rr:0.5: then the adapter's `begin` asks for that of the session. */
+   such as ser:0.5,rr:0.5: then the adapter's `begin` asks for that of the session; NULL: the first
+   that the adapter has. */
 bool db_open(db *d, mem *m, const char *url, const char *isolation);
 void db_close(db *d);
 /* Of a mixture, the part that a number below DB_SHARES draws. */

@@ -428,7 +428,7 @@ _Noreturn static void watch(const temp_spec *s, int control, int report)
     for (int i = 0; i < 3; i++) dup2(null, i);
     close_range(REPORT + 1, ~0u, 0);
 
-    if (!geteuid()) {
+    if (!geteuid() && s->nodes) {
         w.as = getpwnam(s->user);
         if (!w.as) w.as = getpwnam("nobody");
         if (!w.as) {
