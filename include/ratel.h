@@ -639,6 +639,8 @@ typedef struct {
     size_t first_op, ops;
     char id[64];   /* text, cut */
     uint64_t line; /* of the input, where it begins; 0: not known */
+    int timed;     /* 1: `begin` and `end`, instants of the client's clock, are known */
+    int64_t begin, end;
 } ratel_txn_info;
 typedef struct {
     char kind; /* r, w, d(elete), a(ppend), s(can), i(terator) */
@@ -646,6 +648,14 @@ typedef struct {
     int failed, known; /* known 0: a read whose result was not recorded */
     int initial;       /* 1: the value is the initial value of the key; -1: not known */
     int absent;        /* a read that found no value */
+    /* The place of the key in the order of keys; of a scan or an iterator, the places [rank,
+       rank_to) of its range.  Without scans and iterators keys have no order but that of their
+       numbers. */
+    uint32_t rank, rank_to;
+    uint32_t before; /* the initial value of the key, if there is one and it is known */
+    int timed;       /* 1: `called`, when the client sent it, is known */
+    int64_t called;
+    int had; /* 1: the key has an initial value, 0: it is absent at first, -1: not known */
 } ratel_op_info;
 RATEL_API int ratel_history_txn_at(const ratel_history *h, size_t i, ratel_txn_info *out);
 /* The whole id, which may be longer than what ratel_txn_info has and may hold any byte: copies at

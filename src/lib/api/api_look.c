@@ -35,6 +35,19 @@ void api_put_atom(const history *m, atom a, char *buf, size_t cap)
         snprintf(buf, cap, "%lld", (long long)a.as.i);
 }
 
+static void look_at_times(const history *m, txn_id t, ratel_txn_info *out)
+{
+    unsigned f = m->txn_flags[t];
+    if (f & TXN_HAS_TIMES) {
+        out->begin = m->txn_times[4 * (size_t)t];
+        out->end = m->txn_times[4 * (size_t)t + 3];
+    } else if ((f & TXN_HAS_BEGIN) && (f & TXN_HAS_END)) {
+        out->begin = m->txn_begin[t];
+        out->end = m->txn_end[t];
+    }
+    out->timed = (f & TXN_HAS_TIMES) || ((f & TXN_HAS_BEGIN) && (f & TXN_HAS_END));
+}
+
 int ratel_history_txn_at(const ratel_history *h, size_t i, ratel_txn_info *out)
 {
     if (!h || !out || !h->model->frozen || i >= h->model->txns) return RATEL_EINVAL;
@@ -45,6 +58,7 @@ int ratel_history_txn_at(const ratel_history *h, size_t i, ratel_txn_info *out)
                             .first_op = m->txn_op[i],
                             .ops = m->txn_op[i + 1] - m->txn_op[i],
                             .line = txn_line_of(m, (txn_id)i)};
+    look_at_times(m, (txn_id)i, out);
     api_put_atom(m, a, out->id, sizeof out->id);
     return RATEL_OK;
 }
@@ -74,10 +88,23 @@ int ratel_history_op_at(const ratel_history *h, size_t i, ratel_op_info *out)
     enum op_kind kind = op_kind_of(m, (op_id)i);
     *out = (ratel_op_info){.kind = "rwdasi"[kind], .key = m->op_key[i], .value = m->op_value[i]};
     out->failed = (m->op_kind[i] & OP_FAILED) != 0;
+    for (const attr *a = op_attrs(m, (op_id)i); a && a < m->attrs.at + m->attrs.n && a->op == i;
+         a++)
+        if (a->kind == ATTR_CALL) {
+            out->timed = 1;
+            out->called = (int64_t)a->a;
+        }
     out->known = out->value != VALUE_UNKNOWN;
     out->absent = kind == OP_READ && out->value == VALUE_NULL;
     if (kind == OP_READ || kind == OP_WRITE)
         out->initial = m->init_unknown ? -1 : m->key_init[out->key] == out->value;
+    if (kind == OP_SCAN || kind == OP_ITER) {
+        range_ranks(m, &m->ranges.at[m->op_key[i]], &out->rank, &out->rank_to);
+        return RATEL_OK;
+    }
+    out->rank = m->key_rank ? m->key_rank[out->key] : out->key;
+    out->before = m->key_init[out->key];
+    out->had = m->init_unknown ? -1 : out->before != VALUE_NULL;
     return RATEL_OK;
 }
 

@@ -40,6 +40,7 @@ enum command_id {
     ID_EXPLAIN,
     ID_DRIVER_CHECK,
     ID_LITMUS,
+    ID_REPRO,
     COMMAND_COUNT
 };
 enum command_bit {
@@ -58,6 +59,7 @@ enum command_bit {
     CMD_EXPLAIN = 1u << ID_EXPLAIN,
     CMD_DRIVER_CHECK = 1u << ID_DRIVER_CHECK,
     CMD_LITMUS = 1u << ID_LITMUS,
+    CMD_REPRO = 1u << ID_REPRO,
     CMD_ALL = (1u << COMMAND_COUNT) - 1,
     /* those that drive a database; that are about one violation; that read histories */
     CMD_LIVE = CMD_RUN | CMD_TEST,
@@ -152,6 +154,7 @@ int cmd_synth(args *a);
 int cmd_run(args *a);
 int cmd_test(args *a);
 int cmd_litmus(args *a);
+int cmd_repro(args *a);
 int cmd_audit(args *a);
 int cmd_driver_check(args *a);
 /* The member of --version --json that says which databases this build can drive. */

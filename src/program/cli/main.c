@@ -128,6 +128,16 @@ const command commands[] = {
      "doc/litmus.md has the language. Without names all cases are run, without --isolation at\n"
      "every level of the database.\n",
      cmd_litmus},
+    {"repro", CMD_REPRO, "--db URL --isolation L [--level L] [options] HISTORY [-o PREFIX]",
+     "turn a violated recording into a script that shows the violation again",
+     "Shrinks the recording, turns it into statements of a few sessions, and runs them one at a\n"
+     "time in the order of their times; if that does not show the violation, in other orders.\n"
+     "Then statements and sessions are removed as long as the violation still shows. Whether it\n"
+     "shows is decided by check, on what the database has just returned. Writes PREFIX.spec (for\n"
+     "ratel litmus), PREFIX.sql (for terminals) and PREFIX.md (a report with versions, settings,\n"
+     "statements and the argument). Exit status 0: shown again; 1: not shown; 2: the recording\n"
+     "is not violated, or has something that is not turned into statements.\n",
+     cmd_repro},
     {"audit", CMD_AUDIT, "[--level L[,L...]] [options] LOG...",
      "decide whether a level explains logs of SQL transactions",
      "Replays the statements of a log against the states that the level lets a transaction read,\n"

@@ -105,7 +105,7 @@ static bool write_operation(const key_statement *k, const step_result *r, strbuf
         strbuf_printf(out, "[\"scan\",%lld,%lld,", (long long)k->key, (long long)k->to);
         write_pairs(r, out);
         strbuf_char(out, ']');
-    } else if (r->affected > 1) {
+    } else if (r->affected > 1 && k->action != KEY_PUT) {
         return false;
     } else if (!r->affected) {
         /* The row was not there, or had this value already: the newest row was looked at, and what

@@ -16,6 +16,7 @@ enum key_action {
     KEY_UPDATE, /* UPDATE test SET value = V WHERE id = K */
     KEY_INSERT, /* INSERT INTO test VALUES (K, V) */
     KEY_DELETE, /* DELETE FROM test WHERE id = K */
+    KEY_PUT,    /* INSERT ... that updates the row if it is there */
     KEY_BEGIN,
     KEY_COMMIT,
     KEY_ABORT

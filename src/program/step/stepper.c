@@ -99,7 +99,8 @@ static enum db_answer call_on_keys(db_session *d, const key_statement *k)
     d->idle = false;
     if (k->action == KEY_GET) a = v->get(d, k->key, k->lock);
     if (k->action == KEY_RANGE && v->range) a = v->range(d, k->key, k->to, 0);
-    if (k->action == KEY_UPDATE || k->action == KEY_INSERT) a = v->put(d, k->key, k->value);
+    if (k->action == KEY_UPDATE || k->action == KEY_INSERT || k->action == KEY_PUT)
+        a = v->put(d, k->key, k->value);
     if (k->action == KEY_DELETE) a = v->remove(d, k->key);
     d->cells.n = d->n_rows = 0;
     d->n_cols = 2;

@@ -1,0 +1,448 @@
+/*
+ * cmd_repro.c - ratel repro: from a violated recording to a script that shows the violation again.
+ *
+ * The recording is shrunk, turned into statements, and run step by step in the order of its times.
+ * Whether the violation is back is decided by the checker, on what this run returned.  What is not
+ * needed is then removed by running without it.  Nothing here trusts the recording: only a run that
+ * was just made and judged counts as shown.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/litmus.h"
+#include "step/script_text.h"
+
+enum { TRIES = 20, SEARCHED = 400 };
+
+typedef struct repro {
+    args *a;
+    guard guard;
+    mem mem;
+    live live;
+    case_bench bench;
+    bool open;
+    ratel_history *part; /* shrunk */
+    char level[96], anomaly[64];
+    script s;
+    /* the last run that showed it */
+    const char *spec, *signs, *story;
+    ratel_result *answer;
+    ratel_history *seen;
+    uint64_t tries, shown, runs;
+    int status;
+} repro;
+
+/* --- the recording ---------------------------------------------------------------------------- */
+
+static bool shrink_recording(repro *r, const char *path)
+{
+    ratel *c = r->a->context;
+    ratel_history *h = NULL;
+    ratel_result *a = NULL;
+    ratel_shrunk shrunk;
+    const char *level = r->a->value[O_LEVEL] ? r->a->value[O_LEVEL] : "serializable";
+    int code = read_history(r->a, path, &h);
+    if (!code) code = ratel_check(&a, c, h, level);
+    if (code) {
+        r->status = complain_about(c, path, code);
+    } else if (ratel_result_verdict(a) != RATEL_VIOLATED) {
+        complain("%s: %s %s, so there is nothing to show again", path, ratel_result_level(a),
+                 verdict_name(ratel_result_verdict(a)));
+        r->status = EXIT_UNDECIDED;
+    } else {
+        snprintf(r->level, sizeof r->level, "%s", ratel_result_level(a));
+        snprintf(r->anomaly, sizeof r->anomaly, "%s", ratel_result_anomaly(a));
+        code = ratel_shrink(&r->part, c, h, a, &shrunk);
+        if (code) r->status = complain_about(c, path, code);
+    }
+    ratel_result_free(a);
+    ratel_history_free(h);
+    return r->part;
+}
+
+/* Values become numbers in the order in which they are met; 0 stands for what is there at first and
+   nobody names. */
+typedef struct value_numbers {
+    VEC(uint32_t) of;
+} value_numbers;
+
+static int64_t value_number(repro *r, value_numbers *v, uint32_t value)
+{
+    for (size_t i = 0; i < v->of.n; i++)
+        if (v->of.at[i] == value) return (int64_t)i + 1;
+    vec_push(&r->mem, &v->of, value);
+    return (int64_t)v->of.n;
+}
+
+static bool take_row(repro *r, value_numbers *v, const ratel_op_info *o)
+{
+    int64_t id = (int64_t)o->rank + 1;
+    for (size_t i = 0; i < r->s.rows.n; i += 2)
+        if (r->s.rows.at[i] == id) return true;
+    if (!o->had) return false;
+    int64_t value = o->had > 0 ? value_number(r, v, o->before) : 0;
+    vec_push(&r->mem, &r->s.rows, id);
+    vec_push(&r->mem, &r->s.rows, value);
+    return true;
+}
+
+/* false: it cannot be said as a statement on keys. */
+static bool take_op(repro *r, value_numbers *v, size_t i, int64_t when)
+{
+    ratel_op_info o;
+    ratel_history_op_at(r->part, i, &o);
+    if (o.failed) return true;
+    script_op x = {.kind = o.kind, .id = o.rank + 1, .when = o.timed ? o.called : when};
+    if (o.kind == 'a') return false;
+    if (o.kind == 'i') x.kind = 's';
+    if (x.kind == 's') {
+        if (o.rank == o.rank_to) return true; /* no key that anybody names */
+        x.to = o.rank_to;
+    } else {
+        x.absent_at_first = !take_row(r, v, &o);
+    }
+    if (o.kind == 'w') x.value = value_number(r, v, o.value);
+    vec_push(&r->mem, &r->s.ops, x);
+    r->s.txns.at[r->s.txns.n - 1].n++;
+    return true;
+}
+
+static bool take_txn(repro *r, value_numbers *v, const ratel_txn_info *t, uint32_t number)
+{
+    script_txn x = {.session = t->session,
+                    .aborts = t->status == RATEL_ABORTED,
+                    .first = (uint32_t)r->s.ops.n,
+                    .end = t->timed ? t->end : (int64_t)number};
+    vec_push(&r->mem, &r->s.txns, x);
+    if (t->session >= r->s.sessions) r->s.sessions = t->session + 1;
+    for (size_t k = 0; k < t->ops; k++) {
+        int64_t part = t->timed ? t->begin + (int64_t)((double)(t->end - t->begin) *
+                                                       (double)(k + 1) / (double)(t->ops + 1))
+                                : (int64_t)number;
+        if (take_op(r, v, t->first_op + k, part)) continue;
+        complain("repro: lists are not turned into statements");
+        r->status = EXIT_UNDECIDED;
+        return false;
+    }
+    return true;
+}
+
+static bool make_script(repro *r)
+{
+    value_numbers v = {0};
+    ratel_txn_info t;
+    for (size_t i = 0; ratel_history_txn_at(r->part, i, &t) == RATEL_OK; i++)
+        if (!take_txn(r, &v, &t, (uint32_t)i)) return false;
+    return true;
+}
+
+/* --- one run ---------------------------------------------------------------------------------- */
+
+typedef struct text_left {
+    const char *at;
+    size_t n;
+} text_left;
+
+static ptrdiff_t read_left(void *buf, size_t cap, void *payload)
+{
+    text_left *t = payload;
+    size_t n = t->n < cap ? t->n : cap;
+    memcpy(buf, t->at, n);
+    t->at += n;
+    t->n -= n;
+    return (ptrdiff_t)n;
+}
+
+/* Does what was just returned violate the level?  Then the answer is kept. */
+static bool is_violated(repro *r, const char *text)
+{
+    ratel *c = r->a->context;
+    text_left left = {text, strlen(text)};
+    ratel_history *h = NULL;
+    ratel_result *a = NULL;
+    bool bad = !ratel_history_read(&h, c, "ratel", read_left, &left) &&
+               !ratel_check(&a, c, h, r->level) && ratel_result_verdict(a) == RATEL_VIOLATED;
+    if (bad) {
+        ratel_result_free(r->answer);
+        ratel_history_free(r->seen);
+        r->answer = a;
+        r->seen = h;
+    } else {
+        ratel_result_free(a);
+        ratel_history_free(h);
+    }
+    return bad;
+}
+
+static const char *signs_of(repro *r, const spec *s, const case_run *run)
+{
+    strbuf b;
+    strbuf_init(&b, &r->mem);
+    for (uint32_t i = 0; i < run->n; i++) {
+        const step_result *p = &run->results[i];
+        if (!p->has_rows) continue;
+        strbuf_printf(&b, "    %s: ", s->steps.at[p->step].name);
+        for (uint32_t k = 0; k < p->n_rows; k++) {
+            const db_cell *c = &p->cells[(size_t)k * p->n_cols];
+            strbuf_printf(&b, "%s%s|%s", k ? ", " : "", p->text + c[0].at, p->text + c[1].at);
+        }
+        strbuf_str(&b, p->n_rows ? "\n" : "none\n");
+    }
+    return strbuf_cstr(&b);
+}
+
+/* Runs the script as it is now; true: the violation is back, and the texts are those of this run.
+ */
+static bool shows_again(repro *r)
+{
+    strbuf text, history, story;
+    spec s;
+    case_run run;
+    strbuf_init(&text, &r->mem);
+    strbuf_init(&history, &r->mem);
+    strbuf_init(&story, &r->mem);
+    script_write(&r->s, r->anomaly, r->level, NULL, &text);
+    spec_read(&s, &r->mem, "repro", text.at, text.n);
+    case_run_all(&r->bench, &s, &run);
+    r->runs++;
+    if (run.outcome == CASE_ERROR || run.outcome == CASE_NOT_APPLICABLE) {
+        complain("repro: %s", run.why ? run.why : "the script cannot be run");
+        r->status = EXIT_IO;
+        return false;
+    }
+    if (!case_history(&r->bench, &s, &run, &history) || !is_violated(r, strbuf_cstr(&history)))
+        return false;
+    case_story(&s, r->bench.dialect, &run, &story);
+    r->signs = signs_of(r, &s, &run);
+    r->story = strbuf_cstr(&story);
+    return true;
+}
+
+/* --- the search ------------------------------------------------------------------------------- */
+
+static bool goes_on(const repro *r)
+{
+    return r->status == EXIT_HOLDS && !interrupted();
+}
+
+static bool find_order(repro *r, uint64_t seed)
+{
+    script_order_by_time(&r->s, &r->mem);
+    if (shows_again(r)) return true;
+    for (uint64_t i = 0; i < SEARCHED && goes_on(r); i++) {
+        script_order_by_chance(&r->s, &r->mem, seed + i);
+        if (shows_again(r)) return true;
+    }
+    return false;
+}
+
+/* Removes the turns of what is left out. */
+static void drop_turns(script *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->order.n; i++) {
+        script_turn t = s->order.at[i];
+        const script_txn *x = &s->txns.at[t.txn];
+        if (x->out || (t.op < x->n && s->ops.at[x->first + t.op].out)) continue;
+        s->order.at[n++] = t;
+    }
+    s->order.n = n;
+}
+
+/* Leaves something out, and takes it back if the violation does not show without it. */
+static bool try_without(repro *r, bool *out)
+{
+    VEC(script_turn) before = {0};
+    for (size_t i = 0; i < r->s.order.n; i++) vec_push(&r->mem, &before, r->s.order.at[i]);
+    *out = true;
+    drop_turns(&r->s);
+    bool shown = r->s.order.n && shows_again(r);
+    if (!shown) {
+        *out = false;
+        memcpy(r->s.order.at, before.at, before.n * sizeof *before.at);
+        r->s.order.n = before.n;
+    }
+    vec_free(&r->mem, &before);
+    return shown;
+}
+
+static void remove_needless(repro *r)
+{
+    for (bool again = true; again && goes_on(r);) {
+        again = false;
+        for (size_t t = 0; t < r->s.txns.n && goes_on(r); t++)
+            if (!r->s.txns.at[t].out && try_without(r, &r->s.txns.at[t].out)) again = true;
+        for (size_t t = 0; t < r->s.txns.n; t++) {
+            const script_txn *x = &r->s.txns.at[t];
+            for (uint32_t k = 0; k < x->n && !x->out && goes_on(r); k++)
+                if (!r->s.ops.at[x->first + k].out &&
+                    try_without(r, &r->s.ops.at[x->first + k].out))
+                    again = true;
+        }
+    }
+}
+
+static void count_tries(repro *r)
+{
+    for (uint64_t i = 0; i < r->tries && goes_on(r); i++) r->shown += shows_again(r);
+}
+
+/* --- what is written -------------------------------------------------------------------------- */
+
+static bool write_text(repro *r, const char *suffix, const char *text)
+{
+    const char *prefix = r->a->value[O_OUTPUT] ? r->a->value[O_OUTPUT] : "repro";
+    strbuf path;
+    output to;
+    strbuf_init(&path, &r->mem);
+    strbuf_printf(&path, "%s%s", prefix, suffix);
+    if (!output_open(r->a, &to, strbuf_cstr(&path))) return false;
+    fputs(text, to.f);
+    if (!output_close(r->a, &to)) return false;
+    if (!r->a->value[O_QUIET] && !r->a->value[O_JSON]) printf("wrote %s\n", strbuf_cstr(&path));
+    return true;
+}
+
+/* For two terminals: whose turn it is, and what the statement returned here. */
+static const char *plain_sql(repro *r, const spec *s)
+{
+    strbuf b;
+    strbuf_init(&b, &r->mem);
+    strbuf_printf(&b, "-- %s at %s: %s\n-- Each session is a terminal of its own.\n\n",
+                  r->live.db.version, r->live.db.isolation, r->anomaly);
+    for (size_t i = 0; i < s->setups.n; i++)
+        strbuf_printf(&b, "-- before\n%s\n", spec_sql(s, s->setups.at[i], r->bench.dialect));
+    bool *begun = mem_array0(&r->mem, bool, s->sessions.n);
+    for (size_t i = 0; i < s->permutations.at[0].n; i++) {
+        const spec_step *p = &s->steps.at[s->turns.at[i].step];
+        const char *sql = spec_sql(s, p->text, r->bench.dialect);
+        const char *who = s->sessions.at[p->session].name;
+        if (!begun[p->session])
+            strbuf_printf(&b, "/* %s */ BEGIN; -- at %s\n", who, r->live.db.isolation);
+        begun[p->session] = !strstr(sql, "COMMIT;") && !strstr(sql, "ROLLBACK;");
+        strbuf_printf(&b, "/* %s */%s\n", who, sql);
+    }
+    return strbuf_cstr(&b);
+}
+
+static int keep_explanation(const void *bytes, size_t n, void *to)
+{
+    strbuf_add(to, bytes, n);
+    return 0;
+}
+
+static const char *report(repro *r, const char *script_text)
+{
+    strbuf b;
+    strbuf_init(&b, &r->mem);
+    const db *d = &r->live.db;
+    const contract *c = contract_of(d);
+    strbuf_printf(&b, "# %s: %s at %s\n\n", d->version, r->anomaly, d->isolation);
+    strbuf_printf(&b, "- Database: %s; settings: {%s}\n- Isolation level: %s\n", d->version,
+                  d->settings, d->isolation);
+    if (c) strbuf_printf(&b, "- Documented for it: %s (%s)\n", c->level, c->source);
+    strbuf_printf(&b, "- Shown again: %llu of %llu tries, one statement at a time\n\n",
+                  (unsigned long long)r->shown, (unsigned long long)r->tries);
+    strbuf_printf(&b, "## What happened\n```\n%s```\n\n## Why %s does not allow it\n", r->story,
+                  r->level);
+    ratel_explanation *e = NULL;
+    ratel_telling telling = {.session_order = ratel_result_session_order(r->answer)};
+    if (ratel_explain(&e, r->a->context, r->seen, r->answer) ||
+        ratel_explanation_write(e, r->a->context, "markdown", &telling, keep_explanation, &b))
+        strbuf_printf(&b, "%s\n", ratel_result_reason(r->answer));
+    ratel_explanation_free(e);
+    strbuf_printf(
+        &b,
+        "\n## Script\n`ratel litmus --db URL --isolation %s FILE.spec` runs it.\n\n```\n%s```\n",
+        d->isolation, script_text);
+    return strbuf_cstr(&b);
+}
+
+static void print_json(const repro *r)
+{
+    json_writer to = json_file(stdout), *w = &to;
+    jw_object(w);
+    jw_member_u64(w, "schema", 1);
+    jw_member_text(w, "database", r->live.db.version);
+    jw_member_text(w, "isolation", r->live.db.isolation);
+    jw_member_text(w, "level", r->level);
+    jw_member_text(w, "anomaly", r->anomaly);
+    jw_member_u64(w, "runs", r->runs);
+    jw_member_u64(w, "tries", r->shown || r->signs ? r->tries : 0);
+    jw_member_u64(w, "shown", r->shown);
+    jw_member_u64(w, "statements", r->signs ? r->s.order.n : 0);
+    jw_end_object(w);
+    jw_end_line(w);
+}
+
+static void write_all(repro *r)
+{
+    strbuf text;
+    spec s;
+    strbuf_init(&text, &r->mem);
+    script_write(&r->s, r->anomaly, r->level, r->signs, &text);
+    const char *script_text = strbuf_cstr(&text);
+    spec_read(&s, &r->mem, "repro", text.at, text.n);
+    if (r->a->value[O_JSON])
+        print_json(r);
+    else if (!r->a->value[O_QUIET])
+        printf("%s, %s: %s, shown again in %llu of %llu tries; %zu statements\n%s",
+               r->live.db.version, r->live.db.isolation, r->anomaly, (unsigned long long)r->shown,
+               (unsigned long long)r->tries, r->s.order.n, r->story);
+    if (!write_text(r, ".spec", script_text) || !write_text(r, ".sql", plain_sql(r, &s)) ||
+        !write_text(r, ".md", report(r, script_text)))
+        r->status = EXIT_IO;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static void run_repro(repro *r)
+{
+    uint64_t seed = 1;
+    if (!args_u64(r->a, O_SEED, &seed) || !args_u64(r->a, O_TRIES, &r->tries)) {
+        r->status = EXIT_USAGE;
+        return;
+    }
+    if (!shrink_recording(r, r->a->files[0]) || !make_script(r)) return;
+    r->status = live_open(&r->live, r->a);
+    r->open = true;
+    if (r->status != EXIT_HOLDS) return;
+    bench_open(&r->bench, &r->live.db, &r->mem);
+    if (find_order(r, seed)) {
+        remove_needless(r);
+        count_tries(r);
+        if (r->status == EXIT_HOLDS) write_all(r);
+    } else if (r->status == EXIT_HOLDS) {
+        if (r->a->value[O_JSON])
+            print_json(r);
+        else
+            printf("%s, %s: %s was not shown again in %llu orders of its steps\n",
+                   r->live.db.version, r->live.db.isolation, r->anomaly,
+                   (unsigned long long)r->runs);
+        r->status = EXIT_VIOLATED;
+    }
+}
+
+int cmd_repro(args *a)
+{
+    if (a->n_files != 1 || !a->value[O_DB] || !a->value[O_ISOLATION]) {
+        complain("repro: give one history, --db URL and --isolation L, at which it was recorded");
+        return EXIT_USAGE;
+    }
+    repro r = {.a = a, .tries = TRIES};
+    guard_init(&r.guard);
+    mem_init(&r.mem, mem_libc, NULL, &r.guard);
+    if (!guard_armed(&r.guard)) {
+        run_repro(&r);
+    } else {
+        complain("repro: %s", r.guard.text);
+        r.status = exit_of(r.guard.code);
+    }
+    if (r.bench.db) bench_close(&r.bench);
+    if (r.open) live_close(&r.live);
+    ratel_result_free(r.answer);
+    ratel_history_free(r.seen);
+    ratel_history_free(r.part);
+    mem_free_all(&r.mem);
+    return r.status;
+}

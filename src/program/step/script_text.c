@@ -1,0 +1,159 @@
+/*
+ * script_text.c - writes transactions on keys as a script (script_text.h).
+ */
+#include "step/script_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/rng.h"
+
+void script_step_name(const script *s, script_turn t, char *buf, size_t cap)
+{
+    if (t.op == s->txns.at[t.txn].n)
+        snprintf(buf, cap, "t%u_end", (unsigned)t.txn + 1);
+    else
+        snprintf(buf, cap, "t%u_%u", (unsigned)t.txn + 1, (unsigned)t.op + 1);
+}
+
+/* --- orders ----------------------------------------------------------------------------------- */
+
+typedef struct timed_turn {
+    script_turn turn;
+    int64_t when;
+    uint32_t number;
+} timed_turn;
+
+static int by_when(const void *x, const void *y)
+{
+    const timed_turn *a = x, *b = y;
+    if (a->when != b->when) return a->when < b->when ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+void script_order_by_time(script *s, mem *m)
+{
+    VEC(timed_turn) all = {0};
+    for (uint32_t t = 0; t < s->txns.n; t++) {
+        const script_txn *x = &s->txns.at[t];
+        for (uint32_t k = 0; k <= x->n && !x->out; k++) {
+            if (k < x->n && s->ops.at[x->first + k].out) continue;
+            timed_turn turn = {
+                {t, k}, k < x->n ? s->ops.at[x->first + k].when : x->end, (uint32_t)all.n};
+            vec_push(m, &all, turn);
+        }
+    }
+    qsort(all.at, all.n, sizeof *all.at, by_when);
+    s->order.n = 0;
+    for (size_t i = 0; i < all.n; i++) vec_push(m, &s->order, all.at[i].turn);
+    vec_free(m, &all);
+}
+
+/* The next step of a session: its first transaction that is not over, and where that stands. */
+static bool next_turn(const script *s, const uint32_t *done, uint32_t session, script_turn *out)
+{
+    for (uint32_t t = 0; t < s->txns.n; t++) {
+        const script_txn *x = &s->txns.at[t];
+        if (x->out || x->session != session || done[t] > x->n) continue;
+        uint32_t k = done[t];
+        while (k < x->n && s->ops.at[x->first + k].out) k++;
+        *out = (script_turn){t, k};
+        return true;
+    }
+    return false;
+}
+
+void script_order_by_chance(script *s, mem *m, uint64_t seed)
+{
+    rng r;
+    rng_seed(&r, seed);
+    uint32_t *done = mem_array0(m, uint32_t, s->txns.n ? s->txns.n : 1);
+    s->order.n = 0;
+    for (;;) {
+        uint32_t open = 0, drawn = 0;
+        script_turn t, chosen = {0};
+        for (uint32_t i = 0; i < s->sessions; i++)
+            if (next_turn(s, done, i, &t) && !rng_below(&r, ++open)) {
+                chosen = t;
+                drawn = 1;
+            }
+        if (!drawn) break;
+        vec_push(m, &s->order, chosen);
+        done[chosen.txn] = chosen.op + 1;
+    }
+    mem_put(m, done);
+}
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+static void write_write(const script_op *o, strbuf *out)
+{
+    long long v = (long long)o->value;
+    if (!o->absent_at_first) {
+        strbuf_printf(out, "{ UPDATE test SET value = %lld WHERE id = %u; }", v, o->id);
+        return;
+    }
+    strbuf_printf(out,
+                  "{ INSERT INTO test VALUES (%u, %lld) ON CONFLICT (id) DO UPDATE SET value = "
+                  "excluded.value; }\n    dialect mariadb { INSERT INTO test VALUES (%u, %lld) ON "
+                  "DUPLICATE KEY UPDATE value = VALUES(value); }",
+                  o->id, v, o->id, v);
+}
+
+static void write_op(const script_op *o, strbuf *out)
+{
+    if (o->kind == 'r')
+        strbuf_printf(out, "{ SELECT id, value FROM test WHERE id = %u; }", o->id);
+    else if (o->kind == 'd')
+        strbuf_printf(out, "{ DELETE FROM test WHERE id = %u; }", o->id);
+    else if (o->kind == 's')
+        strbuf_printf(out, "{ SELECT id, value FROM test WHERE id BETWEEN %u AND %u ORDER BY id; }",
+                      o->id, o->to);
+    else
+        write_write(o, out);
+}
+
+static void write_txn(const script *s, uint32_t t, strbuf *out)
+{
+    const script_txn *x = &s->txns.at[t];
+    char name[32];
+    for (uint32_t k = 0; k <= x->n; k++) {
+        if (k < x->n && s->ops.at[x->first + k].out) continue;
+        script_step_name(s, (script_turn){t, k}, name, sizeof name);
+        strbuf_printf(out, "step %s ", name);
+        if (k == x->n)
+            strbuf_str(out, x->aborts ? "{ ROLLBACK; }" : "{ COMMIT; }");
+        else
+            write_op(&s->ops.at[x->first + k], out);
+        strbuf_char(out, '\n');
+    }
+}
+
+void script_write(const script *s, const char *about, const char *level, const char *signs,
+                  strbuf *out)
+{
+    char name[32];
+    strbuf_printf(out, "title \"%s\"\nforbidden \"%s\"\n\nsetup {\n", about, level);
+    strbuf_str(out, "    CREATE TABLE test (id int PRIMARY KEY, value int NOT NULL);\n");
+    for (size_t i = 0; i + 1 < s->rows.n; i += 2)
+        strbuf_printf(out, "%s(%lld, %lld)", i ? ", " : "    INSERT INTO test VALUES ",
+                      (long long)s->rows.at[i], (long long)s->rows.at[i + 1]);
+    strbuf_str(out, s->rows.n ? ";\n}\n" : "}\n");
+    strbuf_str(out, "teardown { DROP TABLE test; }\n");
+    for (uint32_t i = 0; i < s->sessions; i++) {
+        bool some = false;
+        for (uint32_t t = 0; t < s->txns.n; t++)
+            if (s->txns.at[t].session == i && !s->txns.at[t].out) {
+                if (!some) strbuf_printf(out, "\nsession s%u\n", (unsigned)i + 1);
+                some = true;
+                write_txn(s, t, out);
+            }
+    }
+    strbuf_str(out, "\npermutation");
+    for (size_t i = 0; i < s->order.n; i++) {
+        script_step_name(s, s->order.at[i], name, sizeof name);
+        strbuf_printf(out, " %s", name);
+    }
+    strbuf_char(out, '\n');
+    if (signs) strbuf_printf(out, "\nhappens {\n%s}\n", signs);
+}
