@@ -692,6 +692,26 @@ TEST(times_order_the_events)
     done(r);
 }
 
+static void build_marked(history *h)
+{
+    one_txn(h, 1, 10, 20, TXN_COMMITTED, 1);
+    history_mark(h, "{\"mark\":\"fault\"}", 16);
+    one_txn(h, 2, 30, 40, TXN_COMMITTED, 2);
+}
+
+/* A mark without a time of its own stays between the transactions that it stood between. */
+TEST(marks_keep_their_place)
+{
+    result *r = built(build_marked);
+    REQUIRE(!r->failed);
+    written w = write_again(r, edn_rw_write);
+    const char *between = strstr(w.at, "fault"), *first = strstr(w.at, ":ok, :process 1"),
+               *second = strstr(w.at, ":ok, :process 2");
+    EXPECT(between && first && second && first < between && between < second);
+    free(w.at);
+    done(r);
+}
+
 TEST(impossible_times_are_left_out)
 {
     result *r = built(build_overlapping);

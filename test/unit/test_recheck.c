@@ -459,6 +459,42 @@ TEST(faults_tampered_with)
     }
 }
 
+/* A list shows the appenders of its elements, and not those of the list that was read next. */
+TEST(who_committed_is_shown_by_a_list)
+{
+    for (int shown = 0; shown < 2; shown++) {
+        answer a;
+        const char *h =
+            shown ? T(1, "a", APPEND("l", "1")) U(2, "b", APPEND("l", "2") "," R("x", "99"))
+                        T(3, "c", R("l", "[1,2]")) A(4, "d", R("l", "[2]"))
+                  : T(1, "a", APPEND("l", "1")) U(2, "b", APPEND("l", "2") "," R("x", "99"))
+                        T(3, "c", R("l", "[1]")) A(4, "d", R("l", "[2]"));
+        REQUIRE(open_answer(&a, h, "rc", true));
+        a.v.outcome = OUTCOME_VIOLATED;
+        a.v.anomaly = ANOMALY_GARBAGE_READ;
+        vec_push(&a.mem, &a.v.core, named(a.h, "b"));
+        vec_push(&a.mem, &a.v.core, named(a.h, "c"));
+        if (stands(&a) != (bool)shown) test_fail(__FILE__, __LINE__, "%s: %s", h, a.why);
+        close_answer(&a);
+    }
+}
+
+/* A list of whole transactions, one of which appended to another key before: nothing is wrong. */
+TEST(lists_that_are_possible)
+{
+    const char *h = T(1, "a", APPEND("k", "1") "," APPEND("l", "2") "," APPEND("l", "3"))
+        T(2, "b", APPEND("l", "4")) T(3, "c", R("l", "[2,3,4]"));
+    answer a;
+    REQUIRE(open_answer(&a, h, "rc", true));
+    a.v.outcome = OUTCOME_VIOLATED;
+    for (txn_id t = 0; t < 3; t++) vec_push(&a.mem, &a.v.core, t);
+    for (uint32_t x = 0; x < ANOMALIES; x++) {
+        a.v.anomaly = x;
+        if (stands(&a)) test_fail(__FILE__, __LINE__, "passes for %s", anomaly_at(x)->name);
+    }
+    close_answer(&a);
+}
+
 static const bad cycles[] = {
     {T(1, "a", R("x", "1") "," W("y", "1")) T(2, "b", R("y", "1") "," W("x", "1")), "rc",
      ANOMALY_CIRCULAR_INFORMATION_FLOW},

@@ -124,6 +124,41 @@ TEST(the_cycle_is_short)
         EXPECT_EQ_INT(steps_of(history, levels[i]), 2);
 }
 
+static size_t core_of(const char *history, const char *level)
+{
+    asked q = ask(history, level);
+    size_t n = 0, t;
+    while (q.a && !ratel_result_core_at(q.a, n, &t)) n++;
+    close_asked(&q);
+    return n;
+}
+
+/* Those that are needed, and nobody else: readers that show an order belong to it. */
+TEST(the_core_is_what_shows_it)
+{
+    static const char orders[] =
+        "{\"session\":1,\"id\":1,\"ops\":[[\"append\",\"x\",1],[\"append\",\"y\",1]]}\n"
+        "{\"session\":2,\"id\":2,\"ops\":[[\"append\",\"x\",2],[\"append\",\"y\",2]]}\n"
+        "{\"session\":3,\"id\":3,\"ops\":[[\"r\",\"x\",[1,2]]]}\n"
+        "{\"session\":4,\"id\":4,\"ops\":[[\"r\",\"y\",[2,1]]]}\n";
+    static char lost[16384];
+    static const char *const levels[] = {"read-committed", "causal", "snapshot-isolation",
+                                         "serializable"};
+    size_t n = 0;
+    for (int i = 1; i <= 60; i++) { /* a chain of updates; two of them replace the same version */
+        char seen[16] = "null";
+        if (i > 1) snprintf(seen, sizeof seen, "%d", i == 31 ? 29 : i - 1);
+        n += (size_t)snprintf(
+            lost + n, sizeof lost - n,
+            "{\"session\":%d,\"id\":%d,\"ops\":[[\"r\",\"x\",%s],[\"w\",\"x\",%d]]}\n", i, i, seen,
+            i);
+    }
+    EXPECT_EQ_INT(core_of(lost, "serializable"), 3);
+    EXPECT_EQ_INT(core_of(lost, "snapshot-isolation"), 3);
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+        EXPECT_EQ_INT(core_of(orders, levels[i]), 4);
+}
+
 /* Lists with elements that nobody appended, or more often than they were appended. */
 TEST(impossible_lists)
 {
@@ -346,6 +381,26 @@ TEST(values_that_nobody_wrote_are_warned_of)
         EXPECT(warns_of(text, "read-committed", "never-written-reads") == (value == 2));
         EXPECT(warns_of(text, "serializable", "never-written-reads") == (value == 2));
     }
+    EXPECT(!warns_of("{\"session\":1,\"id\":1,\"ops\":[[\"append\",\"x\",1]]}\n"
+                     "{\"session\":2,\"id\":2,\"ops\":[[\"r\",\"x\",[1,1]]]}\n",
+                     "read-committed", "never-written-reads"));
+}
+
+/* U cannot have committed, since nobody wrote 7: then B read from A, and that is allowed. */
+TEST(innodb_unknown_outcomes)
+{
+    static const char *const format =
+        "{\"ratel\":1,\"init\":{\"x\":0,\"y\":0}}\n"
+        "{\"session\":1,\"id\":\"A\",\"ops\":[[\"w\",\"x\",1]]}\n"
+        "{\"session\":2,\"id\":\"U\",\"status\":\"unknown\",\"ops\":[[\"r\",\"y\",7],"
+        "[\"w\",\"x\",1],[\"w\",\"z\",1]]}\n"
+        "{\"session\":3,\"id\":\"B\",\"ops\":[[\"r\",\"x\",1],[\"r\",\"z\",%s]]}\n";
+    char text[512];
+    snprintf(text, sizeof text, format, "null");
+    EXPECT_VERDICTS(text, {"innodb-repeatable-read", RATEL_HOLDS}, {"serializable", RATEL_HOLDS});
+    snprintf(text, sizeof text, format, "1");
+    EXPECT_VERDICTS(text, {"innodb-repeatable-read", RATEL_VIOLATED},
+                    {"serializable", RATEL_VIOLATED});
 }
 
 /* Positions order the versions of an unknown transaction, too, if somebody read from it. */
@@ -729,6 +784,33 @@ TEST(numbers_of_certificates)
             add_text(body, strlen(body), &cert);
             bytes in = {cert.at, cert.n};
             EXPECT_EQ_INT(ratel_verify(&p, q.r, q.h, give_bytes, &in), RATEL_EPARSE);
+        }
+        close_asked(&q);
+    }
+}
+
+/* Changes of modules name operations of transactions, and the initial state has none. */
+TEST(changes_of_certificates)
+{
+    static const char *const changes[] = {
+        "drop init 0",    "drop \"A\" 9",   "drop \"Z\" 0",       "drop \"A\"",
+        "vanish \"A\" 0", "drop \"A\" 0 0", "absent-row \"A\" 0", "absent-row \"A\" 0 4294967295"};
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        asked q = ask(serial, "serializable");
+        text cert = {.n = 0}, forged = {.n = 0};
+        ratel_proof p = {0};
+        if (!q.a || ratel_result_certificate(q.a, q.r, q.h, add_text, &cert)) {
+            FAIL("no certificate");
+        } else {
+            char *verdict = strstr(cert.at, "\nverdict "), line[128];
+            size_t head = verdict ? (size_t)(verdict - cert.at) + 1 : 0;
+            snprintf(line, sizeof line, "changes 1 \"m\"\n%s\n", changes[i]);
+            add_text(cert.at, head, &forged);
+            add_text(line, strlen(line), &forged);
+            add_text(cert.at + head, cert.n - head, &forged);
+            bytes in = {forged.at, forged.n};
+            if (ratel_verify(&p, q.r, q.h, give_bytes, &in) != RATEL_EPARSE)
+                test_fail(__FILE__, __LINE__, "%s: %s", changes[i], p.reason);
         }
         close_asked(&q);
     }

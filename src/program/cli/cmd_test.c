@@ -68,6 +68,7 @@ static bool add_run(test *t, const test_mix *m)
     test_run *more = realloc(t->runs, (t->n + 1) * sizeof *more);
     if (!more) {
         complain("out of memory");
+        t->status = EXIT_UNDECIDED;
         return false;
     }
     t->runs = more;
@@ -335,7 +336,10 @@ int cmd_test(args *a)
     page_output page;
     const char *dir = a->value[O_OUTPUT];
     if (!page_open(a, &page)) return EXIT_USAGE;
-    t.status = parse_test(&t) ? ci_open(&t.ci, a) : EXIT_USAGE;
+    if (parse_test(&t))
+        t.status = ci_open(&t.ci, a);
+    else if (t.status == EXIT_HOLDS) /* memory did not run out */
+        t.status = EXIT_USAGE;
     if (t.status == EXIT_HOLDS && dir && mkdir(dir, 0777) && errno != EEXIST) {
         perror(dir);
         t.status = EXIT_IO;
