@@ -243,6 +243,7 @@ def arguments(words):
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
+    out, sys.stdout = sys.stdout, sys.stderr   # what modules print is not for Ratel
     driver = Driver(sys.argv[1], *arguments(sys.argv[2:]))
     for line in sys.stdin:
         try:
@@ -251,7 +252,7 @@ def main():
         except (ValueError, KeyError, TypeError) as e:
             print(f'a wrong request: {e!r}: {line.strip()}', file=sys.stderr)
             sys.exit(1)
-        print(json.dumps(answer), flush=True)
+        print(json.dumps(answer), file=out, flush=True)
 
 
 if __name__ == '__main__':
