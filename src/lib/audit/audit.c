@@ -63,10 +63,24 @@ static level_row level_to_replay(const level_info *l)
     return (level_row){l->name, mode[l->log.reads], rule[l->log.writes], l->log.real_time};
 }
 
+/* The level of a log that nobody gave one for.  A trace names the isolation of its transactions, or
+   of those that asked for none; PostgreSQL's stronger isolations keep the level of a weaker one, so
+   that a mixture is held to the weakest that it has. */
+static const char *own_level(const sql_log *l)
+{
+    const char *own = l->level ? l->level : "serializable", *least = l->weakest;
+    if (!l->usual || !least) return own;
+    if (l->some_usual && strcmp(l->usual, "serializable") != 0 &&
+        (strcmp(l->usual, "repeatable read") != 0 || !strcmp(least, "serializable")))
+        least = l->usual;
+    if (!strcmp(least, "serializable")) return "serializable";
+    return !strcmp(least, "repeatable read") ? "strong-snapshot-isolation" : "statement-snapshot";
+}
+
 void audit_engine(engine *e, guard *g, mem *work, mem *states, const audit_options *o,
                   const sql_log *l)
 {
-    const char *name = o->level ? o->level : l->level ? l->level : "serializable";
+    const char *name = o->level ? o->level : own_level(l);
     const level_info *level = level_of_logs_named(name);
     const char *instead = level ? NULL : level_refused(name);
     if (!level)

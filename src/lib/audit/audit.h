@@ -76,6 +76,7 @@ typedef struct audit_answer {
     const audit_edge *cycle;
     const char *repeated;    /* a sequence that gave a value twice, or NULL */
     const char *repeated_by; /* the transaction that got it first */
+    bool traced;             /* by a recorder: rests on all writers having been traced */
     bool other_order;        /* it holds, but not in the log's order */
     size_t n_order;
     const char *const *order; /* it holds: a witness; transactions with the state each one read */

@@ -68,6 +68,9 @@ void answer_holds(engine *e, audit_answer *a)
     a->verdict = AUDIT_HOLDS;
     a->reason = a->other_order ? "the answers are explained, in another order than the log's"
                                : "the answers are explained in the log's order";
+    if (e->catalog_queries)
+        a->reason = sentence(e, "%s (%llu queries of system catalogs are not checked)", a->reason,
+                             (unsigned long long)e->catalog_queries);
     if (!e->unchecked) return;
     a->verdict = AUDIT_UNDECIDED;
     a->reason = sentence(e, "no contradiction, but %llu statements have unknown effects or answers",
@@ -151,7 +154,7 @@ void answer_refused(engine *e, audit_answer *a)
 
 void answer_warnings(engine *e, audit_answer *a, uint32_t unknown)
 {
-    const char **w = arena_array(&e->kept, const char *, 4);
+    const char **w = arena_array(&e->kept, const char *, 5);
     size_t n = 0;
     if (unknown) w[n++] = "unknown-outcomes";
     bool timed = true;
@@ -159,9 +162,10 @@ void answer_warnings(engine *e, audit_answer *a, uint32_t unknown)
         timed = times_of(e, &e->log->txns.at[e->order.at[i]]).known;
     if (e->level.strict && !timed) w[n++] = "no-times";
     if (e->unchecked) w[n++] = "unchecked-statements";
+    if (e->catalog_queries) w[n++] = "catalog-queries";
     a->warnings = w;
     a->n_warnings = n;
-    assert(n <= 4);
+    assert(n <= 5);
 }
 
 void answer_open_choices(engine *e, audit_answer *a)

@@ -82,7 +82,6 @@ static void place_json(json_writer *w, const audit_answer *r)
 
 void audit_report_json(const audit_answer *r, const audit_report_context *c, json_writer *w)
 {
-    static const char *const rests_on[] = {"commit-order", "replayed-writes"};
     jw_object(w);
     jw_member_u64(w, "schema", 1);
     jw_member_text(w, "log", c->log);
@@ -92,8 +91,13 @@ void audit_report_json(const audit_answer *r, const audit_report_context *c, jso
     jw_member_optional(w, "reason", r->reason);
     if (r->verdict != AUDIT_HOLDS && r->txn) place_json(w, r);
     if (r->n_cycle) cycle_json(w, r);
-    if (r->verdict == AUDIT_VIOLATED && !r->all_orders)
-        texts_json(w, "rests_on", rests_on, r->replayed_writes ? 2 : 1);
+    const char *rests_on[3];
+    size_t n_rests = 0;
+    bool ordered = r->verdict == AUDIT_VIOLATED && !r->all_orders;
+    if (ordered) rests_on[n_rests++] = "commit-order";
+    if (ordered && r->replayed_writes) rests_on[n_rests++] = "replayed-writes";
+    if (r->verdict == AUDIT_VIOLATED && r->traced) rests_on[n_rests++] = "all-writers-traced";
+    if (n_rests) texts_json(w, "rests_on", rests_on, n_rests);
     if (r->verdict == AUDIT_HOLDS) jw_member_text(w, "order", r->other_order ? "other" : "given");
     jw_member_u64(w, "txns", r->txns);
     jw_member_u64(w, "statements", r->statements);
@@ -190,6 +194,8 @@ void audit_report_into(const audit_answer *r, const audit_report_context *c, str
                           ? "  in the order of the log, if transactions wrote what the replay "
                             "computes\n"
                           : "  in the order of the log\n");
+    if (r->verdict == AUDIT_VIOLATED && r->traced)
+        strbuf_str(b, "  if every session that writes to these tables was traced\n");
     if (c->shrunk) shrunk_text(r, c, b);
 }
 

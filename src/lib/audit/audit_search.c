@@ -18,6 +18,7 @@
 
 #include "audit/audit_answer.h"
 #include "audit/chosen_values.h"
+#include "audit/log_doubt.h"
 #include "audit/reorder.h"
 #include "audit/serial_order.h"
 #include "audit/txn_order.h"
@@ -657,6 +658,14 @@ void search_decide(engine *e, audit_answer *a)
         a->all_orders = false;
         a->n_cycle = 0;
     }
+    const char *doubt = f.r == FOUND_NO ? log_doubt(e) : NULL;
+    if (doubt) {
+        f.r = FOUND_CUT;
+        f.why = doubt;
+        a->all_orders = false;
+        a->n_cycle = 0;
+    }
+    a->traced = e->log->traced;
     assert(f.r != FOUND_NO || e->fail.any || a->n_cycle || a->all_orders || e->level.strict);
     switch (f.r) {
     case FOUND_YES: answer_holds(e, a); break;

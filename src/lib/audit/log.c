@@ -45,8 +45,9 @@ static void wrong(reader *r, finding_id id, const char *at, const char *format, 
 /* Members that nobody reads; some are ours, or expected. */
 static void pass_over(reader *r, json_text name)
 {
-    static const char *const known[] = {"columns", "database", "isolation", "mark",
-                                        "note",    "notes",    "comment",   "name"};
+    static const char *const known[] = {
+        "columns", "database", "isolation", "mark", "note",   "notes",  "comment",   "name",
+        "from",    "to",       "lines",     "part", "counts", "copied", "rows_hash", "left_out"};
     if (r->l->linting) {
         for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
             if (json_is(name, known[i])) goto skip;
@@ -234,6 +235,8 @@ static log_stmt read_stmt(reader *r)
                 s.has_count = true;
             } else if (json_is(name, "error")) {
                 read_error(r, &s);
+            } else if (json_is(name, "opaque")) {
+                s.opaque = keep(r, json_string(j));
             } else if (json_is(name, "t")) {
                 int64_t t[2];
                 read_times(r, t, 2);
@@ -312,7 +315,8 @@ typedef struct line_parts { /* which kind of line it is shows by its members */
     log_txn t;
     log_rows rows;
     uint32_t n_columns;
-    bool header, table, has_rows, statements, mark, session;
+    bool header, table, has_rows, statements, mark, unlogged, session;
+    const char *why, *isolation;
 } line_parts;
 
 static void read_header_version(reader *r)
@@ -321,6 +325,48 @@ static void read_header_version(reader *r)
     const char *at = r->j.p;
     if (json_int(&r->j, "the version") != 1)
         json_fail(&r->j, at, "this version reads \"ratel_sql\":1");
+}
+
+/* PostgreSQL's words for an isolation, the weakest first. */
+static const char *const isolations[] = {"read uncommitted", "read committed", "repeatable read",
+                                         "serializable"};
+
+static const char *read_isolation(reader *r)
+{
+    json_space(&r->j);
+    if (*r->j.p != '"') {
+        json_skip(&r->j);
+        return NULL;
+    }
+    json_text t = json_string(&r->j);
+    for (int i = 0; i < 4; i++)
+        if (json_is(t, isolations[i])) return isolations[i];
+    return NULL;
+}
+
+/* Where transactions ask for different levels, all of them keep the weakest. */
+static void note_isolation(sql_log *l, const char *isolation)
+{
+    if (!isolation) l->some_usual = true;
+    for (int i = 0; isolation && i < 4; i++) {
+        if (l->weakest && !strcmp(l->weakest, isolations[i])) return;
+        if (strcmp(isolation, isolations[i]) != 0) continue;
+        l->weakest = isolations[i];
+        return;
+    }
+}
+
+static void read_mark(reader *r, line_parts *p)
+{
+    json_space(&r->j);
+    p->mark = true;
+    if (*r->j.p != '"') {
+        json_skip(&r->j);
+        return;
+    }
+    json_text t = json_string(&r->j);
+    p->unlogged = json_is(t, "unlogged");
+    if (json_is(t, "end")) r->l->ended = true;
 }
 
 static void read_member(reader *r, line_parts *p, json_text name)
@@ -368,8 +414,21 @@ static void read_member(reader *r, line_parts *p, json_text name)
     } else if (json_is(name, "level")) {
         const char *level = keep(r, json_string(j));
         if (!r->l->level) r->l->level = level;
+    } else if (json_is(name, "mark")) {
+        read_mark(r, p);
+    } else if (json_is(name, "isolation")) {
+        p->isolation = read_isolation(r);
+    } else if (json_is(name, "collation")) {
+        r->l->collation = keep(r, json_string(j));
+    } else if (json_is(name, "hidden_routines")) {
+        r->l->hidden_routines = true;
+        json_skip(j);
+    } else if (json_is(name, "trace")) {
+        r->l->traced = true;
+        json_skip(j);
+    } else if (json_is(name, "why")) {
+        p->why = keep(r, json_string(j));
     } else {
-        if (json_is(name, "mark")) p->mark = true;
         pass_over(r, name);
     }
 }
@@ -400,6 +459,7 @@ static void add_txn(reader *r, line_parts *p, const char *start)
     if (l->txns.n >= UINT32_MAX - 8) json_fail(&r->j, start, "more than 2^32 transactions");
     /* those without a session are one, in the order of their lines */
     if (!p->session) t->session = session_number(r, (json_text){"", 0});
+    note_isolation(l, p->isolation);
     t->line = r->line;
     l->statements += t->n_stmts;
     vec_push(l->mem, &l->txns, *t);
@@ -422,6 +482,7 @@ static void read_line(reader *r)
     if (p.header) {
         if (r->header || r->l->txns.n) json_fail(j, start, "a header that is not the first line");
         r->header = true;
+        r->l->usual = p.isolation;
     } else if (p.table) {
         if (!p.has_rows) json_fail(j, start, "a table without \"rows\"");
         if (r->l->txns.n) json_fail(j, start, "rows of the initial state after a transaction");
@@ -431,6 +492,8 @@ static void read_line(reader *r)
         vec_push(r->l->mem, &r->l->rows, p.rows);
     } else if (p.statements) {
         add_txn(r, &p, start);
+    } else if (p.unlogged) {
+        if (!r->l->gaps++) r->l->gap_line = r->line, r->l->gap_why = p.why;
     } else if (!p.mark) {
         json_fail(j, start,
                   "neither a header, nor rows of a table, nor a transaction with \"statements\"");
@@ -457,6 +520,9 @@ void log_read(sql_log *l, source *s)
     while (json_next_line(&r.j, &r.line)) {
         guard_tick(s->guard);
         r.line_start = r.j.p;
+        /* the recorder may have been killed while it wrote: a line without its end is none */
+        if (l->traced && s->eof && s->pos == s->n && s->at[s->n - 1] != '\n') break;
+        l->ended = false; /* nothing follows the end */
         read_line(&r);
     }
     if (!r.header) guard_fail(s->guard, GUARD_PARSE, "no header: the log is empty");

@@ -29,6 +29,7 @@ typedef struct log_stmt {
     const cell *cells; /* n_rows * n_cols */
     uint64_t count;
     char error[6];
+    const char *opaque; /* why the recorder does not know the whole statement, or NULL */
     int64_t call, answer;
     bool of_dump;          /* its line is one of the dump */
     uint64_t line, column; /* of the statement in the log */
@@ -84,7 +85,16 @@ typedef struct sql_log {
     VEC(const char *) unknown; /* tables whose initial rows are not known */
     VEC(const char *) sessions;
     VEC(log_txn) txns;
-    const char *level; /* of the header, or NULL */
+    const char *level;     /* of the header, or NULL */
+    const char *usual;     /* the header's isolation, in PostgreSQL's words, or NULL */
+    const char *weakest;   /* the weakest isolation that a transaction asked for, or NULL */
+    bool some_usual;       /* some transactions asked for none */
+    bool hidden_routines;  /* the database has functions that the setup does not create */
+    const char *collation; /* of the database, if it is not C's; or NULL */
+    bool traced, ended;    /* a trace, which has all writes of the traced; its last line is there */
+    uint64_t gaps;         /* stretches that were not logged */
+    uint64_t gap_line;     /* of the first */
+    const char *gap_why;
     uint64_t statements;
     bool linting; /* set after log_begin: what can be passed over is noted, no failure */
     VEC(log_note) notes;

@@ -37,7 +37,8 @@ static void put_name(strbuf *o, const char *member, const char *text)
 static void put_stmt(strbuf *o, const sql_log *l, const log_stmt *s)
 {
     const log_text *t = &l->texts.at[s->text];
-    bool plain = !s->n_params && !s->has_rows && !s->has_count && !s->has_error && !s->has_time;
+    bool plain = !s->n_params && !s->has_rows && !s->has_count && !s->has_error && !s->has_time &&
+                 !s->opaque;
     if (plain) {
         strbuf_json(o, t->at, t->n);
         return;
@@ -47,6 +48,10 @@ static void put_stmt(strbuf *o, const sql_log *l, const log_stmt *s)
     if (s->n_params) {
         strbuf_str(o, ",\"params\":");
         put_cells(o, s->params, s->n_params);
+    }
+    if (s->opaque) {
+        strbuf_char(o, ',');
+        put_name(o, "opaque", s->opaque);
     }
     if (s->has_rows) put_rows(o, s->cells, s->n_rows, s->n_cols);
     if (s->has_count) strbuf_printf(o, ",\"count\":%llu", (unsigned long long)s->count);
@@ -94,6 +99,10 @@ void log_write(const sql_log *l, const char *level, strbuf *o)
 {
     strbuf_str(o, "{\"ratel_sql\":1,");
     put_name(o, "level", level);
+    if (l->collation) {
+        strbuf_char(o, ',');
+        put_name(o, "collation", l->collation);
+    }
     strbuf_str(o, ",\"setup\":");
     put_stmts(o, l, l->setup.at, l->setup.n);
     for (size_t i = 0; i < l->unknown.n; i++) {

@@ -210,6 +210,7 @@ static void bind_params(engine *e, const plan *p, const log_stmt *s)
 
 const plan *engine_plan(engine *e, const log_stmt *s)
 {
+    if (s->opaque) sql_refuse(&e->x.c, -1, "%s", s->opaque);
     const plan *p = plan_for(e, s->text);
     bind_params(e, p, s);
     return p;
@@ -276,6 +277,7 @@ static const char *find_text(const char *in, const char *what)
 static bool only_selects(const engine *e, const log_text *t)
 {
     if (!is_select(t) || strstr(t->at, "FOR ") || strstr(t->at, "for ")) return false;
+    if (e->log->hidden_routines && memchr(t->at, '(', t->n)) return false; /* a call, perhaps */
     for (size_t i = 0; i < e->plans.routines.n; i++) /* a function may write */
         if (find_text(t->at, e->plans.routines.at[i])) return false;
     return true;
@@ -362,12 +364,22 @@ bool engine_writes_fixed(const engine *e, const trial *t, uint32_t low)
     return true;
 }
 
+/* Drivers and tools ask the system catalogs; what these hold is nothing that a log tells. */
+static bool only_asks_catalogs(const engine *e, const log_text *t)
+{
+    if (find_text(t->at, "show") == t->at) return true;
+    return only_selects(e, t) &&
+           (find_text(t->at, "pg_catalog.") || find_text(t->at, "pg_class") ||
+            find_text(t->at, "pg_type") || find_text(t->at, "version()") ||
+            find_text(t->at, "information_schema.") || find_text(t->at, "pg_backend_pid()"));
+}
+
 /* A statement that we do not know: its effects are unknown from here on. */
 static outcome refused(attempt *a, size_t mark)
 {
     engine *e = a->e;
     const log_text *t = &e->log->texts.at[a->s->text];
-    if (!e->plans.of[a->s->text] && !e->plans.refusal[a->s->text]) {
+    if (!e->plans.of[a->s->text] && !e->plans.refusal[a->s->text] && !a->s->opaque) {
         e->plans.refusal[a->s->text] = arena_text(&e->kept, e->guard->text, strlen(e->guard->text));
         e->plans.refused_at[a->s->text] = e->x.c.position;
         e->plans.refused_table[a->s->text] = NULL;
@@ -376,6 +388,10 @@ static outcome refused(attempt *a, size_t mark)
                 arena_text(&e->kept, e->x.regs.target->name, strlen(e->x.regs.target->name));
     }
     vs_rollback(&e->store, mark);
+    if (e->log->traced && only_asks_catalogs(e, t)) {
+        e->catalog_queries++;
+        return RUN_OK;
+    }
     if (!e->o->lenient) {
         failure *f = &e->fail;
         f->any = true;
@@ -408,7 +424,10 @@ static outcome raised(attempt *a)
     }
     /* A name that neither the setup nor a transaction made, and that the database knew: what the
        statement means is not known to us, not wrong. */
-    if (!a->p && !a->s->has_error && !e->plans.changes_schema && !memcmp(e->x.c.state, "42", 2)) {
+    bool name = !memcmp(e->x.c.state, "42", 2) && !a->p && !e->plans.changes_schema;
+    /* nor a cursor or a prepared statement that something else made */
+    name |= !memcmp(e->x.c.state, "34000", 5) || !memcmp(e->x.c.state, "26000", 5);
+    if (name && !a->s->has_error) {
         char why[200];
         snprintf(why, sizeof why, "%.190s", e->guard->text);
         snprintf(e->guard->text, sizeof e->guard->text, "a statement that succeeded although %s",
@@ -528,7 +547,8 @@ static outcome run_statement(attempt *a)
     a->mark = vs_mark(&e->store);
     assert(a->s->text < e->log->texts.n);
     a->p = NULL;
-    if (a->s->has_error && (outside(a->s->error) || accepted_error(e, a->s->error))) {
+    if (a->s->has_error &&
+        (a->s->opaque || outside(a->s->error) || accepted_error(e, a->s->error))) {
         a->failed = true;
         return RUN_OK;
     }
@@ -545,6 +565,8 @@ static outcome run_statement(attempt *a)
         if (code == SQL_REFUSED) return refused(a, a->mark);
         guard_fail_again(g);
     }
+    if (a->s->opaque)
+        sql_refuse(&e->x.c, -1, "a statement of which the log says: %s", a->s->opaque);
     plan *p = plan_for(e, a->s->text);
     a->p = p;
     outcome r = RUN_OK;
@@ -913,7 +935,7 @@ void engine_reset(engine *e)
     exec_init(&e->x, &e->store, e->store_mem);
     arena_init(&e->plans.arena, e->store_mem);
     e->plans.bound = 0;
-    e->unchecked = 0;
+    e->unchecked = e->catalog_queries = 0;
     setup(e);
     assert(!e->store.searching && !e->store.horizon);
     vs_commit(&e->store, 0);

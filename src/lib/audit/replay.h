@@ -185,6 +185,7 @@ typedef struct engine {
     bool exploring; /* record in `fail` what would be possible */
     failure fail;
     uint64_t unchecked;
+    uint64_t catalog_queries;    /* of a trace: passed over */
     VEC(draw) drawn;             /* by statements that agree, each once */
     VEC(const char *) sequences; /* draw.sequence */
     uint32_t *drawn_upto;        /* by transaction: statements from here on are not in it */

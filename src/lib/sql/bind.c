@@ -757,8 +757,9 @@ static void transaction(binder *b, plan *p, const PgQuery__TransactionStmt *t)
 /* Settings that change no answer but whether a statement is given up. */
 static bool harmless_setting(const char *name)
 {
-    static const char *const names[] = {"application_name", "client_min_messages", "work_mem",
-                                        "synchronous_commit"};
+    static const char *const names[] = {"application_name",   "client_min_messages",
+                                        "work_mem",           "synchronous_commit",
+                                        "extra_float_digits", "client_encoding"};
     size_t n = strlen(name);
     if (!strncmp(name, "TRANSACTION", 11)) return true;
     if (n > 8 && !strcmp(name + n - 8, "_timeout")) return true;

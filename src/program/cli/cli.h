@@ -41,6 +41,7 @@ enum command_id {
     ID_DRIVER_CHECK,
     ID_LITMUS,
     ID_REPRO,
+    ID_TRACE,
     COMMAND_COUNT
 };
 enum command_bit {
@@ -60,6 +61,7 @@ enum command_bit {
     CMD_DRIVER_CHECK = 1u << ID_DRIVER_CHECK,
     CMD_LITMUS = 1u << ID_LITMUS,
     CMD_REPRO = 1u << ID_REPRO,
+    CMD_TRACE = 1u << ID_TRACE,
     CMD_ALL = (1u << COMMAND_COUNT) - 1,
     /* those that drive a database; that are about one violation; that read histories */
     CMD_LIVE = CMD_RUN | CMD_TEST,
@@ -157,6 +159,7 @@ int cmd_litmus(args *a);
 int cmd_repro(args *a);
 int cmd_audit(args *a);
 int cmd_driver_check(args *a);
+int cmd_trace(args *a);
 /* The member of --version --json that says which databases this build can drive. */
 void adapters_json(json_writer *w);
 /* check --certificate: writes it, and says what went wrong; the exit status of that alone. */

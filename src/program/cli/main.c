@@ -150,6 +150,17 @@ const command commands[] = {
      "log, otherwise serializable. doc/audit.md describes the SQL that Ratel understands,\n"
      "doc/formats/sql-log.md the format. The exit status is that of check.\n",
      cmd_audit},
+    {"trace", CMD_TRACE, "proxy --listen ADDR --upstream URL -o LOG",
+     "record the SQL of any application, for audit",
+     "proxy: stands between an application and PostgreSQL, forwards every byte, and writes what\n"
+     "passes to LOG: statements, parameters, results, and when each transaction began and\n"
+     "committed. The log begins with the schema and, with --dump, the contents of the tables,\n"
+     "so start the proxy before the application. Nothing in the application changes but the\n"
+     "address it connects to. End the proxy with ctrl-C or SIGTERM and then run ratel audit LOG.\n"
+     "Verdicts rest on every writer going through the proxy. ADDR is HOST:PORT, :PORT (on this\n"
+     "machine only), or the path of a socket; URL is as for run. What cannot be logged becomes a\n"
+     "mark in the log and is never held against the database. doc/trace.md has a whole example.\n",
+     cmd_trace},
     {"levels", CMD_LEVELS, "[LEVEL...]", "list the isolation levels and what they imply",
      "Lists every level with its names and definition, and how the names of other tools map to\n"
      "these. With LEVEL, shows only these levels, with what they imply and how they are checked.\n",
@@ -158,7 +169,7 @@ const command commands[] = {
 };
 
 /* Promised by the command line's contract, but not in this version. */
-static const char *const later[] = {"litmus", "trace", "watch", NULL};
+static const char *const later[] = {"watch", NULL};
 
 /* --- signals ---------------------------------------------------------------------------------- */
 
@@ -187,7 +198,7 @@ static void watch_signals(ratel *r, const command *c)
     sigaction(SIGTERM, &s, NULL);
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of write, which is told */
     /* a closed pipe ends the program, as it ends others; but not with a database to tidy up */
-    if (c->bit & (CMD_LIVE | CMD_DRIVER_CHECK)) signal(SIGPIPE, SIG_IGN);
+    if (c->bit & (CMD_LIVE | CMD_DRIVER_CHECK | CMD_TRACE)) signal(SIGPIPE, SIG_IGN);
 }
 
 /* --- the program ------------------------------------------------------------------------------ */

@@ -1,0 +1,58 @@
+/*
+ * log_doubt.c - stretches that a recorder did not log, and settings that the replay does not know.
+ *
+ * Whatever was done in such a stretch may explain an answer that nothing else explains, so that it
+ * is not held against the database.  The same is true of the order of texts where the database does
+ * not sort as C does.
+ */
+#include "audit/log_doubt.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Letters of either case. */
+static bool has_words(const log_text *t, const char *lower)
+{
+    size_t n = strlen(lower);
+    for (size_t i = 0; i + n <= t->n; i++) {
+        size_t k = 0;
+        while (k < n && (t->at[i + k] | 32) == (lower[k] | 32)) k++;
+        if (k == n) return true;
+    }
+    return false;
+}
+
+/* Are there columns of texts, and statements that compare or sort anything? */
+static bool may_sort_texts(const sql_log *l)
+{
+    static const char *const types[] = {"text", "char"};
+    static const char *const sorts[] = {"order by", "min(", "max(", "<", ">", "between"};
+    bool texts = false, sorted = false;
+    for (size_t i = 0; i < l->setup.n; i++)
+        for (int w = 0; w < 2; w++) texts |= has_words(&l->texts.at[l->setup.at[i].text], types[w]);
+    for (size_t i = 0; texts && !sorted && i < l->texts.n; i++)
+        for (int w = 0; w < 6; w++) sorted |= has_words(&l->texts.at[i], sorts[w]);
+    return texts && sorted;
+}
+
+const char *log_doubt(engine *e)
+{
+    const sql_log *l = e->log;
+    char text[300];
+    if (l->traced && !l->ended && !l->gaps)
+        return "not explained, but the log has no end: what its recorder did not write any more "
+               "may explain it";
+    if (l->gaps)
+        snprintf(text, sizeof text,
+                 "not explained, but not everything was logged (line %llu: %.150s), and that may "
+                 "explain it",
+                 (unsigned long long)l->gap_line, l->gap_why ? l->gap_why : "unlogged");
+    else if (l->collation && may_sort_texts(l))
+        snprintf(text, sizeof text,
+                 "not explained, but the database sorts texts by other rules (%.60s) than the "
+                 "replay, and that may explain it",
+                 l->collation);
+    else
+        return NULL;
+    return arena_text(&e->kept, text, strlen(text));
+}

@@ -1,0 +1,12 @@
+/*
+ * log_doubt.h - what a log itself says against a verdict "violated".
+ */
+#ifndef RATEL_AUDIT_LOG_DOUBT_H
+#define RATEL_AUDIT_LOG_DOUBT_H
+
+#include "audit/replay.h"
+
+/* A sentence, or NULL: the log may be held against the database. */
+const char *log_doubt(engine *e);
+
+#endif

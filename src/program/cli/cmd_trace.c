@@ -1,0 +1,289 @@
+/*
+ * cmd_trace.c - ratel trace: records what applications do.
+ *
+ * The database is looked at before the first client is let in, so that the header of the log is the
+ * state that the first transaction found.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/audit.h"
+#include "cli/cli.h"
+#include "driver/pg_side.h"
+#include "trace/proxy.h"
+
+#define DEFAULT_SIZE ((uint64_t)8 << 30)
+
+typedef struct tracing {
+    args *a;
+    trace_log log;
+    pg_side side;
+    mask masks;
+    proxy_options o;
+    proxy_counts counts;
+    guard guard;
+    mem mem;
+} tracing;
+
+/* 500, 64K, 500M, 20G. */
+static bool parse_size(const args *a, enum option_id o, uint64_t least, uint64_t most,
+                       uint64_t *out)
+{
+    const char *s = a->value[o];
+    if (!s) return true;
+    char *end;
+    errno = 0;
+    unsigned long long n = strtoull(s, &end, 10);
+    const char *units = "KMGT", *unit = *end ? strchr(units, *end) : NULL;
+    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    bool good = *s >= '0' && *s <= '9' && !errno && (!*end || (unit && !end[1]));
+    if (good && n <= (UINT64_MAX >> shift) && n << shift >= least && n << shift <= most) {
+        *out = n << shift;
+        return true;
+    }
+    complain("--%s: \"%s\" is not a size between %llu and %llu bytes (such as 64K, 500M or 2G)",
+             option_table[o].name, s, (unsigned long long)least, (unsigned long long)most);
+    return false;
+}
+
+static bool parse_masks(const args *a, mask *m)
+{
+    char word[2 * MASK_WORD], why[200];
+    for (const char *s = a->value[O_MASK]; s && *s;) {
+        size_t n = strcspn(s, ",");
+        snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), s);
+        if (n >= sizeof word || !mask_column(m, word)) {
+            complain("--mask: \"%s\" is not TABLE.COLUMN, or there are too many", word);
+            return false;
+        }
+        s += n + (s[n] == ',');
+    }
+    const char *pattern = a->value[O_MASK_PATTERN];
+    if (!pattern || mask_pattern(m, pattern, why, sizeof why)) return true;
+    complain("--mask-pattern: %s", why);
+    return false;
+}
+
+static bool parse_proxy(tracing *t, uint64_t *limit, uint64_t *rotate)
+{
+    args *a = t->a;
+    uint64_t result = 1 << 20, statement = 16 << 20, connections = 1000;
+    *limit = DEFAULT_SIZE;
+    *rotate = 0;
+    if (!a->value[O_LISTEN] || !a->value[O_UPSTREAM] || !a->value[O_OUTPUT] || a->n_files != 1) {
+        complain("usage: ratel trace proxy --listen ADDR --upstream URL -o LOG");
+        return false;
+    }
+    if (a->value[O_FAIL_OPEN] && a->value[O_FAIL_CLOSED]) {
+        complain("trace: --fail-open and --fail-closed are opposites");
+        return false;
+    }
+    if (!parse_size(a, O_MAX_SIZE, 1 << 16, UINT64_MAX / 2, limit) ||
+        !parse_size(a, O_ROTATE, 1 << 16, UINT64_MAX / 2, rotate) ||
+        !parse_size(a, O_MAX_RESULT, 0, 1 << 30, &result) ||
+        !parse_size(a, O_MAX_STATEMENT, 1 << 10, 1 << 30, &statement) ||
+        !args_u64(a, O_MAX_CONNECTIONS, &connections) || !parse_masks(a, &t->masks))
+        return false;
+    if (!connections || connections > 100000) {
+        complain("--max-connections: %s is not between 1 and 100000", a->value[O_MAX_CONNECTIONS]);
+        return false;
+    }
+    if (a->value[O_LEVEL] && !audit_level_named(a->value[O_LEVEL])) {
+        complain("--level: \"%s\" is no level that audit knows", a->value[O_LEVEL]);
+        return false;
+    }
+    t->o.limits = (pg_limits){.message = (uint32_t)statement,
+                              .result = result,
+                              .session = 4 * (statement > result ? statement : result) + (1 << 20)};
+    t->o.connections = (uint32_t)connections;
+    return true;
+}
+
+/* ---- the head of the log --------------------------------------------------------------------- */
+
+typedef struct text_read {
+    const char *at;
+    size_t n;
+} text_read;
+
+static ptrdiff_t read_some(void *buf, size_t cap, void *payload)
+{
+    text_read *t = payload;
+    size_t n = t->n < cap ? t->n : cap;
+    memcpy(buf, t->at, n);
+    t->at += n;
+    t->n -= n;
+    return (ptrdiff_t)n;
+}
+
+/* Could `ratel audit` begin with this setup? */
+static bool setup_is_usable(void *ud, const char *list, size_t n)
+{
+    tracing *t = ud;
+    strbuf b;
+    audit *audited = NULL;
+    audit_answer answer;
+    if (!audit_available()) return true;
+    strbuf_init(&b, &t->mem);
+    strbuf_str(&b, "{\"ratel_sql\":1,\"setup\":");
+    strbuf_add(&b, list, n);
+    strbuf_str(&b, "}\n");
+    text_read from = {b.at, b.n};
+    audit_options o = {.level = "serializable", .interrupt = &interrupt_flag};
+    int code = audit_run(&audited, &o, read_some, &from, &answer);
+    audit_free(audited);
+    strbuf_free(&b);
+    return !code;
+}
+
+static bool head_line(void *ud, const char *at, size_t n)
+{
+    tracing *t = ud;
+    trace_log_line(&t->log, at, n, now());
+    return !t->log.full && !t->log.gap_from;
+}
+
+/* Rows of a masked table, or with a masked value, are not dumped: the table is unknown. */
+static bool table_is_secret(void *ud, const char *table)
+{
+    tracing *t = ud;
+    return t->masks.patterns || mask_names(&t->masks, table, strlen(table));
+}
+
+static bool write_head(tracing *t)
+{
+    char extra[512];
+    snprintf(
+        extra, sizeof extra,
+        ",\"trace\":{\"by\":\"ratel trace proxy\",\"dump\":%s,\"commit_ts\":false,"
+        "\"max_result\":%llu,\"hash\":\"sum modulo 2^64 of the 64-bit FNV-1a hash of the body of "
+        "each DataRow\",\"masked\":%s}",
+        t->a->value[O_CONTENTS] ? "true" : "false", (unsigned long long)t->o.limits.result,
+        t->masks.words || t->masks.patterns ? "true" : "false");
+    const char *level = t->a->value[O_LEVEL];
+    pg_side_schema s = {.dump = t->a->value[O_CONTENTS] != NULL,
+                        .level = level ? audit_level_named(level) : NULL,
+                        .extra = extra,
+                        .usable = setup_is_usable,
+                        .line = head_line,
+                        .secret = table_is_secret,
+                        .ud = t};
+    if (!pg_side_head(&t->side, &t->mem, &s)) {
+        complain("%s: %s", t->a->value[O_UPSTREAM], t->side.error);
+        return false;
+    }
+    trace_log_flush(&t->log, now());
+    if (t->a->value[O_QUIET]) return true;
+    fprintf(stderr, "%u tables, %u of unknown contents, %u left out, %llu rows\n",
+            (unsigned)s.tables, (unsigned)s.unknown, (unsigned)s.left_out,
+            (unsigned long long)s.rows);
+    return true;
+}
+
+/* ---- the proxy ------------------------------------------------------------------------------- */
+
+static void say_line(void *ud, const char *text)
+{
+    const tracing *t = ud;
+    if (!t->a->value[O_QUIET]) complain("trace: %s", text);
+}
+
+static void counts_text(const proxy_counts *c, const trace_log *l, char *to, size_t cap)
+{
+    const uint64_t *n = c->of;
+    snprintf(to, cap,
+             ",\"counts\":{\"sessions\":%llu,\"committed\":%llu,\"aborted\":%llu,\"unknown\":%llu,"
+             "\"statements\":%llu,\"copied_in\":%llu,\"copied_out\":%llu,\"hashed\":%llu,"
+             "\"hidden\":%llu,\"others\":%llu,\"cancels\":%llu,\"gaps\":%llu}",
+             (unsigned long long)c->sessions, (unsigned long long)n[PG_COMMITTED],
+             (unsigned long long)n[PG_ABORTED], (unsigned long long)n[PG_OUTCOME_UNKNOWN],
+             (unsigned long long)n[PG_STATEMENTS], (unsigned long long)n[PG_COPIED_IN],
+             (unsigned long long)n[PG_COPIED_OUT], (unsigned long long)n[PG_HASHED],
+             (unsigned long long)n[PG_HIDDEN], (unsigned long long)c->others,
+             (unsigned long long)c->cancels, (unsigned long long)l->gaps);
+}
+
+static void summary_line(const tracing *t)
+{
+    const proxy_counts *c = &t->counts;
+    if (t->a->value[O_QUIET]) return;
+    fprintf(stderr, "%llu sessions, %llu committed, %llu aborted, %llu unknown, %llu statements",
+            (unsigned long long)c->sessions, (unsigned long long)c->of[PG_COMMITTED],
+            (unsigned long long)c->of[PG_ABORTED], (unsigned long long)c->of[PG_OUTCOME_UNKNOWN],
+            (unsigned long long)c->of[PG_STATEMENTS]);
+    if (c->of[PG_COPIED_IN] || c->of[PG_COPIED_OUT])
+        fprintf(stderr, ", COPY: %llu bytes in, %llu out", (unsigned long long)c->of[PG_COPIED_IN],
+                (unsigned long long)c->of[PG_COPIED_OUT]);
+    if (c->of[PG_HASHED])
+        fprintf(stderr, ", %llu results hashed", (unsigned long long)c->of[PG_HASHED]);
+    if (c->of[PG_HIDDEN])
+        fprintf(stderr, ", %llu results hidden", (unsigned long long)c->of[PG_HIDDEN]);
+    if (c->others)
+        fprintf(stderr, ", %llu connections to other databases", (unsigned long long)c->others);
+    if (c->refused) fprintf(stderr, ", %llu refused", (unsigned long long)c->refused);
+    if (t->log.gaps)
+        fprintf(stderr, ", %llu stretches not logged", (unsigned long long)t->log.gaps);
+    fputc('\n', stderr);
+}
+
+static int run_proxy(tracing *t, uint64_t limit, uint64_t rotate)
+{
+    args *a = t->a;
+    char why[512], members[768];
+    const char *out = a->value[O_OUTPUT];
+    if (!pg_side_open(&t->side, a->value[O_UPSTREAM])) {
+        complain("%s", t->side.error);
+        return EXIT_IO;
+    }
+    if (!trace_log_open(&t->log, out, limit, rotate, why, sizeof why)) {
+        complain("%s: %s", out, why);
+        return EXIT_IO;
+    }
+    if (!write_head(t)) return EXIT_IO;
+    t->o.listen = a->value[O_LISTEN];
+    t->o.host = t->side.host;
+    t->o.port = t->side.port;
+    t->o.database = t->side.database;
+    t->o.fail_closed = a->value[O_FAIL_CLOSED] != NULL;
+    t->o.masks = &t->masks;
+    t->o.interrupt = &interrupt_flag;
+    t->o.say = say_line;
+    t->o.ud = t;
+    bool good = proxy_run(&t->o, &t->log, &t->counts, why, sizeof why);
+    if (!good) complain("trace: %s", why);
+    counts_text(&t->counts, &t->log, members, sizeof members);
+    int error = trace_log_close(&t->log, members, now());
+    if (error) complain("%s: %s", out, replace_error(error, why, sizeof why));
+    summary_line(t);
+    return good && !error ? EXIT_HOLDS : EXIT_IO;
+}
+
+int cmd_trace(args *a)
+{
+    if (!a->n_files || strcmp(a->files[0], "proxy") != 0) {
+        complain("usage: ratel trace proxy --listen ADDR --upstream URL -o LOG");
+        return EXIT_USAGE;
+    }
+    tracing *t = calloc(1, sizeof *t);
+    if (!t) {
+        complain("out of memory");
+        return EXIT_UNDECIDED;
+    }
+    uint64_t limit, rotate;
+    int status = EXIT_USAGE;
+    t->a = a;
+    guard_init(&t->guard);
+    mem_init(&t->mem, mem_libc, NULL, &t->guard);
+    if (guard_armed(&t->guard)) {
+        complain("trace: %s", t->guard.text);
+        status = exit_of(t->guard.code);
+    } else if (parse_proxy(t, &limit, &rotate)) {
+        status = run_proxy(t, limit, rotate);
+    }
+    pg_side_close(&t->side);
+    mask_free(&t->masks);
+    mem_free_all(&t->mem);
+    free(t);
+    return status;
+}

@@ -1,0 +1,638 @@
+/*
+ * proxy.c - one thread, one epoll loop, two sockets a connection.
+ *
+ * A chunk that was read from one side is written to the other at once; what the other side does not
+ * take yet is kept, and until it is gone the first side is not read, so that a connection never
+ * holds more than one chunk each way.  When a client leaves, the server is told by the end of its
+ * input and then read to the end of its own: it may be committing, and its last words say so.
+ */
+#include "trace/proxy.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/replace_file.h"
+
+enum { CHUNK = 1 << 16, EVENTS = 64, STARTUP_MOST = 10000, FLUSH_MS = 100 };
+#define STOP_NS 2000000000u /* how long sessions may take to end */
+#define CODE_CANCEL 80877102u
+#define CODE_TLS 80877103u
+#define CODE_GSS 80877104u
+
+typedef enum side { CLIENT, SERVER, SIDES } side;
+
+struct relay;
+
+typedef struct endpoint {
+    struct relay *link;
+    side side;
+    int fd;          /* -1: closed, or not yet open */
+    uint32_t events; /* that epoll watches */
+    bool ended;      /* nothing more comes from it */
+    char *pending;   /* bytes to be written to it, a chunk of memory, or NULL */
+    size_t from, n;
+} endpoint;
+
+typedef struct relay { /* a client and its connection to the server */
+    struct relay *next, *prev;
+    endpoint end[SIDES];
+    pg_session *session; /* NULL: only forwarded */
+    bool connecting, dead;
+    bool begun; /* the startup message was seen */
+    strbuf start;
+} relay;
+
+typedef struct proxy {
+    const proxy_options *o;
+    trace_log *log;
+    proxy_counts *counts;
+    guard guard;
+    mem mem;
+    pg_sink sink;
+    int poll, listener;
+    endpoint door; /* of the listener */
+    struct sockaddr_storage to;
+    socklen_t n_to;
+    char socket_path[108];
+    relay *links, *dead;
+    uint32_t n_links, numbers;
+    uint64_t now;
+    bool told_tls, told_log, stopping;
+    char chunk[CHUNK];
+} proxy;
+
+/* ---- the log --------------------------------------------------------------------------------- */
+
+static uint64_t sink_id(void *ud)
+{
+    proxy *p = ud;
+    return ++p->log->ids;
+}
+
+static void sink_line(void *ud, const char *at, size_t n)
+{
+    proxy *p = ud;
+    trace_log_line(p->log, at, n, p->now);
+}
+
+static void sink_gap(void *ud, uint32_t session, uint64_t from, const char *why)
+{
+    proxy *p = ud;
+    char text[256];
+    trace_log_gap(p->log, session, from, why, p->now);
+    snprintf(text, sizeof text, "session %u: not everything can be logged: %.150s",
+             (unsigned)session, why);
+    p->o->say(p->o->ud, text);
+}
+
+static void sink_count(void *ud, pg_count what, uint64_t n)
+{
+    proxy *p = ud;
+    p->counts->of[what] += n;
+}
+
+/* ---- sockets --------------------------------------------------------------------------------- */
+
+static bool told(char *why, size_t cap, const char *what, int code)
+{
+    char text[160];
+    snprintf(why, cap, "%s: %s", what, replace_error(code, text, sizeof text));
+    return false;
+}
+
+static bool unix_address(struct sockaddr_storage *to, socklen_t *n, const char *path)
+{
+    struct sockaddr_un *u = (struct sockaddr_un *)to;
+    if (strlen(path) >= sizeof u->sun_path) return false;
+    memset(to, 0, sizeof *to);
+    u->sun_family = AF_UNIX;
+    memcpy(u->sun_path, path, strlen(path) + 1);
+    *n = sizeof *u;
+    return true;
+}
+
+/* The address of a host and port, the first that there is. */
+static bool resolve(const char *host, const char *port, bool passive, struct sockaddr_storage *to,
+                    socklen_t *n, char *why, size_t cap)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = passive ? AI_PASSIVE : 0}, *r;
+    int code = getaddrinfo(host && *host ? host : NULL, port, &hints, &r);
+    if (code) {
+        snprintf(why, cap, "%.200s:%.30s: %s", host ? host : "", port, gai_strerror(code));
+        return false;
+    }
+    memcpy(to, r->ai_addr, r->ai_addrlen);
+    *n = r->ai_addrlen;
+    freeaddrinfo(r);
+    return true;
+}
+
+static bool split_address(const char *text, char *host, size_t cap, const char **port)
+{
+    const char *colon = strrchr(text, ':');
+    if (!colon || !colon[1]) return false;
+    size_t n = (size_t)(colon - text);
+    if (n > 1 && *text == '[' && text[n - 1] == ']') text++, n -= 2;
+    if (n >= cap) return false;
+    memcpy(host, text, n);
+    host[n] = 0;
+    *port = colon + 1;
+    return true;
+}
+
+static bool open_listener(proxy *p, char *why, size_t cap)
+{
+    struct sockaddr_storage at;
+    socklen_t n;
+    char host[256];
+    const char *port, *text = p->o->listen;
+    int one = 1;
+    if (*text == '/') {
+        if (!unix_address(&at, &n, text)) return told(why, cap, text, ENAMETOOLONG);
+    } else if (!split_address(text, host, sizeof host, &port)) {
+        snprintf(why, cap, "%.200s: an address is HOST:PORT, or the path of a socket", text);
+        return false;
+    } else if (!resolve(*host ? host : "127.0.0.1", port, true, &at, &n, why, cap)) {
+        return false;
+    }
+    p->listener = socket(at.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (p->listener < 0) return told(why, cap, text, errno);
+    if (at.ss_family != AF_UNIX)
+        setsockopt(p->listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    mode_t mask_before = umask(0077); /* a socket in the file system is its owner's */
+    int code = bind(p->listener, (struct sockaddr *)&at, n) ? errno : 0;
+    umask(mask_before);
+    if (!code && at.ss_family == AF_UNIX)
+        snprintf(p->socket_path, sizeof p->socket_path, "%.107s", text);
+    if (!code && listen(p->listener, 512)) code = errno;
+    return code ? told(why, cap, text, code) : true;
+}
+
+static bool find_server(proxy *p, char *why, size_t cap)
+{
+    if (*p->o->host != '/')
+        return resolve(p->o->host, p->o->port, false, &p->to, &p->n_to, why, cap);
+    char path[256];
+    snprintf(path, sizeof path, "%.200s/.s.PGSQL.%.30s", p->o->host, p->o->port);
+    return unix_address(&p->to, &p->n_to, path) || told(why, cap, path, ENAMETOOLONG);
+}
+
+/* ---- links ----------------------------------------------------------------------------------- */
+
+static void watch(proxy *p, endpoint *e, uint32_t events)
+{
+    if (e->fd < 0 || e->events == events) return;
+    struct epoll_event ev = {.events = events, .data.ptr = e};
+    epoll_ctl(p->poll, e->events == UINT32_MAX ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, e->fd, &ev);
+    e->events = events;
+}
+
+/* Reads from a side unless the other has not taken what was read last. */
+static void watch_link(proxy *p, relay *l)
+{
+    for (side i = CLIENT; i < SIDES; i++) {
+        endpoint *e = &l->end[i], *other = &l->end[!i];
+        bool reads = !e->ended && !other->n && !(i == CLIENT && l->begun && l->connecting);
+        bool writes = e->n || (i == SERVER && l->connecting);
+        watch(p, e, (reads ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u));
+    }
+}
+
+static void close_end(endpoint *e)
+{
+    if (e->fd >= 0) close(e->fd);
+    e->fd = -1;
+    e->ended = true;
+    e->n = 0;
+}
+
+/* The link is over; it is freed after the events that may still name it. */
+static void close_link(proxy *p, relay *l)
+{
+    if (l->dead) return;
+    l->dead = true;
+    close_end(&l->end[CLIENT]);
+    close_end(&l->end[SERVER]);
+    if (l->session) pg_session_end(l->session, p->now);
+    if (l->prev)
+        l->prev->next = l->next;
+    else
+        p->links = l->next;
+    if (l->next) l->next->prev = l->prev;
+    l->next = p->dead;
+    p->dead = l;
+    p->n_links--;
+}
+
+static void free_dead(proxy *p)
+{
+    while (p->dead) {
+        relay *l = p->dead;
+        p->dead = l->next;
+        pg_session_free(l->session);
+        strbuf_free(&l->start);
+        mem_put(&p->mem, l->end[CLIENT].pending);
+        mem_put(&p->mem, l->end[SERVER].pending);
+        mem_put(&p->mem, l);
+    }
+}
+
+/* Writes to a side, or keeps the rest; false: the side takes nothing any more. */
+static bool put_bytes(proxy *p, endpoint *e, const char *at, size_t n)
+{
+    assert(!e->n && n <= CHUNK);
+    size_t done = 0;
+    while (done < n && e->fd >= 0 && !e->link->connecting) {
+        ssize_t k = send(e->fd, at + done, n - done, MSG_NOSIGNAL);
+        if (k < 0 && errno == EINTR) continue;
+        if (k < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
+        if (k < 0) return false;
+        done += (size_t)k;
+    }
+    if (e->fd < 0) return false;
+    p->counts->bytes += done;
+    if (done == n) return true;
+    if (!e->pending) e->pending = mem_get(&p->mem, CHUNK);
+    memcpy(e->pending, at + done, n - done);
+    e->from = 0;
+    e->n = n - done;
+    return true;
+}
+
+static bool put_pending(proxy *p, endpoint *e)
+{
+    while (e->n) {
+        ssize_t k = send(e->fd, e->pending + e->from, e->n, MSG_NOSIGNAL);
+        if (k < 0 && errno == EINTR) continue;
+        if (k < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
+        if (k < 0) return false;
+        p->counts->bytes += (uint64_t)k;
+        e->from += (size_t)k;
+        e->n -= (size_t)k;
+    }
+    return true;
+}
+
+/* The client takes nothing, or says nothing, any more: the server learns that by the end of its
+   input, once it has got everything. */
+static void end_client(relay *l)
+{
+    l->end[CLIENT].ended = true;
+    if (!l->end[SERVER].n && l->end[SERVER].fd >= 0 && !l->connecting)
+        shutdown(l->end[SERVER].fd, SHUT_WR);
+}
+
+static bool connect_server(proxy *p, relay *l)
+{
+    int fd = socket(p->to.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), one = 1;
+    if (fd < 0) return false;
+    if (p->to.ss_family != AF_UNIX) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    l->end[SERVER].fd = fd;
+    l->end[SERVER].events = UINT32_MAX;
+    if (!connect(fd, (struct sockaddr *)&p->to, p->n_to)) return true;
+    l->connecting = errno == EINPROGRESS;
+    /* (a full queue of a socket in the file system gives EAGAIN: the client may try again) */
+    return l->connecting;
+}
+
+static void accept_clients(proxy *p)
+{
+    for (int i = 0; i < EVENTS; i++) {
+        int fd = accept4(p->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), one = 1;
+        if (fd < 0) return;
+        if (p->n_links >= p->o->connections || p->stopping) {
+            p->counts->refused++;
+            close(fd);
+            continue;
+        }
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one); /* fails on other sockets */
+        relay *l = mem_zeroed(&p->mem, sizeof *l);
+        l->end[CLIENT] = (endpoint){.link = l, .side = CLIENT, .fd = fd, .events = UINT32_MAX};
+        l->end[SERVER] = (endpoint){.link = l, .side = SERVER, .fd = -1, .events = UINT32_MAX};
+        strbuf_init(&l->start, &p->mem);
+        l->next = p->links;
+        if (l->next) l->next->prev = l;
+        p->links = l;
+        p->n_links++;
+        watch_link(p, l);
+    }
+}
+
+/* ---- the beginning of a connection ----------------------------------------------------------- */
+
+static uint32_t number_at(const char *at)
+{
+    wire_body b = {at, at + 4, false};
+    return wire_u32(&b);
+}
+
+static void tell_no_tls(proxy *p)
+{
+    p->counts->encrypted++;
+    if (p->told_tls) return;
+    p->told_tls = true;
+    p->o->say(p->o->ud, "a client asked for encryption; the proxy has no keys and answered no, so "
+                        "clients that insist on it (sslmode=require) cannot connect");
+}
+
+/* The whole startup message is there. */
+static void begin_session(proxy *p, relay *l)
+{
+    l->session = pg_session_open(++p->numbers, &p->o->limits, p->o->masks, &p->sink);
+    if (!l->session) {
+        trace_log_gap(p->log, p->numbers, p->now, "no memory for a session", p->now);
+        if (p->o->fail_closed) close_link(p, l);
+        return;
+    }
+    bool traced = pg_session_startup(l->session, l->start.at + 8, l->start.n - 8);
+    if (traced && !strcmp(pg_session_database(l->session), p->o->database)) {
+        p->counts->sessions++;
+        return;
+    }
+    p->counts->others++;
+    pg_session_free(l->session);
+    l->session = NULL;
+}
+
+/* Bytes before the first message with a type; how many of them were the startup's.  Only requests
+   for encryption are held back, and answered. */
+static bool start_bytes(proxy *p, relay *l, const char *at, size_t n, size_t *taken)
+{
+    size_t have = l->start.n;
+    *taken = 0;
+    while (l->start.n < 8 && *taken < n) strbuf_char(&l->start, at[(*taken)++]);
+    if (l->start.n < 8) return true;
+    uint32_t length = number_at(l->start.at), code = number_at(l->start.at + 4);
+    if (length == 8 && (code == CODE_TLS || code == CODE_GSS) && have < 8) {
+        l->start.n = 0;
+        tell_no_tls(p);
+        return put_bytes(p, &l->end[CLIENT], "N", 1);
+    }
+    if (length < 8 || length > STARTUP_MOST) return false;
+    if (have < 8) {
+        if (!connect_server(p, l)) {
+            p->counts->refused++;
+            return false;
+        }
+        if (!put_bytes(p, &l->end[SERVER], l->start.at, 8)) return false;
+    }
+    size_t more = length - l->start.n;
+    if (more > n - *taken) more = n - *taken;
+    strbuf_add(&l->start, at + *taken, more);
+    *taken += more;
+    l->begun = l->start.n == length;
+    if (l->begun && code == CODE_CANCEL) p->counts->cancels++;
+    if (l->begun && code >> 16 == 3) begin_session(p, l);
+    return true;
+}
+
+/* The startup's bytes after its first eight, and whatever came with them, go out in one piece. */
+static bool forward_start(proxy *p, relay *l, const char *at, size_t n)
+{
+    while (n && !l->begun && !l->dead) {
+        size_t before = l->start.n, taken;
+        if (!start_bytes(p, l, at, n, &taken)) return false;
+        size_t first = before < 8 ? 8 - before : 0; /* went out, or were answered */
+        if (first > taken) first = taken;
+        endpoint *to = &l->end[SERVER];
+        size_t rest = l->begun ? n - first : taken - first;
+        if (rest && l->start.n >= 8) {
+            if (to->n + rest > CHUNK) return false;
+            if (to->n) { /* not connected yet: behind the first eight */
+                memcpy(to->pending + to->from + to->n, at + first, rest);
+                to->n += rest;
+            } else if (!put_bytes(p, to, at + first, rest)) {
+                return false;
+            }
+        }
+        at += taken;
+        n -= taken;
+        if (l->begun) break;
+    }
+    if (n && l->session) pg_session_client(l->session, at, n, p->now);
+    return true;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static void lost_session(proxy *p, relay *l)
+{
+    if (p->o->fail_closed && l->session && pg_session_blind(l->session)) close_link(p, l);
+}
+
+static void read_client(proxy *p, relay *l)
+{
+    endpoint *from = &l->end[CLIENT], *to = &l->end[SERVER];
+    size_t most = l->begun ? CHUNK : CHUNK / 2; /* room for a startup that waits */
+    ssize_t n = recv(from->fd, p->chunk, most, 0);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return;
+    p->now = clock_now();
+    if (n <= 0) {
+        if (!l->begun || to->fd < 0)
+            close_link(p, l);
+        else
+            end_client(l);
+        return;
+    }
+    if (!l->begun) {
+        if (!forward_start(p, l, p->chunk, (size_t)n)) close_link(p, l);
+        return;
+    }
+    if (!put_bytes(p, to, p->chunk, (size_t)n)) {
+        from->ended = true; /* the server is gone; its last words may still come */
+        return;
+    }
+    if (l->session) pg_session_client(l->session, p->chunk, (size_t)n, p->now);
+    lost_session(p, l);
+}
+
+static void read_server(proxy *p, relay *l)
+{
+    endpoint *from = &l->end[SERVER], *to = &l->end[CLIENT];
+    ssize_t n = recv(from->fd, p->chunk, CHUNK, 0);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return;
+    p->now = clock_now();
+    if (n > 0) {
+        if (to->fd >= 0 && !put_bytes(p, to, p->chunk, (size_t)n)) {
+            close_end(to);
+            end_client(l);
+        }
+        if (l->session) pg_session_server(l->session, p->chunk, (size_t)n, p->now);
+        lost_session(p, l);
+        return;
+    }
+    if (l->session) pg_session_end(l->session, p->now);
+    pg_session_free(l->session);
+    l->session = NULL;
+    if (to->fd < 0 || !to->n) {
+        close_link(p, l);
+        return;
+    }
+    close_end(from); /* the client still has something to get */
+    l->end[CLIENT].ended = true;
+}
+
+static void write_side(proxy *p, relay *l, endpoint *e)
+{
+    if (e->side == SERVER && l->connecting) {
+        int code = 0;
+        socklen_t n = sizeof code;
+        getsockopt(e->fd, SOL_SOCKET, SO_ERROR, &code, &n);
+        if (code) {
+            p->counts->refused++;
+            close_link(p, l);
+            return;
+        }
+        l->connecting = false;
+    }
+    if (!put_pending(p, e)) {
+        if (e->side == SERVER) {
+            e->n = 0; /* gone; the next read says so */
+        } else {
+            close_end(e);
+            end_client(l);
+        }
+    }
+    if (e->side == SERVER && !e->n && l->end[CLIENT].ended) end_client(l);
+    if (e->side == CLIENT && !e->n && l->end[SERVER].fd < 0 && l->end[SERVER].ended && l->begun)
+        close_link(p, l);
+}
+
+static void on_event(proxy *p, endpoint *e, uint32_t events)
+{
+    relay *l = e->link;
+    if (l->dead) return;
+    if (events & EPOLLOUT) write_side(p, l, e);
+    bool ends = events & (EPOLLHUP | EPOLLERR), reads = e->events & EPOLLIN;
+    if (!l->dead && e->fd >= 0 && ((events & EPOLLIN) || (ends && reads))) {
+        if (e->side == CLIENT)
+            read_client(p, l);
+        else
+            read_server(p, l);
+    } else if (!l->dead && ends && e->fd >= 0 && !(e->events & EPOLLOUT)) {
+        /* not read just now, but it is gone: what is pending for it is, too */
+        if (e->side == CLIENT) {
+            close_end(e);
+            end_client(l);
+            if (l->end[SERVER].fd < 0) close_link(p, l);
+        } else {
+            watch(p, e, EPOLLIN | e->events);
+        }
+    }
+    if (!l->dead) watch_link(p, l);
+}
+
+static bool log_is_well(proxy *p)
+{
+    bool lost = p->log->gap_from || p->log->full;
+    if (lost && !p->told_log) {
+        char text[TRACE_PATH + 256], why[160];
+        snprintf(text, sizeof text, "%s: %s; %s", p->log->path,
+                 p->log->full ? "the log has reached its limit"
+                              : replace_error(p->log->error, why, sizeof why),
+                 p->o->fail_closed ? "the proxy ends" : "forwarding goes on without it");
+        p->o->say(p->o->ud, text);
+    }
+    p->told_log = lost;
+    return !lost;
+}
+
+static void begin_stop(proxy *p)
+{
+    p->stopping = true;
+    close(p->listener);
+    p->listener = -1;
+    for (relay *l = p->links, *next; l; l = next) {
+        next = l->next;
+        if (l->end[SERVER].fd < 0 || l->connecting)
+            close_link(p, l);
+        else
+            end_client(l);
+        if (!l->dead) watch_link(p, l);
+    }
+}
+
+static void one_event(proxy *p, const struct epoll_event *e)
+{
+    endpoint *at = e->data.ptr;
+    relay *l = at->link;
+    if (guard_armed(&p->guard)) { /* no memory */
+        p->counts->refused++;
+        if (l) close_link(p, l);
+        return;
+    }
+    if (!l)
+        accept_clients(p);
+    else
+        on_event(p, at, e->events);
+}
+
+static bool serve(proxy *p)
+{
+    struct epoll_event events[EVENTS];
+    uint64_t until = 0;
+    while (p->links || !p->stopping) {
+        int n = epoll_wait(p->poll, events, EVENTS, FLUSH_MS);
+        p->now = clock_now();
+        for (int i = 0; i < n; i++) one_event(p, &events[i]);
+        free_dead(p);
+        if (p->now - p->log->flushed > FLUSH_MS * 1000000ull) trace_log_flush(p->log, p->now);
+        if (!log_is_well(p) && p->o->fail_closed) return false;
+        if (!p->stopping && *p->o->interrupt) {
+            begin_stop(p);
+            until = p->now + STOP_NS;
+        }
+        if (p->stopping && p->now > until) break;
+    }
+    return true;
+}
+
+bool proxy_run(const proxy_options *o, trace_log *log, proxy_counts *counts, char *why, size_t cap)
+{
+    static const size_t size = sizeof(proxy);
+    proxy *p = mem_libc(NULL, NULL, 0, size);
+    if (!p) return told(why, cap, "proxy", ENOMEM);
+    memset(p, 0, size);
+    memset(counts, 0, sizeof *counts);
+    guard_init(&p->guard);
+    mem_init(&p->mem, mem_libc, NULL, &p->guard);
+    p->o = o;
+    p->log = log;
+    p->counts = counts;
+    p->sink = (pg_sink){p, sink_id, sink_line, sink_gap, sink_count};
+    p->listener = -1;
+    p->door = (endpoint){.fd = -1, .events = UINT32_MAX};
+    p->now = log->flushed = clock_now();
+    p->poll = epoll_create1(EPOLL_CLOEXEC);
+    bool good = p->poll >= 0 ? find_server(p, why, cap) && open_listener(p, why, cap)
+                             : told(why, cap, "epoll", errno);
+    if (good) {
+        char text[300];
+        p->door.fd = p->listener;
+        watch(p, &p->door, EPOLLIN);
+        snprintf(text, sizeof text, "listening on %.250s", o->listen);
+        o->say(o->ud, text);
+        good = serve(p);
+        if (!good) snprintf(why, cap, "what cannot be logged is not forwarded (--fail-closed)");
+    }
+    p->now = clock_now();
+    while (p->links) close_link(p, p->links);
+    free_dead(p);
+    if (p->listener >= 0) close(p->listener);
+    if (*p->socket_path) unlink(p->socket_path);
+    if (p->poll >= 0) close(p->poll);
+    mem_free_all(&p->mem);
+    mem_libc(NULL, p, size, 0);
+    return good;
+}

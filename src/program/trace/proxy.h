@@ -1,0 +1,40 @@
+/*
+ * proxy.h - stands between clients and a PostgreSQL server, forwards every byte, and logs what it
+ * sees.
+ *
+ * Bytes are forwarded before they are read for the log, unaltered and without delay.  The only
+ * exceptions are requests for encryption, which are answered with "no": the proxy has no keys.
+ */
+#ifndef RATEL_TRACE_PROXY_H
+#define RATEL_TRACE_PROXY_H
+
+#include "trace/pg_session.h"
+#include "trace/trace_log.h"
+
+typedef struct proxy_options {
+    const char *listen;      /* HOST:PORT, :PORT, [ADDRESS]:PORT, or the path of a socket */
+    const char *host, *port; /* the server's; a host that begins with / is a directory */
+    const char *database;    /* that is logged; sessions of others are only forwarded */
+    bool fail_closed;        /* what cannot be logged is not forwarded either */
+    uint32_t connections;    /* at most */
+    pg_limits limits;
+    const mask *masks;
+    const volatile int *interrupt;
+    void (*say)(void *ud, const char *text); /* a line for the user */
+    void *ud;
+} proxy_options;
+
+typedef struct proxy_counts {
+    uint64_t of[PG_COUNTS];
+    uint64_t sessions;  /* that were logged */
+    uint64_t others;    /* connections of other databases, and of replication */
+    uint64_t cancels;   /* requests to cancel */
+    uint64_t encrypted; /* requests for encryption */
+    uint64_t refused;   /* connections above the limit, or that found no server */
+    uint64_t bytes;     /* forwarded */
+} proxy_counts;
+
+/* Runs until it is interrupted; false: `why` says what went wrong. */
+bool proxy_run(const proxy_options *o, trace_log *log, proxy_counts *counts, char *why, size_t cap);
+
+#endif

@@ -1,0 +1,290 @@
+/*
+ * sql_words.c - splits a text into statements and tells those that control transactions.
+ *
+ * The lexical rules are those of PostgreSQL's manual, chapter "Lexical Structure": strings with
+ * doubled quotes, E'...' with escapes, dollar quotes, quoted names, comments (the second kind
+ * nests).  A semicolon inside parentheses ends nothing, as in CREATE RULE; nor inside the body that
+ * follows BEGIN ATOMIC.
+ */
+#include "trace/sql_words.h"
+
+#include <assert.h>
+#include <string.h>
+
+typedef enum token {
+    TOKEN_END,
+    TOKEN_WORD,
+    TOKEN_STRING,
+    TOKEN_NAME,
+    TOKEN_NUMBER,
+    TOKEN_OTHER
+} token;
+
+typedef struct lexer {
+    const char *at, *end;
+    const char *from; /* of the last token */
+    bool escapes;     /* backslashes count in plain strings */
+} lexer;
+
+static bool letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (unsigned char)c >= 0x80;
+}
+
+static bool word_part(char c)
+{
+    return letter(c) || (c >= '0' && c <= '9') || c == '$';
+}
+
+static void skip_comment(lexer *l)
+{
+    int depth = 0;
+    do {
+        bool two = l->end - l->at > 1;
+        bool opens = two && l->at[0] == '/' && l->at[1] == '*';
+        bool closes = two && l->at[0] == '*' && l->at[1] == '/';
+        depth += opens ? 1 : closes ? -1 : 0;
+        l->at += opens || closes ? 2 : 1;
+    } while (depth && l->at < l->end);
+}
+
+static void skip_blanks(lexer *l)
+{
+    while (l->at < l->end) {
+        char c = *l->at;
+        bool two = l->end - l->at > 1;
+        if (c == ' ' || (c >= '\t' && c <= '\r'))
+            l->at++;
+        else if (two && c == '-' && l->at[1] == '-')
+            while (l->at < l->end && *l->at != '\n' && *l->at != '\r') l->at++;
+        else if (two && c == '/' && l->at[1] == '*')
+            skip_comment(l);
+        else
+            return;
+    }
+}
+
+/* From a quote to after the one that closes it. */
+static void skip_quoted(lexer *l, bool escapes)
+{
+    char quote = *l->at++;
+    while (l->at < l->end) {
+        char c = *l->at++;
+        if (c == '\\' && escapes && l->at < l->end)
+            l->at++;
+        else if (c == quote && (l->at == l->end || *l->at != quote))
+            return;
+        else if (c == quote)
+            l->at++;
+    }
+}
+
+/* From a $ that may begin a dollar quote to after its end; false: it begins none. */
+static bool skip_dollars(lexer *l)
+{
+    const char *tag = l->at + 1;
+    while (tag < l->end && word_part(*tag) && *tag != '$') tag++;
+    bool digit = l->at + 1 < l->end && l->at[1] >= '0' && l->at[1] <= '9';
+    if (tag == l->end || *tag != '$' || digit) return false;
+    size_t n = (size_t)(tag + 1 - l->at);
+    const char *p = tag + 1;
+    while ((size_t)(l->end - p) >= n) {
+        if (!memcmp(p, l->at, n)) {
+            l->at = p + n;
+            return true;
+        }
+        p++;
+        p = memchr(p, '$', (size_t)(l->end - p));
+        if (!p) break;
+    }
+    l->at = l->end;
+    return true;
+}
+
+static token next_token(lexer *l)
+{
+    skip_blanks(l);
+    l->from = l->at;
+    if (l->at == l->end) return TOKEN_END;
+    char c = *l->at;
+    bool two = l->end - l->at > 1;
+    if (two && (c == 'e' || c == 'E') && l->at[1] == '\'') {
+        l->at++;
+        skip_quoted(l, true);
+        return TOKEN_STRING;
+    }
+    if (c == '\'') {
+        skip_quoted(l, l->escapes);
+        return TOKEN_STRING;
+    }
+    if (c == '"') {
+        skip_quoted(l, false);
+        return TOKEN_NAME;
+    }
+    if (c == '$' && skip_dollars(l)) return TOKEN_STRING;
+    if (letter(c)) {
+        while (l->at < l->end && word_part(*l->at)) l->at++;
+        return TOKEN_WORD;
+    }
+    bool number = c >= '0' && c <= '9';
+    l->at++;
+    if (number || c == '$') /* $1 is a parameter */
+        while (l->at < l->end && (word_part(*l->at) || *l->at == '.')) l->at++;
+    return number ? TOKEN_NUMBER : TOKEN_OTHER;
+}
+
+static bool token_is(const lexer *l, token t, const char *lower)
+{
+    size_t n = strlen(lower);
+    if (t != TOKEN_WORD || (size_t)(l->at - l->from) != n) return false;
+    for (size_t i = 0; i < n; i++)
+        if ((l->from[i] | 32) != (lower[i] | 32)) return false; /* _ | 32 is still no letter */
+    return true;
+}
+
+/* The level after ISOLATION LEVEL, TO or =, in a word or a string of two words. */
+static const char *isolation_at(lexer *l)
+{
+    static const char *const names[] = {"serializable", "repeatable", "committed", "uncommitted"};
+    static const char *const levels[] = {"serializable", "repeatable read", "read committed",
+                                         "read uncommitted"};
+    lexer in = *l;
+    for (int words = 0; words < 2; words++) {
+        token t = next_token(&in);
+        lexer inner = in;
+        if (t == TOKEN_STRING && in.at - in.from > 2) {
+            inner = (lexer){.at = in.from + 1, .end = in.at - 1};
+            t = next_token(&inner);
+            if (token_is(&inner, t, "read")) t = next_token(&inner);
+        }
+        for (int i = 0; i < 4; i++)
+            if (token_is(&inner, t, names[i])) return levels[i];
+        if (!token_is(&in, t, "read")) return NULL;
+    }
+    return NULL;
+}
+
+/* ... ISOLATION LEVEL x ... */
+static const char *named_isolation(lexer l)
+{
+    for (token t; (t = next_token(&l)) != TOKEN_END;) {
+        if (!token_is(&l, t, "isolation")) continue;
+        t = next_token(&l);
+        if (token_is(&l, t, "level")) return isolation_at(&l);
+    }
+    return NULL;
+}
+
+static void classify_set(sql_part *p, lexer l)
+{
+    token t = next_token(&l);
+    if (token_is(&l, t, "local")) return; /* of this transaction: kept as a statement */
+    if (token_is(&l, t, "transaction")) {
+        p->isolation = named_isolation(l);
+        return;
+    }
+    bool session = token_is(&l, t, "session");
+    if (session) t = next_token(&l);
+    if (session && token_is(&l, t, "characteristics")) {
+        p->isolation = named_isolation(l);
+    } else if (token_is(&l, t, "default_transaction_isolation")) {
+        next_token(&l); /* TO or = */
+        p->isolation = isolation_at(&l);
+    }
+    if (p->isolation) p->kind = SQL_SET_ISOLATION;
+}
+
+static void classify_end(sql_part *p, lexer l, bool commit)
+{
+    p->kind = commit ? SQL_COMMIT : SQL_ROLLBACK;
+    bool no = false, and = false;
+    for (token t; (t = next_token(&l)) != TOKEN_END;) {
+        if (token_is(&l, t, "to")) p->kind = SQL_OTHER; /* a savepoint */
+        if (token_is(&l, t, "prepared")) p->kind = SQL_END_PREPARED;
+        if (token_is(&l, t, "and")) and = true;
+        if (token_is(&l, t, "no")) no = true;
+        if (token_is(&l, t, "chain")) p->chain = and&&!no;
+    }
+}
+
+static void classify(sql_part *p)
+{
+    lexer l = {.at = p->at, .end = p->at + p->n};
+    token t = next_token(&l);
+    p->kind = SQL_OTHER;
+    if (token_is(&l, t, "begin") || token_is(&l, t, "start")) {
+        p->kind = SQL_BEGIN;
+        p->isolation = named_isolation(l);
+    } else if (token_is(&l, t, "commit") || token_is(&l, t, "end")) {
+        classify_end(p, l, true);
+    } else if (token_is(&l, t, "rollback") || token_is(&l, t, "abort")) {
+        classify_end(p, l, false);
+    } else if (token_is(&l, t, "set")) {
+        classify_set(p, l);
+    } else if (token_is(&l, t, "prepare")) {
+        p->names_later = true;
+        t = next_token(&l);
+        if (token_is(&l, t, "transaction") && next_token(&l) == TOKEN_STRING)
+            p->kind = SQL_PREPARE_TRANSACTION;
+    } else if (token_is(&l, t, "declare")) {
+        p->names_later = true;
+    } else if (token_is(&l, t, "execute") || token_is(&l, t, "fetch")) {
+        p->runs_earlier = true;
+    }
+}
+
+bool sql_next(const char **at, const char *end, bool plain_escapes, sql_part *out)
+{
+    lexer l = {.at = *at, .end = end, .escapes = plain_escapes};
+    const char *first = NULL, *last = NULL;
+    int depth = 0, body = 0;
+    bool begins = false;
+    memset(out, 0, sizeof *out);
+    for (;;) {
+        token t = next_token(&l);
+        if (t == TOKEN_END) break;
+        if (t == TOKEN_OTHER && *l.from == ';' && depth <= 0 && !body) {
+            if (first) break;
+            continue;
+        }
+        depth += t == TOKEN_OTHER && *l.from == '(';
+        depth -= t == TOKEN_OTHER && *l.from == ')';
+        if (begins && token_is(&l, t, "atomic")) body = 1;
+        if (body && token_is(&l, t, "case")) body++;
+        if (body && token_is(&l, t, "end")) body--;
+        begins = first && token_is(&l, t, "begin");
+        if (!first) first = l.from;
+        last = l.at;
+    }
+    *at = l.at;
+    if (!first) return false;
+    out->at = first;
+    out->n = (size_t)(last - first);
+    classify(out);
+    return true;
+}
+
+bool sql_mentions(const char *at, size_t n, const char *word)
+{
+    lexer l = {.at = at, .end = at + n};
+    size_t length = strlen(word);
+    for (token t; (t = next_token(&l)) != TOKEN_END;) {
+        if (token_is(&l, t, word)) return true;
+        bool quoted = t == TOKEN_NAME && (size_t)(l.at - l.from) == length + 2;
+        if (quoted && !memcmp(l.from + 1, word, length)) return true;
+    }
+    return false;
+}
+
+void sql_hide_values(const char *at, size_t n, bool plain_escapes, strbuf *out)
+{
+    lexer l = {.at = at, .end = at + n, .escapes = plain_escapes};
+    const char *kept = at;
+    for (token t; (t = next_token(&l)) != TOKEN_END;) {
+        if (t != TOKEN_STRING && t != TOKEN_NUMBER) continue;
+        strbuf_add(out, kept, (size_t)(l.from - kept));
+        strbuf_str(out, t == TOKEN_STRING ? "'***'" : "0");
+        kept = l.at;
+    }
+    strbuf_add(out, kept, (size_t)(at + n - kept));
+}

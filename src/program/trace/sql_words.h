@@ -1,0 +1,39 @@
+/*
+ * sql_words.h - as much of SQL's text as a recorder must know: where statements end, and which of
+ * them begin and end transactions.
+ */
+#ifndef RATEL_TRACE_SQL_WORDS_H
+#define RATEL_TRACE_SQL_WORDS_H
+
+#include "base/strbuf.h"
+
+typedef enum sql_kind {
+    SQL_OTHER,
+    SQL_BEGIN,
+    SQL_COMMIT,
+    SQL_ROLLBACK,
+    SQL_PREPARE_TRANSACTION, /* leaves a transaction whose end is not this session's to tell */
+    SQL_END_PREPARED,        /* COMMIT PREPARED, ROLLBACK PREPARED */
+    SQL_SET_ISOLATION        /* of the session's later transactions */
+} sql_kind;
+
+typedef struct sql_part { /* one statement */
+    const char *at;
+    size_t n;
+    sql_kind kind;
+    bool chain;            /* COMMIT AND CHAIN: another transaction begins */
+    const char *isolation; /* that the statement asks for, in PostgreSQL's words, or NULL */
+    bool names_later;      /* PREPARE or DECLARE: what it says is run by another statement */
+    bool runs_earlier;     /* EXECUTE or FETCH: ... by this one */
+} sql_part;
+
+/* The next statement of a text that is not empty; false: there is none.  `plain_escapes`: whether a
+   backslash in '...' is an escape character (standard_conforming_strings is off). */
+bool sql_next(const char **at, const char *end, bool plain_escapes, sql_part *out);
+
+/* Does this word, in lower case, occur outside of strings and comments? */
+bool sql_mentions(const char *at, size_t n, const char *word);
+/* The text with '***' for every string in it and 0 for every number. */
+void sql_hide_values(const char *at, size_t n, bool plain_escapes, strbuf *out);
+
+#endif

@@ -1,0 +1,89 @@
+"""A client of PostgreSQL's protocol that sends exactly the messages it is told to send, and keeps every
+byte that comes back."""
+import socket
+import struct
+
+
+def text(*parts):
+    return b''.join(p.encode() + b'\0' for p in parts)
+
+
+def message(kind, body=b''):
+    return kind.encode() + struct.pack('>I', len(body) + 4) + body
+
+
+def query(sql):
+    return message('Q', text(sql))
+
+
+def parse(name, sql, types=()):
+    return message('P', text(name, sql) + struct.pack('>H', len(types)) + b''.join(struct.pack('>I', t) for t in types))
+
+
+def bind(portal, name, values=(), formats=(), results=()):
+    body = text(portal, name) + struct.pack('>H', len(formats)) + b''.join(struct.pack('>H', f) for f in formats)
+    body += struct.pack('>H', len(values))
+    for v in values:
+        v = v.encode() if isinstance(v, str) else v
+        body += struct.pack('>i', -1) if v is None else struct.pack('>I', len(v)) + v
+    return message('B', body + struct.pack('>H', len(results)) + b''.join(struct.pack('>H', f) for f in results))
+
+
+def describe(what, name=''):
+    return message('D', what.encode() + text(name))
+
+
+def execute(portal='', rows=0):
+    return message('E', text(portal) + struct.pack('>I', rows))
+
+
+def close(what, name):
+    return message('C', what.encode() + text(name))
+
+
+SYNC, FLUSH = message('S'), message('H')
+
+
+class Wire:
+    def __init__(self, path, user='postgres', database='postgres', startup=True, **settings):
+        self.s = socket.socket(socket.AF_UNIX)
+        self.s.settimeout(20)
+        self.s.connect(path)
+        self.left = b''
+        self.key = None
+        if startup:
+            body = struct.pack('>I', 196608) + text('user', user, 'database', database)
+            body += b''.join(text(k, v) for k, v in settings.items()) + b'\0'
+            self.s.sendall(struct.pack('>I', len(body) + 4) + body)
+            self.until_ready()
+
+    def next(self):
+        while len(self.left) < 5 or len(self.left) < 1 + struct.unpack('>I', self.left[1:5])[0]:
+            more = self.s.recv(65536)
+            if not more:
+                return None
+            self.left += more
+        n = 1 + struct.unpack('>I', self.left[1:5])[0]
+        m, self.left = self.left[:n], self.left[n:]
+        if m[:1] == b'K':
+            self.key = m[5:]
+        return m
+
+    def until_ready(self, times=1):
+        """The messages up to so many ReadyForQuery."""
+        out = []
+        while times:
+            m = self.next()
+            if m is None:
+                break
+            out.append(m)
+            times -= m[:1] == b'Z'
+        return out
+
+    def ask(self, *messages, times=1):
+        self.s.sendall(b''.join(messages))
+        return self.until_ready(times)
+
+    def close(self):
+        self.s.sendall(message('X'))
+        self.s.close()
