@@ -357,6 +357,7 @@ TEST(detection)
     EXPECT_TOLD("{\"type\" \"ok\" \"value\" [[\"append\" 1 2]]}", "edn-la");
     EXPECT_TOLD("{\"type\" :ok, \"value\" [[\"r\" 1 [2]]]}", "edn-la");
     EXPECT_TOLD("[{\"type\":ok \"value\" [[\"w\" 1 2]]}]", "edn-rw");
+    EXPECT_TOLD("{\"value\" [[\"append\" 1 2]] \"type\" \"ok\"}", "edn-la");
     EXPECT_TOLD("{,:type :ok :value [[:w 1 2]]}", "edn-rw");
     EXPECT_TOLD("{;\n:type :ok :value [[:w 1 2]]}", "edn-rw");
     EXPECT_TOLD(" [ {\"ops\":[{\"t\":\"w\"}],\"cts\":{},\"tid\":3}]", "timekiller");

@@ -479,6 +479,20 @@ TEST(who_committed_is_shown_by_a_list)
     }
 }
 
+/* An element that was appended once is in the list twice: there is no order of the appends. */
+TEST(lists_that_are_impossible)
+{
+    const char *h =
+        T(1, "a", APPEND("l", "1")) T(2, "b", APPEND("l", "2")) T(3, "c", R("l", "[1,2,1]"));
+    answer a;
+    REQUIRE(open_answer(&a, h, "rc", true));
+    a.v.outcome = OUTCOME_VIOLATED;
+    a.v.anomaly = ANOMALY_INCOMPATIBLE_ORDER;
+    vec_push(&a.mem, &a.v.core, named(a.h, "c"));
+    EXPECT(stands(&a));
+    close_answer(&a);
+}
+
 /* A list of whole transactions, one of which appended to another key before: nothing is wrong. */
 TEST(lists_that_are_possible)
 {

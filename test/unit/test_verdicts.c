@@ -597,6 +597,19 @@ TEST(certificates_with_unknown_sources)
         expect_proved(history, levels[i], RATEL_VIOLATED);
 }
 
+/* R read past U1, which leads to what it read; both must have committed, since they were read. */
+TEST(certificates_of_readers)
+{
+    static const char history[] =
+        INIT "{\"session\":1,\"id\":\"U1\",\"status\":\"unknown\",\"ops\":[[\"w\",\"y\",1]]}\n"
+             "{\"session\":2,\"id\":\"U2\",\"status\":\"unknown\",\"ops\":[[\"r\",\"y\",1],"
+             "[\"w\",\"x\",1]]}\n"
+             "{\"session\":3,\"id\":\"R\",\"ops\":[[\"r\",\"x\",1],[\"r\",\"y\",0]]}\n";
+    expect_proved(history, "update-serializable", RATEL_VIOLATED);
+    expect_proved(history, "causal", RATEL_VIOLATED);
+    expect_proved(history, "serializable", RATEL_VIOLATED);
+}
+
 /* Even dirty lists show one order of the committed appends. */
 TEST(certificates_of_uncommitted_lists)
 {

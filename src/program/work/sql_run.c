@@ -198,22 +198,34 @@ static void begin_together(shared *all)
     while (!all->start && !all->stop && !(r->interrupt && *r->interrupt)) clock_nap(500000);
 }
 
+/* The others neither wait for a session that cannot go on, nor record more: the log may lack a
+   transaction of this one. */
+static void give_up(worker *w, const char *why)
+{
+    sql_run *r = w->all->r;
+    pthread_mutex_lock(&w->all->lock);
+    snprintf(r->error, sizeof r->error, "%.500s", why);
+    pthread_mutex_unlock(&w->all->lock);
+    w->all->stop = true;
+}
+
 static void *work(void *arg)
 {
     worker *w = arg;
     sql_session *s = &w->s;
     sql_run *r = w->all->r;
-    if (guard_armed(&s->guard)) return NULL; /* memory: this session ends */
+    if (guard_armed(&s->guard)) { /* never jumped to with the lock */
+        give_up(w, s->guard.text);
+        r->db->driver->disconnect(&s->db);
+        return NULL;
+    }
     strbuf_init(&s->line, &s->mem);
     strbuf_init(&s->db.text, &s->mem);
     rng_seed(&s->rng, r->seed * 1000003 + s->number);
     s->db.db = r->db;
     s->db.mem = &s->mem;
     if (r->db->driver->connect(&s->db) != DB_OK) {
-        pthread_mutex_lock(&w->all->lock);
-        snprintf(r->error, sizeof r->error, "%s", s->db.error);
-        pthread_mutex_unlock(&w->all->lock);
-        w->all->stop = true;
+        give_up(w, s->db.error);
         return NULL;
     }
     begin_together(w->all);
