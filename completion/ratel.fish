@@ -302,6 +302,7 @@ complete -c ratel -n '__fish_seen_subcommand_from litmus' -l db -s d -x -a '' -d
 complete -c ratel -n '__fish_seen_subcommand_from litmus' -l keep -r -F -d 'keep the history, or else the SQL log, of every cell in DIR'
 complete -c ratel -n '__fish_seen_subcommand_from litmus' -l diff -r -F -d 'compare with a table that --json printed earlier; exit status 1 if a cell differs'
 complete -c ratel -n '__fish_seen_subcommand_from litmus' -l expect -r -F -d 'as --diff, and a cell of FILE that was not run counts as different; for CI'
+complete -c ratel -n '__fish_seen_subcommand_from litmus' -l synth -d 'run cases that synth makes, one for each step between two levels, instead of those of --list'
 complete -c ratel -n '__fish_seen_subcommand_from litmus' -l isolation -s i -x -a '' -d 'the level that the simulated store guarantees, or that the database is asked for; default: serializable (run: also several with their shares, such as ser:0.5,rr:0.5; driver-check: the first that the driver declares)'
 complete -c ratel -n '__fish_seen_subcommand_from litmus' -l list -d 'list workloads, isolation levels, anomalies and knobs (lint: the findings; run, test: the databases and the levels that they document)'
 complete -c ratel -n '__fish_seen_subcommand_from litmus' -l output -s o -r -F -d 'write to FILE instead of standard output'

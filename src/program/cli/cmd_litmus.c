@@ -300,7 +300,13 @@ static void compare_tables(litmus *l)
 static void run_all(litmus *l)
 {
     const char *keep = l->a->value[O_KEEP];
-    if (!choose_cases(l)) return;
+    bool made = l->a->value[O_SYNTH] != NULL;
+    if ((!made || l->a->n_files) && !choose_cases(l)) return;
+    int code = made ? litmus_add_synthesized(&l->t, l->a->context) : RATEL_OK;
+    if (code) {
+        l->status = complain_about(l->a->context, "litmus --synth", code);
+        return;
+    }
     if (keep && mkdir(keep, 0777) && errno != EEXIST) {
         complain("%s: %s", keep, strerror(errno));
         l->status = EXIT_IO;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cli/litmus.h"
-#include "step/script_text.h"
+#include "cli/recording_script.h"
 
 enum { TRIES = 20, SEARCHED = 400 };
 
@@ -58,82 +58,6 @@ static bool shrink_recording(repro *r, const char *path)
     ratel_result_free(a);
     ratel_history_free(h);
     return r->part;
-}
-
-/* Values become numbers in the order in which they are met; 0 stands for what is there at first and
-   nobody names. */
-typedef struct value_numbers {
-    VEC(uint32_t) of;
-} value_numbers;
-
-static int64_t value_number(repro *r, value_numbers *v, uint32_t value)
-{
-    for (size_t i = 0; i < v->of.n; i++)
-        if (v->of.at[i] == value) return (int64_t)i + 1;
-    vec_push(&r->mem, &v->of, value);
-    return (int64_t)v->of.n;
-}
-
-static bool take_row(repro *r, value_numbers *v, const ratel_op_info *o)
-{
-    int64_t id = (int64_t)o->rank + 1;
-    for (size_t i = 0; i < r->s.rows.n; i += 2)
-        if (r->s.rows.at[i] == id) return true;
-    if (!o->had) return false;
-    int64_t value = o->had > 0 ? value_number(r, v, o->before) : 0;
-    vec_push(&r->mem, &r->s.rows, id);
-    vec_push(&r->mem, &r->s.rows, value);
-    return true;
-}
-
-/* false: it cannot be said as a statement on keys. */
-static bool take_op(repro *r, value_numbers *v, size_t i, int64_t when)
-{
-    ratel_op_info o;
-    ratel_history_op_at(r->part, i, &o);
-    if (o.failed) return true;
-    script_op x = {.kind = o.kind, .id = o.rank + 1, .when = o.timed ? o.called : when};
-    if (o.kind == 'a') return false;
-    if (o.kind == 'i') x.kind = 's';
-    if (x.kind == 's') {
-        if (o.rank == o.rank_to) return true; /* no key that anybody names */
-        x.to = o.rank_to;
-    } else {
-        x.absent_at_first = !take_row(r, v, &o);
-    }
-    if (o.kind == 'w') x.value = value_number(r, v, o.value);
-    vec_push(&r->mem, &r->s.ops, x);
-    r->s.txns.at[r->s.txns.n - 1].n++;
-    return true;
-}
-
-static bool take_txn(repro *r, value_numbers *v, const ratel_txn_info *t, uint32_t number)
-{
-    script_txn x = {.session = t->session,
-                    .aborts = t->status == RATEL_ABORTED,
-                    .first = (uint32_t)r->s.ops.n,
-                    .end = t->timed ? t->end : (int64_t)number};
-    vec_push(&r->mem, &r->s.txns, x);
-    if (t->session >= r->s.sessions) r->s.sessions = t->session + 1;
-    for (size_t k = 0; k < t->ops; k++) {
-        int64_t part = t->timed ? t->begin + (int64_t)((double)(t->end - t->begin) *
-                                                       (double)(k + 1) / (double)(t->ops + 1))
-                                : (int64_t)number;
-        if (take_op(r, v, t->first_op + k, part)) continue;
-        complain("repro: lists are not turned into statements");
-        r->status = EXIT_UNDECIDED;
-        return false;
-    }
-    return true;
-}
-
-static bool make_script(repro *r)
-{
-    value_numbers v = {0};
-    ratel_txn_info t;
-    for (size_t i = 0; ratel_history_txn_at(r->part, i, &t) == RATEL_OK; i++)
-        if (!take_txn(r, &v, &t, (uint32_t)i)) return false;
-    return true;
 }
 
 /* --- one run ---------------------------------------------------------------------------------- */
@@ -201,7 +125,7 @@ static bool shows_again(repro *r)
     strbuf_init(&text, &r->mem);
     strbuf_init(&history, &r->mem);
     strbuf_init(&story, &r->mem);
-    script_write(&r->s, r->anomaly, r->level, NULL, &text);
+    script_write(&r->s, r->anomaly, r->level, NULL, NULL, &text);
     spec_read(&s, &r->mem, "repro", text.at, text.n);
     case_run_all(&r->bench, &s, &run);
     r->runs++;
@@ -380,7 +304,7 @@ static void write_all(repro *r)
     strbuf text;
     spec s;
     strbuf_init(&text, &r->mem);
-    script_write(&r->s, r->anomaly, r->level, r->signs, &text);
+    script_write(&r->s, r->anomaly, r->level, NULL, r->signs, &text);
     const char *script_text = strbuf_cstr(&text);
     spec_read(&s, &r->mem, "repro", text.at, text.n);
     if (r->a->value[O_JSON])
@@ -403,7 +327,12 @@ static void run_repro(repro *r)
         r->status = EXIT_USAGE;
         return;
     }
-    if (!shrink_recording(r, r->a->files[0]) || !make_script(r)) return;
+    if (!shrink_recording(r, r->a->files[0])) return;
+    if (!recording_script(&r->s, &r->mem, r->part)) {
+        complain("repro: lists are not turned into statements");
+        r->status = EXIT_UNDECIDED;
+        return;
+    }
     r->status = live_open(&r->live, r->a);
     r->open = true;
     if (r->status != EXIT_HOLDS) return;

@@ -46,6 +46,9 @@ void litmus_print_html(const litmus_table *t, FILE *to);
    status after a complaint.  `whole`: a cell of the file that was not run differs, too. */
 int litmus_compare(const litmus_table *t, const char *path, bool whole, FILE *to);
 
+/* Adds cases made by synth (litmus_synth.c); an error code of the context. */
+int litmus_add_synthesized(litmus_table *t, ratel *context);
+
 /* What check says of every level, and which one the case is forbidden by (litmus_judge.c). */
 typedef struct litmus_judge litmus_judge;
 litmus_judge *litmus_judge_new(mem *m, ratel *context);

@@ -84,6 +84,48 @@ void script_order_by_chance(script *s, mem *m, uint64_t seed)
     mem_put(m, done);
 }
 
+/* The value of a row for a reader: its own write, else the newest that counts. */
+static bool newest_value(const script *s, size_t before, script_turn reader, bool dirty,
+                         uint32_t id, int64_t *value)
+{
+    bool some = false;
+    for (size_t i = 0; i < s->rows.n; i += 2)
+        if (s->rows.at[i] == (int64_t)id) {
+            some = true;
+            *value = s->rows.at[i + 1];
+        }
+    for (size_t i = 0; i < before; i++) {
+        script_turn t = s->order.at[i];
+        const script_txn *x = &s->txns.at[t.txn];
+        bool ends = t.op == x->n, own = t.txn == reader.txn;
+        /* What a transaction wrote counts from its end on, or at once for itself and for dirty
+           reads. */
+        bool at_once = dirty || own;
+        if (ends == at_once || (ends && x->aborts)) continue;
+        for (uint32_t k = ends ? 0 : t.op; k < (ends ? x->n : t.op + 1); k++) {
+            const script_op *o = &s->ops.at[x->first + k];
+            if (o->id != id || o->out || (o->kind != 'w' && o->kind != 'd')) continue;
+            some = o->kind == 'w';
+            *value = o->value;
+        }
+    }
+    return some;
+}
+
+bool script_order_promises(const script *s, bool dirty)
+{
+    for (size_t i = 0; i < s->order.n; i++) {
+        script_turn t = s->order.at[i];
+        const script_txn *x = &s->txns.at[t.txn];
+        if (t.op == x->n || s->ops.at[x->first + t.op].kind != 'r') continue;
+        const script_op *o = &s->ops.at[x->first + t.op];
+        int64_t value = 0;
+        bool some = newest_value(s, i, t, dirty, o->id, &value);
+        if (some == o->absent || (some && value != o->value)) return false;
+    }
+    return true;
+}
+
 /* --- text ------------------------------------------------------------------------------------- */
 
 static void write_write(const script_op *o, strbuf *out)
@@ -129,10 +171,35 @@ static void write_txn(const script *s, uint32_t t, strbuf *out)
     }
 }
 
-void script_write(const script *s, const char *about, const char *level, const char *signs,
-                  strbuf *out)
+void script_write_order(const script *s, strbuf *out)
 {
     char name[32];
+    strbuf_str(out, "permutation");
+    for (size_t i = 0; i < s->order.n; i++) {
+        script_step_name(s, s->order.at[i], name, sizeof name);
+        strbuf_printf(out, " %s", name);
+    }
+    strbuf_char(out, '\n');
+}
+
+void script_write_signs(const script *s, strbuf *out)
+{
+    char name[32];
+    for (uint32_t t = 0; t < s->txns.n; t++)
+        for (uint32_t k = 0; k < s->txns.at[t].n; k++) {
+            const script_op *o = &s->ops.at[s->txns.at[t].first + k];
+            if (o->kind != 'r') continue;
+            script_step_name(s, (script_turn){t, k}, name, sizeof name);
+            if (o->absent)
+                strbuf_printf(out, "    %s: none\n", name);
+            else
+                strbuf_printf(out, "    %s: %u|%lld\n", name, o->id, (long long)o->value);
+        }
+}
+
+void script_write(const script *s, const char *about, const char *level, const char *more,
+                  const char *signs, strbuf *out)
+{
     strbuf_printf(out, "title \"%s\"\nforbidden \"%s\"\n\nsetup {\n", about, level);
     strbuf_str(out, "    CREATE TABLE test (id int PRIMARY KEY, value int NOT NULL);\n");
     for (size_t i = 0; i + 1 < s->rows.n; i += 2)
@@ -149,11 +216,8 @@ void script_write(const script *s, const char *about, const char *level, const c
                 write_txn(s, t, out);
             }
     }
-    strbuf_str(out, "\npermutation");
-    for (size_t i = 0; i < s->order.n; i++) {
-        script_step_name(s, s->order.at[i], name, sizeof name);
-        strbuf_printf(out, " %s", name);
-    }
     strbuf_char(out, '\n');
+    script_write_order(s, out);
+    if (more) strbuf_str(out, more);
     if (signs) strbuf_printf(out, "\nhappens {\n%s}\n", signs);
 }

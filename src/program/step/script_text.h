@@ -10,7 +10,8 @@
 typedef struct script_op {
     char kind;       /* r(ead), w(rite), d(elete), s(can) */
     uint32_t id, to; /* of a scan the first and the last */
-    int64_t value;
+    int64_t value;   /* written, or returned by the read if not absent */
+    bool absent;
     bool absent_at_first; /* the row may not be there, so a write may have to insert it */
     bool out;             /* left out */
     int64_t when;         /* for the first order of steps */
@@ -41,10 +42,17 @@ typedef struct script {
 void script_order_by_time(script *s, mem *m);
 /* Another order, by drawing the next session at random with this seed. */
 void script_order_by_chance(script *s, mem *m, uint64_t seed);
-/* The script as text; `about` is a line for its title.  `signs` is what follows `happens`, or NULL.
- */
-void script_write(const script *s, const char *about, const char *level, const char *signs,
-                  strbuf *out);
+/* Would the reads return what the script says if each saw the newest committed value, or with
+   `dirty` the newest value?  Then this order is worth trying first. */
+bool script_order_promises(const script *s, bool dirty);
+/* The present order as a line of the script. */
+void script_write_order(const script *s, strbuf *out);
+/* What the reads of the script must return, for `happens`. */
+void script_write_signs(const script *s, strbuf *out);
+/* The script as text with its present order; `about` is a line for its title.  `more` are other
+   orders, and `signs` is what follows `happens`; either may be NULL. */
+void script_write(const script *s, const char *about, const char *level, const char *more,
+                  const char *signs, strbuf *out);
 /* The name of a step, as in the text. */
 void script_step_name(const script *s, script_turn t, char *buf, size_t cap);
 

@@ -1,0 +1,84 @@
+/*
+ * recording_script.c - turns a history into a script (recording_script.h).
+ *
+ * Keys become the rows of one table in the order of the keys, so that ranges stay ranges.  Values
+ * become numbers in the order in which they are met; 0 stands for what is there at first and nobody
+ * names.
+ */
+#include "cli/recording_script.h"
+
+typedef struct taking {
+    script *s;
+    mem *m;
+    const ratel_history *h;
+    VEC(uint32_t) values; /* of the history, by their numbers in the script less 1 */
+} taking;
+
+static int64_t value_number(taking *t, uint32_t value)
+{
+    for (size_t i = 0; i < t->values.n; i++)
+        if (t->values.at[i] == value) return (int64_t)i + 1;
+    vec_push(t->m, &t->values, value);
+    return (int64_t)t->values.n;
+}
+
+/* Is the row of this key there at first?  Then it is one of the script's rows. */
+static bool has_row(taking *t, const ratel_op_info *o)
+{
+    int64_t id = (int64_t)o->rank + 1;
+    for (size_t i = 0; i < t->s->rows.n; i += 2)
+        if (t->s->rows.at[i] == id) return true;
+    if (!o->had) return false;
+    int64_t value = o->had > 0 ? value_number(t, o->before) : 0;
+    vec_push(t->m, &t->s->rows, id);
+    vec_push(t->m, &t->s->rows, value);
+    return true;
+}
+
+/* false: it cannot be said as a statement on keys. */
+static bool take_op(taking *t, size_t i, int64_t when)
+{
+    ratel_op_info o;
+    ratel_history_op_at(t->h, i, &o);
+    if (o.failed) return true;
+    script_op x = {.kind = o.kind, .id = o.rank + 1, .when = o.timed ? o.called : when};
+    if (o.kind == 'a') return false;
+    if (o.kind == 'i') x.kind = 's';
+    if (x.kind == 's') {
+        if (o.rank == o.rank_to) return true; /* no key that anybody names */
+        x.to = o.rank_to;
+    } else {
+        x.absent_at_first = !has_row(t, &o);
+    }
+    if (o.kind == 'w' || (o.kind == 'r' && o.known && !o.absent))
+        x.value = value_number(t, o.value);
+    x.absent = o.absent;
+    vec_push(t->m, &t->s->ops, x);
+    t->s->txns.at[t->s->txns.n - 1].n++;
+    return true;
+}
+
+/* When the k-th of n operations was probably called: the client's times of the transaction. */
+static int64_t guessed_time(const ratel_txn_info *t, size_t k, int64_t number)
+{
+    if (!t->timed) return number;
+    double share = (double)(k + 1) / (double)(t->ops + 1);
+    return t->begin + (int64_t)((double)(t->end - t->begin) * share);
+}
+
+bool recording_script(script *s, mem *m, const ratel_history *h)
+{
+    taking t = {.s = s, .m = m, .h = h};
+    ratel_txn_info info;
+    for (size_t i = 0; ratel_history_txn_at(h, i, &info) == RATEL_OK; i++) {
+        script_txn x = {.session = info.session,
+                        .aborts = info.status == RATEL_ABORTED,
+                        .first = (uint32_t)s->ops.n,
+                        .end = info.timed ? info.end : (int64_t)i};
+        vec_push(m, &s->txns, x);
+        if (info.session >= s->sessions) s->sessions = info.session + 1;
+        for (size_t k = 0; k < info.ops; k++)
+            if (!take_op(&t, info.first_op + k, guessed_time(&info, k, (int64_t)i))) return false;
+    }
+    return true;
+}
