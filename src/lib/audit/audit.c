@@ -10,6 +10,7 @@
 #include "audit/initial_dump.h"
 #include "audit/audit_answer.h"
 #include "audit/audit_internal.h"
+#include "audit/audit_schedule.h"
 #include "audit/compressed.h"
 #include "base/clock.h"
 #include "opt/level.h"
@@ -130,7 +131,7 @@ static void decide_log(audit *a, const audit_options *o, audit_answer *answer)
 }
 
 /* A limit while deciding is an answer; everything else is an error. */
-static int ended(audit *a, audit_answer *answer)
+int audit_ended(audit *a, audit_answer *answer)
 {
     guard *g = &a->guard;
     bool limit = g->code == GUARD_TIME || g->code == GUARD_INTERRUPT || g->code == GUARD_NOMEM;
@@ -186,9 +187,19 @@ int audit_run(audit **out, const audit_options *o, audit_read read, void *payloa
     memset(answer, 0, sizeof *answer);
     audit *a = *out = open_audit(o);
     if (!a) return GUARD_NOMEM;
-    if (guard_armed(&a->guard)) return ended(a, answer);
+    if (guard_armed(&a->guard)) return audit_ended(a, answer);
     source_init(&a->source, &a->kept, &a->guard, read, payload);
     decide_log(a, o, answer);
+    return 0;
+}
+
+int audit_read_log(audit **out, const audit_options *o, audit_read read, void *payload)
+{
+    audit *a = *out = open_audit(o);
+    if (!a) return GUARD_NOMEM;
+    if (guard_armed(&a->guard)) return audit_ended(a, &(audit_answer){0});
+    source_init(&a->source, &a->kept, &a->guard, read, payload);
+    read_all(a, o, false);
     return 0;
 }
 
@@ -200,7 +211,7 @@ int audit_again(audit *a, const audit_options *o, audit_answer *answer)
     mem_free_all(&a->work);
     memset(&a->e, 0, sizeof a->e);
     audit_limits(a, o);
-    if (guard_armed(&a->guard)) return ended(a, answer);
+    if (guard_armed(&a->guard)) return audit_ended(a, answer);
     decide_log(a, o, answer);
     return 0;
 }
@@ -244,7 +255,7 @@ int audit_lint(audit **out, const audit_options *o, audit_read read, void *paylo
 {
     audit *a = *out = open_audit(o);
     if (!a) return GUARD_NOMEM;
-    if (guard_armed(&a->guard)) return ended(a, &(audit_answer){0});
+    if (guard_armed(&a->guard)) return audit_ended(a, &(audit_answer){0});
     source_init(&a->source, &a->kept, &a->guard, read, payload);
     read_all(a, o, true);
     log_lint(a, o, counts, at, n);

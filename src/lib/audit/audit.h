@@ -81,6 +81,7 @@ typedef struct audit_answer {
     size_t n_order;
     const char *const *order; /* it holds: a witness; transactions with the state each one read */
     const uint32_t *read;     /* by transaction of `order`: state of its first statement */
+    const char *engine;       /* the reference engine that the answer rests on, or NULL */
     uint64_t txns, statements, sessions, unchecked, runs;
     size_t n_warnings;
     const char *const *warnings;

@@ -32,6 +32,8 @@ void audit_engine(engine *e, guard *g, mem *work, mem *states, const audit_optio
 /* log_lint.c: what is doubtful about a log, one finding for each kind. */
 void log_lint(audit *a, const audit_options *o, audit_counts *counts, const audit_finding **at,
               size_t *n);
+/* After a failure: its text and position; a limit while deciding becomes the answer (0). */
+int audit_ended(audit *a, audit_answer *answer);
 /* Starts the clock of the options' limit. */
 void audit_limits(audit *a, const audit_options *o);
 

@@ -61,7 +61,7 @@ static void shrunk_json(json_writer *w, const audit_report_context *c)
 /* Where the replay stopped: what the client saw, and what each possible state would have given. */
 static void place_json(json_writer *w, const audit_answer *r)
 {
-    if (r->verdict == AUDIT_VIOLATED)
+    if (r->verdict == AUDIT_VIOLATED && !r->engine)
         jw_member_text(w, "kind", r->semantic ? "semantic" : "isolation");
     jw_member_text(w, "txn", r->txn);
     jw_member_u64(w, "statement", r->statement);
@@ -80,6 +80,19 @@ static void place_json(json_writer *w, const audit_answer *r)
     texts_json(w, "conflicts", r->conflicts, r->n_conflicts);
 }
 
+static void rests_on_json(json_writer *w, const audit_answer *r)
+{
+    const char *on[4];
+    size_t n = 0;
+    bool ordered = r->verdict == AUDIT_VIOLATED && !r->all_orders;
+    if (ordered) on[n++] = "commit-order";
+    if (ordered && r->replayed_writes) on[n++] = "replayed-writes";
+    if (r->verdict == AUDIT_VIOLATED && r->traced) on[n++] = "all-writers-traced";
+    if (r->engine && r->verdict != AUDIT_UNDECIDED) on[n++] = "reference-engine";
+    if (n) texts_json(w, "rests_on", on, n);
+    jw_member_optional(w, "reference", r->engine);
+}
+
 void audit_report_json(const audit_answer *r, const audit_report_context *c, json_writer *w)
 {
     jw_object(w);
@@ -91,13 +104,7 @@ void audit_report_json(const audit_answer *r, const audit_report_context *c, jso
     jw_member_optional(w, "reason", r->reason);
     if (r->verdict != AUDIT_HOLDS && r->txn) place_json(w, r);
     if (r->n_cycle) cycle_json(w, r);
-    const char *rests_on[3];
-    size_t n_rests = 0;
-    bool ordered = r->verdict == AUDIT_VIOLATED && !r->all_orders;
-    if (ordered) rests_on[n_rests++] = "commit-order";
-    if (ordered && r->replayed_writes) rests_on[n_rests++] = "replayed-writes";
-    if (r->verdict == AUDIT_VIOLATED && r->traced) rests_on[n_rests++] = "all-writers-traced";
-    if (n_rests) texts_json(w, "rests_on", rests_on, n_rests);
+    rests_on_json(w, r);
     if (r->verdict == AUDIT_HOLDS) jw_member_text(w, "order", r->other_order ? "other" : "given");
     jw_member_u64(w, "txns", r->txns);
     jw_member_u64(w, "statements", r->statements);
@@ -182,7 +189,7 @@ void audit_report_into(const audit_answer *r, const audit_report_context *c, str
 {
     add_shown(b, "", c->log);
     strbuf_printf(b, ": %s: %s", r->level ? r->level : "", audit_verdict_name(r->verdict));
-    if (r->verdict == AUDIT_VIOLATED && r->txn)
+    if (r->verdict == AUDIT_VIOLATED && r->txn && !r->engine)
         strbuf_printf(b, " (%s)", r->semantic ? "semantic" : "isolation");
     add_shown(b, ": ", r->reason);
     strbuf_char(b, '\n');

@@ -11,11 +11,15 @@
 #include "cli/sql_log.h"
 #include "cli/timed_input.h"
 #include "opt/level.h"
+#include "reference/reference.h"
 
 typedef struct state {
     args *a;
     FILE *out;
     audit_report_context report;
+    reference *reference; /* opened when it is first needed */
+    int refused;     /* the exit status if there is none to be had; then nothing more is tried */
+    char said[1600]; /* a sentence that is put together here */
 } state;
 
 static void put_to_file(void *to, const char *bytes, size_t n)
@@ -60,6 +64,10 @@ static int shrink(state *st, audit *a, const audit_options *o, const audit_answe
 {
     const char *path = st->a->value[O_SHRUNK];
     if (!path || r->verdict != AUDIT_VIOLATED) return EXIT_HOLDS;
+    if (r->engine) {
+        complain("audit: --shrink needs Ratel's own replay, and the reference decided this log");
+        return EXIT_UNDECIDED;
+    }
     int code = audit_shrink(a, o, r, out);
     if (code) return complain_of(st, a, code);
     output part;
@@ -86,15 +94,95 @@ static int print_answer(state *st, const audit_answer *r)
     return 0;
 }
 
+/* ---- the reference --------------------------------------------------------------------------- */
+
+static bool open_reference(state *st)
+{
+    char why[1024];
+    bool misuse;
+    if (st->reference) return true;
+    if (st->refused) return false;
+    st->reference = reference_open(st->a->value[O_REFERENCE], why, sizeof why, &misuse);
+    if (st->reference) return true;
+    st->refused = misuse ? EXIT_USAGE : EXIT_IO;
+    complain("--reference: %s", why);
+    return false;
+}
+
+/* The engine's answer; `status` is set if there is none. */
+static int ask_reference(state *st, audit *a, const audit_options *o, audit_answer *r, int *status)
+{
+    audit_schedule plan;
+    int code = audit_schedule_of(a, o, &plan);
+    if (code) {
+        *status = complain_of(st, a, code);
+        return code;
+    }
+    if (!open_reference(st)) {
+        *status = st->refused;
+        return -1;
+    }
+    code = reference_decide(st->reference, &plan, o, r);
+    if (code) {
+        complain("%s", reference_error(st->reference));
+        *status = exit_of(code);
+    }
+    return code;
+}
+
+/* Ratel's own answer and the engine's; where both decide, they must not contradict each other. */
+static int ask_both(state *st, audit *a, const audit_options *o, audit_answer *r, int *status)
+{
+    audit_answer engine;
+    int code = ask_reference(st, a, o, &engine, status);
+    if (code) return code;
+    code = audit_again(a, o, r);
+    bool ours = !code && r->verdict != AUDIT_UNDECIDED;
+    if (!ours || engine.verdict == AUDIT_UNDECIDED) {
+        if (!ours) *r = engine;
+        return 0;
+    }
+    bool agree = engine.verdict == r->verdict;
+    snprintf(st->said, sizeof st->said,
+             agree ? "%.1200s (%s says the same)"
+                   : "%.1200s, but %s says: %s; one of the two is wrong, and that is a bug",
+             r->reason, engine.engine, engine.reason);
+    r->reason = st->said;
+    if (!agree) r->verdict = AUDIT_UNDECIDED;
+    return 0;
+}
+
+static int decide_with_reference(state *st, const audit_options *o, audit **a, FILE *f,
+                                 audit_answer *r, int *status)
+{
+    int code = *a ? 0 : audit_read_log(a, o, read_sql_log, f);
+    if (code) return code;
+    *status = -1;
+    if (st->a->value[O_REFERENCE_CHECK]) return ask_both(st, *a, o, r, status);
+    if (!st->a->value[O_REFERENCE_ONLY]) {
+        code = audit_again(*a, o, r);
+        bool decided = !code && (r->verdict != AUDIT_UNDECIDED || r->limit);
+        if (decided || (code && code != RATEL_EHISTORY)) return code;
+    }
+    return ask_reference(st, *a, o, r, status);
+}
+
+/* ---- logs and levels ------------------------------------------------------------------------- */
+
 /* One level of a log that may have been read already. */
 static int audit_level(state *st, const audit_options *o, audit **a, FILE *f)
 {
     audit_answer r;
     audit_shrunk shrunk;
     uint64_t start = now();
-    int code = *a ? audit_again(*a, o, &r) : audit_run(a, o, read_sql_log, f, &r);
+    int code, given = -1;
+    if (st->a->value[O_REFERENCE])
+        code = decide_with_reference(st, o, a, f, &r, &given);
+    else
+        code = *a ? audit_again(*a, o, &r) : audit_run(a, o, read_sql_log, f, &r);
     st->report.seconds = seconds_since(start);
     st->report.shrunk = NULL;
+    if (code && given >= 0) return given;
     int late = code ? timed_failure(st->report.log) : -1;
     if (late >= 0) return late;
     if (code) return complain_of(st, *a, code);
@@ -135,7 +223,7 @@ static int audit_log(state *st, audit_options *o)
         int one = audit_level(st, o, &a, f);
         status = merge_status(status, one);
         /* nothing was read: every other level would say so again */
-        if (!l || !l[n] || one == EXIT_INPUT || one == EXIT_IO) break;
+        if (!l || !l[n] || one == EXIT_INPUT || one == EXIT_IO || st->refused) break;
         l += n;
     }
     audit_free(a);
@@ -242,7 +330,10 @@ static int audit_logs(void *ud)
     for (size_t i = 0; i < x->a->n_files; i++) {
         x->st->report.log = x->a->files[i];
         status = merge_status(status, audit_log(x->st, x->o));
+        if (x->st->refused) break;
     }
+    reference_close(x->st->reference);
+    x->st->reference = NULL;
     return page_close(x->a, &page, "ratel audit", status);
 }
 
@@ -261,6 +352,11 @@ int cmd_audit(args *a)
         return EXIT_USAGE;
     }
     if (!options(a, &o)) return EXIT_USAGE;
+    if (!a->value[O_REFERENCE] && (a->value[O_REFERENCE_ONLY] || a->value[O_REFERENCE_CHECK])) {
+        complain("audit: --%s needs --reference",
+                 a->value[O_REFERENCE_ONLY] ? "reference-only" : "reference-check");
+        return EXIT_USAGE;
+    }
     if (!audit_available()) {
         uint64_t line, column;
         complain("audit: %s", audit_error(NULL, &line, &column));

@@ -77,6 +77,8 @@ typedef struct db {
     bool made;                /* it is there */
     bool lists;               /* values are lists */
     bool own_tables;          /* the workload has tables of its own */
+    bool enclosed;            /* connections go to a database that this run has made */
+    unsigned made_databases;  /* so far */
     bool tombstones;          /* a deleted row stays, with the value NULL */
     char form[32];            /* whose contracts count, if not those of the adapter by its name */
     db_node node[DB_NODES];   /* of a cluster; see `nodes` */
@@ -145,6 +147,17 @@ struct driver {
     /* Workloads with tables of their own; NULL: the adapter has none of it. */
     bool (*script)(db *d, const char *text); /* statements, before the sessions */
     enum db_answer (*query)(db_session *s, const char *text, const char *const *params, uint32_t n);
+    /* Sends a statement without waiting for its answer; `receive` gives the answers in order, each
+       as `query` leaves it.  A session that sends uses nothing else.  After a failure everything up
+       to the next statement that was sent as `last` fails, too; nothing is answered before one was.
+       `name`: it was prepared under that name.  No answer within `wait_ms` leaves *pending true. */
+    bool (*send)(db_session *s, const char *name, const char *text, const char *const *params,
+                 uint32_t n, bool last);
+    enum db_answer (*receive)(db_session *s, int wait_ms, bool *pending);
+    bool (*prepare)(db_session *s, const char *name, const char *text);
+    /* Makes a database named d->place for statements that come from elsewhere, and sends every
+       later connection there; close drops it.  They must not have a superuser's rights. */
+    bool (*enclose)(db *d);
     void (*mark)(db_session *s);                /* before commit: keeps what stamp needs */
     bool (*stamp)(db_session *s, int64_t *out); /* when the last transaction committed */
     /* What is promised at d->isolation; NULL: contracts.def has it. */

@@ -41,7 +41,8 @@ static const temp_spec server = {
                 .serve = {"mariadbd", "--no-defaults", "--datadir=%d", "--socket=%d/socket",
                           "--pid-file=%d/pid", "--skip-networking", "--skip-grant-tables",
                           "--innodb-buffer-pool-size=64M", "--innodb-stats-persistent=0",
-                          "--skip-log-bin", "--innodb-flush-log-at-trx-commit=2"}},
+                          "--skip-log-bin", "--innodb-flush-log-at-trx-commit=2",
+                          "--secure-file-priv=%d", "--local-infile=0"}},
 };
 
 typedef struct maria_own {
@@ -447,6 +448,33 @@ static enum db_answer maria_commit(db_session *s)
 
 /* --- any SQL ---------------------------------------------------------------------------------- */
 
+/* The text with a literal in the place of each `?` outside of quotes and comments. */
+static void fill_in(db_session *s, const char *text, const char *const *params, uint32_t n,
+                    strbuf *out)
+{
+    uint32_t next = 0;
+    for (const char *p = text; *p;) {
+        if (*p == '\'' || *p == '"' || *p == '`') {
+            const char *from = p++;
+            while (*p && *p != *from) p += *p == '\\' && p[1] && *from != '`' ? 2 : 1;
+            if (*p) p++;
+            strbuf_add(out, from, (size_t)(p - from));
+        } else if ((*p == '-' && p[1] == '-' && p[2] == ' ') || *p == '#') {
+            p += strcspn(p, "\n");
+        } else if (*p == '?' && next < n) {
+            const char *value = params[next++];
+            size_t length = value ? strlen(value) : 0;
+            char *quoted = mem_get(s->mem, 2 * length + 1);
+            if (value) mysql_real_escape_string(s->own, quoted, value, (unsigned long)length);
+            strbuf_printf(out, value ? "'%s'" : "NULL", quoted);
+            mem_put(s->mem, quoted);
+            p++;
+        } else {
+            strbuf_char(out, *p++);
+        }
+    }
+}
+
 /* Runs several statements; false: d->error says why not. */
 static bool run_script(db *d, MYSQL *c, const char *text)
 {
@@ -504,21 +532,22 @@ static void keep_result(db_session *s, MYSQL_RES *r)
 static enum db_answer maria_query(db_session *s, const char *text, const char *const *params,
                                   uint32_t n)
 {
-    (void)params;
+    strbuf b;
+    strbuf_init(&b, s->mem);
+    fill_in(s, text, params, n, &b);
     s->cells.n = s->text.n = 0;
     s->n_rows = s->n_cols = 0;
     s->affected = 0;
     s->has_rows = false;
     s->state[0] = 0;
-    if (n) {
-        db_fail(s->error, "statements with parameters are not sent to MariaDB yet");
-        return DB_BROKEN;
-    }
-    enum db_answer a = execute(s, text);
+    mysql_real_query(s->own, strbuf_cstr(&b), (unsigned long)b.n);
+    strbuf_free(&b);
+    enum db_answer a = told(s);
     MYSQL_RES *r = a == DB_OK ? mysql_store_result(s->own) : NULL;
     if (r) {
         keep_result(s, r);
         mysql_free_result(r);
+        s->affected = s->n_rows;
     } else if (a == DB_OK) {
         a = told(s);
         s->affected = mysql_affected_rows(s->own);
@@ -547,6 +576,28 @@ static bool maria_waits(db_session *watcher, const db_session *s)
     return waits;
 }
 
+/* Statements could name other databases of a server: only one of our own will do. */
+static bool maria_enclose(db *d)
+{
+    maria_own *o = d->own;
+    char sql[192];
+    d->misuse = !d->temp.running;
+    if (d->misuse) {
+        db_fail(d->error, "statements of a log could name other databases of a server; "
+                          "mariadb:temp is one of its own");
+        return false;
+    }
+    MYSQL *c = patiently(d, o->name);
+    if (!c) return false;
+    snprintf(sql, sizeof sql, "DROP DATABASE IF EXISTS %s", d->place);
+    if (d->enclosed) mysql_query(c, sql); /* making it anew tells whether that went well */
+    snprintf(sql, sizeof sql, "CREATE DATABASE %s COMMENT '" DB_MADE_BY "'", d->place);
+    d->enclosed = d->made = o->database = !mysql_query(c, sql);
+    if (!d->enclosed) db_fail(d->error, "%s", mysql_error(c));
+    mysql_close(c);
+    return d->enclosed;
+}
+
 const driver driver_mariadb = {
     .name = "mariadb",
     .isolations = "serializable repeatable-read snapshot-isolation read-committed read-uncommitted",
@@ -568,4 +619,5 @@ const driver driver_mariadb = {
     .script = maria_script,
     .query = maria_query,
     .waits = maria_waits,
+    .enclose = maria_enclose,
 };

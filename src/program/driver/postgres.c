@@ -13,6 +13,7 @@
  */
 #include <errno.h>
 #include <libpq-fe.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,9 @@
 #include "driver/adapters.h"
 
 enum { READY_SECONDS = 60 };
+
+/* Who executes statements that come from elsewhere, on a server of our own. */
+#define LOG_ROLE "ratel_log"
 
 /* The UPDATE makes it a conflict that somebody has deleted the row of our snapshot; an INSERT
    alone goes through, and the transaction then sees two rows of one key. */
@@ -70,11 +74,13 @@ static void silent(void *ud, const char *message)
 /* Of a cluster, host and port come after the address and so count instead of its own. */
 static PGconn *connection(const db *d, uint32_t node)
 {
-    const char *names[4] = {"dbname"}, *values[4] = {d->address};
+    const char *names[6] = {"dbname"}, *values[6] = {d->address};
     const db_node *at = &d->node[node];
     int n = 1;
     if (*at->host) names[n] = "host", values[n++] = at->host;
     if (*at->port) names[n] = "port", values[n++] = at->port;
+    if (d->enclosed) names[n] = "dbname", values[n++] = d->place;
+    if (d->enclosed && d->temp.running) names[n] = "user", values[n++] = LOG_ROLE;
     PGconn *c = PQconnectdbParams(names, values, 1);
     PQsetNoticeProcessor(c, silent, NULL);
     return c;
@@ -346,14 +352,30 @@ static PGconn *made_place(db *d)
     return NULL;
 }
 
+/* Drops what this run has made, over a connection from outside. */
+static bool drop_made(db *d, PGconn *c, bool database)
+{
+    char sql[96];
+    snprintf(sql, sizeof sql,
+             database ? "DROP DATABASE IF EXISTS %s" : "DROP SCHEMA IF EXISTS %s CASCADE",
+             d->place);
+    /* a session that has just been closed may still be there for a moment */
+    for (int tries = database ? 200 : 1; d->made && tries > 0; tries--) {
+        if (PQstatus(c) != CONNECTION_OK) break;
+        d->made = !succeeds(c, sql);
+        if (d->made && tries > 1) clock_nap(20000000);
+    }
+    return !d->made;
+}
+
 /* A temporary server goes as a whole. */
 static void pg_close(db *d)
 {
     if (!d->made || d->temp.running) return;
+    bool enclosed = d->enclosed;
+    d->enclosed = false; /* a database is dropped from outside */
     PGconn *c = connection(d, db_primary(d));
-    char sql[96];
-    snprintf(sql, sizeof sql, "DROP SCHEMA IF EXISTS %s CASCADE", d->place);
-    if (PQstatus(c) == CONNECTION_OK && succeeds(c, sql)) d->made = false;
+    drop_made(d, c, enclosed);
     PQfinish(c);
 }
 
@@ -475,7 +497,7 @@ static enum db_answer pg_connect(db_session *s)
         pg_disconnect(s);
         return DB_LOST;
     }
-    enum db_answer a = enter_place(s->db, c) ? DB_OK : DB_LOST;
+    enum db_answer a = s->db->enclosed || enter_place(s->db, c) ? DB_OK : DB_LOST;
     if (a != DB_OK) pg_error(s->error, PQerrorMessage(c));
     if (a == DB_OK && commits_locally(s)) a = execute(s, "SET synchronous_commit=local");
     for (size_t i = 0; a == DB_OK && i < sizeof prepare / sizeof *prepare; i++) {
@@ -608,18 +630,15 @@ static bool pg_script(db *d, const char *text)
     return done;
 }
 
-static enum db_answer pg_query(db_session *s, const char *text, const char *const *params,
-                               uint32_t n)
+static void keep_answer(db_session *s, const PGresult *r)
 {
-    PGresult *r = PQexecParams(s->own, text, (int)n, NULL, params, NULL, NULL, 0);
-    enum db_answer a = told(s, r, PQerrorMessage(s->own), false);
     const char *state = PQresultErrorField(r, PG_DIAG_SQLSTATE);
     snprintf(s->state, sizeof s->state, "%s", state ? state : "");
     s->cells.n = s->text.n = 0;
     s->has_rows = PQresultStatus(r) == PGRES_TUPLES_OK;
     s->n_rows = (uint32_t)PQntuples(r);
     s->n_cols = (uint32_t)PQnfields(r);
-    s->affected = strtoull(PQcmdTuples(r), NULL, 10);
+    s->affected = strtoull(PQcmdTuples((PGresult *)r), NULL, 10);
     for (uint32_t i = 0; i < s->n_rows; i++)
         for (uint32_t k = 0; k < s->n_cols; k++) {
             db_cell c = {UINT32_MAX, 0, DB_TEXT};
@@ -631,8 +650,105 @@ static enum db_answer pg_query(db_session *s, const char *text, const char *cons
             }
             vec_push(s->mem, &s->cells, c);
         }
+}
+
+static enum db_answer pg_query(db_session *s, const char *text, const char *const *params,
+                               uint32_t n)
+{
+    PGresult *r = PQexecParams(s->own, text, (int)n, NULL, params, NULL, NULL, 0);
+    enum db_answer a = told(s, r, PQerrorMessage(s->own), false);
+    keep_answer(s, r);
     PQclear(r);
     return a;
+}
+
+/* The last one of a group ends with a synchronization point, which also sends them all. */
+static bool pg_send(db_session *s, const char *name, const char *text, const char *const *params,
+                    uint32_t n, bool last)
+{
+    PGconn *c = s->own;
+    bool sent = PQpipelineStatus(c) != PQ_PIPELINE_OFF || PQenterPipelineMode(c);
+    if (sent && name)
+        sent = PQsendQueryPrepared(c, name, (int)n, params, NULL, NULL, 0);
+    else if (sent)
+        sent = PQsendQueryParams(c, text, (int)n, NULL, params, NULL, NULL, 0);
+    if (sent && last) sent = PQpipelineSync(c);
+    if (!sent) pg_error(s->error, PQerrorMessage(c));
+    return sent;
+}
+
+static bool answer_is_here(PGconn *c, int wait_ms)
+{
+    uint64_t end = clock_now() + (wait_ms > 0 ? (uint64_t)wait_ms * 1000000u : 0);
+    while (PQisBusy(c)) {
+        uint64_t at = clock_now();
+        struct pollfd f = {PQsocket(c), POLLIN, 0};
+        if (at >= end && wait_ms > 0) return false;
+        if (poll(&f, 1, (int)((end > at ? end - at : 0) / 1000000u)) <= 0) return false;
+        if (!PQconsumeInput(c)) return true; /* PQgetResult says that it is lost */
+    }
+    return true;
+}
+
+/* The ends of statements and synchronization points that come before an answer are passed over. */
+static enum db_answer pg_receive(db_session *s, int wait_ms, bool *pending)
+{
+    PGconn *c = s->own;
+    PGresult *r = NULL;
+    for (int ends = 0; ends < 4;) {
+        *pending = !answer_is_here(c, wait_ms);
+        if (*pending) return DB_OK;
+        r = PQgetResult(c);
+        if (r && PQresultStatus(r) != PGRES_PIPELINE_SYNC) break;
+        if (!r) ends++;
+        PQclear(r);
+        r = NULL;
+    }
+    bool skipped = PQresultStatus(r) == PGRES_PIPELINE_ABORTED;
+    enum db_answer a = skipped ? DB_REFUSED : told(s, r, PQerrorMessage(c), false);
+    keep_answer(s, r);
+    if (skipped) memcpy(s->state, "25P02", 6);
+    PQclear(r);
+    return a;
+}
+
+static bool pg_prepare(db_session *s, const char *name, const char *text)
+{
+    PGconn *c = s->own;
+    bool pending;
+    bool sent = (PQpipelineStatus(c) != PQ_PIPELINE_OFF || PQenterPipelineMode(c)) &&
+                PQsendPrepare(c, name, text, 0, NULL) && PQpipelineSync(c);
+    return sent && pg_receive(s, 60000, &pending) == DB_OK && !pending;
+}
+
+/* A role of its own on a server of our own; elsewhere the user of the URL, who must have no more
+   rights than it takes to make a database. */
+static bool pg_enclose(db *d)
+{
+    char sql[160];
+    bool again = d->enclosed, ours = d->temp.running;
+    d->enclosed = false;
+    PGconn *c = patiently(d, db_primary(d));
+    if (!c) return false;
+    const char *super = PQparameterStatus(c, "is_superuser");
+    bool done = ours || (super && !strcmp(super, "off"));
+    d->misuse = !done;
+    if (!done)
+        db_fail(d->error,
+                "the user of the URL is a superuser, and statements of a log must not run "
+                "with all rights: name one made with CREATE ROLE ... LOGIN CREATEDB");
+    if (done && again && !ours) done = drop_made(d, c, true);
+    /* a server of our own goes as a whole: dropping costs more than a database that nobody uses */
+    if (done && ours) snprintf(d->place, sizeof d->place, "ratel_log_%u", ++d->made_databases);
+    if (done && ours && !again) done = succeeds(c, "CREATE ROLE " LOG_ROLE " LOGIN");
+    snprintf(sql, sizeof sql, "CREATE DATABASE %s%s", d->place, ours ? " OWNER " LOG_ROLE : "");
+    if (done) done = d->made = succeeds(c, sql);
+    snprintf(sql, sizeof sql, "COMMENT ON DATABASE %s IS '" DB_MADE_BY "'", d->place);
+    if (done && !ours) done = succeeds(c, sql);
+    d->enclosed = done;
+    if (!done && !d->misuse) pg_error(d->error, PQerrorMessage(c));
+    PQfinish(c);
+    return done;
 }
 
 static void pg_mark(db_session *s)
@@ -694,6 +810,10 @@ const driver driver_postgres = {
     .abort = pg_abort,
     .script = pg_script,
     .query = pg_query,
+    .send = pg_send,
+    .receive = pg_receive,
+    .prepare = pg_prepare,
+    .enclose = pg_enclose,
     .mark = pg_mark,
     .stamp = pg_stamp,
     .waits = pg_waits,

@@ -263,6 +263,17 @@ static int wait_for_lock(void *given, int tries)
     return 1;
 }
 
+/* Statements that come from elsewhere reach no file. */
+static int within_memory(void *ud, int action, const char *a, const char *b, const char *c,
+                         const char *d)
+{
+    (void)ud, (void)c, (void)d;
+    if (action == SQLITE_PRAGMA) return a && !strcmp(a, "foreign_keys") ? SQLITE_OK : SQLITE_DENY;
+    if (action == SQLITE_FUNCTION)
+        return b && !strcmp(b, "load_extension") ? SQLITE_DENY : SQLITE_OK;
+    return action == SQLITE_ATTACH || action == SQLITE_DETACH ? SQLITE_DENY : SQLITE_OK;
+}
+
 static enum db_answer lite_connect(db_session *s)
 {
     static const char *const text[STATEMENTS] = {
@@ -283,6 +294,8 @@ static enum db_answer lite_connect(db_session *s)
     int code = open_handle(o, &c->handle);
     if (code == SQLITE_OK) sqlite3_busy_handler(c->handle, wait_for_lock, c);
     if (code == SQLITE_OK) code = sqlite3_exec(c->handle, o->pragmas, NULL, NULL, NULL);
+    if (code == SQLITE_OK && s->db->enclosed)
+        sqlite3_set_authorizer(c->handle, within_memory, NULL);
     if (code == SQLITE_OK && o->dirty)
         code = sqlite3_exec(c->handle, "PRAGMA read_uncommitted=1", NULL, NULL, NULL);
     for (int i = 0; i < (s->db->own_tables ? GET : STATEMENTS) && code == SQLITE_OK; i++)
@@ -486,6 +499,7 @@ static int prepared(db_session *s, const char *text, sqlite3_stmt **out)
 {
     sqlite_conn *c = s->own;
     int code = SQLITE_OK;
+    if (s->db->enclosed) return sqlite3_prepare_v2(c->handle, text, -1, out, NULL);
     for (size_t i = 0; i < c->queries.n; i++)
         if (c->queries.at[i].text == text) {
             *out = c->queries.at[i].statement;
@@ -506,8 +520,9 @@ static void give_params(sqlite3_stmt *t, const char *const *params, uint32_t n)
 {
     for (int i = 1; i <= sqlite3_bind_parameter_count(t); i++) {
         const char *name = sqlite3_bind_parameter_name(t, i);
-        uint64_t k = name ? strtoull(name + 1, NULL, 10) : 0;
-        if (!k || k > n) continue;
+        uint64_t k = (uint64_t)i;
+        if (name) k = strtoull(name + 1, NULL, 10);
+        if (!k || k > n || !params[k - 1]) continue; /* not given: null */
         char *end;
         long long v = strtoll(params[k - 1], &end, 10);
         if (*params[k - 1] && !*end)
@@ -546,6 +561,7 @@ static const char *state_of(int code)
     case SQLITE_CONSTRAINT_PRIMARYKEY: return "23505";
     case SQLITE_CONSTRAINT_CHECK: return "23514";
     case SQLITE_CONSTRAINT_NOTNULL: return "23502";
+    case SQLITE_CONSTRAINT_FOREIGNKEY: return "23503";
     }
     int plain = code & 0xff;
     return plain == SQLITE_BUSY || plain == SQLITE_LOCKED ? "40001" : "XX000";
@@ -576,8 +592,25 @@ static enum db_answer lite_query(db_session *s, const char *text, const char *co
     if (a == DB_OK && s->has_rows && !s->affected) s->affected = s->n_rows;
     if (a != DB_OK) snprintf(s->state, sizeof s->state, "%s", state_of(code));
     if (a == DB_BROKEN && (code & 0xff) == SQLITE_CONSTRAINT) a = DB_REFUSED;
-    if (t) sqlite3_reset(t);
+    if (t && s->db->enclosed)
+        sqlite3_finalize(t);
+    else if (t)
+        sqlite3_reset(t);
     return a;
+}
+
+static bool lite_enclose(db *d)
+{
+    sqlite_own *o = d->own;
+    d->misuse = strcmp(d->address, ":memory:") != 0;
+    if (d->misuse) db_fail(d->error, "statements of a log run in sqlite::memory: only");
+    if (d->misuse) return false;
+    if (d->enclosed) { /* without a connection nothing is left of the last one */
+        sqlite3_close_v2(o->keeper);
+        if (open_handle(o, &o->keeper) != SQLITE_OK) db_fail(d->error, "no memory");
+    }
+    d->enclosed = true;
+    return sqlite3_db_filename(o->keeper, "main") != NULL;
 }
 
 /* A writer has the database for itself from its first write until its commit is over: what the
@@ -626,6 +659,7 @@ const driver driver_sqlite = {
     .abort = lite_abort,
     .script = lite_script,
     .query = lite_query,
+    .enclose = lite_enclose,
     .mark = lite_mark,
     .stamp = lite_stamp,
     .waits = lite_waits,

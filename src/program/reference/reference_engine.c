@@ -1,0 +1,484 @@
+/*
+ * reference_engine.c - see reference_engine.h.
+ *
+ * With PostgreSQL, the statements of a transaction are sent together and their answers read in
+ * order (libpq's pipeline), which is what makes a replay fast.  A statement that failed in the log
+ * and succeeds here is replaced by one that fails, so that the ROLLBACK TO after it finds what it
+ * expects; such a log never gets more than `undecided`.
+ */
+#include "reference/reference_engine.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SESSION_CONNS = 48, BATCH = 32, BATCH_BYTES = 16384, FORCED_MOST = 16, OFTEN = 20 };
+
+static const char *const fails_here = "SELECT ratel_statement_that_fails()";
+
+void engine_lost(reference_engine *e, const engine_conn *c)
+{
+    guard_fail(e->guard, GUARD_IO, "the reference engine: %s",
+               c && *c->s.error ? c->s.error : "the connection was lost");
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+bool engine_open(reference_engine *e, mem *m, guard *g, const char *url, bool *misuse)
+{
+    memset(e, 0, sizeof *e);
+    e->mem = m;
+    e->guard = g;
+    *misuse = false;
+    if (!strcmp(url, "sqlite")) url = "sqlite::memory:";
+    e->opened = db_open(&e->db, m, url, "serializable");
+    if (!e->opened || !e->db.driver->enclose || !e->db.driver->query) {
+        *misuse = e->db.misuse || e->opened;
+        db_hide(url, e->opened ? "this kind of database cannot be a reference" : e->db.error,
+                e->why, sizeof e->why);
+        engine_close(e);
+        return false;
+    }
+    const char *name = e->db.driver->name;
+    e->kind = !strcmp(name, "postgres")  ? ENGINE_POSTGRES
+              : !strcmp(name, "mariadb") ? ENGINE_MARIADB
+                                         : ENGINE_SQLITE;
+    e->db.own_tables = true;
+    snprintf(e->version, sizeof e->version, "%s", e->db.version);
+    if (!e->db.driver->enclose(&e->db)) {
+        *misuse = e->db.misuse;
+        db_hide(url, e->db.error, e->why, sizeof e->why);
+        engine_close(e);
+        return false;
+    }
+    return true;
+}
+
+static void close_connections(reference_engine *e)
+{
+    while (e->open.n) engine_disconnect(e, e->open.at[e->open.n - 1]);
+}
+
+void engine_take(reference_engine *e, mem *m, const audit_schedule *plan)
+{
+    close_connections(e);
+    e->open.at = NULL; /* of the region of the last decision */
+    e->open.cap = 0;
+    memset(&e->params, 0, sizeof e->params);
+    e->mem = m;
+    e->plan = plan;
+    e->words = NULL;
+    e->sessions = NULL;
+    e->n_conns = 0;
+    e->runs = 0;
+    e->draws = NULL;
+    e->has_routines = e->patient = false;
+    e->why[0] = 0;
+}
+
+void engine_close(reference_engine *e)
+{
+    close_connections(e);
+    if (e->opened) db_close(&e->db);
+    e->opened = false;
+}
+
+bool engine_connect(reference_engine *e, engine_conn *c)
+{
+    memset(c, 0, sizeof *c);
+    c->s.db = &e->db;
+    c->s.mem = e->mem;
+    c->s.isolation = e->db.isolation;
+    strbuf_init(&c->s.text, e->mem);
+    vec_reserve(e->mem, &e->open, 1);
+    c->open = e->db.driver->connect(&c->s) == DB_OK;
+    if (c->open) vec_push(e->mem, &e->open, c);
+    if (!c->open) {
+        snprintf(e->why, sizeof e->why, "the reference engine takes no connection: %s", c->s.error);
+        return false;
+    }
+    /* by `query`, so that the connection is in no pipeline yet; older servers lack the last one */
+    static const char *const settings[] = {
+        "SET lock_timeout = '10s'", "SET TimeZone = 'UTC'", "SET synchronous_commit = off",
+        "SET statement_timeout = '60s'", "SET client_connection_check_interval = '1s'"};
+    for (size_t i = 0; e->kind == ENGINE_POSTGRES && i < sizeof settings / sizeof *settings; i++)
+        e->db.driver->query(&c->s, settings[i], NULL, 0);
+    return true;
+}
+
+void engine_disconnect(reference_engine *e, engine_conn *c)
+{
+    for (size_t i = 0; c->open && i < e->open.n; i++)
+        if (e->open.at[i] == c) e->open.at[i] = e->open.at[--e->open.n];
+    if (c->open) e->db.driver->disconnect(&c->s);
+    if (c->s.mem) {
+        strbuf_free(&c->s.text);
+        vec_free(e->mem, &c->s.cells);
+        mem_put(e->mem, c->prepared);
+    }
+    memset(c, 0, sizeof *c);
+}
+
+engine_conn *engine_session(reference_engine *e, uint32_t txn)
+{
+    uint32_t session = e->plan->log->txns.at[txn].session % SESSION_CONNS;
+    engine_conn *c = &e->sessions[session];
+    assert(session < e->n_conns);
+    return c->open || engine_connect(e, c) ? c : NULL;
+}
+
+/* ---- statements of ours ---------------------------------------------------------------------- */
+
+void engine_starts(reference_engine *e, engine_conn *c, const char *sql)
+{
+    const driver *d = e->db.driver;
+    if (d->send && !d->send(&c->s, NULL, sql, NULL, 0, true)) engine_lost(e, c);
+}
+
+static bool finished(reference_engine *e, engine_conn *c, enum db_answer a)
+{
+    if (a == DB_LOST) engine_lost(e, c);
+    return a == DB_OK;
+}
+
+/* The next answer; limits and interrupts are heeded while it takes its time. */
+static enum db_answer awaited(reference_engine *e, engine_conn *c)
+{
+    for (;;) {
+        bool pending;
+        enum db_answer a = e->db.driver->receive(&c->s, 200, &pending);
+        if (!pending) return a;
+        guard_poll(e->guard);
+    }
+}
+
+bool engine_finishes(reference_engine *e, engine_conn *c)
+{
+    assert(e->db.driver->receive);
+    return finished(e, c, awaited(e, c));
+}
+
+bool engine_does(reference_engine *e, engine_conn *c, const char *sql)
+{
+    const driver *d = e->db.driver;
+    if (!d->send) return finished(e, c, d->query(&c->s, sql, NULL, 0));
+    engine_starts(e, c, sql);
+    return engine_finishes(e, c);
+}
+
+void engine_rollback(reference_engine *e, engine_conn *c)
+{
+    if (!engine_does(e, c, "ROLLBACK") && e->kind != ENGINE_SQLITE) engine_lost(e, c);
+}
+
+bool engine_commit(reference_engine *e, engine_conn *c, bool *conflict)
+{
+    *conflict = false;
+    if (engine_does(e, c, "COMMIT")) return true;
+    *conflict = !strcmp(c->s.state, "40001");
+    if (e->kind != ENGINE_POSTGRES) engine_does(e, c, "ROLLBACK");
+    return false;
+}
+
+/* ---- the initial state ----------------------------------------------------------------------- */
+
+/* The text of a value for the engine; NULL: null. */
+static const char *param_text(const reference_engine *e, const cell *c)
+{
+    if (c->kind == CELL_NULL) return NULL;
+    if (e->kind == ENGINE_POSTGRES) return c->s;
+    return c->kind == CELL_TRUE ? "1" : c->kind == CELL_FALSE ? "0" : c->s;
+}
+
+static void set_params(reference_engine *e, const cell *at, uint32_t n)
+{
+    e->params.n = 0;
+    vec_reserve(e->mem, &e->params, n + 1);
+    for (uint32_t i = 0; i < n; i++) vec_push(e->mem, &e->params, param_text(e, &at[i]));
+}
+
+static bool is_failed(enum db_answer a)
+{
+    return a != DB_OK;
+}
+
+static bool load_rows(reference_engine *e, engine_conn *c, const log_rows *r)
+{
+    strbuf b;
+    strbuf_init(&b, e->mem);
+    strbuf_printf(&b, "INSERT INTO %s", r->table);
+    for (uint32_t i = 0; r->columns && i < r->n_cols; i++)
+        strbuf_printf(&b, "%s%s", i ? ", " : " (", r->columns[i]);
+    strbuf_str(&b, r->columns && r->n_cols ? ") VALUES" : " VALUES");
+    for (uint32_t i = 0; i < r->n_cols; i++) {
+        strbuf_str(&b, i ? "," : "(");
+        if (e->kind == ENGINE_MARIADB)
+            strbuf_char(&b, '?');
+        else
+            strbuf_printf(&b, "$%u", (unsigned)(i + 1));
+    }
+    strbuf_char(&b, ')');
+    bool done = true;
+    for (uint32_t i = 0; done && i < r->n_rows; i++) {
+        set_params(e, r->cells + (size_t)i * r->n_cols, r->n_cols);
+        guard_tick(e->guard);
+        enum db_answer a =
+            e->db.driver->query(&c->s, strbuf_cstr(&b), e->params.at, (uint32_t)e->params.n);
+        if (is_failed(a))
+            snprintf(e->why, sizeof e->why,
+                     "the reference engine refuses rows of the initial state (line %llu): %s",
+                     (unsigned long long)r->line, c->s.error);
+        done = !is_failed(a);
+    }
+    strbuf_free(&b);
+    return done;
+}
+
+static bool load_setup(reference_engine *e, engine_conn *c)
+{
+    const sql_log *l = e->plan->log;
+    for (size_t i = 0; i < l->setup.n; i++) {
+        const log_stmt *s = &l->setup.at[i];
+        set_params(e, s->params, s->n_params);
+        guard_poll(e->guard);
+        enum db_answer a = e->db.driver->query(&c->s, l->texts.at[s->text].at, e->params.at,
+                                               (uint32_t)e->params.n);
+        if (!is_failed(a) || s->has_error) continue;
+        snprintf(e->why, sizeof e->why, "the reference engine refuses the setup (line %llu): %s",
+                 (unsigned long long)s->line, c->s.error);
+        return false;
+    }
+    for (size_t i = 0; i < l->rows.n; i++)
+        if (!load_rows(e, c, &l->rows.at[i])) return false;
+    return true;
+}
+
+bool engine_begin_pass(reference_engine *e)
+{
+    close_connections(e);
+    e->forced_errors = 0;
+    e->forced_txn = UINT32_MAX;
+    if (!e->sessions) {
+        size_t n = e->plan->log->sessions.n;
+        e->n_conns = n < SESSION_CONNS ? (uint32_t)n + 1 : SESSION_CONNS;
+        e->sessions = mem_array0(e->mem, engine_conn, e->n_conns);
+    }
+    if (e->used && !e->db.driver->enclose(&e->db)) { /* an empty database instead of the last one */
+        snprintf(e->why, sizeof e->why, "the reference engine: %s", e->db.error);
+        return false;
+    }
+    e->used = true;
+    engine_conn c;
+    if (!engine_connect(e, &c)) return false;
+    bool done = load_setup(e, &c);
+    engine_disconnect(e, &c);
+    return done;
+}
+
+/* ---- transactions of the log ----------------------------------------------------------------- */
+
+typedef struct txn_run {
+    reference_engine *e;
+    engine_conn *c;
+    const log_txn *t;
+    bool force[64]; /* by statement: one that fails is run instead */
+    uint32_t forced;
+} txn_run;
+
+static bool is_passed_over(const txn_run *r, uint32_t stmt)
+{
+    return r->e->words[r->t->stmts[stmt].text].sets_level;
+}
+
+static const char *text_of(const txn_run *r, uint32_t stmt)
+{
+    if (stmt < 64 && r->force[stmt]) return fails_here;
+    return r->e->plan->log->texts.at[r->t->stmts[stmt].text].at;
+}
+
+static enum db_answer query_one(txn_run *r, uint32_t stmt)
+{
+    const log_stmt *s = &r->t->stmts[stmt];
+    bool forced = stmt < 64 && r->force[stmt];
+    set_params(r->e, s->params, forced ? 0 : s->n_params);
+    return r->e->db.driver->query(&r->c->s, text_of(r, stmt), r->e->params.at,
+                                  (uint32_t)r->e->params.n);
+}
+
+/* Prepares what the log repeats, outside of any transaction. */
+static void prepare_texts(txn_run *r)
+{
+    reference_engine *e = r->e;
+    engine_conn *c = r->c;
+    if (!e->often || !e->db.driver->prepare) return;
+    if (!c->prepared) c->prepared = mem_array0(e->mem, uint8_t, e->plan->log->texts.n + 1);
+    for (uint32_t i = 0; i < r->t->n_stmts; i++) {
+        uint32_t text = r->t->stmts[i].text;
+        char name[24];
+        if (!e->often[text] || c->prepared[text]) continue;
+        snprintf(name, sizeof name, "ratel%u", (unsigned)text);
+        bool done = e->db.driver->prepare(&c->s, name, e->plan->log->texts.at[text].at);
+        c->prepared[text] = done ? 1 : 2;
+    }
+}
+
+static void send_one(txn_run *r, uint32_t stmt, bool last)
+{
+    const log_stmt *s = &r->t->stmts[stmt];
+    bool forced = stmt < 64 && r->force[stmt];
+    bool known = !forced && r->c->prepared && r->c->prepared[s->text] == 1;
+    char name[24];
+    set_params(r->e, s->params, forced ? 0 : s->n_params);
+    snprintf(name, sizeof name, "ratel%u", (unsigned)s->text);
+    if (!r->e->db.driver->send(&r->c->s, known ? name : NULL, text_of(r, stmt), r->e->params.at,
+                               (uint32_t)r->e->params.n, last))
+        engine_lost(r->e, r->c);
+}
+
+static run_outcome judge(txn_run *r, uint32_t stmt, enum db_answer a)
+{
+    const log_stmt *s = &r->t->stmts[stmt];
+    run_outcome o = {.stmt = stmt};
+    if (a == DB_LOST) engine_lost(r->e, r->c);
+    if (stmt < 64 && r->force[stmt]) return o;
+    o.how = compare_answer(r->e->kind, s, &r->c->s, is_failed(a));
+    if (o.how == ANSWERS_AGREE) return o;
+    o.unlike_error = s->has_error && error_depends_on_time(s->error) && o.how == ANSWERS_UNSURE;
+    strbuf b;
+    strbuf_init(&b, r->e->mem);
+    show_engine_answer(&r->c->s, is_failed(a), &b);
+    o.answer = strbuf_cstr(&b); /* kept with the decision's memory */
+    return o;
+}
+
+static uint32_t batch_end(const txn_run *r, uint32_t from)
+{
+    size_t bytes = 0;
+    uint32_t i = from;
+    for (; i < r->t->n_stmts && i - from < BATCH && bytes < BATCH_BYTES; i++) {
+        bytes += r->e->plan->log->texts.at[r->t->stmts[i].text].n;
+        for (uint32_t k = 0; k < r->t->stmts[i].n_params; k++) bytes += r->t->stmts[i].params[k].n;
+    }
+    return i;
+}
+
+/* `ours` statements that were sent before, and those from `from` to `to`. */
+static run_outcome run_batch(txn_run *r, uint32_t ours, uint32_t from, uint32_t to)
+{
+    run_outcome o = {0};
+    for (uint32_t i = from; i < to; i++) /* one that is to fail must not take the next one along */
+        if (!is_passed_over(r, i)) send_one(r, i, i + 1 == to || r->t->stmts[i].has_error);
+    if (to == from || is_passed_over(r, to - 1)) engine_starts(r->e, r->c, "SELECT 1");
+    for (uint32_t i = 0; i < ours; i++)
+        if (!engine_finishes(r->e, r->c)) engine_lost(r->e, r->c);
+    for (uint32_t i = from; i < to; i++) {
+        if (is_passed_over(r, i)) continue;
+        enum db_answer a = awaited(r->e, r->c);
+        if (a == DB_LOST) engine_lost(r->e, r->c);
+        if (o.how == ANSWERS_AGREE) o = judge(r, i, a);
+    }
+    if (to == from || is_passed_over(r, to - 1)) engine_finishes(r->e, r->c);
+    return o;
+}
+
+static run_outcome run_once(txn_run *r, const char *const *first)
+{
+    reference_engine *e = r->e;
+    run_outcome o = {0};
+    uint32_t ours = 0;
+    e->runs++;
+    guard_poll(e->guard);
+    if (!e->db.driver->send) {
+        for (; first[ours]; ours++)
+            if (!engine_does(e, r->c, first[ours])) engine_lost(e, r->c);
+        for (uint32_t i = 0; i < r->t->n_stmts && o.how == ANSWERS_AGREE; i++)
+            if (!is_passed_over(r, i)) o = judge(r, i, query_one(r, i));
+        return o;
+    }
+    if (!e->patient) prepare_texts(r);
+    for (; first[ours]; ours++)
+        if (!e->db.driver->send(&r->c->s, NULL, first[ours], NULL, 0, false)) engine_lost(e, r->c);
+    uint32_t i = 0;
+    do {
+        uint32_t to = batch_end(r, i);
+        o = run_batch(r, i ? 0 : ours, i, to);
+        i = to;
+    } while (i < r->t->n_stmts && o.how == ANSWERS_AGREE);
+    return o;
+}
+
+run_outcome engine_run_txn(reference_engine *e, engine_conn *c, const char *const *first,
+                           uint32_t txn)
+{
+    txn_run r = {.e = e, .c = c, .t = &e->plan->log->txns.at[txn]};
+    for (;;) {
+        run_outcome o = run_once(&r, first);
+        bool again = o.unlike_error && o.stmt < 64 && r.forced < FORCED_MOST &&
+                     e->kind == ENGINE_POSTGRES && !e->patient;
+        if (!again) {
+            if (o.how == ANSWERS_AGREE && r.forced)
+                e->forced_errors += r.forced, e->forced_txn = txn;
+            return o;
+        }
+        r.force[o.stmt] = true;
+        r.forced++;
+        engine_rollback(e, c);
+    }
+}
+
+bool engine_txn_reads_only(const reference_engine *e, uint32_t txn)
+{
+    const log_txn *t = &e->plan->log->txns.at[txn];
+    if (e->has_routines) return false;
+    for (uint32_t i = 0; i < t->n_stmts; i++)
+        if (!e->words[t->stmts[i].text].only_reads) return false;
+    return true;
+}
+
+/* An error after which nothing rolls back to a savepoint ends a transaction of PostgreSQL. */
+static bool fails_for_good(const reference_engine *e, const log_txn *t, uint32_t stmt)
+{
+    if (e->kind != ENGINE_POSTGRES || !t->stmts[stmt].has_error) return false;
+    for (uint32_t i = stmt + 1; i < t->n_stmts; i++)
+        if (e->words[t->stmts[i].text].rolls_back) return false;
+    return true;
+}
+
+const char *engine_refuses(reference_engine *e, uint32_t *txn, uint32_t *stmt)
+{
+    const sql_log *l = e->plan->log;
+    statement_words *words = mem_array0(e->mem, statement_words, l->texts.n + 1);
+    e->words = words;
+    for (size_t i = 0; i < l->texts.n; i++) {
+        words[i] = words_of_statement(l->texts.at[i].at, l->texts.at[i].n);
+        e->has_routines |= words[i].has_routine;
+        if (words[i].draws && !e->draws) e->draws = l->texts.at[i].at;
+    }
+    bool *often = mem_array0(e->mem, bool, l->texts.n + 1), changes = false;
+    uint32_t *times = mem_array0(e->mem, uint32_t, l->texts.n + 1);
+    for (uint32_t i = 0; i < l->txns.n; i++)
+        for (uint32_t k = 0; k < l->txns.at[i].n_stmts; k++) {
+            uint32_t text = l->txns.at[i].stmts[k].text;
+            changes |= words[text].changes_schema;
+            often[text] = ++times[text] > OFTEN && words[text].plain;
+        }
+    e->often = changes ? NULL : often;
+    *txn = *stmt = UINT32_MAX;
+    for (size_t i = 0; i < l->setup.n; i++)
+        if (words[l->setup.at[i].text].beyond) return words[l->setup.at[i].text].beyond;
+    for (uint32_t i = 0; i < l->txns.n; i++) {
+        const log_txn *t = &l->txns.at[i];
+        if (t->status != LOG_COMMITTED) continue;
+        for (uint32_t k = 0; k < t->n_stmts; k++) {
+            const statement_words *w = &words[t->stmts[k].text];
+            *txn = i;
+            *stmt = k;
+            if (w->beyond) return w->beyond;
+            if (w->ends) return "transactions are begun and ended by the reference";
+            if (fails_for_good(e, t, k))
+                return "PostgreSQL does not commit a transaction with a failed statement";
+        }
+    }
+    *txn = *stmt = UINT32_MAX;
+    return NULL;
+}

@@ -1,0 +1,90 @@
+/*
+ * reference_engine.h - a real engine in a database of its own: the initial state of a log, and one
+ * transaction of it at a time.
+ *
+ * Nothing is decided here.  Whoever schedules an execution says which transaction runs next, on
+ * which connection and after which statements (BEGIN, the choice of a snapshot), and learns whether
+ * every answer agreed.
+ */
+#ifndef RATEL_REFERENCE_REFERENCE_ENGINE_H
+#define RATEL_REFERENCE_REFERENCE_ENGINE_H
+
+#include "audit/audit_schedule.h"
+#include "reference/compare_answers.h"
+#include "reference/statement_words.h"
+
+typedef struct engine_conn {
+    db_session s;
+    bool open;
+    uint8_t *prepared; /* by text of the log: 1 it is, 2 it cannot be; NULL: none of them yet */
+} engine_conn;
+
+/* How a run of a transaction ended, and where it did not agree. */
+typedef struct run_outcome {
+    agreement how;
+    uint32_t stmt;      /* that did not agree; the number of statements: the commit */
+    bool unlike_error;  /* the log has an error that depends on time, and it did not come */
+    const char *answer; /* the engine's, in a few words; lives as long as the decision */
+} run_outcome;
+
+typedef struct reference_engine {
+    mem *mem;
+    guard *guard;
+    db db;
+    bool opened;
+    engine_kind kind;
+    const audit_schedule *plan;
+    const statement_words *words; /* by text of the log */
+    const bool *often;            /* by text: worth preparing */
+    engine_conn *sessions;        /* by session of the log, up to SESSION_CONNS of them */
+    uint32_t n_conns;
+    VEC(engine_conn *) open; /* all that are open, so that none outlives a failure */
+    bool used;               /* the database is not empty any more */
+    bool patient;            /* errors that do not come are left at that: no second run */
+    uint64_t runs;           /* of transactions */
+    const char *draws;       /* a word of the log lets the engine choose values: why, or NULL */
+    bool has_routines;       /* a query may write */
+    uint32_t forced_errors;  /* statements whose error was not reproduced, in this pass */
+    uint32_t forced_txn;     /* the last one of them */
+    char version[128];
+    char why[DB_ERROR + 128]; /* why the engine cannot go on, if it cannot */
+    VEC(const char *) params;
+} reference_engine;
+
+/* Starts or finds the engine of a URL; false: e->why.  `misuse`: what was asked was wrong. */
+bool engine_open(reference_engine *e, mem *m, guard *g, const char *url, bool *misuse);
+void engine_close(reference_engine *e);
+/* Another log, with the memory of another decision; whatever was open is closed. */
+void engine_take(reference_engine *e, mem *m, const audit_schedule *plan);
+
+/* An empty database with the log's initial state in it; connections of before are closed.
+   false: e->why. */
+bool engine_begin_pass(reference_engine *e);
+
+bool engine_connect(reference_engine *e, engine_conn *c);
+void engine_disconnect(reference_engine *e, engine_conn *c);
+/* The connection of a transaction's session; NULL: e->why. */
+engine_conn *engine_session(reference_engine *e, uint32_t txn);
+
+/* A statement of ours; true: it succeeded.  The answer is in c->s. */
+bool engine_does(reference_engine *e, engine_conn *c, const char *sql);
+/* The same in two halves, where the engine has them: between the halves others may work. */
+void engine_starts(reference_engine *e, engine_conn *c, const char *sql);
+bool engine_finishes(reference_engine *e, engine_conn *c);
+
+/* Runs `first` (statements of ours, up to a NULL) and then the transaction's statements, and
+   compares.  Neither commits nor rolls back. */
+run_outcome engine_run_txn(reference_engine *e, engine_conn *c, const char *const *first,
+                           uint32_t txn);
+/* COMMIT; false: refused, and rolled back.  `conflict`: as a failure to serialize. */
+bool engine_commit(reference_engine *e, engine_conn *c, bool *conflict);
+void engine_rollback(reference_engine *e, engine_conn *c);
+
+/* Why a statement of the log is not executed, and which one; NULL: all are. */
+const char *engine_refuses(reference_engine *e, uint32_t *txn, uint32_t *stmt);
+/* Do the words of all statements say that the transaction reads only? */
+bool engine_txn_reads_only(const reference_engine *e, uint32_t txn);
+
+_Noreturn void engine_lost(reference_engine *e, const engine_conn *c);
+
+#endif

@@ -1,0 +1,289 @@
+/*
+ * statement_words.c - one pass over the words of a statement.
+ *
+ * Quotes and comments are not told apart: bodies of functions stand in quotes, and a word that was
+ * only data makes a verdict weaker, never wrong.
+ */
+#include "reference/statement_words.h"
+
+#include <string.h>
+
+enum { WORD = 40 };
+
+static bool in_list(const char *word, const char *const *list)
+{
+    for (; *list; list++)
+        if (!strcmp(word, *list)) return true;
+    return false;
+}
+
+/* The same, where an entry that ends with "(" stands for the name of a function that is called. */
+static bool in_call_list(const char *word, bool called, const char *const *list)
+{
+    size_t n = strlen(word);
+    for (; *list; list++)
+        if (!strncmp(word, *list, n) && (!(*list)[n] || (called && !strcmp(*list + n, "("))))
+            return true;
+    return false;
+}
+
+/* Words that let the engine choose among rows or orders; those with "(" only if they are called. */
+static const char *const picking[] = {"limit",
+                                      "fetch",
+                                      "offset",
+                                      "skip",
+                                      "distinct",
+                                      "nowait",
+                                      "tablesample",
+                                      "ctid",
+                                      "xmin",
+                                      "xmax",
+                                      "cmin",
+                                      "cmax",
+                                      "tableoid",
+                                      "oid",
+                                      "rowid",
+                                      "_rowid_",
+                                      "explain",
+                                      "rownum",
+                                      "cursor",
+                                      "move",
+                                      "pg_locks",
+                                      "pg_stat_activity",
+                                      "array_agg(",
+                                      "string_agg(",
+                                      "json_agg(",
+                                      "jsonb_agg(",
+                                      "xmlagg(",
+                                      "group_concat(",
+                                      "row_number(",
+                                      "rank(",
+                                      "dense_rank(",
+                                      "lag(",
+                                      "lead(",
+                                      "first_value(",
+                                      "last_value(",
+                                      "nth_value(",
+                                      "ntile(",
+                                      "any_value(",
+                                      "percent_rank(",
+                                      "cume_dist(",
+                                      "json_object_agg(",
+                                      "jsonb_object_agg(",
+                                      "json_arrayagg(",
+                                      "json_objectagg(",
+                                      "mode(",
+                                      "total(",
+                                      NULL};
+
+/* Words that stand for values which only the engine knows. */
+static const char *const drawing[] = {"nextval",
+                                      "currval",
+                                      "lastval",
+                                      "setval",
+                                      "serial",
+                                      "bigserial",
+                                      "smallserial",
+                                      "serial2",
+                                      "serial4",
+                                      "serial8",
+                                      "identity",
+                                      "now",
+                                      "current_timestamp",
+                                      "current_date",
+                                      "current_time",
+                                      "localtime",
+                                      "localtimestamp",
+                                      "clock_timestamp",
+                                      "statement_timestamp",
+                                      "transaction_timestamp",
+                                      "timeofday",
+                                      "today",
+                                      "tomorrow",
+                                      "yesterday",
+                                      "gen_random_uuid",
+                                      "uuid_generate_v1",
+                                      "uuid_generate_v4",
+                                      "auto_increment",
+                                      "autoincrement",
+                                      "last_insert_id",
+                                      "last_insert_rowid",
+                                      "sysdate",
+                                      "utc_timestamp",
+                                      "utc_date",
+                                      "utc_time",
+                                      "unix_timestamp",
+                                      "txid_current",
+                                      "txid_current_snapshot",
+                                      "pg_current_snapshot",
+                                      "pg_current_xact_id",
+                                      "pg_current_xact_id_if_assigned",
+                                      "pg_xact_commit_timestamp",
+                                      "pg_backend_pid",
+                                      "connection_id",
+                                      "session_user",
+                                      "current_user",
+                                      "current_role",
+                                      "current_catalog",
+                                      "current_schema",
+                                      "current_query",
+                                      "current_setting",
+                                      "pg_sleep",
+                                      "inet_client_addr",
+                                      "random_normal",
+                                      "randomblob",
+                                      "uuid_short",
+                                      "setseed",
+                                      "random(",
+                                      "rand(",
+                                      "uuid(",
+                                      "curdate(",
+                                      "curtime(",
+                                      "user(",
+                                      "age(",
+                                      "version(",
+                                      "datetime(",
+                                      "strftime(",
+                                      "julianday(",
+                                      "row_count(",
+                                      "found_rows(",
+                                      "changes(",
+                                      "total_changes(",
+                                      "current_database(",
+                                      "database(",
+                                      NULL};
+
+/* What is made, changed or dropped besides the objects of one database. */
+static const char *const outside[] = {
+    "role",         "user",    "group",     "database", "system",     "tablespace",
+    "subscription", "server",  "extension", "owned",    "language",   "publication",
+    "event",        "wrapper", "transform", "cast",     "conversion", NULL};
+
+static const char *const reaching[] = {
+    "dblink",     "dblink_exec",   "pg_terminate_backend", "pg_cancel_backend", "lo_import",
+    "lo_export",  "lo_create",     "lo_from_bytea",        "outfile",           "dumpfile",
+    "load_file",  "infile",        "pg_reload_conf",       "pg_rotate_logfile", "authorization",
+    "soname",     "attach",        "load_extension",       "pg_read_file",      "pg_write_file",
+    "pg_promote", "pg_switch_wal", "handlersocket",        "shutdown",          NULL};
+
+static const char *const ending[] = {"begin", "start", "commit", "end", "abort", NULL};
+
+static const char *const refused_first[] = {
+    "copy",    "load",   "import", "security", "reassign", "checkpoint", "vacuum",
+    "cluster", "kill",   "grant",  "revoke",   "use",      "install",    "uninstall",
+    "flush",   "reset",  "attach", "detach",   "purge",    "shutdown",   "change",
+    "stop",    "backup", "xa",     NULL};
+
+static bool letter(char c)
+{
+    unsigned char u = (unsigned char)c;
+    return (u | 32) >= 'a' ? (u | 32) <= 'z' || u >= 0x80 : (u >= '0' && u <= '9');
+}
+
+typedef struct walk {
+    const char *at, *end;
+} walk;
+
+/* The next word in small letters; false at the end. */
+static bool next_of(walk *w, char *to)
+{
+    while (w->at < w->end && !letter(*w->at) && *w->at != '_') w->at++;
+    size_t n = 0;
+    for (; w->at < w->end && (letter(*w->at) || *w->at == '_'); w->at++)
+        if (n + 1 < WORD) to[n++] = *w->at >= 'A' && *w->at <= 'Z' ? (char)(*w->at | 32) : *w->at;
+    to[n] = 0;
+    return n > 0;
+}
+
+/* Comments before the first word, which is the one that counts. */
+static void skip_comments(walk *w)
+{
+    for (;;) {
+        while (w->at < w->end && (strchr(" \t\r\n\f(", *w->at) != NULL && *w->at)) w->at++;
+        size_t left = (size_t)(w->end - w->at);
+        if (left > 1 && w->at[0] == '-' && w->at[1] == '-') {
+            while (w->at < w->end && *w->at != '\n') w->at++;
+        } else if (left > 1 && w->at[0] == '/' && w->at[1] == '*' &&
+                   !(left > 2 && w->at[2] == '!')) {
+            for (w->at += 2;
+                 w->at < w->end && !(w->at[0] == '*' && w->end - w->at > 1 && w->at[1] == '/');)
+                w->at++;
+            w->at += w->end - w->at > 1 ? 2 : w->end - w->at;
+        } else {
+            return;
+        }
+    }
+}
+
+static const char *beyond_of(const char *before, const char *word)
+{
+    bool changes = !strcmp(before, "alter") || !strcmp(before, "create") ||
+                   !strcmp(before, "drop") || !strcmp(before, "trusted") ||
+                   !strcmp(before, "event") || !strcmp(before, "foreign") ||
+                   !strcmp(before, "replace");
+    if (changes && in_list(word, outside)) return "it changes more than one database";
+    if (in_list(word, reaching)) return "it may reach beyond its database";
+    if (!strcmp(before, "set") && !strcmp(word, "role")) return "it changes the role";
+    if (!strcmp(before, "set") && !strcmp(word, "global")) return "it changes the server";
+    if (!strcmp(before, "large") && !strcmp(word, "object"))
+        return "it may reach beyond its database";
+    return NULL;
+}
+
+static void look_at_first(statement_words *r, const char *first, const char *second,
+                          const char *third)
+{
+    static const char *const queries[] = {"select", "values", "table", "show", "with", NULL};
+    static const char *const plain[] = {"select", "insert", "update", "delete",
+                                        "merge",  "with",   "values", NULL};
+    static const char *const schema[] = {"create", "alter", "drop", "do", "call", NULL};
+    r->only_reads = in_list(first, queries);
+    r->plain = in_list(first, plain);
+    r->changes_schema = in_list(first, schema);
+    if (in_list(first, refused_first)) r->beyond = "it is not executed by a reference";
+    r->ends =
+        in_list(first, ending) || (!strcmp(first, "prepare") && !strcmp(second, "transaction"));
+    if (!strcmp(first, "rollback")) {
+        bool more = !strcmp(second, "work") || !strcmp(second, "transaction");
+        r->rolls_back = !strcmp(more ? third : second, "to");
+        r->ends = !r->rolls_back;
+    }
+    bool session = !strcmp(second, "session") || !strcmp(second, "local");
+    r->sets_level =
+        !strcmp(first, "set") &&
+        (!strcmp(second, "transaction") || !strcmp(second, "constraints") ||
+         (session && (!strcmp(third, "characteristics") || !strcmp(third, "transaction"))));
+    if (!strcmp(second, "constraints")) r->sets_level = false;
+}
+
+statement_words words_of_statement(const char *text, size_t n)
+{
+    static const char *const writing[] = {"insert", "update", "delete", "merge",   "into",
+                                          "share",  "call",   "lock",   "replace", NULL};
+    static const char *const routine[] = {"function", "procedure", "trigger", "rule", NULL};
+    statement_words r = {0};
+    char word[WORD], before[WORD] = "", head[3][WORD] = {"", "", ""};
+    walk w = {text, text + n};
+    skip_comments(&w);
+    for (size_t i = 0; next_of(&w, word); i++) {
+        if (i < 3) memcpy(head[i], word, WORD);
+        if (!r.beyond) r.beyond = beyond_of(before, word);
+        const char *after = w.at;
+        while (after < w.end && (*after == ' ' || *after == '\n')) after++;
+        bool called = after < w.end && *after == '(';
+        if (in_call_list(word, called, picking)) r.picks = true;
+        if (in_call_list(word, called, drawing)) r.draws = true;
+        if (in_list(word, routine)) r.has_routine = true;
+        if (!strcmp(word, "trigger") || !strcmp(word, "cascade")) r.has_trigger = true;
+        memcpy(before, word, WORD);
+    }
+    const char *beyond = r.beyond;
+    look_at_first(&r, head[0], head[1], head[2]);
+    if (beyond) r.beyond = beyond;
+    if (r.only_reads) {
+        w = (walk){text, text + n};
+        while (next_of(&w, word))
+            if (in_list(word, writing)) r.only_reads = false;
+    }
+    return r;
+}

@@ -1,0 +1,30 @@
+/*
+ * statement_words.h - what the words of a statement tell about it, in any dialect of SQL.
+ *
+ * No grammar is used here: the words decide only what is *not* claimed.  A statement with a word
+ * that lets the engine choose (rows, an order, a value) is never held against the database, and one
+ * that could leave the database of the run is never executed.
+ */
+#ifndef RATEL_REFERENCE_STATEMENT_WORDS_H
+#define RATEL_REFERENCE_STATEMENT_WORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct statement_words {
+    bool only_reads;     /* a query that locks nothing, as far as its words tell */
+    bool plain;          /* SELECT, INSERT, UPDATE, DELETE, MERGE, WITH, VALUES */
+    bool changes_schema; /* CREATE, ALTER, DROP */
+    bool picks;          /* the engine may choose among rows or orders */
+    bool draws;          /* the engine may choose a value: a clock, a sequence, a random number */
+    bool rolls_back;     /* ROLLBACK TO a savepoint */
+    bool ends;           /* BEGIN, COMMIT and their kin: transactions are ours to begin and end */
+    bool sets_level;     /* SET TRANSACTION ...: passed over */
+    bool has_routine;    /* it makes or drops something that other statements may run */
+    bool has_trigger;    /* counts may include what triggers and cascades did */
+    const char *beyond;  /* why it is not executed, or NULL */
+} statement_words;
+
+statement_words words_of_statement(const char *text, size_t n);
+
+#endif
