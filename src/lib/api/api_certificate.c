@@ -70,6 +70,7 @@ typedef struct define_call {
     call c;
     iso_question q;
     const history *h;
+    question asked;
     mem text, work;
     strbuf out;
     enum outcome found;
@@ -78,7 +79,7 @@ typedef struct define_call {
 static void body_define(call *c)
 {
     define_call *dc = (define_call *)c;
-    dc->found = certify_iso(&dc->q, dc->h, &dc->work, &dc->out);
+    dc->found = certify_iso(&dc->q, &dc->asked, dc->h, &dc->text, &dc->work, &dc->out);
 }
 
 typedef struct judge_call {
@@ -142,6 +143,7 @@ int ratel_certify_definition(ratel_verdict *out, ratel *r, const ratel_history *
                           .ryow = policy == POLICY_AUTO ? RYOW_MAY : (enum ryow)policy,
                           .drift = r->values[API_OPTION_drift]};
     dc.h = h->model;
+    dc.asked = api_question(r, NULL);
     open_regions(&dc.c, &dc.text, &dc.work);
     strbuf_init(&dc.out, &dc.text);
     int code = api_border(&dc.c, body_define);

@@ -38,14 +38,20 @@ enum {
 
 struct iso_def;
 
+#define ISO_HUGE ((uint32_t)1 << 30)
+/* Definitions may use each other twice over and over.  Whoever walks a tree with its definitions
+   unfolded does not begin with one of more parts than this. */
+#define ISO_MOST_UNFOLDED 100000u
+
 typedef struct iso_node {
     enum iso_op op;
     enum iso_type type;
     uint32_t id; /* its number in the module, for memos */
     uint32_t line, column;
-    uint32_t slot;    /* of a variable, or bound by a quantifier */
-    bool open;        /* has free variables */
-    uint8_t uses;     /* ISO_USES_* */
+    uint32_t slot; /* of a variable, or bound by a quantifier */
+    bool open;     /* has free variables */
+    uint8_t uses;  /* ISO_USES_* */
+    uint32_t size; /* parts, those of the definitions it uses counted each time; up to ISO_HUGE */
     const char *name; /* as written, for names */
     struct iso_def *def;
     struct iso_node *kid[3];
@@ -81,6 +87,8 @@ typedef struct iso_level {
     VEC(iso_base) bases;
     VEC(iso_axiom) axioms; /* its own; those of its bases come before them (iso_axioms) */
     int mark;
+    uint8_t uses;    /* ISO_USES_*, of its own axioms and of those of its bases */
+    uint32_t weight; /* levels and axioms, those of its bases counted each time they are reached */
     struct iso_module *module;
 } iso_level;
 
@@ -134,6 +142,9 @@ void iso_tidy(const iso_tokens *tokens, strbuf *out);
 typedef const char *(*iso_name)(void *ud, enum iso_type type, uint32_t value);
 void iso_print(const iso_node *x, const uint32_t *env, iso_name name, void *ud, strbuf *out);
 
+/* The levels that a level extends, each once and after its own bases, and then itself. */
+typedef VEC(const iso_level *) iso_level_list;
+void iso_line(mem *m, const iso_level *l, iso_level_list *out);
 /* All axioms of a level, bases first; into a vector of the region. */
 typedef VEC(const iso_axiom *) iso_axiom_list;
 void iso_axioms(mem *m, const iso_level *l, iso_axiom_list *out);
@@ -154,7 +165,10 @@ enum iso_arrival {
 };
 const iso_node *iso_premise(const iso_node *commit, enum iso_arrival *arrival);
 /* Does an axiom of the level, or of one that it extends, use any of these (ISO_USES_*)? */
-bool iso_level_uses(const iso_level *l, unsigned uses);
+static inline bool iso_level_uses(const iso_level *l, unsigned uses)
+{
+    return l->uses & uses;
+}
 
 /* iso_library.c: the i-th definition that comes with the program: name, text, and the long name of
    the built-in level that decides the same ("" if there is none); false past the end. */

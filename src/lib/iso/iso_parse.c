@@ -765,13 +765,17 @@ static enum iso_type check_node(parser *p, iso_node *x)
         x->open = true;
         return x->type;
     }
+    x->size = 1;
     for (size_t i = 0; i < 3; i++) {
         if (!x->kid[i]) continue;
         check_node(p, x->kid[i]);
         x->uses |= x->kid[i]->uses;
+        x->size += x->kid[i]->size;
     }
     uint8_t uses = x->uses;
     x->type = check_op(p, x);
+    if (x->op == ISO_USE) x->size += x->def->body->size;
+    if (x->size > ISO_HUGE) x->size = ISO_HUGE;
     x->uses |= uses;
     x->open = mentions_below(x, first_bound(x));
     return x->type;
@@ -830,6 +834,7 @@ static void check_level(parser *p, iso_level *l)
     if (l->mark == 2) return;
     if (l->mark == 1) fail_at(p, l->line, l->column, "level \"%.60s\" extends itself", l->name);
     l->mark = 1;
+    l->weight = 1 + (uint32_t)l->axioms.n;
     for (size_t i = 0; i < l->bases.n; i++) {
         iso_base *b = &l->bases.at[i];
         for (size_t j = 0; j < p->module->levels.n; j++)
@@ -839,6 +844,11 @@ static void check_level(parser *p, iso_level *l)
         if (b->level->mark == 1)
             fail_at(p, b->line, b->column, "the definition of level \"%.60s\" is cyclic", b->name);
         check_level(p, b->level);
+        l->uses |= b->level->uses;
+        l->weight += b->level->weight;
+        if (l->weight > ISO_MOST_UNFOLDED)
+            fail_at(p, b->line, b->column, "level \"%.60s\" extends others too many times",
+                    l->name);
         if (!l->witness_given && b->level->witness != ISO_NONE) {
             l->witness = b->level->witness;
             l->witness_given = true;
@@ -857,6 +867,7 @@ static void check_level(parser *p, iso_level *l)
         check_node(p, f);
         want(p, f, ISO_FORM);
         refuse_misplaced_po(p, f);
+        l->uses |= f->uses;
         const iso_node *bad = misfit(f, allowed);
         if (bad)
             fail_at(p, bad->line, bad->column, "\"%.60s\" needs %s, and level \"%.60s\" is over %s",
@@ -975,8 +986,21 @@ iso_module *iso_parse(mem *m, const char *file, const char *text, size_t n, iso_
     return module;
 }
 
+/* A level may be reached in many ways, and counts once. */
+void iso_line(mem *m, const iso_level *l, iso_level_list *out)
+{
+    for (size_t i = 0; i < out->n; i++)
+        if (out->at[i] == l) return;
+    for (size_t i = 0; i < l->bases.n; i++) iso_line(m, l->bases.at[i].level, out);
+    vec_push(m, out, l);
+}
+
 void iso_axioms(mem *m, const iso_level *l, iso_axiom_list *out)
 {
-    for (size_t i = 0; i < l->bases.n; i++) iso_axioms(m, l->bases.at[i].level, out);
-    for (size_t i = 0; i < l->axioms.n; i++) vec_push(m, out, &l->axioms.at[i]);
+    iso_level_list line = {0};
+    iso_line(m, l, &line);
+    for (size_t k = 0; k < line.n; k++)
+        for (size_t i = 0; i < line.at[k]->axioms.n; i++)
+            vec_push(m, out, &line.at[k]->axioms.at[i]);
+    vec_free(m, &line);
 }

@@ -83,12 +83,3 @@ const iso_node *iso_premise(const iso_node *commit, enum iso_arrival *arrival)
         *arrival = ISO_UPTO;
     return *arrival == ISO_ANYWHERE ? p : p->kid[0];
 }
-
-bool iso_level_uses(const iso_level *l, unsigned uses)
-{
-    for (size_t i = 0; i < l->axioms.n; i++)
-        if (l->axioms.at[i].form->uses & uses) return true;
-    for (size_t i = 0; i < l->bases.n; i++)
-        if (iso_level_uses(l->bases.at[i].level, uses)) return true;
-    return false;
-}

@@ -249,7 +249,9 @@ static bool is_saturable(mem *m, const iso_level *l, const synth_facts *h)
     iso_axioms(m, l, &all);
     if (l->witness != ISO_CO) return false;
     for (size_t i = 0; i < all.n; i++)
-        if (all.at[i]->form->op != ISO_COMMIT || !is_settled(all.at[i]->form->kid[0])) return false;
+        if (all.at[i]->form->op != ISO_COMMIT || all.at[i]->form->size > ISO_MOST_UNFOLDED ||
+            !is_settled(all.at[i]->form->kid[0]))
+            return false;
     for (size_t i = 0; i < h->n_reads; i++)
         if (h->read[i].n != 1) return false;
     for (uint32_t t = 1; h->maybe && t <= h->txns; t++)

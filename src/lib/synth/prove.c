@@ -220,6 +220,8 @@ static premise *premise_of(mem *m, const iso_level *l)
 {
     iso_axiom_list all = {0};
     iso_axioms(m, l, &all);
+    for (size_t i = 0; i < all.n; i++)
+        if (all.at[i]->form->size > ISO_MOST_UNFOLDED) return NULL;
     if (l->witness == ISO_CO) return from_commits(m, &all);
     if (l->witness == ISO_VIS_AR) return from_vis(m, &all);
     return NULL;

@@ -306,6 +306,7 @@ static gate *build_rel(eval *e, const iso_node *x)
 static gate rel_at(eval *e, const iso_node *x, uint32_t a, uint32_t b)
 {
     gates *g = e->g;
+    guard_tick(g->mem->guard);
     switch (x->op) {
     case ISO_ID: return a == b ? e->w->act[a] : GATE_FALSE;
     case ISO_WRX: return reads_from(e, b, e->env[x->kid[0]->slot], a);
@@ -344,6 +345,7 @@ static gate rel_at(eval *e, const iso_node *x, uint32_t a, uint32_t b)
 static gate set_at(eval *e, const iso_node *x, uint32_t a)
 {
     gates *g = e->g;
+    guard_tick(g->mem->guard);
     switch (x->op) {
     case ISO_INIT: return a ? GATE_FALSE : GATE_TRUE;
     case ISO_TXNS: return e->w->act[a];

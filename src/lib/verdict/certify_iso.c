@@ -1,6 +1,10 @@
 /*
  * certify_iso.c - an answer about a level that is written as text, with its proof.
  *
+ * Beyond what clauses over all pairs of transactions can state, the engine decides.  Its order is
+ * written to be replayed; of a violation, the few transactions that show it, and the refutation of
+ * the clauses about these (verify/iso_proof.c says why that is one of the whole).
+ *
  * The clauses are those that the verifier makes (src/lib/verify/iso_clauses.c), so a proof speaks
  * of what it will be held against.  The solver either finds a witness, or learns clauses down to
  * the empty one; these are the proof.  No certificate leaves here that certificate_verify does not
@@ -11,6 +15,7 @@
 
 #include "solve/solve.h"
 #include "verdict/certify_iso.h"
+#include "verdict/judge_iso.h"
 #include "verify/certificate.h"
 #include "verify/iso_clauses.h"
 
@@ -130,17 +135,29 @@ static void write_head(strbuf *b, const claim *v, const char *text, size_t n, co
     }
 }
 
-static void certify_fault(const iso_facts *f, strbuf *b)
+static void write_verdict(strbuf *b, const char *word, const char *part, uint64_t *lines)
 {
-    const history *h = f->c.h;
-    assert(f->broken < h->ops);
-    txn_id t = txn_of_op(h, f->broken);
-    strbuf_str(b, "verdict violated\nfault ");
-    certificate_txn(b, h, t);
-    strbuf_printf(b, " %u\nend 1\n", f->broken - h->txn_op[t]);
+    strbuf_printf(b, "verdict %s\n", word);
+    if (!part) return;
+    strbuf_str(b, part);
+    ++*lines;
 }
 
-static enum outcome certify_search(iso_facts *f, const iso_level *l, mem *work, strbuf *b)
+static void certify_fault(const iso_facts *f, const char *part, strbuf *b)
+{
+    const history *h = f->c.h;
+    uint64_t lines = 1;
+    assert(f->broken < h->ops);
+    txn_id t = txn_of_op(h, f->broken);
+    write_verdict(b, "violated", part, &lines);
+    strbuf_str(b, "fault ");
+    certificate_txn(b, h, t);
+    strbuf_printf(b, " %u\nend %" PRIu64 "\n", f->broken - h->txn_op[t], lines);
+}
+
+/* part: the line that names the part which the facts are of; NULL: of the whole. */
+static enum outcome certify_search(iso_facts *f, const iso_level *l, const char *part, mem *work,
+                                   strbuf *b)
 {
     iso_clauses c;
     assert(f->broken == NO_ID); /* else nothing needs to be searched */
@@ -161,6 +178,10 @@ static enum outcome certify_search(iso_facts *f, const iso_level *l, mem *work, 
     }
     bool holds = !c.empty && solver_solve(s, NULL, 0) == SOLVE_SAT;
     x.s = s;
+    if (holds && part)
+        guard_fail(work->guard, GUARD_UNSUPPORTED,
+                   "too-large: the transactions that show the violation do so only with scans, "
+                   "lists or others");
     if (holds) {
         x.b = b;
         x.lines = 0;
@@ -169,7 +190,7 @@ static enum outcome certify_search(iso_facts *f, const iso_level *l, mem *work, 
         write_iso_reads(&x);
         write_iso_visible(&x);
     } else {
-        strbuf_str(b, "verdict violated\n");
+        write_verdict(b, "violated", part, &x.lines);
         strbuf_add(b, learned.at ? learned.at : "", learned.n);
         strbuf_str(b, "rup\n");
         x.lines++;
@@ -179,7 +200,90 @@ static enum outcome certify_search(iso_facts *f, const iso_level *l, mem *work, 
     return holds ? OUTCOME_HOLDS : OUTCOME_VIOLATED;
 }
 
-enum outcome certify_iso(const iso_question *q, const history *h, mem *work, strbuf *b)
+/* --- beyond the clauses of all -------------------------------------------------------------- */
+
+#define NAMES_A_LINE 16u
+
+static void write_replay(const iso_judgement *j, const history *h, strbuf *b)
+{
+    uint64_t lines = 1;
+    assert(j->outcome == OUTCOME_HOLDS && j->order);
+    strbuf_str(b, "verdict holds\nreplay\n");
+    for (uint32_t i = 0; i < j->ordered; i++) {
+        bool first = i % NAMES_A_LINE == 0, last = i + 1 == j->ordered || !((i + 1) % NAMES_A_LINE);
+        if (first) strbuf_str(b, "order");
+        strbuf_char(b, ' ');
+        certificate_txn(b, h, j->order[i]);
+        if (last) strbuf_char(b, '\n');
+        lines += first;
+        guard_tick(b->mem->guard);
+    }
+    for (size_t i = 0; i < j->choices.n; i++, lines++) {
+        const chosen *x = &j->choices.at[i];
+        txn_id t = txn_of_op(h, x->op);
+        strbuf_str(b, "reads ");
+        certificate_txn(b, h, t);
+        strbuf_printf(b, " %u ", x->op - h->txn_op[t]);
+        certificate_name(b, h, key_atom(h, x->key));
+        strbuf_char(b, ' ');
+        if (x->writer == NO_ID)
+            strbuf_str(b, "init");
+        else
+            certificate_txn(b, h, x->writer);
+        strbuf_char(b, '\n');
+        guard_tick(b->mem->guard);
+    }
+    strbuf_printf(b, "end %" PRIu64 "\n", lines);
+}
+
+static void certify_part(const iso_judgement *j, const claim *v, const iso_level *l,
+                         const history *h, mem *work, strbuf *b)
+{
+    const char *why = NULL;
+    iso_facts *f = mem_zeroed(work, sizeof *f);
+    uint8_t *only = mem_array0(work, uint8_t, h->txns + 1);
+    strbuf names;
+    strbuf_init(&names, work);
+    strbuf_str(&names, "part");
+    for (size_t i = 0; i < j->core.n + (j->faulty != NO_ID); i++) {
+        txn_id t = i < j->core.n ? j->core.at[i] : j->faulty;
+        only[t] = 1;
+        strbuf_char(&names, ' ');
+        certificate_txn(&names, h, t);
+    }
+    strbuf_char(&names, '\n');
+    if (!iso_facts_load(f, v, h, only, work, &why))
+        guard_fail(work->guard, GUARD_UNSUPPORTED, "%s", why);
+    if (f->broken != NO_ID)
+        certify_fault(f, strbuf_cstr(&names), b);
+    else
+        certify_search(f, l, strbuf_cstr(&names), work, b);
+}
+
+static enum outcome certify_judged(const iso_question *q, const question *asked, const claim *v,
+                                   const history *h, mem *kept, mem *work, const char *small,
+                                   strbuf *b)
+{
+    iso_judgement j;
+    judge_iso(&j, q, asked, h, kept, work);
+    if (j.outside)
+        guard_fail(work->guard, GUARD_UNSUPPORTED, "%s; outside of the engine: %s", small,
+                   j.reason);
+    if (j.outcome == OUTCOME_UNDECIDED) guard_fail(work->guard, GUARD_UNSUPPORTED, "%s", j.reason);
+    if (j.outcome == OUTCOME_VIOLATED && !j.core.n && j.faulty == NO_ID)
+        guard_fail(work->guard, GUARD_UNSUPPORTED,
+                   "too-large: no few transactions were found that show the violation");
+    const iso_level *l = iso_level_of(work, q->text, q->n, q->name);
+    write_head(b, v, q->text, q->n, h);
+    if (j.outcome == OUTCOME_HOLDS)
+        write_replay(&j, h, b);
+    else
+        certify_part(&j, v, l, h, work, b);
+    return j.outcome;
+}
+
+enum outcome certify_iso(const iso_question *q, const question *asked, const history *h, mem *kept,
+                         mem *work, strbuf *b)
 {
     const char *why = NULL;
     claim v = {.session_order = q->session_order,
@@ -192,14 +296,16 @@ enum outcome certify_iso(const iso_question *q, const history *h, mem *work, str
     if (strlen(l->name) > 60)
         guard_fail(work->guard, GUARD_UNSUPPORTED, "too-large: the name of the level is too long");
     memcpy(v.level.name, l->name, strlen(l->name));
-    if (!iso_facts_load(f, &v, h, work, &why))
-        guard_fail(work->guard, GUARD_UNSUPPORTED, "%s", why);
-    write_head(b, &v, q->text, q->n, h);
     enum outcome found = OUTCOME_VIOLATED;
-    if (f->broken != NO_ID)
-        certify_fault(f, b);
-    else
-        found = certify_search(f, l, work, b);
+    if (!iso_facts_load(f, &v, h, NULL, work, &why)) {
+        found = certify_judged(q, asked, &v, h, kept, work, why, b);
+    } else {
+        write_head(b, &v, q->text, q->n, h);
+        if (f->broken != NO_ID)
+            certify_fault(f, NULL, b);
+        else
+            found = certify_search(f, l, NULL, work, b);
+    }
     mem_free_all(work);
     certificate_answer a;
     certificate_verify(&a, b->at, b->n, h, NULL, work);

@@ -400,8 +400,12 @@ void compile_iso(iso_rule *out, const iso_level *l, mem *m)
     if (l->witness == ISO_NONE) outside(&c, &here, "a level over nothing");
     iso_axioms(m, l, &all);
     assert(c.b && !out->outside == (l->witness != ISO_NONE));
-    for (size_t i = 0; i < all.n && !out->outside; i++)
-        compile_axiom(&c, all.at[i]->form, over_vis);
+    for (size_t i = 0; i < all.n && !out->outside; i++) {
+        if (all.at[i]->form->size > ISO_MOST_UNFOLDED)
+            outside(&c, all.at[i]->form, "a relation that is too long");
+        else
+            compile_axiom(&c, all.at[i]->form, over_vis);
+    }
     if (over_vis) compile_visible(&c, l);
     if (c.ordered && !out->outside) {
         bool ordered = !c.uses_co && (!out->real_time || speaks_of(c.ordered, 1u << LETTER_RT));

@@ -211,6 +211,7 @@ static void tell_violation(iso_court *x)
     x->out->outcome = OUTCOME_VIOLATED;
     if (x->a.why == WHY_FAULT) {
         x->out->anomaly = anomaly_at(x->g.faults.at[x->a.fault].anomaly)->name;
+        x->out->faulty = x->g.node_txn[x->g.faults.at[x->a.fault].node];
         snprintf(text, sizeof text, "a read returned what no transaction left behind for it (%s)",
                  x->out->anomaly);
         iso_reason(x, text);
@@ -249,6 +250,7 @@ void judge_iso(iso_judgement *out, const iso_question *ask, const question *q, c
 {
     iso_court x = {.out = out, .q = q, .h = h, .kept = kept, .work = work};
     memset(out, 0, sizeof *out);
+    out->faulty = NO_ID;
     out->ryow = judge_policy(h, q, work);
     x.level = iso_level_of(kept, ask->text, ask->n, ask->name);
     if (!x.level) guard_fail(work->guard, GUARD_INVAL, "the definition has no level of that name");

@@ -13,6 +13,7 @@ typedef struct iso_judgement {
     const char *reason;  /* one sentence */
     bool unfit;          /* the history is of a kind that the engine does not decide */
     const char *anomaly; /* violated by a read that nothing explains: its name; else NULL */
+    txn_id faulty;       /* ... and its reader; else NO_ID */
     txn_ids core;        /* violated: these transactions alone show it; empty: nobody looked */
     bool minimal;        /* none of them can be left out */
     txn_id *order;       /* holds: those that take part, in an order that was checked */

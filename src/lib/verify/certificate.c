@@ -315,7 +315,7 @@ static order_point read_point(parser *p, const history *h)
     return x;
 }
 
-static void read_holds(parser *p, certificate_answer *a, claim *c, const history *h, mem *m)
+void certificate_replay(parser *p, certificate_answer *a, claim *c, const history *h, mem *m)
 {
     bool split = c->level.id == LEVEL_INNODB_RR || c->level.id == LEVEL_INNODB_RR_TIGHT;
     txn_ids order = {0};
@@ -469,7 +469,7 @@ void certificate_verify(certificate_answer *out, const char *text, size_t n, con
     history under = *h;
     under.assumed = out->assumed;
     if (shown.outcome == OUTCOME_HOLDS)
-        read_holds(&p, out, &shown, &under, m);
+        certificate_replay(&p, out, &shown, &under, m);
     else if (shown.trusted)
         read_violated_stamps(&p, out, &shown, &under, m);
     else

@@ -724,12 +724,16 @@ static void demand(reading *e, uint32_t lit)
 }
 
 /* Each module numbers its nodes and variables for itself. */
-static void demand_axioms(reading *e, const iso_level *l)
+static void demand_axioms(reading *e, const iso_level *of)
 {
-    for (size_t i = 0; i < l->bases.n; i++) demand_axioms(e, l->bases.at[i].level);
-    e->known = mem_array0(e->c->m, uint32_t *, (size_t)l->module->nodes + 1);
-    e->env = mem_array0(e->c->m, uint32_t, (size_t)l->module->slots + 1);
-    for (size_t i = 0; i < l->axioms.n; i++) demand(e, truth(e, l->axioms.at[i].form));
+    iso_level_list line = {0};
+    iso_line(e->c->m, of, &line);
+    for (size_t k = 0; k < line.n; k++) {
+        const iso_level *l = line.at[k];
+        e->known = mem_array0(e->c->m, uint32_t *, (size_t)l->module->nodes + 1);
+        e->env = mem_array0(e->c->m, uint32_t, (size_t)l->module->slots + 1);
+        for (size_t i = 0; i < l->axioms.n; i++) demand(e, truth(e, l->axioms.at[i].form));
+    }
 }
 
 /* Session order and read-from lie in the order; of visibility: in what is visible, which lies in

@@ -33,11 +33,15 @@ typedef struct iso_facts {
     VEC(iso_read) reads;
     VEC(uint32_t) candidate;
     bool session_order;
+    const uint8_t *only;
     op_id broken; /* a read of one that committed which nothing explains, or NO_ID */
 } iso_facts;
 
-/* False, with the reason, if the history says more than the language can, or is too large. */
-bool iso_facts_load(iso_facts *f, const claim *v, const history *h, mem *m, const char **why);
+/* False, with the reason, if the history says more than the language can, or is too large.  only:
+   of these transactions alone (per transaction; NULL: all), and of what they read only what some of
+   them explain whatever the others did: so the facts of a part are facts of the whole. */
+bool iso_facts_load(iso_facts *f, const claim *v, const history *h, const uint8_t *only, mem *m,
+                    const char **why);
 
 /* What is chosen, all of it. */
 typedef struct iso_chosen {

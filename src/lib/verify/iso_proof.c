@@ -7,6 +7,14 @@
  * holds: a witness, which every axiom is evaluated on.  violated: a read that nothing explains, or
  * clauses that follow one after the other, by unit propagation, from those that the level asks for
  * (iso_clauses.c), down to the empty one: then there is no witness.
+ *
+ * Histories of any size, of the definitions that recheck_words.c reads, which are positive in all
+ * that is chosen:
+ *
+ *     replay                an order and the choices of reads, replayed against the definition
+ *     part T T ...          the clauses are of these transactions alone, at most 64.  Any execution
+ *                           of the whole that keeps such a level, with the others left out of it,
+ *                           keeps it in the part: a part that has no witness refutes the whole
  */
 #include "verify/iso_proof.h"
 
@@ -192,17 +200,78 @@ static void read_violated(parser *p, certificate_answer *a, iso_facts *f, const 
                                    : "the clauses do not end in a contradiction";
 }
 
+/* Is this the first word of the next line?  Then it is read. */
+static bool begins_with(parser *p, const char *word)
+{
+    parser before = *p;
+    const char *s;
+    size_t n;
+    certificate_body_line(p);
+    parse_need(p, "a word", &s, &n);
+    if (parse_is(s, n, word)) return true;
+    *p = before;
+    return false;
+}
+
+static bool is_replayed(const history *h, const claim *v, const iso_level *l, mem *m)
+{
+    claim c = *v;
+    checker x = {.v = &c, .h = h, .m = m};
+    c.definition = l;
+    return recheck_words_known(&x);
+}
+
+static void read_replay(parser *p, certificate_answer *a, const iso_level *l, const history *h,
+                        mem *m)
+{
+    claim c = a->claim;
+    c.definition = l;
+    level_named(&c.level,
+                iso_level_uses(l, ISO_USES_RT) ? "realtime-read-committed" : "read-committed");
+    parse_no_more(p);
+    a->steps = 1;
+    certificate_replay(p, a, &c, h, m);
+}
+
+static const uint8_t *read_part(parser *p, const history *h, mem *m)
+{
+    uint8_t *only = mem_array0(m, uint8_t, h->txns + 1);
+    while (p->now != p->end) {
+        const char *at = p->now;
+        txn_id t = parse_txn_word(p, false);
+        if (only[t]) parse_fail(p, at, "it is in the part already");
+        only[t] = 1;
+    }
+    return only;
+}
+
 void iso_verify(parser *p, certificate_answer *a, const char *text, size_t n, const char *name,
                 const history *h, mem *m)
 {
     const char *why = NULL;
     iso_facts *f = mem_zeroed(m, sizeof *f);
     const iso_level *l = iso_level_of(m, text, n, name);
-    if (!l)
+    bool holds = a->claim.outcome == OUTCOME_HOLDS;
+    const uint8_t *only = NULL;
+    if (!l) {
         a->why = "the definition has no level of that name";
-    else if (!iso_facts_load(f, &a->claim, h, m, &why))
+        return;
+    }
+    if (holds && begins_with(p, "replay")) {
+        read_replay(p, a, l, h, m);
+        return;
+    }
+    if (!holds && begins_with(p, "part")) {
+        only = read_part(p, h, m);
+        a->steps = 1;
+        if (!is_replayed(h, &a->claim, l, m)) {
+            a->why = "what the definition says of a part need not hold of the whole";
+            return;
+        }
+    }
+    if (!iso_facts_load(f, &a->claim, h, only, m, &why))
         a->why = why;
-    else if (a->claim.outcome == OUTCOME_HOLDS)
+    else if (holds)
         read_holds(p, a, f, l, m);
     else
         read_violated(p, a, f, l, m);

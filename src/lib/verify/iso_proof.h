@@ -18,6 +18,8 @@ void iso_verify(parser *p, certificate_answer *a, const char *text, size_t n, co
 
 /* certificate.c: the next line, which must be there; and whether it is `end N`. */
 void certificate_body_line(parser *p);
+/* Reads an order and choices of reads up to the end, and replays them. */
+void certificate_replay(parser *p, certificate_answer *a, claim *c, const history *h, mem *m);
 bool certificate_at_end(parser *p, const char *s, size_t n, uint64_t lines);
 
 #endif

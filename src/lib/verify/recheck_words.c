@@ -1125,7 +1125,12 @@ static void read_definition(reading *r, const iso_level *l)
     r->over_vis = l->witness == ISO_VIS_AR;
     r->bad = l->witness == ISO_NONE;
     iso_axioms(r->w->c->m, l, &all);
-    for (size_t i = 0; i < all.n && !r->bad; i++) read_axiom(r, all.at[i]->form);
+    for (size_t i = 0; i < all.n && !r->bad; i++) {
+        if (all.at[i]->form->size > ISO_MOST_UNFOLDED)
+            r->bad = true;
+        else
+            read_axiom(r, all.at[i]->form);
+    }
     if (r->over_vis) read_least_visible(r);
 }
 
