@@ -20,6 +20,7 @@ typedef struct command_state {
     int *with_condition; /* the allowed levels and --such-that */
     ratel_history *h;    /* of the answer */
     bool unwritten;      /* a proof could not be written */
+    int *untold;         /* the exit status if a contradiction could not be told, else 0 */
 } state;
 
 /* ---- printing ------------------------------------------------------------------------------ */
@@ -35,7 +36,11 @@ static size_t contradiction(const state *st, const synth_answer *r, size_t i,
     size_t n = 0;
     int code =
         synth_why(st->s, st->forbid.at[i], r->txns, r->keys, r->from, r->writes, r->so, lines, &n);
-    return code ? 0 : n;
+    if (!code) return n;
+    complain("synth: why %s is violated cannot be told: %s", st->forbid.name[i],
+             synth_error(st->s, NULL, NULL));
+    *st->untold = exit_of(code);
+    return 0;
 }
 
 static void history_json(json_writer *w, const state *st, const synth_answer *r)
@@ -372,6 +377,7 @@ static int answer(state *st)
     }
     if (st->unwritten) return EXIT_IO;
     if (rendered) return rendered;
+    if (*st->untold) return *st->untold;
     return history ? EXIT_HOLDS : r.result == SYNTH_UNDECIDED ? EXIT_UNDECIDED : EXIT_VIOLATED;
 }
 
@@ -447,7 +453,8 @@ static bool options_fit(const args *a)
 
 int cmd_synth(args *a)
 {
-    state st = {.a = a};
+    int untold = 0;
+    state st = {.a = a, .untold = &untold};
     if (a->n_files) {
         complain("synth: levels are given by --allow and --forbid, not \"%s\"", a->files[0]);
         return EXIT_USAGE;

@@ -18,22 +18,23 @@ static ratel_value int_value(int64_t i)
     return (ratel_value){.type = RATEL_INT, .as.i = i};
 }
 
-static bool add_transaction(ratel_history *h, const synth_answer *r, uint32_t t)
+/* The code of the first call that failed, or 0. */
+static int add_transaction(ratel_history *h, const synth_answer *r, uint32_t t)
 {
     char name[24];
-    bool ok = !ratel_history_begin(h, int_value(r->session[t]));
+    int code = ratel_history_begin(h, int_value(r->session[t]));
     snprintf(name, sizeof name, "t%u", (unsigned)t);
-    ok = ok && !ratel_history_id(h, text_value(name));
+    if (!code) code = ratel_history_id(h, text_value(name));
     for (int writes = 0; writes < 2; writes++)
-        for (uint32_t x = 0; ok && x < r->keys; x++) {
+        for (uint32_t x = 0; !code && x < r->keys; x++) {
             uint32_t from = r->from[(size_t)t * r->keys + x];
             synth_key_name(x, name, sizeof name);
             if (!writes && from != SYNTH_NONE_READ)
-                ok = !ratel_history_get(h, text_value(name), int_value(from), 0);
+                code = ratel_history_get(h, text_value(name), int_value(from), 0);
             if (writes && r->writes[(size_t)t * r->keys + x])
-                ok = !ratel_history_put(h, text_value(name), int_value(t), 0);
+                code = ratel_history_put(h, text_value(name), int_value(t), 0);
         }
-    return ok && !ratel_history_end(h, RATEL_COMMITTED);
+    return code ? code : ratel_history_end(h, RATEL_COMMITTED);
 }
 
 /* The initial value is 0; the write of transaction t has the value t, unique for a key. */
@@ -43,11 +44,12 @@ static int build(const args *a, const synth_answer *r, ratel_history **out)
         complain("out of memory");
         return EXIT_UNDECIDED;
     }
-    bool ok = !ratel_history_init(*out, int_value(0));
-    for (uint32_t t = 1; ok && t <= r->txns; t++) ok = add_transaction(*out, r, t);
-    if (ok && !ratel_history_freeze(*out)) return EXIT_HOLDS;
+    int code = ratel_history_init(*out, int_value(0));
+    for (uint32_t t = 1; !code && t <= r->txns; t++) code = add_transaction(*out, r, t);
+    if (!code) code = ratel_history_freeze(*out);
+    if (!code) return EXIT_HOLDS;
     complain("synth: %s", ratel_history_errmsg(*out));
-    return EXIT_BUG;
+    return code == RATEL_ENOMEM ? EXIT_UNDECIDED : EXIT_BUG;
 }
 
 /* The second opinion: the library's own decision at the levels it has. */
