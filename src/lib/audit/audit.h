@@ -114,6 +114,20 @@ typedef struct audit_shrunk {
 /* A smallest part of the log that fails in the same statement and way as `answer`, which is that of
    the last run and violated.  Lives until the next call. */
 int audit_shrink(audit *a, const audit_options *o, const audit_answer *answer, audit_shrunk *out);
+/* A log as a history of keys, in the native format. */
+typedef struct audit_key_view {
+    const char *text;
+    size_t n;
+    uint64_t txns, keys, reads, writes, deletes;
+    uint64_t left_columns, left_keys; /* what is not in it */
+    const char *const *left;          /* names of some of them, each with the reason */
+    size_t n_left;
+} audit_key_view;
+
+/* Of the log of the last run; keys: TABLE:KEY->VALUE,... or NULL: primary keys of one column.
+   Lives until the next call; the answer before is gone. */
+int audit_keys(audit *a, const audit_options *o, const char *keys, audit_key_view *out);
+
 typedef enum audit_severity { AUDIT_NOTE, AUDIT_WARNING, AUDIT_MEANINGLESS } audit_severity;
 
 typedef struct audit_finding {

@@ -220,7 +220,8 @@ const plan *engine_plan(engine *e, const log_stmt *s)
 static bool outside(const char *state)
 {
     assert(strlen(state) == 5);
-    static const char *const states[] = {"40001", "40P01", "55P03", "57014", "53200", "53300"};
+    static const char *const states[] = {"40001", "40P01", "55P03", "57014", "53200",
+                                         "53300", "53100", "57P01", "42501", "25006"};
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++)
         if (!memcmp(state, states[i], 5)) return true;
     return false;
@@ -277,6 +278,7 @@ static const char *find_text(const char *in, const char *what)
 static bool only_selects(const engine *e, const log_text *t)
 {
     if (!is_select(t) || strstr(t->at, "FOR ") || strstr(t->at, "for ")) return false;
+    if (e->log->traced && find_text(t->at, "set_config")) return false;    /* of the search path */
     if (e->log->hidden_routines && memchr(t->at, '(', t->n)) return false; /* a call, perhaps */
     for (size_t i = 0; i < e->plans.routines.n; i++) /* a function may write */
         if (find_text(t->at, e->plans.routines.at[i])) return false;
@@ -424,7 +426,8 @@ static outcome raised(attempt *a)
     }
     /* A name that neither the setup nor a transaction made, and that the database knew: what the
        statement means is not known to us, not wrong. */
-    bool name = !memcmp(e->x.c.state, "42", 2) && !a->p && !e->plans.changes_schema;
+    bool name =
+        !memcmp(e->x.c.state, "42", 2) && !a->p && (!e->plans.changes_schema || e->log->traced);
     /* nor a cursor or a prepared statement that something else made */
     name |= !memcmp(e->x.c.state, "34000", 5) || !memcmp(e->x.c.state, "26000", 5);
     if (name && !a->s->has_error) {

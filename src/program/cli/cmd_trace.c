@@ -9,7 +9,10 @@
 #include <string.h>
 
 #include "audit/audit.h"
+#include "audit/audit_schedule.h"
 #include "cli/cli.h"
+#include "cli/sql_log.h"
+#include "cli/timed_input.h"
 #include "driver/pg_side.h"
 #include "trace/proxy.h"
 
@@ -259,10 +262,73 @@ static int run_proxy(tracing *t, uint64_t limit, uint64_t rotate)
     return good && !error ? EXIT_HOLDS : EXIT_IO;
 }
 
+/* ---- to-history ------------------------------------------------------------------------------ */
+
+static void view_summary(const args *a, const audit_key_view *v)
+{
+    if (a->value[O_QUIET]) return;
+    fprintf(stderr, "%llu transactions, %llu keys, %llu reads, %llu writes, %llu deletes\n",
+            (unsigned long long)v->txns, (unsigned long long)v->keys, (unsigned long long)v->reads,
+            (unsigned long long)v->writes, (unsigned long long)v->deletes);
+    if (!v->left_columns && !v->left_keys) return;
+    fprintf(stderr, "left out: %llu columns, %llu keys\n", (unsigned long long)v->left_columns,
+            (unsigned long long)v->left_keys);
+    for (size_t i = 0; i < v->n_left; i++) {
+        fputs("  ", stderr);
+        visible_to(stderr, v->left[i]);
+        fputc('\n', stderr);
+    }
+    if (v->left_columns + v->left_keys > v->n_left) fputs("  ...\n", stderr);
+}
+
+static int complain_of_log(const audit *log, const char *path, int code)
+{
+    uint64_t line, column;
+    const char *text = audit_error(log, &line, &column);
+    char where[64] = "";
+    if (line)
+        snprintf(where, sizeof where, ":%llu:%llu", (unsigned long long)line,
+                 (unsigned long long)column);
+    complain("%s%s: %s", path, where, text);
+    return code == RATEL_EINVAL ? EXIT_USAGE : exit_of(code);
+}
+
+static int to_history(const args *a)
+{
+    if (a->n_files != 2) {
+        complain("usage: ratel trace to-history LOG [--keys TABLE:KEY->VALUE,...] [-o FILE]");
+        return EXIT_USAGE;
+    }
+    const char *path = a->files[1];
+    FILE *in = timed_open(path);
+    if (!in) return timed_failure(path);
+    audit *log = NULL;
+    audit_key_view view;
+    audit_options o = {.interrupt = &interrupt_flag};
+    int code = open_sql_dump(a, &o) ? audit_read_log(&log, &o, read_sql_log, in) : RATEL_EIO;
+    if (!code) code = audit_keys(log, &o, a->value[O_KEY_COLUMNS], &view);
+    int status = code ? complain_of_log(log, path, code) : EXIT_HOLDS;
+    FILE *out = code ? NULL : open_output(a);
+    if (!code && !out) status = EXIT_IO;
+    if (out) {
+        fwrite(view.text, 1, view.n, out);
+        status = close_output(a, out, EXIT_HOLDS);
+        view_summary(a, &view);
+        if (!view.keys) complain("%s: no key could be mapped", path);
+        if (!view.keys && !status) status = EXIT_UNDECIDED;
+    }
+    if (o.dump_payload) fclose(o.dump_payload);
+    audit_free(log);
+    fclose(in);
+    return status;
+}
+
 int cmd_trace(args *a)
 {
+    if (a->n_files && !strcmp(a->files[0], "to-history")) return to_history(a);
     if (!a->n_files || strcmp(a->files[0], "proxy") != 0) {
-        complain("usage: ratel trace proxy --listen ADDR --upstream URL -o LOG");
+        complain("usage: ratel trace proxy --listen ADDR --upstream URL -o LOG, or ratel trace "
+                 "to-history LOG");
         return EXIT_USAGE;
     }
     tracing *t = calloc(1, sizeof *t);

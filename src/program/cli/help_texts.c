@@ -141,6 +141,8 @@ static const help_example examples[] = {
     {CMD_TRACE, "trace proxy --listen :6432 --upstream postgres:///shop --dump -o shop.jsonl",
      "in front of a database"},
     {CMD_TRACE, "audit shop.jsonl", "after the proxy was ended"},
+    {CMD_TRACE, "trace to-history shop.jsonl --keys 'products:id->stock' -o history.jsonl",
+     "for check and explain"},
     {CMD_LEVELS, "levels", "list all levels, and the names that other tools use"},
     {CMD_LEVELS, "levels snapshot-isolation", "what it means and what it implies"},
     {CMD_LEVELS, "levels --define si", "its definition in the language of synth"},

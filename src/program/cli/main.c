@@ -150,16 +150,20 @@ const command commands[] = {
      "log, otherwise serializable. doc/audit.md describes the SQL that Ratel understands,\n"
      "doc/formats/sql-log.md the format. The exit status is that of check.\n",
      cmd_audit},
-    {"trace", CMD_TRACE, "proxy --listen ADDR --upstream URL -o LOG",
+    {"trace", CMD_TRACE, "proxy|to-history [options]",
      "record the SQL of any application, for audit",
-     "proxy: stands between an application and PostgreSQL, forwards every byte, and writes what\n"
-     "passes to LOG: statements, parameters, results, and when each transaction began and\n"
-     "committed. The log begins with the schema and, with --dump, the contents of the tables,\n"
-     "so start the proxy before the application. Nothing in the application changes but the\n"
-     "address it connects to. End the proxy with ctrl-C or SIGTERM and then run ratel audit LOG.\n"
-     "Verdicts rest on every writer going through the proxy. ADDR is HOST:PORT, :PORT (on this\n"
-     "machine only), or the path of a socket; URL is as for run. What cannot be logged becomes a\n"
-     "mark in the log and is never held against the database. doc/trace.md has a whole example.\n",
+     "proxy --listen ADDR --upstream URL -o LOG: stands between an application and PostgreSQL,\n"
+     "forwards every byte, and writes what passes to LOG: statements, parameters, results, and\n"
+     "when each transaction began and committed. The log begins with the schema and, with\n"
+     "--dump, the contents of the tables, so start the proxy before the application. Nothing in\n"
+     "the application changes but the address it connects to. End the proxy with ctrl-C or\n"
+     "SIGTERM and then run ratel audit LOG. Verdicts rest on every writer going through the\n"
+     "proxy. ADDR is HOST:PORT, :PORT (on this machine only), or the path of a socket; URL is as\n"
+     "for run. What cannot be logged becomes a mark in the log and is never held against the\n"
+     "database.\n"
+     "to-history LOG: writes what statements and answers show of single rows as a history of\n"
+     "reads, writes and deletes of keys, for check and explain. A key with a write that is not\n"
+     "shown is left out and named. doc/trace.md has a whole example.\n",
      cmd_trace},
     {"levels", CMD_LEVELS, "[LEVEL...]", "list the isolation levels and what they imply",
      "Lists every level with its names and definition, and how the names of other tools map to\n"

@@ -16,7 +16,7 @@ enum { ROWS_PER_LINE = 200, NAME_MAX_LENGTH = 256 };
 typedef struct side_table {
     char name[NAME_MAX_LENGTH];
     char oid[16];
-    char why[160];  /* it is left out; "": it is not */
+    char why[240];  /* it is left out; "": it is not */
     strbuf columns; /* names, quoted, with commas between */
     strbuf create;
     strbuf more; /* unique indexes, as members of a JSON list */
@@ -138,6 +138,7 @@ static bool read_columns(side_reader *d, side_table *t)
             "SELECT quote_ident(a.attname), format_type(a.atttypid, a.atttypmod), a.attnotnull,"
             " coalesce(pg_get_expr(x.adbin, x.adrelid), ''), a.attidentity, a.attgenerated <> '',"
             " a.atttypid IN (16, 20, 21, 23, 25, 1042, 1043, 1082, 1114, 1700)"
+            " AND a.attcollation IN (0, 100, 950, 951)"
             " FROM pg_attribute a LEFT JOIN pg_attrdef x ON x.adrelid = a.attrelid AND"
             " x.adnum = a.attnum WHERE a.attrelid = $1::text::oid AND a.attnum > 0"
             " AND NOT a.attisdropped ORDER BY a.attnum",
@@ -147,8 +148,8 @@ static bool read_columns(side_reader *d, side_table *t)
         const char *initial = PQgetvalue(r, i, 3), *identity = PQgetvalue(r, i, 4);
         const char *serial = serial_type(type, initial);
         if (*PQgetvalue(r, i, 6) != 't' || *PQgetvalue(r, i, 5) == 't')
-            snprintf(t->why, sizeof t->why, "column %.60s has the type %.60s%s", name, type,
-                     *PQgetvalue(r, i, 5) == 't' ? " and is generated" : "");
+            snprintf(t->why, sizeof t->why, "column %.60s is %.60s%s, or sorts in a way of its own",
+                     name, type, *PQgetvalue(r, i, 5) == 't' ? " and is generated" : "");
         strbuf_printf(&t->columns, i ? ", %s" : "%s", name);
         strbuf_printf(&t->create, "%s%s %s", i ? ", " : "", name, serial ? serial : type);
         if (*PQgetvalue(r, i, 2) == 't') strbuf_str(&t->create, " NOT NULL");

@@ -1,0 +1,622 @@
+/*
+ * key_view.c - a log of SQL as a history of keys: the column of a row is a key, named
+ * TABLE:ROW.COLUMN, that transactions read, write and delete.
+ *
+ * Only what statements and their answers show becomes an operation: rows that a SELECT of one table
+ * returned with their key, values that are constants or parameters, and what RETURNING says.  A
+ * read that is not shown is passed over, which only weakens the history.  A write whose value is
+ * not shown takes its whole key out, one whose rows are not known the whole column, and a statement
+ * that is not understood every column that it may have written: so no write is ever missing from a
+ * key that is in the history.
+ */
+#include "audit/audit.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "audit/audit_internal.h"
+#include "base/map.h"
+
+#define NULL_VALUE "(null)" /* a row that is there, without a value */
+#define NAMED_MOST 20u
+
+typedef struct key_column { /* one column of one table, by the table's key */
+    table *t;
+    uint32_t key, column;
+    const char *why; /* it is left out; NULL: it is not */
+} key_column;
+
+typedef struct row_key {
+    uint32_t of; /* key_column */
+    const char *name;
+    const char *why;
+} row_key;
+
+typedef struct key_op {
+    char kind; /* 'r', 'w', 'd'; 'a': a read that found nothing */
+    uint32_t key;
+    const char *value;
+} key_op;
+
+typedef struct viewer {
+    audit *a;
+    engine *e;
+    mem *mem;
+    arena kept;
+    VEC(key_column) columns;
+    VEC(row_key) keys;
+    id_index index;
+    VEC(key_op) ops;
+    size_t *first; /* by transaction: its first operation */
+    strbuf scratch;
+    audit_key_view *out;
+    uint64_t line; /* of the statement */
+    bool counts;   /* the transaction may have committed: what it wrote unseen matters */
+} viewer;
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static const char *viewer_text(viewer *w)
+{
+    return arena_text(&w->kept, w->scratch.n ? w->scratch.at : "", w->scratch.n);
+}
+
+static uint32_t key_named(viewer *w, uint32_t column, const char *row)
+{
+    assert(column < w->columns.n && row);
+    const key_column *c = &w->columns.at[column];
+    w->scratch.n = 0;
+    strbuf_printf(&w->scratch, "%s:%s.%s", c->t->name, row, c->t->cols[c->column].name);
+    uint64_t hash = hash_bytes(w->scratch.at, w->scratch.n, column);
+    for (index_walk i = id_index_walk(&w->index, hash); id_index_next(&w->index, &i);) {
+        const row_key *k = &w->keys.at[i.id];
+        if (k->of == column && strlen(k->name) == w->scratch.n &&
+            !memcmp(k->name, w->scratch.at, w->scratch.n))
+            return i.id;
+    }
+    uint32_t id = (uint32_t)w->keys.n;
+    vec_push(w->mem, &w->keys, ((row_key){.of = column, .name = viewer_text(w)}));
+    id_index_add(w->mem, &w->index, hash, id);
+    return id;
+}
+
+static const char *reason_at(viewer *w, const char *what)
+{
+    w->scratch.n = 0;
+    strbuf_printf(&w->scratch, "%s, line %llu", what, (unsigned long long)w->line);
+    return viewer_text(w);
+}
+
+static void leave_key(viewer *w, uint32_t column, const char *row, const char *what)
+{
+    uint32_t k = key_named(w, column, row);
+    if (w->counts && !w->keys.at[k].why) w->keys.at[k].why = reason_at(w, what);
+}
+
+/* All columns of the table; NULL: of every table. */
+static void leave_table(viewer *w, const table *t, const char *what)
+{
+    for (size_t i = 0; w->counts && i < w->columns.n; i++) {
+        key_column *c = &w->columns.at[i];
+        if ((!t || c->t == t) && !c->why) c->why = reason_at(w, what);
+    }
+}
+
+static void add_op(viewer *w, char kind, uint32_t column, const char *row, const char *is)
+{
+    assert((kind == 'r' || kind == 'w') == (is != NULL)); /* the others have no value */
+    vec_push(w->mem, &w->ops, ((key_op){kind, key_named(w, column, row), is}));
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static const char *value_shown(viewer *w, type_id t, value v)
+{
+    if (v.null) return NULL_VALUE;
+    w->scratch.n = 0;
+    value_print(t, v, &w->scratch);
+    return viewer_text(w);
+}
+
+/* The value of an expression that no row decides, as the column holds it; NULL: not such a one. */
+static const char *fixed_value(viewer *w, const expr *e, type_id column)
+{
+    const sql_exec *x = &w->e->x;
+    if (!e || e->t.id != column) return NULL;
+    if (e->kind == E_CONST) return e->v.open ? NULL : value_shown(w, column, e->v);
+    if (e->kind == E_PARAM && e->index < x->regs.n_params)
+        return value_shown(w, column, x->regs.params[e->index]);
+    if (e->kind != E_CAST || e->n != 1) return NULL;
+    const expr *in = e->arg[0];
+    value v;
+    if (in->kind == E_CONST && !in->v.open)
+        v = in->v;
+    else if (in->kind == E_PARAM && in->index < x->regs.n_params)
+        v = x->regs.params[in->index];
+    else
+        return NULL;
+    return value_shown(w, column, value_cast(&w->e->x.c, v, in->t, e->t, e->cast));
+}
+
+static const char *cell_value(viewer *w, const table *t, uint32_t column, const cell *c)
+{
+    assert(c && column < t->n_cols); /* a row of the width that the statement gives */
+    if (c->kind == CELL_NULL) return NULL_VALUE;
+    type to = t->cols[column].t;
+    return value_shown(w, to.id, value_parse(&w->e->x.c, to, c->s, c->n));
+}
+
+/* Is the condition a conjunction with key = constant?  Then that constant; `only`: nothing else. */
+static const char *key_of_condition(viewer *w, const expr *e, const table *t, uint32_t key,
+                                    bool *only)
+{
+    if (!e) return NULL;
+    if (e->kind == E_AND) {
+        *only = false;
+        for (uint32_t i = 0; i < e->n; i++) {
+            const char *k = key_of_condition(w, e->arg[i], t, key, only);
+            if (k) return k;
+        }
+        return NULL;
+    }
+    if (e->kind != E_COMPARE || e->op != OP_EQ || e->n != 2) return NULL;
+    for (int side = 0; side < 2; side++) {
+        const expr *c = e->arg[side];
+        if (c->kind != E_COLUMN || c->slot || c->up || c->index != key) continue;
+        const char *k = fixed_value(w, e->arg[!side], t->cols[key].t.id);
+        return k && strcmp(k, NULL_VALUE) ? k : NULL;
+    }
+    return NULL;
+}
+
+/* Where a list of outputs has this column of slot 0, or UINT32_MAX. */
+static uint32_t output_of(const out_column *out, uint32_t n, uint32_t column)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const expr *e = out[i].e;
+        if (e->kind == E_COLUMN && !e->slot && !e->up && e->index == column) return i;
+    }
+    return UINT32_MAX;
+}
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+static const cell *cell_at(const log_stmt *s, uint32_t row, uint32_t column)
+{
+    assert(row < s->n_rows && column < s->n_cols);
+    return &s->cells[(size_t)row * s->n_cols + column];
+}
+
+static void view_select(viewer *w, const query *q, const log_stmt *s)
+{
+    if (!q || q->set || !q->from || q->from->kind != J_REL || !q->from->table || q->from->slot ||
+        q->grouped || q->n_windows || !s->has_rows || (s->n_rows && s->n_cols != q->n_out))
+        return;
+    for (uint32_t i = 0; i < w->columns.n; i++) {
+        const key_column *c = &w->columns.at[i];
+        if (c->t != q->from->table) continue;
+        uint32_t shown = output_of(q->out, q->n_out, c->column);
+        uint32_t key = output_of(q->out, q->n_out, c->key);
+        bool only = true;
+        const char *row = key_of_condition(w, q->where, c->t, c->key, &only);
+        if (row && only && !s->n_rows && !q->limit && !q->offset) add_op(w, 'a', i, row, NULL);
+        if (shown == UINT32_MAX || (key == UINT32_MAX && !row)) continue;
+        for (uint32_t r = 0; r < s->n_rows; r++) {
+            const char *name = row ? row : cell_value(w, c->t, c->key, cell_at(s, r, key));
+            add_op(w, 'r', i, name, cell_value(w, c->t, c->column, cell_at(s, r, shown)));
+        }
+    }
+}
+
+/* How many rows a change had, if the answer says so. */
+static bool rows_changed(const log_stmt *s, uint64_t *n)
+{
+    assert(!s->has_error); /* it has changed something, or nothing */
+    *n = s->has_rows ? s->n_rows : s->count;
+    return s->has_rows || s->has_count;
+}
+
+static const expr *set_of(const plan *p, uint32_t column)
+{
+    for (uint32_t i = 0; i < p->n_set; i++)
+        if (p->set[i].column == column) return p->set[i].e;
+    return NULL;
+}
+
+static bool sets(const plan *p, uint32_t column)
+{
+    for (uint32_t i = 0; i < p->n_set; i++)
+        if (p->set[i].column == column) return true;
+    return false;
+}
+
+/* UPDATE and DELETE. */
+static void view_change(viewer *w, const plan *p, const log_stmt *s)
+{
+    bool dies = p->kind == S_DELETE;
+    assert(p->target && (dies || p->kind == S_UPDATE));
+    uint64_t n;
+    bool known = rows_changed(s, &n);
+    if (known && !n) return;
+    if (s->has_rows && s->n_cols != p->n_returning) {
+        leave_table(w, p->target, "an answer of another width");
+        return;
+    }
+    for (uint32_t i = 0; i < w->columns.n; i++) {
+        const key_column *c = &w->columns.at[i];
+        if (c->t != p->target || (!dies && !sets(p, c->column) && !sets(p, c->key))) continue;
+        bool only = true;
+        const char *row = key_of_condition(w, p->where, c->t, c->key, &only);
+        uint32_t key = output_of(p->returning, p->n_returning, c->key);
+        uint32_t shown = output_of(p->returning, p->n_returning, c->column);
+        if (sets(p, c->key) || !known || (!row && (key == UINT32_MAX || !s->has_rows))) {
+            leave_table(w, c->t, "it is not shown which rows a statement changed");
+            return;
+        }
+        const char *fixed =
+            dies ? NULL : fixed_value(w, set_of(p, c->column), c->t->cols[c->column].t.id);
+        for (uint32_t r = 0; r < n && (r < 1 || !row); r++) {
+            const char *name = row ? row : cell_value(w, c->t, c->key, cell_at(s, r, key));
+            const char *is = fixed ? fixed
+                             : shown != UINT32_MAX && s->has_rows
+                                 ? cell_value(w, c->t, c->column, cell_at(s, r, shown))
+                                 : NULL;
+            if (dies || is)
+                add_op(w, dies ? 'd' : 'w', i, name, is);
+            else
+                leave_key(w, i, name, "a value that was written is not shown");
+        }
+    }
+}
+
+/* What an INSERT puts into a column in its r-th row of VALUES; NULL: not shown. */
+static const char *inserted(viewer *w, const plan *p, uint32_t r, uint32_t column)
+{
+    const table *t = p->target;
+    assert(r < p->n_rows && column < t->n_cols);
+    for (uint32_t i = 0; i < p->n_columns; i++)
+        if (p->columns[i] == column && p->rows && p->rows[(size_t)r * p->n_columns + i])
+            return fixed_value(w, p->rows[(size_t)r * p->n_columns + i], t->cols[column].t.id);
+    const expr *e = t->cols[column].fallback;
+    return e ? fixed_value(w, e, t->cols[column].t.id) : NULL_VALUE;
+}
+
+static void view_insert(viewer *w, const plan *p, const log_stmt *s)
+{
+    uint64_t n;
+    bool known = rows_changed(s, &n), listed = !p->q && known && n == p->n_rows;
+    if (known && !n) return;
+    if (s->has_rows && s->n_cols != p->n_returning) {
+        leave_table(w, p->target, "an answer of another width");
+        return;
+    }
+    for (uint32_t i = 0; i < w->columns.n; i++) {
+        const key_column *c = &w->columns.at[i];
+        if (c->t != p->target) continue;
+        uint32_t key = output_of(p->returning, p->n_returning, c->key);
+        uint32_t shown = output_of(p->returning, p->n_returning, c->column);
+        bool updates = p->conflict == ON_CONFLICT_UPDATE;
+        for (uint32_t r = 0; r < (known ? n : 1); r++) {
+            const char *name = NULL, *is = NULL;
+            if (known && s->has_rows && key != UINT32_MAX)
+                name = cell_value(w, c->t, c->key, cell_at(s, r, key));
+            else if (listed)
+                name = inserted(w, p, r, c->key);
+            if (known && s->has_rows && shown != UINT32_MAX)
+                is = cell_value(w, c->t, c->column, cell_at(s, r, shown));
+            else if (listed && !updates)
+                is = inserted(w, p, r, c->column);
+            if (!name || !strcmp(name, NULL_VALUE)) {
+                leave_table(w, c->t, "it is not shown which rows a statement added");
+                return;
+            }
+            if (is)
+                add_op(w, 'w', i, name, is);
+            else
+                leave_key(w, i, name, "a value that was written is not shown");
+        }
+    }
+}
+
+static void view_plan(viewer *w, const plan *p, const log_stmt *s)
+{
+    switch (p->kind) {
+    case S_SELECT:
+        if (p->nested && w->e->store.routines.n)
+            leave_table(w, NULL, "a statement may call a function that writes");
+        else
+            view_select(w, p->q, s);
+        return;
+    case S_INSERT: view_insert(w, p, s); return;
+    case S_UPDATE:
+    case S_DELETE: view_change(w, p, s); return;
+    case S_TRUNCATE:
+    case S_ALTER:
+    case S_DROP:
+    case S_CALL:
+    case S_DO:
+    case S_EXECUTE: leave_table(w, NULL, "a statement whose writes are not shown"); return;
+    default: return; /* cursors, savepoints, settings: they write nothing */
+    }
+}
+
+/* A statement that is not understood: what it may have written is left out. */
+static void view_unknown(viewer *w, const log_stmt *s)
+{
+    log_txn alone = {.n_stmts = 1, .stmts = s};
+    if (!engine_only_reads(w->e, &alone))
+        leave_table(w, w->e->x.regs.target, "a statement that is not understood");
+}
+
+static void view_statement(viewer *w, const log_stmt *s)
+{
+    engine *e = w->e;
+    guard *g = e->guard, outer;
+    w->line = s->line;
+    if (s->has_error) return;
+    memcpy(&outer, g, sizeof outer);
+    e->x.regs.target = NULL;
+    if (guard_armed(g)) {
+        int code = g->code;
+        guard_restore(g, &outer);
+        if (code != SQL_RAISED && code != SQL_REFUSED) {
+            g->code = code;
+            guard_fail_again(g);
+        }
+        view_unknown(w, s);
+        arena_reset(&e->x.work);
+        return;
+    }
+    view_plan(w, engine_plan(e, s), s);
+    guard_restore(g, &outer);
+    arena_reset(&e->x.work);
+}
+
+/* ---- which columns --------------------------------------------------------------------------- */
+
+static uint32_t column_called(const table *t, const char *at, size_t n)
+{
+    for (uint32_t i = 0; t && i < t->n_cols; i++)
+        if (strlen(t->cols[i].name) == n && !memcmp(t->cols[i].name, at, n)) return i;
+    return UINT32_MAX;
+}
+
+static bool is_unique(const table *t, uint32_t column)
+{
+    for (uint32_t i = 0; i < t->n_unique; i++)
+        if (t->unique[i].n == 1 && t->unique[i].cols[0] == column) return true;
+    return false;
+}
+
+static void add_column(viewer *w, table *t, uint32_t key, uint32_t column)
+{
+    assert(key < t->n_cols && column < t->n_cols);
+    key_column c = {.t = t, .key = key, .column = column};
+    for (uint32_t i = 0; i < t->n_foreign; i++)
+        if (t->foreign[i].on_delete != REFER_CHECK || t->foreign[i].on_update != REFER_CHECK)
+            c.why = "other tables write it through a foreign key";
+    vec_push(w->mem, &w->columns, c);
+}
+
+/* accounts:id->balance,products:id->stock; fails through the guard. */
+static void columns_given(viewer *w, const char *keys)
+{
+    guard *g = w->e->guard;
+    while (*keys) {
+        size_t n = strcspn(keys, ",");
+        const char *colon = memchr(keys, ':', n), *arrow = colon ? strstr(colon, "->") : NULL;
+        if (!arrow || arrow > keys + n)
+            guard_fail(g, GUARD_INVAL, "--keys: \"%.*s\" is not TABLE:KEY->VALUE", (int)n, keys);
+        const char *name = arena_text(&w->kept, keys, (size_t)(colon - keys));
+        table *t = vs_find(&w->e->store, name, 0);
+        if (!t) guard_fail(g, GUARD_INVAL, "--keys: the log has no table \"%.200s\"", name);
+        uint32_t key = column_called(t, colon + 1, (size_t)(arrow - colon - 1));
+        uint32_t column = column_called(t, arrow + 2, (size_t)(keys + n - arrow - 2));
+        if (key == UINT32_MAX || column == UINT32_MAX)
+            guard_fail(g, GUARD_INVAL, "--keys: table \"%.200s\" has no such column", name);
+        if (!is_unique(t, key))
+            guard_fail(g, GUARD_INVAL, "--keys: column \"%.200s\" of \"%.200s\" is not unique",
+                       t->cols[key].name, name);
+        add_column(w, t, key, column);
+        keys += n + (keys[n] == ',');
+    }
+}
+
+/* Every other column of each table with a primary key of one column. */
+static void columns_of_schema(viewer *w)
+{
+    for (size_t i = 0; i < w->e->store.tables.n; i++) {
+        table *t = w->e->store.tables.at[i];
+        for (uint32_t u = 0; u < t->n_unique; u++) {
+            if (!t->unique[u].primary || t->unique[u].n != 1) continue;
+            for (uint32_t c = 0; c < t->n_cols; c++)
+                if (c != t->unique[u].cols[0]) add_column(w, t, t->unique[u].cols[0], c);
+        }
+    }
+    if (!w->columns.n)
+        guard_fail(w->e->guard, GUARD_INVAL, "no table of the log has a primary key of one column");
+}
+
+/* ---- the history ----------------------------------------------------------------------------- */
+
+static const char *why_left(const viewer *w, const row_key *k)
+{
+    assert(k->of < w->columns.n);
+    return w->columns.at[k->of].why ? w->columns.at[k->of].why : k->why;
+}
+
+static void put_text(strbuf *o, const char *s)
+{
+    strbuf_json(o, s, strlen(s));
+}
+
+/* The rows before the log. */
+static void put_initial(viewer *w, strbuf *o)
+{
+    bool unknown = false, any = false;
+    strbuf_str(o, "{\"ratel\":1,\"made_by\":\"ratel trace to-history\",\"init\":[");
+    for (uint32_t i = 0; i < w->columns.n; i++) {
+        const key_column *c = &w->columns.at[i];
+        unknown |= c->t->unknown;
+        for (size_t r = 0; !c->why && !c->t->unknown && r < c->t->rows.n; r++) {
+            const row_version *v = vs_at(c->t, (uint32_t)r, 0, 0);
+            if (!v || v->dead || v->cols[c->key].open || v->cols[c->column].open) continue;
+            const char *row = value_shown(w, c->t->cols[c->key].t.id, v->cols[c->key]);
+            const row_key *k = &w->keys.at[key_named(w, i, row)];
+            if (why_left(w, k)) continue;
+            strbuf_str(o, any ? ",[" : "[");
+            put_text(o, k->name);
+            strbuf_char(o, ',');
+            put_text(o, value_shown(w, c->t->cols[c->column].t.id, v->cols[c->column]));
+            strbuf_char(o, ']');
+            any = true;
+        }
+    }
+    strbuf_str(o, unknown ? "],\"init_unknown\":true}\n" : "]}\n");
+}
+
+static void put_op(viewer *w, strbuf *o, const key_op *op)
+{
+    assert(op->key < w->keys.n && !why_left(w, &w->keys.at[op->key]));
+    char kind[2] = {op->kind == 'a' ? 'r' : op->kind, 0};
+    strbuf_printf(o, "[\"%s\",", kind);
+    put_text(o, w->keys.at[op->key].name);
+    if (op->value) {
+        strbuf_char(o, ',');
+        put_text(o, op->value);
+    }
+    strbuf_str(o, op->kind == 'a' ? ",null]" : "]");
+    w->out->reads += *kind == 'r';
+    w->out->writes += *kind == 'w';
+    w->out->deletes += *kind == 'd';
+}
+
+static void put_times(const viewer *w, strbuf *o, const log_txn *t, size_t number)
+{
+    if (t->has_times) {
+        uint32_t takes = w->e->marks.takes[number];
+        bool taken =
+            takes < t->n_stmts && t->stmts[takes].has_time && t->stmts[takes].answer <= t->times[2];
+        strbuf_printf(o, ",\"times\":[%lld,", (long long)t->times[0]);
+        if (taken)
+            strbuf_i64(o, t->stmts[takes].answer);
+        else
+            strbuf_str(o, "null");
+        strbuf_printf(o, ",%lld,%lld]", (long long)t->times[2], (long long)t->times[3]);
+    } else {
+        if (t->has_begin) strbuf_printf(o, ",\"begin\":%lld", (long long)t->begin);
+        if (t->has_end) strbuf_printf(o, ",\"end\":%lld", (long long)t->end);
+    }
+    if (t->has_commit) strbuf_printf(o, ",\"commit_ts\":%lld", (long long)t->commit);
+}
+
+static void put_history(viewer *w, strbuf *o)
+{
+    static const char *const status[] = {"committed", "aborted", "unknown"};
+    const sql_log *l = w->e->log;
+    assert(w->first[l->txns.n] == w->ops.n); /* every operation is some transaction's */
+    put_initial(w, o);
+    for (size_t i = 0; i < l->txns.n; i++) {
+        const log_txn *t = &l->txns.at[i];
+        bool any = false;
+        size_t start = o->n;
+        strbuf_str(o, "{\"session\":");
+        put_text(o, l->sessions.at[t->session]);
+        strbuf_str(o, ",\"id\":");
+        put_text(o, t->id);
+        if (t->status) strbuf_printf(o, ",\"status\":\"%s\"", status[t->status]);
+        put_times(w, o, t, i);
+        strbuf_str(o, ",\"ops\":[");
+        for (size_t k = w->first[i]; k < w->first[i + 1]; k++) {
+            if (why_left(w, &w->keys.at[w->ops.at[k].key])) continue;
+            if (any) strbuf_char(o, ',');
+            put_op(w, o, &w->ops.at[k]);
+            any = true;
+        }
+        strbuf_str(o, "]}\n");
+        if (any)
+            w->out->txns++;
+        else
+            o->n = start;
+    }
+}
+
+static void name_left(viewer *w)
+{
+    const char **names = arena_array(&w->kept, const char *, NAMED_MOST + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < w->columns.n; i++) {
+        const key_column *c = &w->columns.at[i];
+        if (!c->why) continue;
+        w->out->left_columns++;
+        if (n == NAMED_MOST) continue;
+        w->scratch.n = 0;
+        strbuf_printf(&w->scratch, "%s.%s: %s", c->t->name, c->t->cols[c->column].name, c->why);
+        names[n++] = viewer_text(w);
+    }
+    for (size_t i = 0; i < w->keys.n; i++) {
+        const row_key *k = &w->keys.at[i];
+        w->out->keys += !why_left(w, k);
+        if (!k->why || w->columns.at[k->of].why) continue;
+        w->out->left_keys++;
+        if (n == NAMED_MOST) continue;
+        w->scratch.n = 0;
+        strbuf_printf(&w->scratch, "%s: %s", k->name, k->why);
+        names[n++] = viewer_text(w);
+    }
+    w->out->left = names;
+    w->out->n_left = n;
+}
+
+static void view_log(viewer *w, const char *keys)
+{
+    const sql_log *l = w->e->log;
+    engine_reset(w->e);
+    if (l->gaps || (l->traced && !l->ended))
+        guard_fail(w->e->guard, GUARD_HISTORY,
+                   "not everything was logged, and what is missing may have written any key");
+    if (keys)
+        columns_given(w, keys);
+    else
+        columns_of_schema(w);
+    w->first = mem_array0(w->mem, size_t, l->txns.n + 2);
+    for (size_t i = 0; i < l->txns.n; i++) {
+        const log_txn *t = &l->txns.at[i];
+        const uint32_t *undone = w->e->marks.undone[i];
+        w->first[i] = w->ops.n;
+        w->counts = t->status != LOG_ABORTED;
+        w->e->x.session = t->session;
+        for (uint32_t k = 0; k < t->n_stmts; k++)
+            if (!undone || !undone[k]) view_statement(w, &t->stmts[k]);
+        w->first[i + 1] = w->ops.n;
+    }
+    strbuf out;
+    strbuf_init(&out, w->mem);
+    put_history(w, &out);
+    name_left(w);
+    w->out->text = out.at;
+    w->out->n = out.n;
+}
+
+int audit_keys(audit *a, const audit_options *o, const char *keys, audit_key_view *out)
+{
+    memset(out, 0, sizeof *out);
+    if (!a || !a->read) return GUARD_INVAL;
+    mem_free_all(&a->store);
+    mem_free_all(&a->work);
+    memset(&a->e, 0, sizeof a->e);
+    audit_limits(a, o);
+    if (guard_armed(&a->guard)) {
+        snprintf(a->text, sizeof a->text, "%s", a->guard.text);
+        a->line = a->column = 0;
+        return a->guard.code == SQL_RAISED || a->guard.code == SQL_REFUSED ? GUARD_HISTORY
+                                                                           : a->guard.code;
+    }
+    audit_engine(&a->e, &a->guard, &a->work, &a->store, o, &a->log);
+    viewer w = {.a = a, .e = &a->e, .mem = &a->work, .out = out};
+    arena_init(&w.kept, &a->work);
+    strbuf_init(&w.scratch, &a->work);
+    view_log(&w, keys);
+    return 0;
+}
