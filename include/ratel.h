@@ -312,6 +312,7 @@ typedef struct {
     uint64_t definition;   /* the level is that of a text, which has this hash; 0: it is not */
     uint64_t assumptions;  /* what modules added or changed, and the verdict is proved under */
     char assumed[1024];    /* these, by module and in its words; cut */
+    int aborted;           /* 1: the reads of aborted transactions count (option `aborted`) */
 } ratel_proof;
 /* The hash of a definition's text, which ratel_proof has: equal texts, up to a missing newline at
    the end, have equal hashes. */

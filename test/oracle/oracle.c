@@ -436,6 +436,7 @@ struct oracle {
         struct value v;
     } * given; /* the header's entries */
     int ngiven;
+    bool count_aborted; /* H-9 */
     bool bad_hint;
     char level[64]; /* the header's */
     /* what modules add: sets of edges, those of addition i from set_first[i] on */
@@ -1076,9 +1077,11 @@ static enum own own_before(const struct txn *t, int key, int before)
     return own;
 }
 
+/* The write of key that t installs: nothing that an aborted transaction wrote is installed, even if
+ * it takes part with its reads (H-9). */
 static int last_write(const struct txn *t, int key)
 {
-    for (int i = t->nop - 1; i >= 0; i--) {
+    for (int i = t->status == ABORTED ? -1 : t->nop - 1; i >= 0; i--) {
         if (t->op[i].key == key && is_write(&t->op[i])) {
             return i;
         }
@@ -1990,7 +1993,7 @@ static bool list_order_ok(const struct search *s, int key, int reader, const str
                     continue;
                 }
                 anyone = true;
-                if (s->node[t] == NONE) {
+                if (s->node[t] == NONE || s->o->txn[t].status == ABORTED) {
                     free_choice = true;
                 } else if (s->rank[key][s->node[t]] >= reached && s->rank[key][s->node[t]] < best) {
                     best = s->rank[key][s->node[t]];
@@ -2015,7 +2018,7 @@ static bool lists_ok(const struct search *s, int key)
         const struct txn *t = &s->o->txn[s->txn[a]];
         for (int i = 0; reads_are_ignored(s, a) && i < t->nop; i++) {
             const struct op *op = &t->op[i];
-            bool own = own_before(t, key, i) == OWN_APPENDS;
+            bool own = t->status != ABORTED && own_before(t, key, i) == OWN_APPENDS;
             if (op->kind == OP_READ && op->key == key && !list_order_ok(s, key, a, &op->v, own)) {
                 return false;
             }
@@ -2299,7 +2302,7 @@ static bool oblige(struct search *s, int node, int pos, int key, const struct va
     int writer = from >= 0 ? find_txn(s->o, from) : from;
     bool own_hint = writer == s->txn[node];
     if (own == OWN_APPENDS) {
-        r.pinned = true;
+        r.pinned = t->status != ABORTED; /* H-9: it has no place among the versions */
         if (!strip_own(t, key, pos, v, &r.v)) {
             return !at_least_rc(s,
                                 node); /* own writes are not judged at RU, nor are they garbage */
@@ -2337,7 +2340,7 @@ static bool oblige(struct search *s, int node, int pos, int key, const struct va
             }
             r.sub[tight] = tight ? 1 : sub;
         } else {
-            r.sub[tight] = r.pinned ? writing_sub(t, pos, key, tight) : 0;
+            r.sub[tight] = own == OWN_APPENDS ? writing_sub(t, pos, key, tight) : 0;
         }
     }
     if (s->nob == MAX_OBLIGATIONS) {
@@ -2478,7 +2481,7 @@ static void derive_orders(struct search *s)
         const struct txn *ta = &s->o->txn[s->txn[a]];
         bool writes = false;
         for (int i = 0; i < ta->nop; i++) {
-            writes |= is_write(&ta->op[i]);
+            writes |= ta->status != ABORTED && is_write(&ta->op[i]);
         }
         if (!writes) {
             s->readonly |= bit(a);
@@ -2486,7 +2489,7 @@ static void derive_orders(struct search *s)
         s->so[a] = s->rt[a] = s->rt_cc[a] = s->rt_bc[a] = 0;
         for (int b = 0; b < s->n; b++) {
             const struct txn *tb = &s->o->txn[s->txn[b]];
-            bool known_a = ta->status == COMMITTED, known_b = tb->status == COMMITTED;
+            bool known_a = ta->status != UNKNOWN, known_b = tb->status != UNKNOWN;
             if (a == b) {
                 continue;
             }
@@ -2823,7 +2826,8 @@ static bool some_outcome(struct search *s, int unknowns)
         s->n = 0;
         for (int t = 0; t < s->o->ntxn; t++) {
             enum status status = s->o->txn[t].status;
-            bool takes_part = status == COMMITTED || (status == UNKNOWN && (choice >> u & 1));
+            bool takes_part = status == COMMITTED || (status == ABORTED && s->o->count_aborted) ||
+                              (status == UNKNOWN && (choice >> u & 1));
             if (s->level.condition == TRUSTED_SI || s->level.condition == TRUSTED_SER) {
                 takes_part =
                     status == COMMITTED || (status == UNKNOWN && s->o->txn[t].has_commit_ts);
@@ -2870,6 +2874,11 @@ void oracle_forget(oracle *o)
     o->nedge = o->nset = o->nadded = 0;
 }
 
+void oracle_count_aborted(oracle *o, int count)
+{
+    o->count_aborted = count != 0;
+}
+
 int oracle_check(oracle *o, const oracle_question *q)
 {
     struct level level;
@@ -2882,10 +2891,11 @@ int oracle_check(oracle *o, const oracle_question *q)
     }
     bool too_big = o->ntxn > 64;
     for (int t = 0; t < o->ntxn; t++) {
-        committed += o->txn[t].status == COMMITTED;
+        committed +=
+            o->txn[t].status == COMMITTED || (o->txn[t].status == ABORTED && o->count_aborted);
         unknowns += o->txn[t].status == UNKNOWN;
         too_big |= o->txn[t].nop > MAX_OPS;
-        if (o->txn[t].status != ABORTED) {
+        if (o->txn[t].status != ABORTED || o->count_aborted) {
             subs += o->txn[t].nop + 1;
         }
     }
@@ -2894,7 +2904,7 @@ int oracle_check(oracle *o, const oracle_question *q)
     }
     for (int t = 0; t < o->ntxn && (level.condition == MIX || level.condition == MIX_PG); t++) {
         int own = own_level(o, t);
-        if (o->txn[t].status != ABORTED &&
+        if ((o->txn[t].status != ABORTED || o->count_aborted) &&
             (own == NONE || (own == RR && level.condition == MIX_PG))) {
             return ORACLE_NO_ROW;
         }

@@ -52,6 +52,9 @@ typedef struct {
 void oracle_assume(oracle *, const oracle_edge *edges, const int *sizes, int n);
 void oracle_forget(oracle *); /* all that was assumed */
 
+/* H-9: from now on the reads of aborted transactions count (1), or do not (0, as at first). */
+void oracle_count_aborted(oracle *, int count);
+
 /* "holds", "violated", "undecided (...)", ... for any result of oracle_check. */
 const char *oracle_verdict_name(int verdict);
 

@@ -33,6 +33,7 @@ static void body_emit(call *c)
 {
     emit_call *e = (emit_call *)c;
     strbuf_init(&e->out.text, &e->text);
+    e->h = judge_history(e->h, &e->q, &e->text);
     judge_emit(&e->level, e->h, &e->q, e->format, e->encoding, &e->out, &e->work);
 }
 

@@ -10,6 +10,7 @@
 
 #include "api/api_internal.h"
 #include "base/hash.h"
+#include "history/aborted_readers.h"
 #include "history/additions.h"
 #include "verdict/certify_iso.h"
 #include "verdict/judge_iso.h"
@@ -26,7 +27,9 @@ typedef struct certify_call {
 static void body_certify(call *c)
 {
     certify_call *cc = (certify_call *)c;
-    certify(&cc->a->v, cc->h, &cc->work, &cc->out);
+    const verdict *v = &cc->a->v;
+    bool own = v->h && history_as_recorded(v->h) == cc->h; /* else the answer is of another one */
+    certify(v, own ? v->h : cc->h, &cc->work, &cc->out);
 }
 
 static void open_regions(call *c, mem *text, mem *work)
@@ -79,7 +82,8 @@ typedef struct define_call {
 static void body_define(call *c)
 {
     define_call *dc = (define_call *)c;
-    dc->found = certify_iso(&dc->q, &dc->asked, dc->h, &dc->text, &dc->work, &dc->out);
+    const history *h = judge_history(dc->h, &dc->asked, &dc->text);
+    dc->found = certify_iso(&dc->q, &dc->asked, h, &dc->text, &dc->work, &dc->out);
 }
 
 typedef struct judge_call {
@@ -94,6 +98,7 @@ typedef struct judge_call {
 static void body_judge(call *c)
 {
     judge_call *jc = (judge_call *)c;
+    jc->h = judge_history(jc->h, &jc->q, &jc->kept);
     judge_iso(&jc->found, &jc->ask, &jc->q, jc->h, &jc->kept, &jc->work);
 }
 
@@ -234,6 +239,7 @@ int ratel_verify(ratel_proof *out, ratel *r, const ratel_history *h, ratel_read_
         out->ryow = ryow_name(c->ryow);
         out->drift = c->drift;
         out->trusted = c->trusted;
+        out->aborted = vc.answer.aborted_read;
         out->definition = vc.definition;
         out->steps = vc.answer.steps;
         snprintf(out->level, sizeof out->level, "%s%.60s", vc.definition ? "definition " : "",

@@ -81,7 +81,7 @@ int ratel_coverage_run(ratel_coverage *out, ratel *r, const ratel_history *h, co
     api_open(&cc.c, r);
     if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
     if (api_bare(r, h, "coverage")) return RATEL_EUNSUPPORTED;
-    if (a->v.h != h->model)
+    if (!a->v.h || history_as_recorded(a->v.h) != h->model)
         return api_fail(r, RATEL_EINVAL, "the result belongs to another history");
     if (a->v.outcome != OUTCOME_HOLDS)
         return api_fail(r, RATEL_EINVAL,

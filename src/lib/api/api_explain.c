@@ -7,6 +7,7 @@
 #include "ratel.h"
 
 #include "api/api_internal.h"
+#include "history/aborted_readers.h"
 #include "report/explanation.h"
 #include "verdict/find_argument.h"
 
@@ -45,7 +46,8 @@ int ratel_explain(ratel_explanation **out, ratel *r, const ratel_history *h, con
     *out = NULL;
     memset(&ec, 0, sizeof ec);
     api_open(&ec.c, r);
-    if (v->h != h->model) return api_fail(r, RATEL_EINVAL, "the result belongs to another history");
+    if (!v->h || history_as_recorded(v->h) != h->model)
+        return api_fail(r, RATEL_EINVAL, "the result belongs to another history");
     if (api_bare(r, h, "explaining")) return RATEL_EUNSUPPORTED;
     ratel_explanation *e = r->fn(r->ud, NULL, 0, sizeof *e);
     if (!e) return api_fail(r, RATEL_ENOMEM, "out of memory");
@@ -56,7 +58,7 @@ int ratel_explain(ratel_explanation **out, ratel *r, const ratel_history *h, con
     mem_init(&e->mem, r->fn, r->ud, &ec.c.guard);
     e->mem.limit = api_memory(r);
     ec.out = e;
-    ec.h = h->model;
+    ec.h = v->h;
     mem_init(&ec.keep, r->fn, r->ud, &ec.c.guard);
     mem_init(&ec.work, r->fn, r->ud, &ec.c.guard);
     ec.work.limit = e->mem.limit;

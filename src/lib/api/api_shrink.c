@@ -99,7 +99,7 @@ int ratel_shrink(ratel_history **out, ratel *r, const ratel_history *h, const ra
     api_open(&sc.c, r);
     if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
     if (api_bare(r, h, "shrinking")) return RATEL_EUNSUPPORTED;
-    if (a->v.h != h->model)
+    if (!a->v.h || history_as_recorded(a->v.h) != h->model)
         return api_fail(r, RATEL_EINVAL, "the result belongs to another history");
     if (a->v.outcome != OUTCOME_VIOLATED)
         return api_fail(r, RATEL_EINVAL, "only a violated history can be made smaller");
@@ -167,7 +167,7 @@ int ratel_history_without(ratel_history **out, ratel *r, const ratel_history *h,
     api_open(&wc.c, r);
     if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
     if (api_bare(r, h, "leaving out a violation")) return RATEL_EUNSUPPORTED;
-    if (a->v.h != h->model)
+    if (!a->v.h || history_as_recorded(a->v.h) != h->model)
         return api_fail(r, RATEL_EINVAL, "the result belongs to another history");
     if (a->v.outcome != OUTCOME_VIOLATED || !a->v.core.n)
         return api_fail(r, RATEL_EINVAL, "the result names no transactions of a violation");

@@ -554,6 +554,7 @@ question api_question(const ratel *r, const char *level)
                       .drift = option(r, API_OPTION_drift),
                       .quick = option(r, API_OPTION_quick) != 0,
                       .trust = option(r, API_OPTION_trust_timestamps) != 0,
+                      .aborted_read = option(r, API_OPTION_aborted) != 0,
                       .tune = {.strategy = (enum strategy)option(r, API_OPTION_strategy),
                                .induced = option(r, API_OPTION_si_encoding) != 0,
                                .off = r->passes_off,
@@ -605,7 +606,8 @@ int api_check(ratel_result **out, ratel *r, const ratel_history *h, const char *
     /* A limit is an answer: undecided, with the reason. */
     bool limited = code == RATEL_ETIME || code == RATEL_EINTERRUPT ||
                    (code == RATEL_ENOMEM && limit) ||
-                   (code == RATEL_EUNSUPPORTED && by); /* what no encoding states */
+                   (code == RATEL_EUNSUPPORTED && by) ||              /* what no encoding states */
+                   (code == RATEL_EUNSUPPORTED && cc.q.aborted_read); /* a replaced list */
     if (limited && a->v.outcome == OUTCOME_VIOLATED) {
         code = RATEL_OK; /* a violation was found; only what it rests on was not */
     } else if (limited) {
@@ -652,6 +654,7 @@ static void body_dump(call *c)
 {
     dump_call *dc = (dump_call *)c;
     strbuf_init(&dc->d.text, &dc->mem);
+    dc->h = judge_history(dc->h, &dc->q, &dc->mem);
     judge_dump(&dc->level, dc->h, &dc->q, dc->stage, &dc->d, &dc->work);
     printer_flush(&dc->d);
 }

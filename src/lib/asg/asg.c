@@ -141,7 +141,7 @@ static void load_written_pairs(asg *g, written_pairs *w)
     w->next = mem_array(g->m, op_id, h->ops + 1);
     for (op_id o = (op_id)h->ops; o-- > 0;) { /* backwards, so that chains run forwards */
         unsigned kind = h->op_kind[o] & OP_KIND_MASK;
-        if (h->op_kind[o] & OP_FAILED || (kind != OP_WRITE && kind != OP_DELETE)) continue;
+        if (op_failed(h, o) || (kind != OP_WRITE && kind != OP_DELETE)) continue;
         uint32_t *first = id_map_at(g->m, &w->first, map_pair(h->op_key[o], plain(h->op_value[o])));
         assert(*first == NO_ID || *first > o);
         w->next[o] = *first;
@@ -248,12 +248,16 @@ static void visit_txn(asg *g, visit_scratch *s, node_id v)
     const history *h = g->h;
     txn_id t = g->node_txn[v];
     uint32_t first = (uint32_t)g->insts;
+    bool local = false;
     assert(v < g->nodes && g->txn_node[t] == v);
     g->inst_first[v] = first;
     g->ob_first[v] = (uint32_t)g->obs;
     for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
         unsigned kind = h->op_kind[o];
-        if (kind & OP_FAILED) continue;
+        if (kind & OP_FAILED) {
+            if (!op_is_local_write(h, o)) continue;
+            local = true; /* seen by own reads below, then taken away */
+        }
         key_id k = h->op_key[o];
         switch ((enum op_kind)(kind & OP_KIND_MASK)) {
         case OP_READ:
@@ -276,6 +280,7 @@ static void visit_txn(asg *g, visit_scratch *s, node_id v)
         case OP_ITER: read_range(g, s, v, first, o); break;
         }
     }
+    if (local) g->insts = first; /* an aborted transaction installs nothing */
     guard_tick_at(g->m->guard, v);
 }
 
@@ -326,7 +331,7 @@ static void classify_keys(asg *g, visit_scratch *s)
         bool aborted = txn_status_of(h, (txn_id)t) == TXN_ABORTED;
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
             unsigned kind = h->op_kind[o] & OP_KIND_MASK;
-            if (h->op_kind[o] & OP_FAILED || kind == OP_SCAN || kind == OP_ITER) continue;
+            if (op_failed(h, o) || kind == OP_SCAN || kind == OP_ITER) continue;
             if (!aborted) {
                 s->reads += kind == OP_READ;
                 s->writes += kind != OP_READ;
@@ -732,10 +737,10 @@ static void classify_fault(asg *g, const written_pairs *w, uint32_t ob)
     assert(g->ob_rf[ob] == RF_NONE);
     for (op_id o = first_write_of(w, k, x); o != NO_ID; o = w->next[o]) {
         txn_id t = txn_of_op(h, o);
-        if (txn_status_of(h, t) == TXN_ABORTED)
-            aborted = t;
-        else if (t == g->node_txn[v])
+        if (t == g->node_txn[v])
             own = t;
+        else if (txn_status_of(h, t) == TXN_ABORTED || op_is_local_write(h, o))
+            aborted = t;
         else
             middle = t;
     }

@@ -59,8 +59,8 @@ static void count_appended(duplicate_search *s)
     }
     for (txn_id t = 0; t < h->txns; t++)
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
-            unsigned kind = h->op_kind[o] & (OP_KIND_MASK | OP_FAILED);
-            if (kind != OP_APPEND && kind != OP_WRITE) continue;
+            enum op_kind kind = op_kind_of(h, o);
+            if (op_failed(h, o) || (kind != OP_APPEND && kind != OP_WRITE)) continue;
             appended *x = appended_at(s, h->op_key[o], h->op_value[o]);
             x->times++;
             if (x->first[0] == NO_ID)

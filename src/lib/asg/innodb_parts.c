@@ -37,9 +37,9 @@ static op_id own_write(const asg *g, node_id v, key_id k, op_id o)
 {
     const history *h = g->h;
     for (op_id first = h->txn_op[g->node_txn[v]]; o > first;) {
-        unsigned kind = h->op_kind[--o] & (OP_KIND_MASK | OP_FAILED);
+        enum op_kind kind = op_kind_of(h, --o);
         bool write = kind == OP_WRITE || kind == OP_DELETE || kind == OP_APPEND;
-        if (write && h->op_key[o] == k) return o;
+        if (write && !op_failed(h, o) && h->op_key[o] == k) return o;
         guard_tick(g->m->guard);
     }
     return NO_ID;

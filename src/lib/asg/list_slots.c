@@ -125,7 +125,7 @@ static uint32_t seen_of_others(slot_maker *s, uint32_t ob, atom seen, uint32_t f
     uint32_t n = 0;
     while (first + n < end && s->app_op[first + n] < g->ob_op[ob]) n++;
     *own = n != 0;
-    if (n > seen.len) return NO_ID;
+    if (n > seen.len || h->op_kind[g->ob_op[ob]] & OP_LOCAL) return NO_ID;
     for (uint32_t i = 0; i < n; i++)
         if (h->elements.at[seen.as.offset + seen.len - n + i] != h->op_value[s->app_op[first + i]])
             return NO_ID;

@@ -117,6 +117,7 @@ static uint32_t own_suffix(const lists *l, uint32_t ob, atom seen)
     const asg *g = l->g;
     const history *h = g->h;
     uint32_t own = own_appends(l, ob);
+    if (h->op_kind[g->ob_op[ob]] & OP_LOCAL) return NO_ID;
     if (!own) return 0;
     if (own > seen.len) return NO_ID;
     uint32_t at = seen.len - own;
@@ -135,10 +136,11 @@ static void load_aborted(lists *l)
     asg *g = l->g;
     const history *h = g->h;
     for (size_t t = 0; t < h->txns; t++) {
-        if (txn_status_of(h, (txn_id)t) != TXN_ABORTED) continue;
+        bool aborted = txn_status_of(h, (txn_id)t) == TXN_ABORTED;
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
             unsigned kind = h->op_kind[o] & OP_KIND_MASK;
-            if (h->op_kind[o] & OP_FAILED || kind == OP_READ || kind >= OP_SCAN) continue;
+            if (!aborted && !op_is_local_write(h, o)) continue;
+            if (op_failed(h, o) || kind == OP_READ || kind >= OP_SCAN) continue;
             uint32_t *at = id_map_at(g->m, &l->aborted, map_pair(h->op_key[o], h->op_value[o]));
             if (*at == NO_ID) *at = o;
         }

@@ -58,10 +58,11 @@ typedef struct own_write { /* per key: what the transaction at hand has written 
     uint32_t install;
 } own_write;
 
+/* Of whatever outcome; an aborted transaction that takes part with its reads sees its own (H-9). */
 static bool is_write(const history *h, op_id o)
 {
     enum op_kind kind = op_kind_of(h, o);
-    return (kind == OP_WRITE || kind == OP_DELETE) && !(h->op_kind[o] & OP_FAILED);
+    return (kind == OP_WRITE || kind == OP_DELETE) && !op_failed(h, o);
 }
 
 static value_id written(const history *h, op_id o)
@@ -77,7 +78,7 @@ static void load_installs(emit_formula *f, own_write *own)
     f->key_first = mem_array0(f->m, uint32_t, keys + 2);
     for (uint32_t v = 0; v < f->n; v++)
         for (op_id o = h->txn_op[f->txn[v]]; o < h->txn_op[f->txn[v] + 1]; o++) {
-            if (!is_write(h, o)) continue;
+            if (!is_write(h, o) || op_is_local_write(h, o)) continue;
             key_id k = h->op_key[o];
             emit_install x = {k, v, written(h, o), o, (h->op_kind[o] & OP_TOMB) != 0};
             if (own[k].node == v + 1) {
@@ -212,7 +213,7 @@ static void load_reads(emit_formula *f, own_write *own)
         f->node_first[v] = (uint32_t)f->read.n;
         for (op_id o = h->txn_op[f->txn[v]]; o < h->txn_op[f->txn[v] + 1]; o++) {
             enum op_kind kind = op_kind_of(h, o);
-            if (h->op_kind[o] & OP_FAILED) continue;
+            if (op_failed(h, o)) continue;
             if (is_write(h, o))
                 own[h->op_key[o]] = (own_write){v + 1, written(h, o), 0};
             else if (kind == OP_SCAN || kind == OP_ITER)

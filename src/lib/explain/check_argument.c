@@ -384,7 +384,7 @@ static uint32_t part_of(const checker *c, const arg_link *l, bool leaves)
         if (h->op_kind[r->op] & OP_LOCK) at = r->op;
         /* a list after own appends shows what they were appended to */
         for (op_id o = r->op; at == NO_ID && r->list && o-- > first;)
-            if (writes(h, o) && h->op_key[o] == r->key) at = o;
+            if ((writes(h, o) || op_is_local_write(h, o)) && h->op_key[o] == r->key) at = o;
     }
     return at == NO_ID ? 0 : tight ? 1 : at - first + 1;
 }

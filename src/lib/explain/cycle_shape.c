@@ -241,8 +241,7 @@ static uint32_t place_of_read(const forbids *p, const scene *s, uint32_t read)
     const history *h = s->h;
     op_id at = NO_ID;
     for (op_id o = h->txn_op[s->txn[r->actor]]; r->list && o < r->op; o++)
-        if (op_kind_of(h, o) == OP_APPEND && !(h->op_kind[o] & OP_FAILED) && h->op_key[o] == r->key)
-            at = o;
+        if (op_kind_of(h, o) == OP_APPEND && !op_failed(h, o) && h->op_key[o] == r->key) at = o;
     if (h->op_kind[r->op] & OP_LOCK) at = r->op;
     return place_in_parts(p, s, r->actor, at);
 }

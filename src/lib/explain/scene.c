@@ -25,6 +25,12 @@ static bool writes(const history *h, op_id o)
     return changes && !(h->op_kind[o] & OP_FAILED);
 }
 
+/* A write that no version has: of an aborted transaction, even of one whose reads count (H-9). */
+static bool aborted_write(const history *h, txn_id t, op_id o)
+{
+    return txn_status_of(h, t) == TXN_ABORTED || op_is_local_write(h, o);
+}
+
 /* --- keys ------------------------------------------------------------------------------------- */
 
 static scene_key *know(scene *s, key_id k)
@@ -67,13 +73,13 @@ static void survey_keys(scene *s)
         guard_tick(s->m->guard);
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
             unsigned kind = h->op_kind[o] & OP_KIND_MASK;
-            if (kind == OP_SCAN || kind == OP_ITER || h->op_kind[o] & OP_FAILED) continue;
+            if (kind == OP_SCAN || kind == OP_ITER || op_failed(h, o)) continue;
             uint32_t at = s->slot[h->op_key[o]];
             if (at == NO_ID) continue;
             scene_key *k = &s->keys.at[at];
             if (kind == OP_APPEND || (kind == OP_READ && is_list(h, h->op_value[o])))
                 k->list = true;
-            if (aborted || kind == OP_READ) continue;
+            if (aborted || kind == OP_READ || op_is_local_write(h, o)) continue;
             if (kind != OP_APPEND) k->mixed = true; /* if it is a list */
             k->all += k->last_txn != t;
             k->last_txn = (uint32_t)t;
@@ -154,7 +160,7 @@ static op_id own_before(const history *h, txn_id t, op_id o, key_id k)
 {
     op_id found = NO_ID;
     for (op_id i = h->txn_op[t]; i < o; i++)
-        if (writes(h, i) && h->op_key[i] == k) found = i;
+        if ((writes(h, i) || op_is_local_write(h, i)) && h->op_key[i] == k) found = i;
     return found;
 }
 
@@ -311,7 +317,8 @@ static void find_writers(scene *s, wants *w)
     for (size_t t = 0; t < h->txns; t++) {
         guard_tick(s->m->guard);
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
-            if (!writes(h, o) || s->slot[h->op_key[o]] == NO_ID) continue;
+            if (!writes(h, o) && !op_is_local_write(h, o)) continue;
+            if (s->slot[h->op_key[o]] == NO_ID) continue;
             wanted *p = want_find(w, h->op_key[o], value_or_absent(h->op_value[o]));
             if (!p) continue;
             if (p->n < WANTED_WRITERS) {
@@ -350,10 +357,10 @@ static void consider(const scene *s, scene_read *r, txn_id t, op_id o)
     const history *h = s->h;
     uint32_t a = actor_of(s, t);
     bool tomb = r->value == VALUE_NULL && h->op_kind[r->op] & OP_TOMB;
-    if (txn_status_of(h, t) == TXN_ABORTED)
-        r->aborted = t;
-    else if (a == r->actor)
+    if (a == r->actor)
         r->later = t;
+    else if (aborted_write(h, t, o))
+        r->aborted = t;
     else if (overwritten(h, t, o))
         r->overwritten = t;
     else if (tomb && !(h->op_kind[o] & OP_TOMB))
@@ -383,7 +390,7 @@ static void explain_scalar(const scene *s, const wants *w, scene_read *r)
         for (uint32_t i = 0; i < p->n; i++) {
             uint32_t a = actor_of(s, p->txn[i]);
             if (initial || h->txn_label[p->txn[i]] != named) continue;
-            there = there || a != NO_ID || txn_status_of(h, p->txn[i]) == TXN_ABORTED;
+            there = there || a != NO_ID || aborted_write(h, p->txn[i], p->op[i]);
             if (a != NO_ID) one |= actor_bit(a);
         }
         r->from &= one;
@@ -410,6 +417,7 @@ static uint32_t own_suffix(const scene *s, const scene_read *r, atom seen)
     const history *h = s->h;
     txn_id t = s->txn[r->actor];
     uint32_t own = 0, at;
+    if (h->op_kind[r->op] & OP_LOCAL) return NO_ID;
     for (op_id o = h->txn_op[t]; o < r->op; o++) own += writes(h, o) && h->op_key[o] == r->key;
     if (own > seen.len) return NO_ID;
     at = seen.len - own;
@@ -425,7 +433,7 @@ static uint32_t only_append(const scene *s, const wanted *p, scene_read *r)
 {
     uint32_t found = NO_ID, n = 0;
     for (uint32_t i = 0; i < p->n && i < WANTED_WRITERS; i++) {
-        if (txn_status_of(s->h, p->txn[i]) == TXN_ABORTED) {
+        if (aborted_write(s->h, p->txn[i], p->op[i])) {
             r->plainly_shown = false;
             continue;
         }
@@ -451,7 +459,7 @@ static void explain_list(scene *s, const wants *w, scene_read *r)
     if (seen.kind != ATOM_LIST || (!seen.len && init.len)) {
         const wanted *p = want_find(w, r->key, r->value);
         for (uint32_t i = 0; i < p->n && i < WANTED_WRITERS; i++)
-            if (txn_status_of(h, p->txn[i]) == TXN_ABORTED) r->aborted = p->txn[i];
+            if (aborted_write(h, p->txn[i], p->op[i])) r->aborted = p->txn[i];
         r->usable = true;
         r->fault = SCENE_NO_SOURCE;
         r->nobody = r->aborted == NO_ID;
@@ -481,7 +489,7 @@ static void explain_list(scene *s, const wants *w, scene_read *r)
         if (one == NO_ID) {
             bool living = false;
             for (uint32_t j = 0; j < p->n && j < WANTED_WRITERS; j++) {
-                if (txn_status_of(h, p->txn[j]) == TXN_ABORTED)
+                if (aborted_write(h, p->txn[j], p->op[j]))
                     r->aborted = p->txn[j];
                 else
                     living = true;

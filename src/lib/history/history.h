@@ -75,6 +75,10 @@ enum op_kind { OP_READ, OP_WRITE, OP_DELETE, OP_APPEND, OP_SCAN, OP_ITER };
 #define OP_FAILED 0x10u /* the statement failed: it neither read nor wrote */
 #define OP_TOMB 0x20u   /* written or read as a tombstone */
 #define OP_ATTR 0x40u   /* has entries in the attribute table */
+/* Only in histories that aborted_readers.h makes.  Of a write, together with OP_FAILED: it was
+   done, its own transaction alone sees it, and it is never installed.  Of a read: it did not show
+   what its own transaction had appended to a list. */
+#define OP_LOCAL 0x80u
 
 enum txn_status { TXN_COMMITTED = 0, TXN_ABORTED = 1, TXN_UNKNOWN = 2 };
 
@@ -200,6 +204,7 @@ typedef struct history {
 
     const struct edits *edited; /* edits.h: how it was made of `original`; NULL: it was not */
     const struct history *original;
+    const struct history *recorded;  /* aborted_readers.h: what it was made of; NULL: it was not */
     const struct additions *assumed; /* additions.h: what modules added; NULL: nothing */
 } history;
 
@@ -300,6 +305,16 @@ const char *history_check(const history *h);
 static inline enum op_kind op_kind_of(const history *h, op_id o)
 {
     return (enum op_kind)(h->op_kind[o] & OP_KIND_MASK);
+}
+/* Did the statement fail?  A write that only its own transaction saw did not. */
+static inline bool op_failed(const history *h, op_id o)
+{
+    return (h->op_kind[o] & (OP_FAILED | OP_LOCAL)) == OP_FAILED;
+}
+/* A write of an aborted transaction that takes part with its reads alone. */
+static inline bool op_is_local_write(const history *h, op_id o)
+{
+    return (h->op_kind[o] & (OP_FAILED | OP_LOCAL)) == (OP_FAILED | OP_LOCAL);
 }
 static inline enum txn_status txn_status_of(const history *h, txn_id t)
 {

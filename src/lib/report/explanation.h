@@ -53,6 +53,8 @@ typedef VEC(key_id) key_ids;
 /* Ids that are words stand as they are; bare numbers get a T in front. */
 void say_txn(const history *h, txn_id t, strbuf *b);
 void say_actor(const told *t, uint32_t actor, strbuf *b);
+/* The same, and that it aborted: before what it read. */
+void say_reader(const told *t, uint32_t actor, strbuf *b);
 void say_key(const history *h, key_id k, strbuf *b);
 void say_key_word(const history *h, key_id k, strbuf *b); /* in sentences: "key 5" */
 /* Long values are cut; of lists, what the transactions of the argument appended is left. */

@@ -92,7 +92,8 @@ static void dot_node(const told *t, size_t i, txn_id x, strbuf *text, strbuf *b)
     strbuf_str(text, ": ");
     say_ops(t, x, text);
     quote(b, text);
-    if (txn_status_of(t->v->h, x) == TXN_ABORTED) strbuf_str(b, ", style=dashed");
+    if (txn_status_of(history_as_recorded(t->v->h), x) == TXN_ABORTED)
+        strbuf_str(b, ", style=dashed");
     strbuf_str(b, "];\n");
 }
 

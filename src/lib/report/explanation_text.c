@@ -144,7 +144,7 @@ static void say_premise(teller *k, const premise *p)
         return;
     }
     const scene_read *r = &t->e->scene.reads.at[p->a];
-    say_actor(t, r->actor, b);
+    say_reader(t, r->actor, b);
     strbuf_str(b, " read ");
     say_key_word(t->v->h, r->key, b);
     strbuf_str(b, " = ");
@@ -426,7 +426,7 @@ static void say_txn_line(teller *k, txn_id txn)
     say_txn(h, txn, b);
     strbuf_str(b, " (session ");
     label_text(h, h->sessions.at[h->txn_session[txn]], b);
-    strbuf_str(b, status[txn_status_of(h, txn)]);
+    strbuf_str(b, status[txn_status_of(history_as_recorded(h), txn)]);
     bool begun = scene_time(h, txn, BEGIN_CALLED, &begin);
     bool ended = scene_time(h, txn, COMMIT_RETURNED, &end);
     if (begun && ended)
@@ -586,7 +586,8 @@ static void say_title(teller *k)
         strbuf_visible(b, k->t->c->history, strlen(k->t->c->history));
         strbuf_str(b, ": ");
     }
-    strbuf_printf(b, "%s (session order %s): %s", v->level.name, v->session_order ? "on" : "off",
+    strbuf_printf(b, "%s (session order %s%s): %s", v->level.name, v->session_order ? "on" : "off",
+                  v->aborted_read ? ", reads of aborted transactions count" : "",
                   outcome_name(v->outcome));
     close_line(k);
 }

@@ -19,6 +19,12 @@ void say_actor(const told *t, uint32_t actor, strbuf *b)
     say_txn(t->v->h, t->e->scene.txn[actor], b);
 }
 
+void say_reader(const told *t, uint32_t actor, strbuf *b)
+{
+    say_actor(t, actor, b);
+    if (txn_reads_only(t->v->h, t->e->scene.txn[actor])) strbuf_str(b, ", which aborted,");
+}
+
 /* Cuts the middle out of what was added since `from`; never a character in two. */
 static void cut(strbuf *b, size_t from, size_t most)
 {
@@ -165,7 +171,7 @@ static void say_bound(const history *h, uint32_t kind, uint32_t at, strbuf *b)
 
 static void say_range(const told *t, op_id o, const key_ids *keys, strbuf *b)
 {
-    const history *h = t->v->h;
+    const history *h = history_as_recorded(t->v->h);
     const range *r = &h->ranges.at[h->op_key[o]];
     uint32_t shown = 0;
     strbuf_str(b, op_kind_of(h, o) == OP_SCAN ? "scan [" : "iter [");
@@ -190,7 +196,7 @@ static void say_range(const told *t, op_id o, const key_ids *keys, strbuf *b)
 void say_op(const told *t, op_id o, const key_ids *keys, strbuf *b)
 {
     static const char *const names[] = {"r", "w", "d", "append", "scan", "iter"};
-    const history *h = t->v->h;
+    const history *h = history_as_recorded(t->v->h);
     enum op_kind kind = op_kind_of(h, o);
     if (kind == OP_SCAN || kind == OP_ITER) {
         say_range(t, o, keys, b);
@@ -253,7 +259,12 @@ const char *link_name(const arg_link *l)
 static void say_read(const told *t, const scene_read *r, strbuf *b)
 {
     const history *h = t->v->h;
-    say_actor(t, r->actor, b);
+    say_reader(t, r->actor, b);
+    if (r->predicate && txn_reads_only(h, t->e->scene.txn[r->actor])) {
+        strbuf_str(b, " scanned without finding ");
+        say_key_word(h, r->key, b);
+        return;
+    }
     if (r->predicate) {
         strbuf_str(b, "'s scan found no ");
         say_key_word(h, r->key, b);

@@ -217,7 +217,7 @@ static void txn_json(json_writer *w, const told *t, txn_id x, bool core, const k
     label_text(h, h->sessions.at[h->txn_session[x]], text);
     jw_name(w, "session");
     text_json(w, text);
-    jw_member_text(w, "status", status[txn_status_of(h, x)]);
+    jw_member_text(w, "status", status[txn_status_of(history_as_recorded(h), x)]);
     jw_member_bool(w, "core", core);
     jw_member_u64(w, "place", (uint64_t)x + 1);
     if (scene_time(h, x, BEGIN_CALLED, &at)) time_member(w, "begin", at);
@@ -304,6 +304,7 @@ static void command_json(json_writer *w, const told *t, const char *command, con
     if (t->v->level.so == LEVEL_OPTION && !t->v->session_order)
         strbuf_str(&line, " --session-order off");
     if (t->v->ryow != RYOW_MUST) strbuf_printf(&line, " --ryow %s", ryow_name(t->v->ryow));
+    if (t->v->aborted_read) strbuf_str(&line, " --aborted reads");
     if (t->v->drift) strbuf_printf(&line, " --drift %lld", (long long)t->v->drift);
     strbuf_str(&line, more);
     strbuf_char(&line, ' ');

@@ -85,7 +85,7 @@ void page_strip(json_writer *w, const told *t, const txn_ids *core)
 {
     static const char *const names[] = {"committed", "aborted", "unknown"};
     strip *s = mem_array0(t->m, strip, 1);
-    s->h = t->v->h;
+    s->h = history_as_recorded(t->v->h);
     measure_strip(s);
     for (txn_id x = 0; x < s->h->txns; x++) s->count[txn_status_of(s->h, x)][column_of(s, x)]++;
     for (size_t i = 0; i < core->n; i++) s->core[column_of(s, core->at[i])] = true;

@@ -153,7 +153,7 @@ static void add_box(maker *k, txn_id x, bool matters)
     const history *h = k->t->v->h;
     picture_box b = {.id = x, .matters = matters};
     b.lane = h->txn_session[x];
-    b.status = (uint8_t)txn_status_of(h, x);
+    b.status = (uint8_t)txn_status_of(history_as_recorded(h), x);
     say_txn(h, x, &k->text);
     b.name = cut_text(k, 30);
     if (field_text(k, x, "node")) b.place = cut_text(k, 16);

@@ -170,6 +170,7 @@ void report_json(const verdict *v, const report_context *c, strbuf *b)
         jw_member_optional(w, "through", v->through ? v->through : v->shown);
     }
     report_assumed_json(w, v);
+    if (v->aborted_read) jw_member_text(w, "aborted", "reads");
     if (v->trusted) jw_member_bool(w, "trusted", true);
     jw_member_optional(w, "decided_by", decider_name(v->decided_by));
     jw_member_u64(w, "txns", v->txns);
@@ -273,7 +274,7 @@ static void find_shared(matter *x, const verdict *v, mem *m)
 
 static void find_matter(matter *x, const verdict *v, mem *m)
 {
-    *x = (matter){.h = v->h};
+    *x = (matter){.h = history_as_recorded(v->h)};
     for (size_t i = 0; i < v->cycle.n; i++)
         if (v->cycle.at[i].key != NO_ID) vec_push(m, &x->keys, v->cycle.at[i].key);
     if (x->keys.n)
@@ -415,7 +416,8 @@ void report_text(const verdict *v, const report_context *c, strbuf *b)
         strbuf_str(b, ": ");
     }
     strbuf_str(b, v->level.name);
-    strbuf_printf(b, " (session order %s): ", v->session_order ? "on" : "off");
+    strbuf_printf(b, " (session order %s%s): ", v->session_order ? "on" : "off",
+                  v->aborted_read ? ", reads of aborted transactions count" : "");
     colour(c, b, v->outcome == OUTCOME_HOLDS ? "32" : v->outcome == OUTCOME_VIOLATED ? "31" : "33");
     strbuf_str(b, outcome_name(v->outcome));
     colour(c, b, "0");

@@ -625,8 +625,9 @@ static void copy_op(maker *k, txn_id t, op_id o)
     value_id was = h->op_value[o], v = was;
     op_id fresh;
     bool read = op_kind_of(h, o) == OP_READ, many = is_range(h, o);
-    /* A statement that failed, and what an aborted transaction read, claims nothing. */
-    bool claims = !failed(h, o) && txn_status_of(h, t) != TXN_ABORTED;
+    /* A statement that failed claims nothing, nor, unless it was asked for, what an aborted
+       transaction read. */
+    bool claims = !failed(h, o) && (txn_status_of(h, t) != TXN_ABORTED || k->out->aborted_read);
     bool keep = !gone(k, t, o);
     if (keep && claims && many) keep = range_stays(k, t, o);
     if (keep && claims && read) keep = stays(k, t, o, h->op_key[o], &v);

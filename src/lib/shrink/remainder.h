@@ -22,6 +22,7 @@
 /* 1: left out.  Made for one history, indexed by its ids. */
 typedef struct sub_mask {
     uint8_t *txn, *op, *key;
+    bool aborted_read; /* what aborted transactions read is claimed, too */
 } sub_mask;
 
 /* What is known of the order of the transactions, in the history that all of this is part of. */

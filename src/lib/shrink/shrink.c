@@ -193,6 +193,7 @@ static void open_base(job *w, const history *h)
     w->base = h;
     new_mask(m, &w->now, h);
     new_mask(m, &w->next, h);
+    w->now.aborted_read = w->next.aborted_read = w->s->q && w->s->q->aborted_read;
     w->op_txn = mem_array(m, txn_id, h->ops + 1);
     for (txn_id t = 0; t < h->txns; t++)
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) w->op_txn[o] = t;

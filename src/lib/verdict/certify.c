@@ -50,6 +50,7 @@ claim claim_of(const verdict *v)
 bool recheck(const verdict *v, const history *h, mem *m, const char **why)
 {
     claim c = claim_of(v);
+    if (v->aborted_read) h = verify_aborted_parts(history_as_recorded(h), m);
     return claim_recheck(&c, h, m, why);
 }
 

@@ -25,6 +25,12 @@ static void name_txn(const asg *g, node_id v, strbuf *b)
     name_txn_id(g->h, g->node_txn[v], b);
 }
 
+/* After the name of one that takes part with its reads alone. */
+static void say_if_aborted(const asg *g, node_id v, strbuf *b)
+{
+    if (txn_reads_only(g->h, g->node_txn[v])) strbuf_str(b, ", which aborted,");
+}
+
 static void name_key(const asg *g, key_id k, strbuf *b)
 {
     atom_text(g->h, key_atom(g->h, k), b);
@@ -103,6 +109,7 @@ static void explain_fault(verdict *v, const asg *g, const fault *f)
         finish(v, &b);
         return;
     }
+    say_if_aborted(g, f->node, &b);
     strbuf_str(&b, " read ");
     name_key(g, f->key, &b);
     strbuf_str(&b, " = ");
@@ -155,6 +162,7 @@ static void say_committed(const asg *g, node_id u, strbuf *b)
     name_txn(g, u, b);
     strbuf_str(b, ", whose outcome is unknown, committed, because ");
     name_txn(g, g->ob_node[ob], b);
+    say_if_aborted(g, g->ob_node[ob], b);
     strbuf_str(b, " read ");
     name_key(g, g->ob_key[ob], b);
     strbuf_str(b, " = ");
@@ -323,6 +331,7 @@ static bool explain_stale(verdict *v, const problem *p, const decision *a, uint3
     strbuf b;
     strbuf_init(&b, v->mem);
     name_txn(g, t3, &b);
+    say_if_aborted(g, t3, &b);
     strbuf_str(&b, " read ");
     name_key(g, k, &b);
     strbuf_str(&b, " = ");

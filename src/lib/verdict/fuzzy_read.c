@@ -60,8 +60,7 @@ static unsigned class_of(const finder *f, uint32_t ob)
 static bool is_write_of(const history *h, op_id o)
 {
     unsigned kind = h->op_kind[o] & OP_KIND_MASK;
-    return (kind == OP_WRITE || kind == OP_DELETE || kind == OP_APPEND) &&
-           !(h->op_kind[o] & OP_FAILED);
+    return (kind == OP_WRITE || kind == OP_DELETE || kind == OP_APPEND) && !op_failed(h, o);
 }
 
 /* Do two obligations of one key and node contradict each other, own writes aside? */

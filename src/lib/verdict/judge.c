@@ -11,6 +11,7 @@
 
 #include <assert.h>
 
+#include "history/aborted_readers.h"
 #include "history/header_notes.h"
 #include "verdict/describe.h"
 #include "verdict/hearing.h"
@@ -300,6 +301,11 @@ static void warn(verdict *v, const facts *f, const history *h)
     if (timed && !f->with_times) v->warnings |= lint_bit(LINT_NO_TIMES);
 }
 
+const history *judge_history(const history *h, const question *q, mem *m)
+{
+    return q->aborted_read ? aborted_readers(h, m) : h;
+}
+
 /* Counts the history and says what was asked; nothing is found yet. */
 static void open_verdict(verdict *v, const history *h, const question *q, facts *f, mem *work)
 {
@@ -308,16 +314,21 @@ static void open_verdict(verdict *v, const history *h, const question *q, facts 
     v->outcome = OUTCOME_UNDECIDED;
     v->decided_by = BY_NOBODY;
     v->drift = q->drift;
+    v->aborted_read = q->aborted_read;
     v->session_order = level_session_order(&v->level, q->session_order);
     v->cost = mem_zeroed(v->mem, sizeof *v->cost);
     v->cost->m = v->mem;
     guard_stage(work->guard, "count", NULL, 0);
+    if (h->recorded) { /* warnings are about what was recorded */
+        facts_gather(f, h->recorded, work);
+        warn(v, f, h->recorded);
+    }
     facts_gather(f, h, work);
     v->txns = f->txns;
     v->ops = f->ops;
     v->sessions = f->sessions;
     v->keys = f->keys;
-    warn(v, f, h);
+    if (!h->recorded) warn(v, f, h);
 }
 
 /* Why there is no answer although the file may be full. */
@@ -344,6 +355,7 @@ bool judge_open(verdict *v, const history *h, const question *q, facts *f, mem *
 void judge(verdict *v, const history *h, const question *q, mem *work)
 {
     facts f;
+    h = judge_history(h, q, v->mem);
     if (!judge_open(v, h, q, &f, work)) return;
     v->ryow = judge_policy(h, q, work);
     mem_free_all(work);
@@ -362,9 +374,12 @@ const char *verdict_warning_text(const verdict *v, uint32_t warning)
 void judge_implied(verdict *v, const verdict *stronger)
 {
     assert(stronger->outcome == OUTCOME_HOLDS);
-    v->h = stronger->h;
+    /* A history that was made for the stronger answer goes with it. */
+    const history *h = stronger->h;
+    v->h = h->recorded ? aborted_readers(h->recorded, v->mem) : h;
     v->ryow = stronger->ryow;
     v->drift = stronger->drift;
+    v->aborted_read = stronger->aborted_read;
     v->anomaly = ANOMALIES;
     v->outcome = OUTCOME_HOLDS;
     v->decided_by = BY_STRONGER;

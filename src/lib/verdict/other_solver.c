@@ -115,6 +115,7 @@ void judge_by(verdict *v, const history *h, const question *q, const other_solve
 {
     facts counted;
     assert(s->format == EMIT_SMT2 || s->format == EMIT_DIMACS);
+    h = judge_history(h, q, v->mem);
     if (!judge_open(v, h, q, &counted, work)) return;
     v->ryow = judge_policy(h, q, work);
     mem_free_all(work);

@@ -118,8 +118,10 @@ static uint32_t read_fault(const walk *w, txn_id t, key_id k, value_id x, txn_id
     for (txn_id u = 0; u < h->txns; u++) {
         bool last = true, in = takes_part(h, u);
         for (op_id o = h->txn_op[u + 1]; o-- > h->txn_op[u];) {
-            if (!writes(h, o) || h->op_key[o] != k) continue;
+            bool local = op_is_local_write(h, o);
+            if ((!writes(h, o) && !local) || h->op_key[o] != k) continue;
             bool same = value_or_absent(h->op_value[o]) == x;
+            in = in && !local;
             if (same && in && last && u != t) {
                 *who = u;
                 return ANOMALY_STALE_READ;
@@ -198,6 +200,7 @@ static bool check_list(walk *w, txn_id t, op_id first, op_id o, key_id k, value_
     size_t n = l ? l->at.n : 0, more = w->mine.at.n;
     atom a = {.kind = ATOM_LIST};
     if (value_or_absent(x) != VALUE_NULL) a = value_atom(h, x);
+    if (h->op_kind[o] & OP_LOCAL) return bad_read(w, t, o, k, x, true);
     if (a.kind != ATOM_LIST) return bad_read(w, t, o, k, x, false);
     const value_id *e = a.len ? h->elements.at + a.as.offset : NULL;
     bool same = a.len == n + more && (!n || !memcmp(e, l->at.at, n * sizeof *e)) &&
@@ -269,7 +272,7 @@ static bool check_reads(walk *w, txn_id t)
     const history *h = w->h;
     for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
         unsigned kind = h->op_kind[o];
-        if (kind & OP_FAILED) continue;
+        if (op_failed(h, o)) continue;
         kind &= OP_KIND_MASK;
         bool ok = true;
         if (kind == OP_SCAN || kind == OP_ITER) {

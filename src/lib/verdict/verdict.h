@@ -11,6 +11,7 @@
 
 #include "base/printer.h"
 #include "decide/decide.h"
+#include "history/aborted_readers.h"
 #include "opt/level.h"
 #include "lint/lint.h"
 #include "opt/anomaly.h"
@@ -35,12 +36,13 @@ typedef struct verdict {
     mem *mem; /* of what the answer points to; the caller opens and frees it */
 
     /* What was asked: judge sets it first, and nothing that is found changes it. */
-    const history *h;
-    level_ref level; /* set by the caller */
-    char given[64];  /* the level's name as the user wrote it */
+    const history *h; /* the one that was judged: judge_history */
+    level_ref level;  /* set by the caller */
+    char given[64];   /* the level's name as the user wrote it */
     bool session_order;
     enum ryow ryow;
     int64_t drift;
+    bool aborted_read; /* of the question; h has them, unless nothing aborted */
 
     /* The answer.  anomaly, cycle, core and rests_on belong to a violation. */
     enum outcome outcome;
@@ -88,9 +90,13 @@ typedef struct question {
     enum policy policy;
     int64_t drift;
     tuning tune;
-    bool trust; /* the database's timestamps */
-    bool quick; /* do not look for what the violation rests on */
+    bool trust;        /* the database's timestamps */
+    bool aborted_read; /* reads of aborted transactions are held to the level, too (H-9) */
+    bool quick;        /* do not look for what the violation rests on */
 } question;
+
+/* The history that the question is about, in the region m if it is not h itself. */
+const history *judge_history(const history *h, const question *q, mem *m);
 
 /* Fills *v, of which the caller has set mem, level and given.  work is emptied.  Limits and
    failures leave through the guard of the regions; after a limit *v is undecided, or tells a

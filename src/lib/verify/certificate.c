@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "history/aborted_readers.h"
 #include "verify/assumptions_text.h"
 #include "verify/certificate_parse.h"
 #include "verify/changes_text.h"
@@ -19,6 +20,14 @@
 
 static const char *const policies[] = {"must", "external", "may"};
 
+/* The history as it was read: before what modules changed, and before aborted transactions took
+   part with their reads. */
+static const history *as_read(const history *h)
+{
+    h = history_as_recorded(h);
+    return h->edited ? h->original : h;
+}
+
 void certificate_head(strbuf *b, const claim *c, const claim *shown, const history *h,
                       const uint8_t *assumed)
 {
@@ -26,9 +35,10 @@ void certificate_head(strbuf *b, const claim *c, const claim *shown, const histo
     strbuf_printf(b, "level %s\nsession-order %s\n", c->level.name,
                   c->session_order ? "on" : "off");
     strbuf_printf(b, "ryow %s\ndrift %" PRId64 "\n", policies[c->ryow], c->drift);
-    const history *recorded = h->edited ? h->original : h;
+    const history *recorded = as_read(h);
     strbuf_printf(b, "txns %zu\nops %zu\nhistory %016" PRIx64 "\n", recorded->txns, recorded->ops,
                   certificate_hash(recorded, b->mem));
+    if (h->recorded) strbuf_str(b, "aborted reads\n");
     if (h->edited) changes_write(b, recorded, h->edited);
     if (h->assumed) assumptions_write(b, h, h->assumed, assumed);
     if (c->trusted) strbuf_str(b, "timestamps trusted\n");
@@ -119,6 +129,18 @@ static void read_definition(parser *p, certificate_answer *a)
     uint64_t lines = parse_u64(p, "a number of lines");
     parse_no_more(p);
     a->definition = iso_definition(p, lines, &a->definition_length);
+}
+
+/* `aborted reads`, in place of the line that comes next: those of aborted transactions count. */
+static bool read_aborted(parser *p)
+{
+    const char *s;
+    size_t n;
+    if (!next_line_is(p, "aborted")) return false;
+    parse_need(p, "\"reads\"", &s, &n);
+    if (!parse_is(s, n, "reads")) parse_fail(p, s, "\"reads\" expected");
+    parse_no_more(p);
+    return true;
 }
 
 /* `timestamps trusted`, in place of the line that comes next: the claim is by them. */
@@ -214,6 +236,7 @@ static bool read_head(parser *p, certificate_answer *a, claim *shown, subject *o
     char print[17];
     snprintf(print, sizeof print, "%016" PRIx64, certificate_hash(h, p->names.m));
     bool same = parse_is(s, n, print) && txns == h->txns && ops == h->ops;
+    a->aborted_read = read_aborted(p);
     read_definition(p, a);
     if (same && !a->definition && next_line_is(p, "changes")) read_changes(p, a, of);
     if (!a->definition && next_line_is(p, "assumptions"))
@@ -455,12 +478,12 @@ void certificate_verify(certificate_answer *out, const char *text, size_t n, con
 {
     memset(out, 0, sizeof *out);
     parser p = {.text = text, .n = n, .begin = text, .guard = m->guard};
-    subject of = {.recorded = h->edited ? h->original : h, .empty = changed, .given = h};
+    subject of = {.recorded = as_read(h), .empty = changed, .given = history_as_recorded(h)};
     of.judged = of.recorded;
     names_init(&p.names, of.recorded, m);
     claim shown;
     if (!read_head(&p, out, &shown, &of)) return;
-    h = of.judged;
+    h = out->aborted_read ? verify_aborted_parts(of.judged, m) : of.judged;
     if (out->definition) {
         iso_verify(&p, out, out->definition, out->definition_length, out->claim.level.name, h, m);
         return;

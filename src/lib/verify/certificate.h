@@ -20,6 +20,7 @@ typedef struct certificate_answer {
     uint64_t steps;         /* lines of the body */
     const char *definition; /* the level as text, in m; NULL: a level by its name */
     size_t definition_length;
+    bool aborted_read;      /* the reads of aborted transactions count (H-9) */
     const char *changed_by; /* the module whose changes the head declares, in m; or NULL */
     uint64_t changes;
     const struct additions

@@ -85,5 +85,8 @@ extern const char claim_too_large[];
 /* The same of a claim by the database's timestamps, at serializable or snapshot-isolation. */
 bool claim_trusted(const claim *c, const history *h, mem *m, const char **why);
 bool claim_recheck(const claim *c, const history *h, mem *m, const char **why);
+/* aborted_parts.c: the recorded history h with the reads of its aborted transactions (H-9), in
+   m. */
+const history *verify_aborted_parts(const history *h, mem *m);
 
 #endif

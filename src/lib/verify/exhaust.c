@@ -54,6 +54,7 @@ static seq held(run *r, key_id k, uint32_t s, bool *known, uint32_t *writer)
     }
     for (uint32_t i = 0; i < s; i++) {
         uint32_t w, end = recheck_own(c, r->t[r->order[i]], k, NO_ID, &w);
+        if (w < end && write_is_local(c, w)) continue;
         for (; w < end; w++) {
             value_id e = plain(c->h->op_value[c->w_op[w]]);
             enum op_kind kind = op_kind_of(c->h, c->w_op[w]);

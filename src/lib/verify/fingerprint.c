@@ -5,6 +5,8 @@
  * sessions as they come, transactions with session, id, outcome and times, operations with key,
  * value, range and hints, initial values.  It tells a wrong history at once; no proof rests on it.
  */
+#include <assert.h>
+
 #include "base/hash.h"
 #include "verify/certificate.h"
 
@@ -73,6 +75,7 @@ static uint64_t of_op(const history *h, op_id o, const uint64_t *key)
 {
     enum op_kind kind = op_kind_of(h, o);
     uint64_t x = (uint64_t)kind << 8 | (h->op_kind[o] & (OP_FAILED | OP_TOMB));
+    assert(!(h->op_kind[o] & OP_LOCAL)); /* it is of histories as they were recorded */
     if (kind == OP_SCAN || kind == OP_ITER)
         x = hash_pair(x, of_range(h, &h->ranges.at[h->op_key[o]]));
     else /* (no chain of mixing here: this is most of the time that the hash takes) */

@@ -174,7 +174,7 @@ txn_id prover_event_txn(const prover *x, uint32_t e)
 static bool is_current(const history *h, op_id o)
 {
     unsigned kind = op_kind_of(h, o);
-    if (h->op_kind[o] & OP_FAILED) return false;
+    if (op_failed(h, o)) return false;
     return kind == OP_WRITE || kind == OP_DELETE || kind == OP_APPEND || h->op_kind[o] & OP_LOCK;
 }
 
@@ -183,9 +183,9 @@ uint32_t prover_read_event(const prover *x, txn_id t, op_id o, key_id k)
     const checker *c = &x->c;
     if (!x->law->parts) return begin_of(x, t);
     if (c->h->op_kind[o] & OP_LOCK) return part_of(x, t, o);
-    uint32_t lo, hi = recheck_own(c, t, k, o, &lo);
     /* a list that was read after own appends is what they were appended to */
-    return c->is_list[k] && lo < hi ? part_of(x, t, c->w_op[hi - 1]) : t;
+    op_id own = c->is_list[k] ? recheck_own_statement(c, t, k, o) : NO_ID;
+    return own != NO_ID ? part_of(x, t, own) : t;
 }
 
 uint32_t prover_write_event(const prover *x, txn_id t, key_id k)

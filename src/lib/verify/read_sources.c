@@ -45,7 +45,8 @@ void sources_load(sources *s, checker *c)
     s->c = c;
     s->mixed = mem_array0(c->m, uint8_t, keys + 1);
     for (size_t w = 0; w < c->w_key.n; w++)
-        if (op_kind_of(h, c->w_op[w]) != OP_APPEND && txn_status_of(h, c->w_txn[w]) != TXN_ABORTED)
+        if (op_kind_of(h, c->w_op[w]) != OP_APPEND && !write_is_local(c, (uint32_t)w) &&
+            txn_status_of(h, c->w_txn[w]) != TXN_ABORTED)
             s->mixed[c->w_key.at[w]] = 1;
     for (key_id k = 0; k < keys; k++) {
         seq init = content(h, &c->init[k]);
@@ -139,7 +140,8 @@ static uint32_t appender(const checker *c, key_id k, value_id e)
 {
     uint32_t one = NO_ID;
     for (uint32_t w = recheck_wrote(c, k, e); w; w = c->w_next[w - 1]) {
-        if (txn_status_of(c->h, c->w_txn[w - 1]) == TXN_ABORTED) continue;
+        if (txn_status_of(c->h, c->w_txn[w - 1]) == TXN_ABORTED || write_is_local(c, w - 1))
+            continue;
         if (one != NO_ID) return SEVERAL;
         one = w - 1;
     }
@@ -263,6 +265,7 @@ static txn_id only_writer(const checker *c, key_id k, value_id e)
 {
     txn_id one = NO_ID;
     for (uint32_t w = recheck_wrote(c, k, e); w; w = c->w_next[w - 1]) {
+        if (write_is_local(c, w - 1)) return NO_ID; /* it has no place among the versions */
         if (one != NO_ID && one != c->w_txn[w - 1]) return NO_ID;
         one = c->w_txn[w - 1];
     }

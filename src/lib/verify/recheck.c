@@ -558,7 +558,7 @@ static bool in_order(checker *c, uint32_t p, const seen *r, seq x, seq init, boo
         bool initial = contains(init, x.at[i]), free_choice = !any && !initial;
         if (initial && !reached) best = 0;
         for (uint32_t w = any; w; w = c->w_next[w - 1]) {
-            uint32_t q = c->place[c->w_txn[w - 1]];
+            uint32_t q = write_is_local(c, w - 1) ? 0 : c->place[c->w_txn[w - 1]];
             if (!q) free_choice = true;
             if (q && q >= reached && q < best) best = q;
         }

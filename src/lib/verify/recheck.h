@@ -61,8 +61,10 @@ typedef struct checker {
     value_id *init;    /* per key */
 
     /* All writes, deletes and appends of whatever status: those of t are [w_first[t],
-       w_first[t+1]), by key and then by operation; the last one of a key is installed. */
-    uint32_t *w_first;
+       w_first[t+1]), by key and then by operation; the last one of a key is installed.  Those of
+       aborted transactions that take part with their reads stand after all others, where only
+       recheck_own and recheck_wrote find them; local_first is NULL if there are none. */
+    uint32_t *w_first, *local_first;
     VEC(key_id) w_key;
     op_id *w_op;
     txn_id *w_txn;
@@ -125,9 +127,16 @@ static inline bool contains(seq a, value_id e)
     return false;
 }
 
+/* Is write w of an aborted transaction that takes part with its reads alone (H-9)? */
+static inline bool write_is_local(const checker *c, uint32_t w)
+{
+    return op_is_local_write(c->h, c->w_op[w]);
+}
+
 /* Is write w the one that its transaction installs (H-5: the last of its key)? */
 static inline bool installed(const checker *c, uint32_t w)
 {
+    if (write_is_local(c, w)) return false;
     return w + 1 == c->w_first[c->w_txn[w] + 1] || c->w_key.at[w + 1] != c->w_key.at[w];
 }
 
@@ -142,6 +151,7 @@ void recheck_load_keys(checker *c);
 void recheck_index_values(checker *c);
 uint32_t recheck_wrote(const checker *c, key_id k, value_id x);
 uint32_t recheck_own(const checker *c, txn_id t, key_id k, op_id o, uint32_t *lo);
+op_id recheck_own_statement(const checker *c, txn_id t, key_id k, op_id o);
 uint32_t recheck_install(const checker *c, txn_id t, key_id k);
 bool recheck_sets(const checker *c, uint32_t lo, uint32_t hi);
 bool recheck_strip(const checker *c, uint32_t lo, uint32_t hi, seq *x);

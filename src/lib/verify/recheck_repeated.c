@@ -42,10 +42,9 @@ static bool one_version(const history *h, enum level_id level, op_id a, op_id b,
 bool recheck_two_versions(const checker *c, enum level_id level, const seen *a, const seen *b,
                           txn_id t)
 {
-    uint32_t lo;
     const seen *later = a->op < b->op ? b : a;
     return a->key == b->key && a->op != b->op && a->value != b->value &&
-           recheck_own(c, t, a->key, later->op, &lo) == lo &&
+           recheck_own_statement(c, t, a->key, later->op) == NO_ID &&
            one_version(c->h, level, a->op, b->op, a->key);
 }
 

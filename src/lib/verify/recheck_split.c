@@ -194,8 +194,9 @@ static bool check_read(points *z, txn_id t, const seen *r, value_id x)
 {
     checker *c = z->c;
     op_id o = c->h->op_kind[r->op] & OP_LOCK ? r->op : NO_ID;
-    uint32_t lo, hi = recheck_own(c, t, r->key, r->op, &lo), w;
-    if (o == NO_ID && c->is_list[r->key] && lo < hi) o = c->w_op[hi - 1]; /* with the append */
+    uint32_t w;
+    if (o == NO_ID && c->is_list[r->key])
+        o = recheck_own_statement(c, t, r->key, r->op); /* with the append */
     uint32_t place = place_at(z, t, o);
     if (!source_of(z, t, r, x, &w)) return false;
     if (w == NO_ID && z->x.first[r->key] == z->x.first[r->key + 1]) return true; /* never written */

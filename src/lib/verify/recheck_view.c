@@ -50,8 +50,7 @@ static void sort(uint64_t *a, size_t n)
 static bool is_write(const history *h, op_id o)
 {
     unsigned kind = h->op_kind[o] & OP_KIND_MASK;
-    return !(h->op_kind[o] & OP_FAILED) &&
-           (kind == OP_WRITE || kind == OP_DELETE || kind == OP_APPEND);
+    return !op_failed(h, o) && (kind == OP_WRITE || kind == OP_DELETE || kind == OP_APPEND);
 }
 
 /* The first write of x to k, + 1; others of any transaction and status follow by w_next. */
@@ -66,32 +65,49 @@ uint32_t recheck_wrote(const checker *c, key_id k, value_id x)
     return 0;
 }
 
+/* Enters the writes of t that are local, or are not, by key. */
+static void enter_writes(checker *c, txn_id t, bool local)
+{
+    const history *h = c->h;
+    VEC(uint64_t) own = {0};
+    for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++)
+        if (is_write(h, o) && op_is_local_write(h, o) == local)
+            vec_push(c->m, &own, (uint64_t)h->op_key[o] << 32 | o);
+    sort(own.at, own.n);
+    for (size_t i = 0; i < own.n; i++) {
+        size_t w = c->w_key.n++;
+        c->w_key.at[w] = (key_id)(own.at[i] >> 32);
+        c->w_op[w] = (op_id)own.at[i];
+        c->w_txn[w] = t;
+    }
+    vec_free(c->m, &own);
+    guard_tick(c->m->guard);
+}
+
 void recheck_load_writes(checker *c)
 {
     const history *h = c->h;
-    size_t total = 0;
-    for (op_id o = 0; o < h->ops; o++) total += is_write(h, o);
+    size_t total = 0, local = 0;
+    for (op_id o = 0; o < h->ops; o++) {
+        total += is_write(h, o);
+        local += is_write(h, o) && op_is_local_write(h, o);
+    }
     c->w_first = mem_array(c->m, uint32_t, h->txns + 1);
     c->w_op = mem_array(c->m, op_id, total + 1);
     c->w_txn = mem_array(c->m, txn_id, total + 1);
     vec_reserve(c->m, &c->w_key, total + 1);
-    VEC(uint64_t) own = {0};
     for (txn_id t = 0; t < h->txns; t++) {
-        own.n = 0;
-        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++)
-            if (is_write(h, o)) vec_push(c->m, &own, (uint64_t)h->op_key[o] << 32 | o);
-        sort(own.at, own.n);
         c->w_first[t] = (uint32_t)c->w_key.n;
-        for (size_t i = 0; i < own.n; i++) {
-            size_t w = c->w_key.n++;
-            c->w_key.at[w] = (key_id)(own.at[i] >> 32);
-            c->w_op[w] = (op_id)own.at[i];
-            c->w_txn[w] = t;
-        }
-        guard_tick(c->m->guard);
+        enter_writes(c, t, false);
     }
     c->w_first[h->txns] = (uint32_t)c->w_key.n;
-    vec_free(c->m, &own);
+    if (!local) return;
+    c->local_first = mem_array(c->m, uint32_t, h->txns + 1);
+    for (txn_id t = 0; t < h->txns; t++) {
+        c->local_first[t] = (uint32_t)c->w_key.n;
+        enter_writes(c, t, true);
+    }
+    c->local_first[h->txns] = (uint32_t)c->w_key.n;
 }
 
 void recheck_index_values(checker *c)
@@ -151,6 +167,10 @@ void recheck_load_keys(checker *c)
 static uint32_t first_write(const checker *c, txn_id t, key_id k, op_id o)
 {
     uint32_t a = c->w_first[t], b = c->w_first[t + 1];
+    if (c->local_first && a == b) {
+        a = c->local_first[t];
+        b = c->local_first[t + 1];
+    }
     while (a < b) {
         uint32_t mid = a + (b - a) / 2;
         if (c->w_key.at[mid] < k || (c->w_key.at[mid] == k && c->w_op[mid] < o))
@@ -161,18 +181,27 @@ static uint32_t first_write(const checker *c, txn_id t, key_id k, op_id o)
     return a;
 }
 
-/* The writes of k by t before operation o: [*lo, returned). */
+/* The writes of k by t before operation o: [*lo, returned).  Of lists only those that are part of
+   a version: a list that an aborted transaction read has been cut (H-9). */
 uint32_t recheck_own(const checker *c, txn_id t, key_id k, op_id o, uint32_t *lo)
 {
     *lo = first_write(c, t, k, 0);
-    return first_write(c, t, k, o);
+    uint32_t hi = first_write(c, t, k, o);
+    return *lo < hi && c->is_list && c->is_list[k] && write_is_local(c, *lo) ? *lo : hi;
+}
+
+/* The statement of t whose result the read o of k shows: its last own write before o, or NO_ID. */
+op_id recheck_own_statement(const checker *c, txn_id t, key_id k, op_id o)
+{
+    uint32_t lo = first_write(c, t, k, 0), hi = first_write(c, t, k, o);
+    return lo < hi ? c->w_op[hi - 1] : NO_ID;
 }
 
 /* The write of k that t installs (H-5: its last), or NO_ID. */
 uint32_t recheck_install(const checker *c, txn_id t, key_id k)
 {
     uint32_t lo, hi = recheck_own(c, t, k, NO_ID, &lo);
-    return lo < hi ? hi - 1 : NO_ID;
+    return lo < hi && !write_is_local(c, lo) ? hi - 1 : NO_ID;
 }
 
 /* Own writes [lo, hi) of a key: does one of them replace the content? */
@@ -318,6 +347,7 @@ int recheck_internal(const checker *c, txn_id t, op_id o, key_id k, value_id x)
 {
     uint32_t lo, hi = recheck_own(c, t, k, o, &lo);
     enum ryow policy = c->is_list[k] ? RYOW_MUST : c->v->ryow;
+    if (c->is_list[k] && c->h->op_kind[o] & OP_LOCAL) return -1; /* not what it had appended */
     if (lo == hi || policy == RYOW_EXTERNAL || !recheck_sets(c, lo, hi)) return 0;
     hint f = recheck_hint(c, o, k);
     bool own = !f.given || (!f.init && f.from == c->h->txn_label[t]);

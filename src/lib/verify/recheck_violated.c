@@ -37,7 +37,9 @@ static unsigned writers_of(const checker *c, txn_id t, key_id k, value_id x)
     unsigned by = 0;
     for (uint32_t w = recheck_wrote(c, k, x); w; w = c->w_next[w - 1]) {
         txn_id u = c->w_txn[w - 1];
-        by |= txn_status_of(c->h, u) == TXN_ABORTED ? BY_ABORTED : u == t ? BY_ITSELF : BY_OTHER;
+        bool aborted = txn_status_of(c->h, u) == TXN_ABORTED || write_is_local(c, w - 1);
+        bool itself = u == t && !(c->is_list[k] && write_is_local(c, w - 1));
+        by |= itself ? BY_ITSELF : aborted ? BY_ABORTED : BY_OTHER;
     }
     return by;
 }
@@ -79,7 +81,8 @@ static uint32_t appender(const checker *c, key_id k, value_id e)
 {
     uint32_t one = NO_ID;
     for (uint32_t w = recheck_wrote(c, k, e); w; w = c->w_next[w - 1]) {
-        if (txn_status_of(c->h, c->w_txn[w - 1]) == TXN_ABORTED) continue;
+        if (txn_status_of(c->h, c->w_txn[w - 1]) == TXN_ABORTED || write_is_local(c, w - 1))
+            continue;
         if (one != NO_ID) return NO_ID;
         one = w - 1;
     }

@@ -296,6 +296,8 @@ bool args_apply(const args *a)
     if (!is_format_known(a, O_FORMAT) || !is_format_known(a, O_TO)) return false;
     if (!apply_word(a, O_SESSION_ORDER, off_on, 2, "session_order")) return false;
     if (!apply_word(a, O_RYOW, policies, sizeof policies / sizeof *policies, "ryow")) return false;
+    static const char *const aborted[] = {"ignored", "reads"};
+    if (!apply_word(a, O_ABORTED_READS, aborted, 2, "aborted")) return false;
     static const char *const strategies[] = {
 #define STRATEGY(id, name, help) name,
 #include "opt/strategies.def"

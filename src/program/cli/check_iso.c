@@ -339,6 +339,12 @@ static int decide_by_clauses(const args *a, const synth *s, int level, const rat
     return v == RATEL_HOLDS;
 }
 
+static bool counts_aborted(const args *a)
+{
+    const char *given = a->value[O_ABORTED_READS];
+    return given && !strcmp(given, "reads");
+}
+
 /* The exit status of the answer; p is to be released, and p->why says why. */
 static int decide_history(const args *a, synth *s, int level, const ratel_history *h, plain *p)
 {
@@ -351,9 +357,15 @@ static int decide_history(const args *a, synth *s, int level, const ratel_histor
                : d.verdict == RATEL_VIOLATED ? EXIT_VIOLATED
                                              : EXIT_UNDECIDED;
     if (settled_everywhere(a, h, p, &status)) return status;
-    int got = synth_level_has_steps(s, level)
-                  ? decide_by_clauses(a, s, level, h, p)
-                  : decide_plain(p, s, level, !so || strcmp(so, "off") != 0);
+    bool steps = synth_level_has_steps(s, level);
+    if (counts_aborted(a) && !steps) {
+        size_t at = strlen(p->why);
+        snprintf(p->why + at, sizeof p->why - at,
+                 "; outside of the engine, --aborted reads is not decided");
+        return EXIT_UNDECIDED;
+    }
+    int got = steps ? decide_by_clauses(a, s, level, h, p)
+                    : decide_plain(p, s, level, !so || strcmp(so, "off") != 0);
     size_t n = strlen(p->why);
     if (d.outside && !p->broken)
         snprintf(p->why + n, sizeof p->why - n, "; outside of the engine: %.200s", d.reason);
@@ -416,6 +428,7 @@ int why_iso(const args *a, synth *s, int level, const ratel_history *h, const ch
     plain p = {.h = h, .must = true};
     *n = 0;
     int code = RATEL_OK;
+    if (counts_aborted(a)) return code; /* these lines are of committed transactions */
     if (allocate(&p) && collect(&p) && find_candidates(&p) && p.n <= SYNTH_MAX_TXNS)
         code = why_settled(&p, s, level, !so || strcmp(so, "off") != 0, lines, n);
     release(&p);

@@ -90,6 +90,7 @@ static void print_proof_json(FILE *out, const char *certificate, const char *his
         jw_member_text(w, "definition", hash);
     }
     if (p->trusted) jw_member_bool(w, "trusted", true);
+    if (p->aborted) jw_member_text(w, "aborted", "reads");
     if (p->assumptions) {
         jw_member_u64(w, "assumptions", p->assumptions);
         jw_member_text(w, "assumed", p->assumed);
@@ -111,6 +112,7 @@ static void print_text(FILE *out, const char *history, const ratel_proof *p)
     if (p->definition)
         fprintf(out, ", as the certificate defines it: %016llx", (unsigned long long)p->definition);
     if (p->trusted) fputs(", timestamps trusted", out);
+    if (p->aborted) fputs(", with the reads of aborted transactions", out);
     fputs(p->proved ? "): proved" : "): refused: ", out);
     if (!p->proved) visible_to(out, p->reason);
     fputc('\n', out);

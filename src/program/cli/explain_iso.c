@@ -402,6 +402,12 @@ static int explain_part(told *t, const ratel_history *h, const char *history)
 int explain_iso(args *a, synth *s, int level, const char *given, const char *history)
 {
     told t = {.a = a, .s = s, .number = level, .given = given, .start = now()};
+    const char *aborted = a->value[O_ABORTED_READS];
+    if (aborted && !strcmp(aborted, "reads")) {
+        complain("explain: --aborted reads is for built-in levels; check decides %s with it",
+                 given);
+        return EXIT_USAGE;
+    }
     ratel_history *h;
     int code = read_history(a, history, &h), status = EXIT_UNDECIDED;
     if (a->shown) history = a->shown;

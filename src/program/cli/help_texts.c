@@ -24,6 +24,7 @@ enum help_group help_group_of(enum option_id o)
     case O_LEVEL:
     case O_SESSION_ORDER:
     case O_RYOW:
+    case O_ABORTED_READS:
     case O_DRIFT:
     case O_LEVEL_OF:
     case O_TRUST: return HELP_LEVELS;

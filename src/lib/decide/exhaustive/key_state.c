@@ -16,6 +16,11 @@ bool version_writes(const history *h, op_id o, key_id k)
            (kind == OP_WRITE || kind == OP_DELETE || kind == OP_APPEND);
 }
 
+bool version_written(const history *h, op_id o, key_id k)
+{
+    return version_writes(h, o, k) || (op_is_local_write(h, o) && h->op_key[o] == k);
+}
+
 void version_apply(asg *g, version *x, op_id o)
 {
     const history *h = g->h;
@@ -76,6 +81,10 @@ enum own version_own(asg *g, uint32_t ob, version *own)
         else if (kind == OWN_NOTHING)
             kind = OWN_APPENDS;
         version_apply(g, own, o);
+    }
+    if (h->op_kind[g->ob_op[ob]] & OP_LOCAL) { /* it did not show its own appends: no list does */
+        kind = OWN_APPENDS;
+        vec_push(g->m, &own->list, VALUE_UNKNOWN);
     }
     return kind;
 }

@@ -16,6 +16,9 @@ typedef struct version {
 
 /* Does the operation write the key (write, delete or append that did not fail)? */
 bool version_writes(const history *h, op_id o, key_id k);
+/* The same, or written by an aborted transaction that takes part with its reads: it is never
+   installed. */
+bool version_written(const history *h, op_id o, key_id k);
 void version_apply(asg *g, version *x, op_id o);
 void version_load(asg *g, version *x, value_id v);
 /* Is x what is left of y without its last `drop` elements? */

@@ -77,7 +77,7 @@ static bool is_garbage(const wild *w, key_id k, const version *seen)
         for (size_t j = 0; j < w->states[0].list.n && seen->list.n && !seen->scalar; j++)
             known = known || (!w->states[0].scalar && w->states[0].list.at[j] == seen->list.at[i]);
         for (size_t o = 0; o < h->ops && !known; o++) {
-            if (!version_writes(h, (op_id)o, k)) continue;
+            if (!version_written(h, (op_id)o, k)) continue;
             enum op_kind kind = op_kind_of(h, (op_id)o);
             if (!seen->list.n)
                 known = kind == OP_DELETE;
@@ -123,10 +123,10 @@ static bool elements_in_order(wild *w, uint32_t ob)
         }
         for (size_t t = 0; t < h->txns; t++)
             for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
-                if (!version_writes(h, o, k) || h->op_value[o] != seen.list.at[i]) continue;
+                if (!version_written(h, o, k) || h->op_value[o] != seen.list.at[i]) continue;
                 anyone = true;
                 node_id v = g->txn_node[t];
-                if (v == NO_ID || w->a->out[v])
+                if (v == NO_ID || w->a->out[v] || op_is_local_write(h, o))
                     free_choice = true;
                 else if (w->rank[v] >= reached && w->rank[v] < best)
                     best = w->rank[v];
