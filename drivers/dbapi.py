@@ -22,10 +22,12 @@ READ = ['read', 'locking-read', 'write']
 # is taken, locking reads, and arguments of connect() that nobody should forget.
 KNOWN = {
     'sqlite3': {
+        'engine': 'SQLite',
         'levels': {'serializable': 'BEGIN'},
         'contracts': {'serializable': ('serializable', 'https://www.sqlite.org/isolation.html')},
         'snapshot': READ, 'lock': '', 'connect': {'isolation_level': None, 'timeout': 0.5}},
     'psycopg2': {
+        'engine': 'PostgreSQL',
         'levels': {n.replace(' ', '-'): 'BEGIN ISOLATION LEVEL ' + n for n in (
             'serializable', 'repeatable read', 'read committed', 'read uncommitted')},
         'contracts': {
@@ -104,7 +106,7 @@ class Driver:
                     getattr(self.module, '__version__', 'unknown')]
         contracts = {n: {'level': c[0], 'source': c[1], 'deleted': c[2] if len(c) > 2 else ''}
                      for n, c in self.known['contracts'].items()}
-        return {'protocol': 1, 'driver': f'dbapi.py {self.name}', 'engine': self.name,
+        return {'protocol': 1, 'driver': f'dbapi.py {self.name}', 'engine': self.known.get('engine', self.name),
                 'version': str(next(v for v in versions if v)), 'contracts': contracts,
                 'isolations': list(self.known['levels']), 'snapshot': self.known['snapshot'],
                 'operations': ['get', 'put', 'append', 'delete', 'bury', 'range', 'sql']

@@ -99,7 +99,7 @@ class SqlSession {
     }
   }
   async get(r) {
-    const { rows } = await this.run(`SELECT v FROM ${this.table} WHERE k = ?`, r.key);
+    const { rows } = await this.run(`SELECT ${this.engine.shown} FROM ${this.table} WHERE k = ?`, r.key);
     if (!rows.length || rows[0][0] === null) return { value: null, tomb: rows.length > 0 };
     return { value: this.lists ? String(rows[0][0]).split(',') : String(rows[0][0]) };
   }
@@ -123,7 +123,7 @@ class SqlSession {
     return { found: (await this.connection.change(sql, [r.key])) > 0 };
   }
   async range(r) {
-    const { rows } = await this.run(`SELECT k, v FROM ${this.table} WHERE k >= ? AND k < ? ` +
+    const { rows } = await this.run(`SELECT k, ${this.engine.shown} FROM ${this.table} WHERE k >= ? AND k < ? ` +
       `AND v IS NOT NULL ORDER BY k${r.limit ? ` LIMIT ${r.limit}` : ''}`, r.from, r.to);
     return { rows: rows.map((row) => row.map(String)) };
   }
@@ -133,10 +133,11 @@ class SqlSession {
 }
 
 class SqlEngine {
+  shown = 'v';
   operations = ['get', 'put', 'append', 'delete', 'bury', 'range'];
   Session = SqlSession;
   async setup(r) {
-    await this.keeper.run(`DROP TABLE IF EXISTS ${r.place}`, []);
+    await this.teardown(r);
     const kind = r.lists ? this.text || 'TEXT' : 'BIGINT';
     await this.keeper.run(`CREATE TABLE ${r.place}(k BIGINT ${this.notNull || ''} PRIMARY KEY, v ${kind}` +
       `${indexed ? ', s BIGINT' : ''})`, []);
@@ -283,12 +284,12 @@ class Firebird extends SqlEngine {
   name = 'Firebird';
   alone = true;
   text = 'VARCHAR(8000)';
+  shown = 'CAST(v AS VARCHAR(8000)) AS v'; /* the module's numbers have 53 bits */
   notNull = 'NOT NULL';
   operations = ['get', 'put', 'append', 'delete', 'bury', 'range'];
-  /* Firebird's names: SNAPSHOT is CONCURRENCY, its strictest one locks whole tables. */
-  levels = { 'table-stability': 1, snapshot: 1, 'read-committed': 1 };
-  contracts = Object.fromEntries([['table-stability', 'serializable', 'consistency'],
-    ['snapshot', 'snapshot-isolation', 'concurrency'],
+  /* (SNAPSHOT TABLE STABILITY waits for the locks of whole tables without a limit.) */
+  levels = { snapshot: 1, 'read-committed': 1 };
+  contracts = Object.fromEntries([['snapshot', 'snapshot-isolation', 'concurrency'],
     ['read-committed', 'read-committed', 'read-committed']].map(([n, l, at]) =>
     [n, { level: l, source: 'https://firebirdsql.org/file/documentation/html/en/refdocs/fblangref30/' +
       `firebird-30-language-reference.html#fblangref30-transacs-${at}` }]));
@@ -299,6 +300,7 @@ class Firebird extends SqlEngine {
     const [host, port, ...file] = (address || '').split(':');
     if (!file.length) throw new Failed('firebird needs host:port:database');
     const options = { host, port: Number(port), database: file.join(':'), lowercase_keys: true,
+      wireCrypt: 0, pluginName: 'Srp',
       user: process.env.ISC_USER || 'SYSDBA', password: process.env.ISC_PASSWORD || 'masterkey' };
     this.db = await new Promise((done, no) => this.firebird.attachOrCreate(options, (e, db) =>
       (e ? no(e) : done(db))));
@@ -314,10 +316,6 @@ class Firebird extends SqlEngine {
       done({ rows: all.map((row) => Object.values(row)).filter((row) => row.some((x) => x !== null)
         || !/RETURNING/.test(sql)) });
     }));
-  }
-  async setup(r) {
-    await this.teardown(r);
-    await super.setup({ ...r, place: r.place });
   }
   async teardown(r) {
     const { rows } = await this.keeper.run('SELECT 1 FROM rdb$relations WHERE rdb$relation_name = ?',
@@ -336,7 +334,7 @@ class FirebirdSession extends SqlSession {
       (await this.run(`${sql} RETURNING k`, ...values)).rows.length };
   }
   async begin(r) {
-    const kinds = { 'table-stability': 'ISOLATION_SERIALIZABLE', snapshot: 'ISOLATION_REPEATABLE_READ',
+    const kinds = { snapshot: 'ISOLATION_REPEATABLE_READ',
       'read-committed': 'ISOLATION_READ_COMMITTED' };
     const f = this.engine.firebird;
     if (!kinds[r.isolation]) throw new Failed(`no isolation level ${r.isolation}`);

@@ -16,7 +16,7 @@
 #include "driver/adapters.h"
 #include "driver/exec_hello.h"
 
-enum { HELLO_MS = 30000, FAREWELL_MS = 2000, GRACE_MS = 2000, DEATHS = 8, A_TIME = 500 };
+enum { HELLO_MS = 120000, FAREWELL_MS = 2000, GRACE_MS = 2000, DEATHS = 8, A_TIME = 500 };
 
 typedef struct exec_conn {
     exec_talk talk;
