@@ -66,8 +66,9 @@ static const struct {
     const char *scheme;
     size_t adapter;
 } schemes[] = {
-    {"sqlite", 0}, {"postgres", 1}, {"postgresql", 1}, {"mariadb", 2}, {"mysql", 2}, {"exec", 3},
-    {"redis", 4},  {"lmdb", 5},     {"rocksdb", 6},    {"bdb", 7},     {"etcd", 8},  {"faulty", 9},
+    {"sqlite", 0}, {"postgres", 1}, {"postgresql", 1}, {"mariadb", 2}, {"mysql", 2},
+    {"galera", 2}, {"exec", 3},     {"redis", 4},      {"lmdb", 5},    {"rocksdb", 6},
+    {"bdb", 7},    {"etcd", 8},     {"faulty", 9},
 };
 
 /* Names of levels that products do not use, and ours in short. */
@@ -532,6 +533,7 @@ bool db_open(db *d, mem *m, const char *url, const char *isolation)
         return false;
     }
     memcpy(d->address, url + rest, strlen(url + rest) + 1);
+    snprintf(d->scheme, sizeof d->scheme, "%.*s", (int)rest - 1, url);
     char first[64];
     snprintf(first, sizeof first, "%.*s", (int)strcspn(d->driver->isolations, " "),
              d->driver->isolations);

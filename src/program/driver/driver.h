@@ -80,6 +80,7 @@ typedef struct db {
     bool enclosed;            /* connections go to a database that this run has made */
     unsigned made_databases;  /* so far */
     bool tombstones;          /* a deleted row stays, with the value NULL */
+    char scheme[16];          /* of the URL */
     char form[32];            /* whose contracts count, if not those of the adapter by its name */
     db_node node[DB_NODES];   /* of a cluster; see `nodes` */
     uint32_t nodes;           /* 0 or 1: no cluster */

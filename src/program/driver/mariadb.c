@@ -2,7 +2,10 @@
  * mariadb.c - MariaDB and MySQL through libmariadb.
  *
  *   mysql://user@host[:port]/db     the password from MYSQL_PWD or ~/.my.cnf
+ *   mysql://user@a,b:3307/db        several nodes, on which the sessions are spread
  *   mariadb:temp                    a temporary server that Ratel starts (temp.h)
+ *   mariadb:temp+replica            and a replica of it
+ *   galera:temp[?nodes=N]           a Galera cluster, three nodes unless given
  *
  * snapshot-isolation is repeatable read with innodb_snapshot_isolation=ON.
  *
@@ -52,6 +55,40 @@ typedef struct maria_own {
     bool database; /* what this run has made is a database of its own, for workloads with tables */
 } maria_own;
 
+static bool parse_host(db *d, const char *p, size_t n, char *host, size_t cap, unsigned *port)
+{
+    size_t len = 0;
+    while (len < n && p[len] != ':') len++;
+    snprintf(host, cap, "%.*s", (int)len, p);
+    if (len == n) return true;
+    char *end;
+    unsigned long v = strtoul(p + len + 1, &end, 10);
+    *port = (unsigned)v;
+    if (end == p + n && v && v <= 65535) return true;
+    db_fail(d->error, "\"%.*s\" is not a port", (int)(n - len - 1), p + len + 1);
+    return false;
+}
+
+/* One host, or the nodes of a cluster with commas between. */
+static bool parse_hosts(db *d, maria_own *o, const char *p, size_t n)
+{
+    if (!memchr(p, ',', n)) return parse_host(d, p, n, o->host, sizeof o->host, &o->port);
+    for (const char *end = p + n; p < end; p += *p == ',') {
+        size_t one = strcspn(p, ",/?");
+        unsigned port = 0;
+        db_node *to = &d->node[d->nodes];
+        if (d->nodes == DB_NODES) {
+            db_fail(d->error, "a cluster has at most %d nodes", DB_NODES);
+            return false;
+        }
+        if (!parse_host(d, p, one, to->host, sizeof to->host, &port)) return false;
+        snprintf(to->port, sizeof to->port, "%u", port);
+        d->nodes++;
+        p += one;
+    }
+    return true;
+}
+
 static bool parse(db *d, maria_own *o)
 {
     const char *p = d->address;
@@ -71,53 +108,46 @@ static bool parse(db *d, maria_own *o)
         p += at + 1;
         n -= at + 1;
     }
-    size_t host = 0;
-    while (host < n && p[host] != ':') host++;
-    snprintf(o->host, sizeof o->host, "%.*s", (int)host, p);
-    if (host < n) {
-        char *end;
-        unsigned long port = strtoul(p + host + 1, &end, 10);
-        if (end != p + n || !port || port > 65535) {
-            db_fail(d->error, "\"%.*s\" is not a port", (int)(n - host - 1), p + host + 1);
-            return false;
-        }
-        o->port = (unsigned)port;
-    }
+    if (!parse_hosts(d, o, p, n)) return false;
     p += n;
     if (*p == '/') snprintf(o->name, sizeof o->name, "%.*s", (int)strcspn(p + 1, "?"), p + 1);
     if (!*o->name) {
         db_fail(d->error, "the URL names no database");
         return false;
     }
-    static const char *const known[] = {"socket", NULL};
+    static const char *const known[] = {"socket", "pin", NULL};
     char socket[128];
     if (!db_parameters_known(d, known)) return false;
     if (db_parameter(d, "socket", socket, sizeof socket)) memcpy(o->socket, socket, sizeof socket);
     return true;
 }
 
-static MYSQL *connection(const db *d, const char *name, char *error)
+static MYSQL *connection(const db *d, uint32_t node, const char *name, char *error)
 {
     const maria_own *o = d->own;
+    const db_node *n = d->nodes ? &d->node[node] : NULL;
+    const char *host = n ? n->host : o->host, *socket = o->socket;
+    unsigned port = n ? (unsigned)strtoul(n->port, NULL, 10) : o->port;
+    if (*host == '/') socket = host, host = "";
     MYSQL *c = mysql_init(NULL);
     if (!c) {
         db_fail(error, "no memory");
         return NULL;
     }
     if (!d->temp.running) mysql_options(c, MYSQL_READ_DEFAULT_GROUP, "client");
-    if (mysql_real_connect(c, *o->host ? o->host : NULL, *o->user ? o->user : NULL, NULL, name,
-                           o->port, *o->socket ? o->socket : NULL, 0))
+    if (mysql_real_connect(c, *host ? host : NULL, *o->user ? o->user : NULL, NULL, name, port,
+                           *socket ? socket : NULL, 0))
         return c;
     db_fail(error, "%s", mysql_error(c));
     mysql_close(c);
     return NULL;
 }
 
-static MYSQL *patiently(db *d, const char *name)
+static MYSQL *patiently(db *d, uint32_t node, const char *name)
 {
     uint64_t start = clock_now();
     for (;;) {
-        MYSQL *c = connection(d, name, d->error);
+        MYSQL *c = connection(d, node, name, d->error);
         if (c) return c;
         char why[DB_ERROR];
         if (temp_ended(&d->temp, why, sizeof why)) {
@@ -157,16 +187,247 @@ static bool read_engine(db *d)
     return true;
 }
 
+/* --- clusters --------------------------------------------------------------------------------- */
+
+enum { REPLICATION_PORT = 3306, GROUP_PORT = 4567 };
+
+/* What every node of a cluster has, in a directory and with a socket of its own. */
+static bool node_arguments(db *d, temp_spec *s, unsigned i)
+{
+    static const char *const dirs[TEMP_NODES] = {"n0", "n1", "n2", "n3", "n4",
+                                                 "n5", "n6", "n7", "n8"};
+    const char **a = s->node[i].serve;
+    s->node[i].dir = dirs[i];
+    return db_argument(d, a, "mariadbd") && db_argument(d, a, "--no-defaults") &&
+           db_argument(d, a, "--datadir=%%d/n%u", i) && db_argument(d, a, "--socket=%%d/s%u", i) &&
+           db_argument(d, a, "--pid-file=%%d/pid%u", i) &&
+           db_argument(d, a, "--bind-address=127.0.0.1") &&
+           db_argument(d, a, "--port=%u", REPLICATION_PORT + i) &&
+           db_argument(d, a, "--server-id=%u", i + 1) && db_argument(d, a, "--skip-grant-tables") &&
+           db_argument(d, a, "--binlog-format=ROW") &&
+           db_argument(d, a, "--innodb-buffer-pool-size=64M") &&
+           db_argument(d, a, "--innodb-stats-persistent=0") &&
+           db_argument(d, a, "--innodb-flush-log-at-trx-commit=2");
+}
+
+static bool replica_arguments(db *d, temp_spec *s)
+{
+    char sync[8] = "off";
+    db_parameter(d, "sync", sync, sizeof sync);
+    bool waits = !strcmp(sync, "on");
+    if (!waits && strcmp(sync, "off") != 0) {
+        d->misuse = true;
+        db_fail(d->error, "sync=... in the URL is on (semi-synchronous) or off");
+        return false;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        const char **p = s->node[i].prepare;
+        if (!node_arguments(d, s, i) || !db_argument(d, p, "mariadbd") ||
+            !db_argument(d, p, "--no-defaults") || !db_argument(d, p, "--bootstrap") ||
+            !db_argument(d, p, "--datadir=%%d/n%u", i) ||
+            !db_argument(d, p, "--skip-grant-tables") ||
+            !db_argument(d, p, "--innodb-stats-persistent=0"))
+            return false;
+        if (i == 0 && !db_argument(d, s->node[0].serve, "--log-bin=%%d/n0/binlog")) return false;
+        if (waits && !db_argument(d, s->node[i].serve, "--rpl-semi-sync-%s-enabled=ON",
+                                  i ? "slave" : "master"))
+            return false;
+    }
+    return true;
+}
+
+/* Galera keeps tables in the system database, so that there must be one. */
+static bool galera_arguments(db *d, temp_spec *s)
+{
+    char all[256] = "gcomm://";
+    for (unsigned i = 0; i < s->nodes; i++) {
+        size_t at = strlen(all);
+        snprintf(all + at, sizeof all - at, "%s127.0.0.1:%u", i ? "," : "", GROUP_PORT + 10 * i);
+    }
+    for (unsigned i = 0; i < s->nodes; i++) {
+        const char **p = s->node[i].prepare, **a = s->node[i].serve;
+        unsigned port = GROUP_PORT + 10 * i;
+        /* The others get their files from the first. */
+        if (!i &&
+            (!db_argument(d, p, "mariadb-install-db") || !db_argument(d, p, "--no-defaults") ||
+             !db_argument(d, p, "--datadir=%%d/n0") || !db_argument(d, p, "--skip-test-db") ||
+             !db_argument(d, p, "--auth-root-authentication-method=normal")))
+            return false;
+        if (!node_arguments(d, s, i) || !db_argument(d, a, "--wsrep-on=ON") ||
+            !db_argument(d, a, "--wsrep-provider=/usr/lib/galera/libgalera_smm.so") ||
+            !db_argument(d, a, "--wsrep-cluster-name=ratel") ||
+            !db_argument(d, a, "--wsrep-cluster-address=%s", all) ||
+            !db_argument(d, a, "--wsrep-node-address=127.0.0.1:%u", port) ||
+            !db_argument(d, a, "--wsrep-sst-method=rsync") ||
+            !db_argument(d, a, "--wsrep-sst-receive-address=127.0.0.1:%u", 4444 + i) ||
+            !db_argument(d, a,
+                         "--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:%u;"
+                         "ist.recv_addr=127.0.0.1:%u;gcache.size=16M",
+                         port, port + 1) ||
+            !db_argument(d, a, "--innodb-autoinc-lock-mode=2"))
+            return false;
+    }
+    s->node[0].first = "--wsrep-new-cluster";
+    return true;
+}
+
+/* The last column of the first row; "" if there is none. */
+static void shown(MYSQL *c, const char *sql, char *to, size_t cap)
+{
+    *to = 0;
+    MYSQL_RES *r = mysql_query(c, sql) ? NULL : mysql_store_result(c);
+    MYSQL_ROW row = r ? mysql_fetch_row(r) : NULL;
+    unsigned last = r ? mysql_num_fields(r) - 1 : 0;
+    if (row && row[last]) snprintf(to, cap, "%s", row[last]);
+    mysql_free_result(r);
+}
+
+static bool becomes(db *d, uint32_t node, const char *sql, const char *want)
+{
+    char got[64] = "";
+    for (uint64_t begun = clock_now(); clock_now() - begun < READY_SECONDS * 1000000000ull;) {
+        MYSQL *c = connection(d, node, NULL, d->error);
+        if (c) {
+            shown(c, sql, got, sizeof got);
+            mysql_close(c);
+        }
+        if (!strcmp(got, want)) return true;
+        if (temp_ended(&d->temp, d->error, sizeof d->error)) return false;
+        clock_nap(50000000);
+    }
+    db_fail(d->error, "node %c does not become ready (%s)", (char)('a' + node), got);
+    return false;
+}
+
+static bool does_steps(db *d, uint32_t node, const char *const *steps)
+{
+    MYSQL *c = patiently(d, node, NULL);
+    bool done = c != NULL;
+    for (size_t i = 0; done && steps[i]; i++)
+        if (mysql_query(c, steps[i])) {
+            db_fail(d->error, "%s", mysql_error(c));
+            done = false;
+        }
+    if (c) mysql_close(c);
+    return done;
+}
+
+/* Replication keeps its position in a table of a system database that our servers do not have. */
+static bool start_replica(db *d)
+{
+    static const char *const position[] = {
+        "SET SESSION sql_log_bin=0",
+        "CREATE DATABASE IF NOT EXISTS mysql",
+        "CREATE TABLE mysql.gtid_slave_pos(domain_id INT UNSIGNED NOT NULL,"
+        "sub_id BIGINT UNSIGNED NOT NULL,server_id INT UNSIGNED NOT NULL,"
+        "seq_no BIGINT UNSIGNED NOT NULL,PRIMARY KEY(domain_id,sub_id)) ENGINE=InnoDB",
+        NULL,
+    };
+    static const char *const follow[] = {
+        "CHANGE MASTER TO MASTER_HOST='127.0.0.1',MASTER_PORT=3306,MASTER_USER='ratel',"
+        "MASTER_CONNECT_RETRY=1",
+        "START SLAVE",
+        NULL,
+    };
+    return does_steps(d, 0, position) && temp_start_node(&d->temp, 1, d->error, sizeof d->error) &&
+           does_steps(d, 1, position) && does_steps(d, 1, follow) &&
+           becomes(d, 1, "SHOW STATUS LIKE 'Slave_running'", "ON");
+}
+
+static bool start_galera(db *d)
+{
+    static const char ready[] = "SHOW STATUS LIKE 'wsrep_local_state_comment'";
+    for (uint32_t i = 0; i < d->nodes; i++) {
+        if (i && !temp_start_node(&d->temp, i, d->error, sizeof d->error)) return false;
+        if (!becomes(d, i, ready, "Synced")) return false;
+    }
+    return true;
+}
+
+/* Nodes of a URL, and replicas among them. */
+static bool read_roles(db *d)
+{
+    char text[8];
+    for (uint32_t i = 0; i < d->nodes && !d->temp.running; i++) {
+        MYSQL *c = patiently(d, i, NULL);
+        if (!c) return false;
+        shown(c, "SELECT @@read_only", text, sizeof text);
+        mysql_close(c);
+        atomic_store(&d->node[i].read_only, *text == '1');
+        snprintf(d->node[i].role, sizeof d->node[i].role, *text == '1' ? "replica" : "primary");
+        if (*text == '1') snprintf(d->form, sizeof d->form, "mariadb+replica");
+    }
+    return d->nodes < 2 || *d->pin || db_pin(d);
+}
+
+/* What was loaded is on every node before a session reads there. */
+static bool is_everywhere(db *d, MYSQL *c, size_t rows)
+{
+    char position[128], sql[256], want[24];
+    for (uint32_t i = 0; i < d->nodes; i++) {
+        if (i == db_primary(d)) continue;
+        snprintf(sql, sizeof sql, "SELECT COUNT(*) FROM %s.%s", ((maria_own *)d->own)->name,
+                 d->place);
+        snprintf(want, sizeof want, "%zu", rows);
+        if (atomic_load(&d->node[i].read_only)) {
+            shown(c, "SELECT @@gtid_binlog_pos", position, sizeof position);
+            snprintf(sql, sizeof sql, "SELECT MASTER_GTID_WAIT('%s',30)", position);
+            snprintf(want, sizeof want, "0");
+        }
+        if (!becomes(d, i, sql, want)) return false;
+    }
+    return true;
+}
+
+static void name_nodes(db *d, bool galera)
+{
+    for (uint32_t i = 0; i < d->nodes; i++) {
+        db_node *n = &d->node[i];
+        snprintf(n->host, sizeof n->host, "%s/s%u", d->temp.dir, i);
+        snprintf(n->role, sizeof n->role, galera ? "member" : i ? "replica" : "primary");
+        atomic_store(&n->read_only, !galera && i > 0);
+    }
+    snprintf(d->form, sizeof d->form, galera ? "galera" : "mariadb+replica");
+}
+
+static bool open_cluster(db *d, bool galera)
+{
+    static const char *const known[] = {"bin", "set", "connections", "nodes", "pin", NULL};
+    static const char *const with[] = {"bin", "set", "connections", "engine", "sync", "pin", NULL};
+    uint32_t connections, nodes;
+    temp_spec *s = mem_zeroed(d->mem, sizeof *s);
+    s->user = server.user;
+    s->path = "/usr/{s,}bin";
+    s->restart = SIGTERM;
+    s->network = true;
+    if (!db_parameters_known(d, galera ? known : with) || !read_engine(d) || !db_programs(d, s) ||
+        !db_parameter_number(d, "nodes", 2, DB_NODES, galera ? 3 : 2, &nodes) ||
+        !db_parameter_number(d, "connections", 1, 100000, 600, &connections))
+        return false;
+    s->nodes = d->nodes = nodes;
+    if (!db_pin(d) || !(galera ? galera_arguments(d, s) : replica_arguments(d, s))) return false;
+    for (uint32_t i = 0; i < nodes; i++)
+        if (!db_argument(d, s->node[i].serve, "--max-connections=%u", connections) ||
+            !db_server_settings(d, s->node[i].serve, NULL, "--%s=%s"))
+            return false;
+    if (!temp_start(&d->temp, s, d->error, sizeof d->error)) return false;
+    name_nodes(d, galera);
+    return galera ? start_galera(d) : start_replica(d);
+}
+
 static bool open_temporary(db *d, const char *form)
 {
     static const char *const known[] = {"bin", "set", "connections", "engine", NULL};
     maria_own *o = d->own;
     uint32_t connections;
+    bool galera = !strcmp(d->scheme, "galera");
+    snprintf(o->name, sizeof o->name, "ratel");
+    if (*form ? !galera && !strcmp(form, "replica") : galera) return open_cluster(d, galera);
     temp_spec *s = mem_get(d->mem, sizeof *s);
     *s = server;
     if (*form) {
         d->misuse = true;
-        db_fail(d->error, "expected mariadb:temp");
+        db_fail(d->error, "expected mariadb:temp, mariadb:temp+replica or galera:temp");
         return false;
     }
     if (!db_parameters_known(d, known) || !read_engine(d) || !db_programs(d, s) ||
@@ -176,7 +437,6 @@ static bool open_temporary(db *d, const char *form)
         !temp_start(&d->temp, s, d->error, sizeof d->error))
         return false;
     snprintf(o->socket, sizeof o->socket, "%s/socket", d->temp.dir);
-    snprintf(o->name, sizeof o->name, "ratel");
     return true;
 }
 
@@ -193,7 +453,8 @@ static bool maria_open(db *d)
         d->misuse = true;
         return false;
     }
-    MYSQL *c = patiently(d, temp ? NULL : o->name);
+    if (!read_roles(d)) return false;
+    MYSQL *c = patiently(d, db_primary(d), temp ? NULL : o->name);
     if (!c) return false;
     const char *v = mysql_get_server_info(c);
     snprintf(d->version, sizeof d->version, "%s %.*s", strstr(v, "Maria") ? "MariaDB" : "MySQL",
@@ -210,7 +471,7 @@ static void maria_close(db *d)
 {
     const maria_own *o = d->own;
     char sql[96], why[DB_ERROR];
-    MYSQL *c = d->made && !d->temp.running ? connection(d, o->name, why) : NULL;
+    MYSQL *c = d->made && !d->temp.running ? connection(d, db_primary(d), o->name, why) : NULL;
     if (c) {
         snprintf(sql, sizeof sql, "DROP %s IF EXISTS %s", o->database ? "DATABASE" : "TABLE",
                  d->place);
@@ -223,7 +484,7 @@ static void maria_close(db *d)
 static bool maria_load(db *d, const db_row *rows, size_t n)
 {
     const maria_own *o = d->own;
-    MYSQL *c = patiently(d, o->name);
+    MYSQL *c = patiently(d, db_primary(d), o->name);
     if (!c) return false;
     char sql[256];
     snprintf(sql, sizeof sql, "DROP TABLE IF EXISTS %s", d->place);
@@ -248,6 +509,7 @@ static bool maria_load(db *d, const db_row *rows, size_t n)
     strbuf_free(&b);
     done = done && !mysql_query(c, "COMMIT");
     if (!done) db_fail(d->error, "%s", mysql_error(c));
+    done = done && is_everywhere(d, c, n);
     mysql_close(c);
     return done;
 }
@@ -305,7 +567,7 @@ static enum db_answer maria_connect(db_session *s)
         {"read-uncommitted", "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED"},
     };
     const maria_own *o = s->db->own;
-    s->own = connection(s->db, o->database ? s->db->place : o->name, s->error);
+    s->own = connection(s->db, s->node, o->database ? s->db->place : o->name, s->error);
     if (!s->own) return DB_LOST;
     size_t i = 0;
     const char *isolation = s->db->parts ? s->db->part[0].isolation : s->db->isolation;
@@ -494,7 +756,7 @@ static bool run_script(db *d, MYSQL *c, const char *text)
 static bool maria_script(db *d, const char *text)
 {
     maria_own *o = d->own;
-    MYSQL *c = patiently(d, o->database ? d->place : o->name);
+    MYSQL *c = patiently(d, db_primary(d), o->database ? d->place : o->name);
     if (!c) return false;
     char sql[192];
     bool done = true;
@@ -587,7 +849,7 @@ static bool maria_enclose(db *d)
                           "mariadb:temp is one of its own");
         return false;
     }
-    MYSQL *c = patiently(d, o->name);
+    MYSQL *c = patiently(d, db_primary(d), o->name);
     if (!c) return false;
     snprintf(sql, sizeof sql, "DROP DATABASE IF EXISTS %s", d->place);
     if (d->enclosed) mysql_query(c, sql); /* making it anew tells whether that went well */

@@ -43,7 +43,7 @@ typedef struct warden {
     char dir[64];
     const struct passwd *as; /* NULL: ourselves */
     pid_t server[TEMP_NODES];
-    bool prepared[TEMP_NODES];
+    bool prepared[TEMP_NODES], started[TEMP_NODES];
 } warden;
 
 /* --- processes -------------------------------------------------------------------------------- */
@@ -217,7 +217,7 @@ _Noreturn static void become(const warden *w, unsigned node, const char *const *
     sigprocmask(SIG_SETMASK, &none, NULL);
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* after the change of user, which clears it */
     glob_t found;
-    if (w->spec->path && !glob(w->spec->path, 0, NULL, &found)) {
+    if (w->spec->path && !glob(w->spec->path, GLOB_BRACE, NULL, &found)) {
         for (size_t i = found.gl_pathc; i--;) { /* the newest version last */
             snprintf(full, sizeof full, "%s/%s", found.gl_pathv[i], argv[0]);
             if (!access(full, X_OK)) execv(full, argv);
@@ -334,6 +334,16 @@ static bool prepared(warden *w, unsigned node)
     return false;
 }
 
+static pid_t start_server(warden *w, unsigned node)
+{
+    const temp_node *s = &w->spec->node[node];
+    const char *arguments[TEMP_ARGS];
+    memcpy(arguments, s->serve, sizeof arguments);
+    if (!w->started[node] && s->first) temp_argument(arguments, s->first);
+    w->started[node] = true;
+    return start(w, node, arguments);
+}
+
 static void tell_ended(warden *w, const pid_t *had)
 {
     reap(w);
@@ -344,7 +354,6 @@ static void tell_ended(warden *w, const pid_t *had)
 /* Carries out a command; false: it failed and why was told. */
 static bool carry_out(warden *w, int command, unsigned node)
 {
-    const char *const *serve = w->spec->node[node].serve;
     if (node >= w->spec->nodes) return false;
     switch (command) {
     case TEMP_KILL:
@@ -356,13 +365,13 @@ static bool carry_out(warden *w, int command, unsigned node)
     }
     if (command == TEMP_DOWN) return true;
     if (!prepared(w, node)) return false;
-    if (!w->server[node]) w->server[node] = start(w, node, serve);
+    if (!w->server[node]) w->server[node] = start_server(w, node);
     return w->server[node] > 0;
 }
 
 static void serve_nodes(warden *w)
 {
-    if (w->spec->nodes) w->server[0] = start(w, 0, w->spec->node[0].serve);
+    if (w->spec->nodes) w->server[0] = start_server(w, 0);
     send_event('d', w->dir);
     for (;;) {
         unsigned node = 0;

@@ -27,6 +27,7 @@ typedef struct temp_node {
     const char *dir;                /* a directory below to be made first, or NULL */
     const char *prepare[TEMP_ARGS]; /* run once, to its end; may be empty */
     const char *serve[TEMP_ARGS];
+    const char *first; /* one more argument, at the first start alone; or NULL */
 } temp_node;
 
 typedef struct temp_spec {
