@@ -145,6 +145,14 @@ int audit_ended(audit *a, audit_answer *answer)
              g->text);
     a->line = dumped ? 0 : g->line;
     a->column = dumped ? 0 : g->column;
+    bool unread = g->code == SQL_RAISED || g->code == SQL_REFUSED;
+    if (unread && answer->level && a->log.dialect != DIALECT_POSTGRES) {
+        /* not wrong, only not PostgreSQL's */
+        answer->verdict = AUDIT_UNDECIDED;
+        answer->reason = a->text;
+        answer->txns = a->e.order.n;
+        return 0;
+    }
     if (limit && answer->level) {
         answer->verdict = AUDIT_UNDECIDED;
         answer->reason = a->text;

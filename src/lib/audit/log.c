@@ -193,13 +193,59 @@ static void read_times(reader *r, int64_t *out, int n)
     json_need(&r->j, ']');
 }
 
-static void read_error(reader *r, log_stmt *s)
+const char *const log_dialect_names[DIALECTS] = {"postgres", "mysql", "sqlite", "duckdb",
+                                                 "generic"};
+
+static void read_dialect(reader *r)
 {
     json_space(&r->j);
     const char *at = r->j.p;
     json_text t = json_string(&r->j);
-    if (t.n != 5) json_fail(&r->j, at, "\"error\" must be an SQLSTATE of 5 characters");
-    memcpy(s->error, t.at, 5);
+    for (int i = 0; i < DIALECTS; i++)
+        if (json_is(t, log_dialect_names[i])) {
+            r->l->dialect = (log_dialect)i;
+            return;
+        }
+    json_fail(&r->j, at, "the dialect must be postgres, mysql, sqlite, duckdb or generic");
+}
+
+/* What products call an error, in SQL's words. */
+static const char *state_of_name(json_text t)
+{
+    static const char *const names[][2] = {
+        {"1062", "23505"},
+        {"1586", "23505"},
+        {"1451", "23503"},
+        {"1452", "23503"},
+        {"1048", "23502"},
+        {"3819", "23514"},
+        {"4025", "23514"},
+        {"1205", "55P03"},
+        {"1213", "40P01"},
+        {"1020", "40001"},
+        {"SQLITE_CONSTRAINT_UNIQUE", "23505"},
+        {"SQLITE_CONSTRAINT_PRIMARYKEY", "23505"},
+        {"SQLITE_CONSTRAINT_FOREIGNKEY", "23503"},
+        {"SQLITE_CONSTRAINT_NOTNULL", "23502"},
+        {"SQLITE_CONSTRAINT_CHECK", "23514"},
+        {"SQLITE_BUSY", "55P03"},
+        {"SQLITE_LOCKED", "55P03"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (json_is(t, names[i][0])) return names[i][1];
+    return LOG_SOME_ERROR;
+}
+
+static void read_error(reader *r, log_stmt *s)
+{
+    json_space(&r->j);
+    const char *at = r->j.p;
+    bool named = r->l->dialect != DIALECT_POSTGRES;
+    json_text t = named && *at != '"' ? json_skip(&r->j) : json_string(&r->j);
+    if (t.n != 5 && !named)
+        json_fail(&r->j, at,
+                  "\"error\" must be an SQLSTATE of 5 characters (other dialects may name errors)");
+    memcpy(s->error, t.n == 5 && *at == '"' ? t.at : state_of_name(t), 5);
     s->has_error = true;
 }
 
@@ -414,6 +460,8 @@ static void read_member(reader *r, line_parts *p, json_text name)
     } else if (json_is(name, "level")) {
         const char *level = keep(r, json_string(j));
         if (!r->l->level) r->l->level = level;
+    } else if (json_is(name, "dialect")) {
+        read_dialect(r);
     } else if (json_is(name, "mark")) {
         read_mark(r, p);
     } else if (json_is(name, "isolation")) {

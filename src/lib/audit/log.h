@@ -75,6 +75,21 @@ typedef struct log_note { /* what a linting reader passed over */
     const char *text;
 } log_note;
 
+/* Whose SQL it is: what an error does to a transaction, how errors are named, and which statement
+   takes the snapshot.  `generic` claims nothing that products do differently. */
+typedef enum log_dialect {
+    DIALECT_POSTGRES,
+    DIALECT_MYSQL,
+    DIALECT_SQLITE,
+    DIALECT_DUCKDB,
+    DIALECT_GENERIC,
+    DIALECTS
+} log_dialect;
+extern const char *const log_dialect_names[DIALECTS];
+
+/* An error of which the log does not tell the SQLSTATE. */
+#define LOG_SOME_ERROR "HY000"
+
 typedef struct sql_log {
     mem *mem;
     arena kept;
@@ -85,6 +100,7 @@ typedef struct sql_log {
     VEC(const char *) unknown; /* tables whose initial rows are not known */
     VEC(const char *) sessions;
     VEC(log_txn) txns;
+    log_dialect dialect;
     const char *level;     /* of the header, or NULL */
     const char *usual;     /* the header's isolation, in PostgreSQL's words, or NULL */
     const char *weakest;   /* the weakest isolation that a transaction asked for, or NULL */

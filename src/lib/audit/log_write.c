@@ -99,6 +99,10 @@ void log_write(const sql_log *l, const char *level, strbuf *o)
 {
     strbuf_str(o, "{\"ratel_sql\":1,");
     put_name(o, "level", level);
+    if (l->dialect != DIALECT_POSTGRES) {
+        strbuf_char(o, ',');
+        put_name(o, "dialect", log_dialect_names[l->dialect]);
+    }
     if (l->collation) {
         strbuf_char(o, ',');
         put_name(o, "collation", l->collation);

@@ -408,16 +408,62 @@ static outcome refused(attempt *a, size_t mark)
     return RUN_OK;
 }
 
+/* A write in a block of PL/pgSQL that catches unique, foreign key or serialization errors may have
+   gone the other way at that moment, so that no later difference proves anything. */
+static void note_caught_errors(engine *e)
+{
+    if (e->x.moment_caught)
+        e->unsure = "a block of PL/pgSQL catches an error that depends on what other transactions "
+                    "did at that moment";
+}
+
+/* A failed statement ends a transaction of PostgreSQL and of DuckDB; elsewhere it did nothing. */
+static bool ends_by_failure(const engine *e)
+{
+    return e->log->dialect == DIALECT_POSTGRES || e->log->dialect == DIALECT_DUCKDB;
+}
+
+static bool is_same_error(const engine *e, const char *logged, const char *state)
+{
+    if (!memcmp(logged, state, 5)) return true;
+    if (e->log->dialect == DIALECT_POSTGRES) return false;
+    return !memcmp(logged, LOG_SOME_ERROR, 5) ||
+           (!memcmp(logged, "23000", 5) && !memcmp(state, "23", 2));
+}
+
+/* An error for which the log gives no reason that can be looked at. */
+static bool is_any_error(const engine *e, const char *logged)
+{
+    return e->log->dialect != DIALECT_POSTGRES && !memcmp(logged, LOG_SOME_ERROR, 5);
+}
+
+/* What we know of PostgreSQL only. */
+static const char *unlike_postgres(const engine *e, const attempt *a)
+{
+    if (e->log->dialect == DIALECT_POSTGRES) return NULL;
+    if (!memcmp(e->x.c.state, "42", 2)) return "of another dialect";
+    bool conflict = !memcmp(e->x.c.state, "40001", 5) && a->p && a->p->kind == S_INSERT;
+    return conflict ? "of another dialect, with a row that changed since the snapshot" : NULL;
+}
+
 static outcome raised(attempt *a)
 {
     assert(vs_mark(&a->e->store) == a->mark && strlen(a->e->x.c.state) == 5);
     engine *e = a->e;
-    a->failed = true;
+    a->failed = ends_by_failure(e);
+    note_caught_errors(e);
     if (a->binding) {
         a->binding = false;
         return refused(a, vs_mark(&e->store));
     }
-    if (a->s->has_error && !memcmp(a->s->error, e->x.c.state, 5)) return RUN_OK;
+    if (a->s->has_error && is_same_error(e, a->s->error, e->x.c.state)) return RUN_OK;
+    const char *other = unlike_postgres(e, a);
+    if (other) {
+        char why[200];
+        snprintf(why, sizeof why, "%.190s", e->guard->text);
+        snprintf(e->guard->text, sizeof e->guard->text, "a statement %s (%s)", other, why);
+        return refused(a, vs_mark(&e->store));
+    }
     if (a->p && sql_unclear(&e->x, a->p, e->x.c.state, a->s->has_error ? a->s->error : NULL)) {
         snprintf(e->guard->text, sizeof e->guard->text,
                  "whether it fails with %s depends on the order of rows and conditions",
@@ -448,6 +494,7 @@ static outcome compared(attempt *a, sql_result *r)
 {
     assert(a->p && !a->failed);
     engine *e = a->e;
+    note_caught_errors(e);
     if (match_result(&e->x, r, a->s)) {
         a->binding = true;
         bind_result b = chosen_bind(e, r, a->s);
@@ -550,9 +597,9 @@ static outcome run_statement(attempt *a)
     a->mark = vs_mark(&e->store);
     assert(a->s->text < e->log->texts.n);
     a->p = NULL;
-    if (a->s->has_error &&
-        (a->s->opaque || outside(a->s->error) || accepted_error(e, a->s->error))) {
-        a->failed = true;
+    if (a->s->has_error && (a->s->opaque || outside(a->s->error) ||
+                            accepted_error(e, a->s->error) || is_any_error(e, a->s->error))) {
+        a->failed = ends_by_failure(e);
         return RUN_OK;
     }
     memcpy(&outer, g, sizeof outer);

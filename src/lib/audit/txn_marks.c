@@ -196,6 +196,11 @@ txn_marks marks_of_log(mem *m, const sql_log *l)
             /* one that failed may have failed before it had a snapshot */
             if (takes == t->n_stmts && !t->stmts[k].has_error) takes = k;
         }
+        /* Nobody knows whether BEGIN takes it in a dialect that is none in particular; MySQL's
+           first consistent read does, and words do not tell which one that is. */
+        if (l->dialect == DIALECT_GENERIC) may = t->n_stmts;
+        if (l->dialect == DIALECT_GENERIC || l->dialect == DIALECT_MYSQL) takes = t->n_stmts;
+        if (may > takes) takes = may;
         r.may_take[i] = may;
         r.takes[i] = takes;
         assert(may <= takes);

@@ -62,7 +62,8 @@ void exec_plan(sql_exec *x, const plan *p, sql_result *out)
     assert(x->state <= x->latest);
     x->touched = 0;
     x->regs.depth = 0;
-    x->regs.many = x->regs.calls = x->regs.caught = 0;
+    x->regs.many = x->regs.calls = x->regs.caught = x->regs.moments = 0;
+    x->moment_caught = false;
     memset(&x->kept, 0, sizeof x->kept); /* lost with the arena */
     memset(&x->refers, 0, sizeof x->refers);
     x->regs.refers_from = 0;

@@ -45,6 +45,7 @@ typedef struct exec_regs {
     uint32_t depth;         /* queries that are running inside of one another */
     uint32_t calls;         /* bodies that are running inside of one another */
     uint32_t caught;        /* blocks that would catch a deadlock */
+    uint32_t moments;       /* blocks that would catch an error which depends on the moment */
     uint32_t many;          /* > 0: evaluating for each of several rows, in no order */
     bool planner_may_raise; /* the running statement's error may depend on the planner */
     uint32_t n_params;
@@ -125,6 +126,7 @@ typedef struct sql_exec {
     uint64_t touched;    /* rows that the statement tried to write: the order of errors is theirs */
     bool single_session; /* no other session, so no deadlock */
     uint64_t steps;      /* of bodies, in this statement */
+    bool moment_caught;  /* a write ran in a block that would have hidden an error of the moment */
     bool planner_chose;  /* the statement, or one in a body that it ran, has a planner's choice */
     bool bound;          /* a value that the database chose was observed for the first time */
     bool any_version;    /* which version of a row is seen does not matter, if one is */

@@ -151,6 +151,7 @@ static void may_deadlock(sql_exec *x, const plan *p)
 {
     bool locks = p->kind == S_INSERT || p->kind == S_UPDATE || p->kind == S_DELETE ||
                  (p->kind == S_SELECT && p->q->locking);
+    if (x->regs.moments && !x->single_session && locks) x->moment_caught = true;
     if (!x->regs.caught || x->single_session || !locks || !x->pick) return;
     if (x->pick(x->ud, 2)) sql_raise(&x->c, "40P01", "deadlock detected");
 }
@@ -1016,6 +1017,11 @@ static flow run_block(sql_exec *x, const pl_stmt *b)
     init_vars(x, b);
     exec_enter(x, &v, false);
     if (handler_of(b, "40P01")) x->regs.caught++;
+    /* a block that catches them is a savepoint: whether it came to them depends on what others had
+       committed, or not yet taken back, at that moment; its locks and keys are given back */
+    if (handler_of(b, "23505") || handler_of(b, "23503") || handler_of(b, "40001") ||
+        handler_of(b, "55P03"))
+        x->regs.moments++;
     memcpy(&outer, g, sizeof outer);
     if (guard_armed(g)) {
         int code = g->code;
@@ -1038,6 +1044,7 @@ static flow run_block(sql_exec *x, const pl_stmt *b)
     flow r = run_list(x, &b->body);
     guard_restore(g, &outer);
     x->regs.caught = v.regs.caught;
+    x->regs.moments = v.regs.moments;
     assert(x->savepoints.n == savepoints); /* no body sets any */
     return end_block(x->regs.pl, b, r);
 }

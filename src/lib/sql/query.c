@@ -31,7 +31,7 @@ void exec_begin(sql_exec *x)
     vs_unprepare(x->s, PENDING);
     arena_reset(&x->held);
     x->regs.cid = x->last_cid = 0;
-    x->regs.many = x->regs.calls = x->regs.caught = 0;
+    x->regs.many = x->regs.calls = x->regs.caught = x->regs.moments = 0;
     x->regs.pl = NULL;
     x->c.place.routine = NULL;
 }

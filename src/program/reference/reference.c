@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "reference/serial_replay.h"
+#include "reference/statement_replay.h"
 
 struct reference {
     guard guard;
@@ -192,7 +193,10 @@ static reference_finding decide_level(reference *r)
     const audit_schedule *plan = r->e.plan;
     bool postgres = r->e.kind == ENGINE_POSTGRES;
     if (postgres && plan->reads == READS_SNAPSHOT) return decide_snapshots(&r->replay);
-    return decide_serially(&r->replay);
+    reference_finding f = decide_serially(&r->replay);
+    bool by_statement = plan->reads == READS_STATEMENT || plan->reads == READS_ROW;
+    return postgres && by_statement && f.end == REFERENCE_UNDECIDED ? decide_statements(&r->replay)
+                                                                    : f;
 }
 
 static void decide_whole(reference *r, const audit_schedule *plan, audit_answer *a)

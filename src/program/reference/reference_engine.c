@@ -426,6 +426,14 @@ run_outcome engine_run_txn(reference_engine *e, engine_conn *c, const char *cons
     }
 }
 
+run_outcome engine_run_statement(reference_engine *e, engine_conn *c, uint32_t txn, uint32_t stmt)
+{
+    txn_run r = {.e = e, .c = c, .t = &e->plan->log->txns.at[txn]};
+    if (is_passed_over(&r, stmt)) return (run_outcome){.stmt = stmt};
+    send_one(&r, stmt, true);
+    return judge(&r, stmt, awaited(e, c));
+}
+
 bool engine_txn_reads_only(const reference_engine *e, uint32_t txn)
 {
     const log_txn *t = &e->plan->log->txns.at[txn];

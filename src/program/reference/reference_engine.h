@@ -76,6 +76,8 @@ bool engine_finishes(reference_engine *e, engine_conn *c);
    compares.  Neither commits nor rolls back. */
 run_outcome engine_run_txn(reference_engine *e, engine_conn *c, const char *const *first,
                            uint32_t txn);
+/* One statement of a transaction that is open. */
+run_outcome engine_run_statement(reference_engine *e, engine_conn *c, uint32_t txn, uint32_t stmt);
 /* COMMIT; false: refused, and rolled back.  `conflict`: as a failure to serialize. */
 bool engine_commit(reference_engine *e, engine_conn *c, bool *conflict);
 void engine_rollback(reference_engine *e, engine_conn *c);

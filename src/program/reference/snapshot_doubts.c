@@ -77,6 +77,50 @@ static bool may_see(const audit_schedule *plan, uint32_t x, uint32_t p)
     return !plan->strict || perhaps_seen(plan, x, p);
 }
 
+/* Did all commits before the position follow one another, as their times say? */
+static bool commits_are_apart(const snapshot_replay *r, uint32_t upto)
+{
+    const audit_schedule *plan = r->e->plan;
+    uint32_t last = UINT32_MAX;
+    for (uint32_t i = 0; i < upto; i++) {
+        uint32_t x = r->order[i];
+        if (plan->no_state[x]) continue;
+        if (!plan->times[x].known) return false;
+        if (last != UINT32_MAX && plan->times[last].end + plan->drift >= plan->times[x].call)
+            return false;
+        last = x;
+    }
+    return true;
+}
+
+static bool overlap_within(const snapshot_replay *r, uint32_t from, uint32_t to)
+{
+    const audit_schedule *plan = r->e->plan;
+    for (uint32_t i = from; i < to; i++)
+        for (uint32_t k = i + 1; k < to; k++)
+            if (!plan->no_state[r->order[i]] && !plan->no_state[r->order[k]] &&
+                !surely_before(plan, r->order[i], r->order[k]))
+                return true;
+    return false;
+}
+
+/* An earlier transaction may have seen commits that overlap the other way round, which no snapshot
+   of the replay shows.  That matters if what it wrote depends on more than rows of its own. */
+static bool may_have_seen_otherwise(const snapshot_replay *r, uint32_t upto)
+{
+    const reference_engine *e = r->e;
+    for (uint32_t i = 0; i < upto; i++) {
+        const log_txn *t = &e->plan->log->txns.at[r->order[i]];
+        bool plain = !e->has_routines;
+        for (uint32_t k = 0; k < t->n_stmts; k++) {
+            const statement_words *w = &e->words[t->stmts[k].text];
+            plain &= w->only_reads || w->by_key || w->is_savepoint;
+        }
+        if (!plain && overlap_within(r, r->low[i], r->high[i])) return true;
+    }
+    return false;
+}
+
 static void find_doubtful(doubts *d)
 {
     const snapshot_replay *r = d->r;
@@ -233,6 +277,10 @@ static doubt_end doubt(snapshot_replay *r, const char **why)
     if (!d.too_many) add_sets(&d, in, 0);
     *why = undecided_why(&d);
     if (d.too_many) return DOUBT_OPEN;
+    if (may_have_seen_otherwise(r, at)) {
+        *why = "an earlier transaction may have seen commits that overlap the other way round";
+        return DOUBT_OPEN;
+    }
     r->other_choices = true;
     r->pause = d.base < at ? d.base : UINT32_MAX;
     replay_end end = replay_run(r);
@@ -270,7 +318,7 @@ reference_finding decide_snapshots(snapshot_replay *r)
         f.end = REFERENCE_UNDECIDED;
         f.txn = r->order[r->at];
         f.why = why_no_violation(r);
-        bool timed = plan->strict && plan->times[f.txn].known;
+        bool timed = plan->strict && plan->times[f.txn].known && commits_are_apart(r, r->at + 1);
         if (!f.why && !(plan->stamped && plan->fact) && !timed)
             f.why = "the order of the commits is not known";
         if (!f.why && r->serializable) f.why = "the engine cannot show a cycle";

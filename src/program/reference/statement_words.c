@@ -248,12 +248,33 @@ static void look_at_first(statement_words *r, const char *first, const char *sec
         r->rolls_back = !strcmp(more ? third : second, "to");
         r->ends = !r->rolls_back;
     }
+    r->is_savepoint = !strcmp(first, "savepoint") || !strcmp(first, "release") || r->rolls_back;
     bool session = !strcmp(second, "session") || !strcmp(second, "local");
     r->sets_level =
         !strcmp(first, "set") &&
         (!strcmp(second, "transaction") || !strcmp(second, "constraints") ||
          (session && (!strcmp(third, "characteristics") || !strcmp(third, "transaction"))));
     if (!strcmp(second, "constraints")) r->sets_level = false;
+}
+
+/* INSERT of constants, UPDATE and DELETE where columns equal constants: what it writes depends on
+   no other row. */
+static bool writes_by_key(const char *text, size_t n, const char *first)
+{
+    static const char *const others[] = {"select",  "using", "join",  "or",  "in",
+                                         "between", "like",  "not",   "any", "exists",
+                                         "all",     "with",  "table", NULL};
+    char word[WORD], before[WORD] = "";
+    bool insert = !strcmp(first, "insert"), update = !strcmp(first, "update");
+    if (!insert && !update && strcmp(first, "delete") != 0) return false;
+    if (memchr(text, '<', n) || memchr(text, '>', n)) return false;
+    bool where = insert;
+    for (walk w = {text, text + n}; next_of(&w, word); memcpy(before, word, WORD)) {
+        if (in_list(word, others)) return false;
+        if (!strcmp(word, "from") && strcmp(before, "delete") != 0) return false;
+        where |= !strcmp(word, "where");
+    }
+    return where;
 }
 
 statement_words words_of_statement(const char *text, size_t n)
@@ -277,6 +298,7 @@ statement_words words_of_statement(const char *text, size_t n)
         if (!strcmp(word, "trigger") || !strcmp(word, "cascade")) r.has_trigger = true;
         memcpy(before, word, WORD);
     }
+    r.by_key = writes_by_key(text, n, head[0]);
     const char *beyond = r.beyond;
     look_at_first(&r, head[0], head[1], head[2]);
     if (beyond) r.beyond = beyond;

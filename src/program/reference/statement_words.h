@@ -15,8 +15,10 @@ typedef struct statement_words {
     bool only_reads;     /* a query that locks nothing, as far as its words tell */
     bool plain;          /* SELECT, INSERT, UPDATE, DELETE, MERGE, WITH, VALUES */
     bool changes_schema; /* CREATE, ALTER, DROP */
+    bool by_key;         /* a write of rows that constants choose, from nothing but themselves */
     bool picks;          /* the engine may choose among rows or orders */
     bool draws;          /* the engine may choose a value: a clock, a sequence, a random number */
+    bool is_savepoint;   /* SAVEPOINT, RELEASE, ROLLBACK TO */
     bool rolls_back;     /* ROLLBACK TO a savepoint */
     bool ends;           /* BEGIN, COMMIT and their kin: transactions are ours to begin and end */
     bool sets_level;     /* SET TRANSACTION ...: passed over */
