@@ -80,7 +80,6 @@ int ratel_coverage_run(ratel_coverage *out, ratel *r, const ratel_history *h, co
     memset(out, 0, sizeof *out);
     api_open(&cc.c, r);
     if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
-    if (api_bare(r, h, "coverage")) return RATEL_EUNSUPPORTED;
     if (!a->v.h || history_as_recorded(a->v.h) != h->model)
         return api_fail(r, RATEL_EINVAL, "the result belongs to another history");
     if (a->v.outcome != OUTCOME_HOLDS)

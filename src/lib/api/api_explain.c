@@ -48,7 +48,6 @@ int ratel_explain(ratel_explanation **out, ratel *r, const ratel_history *h, con
     api_open(&ec.c, r);
     if (!v->h || history_as_recorded(v->h) != h->model)
         return api_fail(r, RATEL_EINVAL, "the result belongs to another history");
-    if (api_bare(r, h, "explaining")) return RATEL_EUNSUPPORTED;
     ratel_explanation *e = r->fn(r->ud, NULL, 0, sizeof *e);
     if (!e) return api_fail(r, RATEL_ENOMEM, "out of memory");
     memset(e, 0, sizeof *e);

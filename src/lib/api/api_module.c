@@ -165,8 +165,8 @@ int ratel_module_take(ratel_history **out, ratel *r, const ratel_history *h, con
 
 int api_bare(ratel *r, const ratel_history *h, const char *what)
 {
-    if (!h->model->assumed && !h->model->edited) return RATEL_OK;
-    return api_fail(r, RATEL_EUNSUPPORTED, "%s is not done under what modules say", what);
+    if (!h->model->assumed) return RATEL_OK; /* changes make a history like any other */
+    return api_fail(r, RATEL_EUNSUPPORTED, "%s is not done under what modules add", what);
 }
 
 int ratel_result_assumption(const ratel_result *a, size_t i, const char **module,

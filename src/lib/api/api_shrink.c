@@ -98,7 +98,6 @@ int ratel_shrink(ratel_history **out, ratel *r, const ratel_history *h, const ra
     *out = NULL;
     api_open(&sc.c, r);
     if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
-    if (api_bare(r, h, "shrinking")) return RATEL_EUNSUPPORTED;
     if (!a->v.h || history_as_recorded(a->v.h) != h->model)
         return api_fail(r, RATEL_EINVAL, "the result belongs to another history");
     if (a->v.outcome != OUTCOME_VIOLATED)
@@ -123,7 +122,6 @@ int ratel_shrink_by(ratel_history **out, ratel *r, const ratel_history *h, ratel
     *out = NULL;
     api_open(&sc.c, r);
     if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
-    if (api_bare(r, h, "shrinking")) return RATEL_EUNSUPPORTED;
     open_shrink(&sc, h);
     sc.judge = by;
     sc.payload = payload;
@@ -166,7 +164,6 @@ int ratel_history_without(ratel_history **out, ratel *r, const ratel_history *h,
     *out = NULL;
     api_open(&wc.c, r);
     if (!h->model->frozen) return api_fail(r, RATEL_EINVAL, "the history is still being built");
-    if (api_bare(r, h, "leaving out a violation")) return RATEL_EUNSUPPORTED;
     if (!a->v.h || history_as_recorded(a->v.h) != h->model)
         return api_fail(r, RATEL_EINVAL, "the result belongs to another history");
     if (a->v.outcome != OUTCOME_VIOLATED || !a->v.core.n)

@@ -116,6 +116,10 @@ static int run_survey(ratel_survey *v, ratel *r, const ratel_history *h, const c
     if (code) return code;
     survey_begin(&v->s, st.with_times > 0, h->model->some_level,
                  r->values[API_OPTION_session_order] != 0, !level, v->limit_ms);
+    if (h->model->assumed) { /* under additions no level follows from another: one is asked */
+        v->s.n = 0;
+        return explain_named(v, &v->x, r, h, level ? level : level_at(LEVEL_SER)->name);
+    }
     if (level && (code = explain_named(v, &v->x, r, h, level)) != RATEL_OK) return code;
     if (level) learn_from(&v->s, v->x.result);
     if (v->limit_ms) survey_spent(&v->s, (int64_t)((clock_now() - v->since) / 1000000));
@@ -133,7 +137,6 @@ int ratel_survey_run(ratel_survey **out, ratel *r, const ratel_history *h, const
 {
     if (!out || !r || !h) return RATEL_EINVAL;
     *out = NULL;
-    if (api_bare(r, h, "explaining")) return RATEL_EUNSUPPORTED;
     ratel_survey *v = r->fn(r->ud, NULL, 0, sizeof *v);
     if (!v) return api_fail(r, RATEL_ENOMEM, "out of memory");
     memset(v, 0, sizeof *v);

@@ -2,6 +2,7 @@
  * explanation_json.c - an explanation as one JSON object (doc/schema/explain.json).
  */
 #include "report/explanation.h"
+#include "report/report_assumed.h"
 
 #include "report/report.h"
 
@@ -234,6 +235,8 @@ void tell_json(const told *t, strbuf *b)
     jw_member_bool(w, "session_order", v->session_order);
     jw_member_text(w, "verdict", outcome_name(v->outcome));
     jw_member_text(w, "reason", v->reason ? v->reason : "");
+    report_assumed_json(w, v);
+    if (v->aborted_read) jw_member_text(w, "aborted", "reads");
     if (v->outcome == OUTCOME_VIOLATED) violation_json(w, t);
     levels_json(w, t);
     report_warnings(w, v);

@@ -4,6 +4,7 @@
  * Both are the same lines; only how a line is set differs.
  */
 #include "report/explanation.h"
+#include "report/report_assumed.h"
 
 #include <stdio.h>
 
@@ -592,6 +593,24 @@ static void say_title(teller *k)
     close_line(k);
 }
 
+/* What modules said, of that which the answer needs: a line for each. */
+static void say_assumed(teller *k)
+{
+    strbuf all;
+    strbuf_init(&all, k->t->m);
+    report_assumed_text(k->t->v, &all);
+    const char *at = strbuf_cstr(&all);
+    for (const char *end; *at && (end = strchr(at, '\n')) != NULL; at = end + 1) {
+        while (*at == ' ') at++;
+        open_line(k, LINE_PLAIN, 0);
+        strbuf_char(&k->text, *at == 'a' ? 'A' : 'N'); /* "assuming", "nothing" */
+        strbuf_add(&k->text, at + 1, (size_t)(end - at - 1));
+        strbuf_char(&k->text, '.');
+        close_line(k);
+    }
+    strbuf_free(&all);
+}
+
 static void say_violation(teller *k)
 {
     const told *t = k->t;
@@ -634,6 +653,7 @@ static void say_violation(teller *k)
         close_line(k);
         blank(k);
     }
+    say_assumed(k);
     say_rests(k);
 }
 
@@ -650,6 +670,7 @@ static void tell_all(teller *k)
                       v->reason ? v->reason : "");
         close_line(k);
         if (v->outcome == OUTCOME_HOLDS) {
+            say_assumed(k);
             open_line(k, LINE_PLAIN, 0);
             strbuf_printf(b, "Committed transactions: %llu, operations: %llu, sessions: %llu.",
                           (unsigned long long)v->txns, (unsigned long long)v->ops,

@@ -11,6 +11,7 @@
 #include <assert.h>
 
 #include "base/map.h"
+#include "history/additions.h"
 #include "history/cut_off.h"
 
 /* What is known of a key. */
@@ -719,6 +720,18 @@ static void copy(maker *k)
     }
 }
 
+/* What modules said of the transactions that are left: it is restricted, and never asked again. */
+static void copy_assumed(maker *k)
+{
+    const history *h = k->h;
+    if (!h->assumed) return;
+    uint32_t *now = mem_array(k->m, uint32_t, h->txns + 1), fresh = 0;
+    for (txn_id t = 0; t < h->txns; t++) now[t] = k->out->txn[t] ? NO_ID : fresh++;
+    assert(fresh == k->to->txns);
+    k->to->assumed = additions_restrict(&k->to->mem, h->assumed, now);
+    mem_put(k->m, now);
+}
+
 void sub_history(history *to, const history *h, const sub_mask *out, const sub_order *order,
                  mem *work)
 {
@@ -735,6 +748,7 @@ void sub_history(history *to, const history *h, const sub_mask *out, const sub_o
     memset(k.own_txn, 0xff, keys * sizeof *k.own_txn);
     memset(k.new_key, 0xff, keys * sizeof *k.new_key);
     copy(&k);
+    copy_assumed(&k);
     history_freeze(to);
     assert(!history_check(to));
     mem_free_all(work);

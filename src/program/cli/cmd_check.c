@@ -802,10 +802,8 @@ int cmd_check(args *a)
         complain("--certificate: give one history and one level only");
         c.status = EXIT_USAGE;
     } else if (a->n_modules &&
-               (a->value[O_ALL_ANOMALIES] || a->value[O_COVERAGE] || a->value[O_DUMP] ||
-                a->value[O_TRUST] || a->value[O_HTML] || a->value[O_BACKEND] || a->value[O_EMIT])) {
-        complain("--module cannot be combined with --all-anomalies, --backend, --coverage, --dump, "
-                 "--emit, --html, --trust-timestamps");
+               (a->value[O_DUMP] || a->value[O_TRUST] || a->value[O_BACKEND] || a->value[O_EMIT])) {
+        complain("--module cannot be combined with --backend, --dump, --emit, --trust-timestamps");
         c.status = EXIT_USAGE;
     } else if (a->n_modules && is_searched(&c)) {
         complain("--module: a level from a file that is no built-in level takes no modules");

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "cli/modules.h"
 #include "cli/page_output.h"
 #include "cli/synth_cli.h"
 
@@ -73,10 +74,14 @@ static int explain_history(args *a, const char *name, const char *format)
     if (a->shown) name = a->shown;
     if (code) return refuse(a, name, format, code);
     limit_rest(a, start);
-    code = ratel_survey_run(&s, a->context, h, a->value[O_LEVEL]);
-    int status = code ? refuse(a, name, format, code) : write_explanation(a, s, name, format);
+    module_chain chain;
+    int status = modules_apply(a, name, &h, &chain);
+    if (!status) {
+        code = ratel_survey_run(&s, a->context, h, a->value[O_LEVEL]);
+        status = code ? refuse(a, name, format, code) : write_explanation(a, s, name, format);
+    }
     ratel_survey_free(s);
-    ratel_history_free(h);
+    modules_free(&chain);
     return status;
 }
 
@@ -120,6 +125,10 @@ int cmd_explain(args *a)
     if (!format) return EXIT_USAGE;
     if (a->n_files != 1) {
         complain("usage: ratel explain [options] HISTORY");
+        return EXIT_USAGE;
+    }
+    if (level && is_level_file(level) && a->n_modules) {
+        complain("explain: a level from a file takes no modules");
         return EXIT_USAGE;
     }
     if (level && is_level_file(level)) {

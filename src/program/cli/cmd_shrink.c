@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "cli/modules.h"
 #include "cli/sql_log.h"
 #include "cli/synth_cli.h"
 
@@ -181,6 +182,12 @@ static int shrink_file(shrink *s, const char *name, const char *to)
     stats_seconds(s->a, "history", "read", s->read);
     if (code) return complain_about(s->a->context, name, code);
     limit_rest(s->a, start);
+    module_chain chain;
+    status = modules_apply(s->a, name, &s->h, &chain);
+    if (status) {
+        modules_free(&chain);
+        return status;
+    }
     bool file = s->iso && !*synth_level_builtin(s->iso, s->number);
     code = file ? by_file(s) : by_level(s);
     s->total = seconds_since(start);
@@ -204,7 +211,7 @@ static int shrink_file(shrink *s, const char *name, const char *to)
         }
     }
     ratel_history_free(s->part);
-    ratel_history_free(s->h);
+    modules_free(&chain);
     return status;
 }
 
@@ -260,6 +267,10 @@ int cmd_shrink(args *a)
     }
     s.told = file ? stdout : stderr;
     int status = find_level(&s);
+    if (!status && a->n_modules && s.iso && !*synth_level_builtin(s.iso, s.number)) {
+        complain("shrink: a level from a file that is no built-in level takes no modules");
+        status = EXIT_USAGE;
+    }
     if (!status) status = shrink_file(&s, a->files[0], to);
     synth_close(s.iso);
     return status;

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -187,6 +188,11 @@ static int run_module(const args *a, const char *file, const char *settings, con
                       char **said, size_t *n)
 {
     int ends[2];
+    struct stat st;
+    if (!stat(file, &st) && !S_ISREG(st.st_mode)) { /* the loader would wait for a pipe for ever */
+        complain("module %s: not a regular file", file);
+        return EXIT_IO;
+    }
     fflush(NULL);
     if (pipe2(ends, O_CLOEXEC)) {
         complain("module %s: cannot start a process: %s", file, strerror(errno));
