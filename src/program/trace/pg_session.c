@@ -73,7 +73,8 @@ struct pg_session {
     strbuf bytes;
     bool copying_in; /* the client's data for COPY comes, and a Sync among it is passed over */
     /* of the request at the head */
-    const char *rest; /* of a simple query: what was not yet answered */
+    size_t
+        rest; /* of a simple query: where in its body the statements begin that were not answered */
     bool started, failed;
     bool masks_later; /* a masked statement was prepared under a name */
     uint32_t n_cols;
@@ -150,7 +151,7 @@ static void queue_pop(pg_session *s)
     assert(s->head < s->queue.n);
     s->head++;
     s->started = false;
-    s->rest = NULL;
+    s->rest = 0;
 }
 
 /* ---- prepared statements and portals --------------------------------------------------------- */
@@ -478,9 +479,9 @@ static bool next_part(pg_session *s, const request *r, pg_asked *q)
     const char *text = wire_text(&b);
     *q = (pg_asked){.call = r->call};
     if (b.bad) return false;
-    const char *at = s->rest ? s->rest : text;
+    const char *at = text + s->rest;
     bool any = sql_next(&at, text + strlen(text), s->txn.plain_escapes, &q->part);
-    s->rest = at;
+    s->rest = (size_t)(at - text);
     return any;
 }
 
@@ -585,11 +586,10 @@ static void error_response(pg_session *s, const char *body, uint32_t n)
     if (known && r->kind == 'Q' && first && next_part(s, r, &more))
         q.opaque = "the query was perhaps not even parsed"; /* an error of any of its statements */
     if (!known && r->kind != 'S')
-        q = (pg_asked){.call = r->call, .opaque = "it failed before it was run"};
+        q = (pg_asked){.part.at = "", .call = r->call, .opaque = "it failed before it was run"};
     if (r->kind != 'S') statement_ended(s, &q, NULL);
     begin_answer(s);
     if (r->kind == 'Q' || r->kind == 'F') {
-        s->rest = NULL;
         s->started = true; /* nothing more is expected but ReadyForQuery */
         return;
     }
