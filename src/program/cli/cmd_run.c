@@ -181,6 +181,10 @@ static int run_sql(args *a, live *l, const live_options *o)
     run_counts c = {
         .committed = r.committed, .aborted = r.aborted, .unknown = r.unknown, .seconds = r.took};
     summary(a, l, o, &c);
+    if (c.committed && !r.stamped && !a->value[O_QUIET])
+        complain("run: warning: the server told no commit timestamps, without which few violations "
+                 "can be shown in a log; PostgreSQL keeps them if it is started with "
+                 "track_commit_timestamp = on");
     if (!c.committed) {
         complain("run: nothing committed, so this run says nothing about the database");
         return EXIT_UNDECIDED;

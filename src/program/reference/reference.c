@@ -121,9 +121,9 @@ static void tell_place(reference *r, audit_answer *a, uint32_t txn)
 
 static bool only_conflicts(const snapshot_replay *s)
 {
-    bool any = false;
-    for (size_t i = 0; i < s->tried.n; i++) any |= s->tried.at[i].outcome.how == ANSWERS_CONFLICT;
-    return any;
+    bool all = s->tried.n > 0;
+    for (size_t i = 0; i < s->tried.n; i++) all &= s->tried.at[i].outcome.how == ANSWERS_CONFLICT;
+    return all;
 }
 
 static void tell_finding(reference *r, const reference_finding *f, audit_answer *a)

@@ -162,13 +162,14 @@ static bool one(worker *w, uint64_t number)
     strbuf_printf(&s->line, "],\"status\":\"%s\",\"times\":[%llu,%llu,%llu,%llu]", status,
                   (unsigned long long)begin, (unsigned long long)begun, (unsigned long long)call,
                   (unsigned long long)end);
-    if (a == DB_OK && d->stamp && d->stamp(&s->db, &ts))
-        strbuf_printf(&s->line, ",\"commit_ts\":%lld", (long long)ts);
+    bool stamped = a == DB_OK && d->stamp && d->stamp(&s->db, &ts);
+    if (stamped) strbuf_printf(&s->line, ",\"commit_ts\":%lld", (long long)ts);
     strbuf_str(&s->line, "}\n");
     sql_run *r = w->all->r;
     bool good = put_line(w->all, s->line.at, s->line.n);
     pthread_mutex_lock(&w->all->lock);
     r->committed += a == DB_OK;
+    r->stamped += stamped;
     r->aborted += *status == 'a';
     r->unknown += *status == 'u';
     if (a == DB_BROKEN || !good) {

@@ -65,6 +65,7 @@ typedef struct sql_run {
     const char *output_name;
     const volatile int *interrupt;
     uint64_t committed, aborted, unknown, statements; /* out */
+    uint64_t stamped; /* committed ones of which the database told when */
     double took;
     char error[DB_ERROR];
 } sql_run;
