@@ -81,8 +81,15 @@ static bool options_fit(const args *a)
             complain("check: --%s cannot be combined with --%s", what, option_table[own[i]].name);
             return false;
         }
-    if (a->value[O_EMIT] && (a->n_files > 1 || a->value[O_JSON] || a->value[O_RECHECK])) {
-        complain("check: --emit writes the formula of one history, and no answer");
+    if (a->value[O_EMIT] && a->n_files > 1) {
+        complain(
+            "check: --emit %s takes one history, and %zu files were given; the formula goes to "
+            "standard output, or to a file with -o FILE",
+            a->value[O_EMIT], a->n_files);
+        return false;
+    }
+    if (a->value[O_EMIT] && (a->value[O_JSON] || a->value[O_RECHECK])) {
+        complain("check: --emit writes a formula and gives no answer: leave out --json, --recheck");
         return false;
     }
     return true;

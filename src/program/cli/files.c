@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/modules.h"
 
 /* Which of the two kinds of EDN: the content tells.  What is no EDN at all is read as the kind that
    takes more, which then says what is wrong with it. */
@@ -161,7 +162,7 @@ bool is_input(const args *a, const char *path)
         if (a->value[besides[i]] && is_same_file(a->value[besides[i]], path)) return true;
     for (size_t i = 0; i < a->n_files; i++)
         if (is_same_file(a->files[i], path)) return true;
-    return false;
+    return is_module(a, path);
 }
 
 FILE *open_output(const args *a)
@@ -188,6 +189,10 @@ int close_output(const args *a, FILE *f, int status)
 
 int write_history(const args *a, const ratel_history *h, const char *format, const char *path)
 {
+    if (strcmp(path, "-") && is_module(a, path)) {
+        complain("%s: this is a module that was given; a history does not replace it", path);
+        return EXIT_USAGE;
+    }
     ratel_stat count;
     if (!strcmp(format, "edn"))
         format = !ratel_history_stat(&count, a->context, h) && count.appends ? "edn-la" : "edn-rw";

@@ -229,6 +229,16 @@ static const char *settings_of(const char *given, char *file, size_t size)
     return colon ? colon + 1 : NULL;
 }
 
+bool is_module(const args *a, const char *path)
+{
+    char file[4096];
+    for (size_t i = 0; i < a->n_modules; i++) {
+        settings_of(a->modules[i], file, sizeof file);
+        if (is_same_file(file, path)) return true;
+    }
+    return false;
+}
+
 static bool keep_history(module_chain *chain, ratel_history *h)
 {
     ratel_history **more = realloc(chain->at, (chain->n + 1) * sizeof *more);

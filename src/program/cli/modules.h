@@ -17,6 +17,8 @@ typedef struct module_chain {
    the chain, and modules_free frees all of them.  The exit status after a complaint that names the
    module, else EXIT_HOLDS. */
 int modules_apply(const args *a, const char *name, ratel_history **h, module_chain *chain);
+/* Is the path the shared object of a module that was given? */
+bool is_module(const args *a, const char *path);
 void modules_free(module_chain *chain);
 
 #endif
