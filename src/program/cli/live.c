@@ -199,8 +199,12 @@ int live_run(live *l, const args *a, const live_options *o, run_counts *c)
         complain("--sessions: from 1 to 100000");
         return EXIT_USAGE;
     }
-    if (o->faults && !(l->db.temp.running && l->db.driver->server)) {
+    if (o->faults.n && !(l->db.temp.running && l->db.driver->server)) {
         complain("--faults: only a temporary server is killed or paused, such as postgres:temp");
+        return EXIT_USAGE;
+    }
+    if (!faults_fit(&o->faults, l->db.nodes)) {
+        complain("--faults: the database has not that many nodes");
         return EXIT_USAGE;
     }
     program p;
@@ -225,7 +229,7 @@ int live_run(live *l, const args *a, const live_options *o, run_counts *c)
                      .seconds = o->seconds,
                      .rate = o->rate,
                      .seed = o->seed,
-                     .faults = o->faults,
+                     .faults = o->faults.n ? &o->faults : NULL,
                      .mute = o->mute,
                      .ids = o->ids,
                      .output = o->output,
@@ -327,23 +331,6 @@ bool live_seconds(const args *a, enum option_id o, double *out)
     return false;
 }
 
-static bool parse_faults(const char *list, unsigned *out)
-{
-    for (const char *p = list; p && *p;) {
-        size_t n = strcspn(p, ",");
-        if (n == 4 && !strncmp(p, "kill", n))
-            *out |= FAULT_KILL;
-        else if (n == 5 && !strncmp(p, "pause", n))
-            *out |= FAULT_PAUSE;
-        else {
-            complain("--faults: \"%.*s\" is neither kill nor pause", (int)n, p);
-            return false;
-        }
-        p += n + (p[n] == ',');
-    }
-    return true;
-}
-
 bool live_manner(const args *a, live_options *o)
 {
     const char *deletes = a->value[O_DELETES];
@@ -353,7 +340,10 @@ bool live_manner(const args *a, live_options *o)
         complain("--deletes: \"%s\" is not one of physical, tombstone", deletes);
         return false;
     }
-    return parse_faults(a->value[O_FAULTS], &o->faults);
+    char error[160];
+    if (faults_parse(&o->faults, a->value[O_FAULTS], error, sizeof error)) return true;
+    complain("--faults: %s", error);
+    return false;
 }
 
 bool live_record(const args *a, live_options *o, const char *path)

@@ -23,7 +23,7 @@ typedef struct live_options {
     const char *workload;
     uint64_t txns, sessions, keys, ops, seed;
     double seconds, rate, locking;
-    unsigned faults;
+    fault_plan faults;
     const char *const *knobs;
     size_t n_knobs;
     bool mute, tombstones, ids;

@@ -620,11 +620,11 @@ static void count(run *r, run_counts *c)
 }
 
 /* Recovery takes a while; a server that does not come back is an end, not a quiet time. */
-static bool comes_back(run *r, run_counts *c)
+static bool comes_back(run *r, run_counts *c, uint32_t node)
 {
     const driver *d = r->db->driver;
-    db_session probe = {.db = r->db, .mem = r->db->mem}; /* no session uses that region */
-    char why[DB_ERROR] = "the server did not come back";
+    db_session probe = {.db = r->db, .mem = r->db->mem, .node = node};
+    char why[DB_ERROR] = "the server did not come back"; /* (no session uses that region) */
     strbuf_init(&probe.text, r->db->mem);
     for (uint64_t begun = clock_now(); clock_now() - begun < RECONNECT_NS;) {
         enum db_answer a = d->connect(&probe);
@@ -638,20 +638,54 @@ static bool comes_back(run *r, run_counts *c)
     return false;
 }
 
-static void make_fault(run *r, rng *g, run_counts *c)
+/* A mark that names the node, if there are several. */
+static void mark_node(run *r, const char *what, uint32_t node)
 {
-    unsigned which = r->options->faults;
-    if (which == (FAULT_KILL | FAULT_PAUSE)) which = rng_below(g, 2) ? FAULT_KILL : FAULT_PAUSE;
-    bool done;
-    if (which == FAULT_KILL) {
-        mark(r, "kill -9 server");
-        done = temp_fault(&r->db->temp, 0, TEMP_KILL) && comes_back(r, c);
-    } else {
-        mark(r, "pause server");
-        done = temp_fault(&r->db->temp, 0, TEMP_PAUSE);
-        clock_nap((200 + (uint64_t)rng_below(g, 800)) * MILLISECOND);
-        done = temp_fault(&r->db->temp, 0, TEMP_CONTINUE) && done;
-        mark(r, "continue server");
+    char text[64];
+    if (r->db->nodes > 1)
+        snprintf(text, sizeof text, "%s node %c", what, (char)('a' + node));
+    else
+        snprintf(text, sizeof text, "%s server", what);
+    mark(r, text);
+}
+
+/* A node that is to stay away is heard of again at the latest when the run ends. */
+static void stay_away(run *r, run_counts *c, uint64_t ns)
+{
+    for (uint64_t begun = clock_now(); clock_now() - begun < ns && !stopped(r);) {
+        count(r, c);
+        if (r->options->poll && r->options->poll(r->options->ud, c)) break;
+        clock_nap(10 * MILLISECOND);
+    }
+}
+
+static void make_fault(run *r, rng *g, run_counts *c, const fault *f)
+{
+    temp_server *t = &r->db->temp;
+    uint32_t nodes = r->db->nodes ? r->db->nodes : 1, node = f->node;
+    if (f->node == FAULT_ANY_NODE) node = (uint32_t)rng_below(g, nodes);
+    bool done = true;
+    switch (f->kind) {
+    case FAULT_PAUSE:
+        mark_node(r, "pause", node);
+        done = temp_fault(t, node, TEMP_PAUSE);
+        stay_away(r, c, f->lasts ? f->lasts : (200 + (uint64_t)rng_below(g, 800)) * MILLISECOND);
+        done = temp_fault(t, node, TEMP_CONTINUE) && done;
+        mark_node(r, "continue", node);
+        break;
+    case FAULT_RESTART:
+        mark_node(r, "restart", node);
+        done = temp_fault(t, node, TEMP_RESTART) && comes_back(r, c, node);
+        break;
+    default:
+        mark_node(r, "kill -9", node);
+        done = temp_fault(t, node, f->lasts ? TEMP_DOWN : TEMP_KILL);
+        if (f->lasts) {
+            stay_away(r, c, f->lasts);
+            mark_node(r, "start", node);
+            done = temp_fault(t, node, TEMP_UP) && done;
+        }
+        done = done && comes_back(r, c, node);
     }
     if (done)
         c->faults++;
@@ -659,8 +693,11 @@ static void make_fault(run *r, rng *g, run_counts *c)
         give_up(r, "", "the server could not be killed or paused");
 }
 
+/* Faults with a time come first and then each once; the others whenever they are due. */
 static void oversee(run *r, run_counts *c)
 {
+    const fault_plan *p = r->options->faults;
+    uint32_t next = 0, others = p ? p->n - p->scheduled : 0;
     rng g;
     rng_seed(&g, r->options->seed);
     uint64_t gap = 1500ull * MILLISECOND, due = 0;
@@ -669,8 +706,11 @@ static void oversee(run *r, run_counts *c)
         if (!due && atomic_load(&r->begun)) due = clock_now() + gap;
         count(r, c);
         if (r->options->poll && r->options->poll(r->options->ud, c)) atomic_store(&r->stop, true);
-        if (!r->options->faults || !due || clock_now() < due || stopped(r)) continue;
-        make_fault(r, &g, c);
+        if (!p || !due || stopped(r)) continue;
+        if (next < p->scheduled && run_time(r) >= p->item[next].at)
+            make_fault(r, &g, c, &p->item[next++]);
+        if (!others || clock_now() < due || stopped(r)) continue;
+        make_fault(r, &g, c, &p->item[p->scheduled + (uint32_t)rng_below(&g, others)]);
         due = clock_now() + gap + (uint64_t)rng_below(&g, gap);
     }
 }

@@ -11,10 +11,8 @@
 #define RATEL_WORK_RUN_H
 
 #include "base/replace_file.h"
+#include "work/faults.h"
 #include "work/program.h"
-
-#define FAULT_KILL 1u
-#define FAULT_PAUSE 2u
 
 typedef struct run_counts {
     uint64_t committed, aborted, unknown, ops, lost;
@@ -26,12 +24,12 @@ typedef struct run_counts {
 
 typedef struct run_options {
     uint32_t sessions;
-    uint64_t txns;      /* recorded ones, of whatever outcome; 0: no limit */
-    double seconds;     /* 0: no limit */
-    double rate;        /* transactions a second, all sessions together; 0: as fast as they can */
-    uint64_t seed;      /* for the header, and for faults */
-    unsigned faults;    /* of a temporary server */
-    bool mute;          /* drive it all the same, record nothing: what does recording cost? */
+    uint64_t txns;  /* recorded ones, of whatever outcome; 0: no limit */
+    double seconds; /* 0: no limit */
+    double rate;    /* transactions a second, all sessions together; 0: as fast as they can */
+    uint64_t seed;  /* for the header, and for faults */
+    const fault_plan *faults; /* of a temporary server; NULL: none */
+    bool mute;                /* drive it all the same, record nothing: what does recording cost? */
     bool ids;           /* values carry the ids of their writes (ids.h); lists are unique anyhow */
     int output;         /* descriptor to which the history is written */
     replace_file *file; /* output, if it has a name that it gets when the database was reached */
