@@ -403,6 +403,23 @@ TEST(innodb_unknown_outcomes)
                     {"serializable", RATEL_VIOLATED});
 }
 
+/* B did not see A, so it read x from U, which must have committed, or from nobody. */
+TEST(innodb_outcomes_that_are_needed)
+{
+    static const char *const format =
+        "{\"ratel\":1,\"init\":{\"x\":0,\"z\":0}}\n"
+        "{\"session\":1,\"id\":\"A\",\"ops\":[[\"w\",\"x\",1],[\"w\",\"z\",1]]}\n"
+        "{\"session\":2,\"id\":\"U\",\"status\":\"%s\",\"ops\":[[\"w\",\"x\",1]]}\n"
+        "{\"session\":3,\"id\":\"B\",\"ops\":[[\"r\",\"x\",1],[\"r\",\"z\",0]]}\n";
+    char text[512];
+    snprintf(text, sizeof text, format, "unknown");
+    EXPECT_VERDICTS(text, {"innodb-repeatable-read-tight", RATEL_HOLDS},
+                    {"serializable", RATEL_HOLDS});
+    snprintf(text, sizeof text, format, "aborted");
+    EXPECT_VERDICTS(text, {"innodb-repeatable-read-tight", RATEL_VIOLATED},
+                    {"serializable", RATEL_VIOLATED});
+}
+
 /* Positions order the versions of an unknown transaction, too, if somebody read from it. */
 TEST(positions_of_an_unknown_outcome)
 {
