@@ -73,8 +73,7 @@ struct pg_session {
     strbuf bytes;
     bool copying_in; /* the client's data for COPY comes, and a Sync among it is passed over */
     /* of the request at the head */
-    size_t
-        rest; /* of a simple query: where in its body the statements begin that were not answered */
+    size_t rest; /* of a simple query: how much of its body was answered */
     bool started, failed;
     bool masks_later; /* a masked statement was prepared under a name */
     uint32_t n_cols;
