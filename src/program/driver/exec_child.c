@@ -282,7 +282,10 @@ bool exec_child_start(exec_child *c, exec_warden *w, char *why, size_t cap)
 {
     memset(c, 0, sizeof *c);
     c->warden = w;
-    if (!exec_warden_spawn(w, &c->process, why, cap)) return false;
+    if (!exec_warden_spawn(w, &c->process, why, cap)) {
+        c->warden = NULL;
+        return false;
+    }
     guard_init(&c->guard);
     mem_init(&c->mem, mem_libc, NULL, &c->guard);
     strbuf_init(&c->unfinished, &c->mem);

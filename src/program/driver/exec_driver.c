@@ -333,21 +333,23 @@ static void exec_disconnect(db_session *s)
 }
 
 /* The keeper for one more session; it is started anew when the last session of the old one has
-   left it.  False: try again. */
-static bool attach(db_session *s)
+   left it, and then wants a hello.  DB_LOST: try again. */
+static enum db_answer attach(db_session *s, bool *started)
 {
     exec_own *o = s->db->own;
     bool done = true;
     pthread_mutex_lock(&o->lock);
-    if (o->keeper.dead) done = !o->attached && !o->wrong;
-    if (o->keeper.dead && done) {
+    bool ended = !o->kept || o->keeper.dead;
+    if (ended) done = !o->attached && !o->wrong;
+    if (ended && done) {
         exec_child_end(&o->keeper, 0);
         o->kept = start_child(o, &o->keeper, s->error);
-        done = o->kept;
+        done = *started = o->kept;
     }
     if (done) o->attached++;
+    enum db_answer a = done ? DB_OK : o->wrong ? DB_BROKEN : DB_LOST;
     pthread_mutex_unlock(&o->lock);
-    return done;
+    return a;
 }
 
 /* What every session sees first; DB_OK: it may go on. */
@@ -389,10 +391,9 @@ static enum db_answer exec_connect(db_session *s)
     if (a != DB_OK) return a;
     bool fresh = false;
     if (o->hello.many) {
-        bool was_dead = o->keeper.dead;
-        if (!attach(s)) return o->wrong ? DB_BROKEN : DB_LOST;
+        a = attach(s, &fresh);
+        if (a != DB_OK) return a;
         c->attached = true;
-        fresh = was_dead;
     } else {
         c->alone = start_child(o, &c->own, s->error);
         if (!c->alone) return connected(s, DB_LOST);
