@@ -14,7 +14,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-enum { DOUBTFUL = 20, SETS = 400, AGREEING = 12, REPAIRS = 16 };
+enum { DOUBTFUL = 20, SETS = 400, AGREEING = 12, REPAIRS = 16, LONG_LOG = 500 };
 
 typedef struct commit_set {
     uint32_t member[DOUBTFUL]; /* positions, ascending */
@@ -313,7 +313,12 @@ reference_finding decide_snapshots(snapshot_replay *r)
     const audit_schedule *plan = r->e->plan;
     reference_finding f = {.txn = UINT32_MAX};
     replay_windows(r);
+    r->without_pins = r->n > LONG_LOG;
     replay_end end = replay_run(r);
+    if (end == REPLAY_STUCK && r->without_pins) {
+        r->without_pins = false;
+        end = replay_run(r);
+    }
     for (int repairs = 0; end == REPLAY_STUCK; repairs++) {
         f.end = REFERENCE_UNDECIDED;
         f.txn = r->order[r->at];

@@ -293,7 +293,9 @@ replay_end replay_go_on(snapshot_replay *r)
             return REPLAY_PAUSED;
         }
         bool same = i && engine_txn_reads_only(r->e, r->order[i - 1]) && r->pin_of[i - 1];
-        if (r->until[i] > i && same) {
+        if (r->without_pins) {
+            /* older states will not be there */
+        } else if (r->until[i] > i && same) {
             replay_pin *p = &r->pins[r->pin_of[i - 1] - 1];
             r->pin_of[i] = r->pin_of[i - 1];
             if (p->until < r->until[i]) p->until = r->until[i];

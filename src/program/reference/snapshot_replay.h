@@ -32,6 +32,7 @@ typedef struct snapshot_replay {
     uint32_t *until;      /* by state: the last position that may read it */
     bool serializable;    /* at SERIALIZABLE instead of REPEATABLE READ */
     bool newest_only;     /* serially: each reads the newest state */
+    bool without_pins;    /* keep no older states: fast, and enough where the newest ones agree */
     bool other_choices;   /* also look whether other snapshots agree and write something else */
     uint32_t pause;       /* the position to stop before; UINT32_MAX: none */
     /* what came out */
