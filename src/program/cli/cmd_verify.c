@@ -44,7 +44,10 @@ int certify_level_text(args *a, const char *given, const ratel_history *h, int d
         return EXIT_UNDECIDED;
     }
     char *text = level_text(given, &n, &name, &status);
-    if (!text) return status;
+    if (!text) {
+        complain("%s: not written: the definition cannot be read", path);
+        return status;
+    }
     text_kept kept = {0};
     ratel_verdict v = RATEL_UNDECIDED;
     int code = ratel_certify_definition(&v, a->context, h, text, n, name, keep_text, &kept);
