@@ -422,6 +422,21 @@ def lists_ring(rng, n):
     return s.lines()
 
 
+@shape
+def lists_deleted(rng, n):
+    """Lists that are emptied again and again: no list that was read shows the order of all
+    appends."""
+    s, keys = Store(init=None), max(4, n // 60)
+    while n > 0:
+        k, x = rng.randrange(keys), rng.random()
+        ops = [('d', k)] if x < 0.12 else [('a', k, s.new())] if x < 0.5 else [('r', k)]
+        if x > 0.8:
+            ops.append(('a', k, s.new()))
+        n -= len(ops)
+        s.run(rng.randrange(8), ops)
+    return s.lines()
+
+
 # --- times ---------------------------------------------------------------------------------------
 
 @shape
@@ -497,7 +512,8 @@ def make(name, n=OPS, seed=1):
 
 
 def names():
-    return list(SHAPES) + [s + '-broken' for s in SHAPES if s not in ('lists-hot', 'lists-ring', 'unknown-circle')]
+    whole = ('lists-hot', 'lists-ring', 'lists-deleted', 'unknown-circle')
+    return list(SHAPES) + [s + '-broken' for s in SHAPES if s not in whole]
 
 
 LEVELS = ['read-committed', 'read-atomic', 'causal', 'parallel-snapshot-isolation',

@@ -46,30 +46,32 @@ struct profile {
     int malformed; /* scans with an impossible result, per thousand */
     int lies;      /* histories with lies */
     int forks;     /* histories of one-sided transactions and a snapshot per key */
+    int set;       /* writes of lists that are no appends */
 };
 
 /* clang-format off */
 static const struct profile profiles[] = {
     /* columns as in struct profile:
-                      tx ky dup del scn itr lst unk abt nor ver frm tim lck fld hid mal lie frk */
-    {"registers-unique", 6,  3,  0,  0,  0,  0,  0,  0,  4,  0,  0,  0,  0,  8,  0,  0,  0, 50,  0},
-    {"registers-dup",    6,  3,100,  0,  0,  0,  0,  0,  4,  0,  0,  0,  0,  8,  0,  0,  0, 60,  0},
-    {"deletes",          6,  3, 50, 40,  0,  0,  0,  0,  4,  0,  0,  0,  0,  4,  0,  0,  0, 60,  0},
-    {"scans",            5,  4, 40, 35, 40, 30,  0,  0,  4,  0,  0,  0,  0,  4,  0,  0, 10, 45,  0},
-    {"lists",            6,  2, 15,  5,  0,  0, 85,  0,  4,  0,  0,  0,  0,  4,  0,  0,  0, 70,  0},
-    {"unknown",          6,  3, 30, 10,  5,  0,  0, 35, 10,  5,  0,  0, 50,  4,  0, 20,  0, 60,  0},
-    {"hints",            6,  3, 50, 15, 10,  0, 10,  0,  4,  0, 85, 60,  0,  4,  0,  0,  0, 60,  0},
-    {"hints-unknown",    6,  3, 50, 10,  5,  0,  0, 40,  4,  5, 85, 30,  0,  4,  0,  0,  0, 60,  0},
-    {"times",            6,  3, 20,  5,  5,  0,  0, 10,  4,  0,  0,  0,100,  4,  0,  0,  0, 50,  0},
-    {"everything",       5,  3, 50, 15, 12, 12, 25, 15,  8,  6, 25, 20, 40, 10,  6, 15,  5, 50,  0},
-    {"initial",          6,  3, 60, 10,  5,  0,  0, 12,  4,  0, 10, 15, 45, 15,  0,100,  0, 60,  0},
-    {"repeats",          6,  2,100,  0,  0,  0, 90,  8,  4,  0,  0,  5, 45, 12,  0, 25,  0, 60,  0},
-    {"forks",            6,  3, 15,  8,  8,  0,  0,  0,  0,  0,  0,  0, 15,  4,  0,  0,  0, 10,100},
-    {"small",            3,  2, 50, 15, 10, 10, 20, 10, 10,  3, 10, 10, 30, 15,  5, 10,  0, 60,  0},
-    {"lists-dup",        5,  2,100, 10,  0,  0, 80, 10,  6,  0,  5,  0, 20,  4,  4, 10,  0, 60,  0},
-    {"init-unknown",     5,  3, 60, 15,  8,  4, 10, 10,  4,  4,  5,  5, 25,  6,  4,100,  0, 50,  0},
-    {"savepoints",       5,  3, 50, 15, 10,  5, 20, 10, 25,  5,  5,  5, 15, 10, 35,  5,  0, 50,  0},
-    {"locks",            5,  3, 40, 20, 15,  5,  0,  5,  4,  0,  0,  0, 15, 60,  0,  0,  0, 40, 20},
+                        t k dup del scn itr lst unk abt nor ver frm tim lck fld hid mal lie frk s */
+    {"registers-unique",6,3,  0,  0,  0,  0,  0,  0,  4,  0,  0,  0,  0,  8,  0,  0,  0, 50,  0, 0},
+    {"registers-dup",   6,3,100,  0,  0,  0,  0,  0,  4,  0,  0,  0,  0,  8,  0,  0,  0, 60,  0, 0},
+    {"deletes",         6,3, 50, 40,  0,  0,  0,  0,  4,  0,  0,  0,  0,  4,  0,  0,  0, 60,  0, 0},
+    {"scans",           5,4, 40, 35, 40, 30,  0,  0,  4,  0,  0,  0,  0,  4,  0,  0, 10, 45,  0, 0},
+    {"lists",           6,2, 15,  5,  0,  0, 85,  0,  4,  0,  0,  0,  0,  4,  0,  0,  0, 70,  0, 0},
+    {"unknown",         6,3, 30, 10,  5,  0,  0, 35, 10,  5,  0,  0, 50,  4,  0, 20,  0, 60,  0, 0},
+    {"hints",           6,3, 50, 15, 10,  0, 10,  0,  4,  0, 85, 60,  0,  4,  0,  0,  0, 60,  0, 0},
+    {"hints-unknown",   6,3, 50, 10,  5,  0,  0, 40,  4,  5, 85, 30,  0,  4,  0,  0,  0, 60,  0, 0},
+    {"times",           6,3, 20,  5,  5,  0,  0, 10,  4,  0,  0,  0,100,  4,  0,  0,  0, 50,  0, 0},
+    {"everything",      5,3, 50, 15, 12, 12, 25, 15,  8,  6, 25, 20, 40, 10,  6, 15,  5, 50,  0, 0},
+    {"initial",         6,3, 60, 10,  5,  0,  0, 12,  4,  0, 10, 15, 45, 15,  0,100,  0, 60,  0, 0},
+    {"repeats",         6,2,100,  0,  0,  0, 90,  8,  4,  0,  0,  5, 45, 12,  0, 25,  0, 60,  0, 0},
+    {"forks",           6,3, 15,  8,  8,  0,  0,  0,  0,  0,  0,  0, 15,  4,  0,  0,  0, 10,100, 0},
+    {"small",           3,2, 50, 15, 10, 10, 20, 10, 10,  3, 10, 10, 30, 15,  5, 10,  0, 60,  0, 0},
+    {"lists-dup",       5,2,100, 10,  0,  0, 80, 10,  6,  0,  5,  0, 20,  4,  4, 10,  0, 60,  0, 0},
+    {"init-unknown",    5,3, 60, 15,  8,  4, 10, 10,  4,  4,  5,  5, 25,  6,  4,100,  0, 50,  0, 0},
+    {"savepoints",      5,3, 50, 15, 10,  5, 20, 10, 25,  5,  5,  5, 15, 10, 35,  5,  0, 50,  0, 0},
+    {"locks",           5,3, 40, 20, 15,  5,  0,  5,  4,  0,  0,  0, 15, 60,  0,  0,  0, 40, 20, 0},
+    {"lists-set",       6,2, 40, 25,  0,  0, 90, 12,  4,  0,  0,  5, 45, 12,  0, 15,  0, 50,  0,30},
 };
 enum { PROFILES = sizeof profiles / sizeof profiles[0] };
 /* clang-format on */
@@ -77,7 +79,7 @@ enum { PROFILES = sizeof profiles / sizeof profiles[0] };
 const char *const random_profiles[] = {
     "registers-unique", "registers-dup", "deletes", "scans",      "lists",
     "unknown",          "hints",         "times",   "everything", "forks",
-    "hints-unknown",    "initial",       "repeats", NULL};
+    "hints-unknown",    "initial",       "repeats", "lists-set",  NULL};
 
 const char *const random_shapes[] = {"registers-unique",
                                      "registers-dup",
@@ -98,6 +100,7 @@ const char *const random_shapes[] = {"registers-unique",
                                      "savepoints",
                                      "locks",
                                      "mixture",
+                                     "lists-set",
                                      NULL};
 
 /* splitmix64 */
@@ -232,6 +235,10 @@ static void apply(struct val *v, const struct gop *op)
         v->scalar = 0;
         v->n = 0;
     } else if (op->kind == APPEND && v->n < LIST) {
+        if (v->scalar) {
+            v->e[v->n++] = v->scalar;
+            v->scalar = 0;
+        }
         v->e[v->n++] = op->value;
     }
 }
@@ -277,6 +284,7 @@ static void make_op(struct world *w, struct gop *op, int share)
         return;
     }
     op->kind = w->is_list[op->key] ? APPEND : WRITE;
+    if (p->set && op->kind == APPEND && chance(r, p->set)) op->kind = WRITE;
     op->value = new_value(w);
 }
 

@@ -2,9 +2,9 @@
  *
  * Profiles: registers-unique, registers-dup, deletes, scans, lists, unknown, hints, times,
  * everything, forks (readers and writers apart: long forks, snapshot anomalies), hints-unknown;
- * also small, lists-dup, init-unknown, savepoints (many failed statements and aborted
- * transactions), locks, and mixture (each number from any profile). The same seed and profile
- * always give the same text, on every machine.
+ * also small, lists-dup, lists-set (lists that are written and deleted, too), init-unknown,
+ * savepoints (many failed statements and aborted transactions), locks, and mixture (each number
+ * from any profile). The same seed and profile always give the same text, on every machine.
  */
 #ifndef RATEL_TEST_RANDOM_HISTORY_H
 #define RATEL_TEST_RANDOM_HISTORY_H

@@ -326,6 +326,7 @@ static void classify_keys(asg *g, visit_scratch *s)
         value_id x = h->key_init[k];
         if (plain(x) != VALUE_NULL || h->init_unknown) s->has_key[k] = 1;
         if (value_atom(h, x).kind == ATOM_LIST) g->list_key[k] = 1;
+        if (h->shown_list && h->shown_list[k]) g->list_key[k] = 1;
     }
     for (size_t t = 0; t < h->txns; t++) {
         bool aborted = txn_status_of(h, (txn_id)t) == TXN_ABORTED;

@@ -313,15 +313,23 @@ bool asg_slots(asg *g)
     s.x->first_open = (uint32_t)open;
     s.x->first_cand = (uint32_t)cand;
     bool ok = true;
-    for (key_id k = 0; k < keys && ok; k++)
-        ok = g->list_key[k] != 2 || is_appended_only(&s, k, written);
+    uint8_t *chained = mem_array0(g->m, uint8_t, keys + 1);
+    for (key_id k = 0; k < keys; k++)
+        chained[k] = g->list_key[k] == 2 && !is_appended_only(&s, k, written);
     for (key_id k = 0; k < keys && ok && !s.x->impossible; k++)
-        if (g->list_key[k] == 2) ok = make_key(&s, k);
+        if (g->list_key[k] == 2 && !chained[k]) ok = make_key(&s, k);
+    s.x->end_open = (uint32_t)g->open.n;
+    if (ok && !s.x->impossible) ok = asg_chains(g, chained, &s.x->chains);
+    if (s.x->chains.impossible) {
+        s.x->impossible = true;
+        s.x->blame = s.x->chains.blame;
+    }
     if (!ok || s.x->impossible) {
         g->open.n = open;
         g->cand.n = cand;
         g->cand_first.n = open + 1;
     }
+    mem_put(g->m, chained);
     if (ok) g->slots = s.x;
     mem_put(g->m, written);
     mem_put(g->m, s.own);

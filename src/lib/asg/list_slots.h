@@ -11,6 +11,7 @@
 #define RATEL_ASG_LIST_SLOTS_H
 
 #include "asg/asg.h"
+#include "asg/list_chains.h"
 
 #define SLOT_INITIAL 0xffffffffu /* as a slot: the initial list ends at the end of the read */
 #define MOST_SLOTS ((size_t)1 << 22)
@@ -39,17 +40,20 @@ typedef struct list_slots {
     VEC(slot_key) keys;
     VEC(list_slot) slot;
     VEC(list_writer) writer;
-    uint32_t first_open;     /* of g->open: from there on reads of these lists */
+    uint32_t first_open;     /* of g->open: from there on reads of these lists ... */
+    uint32_t end_open;       /* ... up to there; those after them are of the chains */
     uint32_t first_cand;     /* of g->cand: the same */
     VEC(uint32_t) cand_slot; /* per candidate from there on: its slot, or SLOT_INITIAL */
     VEC(uint32_t) ends;      /* per open read from there on: how many elements it saw */
     VEC(uint32_t) read_key;  /* ... and the index of its key in `keys` */
     bool impossible;         /* some read can have seen nothing that anybody wrote */
     node_id blame;           /* ... of this transaction */
+    list_chains chains;      /* keys that are not only appended to */
 } list_slots;
 
-/* Makes g->slots, and gives each read of such lists its candidates; false, and nothing is changed,
-   if some list is not only appended to, or may be read by a transaction that did not commit. */
+/* Makes g->slots, and gives each read of lists whose order must be searched its candidates; false,
+   and nothing is changed, if there are too many.  A list that is not only appended to, or that a
+   transaction of unknown outcome read, has no slots but chains. */
 bool asg_slots(asg *g);
 
 #endif

@@ -399,10 +399,13 @@ static void force(asg *g, lists *l)
    whether it constrains the order. */
 static void find_unsure_readers(asg *g)
 {
+    bool search = g->open.n != 0; /* else whoever took part is known */
+    for (size_t k = 0; k < history_keys(g->h) && !search; k++) search = g->list_key[k] == 2;
+    if (!search) return;
     for (uint32_t ob = 0; ob < asg_obs(g); ob++) {
         if (!(g->ob_flags[ob] & OB_LIST) || asg_in(g, g->ob_node[ob])) continue;
         bool can_be_taken = g->inst_first[g->ob_node[ob]] < g->inst_first[g->ob_node[ob] + 1];
-        if (can_be_taken && g->open.n + g->wild_lists > 0) g->list_key[g->ob_key[ob]] = 2;
+        if (can_be_taken) g->list_key[g->ob_key[ob]] = 2;
     }
 }
 

@@ -311,8 +311,7 @@ static bool has_parts(const problem *p)
 }
 
 /* The strategy lazy chooses initial values and the places of appends itself
-   (lazy/initial_values.c, slot_search.c); other lists of unknown order need the exhaustive
-   search. */
+   (lazy/initial_values.c, slot_search.c, chain_search.c). */
 static bool needs_exhaustive(const problem *p)
 {
     if (!is_lazy(p)) return p->g->wild_lists || p->g->init_open;
@@ -326,17 +325,27 @@ static bool is_open_search(const problem *p)
     return needs_exhaustive(p);
 }
 
+/* Why the exhaustive search, which would be needed, cannot be. */
+static const char *unsearched(const problem *p)
+{
+    if (p->g->wild_lists && has_parts(p))
+        return "lists with writes, deletes or repeated elements are not decided at this level";
+    if (p->g->wild_lists && is_lazy(p))
+        return "the elements of lists may have been appended in more than 4 million places";
+    return p->g->wild_lists
+               ? "lists with writes, deletes or repeated elements need a search, which this "
+                 "strategy does for up to 8 transactions"
+               : "the initial state is unknown and may equal values that were written: "
+                 "this strategy searches that for up to 8 transactions";
+}
+
 static bool decide_exhaustive(problem *p, uint64_t conflicts, decision *a)
 {
     asg *g = p->g;
     const order_question *ask = &p->ask;
     (void)conflicts;
     if (!fits_exhaustive(p)) {
-        a->undecided = g->wild_lists
-                           ? "lists with writes or deletes, or with repeated elements and unknown "
-                             "outcomes, need a search that this build does for up to 8 transactions"
-                           : "the initial state is unknown and may equal values that were written: "
-                             "this strategy searches that for up to 8 transactions";
+        a->undecided = unsearched(p);
         return true;
     }
     a->order = mem_array(g->m, node_id, WEAK_SMALL);

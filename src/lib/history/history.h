@@ -196,11 +196,13 @@ typedef struct history {
     bool init_unknown;
 
     /* made by freeze */
-    uint32_t *sess_first; /* sessions + 1 */
-    txn_id *sess_txn;     /* transactions by session */
-    uint32_t *key_rank;   /* key id -> position in key order; NULL if there are no ranges */
-    key_id *key_sorted;   /* the inverse */
-    value_id *key_init;   /* initial value of each key, after init is applied */
+    uint32_t *sess_first;      /* sessions + 1 */
+    txn_id *sess_txn;          /* transactions by session */
+    uint32_t *key_rank;        /* key id -> position in key order; NULL if there are no ranges */
+    key_id *key_sorted;        /* the inverse */
+    value_id *key_init;        /* initial value of each key, after init is applied */
+    const uint8_t *shown_list; /* parts of histories, per key: the whole shows that it is a list; or
+                                  NULL */
 
     const struct edits *edited; /* edits.h: how it was made of `original`; NULL: it was not */
     const struct history *original;

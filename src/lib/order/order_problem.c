@@ -340,7 +340,7 @@ static void add_slots(order_problem *p)
         for (uint32_t i = 0; i < n; i++)
             add_known(p, p->slot_event[k] + i, p->slot_event[k] + i + 1);
     }
-    for (size_t o = s->first_open; o < g->open.n; o++) {
+    for (size_t o = s->first_open; o < s->end_open; o++) {
         uint32_t key = s->read_key.at[o - s->first_open];
         uint32_t at = s->ends.at[o - s->first_open] - s->keys.at[key].lo;
         add_known(p, p->slot_event[key] + at, begin_of(p, g->ob_node[g->open.at[o]]));

@@ -132,8 +132,8 @@ static bool decide_added(hearing *x, const char **why)
         return true;
     }
     if (g->wild_lists && (!asg_slots(g) || g->slots->impossible)) {
-        *why = "lists with writes or deletes, or with repeated elements that no order explains, "
-               "are not decided under what modules add";
+        *why = "lists with repeated elements, writes or deletes that no order explains are not "
+               "decided under what modules add";
         return false;
     }
     decide_build(&x->p, ask);

@@ -318,6 +318,9 @@ static void open_history(maker *k)
     h->init_unknown = w->init_unknown;
     h->key_init = mem_array(x->m, value_id, x->keys + 1);
     for (size_t i = 0; i < x->keys; i++) h->key_init[i] = new_value(k, w->key_init[x->key[i]]);
+    x->list = mem_array(x->m, uint8_t, x->keys + 1);
+    for (size_t i = 0; i < x->keys; i++) x->list[i] = k->g->list_key[x->key[i]] != 0;
+    h->shown_list = x->list;
     h->init_scalar = w->init == INIT_SCALAR ? new_value(k, w->init_scalar) : VALUE_NULL;
     x->label = mem_array(x->m, label, txns);
     for (uint32_t t = 0; t < x->txns; t++) x->label[t] = new_label(k, w->txn_label[x->txn[t]]);
@@ -395,7 +398,8 @@ void part_free(part *x)
         h->elements.at, h->key_init,    h->op_kind,     h->op_key,        h->op_value,
         h->txn_op,      h->txn_session, h->txn_label,   h->txn_flags,     h->txn_begin,
         h->txn_end,     h->txn_times,   h->sessions.at, h->sess_first,    h->sess_txn,
-        h->attrs.at,    x->kept,        x->op_kept,     h->txn_level,     h->level_texts.at};
+        h->attrs.at,    x->kept,        x->op_kept,     h->txn_level,     h->level_texts.at,
+        x->list};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) mem_put(m, blocks[i]);
     id_index_free(m, &x->cut);
     mem_put(m, x);

@@ -50,6 +50,7 @@ typedef struct part {
     VEC(uint32_t) writer;
     VEC(part_elem) elem;
     key_id *key;                  /* of the whole history */
+    uint8_t *list;                /* per key: it is a list in the whole history */
     uint32_t *session;            /* per transaction */
     label *label;                 /* per transaction */
     size_t lists;                 /* reads of lists */

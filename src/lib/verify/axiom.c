@@ -375,41 +375,64 @@ static void index_writers(prover *x)
     for (uint32_t w = 0; w < n; w++) x->kw[x->kw_first[x->c.w_key.at[w] + 1]++] = w;
 }
 
+/* Where a step says that other writers of a key stand; not told: before. */
+enum { SIDE_BEFORE, SIDE_BEHIND, SIDE_OUT };
+typedef VEC(txn_id) txn_list;
+
+/* [`behind` Y] ... [`out` Y] ...: fills x->side; `said` are the transactions that were named. */
+static void read_sides(prover *x, parser *p, txn_list *said)
+{
+    if (!x->side) x->side = mem_array0(x->m, uint8_t, x->c.h->txns + 1);
+    for (;;) {
+        uint8_t side = next_is(p, "behind") ? SIDE_BEHIND
+                       : next_is(p, "out")  ? SIDE_OUT
+                                            : SIDE_BEFORE;
+        if (side == SIDE_BEFORE) return;
+        txn_id y = parse_txn_word(p, false);
+        x->side[y] = side;
+        vec_push(x->m, said, y);
+    }
+}
+
+static void forget_sides(prover *x, txn_list *said)
+{
+    for (size_t i = 0; i < said->n; i++) x->side[said->at[i]] = SIDE_BEFORE;
+    vec_free(x->m, said);
+}
+
+/* The clause holds, too, if y took part. */
+static bool put_out(prover *x, txn_id y)
+{
+    if (txn_status_of(x->c.h, y) == TXN_COMMITTED)
+        return prover_no(x, "one that committed took part");
+    prover_put(x, prover_took_part(x, y));
+    return true;
+}
+
 /* `next K X` [`behind` Y] ... [`out` Y] ...: as ww, and nobody is between: every other writer Y of
    K stands before X, or behind, or took no part. */
 static bool hop_next(prover *x, parser *p, txn_id at, txn_id *to)
 {
     const history *h = x->c.h;
     key_id k;
-    enum { BEFORE, BEHIND, OUT };
     if (!hop_ww(x, p, at, NO_ID, &k, to)) return false;
     index_writers(x);
-    if (!x->side) x->side = mem_array0(x->m, uint8_t, h->txns + 1);
-    VEC(txn_id) said = {0};
-    for (;;) {
-        uint8_t side = next_is(p, "behind") ? BEHIND : next_is(p, "out") ? OUT : BEFORE;
-        if (side == BEFORE) break;
-        txn_id y = parse_txn_word(p, false);
-        x->side[y] = side;
-        vec_push(x->m, &said, y);
-    }
+    txn_list said = {0};
+    read_sides(x, p, &said);
     bool ok = true;
     for (uint32_t i = x->kw_first[k]; i < x->kw_first[k + 1] && ok; i++) {
         uint32_t w = x->kw[i];
         txn_id y = x->c.w_txn[w];
         if (y == at || y == *to || !installed(&x->c, w) || txn_status_of(h, y) == TXN_ABORTED)
             continue;
-        if (x->side[y] == OUT && txn_status_of(h, y) == TXN_COMMITTED)
-            ok = prover_no(x, "one that committed took part");
-        else if (x->side[y] == OUT)
-            prover_put(x, prover_took_part(x, y));
+        if (x->side[y] == SIDE_OUT)
+            ok = put_out(x, y);
         else
-            prover_put(x,
-                       x->side[y] == BEHIND ? prover_before(x, y, at) : prover_before(x, *to, y));
+            prover_put(x, x->side[y] == SIDE_BEHIND ? prover_before(x, y, at)
+                                                    : prover_before(x, *to, y));
         guard_tick(x->m->guard);
     }
-    for (size_t i = 0; i < said.n; i++) x->side[said.at[i]] = 0;
-    vec_free(x->m, &said);
+    forget_sides(x, &said);
     return ok;
 }
 
@@ -540,7 +563,6 @@ static bool step_loop(prover *x, parser *p)
 static bool hop_rw_among(prover *x, parser *p, txn_id at, txn_id *to)
 {
     const history *h = x->c.h;
-    enum { BEFORE, BEHIND, OUT };
     op_id o;
     key_id k;
     uint32_t reads;
@@ -552,26 +574,17 @@ static bool hop_rw_among(prover *x, parser *p, txn_id at, txn_id *to)
     prover_put_not(x, reads);
     if (w != NO_ID) prover_put(x, prover_before(x, commit_of(x, at), version_of(x, w, k)));
     index_writers(x);
-    if (!x->side) x->side = mem_array0(x->m, uint8_t, h->txns + 1);
-    VEC(txn_id) said = {0};
-    for (;;) {
-        uint8_t side = next_is(p, "behind") ? BEHIND : next_is(p, "out") ? OUT : BEFORE;
-        if (side == BEFORE) break;
-        txn_id y = parse_txn_word(p, false);
-        x->side[y] = side;
-        vec_push(x->m, &said, y);
-    }
+    txn_list said = {0};
+    read_sides(x, p, &said);
     bool ok = true;
     for (uint32_t i = x->kw_first[k]; i < x->kw_first[k + 1] && ok; i++) {
         txn_id y = x->c.w_txn[x->kw[i]];
         if (y == w || x->c.serial[y] || !installed(&x->c, x->kw[i]) ||
             txn_status_of(h, y) == TXN_ABORTED)
             continue;
-        if (x->side[y] == OUT && txn_status_of(h, y) == TXN_COMMITTED)
-            ok = prover_no(x, "one that committed took part");
-        else if (x->side[y] == OUT)
-            prover_put(x, prover_took_part(x, y));
-        else if (x->side[y] == BEHIND)
+        if (x->side[y] == SIDE_OUT)
+            ok = put_out(x, y);
+        else if (x->side[y] == SIDE_BEHIND)
             prover_put(x, prover_before(x, commit_of(x, y), version_of(x, at, k)));
         else if (w == NO_ID)
             ok = prover_no(x, "nobody stands before the initial version");
@@ -579,8 +592,7 @@ static bool hop_rw_among(prover *x, parser *p, txn_id at, txn_id *to)
             prover_put(x, prover_before(x, commit_of(x, w), version_of(x, y, k)));
         guard_tick(x->m->guard);
     }
-    for (size_t i = 0; i < said.n; i++) x->side[said.at[i]] = 0;
-    vec_free(x->m, &said);
+    forget_sides(x, &said);
     return ok;
 }
 

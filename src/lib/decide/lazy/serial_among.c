@@ -65,6 +65,7 @@ static bool read_source(lazy *z, uint32_t ob, uint32_t *inst, uint32_t *cand)
     const asg *g = z->g;
     uint32_t rf = z->p->rf[ob];
     *cand = *inst = NONE;
+    if (rf == RF_OPEN && g->ob_flags[ob] & OB_LIST && !slots_own(z, ob)) return false;
     if (rf == RF_OPEN) {
         *cand = paths_choice(z, ob);
         if (*cand == NONE) return false;

@@ -16,6 +16,8 @@
 
 #include <assert.h>
 
+#include "decide/lazy/chain_search.h"
+
 struct slot_search {
     uint32_t *slot_var;      /* per slot */
     uint32_t *initial_lit;   /* per key and border from lo to hi: the initial list ends there */
@@ -28,11 +30,12 @@ struct slot_search {
     size_t at;               /* the key to look at next */
     uint64_t looked;         /* the epoch in which all reads were queued */
     uint64_t covered;        /* the epoch in which everything was covered */
+    chain_search *chains;    /* keys that are not only appended to, or NULL */
 };
 
 bool slots_own(const lazy *z, uint32_t ob)
 {
-    return z->slots && z->g->ob_flags[ob] & OB_LIST && z->p->rf[ob] == RF_OPEN &&
+    return z->slots && z->open_of && z->g->ob_flags[ob] & OB_LIST && z->p->rf[ob] == RF_OPEN &&
            z->open_of[ob] != NONE;
 }
 
@@ -50,8 +53,7 @@ static void say(lazy *z, uint32_t a, uint32_t b, uint32_t c)
     lazy_clause_end(z);
 }
 
-/* At most one of the literals is true. */
-static void at_most_one(lazy *z, const uint32_t *lits, size_t n)
+void slots_at_most_one(lazy *z, const uint32_t *lits, size_t n)
 {
     uint32_t before = LIT_NONE;
     for (size_t i = 0; i < n; i++) {
@@ -113,7 +115,7 @@ static void write_cover(lazy *z, uint32_t key, const uint32_t *covers)
         lazy_clause_start(z);
         for (size_t i = from; i < end; i++) lazy_clause_lit(z, x->cover.at[i]);
         lazy_clause_end(z);
-        at_most_one(z, x->cover.at + from, end - from);
+        slots_at_most_one(z, x->cover.at + from, end - from);
     }
     mem_put(z->m, fill);
 }
@@ -144,7 +146,7 @@ static void write_writer(lazy *z, uint32_t key, const list_writer *w)
     lazy_clause_unless(z, w->node);
     for (size_t i = 0; i < one.n; i++) lazy_clause_lit(z, one.at[i]);
     lazy_clause_end(z);
-    at_most_one(z, one.at, one.n);
+    slots_at_most_one(z, one.at, one.n);
     lazy_add_core(z, w->node);
     vec_free(z->m, &one);
 }
@@ -154,7 +156,7 @@ static void write_reads(lazy *z)
 {
     asg *g = z->g;
     const list_slots *s = g->slots;
-    for (uint32_t o = s->first_open; o < g->open.n; o++) {
+    for (uint32_t o = s->first_open; o < s->end_open; o++) {
         uint32_t key = s->read_key.at[o - s->first_open];
         const slot_key *y = &s->keys.at[key];
         lazy_clause_start(z);
@@ -177,7 +179,7 @@ void slots_start(lazy *z)
 {
     const list_slots *s = z->g->slots;
     if (!s) return;
-    assert(!s->impossible && s->first_open + s->ends.n == z->g->open.n);
+    assert(!s->impossible && s->first_open + s->ends.n == s->end_open);
     slot_search *x = z->slots = mem_array0(z->m, slot_search, 1);
     x->looked = x->covered = UINT64_MAX;
 }
@@ -208,6 +210,7 @@ void slots_write(lazy *z)
     }
     mem_put(z->m, covers);
     write_reads(z);
+    if (s->chains.keys.n) x->chains = chains_write(z);
 }
 
 bool slots_look_again(lazy *z)
@@ -270,6 +273,7 @@ uint32_t slots_cover(lazy *z, uint32_t ob)
 {
     uint32_t o = z->open_of[ob];
     assert(slots_own(z, ob) && o >= z->g->slots->first_open);
+    if (o >= z->g->slots->end_open) return lazy_likeliest(z, o); /* of a chain */
     uint32_t lit = cover_next(z, z->g->slots->read_key.at[o - z->g->slots->first_open]);
     return lit != LIT_NONE ? lit : lazy_likeliest(z, o);
 }
@@ -284,6 +288,7 @@ bool slots_broken(lazy *z, uint32_t *answer)
         *answer = cover_next(z, x->at);
         if (*answer != LIT_NONE) return true;
     }
+    if (x->chains && chains_broken(z, x->chains, answer)) return true;
     x->covered = z->epoch;
     return false;
 }

@@ -20,5 +20,7 @@ uint32_t slots_cover(lazy *z, uint32_t ob);
 /* Is an element not covered yet, with nothing queued?  *answer as cb_decide's. */
 bool slots_broken(lazy *z, uint32_t *answer);
 bool slots_clean(const lazy *z);
+/* At most one of the literals is true. */
+void slots_at_most_one(lazy *z, const uint32_t *lits, size_t n);
 
 #endif

@@ -1,0 +1,460 @@
+/*
+ * list_chains.c - see list_chains.h.
+ *
+ * One key at a time.  First the contents: a tree of all lists that were read, each less the
+ * reader's own appends, and the scalars.  Then the writers: the appends of one fit below each
+ * content that ends with them.  Last, for each content who can have left it, and for each read its
+ * candidates.
+ *
+ * Appending to a scalar makes a list of the two, so a list of one element and a scalar are the same
+ * thing to stand on, and different ones to read.
+ */
+#include "asg/list_chains.h"
+
+#include <assert.h>
+
+#include "asg/list_slots.h"
+#include "base/map.h"
+
+/* Elements of a list; as a scalar, one of them. */
+typedef struct seen_list {
+    const value_id *at;
+    uint32_t n;
+    bool scalar;
+} seen_list;
+
+typedef struct chain_maker {
+    asg *g;
+    list_chains *x;
+    uint32_t *ob_first, *ob_index; /* obligations by key */
+    uint32_t *op_first, *op; /* writes, deletes and appends by key, in node and program order */
+    node_id *op_node;        /* per operation */
+    VEC(value_id) own;       /* what a transaction has left so far, or its appends */
+    bool own_scalar;
+    id_map child;             /* (content, element) -> content */
+    id_map scalar;            /* scalar -> content */
+    id_map last_of;           /* element -> the last content that ends with it */
+    VEC(uint32_t) same_end;   /* per content of the key: another one that ends alike, or NO_ID */
+    uint32_t *first_stand;    /* per node: its first stand on the key, or NO_ID */
+    VEC(uint32_t) ob_content; /* per obligation of the key: what it saw of others, or NO_ID */
+    VEC(uint8_t) ob_own;      /* ... it saw own appends, too */
+    VEC(uint32_t) left_by;    /* per content of the key: its last leaver so far, or NO_ID */
+    VEC(list_leaver) found;   /* leavers of the key, each ... */
+    VEC(uint32_t) found_next; /* ... with the one found before it for the same content */
+    size_t wanted;            /* candidates of all stands */
+} chain_maker;
+
+enum own_kind { OWN_NONE, OWN_ADDS, OWN_SETS_IT };
+
+static seen_list list_seen(const history *h, const value_id *v)
+{
+    if (*v == VALUE_NULL || *v == VALUE_EMPTY) return (seen_list){NULL, 0, false};
+    atom a = value_atom(h, *v);
+    if (a.kind != ATOM_LIST) return (seen_list){v, 1, true};
+    return (seen_list){h->elements.at + a.as.offset, a.len, false};
+}
+
+static void load_writes(chain_maker *c, const uint8_t *chosen)
+{
+    asg *g = c->g;
+    const history *h = g->h;
+    VEC(uint32_t) key = {0}, op = {0};
+    c->op_node = mem_array(g->m, node_id, h->ops + 1);
+    for (node_id v = 0; v < g->nodes; v++) {
+        txn_id t = g->node_txn[v];
+        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
+            unsigned kind = h->op_kind[o] & (OP_KIND_MASK | OP_FAILED);
+            if (kind != OP_WRITE && kind != OP_DELETE && kind != OP_APPEND) continue;
+            if (!chosen[h->op_key[o]]) continue;
+            vec_push(g->m, &key, h->op_key[o]);
+            vec_push(g->m, &op, o);
+            c->op_node[o] = v;
+        }
+    }
+    uint32_t *index = asg_group(g, key.at, key.n, history_keys(h), &c->op_first);
+    for (size_t i = 0; i < key.n; i++) index[i] = op.at[index[i]];
+    c->op = index;
+    vec_free(g->m, &key);
+    vec_free(g->m, &op);
+}
+
+/* --- contents --------------------------------------------------------------------------------- */
+
+static uint32_t new_content(chain_maker *c, list_content y)
+{
+    list_chains *x = c->x;
+    vec_push(c->g->m, &x->content, y);
+    vec_push(c->g->m, &c->same_end, NO_ID);
+    vec_push(c->g->m, &c->left_by, NO_ID);
+    return (uint32_t)x->content.n - 1;
+}
+
+/* The content, or NO_ID if there is none and none is to be made. */
+static uint32_t content_of(chain_maker *c, const chain_key *y, seen_list l, bool make)
+{
+    mem *m = c->g->m;
+    if (l.scalar) {
+        uint32_t at = id_map_get(&c->scalar, l.at[0]);
+        if (at != NO_ID || !make) return at;
+        at = new_content(
+            c, (list_content){.before = NO_ID, .element = l.at[0], .n = 1, .scalar = true});
+        id_map_put(m, &c->scalar, l.at[0], at);
+        return at;
+    }
+    uint32_t at = y->contents; /* the empty list */
+    for (uint32_t i = 0; i < l.n; i++) {
+        uint32_t below = id_map_get(&c->child, map_pair(at, l.at[i]));
+        if (below == NO_ID && !make) return NO_ID;
+        if (below == NO_ID) {
+            below = new_content(c, (list_content){.before = at, .element = l.at[i], .n = i + 1});
+            id_map_put(m, &c->child, map_pair(at, l.at[i]), below);
+            uint32_t *last = id_map_at(m, &c->last_of, l.at[i]);
+            c->same_end.at[below - y->contents] = *last;
+            *last = below;
+        }
+        at = below;
+        guard_tick(m->guard);
+    }
+    return at;
+}
+
+/* --- what one transaction does to the key ----------------------------------------------------- */
+
+/* The writes of node v to k: [*first, *end) of c->op. */
+static void writes_of(const chain_maker *c, key_id k, node_id v, uint32_t *first, uint32_t *end)
+{
+    uint32_t lo = c->op_first[k], hi = c->op_first[k + 1];
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (c->op_node[c->op[mid]] < v)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    *first = *end = lo;
+    while (*end < c->op_first[k + 1] && c->op_node[c->op[*end]] == v) ++*end;
+}
+
+/* Fills c->own with what the writes [first, end) before `until` come to. */
+static enum own_kind add_up_writes(chain_maker *c, uint32_t first, uint32_t end, op_id until)
+{
+    const history *h = c->g->h;
+    enum own_kind kind = OWN_NONE;
+    c->own.n = 0;
+    c->own_scalar = false;
+    for (uint32_t i = first; i < end && c->op[i] < until; i++) {
+        unsigned does = h->op_kind[c->op[i]] & OP_KIND_MASK;
+        if (does != OP_APPEND) {
+            c->own.n = 0;
+            kind = OWN_SETS_IT;
+        } else if (kind == OWN_NONE) {
+            kind = OWN_ADDS;
+        }
+        c->own_scalar = does == OP_WRITE;
+        if (does != OP_DELETE) vec_push(c->g->m, &c->own, h->op_value[c->op[i]]);
+    }
+    return kind;
+}
+
+static seen_list own_list(const chain_maker *c)
+{
+    return (seen_list){c->own.at, (uint32_t)c->own.n, c->own_scalar};
+}
+
+static bool same_list(seen_list a, seen_list b)
+{
+    if (a.n != b.n || (a.n && a.scalar != b.scalar)) return false;
+    return !a.n || !memcmp(a.at, b.at, a.n * sizeof *a.at);
+}
+
+/* The transaction cannot have taken part. */
+static void rule_out(chain_maker *c, node_id v)
+{
+    if (!asg_in(c->g, v)) {
+        vec_push(c->g->m, &c->x->barred, v);
+        return;
+    }
+    c->x->impossible = true;
+    c->x->blame = v;
+}
+
+/* --- one key ---------------------------------------------------------------------------------- */
+
+/* The contents that were read.  A read of what the reader itself has set asks nothing of others. */
+static void load_reads(chain_maker *c, const chain_key *y)
+{
+    asg *g = c->g;
+    c->ob_content.n = c->ob_own.n = 0;
+    for (uint32_t i = c->ob_first[y->key]; i < c->ob_first[y->key + 1]; i++) {
+        uint32_t ob = c->ob_index[i], first, end, content = NO_ID;
+        seen_list seen = list_seen(g->h, &g->ob_value[ob]);
+        writes_of(c, y->key, g->ob_node[ob], &first, &end);
+        enum own_kind own = add_up_writes(c, first, end, g->ob_op[ob]);
+        uint32_t n = (uint32_t)c->own.n;
+        bool ok = true;
+        if (own == OWN_SETS_IT) {
+            ok = same_list(own_list(c), seen);
+        } else if (own == OWN_ADDS) {
+            ok = !seen.scalar && seen.n >= n &&
+                 !memcmp(seen.at + (seen.n - n), c->own.at, n * sizeof(value_id));
+            if (ok) seen.n -= n;
+        }
+        if (!ok)
+            rule_out(c, g->ob_node[ob]);
+        else if (own != OWN_SETS_IT)
+            content = content_of(c, y, seen, true);
+        vec_push(g->m, &c->ob_content, content);
+        vec_push(g->m, &c->ob_own, own == OWN_ADDS);
+    }
+}
+
+static void add_leaver(chain_maker *c, const chain_key *y, uint32_t content, list_leaver l)
+{
+    uint32_t *last = &c->left_by.at[content - y->contents];
+    vec_push(c->g->m, &c->found, l);
+    vec_push(c->g->m, &c->found_next, *last);
+    *last = (uint32_t)c->found.n - 1;
+}
+
+/* The stand of v on that content, or NO_ID. */
+static uint32_t stand_on(const chain_maker *c, node_id v, uint32_t content)
+{
+    uint32_t i = c->first_stand[v];
+    while (i != NO_ID && c->x->stand.at[i].before != content) i = c->x->stand.at[i].next;
+    return i;
+}
+
+static uint32_t add_stand(chain_maker *c, node_id v, uint32_t before, uint32_t after)
+{
+    list_stand s = {v, before, after, c->first_stand[v], false};
+    vec_push(c->g->m, &c->x->stand, s);
+    return c->first_stand[v] = (uint32_t)c->x->stand.n - 1;
+}
+
+/* Does the content end with the appends of c->own?  Then *before is the content less these. */
+static bool ends_with_own(const chain_maker *c, uint32_t content, uint32_t *before)
+{
+    const list_content *all = c->x->content.at;
+    if (all[content].scalar || all[content].n < c->own.n) return false;
+    for (size_t i = c->own.n; i-- > 0; content = all[content].before)
+        if (all[content].element != c->own.at[i]) return false;
+    *before = content;
+    return true;
+}
+
+/* A transaction that only appends: it may stand on every content that its appends follow. */
+static bool add_appender(chain_maker *c, const chain_key *y, node_id v)
+{
+    list_chains *x = c->x;
+    assert(c->own.n);
+    uint32_t content = id_map_get(&c->last_of, c->own.at[c->own.n - 1]);
+    for (; content != NO_ID; content = c->same_end.at[content - y->contents]) {
+        uint32_t before;
+        guard_tick(c->g->m->guard);
+        if (!ends_with_own(c, content, &before)) continue;
+        if (x->stand.n + 2 > MOST_SLOTS) return false;
+        list_leaver l = {v, add_stand(c, v, before, content), NO_ID};
+        uint32_t scalar = x->content.at[before].n == 1
+                              ? id_map_get(&c->scalar, x->content.at[before].element)
+                              : NO_ID;
+        if (scalar != NO_ID) l.other = add_stand(c, v, scalar, content);
+        add_leaver(c, y, content, l);
+    }
+    return true;
+}
+
+/* Scalars that are not read may be appended to, too: those that begin a list. */
+static void load_scalars(chain_maker *c, const chain_key *y, seen_list l)
+{
+    if (!l.scalar) return;
+    seen_list list = {l.at, 1, false};
+    if (content_of(c, y, list, false) != NO_ID) content_of(c, y, l, true);
+}
+
+/* The writers of the key, or (only_scalars) what they have set that begins a list. */
+static bool add_writers(chain_maker *c, const chain_key *y, bool only_scalars)
+{
+    list_chains *x = c->x;
+    bool few = true;
+    uint32_t last = c->op_first[y->key + 1];
+    for (uint32_t i = c->op_first[y->key], end; i < last && few; i = end) {
+        node_id v = c->op_node[c->op[i]];
+        for (end = i; end < last && c->op_node[c->op[end]] == v; end++) {}
+        enum own_kind kind = add_up_writes(c, i, end, NO_ID);
+        if (only_scalars) {
+            if (kind == OWN_SETS_IT) load_scalars(c, y, own_list(c));
+            continue;
+        }
+        if (kind == OWN_ADDS) {
+            few = add_appender(c, y, v);
+        } else {
+            uint32_t content = content_of(c, y, own_list(c), false);
+            if (content != NO_ID) add_leaver(c, y, content, (list_leaver){v, LEFT_SURELY, NO_ID});
+        }
+        chain_writer w = {v, NO_ID};
+        vec_push(c->g->m, &x->writer, w);
+    }
+    return few;
+}
+
+/* Those who saw their own appends stood on what they saw besides. */
+static void pin_readers(chain_maker *c, const chain_key *y)
+{
+    asg *g = c->g;
+    for (uint32_t i = c->ob_first[y->key]; i < c->ob_first[y->key + 1]; i++) {
+        uint32_t at = i - c->ob_first[y->key], content = c->ob_content.at[at];
+        node_id v = g->ob_node[c->ob_index[i]];
+        if (content == NO_ID || !c->ob_own.at[at]) continue;
+        uint32_t stand = stand_on(c, v, content);
+        if (stand == NO_ID) stand = add_stand(c, v, content, NO_ID);
+        c->x->stand.at[stand].pinned = true;
+    }
+}
+
+static bool is_named(const history *h, key_id k)
+{
+    if (!h->init_unknown) return true;
+    for (size_t i = 0; i < h->init_map.n; i++)
+        if (h->init_map.at[i].key == k) return true;
+    return false;
+}
+
+/* What was there at first, and then the leavers of each content in a row. */
+static void add_leavers(chain_maker *c, chain_key *y)
+{
+    list_chains *x = c->x;
+    mem *m = c->g->m;
+    const history *h = c->g->h;
+    if (!y->open) {
+        uint32_t content = content_of(c, y, list_seen(h, &h->key_init[y->key]), false);
+        if (content != NO_ID) add_leaver(c, y, content, (list_leaver){RF_INIT, LEFT_SURELY, NO_ID});
+    }
+    for (uint32_t i = y->contents; i < y->content_end; i++) {
+        list_content *k = &x->content.at[i];
+        k->leavers = (uint32_t)x->leaver.n;
+        if (y->open) vec_push(m, &x->leaver, ((list_leaver){RF_INIT, LEFT_AT_FIRST, NO_ID}));
+        for (uint32_t j = c->left_by.at[i - y->contents]; j != NO_ID; j = c->found_next.at[j])
+            vec_push(m, &x->leaver, c->found.at[j]);
+        k->end = (uint32_t)x->leaver.n;
+    }
+}
+
+/* May the read have been from that version, by what the history says of it? */
+static bool may_be_source(const asg *g, uint32_t ob, node_id w, bool own)
+{
+    bool found, init;
+    label l = asg_hint(g, ob, &found, &init);
+    /* The last elements of a read of own appends are the reader's. */
+    if (own && !init && l == g->h->txn_label[g->node_txn[g->ob_node[ob]]]) found = false;
+    if (found && (w == RF_INIT ? !init : init || g->h->txn_label[g->node_txn[w]] != l))
+        return false;
+    if (!(g->h->op_kind[g->ob_op[ob]] & OP_TOMB) || g->ob_value[ob] != VALUE_NULL) return true;
+    if (w == RF_INIT) return false;
+    uint32_t inst = asg_install(g, w, g->ob_key[ob]);
+    return (g->h->op_kind[g->inst_op[inst]] & OP_TOMB) != 0;
+}
+
+static void add_candidates(chain_maker *c, const chain_key *y)
+{
+    asg *g = c->g;
+    list_chains *x = c->x;
+    for (uint32_t i = c->ob_first[y->key]; i < c->ob_first[y->key + 1]; i++) {
+        uint32_t at = i - c->ob_first[y->key], ob = c->ob_index[i], content = c->ob_content.at[at];
+        node_id v = g->ob_node[ob];
+        size_t before = g->cand.n;
+        if (content == NO_ID) continue;
+        const list_content *k = &x->content.at[content];
+        for (uint32_t j = k->leavers; j < k->end; j++) {
+            node_id w = x->leaver.at[j].node;
+            if (w == v || !may_be_source(g, ob, w, c->ob_own.at[at])) continue;
+            vec_push(g->m, &g->cand, w);
+            vec_push(g->m, &x->cand_leaver, j);
+            guard_tick(g->m->guard);
+        }
+        if (g->cand.n == before) {
+            rule_out(c, v);
+            continue;
+        }
+        vec_push(g->m, &g->open, ob);
+        vec_push(g->m, &g->cand_first, (uint32_t)g->cand.n);
+        vec_push(g->m, &x->read_stand, c->ob_own.at[at] ? stand_on(c, v, content) : NO_ID);
+        vec_push(g->m, &x->read_content, content);
+    }
+}
+
+static void restart_key(chain_maker *c, size_t reads)
+{
+    mem *m = c->g->m;
+    id_map_restart(m, &c->child, reads);
+    id_map_restart(m, &c->scalar, reads);
+    id_map_restart(m, &c->last_of, reads);
+    c->same_end.n = c->left_by.n = c->found.n = c->found_next.n = 0;
+}
+
+/* False: too many. */
+static bool make_chain(chain_maker *c, key_id k)
+{
+    asg *g = c->g;
+    list_chains *x = c->x;
+    chain_key y = {.key = k,
+                   .open = !is_named(g->h, k),
+                   .contents = (uint32_t)x->content.n,
+                   .writers = (uint32_t)x->writer.n};
+    if (c->ob_first[k] == c->ob_first[k + 1]) return true; /* nobody saw it */
+    restart_key(c, c->ob_first[k + 1] - c->ob_first[k]);
+    new_content(c, (list_content){.before = NO_ID, .element = NO_ID});
+    load_reads(c, &y);
+    add_writers(c, &y, true);
+    if (!y.open) load_scalars(c, &y, list_seen(g->h, &g->h->key_init[k]));
+    y.content_end = (uint32_t)x->content.n;
+    bool few = add_writers(c, &y, false);
+    y.writer_end = (uint32_t)x->writer.n;
+    if (few) {
+        pin_readers(c, &y);
+        add_leavers(c, &y);
+        add_candidates(c, &y);
+    }
+    for (uint32_t i = y.writers; i < y.writer_end; i++) {
+        chain_writer *w = &x->writer.at[i];
+        w->first = c->first_stand[w->node];
+        c->first_stand[w->node] = NO_ID;
+        for (uint32_t s = w->first; s != NO_ID; s = x->stand.at[s].next) {
+            const list_content *on = &x->content.at[x->stand.at[s].before];
+            c->wanted += on->end - on->leavers;
+        }
+    }
+    vec_push(g->m, &x->keys, y);
+    return few && c->wanted <= MOST_SLOTS;
+}
+
+bool asg_chains(asg *g, const uint8_t *chosen, list_chains *x)
+{
+    size_t keys = history_keys(g->h);
+    chain_maker c = {.g = g, .x = x};
+    bool ok = true;
+    x->first_open = (uint32_t)g->open.n;
+    x->first_cand = (uint32_t)g->cand.n;
+    c.ob_index = asg_group(g, g->ob_key, asg_obs(g), keys, &c.ob_first);
+    load_writes(&c, chosen);
+    c.first_stand = mem_array(g->m, uint32_t, (size_t)g->nodes + 1);
+    memset(c.first_stand, 0xff, ((size_t)g->nodes + 1) * sizeof *c.first_stand);
+    for (key_id k = 0; k < keys && ok && !x->impossible; k++)
+        if (chosen[k]) ok = make_chain(&c, k);
+    vec_free(g->m, &c.own);
+    vec_free(g->m, &c.same_end);
+    vec_free(g->m, &c.ob_content);
+    vec_free(g->m, &c.ob_own);
+    vec_free(g->m, &c.left_by);
+    vec_free(g->m, &c.found);
+    vec_free(g->m, &c.found_next);
+    id_map_free(g->m, &c.child);
+    id_map_free(g->m, &c.scalar);
+    id_map_free(g->m, &c.last_of);
+    mem_put(g->m, c.first_stand);
+    mem_put(g->m, c.ob_index);
+    mem_put(g->m, c.ob_first);
+    mem_put(g->m, c.op_first);
+    mem_put(g->m, c.op);
+    mem_put(g->m, c.op_node);
+    return ok;
+}
