@@ -10,54 +10,56 @@
 
 #include "base/clock.h"
 #include "config.h"
+#include "driver/adapter_file.h"
 #include "driver/adapters.h"
 
 static const struct {
     const char *name, *package;
-    const driver *driver;
+    const driver *driver; /* NULL: it is not there, or is loaded when somebody asks for it */
+    bool loaded;          /* a file of its own, since its library is large (adapter_file.h) */
 } adapters[] = {
 #ifdef HAVE_SQLITE
-    {"sqlite", "libsqlite3-dev", &driver_sqlite},
+    {"sqlite", "libsqlite3-dev", &driver_sqlite, false},
 #else
-    {"sqlite", "libsqlite3-dev", NULL},
+    {"sqlite", "libsqlite3-dev", NULL, false},
 #endif
 #ifdef HAVE_POSTGRES
-    {"postgres", "libpq-dev", &driver_postgres},
+    {"postgres", "libpq-dev", &driver_postgres, false},
 #else
-    {"postgres", "libpq-dev", NULL},
+    {"postgres", "libpq-dev", NULL, false},
 #endif
 #ifdef HAVE_MARIADB
-    {"mariadb", "libmariadb-dev", &driver_mariadb},
+    {"mariadb", "libmariadb-dev", &driver_mariadb, false},
 #else
-    {"mariadb", "libmariadb-dev", NULL},
+    {"mariadb", "libmariadb-dev", NULL, false},
 #endif
-    {"exec", "", &driver_exec},
+    {"exec", "", &driver_exec, false},
 #ifdef HAVE_REDIS
-    {"redis", "libhiredis-dev", &driver_redis},
+    {"redis", "libhiredis-dev", &driver_redis, false},
 #else
-    {"redis", "libhiredis-dev", NULL},
+    {"redis", "libhiredis-dev", NULL, false},
 #endif
 #ifdef HAVE_LMDB
-    {"lmdb", "liblmdb-dev", &driver_lmdb},
+    {"lmdb", "liblmdb-dev", &driver_lmdb, false},
 #else
-    {"lmdb", "liblmdb-dev", NULL},
+    {"lmdb", "liblmdb-dev", NULL, false},
 #endif
 #ifdef HAVE_ROCKSDB
-    {"rocksdb", "librocksdb-dev and a C++ compiler", &driver_rocksdb},
+    {"rocksdb", "librocksdb-dev and a C++ compiler", NULL, true},
 #else
-    {"rocksdb", "librocksdb-dev and a C++ compiler", NULL},
+    {"rocksdb", "librocksdb-dev and a C++ compiler", NULL, false},
 #endif
 #ifdef HAVE_BDB
-    {"bdb", "libdb5.3-dev", &driver_bdb},
+    {"bdb", "libdb5.3-dev", &driver_bdb, false},
 #else
-    {"bdb", "libdb5.3-dev", NULL},
+    {"bdb", "libdb5.3-dev", NULL, false},
 #endif
 #ifdef HAVE_ETCD
-    {"etcd", "libcurl4-openssl-dev", &driver_etcd},
+    {"etcd", "libcurl4-openssl-dev", NULL, true},
 #else
-    {"etcd", "libcurl4-openssl-dev", NULL},
+    {"etcd", "libcurl4-openssl-dev", NULL, false},
 #endif
-    {"faulty", "", &driver_faulty},
+    {"faulty", "", &driver_faulty, false},
 };
 #define ADAPTERS (sizeof adapters / sizeof *adapters)
 
@@ -99,7 +101,7 @@ void db_fail(char *to, const char *format, ...)
 const char *driver_at(size_t i, bool *there)
 {
     if (i >= ADAPTERS - 1) return NULL; /* the faulty one is for tests */
-    *there = adapters[i].driver != NULL;
+    *there = adapters[i].driver || adapters[i].loaded;
     return adapters[i].name;
 }
 
@@ -496,6 +498,7 @@ const driver *driver_of(const char *url, char *error, size_t *rest)
             continue;
         size_t a = schemes[i].adapter;
         *rest = n + 1;
+        if (adapters[a].loaded) return adapter_file(adapters[a].name, error);
         if (!adapters[a].driver)
             db_fail(error, "this build has no %s adapter (it needs %s)", adapters[a].name,
                     adapters[a].package);
