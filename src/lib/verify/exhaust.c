@@ -86,8 +86,7 @@ static bool fits(run *r, txn_id t, const seen *x, uint32_t s)
     if (own && !recheck_strip(c, lo, hi, &want)) return false;
     seq now = held(r, x->key, s, &known, &writer);
     if (known) {
-        /* an own append to a plain value made a list of it */
-        if (own && now.scalar && now.n == 1 && want.n == 1) want.scalar = true;
+        /* (A read of own appends to a plain value has no version that explains it.) */
         if (!same(now, want)) return false;
     } else {
         if (!ends_with(want, now)) return false;
