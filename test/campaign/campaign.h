@@ -72,8 +72,8 @@ uint64_t draw_for(const campaign *c, uint64_t purpose, uint64_t which);
 
 /* judge_history.c: everything about one history; false: *f says what is wrong.  `variants`: also
    the history told otherwise.  `only` (or NULL) is the one cell to ask. */
-bool judge_history(campaign *c, const char *history, size_t n, bool variants, const cell *only,
-                   failure *f);
+bool judge_one_history(campaign *c, const char *history, size_t n, bool variants, const cell *only,
+                       failure *f);
 bool fail_cell(failure *f, const char *kind, const cell *at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -375,8 +375,8 @@ static bool judge_variant(subject *s, int how)
     return ok;
 }
 
-bool judge_history(campaign *c, const char *history, size_t n, bool variants, const cell *only,
-                   failure *f)
+bool judge_one_history(campaign *c, const char *history, size_t n, bool variants, const cell *only,
+                       failure *f)
 {
     char err[256];
     text in = {(char *)(uintptr_t)history, n, 0, 0};

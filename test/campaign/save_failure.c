@@ -30,7 +30,7 @@ static bool fails_alike(campaign *c, const failure *f, const char *history, size
         alarm(SECONDS_A_TRY);
         bool crash = !strcmp(f->kind, "crash") || !strcmp(f->kind, "lattice");
         const cell *only = f->has_cell && !crash ? &f->at : NULL;
-        bool ok = judge_history(c, history, n, false, only, &g);
+        bool ok = judge_one_history(c, history, n, false, only, &g);
         _exit(!ok && !strcmp(g.kind, f->kind) ? SAME_FAILURE : 0);
     }
     int status = 0;

@@ -89,7 +89,7 @@ static bool cuts_hold(const history *h, oracle *o, rng *g, guard *border, const 
     txn_id *whole = mem_array(&m, txn_id, h->txns + 1);
     for (txn_id i = 0; i < h->txns; i++) whole[i] = i;
     sub_mask out = {mem_array0(&m, uint8_t, h->txns + 1), mem_array0(&m, uint8_t, h->ops + 1),
-                    mem_array0(&m, uint8_t, history_keys(h) + 1)};
+                    mem_array0(&m, uint8_t, history_keys(h) + 1), false};
     for (int i = 0; i < CUTS && ok; i++) {
         const char *name = levels[rng_below(g, NAMES)];
         level_ref level;
