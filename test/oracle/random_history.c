@@ -79,7 +79,7 @@ enum { PROFILES = sizeof profiles / sizeof profiles[0] };
 const char *const random_profiles[] = {
     "registers-unique", "registers-dup", "deletes", "scans",      "lists",
     "unknown",          "hints",         "times",   "everything", "forks",
-    "hints-unknown",    "initial",       "repeats", "lists-set",  NULL};
+    "hints-unknown",    "initial",       "repeats", NULL};
 
 const char *const random_shapes[] = {"registers-unique",
                                      "registers-dup",
