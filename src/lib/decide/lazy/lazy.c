@@ -1052,7 +1052,7 @@ static void keep_certain_cycle(lazy *z)
 }
 
 /* Where lists with few different elements are also written or deleted, a search that has not ended
-   by then hardly ever does (measured: a minute later it is where it was). */
+   by then may take very long; the limit is for time, and no property of such histories. */
 #define CHAIN_CONFLICTS 4000u
 
 static void search_order(lazy *z, uint64_t conflicts)
