@@ -25,6 +25,7 @@ typedef struct checker {
     db db;
     bool open;
     json_writer *json;
+    json_writer to;
     unsigned passed, failed, skipped;
     db_session one, two;
 } checker;
@@ -665,8 +666,8 @@ static int check_driver(checker *k, const char *driver_command)
         complain("driver-check: %s", k->db.error);
         return k->db.misuse ? EXIT_USAGE : EXIT_IO;
     }
-    json_writer to = json_file(stdout);
-    if (k->a->value[O_JSON]) k->json = &to;
+    k->to = json_file(stdout);
+    if (k->a->value[O_JSON]) k->json = &k->to;
     tell_hello(k);
     check_all(k);
     db_close(&k->db);

@@ -376,8 +376,8 @@ static int answer(state *st)
                     (unsigned long long)r.clauses, (unsigned long long)r.conflicts);
     }
     if (st->unwritten) return EXIT_IO;
-    if (rendered) return rendered;
-    if (*st->untold) return *st->untold;
+    int short_of = rendered ? rendered : *st->untold;
+    if (short_of) return short_of;
     return history ? EXIT_HOLDS : r.result == SYNTH_UNDECIDED ? EXIT_UNDECIDED : EXIT_VIOLATED;
 }
 
