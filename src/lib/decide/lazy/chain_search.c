@@ -150,7 +150,7 @@ static void write_stand(lazy *z, const chain_search *x, uint32_t stand)
         if (left != LIT_NONE) write_implied(z, x->pred_lit.at[i], left);
         guard_tick(z->m->guard);
     }
-    slots_at_most_one(z, x->pred_lit.at + first, end - first);
+    if (first < end) slots_at_most_one(z, x->pred_lit.at + first, end - first);
     if (!s->pinned) return;
     lazy_clause_start(z);
     lazy_clause_unless(z, s->node);
