@@ -182,10 +182,10 @@ static void run_row(litmus *l, live *v)
     const contract *c = contract_of(&v->db);
     litmus_row row = {.database = kept_text_of(&l->mem, v->db.version, strlen(v->db.version)),
                       .product = kept_text_of(&l->mem, v->db.version, strcspn(v->db.version, " ")),
-                      .adapter = v->db.driver->name,
+                      .adapter =
+                          kept_text_of(&l->mem, v->db.driver->name, strlen(v->db.driver->name)),
                       .isolation = kept_text_of(&l->mem, v->db.isolation, strlen(v->db.isolation)),
-                      .documented = c ? c->level : NULL,
-                      .source = c ? c->source : NULL};
+                      .documented = c ? kept_text_of(&l->mem, c->level, strlen(c->level)) : NULL};
     row.cells = mem_array0(&l->mem, litmus_cell, l->t.cases.n);
     for (size_t i = 0; i < l->t.cases.n; i++)
         row.cells[i] = (litmus_cell){.outcome = CASE_ERROR, .why = "interrupted"};
@@ -235,11 +235,14 @@ static bool run_url(litmus *l, const char *url)
     const char *asked = l->a->value[O_ISOLATION], *list = asked;
     if (!asked || !strcmp(asked, "all")) {
         list = driver_isolations(url);
-        if (!list) {
+        if (!list || !*list) { /* a driver of the user's says it when it is asked */
             b.value[O_ISOLATION] = NULL;
-            l->status = live_open(&v, &b); /* says why */
+            l->status = live_open(&v, &b);
+            if (l->status == EXIT_HOLDS)
+                list =
+                    kept_text_of(&l->mem, v.db.driver->isolations, strlen(v.db.driver->isolations));
             live_close(&v);
-            return false;
+            if (l->status != EXIT_HOLDS) return false;
         }
     }
     bool good = each_isolation(l, &v, &b, list);

@@ -27,9 +27,9 @@ typedef struct litmus_cell {
 typedef struct litmus_row {
     const char *product, *database; /* "PostgreSQL", "PostgreSQL 15.18" */
     const char *adapter, *isolation;
-    const char *documented, *source; /* NULL: nothing is known */
-    const char *strongest;           /* levels that all histories of the row satisfy */
-    litmus_cell *cells;              /* one for each case */
+    const char *documented; /* NULL: nothing is known */
+    const char *strongest;  /* levels that all histories of the row satisfy */
+    litmus_cell *cells;     /* one for each case */
 } litmus_row;
 
 typedef struct litmus_table {
