@@ -62,6 +62,16 @@ static bool in_keys(const spec *s, const char *dialect)
     return true;
 }
 
+/* Without SQL, does a step ask for a locking read? */
+static bool locks_rows(const spec *s, const char *dialect)
+{
+    for (size_t i = 0; i < s->steps.n; i++) {
+        const char *sql = spec_sql(s, s->steps.at[i].text, dialect);
+        if (sql && key_statement_of(sql).lock) return true;
+    }
+    return false;
+}
+
 /* --- one order -------------------------------------------------------------------------------- */
 
 void bench_open(case_bench *b, db *d, mem *m)
@@ -196,6 +206,8 @@ static bool can_run(case_bench *b, const spec *s, case_run *r)
         not_applicable(r, "the case is about other databases");
     else if (!b->sql && (!in_keys(s, b->dialect) || !case_rows(s, b->dialect, b->mem, &rows, &n)))
         not_applicable(r, "the case needs SQL");
+    else if (!b->sql && !b->db->driver->row_locks && locks_rows(s, b->dialect))
+        not_applicable(r, "there are no locking reads");
     for (size_t i = 0; i < s->steps.n && r->outcome != CASE_NOT_APPLICABLE; i++)
         if (!spec_sql(s, s->steps.at[i].text, b->dialect))
             not_applicable(r, "a statement of the case does not exist there");
