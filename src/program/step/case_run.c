@@ -126,7 +126,7 @@ static const char *sorted_rows(mem *m, char **rows, uint32_t n)
 {
     strbuf b;
     strbuf_init(&b, m);
-    qsort(rows, n, sizeof *rows, by_text);
+    if (n) qsort(rows, n, sizeof *rows, by_text);
     for (uint32_t i = 0; i < n; i++) strbuf_printf(&b, "%s\n", rows[i]);
     return strbuf_cstr(&b);
 }

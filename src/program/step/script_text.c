@@ -43,7 +43,7 @@ void script_order_by_time(script *s, mem *m)
             vec_push(m, &all, turn);
         }
     }
-    qsort(all.at, all.n, sizeof *all.at, by_when);
+    if (all.n) qsort(all.at, all.n, sizeof *all.at, by_when);
     s->order.n = 0;
     for (size_t i = 0; i < all.n; i++) vec_push(m, &s->order, all.at[i].turn);
     vec_free(m, &all);
