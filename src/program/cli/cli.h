@@ -262,6 +262,12 @@ typedef struct text_kept {
     size_t n, cap;
 } text_kept;
 int keep_text(const void *bytes, size_t n, void *kept);
+/* The other way: a read callback from a text, of which this much is left. */
+typedef struct text_left {
+    const char *at;
+    size_t n;
+} text_left;
+ptrdiff_t read_left(void *buf, size_t cap, void *left);
 /* A JSON writer onto a FILE; whether all was written shows when the file is closed. */
 json_writer json_file(FILE *f);
 /* render.c: calls body with an empty buffer and writes what it put there to `out` (NULL: nowhere).

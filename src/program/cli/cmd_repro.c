@@ -62,21 +62,6 @@ static bool shrink_recording(repro *r, const char *path)
 
 /* --- one run ---------------------------------------------------------------------------------- */
 
-typedef struct text_left {
-    const char *at;
-    size_t n;
-} text_left;
-
-static ptrdiff_t read_left(void *buf, size_t cap, void *payload)
-{
-    text_left *t = payload;
-    size_t n = t->n < cap ? t->n : cap;
-    memcpy(buf, t->at, n);
-    t->at += n;
-    t->n -= n;
-    return (ptrdiff_t)n;
-}
-
 /* Does what was just returned violate the level?  Then the answer is kept. */
 static bool is_violated(repro *r, const char *text)
 {

@@ -1,5 +1,6 @@
 /*
- * kept_text.c - text that the library writes piece by piece, kept in memory as one string.
+ * kept_text.c - text that the library writes piece by piece, kept in memory as one string, and text
+ * that it reads from there.
  *
  * The buffer grows by doubling, so that a page of many answers is not copied once for each piece.
  */
@@ -21,4 +22,14 @@ int keep_text(const void *bytes, size_t n, void *kept)
     memcpy(t->at + t->n, bytes, n);
     t->at[t->n += n] = 0;
     return 0;
+}
+
+ptrdiff_t read_left(void *buf, size_t cap, void *left)
+{
+    text_left *t = left;
+    size_t n = t->n < cap ? t->n : cap;
+    memcpy(buf, t->at, n);
+    t->at += n;
+    t->n -= n;
+    return (ptrdiff_t)n;
 }

@@ -33,21 +33,6 @@ litmus_judge *litmus_judge_new(mem *m, ratel *context)
     return j;
 }
 
-typedef struct text_left {
-    const char *at;
-    size_t n;
-} text_left;
-
-static ptrdiff_t read_text(void *buf, size_t cap, void *payload)
-{
-    text_left *t = payload;
-    size_t n = t->n < cap ? t->n : cap;
-    memcpy(buf, t->at, n);
-    t->at += n;
-    t->n -= n;
-    return (ptrdiff_t)n;
-}
-
 static const char *verdict_at(litmus_judge *j, const ratel_history *h, const char *level)
 {
     ratel_result *a = NULL;
@@ -61,7 +46,7 @@ static void judge_history(litmus_judge *j, const litmus_case *c, litmus_cell *ce
 {
     text_left t = {cell->history, strlen(cell->history)};
     ratel_history *h = NULL;
-    if (ratel_history_read(&h, j->context, "ratel", read_text, &t)) {
+    if (ratel_history_read(&h, j->context, "ratel", read_left, &t)) {
         cell->check = "unreadable";
         return;
     }
@@ -83,7 +68,7 @@ static void judge_log(const litmus_case *c, litmus_cell *cell)
     text_left t = {cell->log, strlen(cell->log)};
     if (!level || !ratel_audit_available() || ratel_audit_open(&a, NULL)) return;
     ratel_audit_options o = {.level = level, .seconds = 5};
-    if (!ratel_audit_run(a, &o, read_text, &t, &answer)) cell->check = verdict_name(answer.verdict);
+    if (!ratel_audit_run(a, &o, read_left, &t, &answer)) cell->check = verdict_name(answer.verdict);
     ratel_audit_close(a);
 }
 
