@@ -28,8 +28,16 @@ typedef struct litmus {
     litmus_table t;
     litmus_judge *judge;
     VEC(const char *) urls;
+    uint64_t start; /* of the command: --time counts from here */
     int status;
 } litmus;
+
+/* By a signal, or by --time: what is left is not run. */
+static bool ended_early(const litmus *l)
+{
+    const char *limit = l->a->value[O_TIME];
+    return interrupted() || (limit && seconds_since(l->start) > strtod(limit, NULL));
+}
 
 /* --- cases ------------------------------------------------------------------------------------ */
 
@@ -72,6 +80,11 @@ static char *file_text(litmus *l, const char *path, size_t *n)
 {
     text_kept t = {0};
     char buf[1 << 14];
+    struct stat s;
+    if (!stat(path, &s) && !S_ISREG(s.st_mode)) { /* a pipe might stay silent for ever */
+        complain("%s: a script is a regular file", path);
+        return NULL;
+    }
     FILE *f = fopen(path, "r");
     int bad = !f;
     for (size_t got; f && (got = fread(buf, 1, sizeof buf, f)) > 0;)
@@ -188,10 +201,11 @@ static void run_row(litmus *l, live *v)
                       .documented = c ? kept_text_of(&l->mem, c->level, strlen(c->level)) : NULL};
     row.cells = mem_array0(&l->mem, litmus_cell, l->t.cases.n);
     for (size_t i = 0; i < l->t.cases.n; i++)
-        row.cells[i] = (litmus_cell){.outcome = CASE_ERROR, .why = "interrupted"};
+        row.cells[i] =
+            (litmus_cell){.outcome = CASE_ERROR, .why = "interrupted, or --time is over"};
     case_bench b;
     bench_open(&b, &v->db, &l->mem);
-    for (size_t i = 0; i < l->t.cases.n && !interrupted(); i++)
+    for (size_t i = 0; i < l->t.cases.n && !ended_early(l); i++)
         run_cell(l, &b, &row, &l->t.cases.at[i], &row.cells[i]);
     bench_close(&b);
     row.strongest = litmus_judge_row(l->judge);
@@ -202,7 +216,7 @@ static void run_row(litmus *l, live *v)
 static bool each_isolation(litmus *l, live *v, args *b, const char *list)
 {
     bool first = true;
-    for (const char *p = list; *p && !interrupted();) {
+    for (const char *p = list; *p && !ended_early(l);) {
         size_t n = strcspn(p, ", ");
         b->value[O_ISOLATION] = kept_text_of(&l->mem, p, n);
         p += n;
@@ -321,7 +335,7 @@ static void run_all(litmus *l)
         if (!run_url(l, l->urls.at[i])) return;
     if (l->status == EXIT_HOLDS) print_table(l);
     if (l->status == EXIT_HOLDS) compare_tables(l);
-    if (l->status == EXIT_HOLDS && interrupted()) l->status = EXIT_UNDECIDED;
+    if (l->status == EXIT_HOLDS && ended_early(l)) l->status = EXIT_UNDECIDED;
 }
 
 int cmd_litmus(args *a)
@@ -334,7 +348,7 @@ int cmd_litmus(args *a)
         complain("litmus: no database given (use --db URL)");
         return EXIT_USAGE;
     }
-    litmus l = {.a = a};
+    litmus l = {.a = a, .start = now()};
     guard_init(&l.guard);
     mem_init(&l.mem, mem_libc, NULL, &l.guard);
     l.t.mem = &l.mem;

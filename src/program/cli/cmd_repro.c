@@ -29,6 +29,7 @@ typedef struct repro {
     ratel_result *answer;
     ratel_history *seen;
     uint64_t tries, shown, runs;
+    uint64_t start; /* of the command: --time counts from here */
     int status;
 } repro;
 
@@ -131,7 +132,9 @@ static bool shows_again(repro *r)
 
 static bool goes_on(const repro *r)
 {
-    return r->status == EXIT_HOLDS && !interrupted();
+    const char *limit = r->a->value[O_TIME];
+    bool over = limit && seconds_since(r->start) > strtod(limit, NULL);
+    return r->status == EXIT_HOLDS && !over && !interrupted();
 }
 
 static bool find_order(repro *r, uint64_t seed)
@@ -343,7 +346,7 @@ int cmd_repro(args *a)
         complain("repro: give one history, --db URL and --isolation L, at which it was recorded");
         return EXIT_USAGE;
     }
-    repro r = {.a = a, .tries = TRIES};
+    repro r = {.a = a, .tries = TRIES, .start = now()};
     guard_init(&r.guard);
     mem_init(&r.mem, mem_libc, NULL, &r.guard);
     if (!guard_armed(&r.guard)) {
