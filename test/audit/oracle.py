@@ -111,7 +111,10 @@ class Txn:
             o['begin'], o['end'] = self.begin, self.end
         if self.commit_ts is not None:
             o['commit_ts'] = self.commit_ts
-        return dict(o, statements=[s.json() for s in self.stmts])
+        statements = [s.json() for s in self.stmts]
+        if self.times and self.first and statements:
+            statements[0]['t'] = self.first
+        return dict(o, statements=statements)
 
     def snapshot(self):
         if self.times:
@@ -230,8 +233,12 @@ def ways(txn, states, level, window):
             go(i + 1, new, j if level == 'statement-snapshot' else floor, j if i == 0 else first)
 
     if 'snapshot-isolation' in level:
+        runs = []   # states that give the same writes are told apart: their moments differ
         for state in range(window[0], window[1] + 1):
+            found.clear()
             go(0, {}, state, state)
+            runs += found.items()
+        return [(dict(w), first) for w, first in runs]
     elif 'serializable' in level:
         go(0, {}, here - 1, here - 1)
     else:
@@ -257,6 +264,14 @@ def window_of(t, order, level):
     return low, max(low, high)
 
 
+def moments_fit(order, read, level):
+    """Are there moments of the snapshots?  One that had been answered before another began is no newer."""
+    if level != 'strong-snapshot-isolation':
+        return True
+    return not any(a.snapshot()[1] < b.snapshot()[0] and i > j
+                   for a, i in zip(order, read) for b, j in zip(order, read))
+
+
 def explain(log, initial, level):
     """An order with the state that each one read first, or None if there is none."""
     start = {('init', k): (k, v, 0) for k, v in initial.items()}
@@ -272,6 +287,8 @@ def explain(log, initial, level):
             if any(must_precede(o, t, level) for o in others):
                 continue
             for writes, first in ways(t, states, level, window_of(t, order, level)):
+                if not moments_fit(order + [t], read + [first], level):
+                    continue
                 new = {r: x for r, x in {**states[-1], **writes}.items() if x}
                 found = go(order + [t], [o for o in left if o is not t], states + [new], read + [first])
                 if found is not None:
@@ -295,6 +312,8 @@ def replay(log, initial, level, witness):
                 return False
             if must_precede(a, b, level):
                 return False
+    if not moments_fit(order, [first for _, first in witness], level):
+        return False
 
     def go(i, states):
         if i == len(order):

@@ -118,6 +118,11 @@ void answer_violated(engine *e, audit_answer *a)
         a->reason = sentence(
             e, "transaction %s must have failed: it writes a row that %s wrote after its snapshot",
             a->txn, a->n_conflicts ? a->conflicts[0] : "another one");
+    else if (f->not_after)
+        a->reason = sentence(e,
+                             "transaction %s saw an older state than %s, whose snapshot had been "
+                             "answered before %s began",
+                             a->txn, e->log->txns.at[f->not_after - 1].id, a->txn);
     else if (!a->statement)
         a->reason = sentence(e, "transaction %s cannot have committed", a->txn);
     else if (a->repeated)

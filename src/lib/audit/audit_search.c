@@ -21,6 +21,7 @@
 #include "audit/log_doubt.h"
 #include "audit/reorder.h"
 #include "audit/serial_order.h"
+#include "audit/snapshot_moments.h"
 #include "audit/txn_order.h"
 
 #define FREE_ORDER 10u /* transactions of which every order is tried */
@@ -30,7 +31,8 @@
 #define FIRST_KEEP 2048u /* states */
 #define FIRST_WINDOW 64u
 #define WIDE_WINDOW 4096u
-#define NEAR 12u /* places of the order that a commit may be away from its timestamp's */
+#define MOST_UNFIT 64u /* executions of a longer log that were found but have no moments */
+#define NEAR 12u       /* places of the order that a commit may be away from its timestamp's */
 
 typedef enum order_kind { ORDER_GIVEN, ORDER_NEAR, ORDER_ANY } order_kind;
 
@@ -40,9 +42,11 @@ typedef struct search {
     trial one;    /* without backtracking, one serves every position */
     uint32_t *at; /* free order: transaction -> position + 1, 0: not placed */
     bool free, back;
+    bool collect;   /* all states that explain each position, not the newest ones alone */
     bool near;      /* free, but only transactions whose commits overlap change places */
     uint32_t first; /* near: everything before this place of the log's order is placed */
     uint32_t left;  /* committed ones that are not placed */
+    uint32_t unfit; /* executions whose snapshots have no moments that fit together */
 } search;
 
 static trial *here(search *s, uint32_t position)
@@ -209,7 +213,7 @@ static bool known_way(engine *e, trial *t)
 
 static void forget_ways(trial *t)
 {
-    t->choices.n = t->effects.n = t->reached.n = t->changed = 0;
+    t->choices.n = t->effects.n = t->reached.n = t->spans.n = t->changed = 0;
 }
 
 /* Without backtracking the window is widened where it failed. */
@@ -246,7 +250,10 @@ static outcome find_way(search *s, uint32_t position, bool again)
         outcome r = run_here(s, position);
         if (r == RUN_REFUSED) return r;
         if (r != RUN_OK) continue;
-        if (!s->back || !known_way(e, t)) return RUN_OK;
+        if (!s->back || !known_way(e, t)) {
+            if (s->collect) moments_collect(e, t, position);
+            return RUN_OK;
+        }
         vs_rollback(&e->store, 0);
     }
 }
@@ -278,6 +285,10 @@ static void step_on(search *s, uint32_t position, const uint32_t *horizon)
     if (e->hooks.commits) e->hooks.commits(e->hooks.commits_ud, position);
     assert(e->log->txns.at[txn].status != LOG_ABORTED);
     assert(!s->free || !s->at[txn]);
+    if (s->collect && !s->back) {
+        s->trials[position] = (trial){.txn = txn, .spans = s->one.spans};
+        memset(&s->one.spans, 0, sizeof s->one.spans);
+    }
     vs_commit(&e->store, position + 1);
     e->order.state_name[position + 1] = e->log->txns.at[txn].id;
     if (s->free) s->at[txn] = position + 1, s->left--;
@@ -291,14 +302,16 @@ static void step_on(search *s, uint32_t position, const uint32_t *horizon)
 static void free_search(search *s, uint32_t end)
 {
     engine *e = s->e;
-    for (uint32_t i = 0; s->back && i < end; i++) {
+    for (uint32_t i = 0; (s->back || s->collect) && i < end; i++) {
         vec_free(e->mem, &s->trials[i].choices);
         vec_free(e->mem, &s->trials[i].effects);
         vec_free(e->mem, &s->trials[i].reached);
+        vec_free(e->mem, &s->trials[i].spans);
     }
     mem_put(e->mem, s->trials);
     vec_free(e->mem, &s->one.choices);
     vec_free(e->mem, &s->one.reached);
+    vec_free(e->mem, &s->one.spans);
     mem_put(e->mem, s->at);
 }
 
@@ -348,6 +361,26 @@ static void take_over_order(search *s, uint32_t positions)
     }
 }
 
+/* Every position has a way.  Do its snapshots have moments that fit together?  If not, a search goes
+   on with other ways. */
+static bool is_explained(search *s, uint32_t positions, found *answer)
+{
+    engine *e = s->e;
+    uint32_t early, late;
+    *answer = FOUND_YES;
+    if (!moments_matter(e) || !positions) return true;
+    if (moments_fit(e, s->collect ? s->trials : NULL, positions, &early, &late)) return true;
+    if (e->exploring && s->collect)
+        engine_record_moments(e, late, s->trials[late].txn, s->trials[early].txn);
+    e->effort.stuck = late;
+    e->effort.collect = true; /* the next replay looks further */
+    if (s->collect && !s->back && e->effort.keep < positions) e->effort.forgotten = true;
+    s->unfit++;
+    if (!s->back || (s->unfit > MOST_UNFIT && positions > FREE_ORDER)) e->effort.cut = true;
+    *answer = e->effort.cut ? FOUND_CUT : FOUND_NO;
+    return false;
+}
+
 /* One replay from the initial state on: the store is rebuilt first. */
 static found replay(engine *e, order_kind kind, bool back, const uint32_t *horizon)
 {
@@ -360,12 +393,18 @@ static found replay(engine *e, order_kind kind, bool back, const uint32_t *horiz
     engine_reset(e);
     e->store.searching = s.back;
     uint32_t window = e->effort.window;
-    s.trials = mem_array0(e->mem, trial, (s.back ? end : 0) + 1);
+    s.collect = moments_matter(e) && (s.back || e->effort.collect);
+    s.trials = mem_array0(e->mem, trial, (s.back || s.collect ? end : 0) + 1);
     if (s.free) s.at = mem_array0(e->mem, uint32_t, e->log->txns.n + 1);
     uint32_t position = 0;
     bool again = false;
     found answer = FOUND_YES;
-    while (s.free ? !complete(&s) : position < end) {
+    for (;;) {
+        if (s.free ? complete(&s) : position == end) {
+            if (is_explained(&s, position, &answer) || answer == FOUND_CUT) break;
+            step_back(&s, --position);
+            again = true;
+        }
         assert(position < end &&
                vs_mark(&e->store) == 0); /* nothing is pending between positions */
         if (!s.back) {
@@ -436,7 +475,10 @@ found search_quickly(engine *e, uint32_t window)
     for (uint64_t keep = all ? UINT32_MAX : FIRST_KEEP; r == FOUND_CUT; keep *= 16) {
         e->effort.keep = keep < UINT32_MAX ? (uint32_t)keep : UINT32_MAX;
         e->effort.forgotten = false;
+        bool collects = e->effort.collect;
         r = one_replay(e, ORDER_GIVEN, false, window);
+        if (r == FOUND_CUT && e->effort.collect && !collects)
+            r = one_replay(e, ORDER_GIVEN, false, window);
         if (!e->effort.forgotten) break;
     }
     return r;

@@ -10,6 +10,7 @@
 
 #include <assert.h>
 
+#include "audit/snapshot_moments.h"
 #include "audit/txn_order.h"
 
 #define MOST_TRIES 4000 /* to explain a transaction row by row */
@@ -180,7 +181,9 @@ static found go(repair *p)
         i = mend(p, i);
         if (i == UINT32_MAX || e->effort.runs >= e->effort.max_runs) return FOUND_CUT;
     }
-    return FOUND_YES;
+    uint32_t early, late;
+    return moments_matter(e) && !moments_fit(e, NULL, e->order.n, &early, &late) ? FOUND_CUT
+                                                                                 : FOUND_YES;
 }
 
 found repair_order(engine *e)

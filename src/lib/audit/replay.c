@@ -140,6 +140,22 @@ static uint32_t pick(void *ud, uint32_t n)
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
+void engine_record_moments(engine *e, uint32_t position, uint32_t txn, uint32_t before)
+{
+    failure *f = &e->fail;
+    uint32_t takes = e->marks.takes[txn];
+    assert(txn < e->log->txns.n && before < e->log->txns.n && txn != before);
+    f->possible.n = f->conflicts.n = f->order.n = 0;
+    for (uint32_t i = 1; i <= position; i++) vec_push(e->mem, &f->order, engine_state(e, i));
+    f->any = f->classified = true;
+    f->semantic = false;
+    f->position = position;
+    f->txn = txn;
+    f->stmt = takes < e->log->txns.at[txn].n_stmts ? takes : 0;
+    f->why = RUN_MISMATCH;
+    f->not_after = before + 1;
+}
+
 static void record(engine *e, uint32_t stmt, outcome why, const char *text)
 {
     failure *f = &e->fail;
@@ -155,6 +171,7 @@ static void record(engine *e, uint32_t stmt, outcome why, const char *text)
     }
     assert(f->order.n == at);
     f->any = true;
+    f->not_after = 0;
     f->position = at;
     f->stmt = stmt;
     f->txn = e->run.trial->txn;
@@ -799,6 +816,10 @@ outcome engine_run(engine *e, trial *t, uint32_t position)
     assert(r != RUN_OK || e->run.seen.n >= e->run.seen_from);
     assert(e->run.used <= t->choices.n);
     if (r == RUN_OK && t->choices.n > e->run.used) t->choices.n = e->run.used;
+    if (r == RUN_OK && e->run.mode == MODE_SNAPSHOT) {
+        uint32_t from = t->choices.at[0].valid_from;
+        e->order.same_from[position] = from > e->run.low ? from : e->run.low;
+    }
     t->write_born = e->x.write_born;
     t->bound = e->x.bound;
     if (r != RUN_OK) {

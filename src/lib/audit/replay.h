@@ -35,6 +35,10 @@ typedef struct reached { /* after a statement: what was written, and how old the
     uint32_t stmt, floor;
 } reached;
 
+typedef struct state_span { /* from and to are states, both inclusive */
+    uint32_t from, to;
+} state_span;
+
 typedef struct trial { /* the transaction at one position of the order */
     uint32_t txn;
     uint32_t slot; /* its place in the order of the log, where orders near that are tried */
@@ -44,7 +48,8 @@ typedef struct trial { /* the transaction at one position of the order */
     size_t changed;        /* the choice that engine_advance moved */
     uint32_t write_born;   /* of the run: see sql_exec */
     bool bound;
-    VEC(reached) reached; /* a run that comes to one of these again need not go on */
+    VEC(reached) reached;  /* a run that comes to one of these again need not go on */
+    VEC(state_span) spans; /* states that explain it with the same writes (snapshot_moments.h) */
 } trial;
 
 typedef enum outcome {
@@ -79,6 +84,8 @@ typedef struct failure {
     VEC(const char *) order; /* ids up to the failure */
     bool semantic, classified;
     const char *text;
+    uint32_t not_after; /* 1 + a transaction whose snapshot is newer, though it was answered before
+                           this one began; 0: none */
 } failure;
 
 /* What was bound of the log's texts.  Invariant: a text has a plan, or a refusal, or was not asked
@@ -107,6 +114,7 @@ typedef struct engine_order {
     uint32_t *low, *high;    /* by position: the states that a strict level allows */
     const char **state_name; /* by state: the transaction that made it */
     uint32_t *first_read;    /* by position: the state that the first statement read */
+    uint32_t *same_from; /* by position, one snapshot each: the oldest state that looks the same */
 } engine_order;
 
 /* What a replay may cost, and what it left out for that.
@@ -117,6 +125,7 @@ typedef struct engine_effort {
     uint64_t runs, max_runs;
     bool cut;       /* something was left out */
     bool forgotten; /* a run failed that might have read a state no longer kept */
+    bool collect;   /* strict snapshots: the newest states of some replay had no common moments */
     uint32_t stuck; /* the position that a replay failed at */
 } engine_effort;
 
@@ -212,6 +221,9 @@ choice *engine_choice(engine *e, uint32_t low, uint32_t high);
 /* The next choices; false if there are none. */
 bool engine_advance(engine *e, trial *t);
 uint64_t engine_effects(const engine *e);
+/* Records as the failure that transaction `txn` reads an older state than `before`, whose snapshot
+   had been answered before it began. */
+void engine_record_moments(engine *e, uint32_t position, uint32_t txn, uint32_t before);
 /* Could it be explained if every row came from a state of its own?  Where that is too much to try,
    the failing statement alone is asked, with what comes before it read from the newest state. */
 bool engine_explainable(engine *e, uint32_t txn, uint32_t position);

@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 
+#include "audit/snapshot_moments.h"
 #include "audit/symbolic_exec.h"
 #include "audit/symbolic_smt.h"
 #include "audit/symbolic_solve.h"
@@ -534,6 +535,9 @@ static found attempt_with(symbolic *y, size_t window)
     if (r == SOLVE_SAT && y->only) return undecided(e, "not all answers");
     if (r == SOLVE_SAT) {
         if (!replay(y)) return undecided(e, "a solution could not be replayed");
+        uint32_t early, late;
+        if (moments_matter(e) && !moments_fit(e, NULL, e->order.n, &early, &late))
+            return undecided(e, "snapshots were found, but none with moments that fit together");
         return FOUND_YES;
     }
     if (y->x.windowed || y->murky)

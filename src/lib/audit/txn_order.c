@@ -281,6 +281,7 @@ void order_sort(engine *e, order_source from)
     e->order.low = mem_array(e->mem, uint32_t, e->order.n + 1);
     e->order.high = mem_array(e->mem, uint32_t, e->order.n + 1);
     e->order.first_read = mem_array0(e->mem, uint32_t, l->txns.n + 2);
+    e->order.same_from = mem_array0(e->mem, uint32_t, l->txns.n + 2);
     e->order.state_name = mem_array0(e->mem, const char *, l->txns.n + 2);
 }
 
