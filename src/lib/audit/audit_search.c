@@ -361,8 +361,8 @@ static void take_over_order(search *s, uint32_t positions)
     }
 }
 
-/* Every position has a way.  Do its snapshots have moments that fit together?  If not, a search goes
-   on with other ways. */
+/* Every position has a way.  Do the snapshots have moments that fit together?  If not, a search
+   goes on with other ways. */
 static bool is_explained(search *s, uint32_t positions, found *answer)
 {
     engine *e = s->e;
