@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "base/strbuf.h"
 #include "rup.h"
 #include "solve/solve.h"
 
@@ -618,6 +619,59 @@ TEST(same_seed_same_search)
     EXPECT_EQ_UINT(conflicts[0], conflicts[1]);
 }
 
+/* Reductions after every conflict, of all that is not protected: the reasons of the trail stay. */
+TEST(reductions_leave_reasons)
+{
+    env e;
+    env_open(&e);
+    static const struct {
+        const char *name;
+        int64_t value;
+    } options[] = {
+        {"reduceint", 1}, {"reducefraction", 100}, {"tier1", 1}, {"tier2", 1}, {"restart", 0}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        EXPECT(solver_set_option(e.s, options[i].name, options[i].value));
+    rng r;
+    rng_seed(&r, 5);
+    for (int i = 0; i < 100; i++) solver_var(e.s);
+    for (int i = 0; i < 430; i++) {
+        uint32_t lits[3];
+        for (size_t k = 0; k < 3; k++) lits[k] = rng_below(&r, 200);
+        solver_add_clause(e.s, lits, 3);
+    }
+    solver_solve(e.s, NULL, 0);
+    EXPECT(solver_stats(e.s)->reductions > 5);
+    EXPECT(solver_check(e.s));
+    env_close(&e);
+}
+
+static void add_to_text(void *ud, const char *at, size_t n)
+{
+    strbuf_add(ud, at, n);
+}
+
+/* The log of a refutation, in text: learned clauses, one a line, and the empty one last. */
+TEST(drat_in_text)
+{
+    env e;
+    env_open(&e);
+    strbuf text;
+    strbuf_init(&text, &e.mem);
+    drat *d = drat_new(&e.mem, false, add_to_text, &text);
+    solver_set_proof(e.s, drat_proof(d));
+    for (int i = 0; i < 2; i++) solver_var(e.s);
+    CLAUSE(e.s, POS(0), POS(1));
+    CLAUSE(e.s, POS(0), NEG(1));
+    CLAUSE(e.s, NEG(0), POS(1));
+    CLAUSE(e.s, NEG(0), NEG(1));
+    EXPECT_EQ_INT(solver_solve(e.s, NULL, 0), SOLVE_UNSAT);
+    drat_flush(d);
+    EXPECT_STR(strbuf_cstr(&text), "1 0\n2 0\n0\n");
+    drat_free(d);
+    strbuf_free(&text);
+    env_close(&e);
+}
+
 /* ---- misuse by a theory is told, not suffered ---------------------------------------------- */
 
 static bool reject(void *state)
@@ -655,6 +709,80 @@ static int code_of(const theory *t)
     int code = e.guard.code;
     mem_free_all(&e.mem);
     return code;
+}
+
+/* Blocks that others follow: what lies after the end of one looks like values that are false. */
+static void *followed_fn(void *ud, void *p, size_t osize, size_t nsize)
+{
+    (void)ud, (void)osize;
+    if (!nsize) {
+        free(p);
+        return NULL;
+    }
+    unsigned char *fresh = realloc(p, nsize + 64);
+    if (fresh) memset(fresh + nsize, 0xff, 64);
+    return fresh;
+}
+
+typedef struct stranger { /* propagates a variable, because of one that does not exist */
+    bool wants;
+    uint32_t vars, lits[2];
+} stranger;
+
+static void want_to_propagate(void *state)
+{
+    stranger *x = state;
+    x->wants = true;
+}
+
+static uint32_t propagate_if_wanted(void *state)
+{
+    stranger *x = state;
+    bool wanted = x->wants;
+    x->wants = false;
+    return wanted ? POS(1) : LIT_NONE;
+}
+
+static void strange_reason(void *state, uint32_t lit, theory_clause *out)
+{
+    stranger *x = state;
+    x->lits[0] = lit;
+    x->lits[1] = POS(x->vars);
+    *out = (theory_clause){.lits = x->lits, .n = 2};
+}
+
+static void expect_stranger_refused(uint32_t vars)
+{
+    static guard g; /* static: they must survive the jump */
+    static mem m;
+    static stranger x;
+    static theory t;
+    x = (stranger){.vars = vars};
+    t = (theory){.state = &x,
+                 .notify_new_level = want_to_propagate,
+                 .cb_propagate = propagate_if_wanted,
+                 .cb_add_reason_clause = strange_reason};
+    guard_init(&g);
+    mem_init(&m, followed_fn, NULL, &g);
+    if (!guard_armed(&g)) {
+        solver *s = solver_new(&m);
+        for (uint32_t i = 0; i < vars; i++) solver_var(s);
+        CLAUSE(s, NEG(0), NEG(1), POS(2));
+        CLAUSE(s, NEG(0), NEG(1), NEG(2));
+        solver_set_theory(s, &t);
+        uint32_t a = POS(0);
+        solver_solve(s, &a, 1);
+    }
+    EXPECT_EQ_INT(g.code, GUARD_BUG);
+    if (!strstr(g.text, "a literal not false")) EXPECT_STR(g.text, "a literal not false");
+    mem_free_all(&m);
+}
+
+/* Also where the arrays of the solver end just there. */
+TEST(reasons_with_variables_that_do_not_exist)
+{
+    for (uint32_t vars = 3; vars <= 260 && !test_all.failures; vars++)
+        expect_stranger_refused(vars);
 }
 
 TEST(misbehaving_theories)

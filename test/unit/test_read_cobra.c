@@ -72,6 +72,28 @@ TEST(general_values)
                   "}\n"
                   "{\"session\":0,\"id\":2,\"ops\":[[\"r\",7,\"#0000000000001234\"],[\"r\",7,null]]"
                   "}\n");
+    guard g;
+    history *h = load(&g, NULL, file, used);
+    REQUIRE(h);
+    text t = dump_member(h, "cobra", 0);
+    EXPECT_EQ_UINT(t.lost, 0);
+    EXPECT_EQ_UINT(t.n, used);
+    history *back = load(&g, NULL, t.at, t.n);
+    REQUIRE(back);
+    EXPECT_SAME(h, back);
+    free(t.at);
+    history_free(h);
+    history_free(back);
+    /* as long as a hash, and all digits, but none: it gets a number */
+    static const char native[] =
+        "{\"ratel\":1,\"init\":null}\n"
+        "{\"session\":1,\"id\":1,\"ops\":[[\"w\",7,\"00000000000001234\"]]}\n";
+    h = load(&g, "ratel", native, strlen(native));
+    REQUIRE(h);
+    t = dump_member(h, "cobra", 0);
+    EXPECT_EQ_UINT(t.lost, LOST(VALUES));
+    free(t.at);
+    history_free(h);
 }
 
 TEST(timestamps)

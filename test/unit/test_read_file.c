@@ -285,6 +285,51 @@ TEST(zstd)
     compressed(".zst");
 }
 
+/* A frame that declares a window of 8 MiB, and `blocks` times 128 KiB of newlines in it. */
+static size_t blank_frame(unsigned char *at, int blocks)
+{
+    static const unsigned char head[] = {0x28, 0xb5, 0x2f, 0xfd, 0, 13 << 3};
+    size_t n = sizeof head;
+    memcpy(at, head, n);
+    for (int i = 0; i < blocks; i++) {
+        uint32_t block =
+            (uint32_t)(i + 1 == blocks) | 1u << 1 | 128u << 10 << 3; /* one byte, often */
+        for (int k = 0; k < 3; k++) at[n++] = (unsigned char)(block >> (8 * k));
+        at[n++] = '\n';
+    }
+    return n;
+}
+
+/* zstd keeps what it unpacked, up to the window: the limit of memory counts what it has filled. */
+TEST(zstd_window_is_charged)
+{
+    if (!zstd_here) SKIP("built without libzstd");
+    static const struct {
+        int blocks; /* eight are a MiB */
+        bool fits;
+    } cases[] = {{8, true}, {16, true}, {48, false}, {120, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned char packed[1024];
+        bytes b = {(const char *)packed, blank_frame(packed, cases[i].blocks), SIZE_MAX};
+        guard g;
+        read_file f;
+        history *volatile h = NULL;
+        guard_init(&g);
+        read_file_init(&f);
+        if (!guard_armed(&g)) {
+            h = history_new(NULL, NULL, &g, (size_t)4 << 20);
+            read_stream(&f, h, bytes_read, &b, "ratel");
+        }
+        read_file_close(&f);
+        if (cases[i].fits)
+            EXPECT_STR(g.text, "");
+        else
+            EXPECT(strstr(g.text, "unpacking zstd data takes") != NULL);
+        EXPECT_EQ_INT(g.code, cases[i].fits ? GUARD_OK : GUARD_NOMEM);
+        history_free(h);
+    }
+}
+
 /* --- telling formats apart ------------------------------------------------------------------- */
 
 static const char *told(const char *from, size_t n)

@@ -261,6 +261,50 @@ TEST(empty_logs)
     drop_dir();
 }
 
+/* A delete is one piece with the read before it only if that read the same key. */
+TEST(deletes_of_other_keys)
+{
+    static const struct {
+        int deleted;
+        const char *written;
+    } cases[] = {
+        {2, "{\"value\": [[\"w\", 1, 5, true], [\"r\", 1, 5, false], "
+            "[\"d\", 2, 0, null, false, true]]}\n"},
+        {1, "{\"value\": [[\"w\", 1, 5, true], [\"d\", 1, 0, 5, false, true]]}\n"},
+    };
+    for (size_t i = 0; i < 2; i++) {
+        guard g;
+        char line[128];
+        int n = snprintf(line, sizeof line,
+                         "{\"session\":1,\"id\":\"J1:1\",\"ops\":"
+                         "[[\"w\",1,5],[\"r\",1,5],[\"d\",%d]]}\n",
+                         cases[i].deleted);
+        history *h = load(&g, "ratel", line, (size_t)n);
+        REQUIRE(h);
+        text t = dump_member(h, "viper", 0);
+        EXPECT_STR(t.at, cases[i].written);
+        free(t.at);
+        history_free(h);
+    }
+}
+
+/* Rows that were deleted have a list of their own. */
+TEST(dead_rows_of_ranges)
+{
+    static const char line[] =
+        "{\"session\":1,\"id\":\"J1:1\",\"ops\":[[\"scan\",1,4,[[1,6],[2,7],[3,8]],"
+        "{\"incl\":true,\"dead\":[0,2]}]]}\n";
+    guard g;
+    history *h = load(&g, "ratel", line, strlen(line));
+    REQUIRE(h);
+    text t = dump_member(h, "viper", 0);
+    EXPECT_STR(t.at,
+               "{\"value\": [[\"range\", 1, 4, [{\"id\": 2, \"sk\": 2, \"val\": 7}], "
+               "[{\"id\": 1, \"sk\": 1, \"val\": 6}, {\"id\": 3, \"sk\": 3, \"val\": 8}]]]}\n");
+    free(t.at);
+    history_free(h);
+}
+
 /* What the format cannot hold is told. */
 TEST(losses)
 {

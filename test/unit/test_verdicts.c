@@ -539,6 +539,9 @@ TEST(forged_faults_of_a_definition)
     EXPECT(!proves(garbage, "verdict violated\nfault \"B\" 0\nend 1\n")); /* it may have failed */
     EXPECT(!proves(serial, "verdict violated\nfault \"A\" 0\nend 1\n"));
     EXPECT(!proves(serial, "verdict violated\nfault \"B\" 0\nend 1\n"));
+    /* about a part: what one outside of it wrote is no fault */
+    EXPECT(proves(garbage, "verdict violated\npart \"A\"\nfault \"A\" 1\nend 2\n"));
+    EXPECT(!proves(serial, "verdict violated\npart \"B\"\nfault \"B\" 0\nend 2\n"));
 }
 
 /* Whatever clauses are claimed, a history that is allowed cannot be refuted. */
@@ -795,6 +798,40 @@ TEST(refused_orders)
                    "verdict holds\norder \"W\" \"R\"\nend 1\n", "read past what leads");
 }
 
+/* Write skew, beside a key whose lists no step can speak of: all orders are tried, and one fits. */
+TEST(refused_exhaustion)
+{
+    static const char skewed[] =
+        INIT "{\"session\":1,\"id\":\"A\",\"ops\":[[\"r\",\"x\",0],[\"r\",\"y\",0],"
+             "[\"w\",\"x\",1]]}\n"
+             "{\"session\":2,\"id\":\"B\",\"ops\":[[\"r\",\"x\",0],[\"r\",\"y\",0],"
+             "[\"w\",\"y\",2]]}\n";
+    EXPECT_EQ_INT(verdict_of(skewed, "snapshot-isolation"), RATEL_HOLDS);
+    expect_refusal(skewed, "snapshot-isolation", "verdict violated\n1 exhaustive\nend 1\n", "");
+}
+
+/* A certificate that ends too early: the place is the line that is missing. */
+TEST(where_a_certificate_is_cut)
+{
+    asked q = ask(serial, "serializable");
+    text cert = {.n = 0};
+    ratel_proof p = {0};
+    if (!q.a || ratel_result_certificate(q.a, q.r, q.h, add_text, &cert)) {
+        FAIL("no certificate");
+    } else {
+        char *end = strstr(cert.at, "\nend ");
+        cert.n = end ? (size_t)(end - cert.at) + 1 : 0;
+        uint64_t lines = 0, line = 0, column = 0;
+        for (size_t i = 0; i < cert.n; i++) lines += cert.at[i] == '\n';
+        bytes in = {cert.at, cert.n};
+        EXPECT_EQ_INT(ratel_verify(&p, q.r, q.h, give_bytes, &in), RATEL_EPARSE);
+        EXPECT_EQ_INT(ratel_errpos(q.r, &line, &column), RATEL_OK);
+        EXPECT_EQ_INT(line, lines + 1);
+        EXPECT_EQ_INT(column, 1);
+    }
+    close_asked(&q);
+}
+
 /* Numbers are digits: nothing else may stand in them, and no zero before them. */
 TEST(numbers_of_certificates)
 {
@@ -876,6 +913,50 @@ TEST(marks_of_scans_come_back)
         ratel_history_free(again);
         ratel_close(r);
     }
+}
+
+/* Sixteen marks, the last of a set the last of all: as many as their array has room for. */
+TEST(marks_that_fill_their_array)
+{
+    char history[2048];
+    int n = snprintf(history, sizeof history,
+                     "{\"ratel\":1,\"init\":0}\n"
+                     "{\"session\":1,\"id\":\"A\",\"ops\":[[\"w\",\"a\",1]]}\n"
+                     "{\"session\":2,\"id\":\"B\",\"ops\":[");
+    for (int i = 0; i < 8; i++)
+        n +=
+            snprintf(history + n, sizeof history - (size_t)n,
+                     "%s[\"scan\",\"a\",\"b\",[[\"a\",1]],{\"vset\":[[\"a\",\"A\"],[\"b\",null]]}]",
+                     i ? "," : "");
+    snprintf(history + n, sizeof history - (size_t)n, "]}\n");
+    ratel *r = NULL;
+    ratel_history *h = NULL;
+    text again = {.n = 0};
+    bytes in = {history, strlen(history)};
+    if (ratel_open(&r, NULL) || ratel_history_read(&h, r, "ratel", give_bytes, &in) ||
+        ratel_history_write(h, r, "ratel", add_text, &again))
+        FAIL(r ? ratel_errmsg(r) : "no context");
+    EXPECT(!strcmp(again.at, history));
+    ratel_history_free(h);
+    ratel_close(r);
+}
+
+/* As many operations as their arrays have room for: no list is among them, which read-uncommitted
+   would be refused for. */
+TEST(operations_that_fill_their_array)
+{
+    char history[8192];
+    int n = snprintf(history, sizeof history, "{\"ratel\":1,\"init\":0}\n");
+    for (int i = 0; i < 4; i++) {
+        n += snprintf(history + n, sizeof history - (size_t)n,
+                      "{\"session\":%d,\"id\":%d,\"level\":\"%s\",\"ops\":[", i, i,
+                      i ? "serializable" : "read-uncommitted");
+        for (int k = 0; k < 64; k++)
+            n += snprintf(history + n, sizeof history - (size_t)n, "%s[\"%s\",%d,%d]", k ? "," : "",
+                          i ? "w" : "r", k, i);
+        n += snprintf(history + n, sizeof history - (size_t)n, "]}\n");
+    }
+    EXPECT_EQ_INT(verdict_of(history, "mixed"), RATEL_HOLDS);
 }
 
 /* The bytes of a column of the binary format, whose checksum is made anew after a forgery. */
