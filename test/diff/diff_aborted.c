@@ -66,7 +66,7 @@ static const char *const levels[] = {"read-uncommitted",
                                      "mixed-pg",
                                      "realtime-mixed",
                                      "realtime-mixed-pg"};
-enum { LEVELS = sizeof levels / sizeof *levels, REAL = 21 };
+enum { LEVELS = sizeof levels / sizeof *levels, MIXED = 40 };
 
 static struct {
     uint64_t answers, differ, holds, certified, refused, lists, explained;
@@ -172,7 +172,7 @@ int main(int argc, char **argv)
     uint64_t passed = 0, failed = 0, profiles = 0;
     ratel *r;
     if (ratel_open(&r, NULL)) return 1;
-    while (random_profiles[profiles]) profiles++;
+    while (random_shapes[profiles]) profiles++;
     ratel_set(r, "aborted", 1);
     printf("# %" PRIu64 " histories from seed %" PRIu64 "\n", n_histories, seed);
     for (uint64_t i = 0; i < n_histories && failed < 10; i++) {
@@ -180,7 +180,7 @@ int main(int argc, char **argv)
         char err[256];
         rng g;
         rng_seed(&g, seed * 7919 + i);
-        char *t = random_history(seed * 1000003 + i, random_profiles[i % profiles], &n);
+        char *t = random_history(seed * 1000003 + i, random_shapes[i % profiles], &n);
         t = abort_some(t, &g, &n);
         t = random_levels(t, seed * 1000003 + i, &n);
         bool some = strstr(t, "\"status\":\"aborted\"") != NULL;
@@ -189,13 +189,15 @@ int main(int argc, char **argv)
         ratel_history *h = NULL;
         bool ok = o && !ratel_history_read(&h, r, "ratel", read_text, &in);
         if (!ok) printf("# not read: %s %s\n%s\n", err, ratel_errmsg(r), t);
+        /* Every other round of shapes without the search that tries all orders of a few. */
+        ratel_set_pass(r, "small-search", i / profiles % 2);
         for (int level = 0; level < LEVELS && ok; level++) {
             uint64_t pair = (i / profiles + (uint64_t)level) % 6;
             oracle_question q = {levels[level], (int)(pair % 2), (oracle_ryow)(pair / 2), 0};
             if (argc > 3 && strcmp(levels[level], argv[3]) != 0) continue;
             ratel_set(r, "session_order", q.session_order);
             ratel_set(r, "ryow", (int64_t)q.ryow);
-            const char *wrong = compare(r, h, o, &q, some, level >= REAL);
+            const char *wrong = compare(r, h, o, &q, some, level >= MIXED);
             if (!wrong) continue;
             printf("# history %" PRIu64 ", %s, session order %d, ryow %d: %s\n%s\n", i, q.level,
                    q.session_order, (int)q.ryow, wrong, t);

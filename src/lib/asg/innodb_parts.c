@@ -10,7 +10,7 @@
  */
 #include <assert.h>
 
-#include "asg/asg.h"
+#include "asg/list_slots.h"
 #include "base/sort.h"
 
 typedef struct maker {
@@ -151,6 +151,67 @@ static void move_reads(maker *k, const uint32_t *by)
     vec_push(g->m, &s->cand_first, (uint32_t)s->cand.n);
 }
 
+/* Lists whose order is searched: what can stand where is as it was, and each version belongs to the
+   part that installs it.  Reads and candidates were moved in their order, so whatever counts these
+   stays; nothing but nodes is copied. */
+static void move_slots(maker *k)
+{
+    const list_slots *from = k->g->slots;
+    mem *m = k->g->m;
+    if (!from) return;
+    assert(!from->impossible);
+    list_slots *to = k->s->slots = mem_array(m, list_slots, 1);
+    *to = *from;
+    to->slot.at = mem_array(m, list_slot, from->slot.n + 1);
+    to->writer.at = mem_array(m, list_writer, from->writer.n + 1);
+    for (size_t i = 0; i < from->keys.n; i++) {
+        const slot_key *y = &from->keys.at[i];
+        for (uint32_t j = y->slots; j < y->end; j++) {
+            to->slot.at[j] = from->slot.at[j];
+            to->slot.at[j].node = writing_part(k, from->slot.at[j].node, y->key);
+        }
+        for (uint32_t j = y->writers; j < y->last; j++) {
+            to->writer.at[j] = from->writer.at[j];
+            to->writer.at[j].node = writing_part(k, from->writer.at[j].node, y->key);
+        }
+    }
+}
+
+/* The same of those that are also written or deleted. */
+static void move_chains(maker *k)
+{
+    const list_chains *from = k->g->slots ? &k->g->slots->chains : NULL;
+    mem *m = k->g->m;
+    if (!from) return;
+    list_chains *to = &k->s->slots->chains;
+    to->stand.at = mem_array(m, list_stand, from->stand.n + 1);
+    to->leaver.at = mem_array(m, list_leaver, from->leaver.n + 1);
+    to->writer.at = mem_array(m, chain_writer, from->writer.n + 1);
+    to->barred.at = mem_array(m, node_id, from->barred.n + 1);
+    for (size_t i = 0; i < from->keys.n; i++) {
+        const chain_key *y = &from->keys.at[i];
+        for (uint32_t j = y->writers; j < y->writer_end; j++) {
+            node_id part = writing_part(k, from->writer.at[j].node, y->key);
+            to->writer.at[j] = (chain_writer){part, from->writer.at[j].first};
+            assert(j == y->writers || to->writer.at[j - 1].node < part);
+            for (uint32_t s = from->writer.at[j].first; s != NO_ID; s = from->stand.at[s].next) {
+                to->stand.at[s] = from->stand.at[s];
+                to->stand.at[s].node = part;
+            }
+        }
+        for (uint32_t c = y->contents; c < y->content_end; c++)
+            for (uint32_t j = from->content.at[c].leavers; j < from->content.at[c].end; j++) {
+                node_id v = from->leaver.at[j].node;
+                to->leaver.at[j] = from->leaver.at[j];
+                if (v != RF_INIT) to->leaver.at[j].node = writing_part(k, v, y->key);
+            }
+    }
+    node_id *part_of = mem_array(m, node_id, (size_t)k->g->nodes + 1); /* any of its parts */
+    for (node_id v = 0; v < k->s->nodes; v++) part_of[k->s->whole[v]] = v;
+    for (size_t j = 0; j < from->barred.n; j++) to->barred.at[j] = part_of[from->barred.at[j]];
+    mem_put(m, part_of);
+}
+
 static void move_edges(maker *k)
 {
     const asg *g = k->g;
@@ -210,6 +271,8 @@ void asg_split(asg *s, asg *g, bool tight)
     }
     move_installs(&k, inst_by);
     move_reads(&k, ob_by);
+    move_slots(&k);
+    move_chains(&k);
     move_edges(&k);
     mem_put(m, inst_at);
     mem_put(m, ob_at);

@@ -191,10 +191,11 @@ static void load_reads(chain_maker *c, const chain_key *y)
         writes_of(c, y->key, g->ob_node[ob], &first, &end);
         enum own_kind own = add_up_writes(c, first, end, g->ob_op[ob]);
         uint32_t n = (uint32_t)c->own.n;
-        bool ok = true;
-        if (own == OWN_SETS_IT) {
+        /* (Marked so: it does not show what the reader, which aborted, had appended.) */
+        bool ok = !(g->h->op_kind[g->ob_op[ob]] & OP_LOCAL);
+        if (ok && own == OWN_SETS_IT) {
             ok = same_list(own_list(c), seen);
-        } else if (own == OWN_ADDS) {
+        } else if (ok && own == OWN_ADDS) {
             ok = !seen.scalar && seen.n >= n &&
                  !memcmp(seen.at + (seen.n - n), c->own.at, n * sizeof(value_id));
             if (ok) seen.n -= n;

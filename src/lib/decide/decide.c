@@ -315,7 +315,7 @@ static bool has_parts(const problem *p)
 static bool needs_exhaustive(const problem *p)
 {
     if (!is_lazy(p)) return p->g->wild_lists || p->g->init_open;
-    return p->g->wild_lists && (has_parts(p) || !asg_slots(p->g));
+    return p->g->wild_lists && !asg_slots(p->g);
 }
 
 static bool is_open_search(const problem *p)
@@ -328,8 +328,6 @@ static bool is_open_search(const problem *p)
 /* Why the exhaustive search, which would be needed, cannot be. */
 static const char *unsearched(const problem *p)
 {
-    if (p->g->wild_lists && has_parts(p))
-        return "lists with writes, deletes or repeated elements are not decided at this level";
     if (p->g->wild_lists && is_lazy(p))
         return "the elements of lists may have been appended in more than 4 million places";
     return p->g->wild_lists
@@ -398,12 +396,13 @@ static bool refuse(problem *p, uint64_t conflicts, decision *a)
 /* InnoDB's levels are read-committed, for the whole transactions. */
 static bool decide_whole(problem *p, uint64_t conflicts, decision *a)
 {
+    bool search = p->g->init_open || p->g->slots;
     (void)conflicts;
-    if (p->g->init_open)
+    if (search)
         whole_decide(&p->order, p->g, p->ask.tune, NULL, NULL, a);
     else
         weak_decide(p->g, WEAK_RC, false, true, a);
-    p->ordered = p->g->init_open && !a->holds;
+    p->ordered = search && !a->holds;
     return !a->holds;
 }
 

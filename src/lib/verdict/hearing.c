@@ -204,7 +204,7 @@ static void keep_commits(verdict *v, const asg *g, const decision *a)
     if (!a->all_sources) {
         keep_open(v, g, a->rf, NULL, &v->choices);
         /* Reads of wild lists were open only while the search had ordered their key. */
-        for (uint32_t ob = 0; g->wild_lists && ob < asg_obs(g); ob++)
+        for (uint32_t ob = 0; g->wild_lists && !g->slots && ob < asg_obs(g); ob++)
             if (g->list_key[g->ob_key[ob]] == 2 && is_source(a->rf[ob]))
                 keep_choice(v, g, ob, a->rf[ob], &v->choices);
         return;

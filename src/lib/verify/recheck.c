@@ -227,13 +227,13 @@ static bool resolve_recent(const checker *c, seen *r, uint32_t at)
 
 /* --- lists ----------------------------------------------------------------------------------- */
 
-static seq at_version(const checker *c, const version *x)
+seq recheck_content(const checker *c, const version *x)
 {
     return (seq){x->len ? c->text.at + x->base : NULL, x->len, x->scalar};
 }
 
 /* Applies all that t did to k to the content that ends the text. */
-static void apply(checker *c, txn_id t, key_id k, version *x)
+void recheck_apply(checker *c, txn_id t, key_id k, version *x)
 {
     uint32_t w, hi = recheck_own(c, t, k, NO_ID, &w);
     x->place = c->place[t];
@@ -259,12 +259,12 @@ static void replay(checker *c, key_id k, seq init)
     for (uint32_t i = 1; i < c->v_first[k + 1] - c->v_first[k]; i++) {
         txn_id t = c->v->order[x[i].place - 1];
         x[i] = x[i - 1];
-        apply(c, t, k, &x[i]);
+        recheck_apply(c, t, k, &x[i]);
     }
 }
 
 /* The version of k that place p installs, or NO_ID. */
-static uint32_t version_at(const checker *c, key_id k, uint32_t p)
+uint32_t recheck_version_at(const checker *c, key_id k, uint32_t p)
 {
     uint32_t lo = c->v_first[k], hi = c->v_first[k + 1];
     while (lo + 1 < hi) {
@@ -293,8 +293,8 @@ static uint32_t named_version(const checker *c, uint32_t p, const seen *r, bool 
     const chosen *pick = choice_of(c, r->op, r->key);
     if (pick && pick->writer == NO_ID) return c->v_first[r->key];
     if (pick && (pick->writer >= c->h->txns || !c->place[pick->writer])) return NO_ID;
-    if (pick) return version_at(c, r->key, c->place[pick->writer]);
-    return pin ? version_at(c, r->key, p) - 1 : NO_ID;
+    if (pick) return recheck_version_at(c, r->key, c->place[pick->writer]);
+    return pin ? recheck_version_at(c, r->key, p) - 1 : NO_ID;
 }
 
 /* An unknown initial list: what a read of a version that still rests on it shows of it. */
@@ -365,7 +365,7 @@ static uint32_t find_version(checker *c, uint32_t p, key_id k, seq x)
         return lo;
     }
     for (; lo < hi; lo++) {
-        if (c->versions[lo].place == p || !same(at_version(c, &c->versions[lo]), x)) continue;
+        if (c->versions[lo].place == p || !same(recheck_content(c, &c->versions[lo]), x)) continue;
         if (found != NO_ID) return NO_ID;
         found = lo;
     }
@@ -382,10 +382,10 @@ static bool resolve_list(checker *c, uint32_t p, seen *r)
     if (v == NO_ID && choice_of(c, r->op, r->key))
         return recheck_no(c, t, "a chosen writer does not install the list");
     if (v == NO_ID) v = find_version(c, p, r->key, x);
-    if (v == NO_ID || !same(at_version(c, &c->versions[v]), x))
+    if (v == NO_ID || !same(recheck_content(c, &c->versions[v]), x))
         return recheck_no(c, t, "read a list that the appends in this order do not give");
     uint32_t from = c->versions[v].place;
-    if (pin && v + 1 != version_at(c, r->key, p))
+    if (pin && v + 1 != recheck_version_at(c, r->key, p))
         return recheck_no(c, t, "read another list than the one it appended to");
     uint32_t w = from ? recheck_install(c, c->v->order[from - 1], r->key) : NO_ID;
     hint f = recheck_hint(c, r->op, r->key);

@@ -166,6 +166,12 @@ bool recheck_visit(checker *c, txn_id t, read_fn fn);
 /* recheck.c: did t read what nobody ever wrote (C-1)?  Keys of known initial value only. */
 bool recheck_garbage(const checker *c, txn_id t, op_id o, key_id k, value_id x);
 
+/* recheck.c: lists.  The content of a version; all that t did to k, applied to the version whose
+   content ends c->text; the version of k that place p installs, or NO_ID. */
+seq recheck_content(const checker *c, const version *x);
+void recheck_apply(checker *c, txn_id t, key_id k, version *x);
+uint32_t recheck_version_at(const checker *c, key_id k, uint32_t p);
+
 /* recheck.c: visible installers. */
 void recheck_see(checker *c, uint32_t p2);
 bool recheck_see_for(checker *c, uint32_t p2, uint32_t p3);

@@ -392,3 +392,18 @@ bool chains_broken(lazy *z, chain_search *x, uint32_t *answer)
     }
     return false;
 }
+
+void chains_initial_chosen(const lazy *z, const chain_search *x, value_id *value, uint32_t *lits,
+                           size_t *n)
+{
+    const list_chains *c = chains_of(z);
+    for (size_t k = 0; k < c->keys.n; k++) {
+        const chain_key *y = &c->keys.at[k];
+        for (uint32_t i = y->contents; y->open && i < y->content_end; i++) {
+            uint32_t lit = x->leaver_lit[c->content.at[i].leavers];
+            if (solver_value(z->s, lit) <= 0) continue;
+            value[y->key] = i;
+            lits[(*n)++] = lit;
+        }
+    }
+}

@@ -14,5 +14,8 @@ chain_search *chains_write(lazy *z);
 /* Does a transaction stand on what the version before it did not leave, with nothing queued?
    *answer as cb_decide's. */
 bool chains_broken(lazy *z, chain_search *x, uint32_t *answer);
+/* As slots_initial_chosen. */
+void chains_initial_chosen(const lazy *z, const chain_search *x, value_id *value, uint32_t *lits,
+                           size_t *n);
 
 #endif

@@ -7,9 +7,10 @@
  * transactions of unknown outcome that exist in the model: if some wait for each other in a circle,
  * one of them does not exist, or somebody else does whom one of them read from.
  *
- * Where initial values are a choice, both orders must agree on these too.  Then chaining is not
- * enough: read-committed is a search of its own, with the outcomes and values of the model.
- * If it fails, one of these is otherwise.
+ * Where initial values are a choice, both orders must agree on these too; and the order of lists
+ * with repeated elements, writes or deletes is searched in each of the two by itself.  Then
+ * chaining is not enough: read-committed is a search of its own, with the outcomes and values of
+ * the model.  If it fails, one of these is otherwise.
  *
  * Who takes no part in the model may be undecided still, and only cb_decide decides it: a clause
  * that leaves two of these free moves nothing, and would be asked for again for ever.
@@ -17,6 +18,7 @@
 #include <assert.h>
 
 #include "decide/lazy/initial_values.h"
+#include "decide/lazy/slot_search.h"
 #include "decide/weak/weak.h"
 
 /* Does the read wait for a source, because none took part, or the one it had was left out? */
@@ -80,22 +82,23 @@ void whole_decide(order_problem *p, asg *g, const tuning *tune, const uint8_t *p
     if (a->holds) lazy_commit_order(p, a);
 }
 
-/* With initial values to choose: are the whole transactions read-committed, with those of the model
-   and its outcomes? */
+/* With initial values or the order of lists to choose: are the whole transactions read-committed,
+   with the initial values of the model and its outcomes? */
 static bool search_whole(lazy *z, uint32_t *answer)
 {
     asg *s = z->g, *g = s->unsplit;
     size_t n;
     uint8_t *present = mem_array(z->m, uint8_t, (size_t)g->nodes + 1);
     value_id *initial = mem_array(z->m, value_id, history_keys(g->h) + 1);
-    uint32_t *lits = mem_array(z->m, uint32_t, initial_lits(z) + 1);
+    uint32_t *lits = mem_array(z->m, uint32_t, initial_lits(z) + slots_initial_lits(z) + 1);
     decision *whole = mem_array0(z->m, decision, 1);
     for (node_id v = 0; v < s->nodes; v++) present[s->whole[v]] = z->present[v];
     initial_chosen(z, initial, lits, &n);
+    slots_initial_chosen(z, initial, lits, &n);
     order_problem p;
     whole_decide(&p, g, z->p->tune, present, initial, whole);
-    if (whole->holds) {
-        z->a->whole = whole;
+    if (whole->holds || whole->undecided) {
+        z->a->whole = whole; /* undecided: so is the whole question, and the search is to end */
         z->whole = z->epoch;
     } else {
         lazy_clause_start(z);
@@ -107,14 +110,14 @@ static bool search_whole(lazy *z, uint32_t *answer)
         }
         if (!must_decide(z, answer)) lazy_clause_end(z);
     }
-    return !whole->holds;
+    return !whole->holds && !whole->undecided;
 }
 
 bool split_broken(lazy *z, uint32_t *answer)
 {
     asg *s = z->g, *g = s->unsplit;
     if (split_clean(z)) return false;
-    if (z->initial) return search_whole(z, answer);
+    if (z->initial || z->slots) return search_whole(z, answer);
     node_id *part = mem_array(z->m, node_id, (size_t)g->nodes + 1); /* one of its parts */
     uint8_t *present = mem_array(z->m, uint8_t, (size_t)g->nodes + 1);
     for (node_id v = 0; v < s->nodes; v++) {
@@ -143,5 +146,5 @@ bool split_broken(lazy *z, uint32_t *answer)
 
 bool split_clean(const lazy *z)
 {
-    return !z->g->unsplit || !(z->unknown.n || z->initial) || z->whole == z->epoch;
+    return !z->g->unsplit || !(z->unknown.n || z->initial || z->slots) || z->whole == z->epoch;
 }

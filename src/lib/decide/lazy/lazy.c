@@ -1075,6 +1075,10 @@ static void search_order(lazy *z, uint64_t conflicts)
     solver_set_option(z->s, "seed", (int64_t)(z->p->tune->seed & INT64_MAX));
     solve_status status = solver_solve(z->s, NULL, 0);
     a->holds = status == SOLVE_SAT;
+    if (a->holds && a->whole && a->whole->undecided) {
+        a->holds = false;
+        a->undecided = a->whole->undecided;
+    }
     if (status == SOLVE_UNKNOWN && chains)
         a->undecided =
             "gave up after 4000 conflicts: too many ways to order the writes, deletes and "

@@ -297,3 +297,25 @@ bool slots_clean(const lazy *z)
 {
     return !z->slots || z->slots->covered == z->epoch;
 }
+
+size_t slots_initial_lits(const lazy *z)
+{
+    if (!z->slots) return 0;
+    return z->g->slots->keys.n + z->g->slots->chains.keys.n;
+}
+
+void slots_initial_chosen(const lazy *z, value_id *value, uint32_t *lits, size_t *n)
+{
+    const slot_search *x = z->slots;
+    const list_slots *s = z->g->slots;
+    for (size_t k = 0; x && k < s->keys.n; k++) {
+        const slot_key *y = &s->keys.at[k];
+        for (uint32_t i = 0; y->lo < y->hi && i <= y->hi - y->lo; i++) {
+            uint32_t lit = x->initial_lit[x->initial_at[k] + i];
+            if (solver_value(z->s, lit) <= 0) continue;
+            value[y->key] = y->lo + i;
+            lits[(*n)++] = lit;
+        }
+    }
+    if (x && x->chains) chains_initial_chosen(z, x->chains, value, lits, n);
+}

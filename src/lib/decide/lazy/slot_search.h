@@ -20,6 +20,11 @@ uint32_t slots_cover(lazy *z, uint32_t ob);
 /* Is an element not covered yet, with nothing queued?  *answer as cb_decide's. */
 bool slots_broken(lazy *z, uint32_t *answer);
 bool slots_clean(const lazy *z);
+/* What the lists of unknown initial content held at first, in the current assignment, in the form
+   of order_question.initial; adds the true literals that say so to lits[*n..]. */
+void slots_initial_chosen(const lazy *z, value_id *value, uint32_t *lits, size_t *n);
+/* How many literals that may be. */
+size_t slots_initial_lits(const lazy *z);
 /* At most one of the literals is true. */
 void slots_at_most_one(lazy *z, const uint32_t *lits, size_t n);
 

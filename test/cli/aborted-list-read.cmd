@@ -1,0 +1,1 @@
+printf '%s\n' '{"session":1,"ops":[["append","x",1]]}' '{"session":2,"ops":[["d","x"]]}' '{"session":3,"ops":[["append","x",1]]}' '{"session":4,"status":"aborted","ops":[["append","x",9],["r","x",[1]]]}' | "$RATEL" check -q --aborted reads --pass -small-search --level serializable -
