@@ -10,6 +10,8 @@ No dependency graphs here.  Levels are decided operationally or by axioms (doc/l
                          Cerone: an arbitration order, for each transaction a set of visible ones
   serializable, strict-serializable   serial replay against a store
   snapshot-isolation, prefix, the real-time SI family   replay of begin and commit events on a store
+  mixed, mixed-pg        replay of commits, and of begins where a transaction is at snapshot isolation:
+                         at its commit (or begin) each reads as its own level lets it
 All are searched by trying every order, placing one transaction (or event) after the other.
 Not covered: read-uncommitted, monotonic-view, update-serializable, innodb-*.
 
@@ -37,7 +39,12 @@ LEVELS = {
     "generalized-snapshot-isolation": ("gsi", PLAIN),
     "prefix-consistent-snapshot-isolation": ("gsi", SESSION),
     "strong-snapshot-isolation": ("gsi", REALTIME),
+    "mixed": ("mix", None), "mixed-pg": ("mix-pg", None), "realtime-mixed": ("mix", REALTIME),
 }
+# What the levels of single transactions are called; any other leaves a mixture undecided.
+OWN = {"read-uncommitted": "ru", "pl-1": "ru", "read-committed": "rc", "pl-2": "rc", "repeatable-read": "rr",
+       "pl-2.99": "rr", "snapshot-isolation": "si", "pl-si": "si", "adya-si": "si", "serializable": "ser",
+       "pl-3": "ser", **{name: name for name in ("ru", "rc", "rr", "si", "ser")}}
 
 
 class Skip(Exception):
@@ -71,7 +78,7 @@ class Op:
 
 class Txn:
     def __init__(self, raw, number):
-        self.number, self.id = number, raw.get("id")
+        self.number, self.id, self.level = number, raw.get("id"), raw.get("level")
         self.session, self.status = raw["session"], raw.get("status", "committed")
         b, e = raw.get("begin"), raw.get("end")
         times = raw.get("times", [b, b, e, e])
@@ -113,6 +120,7 @@ class Read:
 class History:
     def __init__(self, text):
         self.txns, self.init, self.default, self.init_unknown = [], {}, ABSENT, False
+        self.level = "serializable"
         for line in text.splitlines():
             raw = json.loads(line) if line.strip() else {"mark": 1}
             if "ratel" in raw:
@@ -134,6 +142,7 @@ class History:
     def header(self, raw):
         init = raw.get("init")
         self.init_unknown = raw.get("init_unknown", False)
+        self.level = raw.get("level", self.level)
         if isinstance(init, dict):
             self.init = {k: typed(v) for k, v in init.items()}
         elif isinstance(init, list):
@@ -186,6 +195,29 @@ class History:
                 seen.append((o.pos, k, found.get(k, ABSENT), hinted, k in found))
         return seen
 
+    def row(self, number):
+        name = self.txns[number].level or self.level
+        if name not in OWN:
+            raise Skip("a level that has no rule in a mixture")
+        return OWN[name]
+
+    def unheard(self, t, policy):
+        """What a transaction at read-uncommitted saw that nobody wrote, so that it must be initial; None
+        if malformed.  What it should have seen of its own writes is not asked there."""
+        answers = self.answers(t)
+        if answers is None:
+            return None
+        if self.lists:
+            raise Skip("lists at read-uncommitted in a mixture")
+        out = []
+        for pos, key, value, hint, item in answers:
+            own = any(o.pos < pos and o.writes() and o.args[0] == key for o in t.ops)
+            wrote = any(o.args[0] == key and value == (typed(o.args[1]) if o.name == "w" else ABSENT)
+                        for u in self.txns for o in u.ops if o.writes())
+            if not wrote and not (own and policy == "must"):
+                out.append(Read(pos, key, value, hint, item))
+        return out
+
     def reads(self, t, policy):
         """The external obligations of t, or None if it saw something it cannot have seen."""
         out = []
@@ -221,11 +253,13 @@ class World:
     def __init__(self, history, part, init, reads, order, drift):
         self.h, self.part, self.init, self.reads = history, part, init, reads
         self.before = {t: set() for t in part}
+        self.sessions = {t: set() for t in part}
         txns = history.txns
         if order != PLAIN:
             for a, b in itertools.combinations(part, 2):
                 if txns[a].session == txns[b].session and txns[a].status == "committed":
                     self.before[b].add(a)
+                    self.sessions[b].add(a)
 
         def surely(a, b):
             return a is not None and b is not None and a < b and b - a >= drift
@@ -447,7 +481,98 @@ def snapshot_replay(w, overlap=False, clock=False):
     return extend(frozenset(), (), w.start())
 
 
+def deleted_keys(h):
+    return {o.args[0] for t in h.txns if t.status != "aborted" for o in t.ops if o.name == "d"}
+
+
+def acyclic(edges):
+    """edges: pairs; takes away whoever nobody leads to."""
+    left = {x for e in edges for x in e}
+    while left:
+        free = left - {b for a, b in edges if a in left}
+        if not free:
+            return False
+        left -= free
+    return True
+
+
+def alone_acyclic(w, serial, order, sources):
+    """MIXPG-3.  order: the transactions as they committed; sources: (reader, key, the place among the
+    versions of the key that it saw, 0 for the initial one)."""
+    edges = set()
+    for a, b in itertools.combinations(order, 2):
+        if w.writes(a) & w.writes(b):
+            edges.add((a, b))
+    for t, key, place in sources:
+        writers = [None] + [s for s in order if key in w.writes(s)]
+        if writers[place] is not None:
+            edges.add((writers[place], t))
+        if place + 1 < len(writers):
+            edges.add((t, writers[place + 1]))
+    for t in w.part:
+        edges |= {(s, t) for s in w.sessions[t]}
+    return acyclic([(a, b) for a, b in edges if a != b and a in serial and b in serial])
+
+
+def mixture(w, postgres):
+    """Each transaction by its own level: one commit each; at snapshot isolation a begin before."""
+    rows = {t: w.h.row(t) for t in w.part}
+    serial = {t for t in w.part if rows[t] == "ser"}
+    if postgres:
+        rows = {t: "rc" if rows[t] in ("ru", "rc") else "si" for t in w.part}
+    lax = deleted_keys(w.h) if postgres else set()
+    dead = set()
+
+    def may_commit(t, versions):
+        """Whoever has no snapshot reads now."""
+        if rows[t] == "ru":
+            return all(r.value == w.init[r.key] for r in w.reads[t])
+        if rows[t] == "si":
+            return True
+        newest = {"rc": lambda r: False, "rr": lambda r: r.item, "ser": lambda r: True}[rows[t]]
+        return choose(w, t, versions, newest=newest)
+
+    def in_the_way(t, opened):
+        """Would a commit of t come between begin and commit of one that writes its keys, or that saw
+        the version right before its own appends?"""
+        for u in opened:
+            if u != t and w.writes(t) & (w.writes(u) - lax):
+                return True
+            if u != t and any(r.pinned and r.key in w.writes(t) for r in w.reads[u]):
+                return True
+        return False
+
+    def extend(opened, committed, versions, sources):
+        if len(committed) == len(w.part):
+            return not postgres or alone_acyclic(w, serial, committed, sources)
+        state = (opened, committed, sources)
+        if state in dead:
+            return False
+        done = set(committed)
+        for t in w.part:
+            if t in done or not w.after_version[t] <= done or in_the_way(t, opened):
+                continue
+            if t not in opened and (rows[t] == "si" or not w.before[t] <= done):
+                continue
+            if may_commit(t, versions):
+                if extend(opened - {t}, committed + (t,), w.place(versions, t), sources):
+                    return True
+        for t in w.part:
+            if rows[t] != "si" or t in opened or t in done or not w.before[t] <= done:
+                continue
+            if not current(w, t, versions):
+                continue
+            seen = {(t, r.key, len(versions[r.key]) - 1) for r in w.reads[t] if t in serial}
+            if extend(opened | {t}, committed, versions, sources | seen):
+                return True
+        dead.add(state)
+        return False
+
+    return extend(frozenset(), (), w.start(), frozenset())
+
+
 DECIDE = {
+    "mix": lambda w: mixture(w, False), "mix-pg": lambda w: mixture(w, True),
     "rc": read_committed, "mav": monotonic_atomic_view, "ser": serializable, "si": snapshot_replay,
     "cs": cursor_stability, "rr": repeatable_read,
     "ra": lambda w: visible_sets(w, False), "cc": lambda w: visible_sets(w, True),
@@ -483,12 +608,17 @@ def opinion(question):
     unknown = [t.number for t in h.txns if t.status == "unknown"]
     if not committed:
         return "undecided"
+    if level == "mix-pg" and any(h.row(t) == "rr" for t in committed + unknown):
+        return "undecided"  # it is no level of PostgreSQL
     if len(committed) + len(unknown) > 7:
         raise Skip("too big")
     for n in range(len(unknown) + 1):
         for taken in itertools.combinations(unknown, n):
             part = sorted(committed + list(taken))
             reads = {t: h.reads(h.txns[t], question.get("ryow", "must")) for t in part}
+            if level == "mix":
+                reads.update((t, h.unheard(h.txns[t], question.get("ryow", "must")))
+                             for t in part if h.row(t) == "ru")
             if any(r is None for r in reads.values()):
                 continue
             for init in initial_states(h, reads):

@@ -454,8 +454,29 @@ static int shares(long n, uint64_t seed)
 
 /* ---- questions for opinion.py --------------------------------------------------------------- */
 
+static const char *const policies[] = {"must", "external", "may"};
+
+static void ask_opinion(oracle *o, const oracle_question *q, const char *profile, uint64_t seed,
+                        const char *text)
+{
+    printf("{\"oracle\":\"%s\",\"profile\":\"%s\",\"seed\":%llu,\"level\":\"%s\",",
+           oracle_verdict_name(oracle_check(o, q)), profile, (unsigned long long)seed, q->level);
+    printf("\"session_order\":%s,\"ryow\":\"%s\",\"drift\":%lld,\"text\":\"",
+           q->session_order ? "true" : "false", policies[q->ryow], q->drift);
+    for (const char *c = text; *c; c++) {
+        /* The generator writes no backslashes. */
+        if (*c == '"' || *c == '\n') {
+            fputs(*c == '"' ? "\\\"" : "\\n", stdout);
+        } else {
+            putchar(*c);
+        }
+    }
+    puts("\"}");
+}
+
 static int questions(long n, uint64_t seed)
 {
+    static const char *const mixtures[] = {"mixed", "mixed-pg", "realtime-mixed"};
     /* Those that opinion.py can judge; the last ones settle the session order themselves. */
     static const char *const levels[] = {"read-committed",
                                          "monotonic-atomic-view",
@@ -478,7 +499,6 @@ static int questions(long n, uint64_t seed)
                                          "prefix-consistent-snapshot-isolation",
                                          "strong-snapshot-isolation"};
     const int asked = 12, count = (int)(sizeof levels / sizeof levels[0]);
-    static const char *const policies[] = {"must", "external", "may"};
     int profiles = 0;
     while (random_profiles[profiles]) {
         profiles++;
@@ -496,20 +516,18 @@ static int questions(long n, uint64_t seed)
                                  .session_order = l % 2,
                                  .ryow = ryow,
                                  .drift = i % 4 == 3 ? 3 : 0};
-            printf("{\"oracle\":\"%s\",\"profile\":\"%s\",\"seed\":%llu,\"level\":\"%s\",",
-                   oracle_verdict_name(oracle_check(o, &q)), profile,
-                   (unsigned long long)(seed + (uint64_t)i), q.level);
-            printf("\"session_order\":%s,\"ryow\":\"%s\",\"drift\":%lld,\"text\":\"",
-                   q.session_order ? "true" : "false", policies[ryow], q.drift);
-            for (const char *c = text; *c; c++) {
-                /* The generator writes no backslashes. */
-                if (*c == '"' || *c == '\n') {
-                    fputs(*c == '"' ? "\\\"" : "\\n", stdout);
-                } else {
-                    putchar(*c);
-                }
-            }
-            puts("\"}");
+            ask_opinion(o, &q, profile, seed + (uint64_t)i, text);
+        }
+        oracle_free(o);
+        /* The same transactions, each at a level of its own. */
+        text = random_levels(text, seed + (uint64_t)i, &len);
+        o = oracle_parse(text, len, err, sizeof err);
+        for (int l = 0; o && l < 6; l++) {
+            oracle_question q = {.level = mixtures[l / 2],
+                                 .session_order = l % 2,
+                                 .ryow = ryow,
+                                 .drift = i % 4 == 3 ? 3 : 0};
+            ask_opinion(o, &q, profile, seed + (uint64_t)i, text);
         }
         oracle_free(o);
         free(text);

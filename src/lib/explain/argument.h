@@ -38,6 +38,7 @@ typedef struct arg_link {
     uint8_t kind, why, times;
     uint8_t from, to;   /* actors */
     bool predicate;     /* rw: what was overtaken is that a scan did not find the key */
+    bool alone;         /* rw: and no transaction of another level wrote in between (mixture.h) */
     key_id key;         /* NO_ID: none */
     uint32_t read;      /* wr, rw, and lists: index of scene.reads; else NO_ID */
     uint32_t source;    /* SHOWN_ORDER: the actor whose version was read */

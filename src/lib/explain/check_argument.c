@@ -8,6 +8,8 @@
 #include <assert.h>
 
 #include "explain/cycle_shape.h"
+#include "history/own_levels.h"
+#include "opt/mixed_row.h"
 
 typedef struct assumption {
     bool source;
@@ -58,6 +60,37 @@ static bool is_actor(const checker *c, txn_id t, uint32_t *a)
     for (*a = 0; *a < c->s->n; ++*a)
         if (c->s->txn[*a] == t) return true;
     return false;
+}
+
+/* --- levels of single transactions ------------------------------------------------------------ */
+
+/* The row of a mixture that the transaction names itself. */
+static enum mixed_row row_named(const checker *c, txn_id t)
+{
+    size_t n;
+    const char *text = history_level_text(c->h, t, &n);
+    return text ? mixed_row_of(text, n) : n ? ROW_NONE : ROW_DEFAULT;
+}
+
+/* The one that it is held to: MIXPG-1 says which that is for PostgreSQL's. */
+static enum mixed_row row_held(const checker *c, uint32_t actor)
+{
+    enum mixed_row row = row_named(c, c->s->txn[actor]);
+    return c->ask->level == LEVEL_MIXED_PG ? mixed_row_of_postgres(row) : row;
+}
+
+/* Do reads of the actor say nothing of whom it read from?  MIX-3, as at read-uncommitted. */
+static bool says_no_source(const checker *c, uint32_t actor)
+{
+    if (c->ask->level == LEVEL_RU) return true;
+    return level_is_mixed(c->ask->level) && row_held(c, actor) == ROW_RU;
+}
+
+/* MIX-5: does the next version come after the reader's begin? */
+static bool is_protected(const checker *c, uint32_t actor, bool predicate)
+{
+    enum mixed_row row = row_held(c, actor);
+    return row == ROW_SI || row == ROW_SER || (row == ROW_RR && !predicate);
 }
 
 /* --- lists ------------------------------------------------------------------------------------ */
@@ -229,12 +262,13 @@ static bool takes_part(checker *c, uint32_t a, actors asked)
 {
     const scene *s = c->s;
     if (txn_status_of(c->h, s->txn[a]) == TXN_COMMITTED) return true;
-    if (asked & actor_bit(a) || c->ask->level == LEVEL_RU) return false;
+    if (asked & actor_bit(a)) return false;
     asked |= actor_bit(a);
     for (uint32_t i = 0; i < s->reads.n; i++) {
         uint32_t last;
         const scene_read *r = &s->reads.at[i];
-        if (r->actor == a || !takes_part(c, r->actor, asked)) continue;
+        if (r->actor == a || says_no_source(c, r->actor)) continue;
+        if (!takes_part(c, r->actor, asked)) continue;
         if (r->list) {
             if (place_in(c, i, a, &last) != NO_ID && tells_appends(c, r->key) && alone(c, i, a))
                 return true;
@@ -258,7 +292,7 @@ static bool list_shows(checker *c, uint32_t read, uint32_t a, uint32_t b)
     b_at = place_in(c, read, b, &b_last);
     if (a_at == NO_ID) return false;
     if (b_at != NO_ID) return a_at < b_last; /* an element of a before one of b */
-    if (c->ask->level == LEVEL_RU) return false;
+    if (says_no_source(c, r->actor)) return false;
     /* b is not in it: then behind all that it shows, be they its last element's or not */
     return last_write(c->h, c->s->txn[b], r->key) != NO_ID;
 }
@@ -407,7 +441,67 @@ static bool leads_back(const arg_link *l, uint32_t n, uint32_t at, const uint8_t
     return n == length + 1;
 }
 
-static bool forbidden(const checker *c, const arg_link *l, uint32_t n)
+/* MIXPG-2: does somebody who did not abort delete the key physically? */
+static bool deleted(const checker *c, key_id k)
+{
+    const history *h = c->h;
+    for (txn_id t = 0; t < h->txns; t++)
+        for (op_id o = h->txn_op[t]; txn_status_of(h, t) != TXN_ABORTED && o < h->txn_op[t + 1];
+             o++)
+            if (op_kind_of(h, o) == OP_DELETE && h->op_key[o] == k &&
+                !(h->op_kind[o] & (OP_FAILED | OP_TOMB)))
+                return true;
+    return false;
+}
+
+/* MIX-1 to MIX-6: does every transaction go on at the event where it was reached, or after it?
+   Those of snapshot isolation have a begin, which is reached by what they read from or write over,
+   and left by what replaced what they read. */
+static bool mixture_fits(const checker *c, const arg_link *l, uint32_t n)
+{
+    bool postgres = c->ask->level == LEVEL_MIXED_PG;
+    for (uint32_t i = 0; i < n; i++) {
+        const arg_link *in = &l[i], *out = &l[(i + 1) % n];
+        if (in->kind == LINK_RW && !is_protected(c, in->from, in->predicate)) return false;
+        if (in->kind == LINK_WR && says_no_source(c, in->to)) return false;
+        if (row_held(c, in->to) == ROW_NONE) return false;
+        bool commit =
+            in->kind == LINK_RW || (in->kind == LINK_WW && postgres && deleted(c, in->key));
+        if (row_held(c, in->to) == ROW_SI && commit && out->kind == LINK_RW) return false;
+    }
+    return true;
+}
+
+/* MIXPG-3: is everybody of another level who writes the key before what was read, or after what
+   replaced it, if it took part at all? */
+static bool none_between(checker *c, const arg_link *l)
+{
+    const history *h = c->h;
+    for (txn_id t = 0; t < h->txns; t++) {
+        uint32_t y, last;
+        guard_tick(c->m->guard);
+        if (txn_status_of(h, t) == TXN_ABORTED || row_named(c, t) == ROW_SER) continue;
+        if (last_write(h, t, l->key) == NO_ID) continue;
+        if (!is_actor(c, t, &y)) return false;
+        if (comes_first(c, l->to, y, l->key)) continue;
+        if (l->why == SHOWN_ORDER && (y == l->source || comes_first(c, y, l->source, l->key)))
+            continue;
+        if (l->why == SHOWN_LACKING && place_in(c, l->read, y, &last) != NO_ID) continue;
+        return false;
+    }
+    return true;
+}
+
+static bool among_serializable(checker *c, const arg_link *l, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (row_named(c, c->s->txn[l[i].from]) != ROW_SER || l[i].kind == LINK_RT) return false;
+        if (l[i].kind == LINK_RW && !none_between(c, &l[i])) return false;
+    }
+    return true;
+}
+
+static bool forbidden(checker *c, const arg_link *l, uint32_t n)
 {
     static const uint8_t in_session[] = {LINK_WR, LINK_SO, LINK_WR};
     const scene *s = c->s;
@@ -463,6 +557,8 @@ static bool forbidden(const checker *c, const arg_link *l, uint32_t n)
     case LEVEL_STRONG_SI: return events;
     case LEVEL_SER:
     case LEVEL_SSER: return true;
+    case LEVEL_MIXED: return mixture_fits(c, l, n);
+    case LEVEL_MIXED_PG: return mixture_fits(c, l, n) || among_serializable(c, l, n);
     default: return false;
     }
 }
@@ -514,7 +610,7 @@ static const char *check_fault(checker *c, const arg_node *n)
 {
     const history *h = c->h;
     const scene_read *r = &c->s->reads.at[n->read];
-    bool weakest = c->ask->level == LEVEL_RU;
+    bool weakest = says_no_source(c, r->actor);
     if (!takes_part(c, r->actor, 0)) return "a read that may not count";
     if (r->fault == SCENE_NOT_OWN) {
         op_id own = NO_ID;
@@ -560,6 +656,10 @@ static const char *check_twice(checker *c, const arg_node *n)
     case LEVEL_SER:
     case LEVEL_SSER: return NULL;
     case LEVEL_RR: return a->predicate || b->predicate ? "a scan may find more later" : NULL;
+    case LEVEL_MIXED:
+    case LEVEL_MIXED_PG:
+        return is_protected(c, a->actor, a->predicate || b->predicate) ? NULL
+                                                                       : "its level allows it";
     default: return "the level allows it";
     }
 }
@@ -598,6 +698,8 @@ static const char *check_node(checker *c, uint32_t at)
     case ARG_INITIALS:
         return c->s->reads.at[n->read].key == c->s->reads.at[n->other].key &&
                        c->s->reads.at[n->read].value != c->s->reads.at[n->other].value &&
+                       !says_no_source(c, c->s->reads.at[n->read].actor) &&
+                       !says_no_source(c, c->s->reads.at[n->other].actor) &&
                        read_from(c, n->read, NO_ID) && read_from(c, n->other, NO_ID)
                    ? NULL
                    : "not two initial values";

@@ -8,6 +8,8 @@
 
 #include <assert.h>
 
+#include "explain/mixture.h"
+
 #define SO SHAPE_SO
 #define RT SHAPE_RT
 #define WR SHAPE_WR
@@ -58,6 +60,16 @@ bool shape_has(unsigned kinds, const arg_link *l)
     }
 }
 
+static enum level_id level_of_mixture(const forbids *p)
+{
+    return p->graph == GRAPH_MIXED_PG ? LEVEL_MIXED_PG : LEVEL_MIXED;
+}
+
+static bool shape_mixed(const forbids *p)
+{
+    return p->graph == GRAPH_MIXED || p->graph == GRAPH_MIXED_PG;
+}
+
 bool shape_arrives(const forbids *p, const scene *s, const arg_link *last, const arg_link *rw)
 {
     op_id read = s->reads.at[rw->read].op, at = 0;
@@ -95,7 +107,8 @@ typedef struct graph {
     uint32_t dist[VERTICES], via[VERTICES];
 } graph;
 
-static void add_way(graph *g, mem *m, const forbids *p, const priced_links *links, uint32_t i)
+static void add_way(graph *g, mem *m, const forbids *p, const scene *s, const priced_links *links,
+                    uint32_t i)
 {
     const arg_link *l = &links->at[i].link;
     bool events = p->graph == GRAPH_EVENTS || p->graph == GRAPH_PREFIXES;
@@ -109,6 +122,10 @@ static void add_way(graph *g, mem *m, const forbids *p, const priced_links *link
         if (l->kind == LINK_WW && p->graph == GRAPH_PREFIXES) to_commit = true;
         w.from = (uint8_t)(2 * l->from + !from_begin);
         w.to = (uint8_t)(2 * l->to + to_commit);
+    } else if (shape_mixed(p)) {
+        enum level_id level = level_of_mixture(p);
+        w.from = (uint8_t)(2 * l->from + !mixture_leaves_snapshot(s, level, l));
+        w.to = (uint8_t)(2 * l->to + !mixture_reaches_snapshot(s, level, l));
     }
     vec_push(m, &g->ways, w);
 }
@@ -205,7 +222,7 @@ static void find_plain(const forbids *p, const scene *s, const priced_links *lin
                        actors who, mem *m, cycle_of_links *out, uint32_t *best)
 {
     graph g = {.n = s->n};
-    if (p->graph == GRAPH_EVENTS || p->graph == GRAPH_PREFIXES) {
+    if (p->graph == GRAPH_EVENTS || p->graph == GRAPH_PREFIXES || shape_mixed(p)) {
         g.n = 2 * s->n;
         for (uint32_t a = 0; a < s->n; a++) {
             way inner = {(uint8_t)(2 * a), (uint8_t)(2 * a + 1), NO_ID, 0};
@@ -216,7 +233,23 @@ static void find_plain(const forbids *p, const scene *s, const priced_links *lin
         const arg_link *l = &links->at[i].link;
         if (!shape_has(kinds, l) || !(who & actor_bit(l->from)) || !(who & actor_bit(l->to)))
             continue;
-        add_way(&g, m, p, links, i);
+        if (shape_mixed(p) && !mixture_counts(s, level_of_mixture(p), l)) continue;
+        add_way(&g, m, p, s, links, i);
+    }
+    find_cheapest(&g, m, out, best);
+}
+
+/* MIXPG-3: serializable transactions among themselves; real time is no step there. */
+static void find_serial(const scene *s, const priced_links *links, mem *m, cycle_of_links *out,
+                        uint32_t *best)
+{
+    graph g = {.n = s->n};
+    const forbids plain = {.graph = GRAPH_TXNS};
+    for (uint32_t i = 0; i < links->n; i++) {
+        const arg_link *l = &links->at[i].link;
+        if (s->row[l->from] != ROW_SER || s->row[l->to] != ROW_SER) continue;
+        if (l->kind == LINK_RT || (l->kind == LINK_RW && !l->alone)) continue;
+        add_way(&g, m, &plain, s, links, i);
     }
     find_cheapest(&g, m, out, best);
 }
@@ -297,7 +330,7 @@ static void find_back(const forbids *p, const scene *s, const priced_links *link
     VEC(uint32_t) last = {0};
     for (uint32_t i = 0; i < links->n; i++)
         if (p->steps == STEPS_MANY && shape_has(p->back, &links->at[i].link))
-            add_way(&g, m, p, links, i);
+            add_way(&g, m, p, s, links, i);
     for (uint32_t i = 0; i < links->n; i++) {
         const arg_link *rw = &links->at[i].link;
         if (rw->kind != LINK_RW) continue;
@@ -390,6 +423,7 @@ bool shape_find(const forbids *p, const scene *s, const priced_links *links, mem
             if (s->updates & actor_bit(a) && a) continue;
             find_plain(&plain, s, links, p->cycle | RW, s->updates | actor_bit(a), m, out, cost);
         }
+    if (p->graph == GRAPH_MIXED_PG) find_serial(s, links, m, out, cost);
     if (p->steps > STEPS_MANY)
         find_exact(p, s, links, m, out, cost);
     else if (p->back)

@@ -14,6 +14,7 @@
 #include <assert.h>
 
 #include "explain/cycle_shape.h"
+#include "explain/mixture.h"
 
 #define OPEN 0xfeu
 #define INITIAL 0xffu
@@ -85,6 +86,12 @@ static bool takes_part(const search *x, uint32_t a)
     return x->in >> a & 1;
 }
 
+/* Reads of read-uncommitted say nothing of whom they read from. */
+static bool ignored(const search *x, const scene_read *r)
+{
+    return mixture_ignores(x->s, x->ask->level, r->actor);
+}
+
 /* --- reads ------------------------------------------------------------------------------------ */
 
 uint32_t argument_sources(const scene_read *r, uint32_t *out)
@@ -138,12 +145,11 @@ static void find_in(search *x, const state *st)
     memset(x->in_by, 0, sizeof x->in_by);
     x->in = x->active & ~s->maybe;
     x->entered.n = 0;
-    if (x->ask->level == LEVEL_RU) return; /* reads do not count */
     for (bool more = s->maybe != 0; more;) {
         more = false;
         for (uint32_t i = 0; i < s->reads.n; i++) {
             const scene_read *r = &s->reads.at[i];
-            if (!takes_part(x, r->actor) || !r->usable) continue;
+            if (!takes_part(x, r->actor) || !r->usable || ignored(x, r)) continue;
             used by = x->in_by[r->actor];
             for (uint32_t a = 0; r->list && !r->fault && a < s->n; a++)
                 if (r->shown & actor_bit(a)) more = enter(x, a, i, &by) || more;
@@ -200,7 +206,7 @@ static void list_orders(search *x, uint32_t i)
 {
     const scene *s = x->s;
     const scene_read *r = &s->reads.at[i];
-    bool weakest = x->ask->level == LEVEL_RU;
+    bool weakest = ignored(x, r);
     if (!r->usable || !r->list || !takes_part(x, r->actor)) return;
     if (weakest ? !r->plainly_shown || s->maybe & actor_bit(r->actor) : r->fault == SCENE_NOT_OWN)
         return;
@@ -314,7 +320,7 @@ static void read_links(search *x, const state *st, uint32_t i)
 {
     const scene *s = x->s;
     const scene_read *r = &s->reads.at[i];
-    if (!takes_part(x, r->actor) || !tells(x, r) || x->ask->level == LEVEL_RU) return;
+    if (!takes_part(x, r->actor) || !tells(x, r) || ignored(x, r)) return;
     uint8_t from = source_of(x, st, i);
     if (from == OPEN) return;
     used by = {0};
@@ -356,6 +362,45 @@ static void read_links(search *x, const state *st, uint32_t i)
             cost = o->why == SHOWN_CHOICE ? 12 : 11;
         }
         push(x, rw, cost + chosen, &all);
+    }
+}
+
+/* Is everybody of a lower level who writes the key before the version that the reader saw, or after
+   that of l->to?  *by: what shows it. */
+static bool none_between(const search *x, const arg_link *l, used *by)
+{
+    const scene *s = x->s;
+    const scene_key *k = scene_key_of(s, l->key);
+    actors shown = l->why == SHOWN_LACKING ? s->reads.at[l->read].shown : 0;
+    uint32_t n = 0;
+    for (uint32_t y = 0; y < s->n; y++) {
+        if (s->row[y] == ROW_SER || !(k->writers & x->in & actor_bit(y))) continue;
+        n++;
+        if (shown & actor_bit(y) || (l->why == SHOWN_ORDER && y == l->source)) continue;
+        const known *o = ordered(x, l->to, y, l->key);
+        if (!o && l->why == SHOWN_ORDER) o = ordered(x, y, l->source, l->key);
+        if (!o) return false;
+        join(by, &o->by);
+        join(by, &x->in_by[y]);
+    }
+    return n == k->lower;
+}
+
+/* MIXPG-3: the anti-dependencies that count among serializable transactions. */
+static void find_alone(search *x)
+{
+    const scene *s = x->s;
+    size_t n = x->links.n;
+    for (size_t i = 0; i < n; i++) {
+        priced p = x->links.at[i];
+        used by;
+        if (p.link.kind != LINK_RW) continue;
+        if (s->row[p.link.from] != ROW_SER || s->row[p.link.to] != ROW_SER) continue;
+        memcpy(by.w, p.uses, sizeof by.w);
+        if (!none_between(x, &p.link, &by)) continue;
+        p.link.alone = true;
+        memcpy(p.uses, by.w, sizeof p.uses);
+        vec_push(x->m, &x->links, p);
     }
 }
 
@@ -402,7 +447,6 @@ static uint32_t new_node(search *x, arg_node n)
 static uint32_t fault_leaf(search *x, used *by)
 {
     const scene *s = x->s;
-    bool weakest = x->ask->level == LEVEL_RU;
     for (uint32_t a = 0; a < s->n; a++)
         if (takes_part(x, a) && s->malformed[a] != NO_ID) {
             *by = x->in_by[a];
@@ -415,7 +459,7 @@ static uint32_t fault_leaf(search *x, used *by)
     for (uint32_t i = 0; i < s->reads.n; i++) {
         const scene_read *r = &s->reads.at[i];
         if (!r->fault || !r->usable || !takes_part(x, r->actor)) continue;
-        if (weakest && !r->initial_late && r->fault != SCENE_REPEATED &&
+        if (ignored(x, r) && !r->initial_late && r->fault != SCENE_REPEATED &&
             !(r->fault == SCENE_NO_SOURCE && r->nobody))
             continue;
         *by = x->in_by[r->actor];
@@ -432,13 +476,13 @@ static uint32_t fault_leaf(search *x, used *by)
 static uint32_t initials_leaf(search *x, const state *st, used *by)
 {
     const scene *s = x->s;
-    if (!s->h->init_unknown || x->ask->level == LEVEL_RU) return NO_ID;
+    if (!s->h->init_unknown) return NO_ID;
     for (uint32_t i = 0; i < s->reads.n; i++)
         for (uint32_t j = i + 1; j < s->reads.n; j++) {
             const scene_read *a = &s->reads.at[i], *b = &s->reads.at[j];
             if (a->key != b->key || a->value == b->value || a->list) continue;
             if (!takes_part(x, a->actor) || !takes_part(x, b->actor)) continue;
-            if (!tells(x, a) || !tells(x, b)) continue;
+            if (!tells(x, a) || !tells(x, b) || ignored(x, a) || ignored(x, b)) continue;
             if (source_of(x, st, i) != INITIAL || source_of(x, st, j) != INITIAL) continue;
             *by = x->in_by[a->actor];
             join(by, &x->in_by[b->actor]);
@@ -456,9 +500,12 @@ static uint32_t initials_leaf(search *x, const state *st, used *by)
 
 /* Where two reads of a key see one version, a transaction that saw two is contradiction enough: the
    levels of which read-atomic, repeatable-read or consistent-view is one, or follows. */
-static bool one_version(enum level_id level, bool items)
+static bool one_version(const search *x, uint32_t actor, bool items)
 {
+    enum level_id level = x->ask->level;
     switch (level) {
+    case LEVEL_MIXED:
+    case LEVEL_MIXED_PG: return mixture_one_version(x->s, level, actor, items);
     case LEVEL_RR: return items;
     case LEVEL_RU:
     case LEVEL_RC:
@@ -483,7 +530,7 @@ static uint32_t twice_leaf(search *x, used *by)
             const scene_read *a = &s->reads.at[i], *b = &s->reads.at[j];
             if (a->key != b->key || a->value == b->value || a->op == b->op) continue;
             if (!takes_part(x, a->actor)) continue;
-            if (!one_version(x->ask->level, !a->predicate && !b->predicate)) continue;
+            if (!one_version(x, a->actor, !a->predicate && !b->predicate)) continue;
             if (scene_wrote_before(s, b->actor, a->op > b->op ? a->op : b->op, b->key)) continue;
             *by = x->in_by[a->actor];
             return new_node(x, (arg_node){.kind = ARG_TWICE,
@@ -512,6 +559,7 @@ static uint32_t look(search *x, const state *st, used *by, uint32_t *cost)
     find_orders(x, st);
     for (uint32_t i = 0; i < x->s->reads.n; i++) read_links(x, st, i);
     if (x->shape->back & SHAPE_NEXT) find_next(x);
+    if (x->ask->level == LEVEL_MIXED_PG) find_alone(x);
     if (!shape_find(x->shape, x->s, &x->links, x->m, &x->cycle, cost)) return NO_ID;
     arg_node n = {.kind = ARG_CYCLE,
                   .key = NO_ID,
@@ -568,8 +616,8 @@ static bool open_choice(const search *x, const state *st, uint32_t i, choice *c)
     memset(c, 0, sizeof *c);
     if (i < reads) {
         const scene_read *r = &x->s->reads.at[i];
-        bool open = x->ask->level != LEVEL_RU && takes_part(x, r->actor) && tells(x, r) &&
-                    source_of(x, st, i) == OPEN;
+        bool open =
+            !ignored(x, r) && takes_part(x, r->actor) && tells(x, r) && source_of(x, st, i) == OPEN;
         c->source = true;
         c->at = i;
         if (open) c->n = argument_sources(r, c->from);
@@ -791,7 +839,7 @@ static void add_actors(const argument *a, const scene *s, uint32_t node, actors 
         if (l->source != NO_ID) *who |= actor_bit(l->source);
         if (l->read != NO_ID) *who |= actor_bit(s->reads.at[l->read].actor);
         if (l->order_read != NO_ID) *who |= actor_bit(s->reads.at[l->order_read].actor);
-        if (l->why == SHOWN_NEXT) *who |= scene_key_of(s, l->key)->writers;
+        if (l->why == SHOWN_NEXT || l->alone) *who |= scene_key_of(s, l->key)->writers;
         /* an order behind a list that was read is told by its last element too */
         if (l->why == SHOWN_LACKING && l->read != NO_ID) *who |= s->reads.at[l->read].from;
     }
@@ -839,7 +887,7 @@ bool argument_find(argument *out, const scene *s, const arg_ask *ask, actors *wh
                 .most_looks = LOOKS_AT_ONCE / (1 + s->n * s->n / 32),
                 .most_splits = MOST_SPLITS};
     x.shape = shape_of(ask->level);
-    if (!x.shape) return false;
+    if (!x.shape || !mixture_defined(s, ask->level)) return false;
     x.times = shape_times(ask);
     find_pairs(&x);
     x.known = mem_array(x.m, known, x.pairs.n + 1);

@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "base/sort.h"
+#include "explain/mixture.h"
 
 static atom list_of(const history *h, value_id v)
 {
@@ -70,6 +71,7 @@ static void survey_keys(scene *s)
     const history *h = s->h;
     for (size_t t = 0; t < h->txns; t++) {
         bool aborted = txn_status_of(h, (txn_id)t) == TXN_ABORTED;
+        bool lower = h->txn_level && mixture_named(h, (txn_id)t) != ROW_SER;
         guard_tick(s->m->guard);
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
             unsigned kind = h->op_kind[o] & OP_KIND_MASK;
@@ -79,9 +81,11 @@ static void survey_keys(scene *s)
             scene_key *k = &s->keys.at[at];
             if (kind == OP_APPEND || (kind == OP_READ && is_list(h, h->op_value[o])))
                 k->list = true;
+            if (!aborted && kind == OP_DELETE && !(h->op_kind[o] & OP_TOMB)) k->deleted = true;
             if (aborted || kind == OP_READ || op_is_local_write(h, o)) continue;
             if (kind != OP_APPEND) k->mixed = true; /* if it is a list */
             k->all += k->last_txn != t;
+            k->lower += lower && k->last_txn != t;
             k->last_txn = (uint32_t)t;
         }
     }
@@ -598,6 +602,7 @@ void scene_build(scene *s, mem *m, const history *h, enum ryow ryow, const txn_i
     }
     for (uint32_t a = 0; a < s->n; a++)
         if (txn_status_of(h, s->txn[a]) == TXN_UNKNOWN) s->maybe |= actor_bit(a);
+    for (uint32_t a = 0; a < s->n; a++) s->row[a] = (uint8_t)mixture_named(h, s->txn[a]);
     s->slot = mem_array(m, uint32_t, history_keys(h) + 1);
     memset(s->slot, 0xff, (history_keys(h) + 1) * sizeof *s->slot);
     know_keys(s);

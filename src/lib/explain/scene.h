@@ -67,6 +67,8 @@ typedef struct scene_key {
     bool list, mixed;  /* mixed: a list that is also written or deleted */
     actors writers;    /* of the scene */
     uint32_t all;      /* of the history, aborted ones left out */
+    uint32_t lower;    /* of these, those that are not serializable by their own level */
+    bool deleted;      /* physically, by one that did not abort */
     uint32_t last_txn; /* while counting */
 } scene_key;
 
@@ -78,6 +80,7 @@ typedef struct scene {
     txn_id txn[SCENE_MOST];      /* in the order of the history */
     actors maybe;                /* outcome unknown */
     actors updates;              /* who writes anything */
+    uint8_t row[SCENE_MOST];     /* enum mixed_row: the level that each names for itself */
     op_id malformed[SCENE_MOST]; /* a scan with impossible rows, or NO_ID */
     VEC(scene_write) writes;
     VEC(scene_read) reads;

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "explain/mixture.h"
 #include "report/report.h"
 
 enum line_kind {
@@ -113,11 +114,45 @@ static void say_refs(teller *k, const arg_link *l)
         refer(k, false, l->source, l->to, l->key);
 }
 
+/* Is it one of a mixture, where snapshots and commits are told apart? */
+static bool tells_events(const teller *k, const arg_link *l, uint32_t n)
+{
+    if (!level_is_mixed(k->t->e->ask.level)) return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (l[i].alone) return false; /* serializable transactions among themselves */
+    return true;
+}
+
+static bool leaves_snapshot(const teller *k, const arg_link *l)
+{
+    return mixture_leaves_snapshot(&k->t->e->scene, k->t->e->ask.level, l);
+}
+
+static bool reaches_snapshot(const teller *k, const arg_link *l)
+{
+    return mixture_reaches_snapshot(&k->t->e->scene, k->t->e->ask.level, l);
+}
+
+/* "T1's snapshot", "T1's commit"; of a transaction that has a commit only, "T1". */
+static void say_event(teller *k, uint32_t actor, bool snapshot)
+{
+    bool two = mixture_row(&k->t->e->scene, k->t->e->ask.level, actor) == ROW_SI;
+    say_actor(k->t, actor, &k->text);
+    if (two) strbuf_str(&k->text, snapshot ? "'s snapshot" : "'s commit");
+}
+
 static void say_before(teller *k, const arg_link *l)
 {
-    say_actor(k->t, l->from, &k->text);
+    bool events = tells_events(k, l, 1);
+    if (events)
+        say_event(k, l->from, leaves_snapshot(k, l));
+    else
+        say_actor(k->t, l->from, &k->text);
     strbuf_str(&k->text, " < ");
-    say_actor(k->t, l->to, &k->text);
+    if (events)
+        say_event(k, l->to, reaches_snapshot(k, l));
+    else
+        say_actor(k->t, l->to, &k->text);
 }
 
 /* Is the outcome of the actor unknown, but for a choice of what was read? */
@@ -176,10 +211,22 @@ static void say_cycle(teller *k, const arg_node *n)
 {
     const arg_link *l = k->t->e->arg.links.at + n->first;
     strbuf *b = &k->text;
-    say_actor(k->t, l[0].from, b);
+    bool events = tells_events(k, l, n->n);
+    if (events)
+        say_event(k, l[0].from, leaves_snapshot(k, &l[0]));
+    else
+        say_actor(k->t, l[0].from, b);
     for (uint32_t i = 0; i < n->n; i++) {
+        bool snapshot = reaches_snapshot(k, &l[i]), leaves = leaves_snapshot(k, &l[(i + 1) % n->n]);
         strbuf_str(b, " < ");
-        say_actor(k->t, l[i].to, b);
+        if (!events) {
+            say_actor(k->t, l[i].to, b);
+            continue;
+        }
+        say_event(k, l[i].to, snapshot);
+        if (!snapshot || leaves) continue;
+        strbuf_str(b, " < ");
+        say_event(k, l[i].to, false);
     }
 }
 
@@ -194,6 +241,8 @@ static const char *kind_of_cycle(const teller *k, const arg_node *n)
         so = so || l[i].kind == LINK_SO;
         rt = rt || l[i].kind == LINK_RT;
     }
+    for (uint32_t i = 0; i < n->n; i++)
+        if (l[i].alone) return "a cycle of serializable transactions among themselves";
     if (!rw && !so && !rt) return wr ? "a cycle of dependencies" : "a cycle of version orders";
     if (!rw) return rt ? "dependencies against real time" : "dependencies against session order";
     return shape_of(k->t->e->ask.level)->what;
@@ -421,6 +470,12 @@ static void say_txn_line(teller *k, txn_id txn)
 {
     const history *h = k->t->v->h;
     static const char *const status[] = {"", ", aborted", ", outcome unknown"};
+    static const char *const held_to[] = {[ROW_NONE] = "a level that has no rule in a mixture",
+                                          [ROW_RU] = "read-uncommitted",
+                                          [ROW_RC] = "read-committed",
+                                          [ROW_RR] = "repeatable-read",
+                                          [ROW_SI] = "snapshot-isolation",
+                                          [ROW_SER] = "serializable"};
     strbuf *b = &k->text;
     int64_t begin, end;
     open_line(k, LINE_CODE, 1);
@@ -428,6 +483,8 @@ static void say_txn_line(teller *k, txn_id txn)
     strbuf_str(b, " (session ");
     label_text(h, h->sessions.at[h->txn_session[txn]], b);
     strbuf_str(b, status[txn_status_of(history_as_recorded(h), txn)]);
+    if (level_is_mixed(k->t->v->level.id))
+        strbuf_printf(b, ", held to %s", held_to[mixture_named(h, txn)]);
     bool begun = scene_time(h, txn, BEGIN_CALLED, &begin);
     bool ended = scene_time(h, txn, COMMIT_RETURNED, &end);
     if (begun && ended)

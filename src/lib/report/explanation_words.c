@@ -376,6 +376,7 @@ static void say_order(const told *t, const arg_link *l, strbuf *b)
 
 void say_because(const told *t, const arg_link *l, strbuf *b)
 {
+    static const char none[] = ", and no transaction of a lower level wrote it in between";
     const history *h = t->v->h;
     const scene *s = &t->e->scene;
     const scene_read *r = l->read == NO_ID ? NULL : &s->reads.at[l->read];
@@ -408,6 +409,7 @@ void say_because(const told *t, const arg_link *l, strbuf *b)
     if (l->why == SHOWN_LACKING) {
         strbuf_str(b, ", without ");
         say_appended(t, l->to, l->key, b);
+        if (l->alone) strbuf_str(b, none);
         return;
     }
     bool nothing = r->value == VALUE_NULL;
@@ -426,6 +428,7 @@ void say_because(const told *t, const arg_link *l, strbuf *b)
         strbuf_str(b, " overwrote");
     }
     say_installed(t, l->to, l->key, nothing ? " = " : " with ", b);
+    if (l->alone) strbuf_str(b, none);
 }
 
 void say_outcome(const told *t, const arg_outcome *o, strbuf *b)

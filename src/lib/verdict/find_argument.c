@@ -30,4 +30,9 @@ void find_argument(explanation *e, mem *m, const verdict *v, const history *h, m
         q.alone = false;
     }
     explain(e, m, h, &q);
+    /* That no transaction of a lower level wrote between two serializable ones is about all of the
+       history's, not of the part that is violated by itself. */
+    if (e->argued || q.alone == false || q.level.id != LEVEL_MIXED_PG) return;
+    q.alone = false;
+    explain(e, m, h, &q);
 }
