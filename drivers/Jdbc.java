@@ -140,6 +140,10 @@ public class Jdbc {
                 c = DriverManager.getConnection(url);
                 table = (String) r.get("place");
                 lists = (Boolean) r.get("lists");
+                if (Boolean.TRUE.equals(r.get("hasty")) && product.name.equals("H2"))
+                    try (Statement s = c.createStatement()) {
+                        s.execute("SET LOCK_TIMEOUT 1");
+                    }
                 return "";
             case "disconnect":
                 c.close();

@@ -134,6 +134,8 @@ class Driver:
     def connect(self, r):
         self.open()
         self.table, self.lists = r['place'], r['lists']
+        if r.get('hasty') and self.name == 'sqlite3':
+            self.execute('PRAGMA busy_timeout = 0')
 
     def disconnect(self, _):
         self.connection.close()

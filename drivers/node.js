@@ -151,7 +151,7 @@ class SqlEngine {
     await this.keeper.run(`DROP TABLE IF EXISTS ${r.place}`, []);
   }
   async session(r) {
-    return new this.Session(this, this.one ? this.keeper : await this.connect(), r);
+    return new this.Session(this, this.one ? this.keeper : await this.connect(r), r);
   }
 }
 
@@ -240,8 +240,9 @@ class LibSQL extends SqlEngine {
   setup(r) {
     return Turso.prototype.setup.call(this, r);
   }
-  async connect() {
+  async connect(r) {
     const db = this.db;
+    if (r && r.hasty) db.prepare('PRAGMA busy_timeout = 0').all();
     return {
       async run(sql, values) {
         const s = db.prepare(sql);

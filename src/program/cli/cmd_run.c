@@ -77,7 +77,7 @@ static void summary(const args *a, const live *l, const live_options *o, const r
     jw_member_u64(w, "lost", c->lost);
     jw_member_u64(w, "faults", c->faults);
     jw_member_u64(w, "tampered", c->tampered);
-    jw_member_decimal(w, "seconds", c->seconds, 3);
+    if (!a->value[O_DETERMINISTIC]) jw_member_decimal(w, "seconds", c->seconds, 3);
     jw_member_bool(w, "interrupted", interrupted());
     jw_member_optional(w, "history", out);
     jw_end_object(w);
@@ -164,7 +164,9 @@ static int run_sql(args *a, live *l, const live_options *o)
                  .output = o->output,
                  .file = o->output_name ? (replace_file *)&o->file : NULL,
                  .output_name = o->output_name,
-                 .interrupt = &interrupt_flag};
+                 .interrupt = &interrupt_flag,
+                 .stepped = o->stepped,
+                 .count_calls = o->count_calls};
     if (!sql_given(o, &r.z)) return EXIT_USAGE;
     if (l->db.parts) {
         complain("run: SQL workloads run at one isolation level");

@@ -230,6 +230,8 @@ int live_run(live *l, const args *a, const live_options *o, run_counts *c)
                      .rate = o->rate,
                      .seed = o->seed,
                      .faults = o->faults.n ? &o->faults : NULL,
+                     .stepped = o->stepped,
+                     .count_calls = o->count_calls,
                      .mute = o->mute,
                      .ids = o->ids,
                      .output = o->output,
@@ -334,6 +336,13 @@ bool live_seconds(const args *a, enum option_id o, double *out)
 bool live_manner(const args *a, live_options *o)
 {
     const char *deletes = a->value[O_DELETES];
+    const char *schedule = a->value[O_SCHEDULE];
+    o->stepped = schedule && !strcmp(schedule, "step");
+    if (schedule && !o->stepped && strcmp(schedule, "threads") != 0) {
+        complain("--schedule: \"%s\" is not one of threads, step", schedule);
+        return false;
+    }
+    o->count_calls = a->value[O_DETERMINISTIC] != NULL;
     o->ids = a->value[O_WRITE_IDS] != NULL;
     o->tombstones = deletes && !strcmp(deletes, "tombstone");
     if (deletes && !o->tombstones && strcmp(deletes, "physical") != 0) {

@@ -27,6 +27,7 @@ typedef struct live_options {
     const char *const *knobs;
     size_t n_knobs;
     bool mute, tombstones, ids;
+    bool stepped, count_calls; /* as in run.h */
     int output;
     const char *output_name; /* for messages; NULL: it has no name */
     replace_file file;       /* behind output, if it has a name */
@@ -46,7 +47,7 @@ void live_list(void);
 
 /* The i-th workload's name, or NULL. */
 const char *live_workload_at(size_t i);
-/* --faults, --deletes, --write-ids; false after a complaint. */
+/* --schedule, --faults, --deletes, --write-ids; false after a complaint. */
 bool live_manner(const args *a, live_options *o);
 /* 500ms, 10s, 2m, 1h; a number alone is seconds. */
 bool live_seconds(const args *a, enum option_id o, double *out);

@@ -310,6 +310,7 @@ static enum db_answer bdb_commit(db_session *s)
 const driver driver_bdb = {
     .name = "bdb",
     .isolations = "serializable snapshot-isolation read-committed read-uncommitted",
+    .in_process = true,
     .row_locks = true,
     .open = bdb_open,
     .close = bdb_close,

@@ -110,9 +110,14 @@ const contract *contract_at(size_t i)
     return i < sizeof contracts / sizeof *contracts ? &contracts[i] : NULL;
 }
 
+const db *db_inner(const db *d)
+{
+    return d->driver == &driver_faulty ? driver_faulty_inner(d) : d;
+}
+
 const contract *contract_of(const db *d)
 {
-    if (d->driver == &driver_faulty) d = driver_faulty_inner(d);
+    d = db_inner(d);
     if (d->driver->contract) return d->driver->contract(d);
     const char *name = *d->form ? d->form : d->driver->name;
     for (size_t i = 0; i < sizeof contracts / sizeof *contracts; i++)

@@ -80,6 +80,7 @@ typedef struct db {
     bool enclosed;            /* connections go to a database that this run has made */
     unsigned made_databases;  /* so far */
     bool tombstones;          /* a deleted row stays, with the value NULL */
+    bool stepped;             /* one call at a time: SQLite and RocksDB refuse, not wait */
     char scheme[16];          /* of the URL */
     char form[32];            /* whose contracts count, if not those of the adapter by its name */
     db_node node[DB_NODES];   /* of a cluster; see `nodes` */
@@ -125,6 +126,7 @@ struct driver {
     bool server;            /* scheme:temp starts a temporary server */
     bool row_locks;         /* SELECT ... FOR UPDATE */
     bool procedures;        /* PL/pgSQL */
+    bool in_process;        /* calls are executed by the thread that makes them */
     /* Looks at the address, starts a temporary server, finds the version. */
     bool (*open)(db *d);
     void (*close)(db *d);
@@ -175,6 +177,8 @@ bool db_open(db *d, mem *m, const char *url, const char *isolation);
 void db_close(db *d);
 /* Of a mixture, the part that a number below DB_SHARES draws. */
 const db_part *db_draw(const db *d, uint64_t drawn);
+/* The database itself, if this one is a client with a bug around it. */
+const db *db_inner(const db *d);
 /* Does some transaction have this isolation? */
 bool db_asks_for(const db *d, const char *isolation);
 

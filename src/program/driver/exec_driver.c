@@ -402,8 +402,9 @@ static enum db_answer exec_connect(db_session *s)
     if (fresh && (a = greet(&c->talk)) != DB_OK) return connected(s, a);
     exec_talk_begin(&c->talk, "connect");
     add_text(&c->talk, "place", s->db->place);
-    strbuf_printf(&c->talk.out, ",\"lists\":%s,\"tombstones\":%s", s->db->lists ? "true" : "false",
-                  s->db->tombstones ? "true" : "false");
+    strbuf_printf(&c->talk.out, ",\"lists\":%s,\"tombstones\":%s%s",
+                  s->db->lists ? "true" : "false", s->db->tombstones ? "true" : "false",
+                  s->db->stepped ? ",\"hasty\":true" : "");
     a = exec_talk_send(&c->talk);
     c->greeted = a == DB_OK;
     return connected(s, a);

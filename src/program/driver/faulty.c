@@ -79,6 +79,7 @@ static bool faulty_load(db *d, const db_row *rows, size_t n)
     faulty_own *o = d->own;
     o->inner.lists = d->lists;
     o->inner.tombstones = d->tombstones;
+    o->inner.stepped = d->stepped;
     if (o->inner.driver->load(&o->inner, rows, n)) return true;
     memcpy(d->error, o->inner.error, sizeof d->error);
     return false;
@@ -239,6 +240,14 @@ static enum db_answer faulty_commit(db_session *s)
     return passed(s, d->abort(i));
 }
 
+/* Asked only where the adapter inside can tell. */
+static bool faulty_waits(db_session *watcher, const db_session *s)
+{
+    faulty_conn *w = watcher->own;
+    const faulty_conn *c = s->own;
+    return w->inner.db->driver->waits(&w->inner, &c->inner);
+}
+
 const driver driver_faulty = {
     .name = "faulty",
     .isolations = "",
@@ -256,4 +265,5 @@ const driver driver_faulty = {
     .range = faulty_range,
     .commit = faulty_commit,
     .abort = faulty_abort,
+    .waits = faulty_waits,
 };

@@ -260,6 +260,7 @@ static enum db_answer lmdb_commit(db_session *s)
 const driver driver_lmdb = {
     .name = "lmdb",
     .isolations = "serializable",
+    .in_process = true,
     .open = lmdb_open,
     .close = lmdb_close,
     .load = lmdb_load,

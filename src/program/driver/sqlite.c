@@ -43,6 +43,7 @@ typedef struct sqlite_conn {
     atomic_bool waiting; /* for a lock of another connection */
     atomic_uint tries;   /* how often it has found the lock taken */
     uint64_t since;      /* when it began to */
+    bool hasty;          /* it does not wait: what it waits for would not go on meanwhile */
     sqlite3_stmt *statement[STATEMENTS];
     VEC(query_text) queries;
 } sqlite_conn;
@@ -258,7 +259,7 @@ static int wait_for_lock(void *given, int tries)
     if (!tries) c->since = now;
     c->waiting = true;
     c->tries++;
-    if (now - c->since > BUSY_MS * 1000000ull) return 0;
+    if (c->hasty || now - c->since > BUSY_MS * 1000000ull) return 0;
     clock_nap(delays[tries < 7 ? tries : 7] * 1000000u);
     return 1;
 }
@@ -292,6 +293,7 @@ static enum db_answer lite_connect(db_session *s)
     const sqlite_own *o = s->db->own;
     sqlite_conn *c = s->own = mem_zeroed(s->mem, sizeof *c);
     int code = open_handle(o, &c->handle);
+    c->hasty = s->db->stepped;
     if (code == SQLITE_OK) sqlite3_busy_handler(c->handle, wait_for_lock, c);
     if (code == SQLITE_OK) code = sqlite3_exec(c->handle, o->pragmas, NULL, NULL, NULL);
     if (code == SQLITE_OK && s->db->enclosed)
@@ -325,7 +327,7 @@ static int first_of(sqlite_conn *c, sqlite3_stmt *t)
     int code = SQLITE_OK;
     for (int tries = 0; tries < LOCKED_TRIES; tries++) {
         code = sqlite3_step(t);
-        if ((code & 0xff) != SQLITE_LOCKED) break;
+        if ((code & 0xff) != SQLITE_LOCKED || c->hasty) break;
         sqlite3_reset(t);
         clock_nap(LOCKED_NAP);
     }
@@ -508,7 +510,7 @@ static int prepared(db_session *s, const char *text, sqlite3_stmt **out)
     vec_reserve(s->mem, &c->queries, 1);
     for (int tries = 0; tries < LOCKED_TRIES; tries++) {
         code = sqlite3_prepare_v3(c->handle, text, -1, SQLITE_PREPARE_PERSISTENT, out, NULL);
-        if ((code & 0xff) != SQLITE_LOCKED) break;
+        if ((code & 0xff) != SQLITE_LOCKED || c->hasty) break;
         clock_nap(LOCKED_NAP);
     }
     if (code == SQLITE_OK) vec_push(s->mem, &c->queries, ((query_text){text, *out}));

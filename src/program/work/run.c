@@ -16,6 +16,7 @@
 #include "base/rng.h"
 #include "work/ids.h"
 #include "work/record.h"
+#include "work/turns.h"
 
 #define MILLISECOND 1000000u
 #define RECONNECT_NS 30000000000u
@@ -27,6 +28,7 @@ typedef struct run {
     const program *program;
     const run_options *options;
     recorder recorder;
+    turns *turns;         /* of the stepwise schedule; NULL: sessions run as they like */
     pthread_mutex_t lock; /* of the program, the ids and the error */
     bool with_ids;
     id_table ids;
@@ -67,6 +69,25 @@ typedef struct session {
 static uint64_t run_time(const run *r)
 {
     return clock_now() - atomic_load(&r->start);
+}
+
+/* What is recorded: nanoseconds, or with a schedule that is to repeat itself the calls so far. */
+static uint64_t recorded_time(const run *r)
+{
+    return r->turns && r->options->count_calls ? turns_ticks(r->turns) : run_time(r);
+}
+
+static void take_turn(session *s)
+{
+    if (s->run->turns) turns_take(s->run->turns, s->slot, &s->db);
+}
+
+/* When a call has just returned; `frees`: it may have ended a transaction. */
+static uint64_t call_returned(session *s, bool frees)
+{
+    uint64_t now = run_time(s->run), number = now;
+    if (s->run->turns) number = turns_back(s->run->turns, s->slot, frees);
+    return s->run->options->count_calls ? number : now;
 }
 
 /* The first error is the one to tell. */
@@ -253,7 +274,7 @@ static void send(session *s)
 static void send_intent(session *s)
 {
     if (s->run->options->mute) return;
-    s->times[2] = s->times[3] = run_time(s->run);
+    s->times[2] = s->times[3] = recorded_time(s->run);
     compose(s, &s->intent, "unknown");
     send(s);
 }
@@ -269,7 +290,8 @@ static void finish(session *s, enum db_answer outcome)
     atomic_fetch_add(&r->ops, s->n_ops);
     if (r->options->mute) return;
     compose(s, &s->lines, outcome == DB_OK ? "" : outcome == DB_LOST ? "unknown" : "aborted");
-    if (s->lines.n > SEND_BYTES || s->times[3] - s->sent > SEND_NS) send(s);
+    bool now = r->turns != NULL; /* lines stand in the order of the turns */
+    if (now || s->lines.n > SEND_BYTES || s->times[3] - s->sent > SEND_NS) send(s);
 }
 
 /* --- a transaction ---------------------------------------------------------------------------- */
@@ -318,7 +340,7 @@ static void inspect(session *s, int64_t key, int64_t value)
     atomic_fetch_add(&r->tampered, 1);
     if (!r->options->mute)
         strbuf_printf(&s->lines, "{\"mark\":\"tampering\",\"at\":%llu,\"what\":\"%s\"}\n",
-                      (unsigned long long)run_time(r), why);
+                      (unsigned long long)recorded_time(r), why);
 }
 
 static void tell_seen(session *s, const act *a)
@@ -356,7 +378,7 @@ static void announce(session *s, const act *a)
     size_t ops = s->ops.n;
     uint64_t n = s->n_ops;
     s->db.idle = false;
-    add_op(s, a, DB_OK, run_time(s->run), run_time(s->run));
+    add_op(s, a, DB_OK, recorded_time(s->run), recorded_time(s->run));
     send_intent(s);
     s->ops.n = ops;
     s->n_ops = n;
@@ -387,10 +409,11 @@ static enum db_answer operate(session *s)
     while (answer == DB_OK && ask(s, &a, false)) {
         bool writes = a.kind == ACT_WRITE || a.kind == ACT_APPEND || a.kind == ACT_DELETE;
         if (writes && s->run->dirty) announce(s, &a);
-        uint64_t call = run_time(s->run);
+        take_turn(s);
+        uint64_t call = recorded_time(s->run);
         s->db.idle = s->db.newest = false;
         answer = perform(s, &a);
-        uint64_t back = run_time(s->run);
+        uint64_t back = call_returned(s, answer != DB_OK);
         if (answer == DB_OK) note_snapshot(s, statement_of(&a), back);
         add_op(s, &a, answer, call, back);
         if (answer == DB_OK && !writes) tell_seen(s, &a);
@@ -415,26 +438,30 @@ static bool transact(session *s)
     ask(s, NULL, true);
     s->part = r->db->parts ? db_draw(r->db, rng_below(&s->rng, DB_SHARES)) : NULL;
     s->db.isolation = s->part ? s->part->isolation : r->db->isolation;
-    s->times[0] = run_time(r);
+    take_turn(s);
+    s->times[0] = recorded_time(r);
     s->snapshot = false;
     enum db_answer a = d->begin(&s->db);
-    if (a == DB_OK) note_snapshot(s, DB_BEGIN, run_time(r));
+    uint64_t begun = call_returned(s, a != DB_OK);
+    if (a == DB_OK) note_snapshot(s, DB_BEGIN, begun);
     bool connected = a != DB_LOST;
     if (a == DB_OK) {
         a = operate(s);
         bool undone = a != DB_OK;
         if (undone) {
-            s->times[2] = run_time(r);
+            take_turn(s);
+            s->times[2] = recorded_time(r);
             if (a == DB_BROKEN) give_up(r, "database error: ", s->db.error);
             connected = a != DB_LOST && d->abort(&s->db) == DB_OK;
             a = DB_REFUSED;
         } else {
+            take_turn(s);
             if (s->wrote) send_intent(s);
-            s->times[2] = run_time(r);
+            s->times[2] = recorded_time(r);
             a = d->commit(&s->db);
             connected = a != DB_LOST;
         }
-        s->times[3] = run_time(r);
+        s->times[3] = call_returned(s, true);
         finish(s, a);
     } else if (a == DB_BROKEN) {
         give_up(r, "database error: ", s->db.error);
@@ -474,6 +501,7 @@ static bool connected(session *s)
 /* After refusals, wait a random while that grows, so that those in each other's way part. */
 static void back_off(session *s)
 {
+    if (s->run->turns) return; /* the seed parts them */
     uint32_t steps = s->refusals < 6 ? s->refusals : 6;
     if (steps) clock_nap((uint64_t)rng_below(&s->rng, (uint64_t)MILLISECOND / 4 << steps));
 }
@@ -512,6 +540,8 @@ static void work(session *s)
     }
     if (!connected(s)) return;
     begin_together(r);
+    take_turn(s); /* what is drawn before the first call has its order, too */
+    call_returned(s, false);
     while (!stopped(r)) {
         uint64_t number = atomic_fetch_add(&r->taken, 1);
         if (r->options->txns && number >= r->options->txns) return;
@@ -532,6 +562,7 @@ static void *session_thread(void *arg)
     session *s = arg;
     work(s);
     if (s->lines.n) send(s);
+    if (s->run->turns) turns_leave(s->run->turns, s->slot);
     s->run->db->driver->disconnect(&s->db);
     atomic_fetch_sub(&s->run->running, 1);
     return NULL;
@@ -580,7 +611,9 @@ static bool write_header(run *r, mem *m)
     add_mixture(r, &b);
     strbuf_str(&b, ",\"workload\":");
     strbuf_json(&b, p->name, strlen(p->name));
-    strbuf_printf(&b, ",\"seed\":%llu,\"unit\":\"ns\"%s", (unsigned long long)r->options->seed,
+    strbuf_printf(&b, ",\"seed\":%llu%s,\"unit\":\"%s\"%s", (unsigned long long)r->options->seed,
+                  r->turns ? ",\"schedule\":\"step\"" : "",
+                  r->turns && r->options->count_calls ? "calls" : "ns",
                   r->with_ids ? ",\"write_ids\":true" : "");
     if (r->with_ids || p->unique) strbuf_str(&b, ",\"unique_values\":true");
     strbuf_str(&b, ",\"recorder\":");
@@ -602,7 +635,7 @@ static void mark(run *r, const char *what)
     strbuf_init(&line, r->db->mem);
     strbuf_init(&none, r->db->mem);
     strbuf_printf(&line, "{\"mark\":\"fault\",\"at\":%llu,\"what\":\"%s\"}\n",
-                  (unsigned long long)run_time(r), what);
+                  (unsigned long long)recorded_time(r), what);
     record(&r->recorder, r->options->sessions, &line, &none);
     strbuf_free(&line);
 }
@@ -742,6 +775,7 @@ static bool start_all(run *r, session *all)
         all[i].run = NULL;
         give_up(r, "", "cannot start that many threads");
         for (uint32_t k = i + 1; k < r->options->sessions; k++) all[k].run = NULL;
+        for (uint32_t k = i; r->turns && k < r->options->sessions; k++) turns_leave(r->turns, k);
         return false;
     }
     return true;
@@ -752,6 +786,7 @@ bool run_program(db *d, const program *p, const run_options *o, run_counts *c, c
 {
     memset(c, 0, sizeof *c);
     d->lists = p->lists;
+    d->stepped = o->stepped;
     if (!d->driver->load(d, p->rows, p->n_rows)) {
         snprintf(error, cap, "%s", d->error);
         return false;
@@ -777,6 +812,13 @@ bool run_program(db *d, const program *p, const run_options *o, run_counts *c, c
         snprintf(error, cap, "cannot start the recorder");
         return false;
     }
+    /* (The recorder is a process, made before there are threads.) */
+    r->turns = o->stepped ? turns_open(d, o->sessions, o->seed) : NULL;
+    if (o->stepped && !r->turns) {
+        snprintf(error, cap, "%s", d->error);
+        if (!o->mute) record_end(&r->recorder);
+        return false;
+    }
     pthread_mutex_init(&r->lock, NULL);
     bool written = o->mute || write_header(r, d->mem);
     atomic_store(&r->start, clock_now());
@@ -788,6 +830,7 @@ bool run_program(db *d, const program *p, const run_options *o, run_counts *c, c
         mem_free_all(&all[i].mem);
     }
     count(r, c);
+    turns_close(r->turns);
     int reason = o->mute ? 0 : record_end(&r->recorder);
     if (reason || !written) { /* more than what a session knew of it */
         r->failed = true;

@@ -30,6 +30,8 @@ typedef struct run_options {
     uint64_t seed;  /* for the header, and for faults */
     const fault_plan *faults; /* of a temporary server; NULL: none */
     bool mute;                /* drive it all the same, record nothing: what does recording cost? */
+    bool stepped;             /* one call at a time, of a session that the seed chooses (turns.h) */
+    bool count_calls;         /* then times are numbers of calls, which a seed repeats */
     bool ids;           /* values carry the ids of their writes (ids.h); lists are unique anyhow */
     int output;         /* descriptor to which the history is written */
     replace_file *file; /* output, if it has a name that it gets when the database was reached */

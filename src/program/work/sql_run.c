@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "work/record.h"
+#include "work/turns.h"
 
 typedef struct shared {
     sql_run *r;
@@ -23,6 +24,7 @@ typedef struct shared {
     atomic_bool stop;
     atomic_uint ready;
     atomic_ullong start, deadline; /* 0 until all sessions are connected */
+    turns *turns;
 } shared;
 
 typedef struct worker {
@@ -86,6 +88,20 @@ static void write_result(sql_session *s)
     strbuf_char(o, ']');
 }
 
+/* Before and after a call: when it was sent, and when it returned. */
+static uint64_t call_sent(sql_session *s)
+{
+    if (s->turns) turns_take(s->turns, s->number - 1, &s->db);
+    return s->turns && s->count_calls ? turns_ticks(s->turns) : clock_now();
+}
+
+static uint64_t call_returned(sql_session *s, bool frees)
+{
+    uint64_t now = clock_now(), number = now;
+    if (s->turns) number = turns_back(s->turns, s->number - 1, frees);
+    return s->count_calls ? number : now;
+}
+
 enum db_answer sql_do(sql_session *s, const char *text, const char *format, ...)
 {
     char numbers[16][24];
@@ -113,9 +129,9 @@ enum db_answer sql_do(sql_session *s, const char *text, const char *format, ...)
             strbuf_str(o, params[i]);
     }
     if (n) strbuf_char(o, ']');
-    uint64_t call = clock_now();
+    uint64_t call = call_sent(s);
     enum db_answer a = s->db.db->driver->query(&s->db, text, params, n);
-    uint64_t end = clock_now();
+    uint64_t end = call_returned(s, a != DB_OK);
     write_result(s);
     strbuf_printf(o, ",\"t\":[%llu,%llu]}", (unsigned long long)call, (unsigned long long)end);
     return a;
@@ -139,6 +155,17 @@ static void tell_lost(sql_run *r, int error)
              replace_error(error, text, sizeof text));
 }
 
+/* When it committed: what the database says, or with a stepwise schedule, where no two commits
+   overlap unless one waited, the number of the call. */
+static bool commit_stamp(sql_session *s, uint64_t call, int64_t *ts)
+{
+    const driver *d = s->db.db->driver;
+    if (!s->turns) return d->stamp && d->stamp(&s->db, ts);
+    if (turns_waited(s->turns, s->number - 1)) return false;
+    *ts = (int64_t)call;
+    return true;
+}
+
 /* One transaction; false: the session cannot go on. */
 static bool one(worker *w, uint64_t number)
 {
@@ -147,22 +174,23 @@ static bool one(worker *w, uint64_t number)
     s->line.n = 0;
     strbuf_printf(&s->line, "{\"id\":%llu,\"session\":%u,\"statements\":[",
                   (unsigned long long)number, (unsigned)s->number);
-    uint64_t begin = clock_now();
+    uint64_t begin = call_sent(s);
     s->db.isolation = s->db.db->isolation;
     enum db_answer a = d->begin(&s->db);
-    uint64_t begun = clock_now();
+    uint64_t begun = call_returned(s, a != DB_OK);
     if (a == DB_OK) a = w->all->r->w->txn(s);
-    if (a == DB_OK && d->mark) d->mark(&s->db);
-    uint64_t call = clock_now();
     bool tried = a == DB_OK;
+    uint64_t call = call_sent(s);
+    if (tried && d->mark) d->mark(&s->db);
     if (tried) a = d->commit(&s->db);
-    uint64_t end = clock_now();
+    bool lost = a != DB_OK && d->abort(&s->db) == DB_LOST;
+    uint64_t end = call_returned(s, true);
     const char *status = a == DB_OK ? "committed" : tried && a == DB_LOST ? "unknown" : "aborted";
     int64_t ts;
     strbuf_printf(&s->line, "],\"status\":\"%s\",\"times\":[%llu,%llu,%llu,%llu]", status,
                   (unsigned long long)begin, (unsigned long long)begun, (unsigned long long)call,
                   (unsigned long long)end);
-    bool stamped = a == DB_OK && d->stamp && d->stamp(&s->db, &ts);
+    bool stamped = a == DB_OK && commit_stamp(s, call, &ts);
     if (stamped) strbuf_printf(&s->line, ",\"commit_ts\":%lld", (long long)ts);
     strbuf_str(&s->line, "}\n");
     sql_run *r = w->all->r;
@@ -180,7 +208,7 @@ static bool one(worker *w, uint64_t number)
         w->all->stop = true;
     }
     pthread_mutex_unlock(&w->all->lock);
-    if (a != DB_OK && d->abort(&s->db) == DB_LOST) {
+    if (lost) {
         d->disconnect(&s->db);
         return d->connect(&s->db) == DB_OK;
     }
@@ -210,26 +238,30 @@ static void give_up(worker *w, const char *why)
     w->all->stop = true;
 }
 
-static void *work(void *arg)
+static void run_session(worker *w)
 {
-    worker *w = arg;
     sql_session *s = &w->s;
     sql_run *r = w->all->r;
     if (guard_armed(&s->guard)) { /* never jumped to with the lock */
         give_up(w, s->guard.text);
         r->db->driver->disconnect(&s->db);
-        return NULL;
+        return;
     }
     strbuf_init(&s->line, &s->mem);
     strbuf_init(&s->db.text, &s->mem);
     rng_seed(&s->rng, r->seed * 1000003 + s->number);
     s->db.db = r->db;
     s->db.mem = &s->mem;
+    s->db.slot = s->number - 1;
+    s->turns = w->all->turns;
+    s->count_calls = s->turns && r->count_calls;
     if (r->db->driver->connect(&s->db) != DB_OK) {
         give_up(w, s->db.error);
-        return NULL;
+        return;
     }
     begin_together(w->all);
+    call_sent(s); /* what is drawn before the first call has its order, too */
+    call_returned(s, false);
     while (!w->all->stop && !(r->interrupt && *r->interrupt)) {
         uint64_t number = w->all->started++;
         if (r->txns && number >= r->txns) break;
@@ -237,6 +269,13 @@ static void *work(void *arg)
         if (!one(w, number + 1)) break;
     }
     r->db->driver->disconnect(&s->db);
+}
+
+static void *work(void *arg)
+{
+    worker *w = arg;
+    run_session(w);
+    if (w->all->turns) turns_leave(w->all->turns, w->s.number - 1);
     return NULL;
 }
 
@@ -293,9 +332,10 @@ static sql_sizes sizes(const sql_run *r)
 bool sql_run_all(sql_run *r)
 {
     /* The texts have parameters, and a log without times of commit says little. */
-    if (!r->db->driver->query || !r->db->driver->stamp) {
-        snprintf(r->error, sizeof r->error, "SQL workloads do not run on %s in this version",
-                 r->db->driver->name);
+    if (!r->db->driver->query || !(r->db->driver->stamp || r->stepped)) {
+        snprintf(r->error, sizeof r->error, "SQL workloads do not run on %s%s", r->db->driver->name,
+                 r->db->driver->query ? " but with --schedule step, which knows when what committed"
+                                      : " in this version");
         return false;
     }
     if (r->w->procedures && !r->db->driver->procedures) {
@@ -304,6 +344,7 @@ bool sql_run_all(sql_run *r)
         return false;
     }
     r->db->own_tables = true;
+    r->db->stepped = r->stepped;
     mem *m = r->db->mem;
     strbuf setup;
     strbuf_init(&setup, m);
@@ -320,6 +361,11 @@ bool sql_run_all(sql_run *r)
         return false;
     }
     if (!header(&all, &setup, m)) return false;
+    all.turns = r->stepped ? turns_open(r->db, r->sessions, r->seed) : NULL;
+    if (r->stepped && !all.turns) {
+        snprintf(r->error, sizeof r->error, "%s", r->db->error);
+        return false;
+    }
     worker *w = mem_array0(m, worker, r->sessions);
     uint32_t n = 0;
     for (; n < r->sessions; n++) {
@@ -335,11 +381,13 @@ bool sql_run_all(sql_run *r)
         snprintf(r->error, sizeof r->error, "cannot start that many threads");
         all.stop = true;
     }
+    for (uint32_t i = n; all.turns && i < r->sessions; i++) turns_leave(all.turns, i);
     for (uint32_t i = 0; i < n; i++) {
         pthread_join(w[i].thread, NULL);
         mem_free_all(&w[i].s.mem);
     }
     r->took = all.start ? (double)(clock_now() - all.start) / 1e9 : 0;
+    turns_close(all.turns);
     pthread_mutex_destroy(&all.lock);
     mem_put(m, w);
     strbuf_free(&setup);

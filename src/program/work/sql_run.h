@@ -10,6 +10,7 @@
 #include "driver/driver.h"
 
 typedef struct sql_session sql_session;
+struct turns;
 
 typedef struct sql_sizes { /* 0, and below 0 for shares: the workload's own */
     uint32_t keys;         /* accounts, users */
@@ -37,7 +38,9 @@ struct sql_session {
     rng rng;
     sql_sizes z;
     uint32_t number, sessions;
-    uint64_t next; /* ids that only this session hands out */
+    uint64_t next;       /* ids that only this session hands out */
+    struct turns *turns; /* of the stepwise schedule, or NULL */
+    bool count_calls;
     strbuf line;
     guard guard;
     mem mem;
@@ -64,6 +67,7 @@ typedef struct sql_run {
     replace_file *file; /* as in run.h */
     const char *output_name;
     const volatile int *interrupt;
+    bool stepped, count_calls;                        /* as in run.h */
     uint64_t committed, aborted, unknown, statements; /* out */
     uint64_t stamped; /* committed ones of which the database told when */
     double took;
