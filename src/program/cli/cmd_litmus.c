@@ -348,6 +348,7 @@ int cmd_litmus(args *a)
         complain("litmus: no database given (use --db URL)");
         return EXIT_USAGE;
     }
+    if (a->value[O_SPECS]) return litmus_specs(a);
     /* The table is written before it is compared: the old one would be gone, and equal. */
     const char *out = a->value[O_OUTPUT], *old = a->value[O_DIFF], *want = a->value[O_EXPECT];
     if (out && ((old && is_same_file(out, old)) || (want && is_same_file(out, want)))) {

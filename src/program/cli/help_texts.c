@@ -132,6 +132,8 @@ static const help_example examples[] = {
     {CMD_LITMUS, "litmus --db postgres:temp", "every case at every level"},
     {CMD_LITMUS, "litmus --db mariadb:temp -i rr -v lost-update", "one case, with its statements"},
     {CMD_LITMUS, "litmus --db \"$DATABASE_URL\" --json --expect accepted.json", "in CI"},
+    {CMD_LITMUS, "litmus --specs postgresql/src/test/isolation --db postgres:temp",
+     "PostgreSQL's own specs"},
     {CMD_REPRO, "repro --db mariadb:temp -i rr -l si bad.jsonl", "a lost update, again"},
     {CMD_REPRO, "repro --db postgres:temp -i rr -l ser bad.jsonl -o skew", "skew.spec, .sql, .md"},
     {CMD_REPRO, "repro --db \"$DATABASE_URL\" -i rc -l si bad.jsonl --tries 100", "how often"},

@@ -49,6 +49,9 @@ int litmus_compare(const litmus_table *t, const char *path, bool whole, FILE *to
 /* Adds cases made by synth (litmus_synth.c); an error code of the context. */
 int litmus_add_synthesized(litmus_table *t, ratel *context);
 
+/* litmus --specs: PostgreSQL's own specs, as its isolationtester runs them; the exit status. */
+int litmus_specs(args *a);
+
 /* What check says of every level, and which one the case is forbidden by (litmus_judge.c). */
 typedef struct litmus_judge litmus_judge;
 litmus_judge *litmus_judge_new(mem *m, ratel *context);

@@ -126,7 +126,9 @@ const command commands[] = {
      "stand the strongest levels that every recording is consistent with, beside the level that\n"
      "the product documents. A case is a name of --list, or a file whose name ends with .spec;\n"
      "doc/litmus.md has the language. Without names all cases are run, without --isolation at\n"
-     "every level of the database.\n",
+     "every level of the database. With --specs DIR the scripts are PostgreSQL's own isolation\n"
+     "specs: they are run as isolationtester runs them, their output is compared with what\n"
+     "PostgreSQL expects (exit status 1: it differs), and a log of each permutation is audited.\n",
      cmd_litmus},
     {"repro", CMD_REPRO, "--db URL --isolation L [--level L] [options] HISTORY [-o PREFIX]",
      "turn a violated recording into a script that shows the violation again",

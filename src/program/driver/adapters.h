@@ -13,4 +13,7 @@ const db *driver_faulty_inner(const db *d);
 /* The adapter of a URL and where the address begins; NULL: the error says why. */
 const driver *driver_of(const char *url, char *error, size_t *rest);
 
+/* postgres.c: a PGconn to where sessions go, also one that failed; its notices are ignored. */
+void *postgres_connection(const db *d, const char *application, const char *options);
+
 #endif

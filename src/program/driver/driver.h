@@ -78,6 +78,7 @@ typedef struct db {
     bool lists;               /* values are lists */
     bool own_tables;          /* the workload has tables of its own */
     bool enclosed;            /* connections go to a database that this run has made */
+    bool all_rights;          /* in it statements have the rights of the URL's user */
     unsigned made_databases;  /* so far */
     bool tombstones;          /* a deleted row stays, with the value NULL */
     bool stepped;             /* one call at a time: SQLite and RocksDB refuse, not wait */
@@ -159,7 +160,8 @@ struct driver {
     enum db_answer (*receive)(db_session *s, int wait_ms, bool *pending);
     bool (*prepare)(db_session *s, const char *name, const char *text);
     /* Makes a database named d->place for statements that come from elsewhere, and sends every
-       later connection there; close drops it.  They must not have a superuser's rights. */
+       later connection there; close drops it.  They must not have a superuser's rights, unless
+       d->all_rights says that the user wants just that. */
     bool (*enclose)(db *d);
     void (*mark)(db_session *s);                /* before commit: keeps what stamp needs */
     bool (*stamp)(db_session *s, int64_t *out); /* when the last transaction committed */

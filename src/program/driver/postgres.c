@@ -72,18 +72,31 @@ static void silent(void *ud, const char *message)
 }
 
 /* Of a cluster, host and port come after the address and so count instead of its own. */
-static PGconn *connection(const db *d, uint32_t node)
+static PGconn *connection_named(const db *d, uint32_t node, const char *application,
+                                const char *options)
 {
-    const char *names[6] = {"dbname"}, *values[6] = {d->address};
+    const char *names[8] = {"dbname"}, *values[8] = {d->address};
     const db_node *at = &d->node[node];
     int n = 1;
     if (*at->host) names[n] = "host", values[n++] = at->host;
     if (*at->port) names[n] = "port", values[n++] = at->port;
     if (d->enclosed) names[n] = "dbname", values[n++] = d->place;
-    if (d->enclosed && d->temp.running) names[n] = "user", values[n++] = LOG_ROLE;
+    if (d->enclosed && d->temp.running && !d->all_rights) names[n] = "user", values[n++] = LOG_ROLE;
+    if (application) names[n] = "application_name", values[n++] = application;
+    if (options && *options) names[n] = "options", values[n++] = options;
     PGconn *c = PQconnectdbParams(names, values, 1);
     PQsetNoticeProcessor(c, silent, NULL);
     return c;
+}
+
+static PGconn *connection(const db *d, uint32_t node)
+{
+    return connection_named(d, node, NULL, NULL);
+}
+
+void *postgres_connection(const db *d, const char *application, const char *options)
+{
+    return connection_named(d, db_primary(d), application, options);
 }
 
 /* A temporary server needs a moment to take connections, after a kill too. */
@@ -731,17 +744,20 @@ static bool pg_enclose(db *d)
     PGconn *c = patiently(d, db_primary(d));
     if (!c) return false;
     const char *super = PQparameterStatus(c, "is_superuser");
-    bool done = ours || (super && !strcmp(super, "off"));
+    bool role = ours && !d->all_rights, done = ours || d->all_rights;
+    done = done || (super && !strcmp(super, "off"));
     d->misuse = !done;
     if (!done)
         db_fail(d->error,
                 "the user of the URL is a superuser, and statements of a log must not run "
                 "with all rights: name one made with CREATE ROLE ... LOGIN CREATEDB");
-    if (done && again && !ours) done = drop_made(d, c, true);
+    if (done && again && !role) done = drop_made(d, c, true);
     /* a server of our own goes as a whole: dropping costs more than a database that nobody uses */
-    if (done && ours) snprintf(d->place, sizeof d->place, "ratel_log_%u", ++d->made_databases);
-    if (done && ours && !again) done = succeeds(c, "CREATE ROLE " LOG_ROLE " LOGIN");
-    snprintf(sql, sizeof sql, "CREATE DATABASE %s%s", d->place, ours ? " OWNER " LOG_ROLE : "");
+    if (done && role) snprintf(d->place, sizeof d->place, "ratel_log_%u", ++d->made_databases);
+    /* the name that PostgreSQL's specs know */
+    if (done && ours && !role) snprintf(d->place, sizeof d->place, "isolation_regression");
+    if (done && role && !again) done = succeeds(c, "CREATE ROLE " LOG_ROLE " LOGIN");
+    snprintf(sql, sizeof sql, "CREATE DATABASE %s%s", d->place, role ? " OWNER " LOG_ROLE : "");
     if (done) done = d->made = succeeds(c, sql);
     snprintf(sql, sizeof sql, "COMMENT ON DATABASE %s IS '" DB_MADE_BY "'", d->place);
     if (done && !ours) done = succeeds(c, sql);

@@ -3,12 +3,14 @@
  *
  * The words are those of isolationtester: setup, teardown, session, step, permutation.  Ours are
  * title, anomaly, forbidden, source, only, except, happens, and `dialect NAME { ... }` after a
- * text.  A block of SQL ends at the first closing brace, as it does there.
+ * text.  As there, a block of SQL ends at the first closing brace, blanks at its two ends are left
+ * out but not line ends, and "" inside quotes stands for one quote.
  */
 #include "step/spec.h"
 
-#include <stdio.h>
 #include <stdlib.h>
+
+#include "base/strbuf.h"
 
 typedef enum word_kind { WORD_END, WORD_NAME, WORD_STRING, WORD_BLOCK, WORD_SIGN } word_kind;
 
@@ -55,12 +57,17 @@ static void pass_character(spec_reader *r)
     }
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\f';
+}
+
 static void pass_blank(spec_reader *r)
 {
     while (r->at < r->end) {
         if (*r->at == '#')
             while (r->at < r->end && *r->at != '\n') r->at++;
-        else if (strchr(" \t\r\n", *r->at) && *r->at)
+        else if (is_blank(*r->at) || *r->at == '\n')
             pass_character(r);
         else
             return;
@@ -71,7 +78,7 @@ static bool in_name(char c)
 {
     unsigned char u = (unsigned char)c;
     return (u >= 'a' && u <= 'z') || (u >= 'A' && u <= 'Z') || (u >= '0' && u <= '9') || u == '_' ||
-           u == '-' || u >= 0x80;
+           u == '-' || u == '$' || u >= 0x80;
 }
 
 /* Text up to a closing character, which is passed. */
@@ -83,9 +90,25 @@ static const char *enclosed(spec_reader *r, char close, const char *what)
         pass_character(r);
     }
     if (r->at == r->end) word_mistake(r, what);
-    const char *text = kept_piece(r, from, r->at);
-    r->at++;
-    return text;
+    const char *to = r->at++;
+    while (close == '}' && from < to && is_blank(*from)) from++;
+    while (close == '}' && to > from && is_blank(to[-1])) to--;
+    return kept_piece(r, from, to);
+}
+
+/* Text in quotes, in which two of them stand for one. */
+static const char *quoted(spec_reader *r)
+{
+    const char *text = enclosed(r, '"', "this \" has no second one");
+    if (r->at == r->end || *r->at != '"') return text;
+    strbuf all;
+    strbuf_init(&all, r->m);
+    strbuf_str(&all, text);
+    while (r->at < r->end && *r->at == '"') {
+        strbuf_char(&all, '"');
+        strbuf_str(&all, enclosed(r, '"', "this \" has no second one"));
+    }
+    return strbuf_cstr(&all);
 }
 
 static void next_word(spec_reader *r)
@@ -99,7 +122,7 @@ static void next_word(spec_reader *r)
         r->now.text = enclosed(r, '}', "this { has no }");
     } else if (c == '"') {
         r->now.kind = WORD_STRING;
-        r->now.text = enclosed(r, '"', "this \" has no second one");
+        r->now.text = quoted(r);
     } else if (c && strchr("()*,", c)) {
         r->now.kind = WORD_SIGN;
         r->now.sign = c;
@@ -156,10 +179,16 @@ static spec_text text_next(spec_reader *r)
     return t;
 }
 
+static uint64_t name_hash(const spec *s, const char *name)
+{
+    return hash_bytes(name, strlen(name), s->name_seed);
+}
+
 static uint32_t step_named(const spec *s, const char *name)
 {
-    for (uint32_t i = 0; i < s->steps.n; i++)
-        if (!strcmp(s->steps.at[i].name, name)) return i;
+    for (index_walk w = id_index_walk(&s->step_names, name_hash(s, name));
+         id_index_next(&s->step_names, &w);)
+        if (!strcmp(s->steps.at[w.id].name, name)) return w.id;
     return NO_ID;
 }
 
@@ -187,6 +216,7 @@ static void session_next(spec_reader *r)
         if (step_named(s, step.name) != NO_ID)
             spec_mistake(r, line, column, "two steps have this name");
         step.text = text_next(r);
+        id_index_add(r->m, &s->step_names, name_hash(s, step.name), (uint32_t)s->steps.n);
         vec_push(r->m, &s->steps, step);
     }
     t.n = (uint32_t)s->steps.n - t.first;
@@ -198,14 +228,42 @@ static void session_next(spec_reader *r)
     vec_push(r->m, &s->sessions, t);
 }
 
-/* (*), (step, ...), (step notices n): when the step is to be reported; we watch all of them. */
-static void pass_blockers(spec_reader *r)
+/* A whole number up to a million: nobody waits for more notices. */
+static uint32_t notices_next(spec_reader *r)
 {
+    char *end;
+    unsigned long n = r->now.kind == WORD_NAME ? strtoul(r->now.text, &end, 10) : 0;
+    if (r->now.kind != WORD_NAME || *end || !*r->now.text || *r->now.text == '-' || n > 1000000)
+        word_mistake(r, "after notices comes a whole number");
     next_word(r);
-    while (!is_sign(r, ')')) {
-        if (r->now.kind == WORD_END) word_mistake(r, "the ( of a step has no )");
+    return (uint32_t)n;
+}
+
+/* (*), (step, ...), (step notices n): when the step is to be reported as complete. */
+static void blockers_next(spec_reader *r, spec_turn *t)
+{
+    do {
         next_word(r);
-    }
+        spec_blocker b = {.kind = BLOCKER_ONCE};
+        if (is_sign(r, '*')) {
+            next_word(r);
+        } else {
+            uint32_t line = r->now.line, column = r->now.column;
+            const char *name = name_next(r, "in ( ) stand * and names of steps");
+            b.kind = BLOCKER_STEP;
+            b.step = known_step(r, name, line, column);
+            if (r->s->steps.at[b.step].session == r->s->steps.at[t->step].session)
+                spec_mistake(r, line, column, "a step cannot wait for a step of its own session");
+            if (is_word(r, "notices")) {
+                next_word(r);
+                b.kind = BLOCKER_NOTICES;
+                b.notices = notices_next(r);
+            }
+        }
+        vec_push(r->m, &r->s->blockers, b);
+        t->n_blockers++;
+    } while (is_sign(r, ','));
+    if (!is_sign(r, ')')) word_mistake(r, "the ( of a step has no )");
     next_word(r);
 }
 
@@ -222,12 +280,10 @@ static void permutation_next(spec_reader *r)
     spec *s = r->s;
     spec_permutation p = {.first = (uint32_t)s->turns.n, .line = r->now.line};
     while ((r->now.kind == WORD_NAME && !begins_clause(r)) || r->now.kind == WORD_STRING) {
-        spec_turn t = {known_step(r, r->now.text, r->now.line, r->now.column), false};
+        spec_turn t = {.step = known_step(r, r->now.text, r->now.line, r->now.column),
+                       .first_blocker = (uint32_t)s->blockers.n};
         next_word(r);
-        if (is_sign(r, '(')) {
-            t.marked = true;
-            pass_blockers(r);
-        }
+        if (is_sign(r, '(')) blockers_next(r, &t);
         vec_push(r->m, &s->turns, t);
     }
     p.n = (uint32_t)s->turns.n - p.first;
@@ -306,7 +362,7 @@ static void clause_next(spec_reader *r)
 
 void spec_read(spec *s, mem *m, const char *file, const char *text, size_t n)
 {
-    *s = (spec){.file = file};
+    *s = (spec){.file = file, .name_seed = hash_secret(mem_get(m, 1))};
     spec_reader r = {.s = s, .m = m, .at = text, .end = text + n, .line_start = text, .line = 1};
     next_word(&r);
     while (r.now.kind != WORD_END) clause_next(&r);

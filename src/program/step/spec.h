@@ -9,7 +9,7 @@
 #ifndef RATEL_STEP_SPEC_H
 #define RATEL_STEP_SPEC_H
 
-#include "base/vec.h"
+#include "base/map.h"
 
 typedef struct spec_form { /* a text in one dialect */
     const char *dialect;   /* NULL: in all that have no form of their own */
@@ -33,9 +33,22 @@ typedef struct spec_session {
     uint32_t first, n;         /* of spec.steps */
 } spec_session;
 
+/* What a step within a permutation waits for before it is reported as complete. */
+enum spec_blocker_kind {
+    BLOCKER_ONCE,    /* (*): it is reported as waiting once, whether it waits or not */
+    BLOCKER_STEP,    /* (other): until that step is complete */
+    BLOCKER_NOTICES, /* (other notices n): until the other session has sent so many more notices */
+};
+
+typedef struct spec_blocker {
+    enum spec_blocker_kind kind;
+    uint32_t step;    /* not of BLOCKER_ONCE */
+    uint32_t notices; /* of BLOCKER_NOTICES */
+} spec_blocker;
+
 typedef struct spec_turn { /* a step within a permutation */
     uint32_t step;
-    bool marked; /* it has blockers: (*), (other), (other notices n) */
+    uint32_t first_blocker, n_blockers; /* of spec.blockers */
 } spec_turn;
 
 typedef struct spec_permutation {
@@ -59,8 +72,11 @@ typedef struct spec {
     VEC(spec_session) sessions;
     VEC(spec_step) steps;
     VEC(spec_turn) turns;
+    VEC(spec_blocker) blockers;
     VEC(spec_permutation) permutations;
     VEC(spec_sign) signs;
+    id_index step_names; /* of steps, by name */
+    uint64_t name_seed;
 } spec;
 
 /* Reads a script; its texts live in m.  A mistake ends through m's guard with its line and column.
