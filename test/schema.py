@@ -50,10 +50,9 @@ def check(value, schema, root=None, at='$'):
                 bad.append(f'{at} fits {fits} alternatives')
         else:
             raise ValueError(f'schema keyword {word} is not known here')
+    if isinstance(value, dict):
+        bad += [f'{at}.{name} is missing' for name in schema.get('required', []) if name not in value]
     if isinstance(value, dict) and 'properties' in schema:
-        for name in schema.get('required', []):
-            if name not in value:
-                bad.append(f'{at}.{name} is missing')
         for name, x in value.items():
             if name in schema['properties']:
                 bad += check(x, schema['properties'][name], root, f'{at}.{name}')
