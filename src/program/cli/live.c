@@ -14,6 +14,7 @@
 
 #include "gen/workload.h"
 #include "opt/level.h"
+#include "work/inflict.h"
 #include "work/sql_run.h"
 
 /* --- gen's workloads as a program ------------------------------------------------------------ */
@@ -174,7 +175,11 @@ int live_open(live *l, const args *a)
         complain("%s", l->guard.text);
         return exit_of(l->guard.code);
     }
-    l->open = db_open(&l->db, &l->mem, url, isolation);
+    /* (What is wrong with --faults was told when the options were read.) */
+    fault_plan faults;
+    char unused[8];
+    bool known = faults_parse(&faults, a->value[O_FAULTS], unused, sizeof unused);
+    l->open = db_open_for(&l->db, &l->mem, url, isolation, known ? faults_need(&faults) : 0);
     if (l->open) return EXIT_HOLDS;
     complain_of_db(a, l->db.error);
     return l->db.misuse ? EXIT_USAGE : EXIT_IO;
@@ -203,8 +208,10 @@ int live_run(live *l, const args *a, const live_options *o, run_counts *c)
         complain("--faults: only a temporary server is killed or paused, such as postgres:temp");
         return EXIT_USAGE;
     }
-    if (!faults_fit(&o->faults, l->db.nodes)) {
-        complain("--faults: the database has not that many nodes");
+    char why[256];
+    if (!faults_fit(&o->faults, l->db.nodes, why, sizeof why) ||
+        !inflict_possible(&l->db, &o->faults, why, sizeof why)) {
+        complain("--faults: %s", why);
         return EXIT_USAGE;
     }
     program p;
@@ -349,7 +356,7 @@ bool live_manner(const args *a, live_options *o)
         complain("--deletes: \"%s\" is not one of physical, tombstone", deletes);
         return false;
     }
-    char error[160];
+    char error[320];
     if (faults_parse(&o->faults, a->value[O_FAULTS], error, sizeof error)) return true;
     complain("--faults: %s", error);
     return false;
@@ -425,4 +432,7 @@ void live_list(void)
     const char *about;
     for (size_t i = 0; (name = knob_at(i, &about)) != NULL; i++)
         printf("  %-18s %s\n", name, about);
+    puts("faults of :temp servers (--faults F[=AMOUNT][:NODES][@TIME[+TIME]],...):");
+    for (int k = 0; k < FAULT_KINDS; k++)
+        printf("  %-18s %s\n", fault_name((enum fault_kind)k), fault_about((enum fault_kind)k));
 }

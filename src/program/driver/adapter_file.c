@@ -34,6 +34,19 @@ static bool load_file(const char *path, void **file, char *why, size_t cap)
     return *file;
 }
 
+bool adapter_path(const char *name, char *path, size_t cap)
+{
+    static const char *const places[] = {"", "../lib/ratel/"};
+    char own[3072];
+    bool known = own_directory(own, sizeof own);
+    for (size_t i = 0; known && i < 2; i++) {
+        snprintf(path, cap, "%s%sratel-%s.so", own, places[i], name);
+        if (!access(path, R_OK)) return true;
+    }
+    snprintf(path, cap, "%s/ratel-%s.so", RATEL_ADAPTERS, name);
+    return !access(path, R_OK);
+}
+
 const driver *adapter_file(const char *name, char *error)
 {
     static const char *const places[] = {"", "../lib/ratel/"};

@@ -13,4 +13,7 @@
    (of DB_ERROR bytes) says why.  It stays loaded. */
 const driver *adapter_file(const char *name, char *error);
 
+/* The path of a file `ratel-NAME.so` that is installed with us; false: it is not there. */
+bool adapter_path(const char *name, char *path, size_t cap);
+
 #endif

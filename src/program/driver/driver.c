@@ -258,6 +258,45 @@ bool db_server_settings(db *d, const char **arguments, const char *before, const
     return true;
 }
 
+/* --- what faults need ------------------------------------------------------------------------- */
+
+bool db_link(db *d, temp_spec *s, unsigned node, bool servers, const char *listen,
+             const char *target)
+{
+    if (!(d->wants & DB_LINKS)) return true;
+    if (s->links == LINKS_MOST) {
+        db_fail(d->error, "too many connections for the proxy");
+        return false;
+    }
+    link_spec *l = &s->link[s->links++];
+    *l = (link_spec){.node = (uint8_t)node, .servers = servers};
+    snprintf(l->listen, sizeof l->listen, "%s", listen);
+    snprintf(l->target, sizeof l->target, "%s", target);
+    d->has |= servers ? DB_SERVER_LINKS : DB_LINKS;
+    return true;
+}
+
+bool db_preload(db *d, temp_spec *s)
+{
+    char path[4096];
+    if (!(d->wants & DB_PRELOAD)) return true;
+    if (!adapter_path("preload", path, sizeof path)) {
+        db_fail(d->error, "ratel-preload.so, which makes faults of disk and clock, is not there");
+        return false;
+    }
+    char *copy = mem_get(d->mem, strlen(path) + 1);
+    memcpy(copy, path, strlen(path) + 1);
+    s->preload = copy;
+    d->has |= d->wants & (DB_PRELOAD | DB_FSYNC);
+    return true;
+}
+
+enum db_answer db_disk_full(const db *d, bool commit)
+{
+    if (commit) return DB_LOST;
+    return d->has & DB_PRELOAD ? DB_REFUSED : DB_BROKEN;
+}
+
 /* --- the nodes of a cluster ------------------------------------------------------------------- */
 
 bool db_pin(db *d)
@@ -297,7 +336,7 @@ uint32_t db_ordinal(const db *d, uint32_t slot)
 uint32_t db_primary(const db *d)
 {
     for (uint32_t i = 0; i < d->nodes; i++)
-        if (!atomic_load(&d->node[i].read_only)) return i;
+        if (!atomic_load(&d->node[i].read_only) && !atomic_load(&d->node[i].gone)) return i;
     return 0;
 }
 
@@ -529,8 +568,14 @@ static void name_place(db *d)
 
 bool db_open(db *d, mem *m, const char *url, const char *isolation)
 {
+    return db_open_for(d, m, url, isolation, 0);
+}
+
+bool db_open_for(db *d, mem *m, const char *url, const char *isolation, unsigned wants)
+{
     memset(d, 0, sizeof *d);
     d->mem = m;
+    d->wants = wants;
     name_place(d);
     size_t rest = 0;
     d->misuse = true;

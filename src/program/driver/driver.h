@@ -64,7 +64,16 @@ typedef struct db_node {
     char port[8];          /* "": the usual one */
     char role[16];         /* "primary", "standby", ...: at first */
     atomic_bool read_only; /* sessions there only read; a failover changes it */
+    atomic_bool gone;      /* after a failover: it will not come back */
 } db_node;
+
+/* What temporary servers are started with, so that faults can be made. */
+enum db_wants {
+    DB_LINKS = 1,        /* clients connect through a proxy of ours (links.h) */
+    DB_SERVER_LINKS = 2, /* servers connect to each other through it; comes with DB_LINKS */
+    DB_PRELOAD = 4,      /* each loads our library first (drivers/server_preload.c) */
+    DB_FSYNC = 8         /* it calls fsync, which else is spared */
+};
 
 typedef struct db {
     const driver *driver;
@@ -92,6 +101,7 @@ typedef struct db {
     char settings[512];       /* of the server: members of a JSON object, for the header */
     char error[DB_ERROR];     /* of open, load, and faults */
     bool misuse;              /* open failed because of what was asked, not of what happened */
+    unsigned wants, has;      /* of a temporary server: enum db_wants, asked for and there */
     temp_server temp;
 } db;
 
@@ -170,12 +180,16 @@ struct driver {
     /* Does the call of s that another thread is making wait for another session?  The watcher is a
        session of its own.  NULL: the adapter cannot tell. */
     bool (*waits)(db_session *watcher, const db_session *s);
+    /* Makes a replica, whose primary is gone, a primary; NULL: the adapter cannot. */
+    bool (*promote)(db *d, uint32_t node);
 };
 
 /* Opens what a URL names; false: d->error says why.  The isolation is one, or several with shares,
    such as ser:0.5,rr:0.5: then the adapter's `begin` asks for that of the session; NULL: the first
    that the adapter has. */
 bool db_open(db *d, mem *m, const char *url, const char *isolation);
+/* The same, of a temporary server that is started with these (enum db_wants) if it can be. */
+bool db_open_for(db *d, mem *m, const char *url, const char *isolation, unsigned wants);
 void db_close(db *d);
 /* Of a mixture, the part that a number below DB_SHARES draws. */
 const db_part *db_draw(const db *d, uint64_t drawn);
@@ -208,6 +222,10 @@ typedef struct contract {
 const contract *contract_of(const db *d);
 const contract *contract_at(size_t i); /* NULL past the end */
 
+/* An answer that a full disk gave, by the adapter's own word for it: on a server whose disk can be
+   full for a while, the run goes on. */
+enum db_answer db_disk_full(const db *d, bool commit);
+
 /* For adapters: the value of name=... behind a `?`, cut off the address by db_open. */
 bool db_parameter(const db *d, const char *name, char *value, size_t cap);
 /* The i-th of several with this name; %XX in it is decoded. */
@@ -224,6 +242,13 @@ bool db_server_settings(db *d, const char **arguments, const char *before, const
 /* Adds a formatted argument, kept in the region of d. */
 bool db_argument(db *d, const char **arguments, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* If connections are to go through our proxy: adds a link to a node, from clients or from the other
+   servers; true also if there is nothing to do.  Both are paths, with %d for the directory, or
+   ports. */
+bool db_link(db *d, temp_spec *s, unsigned node, bool servers, const char *listen,
+             const char *target);
+/* If the servers are to load our library first: finds it. */
+bool db_preload(db *d, temp_spec *s);
 /* The parameter pin=..., of nodes that d->nodes counts; false: d->error says what is wrong. */
 bool db_pin(db *d);
 void db_fail(char *to, const char *format, ...) __attribute__((format(printf, 2, 3)));

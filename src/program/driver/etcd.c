@@ -257,16 +257,24 @@ static bool parse_hosts(db *d)
     return true;
 }
 
+enum { PEER_PORT = 23800, OWN_PORT = 24800 }; /* the second if there is a proxy at the first */
+
 /* One member of a new cluster, of which all members are listed. */
 static bool member_arguments(db *d, temp_spec *s, unsigned i, const char *all)
 {
     const char **a = s->node[i].serve;
-    return db_argument(d, a, "etcd") && db_argument(d, a, "--name=n%u", i) &&
+    char listen[32], target[32], advertised[8], own[8];
+    snprintf(listen, sizeof listen, "%%d/px/s%u", i);
+    snprintf(target, sizeof target, "%%d/s%u:0", i);
+    snprintf(advertised, sizeof advertised, "%u", PEER_PORT + i);
+    snprintf(own, sizeof own, "%u", d->wants & DB_LINKS ? OWN_PORT + i : PEER_PORT + i);
+    return db_link(d, s, i, false, listen, target) && db_link(d, s, i, true, advertised, own) &&
+           db_argument(d, a, "etcd") && db_argument(d, a, "--name=n%u", i) &&
            db_argument(d, a, "--data-dir=%%d/n%u", i) &&
            db_argument(d, a, "--listen-client-urls=unix://s%u:0", i) &&
            db_argument(d, a, "--advertise-client-urls=http://127.0.0.1:%u", 2379 + i) &&
-           db_argument(d, a, "--listen-peer-urls=http://127.0.0.1:%u", 23800 + i) &&
-           db_argument(d, a, "--initial-advertise-peer-urls=http://127.0.0.1:%u", 23800 + i) &&
+           db_argument(d, a, "--listen-peer-urls=http://127.0.0.1:%s", own) &&
+           db_argument(d, a, "--initial-advertise-peer-urls=http://127.0.0.1:%s", advertised) &&
            db_argument(d, a, "--initial-cluster=%s", all) &&
            db_argument(d, a, "--heartbeat-interval=50") &&
            db_argument(d, a, "--election-timeout=500") && db_argument(d, a, "--unsafe-no-fsync") &&
@@ -290,13 +298,14 @@ static bool start_members(db *d)
     for (unsigned i = 0; i < n; i++) {
         size_t at = strlen(all);
         snprintf(all + at, sizeof all - at, "%sn%u=http://127.0.0.1:%u", i ? "," : "", i,
-                 23800 + i);
+                 PEER_PORT + i);
     }
     for (unsigned i = 0; i < n; i++)
         if (!member_arguments(d, s, i, all)) return false;
     if (!temp_start(&d->temp, s, d->error, sizeof d->error)) return false;
     for (unsigned i = 0; i < n; i++) {
-        snprintf(d->node[i].host, sizeof d->node[i].host, "%s/s%u:0", d->temp.dir, i);
+        snprintf(d->node[i].host, sizeof d->node[i].host,
+                 d->has & DB_LINKS ? "%s/px/s%u" : "%s/s%u:0", d->temp.dir, i);
         if (i && !temp_start_node(&d->temp, i, d->error, sizeof d->error)) return false;
     }
     return true;

@@ -192,6 +192,16 @@ static bool read_engine(db *d)
 
 enum { REPLICATION_PORT = 3306, GROUP_PORT = 4567 };
 
+enum { PROXIED_PORT = 13306 }; /* of the first node, for its replica, if faults ask for it */
+
+static bool add_client_link(db *d, temp_spec *s, unsigned i)
+{
+    char listen[32], target[32];
+    snprintf(listen, sizeof listen, "%%d/px/s%u", i);
+    snprintf(target, sizeof target, "%%d/s%u", i);
+    return db_link(d, s, i, false, listen, target);
+}
+
 /* What every node of a cluster has, in a directory and with a socket of its own. */
 static bool node_arguments(db *d, temp_spec *s, unsigned i)
 {
@@ -208,7 +218,8 @@ static bool node_arguments(db *d, temp_spec *s, unsigned i)
            db_argument(d, a, "--binlog-format=ROW") &&
            db_argument(d, a, "--innodb-buffer-pool-size=64M") &&
            db_argument(d, a, "--innodb-stats-persistent=0") &&
-           db_argument(d, a, "--innodb-flush-log-at-trx-commit=2");
+           db_argument(d, a, "--innodb-flush-log-at-trx-commit=%d", d->wants & DB_FSYNC ? 1 : 2) &&
+           add_client_link(d, s, i);
 }
 
 static bool replica_arguments(db *d, temp_spec *s)
@@ -324,12 +335,12 @@ static bool start_replica(db *d)
         "seq_no BIGINT UNSIGNED NOT NULL,PRIMARY KEY(domain_id,sub_id)) ENGINE=InnoDB",
         NULL,
     };
-    static const char *const follow[] = {
-        "CHANGE MASTER TO MASTER_HOST='127.0.0.1',MASTER_PORT=3306,MASTER_USER='ratel',"
-        "MASTER_CONNECT_RETRY=1",
-        "START SLAVE",
-        NULL,
-    };
+    char change[160];
+    const char *const follow[] = {change, "START SLAVE", NULL};
+    snprintf(change, sizeof change,
+             "CHANGE MASTER TO MASTER_HOST='127.0.0.1',MASTER_PORT=%d,MASTER_USER='ratel',"
+             "MASTER_CONNECT_RETRY=1",
+             d->has & DB_SERVER_LINKS ? (int)PROXIED_PORT : (int)REPLICATION_PORT);
     return does_steps(d, 0, position) && temp_start_node(&d->temp, 1, d->error, sizeof d->error) &&
            does_steps(d, 1, position) && does_steps(d, 1, follow) &&
            becomes(d, 1, "SHOW STATUS LIKE 'Slave_running'", "ON");
@@ -384,7 +395,8 @@ static void name_nodes(db *d, bool galera)
 {
     for (uint32_t i = 0; i < d->nodes; i++) {
         db_node *n = &d->node[i];
-        snprintf(n->host, sizeof n->host, "%s/s%u", d->temp.dir, i);
+        snprintf(n->host, sizeof n->host, "%s%s/s%u", d->temp.dir, d->has & DB_LINKS ? "/px" : "",
+                 i);
         snprintf(n->role, sizeof n->role, galera ? "member" : i ? "replica" : "primary");
         atomic_store(&n->read_only, !galera && i > 0);
     }
@@ -406,7 +418,10 @@ static bool open_cluster(db *d, bool galera)
         !db_parameter_number(d, "connections", 1, 100000, 600, &connections))
         return false;
     s->nodes = d->nodes = nodes;
-    if (!db_pin(d) || !(galera ? galera_arguments(d, s) : replica_arguments(d, s))) return false;
+    if (!db_pin(d) || !db_preload(d, s) ||
+        !(galera ? galera_arguments(d, s) : replica_arguments(d, s)) ||
+        (!galera && !db_link(d, s, 0, true, "13306", "3306")))
+        return false;
     for (uint32_t i = 0; i < nodes; i++)
         if (!db_argument(d, s->node[i].serve, "--max-connections=%u", connections) ||
             !db_server_settings(d, s->node[i].serve, NULL, "--%s=%s"))
@@ -434,10 +449,14 @@ static bool open_temporary(db *d, const char *form)
     if (!db_parameters_known(d, known) || !read_engine(d) || !db_programs(d, s) ||
         !db_parameter_number(d, "connections", 1, 100000, 600, &connections) ||
         !db_argument(d, s->node[0].serve, "--max-connections=%u", connections) ||
-        !db_server_settings(d, s->node[0].serve, NULL, "--%s=%s") ||
+        (d->wants & DB_FSYNC &&
+         !db_argument(d, s->node[0].serve, "--innodb-flush-log-at-trx-commit=1")) ||
+        !db_server_settings(d, s->node[0].serve, NULL, "--%s=%s") || !db_preload(d, s) ||
+        !db_link(d, s, 0, false, "%d/px/socket", "%d/socket") ||
         !temp_start(&d->temp, s, d->error, sizeof d->error))
         return false;
-    snprintf(o->socket, sizeof o->socket, "%s/socket", d->temp.dir);
+    snprintf(o->socket, sizeof o->socket, "%s%s/socket", d->temp.dir,
+             d->has & DB_LINKS ? "/px" : "");
     return true;
 }
 
@@ -536,6 +555,9 @@ static enum db_answer told_of(db_session *s, bool commit)
     for (size_t i = 0; i < sizeof error_classes / sizeof *error_classes; i++)
         if (error_classes[i].code == code)
             return commit ? error_classes[i].commit : error_classes[i].statement;
+    /* 1005: a table, 1021: the disk, 1026: a file, 1030: what InnoDB says, 1114: a tablespace. */
+    if (code == 1005 || code == 1021 || code == 1026 || code == 1030 || code == 1114)
+        return db_disk_full(s->db, commit);
     /* The client library's own: the connection.  Else an error that we do not know. */
     bool lost = code >= CR_MIN_ERROR && code < 3000;
     return lost || commit ? DB_LOST : DB_BROKEN;
@@ -864,6 +886,17 @@ static bool maria_enclose(db *d)
     return d->enclosed;
 }
 
+/* What the primary had sent is applied first; Galera's members are all primaries. */
+static bool maria_make_primary(db *d, uint32_t node)
+{
+    static const char *const lead[] = {"STOP SLAVE", "RESET SLAVE ALL", NULL};
+    return becomes(d, node,
+                   "SELECT IF(COUNT(*)=0,'none','some') FROM information_schema.processlist "
+                   "WHERE state LIKE 'Reading event%' OR state LIKE 'Waiting for prior%'",
+                   "none") &&
+           does_steps(d, node, lead);
+}
+
 const driver driver_mariadb = {
     .name = "mariadb",
     .isolations = "serializable repeatable-read snapshot-isolation read-committed read-uncommitted",
@@ -886,4 +919,5 @@ const driver driver_mariadb = {
     .query = maria_query,
     .waits = maria_waits,
     .enclose = maria_enclose,
+    .promote = maria_make_primary,
 };

@@ -193,9 +193,12 @@ static bool server_arguments(db *d, temp_spec *s, bool standby)
              !db_argument(d, serve, "synchronous_standby_names=*") ||
              !db_argument(d, serve, "-c") || !db_argument(d, serve, "synchronous_commit=%s", sync)))
             return false;
+        if (d->wants & DB_FSYNC &&
+            (!db_argument(d, serve, "-c") || !db_argument(d, serve, "fsync=on")))
+            return false;
         if (!db_server_settings(d, serve, "-c", "%s=%s")) return false;
     }
-    return db_programs(d, s);
+    return db_programs(d, s) && db_preload(d, s);
 }
 
 static bool is_ready(db *d, uint32_t node, PGconn *c, const char *sql, const char *want)
@@ -226,6 +229,17 @@ static bool start_standby(db *d)
     return true;
 }
 
+/* Clients, and the standby, come through the proxy if faults ask for it. */
+static bool add_links(db *d, temp_spec *s, bool standby)
+{
+    if (!db_link(d, s, 0, false, "%d/px/.s.PGSQL.5432", "%d/.s.PGSQL.5432")) return false;
+    if (!standby) return true;
+    for (size_t i = 0; d->wants & DB_LINKS && s->node[1].prepare[i]; i++)
+        if (!strcmp(s->node[1].prepare[i], "%d")) s->node[1].prepare[i] = "%d/peers";
+    return db_link(d, s, 1, false, "%d/px/.s.PGSQL.5433", "%d/.s.PGSQL.5433") &&
+           db_link(d, s, 0, true, "%d/peers/.s.PGSQL.5432", "%d/.s.PGSQL.5432");
+}
+
 static bool open_temporary(db *d, const char *form)
 {
     static const char *const single[] = {"bin", "set", "connections", NULL};
@@ -241,12 +255,14 @@ static bool open_temporary(db *d, const char *form)
     *s = server;
     s->nodes = standby ? 2 : 1;
     d->nodes = standby ? 2 : 0;
-    if (!server_arguments(d, s, standby) || (standby && (!db_pin(d) || !read_local(d))))
+    if (!server_arguments(d, s, standby) || !add_links(d, s, standby) ||
+        (standby && (!db_pin(d) || !read_local(d))))
         return false;
     if (!temp_start(&d->temp, s, d->error, sizeof d->error)) return false;
     snprintf(d->address, sizeof d->address, "user=ratel dbname=postgres");
     for (unsigned i = 0; i < s->nodes; i++) {
-        snprintf(d->node[i].host, sizeof d->node[i].host, "%s", d->temp.dir);
+        snprintf(d->node[i].host, sizeof d->node[i].host, "%s%s", d->temp.dir,
+                 d->has & DB_LINKS ? "/px" : "");
         snprintf(d->node[i].port, sizeof d->node[i].port, "%u", 5432 + i);
         snprintf(d->node[i].role, sizeof d->node[i].role, i ? "standby" : "primary");
         atomic_store(&d->node[i].read_only, i > 0);
@@ -463,6 +479,7 @@ static enum db_answer told(db_session *s, const PGresult *r, const char *message
     pg_error(s->error, message);
     const char *state = r ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
     if (PQstatus(c) != CONNECTION_OK || !state) return DB_LOST;
+    if (!strcmp(state, "53100")) return db_disk_full(s->db, commit);
     for (size_t i = 0; i < sizeof error_classes / sizeof *error_classes; i++) {
         const error_class *e = &error_classes[i];
         if (!strncmp(state, e->state, strlen(e->state))) return commit ? e->commit : e->statement;
@@ -789,6 +806,17 @@ static bool pg_stamp(db_session *s, int64_t *out)
     return some;
 }
 
+static bool pg_make_primary(db *d, uint32_t node)
+{
+    PGconn *c = patiently(d, node);
+    char unused[8];
+    if (!c) return false;
+    asked(c, "SELECT pg_promote(false)", unused, sizeof unused);
+    bool done = is_ready(d, node, c, "SELECT pg_is_in_recovery()", "f");
+    PQfinish(c);
+    return done;
+}
+
 /* For a lock of another session, or for a safe snapshot. */
 static bool pg_waits(db_session *watcher, const db_session *s)
 {
@@ -833,4 +861,5 @@ const driver driver_postgres = {
     .mark = pg_mark,
     .stamp = pg_stamp,
     .waits = pg_waits,
+    .promote = pg_make_primary,
 };

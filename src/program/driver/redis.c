@@ -163,6 +163,24 @@ static bool read_roles(db *d)
     return true;
 }
 
+/* Clients, and the replica, come through the proxy if faults ask for it. */
+static bool add_links(db *d, temp_spec *s)
+{
+    for (unsigned i = 0; i < s->nodes; i++) {
+        char listen[16], target[16];
+        snprintf(listen, sizeof listen, "%%d/px/%c", (char)('a' + i));
+        snprintf(target, sizeof target, "%%d/%c", (char)('a' + i));
+        if (!db_link(d, s, i, false, listen, target)) return false;
+        if (d->wants & DB_FSYNC && (!db_argument(d, s->node[i].serve, "--appendfsync") ||
+                                    !db_argument(d, s->node[i].serve, "always")))
+            return false;
+    }
+    if (s->nodes < 2 || !(d->wants & DB_LINKS)) return true;
+    for (size_t i = 0; s->node[1].serve[i]; i++)
+        if (!strcmp(s->node[1].serve[i], "6379")) s->node[1].serve[i] = "16379";
+    return db_link(d, s, 0, true, "16379", "6379");
+}
+
 static bool start_servers(db *d, const char *form)
 {
     static const char *const single[] = {"bin", "set", "connections", NULL};
@@ -180,7 +198,8 @@ static bool start_servers(db *d, const char *form)
     s->network = replica;
     if (!db_parameters_known(d, replica ? with : single) || !db_programs(d, s) ||
         !db_parameter_number(d, "connections", 1, 100000, 2000, &connections) ||
-        !db_argument(d, s->node[0].serve, replica ? "6379" : "0"))
+        !db_argument(d, s->node[0].serve, replica ? "6379" : "0") || !db_preload(d, s) ||
+        !add_links(d, s))
         return false;
     for (unsigned i = 0; i < s->nodes; i++)
         if (!db_argument(d, s->node[i].serve, "--maxclients") ||
@@ -189,7 +208,8 @@ static bool start_servers(db *d, const char *form)
             return false;
     if (!temp_start(&d->temp, s, d->error, sizeof d->error)) return false;
     for (unsigned i = 0; i < s->nodes; i++)
-        snprintf(d->node[i].host, sizeof d->node[i].host, "%s/%c", d->temp.dir, (char)('a' + i));
+        snprintf(d->node[i].host, sizeof d->node[i].host, "%s%s/%c", d->temp.dir,
+                 d->has & DB_LINKS ? "/px" : "", (char)('a' + i));
     if (!replica) return true;
     redisContext *c = patiently(d, 0);
     if (!c) return false;
@@ -289,6 +309,7 @@ static enum db_answer told_of(db_session *s, const redisReply *r, bool commit)
     }
     if (r->type != REDIS_REPLY_ERROR) return DB_OK;
     db_fail(s->error, "%s", r->str);
+    if (!strncmp(r->str, "MISCONF", 7) && !commit) return db_disk_full(s->db, commit);
     for (size_t i = 0; i < sizeof error_classes / sizeof *error_classes; i++)
         if (!strncmp(r->str, error_classes[i].word, strlen(error_classes[i].word)))
             return commit ? error_classes[i].commit : error_classes[i].statement;
@@ -550,6 +571,17 @@ static enum db_answer redis_commit(db_session *s)
     return a;
 }
 
+static bool redis_make_primary(db *d, uint32_t node)
+{
+    redisContext *c = patiently(d, node);
+    redisReply *r = c ? redisCommand(c, "REPLICAOF NO ONE") : NULL;
+    bool done = r && r->type == REDIS_REPLY_STATUS;
+    if (!done) db_fail(d->error, "%s", r && r->str ? r->str : "the replica cannot be promoted");
+    if (r) freeReplyObject(r);
+    if (c) redisFree(c);
+    return done;
+}
+
 const driver driver_redis = {
     .name = "redis",
     .isolations = "watch multi",
@@ -568,4 +600,5 @@ const driver driver_redis = {
     .range = redis_range,
     .commit = redis_commit,
     .abort = redis_abort,
+    .promote = redis_make_primary,
 };

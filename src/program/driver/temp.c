@@ -34,8 +34,8 @@
 
 #include "base/clock.h"
 
-enum { CONTROL = 3, REPORT = 4 }; /* descriptors of the warden */
-enum { LOCK_SHARED = 7 };         /* the line of PostgreSQL's lock file: key and id */
+enum { CONTROL = 3, REPORT = 4, LINKS = 5 }; /* descriptors of the warden */
+enum { LOCK_SHARED = 7 };                    /* the line of PostgreSQL's lock file: key and id */
 enum { TIDY_MS = 5000, PREPARE_MS = 30000, PATIENCE_MS = 60000 };
 
 typedef struct warden {
@@ -44,11 +44,12 @@ typedef struct warden {
     const struct passwd *as; /* NULL: ourselves */
     pid_t server[TEMP_NODES];
     bool prepared[TEMP_NODES], started[TEMP_NODES];
+    pid_t proxy; /* 0: there is none */
 } warden;
 
 /* --- processes -------------------------------------------------------------------------------- */
 
-static pid_t parent_of(pid_t pid)
+pid_t temp_parent(pid_t pid)
 {
     char name[64], text[512];
     snprintf(name, sizeof name, "/proc/%ld/stat", (long)pid);
@@ -66,7 +67,7 @@ static pid_t parent_of(pid_t pid)
 static bool below(pid_t pid, pid_t root)
 {
     for (int depth = 0; pid > 1 && depth < 64; depth++) {
-        pid = parent_of(pid);
+        pid = temp_parent(pid);
         if (pid == root) return true;
     }
     return false;
@@ -94,7 +95,7 @@ static unsigned signal_node(const warden *w, unsigned node, int sig)
         char *end;
         long pid = strtol(e->d_name, &end, 10);
         if (pid <= 1 || *end || !below((pid_t)pid, self)) continue;
-        if (node != ALL_NODES && !of_node(w, node, (pid_t)pid)) continue;
+        if (node != ALL_NODES && (pid == w->proxy || !of_node(w, node, (pid_t)pid))) continue;
         kill((pid_t)pid, sig);
         n++;
     }
@@ -191,10 +192,34 @@ static void expand(const warden *w, const char *text, char *out, size_t cap)
     out[n] = 0;
 }
 
+static void send_event(char kind, const char *text)
+{
+    char line[512];
+    int n = snprintf(line, sizeof line, "%c%s\n", kind, text);
+    if (n >= (int)sizeof line) {
+        n = sizeof line;
+        line[n - 1] = '\n';
+    }
+    if (write(REPORT, line, (size_t)n) < 0) return; /* nobody listens: EOF follows */
+}
+
 /* Each node has a file of what it says. */
 static void log_name(unsigned node, char *to, size_t cap)
 {
     snprintf(to, cap, node ? "log%u" : "log", node);
+}
+
+/* What the proxy and the library that comes first look for in the environment. */
+static void name_node(const warden *w, unsigned node)
+{
+    char text[128];
+    snprintf(text, sizeof text, "%u", node);
+    setenv(LINK_NODE_VARIABLE, text, 1);
+    if (!w->spec->preload) return;
+    snprintf(text, sizeof text, "%s/preload.so", w->dir);
+    setenv("LD_PRELOAD", text, 1);
+    snprintf(text, sizeof text, "%s/disorder%u", w->dir, node);
+    setenv(TEMP_DISORDER_VARIABLE, text, 1);
 }
 
 _Noreturn static void become(const warden *w, unsigned node, const char *const *arguments)
@@ -212,6 +237,8 @@ _Noreturn static void become(const warden *w, unsigned node, const char *const *
     if (log >= 0) dup2(log, 1), dup2(log, 2);
     close(CONTROL);
     close(REPORT);
+    close(LINKS);
+    name_node(w, node);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -227,27 +254,66 @@ _Noreturn static void become(const warden *w, unsigned node, const char *const *
     _exit(127);
 }
 
-static pid_t start(const warden *w, unsigned node, const char *const *arguments)
+/* In a new process: into the directory, and no more rights than a server has. */
+static void descend(const warden *w)
 {
-    pid_t pid = fork();
-    if (pid) return pid;
     setsid();
     if (chdir(w->dir)) _exit(126);
     if (w->as && (initgroups(w->as->pw_name, w->as->pw_gid) || setgid(w->as->pw_gid) ||
                   setuid(w->as->pw_uid)))
         _exit(126);
+}
+
+static pid_t start(const warden *w, unsigned node, const char *const *arguments)
+{
+    pid_t pid = fork();
+    if (pid) return pid;
+    descend(w);
     become(w, node, arguments);
 }
 
-static void send_event(char kind, const char *text)
+/* The proxy, if there is something for it to do. */
+static pid_t start_proxy(const warden *w)
 {
-    char line[512];
-    int n = snprintf(line, sizeof line, "%c%s\n", kind, text);
-    if (n >= (int)sizeof line) {
-        n = sizeof line;
-        line[n - 1] = '\n';
+    static link_spec links[LINKS_MOST];
+    if (!w->spec->links) return 0;
+    pid_t pid = fork();
+    if (pid) return pid;
+    descend(w);
+    close(CONTROL);
+    close(REPORT);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    memcpy(links, w->spec->link, sizeof links);
+    for (unsigned i = 0; i < w->spec->links; i++) {
+        expand(w, w->spec->link[i].listen, links[i].listen, sizeof links[i].listen);
+        expand(w, w->spec->link[i].target, links[i].target, sizeof links[i].target);
     }
-    if (write(REPORT, line, (size_t)n) < 0) return; /* nobody listens: EOF follows */
+    links_serve(LINKS, links, w->spec->links);
+}
+
+/* The library where every server's user can read it, and a file of zeros for each node. */
+static bool has_preload(const warden *w)
+{
+    char name[128], piece[1 << 14];
+    temp_disorder none = {0};
+    if (!w->spec->preload) return true;
+    int from = open(w->spec->preload, O_RDONLY | O_CLOEXEC);
+    snprintf(name, sizeof name, "%s/preload.so", w->dir);
+    int to = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+    ssize_t n = -1;
+    while (from >= 0 && to >= 0 && (n = read(from, piece, sizeof piece)) > 0)
+        if (write(to, piece, (size_t)n) != n) break;
+    if (from >= 0) close(from);
+    bool done = to >= 0 && n == 0 && !fchmod(to, 0755);
+    if (to >= 0) close(to);
+    for (unsigned i = 0; done && i < w->spec->nodes; i++) {
+        snprintf(name, sizeof name, "%s/disorder%u", w->dir, i);
+        to = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        done = to >= 0 && !fchmod(to, 0644) && write(to, &none, sizeof none) == sizeof none;
+        if (to >= 0) close(to);
+    }
+    if (!done) send_event('e', "cannot copy the library for faults into the server's directory");
+    return done;
 }
 
 /* The end of what the server has written, as one line. */
@@ -355,6 +421,7 @@ static void tell_ended(warden *w, const pid_t *had)
 static bool carry_out(warden *w, int command, unsigned node)
 {
     if (node >= w->spec->nodes) return false;
+    reap(w);
     switch (command) {
     case TEMP_KILL:
     case TEMP_DOWN: end_node(w, node, 0); break;
@@ -420,7 +487,7 @@ static bool own_network(void)
     return up;
 }
 
-_Noreturn static void watch(const temp_spec *s, int control, int report)
+_Noreturn static void watch(const temp_spec *s, int control, int report, int links)
 {
     warden w = {.spec = s};
     sigset_t all;
@@ -431,11 +498,13 @@ _Noreturn static void watch(const temp_spec *s, int control, int report)
     /* Pipes may have any numbers, 3 and 4 too: first out of the way. */
     control = fcntl(control, F_DUPFD, 10);
     report = fcntl(report, F_DUPFD, 10);
+    links = links < 0 ? -1 : fcntl(links, F_DUPFD, 10);
     dup2(control, CONTROL);
     dup2(report, REPORT);
     int null = open("/dev/null", O_RDWR);
     for (int i = 0; i < 3; i++) dup2(null, i);
-    close_range(REPORT + 1, ~0u, 0);
+    if (links >= 0) dup2(links, LINKS);
+    close_range((unsigned)(links < 0 ? LINKS : LINKS + 1), ~0u, 0);
 
     if (!geteuid() && s->nodes) {
         w.as = getpwnam(s->user);
@@ -454,8 +523,11 @@ _Noreturn static void watch(const temp_spec *s, int control, int report)
         send_event('e', "cannot change the owner of the directory");
     else if (s->network && !own_network())
         send_event('e', "cannot make a network namespace, in which the nodes of a cluster talk");
-    else if (!s->nodes || prepared(&w, 0))
+    else if (!make_dir(&w, s->links ? "px" : NULL) || !make_dir(&w, s->links ? "peers" : NULL))
+        send_event('e', "cannot make a directory in /tmp");
+    else if (has_preload(&w) && (w.proxy = start_proxy(&w)) >= 0 && (!s->nodes || prepared(&w, 0)))
         serve_nodes(&w);
+    close(LINKS);
     kill_all(&w, s->stop);
     for (unsigned i = 0; i < s->nodes; i++) drop_shared_memory(&w, &s->node[i]);
     nftw(w.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
@@ -482,7 +554,8 @@ static int heard(const temp_server *t, char *text, size_t cap, int ms)
 
 bool temp_start(temp_server *t, const temp_spec *s, char *why, size_t cap)
 {
-    int control[2], report[2];
+    int control[2], report[2], links[2] = {-1, -1};
+    t->links = -1;
     if (pipe2(control, O_CLOEXEC)) {
         snprintf(why, cap, "cannot create a pipe: %s", strerror(errno));
         return false;
@@ -492,16 +565,24 @@ bool temp_start(temp_server *t, const temp_spec *s, char *why, size_t cap)
         close(control[0]), close(control[1]);
         return false;
     }
+    if (s->links && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, links)) {
+        snprintf(why, cap, "cannot create a pair of sockets: %s", strerror(errno));
+        close(control[0]), close(control[1]), close(report[0]), close(report[1]);
+        return false;
+    }
     t->warden = fork();
-    if (!t->warden) watch(s, control[0], report[1]);
+    if (!t->warden) watch(s, control[0], report[1], links[1]);
     close(control[0]);
     close(report[1]);
+    if (s->links) close(links[1]);
+    t->links = links[0];
     t->control = control[1];
     t->report = report[0];
     t->running = t->warden > 0;
     if (!t->running) {
         snprintf(why, cap, "cannot fork: %s", strerror(errno));
         close(t->control), close(t->report);
+        if (t->links >= 0) close(t->links);
         return false;
     }
     /* An interrupt while we wait ends us, or is seen by the caller; the warden tidies up. */
@@ -522,6 +603,7 @@ bool temp_start(temp_server *t, const temp_spec *s, char *why, size_t cap)
 void temp_stop(temp_server *t)
 {
     if (!t->running) return;
+    if (t->links >= 0) close(t->links);
     close(t->control);
     close(t->report);
     while (waitpid(t->warden, NULL, 0) < 0 && errno == EINTR) {}
@@ -557,6 +639,30 @@ bool temp_fault(temp_server *t, unsigned node, enum temp_fault f)
 {
     char why[512];
     return commanded(t, node, (char)f, why, sizeof why);
+}
+
+bool temp_links(temp_server *t, const link_order *o)
+{
+    char answer;
+    if (!t->running || t->links < 0 || send(t->links, o, sizeof *o, MSG_NOSIGNAL) < 0) return false;
+    struct pollfd p = {.fd = t->links, .events = POLLIN};
+    for (uint64_t begun = clock_now(); clock_now() - begun < PATIENCE_MS * 1000000ull;) {
+        int n = poll(&p, 1, 1000);
+        if (n > 0) return recv(t->links, &answer, 1, 0) == 1;
+        if (n < 0 && errno != EINTR) return false;
+    }
+    return false;
+}
+
+/* The file is mapped by the processes of the node, so it is written in place. */
+bool temp_disturb(temp_server *t, unsigned node, const temp_disorder *d)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s/disorder%u", t->dir, node);
+    int f = open(name, O_WRONLY | O_CLOEXEC);
+    bool done = f >= 0 && pwrite(f, d, sizeof *d, 0) == (ssize_t)sizeof *d;
+    if (f >= 0) close(f);
+    return done;
 }
 
 bool temp_argument(const char **arguments, const char *more)

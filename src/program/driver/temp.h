@@ -17,7 +17,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
+
+#include "driver/links.h"
 
 enum { TEMP_ARGS = 64, TEMP_NODES = 9 };
 
@@ -39,12 +42,16 @@ typedef struct temp_spec {
     int restart;      /* the signal that ends it tidily, for a restart */
     unsigned nodes;   /* 0: there is only the directory */
     temp_node node[TEMP_NODES];
+    link_spec link[LINKS_MOST]; /* what goes through a proxy of ours; %d as above */
+    unsigned links;
+    const char *preload; /* what each server loads first (drivers/server_preload.c), or NULL */
 } temp_spec;
 
 typedef struct temp_server {
     bool running;
     int control; /* the warden's pipe */
     int report;  /* what it tells */
+    int links;   /* to the proxy; -1: there is none */
     pid_t warden;
     char dir[64];
 } temp_server;
@@ -71,5 +78,18 @@ enum temp_fault {
 };
 /* Returns when it is done. */
 bool temp_fault(temp_server *t, unsigned node, enum temp_fault f);
+/* Tells the proxy what to do with connections; returns when it does. */
+bool temp_links(temp_server *t, const link_order *o);
+/* What the library that servers load first does, of a node. */
+typedef struct temp_disorder {
+    uint64_t full; /* not 0: no file can grow */
+    uint64_t fsync_ns;
+    int64_t clock_ns;
+} temp_disorder;
+bool temp_disturb(temp_server *t, unsigned node, const temp_disorder *d);
+/* The parent of a process; 0: it is not there. */
+pid_t temp_parent(pid_t pid);
+/* The environment variable that names the file with a node's temp_disorder. */
+#define TEMP_DISORDER_VARIABLE "RATEL_DISORDER"
 
 #endif

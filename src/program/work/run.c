@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "work/ids.h"
+#include "work/inflict.h"
 #include "work/record.h"
 #include "work/turns.h"
 
@@ -22,6 +23,7 @@
 #define RECONNECT_NS 30000000000u
 #define SEND_NS 20000000u
 enum { SEND_BYTES = 1 << 14 };
+enum { LAST_KEYS = 16, LAST_TRIES = 50 }; /* of the reads after all faults are over */
 
 typedef struct run {
     db *db;
@@ -35,6 +37,9 @@ typedef struct run {
     atomic_ullong start, deadline; /* counted from when all sessions are connected */
     atomic_bool stop, begun;
     atomic_uint running, ready;
+    atomic_bool disturbed, healed; /* a fault is going on; there will be none any more */
+    atomic_bool hopeless;          /* the run has failed */
+    atomic_uint waiting;           /* sessions that are done but for their last reads */
     atomic_ullong next_id, taken;
     atomic_uint next_session;
     atomic_ullong committed, aborted, unknown, ops, lost, deleted, tampered;
@@ -60,6 +65,11 @@ typedef struct session {
     uint64_t times[4];
     bool snapshot; /* times[1] is known: a statement that takes the snapshot has returned */
     bool wrote, connected;
+    bool online;             /* there is a connection */
+    bool doubtful;           /* nobody knows how its last commit ended */
+    bool last;               /* all faults are over: it reads what it wrote, once more */
+    int64_t mine[LAST_KEYS]; /* the keys that it wrote last, the newest first */
+    uint32_t n_mine, at_mine;
     bool read_only;      /* its node only reads, at least as the transaction began */
     const db_part *part; /* of a mixture: that of the transaction; else NULL */
     uint32_t refusals;
@@ -90,6 +100,12 @@ static uint64_t call_returned(session *s, bool frees)
     return s->run->options->count_calls ? number : now;
 }
 
+/* Are there faults?  Then sessions have something to do when all are over. */
+static bool has_faults(const run *r)
+{
+    return r->options->faults != NULL;
+}
+
 /* The first error is the one to tell. */
 static void give_up(run *r, const char *about, const char *what)
 {
@@ -97,6 +113,7 @@ static void give_up(run *r, const char *about, const char *what)
     if (!r->failed) snprintf(r->error, sizeof r->error, "%.30s%.450s", about, what);
     r->failed = true;
     pthread_mutex_unlock(&r->lock);
+    atomic_store(&r->hopeless, true);
     atomic_store(&r->stop, true);
 }
 
@@ -305,12 +322,32 @@ static void only_read(act *a)
     a->instead = true;
 }
 
+/* The keys that it wrote last, for the end. */
+static void keep_key(session *s, int64_t key)
+{
+    uint32_t at = 0;
+    while (at < s->n_mine && s->mine[at] != key) at++;
+    if (at == s->n_mine && s->n_mine < LAST_KEYS) s->n_mine++;
+    if (at == LAST_KEYS) at--;
+    for (; at; at--) s->mine[at] = s->mine[at - 1];
+    s->mine[0] = key;
+}
+
+static bool ask_last(session *s, act *a, bool plan)
+{
+    if (plan) s->at_mine = 0;
+    if (plan || s->at_mine == s->n_mine) return false;
+    *a = (act){.kind = ACT_READ, .key = s->mine[s->at_mine++], .instead = true};
+    return true;
+}
+
 /* The program's next operation; false: none, or it has failed. */
 static bool ask(session *s, act *a, bool plan)
 {
     run *r = s->run;
     const program *p = r->program;
     bool more = false;
+    if (s->last) return ask_last(s, a, plan);
     pthread_mutex_lock(&r->lock);
     if (guard_armed(p->guard)) {
         if (!r->failed) snprintf(r->error, sizeof r->error, "%.400s", p->guard->text);
@@ -418,6 +455,7 @@ static enum db_answer operate(session *s)
         add_op(s, &a, answer, call, back);
         if (answer == DB_OK && !writes) tell_seen(s, &a);
         s->wrote = s->wrote || writes;
+        if (writes && has_faults(s->run)) keep_key(s, a.key);
         if (a.kind == ACT_DELETE && !s->db.idle && !s->run->db->tombstones)
             atomic_fetch_add(&s->run->deleted, 1);
     }
@@ -434,6 +472,7 @@ static bool transact(session *s)
     s->n_ops = 0;
     s->wrote = false;
     s->db.note = NULL;
+    s->doubtful = false;
     s->read_only = r->db->nodes && atomic_load(&r->db->node[s->db.node].read_only);
     ask(s, NULL, true);
     s->part = r->db->parts ? db_draw(r->db, rng_below(&s->rng, DB_SHARES)) : NULL;
@@ -462,6 +501,7 @@ static bool transact(session *s)
             connected = a != DB_LOST;
         }
         s->times[3] = call_returned(s, true);
+        s->doubtful = a == DB_LOST;
         finish(s, a);
     } else if (a == DB_BROKEN) {
         give_up(r, "database error: ", s->db.error);
@@ -483,7 +523,9 @@ static bool connected(session *s)
 {
     run *r = s->run;
     uint64_t begun = clock_now();
-    while (!stopped(r)) {
+    while (s->last ? !atomic_load(&r->hopeless) : !stopped(r)) {
+        if (atomic_load(&r->db->node[s->db.node].gone)) s->db.node = db_primary(r->db);
+        if (atomic_load(&r->disturbed)) begun = clock_now();
         enum db_answer a = r->db->driver->connect(&s->db);
         if (a == DB_OK) return s->connected = true;
         r->db->driver->disconnect(&s->db);
@@ -531,14 +573,39 @@ static void begin_together(run *r)
     while (!atomic_load(&r->begun) && !stopped(r)) clock_nap(nap);
 }
 
+/* A session whose connection was lost keeps its name, unless its last transaction may still take
+   effect. */
+static bool reconnected(session *s)
+{
+    run *r = s->run;
+    r->db->driver->disconnect(&s->db);
+    s->online = false;
+    atomic_fetch_add(&r->lost, 1);
+    if (s->doubtful) s->name = atomic_fetch_add(&r->next_session, 1) + 1;
+    return s->online = connected(s);
+}
+
+/* When all faults are over, each session reads once more what it wrote: what was committed and then
+   lost is missing there. */
+static void read_at_last(session *s)
+{
+    run *r = s->run;
+    if (!has_faults(r) || r->turns || !s->n_mine) return;
+    atomic_fetch_add(&r->waiting, 1);
+    while (!atomic_load(&r->healed) && !atomic_load(&r->hopeless)) clock_nap(2 * MILLISECOND);
+    s->last = true;
+    if (!s->online && !(s->online = connected(s))) return;
+    for (int tries = 0; tries < LAST_TRIES && !atomic_load(&r->hopeless); tries++) {
+        if (!transact(s) && !reconnected(s)) return;
+        if (!s->refusals) return;
+        back_off(s);
+    }
+}
+
 static void work(session *s)
 {
     run *r = s->run;
-    if (guard_armed(&s->guard)) {
-        give_up(r, "", s->guard.text);
-        return;
-    }
-    if (!connected(s)) return;
+    if (!(s->online = connected(s))) return;
     begin_together(r);
     take_turn(s); /* what is drawn before the first call has its order, too */
     call_returned(s, false);
@@ -547,20 +614,25 @@ static void work(session *s)
         if (r->options->txns && number >= r->options->txns) return;
         keep_rate(s, number);
         if (stopped(r)) return;
-        if (!transact(s)) {
-            r->db->driver->disconnect(&s->db);
-            atomic_fetch_add(&r->lost, 1);
-            s->name = atomic_fetch_add(&r->next_session, 1) + 1;
-            if (!connected(s)) return;
-        }
+        if (!transact(s) && !reconnected(s)) return;
         back_off(s);
     }
+}
+
+static void work_guarded(session *s)
+{
+    if (guard_armed(&s->guard)) {
+        give_up(s->run, "", s->guard.text);
+        return;
+    }
+    work(s);
+    read_at_last(s);
 }
 
 static void *session_thread(void *arg)
 {
     session *s = arg;
-    work(s);
+    work_guarded(s);
     if (s->lines.n) send(s);
     if (s->run->turns) turns_leave(s->run->turns, s->slot);
     s->run->db->driver->disconnect(&s->db);
@@ -671,59 +743,50 @@ static bool comes_back(run *r, run_counts *c, uint32_t node)
     return false;
 }
 
-/* A mark that names the node, if there are several. */
-static void mark_node(run *r, const char *what, uint32_t node)
+/* What inflict.h asks of a run. */
+typedef struct faulted {
+    run *run;
+    run_counts *counts;
+} faulted;
+
+static bool all_are_done(run *r)
 {
-    char text[64];
-    if (r->db->nodes > 1)
-        snprintf(text, sizeof text, "%s node %c", what, (char)('a' + node));
-    else
-        snprintf(text, sizeof text, "%s server", what);
-    mark(r, text);
+    return atomic_load(&r->waiting) == atomic_load(&r->running);
 }
 
-/* A node that is to stay away is heard of again at the latest when the run ends. */
-static void stay_away(run *r, run_counts *c, uint64_t ns)
+/* A fault is over at the latest when the run ends. */
+static void last_a_while(void *ud, uint64_t ns)
 {
+    const faulted *f = ud;
+    run *r = f->run;
     for (uint64_t begun = clock_now(); clock_now() - begun < ns && !stopped(r);) {
-        count(r, c);
-        if (r->options->poll && r->options->poll(r->options->ud, c)) break;
+        count(r, f->counts);
+        if (r->options->poll && r->options->poll(r->options->ud, f->counts)) break;
+        if (all_are_done(r)) break;
         clock_nap(10 * MILLISECOND);
     }
 }
 
-static void make_fault(run *r, rng *g, run_counts *c, const fault *f)
+static bool server_returns(void *ud, uint32_t node)
 {
-    temp_server *t = &r->db->temp;
-    uint32_t nodes = r->db->nodes ? r->db->nodes : 1, node = f->node;
-    if (f->node == FAULT_ANY_NODE) node = (uint32_t)rng_below(g, nodes);
-    bool done = true;
-    switch (f->kind) {
-    case FAULT_PAUSE:
-        mark_node(r, "pause", node);
-        done = temp_fault(t, node, TEMP_PAUSE);
-        stay_away(r, c, f->lasts ? f->lasts : (200 + (uint64_t)rng_below(g, 800)) * MILLISECOND);
-        done = temp_fault(t, node, TEMP_CONTINUE) && done;
-        mark_node(r, "continue", node);
-        break;
-    case FAULT_RESTART:
-        mark_node(r, "restart", node);
-        done = temp_fault(t, node, TEMP_RESTART) && comes_back(r, c, node);
-        break;
-    default:
-        mark_node(r, "kill -9", node);
-        done = temp_fault(t, node, f->lasts ? TEMP_DOWN : TEMP_KILL);
-        if (f->lasts) {
-            stay_away(r, c, f->lasts);
-            mark_node(r, "start", node);
-            done = temp_fault(t, node, TEMP_UP) && done;
-        }
-        done = done && comes_back(r, c, node);
-    }
+    const faulted *f = ud;
+    return comes_back(f->run, f->counts, node);
+}
+
+static void mark_of_fault(void *ud, const char *what)
+{
+    mark(((const faulted *)ud)->run, what);
+}
+
+static void make_fault(run *r, inflictor *i, run_counts *c, const fault *f)
+{
+    atomic_store(&r->disturbed, true);
+    bool done = inflict(i, f);
+    atomic_store(&r->disturbed, false);
     if (done)
         c->faults++;
-    else
-        give_up(r, "", "the server could not be killed or paused");
+    else if (*i->error)
+        give_up(r, "", i->error);
 }
 
 /* Faults with a time come first and then each once; the others whenever they are due. */
@@ -731,20 +794,26 @@ static void oversee(run *r, run_counts *c)
 {
     const fault_plan *p = r->options->faults;
     uint32_t next = 0, others = p ? p->n - p->scheduled : 0;
-    rng g;
-    rng_seed(&g, r->options->seed);
+    faulted f = {r, c};
+    inflictor i = {.db = r->db,
+                   .mark = mark_of_fault,
+                   .wait = last_a_while,
+                   .comes_back = server_returns,
+                   .ud = &f};
+    rng_seed(&i.rng, r->options->seed);
     uint64_t gap = 1500ull * MILLISECOND, due = 0;
     while (atomic_load(&r->running)) {
         clock_nap(10 * MILLISECOND);
         if (!due && atomic_load(&r->begun)) due = clock_now() + gap;
         count(r, c);
         if (r->options->poll && r->options->poll(r->options->ud, c)) atomic_store(&r->stop, true);
-        if (!p || !due || stopped(r)) continue;
+        if (p && all_are_done(r)) atomic_store(&r->healed, true);
+        if (!p || !due || stopped(r) || atomic_load(&r->waiting)) continue;
         if (next < p->scheduled && run_time(r) >= p->item[next].at)
-            make_fault(r, &g, c, &p->item[next++]);
+            make_fault(r, &i, c, &p->item[next++]);
         if (!others || clock_now() < due || stopped(r)) continue;
-        make_fault(r, &g, c, &p->item[p->scheduled + (uint32_t)rng_below(&g, others)]);
-        due = clock_now() + gap + (uint64_t)rng_below(&g, gap);
+        make_fault(r, &i, c, &p->item[p->scheduled + (uint32_t)rng_below(&i.rng, others)]);
+        due = clock_now() + gap + (uint64_t)rng_below(&i.rng, gap);
     }
 }
 
