@@ -1084,6 +1084,8 @@ void bc_decide(order_problem *p, uint64_t conflicts, decision *a)
     solve_in_rounds(&z, &since);
     a->vars = solver_vars(z.s);
     a->conflicts = solver_stats(z.s)->conflicts;
+    static_assert(CYCLE_WIDTHS == ORDER_WIDTHS, "both count cycles by their width");
+    memcpy(a->width, order_statistics(z.o)->width, sizeof a->width);
     if (a->undecided) return;
     if (a->holds)
         keep_model(&z);

@@ -822,6 +822,8 @@ void polygraph_decide(order_problem *p, uint64_t conflicts, decision *a)
     if (status == SOLVE_UNKNOWN) a->undecided = "gave up after too many conflicts";
     a->vars = solver_vars(z.s);
     a->conflicts = solver_stats(z.s)->conflicts;
+    static_assert(CYCLE_WIDTHS == ORDER_WIDTHS, "both count cycles by their width");
+    memcpy(a->width, order_statistics(z.o)->width, sizeof a->width);
     if (a->holds)
         keep_model(&z);
     else

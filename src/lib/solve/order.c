@@ -608,6 +608,10 @@ static void theory_assignment(void *state, const uint32_t *lits, size_t n)
 {
     order *o = state;
     for (size_t i = 0; i < n && !o->failed; i++) o->failed = !order_assert(o, lits[i]);
+    if (!o->failed) return;
+    size_t wide;
+    order_cycle(o, &wide);
+    if (wide) o->stats.width[wide < ORDER_WIDTHS ? wide - 1 : ORDER_WIDTHS - 1]++;
 }
 
 static void theory_new_level(void *state)

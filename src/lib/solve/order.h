@@ -88,9 +88,14 @@ bool order_leads(order *o, uint32_t a, uint32_t b);
  * literals and nodes are those of order_cycle. */
 bool order_path(order *o, uint32_t from, uint32_t to);
 
-/* Counters: insertions, those that needed a search, nodes visited, nodes moved, cycles. */
+#define ORDER_WIDTHS 8u
+
+/* Counters: insertions, those that needed a search, nodes visited, nodes moved, cycles; and the
+ * cycles that the theory refused by how many literals they have: 1, 2, ..., the last ORDER_WIDTHS
+ * and more. */
 typedef struct order_stats {
     uint64_t insertions, searches, visited, moved, cycles, propagated;
+    uint64_t width[ORDER_WIDTHS];
 } order_stats;
 const order_stats *order_statistics(const order *o);
 

@@ -174,6 +174,40 @@ static void load_order(reading *e, const iso_chosen *w)
                     both(c, p[(size_t)a * n + b], both(c, c->act[a], c->act[b]));
 }
 
+/* The place that the history gives to a's version of a key, if it does. */
+static bool version_place(const checker *c, uint32_t w, int64_t *place)
+{
+    const history *h = c->h;
+    op_id o = c->w_op[w];
+    if (!(h->op_kind[o] & OP_ATTR)) return false;
+    for (const attr *a = op_attrs(h, o); a < h->attrs.at + h->attrs.n && a->op == o; a++)
+        if (a->kind == ATTR_VER) {
+            *place = (int64_t)a->a;
+            return true;
+        }
+    return false;
+}
+
+/* Versions with places stand in their order; two at one place cannot both be there. */
+static void load_version_places(reading *e)
+{
+    const checker *v = &e->f->c;
+    iso_clauses *c = e->c;
+    for (uint32_t a = 1; a < e->n; a++)
+        for (uint32_t w = v->w_first[e->f->txn[a]]; w < v->w_first[e->f->txn[a] + 1]; w++) {
+            int64_t here, there;
+            if (!installed(v, w) || !version_place(v, w, &here)) continue;
+            for (uint32_t b = 1; b < e->n; b++) {
+                uint32_t other = b == a ? NO_ID : recheck_install(v, e->f->txn[b], v->w_key.at[w]);
+                if (other == NO_ID || !version_place(v, other, &there) || here > there) continue;
+                uint32_t clause[] = {c->act[a] ^ 1, c->act[b] ^ 1,
+                                     here < there ? c->before[(size_t)a * e->n + b] : ISO_NO};
+                add_clause(c, clause, 3);
+            }
+            guard_tick(c->m->guard);
+        }
+}
+
 /* Any part of the order; the initial state is visible to all. */
 static void load_visible(reading *e, const iso_chosen *w)
 {
@@ -487,6 +521,8 @@ static uint32_t no_step(reading *e, const iso_node *x, uint32_t t)
     case ISO_USE: bind(e, x); return no_step(e, x->def->body, t);
     case ISO_SEQ: return both(c, no_step(e, x->kid[0], t), no_step(e, x->kid[1], t));
     case ISO_JOIN: return either(c, no_step(e, x->kid[0], t), no_step(e, x->kid[1], t));
+    case ISO_MEET: return both(c, no_step(e, x->kid[0], t), related(e, x->kid[1], t, t));
+    case ISO_MINUS: return both(c, no_step(e, x->kid[0], t), related(e, x->kid[1], t, t) ^ 1);
     default: return ISO_NO;
     }
 }
@@ -768,6 +804,7 @@ void iso_clauses_make(iso_clauses *out, iso_facts *f, const iso_level *l, const 
     load_reads(&e, w);
     load_sessions(&e);
     load_order(&e, w);
+    if (l->witness != ISO_NONE) load_version_places(&e);
     if (l->witness == ISO_VIS_AR) load_visible(&e, w);
     demand_witness(&e, l);
     demand_axioms(&e, l);

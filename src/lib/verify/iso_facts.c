@@ -27,31 +27,41 @@ static bool number_txns(iso_facts *f, const char **why)
 }
 
 /* May one outside of the part have installed the value?  Aborted ones installed nothing. */
-static bool explained_outside(const iso_facts *f, txn_id t, key_id k, value_id x)
+static bool explained_outside(const iso_facts *f, txn_id t, op_id o, key_id k, value_id x)
 {
     const checker *c = &f->c;
+    hint told = recheck_hint(c, o, k);
     for (uint32_t i = recheck_wrote(c, k, x); i; i = c->w_next[i - 1]) {
         txn_id w = c->w_txn[i - 1];
-        if (w != t && installed(c, i - 1) && !f->number[w] && txn_status_of(c->h, w) != TXN_ABORTED)
+        if (w != t && installed(c, i - 1) && !f->number[w] &&
+            txn_status_of(c->h, w) != TXN_ABORTED &&
+            recheck_allowed(c, o, told, x == VALUE_NULL, i - 1))
             return true;
         guard_tick(c->m->guard);
     }
     return false;
 }
 
-/* All that may have installed what the read returned; none: nothing explains it. */
+/* All that may have installed what the read returned, and whom a hint does not rule out; none:
+   nothing explains it. */
 static void add_read(iso_facts *f, txn_id t, op_id o, key_id k, value_id x)
 {
     checker *c = &f->c;
     iso_read r = {f->number[t], f->key_number[k] - 1, o, (uint32_t)f->candidate.n, 0};
     uint32_t lo, hi = recheck_own(c, t, k, o, &lo);
-    if (lo < hi && plain(c->h->op_value[c->w_op[hi - 1]]) == x) return; /* its own write */
-    if (lo == hi && f->only && explained_outside(f, t, k, x)) return;
+    hint told = recheck_hint(c, o, k);
+    bool absent = x == VALUE_NULL;
+    if (lo < hi && plain(c->h->op_value[c->w_op[hi - 1]]) == x &&
+        recheck_allowed(c, o, told, absent, hi - 1))
+        return; /* its own write */
+    if (lo == hi && f->only && explained_outside(f, t, o, k, x)) return;
     if (lo == hi) {
-        if (c->init[k] == x) vec_push(c->m, &f->candidate, 0);
+        if (c->init[k] == x && recheck_allowed(c, o, told, absent, NO_ID))
+            vec_push(c->m, &f->candidate, 0);
         for (uint32_t i = 1; i < f->n; i++) {
             uint32_t w = f->txn[i] == t ? NO_ID : recheck_install(c, f->txn[i], k);
-            if (w != NO_ID && plain(c->h->op_value[c->w_op[w]]) == x)
+            if (w != NO_ID && plain(c->h->op_value[c->w_op[w]]) == x &&
+                recheck_allowed(c, o, told, absent, w))
                 vec_push(c->m, &f->candidate, i);
         }
     }

@@ -321,8 +321,8 @@ static int forget_bytes(const void *bytes, size_t n, void *payload)
     return 0;
 }
 
-/* Levels that speak of clocks or of program order: by the clauses of certificates, which know them
-   (up to 64 transactions).  1: holds, 0: violated, -1: undecided. */
+/* Levels that speak of clocks or of program order, and histories with hints: by the clauses of
+   certificates, which know them (up to 64 transactions).  1: holds, 0: violated, -1: undecided. */
 static int decide_by_clauses(const args *a, const synth *s, int level, const ratel_history *h,
                              plain *p)
 {
@@ -337,6 +337,13 @@ static int decide_by_clauses(const args *a, const synth *s, int level, const rat
              v == RATEL_HOLDS ? "a choice satisfies all axioms"
                               : "no choice satisfies all axioms; all choices were searched");
     return v == RATEL_HOLDS;
+}
+
+static bool has_hints(const args *a, const ratel_history *h)
+{
+    ratel_stat n = {0};
+    ratel_history_stat(&n, a->context, h);
+    return n.with_hints > 0;
 }
 
 static bool counts_aborted(const args *a)
@@ -357,7 +364,8 @@ static int decide_history(const args *a, synth *s, int level, const ratel_histor
                : d.verdict == RATEL_VIOLATED ? EXIT_VIOLATED
                                              : EXIT_UNDECIDED;
     if (settled_everywhere(a, h, p, &status)) return status;
-    bool steps = synth_level_has_steps(s, level);
+    /* (hints are read by the clauses, too, and not by the plain search) */
+    bool steps = synth_level_has_steps(s, level) || has_hints(a, h);
     if (counts_aborted(a) && !steps) {
         size_t at = strlen(p->why);
         snprintf(p->why + at, sizeof p->why - at,
