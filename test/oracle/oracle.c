@@ -1682,9 +1682,8 @@ static bool deleted(const oracle *o, int key)
 
 /* MIX-1 to MIX-5: an order of the commits (nodes n..2n-1) and of the begins of snapshots (0..n-1;
  * of the others the begin is the commit).  Key by key: its version order is one of commits. */
-static bool mixture_acyclic(const struct search *s, const struct witness *w)
+static void mixture_edges(const struct search *s, const struct witness *w, row *g)
 {
-    row g[2 * T] = {0};
     int n = s->n, begin[T];
     for (int a = 0; a < n; a++) {
         begin[a] = row_of(s, a) == SI ? a : n + a;
@@ -1713,7 +1712,34 @@ static bool mixture_acyclic(const struct search *s, const struct witness *w)
             }
         }
     }
-    return acyclic(g, 2 * n);
+}
+
+static bool mixture_acyclic(const struct search *s, const struct witness *w)
+{
+    row g[2 * T] = {0};
+    mixture_edges(s, w, g);
+    return acyclic(g, 2 * s->n);
+}
+
+/* doc/modules.md: the same with what was added.  Where a transaction has no begin of its own, its
+ * commit stands for it. */
+static bool mixture_keeps_added(const struct search *s, const struct witness *w)
+{
+    row g[2 * T + 32] = {0};
+    int n = s->n, points = 2 * n;
+    mixture_edges(s, w, g);
+    for (int a = 0; a < points + 32; a++) {
+        int from = a < n && row_of(s, a) != SI ? n + a : a;
+        row to = s->added[a];
+        for (int b = 0; b < n; b++) {
+            if (to & bit(b) && row_of(s, b) != SI) {
+                to = (to & ~bit(b)) | bit(n + b);
+            }
+        }
+        /* (that its begin comes before its commit says nothing there) */
+        g[from] |= from != a ? to & ~bit(n + a) : to;
+    }
+    return acyclic(g, points + 32);
 }
 
 /* MIXPG-3: the serializable transactions alone. */
@@ -1754,6 +1780,9 @@ static bool keeps_added(const struct search *s, const struct witness *w)
 {
     row g[2 * T + 32] = {0};
     int n = s->n, points = 2 * n;
+    if (s->level.condition == MIX || s->level.condition == MIX_PG) {
+        return mixture_keeps_added(s, w);
+    }
     bool events = s->level.condition == SI || s->level.condition == BC || s->level.condition == PC;
     bool item = s->level.condition == RR || s->level.condition == SER;
     bool pred = s->level.condition == SER;

@@ -11,8 +11,6 @@ const char *added_refusal(const level_rule *rule, const additions *add)
 {
     if (!rule || rule->strict == STRICT_IGNORED)
         return "the level does not take what modules add: it has no order of transactions";
-    if (rule->strict == STRICT_BY_ROW)
-        return "the level does not take what modules add: its transactions have their own levels";
     if (rule->path & PATH_WORDS)
         return "the level does not take what modules add: its paths are those of a file";
     if (rule->strict == STRICT_UPDATES)

@@ -617,7 +617,8 @@ static bool breaks_read_committed(const verdict *v, const history *h, mem *work)
 
 /* A contradiction with what modules added: decided once more with a log, in which their additions
    are clauses.  The head lists those that the steps use, and no others.  True: it was written. */
-static bool write_assumed_proof(const verdict *v, const history *h, mem *work, strbuf *b)
+static bool write_assumed_proof(const verdict *v, const history *h, mem *work, strbuf *b,
+                                const char **why)
 {
     const claim c = claim_of(v);
     const additions *add = h->assumed;
@@ -627,8 +628,9 @@ static bool write_assumed_proof(const verdict *v, const history *h, mem *work, s
     for (int plain = 0; plain < 2; plain++) {
         asg g;
         decision a;
-        asg_build(&g, h, work, v->ryow, h->init_unknown ? ASG_INIT_FREE : 0);
+        asg_build(&g, h, work, v->ryow, graph_flags(v, h));
         problem p = logged_problem(v, &g);
+        if (g.wild_lists) *why = ": there are lists with repeated elements, deletes or writes";
         if (g.faults.n || g.wild_lists || !p.ask.rule) return false;
         p.ask.added = add;
         p.ask.logged = true;
@@ -652,16 +654,16 @@ static bool write_assumed_proof(const verdict *v, const history *h, mem *work, s
 static void certify_assumed(const verdict *v, const history *h, mem *work, strbuf *b)
 {
     const claim c = claim_of(v);
-    const char *why;
+    const char *why, *lists = "";
     assert(h->assumed && !v->through && !v->trusted);
     if (v->outcome == OUTCOME_HOLDS) {
         certificate_head(b, &c, &c, h, NULL);
         write_holds(v, h, b);
-    } else if (!write_assumed_proof(v, h, work, b)) {
+    } else if (!write_assumed_proof(v, h, work, b, &lists)) {
         guard_fail(work->guard, GUARD_UNSUPPORTED,
                    "unexplained: no proof was found of this violation of %s, which rests on what "
-                   "modules added",
-                   v->level.name);
+                   "modules added%s",
+                   v->level.name, lists);
     }
     mem_free_all(work);
     if (v->outcome == OUTCOME_VIOLATED && !stands(b, h, work, &why))

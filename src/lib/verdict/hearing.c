@@ -263,7 +263,7 @@ static void keep_events(verdict *v, const order_problem *p, const decision *a, m
         ordered_event x = {point ? e - added->first_point : 0, AT_POINT};
         if (!point) {
             node_id n = txn_of(p, e);
-            if (a->out[n]) continue;
+            if (a->out[n] || (e != commit_of(p, n) && e != begin_of(p, n))) continue;
             x = (ordered_event){p->g->node_txn[n], e == commit_of(p, n) ? AT_COMMIT : AT_BEGIN};
         }
         vec_push(v->mem, &v->events, x);

@@ -716,7 +716,8 @@ static bool check_holds(checker *c)
     bool serial = level == LEVEL_SER || level == LEVEL_SSER;
     bool commits = level == LEVEL_GSI || level == LEVEL_PCSI || level == LEVEL_STRONG_SI;
     const struct iso_level *words = c->v->definition;
-    bool given = c->h->assumed && recheck_orders_begins(level); /* snapshots are not free */
+    /* snapshots are not free */
+    bool given = c->h->assumed && (recheck_orders_begins(level) || c->row);
     if (!commits && !given && is_plain(c) && (!words || recheck_words_known(c))) {
         bool timed = level == LEVEL_SSER || level == LEVEL_FCV || c->v->level.realtime;
         bool ok = (!timed || recheck_real_time(c)) && run(c);

@@ -20,8 +20,6 @@ bool recheck_takes_additions(enum level_id level)
 {
     switch (level) {
     case LEVEL_RU:
-    case LEVEL_MIXED:
-    case LEVEL_MIXED_PG:
     case LEVEL_US:
     case LEVEL_RYW:
     case LEVEL_MR:
@@ -38,12 +36,17 @@ typedef struct event_places {
     uint32_t *point;          /* per helper point; 0: it has no place */
 } event_places;
 
+/* Has the transaction a begin of its own?  In a mixture those of snapshot isolation have. */
+static bool begins_apart(const checker *c, txn_id t)
+{
+    return c->row ? c->row[t] == ROW_SI : recheck_orders_begins(c->v->level.id);
+}
+
 /* Reads the order of events, and counts for each begin the commits before it. */
 static bool load_places(checker *c, event_places *x)
 {
     const event_order *e = &c->v->events;
     const additions *add = c->h->assumed;
-    bool begins = recheck_orders_begins(c->v->level.id);
     uint32_t commits = 0;
     x->begin = mem_array0(c->m, uint32_t, c->h->txns + 1);
     x->commit = mem_array0(c->m, uint32_t, c->h->txns + 1);
@@ -58,6 +61,7 @@ static bool load_places(checker *c, event_places *x)
                                         : &x->commit[of];
         if (*to) return recheck_no(c, NO_ID, "the order of events names an event twice");
         *to = place;
+        bool begins = at != AT_POINT && begins_apart(c, of);
         if (at == AT_BEGIN) {
             if (!begins) return recheck_no(c, of, "has no begin of its own at this level");
             if (!c->place[of]) return recheck_no(c, of, "takes no part");
@@ -67,7 +71,10 @@ static bool load_places(checker *c, event_places *x)
         if (commits == c->n || c->v->order[commits] != of)
             return recheck_no(c, of, "commits elsewhere in the commit order");
         if (begins && !x->begin[of]) return recheck_no(c, of, "commits before it begins");
-        if (!begins) x->begin[of] = place;
+        if (!begins) {
+            x->begin[of] = place;
+            c->snapshot[c->place[of]] = commits;
+        }
         commits++;
     }
     return commits == c->n || recheck_no(c, NO_ID, "the order of events lacks a commit");
