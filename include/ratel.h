@@ -476,6 +476,9 @@ RATEL_API int ratel_history_without(ratel_history **out, ratel *r, const ratel_h
    all transactions of a session (by its name in the input), in a history that nobody else uses at
    that time: results that were made of the history before must be freed first. */
 RATEL_API int ratel_history_mixed(const ratel_history *h);
+/* 1 if the level says something of the history: mixtures where some transaction names a level,
+   "linearizable" where every transaction is one operation, all others always. */
+RATEL_API int ratel_history_concerns(const ratel_history *h, const char *level);
 RATEL_API int ratel_history_level_of(ratel_history *h, ratel *r, const char *session,
                                      const char *level);
 

@@ -1249,6 +1249,7 @@ enum condition {
     UA,
     SI,
     SER,
+    LIN, /* each key by itself: section 5, LIN-1 */
     BC,
     MDB_LOOSE,
     MDB_TIGHT,
@@ -1316,6 +1317,8 @@ static const struct {
     {"strict-serializable", {SER, REALTIME}},
     {"sser", {SER, REALTIME}},
     {"strong-serializable", {SER, REALTIME}},
+    {"linearizable", {LIN, REALTIME}},
+    {"lin", {LIN, REALTIME}},
     {"innodb-repeatable-read", {MDB_LOOSE, PLAIN}},
     {"mdb-rr", {MDB_LOOSE, PLAIN}},
     {"innodb-repeatable-read-tight", {MDB_TIGHT, PLAIN}},
@@ -1359,7 +1362,8 @@ static bool find_level(const char *name, int session_order, struct level *out)
         }
         *out = names[i].level;
         if (prefix != ASKED) {
-            if (out->condition == MDB_LOOSE || out->condition == MDB_TIGHT) {
+            if (out->condition == MDB_LOOSE || out->condition == MDB_TIGHT ||
+                out->condition == LIN) {
                 return false; /* "innodb-* never" have session order: there is no such level */
             }
             if (out->order != REALTIME) {
@@ -1977,6 +1981,7 @@ static bool level_admits(struct search *s, const struct witness *w)
         }
         return acyclic(x, n);
     case SER:
+    case LIN:
         for (int i = 0; i < n; i++) {
             dep[i] |= rw[i];
         }
@@ -2502,6 +2507,25 @@ static bool precedes(const struct search *s, const struct txn *a, int slot_a, co
     return s->q->drift <= 0 || gap >= (unsigned long long)s->q->drift;
 }
 
+/* LIN-1: the key of a single operation: a read or write of one key, or a read and then a write of
+ * it.  NOTHING: no operation at all. */
+enum { NOTHING = -1, LARGER = -2 };
+
+static int single_key(const struct txn *t)
+{
+    if (t->nop == 0) {
+        return NOTHING;
+    }
+    if (t->nop > 2 || t->op[0].kind == OP_RANGE) {
+        return LARGER;
+    }
+    bool reads = t->op[0].kind == OP_READ || t->op[0].kind == OP_READ_UNKNOWN;
+    if (t->nop == 2 && !(reads && is_write(&t->op[1]) && t->op[0].key == t->op[1].key)) {
+        return LARGER;
+    }
+    return t->op[0].key;
+}
+
 static void derive_orders(struct search *s)
 {
     enum { BEGIN_CALL, BEGIN_RETURN, COMMIT_CALL, COMMIT_RETURN };
@@ -2524,6 +2548,11 @@ static void derive_orders(struct search *s)
             }
             /* Nodes stand in file order.  No session or real-time edge leaves the end of an unknown
              * transaction, and its commit takes part in no real-time edge; its begin does (1). */
+            /* LIN-1: every key by itself, so nothing orders operations on different keys. */
+            if (s->level.condition == LIN &&
+                (single_key(ta) != single_key(tb) || single_key(ta) == NOTHING)) {
+                continue;
+            }
             if (a < b && known_a && ta->session == tb->session) {
                 s->so[a] |= bit(b);
             }
@@ -2938,6 +2967,12 @@ int oracle_check(oracle *o, const oracle_question *q)
             return ORACLE_NO_ROW;
         }
     }
+    for (int t = 0; t < o->ntxn && level.condition == LIN; t++) {
+        bool counts = o->txn[t].status != ABORTED || o->count_aborted;
+        if (counts && single_key(&o->txn[t]) == LARGER) {
+            return ORACLE_NO_ROW;
+        }
+    }
     if (too_big || committed + unknowns > ORACLE_MAX_TXNS || subs > MAX_SUBS) {
         return ORACLE_TOO_BIG;
     }
@@ -2980,7 +3015,7 @@ const char *oracle_verdict_name(int verdict)
     case ORACLE_VIOLATED: return "violated";
     case ORACLE_NOTHING: return "undecided (nothing to check)";
     case ORACLE_TOO_BIG: return "undecided (too big)";
-    case ORACLE_NO_ROW: return "undecided (a level that has no rule in a mixture)";
+    case ORACLE_NO_ROW: return "undecided (the level says nothing of such transactions)";
     case ORACLE_BAD_HINT: return "bad input (impossible hint)";
     default: return "unknown level";
     }

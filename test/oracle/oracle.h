@@ -33,7 +33,8 @@ enum {
     ORACLE_UNKNOWN_LEVEL = -1,
     ORACLE_NOTHING = -2, /* no committed transaction */
     ORACLE_TOO_BIG = -3, /* a cap or the step budget was reached */
-    ORACLE_NO_ROW = -5,  /* a mixture with a level that does not mix */
+    ORACLE_NO_ROW = -5,  /* a mixture with a level that does not mix; linearizable, and a
+                            transaction of several operations */
     ORACLE_BAD_HINT = -4 /* bad input: a hint that no execution can have (doc/levels.md 4) */
 };
 

@@ -182,13 +182,13 @@ static void learn(survey *s, const char *name, enum outcome outcome)
 TEST(survey_does_not_choose_what_holds_while_others_are_undecided)
 {
     survey s;
-    survey_begin(&s, false, false, true, true, 300);
+    survey_begin(&s, (survey_facts){0}, true, true, 300);
     learn(&s, "read-uncommitted", OUTCOME_HOLDS);
     learn(&s, "serializable", OUTCOME_UNDECIDED);
     EXPECT(survey_choice(&s) == LEVEL_RC || survey_choice(&s) == LEVEL_SER);
     learn(&s, "read-committed", OUTCOME_VIOLATED);
     EXPECT_EQ_INT(survey_choice(&s), LEVEL_RC);
-    survey_begin(&s, false, false, true, true, 300);
+    survey_begin(&s, (survey_facts){0}, true, true, 300);
     learn(&s, "serializable", OUTCOME_HOLDS);
     EXPECT_EQ_INT(survey_choice(&s), LEVEL_SER);
 }
@@ -199,7 +199,7 @@ TEST(survey_shares_the_limit)
     survey s;
     enum level_id level;
     int64_t ms, sum = 0;
-    survey_begin(&s, false, false, true, true, 300);
+    survey_begin(&s, (survey_facts){0}, true, true, 300);
     while (survey_next(&s, &level, &ms)) {
         EXPECT(ms > 0 && ms <= 100);
         learn(&s, level_at(level)->name, OUTCOME_UNDECIDED);
@@ -207,7 +207,7 @@ TEST(survey_shares_the_limit)
         sum += ms;
     }
     EXPECT_EQ_INT(sum, 300);
-    survey_begin(&s, false, false, true, true, 0);
+    survey_begin(&s, (survey_facts){0}, true, true, 0);
     EXPECT(survey_next(&s, &level, &ms));
     EXPECT_EQ_INT(ms, 0);
 }

@@ -8,12 +8,21 @@
 
 #include "api/api_internal.h"
 
+#include "history/key_sessions.h"
 #include "history/own_levels.h"
 #include "opt/mixed_row.h"
 
 int ratel_history_mixed(const ratel_history *h)
 {
     return h && h->model->frozen && h->model->some_level;
+}
+
+int ratel_history_concerns(const ratel_history *h, const char *level)
+{
+    level_ref l;
+    if (!h || !level || !h->model->frozen || !level_named(&l, level)) return 0;
+    if (level_is_mixed(l.id)) return h->model->some_level;
+    return l.id != LEVEL_LIN || history_first_larger(h->model) == NO_ID;
 }
 
 typedef struct level_call {

@@ -11,6 +11,7 @@
 #include "ratel.h"
 
 #include "api/api_internal.h"
+#include "history/key_sessions.h"
 #include "verdict/survey.h"
 
 typedef struct explained {
@@ -114,8 +115,10 @@ static int run_survey(ratel_survey *v, ratel *r, const ratel_history *h, const c
     int64_t ms;
     int code = ratel_history_stat(&st, r, h);
     if (code) return code;
-    survey_begin(&v->s, st.with_times > 0, h->model->some_level,
-                 r->values[API_OPTION_session_order] != 0, !level, v->limit_ms);
+    survey_facts of = {.times = st.with_times > 0,
+                       .mixed = h->model->some_level,
+                       .single = history_first_larger(h->model) == NO_ID};
+    survey_begin(&v->s, of, r->values[API_OPTION_session_order] != 0, !level, v->limit_ms);
     if (h->model->assumed) { /* under additions no level follows from another: one is asked */
         v->s.n = 0;
         return explain_named(v, &v->x, r, h, level ? level : level_at(LEVEL_SER)->name);

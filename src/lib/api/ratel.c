@@ -716,8 +716,10 @@ int ratel_result_implied(ratel_result **out, ratel *r, const ratel_result *stron
     if (s->outcome != OUTCOME_HOLDS ||
         !level_implies(s->level.id, s->session_order, s->level.realtime, l.id, so, l.realtime))
         return api_fail(r, RATEL_EINVAL, "%s does not say that %s holds", s->level.name, l.name);
-    /* A mixture may hold a level that has no rule there, so the history itself is asked. */
-    if (level_is_mixed(l.id)) return api_fail(r, RATEL_EINVAL, "%s is decided by itself", l.name);
+    /* A mixture may hold a level that has no rule there, and linearizable says nothing of larger
+       transactions, so the history itself is asked. */
+    if (level_is_mixed(l.id) || l.id == LEVEL_LIN)
+        return api_fail(r, RATEL_EINVAL, "%s is decided by itself", l.name);
     ratel_result *a = r->fn(r->ud, NULL, 0, sizeof *a);
     if (!a) return api_fail(r, RATEL_ENOMEM, "out of memory");
     memset(a, 0, sizeof *a);

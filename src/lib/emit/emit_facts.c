@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "history/key_sessions.h"
+
 _Noreturn static void refuse(const emit_formula *f, const char *what)
 {
     guard_fail(f->m->guard, GUARD_UNSUPPORTED, "there is no encoding for %s", what);
@@ -36,6 +38,8 @@ static void refuse_what_is_not_stated(const emit_formula *f)
 {
     const history *h = f->h;
     if (h->init_unknown) refuse(f, "an unknown initial state");
+    if (f->q.level.id == LEVEL_LIN && history_first_larger(h) != NO_ID)
+        refuse(f, "transactions of several operations");
     for (op_id o = 0; o < h->ops; o++)
         if (op_kind_of(h, o) == OP_APPEND || is_list(h, h->op_value[o])) refuse(f, "lists");
     for (size_t i = 0; i < h->row_value.n; i++)
@@ -270,12 +274,20 @@ bool facts_clock(const emit_formula *f, uint32_t a, enum emit_stamp from, uint32
     return y > x && (uint64_t)y - (uint64_t)x >= drift;
 }
 
+/* LIN-1: session order counts between operations on one key. */
+static bool same_key(const history *h, txn_id a, txn_id b)
+{
+    bool several;
+    return txn_single_key(h, a, &several) == txn_single_key(h, b, &several);
+}
+
 static void load_orders(emit_formula *f)
 {
     const history *h = f->h;
     const level_info *l = level_at(f->q.level.id);
     bool rt = f->q.level.realtime || l->real_time & (RT_CB | RT_TXN);
     bool so = level_session_order(&f->q.level, f->q.session_order) || f->q.level.realtime;
+    bool by_key = f->q.level.id == LEVEL_LIN;
     f->ordered = mem_array0(f->m, uint8_t, (size_t)f->n * f->n + 1);
     f->session = mem_array0(f->m, uint8_t, (size_t)f->n * f->n + 1);
     for (uint32_t a = 0; a < f->n; a++)
@@ -283,7 +295,8 @@ static void load_orders(emit_formula *f)
             size_t at = (size_t)a * f->n + b;
             if (a == b) continue;
             f->session[at] = so && a < b && !f->maybe[a] &&
-                             h->txn_session[f->txn[a]] == h->txn_session[f->txn[b]];
+                             h->txn_session[f->txn[a]] == h->txn_session[f->txn[b]] &&
+                             (!by_key || same_key(h, f->txn[a], f->txn[b]));
             f->ordered[at] = f->session[at] ||
                              (rt && facts_clock(f, a, STAMP_COMMIT_RETURN, b, STAMP_BEGIN_CALL));
         }

@@ -50,7 +50,8 @@ static bool must_be_latest(const emit_formula *f, const emit_read *r)
 {
     switch (f->q.level.id) {
     case LEVEL_SER:
-    case LEVEL_SSER: return true;
+    case LEVEL_SSER:
+    case LEVEL_LIN: return true;
     case LEVEL_RR: return !r->pred;                                       /* RR-1 */
     case LEVEL_CS: return !r->pred && facts_installs(f, r->node, r->key); /* CS-1 */
     default: return false;
@@ -283,6 +284,7 @@ static bool is_stated(enum level_id level)
     case LEVEL_RC:
     case LEVEL_SER:
     case LEVEL_SSER:
+    case LEVEL_LIN:
     case LEVEL_RR:
     case LEVEL_CS: return true;
     default: return visibility_of(level) != NULL;

@@ -556,7 +556,8 @@ static bool forbidden(checker *c, const arg_link *l, uint32_t n)
     case LEVEL_PCSI:
     case LEVEL_STRONG_SI: return events;
     case LEVEL_SER:
-    case LEVEL_SSER: return true;
+    case LEVEL_SSER:
+    case LEVEL_LIN: return true;
     case LEVEL_MIXED: return mixture_fits(c, l, n);
     case LEVEL_MIXED_PG: return mixture_fits(c, l, n) || among_serializable(c, l, n);
     default: return false;
@@ -654,7 +655,8 @@ static const char *check_twice(checker *c, const arg_node *n)
     case LEVEL_PCSI:
     case LEVEL_STRONG_SI:
     case LEVEL_SER:
-    case LEVEL_SSER: return NULL;
+    case LEVEL_SSER:
+    case LEVEL_LIN: return NULL;
     case LEVEL_RR: return a->predicate || b->predicate ? "a scan may find more later" : NULL;
     case LEVEL_MIXED:
     case LEVEL_MIXED_PG:

@@ -44,7 +44,8 @@ unsigned shape_times(const arg_ask *ask)
     case LEVEL_PCSI: return commits | (ask->rt ? commit_begin : 0);
     case LEVEL_STRONG_SI: return commits | commit_begin;
     case LEVEL_FCV:
-    case LEVEL_SSER: return commit_begin;
+    case LEVEL_SSER:
+    case LEVEL_LIN: return commit_begin;
     default: return ask->rt ? commit_begin : 0;
     }
 }

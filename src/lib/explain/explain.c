@@ -174,7 +174,8 @@ static uint32_t name_of_level(enum level_id level)
     case LEVEL_RR:
     case LEVEL_US:
     case LEVEL_SER:
-    case LEVEL_SSER: return ANOMALY_G2_ITEM;
+    case LEVEL_SSER:
+    case LEVEL_LIN: return ANOMALY_G2_ITEM;
     default: return ANOMALY_G_NONADJACENT;
     }
 }
@@ -291,7 +292,8 @@ void explain(explanation *e, mem *m, const history *h, const explain_ask *q)
     e->h = h;
     e->anomaly = q->anomaly;
     e->ask = (arg_ask){q->level.id, q->session_order,
-                       q->level.realtime || q->level.id == LEVEL_SSER, q->drift};
+                       q->level.realtime || q->level.id == LEVEL_SSER || q->level.id == LEVEL_LIN,
+                       q->drift};
     if (!shape_of(q->level.id)) {
         e->why_not = "there are no such arguments for this level";
         return;

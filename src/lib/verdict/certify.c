@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "decide/proof/justify.h"
+#include "history/key_sessions.h"
 #include "order/added_order.h"
 #include "verdict/subhistory.h"
 #include "verdict/describe.h"
@@ -707,7 +708,7 @@ void certify(const verdict *v, const history *h, mem *work, strbuf *b)
     else if (v->trusted)
         write_stamped(v, h, b);
     else
-        write_violated(&other, h, work, b);
+        write_violated(&other, other.level.id == LEVEL_LIN ? key_sessions(h, b->mem) : h, work, b);
     mem_free_all(work);
     bool fails = v->outcome == OUTCOME_VIOLATED && !stands(b, h, work, &why);
     if (fails && why && strstr(why, exhaust_too_many))

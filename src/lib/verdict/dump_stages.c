@@ -9,6 +9,7 @@
 
 #include "base/sort.h"
 #include "decide/proof/justify.h"
+#include "history/key_sessions.h"
 #include "order/print_order.h"
 #include "decide/lazy/lazy.h"
 #include "verdict/describe.h"
@@ -87,6 +88,12 @@ void judge_dump(const level_ref *level, const history *h, const question *q, enu
     order_problem p;
     bool rt;
     bool so = level_session_order(level, q->session_order);
+    if (level->id == LEVEL_LIN) {
+        if (history_first_larger(h) != NO_ID)
+            guard_fail(work->guard, GUARD_UNSUPPORTED,
+                       "linearizable is about single operations, and a transaction is more");
+        h = key_sessions(h, d->text.mem);
+    }
     asg_build(&g, h, work, judge_policy(h, q, work), asg_level_flags(level->id));
     bug(work, "the semantic graph", asg_check(&g));
     if (stage == DUMP_ASG) {

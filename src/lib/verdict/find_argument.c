@@ -5,6 +5,7 @@
 
 #include <assert.h>
 
+#include "history/key_sessions.h"
 #include "verdict/narrow.h"
 
 void find_argument(explanation *e, mem *m, const verdict *v, const history *h, mem *keep, mem *work)
@@ -20,6 +21,7 @@ void find_argument(explanation *e, mem *m, const verdict *v, const history *h, m
         e->why_not = "it rests on what modules add, which is told in their own words";
         return;
     }
+    if (q.level.id == LEVEL_LIN) h = key_sessions(h, m);
     explain(e, m, h, &q);
     if (e->argued) return;
     txn_ids few = {0};

@@ -44,7 +44,8 @@ static bool same_version_law(enum level_id level, finder *f)
     case LEVEL_PCSI:
     case LEVEL_STRONG_SI:
     case LEVEL_SER:
-    case LEVEL_SSER: return true;
+    case LEVEL_SSER:
+    case LEVEL_LIN: return true;
     default: return false;
     }
 }

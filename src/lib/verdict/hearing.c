@@ -31,7 +31,8 @@ const level_rule *judge_rule(const level_ref *l, bool *rt)
     *rt = l->realtime || level_at(l->id)->real_time & RT_TXN;
     /* Without real time read-uncommitted has a test, and needs no order problem. */
     if (!r || (l->id == LEVEL_RU && !l->realtime)) return NULL;
-    return l->id == LEVEL_SSER ? rule_of(LEVEL_SER) : r;
+    /* (linearizable: of a history whose sessions were cut, history/key_sessions.h) */
+    return l->id == LEVEL_SSER || l->id == LEVEL_LIN ? rule_of(LEVEL_SER) : r;
 }
 
 void verdict_reason(verdict *v, const char *text)

@@ -13,8 +13,10 @@
 
 #include "history/aborted_readers.h"
 #include "history/header_notes.h"
+#include "history/key_sessions.h"
 #include "verdict/describe.h"
 #include "verdict/hearing.h"
+#include "verdict/single_operations.h"
 
 /* --- the read-your-own-writes policy ---------------------------------------------------------- */
 
@@ -57,6 +59,59 @@ static bool refuse_mixture(hearing *x)
     x->found = x->blank;
     verdict_reason(&x->found, no);
     mem_free_all(x->work);
+    return true;
+}
+
+/* --- each key by itself ----------------------------------------------------------------------- */
+
+static bool is_by_key(const hearing *x)
+{
+    return x->asked.id == LEVEL_LIN;
+}
+
+/* A transaction that ended before it began: real time is no order of intervals then. */
+static txn_id first_inverted(const history *h)
+{
+    int64_t begin, end;
+    for (txn_id t = 0; t < h->txns; t++)
+        if (txn_begin_time(h, t, &begin) && txn_end_time(h, t, &end) && end < begin) return t;
+    return NO_ID;
+}
+
+/* Why the level says nothing of this history, or NULL. */
+static char *refusal_by_key(const hearing *x)
+{
+    const history *h = x->h;
+    txn_id t = history_first_larger(h), inverted = t == NO_ID ? first_inverted(h) : NO_ID;
+    strbuf b;
+    if (t == NO_ID && inverted == NO_ID && !h->assumed) return NULL;
+    strbuf_init(&b, x->v->mem);
+    if (inverted != NO_ID) {
+        strbuf_str(&b, "the times of the history are wrong: transaction ");
+        atom_json(h, label_atom(h, h->txn_label[inverted]), &b);
+        strbuf_str(&b, " ends before it begins");
+    } else if (t == NO_ID) {
+        strbuf_str(&b, "linearizable is not decided under what modules add");
+    } else {
+        strbuf_str(&b, "linearizable is about single operations, and transaction ");
+        atom_json(h, label_atom(h, h->txn_label[t]), &b);
+        strbuf_str(&b, " is more than one read or write of one key, or a read and then a write of "
+                       "it: ask for strict-serializable");
+    }
+    strbuf_cstr(&b);
+    return b.at;
+}
+
+/* From here on the history is the one of key_sessions.h. */
+static bool part_by_key(hearing *x)
+{
+    char *no = refusal_by_key(x);
+    if (!no) {
+        x->h = key_sessions(x->h, x->v->mem);
+        return false;
+    }
+    x->found = x->blank;
+    x->found.reason = no;
     return true;
 }
 
@@ -263,6 +318,8 @@ static const struct judge_step {
     bool (*acts)(hearing *x);       /* true: x->found is the answer */
 } steps[] = {
     {is_mixture, refuse_mixture},
+    {is_by_key, part_by_key},
+    {judging_by_key, judge_by_key},
     {assuming, hear_under_assumptions},
     {trusting_timestamps, run_by_timestamps},
     {trying_client_times, run_by_client_times},

@@ -27,8 +27,7 @@ static bool follows(const survey *s, enum level_id a, enum level_id b)
     return level_implies(a, so, false, b, so, false);
 }
 
-void survey_begin(survey *s, bool times, bool mixed, bool session_order, bool choosing,
-                  int64_t limit_ms)
+void survey_begin(survey *s, survey_facts of, bool session_order, bool choosing, int64_t limit_ms)
 {
     assert(limit_ms >= 0);
     *s = (survey){.session_order = session_order,
@@ -37,8 +36,9 @@ void survey_begin(survey *s, bool times, bool mixed, bool session_order, bool ch
                   .left_ms = limit_ms > 0 ? limit_ms : ASIDE_MS};
     for (size_t i = 0; i < LEVELS; i++) {
         const level_info *l = level_at(i);
-        if (!l->decided || (level_needs_times(l) && !times)) continue;
-        if (level_is_mixed((enum level_id)i) && !mixed) continue;
+        if (!l->decided || (level_needs_times(l) && !of.times)) continue;
+        if (level_is_mixed((enum level_id)i) && !of.mixed) continue;
+        if (i == LEVEL_LIN && !of.single) continue;
         s->at[s->n++] = (surveyed){.level = (enum level_id)i, .outcome = OUTCOME_UNDECIDED};
     }
 }

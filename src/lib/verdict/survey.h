@@ -27,10 +27,13 @@ typedef struct survey {
 } survey;
 
 /* times: does the history have client times?  Levels that look at them are left out without.
-   choosing: nobody named the level to be explained.  limit_ms: what the caller allows for
-   everything together; 0: no limit. */
-void survey_begin(survey *s, bool times, bool mixed, bool session_order, bool choosing,
-                  int64_t limit_ms);
+   mixed, single: do its transactions name levels, is each of them one operation?  choosing: nobody
+   named the level to be explained.  limit_ms: what the caller allows for everything together; 0:
+   no limit. */
+typedef struct survey_facts {
+    bool times, mixed, single;
+} survey_facts;
+void survey_begin(survey *s, survey_facts of, bool session_order, bool choosing, int64_t limit_ms);
 /* The answer for a level, which need not be one of the survey (realtime-X). */
 void survey_learn(survey *s, const level_ref *level, bool session_order, enum outcome outcome);
 

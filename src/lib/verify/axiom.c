@@ -19,6 +19,7 @@ static const level_law laws[] = {
     {LEVEL_US, false, false, READS_UPDATES, 0, false, WHEN_EVER, {0}, PARTS_NONE},
     {LEVEL_SER, false, false, READS_ALL, 0, false, WHEN_EVER, {0}, PARTS_NONE},
     {LEVEL_SSER, false, false, READS_ALL, 0, false, WHEN_EVER, {0}, PARTS_NONE},
+    {LEVEL_LIN, false, false, READS_ALL, 0, false, WHEN_EVER, {0}, PARTS_NONE},
     {LEVEL_PC, true, false, READS_ALL, 0, false, WHEN_EVER, {0}, PARTS_NONE},
     {LEVEL_SI, true, true, READS_ALL, 0, false, WHEN_EVER, {0}, PARTS_NONE},
     {LEVEL_GSI, true, true, READS_ALL, 0, false, WHEN_EVER, {0}, PARTS_NONE},
@@ -181,7 +182,7 @@ static bool session_before(const prover *x, txn_id a, txn_id b)
 {
     const history *h = x->c.h;
     /* transactions stand in input order, and so do those of one session */
-    return x->c.v->session_order && h->txn_session[a] == h->txn_session[b] && a < b &&
+    return x->c.v->session_order && recheck_same_session(&x->c, a, b) && a < b &&
            txn_status_of(h, a) == TXN_COMMITTED;
 }
 
@@ -223,7 +224,8 @@ static bool stamps_rise(const prover *x, txn_id a, unsigned returned, txn_id b, 
 static bool commits_before_begins(const prover *x)
 {
     enum level_id l = x->c.v->level.id;
-    return x->c.v->level.realtime || l == LEVEL_SSER || l == LEVEL_FCV || l == LEVEL_STRONG_SI;
+    return x->c.v->level.realtime || l == LEVEL_SSER || l == LEVEL_LIN || l == LEVEL_FCV ||
+           l == LEVEL_STRONG_SI;
 }
 
 static bool step_rt(prover *x, parser *p)

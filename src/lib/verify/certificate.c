@@ -276,6 +276,11 @@ static bool read_head(parser *p, certificate_answer *a, claim *shown, subject *o
         a->why = "a transaction names a level that has no rule in a mixture";
         return false;
     }
+    checker single = {.v = c, .h = h, .m = p->names.m};
+    if (through && !recheck_single(&single)) {
+        a->why = single.why;
+        return false;
+    }
     return true;
 }
 

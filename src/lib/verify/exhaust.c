@@ -225,11 +225,9 @@ static bool gather(run *r)
 {
     checker *c = r->c;
     const history *h = c->h;
-    uint32_t of[MOST] = {0}; /* sessions */
     for (txn_id t = 0; t < h->txns; t++) {
         if (txn_status_of(h, t) == TXN_ABORTED) continue;
         if (r->n == MOST) return false;
-        of[r->n] = h->txn_session[t];
         r->t[r->n++] = t;
     }
     for (uint32_t i = 0; i < r->n; i++) {
@@ -238,7 +236,9 @@ static bool gather(run *r)
         r->never[i] = !ignores_reads(c, r->t[i]) && !recheck_visit(c, r->t[i], collect);
         r->before[i] = MOST;
         for (uint32_t j = 0; j < i && c->v->session_order; j++)
-            if (of[j] == of[i] && txn_status_of(h, r->t[j]) == TXN_COMMITTED) r->before[i] = j;
+            if (recheck_same_session(c, r->t[j], r->t[i]) &&
+                txn_status_of(h, r->t[j]) == TXN_COMMITTED)
+                r->before[i] = j;
     }
     r->r_first[r->n] = (uint32_t)c->reads.n;
     return true;
@@ -338,7 +338,8 @@ bool exhaust(checker *c, sources *s, const char **why)
     const history *h = c->h;
     run r = {.c = c,
              .si = c->v->level.id == LEVEL_SI,
-             .rt = c->v->level.id == LEVEL_SSER || c->v->level.realtime};
+             .rt = c->v->level.id == LEVEL_SSER || c->v->level.id == LEVEL_LIN ||
+                   c->v->level.realtime};
     enum level_id l = c->v->level.id;
     if (l == LEVEL_INNODB_RR || l == LEVEL_INNODB_RR_TIGHT) {
         *why = "orders of the parts of transactions are not tried";
@@ -348,7 +349,7 @@ bool exhaust(checker *c, sources *s, const char **why)
         *why = "more than 8 transactions: too many to try all orders";
         return false;
     }
-    bool strong = l == LEVEL_SER || l == LEVEL_SSER || l == LEVEL_SI;
+    bool strong = l == LEVEL_SER || l == LEVEL_SSER || l == LEVEL_LIN || l == LEVEL_SI;
     trial x = {.r = &r, .s = s, .claim = *c->v};
     x.claim.outcome = OUTCOME_HOLDS;
     x.claim.order = x.order;

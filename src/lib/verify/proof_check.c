@@ -39,6 +39,10 @@ prover *prover_new(mem *m, const history *h, const claim *c, const char **why)
     x->law = law;
     x->si = law->events;
     x->c = (checker){.v = c, .h = h, .m = m};
+    if (!recheck_single(&x->c)) {
+        *why = x->c.why;
+        return NULL;
+    }
     recheck_load_writes(&x->c);
     recheck_load_keys(&x->c);
     recheck_index_values(&x->c);

@@ -192,6 +192,15 @@ bool recheck_stamp(const history *h, txn_id t, unsigned which, int64_t *at);
 uint32_t recheck_next_installer(const installers *x, const seen *r, uint32_t p3);
 uint32_t recheck_installer_before(const installers *x, key_id k, uint32_t p);
 
+/* recheck_single.c: linearizable is about single operations, and session order counts between
+   those on one key.  False, with the reason: the level says nothing of the history. */
+bool recheck_single(checker *c);
+/* The key of a transaction that is one operation, or a read and then a write of one key; NO_ID: it
+   did nothing. */
+key_id recheck_single_key(const history *h, txn_id t, bool *larger);
+/* Are they of one session, and of the same part of it at this level? */
+bool recheck_same_session(const checker *c, txn_id a, txn_id b);
+
 /* recheck_mixed.c: false, with the reason, if a transaction names a level that has no row. */
 bool recheck_load_rows(checker *c);
 /* Has every transaction that may have committed a row of the mixture?  Else the level says nothing

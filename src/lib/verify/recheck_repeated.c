@@ -34,7 +34,8 @@ static bool one_version(const history *h, enum level_id level, op_id a, op_id b,
     case LEVEL_PCSI:
     case LEVEL_STRONG_SI:
     case LEVEL_SER:
-    case LEVEL_SSER: return true;
+    case LEVEL_SSER:
+    case LEVEL_LIN: return true;
     default: return false; /* what was not seen before may be seen later */
     }
 }

@@ -301,9 +301,9 @@ bool recheck_real_time(checker *c)
 bool recheck_strong(checker *c)
 {
     enum level_id level = c->v->level.id;
-    bool serial = level == LEVEL_SER || level == LEVEL_SSER;
-    if (serial && (level == LEVEL_SSER || c->v->level.realtime) && !recheck_real_time(c))
-        return false;
+    bool timed = level == LEVEL_SSER || level == LEVEL_LIN || c->v->level.realtime;
+    bool serial = level == LEVEL_SER || level == LEVEL_SSER || level == LEVEL_LIN;
+    if (serial && timed && !recheck_real_time(c)) return false;
     if (serial) return check_serial(c);
     times z;
     load_times(c, &z);

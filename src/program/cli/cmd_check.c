@@ -227,9 +227,9 @@ static void summarise_text(const check *c, const char *name, const ratel_verdict
 typedef struct lattice {
     const check *c;
     const ratel_verdict *v;
-    bool unmixed; /* no transaction names a level: mixtures are not shown */
-    bool *above;  /* [i * n + j]: i implies j, another level */
-    size_t *rank; /* the longest way down to it */
+    const ratel_history *h; /* levels that do not concern it are not shown */
+    bool *above;            /* [i * n + j]: i implies j, another level */
+    size_t *rank;           /* the longest way down to it */
 } lattice;
 
 static bool stronger(const lattice *x, size_t i, size_t j)
@@ -237,15 +237,10 @@ static bool stronger(const lattice *x, size_t i, size_t j)
     return x->above[i * x->c->n_levels + j];
 }
 
-static bool is_mixture(const char *level)
-{
-    return !strcmp(level, "mixed") || !strcmp(level, "mixed-pg");
-}
-
 /* Another name of a level that stands before it, or a level that was not asked? */
 static bool repeats(const lattice *x, size_t j)
 {
-    if (x->unmixed && is_mixture(x->c->levels[j])) return true;
+    if (!ratel_history_concerns(x->h, x->c->levels[j])) return true;
     for (size_t i = 0; i < j; i++)
         if (stronger(x, i, j) && stronger(x, j, i)) return true;
     return false;
@@ -287,10 +282,10 @@ static char sign(const lattice *x, size_t i)
 
 /* Every level behind those that imply it, with what it implies itself. */
 static void draw_lattice(check *c, const char *name, const ratel_verdict *v, bool session_order,
-                         bool mixed)
+                         const ratel_history *h)
 {
     size_t n = c->n_levels;
-    lattice x = {c, v, !mixed, calloc(n * n, sizeof(bool)), calloc(n, sizeof(size_t))};
+    lattice x = {c, v, h, calloc(n * n, sizeof(bool)), calloc(n, sizeof(size_t))};
     if (!x.above || !x.rank) {
         complain("out of memory");
         free(x.above);
@@ -612,10 +607,11 @@ static FILE *iso_out(const check *c)
     return c->a->value[O_TAP] ? stderr : c->out;
 }
 
-/* `all` asks for mixtures only where some transaction names a level. */
+/* `all` asks for mixtures only where some transaction names a level, and for linearizable only of
+   single operations. */
 static bool is_left_out(const check *c, const ratel_history *h, const char *level)
 {
-    return c->all && !ratel_history_mixed(h) && is_mixture(level);
+    return c->all && !ratel_history_concerns(h, level);
 }
 
 static void check_history(check *c, const char *name)
@@ -714,7 +710,7 @@ static void check_history(check *c, const char *name)
             summarise_json(c, name, verdicts, sessions);
         } else {
             summarise_text(c, name, verdicts, sessions);
-            draw_lattice(c, name, verdicts, sessions, ratel_history_mixed(h));
+            draw_lattice(c, name, verdicts, sessions, h);
         }
     }
     for (size_t i = 0; c->told && i < c->n_levels; i++) free(c->told->text[i]);

@@ -28,7 +28,8 @@ litmus_judge *litmus_judge_new(mem *m, ratel *context)
     j->mem = m;
     j->context = context;
     for (size_t i = 0; ratel_level_at(&l, i) == RATEL_OK && j->levels < JUDGED_LEVELS; i++)
-        if (l.decided && strncmp(l.name, "mixed", 5) != 0 && strncmp(l.name, "innodb", 6) != 0)
+        if (l.decided && strncmp(l.name, "mixed", 5) != 0 && strncmp(l.name, "innodb", 6) != 0 &&
+            strcmp(l.name, "linearizable") != 0) /* cases have transactions */
             j->name[j->levels++] = l.name;
     return j;
 }
