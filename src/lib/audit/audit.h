@@ -71,6 +71,7 @@ typedef struct audit_answer {
     size_t n_conflicts;
     const char *const *conflicts; /* transactions */
     bool all_orders;              /* shown for every order, not only for the log's */
+    bool timed_orders;            /* for every order that the times allow */
     bool replayed_writes;         /* and for the writes of the replay: others were not excluded */
     size_t n_cycle;
     const audit_edge *cycle;

@@ -85,7 +85,7 @@ static void rests_on_json(json_writer *w, const audit_answer *r)
     const char *on[4];
     size_t n = 0;
     bool ordered = r->verdict == AUDIT_VIOLATED && !r->all_orders;
-    if (ordered) on[n++] = "commit-order";
+    if (ordered) on[n++] = r->timed_orders ? "commit-times" : "commit-order";
     if (ordered && r->replayed_writes) on[n++] = "replayed-writes";
     if (r->verdict == AUDIT_VIOLATED && r->traced) on[n++] = "all-writers-traced";
     if (r->engine && r->verdict != AUDIT_UNDECIDED) on[n++] = "reference-engine";
@@ -196,7 +196,8 @@ void audit_report_into(const audit_answer *r, const audit_report_context *c, str
     if (r->verdict == AUDIT_HOLDS || !r->txn) return;
     place_text(r, b);
     if (r->verdict == AUDIT_VIOLATED)
-        strbuf_str(b, r->all_orders ? "  in every order of the transactions\n"
+        strbuf_str(b, r->all_orders     ? "  in every order of the transactions\n"
+                      : r->timed_orders ? "  in every order that the times of the commits allow\n"
                       : r->replayed_writes
                           ? "  in the order of the log, if transactions wrote what the replay "
                             "computes\n"

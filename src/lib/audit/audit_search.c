@@ -22,6 +22,7 @@
 #include "audit/reorder.h"
 #include "audit/serial_order.h"
 #include "audit/snapshot_moments.h"
+#include "audit/timed_orders.h"
 #include "audit/txn_order.h"
 
 #define FREE_ORDER 10u /* transactions of which every order is tried */
@@ -543,6 +544,8 @@ static found in_near_order(engine *e)
 typedef struct finding {
     found r;
     const char *why;       /* undecided: a sentence, or NULL */
+    const char *timed_why; /* the same, of orders within the times */
+    bool timed;            /* these were asked */
     uint32_t unknown, ran; /* transactions: of unknown outcome; that were not aborted */
 } finding;
 
@@ -587,6 +590,18 @@ static void ask_other_orders(engine *e, audit_answer *a, finding *f)
     }
 }
 
+/* Is something explained in no order that the times allow?  Levels without real time allow others,
+   which are asked first. */
+static bool is_in_no_timed_order(engine *e, audit_answer *a, finding *f)
+{
+    if (f->timed || f->ran <= FREE_ORDER || f->unknown) return false;
+    f->timed = true;
+    if (!in_no_timed_order(e, &f->timed_why)) return false;
+    a->timed_orders = true;
+    f->r = FOUND_NO;
+    return true;
+}
+
 static void search_orders(engine *e, audit_answer *a, finding *f)
 {
     bool searches = engine_uses(e, AUDIT_PASS_SEARCH);
@@ -594,6 +609,7 @@ static void search_orders(engine *e, audit_answer *a, finding *f)
     if (e->level.mode == MODE_ROW && f->r == FOUND_CUT) e->exploring = true;
     if (f->r != FOUND_NO && f->r != FOUND_CUT) return;
     bool given_up = f->r == FOUND_CUT && !searches && e->level.mode != MODE_LATEST;
+    if (e->level.strict && !order_is_fact(e, false) && is_in_no_timed_order(e, a, f)) return;
     bool serial = e->level.strict && e->level.mode == MODE_LATEST;
     /* a serial replay tries one way to run each transaction: there must have been no other */
     bool only = order_is_the_only_one(e) ||
@@ -630,7 +646,7 @@ static void guess_other_orders(engine *e, audit_answer *a, finding *f)
         if (!is_new_order(e, tried, n)) continue;
         tried[n++] = e->order.at;
         order_windows(e);
-        finding g = {.unknown = f->unknown, .ran = f->ran};
+        finding g = {.unknown = f->unknown, .ran = f->ran, .timed = true};
         audit_answer b = *a;
         b.n_cycle = 0; /* of the first guess */
         b.replayed_writes = b.all_orders = false;
@@ -668,6 +684,7 @@ static void look_for_repeats(engine *e, audit_answer *a, finding *f)
 static const char *why_undecided(const engine *e, const finding *f)
 {
     if (f->why) return f->why;
+    if (f->timed_why) return f->timed_why;
     return e->effort.runs >= e->effort.max_runs
                ? "the search was given up; the transaction named is the first that was "
                  "not explained"
@@ -693,6 +710,7 @@ void search_decide(engine *e, audit_answer *a)
     }
     search_orders(e, a, &f);
     guess_other_orders(e, a, &f);
+    if (f.r == FOUND_CUT && is_in_no_timed_order(e, a, &f)) a->n_cycle = 0;
     if (f.r != FOUND_REFUSED) look_for_repeats(e, a, &f);
     if (f.r == FOUND_NO && e->unsure) {
         f.r = FOUND_CUT;

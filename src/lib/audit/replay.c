@@ -463,12 +463,53 @@ static const char *unlike_postgres(const engine *e, const attempt *a)
     return conflict ? "of another dialect, with a row that changed since the snapshot" : NULL;
 }
 
+/* Are the answers of the statement left for later? */
+static bool only_writes_count(const attempt *a)
+{
+    const running_txn *r = &a->e->run;
+    return r->writes_only && r->focus != a->index + 1;
+}
+
+/* A run that only writes: does the statement write the rows that it finds at the newest state?  Any
+   other run finds some of them, and no others: a row that is written was not changed since it was
+   read, or it is read again.  So fewer rows than the answer tells, or as many with other contents,
+   is wrong at every snapshot; more rows are wrong if every snapshot shows them. */
+static outcome compared_writes(attempt *a, const sql_result *r)
+{
+    engine *e = a->e;
+    const log_stmt *s = a->s;
+    bool told = s->has_rows || s->has_count;
+    uint64_t count = s->has_count ? s->count : s->n_rows;
+    if (a->p->kind == S_SELECT || match_result(&e->x, r, s)) return RUN_OK;
+    bool known = told && sql_writes_newest(a->p);
+    bool plain = a->p->kind != S_INSERT || a->p->conflict == ON_CONFLICT_RAISE;
+    bool everywhere = sql_writes_fixed(a->p) && e->x.write_born <= e->run.low;
+    if (known && plain && (count >= r->count || everywhere)) {
+        strbuf b;
+        strbuf_init(&b, e->mem);
+        match_show(&e->x, r, &b);
+        record(e, a->index, RUN_MISMATCH, strbuf_cstr(&b));
+        strbuf_free(&b);
+        return RUN_MISMATCH;
+    }
+    if (known && !count) {
+        vs_rollback(&e->store, a->mark);
+        return RUN_OK;
+    }
+    e->run.unclear = true;
+    return RUN_MISMATCH;
+}
+
 static outcome raised(attempt *a)
 {
     assert(vs_mark(&a->e->store) == a->mark && strlen(a->e->x.c.state) == 5);
     engine *e = a->e;
     a->failed = ends_by_failure(e);
     note_caught_errors(e);
+    if (only_writes_count(a)) {
+        e->run.unclear = true;
+        return RUN_MISMATCH;
+    }
     if (a->binding) {
         a->binding = false;
         return refused(a, vs_mark(&e->store));
@@ -512,6 +553,7 @@ static outcome compared(attempt *a, sql_result *r)
     assert(a->p && !a->failed);
     engine *e = a->e;
     note_caught_errors(e);
+    if (only_writes_count(a)) return compared_writes(a, r);
     if (match_result(&e->x, r, a->s)) {
         a->binding = true;
         bind_result b = chosen_bind(e, r, a->s);
@@ -614,7 +656,9 @@ static outcome run_statement(attempt *a)
     a->mark = vs_mark(&e->store);
     assert(a->s->text < e->log->texts.n);
     a->p = NULL;
-    if (a->s->has_error && (a->s->opaque || outside(a->s->error) ||
+    const uint32_t *undone = e->marks.undone[e->run.trial->txn];
+    if (only_writes_count(a) && undone && undone[a->index]) return RUN_OK; /* taken back */
+    if (a->s->has_error && (a->s->opaque || only_writes_count(a) || outside(a->s->error) ||
                             accepted_error(e, a->s->error) || is_any_error(e, a->s->error))) {
         a->failed = ends_by_failure(e);
         return RUN_OK;
@@ -925,6 +969,59 @@ bool engine_explainable(engine *e, uint32_t txn, uint32_t position)
     e->effort.window = window;
     e->run.trial = outer;
     return found || cut;
+}
+
+bool engine_query_explainable(engine *e, uint32_t txn, uint32_t stmt, uint32_t position,
+                              uint32_t low)
+{
+    assert(!e->run.focus && !e->store.undo.n && !e->hooks.choose && low <= position);
+    running_txn outer = e->run;
+    bool was_cut = e->effort.cut, cut;
+    uint32_t window = e->effort.window, horizon = e->store.horizon;
+    e->effort.window = UINT32_MAX;
+    e->store.horizon = low;
+    e->run.mode = MODE_ROW;
+    e->run.rule = WRITE_FREE;
+    e->run.focus = stmt + 1;
+    e->run.writes_only = true;
+    bool exploring = e->exploring;
+    e->exploring = false;
+    bool found = any_way(e, txn, position, &cut);
+    e->exploring = exploring;
+    e->store.horizon = horizon;
+    e->effort.cut = was_cut;
+    e->effort.window = window;
+    e->run.mode = outer.mode;
+    e->run.rule = outer.rule;
+    e->run.focus = 0;
+    e->run.writes_only = outer.writes_only;
+    e->run.trial = outer.trial;
+    return found || cut;
+}
+
+bool engine_would_match(engine *e, const log_stmt *s, const value *cols)
+{
+    guard *g = e->guard, outer;
+    memcpy(&outer, g, sizeof outer);
+    if (guard_armed(g)) {
+        int code = g->code;
+        guard_restore(g, &outer);
+        g->code = code;
+        if (code != SQL_RAISED && code != SQL_REFUSED) guard_fail_again(g);
+        arena_reset(&e->x.work);
+        return true;
+    }
+    const plan *p = engine_plan(e, s);
+    assert(p->kind == S_UPDATE || p->kind == S_DELETE);
+    bool match = p->slots != 1;
+    if (!match) {
+        const value *tuple[1] = {cols};
+        frame f = {tuple, NULL, NULL};
+        match = !p->where || eval_true(&e->x, p->where, &f);
+    }
+    guard_restore(g, &outer);
+    arena_reset(&e->x.work);
+    return match;
 }
 
 /* ---- the initial state ----------------------------------------------------------------------- */

@@ -160,8 +160,11 @@ typedef struct running_txn {
     uint32_t least;           /* the oldest state that a statement of a body has read */
     VEC(draw) drawn;          /* by the statement */
     VEC(rolled_back) regions; /* that the statement is in, the innermost last */
-    uint32_t focus; /* 1 + a statement: only its rows have states of their own, and what comes
+    uint32_t focus;   /* 1 + a statement: only its rows have states of their own, and what comes
                          before it need not agree; 0: none */
+    bool writes_only; /* what queries answered is not compared; statements that failed, that were
+                         taken back, or that changed nothing, do nothing */
+    bool unclear;     /* with writes_only: the run ended where other rows may have been written */
 } running_txn;
 
 /* How others take part in a run: NULL where nobody does. */
@@ -227,6 +230,12 @@ void engine_record_moments(engine *e, uint32_t position, uint32_t txn, uint32_t 
 /* Could it be explained if every row came from a state of its own?  Where that is too much to try,
    the failing statement alone is asked, with what comes before it read from the newest state. */
 bool engine_explainable(engine *e, uint32_t txn, uint32_t position);
+/* Could the query have given its answer if every row came from a state of its own, none older than
+   `low`?  What the transaction wrote before it was written on the newest state. */
+bool engine_query_explainable(engine *e, uint32_t txn, uint32_t stmt, uint32_t position,
+                              uint32_t low);
+/* Would an UPDATE or DELETE have written a row with these columns?  True if that is not known. */
+bool engine_would_match(engine *e, const log_stmt *s, const value *cols);
 /* Once, before anything is asked. */
 void engine_find_routines(engine *e);
 /* SELECTs only, as far as their texts tell. */

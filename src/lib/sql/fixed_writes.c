@@ -38,19 +38,36 @@ static bool defaults_are_plain(const table *t)
     return true;
 }
 
-bool sql_writes_fixed(const plan *p)
+bool sql_writes_newest(const plan *p)
 {
     if (p->nested) return false;
     switch (p->kind) {
     case S_SELECT:
     case S_NOTHING: return true;
-    case S_INSERT:
-        return !p->q && p->conflict == ON_CONFLICT_RAISE && defaults_are_plain(p->target);
+    case S_INSERT: /* of several rows, DO NOTHING does not tell which ones it left out */
+        return !p->q && defaults_are_plain(p->target) &&
+               (p->n_rows == 1 || p->conflict != ON_CONFLICT_NOTHING);
     case S_UPDATE:
     case S_DELETE:
         assert(p->scan && p->target);
-        return p->scan->kind == J_REL && defaults_are_plain(p->target) &&
-               condition_is_stable(p->target, p->where);
+        return p->scan->kind == J_REL && defaults_are_plain(p->target);
     default: return false;
     }
+}
+
+bool sql_writes_fixed(const plan *p)
+{
+    if (!sql_writes_newest(p)) return false;
+    if (p->kind == S_INSERT) return p->conflict == ON_CONFLICT_RAISE;
+    bool changes = p->kind == S_UPDATE || p->kind == S_DELETE;
+    return !changes || condition_is_stable(p->target, p->where);
+}
+
+bool sql_writes_blindly(const plan *p)
+{
+    if (p->kind != S_UPDATE && p->kind != S_DELETE) return false;
+    bool blind = condition_is_stable(p->target, p->where);
+    for (uint32_t i = 0; p->kind == S_UPDATE && i < p->n_set; i++)
+        blind &= condition_is_stable(p->target, p->set[i].e);
+    return blind;
 }

@@ -18,5 +18,10 @@ bool sql_unclear(const sql_exec *x, const plan *p, const char *state, const char
 
 /* Does it write the same at every snapshot that shows the rows which it found?  (fixed_writes.c) */
 bool sql_writes_fixed(const plan *p);
+/* Does it compute what it writes from the newest version of each row that it finds, and from
+   nothing else that transactions write?  Then its snapshot only says which rows are found. */
+bool sql_writes_newest(const plan *p);
+/* Does an UPDATE or DELETE look at nothing in the rows it writes that others may have changed? */
+bool sql_writes_blindly(const plan *p);
 
 #endif
