@@ -180,6 +180,11 @@ static void run_cell(litmus *l, case_bench *b, const litmus_row *row, const litm
     keep_file(l, row, c, k);
 }
 
+static bool cell_stop(void *ud)
+{
+    return ended_early(ud);
+}
+
 /* --- rows ------------------------------------------------------------------------------------- */
 
 static const char *kept_text_of(mem *m, const char *s, size_t n)
@@ -205,6 +210,8 @@ static void run_row(litmus *l, live *v)
             (litmus_cell){.outcome = CASE_ERROR, .why = "interrupted, or --time is over"};
     case_bench b;
     bench_open(&b, &v->db, &l->mem);
+    b.stop = cell_stop;
+    b.ud = l;
     for (size_t i = 0; i < l->t.cases.n && !ended_early(l); i++)
         run_cell(l, &b, &row, &l->t.cases.at[i], &row.cells[i]);
     bench_close(&b);

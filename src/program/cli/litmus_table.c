@@ -2,11 +2,11 @@
  * litmus_table.c - the table of litmus as text, Markdown, JSON and a page, and its comparison with
  * an earlier one.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/litmus.h"
+#include "cli/timed_input.h"
 
 /* Rows of one database stand together; the next one begins where this returns. */
 static size_t same_database(const litmus_table *t, size_t from)
@@ -271,11 +271,13 @@ static bool read_old(const char *line, old_cell *o)
            member_of(line, "outcome", o->outcome, sizeof o->outcome);
 }
 
-static int compare_lines(const litmus_table *t, FILE *old, const char *path, bool whole, FILE *to)
+/* `old` is a text of whole lines, with a 0 after it. */
+static int compare_lines(const litmus_table *t, char *old, const char *path, bool whole, FILE *to)
 {
-    char line[4096]; /* a longer one is no line of ours */
     size_t number = 0, differ = 0, same = 0, missing = 0;
-    while (fgets(line, sizeof line, old)) {
+    for (char *line = old, *end; *line; line = end) {
+        end = line + strcspn(line, "\n");
+        if (*end) *end++ = 0;
         old_cell o;
         const litmus_row *row;
         number++;
@@ -303,12 +305,25 @@ static int compare_lines(const litmus_table *t, FILE *old, const char *path, boo
 
 int litmus_compare(const litmus_table *t, const char *path, bool whole, FILE *to)
 {
-    FILE *old = fopen(path, "r");
-    if (!old) {
-        complain("%s: %s", path, strerror(errno));
-        return EXIT_IO;
+    char buf[1 << 14];
+    text_kept text = {0};
+    ptrdiff_t n = 0;
+    FILE *old = timed_open(path);
+    if (!old) return timed_failure(path);
+    while ((n = timed_read(buf, sizeof buf, old)) > 0)
+        if (memchr(buf, 0, (size_t)n) || keep_text(buf, (size_t)n, &text)) break;
+    int status = EXIT_HOLDS;
+    if (n < 0) {
+        status = timed_failure(path);
+    } else if (n > 0) {
+        complain("%s: this is not what litmus --json has printed, or it is too long", path);
+        status = EXIT_INPUT;
+    } else if (text.at) {
+        status = compare_lines(t, text.at, path, whole, to);
+    } else {
+        status = compare_lines(t, buf + (*buf = 0), path, whole, to);
     }
-    int status = compare_lines(t, old, path, whole, to);
     fclose(old);
+    free(text.at);
     return status;
 }

@@ -784,9 +784,11 @@ static bool pg_enclose(db *d)
     return done;
 }
 
+/* The function of this name is in every version since 10; an error here would end the transaction.
+ */
 static void pg_mark(db_session *s)
 {
-    PGresult *r = PQexec(s->own, "SELECT pg_current_xact_id_if_assigned()::text");
+    PGresult *r = PQexec(s->own, "SELECT (txid_current_if_assigned() % 4294967296)::text");
     bool some = PQresultStatus(r) == PGRES_TUPLES_OK && !PQgetisnull(r, 0, 0);
     snprintf(s->mark, sizeof s->mark, "%s", some ? PQgetvalue(r, 0, 0) : "");
     PQclear(r);

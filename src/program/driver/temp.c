@@ -246,10 +246,14 @@ _Noreturn static void become(const warden *w, unsigned node, const char *const *
     glob_t found;
     if (w->spec->path && !glob(w->spec->path, GLOB_BRACE, NULL, &found)) {
         for (size_t i = found.gl_pathc; i--;) { /* the newest version last */
-            snprintf(full, sizeof full, "%s/%s", found.gl_pathv[i], argv[0]);
+            snprintf(full, sizeof full, "%s/%s", found.gl_pathv[i], text[0]);
+            /* initdb looks for its server beside what it was called as: in PATH it might find one
+               of another version */
+            argv[0] = full;
             if (!access(full, X_OK)) execv(full, argv);
         }
     }
+    argv[0] = text[0];
     if (!w->spec->only_path) execvp(argv[0], argv);
     _exit(127);
 }

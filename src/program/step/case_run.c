@@ -248,6 +248,10 @@ void case_run_all(case_bench *b, const spec *s, case_run *r)
     *r = (case_run){.outcome = CASE_NOT_APPLICABLE, .why = "the case has no permutation"};
     for (uint32_t p = 0; p < s->permutations.n; p++) {
         const spec_permutation *o = &s->permutations.at[p];
+        if (p && b->stop && b->stop(b->ud)) {
+            *r = (case_run){.outcome = CASE_ERROR, .why = "interrupted, or --time is over"};
+            break;
+        }
         uint32_t *steps = mem_array(b->mem, uint32_t, o->n);
         for (uint32_t i = 0; i < o->n; i++) steps[i] = s->turns.at[o->first + i].step;
         case_run_order(b, s, steps, o->n, &one);

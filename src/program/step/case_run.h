@@ -38,6 +38,8 @@ typedef struct case_bench {
     bool sql;
     stepper *stepper; /* NULL until the first script */
     uint32_t sessions;
+    bool (*stop)(void *ud); /* must the permutations that are left not be run?  NULL: never */
+    void *ud;
 } case_bench;
 
 void bench_open(case_bench *b, db *d, mem *m);
