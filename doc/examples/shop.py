@@ -2,10 +2,12 @@
 """The checkout of a small web shop, with a race in it.
 
 usage: shop.py setup DSN          makes the tables
-       shop.py sell [--lock] DSN  four customers buy two kettles each, all at the same time
+       shop.py sell [--lock] [--trace FILE] DSN
+                                  four customers buy two kettles each, all at the same time
 
 A checkout reads how many kettles are left, takes a moment for the payment, and writes one less. With
---lock it reads FOR UPDATE. Needs psycopg2.
+--lock it reads FOR UPDATE. With --trace its connections are wrapped by ratel_trace, which records them.
+Needs psycopg2.
 """
 import sys
 import threading
@@ -36,17 +38,20 @@ def checkout(c, customer, number, lock):
         cur.execute('INSERT INTO orders VALUES (%s, %s, %s)', (customer, KETTLE, number))
 
 
-def customer_buys(dsn, customer, lock, together):
+def customer_buys(dsn, customer, lock, together, trace):
     c = psycopg2.connect(dsn)
+    if trace:
+        import ratel_trace
+        c = ratel_trace.wrap(c, trace)
     together.wait()
     for number in range(2):
         checkout(c, customer, number, lock)
     c.close()
 
 
-def sell(dsn, lock):
+def sell(dsn, lock, trace):
     together = threading.Barrier(4)
-    customers = [threading.Thread(target=customer_buys, args=(dsn, i, lock, together)) for i in range(1, 5)]
+    customers = [threading.Thread(target=customer_buys, args=(dsn, i, lock, together, trace)) for i in range(1, 5)]
     for t in customers:
         t.start()
     for t in customers:
@@ -59,4 +64,5 @@ if __name__ == '__main__':
     if sys.argv[1] == 'setup':
         setup(sys.argv[-1])
     else:
-        sell(sys.argv[-1], '--lock' in sys.argv)
+        traced = '--trace' in sys.argv and sys.argv[sys.argv.index('--trace') + 1]
+        sell(sys.argv[-1], '--lock' in sys.argv, traced)

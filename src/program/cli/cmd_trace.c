@@ -14,6 +14,7 @@
 #include "cli/sql_log.h"
 #include "cli/timed_input.h"
 #include "driver/pg_side.h"
+#include "trace/collect.h"
 #include "trace/proxy.h"
 
 #define DEFAULT_SIZE ((uint64_t)8 << 30)
@@ -323,12 +324,83 @@ static int to_history(const args *a)
     return status;
 }
 
+/* ---- collect --------------------------------------------------------------------------------- */
+
+typedef struct collecting {
+    envelope_file *files;
+    size_t n;
+    FILE *out;
+} collecting;
+
+static void write_line(void *ud, const char *at, size_t n)
+{
+    fwrite(at, 1, n, ((collecting *)ud)->out);
+}
+
+static void collect_summary(const args *a, const collect_counts *c)
+{
+    if (c->untimed)
+        complain("trace: the files were made on different machines, or before and after a "
+                 "restart of one: their times are left out");
+    if (c->lost) complain("trace: %llu events were not recorded", (unsigned long long)c->lost);
+    if (c->damaged)
+        complain("trace: %llu parts of files are damaged", (unsigned long long)c->damaged);
+    if (a->value[O_QUIET]) return;
+    fprintf(stderr, "%llu sessions, %llu committed, %llu aborted, %llu unknown, %llu calls\n",
+            (unsigned long long)c->sessions, (unsigned long long)c->committed,
+            (unsigned long long)c->aborted, (unsigned long long)c->unknown,
+            (unsigned long long)c->operations);
+}
+
+static int collect_into(args *a, collecting *c, guard *g, mem *m)
+{
+    char why[256];
+    collect_counts counts;
+    if (guard_armed(g)) {
+        complain("%s", g->text);
+        if (c->out) close_output(a, c->out, EXIT_INPUT);
+        return exit_of(g->code);
+    }
+    c->files = mem_array0(m, envelope_file, (size_t)a->n_files);
+    for (; c->n + 1 < (size_t)a->n_files; c->n++)
+        if (!envelope_open(&c->files[c->n], m, a->files[c->n + 1], why, sizeof why)) {
+            complain("%s: %s", a->files[c->n + 1], why);
+            return EXIT_INPUT;
+        }
+    c->out = open_output(a);
+    if (!c->out) return EXIT_IO;
+    collect_files(m, c->files, c->n, write_line, c, &counts);
+    FILE *out = c->out;
+    c->out = NULL;
+    int status = close_output(a, out, EXIT_HOLDS);
+    collect_summary(a, &counts);
+    return status;
+}
+
+static int collect(args *a)
+{
+    if (a->n_files < 2) {
+        complain("usage: ratel trace collect FILE... [-o FILE]");
+        return EXIT_USAGE;
+    }
+    collecting c = {0};
+    guard g;
+    mem m;
+    guard_init(&g);
+    mem_init(&m, mem_libc, NULL, &g);
+    int status = collect_into(a, &c, &g, &m);
+    for (size_t i = 0; i < c.n; i++) envelope_close(&c.files[i], &m);
+    mem_free_all(&m);
+    return status;
+}
+
 int cmd_trace(args *a)
 {
     if (a->n_files && !strcmp(a->files[0], "to-history")) return to_history(a);
+    if (a->n_files && !strcmp(a->files[0], "collect")) return collect(a);
     if (!a->n_files || strcmp(a->files[0], "proxy") != 0) {
-        complain("usage: ratel trace proxy --listen ADDR --upstream URL -o LOG, or ratel trace "
-                 "to-history LOG");
+        complain("usage: ratel trace proxy --listen ADDR --upstream URL -o LOG, ratel trace "
+                 "collect FILE..., or ratel trace to-history LOG");
         return EXIT_USAGE;
     }
     tracing *t = calloc(1, sizeof *t);

@@ -152,7 +152,7 @@ const command commands[] = {
      "log, otherwise serializable. doc/audit.md describes the SQL that Ratel understands,\n"
      "doc/formats/sql-log.md the format. The exit status is that of check.\n",
      cmd_audit},
-    {"trace", CMD_TRACE, "proxy|to-history [options]",
+    {"trace", CMD_TRACE, "proxy|collect|to-history [options]",
      "record the SQL of any application, for audit",
      "proxy --listen ADDR --upstream URL -o LOG: stands between an application and PostgreSQL,\n"
      "forwards every byte, and writes what passes to LOG: statements, parameters, results, and\n"
@@ -163,6 +163,8 @@ const command commands[] = {
      "proxy. ADDR is HOST:PORT, :PORT (on this machine only), or the path of a socket; URL is as\n"
      "for run. What cannot be logged becomes a mark in the log and is never held against the\n"
      "database.\n"
+     "collect FILE...: makes a history, or a log of SQL, of files that libratel-trace wrote for a\n"
+     "program in C, Python or Node, or one that uses libpq (doc/trace-library.md).\n"
      "to-history LOG: writes what statements and answers show of single rows as a history of\n"
      "reads, writes and deletes of keys, for check and explain. A key with a write that is not\n"
      "shown is left out and named. doc/trace.md has a whole example.\n",

@@ -1,0 +1,470 @@
+"""Records what a Python program asks of its database, with libratel-trace.
+
+    import ratel_trace
+    conn = ratel_trace.wrap(psycopg2.connect(...), 'shop.rtrace')
+
+wrap() takes a connection of any DB-API module and gives one that behaves the same. Every statement, its
+result and every commit go to the file, which `ratel trace collect shop.rtrace -o shop.jsonl` makes into a
+log for `ratel audit`. What a database is asked in other ways (server-side cursors, COPY, callproc) is
+forwarded; the log then says that something is missing.
+
+Programs that use no SQL tell Trace and Session themselves what they do:
+
+    trace = ratel_trace.Trace('run.rtrace')
+    session = trace.session('worker 1')
+    with session.transaction():
+        session.input(['r', 'x']); value = db.get('x'); session.output(value)
+
+The library is found as RATEL_TRACE_LIBRARY says, or where the system keeps libraries.
+"""
+import contextlib
+import ctypes
+import ctypes.util
+import datetime
+import decimal
+import json
+import os
+import re
+import threading
+import uuid
+
+DONE, FAILED, UNKNOWN = 0, 1, 2
+_traces, _lock = {}, threading.Lock()
+_library = None
+
+
+def _load():
+    global _library
+    if _library is None:
+        here = os.path.dirname(os.path.abspath(__file__))
+        names = [os.environ.get('RATEL_TRACE_LIBRARY'), ctypes.util.find_library('ratel-trace'),
+                 os.path.join(here, 'libratel-trace.so'), os.path.join(here, '..', 'build', 'libratel-trace.so')]
+        for name in filter(None, names):
+            with contextlib.suppress(OSError):
+                _library = ctypes.CDLL(name)
+                break
+        if _library is None:
+            raise ImportError('libratel-trace is not installed; set RATEL_TRACE_LIBRARY to its path')
+        handle, text, out = ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p)
+        for name, types in (('open', (out, text, text, ctypes.c_uint64)), ('close', (handle,)),
+                            ('session_open', (out, handle, text)), ('session_close', (handle,)),
+                            ('begin', (handle,)), ('begun', (handle,)), ('commit', (handle,)), ('rollback', (handle,)),
+                            ('ended', (handle, ctypes.c_int)), ('input', (handle, text, ctypes.c_size_t)),
+                            ('output', (handle, ctypes.c_int, text, ctypes.c_size_t)),
+                            ('op_hint', (handle, text, text)), ('txn_hint', (handle, text, text))):
+            f = getattr(_library, 'ratel_trace_' + name)
+            f.argtypes, f.restype = types, ctypes.c_int if name.endswith('open') else None
+        _library.ratel_trace_lost.argtypes, _library.ratel_trace_lost.restype = (handle,), ctypes.c_uint64
+    return _library
+
+
+def _json(value):
+    return json.dumps(value, separators=(',', ':')).encode()
+
+
+class Trace:
+    """A file of events. `header` is the first line of what is made of it."""
+
+    def __init__(self, path, header=None, limit=0):
+        self.library, self.handle, self.pid = _load(), ctypes.c_void_p(), os.getpid()
+        error = self.library.ratel_trace_open(ctypes.byref(self.handle), os.fsencode(path),
+                                              header and _json(header), limit)
+        if error:
+            raise OSError(error, os.strerror(error), path)
+
+    def session(self, name=''):
+        return Session(self, name)
+
+    def lost(self):
+        return self.library.ratel_trace_lost(self.handle)
+
+    def close(self):
+        self.library.ratel_trace_close(self.handle)
+        self.handle = None
+
+
+class Session:
+    """Transactions one after the other; for one thread at a time."""
+
+    def __init__(self, trace, name=''):
+        self.trace, self.library, self.handle = trace, trace.library, ctypes.c_void_p()
+        error = self.library.ratel_trace_session_open(ctypes.byref(self.handle), trace.handle, name.encode())
+        if error:
+            raise OSError(error, os.strerror(error))
+
+    def begin(self):
+        self.library.ratel_trace_begin(self.handle)
+
+    def begun(self):
+        self.library.ratel_trace_begun(self.handle)
+
+    def commit(self):
+        self.library.ratel_trace_commit(self.handle)
+
+    def rollback(self):
+        self.library.ratel_trace_rollback(self.handle)
+
+    def ended(self, outcome=DONE):
+        self.library.ratel_trace_ended(self.handle, outcome)
+
+    def input(self, call):
+        text = _json(call)
+        self.library.ratel_trace_input(self.handle, text, len(text))
+
+    def output(self, *result, outcome=DONE):
+        text = _json(result[0]) if result else None
+        self.library.ratel_trace_output(self.handle, outcome, text, len(text or b''))
+
+    def op_hint(self, name, value):
+        self.library.ratel_trace_op_hint(self.handle, name.encode(), _json(value))
+
+    def txn_hint(self, name, value):
+        self.library.ratel_trace_txn_hint(self.handle, name.encode(), _json(value))
+
+    def close(self):
+        if self.handle:
+            self.library.ratel_trace_session_close(self.handle)
+        self.handle = None
+
+    @contextlib.contextmanager
+    def transaction(self):
+        """For databases whose transactions are blocks: an exception is a rollback."""
+        self.begin()
+        self.begun()
+        try:
+            yield self
+        except BaseException:
+            self.rollback()
+            self.ended()
+            raise
+        self.commit()
+        self.ended()
+
+
+# ---- DB-API -------------------------------------------------------------------------------------------
+
+class _Unprintable(Exception):
+    """A value whose text in the database is not known."""
+
+
+def _value(v):
+    """A value as the log has it: as the database prints it."""
+    if v is None or isinstance(v, (bool, int)):
+        return v
+    if isinstance(v, str):
+        return v
+    if isinstance(v, (decimal.Decimal, uuid.UUID)):
+        return str(v)
+    if isinstance(v, datetime.datetime) and v.tzinfo is None:
+        return v.isoformat(' ')
+    if isinstance(v, datetime.date) and not isinstance(v, datetime.datetime):
+        return v.isoformat()
+    if isinstance(v, (bytes, bytearray, memoryview)):
+        return '\\x' + bytes(v).hex()
+    raise _Unprintable(type(v).__name__)
+
+
+_TOKEN = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/|%%|%s|%\((\w+)\)s|\?|:(\d+)|(?<!:):([A-Za-z_]\w*)",
+                    re.S)
+
+
+def _numbered(sql, params, style):
+    """The statement with $1, $2, ... and the list of their values."""
+    values = []
+
+    def place(m):
+        whole = m.group(0)
+        if whole[0] in '\'"-/':
+            return whole.replace('%%', '%') if style in ('format', 'pyformat') else whole
+        if whole == '%%':
+            return '%' if style in ('format', 'pyformat') else whole
+        if whole == '%s' and style in ('format', 'pyformat') or whole == '?' and style == 'qmark':
+            values.append(params[len(values)])
+        elif m.group(1) and style == 'pyformat':
+            values.append(params[m.group(1)])
+        elif m.group(2) and style == 'numeric':
+            values.append(params[int(m.group(2)) - 1])
+        elif m.group(3) and style == 'named':
+            values.append(params[m.group(3)])
+        else:
+            return whole
+        return f'${len(values)}'
+    return (_TOKEN.sub(place, sql), values) if params else (sql, [])
+
+
+def _first_words(sql):
+    text = re.sub(r'/\*.*?\*/|--[^\n]*', ' ', sql, flags=re.S)
+    return text.strip().rstrip(';').upper().split()
+
+
+def _state(error):
+    """The SQLSTATE of an exception, or what else names it; None: the connection may be lost."""
+    for name in ('sqlstate', 'pgcode'):
+        if getattr(error, name, None):
+            return str(getattr(error, name))
+    args = getattr(error, 'args', ())
+    if len(args) > 1 and isinstance(args[0], int):
+        return str(args[0])
+    if getattr(error, 'sqlite_errorname', None):
+        return error.sqlite_errorname
+    return type(error).__name__ if type(error).__name__ in ('IntegrityError', 'DataError', 'ProgrammingError') else None
+
+
+class Cursor:
+    """A cursor that records; its results have been fetched."""
+
+    def __init__(self, connection, cursor):
+        self._connection, self._cursor, self._rows, self._at = connection, cursor, None, 0
+
+    def __getattr__(self, name):
+        return getattr(self._cursor, name)
+
+    def __setattr__(self, name, value):
+        if name.startswith('_'):
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self._cursor, name, value)
+
+    def __enter__(self):
+        self._cursor.__enter__()
+        return self
+
+    def __exit__(self, *args):
+        return self._cursor.__exit__(*args)
+
+    def execute(self, sql, *args, **more):
+        self._rows, self._at = None, 0
+        call = lambda: self._cursor.execute(sql, *args, **more)   # noqa: E731
+        got = self._connection._statement(self._cursor, sql, args[0] if args else more.get('parameters'), call, self)
+        return self if got is self._cursor else got
+
+    def executemany(self, sql, seq):
+        for params in seq:
+            self.execute(sql, params)
+
+    def callproc(self, name, *args):
+        self._connection._not_logged(f'callproc({name})')
+        return self._cursor.callproc(name, *args)
+
+    def copy_expert(self, sql, *args, **more):
+        self._connection._not_logged('COPY')
+        return self._cursor.copy_expert(sql, *args, **more)
+
+    def copy_from(self, *args, **more):
+        self._connection._not_logged('COPY')
+        return self._cursor.copy_from(*args, **more)
+
+    def fetchone(self):
+        if self._rows is None:
+            return self._cursor.fetchone()
+        self._at += 1
+        return self._rows[self._at - 1] if self._at <= len(self._rows) else None
+
+    def fetchmany(self, size=None):
+        if self._rows is None:
+            return self._cursor.fetchmany(*([] if size is None else [size]))
+        size = self._cursor.arraysize if size is None else size
+        rows, self._at = self._rows[self._at:self._at + size], min(self._at + size, len(self._rows))
+        return rows
+
+    def fetchall(self):
+        if self._rows is None:
+            return self._cursor.fetchall()
+        rows, self._at = self._rows[self._at:], len(self._rows)
+        return rows
+
+    def __iter__(self):
+        row = self.fetchone()
+        while row is not None:
+            yield row
+            row = self.fetchone()
+
+
+class Connection:
+    """A DB-API connection that records."""
+
+    def __init__(self, connection, trace, name, paramstyle):
+        self._connection, self._style = connection, paramstyle
+        self._session = Session(trace, name)
+        self._open = self._failed = False
+
+    def __getattr__(self, name):
+        return getattr(self._connection, name)
+
+    def __setattr__(self, name, value):
+        if name.startswith('_'):
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self._connection, name, value)
+
+    def __enter__(self):
+        self._connection.__enter__()
+        return self
+
+    def __exit__(self, kind, value, trace):
+        # (what the module does at the end of a block, with the same calls)
+        if self._open and not kind:
+            self.commit()
+        elif self._open:
+            self.rollback()
+        return self._connection.__exit__(kind, value, trace)
+
+    def cursor(self, *args, **more):
+        cursor = self._connection.cursor(*args, **more)
+        if getattr(cursor, 'name', None):
+            self._not_logged('a cursor on the server')
+            return cursor
+        return Cursor(self, cursor)
+
+    def execute(self, sql, *args):
+        cursor = self.cursor()
+        cursor.execute(sql, *args)
+        return cursor
+
+    def close(self):
+        if self._open:   # the database rolls it back
+            self._session.rollback()
+            self._session.ended()
+        self._open = False
+        self._session.close()
+        return self._connection.close()
+
+    def commit(self):
+        return self._end('commit')
+
+    def rollback(self):
+        return self._end('rollback')
+
+    # ---- what is recorded
+
+    def _lost(self):
+        closed = getattr(self._connection, 'closed', False)
+        return bool(closed)
+
+    def _status(self):
+        """Of PostgreSQL's modules: 0 idle, 2 in a transaction, 3 in a failed one; None: not known."""
+        if hasattr(self._connection, 'get_transaction_status'):
+            return self._connection.get_transaction_status()
+        info = getattr(self._connection, 'info', None)
+        return int(info.transaction_status) if hasattr(info, 'transaction_status') else None
+
+    def _autocommits(self, words):
+        c = self._connection
+        if getattr(c, 'autocommit', False) is True:
+            return True
+        if hasattr(c, 'get_autocommit'):   # MySQL's modules
+            return bool(c.get_autocommit())
+        if hasattr(c, 'in_transaction') and getattr(c, 'autocommit', -1) is not False:
+            # sqlite3 begins a transaction before a change, not before a query
+            return c.isolation_level is None or words[:1] not in (['INSERT'], ['UPDATE'], ['DELETE'], ['REPLACE'])
+        return False
+
+    def _not_logged(self, what):
+        self._session.input({'sql': what, 'opaque': f'{what} is not recorded'})
+        self._session.output({}, outcome=DONE)
+
+    def _end(self, how):
+        session = self._session
+        if not self._open:
+            return getattr(self._connection, how)()
+        refused = how == 'commit' and (self._status() == 3 if self._status() is not None else False)
+        getattr(session, how)()
+        self._open = False
+        try:
+            got = getattr(self._connection, how)()
+        except BaseException as e:
+            state = _state(e)
+            session.ended(UNKNOWN if self._lost() or state in (None, '40003') or state[:2] in ('08', '57') else FAILED)
+            raise
+        session.ended(FAILED if refused else DONE)
+        return got
+
+    def _control(self, words, call):
+        """BEGIN, COMMIT and ROLLBACK as statements."""
+        session, first = self._session, words[0]
+        if first in ('BEGIN', 'START'):
+            session.begin()
+            got = call()
+            session.begun()
+            self._open = True
+            return got
+        commits = first in ('COMMIT', 'END')
+        if self._open:
+            (session.commit if commits else session.rollback)()
+        refused = commits and self._status() == 3
+        was, self._open = self._open, False
+        try:
+            got = call()
+        except BaseException as e:
+            state = _state(e)
+            if was:
+                session.ended(UNKNOWN if self._lost() or state in (None, '40003') else FAILED)
+            raise
+        if was:
+            session.ended(FAILED if refused else DONE)
+        return got
+
+    def _statement(self, raw, sql, params, call, cursor):
+        session = self._session
+        text = sql if isinstance(sql, str) else None
+        if hasattr(raw, 'mogrify'):
+            text, values = raw.mogrify(sql, params).decode(raw.connection.encoding and 'utf-8', 'replace'), []
+        elif text is None:
+            text, values = repr(sql), []
+        else:
+            text, values = _numbered(text, params, self._style)
+        words = _first_words(text)
+        if words and (words[0] in ('BEGIN', 'COMMIT', 'END') or words[:2] == ['START', 'TRANSACTION'] or
+                      words[0] in ('ROLLBACK', 'ABORT') and 'TO' not in words):
+            return self._control(words, call)
+        if not self._open and not self._autocommits(words):
+            session.begin()
+            session.begun()
+            self._open = True
+        told = {'sql': text}
+        try:
+            if values:
+                told['params'] = [_value(v) for v in values]
+        except _Unprintable as e:
+            told['opaque'] = f'a parameter is of type {e}'
+        session.input(told)
+        try:
+            got = call()
+            if raw.description is not None:
+                cursor._rows = raw.fetchall()
+        except BaseException as e:
+            state = _state(e)
+            if self._lost() or state is None:
+                session.output(outcome=UNKNOWN)
+            else:
+                session.output({'error': state}, outcome=FAILED)
+            raise
+        session.output(self._result(raw, cursor))
+        if words[:1] == ['SET'] and 'LEVEL' in words:
+            session.txn_hint('isolation', ' '.join(words[words.index('LEVEL') + 1:]).lower())
+        return got
+
+    def _result(self, raw, cursor):
+        if cursor._rows is None:
+            return {'count': raw.rowcount} if raw.rowcount is not None and raw.rowcount >= 0 else {}
+        try:
+            rows = [list(r.values()) if isinstance(r, dict) else list(r) for r in cursor._rows]
+            return {'rows': [[_value(v) for v in r] for r in rows]}
+        except _Unprintable:
+            return {'count': len(cursor._rows)}
+
+
+def wrap(connection, path=None, name='', setup=None, dialect=None, header=None, paramstyle=None):
+    """A connection that records into the file at `path` (default: RATEL_TRACE, else ratel.PID.rtrace). All
+    connections of a process that name one path share its file. `setup` are the statements that made the
+    tables, for the header; without it, give `ratel audit --init` a dump from before the run."""
+    path = os.path.abspath(path or os.environ.get('RATEL_TRACE') or f'ratel.{os.getpid()}.rtrace')
+    module = type(connection).__module__.split('.')[0]
+    with _lock:
+        kinds = {'psycopg2': 'postgres', 'psycopg': 'postgres', 'sqlite3': 'sqlite', 'MySQLdb': 'mysql',
+                 'pymysql': 'mysql', 'duckdb': 'duckdb'}
+        head = {'ratel_sql': 1, 'setup': setup or [], 'dialect': dialect or kinds.get(module, 'generic')}
+        if path not in _traces:
+            _traces[path] = Trace(path, dict(head, **(header or {})))
+    style = paramstyle or {'sqlite3': 'qmark', 'duckdb': 'qmark'}.get(module, 'pyformat')
+    return Connection(connection, _traces[path], name, style)
