@@ -538,7 +538,9 @@ typedef struct {
 } ratel_telling;
 /* "text", "markdown", "json" (doc/schema/explain.json), "dot" for Graphviz, "svg", "tikz",
    "html": a page of its own, "page-entry": the JSON of its entry in a page of several, or
-   "page-scene": the members of such an entry that show the transactions, without the verdict. */
+   "page-scene": the members of such an entry that show the transactions, without the verdict;
+   "scene-dot", "scene-svg", "scene-tikz": these transactions, session order and the reads that have
+   one writer, under the title that telling->history is. */
 RATEL_API int ratel_explanation_write(const ratel_explanation *e, ratel *r, const char *format,
                                       const ratel_telling *telling, ratel_write_cb write,
                                       void *payload);

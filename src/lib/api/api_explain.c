@@ -139,7 +139,10 @@ int ratel_explanation_write(const ratel_explanation *e, ratel *r, const char *fo
                    {"tikz", tell_tikz},
                    {"html", tell_html},
                    {"page-entry", tell_page_entry},
-                   {"page-scene", tell_page_scene}};
+                   {"page-scene", tell_page_scene},
+                   {"scene-dot", tell_scene_dot},
+                   {"scene-svg", tell_scene_svg},
+                   {"scene-tikz", tell_scene_tikz}};
     size_t i = 0, n = sizeof formats / sizeof *formats;
     if (!e || !r || !format || !write) return RATEL_EINVAL;
     tell_call tc = {.e = e, .telling = telling};

@@ -24,6 +24,7 @@ typedef struct tell_context {
     bool session_order;     /* of those that do not settle it */
     const char *instead_of; /* the weaker violated level that could not be argued, or NULL */
     bool colour;
+    bool titled; /* `history` is the whole title of a drawing */
 } tell_context;
 
 /* e is NULL unless the level is violated. */
@@ -43,6 +44,10 @@ void tell_tikz(const told *t, strbuf *b);
 void tell_page_entry(const told *t, strbuf *b); /* one line of JSON, for page.h */
 /* The members of an entry that show the transactions, as an object; nothing of the verdict. */
 void tell_page_scene(const told *t, strbuf *b);
+/* scene_drawing.c: all transactions with what the history settles, nothing of the verdict. */
+void tell_scene_dot(const told *t, strbuf *b);
+void tell_scene_svg(const told *t, strbuf *b);
+void tell_scene_tikz(const told *t, strbuf *b);
 void tell_html(const told *t, strbuf *b); /* a page of this one entry */
 
 /* --- words (explanation_words.c)

@@ -15,6 +15,7 @@ void told_title(const told *t, strbuf *b)
     const verdict *v = t->v;
     if (t->c->history) {
         strbuf_visible(b, t->c->history, strlen(t->c->history));
+        if (t->c->titled) return;
         strbuf_str(b, ": ");
     }
     strbuf_str(b, v->level.name);

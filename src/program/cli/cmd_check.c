@@ -16,11 +16,11 @@
 
 /* --level all fits one screen: the answers wait until it is known which of them matter. */
 typedef struct all_answers {
-    char *text[LEVELS];          /* of violated and undecided levels, and of what "holds" of the
-                                    strongest was worth; or NULL */
-    const char *anomaly[LEVELS]; /* "": none */
-    size_t at;                   /* the level that is being answered */
-    bool strongest[LEVELS];      /* holds, and no other level that holds implies it */
+    char **text;          /* of violated and undecided levels, and of what "holds" of the strongest
+                             was worth; or NULL */
+    const char **anomaly; /* "": none */
+    bool *strongest;      /* holds, and no other level that holds implies it */
+    size_t at;            /* the level that is being answered */
 } all_answers;
 
 enum { COUNT_ACCEPTED = 3 }; /* after the exit statuses of the three verdicts */
@@ -112,6 +112,26 @@ static bool is_searched(const check *c)
     return false;
 }
 
+/* Is `all` one of the words of the list? */
+static bool asks_for_all(const char *list)
+{
+    for (const char *p = list;; p++) {
+        size_t k = strcspn(p, ",");
+        if (k == 3 && !strncmp(p, "all", 3)) return true;
+        p += k;
+        if (!*p) return false;
+    }
+}
+
+static bool push_all(check *c)
+{
+    ratel_level l;
+    c->all = true;
+    for (size_t i = 0; !ratel_level_at(&l, i); i++)
+        if (!push_level(c, (char *)(uintptr_t)l.name)) return false;
+    return true;
+}
+
 static bool parse_levels(check *c)
 {
     const char *given = c->a->value[O_LEVEL] ? c->a->value[O_LEVEL] : "serializable";
@@ -123,23 +143,21 @@ static bool parse_levels(check *c)
         return false;
     }
     memcpy(c->words, given, n + 1);
-    if (!strcmp(given, "all")) {
-        ratel_level l;
-        c->all = true;
-        for (size_t i = 0; !ratel_level_at(&l, i); i++)
-            if (!push_level(c, (char *)(uintptr_t)l.name)) return false;
-        return true;
-    }
+    if (asks_for_all(given) && !push_all(c)) return false;
     for (char *p = c->words; *p;) {
         size_t k = strcspn(p, ",");
         bool last = !p[k];
         p[k] = 0;
-        bool file = is_level_file(p);
-        if (!file && ratel_level_named(p, NULL)) {
+        bool file = is_level_file(p), every = !strcmp(p, "all");
+        if (!file && !every && ratel_level_named(p, NULL)) {
             complain_no_level(p);
             return false;
         }
-        if (!(file ? push_file(c, p) : push_level(c, p))) return false;
+        if (c->all && !file && !every) {
+            complain("--level: all has %s already; beside it stand files of levels only", p);
+            return false;
+        }
+        if (!every && !(file ? push_file(c, p) : push_level(c, p))) return false;
         if (last) break;
         p += k + 1;
     }
@@ -157,6 +175,19 @@ static void print_warnings(const check *c, const char *name, const ratel_result 
     }
 }
 
+/* The name by which implications are known: a file's level that is a built-in one has that one's,
+   any other file's none. */
+static const char *known_name(const check *c, size_t i)
+{
+    return c->number[i] >= 0 ? pipeline_of(c, i) : c->levels[i];
+}
+
+static bool implies_level(const check *c, size_t i, size_t j, bool session_order)
+{
+    const char *a = known_name(c, i), *b = known_name(c, j);
+    return *a && *b && (!strcmp(a, b) || ratel_level_implies(a, b, session_order) == 1);
+}
+
 /* Which of the levels that hold are not implied by another one that holds, and which of the
    violated ones imply no other violated one. */
 static bool is_extreme(const check *c, const ratel_verdict *v, size_t i, bool violated,
@@ -166,12 +197,11 @@ static bool is_extreme(const check *c, const ratel_verdict *v, size_t i, bool vi
     if (v[i] != want) return false;
     for (size_t j = 0; j < c->n_levels; j++) {
         if (j == i || v[j] != want) continue;
-        const char *strong = violated ? c->levels[i] : c->levels[j];
-        const char *weak = violated ? c->levels[j] : c->levels[i];
-        bool implied = ratel_level_implies(strong, weak, session_order) == 1;
+        size_t strong = violated ? i : j, weak = violated ? j : i;
+        bool implied = implies_level(c, strong, weak, session_order);
         /* Two names of one level (parallel SI and consistent view with sessions): the
            first stands for both. */
-        bool mutual = implied && ratel_level_implies(weak, strong, session_order) == 1;
+        bool mutual = implied && implies_level(c, weak, strong, session_order);
         if (implied && (!mutual || j < i)) return false;
     }
     return true;
@@ -214,7 +244,7 @@ static void summarise_text(const check *c, const char *name, const ratel_verdict
         for (size_t i = 0; i < c->n_levels; i++) {
             if (!is_extreme(c, v, i, violated, session_order)) continue;
             fprintf(c->out, "%s %s", any ? "," : "", c->levels[i]);
-            if (violated && c->told && *c->told->anomaly[i])
+            if (violated && c->told && c->told->anomaly[i] && *c->told->anomaly[i])
                 fprintf(c->out, " (%s)", c->told->anomaly[i]);
             any = true;
         }
@@ -249,11 +279,9 @@ static bool repeats(const lattice *x, size_t j)
 static void load_lattice(lattice *x, bool session_order)
 {
     size_t n = x->c->n_levels;
-    char **name = x->c->levels;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
-            x->above[i * n + j] =
-                i != j && ratel_level_implies(name[i], name[j], session_order) == 1;
+            x->above[i * n + j] = i != j && implies_level(x->c, i, j, session_order);
     for (bool moved = true; moved;) {
         moved = false;
         for (size_t i = 0; i < n; i++)
@@ -614,6 +642,25 @@ static bool is_left_out(const check *c, const ratel_history *h, const char *leve
     return c->all && !ratel_history_concerns(h, level);
 }
 
+static ratel_verdict verdict_of(int status)
+{
+    return status == EXIT_HOLDS      ? RATEL_HOLDS
+           : status == EXIT_VIOLATED ? RATEL_VIOLATED
+                                     : RATEL_UNDECIDED;
+}
+
+/* What was told of one history is forgotten before the next. */
+static void forget_told(check *c)
+{
+    for (size_t i = 0; c->told && i < c->n_levels; i++) {
+        free(c->told->text[i]);
+        c->told->text[i] = NULL;
+        c->told->anomaly[i] = NULL;
+        c->told->strongest[i] = false;
+    }
+    if (c->told) c->told->at = 0;
+}
+
 static void check_history(check *c, const char *name)
 {
     ratel *r = c->a->context;
@@ -663,6 +710,7 @@ static void check_history(check *c, const char *name)
             if (!*level) {
                 int status =
                     check_iso(c->a, c->iso, c->number[i], c->levels[i], h, name, iso_out(c));
+                if (verdicts) verdicts[i] = verdict_of(status);
                 page_add_status(c->a, name, c->levels[i], status, "");
                 if (c->ci)
                     status = collected(c, ci_plain(c->ci, name, c->levels[i], status, false, ""));
@@ -713,8 +761,7 @@ static void check_history(check *c, const char *name)
             draw_lattice(c, name, verdicts, sessions, h);
         }
     }
-    for (size_t i = 0; c->told && i < c->n_levels; i++) free(c->told->text[i]);
-    if (c->told) *c->told = (all_answers){0};
+    forget_told(c);
     free(verdicts);
     modules_free(&chain);
 }
@@ -748,12 +795,29 @@ static void list_passes(void)
         printf("%-16s %s (several passes)\n", groups[i].name, groups[i].help);
 }
 
+static bool make_told(check *c)
+{
+    all_answers *x = &c->all_told;
+    x->text = calloc(c->n_levels, sizeof *x->text);
+    x->anomaly = calloc(c->n_levels, sizeof *x->anomaly);
+    x->strongest = calloc(c->n_levels, sizeof *x->strongest);
+    if (!x->text || !x->anomaly || !x->strongest) {
+        complain("out of memory");
+        return false;
+    }
+    c->told = x;
+    return true;
+}
+
 /* Every history, and what closes the answers. */
 static void check_all(check *c)
 {
     args *a = c->a;
     bool text = !a->value[O_JSON] && !a->value[O_TAP] && !a->value[O_VERBOSE];
-    if (c->all && text) c->told = &c->all_told;
+    if (c->all && text && !make_told(c)) {
+        merge_status(c, EXIT_UNDECIDED);
+        return;
+    }
     for (size_t i = 0; i < a->n_files; i++)
         (a->value[O_DUMP] || a->value[O_EMIT] ? dump_history : check_history)(c, a->files[i]);
     if (!a->n_files) merge_status(c, EXIT_UNDECIDED); /* --recursive found no file */
@@ -828,6 +892,9 @@ int cmd_check(args *a)
     paths_free(&c.paths);
     synth_close(c.iso);
     free((void *)c.unread);
+    free(c.all_told.text);
+    free((void *)c.all_told.anomaly);
+    free(c.all_told.strongest);
     free(c.number);
     free(c.words);
     free(c.levels);

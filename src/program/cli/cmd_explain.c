@@ -104,14 +104,11 @@ static int explain_level_file(args *a, const char *format)
                     builtin);
         a->value[O_LEVEL] = builtin;
         status = -1;
-    } else if (level >= 0 && strcmp(format, "text") && strcmp(format, "json")) {
-        complain("explain: a level of a file is explained as text, with --json or with --html");
-        status = EXIT_USAGE;
     } else if (level >= 0) {
         page_output page;
         status = EXIT_USAGE;
         if (page_open(a, &page)) {
-            status = explain_iso(a, s, level, given, a->files[0]);
+            status = explain_iso(a, s, level, given, a->files[0], format);
             status = page_close(a, &page, a->files[0], status);
         }
     }

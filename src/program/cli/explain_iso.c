@@ -14,6 +14,7 @@
 
 typedef struct told {
     args *a;
+    const char *format; /* text, json, markdown, dot, svg or tikz */
     synth *s;
     int number;
     const char *given;
@@ -180,6 +181,96 @@ static void tell_text(told *t, const char *history)
         fputs("\nChecked again: the verifier proved the violation of these transactions from the "
               "text of the definition.\n",
               f);
+}
+
+/* --- other forms ------------------------------------------------------------------------------ */
+
+/* Code of a list or a paragraph: backquotes end it, so none may be left in it. */
+static void code_to(FILE *f, const char *text, size_t n)
+{
+    strbuf b;
+    mem m;
+    guard g;
+    guard_init(&g);
+    mem_init(&m, mem_libc, NULL, &g);
+    if (!guard_armed(&g)) {
+        strbuf_init(&b, &m);
+        strbuf_visible(&b, text, n);
+        for (size_t i = 0; i < b.n; i++)
+            if (b.at[i] == '`') b.at[i] = '\'';
+        fprintf(f, "`%.*s`", (int)b.n, b.n ? b.at : "");
+    }
+    mem_free_all(&m);
+}
+
+static void markdown_transactions(const told *t)
+{
+    ratel_txn_info txn;
+    const char *line = strchr(t->text.at, '\n'); /* after the header */
+    unsigned number = 0;
+    for (size_t i = 0; line && line[1] && !ratel_history_txn_at(t->part, i, &txn); i++) {
+        const char *from = line + 1, *end = strchr(from, '\n');
+        if (txn.status == RATEL_ABORTED)
+            fputs("- (aborted) ", t->out);
+        else
+            fprintf(t->out, "- t%u = ", ++number);
+        code_to(t->out, from, end ? (size_t)(end - from) : strlen(from));
+        fputc('\n', t->out);
+        line = end;
+    }
+}
+
+static void tell_markdown(told *t, const char *history)
+{
+    FILE *f = t->out;
+    fputs("### ", f);
+    code_to(f, history, strlen(history));
+    fprintf(f, ": %s, as ", synth_level_name(t->s, t->number));
+    code_to(f, t->given, strlen(t->given));
+    fprintf(f, " defines it: %s\n\nFound: ", t->verdict);
+    code_to(f, t->reason, strlen(t->reason));
+    fputs(".\n", f);
+    if (!t->part) return;
+    fputs("\n**These transactions show it**", f);
+    fputs(t->shrunk.minimal ? "; without any of them, the rest keeps the level:\n\n" : ":\n\n", f);
+    markdown_transactions(t);
+    if (t->n_lines)
+        fputs("\n**The definition asks for all of this**, and no order (and no visibility) of them "
+              "gives all of it:\n\n",
+              f);
+    for (size_t i = 0; i < t->n_lines; i++) {
+        fputs("- ", f);
+        code_to(f, t->lines[i], strlen(t->lines[i]));
+        fputc('\n', f);
+    }
+    fputs(*t->checked ? "\nNot checked again: "
+                      : "\nChecked again: the verifier proved the violation of "
+                        "these transactions from the text of the definition.\n",
+          f);
+    if (!*t->checked) return;
+    code_to(f, t->checked, strlen(t->checked));
+    fputs(".\n", f);
+}
+
+/* The transactions with session order and reads: of any answer about them (read-uncommitted costs
+   least). */
+static int draw_scene(const told *t, const ratel_history *h, const char *history)
+{
+    ratel *r = t->a->context;
+    ratel_result *any = NULL;
+    ratel_explanation *e = NULL;
+    char title[1024], format[16];
+    ratel_telling with = {.history = title};
+    snprintf(format, sizeof format, "scene-%s", t->format);
+    snprintf(title, sizeof title, "%.400s: %.100s (%.300s) %s", history,
+             synth_level_name(t->s, t->number), t->given, t->verdict);
+    ratel_set(r, "time", 0);
+    int code = ratel_check(&any, r, t->part ? t->part : h, "read-uncommitted");
+    if (!code) code = ratel_explain(&e, r, t->part ? t->part : h, any);
+    if (!code) code = ratel_explanation_write(e, r, format, &with, write_file_cb, t->out);
+    ratel_explanation_free(e);
+    ratel_result_free(any);
+    return code ? complain_about(r, history, code) : 0;
 }
 
 /* Whole ids, which may hold any byte. */
@@ -381,6 +472,23 @@ static void page_add_iso(const told *t, const ratel_history *h, const char *hist
 
 /* --- the command ------------------------------------------------------------------------------ */
 
+/* In the form that was asked for; the exit status. */
+static int tell_formed(told *t, const ratel_history *h, const char *history, int status)
+{
+    int failed = 0;
+    if (!strcmp(t->format, "json"))
+        tell_json(t, history);
+    else if (!strcmp(t->format, "markdown"))
+        tell_markdown(t, history);
+    else if (strcmp(t->format, "text") != 0)
+        failed = draw_scene(t, h, history);
+    else if (t->part)
+        tell_text(t, history);
+    else
+        tell_plain(t, history);
+    return failed ? failed : status;
+}
+
 static int explain_part(told *t, const ratel_history *h, const char *history)
 {
     ratel *r = t->a->context;
@@ -392,16 +500,13 @@ static int explain_part(told *t, const ratel_history *h, const char *history)
     page_add_iso(t, h, history);
     t->out = open_output(t->a);
     if (!t->out) return EXIT_IO;
-    if (t->a->value[O_JSON])
-        tell_json(t, history);
-    else
-        tell_text(t, history);
-    return close_output(t->a, t->out, EXIT_VIOLATED);
+    return close_output(t->a, t->out, tell_formed(t, h, history, EXIT_VIOLATED));
 }
 
-int explain_iso(args *a, synth *s, int level, const char *given, const char *history)
+int explain_iso(args *a, synth *s, int level, const char *given, const char *history,
+                const char *format)
 {
-    told t = {.a = a, .s = s, .number = level, .given = given, .start = now()};
+    told t = {.a = a, .format = format, .s = s, .number = level, .given = given, .start = now()};
     const char *aborted = a->value[O_ABORTED_READS];
     if (aborted && !strcmp(aborted, "reads")) {
         complain("explain: --aborted reads is for built-in levels; check decides %s with it",
@@ -422,11 +527,7 @@ int explain_iso(args *a, synth *s, int level, const char *given, const char *his
         status = EXIT_IO;
     } else {
         page_add_iso(&t, h, history);
-        if (a->value[O_JSON])
-            tell_json(&t, history);
-        else
-            tell_plain(&t, history);
-        status = close_output(a, t.out, status);
+        status = close_output(a, t.out, tell_formed(&t, h, history, status));
     }
     free(t.text.at);
     ratel_history_free(t.part);

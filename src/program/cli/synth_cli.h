@@ -49,7 +49,8 @@ bool time_left(const args *a, synth *s, uint64_t start);
 int why_iso(const args *a, synth *s, int level, const ratel_history *h, const char *const **lines,
             size_t *n);
 /* explain --level FILE.iso: the exit status of the answer. */
-int explain_iso(args *a, synth *s, int level, const char *given, const char *history);
+int explain_iso(args *a, synth *s, int level, const char *given, const char *history,
+                const char *format);
 /* The same without printing; why may be NULL. */
 int decide_iso(const args *a, synth *s, int level, const ratel_history *h, char *why, size_t n);
 /* synth --lattice, with the scope of the problem; an exit status. */
