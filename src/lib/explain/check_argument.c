@@ -152,6 +152,17 @@ static bool appended_once(const checker *c, op_id o, txn_id mine)
     return true;
 }
 
+/* Did an aborted transaction append it, too?  A dirty read may be from there. */
+static bool appended_in_vain(const checker *c, op_id o)
+{
+    const history *h = c->h;
+    for (op_id p = 0; p < h->ops; p++)
+        if (writes(h, p) && h->op_key[p] == h->op_key[o] && h->op_value[p] == h->op_value[o] &&
+            txn_status_of(h, txn_of_op(h, p)) == TXN_ABORTED)
+            return true;
+    return false;
+}
+
 /* Of what a appended: is each element that the list shows of nobody else? */
 static bool alone(checker *c, uint32_t read, uint32_t a)
 {
@@ -171,6 +182,7 @@ static bool alone(checker *c, uint32_t read, uint32_t a)
             vec_push(c->m, &c->appends, fresh);
         }
         if (!c->appends.at[i].once) return false;
+        if (says_no_source(c, c->s->reads.at[read].actor) && appended_in_vain(c, o)) return false;
     }
     return true;
 }
@@ -291,8 +303,10 @@ static bool list_shows(checker *c, uint32_t read, uint32_t a, uint32_t b)
     a_at = place_in(c, read, a, &a_last);
     b_at = place_in(c, read, b, &b_last);
     if (a_at == NO_ID) return false;
-    if (b_at != NO_ID) return a_at < b_last; /* an element of a before one of b */
-    if (says_no_source(c, r->actor)) return false;
+    if (b_at != NO_ID && a_at < b_last) return true; /* an element of a before one of b */
+    if (says_no_source(c, r->actor)) /* who reads what it has appended to comes last */
+        return a != b && b == r->actor && scene_wrote_before(c->s, b, r->op, r->key);
+    if (b_at != NO_ID) return false;
     /* b is not in it: then behind all that it shows, be they its last element's or not */
     return last_write(c->h, c->s->txn[b], r->key) != NO_ID;
 }
@@ -607,6 +621,35 @@ static const char *check_repeated(const checker *c, const scene_read *r)
                : "it was appended so often";
 }
 
+/* Looked for once more, in the whole history: a list with an element that nobody put there, of any
+   outcome, or without what was there at first, which nobody deleted.  Own appends may follow. */
+static const char *check_unheard(const checker *c, const scene_read *r)
+{
+    const history *h = c->h;
+    value_id first = same(h->key_init[r->key]);
+    atom seen = r->value == VALUE_NULL ? (atom){.kind = ATOM_LIST} : value_atom(h, r->value);
+    atom init = first == VALUE_NULL ? (atom){.kind = ATOM_LIST} : value_atom(h, first);
+    bool list = seen.kind == ATOM_LIST;
+    uint32_t n = list ? seen.len : 1, foreign = 0;
+    if (h->init_unknown || r->value == first) return "it may have been there at first";
+    for (uint32_t i = 0; i < n; i++) {
+        value_id e = list ? h->elements.at[seen.as.offset + i] : r->value;
+        bool put = false, own = false;
+        for (uint32_t j = 0; list && init.kind == ATOM_LIST && j < init.len; j++)
+            put = put || h->elements.at[init.as.offset + j] == e;
+        for (op_id o = 0; o < h->ops; o++) {
+            bool it = writes(h, o) && h->op_key[o] == r->key && h->op_value[o] == e;
+            put = put || (it && (list || op_kind_of(h, o) != OP_APPEND));
+            own = own || (it && txn_of_op(h, o) == c->s->txn[r->actor] && o < r->op);
+        }
+        if (!put) return NULL;
+        foreign += !own;
+    }
+    for (op_id o = 0; o < h->ops; o++)
+        if (op_kind_of(h, o) == OP_DELETE && h->op_key[o] == r->key) return "it was deleted";
+    return list && !foreign ? NULL : "somebody put it there";
+}
+
 static const char *check_fault(checker *c, const arg_node *n)
 {
     const history *h = c->h;
@@ -620,6 +663,7 @@ static const char *check_fault(checker *c, const arg_node *n)
         return own != NO_ID && !weakest ? NULL : "no own write";
     }
     if (r->fault == SCENE_REPEATED) return check_repeated(c, r);
+    if (r->list && r->nobody) return check_unheard(c, r);
     if (r->list) return NULL; /* what a list can look like is told by no single fact */
     look_up(c, n->read);
     if (c->elsewhere[n->read] || c->from[n->read] || c->initial[n->read]) return "it has a source";

@@ -250,6 +250,8 @@ static uint32_t finer_name(const explanation *e, uint32_t anomaly)
         return e->scene.reads.at[root->read].predicate || e->scene.reads.at[root->other].predicate
                    ? ANOMALY_PHANTOM
                    : ANOMALY_FUZZY_READ;
+    if (root->kind == ARG_FAULT && e->scene.reads.at[root->read].nobody)
+        return ANOMALY_GARBAGE_READ;
     bool circle = anomaly == ANOMALY_CIRCULAR_INFORMATION_FLOW || anomaly == ANOMALY_DIRTY_WRITE;
     if (circle && misses(a, a->root, false)) anomaly = name_of_level(e->ask.level);
     if (anomaly == ANOMALY_G_SINGLE || anomaly == ANOMALY_G_NONADJACENT ||

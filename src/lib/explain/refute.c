@@ -214,7 +214,9 @@ static void list_orders(search *x, uint32_t i)
     const uint8_t *chain = r->n ? s->chain.at + r->first : NULL;
     for (uint32_t a = 0; a < r->n; a++)
         for (uint32_t b = a + 1; b < r->n; b++) show(x, chain[a], chain[b], r->key, SHOWN_LIST, i);
-    if (r->own && !(r->shown & actor_bit(r->actor)))
+    /* The reader comes last: at the weakest level also if it does not see what it appended. */
+    if (weakest ? scene_wrote_before(s, r->actor, r->op, r->key)
+                : r->own && !(r->shown & actor_bit(r->actor)))
         for (uint32_t a = 0; a < r->n; a++) show(x, chain[a], r->actor, r->key, SHOWN_LIST, i);
     if (weakest || r->fault) return;
     /* Who is not shown stands behind all that are, and if the reader's own appends are, behind

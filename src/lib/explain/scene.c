@@ -310,7 +310,7 @@ static void want_all(scene *s, wants *w)
             continue;
         }
         for (uint32_t j = 0; j < a.len; j++) want(s, w, r->key, h->elements.at[a.as.offset + j]);
-        if (!a.len) want(s, w, r->key, VALUE_NULL);
+        want(s, w, r->key, VALUE_NULL); /* deletes */
     }
 }
 
@@ -447,12 +447,56 @@ static uint32_t only_append(const scene *s, const wanted *p, scene_read *r)
     return n == 1 && p->n <= WANTED_WRITERS ? found : NO_ID;
 }
 
+/* Was the value written, and not appended, by anybody? */
+static bool was_written(const history *h, const wanted *p)
+{
+    if (p->n > WANTED_WRITERS) return true; /* not all of them are known */
+    for (uint32_t i = 0; i < p->n; i++)
+        if (op_kind_of(h, p->op[i]) != OP_APPEND) return true;
+    return false;
+}
+
+/* A list with what no transaction of any outcome put there, and was not there at first (C-1): of
+   repeated elements, and of keys that are also written or deleted, all orders would have to be
+   tried, but not for this.  Own appends, with which the list ends, are left out of what is judged;
+   after other own writes nothing is. */
+static bool find_unheard(const scene *s, const wants *w, scene_read *r, atom seen, atom init)
+{
+    const history *h = s->h;
+    txn_id t = s->txn[r->actor];
+    for (op_id o = h->txn_op[t]; o < r->op; o++)
+        if (writes(h, o) && h->op_key[o] == r->key && op_kind_of(h, o) != OP_APPEND) return false;
+    if (seen.kind != ATOM_LIST) {
+        r->nobody = r->value != value_or_absent(h->key_init[r->key]) &&
+                    !scene_wrote_before(s, r->actor, r->op, r->key) &&
+                    !was_written(h, want_find(w, r->key, r->value));
+    } else {
+        uint32_t own = own_suffix(s, r, seen);
+        if (own == NO_ID) return false;
+        bool something = init.kind != ATOM_LIST || init.len;
+        r->emptied = own == seen.len && something && !want_find(w, r->key, VALUE_NULL)->n;
+        r->nobody = r->emptied;
+        for (uint32_t i = 0; i < seen.len - own && !r->nobody; i++) {
+            value_id e = h->elements.at[seen.as.offset + i];
+            bool initial = false;
+            for (uint32_t j = 0; init.kind == ATOM_LIST && j < init.len && !initial; j++)
+                initial = h->elements.at[init.as.offset + j] == e;
+            r->nobody = !initial && !want_find(w, r->key, e)->n;
+        }
+    }
+    if (!r->nobody) return false;
+    r->usable = true;
+    r->fault = SCENE_NO_SOURCE;
+    return true;
+}
+
 static void explain_list(scene *s, const wants *w, scene_read *r)
 {
     const history *h = s->h;
     const scene_key *k = scene_key_of(s, r->key);
     atom seen = list_of(h, r->value), init = list_of(h, value_or_absent(h->key_init[r->key]));
-    if (init.kind != ATOM_LIST || k->mixed || h->init_unknown) return;
+    if (h->init_unknown || find_unheard(s, w, r, seen, init)) return;
+    if (init.kind != ATOM_LIST || k->mixed) return;
     /* An empty list after own appends misses these, whatever it misses besides. */
     if (seen.kind == ATOM_LIST && !seen.len && own_suffix(s, r, seen) == NO_ID) {
         r->usable = true;
@@ -460,8 +504,10 @@ static void explain_list(scene *s, const wants *w, scene_read *r)
         return;
     }
     /* A version of a list is a list, and has at least what was there at first. */
-    if (seen.kind != ATOM_LIST || (!seen.len && init.len)) {
-        const wanted *p = want_find(w, r->key, r->value);
+    bool bare = seen.kind == ATOM_LIST && init.len && own_suffix(s, r, seen) == seen.len;
+    if (seen.kind != ATOM_LIST || bare) {
+        const wanted *p = want_find(w, r->key, bare ? VALUE_NULL : r->value);
+        r->emptied = bare;
         for (uint32_t i = 0; i < p->n && i < WANTED_WRITERS; i++)
             if (aborted_write(h, p->txn[i], p->op[i])) r->aborted = p->txn[i];
         r->usable = true;
@@ -503,7 +549,8 @@ static void explain_list(scene *s, const wants *w, scene_read *r)
             if (living) { /* appended twice: no telling which */
                 r->usable = broken || not_own;
                 r->plainly_shown = false;
-                if (r->usable) r->fault = not_own ? SCENE_NOT_OWN : SCENE_BROKEN_LIST;
+                bool lacks_own = not_own && !r->initial_late; /* that is the graver fault */
+                if (r->usable) r->fault = lacks_own ? SCENE_NOT_OWN : SCENE_BROKEN_LIST;
                 s->chain.n = r->first;
                 r->shown = 0;
                 return;

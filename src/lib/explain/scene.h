@@ -52,7 +52,8 @@ typedef struct scene_read {
     txn_id aborted, later, overwritten;
     value_id repeated; /* the element, how often it was seen, how often it was put there */
     uint32_t times_seen, times_put;
-    bool nobody; /* no source: no transaction at all, aborted ones included, wrote it */
+    bool nobody;  /* no source: no transaction at all, aborted ones included, wrote it */
+    bool emptied; /* a list without what was there at first, which nobody deleted */
 
     /* of a list: the transactions whose appends it shows, in order, each once */
     actors shown;

@@ -330,6 +330,18 @@ static void say_appended(const told *t, uint32_t actor, key_id k, strbuf *b)
     if (w) say_value(t, k, w->value, b);
 }
 
+/* Does the list show an append of `from` before one of `to`?  Else `to` is the reader itself, which
+   had appended before. */
+static bool shows_both(const scene *s, const scene_read *r, uint32_t from, uint32_t to)
+{
+    uint32_t first = NO_ID, last = 0;
+    for (uint32_t i = 0; i < r->n; i++) {
+        if (s->chain.at[r->first + i] == from && first == NO_ID) first = i;
+        if (s->chain.at[r->first + i] == to) last = i;
+    }
+    return first < last || (to == r->actor && r->own);
+}
+
 static void say_order(const told *t, const arg_link *l, strbuf *b)
 {
     const scene *s = &t->e->scene;
@@ -345,6 +357,12 @@ static void say_order(const told *t, const arg_link *l, strbuf *b)
         return;
     case SHOWN_LIST:
         say_read(t, r, b);
+        if (!shows_both(s, r, l->from, l->to)) {
+            strbuf_str(b, ", with ");
+            say_appended(t, l->from, l->key, b);
+            strbuf_str(b, ", after it had appended to the list itself");
+            return;
+        }
         strbuf_str(b, ", in which ");
         say_appended(t, l->from, l->key, b);
         strbuf_str(b, " stands before ");
@@ -491,7 +509,7 @@ void say_fault(const told *t, const arg_node *n, strbuf *b)
     } else if (r->fault == SCENE_BROKEN_LIST) {
         strbuf_str(b, ", which is not the result of any order of the appends");
     } else if (r->nobody) {
-        strbuf_str(b, r->value == VALUE_NULL
+        strbuf_str(b, r->value == VALUE_NULL || r->emptied
                           ? ", although the key existed initially and no transaction deleted it"
                       : r->list ? ", with an element that nobody appended"
                                 : ", which nobody wrote");
