@@ -437,6 +437,22 @@ def lists_deleted(rng, n):
     return s.lines()
 
 
+@shape
+def lists_few_elements(rng, n):
+    """The same with five lists and three different elements: nearly every append may stand nearly
+    everywhere."""
+    s = Store(init=None)
+    while n > 0:
+        ops = []
+        for _ in range(rng.randrange(1, 5)):
+            k, x = rng.randrange(5), rng.random()
+            ops.append(('r', k) if x < 0.5 else ('d', k) if x < 0.56 else
+                       ('a', k, rng.randrange(3)))
+        n -= len(ops)
+        s.run(rng.randrange(8), ops)
+    return s.lines()
+
+
 # --- times ---------------------------------------------------------------------------------------
 
 @shape
@@ -512,7 +528,7 @@ def make(name, n=OPS, seed=1):
 
 
 def names():
-    whole = ('lists-hot', 'lists-ring', 'lists-deleted', 'unknown-circle')
+    whole = ('lists-hot', 'lists-ring', 'lists-deleted', 'lists-few-elements', 'unknown-circle')
     return list(SHAPES) + [s + '-broken' for s in SHAPES if s not in whole]
 
 

@@ -192,7 +192,8 @@ static void move_chains(maker *k)
         const chain_key *y = &from->keys.at[i];
         for (uint32_t j = y->writers; j < y->writer_end; j++) {
             node_id part = writing_part(k, from->writer.at[j].node, y->key);
-            to->writer.at[j] = (chain_writer){part, from->writer.at[j].first};
+            to->writer.at[j] = from->writer.at[j];
+            to->writer.at[j].node = part;
             assert(j == y->writers || to->writer.at[j - 1].node < part);
             for (uint32_t s = from->writer.at[j].first; s != NO_ID; s = from->stand.at[s].next) {
                 to->stand.at[s] = from->stand.at[s];

@@ -41,7 +41,6 @@ typedef struct chain_maker {
     VEC(uint32_t) left_by;    /* per content of the key: its last leaver so far, or NO_ID */
     VEC(list_leaver) found;   /* leavers of the key, each ... */
     VEC(uint32_t) found_next; /* ... with the one found before it for the same content */
-    size_t wanted;            /* candidates of all stands */
 } chain_maker;
 
 enum own_kind { OWN_NONE, OWN_ADDS, OWN_SETS_IT };
@@ -292,7 +291,7 @@ static bool add_writers(chain_maker *c, const chain_key *y, bool only_scalars)
             uint32_t content = content_of(c, y, own_list(c), false);
             if (content != NO_ID) add_leaver(c, y, content, (list_leaver){v, LEFT_SURELY, NO_ID});
         }
-        chain_writer w = {v, NO_ID};
+        chain_writer w = {v, NO_ID, kind == OWN_SETS_IT};
         vec_push(c->g->m, &x->writer, w);
     }
     return few;
@@ -421,11 +420,11 @@ static bool make_chain(chain_maker *c, key_id k)
         c->first_stand[w->node] = NO_ID;
         for (uint32_t s = w->first; s != NO_ID; s = x->stand.at[s].next) {
             const list_content *on = &x->content.at[x->stand.at[s].before];
-            c->wanted += on->end - on->leavers;
+            x->wanted += on->end - on->leavers;
         }
     }
     vec_push(g->m, &x->keys, y);
-    return few && c->wanted <= MOST_SLOTS;
+    return few;
 }
 
 bool asg_chains(asg *g, const uint8_t *chosen, list_chains *x)

@@ -45,6 +45,7 @@ typedef struct list_leaver {
 typedef struct chain_writer {
     node_id node;
     uint32_t first; /* its first stand; NO_ID: nothing is asked of its place */
+    bool sets;      /* it writes or deletes the key: what it leaves does not rest on its place */
 } chain_writer;
 
 typedef struct chain_key {
@@ -68,6 +69,7 @@ typedef struct list_chains {
                                   own appends, so that it saw the very version before them; NO_ID */
     VEC(uint32_t) read_content; /* ... and what it saw of others */
     VEC(node_id) barred;        /* of unknown outcome, and their reads show that they aborted */
+    size_t wanted;              /* literals that a search of the stands would need */
     bool impossible;            /* a transaction that took part read what nobody can have left */
     node_id blame;              /* ... this one */
 } list_chains;

@@ -393,6 +393,18 @@ static bool refuse(problem *p, uint64_t conflicts, decision *a)
     return true;
 }
 
+/* A search of the order of lists is easier to end with a serial order than with one of the whole
+   transactions, which need not be one of their parts: then stronger questions come first. */
+static bool wants_whole_first(const problem *p)
+{
+    return has_parts(p) && !p->g->slots;
+}
+
+static bool wants_whole_last(const problem *p)
+{
+    return has_parts(p) && p->g->slots;
+}
+
 /* InnoDB's levels are read-committed, for the whole transactions. */
 static bool decide_whole(problem *p, uint64_t conflicts, decision *a)
 {
@@ -574,9 +586,10 @@ static const decider deciders[] = {
     {BY_EXHAUSTIVE, is_open_search, decide_exhaustive},
     {BY_SOURCES, has_impossible_list, decide_impossible_list},
     {BY_NOBODY, is_refused, refuse},
-    {BY_WHOLE, has_parts, decide_whole},
+    {BY_WHOLE, wants_whole_first, decide_whole},
     {BY_SEGMENTS, wants_segments, decide_segments},
     {BY_STRONGER, wants_stronger, decide_stronger},
+    {BY_WHOLE, wants_whole_last, decide_whole},
     {BY_PORTFOLIO, wants_portfolio, decide_portfolio},
     {BY_LAZY, is_lazy, decide_lazy},
     {BY_POLYGRAPH, wants_polygraph, decide_polygraph},

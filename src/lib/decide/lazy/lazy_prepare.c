@@ -13,7 +13,9 @@
  */
 #include <assert.h>
 
+#include "asg/list_slots.h"
 #include "decide/lazy/initial_values.h"
+#include "decide/lazy/list_store.h"
 
 /* --- derivation rounds ------------------------------------------------------------------------ */
 
@@ -379,6 +381,7 @@ static bool search_serial(lazy *z, const order_graph *known, uint32_t *pos)
         if (wide > ran && wide > p->events / 2) memcpy(pos, other, p->events * sizeof *pos);
         mem_put(p->m, other);
     }
+    z->all_ran = ran == p->events || wide == p->events;
     return ran > p->events / 2 || wide > p->events / 2;
 }
 
@@ -390,6 +393,7 @@ static bool run_transactions(lazy *z, const order_graph *known, uint32_t *pos)
     bool serial = !p->si && strict && z->g->open.n;
     if (p->rf != z->g->ob_rf) problem_index_readers(p);
     if (serial && search_serial(z, known, pos)) return true;
+    if (z->slots) return false;
     if (!pass_on(p->tune, PASS_TRIAL_RUN)) return false;
     lazy_trial_run(z, known, pos);
     return true;
@@ -414,20 +418,29 @@ static size_t few_broken(const lazy *z)
 #endif
 }
 
+/* Is a run worth it where lists are searched?  Lists that are only appended to are covered from the
+   left, which the solver does better; and what is run is serial. */
+static bool lists_run(const lazy *z)
+{
+    return z->g->slots->chains.keys.n && list_store_fits(z->g) && !z->p->si &&
+           z->p->rule->strict == STRICT_ALL && !z->j;
+}
+
 /* Where many reads are broken the transactions are run one by one.  The order of that run stays if
    it breaks less than half as many; else the guess is as good, and the clocks fit it better. */
 static void try_run(lazy *z, const order_graph *known, uint32_t *pos)
 {
     order_problem *p = z->p;
     size_t broken = z->queue.n;
-    if (broken <= few_broken(z) || p->rule->strict == STRICT_NONE || z->slots) return;
+    if (p->rule->strict == STRICT_NONE) return;
+    if (z->slots ? !lists_run(z) : broken <= few_broken(z)) return;
     uint32_t *guess = mem_array(p->m, uint32_t, (size_t)p->events + 1);
     memcpy(guess, pos, p->events * sizeof *pos);
     z->pos = guess;
     bool ran = run_transactions(z, known, pos);
     z->pos = pos;
     if (ran) start_from(z, pos);
-    if (ran && z->queue.n >= broken / 2) {
+    if (ran && (z->slots ? !z->all_ran : z->queue.n >= broken / 2)) {
         memcpy(pos, guess, p->events * sizeof *pos);
         start_from(z, pos);
     }

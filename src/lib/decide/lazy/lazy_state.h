@@ -37,9 +37,10 @@ typedef struct lazy {
     solver *s;
     order *o;
     const uint32_t *pos;
-    reach reach; /* what certain edges alone put before what */
-    rng luck;    /* with a seed, some choices are left to it */
-    justify *j;  /* NULL: no proof is wanted */
+    reach reach;  /* what certain edges alone put before what */
+    rng luck;     /* with a seed, some choices are left to it */
+    justify *j;   /* NULL: no proof is wanted */
+    bool all_ran; /* run one by one in the order pos, every transaction could run */
 
     /* Versions.  Invariant: list[kw_first[k]..kw_first[k + 1]) holds the installs of key k by the
        place of their commits, and list[where[i]] == i. */

@@ -17,8 +17,11 @@ static uint32_t *filled_array(mem *m, size_t n, int byte)
 
 static bool wants_version(const run_store *s, uint32_t ob)
 {
-    return s->p->in[s->g->ob_node[ob]] && strict_read(s->p, ob) &&
-           !(s->g->ob_flags[ob] & (OB_OWN | OB_LIST));
+    if (!s->p->in[s->g->ob_node[ob]] || !strict_read(s->p, ob)) return false;
+    if (!(s->g->ob_flags[ob] & (OB_OWN | OB_LIST))) return true;
+    /* (One that is not open shows what the reader itself had set.) */
+    return s->has_lists && s->lists.searched[s->g->ob_key[ob]] && s->z->open_of &&
+           s->z->open_of[ob] != NONE;
 }
 
 bool run_store_certain(const run_store *s, uint32_t ob)
@@ -40,6 +43,12 @@ static void name_classes(run_store *s, id_map *names)
     for (uint32_t i = 0; i < g->open.n; i++) {
         uint32_t ob = g->open.at[i];
         if (!run_store_ambiguous(s, ob)) continue;
+        if (s->g->ob_flags[ob] & OB_LIST) {
+            uint32_t *content = &s->content_class[list_store_seen(&s->lists, i)];
+            if (*content == NONE) *content = s->classes++;
+            s->open_class[i] = *content;
+            continue;
+        }
         uint32_t *name = id_map_at(s->z->m, names, map_pair(g->ob_key[ob], g->ob_value[ob]));
         if (*name == MAP_NONE) *name = s->classes++;
         s->open_class[i] = *name;
@@ -69,6 +78,10 @@ static void make_classes(run_store *s)
     }
     for (uint32_t j = 0; j < g->insts; j++) {
         if (!s->p->in[g->inst_node[j]]) continue;
+        if (s->has_lists && s->lists.searched[g->inst_key[j]]) {
+            list_store_supply(&s->lists, j, s->content_class, 1, s->supply);
+            continue;
+        }
         uint32_t c = id_map_get(&names, map_pair(g->inst_key[j], g->inst_value[j]));
         if (c == MAP_NONE) continue;
         s->class_of[j] = c;
@@ -81,6 +94,9 @@ void run_store_start(run_store *s, lazy *z)
 {
     asg *g = z->g;
     *s = (run_store){.z = z, .g = g, .p = z->p};
+    s->has_lists = list_store_fits(g);
+    if (s->has_lists) list_store_start(&s->lists, z);
+    if (s->has_lists) s->content_class = filled_array(z->m, s->lists.contents, 0xff);
     s->version = filled_array(z->m, history_keys(g->h), 0xff);
     s->unread = filled_array(z->m, g->insts, 0);
     s->updates = filled_array(z->m, g->insts, 0);
@@ -98,8 +114,9 @@ void run_store_end(run_store *s)
 {
     void *arrays[] = {s->version,  s->unread,        s->updates,    s->prior,
                       s->class_of, s->open_class,    s->init_class, s->prior_class,
-                      s->demand,   s->class_updates, s->supply};
+                      s->demand,   s->class_updates, s->supply,     s->content_class};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) mem_put(s->z->m, arrays[i]);
+    if (s->has_lists) list_store_end(&s->lists);
 }
 
 /* --- asking ----------------------------------------------------------------------------------- */
@@ -141,6 +158,10 @@ void run_store_read(run_store *s, uint32_t ob, bool back)
 void run_store_write(run_store *s, uint32_t j)
 {
     s->version[s->g->inst_key[j]] = j;
+    if (s->has_lists && s->lists.searched[s->g->inst_key[j]]) {
+        list_store_write(&s->lists, j);
+        list_store_supply(&s->lists, j, s->content_class, UINT32_MAX, s->supply);
+    }
     if (s->class_of && s->class_of[j] != NONE) s->supply[s->class_of[j]]--;
 }
 
@@ -148,5 +169,9 @@ void run_store_unwrite(run_store *s, uint32_t j, uint32_t before)
 {
     assert(s->version[s->g->inst_key[j]] == j);
     s->version[s->g->inst_key[j]] = before;
+    if (s->has_lists && s->lists.searched[s->g->inst_key[j]]) {
+        list_store_unwrite(&s->lists, j);
+        list_store_supply(&s->lists, j, s->content_class, 1, s->supply);
+    }
     if (s->class_of && s->class_of[j] != NONE) s->supply[s->class_of[j]]++;
 }

@@ -7,12 +7,13 @@
  * apart (updates), since they do not keep that transaction itself from running.
  *
  * Versions of one key with one value are a *class*, where some read of the key is ambiguous; such a
- * read asks for its class, not for one version.
+ * read asks for its class, not for one version.  Of lists whose order is searched the contents are
+ * the classes, and what a version holds is known only when it runs (list_store.h).
  */
 #ifndef RATEL_DECIDE_LAZY_RUN_STORE_H
 #define RATEL_DECIDE_LAZY_RUN_STORE_H
 
-#include "decide/lazy/lazy_state.h"
+#include "decide/lazy/list_store.h"
 
 typedef struct run_store {
     lazy *z;
@@ -32,6 +33,10 @@ typedef struct run_store {
     uint32_t *class_updates; /* ... and those whose transaction writes the key too */
     uint32_t *supply;        /* per class: installs that have not run */
     uint32_t classes;
+
+    bool has_lists; /* some lists are searched, and what they hold is kept: */
+    list_store lists;
+    uint32_t *content_class; /* per content: its class, or NONE */
 } run_store;
 
 /* Only strict reads of transactions that surely take part ask for anything. */
@@ -46,7 +51,17 @@ bool run_store_ambiguous(const run_store *s, uint32_t ob);
 static inline uint32_t run_store_shown(const run_store *s, key_id k)
 {
     if (!s->class_of) return NONE;
+    if (s->has_lists && s->lists.searched[k])
+        return s->lists.now[k] == LIST_OTHER ? NONE : s->content_class[s->lists.now[k]];
     return s->version[k] == NONE ? s->init_class[k] : s->class_of[s->version[k]];
+}
+
+/* The class of the newest version of its key once install j has run. */
+static inline uint32_t run_store_next(const run_store *s, uint32_t j)
+{
+    if (!s->has_lists || !s->lists.searched[s->g->inst_key[j]]) return s->class_of[j];
+    uint32_t after = list_store_after(&s->lists, j);
+    return after == LIST_OTHER ? NONE : s->content_class[after];
 }
 
 /* Is the version that install j is to overwrite still to be read by others, who will find it

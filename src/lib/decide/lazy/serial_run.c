@@ -63,9 +63,12 @@ static uint64_t event_hash(uint32_t e)
     return hash_u64(map_pair(NONE, e));
 }
 
-static uint64_t version_hash(const serial_run *s, key_id k, uint32_t j)
+static uint64_t shown_hash(const serial_run *s, key_id k)
 {
+    const run_store *t = &s->store;
+    uint32_t j = t->version[k];
     uint64_t value = j == NONE ? 0 : (uint64_t)s->g->inst_value[j] + 1;
+    if (t->has_lists && t->lists.searched[k]) value = (uint64_t)t->lists.now[k] + 1;
     return hash_u64(hash_u64(k) + value);
 }
 
@@ -97,8 +100,9 @@ void serial_run_event(serial_run *s, uint32_t at)
         key_id k = g->inst_key[j];
         uint32_t old = run_store_shown(&s->store, k);
         s->before[j] = s->store.version[k];
-        s->state ^= version_hash(s, k, s->before[j]) ^ version_hash(s, k, j);
+        s->state ^= shown_hash(s, k);
         run_store_write(&s->store, j);
+        s->state ^= shown_hash(s, k);
         change_shown(s, old, run_store_shown(&s->store, k));
     }
 }
@@ -114,8 +118,9 @@ void serial_run_undo(serial_run *s)
         for (uint32_t j = g->inst_first[e + 1]; j-- > g->inst_first[e];) {
             key_id k = g->inst_key[j];
             uint32_t old = run_store_shown(&s->store, k);
-            s->state ^= version_hash(s, k, s->before[j]) ^ version_hash(s, k, j);
+            s->state ^= shown_hash(s, k);
             run_store_unwrite(&s->store, j, s->before[j]);
+            s->state ^= shown_hash(s, k);
             change_shown(s, old, run_store_shown(&s->store, k));
         }
         for (uint32_t ob = g->ob_first[e]; ob < g->ob_first[e + 1]; ob++)
@@ -154,7 +159,7 @@ int64_t serial_run_merit(const serial_run *s, node_id v)
     const run_store *t = &s->store;
     int64_t merit = 0;
     for (uint32_t j = g->inst_first[v]; t->class_of && j < g->inst_first[v + 1]; j++) {
-        uint32_t old = run_store_shown(t, g->inst_key[j]), new = t->class_of[j];
+        uint32_t old = run_store_shown(t, g->inst_key[j]), new = run_store_next(t, j);
         if (old == new) continue;
         if (new != NONE) merit += s->wanted[new];
         if (old != NONE) merit -= s->wanted[old];
@@ -162,17 +167,6 @@ int64_t serial_run_merit(const serial_run *s, node_id v)
     }
     assert(merit < INT32_MAX && merit > -INT32_MAX);
     return merit;
-}
-
-uint64_t serial_run_state_after(const serial_run *s, node_id v)
-{
-    const asg *g = s->g;
-    uint64_t state = s->state ^ event_hash(v);
-    for (uint32_t j = g->inst_first[v]; j < g->inst_first[v + 1]; j++) {
-        key_id k = g->inst_key[j];
-        state ^= version_hash(s, k, s->store.version[k]) ^ version_hash(s, k, j);
-    }
-    return state;
 }
 
 void serial_run_order(const serial_run *s, const uint32_t *first, uint32_t n, uint32_t *pos)

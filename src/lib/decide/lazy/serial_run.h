@@ -50,8 +50,6 @@ static inline bool serial_run_writes(const serial_run *s, node_id v)
 bool serial_run_can(const serial_run *s, node_id v);
 /* How much a writer helps: by how many fewer reads of ready events are missing after it. */
 int64_t serial_run_merit(const serial_run *s, node_id v);
-/* The state after v would have run, before anything else runs. */
-uint64_t serial_run_state_after(const serial_run *s, node_id v);
 /* Fills pos with the events of `first`, and the others after them by their guess, which extends the
    known graph as a run does. */
 void serial_run_order(const serial_run *s, const uint32_t *first, uint32_t n, uint32_t *pos);

@@ -269,11 +269,24 @@ static uint32_t cover_next(lazy *z, size_t key)
     return LIT_NONE;
 }
 
+/* Of the free candidates of a read of a chain, the version that stands right before it: where the
+   order is an answer already, every such choice agrees with it. */
+static uint32_t version_there(lazy *z, uint32_t ob, uint32_t open)
+{
+    const asg *g = z->g;
+    uint32_t seen = lazy_version_seen(z, g->ob_key[ob], g->ob_node[ob]);
+    node_id w = seen == NONE ? RF_INIT : g->inst_node[seen];
+    for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++)
+        if (g->cand.at[i] == w && !solver_value(z->s, lazy_cand_lit(z, i)))
+            return lazy_cand_lit(z, i);
+    return lazy_likeliest(z, open);
+}
+
 uint32_t slots_cover(lazy *z, uint32_t ob)
 {
     uint32_t o = z->open_of[ob];
     assert(slots_own(z, ob) && o >= z->g->slots->first_open);
-    if (o >= z->g->slots->end_open) return lazy_likeliest(z, o); /* of a chain */
+    if (o >= z->g->slots->end_open) return version_there(z, ob, o);
     uint32_t lit = cover_next(z, z->g->slots->read_key.at[o - z->g->slots->first_open]);
     return lit != LIT_NONE ? lit : lazy_likeliest(z, o);
 }
