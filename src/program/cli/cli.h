@@ -42,6 +42,7 @@ enum command_id {
     ID_LITMUS,
     ID_REPRO,
     ID_TRACE,
+    ID_POWER,
     COMMAND_COUNT
 };
 enum command_bit {
@@ -62,6 +63,7 @@ enum command_bit {
     CMD_LITMUS = 1u << ID_LITMUS,
     CMD_REPRO = 1u << ID_REPRO,
     CMD_TRACE = 1u << ID_TRACE,
+    CMD_POWER = 1u << ID_POWER,
     CMD_ALL = (1u << COMMAND_COUNT) - 1,
     /* those that drive a database; that are about one violation; that read histories */
     CMD_LIVE = CMD_RUN | CMD_TEST,
@@ -157,6 +159,7 @@ int cmd_run(args *a);
 int cmd_test(args *a);
 int cmd_litmus(args *a);
 int cmd_repro(args *a);
+int cmd_power(args *a);
 int cmd_audit(args *a);
 int cmd_driver_check(args *a);
 int cmd_trace(args *a);

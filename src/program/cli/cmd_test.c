@@ -20,12 +20,6 @@
 /* Where values repeat or ranges are long, longer histories are no better but costly to decide. */
 enum { MOST_AMBIGUOUS = 3000, MOST_RANGES = 4000 };
 
-typedef struct test_mix {
-    const char *workload;
-    uint64_t keys, ops, txns; /* 0: published; txns: as many as the time allows */
-    const char *knob;
-} test_mix;
-
 /* Few hot keys where a race is wanted, many where the checker should have a wide history; with
    lists the version order is seen, with random-rmw-range phantoms are. */
 static const test_mix mix[] = {
@@ -40,6 +34,11 @@ static const test_mix mix[] = {
 };
 #define MIXED (sizeof mix / sizeof *mix)
 enum { SESSIONS = 8, CHECK_MS = 60000 };
+
+const test_mix *test_mix_at(size_t i)
+{
+    return i < MIXED ? &mix[i] : NULL;
+}
 
 typedef struct test_run {
     test_mix mix;

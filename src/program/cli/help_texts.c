@@ -129,6 +129,8 @@ static const help_example examples[] = {
      "kill the server now and then"},
     {CMD_TEST, "test --db postgres:temp --isolation serializable", "a minute of eight workloads"},
     {CMD_TEST, "test --db sqlite:test.db --workload bank,lost-update --level si", "choose both"},
+    {CMD_POWER, "power --db sqlite::memory:", "in seconds, without a server"},
+    {CMD_POWER, "power --db postgres:temp -i rr -w rw-register,bank --json", "two workloads"},
     {CMD_LITMUS, "litmus --db postgres:temp", "every case at every level"},
     {CMD_LITMUS, "litmus --db mariadb:temp -i rr -v lost-update", "one case, with its statements"},
     {CMD_LITMUS, "litmus --db \"$DATABASE_URL\" --json --expect accepted.json", "in CI"},
@@ -164,7 +166,7 @@ const help_example *help_example_at(unsigned bit, size_t i)
 static const help_file files[] = {
     {CMD_GEN, "OUTPUT.truth.json", "what was planted, and which levels that violates"},
     {CMD_TEST, "ratel-test-N-WORKLOAD.jsonl", "a history that violates its level, without -o DIR"},
-    {CMD_RUN | CMD_TEST | CMD_LITMUS | CMD_REPRO, "/tmp/ratel-*",
+    {CMD_RUN | CMD_TEST | CMD_LITMUS | CMD_REPRO | CMD_POWER, "/tmp/ratel-*",
      "temporary servers, removed at the end"},
     {CMD_SYNTH | CMD_CHECK | CMD_LEVELS, "NAME.iso", "levels written by you"},
     {CMD_CHECK | CMD_TEST, "$GITHUB_STEP_SUMMARY", "the summary that --github adds to"},

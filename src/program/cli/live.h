@@ -33,6 +33,15 @@ typedef struct live_options {
     replace_file file;       /* behind output, if it has a name */
 } live_options;
 
+/* A workload as `test` runs it. */
+typedef struct test_mix {
+    const char *workload;
+    uint64_t keys, ops, txns; /* 0: published; txns: as many as the time allows */
+    const char *knob;
+} test_mix;
+/* The i-th, or NULL. */
+const test_mix *test_mix_at(size_t i);
+
 /* EXIT_HOLDS, or the status after a complaint. */
 int live_open(live *l, const args *a);
 void live_close(live *l);

@@ -212,6 +212,9 @@ bool db_isolation(db *d, const char *isolation);
 /* The i-th adapter that this program could have: is it there?  NULL past the end. */
 const char *driver_at(size_t i, bool *there);
 
+/* The i-th bug that faulty:BUG:URL can have and that a check should find; NULL past the end. */
+const char *driver_bug_at(size_t i);
+
 typedef struct contract {
     const char *driver, *isolation;
     const char *level, *deleted, *implied; /* see contracts.def */

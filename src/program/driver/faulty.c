@@ -1,30 +1,55 @@
 /*
  * faulty.c - a client with a bug, around any other adapter: for tests of what we find.
  *
- *   faulty:BUG:URL     BUG: commit-aborted | drop-write | stale-read | tamper | never-commit
+ *   faulty:BUG:URL     BUG: a name of bug_names
  *
  * Each session errs once in 16 occasions.  What it does is wrong on purpose: it says committed of
  * a transaction that it has rolled back, does not send a write, answers a read from a cache that
- * nobody invalidates, answers with the next number.  never-commit rolls back every time and says
- * so.
+ * nobody invalidates, answers with the next number.  no-conflict sends what a transaction writes in
+ * a second one, so that nothing conflicts with what it has read; late-snapshot reads in a second
+ * one; replay-commit writes a transaction again when its session has made others.  never-commit
+ * rolls back every time and says so.
  */
+#include <stdio.h>
+
+#include "base/clock.h"
 #include "driver/adapters.h"
 
-enum bug { COMMIT_ABORTED, DROP_WRITE, STALE_READ, TAMPER, NEVER_COMMIT, BUGS };
-static const char *const bug_names[BUGS] = {"commit-aborted", "drop-write", "stale-read", "tamper",
-                                            "never-commit"};
+enum bug {
+    COMMIT_ABORTED,
+    DROP_WRITE,
+    STALE_READ,
+    TAMPER,
+    NO_CONFLICT,
+    LATE_SNAPSHOT,
+    REPLAY_COMMIT,
+    NEVER_COMMIT,
+    BUGS
+};
+static const char *const bug_names[BUGS] = {"commit-aborted", "drop-write",  "stale-read",
+                                            "tamper",         "no-conflict", "late-snapshot",
+                                            "replay-commit",  "never-commit"};
 
-enum { EVERY = 16, CACHED = 64 };
+enum { EVERY = 16, CACHED = 64, BETWEEN_NS = 1000000, LATER = 3 };
 
 typedef struct faulty_own {
     enum bug bug;
     db inner;
 } faulty_own;
 
+enum sent_kind { SENT_PUT, SENT_APPEND, SENT_REMOVE };
+typedef struct sent_write {
+    enum sent_kind kind;
+    int64_t key, value;
+} sent_write;
+
 typedef struct faulty_conn {
     db_session inner;
     uint32_t occasions;
-    bool wrote;
+    bool read, wrote;
+    VEC(sent_write) sent;  /* replay-commit: by the transaction that is open */
+    VEC(sent_write) again; /* to be written once more */
+    uint32_t later;        /* after so many transactions */
     struct {
         bool there, absent;
         int64_t key, value;
@@ -61,11 +86,17 @@ static bool faulty_open(db *d)
         return true;
     }
     d->misuse = true;
-    db_fail(
-        d->error,
-        "expected faulty:BUG:URL, where BUG is commit-aborted, drop-write, stale-read, tamper or "
-        "never-commit");
+    db_fail(d->error, "expected faulty:BUG:URL, where BUG is one of");
+    for (int i = 0; i < BUGS; i++) {
+        size_t at = strlen(d->error);
+        snprintf(d->error + at, sizeof d->error - at, "%s %s", i ? "," : "", bug_names[i]);
+    }
     return false;
+}
+
+const char *driver_bug_at(size_t i)
+{
+    return i < NEVER_COMMIT ? bug_names[i] : NULL;
 }
 
 static void faulty_close(db *d)
@@ -105,6 +136,9 @@ static bool now(db_session *s)
         [DROP_WRITE] = "planted: a write was not sent",
         [STALE_READ] = "planted: a read came from a cache",
         [TAMPER] = "planted: a read was changed",
+        [NO_CONFLICT] = "planted: it read in one transaction and wrote in another",
+        [LATE_SNAPSHOT] = "planted: its reads are of two transactions",
+        [REPLAY_COMMIT] = "planted: it was written a second time later",
     };
     faulty_conn *c = s->own;
     bool err = ++c->occasions % EVERY == 0;
@@ -138,17 +172,76 @@ static void faulty_disconnect(db_session *s)
     inner(s, &i)->disconnect(i);
     strbuf_free(&i->text);
     vec_free(i->mem, &i->rows);
+    vec_free(s->mem, &((faulty_conn *)s->own)->sent);
+    vec_free(s->mem, &((faulty_conn *)s->own)->again);
     mem_put(s->mem, s->own);
     s->own = NULL;
+}
+
+/* What was committed is written once more, as by a client that did not hear the answer. */
+static void write_again(db_session *s)
+{
+    db_session *i;
+    faulty_conn *c = s->own;
+    const driver *d = inner(s, &i);
+    if (!c->again.n || c->later--) return;
+    enum db_answer a = d->begin(i);
+    for (size_t k = 0; a == DB_OK && k < c->again.n; k++) {
+        const sent_write *w = &c->again.at[k];
+        i->idle = false;
+        a = w->kind == SENT_PUT      ? d->put(i, w->key, w->value)
+            : w->kind == SENT_APPEND ? d->append(i, w->key, w->value)
+                                     : d->remove(i, w->key);
+    }
+    if (a == DB_OK) a = d->commit(i);
+    if (a != DB_OK) d->abort(i);
+    c->again.n = 0;
 }
 
 static enum db_answer faulty_begin(db_session *s)
 {
     db_session *i;
-    ((faulty_conn *)s->own)->wrote = false;
+    faulty_conn *c = s->own;
     const driver *d = inner(s, &i);
     i->isolation = s->isolation;
+    write_again(s);
+    c->read = c->wrote = false;
+    c->sent.n = 0;
     return passed(s, d->begin(i));
+}
+
+/* Goes on in another transaction of the database.  One that could not begin is lost, with what the
+   session asked of it. */
+static enum db_answer changed_over(db_session *s)
+{
+    db_session *i;
+    const driver *d = inner(s, &i);
+    enum db_answer a = d->commit(i);
+    clock_nap(BETWEEN_NS); /* others have something to do in between */
+    if (a == DB_OK) a = d->begin(i);
+    return passed(s, a == DB_OK ? DB_OK : DB_LOST);
+}
+
+/* Before a read, or a write, of a transaction that has only read so far. */
+static enum db_answer before_call(db_session *s, bool write)
+{
+    faulty_conn *c = s->own;
+    enum db_answer a = DB_OK;
+    if (bug_of(s) == (write ? NO_CONFLICT : LATE_SNAPSHOT) && c->read && !c->wrote && now(s))
+        a = changed_over(s);
+    if (write)
+        c->wrote = true;
+    else
+        c->read = true;
+    return a;
+}
+
+static void keep_sent(db_session *s, enum db_answer a, enum sent_kind kind, int64_t key,
+                      int64_t value)
+{
+    faulty_conn *c = s->own;
+    sent_write w = {kind, key, value};
+    if (a == DB_OK && bug_of(s) == REPLAY_COMMIT) vec_push(s->mem, &c->sent, w);
 }
 
 static unsigned faulty_snapshot(const db *d)
@@ -161,7 +254,9 @@ static enum db_answer faulty_get(db_session *s, int64_t key, bool lock)
 {
     db_session *i;
     faulty_conn *c = s->own;
-    enum db_answer a = inner(s, &i)->get(i, key, lock);
+    enum db_answer a = before_call(s, false);
+    if (a == DB_OK) a = inner(s, &i)->get(i, key, lock);
+    if (a != DB_OK) return passed(s, a);
     size_t at = (size_t)((uint64_t)key % CACHED);
     s->absent = i->absent;
     s->tomb = i->tomb;
@@ -187,11 +282,12 @@ static enum db_answer faulty_get(db_session *s, int64_t key, bool lock)
 static enum db_answer faulty_put(db_session *s, int64_t key, int64_t value)
 {
     db_session *i;
-    ((faulty_conn *)s->own)->wrote = true;
-    if (bug_of(s) == DROP_WRITE && now(s)) return DB_OK;
+    enum db_answer a = before_call(s, true);
+    if (a != DB_OK || (bug_of(s) == DROP_WRITE && now(s))) return a;
     const driver *d = inner(s, &i);
     i->idle = i->newest = false;
-    enum db_answer a = d->put(i, key, value);
+    a = d->put(i, key, value);
+    keep_sent(s, a, SENT_PUT, key, value);
     s->idle = i->idle;
     s->newest = i->newest;
     return passed(s, a);
@@ -200,16 +296,22 @@ static enum db_answer faulty_put(db_session *s, int64_t key, int64_t value)
 static enum db_answer faulty_append(db_session *s, int64_t key, int64_t value)
 {
     db_session *i;
-    ((faulty_conn *)s->own)->wrote = true;
-    if (bug_of(s) == DROP_WRITE && now(s)) return DB_OK;
-    return passed(s, inner(s, &i)->append(i, key, value));
+    enum db_answer a = before_call(s, true);
+    if (a != DB_OK || (bug_of(s) == DROP_WRITE && now(s))) return a;
+    a = inner(s, &i)->append(i, key, value);
+    keep_sent(s, a, SENT_APPEND, key, value);
+    return passed(s, a);
 }
 
 static enum db_answer faulty_remove(db_session *s, int64_t key)
 {
     db_session *i;
-    ((faulty_conn *)s->own)->wrote = true;
-    enum db_answer a = inner(s, &i)->remove(i, key);
+    enum db_answer a = before_call(s, true);
+    if (a != DB_OK) return a;
+    const driver *d = inner(s, &i);
+    i->idle = i->newest = false;
+    a = d->remove(i, key);
+    keep_sent(s, a, SENT_REMOVE, key, 0);
     s->idle = i->idle;
     s->newest = i->newest;
     return passed(s, a);
@@ -218,8 +320,10 @@ static enum db_answer faulty_remove(db_session *s, int64_t key)
 static enum db_answer faulty_range(db_session *s, int64_t from, int64_t to, uint32_t limit)
 {
     db_session *i;
-    enum db_answer a = inner(s, &i)->range(i, from, to, limit);
+    enum db_answer a = before_call(s, false);
     s->rows.n = 0;
+    if (a != DB_OK) return a;
+    a = inner(s, &i)->range(i, from, to, limit);
     for (size_t k = 0; k < i->rows.n; k++) vec_push(s->mem, &s->rows, i->rows.at[k]);
     return passed(s, a);
 }
@@ -235,9 +339,14 @@ static enum db_answer faulty_commit(db_session *s)
     db_session *i;
     const driver *d = inner(s, &i);
     if (bug_of(s) == NEVER_COMMIT) return passed(s, d->abort(i)) == DB_OK ? DB_REFUSED : DB_LOST;
-    if (bug_of(s) != COMMIT_ABORTED || !((faulty_conn *)s->own)->wrote || !now(s))
-        return passed(s, d->commit(i));
-    return passed(s, d->abort(i));
+    faulty_conn *c = s->own;
+    bool errs = c->wrote && (bug_of(s) == COMMIT_ABORTED || bug_of(s) == REPLAY_COMMIT) && now(s);
+    if (errs && bug_of(s) == COMMIT_ABORTED) return passed(s, d->abort(i));
+    enum db_answer a = d->commit(i);
+    if (errs) c->later = LATER;
+    for (size_t k = 0; errs && a == DB_OK && k < c->sent.n; k++)
+        vec_push(s->mem, &c->again, c->sent.at[k]);
+    return passed(s, a);
 }
 
 /* Asked only where the adapter inside can tell. */
