@@ -12,7 +12,7 @@
 #include "cli/litmus.h"
 #include "cli/recording_script.h"
 
-enum { TRIES = 20, SEARCHED = 400 };
+enum { TRIES = 20, SEARCHED = 200 };
 
 typedef struct repro {
     args *a;
@@ -21,7 +21,7 @@ typedef struct repro {
     live live;
     case_bench bench;
     bool open;
-    ratel_history *part; /* shrunk */
+    ratel_history *whole, *part; /* the recording, and the shrunk one */
     char level[96], anomaly[64];
     script s;
     /* the last run that showed it */
@@ -57,7 +57,7 @@ static bool shrink_recording(repro *r, const char *path)
         if (code) r->status = complain_about(c, path, code);
     }
     ratel_result_free(a);
-    ratel_history_free(h);
+    r->whole = h;
     return r->part;
 }
 
@@ -137,15 +137,23 @@ static bool goes_on(const repro *r)
     return r->status == EXIT_HOLDS && !over && !interrupted();
 }
 
-static bool find_order(repro *r, uint64_t seed)
+static bool find_order(repro *r, uint64_t seed, uint64_t searched)
 {
     script_order_by_time(&r->s, &r->mem);
     if (shows_again(r)) return true;
-    for (uint64_t i = 0; i < SEARCHED && goes_on(r); i++) {
+    for (uint64_t i = 0; i < searched && goes_on(r); i++) {
         script_order_by_chance(&r->s, &r->mem, seed + i);
         if (shows_again(r)) return true;
     }
     return false;
+}
+
+/* The shrunk part, then its transactions as they were. */
+static bool find_script(repro *r, uint64_t seed)
+{
+    if (find_order(r, seed, SEARCHED)) return true;
+    if (!goes_on(r) || !recording_script_whole(&r->s, &r->mem, r->whole, r->part)) return false;
+    return find_order(r, seed, SEARCHED);
 }
 
 /* Removes the turns of what is left out. */
@@ -317,7 +325,7 @@ static void run_repro(repro *r)
     }
     if (!shrink_recording(r, r->a->files[0])) return;
     if (!recording_script(&r->s, &r->mem, r->part)) {
-        complain("repro: lists are not turned into statements");
+        complain("repro: writes and deletes of lists are not turned into statements");
         r->status = EXIT_UNDECIDED;
         return;
     }
@@ -325,7 +333,7 @@ static void run_repro(repro *r)
     r->open = true;
     if (r->status != EXIT_HOLDS) return;
     bench_open(&r->bench, &r->live.db, &r->mem);
-    if (find_order(r, seed)) {
+    if (find_script(r, seed)) {
         remove_needless(r);
         count_tries(r);
         if (r->status == EXIT_HOLDS) write_all(r);
@@ -360,6 +368,7 @@ int cmd_repro(args *a)
     ratel_result_free(r.answer);
     ratel_history_free(r.seen);
     ratel_history_free(r.part);
+    ratel_history_free(r.whole);
     mem_free_all(&r.mem);
     return r.status;
 }

@@ -7,6 +7,8 @@
  */
 #include "cli/recording_script.h"
 
+#include <string.h>
+
 typedef struct taking {
     script *s;
     mem *m;
@@ -35,12 +37,32 @@ static bool has_row(taking *t, const ratel_op_info *o)
     return true;
 }
 
+/* A read of a list, or an append to it; false: something else. */
+static bool take_list_op(taking *t, const ratel_op_info *o, int64_t when)
+{
+    script *s = t->s;
+    int64_t id = (int64_t)o->rank + 1;
+    script_op x = {.kind = o->kind, .id = o->rank + 1, .when = o->timed ? o->called : when};
+    bool there = false;
+    if (o->kind != 'a' && o->kind != 'r') return false;
+    for (size_t i = 0; i < s->rows.n; i += 2) there = there || s->rows.at[i] == id;
+    if (!there) {
+        vec_push(t->m, &s->rows, id);
+        vec_push(t->m, &s->rows, (int64_t)0);
+    }
+    if (o->kind == 'a') x.value = value_number(t, o->value);
+    vec_push(t->m, &s->ops, x);
+    s->txns.at[s->txns.n - 1].n++;
+    return true;
+}
+
 /* false: it cannot be said as a statement on keys. */
 static bool take_op(taking *t, size_t i, int64_t when)
 {
     ratel_op_info o;
     ratel_history_op_at(t->h, i, &o);
     if (o.failed) return true;
+    if (t->s->lists) return take_list_op(t, &o, when);
     script_op x = {.kind = o.kind, .id = o.rank + 1, .when = o.timed ? o.called : when};
     if (o.kind == 'a') return false;
     if (o.kind == 'i') x.kind = 's';
@@ -66,19 +88,47 @@ static int64_t guessed_time(const ratel_txn_info *t, size_t k, int64_t number)
     return t->begin + (int64_t)((double)(t->end - t->begin) * share);
 }
 
+static bool add_txn(taking *t, size_t i, const ratel_txn_info *info)
+{
+    script *s = t->s;
+    script_txn x = {.session = info->session,
+                    .aborts = info->status == RATEL_ABORTED,
+                    .first = (uint32_t)s->ops.n,
+                    .end = info->timed ? info->end : (int64_t)i};
+    vec_push(t->m, &s->txns, x);
+    if (info->session >= s->sessions) s->sessions = info->session + 1;
+    for (size_t k = 0; k < info->ops; k++)
+        if (!take_op(t, info->first_op + k, guessed_time(info, k, (int64_t)i))) return false;
+    return true;
+}
+
+static bool has_lists(const ratel_history *h)
+{
+    ratel_op_info o;
+    for (size_t i = 0; ratel_history_op_at(h, i, &o) == RATEL_OK; i++)
+        if (o.kind == 'a') return true;
+    return false;
+}
+
+static bool has_txn(const ratel_history *part, const char *id)
+{
+    ratel_txn_info info;
+    for (size_t i = 0; ratel_history_txn_at(part, i, &info) == RATEL_OK; i++)
+        if (!strcmp(info.id, id)) return true;
+    return false;
+}
+
 bool recording_script(script *s, mem *m, const ratel_history *h)
+{
+    return recording_script_whole(s, m, h, NULL);
+}
+
+bool recording_script_whole(script *s, mem *m, const ratel_history *h, const ratel_history *part)
 {
     taking t = {.s = s, .m = m, .h = h};
     ratel_txn_info info;
-    for (size_t i = 0; ratel_history_txn_at(h, i, &info) == RATEL_OK; i++) {
-        script_txn x = {.session = info.session,
-                        .aborts = info.status == RATEL_ABORTED,
-                        .first = (uint32_t)s->ops.n,
-                        .end = info.timed ? info.end : (int64_t)i};
-        vec_push(m, &s->txns, x);
-        if (info.session >= s->sessions) s->sessions = info.session + 1;
-        for (size_t k = 0; k < info.ops; k++)
-            if (!take_op(&t, info.first_op + k, guessed_time(&info, k, (int64_t)i))) return false;
-    }
+    *s = (script){.lists = has_lists(h)};
+    for (size_t i = 0; ratel_history_txn_at(h, i, &info) == RATEL_OK; i++)
+        if ((!part || has_txn(part, info.id)) && !add_txn(&t, i, &info)) return false;
     return true;
 }

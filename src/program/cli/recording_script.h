@@ -7,7 +7,10 @@
 #include "cli/cli.h"
 #include "step/script_text.h"
 
-/* false: some operation is not turned into a statement (lists). */
+/* false: some operation is not turned into a statement: a write or a delete of a list. */
 bool recording_script(script *s, mem *m, const ratel_history *h);
+/* The same of those transactions of h, whole, that a part of it has: what the level does not need
+   for its verdict, the database may have needed to behave so. */
+bool recording_script_whole(script *s, mem *m, const ratel_history *h, const ratel_history *part);
 
 #endif

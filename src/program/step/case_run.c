@@ -52,6 +52,21 @@ bool case_rows(const spec *s, const char *dialect, mem *m, db_row **rows, uint32
     return s->setups.n == 1;
 }
 
+bool case_lists(const spec *s, const char *dialect)
+{
+    static const char table[] = "CREATE TABLE test (id int PRIMARY KEY, value text NOT NULL);";
+    const char *text = s->setups.n == 1 ? spec_sql(s, s->setups.at[0], dialect) : NULL;
+    const char *p = text ? after_word(text, table) : NULL;
+    const char *q = p ? after_word(p, "INSERT INTO test VALUES") : NULL;
+    if (!p || strstr(p, "CREATE ") || (!q && strstr(p, "INSERT"))) return false;
+    for (; q && (q = strchr(q, '(')) != NULL; q++) {
+        char *end;
+        strtoll(q + 1, &end, 10);
+        if (strncmp(end, ", '')", 5) != 0) return false;
+    }
+    return true;
+}
+
 /* Can every step be said as an operation on keys? */
 static bool in_keys(const spec *s, const char *dialect)
 {

@@ -52,6 +52,8 @@ void case_run_all(case_bench *b, const spec *s, case_run *r);
 /* Rows of the table at first, as the setup inserts them; false: that is not only test(id, value).
  */
 bool case_rows(const spec *s, const char *dialect, mem *m, db_row **rows, uint32_t *n);
+/* Does the setup make a table of lists, test(id, value text), whose rows are all empty at first? */
+bool case_lists(const spec *s, const char *dialect);
 /* The run as a native history; false: some statement is no operation on keys. */
 bool case_history(const case_bench *b, const spec *s, const case_run *r, strbuf *out);
 /* The run as a log of SQL. */

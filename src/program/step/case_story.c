@@ -80,6 +80,28 @@ static void write_pairs(const step_result *r, strbuf *out)
     strbuf_char(out, ']');
 }
 
+/* A list as text, each element after a space, as JSON; "null" if there is none.  False: it is not
+   one. */
+static bool write_list(const step_result *r, strbuf *out)
+{
+    const char *p = r->n_rows && r->n_cols == 2 ? r->text + r->cells[1].at : "";
+    if (r->n_rows > 1 || (r->n_rows && r->cells[1].at == UINT32_MAX)) return false;
+    if (!*p) {
+        strbuf_str(out, "null");
+        return true;
+    }
+    for (char sign = '['; *p; sign = ',') {
+        char *end;
+        if (*p++ != ' ') return false;
+        long long v = strtoll(p, &end, 10);
+        if (end == p) return false;
+        strbuf_printf(out, "%c%lld", sign, v);
+        p = end;
+    }
+    strbuf_char(out, ']');
+    return true;
+}
+
 /* Are these rows pairs of whole numbers? */
 static bool are_pairs(const step_result *r)
 {
@@ -93,9 +115,24 @@ static bool are_pairs(const step_result *r)
     return r->n_cols == 2;
 }
 
+/* An operation on a list: a read of one key, or an append. */
+static bool write_list_operation(const key_statement *k, const step_result *r, strbuf *out)
+{
+    if (k->action == KEY_GET) {
+        strbuf_printf(out, "[\"r\",%lld,", (long long)k->key);
+        if (!write_list(r, out)) return false;
+        strbuf_str(out, k->lock ? ",{\"lock\":true}]" : "]");
+        return true;
+    }
+    if (k->action != KEY_APPEND || r->affected != 1) return false;
+    strbuf_printf(out, "[\"append\",%lld,%lld]", (long long)k->key, (long long)k->value);
+    return true;
+}
+
 static bool write_operation(const key_statement *k, const step_result *r, strbuf *out)
 {
     const char *lock = k->lock ? ",{\"lock\":true}" : "";
+    if (k->action == KEY_APPEND) return false;
     if (k->action == KEY_GET) {
         if (!are_pairs(r) || r->n_rows > 1) return false;
         strbuf_printf(out, "[\"r\",%lld,%s%s]", (long long)k->key,
@@ -122,7 +159,7 @@ static bool write_operation(const key_statement *k, const step_result *r, strbuf
 static bool write_operations(const case_bench *b, const spec *s, const case_run *r,
                              const txn_part *t, strbuf *out)
 {
-    bool some = false;
+    bool some = false, lists = case_lists(s, b->dialect);
     for (uint32_t i = 0; i < r->n; i++) {
         const step_result *p = &r->results[i];
         if (!is_part(p, t) || p->how != STEP_DONE) continue;
@@ -131,7 +168,7 @@ static bool write_operations(const case_bench *b, const spec *s, const case_run 
         if (k.action >= KEY_BEGIN) continue;
         if (some) strbuf_char(out, ',');
         some = true;
-        if (!write_operation(&k, p, out)) return false;
+        if (lists ? !write_list_operation(&k, p, out) : !write_operation(&k, p, out)) return false;
     }
     return true;
 }
@@ -149,12 +186,13 @@ bool case_history(const case_bench *b, const spec *s, const case_run *r, strbuf 
 {
     db_row *rows;
     uint32_t n;
-    if (!case_rows(s, b->dialect, b->mem, &rows, &n)) return false;
-    strbuf_str(out, "{\"ratel\":1,\"init\":[");
-    for (uint32_t i = 0; i < n; i++)
+    bool lists = case_lists(s, b->dialect);
+    if (!lists && !case_rows(s, b->dialect, b->mem, &rows, &n)) return false;
+    strbuf_str(out, lists ? "{\"ratel\":1,\"init\":null" : "{\"ratel\":1,\"init\":[");
+    for (uint32_t i = 0; !lists && i < n; i++)
         strbuf_printf(out, "%s[%lld,%lld]", i ? "," : "", (long long)rows[i].key,
                       (long long)rows[i].value);
-    strbuf_char(out, ']');
+    if (!lists) strbuf_char(out, ']');
     write_header(b, s, out);
     strbuf_str(out, "}\n");
     const driver *d = b->db->driver;

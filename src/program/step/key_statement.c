@@ -65,6 +65,8 @@ key_statement key_statement_of(const char *sql)
          KEY_PUT, false},
         {"insert into test values ( # , # ) on duplicate key update value = values(value)", KEY_PUT,
          false},
+        {"update test set value = value || ' # ' where id = #", KEY_APPEND, false},
+        {"update test set value = concat ( value , ' # ' ) where id = #", KEY_APPEND, false},
         {"begin", KEY_BEGIN, false},
         {"commit", KEY_COMMIT, false},
         {"rollback", KEY_ABORT, false},
@@ -77,7 +79,7 @@ key_statement key_statement_of(const char *sql)
         if (k.action == KEY_RANGE) {
             if (v[1] == INT64_MAX) return (key_statement){0};
             k.to = v[1] + 1;
-        } else if (k.action == KEY_UPDATE) {
+        } else if (k.action == KEY_UPDATE || k.action == KEY_APPEND) {
             k.key = v[1];
             k.value = v[0];
         } else {

@@ -17,6 +17,7 @@ enum key_action {
     KEY_INSERT, /* INSERT INTO test VALUES (K, V) */
     KEY_DELETE, /* DELETE FROM test WHERE id = K */
     KEY_PUT,    /* INSERT ... that updates the row if it is there */
+    KEY_APPEND, /* UPDATE test SET value = value || ' V' WHERE id = K: value is a list as text */
     KEY_BEGIN,
     KEY_COMMIT,
     KEY_ABORT

@@ -142,9 +142,22 @@ static void write_write(const script_op *o, strbuf *out)
                   o->id, v, o->id, v);
 }
 
+/* A list is a text in which a space stands before each element. */
+static void write_append(const script_op *o, strbuf *out)
+{
+    long long v = (long long)o->value;
+    strbuf_printf(
+        out,
+        "{ UPDATE test SET value = value || ' %lld' WHERE id = %u; }\n    dialect mariadb "
+        "{ UPDATE test SET value = CONCAT(value, ' %lld') WHERE id = %u; }",
+        v, o->id, v, o->id);
+}
+
 static void write_op(const script_op *o, strbuf *out)
 {
-    if (o->kind == 'r')
+    if (o->kind == 'a')
+        write_append(o, out);
+    else if (o->kind == 'r')
         strbuf_printf(out, "{ SELECT id, value FROM test WHERE id = %u; }", o->id);
     else if (o->kind == 'd')
         strbuf_printf(out, "{ DELETE FROM test WHERE id = %u; }", o->id);
@@ -201,10 +214,16 @@ void script_write(const script *s, const char *about, const char *level, const c
                   const char *signs, strbuf *out)
 {
     strbuf_printf(out, "title \"%s\"\nforbidden \"%s\"\n\nsetup {\n", about, level);
-    strbuf_str(out, "    CREATE TABLE test (id int PRIMARY KEY, value int NOT NULL);\n");
-    for (size_t i = 0; i + 1 < s->rows.n; i += 2)
-        strbuf_printf(out, "%s(%lld, %lld)", i ? ", " : "    INSERT INTO test VALUES ",
-                      (long long)s->rows.at[i], (long long)s->rows.at[i + 1]);
+    strbuf_printf(out, "    CREATE TABLE test (id int PRIMARY KEY, value %s NOT NULL);\n",
+                  s->lists ? "text" : "int");
+    for (size_t i = 0; i + 1 < s->rows.n; i += 2) {
+        const char *before = i ? ", " : "    INSERT INTO test VALUES ";
+        if (s->lists)
+            strbuf_printf(out, "%s(%lld, '')", before, (long long)s->rows.at[i]);
+        else
+            strbuf_printf(out, "%s(%lld, %lld)", before, (long long)s->rows.at[i],
+                          (long long)s->rows.at[i + 1]);
+    }
     strbuf_str(out, s->rows.n ? ";\n}\n" : "}\n");
     strbuf_str(out, "teardown { DROP TABLE test; }\n");
     for (uint32_t i = 0; i < s->sessions; i++) {
