@@ -98,6 +98,21 @@ void db_fail(char *to, const char *format, ...)
         if (*p == '\n' || *p == '\t') *p = ' ';
 }
 
+bool db_add_node(db *d, const char *p, size_t n, const char *default_port)
+{
+    if (d->nodes == DB_NODES) {
+        db_fail(d->error, "a cluster has at most %d nodes", DB_NODES);
+        return false;
+    }
+    const char *colon = memchr(p, ':', n);
+    size_t host = colon ? (size_t)(colon - p) : n;
+    db_node *to = &d->node[d->nodes++];
+    snprintf(to->host, sizeof to->host, "%.*s", (int)host, p);
+    snprintf(to->port, sizeof to->port, "%.*s", colon ? (int)(n - host - 1) : 5,
+             colon ? colon + 1 : default_port);
+    return true;
+}
+
 const char *driver_at(size_t i, bool *there)
 {
     if (i >= ADAPTERS - 1) return NULL; /* the faulty one is for tests */

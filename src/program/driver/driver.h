@@ -255,6 +255,9 @@ bool db_preload(db *d, temp_spec *s);
 /* The parameter pin=..., of nodes that d->nodes counts; false: d->error says what is wrong. */
 bool db_pin(db *d);
 void db_fail(char *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* One more node of a cluster: the n bytes at p, host[:port]. */
+bool db_add_node(db *d, const char *p, size_t n, const char *default_port);
 /* Are all parameters after the `?` in this list, which ends with NULL?  Else d->error names one. */
 bool db_parameters_known(db *d, const char *const *names);
 /* Adds a member to d->settings; one that does not fit is left out. */

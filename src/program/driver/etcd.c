@@ -243,15 +243,8 @@ static bool parse_hosts(db *d)
     }
     const char *end = p + 2 + n;
     for (p += 2; p < end;) {
-        size_t one = strcspn(p, ",/?"), host = strcspn(p, ":,/?");
-        if (d->nodes == DB_NODES) {
-            db_fail(d->error, "a cluster has at most %d nodes", DB_NODES);
-            return false;
-        }
-        db_node *to = &d->node[d->nodes++];
-        snprintf(to->host, sizeof to->host, "%.*s", (int)host, p);
-        snprintf(to->port, sizeof to->port, "%.*s", host < one ? (int)(one - host - 1) : 4,
-                 host < one ? p + host + 1 : "2379");
+        size_t one = strcspn(p, ",/?");
+        if (!db_add_node(d, p, one, "2379")) return false;
         p += one + (p[one] == ',');
     }
     return true;
