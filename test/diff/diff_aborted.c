@@ -18,55 +18,10 @@
 #define RATEL_EXPERIMENTAL
 #include "base/rng.h"
 #include "diff/diff_text.h"
+#include "diff/oracle_levels.h"
 #include "oracle/oracle.h"
 #include "oracle/random_history.h"
 #include "ratel.h"
-
-static const char *const levels[] = {"read-uncommitted",
-                                     "read-committed",
-                                     "monotonic-atomic-view",
-                                     "read-atomic",
-                                     "causal",
-                                     "serializable",
-                                     "snapshot-isolation",
-                                     "strict-serializable",
-                                     "cursor-stability",
-                                     "monotonic-view",
-                                     "consistent-view",
-                                     "repeatable-read",
-                                     "prefix",
-                                     "update-atomic",
-                                     "no-lost-update",
-                                     "parallel-snapshot-isolation",
-                                     "update-serializable",
-                                     "read-your-writes",
-                                     "monotonic-reads",
-                                     "monotonic-writes",
-                                     "writes-follow-reads",
-                                     "generalized-snapshot-isolation",
-                                     "prefix-consistent-snapshot-isolation",
-                                     "strong-snapshot-isolation",
-                                     "forward-consistent-view",
-                                     "realtime-snapshot-isolation",
-                                     "realtime-read-uncommitted",
-                                     "realtime-read-committed",
-                                     "realtime-cursor-stability",
-                                     "realtime-repeatable-read",
-                                     "realtime-causal",
-                                     "realtime-read-atomic",
-                                     "realtime-monotonic-atomic-view",
-                                     "realtime-monotonic-view",
-                                     "realtime-prefix",
-                                     "realtime-update-atomic",
-                                     "realtime-no-lost-update",
-                                     "realtime-update-serializable",
-                                     "innodb-repeatable-read",
-                                     "innodb-repeatable-read-tight",
-                                     "mixed",
-                                     "mixed-pg",
-                                     "realtime-mixed",
-                                     "realtime-mixed-pg"};
-enum { LEVELS = sizeof levels / sizeof *levels, MIXED = 40 };
 
 static struct {
     uint64_t answers, differ, holds, certified, refused, lists, explained;

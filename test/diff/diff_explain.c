@@ -214,7 +214,8 @@ static void try_level(subject *s, const char *level, bool so, const char *policy
         if (a->v.through) level_named(&q.level, a->v.through);
         explain(&s->kept, &s->m, s->h->model, &q);
         s->has_kept = s->kept.argued;
-    } else if (found == RATEL_HOLDS) {
+    } else if (found == RATEL_HOLDS && strcmp(level, "linearizable") != 0) {
+        /* (that level is about another history, whose sessions are cut by key) */
         try_holding(s, &a->v, level, so, policy);
     }
     ratel_result_free(a);

@@ -1,5 +1,5 @@
 /*
- * sql_text.h - a growing text for the differential tests: what ratel writes, and reads again.
+ * diff_text.h - a growing text for the differential tests: what ratel writes, and reads again.
  */
 #ifndef RATEL_TEST_DIFF_TEXT_H
 #define RATEL_TEST_DIFF_TEXT_H

@@ -22,74 +22,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diff/diff_text.h"
+#include "diff/oracle_levels.h"
 #include "oracle/oracle.h"
 #include "oracle/random_history.h"
 #include "ratel.h"
 
-static const char *levels[] = {"read-uncommitted",
-                               "read-committed",
-                               "monotonic-atomic-view",
-                               "read-atomic",
-                               "causal",
-                               "serializable",
-                               "snapshot-isolation",
-                               "strict-serializable",
-                               "cursor-stability",
-                               "monotonic-view",
-                               "consistent-view",
-                               "repeatable-read",
-                               "prefix",
-                               "update-atomic",
-                               "no-lost-update",
-                               "parallel-snapshot-isolation",
-                               "update-serializable",
-                               "read-your-writes",
-                               "monotonic-reads",
-                               "monotonic-writes",
-                               "writes-follow-reads",
-                               "generalized-snapshot-isolation",
-                               "prefix-consistent-snapshot-isolation",
-                               "strong-snapshot-isolation",
-                               "forward-consistent-view",
-                               "realtime-snapshot-isolation",
-                               "realtime-read-uncommitted",
-                               "realtime-read-committed",
-                               "realtime-cursor-stability",
-                               "realtime-repeatable-read",
-                               "realtime-causal",
-                               "realtime-read-atomic",
-                               "realtime-monotonic-atomic-view",
-                               "realtime-monotonic-view",
-                               "realtime-prefix",
-                               "realtime-update-atomic",
-                               "realtime-no-lost-update",
-                               "realtime-update-serializable",
-                               "innodb-repeatable-read",
-                               "innodb-repeatable-read-tight",
-                               "mixed",
-                               "mixed-pg",
-                               "realtime-mixed",
-                               "realtime-mixed-pg"};
-enum { LEVELS = sizeof levels / sizeof *levels, STRONG = 5, SI = 6, GRAPH = 8, MIXED = 40 };
 enum { PAIRS = 2 }; /* of session order and policy, asked of each history and level */
 static int first_level = 0;
 static const char *const policies[] = {"must", "external", "may"};
 
 static uint64_t tally[LEVELS][2];
-
-typedef struct text {
-    const char *at;
-    size_t n, pos;
-} text;
-
-static ptrdiff_t read_text(void *buf, size_t cap, void *payload)
-{
-    text *t = payload;
-    size_t n = t->n - t->pos < cap ? t->n - t->pos : cap;
-    memcpy(buf, t->at + t->pos, n);
-    t->pos += n;
-    return (ptrdiff_t)n;
-}
 
 /* --- strategies and passes ------------------------------------------------------------------- */
 
@@ -126,9 +69,9 @@ static void add_setting(int strategy, enum mode mode, size_t pass)
 /* A strategy that is only announced is left out. */
 static bool announced(ratel *r, int strategy)
 {
-    static const char history[] = "{\"session\":1,\"ops\":[[\"w\",\"x\",1]]}\n"
-                                  "{\"session\":2,\"ops\":[[\"r\",\"x\",1]]}\n";
-    text in = {history, sizeof history - 1, 0};
+    static char history[] = "{\"session\":1,\"ops\":[[\"w\",\"x\",1]]}\n"
+                            "{\"session\":2,\"ops\":[[\"r\",\"x\",1]]}\n";
+    text in = {.at = history, .n = sizeof history - 1};
     ratel_history *h = NULL;
     ratel_result *a = NULL;
     ratel_set(r, "strategy", strategies[strategy].id);
@@ -270,7 +213,7 @@ int main(int argc, char **argv)
             random_history(seed * 1000003 + i, only ? only : random_profiles[i % profiles], &n);
         t = random_levels(t, seed * 1000003 + i, &n);
         oracle *o = oracle_parse(t, n, err, sizeof err);
-        text in = {t, n, 0};
+        text in = {.at = t, .n = n};
         ratel_history *h = NULL;
         int code = ratel_history_read(&h, r, "ratel", read_text, &in);
         if (!o || code) {
