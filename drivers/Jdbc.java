@@ -34,6 +34,7 @@ public class Jdbc {
     static boolean indexed, one;
     static Connection keeper;
     static Product product;
+    static final List<String> made = new ArrayList<>(); /* by script, the last one first */
     static final Map<String, Worker> workers = new ConcurrentHashMap<>();
 
     /* --- what is known of products -------------------------------------------------------------- */
@@ -183,6 +184,8 @@ public class Jdbc {
                                                number(r, "key")) > 0);
             case "range":
                 return range(r);
+            case "query":
+                return query((String) r.get("sql"), (List<?>) r.get("params"));
             case "commit":
                 try {
                     c.commit();
@@ -196,6 +199,29 @@ public class Jdbc {
                 return "";
             default:
                 throw new IllegalArgumentException("no operation " + op);
+            }
+        }
+
+        /** Rows where the statement returns some, else how many it changed. */
+        String query(String sql, List<?> params) throws SQLException {
+            try (PreparedStatement p = c.prepareStatement(sql.replaceAll("\\$\\d+", "?"))) {
+                for (int i = 0; params != null && i < params.size(); i++)
+                    p.setString(i + 1, (String) params.get(i));
+                if (!p.execute()) return ",\"count\":" + Math.max(p.getUpdateCount(), 0);
+                StringBuilder b = new StringBuilder(",\"rows\":[");
+                try (ResultSet rows = p.getResultSet()) {
+                    int columns = rows.getMetaData().getColumnCount();
+                    for (int n = 0; rows.next(); n++) {
+                        b.append(n > 0 ? ",[" : "[");
+                        for (int k = 1; k <= columns; k++) {
+                            Object v = rows.getObject(k);
+                            b.append(k > 1 ? "," : "").append(v == null || v instanceof Number
+                                || v instanceof Boolean ? String.valueOf(v) : quoted(v.toString()));
+                        }
+                        b.append(']');
+                    }
+                }
+                return b.append(']').toString();
             }
         }
 
@@ -248,7 +274,16 @@ public class Jdbc {
                 statement("INSERT INTO " + place + "(k, v) VALUES(" + ((List<Object>) row).get(0) + ","
                           + ((List<Object>) row).get(1) + ")");
             return "";
+        case "script":
+            for (String sql : ((String) r.get("sql")).split(";")) {
+                if (sql.isBlank()) continue;
+                statement(sql);
+                if (sql.startsWith("CREATE TABLE ")) made.add(0, sql.split(" ")[2]);
+            }
+            return "";
         case "teardown":
+            for (String table : made) drop(table);
+            made.clear();
             drop(place);
             return "";
         default:
@@ -271,7 +306,7 @@ public class Jdbc {
         return ",\"protocol\":1,\"driver\":\"Jdbc.java\",\"engine\":" + quoted(product.name)
             + ",\"version\":" + quoted(keeper.getMetaData().getDatabaseProductVersion().split(" ")[0])
             + ",\"isolations\":[" + names + "],\"contracts\":{" + contracts + "},\"snapshot\":"
-            + snapshot + ",\"operations\":[\"get\",\"put\",\"append\",\"delete\",\"bury\",\"range\"]"
+            + snapshot + ",\"operations\":[\"get\",\"put\",\"append\",\"delete\",\"bury\",\"range\",\"sql\"]"
             + ",\"sessions\":\"" + (one ? "one" : "many") + "\",\"data\":\""
             + (memory ? "child" : "outside") + "\",\"timeout_ms\":30000";
     }
@@ -284,7 +319,8 @@ public class Jdbc {
             more = w == null ? keep(op, r) : w.perform(op, r);
         } catch (SQLException e) {
             end = ending(e);
-            more = ",\"error\":" + quoted(e.getSQLState() + " " + e.getErrorCode() + " " + e.getMessage());
+            String state = e.getSQLState() == null ? "XX000" : e.getSQLState();
+            more = ",\"state\":" + quoted(state) + ",\"error\":" + quoted(state + " " + e.getErrorCode() + " " + e.getMessage());
         } catch (RuntimeException e) {
             end = "failed";
             more = ",\"error\":" + quoted("" + e.getMessage());

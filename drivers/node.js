@@ -62,6 +62,15 @@ const conflicts = /conflict|deadlock|locked|busy|could not serialize|retried|upd
 const wide = (values) => values.map((v) =>
   (typeof v === 'string' && /^-?\d+$/.test(v) ? BigInt(v) : v));
 
+/* Numbers stay numbers, others are shown as texts. */
+const plain = (v) => (v === null || typeof v === 'boolean' || typeof v === 'number' ? v :
+  typeof v === 'bigint' && v <= Number.MAX_SAFE_INTEGER && v >= -Number.MAX_SAFE_INTEGER ? Number(v) :
+    String(v));
+
+/* The SQLSTATE of an error that the statements of a workload bring about. */
+const stateOf = (text) => (/foreign/i.test(text) ? '23503' :
+  /unique|duplicate|primary key/i.test(text) ? '23505' : /constraint/i.test(text) ? '23514' : '40001');
+
 /* An engine gives: connect() to something with run(sql, values) -> {rows: [[...]]}, change(sql,
    values) -> how many rows, and close().  A statement that fails may have ended the transaction; abort must not mind. */
 class SqlSession {
@@ -127,6 +136,19 @@ class SqlSession {
       `AND v IS NOT NULL ORDER BY k${r.limit ? ` LIMIT ${r.limit}` : ''}`, r.from, r.to);
     return { rows: rows.map((row) => row.map(String)) };
   }
+  /* A statement of a SQL workload: rows where it returns some, else how many it changed. */
+  async query(r) {
+    const values = r.params || [];
+    const sql = r.sql.replace(/\$\d+/g, '?');
+    try {
+      if (/^\s*(SELECT|WITH|PRAGMA)\b|\bRETURNING\b/i.test(sql))
+        return { rows: (await this.run(sql, ...values)).rows.map((row) => row.map(plain)) };
+      return { count: Number((await this.connection.change(sql, values)) || 0) };
+    } catch (e) {
+      e.state = stateOf(e.message);
+      throw e;
+    }
+  }
   disconnect() {
     return this.connection.close();
   }
@@ -134,8 +156,9 @@ class SqlSession {
 
 class SqlEngine {
   shown = 'v';
-  operations = ['get', 'put', 'append', 'delete', 'bury', 'range'];
+  operations = ['get', 'put', 'append', 'delete', 'bury', 'range', 'sql'];
   Session = SqlSession;
+  made = [];
   async setup(r) {
     await this.teardown(r);
     const kind = r.lists ? this.text || 'TEXT' : 'BIGINT';
@@ -147,8 +170,16 @@ class SqlEngine {
     for (const [k, v] of r.rows)
       await this.keeper.run(`INSERT INTO ${r.place}(k, v) VALUES(?, ?)`, [k, v]);
   }
+  async script(r) {
+    for (const sql of r.sql.split(';').filter((x) => x.trim())) {
+      await this.keeper.run(sql, []);
+      const table = /^\s*CREATE TABLE (\w+)/i.exec(sql);
+      if (table) this.made.unshift(table[1]);
+    }
+  }
   async teardown(r) {
-    await this.keeper.run(`DROP TABLE IF EXISTS ${r.place}`, []);
+    for (const table of [r.place, ...this.made.splice(0)])
+      await this.keeper.run(`DROP TABLE IF EXISTS ${table}`, []);
   }
   async session(r) {
     return new this.Session(this, this.one ? this.keeper : await this.connect(r), r);
@@ -246,7 +277,7 @@ class LibSQL extends SqlEngine {
     return {
       async run(sql, values) {
         const s = db.prepare(sql);
-        if (/^SELECT/.test(sql)) return { rows: s.all(...wide(values)).map((x) => Object.values(x)) };
+        if (/^\s*(SELECT|PRAGMA)|RETURNING/.test(sql)) return { rows: s.all(...wide(values)).map((x) => Object.values(x)) };
         s.run(...wide(values));
         return { rows: [] };
       },
@@ -462,10 +493,11 @@ async function perform(r) {
     await engine.open();
   }
   if (r.op === 'hello') return hello();
-  if (['setup', 'load', 'teardown'].includes(r.op)) return engine[r.op](r);
+  if (['setup', 'load', 'teardown', 'script'].includes(r.op)) return engine[r.op](r);
   if (r.op === 'connect') return void sessions.set(r.session, await engine.session(r));
   const s = sessions.get(r.session);
-  if (!s || !['begin', 'commit', 'abort', 'disconnect', ...engine.operations].includes(r.op))
+  if (!s || !['begin', 'commit', 'abort', 'disconnect', 'query', ...engine.operations].includes(r.op) ||
+    (r.op === 'query' && !engine.operations.includes('sql')))
     throw new Failed(`no operation ${r.op}`);
   const result = await s[r.op](r);
   if (r.op === 'disconnect') sessions.delete(r.session);
@@ -482,7 +514,7 @@ async function answer(line) {
     const how = e instanceof Failed ? 'failed' : conflicts.test(e.message) || e instanceof Refused ||
       (/unique|constraint|duplicate/i.test(e.message) && r.op !== 'setup') ? 'refused' :
       r.op === 'commit' ? 'unknown' : 'failed';
-    a = { answer: how, error: String(e.message).slice(0, 300) };
+    a = { answer: how, error: String(e.message).slice(0, 300), ...(e.state ? { state: e.state } : {}) };
     if (how === 'refused' && r.op === 'begin') await sessions.get(r.session)?.abort?.();
   }
   process.stdout.write(JSON.stringify({ id: r.id, ...a }, (k, v) =>

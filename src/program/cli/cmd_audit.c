@@ -202,12 +202,12 @@ static int audit_level(state *st, const audit_options *o, audit **a, FILE *f)
     return status;
 }
 
-static int audit_log(state *st, audit_options *o)
+static int audit_log(state *st, const char *path, audit_options *o)
 {
-    bool in = !strcmp(st->report.log, "-");
+    bool in = !strcmp(path, "-");
     timed_start(o->seconds); /* of each log */
-    FILE *f = in ? stdin : timed_open(st->report.log);
-    if (!f) return timed_failure(st->report.log);
+    FILE *f = in ? stdin : timed_open(path);
+    if (!f) return timed_failure(path);
     if (!open_sql_dump(st->a, o)) {
         if (!in) fclose(f);
         return EXIT_IO;
@@ -328,8 +328,8 @@ static int audit_logs(void *ud)
     if (!page_open(x->a, &page)) return EXIT_USAGE;
     int status = EXIT_HOLDS;
     for (size_t i = 0; i < x->a->n_files; i++) {
-        x->st->report.log = x->a->files[i];
-        status = merge_status(status, audit_log(x->st, x->o));
+        x->st->report.log = x->a->shown ? x->a->shown : x->a->files[i];
+        status = merge_status(status, audit_log(x->st, x->a->files[i], x->o));
         if (x->st->refused) break;
     }
     reference_close(x->st->reference);

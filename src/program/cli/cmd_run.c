@@ -8,8 +8,7 @@
 #include <unistd.h>
 
 #include "cli/live.h"
-#include "gen/knob.h"
-#include "work/sql_run.h"
+#include "cli/live_sql.h"
 
 enum { USUAL_SESSIONS = 8 };
 
@@ -109,89 +108,21 @@ static int check_run(const args *a, live *l, const run_counts *n, int fd)
     return live_check(a, path, "the run", level);
 }
 
-/* The level that a log of this isolation should keep, where the product is known. */
-static const char *sql_level(const db *d)
+/* A SQL workload, and with --check the audit of its log. */
+static int run_sql(args *a, live *l, const live_options *o, live_sql *sql)
 {
-    static const char *const levels[][2] = {{"serializable", "serializable"},
-                                            {"repeatable-read", "strong-snapshot-isolation"},
-                                            {"read-committed", "statement-snapshot"},
-                                            {"read-uncommitted", "statement-snapshot"}};
-    for (size_t i = 0; i < 4; i++)
-        if (!strcmp(d->driver->name, "postgres") && !strcmp(levels[i][0], d->isolation))
-            return levels[i][1];
-    if (!strcmp(d->driver->name, "sqlite") && !strcmp(d->isolation, "serializable"))
-        return "serializable";
-    return NULL;
-}
-
-/* --keys and --set, as the SQL workloads take them; false after a complaint. */
-static bool sql_given(const live_options *o, sql_sizes *z)
-{
-    guard g;
-    knob_set k = {0};
-    guard_init(&g);
-    if (guard_armed(&g)) {
-        complain("run: %s", g.text);
-        return false;
-    }
-    for (size_t i = 0; i < o->n_knobs; i++) knob_parse(&k, &g, o->knobs[i]);
-    if (o->keys > INT32_MAX / 2) guard_fail(&g, GUARD_INVAL, "too many keys");
-    *z = (sql_sizes){.keys = (uint32_t)o->keys,
-                     .reads = knob_real(&k, KNOB_READS, -1),
-                     .blind = knob_real(&k, KNOB_BLIND, -1),
-                     .rows = knob_real(&k, KNOB_ROWS, -1)};
-    const struct {
-        enum gen_knob knob;
-        uint32_t *to;
-    } sizes[] = {{KNOB_WAREHOUSES, &z->warehouses},
-                 {KNOB_DISTRICTS, &z->districts},
-                 {KNOB_CUSTOMERS, &z->customers},
-                 {KNOB_ITEMS, &z->items}};
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        if (knob_given(&k, sizes[i].knob)) *sizes[i].to = knob_size(&k, &g, sizes[i].knob, 1);
-    return true;
-}
-
-static int run_sql(args *a, live *l, const live_options *o)
-{
-    sql_run r = {.db = &l->db,
-                 .w = sql_workload_named(o->workload),
-                 .txns = o->txns,
-                 .seconds = o->seconds,
-                 .sessions = (uint32_t)o->sessions,
-                 .seed = o->seed,
-                 .level = sql_level(&l->db),
-                 .output = o->output,
-                 .file = o->output_name ? (replace_file *)&o->file : NULL,
-                 .output_name = o->output_name,
-                 .interrupt = &interrupt_flag,
-                 .stepped = o->stepped,
-                 .count_calls = o->count_calls};
-    if (!sql_given(o, &r.z)) return EXIT_USAGE;
-    if (l->db.parts) {
-        complain("run: SQL workloads run at one isolation level");
-        return EXIT_USAGE;
-    }
-    if (guard_armed(&l->guard)) {
-        complain("run: %s", l->guard.text);
-        return exit_of(l->guard.code);
-    }
-    if (!sql_run_all(&r)) {
-        complain("run: %s", *r.error ? r.error : "no session could be started");
-        return EXIT_IO;
-    }
-    run_counts c = {
-        .committed = r.committed, .aborted = r.aborted, .unknown = r.unknown, .seconds = r.took};
+    run_counts c;
+    int status = live_sql_run(a, l, o, &c, sql);
+    if (status == EXIT_USAGE || status == EXIT_IO) return status;
     summary(a, l, o, &c);
-    if (c.committed && !r.stamped && !a->value[O_QUIET])
-        complain("run: warning: the server told no commit timestamps, without which few violations "
-                 "can be shown in a log; PostgreSQL keeps them if it is started with "
-                 "track_commit_timestamp = on");
-    if (!c.committed) {
-        complain("run: nothing committed, so this run says nothing about the database");
-        return EXIT_UNDECIDED;
-    }
-    return interrupted() ? EXIT_UNDECIDED : EXIT_HOLDS;
+    live_sql_findings(a, sql);
+    if (!a->value[O_CHECK] || status == EXIT_UNDECIDED) return status;
+    char path[32];
+    const char *out = a->value[O_OUTPUT];
+    snprintf(path, sizeof path, "/dev/fd/%d", o->output);
+    bool named = out && strcmp(out, "-") != 0;
+    int verdict = live_sql_audit(a, named ? out : path, named ? NULL : "the run", sql);
+    return status == EXIT_VIOLATED ? status : verdict;
 }
 
 int cmd_run(args *a)
@@ -215,11 +146,10 @@ int cmd_run(args *a)
         bool opened = open_history(a, &o);
         run_counts c;
         if (opened && sql_workload_named(o.workload)) {
-            if (a->value[O_CHECK])
-                complain("run: --check does not apply to SQL workloads; use ratel audit");
-            status = a->value[O_CHECK] ? EXIT_USAGE : run_sql(a, &l, &o);
+            live_sql sql;
+            status = run_sql(a, &l, &o, &sql);
             live_recorded(&o);
-            live_close(&l);
+            if (!sql.hung) live_close(&l);
             return status;
         }
         status = opened ? live_run(&l, a, &o, &c) : EXIT_IO;

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "cli/ci.h"
-#include "cli/live.h"
+#include "cli/live_sql.h"
 #include "cli/page_output.h"
 #include "cli/synth_cli.h"
 
@@ -58,6 +58,7 @@ typedef struct test {
     size_t n;
     ci_report ci;
     int status;
+    bool hung; /* a call never returned: the database is not to be closed */
 } test;
 
 /* --- which workloads -------------------------------------------------------------------------- */
@@ -91,6 +92,11 @@ static bool add_named(test *t, const char *name, size_t n)
     for (size_t i = 0; !found && (known = live_workload_at(i)) != NULL; i++)
         if (strlen(known) == n && !strncmp(known, name, n)) {
             if (!add_run(t, &(test_mix){.workload = known})) return false;
+            found = true;
+        }
+    for (const sql_workload *w = sql_workloads; !found && w->name; w++)
+        if (strlen(w->name) == n && !strncmp(w->name, name, n)) {
+            if (!add_run(t, &(test_mix){.workload = w->name})) return false;
             found = true;
         }
     if (!found)
@@ -171,6 +177,35 @@ static int check_run(test *t, test_run *r, size_t number, int fd)
     return status;
 }
 
+/* The audit of the log of a SQL workload, and what the run has shown by itself. */
+static int audit_run(test *t, test_run *r, size_t number, const live_sql *sql, int status)
+{
+    char path[32];
+    bool named = *r->file;
+    const char *why = sql->n ? sql->finding[0] : "see the answer of the audit";
+    live_sql_findings(t->a, sql);
+    snprintf(path, sizeof path, "/dev/fd/%d", t->o.output);
+    int verdict = status == EXIT_UNDECIDED
+                      ? status
+                      : live_sql_audit(t->a, named ? r->file : path, named ? NULL : r->label, sql);
+    if (status == EXIT_HOLDS) status = verdict;
+    const char *level = t->a->value[O_LEVEL] ? t->a->value[O_LEVEL] : sql->level;
+    t->ci.workload = r->label;
+    ci_plain(&t->ci, r->label, level ? level : "", status, !r->counts.committed, why);
+    t->ci.workload = NULL;
+    if (status == EXIT_VIOLATED && !named) keep_history(t, r, number, t->o.output);
+    return status;
+}
+
+static int run_sql_one(test *t, test_run *r, size_t number)
+{
+    live_sql sql;
+    int status = live_sql_run(t->a, &t->l, &t->o, &r->counts, &sql);
+    if (status == EXIT_USAGE || status == EXIT_IO) return status;
+    t->hung = t->hung || sql.hung;
+    return audit_run(t, r, number, &sql, status);
+}
+
 static void run_one(test *t, test_run *r, size_t number)
 {
     live_options *o = &t->o;
@@ -183,8 +218,12 @@ static void run_one(test *t, test_run *r, size_t number)
         o->txns = r->mix.txns;
         o->knobs = &r->mix.knob;
         o->n_knobs = r->mix.knob != NULL;
-        r->status = live_run(&t->l, t->a, o, &r->counts);
-        if (r->status == EXIT_HOLDS) r->status = check_run(t, r, number, o->output);
+        if (sql_workload_named(o->workload)) {
+            r->status = run_sql_one(t, r, number);
+        } else {
+            r->status = live_run(&t->l, t->a, o, &r->counts);
+            if (r->status == EXIT_HOLDS) r->status = check_run(t, r, number, o->output);
+        }
         live_recorded(o);
     }
     if (t->ci.n == r->first_case) {
@@ -353,7 +392,7 @@ int cmd_test(args *a)
             t.status = EXIT_USAGE;
         }
         if (t.status == EXIT_HOLDS) run_all(&t);
-        live_close(&t.l);
+        if (!t.hung) live_close(&t.l);
     }
     t.status = page_close(a, &page, "ratel test", t.status);
     ci_free(&t.ci);

@@ -86,6 +86,7 @@ typedef struct db {
     bool made;                /* it is there */
     bool lists;               /* values are lists */
     bool own_tables;          /* the workload has tables of its own */
+    bool made_up;             /* its statements are not constants: none is kept prepared */
     bool enclosed;            /* connections go to a database that this run has made */
     bool all_rights;          /* in it statements have the rights of the URL's user */
     unsigned made_databases;  /* so far */

@@ -174,6 +174,7 @@ static void faulty_disconnect(db_session *s)
     vec_free(i->mem, &i->rows);
     vec_free(s->mem, &((faulty_conn *)s->own)->sent);
     vec_free(s->mem, &((faulty_conn *)s->own)->again);
+    vec_free(i->mem, &i->cells);
     mem_put(s->mem, s->own);
     s->own = NULL;
 }
@@ -349,6 +350,76 @@ static enum db_answer faulty_commit(db_session *s)
     return passed(s, a);
 }
 
+/* --- SQL: writes that are not sent, numbers that are changed, commits that are none ----------- */
+
+static bool faulty_script(db *d, const char *text)
+{
+    faulty_own *o = d->own;
+    o->inner.own_tables = d->own_tables;
+    o->inner.made_up = d->made_up;
+    o->inner.stepped = d->stepped;
+    if (o->inner.driver->script(&o->inner, text)) return true;
+    memcpy(d->error, o->inner.error, sizeof d->error);
+    return false;
+}
+
+static void take_answer(db_session *s, const db_session *i)
+{
+    s->n_rows = i->n_rows;
+    s->n_cols = i->n_cols;
+    s->has_rows = i->has_rows;
+    s->affected = i->affected;
+    memcpy(s->state, i->state, sizeof s->state);
+    s->text.n = s->cells.n = 0;
+    strbuf_add(&s->text, i->text.at, i->text.n);
+    for (size_t k = 0; k < i->cells.n; k++) vec_push(s->mem, &s->cells, i->cells.at[k]);
+}
+
+/* The last digit of the first row. */
+static void tamper_with(db_session *s)
+{
+    if (!s->n_rows || !s->n_cols) return;
+    db_cell c = s->cells.at[s->n_cols - 1];
+    char *last = c.at == UINT32_MAX || !c.n ? NULL : &s->text.at[c.at + c.n - 1];
+    if (last && *last >= '0' && *last <= '9' && now(s))
+        *last = (char)('0' + (*last - '0' + 1) % 10);
+}
+
+static enum db_answer faulty_query(db_session *s, const char *text, const char *const *params,
+                                   uint32_t n)
+{
+    db_session *i;
+    const driver *d = inner(s, &i);
+    bool writes =
+        !strncmp(text, "UPDATE", 6) || !strncmp(text, "INSERT", 6) || !strncmp(text, "DELETE", 6);
+    ((faulty_conn *)s->own)->wrote |= writes;
+    if (bug_of(s) == DROP_WRITE && writes && !strstr(text, "RETURNING") && now(s)) {
+        s->n_rows = s->n_cols = 0;
+        s->has_rows = false;
+        s->affected = 1;
+        *s->state = 0;
+        return DB_OK;
+    }
+    enum db_answer a = passed(s, d->query(i, text, params, n));
+    take_answer(s, i);
+    if (a == DB_OK && bug_of(s) == TAMPER && !writes) tamper_with(s);
+    return a;
+}
+
+static void faulty_mark(db_session *s)
+{
+    db_session *i;
+    const driver *d = inner(s, &i);
+    if (d->mark) d->mark(i);
+}
+
+static bool faulty_stamp(db_session *s, int64_t *out)
+{
+    db_session *i;
+    const driver *d = inner(s, &i);
+    return d->stamp && d->stamp(i, out);
+}
+
 /* Asked only where the adapter inside can tell. */
 static bool faulty_waits(db_session *watcher, const db_session *s)
 {
@@ -374,5 +445,9 @@ const driver driver_faulty = {
     .range = faulty_range,
     .commit = faulty_commit,
     .abort = faulty_abort,
+    .script = faulty_script,
+    .query = faulty_query,
+    .mark = faulty_mark,
+    .stamp = faulty_stamp,
     .waits = faulty_waits,
 };

@@ -501,7 +501,8 @@ static int prepared(db_session *s, const char *text, sqlite3_stmt **out)
 {
     sqlite_conn *c = s->own;
     int code = SQLITE_OK;
-    if (s->db->enclosed) return sqlite3_prepare_v2(c->handle, text, -1, out, NULL);
+    if (s->db->enclosed || s->db->made_up)
+        return sqlite3_prepare_v2(c->handle, text, -1, out, NULL);
     for (size_t i = 0; i < c->queries.n; i++)
         if (c->queries.at[i].text == text) {
             *out = c->queries.at[i].statement;
@@ -594,7 +595,7 @@ static enum db_answer lite_query(db_session *s, const char *text, const char *co
     if (a == DB_OK && s->has_rows && !s->affected) s->affected = s->n_rows;
     if (a != DB_OK) snprintf(s->state, sizeof s->state, "%s", state_of(code));
     if (a == DB_BROKEN && (code & 0xff) == SQLITE_CONSTRAINT) a = DB_REFUSED;
-    if (t && s->db->enclosed)
+    if (t && (s->db->enclosed || s->db->made_up))
         sqlite3_finalize(t);
     else if (t)
         sqlite3_reset(t);

@@ -856,6 +856,7 @@ bool run_program(db *d, const program *p, const run_options *o, run_counts *c, c
     memset(c, 0, sizeof *c);
     d->lists = p->lists;
     d->stepped = o->stepped;
+    d->own_tables = d->made_up = false; /* of a run before this one */
     if (!d->driver->load(d, p->rows, p->n_rows)) {
         snprintf(error, cap, "%s", d->error);
         return false;

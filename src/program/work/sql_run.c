@@ -13,8 +13,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "work/fuzz.h"
 #include "work/record.h"
 #include "work/turns.h"
+
+#define HANGS_NS 30000000000ull /* a commit that takes so long is a finding */
 
 typedef struct shared {
     sql_run *r;
@@ -31,8 +34,8 @@ typedef struct worker {
     shared *all;
     sql_session s;
     pthread_t thread;
-    uint64_t statements;
-    bool first;
+    atomic_ullong committing; /* since when; 0: it is not */
+    atomic_bool ended;
 } worker;
 
 const sql_workload *sql_workload_named(const char *name)
@@ -56,7 +59,11 @@ int64_t sql_int(const sql_session *s, uint32_t r, uint32_t col)
 {
     if (r >= s->db.n_rows || col >= s->db.n_cols) return 0;
     db_cell c = s->db.cells.at[(size_t)r * s->db.n_cols + col];
-    return c.at == UINT32_MAX ? 0 : strtoll(s->db.text.at + c.at, NULL, 10);
+    char text[32];
+    if (c.at == UINT32_MAX || c.n >= sizeof text) return 0;
+    memcpy(text, s->db.text.at + c.at, c.n); /* (the next cell may follow at once) */
+    text[c.n] = 0;
+    return strtoll(text, NULL, 10);
 }
 
 static void write_result(sql_session *s)
@@ -66,6 +73,8 @@ static void write_result(sql_session *s)
         strbuf_printf(o, ",\"error\":\"%s\"", s->db.state);
         return;
     }
+    /* MariaDB counts the rows that have become different, not those that were found. */
+    if (!s->db.has_rows && !strcmp(db_inner(s->db.db)->driver->name, "mariadb")) return;
     if (!s->db.has_rows) {
         strbuf_printf(o, ",\"count\":%llu", (unsigned long long)s->db.affected);
         return;
@@ -88,15 +97,16 @@ static void write_result(sql_session *s)
     strbuf_char(o, ']');
 }
 
-/* Before and after a call: when it was sent, and when it returned. */
-static uint64_t call_sent(sql_session *s)
+uint64_t sql_call_sent(sql_session *s)
 {
+    if (s->after) return ++s->after;
     if (s->turns) turns_take(s->turns, s->number - 1, &s->db);
     return s->turns && s->count_calls ? turns_ticks(s->turns) : clock_now();
 }
 
-static uint64_t call_returned(sql_session *s, bool frees)
+uint64_t sql_call_returned(sql_session *s, bool frees)
 {
+    if (s->after) return ++s->after;
     uint64_t now = clock_now(), number = now;
     if (s->turns) number = turns_back(s->turns, s->number - 1, frees);
     return s->count_calls ? number : now;
@@ -129,9 +139,9 @@ enum db_answer sql_do(sql_session *s, const char *text, const char *format, ...)
             strbuf_str(o, params[i]);
     }
     if (n) strbuf_char(o, ']');
-    uint64_t call = call_sent(s);
+    uint64_t call = sql_call_sent(s);
     enum db_answer a = s->db.db->driver->query(&s->db, text, params, n);
-    uint64_t end = call_returned(s, a != DB_OK);
+    uint64_t end = sql_call_returned(s, a != DB_OK);
     write_result(s);
     strbuf_printf(o, ",\"t\":[%llu,%llu]}", (unsigned long long)call, (unsigned long long)end);
     return a;
@@ -155,6 +165,20 @@ static void tell_lost(sql_run *r, int error)
              replace_error(error, text, sizeof text));
 }
 
+/* A commit that failed, but not for a conflict: nobody knows what came of it. */
+static void note_commit(worker *w)
+{
+    sql_run *r = w->all->r;
+    pthread_mutex_lock(&w->all->lock);
+    if (!r->odd_commits++)
+        snprintf(
+            r->finding, sizeof r->finding,
+            "a COMMIT of session %u ended with an error that is no conflict, so that nobody knows "
+            "its outcome: %.300s",
+            (unsigned)w->s.number, w->s.db.error);
+    pthread_mutex_unlock(&w->all->lock);
+}
+
 /* When it committed: what the database says, or with a stepwise schedule, where no two commits
    overlap unless one waited, the number of the call. */
 static bool commit_stamp(sql_session *s, uint64_t call, int64_t *ts)
@@ -166,41 +190,86 @@ static bool commit_stamp(sql_session *s, uint64_t call, int64_t *ts)
     return true;
 }
 
-/* One transaction; false: the session cannot go on. */
-static bool one(worker *w, uint64_t number)
+/* How a transaction went. */
+typedef struct sql_end {
+    uint64_t begin, begun, call, end;
+    enum db_answer answer;
+    bool tried; /* its commit was asked for */
+    bool lost;  /* the connection is gone */
+} sql_end;
+
+static bool reconnected(sql_session *s)
+{
+    const driver *d = s->db.db->driver;
+    d->disconnect(&s->db);
+    if (d->connect(&s->db) != DB_OK) return false;
+    if (s->fuzz) fuzz_connected(s);
+    return true;
+}
+
+static sql_end do_transaction(worker *w, enum db_answer (*body)(sql_session *s))
 {
     sql_session *s = &w->s;
     const driver *d = s->db.db->driver;
-    s->line.n = 0;
-    strbuf_printf(&s->line, "{\"id\":%llu,\"session\":%u,\"statements\":[",
-                  (unsigned long long)number, (unsigned)s->number);
-    uint64_t begin = call_sent(s);
+    sql_end e = {.begin = sql_call_sent(s)};
     s->db.isolation = s->db.db->isolation;
-    enum db_answer a = d->begin(&s->db);
-    uint64_t begun = call_returned(s, a != DB_OK);
-    if (a == DB_OK) a = w->all->r->w->txn(s);
-    bool tried = a == DB_OK;
-    uint64_t call = call_sent(s);
-    if (tried && d->mark) d->mark(&s->db);
-    if (tried) a = d->commit(&s->db);
-    bool lost = a != DB_OK && d->abort(&s->db) == DB_LOST;
-    uint64_t end = call_returned(s, true);
-    const char *status = a == DB_OK ? "committed" : tried && a == DB_LOST ? "unknown" : "aborted";
+    e.answer = d->begin(&s->db);
+    e.begun = sql_call_returned(s, e.answer != DB_OK);
+    s->roll_back = false;
+    if (e.answer == DB_OK) e.answer = body(s);
+    e.tried = e.answer == DB_OK && !s->roll_back;
+    if (s->roll_back) e.answer = DB_REFUSED;
+    e.call = sql_call_sent(s);
+    if (e.tried && s->fuzz) fuzz_commits(s);
+    if (e.tried && d->mark) d->mark(&s->db);
+    atomic_store(&w->committing, e.tried ? clock_now() : 0);
+    if (e.tried) e.answer = d->commit(&s->db);
+    atomic_store(&w->committing, 0);
+    if (e.tried && e.answer > DB_REFUSED) note_commit(w);
+    e.lost = e.answer != DB_OK && d->abort(&s->db) == DB_LOST;
+    e.end = sql_call_returned(s, true);
+    return e;
+}
+
+/* A statement outside of a transaction is one. */
+static sql_end do_alone(worker *w)
+{
+    sql_session *s = &w->s;
+    sql_end e = {.begin = turns_ticks(s->turns) + 1, .tried = true};
+    if (!s->count_calls) e.begin = clock_now();
+    e.answer = fuzz_single(s);
+    fuzz_commits(s);
+    e.begun = e.call = e.begin;
+    e.end = s->count_calls ? turns_ticks(s->turns) : clock_now();
+    e.lost = e.answer == DB_LOST;
+    return e;
+}
+
+static const char *status_of(const sql_end *e)
+{
+    if (e->answer == DB_OK) return "committed";
+    return e->tried && (e->answer == DB_LOST || e->answer == DB_BROKEN) ? "unknown" : "aborted";
+}
+
+static bool write_transaction(worker *w, const sql_end *e)
+{
+    sql_session *s = &w->s;
+    sql_run *r = w->all->r;
+    const char *status = status_of(e);
     int64_t ts;
     strbuf_printf(&s->line, "],\"status\":\"%s\",\"times\":[%llu,%llu,%llu,%llu]", status,
-                  (unsigned long long)begin, (unsigned long long)begun, (unsigned long long)call,
-                  (unsigned long long)end);
-    bool stamped = a == DB_OK && commit_stamp(s, call, &ts);
+                  (unsigned long long)e->begin, (unsigned long long)e->begun,
+                  (unsigned long long)e->call, (unsigned long long)e->end);
+    bool stamped = e->answer == DB_OK && !s->after && commit_stamp(s, e->call, &ts);
     if (stamped) strbuf_printf(&s->line, ",\"commit_ts\":%lld", (long long)ts);
     strbuf_str(&s->line, "}\n");
-    sql_run *r = w->all->r;
     bool good = put_line(w->all, s->line.at, s->line.n);
     pthread_mutex_lock(&w->all->lock);
-    r->committed += a == DB_OK;
+    r->committed += e->answer == DB_OK;
     r->stamped += stamped;
     r->aborted += *status == 'a';
     r->unknown += *status == 'u';
-    if (a == DB_BROKEN || !good) {
+    if ((e->answer == DB_BROKEN && !s->fuzz) || !good) {
         if (good)
             snprintf(r->error, sizeof r->error, "%s", s->db.error);
         else
@@ -208,11 +277,22 @@ static bool one(worker *w, uint64_t number)
         w->all->stop = true;
     }
     pthread_mutex_unlock(&w->all->lock);
-    if (lost) {
-        d->disconnect(&s->db);
-        return d->connect(&s->db) == DB_OK;
-    }
-    return true;
+    return good;
+}
+
+/* One transaction; false: the session cannot go on. */
+static bool one(worker *w, uint64_t number, enum db_answer (*body)(sql_session *s))
+{
+    sql_session *s = &w->s;
+    s->line.n = 0;
+    bool alone = s->fuzz && fuzz_alone(s);
+    strbuf_printf(&s->line, "{\"id\":%llu,\"session\":%u,\"statements\":[",
+                  (unsigned long long)number, (unsigned)s->number);
+    sql_end e = alone ? do_alone(w) : do_transaction(w, body);
+    if (s->fuzz && e.tried) fuzz_committed(s, e.answer);
+    write_transaction(w, &e);
+    if (e.lost) return reconnected(s);
+    return !s->fuzz || s->after || fuzz_maintain(s) || reconnected(s);
 }
 
 /* The last session that has connected starts the clock for all. */
@@ -255,18 +335,20 @@ static void run_session(worker *w)
     s->db.slot = s->number - 1;
     s->turns = w->all->turns;
     s->count_calls = s->turns && r->count_calls;
+    s->fuzz = r->fuzz;
     if (r->db->driver->connect(&s->db) != DB_OK) {
         give_up(w, s->db.error);
         return;
     }
+    if (s->fuzz) fuzz_connected(s);
     begin_together(w->all);
-    call_sent(s); /* what is drawn before the first call has its order, too */
-    call_returned(s, false);
+    sql_call_sent(s); /* what is drawn before the first call has its order, too */
+    sql_call_returned(s, false);
     while (!w->all->stop && !(r->interrupt && *r->interrupt)) {
         uint64_t number = w->all->started++;
         if (r->txns && number >= r->txns) break;
         if (w->all->deadline && clock_now() > w->all->deadline) break;
-        if (!one(w, number + 1)) break;
+        if (!one(w, number + 1, r->w->txn)) break;
     }
     r->db->driver->disconnect(&s->db);
 }
@@ -276,6 +358,7 @@ static void *work(void *arg)
     worker *w = arg;
     run_session(w);
     if (w->all->turns) turns_leave(w->all->turns, w->s.number - 1);
+    atomic_store(&w->ended, true);
     return NULL;
 }
 
@@ -286,6 +369,9 @@ static bool header(shared *all, const strbuf *setup, mem *m)
     strbuf_init(&b, m);
     strbuf_printf(&b, "{\"ratel_sql\":1,\"database\":\"%s\",\"isolation\":\"%s\"",
                   all->r->db->version, all->r->db->isolation);
+    if (all->r->fuzz)
+        strbuf_printf(&b, ",\"dialect\":\"%s\",\"workload\":\"sql-fuzz\",\"seed\":%llu",
+                      all->r->fuzz->dialect, (unsigned long long)all->r->seed);
     if (all->r->level) strbuf_printf(&b, ",\"level\":\"%s\"", all->r->level);
     strbuf_str(&b, ",\"setup\":[");
     for (size_t from = 0; from < setup->n;) {
@@ -329,16 +415,106 @@ static sql_sizes sizes(const sql_run *r)
     return z;
 }
 
+/* Until all sessions have ended.  A commit that never returns is a finding; the others are given
+   some time to show whether they go on. */
+static void wait_for_all(shared *all, worker *w, uint32_t n)
+{
+    sql_run *r = all->r;
+    uint32_t left = n, stuck = 0;
+    uint64_t ended = 0;
+    while (left && !r->hung) {
+        clock_nap(5000000);
+        left = stuck = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            uint64_t since = atomic_load(&w[i].committing);
+            left += !atomic_load(&w[i].ended);
+            stuck += since && clock_now() > since && clock_now() - since > HANGS_NS;
+        }
+        if (!stuck || left > stuck) ended = clock_now();
+        if (!stuck) continue;
+        pthread_mutex_lock(&all->lock);
+        if (!r->odd_commits++)
+            snprintf(r->finding, sizeof r->finding,
+                     "a COMMIT has not returned for %u seconds; %llu transactions had committed",
+                     (unsigned)(HANGS_NS / 1000000000u), (unsigned long long)r->committed);
+        pthread_mutex_unlock(&all->lock);
+        all->stop = true;
+        r->hung = left == stuck && clock_now() - ended > HANGS_NS / 10;
+    }
+    for (uint32_t i = 0; i < n && !r->hung; i++) pthread_join(w[i].thread, NULL);
+}
+
+/* A session of its own, before the others or after them; false: r->error says why. */
+static bool open_aside(shared *all, worker *w)
+{
+    sql_run *r = all->r;
+    sql_session *s = &w->s;
+    w->all = all;
+    s->number = r->sessions + 1;
+    s->sessions = r->sessions;
+    strbuf_init(&s->line, &s->mem);
+    strbuf_init(&s->db.text, &s->mem);
+    rng_seed(&s->rng, r->seed);
+    s->db.db = r->db;
+    s->db.mem = &s->mem;
+    s->db.slot = r->sessions;
+    s->fuzz = r->fuzz;
+    if (r->db->driver->connect(&s->db) == DB_OK) {
+        fuzz_connected(s);
+        return true;
+    }
+    snprintf(r->error, sizeof r->error, "%s", s->db.error);
+    return false;
+}
+
+/* What a session aside is for; false: r->error says why it did not work. */
+static bool do_aside(shared *all, void (*body)(worker *w))
+{
+    worker w = {0};
+    sql_run *r = all->r;
+    guard_init(&w.s.guard);
+    mem_init(&w.s.mem, NULL, NULL, &w.s.guard);
+    if (!guard_armed(&w.s.guard) && open_aside(all, &w))
+        body(&w);
+    else if (!*r->error)
+        snprintf(r->error, sizeof r->error, "%.400s", w.s.guard.text);
+    r->db->driver->disconnect(&w.s.db);
+    mem_free_all(&w.s.mem);
+    return !*r->error;
+}
+
+static void probe_aside(worker *w)
+{
+    fuzz_probe(w->all->r->fuzz, &w->s);
+}
+
+/* The last transaction of the log reads all that is left; then come the invariants. */
+static void finish_aside(worker *w)
+{
+    sql_session *s = &w->s;
+    sql_run *r = w->all->r;
+    bool counted = w->all->turns && r->count_calls;
+    s->after = counted ? turns_ticks(w->all->turns) + 1 : clock_now();
+    one(w, w->all->started + 1, fuzz_final_reads);
+    fuzz_invariants(r->fuzz, s);
+}
+
+static void finish_fuzz(shared *all)
+{
+    do_aside(all, finish_aside);
+}
+
 bool sql_run_all(sql_run *r)
 {
     /* The texts have parameters, and a log without times of commit says little. */
-    if (!r->db->driver->query || !(r->db->driver->stamp || r->stepped)) {
-        snprintf(r->error, sizeof r->error, "SQL workloads do not run on %s%s", r->db->driver->name,
-                 r->db->driver->query ? " but with --schedule step, which knows when what committed"
-                                      : " in this version");
+    const driver *inner = db_inner(r->db)->driver;
+    if (!inner->query || !(inner->stamp || r->stepped)) {
+        snprintf(r->error, sizeof r->error, "SQL workloads do not run on %s%s", inner->name,
+                 inner->query ? " but with --schedule step, which knows when what committed"
+                              : " in this version");
         return false;
     }
-    if (r->w->procedures && !r->db->driver->procedures) {
+    if (r->w->procedures && !inner->procedures) {
         snprintf(r->error, sizeof r->error, "%s needs PL/pgSQL, which %s does not have", r->w->name,
                  r->db->driver->name);
         return false;
@@ -349,10 +525,18 @@ bool sql_run_all(sql_run *r)
     strbuf setup;
     strbuf_init(&setup, m);
     r->z = sizes(r);
-    r->w->setup(&setup, &r->z);
+    if (r->w->fuzz) {
+        r->fuzz = mem_zeroed(m, sizeof *r->fuzz);
+        r->db->made_up = true;
+        fuzz_draw(r->fuzz, r->db, r->seed);
+        fuzz_setup(r->fuzz, &setup);
+    } else {
+        r->w->setup(&setup, &r->z);
+    }
     shared all = {.r = r};
     pthread_mutex_init(&all.lock, NULL);
     if (!load(r, &setup, m)) return false;
+    if (r->fuzz && !do_aside(&all, probe_aside)) return false;
     int unnamed = r->file ? replace_begin(r->file) : 0;
     if (unnamed) {
         char text[128];
@@ -382,10 +566,10 @@ bool sql_run_all(sql_run *r)
         all.stop = true;
     }
     for (uint32_t i = n; all.turns && i < r->sessions; i++) turns_leave(all.turns, i);
-    for (uint32_t i = 0; i < n; i++) {
-        pthread_join(w[i].thread, NULL);
-        mem_free_all(&w[i].s.mem);
-    }
+    wait_for_all(&all, w, n);
+    if (r->hung) return true; /* a thread uses all of this */
+    if (r->fuzz && !*r->error) finish_fuzz(&all);
+    for (uint32_t i = 0; i < n; i++) mem_free_all(&w[i].s.mem);
     r->took = all.start ? (double)(clock_now() - all.start) / 1e9 : 0;
     turns_close(all.turns);
     pthread_mutex_destroy(&all.lock);

@@ -11,6 +11,7 @@
 
 typedef struct sql_session sql_session;
 struct turns;
+struct fuzz;
 
 typedef struct sql_sizes { /* 0, and below 0 for shares: the workload's own */
     uint32_t keys;         /* accounts, users */
@@ -23,6 +24,7 @@ typedef struct sql_sizes { /* 0, and below 0 for shares: the workload's own */
 typedef struct sql_workload {
     const char *name, *about;
     bool procedures; /* it calls some of its own */
+    bool fuzz;       /* schema and statements are drawn (fuzz.h); setup is NULL */
     sql_sizes normal;
     /* Statements that make the tables and fill them, each ended by a line break. */
     void (*setup)(strbuf *out, const sql_sizes *z);
@@ -41,6 +43,11 @@ struct sql_session {
     uint64_t next;       /* ids that only this session hands out */
     struct turns *turns; /* of the stepwise schedule, or NULL */
     bool count_calls;
+    uint64_t after;    /* of the reads at the end: the last call of all, if calls are counted */
+    struct fuzz *fuzz; /* what the workload drew, or NULL */
+    uint32_t increments[4]; /* of each counter, by the open transaction */
+    bool half_done;         /* a transfer failed halfway: the transaction must not commit */
+    bool roll_back;         /* the transaction is to be rolled back instead of committed */
     strbuf line;
     guard guard;
     mem mem;
@@ -49,6 +56,10 @@ struct sql_session {
 /* Runs a statement and writes it down; the format has a letter for each parameter: i int64_t,
    s const char *. */
 enum db_answer sql_do(sql_session *s, const char *text, const char *format, ...);
+/* Before and after any other call: when it was sent, and when it returned.  `frees`: it may have
+   ended a transaction. */
+uint64_t sql_call_sent(sql_session *s);
+uint64_t sql_call_returned(sql_session *s, bool frees);
 /* A cell of the last result as a number; 0 if there is none. */
 int64_t sql_int(const sql_session *s, uint32_t row, uint32_t col);
 uint32_t sql_below(sql_session *s, uint32_t n);
@@ -71,6 +82,10 @@ typedef struct sql_run {
     uint64_t committed, aborted, unknown, statements; /* out */
     uint64_t stamped; /* committed ones of which the database told when */
     double took;
+    struct fuzz *fuzz;      /* made by sql_run_all, in the memory of db; NULL: no such workload */
+    uint64_t odd_commits;   /* that failed for no reason that engines document */
+    char finding[DB_ERROR]; /* about commits: the first of them */
+    bool hung;              /* a session never came back: nothing that it uses may be freed */
     char error[DB_ERROR];
 } sql_run;
 

@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 
-#include "work/sql_run.h"
+#include "work/fuzz.h"
 
 #define DO(...)                                                                                    \
     do {                                                                                           \
@@ -435,11 +435,13 @@ const sql_workload sql_workloads[] = {
     {"bank-sql",
      "deposits, withdrawals, transfers and balances of 1 000 accounts",
      false,
+     false,
      {.keys = 1000, .reads = 0.2, .blind = 1, .rows = 1},
      bank_setup,
      bank_txn},
     {"twitter-sql",
      "tweets, follows and timelines of 1 000 users",
+     false,
      false,
      {.keys = 1000},
      twitter_setup,
@@ -447,11 +449,13 @@ const sql_workload sql_workloads[] = {
     {"rubis-sql",
      "an auction site: 1 000 users, 4 000 items",
      false,
+     false,
      {.keys = 1000, .items = 4000},
      rubis_setup,
      rubis_txn},
     {"tpcc-sql",
      "the five transactions of TPC-C, at the published small scale",
+     false,
      false,
      {.warehouses = 1, .districts = 2, .customers = 3, .items = 1},
      tpcc_setup,
@@ -459,8 +463,16 @@ const sql_workload sql_workloads[] = {
     {"tpcc-proc",
      "the same as PL/pgSQL functions, one call per transaction",
      true,
+     false,
      {.warehouses = 1, .districts = 2, .customers = 3, .items = 1},
      proc_setup,
      proc_txn},
-    {NULL, NULL, false, {0}, NULL, NULL},
+    {"sql-fuzz",
+     "tables, indexes, keys and statements that the seed draws, and invariants at the end",
+     false,
+     true,
+     {.keys = 1},
+     NULL,
+     fuzz_transaction},
+    {NULL, NULL, false, false, {0}, NULL, NULL},
 };
