@@ -252,6 +252,13 @@ static void summarise_text(const check *c, const char *name, const ratel_verdict
     }
 }
 
+/* `all` asks for mixtures only where some transaction names a level, and for linearizable only of
+   single operations; files were asked for by their names. */
+static bool is_left_out(const check *c, const ratel_history *h, size_t level)
+{
+    return c->all && c->number[level] < 0 && !ratel_history_concerns(h, c->levels[level]);
+}
+
 /* --- the lattice ------------------------------------------------------------------------------ */
 
 typedef struct lattice {
@@ -270,7 +277,7 @@ static bool stronger(const lattice *x, size_t i, size_t j)
 /* Another name of a level that stands before it, or a level that was not asked? */
 static bool repeats(const lattice *x, size_t j)
 {
-    if (!ratel_history_concerns(x->h, x->c->levels[j])) return true;
+    if (is_left_out(x->c, x->h, j)) return true;
     for (size_t i = 0; i < j; i++)
         if (stronger(x, i, j) && stronger(x, j, i)) return true;
     return false;
@@ -635,13 +642,6 @@ static FILE *iso_out(const check *c)
     return c->a->value[O_TAP] ? stderr : c->out;
 }
 
-/* `all` asks for mixtures only where some transaction names a level, and for linearizable only of
-   single operations. */
-static bool is_left_out(const check *c, const ratel_history *h, const char *level)
-{
-    return c->all && !ratel_history_concerns(h, level);
-}
-
 static ratel_verdict verdict_of(int status)
 {
     return status == EXIT_HOLDS      ? RATEL_HOLDS
@@ -703,7 +703,7 @@ static void check_history(check *c, const char *name)
         ratel_result *a = NULL;
         uint64_t begun = now();
         const char *level = c->levels[i];
-        if (is_left_out(c, h, level)) continue;
+        if (is_left_out(c, h, i)) continue;
         progress_level(i + 1, c->n_levels);
         if (c->number[i] >= 0) {
             level = pipeline_of(c, i);

@@ -4,6 +4,11 @@
  * Every ordered pair is proved, or searched for a history that the first allows and the second
  * forbids; what follows by transitivity is not searched.  The diagram shows levels that imply each
  * other as one node.
+ *
+ * The histories of synth have no order of operations.  A level with program order (po) is searched
+ * as the same level without, which is stronger: commit(P) for commit(P ; po).  What tells that one
+ * apart from another level is then put into an order of operations, and counts if the library
+ * says so of the level itself.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +24,7 @@ typedef struct lattice {
     int *cell;       /* [i * n + j]: does i imply j */
     char **evidence; /* of CELL_SEPARATED: the history, as text or JSON */
     uint32_t *size;
+    int *plain; /* the level without po, or the level */
 } lattice;
 
 static lattice_table table_of(const lattice *l)
@@ -85,6 +91,94 @@ static bool follows(lattice *l, size_t i, size_t j)
     return false;
 }
 
+/* --- program order ---------------------------------------------------------------------------- */
+
+/* The level with every `; po` and `; po?` left out; itself, if it has none. */
+static int without_po(synth *s, int level)
+{
+    const char *text = synth_level_text(s, level);
+    size_t n = strlen(text), kept = 0;
+    char *copy = malloc(n + 1);
+    if (!copy || !synth_level_has_steps(s, level)) {
+        free(copy);
+        return level;
+    }
+    for (size_t i = 0; i < n;) {
+        size_t k = text[i] == ';' ? 1 + strspn(text + i + 1, " \t\n") : 0;
+        bool po = k && !strncmp(text + i + k, "po", 2);
+        size_t end = i + k + 2;
+        if (po && text[end] == '?') end++;
+        if (po && text[end + strspn(text + end, " \t\n")] == ')')
+            i = end;
+        else
+            copy[kept++] = text[i++];
+    }
+    copy[kept] = 0;
+    int plain = synth_level_read(s, "the level without po", synth_level_name(s, level), copy, kept);
+    free(copy);
+    return plain < 0 ? level : plain;
+}
+
+/* Does the library say of the history that i allows it and j forbids it? */
+static bool shown_apart(const lattice *l, const synth_answer *r, size_t i, size_t j)
+{
+    const char *first = synth_level_builtin(l->s, l->levels->at[i]);
+    const char *second = synth_level_builtin(l->s, l->levels->at[j]);
+    const level_list none = {NULL, NULL, 0};
+    ratel_history *h = NULL;
+    ratel_result *a = NULL, *b = NULL;
+    bool apart =
+        *first && *second && !confirm(l->a, l->s, r, &none, &none, &h) &&
+        !ratel_check(&a, l->a->context, h, first) && !ratel_check(&b, l->a->context, h, second) &&
+        ratel_result_verdict(a) == RATEL_HOLDS && ratel_result_verdict(b) == RATEL_VIOLATED;
+    ratel_result_free(a);
+    ratel_result_free(b);
+    ratel_history_free(h);
+    return apart;
+}
+
+/* The history with its keys named the other way round, so that reads come in another order. */
+static bool turn_keys(synth_answer *r, uint32_t *from, bool *writes)
+{
+    for (uint32_t t = 0; t <= r->txns; t++)
+        for (uint32_t x = 0; x < r->keys; x++) {
+            size_t to = (size_t)t * r->keys + x, at = (size_t)t * r->keys + r->keys - 1 - x;
+            from[to] = r->from[at];
+            writes[to] = r->writes[at];
+        }
+    r->from = from;
+    r->writes = writes;
+    return true;
+}
+
+/* A history that tells i from the level j without po: does it tell it from j in some order of
+   operations? */
+static int try_orders(lattice *l, size_t i, size_t j, synth_answer *r)
+{
+    size_t cells = (size_t)(r->txns + 1) * r->keys;
+    uint32_t *from = malloc((cells + 1) * sizeof *from);
+    bool *writes = malloc((cells + 1) * sizeof *writes);
+    int status = EXIT_HOLDS;
+    bool apart =
+        from && writes &&
+        (shown_apart(l, r, i, j) || (turn_keys(r, from, writes) && shown_apart(l, r, i, j)));
+    l->cell[i * l->n + j] = apart ? CELL_SEPARATED : CELL_UNDECIDED;
+    if (apart) status = separated(l, i, j, r);
+    free(from);
+    free(writes);
+    return status;
+}
+
+/* Nothing tells the two apart without po: what that says of the levels themselves. */
+static int cell_of_none(const lattice *l, size_t i, size_t j, bool proved)
+{
+    const char *first = synth_level_builtin(l->s, l->levels->at[i]);
+    const char *second = synth_level_builtin(l->s, l->levels->at[j]);
+    if (l->plain[i] == l->levels->at[i]) return proved ? CELL_PROVED : CELL_NONE;
+    return *first && *second && ratel_level_implies(first, second, true) == 1 ? CELL_NONE
+                                                                              : CELL_UNDECIDED;
+}
+
 static int fill(lattice *l)
 {
     size_t n = l->n;
@@ -92,7 +186,8 @@ static int fill(lattice *l)
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
             if (i != j && !l->scope.no_prove &&
-                synth_proves(l->s, l->levels->at[i], l->levels->at[j]) == 1)
+                (synth_proves(l->s, l->levels->at[i], l->levels->at[j]) == 1 ||
+                 synth_proves(l->s, l->levels->at[i], l->plain[j]) == 1))
                 l->cell[i * n + j] = CELL_PROVED;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) {
@@ -100,8 +195,8 @@ static int fill(lattice *l)
             if (i == j || l->cell[c] != CELL_UNKNOWN || follows(l, i, j)) continue;
             synth_answer r;
             synth_problem p = l->scope;
-            p.allow = &l->levels->at[i];
-            p.forbid = &l->levels->at[j];
+            p.allow = &l->plain[i];
+            p.forbid = &l->plain[j];
             p.n_allow = p.n_forbid = 1;
             time_left(l->a, l->s, start);
             int code = synth_search(l->s, &p, &r);
@@ -109,12 +204,13 @@ static int fill(lattice *l)
                 complain("synth: %s", synth_error(l->s, NULL, NULL));
                 return exit_of(code);
             }
-            l->cell[c] = r.result == SYNTH_HISTORY     ? CELL_SEPARATED
-                         : r.result == SYNTH_UNDECIDED ? CELL_UNDECIDED
-                         : r.result == SYNTH_PROVED    ? CELL_PROVED
-                                                       : CELL_NONE;
+            l->cell[c] = r.result == SYNTH_HISTORY ? CELL_SEPARATED
+                         : r.result == SYNTH_UNDECIDED
+                             ? CELL_UNDECIDED
+                             : cell_of_none(l, i, j, r.result == SYNTH_PROVED);
             if (r.result != SYNTH_HISTORY) continue;
-            int status = separated(l, i, j, &r);
+            bool ordered = l->plain[j] != l->levels->at[j];
+            int status = ordered ? try_orders(l, i, j, &r) : separated(l, i, j, &r);
             if (status) return status;
         }
     return EXIT_HOLDS;
@@ -143,7 +239,9 @@ int print_lattice(const args *a, synth *s, const level_list *levels, const synth
     l.evidence = calloc(n * n, sizeof *l.evidence);
     l.size = calloc(n * n, sizeof *l.size);
     int status = EXIT_UNDECIDED;
-    if (!l.cell || !l.evidence || !l.size)
+    l.plain = calloc(n, sizeof *l.plain);
+    for (size_t i = 0; l.plain && i < n; i++) l.plain[i] = without_po(s, levels->at[i]);
+    if (!l.cell || !l.evidence || !l.size || !l.plain)
         complain("out of memory");
     else
         status = fill(&l);
@@ -156,5 +254,6 @@ int print_lattice(const args *a, synth *s, const level_list *levels, const synth
     free(l.cell);
     free(l.evidence);
     free(l.size);
+    free(l.plain);
     return status;
 }
