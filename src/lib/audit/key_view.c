@@ -503,7 +503,9 @@ static void put_times(const viewer *w, strbuf *o, const log_txn *t, size_t numbe
             strbuf_i64(o, t->stmts[takes].answer);
         else
             strbuf_str(o, "null");
-        strbuf_printf(o, ",%lld,%lld]", (long long)t->times[2], (long long)t->times[3]);
+        /* (a history has no use for the end of an unknown outcome) */
+        strbuf_printf(o, ",%lld,%lld]", (long long)t->times[2],
+                      (long long)t->times[t->times[3] == LOG_NO_END ? 2 : 3]);
     } else {
         if (t->has_begin) strbuf_printf(o, ",\"begin\":%lld", (long long)t->begin);
         if (t->has_end) strbuf_printf(o, ",\"end\":%lld", (long long)t->end);

@@ -35,6 +35,9 @@ typedef struct log_stmt {
     uint64_t line, column; /* of the statement in the log */
 } log_stmt;
 
+/* The end of a commit whose answer never came: it may take effect at any time. */
+#define LOG_NO_END (INT64_MAX / 2)
+
 typedef enum log_status { LOG_COMMITTED, LOG_ABORTED, LOG_UNKNOWN } log_status;
 
 typedef struct log_txn {

@@ -86,9 +86,12 @@ static void put_txn(strbuf *o, const sql_log *l, const log_txn *t)
     if (t->status != LOG_COMMITTED) strbuf_printf(o, ",\"status\":\"%s\"", status[t->status]);
     if (t->has_begin) strbuf_printf(o, ",\"begin\":%lld", (long long)t->begin);
     if (t->has_end) strbuf_printf(o, ",\"end\":%lld", (long long)t->end);
-    for (int i = 0; t->has_times && i < 4; i++)
+    for (int i = 0; t->has_times && i < 3; i++)
         strbuf_printf(o, "%s%lld", i ? "," : ",\"times\":[", (long long)t->times[i]);
-    if (t->has_times) strbuf_char(o, ']');
+    if (t->has_times && t->times[3] == LOG_NO_END)
+        strbuf_str(o, ",null]");
+    else if (t->has_times)
+        strbuf_printf(o, ",%lld]", (long long)t->times[3]);
     if (t->has_commit) strbuf_printf(o, ",\"commit_ts\":%lld", (long long)t->commit);
     strbuf_str(o, ",\"statements\":");
     put_stmts(o, l, t->stmts, t->n_stmts);

@@ -25,7 +25,7 @@ typedef struct shared {
     int lost; /* why a line could not be written, or 0; under the lock */
     atomic_uint_fast64_t started;
     atomic_bool stop;
-    atomic_uint ready;
+    atomic_uint ready, names;
     atomic_ullong start, deadline; /* 0 until all sessions are connected */
     turns *turns;
 } shared;
@@ -36,6 +36,7 @@ typedef struct worker {
     pthread_t thread;
     atomic_ullong committing; /* since when; 0: it is not */
     atomic_bool ended;
+    uint32_t name; /* of its session in the log */
 } worker;
 
 const sql_workload *sql_workload_named(const char *name)
@@ -257,9 +258,16 @@ static bool write_transaction(worker *w, const sql_end *e)
     sql_run *r = w->all->r;
     const char *status = status_of(e);
     int64_t ts;
-    strbuf_printf(&s->line, "],\"status\":\"%s\",\"times\":[%llu,%llu,%llu,%llu]", status,
+    strbuf_printf(&s->line, "],\"status\":\"%s\",\"times\":[%llu,%llu,%llu,", status,
                   (unsigned long long)e->begin, (unsigned long long)e->begun,
-                  (unsigned long long)e->call, (unsigned long long)e->end);
+                  (unsigned long long)e->call);
+    /* A commit whose answer was lost has no end, and what its session does next may precede it. */
+    if (*status == 'u') {
+        strbuf_str(&s->line, "null]");
+        w->name = atomic_fetch_add(&w->all->names, 1) + 1;
+    } else {
+        strbuf_printf(&s->line, "%llu]", (unsigned long long)e->end);
+    }
     bool stamped = e->answer == DB_OK && !s->after && commit_stamp(s, e->call, &ts);
     if (stamped) strbuf_printf(&s->line, ",\"commit_ts\":%lld", (long long)ts);
     strbuf_str(&s->line, "}\n");
@@ -287,7 +295,7 @@ static bool one(worker *w, uint64_t number, enum db_answer (*body)(sql_session *
     s->line.n = 0;
     bool alone = s->fuzz && fuzz_alone(s);
     strbuf_printf(&s->line, "{\"id\":%llu,\"session\":%u,\"statements\":[",
-                  (unsigned long long)number, (unsigned)s->number);
+                  (unsigned long long)number, (unsigned)w->name);
     sql_end e = alone ? do_alone(w) : do_transaction(w, body);
     if (s->fuzz && e.tried) fuzz_committed(s, e.answer);
     write_transaction(w, &e);
@@ -533,7 +541,7 @@ bool sql_run_all(sql_run *r)
     } else {
         r->w->setup(&setup, &r->z);
     }
-    shared all = {.r = r};
+    shared all = {.r = r, .names = r->sessions};
     pthread_mutex_init(&all.lock, NULL);
     if (!load(r, &setup, m)) return false;
     if (r->fuzz && !do_aside(&all, probe_aside)) return false;
@@ -554,7 +562,7 @@ bool sql_run_all(sql_run *r)
     uint32_t n = 0;
     for (; n < r->sessions; n++) {
         w[n].all = &all;
-        w[n].s.number = n + 1;
+        w[n].s.number = w[n].name = n + 1;
         w[n].s.sessions = r->sessions;
         w[n].s.z = r->z;
         guard_init(&w[n].s.guard);
