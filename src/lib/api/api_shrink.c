@@ -13,6 +13,7 @@
 #include "api/api_internal.h"
 #include "shrink/remainder.h"
 #include "shrink/shrink.h"
+#include "verdict/sums.h"
 
 typedef struct shrink_call {
     call c;
@@ -102,6 +103,9 @@ int ratel_shrink(ratel_history **out, ratel *r, const ratel_history *h, const ra
         return api_fail(r, RATEL_EINVAL, "the result belongs to another history");
     if (a->v.outcome != OUTCOME_VIOLATED)
         return api_fail(r, RATEL_EINVAL, "only a violated history can be made smaller");
+    if (history_has_sums(h->model))
+        return api_fail(r, RATEL_EUNSUPPORTED,
+                        "a counter or a bank is not made smaller: its sums need every operation");
     open_shrink(&sc, h);
     sc.q = api_question(r, a->v.given);
     sc.q.quick = true;

@@ -26,7 +26,7 @@
 #define MOST_TRAIL ((size_t)1 << 28)
 
 typedef struct key_state {
-    value_id value;
+    uint32_t value;
     uint32_t trail; /* the operation that took effect last, in trails; NO_ID: none */
     uint32_t next;  /* in the chain of its hash */
     uint64_t done[WORDS];
@@ -42,6 +42,7 @@ typedef struct key_search {
     mem *m;
     const key_op *op;
     uint32_t n;
+    const key_model *model;
     uint64_t late;  /* by the drift, ends are so much later */
     uint8_t *slot;  /* per operation that is open */
     uint8_t *phase; /* per operation: not begun, open, over */
@@ -125,11 +126,6 @@ static void add_state(key_search *s, key_states *set, key_state x)
 
 /* --- taking effect ---------------------------------------------------------------------------- */
 
-static bool finds_value(const key_search *s, uint32_t x, value_id value)
-{
-    return s->op[x].read == VALUE_UNKNOWN || s->op[x].read == value;
-}
-
 /* Has what its session did before on this key taken effect? */
 static bool is_next_of_session(const key_search *s, const key_state *x, uint32_t i)
 {
@@ -139,28 +135,37 @@ static bool is_next_of_session(const key_search *s, const key_state *x, uint32_t
            (s->phase[before] == IS_OPEN && has_bit(x->done, s->slot[before]));
 }
 
-static void take_effect(key_search *s, key_state *x, uint32_t i)
+/* False: the operation cannot take effect in this state. */
+static bool take_effect(key_search *s, key_state *x, uint32_t i)
 {
     trail_step t = {x->trail, i};
     assert(s->phase[i] == IS_OPEN && !has_bit(x->done, s->slot[i]));
+    if (!is_next_of_session(s, x, i)) return false;
+    uint32_t after = s->model->run(s->model->ud, i, x->value);
+    if (after == NO_ID) return false;
+    x->value = after;
     set_bit(x->done, s->slot[i]);
-    if (s->op[i].write != VALUE_UNKNOWN) x->value = s->op[i].write;
     x->trail = (uint32_t)s->trails.n;
     vec_push(s->m, &s->trails, t);
     if (s->trails.n >= MOST_TRAIL) s->too_many = true;
+    return true;
+}
+
+/* Do reads take effect at once in this state, because they change nothing? */
+static bool is_settled(const key_search *s, const key_state *x)
+{
+    return !s->model->settled || s->model->settled(s->model->ud, x->value);
 }
 
 /* All open reads that find their value. */
 static void run_reads(key_search *s, key_state *x)
 {
-    for (bool more = true; more;) {
+    for (bool more = is_settled(s, x); more;) {
         more = false;
         for (unsigned w = 0; w < WORDS; w++)
             for (uint64_t left = s->used[w] & s->reads[w] & ~x->done[w]; left; left &= left - 1) {
                 uint32_t v = s->open[w * 64 + (unsigned)__builtin_ctzll(left)];
-                if (!finds_value(s, v, x->value) || !is_next_of_session(s, x, v)) continue;
-                take_effect(s, x, v);
-                more = true;
+                more = take_effect(s, x, v) || more;
             }
     }
 }
@@ -176,12 +181,12 @@ static void run_up_to(key_search *s, uint32_t v)
         if (!has_bit(s->now.at[i].done, mine)) add_state(s, &s->todo, s->now.at[i]);
     for (size_t i = 0; i < s->todo.n && !s->too_many; i++) {
         for (unsigned w = 0; w < WORDS; w++) {
-            uint64_t left = s->used[w] & ~s->reads[w] & ~s->todo.at[i].done[w];
+            uint64_t left = s->used[w] & ~s->todo.at[i].done[w];
+            if (is_settled(s, &s->todo.at[i])) left &= ~s->reads[w];
             for (; left; left &= left - 1) {
                 uint32_t x = s->open[w * 64 + (unsigned)__builtin_ctzll(left)];
                 key_state from = s->todo.at[i];
-                if (!finds_value(s, x, from.value) || !is_next_of_session(s, &from, x)) continue;
-                take_effect(s, &from, x);
+                if (!take_effect(s, &from, x)) continue;
                 run_reads(s, &from);
                 if (!has_bit(from.done, mine))
                     add_state(s, &s->todo, from);
@@ -228,7 +233,7 @@ static bool begin_operation(key_search *s, uint32_t v)
     unsigned i = 0;
     while (i < WORDS * 64 && has_bit(s->used, i)) i++;
     if (i == WORDS * 64) return false;
-    bool reads = s->op[v].write == VALUE_UNKNOWN;
+    bool reads = !s->op[v].writes;
     /* One that may not have happened, and wrote nothing, is no help to anybody. */
     if (reads && !s->op[v].certain) return true;
     assert(s->phase[v] == NOT_BEGUN);
@@ -279,7 +284,7 @@ static enum key_answer end_the_rest(key_search *s, uint32_t *stuck)
     return KEY_HAS_ORDER;
 }
 
-static enum key_answer search_key(key_search *s, value_id initial, uint32_t *stuck)
+static enum key_answer search_key(key_search *s, uint32_t initial, uint32_t *stuck)
 {
     key_state first = {initial, NO_ID, NO_ID, {0}};
     uint32_t n, *moment = moments_of(s, &n);
@@ -325,12 +330,13 @@ static void keep_held(const key_search *s, key_found *out)
     }
 }
 
-enum key_answer key_search_run(mem *m, const key_op *op, uint32_t n, value_id initial,
-                               int64_t drift, key_found *out)
+enum key_answer key_search_run(mem *m, const key_op *op, uint32_t n, const key_model *model,
+                               uint32_t initial, int64_t drift, key_found *out)
 {
     key_search s = {.m = m,
                     .op = op,
                     .n = n,
+                    .model = model,
                     .late = drift > 1 ? (uint64_t)drift - 1 : 0,
                     .slot = mem_array0(m, uint8_t, (size_t)n + 1),
                     .phase = mem_array0(m, uint8_t, (size_t)n + 1),

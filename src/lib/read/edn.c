@@ -16,6 +16,9 @@
  * Without :process: an invocation and the next completion belong together, so such pairs are
  * the session "nil"; a lone completion tells nothing about order and is a session of its own.
  *
+ * Operations of Jepsen's other tests become transactions at the end, if there are no others
+ * (jepsen_models.h).
+ *
  * For lint, header extras count transactions without :process ("without_process"), operations of a
  * client that are no transactions ("skipped_operations", by their :f), and events whose :time is
  * less than an earlier one's ("time_backwards": the file is not in real-time order).
@@ -29,6 +32,7 @@
 #include "base/map.h"
 #include "history/header_notes.h"
 #include "read/formats.h"
+#include "read/jepsen_models.h"
 #include "read/json.h"
 #include "read/read.h"
 
@@ -512,11 +516,26 @@ static bool is_nemesis(const event *v)
            (*v->field[PROCESS].at == ':' || v->json);
 }
 
+/* Long fork calls its transactions :read and :write; what they are shows their value. */
+static bool has_micro_operations(edn *e, const event *v)
+{
+    const char *p = v->field[VALUE].at;
+    edn_span name;
+    if (!p || (*p != '[' && *p != '(')) return false;
+    p = edn_space(e, p + 1);
+    if (*p != '[' && *p != '(') return false;
+    p = edn_space(e, p + 1);
+    return edn_name((edn_span){p, edn_skip(e, p)}, &name) &&
+           (edn_is(name, "r") || edn_is(name, "w") || edn_is(name, "append"));
+}
+
 static bool is_transaction(edn *e, const event *v)
 {
     edn_span name;
-    if (!is_nil(v->field[F]) && !(field_name(e, v, F, &name) && edn_is(name, "txn"))) return false;
-    return !is_nemesis(v);
+    if (is_nemesis(v)) return false;
+    if (is_nil(v->field[F]) || !field_name(e, v, F, &name)) return is_nil(v->field[F]);
+    if (edn_is(name, "txn")) return true;
+    return (edn_is(name, "read") || edn_is(name, "write")) && has_micro_operations(e, v);
 }
 
 /* --- fields that are only carried along ------------------------------------------------------ */
@@ -907,6 +926,7 @@ static void open_reader(edn_reader *r, history *h, source *s)
 static void close_reader(edn_reader *r)
 {
     read_unfinished(r);
+    if (r->skipped.n && jepsen_models_read(r->h, r->mem)) r->skipped.n = 0;
     header_count(r, "time_backwards", r->backwards);
     header_count(r, NOTE_WITHOUT_PROCESS, r->nameless);
     header_skipped(r);

@@ -15,6 +15,7 @@
 #include "history/key_sessions.h"
 #include "order/added_order.h"
 #include "verdict/subhistory.h"
+#include "verdict/sums.h"
 #include "verdict/describe.h"
 #include "verdict/fuzzy_read.h"
 #include "verify/certificate.h"
@@ -51,6 +52,9 @@ claim claim_of(const verdict *v)
 bool recheck(const verdict *v, const history *h, mem *m, const char **why)
 {
     claim c = claim_of(v);
+    if (history_has_sums(h))
+        guard_fail(m->guard, GUARD_UNSUPPORTED,
+                   "answers about counters and banks are not replayed");
     if (v->aborted_read) h = verify_aborted_parts(history_as_recorded(h), m);
     return claim_recheck(&c, h, m, why);
 }
@@ -676,6 +680,9 @@ static void certify_assumed(const verdict *v, const history *h, mem *work, strbu
 void certify(const verdict *v, const history *h, mem *work, strbuf *b)
 {
     const char *why;
+    if (history_has_sums(h))
+        guard_fail(work->guard, GUARD_UNSUPPORTED,
+                   "no-rules: this version has no certificates about counters and banks");
     claim shown = claim_of(v), asked = shown;
     verdict other = *v;
     asked.level = v->level;

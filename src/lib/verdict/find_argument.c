@@ -7,6 +7,7 @@
 
 #include "history/key_sessions.h"
 #include "verdict/narrow.h"
+#include "verdict/sums.h"
 
 void find_argument(explanation *e, mem *m, const verdict *v, const history *h, mem *keep, mem *work)
 {
@@ -15,10 +16,11 @@ void find_argument(explanation *e, mem *m, const verdict *v, const history *h, m
     if (v->outcome != OUTCOME_VIOLATED) return;
     if (v->through) level_named(&q.level, v->through);
     assert(v->h == h && !e->argued);
-    if (v->assumed) {
+    if (v->assumed || history_has_sums(h)) {
         e->m = m;
         e->anomaly = v->anomaly;
-        e->why_not = "it rests on what modules add, which is told in their own words";
+        e->why_not = !v->assumed ? "it is about sums, and the reason says which"
+                                 : "it rests on what modules add, which is told in their own words";
         return;
     }
     if (q.level.id == LEVEL_LIN) h = key_sessions(h, m);

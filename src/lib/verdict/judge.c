@@ -17,6 +17,7 @@
 #include "verdict/describe.h"
 #include "verdict/hearing.h"
 #include "verdict/single_operations.h"
+#include "verdict/sums.h"
 
 /* --- the read-your-own-writes policy ---------------------------------------------------------- */
 
@@ -317,6 +318,7 @@ static const struct judge_step {
     bool (*asks)(const hearing *x); /* is the step worth trying? */
     bool (*acts)(hearing *x);       /* true: x->found is the answer */
 } steps[] = {
+    {judging_sums, judge_sums},
     {is_mixture, refuse_mixture},
     {is_by_key, part_by_key},
     {judging_by_key, judge_by_key},

@@ -39,7 +39,7 @@ bool judging_by_key(const hearing *x)
 {
     const history *h = x->h;
     assert(h->frozen && x->v);
-    if (x->asked.id != LEVEL_LIN || h->init_unknown || h->assumed) return false;
+    if (x->asked.id != LEVEL_LIN || h->assumed) return false;
     if (!pass_on(&x->q->tune, PASS_KEY_SEARCH)) return false;
     for (op_id o = 0; o < h->ops; o++)
         if (op_kind_of(h, o) == OP_APPEND) return false;
@@ -70,12 +70,14 @@ static void group_by_key(singles *s)
             s->txn[s->n++] = t;
 }
 
-/* The operation of a transaction, as the search takes it; `before` is set by the caller. */
-static key_op operation_of(const history *h, txn_id t)
+/* VALUE_UNKNOWN: it does not, or nobody knows what it read. */
+typedef struct register_op {
+    value_id read, write;
+} register_op;
+
+static register_op values_of(const history *h, txn_id t)
 {
-    key_op x = {VALUE_UNKNOWN, VALUE_UNKNOWN,       NO_ID, txn_status_of(h, t) == TXN_COMMITTED,
-                false,         sort_key(INT64_MIN), 0};
-    int64_t at;
+    register_op x = {VALUE_UNKNOWN, VALUE_UNKNOWN};
     for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
         enum op_kind kind = op_kind_of(h, o);
         if (op_failed(h, o)) continue;
@@ -84,6 +86,36 @@ static key_op operation_of(const history *h, txn_id t)
         else if (!op_is_local_write(h, o))
             x.write = kind == OP_DELETE ? VALUE_NULL : value_or_absent(h->op_value[o]);
     }
+    return x;
+}
+
+/* What a key of unknown initial contents holds until somebody has read or written it.  (No value:
+   the table of values is smaller.) */
+#define INITIAL_OPEN (VALUE_UNKNOWN - 1)
+
+/* A key_model: states are values. */
+static uint32_t run_register(void *ud, uint32_t i, uint32_t value)
+{
+    const register_op *x = (const register_op *)ud + i;
+    bool reads = x->read != VALUE_UNKNOWN;
+    if (reads && x->read != value && value != INITIAL_OPEN) return NO_ID;
+    if (x->write != VALUE_UNKNOWN) return x->write;
+    return reads ? x->read : value;
+}
+
+static bool is_known(const void *ud, uint32_t value)
+{
+    (void)ud;
+    return value != INITIAL_OPEN;
+}
+
+/* When a transaction ran, as the search takes it; the caller sets the rest. */
+key_op judge_moment_of(const history *h, txn_id t)
+{
+    key_op x = {.certain = txn_status_of(h, t) == TXN_COMMITTED,
+                .before = NO_ID,
+                .begin = sort_key(INT64_MIN)};
+    int64_t at;
     if (txn_begin_time(h, t, &at)) x.begin = sort_key(at);
     x.ends = txn_end_time(h, t, &at);
     if (x.ends) x.end = sort_key(at);
@@ -91,7 +123,7 @@ static key_op operation_of(const history *h, txn_id t)
 }
 
 /* The operations on one key; sessions are those of key_sessions.h. */
-static key_op *load_key(const singles *s, key_id k, uint32_t *last_of)
+static key_op *load_key(const singles *s, key_id k, uint32_t *last_of, register_op *what)
 {
     const history *h = s->h;
     uint32_t from = s->first[k], n = s->first[k + 1] - from;
@@ -99,7 +131,9 @@ static key_op *load_key(const singles *s, key_id k, uint32_t *last_of)
     for (uint32_t i = 0; i < n; i++) {
         txn_id t = s->txn[from + i];
         uint32_t *last = &last_of[h->txn_session[t]];
-        op[i] = operation_of(h, t);
+        op[i] = judge_moment_of(h, t);
+        what[i] = values_of(h, t);
+        op[i].writes = what[i].write != VALUE_UNKNOWN;
         op[i].before = *last == NO_ID || *last < from ? NO_ID : *last - from;
         if (op[i].certain) *last = from + i;
     }
@@ -117,7 +151,7 @@ static void keep_key(singles *s, key_id k, const key_op *op, const key_found *fo
         s->moment[from + at] = now;
         s->rank[from + at] = i;
         s->reads_from[from + at] = writer;
-        if (op[at].write != VALUE_UNKNOWN) writer = from + at;
+        if (op[at].writes) writer = from + at;
     }
 }
 
@@ -172,8 +206,8 @@ static void tell_order(const singles *s)
 
 static void say_value(const history *h, value_id v, strbuf *b)
 {
-    if (v == VALUE_NULL)
-        strbuf_str(b, "nothing");
+    if (v == VALUE_NULL || v == INITIAL_OPEN)
+        strbuf_str(b, v == VALUE_NULL ? "nothing" : "its unknown initial value");
     else
         atom_text(h, value_atom(h, v), b);
 }
@@ -181,7 +215,8 @@ static void say_value(const history *h, value_id v, strbuf *b)
 /* Was the value that was read never written, by whatever transaction? */
 static bool is_garbage(const history *h, key_id k, value_id read)
 {
-    if (read == VALUE_UNKNOWN || read == value_or_absent(h->key_init[k])) return false;
+    if (h->init_unknown || read == VALUE_UNKNOWN || read == value_or_absent(h->key_init[k]))
+        return false;
     for (op_id o = 0; o < h->ops; o++) {
         enum op_kind kind = op_kind_of(h, o);
         if (kind == OP_SCAN || kind == OP_ITER || kind == OP_READ || h->op_key[o] != k) continue;
@@ -192,19 +227,19 @@ static bool is_garbage(const history *h, key_id k, value_id read)
 }
 
 /* No order of the key has a place for one of its operations. */
-static void tell_stuck(const singles *s, key_id k, const key_op *op, const key_found *found)
+static void tell_stuck(const singles *s, key_id k, const register_op *what, const key_found *found)
 {
     const history *h = s->h;
     hearing *x = s->x;
     uint32_t from = s->first[k], i = found->stuck, told = 0;
-    assert(i < s->first[k + 1] - from && op[i].certain);
+    assert(i < s->first[k + 1] - from);
     const char *before = ": when it ended, the key can only have held ";
     strbuf b;
     strbuf_init(&b, x->v->mem);
     x->found = x->blank;
     x->found.outcome = OUTCOME_VIOLATED;
     x->found.decided_by = BY_KEYS;
-    x->found.anomaly = is_garbage(h, k, op[i].read) ? ANOMALY_GARBAGE_READ : ANOMALY_STALE_READ;
+    x->found.anomaly = is_garbage(h, k, what[i].read) ? ANOMALY_GARBAGE_READ : ANOMALY_STALE_READ;
     vec_push(x->found.mem, &x->found.core, s->txn[from + i]);
     for (uint32_t j = i; j-- > 0 && told < TOLD_ALONG; told++)
         vec_push(x->found.mem, &x->found.core, s->txn[from + j]);
@@ -212,9 +247,9 @@ static void tell_stuck(const singles *s, key_id k, const key_op *op, const key_f
     atom_text(h, key_atom(h, k), &b);
     strbuf_str(&b, " that agrees with real time has a place for transaction ");
     atom_text(h, label_atom(h, h->txn_label[s->txn[from + i]]), &b);
-    if (op[i].read != VALUE_UNKNOWN) {
+    if (what[i].read != VALUE_UNKNOWN) {
         strbuf_str(&b, ", which read ");
-        say_value(h, op[i].read, &b);
+        say_value(h, what[i].read, &b);
         for (unsigned n = 0; n < found->n_held; n++, before = " or ") {
             strbuf_str(&b, before);
             say_value(h, found->held[n], &b);
@@ -226,7 +261,7 @@ static void tell_stuck(const singles *s, key_id k, const key_op *op, const key_f
 }
 
 /* Is there a value that was written twice? */
-static bool repeats_values(mem *m, const key_op *op, uint32_t n, value_id initial)
+static bool repeats_values(mem *m, const register_op *op, uint32_t n, value_id initial)
 {
     id_map writers = {0};
     bool repeats = false;
@@ -269,13 +304,17 @@ bool judge_by_key(hearing *x)
     memset(last_of, 0xff, (s.h->sessions.n + 1) * sizeof *last_of);
     for (key_id k = 0; k < history_keys(s.h) && answer == KEY_HAS_ORDER; k++) {
         uint32_t n = s.first[k + 1] - s.first[k];
-        key_op *op = load_key(&s, k, last_of);
-        value_id initial = value_or_absent(s.h->key_init[k]);
-        answer = key_search_run(s.m, op, n, initial, x->q->drift, &found);
-        if (answer == KEY_HAS_NONE) repeats = repeats_values(s.m, op, n, initial);
+        register_op *what = mem_array(s.m, register_op, (size_t)n + 1);
+        key_op *op = load_key(&s, k, last_of, what);
+        key_model model = {run_register, is_known, what};
+        bool open = s.h->init_unknown;
+        value_id initial = open ? INITIAL_OPEN : value_or_absent(s.h->key_init[k]);
+        answer = key_search_run(s.m, op, n, &model, initial, x->q->drift, &found);
+        if (answer == KEY_HAS_NONE) repeats = repeats_values(s.m, what, n, initial);
         if (answer == KEY_HAS_ORDER) keep_key(&s, k, op, &found);
-        if (answer == KEY_HAS_NONE) tell_stuck(&s, k, op, &found);
+        if (answer == KEY_HAS_NONE) tell_stuck(&s, k, what, &found);
         mem_put(s.m, op);
+        mem_put(s.m, what);
     }
     if (answer == KEY_HAS_ORDER) tell_order(&s);
     x->blank.cost->ns_solve += clock_now() - begun;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "history/aborted_readers.h"
+#include "history/header_notes.h"
 #include "verify/assumptions_text.h"
 #include "verify/certificate_parse.h"
 #include "verify/changes_text.h"
@@ -207,6 +208,18 @@ static void read_changes(parser *p, certificate_answer *a, subject *of)
     names_init(&p->names, of->judged, m);
 }
 
+/* A counter or a bank, of which the operations of transactions do not tell. */
+static bool has_sums(const history *h)
+{
+    static const char *const models[] = {"\"counter\"", "\"bank\""};
+    const extra *e = history_header_member(h, "model");
+    if (!e) return false;
+    atom a = value_atom(h, e->text);
+    for (size_t i = 0; i < 2; i++)
+        if (a.len == strlen(models[i]) && !memcmp(atom_bytes(h, a), models[i], a.len)) return true;
+    return false;
+}
+
 /* False, with the reason, if the certificate is of another history or question. */
 static bool read_head(parser *p, certificate_answer *a, claim *shown, subject *of)
 {
@@ -252,6 +265,10 @@ static bool read_head(parser *p, certificate_answer *a, claim *shown, subject *o
     shown->outcome = c->outcome;
     if (!same) {
         a->why = "the certificate is of another history";
+        return false;
+    }
+    if (has_sums(h)) {
+        a->why = "certificates say nothing about the sums of counters and banks";
         return false;
     }
     if (a->definition) return true;
