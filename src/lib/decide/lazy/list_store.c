@@ -49,10 +49,20 @@ static void load_chain_key(list_store *s, const chain_key *y)
         }
 }
 
+/* A read that names its writer, or wants a tombstone, may not take an equal list of another one. */
+static bool names_writer(const asg *g, uint32_t ob)
+{
+    bool found = false, init;
+    asg_hint(g, ob, &found, &init);
+    return found || g->h->op_kind[g->ob_op[ob]] & OP_TOMB;
+}
+
 bool list_store_fits(const asg *g)
 {
     const list_slots *x = g->slots;
     if (!x) return false;
+    for (size_t i = 0; i < g->open.n; i++)
+        if (g->ob_flags[g->open.at[i]] & OB_LIST && names_writer(g, g->open.at[i])) return false;
     for (size_t i = 0; i < x->keys.n; i++)
         if (x->keys.at[i].lo != x->keys.at[i].hi) return false;
     for (size_t i = 0; i < x->chains.keys.n; i++)

@@ -27,7 +27,8 @@ typedef struct list_store {
     uint32_t contents;
 } list_store;
 
-/* Are there such lists, and is it known what each of them held at first? */
+/* Are there such lists, is it known what each of them held at first, and does no read of one say
+   more than what it saw? */
 bool list_store_fits(const asg *g);
 void list_store_start(list_store *s, const lazy *z);
 void list_store_end(list_store *s);
