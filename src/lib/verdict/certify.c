@@ -538,6 +538,82 @@ static bool write_twice(const verdict *v, const history *h, asg *g, strbuf *b)
     return true;
 }
 
+/* Who waits in a circle, and why: read-committed decided without a search. */
+typedef struct waiting {
+    const asg *g;
+    const decision *a;
+    uint32_t *open_of;
+    uint8_t *told; /* per node: it is in `todo`, or was */
+    VEC(node_id) todo;
+} waiting;
+
+static void wait_for(waiting *w, node_id v)
+{
+    assert(v < w->g->nodes && w->a->out[v]);
+    if (!w->told[v]) vec_push(w->g->m, &w->todo, v);
+    w->told[v] = 1;
+}
+
+/* A read of v all of whose sources wait; NO_ID: there is none. */
+static uint32_t waiting_read(waiting *w, node_id v)
+{
+    const asg *g = w->g;
+    for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++) {
+        if (g->ob_rf[ob] < RF_LAST && w->a->out[g->ob_rf[ob]]) {
+            wait_for(w, g->ob_rf[ob]);
+            return ob;
+        }
+        if (g->ob_rf[ob] != RF_OPEN || w->a->rf[ob] != RF_OPEN || w->open_of[ob] == NO_ID) continue;
+        uint32_t open = w->open_of[ob];
+        assert(g->open.at[open] == ob && g->cand.at[g->cand_first.at[open]] != RF_INIT);
+        for (uint32_t i = g->cand_first.at[open]; i < g->cand_first.at[open + 1]; i++)
+            wait_for(w, g->cand.at[i]);
+        return ob;
+    }
+    return NO_ID;
+}
+
+/* Transactions of unknown outcome that wait for each other, and a committed one that waits for
+   them: one step, where a search would have to choose among all of them. */
+static bool write_waiting(const verdict *v, const history *h, asg *g, mem *work, strbuf *b)
+{
+    enum level_id id = v->level.id;
+    size_t head = b->n;
+    decision a = {.order = mem_array(work, node_id, (size_t)g->nodes + 1),
+                  .out = mem_array(work, uint8_t, (size_t)g->nodes + 1),
+                  .rf = mem_array(work, uint32_t, g->obs + 1)};
+    if (!g->unknown || !g->open.n || g->wild_lists || g->faults.n ||
+        !level_implies(id, v->session_order, v->level.realtime, LEVEL_RC, false, false))
+        return false;
+    memcpy(a.rf, g->ob_rf, g->obs * sizeof *a.rf);
+    chain_decide(g, false, NULL, &a);
+    waiting w = {.g = g, .a = &a, .open_of = asg_open_of(g)};
+    w.told = mem_array0(work, uint8_t, (size_t)g->nodes + 1);
+    for (node_id x = 0; x < g->nodes && !w.todo.n && !a.holds; x++)
+        if (a.out[x] && !g->maybe[x]) wait_for(&w, x);
+    if (!w.todo.n) return false;
+    strbuf_str(b, "1 stuck ");
+    certificate_txn(b, h, g->node_txn[w.todo.at[0]]);
+    while (w.todo.n) {
+        node_id x = w.todo.at[--w.todo.n];
+        uint32_t ob = g->barred[x] ? NO_ID : waiting_read(&w, x);
+        if (ob == NO_ID && !g->barred[x]) { /* it waits for an older version, say */
+            b->n = head;
+            return false;
+        }
+        strbuf_str(b, g->barred[x] ? " fault " : " wr");
+        if (g->barred[x])
+            certificate_txn(b, h, g->node_txn[x]);
+        else
+            write_op(b, NULL, h, g->ob_op[ob], g->ob_key[ob]);
+    }
+    strbuf_str(b, "\nend 1\n");
+    const char *why;
+    if (stands(b, h, work, &why)) return true;
+    b->n = head;
+    return false;
+}
+
 /* There are no steps for it, and the verifier does not try all orders either: says why. */
 static _Noreturn void refuse_proof(const verdict *v, const asg *g)
 {
@@ -571,6 +647,7 @@ static void write_violated(const verdict *v, const history *h, mem *work, strbuf
     asg_build(&g, h, work, v->ryow, graph_flags(v, h));
     bool small = g.nodes <= WEAK_SMALL && !level_at(id)->split, wild = g.wild_lists != 0;
     bool done = !g.faults.n && write_twice(v, h, &g, b);
+    if (!done) done = write_waiting(v, h, &g, work, b);
     if (!done) done = !wild && !g.faults.n && id != LEVEL_RU && write_core(v, h, &g, work, b);
     if (!done) done = (!wild || g.faults.n) && write_proof(v, h, &g, work, b);
     if (done) return;

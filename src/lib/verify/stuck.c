@@ -11,7 +11,8 @@
  * contains read-from and version orders (levels.md RC-2); a finite order has no such set but the
  * empty one.  So T, which is one of them, took no part.
  *
- * InnoDB's levels need this of whole transactions, beside the order of their parts.
+ * That holds at every level which implies read-committed.  InnoDB's levels need it of whole
+ * transactions, beside the order of their parts.
  */
 #include "verify/proof_state.h"
 
@@ -136,13 +137,20 @@ static bool sources_wait(stuck_set *z, const waiting_read *r)
     return all || prover_no(x, "a read may have seen one that neither waits nor is out");
 }
 
+/* Has the level a commit order that contains read-from and version orders? */
+static bool read_committed(const prover *x)
+{
+    const claim *v = x->c.v;
+    return level_implies(v->level.id, v->session_order, v->level.realtime, LEVEL_RC, false, false);
+}
+
 bool stuck_step(prover *x, parser *p)
 {
     stuck_set z = {.x = x, .p = p};
     const char *s;
     size_t n;
     bool ok = true;
-    if (!x->law->parts) return prover_no(x, "the level does not say so");
+    if (!read_committed(x)) return prover_no(x, "the level does not say so");
     txn_id t = parse_txn_word(p, false);
     if (!prover_takes_part(x, t)) return false;
     if (!x->side) x->side = mem_array0(x->m, uint8_t, x->c.h->txns + 1);

@@ -123,11 +123,19 @@ void weak_decide(asg *g, enum weak_level level, bool so, bool search, decision *
     }
     a->rf = mem_array(g->m, uint32_t, asg_obs(g) + 1);
     memcpy(a->rf, g->ob_rf, asg_obs(g) * sizeof *a->rf);
-    if (level == WEAK_RC && !g->wild_lists && !g->init_open && !unsure_order(g)) {
+    bool chains = !g->wild_lists && !g->init_open && !unsure_order(g);
+    /* What is not read-committed is refuted before many outcomes are tried. */
+    bool first = search && g->unknown && g->nodes > WEAK_SMALL &&
+                 (level == WEAK_MAV || level == WEAK_RA || level == WEAK_CC);
+    if (chains && (level == WEAK_RC || first)) {
         chain_decide(g, so, NULL, a);
         a->by = BY_CHAINING;
-    } else {
-        choose_decide(g, level, so, search, a);
-        a->by = g->wild_lists ? BY_EXHAUSTIVE : BY_SOURCES;
+        if (level == WEAK_RC || !a->holds) return;
+        a->holds = false;
+        a->n = 0;
+        memcpy(a->rf, g->ob_rf, asg_obs(g) * sizeof *a->rf);
+        memset(a->out, 0, g->nodes);
     }
+    choose_decide(g, level, so, search, a);
+    a->by = g->wild_lists ? BY_EXHAUSTIVE : BY_SOURCES;
 }
