@@ -72,6 +72,7 @@ static const struct profile profiles[] = {
     {"savepoints",      5,3, 50, 15, 10,  5, 20, 10, 25,  5,  5,  5, 15, 10, 35,  5,  0, 50,  0, 0},
     {"locks",           5,3, 40, 20, 15,  5,  0,  5,  4,  0,  0,  0, 15, 60,  0,  0,  0, 40, 20, 0},
     {"lists-set",       6,2, 40, 25,  0,  0, 90, 12,  4,  0,  0,  5, 45, 12,  0, 15,  0, 50,  0,30},
+    {"all-at-once",     6,3, 70, 20, 15, 10, 50, 20, 10,  5, 15, 15, 60, 20, 10, 30,  3, 60, 10,20},
 };
 enum { PROFILES = sizeof profiles / sizeof profiles[0] };
 /* clang-format on */
@@ -101,6 +102,7 @@ const char *const random_shapes[] = {"registers-unique",
                                      "locks",
                                      "mixture",
                                      "lists-set",
+                                     "all-at-once",
                                      NULL};
 
 /* splitmix64 */
