@@ -10,7 +10,10 @@
 #include <string.h>
 
 #include "cli/litmus.h"
+#include "cli/log_script.h"
 #include "cli/recording_script.h"
+#include "cli/sql_log.h"
+#include "cli/timed_input.h"
 
 enum { TRIES = 20, SEARCHED = 200 };
 
@@ -28,6 +31,8 @@ typedef struct repro {
     const char *spec, *signs, *story;
     ratel_result *answer;
     ratel_history *seen;
+    bool log;           /* the recording is a log of SQL: audit judges */
+    const char *reason; /* then: what it said of the last run that showed it */
     uint64_t tries, shown, runs;
     uint64_t start; /* of the command: --time counts from here */
     int status;
@@ -61,6 +66,48 @@ static bool shrink_recording(repro *r, const char *path)
     return r->part;
 }
 
+/* The log, shrunk by audit; kept until the end of the command. */
+static bool shrink_log(repro *r, const char *path)
+{
+    audit *a = NULL, *small = NULL;
+    audit_answer answer;
+    audit_shrunk shrunk;
+    audit_schedule plan;
+    audit_options o = {.level = r->a->value[O_LEVEL], .interrupt = &interrupt_flag};
+    FILE *f = timed_open(path);
+    if (!f) {
+        r->status = timed_failure(path);
+        return false;
+    }
+    int code = audit_run(&a, &o, read_sql_log, f, &answer);
+    fclose(f);
+    const char *why = NULL;
+    if (!code && answer.verdict != AUDIT_VIOLATED) {
+        complain("%s: %s is not violated, so there is nothing to show again", path, answer.level);
+        r->status = EXIT_UNDECIDED;
+    } else if (!code) {
+        snprintf(r->level, sizeof r->level, "%s", answer.level);
+        snprintf(r->anomaly, sizeof r->anomaly, "violation of %s", answer.level);
+        code = audit_shrink(a, &o, &answer, &shrunk);
+        text_left left = {shrunk.text, shrunk.n};
+        if (!code) code = audit_read_log(&small, &o, read_left, &left);
+        if (!code) code = audit_schedule_of(small, &o, &plan);
+        if (!code) why = log_script(&r->s, &r->mem, plan.log);
+        if (why) {
+            complain("repro: %s", why);
+            r->status = EXIT_UNDECIDED;
+        }
+    }
+    if (code) {
+        uint64_t line, column;
+        complain("%s: %s", path, audit_error(small ? small : a, &line, &column));
+        r->status = exit_of(code);
+    }
+    audit_free(small);
+    audit_free(a);
+    return r->status == EXIT_HOLDS;
+}
+
 /* --- one run ---------------------------------------------------------------------------------- */
 
 /* Does what was just returned violate the level?  Then the answer is kept. */
@@ -84,19 +131,61 @@ static bool is_violated(repro *r, const char *text)
     return bad;
 }
 
+static bool is_log_violated(repro *r, const char *text)
+{
+    audit *a = NULL;
+    audit_answer answer;
+    text_left left = {text, strlen(text)};
+    audit_options o = {.level = r->level, .seconds = 10, .interrupt = &interrupt_flag};
+    bool bad = !audit_run(&a, &o, read_left, &left, &answer) && answer.verdict == AUDIT_VIOLATED;
+    if (bad) {
+        strbuf b;
+        strbuf_init(&b, &r->mem);
+        strbuf_str(&b, answer.reason);
+        r->reason = strbuf_cstr(&b);
+    }
+    audit_free(a);
+    return bad;
+}
+
+/* Does the run violate the level?  Then what it is judged by is kept. */
+static bool is_shown(repro *r, const spec *s, const case_run *run)
+{
+    strbuf text;
+    strbuf_init(&text, &r->mem);
+    if (!r->log)
+        return case_history(&r->bench, s, run, &text) && is_violated(r, strbuf_cstr(&text));
+    case_log(&r->bench, s, run, &text);
+    return is_log_violated(r, strbuf_cstr(&text));
+}
+
+/* One row as text; false: `happens` has no form for it. */
+static bool put_row(const step_result *p, uint32_t row, strbuf *out)
+{
+    for (uint32_t k = 0; k < p->n_cols; k++) {
+        const db_cell *c = &p->cells[(size_t)row * p->n_cols + k];
+        const char *value = c->at == UINT32_MAX ? "" : p->text + c->at;
+        if (strpbrk(value, ",|}\n")) return false;
+        strbuf_printf(out, "%s%s", k ? "|" : "", value);
+    }
+    return true;
+}
+
 static const char *signs_of(repro *r, const spec *s, const case_run *run)
 {
     strbuf b;
     strbuf_init(&b, &r->mem);
     for (uint32_t i = 0; i < run->n; i++) {
         const step_result *p = &run->results[i];
-        if (!p->has_rows) continue;
+        size_t before = b.n;
+        bool good = p->has_rows;
         strbuf_printf(&b, "    %s: ", s->steps.at[p->step].name);
-        for (uint32_t k = 0; k < p->n_rows; k++) {
-            const db_cell *c = &p->cells[(size_t)k * p->n_cols];
-            strbuf_printf(&b, "%s%s|%s", k ? ", " : "", p->text + c[0].at, p->text + c[1].at);
+        for (uint32_t k = 0; k < p->n_rows && good; k++) {
+            if (k) strbuf_str(&b, ", ");
+            good = put_row(p, k, &b);
         }
         strbuf_str(&b, p->n_rows ? "\n" : "none\n");
+        if (!good) b.n = before;
     }
     return strbuf_cstr(&b);
 }
@@ -105,11 +194,10 @@ static const char *signs_of(repro *r, const spec *s, const case_run *run)
  */
 static bool shows_again(repro *r)
 {
-    strbuf text, history, story;
+    strbuf text, story;
     spec s;
     case_run run;
     strbuf_init(&text, &r->mem);
-    strbuf_init(&history, &r->mem);
     strbuf_init(&story, &r->mem);
     script_write(&r->s, r->anomaly, r->level, NULL, NULL, &text);
     spec_read(&s, &r->mem, "repro", text.at, text.n);
@@ -120,8 +208,7 @@ static bool shows_again(repro *r)
         r->status = EXIT_IO;
         return false;
     }
-    if (!case_history(&r->bench, &s, &run, &history) || !is_violated(r, strbuf_cstr(&history)))
-        return false;
+    if (!is_shown(r, &s, &run)) return false;
     case_story(&s, r->bench.dialect, &run, &story);
     r->signs = signs_of(r, &s, &run);
     r->story = strbuf_cstr(&story);
@@ -152,7 +239,8 @@ static bool find_order(repro *r, uint64_t seed, uint64_t searched)
 static bool find_script(repro *r, uint64_t seed)
 {
     if (find_order(r, seed, SEARCHED)) return true;
-    if (!goes_on(r) || !recording_script_whole(&r->s, &r->mem, r->whole, r->part)) return false;
+    if (r->log || !goes_on(r) || !recording_script_whole(&r->s, &r->mem, r->whole, r->part))
+        return false;
     return find_order(r, seed, SEARCHED);
 }
 
@@ -266,9 +354,11 @@ static const char *report(repro *r, const char *script_text)
     strbuf_printf(&b, "## What happened\n```\n%s```\n\n## Why %s does not allow it\n", r->story,
                   r->level);
     ratel_explanation *e = NULL;
-    ratel_telling telling = {.session_order = ratel_result_session_order(r->answer)};
-    if (ratel_explain(&e, r->a->context, r->seen, r->answer) ||
-        ratel_explanation_write(e, r->a->context, "markdown", &telling, keep_explanation, &b))
+    ratel_telling telling = {.session_order = r->log ? 0 : ratel_result_session_order(r->answer)};
+    if (r->log)
+        strbuf_printf(&b, "%s\n", r->reason);
+    else if (ratel_explain(&e, r->a->context, r->seen, r->answer) ||
+             ratel_explanation_write(e, r->a->context, "markdown", &telling, keep_explanation, &b))
         strbuf_printf(&b, "%s\n", ratel_result_reason(r->answer));
     ratel_explanation_free(e);
     strbuf_printf(
@@ -323,8 +413,9 @@ static void run_repro(repro *r)
         r->status = EXIT_USAGE;
         return;
     }
-    if (!shrink_recording(r, r->a->files[0])) return;
-    if (!recording_script(&r->s, &r->mem, r->part)) {
+    r->log = is_sql_log(r->a->files[0]);
+    if (r->log ? !shrink_log(r, r->a->files[0]) : !shrink_recording(r, r->a->files[0])) return;
+    if (!r->log && !recording_script(&r->s, &r->mem, r->part)) {
         complain("repro: writes and deletes of lists are not turned into statements");
         r->status = EXIT_UNDECIDED;
         return;

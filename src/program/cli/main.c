@@ -144,7 +144,8 @@ const command commands[] = {
      "Shrinks the recording, turns it into statements of a few sessions, and runs them one at a\n"
      "time in the order of their times; if that does not show the violation, in other orders.\n"
      "Then statements and sessions are removed as long as the violation still shows. Whether it\n"
-     "shows is decided by check, on what the database has just returned. Writes PREFIX.spec (for\n"
+     "shows is decided by check, of a log of SQL by audit, on what the database has just\n"
+     "returned. HISTORY may have lists, or be a log of SQL transactions. Writes PREFIX.spec (for\n"
      "ratel litmus), PREFIX.sql (for terminals) and PREFIX.md (a report with versions, settings,\n"
      "statements and the argument). Exit status 0: shown again; 1: not shown; 2: the recording\n"
      "is not violated, or has something that is not turned into statements.\n",

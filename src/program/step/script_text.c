@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "base/rng.h"
 
@@ -155,7 +156,9 @@ static void write_append(const script_op *o, strbuf *out)
 
 static void write_op(const script_op *o, strbuf *out)
 {
-    if (o->kind == 'a')
+    if (o->kind == 'q')
+        strbuf_printf(out, "{ %s; }", o->sql);
+    else if (o->kind == 'a')
         write_append(o, out);
     else if (o->kind == 'r')
         strbuf_printf(out, "{ SELECT id, value FROM test WHERE id = %u; }", o->id);
@@ -210,11 +213,9 @@ void script_write_signs(const script *s, strbuf *out)
         }
 }
 
-void script_write(const script *s, const char *about, const char *level, const char *more,
-                  const char *signs, strbuf *out)
+static void write_table(const script *s, strbuf *out)
 {
-    strbuf_printf(out, "title \"%s\"\nforbidden \"%s\"\n\nsetup {\n", about, level);
-    strbuf_printf(out, "    CREATE TABLE test (id int PRIMARY KEY, value %s NOT NULL);\n",
+    strbuf_printf(out, "setup {\n    CREATE TABLE test (id int PRIMARY KEY, value %s NOT NULL);\n",
                   s->lists ? "text" : "int");
     for (size_t i = 0; i + 1 < s->rows.n; i += 2) {
         const char *before = i ? ", " : "    INSERT INTO test VALUES ";
@@ -226,6 +227,41 @@ void script_write(const script *s, const char *about, const char *level, const c
     }
     strbuf_str(out, s->rows.n ? ";\n}\n" : "}\n");
     strbuf_str(out, "teardown { DROP TABLE test; }\n");
+}
+
+/* What a statement of the setup makes, or NULL; its name goes to `name`. */
+static const char *made_by(const char *sql, char *name, size_t cap)
+{
+    static const char *const kinds[] = {"TABLE", "VIEW", "SEQUENCE", "TYPE", NULL};
+    char first[16] = "", second[16] = "";
+    if (sscanf(sql, "%15s %15s %120[^ \t\r\n(]", first, second, name) != 3 || cap < 121)
+        return NULL;
+    for (size_t i = 0; kinds[i] && !strcasecmp(first, "create"); i++)
+        if (!strcasecmp(second, kinds[i])) return kinds[i];
+    return NULL;
+}
+
+/* The last that was made goes first: it may refer to the others. */
+static void write_statements(const script *s, strbuf *out)
+{
+    char name[121];
+    for (size_t i = 0; i < s->setup.n; i++) strbuf_printf(out, "setup { %s; }\n", s->setup.at[i]);
+    strbuf_str(out, "teardown {\n");
+    for (size_t i = s->setup.n; i--;) {
+        const char *kind = made_by(s->setup.at[i], name, sizeof name);
+        if (kind) strbuf_printf(out, "    DROP %s IF EXISTS %s;\n", kind, name);
+    }
+    strbuf_str(out, "}\n");
+}
+
+void script_write(const script *s, const char *about, const char *level, const char *more,
+                  const char *signs, strbuf *out)
+{
+    strbuf_printf(out, "title \"%s\"\nforbidden \"%s\"\n\n", about, level);
+    if (s->setup.n)
+        write_statements(s, out);
+    else
+        write_table(s, out);
     for (uint32_t i = 0; i < s->sessions; i++) {
         bool some = false;
         for (uint32_t t = 0; t < s->txns.n; t++)

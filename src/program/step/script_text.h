@@ -8,7 +8,8 @@
 #include "base/strbuf.h"
 
 typedef struct script_op {
-    char kind;       /* r(ead), w(rite), d(elete), s(can), a(ppend) */
+    char kind; /* r(ead), w(rite), d(elete), s(can), a(ppend), q(uery): sql */
+    const char *sql;
     uint32_t id, to; /* of a scan the first and the last */
     int64_t value;   /* written, or returned by the read if not absent */
     bool absent;
@@ -36,7 +37,8 @@ typedef struct script {
     VEC(int64_t) rows; /* id and value, in turn */
     VEC(script_turn) order;
     uint32_t sessions;
-    bool lists; /* values are lists, and empty at first */
+    bool lists;              /* values are lists, and empty at first */
+    VEC(const char *) setup; /* statements instead of a table of keys */
 } script;
 
 /* Steps that are not left out, in the order of their times. */
