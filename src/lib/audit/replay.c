@@ -18,6 +18,7 @@
 #define MAX_POSSIBLE 8
 #define MAX_PLANS 8192
 #define MAX_EXPLAIN 4000 /* ways to run a transaction row by row */
+#define MAX_SAME 500     /* the same, of one statement, to see that each of them writes the same */
 
 const char *engine_state(const engine *e, uint32_t state)
 {
@@ -481,10 +482,12 @@ static outcome compared_writes(attempt *a, const sql_result *r)
     bool told = s->has_rows || s->has_count;
     uint64_t count = s->has_count ? s->count : s->n_rows;
     if (a->p->kind == S_SELECT || match_result(&e->x, r, s)) return RUN_OK;
-    bool known = told && sql_writes_newest(a->p);
+    bool same_reads = e->x.valid_from <= e->run.low && !e->plans.routines.n;
+    bool known = told && (sql_writes_newest(a->p) || same_reads);
     bool plain = a->p->kind != S_INSERT || a->p->conflict == ON_CONFLICT_RAISE;
-    bool everywhere = sql_writes_fixed(a->p) && e->x.write_born <= e->run.low;
-    if (known && plain && (count >= r->count || everywhere)) {
+    bool everywhere = same_reads || (sql_writes_fixed(a->p) && e->x.write_born <= e->run.low);
+    bool fewer = s->has_count && count > r->count && sql_finds_newest(a->p);
+    if (fewer || (known && plain && (count >= r->count || everywhere))) {
         strbuf b;
         strbuf_init(&b, e->mem);
         match_show(&e->x, r, &b);
@@ -737,6 +740,15 @@ static void forget_reads_from(engine *e, uint32_t position)
     e->hooks.row_reads.n = n;
 }
 
+/* What a statement wrote may depend on what it read elsewhere. */
+static void note_written_from(engine *e, const attempt *a)
+{
+    bool changes =
+        a->p && (a->p->kind == S_INSERT || a->p->kind == S_UPDATE || a->p->kind == S_DELETE);
+    if (changes && !sql_writes_newest(a->p) && e->x.valid_from > e->run.written_from)
+        e->run.written_from = e->x.valid_from;
+}
+
 /* The states that statement i reads and is judged by. */
 static void begin_statement(attempt *a, const log_txn *t, uint32_t i, uint32_t floor)
 {
@@ -748,6 +760,7 @@ static void begin_statement(attempt *a, const log_txn *t, uint32_t i, uint32_t f
     e->run.floor = floor;
     e->run.least = UINT32_MAX;
     if (e->run.mode == MODE_ROW) e->x.state = e->x.latest;
+    if (e->run.mode == MODE_LATEST) e->x.valid_from = 0;
     if (e->run.mode == MODE_STATEMENT) {
         e->x.state = engine_choice(e, floor, e->x.latest)->now;
         e->x.valid_from = 0;
@@ -779,6 +792,7 @@ static outcome run_all(engine *e, const log_txn *t)
     e->x.valid_from = 0;
     e->order.first_read[e->run.position] = e->x.state;
     e->run.regions.n = 0;
+    e->run.written_from = 0;
     for (uint32_t i = 0; i < t->n_stmts; i++) {
         begin_statement(&a, t, i, floor);
         outcome r = run_statement(&a);
@@ -801,6 +815,7 @@ static outcome run_all(engine *e, const log_txn *t)
             same_from(&e->run.trial->choices.at[0], a.loose ? e->x.state : e->x.valid_from);
         arena_reset(&e->x.work);
         if (r != RUN_OK) return r;
+        note_written_from(e, &a);
         if (e->hooks.by_row && e->run.mode == MODE_ROW) keep_reads(e, i);
         bool many = e->run.mode == MODE_STATEMENT || e->run.mode == MODE_ROW;
         if (many && !a.failed && !e->run.regions.n && been_here(e, i, floor)) return RUN_MISMATCH;
@@ -971,32 +986,96 @@ bool engine_explainable(engine *e, uint32_t txn, uint32_t position)
     return found || cut;
 }
 
-bool engine_query_explainable(engine *e, uint32_t txn, uint32_t stmt, uint32_t position,
-                              uint32_t low)
+/* One statement, whose rows come from states of their own from `low` on; the others write at the
+   newest state. */
+static running_txn focus_on(engine *e, uint32_t stmt, write_rule rule, uint32_t low)
 {
-    assert(!e->run.focus && !e->store.undo.n && !e->hooks.choose && low <= position);
+    assert(!e->run.focus && !e->store.undo.n && !e->hooks.choose);
     running_txn outer = e->run;
-    bool was_cut = e->effort.cut, cut;
-    uint32_t window = e->effort.window, horizon = e->store.horizon;
     e->effort.window = UINT32_MAX;
     e->store.horizon = low;
     e->run.mode = MODE_ROW;
-    e->run.rule = WRITE_FREE;
+    e->run.rule = rule;
     e->run.focus = stmt + 1;
     e->run.writes_only = true;
-    bool exploring = e->exploring;
+    return outer;
+}
+
+static void focus_off(engine *e, const running_txn *outer)
+{
+    e->run.mode = outer->mode;
+    e->run.rule = outer->rule;
+    e->run.focus = 0;
+    e->run.writes_only = outer->writes_only;
+    e->run.written_from = outer->written_from;
+    e->run.trial = outer->trial;
+}
+
+bool engine_query_explainable(engine *e, uint32_t txn, uint32_t stmt, uint32_t position,
+                              uint32_t low)
+{
+    engine_effort effort = e->effort;
+    bool exploring = e->exploring, cut;
+    uint32_t horizon = e->store.horizon;
+    assert(low <= position);
+    running_txn outer = focus_on(e, stmt, WRITE_FREE, low);
     e->exploring = false;
     bool found = any_way(e, txn, position, &cut);
     e->exploring = exploring;
     e->store.horizon = horizon;
-    e->effort.cut = was_cut;
-    e->effort.window = window;
-    e->run.mode = outer.mode;
-    e->run.rule = outer.rule;
-    e->run.focus = 0;
-    e->run.writes_only = outer.writes_only;
-    e->run.trial = outer.trial;
+    e->effort.cut = effort.cut;
+    e->effort.window = effort.window;
+    focus_off(e, &outer);
     return found || cut;
+}
+
+/* Did the statement read a row as it was before one of these states wrote it? */
+static bool overlooks(const engine *e, const uint32_t *shown, size_t n)
+{
+    for (size_t i = 0; n && i < e->run.seen.n; i++) {
+        seen_row r = e->run.seen.at[i];
+        for (const row_version *v = r.t->rows.at[r.row].head; v && v->commit > r.state;
+             v = v->older)
+            for (size_t k = 0; k < n; k++)
+                if (v->commit == shown[k]) return true;
+    }
+    return false;
+}
+
+bool engine_writes_same(engine *e, trial *at, uint32_t stmt, uint32_t low, const uint32_t *shown,
+                        size_t n)
+{
+    uint32_t position = e->run.position;
+    engine_effort effort = e->effort;
+    bool exploring = e->exploring, same = true, any = false;
+    uint32_t horizon = e->store.horizon;
+    uint64_t effects = 0;
+    trial t = {.txn = at->txn};
+    assert(low <= position);
+    running_txn outer = focus_on(e, stmt, WRITE_RECHECK, low);
+    e->exploring = false;
+    for (int tries = 0; same; tries++) {
+        outcome r = engine_run(e, &t, position);
+        same = r != RUN_REFUSED && tries < MAX_SAME;
+        if (r == RUN_OK) {
+            uint64_t h = engine_effects(e);
+            bool counts = !overlooks(e, shown, n);
+            same = same && (!counts || !any || h == effects);
+            if (counts) effects = h;
+            any |= counts;
+            vs_rollback(&e->store, 0);
+        }
+        t.reached.n = 0;
+        if (!engine_advance(e, &t)) break;
+    }
+    e->exploring = exploring;
+    e->store.horizon = horizon;
+    e->effort.cut = effort.cut;
+    e->effort.window = effort.window;
+    focus_off(e, &outer);
+    vec_free(e->mem, &t.choices);
+    vec_free(e->mem, &t.reached);
+    return same;
 }
 
 bool engine_would_match(engine *e, const log_stmt *s, const value *cols)

@@ -165,6 +165,8 @@ typedef struct running_txn {
     bool writes_only; /* what queries answered is not compared; statements that failed, that were
                          taken back, or that changed nothing, do nothing */
     bool unclear;     /* with writes_only: the run ended where other rows may have been written */
+    uint32_t written_from; /* at MODE_LATEST: what statements wrote that read more than the rows
+                              which they change is the same at every state from this one on */
 } running_txn;
 
 /* How others take part in a run: NULL where nobody does. */
@@ -234,6 +236,11 @@ bool engine_explainable(engine *e, uint32_t txn, uint32_t position);
    `low`?  What the transaction wrote before it was written on the newest state. */
 bool engine_query_explainable(engine *e, uint32_t txn, uint32_t stmt, uint32_t position,
                               uint32_t low);
+/* Does the statement write the same if every row that it looks at comes from a state of its own,
+   none older than `low` nor than what the n states in `shown` wrote, and agrees with the log?
+   False if there are too many ways to try. */
+bool engine_writes_same(engine *e, trial *t, uint32_t stmt, uint32_t low, const uint32_t *shown,
+                        size_t n);
 /* Would an UPDATE or DELETE have written a row with these columns?  True if that is not known. */
 bool engine_would_match(engine *e, const log_stmt *s, const value *cols);
 /* Once, before anything is asked. */

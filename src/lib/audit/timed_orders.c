@@ -35,6 +35,7 @@ typedef struct timed {
     engine *e;
     uint64_t *ended; /* by position: the latest answer of a commit up to here, as a sort_key */
     VEC(blind_write) blind;
+    VEC(uint32_t) shown; /* states whose writes the transaction has seen for certain */
     const char *why;
 } timed;
 
@@ -92,25 +93,62 @@ static uint32_t oldest_state(const timed *p, uint32_t position)
 
 /* ---- writes ---------------------------------------------------------------------------------- */
 
-/* Are the writes of the present run the only ones that agree with the log, up to a statement? */
+/* Are the writes of a statement, in the run that has just been, the only ones that agree with the
+   log? */
+static bool is_certain(const engine *e, const trial *t, const log_stmt *s)
+{
+    const plan *p = e->plans.of[s->text];
+    const uint32_t *undone = e->marks.undone[t->txn];
+    if (s->has_error) return true;
+    if (undone && undone[s - e->log->txns.at[t->txn].stmts]) return true;
+    if (!p || p->catalog != e->store.catalog) return false;
+    bool marks = p->kind == S_SAVEPOINT || p->kind == S_RELEASE || p->kind == S_ROLLBACK_TO;
+    if (marks || p->kind == S_SELECT) return true;
+    bool told = p->kind == S_INSERT || s->has_count || s->has_rows;
+    bool everywhere = sql_writes_fixed(p) && e->x.write_born <= e->run.low;
+    return sql_writes_newest(p) && (told || everywhere);
+}
+
 static bool writes_are_certain(const engine *e, const trial *t, uint32_t stmts)
 {
     const log_txn *x = &e->log->txns.at[t->txn];
     assert(stmts <= x->n_stmts && e->run.low <= e->run.position);
-    if (t->bound) return false;
-    for (uint32_t i = 0; i < stmts; i++) {
-        const log_stmt *s = &x->stmts[i];
-        const plan *p = e->plans.of[s->text];
-        const uint32_t *undone = e->marks.undone[t->txn];
-        if (s->has_error || (undone && undone[i])) continue;
-        if (!p || p->catalog != e->store.catalog) return false;
-        bool marks = p->kind == S_SAVEPOINT || p->kind == S_RELEASE || p->kind == S_ROLLBACK_TO;
-        if (marks || p->kind == S_SELECT) continue;
-        bool told = p->kind == S_INSERT || s->has_count || s->has_rows;
-        bool everywhere = sql_writes_fixed(p) && e->x.write_born <= e->run.low;
-        if (!sql_writes_newest(p) || (!told && !everywhere)) return false;
+    for (uint32_t i = 0; i < stmts; i++)
+        if (!is_certain(e, t, &x->stmts[i])) return false;
+    return !t->bound;
+}
+
+/* A transaction with one snapshot, or one place in a serial order, has seen all that those wrote
+   whose versions it replaces. */
+static void note_shown(timed *p)
+{
+    engine *e = p->e;
+    p->shown.n = 0;
+    for (size_t i = 0; e->level.mode != MODE_STATEMENT && i < e->store.undo.n; i++) {
+        store_undo u = e->store.undo.at[i];
+        const row_version *v = u.row < UNDO_LEAST ? u.t->rows.at[u.row].head : NULL;
+        while (v && v->commit == PENDING) v = v->older;
+        if (v && v->commit) vec_push(e->mem, &p->shown, v->commit);
     }
-    return true;
+}
+
+/* The same, where statements that are not certain by their words are run in every way.  Nothing is
+   pending. */
+static bool writes_turn_out_certain(timed *p, trial *t, uint32_t stmts)
+{
+    engine *e = p->e;
+    const log_txn *x = &e->log->txns.at[t->txn];
+    uint32_t low = e->run.low;
+    assert(stmts <= x->n_stmts && !e->store.undo.n);
+    for (uint32_t i = 0; i < stmts && !t->bound; i++) {
+        if (is_certain(e, t, &x->stmts[i])) continue;
+        const plan *w = e->plans.of[x->stmts[i].text];
+        bool plain = w && w->catalog == e->store.catalog && !e->plans.routines.n &&
+                     (w->kind == S_UPDATE || w->kind == S_DELETE ||
+                      (w->kind == S_INSERT && w->conflict == ON_CONFLICT_RAISE));
+        if (!plain || !engine_writes_same(e, t, i, low, p->shown.at, p->shown.n)) return false;
+    }
+    return !t->bound;
 }
 
 /* A SELECT may call what writes. */
@@ -258,30 +296,28 @@ static const char other_writes[] =
 static bool explain_position(timed *p, trial *t, uint32_t position)
 {
     engine *e = p->e;
+    const log_txn *x = &e->log->txns.at[t->txn];
     e->run.low = oldest_state(p, position);
     e->run.high = position;
     outcome r = run_newest(e, t, position, false);
-    if (r == RUN_REFUSED) p->why = other_writes;
-    if (r == RUN_REFUSED) return false;
-    const log_txn *x = &e->log->txns.at[t->txn];
-    bool certain = writes_are_certain(e, t, x->n_stmts) && !queries_write(e, x);
-    if (r == RUN_OK && certain) return true;
-    if (r == RUN_OK) {
-        vs_rollback(&e->store, 0);
-        p->why = other_writes;
-        return false;
+    if (r == RUN_OK && !queries_write(e, x) && writes_are_certain(e, t, x->n_stmts)) return true;
+    bool agreed = r == RUN_OK;
+    note_shown(p); /* nothing, if the run failed */
+    if (agreed) vs_rollback(&e->store, 0);
+    if (!agreed && r != RUN_REFUSED) {
+        e->exploring = true;
+        e->fail = (failure){0};
+        r = run_newest(e, t, position, true);
+        e->fail.semantic = true;
+        e->exploring = false;
+        note_shown(p);
+        if (r == RUN_OK) vs_rollback(&e->store, 0);
     }
-    e->exploring = true;
-    e->fail = (failure){0};
-    r = run_newest(e, t, position, true);
-    e->fail.semantic = true;
-    e->exploring = false;
     uint32_t upto = r == RUN_OK || !e->fail.any ? x->n_stmts : e->fail.stmt;
-    certain = writes_are_certain(e, t, upto) && !queries_write(e, x);
-    if (r == RUN_OK) vs_rollback(&e->store, 0);
-    if (r == RUN_REFUSED || (r != RUN_OK && e->run.unclear) || !certain) p->why = other_writes;
+    bool unclear = r == RUN_REFUSED || (r != RUN_OK && e->run.unclear) || queries_write(e, x);
+    if (unclear || !writes_turn_out_certain(p, t, upto)) p->why = other_writes;
     if (r != RUN_OK || p->why) return false;
-    if (!snapshots_explain(e, t, position)) {
+    if (!agreed && !snapshots_explain(e, t, position)) {
         uint32_t stmt = unexplained_query(e, t, position, e->run.low);
         if (stmt < x->n_stmts) {
             e->fail = (failure){0};
@@ -349,6 +385,7 @@ bool in_no_timed_order(engine *e, const char **why)
     mem_put(e->mem, e->order.at);
     mem_put(e->mem, p.ended);
     vec_free(e->mem, &p.blind);
+    vec_free(e->mem, &p.shown);
     e->order = order;
     e->exploring = exploring;
     e->effort.window = window;

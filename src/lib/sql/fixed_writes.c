@@ -63,6 +63,21 @@ bool sql_writes_fixed(const plan *p)
     return !changes || condition_is_stable(p->target, p->where);
 }
 
+static bool looks_elsewhere(const expr *e)
+{
+    if (!e) return false;
+    if (e->q || e->kind == E_ROUTINE) return true;
+    for (uint32_t i = 0; i < e->n; i++)
+        if (looks_elsewhere(e->arg[i])) return true;
+    return false;
+}
+
+bool sql_finds_newest(const plan *p)
+{
+    bool changes = p->kind == S_UPDATE || p->kind == S_DELETE;
+    return changes && p->scan->kind == J_REL && !looks_elsewhere(p->where);
+}
+
 bool sql_writes_blindly(const plan *p)
 {
     if (p->kind != S_UPDATE && p->kind != S_DELETE) return false;

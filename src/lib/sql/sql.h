@@ -21,6 +21,8 @@ bool sql_writes_fixed(const plan *p);
 /* Does it compute what it writes from the newest version of each row that it finds, and from
    nothing else that transactions write?  Then its snapshot only says which rows are found. */
 bool sql_writes_newest(const plan *p);
+/* Does an UPDATE or DELETE find its rows by themselves, whatever it writes into them? */
+bool sql_finds_newest(const plan *p);
 /* Does an UPDATE or DELETE look at nothing in the rows it writes that others may have changed? */
 bool sql_writes_blindly(const plan *p);
 
