@@ -14,6 +14,7 @@
 #include "cli/sql_log.h"
 #include "cli/timed_input.h"
 #include "driver/pg_side.h"
+#include "trace/change_stream.h"
 #include "trace/collect.h"
 #include "trace/proxy.h"
 
@@ -394,13 +395,78 @@ static int collect(args *a)
     return status;
 }
 
+/* ---- versions -------------------------------------------------------------------------------- */
+
+static void versions_summary(const args *a, const change_counts *c)
+{
+    if (c->truncated)
+        complain("trace: %llu TRUNCATE: what they removed is not in the order of versions",
+                 (unsigned long long)c->truncated);
+    if (a->value[O_QUIET]) return;
+    fprintf(stderr, "%llu transactions, %llu writes, %llu deletes, %llu changes of other tables",
+            (unsigned long long)c->txns, (unsigned long long)c->writes,
+            (unsigned long long)c->deletes, (unsigned long long)c->others);
+    if (c->unshown)
+        fprintf(stderr, ", %llu that do not show the key or the value",
+                (unsigned long long)c->unshown);
+    fputc('\n', stderr);
+}
+
+static int versions_of(args *a, FILE *in, guard *g, mem *m)
+{
+    change_map *maps;
+    change_counts counts;
+    strbuf text;
+    if (guard_armed(g)) {
+        char where[64] = "";
+        if (g->line)
+            snprintf(where, sizeof where, ":%llu:%llu", (unsigned long long)g->line,
+                     (unsigned long long)g->column);
+        if (g->code == GUARD_INVAL)
+            complain("%s", g->text);
+        else
+            complain("%s%s: %s", a->files[1], where, g->text);
+        return g->code == GUARD_INVAL ? EXIT_USAGE : exit_of(g->code);
+    }
+    size_t n = change_maps(m, a->value[O_KEY_COLUMNS], &maps);
+    strbuf_init(&text, m);
+    change_stream_read(m, read_sql_log, in, maps, n, &text, &counts);
+    FILE *out = open_output(a);
+    if (!out) return EXIT_IO;
+    fwrite(text.at, 1, text.n, out);
+    int status = close_output(a, out, EXIT_HOLDS);
+    versions_summary(a, &counts);
+    if (counts.writes + counts.deletes || status) return status;
+    complain("%s: no change of a table that --keys names", a->files[1]);
+    return EXIT_UNDECIDED;
+}
+
+static int versions(args *a)
+{
+    if (a->n_files != 2) {
+        complain("usage: ratel trace versions STREAM --keys TABLE:KEY->VALUE,... [-o FILE]");
+        return EXIT_USAGE;
+    }
+    FILE *in = timed_open(a->files[1]);
+    if (!in) return timed_failure(a->files[1]);
+    guard g;
+    mem m;
+    guard_init(&g);
+    mem_init(&m, mem_libc, NULL, &g);
+    int status = versions_of(a, in, &g, &m);
+    mem_free_all(&m);
+    fclose(in);
+    return status;
+}
+
 int cmd_trace(args *a)
 {
     if (a->n_files && !strcmp(a->files[0], "to-history")) return to_history(a);
+    if (a->n_files && !strcmp(a->files[0], "versions")) return versions(a);
     if (a->n_files && !strcmp(a->files[0], "collect")) return collect(a);
     if (!a->n_files || strcmp(a->files[0], "proxy") != 0) {
         complain("usage: ratel trace proxy --listen ADDR --upstream URL -o LOG, ratel trace "
-                 "collect FILE..., or ratel trace to-history LOG");
+                 "collect FILE..., ratel trace to-history LOG, or ratel trace versions STREAM");
         return EXIT_USAGE;
     }
     tracing *t = calloc(1, sizeof *t);

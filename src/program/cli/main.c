@@ -162,7 +162,7 @@ const command commands[] = {
      "log, otherwise serializable. doc/audit.md describes the SQL that Ratel understands,\n"
      "doc/formats/sql-log.md the format. The exit status is that of check.\n",
      cmd_audit},
-    {"trace", CMD_TRACE, "proxy|collect|to-history [options]",
+    {"trace", CMD_TRACE, "proxy|collect|to-history|versions [options]",
      "record the SQL of any application, for audit",
      "proxy --listen ADDR --upstream URL -o LOG: stands between an application and PostgreSQL,\n"
      "forwards every byte, and writes what passes to LOG: statements, parameters, results, and\n"
@@ -177,7 +177,9 @@ const command commands[] = {
      "program in C, Python or Node, or one that uses libpq (doc/trace-library.md).\n"
      "to-history LOG: writes what statements and answers show of single rows as a history of\n"
      "reads, writes and deletes of keys, for check and explain. A key with a write that is not\n"
-     "shown is left out and named. doc/trace.md has a whole example.\n",
+     "shown is left out and named. doc/trace.md has a whole example.\n"
+     "versions STREAM: makes the order of the versions of keys, for check --versions, of a change\n"
+     "stream: PostgreSQL's test_decoding or pgoutput, MariaDB's row binlog, or Debezium's JSON.\n",
      cmd_trace},
     {"levels", CMD_LEVELS, "[LEVEL...]", "list the isolation levels and what they imply",
      "Lists every level with its names and definition, and how the names of other tools map to\n"
