@@ -125,7 +125,7 @@ void fuzz_invariants(fuzz *f, sql_session *s)
         broken(f, "no transaction can be begun after the run: %.200s", s->db.error);
         return;
     }
-    /* Small tables are read as a whole otherwise; and plans that seem expensive would be compiled. */
+    /* Small tables are read as a whole otherwise; and expensive plans would be compiled. */
     if (!strcmp(f->dialect, "postgres")) {
         d->query(&s->db, "SET LOCAL enable_seqscan = off", NULL, 0);
         d->query(&s->db, "SET LOCAL jit = off", NULL, 0);
