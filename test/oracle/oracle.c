@@ -390,7 +390,7 @@ struct op {
     enum op_kind kind;
     int key;
     struct value v;
-    bool lock, tomb, has_ver;
+    bool lock, tomb, has_ver, undone;
     long long ver;
     int from;
     /* OP_RANGE */
@@ -712,6 +712,7 @@ static bool read_op(struct parse *p, const struct json *j, struct op *op, bool *
     op->lock = flag(attr, "lock", false);
     op->tomb = flag(attr, "tomb", false);
     *drop = !flag(attr, "ok", true);
+    op->undone = flag(attr, "undone", false) && !*drop;
     const struct json *ver = attr ? member(attr, "ver") : NULL;
     if (ver && ver->type != J_NULL) {
         op->has_ver = true;
@@ -823,6 +824,45 @@ static void read_level(const struct json *j, char *out, size_t cap)
     }
 }
 
+/* Writes of the transaction that was read last which a savepoint undid: they install nothing.  A
+ * read that was undone, too, counts unless it returned what such a write of its key had left, or
+ * follows an append that was undone; a scan counts if no write was undone before it. */
+struct undone {
+    int n;
+    struct {
+        int key;
+        enum op_kind kind;
+        int scalar;
+    } at[MAX_OPS];
+};
+
+static bool rolled_back(struct undone *u, const struct op *op)
+{
+    bool wrote = op->kind == OP_WRITE || op->kind == OP_DELETE || op->kind == OP_APPEND;
+    if (wrote) {
+        if (u->n < MAX_OPS) {
+            u->at[u->n].key = op->key;
+            u->at[u->n].kind = op->kind;
+            u->at[u->n++].scalar = op->kind == OP_WRITE ? op->v.scalar : NONE;
+        }
+        return true;
+    }
+    if (op->kind == OP_RANGE) {
+        return u->n > 0;
+    }
+    for (int i = 0; i < u->n; i++) {
+        if (u->at[i].key == op->key && u->at[i].kind == OP_APPEND) {
+            return true;
+        }
+    }
+    for (int i = u->n; i-- > 0;) {
+        if (u->at[i].key == op->key) {
+            return op->kind == OP_READ && op->v.scalar == u->at[i].scalar;
+        }
+    }
+    return false;
+}
+
 static bool read_txn(struct parse *p, const struct json *j)
 {
     oracle *o = p->o;
@@ -865,6 +905,7 @@ static bool read_txn(struct parse *p, const struct json *j)
         return false;
     }
     t->op = xcalloc((size_t)length(ops), sizeof *t->op);
+    struct undone gone = {0};
     for (const struct json *c = ops->child; c; c = c->next) {
         bool drop = false;
         bool good = read_op(p, c, &t->op[t->nop], &drop);
@@ -872,7 +913,7 @@ static bool read_txn(struct parse *p, const struct json *j)
         if (!good) {
             return false;
         }
-        if (drop) {
+        if (drop || (t->op[t->nop - 1].undone && rolled_back(&gone, &t->op[t->nop - 1]))) {
             t->nop--;
             op_free(&t->op[t->nop]);
             memset(&t->op[t->nop], 0, sizeof *t->op);

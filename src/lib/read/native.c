@@ -8,6 +8,7 @@
  */
 #include <assert.h>
 
+#include "base/map.h"
 #include "history/cut_off.h"
 #include "read/formats.h"
 #include "read/json.h"
@@ -15,11 +16,14 @@
 
 /* --- reading ------------------------------------------------------------------------------- */
 
+#define UNDONE "undone"
+
 typedef struct native_reader {
     json j;
     history *h;
     uint64_t line;
     VEC(value_id) list;
+    VEC(op_id) undone; /* of the open transaction: rolled back to a savepoint */
 } native_reader;
 
 static value_id read_list(native_reader *r)
@@ -96,12 +100,15 @@ static void read_attributes(native_reader *r, op_id op)
     history *h = r->h;
     enum op_kind kind = op_kind_of(h, op);
     bool is_range = kind == OP_SCAN || kind == OP_ITER;
+    bool undone = false;
     if (json_take(j, '}')) return;
     do {
         json_space(j);
         const char *at = j->p;
         json_text name = json_member(j);
-        if (json_is(name, "lock")) {
+        if (json_is(name, "undone")) {
+            undone = read_bool(j, "true or false") || undone;
+        } else if (json_is(name, "lock")) {
             if (read_bool(j, "true or false")) h->op_kind[op] |= OP_LOCK;
         } else if (json_is(name, "ok")) {
             if (!read_bool(j, "true or false")) h->op_kind[op] |= OP_FAILED;
@@ -136,6 +143,45 @@ static void read_attributes(native_reader *r, op_id op)
             history_attr(h, op, ATTR_EXTRA, n, value_str(h, t.at, t.n));
         }
     } while (json_more(j, '}'));
+    if (!undone || h->op_kind[op] & OP_FAILED) return; /* nothing is left to undo of a failure */
+    history_attr(h, op, ATTR_EXTRA, value_str(h, UNDONE, sizeof UNDONE - 1),
+                 value_str(h, "true", 4));
+    vec_push(&h->mem, &r->undone, op);
+}
+
+/* Does the read, which was undone too, show what its transaction had written and then undone, or
+   may it?  Another value than the one written may be of a second rollback, which nobody tells
+   apart: then it counts like any read. */
+static bool shows_undone_write(const history *h, op_id read, op_id write)
+{
+    enum op_kind kind = op_kind_of(h, write);
+    value_id wrote = kind == OP_DELETE ? VALUE_NULL : h->op_value[write];
+    return kind == OP_APPEND || value_or_absent(h->op_value[read]) == value_or_absent(wrote);
+}
+
+/* What a savepoint undid: writes install nothing, and reads count unless they were of such writes
+   (doc/formats/native.md, "Savepoints"). */
+static void settle_undone(native_reader *r)
+{
+    history *h = r->h;
+    id_map last = {0}; /* key -> the last write of it that was undone */
+    for (size_t i = 0; i < r->undone.n; i++) {
+        op_id o = r->undone.at[i];
+        enum op_kind kind = op_kind_of(h, o);
+        bool ranges = kind == OP_SCAN || kind == OP_ITER, own = ranges && last.n;
+        if (kind == OP_READ) {
+            uint32_t w = id_map_get(&last, h->op_key[o]);
+            own = w != MAP_NONE && shows_undone_write(h, o, w);
+        } else if (!ranges) {
+            uint32_t *w = id_map_at(&h->mem, &last, h->op_key[o]);
+            /* (an append stays the last one: what a list held then is not known) */
+            if (*w == MAP_NONE || op_kind_of(h, *w) != OP_APPEND) *w = o;
+            own = true;
+        }
+        if (own) h->op_kind[o] |= OP_FAILED;
+    }
+    id_map_free(&h->mem, &last);
+    r->undone.n = 0;
 }
 
 static void read_rows(native_reader *r)
@@ -396,6 +442,7 @@ static void read_line(native_reader *r)
     history_session(h, session);
     if (!(seen & SEEN_ID)) history_label(h, label_uint(h, r->line));
     history_line(h, r->line);
+    if (r->undone.n) settle_undone(r);
     history_end(h, status);
 }
 
@@ -539,6 +586,18 @@ static void put_bound(const history *h, uint32_t kind, uint32_t bound, strbuf *b
         atom_json(h, h->bounds.atoms.at[bound], b);
 }
 
+static bool is_undone(const history *h, op_id o)
+{
+    const attr *a = op_attrs(h, o), *end = h->attrs.n ? h->attrs.at + h->attrs.n : NULL;
+    for (; a && a < end && a->op == o; a++) {
+        if (a->kind != ATTR_EXTRA) continue;
+        atom name = value_atom(h, a->key);
+        if (name.len == sizeof UNDONE - 1 && !memcmp(atom_bytes(h, name), UNDONE, name.len))
+            return true;
+    }
+    return false;
+}
+
 static void put_attributes(const history *h, op_id o, strbuf *b)
 {
     unsigned flags = h->op_kind[o];
@@ -548,7 +607,7 @@ static void put_attributes(const history *h, op_id o, strbuf *b)
 #define MEMBER(name) (strbuf_char(b, sep), sep = ',', strbuf_str(b, "\"" name "\":"))
     strbuf_char(b, ',');
     if (flags & OP_LOCK) MEMBER("lock"), strbuf_str(b, "true");
-    if (flags & OP_FAILED) MEMBER("ok"), strbuf_str(b, "false");
+    if (flags & OP_FAILED && !is_undone(h, o)) MEMBER("ok"), strbuf_str(b, "false");
     if (flags & OP_TOMB) MEMBER("tomb"), strbuf_str(b, "true");
     if (g && g->inclusive) MEMBER("incl"), strbuf_str(b, "true");
     if (g && g->reverse) MEMBER("reverse"), strbuf_str(b, "true");
