@@ -27,7 +27,8 @@
 #include "base/clock.h"
 #include "driver/adapters.h"
 
-enum { READY_SECONDS = 60 };
+/* A Galera node copies its files before it is ready, which takes minutes on a busy machine. */
+enum { READY_SECONDS = 240 };
 #define COPY_AGE 110000000u
 #define COPY_USED 20000000u
 

@@ -3,6 +3,8 @@
  *
  *   postgres://user@host/db      as libpq takes it; the password from PGPASSWORD or ~/.pgpass
  *   postgres://user@a,b:5433/db  several nodes, on which the sessions are spread
+ *   postgres://...?pooled=on     a pooler may give each transaction another server: nothing is
+ *                                prepared by name or set for longer than a transaction
  *   postgres:temp                a temporary server that Ratel starts (temp.h)
  *   postgres:temp+standby        and a hot standby, to which it streams
  *
@@ -58,6 +60,7 @@ static const temp_spec server = {
 
 typedef struct pg_own {
     double local; /* the share of sessions whose commits do not wait for a standby */
+    bool pooled;  /* nothing outlives a transaction */
 } pg_own;
 
 /* PostgreSQL quotes what it could not do; the first line will do. */
@@ -323,6 +326,26 @@ static bool read_roles(db *d)
     return !d->nodes || db_pin(d);
 }
 
+static bool is_pooled(const db *d)
+{
+    return ((const pg_own *)d->own)->pooled;
+}
+
+/* Takes pooled=on out of the URL, which libpq does not know. */
+static void read_pooled(db *d)
+{
+    static const char word[] = "pooled=on";
+    char *query = strchr(d->address, '?'), *at = query ? strstr(query, word) : NULL;
+    if (!at || !strchr("?&", at[-1]) || !strchr("&", at[sizeof word - 1])) return;
+    ((pg_own *)d->own)->pooled = true;
+    char *rest = at + sizeof word - 1;
+    if (*rest == '&')
+        rest++;
+    else
+        at--;
+    memmove(at, rest, strlen(rest) + 1);
+}
+
 static bool pg_open(db *d)
 {
     char form[32];
@@ -331,6 +354,7 @@ static bool pg_open(db *d)
         if (!open_temporary(d, form)) return false;
     } else {
         char uri[DB_ADDRESS];
+        read_pooled(d);
         snprintf(uri, sizeof uri, "postgresql:%.1000s", d->address);
         memcpy(d->address, uri, sizeof uri);
         d->misuse = has_password(d);
@@ -354,11 +378,15 @@ static bool succeeds(PGconn *c, const char *sql)
     return done;
 }
 
-/* Names without a schema are those of this run, and no others. */
+/* Names without a schema are those of this run, and no others; through a pooler, until the
+   transaction ends that begins here. */
 static bool enter_place(const db *d, PGconn *c)
 {
     char sql[96];
-    snprintf(sql, sizeof sql, "SET search_path TO %s,pg_catalog", d->place);
+    snprintf(sql, sizeof sql,
+             is_pooled(d) ? "BEGIN; SET LOCAL search_path TO %s,pg_catalog"
+                          : "SET search_path TO %s,pg_catalog",
+             d->place);
     return succeeds(c, sql);
 }
 
@@ -450,6 +478,7 @@ static bool pg_load(db *d, const db_row *rows, size_t n)
             PQclear(r);
         }
     }
+    if (done && is_pooled(d)) done = succeeds(c, "COMMIT");
     if (!done)
         pg_error(d->error, PQerrorMessage(c));
     else
@@ -509,34 +538,47 @@ static bool commits_locally(const db_session *s)
     return share > 0 && (uint32_t)((i + 1) * share) > (uint32_t)(i * share);
 }
 
+/* The second put is that of lists. */
+static const struct {
+    const char *name, *types, *text;
+} statements[] = {
+    {"get", "bigint", " SELECT v FROM ratel_kv WHERE k=$1"},
+    {"lget", "bigint", " SELECT v FROM ratel_kv WHERE k=$1 FOR UPDATE"},
+    {"put", "bigint,bigint", UPSERT("$2", "$2")},
+    {"put", "bigint,text", UPSERT("ratel_kv.v||','||$2", "$2")},
+    {"remove", "bigint", " DELETE FROM ratel_kv WHERE k=$1"},
+    {"bury", "bigint", UPSERT("NULL", "NULL")},
+    {"range", "bigint,bigint,bigint",
+     " SELECT k,v FROM ratel_kv WHERE k>=$1 AND k<$2 AND v IS NOT NULL ORDER BY k LIMIT $3"},
+};
+enum { STATEMENTS = sizeof statements / sizeof *statements, NUMBER_PUT = 2, LIST_PUT = 3 };
+
+static enum db_answer prepare_all(db_session *s)
+{
+    char sql[512];
+    enum db_answer a = execute(s, "SET lock_timeout='10s'");
+    for (size_t i = 0; a == DB_OK && i < STATEMENTS && !s->db->own_tables; i++) {
+        if (i == (s->db->lists ? NUMBER_PUT : LIST_PUT)) continue;
+        snprintf(sql, sizeof sql, "PREPARE %s(%s) AS%s", statements[i].name, statements[i].types,
+                 statements[i].text);
+        a = execute(s, sql);
+    }
+    return a;
+}
+
 static enum db_answer pg_connect(db_session *s)
 {
-    static const char *const prepare[] = {
-        "SET lock_timeout='10s'",
-        "PREPARE get(bigint) AS SELECT v FROM ratel_kv WHERE k=$1",
-        "PREPARE lget(bigint) AS SELECT v FROM ratel_kv WHERE k=$1 FOR UPDATE",
-        NULL, /* put */
-        "PREPARE remove(bigint) AS DELETE FROM ratel_kv WHERE k=$1",
-        "PREPARE bury(bigint) AS" UPSERT("NULL", "NULL"),
-        ("PREPARE range(bigint,bigint,bigint) AS "
-         "SELECT k,v FROM ratel_kv WHERE k>=$1 AND k<$2 AND v IS NOT NULL ORDER BY k LIMIT $3"),
-    };
     PGconn *c = s->own = connection(s->db, s->node);
     if (PQstatus(c) != CONNECTION_OK) {
         pg_error(s->error, PQerrorMessage(c));
         pg_disconnect(s);
         return DB_LOST;
     }
+    if (is_pooled(s->db)) return DB_OK;
     enum db_answer a = s->db->enclosed || enter_place(s->db, c) ? DB_OK : DB_LOST;
     if (a != DB_OK) pg_error(s->error, PQerrorMessage(c));
     if (a == DB_OK && commits_locally(s)) a = execute(s, "SET synchronous_commit=local");
-    for (size_t i = 0; a == DB_OK && i < sizeof prepare / sizeof *prepare; i++) {
-        const char *put = s->db->lists
-                              ? "PREPARE put(bigint,text) AS" UPSERT("ratel_kv.v||','||$2", "$2")
-                              : "PREPARE put(bigint,bigint) AS" UPSERT("$2", "$2");
-        a = execute(s, prepare[i] ? prepare[i] : put);
-        if (s->db->own_tables) break;
-    }
+    if (a == DB_OK) a = prepare_all(s);
     if (a != DB_OK) pg_disconnect(s);
     return a == DB_REFUSED ? DB_LOST : a;
 }
@@ -553,7 +595,12 @@ static enum db_answer pg_begin(db_session *s)
     while (i < 3 && strcmp(begins[i][0], s->isolation) != 0) i++;
     /* A standby refuses serializable; repeatable read is the strictest that it has. */
     if (i == 0 && s->db->nodes && atomic_load(&s->db->node[s->node].read_only)) i = 1;
-    return execute(s, begins[i][1]);
+    if (!is_pooled(s->db)) return execute(s, begins[i][1]);
+    char sql[192];
+    snprintf(sql, sizeof sql,
+             "%s; SET LOCAL search_path TO %s,pg_catalog; SET LOCAL lock_timeout='10s'",
+             begins[i][1], s->db->place);
+    return execute(s, sql);
 }
 
 /* The first statement takes the snapshot, whatever it does. */
@@ -561,6 +608,17 @@ static unsigned pg_snapshot(const db *d)
 {
     (void)d;
     return DB_READ | DB_LOCKING_READ | DB_WRITE;
+}
+
+/* Without a name, so that whichever server it comes to knows it. */
+static PGresult *unnamed(db_session *s, const char *name, int n, const char *const *values)
+{
+    enum { BIGINT = 20, TEXT = 25 }; /* numbers of types, of every version */
+    size_t i = 0;
+    while (strcmp(statements[i].name, name) != 0) i++;
+    if (i == NUMBER_PUT && s->db->lists) i = LIST_PUT;
+    Oid types[] = {BIGINT, i == LIST_PUT ? TEXT : BIGINT, BIGINT};
+    return PQexecParams(s->own, statements[i].text, n, types, values, NULL, NULL, 0);
 }
 
 /* Runs a prepared statement; the result is the caller's, NULL after an error. */
@@ -573,7 +631,8 @@ static PGresult *prepared(db_session *s, const char *name, int n, const int64_t 
         snprintf(text[i], sizeof text[i], "%lld", (long long)v[i]);
         values[i] = text[i];
     }
-    PGresult *r = PQexecPrepared(s->own, name, n, values, NULL, NULL, 0);
+    PGresult *r = is_pooled(s->db) ? unnamed(s, name, n, values)
+                                   : PQexecPrepared(s->own, name, n, values, NULL, NULL, 0);
     *a = told(s, r, PQerrorMessage(s->own), false);
     if (*a == DB_OK) return r;
     PQclear(r);

@@ -36,7 +36,7 @@
 
 enum { CONTROL = 3, REPORT = 4, LINKS = 5 }; /* descriptors of the warden */
 enum { LOCK_SHARED = 7 };                    /* the line of PostgreSQL's lock file: key and id */
-enum { TIDY_MS = 5000, PREPARE_MS = 30000, PATIENCE_MS = 60000 };
+enum { TIDY_MS = 5000, PREPARE_MS = 30000, PATIENCE_MS = 240000 };
 
 typedef struct warden {
     const temp_spec *spec;
