@@ -97,6 +97,21 @@ static bool has_unheard_element(const history *h)
     return false;
 }
 
+/* More reads of values that several wrote than an argument can choose writers for, one after the
+   other (doc/explain.md, Limits). */
+static bool has_many_choices(const history *h)
+{
+    uint32_t ambiguous = 0;
+    for (op_id o = 0; o < h->ops; o++) {
+        uint32_t writers = 0;
+        for (op_id p = 0; p < h->ops && op_kind_of(h, o) == OP_READ; p++)
+            writers += op_kind_of(h, p) == OP_WRITE && h->op_key[p] == h->op_key[o] &&
+                       h->op_value[p] == h->op_value[o];
+        ambiguous += writers > 1;
+    }
+    return ambiguous > 8;
+}
+
 /* The argument e with one thing changed. */
 static void damage(argument *a, rng *g, uint32_t actors_n, size_t reads)
 {
@@ -202,7 +217,8 @@ static void try_level(subject *s, const char *level, bool so, const char *policy
         } else {
             if (!ratel_explanation_shown(e, &txns)) {
                 s->t->unshown++;
-                bool plain = !wild(s->h->model) || has_unheard_element(s->h->model);
+                bool plain = (!wild(s->h->model) && !has_many_choices(s->h->model)) ||
+                             has_unheard_element(s->h->model);
                 if (plain && !unshaped(s->h->model, level))
                     fail("no argument", level, so, policy, s->written);
             }
