@@ -451,7 +451,7 @@ void judge_implied(verdict *v, const verdict *stronger)
     v->keys = stronger->keys;
     v->order = mem_array(v->mem, txn_id, (size_t)stronger->ordered + 1);
     v->ordered = stronger->ordered;
-    memcpy(v->order, stronger->order, stronger->ordered * sizeof *v->order);
+    if (v->ordered) memcpy(v->order, stronger->order, v->ordered * sizeof *v->order);
     for (size_t i = 0; i < stronger->choices.n; i++)
         vec_push(v->mem, &v->choices, stronger->choices.at[i]);
     for (size_t i = 0; i < stronger->points.n; i++)
