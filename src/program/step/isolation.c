@@ -352,10 +352,11 @@ static void play_listed(isolation *p)
         p->n_turns = o->n;
         for (uint32_t i = 0; i < o->n; i++) {
             const spec_turn *t = &s->turns.at[o->first + i];
-            p->turns[i] = (played_turn){.step = t->step,
-                                        .blockers = s->blockers.at + t->first_blocker,
-                                        .n_blockers = t->n_blockers,
-                                        .notices = notices + t->first_blocker};
+            p->turns[i] =
+                (played_turn){.step = t->step,
+                              .blockers = t->n_blockers ? s->blockers.at + t->first_blocker : NULL,
+                              .n_blockers = t->n_blockers,
+                              .notices = notices + t->first_blocker};
         }
         if (!play_permutation(p, k)) return;
     }
