@@ -14,6 +14,8 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "reference/read_states.h"
+
 enum { DOUBTFUL = 20, SETS = 400, AGREEING = 12, REPAIRS = 16, LONG_LOG = 500 };
 
 typedef struct commit_set {
@@ -308,6 +310,20 @@ static doubt_end doubt(snapshot_replay *r, const char **why)
     return found;
 }
 
+/* The newest states that agree contradict each other in time: are there older ones that do not? */
+static bool agrees_with_older(snapshot_replay *r)
+{
+    read_states states;
+    r->without_pins = false;
+    r->oldest_first = true;
+    r->states = &states;
+    read_states_init(&states, r);
+    bool fits = replay_run(r) == REPLAY_AGREES && snapshots_fit(r);
+    r->oldest_first = false;
+    read_states_free(&states, r);
+    return fits;
+}
+
 reference_finding decide_snapshots(snapshot_replay *r)
 {
     const audit_schedule *plan = r->e->plan;
@@ -340,5 +356,10 @@ reference_finding decide_snapshots(snapshot_replay *r)
     f.end = REFERENCE_HOLDS;
     f.txn = UINT32_MAX;
     f.why = NULL;
+    bool timed = plan->strict && plan->reads == READS_SNAPSHOT;
+    if (timed && !snapshots_fit(r) && !agrees_with_older(r)) {
+        f.end = REFERENCE_UNDECIDED;
+        f.why = "snapshots that agree were found, but none with moments that fit together";
+    }
     return f;
 }

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "reference/read_states.h"
+
 enum { LOOK_BACK = 512 };
 
 struct replay_pin {
@@ -253,7 +255,13 @@ static bool take_position(snapshot_replay *r, uint32_t i)
     engine_conn *c = engine_session(e, r->order[i]);
     if (!c) guard_fail(e->guard, GUARD_IO, "%s", e->why);
     r->tried.n = 0;
-    for (uint32_t s = r->high[i] + 1; s-- > r->low[i];) {
+    uint32_t low = r->low[i];
+    if (r->oldest_first) {
+        uint32_t least = read_states_least(r->states, r, i);
+        if (least > low) low = least;
+    }
+    for (uint32_t k = low; k <= r->high[i]; k++) {
+        uint32_t s = r->oldest_first ? k : r->high[i] - (k - low);
         run_outcome o;
         bool conflict = false;
         if (!run_on(r, i, s, c, &o)) {
@@ -267,6 +275,7 @@ static bool take_position(snapshot_replay *r, uint32_t i)
             if (r->pin_of[i]) settle(r, &r->pins[r->pin_of[i] - 1]);
             if (engine_commit(e, c, &conflict)) {
                 r->first_read[i] = s;
+                if (r->oldest_first) read_states_note(r->states, r, i, s);
                 note_picks(r, i);
                 return true;
             }

@@ -34,6 +34,7 @@ typedef struct snapshot_replay {
     bool newest_only;     /* serially: each reads the newest state */
     bool without_pins;    /* keep no older states: fast, and enough where the newest ones agree */
     bool other_choices;   /* also look whether other snapshots agree and write something else */
+    bool oldest_first;    /* the oldest states that fit what was read so far are tried first */
     uint32_t pause;       /* the position to stop before; UINT32_MAX: none */
     /* what came out */
     bool short_window;      /* some positions may have read older states than are kept */
@@ -43,6 +44,7 @@ typedef struct snapshot_replay {
     uint32_t open_choice;   /* a transaction that may have written something else, or UINT32_MAX */
     VEC(tried_state) tried; /* of `at` */
     uint32_t *first_read;   /* by position: the state that it read */
+    struct read_states *states; /* with oldest_first */
     replay_pin *pins;
     uint32_t *pin_of; /* by state: 1 + its pin, or 0 */
 } snapshot_replay;
