@@ -14,8 +14,11 @@ import glob
 import os
 import pwd
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
+import threading
 
 TOOLS = '/usr/lib/postgresql/15/bin'
 QUIET = {'stdout': subprocess.DEVNULL, 'stderr': subprocess.STDOUT}
@@ -139,4 +142,6 @@ class Server:
 
 
 def start(settings=''):
+    if threading.current_thread() is threading.main_thread():   # so that `finally` stops the server
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     return Server(settings)
