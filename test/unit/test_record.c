@@ -15,12 +15,15 @@
 
 TEST_MAIN
 
-static void limit_size(rlim_t bytes)
+/* Returns the limit that there was. */
+static rlim_t limit_size(rlim_t bytes)
 {
-    struct rlimit now;
+    struct rlimit now = {0};
     if (getrlimit(RLIMIT_FSIZE, &now)) FAIL("getrlimit");
+    rlim_t was = now.rlim_cur;
     now.rlim_cur = bytes;
     if (setrlimit(RLIMIT_FSIZE, &now)) FAIL("setrlimit");
+    return was;
 }
 
 static void expect_content(int fd, const char *content)
@@ -40,12 +43,12 @@ TEST(a_line_that_does_not_fit_is_taken_back)
     unlink(name);
     void (*was)(int) = signal(SIGXFSZ, SIG_IGN);
     EXPECT_EQ_INT(record_write(fd, "one\n", 4), 0);
-    limit_size(16);
+    rlim_t limit = limit_size(16);
     EXPECT_EQ_INT(record_write(fd, "two\nthree\nfour, five\n", 21), EFBIG);
     expect_content(fd, "one\ntwo\nthree\n");
     EXPECT_EQ_INT(record_write(fd, "longer than that\n", 17), EFBIG);
     expect_content(fd, "one\ntwo\nthree\n");
-    limit_size(RLIM_INFINITY);
+    limit_size(limit);
     EXPECT_EQ_INT(record_write(fd, "six\n", 4), 0);
     expect_content(fd, "one\ntwo\nthree\nsix\n");
     signal(SIGXFSZ, was);
