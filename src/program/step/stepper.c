@@ -67,8 +67,15 @@ static void keep_rows(stepping_session *s, step_result *r)
     if (!d->has_rows) return;
     db_cell *cells = mem_array(m, db_cell, d->cells.n ? d->cells.n : 1);
     if (d->cells.n) memcpy(cells, d->cells.at, d->cells.n * sizeof *cells);
-    char *text = mem_get(m, d->text.n + 1);
-    if (d->text.n) memcpy(text, d->text.at, d->text.n);
+    /* A 0 after each value, which not every adapter writes. */
+    char *text = mem_get(m, d->text.n + d->cells.n + 1);
+    for (size_t i = 0, at = 0; i < d->cells.n; i++) {
+        if (cells[i].at == UINT32_MAX) continue;
+        memcpy(text + at, d->text.at + cells[i].at, cells[i].n);
+        cells[i].at = (uint32_t)at;
+        at += cells[i].n;
+        text[at++] = 0;
+    }
     r->cells = cells;
     r->text = text;
 }
