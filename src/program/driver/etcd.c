@@ -255,7 +255,10 @@ enum { PEER_PORT = 23800, OWN_PORT = 24800 }; /* the second if there is a proxy 
 /* One member of a new cluster, of which all members are listed. */
 static bool member_arguments(db *d, temp_spec *s, unsigned i, const char *all)
 {
+    static const char *const sockets[TEMP_NODES] = {"s0:0", "s1:0", "s2:0", "s3:0", "s4:0",
+                                                    "s5:0", "s6:0", "s7:0", "s8:0"};
     const char **a = s->node[i].serve;
+    s->node[i].socket = sockets[i];
     char listen[32], target[32], advertised[8], own[8];
     snprintf(listen, sizeof listen, "%%d/px/s%u", i);
     snprintf(target, sizeof target, "%%d/s%u:0", i);

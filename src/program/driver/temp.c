@@ -411,6 +411,11 @@ static pid_t start_server(warden *w, unsigned node)
     memcpy(arguments, s->serve, sizeof arguments);
     if (!w->started[node] && s->first) temp_argument(arguments, s->first);
     w->started[node] = true;
+    if (s->socket) {
+        char path[128];
+        snprintf(path, sizeof path, "%s/%s", w->dir, s->socket);
+        unlink(path);
+    }
     return start(w, node, arguments);
 }
 

@@ -27,6 +27,7 @@ enum { TEMP_ARGS = 64, TEMP_NODES = 9 };
 /* %d in an argument stands for the directory, %u for the user, %% for a percent sign. */
 typedef struct temp_node {
     const char *lock;               /* its lock file, in PostgreSQL's form, or NULL */
+    const char *socket;             /* that it leaves behind if it is killed, or NULL */
     const char *dir;                /* a directory below to be made first, or NULL */
     const char *prepare[TEMP_ARGS]; /* run once, to its end; may be empty */
     const char *serve[TEMP_ARGS];
