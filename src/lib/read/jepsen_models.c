@@ -405,9 +405,10 @@ static void write_transaction(jepsen *j, const jepsen_event *begun, const jepsen
 {
     history *h = j->h;
     const jepsen_event *v = ended ? ended : begun;
+    // cppcheck-suppress nullPointerRedundantCheck ; one of the two is always there
     text_part value = v->value, process = v->process;
     bool known = ended && ended->type == 'o';
-    if (is_null(value) && begun) value = begun->value;
+    if (is_null(value) && ended && begun) value = begun->value;
     history_begin(h);
     history_session(h, session_of(h, process));
     history_label(h, label_int(h, (int64_t)(ended ? end : begin)));

@@ -320,6 +320,7 @@ static bool agrees_with_older(snapshot_replay *r)
     read_states_init(&states, r);
     bool fits = replay_run(r) == REPLAY_AGREES && snapshots_fit(r);
     r->oldest_first = false;
+    r->states = NULL;
     read_states_free(&states, r);
     return fits;
 }
