@@ -274,8 +274,8 @@ static void step_back(search *s, uint32_t position)
     if (!s->free) return;
     uint32_t txn = here(s, position)->txn;
     s->at[txn] = 0;
-    assert(s->left < s->e->log->txns.n);
-    s->left++;
+    if (s->e->log->txns.at[txn].status == LOG_COMMITTED) s->left++;
+    assert(s->left <= s->e->order.n);
     if (s->near && here(s, position)->slot < s->first) s->first = here(s, position)->slot;
 }
 
@@ -292,7 +292,8 @@ static void step_on(search *s, uint32_t position, const uint32_t *horizon)
     }
     vs_commit(&e->store, position + 1);
     e->order.state_name[position + 1] = e->log->txns.at[txn].id;
-    if (s->free) s->at[txn] = position + 1, s->left--;
+    if (s->free) s->at[txn] = position + 1;
+    if (s->free && e->log->txns.at[txn].status == LOG_COMMITTED) s->left--;
     if (s->back || (position + 1) % FORGET_EVERY) return;
     uint32_t low = position + 1 > e->effort.keep ? position + 1 - e->effort.keep : 0;
     assert(!e->store.searching);

@@ -178,8 +178,9 @@ const command commands[] = {
      "to-history LOG: writes what statements and answers show of single rows as a history of\n"
      "reads, writes and deletes of keys, for check and explain. A key with a write that is not\n"
      "shown is left out and named. doc/trace.md has a whole example.\n"
-     "versions STREAM: makes the order of the versions of keys, for check --versions, of a change\n"
-     "stream: PostgreSQL's test_decoding or pgoutput, MariaDB's row binlog, or Debezium's JSON.\n",
+     "versions STREAM: makes the order of the versions of keys, which check can read beside a\n"
+     "history, of a change stream: PostgreSQL's test_decoding or pgoutput, MariaDB's row binlog,\n"
+     "or Debezium's JSON.\n",
      cmd_trace},
     {"levels", CMD_LEVELS, "[LEVEL...]", "list the isolation levels and what they imply",
      "Lists every level with its names and definition, and how the names of other tools map to\n"
