@@ -597,7 +597,9 @@ static enum db_answer maria_connect(db_session *s)
     const char *isolation = s->db->parts ? s->db->part[0].isolation : s->db->isolation;
     while (i < 4 && strcmp(levels[i][0], isolation) != 0) i++;
     enum db_answer a = execute(s, levels[i][1]);
-    if (a == DB_OK) a = execute(s, "SET SESSION innodb_lock_wait_timeout=5");
+    /* a script of interleavings must not be let go by a limit because the machine is slow */
+    if (a == DB_OK) a = execute(s, "SET SESSION innodb_lock_wait_timeout=20");
+    if (a == DB_OK) a = execute(s, "SET SESSION lock_wait_timeout=60"); /* of tables: else a day */
     if (a == DB_OK && i == 2) {
         a = execute(s, "SET SESSION innodb_snapshot_isolation=ON");
     } else if (a == DB_OK && i == 1 && strstr(s->db->version, "MariaDB")) {

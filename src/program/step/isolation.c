@@ -336,6 +336,10 @@ static bool play_permutation(isolation *p, uint32_t number)
     }
     tear_down_permutation(p);
     p->result->permutations++;
+    /* a server that has gone looks like steps that failed */
+    bool known;
+    pg_stage_blocked(p->stage, 0, &known);
+    if (!known) return fail_run(p, "the server is gone: ", pg_stage_error(p->stage, STAGE_CONTROL));
     return !must_stop(p);
 }
 
