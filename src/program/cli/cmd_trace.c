@@ -307,15 +307,20 @@ static int to_history(const args *a)
     audit *log = NULL;
     audit_key_view view;
     audit_options o = {.interrupt = &interrupt_flag};
-    int code = open_sql_dump(a, &o) ? audit_read_log(&log, &o, read_sql_log, in) : RATEL_EIO;
+    if (!open_sql_dump(a, &o)) {
+        fclose(in);
+        return EXIT_IO;
+    }
+    int code = audit_read_log(&log, &o, read_sql_log, in);
+    int status = code ? timed_failure(path) : EXIT_HOLDS; /* (a wait that the limit ended) */
     if (!code) code = audit_keys(log, &o, a->value[O_KEY_COLUMNS], &view);
-    int status = code ? complain_of_log(log, path, code) : EXIT_HOLDS;
+    if (code && status <= EXIT_HOLDS) status = complain_of_log(log, path, code);
     FILE *out = code ? NULL : open_output(a);
     if (!code && !out) status = EXIT_IO;
     if (out) {
         fwrite(view.text, 1, view.n, out);
         status = close_output(a, out, EXIT_HOLDS);
-        view_summary(a, &view);
+        if (!status) view_summary(a, &view);
         if (!view.keys) complain("%s: no key could be mapped", path);
         if (!view.keys && !status) status = EXIT_UNDECIDED;
     }
@@ -363,18 +368,19 @@ static int collect_into(args *a, collecting *c, guard *g, mem *m)
         return exit_of(g->code);
     }
     c->files = mem_array0(m, envelope_file, (size_t)a->n_files);
-    for (; c->n + 1 < (size_t)a->n_files; c->n++)
-        if (!envelope_open(&c->files[c->n], m, a->files[c->n + 1], why, sizeof why)) {
-            complain("%s: %s", a->files[c->n + 1], why);
-            return EXIT_INPUT;
-        }
+    for (; c->n + 1 < (size_t)a->n_files; c->n++) {
+        int code = envelope_open(&c->files[c->n], m, a->files[c->n + 1], why, sizeof why);
+        if (!code) continue;
+        complain("%s: %s", a->files[c->n + 1], why);
+        return exit_of(code);
+    }
     c->out = open_output(a);
     if (!c->out) return EXIT_IO;
     collect_files(m, c->files, c->n, write_line, c, &counts);
     FILE *out = c->out;
     c->out = NULL;
     int status = close_output(a, out, EXIT_HOLDS);
-    collect_summary(a, &counts);
+    if (!status) collect_summary(a, &counts);
     return status;
 }
 
@@ -418,6 +424,8 @@ static int versions_of(args *a, FILE *in, guard *g, mem *m)
     change_counts counts;
     strbuf text;
     if (guard_armed(g)) {
+        int late = timed_failure(a->files[1]);
+        if (late >= 0) return late;
         char where[64] = "";
         if (g->line)
             snprintf(where, sizeof where, ":%llu:%llu", (unsigned long long)g->line,
@@ -435,7 +443,7 @@ static int versions_of(args *a, FILE *in, guard *g, mem *m)
     if (!out) return EXIT_IO;
     fwrite(text.at, 1, text.n, out);
     int status = close_output(a, out, EXIT_HOLDS);
-    versions_summary(a, &counts);
+    if (!status) versions_summary(a, &counts);
     if (counts.writes + counts.deletes || status) return status;
     complain("%s: no change of a table that --keys names", a->files[1]);
     return EXIT_UNDECIDED;

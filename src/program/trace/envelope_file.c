@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/guard.h"
 #include "base/map.h"
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -113,37 +114,40 @@ static void find_chunks(envelope_file *f, mem *m)
     for (size_t i = 0; i < f->sessions.n; i++) look_at_session(f, &f->sessions.at[i]);
 }
 
-static bool map_file(envelope_file *f, char *why, size_t cap)
+static int map_file(envelope_file *f, char *why, size_t cap)
 {
     struct stat st;
     int fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &st)) {
         snprintf(why, cap, "%s", strerror(errno));
         if (fd >= 0) close(fd);
-        return false;
+        return GUARD_IO;
     }
     bool good = S_ISREG(st.st_mode) && st.st_size >= ENVELOPE_HEAD;
     f->n = good ? (uint64_t)st.st_size : 0;
     void *map = good ? mmap(NULL, f->n, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
     close(fd);
     f->at = map == MAP_FAILED ? NULL : map;
-    if (!good)
+    if (!good) {
         snprintf(why, cap, "this is not a file of libratel-trace");
-    else if (!f->at)
-        snprintf(why, cap, "the file cannot be mapped: %s", strerror(errno));
-    return f->at != NULL;
+        return GUARD_PARSE;
+    }
+    if (f->at) return GUARD_OK;
+    snprintf(why, cap, "the file cannot be mapped: %s", strerror(errno));
+    return GUARD_IO;
 }
 
-bool envelope_open(envelope_file *f, mem *m, const char *path, char *why, size_t cap)
+int envelope_open(envelope_file *f, mem *m, const char *path, char *why, size_t cap)
 {
     *f = (envelope_file){.path = path};
-    if (!map_file(f, why, cap)) return false;
+    int code = map_file(f, why, cap);
+    if (code) return code;
     const envelope_head *h = (const void *)f->at;
     if (h->magic != ENVELOPE_MAGIC || h->unit != ENVELOPE_UNIT ||
         h->header > ENVELOPE_HEAD - sizeof *h) {
         snprintf(why, cap, "this is not a file of libratel-trace, version 1");
         envelope_close(f, m);
-        return false;
+        return GUARD_PARSE;
     }
     f->pid = h->pid;
     f->forked = h->forked;
@@ -154,7 +158,7 @@ bool envelope_open(envelope_file *f, mem *m, const char *path, char *why, size_t
     f->lost = atomic_load(&((envelope_head *)(uintptr_t)h)->lost);
     f->lost_from = atomic_load(&((envelope_head *)(uintptr_t)h)->lost_from);
     find_chunks(f, m);
-    return true;
+    return GUARD_OK;
 }
 
 void envelope_close(envelope_file *f, mem *m)

@@ -47,8 +47,8 @@ typedef struct envelope_cursor {
     uint64_t at; /* within the chunk; 0: at its begin */
 } envelope_cursor;
 
-/* False: `why` says what is wrong. */
-bool envelope_open(envelope_file *f, mem *m, const char *path, char *why, size_t cap);
+/* GUARD_OK, or GUARD_IO or GUARD_PARSE: `why` says what is wrong. */
+int envelope_open(envelope_file *f, mem *m, const char *path, char *why, size_t cap);
 void envelope_close(envelope_file *f, mem *m);
 /* The next event of the session, or false. */
 bool envelope_next(envelope_cursor *c, envelope_event *e);
