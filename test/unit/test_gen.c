@@ -149,9 +149,10 @@ static size_t repeated(const history *h)
     return again;
 }
 
-/* Workloads whose values repeat; with duplicates=0 all but the last two do not. */
-static const char *const repeating[] = {"ycsb",         "twitter", "rubis",      "random-bench",
-                                        "random-range", "bank",    "fs-metadata"};
+/* Workloads whose values repeat; with duplicates=0 all but the last four do not. */
+static const char *const repeating[] = {"ycsb",         "twitter",      "rubis",
+                                        "random-bench", "random-range", "bank",
+                                        "counter",      "increments",   "fs-metadata"};
 
 static size_t repeats(const char *name)
 {
@@ -166,9 +167,9 @@ TEST(values_repeat_where_they_should)
         gen_options o = {.workload = gen_workload_at(w, NULL), .txns = 3000, .aborted = 0.1};
         made m;
         REQUIRE(make(&m, &o) == 0);
-        if (repeats(o.workload) < 6)
+        if (repeats(o.workload) < 8)
             EXPECT(repeated(m.h) > 0);
-        else if (repeats(o.workload) > 6) /* a file may be renamed back, or not */
+        else if (repeats(o.workload) > 8) /* a file may be renamed back, or not */
             EXPECT_EQ_UINT(repeated(m.h), 0);
         drop(&m);
         if (repeats(o.workload) >= 5) continue;

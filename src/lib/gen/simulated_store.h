@@ -56,6 +56,7 @@ enum step_kind { STEP_READ, STEP_WRITE, STEP_APPEND, STEP_SCAN, STEP_ITER };
 #define STEP_LAST 2u /* the transaction's last write of the key so far */
 #define STEP_DONE 4u /* a range was seen to its end */
 #define STEP_LOCK 8u /* a read of the newest version, which must still be that at commit */
+#define STEP_SUM 16u /* a read to which the next step, a write, adds: perhaps one statement */
 
 /* An operation of a running transaction. */
 typedef struct step {
