@@ -181,7 +181,41 @@ static void conditional(kind k, int depth, const names *t)
 static void bool_of(int depth, const names *t)
 {
     kind k = (kind)below(KINDS);
-    switch (below(10)) {
+    switch (below(15)) {
+    case 10:
+        one("(", TEXT, depth, t,
+            PICK(" ILIKE '%A%')", " NOT ILIKE 'a_')", " ~ '^a')", " ~* 'B|x$')", " !~ '[a-c]+')",
+                 " ~ '(ab)?c*d')", " !~* '^.{2}$')", " ~ '^$')"));
+        break;
+    case 11:
+        one("(", INT, depth, t, PICK(" = ", " <> ", " < ", " >= "));
+        out(PICK("ANY", "ALL"));
+        out(PICK("('{1,2,5}'::int[]))", "('{}'::bigint[]))", "('{3,NULL}'::int[]))",
+                 "(ARRAY[1, 3, 7]))", "('{ 2 , \"7\" }'::int[]))"));
+        break;
+    case 12:
+        one("(", TEXT, depth, t, PICK(" = ANY", " <> ALL"));
+        out(PICK("('{a,b}'::text[]))", "(ARRAY['a', 'zz']))",
+                 "('{\"a\\\\b\", null, \"\"}'::text[]))"));
+        break;
+    case 13: {
+        kind other = (kind)below(KINDS);
+        one("((", k, depth, t, ", ");
+        expr_of(other, depth - 1, t);
+        out(PICK(") = (", ") <> (", ") < (", ") <= (", ") > (", ") >= ("));
+        expr_of(k, depth - 1, t);
+        out(", ");
+        expr_of(other, depth - 1, t);
+        out("))");
+        break;
+    }
+    case 14:
+        one("((", k, depth, t, PICK(", 1) IN ((", ", 2) NOT IN (("));
+        expr_of(k, depth - 1, t);
+        out(", 1), (");
+        expr_of(k, depth - 1, t);
+        out(", 2)))");
+        break;
     case 0: two(BOOL, depth, t, " AND "); break;
     case 1: two(BOOL, depth, t, " OR "); break;
     case 2: one("(", k, depth, t, PICK(" IS NULL)", " IS NOT NULL)")); break;
@@ -227,7 +261,9 @@ static void expr_of(kind k, int depth, const names *t)
     }
     switch (k) {
     case INT:
-        switch (below(9)) {
+        switch (below(11)) {
+        case 9: two(INT, depth, t, PICK(" & ", " | ", " # ")); break;
+        case 10: one("(~", INT, depth, t, PICK(")", ")", " << 3)", " >> 2)")); break;
         case 0: one(PICK("length(", "ascii(", "octet_length("), TEXT, depth, t, ")"); break;
         case 5: one("strpos(", TEXT, depth, t, PICK(", 'a')", ", 'b')", ", '')")); break;
         case 1: one("abs(", INT, depth, t, ")"); break;
@@ -253,7 +289,13 @@ static void expr_of(kind k, int depth, const names *t)
         }
         break;
     case TEXT:
-        switch (below(10)) {
+        switch (below(12)) {
+        case 10:
+            one(PICK("concat(", "concat_ws('-', "), (kind)below(KINDS), depth, t, ", ");
+            expr_of((kind)below(KINDS), depth - 1, t);
+            out(")");
+            break;
+        case 11: one("(", TEXT, depth, t, " COLLATE \"C\")"); break;
         case 0: one(PICK("lower(", "upper("), TEXT, depth, t, ")"); break;
         case 1: one("(", (kind)below(KINDS), depth, t, ")::text"); break;
         case 2:
@@ -303,7 +345,23 @@ static void subquery_condition(const names *t)
 {
     static const names inner = {{"u"}, 1, 0};
     (void)t;
-    switch (below(3)) {
+    switch (below(5)) {
+    case 3:
+        out(PICK("q.a > ALL (SELECT u.a FROM ", "q.a = ANY (SELECT u.s FROM ",
+                 "q.n <= ANY (SELECT u.n FROM ", "q.a <> ALL (SELECT u.a FROM "));
+        table_name();
+        out(" u WHERE ");
+        expr_of(BOOL, 1, &inner);
+        out(")");
+        break;
+    case 4:
+        out(PICK("(q.a, q.s) IN (SELECT u.a, u.s FROM ",
+                 "(q.a, q.c) NOT IN (SELECT u.a, u.c FROM "));
+        table_name();
+        out(" u WHERE ");
+        expr_of(BOOL, 1, &inner);
+        out(")");
+        break;
     case 0:
         out(PICK("EXISTS (SELECT 1 FROM ", "NOT EXISTS (SELECT 1 FROM "));
         table_name();
@@ -1013,6 +1071,7 @@ static bool same_rows(const sql_result *r, PGresult *g)
                        PQgetvalue(g, (int)i, (int)k)};
         }
     s.cells = c;
+    if (r->unseen) return !PQresultErrorField(g, PG_DIAG_SQLSTATE);
     if (s.has_rows != r->has_rows) return false;
     for (uint32_t k = 0; k < r->n_cols; k++)
         if (strcmp(r->names[k], PQfname(g, (int)k)) != 0) {

@@ -341,6 +341,7 @@ gval sx_eval(sx *x, const expr *e, sframe *f, fm path)
     case E_VAR:
     case E_ROUTINE: sx_refuse(x, "a function of the log's own");
     case E_OPEN: sx_refuse(x, "a value that the database chose");
+    case E_TEXTS: sx_refuse(x, "concat");
     default: break; /* a function of its arguments */
     }
     gval args[3];

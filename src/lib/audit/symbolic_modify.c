@@ -250,6 +250,7 @@ static const char *not_symbolic(stmt_kind kind)
     case S_INSERT:
     case S_UPDATE:
     case S_DELETE:
+    case S_UNSEEN:
     case S_NOTHING: return NULL;
     case S_CREATE:
     case S_DROP:
@@ -293,8 +294,10 @@ fm sx_statement(sx *x, const plan *p, const log_stmt *s, uint32_t cid)
     const query *q = NULL;
     if (p->target && p->target->unknown) sx_refuse(x, "a table whose initial contents are unknown");
     if (p->target && x->foreign) sx_refuse(x, "foreign keys");
+    for (uint32_t i = 0; p->target && i < p->target->n_cols; i++)
+        if (p->target->cols[i].computed) sx_refuse(x, "generated columns");
     if (p->target && p->slots > 1) sx_refuse(x, "UPDATE FROM or DELETE USING");
-    if (p->kind == S_NOTHING) return FM_TRUE;
+    if (p->kind == S_NOTHING || p->kind == S_UNSEEN) return FM_TRUE;
     const char *foreign = not_symbolic(p->kind);
     if (foreign) sx_refuse(x, foreign);
     if (p->kind == S_SELECT) {

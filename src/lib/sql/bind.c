@@ -44,6 +44,7 @@ static int title(const node *n, const char **name)
         if (n->case_expr->defresult && title(n->case_expr->defresult, name) > 1) return 2;
         *name = "case";
         return 1;
+    case PG_QUERY__NODE__NODE_COLLATE_CLAUSE: return title(n->collate_clause->arg, name);
     case PG_QUERY__NODE__NODE_COALESCE_EXPR: *name = "coalesce"; return 2;
     case PG_QUERY__NODE__NODE_MIN_MAX_EXPR:
         *name = n->min_max_expr->op == PG_QUERY__MIN_MAX_OP__IS_GREATEST ? "greatest" : "least";
@@ -534,6 +535,8 @@ static void set_list(binder *b, scope *s, plan *p, node **list, size_t n)
             if (p->set[k].column == c)
                 sql_raise(CTX(b), "42601", "multiple assignments to same column \"%s\"", t->name);
         p->set[i] = (set_clause){c, assigned(b, s, t->val, p->target->cols[c].t)};
+        if (p->target->cols[c].computed && p->set[i].e)
+            sql_raise(CTX(b), "428C9", "column \"%s\" can only be updated to DEFAULT", t->name);
     }
 }
 
@@ -551,13 +554,26 @@ static void returning(binder *b, scope *s, plan *p, node **list, size_t n)
     target_list(b, s, list, n, &p->n_returning, &p->returning);
 }
 
+static int constraint_named(binder *b, const table *t, const char *name, int position)
+{
+    for (uint32_t i = 0; i < t->n_unique; i++) {
+        const unique_key *u = &t->unique[i];
+        if (!u->name) sql_refuse(CTX(b), position, "the constraint \"%s\"", name);
+        if (!u->index && !strcmp(u->name, name)) return (int)i;
+    }
+    sql_raise(CTX(b), "42704", "constraint \"%s\" for table \"%s\" does not exist", name, t->name);
+}
+
 static void conflict_target(binder *b, plan *p, const PgQuery__InferClause *f)
 {
     const table *t = p->target;
     p->arbiter = -1;
     if (!f) return;
-    if (*f->conname || f->where_clause)
-        sql_refuse(CTX(b), f->location, "ON CONFLICT ON CONSTRAINT");
+    if (f->where_clause) sql_refuse(CTX(b), f->location, "ON CONFLICT (...) WHERE");
+    if (*f->conname) {
+        p->arbiter = constraint_named(b, t, f->conname, f->location);
+        return;
+    }
     for (uint32_t i = 0; i < t->n_unique; i++) {
         const unique_key *u = &t->unique[i];
         uint32_t hits = 0;
@@ -630,7 +646,7 @@ static void insert(binder *b, plan *p, const PgQuery__InsertStmt *i)
                 sql_raise(CTX(b), "42701", "column \"%s\" specified more than once", c->name);
     }
     for (uint32_t k = 0; i->select_stmt && k < p->n_columns; k++)
-        if (t->cols[p->columns[k]].always)
+        if (t->cols[p->columns[k]].always || (i->n_cols && t->cols[p->columns[k]].computed))
             sql_refuse(CTX(b), -1, "a value for a GENERATED ALWAYS column");
     if (!i->select_stmt) {
         p->n_columns = 0;
@@ -720,7 +736,10 @@ static void drop(binder *b, plan *p, const PgQuery__DropStmt *d)
         return;
     }
     bool view = d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_VIEW;
-    if (d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_INDEX) sql_refuse(CTX(b), -1, "DROP INDEX");
+    if (d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_INDEX) {
+        bind_drop_index(b, p, d);
+        return;
+    }
     if (d->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_SEQUENCE) {
         p->kind = S_NOTHING;
         return;
@@ -754,20 +773,6 @@ static void transaction(binder *b, plan *p, const PgQuery__TransactionStmt *t)
     names_of(b, p, t->savepoint_name);
 }
 
-/* Settings that change no answer but whether a statement is given up. */
-static bool harmless_setting(const char *name)
-{
-    static const char *const names[] = {"application_name",   "client_min_messages",
-                                        "work_mem",           "synchronous_commit",
-                                        "extra_float_digits", "client_encoding"};
-    size_t n = strlen(name);
-    if (!strncmp(name, "TRANSACTION", 11)) return true;
-    if (n > 8 && !strcmp(name + n - 8, "_timeout")) return true;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (!strcmp(name, names[i])) return true;
-    return false;
-}
-
 static void bind_statement(binder *b, plan *p, const node *n)
 {
     switch (n->node_case) {
@@ -785,25 +790,14 @@ static void bind_statement(binder *b, plan *p, const node *n)
     case PG_QUERY__NODE__NODE_ALTER_TABLE_STMT: bind_alter(b, p, n->alter_table_stmt); break;
     case PG_QUERY__NODE__NODE_VIEW_STMT: bind_view(b, p, n->view_stmt); break;
     case PG_QUERY__NODE__NODE_TRUNCATE_STMT: bind_truncate(b, p, n->truncate_stmt); break;
-    case PG_QUERY__NODE__NODE_CREATE_SEQ_STMT: p->kind = S_NOTHING; break;
-    case PG_QUERY__NODE__NODE_VARIABLE_SET_STMT:
-        if (!harmless_setting(n->variable_set_stmt->name))
-            sql_refuse(CTX(b), -1, "SET %s", n->variable_set_stmt->name);
-        p->kind = S_NOTHING;
-        break;
-    case PG_QUERY__NODE__NODE_LOCK_STMT: /* others wait: what that does shows in their answers */
-        for (size_t i = 0; i < n->lock_stmt->n_relations; i++)
-            bind_table(b, n->lock_stmt->relations[i]->range_var);
-        p->kind = S_NOTHING;
-        break;
     case PG_QUERY__NODE__NODE_CREATE_FUNCTION_STMT:
         bind_create_routine(b, p, n->create_function_stmt);
         break;
     case PG_QUERY__NODE__NODE_CALL_STMT: bind_call(b, p, n->call_stmt); break;
     case PG_QUERY__NODE__NODE_DO_STMT: bind_do(b, p, n->do_stmt); break;
     default:
-        if (!bind_session(b, p, n))
-            sql_refuse(CTX(b), -1, "this kind of statement (node %d)", (int)n->node_case);
+        if (!bind_session(b, p, n) && !bind_utility(b, p, n))
+            sql_refuse(CTX(b), -1, "%s", node_title(b, n));
     }
 }
 

@@ -104,12 +104,18 @@ size_t bind_with(binder *b, scope *up, const PgQuery__WithClause *w);
 /* bind_table.c */
 void bind_create_table(binder *b, plan *p, const PgQuery__CreateStmt *c);
 void bind_index(binder *b, plan *p, const PgQuery__IndexStmt *i);
+void bind_drop_index(binder *b, plan *p, const PgQuery__DropStmt *d);
 void bind_alter(binder *b, plan *p, const PgQuery__AlterTableStmt *a);
 void bind_view(binder *b, plan *p, const PgQuery__ViewStmt *v);
 void bind_truncate(binder *b, plan *p, const PgQuery__TruncateStmt *t);
 
 /* bind_session.c: PREPARE, EXECUTE, cursors; false: none of them */
 bool bind_session(binder *b, plan *p, const node *n);
+
+/* bind_utility.c: statements without an effect on answers; false: none of them */
+bool bind_utility(binder *b, plan *p, const node *n);
+/* What the statement or expression is called, for refusals. */
+const char *node_title(binder *b, const node *n);
 
 /* bind.c */
 uint32_t column_named(binder *b, const table *t, const char *name, int position);

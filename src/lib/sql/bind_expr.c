@@ -10,6 +10,7 @@
 
 #include "sql/bind.h"
 #include "sql/pl.h"
+#include "sql/sql_text.h"
 
 #define CTX(b) (&(b)->x->c)
 
@@ -380,10 +381,140 @@ static int compare_op_of(const char *s)
     return -1;
 }
 
+/* ---- rows, ANY and ALL ----------------------------------------------------------------------- */
+
+static const PgQuery__RowExpr *row_of(const node *n)
+{
+    return n && n->node_case == PG_QUERY__NODE__NODE_ROW_EXPR ? n->row_expr : NULL;
+}
+
+/* (a, b) op (c, d): equal if all are, different if one is, else the first that differ decide; a
+   null before that makes it unknown, which AND and OR do by themselves. */
+static expr *compare_rows(binder *b, scope *s, int op, const node *left, const node *right,
+                          int position)
+{
+    const PgQuery__RowExpr *l = row_of(left), *r = row_of(right);
+    if (!l || !r) sql_refuse(CTX(b), position, "a row beside something else");
+    if (l->n_args != r->n_args)
+        sql_raise(CTX(b), "42601", "unequal number of entries in row expressions");
+    if (!l->n_args) sql_refuse(CTX(b), position, "an empty row");
+    assert(op >= OP_EQ && op <= OP_GE);
+    expr *e = NULL;
+    int strict = op == OP_LE ? OP_LT : op == OP_GE ? OP_GT : op;
+    for (size_t i = l->n_args; i-- > 0;) {
+        bool last = i + 1 == l->n_args;
+        expr *one = compare(b, op == OP_EQ || op == OP_NE || last ? op : strict,
+                            bind_expr(b, s, l->args[i]), bind_expr(b, s, r->args[i]), position);
+        if (last) {
+            e = one;
+        } else if (op == OP_EQ || op == OP_NE) {
+            e = junction(b, op == OP_EQ ? E_AND : E_OR, one, e, position);
+        } else {
+            expr *same = compare(b, OP_EQ, bind_expr(b, s, l->args[i]), bind_expr(b, s, r->args[i]),
+                                 position);
+            e = junction(b, E_OR, one, junction(b, E_AND, same, e, position), position);
+        }
+    }
+    b->p->planner_chooses = true;
+    return e;
+}
+
+/* One of the elements, or every one, compares so. */
+static expr *compare_each(binder *b, scope *s, int op, bool all, const node *left, node **items,
+                          size_t n, int position)
+{
+    expr *e = expr_new(b, all ? E_AND : E_OR, type_plain(T_BOOL), position, (uint32_t)n);
+    assert(n && items);
+    expr **both = arena_array(b->mem, expr *, n + 1);
+    both[0] = bind_expr(b, s, left);
+    for (size_t i = 0; i < n; i++) both[i + 1] = bind_expr(b, s, items[i]);
+    type_id t = common_type(b, both + 1, (uint32_t)n, "ARRAY");
+    for (size_t i = 0; i < n; i++) {
+        expr *l = i ? bind_expr(b, s, left) : both[0];
+        if (both[i + 1]->t.id == T_UNKNOWN && l->t.id == T_UNKNOWN)
+            sql_refuse(CTX(b), position, "an array of values without a type");
+        if (t != T_TEXT || both[i + 1]->t.id != T_UNKNOWN)
+            both[i + 1] = expr_coerce(b, both[i + 1], type_plain(t), CAST_IMPLICIT);
+        e->arg[i] = compare(b, op, l, both[i + 1], position);
+    }
+    return simple_junction(b, e);
+}
+
+/* The array is text at run time: a parameter, or a literal '{1,2}'. */
+static expr *compare_text_array(binder *b, scope *s, int op, bool all, const node *left,
+                                const node *right, int position)
+{
+    const PgQuery__TypeName *to = NULL;
+    if (right->node_case == PG_QUERY__NODE__NODE_TYPE_CAST) {
+        to = right->type_cast->type_name;
+        right = right->type_cast->arg;
+    }
+    bool text =
+        right->node_case == PG_QUERY__NODE__NODE_PARAM_REF ||
+        (right->node_case == PG_QUERY__NODE__NODE_A_CONST &&
+         (right->a_const->isnull || right->a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL));
+    if (!text || (to && to->n_array_bounds != 1))
+        sql_refuse(CTX(b), position, "ANY or ALL of this array");
+    expr *e = expr_new(b, E_ANY, type_plain(T_BOOL), position, 2);
+    e->arg[0] = bind_expr(b, s, left);
+    e->arg[1] = bind_expr(b, s, right);
+    if (e->arg[1]->t.id == T_UNKNOWN)
+        e->arg[1] = expr_coerce(b, e->arg[1], type_plain(T_TEXT), CAST_IMPLICIT);
+    if (e->arg[1]->t.id != T_TEXT) sql_refuse(CTX(b), position, "ANY or ALL of this parameter");
+    expr_settle(b, e->arg[0]);
+    type_id of = e->arg[0]->t.id == T_VARCHAR ? T_TEXT : e->arg[0]->t.id;
+    if (to) {
+        PgQuery__TypeName element = *to;
+        element.n_array_bounds = 0;
+        of = bind_type(b, &element).id;
+        if (of == T_VARCHAR) of = T_TEXT;
+        expr *pair[2] = {e->arg[0], expr_new(b, E_CONST, type_plain(of), position, 0)};
+        type_id common = common_type(b, pair, 2, "ANY");
+        if (common != of && type_rank(common) && e->arg[0]->t.id == common)
+            of = common; /* integers in an array beside a bigint or numeric */
+        else
+            e->arg[0] = expr_coerce(b, e->arg[0], type_plain(of), CAST_IMPLICIT);
+    }
+    if (of == T_CHAR) sql_refuse(CTX(b), position, "ANY or ALL of char(n)");
+    e->arg[0] = expr_coerce(b, e->arg[0], type_plain(of), CAST_IMPLICIT);
+    e->sub = of;
+    e->op = op | (all ? ALL_OF : 0);
+    if (e->arg[1]->kind == E_CONST && !e->arg[1]->v.null) /* a constant is read when it is bound */
+        array_check(b->x, position, e->arg[1]->v, of);
+    return fold(b, e);
+}
+
+static expr *compare_array(binder *b, scope *s, const PgQuery__AExpr *a, const char *name, bool all)
+{
+    int op = compare_op_of(name);
+    if (op < 0) sql_refuse(CTX(b), a->location, "operator %s with ANY or ALL", name);
+    if (row_of(a->lexpr)) sql_refuse(CTX(b), a->location, "a row beside ANY or ALL");
+    const node *r = a->rexpr;
+    if (r->node_case == PG_QUERY__NODE__NODE_TYPE_CAST &&
+        r->type_cast->arg->node_case == PG_QUERY__NODE__NODE_A_ARRAY_EXPR)
+        r = r->type_cast->arg;
+    if (r->node_case == PG_QUERY__NODE__NODE_A_ARRAY_EXPR && r->a_array_expr->n_elements)
+        return compare_each(b, s, op, all, a->lexpr, r->a_array_expr->elements,
+                            r->a_array_expr->n_elements, a->location);
+    return compare_text_array(b, s, op, all, a->lexpr, a->rexpr, a->location);
+}
+
+static expr *rows_in_list(binder *b, scope *s, const PgQuery__AExpr *a, bool negated)
+{
+    const PgQuery__List *list = a->rexpr->list;
+    expr *e = expr_new(b, negated ? E_AND : E_OR, type_plain(T_BOOL), a->location,
+                       (uint32_t)list->n_items);
+    for (uint32_t i = 0; i < e->n; i++)
+        e->arg[i] =
+            compare_rows(b, s, negated ? OP_NE : OP_EQ, a->lexpr, list->items[i], a->location);
+    return simple_junction(b, e);
+}
+
 static expr *in_list(binder *b, scope *s, const PgQuery__AExpr *a, bool negated)
 {
     if (!a->rexpr || a->rexpr->node_case != PG_QUERY__NODE__NODE_LIST || !a->rexpr->list->n_items)
         sql_refuse(CTX(b), a->location, "this IN");
+    if (row_of(a->lexpr)) return rows_in_list(b, s, a, negated);
     const PgQuery__List *list = a->rexpr->list;
     expr **all = arena_array(b->mem, expr *, list->n_items + 1);
     uint32_t n = (uint32_t)list->n_items;
@@ -441,40 +572,97 @@ static expr *like(binder *b, scope *s, const PgQuery__AExpr *a, const char *op)
     expr *e = expr_new(b, E_LIKE, type_plain(T_BOOL), a->location, 2);
     e->arg[0] = bind_expr(b, s, a->lexpr);
     e->arg[1] = bind_expr(b, s, a->rexpr);
-    e->op = !strcmp(op, "!~~");
+    e->op = *op == '!' ? LIKE_NOT : 0;
+    if (op[strlen(op) - 1] == '*') e->op |= LIKE_ANY_CASE;
+    if (!strstr(op, "~~")) e->op |= LIKE_REGEX;
     for (int i = 0; i < 2; i++) {
         if (!type_is_text(e->arg[i]->t.id))
             sql_raise(CTX(b), "42883", "operator does not exist: %s", op);
-        if (e->arg[i]->t.id == T_CHAR) sql_refuse(CTX(b), a->location, "LIKE of char(n)");
+        if (e->arg[i]->t.id == T_CHAR) sql_refuse(CTX(b), a->location, "a pattern on char(n)");
         e->arg[i] = expr_coerce(b, e->arg[i], type_plain(T_TEXT), CAST_IMPLICIT);
     }
     return fold(b, e);
+}
+
+static const struct {
+    const char *name;
+    uint32_t low, high;
+} calls[] = {
+#define CALL(id, name, low, high) {name, low, high},
+    SQL_CALLS
+#undef CALL
+};
+
+/* & | # << >> of integers, and ~ of one (r NULL); any other operator is refused. */
+static expr *bit_operation(binder *b, const char *name, expr *l, expr *r, int position)
+{
+    uint32_t n = r ? 2 : 1;
+    int op = CALL_BIT_AND;
+    while (op <= CALL_SHIFT_RIGHT && (strcmp(name, calls[op].name) != 0 || calls[op].low != n))
+        op++;
+    if (op > CALL_SHIFT_RIGHT) sql_refuse(CTX(b), position, "operator %s", name);
+    expr *e = expr_new(b, E_CALL, type_plain(T_INT4), position, n);
+    e->op = op;
+    assert(l && calls[op].low == n);
+    e->arg[0] = l;
+    e->arg[1] = r;
+    bool shift = op == CALL_SHIFT_LEFT || op == CALL_SHIFT_RIGHT;
+    e->sub = n == 1 || shift ? l->t.id : operands(b, e->arg, name, position);
+    if (!type_is_int(e->sub) || (shift && r->t.id != T_INT4))
+        sql_refuse(CTX(b), position, "operator %s of %s", name, type_name(e->sub));
+    if (!shift) coerce_all(b, e->arg, n, e->sub);
+    e->t = type_plain(e->sub);
+    return fold(b, e);
+}
+
+static bool is_pattern_operator(const char *name)
+{
+    if (*name == '!') name++;
+    return !strcmp(name, "~") || !strcmp(name, "~*");
+}
+
+static expr *prefix_operator(binder *b, const char *name, expr *e, int position)
+{
+    if (!strcmp(name, "-")) return negate(b, e, position);
+    if (!strcmp(name, "+")) return e;
+    return bit_operation(b, name, e, NULL, position);
+}
+
+/* An operator that is written between two expressions, or before one. */
+static expr *plain_operator(binder *b, scope *s, const PgQuery__AExpr *a, const char *name)
+{
+    if (!a->rexpr) sql_refuse(CTX(b), a->location, "operator %s", name);
+    if (!a->lexpr) return prefix_operator(b, name, bind_expr(b, s, a->rexpr), a->location);
+    int op = compare_op_of(name);
+    if (op >= 0 && (row_of(a->lexpr) || row_of(a->rexpr)))
+        return compare_rows(b, s, op, a->lexpr, a->rexpr, a->location);
+    if (is_pattern_operator(name)) return like(b, s, a, name);
+    expr *l = bind_expr(b, s, a->lexpr), *r = bind_expr(b, s, a->rexpr);
+    if (op >= 0) return compare(b, op, l, r, a->location);
+    if (!strcmp(name, "||")) return concat(b, l, r, a->location);
+    if (name[0] && !name[1] && strchr("+-*/%", name[0]))
+        return arithmetic(b, name[0], l, r, a->location);
+    return bit_operation(b, name, l, r, a->location);
 }
 
 static expr *operator(binder *b, scope *s, const PgQuery__AExpr *a)
 {
     const char *name = a->n_name == 1 ? string_of(b, a->name[0], a->location) : "";
     switch (a->kind) {
-    case PG_QUERY__A__EXPR__KIND__AEXPR_OP: break;
+    case PG_QUERY__A__EXPR__KIND__AEXPR_OP: return plain_operator(b, s, a, name);
     case PG_QUERY__A__EXPR__KIND__AEXPR_IN: return in_list(b, s, a, !strcmp(name, "<>"));
     case PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN: return between(b, s, a, false);
     case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN: return between(b, s, a, true);
     case PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT: return distinct(b, s, a, false);
     case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_DISTINCT: return distinct(b, s, a, true);
     case PG_QUERY__A__EXPR__KIND__AEXPR_NULLIF: return nullif(b, s, a);
-    case PG_QUERY__A__EXPR__KIND__AEXPR_LIKE: return like(b, s, a, name);
+    case PG_QUERY__A__EXPR__KIND__AEXPR_LIKE:
+    case PG_QUERY__A__EXPR__KIND__AEXPR_ILIKE: return like(b, s, a, name);
+    case PG_QUERY__A__EXPR__KIND__AEXPR_OP_ANY: return compare_array(b, s, a, name, false);
+    case PG_QUERY__A__EXPR__KIND__AEXPR_OP_ALL: return compare_array(b, s, a, name, true);
+    case PG_QUERY__A__EXPR__KIND__AEXPR_SIMILAR: sql_refuse(CTX(b), a->location, "SIMILAR TO");
     default: sql_refuse(CTX(b), a->location, "this kind of condition (%s)", name);
     }
-    if (!a->lexpr && !strcmp(name, "-")) return negate(b, bind_expr(b, s, a->rexpr), a->location);
-    if (!a->lexpr && !strcmp(name, "+")) return bind_expr(b, s, a->rexpr);
-    if (!a->lexpr || !a->rexpr) sql_refuse(CTX(b), a->location, "operator %s", name);
-    expr *l = bind_expr(b, s, a->lexpr), *r = bind_expr(b, s, a->rexpr);
-    int op = compare_op_of(name);
-    if (op >= 0) return compare(b, op, l, r, a->location);
-    if (!strcmp(name, "||")) return concat(b, l, r, a->location);
-    if (name[0] && !name[1] && strchr("+-*/%", name[0]))
-        return arithmetic(b, name[0], l, r, a->location);
-    sql_refuse(CTX(b), a->location, "operator %s", name);
 }
 
 /* ---- leaves ---------------------------------------------------------------------------------- */
@@ -639,15 +827,6 @@ static expr *parameter(binder *b, const PgQuery__ParamRef *p)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name;
-    uint32_t low, high;
-} calls[] = {
-#define CALL(id, name, low, high) {name, low, high},
-    SQL_CALLS
-#undef CALL
-};
-
 /* Of the calls from LENGTH on: three arguments, then the result; text, integer, boolean. */
 static const char text_shapes[][5] = {
     [CALL_LENGTH - CALL_LENGTH] = "t--i",       [CALL_CHAR_LENGTH - CALL_LENGTH] = "t--i",
@@ -678,6 +857,14 @@ static void call_types(binder *b, expr *e)
         if (!type_rank(e->sub)) break;
         coerce_all(b, e->arg, 2, e->sub);
         e->t = type_plain(e->sub);
+        return;
+    case CALL_DIV:
+        for (int i = 0; i < 2; i++) {
+            if (!type_rank(e->arg[i]->t.id)) sql_refuse(CTX(b), e->position, "div of this type");
+            e->arg[i] = expr_coerce(b, e->arg[i], type_plain(T_NUMERIC), CAST_IMPLICIT);
+        }
+        e->sub = T_NUMERIC;
+        e->t = type_plain(T_NUMERIC);
         return;
     case CALL_ROUND:
     case CALL_TRUNC:
@@ -727,6 +914,23 @@ static const struct {
     {"gen_random_uuid", 0, T_TEXT},
     {"pg_backend_pid", 0, T_INT4},
     {"txid_current", 0, T_INT8},
+    {"version", 0, T_TEXT},
+    {"current_database", 0, T_TEXT},
+    {"current_setting", 2, T_TEXT},
+    {"set_config", 3, T_TEXT},
+    {"pg_sleep", 1, T_VOID},
+    {"pg_notify", 2, T_VOID},
+    {"pg_advisory_lock", 2, T_VOID},
+    {"pg_advisory_xact_lock", 2, T_VOID},
+    {"pg_advisory_lock_shared", 2, T_VOID},
+    {"pg_advisory_xact_lock_shared", 2, T_VOID},
+    {"pg_advisory_unlock_all", 0, T_VOID},
+    {"pg_advisory_unlock", 2, T_BOOL},
+    {"pg_advisory_unlock_shared", 2, T_BOOL},
+    {"pg_try_advisory_lock", 2, T_BOOL},
+    {"pg_try_advisory_xact_lock", 2, T_BOOL},
+    {"pg_try_advisory_lock_shared", 2, T_BOOL},
+    {"pg_try_advisory_xact_lock_shared", 2, T_BOOL},
 };
 
 /* The number of the sequence that nextval names by a plain constant; 0: who knows. */
@@ -744,6 +948,27 @@ static uint32_t sequence_of(binder *b, const PgQuery__FuncCall *f)
     return *name ? vs_sequence(b->x->s, name) : 0;
 }
 
+/* A setting of the application's own, which has a dot in its name. */
+static bool harmless_set_config(const PgQuery__FuncCall *f)
+{
+    const node *n = f->n_args ? f->args[0] : NULL;
+    return n && n->node_case == PG_QUERY__NODE__NODE_A_CONST &&
+           n->a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL &&
+           strchr(n->a_const->sval->sval, '.');
+}
+
+static expr *concat_all(binder *b, scope *s, const PgQuery__FuncCall *f, bool separated)
+{
+    assert(f->n_args);
+    expr *e = expr_new(b, E_TEXTS, type_plain(T_TEXT), f->location, (uint32_t)f->n_args);
+    e->op = separated;
+    for (uint32_t i = 0; i < e->n; i++) {
+        e->arg[i] = bind_expr(b, s, f->args[i]);
+        expr_settle(b, e->arg[i]);
+    }
+    return fold(b, e);
+}
+
 static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
 {
     const char *name =
@@ -753,6 +978,10 @@ static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
         sql_refuse(CTX(b), f->location, "schema \"%s\"", schema);
     expr *aggregated = bind_aggregate(b, s, f, name);
     if (aggregated) return aggregated;
+    if (!strcmp(name, "set_config") && !harmless_set_config(f))
+        sql_refuse(CTX(b), f->location, "set_config of this setting");
+    if ((!strcmp(name, "concat") || !strcmp(name, "concat_ws")) && f->n_args && !f->func_variadic)
+        return concat_all(b, s, f, name[6] != 0);
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         if (strcmp(name, calls[i].name) != 0) continue;
         if (f->n_args < calls[i].low || f->n_args > calls[i].high || f->over || f->agg_distinct)
@@ -776,6 +1005,32 @@ static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
+/* Left side, operator and the columns of the subquery; more than one column only with = and <>. */
+static expr *in_query(binder *b, scope *s, const PgQuery__SubLink *l, query *q)
+{
+    bool all = l->sub_link_type == PG_QUERY__SUB_LINK_TYPE__ALL_SUBLINK;
+    const char *name = l->n_oper_name ? string_of(b, l->oper_name[0], l->location) : "=";
+    int op = compare_op_of(name);
+    const PgQuery__RowExpr *row = row_of(l->testexpr);
+    uint32_t n = row ? (uint32_t)row->n_args : 1;
+    if (op < 0) sql_refuse(CTX(b), l->location, "operator %s with ANY or ALL", name);
+    if (q->n_out != n) sql_raise(CTX(b), "42601", "subquery has another number of columns");
+    if (n > 1 && op != OP_EQ && op != OP_NE)
+        sql_refuse(CTX(b), l->location, "ANY or ALL of rows that are not tested for equality");
+    expr *e = expr_new(b, E_IN_QUERY, type_plain(T_BOOL), l->location, n);
+    assert(op < ALL_OF && q->n_out == n);
+    e->op = op | (all ? ALL_OF : 0);
+    e->q = q;
+    for (uint32_t i = 0; i < n; i++) {
+        expr *pair[2] = {bind_expr(b, s, row ? row->args[i] : l->testexpr), q->out[i].e};
+        if (pair[0]->t.id == T_UNKNOWN)
+            pair[0] = expr_coerce(b, pair[0], type_plain(pair[1]->t.id), CAST_IMPLICIT);
+        e->sub = operands(b, pair, name, l->location);
+        e->arg[i] = expr_coerce(b, pair[0], type_plain(e->sub), CAST_IMPLICIT);
+    }
+    return e;
+}
+
 static expr *sub_link(binder *b, scope *s, const PgQuery__SubLink *l)
 {
     if (!l->subselect || l->subselect->node_case != PG_QUERY__NODE__NODE_SELECT_STMT)
@@ -795,18 +1050,8 @@ static expr *sub_link(binder *b, scope *s, const PgQuery__SubLink *l)
         e = expr_new(b, E_SCALAR, type_plain(q->out[0].e->t.id), l->location, 0);
         e->q = q;
         return e;
-    case PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK: {
-        if (l->n_oper_name) sql_refuse(CTX(b), l->location, "ANY with an operator");
-        if (q->n_out != 1) sql_raise(CTX(b), "42601", "subquery has too many columns");
-        expr *pair[2] = {bind_expr(b, s, l->testexpr), q->out[0].e};
-        e = expr_new(b, E_IN_QUERY, type_plain(T_BOOL), l->location, 1);
-        if (pair[0]->t.id == T_UNKNOWN)
-            pair[0] = expr_coerce(b, pair[0], type_plain(pair[1]->t.id), CAST_IMPLICIT);
-        e->sub = operands(b, pair, "=", l->location);
-        e->arg[0] = expr_coerce(b, pair[0], type_plain(e->sub), CAST_IMPLICIT);
-        e->q = q;
-        return e;
-    }
+    case PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK:
+    case PG_QUERY__SUB_LINK_TYPE__ALL_SUBLINK: return in_query(b, s, l, q);
     default: sql_refuse(CTX(b), l->location, "this kind of subquery");
     }
 }
@@ -882,6 +1127,19 @@ static expr *current_value(binder *b, const PgQuery__SQLValueFunction *f)
     return expr_new(b, E_OPEN, type_plain(t), f->location, 0);
 }
 
+/* Texts compare by bytes here, which is what these collations do. */
+static expr *collated(binder *b, scope *s, const PgQuery__CollateClause *c)
+{
+    const char *name = c->n_collname ? string_of(b, c->collname[c->n_collname - 1], -1) : "";
+    if (strcmp(name, "C") != 0 && strcmp(name, "POSIX") != 0 && strcmp(name, "ucs_basic") != 0)
+        sql_refuse(CTX(b), c->location, "COLLATE \"%s\"", name);
+    expr *e = bind_expr(b, s, c->arg);
+    expr_settle(b, e);
+    if (!type_is_text(e->t.id))
+        sql_raise(CTX(b), "42804", "collations are not supported by type %s", type_name(e->t.id));
+    return e;
+}
+
 static expr *bind_node(binder *b, scope *s, const node *n)
 {
     switch (n->node_case) {
@@ -920,7 +1178,8 @@ static expr *bind_node(binder *b, scope *s, const node *n)
         return fold(b, e);
     }
     case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION: return current_value(b, n->sqlvalue_function);
-    default: sql_refuse(CTX(b), -1, "this kind of expression (node %d)", (int)n->node_case);
+    case PG_QUERY__NODE__NODE_COLLATE_CLAUSE: return collated(b, s, n->collate_clause);
+    default: sql_refuse(CTX(b), -1, "%s in an expression", node_title(b, n));
     }
 }
 

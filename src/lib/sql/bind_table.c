@@ -19,11 +19,30 @@ typedef struct making {
     scope s;
 } making;
 
+/* The name that a constraint or index has, or that PostgreSQL gives it; NULL: it would shorten the
+   name, or has to find another one. */
+static const char *unique_name(binder *b, const making *m, const unique_key *u, const char *given,
+                               const char *end)
+{
+    char name[64];
+    size_t n = (size_t)snprintf(name, sizeof name, "%s", m->t->name);
+    if (*given) return name_keep(b, given);
+    for (uint32_t i = 0; !u->primary && i < u->n && n < sizeof name; i++)
+        n += (size_t)snprintf(name + n, sizeof name - n, "_%s", m->t->cols[u->cols[i]].name);
+    if (n < sizeof name)
+        n += (size_t)snprintf(name + n, sizeof name - n, "_%s", u->primary ? "pkey" : end);
+    if (n >= sizeof name || vs_find(b->x->s, name, b->x->latest)) return NULL;
+    for (size_t i = 0; i < m->unique.n; i++)
+        if (!m->unique.at[i].name || !strcmp(m->unique.at[i].name, name)) return NULL;
+    return name_keep(b, name);
+}
+
 static void add_unique(binder *b, making *m, const PgQuery__Constraint *c, int column)
 {
     uint32_t n = column >= 0 ? 1 : (uint32_t)c->n_keys;
-    unique_key u = {n, arena_array(b->mem, uint32_t, n + 1),
-                    c->contype == PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY};
+    unique_key u = {.n = n,
+                    .cols = arena_array(b->mem, uint32_t, n + 1),
+                    .primary = c->contype == PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY};
     if (c->deferrable || c->nulls_not_distinct || c->n_including)
         sql_refuse(CTX(b), c->location, "deferrable, NULLS NOT DISTINCT or INCLUDE");
     for (uint32_t i = 0; i < n; i++) {
@@ -32,6 +51,7 @@ static void add_unique(binder *b, making *m, const PgQuery__Constraint *c, int c
                         : column_named(b, m->t, string_of(b, c->keys[i], c->location), c->location);
         if (u.primary) m->t->cols[u.cols[i]].not_null = true;
     }
+    u.name = unique_name(b, m, &u, c->conname, "key");
     arena_push(b->mem, &m->unique, u);
 }
 
@@ -103,6 +123,11 @@ static void add_constraint(binder *b, making *m, const PgQuery__Constraint *c, i
         m->t->cols[column].fallback = assigned(b, &none, c->raw_expr, m->t->cols[column].t);
         break;
     }
+    case PG_QUERY__CONSTR_TYPE__CONSTR_GENERATED: {
+        table_column *to = &m->t->cols[column];
+        to->computed = expr_coerce(b, bind_expr(b, &m->s, c->raw_expr), to->t, CAST_ASSIGN);
+        break;
+    }
     case PG_QUERY__CONSTR_TYPE__CONSTR_CHECK: {
         expr *e = bind_bool(b, &m->s, c->raw_expr, "CHECK");
         arena_push(b->mem, &m->checks, e);
@@ -148,10 +173,10 @@ void bind_create_table(binder *b, plan *p, const PgQuery__CreateStmt *c)
 {
     p->kind = S_CREATE;
     p->quiet = c->if_not_exists;
-    if (c->n_inh_relations || c->partbound || c->partspec || c->of_typename || c->n_options)
-        sql_refuse(CTX(b), c->relation->location, "this kind of CREATE TABLE");
-    if (strcmp(c->relation->relpersistence, "p") != 0)
-        sql_refuse(CTX(b), c->relation->location, "temporary and unlogged tables");
+    if (c->n_inh_relations || c->partbound || c->partspec || c->of_typename)
+        sql_refuse(CTX(b), c->relation->location, "partitions, INHERITS and OF in CREATE TABLE");
+    if (!strcmp(c->relation->relpersistence, "t"))
+        sql_refuse(CTX(b), c->relation->location, "temporary tables");
     if (*c->relation->catalogname ||
         (*c->relation->schemaname && strcmp(c->relation->schemaname, "public") != 0))
         sql_refuse(CTX(b), c->relation->location, "schema \"%s\"", c->relation->schemaname);
@@ -163,8 +188,7 @@ void bind_create_table(binder *b, plan *p, const PgQuery__CreateStmt *c)
     for (size_t i = 0; i < c->n_table_elts; i++) {
         if (c->table_elts[i]->node_case != PG_QUERY__NODE__NODE_COLUMN_DEF) continue;
         const PgQuery__ColumnDef *d = c->table_elts[i]->column_def;
-        if (d->coll_clause || *d->generated)
-            sql_refuse(CTX(b), d->location, "COLLATE and generated columns");
+        if (d->coll_clause) sql_refuse(CTX(b), d->location, "COLLATE of a column");
         for (size_t k = 0; k < cols.n; k++)
             if (!strcmp(cols.at[k].name, d->colname))
                 sql_raise(CTX(b), "42701", "column \"%s\" specified more than once", d->colname);
@@ -240,8 +264,9 @@ void bind_index(binder *b, plan *p, const PgQuery__IndexStmt *i)
     bind_table(b, i->relation);
     if (!i->unique) return;
     making m = making_of(b, p, i->relation);
-    unique_key u = {(uint32_t)i->n_index_params,
-                    arena_array(b->mem, uint32_t, i->n_index_params + 1), false};
+    unique_key u = {.n = (uint32_t)i->n_index_params,
+                    .cols = arena_array(b->mem, uint32_t, i->n_index_params + 1),
+                    .index = true};
     if (i->where_clause || i->nulls_not_distinct || i->n_index_including_params)
         sql_refuse(CTX(b), -1, "a unique index with WHERE, INCLUDE or NULLS NOT DISTINCT");
     for (uint32_t k = 0; k < u.n; k++) {
@@ -249,8 +274,42 @@ void bind_index(binder *b, plan *p, const PgQuery__IndexStmt *i)
         if (e->expr || !*e->name) sql_refuse(CTX(b), -1, "a unique index of an expression");
         u.cols[k] = column_named(b, m.t, e->name, -1);
     }
+    u.name = unique_name(b, &m, &u, i->idxname, "idx");
     arena_push(b->mem, &m.unique, u);
     made(&m);
+}
+
+/* Indexes that are not unique are not kept: dropping one changes no answer. */
+void bind_drop_index(binder *b, plan *p, const PgQuery__DropStmt *d)
+{
+    const store *s = b->x->s;
+    for (size_t i = 0; i < d->n_objects; i++) {
+        const node *n = d->objects[i];
+        if (n->node_case != PG_QUERY__NODE__NODE_LIST || !n->list->n_items)
+            sql_refuse(CTX(b), -1, "this DROP INDEX");
+        const char *name = string_of(b, n->list->items[n->list->n_items - 1], -1);
+        for (size_t t = 0; t < s->tables.n; t++)
+            for (uint32_t k = 0; k < s->tables.at[t]->n_unique; k++) {
+                const char *unique = s->tables.at[t]->unique[k].name;
+                if (!unique || !strcmp(unique, name))
+                    sql_refuse(CTX(b), -1, "DROP INDEX of what may be a unique index");
+            }
+    }
+    p->kind = S_NOTHING;
+}
+
+/* Owner, storage and statistics change no answer. */
+static bool keeps_table(const PgQuery__AlterTableCmd *c)
+{
+    switch (c->subtype) {
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_ChangeOwner:
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_SetStatistics:
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_SetRelOptions:
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_ResetRelOptions:
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_ClusterOn:
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_ReplicaIdentity: return true;
+    default: return false;
+    }
 }
 
 static void alter_one(binder *b, making *m, const PgQuery__AlterTableCmd *c)
@@ -281,7 +340,6 @@ static void alter_one(binder *b, making *m, const PgQuery__AlterTableCmd *c)
         col->fallback = c->def ? assigned(b, &none, c->def, col->t) : NULL;
         return;
     }
-    case PG_QUERY__ALTER_TABLE_TYPE__AT_ChangeOwner: return;
     default: sql_refuse(CTX(b), -1, "this ALTER TABLE");
     }
 }
@@ -291,8 +349,17 @@ void bind_alter(binder *b, plan *p, const PgQuery__AlterTableStmt *a)
     if (a->objtype != PG_QUERY__OBJECT_TYPE__OBJECT_TABLE || a->n_cmds > 64)
         sql_refuse(CTX(b), -1, "this ALTER");
     making m = making_of(b, p, a->relation);
-    for (size_t i = 0; i < a->n_cmds; i++) alter_one(b, &m, a->cmds[i]->alter_table_cmd);
+    bool changes = false;
+    for (size_t i = 0; i < a->n_cmds; i++) {
+        const PgQuery__AlterTableCmd *c = a->cmds[i]->alter_table_cmd;
+        if (keeps_table(c)) continue;
+        alter_one(b, &m, c);
+        changes = true;
+    }
     made(&m);
+    if (changes) return;
+    p->kind = S_NOTHING;
+    p->altered = p->created = NULL;
 }
 
 void bind_view(binder *b, plan *p, const PgQuery__ViewStmt *v)

@@ -140,10 +140,44 @@ static value in_case(sql_exec *x, value v, bool upper)
     return value_text(t, v.n);
 }
 
+/* The bits that a type has count, and so much of the distance as the processor takes. */
+static value shifted(const expr *e, int64_t v, int64_t by)
+{
+    unsigned width = e->t.id == T_INT8 ? 64 : 32, k = (unsigned)by & (width - 1);
+    if (e->op == CALL_SHIFT_RIGHT) return value_int(v >> k);
+    uint64_t bits = (uint64_t)v << k;
+    if (e->t.id == T_INT8) return value_int((int64_t)bits);
+    return value_int(e->t.id == T_INT2 ? (int64_t)(int16_t)bits : (int64_t)(int32_t)bits);
+}
+
+static value bits(const expr *e, const value *v)
+{
+    assert(type_is_int(e->t.id));
+    switch (e->op) {
+    case CALL_BIT_AND: return value_int(v[0].i & v[1].i);
+    case CALL_BIT_OR: return value_int(v[0].i | v[1].i);
+    case CALL_BIT_XOR: return value_int(v[0].i ^ v[1].i);
+    case CALL_BIT_NOT: return value_int(~v[0].i);
+    default: return shifted(e, v[0].i, v[1].i);
+    }
+}
+
+/* The whole part of a quotient: what is left is taken away before. */
+static value divided(sql_exec *x, const value *v)
+{
+    arena *w = &x->work;
+    assert(v[0].d && v[1].d);
+    if (!v[1].d->n) sql_raise(&x->c, "22012", "division by zero");
+    const num *q = num_sub(w, v[0].d, value_need(&x->c, num_mod(w, v[0].d, v[1].d)));
+    q = num_div(w, value_need(&x->c, q), v[1].d);
+    return value_num(value_need(&x->c, num_round(w, value_need(&x->c, q), 0)));
+}
+
 static value call(sql_exec *x, const expr *e, const value *v)
 {
     arena *w = &x->work;
     bool is_num = e->sub == T_NUMERIC;
+    if (e->op >= CALL_BIT_AND && e->op <= CALL_SHIFT_RIGHT) return bits(e, v);
     switch ((call_id)e->op) {
     case CALL_ABS:
         if (is_num) return v[0].d->neg ? value_num(num_neg(w, v[0].d)) : v[0];
@@ -166,6 +200,7 @@ static value call(sql_exec *x, const expr *e, const value *v)
     case CALL_FLOOR: return value_num(value_need(&x->c, num_floor(w, v[0].d)));
     case CALL_CEIL:
     case CALL_CEILING: return value_num(value_need(&x->c, num_ceil(w, v[0].d)));
+    case CALL_DIV: return divided(x, v);
     case CALL_SIGN: return value_num(num_of(w, num_sign(v[0].d)));
     case CALL_LENGTH:
     case CALL_CHAR_LENGTH: return value_int((int64_t)text_length(v[0]));
@@ -191,22 +226,39 @@ static value junction(sql_exec *x, const expr *e, frame *f)
     return unknown ? value_null() : value_bool(and);
 }
 
+/* Does a row of the subquery compare so?  Several columns: = if all are equal, <> if one is not. */
+static value row_compares(sql_exec *x, const expr *e, const value *v, const sql_result *r,
+                          const value *row)
+{
+    int op = e->op & ~ALL_OF;
+    assert(r->n_cols == e->n);
+    bool unknown = false;
+    for (uint32_t i = 0; i < e->n; i++) {
+        type_id t = e->arg[i]->t.id;
+        value w = value_cast(&x->c, row[i], type_plain(r->types[i]), type_plain(t), CAST_IMPLICIT);
+        bool null = v[i].null || w.null;
+        unknown |= null;
+        if (null) continue;
+        bool yes = compared(op, value_cmp(t, v[i], w));
+        if (e->n == 1) return value_bool(yes);
+        if (yes == (op == OP_NE)) return value_bool(yes);
+    }
+    return unknown ? value_null() : value_bool(op == OP_EQ);
+}
+
 static value in_query(sql_exec *x, const expr *e, frame *f)
 {
-    value v = eval(x, e->arg[0], f);
+    value *v = eval_args(x, e, f);
     sql_result r;
     exec_query(x, e->q, f, &r);
     exec_cut(x, e->q, &r);
-    bool unknown = false;
+    bool unknown = false, all = (e->op & ALL_OF) != 0;
     for (uint32_t i = 0; i < r.n; i++) {
-        value w = r.rows[i][0];
-        w = value_cast(&x->c, w, type_plain(r.types[0]), type_plain(e->sub), CAST_IMPLICIT);
-        if (v.null || w.null)
-            unknown = true;
-        else if (!value_cmp(e->sub, v, w))
-            return value_bool(true);
+        value yes = row_compares(x, e, v, &r, r.rows[i]);
+        unknown |= yes.null;
+        if (!yes.null && (yes.i != 0) != all) return value_bool(!all);
     }
-    return unknown ? value_null() : value_bool(false);
+    return unknown ? value_null() : value_bool(all);
 }
 
 static value scalar(sql_exec *x, const expr *e, frame *f)
@@ -250,6 +302,26 @@ static value concat(sql_exec *x, value a, value b)
     return value_text(t, n);
 }
 
+/* Every value as it is printed; nulls are left out, and so is all after a null separator. */
+static value texts(sql_exec *x, const expr *e, frame *f)
+{
+    strbuf b;
+    value *v = eval_args(x, e, f);
+    assert(e->n && (e->op == 0 || e->op == 1));
+    if (e->op && v[0].null) return value_null();
+    bool any = false;
+    strbuf_init(&b, x->work.mem);
+    for (uint32_t i = e->op ? 1 : 0; i < e->n; i++) {
+        if (v[i].null) continue;
+        if (any && e->op) value_print(e->arg[0]->t.id, v[0], &b);
+        value_print(e->arg[i]->t.id, v[i], &b);
+        any = true;
+    }
+    value r = value_text(arena_text(&x->work, b.n ? b.at : "", b.n), b.n);
+    strbuf_free(&b);
+    return r;
+}
+
 static value is_bool(int test, value v)
 {
     assert(test >= TEST_TRUE && test <= TEST_NOT_UNKNOWN && !v.open);
@@ -264,17 +336,60 @@ static value is_bool(int test, value v)
     }
 }
 
+static void only_ascii(sql_exec *x, const expr *e, value v)
+{
+    for (uint32_t i = 0; i < v.n; i++)
+        if ((unsigned char)v.s[i] >= 0x80)
+            sql_refuse(&x->c, e->position, "a pattern or text beyond ASCII here");
+}
+
+static bool fits_pattern(sql_exec *x, const expr *e, value text, value pattern)
+{
+    if (e->op & (LIKE_ANY_CASE | LIKE_REGEX)) {
+        only_ascii(x, e, text);
+        only_ascii(x, e, pattern);
+    }
+    if (e->op & LIKE_REGEX)
+        return regex_fits(x, e->position, pattern, text, (e->op & LIKE_ANY_CASE) != 0);
+    if (e->op & LIKE_ANY_CASE) {
+        text = in_case(x, text, false);
+        pattern = in_case(x, pattern, false);
+    }
+    return like(x, text.s, text.s + text.n, pattern.s, pattern.s + pattern.n);
+}
+
+/* ANY: true if one element compares so; ALL: if every one does.  With no element it does not matter
+   that the left side is null. */
+static value any_of_text(sql_exec *x, const expr *e, value v, value array)
+{
+    const char *at = array.s, *end = array.s + array.n;
+    bool all = (e->op & ALL_OF) != 0, unknown = false;
+    value item;
+    array_begin(x, e->position, &at, end);
+    while (array_item(x, e->position, &at, end, &item)) {
+        guard_tick(x->c.guard);
+        if (item.null || v.null) {
+            unknown = true;
+            continue;
+        }
+        item = value_parse(&x->c, type_plain(e->sub), item.s, item.n);
+        if (compared(e->op & ~ALL_OF, value_cmp(e->sub, v, item)) != all) return value_bool(!all);
+    }
+    return unknown ? value_null() : value_bool(all);
+}
+
 static value strict_two(sql_exec *x, const expr *e, value a, value b)
 {
-    if (a.null || b.null) return value_null();
+    if (b.null || (a.null && e->kind != E_ANY)) return value_null();
     switch (e->kind) {
     case E_COMPARE: return value_bool(compared(e->op, value_cmp(e->sub, a, b)));
     case E_ARITH:
         return e->t.id == T_NUMERIC ? arith_num(x, e->op, a.d, b.d) : arith_int(x, e, a.i, b.i);
     case E_CONCAT: return concat(x, a, b);
+    case E_ANY: return any_of_text(x, e, a, b);
     default: {
-        bool r = like(x, a.s, a.s + a.n, b.s, b.s + b.n);
-        return value_bool(e->op ? !r : r);
+        bool r = fits_pattern(x, e, a, b);
+        return value_bool(e->op & LIKE_NOT ? !r : r);
     }
     }
 }
@@ -354,6 +469,7 @@ static value eval_seldom(sql_exec *x, const expr *e, frame *f)
     case E_EXTREME: return extreme(x, e, f);
     case E_CAST: return value_cast(&x->c, eval(x, e->arg[0], f), e->arg[0]->t, e->t, e->cast);
     case E_CALL: return call_strict(x, e, f);
+    case E_TEXTS: return texts(x, e, f);
     case E_EXISTS: {
         sql_result r;
         exec_query(x, e->q, f, &r);
@@ -390,6 +506,7 @@ value eval(sql_exec *x, const expr *e, frame *f)
     case E_COMPARE:
     case E_ARITH:
     case E_CONCAT:
+    case E_ANY:
     case E_LIKE: {
         value a = eval(x, e->arg[0], f);
         return strict_two(x, e, a, eval(x, e->arg[1], f));

@@ -18,6 +18,7 @@ typedef enum write_rule {
 
 typedef struct sql_result {
     bool has_rows;
+    bool unseen; /* any rows will do */
     uint32_t n_cols;
     const char **names;
     type_id *types;

@@ -43,6 +43,7 @@ bool sql_writes_newest(const plan *p)
     if (p->nested) return false;
     switch (p->kind) {
     case S_SELECT:
+    case S_UNSEEN:
     case S_NOTHING: return true;
     case S_INSERT: /* of several rows, DO NOTHING does not tell which ones it left out */
         return !p->q && defaults_are_plain(p->target) &&
@@ -82,6 +83,7 @@ bool sql_writes_blindly(const plan *p)
 {
     if (p->kind != S_UPDATE && p->kind != S_DELETE) return false;
     bool blind = condition_is_stable(p->target, p->where);
+    for (uint32_t i = 0; i < p->target->n_cols; i++) blind &= !p->target->cols[i].computed;
     for (uint32_t i = 0; p->kind == S_UPDATE && i < p->n_set; i++)
         blind &= condition_is_stable(p->target, p->set[i].e);
     return blind;

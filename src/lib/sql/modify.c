@@ -11,6 +11,19 @@
 #include "sql/pl.h"
 #include "sql/sql.h"
 
+/* GENERATED columns, of the values that the row now has. */
+static void compute_row(sql_exec *x, const table *t, value *row)
+{
+    const value *slot = row;
+    assert(row || !t->n_cols);
+    frame f = {&slot, NULL, NULL};
+    for (uint32_t i = 0; i < t->n_cols; i++)
+        if (t->cols[i].computed) {
+            row[i] = eval(x, t->cols[i].computed, &f);
+            t->cols[i].changed = true;
+        }
+}
+
 static void check_row(sql_exec *x, const table *t, const value *row)
 {
     for (uint32_t i = 0; i < t->n_cols; i++)
@@ -189,6 +202,7 @@ static void update_instead(sql_exec *x, const plan *p, uint32_t r, const value *
     frame f = {slots, NULL, NULL};
     if (p->conflict_where && !eval_true(x, p->conflict_where, &f)) return;
     value *row = set_row(x, p, v->cols, &f, out->count);
+    compute_row(x, t, row);
     check_row(x, t, row);
     for (uint32_t i = 0; i < t->n_unique; i++)
         if (!key_same(t, &t->unique[i], row, v->cols) &&
@@ -200,13 +214,14 @@ static void update_instead(sql_exec *x, const plan *p, uint32_t r, const value *
     returning(x, p, &f, out, rows);
 }
 
-static void insert_row(sql_exec *x, const plan *p, const value *row, sql_result *out, tuples *rows)
+static void insert_row(sql_exec *x, const plan *p, value *row, sql_result *out, tuples *rows)
 {
     assert(p->kind == S_INSERT && p->arbiter < (int)p->target->n_unique);
     table *t = p->target;
     x->touched++;
     if (x->any_key && p->conflict != ON_CONFLICT_RAISE)
         sql_refuse(&x->c, -1, "ON CONFLICT where keys are not looked at");
+    compute_row(x, t, row);
     check_row(x, t, row);
     for (uint32_t i = 0; p->conflict != ON_CONFLICT_RAISE && i < t->n_unique; i++) {
         if (p->arbiter >= 0 && (uint32_t)p->arbiter != i) continue;
@@ -416,6 +431,8 @@ static uint32_t *first_times(sql_exec *x, const plan *p)
 
 static bool sets(const plan *p, const unique_key *u)
 {
+    for (uint32_t k = 0; k < u->n; k++)
+        if (p->target->cols[u->cols[k]].computed) return true;
     for (uint32_t i = 0; i < p->n_set; i++)
         for (uint32_t k = 0; k < u->n; k++)
             if (p->set[i].column == u->cols[k]) return true;
@@ -446,6 +463,7 @@ static void update(sql_exec *x, const plan *p, sql_result *out)
         const value **slots = all.at[i].tuple, *old = slots[0];
         frame f = {slots, NULL, NULL};
         value *row = set_row(x, p, old, &f, out->count);
+        compute_row(x, t, row);
         if (again(x, p, &all, i, first, row)) continue;
         check_row(x, t, row);
         for (uint32_t k = 0; k < t->n_unique; k++) {
@@ -701,6 +719,7 @@ void exec_modify(sql_exec *x, const plan *p, sql_result *out)
     case S_DECLARE:
     case S_FETCH:
     case S_CLOSE: exec_session(x, p, out); break;
+    case S_UNSEEN: out->unseen = true; break;
     case S_SELECT:
     case S_NOTHING: break;
     }

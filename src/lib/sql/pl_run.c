@@ -137,7 +137,7 @@ static void may_run(sql_exec *x, const plan *p)
 {
     bool writes = p->kind != S_SELECT && p->kind != S_CALL;
     if (p->kind == S_SAVEPOINT || p->kind == S_RELEASE || p->kind == S_ROLLBACK_TO ||
-        p->kind == S_NOTHING)
+        p->kind == S_NOTHING || p->kind == S_UNSEEN)
         sql_refuse(&x->c, -1, "this statement in a body");
     if (!writes) return;
     if (x->regs.pl->fixed) sql_raise(&x->c, "0A000", "not allowed in a non-volatile function");

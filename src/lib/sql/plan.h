@@ -32,16 +32,21 @@ typedef enum expr_kind {
     E_NULLIF,
     E_EXTREME, /* GREATEST (op 1) and LEAST (op -1) */
     E_CAST,
-    E_CALL, /* op: enum call_id */
-    E_LIKE,
+    E_CALL,      /* op: enum call_id */
+    E_LIKE,      /* op: LIKE_* */
+    E_TEXTS,     /* concat (op 0), concat_ws (op 1): nulls are left out */
+    E_ANY,       /* arg 0 op ANY (op & ALL_OF: ALL) of the array that text arg 1 writes */
     E_EXISTS,    /* query */
-    E_IN_QUERY,  /* arg, query; compared as `sub` */
+    E_IN_QUERY,  /* args, query; a row of it compares so (op; op & ALL_OF: every row) */
     E_SCALAR,    /* query */
     E_AGGREGATE, /* index */
     E_VAR,       /* variable `index` of a running body; of a record: field `slot` */
     E_ROUTINE,   /* a call of `routine` */
     E_OPEN       /* nextval, now, random: whatever was observed */
 } expr_kind;
+
+enum { LIKE_NOT = 1, LIKE_ANY_CASE = 2, LIKE_REGEX = 4 };
+enum { ALL_OF = 16 }; /* beside a compare_op */
 
 typedef enum compare_op { OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE } compare_op;
 
@@ -55,6 +60,13 @@ typedef enum compare_op { OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE } compare_op;
     CALL(CEIL, "ceil", 1, 1)                                                                       \
     CALL(CEILING, "ceiling", 1, 1)                                                                 \
     CALL(SIGN, "sign", 1, 1)                                                                       \
+    CALL(BIT_AND, "&", 2, 2)                                                                       \
+    CALL(BIT_OR, "|", 2, 2)                                                                        \
+    CALL(BIT_XOR, "#", 2, 2)                                                                       \
+    CALL(BIT_NOT, "~", 1, 1)                                                                       \
+    CALL(SHIFT_LEFT, "<<", 2, 2)                                                                   \
+    CALL(SHIFT_RIGHT, ">>", 2, 2)                                                                  \
+    CALL(DIV, "div", 2, 2)                                                                         \
     CALL(LENGTH, "length", 1, 1)                                                                   \
     CALL(CHAR_LENGTH, "char_length", 1, 1)                                                         \
     CALL(LOWER, "lower", 1, 1)                                                                     \
@@ -248,6 +260,7 @@ typedef enum stmt_kind {
     S_DECLARE, /* a cursor; query */
     S_FETCH,
     S_CLOSE,
+    S_UNSEEN, /* SHOW, EXPLAIN: no effect, and rows that are not compared */
     S_NOTHING /* BEGIN, COMMIT, SET, CREATE INDEX: no effect that a log shows */
 } stmt_kind;
 

@@ -33,15 +33,16 @@ typedef struct level {
 static const struct {
     uint32_t least, most;
 } arguments[] = {
-    [E_CONST] = {0, 0},    [E_PARAM] = {0, 0},      [E_COLUMN] = {0, 0},
-    [E_AND] = {1, MANY},   [E_OR] = {1, MANY},      [E_NOT] = {1, 1},
-    [E_COMPARE] = {2, 2},  [E_ARITH] = {2, 2},      [E_NEGATE] = {1, 1},
-    [E_CONCAT] = {2, 2},   [E_IS_NULL] = {1, 1},    [E_IS_BOOL] = {1, 1},
-    [E_DISTINCT] = {2, 2}, [E_CASE] = {3, MANY},    [E_COALESCE] = {1, MANY},
-    [E_NULLIF] = {3, 3},   [E_EXTREME] = {1, MANY}, [E_CAST] = {1, 1},
-    [E_CALL] = {1, 3},     [E_LIKE] = {2, 2},       [E_EXISTS] = {0, 0},
-    [E_IN_QUERY] = {1, 1}, [E_SCALAR] = {0, 0},     [E_AGGREGATE] = {0, 0},
-    [E_VAR] = {0, 0},      [E_ROUTINE] = {0, MANY}, [E_OPEN] = {0, 0},
+    [E_CONST] = {0, 0},      [E_PARAM] = {0, 0},      [E_COLUMN] = {0, 0},
+    [E_AND] = {1, MANY},     [E_OR] = {1, MANY},      [E_NOT] = {1, 1},
+    [E_COMPARE] = {2, 2},    [E_ARITH] = {2, 2},      [E_NEGATE] = {1, 1},
+    [E_CONCAT] = {2, 2},     [E_IS_NULL] = {1, 1},    [E_IS_BOOL] = {1, 1},
+    [E_DISTINCT] = {2, 2},   [E_CASE] = {3, MANY},    [E_COALESCE] = {1, MANY},
+    [E_NULLIF] = {3, 3},     [E_EXTREME] = {1, MANY}, [E_CAST] = {1, 1},
+    [E_CALL] = {1, 3},       [E_LIKE] = {2, 2},       [E_EXISTS] = {0, 0},
+    [E_TEXTS] = {1, MANY},   [E_ANY] = {2, 2},        [E_IN_QUERY] = {1, MANY},
+    [E_SCALAR] = {0, 0},     [E_AGGREGATE] = {0, 0},  [E_VAR] = {0, 0},
+    [E_ROUTINE] = {0, MANY}, [E_OPEN] = {0, 0},
 };
 
 static const struct {
@@ -88,7 +89,7 @@ static void check_expr(const plan *p, const expr *e, const level *l)
     case E_EXTREME: assert(e->op == 1 || e->op == -1); break;
     case E_CALL: check_call(e); break;
     case E_ROUTINE: assert(e->routine && e->n == e->routine->n_params); break;
-    case E_IN_QUERY:
+    case E_IN_QUERY: assert(e->q && e->q->n_out == e->n); break;
     case E_SCALAR: assert(e->q && e->q->n_out == 1); break;
     case E_EXISTS: assert(e->q); break;
     default: assert(!e->q); break;
@@ -202,11 +203,8 @@ static void check_write(const plan *p)
     for (uint32_t i = 0; i < p->n_returning; i++) check_expr(p, p->returning[i].e, &rows);
 }
 
-void plan_check(const plan *p)
+static void check_kind(const plan *p)
 {
-    assert(!p->n_params || p->params);
-    assert(!p->simple || p->kind == S_SELECT);
-    assert(!p->fails || p->simple);
     switch (p->kind) {
     case S_SELECT: assert(p->q); break;
     case S_INSERT:
@@ -220,9 +218,18 @@ void plan_check(const plan *p)
     case S_DO: assert(p->body); break;
     case S_DECLARE: assert(p->q && p->names && p->names[0]); break;
     case S_DROP_ROUTINE: assert(!p->n_names || p->dropped); break;
+    case S_UNSEEN:
     case S_NOTHING: break;
     default: assert(p->names && p->names[0]); break; /* what is named: savepoints, cursors, ... */
     }
+}
+
+void plan_check(const plan *p)
+{
+    assert(!p->n_params || p->params);
+    assert(!p->simple || p->kind == S_SELECT);
+    assert(!p->fails || p->simple);
+    check_kind(p);
     if (p->q) check_query(p, p->q, NULL);
 }
 

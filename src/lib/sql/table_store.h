@@ -41,6 +41,7 @@ typedef struct table_column {
     type t;
     bool not_null;
     expr *fallback; /* DEFAULT, cast to the column's type */
+    expr *computed; /* GENERATED ALWAYS AS (expression) STORED: of the row's other columns */
     bool always;    /* GENERATED ALWAYS AS IDENTITY */
     bool changed;   /* by some UPDATE */
     bool holes;     /* has values that nobody observed: no index answers for them */
@@ -50,6 +51,8 @@ typedef struct unique_key {
     uint32_t n;
     uint32_t *cols;
     bool primary;
+    bool index;       /* made by CREATE UNIQUE INDEX: no constraint */
+    const char *name; /* NULL: PostgreSQL's choice of a name, which we do not know */
 } unique_key;
 
 typedef enum refer_action { REFER_CHECK, REFER_CASCADE, REFER_NULL } refer_action;

@@ -1,0 +1,201 @@
+/*
+ * bind_utility.c - statements that neither read nor write rows as far as an answer shows.
+ *
+ * They are taken so that they do not end an audit: settings of the planner, maintenance, comments,
+ * rights, notifications.  A setting that changes what a statement answers is refused by name.  SHOW
+ * and EXPLAIN answer with rows that are not compared (S_UNSEEN).
+ */
+#include <ctype.h>
+#include <strings.h>
+
+#include "sql/bind.h"
+
+#define CTX(b) (&(b)->x->c)
+
+/* ---- names of parse nodes -------------------------------------------------------------------- */
+
+const char *node_title(binder *b, const node *n)
+{
+    const ProtobufCFieldDescriptor *f =
+        protobuf_c_message_descriptor_get_field(&pg_query__node__descriptor, n->node_case);
+    if (!f) return "unnamed";
+    size_t len = strlen(f->name);
+    char *name = arena_text(b->mem, f->name, len);
+    if (len > 5 && !strcmp(name + len - 5, "_stmt")) len -= 5;
+    name[len] = 0;
+    for (size_t i = 0; i < len; i++)
+        name[i] = name[i] == '_' ? ' ' : (char)toupper((unsigned char)name[i]);
+    return name;
+}
+
+/* ---- SET ------------------------------------------------------------------------------------- */
+
+/* Settings that change no answer but whether a statement is given up; a dash: all that begin so. */
+static const char *const harmless_settings[] = {
+    "application_name",
+    "auto_explain-",
+    "bgwriter_-",
+    "client_encoding",
+    "client_min_messages",
+    "commit_-",
+    "constraint_exclusion",
+    "cpu_-",
+    "cursor_tuple_fraction",
+    "deadlock_timeout",
+    "debug_-",
+    "default_statistics_target",
+    "effective_-",
+    "enable_-",
+    "extra_float_digits",
+    "force_parallel_mode",
+    "from_collapse_limit",
+    "geqo-",
+    "hash_mem_multiplier",
+    "jit-",
+    "join_collapse_limit",
+    "log_-",
+    "logical_decoding_work_mem",
+    "maintenance_-",
+    "max_parallel_-",
+    "min_parallel_-",
+    "parallel_-",
+    "plan_cache_mode",
+    "random_page_cost",
+    "seq_page_cost",
+    "synchronous_commit",
+    "tcp_-",
+    "temp_buffers",
+    "track_-",
+    "vacuum_-",
+    "wal_-",
+    "work_mem",
+};
+
+static bool is_harmless(const char *name)
+{
+    size_t n = strlen(name);
+    if (!strncmp(name, "TRANSACTION", 11) || !strncmp(name, "SESSION CHARACTERISTICS", 23))
+        return true;
+    if (n > 8 && !strcasecmp(name + n - 8, "_timeout")) return true;
+    if (strchr(name, '.') && strncmp(name, "auto_explain", 12) != 0)
+        return true; /* a setting of the application: current_setting is refused */
+    for (size_t i = 0; i < sizeof harmless_settings / sizeof harmless_settings[0]; i++) {
+        const char *known = harmless_settings[i];
+        size_t len = strlen(known);
+        bool begins = known[len - 1] == '-';
+        if (begins ? !strncasecmp(name, known, len - 1) : !strcasecmp(name, known)) return true;
+    }
+    return false;
+}
+
+static const char *setting_word(const PgQuery__VariableSetStmt *s, size_t i)
+{
+    const node *n = s->args[i];
+    if (n->node_case != PG_QUERY__NODE__NODE_A_CONST ||
+        n->a_const->val_case != PG_QUERY__A__CONST__VAL_SVAL)
+        return "";
+    return n->a_const->sval->sval;
+}
+
+/* Every value is one that leaves things as they are. */
+static bool only_words(const PgQuery__VariableSetStmt *s, const char *const *words, size_t n_words)
+{
+    for (size_t i = 0; i < s->n_args; i++) {
+        size_t k = 0;
+        while (k < n_words && strcasecmp(setting_word(s, i), words[k]) != 0) k++;
+        if (k == n_words) return false;
+    }
+    return true;
+}
+
+static bool keeps_meaning(const PgQuery__VariableSetStmt *s)
+{
+    static const char *const path[] = {"public", "$user", "pg_catalog"};
+    static const char *const style[] = {"iso", "iso, mdy", "iso, ymd", "mdy", "ymd"};
+    static const char *const role[] = {"none", "default"};
+    static const char *const on[] = {"on", "true", "1", "yes"};
+    if (is_harmless(s->name)) return true;
+    if (s->kind != PG_QUERY__VARIABLE_SET_KIND__VAR_SET_VALUE) /* RESET, SET ... TO DEFAULT */
+        return s->kind == PG_QUERY__VARIABLE_SET_KIND__VAR_RESET_ALL ||
+               !strcasecmp(s->name, "search_path") || !strcasecmp(s->name, "role");
+    if (!strcasecmp(s->name, "search_path")) return only_words(s, path, 3);
+    if (!strcasecmp(s->name, "datestyle")) return only_words(s, style, 5);
+    if (!strcasecmp(s->name, "role")) return only_words(s, role, 2);
+    if (!strcasecmp(s->name, "standard_conforming_strings")) return only_words(s, on, 4);
+    return false;
+}
+
+static void set_variable(binder *b, plan *p, const PgQuery__VariableSetStmt *s)
+{
+    if (!keeps_meaning(s)) sql_refuse(CTX(b), -1, "SET %s", s->name);
+    p->kind = S_NOTHING;
+}
+
+/* ---- EXPLAIN --------------------------------------------------------------------------------- */
+
+static bool is_on(const PgQuery__DefElem *d)
+{
+    const node *n = d->arg;
+    if (!n) return true;
+    if (n->node_case == PG_QUERY__NODE__NODE_STRING)
+        return strcasecmp(n->string->sval, "off") != 0 && strcasecmp(n->string->sval, "false") != 0;
+    return n->node_case != PG_QUERY__NODE__NODE_INTEGER || n->integer->ival;
+}
+
+/* EXPLAIN ANALYZE executes what it explains. */
+static void explain(binder *b, plan *p, const PgQuery__ExplainStmt *e)
+{
+    bool runs = false;
+    for (size_t i = 0; i < e->n_options; i++) {
+        const PgQuery__DefElem *d = e->options[i]->def_elem;
+        runs |= !strcmp(d->defname, "analyze") && is_on(d);
+    }
+    if (runs && e->query->node_case != PG_QUERY__NODE__NODE_SELECT_STMT)
+        sql_refuse(CTX(b), -1, "EXPLAIN ANALYZE of a statement that writes");
+    if (runs) { /* a query may call what writes, or lock */
+        p->q = bind_select(b, NULL, e->query->select_stmt);
+        if (b->calls || p->q->locking)
+            sql_refuse(CTX(b), -1, "EXPLAIN ANALYZE of a query that calls functions or locks");
+        p->q = NULL;
+    }
+    p->kind = S_UNSEEN;
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+bool bind_utility(binder *b, plan *p, const node *n)
+{
+    switch (n->node_case) {
+    case PG_QUERY__NODE__NODE_VARIABLE_SET_STMT:
+        set_variable(b, p, n->variable_set_stmt);
+        return true;
+    case PG_QUERY__NODE__NODE_VARIABLE_SHOW_STMT: p->kind = S_UNSEEN; return true;
+    case PG_QUERY__NODE__NODE_EXPLAIN_STMT: explain(b, p, n->explain_stmt); return true;
+    case PG_QUERY__NODE__NODE_LOCK_STMT: /* others wait: what that does shows in their answers */
+        for (size_t i = 0; i < n->lock_stmt->n_relations; i++)
+            bind_table(b, n->lock_stmt->relations[i]->range_var);
+        p->kind = S_NOTHING;
+        return true;
+    case PG_QUERY__NODE__NODE_VACUUM_STMT:
+    case PG_QUERY__NODE__NODE_REINDEX_STMT:
+    case PG_QUERY__NODE__NODE_CLUSTER_STMT:
+    case PG_QUERY__NODE__NODE_CHECK_POINT_STMT:
+    case PG_QUERY__NODE__NODE_COMMENT_STMT:
+    case PG_QUERY__NODE__NODE_GRANT_STMT:
+    case PG_QUERY__NODE__NODE_GRANT_ROLE_STMT:
+    case PG_QUERY__NODE__NODE_ALTER_DEFAULT_PRIVILEGES_STMT:
+    case PG_QUERY__NODE__NODE_CREATE_ROLE_STMT:
+    case PG_QUERY__NODE__NODE_ALTER_ROLE_STMT:
+    case PG_QUERY__NODE__NODE_ALTER_OWNER_STMT:
+    case PG_QUERY__NODE__NODE_NOTIFY_STMT:
+    case PG_QUERY__NODE__NODE_LISTEN_STMT:
+    case PG_QUERY__NODE__NODE_UNLISTEN_STMT:
+    case PG_QUERY__NODE__NODE_CREATE_STATS_STMT:
+    case PG_QUERY__NODE__NODE_CREATE_EXTENSION_STMT: /* its functions are not known */
+    case PG_QUERY__NODE__NODE_CREATE_SEQ_STMT:
+    case PG_QUERY__NODE__NODE_CONSTRAINTS_SET_STMT: /* no deferrable constraint is known */
+        p->kind = S_NOTHING;
+        return true;
+    default: return false;
+    }
+}
