@@ -46,6 +46,8 @@ const row_version *exec_row(sql_exec *x, table *t, uint32_t r)
     if (!v || v->commit == PENDING) return v;
     uint32_t from = x->any_version ? t->rows.at[r].born : v->commit;
     if (from > x->valid_from) x->valid_from = from;
+    /* where the newest version counts, an older newest state may have shown another one */
+    if (x->any_version && v->commit > x->latest_from) x->latest_from = v->commit;
     return v;
 }
 

@@ -268,10 +268,10 @@ bool engine_begin_pass(reference_engine *e)
         return false;
     }
     e->used = true;
-    engine_conn c;
-    if (!engine_connect(e, &c)) return false;
-    bool done = load_setup(e, &c);
-    engine_disconnect(e, &c);
+    /* not a local: a limit may end the loading, and the connection is closed later */
+    if (!engine_connect(e, &e->loader)) return false;
+    bool done = load_setup(e, &e->loader);
+    engine_disconnect(e, &e->loader);
     return done;
 }
 

@@ -38,6 +38,7 @@ typedef struct reference_engine {
     const bool *often;            /* by text: worth preparing */
     engine_conn *sessions;        /* by session of the log, up to SESSION_CONNS of them */
     uint32_t n_conns;
+    engine_conn loader;      /* fills the database */
     VEC(engine_conn *) open; /* all that are open, so that none outlives a failure */
     bool used;               /* the database is not empty any more */
     bool patient;            /* errors that do not come are left at that: no second run */
