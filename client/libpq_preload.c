@@ -7,7 +7,8 @@
  * replaced by ones that tell libratel-trace and call the true ones.  Each process writes a file of its
  * own, RATEL_TRACE.PID.  Results are recorded as PostgreSQL prints them; where they are binary, only
  * their number of rows.  Statements of a pipeline, and strings of several statements, are recorded as
- * not understood.
+ * not understood.  On each connection the database is asked once which isolation its transactions
+ * have if they name none.
  *
  * libpq calls its own functions by name, so that a replaced one calls another: only the outermost
  * call of a thread is recorded.  Nothing here may stop the program: without memory, or if the file
@@ -41,7 +42,12 @@ typedef struct connection {
     PGconn *conn;
     ratel_trace_session *session;
     asked pending;
-    bool open; /* a transaction was begun */
+    bool open;  /* a transaction was begun */
+    bool alone; /* the pending call is a transaction of its own */
+    bool asked; /* the database was asked for the isolation */
+    const char *usual,
+        *first; /* isolation of transactions that name none, now and at first; or NULL */
+    char *sets; /* the pending statement, if it may be about isolation */
     prepared *statements;
 } connection;
 
@@ -86,6 +92,8 @@ static void open_trace(void)
     F(PQfinish)                                                                                    \
     F(PQbackendPID)                                                                                \
     F(PQstatus)                                                                                    \
+    F(PQisnonblocking)                                                                             \
+    F(PQclear)                                                                                     \
     F(PQtransactionStatus)                                                                         \
     F(PQresultStatus)                                                                              \
     F(PQresultErrorField)                                                                          \
@@ -316,17 +324,90 @@ static void input(connection *c, const char *sql, const arguments *a)
     free(t.at);
 }
 
+/* ---- isolation ------------------------------------------------------------------------------- */
+
+#define WEAKEST                                                                                    \
+    "read committed" /* that PostgreSQL has: nobody is held to more than was asked for */
+
+/* The isolation that a text names first, in PostgreSQL's words, or NULL. */
+static const char *level_in(const char *sql)
+{
+    static const char *const levels[] = {"serializable", "repeatable read", "read committed",
+                                         "read uncommitted"};
+    const char *first = NULL, *level = NULL;
+    for (int i = 0; i < 4; i++) {
+        const char *at = strcasestr(sql, levels[i]);
+        if (at && (!first || at < first)) first = at, level = levels[i];
+    }
+    return level;
+}
+
+static void hint_isolation(connection *c, const char *level)
+{
+    char json[32];
+    if (!level) return;
+    snprintf(json, sizeof json, "\"%s\"", level);
+    ratel_trace_txn_hint(c->session, "isolation", json);
+}
+
+/* Asked once for each connection, where that can disturb nothing: between transactions, and if the
+   program waits for answers anyway.  Otherwise it stays unknown. */
+static void ask_isolation(connection *c)
+{
+    if (c->asked) return;
+    bool busy = pq.PQtransactionStatus_(c->conn) != PQTRANS_IDLE || pq.PQisnonblocking_(c->conn) ||
+                (pq.pipeline_status && pq.pipeline_status(c->conn));
+    c->asked = true;
+    if (busy) return;
+    inside++;
+    PGresult *r = pq.PQexec_(c->conn, "SHOW default_transaction_isolation");
+    if (pq.PQresultStatus_(r) == PGRES_TUPLES_OK && pq.PQntuples_(r) == 1)
+        c->usual = c->first = level_in(pq.PQgetvalue_(r, 0, 0));
+    pq.PQclear_(r);
+    inside--;
+}
+
+/* What a statement that succeeded does to the isolation of this transaction or of later ones. */
+static void note_isolation(connection *c, const char *sql)
+{
+    const char *s = after_space(sql), *level = level_in(s);
+    bool all = is_word(s, "RESET") || is_word(s, "DISCARD"), later = false;
+    const char *what = after_space(s + strcspn(s, " \t\r\n;"));
+    if (all && (is_word(what, "ALL") || strcasestr(what, "transaction_isolation"))) {
+        level = c->first;
+        later = true;
+    } else if (is_word(s, "SET") && is_word(what, "TRANSACTION")) {
+        if (c->open) hint_isolation(c, level);
+        return;
+    } else if (is_word(s, "SET") && level && !is_word(what, "LOCAL")) {
+        later = strcasestr(what, "default_transaction_isolation") || is_word(what, "SESSION");
+    }
+    bool same = c->usual == level;
+    if (later)
+        c->usual = c->open && !same ? WEAKEST : level; /* (it is undone with a transaction) */
+    if (later || is_word(s, "SHOW") || !strcasestr(s, "transaction_isolation")) return;
+    c->usual = WEAKEST; /* in a way that is not understood */
+    hint_isolation(c, WEAKEST);
+}
+
 static void call(connection *c, const char *sql, const arguments *a)
 {
     if (!c || !sql) return;
+    ask_isolation(c);
     const char *s = after_space(sql);
     PGTransactionStatusType status = pq.PQtransactionStatus_(c->conn);
     bool idle = status == PQTRANS_IDLE, several = has_several(sql);
     c->pending = ASKED_CALL;
+    c->alone = !c->open;
+    free(c->sets);
+    c->sets = strcasestr(sql, "isolation") || is_word(s, "RESET") || is_word(s, "DISCARD")
+                  ? strdup(sql)
+                  : NULL;
     if (idle && !several && (is_word(s, "BEGIN") || is_word(s, "START"))) {
         c->pending = ASKED_BEGIN;
         c->open = true;
         ratel_trace_begin(c->session);
+        hint_isolation(c, level_in(s) ? level_in(s) : c->usual);
     } else if (!idle && c->open && !several && (is_word(s, "COMMIT") || is_word(s, "END"))) {
         c->pending = ASKED_COMMIT;
         ratel_trace_commit(c->session);
@@ -413,7 +494,11 @@ static void result(connection *c, const PGresult *r)
 {
     if (!c || c->pending == ASKED_NOTHING) return;
     if (c->pending == ASKED_CALL) {
+        ExecStatusType status = pq.PQresultStatus_(r);
         output(c, r);
+        if (c->alone) hint_isolation(c, c->usual);
+        if (c->sets && (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK))
+            note_isolation(c, c->sets);
     } else if (c->pending == ASKED_BEGIN && pq.PQresultStatus_(r) == PGRES_COMMAND_OK) {
         ratel_trace_begun(c->session);
     } else {
@@ -470,6 +555,7 @@ static void forget_connection(PGconn *conn)
         free(p);
     }
     ratel_trace_session_close(c->session);
+    free(c->sets);
     free(c);
 }
 

@@ -66,6 +66,7 @@ class Trace:
     """A file of events. `header` is the first line of what is made of it."""
 
     def __init__(self, path, header=None, limit=0):
+        self.isolation = (header or {}).get('isolation')   # of transactions that name none
         self.library, self.handle, self.pid = _load(), ctypes.c_void_p(), os.getpid()
         error = self.library.ratel_trace_open(ctypes.byref(self.handle), os.fsencode(path),
                                               header and _json(header), limit)
@@ -280,13 +281,49 @@ class Cursor:
             row = self.fetchone()
 
 
+_LEVEL = re.compile(r'\b(SERIALIZABLE|REPEATABLE[ -]READ|READ[ -]COMMITTED|READ[ -]UNCOMMITTED)\b', re.I)
+WEAKEST = 'read committed'   # for transactions whose isolation is not known: none is held to more than it asked for
+
+
+def _level_in(text):
+    """The isolation that a text names, in PostgreSQL's words, or None."""
+    m = _LEVEL.search(text)
+    return m.group(1).lower().replace('-', ' ') if m else None
+
+
+def _ask_isolation(connection, dialect):
+    """The isolation of the connection's transactions that name none; None: it cannot be asked now."""
+    questions = {'postgres': ['SHOW default_transaction_isolation'],
+                 'mysql': ['SELECT @@SESSION.tx_isolation', 'SELECT @@SESSION.transaction_isolation']}.get(dialect, [])
+    info = getattr(connection, 'info', None)
+    if dialect == 'postgres' and int(getattr(info, 'transaction_status', 0)) != 0:
+        return None   # it has a transaction under way
+    for question in questions:
+        try:
+            cursor = connection.cursor()
+            cursor.execute(question)
+            row = cursor.fetchone()
+            cursor.close()
+            level = _level_in(str(list(row.values()) if isinstance(row, dict) else list(row)))
+        except Exception:   # pylint: disable=broad-except
+            level = None
+        if getattr(connection, 'autocommit', None) is not True:
+            connection.rollback()   # the question has begun a transaction
+        if level:
+            return level
+    return None
+
+
 class Connection:
     """A DB-API connection that records."""
 
-    def __init__(self, connection, trace, name, paramstyle):
-        self._connection, self._style = connection, paramstyle
+    def __init__(self, connection, trace, name, paramstyle, dialect, isolation=None):
+        self._connection, self._style, self._dialect = connection, paramstyle, dialect
         self._session = Session(trace, name)
         self._open = self._failed = False
+        self._usual = self._first = isolation   # of transactions that name none
+        self._told = None    # of the present transaction, if it was recorded
+        self._next = None   # MySQL: of the next transaction alone
 
     def __getattr__(self, name):
         return getattr(self._connection, name)
@@ -296,6 +333,18 @@ class Connection:
             object.__setattr__(self, name, value)
         else:
             setattr(self._connection, name, value)
+            if name in ('autocommit', 'isolation_level'):
+                self._ask_again()
+
+    def set_session(self, *args, **more):
+        got = self._connection.set_session(*args, **more)
+        self._ask_again()
+        return got
+
+    def set_isolation_level(self, *args):
+        got = self._connection.set_isolation_level(*args)
+        self._ask_again()
+        return got
 
     def __enter__(self):
         self._connection.__enter__()
@@ -359,6 +408,57 @@ class Connection:
             return c.isolation_level is None or words[:1] not in (['INSERT'], ['UPDATE'], ['DELETE'], ['REPLACE'])
         return False
 
+    def _ask_again(self):
+        """A module may set the session's isolation when it is told to commit by itself, or no longer to do so."""
+        if self._dialect == 'postgres':
+            self._usual = None if self._open else _ask_isolation(self._connection, self._dialect)
+
+    def _isolation(self):
+        """Of a transaction that begins now; None: not known."""
+        self._told = None
+        own = getattr(self._connection, 'isolation_level', None)
+        # (by itself, the module names an isolation only where it begins the transaction)
+        if self._dialect == 'postgres' and own is not None and getattr(self._connection, 'autocommit', False) is not True:
+            if hasattr(own, 'name'):   # psycopg 3
+                return own.name.lower().replace('_', ' ')
+            own = {1: 'read committed', 2: 'repeatable read', 3: 'serializable', 4: 'read uncommitted'}.get(own)
+            if own:
+                return own
+        once, self._next = self._next, None
+        return once or self._usual
+
+    def _tell_isolation(self, level):
+        """The transaction's, if it is not what the file's header says."""
+        level = level or (WEAKEST if self._dialect in ('postgres', 'mysql') else None)
+        if level and level != (self._told or self._session.trace.isolation):
+            self._session.txn_hint('isolation', level)
+            self._told = level
+
+    def _note_isolation(self, words, text):
+        """What a statement that succeeded does to the isolation of this transaction or of later ones."""
+        if not words or self._dialect not in ('postgres', 'mysql'):
+            return
+        upper, level = ' '.join(words), _level_in(text)
+        resets = words[0] in ('RESET', 'DISCARD') and (words[1:2] == ['ALL'] or 'ISOLATION' in upper)
+        if resets or words[0] == 'SET' and 'DEFAULT_TRANSACTION_ISOLATION' in upper and words[-1] == 'DEFAULT':
+            self._usual = self._first if not self._open or self._usual == self._first else WEAKEST
+        elif 'ISOLATION' not in upper or words[0] == 'SHOW':
+            return
+        elif words[:2] == ['SET', 'TRANSACTION'] and level and self._dialect == 'mysql':
+            self._next = level
+        elif words[:2] == ['SET', 'TRANSACTION'] and level and self._open:
+            self._tell_isolation(level)
+        elif words[:2] == ['SET', 'TRANSACTION']:
+            return   # outside of a transaction it does nothing
+        elif level and words[0] == 'SET' and words[1] not in ('LOCAL', 'GLOBAL') and ('DEFAULT_TRANSACTION_ISOLATION' in upper or
+                                                                                     words[1] == 'SESSION'):
+            # a setting inside of a transaction is undone with it
+            undone = self._open and self._dialect == 'postgres' and level != self._usual
+            self._usual = WEAKEST if undone else level
+        elif words[0] in ('SET', 'SELECT', 'DO', 'CALL') and ('TRANSACTION_ISOLATION' in upper or 'TX_ISOLATION' in upper):
+            self._usual = WEAKEST   # in a way that is not understood
+            self._tell_isolation(WEAKEST)
+
     def _not_logged(self, what):
         self._session.input({'sql': what, 'opaque': f'{what} is not recorded'})
         self._session.output({}, outcome=DONE)
@@ -382,10 +482,17 @@ class Connection:
     def _control(self, words, call):
         """BEGIN, COMMIT and ROLLBACK as statements."""
         session, first = self._session, words[0]
+        if first in ('BEGIN', 'START') and self._open:   # a warning, but it may set the isolation
+            got = call()
+            if _level_in(' '.join(words)):
+                self._tell_isolation(_level_in(' '.join(words)))
+            return got
         if first in ('BEGIN', 'START'):
+            level = self._isolation()
             session.begin()
             got = call()
             session.begun()
+            self._tell_isolation(_level_in(' '.join(words)) or level)
             self._open = True
             return got
         commits = first in ('COMMIT', 'END')
@@ -417,10 +524,15 @@ class Connection:
         if words and (words[0] in ('BEGIN', 'COMMIT', 'END') or words[:2] == ['START', 'TRANSACTION'] or
                       words[0] in ('ROLLBACK', 'ABORT') and 'TO' not in words):
             return self._control(words, call)
-        if not self._open and not self._autocommits(words):
+        alone, level = not self._open, None
+        if alone:
+            sets = self._dialect == 'mysql' and words[:1] == ['SET']
+            level = self._isolation() if not sets else self._usual
+        if alone and not self._autocommits(words):
             session.begin()
             session.begun()
-            self._open = True
+            self._tell_isolation(level)
+            self._open, alone = True, False
         told = {'sql': text}
         try:
             if values:
@@ -440,8 +552,9 @@ class Connection:
                 session.output({'error': state}, outcome=FAILED)
             raise
         session.output(self._result(raw, cursor))
-        if words[:1] == ['SET'] and 'LEVEL' in words:
-            session.txn_hint('isolation', ' '.join(words[words.index('LEVEL') + 1:]).lower())
+        if alone:
+            self._tell_isolation(level)
+        self._note_isolation(words, text)
         return got
 
     def _result(self, raw, cursor):
@@ -454,17 +567,23 @@ class Connection:
             return {'count': len(cursor._rows)}
 
 
-def wrap(connection, path=None, name='', setup=None, dialect=None, header=None, paramstyle=None):
+def wrap(connection, path=None, name='', setup=None, dialect=None, header=None, paramstyle=None, isolation=None):
     """A connection that records into the file at `path` (default: RATEL_TRACE, else ratel.PID.rtrace). All
     connections of a process that name one path share its file. `setup` are the statements that made the
-    tables, for the header; without it, give `ratel audit --init` a dump from before the run."""
+    tables, for the header; without it, give `ratel audit --init` a dump from before the run. The database is
+    asked once which isolation the connection's transactions have, unless `isolation` says so."""
     path = os.path.abspath(path or os.environ.get('RATEL_TRACE') or f'ratel.{os.getpid()}.rtrace')
     module = type(connection).__module__.split('.')[0]
     with _lock:
         kinds = {'psycopg2': 'postgres', 'psycopg': 'postgres', 'sqlite3': 'sqlite', 'MySQLdb': 'mysql',
                  'pymysql': 'mysql', 'duckdb': 'duckdb'}
-        head = {'ratel_sql': 1, 'setup': setup or [], 'dialect': dialect or kinds.get(module, 'generic')}
+        dialect = dialect or kinds.get(module, 'generic')
+        isolation = isolation or _ask_isolation(connection, dialect)
+        head = {'ratel_sql': 1, 'setup': setup or [], 'dialect': dialect}
+        if isolation:
+            head['isolation'] = isolation
+        head.update(header or {})
         if path not in _traces:
-            _traces[path] = Trace(path, dict(head, **(header or {})))
+            _traces[path] = Trace(path, head)
     style = paramstyle or {'sqlite3': 'qmark', 'duckdb': 'qmark'}.get(module, 'pyformat')
-    return Connection(connection, _traces[path], name, style)
+    return Connection(connection, _traces[path], name, style, dialect, isolation)

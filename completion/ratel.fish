@@ -388,6 +388,7 @@ complete -c ratel -n '__fish_seen_subcommand_from trace' -l keys -x -a '' -d 'to
 complete -c ratel -n '__fish_seen_subcommand_from trace' -l listen -x -a '' -d 'where clients connect: HOST:PORT, :PORT, or the path of a socket'
 complete -c ratel -n '__fish_seen_subcommand_from trace' -l upstream -x -a '' -d 'the database: postgres://user@host:port/db; the password from the environment or files'
 complete -c ratel -n '__fish_seen_subcommand_from trace' -l dump -d 'begin the log with the rows of all tables, so that every answer can be checked'
+complete -c ratel -n '__fish_seen_subcommand_from trace' -l commit-ts -d 'log when the server says that each block committed; COMMIT then waits until another connection has read the number of its transaction (needs track_commit_timestamp = on)'
 complete -c ratel -n '__fish_seen_subcommand_from trace' -l fail-open -d 'go on forwarding what cannot be logged, and mark it in the log; this is the default'
 complete -c ratel -n '__fish_seen_subcommand_from trace' -l fail-closed -d 'close connections that cannot be logged, and end when the log cannot be written'
 complete -c ratel -n '__fish_seen_subcommand_from trace' -l max-size -x -a '' -d 'never write more than this, such as 500M or 20G; default: 8G'

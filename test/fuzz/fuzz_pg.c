@@ -39,13 +39,20 @@ static void take_count(void *ud, pg_count what, uint64_t n)
     if (what >= PG_COUNTS) abort();
 }
 
+static bool committed(void *ud, const char *xid, int64_t *ts)
+{
+    (void)ud;
+    *ts = 5;
+    return *xid == '7';
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const pg_limits limits = {.message = 4096, .result = 256, .session = 1 << 20};
     static const char startup[] = "user\0u\0database\0d\0client_encoding\0UTF8";
     uint64_t ids = 0, now = 1;
     mask masks = {.words = 0};
-    pg_sink sink = {&ids, next_id, take_line, take_gap, take_count};
+    pg_sink sink = {&ids, next_id, take_line, take_gap, take_count, size & 1 ? committed : NULL};
     mask_column(&masks, "users.secret");
     pg_session *s = pg_session_open(7, &limits, &masks, &sink);
     if (!s) return 0;
@@ -60,6 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             pg_session_server(s, (const char *)data, n, now);
         else
             pg_session_client(s, (const char *)data, n, now);
+        if (!server && pg_session_commits(s)) pg_session_xid(s, n & 1 ? "77" : "");
         data += n;
         size -= n;
     }

@@ -64,24 +64,46 @@ static level_row level_to_replay(const level_info *l)
     return (level_row){l->name, mode[l->log.reads], rule[l->log.writes], l->log.real_time};
 }
 
-/* The level of a log that nobody gave one for.  A trace names the isolation of its transactions, or
-   of those that asked for none; PostgreSQL's stronger isolations keep the level of a weaker one, so
-   that a mixture is held to the weakest that it has. */
-static const char *own_level(const sql_log *l)
+/* What a transaction of a trace is held to if nobody knows which isolation it had: the weakest that
+   the product usually gives, so that an application is never held to more than it asked for. */
+static const char *unknown_isolation(log_dialect d)
 {
-    const char *own = l->level ? l->level : "serializable", *least = l->weakest;
-    if (!l->usual || !least) return own;
-    if (l->some_usual && strcmp(l->usual, "serializable") != 0 &&
-        (strcmp(l->usual, "repeatable read") != 0 || !strcmp(least, "serializable")))
-        least = l->usual;
-    if (!strcmp(least, "serializable")) return "serializable";
-    return !strcmp(least, "repeatable read") ? "strong-snapshot-isolation" : "statement-snapshot";
+    if (d == DIALECT_SQLITE) return "serializable";
+    return d == DIALECT_DUCKDB ? "repeatable read" : "read committed";
+}
+
+/* InnoDB's plain reads come from a snapshot and its writes go to the last version, so that below
+   SERIALIZABLE only the reads of each row can be held against it. */
+static const char *level_of_isolation(guard *g, log_dialect d, const char *isolation)
+{
+    if (!strcmp(isolation, "serializable")) return "serializable";
+    bool weak = d == DIALECT_MYSQL || d == DIALECT_GENERIC;
+    if (weak && !strcmp(isolation, "read uncommitted"))
+        guard_fail(
+            g, GUARD_HISTORY,
+            "transactions of the log asked for READ UNCOMMITTED, which promises nothing that "
+            "an audit could test: give a level with --level");
+    if (weak) return "read-committed";
+    return !strcmp(isolation, "repeatable read") ? "strong-snapshot-isolation"
+                                                 : "statement-snapshot";
+}
+
+/* The level of a log that nobody gave one for.  A trace names the isolation of its transactions, or
+   of those that asked for none; stronger isolations keep the level of a weaker one, so that a
+   mixture is held to the weakest that it has. */
+static const char *own_level(guard *g, const sql_log *l)
+{
+    const char *usual = l->usual, *least = l->weakest;
+    if (!usual && l->traced && !l->level) usual = unknown_isolation(l->dialect);
+    if (!usual || (l->level && !least)) return l->level ? l->level : "serializable";
+    if (l->some_usual || !least) least = log_weaker_isolation(least, usual);
+    return level_of_isolation(g, l->dialect, least);
 }
 
 void audit_engine(engine *e, guard *g, mem *work, mem *states, const audit_options *o,
                   const sql_log *l)
 {
-    const char *name = o->level ? o->level : own_level(l);
+    const char *name = o->level ? o->level : own_level(g, l);
     const level_info *level = level_of_logs_named(name);
     const char *instead = level ? NULL : level_refused(name);
     if (!level)

@@ -363,7 +363,7 @@ typedef struct line_parts { /* which kind of line it is shows by its members */
     log_rows rows;
     uint32_t n_columns;
     bool header, table, has_rows, statements, mark, unlogged, session;
-    const char *why, *isolation;
+    const char *why, *isolation, *level;
 } line_parts;
 
 static void read_header_version(reader *r)
@@ -391,16 +391,19 @@ static const char *read_isolation(reader *r)
     return NULL;
 }
 
+const char *log_weaker_isolation(const char *a, const char *b)
+{
+    if (!a || !b) return a ? a : b;
+    for (int i = 0; i < 4; i++)
+        if (!strcmp(a, isolations[i]) || !strcmp(b, isolations[i])) return isolations[i];
+    return a;
+}
+
 /* Where transactions ask for different levels, all of them keep the weakest. */
 static void note_isolation(sql_log *l, const char *isolation)
 {
     if (!isolation) l->some_usual = true;
-    for (int i = 0; isolation && i < 4; i++) {
-        if (l->weakest && !strcmp(l->weakest, isolations[i])) return;
-        if (strcmp(isolation, isolations[i]) != 0) continue;
-        l->weakest = isolations[i];
-        return;
-    }
+    l->weakest = log_weaker_isolation(l->weakest, isolation);
 }
 
 static void read_mark(reader *r, line_parts *p)
@@ -450,8 +453,13 @@ static void read_member(reader *r, line_parts *p, json_text name)
         p->t.end = read_time(r, "end");
         p->t.has_end = true;
     } else if (json_is(name, "commit_ts")) {
-        p->t.commit = json_int(j, "commit_ts");
-        p->t.has_commit = true;
+        json_space(j);
+        p->t.commit_unknown = *j->p == 'n';
+        if (p->t.commit_unknown)
+            json_skip(j);
+        else
+            p->t.commit = json_int(j, "commit_ts");
+        p->t.has_commit = !p->t.commit_unknown;
     } else if (json_is(name, "times")) {
         read_times(r, p->t.times, 4);
         p->t.has_times = true;
@@ -459,8 +467,7 @@ static void read_member(reader *r, line_parts *p, json_text name)
         p->t.stmts = read_stmts(r, &p->t.n_stmts);
         p->statements = true;
     } else if (json_is(name, "level")) {
-        const char *level = keep(r, json_string(j));
-        if (!r->l->level) r->l->level = level;
+        p->level = keep(r, json_string(j));
     } else if (json_is(name, "dialect")) {
         read_dialect(r);
     } else if (json_is(name, "mark")) {
@@ -532,6 +539,7 @@ static void read_line(reader *r)
         if (r->header || r->l->txns.n) json_fail(j, start, "a header that is not the first line");
         r->header = true;
         r->l->usual = p.isolation;
+        r->l->level = p.level; /* (a transaction may have a level of its own: a hint) */
     } else if (p.table) {
         if (!p.has_rows) json_fail(j, start, "a table without \"rows\"");
         if (r->l->txns.n) json_fail(j, start, "rows of the initial state after a transaction");

@@ -47,6 +47,7 @@ typedef struct log_txn {
     uint32_t n_stmts;
     const log_stmt *stmts;
     bool has_begin, has_end, has_times, has_commit;
+    bool commit_unknown; /* it may have one that the recorder did not see: null */
     int64_t begin, end, times[4], commit;
     uint64_t line;
 } log_txn;
@@ -119,6 +120,8 @@ typedef struct sql_log {
     VEC(log_note) notes;
 } sql_log;
 
+/* The weaker of two isolations, in PostgreSQL's words; either may be NULL. */
+const char *log_weaker_isolation(const char *a, const char *b);
 void log_begin(sql_log *l, mem *m);
 /* Of a log that was begun.  Fails through the source's guard, with line and column. */
 void log_read(sql_log *l, source *s);

@@ -93,6 +93,7 @@ static void put_txn(strbuf *o, const sql_log *l, const log_txn *t)
     else if (t->has_times)
         strbuf_printf(o, ",%lld]", (long long)t->times[3]);
     if (t->has_commit) strbuf_printf(o, ",\"commit_ts\":%lld", (long long)t->commit);
+    if (t->commit_unknown) strbuf_str(o, ",\"commit_ts\":null");
     strbuf_str(o, ",\"statements\":");
     put_stmts(o, l, t->stmts, t->n_stmts);
     strbuf_str(o, "}\n");

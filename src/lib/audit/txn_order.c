@@ -248,15 +248,17 @@ void order_sort(engine *e, order_source from)
     const sql_log *l = e->log;
     uint64_t *key = mem_array(e->mem, uint64_t, l->txns.n + 1);
     uint32_t *who = mem_array(e->mem, uint32_t, l->txns.n + 1);
-    bool stamps = false, ends = true;
+    bool stamps = false, all = true, ends = true;
     uint32_t n = 0;
     e->order.at = mem_array(e->mem, uint32_t, l->txns.n + 1);
     for (uint32_t i = 0; i < l->txns.n; i++) {
         if (l->txns.at[i].status != LOG_COMMITTED) continue;
         if (!times_of(e, &l->txns.at[i]).known) ends = false;
         if (l->txns.at[i].has_commit) stamps = true;
+        if (l->txns.at[i].commit_unknown && !engine_only_reads(e, &l->txns.at[i])) all = false;
         who[n++] = i;
     }
+    stamps = stamps && all; /* one that is missing may lie anywhere between the others */
     for (uint32_t i = 0; i < n; i++) {
         key[i] = place_key(e, stamps ? ORDER_BY_END : from, ends, who[i]);
     }
@@ -307,7 +309,8 @@ bool order_is_fact(const engine *e, bool of_versions)
         if (serial && i && !ended_before(e, &e->log->txns.at[e->order.at[i - 1]], t)) return false;
         const log_txn *next = i + 1 < e->order.n ? &e->log->txns.at[e->order.at[i + 1]] : NULL;
         if (t->has_commit && next && next->has_commit && next->commit == t->commit) return false;
-        if (t->has_commit || makes_no_state(e, t)) continue;
+        bool placed = t->has_commit && e->order.stamped;
+        if (placed || makes_no_state(e, t)) continue;
         if (of_versions || !e->level.strict || t->has_times || !t->has_end) return false;
     }
     return true;

@@ -27,6 +27,7 @@ typedef struct tracing {
     mask masks;
     proxy_options o;
     proxy_counts counts;
+    bool told_side;
     guard guard;
     mem mem;
 } tracing;
@@ -161,10 +162,11 @@ static bool write_head(tracing *t)
     char extra[512];
     snprintf(
         extra, sizeof extra,
-        ",\"trace\":{\"by\":\"ratel trace proxy\",\"dump\":%s,\"commit_ts\":false,"
+        ",\"trace\":{\"by\":\"ratel trace proxy\",\"dump\":%s,\"commit_ts\":%s,"
         "\"max_result\":%llu,\"hash\":\"sum modulo 2^64 of the 64-bit FNV-1a hash of the body of "
         "each DataRow\",\"masked\":%s}",
-        t->a->value[O_CONTENTS] ? "true" : "false", (unsigned long long)t->o.limits.result,
+        t->a->value[O_CONTENTS] ? "true" : "false", t->a->value[O_COMMIT_TS] ? "true" : "false",
+        (unsigned long long)t->o.limits.result,
         t->masks.words || t->masks.patterns ? "true" : "false");
     const char *level = t->a->value[O_LEVEL];
     pg_side_schema s = {.dump = t->a->value[O_CONTENTS] != NULL,
@@ -232,6 +234,31 @@ static void summary_line(const tracing *t)
     fputc('\n', stderr);
 }
 
+static void side_is_lost(tracing *t)
+{
+    if (t->told_side) return;
+    t->told_side = true;
+    char text[PG_SIDE_NAME + 64];
+    snprintf(text, sizeof text, "a commit timestamp could not be read: %.400s", t->side.error);
+    say_line(t, text);
+}
+
+static bool xid_of(void *ud, uint32_t process, char *xid, size_t cap)
+{
+    tracing *t = ud;
+    bool known = pg_side_xid(&t->side, process, xid, cap);
+    if (!known) side_is_lost(t);
+    return known;
+}
+
+static bool committed_at(void *ud, const char *xid, int64_t *ts)
+{
+    tracing *t = ud;
+    bool known = pg_side_committed(&t->side, xid, ts);
+    if (!known) side_is_lost(t);
+    return known;
+}
+
 static int run_proxy(tracing *t, uint64_t limit, uint64_t rotate)
 {
     args *a = t->a;
@@ -239,6 +266,10 @@ static int run_proxy(tracing *t, uint64_t limit, uint64_t rotate)
     const char *out = a->value[O_OUTPUT];
     if (!pg_side_open(&t->side, a->value[O_UPSTREAM])) {
         complain("%s", t->side.error);
+        return EXIT_IO;
+    }
+    if (a->value[O_COMMIT_TS] && !pg_side_keeps_commits(&t->side)) {
+        complain("--commit-ts: %s", t->side.error);
         return EXIT_IO;
     }
     if (!trace_log_open(&t->log, out, limit, rotate, why, sizeof why)) {
@@ -254,6 +285,7 @@ static int run_proxy(tracing *t, uint64_t limit, uint64_t rotate)
     t->o.masks = &t->masks;
     t->o.interrupt = &interrupt_flag;
     t->o.say = say_line;
+    if (a->value[O_COMMIT_TS]) t->o.xid_of = xid_of, t->o.committed = committed_at;
     t->o.ud = t;
     bool good = proxy_run(&t->o, &t->log, &t->counts, why, sizeof why);
     if (!good) complain("trace: %s", why);

@@ -274,7 +274,7 @@ spec_log *spec_log_open(const db *d, mem *m, const spec *s, reference *r, const 
     l->spec = s;
     l->user = user;
     l->reference = r;
-    l->sink = (pg_sink){l, next_id, add_line, add_gap, count_nothing};
+    l->sink = (pg_sink){l, next_id, add_line, add_gap, count_nothing, NULL};
     l->watcher = (isolation_user){l,         begin_permutation, log_sent, log_answer,
                                   log_ready, end_permutation,   log_stop};
     l->sessions = mem_array0(m, logged_session, s->sessions.n);

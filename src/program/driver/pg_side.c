@@ -331,15 +331,22 @@ static void put_lists(side_reader *d, strbuf *out)
     strbuf_char(out, ']');
 }
 
+/* Roles and databases may have a default isolation of their own: the weakest of them counts. */
 static bool write_header(side_reader *d)
 {
     strbuf out;
-    PGresult *r = ask(d->s,
-                      "SELECT 'PostgreSQL ' || current_setting('server_version'),"
-                      " current_setting('default_transaction_isolation'),"
-                      " CASE WHEN to_jsonb(d)->>'datlocprovider' = 'i' THEN 'ICU' ELSE datcollate"
-                      " END FROM pg_database d WHERE datname = current_database()",
-                      NULL);
+    PGresult *r =
+        ask(d->s,
+            "SELECT 'PostgreSQL ' || current_setting('server_version'),"
+            " coalesce((SELECT s.v FROM (SELECT current_setting('default_transaction_isolation') v"
+            " UNION ALL SELECT lower(split_part(c, '=', 2)) FROM pg_db_role_setting x,"
+            " unnest(x.setconfig) c WHERE c ILIKE 'default_transaction_isolation=%'"
+            " AND x.setdatabase IN (0, d.oid)) s ORDER BY"
+            " array_position(ARRAY['read uncommitted','read committed',"
+            "'repeatable read','serializable'], s.v) LIMIT 1), 'read committed'),"
+            " CASE WHEN to_jsonb(d)->>'datlocprovider' = 'i' THEN 'ICU' ELSE datcollate"
+            " END FROM pg_database d WHERE datname = current_database()",
+            NULL);
     if (!r) return false;
     const char *isolation = PQgetvalue(r, 0, 1), *collation = PQgetvalue(r, 0, 2);
     const char *level = d->o->level ? d->o->level : level_of_isolation(isolation);
@@ -448,17 +455,31 @@ bool pg_side_head(pg_side *s, mem *m, pg_side_schema *o)
     return good;
 }
 
+bool pg_side_keeps_commits(pg_side *s)
+{
+    PGresult *r = ask(s, "SHOW track_commit_timestamp", NULL);
+    bool on = r && !strcmp(PQgetvalue(r, 0, 0), "on");
+    PQclear(r);
+    if (r && !on)
+        side_error(s, "the server keeps no commit timestamps: set track_commit_timestamp = on and "
+                      "start it again");
+    return on && tell(s, "SET statement_timeout = '2s'");
+}
+
 bool pg_side_xid(pg_side *s, uint32_t process, char *id, size_t cap)
 {
     char number[16];
     snprintf(number, sizeof number, "%u", (unsigned)process);
-    PGresult *r =
-        ask(s, "SELECT coalesce(backend_xid::text, '') FROM pg_stat_get_activity($1::text::int)",
-            number);
-    if (!r) return false;
-    snprintf(id, cap, "%s", PQntuples(r) ? PQgetvalue(r, 0, 0) : "");
+    /* whoever may not see a session is told so in place of its query */
+    PGresult *r = ask(s,
+                      "SELECT coalesce(backend_xid::text, CASE WHEN query = "
+                      "'<insufficient privilege>' THEN '?' ELSE '' END)"
+                      " FROM pg_stat_get_activity($1::text::int)",
+                      number);
+    bool known = r && PQntuples(r) == 1 && *PQgetvalue(r, 0, 0) != '?';
+    if (known) snprintf(id, cap, "%s", PQgetvalue(r, 0, 0));
     PQclear(r);
-    return true;
+    return known;
 }
 
 bool pg_side_committed(pg_side *s, const char *id, int64_t *out)

@@ -40,7 +40,9 @@ bool pg_side_open(pg_side *s, const char *url);
 void pg_side_close(pg_side *s);
 /* Writes the header and, with `dump`, the rows, all from one snapshot; false: s->error. */
 bool pg_side_head(pg_side *s, mem *m, pg_side_schema *o);
-/* The transaction id of a server process, as text in `id`, "" if it has none; false: s->error. */
+/* Can commit timestamps be asked for?  false: s->error. */
+bool pg_side_keeps_commits(pg_side *s);
+/* The transaction id of a server process, as text in `id`, "" if it has none; false: not known. */
 bool pg_side_xid(pg_side *s, uint32_t process, char *id, size_t cap);
 /* When that transaction committed, in microseconds; false: not known. */
 bool pg_side_committed(pg_side *s, const char *id, int64_t *out);

@@ -34,6 +34,12 @@ bool pg_side_head(pg_side *s, mem *m, pg_side_schema *o)
     return absent(s);
 }
 
+bool pg_side_keeps_commits(pg_side *s)
+{
+    (void)s;
+    return false;
+}
+
 bool pg_side_xid(pg_side *s, uint32_t process, char *id, size_t cap)
 {
     (void)process;

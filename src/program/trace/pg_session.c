@@ -892,6 +892,7 @@ bool pg_session_startup(pg_session *s, const char *at, size_t n)
         if (o) s->txn.isolation = setting_isolation(strchr(o, '=') + 1);
         if (strstr(value, "search_path")) search_path = value;
     }
+    s->txn.first_isolation = s->txn.isolation;
     if (!*s->database) snprintf(s->database, sizeof s->database, "%s", user);
     if (search_path && traced) go_blind(s, "the client sets search_path when it connects");
     return traced;
@@ -917,6 +918,55 @@ void pg_session_client(pg_session *s, const char *at, size_t n, uint64_t now)
 void pg_session_server(pg_session *s, const char *at, size_t n, uint64_t now)
 {
     feed(s, &s->server, at, n, now);
+}
+
+static bool is_commit(const pg_session *s, const char *sql)
+{
+    const char *at = sql;
+    sql_part part;
+    return sql && sql_next(&at, sql + strlen(sql), s->txn.plain_escapes, &part) &&
+           part.kind == SQL_COMMIT;
+}
+
+/* The statement that a request will run, or NULL: it runs none. */
+static const char *sql_to_run(pg_session *s, const request *r)
+{
+    wire_body b = body_of(s, r);
+    if (r->lost) return "";
+    if (r->kind == 'Q') return wire_text(&b);
+    if (r->kind == 'P') {
+        wire_text(&b);
+        return wire_text(&b);
+    }
+    const prepared *p = NULL;
+    if (r->kind == 'B') {
+        wire_text(&b);
+        p = *find_prepared(s, wire_text(&b));
+    } else if (r->kind == 'E') {
+        const portal *of = *find_portal(s, wire_text(&b));
+        p = of ? of->of : NULL;
+    } else {
+        return NULL;
+    }
+    return p ? p->text + p->n_name + 1 : "";
+}
+
+bool pg_session_commits(pg_session *s)
+{
+    if (s->blind || !s->txn.open || !s->txn.block || s->txn.has_xid) return false;
+    if (queue_head(s) && queue_head(s)->call != s->now) return false; /* it was not answered yet */
+    for (size_t i = s->head; i < s->queue.n; i++) {
+        const char *sql = sql_to_run(s, &s->queue.at[i]);
+        if (sql) return is_commit(s, sql);
+    }
+    return false;
+}
+
+void pg_session_xid(pg_session *s, const char *xid)
+{
+    if (s->blind || !s->txn.open) return;
+    s->txn.has_xid = true;
+    snprintf(s->txn.xid, sizeof s->txn.xid, "%s", xid);
 }
 
 /* What was asked and never answered may have been done: it is written without an answer.  More than

@@ -3,7 +3,7 @@
  * ran, what came back, and which transactions they made, as lines of a log
  * (doc/formats/sql-log.md).
  *
- * The session never sees a byte before it was forwarded and cannot hold one back.  Whatever it does
+ * The session cannot hold back a byte.  Whatever it does
  * not understand, and whatever exceeds its memory, makes it blind: it tells so once, with the time
  * from which on its client may have done anything, and reads no further.
  */
@@ -40,6 +40,9 @@ typedef struct pg_sink {
     void (*line)(void *ud, const char *at, size_t n);
     void (*gap)(void *ud, uint32_t session, uint64_t from, const char *why);
     void (*count)(void *ud, pg_count what, uint64_t n);
+    /* When the transaction with this number committed, in microseconds; false: not known.  NULL:
+       the log has no commit timestamps. */
+    bool (*committed)(void *ud, const char *xid, int64_t *ts);
 } pg_sink;
 
 typedef struct pg_session pg_session;
@@ -54,6 +57,10 @@ bool pg_session_startup(pg_session *s, const char *at, size_t n);
    the client, before the first of them was forwarded. */
 void pg_session_client(pg_session *s, const char *at, size_t n, uint64_t now);
 void pg_session_server(pg_session *s, const char *at, size_t n, uint64_t now);
+/* Does what the client said last ask to commit a block of which everything else was answered?  Then
+   the transaction's number is what the server calls it now: "" if it has written nothing. */
+bool pg_session_commits(pg_session *s);
+void pg_session_xid(pg_session *s, const char *xid);
 /* The server's side is closed; whatever the session still had under way ended before `now`. */
 void pg_session_end(pg_session *s, uint64_t now);
 /* The database that the client asked for, or "". */

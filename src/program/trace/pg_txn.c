@@ -30,9 +30,36 @@ static void open_txn(pg_txn *t, uint64_t call, uint64_t back)
     t->own_isolation = t->isolation;
     t->begun = call;
     t->begun_back = back;
-    t->refused = false;
+    t->refused = t->has_xid = false;
     t->n = 0;
     t->statements.n = 0;
+}
+
+/* With commit timestamps, a transaction has the server's number, by which change streams name it,
+   or a name that cannot be one. */
+static void put_id(pg_txn *t)
+{
+    uint64_t number = t->sink->next_id(t->sink->ud);
+    if (!t->sink->committed)
+        strbuf_u64(&t->line, number);
+    else if (t->has_xid && *t->xid)
+        strbuf_printf(&t->line, "\"%s\"", t->xid);
+    else
+        strbuf_printf(&t->line, "\"t%llu\"", (unsigned long long)number);
+}
+
+/* Nothing, if the transaction is known to have written nothing; null, if its time is not known. */
+static void put_commit(pg_txn *t, pg_status status)
+{
+    int64_t ts;
+    if (!t->sink->committed || status != STATUS_COMMITTED || (t->has_xid && !*t->xid)) return;
+    if (t->has_xid && t->sink->committed(t->sink->ud, t->xid, &ts)) {
+        strbuf_str(&t->line, "\"commit_ts\":");
+        strbuf_i64(&t->line, ts);
+        strbuf_char(&t->line, ',');
+    } else {
+        strbuf_str(&t->line, "\"commit_ts\":null,");
+    }
 }
 
 static void end_txn(pg_txn *t, pg_status status, uint64_t call, uint64_t back)
@@ -48,7 +75,7 @@ static void end_txn(pg_txn *t, pg_status status, uint64_t call, uint64_t back)
     strbuf *o = &t->line;
     o->n = 0;
     strbuf_str(o, "{\"id\":");
-    strbuf_u64(o, t->sink->next_id(t->sink->ud));
+    put_id(t);
     strbuf_str(o, ",\"session\":");
     strbuf_u64(o, t->session);
     strbuf_str(o, ",\"status\":\"");
@@ -62,6 +89,7 @@ static void end_txn(pg_txn *t, pg_status status, uint64_t call, uint64_t back)
     strbuf_char(o, ',');
     strbuf_u64(o, back > call ? back : call);
     strbuf_str(o, "],");
+    put_commit(t, status);
     if (t->own_isolation) strbuf_printf(o, "\"isolation\":\"%s\",", t->own_isolation);
     strbuf_str(o, "\"statements\":[");
     strbuf_add(o, t->statements.at, t->statements.n);
@@ -162,13 +190,35 @@ static void add_statement(pg_txn *t, const pg_asked *q, const pg_answer *a, cons
     strbuf_str(o, "]}");
 }
 
+#define WEAKEST "read committed" /* that PostgreSQL has: READ UNCOMMITTED is the same there */
+
+/* A setting inside of a block is undone with it: then either of the two may hold, and no
+   transaction must be held to more than it has. */
+static void set_isolation(pg_txn *t, const char *to)
+{
+    const char *old = t->isolation;
+    bool same = old == to || (old && to && !strcmp(old, to));
+    t->isolation = t->block && !same ? WEAKEST : to;
+}
+
+/* What a statement that succeeded does to isolation. */
+static void note_isolation(pg_txn *t, const sql_part *p)
+{
+    if (p->kind == SQL_SET_ISOLATION) set_isolation(t, p->isolation);
+    if (p->kind == SQL_RESET_ISOLATION) set_isolation(t, t->first_isolation);
+    if (p->kind == SQL_OTHER && p->isolation) t->own_isolation = p->isolation;
+    if (p->may_set_isolation) t->isolation = t->own_isolation = WEAKEST;
+}
+
 /* COMMIT or ROLLBACK was answered. */
 static void end_block(pg_txn *t, const pg_asked *q, const char *tag, uint64_t back)
 {
     if (t->open)
         end_txn(t, strcmp(tag, "COMMIT") ? STATUS_ABORTED : STATUS_COMMITTED, q->call, back);
     if (!q->part.chain) return;
+    const char *same = t->own_isolation; /* the next one has the isolation of this one */
     open_txn(t, q->call, back);
+    t->own_isolation = same;
     t->block = true;
 }
 
@@ -192,8 +242,7 @@ void pg_txn_statement(pg_txn *t, const pg_asked *q, const pg_answer *a, const ch
         t->block = true;
         return;
     }
-    if (tag && kind == SQL_SET_ISOLATION) t->isolation = q->part.isolation;
-    if (tag && q->part.isolation && kind == SQL_OTHER) t->own_isolation = q->part.isolation;
+    if (tag) note_isolation(t, &q->part);
     if (tag && (kind == SQL_PREPARE_TRANSACTION || kind == SQL_END_PREPARED))
         t->sink->gap(t->sink->ud, t->session, t->begun,
                      "a transaction was prepared, and may commit at any time");

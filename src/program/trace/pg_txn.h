@@ -38,12 +38,15 @@ typedef struct pg_txn {
     const pg_sink *sink;
     const mask *masks;
     uint32_t session;
-    bool plain_escapes;    /* standard_conforming_strings is off */
-    const char *isolation; /* of the session's transactions; NULL: not known */
+    bool plain_escapes;          /* standard_conforming_strings is off */
+    const char *isolation;       /* of the session's transactions; NULL: the database's usual one */
+    const char *first_isolation; /* the same, when the client connected */
     bool open;
     bool block;   /* between BEGIN and its end */
     bool refused; /* COMMIT was answered with an error */
     const char *own_isolation;
+    bool has_xid; /* the number that the server gave the transaction was read ... */
+    char xid[24]; /* ... and is this; "": it has none */
     uint64_t begun, begun_back;
     uint32_t n;
     strbuf statements;

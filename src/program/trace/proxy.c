@@ -102,6 +102,12 @@ static void sink_count(void *ud, pg_count what, uint64_t n)
     p->counts->of[what] += n;
 }
 
+static bool sink_committed(void *ud, const char *xid, int64_t *ts)
+{
+    const proxy *p = ud;
+    return p->o->committed(p->o->ud, xid, ts);
+}
+
 /* ---- sockets --------------------------------------------------------------------------------- */
 
 static bool told(char *why, size_t cap, const char *what, int code)
@@ -431,6 +437,17 @@ static void lost_session(proxy *p, relay *l)
     if (p->o->fail_closed && l->session && pg_session_blind(l->session)) close_link(p, l);
 }
 
+/* Commit timestamps were asked for: once a transaction has committed, nobody can say any more which
+   number it had, so that the server is asked before the last byte of a COMMIT goes out. */
+static void read_number(proxy *p, relay *l, size_t n)
+{
+    char xid[24];
+    pg_session_client(l->session, p->chunk, n, p->now);
+    uint32_t process = pg_session_backend(l->session);
+    if (!process || !pg_session_commits(l->session)) return;
+    if (p->o->xid_of(p->o->ud, process, xid, sizeof xid)) pg_session_xid(l->session, xid);
+}
+
 static void read_client(proxy *p, relay *l)
 {
     endpoint *from = &l->end[CLIENT], *to = &l->end[SERVER];
@@ -449,11 +466,13 @@ static void read_client(proxy *p, relay *l)
         if (!forward_start(p, l, p->chunk, (size_t)n)) close_link(p, l);
         return;
     }
+    bool first = l->session && p->o->xid_of; /* COMMIT must wait */
+    if (first) read_number(p, l, (size_t)n);
     if (!put_bytes(p, to, p->chunk, (size_t)n)) {
         from->ended = true; /* the server is gone; its last words may still come */
         return;
     }
-    if (l->session) pg_session_client(l->session, p->chunk, (size_t)n, p->now);
+    if (l->session && !first) pg_session_client(l->session, p->chunk, (size_t)n, p->now);
     lost_session(p, l);
 }
 
@@ -610,7 +629,8 @@ bool proxy_run(const proxy_options *o, trace_log *log, proxy_counts *counts, cha
     p->o = o;
     p->log = log;
     p->counts = counts;
-    p->sink = (pg_sink){p, sink_id, sink_line, sink_gap, sink_count};
+    p->sink = (pg_sink){p,        sink_id,    sink_line,
+                        sink_gap, sink_count, o->committed ? sink_committed : NULL};
     p->listener = -1;
     p->door = (endpoint){.fd = -1, .events = UINT32_MAX};
     p->now = log->flushed = clock_now();

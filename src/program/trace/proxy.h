@@ -3,7 +3,8 @@
  * sees.
  *
  * Bytes are forwarded before they are read for the log, unaltered and without delay.  The only
- * exceptions are requests for encryption, which are answered with "no": the proxy has no keys.
+ * exceptions are requests for encryption, which are answered with "no" if the proxy has no keys;
+ * and COMMIT, which waits for the number of its transaction if commit timestamps were asked for.
  */
 #ifndef RATEL_TRACE_PROXY_H
 #define RATEL_TRACE_PROXY_H
@@ -21,6 +22,10 @@ typedef struct proxy_options {
     const mask *masks;
     const volatile int *interrupt;
     void (*say)(void *ud, const char *text); /* a line for the user */
+    /* The number of the transaction that a server process has open, "" if it has none; false: not
+       known.  And when a transaction committed, in microseconds.  NULL: nobody is asked. */
+    bool (*xid_of)(void *ud, uint32_t process, char *xid, size_t cap);
+    bool (*committed)(void *ud, const char *xid, int64_t *ts);
     void *ud;
 } proxy_options;
 

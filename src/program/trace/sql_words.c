@@ -190,8 +190,32 @@ static void classify_set(sql_part *p, lexer l)
     } else if (token_is(&l, t, "default_transaction_isolation")) {
         next_token(&l); /* TO or = */
         p->isolation = isolation_at(&l);
+        if (!p->isolation && token_is(&l, next_token(&l), "default")) p->kind = SQL_RESET_ISOLATION;
     }
     if (p->isolation) p->kind = SQL_SET_ISOLATION;
+}
+
+/* RESET ALL, RESET default_transaction_isolation, DISCARD ALL. */
+static void classify_reset(sql_part *p, lexer l)
+{
+    token t = next_token(&l);
+    if (token_is(&l, t, "all") || token_is(&l, t, "default_transaction_isolation"))
+        p->kind = SQL_RESET_ISOLATION;
+}
+
+/* Does the name of a setting about isolation occur anywhere, in strings as well? */
+static bool names_isolation(const char *at, size_t n)
+{
+    static const char word[] = "transaction_isolation";
+    size_t length = sizeof word - 1;
+    const char *end = at + n;
+    for (const char *p = at; (p = memchr(p, '_', (size_t)(end - p))); p++) {
+        if (p - at < 11 || end - p < 10) continue;
+        size_t i = 0;
+        while (i < length && (p[(ptrdiff_t)i - 11] | 32) == (word[i] | 32)) i++;
+        if (i == length) return true;
+    }
+    return false;
 }
 
 static void classify_end(sql_part *p, lexer l, bool commit)
@@ -221,6 +245,11 @@ static void classify(sql_part *p)
         classify_end(p, l, false);
     } else if (token_is(&l, t, "set")) {
         classify_set(p, l);
+        p->may_set_isolation = p->kind == SQL_OTHER && names_isolation(p->at, p->n);
+    } else if (token_is(&l, t, "reset") || token_is(&l, t, "discard")) {
+        classify_reset(p, l);
+    } else if (token_is(&l, t, "select") || token_is(&l, t, "do")) {
+        p->may_set_isolation = names_isolation(p->at, p->n);
     } else if (token_is(&l, t, "prepare")) {
         p->names_later = true;
         t = next_token(&l);

@@ -14,17 +14,19 @@ typedef enum sql_kind {
     SQL_ROLLBACK,
     SQL_PREPARE_TRANSACTION, /* leaves a transaction whose end is not this session's to tell */
     SQL_END_PREPARED,        /* COMMIT PREPARED, ROLLBACK PREPARED */
-    SQL_SET_ISOLATION        /* of the session's later transactions */
+    SQL_SET_ISOLATION,       /* of the session's later transactions */
+    SQL_RESET_ISOLATION      /* ... to what it was when the client connected */
 } sql_kind;
 
 typedef struct sql_part { /* one statement */
     const char *at;
     size_t n;
     sql_kind kind;
-    bool chain;            /* COMMIT AND CHAIN: another transaction begins */
-    const char *isolation; /* that the statement asks for, in PostgreSQL's words, or NULL */
-    bool names_later;      /* PREPARE or DECLARE: what it says is run by another statement */
-    bool runs_earlier;     /* EXECUTE or FETCH: ... by this one */
+    bool chain;             /* COMMIT AND CHAIN: another transaction begins */
+    const char *isolation;  /* that the statement asks for, in PostgreSQL's words, or NULL */
+    bool may_set_isolation; /* in a way that is not understood, such as set_config */
+    bool names_later;       /* PREPARE or DECLARE: what it says is run by another statement */
+    bool runs_earlier;      /* EXECUTE or FETCH: ... by this one */
 } sql_part;
 
 /* The next statement of a text that is not empty; false: there is none.  `plain_escapes`: whether a
