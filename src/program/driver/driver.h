@@ -106,6 +106,13 @@ typedef struct db {
     temp_server temp;
 } db;
 
+/* What a watcher knows of a call. */
+enum db_waiting {
+    DB_GOES_ON,
+    DB_WAITS,
+    DB_UNTOLD, /* this server, or this user's rights, do not let anybody ask */
+};
+
 /* A connection and what it answered last. */
 typedef struct db_session {
     db *db;
@@ -179,8 +186,12 @@ struct driver {
     /* What is promised at d->isolation; NULL: contracts.def has it. */
     const struct contract *(*contract)(const db *d);
     /* Does the call of s that another thread is making wait for another session?  The watcher is a
-       session of its own.  NULL: the adapter cannot tell. */
-    bool (*waits)(db_session *watcher, const db_session *s);
+       session of its own, and what it says is newer than the question.  NULL: the adapter cannot
+       tell. */
+    enum db_waiting (*waits)(db_session *watcher, const db_session *s);
+    /* Ends, from outside, the connection of s in which another thread waits for an answer: that
+       call returns, and the server gives its locks free.  NULL: the adapter cannot. */
+    void (*cut)(db *d, const db_session *s);
     /* Makes a replica, whose primary is gone, a primary; NULL: the adapter cannot. */
     bool (*promote)(db *d, uint32_t node);
 };

@@ -421,11 +421,19 @@ static bool faulty_stamp(db_session *s, int64_t *out)
 }
 
 /* Asked only where the adapter inside can tell. */
-static bool faulty_waits(db_session *watcher, const db_session *s)
+static enum db_waiting faulty_waits(db_session *watcher, const db_session *s)
 {
     faulty_conn *w = watcher->own;
     const faulty_conn *c = s->own;
     return w->inner.db->driver->waits(&w->inner, &c->inner);
+}
+
+static void faulty_cut(db *d, const db_session *s)
+{
+    const faulty_conn *c = s->own;
+    db *in = c->inner.db;
+    (void)d;
+    if (in->driver->cut) in->driver->cut(in, &c->inner);
 }
 
 const driver driver_faulty = {
@@ -450,4 +458,5 @@ const driver driver_faulty = {
     .mark = faulty_mark,
     .stamp = faulty_stamp,
     .waits = faulty_waits,
+    .cut = faulty_cut,
 };

@@ -29,8 +29,6 @@
 
 /* A Galera node copies its files before it is ready, which takes minutes on a busy machine. */
 enum { READY_SECONDS = 240 };
-#define COPY_AGE 110000000u
-#define COPY_USED 20000000u
 
 /* Without grant tables there is no need of a system database.  The bootstrap ends with a
    checkpoint: an InnoDB that was killed before its first one cannot be started again. */
@@ -785,8 +783,9 @@ static bool maria_script(db *d, const char *text)
     MYSQL *c = patiently(d, db_primary(d), o->database ? d->place : o->name);
     if (!c) return false;
     char sql[192];
-    bool done = true;
-    if (!o->database) {
+    bool done = !mysql_query(c, "SET SESSION lock_wait_timeout=60"); /* of tables: else a day */
+    if (!done) db_fail(d->error, "%s", mysql_error(c));
+    if (done && !o->database) {
         snprintf(sql, sizeof sql, "CREATE DATABASE %s COMMENT '" DB_MADE_BY "'", d->place);
         done = !mysql_query(c, sql) && !mysql_select_db(c, d->place);
         if (!done) db_fail(d->error, "%s", mysql_error(c));
@@ -844,27 +843,60 @@ static enum db_answer maria_query(db_session *s, const char *text, const char *c
     return a;
 }
 
-/* InnoDB's locks, and those on tables that are being altered.  Trap: InnoDB answers from a copy
-   that it makes anew only if nobody has looked at it for a tenth of a second.  A watcher that looks
-   at one session after the other uses the same copy, whose time it keeps as its value. */
-static bool maria_waits(db_session *watcher, const db_session *s)
+/* In InnoDB's report: does the transaction of this connection wait for a lock?  Each transaction
+   begins with a line of dashes; the line about its locks comes before that of its connection, and
+   the statement, which may hold anything, after both. */
+static bool waits_in_report(const char *report, unsigned long id)
 {
-    char sql[320];
-    bool again = clock_now() - (uint64_t)watcher->value < COPY_USED;
-    if (!again) clock_nap(COPY_AGE);
-    if (!again) watcher->value = (int64_t)clock_now();
+    static const char list[] = "\nLIST OF TRANSACTIONS FOR EACH SESSION:";
+    static const char transaction[] = "---TRANSACTION", waiting[] = "LOCK WAIT ";
+    static const char *const connections[] = {"MariaDB thread id ", "MySQL thread id "};
+    const char *line = strstr(report, list);
+    bool waits = false;
+    while (line && (line = strchr(line, '\n')) != NULL) {
+        line++;
+        if (!strncmp(line, transaction, sizeof transaction - 1)) waits = false;
+        if (!strncmp(line, waiting, sizeof waiting - 1)) waits = true;
+        for (size_t i = 0; i < 2; i++) {
+            size_t n = strlen(connections[i]);
+            if (strncmp(line, connections[i], n) != 0) continue;
+            if (waits && strtoul(line + n, NULL, 10) == id) return true;
+            waits = false;
+        }
+    }
+    return false;
+}
+
+/* InnoDB's locks, and those on tables that are being altered.  Trap: the tables of
+   information_schema about InnoDB are a copy that is made anew only if nobody has read it for a
+   tenth of a second: a session that has just been let go still waits there, and two watchers keep
+   each other's copy old.  InnoDB's report is written when it is asked for. */
+static enum db_waiting maria_waits(db_session *watcher, const db_session *s)
+{
+    char sql[160], found[8];
     unsigned long id = mysql_thread_id(s->own);
-    snprintf(sql, sizeof sql,
-             "SELECT (SELECT COUNT(*) FROM information_schema.innodb_trx WHERE "
-             "trx_mysql_thread_id=%lu AND trx_state='LOCK WAIT')+(SELECT COUNT(*) FROM "
-             "information_schema.processlist WHERE id=%lu AND state LIKE 'Waiting for table%%')",
-             id, id);
-    if (mysql_query(watcher->own, sql)) return false;
+    if (mysql_query(watcher->own, "SHOW ENGINE INNODB STATUS")) return DB_UNTOLD;
     MYSQL_RES *r = mysql_store_result(watcher->own);
-    MYSQL_ROW row = r ? mysql_fetch_row(r) : NULL;
-    bool waits = row && row[0] && strcmp(row[0], "0") != 0;
+    MYSQL_ROW row = r && mysql_num_fields(r) == 3 ? mysql_fetch_row(r) : NULL;
+    bool told = row && row[2], waits = told && waits_in_report(row[2], id);
     mysql_free_result(r);
-    return waits;
+    if (!told || waits) return told ? DB_WAITS : DB_UNTOLD;
+    snprintf(sql, sizeof sql,
+             "SELECT COUNT(*) FROM information_schema.processlist WHERE id=%lu AND "
+             "state LIKE 'Waiting for table%%'",
+             id);
+    shown(watcher->own, sql, found, sizeof found);
+    return *found ? *found != '0' ? DB_WAITS : DB_GOES_ON : DB_UNTOLD;
+}
+
+static void maria_cut(db *d, const db_session *s)
+{
+    char sql[64], why[DB_ERROR];
+    MYSQL *c = connection(d, s->node, NULL, why);
+    if (!c) return;
+    snprintf(sql, sizeof sql, "KILL CONNECTION %lu", mysql_thread_id(s->own));
+    mysql_query(c, sql); /* it may have gone by itself */
+    mysql_close(c);
 }
 
 /* Statements could name other databases of a server: only one of our own will do. */
@@ -921,6 +953,7 @@ const driver driver_mariadb = {
     .script = maria_script,
     .query = maria_query,
     .waits = maria_waits,
+    .cut = maria_cut,
     .enclose = maria_enclose,
     .promote = maria_make_primary,
 };

@@ -713,7 +713,8 @@ static bool pg_script(db *d, const char *text)
 {
     PGconn *c = made_place(d);
     if (!c) return false;
-    bool done = succeeds(c, text);
+    /* what a session of ours holds is not waited for without end */
+    bool done = succeeds(c, "SET lock_timeout = '60s'") && succeeds(c, text);
     if (!done) pg_error(d->error, PQerrorMessage(c));
     PQfinish(c);
     return done;
@@ -879,7 +880,7 @@ static bool pg_make_primary(db *d, uint32_t node)
 }
 
 /* For a lock of another session, or for a safe snapshot. */
-static bool pg_waits(db_session *watcher, const db_session *s)
+static enum db_waiting pg_waits(db_session *watcher, const db_session *s)
 {
     char pid[24];
     const char *params[] = {pid};
@@ -888,9 +889,20 @@ static bool pg_waits(db_session *watcher, const db_session *s)
                                "SELECT cardinality(pg_blocking_pids($1)) > 0 OR "
                                "cardinality(pg_safe_snapshot_blocking_pids($1)) > 0",
                                1, NULL, params, NULL, NULL, 0);
-    bool waits = PQresultStatus(r) == PGRES_TUPLES_OK && *PQgetvalue(r, 0, 0) == 't';
+    bool told = PQresultStatus(r) == PGRES_TUPLES_OK;
+    bool waits = told && *PQgetvalue(r, 0, 0) == 't';
     PQclear(r);
-    return waits;
+    return waits ? DB_WAITS : told ? DB_GOES_ON : DB_UNTOLD;
+}
+
+static void pg_cut(db *d, const db_session *s)
+{
+    char pid[24];
+    const char *params[] = {pid};
+    PGconn *c = connection(d, s->node);
+    snprintf(pid, sizeof pid, "%d", PQbackendPID(s->own));
+    PQclear(PQexecParams(c, "SELECT pg_terminate_backend($1)", 1, NULL, params, NULL, NULL, 0));
+    PQfinish(c);
 }
 
 const driver driver_postgres = {
@@ -922,5 +934,6 @@ const driver driver_postgres = {
     .mark = pg_mark,
     .stamp = pg_stamp,
     .waits = pg_waits,
+    .cut = pg_cut,
     .promote = pg_make_primary,
 };

@@ -634,13 +634,20 @@ static bool lite_stamp(db_session *s, int64_t *out)
 }
 
 /* SQLite tries again and again: it waits if it finds the lock taken once more from now on. */
-static bool lite_waits(db_session *watcher, const db_session *s)
+static enum db_waiting lite_waits(db_session *watcher, const db_session *s)
 {
     (void)watcher;
     const sqlite_conn *c = s->own;
     unsigned before = c->tries;
     while (c->waiting && c->tries == before) clock_nap(500000);
-    return c->waiting;
+    return c->waiting ? DB_WAITS : DB_GOES_ON;
+}
+
+static void lite_cut(db *d, const db_session *s)
+{
+    const sqlite_conn *c = s->own;
+    (void)d;
+    if (c->handle) sqlite3_interrupt(c->handle);
 }
 
 const driver driver_sqlite = {
@@ -666,4 +673,5 @@ const driver driver_sqlite = {
     .mark = lite_mark,
     .stamp = lite_stamp,
     .waits = lite_waits,
+    .cut = lite_cut,
 };

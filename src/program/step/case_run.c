@@ -248,8 +248,10 @@ void case_run_order(case_bench *b, const spec *s, const uint32_t *steps, uint32_
     if (made && enough_sessions(b, (uint32_t)s->sessions.n) &&
         stepper_run(b->stepper, s, b->dialect, steps, n, r->results))
         r->outcome = outcome_of(b, s, r);
-    else
+    else {
         r->why = kept_error(b);
+        bench_close(b); /* a session may hang, and hold what the teardown removes */
+    }
     for (uint32_t i = 0; i < n && !r->why; i++)
         if (r->results[i].how == STEP_LOST) r->why = r->results[i].error;
     if (made) tear_down(b, s);

@@ -2,11 +2,14 @@
  * stepper.c - the scheduler of scripts (stepper.h).
  *
  * Every session is a thread that executes one call at a time; this file's other thread, the
- * caller's, hands out steps and watches.  All that both see is under one lock.
+ * caller's, hands out steps and waits for answers.  The questions to the server are asked by a
+ * third kind of thread, so that a server that is silent holds nobody for ever.  All that several
+ * threads see is under one lock.
  *
  * Traps: a session that waits may be let go by the step of another one, some moments later, so
  * after every step all that waited are looked at again before the next one starts.  A call may
- * look like waiting for an instant only; that is harmless, it is then seen to go on.
+ * look like waiting for an instant only, before the server has found that it would be a deadlock;
+ * so a wait counts if it is seen twice, and if there is somebody left to wait for.
  */
 #include "step/stepper.h"
 
@@ -19,8 +22,10 @@
 
 #define FIRST_LOOK 2000000u /* most statements have answered by then */
 #define NEXT_LOOK 4000000u
-#define SILENCE 150000000u      /* no answer for so long: it waits, if nobody can be asked */
-#define PATIENCE 30000000000ull /* beyond it the server is taken to hang */
+#define SILENCE 150000000u           /* no answer for so long: it waits, if nobody can be asked */
+#define PATIENCE 30000000000ull      /* beyond it the server is taken to hang */
+#define DEADLOCK_FOUND 1500000000ull /* servers look for deadlocks at once, or after a second */
+#define CUT_OFF 5000000000ull        /* a connection that was cut returns by then */
 
 typedef struct stepping_session {
     stepper *all;
@@ -31,10 +36,11 @@ typedef struct stepping_session {
     bool started; /* the thread is there */
     /* under the lock */
     bool busy, quit;
-    const char *sql; /* to run */
-    step_result *to; /* where its result goes */
-    bool waits;      /* as far as we know */
-    uint64_t since;  /* when the call began */
+    const char *sql;  /* to run */
+    step_result *to;  /* where its result goes */
+    bool waits;       /* as far as we know */
+    uint64_t answers; /* how many of its steps have returned */
+    uint64_t since;   /* when the call began */
     /* of the thread alone */
     bool open; /* there is a transaction */
     bool over; /* it was refused: what is left of it is not run */
@@ -48,9 +54,15 @@ struct stepper {
     uint32_t n;
     stepping_session *sessions;
     db_session watcher;
-    bool watches;
+    pthread_t watch_thread;
+    bool watched; /* the thread is there */
+    bool watches; /* there are that session and its thread, and the server can tell */
+    bool quit;    /* under the lock, as what follows: the thread shall end */
+    bool deaf;    /* a question has been open for too long: nothing of the watcher may be touched */
+    stepping_session *question; /* NULL: none is open */
+    enum db_waiting told;
     pthread_mutex_t lock;
-    pthread_cond_t work, done;
+    pthread_cond_t work, done, asked;
     uint64_t answers; /* how many steps have returned */
 };
 
@@ -207,10 +219,32 @@ static void *session_thread(void *given)
         pthread_mutex_lock(&all->lock);
         s->sql = NULL;
         s->busy = s->waits = false;
+        s->answers++;
         all->answers++;
         pthread_cond_broadcast(&all->done);
     }
     pthread_mutex_unlock(&all->lock);
+    return NULL;
+}
+
+/* --- in the watcher's ------------------------------------------------------------------------- */
+
+static void *watch_thread(void *given)
+{
+    stepper *p = given;
+    pthread_mutex_lock(&p->lock);
+    for (;;) {
+        while (!p->question && !p->quit) pthread_cond_wait(&p->asked, &p->lock);
+        if (p->quit) break;
+        const db_session *s = &p->question->db;
+        pthread_mutex_unlock(&p->lock);
+        enum db_waiting told = p->db->driver->waits(&p->watcher, s);
+        pthread_mutex_lock(&p->lock);
+        p->told = told;
+        p->question = NULL;
+        pthread_cond_broadcast(&p->done);
+    }
+    pthread_mutex_unlock(&p->lock);
     return NULL;
 }
 
@@ -226,20 +260,36 @@ static void nap_for_done(stepper *p, uint64_t ns)
     pthread_cond_timedwait(&p->done, &p->lock, &t);
 }
 
-/* Looks whether a busy session waits for another one; the lock is held, and free in between. */
+/* Lets the watcher ask about a busy session; the lock is held, and free in between. */
+static enum db_waiting ask_watcher(stepper *p, stepping_session *s)
+{
+    uint64_t start = clock_now();
+    p->question = s;
+    pthread_cond_signal(&p->asked);
+    while (p->question) {
+        nap_for_done(p, NEXT_LOOK);
+        p->deaf = p->question && clock_now() - start > PATIENCE;
+        if (p->deaf) return DB_GOES_ON;
+    }
+    if (p->told == DB_UNTOLD) p->watches = false;
+    return p->told;
+}
+
+/* Looks whether a busy session waits for another one. */
 static void look_at(stepper *p, stepping_session *s)
 {
-    const driver *v = p->db->driver;
-    if (!p->watches) {
-        s->waits = clock_now() - s->since > SILENCE;
-    } else {
-        const char *sql = s->sql;
-        pthread_mutex_unlock(&p->lock);
-        bool waits = v->waits(&p->watcher, &s->db);
-        pthread_mutex_lock(&p->lock);
-        if (s->busy && s->sql == sql) s->waits = waits;
-    }
-    if (s->waits && s->to) s->to->waited = true;
+    uint64_t answers = s->answers;
+    enum db_waiting told = p->watches ? ask_watcher(p, s) : DB_UNTOLD;
+    if (s->answers != answers || !s->busy) return; /* it was about a call that is over */
+    s->waits = told == DB_UNTOLD ? clock_now() - s->since > SILENCE : told == DB_WAITS;
+    if (s->waits) s->to->waited = true;
+}
+
+static bool is_busy(const stepper *p)
+{
+    for (uint32_t i = 0; i < p->n; i++)
+        if (p->sessions[i].busy) return true;
+    return false;
 }
 
 static uint32_t moving_sessions(const stepper *p)
@@ -249,18 +299,37 @@ static uint32_t moving_sessions(const stepper *p)
     return n;
 }
 
+/* Do sessions wait though none that is idle has a transaction?  Then they wait for each other, and
+   the server is about to end one of them (or they wait for somebody whom we do not know). */
+static bool is_deadlock(const stepper *p)
+{
+    bool busy = false;
+    for (uint32_t i = 0; i < p->n; i++) {
+        if (!p->sessions[i].busy && p->sessions[i].open) return false;
+        busy = busy || p->sessions[i].busy;
+    }
+    return busy;
+}
+
 /* Until every session has answered or waits; false: one of them does neither.  What was seen to
-   wait counts only if nobody has answered since: an answer may have let it go. */
+   wait counts only if nobody has answered since, because an answer may have let it go, and if it is
+   seen a second time. */
 static bool settle(stepper *p)
 {
     uint64_t start = clock_now(), pause = FIRST_LOOK;
+    uint64_t seen = 0; /* so many answers there were when all waited, and one */
     for (;;) {
-        if (moving_sessions(p)) nap_for_done(p, pause);
+        uint64_t now = clock_now();
+        if (moving_sessions(p) || seen) nap_for_done(p, pause);
         uint64_t answers = p->answers;
-        for (uint32_t i = 0; i < p->n; i++)
+        for (uint32_t i = 0; i < p->n && !p->deaf; i++)
             if (p->sessions[i].busy) look_at(p, &p->sessions[i]);
-        if (!moving_sessions(p) && p->answers == answers) return true;
-        if (clock_now() - start > PATIENCE) return false;
+        bool calm = !moving_sessions(p) && p->answers == answers;
+        bool ends = p->watches && is_deadlock(p) && now - start < DEADLOCK_FOUND;
+        bool twice = seen == answers + 1 || !p->watches || !is_busy(p);
+        if (calm && twice && !ends) return true;
+        if (p->deaf || clock_now() - start > PATIENCE) return false;
+        seen = calm ? answers + 1 : 0;
         pause = NEXT_LOOK;
     }
 }
@@ -296,7 +365,8 @@ static bool start_kept(stepper *p, const spec *script, const char *dialect, step
 
 static bool hangs(stepper *p)
 {
-    db_fail(p->db->error, "a statement neither returned nor waited for another session");
+    db_fail(p->db->error, p->deaf ? "the server does not say which sessions wait"
+                                  : "a statement neither returned nor waited for another session");
     return false;
 }
 
@@ -308,9 +378,7 @@ static bool finish_turns(stepper *p, const spec *script, const char *dialect, st
     for (;;) {
         if (!settle(p)) return hangs(p);
         if (start_kept(p, script, dialect, results, kept, n)) continue;
-        bool busy = false;
-        for (uint32_t i = 0; i < p->n; i++) busy = busy || p->sessions[i].busy;
-        if (!busy) return true;
+        if (!is_busy(p)) return true;
         if (clock_now() - start > PATIENCE) return hangs(p);
         nap_for_done(p, NEXT_LOOK); /* the server will end it: a deadlock, a limit of its own */
     }
@@ -380,6 +448,7 @@ stepper *stepper_open(db *d, mem *m, uint32_t sessions, bool sql)
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);
     pthread_cond_init(&p->done, NULL);
+    pthread_cond_init(&p->asked, NULL);
     for (; p->n < sessions; p->n++)
         if (!start_session(p, p->n)) {
             p->n++;
@@ -389,29 +458,57 @@ stepper *stepper_open(db *d, mem *m, uint32_t sessions, bool sql)
     if (d->driver->waits) {
         p->watcher = (db_session){.db = d, .mem = m, .isolation = d->isolation};
         strbuf_init(&p->watcher.text, m);
-        p->watches = d->driver->connect(&p->watcher) == DB_OK;
+        p->watches = d->driver->connect(&p->watcher) == DB_OK &&
+                     !pthread_create(&p->watch_thread, NULL, watch_thread, p);
+        p->watched = p->watches;
     }
     return p;
+}
+
+/* The connection of a session that does not answer is ended from outside, so that the server gives
+   its locks free.  true: its thread is idle. */
+static bool cut_if_busy(stepper *p, stepping_session *s)
+{
+    uint64_t start = clock_now();
+    pthread_mutex_lock(&p->lock);
+    bool busy = s->busy;
+    pthread_mutex_unlock(&p->lock);
+    if (busy && p->db->driver->cut && !p->deaf) p->db->driver->cut(p->db, &s->db);
+    pthread_mutex_lock(&p->lock);
+    while (s->busy && !p->deaf && clock_now() - start < CUT_OFF) nap_for_done(p, NEXT_LOOK);
+    bool idle = !s->busy;
+    pthread_mutex_unlock(&p->lock);
+    return idle;
 }
 
 void stepper_close(stepper *p)
 {
     pthread_mutex_lock(&p->lock);
+    p->quit = true;
     for (uint32_t i = 0; i < p->n; i++) p->sessions[i].quit = true;
     pthread_cond_broadcast(&p->work);
+    pthread_cond_broadcast(&p->asked);
     pthread_mutex_unlock(&p->lock);
+    bool left = p->deaf; /* a thread that may still come back to what is here */
     for (uint32_t i = 0; i < p->n; i++) {
         stepping_session *s = &p->sessions[i];
-        if (s->busy) { /* it hangs: nothing of it may be touched */
+        if (s->started && !cut_if_busy(p, s)) { /* it hangs: nothing of it may be touched */
             pthread_detach(s->thread);
+            left = true;
             continue;
         }
         if (s->started) pthread_join(s->thread, NULL);
         if (s->db.own) p->db->driver->disconnect(&s->db);
         mem_free_all(&s->mem);
     }
-    if (p->watches) p->db->driver->disconnect(&p->watcher);
+    if (p->watched && p->deaf) pthread_detach(p->watch_thread);
+    if (p->watched && !p->deaf) {
+        pthread_join(p->watch_thread, NULL);
+        p->db->driver->disconnect(&p->watcher);
+    }
+    if (left) return;
     pthread_cond_destroy(&p->work);
     pthread_cond_destroy(&p->done);
+    pthread_cond_destroy(&p->asked);
     pthread_mutex_destroy(&p->lock);
 }

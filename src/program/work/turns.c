@@ -101,11 +101,11 @@ static bool call_waits(turns *t, turn *s)
     if (t->watch == WATCH_ADAPTER && t->watches) {
         s->looked_at = true;
         pthread_mutex_unlock(&t->lock);
-        bool waits = t->db->driver->waits(&t->watcher, s->db);
+        enum db_waiting told = t->db->driver->waits(&t->watcher, s->db);
         pthread_mutex_lock(&t->lock);
         s->looked_at = false;
         pthread_cond_signal(&s->chosen);
-        return waits || clock_now() - s->since > LONG_CALL;
+        if (told != DB_UNTOLD) return told == DB_WAITS || clock_now() - s->since > LONG_CALL;
     }
     if (t->watch != WATCH_THREAD) return clock_now() - s->since > TURNS_GRACE_MS * 1000000ull;
     uint64_t switches = 0;
