@@ -516,6 +516,7 @@ static void add_txn(reader *r, line_parts *p, const char *start)
     /* those without a session are one, in the order of their lines */
     if (!p->session) t->session = session_number(r, (json_text){"", 0});
     note_isolation(l, p->isolation);
+    t->isolation = p->isolation;
     t->line = r->line;
     l->statements += t->n_stmts;
     vec_push(l->mem, &l->txns, *t);

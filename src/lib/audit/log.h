@@ -49,6 +49,7 @@ typedef struct log_txn {
     bool has_begin, has_end, has_times, has_commit;
     bool commit_unknown; /* it may have one that the recorder did not see: null */
     int64_t begin, end, times[4], commit;
+    const char *isolation; /* that it asked for, in PostgreSQL's words, or NULL */
     uint64_t line;
 } log_txn;
 

@@ -39,6 +39,7 @@ typedef struct reference_engine {
     engine_conn *sessions;        /* by session of the log, up to SESSION_CONNS of them */
     uint32_t n_conns;
     engine_conn loader;      /* fills the database */
+    engine_conn watcher;     /* is asked who waits */
     VEC(engine_conn *) open; /* all that are open, so that none outlives a failure */
     bool used;               /* the database is not empty any more */
     bool patient;            /* errors that do not come are left at that: no second run */
@@ -79,6 +80,12 @@ run_outcome engine_run_txn(reference_engine *e, engine_conn *c, const char *cons
                            uint32_t txn);
 /* One statement of a transaction that is open. */
 run_outcome engine_run_statement(reference_engine *e, engine_conn *c, uint32_t txn, uint32_t stmt);
+/* The same in two halves; false: it is not answered yet. */
+void engine_sends_statement(reference_engine *e, engine_conn *c, uint32_t txn, uint32_t stmt);
+bool engine_statement_answered(reference_engine *e, engine_conn *c, uint32_t txn, uint32_t stmt,
+                               int wait_ms, run_outcome *o);
+/* Of a statement of ours that was started: `done` says whether it succeeded. */
+bool engine_answered(reference_engine *e, engine_conn *c, int wait_ms, bool *done);
 /* COMMIT; false: refused, and rolled back.  `conflict`: as a failure to serialize. */
 bool engine_commit(reference_engine *e, engine_conn *c, bool *conflict);
 void engine_rollback(reference_engine *e, engine_conn *c);

@@ -249,6 +249,7 @@ static void look_at_first(statement_words *r, const char *first, const char *sec
         r->ends = !r->rolls_back;
     }
     r->is_savepoint = !strcmp(first, "savepoint") || !strcmp(first, "release") || r->rolls_back;
+    r->is_setting = !strcmp(first, "set");
     bool session = !strcmp(second, "session") || !strcmp(second, "local");
     r->sets_level =
         !strcmp(first, "set") &&

@@ -21,6 +21,7 @@ typedef struct statement_words {
     bool is_savepoint;   /* SAVEPOINT, RELEASE, ROLLBACK TO */
     bool rolls_back;     /* ROLLBACK TO a savepoint */
     bool ends;           /* BEGIN, COMMIT and their kin: transactions are ours to begin and end */
+    bool is_setting;     /* SET */
     bool sets_level;     /* SET TRANSACTION ...: passed over */
     bool has_routine;    /* it makes or drops something that other statements may run */
     bool has_trigger;    /* counts may include what triggers and cascades did */

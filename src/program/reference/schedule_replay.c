@@ -1,0 +1,299 @@
+/*
+ * schedule_replay.c - see schedule_replay.h.
+ *
+ * A statement runs when it was called, a commit when it was called: both are moments that real time
+ * allows, at every level.  After each call the engine is given time until the statement is answered
+ * or waits for another session (pg_blocking_pids); after each end, those that waited go on.  When
+ * the log says that a statement was answered, it must have been answered here, too.
+ */
+#include "reference/schedule_replay.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/sort.h"
+
+enum { SESSIONS = 40, LOOK_MS = 4 };
+static const uint64_t patience = 2500000000u; /* ns: longer than the engine looks for deadlocks */
+
+typedef enum event_kind { EVENT_ANSWER, EVENT_CALL } event_kind;
+
+typedef struct sent_event {
+    uint32_t txn, stmt; /* n_stmts: the end of the transaction */
+    event_kind kind;
+} sent_event;
+
+typedef struct sent_txn {
+    bool begun, pending, hasty;
+    uint32_t stmt; /* that is pending */
+} sent_txn;
+
+typedef struct schedule_replay {
+    snapshot_replay *r;
+    reference_engine *e;
+    sent_txn *txns;
+    uint32_t *pids;        /* by session; 0: not asked yet */
+    VEC(uint32_t) waiting; /* transactions with a statement that waits */
+    VEC(uint64_t) keys;
+    VEC(sent_event) events;
+    uint32_t commits;
+    uint32_t stuck; /* the transaction that was not explained, or UINT32_MAX */
+    run_outcome last;
+} schedule_replay;
+
+static bool is_committed(const schedule_replay *s, uint32_t txn)
+{
+    return s->e->plan->log->txns.at[txn].status == LOG_COMMITTED;
+}
+
+/* ---- what is executed ------------------------------------------------------------------------ */
+
+/* Is the whole log known, with its times, and may all of it be executed? */
+static const char *why_not_as_sent(const reference_engine *e)
+{
+    const sql_log *l = e->plan->log;
+    if (e->plan->unknown) return "a transaction has an unknown outcome";
+    if (l->sessions.n >= SESSIONS) return "the log has too many sessions to run beside each other";
+    for (uint32_t i = 0; i < l->txns.n; i++) {
+        const log_txn *t = &l->txns.at[i];
+        if (!t->has_times) return "the log lacks times";
+        for (uint32_t k = 0; k < t->n_stmts; k++) {
+            const statement_words *w = &e->words[t->stmts[k].text];
+            if (!t->stmts[k].has_time) return "the log lacks the times of statements";
+            if (t->stmts[k].opaque || w->beyond || w->ends)
+                return "a statement of a transaction that was rolled back is not executed";
+        }
+    }
+    return NULL;
+}
+
+static void add_sent_event(schedule_replay *s, int64_t when, sent_event v)
+{
+    vec_push(s->e->mem, &s->keys, sort_key(when));
+    vec_push(s->e->mem, &s->events, v);
+}
+
+/* Answers come before calls of the same moment. */
+static void find_sent_events(schedule_replay *s)
+{
+    const sql_log *l = s->e->plan->log;
+    for (int kind = EVENT_ANSWER; kind <= EVENT_CALL; kind++)
+        for (uint32_t i = 0; i < l->txns.n; i++) {
+            const log_txn *t = &l->txns.at[i];
+            bool call = kind == EVENT_CALL;
+            for (uint32_t k = 0; k < t->n_stmts; k++)
+                add_sent_event(s, call ? t->stmts[k].call : t->stmts[k].answer,
+                               (sent_event){i, k, (event_kind)kind});
+            add_sent_event(s, t->times[call ? 2 : 3],
+                           (sent_event){i, t->n_stmts, (event_kind)kind});
+        }
+}
+
+/* The isolation of the level, or the transaction's own if that is stronger. */
+static const char *begin_statement(const schedule_replay *s, uint32_t txn)
+{
+    static const char *const begins[] = {"BEGIN ISOLATION LEVEL READ COMMITTED",
+                                         "BEGIN ISOLATION LEVEL REPEATABLE READ",
+                                         "BEGIN ISOLATION LEVEL SERIALIZABLE"};
+    schedule_reads reads = s->e->plan->reads;
+    unsigned asked = reads == READS_LATEST ? 2 : reads == READS_SNAPSHOT ? 1 : 0;
+    const char *own = s->e->plan->log->txns.at[txn].isolation;
+    unsigned least = !own ? 0 : !strcmp(own, "serializable") ? 2 : !strcmp(own, "repeatable read");
+    return begins[least > asked ? least : asked];
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static uint32_t session_of(const schedule_replay *s, uint32_t txn)
+{
+    return s->e->plan->log->txns.at[txn].session;
+}
+
+static engine_conn *connection_of(schedule_replay *s, uint32_t txn)
+{
+    reference_engine *e = s->e;
+    engine_conn *c = engine_session(e, txn);
+    uint32_t session = session_of(s, txn);
+    if (!c) guard_fail(e->guard, GUARD_IO, "%s", e->why);
+    if (s->pids[session]) return c;
+    if (!engine_does(e, c, "SELECT pg_backend_pid()") || !c->s.n_rows) engine_lost(e, c);
+    s->pids[session] = (uint32_t)strtoul(c->s.text.at + c->s.cells.at[0].at, NULL, 10);
+    return c;
+}
+
+static bool is_blocked(schedule_replay *s, uint32_t txn)
+{
+    char sql[80];
+    snprintf(sql, sizeof sql, "SELECT cardinality(pg_blocking_pids(%u)) > 0",
+             (unsigned)s->pids[session_of(s, txn)]);
+    if (!engine_does(s->e, &s->e->watcher, sql) || !s->e->watcher.s.n_rows)
+        engine_lost(s->e, &s->e->watcher);
+    const db_session *w = &s->e->watcher.s;
+    return w->text.at[w->cells.at[0].at] == 't';
+}
+
+/* A setting that only a superuser may change is about the reference. */
+static bool is_refused_setting(const schedule_replay *s, uint32_t txn, uint32_t stmt,
+                               const engine_conn *c)
+{
+    const log_stmt *l = &s->e->plan->log->txns.at[txn].stmts[stmt];
+    return s->e->words[l->text].is_setting && !l->has_error && !strcmp(c->s.state, "42501");
+}
+
+/* The answer of what is pending, if it is there; false: the log has another one. */
+static bool take_answer(schedule_replay *s, uint32_t txn, int wait_ms)
+{
+    reference_engine *e = s->e;
+    sent_txn *t = &s->txns[txn];
+    engine_conn *c = connection_of(s, txn);
+    run_outcome o = {.stmt = t->stmt};
+    assert(t->pending);
+    if (t->stmt == e->plan->log->txns.at[txn].n_stmts) {
+        bool done;
+        if (!engine_answered(e, c, wait_ms, &done)) return true;
+        t->pending = false;
+        if (done || !is_committed(s, txn)) return true;
+        o.how = ANSWERS_UNSURE;
+        o.answer = "the commit fails";
+    } else {
+        if (!engine_statement_answered(e, c, txn, t->stmt, wait_ms, &o)) return true;
+        t->pending = false;
+        if (o.how == ANSWERS_AGREE || !is_committed(s, txn)) return true;
+        if (is_refused_setting(s, txn, t->stmt, c)) return true;
+    }
+    s->stuck = txn;
+    s->last = o;
+    return false;
+}
+
+/* Until it is answered, or waits for another session. */
+static bool let_go_on(schedule_replay *s, uint32_t txn)
+{
+    while (s->txns[txn].pending) {
+        if (!take_answer(s, txn, LOOK_MS)) return false;
+        if (!s->txns[txn].pending || is_blocked(s, txn)) break;
+        guard_poll(s->e->guard);
+    }
+    return !s->txns[txn].pending || take_answer(s, txn, 0);
+}
+
+static bool let_all_go_on(schedule_replay *s)
+{
+    size_t kept = 0;
+    bool good = true;
+    for (size_t i = 0; i < s->waiting.n; i++) {
+        uint32_t txn = s->waiting.at[i];
+        if (good) good = let_go_on(s, txn);
+        if (s->txns[txn].pending) s->waiting.at[kept++] = txn;
+    }
+    s->waiting.n = kept;
+    return good;
+}
+
+/* The log has an answer by now. */
+static bool await_answer(schedule_replay *s, uint32_t txn)
+{
+    uint64_t until = clock_now() + patience;
+    while (s->txns[txn].pending && clock_now() < until) {
+        if (!take_answer(s, txn, LOOK_MS)) return false;
+        guard_poll(s->e->guard);
+    }
+    if (!s->txns[txn].pending) return let_all_go_on(s);
+    s->stuck = txn;
+    s->last = (run_outcome){ANSWERS_UNSURE, s->txns[txn].stmt, false, "it waits for a lock"};
+    return false;
+}
+
+/* ---- the schedule ---------------------------------------------------------------------------- */
+
+/* A statement whose lock timed out in the log shall not wait long. */
+static void set_patience(schedule_replay *s, uint32_t txn, uint32_t stmt, engine_conn *c)
+{
+    sent_txn *t = &s->txns[txn];
+    const log_txn *l = &s->e->plan->log->txns.at[txn];
+    bool hasty =
+        stmt < l->n_stmts && l->stmts[stmt].has_error && !strncmp(l->stmts[stmt].error, "55P03", 5);
+    if (hasty == t->hasty) return;
+    /* fails in a transaction that failed, where nothing waits anyway */
+    if (engine_does(s->e, c,
+                    hasty ? "SET LOCAL lock_timeout = '100ms'" : "SET LOCAL lock_timeout = '10s'"))
+        t->hasty = hasty;
+}
+
+static bool send_call(schedule_replay *s, uint32_t txn, uint32_t stmt)
+{
+    reference_engine *e = s->e;
+    sent_txn *t = &s->txns[txn];
+    const log_txn *l = &e->plan->log->txns.at[txn];
+    engine_conn *c = connection_of(s, txn);
+    if (t->pending && !await_answer(s, txn)) return false;
+    if (stmt < l->n_stmts && e->words[l->stmts[stmt].text].sets_level) return true;
+    if (!t->begun && !engine_does(e, c, begin_statement(s, txn))) engine_lost(e, c);
+    t->begun = true;
+    set_patience(s, txn, stmt, c);
+    if (stmt == l->n_stmts)
+        engine_starts(e, c, is_committed(s, txn) ? "COMMIT" : "ROLLBACK");
+    else
+        engine_sends_statement(e, c, txn, stmt);
+    t->pending = true;
+    t->stmt = stmt;
+    e->runs += !stmt;
+    if (!let_go_on(s, txn)) return false;
+    if (t->pending) vec_push(e->mem, &s->waiting, txn);
+    return let_all_go_on(s);
+}
+
+static void note_commit(schedule_replay *s, uint32_t txn)
+{
+    if (!is_committed(s, txn) || s->commits == s->r->n) return;
+    s->r->first_read[s->commits] = s->commits;
+    s->r->order[s->commits++] = txn;
+}
+
+static bool play_event(schedule_replay *s, const sent_event *v)
+{
+    bool ends = v->stmt == s->e->plan->log->txns.at[v->txn].n_stmts;
+    if (v->kind == EVENT_CALL) {
+        if (!send_call(s, v->txn, v->stmt)) return false;
+        if (ends) note_commit(s, v->txn);
+        return true;
+    }
+    const sent_txn *t = &s->txns[v->txn];
+    return !t->pending || t->stmt != v->stmt || await_answer(s, v->txn);
+}
+
+/* What is left open is ended with the connections. */
+static reference_finding not_as_sent(schedule_replay *s)
+{
+    snapshot_replay *r = s->r;
+    reference_finding f = {.end = REFERENCE_UNDECIDED, .txn = s->stuck};
+    r->tried.n = 0;
+    vec_push(s->e->mem, &r->tried, ((tried_state){s->commits, s->last}));
+    f.why = "the answers differ when the statements run in the order in which they were sent";
+    return f;
+}
+
+reference_finding decide_as_sent(snapshot_replay *r)
+{
+    reference_engine *e = r->e;
+    schedule_replay s = {.r = r, .e = e, .stuck = UINT32_MAX};
+    reference_finding f = {.end = REFERENCE_UNDECIDED, .txn = UINT32_MAX};
+    f.why = why_not_as_sent(e);
+    if (f.why) return f;
+    if (!engine_begin_pass(e)) guard_fail(e->guard, GUARD_HISTORY, "%s", e->why);
+    if (!e->watcher.open && !engine_connect(e, &e->watcher))
+        guard_fail(e->guard, GUARD_IO, "%s", e->why);
+    s.txns = mem_array0(e->mem, sent_txn, e->plan->log->txns.n + 1);
+    s.pids = mem_array0(e->mem, uint32_t, e->plan->log->sessions.n + 1);
+    find_sent_events(&s);
+    uint32_t n = (uint32_t)s.keys.n, *by = sort_by_key(e->mem, s.keys.at, n);
+    for (uint32_t i = 0; i < n; i++) {
+        guard_tick(e->guard);
+        if (!play_event(&s, &s.events.at[by[i]])) return not_as_sent(&s);
+    }
+    f.end = REFERENCE_HOLDS;
+    f.other_order = memcmp(r->order, e->plan->at, r->n * sizeof *r->order) != 0;
+    return f;
+}
