@@ -7,7 +7,8 @@
 #   make quick     the smoke suites on the gcc build only, below a minute, while you work
 #   make test-long what does not fit make test: the whole grid of plants, a soak, fuzzing; hours
 #   make bench     speed and memory against the promised ratios
-#   make soak      every database, level and workload for SECONDS (1800), recorded in doc/soak.md
+#   make soak      every database, level and workload for SECONDS (1800), recorded in doc/soak.md;
+#                  with STATE=FILE in turns, each of which goes on where the last one ended
 #   make campaign  random histories against the oracle for SECONDS (1800), from SEED (1)
 #   make mutants   plants COUNT (320) faults in the product, from SEED (1): do short suites notice?
 #   make fuzz      every reader for FUZZ_SECONDS (60) or MINUTES each
@@ -90,7 +91,7 @@ bench: build
 
 soak: build
 	@tool/setup test
-	@RATEL=$(abspath $(BUILD))/ratel tool/soak $(SECONDS)
+	@RATEL=$(abspath $(BUILD))/ratel tool/soak $(if $(STATE),--state $(STATE)) $(SECONDS)
 
 # What went wrong is saved below the build directory; the summary says where.
 campaign: $(BUILD)/build.ninja

@@ -110,7 +110,8 @@ class Driver:
                 'version': str(next(v for v in versions if v)), 'contracts': contracts,
                 'isolations': list(self.known['levels']), 'snapshot': self.known['snapshot'],
                 'operations': ['get', 'put', 'append', 'delete', 'bury', 'range', 'sql']
-                + ['lock'] * bool(self.known['lock']), 'sessions': 'one', 'data': 'outside'}
+                + ['lock'] * bool(self.known['lock']), 'sessions': 'one',
+                'data': 'files' if self.name == 'sqlite3' else 'outside'}
 
     def setup(self, r):
         self.execute(f'DROP TABLE IF EXISTS {r["place"]}')

@@ -329,6 +329,7 @@ class Firebird extends SqlEngine {
     [n, { level: l, source: 'https://firebirdsql.org/file/documentation/html/en/refdocs/fblangref30/' +
       `firebird-30-language-reference.html#fblangref30-transacs-${at}` }]));
   snapshot = ['begin'];
+  outside = true; // a server keeps the data
   async open() {
     const firebird = await load('node-firebird');
     this.firebird = firebird.default || firebird;
@@ -485,7 +486,7 @@ function hello() {
   return { protocol: 1, driver: `node.js ${engineName}`, engine: engine.name,
     version: String(engine.version), isolations: Object.keys(engine.levels),
     operations: engine.operations, contracts: engine.contracts, snapshot: engine.snapshot,
-    sessions: engine.alone ? 'one' : 'many', data: engine.inside ? 'child' : 'outside',
+    sessions: engine.alone ? 'one' : 'many', data: engine.inside ? 'child' : engine.outside ? 'outside' : 'files',
     numbers: 'text', ...(engine.one ? { max_sessions: 1 } : {}),
     settings: indexed ? { second_column: 'indexed' } : {} };
 }

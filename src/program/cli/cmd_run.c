@@ -59,6 +59,7 @@ static void summary(const args *a, const live *l, const live_options *o, const r
             "%llu values are not the ones that were written under their ids; the history has a "
             "mark for each of them",
             (unsigned long long)c->tampered);
+    live_findings(a, c);
     bool history_there = !a->value[O_CHECK] && !o->mute && (!out || !strcmp(out, "-"));
     if (!a->value[O_JSON] || history_there) return;
     json_writer to = json_file(stdout), *w = &to;
@@ -76,6 +77,13 @@ static void summary(const args *a, const live *l, const live_options *o, const r
     jw_member_u64(w, "lost", c->lost);
     jw_member_u64(w, "faults", c->faults);
     jw_member_u64(w, "tampered", c->tampered);
+    jw_member_u64(w, "failed_commits", c->failed_commits);
+    jw_member_u64(w, "hung_commits", c->hung_commits);
+    if (c->read_back || c->lost_commits) {
+        jw_member_u64(w, "acknowledged", c->acknowledged);
+        jw_member_u64(w, "read_back", c->read_back);
+        jw_member_u64(w, "lost_commits", c->lost_commits);
+    }
     if (!a->value[O_DETERMINISTIC]) jw_member_decimal(w, "seconds", c->seconds, 3);
     jw_member_bool(w, "interrupted", interrupted());
     jw_member_optional(w, "history", out);
@@ -148,7 +156,7 @@ int cmd_run(args *a)
     int status = live_open(&l, a);
     if (status == EXIT_HOLDS) {
         bool opened = open_history(a, &o);
-        run_counts c;
+        run_counts c = {0};
         if (opened && sql_workload_named(o.workload)) {
             live_sql sql;
             status = run_sql(a, &l, &o, &sql);
@@ -163,8 +171,10 @@ int cmd_run(args *a)
                 int verdict = check_run(a, &l, &c, o.output);
                 if (status == EXIT_HOLDS) status = verdict;
             }
+            if (c.lost_commits || c.hung_commits) status = EXIT_VIOLATED;
         }
         if (opened) live_recorded(&o);
+        if (opened && c.hung) return status; /* a thread is still inside the database */
     }
     live_close(&l);
     return status;

@@ -206,6 +206,21 @@ static int run_sql_one(test *t, test_run *r, size_t number)
     return audit_run(t, r, number, &sql, status);
 }
 
+/* What a run has shown by itself, whatever the level says. */
+static void tell_findings(test *t, test_run *r, size_t number)
+{
+    const run_counts *c = &r->counts;
+    live_findings(t->a, c);
+    t->hung = t->hung || c->hung;
+    if (!c->lost_commits && !c->hung_commits) return;
+    t->ci.workload = r->label;
+    ci_plain(&t->ci, r->label, c->lost_commits ? "durability" : "progress", EXIT_VIOLATED, false,
+             c->lost_commits ? c->lost_commit : c->failed_commit);
+    t->ci.workload = NULL;
+    if (!*r->file) keep_history(t, r, number, t->o.output);
+    r->status = EXIT_VIOLATED;
+}
+
 static void run_one(test *t, test_run *r, size_t number)
 {
     live_options *o = &t->o;
@@ -223,6 +238,7 @@ static void run_one(test *t, test_run *r, size_t number)
         } else {
             r->status = live_run(&t->l, t->a, o, &r->counts);
             if (r->status == EXIT_HOLDS) r->status = check_run(t, r, number, o->output);
+            if (r->status != EXIT_USAGE && r->status != EXIT_IO) tell_findings(t, r, number);
         }
         live_recorded(o);
     }

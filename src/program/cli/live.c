@@ -204,14 +204,15 @@ int live_run(live *l, const args *a, const live_options *o, run_counts *c)
         complain("--sessions: from 1 to 100000");
         return EXIT_USAGE;
     }
-    if (o->faults.n && !(l->db.temp.running && l->db.driver->server)) {
-        complain("--faults: only a temporary server is killed or paused, such as postgres:temp");
-        return EXIT_USAGE;
-    }
     char why[256];
     if (!faults_fit(&o->faults, l->db.nodes, why, sizeof why) ||
         !inflict_possible(&l->db, &o->faults, why, sizeof why)) {
         complain("--faults: %s", why);
+        return EXIT_USAGE;
+    }
+    if (o->faults.n && l->db.driver->process && o->stepped) {
+        complain("--faults: an engine is killed while sessions run at the same time, not with "
+                 "--schedule step");
         return EXIT_USAGE;
     }
     program p;
@@ -260,6 +261,30 @@ int live_run(live *l, const args *a, const live_options *o, run_counts *c)
     if (done) return interrupted() ? EXIT_UNDECIDED : EXIT_HOLDS;
     complain_of_db(a, error);
     return EXIT_IO;
+}
+
+void live_findings(const args *a, const run_counts *c)
+{
+    if (c->hung_commits)
+        complain("%s: finding: %s", a->command->name, c->failed_commit);
+    else if (c->failed_commits)
+        complain(
+            "%s: finding: %llu COMMIT%s ended without an answer, and nobody knows whether they "
+            "took effect; the first was that of %s",
+            a->command->name, (unsigned long long)c->failed_commits,
+            c->failed_commits > 1 ? "s" : "", c->failed_commit);
+    if (c->lost_commits)
+        complain(
+            "%s: finding: after kill -9, commits that were acknowledged are missing at %llu of "
+            "%llu keys: %s",
+            a->command->name, (unsigned long long)c->lost_commits, (unsigned long long)c->read_back,
+            c->lost_commit);
+    else if (c->read_back && !a->value[O_QUIET])
+        fprintf(stderr,
+                "killed %llu time%s: %llu commits had been acknowledged, %llu keys were read back, "
+                "and none is missing\n",
+                (unsigned long long)c->faults, c->faults == 1 ? "" : "s",
+                (unsigned long long)c->acknowledged, (unsigned long long)c->read_back);
 }
 
 /* --- deciding --------------------------------------------------------------------------------- */

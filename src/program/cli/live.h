@@ -50,6 +50,9 @@ int live_run(live *l, const args *a, const live_options *o, run_counts *c);
 const contract *live_contract(const live *l, const args *a);
 /* The level to check a run for; a note tells, once, if that is not the contract's own. */
 const char *live_level(live *l, const args *a, const contract *c, const run_counts *n);
+/* Tells what the run has shown by itself: commits that are missing after a kill, and COMMITs that
+   hung or ended without an answer. */
+void live_findings(const args *a, const run_counts *c);
 /* Decides a recorded history; shown under its path if `shown` is NULL. */
 int live_check(const args *a, const char *path, const char *shown, const char *level);
 void live_list(void);

@@ -116,18 +116,30 @@ static int put_text(const bdb_own *o, DB_TXN *txn, int64_t key, const char *text
     return o->table->put(o->table, txn, &k, &v, 0);
 }
 
-static bool bdb_load(db *d, const db_row *rows, size_t n)
+static int open_table(db *d, u_int32_t flags)
 {
     bdb_own *o = d->own;
-    DB_TXN *txn = NULL;
-    u_int32_t flags = DB_CREATE | DB_AUTO_COMMIT | DB_THREAD;
+    flags |= DB_AUTO_COMMIT | DB_THREAD;
     if (o->begin & DB_TXN_SNAPSHOT) flags |= DB_MULTIVERSION;
     if (o->begin & DB_READ_UNCOMMITTED) flags |= DB_READ_UNCOMMITTED;
-    drop_table(d);
     int code = db_create(&o->table, o->env, 0);
-    if (!code) code = o->table->set_pagesize(o->table, PAGE);
+    if (!code && flags & DB_CREATE) code = o->table->set_pagesize(o->table, PAGE);
     if (!code) code = o->table->open(o->table, NULL, d->place, NULL, DB_BTREE, flags, 0);
     d->made = d->made || !code;
+    return code;
+}
+
+static bool bdb_adopt(db *d)
+{
+    return !failed_to_open(d, open_table(d, 0));
+}
+
+static bool bdb_load(db *d, const db_row *rows, size_t n)
+{
+    const bdb_own *o = d->own;
+    DB_TXN *txn = NULL;
+    drop_table(d);
+    int code = open_table(d, DB_CREATE);
     if (!code) code = o->env->txn_begin(o->env, NULL, &txn, 0);
     for (int64_t i = 0; !code && i < FILLING; i++)
         code = put_text(o, txn, INT64_MIN + i, "a row that makes the tree high", 30);
@@ -315,6 +327,7 @@ const driver driver_bdb = {
     .open = bdb_open,
     .close = bdb_close,
     .load = bdb_load,
+    .adopt = bdb_adopt,
     .connect = bdb_connect,
     .disconnect = bdb_disconnect,
     .snapshot = bdb_snapshot,

@@ -1,6 +1,7 @@
 /*
  * driver.c - finds the adapter of a URL; see driver.h.
  */
+#include "driver/engine_server.h"
 #include "driver/driver.h"
 
 #include <stdio.h>
@@ -610,7 +611,8 @@ bool db_open_for(db *d, mem *m, const char *url, const char *isolation, unsigned
     if (*d->driver->isolations && !db_isolation(d, isolation)) return false;
     if (!*d->driver->isolations) d->isolation = *isolation ? isolation : "";
     d->misuse = false;
-    if (d->driver->open(d)) return true;
+    bool apart = wants & DB_APART && d->driver->adopt;
+    if (apart ? engine_open_apart(d, isolation) : d->driver->open(d)) return true;
     db_close(d);
     return false;
 }

@@ -72,7 +72,8 @@ enum db_wants {
     DB_LINKS = 1,        /* clients connect through a proxy of ours (links.h) */
     DB_SERVER_LINKS = 2, /* servers connect to each other through it; comes with DB_LINKS */
     DB_PRELOAD = 4,      /* each loads our library first (drivers/server_preload.c) */
-    DB_FSYNC = 8         /* it calls fsync, which else is spared */
+    DB_FSYNC = 8,        /* it calls fsync, which else is spared */
+    DB_APART = 16        /* an engine of this process runs in one of its own, which can be killed */
 };
 
 typedef struct db {
@@ -121,10 +122,12 @@ typedef struct db_session {
     const char *isolation; /* that begin asks for */
     uint32_t slot;         /* its number among the sessions, from 0 */
     uint32_t node;         /* of a cluster: where it is connected to */
-    bool absent;           /* get: there is no such row, or it is a tombstone */
-    bool tomb;             /* get: the row is there and marked as deleted */
-    bool idle;   /* put, remove: the row was so already and was not written: in effect a read */
-    bool newest; /* idle: that read saw the newest row, not the row of the snapshot */
+    bool probe;   /* it looks whether the engine is back: it may connect before the others */
+    bool settled; /* commit was lost, but the engine that could have done it is dead */
+    bool absent;  /* get: there is no such row, or it is a tombstone */
+    bool tomb;    /* get: the row is there and marked as deleted */
+    bool idle;    /* put, remove: the row was so already and was not written: in effect a read */
+    bool newest;  /* idle: that read saw the newest row, not the row of the snapshot */
     int64_t value;
     strbuf text;      /* get of a list: its elements with commas between */
     const char *note; /* set by an adapter: goes with the transaction into the history */
@@ -192,6 +195,13 @@ struct driver {
     /* Ends, from outside, the connection of s in which another thread waits for an answer: that
        call returns, and the server gives its locks free.  NULL: the adapter cannot. */
     void (*cut)(db *d, const db_session *s);
+    /* Of an engine in a process of its own: the place was made by a process before this one. */
+    bool (*adopt)(db *d);
+    /* May the programs that are the database's clients or engine be killed?  NULL: there are none;
+       false: *why says what it would mean. */
+    bool (*may_die)(const db *d, const char **why);
+    /* Kills them all, or lets them be started again: till then only a probe can connect. */
+    bool (*process)(db *d, bool up);
     /* Makes a replica, whose primary is gone, a primary; NULL: the adapter cannot. */
     bool (*promote)(db *d, uint32_t node);
 };

@@ -92,6 +92,14 @@ void exec_child_blame(exec_child *c, const char *what, const strbuf *answer)
     pthread_mutex_unlock(&c->lock);
 }
 
+void exec_child_kill(exec_child *c)
+{
+    pthread_mutex_lock(&c->lock);
+    c->killed = true;
+    declare_dead(c, false, "was killed, as --faults asks for");
+    pthread_mutex_unlock(&c->lock);
+}
+
 /* --- reading ---------------------------------------------------------------------------------- */
 
 static void blame_line(exec_child *c, const char *what, const char *text, size_t n)

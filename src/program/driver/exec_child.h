@@ -33,6 +33,7 @@ typedef struct exec_child {
     bool reading;     /* somebody reads */
     atomic_bool dead; /* why says why */
     bool wrong;       /* it broke the protocol: another one would do so, too */
+    bool killed;      /* we killed it on purpose */
     char why[EXEC_WHY];
     strbuf unfinished;
     exec_json json;
@@ -54,6 +55,8 @@ uint64_t exec_child_id(exec_child *c);
    what is in `answer`.  DEAD: c->why says why there is none. */
 enum exec_reply exec_child_ask(exec_child *c, uint64_t id, const char *what, const strbuf *line,
                                uint32_t timeout_ms, strbuf *answer);
+/* Kills it with kill -9, for a fault; whoever waits for an answer is told.  Any thread may call. */
+void exec_child_kill(exec_child *c);
 /* It has answered something that the protocol does not allow. */
 void exec_child_blame(exec_child *c, const char *what, const strbuf *answer);
 

@@ -20,11 +20,11 @@ enum { HELLO_MS = 120000, FAREWELL_MS = 2000, GRACE_MS = 2000, DEATHS = 8, A_TIM
 
 typedef struct exec_conn {
     exec_talk talk;
-    exec_child own; /* the session's program, if it has one */
-    bool alone;     /* it has */
-    bool attached;  /* it uses the keeper */
-    bool counted;   /* among the sessions of which a driver may allow a few only */
-    bool greeted;   /* connect was answered */
+    exec_child own;         /* the session's program, if it has one */
+    bool alone;             /* it has */
+    struct exec_conn *next; /* of those that have */
+    bool counted;           /* among the sessions of which a driver may allow a few only */
+    bool greeted;           /* connect was answered */
 } exec_conn;
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -48,10 +48,35 @@ void exec_talk_free(exec_talk *t)
     vec_free(t->mem, &t->json.nodes);
 }
 
+/* Before something is asked of a program that others use, too, and may have to start anew.  False:
+   the one that this session knew is not there any more. */
+static bool enter_keeper(exec_talk *t)
+{
+    exec_own *o = t->own;
+    if (!t->generation) return true;
+    pthread_mutex_lock(&o->lock);
+    bool same = t->generation == o->generation;
+    o->busy += same;
+    pthread_mutex_unlock(&o->lock);
+    return same;
+}
+
+static void leave_keeper(exec_talk *t)
+{
+    if (!t->generation) return;
+    pthread_mutex_lock(&t->own->lock);
+    t->own->busy--;
+    pthread_mutex_unlock(&t->own->lock);
+}
+
 void exec_talk_begin(exec_talk *t, const char *op)
 {
     t->op = op;
-    t->id = exec_child_id(t->child);
+    t->id = 0;
+    if (enter_keeper(t)) {
+        t->id = exec_child_id(t->child);
+        leave_keeper(t);
+    }
     t->out.n = 0;
     strbuf_printf(&t->out, "{\"id\":%llu,\"op\":\"%s\"", (unsigned long long)t->id, op);
     if (t->session) strbuf_printf(&t->out, ",\"session\":%u", t->session);
@@ -88,10 +113,15 @@ static void give_up_all(exec_own *o, const char *why)
 /* The child is dead.  A commit that was sent stays unknown whatever the reason. */
 static enum db_answer told_dead(exec_talk *t)
 {
-    pthread_mutex_lock(&t->child->lock);
-    bool wrong = t->child->wrong;
-    snprintf(t->error, DB_ERROR, "%s", t->child->why);
-    pthread_mutex_unlock(&t->child->lock);
+    bool wrong = false;
+    snprintf(t->error, DB_ERROR, "the driver was killed and has been started anew");
+    if (enter_keeper(t)) {
+        pthread_mutex_lock(&t->child->lock);
+        wrong = t->child->wrong;
+        snprintf(t->error, DB_ERROR, "%s", t->child->why);
+        pthread_mutex_unlock(&t->child->lock);
+        leave_keeper(t);
+    }
     bool data_lost = t->own->hello.inside;
     if (data_lost && !wrong) {
         size_t n = strlen(t->error);
@@ -104,7 +134,10 @@ static enum db_answer told_dead(exec_talk *t)
 
 enum db_answer exec_talk_blame(exec_talk *t, const char *what)
 {
-    exec_child_blame(t->child, what, &t->in);
+    if (enter_keeper(t)) {
+        exec_child_blame(t->child, what, &t->in);
+        leave_keeper(t);
+    }
     return told_dead(t);
 }
 
@@ -136,9 +169,12 @@ static enum db_answer answer_of(exec_talk *t)
 enum db_answer exec_talk_send(exec_talk *t)
 {
     strbuf_str(&t->out, "}\n");
-    if (exec_child_ask(t->child, t->id, t->op, &t->out, t->timeout_ms, &t->in) == EXEC_DEAD)
-        return told_dead(t);
-    return answer_of(t);
+    enum exec_reply reply = EXEC_DEAD;
+    if (enter_keeper(t)) {
+        reply = exec_child_ask(t->child, t->id, t->op, &t->out, t->timeout_ms, &t->in);
+        leave_keeper(t);
+    }
+    return reply == EXEC_DEAD ? told_dead(t) : answer_of(t);
 }
 
 /* --- programs --------------------------------------------------------------------------------- */
@@ -147,7 +183,7 @@ static bool start_child(exec_own *o, exec_child *c, char *error)
 {
     char why[160];
     if (exec_child_start(c, &o->warden, why, sizeof why)) return true;
-    db_fail(error, "cannot start %.200s: %s", o->words[0], why);
+    db_fail(error, "cannot start %.200s: %s", o->words ? o->words[0] : "the engine", why);
     return false;
 }
 
@@ -170,6 +206,7 @@ static bool keeper_there(db *d)
     if (o->kept && o->hello.inside) return false;
     if (o->kept) exec_child_end(&o->keeper, 0);
     o->kept = start_child(o, &o->keeper, d->error);
+    o->generation++;
     if (!o->kept) return false;
     exec_talk t;
     exec_talk_init(&t, o, &o->keeper, d->mem, d->error);
@@ -198,6 +235,18 @@ static bool say_hello(db *d)
     return good;
 }
 
+static bool start_keeper(db *d, const exec_kind *kind)
+{
+    exec_own *o = d->own;
+    if (!exec_warden_start(&o->warden, kind)) {
+        db_fail(d->error, "cannot start the process that starts drivers");
+        return false;
+    }
+    o->generation = 1;
+    o->kept = start_child(o, &o->keeper, d->error);
+    return o->kept && say_hello(d);
+}
+
 static bool exec_open(db *d)
 {
     exec_own *o = d->own = mem_zeroed(d->mem, sizeof *o);
@@ -208,12 +257,8 @@ static bool exec_open(db *d)
         d->misuse = true;
         return false;
     }
-    if (!exec_warden_start(&o->warden, o->words, o->environment)) {
-        db_fail(d->error, "cannot start the process that starts drivers");
-        return false;
-    }
-    o->kept = start_child(o, &o->keeper, d->error);
-    if (!o->kept || !say_hello(d)) return false;
+    exec_kind kind = {.words = o->words, .environment = o->environment};
+    if (!start_keeper(d, &kind)) return false;
     o->driver = *d->driver;
     o->driver.isolations = strbuf_cstr(&o->hello.isolations);
     o->driver.row_locks = o->hello.operations & EXEC_LOCK;
@@ -312,41 +357,55 @@ exec_talk *exec_session_talk(db_session *s)
     return &((exec_conn *)s->own)->talk;
 }
 
+static bool is_dead(const exec_conn *c)
+{
+    exec_own *o = c->talk.own;
+    pthread_mutex_lock(&o->lock);
+    bool stale = c->talk.generation && c->talk.generation != o->generation;
+    bool dead = stale || c->talk.child->dead;
+    pthread_mutex_unlock(&o->lock);
+    return dead;
+}
+
 static void exec_disconnect(db_session *s)
 {
     exec_conn *c = s->own;
     exec_own *o = s->db->own;
     if (!c) return;
-    if (c->greeted && !c->talk.child->dead) {
+    if (c->greeted && !is_dead(c)) {
         c->talk.timeout_ms = FAREWELL_MS < c->talk.timeout_ms ? FAREWELL_MS : c->talk.timeout_ms;
         exec_talk_begin(&c->talk, "disconnect");
         exec_talk_send(&c->talk);
     }
     exec_talk_free(&c->talk);
-    if (c->alone) exec_child_end(&c->own, 0);
     pthread_mutex_lock(&o->lock);
-    o->attached -= c->attached;
     o->sessions -= c->counted;
+    exec_conn **at = &o->alone;
+    while (*at && *at != c) at = &(*at)->next;
+    if (*at) *at = c->next;
     pthread_mutex_unlock(&o->lock);
+    if (c->alone) exec_child_end(&c->own, 0);
     mem_put(s->mem, c);
     s->own = NULL;
 }
 
-/* The keeper for one more session; it is started anew when the last session of the old one has
-   left it, and then wants a hello.  DB_LOST: try again. */
+/* The keeper for one more session; it is started anew when nobody asks the old one any more, and
+   then wants a hello.  DB_LOST: try again. */
 static enum db_answer attach(db_session *s, bool *started)
 {
     exec_own *o = s->db->own;
+    exec_conn *c = s->own;
     bool done = true;
     pthread_mutex_lock(&o->lock);
     bool ended = !o->kept || o->keeper.dead;
-    if (ended) done = !o->attached && !o->wrong;
+    if (ended) done = !o->busy && !o->wrong;
     if (ended && done) {
         exec_child_end(&o->keeper, 0);
         o->kept = start_child(o, &o->keeper, s->error);
+        o->generation++;
         done = *started = o->kept;
     }
-    if (done) o->attached++;
+    c->talk.generation = o->generation;
     enum db_answer a = done ? DB_OK : o->wrong ? DB_BROKEN : DB_LOST;
     pthread_mutex_unlock(&o->lock);
     return a;
@@ -364,20 +423,24 @@ static enum db_answer may_connect(db_session *s)
         db_fail(s->error, "the driver allows %u session%s at a time (use --sessions)",
                 o->hello.most, o->hello.most == 1 ? "" : "s");
     wrong = wrong || full;
-    if (!wrong) o->sessions++;
+    bool down = !wrong && o->down && !s->probe;
+    if (down) db_fail(s->error, "the engine was killed and is not started yet");
+    if (!wrong && !down) o->sessions++;
     uint32_t number = ++o->numbers;
     pthread_mutex_unlock(&o->lock);
     exec_conn *c = s->own;
-    c->counted = !wrong;
+    c->counted = !wrong && !down;
     c->talk.session = number;
-    return wrong ? DB_BROKEN : DB_OK;
+    return wrong ? DB_BROKEN : down ? DB_LOST : DB_OK;
 }
 
 static enum db_answer connected(db_session *s, enum db_answer a)
 {
     exec_own *o = s->db->own;
+    const exec_conn *c = s->own;
     pthread_mutex_lock(&o->lock);
-    o->deaths = a == DB_OK ? 0 : o->deaths + (a == DB_LOST);
+    bool killed = c->alone ? c->own.killed : o->keeper.killed; /* that is no sign of a bad driver */
+    o->deaths = a == DB_OK ? 0 : o->deaths + (a == DB_LOST && !killed);
     pthread_mutex_unlock(&o->lock);
     return a == DB_REFUSED ? DB_LOST : a;
 }
@@ -393,10 +456,13 @@ static enum db_answer exec_connect(db_session *s)
     if (o->hello.many) {
         a = attach(s, &fresh);
         if (a != DB_OK) return a;
-        c->attached = true;
     } else {
         c->alone = start_child(o, &c->own, s->error);
         if (!c->alone) return connected(s, DB_LOST);
+        pthread_mutex_lock(&o->lock);
+        c->next = o->alone;
+        o->alone = c;
+        pthread_mutex_unlock(&o->lock);
         fresh = true;
     }
     if (fresh && (a = greet(&c->talk)) != DB_OK) return connected(s, a);
@@ -539,7 +605,11 @@ static enum db_answer exec_range(db_session *s, int64_t from, int64_t to, uint32
 
 static enum db_answer exec_commit(db_session *s)
 {
-    return exec_talk_send(request(s, "commit"));
+    const exec_own *o = s->db->own;
+    enum db_answer a = exec_talk_send(request(s, "commit"));
+    /* What a dead engine has not made permanent cannot happen any more. */
+    s->settled = a == DB_LOST && o->hello.files && is_dead(s->own);
+    return a;
 }
 
 static enum db_answer exec_abort(db_session *s)
@@ -634,6 +704,48 @@ static enum db_answer exec_query(db_session *s, const char *text, const char *co
     return DB_OK;
 }
 
+/* --- faults ----------------------------------------------------------------------------------- */
+
+static bool exec_may_die(const db *d, const char **why)
+{
+    const exec_own *o = d->own;
+    *why = "the database is inside the driver's program and would be gone with it";
+    return !o->hello.inside;
+}
+
+static bool exec_processes(db *d, bool up)
+{
+    exec_own *o = d->own;
+    pthread_mutex_lock(&o->lock);
+    o->down = !up;
+    if (!up && o->kept && o->hello.many) exec_child_kill(&o->keeper);
+    for (exec_conn *c = o->alone; c && !up; c = c->next) exec_child_kill(&c->own);
+    pthread_mutex_unlock(&o->lock);
+    return true;
+}
+
+/* --- engines of ours in a process of their own ------------------------------------------------ */
+
+bool exec_open_engine(db *d, const exec_kind *kind)
+{
+    const driver *engine = d->driver;
+    exec_own *o = d->own = mem_zeroed(d->mem, sizeof *o);
+    o->warden.socket = -1;
+    pthread_mutex_init(&o->lock, NULL);
+    o->driver = driver_exec;
+    d->driver = &o->driver;
+    if (!start_keeper(d, kind)) return false;
+    o->driver.name = engine->name;
+    o->driver.isolations = engine->isolations;
+    o->driver.row_locks = engine->row_locks;
+    o->driver.contract = NULL; /* the table has those of the engine */
+    if (!engine->query) {
+        o->driver.script = NULL;
+        o->driver.query = NULL;
+    }
+    return true;
+}
+
 const driver driver_exec = {
     .name = "exec",
     .isolations = "",
@@ -654,4 +766,6 @@ const driver driver_exec = {
     .script = exec_script,
     .query = exec_query,
     .contract = exec_contract,
+    .may_die = exec_may_die,
+    .process = exec_processes,
 };

@@ -28,6 +28,7 @@ typedef struct exec_hello {
     unsigned snapshot;   /* enum db_statement */
     bool many;           /* one program serves all sessions */
     bool inside;         /* the data are in the program and end with it */
+    bool files;          /* the data are in files of which the program is the engine */
     bool text;           /* numbers are sent as strings */
     uint32_t most;       /* sessions; 0: any number */
     uint32_t timeout_ms;
@@ -47,7 +48,10 @@ typedef struct exec_own {
     bool kept;         /* the keeper is there */
     bool tables;       /* a script has made tables */
     pthread_mutex_t lock;
-    uint32_t attached; /* sessions of the keeper */
+    struct exec_conn *alone; /* the sessions that have a program of their own */
+    uint32_t generation;     /* of the keeper: how often it was started */
+    uint32_t busy;           /* sessions that are asking the keeper something */
+    bool down;         /* killed by a fault: only the session that looks after it may connect */
     uint32_t sessions; /* that are connected or about to be */
     uint32_t numbers;  /* sessions that were ever connected */
     uint32_t deaths;   /* in a row, before a session was connected */
@@ -59,6 +63,7 @@ typedef struct exec_own {
 typedef struct exec_talk {
     exec_own *own;
     exec_child *child;
+    uint32_t generation; /* of the keeper, that it talks to; 0: it talks to a program of its own */
     mem *mem;
     strbuf out, in;
     exec_json json; /* of the answer */
@@ -78,6 +83,10 @@ void exec_talk_number(exec_talk *t, const char *name, int64_t value);
 enum db_answer exec_talk_send(exec_talk *t);
 /* The answer is done, but not as the protocol wants it. */
 enum db_answer exec_talk_blame(exec_talk *t, const char *what);
+
+/* Opens an engine of ours in a process of its own, which speaks the protocol (engine_server.h), so
+   that it can be killed.  d->driver is the engine's adapter; false: d->error says why not. */
+bool exec_open_engine(db *d, const exec_kind *kind);
 
 /* Splits a command into words: spaces separate, quotes and backslashes keep together. */
 bool exec_words(mem *m, const char *text, char ***out, size_t *n, char *error);

@@ -254,6 +254,16 @@ static bool shown_text(const exec_json *j, const char *name, char *out, size_t c
     return true;
 }
 
+static bool where_data_are(const exec_json *j, exec_hello *h)
+{
+    uint32_t node = exec_json_member(j, 0, "data");
+    char word[32] = "outside";
+    if (node && !exec_json_text(j, node, word, sizeof word)) return false;
+    h->inside = !strcmp(word, "child");
+    h->files = !strcmp(word, "files");
+    return h->inside || h->files || !strcmp(word, "outside");
+}
+
 static const char *hello_error(const exec_json *j, db *d, mem *m, exec_hello *h)
 {
     char version[64];
@@ -270,8 +280,7 @@ static const char *hello_error(const exec_json *j, db *d, mem *m, exec_hello *h)
         return "operations is no list of words";
     if (!word_list(j, "snapshot", statements, &h->snapshot)) return "snapshot is no list of words";
     if (!either(j, "sessions", "one", "many", &h->many)) return "sessions is neither one nor many";
-    if (!either(j, "data", "outside", "child", &h->inside))
-        return "data is neither outside nor child";
+    if (!where_data_are(j, h)) return "data is none of outside, files, child";
     if (!either(j, "numbers", "json", "text", &h->text)) return "numbers is neither json nor text";
     if (!whole(j, "max_sessions", 100000, &h->most)) return "max_sessions is no number from 1 on";
     if (!whole(j, "timeout_ms", LONGEST_MS, &h->timeout_ms))

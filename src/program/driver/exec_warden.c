@@ -94,13 +94,32 @@ static int spawn_with(int pairs[3][2], char *const *words, char *const *environm
     return error;
 }
 
-static bool serve_spawn(char *const *words, char *const *environment)
+/* The same for a function of ours. */
+static int fork_with(int pairs[3][2], const exec_kind *kind, pid_t *pid)
+{
+    *pid = fork();
+    if (*pid < 0) return errno;
+    if (*pid) {
+        setpgid(*pid, *pid); /* both sides do it, whoever is first */
+        return 0;
+    }
+    setpgid(0, 0);
+    dup2(pairs[0][0], STDIN_FILENO);
+    dup2(pairs[1][1], STDOUT_FILENO);
+    dup2(pairs[2][1], STDERR_FILENO);
+    closefrom(STDERR_FILENO + 1); /* (signals stay blocked, as for the warden) */
+    _exit(kind->serve(kind->ud));
+}
+
+static bool serve_spawn(const exec_kind *kind)
 {
     reply r = {0};
     int pairs[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
     for (int i = 0; i < 3 && !r.error; i++)
         if (pipe2(pairs[i], O_CLOEXEC)) r.error = errno;
-    if (!r.error) r.error = spawn_with(pairs, words, environment, &r.pid);
+    if (!r.error)
+        r.error = kind->serve ? fork_with(pairs, kind, &r.pid)
+                              : spawn_with(pairs, kind->words, kind->environment, &r.pid);
     if (!r.error) {
         fcntl(pairs[0][1], F_SETFL, O_NONBLOCK);
         fcntl(pairs[1][0], F_SETFL, O_NONBLOCK);
@@ -169,7 +188,7 @@ static void kill_children(void)
     }
 }
 
-_Noreturn static void be_warden(int socket, char *const *words, char *const *environment)
+_Noreturn static void be_warden(int socket, const exec_kind *kind)
 {
     sigset_t all;
     sigfillset(&all); /* ctrl-C is for the sessions: we end when they have */
@@ -186,7 +205,7 @@ _Noreturn static void be_warden(int socket, char *const *words, char *const *env
         ssize_t n = recv(SOCKET, &w, sizeof w, 0);
         if (n < 0 && errno == EINTR) continue;
         if (n != (ssize_t)sizeof w) break;
-        if (!(w.spawn ? serve_spawn(words, environment) : serve_kill(&w))) break;
+        if (!(w.spawn ? serve_spawn(kind) : serve_kill(&w))) break;
     }
     kill_children();
     _exit(0);
@@ -194,13 +213,13 @@ _Noreturn static void be_warden(int socket, char *const *words, char *const *env
 
 /* --- our side --------------------------------------------------------------------------------- */
 
-bool exec_warden_start(exec_warden *w, char *const *words, char *const *environment)
+bool exec_warden_start(exec_warden *w, const exec_kind *kind)
 {
     int ends[2];
     w->socket = -1;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) return false;
     w->pid = fork();
-    if (!w->pid) be_warden(ends[1], words, environment);
+    if (!w->pid) be_warden(ends[1], kind);
     close(ends[1]);
     if (w->pid < 0) {
         close(ends[0]);

@@ -25,8 +25,15 @@ typedef struct exec_process {
     int in, out, err; /* our ends of its standard streams, not blocking */
 } exec_process;
 
-/* All programs of a warden are started by these words in this environment (both end with NULL). */
-bool exec_warden_start(exec_warden *w, char *const *words, char *const *environment);
+/* What the programs of a warden are: words of a command line and an environment (both end with
+   NULL), or, if `serve` is given, a function of ours that is called in a process of its own. */
+typedef struct exec_kind {
+    char *const *words, *const *environment;
+    int (*serve)(const void *ud);
+    const void *ud;
+} exec_kind;
+
+bool exec_warden_start(exec_warden *w, const exec_kind *kind);
 /* False: why says why, and there is no process. */
 bool exec_warden_spawn(exec_warden *w, exec_process *p, char *why, size_t cap);
 /* Kills the process and its group after it had so many milliseconds to end by itself, reaps it and

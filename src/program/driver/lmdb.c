@@ -100,6 +100,20 @@ static bool lmdb_load(db *d, const db_row *rows, size_t n)
     return !failed_to_open(d, code);
 }
 
+static bool lmdb_adopt(db *d)
+{
+    lmdb_own *o = d->own;
+    MDB_txn *txn = NULL;
+    int code = mdb_txn_begin(o->env, NULL, 0, &txn);
+    if (!code) code = mdb_dbi_open(txn, d->place, 0, &o->table);
+    if (!code)
+        code = mdb_txn_commit(txn);
+    else if (txn)
+        mdb_txn_abort(txn);
+    d->made = !code;
+    return !failed_to_open(d, code);
+}
+
 /* --- sessions --------------------------------------------------------------------------------- */
 
 static enum db_answer told(db_session *s, int code)
@@ -264,6 +278,7 @@ const driver driver_lmdb = {
     .open = lmdb_open,
     .close = lmdb_close,
     .load = lmdb_load,
+    .adopt = lmdb_adopt,
     .connect = lmdb_connect,
     .disconnect = lmdb_disconnect,
     .snapshot = lmdb_snapshot,

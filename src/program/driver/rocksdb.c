@@ -147,11 +147,23 @@ static void clear_rows(db *d)
     rocksdb_readoptions_destroy(read);
 }
 
+static void forget_place(db *d)
+{
+    rocks_own *o = d->own;
+    rocksdb_transaction_t *txn = begun(o, NULL);
+    char *error = NULL;
+    rocksdb_transaction_delete(txn, d->place, strlen(d->place), &error);
+    if (!error) rocksdb_transaction_commit(txn, &error);
+    if (error) rocksdb_free(error);
+    rocksdb_transaction_destroy(txn);
+}
+
 static void rocks_close(db *d)
 {
     rocks_own *o = d->own;
     if (!o || !o->options) return;
     if (d->made && !d->temp.running) clear_rows(d);
+    if (d->made && !d->temp.running) forget_place(d);
     if (o->optimistic) rocksdb_optimistictransactiondb_close(o->optimistic);
     if (o->pessimistic) rocksdb_transactiondb_close(o->pessimistic);
     rocksdb_optimistictransaction_options_destroy(o->begin_optimistic);
@@ -175,9 +187,31 @@ static bool rocks_load(db *d, const db_row *rows, size_t n)
         size_t len = whole_key(o, rows[i].key, key);
         rocksdb_transaction_put(txn, key, len, text, stored_number(text, rows[i].value), &error);
     }
+    if (!error)
+        rocksdb_transaction_put(txn, d->place, strlen(d->place), o->prefix, o->n_prefix, &error);
     if (!error) rocksdb_transaction_commit(txn, &error);
     rocksdb_transaction_destroy(txn);
     return !failed_to_open(d, error);
+}
+
+/* The prefix stands under the name of the place. */
+static bool rocks_adopt(db *d)
+{
+    rocks_own *o = d->own;
+    rocksdb_readoptions_t *read = rocksdb_readoptions_create();
+    rocksdb_transaction_t *txn = begun(o, NULL);
+    char *error = NULL;
+    size_t n = 0;
+    char *found = rocksdb_transaction_get(txn, read, d->place, strlen(d->place), &n, &error);
+    bool known = found && n < sizeof o->prefix;
+    if (known) memcpy(o->prefix, found, n);
+    o->n_prefix = known ? n : 0;
+    if (found) rocksdb_free(found);
+    rocksdb_transaction_destroy(txn);
+    rocksdb_readoptions_destroy(read);
+    if (failed_to_open(d, error)) return false;
+    if (!known) db_fail(d->error, "RocksDB: what this run has loaded is not there any more");
+    return d->made = known;
 }
 
 /* --- sessions --------------------------------------------------------------------------------- */
@@ -366,6 +400,7 @@ const driver driver_rocksdb = {
     .open = rocks_open,
     .close = rocks_close,
     .load = rocks_load,
+    .adopt = rocks_adopt,
     .connect = rocks_connect,
     .disconnect = rocks_disconnect,
     .snapshot = rocks_snapshot,

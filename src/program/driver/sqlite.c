@@ -217,6 +217,12 @@ static bool lite_load(db *d, const db_row *rows, size_t n)
     return done;
 }
 
+static bool lite_adopt(db *d)
+{
+    if (!d->own_tables && !d->made) drop_later(d, d->place);
+    return d->made = true;
+}
+
 /* --- sessions --------------------------------------------------------------------------------- */
 
 static const struct {
@@ -651,6 +657,7 @@ static void lite_cut(db *d, const db_session *s)
 }
 
 const driver driver_sqlite = {
+    .adopt = lite_adopt,
     .name = "sqlite",
     .isolations = "serializable read-uncommitted",
     .open = lite_open,

@@ -27,7 +27,7 @@ static void name_nodes(const db *d, const fault *f, char *to, size_t cap)
     size_t n = 0;
     uint32_t named = 0;
     if (d->nodes < 2) {
-        snprintf(to, cap, "server");
+        snprintf(to, cap, d->driver->process ? "engine" : "server");
         return;
     }
     for (uint32_t i = 0; i < d->nodes; i++) named += f->group[i] != 0;
@@ -68,8 +68,23 @@ static uint32_t one_node(const fault *f)
 
 /* --- processes -------------------------------------------------------------------------------- */
 
+/* An embedded engine, or the programs of drivers: killed, opened again, and what was committed is
+   read before anybody can write again. */
+static bool kill_engine(inflictor *i, const fault *f)
+{
+    const driver *d = i->db->driver;
+    mark_fault(i, f, "kill -9");
+    if (!d->process(i->db, false)) return failed(i, "the engine could not be killed");
+    if (f->lasts) i->wait(i->ud, f->lasts);
+    bool back = i->read_back(i->ud);
+    d->process(i->db, true);
+    mark_fault(i, f, "end of kill -9,");
+    return back;
+}
+
 static bool disturb_process(inflictor *i, const fault *f)
 {
+    if (i->db->driver->process && f->kind == FAULT_KILL) return kill_engine(i, f);
     temp_server *t = &i->db->temp;
     uint32_t node = one_node(f);
     bool done = true;
@@ -203,8 +218,25 @@ static bool fail_over(inflictor *i, const fault *f)
 
 /* --- all -------------------------------------------------------------------------------------- */
 
+/* A database without a server of ours can only be killed, if it has a process at all. */
+static bool only_kills(const db *d, const fault_plan *p, char *error, size_t cap)
+{
+    const char *why =
+        "only a temporary server is disturbed, such as postgres:temp; an embedded engine "
+        "and the programs of drivers can be killed";
+    bool possible = d->driver->process && d->driver->may_die(d, &why);
+    for (uint32_t i = 0; i < p->n && possible; i++)
+        if (p->item[i].kind != FAULT_KILL) {
+            possible = false;
+            why = "only a temporary server can be disturbed so; this one can be killed";
+        }
+    if (!possible) snprintf(error, cap, "%s", why);
+    return possible;
+}
+
 bool inflict_possible(const db *d, const fault_plan *p, char *error, size_t cap)
 {
+    if (p->n && !(d->temp.running && d->driver->server)) return only_kills(d, p, error, cap);
     uint32_t replicas = 0;
     for (uint32_t i = 0; i < d->nodes; i++) replicas += atomic_load(&d->node[i].read_only);
     for (uint32_t i = 0; i < p->n; i++) {

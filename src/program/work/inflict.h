@@ -16,6 +16,8 @@ typedef struct inflictor {
     void (*mark)(void *ud, const char *what);
     void (*wait)(void *ud, uint64_t ns);         /* less if the run ends */
     bool (*comes_back)(void *ud, uint32_t node); /* false: it does not, and that was told */
+    bool (*read_back)(
+        void *ud); /* an engine is back, for the probe alone: is what was committed? */
     void *ud;
     char error[DB_ERROR]; /* "": it was told */
 } inflictor;

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "work/durable.h"
 #include "work/ids.h"
 #include "work/inflict.h"
 #include "work/record.h"
@@ -21,9 +22,12 @@
 
 #define MILLISECOND 1000000u
 #define RECONNECT_NS 30000000000u
+#define HANG_NS 30000000000u      /* a COMMIT that takes longer is told */
+#define HANG_GRACE_NS 5000000000u /* when all others have ended, it is given so long */
 #define SEND_NS 20000000u
 enum { SEND_BYTES = 1 << 14 };
-enum { LAST_KEYS = 16, LAST_TRIES = 50 }; /* of the reads after all faults are over */
+enum { LAST_KEYS = 16, LAST_TRIES = 50 };  /* of the reads after all faults are over */
+enum { BACK_KEYS = 512, BACK_TRIES = 20 }; /* of the reads after an engine was killed */
 
 typedef struct run {
     db *db;
@@ -40,6 +44,13 @@ typedef struct run {
     atomic_bool disturbed, healed; /* a fault is going on; there will be none any more */
     atomic_bool hopeless;          /* the run has failed */
     atomic_uint waiting;           /* sessions that are done but for their last reads */
+    atomic_uint open;              /* sessions that are within a transaction */
+    durable *durable;       /* what was acknowledged, if the engine is to be killed; or NULL */
+    struct session *reader; /* reads it back */
+    struct session *all;
+    atomic_ullong failed_commits;
+    char failed_commit[300];   /* the first, under the lock */
+    uint64_t hung, hung_since; /* of the overseer: sessions whose COMMIT hangs; alone since */
     atomic_ullong next_id, taken;
     atomic_uint next_session;
     atomic_ullong committed, aborted, unknown, ops, lost, deleted, tampered;
@@ -70,8 +81,12 @@ typedef struct session {
     bool last;               /* all faults are over: it reads what it wrote, once more */
     int64_t mine[LAST_KEYS]; /* the keys that it wrote last, the newest first */
     uint32_t n_mine, at_mine;
-    bool read_only;      /* its node only reads, at least as the transaction began */
-    const db_part *part; /* of a mixture: that of the transaction; else NULL */
+    VEC(durable_write) writes; /* of the transaction */
+    atomic_ullong in_commit;   /* since when it waits for the answer to a COMMIT; 0: it does not */
+    uint64_t committed_then;   /* by all sessions, when it was sent */
+    bool hangs;                /* that was told */
+    bool read_only;            /* its node only reads, at least as the transaction began */
+    const db_part *part;       /* of a mixture: that of the transaction; else NULL */
     uint32_t refusals;
     pthread_t thread;
 } session;
@@ -409,6 +424,23 @@ static enum db_answer perform(session *s, const act *a)
     }
 }
 
+static void prepare_session(run *r, session *s, uint32_t slot)
+{
+    s->run = r;
+    s->slot = slot;
+    guard_init(&s->guard);
+    mem_init(&s->mem, mem_libc, NULL, &s->guard);
+    strbuf_init(&s->ops, &s->mem);
+    strbuf_init(&s->lines, &s->mem);
+    strbuf_init(&s->intent, &s->mem);
+    strbuf_init(&s->db.text, &s->mem);
+    s->db.db = r->db;
+    s->db.mem = &s->mem;
+    s->db.slot = slot;
+    s->db.node = db_node_of(r->db, slot);
+    rng_seed(&s->rng, r->options->seed * 1000003 + slot);
+}
+
 /* What was written must be known before anybody can have seen it. */
 static void announce(session *s, const act *a)
 {
@@ -439,6 +471,15 @@ static unsigned statement_of(const act *a)
     }
 }
 
+static void keep_write(session *s, const act *a)
+{
+    durable_write w = {.key = a->key,
+                       .value = a->value,
+                       .deletes = a->kind == ACT_DELETE,
+                       .appends = a->kind == ACT_APPEND};
+    vec_push(&s->mem, &s->writes, w);
+}
+
 static enum db_answer operate(session *s)
 {
     act a;
@@ -455,6 +496,7 @@ static enum db_answer operate(session *s)
         add_op(s, &a, answer, call, back);
         if (answer == DB_OK && !writes) tell_seen(s, &a);
         s->wrote = s->wrote || writes;
+        if (writes && answer == DB_OK && !s->db.idle && s->run->durable) keep_write(s, &a);
         if (writes && has_faults(s->run)) keep_key(s, a.key);
         if (a.kind == ACT_DELETE && !s->db.idle && !s->run->db->tombstones)
             atomic_fetch_add(&s->run->deleted, 1);
@@ -462,11 +504,42 @@ static enum db_answer operate(session *s)
     return answer;
 }
 
+static void note_durable(session *s, enum db_answer outcome)
+{
+    run *r = s->run;
+    if (!r->durable || (outcome != DB_OK && outcome != DB_LOST)) return;
+    if (!durable_note(r->durable, s->id, s->times[0], s->times[3], outcome == DB_OK, s->writes.at,
+                      s->writes.n))
+        give_up(r, "", "there is no memory for what was acknowledged");
+}
+
+/* A commit that ends without an answer is told, unless a fault of ours may be the reason. */
+static enum db_answer commit_watched(session *s)
+{
+    run *r = s->run;
+    s->committed_then = atomic_load(&r->committed);
+    atomic_store(&s->in_commit, clock_now());
+    enum db_answer a = r->db->driver->commit(&s->db);
+    uint64_t took = clock_now() - atomic_exchange(&s->in_commit, 0);
+    if (a != DB_LOST || has_faults(r)) return a;
+    if (atomic_fetch_add(&r->failed_commits, 1)) return a;
+    pthread_mutex_lock(&r->lock);
+    snprintf(r->failed_commit, sizeof r->failed_commit,
+             "T%llu of session %u, after %.3f s, in which the other sessions committed %llu "
+             "transactions: %.120s",
+             (unsigned long long)s->id, s->name, (double)took / 1e9,
+             (unsigned long long)(atomic_load(&r->committed) - s->committed_then), s->db.error);
+    pthread_mutex_unlock(&r->lock);
+    return a;
+}
+
 /* False: the connection is gone. */
-static bool transact(session *s)
+static bool transact_open(session *s)
 {
     run *r = s->run;
     const driver *d = r->db->driver;
+    s->writes.n = 0;
+    s->db.settled = false;
     s->id = atomic_fetch_add(&r->next_id, 1) + 1;
     s->ops.n = 0;
     s->n_ops = 0;
@@ -497,16 +570,25 @@ static bool transact(session *s)
             take_turn(s);
             if (s->wrote) send_intent(s);
             s->times[2] = recorded_time(r);
-            a = d->commit(&s->db);
+            a = commit_watched(s);
             connected = a != DB_LOST;
         }
         s->times[3] = call_returned(s, true);
-        s->doubtful = a == DB_LOST;
+        s->doubtful = a == DB_LOST && !s->db.settled;
+        note_durable(s, a);
         finish(s, a);
     } else if (a == DB_BROKEN) {
         give_up(r, "database error: ", s->db.error);
     }
     s->refusals = a == DB_OK ? 0 : s->refusals + 1;
+    return connected;
+}
+
+static bool transact(session *s)
+{
+    atomic_fetch_add(&s->run->open, 1);
+    bool connected = transact_open(s);
+    atomic_fetch_sub(&s->run->open, 1);
     return connected;
 }
 
@@ -582,7 +664,14 @@ static bool reconnected(session *s)
     s->online = false;
     atomic_fetch_add(&r->lost, 1);
     if (s->doubtful) s->name = atomic_fetch_add(&r->next_session, 1) + 1;
-    return s->online = connected(s);
+    s->online = connected(s);
+    if (!s->online || !r->durable || s->last || !s->n_mine) return s->online;
+    /* The engine was killed: under its old name the session reads what it wrote, so that a check
+       finds what is missing by the order of the session alone. */
+    s->last = true;
+    bool same = transact(s);
+    s->last = false;
+    return same || reconnected(s);
 }
 
 /* When all faults are over, each session reads once more what it wrote: what was committed and then
@@ -721,6 +810,8 @@ static void count(run *r, run_counts *c)
     c->lost = atomic_load(&r->lost);
     c->deleted = atomic_load(&r->deleted);
     c->tampered = atomic_load(&r->tampered);
+    c->failed_commits = atomic_load(&r->failed_commits);
+    c->hung_commits = r->hung;
     c->seconds = (double)run_time(r) / 1e9;
 }
 
@@ -741,6 +832,123 @@ static bool comes_back(run *r, run_counts *c, uint32_t node)
     }
     give_up(r, "", why);
     return false;
+}
+
+/* --- after an engine was killed --------------------------------------------------------------- */
+
+/* The run's own session, under a name of its own. */
+static session *reader_of(run *r)
+{
+    session *s = r->reader;
+    if (s) return s;
+    s = r->reader = mem_zeroed(r->db->mem, sizeof *s);
+    prepare_session(r, s, r->options->sessions);
+    s->name = atomic_fetch_add(&r->next_session, 1) + 1;
+    s->db.probe = true;
+    return s;
+}
+
+static bool engine_opens(run *r, session *s)
+{
+    const driver *d = r->db->driver;
+    for (uint64_t begun = clock_now(); clock_now() - begun < RECONNECT_NS;) {
+        enum db_answer a = d->connect(&s->db);
+        if (a == DB_OK) return true;
+        d->disconnect(&s->db);
+        if (a == DB_BROKEN) break;
+        clock_nap(20 * MILLISECOND);
+    }
+    give_up(r, "killed, and cannot be opened: ", s->db.error);
+    return false;
+}
+
+static void tell_lost(run *r, run_counts *c, session *s, const char *why)
+{
+    if (!c->lost_commits++) snprintf(c->lost_commit, sizeof c->lost_commit, "%s", why);
+    if (!r->options->mute)
+        strbuf_printf(&s->lines, "{\"mark\":\"lost-commit\",\"at\":%llu,\"what\":\"%s\"}\n",
+                      (unsigned long long)recorded_time(r), why);
+}
+
+/* One transaction that reads these keys; false: it was refused, and nothing was told. */
+static bool read_keys_back(run *r, run_counts *c, session *s, const int64_t *keys, size_t n)
+{
+    const driver *d = r->db->driver;
+    s->id = atomic_fetch_add(&r->next_id, 1) + 1;
+    s->ops.n = s->n_ops = 0;
+    s->snapshot = false;
+    s->part = r->db->parts ? &r->db->part[0] : NULL;
+    s->db.isolation = s->part ? s->part->isolation : r->db->isolation;
+    s->times[0] = recorded_time(r);
+    enum db_answer a = d->begin(&s->db);
+    if (a != DB_OK) return false;
+    note_snapshot(s, DB_BEGIN, recorded_time(r));
+    for (size_t i = 0; i < n && a == DB_OK; i++) {
+        act read = {.kind = ACT_READ, .key = keys[i], .instead = true};
+        char why[200];
+        uint64_t call = recorded_time(r), back;
+        a = d->get(&s->db, keys[i], false);
+        back = recorded_time(r);
+        if (a != DB_OK) break;
+        note_snapshot(s, DB_READ, back);
+        add_op(s, &read, a, call, back);
+        if (durable_lost(r->durable, keys[i], &s->db, r->program->lists, why, sizeof why))
+            tell_lost(r, c, s, why);
+    }
+    s->times[2] = recorded_time(r);
+    if (a == DB_OK)
+        a = d->commit(&s->db);
+    else
+        d->abort(&s->db);
+    s->times[3] = recorded_time(r);
+    finish(s, a);
+    if (s->lines.n) send(s);
+    return a == DB_OK;
+}
+
+/* All transactions that the kill has met must have ended, lest one be taken for missing. */
+static bool all_have_noticed(run *r)
+{
+    for (uint64_t begun = clock_now(); clock_now() - begun < RECONNECT_NS;) {
+        if (!atomic_load(&r->open)) return true;
+        clock_nap(MILLISECOND);
+    }
+    return false;
+}
+
+static bool read_all_back(run *r, run_counts *c, session *s)
+{
+    int64_t keys[BACK_KEYS];
+    if (!all_have_noticed(r)) {
+        give_up(r, "", "a session did not notice that the engine was killed");
+        return false;
+    }
+    if (!engine_opens(r, s)) return false;
+    c->acknowledged = durable_acknowledged(r->durable);
+    size_t n = durable_keys(r->durable, keys, BACK_KEYS);
+    bool done = false;
+    for (int tries = 0; tries < BACK_TRIES && !done; tries++) {
+        done = read_keys_back(r, c, s, keys, n);
+        if (!done) clock_nap(20 * MILLISECOND);
+    }
+    if (!done) give_up(r, "killed, and cannot be read back: ", s->db.error);
+    c->read_back += done ? n : 0;
+    r->db->driver->disconnect(&s->db);
+    return done;
+}
+
+static bool read_back_guarded(run *r, run_counts *c, session *s)
+{
+    if (guard_armed(&s->guard)) {
+        give_up(r, "", s->guard.text);
+        return false;
+    }
+    return read_all_back(r, c, s);
+}
+
+static bool engine_reads_back(run *r, run_counts *c)
+{
+    return read_back_guarded(r, c, reader_of(r));
 }
 
 /* What inflict.h asks of a run. */
@@ -773,6 +981,12 @@ static bool server_returns(void *ud, uint32_t node)
     return comes_back(f->run, f->counts, node);
 }
 
+static bool engine_returns(void *ud)
+{
+    const faulted *f = ud;
+    return engine_reads_back(f->run, f->counts);
+}
+
 static void mark_of_fault(void *ud, const char *what)
 {
     mark(((const faulted *)ud)->run, what);
@@ -789,6 +1003,35 @@ static void make_fault(run *r, inflictor *i, run_counts *c, const fault *f)
         give_up(r, "", i->error);
 }
 
+/* Looks for sessions that have not come back from a COMMIT.  True: only such sessions are left, and
+   nothing more will come of them. */
+static bool only_hung_are_left(run *r, run_counts *c)
+{
+    uint64_t now = clock_now(), pending = 0;
+    for (uint32_t i = 0; i < r->options->sessions; i++) {
+        session *s = &r->all[i];
+        uint64_t since = s->run ? atomic_load(&s->in_commit) : 0;
+        if (!since || now < since || now - since < HANG_NS) continue;
+        pending++;
+        if (s->hangs) continue;
+        s->hangs = true;
+        char what[200];
+        snprintf(what, sizeof what,
+                 "COMMIT of session %u has not returned for %u s, in which the other sessions "
+                 "committed %llu transactions",
+                 s->name, (unsigned)(HANG_NS / 1000000000u),
+                 (unsigned long long)(atomic_load(&r->committed) - s->committed_then));
+        mark(r, what);
+        if (!r->hung++) snprintf(c->failed_commit, sizeof c->failed_commit, "%s", what);
+    }
+    if (!pending || pending < atomic_load(&r->running)) {
+        r->hung_since = 0;
+        return false;
+    }
+    if (!r->hung_since) r->hung_since = now;
+    return now - r->hung_since > HANG_GRACE_NS;
+}
+
 /* Faults with a time come first and then each once; the others whenever they are due. */
 static void oversee(run *r, run_counts *c)
 {
@@ -799,6 +1042,7 @@ static void oversee(run *r, run_counts *c)
                    .mark = mark_of_fault,
                    .wait = last_a_while,
                    .comes_back = server_returns,
+                   .read_back = engine_returns,
                    .ud = &f};
     rng_seed(&i.rng, r->options->seed);
     uint64_t gap = 1500ull * MILLISECOND, due = 0;
@@ -807,6 +1051,10 @@ static void oversee(run *r, run_counts *c)
         if (!due && atomic_load(&r->begun)) due = clock_now() + gap;
         count(r, c);
         if (r->options->poll && r->options->poll(r->options->ud, c)) atomic_store(&r->stop, true);
+        if (only_hung_are_left(r, c)) {
+            c->hung = true;
+            return;
+        }
         if (p && all_are_done(r)) atomic_store(&r->healed, true);
         if (!p || !due || stopped(r) || atomic_load(&r->waiting)) continue;
         if (next < p->scheduled && run_time(r) >= p->item[next].at)
@@ -821,21 +1069,8 @@ static void oversee(run *r, run_counts *c)
 static bool start_all(run *r, session *all)
 {
     for (uint32_t i = 0; i < r->options->sessions; i++) {
-        session *s = &all[i];
-        s->run = r;
-        s->slot = i;
-        s->name = i + 1;
-        guard_init(&s->guard);
-        mem_init(&s->mem, mem_libc, NULL, &s->guard);
-        strbuf_init(&s->ops, &s->mem);
-        strbuf_init(&s->lines, &s->mem);
-        strbuf_init(&s->intent, &s->mem);
-        strbuf_init(&s->db.text, &s->mem);
-        s->db.db = r->db;
-        s->db.mem = &s->mem;
-        s->db.slot = i;
-        s->db.node = db_node_of(r->db, i);
-        rng_seed(&s->rng, r->options->seed * 1000003 + i);
+        prepare_session(r, &all[i], i);
+        all[i].name = i + 1;
     }
     for (uint32_t i = 0; i < r->options->sessions; i++) {
         atomic_fetch_add(&r->running, 1);
@@ -869,7 +1104,7 @@ bool run_program(db *d, const program *p, const run_options *o, run_counts *c, c
         return false;
     }
     run *r = mem_zeroed(d->mem, sizeof *r);
-    session *all = mem_array0(d->mem, session, o->sessions);
+    session *all = r->all = mem_array0(d->mem, session, o->sessions);
     r->db = d;
     r->program = p;
     r->options = o;
@@ -877,6 +1112,7 @@ bool run_program(db *d, const program *p, const run_options *o, run_counts *c, c
     r->dirty = db_asks_for(d, "read-uncommitted");
     r->with_ids = o->ids && !p->lists;
     ids_init(&r->ids, p->guard, p->rows, p->n_rows);
+    if (o->faults && d->driver->process) r->durable = durable_open(d->mem, p->rows, p->n_rows);
     atomic_store(&r->next_session, o->sessions);
     if (!o->mute && !record_start(&r->recorder, o->output)) {
         snprintf(error, cap, "cannot start the recorder");
@@ -895,12 +1131,14 @@ bool run_program(db *d, const program *p, const run_options *o, run_counts *c, c
     if (written) start_all(r, all);
     oversee(r, c);
     for (uint32_t i = 0; i < o->sessions; i++) {
-        if (!all[i].run) continue;
+        if (!all[i].run || atomic_load(&all[i].in_commit)) continue; /* (the latter hangs) */
         pthread_join(all[i].thread, NULL);
         mem_free_all(&all[i].mem);
     }
     count(r, c);
-    turns_close(r->turns);
+    if (c->failed_commits && !*c->failed_commit)
+        memcpy(c->failed_commit, r->failed_commit, sizeof c->failed_commit);
+    if (!c->hung) turns_close(r->turns);
     int reason = o->mute ? 0 : record_end(&r->recorder);
     if (reason || !written) { /* more than what a session knew of it */
         r->failed = true;
@@ -909,8 +1147,11 @@ bool run_program(db *d, const program *p, const run_options *o, run_counts *c, c
     }
     bool done = !r->failed;
     if (!done) snprintf(error, cap, "%s", r->error);
+    if (c->hung) return done; /* a thread still uses all this */
     pthread_mutex_destroy(&r->lock);
     ids_free(&r->ids);
+    durable_close(r->durable);
+    if (r->reader) mem_free_all(&r->reader->mem);
     mem_put(d->mem, all);
     mem_put(d->mem, r);
     return done;

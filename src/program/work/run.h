@@ -17,8 +17,16 @@
 typedef struct run_counts {
     uint64_t committed, aborted, unknown, ops, lost;
     uint64_t faults;
-    uint64_t deleted;  /* rows, physically, by transactions of whatever outcome */
-    uint64_t tampered; /* values that came back as others than were written; with write ids */
+    uint64_t deleted; /* rows, physically, by transactions of whatever outcome */
+    /* Of an engine that was killed: commits with writes that were acknowledged before, keys that
+       were read back afterwards, and those of them where such a commit is missing. */
+    uint64_t acknowledged, read_back, lost_commits;
+    char lost_commit[200]; /* the first */
+    /* COMMITs that ended without an answer although nothing was disturbed, or did not end. */
+    uint64_t failed_commits, hung_commits;
+    char failed_commit[300]; /* the first */
+    bool hung;               /* a call never returned: the database must not be closed */
+    uint64_t tampered;       /* values that came back as others than were written; with write ids */
     double seconds;
 } run_counts;
 
