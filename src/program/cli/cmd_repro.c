@@ -15,7 +15,7 @@
 #include "cli/sql_log.h"
 #include "cli/timed_input.h"
 
-enum { TRIES = 20, SEARCHED = 200 };
+enum { TRIES = 20, SEARCHED = 200, DRAWN = 20000, HOLDERS = 10 };
 
 typedef struct repro {
     args *a;
@@ -235,9 +235,47 @@ static bool find_order(repro *r, uint64_t seed, uint64_t searched)
     return false;
 }
 
+/* The sessions that write on the primary, whose commits can be held. */
+static uint32_t holding_sessions(const repro *r, uint32_t *out)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->s.places.n && n < HOLDERS && r->live.db.holds; i++) {
+        bool writes = false;
+        for (size_t t = 0; t < r->s.txns.n; t++) {
+            const script_txn *x = &r->s.txns.at[t];
+            for (uint32_t k = 0; k < x->n && x->session == i && !x->aborts; k++)
+                writes = writes || !strchr("rs", r->s.ops.at[x->first + k].kind);
+        }
+        if (writes && !r->s.places.at[i].node) out[n++] = i;
+    }
+    return n;
+}
+
+/* Of a cluster: which commits the primary showed late was not recorded, so all choices are tried,
+   each with orders in which reads would return what the recording says. */
+static bool find_held(repro *r, uint64_t seed)
+{
+    uint32_t holders[HOLDERS], n = holding_sessions(r, holders);
+    uint64_t first = r->runs;
+    for (uint64_t i = 0; n && i < DRAWN && r->runs - first < SEARCHED && goes_on(r); i++) {
+        for (uint32_t k = 0; k < n; k++) r->s.places.at[holders[k]].held = i >> k & 1;
+        if (i < 1u << n)
+            script_order_by_time(&r->s, &r->mem);
+        else
+            script_order_by_chance(&r->s, &r->mem, seed + i);
+        if (script_order_promises(&r->s, false) && shows_again(r)) return true;
+    }
+    for (uint32_t k = 0; k < n; k++) r->s.places.at[holders[k]].held = false;
+    return false;
+}
+
 /* The shrunk part, then its transactions as they were. */
 static bool find_script(repro *r, uint64_t seed)
 {
+    if (!r->log && r->live.db.nodes > 1) {
+        recording_places(&r->s, &r->mem, r->whole, r->part, r->a->files[0]);
+        if (find_held(r, seed)) return true;
+    }
     if (find_order(r, seed, SEARCHED)) return true;
     if (r->log || !goes_on(r) || !recording_script_whole(&r->s, &r->mem, r->whole, r->part))
         return false;
@@ -257,16 +295,17 @@ static void drop_turns(script *s)
     s->order.n = n;
 }
 
-/* Leaves something out, and takes it back if the violation does not show without it. */
+/* Leaves something out, or turns something else over, and takes it back if the violation does not
+   show without it. */
 static bool try_without(repro *r, bool *out)
 {
     VEC(script_turn) before = {0};
     for (size_t i = 0; i < r->s.order.n; i++) vec_push(&r->mem, &before, r->s.order.at[i]);
-    *out = true;
+    *out = !*out;
     drop_turns(&r->s);
     bool shown = r->s.order.n && shows_again(r);
     if (!shown) {
-        *out = false;
+        *out = !*out;
         memcpy(r->s.order.at, before.at, before.n * sizeof *before.at);
         r->s.order.n = before.n;
     }
@@ -278,6 +317,8 @@ static void remove_needless(repro *r)
 {
     for (bool again = true; again && goes_on(r);) {
         again = false;
+        for (size_t i = 0; i < r->s.places.n && goes_on(r); i++)
+            if (r->s.places.at[i].held && try_without(r, &r->s.places.at[i].held)) again = true;
         for (size_t t = 0; t < r->s.txns.n && goes_on(r); t++)
             if (!r->s.txns.at[t].out && try_without(r, &r->s.txns.at[t].out)) again = true;
         for (size_t t = 0; t < r->s.txns.n; t++) {
@@ -292,7 +333,9 @@ static void remove_needless(repro *r)
 
 static void count_tries(repro *r)
 {
-    for (uint64_t i = 0; i < r->tries && goes_on(r); i++) r->shown += shows_again(r);
+    uint64_t done = 0;
+    for (; done < r->tries && goes_on(r); done++) r->shown += shows_again(r);
+    r->tries = done; /* --time may have ended them */
 }
 
 /* --- what is written -------------------------------------------------------------------------- */
@@ -318,6 +361,16 @@ static const char *plain_sql(repro *r, const spec *s)
     strbuf_init(&b, &r->mem);
     strbuf_printf(&b, "-- %s at %s: %s\n-- Each session is a terminal of its own.\n\n",
                   r->live.db.version, r->live.db.isolation, r->anomaly);
+    for (size_t i = 0; i < s->sessions.n; i++) {
+        const spec_session *p = &s->sessions.at[i];
+        if (p->node) strbuf_printf(&b, "-- %s is connected to the %s.\n", p->name, p->node);
+        if (p->held)
+            strbuf_printf(&b,
+                          "-- %s has synchronous_commit=on, all others local, and the primary "
+                          "synchronous_standby_names=nobody:\n-- its COMMIT waits until "
+                          "pg_cancel_backend at the end.\n",
+                          p->name);
+    }
     for (size_t i = 0; i < s->setups.n; i++)
         strbuf_printf(&b, "-- before\n%s\n", spec_sql(s, s->setups.at[i], r->bench.dialect));
     bool *begun = mem_array0(&r->mem, bool, s->sessions.n);

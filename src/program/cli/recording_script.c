@@ -7,7 +7,10 @@
  */
 #include "cli/recording_script.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "driver/exec_json.h"
 
 typedef struct taking {
     script *s;
@@ -131,4 +134,83 @@ bool recording_script_whole(script *s, mem *m, const ratel_history *h, const rat
     for (size_t i = 0; ratel_history_txn_at(h, i, &info) == RATEL_OK; i++)
         if ((!part || has_txn(part, info.id)) && !add_txn(&t, i, &info)) return false;
     return true;
+}
+
+/* --- nodes ------------------------------------------------------------------------------------ */
+
+/* What lines of the file say: the letter of a node by the number of the line, 0: nothing, and what
+   the header calls the nodes. */
+typedef struct node_lines {
+    VEC(char) letters;
+    char roles[26][16];
+} node_lines;
+
+static void read_roles(const exec_json *j, node_lines *n)
+{
+    uint32_t all = exec_json_member(j, 0, "nodes");
+    for (char c = 'a'; all && c <= 'z'; c++) {
+        char name[2] = {c, 0};
+        uint32_t role = exec_json_member(j, all, name);
+        if (role) exec_json_text(j, role, n->roles[c - 'a'], sizeof n->roles[0]);
+    }
+}
+
+/* Appends the next line without its end; false: there is none. */
+static bool line_next(FILE *f, strbuf *line)
+{
+    char part[4096];
+    line->n = 0;
+    while (f && fgets(part, sizeof part, f)) {
+        size_t n = strcspn(part, "\n");
+        strbuf_add(line, part, n);
+        if (part[n]) return true;
+    }
+    return line->n > 0;
+}
+
+static void read_node_lines(node_lines *n, mem *m, const char *path)
+{
+    FILE *f = fopen(path, "r");
+    exec_json j = {0};
+    strbuf line;
+    strbuf_init(&line, m);
+    while (line_next(f, &line)) {
+        char letter = 0, text[8] = "";
+        const char *whole = strbuf_cstr(&line);
+        if (strstr(whole, "\"node") && exec_json_parse(&j, m, whole, line.n)) {
+            uint32_t node = exec_json_member(&j, 0, "node");
+            if (!n->letters.n) read_roles(&j, n);
+            if (node) exec_json_text(&j, node, text, sizeof text);
+            if (*text >= 'a' && *text <= 'z' && !text[1]) letter = *text;
+        }
+        vec_push(m, &n->letters, letter);
+    }
+    strbuf_free(&line);
+    if (f) fclose(f);
+}
+
+/* The node of a transaction by its name; NULL: where one can write, or not known. */
+static const char *node_named(const node_lines *n, const ratel_history *h, const char *id)
+{
+    ratel_txn_info info;
+    for (size_t i = 0; ratel_history_txn_at(h, i, &info) == RATEL_OK; i++) {
+        if (strcmp(info.id, id) != 0 || !info.line || info.line > n->letters.n) continue;
+        char letter = n->letters.at[info.line - 1];
+        const char *role = letter ? n->roles[letter - 'a'] : "";
+        return *role && strcmp(role, "primary") != 0 && strcmp(role, "member") != 0 ? role : NULL;
+    }
+    return NULL;
+}
+
+void recording_places(script *s, mem *m, const ratel_history *h, const ratel_history *part,
+                      const char *path)
+{
+    node_lines *n = mem_zeroed(m, sizeof *n);
+    ratel_txn_info info;
+    read_node_lines(n, m, path);
+    s->places.n = 0;
+    for (uint32_t i = 0; i < s->sessions; i++) vec_push(m, &s->places, (script_place){0});
+    size_t t = 0;
+    for (size_t i = 0; t < s->txns.n && ratel_history_txn_at(part, i, &info) == RATEL_OK; i++)
+        s->places.at[s->txns.at[t++].session].node = node_named(n, h, info.id);
 }

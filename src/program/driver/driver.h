@@ -93,6 +93,7 @@ typedef struct db {
     unsigned made_databases;  /* so far */
     bool tombstones;          /* a deleted row stays, with the value NULL */
     bool stepped;             /* one call at a time: SQLite and RocksDB refuse, not wait */
+    bool holds;               /* of a cluster: commits can be held (hold) */
     char scheme[16];          /* of the URL */
     char form[32];            /* whose contracts count, if not those of the adapter by its name */
     db_node node[DB_NODES];   /* of a cluster; see `nodes` */
@@ -202,6 +203,12 @@ struct driver {
     bool (*may_die)(const db *d, const char **why);
     /* Kills them all, or lets them be started again: till then only a probe can connect. */
     bool (*process)(db *d, bool up);
+    /* From now on, or no longer, commits of this session are held: they are done, replicas show
+       them, but the primary does so only after `release`.  false: that cannot be had here. */
+    bool (*hold)(db_session *s, bool on);
+    void (*release)(db *d, const db_session *s);
+    /* Waits until a node that only reads has all that is written now; false: d->error says why. */
+    bool (*catch_up)(db *d, uint32_t node);
     /* Makes a replica, whose primary is gone, a primary; NULL: the adapter cannot. */
     bool (*promote)(db *d, uint32_t node);
 };

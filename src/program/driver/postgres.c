@@ -178,13 +178,15 @@ static bool server_arguments(db *d, temp_spec *s, bool standby)
     char sync[32] = "on";
     if (!db_parameter_number(d, "connections", 1, 100000, 600, &connections)) return false;
     db_parameter(d, "sync", sync, sizeof sync);
-    bool waits = strcmp(sync, "off") != 0;
+    bool waits = strcmp(sync, "off") != 0, held = !strcmp(sync, "held");
     if (standby && strcmp(sync, "on") && strcmp(sync, "off") && strcmp(sync, "remote_apply") &&
-        strcmp(sync, "remote_write")) {
+        strcmp(sync, "remote_write") && !held) {
         d->misuse = true;
-        db_fail(d->error, "sync=... in the URL is one of on, remote_apply, remote_write, off");
+        db_fail(d->error,
+                "sync=... in the URL is one of on, remote_apply, remote_write, off, held");
         return false;
     }
+    d->holds = standby && held;
     for (unsigned i = 0; i < s->nodes; i++) {
         const char **serve = s->node[i].serve;
         if (!db_argument(d, serve, "-c") ||
@@ -193,8 +195,9 @@ static bool server_arguments(db *d, temp_spec *s, bool standby)
         /* Names of standbys count on the primary alone; after a failover nobody is waited for. */
         if (standby && !i && waits &&
             (!db_argument(d, serve, "-c") ||
-             !db_argument(d, serve, "synchronous_standby_names=*") ||
-             !db_argument(d, serve, "-c") || !db_argument(d, serve, "synchronous_commit=%s", sync)))
+             !db_argument(d, serve, "synchronous_standby_names=%s", held ? "ratel_nobody" : "*") ||
+             !db_argument(d, serve, "-c") ||
+             !db_argument(d, serve, "synchronous_commit=%s", held ? "local" : sync)))
             return false;
         if (d->wants & DB_FSYNC &&
             (!db_argument(d, serve, "-c") || !db_argument(d, serve, "fsync=on")))
@@ -881,15 +884,18 @@ static bool pg_make_primary(db *d, uint32_t node)
     return done;
 }
 
-/* For a lock of another session, or for a safe snapshot. */
+/* For a lock of another session, for a safe snapshot, or for a standby. */
 static enum db_waiting pg_waits(db_session *watcher, const db_session *s)
 {
     char pid[24];
     const char *params[] = {pid};
+    if (s->node != watcher->node) return DB_GOES_ON; /* standbys only read, and wait for nobody */
     snprintf(pid, sizeof pid, "%d", PQbackendPID(s->own));
     PGresult *r = PQexecParams(watcher->own,
                                "SELECT cardinality(pg_blocking_pids($1)) > 0 OR "
-                               "cardinality(pg_safe_snapshot_blocking_pids($1)) > 0",
+                               "cardinality(pg_safe_snapshot_blocking_pids($1)) > 0 OR EXISTS"
+                               "(SELECT FROM pg_stat_activity WHERE pid = $1 AND "
+                               "wait_event = 'SyncRep')",
                                1, NULL, params, NULL, NULL, 0);
     bool told = PQresultStatus(r) == PGRES_TUPLES_OK;
     bool waits = told && *PQgetvalue(r, 0, 0) == 't';
@@ -897,14 +903,42 @@ static enum db_waiting pg_waits(db_session *watcher, const db_session *s)
     return waits ? DB_WAITS : told ? DB_GOES_ON : DB_UNTOLD;
 }
 
-static void pg_cut(db *d, const db_session *s)
+static void end_from_outside(db *d, const db_session *s, const char *sql)
 {
     char pid[24];
     const char *params[] = {pid};
     PGconn *c = connection(d, s->node);
     snprintf(pid, sizeof pid, "%d", PQbackendPID(s->own));
-    PQclear(PQexecParams(c, "SELECT pg_terminate_backend($1)", 1, NULL, params, NULL, NULL, 0));
+    PQclear(PQexecParams(c, sql, 1, NULL, params, NULL, NULL, 0));
     PQfinish(c);
+}
+
+static void pg_cut(db *d, const db_session *s)
+{
+    end_from_outside(d, s, "SELECT pg_terminate_backend($1)");
+}
+
+/* The primary waits for a standby that does not exist.  While it waits, the commit is in its log,
+   which the real standby replays, but not yet shown on the primary itself. */
+static bool pg_hold(db_session *s, bool on)
+{
+    return s->db->holds &&
+           execute(s, on ? "SET synchronous_commit=on" : "RESET synchronous_commit") == DB_OK;
+}
+
+/* A commit that waits for a standby cannot be undone: to cancel it ends the waiting alone. */
+static void pg_release(db *d, const db_session *s)
+{
+    end_from_outside(d, s, "SELECT pg_cancel_backend($1)");
+}
+
+static bool pg_catch_up(db *d, uint32_t node)
+{
+    if (!atomic_load(&d->node[node].read_only)) return true;
+    PGconn *c = patiently(d, db_primary(d));
+    bool done = c && is_everywhere(d, c);
+    if (c) PQfinish(c);
+    return done;
 }
 
 const driver driver_postgres = {
@@ -937,5 +971,8 @@ const driver driver_postgres = {
     .stamp = pg_stamp,
     .waits = pg_waits,
     .cut = pg_cut,
+    .hold = pg_hold,
+    .release = pg_release,
+    .catch_up = pg_catch_up,
     .promote = pg_make_primary,
 };

@@ -122,12 +122,34 @@ static void tear_down(case_bench *b, const spec *s)
     if (text) b->db->driver->script(b->db, text);
 }
 
-static bool enough_sessions(case_bench *b, uint32_t n)
+/* The node that a session of the script is on; false: there is none of this role or letter. */
+static bool node_of(const db *d, const spec_session *s, uint32_t *node)
 {
-    if (b->stepper && b->sessions >= n) return true;
+    *node = db_primary(d);
+    if (!s->node) return true;
+    for (uint32_t i = 0; i < d->nodes; i++) {
+        char letter[2] = {(char)('a' + i), 0};
+        *node = i;
+        if (!strcmp(s->node, d->node[i].role) || !strcmp(s->node, letter)) return true;
+    }
+    return false;
+}
+
+/* Are there sessions for all of the script's, on their nodes? */
+static bool enough_sessions(case_bench *b, const spec *s)
+{
+    uint32_t n = (uint32_t)s->sessions.n;
+    uint32_t *nodes = mem_array0(b->mem, uint32_t, n);
+    bool same = b->stepper && b->sessions >= n;
+    for (uint32_t i = 0; i < n; i++) {
+        node_of(b->db, &s->sessions.at[i], &nodes[i]);
+        same = same && b->nodes[i] == nodes[i];
+    }
+    if (same) return true;
     bench_close(b);
     b->sessions = n;
-    b->stepper = stepper_open(b->db, b->mem, n, b->sql);
+    b->nodes = nodes;
+    b->stepper = stepper_open(b->db, b->mem, n, nodes, b->sql);
     return b->stepper;
 }
 
@@ -223,6 +245,13 @@ static bool can_run(case_bench *b, const spec *s, case_run *r)
         not_applicable(r, "the case needs SQL");
     else if (!b->sql && !b->db->driver->row_locks && locks_rows(s, b->dialect))
         not_applicable(r, "there are no locking reads");
+    for (size_t i = 0; i < s->sessions.n && r->outcome != CASE_NOT_APPLICABLE; i++) {
+        uint32_t node;
+        if (!node_of(b->db, &s->sessions.at[i], &node))
+            not_applicable(r, "there is no such node");
+        else if (s->sessions.at[i].held && !b->db->holds)
+            not_applicable(r, "commits cannot be held there");
+    }
     for (size_t i = 0; i < s->steps.n && r->outcome != CASE_NOT_APPLICABLE; i++)
         if (!spec_sql(s, s->steps.at[i].text, b->dialect))
             not_applicable(r, "a statement of the case does not exist there");
@@ -245,7 +274,7 @@ void case_run_order(case_bench *b, const spec *s, const uint32_t *steps, uint32_
     if (!can_run(b, s, r)) return;
     /* What the setup makes must be there before sessions name it. */
     bool made = set_up(b, s);
-    if (made && enough_sessions(b, (uint32_t)s->sessions.n) &&
+    if (made && enough_sessions(b, s) &&
         stepper_run(b->stepper, s, b->dialect, steps, n, r->results))
         r->outcome = outcome_of(b, s, r);
     else {

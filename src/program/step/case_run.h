@@ -38,6 +38,7 @@ typedef struct case_bench {
     bool sql;
     stepper *stepper; /* NULL until the first script */
     uint32_t sessions;
+    uint32_t *nodes;        /* of them */
     bool (*stop)(void *ud); /* must the permutations that are left not be run?  NULL: never */
     void *ud;
 } case_bench;

@@ -17,6 +17,11 @@ void script_step_name(const script *s, script_turn t, char *buf, size_t cap)
         snprintf(buf, cap, "t%u_%u", (unsigned)t.txn + 1, (unsigned)t.op + 1);
 }
 
+script_place script_place_of(const script *s, uint32_t session)
+{
+    return session < s->places.n ? s->places.at[session] : (script_place){0};
+}
+
 /* --- orders ----------------------------------------------------------------------------------- */
 
 typedef struct timed_turn {
@@ -103,6 +108,10 @@ static bool newest_value(const script *s, size_t before, script_turn reader, boo
            reads. */
         bool at_once = dirty || own;
         if (ends == at_once || (ends && x->aborts)) continue;
+        /* What is held is shown elsewhere only. */
+        if (ends && script_place_of(s, x->session).held &&
+            !script_place_of(s, s->txns.at[reader.txn].session).node)
+            continue;
         for (uint32_t k = ends ? 0 : t.op; k < (ends ? x->n : t.op + 1); k++) {
             const script_op *o = &s->ops.at[x->first + k];
             if (o->id != id || o->out || (o->kind != 'w' && o->kind != 'd')) continue;
@@ -254,6 +263,13 @@ static void write_statements(const script *s, strbuf *out)
     strbuf_str(out, "}\n");
 }
 
+static void write_session(const script *s, uint32_t i, strbuf *out)
+{
+    script_place p = script_place_of(s, i);
+    strbuf_printf(out, "\nsession s%u%s%s%s\n", (unsigned)i + 1, p.node ? " node " : "",
+                  p.node ? p.node : "", p.held ? " commit held" : "");
+}
+
 void script_write(const script *s, const char *about, const char *level, const char *more,
                   const char *signs, strbuf *out)
 {
@@ -266,7 +282,7 @@ void script_write(const script *s, const char *about, const char *level, const c
         bool some = false;
         for (uint32_t t = 0; t < s->txns.n; t++)
             if (s->txns.at[t].session == i && !s->txns.at[t].out) {
-                if (!some) strbuf_printf(out, "\nsession s%u\n", (unsigned)i + 1);
+                if (!some) write_session(s, i, out);
                 some = true;
                 write_txn(s, t, out);
             }

@@ -26,6 +26,12 @@ typedef struct script_txn {
     int64_t end;
 } script_txn;
 
+/* Of a session: where it is, and whether its commits are held (spec.h). */
+typedef struct script_place {
+    const char *node; /* NULL: where one can write */
+    bool held;
+} script_place;
+
 /* A step of an order: the op-th operation of a transaction, or its end (op == n of it). */
 typedef struct script_turn {
     uint32_t txn, op;
@@ -37,8 +43,9 @@ typedef struct script {
     VEC(int64_t) rows; /* id and value, in turn */
     VEC(script_turn) order;
     uint32_t sessions;
-    bool lists;              /* values are lists, and empty at first */
-    VEC(const char *) setup; /* statements instead of a table of keys */
+    VEC(script_place) places; /* of the sessions; those that are not there have none */
+    bool lists;               /* values are lists, and empty at first */
+    VEC(const char *) setup;  /* statements instead of a table of keys */
 } script;
 
 /* Steps that are not left out, in the order of their times. */
@@ -56,6 +63,8 @@ void script_write_signs(const script *s, strbuf *out);
    orders, and `signs` is what follows `happens`; either may be NULL. */
 void script_write(const script *s, const char *about, const char *level, const char *more,
                   const char *signs, strbuf *out);
+/* The place of a session. */
+script_place script_place_of(const script *s, uint32_t session);
 /* The name of a step, as in the text. */
 void script_step_name(const script *s, script_turn t, char *buf, size_t cap);
 

@@ -204,6 +204,16 @@ static void session_next(spec_reader *r)
     spec *s = r->s;
     spec_session t = {.name = name_next(r, "the name of the session is missing here"),
                       .first = (uint32_t)s->steps.n};
+    if (is_word(r, "node")) {
+        next_word(r);
+        t.node = name_next(r, "the role or the letter of a node is missing here");
+    }
+    if (is_word(r, "commit")) {
+        next_word(r);
+        t.held = is_word(r, "held");
+        if (!t.held) word_mistake(r, "commit held is all that can be said here");
+        next_word(r);
+    }
     if (is_word(r, "setup")) {
         next_word(r);
         t.setup = text_next(r);

@@ -29,6 +29,8 @@ typedef struct spec_step {
 
 typedef struct spec_session {
     const char *name;
+    const char *node;          /* of a cluster: its role or its letter; NULL: where one can write */
+    bool held;                 /* its commits are held until all other steps are over */
     spec_text setup, teardown; /* n 0: none */
     uint32_t first, n;         /* of spec.steps */
 } spec_session;

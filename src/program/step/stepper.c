@@ -38,6 +38,7 @@ typedef struct stepping_session {
     bool busy, quit;
     const char *sql;  /* to run */
     step_result *to;  /* where its result goes */
+    bool held;        /* its commits are */
     bool waits;       /* as far as we know */
     uint64_t answers; /* how many of its steps have returned */
     uint64_t since;   /* when the call began */
@@ -58,6 +59,7 @@ struct stepper {
     bool watched; /* the thread is there */
     bool watches; /* there are that session and its thread, and the server can tell */
     bool quit;    /* under the lock, as what follows: the thread shall end */
+    bool lags;    /* a node did not come up to the primary */
     bool deaf;    /* a question has been open for too long: nothing of the watcher may be touched */
     stepping_session *question; /* NULL: none is open */
     enum db_waiting told;
@@ -306,6 +308,7 @@ static bool is_deadlock(const stepper *p)
     bool busy = false;
     for (uint32_t i = 0; i < p->n; i++) {
         if (!p->sessions[i].busy && p->sessions[i].open) return false;
+        if (p->sessions[i].busy && p->sessions[i].held) return false; /* it waits for us */
         busy = busy || p->sessions[i].busy;
     }
     return busy;
@@ -348,6 +351,16 @@ static void start_step(stepper *p, const char *sql, step_result *r)
     pthread_cond_broadcast(&p->work);
 }
 
+/* A transaction that begins on a node that only reads sees what was written before. */
+static bool is_current(stepper *p, const stepping_session *s)
+{
+    const driver *v = p->db->driver;
+    bool reads = p->db->nodes > 1 && atomic_load(&p->db->node[s->db.node].read_only);
+    if (!reads || s->open || s->over || !v->catch_up) return true;
+    p->lags = !v->catch_up(p->db, s->db.node);
+    return !p->lags;
+}
+
 /* Starts the first step that was kept and whose session goes on; true: there was one. */
 static bool start_kept(stepper *p, const spec *script, const char *dialect, step_result *results,
                        bool *kept, uint32_t n)
@@ -356,6 +369,7 @@ static bool start_kept(stepper *p, const spec *script, const char *dialect, step
         stepping_session *s = &p->sessions[results[i].session];
         if (!kept[i] || s->busy) continue;
         kept[i] = false;
+        if (!is_current(p, s)) return false;
         start_step(p, spec_sql(script, script->steps.at[results[i].step].text, dialect),
                    &results[i]);
         return true;
@@ -370,6 +384,21 @@ static bool hangs(stepper *p)
     return false;
 }
 
+/* Lets the commits that are held be seen; true: there was one. */
+static bool release_held(stepper *p)
+{
+    bool some = false;
+    for (uint32_t i = 0; i < p->n; i++) {
+        stepping_session *s = &p->sessions[i];
+        if (!s->busy || !s->held || key_statement_of(s->sql).action != KEY_COMMIT) continue;
+        uint64_t answers = s->answers, start = clock_now();
+        p->db->driver->release(p->db, &s->db);
+        while (s->answers == answers && clock_now() - start < CUT_OFF) nap_for_done(p, NEXT_LOOK);
+        some = some || s->answers != answers;
+    }
+    return some;
+}
+
 /* After the last turn: until nothing is kept and nobody is busy. */
 static bool finish_turns(stepper *p, const spec *script, const char *dialect, step_result *results,
                          bool *kept, uint32_t n)
@@ -378,7 +407,9 @@ static bool finish_turns(stepper *p, const spec *script, const char *dialect, st
     for (;;) {
         if (!settle(p)) return hangs(p);
         if (start_kept(p, script, dialect, results, kept, n)) continue;
+        if (p->lags) return false;
         if (!is_busy(p)) return true;
+        if (release_held(p)) continue;
         if (clock_now() - start > PATIENCE) return hangs(p);
         nap_for_done(p, NEXT_LOOK); /* the server will end it: a deadlock, a limit of its own */
     }
@@ -402,12 +433,29 @@ static bool close_transactions(stepper *p)
     return true;
 }
 
+/* As the script says of each session; they are idle. */
+static bool hold_commits(stepper *p, const spec *script)
+{
+    const driver *v = p->db->driver;
+    for (uint32_t i = 0; i < script->sessions.n; i++) {
+        stepping_session *s = &p->sessions[i];
+        bool held = script->sessions.at[i].held;
+        if (held == s->held) continue;
+        if (!v->hold || !v->hold(&s->db, held)) {
+            db_fail(p->db->error, "commits cannot be held here");
+            return false;
+        }
+        s->held = held;
+    }
+    return true;
+}
+
 bool stepper_run(stepper *p, const spec *script, const char *dialect, const uint32_t *steps,
                  uint32_t n, step_result *results)
 {
     bool *kept = mem_array0(p->mem, bool, n ? n : 1);
     memset(results, 0, n * sizeof *results);
-    bool good = true;
+    bool good = hold_commits(p, script);
     pthread_mutex_lock(&p->lock);
     for (uint32_t i = 0; i < n && good; i++) {
         results[i].step = steps[i];
@@ -415,19 +463,20 @@ bool stepper_run(stepper *p, const spec *script, const char *dialect, const uint
         kept[i] = true;
         while (good && start_kept(p, script, dialect, results, kept, i + 1))
             good = settle(p) || hangs(p);
+        good = good && !p->lags;
     }
     good = good && finish_turns(p, script, dialect, results, kept, n);
     pthread_mutex_unlock(&p->lock);
     return good && close_transactions(p);
 }
 
-static bool start_session(stepper *p, uint32_t i)
+static bool start_session(stepper *p, uint32_t i, uint32_t node)
 {
     stepping_session *s = &p->sessions[i];
     s->all = p;
     guard_init(&s->guard);
     mem_init(&s->mem, mem_libc, NULL, &s->guard);
-    s->db = (db_session){.db = p->db, .mem = &s->mem, .isolation = p->db->isolation};
+    s->db = (db_session){.db = p->db, .mem = &s->mem, .isolation = p->db->isolation, .node = node};
     strbuf_init(&s->db.text, &s->mem);
     if (guard_armed(&s->guard) || p->db->driver->connect(&s->db) != DB_OK) {
         db_fail(p->db->error, "%s", *s->db.error ? s->db.error : s->guard.text);
@@ -438,7 +487,7 @@ static bool start_session(stepper *p, uint32_t i)
     return s->started;
 }
 
-stepper *stepper_open(db *d, mem *m, uint32_t sessions, bool sql)
+stepper *stepper_open(db *d, mem *m, uint32_t sessions, const uint32_t *nodes, bool sql)
 {
     stepper *p = mem_zeroed(m, sizeof *p);
     p->db = d;
@@ -450,17 +499,18 @@ stepper *stepper_open(db *d, mem *m, uint32_t sessions, bool sql)
     pthread_cond_init(&p->done, NULL);
     pthread_cond_init(&p->asked, NULL);
     for (; p->n < sessions; p->n++)
-        if (!start_session(p, p->n)) {
+        if (!start_session(p, p->n, nodes[p->n])) {
             p->n++;
             stepper_close(p);
             return NULL;
         }
     if (d->driver->waits) {
-        p->watcher = (db_session){.db = d, .mem = m, .isolation = d->isolation};
+        p->watcher =
+            (db_session){.db = d, .mem = m, .isolation = d->isolation, .node = db_primary(d)};
         strbuf_init(&p->watcher.text, m);
-        p->watches = d->driver->connect(&p->watcher) == DB_OK &&
-                     !pthread_create(&p->watch_thread, NULL, watch_thread, p);
-        p->watched = p->watches;
+        bool asks = d->driver->connect(&p->watcher) == DB_OK;
+        p->watches = p->watched = asks && !pthread_create(&p->watch_thread, NULL, watch_thread, p);
+        if (asks && !p->watched) d->driver->disconnect(&p->watcher);
     }
     return p;
 }

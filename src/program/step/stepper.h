@@ -4,7 +4,9 @@
  *
  * A step is started when the one before it has returned or waits for another session.  Whether it
  * waits is learnt from the server where the adapter can ask it, else from silence.  The steps of a
- * session that waits are kept until it goes on.
+ * session that waits are kept until it goes on.  Of a cluster, a transaction on a node that only
+ * reads begins when the node has all that was written before: how far it lags is no matter of
+ * chance.
  */
 #ifndef RATEL_STEP_STEPPER_H
 #define RATEL_STEP_STEPPER_H
@@ -39,9 +41,9 @@ typedef struct step_result {
 
 typedef struct stepper stepper;
 
-/* Connects so many sessions; NULL: d->error says why.  `sql`: statements are sent as they are, else
-   as the operations on keys that they stand for. */
-stepper *stepper_open(db *d, mem *m, uint32_t sessions, bool sql);
+/* Connects so many sessions, each to its node; NULL: d->error says why.  `sql`: statements are sent
+   as they are, else as the operations on keys that they stand for. */
+stepper *stepper_open(db *d, mem *m, uint32_t sessions, const uint32_t *nodes, bool sql);
 void stepper_close(stepper *s);
 /* Runs the turns in this order; results[i] is that of the i-th turn.  What is still open at the end
    is rolled back.  false: d->error says why it cannot go on. */
