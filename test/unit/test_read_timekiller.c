@@ -159,6 +159,7 @@ TEST(writing)
     round_trip("timekiller", "{\"ratel\":1,\"init\":5}\n" ONE("", "[\"r\",1,5]"), LOST(INIT));
     round_trip("timekiller", "{\"ratel\":1,\"init_unknown\":true}\n" ONE("", ""), LOST(INIT));
     round_trip("timekiller", ONE(",\"begin\":1", ""), LOST(TIMES));
+    round_trip("timekiller", ONE(",\"start_ts\":8,\"commit_ts\":4", ""), LOST(TIMES));
     round_trip("timekiller", ONE(",\"sts\":1", ""), LOST(EXTRAS));
     round_trip("timekiller", ONE(",\"status\":\"aborted\"", ""), LOST(ABORTED));
     round_trip("timekiller", ONE("", "[\"r\",1]"), LOST(UNKNOWN_READS));

@@ -546,8 +546,13 @@ static void put_txn(timekiller_writer *w, txn_id t)
     atom_json(h, label_atom(h, h->txn_label[t]), b);
     strbuf_str(b, ",\"sid\":");
     atom_json(h, label_atom(h, h->sessions.at[h->txn_session[t]]), b);
-    if (h->txn_flags[t] & TXN_HAS_START_TS) put_clock(w, ",\"sts\":", h->txn_start_ts[t]);
-    if (h->txn_flags[t] & TXN_HAS_COMMIT_TS) put_clock(w, ",\"cts\":", h->txn_commit_ts[t]);
+    unsigned flags = h->txn_flags[t], both = TXN_HAS_START_TS | TXN_HAS_COMMIT_TS;
+    if ((flags & both) == both && h->txn_start_ts[t] > h->txn_commit_ts[t]) {
+        sink_lose(w->out, LOST_TIMES); /* readers of the format refuse such a pair */
+        flags &= ~(unsigned)TXN_HAS_START_TS;
+    }
+    if (flags & TXN_HAS_START_TS) put_clock(w, ",\"sts\":", h->txn_start_ts[t]);
+    if (flags & TXN_HAS_COMMIT_TS) put_clock(w, ",\"cts\":", h->txn_commit_ts[t]);
     strbuf_str(b, ",\"ops\":[");
     bool first = true;
     for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
