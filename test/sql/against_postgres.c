@@ -671,16 +671,61 @@ static void join_statement(void)
     order_limit(2);
 }
 
+/* Rows of a table for each row of another one. */
+static void lateral_statement(void)
+{
+    static const names q = {{"q", "r"}, 2, 0};
+    out("SELECT q.id, x.* FROM ");
+    table_name();
+    const char *how = PICK(" q, LATERAL (", " q LEFT JOIN LATERAL (", " q JOIN LATERAL (");
+    bool comma = how[2] == ',';
+    out(how);
+    out("SELECT r.id AS i, ");
+    expr_of(INT, 1, &q);
+    out(" AS e FROM ");
+    table_name();
+    out(" r WHERE ");
+    out(PICK("r.id = q.id", "r.a = q.a", "r.id < q.a"));
+    out(PICK("", " ORDER BY r.id LIMIT 1", " ORDER BY r.id DESC LIMIT 2"));
+    out(comma ? ") x" : ") x ON true");
+    order_limit(2);
+}
+
+static void distinct_on_statement(void)
+{
+    static const names q = {{"q"}, 1, 0};
+    out("SELECT DISTINCT ON (");
+    const char *key = PICK("q.a", "q.b", "q.s", "q.c");
+    out(key);
+    out(") q.id, ");
+    expr_of(TEXT, 1, &q);
+    out(" FROM ");
+    table_name();
+    out(" q WHERE ");
+    expr_of(BOOL, 1, &q);
+    out(" ORDER BY ");
+    out(key);
+    out(PICK(", q.id", " DESC, q.id DESC", " NULLS FIRST, q.n, q.id", ", q.n"));
+}
+
 static void window_statement(void)
 {
     static const names q = {{"q"}, 1, 0};
     out("SELECT q.id");
     for (uint32_t n = 1 + below(2); n; n--) {
         out(PICK(", row_number() OVER (", ", rank() OVER (", ", dense_rank() OVER (",
-                 ", count(*) OVER (", ", sum(q.a) OVER (", ", avg(q.n) OVER (",
-                 ", max(q.c) OVER ("));
+                 ", count(*) OVER (", ", sum(q.a) OVER (", ", avg(q.n) OVER (", ", max(q.c) OVER (",
+                 ", lag(q.a) OVER (", ", lead(q.c, 2, 'z') OVER (", ", lag(q.n, q.s) OVER (",
+                 ", ntile(3) OVER (", ", first_value(q.b) OVER (", ", last_value(q.id) OVER (",
+                 ", nth_value(q.c, 2) OVER ("));
         if (chance(60)) one("PARTITION BY ", chance(50) ? INT : BOOL, 1, &q, "");
-        if (chance(70)) out(PICK(" ORDER BY q.id", " ORDER BY q.a DESC, q.id", " ORDER BY q.s"));
+        if (chance(85)) out(PICK(" ORDER BY q.id", " ORDER BY q.a DESC, q.id", " ORDER BY q.s"));
+        if (chance(40))
+            out(PICK(" ROWS 1 PRECEDING", " ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING",
+                     " ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
+                     " ROWS BETWEEN 1 FOLLOWING AND 3 FOLLOWING",
+                     " RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
+                     " ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"));
         out(")");
     }
     out(" FROM ");
@@ -1005,9 +1050,9 @@ static void statement(void)
 {
     static const names plain = {{""}, 1, 1};
     B.n = 0;
-    static void (*const others[])(void) = {set_statement,    with_statement, join_statement,
-                                           window_statement, update_from,    key_statement,
-                                           key_statement};
+    static void (*const others[])(void) = {set_statement,     with_statement,        join_statement,
+                                           window_statement,  update_from,           key_statement,
+                                           lateral_statement, distinct_on_statement, key_statement};
     uint32_t k = below(150);
     if (k >= 120) {
         others[below(sizeof others / sizeof others[0])]();

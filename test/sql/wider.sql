@@ -113,3 +113,89 @@ INSERT INTO g VALUES (5, DEFAULT)
 ALTER TABLE g OWNER TO postgres
 --
 SELECT * FROM g ORDER BY a
+--
+SELECT DISTINCT ON (a) a, id FROM w ORDER BY a, id DESC
+--
+SELECT DISTINCT ON (a) a FROM w
+--
+-- refused
+SELECT DISTINCT ON (a) a, id FROM w
+--
+SELECT DISTINCT ON (a) a, id FROM w ORDER BY id
+--
+SELECT id, lag(a) OVER (ORDER BY id), lead(a, 1, 0) OVER (ORDER BY id), lag(b, 2, 'none') OVER (ORDER BY id DESC) FROM w ORDER BY id
+--
+SELECT id, sum(a) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND CURRENT ROW), count(*) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING), sum(id) OVER (ORDER BY id ROWS BETWEEN 2 FOLLOWING AND UNBOUNDED FOLLOWING) FROM w ORDER BY id
+--
+SELECT id, first_value(b) OVER (PARTITION BY a ORDER BY id), last_value(b) OVER (PARTITION BY a ORDER BY id), nth_value(b, 2) OVER (PARTITION BY a ORDER BY id), last_value(b) OVER (PARTITION BY a ORDER BY id RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) FROM w ORDER BY id
+--
+SELECT id, ntile(2) OVER (ORDER BY id), ntile(3) OVER (ORDER BY id), ntile(9) OVER (ORDER BY id) FROM w ORDER BY id
+--
+SELECT id, sum(a) OVER v, count(*) OVER v FROM w WINDOW v AS (PARTITION BY a ORDER BY id) ORDER BY id
+--
+SELECT id, sum(id) OVER (ORDER BY a), min(id) OVER (ORDER BY a DESC) FROM w ORDER BY id
+--
+SELECT ntile(0) OVER (ORDER BY id) FROM w
+--
+SELECT id, sum(a) OVER missing FROM w
+--
+SELECT id, sum(a) OVER (ORDER BY id ROWS BETWEEN -1 PRECEDING AND CURRENT ROW) FROM w
+--
+SELECT w.id, x.m FROM w, LATERAL (SELECT max(v.id) AS m FROM w v WHERE v.a = w.a) x ORDER BY w.id
+--
+SELECT w.id, x.id FROM w LEFT JOIN LATERAL (SELECT v.id FROM w v WHERE v.a = w.a AND v.id <> w.id ORDER BY v.id LIMIT 1) x ON true ORDER BY w.id
+--
+SELECT w.id, g FROM w, generate_series(1, w.id) g ORDER BY 1, 2
+--
+SELECT g FROM generate_series(1, 4) g
+--
+SELECT * FROM generate_series(10, 1, -3) AS s(x)
+--
+SELECT * FROM generate_series(1, 2, 0)
+--
+SELECT count(*) FROM generate_series(5, 1)
+--
+WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 5) SELECT sum(n), count(*) FROM r
+--
+WITH RECURSIVE r AS (SELECT id, a FROM w WHERE id = 1 UNION SELECT w.id, w.a FROM w JOIN r ON w.a = r.a) SELECT * FROM r ORDER BY id
+--
+WITH RECURSIVE r(n, t) AS (VALUES (1, 'a') UNION ALL SELECT n + 1, t || 'b' FROM r WHERE n < 3) SELECT * FROM r ORDER BY n
+--
+WITH RECURSIVE p AS (SELECT 1 AS x UNION SELECT 2) SELECT * FROM p ORDER BY x
+--
+BEGIN
+--
+WITH d AS (DELETE FROM w WHERE a = 10 RETURNING id, a) SELECT id, a, (SELECT count(*) FROM w) FROM d ORDER BY id
+--
+SELECT id FROM w ORDER BY id
+--
+ROLLBACK
+--
+BEGIN
+--
+WITH i AS (INSERT INTO w (id, a, b) VALUES (50, 1, 'new') RETURNING id) INSERT INTO w (id, a, b) SELECT id + 1, 2, 'next' FROM i RETURNING id, b
+--
+SELECT id, a FROM w ORDER BY id
+--
+ROLLBACK
+--
+BEGIN
+--
+WITH u AS (UPDATE w SET a = a + 1 WHERE id = 1 RETURNING a) SELECT u.a, w.a FROM u, w WHERE w.id = 1
+--
+WITH u AS (UPDATE w SET a = 0 WHERE id = 2) SELECT 1
+--
+WITH a AS (UPDATE w SET c = 5 WHERE id = 1 RETURNING id), b AS (DELETE FROM w WHERE id = 3 RETURNING id) SELECT a.id, b.id FROM a, b
+--
+WITH moved AS (DELETE FROM w WHERE id = 4 RETURNING *) INSERT INTO w SELECT id + 100, a, b, c FROM moved
+--
+SELECT * FROM w ORDER BY id
+--
+ROLLBACK
+--
+WITH d AS (DELETE FROM w WHERE id = 4) SELECT * FROM d
+--
+-- refused
+WITH a AS (UPDATE w SET c = 5 WHERE id = 1 RETURNING id) UPDATE w SET c = 6 WHERE id = 1
+--
+SELECT id, (SELECT w.a), (SELECT w.b FROM w v WHERE v.id = 1) FROM w ORDER BY id

@@ -321,6 +321,10 @@ static void view_insert(viewer *w, const plan *p, const log_stmt *s)
 
 static void view_plan(viewer *w, const plan *p, const log_stmt *s)
 {
+    if (p->n_writes) {
+        leave_table(w, NULL, "a statement whose writes are not shown");
+        return;
+    }
     switch (p->kind) {
     case S_SELECT:
         if (p->nested && w->e->store.routines.n)

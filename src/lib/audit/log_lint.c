@@ -170,7 +170,8 @@ static const char *shown(const log_text *t, char *to, size_t n)
 static void judge_plan(linter *t, const log_txn *x, const log_stmt *s, const plan *p)
 {
     char sql[80];
-    uint32_t columns = p->kind == S_SELECT ? p->q->n_out : p->n_returning;
+    uint32_t columns =
+        p->kind == S_SELECT || p->kind == S_WRITING_SELECT ? p->q->n_out : p->n_returning;
     shown(&t->l->texts.at[s->text], sql, sizeof sql);
     if (s->has_rows && s->n_rows && s->n_cols != columns)
         met(t, FINDING_ROW_WIDTH, x, s->line, "rows of %u values, the statement gives %u: %s",

@@ -252,6 +252,7 @@ static const char *not_symbolic(stmt_kind kind)
     case S_DELETE:
     case S_UNSEEN:
     case S_NOTHING: return NULL;
+    case S_WRITING_SELECT: return "WITH of a statement that writes";
     case S_CREATE:
     case S_DROP:
     case S_ALTER:
@@ -275,6 +276,15 @@ static const char *not_symbolic(stmt_kind kind)
     return "this kind of statement";
 }
 
+static void refuse_target(sx *x, const plan *p)
+{
+    if (p->target->unknown) sx_refuse(x, "a table whose initial contents are unknown");
+    if (x->foreign) sx_refuse(x, "foreign keys");
+    for (uint32_t i = 0; i < p->target->n_cols; i++)
+        if (p->target->cols[i].computed) sx_refuse(x, "generated columns");
+    if (p->slots > 1) sx_refuse(x, "UPDATE FROM or DELETE USING");
+}
+
 fm sx_statement(sx *x, const plan *p, const log_stmt *s, uint32_t cid)
 {
     assert(cid && x->txn && p->catalog == x->e->store.catalog);
@@ -292,11 +302,8 @@ fm sx_statement(sx *x, const plan *p, const log_stmt *s, uint32_t cid)
     uint32_t n = 0;
     const out_column *cols = NULL;
     const query *q = NULL;
-    if (p->target && p->target->unknown) sx_refuse(x, "a table whose initial contents are unknown");
-    if (p->target && x->foreign) sx_refuse(x, "foreign keys");
-    for (uint32_t i = 0; p->target && i < p->target->n_cols; i++)
-        if (p->target->cols[i].computed) sx_refuse(x, "generated columns");
-    if (p->target && p->slots > 1) sx_refuse(x, "UPDATE FROM or DELETE USING");
+    if (p->target) refuse_target(x, p);
+    if (p->n_writes) sx_refuse(x, not_symbolic(S_WRITING_SELECT));
     if (p->kind == S_NOTHING || p->kind == S_UNSEEN) return FM_TRUE;
     const char *foreign = not_symbolic(p->kind);
     if (foreign) sx_refuse(x, foreign);

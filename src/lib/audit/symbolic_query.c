@@ -396,7 +396,7 @@ void sx_query(sx *x, const query *q, sframe *up, fm path)
     if (q->set != SET_NONE) sx_refuse(x, "UNION, INTERSECT or EXCEPT");
     if (q->rows || q->kept || q->shared) sx_refuse(x, "WITH or VALUES");
     if (q->limit || q->offset) sx_refuse(x, "LIMIT");
-    if (q->distinct) sx_refuse(x, "DISTINCT");
+    if (q->distinct || q->n_on) sx_refuse(x, "DISTINCT");
     sym_tuples t = {0};
     sx_join(x, q->from, q->slots, up, path, &t);
     size_t n = 0;

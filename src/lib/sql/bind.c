@@ -290,6 +290,29 @@ static void order_by(binder *b, scope *s, query *q, node **list, size_t n)
     }
 }
 
+/* The expressions of DISTINCT ON; the first keys of ORDER BY must be among them. */
+static void distinct_on(binder *b, scope *s, query *q, node **list, size_t n)
+{
+    q->n_on = (uint32_t)n;
+    q->on = arena_array(b->mem, expr *, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        const char *name = bare_name(list[i]);
+        int at = output_position(b, q, list[i]);
+        if (at < 0 && name) at = output_named(b, q, name);
+        q->on[i] = at >= 0 ? q->out[at].e : bind_expr(b, s, list[i]);
+        expr_settle(b, q->on[i]);
+    }
+    for (uint32_t i = 0; i < q->n_sort && i < q->n_on; i++) {
+        const expr *key = q->sort[i].e ? q->sort[i].e : q->out[q->sort[i].column].e;
+        uint32_t k = 0;
+        while (k < q->n_on && !expr_same(key, q->on[k])) k++;
+        if (k == q->n_on)
+            sql_raise(CTX(b), "42P10",
+                      "SELECT DISTINCT ON expressions must match initial ORDER BY expressions");
+    }
+    if (n) b->p->planner_chooses = true;
+}
+
 static expr *count_expr(binder *b, scope *s, const node *n)
 {
     if (!n) return NULL;
@@ -314,11 +337,11 @@ static void locking(binder *b, query *q, const PgQuery__SelectStmt *s)
     }
     if (!q->locking) return;
     if (!q->from || q->from->kind != J_REL || !q->from->table || q->grouped || q->distinct ||
-        q->n_windows)
+        q->n_on || q->n_windows)
         sql_refuse(CTX(b), -1, "FOR UPDATE of anything but one table");
 }
 
-static query *query_new(binder *b)
+query *query_new(binder *b)
 {
     query *q = arena_get(b->mem, sizeof *q);
     memset(q, 0, sizeof *q);
@@ -345,8 +368,7 @@ static void order_output(binder *b, query *q, const PgQuery__SelectStmt *s)
     if (s->n_locking_clause) sql_refuse(CTX(b), -1, "FOR UPDATE of this query");
 }
 
-/* Only a type and a name: where the rows come from elsewhere. */
-static out_column placeholder(binder *b, const char *name, type_id t)
+out_column placeholder(binder *b, const char *name, type_id t)
 {
     return (out_column){name, expr_new(b, E_CONST, type_plain(t), -1, 0)};
 }
@@ -422,7 +444,6 @@ query *bind_select(binder *b, scope *up, const PgQuery__SelectStmt *s)
 {
     if (++b->depth > 2000) sql_refuse(CTX(b), -1, "a statement nested this deep");
     if (s->into_clause) sql_refuse(CTX(b), -1, "SELECT INTO");
-    if (s->n_window_clause) sql_refuse(CTX(b), -1, "window functions");
     if (s->limit_option == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_WITH_TIES)
         sql_refuse(CTX(b), -1, "WITH TIES");
     bool side = b->side;
@@ -457,18 +478,18 @@ static query *bind_plain(binder *b, scope *up, const PgQuery__SelectStmt *s)
     if (s->where_clause) q->where = bind_bool(b, &in, s->where_clause, "WHERE");
     if (q->where && q->where->kind == E_AND) b->p->planner_chooses = true;
     use_indexes(b, q->from, q->where);
-    if (s->n_distinct_clause) {
-        if (s->n_distinct_clause > 1 ||
-            s->distinct_clause[0]->node_case != PG_QUERY__NODE__NODE__NOT_SET)
-            sql_refuse(CTX(b), -1, "DISTINCT ON");
-        q->distinct = true;
-    }
+    bool plain = s->n_distinct_clause == 1 &&
+                 s->distinct_clause[0]->node_case == PG_QUERY__NODE__NODE__NOT_SET;
+    q->distinct = plain;
+    in.n_named = s->n_window_clause;
+    in.named = s->window_clause;
     in.aggregates = true;
     b->side = side;
     target_list(b, &in, s->target_list, s->n_target_list, &q->n_out, &q->out);
     b->side = false;
     if (s->having_clause) q->having = bind_bool(b, &in, s->having_clause, "HAVING");
     order_by(b, &in, q, s->sort_clause, s->n_sort_clause);
+    if (!plain) distinct_on(b, &in, q, s->distinct_clause, s->n_distinct_clause);
     q->n_aggs = (uint32_t)in.aggs.n;
     q->aggs = in.aggs.at;
     q->n_windows = (uint32_t)in.windows.n;
@@ -487,6 +508,7 @@ static query *bind_plain(binder *b, scope *up, const PgQuery__SelectStmt *s)
         if (q->having) check_grouped(b, &in, q, q->having);
         for (uint32_t i = 0; i < q->n_sort; i++)
             if (q->sort[i].e) check_grouped(b, &in, q, q->sort[i].e);
+        for (uint32_t i = 0; i < q->n_on; i++) check_grouped(b, &in, q, q->on[i]);
     }
     if (s->limit_count || s->limit_offset || (q->where && q->where->kind == E_AND))
         b->p->planner_chooses = true;
@@ -720,6 +742,16 @@ static void delete (binder *b, plan *p, const PgQuery__DeleteStmt *d)
     returning(b, &s, p, d->returning_list, d->n_returning_list);
 }
 
+bool bind_write(binder *b, plan *p, const node *n)
+{
+    switch (n->node_case) {
+    case PG_QUERY__NODE__NODE_INSERT_STMT: insert(b, p, n->insert_stmt); return true;
+    case PG_QUERY__NODE__NODE_UPDATE_STMT: update(b, p, n->update_stmt); return true;
+    case PG_QUERY__NODE__NODE_DELETE_STMT: delete (b, p, n->delete_stmt); return true;
+    default: return false;
+    }
+}
+
 static void names_of(binder *b, plan *p, const char *one)
 {
     p->n_names = 1;
@@ -780,9 +812,9 @@ static void bind_statement(binder *b, plan *p, const node *n)
         p->kind = S_SELECT;
         p->q = bind_select(b, NULL, n->select_stmt);
         break;
-    case PG_QUERY__NODE__NODE_INSERT_STMT: insert(b, p, n->insert_stmt); break;
-    case PG_QUERY__NODE__NODE_UPDATE_STMT: update(b, p, n->update_stmt); break;
-    case PG_QUERY__NODE__NODE_DELETE_STMT: delete (b, p, n->delete_stmt); break;
+    case PG_QUERY__NODE__NODE_INSERT_STMT:
+    case PG_QUERY__NODE__NODE_UPDATE_STMT:
+    case PG_QUERY__NODE__NODE_DELETE_STMT: bind_write(b, p, n); break;
     case PG_QUERY__NODE__NODE_CREATE_STMT: bind_create_table(b, p, n->create_stmt); break;
     case PG_QUERY__NODE__NODE_DROP_STMT: drop(b, p, n->drop_stmt); break;
     case PG_QUERY__NODE__NODE_TRANSACTION_STMT: transaction(b, p, n->transaction_stmt); break;
@@ -803,11 +835,23 @@ static void bind_statement(binder *b, plan *p, const node *n)
 
 /* ---- the border to libpg_query --------------------------------------------------------------- */
 
+static void add_writes(binder *b, plan *p)
+{
+    p->n_writes = (uint32_t)b->writes.n;
+    p->writes = b->writes.at;
+    if (p->kind == S_SELECT) p->kind = S_WRITING_SELECT;
+    if (p->kind != S_WRITING_SELECT && p->kind != S_INSERT && p->kind != S_UPDATE &&
+        p->kind != S_DELETE)
+        sql_refuse(CTX(b), -1, "WITH of a statement that writes, in this place");
+    b->sublinks = p->planner_chooses = true;
+}
+
 static void bind_parsed(binder *b, plan *p, const PgQuery__ParseResult *tree)
 {
     if (tree->n_stmts != 1) sql_refuse(CTX(b), -1, "%zu statements in one text", tree->n_stmts);
     bind_statement(b, p, tree->stmts[0]->stmt);
     p->catalog = b->x->s->catalog;
+    if (b->writes.n) add_writes(b, p);
     const query *q = p->q;
     p->simple = p->kind == S_SELECT && q->n_out == 1 && !q->from && !q->where && !q->grouped &&
                 !q->distinct && !q->n_sort && !q->limit && !q->offset && !q->locking && !q->call &&

@@ -42,6 +42,8 @@ typedef struct scope {
     bool aggregates; /* allowed here */
     bool in_aggregate;
     VEC(aggregate) aggs, windows;
+    size_t n_named; /* WINDOW name AS (...) */
+    node **named;
 } scope;
 
 struct pl_code;
@@ -53,6 +55,7 @@ typedef struct binder {
     VEC(type) params;
     VEC(expr *) early;
     VEC(with_query) withs;
+    VEC(query *) writes; /* of WITH */
     uint32_t depth;
     bool side;            /* of UNION: literals wait for their type */
     bool sublinks, calls; /* there are subqueries; calls of routines */
@@ -121,6 +124,11 @@ const char *node_title(binder *b, const node *n);
 uint32_t column_named(binder *b, const table *t, const char *name, int position);
 expr *assigned(binder *b, scope *s, const node *n, type to); /* NULL: DEFAULT */
 query *bind_query(binder *b, const node *n);                 /* of a statement that holds one */
+/* INSERT, UPDATE or DELETE as a part of another statement; false: it is something else. */
+bool bind_write(binder *b, plan *p, const node *n);
+query *query_new(binder *b);
+/* Only a type and a name: where the rows come from elsewhere. */
+out_column placeholder(binder *b, const char *name, type_id t);
 plan *bind_text(sql_exec *x, arena *m, struct pl_code *code, const char *text, size_t n,
                 const type *params, uint32_t n_params);
 query *bind_select(binder *b, scope *up, const PgQuery__SelectStmt *s);

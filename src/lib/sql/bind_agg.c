@@ -31,13 +31,70 @@ static void order_of(binder *b, scope *s, node **list, size_t n, aggregate *a)
     }
 }
 
-#define NOT_DEFAULT_FRAME 1 /* FRAMEOPTION_NONDEFAULT of PostgreSQL's parse nodes */
+/* FRAMEOPTION_* of PostgreSQL's parse nodes; the ends alternate, the first end before the last. */
+enum {
+    FRAME_GIVEN = 0x1,
+    FRAME_ROWS = 0x4,
+    FRAME_GROUPS = 0x8,
+    FRAME_UNBOUNDED_PRECEDING = 0x20,
+    FRAME_UNBOUNDED_FOLLOWING = 0x80,
+    FRAME_CURRENT_ROW = 0x200,
+    FRAME_OFFSET_PRECEDING = 0x800,
+    FRAME_OFFSET_FOLLOWING = 0x2000,
+    FRAME_EXCLUDE = 0x8000 | 0x10000 | 0x20000
+};
+
+static frame_bound frame_end(binder *b, const PgQuery__WindowDef *w, int options,
+                             const node *offset)
+{
+    static const struct {
+        int bit;
+        bound_kind kind;
+    } kinds[] = {{FRAME_UNBOUNDED_PRECEDING, BOUND_FIRST},
+                 {FRAME_UNBOUNDED_FOLLOWING, BOUND_LAST},
+                 {FRAME_CURRENT_ROW, BOUND_CURRENT},
+                 {FRAME_OFFSET_PRECEDING, BOUND_BEFORE},
+                 {FRAME_OFFSET_FOLLOWING, BOUND_AFTER}};
+    frame_bound to = {BOUND_CURRENT, NULL};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (options & kinds[i].bit) to.kind = kinds[i].kind;
+    if (to.kind != BOUND_BEFORE && to.kind != BOUND_AFTER) return to;
+    scope none = {0};
+    if (!(w->frame_options & FRAME_ROWS))
+        sql_refuse(CTX(b), w->location, "a frame of RANGE with a distance");
+    to.offset = expr_coerce(b, bind_expr(b, &none, offset), type_plain(T_INT8), CAST_ASSIGN);
+    return to;
+}
+
+static void frame_of(binder *b, const PgQuery__WindowDef *w, aggregate *a)
+{
+    int o = w->frame_options;
+    a->from.kind = BOUND_FIRST;
+    a->to.kind = BOUND_CURRENT;
+    if (!(o & FRAME_GIVEN)) return;
+    if (o & (FRAME_GROUPS | FRAME_EXCLUDE))
+        sql_refuse(CTX(b), w->location, "a frame of GROUPS or with EXCLUDE");
+    a->by_rows = (o & FRAME_ROWS) != 0;
+    a->from = frame_end(b, w, o, w->start_offset);
+    a->to = frame_end(b, w, o >> 1, w->end_offset);
+}
+
+/* OVER name. */
+static const PgQuery__WindowDef *window_named(binder *b, const scope *s, const char *name,
+                                              int position)
+{
+    for (size_t i = 0; i < s->n_named; i++)
+        if (!strcmp(s->named[i]->window_def->name, name)) return s->named[i]->window_def;
+    (void)position;
+    sql_raise(CTX(b), "42704", "window \"%s\" does not exist", name);
+}
 
 static void window_of(binder *b, scope *s, const PgQuery__FuncCall *f, aggregate *a)
 {
     const PgQuery__WindowDef *w = f->over;
-    if (*w->name || *w->refname || (w->frame_options & NOT_DEFAULT_FRAME))
-        sql_refuse(CTX(b), f->location, "a named window or a frame");
+    if (*w->name) w = window_named(b, s, w->name, f->location);
+    if (*w->refname) sql_refuse(CTX(b), f->location, "a window that is made from another one");
+    frame_of(b, w, a);
     if (a->distinct || a->filter) sql_refuse(CTX(b), f->location, "DISTINCT or FILTER with OVER");
     a->n_keys = (uint32_t)w->n_partition_clause;
     a->keys = arena_array(b->mem, expr *, a->n_keys + 1);
@@ -56,6 +113,15 @@ static type result_type(binder *b, const PgQuery__FuncCall *f, aggregate *a)
     case AGG_ROW_NUMBER:
     case AGG_RANK:
     case AGG_DENSE_RANK: return type_plain(T_INT8);
+    case AGG_NTILE: return type_plain(T_INT4);
+    case AGG_LAG:
+    case AGG_LEAD:
+    case AGG_FIRST_VALUE:
+    case AGG_LAST_VALUE:
+    case AGG_NTH_VALUE:
+        expr_settle(b, a->arg);
+        if (a->third) a->third = expr_coerce(b, a->third, type_plain(a->arg->t.id), CAST_IMPLICIT);
+        return type_plain(a->arg->t.id);
     case AGG_MIN:
     case AGG_MAX:
         if (t == T_UNKNOWN || t == T_BOOL)
@@ -94,7 +160,11 @@ static void refuse_unknown(binder *b, const scope *s, const PgQuery__FuncCall *f
                            const aggregate *a)
 {
     bool ranks = a->kind >= AGG_ROW_NUMBER, text = a->kind == AGG_STRING_AGG;
-    uint32_t wanted = f->agg_star || ranks ? 0 : text ? 2 : 1;
+    bool offset = a->kind == AGG_LAG || a->kind == AGG_LEAD;
+    uint32_t wanted = f->agg_star || (ranks && a->kind <= AGG_DENSE_RANK) ? 0
+                      : text || a->kind == AGG_NTH_VALUE                  ? 2
+                                                                          : 1;
+    if (offset && f->n_args > 1 && f->n_args <= 3) wanted = (uint32_t)f->n_args;
     if (!s || !s->aggregates || s->in_aggregate)
         sql_refuse(CTX(b), f->location, "an aggregate in this place");
     if (f->agg_within_group) sql_refuse(CTX(b), f->location, "WITHIN GROUP");
@@ -116,6 +186,10 @@ expr *bind_aggregate(binder *b, scope *s, const PgQuery__FuncCall *f, const char
     s->in_aggregate = true;
     if (f->n_args) a.arg = bind_expr(b, s, f->args[0]);
     if (text) a.between = bind_expr(b, s, f->args[1]);
+    if (!text && f->n_args > 1)
+        a.second = expr_coerce(b, bind_expr(b, s, f->args[1]), type_plain(T_INT4), CAST_IMPLICIT);
+    if (f->n_args > 2) a.third = bind_expr(b, s, f->args[2]);
+    if (a.kind == AGG_NTILE) a.arg = expr_coerce(b, a.arg, type_plain(T_INT4), CAST_IMPLICIT);
     if (f->agg_filter) a.filter = bind_bool(b, s, f->agg_filter, "FILTER");
     if (a.kind == AGG_COUNT && a.arg) expr_settle(b, a.arg);
     if (a.distinct && f->n_agg_order) sql_refuse(CTX(b), f->location, "DISTINCT with ORDER BY");

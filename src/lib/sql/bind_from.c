@@ -70,13 +70,20 @@ static query *renamed(binder *b, query *q, const PgQuery__Alias *a)
 static query *with_named(const binder *b, const PgQuery__RangeVar *r)
 {
     if (*r->schemaname || *r->catalogname) return NULL;
-    for (size_t i = b->withs.n; i-- > 0;)
-        if (!strcmp(b->withs.at[i].name, r->relname)) return b->withs.at[i].q;
+    for (size_t i = b->withs.n; i-- > 0;) {
+        query *q = b->withs.at[i].q;
+        if (strcmp(b->withs.at[i].name, r->relname) != 0) continue;
+        (q->shared ? q->shared : q)->referred = true;
+        return q;
+    }
     return NULL;
 }
 
 static join *with_relation(binder *b, scope *s, const PgQuery__RangeVar *r, query *q)
 {
+    if (q->writes && !q->n_out)
+        sql_raise(CTX(b), "0A000", "WITH query \"%s\" does not have a RETURNING clause",
+                  r->relname);
     join *j = join_new(b, J_REL);
     j->sub = renamed(b, q, r->alias);
     j->slot = s->q->slots++;
@@ -100,19 +107,80 @@ static query *view_query(binder *b, const routine *r)
     return q;
 }
 
+/* A statement of WITH that writes: executed once, and what it returns is kept. */
+static query *writing_query(binder *b, scope *up, const PgQuery__CommonTableExpr *c)
+{
+    plan *outer = b->p, *p = arena_get(b->mem, sizeof *p);
+    if (up || b->code || b->x->views)
+        sql_refuse(CTX(b), c->location, "WITH of a statement that writes, in this place");
+    memset(p, 0, sizeof *p);
+    p->arbiter = -1;
+    b->p = p;
+    if (!bind_write(b, p, c->ctequery)) sql_refuse(CTX(b), c->location, "WITH of this statement");
+    b->p = outer;
+    outer->reads |= p->reads;
+    query *q = query_new(b);
+    q->writes = p;
+    q->n_out = p->n_returning;
+    q->out = arena_array(b->mem, out_column, q->n_out + 1);
+    for (uint32_t i = 0; i < q->n_out; i++)
+        q->out[i] = placeholder(b, p->returning[i].name, p->returning[i].e->t.id);
+    arena_push(b->mem, &b->writes, q);
+    return q;
+}
+
+/* WITH RECURSIVE name AS (first UNION [ALL] next): `next` reads the rows that the round before
+   gave, which `work` stands for.  A query that does not name itself is an ordinary one. */
+static query *recursive_query(binder *b, scope *up, const PgQuery__CommonTableExpr *c)
+{
+    const PgQuery__SelectStmt *s = c->ctequery->select_stmt;
+    PgQuery__Alias names = {.n_colnames = c->n_aliascolnames, .colnames = c->aliascolnames};
+    if (s->n_sort_clause || s->limit_count || s->limit_offset || s->with_clause)
+        sql_refuse(CTX(b), c->location, "ORDER BY, LIMIT or WITH in WITH RECURSIVE");
+    query *q = query_new(b), *work = query_new(b);
+    q->set = SET_UNION;
+    q->all = s->all;
+    q->left = bind_select(b, up, s->larg);
+    q->n_out = work->n_out = q->left->n_out;
+    q->out = arena_array(b->mem, out_column, q->n_out + 1);
+    for (uint32_t i = 0; i < q->n_out; i++)
+        q->out[i] = placeholder(b, q->left->out[i].name, q->left->out[i].e->t.id);
+    work->out = q->out;
+    work->kept = true;
+    with_query self = {name_keep(b, c->ctename), renamed(b, work, &names)};
+    arena_push(b->mem, &b->withs, self);
+    q->right = bind_select(b, up, s->rarg);
+    b->withs.n--;
+    if (q->right->n_out != q->n_out)
+        sql_raise(CTX(b), "42601", "each UNION query must have the same number of columns");
+    for (uint32_t i = 0; i < q->n_out; i++)
+        if (q->right->out[i].e->t.id != q->out[i].e->t.id)
+            sql_refuse(CTX(b), c->location, "WITH RECURSIVE of columns of different types");
+    q->correlated = q->left->correlated || q->right->correlated;
+    if (work->referred) q->work = work;
+    return q;
+}
+
+static query *with_query_of(binder *b, scope *up, const PgQuery__CommonTableExpr *c, bool recursive)
+{
+    if (!c->ctequery) sql_refuse(CTX(b), c->location, "this WITH");
+    if (c->search_clause || c->cycle_clause) sql_refuse(CTX(b), c->location, "SEARCH and CYCLE");
+    if (c->ctequery->node_case != PG_QUERY__NODE__NODE_SELECT_STMT) return writing_query(b, up, c);
+    const PgQuery__SelectStmt *s = c->ctequery->select_stmt;
+    bool set = s->op == PG_QUERY__SET_OPERATION__SETOP_UNION;
+    return recursive && set ? recursive_query(b, up, c) : bind_select(b, up, s);
+}
+
 size_t bind_with(binder *b, scope *up, const PgQuery__WithClause *w)
 {
     size_t before = b->withs.n;
     if (!w) return before;
-    if (w->recursive) sql_refuse(CTX(b), w->location, "WITH RECURSIVE");
     for (size_t i = 0; i < w->n_ctes; i++) {
         const PgQuery__CommonTableExpr *c = w->ctes[i]->common_table_expr;
-        if (!c->ctequery || c->ctequery->node_case != PG_QUERY__NODE__NODE_SELECT_STMT)
-            sql_refuse(CTX(b), c->location, "WITH of a statement that writes");
         for (size_t k = before; k < b->withs.n; k++)
             if (!strcmp(b->withs.at[k].name, c->ctename))
                 sql_raise(CTX(b), "42712", "WITH query name \"%s\" specified twice", c->ctename);
-        query *q = bind_select(b, up, c->ctequery->select_stmt);
+        query *q = with_query_of(b, up, c, w->recursive);
         if (q->correlated) sql_refuse(CTX(b), c->location, "WITH of a query that refers outside");
         PgQuery__Alias names = {.n_colnames = c->n_aliascolnames, .colnames = c->aliascolnames};
         q->kept = true;
@@ -137,11 +205,12 @@ join *table_relation(binder *b, scope *s, const PgQuery__RangeVar *r)
 
 static join *sub_relation(binder *b, scope *s, const PgQuery__RangeSubselect *r)
 {
-    if (r->lateral || !r->alias || !r->subquery ||
-        r->subquery->node_case != PG_QUERY__NODE__NODE_SELECT_STMT)
-        sql_refuse(CTX(b), -1, "LATERAL, or a subquery in FROM without an alias");
+    if (!r->alias || !r->subquery || r->subquery->node_case != PG_QUERY__NODE__NODE_SELECT_STMT)
+        sql_refuse(CTX(b), -1, "a subquery in FROM without an alias");
     join *j = join_new(b, J_REL);
-    j->sub = renamed(b, bind_select(b, s->up, r->subquery->select_stmt), r->alias);
+    j->lateral = r->lateral;
+    scope *outer = r->lateral ? s : s->up;
+    j->sub = renamed(b, bind_select(b, outer, r->subquery->select_stmt), r->alias);
     j->slot = s->q->slots++;
     add_relation(
         b, s, (relation){.name = name_keep(b, r->alias->aliasname), .sub = j->sub, .slot = j->slot},
@@ -149,22 +218,53 @@ static join *sub_relation(binder *b, scope *s, const PgQuery__RangeSubselect *r)
     return j;
 }
 
+/* generate_series of integers; its arguments may use the tables before it. */
+static query *series_query(binder *b, scope *s, const PgQuery__FuncCall *f)
+{
+    query *q = query_new(b);
+    scope in = {.up = s, .q = q};
+    if (f->n_args < 2 || f->n_args > 3) return NULL;
+    for (size_t i = 0; i < f->n_args; i++) {
+        q->series[i] = bind_expr(b, &in, f->args[i]);
+        if (q->series[i]->t.id == T_UNKNOWN || !type_is_int(q->series[i]->t.id))
+            sql_refuse(CTX(b), f->location, "generate_series of this type");
+    }
+    type_id t = common_type(b, q->series, (uint32_t)f->n_args, "generate_series");
+    if (t == T_INT2) t = T_INT4;
+    for (size_t i = 0; i < f->n_args; i++)
+        q->series[i] = expr_coerce(b, q->series[i], type_plain(t), CAST_IMPLICIT);
+    q->position = f->location;
+    q->n_out = 1;
+    q->out = arena_array(b->mem, out_column, 1);
+    q->out[0] = placeholder(b, "generate_series", t);
+    return q;
+}
+
+static query *function_query(binder *b, scope *s, const PgQuery__FuncCall *f, join *j)
+{
+    const char *name = f->funcname[f->n_funcname - 1]->string->sval;
+    query *series = strcmp(name, "generate_series") ? NULL : series_query(b, s, f);
+    j->lateral = series != NULL;
+    return series ? series : bind_function_rows(b, s, f);
+}
+
 static join *function_relation(binder *b, scope *s, const PgQuery__RangeFunction *r)
 {
-    if (r->lateral || r->ordinality || r->is_rowsfrom || r->n_functions != 1 || r->n_coldeflist ||
+    if (r->ordinality || r->is_rowsfrom || r->n_functions != 1 || r->n_coldeflist ||
         r->functions[0]->node_case != PG_QUERY__NODE__NODE_LIST ||
         r->functions[0]->list->items[0]->node_case != PG_QUERY__NODE__NODE_FUNC_CALL)
         sql_refuse(CTX(b), -1, "this kind of function in FROM");
     const PgQuery__FuncCall *f = r->functions[0]->list->items[0]->func_call;
     join *j = join_new(b, J_REL);
-    j->sub = bind_function_rows(b, s, f);
+    j->sub = function_query(b, s, f, j);
+    if (r->lateral && !j->lateral) sql_refuse(CTX(b), f->location, "LATERAL of this function");
     j->slot = s->q->slots++;
     const char *name = f->funcname[f->n_funcname - 1]->string->sval;
     if (r->alias) {
         if (r->alias->n_colnames > j->sub->n_out)
             sql_raise(CTX(b), "42P10", "more column aliases than columns");
         name = r->alias->aliasname;
-        if (j->sub->n_out == 1 && !j->sub->call->routine->rows)
+        if (j->sub->n_out == 1 && (!j->sub->call || !j->sub->call->routine->rows))
             j->sub->out[0].name = name_keep(b, name);
         for (size_t i = 0; i < r->alias->n_colnames; i++)
             j->sub->out[i].name = name_keep(b, string_of(b, r->alias->colnames[i], f->location));
@@ -198,6 +298,7 @@ static void move_slots(binder *b, expr *e, uint32_t from, uint32_t to, uint32_t 
 static void move_join(binder *b, join *j, uint32_t from, uint32_t to, uint32_t by)
 {
     if (j->kind == J_REL) {
+        if (j->lateral) sql_refuse(CTX(b), -1, "LATERAL in a RIGHT JOIN");
         if (j->slot >= from && j->slot < to) j->slot += by;
         return;
     }

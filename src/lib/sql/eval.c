@@ -429,8 +429,9 @@ value eval_open(sql_exec *x, const expr *e, frame *f)
     value v = value_null();
     if (in->kind == E_VAR) v = pl_value(x, in);
     if (in->kind == E_COLUMN) {
-        for (uint32_t i = 0; i < in->up; i++) f = f->up;
-        const value *r = f->slots[in->slot];
+        const frame *of = f;
+        for (uint32_t i = 0; i < in->up; i++) of = of->up;
+        const value *r = of->slots[in->slot];
         if (r) v = vs_known(x->s, r[in->index]);
     }
     return v.open ? v : eval(x, e, f);

@@ -30,6 +30,21 @@ static void try_early(sql_exec *x, const plan *p)
     guard_restore(g, &outer);
 }
 
+/* All parts of a statement read the same snapshot, and none sees what another one writes. */
+static void exec_writes(sql_exec *x, const plan *p)
+{
+    for (uint32_t i = 0; i < p->n_writes; i++) {
+        const query *q = p->writes[i];
+        kept_result kept = {.q = q};
+        assert(q->writes && q->writes->n_returning == q->n_out);
+        if (q->writes->target->unknown)
+            sql_refuse(&x->c, -1, "table \"%s\", whose initial contents are unknown",
+                       q->writes->target->name);
+        exec_modify(x, q->writes, &kept.r);
+        arena_push(&x->work, &x->kept, kept);
+    }
+}
+
 void exec_inner(sql_exec *x, const plan *p, sql_result *out)
 {
     size_t kept_from = x->regs.kept_from, refers = x->refers.n, refers_from = x->regs.refers_from;
@@ -43,7 +58,8 @@ void exec_inner(sql_exec *x, const plan *p, sql_result *out)
     if (p->target && p->target->unknown)
         sql_refuse(&x->c, -1, "table \"%s\", whose initial contents are unknown", p->target->name);
     if (p->n_early) try_early(x, p);
-    if (p->kind == S_SELECT)
+    exec_writes(x, p);
+    if (p->kind == S_SELECT || p->kind == S_WRITING_SELECT)
         exec_query(x, p->q, NULL, out);
     else
         exec_modify(x, p, out);

@@ -40,7 +40,7 @@ static bool defaults_are_plain(const table *t)
 
 bool sql_writes_newest(const plan *p)
 {
-    if (p->nested) return false;
+    if (p->nested || p->n_writes) return false;
     switch (p->kind) {
     case S_SELECT:
     case S_UNSEEN:
@@ -75,13 +75,13 @@ static bool looks_elsewhere(const expr *e)
 
 bool sql_finds_newest(const plan *p)
 {
-    bool changes = p->kind == S_UPDATE || p->kind == S_DELETE;
+    bool changes = (p->kind == S_UPDATE || p->kind == S_DELETE) && !p->n_writes;
     return changes && p->scan->kind == J_REL && !looks_elsewhere(p->where);
 }
 
 bool sql_writes_blindly(const plan *p)
 {
-    if (p->kind != S_UPDATE && p->kind != S_DELETE) return false;
+    if ((p->kind != S_UPDATE && p->kind != S_DELETE) || p->n_writes) return false;
     bool blind = condition_is_stable(p->target, p->where);
     for (uint32_t i = 0; i < p->target->n_cols; i++) blind &= !p->target->cols[i].computed;
     for (uint32_t i = 0; p->kind == S_UPDATE && i < p->n_set; i++)

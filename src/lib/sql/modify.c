@@ -321,6 +321,9 @@ static bool locked_now(sql_exec *x, const plan *p, uint32_t r, const value **tup
     table *t = p->target;
     const value *seen = tuple[0];
     assert(seen && r < t->rows.n && x->state <= x->latest);
+    const row_version *head = t->rows.at[r].head;
+    if (head && head->commit == PENDING && head->cid == x->regs.cid)
+        sql_refuse(&x->c, -1, "a row that two parts of a statement write");
     const row_version *now = exec_latest(x, t, r);
     if (!now || now->cols == seen || x->rule == WRITE_FREE) return true;
     const row_version *then = vs_at(t, r, x->state, x->regs.cid);
@@ -721,6 +724,7 @@ void exec_modify(sql_exec *x, const plan *p, sql_result *out)
     case S_CLOSE: exec_session(x, p, out); break;
     case S_UNSEEN: out->unseen = true; break;
     case S_SELECT:
+    case S_WRITING_SELECT:
     case S_NOTHING: break;
     }
 }

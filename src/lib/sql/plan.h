@@ -125,7 +125,13 @@ typedef struct expr {
     AGGREGATE(STRING_AGG, "string_agg")                                                            \
     AGGREGATE(ROW_NUMBER, "row_number")                                                            \
     AGGREGATE(RANK, "rank")                                                                        \
-    AGGREGATE(DENSE_RANK, "dense_rank")
+    AGGREGATE(DENSE_RANK, "dense_rank")                                                            \
+    AGGREGATE(NTILE, "ntile")                                                                      \
+    AGGREGATE(LAG, "lag")                                                                          \
+    AGGREGATE(LEAD, "lead")                                                                        \
+    AGGREGATE(FIRST_VALUE, "first_value")                                                          \
+    AGGREGATE(LAST_VALUE, "last_value")                                                            \
+    AGGREGATE(NTH_VALUE, "nth_value")
 
 typedef enum agg_kind {
 #define AGGREGATE(id, name) AGG_##id,
@@ -139,6 +145,21 @@ typedef struct order_key {
     bool desc, nulls_first;
 } order_key;
 
+/* One end of a window's frame: so many rows before or after the current one, or its peers, or the
+   partition's end. */
+typedef enum bound_kind {
+    BOUND_FIRST,
+    BOUND_BEFORE,
+    BOUND_CURRENT,
+    BOUND_AFTER,
+    BOUND_LAST
+} bound_kind;
+
+typedef struct frame_bound {
+    bound_kind kind;
+    expr *offset; /* BOUND_BEFORE, BOUND_AFTER */
+} frame_bound;
+
 typedef struct aggregate {
     agg_kind kind;
     bool distinct;
@@ -148,6 +169,9 @@ typedef struct aggregate {
     order_key *order;
     uint32_t n_keys; /* OVER: PARTITION BY */
     expr **keys;
+    expr *second, *third; /* lag, lead: how far, and what there is beyond; nth_value: which */
+    bool by_rows;         /* OVER (... ROWS ...): the frame counts rows, not peers */
+    frame_bound from, to;
     type t;
 } aggregate;
 
@@ -174,6 +198,7 @@ typedef struct join {
     uint32_t slot; /* J_REL */
     table *table;  /* J_REL: NULL if sub is the relation */
     query *sub;
+    bool lateral; /* sub may read the slots before this one */
     lookup *lookups;
     uint32_t n_lookups;
     const expr **filters; /* conditions that need no later slot: tested as rows come */
@@ -202,6 +227,8 @@ struct query {
     uint32_t n_out;
     out_column *out;
     bool distinct;
+    uint32_t n_on; /* DISTINCT ON */
+    expr **on;
     uint32_t n_sort;
     order_key *sort;
     expr *limit, *offset;
@@ -215,6 +242,10 @@ struct query {
     bool kept;            /* WITH: executed once a statement */
     struct query *shared; /* the same with other names */
     expr *call;           /* rows of a function: a call, whose columns are `out` */
+    expr *series[3];      /* generate_series: from, to, step (may be NULL) */
+    struct query *work;   /* WITH RECURSIVE: stands for the rows of the last round in `right` */
+    bool referred;        /* a `work` that is read */
+    struct plan *writes;  /* WITH of a statement that writes: its RETURNING is the rows */
     int position;
 };
 
@@ -260,8 +291,9 @@ typedef enum stmt_kind {
     S_DECLARE, /* a cursor; query */
     S_FETCH,
     S_CLOSE,
-    S_UNSEEN, /* SHOW, EXPLAIN: no effect, and rows that are not compared */
-    S_NOTHING /* BEGIN, COMMIT, SET, CREATE INDEX: no effect that a log shows */
+    S_WRITING_SELECT, /* a SELECT whose WITH writes */
+    S_UNSEEN,         /* SHOW, EXPLAIN: no effect, and rows that are not compared */
+    S_NOTHING         /* BEGIN, COMMIT, SET, CREATE INDEX: no effect that a log shows */
 } stmt_kind;
 
 typedef struct plan {
@@ -274,6 +306,8 @@ typedef struct plan {
     bool nested;          /* has subqueries or calls of routines */
     bool joins;           /* reads more than one table, or one more than once */
     uint64_t catalog;     /* the catalog that it was bound to */
+    uint32_t n_writes;    /* statements of WITH that write: executed first, in order */
+    query **writes;
     uint32_t n_params;
     type *params;
     uint32_t n_early; /* of parameters and variables alone: may be evaluated by the planner */

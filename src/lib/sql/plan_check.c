@@ -116,7 +116,7 @@ static void check_join(const plan *p, const join *j, const level *l)
         for (uint32_t k = 0; k < look->n; k++) check_expr(p, look->keys[k], l);
     }
     for (uint32_t i = 0; i < j->n_filters; i++) check_expr(p, j->filters[i], l);
-    if (j->sub) check_query(p, j->sub, l->up);
+    if (j->sub) check_query(p, j->sub, j->lateral ? l : l->up);
 }
 
 static void check_aggregates(const plan *p, const aggregate *a, uint32_t n, bool window,
@@ -125,6 +125,8 @@ static void check_aggregates(const plan *p, const aggregate *a, uint32_t n, bool
     for (uint32_t i = 0; i < n; i++) {
         assert(window || a[i].kind < AGG_ROW_NUMBER);
         assert(window || !a[i].n_keys);
+        assert(!a[i].second || a[i].kind == AGG_LAG || a[i].kind == AGG_LEAD ||
+               a[i].kind == AGG_NTH_VALUE);
         assert(a[i].arg || a[i].kind == AGG_COUNT || a[i].kind >= AGG_ROW_NUMBER);
         assert(a[i].kind != AGG_STRING_AGG || a[i].between);
         if (a[i].arg) check_expr(p, a[i].arg, l);
@@ -138,7 +140,8 @@ static void check_output(const plan *p, const query *q, const level *l)
 {
     for (uint32_t i = 0; i < q->n_out; i++) {
         assert(q->out[i].name && q->out[i].e);
-        if (!q->set && !q->n_rows && !q->call) check_expr(p, q->out[i].e, l);
+        bool elsewhere = q->set || q->n_rows || q->call || q->series[0] || q->writes;
+        if (!elsewhere) check_expr(p, q->out[i].e, l);
     }
     for (uint32_t i = 0; i < q->n_sort; i++) {
         assert(q->sort[i].e || q->sort[i].column < q->n_out);
@@ -168,6 +171,8 @@ static void check_query(const plan *p, const query *q, const level *up)
     if (q->set) check_query(p, q->left, up), check_query(p, q->right, up);
     for (size_t i = 0; i < (size_t)q->n_rows * q->n_out; i++) check_expr(p, q->rows[i], &none);
     if (q->call) check_expr(p, q->call, &none);
+    for (int i = 0; i < 3; i++)
+        if (q->series[i]) check_expr(p, q->series[i], &none);
     if (q->limit) check_expr(p, q->limit, &none);
     if (q->offset) check_expr(p, q->offset, &none);
     if (q->from) check_join(p, q->from, &rows);
@@ -176,6 +181,7 @@ static void check_query(const plan *p, const query *q, const level *up)
     check_aggregates(p, q->aggs, q->n_aggs, false, &rows);
     check_aggregates(p, q->windows, q->n_windows, true, &rows);
     if (q->having) check_expr(p, q->having, &whole);
+    for (uint32_t i = 0; i < q->n_on; i++) check_expr(p, q->on[i], &whole);
     check_output(p, q, &whole);
 }
 
@@ -206,7 +212,8 @@ static void check_write(const plan *p)
 static void check_kind(const plan *p)
 {
     switch (p->kind) {
-    case S_SELECT: assert(p->q); break;
+    case S_WRITING_SELECT:
+    case S_SELECT: assert(p->q && !p->n_writes == (p->kind == S_SELECT)); break;
     case S_INSERT:
     case S_UPDATE:
     case S_DELETE: check_write(p); break;

@@ -282,7 +282,8 @@ static void extend(scan *s, const join *j, const value **in, tuples *out)
         return;
     }
     sql_result r;
-    exec_query(s->x, j->sub, s->up, &r);
+    frame left = {in, s->up, NULL};
+    exec_query(s->x, j->sub, j->lateral ? &left : s->up, &r);
     exec_cut(s->x, j->sub, &r);
     for (uint32_t i = 0; i < r.n; i++) add_row(s, j, in, r.rows[i], 0, out);
 }
@@ -530,7 +531,7 @@ static void make_groups(sql_exec *x, const query *q, frame *up, tuples *in, grou
 /* ---- output ---------------------------------------------------------------------------------- */
 
 typedef struct out_row {
-    const value *row, *keys;
+    const value *row, *keys, *on;
 } out_row;
 typedef VEC(out_row) out_list;
 
@@ -541,7 +542,9 @@ static void emit(sql_exec *x, const query *q, frame *f, out_list *out)
     value *keys = arena_array(&x->work, value, q->n_sort + 1);
     for (uint32_t i = 0; i < q->n_sort; i++)
         keys[i] = eval(x, q->sort[i].e ? q->sort[i].e : q->out[q->sort[i].column].e, f);
-    arena_push(&x->work, out, ((out_row){row, keys}));
+    value *on = arena_array(&x->work, value, q->n_on + 1);
+    for (uint32_t i = 0; i < q->n_on; i++) on[i] = eval(x, q->on[i], f);
+    arena_push(&x->work, out, ((out_row){row, keys, on}));
 }
 
 static type_id key_type(const query *q, uint32_t i)
@@ -613,6 +616,30 @@ static void distinct_rows(sql_exec *x, const query *q, out_list *rows)
     rows->n = n;
 }
 
+/* DISTINCT ON: the first row of each group, if it is clear which one that is. */
+static void first_rows(sql_exec *x, const query *q, out_list *rows)
+{
+    type_id *types = arena_array(&x->work, type_id, q->n_on + 1);
+    for (uint32_t i = 0; i < q->n_on; i++) types[i] = q->on[i]->t.id;
+    seen_set seen = {0};
+    size_t n = 0;
+    assert(q->n_on);
+    for (size_t i = 0; i < rows->n; i++) {
+        bool fresh;
+        uint32_t at = seen_add(x, &seen, types, rows->at[i].on, q->n_on, &fresh);
+        assert(at <= n && fresh == (at == n));
+        if (fresh) {
+            rows->at[n++] = rows->at[i];
+            continue;
+        }
+        if (cmp_keys(q, rows->at[at].keys, rows->at[i].keys)) continue;
+        for (uint32_t c = 0; c < q->n_out; c++)
+            if (!value_identical(q->out[c].e->t.id, rows->at[at].row[c], rows->at[i].row[c]))
+                sql_refuse(&x->c, q->position, "DISTINCT ON of rows that may come in any order");
+    }
+    rows->n = n;
+}
+
 /* ---- windows --------------------------------------------------------------------------------- */
 
 typedef struct windowed {
@@ -640,7 +667,145 @@ static void sort_windowed(sql_exec *x, const aggregate *a, windowed *v, size_t n
     }
 }
 
-/* One window function for every row: its rows up to the last one that ties with it. */
+/* Does the answer depend on which of two rows with equal keys comes first? */
+static bool needs_order(const aggregate *a)
+{
+    bool whole = a->from.kind == BOUND_FIRST && a->to.kind == BOUND_LAST;
+    return a->kind == AGG_ROW_NUMBER || a->kind >= AGG_NTILE ||
+           (a->kind < AGG_ROW_NUMBER && a->by_rows && !whole);
+}
+
+static int64_t frame_offset(sql_exec *x, const frame_bound *b, frame *up)
+{
+    frame f = {NULL, up, NULL};
+    if (!b->offset) return 0;
+    value v = eval(x, b->offset, &f);
+    if (v.null) sql_raise(&x->c, "22004", "frame offset must not be null");
+    if (v.i < 0) sql_raise(&x->c, "22013", "frame offset must not be negative");
+    return v.i > UINT32_MAX ? UINT32_MAX : v.i;
+}
+
+typedef struct window_part { /* rows [from, to) of a partition, in order */
+    const aggregate *a;
+    const windowed *v;
+    tuples *in;
+    frame *up;
+    int64_t from, to;
+    int64_t before, after; /* distances of the frame's ends */
+    uint32_t at;           /* number of the window function */
+    value **out;
+} window_part;
+
+static bool peers(const window_part *p, int64_t i, int64_t k)
+{
+    return !cmp_order(p->a, p->v[i].keys, p->v[k].keys);
+}
+
+/* Where the frame of row i begins, or (last) ends. */
+static int64_t frame_edge(const window_part *p, const frame_bound *b, int64_t distance, int64_t i,
+                          bool last)
+{
+    int64_t at = i;
+    switch (b->kind) {
+    case BOUND_FIRST: return p->from;
+    case BOUND_LAST: return p->to;
+    case BOUND_BEFORE: at = i - distance + last; break;
+    case BOUND_AFTER: at = i + distance + last; break;
+    case BOUND_CURRENT:
+        at = i + last;
+        while (!p->a->by_rows && last && at < p->to && peers(p, i, at)) at++;
+        while (!p->a->by_rows && !last && at > p->from && peers(p, i, at - 1)) at--;
+    }
+    return at < p->from ? p->from : at > p->to ? p->to : at;
+}
+
+static value value_of_row(sql_exec *x, const window_part *p, const expr *e, int64_t i)
+{
+    frame f = {p->in->at.at[p->v[i].row], p->up, NULL};
+    return eval(x, e, &f);
+}
+
+static value neighbour(sql_exec *x, const window_part *p, int64_t i)
+{
+    value by = p->a->second ? value_of_row(x, p, p->a->second, i) : value_int(1);
+    if (by.null) return value_null();
+    int64_t at = p->a->kind == AGG_LAG ? i - by.i : i + by.i;
+    if (at >= p->from && at < p->to) return value_of_row(x, p, p->a->arg, at);
+    return p->a->third ? value_of_row(x, p, p->a->third, i) : value_null();
+}
+
+static value tile(sql_exec *x, const window_part *p, int64_t i)
+{
+    value n = value_of_row(x, p, p->a->arg, p->from);
+    if (n.null) return value_null();
+    if (n.i <= 0) sql_raise(&x->c, "22014", "argument of ntile must be greater than zero");
+    int64_t rows = p->to - p->from, small = rows / n.i, large = rows % n.i, k = i - p->from;
+    if (k < large * (small + 1)) return value_int(k / (small + 1) + 1);
+    return value_int(large + (k - large * (small + 1)) / (small ? small : 1) + 1);
+}
+
+/* first_value, last_value, nth_value: a row of the frame. */
+static value value_in_frame(sql_exec *x, const window_part *p, int64_t i)
+{
+    int64_t lo = frame_edge(p, &p->a->from, p->before, i, false);
+    int64_t hi = frame_edge(p, &p->a->to, p->after, i, true), at = lo;
+    if (p->a->kind == AGG_LAST_VALUE) at = hi - 1;
+    if (p->a->kind == AGG_NTH_VALUE) {
+        value n = value_of_row(x, p, p->a->second, i);
+        if (n.null) return value_null();
+        if (n.i <= 0) sql_raise(&x->c, "22016", "argument of nth_value must be greater than zero");
+        at = lo + n.i - 1;
+    }
+    return lo < hi && at < hi ? value_of_row(x, p, p->a->arg, at) : value_null();
+}
+
+/* The aggregate of each row's frame; while frames only grow, it goes on from the row before. */
+static void fold_frames(sql_exec *x, window_part *p)
+{
+    agg_state s = {0};
+    int64_t lo = p->from, hi = p->from;
+    for (int64_t i = p->from; i < p->to; i++) {
+        int64_t from = frame_edge(p, &p->a->from, p->before, i, false);
+        int64_t to = frame_edge(p, &p->a->to, p->after, i, true);
+        if (from != lo || to < hi) {
+            memset(&s, 0, sizeof s);
+            lo = hi = from;
+        }
+        for (; hi < to; hi++) {
+            guard_tick(x->c.guard);
+            frame f = {p->in->at.at[p->v[hi].row], p->up, NULL};
+            agg_feed(x, p->a, &s, &f);
+        }
+        p->out[p->v[i].row][p->at] = agg_end(x, p->a, &s);
+    }
+}
+
+static void run_partition(sql_exec *x, window_part *p)
+{
+    assert(p->from < p->to);
+    if (p->a->kind < AGG_ROW_NUMBER) {
+        fold_frames(x, p);
+        return;
+    }
+    int64_t first = p->from, dense = 0;
+    for (int64_t i = p->from; i < p->to; i++) {
+        guard_tick(x->c.guard);
+        if (i == p->from || !peers(p, i - 1, i)) first = i, dense++;
+        value r;
+        switch (p->a->kind) {
+        case AGG_ROW_NUMBER: r = value_int(i - p->from + 1); break;
+        case AGG_RANK: r = value_int(first - p->from + 1); break;
+        case AGG_DENSE_RANK: r = value_int(dense); break;
+        case AGG_NTILE: r = tile(x, p, i); break;
+        case AGG_LAG:
+        case AGG_LEAD: r = neighbour(x, p, i); break;
+        default: r = value_in_frame(x, p, i);
+        }
+        p->out[p->v[i].row][p->at] = r;
+    }
+}
+
+/* One window function for every row. */
 static void run_window(sql_exec *x, const aggregate *a, uint32_t at, frame *up, tuples *in,
                        value **out)
 {
@@ -659,26 +824,16 @@ static void run_window(sql_exec *x, const aggregate *a, uint32_t at, frame *up, 
     }
     sort_windowed(x, a, v, n);
     assert(parts.rows.n <= n);
-    agg_state s = {0};
-    int64_t number = 0, dense = 0;
-    for (size_t i = 0; i < n;) {
+    window_part p = {.a = a, .v = v, .in = in, .up = up, .at = at, .out = out};
+    if (n) p.before = frame_offset(x, &a->from, up), p.after = frame_offset(x, &a->to, up);
+    for (size_t i = 0; i < n; i = (size_t)p.to) {
         size_t to = i + 1;
-        if (!i || v[i].part != v[i - 1].part) memset(&s, 0, sizeof s), number = dense = 0;
-        while (to < n && v[to].part == v[i].part && !cmp_order(a, v[i].keys, v[to].keys)) to++;
-        if (a->kind == AGG_ROW_NUMBER && to > i + 1)
-            sql_refuse(&x->c, -1, "row_number of rows that may come in any order");
-        for (size_t k = i; k < to && a->kind < AGG_ROW_NUMBER; k++) {
-            frame f = {in->at.at[v[k].row], up, NULL};
-            agg_feed(x, a, &s, &f);
-        }
-        dense++;
-        value r = a->kind < AGG_ROW_NUMBER    ? agg_end(x, a, &s)
-                  : a->kind == AGG_DENSE_RANK ? value_int(dense)
-                                              : value_int(number + 1);
-        for (size_t k = i; k < to; k++) out[v[k].row][at] = r;
-        assert(to > i && to <= n);
-        number += (int64_t)(to - i);
-        i = to;
+        for (; to < n && v[to].part == v[i].part; to++)
+            if (needs_order(a) && !cmp_order(a, v[to - 1].keys, v[to].keys))
+                sql_refuse(&x->c, -1, "a window over rows that may come in any order");
+        p.from = (int64_t)i;
+        p.to = (int64_t)to;
+        run_partition(x, &p);
     }
 }
 
@@ -766,7 +921,7 @@ static void add_output(sql_exec *x, const query *q, const value *row, out_list *
     for (uint32_t i = 0; i < q->n_sort; i++) keys[i] = row[q->sort[i].column];
     for (uint32_t i = 0; i < q->n_out; i++)
         if (row[i].open) sql_refuse(&x->c, q->position, "a value that was not observed, in UNION");
-    arena_push(&x->work, out, ((out_row){row, keys}));
+    arena_push(&x->work, out, ((out_row){row, keys, NULL}));
 }
 
 /* The rows of one side, in the types of the whole. */
@@ -822,6 +977,61 @@ static void set_rows(sql_exec *x, const query *q, frame *up, out_list *out)
         if (q->set == SET_EXCEPT && !q->all) n = count[0][i] && !count[1][i];
         for (; n; n--) add_output(x, q, seen.rows.at[i], out);
     }
+}
+
+#define MOST_SERIES 10000000
+
+static void series_rows(sql_exec *x, const query *q, frame *up, out_list *out)
+{
+    frame f = {NULL, up, NULL};
+    value v[3] = {{0}};
+    for (int i = 0; i < 3; i++) {
+        v[i] = q->series[i] ? eval(x, q->series[i], &f) : value_int(1);
+        if (v[i].null) return;
+    }
+    int64_t step = v[2].i;
+    if (!step) sql_raise(&x->c, "22023", "step size cannot equal zero");
+    for (int64_t at = v[0].i; step > 0 ? at <= v[1].i : at >= v[1].i;) {
+        guard_tick(x->c.guard);
+        if (out->n >= MOST_SERIES) sql_refuse(&x->c, q->position, "a series of this length");
+        value *row = arena_get(&x->work, sizeof *row);
+        *row = value_int(at);
+        add_output(x, q, row, out);
+        if (__builtin_add_overflow(at, step, &at)) break;
+    }
+}
+
+#define MOST_ROUNDS 1000000
+
+/* WITH RECURSIVE: the second query is executed again and again on what the round before gave. */
+static void rounds(sql_exec *x, const query *q, frame *up, out_list *out)
+{
+    sql_result r;
+    type_id *types = arena_array(&x->work, type_id, q->n_out + 1);
+    for (uint32_t c = 0; c < q->n_out; c++) types[c] = q->out[c].e->t.id;
+    seen_set seen = {0};
+    side_rows(x, q, q->left, up, &r);
+    size_t from = x->kept.n;
+    for (uint32_t round = 0;; round++) {
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < r.n; i++) {
+            bool fresh = true;
+            guard_tick(x->c.guard);
+            if (!q->all) seen_add(x, &seen, types, r.rows[i], q->n_out, &fresh);
+            if (!fresh) continue;
+            r.rows[n++] = r.rows[i];
+            add_output(x, q, r.rows[i], out);
+        }
+        if (!n) break;
+        if (round > MOST_ROUNDS) sql_refuse(&x->c, q->position, "WITH RECURSIVE without an end");
+        r.n = n;
+        r.count = n;
+        r.tie = NULL;
+        x->kept.n = from;
+        arena_push(&x->work, &x->kept, ((kept_result){q->work, r}));
+        side_rows(x, q, q->right, up, &r);
+    }
+    x->kept.n = from;
 }
 
 static void value_rows(sql_exec *x, const query *q, frame *up, out_list *out)
@@ -903,13 +1113,19 @@ void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out)
     bool given;
     out->offset = bound(x, q->offset, up, "2201X", "OFFSET", &given);
     out->limit = bound(x, q->limit, up, "2201W", "LIMIT", &out->has_limit);
-    if (q->set)
+    assert(!q->writes && "executed before what reads it");
+    if (q->series[0])
+        series_rows(x, q, up, &rows);
+    else if (q->work)
+        rounds(x, q, up, &rows);
+    else if (q->set)
         set_rows(x, q, up, &rows);
     else if (q->n_rows)
         value_rows(x, q, up, &rows);
     else
         scan_rows(x, q, up, &rows);
     if (q->n_sort) sort_rows(x, q, rows.at, rows.n);
+    if (q->n_on) first_rows(x, q, &rows);
     if (rows.n > UINT32_MAX - 2) guard_fail(x->c.guard, GUARD_NOMEM, "more than 2^32 rows");
     out->n = (uint32_t)rows.n;
     describe(x, q, out);
