@@ -659,6 +659,23 @@ void words_cycle(verdict *v, asg *g, const step *s, size_t n, uint32_t anomaly)
     tell_steps(v, g, s, n, anomaly);
 }
 
+/* A transaction that follows itself: its times say that it ended before it began. */
+static void explain_backward(verdict *v, const asg *g, node_id x)
+{
+    txn_id t = g->node_txn[x];
+    int64_t begin = 0, end = 0;
+    strbuf s;
+    strbuf_init(&s, v->mem);
+    add_core(v, t);
+    v->anomaly = ANOMALY_TIMESTAMP_INVERSION;
+    name_txn(g, x, &s);
+    strbuf_str(&s, " ended before it began");
+    if (txn_stamp(g->h, t, BEGIN_CALL, &begin) && txn_stamp(g->h, t, COMMIT_RETURN, &end))
+        strbuf_printf(&s, " (begin %lld, end %lld)", (long long)begin, (long long)end);
+    strbuf_str(&s, ": its own times leave it no place");
+    finish(v, &s);
+}
+
 void words_events(verdict *v, asg *g, const order_problem *p, const uint32_t *events, size_t n)
 {
     uint32_t txn_events = p->si ? 2 * p->txns : p->txns;
@@ -683,6 +700,12 @@ void words_events(verdict *v, asg *g, const order_problem *p, const uint32_t *ev
         vec_push(g->m, &helper, 0);
     }
     while (nodes.n > 1 && nodes.at[0] == nodes.at[nodes.n - 1]) nodes.n--;
+    if (nodes.n == 1) {
+        explain_backward(v, g, nodes.at[0]);
+        vec_free(g->m, &nodes);
+        vec_free(g->m, &helper);
+        return;
+    }
     for (size_t i = 0; i < nodes.n; i++) {
         step x = known_step(g, p, nodes.at[i], nodes.at[(i + 1) % nodes.n], helper.at[i]);
         vec_push(g->m, &s, x);

@@ -162,8 +162,8 @@ static bool positions_fit(const run *r, uint32_t i)
 static bool ready(const run *r, uint32_t i)
 {
     if (r->before[i] != MOST && !r->place[r->before[i]]) return false;
-    for (uint32_t j = 0; j < r->n; j++)
-        if (j != i && r->in[j] && !r->place[j] && ended_before(r, j, i)) return false;
+    for (uint32_t j = 0; j < r->n; j++) /* itself, too: one that ended before it began never is */
+        if (r->in[j] && !r->place[j] && ended_before(r, j, i)) return false;
     return positions_fit(r, i);
 }
 

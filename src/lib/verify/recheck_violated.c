@@ -302,6 +302,10 @@ static bool check_overlap(checker *c)
     enum level_id level = c->v->level.id;
     const txn_ids *core = &c->v->core;
     int64_t at[4];
+    if (core->n == 1 && txn_status_of(c->h, core->at[0]) == TXN_COMMITTED &&
+        recheck_stamp(c->h, core->at[0], 0, &at[0]) &&
+        recheck_stamp(c->h, core->at[0], 3, &at[3]) && at[3] < at[0])
+        return true; /* it ended before it began */
     if (level != LEVEL_GSI && level != LEVEL_PCSI && level != LEVEL_STRONG_SI)
         return recheck_no(c, NO_ID, "writers may overlap at the level");
     for (size_t i = 0; i < core->n; i++)

@@ -1,0 +1,1 @@
+printf '%s\n' '{"ratel":1}' '{"session":1,"id":"T","begin":6,"end":4,"ops":[["r","x",null]]}' > "$TMP/h.jsonl" && "$RATEL" check -q --level sser --certificate "$TMP/c" "$TMP/h.jsonl" | tail -n +2; "$RATEL" verify "$TMP/c" "$TMP/h.jsonl" | grep -c proved
