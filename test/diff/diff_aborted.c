@@ -146,7 +146,7 @@ int main(int argc, char **argv)
         if (!ok) printf("# not read: %s %s\n%s\n", err, ratel_errmsg(r), t);
         /* Every other round of shapes without the search that tries all orders of a few. */
         ratel_set_pass(r, "small-search", i / profiles % 2);
-        for (int level = 0; level < LEVELS && ok; level++) {
+        for (int level = 0; level < ORACLE_LEVELS && ok; level++) {
             uint64_t pair = (i / profiles + (uint64_t)level) % 6;
             oracle_question q = {levels[level], (int)(pair % 2), (oracle_ryow)(pair / 2), 0};
             if (argc > 3 && strcmp(levels[level], argv[3]) != 0) continue;

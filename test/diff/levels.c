@@ -32,7 +32,7 @@ enum { PAIRS = 2 }; /* of session order and policy, asked of each history and le
 static int first_level = 0;
 static const char *const policies[] = {"must", "external", "may"};
 
-static uint64_t tally[LEVELS][2];
+static uint64_t tally[ORACLE_LEVELS][2];
 
 /* --- strategies and passes ------------------------------------------------------------------- */
 
@@ -57,7 +57,8 @@ typedef struct setting {
     uint64_t asked;
 } setting;
 static setting settings[1000];
-static size_t n_settings, next_setting[LEVELS]; /* one rotation a level: none is skipped for ever */
+static size_t n_settings,
+    next_setting[ORACLE_LEVELS]; /* one rotation a level: none is skipped for ever */
 static uint64_t refused;
 
 static void add_setting(int strategy, enum mode mode, size_t pass)
@@ -223,7 +224,7 @@ int main(int argc, char **argv)
         } else {
             bool ok = true;
             /* Neighbouring levels get different pairs, and each profile all of them in time. */
-            for (int level = first_level; level < LEVELS && ok; level++)
+            for (int level = first_level; level < ORACLE_LEVELS && ok; level++)
                 for (uint64_t j = 0; j < PAIRS && ok; j++) {
                     uint64_t pair = (i / profiles * PAIRS + j + (uint64_t)level) % 6;
                     ok = compare(r, rotating, h, o, level, pair % 2, (int)(pair / 2), t);
@@ -235,7 +236,7 @@ int main(int argc, char **argv)
         oracle_free(o);
         free(t);
     }
-    for (int i = 0; i < LEVELS; i++)
+    for (int i = 0; i < ORACLE_LEVELS; i++)
         printf("# %-24s holds %" PRIu64 " violated %" PRIu64 "\n", levels[i], tally[i][1],
                tally[i][0]);
     uint64_t least = UINT64_MAX;

@@ -51,6 +51,6 @@ static const char *const levels[] = {"read-uncommitted",
                                      "mixed-pg",
                                      "realtime-mixed",
                                      "realtime-mixed-pg"};
-enum { LEVELS = sizeof levels / sizeof *levels, STRONG = 5, SI = 6, GRAPH = 8, MIXED = 40 };
+enum { ORACLE_LEVELS = sizeof levels / sizeof *levels, STRONG = 5, SI = 6, GRAPH = 8, MIXED = 40 };
 
 #endif

@@ -55,6 +55,8 @@ void guard_set_position(guard *g, uint64_t line, uint64_t column)
 void guard_poll(guard *g)
 {
     if (g->interrupt && *g->interrupt) guard_fail(g, GUARD_INTERRUPT, "interrupted");
+    if (g->most_ticks && g->ticks > g->most_ticks)
+        guard_fail(g, GUARD_TIME, "as much work as was allowed is done");
     guard_watch *p = g->progress;
     if (!g->deadline && !p) return;
     uint64_t now = clock_now();

@@ -55,6 +55,7 @@ typedef struct guard {
     uint64_t deadline;             /* clock_now() beyond which we stop; 0: none */
     guard_watch *progress;         /* NULL: nobody watches */
     uint32_t ticks;
+    uint32_t most_ticks; /* then the work is given up, as at the deadline; 0: never */
     char text[GUARD_TEXT];
 } guard;
 

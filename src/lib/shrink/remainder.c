@@ -22,6 +22,7 @@
 #define KEY_TWICE 16u   /* an element was appended twice */
 #define KEY_CUT 32u     /* a write of it is left out */
 #define KEY_UNDEAD 64u  /* a delete that may explain its absence is left out */
+#define KEY_PLACED 128u /* a write of it has a place in the version order */
 
 typedef struct writer {
     op_id op;
@@ -37,8 +38,10 @@ typedef struct maker {
     mem *m;
     history *to;
     uint8_t *key;
+    int32_t *ranges; /* per key: how many ranges that are left say something of it */
     VEC(writer) writers;
-    id_map writer_of; /* (key, value) -> index of its newest writer */
+    id_map writer_of;   /* (key, value) -> index of its newest writer */
+    int32_t *stand_ins; /* per newest writer of a value: stand-ins less reads; NULL: none counts */
     uint32_t *undead; /* by rank: keys before it that are KEY_UNDEAD; NULL if there are no ranges */
     op_id *own;       /* per key: the last write of the transaction being copied ... */
     txn_id *own_txn;  /* ... if this is it */
@@ -136,9 +139,10 @@ static void want_keys(maker *k)
             }
         }
     }
-    int64_t open = 0;
+    int32_t open = 0;
     for (size_t i = 0; h->key_sorted && i < keys; i++) {
         open += change[i];
+        k->ranges[h->key_sorted[i]] = open;
         if (open > 0) k->key[h->key_sorted[i]] |= KEY_WANTED;
     }
     for (size_t i = 0; i < keys; i++)
@@ -150,6 +154,13 @@ static void want_keys(maker *k)
 static uint32_t writers_of(const maker *k, key_id key, value_id v)
 {
     return id_map_get(&k->writer_of, map_pair(key, v));
+}
+
+static bool has_place(const history *h, op_id o)
+{
+    const attr *a = op_attrs(h, o), *end = h->attrs.at + h->attrs.n;
+    while (a && a < end && a->op == o && a->kind != ATTR_VER) a++;
+    return a && a < end && a->op == o;
 }
 
 static void find_writers(maker *k)
@@ -169,6 +180,7 @@ static void find_writers(maker *k)
             if (!failed(h, o)) seen[key] = t;
             k->key[key] |= append ? KEY_APPENDED | KEY_LIST : KEY_SET;
             if (gone(k, t, o)) k->key[key] |= KEY_CUT;
+            if (has_place(h, o)) k->key[key] |= KEY_PLACED;
             vec_push(k->m, &k->writers, w);
         }
     }
@@ -206,6 +218,90 @@ static void group_writers(maker *k)
     for (size_t i = 2; i < keys + 2; i++) k->by_key_first[i] += k->by_key_first[i - 1];
     for (uint32_t i = 0; i < k->writers.n; i++)
         k->by_key[k->by_key_first[k->h->op_key[k->writers.at[i].op] + 1]++] = i;
+}
+
+/* --- writers that stand in for others --------------------------------------------------------- */
+
+/* How many of what is left there are: of each transaction's operations, each session's
+   transactions. */
+typedef struct left_counts {
+    uint32_t *ops, *txns;
+} left_counts;
+
+static void count_left(maker *k, left_counts *n)
+{
+    const history *h = k->h;
+    n->ops = mem_array0(k->m, uint32_t, h->txns + 1);
+    n->txns = mem_array0(k->m, uint32_t, h->sessions.n + 1);
+    for (txn_id t = 0; t < h->txns; t++) {
+        if (k->out->txn[t]) continue;
+        n->txns[h->txn_session[t]]++;
+        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) n->ops[t] += !gone(k, t, o);
+    }
+}
+
+/* May the writer be moved to the place of any other that writes the same?  Nothing ties it to its
+   own place: it does nothing else, nobody of its session is left, and no hint or time counts. */
+static bool movable(const maker *k, const writer *w, const left_counts *n)
+{
+    const history *h = k->h;
+    unsigned times =
+        TXN_HAS_BEGIN | TXN_HAS_END | TXN_HAS_TIMES | TXN_HAS_START_TS | TXN_HAS_COMMIT_TS;
+    if (gone(k, w->txn, w->op) || !w->last || n->ops[w->txn] != 1) return false;
+    if (txn_status_of(h, w->txn) == TXN_ABORTED || h->op_kind[w->op] & OP_ATTR) return false;
+    if (k->order->times && h->txn_flags[w->txn] & times) return false;
+    return !k->order->sessions || n->txns[h->txn_session[w->txn]] == 1;
+}
+
+static void want_stand_in(maker *k, key_id key, value_id v, int32_t reads)
+{
+    uint32_t newest = v == VALUE_UNKNOWN ? NO_ID : writers_of(k, key, value_or_absent(v));
+    if (newest != NO_ID) k->stand_ins[newest] -= reads;
+}
+
+/* Every read of the value by those who are left may need a stand-in of its own. */
+static void count_reads(maker *k)
+{
+    const history *h = k->h;
+    for (txn_id t = 0; t < h->txns; t++) {
+        guard_tick(k->m->guard);
+        if (k->out->txn[t]) continue;
+        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
+            if (gone(k, t, o) || failed(h, o)) continue;
+            if (op_kind_of(h, o) == OP_READ) want_stand_in(k, h->op_key[o], h->op_value[o], 1);
+            if (!is_range(h, o)) continue;
+            const range *r = &h->ranges.at[h->op_key[o]];
+            for (uint32_t i = r->first_row; i < r->first_row + r->rows; i++)
+                want_stand_in(k, h->row_key.at[i], h->row_value.at[i], 1);
+        }
+    }
+}
+
+/* A value of a key is stood in for if as many of its writers that are left may be moved as there
+   are reads of it: then each writer that some read saw, and that is left out, has one of these in
+   its place.  (Whom nobody sees may be anywhere.) */
+static void find_stand_ins(maker *k)
+{
+    const history *h = k->h;
+    left_counts n;
+    if (!k->order || !k->order->stand_ins || h->assumed) return;
+    k->stand_ins = mem_array0(k->m, int32_t, k->writers.n + 1);
+    count_left(k, &n);
+    count_reads(k);
+    for (size_t i = 0; i < history_keys(h); i++)
+        if (k->ranges[i]) want_stand_in(k, (key_id)i, VALUE_NULL, k->ranges[i]);
+    for (size_t i = 0; i < k->writers.n; i++) {
+        const writer *w = &k->writers.at[i];
+        if (movable(k, w, &n)) want_stand_in(k, h->op_key[w->op], written(h, w->op), -1);
+    }
+    mem_put(k->m, n.ops);
+    mem_put(k->m, n.txns);
+}
+
+static bool stood_in(const maker *k, key_id key, value_id v)
+{
+    uint32_t newest = k->stand_ins ? writers_of(k, key, v) : NO_ID;
+    return newest != NO_ID && !(k->key[key] & KEY_PLACED) && k->stand_ins[newest] >= 0;
 }
 
 /* A list of which it is not certain who appended what: its reads may depend on every write. */
@@ -253,7 +349,7 @@ static bool surely_before(const maker *k, txn_id a, txn_id b)
 }
 
 /* Per session, the first transaction of the whole that is not before all writers of the key that
-   are left. */
+   are left, or in whose place others may stand. */
 static const uint32_t *floor_of(maker *k, key_id key)
 {
     const known_order *o = k->order->known;
@@ -262,7 +358,8 @@ static const uint32_t *floor_of(maker *k, key_id key)
     memset(at, 0xff, ((size_t)o->sessions + 1) * sizeof *at);
     for (uint32_t i = k->by_key_first[key]; i < k->by_key_first[key + 1]; i++) {
         const writer *w = &k->writers.at[k->by_key[i]];
-        if (txn_status_of(k->h, w->txn) == TXN_ABORTED || gone(k, w->txn, w->op)) continue;
+        bool placed = !gone(k, w->txn, w->op) || stood_in(k, key, written(k->h, w->op));
+        if (txn_status_of(k->h, w->txn) == TXN_ABORTED || !placed) continue;
         const uint32_t *clock = o->clock + (size_t)k->order->whole[w->txn] * o->sessions;
         for (uint32_t s = 0; s < o->sessions; s++)
             if (clock[s] < at[s]) at[s] = clock[s];
@@ -333,6 +430,7 @@ static bool goes_with_writer(maker *k, txn_id t, key_id key, value_id v, hint hi
     if (any) return cut;
     bool initial = !h->init_unknown && value_or_absent(h->key_init[key]) == value_or_absent(v);
     bool source = initial; /* something that is left explains it */
+    bool moved = stood_in(k, key, value_or_absent(v));
     explained = initial;
     for (uint32_t i = first; i != NO_ID && !cut; i = k->writers.at[i].next) {
         const writer *w = &k->writers.at[i];
@@ -340,7 +438,7 @@ static bool goes_with_writer(maker *k, txn_id t, key_id key, value_id v, hint hi
         explained = true;
         bool out = gone(k, w->txn, w->op);
         source = source || !out;
-        cut = out && !spared(k, t, key, w, initial);
+        cut = out && !moved && !spared(k, t, key, w, initial);
     }
     if (explained) return cut || !source;
     /* Nobody can have been read from: then whoever wrote the value is what explains that. */
@@ -738,8 +836,10 @@ void sub_history(history *to, const history *h, const sub_mask *out, const sub_o
     size_t keys = history_keys(h) + 1;
     maker k = {.h = h, .out = out, .order = order, .m = work, .to = to};
     k.key = mem_array0(work, uint8_t, keys);
+    k.ranges = mem_array0(work, int32_t, keys);
     want_keys(&k);
     find_writers(&k);
+    find_stand_ins(&k);
     count_undead(&k);
     group_writers(&k);
     k.own = mem_array(work, op_id, keys);

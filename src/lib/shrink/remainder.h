@@ -10,7 +10,8 @@
  * A write that surely came after the read was not seen, nor, where reads do not miss what came
  * before them, one that was surely overwritten before; and one that surely came before every write
  * of the key that is left, with the value that the key had at first, becomes part of the initial
- * state: a read that may have seen these stays.
+ * state: a read that may have seen these stays.  And of many transactions that do nothing but write
+ * one value, as many are enough as there are reads of it: each may stand in the place of any other.
  *
  * Ids, sessions, times, notes, hints and the initial state stay as they are.
  */
@@ -31,6 +32,9 @@ typedef struct sub_order {
     const txn_id *whole;      /* per transaction: the one of known->h */
     /* A read does not miss a write that came before it: in any session; in its own. */
     bool sees_past, sees_session;
+    /* A transaction that does nothing but write a value may stand in for any other writer of it;
+       session order counts; client times or the database's timestamps count. */
+    bool stand_ins, sessions, times;
 } sub_order;
 
 /* Makes `to`, a new history, of what is left of h, and freezes it.  Operations that go with those

@@ -27,6 +27,8 @@ typedef struct job {
     txn_id *whole_of; /* of the base's transactions: what order.whole points to */
     uint32_t want;    /* anomaly; ANOMALIES: any of the kind of `of` */
     uint32_t of;      /* what is shrunk; ANOMALIES: not known, or of no account */
+    bool patient;     /* trials take as long as they need */
+    bool gave_up;     /* some trial was not patient enough */
     VEC(txn_id) core; /* of the last violated trial, by the base's ids */
 } job;
 
@@ -81,6 +83,14 @@ static bool wanted(const job *w, uint32_t anomaly)
     return w->of == ANOMALIES || w->of == anomaly || (!is_fault(w->of) && !is_fault(anomaly));
 }
 
+/* Most parts are decided in less than 150 steps an operation.  One that takes many times that is
+   not worth its time while there is much else to leave out: it is asked again, without this limit,
+   when little is left.  Steps, and not seconds: one seed leads to one part on every machine. */
+static uint32_t most_ticks(const history *h)
+{
+    return h->ops < (1u << 23) ? 65536 + 256 * (uint32_t)h->ops : UINT32_MAX;
+}
+
 static bool judged(job *w, const history *h, uint32_t *anomaly)
 {
     shrinking *s = w->s;
@@ -96,6 +106,7 @@ static bool judged(job *w, const history *h, uint32_t *anomaly)
     t.guard.interrupt = g->interrupt;
     t.guard.deadline = g->deadline;
     t.guard.progress = g->progress;
+    if (!w->patient) t.guard.most_ticks = most_ticks(h);
     memset(v, 0, sizeof *v);
     mem_init(&s->keep, s->m->fn, s->m->ud, &t.guard);
     mem_init(&s->work, s->m->fn, s->m->ud, &t.guard);
@@ -105,6 +116,8 @@ static bool judged(job *w, const history *h, uint32_t *anomaly)
     int code = run(&t);
     bool limited = code == GUARD_TIME || code == GUARD_NOMEM;
     bool violated = (code == GUARD_OK || limited) && v->outcome == OUTCOME_VIOLATED;
+    if (code == GUARD_TIME && t.guard.most_ticks && t.guard.ticks > t.guard.most_ticks)
+        w->gave_up = true;
     *anomaly = v->anomaly;
     mem_free_all(&s->work);
     if (violated) keep_core(w, v);
@@ -318,8 +331,8 @@ static bool holds_pair(const pairs *p, uint64_t x)
     return at < p->n && p->at[at] == x;
 }
 
-/* Lets in whoever wrote what those that are in have read. */
-static void let_writers_in(job *w)
+/* What those that are in have read, sorted: a pair for each read. */
+static pairs pairs_seen(job *w)
 {
     const history *h = w->base;
     pairs p = {0};
@@ -335,16 +348,77 @@ static void let_writers_in(job *w)
         }
     }
     sort_u64(p.at, p.n);
+    return p;
+}
+
+/* What operation o wrote, as a pair; false if it is no write. */
+static bool pair_written(const history *h, op_id o, uint64_t *pair)
+{
+    enum op_kind kind = op_kind_of(h, o);
+    if (kind == OP_READ || kind >= OP_SCAN) return false;
+    *pair = (uint64_t)h->op_key[o] << 32 | (kind == OP_DELETE ? VALUE_NULL : h->op_value[o]);
+    return true;
+}
+
+/* Lets in whoever wrote what those that are in have read. */
+static void let_writers_in(job *w)
+{
+    const history *h = w->base;
+    pairs p = pairs_seen(w);
     for (txn_id t = 0; t < h->txns; t++) {
         guard_tick(w->s->m->guard);
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1] && w->next.txn[t]; o++) {
-            enum op_kind kind = op_kind_of(h, o);
-            if (kind == OP_READ || kind >= OP_SCAN) continue;
-            value_id v = kind == OP_DELETE ? VALUE_NULL : h->op_value[o];
-            if (holds_pair(&p, (uint64_t)h->op_key[o] << 32 | v)) w->next.txn[t] = 0;
+            uint64_t pair;
+            if (pair_written(h, o, &pair) && holds_pair(&p, pair)) w->next.txn[t] = 0;
         }
     }
     vec_free(w->s->m, &p);
+}
+
+/* The last write of transaction t of something for which a read still lacks a writer, or NO_ID. */
+static op_id lacking_write(const history *h, txn_id t, const pairs *p, uint32_t *given)
+{
+    uint64_t pair;
+    for (op_id o = h->txn_op[t + 1]; o-- > h->txn_op[t];) {
+        if (!pair_written(h, o, &pair) || h->op_kind[o] & OP_FAILED) continue;
+        size_t at = lower_bound_u64(p->at, p->n, pair), reads = at;
+        while (reads < p->n && p->at[reads] == pair) reads++;
+        if (given[at] >= reads - at) continue;
+        for (op_id later = o + 1; later < h->txn_op[t + 1]; later++) {
+            uint64_t other;
+            if (pair_written(h, later, &other) && other >> 32 == pair >> 32) return NO_ID;
+        }
+        given[at]++;
+        return o;
+    }
+    return NO_ID;
+}
+
+/* Lets in a writer for each read of those that are in, and of it nothing but that write: enough if
+   such a writer may stand in for all others (remainder.h). */
+static void let_stand_ins_in(job *w)
+{
+    const history *h = w->base;
+    mem *m = w->s->m;
+    pairs p = pairs_seen(w);
+    uint32_t *given = mem_array0(m, uint32_t, p.n + 1);
+    uint8_t *met = mem_array0(m, uint8_t, h->sessions.n + 1);
+    for (txn_id t = 0; t < h->txns; t++)
+        if (!w->next.txn[t]) met[h->txn_session[t]] = 1;
+    for (txn_id t = 0; t < h->txns; t++) {
+        guard_tick(m->guard);
+        if (!w->next.txn[t] || met[h->txn_session[t]] || txn_status_of(h, t) != TXN_COMMITTED)
+            continue;
+        op_id o = lacking_write(h, t, &p, given);
+        if (o == NO_ID) continue;
+        w->next.txn[t] = 0;
+        met[h->txn_session[t]] = 1;
+        memset(w->next.op + h->txn_op[t], 1, h->txn_op[t + 1] - h->txn_op[t]);
+        w->next.op[o] = 0;
+    }
+    mem_put(m, given);
+    mem_put(m, met);
+    vec_free(m, &p);
 }
 
 /* Leaves out the keys of which those that are in say nothing. */
@@ -417,17 +491,22 @@ static bool start_from_neighbours(job *w)
     return false;
 }
 
-/* Whom the answer names, and if that is not enough, who wrote what they read; first with the keys
-   of its cycle, then with all that they speak of, then with all. */
+/* Whom the answer names; if that is not enough, with writers of what they read: one for each read,
+   then all of them.  Each first with the keys of its cycle, then with all that they speak of, then
+   with all. */
 static bool start_from_core(job *w)
 {
     enum { KEYS_OF_CYCLE, KEYS_NAMED, KEYS_ALL, KEYS };
+    enum { ALONE, STAND_INS, WRITERS, COMPANIES };
     const verdict *v = w->s->whole;
-    for (int tier = v->cycle.n ? 0 : 1; v->core.n && tier < 2 * KEYS; tier++) {
+    for (int tier = 0; v->core.n && tier < COMPANIES * KEYS; tier++) {
+        if (tier / KEYS == STAND_INS && !w->order.stand_ins) continue;
+        if (tier % KEYS == KEYS_OF_CYCLE && !v->cycle.n) continue;
         again(w);
         memset(w->next.txn, 1, w->base->txns);
         for (size_t i = 0; i < v->core.n; i++) w->next.txn[v->core.at[i]] = 0;
-        if (tier >= KEYS) let_writers_in(w);
+        if (tier / KEYS == STAND_INS) let_stand_ins_in(w);
+        if (tier / KEYS == WRITERS) let_writers_in(w);
         if (tier % KEYS == KEYS_OF_CYCLE) leave_keys_off_cycle(w);
         if (tier % KEYS == KEYS_NAMED) leave_unnamed_keys(w);
         if (try_next(w)) return true;
@@ -456,6 +535,14 @@ bool shrink_sees_session(const level_ref *level)
     return at_least(level, LEVEL_RYW);
 }
 
+void shrink_lets_stand_in(sub_order *out, const level_ref *level, bool session_order, bool trust)
+{
+    /* (Where transactions have levels of their own, no two of them are alike.) */
+    out->stand_ins = level->id != LEVEL_MIXED && level->id != LEVEL_MIXED_PG;
+    out->sessions = session_order;
+    out->times = trust || level->realtime || level_needs_times(level_at(level->id));
+}
+
 /* Where session order counts, and reads do, what is certain tells which writes are spared. */
 static void know_order(job *w)
 {
@@ -464,6 +551,7 @@ static void know_order(job *w)
     w->whole_of = mem_array(s->m, txn_id, w->base->txns + 1);
     for (txn_id t = 0; t < w->base->txns; t++) w->whole_of[t] = t;
     w->order = (sub_order){.whole = w->whole_of};
+    if (s->whole) shrink_lets_stand_in(&w->order, &s->level, s->whole->session_order, s->q->trust);
     if (!counts) return;
     known_order_build(&s->known, w->base, s->m);
     if (!s->known.clock) return;
@@ -493,16 +581,20 @@ void shrink_history(shrinking *s, const history *h)
         w.of = ANOMALIES;
     }
     again(&w); /* of nothing left out */
+    w.patient = !s->best;
     if (!s->best && !try_next(&w))
         guard_fail(s->m->guard, GUARD_UNSUPPORTED,
                    "when checked again, the history is not violated");
     rebase(&w);
     w.of = w.want = s->anomaly;
+    w.patient = false;
     minimise(&w);
     if (w.want != ANOMALIES && !is_fault(w.want)) {
         w.want = ANOMALIES;
         minimise(&w);
     }
+    w.patient = true;
+    if (w.gave_up) minimise(&w);
     close_base(&w);
     mem_put(s->m, w.whole_of);
     mem_put(s->m, s->known.clock);

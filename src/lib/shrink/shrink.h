@@ -10,7 +10,7 @@
 #ifndef RATEL_SHRINK_SHRINK_H
 #define RATEL_SHRINK_SHRINK_H
 
-#include "shrink/known_order.h"
+#include "shrink/remainder.h"
 #include "verdict/verdict.h"
 
 /* Another judge than ours, for levels that this library does not know: 1 violated, 0 not. */
@@ -43,6 +43,8 @@ void shrink_history(shrinking *s, const history *h);
 bool shrink_knows(const level_ref *level, bool session_order);
 bool shrink_sees_past(const level_ref *level);
 bool shrink_sees_session(const level_ref *level);
+/* Sets in *out whether, and when, writers of a value may stand in for each other. */
+void shrink_lets_stand_in(sub_order *out, const level_ref *level, bool session_order, bool trust);
 /* Frees everything but the best, also after a limit struck. */
 void shrink_close(shrinking *s);
 
