@@ -82,6 +82,8 @@ enum {
 };
 static const char *only = "";
 static uint64_t accepted[PROOF_STEPS], empty_clauses, executions, asked, skipped, implied;
+static uint64_t rules[CHAIN_RULES]; /* accepted steps `chain` */
+static enum chain_rule last_rule;
 
 typedef struct world {
     rng *g;
@@ -105,6 +107,7 @@ typedef struct world {
     size_t last; /* the clause that failed last */
     size_t bad;  /* a clause that is false in an execution, + 1 */
     uint32_t place[EVENTS];
+    VEC(uint8_t) known; /* per literal about lists: 1 true, 2 false in the execution at hand */
 } world;
 
 /* --- steps ------------------------------------------------------------------------------------ */
@@ -349,6 +352,81 @@ static void put_whole_stuck(world *w)
     }
 }
 
+/* A beginning of something that was read, of a list more often than not. */
+static void put_state(world *w)
+{
+    op_id o = 0;
+    key_id k = 0;
+    value_id v;
+    txn_id t = 0;
+    char number[40];
+    uint32_t n = 0;
+    for (int i = 0; i < 12; i++) {
+        t = some_txn(w);
+        if (w->h->txn_op[t] == w->h->txn_op[t + 1]) continue;
+        some_read(w, t, &o, &k);
+        if (!w->x->c.is_list[k] || !source_value(&w->x->s, t, o, k, &v)) continue;
+        n = content(w->h, &v).n;
+        break;
+    }
+    put_txn(w, t);
+    snprintf(number, sizeof number, ".%u.", o - w->h->txn_op[t]);
+    put(w, number);
+    strbuf b;
+    strbuf_init(&b, w->m);
+    certificate_name(&b, w->h, key_atom(w->h, k));
+    put(w, strbuf_cstr(&b));
+    if (!rng_below(w->g, 8))
+        put(w, ":s");
+    else {
+        snprintf(number, sizeof number, ":%u",
+                 (unsigned)rng_below(w->g, n + 1 + !rng_below(w->g, 9)));
+        put(w, number);
+    }
+}
+
+static void put_chain(world *w)
+{
+    enum chain_rule rule = last_rule = (enum chain_rule)rng_below(w->g, CHAIN_RULES);
+    put(w, " ");
+    put(w, chain_rule_word(rule));
+    switch (rule) {
+    case CHAIN_READ:
+    case CHAIN_SOURCE:
+        put_read(w);
+        put_writer(w);
+        return;
+    case CHAIN_OWN: put_read(w); return;
+    case CHAIN_SAW:
+        put_read(w);
+        put(w, " ");
+        put_state(w);
+        return;
+    default: break;
+    }
+    put_some_txn(w, rule == CHAIN_ONE);
+    put(w, " ");
+    put_state(w);
+    if (rule == CHAIN_ONE) {
+        put(w, " ");
+        put_state(w);
+    }
+    if (rule == CHAIN_ON || rule == CHAIN_IN || rule == CHAIN_ONE) return;
+    put_some_txn(w, true);
+    if (rule == CHAIN_BETWEEN) put_some_txn(w, false);
+}
+
+/* A literal about what a list held. */
+static void put_chain_literal(world *w)
+{
+    put_txn(w, rng_below(w->g, 4) ? some_txn(w) : NO_ID);
+    put(w, "~");
+    put_state(w);
+    if (rng_below(w->g, 2)) return;
+    put(w, "~");
+    put_txn(w, rng_below(w->g, 4) ? some_txn(w) : NO_ID);
+}
+
 static void put_rup(world *w)
 {
     char number[24];
@@ -358,6 +436,8 @@ static void put_rup(world *w)
             put_event(w);
             put(w, "<");
             put_event(w);
+        } else if (rng_below(w->g, 2)) {
+            put_chain_literal(w);
         } else {
             put(w, "@");
             put_txn(w, some_txn(w));
@@ -400,6 +480,7 @@ static void put_step(world *w, enum proof_step kind)
         put_some_txn(w, false);
         break;
     case PROOF_FAULT: put_some_txn(w, false); break;
+    case PROOF_CHAIN: put_chain(w); break;
     case PROOF_INITIAL:
         put_read(w);
         put_read(w);
@@ -486,15 +567,136 @@ static bool put_to_verifier(world *w, enum proof_step kind)
     if (!ok) x->lits.n = x->first.at[x->first.n - 1];
     if (!ok && x->side) memset(x->side, 0, w->h->txns); /* wrong text leaves it as it is */
     accepted[kind] += ok;
+    if (kind == PROOF_CHAIN) rules[last_rule] += ok;
     return ok;
 }
 
 /* --- executions ------------------------------------------------------------------------------- */
 
-static bool literal_true(const world *w, uint32_t lit)
+enum { MOST_ELEMENTS = 256 };
+typedef struct held { /* a content of a list key */
+    value_id at[MOST_ELEMENTS];
+    uint32_t n;
+    bool scalar, known; /* known: the initial content is, or does not matter */
+} held;
+
+/* All that t did to k. */
+static void apply_writes(const world *w, txn_id t, key_id k, held *x)
+{
+    const checker *c = &w->x->c;
+    uint32_t lo, hi = recheck_own(c, t, k, NO_ID, &lo);
+    for (; lo < hi; lo++) {
+        enum op_kind kind = op_kind_of(w->h, c->w_op[lo]);
+        if (kind != OP_APPEND) {
+            x->n = 0;
+            x->known = true;
+        }
+        x->scalar = kind == OP_WRITE;
+        if (kind != OP_DELETE && x->n < MOST_ELEMENTS) x->at[x->n++] = w->h->op_value[c->w_op[lo]];
+    }
+}
+
+/* Those that took part and have a version of k, in the order of their versions. */
+static uint32_t versions(const world *w, key_id k, txn_id *t)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < w->c.ordered; i++)
+        if (recheck_install(&w->x->c, w->order[i], k) != NO_ID) t[n++] = w->order[i];
+    for (uint32_t i = 1; i < n && w->x->law->parts; i++)
+        for (uint32_t j = i; j > 0 && w->place[prover_write_event(w->x, t[j - 1], k)] >
+                                          w->place[prover_write_event(w->x, t[j], k)];
+             j--) {
+            txn_id swap = t[j];
+            t[j] = t[j - 1];
+            t[j - 1] = swap;
+        }
+    return n;
+}
+
+/* Whom the read saw in the execution. */
+static txn_id source_in(const world *w, txn_id t, op_id o, key_id k, value_id v)
+{
+    const chosen_reads *all = w->c.points.n ? &w->c.point_choices : &w->c.choices;
+    txn_id one = NO_ID;
+    for (size_t i = 0; i < all->n; i++)
+        if (all->at[i].op == o && all->at[i].key == k) return all->at[i].writer;
+    source_of(&w->x->s, t, o, k, v, &one);
+    return one;
+}
+
+/* What k held at first.  If the history does not tell, a read of a version that rests on it does;
+   if there is none, it may have been anything. */
+static held held_first(const world *w, key_id k)
+{
+    const checker *c = &w->x->c;
+    held x = {.known = !c->open[k]}, direct = x;
+    txn_id t[TXNS];
+    uint32_t n = versions(w, k, t);
+    seq init = content(w->h, &c->init[k]);
+    if (x.known) {
+        x.n = init.n;
+        x.scalar = init.scalar;
+        if (init.n) memcpy(x.at, init.at, init.n * sizeof *x.at);
+        return x;
+    }
+    for (uint32_t i = 0; i < w->c.ordered; i++)
+        for (op_id o = w->h->txn_op[w->order[i]]; o < w->h->txn_op[w->order[i] + 1]; o++) {
+            value_id v;
+            bool own;
+            held y = {0};
+            if (!source_value(&w->x->s, w->order[i], o, k, &v)) continue;
+            seq saw = content(w->h, &v);
+            if (recheck_internal(c, w->order[i], o, k, v) ||
+                !source_external(c, w->order[i], o, k, &saw, &own))
+                continue;
+            txn_id from = source_in(w, w->order[i], o, k, v);
+            for (uint32_t j = 0; j < n && from != NO_ID; j++) {
+                apply_writes(w, t[j], k, &y);
+                if (t[j] == from) break;
+            }
+            if (y.known || saw.n < y.n) continue;
+            held *to = from == NO_ID ? &direct : &x;
+            to->known = true;
+            to->n = saw.n - y.n;
+            to->scalar = from == NO_ID && saw.scalar;
+            if (to->n) memcpy(to->at, saw.at, to->n * sizeof *to->at);
+        }
+    return direct.known ? direct : x;
+}
+
+static bool holds_state(const held *x, seq what, bool exact)
+{
+    if (!x->known || x->n != what.n) return false;
+    if (exact && x->scalar != what.scalar) return false;
+    return !x->n || !memcmp(x->at, what.at, x->n * sizeof *x->at);
+}
+
+/* A literal about what a list held, in the execution at hand. */
+static bool list_literal(const world *w, const lit_key *l)
+{
+    const list_state *state = &w->x->states.at[l->b];
+    txn_id t[TXNS], before = NO_ID;
+    held x = held_first(w, state->key);
+    if (l->kind == LIT_FIRST) return holds_state(&x, state->what, true);
+    uint32_t n = versions(w, state->key, t), i = 0;
+    for (; i < n && t[i] != l->a; i++) {
+        apply_writes(w, t[i], state->key, &x);
+        before = t[i];
+    }
+    if (i == n || !holds_state(&x, state->what, false)) return false;
+    return l->kind == LIT_ON || before == l->c;
+}
+
+static bool literal_true(world *w, uint32_t lit)
 {
     const lit_key *k = &w->x->vars.at[lit / 2];
     bool yes = false;
+    if (k->kind >= LIT_ON) {
+        while (w->known.n <= lit / 2) vec_push(w->m, &w->known, 0);
+        uint8_t *known = &w->known.at[lit / 2];
+        if (!*known) *known = list_literal(w, k) ? 1 : 2;
+        return (*known == 1) != (lit & 1);
+    }
     if (k->kind == LIT_BEFORE) {
         yes = w->place[k->a] < w->place[k->b];
     } else if (k->kind == LIT_IN) {
@@ -509,7 +711,7 @@ static bool literal_true(const world *w, uint32_t lit)
     return yes != (lit & 1);
 }
 
-static bool clause_true(const world *w, size_t id)
+static bool clause_true(world *w, size_t id)
 {
     for (uint64_t i = w->x->first.at[id]; i < w->x->first.at[id + 1]; i++)
         if (literal_true(w, w->x->lits.at[i])) return true;
@@ -643,6 +845,7 @@ static bool points_pass(world *w)
         any = any || yes;
         if (!yes || w->bad || w->x->first.n == 1) continue;
         place_parts(w);
+        w->known.n = 0;
         if (!all_true(w)) w->bad = w->last + 1;
         if (!i)
             break; /* the order serves for both, and whatever points are given are not looked at */
@@ -675,6 +878,7 @@ static void execution(world *w)
         w->place[x->si ? 2 * t + 1 : t] = 2 * i + 2;
     }
     if (x->first.n == 1) return;
+    w->known.n = 0;
     bool fits = x->law->reads == READS_UPDATES ? some_updates(w, 0, 0) : some_begins(w, 0);
     if (!fits) w->bad = w->last + 1;
 }
@@ -735,7 +939,9 @@ static void load_open(world *w)
                 if (!source_value(&w->x->s, w->in[i], o, k, &v)) continue;
                 enum source_kind kind = source_of(&w->x->s, w->in[i], o, k, v, &one);
                 w->unsure = w->unsure || kind == SOURCE_UNSURE;
-                if (kind != SOURCE_MANY || w->c.level.id == LEVEL_RU) continue;
+                /* (of a list, equal contents may be of others: a claim names every source) */
+                bool named = kind == SOURCE_ONE && w->x->c.is_list[k];
+                if ((kind != SOURCE_MANY && !named) || w->c.level.id == LEVEL_RU) continue;
                 chosen c = {o, k, NO_ID};
                 vec_push(w->m, &w->open, c);
             }
@@ -805,6 +1011,8 @@ static bool ask_question(world *w, int expected, const char *trace)
         w->x = prover_new(w->m, w->h, kept, &w->why);
     }
     load_open(w);
+    bool lists = false;
+    for (key_id k = 0; k < history_keys(w->h); k++) lists = lists || w->x->c.is_list[k];
     VEC(size_t) at = {0}; /* where the text of each accepted step begins */
     for (int i = 0; proofs && i < STEPS; i++) {
         enum proof_step kind = (enum proof_step)rng_below(w->g, PROOF_STEPS);
@@ -812,6 +1020,7 @@ static bool ask_question(world *w, int expected, const char *trace)
         if (w->x->law->reads == READS_UPDATES && rng_below(w->g, 2)) kind = PROOF_LOOP;
         if (w->x->law->parts && !rng_below(w->g, 3)) kind = PROOF_STUCK;
         if (w->x->c.serial && !rng_below(w->g, 3)) kind = PROOF_AMONG;
+        if (lists && rng_below(w->g, 2)) kind = PROOF_CHAIN;
         if (kind == PROOF_EXHAUSTIVE && i) continue; /* once is enough: it is slow */
         if (!i) kind = PROOF_EXHAUSTIVE;
         put_step(w, kind);
@@ -875,6 +1084,7 @@ static bool ask_questions(world *w, oracle *o, const char *trace)
             }
         ok = ask_question(w, answer[i], trace) && ok;
         memset(&w->open, 0, sizeof w->open);
+        memset(&w->known, 0, sizeof w->known);
         mem_free_all(w->m);
     }
     return ok;
@@ -964,7 +1174,10 @@ int main(int argc, char **argv)
     while (random_profiles[profiles]) profiles++;
     printf("# %" PRIu64 " histories from seed %" PRIu64 "\n", count, seed);
     for (uint64_t i = 0; passed + failed < count && failed < 10; i++) {
-        int ok = one_history(r, &g, seed * 1000003 + i, random_profiles[i % profiles]);
+        static const char *const lists[] = {"lists-set", "lists-dup"};
+        uint64_t at = i % (profiles + 2);
+        int ok = one_history(r, &g, seed * 1000003 + i,
+                             at < profiles ? random_profiles[at] : lists[at - profiles]);
         passed += ok > 0;
         failed += ok == 0;
     }
@@ -976,6 +1189,13 @@ int main(int argc, char **argv)
         }
         if (count < 1000 || accepted[i] || *only) continue;
         printf("# a kind of step that was never accepted was not tested\n");
+        failed++;
+    }
+    for (int i = 0; i < CHAIN_RULES; i++) {
+        printf("# chain %-8s accepted %" PRIu64 "\n", chain_rule_word((enum chain_rule)i),
+               rules[i]);
+        if (count < 1000 || rules[i] || *only) continue;
+        printf("# a rule that was never accepted was not tested\n");
         failed++;
     }
     printf("# %" PRIu64 " questions, %" PRIu64 " executions, %" PRIu64 " questions too large, "

@@ -103,6 +103,7 @@ typedef struct asg {
 
     uint8_t *list_key;        /* per key: 1 a list, 2 a list whose order must be searched */
     uint32_t wild_lists;      /* keys of the second kind */
+    bool chains_only;         /* asg_slots gives these keys chains, of which proofs can speak */
     struct list_slots *slots; /* list_slots.h: of all of them; NULL until asked for */
 
     VEC(fault) faults;

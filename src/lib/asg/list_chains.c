@@ -7,7 +7,8 @@
  * candidates.
  *
  * Appending to a scalar makes a list of the two, so a list of one element and a scalar are the same
- * thing to stand on, and different ones to read.
+ * thing to stand on, and different ones to read: stands are on lists, and such a list and its scalar
+ * know each other as twins.
  */
 #include "asg/list_chains.h"
 
@@ -31,11 +32,13 @@ typedef struct chain_maker {
     node_id *op_node;        /* per operation */
     VEC(value_id) own;       /* what a transaction has left so far, or its appends */
     bool own_scalar;
-    id_map child;             /* (content, element) -> content */
-    id_map scalar;            /* scalar -> content */
-    id_map last_of;           /* element -> the last content that ends with it */
-    VEC(uint32_t) same_end;   /* per content of the key: another one that ends alike, or NO_ID */
-    uint32_t *first_stand;    /* per node: its first stand on the key, or NO_ID */
+    id_map child;           /* (content, element) -> content */
+    id_map scalar;          /* scalar -> content */
+    id_map last_of;         /* element -> the last content that ends with it */
+    VEC(uint32_t) same_end; /* per content of the key: another one that ends alike, or NO_ID */
+    uint32_t *first_stand;  /* per node: its first stand on the key, or NO_ID */
+    key_id key;
+    op_id reading;            /* the read whose contents are made, or NO_ID */
     VEC(uint32_t) ob_content; /* per obligation of the key: what it saw of others, or NO_ID */
     VEC(uint8_t) ob_own;      /* ... it saw own appends, too */
     VEC(uint32_t) left_by;    /* per content of the key: its last leaver so far, or NO_ID */
@@ -82,10 +85,26 @@ static void load_writes(chain_maker *c, const uint8_t *chosen)
 static uint32_t new_content(chain_maker *c, list_content y)
 {
     list_chains *x = c->x;
+    y.key = c->key;
+    y.twin = NO_ID;
+    y.shown = c->reading;
     vec_push(c->g->m, &x->content, y);
     vec_push(c->g->m, &c->same_end, NO_ID);
     vec_push(c->g->m, &c->left_by, NO_ID);
     return (uint32_t)x->content.n - 1;
+}
+
+/* A list of one element and the scalar, if there are both. */
+static void set_twins(chain_maker *c, uint32_t a, uint32_t b)
+{
+    list_content *all = c->x->content.at;
+    if (b == NO_ID) return;
+    assert(all[a].scalar != all[b].scalar && all[a].element == all[b].element);
+    all[a].twin = b;
+    all[b].twin = a;
+    /* A scalar that nobody read is named by the list. */
+    if (all[b].scalar && all[b].shown == NO_ID) all[b].shown = all[a].shown;
+    if (all[a].scalar && all[a].shown == NO_ID) all[a].shown = all[b].shown;
 }
 
 /* The content, or NO_ID if there is none and none is to be made. */
@@ -98,6 +117,7 @@ static uint32_t content_of(chain_maker *c, const chain_key *y, seen_list l, bool
         at = new_content(
             c, (list_content){.before = NO_ID, .element = l.at[0], .n = 1, .scalar = true});
         id_map_put(m, &c->scalar, l.at[0], at);
+        set_twins(c, at, id_map_get(&c->child, map_pair(y->contents, l.at[0])));
         return at;
     }
     uint32_t at = y->contents; /* the empty list */
@@ -110,6 +130,7 @@ static uint32_t content_of(chain_maker *c, const chain_key *y, seen_list l, bool
             uint32_t *last = id_map_at(m, &c->last_of, l.at[i]);
             c->same_end.at[below - y->contents] = *last;
             *last = below;
+            if (!i) set_twins(c, below, id_map_get(&c->scalar, l.at[0]));
         }
         at = below;
         guard_tick(m->guard);
@@ -187,6 +208,7 @@ static void load_reads(chain_maker *c, const chain_key *y)
     for (uint32_t i = c->ob_first[y->key]; i < c->ob_first[y->key + 1]; i++) {
         uint32_t ob = c->ob_index[i], first, end, content = NO_ID;
         seen_list seen = list_seen(g->h, &g->ob_value[ob]);
+        c->reading = g->ob_op[ob];
         writes_of(c, y->key, g->ob_node[ob], &first, &end);
         enum own_kind own = add_up_writes(c, first, end, g->ob_op[ob]);
         uint32_t n = (uint32_t)c->own.n;
@@ -226,7 +248,7 @@ static uint32_t stand_on(const chain_maker *c, node_id v, uint32_t content)
 
 static uint32_t add_stand(chain_maker *c, node_id v, uint32_t before, uint32_t after)
 {
-    list_stand s = {v, before, after, c->first_stand[v], false};
+    list_stand s = {v, before, after, c->first_stand[v], false, NO_ID};
     vec_push(c->g->m, &c->x->stand, s);
     return c->first_stand[v] = (uint32_t)c->x->stand.n - 1;
 }
@@ -252,13 +274,8 @@ static bool add_appender(chain_maker *c, const chain_key *y, node_id v)
         uint32_t before;
         guard_tick(c->g->m->guard);
         if (!ends_with_own(c, content, &before)) continue;
-        if (x->stand.n + 2 > MOST_SLOTS) return false;
-        list_leaver l = {v, add_stand(c, v, before, content), NO_ID};
-        uint32_t scalar = x->content.at[before].n == 1
-                              ? id_map_get(&c->scalar, x->content.at[before].element)
-                              : NO_ID;
-        if (scalar != NO_ID) l.other = add_stand(c, v, scalar, content);
-        add_leaver(c, y, content, l);
+        if (x->stand.n >= MOST_SLOTS) return false;
+        add_leaver(c, y, content, (list_leaver){v, add_stand(c, v, before, content)});
     }
     return true;
 }
@@ -269,6 +286,16 @@ static void load_scalars(chain_maker *c, const chain_key *y, seen_list l)
     if (!l.scalar) return;
     seen_list list = {l.at, 1, false};
     if (content_of(c, y, list, false) != NO_ID) content_of(c, y, l, true);
+}
+
+/* An unknown initial content may have been the scalar that begins a list. */
+static void add_open_scalars(chain_maker *c, const chain_key *y)
+{
+    for (uint32_t i = y->contents; i < c->x->content.n; i++) {
+        value_id e = c->x->content.at[i].element;
+        if (c->x->content.at[i].n == 1 && !c->x->content.at[i].scalar)
+            content_of(c, y, (seen_list){&e, 1, true}, true);
+    }
 }
 
 /* The writers of the key, or (only_scalars) what they have set that begins a list. */
@@ -289,7 +316,7 @@ static bool add_writers(chain_maker *c, const chain_key *y, bool only_scalars)
             few = add_appender(c, y, v);
         } else {
             uint32_t content = content_of(c, y, own_list(c), false);
-            if (content != NO_ID) add_leaver(c, y, content, (list_leaver){v, LEFT_SURELY, NO_ID});
+            if (content != NO_ID) add_leaver(c, y, content, (list_leaver){v, LEFT_SURELY});
         }
         chain_writer w = {v, NO_ID, kind == OWN_SETS_IT};
         vec_push(c->g->m, &x->writer, w);
@@ -308,6 +335,7 @@ static void pin_readers(chain_maker *c, const chain_key *y)
         uint32_t stand = stand_on(c, v, content);
         if (stand == NO_ID) stand = add_stand(c, v, content, NO_ID);
         c->x->stand.at[stand].pinned = true;
+        c->x->stand.at[stand].pinned_by = g->ob_op[c->ob_index[i]];
     }
 }
 
@@ -327,12 +355,12 @@ static void add_leavers(chain_maker *c, chain_key *y)
     const history *h = c->g->h;
     if (!y->open) {
         uint32_t content = content_of(c, y, list_seen(h, &h->key_init[y->key]), false);
-        if (content != NO_ID) add_leaver(c, y, content, (list_leaver){RF_INIT, LEFT_SURELY, NO_ID});
+        if (content != NO_ID) add_leaver(c, y, content, (list_leaver){RF_INIT, LEFT_SURELY});
     }
     for (uint32_t i = y->contents; i < y->content_end; i++) {
         list_content *k = &x->content.at[i];
         k->leavers = (uint32_t)x->leaver.n;
-        if (y->open) vec_push(m, &x->leaver, ((list_leaver){RF_INIT, LEFT_AT_FIRST, NO_ID}));
+        if (y->open) vec_push(m, &x->leaver, ((list_leaver){RF_INIT, LEFT_AT_FIRST}));
         for (uint32_t j = c->left_by.at[i - y->contents]; j != NO_ID; j = c->found_next.at[j])
             vec_push(m, &x->leaver, c->found.at[j]);
         k->end = (uint32_t)x->leaver.n;
@@ -402,9 +430,13 @@ static bool make_chain(chain_maker *c, key_id k)
                    .writers = (uint32_t)x->writer.n};
     if (c->ob_first[k] == c->ob_first[k + 1]) return true; /* nobody saw it */
     restart_key(c, c->ob_first[k + 1] - c->ob_first[k]);
+    c->key = k;
+    c->reading = g->ob_op[c->ob_index[c->ob_first[k]]]; /* any list begins with the empty one */
     new_content(c, (list_content){.before = NO_ID, .element = NO_ID});
     load_reads(c, &y);
+    c->reading = NO_ID;
     add_writers(c, &y, true);
+    if (y.open) add_open_scalars(c, &y);
     if (!y.open) load_scalars(c, &y, list_seen(g->h, &g->h->key_init[k]));
     y.content_end = (uint32_t)x->content.n;
     bool few = add_writers(c, &y, false);
@@ -420,7 +452,8 @@ static bool make_chain(chain_maker *c, key_id k)
         c->first_stand[w->node] = NO_ID;
         for (uint32_t s = w->first; s != NO_ID; s = x->stand.at[s].next) {
             const list_content *on = &x->content.at[x->stand.at[s].before];
-            x->wanted += on->end - on->leavers;
+            const list_content *twin = on->twin != NO_ID ? &x->content.at[on->twin] : NULL;
+            x->wanted += on->end - on->leavers + (twin ? twin->end - twin->leavers : 0);
         }
     }
     vec_push(g->m, &x->keys, y);

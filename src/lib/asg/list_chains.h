@@ -21,25 +21,29 @@
 #define LEFT_AT_FIRST 0xfffffffeu /* ... the initial state, if that is what it was */
 
 typedef struct list_content {
+    key_id key;
     uint32_t before;  /* the list without its last element; NO_ID: empty, or a scalar */
     value_id element; /* the last one, or the scalar */
     uint32_t n;       /* elements */
     bool scalar;
+    uint32_t twin;         /* the scalar that looks the same as this list of one to those who append
+                              to it, or the list that looks like this scalar; NO_ID: none */
+    op_id shown;           /* a read whose list begins with it, or with its only element */
     uint32_t leavers, end; /* [leavers, end) of list_chains.leaver */
 } list_content;
 
 typedef struct list_stand {
     node_id node;
-    uint32_t before; /* the content of the version before it */
+    uint32_t before; /* the content of the version before it, as a list: a scalar counts as one */
     uint32_t after;  /* the content that it leaves; NO_ID: nobody read that */
     uint32_t next;   /* another stand of the same transaction, or NO_ID */
-    bool pinned;     /* it saw its own appends: if it took part, it stood here */
+    bool pinned;     /* it saw its own appends: if it took part, it stood here ... */
+    op_id pinned_by; /* ... by this read */
 } list_stand;
 
 typedef struct list_leaver {
     node_id node;   /* or RF_INIT */
     uint32_t stand; /* it left the content if it stood there; or LEFT_* */
-    uint32_t other; /* ... or there (on a scalar that looks the same in a list); NO_ID: none */
 } list_leaver;
 
 typedef struct chain_writer {
@@ -73,6 +77,13 @@ typedef struct list_chains {
     bool impossible;            /* a transaction that took part read what nobody can have left */
     node_id blame;              /* ... this one */
 } list_chains;
+
+/* The content on which one that appends then stands: a scalar counts as the list of it. */
+static inline uint32_t content_as_list(const list_chains *x, uint32_t content)
+{
+    const list_content *c = &x->content.at[content];
+    return c->scalar ? c->twin : content;
+}
 
 /* The chains of the keys with chosen[k]; adds their reads to g->open.  False: there are too many;
    then nothing is changed but g->open and g->cand, from first_open and first_cand on. */

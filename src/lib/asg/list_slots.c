@@ -315,7 +315,7 @@ bool asg_slots(asg *g)
     bool ok = true;
     uint8_t *chained = mem_array0(g->m, uint8_t, keys + 1);
     for (key_id k = 0; k < keys; k++)
-        chained[k] = g->list_key[k] == 2 && !is_appended_only(&s, k, written);
+        chained[k] = g->list_key[k] == 2 && (g->chains_only || !is_appended_only(&s, k, written));
     for (key_id k = 0; k < keys && ok && !s.x->impossible; k++)
         if (g->list_key[k] == 2 && !chained[k]) ok = make_key(&s, k);
     s.x->end_open = (uint32_t)g->open.n;

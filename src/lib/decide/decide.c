@@ -321,7 +321,9 @@ static bool needs_exhaustive(const problem *p)
 static bool is_open_search(const problem *p)
 {
     bool wanted = fits_exhaustive(p) && pass_on(p->ask.tune, PASS_SMALL_SEARCH);
-    if (wanted && (p->g->wild_lists || (p->g->init_open && p->log != KEEP_LOG))) return true;
+    /* A proof has steps only if it was searched for. */
+    bool logged = p->log == KEEP_LOG && (p->g->chains_only || !p->g->wild_lists);
+    if (wanted && !logged && (p->g->wild_lists || p->g->init_open)) return true;
     return needs_exhaustive(p);
 }
 

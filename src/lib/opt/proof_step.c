@@ -15,3 +15,14 @@ const char *proof_step_word(enum proof_step kind)
     assert(kind < PROOF_STEPS);
     return words[kind];
 }
+
+const char *chain_rule_word(enum chain_rule rule)
+{
+    static const char *const words[] = {
+#define CHAIN(id, word, about) word,
+#include "opt/chain_rules.def"
+#undef CHAIN
+    };
+    assert(rule < CHAIN_RULES);
+    return words[rule];
+}

@@ -12,4 +12,12 @@ enum proof_step {
 };
 const char *proof_step_word(enum proof_step kind);
 
+enum chain_rule {
+#define CHAIN(id, word, about) CHAIN_##id,
+#include "opt/chain_rules.def"
+#undef CHAIN
+    CHAIN_RULES
+};
+const char *chain_rule_word(enum chain_rule rule);
+
 #endif

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "asg/list_slots.h"
 #include "decide/proof/justify.h"
 #include "history/key_sessions.h"
 #include "order/added_order.h"
@@ -195,6 +196,32 @@ static void write_event(const scribe *s, uint32_t e)
     strbuf_printf(s->b, ".%u", op_number(s->part, s->h, o));
 }
 
+/* A content of a list key, by a read that begins with it. */
+static void write_content(const scribe *s, uint32_t content)
+{
+    const list_content *c = &s->p->g->slots->chains.content.at[content];
+    certificate_txn(s->b, s->h, txn_of_op(s->h, c->shown));
+    strbuf_printf(s->b, ".%u.", op_number(s->part, s->h, c->shown));
+    certificate_name(s->b, s->h, key_atom(s->h, c->key));
+    if (c->scalar)
+        strbuf_str(s->b, ":s");
+    else
+        strbuf_printf(s->b, ":%u", c->n);
+}
+
+static void write_chain_literal(const scribe *s, proof_literal x)
+{
+    if (x.kind == LITERAL_FIRST)
+        strbuf_str(s->b, "init");
+    else
+        certificate_txn(s->b, s->h, s->p->g->node_txn[x.a]);
+    strbuf_char(s->b, '~');
+    write_content(s, x.b);
+    if (x.kind != LITERAL_RIGHT) return;
+    strbuf_char(s->b, '~');
+    write_writer(s->b, s->h, x.c == NO_ID ? NO_ID : s->p->g->node_txn[x.c]);
+}
+
 static void write_literal(const scribe *s, proof_literal x)
 {
     strbuf *b = s->b;
@@ -211,6 +238,9 @@ static void write_literal(const scribe *s, proof_literal x)
         certificate_txn(b, h, s->p->g->node_txn[x.a]);
         break;
     case LITERAL_CHOSEN: strbuf_printf(b, "#%u.%u", s->number[x.a], x.b + 1); break;
+    case LITERAL_STANDS:
+    case LITERAL_RIGHT:
+    case LITERAL_FIRST: write_chain_literal(s, x); break;
     default: {
         certificate_txn(b, h, txn_of_op(h, x.a));
         strbuf_printf(b, ".%u.", op_number(s->part, h, x.a));
@@ -282,6 +312,32 @@ static void write_assumption(const scribe *s, const proof_line *x)
     if (x->u != NO_ID) strbuf_printf(s->b, " %u", x->u + 1);
 }
 
+/* A rule of chains and its arguments (opt/chain_rules.def). */
+static void write_chain(const scribe *s, const proof_line *x)
+{
+    enum chain_rule rule = (enum chain_rule)x->rule;
+    bool of_read = rule == CHAIN_READ || rule == CHAIN_SOURCE || rule == CHAIN_SAW;
+    strbuf_char(s->b, ' ');
+    strbuf_str(s->b, chain_rule_word(rule));
+    if (of_read || rule == CHAIN_OWN)
+        write_op(s->b, s->part, s->h, x->op,
+                 of_read ? x->key : s->p->g->slots->chains.content.at[x->content].key);
+    else
+        write_node(s, x->t);
+    if (rule != CHAIN_READ && rule != CHAIN_SOURCE && rule != CHAIN_OWN) {
+        strbuf_char(s->b, ' ');
+        write_content(s, x->content);
+    }
+    if (rule == CHAIN_ONE) {
+        strbuf_char(s->b, ' ');
+        write_content(s, x->u);
+    }
+    if (rule == CHAIN_RIGHT || rule == CHAIN_LEFT || rule == CHAIN_IS || rule == CHAIN_READ ||
+        rule == CHAIN_SOURCE || rule == CHAIN_BETWEEN)
+        write_node(s, x->w);
+    if (rule == CHAIN_BETWEEN) write_node(s, x->u);
+}
+
 static void write_line(const scribe *s, const justify *j, const proof_line *x)
 {
     strbuf *b = s->b;
@@ -300,6 +356,7 @@ static void write_line(const scribe *s, const justify *j, const proof_line *x)
         break;
     case PROOF_FAULT: write_node(s, x->t); break;
     case PROOF_ASSUME: write_assumption(s, x); break;
+    case PROOF_CHAIN: write_chain(s, x); break;
     case PROOF_INITIAL:
         write_op(b, s->part, s->h, x->op, x->key);
         write_op(b, s->part, s->h, x->w, x->key);
@@ -398,17 +455,25 @@ static void build(problem *p, const verdict *v, asg *g)
     decide_build(p, &p->ask);
 }
 
+/* A list that was read and that nobody can have left. */
+static justify *justify_blamed(problem *p, const verdict *v, asg *g)
+{
+    build(p, v, g);
+    justify *j = justify_new(&p->order);
+    return justify_fault(j, g->slots->blame) ? j : NULL;
+}
+
 static justify *justify_search(problem *p, const verdict *v, asg *g)
 {
     assert(v->level.id == LEVEL_RU || !g->faults.n);
-    if (g->wild_lists) return NULL; /* the places of appends (list_slots.h) have no steps */
     for (int plain = 0; plain < 2; plain++) {
         decision a;
         *p = logged_problem(v, g);
         p->plain = plain;
         decide(p, 0, &a);
         if (!decision_violated(&a)) return NULL;
-        if (justify_steps(p->order.justify, &a)) return p->order.justify;
+        if (g->slots && g->slots->impossible) return justify_blamed(p, v, g);
+        if (p->order.justify && justify_steps(p->order.justify, &a)) return p->order.justify;
         /* Something was deduced that is not explained: once more, deducing less. */
     }
     return NULL;
@@ -438,9 +503,9 @@ static justify *justify_level(problem *p, const verdict *v, asg *g)
     enum weak_level level;
     if (!weak_of(v->level.id, &level) || v->level.realtime) return justify_search(p, v, g);
     /* (as it was decided) */
-    if (g->open.n && g->nodes > WEAK_SMALL) {
+    if (g->wild_lists || (g->open.n && g->nodes > WEAK_SMALL)) {
         justify *found = justify_search(p, v, g);
-        if (found) return found;
+        if (found || g->wild_lists) return found;
     }
     build(p, v, g);
     justify *j = justify_new(&p->order);
@@ -645,11 +710,18 @@ static void write_violated(const verdict *v, const history *h, mem *work, strbuf
     asg g;
     size_t head = b->n;
     asg_build(&g, h, work, v->ryow, graph_flags(v, h));
+    g.chains_only = true;
     bool small = g.nodes <= WEAK_SMALL && !level_at(id)->split, wild = g.wild_lists != 0;
     bool done = !g.faults.n && write_twice(v, h, &g, b);
     if (!done) done = write_waiting(v, h, &g, work, b);
     if (!done) done = !wild && !g.faults.n && id != LEVEL_RU && write_core(v, h, &g, work, b);
-    if (!done) done = (!wild || g.faults.n) && write_proof(v, h, &g, work, b);
+    bool searched = wild && !g.faults.n;
+    if (!done && (id != LEVEL_RU || !searched)) {
+        const char *why;
+        done = write_proof(v, h, &g, work, b);
+        /* (The order of lists may be refuted by what no rule tells of.) */
+        if (done && searched) done = stands(b, h, work, &why);
+    }
     if (done) return;
     if (!small) refuse_proof(v, &g);
     b->n = head;
@@ -691,6 +763,13 @@ static bool breaks_read_committed(const verdict *v, const history *h, mem *work)
     bool broken = g.faults.n != 0;
     if (!broken) {
         weak_decide(&g, WEAK_RC, false, true, &a);
+        broken = decision_violated(&a);
+    }
+    if (!broken && a.undecided) { /* lists whose order must be searched */
+        verdict whole = {.level = v->level};
+        level_named(&whole.level, level_at(LEVEL_RC)->name);
+        problem p = logged_problem(&whole, &g);
+        decide(&p, 0, &a);
         broken = decision_violated(&a);
     }
     mem_free_all(work);

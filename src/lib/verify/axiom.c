@@ -125,7 +125,7 @@ const level_law *law_of(enum level_id level)
 
 /* "c:U before this event of W": U's version of k is older.  Where writers may overlap, by
    commits. */
-static uint32_t version_of(const prover *x, txn_id w, key_id k)
+uint32_t axiom_version(const prover *x, txn_id w, key_id k)
 {
     if (x->law->parts) return prover_write_event(x, w, k);
     bool overlap = !x->law->overlap || x->c.deletes;
@@ -280,7 +280,7 @@ static bool step_taken(prover *x, parser *p)
 }
 
 /* Must the read find the newest version at the place of its transaction? */
-static bool finds_newest(const prover *x, txn_id t, op_id o, key_id k)
+bool axiom_finds_newest(const prover *x, txn_id t, op_id o, key_id k)
 {
     switch (x->law->reads) {
     case READS_ALL: return true;
@@ -303,13 +303,13 @@ static bool step_read(prover *x, parser *p)
     uint32_t reads;
     if (!axiom_read_op(x, p, &t, &o, &k)) return false;
     txn_id w = parse_txn_word(p, true), u = parse_txn_word(p, false);
-    if (!finds_newest(x, t, o, k)) return prover_no(x, "the level does not say so");
+    if (!axiom_finds_newest(x, t, o, k)) return prover_no(x, "the level does not say so");
     if (!prover_takes_part(x, u) || !prover_reads(x, t, o, k, w, &reads)) return false;
     if (u == w || u == t || recheck_install(&x->c, u, k) == NO_ID)
         return prover_no(x, "that transaction is no other writer of the key");
     prover_put_not(x, reads);
     uint32_t other = prover_write_event(x, u, k);
-    if (w != NO_ID) prover_put(x, prover_before(x, other, version_of(x, w, k)));
+    if (w != NO_ID) prover_put(x, prover_before(x, other, axiom_version(x, w, k)));
     prover_put(x, prover_before(x, prover_read_event(x, t, o, k), other));
     return prover_close(x);
 }
@@ -574,7 +574,7 @@ static bool hop_rw_among(prover *x, parser *p, txn_id at, txn_id *to)
         return prover_no(x, "that transaction is no other writer of the key");
     if (!prover_reads(x, *to, o, k, w, &reads)) return false;
     prover_put_not(x, reads);
-    if (w != NO_ID) prover_put(x, prover_before(x, commit_of(x, at), version_of(x, w, k)));
+    if (w != NO_ID) prover_put(x, prover_before(x, commit_of(x, at), axiom_version(x, w, k)));
     index_writers(x);
     txn_list said = {0};
     read_sides(x, p, &said);
@@ -587,11 +587,11 @@ static bool hop_rw_among(prover *x, parser *p, txn_id at, txn_id *to)
         if (x->side[y] == SIDE_OUT)
             ok = put_out(x, y);
         else if (x->side[y] == SIDE_BEHIND)
-            prover_put(x, prover_before(x, commit_of(x, y), version_of(x, at, k)));
+            prover_put(x, prover_before(x, commit_of(x, y), axiom_version(x, at, k)));
         else if (w == NO_ID)
             ok = prover_no(x, "nobody stands before the initial version");
         else
-            prover_put(x, prover_before(x, commit_of(x, w), version_of(x, y, k)));
+            prover_put(x, prover_before(x, commit_of(x, w), axiom_version(x, y, k)));
         guard_tick(x->m->guard);
     }
     forget_sides(x, &said);
@@ -606,7 +606,7 @@ static bool hop_ww_among(prover *x, parser *p, txn_id at, txn_id *to)
     if (*to == at || recheck_install(&x->c, at, k) == NO_ID ||
         recheck_install(&x->c, *to, k) == NO_ID)
         return prover_no(x, "they are not two writers of the key");
-    prover_put(x, prover_before(x, commit_of(x, at), version_of(x, *to, k)));
+    prover_put(x, prover_before(x, commit_of(x, at), axiom_version(x, *to, k)));
     return true;
 }
 
@@ -743,7 +743,7 @@ static bool step_list(prover *x, parser *p, bool shows)
         return prover_close(x);
     }
     if (!axiom_list_shows(x, k, v, a, b)) return false;
-    prover_put(x, prover_before(x, prover_write_event(x, a, k), version_of(x, b, k)));
+    prover_put(x, prover_before(x, prover_write_event(x, a, k), axiom_version(x, b, k)));
     return prover_close(x);
 }
 
@@ -774,7 +774,7 @@ static bool step_ver(prover *x, parser *p)
     if (at_a == at_b)
         prover_put_not(x, prover_took_part(x, b)); /* one position, one version */
     else
-        prover_put(x, prover_before(x, prover_write_event(x, a, k), version_of(x, b, k)));
+        prover_put(x, prover_before(x, prover_write_event(x, a, k), axiom_version(x, b, k)));
     return prover_close(x);
 }
 
@@ -824,6 +824,7 @@ bool axiom_step(prover *x, parser *p, enum proof_step kind)
     case PROOF_RT: return step_rt(x, p);
     case PROOF_PO: return step_po(x, p);
     case PROOF_STUCK: return stuck_step(x, p);
+    case PROOF_CHAIN: return chain_step(x, p);
     case PROOF_ASSUME: return assume_step(x, p);
     case PROOF_WR: return step_wr(x, p);
     case PROOF_READ: return step_read(x, p);

@@ -72,7 +72,7 @@ static void grow(prover *x)
     }
 }
 
-static uint32_t literal(prover *x, lit_key k)
+uint32_t prover_literal(prover *x, lit_key k)
 {
     if (!x->slot || 2 * x->vars.n >= x->mask) grow(x);
     size_t at = (size_t)hash_pair(hash_pair(k.kind, k.a), hash_pair(k.b, k.c)) & x->mask;
@@ -89,24 +89,24 @@ static uint32_t literal(prover *x, lit_key k)
 
 uint32_t prover_before(prover *x, uint32_t a, uint32_t b)
 {
-    return literal(x, (lit_key){LIT_BEFORE, a, b, 0});
+    return prover_literal(x, (lit_key){LIT_BEFORE, a, b, 0});
 }
 
 uint32_t prover_choice(prover *x, uint32_t assumption, uint32_t set)
 {
-    return literal(x, (lit_key){LIT_CHOSEN, assumption, set, 0});
+    return prover_literal(x, (lit_key){LIT_CHOSEN, assumption, set, 0});
 }
 
 uint32_t prover_took_part(prover *x, txn_id t)
 {
     if (txn_status_of(x->c.h, t) == TXN_COMMITTED) return NEVER_FALSE;
-    return literal(x, (lit_key){LIT_IN, t, 0, 0});
+    return prover_literal(x, (lit_key){LIT_IN, t, 0, 0});
 }
 
 /* "o, of t, read k from w": NEVER_FALSE, that t took part, or a literal of its own. */
 bool prover_reads(prover *x, txn_id t, op_id o, key_id k, txn_id w, uint32_t *lit)
 {
-    uint32_t own = literal(x, (lit_key){LIT_READS, o, k, w});
+    uint32_t own = prover_literal(x, (lit_key){LIT_READS, o, k, w});
     uint32_t known = x->meanings.at[own / 2];
     if (known != UINT32_MAX - 1) {
         *lit = known;
@@ -294,7 +294,7 @@ static bool names_read(const prover *x, const char *s, size_t n)
     return !x->law->parts || (k < n && s[k] == '.');
 }
 
-/* [!]EVENT<EVENT, [!]@T or [!]T.I.K=W; NEVER_FALSE if it is always true, with *negated said. */
+/* [!]EVENT<EVENT, [!]@T, [!]T.I.K=W or one of chain_step.c; NEVER_FALSE if it is always true, with *negated said. */
 static bool parse_literal(prover *x, parser *p, const char *s, size_t n, uint32_t *lit,
                           bool *negated)
 {
@@ -317,6 +317,7 @@ static bool parse_literal(prover *x, parser *p, const char *s, size_t n, uint32_
         uint64_t set = parse_number(p, "a set", dot + 1, n - (size_t)(dot - s) - 1);
         return prover_chosen(x, said, set, lit);
     }
+    if (chain_names_literal(s, n)) return chain_literal(x, p, s, n, lit);
     if (names_read(x, s, n)) goto reads;
     uint32_t a, b;
     if (!prover_event(x, p, &s, &n, &a)) return false;

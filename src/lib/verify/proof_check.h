@@ -24,7 +24,12 @@ typedef struct sources {
                             FREE: nothing was */
     uint8_t *two;        /* two such values: then there is no execution at all */
     uint8_t *mixed;      /* per key: a list that is not only appended to */
+    uint8_t *whole;      /* per key: somebody wrote a whole list, which names no appender */
 } sources;
+
+/* How w can have left a content of a list key: not at all; wherever it stood; if the version right
+   before it had that content less w's appends; or, of the initial state, if it is unknown. */
+enum left_how { LEFT_NOT, LEFT_SURELY, LEFT_APPENDED, LEFT_FIRST };
 
 void sources_load(sources *s, checker *c);
 /* What operation o of t returned for k; false if it did not read k. */
@@ -37,7 +42,15 @@ enum source_kind {
     SOURCE_UNSURE /* a list of which the candidates are not known */
 };
 enum source_kind source_of(sources *s, txn_id t, op_id o, key_id k, value_id x, txn_id *one);
-/* Is w (NO_ID: the initial state) a candidate?  Registers only. */
+/* w, not aborted, or NO_ID for the initial state.  LEFT_APPENDED: *before is how many elements of x
+   are not w's. */
+enum left_how source_left(const checker *c, key_id k, seq x, txn_id w, uint32_t *before);
+/* Takes t's own appends off x, the list k that it read at o; *own: there are some.  False: it does
+   not end with these. */
+bool source_external(const checker *c, txn_id t, op_id o, key_id k, seq *x, bool *own);
+/* The next transaction, from write *at + 1 on, that can have left content x of list k. */
+txn_id source_leaver(const checker *c, key_id k, seq x, uint32_t *at);
+/* Is w (NO_ID: the initial state) a candidate? */
 bool source_may(const sources *s, txn_id t, op_id o, key_id k, value_id x, txn_id w);
 /* The next candidate that is a transaction, from write *at + 1 on (0: the first); NO_ID: none. */
 txn_id source_next(const sources *s, txn_id t, op_id o, key_id k, value_id x, uint32_t *at);

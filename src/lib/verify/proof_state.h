@@ -4,6 +4,7 @@
 #ifndef RATEL_VERIFY_PROOF_STATE_H
 #define RATEL_VERIFY_PROOF_STATE_H
 
+#include "base/map.h"
 #include "verify/proof_check.h"
 
 /* Which writers a read cannot have missed (doc/levels.md 5): those that stand before its
@@ -31,11 +32,18 @@ const level_law *law_of(enum level_id level); /* NULL: violations of it have no 
 
 #define NEVER_FALSE UINT32_MAX /* in place of a literal that is true in every execution */
 
-enum lit_kind { LIT_BEFORE, LIT_IN, LIT_READS, LIT_CHOSEN };
+enum lit_kind { LIT_BEFORE, LIT_IN, LIT_READS, LIT_CHOSEN, LIT_ON, LIT_RIGHT, LIT_FIRST };
 typedef struct lit_key {
-    uint32_t kind, a, b,
-        c; /* of LIT_READS: operation, key, writer; of LIT_CHOSEN: assumption, set */
+    uint32_t kind, a, b, c; /* LIT_READS: operation, key, writer; LIT_CHOSEN: assumption, set;
+                               LIT_ON: transaction, content; LIT_RIGHT: the same, and the writer of
+                               the version right before; LIT_FIRST: content */
 } lit_key;
+
+/* What a list key held: a beginning of a list that was read, or a scalar. */
+typedef struct list_state {
+    key_id key;
+    seq what;
+} list_state;
 
 struct prover {
     checker c;
@@ -52,6 +60,10 @@ struct prover {
 
     uint32_t *kw_first, *kw; /* writes by key, once asked for */
     uint8_t *side;           /* per transaction: scratch of `next` */
+
+    VEC(list_state) states; /* contents that were named, each once */
+    id_map state_child;     /* (content, element) -> the longer content */
+    id_map state_root;      /* (key, a scalar or NO_ID) -> the content, or the empty list */
 
     VEC(uint32_t) lits;  /* of all clauses */
     VEC(uint64_t) first; /* of each clause, and of the one being made */
@@ -101,6 +113,13 @@ bool prover_takes_part(prover *x, txn_id t);
 bool prover_event(prover *x, parser *p, const char **s, size_t *n, uint32_t *e);
 bool prover_event_takes_part(prover *x, uint32_t e);
 
+/* A literal of any kind. */
+uint32_t prover_literal(prover *x, lit_key k);
+
+/* axiom.c: the event of w before which older versions of k committed; does the level want the read
+   to find the newest version at its place? */
+uint32_t axiom_version(const prover *x, txn_id w, key_id k);
+bool axiom_finds_newest(const prover *x, txn_id t, op_id o, key_id k);
 /* axiom.c: a step that the history and the level show by themselves. */
 bool axiom_step(prover *x, parser *p, enum proof_step kind);
 /* The position that the database told of t's version of k; false: none. */
@@ -119,6 +138,11 @@ bool assume_hop(prover *x, parser *p, txn_id at, txn_id *to);
 uint32_t prover_first_point(const prover *x);
 /* The same literal by numbers from 1; false, with the reason: there is none. */
 bool prover_chosen(prover *x, uint64_t n, uint64_t set, uint32_t *lit);
+/* chain_step.c: what list keys held, version by version. */
+bool chain_step(prover *x, parser *p);
+/* `T~C`, `T~C~W` or `init~C`: is the text such a literal?  And which one. */
+bool chain_names_literal(const char *s, size_t n);
+bool chain_literal(prover *x, parser *p, const char *s, size_t n, uint32_t *lit);
 /* stuck.c: transactions that wait for each other. */
 bool stuck_step(prover *x, parser *p);
 

@@ -2,9 +2,9 @@
  * read_sources.c - what a read can have seen, by doc/levels.md 1 to 3 alone.
  *
  * A read of a register has as candidates the initial state and every transaction, not aborted and
- * not its own, that installs the value.  A list that is only appended to, whose elements have one
- * appender each, names its source by its last element, and must consist of whole transactions'
- * appends.
+ * not its own, that installs the value.  A read of a list has those that can have left it: by
+ * setting the key to it, or because it ends with all of their appends.  A list that is only appended
+ * to, whose elements have one appender each, must moreover consist of whole transactions' appends.
  */
 #include "verify/proof_check.h"
 
@@ -44,6 +44,13 @@ void sources_load(sources *s, checker *c)
     size_t keys = history_keys(h);
     s->c = c;
     s->mixed = mem_array0(c->m, uint8_t, keys + 1);
+    s->whole = mem_array0(c->m, uint8_t, keys + 1);
+    for (size_t w = 0; w < c->w_key.n; w++) {
+        value_id x = plain(h->op_value[c->w_op[w]]);
+        if (op_kind_of(h, c->w_op[w]) == OP_WRITE && x > VALUE_NULL && x != VALUE_UNKNOWN &&
+            value_atom(h, x).kind == ATOM_LIST)
+            s->whole[c->w_key.at[w]] = 1;
+    }
     for (size_t w = 0; w < c->w_key.n; w++)
         if (op_kind_of(h, c->w_op[w]) != OP_APPEND && !write_is_local(c, (uint32_t)w) &&
             txn_status_of(h, c->w_txn[w]) != TXN_ABORTED)
@@ -105,9 +112,83 @@ static bool may_be_initial(const sources *s, op_id o, key_id k, value_id x)
     return s->unwritten[k] == FREE || s->unwritten[k] == x;
 }
 
+/* --- whoever left a list ---------------------------------------------------------------------- */
+
+enum left_how source_left(const checker *c, key_id k, seq x, txn_id w, uint32_t *before)
+{
+    *before = 0;
+    if (w == NO_ID) {
+        if (c->open[k]) return LEFT_FIRST;
+        return same(content(c->h, &c->init[k]), x) ? LEFT_SURELY : LEFT_NOT;
+    }
+    uint32_t lo, hi = recheck_own(c, w, k, NO_ID, &lo);
+    if (lo == hi || write_is_local(c, lo) || txn_status_of(c->h, w) == TXN_ABORTED) return LEFT_NOT;
+    if (recheck_sets(c, lo, hi)) return recheck_own_value(c, lo, hi, x) ? LEFT_SURELY : LEFT_NOT;
+    if (!recheck_strip(c, lo, hi, &x)) return LEFT_NOT;
+    *before = x.n;
+    return LEFT_APPENDED;
+}
+
+txn_id source_leaver(const checker *c, key_id k, seq x, uint32_t *at)
+{
+    /* the last thing that it did to the key is the last element, or a delete */
+    uint32_t before,
+        w = *at ? c->w_next[*at - 1] : recheck_wrote(c, k, x.n ? x.at[x.n - 1] : VALUE_NULL);
+    for (; w; w = c->w_next[w - 1]) {
+        guard_tick(c->m->guard);
+        if (!installed(c, w - 1) || source_left(c, k, x, c->w_txn[w - 1], &before) == LEFT_NOT)
+            continue;
+        *at = w;
+        return c->w_txn[w - 1];
+    }
+    return NO_ID;
+}
+
+bool source_external(const checker *c, txn_id t, op_id o, key_id k, seq *x, bool *own)
+{
+    uint32_t lo, hi = recheck_own(c, t, k, o, &lo);
+    *own = lo < hi;
+    /* (Those who replaced the content saw nothing of others.) */
+    if (*own && recheck_sets(c, lo, hi)) return false;
+    return recheck_strip(c, lo, hi, x);
+}
+
+/* May the read have been from w, by what the history says of it?  Its own appends, which it ends
+   with, may be what is said. */
+static bool list_allowed(const checker *c, txn_id t, op_id o, key_id k, value_id v, bool own,
+                         txn_id w)
+{
+    hint f = recheck_hint(c, o, k);
+    if (own && f.given && !f.init && f.from == c->h->txn_label[t]) f.given = false;
+    return recheck_allowed(c, o, f, v == VALUE_NULL, w == NO_ID ? NO_ID : recheck_install(c, w, k));
+}
+
+static bool list_may(const checker *c, txn_id t, op_id o, key_id k, value_id v, txn_id w)
+{
+    seq x = content(c->h, &v);
+    bool own;
+    uint32_t before;
+    if (w == t || !source_external(c, t, o, k, &x, &own)) return false;
+    return source_left(c, k, x, w, &before) != LEFT_NOT && list_allowed(c, t, o, k, v, own, w);
+}
+
+static txn_id list_next(const checker *c, txn_id t, op_id o, key_id k, value_id v, uint32_t *at)
+{
+    seq x = content(c->h, &v);
+    bool own;
+    txn_id w;
+    if (!source_external(c, t, o, k, &x, &own)) return NO_ID;
+    while ((w = source_leaver(c, k, x, at)) != NO_ID)
+        if (w != t && list_allowed(c, t, o, k, v, own, w)) return w;
+    return NO_ID;
+}
+
+/* --- candidates ------------------------------------------------------------------------------- */
+
 txn_id source_next(const sources *s, txn_id t, op_id o, key_id k, value_id x, uint32_t *at)
 {
     const checker *c = s->c;
+    if (c->is_list[k]) return list_next(c, t, o, k, x, at);
     hint f = recheck_hint(c, o, k);
     uint32_t w = *at ? c->w_next[*at - 1] : recheck_wrote(c, k, x);
     for (; w; w = c->w_next[w - 1]) {
@@ -125,6 +206,7 @@ txn_id source_next(const sources *s, txn_id t, op_id o, key_id k, value_id x, ui
 bool source_may(const sources *s, txn_id t, op_id o, key_id k, value_id x, txn_id w)
 {
     const checker *c = s->c;
+    if (c->is_list[k]) return list_may(c, t, o, k, x, w);
     if (w == NO_ID) return may_be_initial(s, o, k, x);
     if (w == t || txn_status_of(c->h, w) == TXN_ABORTED) return false;
     uint32_t i = recheck_install(c, w, k);
@@ -187,8 +269,9 @@ static enum source_kind walk_blocks(const sources *s, txn_id t, key_id k, seq x,
     return kind;
 }
 
-static enum source_kind source_of_list(const sources *s, txn_id t, op_id o, key_id k, value_id x,
-                                       txn_id *one)
+/* A list of whole transactions' appends, as far as the elements show whose they are. */
+static enum source_kind cut_list(const sources *s, txn_id t, op_id o, key_id k, value_id x,
+                                 txn_id *one)
 {
     const checker *c = s->c;
     uint32_t lo, hi = recheck_own(c, t, k, o, &lo);
@@ -232,9 +315,9 @@ enum source_kind source_of(sources *s, txn_id t, op_id o, key_id k, value_id x, 
 {
     int own = recheck_internal(s->c, t, o, k, x);
     if (own) return own > 0 ? SOURCE_INTERNAL : SOURCE_NONE;
-    if (s->c->is_list[k]) return source_of_list(s, t, o, k, x, one);
+    if (s->c->is_list[k] && s->whole[k]) return cut_list(s, t, o, k, x, one);
     uint32_t at = 0;
-    bool init = may_be_initial(s, o, k, x);
+    bool init = source_may(s, t, o, k, x, NO_ID);
     txn_id first = source_next(s, t, o, k, x, &at);
     *one = first;
     if (first == NO_ID) return init ? SOURCE_ONE : SOURCE_NONE;
@@ -245,7 +328,10 @@ static bool find_faulty(checker *c, txn_id t, op_id o, key_id k, value_id x)
 {
     visit *v = (visit *)c;
     txn_id one;
-    v->faulty = source_of(v->s, t, o, k, x, &one) == SOURCE_NONE || recheck_duplicates(c, k, x) ||
+    enum source_kind kind = source_of(v->s, t, o, k, x, &one);
+    if (c->is_list[k] && kind != SOURCE_INTERNAL && kind != SOURCE_NONE)
+        kind = cut_list(v->s, t, o, k, x, &one);
+    v->faulty = kind == SOURCE_NONE || recheck_duplicates(c, k, x) ||
                 (c->open[k] && !c->is_list[k] && v->s->two[k] && !recheck_wrote(c, k, x));
     return !v->faulty;
 }

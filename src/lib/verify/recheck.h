@@ -155,6 +155,7 @@ op_id recheck_own_statement(const checker *c, txn_id t, key_id k, op_id o);
 uint32_t recheck_install(const checker *c, txn_id t, key_id k);
 bool recheck_sets(const checker *c, uint32_t lo, uint32_t hi);
 bool recheck_strip(const checker *c, uint32_t lo, uint32_t hi, seq *x);
+bool recheck_own_value(const checker *c, uint32_t lo, uint32_t hi, seq x);
 int recheck_internal(const checker *c, txn_id t, op_id o, key_id k, value_id x);
 hint recheck_hint(const checker *c, op_id o, key_id k);
 bool recheck_allowed(const checker *c, op_id o, hint x, bool absent, uint32_t w);

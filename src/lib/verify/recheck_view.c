@@ -222,7 +222,7 @@ bool recheck_strip(const checker *c, uint32_t lo, uint32_t hi, seq *x)
 }
 
 /* Is x what the own writes [lo, hi), the last replacing one and the appends behind it, left? */
-static bool own_value(const checker *c, uint32_t lo, uint32_t hi, seq x)
+bool recheck_own_value(const checker *c, uint32_t lo, uint32_t hi, seq x)
 {
     uint32_t set = hi;
     while (op_kind_of(c->h, c->w_op[set - 1]) == OP_APPEND && set - 1 > lo) set--;
@@ -351,6 +351,6 @@ int recheck_internal(const checker *c, txn_id t, op_id o, key_id k, value_id x)
     if (lo == hi || policy == RYOW_EXTERNAL || !recheck_sets(c, lo, hi)) return 0;
     hint f = recheck_hint(c, o, k);
     bool own = !f.given || (!f.init && f.from == c->h->txn_label[t]);
-    if (own && own_value(c, lo, hi, content(c->h, &x))) return 1;
+    if (own && recheck_own_value(c, lo, hi, content(c->h, &x))) return 1;
     return policy == RYOW_MUST ? -1 : 0;
 }

@@ -12,6 +12,10 @@
  * That nobody stands between the two is written only where the order has somebody there:
  *
  *     not "w is right before v"   or   u before w   or   v before u
+ *
+ * For a proof every literal is told what it means and every clause why it holds.  At most one of
+ * many is then said of each two, without helper literals, and only where the search needs it:
+ * stands and versions right before them exclude each other by the rest of the clauses, too.
  */
 #include "decide/lazy/chain_search.h"
 
@@ -19,6 +23,7 @@
 
 #include "base/map.h"
 #include "decide/lazy/slot_search.h"
+#include "decide/proof/justify.h"
 
 struct chain_search {
     uint32_t *stand_lit;  /* per stand */
@@ -28,9 +33,10 @@ struct chain_search {
     VEC(uint32_t) pred_lit;    /* "that one is right before it", ... */
     VEC(uint32_t) pred_leaver; /* ... and which leaver it is */
     key_set between;           /* clauses that were written: (index of pred_lit, install) */
-    VEC(uint32_t) either;      /* leavers with two stands */
     size_t at;                 /* the key to look at next */
 };
+
+#define MOST_PAIRED 64u /* stands of one transaction that exclude each other two by two */
 
 static uint32_t new_lit(lazy *z)
 {
@@ -65,7 +71,18 @@ static uint32_t make_leaver(lazy *z, const chain_search *x, const list_leaver *l
 {
     if (l->stand == LEFT_AT_FIRST) return new_lit(z);
     if (l->stand == LEFT_SURELY) return l->node == RF_INIT ? LIT_NONE : taken_lit(z, l->node);
-    return l->other == NO_ID ? x->stand_lit[l->stand] : new_lit(z);
+    return x->stand_lit[l->stand];
+}
+
+/* For each content of an unknown initial state its literal, and what that means. */
+static void tell_initial(lazy *z, const chain_search *x)
+{
+    const list_chains *c = chains_of(z);
+    for (uint32_t i = 0; i < c->content.n; i++) {
+        uint32_t first = c->content.at[i].leavers;
+        if (first < c->content.at[i].end && c->leaver.at[first].stand == LEFT_AT_FIRST)
+            justify_is_first(z->j, lit_var(x->leaver_lit[first]), i);
+    }
 }
 
 /* Those that may be right before the stand. */
@@ -73,27 +90,32 @@ static void make_preds(lazy *z, chain_search *x, uint32_t stand)
 {
     const list_chains *c = chains_of(z);
     const list_stand *s = &c->stand.at[stand];
-    const list_content *on = &c->content.at[s->before];
     x->pred_first[stand] = (uint32_t)x->pred_lit.n;
-    assert(on->leavers <= on->end && on->end <= c->leaver.n);
-    for (uint32_t i = on->leavers; i < on->end; i++) {
-        node_id w = c->leaver.at[i].node;
-        if (w == s->node) continue;
-        uint32_t before = new_lit(z);
-        vec_push(z->m, &x->pred_lit, before);
-        vec_push(z->m, &x->pred_leaver, i);
-        if (w != RF_INIT)
-            order_edge(z->o, before, commit_of(z->p, w), version_target(z->p, s->node));
-        guard_tick(z->m->guard);
+    for (uint32_t content = s->before, twin = 0; content != NO_ID && twin < 2; twin++) {
+        const list_content *on = &c->content.at[content];
+        assert(on->leavers <= on->end && on->end <= c->leaver.n);
+        for (uint32_t i = on->leavers; i < on->end; i++) {
+            node_id w = c->leaver.at[i].node;
+            if (w == s->node) continue;
+            /* (one literal for both contents that the initial state may have had) */
+            if (twin && c->leaver.at[i].stand == LEFT_AT_FIRST) continue;
+            uint32_t before = new_lit(z);
+            vec_push(z->m, &x->pred_lit, before);
+            vec_push(z->m, &x->pred_leaver, i);
+            if (z->j) justify_is_right(z->j, lit_var(before), stand, i);
+            if (w != RF_INIT)
+                order_edge(z->o, before, commit_of(z->p, w), version_target(z->p, s->node));
+            guard_tick(z->m->guard);
+        }
+        content = on->twin;
     }
     x->pred_end[stand] = (uint32_t)x->pred_lit.n;
 }
 
 /* The literal that the candidate is the source; a reader of its own appends saw what is right
    before its own version. */
-static uint32_t make_source(lazy *z, const chain_search *x, uint32_t stand, uint32_t leaver)
+static uint32_t pred_of(const chain_search *x, uint32_t stand, uint32_t leaver)
 {
-    if (stand == NO_ID) return new_lit(z);
     uint32_t i = x->pred_first[stand];
     while (x->pred_leaver.at[i] != leaver) i++;
     assert(i < x->pred_end[stand]);
@@ -107,9 +129,13 @@ static void make_sources(lazy *z, const chain_search *x)
     for (uint32_t o = c->first_open; o < g->open.n; o++) {
         uint32_t ob = g->open.at[o], stand = c->read_stand.at[o - c->first_open];
         for (uint32_t i = g->cand_first.at[o]; i < g->cand_first.at[o + 1]; i++) {
-            uint32_t lit = make_source(z, x, stand, c->cand_leaver.at[i - c->first_cand]);
+            /* In a proof these are two literals, one of which implies the other. */
+            uint32_t lit = stand == NO_ID || z->j
+                               ? new_lit(z)
+                               : pred_of(x, stand, c->cand_leaver.at[i - c->first_cand]);
             node_id w = g->cand.at[i];
             z->cand_var[i] = lit_var(lit);
+            if (z->j) justify_is_read(z->j, z->cand_var[i], ob, w < RF_LAST ? w : NO_ID);
             if (w < RF_LAST)
                 order_edge(z->o, lit, commit_of(z->p, w), begin_of(z->p, g->ob_node[ob]));
         }
@@ -118,18 +144,45 @@ static void make_sources(lazy *z, const chain_search *x)
 
 /* --- clauses ---------------------------------------------------------------------------------- */
 
-/* Two ways to have left the same content. */
-static void write_either(lazy *z, chain_search *x, uint32_t leaver)
+/* Why the next clause holds: rules of chains (opt/proof_step.h).  at: a node, an
+   obligation, or of CHAIN_OWN a read. */
+static void chain_why(lazy *z, enum chain_rule rule, uint32_t at, uint32_t content, node_id w,
+                      node_id u)
 {
-    const list_leaver *l = &chains_of(z)->leaver.at[leaver];
-    if (l->stand >= LEFT_AT_FIRST || l->other == NO_ID) return;
-    uint32_t taken = taken_lit(z, l->node);
-    if (taken != LIT_NONE) write_implied(z, x->leaver_lit[leaver], taken);
-    vec_push(z->m, &x->either, leaver);
+    if (z->j) justify_chain(z->j, rule, at, content, w < RF_LAST ? w : NO_ID, u);
+}
+
+/* At most one, said of each two of them; what the two are is told by the caller's `why`. */
+static void write_pairs(lazy *z, const uint32_t *lits, const uint32_t *contents, size_t n,
+                        node_id who)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = i + 1; k < n; k++) {
+            chain_why(z, CHAIN_ONE, who, contents[i], NO_ID, contents[k]);
+            lazy_clause_start(z);
+            lazy_clause_lit(z, lit_not(lits[i]));
+            lazy_clause_lit(z, lit_not(lits[k]));
+            lazy_clause_end(z);
+            guard_tick(z->m->guard);
+        }
+}
+
+/* The version right before the stand left its content. */
+static void write_left(lazy *z, const chain_search *x, uint32_t stand, uint32_t pred)
+{
+    const list_chains *c = chains_of(z);
+    const list_stand *s = &c->stand.at[stand];
+    uint32_t leaver = x->pred_leaver.at[pred], left = x->leaver_lit[leaver];
+    uint32_t twin = c->content.at[s->before].twin;
+    chain_why(z, CHAIN_IS, s->node, s->before, c->leaver.at[leaver].node, NO_ID);
+    write_implied(z, x->pred_lit.at[pred], x->stand_lit[stand]);
+    if (left == LIT_NONE) return;
+    chain_why(z, CHAIN_LEFT, s->node, s->before, c->leaver.at[leaver].node, NO_ID);
     lazy_clause_start(z);
-    lazy_clause_lit(z, lit_not(x->leaver_lit[leaver]));
-    lazy_clause_lit(z, x->stand_lit[l->stand]);
-    lazy_clause_lit(z, x->stand_lit[l->other]);
+    lazy_clause_lit(z, lit_not(x->pred_lit.at[pred]));
+    lazy_clause_lit(z, left);
+    if (c->leaver.at[leaver].stand == LEFT_AT_FIRST && twin != NO_ID)
+        lazy_clause_lit(z, x->leaver_lit[c->content.at[twin].leavers]);
     lazy_clause_end(z);
 }
 
@@ -139,19 +192,22 @@ static void write_stand(lazy *z, const chain_search *x, uint32_t stand)
     const list_stand *s = &chains_of(z)->stand.at[stand];
     uint32_t lit = x->stand_lit[stand], taken = taken_lit(z, s->node);
     uint32_t first = x->pred_first[stand], end = x->pred_end[stand];
-    if (taken != LIT_NONE) write_implied(z, lit, taken);
+    if (taken != LIT_NONE) {
+        chain_why(z, CHAIN_IN, s->node, s->before, NO_ID, NO_ID);
+        write_implied(z, lit, taken);
+    }
+    chain_why(z, CHAIN_ON, s->node, s->before, NO_ID, NO_ID);
     lazy_clause_start(z);
     lazy_clause_lit(z, lit_not(lit));
     for (uint32_t i = first; i < end; i++) lazy_clause_lit(z, x->pred_lit.at[i]);
     lazy_clause_end(z);
     for (uint32_t i = first; i < end; i++) {
-        uint32_t left = x->leaver_lit[x->pred_leaver.at[i]];
-        write_implied(z, x->pred_lit.at[i], lit);
-        if (left != LIT_NONE) write_implied(z, x->pred_lit.at[i], left);
+        write_left(z, x, stand, i);
         guard_tick(z->m->guard);
     }
-    if (first < end) slots_at_most_one(z, x->pred_lit.at + first, end - first);
+    if (first < end && !z->j) slots_at_most_one(z, x->pred_lit.at + first, end - first);
     if (!s->pinned) return;
+    chain_why(z, CHAIN_OWN, s->pinned_by, s->before, NO_ID, s->node);
     lazy_clause_start(z);
     lazy_clause_unless(z, s->node);
     lazy_clause_lit(z, lit);
@@ -161,17 +217,22 @@ static void write_stand(lazy *z, const chain_search *x, uint32_t stand)
 static void write_writers(lazy *z, const chain_search *x, const chain_key *y)
 {
     const list_chains *c = chains_of(z);
-    VEC(uint32_t) one = {0};
+    VEC(uint32_t) one = {0}, on = {0};
     for (uint32_t i = y->writers; i < y->writer_end; i++) {
-        one.n = 0;
+        one.n = on.n = 0;
         for (uint32_t s = c->writer.at[i].first; s != NO_ID; s = c->stand.at[s].next) {
             write_stand(z, x, s);
             vec_push(z->m, &one, x->stand_lit[s]);
+            vec_push(z->m, &on, c->stand.at[s].before);
         }
-        slots_at_most_one(z, one.at, one.n);
+        if (!z->j)
+            slots_at_most_one(z, one.at, one.n);
+        else if (one.n <= MOST_PAIRED)
+            write_pairs(z, one.at, on.at, one.n, c->writer.at[i].node);
         lazy_add_core(z, c->writer.at[i].node);
     }
     vec_free(z->m, &one);
+    vec_free(z->m, &on);
 }
 
 /* At most one content was there at first, and what another order has settled. */
@@ -179,18 +240,23 @@ static void write_initial_content(lazy *z, const chain_search *x, const chain_ke
 {
     const list_chains *c = chains_of(z);
     const value_id *settled = z->p->initial;
-    VEC(uint32_t) one = {0};
+    VEC(uint32_t) one = {0}, is = {0};
     for (uint32_t i = y->contents; y->open && i < y->content_end; i++) {
         uint32_t lit = x->leaver_lit[c->content.at[i].leavers];
         assert(c->leaver.at[c->content.at[i].leavers].stand == LEFT_AT_FIRST);
         vec_push(z->m, &one, lit);
+        vec_push(z->m, &is, i);
         if (!settled || settled[y->key] == VALUE_UNKNOWN || settled[y->key] == i) continue;
         lazy_clause_start(z);
         lazy_clause_lit(z, lit_not(lit));
         lazy_clause_end(z);
     }
-    slots_at_most_one(z, one.at, one.n);
+    if (z->j)
+        write_pairs(z, one.at, is.at, one.n, NO_ID);
+    else
+        slots_at_most_one(z, one.at, one.n);
     vec_free(z->m, &one);
+    vec_free(z->m, &is);
 }
 
 static void write_chain_reads(lazy *z, const chain_search *x)
@@ -199,13 +265,22 @@ static void write_chain_reads(lazy *z, const chain_search *x)
     const list_chains *c = chains_of(z);
     for (uint32_t o = c->first_open; o < g->open.n; o++) {
         uint32_t ob = g->open.at[o], first = g->cand_first.at[o], end = g->cand_first.at[o + 1];
+        uint32_t stand = c->read_stand.at[o - c->first_open];
+        uint32_t saw = c->read_content.at[o - c->first_open];
+        if (z->j) justify_reason(z->j, BECAUSE_FROM, ob, NO_ID, NO_ID);
         lazy_clause_start(z);
         lazy_clause_unless(z, g->ob_node[ob]);
         for (uint32_t i = first; i < end; i++) lazy_clause_lit(z, lazy_cand_lit(z, i));
         lazy_clause_end(z);
         for (uint32_t i = first; i < end; i++) {
-            uint32_t left = x->leaver_lit[c->cand_leaver.at[i - c->first_cand]];
-            if (left != LIT_NONE) write_implied(z, lazy_cand_lit(z, i), left);
+            uint32_t leaver = c->cand_leaver.at[i - c->first_cand], left = x->leaver_lit[leaver];
+            if (left != LIT_NONE) {
+                chain_why(z, CHAIN_READ, ob, saw, g->cand.at[i], NO_ID);
+                write_implied(z, lazy_cand_lit(z, i), left);
+            }
+            if (stand == NO_ID || !z->j) continue;
+            chain_why(z, CHAIN_SOURCE, ob, c->stand.at[stand].before, g->cand.at[i], NO_ID);
+            write_implied(z, lazy_cand_lit(z, i), pred_of(x, stand, leaver));
         }
         z->chosen_clause[o] = 1;
         lazy_add_core(z, g->ob_node[ob]);
@@ -243,7 +318,8 @@ static void write_read_stands(lazy *z, const chain_search *x)
         if (!strict_read(z->p, ob) || is_lax_key(z->p, g->ob_key[ob])) continue;
         uint32_t s = stands_of(c, &c->keys.at[k], g->ob_node[ob]);
         for (; s != NO_ID; s = c->stand.at[s].next) {
-            if (c->stand.at[s].before == saw) continue;
+            if (c->stand.at[s].before == content_as_list(c, saw)) continue;
+            chain_why(z, CHAIN_SAW, ob, c->stand.at[s].before, NO_ID, NO_ID);
             lazy_clause_start(z);
             lazy_clause_lit(z, lit_not(x->stand_lit[s]));
             lazy_clause_end(z);
@@ -261,11 +337,14 @@ chain_search *chains_write(lazy *z)
     x->leaver_lit = mem_array(z->m, uint32_t, c->leaver.n + 1);
     x->pred_first = mem_array(z->m, uint32_t, c->stand.n + 1);
     x->pred_end = mem_array(z->m, uint32_t, c->stand.n + 1);
-    for (size_t i = 0; i < c->stand.n; i++) x->stand_lit[i] = new_lit(z);
+    for (uint32_t i = 0; i < c->stand.n; i++) {
+        x->stand_lit[i] = new_lit(z);
+        if (z->j) justify_is_stand(z->j, lit_var(x->stand_lit[i]), i);
+    }
     for (size_t i = 0; i < c->leaver.n; i++) x->leaver_lit[i] = make_leaver(z, x, &c->leaver.at[i]);
+    if (z->j) tell_initial(z, x);
     for (uint32_t i = 0; i < c->stand.n; i++) make_preds(z, x, i);
     make_sources(z, x);
-    for (uint32_t i = 0; i < c->leaver.n; i++) write_either(z, x, i);
     for (size_t k = 0; k < c->keys.n; k++) {
         write_writers(z, x, &c->keys.at[k]);
         write_initial_content(z, x, &c->keys.at[k]);
@@ -273,6 +352,7 @@ chain_search *chains_write(lazy *z)
     write_chain_reads(z, x);
     write_read_stands(z, x);
     for (size_t i = 0; i < c->barred.n; i++) {
+        if (z->j) justify_reason(z->j, BECAUSE_FAULT, NO_ID, NO_ID, c->barred.at[i]);
         lazy_clause_start(z);
         lazy_clause_unless(z, c->barred.at[i]);
         lazy_clause_end(z);
@@ -314,7 +394,7 @@ static uint32_t likeliest_before(lazy *z, const chain_search *x, uint32_t stand,
 
 /* The chosen version w (NONE: the initial one) is not right before v's: u is there. */
 static uint32_t move_between(lazy *z, chain_search *x, uint32_t pred, uint32_t w, uint32_t u,
-                             node_id v)
+                             node_id v, uint32_t on)
 {
     const asg *g = z->g;
     node_id un = g->inst_node[u];
@@ -326,6 +406,7 @@ static uint32_t move_between(lazy *z, chain_search *x, uint32_t pred, uint32_t w
         way = z->pos[commit] - z->pos[version_target(z->p, g->inst_node[w])];
     }
     if (key_set_add(z->m, &x->between, map_pair(pred, u))) {
+        chain_why(z, CHAIN_BETWEEN, v, on, w == NONE ? NO_ID : g->inst_node[w], un);
         lazy_clause_start(z);
         lazy_clause_lit(z, lit_not(x->pred_lit.at[pred]));
         lazy_clause_unless(z, un);
@@ -356,29 +437,13 @@ static bool stand_kept(lazy *z, chain_search *x, uint32_t stand, key_id k, uint3
     uint32_t w = version_of(z, &c->leaver.at[x->pred_leaver.at[i]], k);
     if (w == there) return true;
     assert(there != NONE && "the chosen version stands before it");
-    *answer = move_between(z, x, i, w, there, v);
-    return false;
-}
-
-/* A leaver with two stands has one of them. */
-static bool either_open(lazy *z, const chain_search *x, uint32_t *answer)
-{
-    for (size_t i = 0; i < x->either.n; i++) {
-        const list_leaver *l = &chains_of(z)->leaver.at[x->either.at[i]];
-        int one = solver_value(z->s, x->stand_lit[l->stand]);
-        int other = solver_value(z->s, x->stand_lit[l->other]);
-        if (solver_value(z->s, x->leaver_lit[x->either.at[i]]) <= 0 || one > 0 || other > 0)
-            continue;
-        *answer = x->stand_lit[one ? l->other : l->stand];
-        return true;
-    }
+    *answer = move_between(z, x, i, w, there, v, c->stand.at[stand].before);
     return false;
 }
 
 bool chains_broken(lazy *z, chain_search *x, uint32_t *answer)
 {
     const list_chains *c = chains_of(z);
-    if (either_open(z, x, answer)) return true;
     for (size_t left = c->keys.n; left; left--, x->at++) {
         if (x->at >= c->keys.n) x->at = 0;
         const chain_key *y = &c->keys.at[x->at];

@@ -112,6 +112,7 @@ uint32_t list_store_after(const list_store *s, uint32_t j)
         while (i != NO_ID && x->slot.at[i].at != place) i = x->slot.at[i].next;
         return i == NO_ID ? LIST_OTHER : on + x->slot.at[i].n;
     }
+    on = content_as_list(&x->chains, on); /* (a scalar without a twin begins no list) */
     while (i != NO_ID && x->chains.stand.at[i].before != on) i = x->chains.stand.at[i].next;
     return i == NO_ID ? LIST_OTHER : x->chains.stand.at[i].after;
 }

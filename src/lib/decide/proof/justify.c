@@ -15,6 +15,7 @@
  */
 #include <assert.h>
 
+#include "asg/list_slots.h"
 #include "decide/proof/justify_internal.h"
 #include "order/added_order.h"
 
@@ -317,15 +318,37 @@ static bool refute_edge(justify *j, uint32_t x, uint32_t y, u32s *out)
 
 /* --- from the log to steps -------------------------------------------------------------------- */
 
+/* The clause of the entry in j->made, without literals that are never true. */
 static bool make_clause(justify *j, const log_entry *e)
 {
     j->made.n = 0;
     for (uint32_t i = 0; i < e->n; i++) {
         uint32_t lit = justify_translate(j, j->pool.at[e->lits + i]);
         if (lit == NONE) return false;
-        vec_push(j->m, &j->made, lit);
+        assert(lit != ALWAYS);
+        if (lit != NEVER) vec_push(j->m, &j->made, lit);
     }
     return true;
+}
+
+/* Does the clause of the entry say nothing, because two of its literals are the opposite of each
+   other in the proof, or one is always true?  A read with one candidate saw it if its transaction
+   took part, and has no literal of its own. */
+static bool says_nothing(justify *j, const log_entry *e)
+{
+    bool nothing = false;
+    j->made.n = 0;
+    for (uint32_t i = 0; i < e->n && !nothing; i++) {
+        uint32_t lit = justify_translate(j, j->pool.at[e->lits + i]);
+        if (lit == ALWAYS) nothing = true;
+        if (lit >= NEVER) continue;
+        nothing = nothing || j->value.at[lit / 2] == (lit & 1 ? 1 : -1);
+        j->value.at[lit / 2] = lit & 1 ? -1 : 1;
+        vec_push(j->m, &j->made, lit);
+    }
+    for (size_t i = 0; i < j->made.n; i++) j->value.at[j->made.at[i] / 2] = 0;
+    j->made.n = 0;
+    return nothing;
 }
 
 /* The step `id`, of whose clause lazy.c left literals out because what is known rules them out. */
@@ -370,6 +393,11 @@ static uint32_t step_clause(justify *j, const log_entry *e)
     case BECAUSE_INITIAL: return justify_say_initial(j, e->ob, e->w);
     case BECAUSE_BLOCKED: return justify_say_blocked(j, e->ob);
     case BECAUSE_ADDED: return justify_say_added(j, e->ob, e->w, e->u);
+    case BECAUSE_CHAIN: {
+        enum chain_rule rule = (enum chain_rule)j->pool.at[e->nodes];
+        uint32_t content = j->pool.at[e->nodes + 2];
+        return step_rule(j, e, justify_say_chain(j, rule, e->ob, content, e->w, e->u));
+    }
     case BECAUSE_PATH:
     case BECAUSE_STUCK:
     case BECAUSE_AMONG:
@@ -396,6 +424,16 @@ static bool is_point(const justify *j, uint32_t event)
     return x && event >= x->first_point && event - x->first_point < x->from->points;
 }
 
+/* The step that the edge is that of a version right before another one. */
+static uint32_t right_edge(justify *j, const var_info *v, uint32_t x, uint32_t y)
+{
+    const list_chains *c = &j->g->slots->chains;
+    const list_stand *s = &c->stand.at[v->a];
+    node_id w = c->leaver.at[v->b].node;
+    if (w >= RF_LAST || commit_of(j->p, w) != x || version_target(j->p, s->node) != y) return 0;
+    return justify_say_chain(j, CHAIN_RIGHT, s->node, s->before, w, 0);
+}
+
 /* A literal of the cycle's clause whose edge this is. */
 static bool edge_of_literal(justify *j, const log_entry *e, uint32_t x, uint32_t y, uint32_t *id)
 {
@@ -411,6 +449,10 @@ static bool edge_of_literal(justify *j, const log_entry *e, uint32_t x, uint32_t
             begin_of(p, j->g->ob_node[v->a]) == y) {
             *id = justify_say_wr(j, v->a, v->b);
             return *id != 0;
+        }
+        if (v->kind == VAR_RIGHT) {
+            *id = right_edge(j, v, x, y);
+            if (*id) return true;
         }
         if (v->kind == VAR_TAKEN && txn_of(p, x) == v->a) *id = prove_times(j, x, y);
         if (*id) return true;
@@ -464,7 +506,7 @@ static uint32_t step_learned(justify *j, const log_entry *e)
     for (uint32_t i = 0; i < e->hints_n; i++) {
         uint32_t id = j->entries.at[j->pool.at[e->hints + i]].done;
         assert(id);
-        justify_hint(j, id);
+        if (id != ALWAYS) justify_hint(j, id);
     }
     return justify_rup(j);
 }
@@ -497,6 +539,10 @@ bool justify_steps(justify *j, const decision *a)
         if (!j->entries.at[i].needed) continue;
         log_entry e = j->entries.at[i]; /* a copy: the pool may move, entries do not */
         uint32_t id = 0;
+        if (says_nothing(j, &e)) {
+            j->entries.at[i].done = ALWAYS;
+            continue;
+        }
         switch ((enum log_kind)e.kind) {
         case LOG_CLAUSE: id = step_clause(j, &e); break;
         case LOG_CYCLE: id = step_cycle(j, j->pool.at + e.nodes, e.len, &e); break;
@@ -663,6 +709,19 @@ static void see_added(const justify *j, uint32_t which, uint8_t *seen)
     }
 }
 
+/* Those that a rule of chains speaks of, and all that can have left its content. */
+static void see_chain(const justify *j, const proof_line *x, uint8_t *seen)
+{
+    const list_chains *c = &j->g->slots->chains;
+    const list_content *y = &c->content.at[x->content];
+    see_node(seen, x->t);
+    see_node(seen, x->w);
+    if (x->rule == CHAIN_BETWEEN) see_node(seen, x->u);
+    seen[j->g->txn_node[txn_of_op(j->g->h, y->shown)]] = 1;
+    for (uint32_t i = y->leavers; i < y->end; i++)
+        if (c->leaver.at[i].node < RF_LAST) seen[c->leaver.at[i].node] = 1;
+}
+
 void justify_nodes(const justify *j, uint8_t *seen)
 {
     const asg *g = j->g;
@@ -704,6 +763,7 @@ void justify_nodes(const justify *j, uint8_t *seen)
                 if (at[k] < txn_events(j)) seen[txn_of(j->p, at[k])] = 1;
             break;
         case PROOF_ASSUME: see_added(j, x->t, seen); break;
+        case PROOF_CHAIN: see_chain(j, x, seen); break;
         case PROOF_SEES:
             see_node(seen, x->w);
             see_candidates(j, x->t, x->op, x->key, seen); /* fall through */

@@ -41,7 +41,8 @@ enum justify_why {
     BECAUSE_LOOP,    /* u: a cycle through it that update serializability forbids; hops */
     BECAUSE_AMONG,   /* u: a cycle through it that mixed-pg forbids to serializable ones; hops */
     BECAUSE_STUCK,   /* u: it waits in a circle; hops: all that wait (justify_stuck.c) */
-    BECAUSE_ADDED    /* ob: a choice of order_problem.added, or of its set w the arc u */
+    BECAUSE_ADDED,   /* ob: a choice of order_problem.added, or of its set w the arc u */
+    BECAUSE_CHAIN    /* a rule of chains: justify_chain */
 };
 
 void justify_start(justify *j); /* before anything is derived */
@@ -51,8 +52,17 @@ void justify_is_read(justify *j, uint32_t var, uint32_t ob, uint32_t w);
 void justify_is_taken(justify *j, uint32_t var, node_id v);
 /* The set of that number is the one that is true, of what that addition says. */
 void justify_is_chosen(justify *j, uint32_t var, uint32_t addition, uint32_t set);
+/* Chains (asg/list_chains.h): the stand; that leaver is right before the stand; that content was
+   there at first. */
+void justify_is_stand(justify *j, uint32_t var, uint32_t stand);
+void justify_is_right(justify *j, uint32_t var, uint32_t stand, uint32_t leaver);
+void justify_is_first(justify *j, uint32_t var, uint32_t content);
 /* The reason of the next clause; w and u are nodes. */
 void justify_reason(justify *j, enum justify_why why, uint32_t ob, node_id w, node_id u);
+/* The same of a rule of chains.  at: the node that stands; of READ, SOURCE and SAW an obligation, of
+   OWN a read, with u the node that made it.  ONE: u is the other content, and at may be NO_ID for the initial state. */
+void justify_chain(justify *j, enum chain_rule rule, uint32_t at, uint32_t content, node_id w,
+                   uint32_t u);
 /* How somebody leads to the one before (the first of them: to the reader). */
 enum hop_kind {
     HOP_SO,     /* to: earlier in its session */
@@ -89,11 +99,20 @@ const proof *justify_proof(justify *j);
 
 /* --- afterwards ------------------------------------------------------------------------------ */
 
-enum { LITERAL_BEFORE, LITERAL_IN, LITERAL_READS, LITERAL_CHOSEN };
+enum {
+    LITERAL_BEFORE,
+    LITERAL_IN,
+    LITERAL_READS,
+    LITERAL_CHOSEN,
+    LITERAL_STANDS,
+    LITERAL_RIGHT,
+    LITERAL_FIRST
+};
 typedef struct proof_literal {
     uint32_t kind;
     uint32_t a, b, c; /* BEFORE: events a, b; IN: node a; READS: op a, key b, node c or NO_ID;
-                         CHOSEN: addition a, set b */
+                         CHOSEN: addition a, set b; STANDS: node a, content b; RIGHT: the same and
+                         node c or NO_ID; FIRST: content b */
     bool negated;
 } proof_literal;
 
@@ -106,7 +125,8 @@ typedef struct proof_line {
     size_t first,
         n; /* CYCLE: events; RUP: literals; SEES, LOOP, AMONG, STUCK: words of proof_hop; in
                          justify_pool */
-    size_t hints, hn; /* RUP: steps */
+    size_t hints, hn;       /* RUP: steps */
+    uint32_t rule, content; /* CHAIN: enum chain_rule, a content; ONE: u is another content */
 } proof_line;
 
 /* After lazy_decide found p violated: the steps, from 1 on.  False if it cannot be told why (a

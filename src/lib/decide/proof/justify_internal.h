@@ -14,8 +14,19 @@
 
 #define NONE UINT32_MAX
 #define NEVER_FALSE UINT32_MAX /* a literal that is true in every execution */
+/* In place of a step or a literal: it says nothing, because it is always true; always false. */
+#define ALWAYS (UINT32_MAX - 1)
+#define NEVER (UINT32_MAX - 2)
 
-enum var_kind { VAR_BEFORE, VAR_READ, VAR_TAKEN, VAR_CHOSEN };
+enum var_kind {
+    VAR_BEFORE,
+    VAR_READ,
+    VAR_TAKEN,
+    VAR_CHOSEN,
+    VAR_STANDS, /* a: stand */
+    VAR_RIGHT,  /* a: stand, b: leaver */
+    VAR_FIRST   /* a: content */
+};
 typedef struct var_info {
     uint32_t kind, a, b;
 } var_info;
@@ -100,6 +111,10 @@ uint32_t justify_before(justify *j, uint32_t from, uint32_t to);
 uint32_t justify_took_part(justify *j, node_id v);
 uint32_t justify_reads(justify *j, uint32_t ob, node_id w);
 uint32_t justify_translate(justify *j, uint32_t lit);
+uint32_t justify_named(justify *j, uint32_t kind, uint32_t a, uint32_t b, uint32_t c);
+/* justify_chains.c: the same of a stand, and of a leaver right before it. */
+uint32_t justify_stands(justify *j, uint32_t stand);
+uint32_t justify_right(justify *j, uint32_t stand, uint32_t leaver);
 void justify_made_not(justify *j, uint32_t lit);
 /* Closes the line whose clause is in j->made; returns its number, from 1. */
 uint32_t justify_add_line(justify *j, proof_line line);
@@ -124,6 +139,9 @@ uint32_t justify_say_sees(justify *j, uint32_t ob, node_id w, const proof_hop *h
 uint32_t justify_say_loop(justify *j, node_id v, const proof_hop *hops, size_t n);
 uint32_t justify_say_among(justify *j, node_id v, const proof_hop *hops, size_t n);
 uint32_t justify_say_stuck(justify *j, node_id v, const proof_hop *hops, size_t n);
+/* A rule of chains, as justify_chain. */
+uint32_t justify_say_chain(justify *j, enum chain_rule rule, uint32_t at, uint32_t content,
+                           node_id w, uint32_t u);
 /* What a module said: a choice, or (set and arc of p->added) what choosing that set means. */
 uint32_t justify_say_added(justify *j, uint32_t choice, uint32_t set, uint32_t arc);
 uint32_t justify_say_rt(justify *j, uint32_t from, uint32_t to); /* events */

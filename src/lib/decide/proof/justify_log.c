@@ -18,7 +18,7 @@ void justify_start(justify *j)
 static void var_is(justify *j, uint32_t var, enum var_kind kind, uint32_t a, uint32_t b)
 {
     var_info none = {NONE, 0, 0}, x = {kind, a, b};
-    assert(kind <= VAR_CHOSEN);
+    assert(kind <= VAR_FIRST);
     while (j->vars.n <= var) vec_push(j->m, &j->vars, none);
     j->vars.at[var] = x;
 }
@@ -41,6 +41,29 @@ void justify_is_taken(justify *j, uint32_t var, node_id v)
 void justify_is_chosen(justify *j, uint32_t var, uint32_t addition, uint32_t set)
 {
     var_is(j, var, VAR_CHOSEN, addition, set);
+}
+
+void justify_is_stand(justify *j, uint32_t var, uint32_t stand)
+{
+    var_is(j, var, VAR_STANDS, stand, 0);
+}
+
+void justify_is_right(justify *j, uint32_t var, uint32_t stand, uint32_t leaver)
+{
+    var_is(j, var, VAR_RIGHT, stand, leaver);
+}
+
+void justify_is_first(justify *j, uint32_t var, uint32_t content)
+{
+    var_is(j, var, VAR_FIRST, content, 0);
+}
+
+void justify_chain(justify *j, enum chain_rule rule, uint32_t at, uint32_t content, node_id w,
+                   uint32_t u)
+{
+    justify_reason(j, BECAUSE_CHAIN, at, w, u);
+    j->hops.n = 0; /* of a reason whose clause was not written */
+    justify_hop(j, (proof_hop){rule, NO_ID, content, NO_ID});
 }
 
 void justify_reason(justify *j, enum justify_why why, uint32_t ob, node_id w, node_id u)

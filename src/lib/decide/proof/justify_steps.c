@@ -17,10 +17,10 @@ static uint64_t name_hash(const justify *j, const lit_name *x)
     return hash_pair(hash_pair(h, x->a), hash_pair(x->b, x->c));
 }
 
-static uint32_t literal_named(justify *j, uint32_t kind, uint32_t a, uint32_t b, uint32_t c)
+uint32_t justify_named(justify *j, uint32_t kind, uint32_t a, uint32_t b, uint32_t c)
 {
     lit_name x = {kind, a, b, c};
-    assert(kind <= LITERAL_CHOSEN && j->value.n == j->names.n);
+    assert(kind <= LITERAL_FIRST && j->value.n == j->names.n);
     uint64_t hash = name_hash(j, &x);
     for (index_walk w = id_index_walk(&j->name_index, hash); id_index_next(&j->name_index, &w);)
         if (!memcmp(&j->names.at[w.id], &x, sizeof x)) return 2 * w.id;
@@ -33,7 +33,7 @@ static uint32_t literal_named(justify *j, uint32_t kind, uint32_t a, uint32_t b,
 
 uint32_t justify_before(justify *j, uint32_t from, uint32_t to)
 {
-    return literal_named(j, LITERAL_BEFORE, from, to, 0);
+    return justify_named(j, LITERAL_BEFORE, from, to, 0);
 }
 
 /* Parts of a transaction took part together: one literal, of the first of them. */
@@ -52,7 +52,7 @@ static node_id first_part(justify *j, node_id v)
 uint32_t justify_took_part(justify *j, node_id v)
 {
     v = first_part(j, v);
-    return j->g->maybe[v] ? literal_named(j, LITERAL_IN, v, 0, 0) : NEVER_FALSE;
+    return j->g->maybe[v] ? justify_named(j, LITERAL_IN, v, 0, 0) : NEVER_FALSE;
 }
 
 /* The read saw w (NO_ID: the initial state).  If it can have seen nothing else: its reader took
@@ -64,10 +64,11 @@ uint32_t justify_reads(justify *j, uint32_t ob, node_id w)
     if (!one && j->open_of && j->open_of[ob] != NONE)
         one = g->cand_first.at[j->open_of[ob] + 1] - g->cand_first.at[j->open_of[ob]] < 2;
     if (one) return justify_took_part(j, g->ob_node[ob]);
-    return literal_named(j, LITERAL_READS, j->g->ob_op[ob], j->g->ob_key[ob], w);
+    return justify_named(j, LITERAL_READS, j->g->ob_op[ob], j->g->ob_key[ob], w);
 }
 
-/* A literal of the solver as one of the proof; NONE: it was never said what it means. */
+/* A literal of the solver as one of the proof; ALWAYS or NEVER if it is true or false in every
+   execution; NONE: it was never said what it means. */
 uint32_t justify_translate(justify *j, uint32_t lit)
 {
     if (lit >> 1 >= j->vars.n) return NONE;
@@ -77,10 +78,14 @@ uint32_t justify_translate(justify *j, uint32_t lit)
     case VAR_BEFORE: x = justify_before(j, v->a, v->b); break;
     case VAR_READ: x = justify_reads(j, v->a, v->b); break;
     case VAR_TAKEN: x = justify_took_part(j, v->a); break;
-    case VAR_CHOSEN: x = literal_named(j, LITERAL_CHOSEN, v->a, v->b, 0); break;
+    case VAR_CHOSEN: x = justify_named(j, LITERAL_CHOSEN, v->a, v->b, 0); break;
+    case VAR_STANDS: x = justify_stands(j, v->a); break;
+    case VAR_RIGHT: x = justify_right(j, v->a, v->b); break;
+    case VAR_FIRST: x = justify_named(j, LITERAL_FIRST, 0, v->a, 0); break;
     default: return NONE;
     }
-    return x == NEVER_FALSE ? NONE : x ^ (lit & 1);
+    if (x == NEVER_FALSE) return lit & 1 ? NEVER : ALWAYS;
+    return x ^ (lit & 1);
 }
 
 /* --- steps ------------------------------------------------------------------------------------ */
@@ -160,6 +165,7 @@ void justify_hint(justify *j, uint32_t step_id)
 static uint64_t axiom_hash(const justify *j, const proof_line *x)
 {
     uint64_t h = hash_pair(hash_pair(hash_secret(j), x->kind), x->t);
+    h = hash_pair(h, hash_pair(x->rule, x->content));
     return hash_pair(hash_pair(h, hash_pair(x->w, x->u)), hash_pair(x->op, x->key));
 }
 
@@ -174,7 +180,7 @@ static bool same_axiom(const proof_line *a, const proof_line *b)
 {
     assert(can_recur(a) && can_recur(b));
     return a->kind == b->kind && a->t == b->t && a->w == b->w && a->u == b->u && a->op == b->op &&
-           a->key == b->key;
+           a->key == b->key && a->rule == b->rule && a->content == b->content;
 }
 
 /* The index in j->said of that axiom if it was said before, else NONE. */
@@ -246,7 +252,7 @@ uint32_t justify_say_read(justify *j, uint32_t ob, node_id w, node_id u)
 {
     const asg *g = j->g;
     node_id v = g->ob_node[ob];
-    proof_line x = {PROOF_READ, v, w, u, g->ob_op[ob], g->ob_key[ob], 0, 0, 0, 0};
+    proof_line x = {PROOF_READ, v, w, u, g->ob_op[ob], g->ob_key[ob], 0, 0, 0, 0, 0, 0};
     j->made.n = 0;
     justify_made_not(j, justify_reads(j, ob, w));
     if (w != NO_ID)
@@ -273,7 +279,7 @@ uint32_t justify_say_added(justify *j, uint32_t choice, uint32_t set, uint32_t w
     if (set != NO_ID) {
         line.w = x->set_of.at[set];
         line.u = x->arcs.at[which].edge;
-        justify_made_not(j, literal_named(j, LITERAL_CHOSEN, c->of, line.w, 0));
+        justify_made_not(j, justify_named(j, LITERAL_CHOSEN, c->of, line.w, 0));
         made_arc(j, &x->arcs.at[which]);
         return justify_axiom(j, line);
     }
@@ -281,7 +287,7 @@ uint32_t justify_say_added(justify *j, uint32_t choice, uint32_t set, uint32_t w
         if (x->single.at[s])
             made_arc(j, &x->arcs.at[added_set_first(x, s)]);
         else
-            vec_push(j->m, &j->made, literal_named(j, LITERAL_CHOSEN, c->of, x->set_of.at[s], 0));
+            vec_push(j->m, &j->made, justify_named(j, LITERAL_CHOSEN, c->of, x->set_of.at[s], 0));
     return justify_axiom(j, line);
 }
 
@@ -289,7 +295,7 @@ uint32_t justify_say_wr(justify *j, uint32_t ob, node_id w)
 {
     const asg *g = j->g;
     node_id v = g->ob_node[ob];
-    proof_line x = {PROOF_WR, v, w, 0, g->ob_op[ob], g->ob_key[ob], 0, 0, 0, 0};
+    proof_line x = {PROOF_WR, v, w, 0, g->ob_op[ob], g->ob_key[ob], 0, 0, 0, 0, 0, 0};
     j->made.n = 0;
     justify_made_not(j, justify_reads(j, ob, w));
     vec_push(j->m, &j->made, justify_before(j, commit_of(j->p, w), begin_of(j->p, v)));
@@ -299,7 +305,8 @@ uint32_t justify_say_wr(justify *j, uint32_t ob, node_id w)
 uint32_t justify_say_taken(justify *j, uint32_t ob, node_id w)
 {
     const asg *g = j->g;
-    proof_line x = {PROOF_TAKEN, g->ob_node[ob], w, 0, g->ob_op[ob], g->ob_key[ob], 0, 0, 0, 0};
+    proof_line x = {
+        PROOF_TAKEN, g->ob_node[ob], w, 0, g->ob_op[ob], g->ob_key[ob], 0, 0, 0, 0, 0, 0};
     j->made.n = 0;
     justify_made_not(j, justify_reads(j, ob, w));
     vec_push(j->m, &j->made, justify_took_part(j, w));
@@ -308,7 +315,7 @@ uint32_t justify_say_taken(justify *j, uint32_t ob, node_id w)
 
 uint32_t justify_say_pair(justify *j, enum proof_step kind, node_id a, node_id b)
 {
-    proof_line x = {kind, a, b, 0, 0, 0, 0, 0, 0, 0};
+    proof_line x = {kind, a, b, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     j->made.n = 0;
     vec_push(j->m, &j->made, justify_before(j, commit_of(j->p, a), begin_of(j->p, b)));
     return justify_axiom(j, x);
@@ -316,7 +323,7 @@ uint32_t justify_say_pair(justify *j, enum proof_step kind, node_id a, node_id b
 
 uint32_t justify_say_rt(justify *j, uint32_t from, uint32_t to)
 {
-    proof_line x = {PROOF_RT, from, to, 0, 0, 0, 0, 0, 0, 0};
+    proof_line x = {PROOF_RT, from, to, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     j->made.n = 0;
     justify_made_not(j, justify_took_part(j, txn_of(j->p, from)));
     vec_push(j->m, &j->made, justify_before(j, from, to));
@@ -326,7 +333,8 @@ uint32_t justify_say_rt(justify *j, uint32_t from, uint32_t to)
 uint32_t justify_say_list(justify *j, uint32_t ob, node_id a, node_id b)
 {
     const asg *g = j->g;
-    proof_line x = {PROOF_LIST, g->ob_node[ob], a, b, g->ob_op[ob], g->ob_key[ob], 0, 0, 0, 0};
+    proof_line x = {PROOF_LIST, g->ob_node[ob], a, b, g->ob_op[ob], g->ob_key[ob], 0, 0, 0, 0, 0,
+                    0};
     j->made.n = 0;
     justify_made_not(j, justify_took_part(j, g->ob_node[ob]));
     vec_push(j->m, &j->made, justify_before(j, commit_of(j->p, a), version_target(j->p, b)));
@@ -336,7 +344,8 @@ uint32_t justify_say_list(justify *j, uint32_t ob, node_id a, node_id b)
 static uint32_t say_shows(justify *j, uint32_t ob, node_id a)
 {
     const asg *g = j->g;
-    proof_line x = {PROOF_SHOWS, g->ob_node[ob], a, 0, g->ob_op[ob], g->ob_key[ob], 0, 0, 0, 0};
+    proof_line x = {
+        PROOF_SHOWS, g->ob_node[ob], a, 0, g->ob_op[ob], g->ob_key[ob], 0, 0, 0, 0, 0, 0};
     j->made.n = 0;
     justify_made_not(j, justify_took_part(j, g->ob_node[ob]));
     vec_push(j->m, &j->made, justify_took_part(j, a));
@@ -360,7 +369,7 @@ static bool version_position(const asg *g, node_id v, key_id k, int64_t *at)
 uint32_t justify_say_ver(justify *j, key_id k, node_id a, node_id b)
 {
     int64_t at_a, at_b;
-    proof_line x = {PROOF_VER, 0, a, b, 0, k, 0, 0, 0, 0};
+    proof_line x = {PROOF_VER, 0, a, b, 0, k, 0, 0, 0, 0, 0, 0};
     if (!version_position(j->g, a, k, &at_a) || !version_position(j->g, b, k, &at_b)) return 0;
     j->made.n = 0;
     justify_made_not(j, justify_took_part(j, a));
@@ -380,7 +389,7 @@ uint32_t justify_say_extra(justify *j, const edge *e)
 uint32_t justify_say_overlap(justify *j, key_id k, node_id a, node_id b)
 {
     assert(a != b && asg_install(j->g, a, k) != NO_ID && asg_install(j->g, b, k) != NO_ID);
-    proof_line x = {PROOF_OVERLAP, 0, a, b, 0, k, 0, 0, 0, 0};
+    proof_line x = {PROOF_OVERLAP, 0, a, b, 0, k, 0, 0, 0, 0, 0, 0};
     j->made.n = 0;
     vec_push(j->m, &j->made, justify_before(j, commit_of(j->p, a), begin_of(j->p, b)));
     vec_push(j->m, &j->made, justify_before(j, commit_of(j->p, b), begin_of(j->p, a)));
@@ -389,7 +398,7 @@ uint32_t justify_say_overlap(justify *j, key_id k, node_id a, node_id b)
 
 uint32_t justify_say_fault(justify *j, node_id v)
 {
-    proof_line x = {PROOF_FAULT, v, 0, 0, 0, 0, 0, 0, 0, 0};
+    proof_line x = {PROOF_FAULT, v, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     j->made.n = 0;
     justify_made_not(j, justify_took_part(j, v));
     return justify_axiom(j, x);
@@ -398,11 +407,11 @@ uint32_t justify_say_fault(justify *j, node_id v)
 uint32_t justify_say_from(justify *j, uint32_t ob)
 {
     const asg *g = j->g;
-    proof_line x = {PROOF_FROM, g->ob_node[ob], 0, 0, g->ob_op[ob], g->ob_key[ob], 0, 0, 0, 0};
+    proof_line x = {PROOF_FROM, g->ob_node[ob], 0, 0, g->ob_op[ob], g->ob_key[ob], 0, 0, 0, 0, 0,
+                    0};
     uint32_t open = j->open_of ? j->open_of[ob] : NONE;
     if (open == NONE) return 0;
-    /* A read of an unknown initial state that can have seen nothing else: the step is for several
-       candidates, so that there is no proof by this way. */
+    /* (With one candidate the clause says nothing: justify.c does not come here.) */
     if (g->cand_first.at[open + 1] - g->cand_first.at[open] < 2) return 0;
     j->made.n = 0;
     justify_made_not(j, justify_took_part(j, g->ob_node[ob]));

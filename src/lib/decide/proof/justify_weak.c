@@ -505,7 +505,7 @@ uint32_t justify_say_blocked(justify *j, uint32_t index)
         j->made.n = 0;
         for (size_t i = 0; i < x->lits_n; i++) {
             uint32_t lit = justify_translate(j, b->lits.at[x->lits + i]);
-            if (lit != NONE) vec_push(j->m, &j->made, lit);
+            if (lit < NEVER) vec_push(j->m, &j->made, lit); /* others are never true */
         }
         id = justify_rup(j);
     }

@@ -56,6 +56,7 @@ static void because(justify *j, const log_entry *e, strbuf *b)
                                        [BECAUSE_AMONG] = "cycle of serializable ",
                                        [BECAUSE_STUCK] = "waiting of ",
                                        [BECAUSE_ADDED] = "module",
+                                       [BECAUSE_CHAIN] = "lists",
                                        [BECAUSE_UNSAID] = "known order"};
     strbuf_str(b, whys[e->why]);
     switch (e->why) {
