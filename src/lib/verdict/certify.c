@@ -200,6 +200,7 @@ static void write_event(const scribe *s, uint32_t e)
 static void write_content(const scribe *s, uint32_t content)
 {
     const list_content *c = &s->p->g->slots->chains.content.at[content];
+    assert(content < s->p->g->slots->chains.content.n && c->shown < s->h->ops);
     certificate_txn(s->b, s->h, txn_of_op(s->h, c->shown));
     strbuf_printf(s->b, ".%u.", op_number(s->part, s->h, c->shown));
     certificate_name(s->b, s->h, key_atom(s->h, c->key));
@@ -458,6 +459,7 @@ static void build(problem *p, const verdict *v, asg *g)
 /* A list that was read and that nobody can have left. */
 static justify *justify_blamed(problem *p, const verdict *v, asg *g)
 {
+    assert(g->slots && g->slots->blame < g->nodes);
     build(p, v, g);
     justify *j = justify_new(&p->order);
     return justify_fault(j, g->slots->blame) ? j : NULL;

@@ -722,6 +722,12 @@ static void see_chain(const justify *j, const proof_line *x, uint8_t *seen)
         if (c->leaver.at[i].node < RF_LAST) seen[c->leaver.at[i].node] = 1;
 }
 
+static void see_events(const justify *j, const uint32_t *at, size_t n, uint8_t *seen)
+{
+    for (size_t k = 0; k < n; k++)
+        if (at[k] < txn_events(j)) seen[txn_of(j->p, at[k])] = 1;
+}
+
 void justify_nodes(const justify *j, uint8_t *seen)
 {
     const asg *g = j->g;
@@ -758,10 +764,7 @@ void justify_nodes(const justify *j, uint8_t *seen)
             see_node(seen, x->w);
             see_node(seen, x->u);
             break;
-        case PROOF_CYCLE:
-            for (size_t k = 0; k < x->n; k++)
-                if (at[k] < txn_events(j)) seen[txn_of(j->p, at[k])] = 1;
-            break;
+        case PROOF_CYCLE: see_events(j, at, x->n, seen); break;
         case PROOF_ASSUME: see_added(j, x->t, seen); break;
         case PROOF_CHAIN: see_chain(j, x, seen); break;
         case PROOF_SEES:
