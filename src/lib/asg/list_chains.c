@@ -7,8 +7,8 @@
  * candidates.
  *
  * Appending to a scalar makes a list of the two, so a list of one element and a scalar are the same
- * thing to stand on, and different ones to read: stands are on lists, and such a list and its scalar
- * know each other as twins.
+ * thing to stand on, and different ones to read: stands are on lists, and such a list and its
+ * scalar know each other as twins.
  */
 #include "asg/list_chains.h"
 

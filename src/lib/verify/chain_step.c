@@ -4,16 +4,16 @@
  * For lists whose elements do not tell who appended them: elements that repeat, writes and deletes
  * among the appends, an unknown initial list.  In every execution each version of such a key has a
  * content: that of the version right before it, and then the appends of its transaction; or what
- * its transaction set the key to.  Contents are named by a read that begins with them, so those that
- * nobody saw have no name and do not matter.
+ * its transaction set the key to.  Contents are named by a read that begins with them, so those
+ * that nobody saw have no name and do not matter.
  *
  *     T~C     T took part, and the version right before T's had content C; a scalar counts as the
  *             list of it, because appending to both leaves the same list
  *     T~C~W   ... and that version was W's, or `init`
  *     init~C  the initial content, which the history does not tell, was C
  *
- * C is R.I.K:N, the first N elements of what operation I of R returned for K, or R.I.K:s, the scalar
- * that is the first of them.
+ * C is R.I.K:N, the first N elements of what operation I of R returned for K, or R.I.K:s, the
+ * scalar that is the first of them.
  */
 #include "verify/proof_state.h"
 

@@ -294,7 +294,8 @@ static bool names_read(const prover *x, const char *s, size_t n)
     return !x->law->parts || (k < n && s[k] == '.');
 }
 
-/* [!]EVENT<EVENT, [!]@T, [!]T.I.K=W or one of chain_step.c; NEVER_FALSE if it is always true, with *negated said. */
+/* [!]EVENT<EVENT, [!]@T, [!]T.I.K=W or one of chain_step.c; NEVER_FALSE if it is always true, with
+   *negated said. */
 static bool parse_literal(prover *x, parser *p, const char *s, size_t n, uint32_t *lit,
                           bool *negated)
 {

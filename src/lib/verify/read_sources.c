@@ -3,8 +3,9 @@
  *
  * A read of a register has as candidates the initial state and every transaction, not aborted and
  * not its own, that installs the value.  A read of a list has those that can have left it: by
- * setting the key to it, or because it ends with all of their appends.  A list that is only appended
- * to, whose elements have one appender each, must moreover consist of whole transactions' appends.
+ * setting the key to it, or because it ends with all of their appends.  A list that is only
+ * appended to, whose elements have one appender each, must moreover consist of whole transactions'
+ * appends.
  */
 #include "verify/proof_check.h"
 

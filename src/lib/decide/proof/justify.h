@@ -59,8 +59,9 @@ void justify_is_right(justify *j, uint32_t var, uint32_t stand, uint32_t leaver)
 void justify_is_first(justify *j, uint32_t var, uint32_t content);
 /* The reason of the next clause; w and u are nodes. */
 void justify_reason(justify *j, enum justify_why why, uint32_t ob, node_id w, node_id u);
-/* The same of a rule of chains.  at: the node that stands; of READ, SOURCE and SAW an obligation, of
-   OWN a read, with u the node that made it.  ONE: u is the other content, and at may be NO_ID for the initial state. */
+/* The same of a rule of chains.  at: the node that stands; of READ, SOURCE and SAW an obligation;
+   of OWN a read, with u the node that made it.  ONE: u is the other content, and at may be NO_ID
+   for the initial state. */
 void justify_chain(justify *j, enum chain_rule rule, uint32_t at, uint32_t content, node_id w,
                    uint32_t u);
 /* How somebody leads to the one before (the first of them: to the reader). */
