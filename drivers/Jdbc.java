@@ -308,7 +308,8 @@ public class Jdbc {
             + ",\"isolations\":[" + names + "],\"contracts\":{" + contracts + "},\"snapshot\":"
             + snapshot + ",\"operations\":[\"get\",\"put\",\"append\",\"delete\",\"bury\",\"range\",\"sql\"]"
             + ",\"sessions\":\"" + (one ? "one" : "many") + "\",\"data\":\""
-            + (memory ? "child" : one || url.contains("//") ? "outside" : "files") + "\",\"timeout_ms\":30000";
+            + (memory ? "child" : one || url.contains("//") ? "outside" : "files")
+            + "\",\"waits\":\"" + (product.name.equals("H2") ? "never" : "maybe") + "\",\"timeout_ms\":30000";
     }
 
     /* --- the protocol ----------------------------------------------------------------------------- */

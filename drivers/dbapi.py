@@ -111,7 +111,8 @@ class Driver:
                 'isolations': list(self.known['levels']), 'snapshot': self.known['snapshot'],
                 'operations': ['get', 'put', 'append', 'delete', 'bury', 'range', 'sql']
                 + ['lock'] * bool(self.known['lock']), 'sessions': 'one',
-                'data': 'files' if self.name == 'sqlite3' else 'outside'}
+                'data': 'files' if self.name == 'sqlite3' else 'outside',
+                'waits': 'never' if self.name == 'sqlite3' else 'maybe'}   # (hasty, it refuses at once)
 
     def setup(self, r):
         self.execute(f'DROP TABLE IF EXISTS {r["place"]}')

@@ -189,6 +189,7 @@ class SqlEngine {
 /* --- the engines ------------------------------------------------------------------------------ */
 
 class DuckDB extends SqlEngine {
+  neverWaits = true; // conflicts are refused at once
   name = 'DuckDB';
   levels = { 'snapshot-isolation': 'BEGIN TRANSACTION' };
   /* Its documents promise conflicts between writers of a row, and isolation by versions. */
@@ -216,6 +217,7 @@ class DuckDB extends SqlEngine {
 }
 
 class Turso extends SqlEngine {
+  neverWaits = true;
   name = 'Turso';
   levels = { 'snapshot-isolation': 'BEGIN CONCURRENT' };
   contracts = { 'snapshot-isolation': { level: 'snapshot-isolation',
@@ -251,6 +253,7 @@ class Turso extends SqlEngine {
 }
 
 class LibSQL extends SqlEngine {
+  neverWaits = true; // if it is told to be hasty
   name = 'libSQL';
   /* (No SQL workloads: the module leaves statements with RETURNING open, and then neither COMMIT nor
      SAVEPOINT works.) */
@@ -444,6 +447,7 @@ class SurrealSession {
 }
 
 class SurrealDB {
+  neverWaits = true;
   name = 'SurrealDB';
   operations = ['get', 'put', 'append', 'delete', 'bury', 'range'];
   levels = { 'snapshot-isolation': 1 };
@@ -487,7 +491,7 @@ function hello() {
     version: String(engine.version), isolations: Object.keys(engine.levels),
     operations: engine.operations, contracts: engine.contracts, snapshot: engine.snapshot,
     sessions: engine.alone ? 'one' : 'many', data: engine.inside ? 'child' : engine.outside ? 'outside' : 'files',
-    numbers: 'text', ...(engine.one ? { max_sessions: 1 } : {}),
+    numbers: 'text', waits: engine.neverWaits ? 'never' : 'maybe', ...(engine.one ? { max_sessions: 1 } : {}),
     settings: indexed ? { second_column: 'indexed' } : {} };
 }
 

@@ -150,6 +150,7 @@ struct driver {
     bool row_locks;         /* SELECT ... FOR UPDATE */
     bool procedures;        /* PL/pgSQL */
     bool in_process;        /* calls are executed by the thread that makes them */
+    bool never_waits;       /* one call at a time: none waits for another session, however slow */
     /* Looks at the address, starts a temporary server, finds the version. */
     bool (*open)(db *d);
     void (*close)(db *d);

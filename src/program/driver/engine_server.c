@@ -397,7 +397,7 @@ static void take_request(engine *e, const exec_json *j, const char *text, size_t
     char op[32];
     int64_t number = number_of(j, "session");
     text_of(j, "op", op, sizeof op);
-    if (!number || !strcmp(op, "hello")) {
+    if (!number) {
         about_all(e, j, op, out);
         end_answer(e, out);
         return;

@@ -189,12 +189,14 @@ static bool start_child(exec_own *o, exec_child *c, char *error)
 
 static enum db_answer greet(exec_talk *t)
 {
-    uint32_t usual = t->timeout_ms;
+    uint32_t usual = t->timeout_ms, session = t->session;
+    t->session = 0; /* it is about the whole program */
     t->timeout_ms = t->own->timeout_ms ? t->own->timeout_ms : HELLO_MS;
     exec_talk_begin(t, "hello");
     strbuf_printf(&t->out, ",\"protocol\":%d", EXEC_PROTOCOL);
     enum db_answer a = exec_talk_send(t);
     t->timeout_ms = usual;
+    t->session = session;
     return a;
 }
 
@@ -262,6 +264,7 @@ static bool exec_open(db *d)
     o->driver = *d->driver;
     o->driver.isolations = strbuf_cstr(&o->hello.isolations);
     o->driver.row_locks = o->hello.operations & EXEC_LOCK;
+    o->driver.never_waits = o->hello.never_waits;
     if (!(o->hello.operations & EXEC_SQL)) {
         o->driver.script = NULL;
         o->driver.query = NULL;

@@ -30,6 +30,7 @@ typedef struct exec_hello {
     bool inside;         /* the data are in the program and end with it */
     bool files;          /* the data are in files of which the program is the engine */
     bool text;           /* numbers are sent as strings */
+    bool never_waits;    /* with one call at a time, no call waits for another session */
     uint32_t most;       /* sessions; 0: any number */
     uint32_t timeout_ms;
     char driver[64], engine[64];

@@ -282,6 +282,8 @@ static const char *hello_error(const exec_json *j, db *d, mem *m, exec_hello *h)
     if (!either(j, "sessions", "one", "many", &h->many)) return "sessions is neither one nor many";
     if (!where_data_are(j, h)) return "data is none of outside, files, child";
     if (!either(j, "numbers", "json", "text", &h->text)) return "numbers is neither json nor text";
+    if (!either(j, "waits", "maybe", "never", &h->never_waits))
+        return "waits is neither maybe nor never";
     if (!whole(j, "max_sessions", 100000, &h->most)) return "max_sessions is no number from 1 on";
     if (!whole(j, "timeout_ms", LONGEST_MS, &h->timeout_ms))
         return "timeout_ms is no number from 1 to 600000";

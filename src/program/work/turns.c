@@ -107,7 +107,10 @@ static bool call_waits(turns *t, turn *s)
         pthread_cond_signal(&s->chosen);
         if (told != DB_UNTOLD) return told == DB_WAITS || clock_now() - s->since > LONG_CALL;
     }
-    if (t->watch != WATCH_THREAD) return clock_now() - s->since > TURNS_GRACE_MS * 1000000ull;
+    if (t->watch != WATCH_THREAD) {
+        bool never = db_inner(t->db)->driver->never_waits; /* then it is only slow */
+        return clock_now() - s->since > (never ? LONG_CALL * 3ull : TURNS_GRACE_MS * 1000000ull);
+    }
     uint64_t switches = 0;
     bool sleeps = thread_sleeps(s->thread, &switches);
     s->asleep = sleeps && switches == s->switches ? s->asleep + 1 : 0;
