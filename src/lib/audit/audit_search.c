@@ -720,6 +720,7 @@ void search_decide(engine *e, audit_answer *a)
         a->n_cycle = 0;
     }
     const char *doubt = f.r == FOUND_NO ? log_doubt(e) : NULL;
+    if (f.r == FOUND_NO && !doubt) doubt = log_foreign(e->log);
     if (doubt) {
         f.r = FOUND_CUT;
         f.why = doubt;

@@ -35,6 +35,14 @@ static bool may_sort_texts(const sql_log *l)
     return texts && sorted;
 }
 
+const char *log_foreign(const sql_log *l)
+{
+    if (!l->traced || l->dialect != DIALECT_MYSQL) return NULL;
+    return "not explained, but the application's statements are MySQL's and were replayed with the "
+           "meaning that PostgreSQL gives them (comparisons of texts, division, the order of "
+           "assignments), and that may explain it";
+}
+
 const char *log_doubt(engine *e)
 {
     const sql_log *l = e->log;

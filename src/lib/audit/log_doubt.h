@@ -9,4 +9,7 @@
 /* A sentence, or NULL: the log may be held against the database. */
 const char *log_doubt(engine *e);
 
+/* Why the replay of a trace may have understood its statements otherwise than the database did. */
+const char *log_foreign(const sql_log *l);
+
 #endif

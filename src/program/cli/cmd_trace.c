@@ -13,7 +13,7 @@
 #include "cli/cli.h"
 #include "cli/sql_log.h"
 #include "cli/timed_input.h"
-#include "driver/pg_side.h"
+#include "driver/my_side.h"
 #include "trace/change_stream.h"
 #include "trace/collect.h"
 #include "trace/proxy.h"
@@ -176,7 +176,9 @@ static bool write_head(tracing *t)
                         .line = head_line,
                         .secret = table_is_secret,
                         .ud = t};
-    if (!pg_side_head(&t->side, &t->mem, &s)) {
+    bool good =
+        t->o.mysql ? my_side_head(&t->side, &t->mem, &s) : pg_side_head(&t->side, &t->mem, &s);
+    if (!good) {
         complain("%s: %s", t->a->value[O_UPSTREAM], t->side.error);
         return false;
     }
@@ -264,7 +266,13 @@ static int run_proxy(tracing *t, uint64_t limit, uint64_t rotate)
     args *a = t->a;
     char why[512], members[768];
     const char *out = a->value[O_OUTPUT];
-    if (!pg_side_open(&t->side, a->value[O_UPSTREAM])) {
+    const char *url = a->value[O_UPSTREAM];
+    t->o.mysql = !strncmp(url, "mariadb://", 10) || !strncmp(url, "mysql://", 8);
+    if (t->o.mysql && a->value[O_COMMIT_TS]) {
+        complain("--commit-ts: MariaDB and MySQL keep no commit timestamps");
+        return EXIT_USAGE;
+    }
+    if (!(t->o.mysql ? my_side_open(&t->side, url) : pg_side_open(&t->side, url))) {
         complain("%s", t->side.error);
         return EXIT_IO;
     }
@@ -525,7 +533,7 @@ int cmd_trace(args *a)
     } else if (parse_proxy(t, &limit, &rotate)) {
         status = run_proxy(t, limit, rotate);
     }
-    pg_side_close(&t->side);
+    (t->o.mysql ? my_side_close : pg_side_close)(&t->side);
     mask_free(&t->masks);
     mem_free_all(&t->mem);
     free(t);

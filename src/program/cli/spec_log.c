@@ -77,7 +77,7 @@ static void split_setup(spec_log *l)
         const char *at = spec_sql(l->spec, l->spec->setups.at[i], "postgres");
         const char *end = at ? at + strlen(at) : NULL;
         sql_part part;
-        while (at && sql_next(&at, end, false, &part)) {
+        while (at && sql_next(&at, end, SQL_RULES_STANDARD, &part)) {
             if (o->n > 1) strbuf_char(o, ',');
             strbuf_json(o, part.at, part.n);
         }
@@ -155,7 +155,7 @@ static void log_answer(void *ud, uint32_t session, const stage_answer *a)
     spec_log *l = ud;
     logged_session *s = &l->sessions[session];
     pg_asked q = {.call = s->call};
-    if (!s->at || !sql_next(&s->at, s->at + strlen(s->at), false, &q.part)) return;
+    if (!s->at || !sql_next(&s->at, s->at + strlen(s->at), SQL_RULES_STANDARD, &q.part)) return;
     pg_answer answer = {.has_rows = a->has_rows};
     strbuf_init(&answer.rows, l->mem);
     memcpy(answer.error, a->state, sizeof answer.error);

@@ -479,7 +479,7 @@ static bool next_part(pg_session *s, const request *r, pg_asked *q)
     *q = (pg_asked){.call = r->call};
     if (b.bad) return false;
     const char *at = text + s->rest;
-    bool any = sql_next(&at, text + strlen(text), s->txn.plain_escapes, &q->part);
+    bool any = sql_next(&at, text + strlen(text), s->txn.rules, &q->part);
     s->rest = (size_t)(at - text);
     return any;
 }
@@ -512,7 +512,7 @@ static bool asked_by(pg_session *s, const request *r, pg_asked *q, portal **of)
     }
     if (!sql) return false;
     const char *at = sql;
-    return sql_next(&at, sql + strlen(sql), s->txn.plain_escapes, &q->part);
+    return sql_next(&at, sql + strlen(sql), s->txn.rules, &q->part);
 }
 
 static void command_complete(pg_session *s, const char *body, uint32_t n)
@@ -649,7 +649,7 @@ static void parameter_status(pg_session *s, const char *body, uint32_t n)
     else if (!strcmp(name, "DateStyle"))
         s->style.iso_dates = !strncmp(value, "ISO", 3);
     else if (!strcmp(name, "standard_conforming_strings"))
-        s->txn.plain_escapes = !strcmp(value, "off");
+        s->txn.rules = strcmp(value, "off") ? SQL_RULES_STANDARD : SQL_RULES_ESCAPES;
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -924,8 +924,7 @@ static bool is_commit(const pg_session *s, const char *sql)
 {
     const char *at = sql;
     sql_part part;
-    return sql && sql_next(&at, sql + strlen(sql), s->txn.plain_escapes, &part) &&
-           part.kind == SQL_COMMIT;
+    return sql && sql_next(&at, sql + strlen(sql), s->txn.rules, &part) && part.kind == SQL_COMMIT;
 }
 
 /* The statement that a request will run, or NULL: it runs none. */

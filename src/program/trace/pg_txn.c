@@ -62,7 +62,7 @@ static void put_commit(pg_txn *t, pg_status status)
     }
 }
 
-static void end_txn(pg_txn *t, pg_status status, uint64_t call, uint64_t back)
+void pg_txn_end(pg_txn *t, pg_status status, uint64_t call, uint64_t back)
 {
     static const char *const names[] = {"committed", "aborted", "unknown"};
     static const pg_count counts[] = {PG_COMMITTED, PG_ABORTED, PG_OUTCOME_UNKNOWN};
@@ -117,7 +117,7 @@ static const char *put_sql(pg_txn *t, const pg_asked *q)
     if (q->hide || mask_matches(t->masks, at, n)) {
         s->n = 0;
         if (q->hide)
-            sql_hide_values(at, n, t->plain_escapes, s);
+            sql_hide_values(at, n, t->rules, s);
         else
             mask_replace(t->masks, at, n, s);
         at = s->at;
@@ -214,7 +214,7 @@ static void note_isolation(pg_txn *t, const sql_part *p)
 static void end_block(pg_txn *t, const pg_asked *q, const char *tag, uint64_t back)
 {
     if (t->open)
-        end_txn(t, strcmp(tag, "COMMIT") ? STATUS_ABORTED : STATUS_COMMITTED, q->call, back);
+        pg_txn_end(t, strcmp(tag, "COMMIT") ? STATUS_ABORTED : STATUS_COMMITTED, q->call, back);
     if (!q->part.chain) return;
     const char *same = t->own_isolation; /* the next one has the isolation of this one */
     open_txn(t, q->call, back);
@@ -247,7 +247,7 @@ void pg_txn_statement(pg_txn *t, const pg_asked *q, const pg_answer *a, const ch
         t->sink->gap(t->sink->ud, t->session, t->begun,
                      "a transaction was prepared, and may commit at any time");
     add_statement(t, q, a, tag, back);
-    if (tag && kind == SQL_PREPARE_TRANSACTION) end_txn(t, STATUS_UNKNOWN, q->call, back);
+    if (tag && kind == SQL_PREPARE_TRANSACTION) pg_txn_end(t, STATUS_UNKNOWN, q->call, back);
 }
 
 bool pg_txn_ready(pg_txn *t, char status, bool failed, uint64_t call, uint64_t back)
@@ -265,11 +265,15 @@ bool pg_txn_ready(pg_txn *t, char status, bool failed, uint64_t call, uint64_t b
         return false;
     }
     bool refused = failed && (t->refused || !t->block), surprise = t->block && !refused;
-    end_txn(t, surprise ? STATUS_UNKNOWN : refused ? STATUS_ABORTED : STATUS_COMMITTED, call, back);
+    pg_txn_end(t,
+               surprise  ? STATUS_UNKNOWN
+               : refused ? STATUS_ABORTED
+                         : STATUS_COMMITTED,
+               call, back);
     return !surprise;
 }
 
 void pg_txn_lost(pg_txn *t, bool pending, uint64_t back)
 {
-    if (t->open) end_txn(t, pending ? STATUS_UNKNOWN : STATUS_ABORTED, t->begun, back);
+    if (t->open) pg_txn_end(t, pending ? STATUS_UNKNOWN : STATUS_ABORTED, t->begun, back);
 }

@@ -38,7 +38,7 @@ typedef struct pg_txn {
     const pg_sink *sink;
     const mask *masks;
     uint32_t session;
-    bool plain_escapes;          /* standard_conforming_strings is off */
+    sql_rules rules;
     const char *isolation;       /* of the session's transactions; NULL: the database's usual one */
     const char *first_isolation; /* the same, when the client connected */
     bool open;
@@ -61,6 +61,8 @@ void pg_txn_statement(pg_txn *t, const pg_asked *q, const pg_answer *a, const ch
    `failed`: there was an error since the one before.  False: the session is not where it should be,
    and the transactions since are not to be trusted. */
 bool pg_txn_ready(pg_txn *t, char status, bool failed, uint64_t call, uint64_t back);
+/* The open transaction ended, for a reason that no statement says. */
+void pg_txn_end(pg_txn *t, pg_status status, uint64_t call, uint64_t back);
 /* The connection has ended. */
 void pg_txn_lost(pg_txn *t, bool pending, uint64_t back);
 

@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "base/replace_file.h"
+#include "trace/my_session.h"
 
 enum { CHUNK = 1 << 16, EVENTS = 64, STARTUP_MOST = 10000, FLUSH_MS = 100 };
 #define STOP_NS 2000000000u /* how long sessions may take to end */
@@ -47,7 +48,9 @@ typedef struct endpoint {
 typedef struct relay { /* a client and its connection to the server */
     struct relay *next, *prev;
     endpoint end[SIDES];
-    pg_session *session; /* NULL: only forwarded */
+    pg_session *session; /* NULL: only forwarded, or MySQL's */
+    my_session *mine;    /* NULL: only forwarded, or PostgreSQL's */
+    bool greeted;        /* MySQL: the server's first packet was forwarded */
     bool connecting, dead;
     bool begun; /* the startup message was seen */
     strbuf start;
@@ -190,7 +193,10 @@ static bool find_server(proxy *p, char *why, size_t cap)
     if (*p->o->host != '/')
         return resolve(p->o->host, p->o->port, false, &p->to, &p->n_to, why, cap);
     char path[256];
-    snprintf(path, sizeof path, "%.200s/.s.PGSQL.%.30s", p->o->host, p->o->port);
+    if (p->o->mysql)
+        snprintf(path, sizeof path, "%.250s", p->o->host);
+    else
+        snprintf(path, sizeof path, "%.200s/.s.PGSQL.%.30s", p->o->host, p->o->port);
     return unix_address(&p->to, &p->n_to, path) || told(why, cap, path, ENAMETOOLONG);
 }
 
@@ -224,13 +230,25 @@ static void close_end(endpoint *e)
 }
 
 /* The link is over; it is freed after the events that may still name it. */
+static void end_sessions(proxy *p, relay *l)
+{
+    if (l->session) pg_session_end(l->session, p->now);
+    if (l->mine) my_session_end(l->mine, p->now);
+    pg_session_free(l->session);
+    if (l->mine) p->counts->others += my_session_elsewhere(l->mine);
+    if (l->mine) p->counts->sessions += !my_session_elsewhere(l->mine);
+    my_session_free(l->mine);
+    l->session = NULL;
+    l->mine = NULL;
+}
+
 static void close_link(proxy *p, relay *l)
 {
     if (l->dead) return;
     l->dead = true;
     close_end(&l->end[CLIENT]);
     close_end(&l->end[SERVER]);
-    if (l->session) pg_session_end(l->session, p->now);
+    end_sessions(p, l);
     if (l->prev)
         l->prev->next = l->next;
     else
@@ -246,7 +264,6 @@ static void free_dead(proxy *p)
     while (p->dead) {
         relay *l = p->dead;
         p->dead = l->next;
-        pg_session_free(l->session);
         strbuf_free(&l->start);
         mem_put(&p->mem, l->end[CLIENT].pending);
         mem_put(&p->mem, l->end[SERVER].pending);
@@ -312,6 +329,18 @@ static bool connect_server(proxy *p, relay *l)
     return l->connecting;
 }
 
+/* MySQL's server speaks first: it is connected to before the client has said anything. */
+static void begin_mysql(proxy *p, relay *l)
+{
+    l->begun = true;
+    l->mine = my_session_open(++p->numbers, &p->o->limits, p->o->masks, &p->sink, p->o->database);
+    if (!l->mine) trace_log_gap(p->log, p->numbers, p->now, "no memory for a session", p->now);
+    if ((!l->mine && p->o->fail_closed) || !connect_server(p, l)) {
+        p->counts->refused++;
+        close_link(p, l);
+    }
+}
+
 static void accept_clients(proxy *p)
 {
     for (int i = 0; i < EVENTS; i++) {
@@ -331,7 +360,8 @@ static void accept_clients(proxy *p)
         if (l->next) l->next->prev = l;
         p->links = l;
         p->n_links++;
-        watch_link(p, l);
+        if (p->o->mysql) begin_mysql(p, l);
+        if (!l->dead) watch_link(p, l);
     }
 }
 
@@ -434,7 +464,9 @@ static bool forward_start(proxy *p, relay *l, const char *at, size_t n)
 
 static void lost_session(proxy *p, relay *l)
 {
-    if (p->o->fail_closed && l->session && pg_session_blind(l->session)) close_link(p, l);
+    bool lost =
+        (l->session && pg_session_blind(l->session)) || (l->mine && my_session_blind(l->mine));
+    if (p->o->fail_closed && lost) close_link(p, l);
 }
 
 /* Commit timestamps were asked for: once a transaction has committed, nobody can say any more which
@@ -473,7 +505,27 @@ static void read_client(proxy *p, relay *l)
         return;
     }
     if (l->session && !first) pg_session_client(l->session, p->chunk, (size_t)n, p->now);
+    if (l->mine) my_session_client(l->mine, p->chunk, (size_t)n, p->now);
     lost_session(p, l);
+}
+
+/* The server's first packet goes out without its offers of encryption and compression. */
+static bool forward_greeting(proxy *p, relay *l, size_t n)
+{
+    strbuf *s = &l->start;
+    strbuf_add(s, p->chunk, n);
+    const unsigned char *head = (const unsigned char *)s->at;
+    size_t length = s->n < 4 ? 0 : (size_t)(head[0] | head[1] << 8 | head[2] << 16) + 4;
+    if (length > STARTUP_MOST || s->n > CHUNK) return false;
+    if (s->n < 4 || s->n < length) return true;
+    l->greeted = true;
+    if (my_greeting(s->at, length) && !p->told_tls) {
+        p->told_tls = true;
+        p->o->say(p->o->ud, "clients are offered neither encryption nor compression: the proxy "
+                            "could not read what they say");
+    }
+    if (l->mine) my_session_server(l->mine, s->at, s->n, p->now);
+    return put_bytes(p, &l->end[CLIENT], s->at, s->n);
 }
 
 static void read_server(proxy *p, relay *l)
@@ -482,18 +534,21 @@ static void read_server(proxy *p, relay *l)
     ssize_t n = recv(from->fd, p->chunk, CHUNK, 0);
     if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return;
     p->now = clock_now();
+    if (n > 0 && p->o->mysql && !l->greeted) {
+        if (!forward_greeting(p, l, (size_t)n)) close_link(p, l);
+        return;
+    }
     if (n > 0) {
         if (to->fd >= 0 && !put_bytes(p, to, p->chunk, (size_t)n)) {
             close_end(to);
             end_client(l);
         }
+        if (l->mine) my_session_server(l->mine, p->chunk, (size_t)n, p->now);
         if (l->session) pg_session_server(l->session, p->chunk, (size_t)n, p->now);
         lost_session(p, l);
         return;
     }
-    if (l->session) pg_session_end(l->session, p->now);
-    pg_session_free(l->session);
-    l->session = NULL;
+    end_sessions(p, l);
     if (to->fd < 0 || !to->n) {
         close_link(p, l);
         return;

@@ -1,5 +1,5 @@
 /*
- * proxy.h - stands between clients and a PostgreSQL server, forwards every byte, and logs what it
+ * proxy.h - stands between clients and a database server, forwards every byte, and logs what it
  * sees.
  *
  * Bytes are forwarded before they are read for the log, unaltered and without delay.  The only
@@ -16,6 +16,7 @@ typedef struct proxy_options {
     const char *listen;      /* HOST:PORT, :PORT, [ADDRESS]:PORT, or the path of a socket */
     const char *host, *port; /* the server's; a host that begins with / is a directory */
     const char *database;    /* that is logged; sessions of others are only forwarded */
+    bool mysql;              /* the server is MariaDB or MySQL; a host with / is a socket */
     bool fail_closed;        /* what cannot be logged is not forwarded either */
     uint32_t connections;    /* at most */
     pg_limits limits;

@@ -24,6 +24,7 @@ typedef struct lexer {
     const char *at, *end;
     const char *from; /* of the last token */
     bool escapes;     /* backslashes count in plain strings */
+    bool mysql;       /* its rules: "..." is a string, `...` a name, # begins a comment */
 } lexer;
 
 static bool letter(char c)
@@ -43,7 +44,7 @@ static void skip_comment(lexer *l)
         bool two = l->end - l->at > 1;
         bool opens = two && l->at[0] == '/' && l->at[1] == '*';
         bool closes = two && l->at[0] == '*' && l->at[1] == '/';
-        depth += opens ? 1 : closes ? -1 : 0;
+        depth += opens && !(l->mysql && depth) ? 1 : closes ? -1 : 0;
         l->at += opens || closes ? 2 : 1;
     } while (depth && l->at < l->end);
 }
@@ -55,7 +56,7 @@ static void skip_blanks(lexer *l)
         bool two = l->end - l->at > 1;
         if (c == ' ' || (c >= '\t' && c <= '\r'))
             l->at++;
-        else if (two && c == '-' && l->at[1] == '-')
+        else if ((two && c == '-' && l->at[1] == '-') || (c == '#' && l->mysql))
             while (l->at < l->end && *l->at != '\n' && *l->at != '\r') l->at++;
         else if (two && c == '/' && l->at[1] == '*')
             skip_comment(l);
@@ -108,20 +109,20 @@ static token next_token(lexer *l)
     if (l->at == l->end) return TOKEN_END;
     char c = *l->at;
     bool two = l->end - l->at > 1;
-    if (two && (c == 'e' || c == 'E') && l->at[1] == '\'') {
+    if (two && (c == 'e' || c == 'E') && l->at[1] == '\'' && !l->mysql) {
         l->at++;
         skip_quoted(l, true);
         return TOKEN_STRING;
     }
-    if (c == '\'') {
+    if (c == '\'' || (c == '"' && l->mysql)) {
         skip_quoted(l, l->escapes);
         return TOKEN_STRING;
     }
-    if (c == '"') {
+    if (c == '"' || (c == '`' && l->mysql)) {
         skip_quoted(l, false);
         return TOKEN_NAME;
     }
-    if (c == '$' && skip_dollars(l)) return TOKEN_STRING;
+    if (c == '$' && !l->mysql && skip_dollars(l)) return TOKEN_STRING;
     if (letter(c)) {
         while (l->at < l->end && word_part(*l->at)) l->at++;
         return TOKEN_WORD;
@@ -262,9 +263,17 @@ static void classify(sql_part *p)
     }
 }
 
-bool sql_next(const char **at, const char *end, bool plain_escapes, sql_part *out)
+static lexer lexer_of(const char *at, const char *end, sql_rules rules)
 {
-    lexer l = {.at = *at, .end = end, .escapes = plain_escapes};
+    return (lexer){.at = at,
+                   .end = end,
+                   .escapes = rules != SQL_RULES_STANDARD,
+                   .mysql = rules == SQL_RULES_MYSQL};
+}
+
+bool sql_next(const char **at, const char *end, sql_rules rules, sql_part *out)
+{
+    lexer l = lexer_of(*at, end, rules);
     const char *first = NULL, *last = NULL;
     int depth = 0, body = 0;
     bool begins = false;
@@ -305,9 +314,39 @@ bool sql_mentions(const char *at, size_t n, const char *word)
     return false;
 }
 
-void sql_hide_values(const char *at, size_t n, bool plain_escapes, strbuf *out)
+void sql_number_marks(const char *at, size_t n, strbuf *out)
 {
-    lexer l = {.at = at, .end = at + n, .escapes = plain_escapes};
+    lexer l = lexer_of(at, at + n, SQL_RULES_MYSQL);
+    const char *kept = at;
+    unsigned marks = 0;
+    for (token t; (t = next_token(&l)) != TOKEN_END;) {
+        if (t != TOKEN_OTHER || *l.from != '?') continue;
+        strbuf_add(out, kept, (size_t)(l.from - kept));
+        strbuf_printf(out, "$%u", ++marks);
+        kept = l.at;
+    }
+    strbuf_add(out, kept, (size_t)(at + n - kept));
+}
+
+const char *sql_isolation_in(const char *at, size_t n)
+{
+    static const char *const names[] = {"serializable", "repeatable", "committed", "uncommitted"};
+    static const char *const levels[] = {"serializable", "repeatable read", "read committed",
+                                         "read uncommitted"};
+    const char *level = NULL;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < 4; k++) {
+            size_t length = strlen(names[k]), same = 0;
+            while (same < length && i + same < n && (at[i + same] | 32) == names[k][same]) same++;
+            bool apart = !i || !letter(at[i - 1]);
+            if (same == length && apart) level = levels[k];
+        }
+    return level;
+}
+
+void sql_hide_values(const char *at, size_t n, sql_rules rules, strbuf *out)
+{
+    lexer l = lexer_of(at, at + n, rules);
     const char *kept = at;
     for (token t; (t = next_token(&l)) != TOKEN_END;) {
         if (t != TOKEN_STRING && t != TOKEN_NUMBER) continue;

@@ -29,13 +29,20 @@ typedef struct sql_part { /* one statement */
     bool runs_earlier;      /* EXECUTE or FETCH: ... by this one */
 } sql_part;
 
-/* The next statement of a text that is not empty; false: there is none.  `plain_escapes`: whether a
-   backslash in '...' is an escape character (standard_conforming_strings is off). */
-bool sql_next(const char **at, const char *end, bool plain_escapes, sql_part *out);
+/* How a text is read: PostgreSQL's rules; the same, and a backslash in '...' is an escape character
+   (standard_conforming_strings is off); MariaDB's and MySQL's rules. */
+typedef enum sql_rules { SQL_RULES_STANDARD, SQL_RULES_ESCAPES, SQL_RULES_MYSQL } sql_rules;
+
+/* The next statement of a text that is not empty; false: there is none. */
+bool sql_next(const char **at, const char *end, sql_rules rules, sql_part *out);
 
 /* Does this word, in lower case, occur outside of strings and comments? */
 bool sql_mentions(const char *at, size_t n, const char *word);
 /* The text with '***' for every string in it and 0 for every number. */
-void sql_hide_values(const char *at, size_t n, bool plain_escapes, strbuf *out);
+void sql_hide_values(const char *at, size_t n, sql_rules rules, strbuf *out);
+/* MySQL's text with $1, $2, ... for its question marks. */
+void sql_number_marks(const char *at, size_t n, strbuf *out);
+/* The isolation that MySQL's SET names, in PostgreSQL's words, or NULL. */
+const char *sql_isolation_in(const char *at, size_t n);
 
 #endif

@@ -1,0 +1,337 @@
+/*
+ * my_side.c - reads MariaDB's information_schema: tables as CREATE statements, and their rows.
+ *
+ * The statements are written in the SQL that PostgreSQL and MariaDB share, so that `ratel audit`
+ * and a reference engine can both begin with them.  Tables with other types, or with triggers, are
+ * named under left_out, with the reason.  Everything is read in one transaction.
+ */
+#include "driver/my_side.h"
+
+#include <mysql.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct side_work {
+    pg_side *s;
+    MYSQL *c;
+    mem *mem;
+    pg_side_schema *o;
+    strbuf setup, left, tables, sql, line;
+} side_work;
+
+static bool my_error(pg_side *s, const char *text)
+{
+    snprintf(s->error, sizeof s->error, "%s", text);
+    return false;
+}
+
+/* Takes the parts of the URL; the user and the socket go to their places. */
+static bool parse_url(pg_side *s, const char *url, char *user, char *socket, size_t cap)
+{
+    const char *p = strstr(url, "://");
+    if (!p) return my_error(s, "expected mariadb://[user@]host[:port]/database");
+    p += 3;
+    size_t n = strcspn(p, "/?");
+    const char *at = memchr(p, '@', n);
+    if (at && memchr(p, ':', (size_t)(at - p)))
+        return my_error(s, "a password in the URL is not accepted: use MYSQL_PWD or ~/.my.cnf");
+    *user = *socket = 0;
+    if (at) {
+        snprintf(user, cap, "%.*s", (int)(at - p), p);
+        n -= (size_t)(at + 1 - p);
+        p = at + 1;
+    }
+    const char *colon = memchr(p, ':', n);
+    size_t host = colon ? (size_t)(colon - p) : n;
+    snprintf(s->host, sizeof s->host, "%.*s", (int)host, host ? p : "");
+    snprintf(s->port, sizeof s->port, "%.*s", colon ? (int)(n - host - 1) : 4,
+             colon ? colon + 1 : "3306");
+    p += n;
+    if (*p == '/')
+        snprintf(s->database, sizeof s->database, "%.*s", (int)strcspn(p + 1, "?"), p + 1);
+    const char *named = strstr(p, "socket=");
+    if (named) snprintf(socket, cap, "%.*s", (int)strcspn(named + 7, "&"), named + 7);
+    if (*socket == '/') snprintf(s->host, sizeof s->host, "%s", socket);
+    if (!*s->host) snprintf(s->host, sizeof s->host, "localhost");
+    return *s->database || my_error(s, "the URL names no database");
+}
+
+bool my_side_open(pg_side *s, const char *url)
+{
+    char user[128], socket[PG_SIDE_NAME];
+    memset(s, 0, sizeof *s);
+    if (!parse_url(s, url, user, socket, sizeof user)) return false;
+    MYSQL *c = mysql_init(NULL);
+    if (!c) return my_error(s, "no memory");
+    s->own = c;
+    mysql_options(c, MYSQL_READ_DEFAULT_GROUP, "client");
+    bool local = *s->host == '/';
+    if (mysql_real_connect(c, local ? NULL : s->host, *user ? user : NULL, NULL, s->database,
+                           local ? 0 : (unsigned)strtoul(s->port, NULL, 10), local ? s->host : NULL,
+                           0))
+        return true;
+    return my_error(s, mysql_error(c));
+}
+
+void my_side_close(pg_side *s)
+{
+    if (s->own) mysql_close(s->own);
+    s->own = NULL;
+}
+
+static bool tell_server(side_work *w, const char *sql)
+{
+    return !mysql_query(w->c, sql) || my_error(w->s, mysql_error(w->c));
+}
+
+static MYSQL_RES *rows_of(side_work *w, const char *sql)
+{
+    if (!tell_server(w, sql)) return NULL;
+    MYSQL_RES *r = mysql_store_result(w->c);
+    if (!r) my_error(w->s, mysql_error(w->c));
+    return r;
+}
+
+/* The type of a column in the SQL that both products have, or NULL. */
+static const char *common_type(const char *data, const char *full)
+{
+    static const char *const types[][2] = {{"tinyint", "smallint"}, {"smallint", "smallint"},
+                                           {"mediumint", "int"},    {"int", "int"},
+                                           {"bigint", "bigint"},    {"text", "text"},
+                                           {"tinytext", "text"},    {"mediumtext", "text"},
+                                           {"longtext", "text"},    {"date", "date"}};
+    bool wide = strstr(full, "unsigned") != NULL;
+    if (!strcmp(data, "varchar") || !strcmp(data, "char") || !strcmp(data, "decimal"))
+        return strstr(full, "unsigned") || strstr(full, "zerofill") ? NULL : full;
+    if (!strcmp(data, "datetime")) return strcmp(full, "datetime") ? NULL : "timestamp(0)";
+    if (wide) return !strcmp(data, "bigint") ? NULL : "bigint";
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (!strcmp(data, types[i][0])) return types[i][1];
+    return NULL;
+}
+
+/* CREATE TABLE of one table in w->sql; why it cannot be written, or NULL. */
+static const char *describe_table(side_work *w, const char *table)
+{
+    static const char *const columns =
+        "SELECT column_name, data_type, column_type, is_nullable, extra, column_key FROM"
+        " information_schema.columns WHERE table_schema = database() AND table_name = '%s'"
+        " ORDER BY ordinal_position";
+    static const char *const keys =
+        "SELECT column_name FROM information_schema.key_column_usage WHERE table_schema ="
+        " database() AND table_name = '%s' AND constraint_name = 'PRIMARY'"
+        " ORDER BY ordinal_position";
+    char query[1024];
+    const char *why = NULL;
+    snprintf(query, sizeof query, columns, table);
+    MYSQL_RES *r = rows_of(w, query);
+    if (!r) return "its columns cannot be read";
+    w->sql.n = 0;
+    strbuf_printf(&w->sql, "CREATE TABLE %s (", table);
+    MYSQL_ROW row;
+    for (unsigned i = 0; (row = mysql_fetch_row(r)); i++) {
+        const char *type = common_type(row[1], row[2]);
+        if (!type) why = "a column has a type that is not understood";
+        if (row[4] && *row[4]) why = "a column makes its values by itself";
+        if (!strcmp(row[5], "PRI") && (strstr(row[1], "char") || strstr(row[1], "text")))
+            why = "its key is a text, which may be compared without regard to case";
+        strbuf_printf(&w->sql, "%s%s %s%s", i ? ", " : "", row[0], type ? type : "?",
+                      *row[3] == 'N' ? " NOT NULL" : "");
+    }
+    mysql_free_result(r);
+    snprintf(query, sizeof query, keys, table);
+    r = rows_of(w, query);
+    if (!r) return "its keys cannot be read";
+    for (unsigned i = 0; (row = mysql_fetch_row(r)); i++)
+        strbuf_printf(&w->sql, "%s%s", i ? ", " : ", PRIMARY KEY (", row[0]);
+    if (mysql_num_rows(r)) strbuf_char(&w->sql, ')');
+    mysql_free_result(r);
+    strbuf_char(&w->sql, ')');
+    return why;
+}
+
+static bool plain_name(const char *name)
+{
+    for (const char *p = name; *p; p++)
+        if (!((*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9') || *p == '_')) return false;
+    return strlen(name) < 64;
+}
+
+static void leave_out(side_work *w, const char *table, const char *why)
+{
+    strbuf_str(&w->left, w->left.n ? ",{\"table\":" : "{\"table\":");
+    strbuf_json(&w->left, table, strlen(table));
+    strbuf_str(&w->left, ",\"why\":");
+    strbuf_json(&w->left, why, strlen(why));
+    strbuf_char(&w->left, '}');
+    w->o->left_out++;
+}
+
+static void add_table(side_work *w, const char *table, bool triggers)
+{
+    const char *why = !plain_name(table) ? "its name needs quotes"
+                      : triggers         ? "it has triggers"
+                                         : describe_table(w, table);
+    size_t before = w->setup.n;
+    if (!why) {
+        strbuf_str(&w->setup, before ? "," : "");
+        strbuf_json(&w->setup, w->sql.at, w->sql.n);
+        w->line.n = 0;
+        strbuf_char(&w->line, '[');
+        strbuf_add(&w->line, w->setup.at, w->setup.n);
+        strbuf_char(&w->line, ']');
+        if (!w->o->usable(w->o->ud, w->line.at, w->line.n)) why = "audit does not understand it";
+    }
+    if (why) {
+        w->setup.n = before;
+        leave_out(w, table, why);
+        return;
+    }
+    strbuf_str(&w->tables, w->tables.n ? "," : "");
+    strbuf_json(&w->tables, table, strlen(table));
+    w->o->tables++;
+}
+
+static bool find_tables(side_work *w)
+{
+    MYSQL_RES *r =
+        rows_of(w, "SELECT t.table_name, EXISTS (SELECT 1 FROM information_schema.triggers g"
+                   " WHERE g.event_object_schema = t.table_schema AND g.event_object_table ="
+                   " t.table_name) FROM information_schema.tables t WHERE t.table_schema ="
+                   " database() AND t.table_type = 'BASE TABLE' ORDER BY t.table_name");
+    MYSQL_ROW row;
+    if (!r) return false;
+    while ((row = mysql_fetch_row(r))) add_table(w, row[0], *row[1] == '1');
+    mysql_free_result(r);
+    return true;
+}
+
+static bool is_secret_table(const side_work *w, const char *table)
+{
+    return w->o->secret && w->o->secret(w->o->ud, table);
+}
+
+/* Names of tables whose rows are not written, out of those of the setup. */
+static void put_unknown(side_work *w, strbuf *out)
+{
+    bool any = false;
+    strbuf_str(out, ",\"unknown\":[");
+    for (const char *p = strbuf_cstr(&w->tables); *p == '"' || *p == ',';) {
+        char name[80];
+        p += *p == ',';
+        size_t n = strcspn(p + 1, "\"");
+        snprintf(name, sizeof name, "%.*s", (int)n, p + 1);
+        if (!w->o->dump || is_secret_table(w, name)) {
+            strbuf_printf(out, "%s\"%s\"", any ? "," : "", name);
+            any = true;
+            w->o->unknown++;
+        }
+        p += n + 2;
+    }
+    strbuf_char(out, ']');
+}
+
+static bool write_rows(side_work *w, const char *table)
+{
+    char query[160];
+    snprintf(query, sizeof query, "SELECT * FROM `%s`", table);
+    if (!tell_server(w, query)) return false;
+    MYSQL_RES *r = mysql_use_result(w->c);
+    if (!r) return my_error(w->s, mysql_error(w->c));
+    unsigned cols = mysql_num_fields(r), n = 0;
+    MYSQL_ROW row;
+    bool good = true;
+    while (good && (row = mysql_fetch_row(r))) {
+        const unsigned long *lengths = mysql_fetch_lengths(r);
+        if (!n) {
+            w->line.n = 0;
+            strbuf_printf(&w->line, "{\"table\":\"%s\",\"rows\":[", table);
+        }
+        for (unsigned i = 0; i < cols; i++) {
+            strbuf_str(&w->line, i ? "," : n ? ",[" : "[");
+            if (row[i])
+                strbuf_json(&w->line, row[i], lengths[i]);
+            else
+                strbuf_str(&w->line, "null");
+        }
+        strbuf_char(&w->line, ']');
+        w->o->rows++;
+        if (++n < 200) continue;
+        strbuf_str(&w->line, "]}\n");
+        good = w->o->line(w->o->ud, w->line.at, w->line.n);
+        n = 0;
+    }
+    if (n) {
+        strbuf_str(&w->line, "]}\n");
+        good = good && w->o->line(w->o->ud, w->line.at, w->line.n);
+    }
+    bool whole = !mysql_errno(w->c);
+    if (!whole) my_error(w->s, mysql_error(w->c));
+    if (!good) my_error(w->s, "the log cannot be written");
+    mysql_free_result(r);
+    return good && whole;
+}
+
+static bool write_head_line(side_work *w)
+{
+    MYSQL_RES *r = rows_of(w, "SELECT version(), lower(replace(@@GLOBAL.tx_isolation, '-', ' '))");
+    if (!r)
+        r = rows_of(w,
+                    "SELECT version(), lower(replace(@@GLOBAL.transaction_isolation, '-', ' '))");
+    MYSQL_ROW row = r ? mysql_fetch_row(r) : NULL;
+    if (!row) return false;
+    strbuf *o = &w->line;
+    o->n = 0;
+    strbuf_str(o, "{\"ratel_sql\":1,\"dialect\":\"mysql\",\"database\":");
+    strbuf_json(o, row[0], strlen(row[0]));
+    if (w->o->level) {
+        strbuf_str(o, ",\"level\":");
+        strbuf_json(o, w->o->level, strlen(w->o->level));
+    } else {
+        strbuf_str(o, ",\"isolation\":");
+        strbuf_json(o, row[1], strlen(row[1]));
+    }
+    mysql_free_result(r);
+    strbuf_str(o, w->o->extra);
+    strbuf_str(o, ",\"setup\":[");
+    strbuf_add(o, w->setup.at, w->setup.n);
+    strbuf_char(o, ']');
+    put_unknown(w, o);
+    if (w->left.n) {
+        strbuf_str(o, ",\"left_out\":[");
+        strbuf_add(o, w->left.at, w->left.n);
+        strbuf_char(o, ']');
+    }
+    strbuf_str(o, "}\n");
+    return w->o->line(w->o->ud, o->at, o->n) || my_error(w->s, "the log cannot be written");
+}
+
+static bool write_all_rows(side_work *w)
+{
+    bool good = true;
+    for (const char *p = strbuf_cstr(&w->tables); good && (*p == '"' || *p == ',');) {
+        char name[80];
+        p += *p == ',';
+        size_t n = strcspn(p + 1, "\"");
+        snprintf(name, sizeof name, "%.*s", (int)n, p + 1);
+        if (!is_secret_table(w, name)) good = write_rows(w, name);
+        p += n + 2;
+    }
+    return good;
+}
+
+bool my_side_head(pg_side *s, mem *m, pg_side_schema *o)
+{
+    side_work w = {.s = s, .c = s->own, .mem = m, .o = o};
+    strbuf_init(&w.setup, m);
+    strbuf_init(&w.left, m);
+    strbuf_init(&w.tables, m);
+    strbuf_init(&w.sql, m);
+    strbuf_init(&w.line, m);
+    bool good = tell_server(&w, "SET NAMES utf8mb4") &&
+                tell_server(&w, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ") &&
+                tell_server(&w, "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY") &&
+                find_tables(&w) && write_head_line(&w) && (!o->dump || write_all_rows(&w));
+    if (good) good = tell_server(&w, "ROLLBACK");
+    return good;
+}
