@@ -404,7 +404,7 @@ static int collect_into(args *a, collecting *c, guard *g, mem *m)
     collect_counts counts;
     if (guard_armed(g)) {
         complain("%s", g->text);
-        if (c->out) close_output(a, c->out, EXIT_INPUT);
+        if (c->out) output_abandon(&a->outputs->answer); /* a part of a history is none */
         return exit_of(g->code);
     }
     c->files = mem_array0(m, envelope_file, (size_t)a->n_files);
