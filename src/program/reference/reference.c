@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "reference/forced_states.h"
 #include "reference/schedule_replay.h"
 #include "reference/serial_replay.h"
 #include "reference/statement_replay.h"
@@ -217,6 +218,26 @@ static reference_finding decide_else_as_sent(reference *r, reference_finding f)
     return g;
 }
 
+/* Levels at which each statement has a state of its own.  Of them only statement-snapshot is what
+   PostgreSQL's own READ COMMITTED promises, so that a violation can be shown. */
+static reference_finding decide_by_statement(reference *r)
+{
+    const audit_schedule *plan = r->e.plan;
+    bool sent_first = !plan->total && plan->n <= AS_SENT_FIRST;
+    reference_finding f = sent_first ? decide_as_sent(&r->replay) : decide_serially(&r->replay);
+    if (f.end == REFERENCE_HOLDS && !r->e.forced_errors) return f;
+    replay_init(&r->replay, &r->e);
+    f = sent_first ? decide_serially(&r->replay) : decide_as_sent(&r->replay);
+    if (f.end == REFERENCE_HOLDS && !r->e.forced_errors) return f;
+    if (plan->reads == READS_STATEMENT) {
+        replay_init(&r->replay, &r->e);
+        f = decide_forced_states(&r->replay);
+        if (f.end == REFERENCE_VIOLATED) return f;
+    }
+    replay_init(&r->replay, &r->e);
+    return decide_statements(&r->replay);
+}
+
 static reference_finding decide_level(reference *r)
 {
     const audit_schedule *plan = r->e.plan;
@@ -225,15 +246,8 @@ static reference_finding decide_level(reference *r)
     if (postgres && plan->reads == READS_SNAPSHOT)
         return decide_else_as_sent(r, decide_snapshots(&r->replay));
     if (!postgres) return decide_serially(&r->replay);
-    if (by_statement && !plan->total && plan->n <= AS_SENT_FIRST) {
-        reference_finding f = decide_as_sent(&r->replay);
-        if (f.end == REFERENCE_HOLDS) return f;
-        replay_init(&r->replay, &r->e);
-        f = decide_serially(&r->replay);
-        return f.end == REFERENCE_UNDECIDED ? decide_statements(&r->replay) : f;
-    }
-    reference_finding f = decide_else_as_sent(r, decide_serially(&r->replay));
-    return by_statement && f.end == REFERENCE_UNDECIDED ? decide_statements(&r->replay) : f;
+    if (by_statement) return decide_by_statement(r);
+    return decide_else_as_sent(r, decide_serially(&r->replay));
 }
 
 static void decide_whole(reference *r, const audit_schedule *plan, audit_answer *a)

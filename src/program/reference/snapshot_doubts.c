@@ -79,8 +79,7 @@ static bool may_see(const audit_schedule *plan, uint32_t x, uint32_t p)
     return !plan->strict || perhaps_seen(plan, x, p);
 }
 
-/* Did all commits before the position follow one another, as their times say? */
-static bool commits_are_apart(const snapshot_replay *r, uint32_t upto)
+bool commits_are_apart(const snapshot_replay *r, uint32_t upto)
 {
     const audit_schedule *plan = r->e->plan;
     uint32_t last = UINT32_MAX;

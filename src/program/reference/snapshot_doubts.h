@@ -26,6 +26,8 @@ typedef struct reference_finding {
 
 /* `r` has been initialised; afterwards its order and `tried` belong to the finding. */
 reference_finding decide_snapshots(snapshot_replay *r);
+/* Did all commits before the position follow one another, as their times say? */
+bool commits_are_apart(const snapshot_replay *r, uint32_t upto);
 /* Why a replay that is stuck says nothing of the database, or NULL. */
 const char *why_no_violation(const snapshot_replay *r);
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { WORD = 40 };
+enum { WORD = STATEMENT_WORD };
 
 static bool in_list(const char *word, const char *const *list)
 {
@@ -180,12 +180,7 @@ static bool letter(char c)
     return (u | 32) >= 'a' ? (u | 32) <= 'z' || u >= 0x80 : (u >= '0' && u <= '9');
 }
 
-typedef struct walk {
-    const char *at, *end;
-} walk;
-
-/* The next word in small letters; false at the end. */
-static bool next_of(walk *w, char *to)
+bool next_statement_word(word_walk *w, char *to)
 {
     while (w->at < w->end && !letter(*w->at) && *w->at != '_') w->at++;
     size_t n = 0;
@@ -196,7 +191,7 @@ static bool next_of(walk *w, char *to)
 }
 
 /* Comments before the first word, which is the one that counts. */
-static void skip_comments(walk *w)
+static void skip_comments(word_walk *w)
 {
     for (;;) {
         while (w->at < w->end && (strchr(" \t\r\n\f(", *w->at) != NULL && *w->at)) w->at++;
@@ -270,7 +265,8 @@ static bool writes_by_key(const char *text, size_t n, const char *first)
     if (!insert && !update && strcmp(first, "delete") != 0) return false;
     if (memchr(text, '<', n) || memchr(text, '>', n)) return false;
     bool where = insert;
-    for (walk w = {text, text + n}; next_of(&w, word); memcpy(before, word, WORD)) {
+    for (word_walk w = {text, text + n}; next_statement_word(&w, word);
+         memcpy(before, word, WORD)) {
         if (in_list(word, others)) return false;
         if (!strcmp(word, "from") && strcmp(before, "delete") != 0) return false;
         where |= !strcmp(word, "where");
@@ -285,9 +281,9 @@ statement_words words_of_statement(const char *text, size_t n)
     static const char *const routine[] = {"function", "procedure", "trigger", "rule", NULL};
     statement_words r = {0};
     char word[WORD], before[WORD] = "", head[3][WORD] = {"", "", ""};
-    walk w = {text, text + n};
+    word_walk w = {text, text + n};
     skip_comments(&w);
-    for (size_t i = 0; next_of(&w, word); i++) {
+    for (size_t i = 0; next_statement_word(&w, word); i++) {
         if (i < 3) memcpy(head[i], word, WORD);
         if (!r.beyond) r.beyond = beyond_of(before, word);
         const char *after = w.at;
@@ -304,9 +300,17 @@ statement_words words_of_statement(const char *text, size_t n)
     look_at_first(&r, head[0], head[1], head[2]);
     if (beyond) r.beyond = beyond;
     if (r.only_reads) {
-        w = (walk){text, text + n};
-        while (next_of(&w, word))
-            if (in_list(word, writing)) r.only_reads = false;
+        bool locks = false, writes = false;
+        w = (word_walk){text, text + n};
+        for (*before = 0; next_statement_word(&w, word); memcpy(before, word, WORD)) {
+            if (!in_list(word, writing)) continue;
+            r.only_reads = false;
+            bool lock = (!strcmp(before, "for") || !strcmp(before, "key")) &&
+                        (!strcmp(word, "update") || !strcmp(word, "share"));
+            locks |= lock;
+            writes |= !lock;
+        }
+        r.locks_only = locks && !writes && !strcmp(head[0], "select");
     }
     return r;
 }

@@ -21,12 +21,22 @@ typedef struct statement_words {
     bool is_savepoint;   /* SAVEPOINT, RELEASE, ROLLBACK TO */
     bool rolls_back;     /* ROLLBACK TO a savepoint */
     bool ends;           /* BEGIN, COMMIT and their kin: transactions are ours to begin and end */
+    bool locks_only;     /* SELECT ... FOR UPDATE and its kin */
     bool is_setting;     /* SET */
     bool sets_level;     /* SET TRANSACTION ...: passed over */
     bool has_routine;    /* it makes or drops something that other statements may run */
     bool has_trigger;    /* counts may include what triggers and cascades did */
     const char *beyond;  /* why it is not executed, or NULL */
 } statement_words;
+
+enum { STATEMENT_WORD = 40 };
+
+typedef struct word_walk {
+    const char *at, *end;
+} word_walk;
+
+/* The next word in small letters, cut at STATEMENT_WORD - 1; false at the end. */
+bool next_statement_word(word_walk *w, char *to);
 
 statement_words words_of_statement(const char *text, size_t n);
 
