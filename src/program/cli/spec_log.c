@@ -232,7 +232,7 @@ static void judge_log(spec_log *l)
         audit_answer answer;
         audit_options o = {.level = promised[i][1],
                            .unique_errors = true,
-                           .seconds = 5,
+                           .seconds = 20,
                            .interrupt = &interrupt_flag};
         int code = decide_log(l, &audited, &o, &answer);
         audit_verdict got = code ? AUDIT_UNDECIDED : answer.verdict;

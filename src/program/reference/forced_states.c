@@ -94,7 +94,8 @@ static const char *why_not_forced(const forced_states *s)
     for (size_t i = 0; i < l->setup.n; i++) {
         const statement_words *w = &s->e->words[l->setup.at[i].text];
         const log_text *t = &l->texts.at[l->setup.at[i].text];
-        if (w->has_trigger || has_other_names(t)) return "a table may have other names, or triggers";
+        if (w->has_trigger || has_other_names(t))
+            return "a table may have other names, or triggers";
         if (w->draws && !is_drawn_unseen(s, l->setup.at[i].text))
             return "the tables have values that the engine chooses";
     }

@@ -250,15 +250,23 @@ static reference_finding decide_level(reference *r)
     return decide_else_as_sent(r, decide_serially(&r->replay));
 }
 
+/* Nothing was committed: are the answers of what was rolled back right? */
+static void decide_rolled_back(reference *r, audit_answer *a)
+{
+    const sql_log *l = r->e.plan->log;
+    bool sent = l->txns.n && r->e.kind == ENGINE_POSTGRES && !r->e.plan->doubt &&
+                !(r->e.plan->reads == READS_LATEST && r->e.plan->strict) &&
+                decide_as_sent(&r->replay).end == REFERENCE_HOLDS;
+    a->verdict = sent ? AUDIT_HOLDS : AUDIT_UNDECIDED;
+    a->reason =
+        sent ? sentence(r, "nothing was committed, and %s gives the same answers", r->e.version)
+             : "nothing to check: no committed transaction";
+}
+
 static void decide_whole(reference *r, const audit_schedule *plan, audit_answer *a)
 {
     engine_take(&r->e, &r->work, plan);
     if (refused(r, a)) return;
-    if (!plan->n) {
-        a->verdict = AUDIT_UNDECIDED;
-        a->reason = "nothing to check: no committed transaction";
-        return;
-    }
     if (plan->log->unknown.n) {
         a->verdict = AUDIT_UNDECIDED;
         a->reason =
@@ -266,6 +274,10 @@ static void decide_whole(reference *r, const audit_schedule *plan, audit_answer 
         return;
     }
     replay_init(&r->replay, &r->e);
+    if (!plan->n) {
+        decide_rolled_back(r, a);
+        return;
+    }
     reference_finding f = decide_level(r);
     tell_finding(r, &f, a);
 }

@@ -48,6 +48,12 @@ static bool is_committed(const schedule_replay *s, uint32_t txn)
     return s->e->plan->log->txns.at[txn].status == LOG_COMMITTED;
 }
 
+/* Must the answers agree?  Those of transactions that were rolled back only if there are no others. */
+static bool is_held(const schedule_replay *s, uint32_t txn)
+{
+    return is_committed(s, txn) || !s->r->n;
+}
+
 /* ---- what is executed ------------------------------------------------------------------------ */
 
 /* Is the whole log known, with its times, and may all of it be executed? */
@@ -86,8 +92,11 @@ static void find_sent_events(schedule_replay *s)
             for (uint32_t k = 0; k < t->n_stmts; k++)
                 add_sent_event(s, call ? t->stmts[k].call : t->stmts[k].answer,
                                (sent_event){i, k, (event_kind)kind});
-            add_sent_event(s, t->times[call ? 2 : 3],
-                           (sent_event){i, t->n_stmts, (event_kind)kind});
+            /* a statement that is a transaction by itself is its own commit */
+            int64_t end = t->times[call ? 2 : 3];
+            if (t->n_stmts && t->stmts[t->n_stmts - 1].answer > end)
+                end = t->stmts[t->n_stmts - 1].answer;
+            add_sent_event(s, end, (sent_event){i, t->n_stmts, (event_kind)kind});
         }
 }
 
@@ -102,6 +111,13 @@ static const char *begin_statement(const schedule_replay *s, uint32_t txn)
     const char *own = s->e->plan->log->txns.at[txn].isolation;
     unsigned least = !own ? 0 : !strcmp(own, "serializable") ? 2 : !strcmp(own, "repeatable read");
     return begins[least > asked ? least : asked];
+}
+
+/* VACUUM and its kin refuse to run within a transaction. */
+static bool runs_alone(const schedule_replay *s, uint32_t txn)
+{
+    const log_txn *t = &s->e->plan->log->txns.at[txn];
+    return t->n_stmts == 1 && s->e->words[t->stmts[0].text].runs_alone;
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -160,7 +176,7 @@ static bool take_answer(schedule_replay *s, uint32_t txn, int wait_ms)
     } else {
         if (!engine_statement_answered(e, c, txn, t->stmt, wait_ms, &o)) return true;
         t->pending = false;
-        if (o.how == ANSWERS_AGREE || !is_committed(s, txn)) return true;
+        if (o.how == ANSWERS_AGREE || !is_held(s, txn)) return true;
         if (is_refused_setting(s, txn, t->stmt, c)) return true;
     }
     s->stuck = txn;
@@ -230,9 +246,11 @@ static bool send_call(schedule_replay *s, uint32_t txn, uint32_t stmt)
     engine_conn *c = connection_of(s, txn);
     if (t->pending && !await_answer(s, txn)) return false;
     if (stmt < l->n_stmts && e->words[l->stmts[stmt].text].sets_level) return true;
-    if (!t->begun && !engine_does(e, c, begin_statement(s, txn))) engine_lost(e, c);
+    bool alone = runs_alone(s, txn);
+    if (alone && stmt == l->n_stmts) return true;
+    if (!t->begun && !alone && !engine_does(e, c, begin_statement(s, txn))) engine_lost(e, c);
     t->begun = true;
-    set_patience(s, txn, stmt, c);
+    if (!alone) set_patience(s, txn, stmt, c);
     if (stmt == l->n_stmts)
         engine_starts(e, c, is_committed(s, txn) ? "COMMIT" : "ROLLBACK");
     else

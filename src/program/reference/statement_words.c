@@ -159,20 +159,37 @@ static const char *const outside[] = {
     "subscription", "server",  "extension", "owned",    "language",   "publication",
     "event",        "wrapper", "transform", "cast",     "conversion", NULL};
 
-static const char *const reaching[] = {
-    "dblink",     "dblink_exec",   "pg_terminate_backend", "pg_cancel_backend", "lo_import",
-    "lo_export",  "lo_create",     "lo_from_bytea",        "outfile",           "dumpfile",
-    "load_file",  "infile",        "pg_reload_conf",       "pg_rotate_logfile", "authorization",
-    "soname",     "attach",        "load_extension",       "pg_read_file",      "pg_write_file",
-    "pg_promote", "pg_switch_wal", "handlersocket",        "shutdown",          NULL};
+static const char *const reaching[] = {"dblink",
+                                       "dblink_exec",
+                                       "pg_terminate_backend",
+                                       "pg_cancel_backend",
+                                       "lo_import",
+                                       "lo_export",
+                                       "lo_create",
+                                       "lo_from_bytea",
+                                       "outfile",
+                                       "dumpfile",
+                                       "load_file",
+                                       "infile",
+                                       "pg_reload_conf",
+                                       "pg_rotate_logfile",
+                                       "authorization",
+                                       "soname",
+                                       "load_extension",
+                                       "pg_read_file",
+                                       "pg_write_file",
+                                       "pg_promote",
+                                       "pg_switch_wal",
+                                       "handlersocket",
+                                       "shutdown",
+                                       NULL};
 
 static const char *const ending[] = {"begin", "start", "commit", "end", "abort", NULL};
 
 static const char *const refused_first[] = {
-    "copy",    "load",   "import", "security", "reassign", "checkpoint", "vacuum",
-    "cluster", "kill",   "grant",  "revoke",   "use",      "install",    "uninstall",
-    "flush",   "reset",  "attach", "detach",   "purge",    "shutdown",   "change",
-    "stop",    "backup", "xa",     NULL};
+    "copy",  "load",     "import", "security", "reassign",  "checkpoint", "cluster", "kill",
+    "grant", "revoke",   "use",    "install",  "uninstall", "flush",      "attach",  "detach",
+    "purge", "shutdown", "change", "stop",     "backup",    "xa",         NULL};
 
 static bool letter(char c)
 {
@@ -244,7 +261,12 @@ static void look_at_first(statement_words *r, const char *first, const char *sec
         r->ends = !r->rolls_back;
     }
     r->is_savepoint = !strcmp(first, "savepoint") || !strcmp(first, "release") || r->rolls_back;
-    r->is_setting = !strcmp(first, "set");
+    static const char *const of_server[] = {"master",  "slave", "replica", "query",
+                                            "persist", "role",  "session", NULL};
+    if (!strcmp(first, "reset") && in_list(second, of_server))
+        r->beyond = "it is not executed by a reference";
+    r->is_setting = !strcmp(first, "set") || !strcmp(first, "reset");
+    r->runs_alone = !strcmp(first, "vacuum");
     bool session = !strcmp(second, "session") || !strcmp(second, "local");
     r->sets_level =
         !strcmp(first, "set") &&
@@ -280,6 +302,7 @@ statement_words words_of_statement(const char *text, size_t n)
                                           "share",  "call",   "lock",   "replace", NULL};
     static const char *const routine[] = {"function", "procedure", "trigger", "rule", NULL};
     statement_words r = {0};
+    bool concurrently = false;
     char word[WORD], before[WORD] = "", head[3][WORD] = {"", "", ""};
     word_walk w = {text, text + n};
     skip_comments(&w);
@@ -292,12 +315,17 @@ statement_words words_of_statement(const char *text, size_t n)
         if (in_call_list(word, called, picking)) r.picks = true;
         if (in_call_list(word, called, drawing)) r.draws = true;
         if (in_list(word, routine)) r.has_routine = true;
+        concurrently |= !strcmp(word, "concurrently");
+        /* SQLite writes a file */
+        if (!strcmp(head[0], "vacuum") && !strcmp(word, "into"))
+            r.beyond = "it may reach beyond its database";
         if (!strcmp(word, "trigger") || !strcmp(word, "cascade")) r.has_trigger = true;
         memcpy(before, word, WORD);
     }
     r.by_key = writes_by_key(text, n, head[0]);
     const char *beyond = r.beyond;
     look_at_first(&r, head[0], head[1], head[2]);
+    r.runs_alone |= concurrently;
     if (beyond) r.beyond = beyond;
     if (r.only_reads) {
         bool locks = false, writes = false;

@@ -22,6 +22,7 @@ typedef struct statement_words {
     bool rolls_back;     /* ROLLBACK TO a savepoint */
     bool ends;           /* BEGIN, COMMIT and their kin: transactions are ours to begin and end */
     bool locks_only;     /* SELECT ... FOR UPDATE and its kin */
+    bool runs_alone;     /* not within a transaction: VACUUM, CONCURRENTLY */
     bool is_setting;     /* SET */
     bool sets_level;     /* SET TRANSACTION ...: passed over */
     bool has_routine;    /* it makes or drops something that other statements may run */
