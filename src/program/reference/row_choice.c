@@ -1,7 +1,8 @@
 /*
  * row_choice.c - see row_choice.h.
  *
- * Texts with quotes, dots in names or comments are ROWS_OTHER, so that a word is what it looks like.
+ * Texts with quotes, dots in names or comments are ROWS_OTHER, so that a word is what it looks to
+ * be.
  */
 #include "reference/row_choice.h"
 

@@ -48,7 +48,7 @@ static bool is_committed(const schedule_replay *s, uint32_t txn)
     return s->e->plan->log->txns.at[txn].status == LOG_COMMITTED;
 }
 
-/* Must the answers agree?  Those of transactions that were rolled back only if there are no others. */
+/* Must the answers agree?  Those of what was rolled back only if there are no others. */
 static bool is_held(const schedule_replay *s, uint32_t txn)
 {
     return is_committed(s, txn) || !s->r->n;
