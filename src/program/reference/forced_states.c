@@ -171,6 +171,17 @@ static bool names_written(const forced_states *s, const log_stmt *x)
     return false;
 }
 
+/* Nothing tells the place of a transaction that wrote nothing: the level knows no real time, and a
+   commit whose answer came late may have been seen before. */
+static bool may_have_read_later(const forced_states *s, uint32_t position)
+{
+    const audit_schedule *plan = s->e->plan;
+    if (!plan->no_state[s->r->order[position]]) return false;
+    for (uint32_t i = position + 1; i < s->r->n; i++)
+        if (!plan->no_state[s->r->order[i]]) return true;
+    return false;
+}
+
 /* Does some earlier state explain the query?  Sets `why` if that is not known. */
 static bool is_explained_earlier(forced_states *s, uint32_t position, uint32_t stmt)
 {
@@ -187,6 +198,8 @@ static bool is_explained_earlier(forced_states *s, uint32_t position, uint32_t s
         guard_poll(e->guard);
     }
     if (oldest) s->why = "older states were not kept";
+    if (may_have_read_later(s, position))
+        s->why = "a transaction that wrote nothing may have read a later state";
     if (!commits_are_apart(r, position))
         s->why = "commits that overlap may have been seen in another order";
     return false;
