@@ -121,7 +121,8 @@ static bool find_in_many(finder *f, uint32_t lo, uint32_t hi, repeated_read *out
         if (class == 2) continue;
         uint32_t *last = &f->last[2 * (size_t)k + class], a = *last;
         *last = b;
-        if (a != NO_ID && a >= lo && f->writer[k] != v && differ(f, a, b)) {
+        /* (Any other number is of another node: those of unknown outcome come last.) */
+        if (a >= lo && a < b && f->writer[k] != v && differ(f, a, b)) {
             *out = (repeated_read){a, b};
             return true;
         }
