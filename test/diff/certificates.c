@@ -333,8 +333,8 @@ int main(int argc, char **argv)
     printf("# %" PRIu64 " histories from seed %" PRIu64 "\n", count, seed);
     for (uint64_t i = 0; i < count && failed < 10; i++) {
         size_t n;
-        static const char *const more[] = {"lists-set", "lists-dup", "all-at-once"};
-        uint64_t at = i % (profiles + 3);
+        static const char *const more[] = {"lists-set", "lists-dup", "lists-hints", "all-at-once"};
+        uint64_t at = i % (profiles + 4);
         const char *profile = at < profiles ? random_profiles[at] : more[at - profiles];
         char *t =
             files ? file_text(argv[i + 1], &n) : random_history(seed * 1000003 + i, profile, &n);

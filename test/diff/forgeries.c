@@ -1174,8 +1174,8 @@ int main(int argc, char **argv)
     while (random_profiles[profiles]) profiles++;
     printf("# %" PRIu64 " histories from seed %" PRIu64 "\n", count, seed);
     for (uint64_t i = 0; passed + failed < count && failed < 10; i++) {
-        static const char *const lists[] = {"lists-set", "lists-dup"};
-        uint64_t at = i % (profiles + 2);
+        static const char *const lists[] = {"lists-set", "lists-dup", "lists-hints"};
+        uint64_t at = i % (profiles + 3);
         int ok = one_history(r, &g, seed * 1000003 + i,
                              at < profiles ? random_profiles[at] : lists[at - profiles]);
         passed += ok > 0;

@@ -28,9 +28,8 @@ typedef struct chain_maker {
     asg *g;
     list_chains *x;
     uint32_t *ob_first, *ob_index; /* obligations by key */
-    uint32_t *op_first, *op; /* writes, deletes and appends by key, in node and program order */
-    node_id *op_node;        /* per operation */
-    VEC(value_id) own;       /* what a transaction has left so far, or its appends */
+    const list_writes *writes;
+    VEC(value_id) own; /* what a transaction has left so far, or its appends */
     bool own_scalar;
     id_map child;           /* (content, element) -> content */
     id_map scalar;          /* scalar -> content */
@@ -54,30 +53,6 @@ static seen_list list_seen(const history *h, const value_id *v)
     atom a = value_atom(h, *v);
     if (a.kind != ATOM_LIST) return (seen_list){v, 1, true};
     return (seen_list){h->elements.at + a.as.offset, a.len, false};
-}
-
-static void load_writes(chain_maker *c, const uint8_t *chosen)
-{
-    asg *g = c->g;
-    const history *h = g->h;
-    VEC(uint32_t) key = {0}, op = {0};
-    c->op_node = mem_array(g->m, node_id, h->ops + 1);
-    for (node_id v = 0; v < g->nodes; v++) {
-        txn_id t = g->node_txn[v];
-        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
-            unsigned kind = h->op_kind[o] & (OP_KIND_MASK | OP_FAILED);
-            if (kind != OP_WRITE && kind != OP_DELETE && kind != OP_APPEND) continue;
-            if (!chosen[h->op_key[o]]) continue;
-            vec_push(g->m, &key, h->op_key[o]);
-            vec_push(g->m, &op, o);
-            c->op_node[o] = v;
-        }
-    }
-    uint32_t *index = asg_group(g, key.at, key.n, history_keys(h), &c->op_first);
-    for (size_t i = 0; i < key.n; i++) index[i] = op.at[index[i]];
-    c->op = index;
-    vec_free(g->m, &key);
-    vec_free(g->m, &op);
 }
 
 /* --- contents --------------------------------------------------------------------------------- */
@@ -140,21 +115,6 @@ static uint32_t content_of(chain_maker *c, const chain_key *y, seen_list l, bool
 
 /* --- what one transaction does to the key ----------------------------------------------------- */
 
-/* The writes of node v to k: [*first, *end) of c->op. */
-static void writes_of(const chain_maker *c, key_id k, node_id v, uint32_t *first, uint32_t *end)
-{
-    uint32_t lo = c->op_first[k], hi = c->op_first[k + 1];
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (c->op_node[c->op[mid]] < v)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    *first = *end = lo;
-    while (*end < c->op_first[k + 1] && c->op_node[c->op[*end]] == v) ++*end;
-}
-
 /* Fills c->own with what the writes [first, end) before `until` come to. */
 static enum own_kind add_up_writes(chain_maker *c, uint32_t first, uint32_t end, op_id until)
 {
@@ -162,8 +122,9 @@ static enum own_kind add_up_writes(chain_maker *c, uint32_t first, uint32_t end,
     enum own_kind kind = OWN_NONE;
     c->own.n = 0;
     c->own_scalar = false;
-    for (uint32_t i = first; i < end && c->op[i] < until; i++) {
-        unsigned does = h->op_kind[c->op[i]] & OP_KIND_MASK;
+    const op_id *op = c->writes->op;
+    for (uint32_t i = first; i < end && op[i] < until; i++) {
+        unsigned does = h->op_kind[op[i]] & OP_KIND_MASK;
         if (does != OP_APPEND) {
             c->own.n = 0;
             kind = OWN_SETS_IT;
@@ -171,7 +132,7 @@ static enum own_kind add_up_writes(chain_maker *c, uint32_t first, uint32_t end,
             kind = OWN_ADDS;
         }
         c->own_scalar = does == OP_WRITE;
-        if (does != OP_DELETE) vec_push(c->g->m, &c->own, h->op_value[c->op[i]]);
+        if (does != OP_DELETE) vec_push(c->g->m, &c->own, h->op_value[op[i]]);
     }
     return kind;
 }
@@ -209,7 +170,7 @@ static void load_reads(chain_maker *c, const chain_key *y)
         uint32_t ob = c->ob_index[i], first, end, content = NO_ID;
         seen_list seen = list_seen(g->h, &g->ob_value[ob]);
         c->reading = g->ob_op[ob];
-        writes_of(c, y->key, g->ob_node[ob], &first, &end);
+        list_writes_of(c->writes, y->key, g->ob_node[ob], &first, &end);
         enum own_kind own = add_up_writes(c, first, end, g->ob_op[ob]);
         uint32_t n = (uint32_t)c->own.n;
         /* (Marked so: it does not show what the reader, which aborted, had appended.) */
@@ -303,10 +264,10 @@ static bool add_writers(chain_maker *c, const chain_key *y, bool only_scalars)
 {
     list_chains *x = c->x;
     bool few = true;
-    uint32_t last = c->op_first[y->key + 1];
-    for (uint32_t i = c->op_first[y->key], end; i < last && few; i = end) {
-        node_id v = c->op_node[c->op[i]];
-        for (end = i; end < last && c->op_node[c->op[end]] == v; end++) {}
+    uint32_t last = c->writes->first[y->key + 1];
+    for (uint32_t i = c->writes->first[y->key], end; i < last && few; i = end) {
+        node_id v = c->writes->node[c->writes->op[i]];
+        end = list_writes_end(c->writes, y->key, i);
         enum own_kind kind = add_up_writes(c, i, end, NO_ID);
         if (only_scalars) {
             if (kind == OWN_SETS_IT) load_scalars(c, y, own_list(c));
@@ -339,14 +300,6 @@ static void pin_readers(chain_maker *c, const chain_key *y)
     }
 }
 
-static bool is_named(const history *h, key_id k)
-{
-    if (!h->init_unknown) return true;
-    for (size_t i = 0; i < h->init_map.n; i++)
-        if (h->init_map.at[i].key == k) return true;
-    return false;
-}
-
 /* What was there at first, and then the leavers of each content in a row. */
 static void add_leavers(chain_maker *c, chain_key *y)
 {
@@ -370,12 +323,7 @@ static void add_leavers(chain_maker *c, chain_key *y)
 /* May the read have been from that version, by what the history says of it? */
 static bool may_be_source(const asg *g, uint32_t ob, node_id w, bool own)
 {
-    bool found, init;
-    label l = asg_hint(g, ob, &found, &init);
-    /* The last elements of a read of own appends are the reader's. */
-    if (own && !init && l == g->h->txn_label[g->node_txn[g->ob_node[ob]]]) found = false;
-    if (found && (w == RF_INIT ? !init : init || g->h->txn_label[g->node_txn[w]] != l))
-        return false;
+    if (!list_hint_allows(g, ob, w, own)) return false;
     if (!(g->h->op_kind[g->ob_op[ob]] & OP_TOMB) || g->ob_value[ob] != VALUE_NULL) return true;
     if (w == RF_INIT) return false;
     uint32_t inst = asg_install(g, w, g->ob_key[ob]);
@@ -425,7 +373,7 @@ static bool make_chain(chain_maker *c, key_id k)
     asg *g = c->g;
     list_chains *x = c->x;
     chain_key y = {.key = k,
-                   .open = !is_named(g->h, k),
+                   .open = !list_init_named(g->h, k),
                    .contents = (uint32_t)x->content.n,
                    .writers = (uint32_t)x->writer.n};
     if (c->ob_first[k] == c->ob_first[k + 1]) return true; /* nobody saw it */
@@ -460,15 +408,14 @@ static bool make_chain(chain_maker *c, key_id k)
     return few;
 }
 
-bool asg_chains(asg *g, const uint8_t *chosen, list_chains *x)
+bool asg_chains(asg *g, const uint8_t *chosen, const list_writes *writes, list_chains *x)
 {
     size_t keys = history_keys(g->h);
-    chain_maker c = {.g = g, .x = x};
+    chain_maker c = {.g = g, .x = x, .writes = writes};
     bool ok = true;
     x->first_open = (uint32_t)g->open.n;
     x->first_cand = (uint32_t)g->cand.n;
     c.ob_index = asg_group(g, g->ob_key, asg_obs(g), keys, &c.ob_first);
-    load_writes(&c, chosen);
     c.first_stand = mem_array(g->m, uint32_t, (size_t)g->nodes + 1);
     memset(c.first_stand, 0xff, ((size_t)g->nodes + 1) * sizeof *c.first_stand);
     for (key_id k = 0; k < keys && ok && !x->impossible; k++)
@@ -486,8 +433,5 @@ bool asg_chains(asg *g, const uint8_t *chosen, list_chains *x)
     mem_put(g->m, c.first_stand);
     mem_put(g->m, c.ob_index);
     mem_put(g->m, c.ob_first);
-    mem_put(g->m, c.op_first);
-    mem_put(g->m, c.op);
-    mem_put(g->m, c.op_node);
     return ok;
 }

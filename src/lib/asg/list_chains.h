@@ -15,7 +15,7 @@
 #ifndef RATEL_ASG_LIST_CHAINS_H
 #define RATEL_ASG_LIST_CHAINS_H
 
-#include "asg/asg.h"
+#include "asg/list_writes.h"
 
 #define LEFT_SURELY 0xffffffffu   /* as a stand: it leaves that content wherever it stands */
 #define LEFT_AT_FIRST 0xfffffffeu /* ... the initial state, if that is what it was */
@@ -87,6 +87,6 @@ static inline uint32_t content_as_list(const list_chains *x, uint32_t content)
 
 /* The chains of the keys with chosen[k]; adds their reads to g->open.  False: there are too many;
    then nothing is changed but g->open and g->cand, from first_open and first_cand on. */
-bool asg_chains(asg *g, const uint8_t *chosen, list_chains *x);
+bool asg_chains(asg *g, const uint8_t *chosen, const list_writes *writes, list_chains *x);
 
 #endif

@@ -16,8 +16,7 @@ typedef struct slot_maker {
     asg *g;
     list_slots *x;
     uint32_t *ob_first, *ob_index; /* obligations by key */
-    uint32_t *app_first, *app_op;  /* appends by key, in node and program order */
-    node_id *app_node;             /* per operation */
+    list_writes writes;            /* of keys that are only appended to: their appends */
     VEC(value_id) list;            /* the longest list of the key */
     VEC(uint8_t) border;           /* per place of it: somebody read up to here */
     id_map place_of;               /* element -> its first place */
@@ -33,33 +32,12 @@ static atom list_of(const history *h, value_id v)
     return v == VALUE_NULL || v == VALUE_EMPTY ? (atom){.kind = ATOM_LIST} : value_atom(h, v);
 }
 
-static void load_appends(slot_maker *s)
-{
-    asg *g = s->g;
-    const history *h = g->h;
-    VEC(uint32_t) key = {0}, op = {0};
-    s->app_node = mem_array(g->m, node_id, h->ops + 1);
-    for (node_id v = 0; v < g->nodes; v++) {
-        txn_id t = g->node_txn[v];
-        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
-            if ((h->op_kind[o] & (OP_KIND_MASK | OP_FAILED)) != OP_APPEND) continue;
-            vec_push(g->m, &key, h->op_key[o]);
-            vec_push(g->m, &op, o);
-            s->app_node[o] = v;
-        }
-    }
-    uint32_t *index = asg_group(g, key.at, key.n, history_keys(h), &s->app_first);
-    for (size_t i = 0; i < key.n; i++) index[i] = op.at[index[i]];
-    s->app_op = index;
-    vec_free(g->m, &key);
-    vec_free(g->m, &op);
-}
-
 /* Is the key only appended to, and read only by transactions that surely took part, as a list? */
-static bool is_appended_only(const slot_maker *s, key_id k, const uint8_t *written)
+static bool is_appended_only(const slot_maker *s, key_id k)
 {
     const asg *g = s->g;
-    if (written[k]) return false;
+    for (uint32_t i = s->writes.first[k]; i < s->writes.first[k + 1]; i++)
+        if ((g->h->op_kind[s->writes.op[i]] & OP_KIND_MASK) != OP_APPEND) return false;
     if (!g->h->init_unknown && list_of(g->h, g->h->key_init[k]).kind != ATOM_LIST) return false;
     for (uint32_t i = s->ob_first[k]; i < s->ob_first[k + 1]; i++) {
         uint32_t ob = s->ob_index[i];
@@ -67,37 +45,6 @@ static bool is_appended_only(const slot_maker *s, key_id k, const uint8_t *writt
         if (list_of(g->h, g->ob_value[ob]).kind != ATOM_LIST) return false;
     }
     return true;
-}
-
-/* Per key: some transaction wrote or deleted it. */
-static uint8_t *find_written(const asg *g)
-{
-    const history *h = g->h;
-    uint8_t *written = mem_array0(g->m, uint8_t, history_keys(h) + 1);
-    for (node_id v = 0; v < g->nodes; v++) {
-        txn_id t = g->node_txn[v];
-        for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
-            unsigned kind = h->op_kind[o] & OP_KIND_MASK;
-            if (h->op_kind[o] & OP_FAILED || (kind != OP_WRITE && kind != OP_DELETE)) continue;
-            written[h->op_key[o]] = 1;
-        }
-    }
-    return written;
-}
-
-/* The appends of node v to k: [*first, *end) of app_op. */
-static void block_of(const slot_maker *s, key_id k, node_id v, uint32_t *first, uint32_t *end)
-{
-    uint32_t lo = s->app_first[k], hi = s->app_first[k + 1];
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (s->app_node[s->app_op[mid]] < v)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    *first = *end = lo;
-    while (*end < s->app_first[k + 1] && s->app_node[s->app_op[*end]] == v) ++*end;
 }
 
 static bool blame_node(slot_maker *s, node_id v)
@@ -123,11 +70,12 @@ static uint32_t seen_of_others(slot_maker *s, uint32_t ob, atom seen, uint32_t f
     const asg *g = s->g;
     const history *h = g->h;
     uint32_t n = 0;
-    while (first + n < end && s->app_op[first + n] < g->ob_op[ob]) n++;
+    while (first + n < end && s->writes.op[first + n] < g->ob_op[ob]) n++;
     *own = n != 0;
     if (n > seen.len || h->op_kind[g->ob_op[ob]] & OP_LOCAL) return NO_ID;
     for (uint32_t i = 0; i < n; i++)
-        if (h->elements.at[seen.as.offset + seen.len - n + i] != h->op_value[s->app_op[first + i]])
+        if (h->elements.at[seen.as.offset + seen.len - n + i] !=
+            h->op_value[s->writes.op[first + i]])
             return NO_ID;
     return seen.len - n;
 }
@@ -142,14 +90,14 @@ static bool load_read(slot_maker *s, key_id k, uint32_t ob, uint32_t *ext)
     uint32_t first, end;
     bool own;
     atom seen = list_of(h, g->ob_value[ob]);
-    block_of(s, k, v, &first, &end);
+    list_writes_of(&s->writes, k, v, &first, &end);
     *ext = seen_of_others(s, ob, seen, first, end, &own);
     if (*ext == NO_ID) return blame_node(s, v);
     for (uint32_t i = 0; i < *ext; i++)
         if (!fits_list(s, i, h->elements.at[seen.as.offset + i])) return blame_node(s, v);
     if (!own) return true;
     for (uint32_t i = first; i < end; i++)
-        if (!fits_list(s, *ext + i - first, h->op_value[s->app_op[i]])) return blame_node(s, v);
+        if (!fits_list(s, *ext + i - first, h->op_value[s->writes.op[i]])) return blame_node(s, v);
     if (s->own[v] == NO_ID) vec_push(g->m, &s->owners, v);
     if (s->own[v] != NO_ID && s->own[v] != *ext) return blame_node(s, v);
     s->own[v] = *ext;
@@ -161,11 +109,9 @@ static bool load_initial(slot_maker *s, slot_key *y, uint32_t shortest, node_id 
 {
     const asg *g = s->g;
     const history *h = g->h;
-    bool named = !h->init_unknown;
-    for (size_t i = 0; i < h->init_map.n; i++) named = named || h->init_map.at[i].key == y->key;
     y->lo = 0;
     y->hi = shortest;
-    if (!named) return true;
+    if (!list_init_named(h, y->key)) return true;
     atom a = list_of(h, h->key_init[y->key]);
     if (a.kind != ATOM_LIST || a.len > shortest) return blame_node(s, reader);
     for (uint32_t i = 0; i < a.len; i++)
@@ -194,7 +140,7 @@ static bool block_fits(const slot_maker *s, const slot_key *y, uint32_t first, u
     uint32_t n = end - first;
     if (at < y->lo || n > y->len - at) return false;
     for (uint32_t i = 0; i < n; i++) {
-        if (s->list.at[at + i] != s->g->h->op_value[s->app_op[first + i]]) return false;
+        if (s->list.at[at + i] != s->g->h->op_value[s->writes.op[first + i]]) return false;
         if (i && s->border.at[at + i]) return false;
     }
     return true;
@@ -205,9 +151,9 @@ static bool add_slots(slot_maker *s, const slot_key *y, uint32_t first, uint32_t
 {
     asg *g = s->g;
     list_slots *x = s->x;
-    node_id v = s->app_node[s->app_op[first]];
+    node_id v = s->writes.node[s->writes.op[first]];
     list_writer w = {v, NO_ID, s->own[v] != NO_ID};
-    value_id e = g->h->op_value[s->app_op[first]];
+    value_id e = g->h->op_value[s->writes.op[first]];
     for (uint32_t at = id_map_get(&s->place_of, e); at != NO_ID; at = s->next_place.at[at]) {
         guard_tick(g->m->guard);
         if ((s->own[v] != NO_ID && s->own[v] != at) || !block_fits(s, y, first, end, at)) continue;
@@ -223,28 +169,22 @@ static bool add_slots(slot_maker *s, const slot_key *y, uint32_t first, uint32_t
     return true;
 }
 
-/* Is it the writer that the history names? */
-static bool hinted(const asg *g, uint32_t ob, node_id w)
-{
-    bool found, init;
-    label l = asg_hint(g, ob, &found, &init);
-    if (!found) return true;
-    return w == RF_INIT ? init : !init && g->h->txn_label[g->node_txn[w]] == l;
-}
-
 /* The candidates of one read. */
 static void add_read(slot_maker *s, const slot_key *y, uint32_t ob, uint32_t ext)
 {
     asg *g = s->g;
     list_slots *x = s->x;
     size_t before = g->cand.n;
-    if (y->lo <= ext && ext <= y->hi && hinted(g, ob, RF_INIT)) {
+    uint32_t first, end;
+    list_writes_of(&s->writes, y->key, g->ob_node[ob], &first, &end);
+    bool own = first < end && s->writes.op[first] < g->ob_op[ob]; /* it saw its own appends, too */
+    if (y->lo <= ext && ext <= y->hi && list_hint_allows(g, ob, RF_INIT, own)) {
         vec_push(g->m, &g->cand, RF_INIT);
         vec_push(g->m, &x->cand_slot, SLOT_INITIAL);
     }
     for (uint32_t i = s->by_end.at[ext]; i != NO_ID; i = s->same_end.at[i]) {
         node_id w = x->slot.at[i].node;
-        if (w == g->ob_node[ob] || !hinted(g, ob, w)) continue;
+        if (w == g->ob_node[ob] || !list_hint_allows(g, ob, w, own)) continue;
         vec_push(g->m, &g->cand, w);
         vec_push(g->m, &x->cand_slot, i);
     }
@@ -283,10 +223,8 @@ static bool make_key(slot_maker *s, key_id k)
     ok = ok && load_initial(s, &y, shortest, reader);
     bool few = true;
     if (ok) index_places(s);
-    for (uint32_t i = s->app_first[k], end; ok && few && i < s->app_first[k + 1]; i = end) {
-        for (end = i;
-             end < s->app_first[k + 1] && s->app_node[s->app_op[end]] == s->app_node[s->app_op[i]];
-             end++) {}
+    for (uint32_t i = s->writes.first[k], end; ok && few && i < s->writes.first[k + 1]; i = end) {
+        end = list_writes_end(&s->writes, k, i);
         few = add_slots(s, &y, i, end);
     }
     for (uint32_t i = 0; i < n && ok && few; i++)
@@ -305,9 +243,8 @@ bool asg_slots(asg *g)
     if (g->slots || !g->wild_lists) return true;
     size_t keys = history_keys(g->h), open = g->open.n, cand = g->cand.n;
     slot_maker s = {.g = g, .x = mem_array0(g->m, list_slots, 1)};
-    uint8_t *written = find_written(g);
     s.ob_index = asg_group(g, g->ob_key, asg_obs(g), keys, &s.ob_first);
-    load_appends(&s);
+    list_writes_load(g, &s.writes);
     s.own = mem_array(g->m, uint32_t, (size_t)g->nodes + 1);
     memset(s.own, 0xff, ((size_t)g->nodes + 1) * sizeof *s.own);
     s.x->first_open = (uint32_t)open;
@@ -315,11 +252,11 @@ bool asg_slots(asg *g)
     bool ok = true;
     uint8_t *chained = mem_array0(g->m, uint8_t, keys + 1);
     for (key_id k = 0; k < keys; k++)
-        chained[k] = g->list_key[k] == 2 && (g->chains_only || !is_appended_only(&s, k, written));
+        chained[k] = g->list_key[k] == 2 && (g->chains_only || !is_appended_only(&s, k));
     for (key_id k = 0; k < keys && ok && !s.x->impossible; k++)
         if (g->list_key[k] == 2 && !chained[k]) ok = make_key(&s, k);
     s.x->end_open = (uint32_t)g->open.n;
-    if (ok && !s.x->impossible) ok = asg_chains(g, chained, &s.x->chains);
+    if (ok && !s.x->impossible) ok = asg_chains(g, chained, &s.writes, &s.x->chains);
     if (s.x->chains.impossible) {
         s.x->impossible = true;
         s.x->blame = s.x->chains.blame;
@@ -331,12 +268,9 @@ bool asg_slots(asg *g)
     }
     mem_put(g->m, chained);
     if (ok) g->slots = s.x;
-    mem_put(g->m, written);
     mem_put(g->m, s.own);
     mem_put(g->m, s.ob_index);
     mem_put(g->m, s.ob_first);
-    mem_put(g->m, s.app_first);
-    mem_put(g->m, s.app_op);
-    mem_put(g->m, s.app_node);
+    list_writes_free(g->m, &s.writes);
     return ok;
 }

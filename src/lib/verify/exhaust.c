@@ -94,8 +94,10 @@ static bool fits(run *r, txn_id t, const seen *x, uint32_t s)
         r->init[x->key] = (initial){true, want};
         vec_push(c->m, &r->bound, x->key);
     }
-    return own || recheck_allowed(c, x->op, recheck_hint(c, x->op, x->key), x->value == VALUE_NULL,
-                                  writer);
+    hint f = recheck_hint(c, x->op, x->key);
+    /* what ends with its own appends may be said to be its own */
+    if (own && f.given && !f.init && f.from == c->h->txn_label[t]) f.given = false;
+    return recheck_allowed(c, x->op, f, x->value == VALUE_NULL, writer);
 }
 
 static void unbind(run *r, size_t keep)

@@ -10,6 +10,7 @@
 #include <assert.h>
 
 #include "decide/exhaustive/exhaustive.h"
+#include "asg/list_writes.h"
 #include "order/order_problem.h"
 
 /* The contents of k after the first s commits; *writer: the last one that wrote it, or NO_ID. */
@@ -85,10 +86,7 @@ bool small_sees(small *z, uint32_t ob, uint32_t s, key_list *bound)
             vec_push(g->m, bound, k);
         }
     }
-    bool found, init;
-    label l = asg_hint(g, ob, &found, &init);
-    if (ok && found && !drop)
-        ok = init ? writer == NO_ID : writer != NO_ID && g->h->txn_label[g->node_txn[writer]] == l;
+    ok = ok && list_hint_allows(g, ob, writer == NO_ID ? RF_INIT : writer, drop != 0);
     if (ok && g->h->op_kind[g->ob_op[ob]] & OP_TOMB && g->ob_value[ob] == VALUE_NULL)
         ok = writer != NO_ID && g->h->op_kind[last] & OP_TOMB;
 done:

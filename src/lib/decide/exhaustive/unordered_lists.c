@@ -11,6 +11,7 @@
  * Appending to a scalar makes a list of the two (no source says otherwise).
  */
 #include "decide/exhaustive/unordered_lists.h"
+#include "asg/list_writes.h"
 
 #include "decide/exhaustive/key_state.h"
 
@@ -44,14 +45,11 @@ static bool add_candidates(wild *w, uint32_t ob, const node_id *order, uint32_t 
             (seen.scalar || seen.list.n < drop ||
              memcmp(seen.list.at + seen.list.n - drop, own.list.at, drop * sizeof(value_id))))
             ok = false;
-        bool found, init;
-        label l = asg_hint(g, ob, &found, &init);
         for (uint32_t p = 0; ok && p <= m; p++) {
             if (p && order[p - 1] == self) continue;
             if (drop && p + 1 != w->rank[self]) continue; /* own appends pin the place */
             if (!version_same(&w->states[p], &seen, drop)) continue;
-            if (found && init != (p == 0)) continue;
-            if (found && p && g->h->txn_label[g->node_txn[order[p - 1]]] != l) continue;
+            if (!list_hint_allows(g, ob, p ? order[p - 1] : RF_INIT, drop != 0)) continue;
             vec_push(g->m, &g->cand, p ? order[p - 1] : RF_INIT);
         }
         ok = ok && g->cand.n > before;
