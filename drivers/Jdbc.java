@@ -48,6 +48,18 @@ public class Jdbc {
     static final String HSQL = "http://hsqldb.org/doc/2.0/guide/sessions-chapt.html";
     static final String DERBY = "https://db.apache.org/derby/docs/10.14/devguide/cdevconcepts15366.html";
 
+    /** HSQLDB in its mode MVCC, in which its guide promises snapshots, not serial executions. */
+    static boolean hasVersions(Connection c) {
+        String sql = "SELECT property_value FROM information_schema.system_properties "
+            + "WHERE property_name = 'hsqldb.tx'";
+        try (Statement s = c.createStatement(); ResultSet r = s.executeQuery(sql)) {
+            if (r.next()) return r.getString(1).equalsIgnoreCase("mvcc");
+        } catch (SQLException e) {
+            /* an older version: the URL is all there is */
+        }
+        return url.toLowerCase().contains("hsqldb.tx=mvcc");
+    }
+
     static Product productOf(DatabaseMetaData d) throws SQLException {
         String n = d.getDatabaseProductName();
         int ser = Connection.TRANSACTION_SERIALIZABLE, rr = Connection.TRANSACTION_REPEATABLE_READ;
@@ -58,10 +70,13 @@ public class Jdbc {
                 new Level("repeatable-read", rr, "read-committed", H2),
                 new Level("read-committed", rc, "read-committed", H2),
                 new Level("read-uncommitted", ru, "read-uncommitted", H2)));
-        if (n.startsWith("HSQL")) /* two-phase locks, unless the URL asks for versions */
+        if (n.startsWith("HSQL")) { /* two-phase locks, unless it was told to keep versions */
+            boolean versions = hasVersions(d.getConnection());
             return new Product(n, true, List.of(), List.of(
-                new Level("serializable", ser, "serializable", HSQL),
+                new Level("serializable", ser, versions ? "snapshot-isolation" : "serializable",
+                          versions ? HSQL + "#snc_tx_mvcc" : HSQL),
                 new Level("read-committed", rc, "read-committed", HSQL)));
+        }
         if (n.contains("Derby"))
             return new Product(n, true, List.of(), List.of(
                 new Level("serializable", ser, "serializable", DERBY),
