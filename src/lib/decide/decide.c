@@ -464,11 +464,21 @@ static bool all_paths_question(const problem *p, order_question *out)
 {
     const path_automaton *a = p->ask.rule->automaton;
     unsigned reads = 1u << LETTER_SO | 1u << LETTER_WR | 1u << LETTER_RT | 1u << LETTER_WR_BEFORE |
-                     1u << LETTER_WR_UPTO;
+                     1u << LETTER_WR_UPTO | LETTERS_SETTLED;
     unsigned versions = 1u << LETTER_WW | (LETTERS_LAST & ~reads);
     if (!a || !a->letters || a->letters & ~(reads | versions)) return false;
     out->rule = rule_of(a->letters & ~reads ? LEVEL_PSI : LEVEL_CC);
     return true;
+}
+
+/* May session order be asked for as well?  What a difference leaves in a level as text is more
+   without session order than with it. */
+static bool sessions_imply(const problem *p, enum stronger_try try)
+{
+    const path_automaton *a = p->ask.rule->automaton;
+    bool differs = a && a->letters & LETTERS_SETTLED;
+    if (differs && try != TRY_SERIAL && try != TRY_PATHS) return false;
+    return pass_on(own_question(p).tune, PASS_SESSIONS_FIRST);
 }
 
 /* The question of one try; false: it is not worth asking. */
@@ -481,7 +491,7 @@ static bool stronger_question(const problem *p, enum stronger_try try, order_que
     bool serial_first = pass_on(tune, PASS_SERIAL_FIRST);
     bool itself = serial_first && ask.rule->path && tune->portfolio <= 1;
     *out = ask;
-    if (pass_on(tune, PASS_SESSIONS_FIRST)) out->so = true;
+    if (sessions_imply(p, try)) out->so = true;
     if (try == TRY_TIGHT) {
         out->rule = rule_of(LEVEL_INNODB_RR_TIGHT);
         return serial_first && rule->level == LEVEL_INNODB_RR && !ask.rt;

@@ -172,6 +172,8 @@ struct automaton_builder {
     uint32_t states; /* 0 is the start */
     VEC(arrow) arrows;
     VEC(uint8_t) accept; /* per state */
+    uint32_t settled_n;
+    uint16_t settled[LETTERS - LETTER_SETTLED];
 };
 
 automaton_builder *automaton_begin(mem *m)
@@ -181,6 +183,16 @@ automaton_builder *automaton_begin(mem *m)
     b->states = 1;
     vec_push(m, &b->accept, 0);
     return b;
+}
+
+enum path_letter automaton_settled(automaton_builder *b, unsigned cells)
+{
+    uint32_t i = 0;
+    assert(cells && !(cells & ~SETTLED_FORWARD));
+    while (i < b->settled_n && b->settled[i] != cells) i++;
+    if (i == LETTERS - LETTER_SETTLED) return LETTERS;
+    if (i == b->settled_n) b->settled[b->settled_n++] = (uint16_t)cells;
+    return (enum path_letter)(LETTER_SETTLED + i);
 }
 
 static uint32_t new_states(automaton_builder *b, uint32_t n)
@@ -251,14 +263,15 @@ static void rest_after(const turned *t, uint32_t p, uint32_t from)
     if (t->ordered) add_arrow(t->b, from, LETTER_CO, t->start, over);
 }
 
-bool automaton_add_closed(automaton_builder *b, const path_regex *r, bool ordered)
+const char *automaton_add_closed(automaton_builder *b, const path_regex *r, bool ordered)
 {
     positions p;
     positions_start(&p, b->m);
     parts x = parts_of(&p, r);
     uint32_t n = (uint32_t)p.letter.n;
     assert(n <= MOST_POSITIONS && b->accept.n == b->states);
-    if (p.too_many || x.empty) return false;
+    if (p.too_many) return "a relation that is too long";
+    if (x.empty) return "a relation that relates a transaction to itself";
     for (uint32_t at = 0; at < n; at++) {
         if (!(LETTERS_RW >> p.letter.at[at] & 1)) continue;
         turned t = {b, &p, &x, ordered, at, 0, 0, 0};
@@ -275,9 +288,9 @@ bool automaton_add_closed(automaton_builder *b, const path_regex *r, bool ordere
                 accept_of(p.letter.at[at], p.follow[q * MOST_POSITIONS + at]);
         }
         begin_again(&t, t.start, CLASS_ALL);
-        if (b->arrows.n > MOST_ARROWS) return false;
+        if (b->arrows.n > MOST_ARROWS) return "a relation that is too long";
     }
-    return true;
+    return NULL;
 }
 
 /* --- fewer states ----------------------------------------------------------------------------- */
@@ -465,6 +478,7 @@ const path_automaton *automaton_end(automaton_builder *b)
     for (uint32_t s = 1; s < b->states; s++) a->accept[s] = b->accept.at[s];
     fill_slots(a, b);
     fill_moves(a, b);
+    memcpy(a->settled, b->settled, sizeof a->settled);
     assert(a->groups <= a->slots && a->moves <= b->arrows.n);
     assert(!a->accept[0] && a->slot_first[0] == 0);
     return a;

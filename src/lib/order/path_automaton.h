@@ -34,14 +34,27 @@ enum path_letter {
     LETTER_WR_UPTO,
     LETTER_WW_BEFORE,
     LETTER_WW_UPTO,
-    LETTER_KEY, /* version order of the very key that was read, to the reader, from the start */
+    LETTER_KEY,     /* version order of the very key that was read, to the reader, from the start */
+    LETTER_SETTLED, /* and the seven after it: pairs that the history settles, see below */
+    LETTER_SETTLED_LAST = LETTER_SETTLED + 7,
     LETTERS
 };
+#define LETTERS_SETTLED (0xffu << LETTER_SETTLED)
 #define LETTERS_RW (1u << LETTER_RW | 1u << LETTER_RW_ITEM | 1u << LETTER_RW_PRED)
 /* Those that only the reader of a suspect is asked for. */
 #define LETTERS_LAST                                                                               \
     (1u << LETTER_WR_BEFORE | 1u << LETTER_WR_UPTO | 1u << LETTER_WW_BEFORE |                      \
      1u << LETTER_WW_UPTO | 1u << LETTER_KEY)
+
+/* A settled letter is a set of kinds of pairs (u, v) of two transactions: how u stands to v in the
+   session, and how in real time.  What kind a pair is of does not depend on any other transaction,
+   so a part of a history has the pairs of the whole. */
+enum settled_side { SIDE_BEFORE, SIDE_AFTER, SIDE_NEITHER };
+#define SETTLED_CELL(session, time) (1u << (3 * (session) + (time)))
+#define SETTLED_ROW(session) (7u << (3 * (session)))
+#define SETTLED_COLUMN(time) (0111u << (time))
+/* Pairs that go forward in every order that keeps session order and real time. */
+#define SETTLED_FORWARD (SETTLED_ROW(SIDE_BEFORE) | SETTLED_COLUMN(SIDE_BEFORE))
 
 /* Classes of transactions, as a set. */
 #define CLASS_UPDATES 1u
@@ -79,6 +92,7 @@ typedef struct path_automaton {
     uint32_t *move_first; /* per group, and one more */
     uint8_t *accept;      /* per state: classes of the reader, ACCEPT_ITEM and ACCEPT_PRED */
     unsigned letters;     /* a bit for each that occurs */
+    uint16_t settled[LETTERS - LETTER_SETTLED]; /* kinds of pairs */
 } path_automaton;
 
 static inline bool automaton_uses(const path_automaton *a, enum path_letter l)
@@ -89,10 +103,12 @@ static inline bool automaton_uses(const path_automaton *a, enum path_letter l)
 /* Builds an automaton from several axioms; all memory is the region's. */
 typedef struct automaton_builder automaton_builder;
 automaton_builder *automaton_begin(mem *m);
+/* The letter of these kinds of pairs, which all go forward; LETTERS: there are too many letters. */
+enum path_letter automaton_settled(automaton_builder *b, unsigned cells);
 /* The axiom irreflexive(r).  `ordered`: every pair of r is also known to stand in the order (doc:
-   see compile_iso.c), so a walk of r back to an earlier transaction is enough.  False if r relates
-   a transaction to itself without a step, or is too long. */
-bool automaton_add_closed(automaton_builder *b, const path_regex *r, bool ordered);
+   see compile_iso.c), so a walk of r back to an earlier transaction is enough.  NULL, or why the
+   automaton cannot have it: r relates a transaction to itself without a step, or is too long. */
+const char *automaton_add_closed(automaton_builder *b, const path_regex *r, bool ordered);
 /* Does the language of r have the word of this one letter, whatever the classes? */
 bool regex_has_letter(mem *m, const path_regex *r, enum path_letter letter);
 /* The classes of a transaction at which the expression may be no step at all. */

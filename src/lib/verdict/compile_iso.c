@@ -11,6 +11,7 @@
  *                        regular, and reads see the last visible version: commit(V)
  *
  * All are positive in what is chosen, so a finding is a walk, and its clause the negation.
+ * Differences and inverses are of what the history settles (settled_pairs.c).
  *
  * The order of acyclic(E) where so, wr and ww are inside E: any order of E is as good as the one
  * that was chosen, since the versions of a key stand the same way in both, and if no axiom speaks
@@ -21,6 +22,8 @@
 
 #include <assert.h>
 #include <string.h>
+
+#include "verdict/settled_pairs.h"
 
 #define MOST_PARTS 4096u /* of all expressions together; definitions may double each other */
 
@@ -117,7 +120,44 @@ static const iso_node *unfolded(const iso_node *x)
     return x;
 }
 
+static void add_choice(compiler *c, const path_regex **to, const path_regex *r)
+{
+    if (!r) return;
+    *to = *to ? regex_pair(c, REGEX_OR, *to, r) : r;
+}
+
 static const path_regex *regex_of(compiler *c, const iso_node *x);
+
+/* A relation that the history settles: a letter for each set of kinds of pairs, between the tests
+   of the classes that have it.  All its pairs must go forward in the order: a step back could close
+   a walk that has no rw, and would lead to the initial state, which is on no walk otherwise. */
+static const path_regex *regex_of_settled(compiler *c, const iso_node *x, const settled_pairs *p)
+{
+    const path_regex *all = NULL;
+    c->out->real_time = c->out->real_time || p->speaks_of_time;
+    if (!settled_goes_forward(p))
+        return outside(c, x,
+                       "an inverse (^-1) or a difference (\\) that may lead back in the order");
+    if (settled_itself(p)) /* (? says so, and then it is no step, and arrives nowhere) */
+        return outside(c, x, "an inverse or a difference that relates transactions to themselves");
+    for (unsigned from = 1; from <= CLASS_ALL; from++)
+        for (unsigned to = 1; to <= CLASS_ALL; to++) {
+            unsigned cells = settled_cells(p, from, to);
+            if (!cells) continue;
+            assert(!(cells & ~SETTLED_FORWARD));
+            enum path_letter letter = cells == SETTLED_ROW(SIDE_BEFORE) ? LETTER_SO
+                                      : cells == SETTLED_COLUMN(SIDE_BEFORE)
+                                          ? LETTER_RT
+                                          : automaton_settled(c->b, cells);
+            if (letter == LETTERS)
+                return outside(c, x, "more than eight relations that \\ and ^-1 make");
+            const path_regex *r = letter_of(c, letter);
+            if (to != CLASS_ALL) r = regex_pair(c, REGEX_SEQ, r, test_of(c, to));
+            if (from != CLASS_ALL) r = regex_pair(c, REGEX_SEQ, test_of(c, from), r);
+            add_choice(c, &all, r);
+        }
+    return all ? all : test_of(c, 0);
+}
 
 /* r & (A x B), r \ (A x B) */
 static const path_regex *limited(compiler *c, const iso_node *x)
@@ -126,8 +166,10 @@ static const path_regex *limited(compiler *c, const iso_node *x)
     bool meet = x->op == ISO_MEET;
     if (product->op != ISO_PRODUCT)
         return outside(c, x,
-                       meet ? "an intersection (&) with something else than a product of sets"
-                            : "a difference (\\) of something else than a product of sets");
+                       meet ? "an intersection (&) of what is chosen with something else than a "
+                              "product of sets"
+                            : "a difference (\\) of what is chosen and something else than a "
+                              "product of sets");
     const path_regex *r = regex_of(c, x->kid[0]);
     unsigned a = classes_of(c, product->kid[0]), b = classes_of(c, product->kid[1]);
     if (!r || a == ~0u || b == ~0u) return NULL;
@@ -152,8 +194,8 @@ static const struct {
     {ISO_RW_PRED, LETTER_RW_PRED, NULL},
     {ISO_CO_REL, LETTER_CO, NULL},
     {ISO_AR, LETTER_CO, NULL},
-    {ISO_INVERSE, -1, "an inverse (^-1)"},
-    {ISO_PRODUCT, -1, "a product of sets that stands by itself"},
+    {ISO_INVERSE, -1, "an inverse (^-1) of what is chosen"},
+    {ISO_PRODUCT, -1, "a product of other sets than txn, init, upd and ro"},
     {ISO_WRX, -1, "wr of one key"},
     {ISO_WWX, -1, "ww of one key"},
     {ISO_RWX, -1, "rw of one key"},
@@ -178,9 +220,11 @@ static const path_regex *regex_of_word(compiler *c, const iso_node *x)
 static const path_regex *regex_of(compiler *c, const iso_node *x)
 {
     unsigned classes;
+    settled_pairs p;
     assert(x->type == ISO_REL);
     if (c->out->outside) return NULL;
     if (c->parts > MOST_PARTS) return outside(c, x, "a relation that is too long");
+    if (settled_is_wanted(x) && settled_read(&p, x)) return regex_of_settled(c, x, &p);
     switch (x->op) {
     case ISO_ID: return test_of(c, CLASS_ALL);
     case ISO_DIAG:
@@ -211,8 +255,8 @@ static bool speaks_of(const path_regex *r, unsigned letters)
 
 static void forbid_closed(compiler *c, const path_regex *r, bool ordered, const iso_node *at)
 {
-    if (r && !automaton_add_closed(c->b, r, ordered))
-        outside(c, at, "a relation that relates a transaction to itself, or one that is too long");
+    const char *why = r ? automaton_add_closed(c->b, r, ordered) : NULL;
+    if (why) outside(c, at, why);
 }
 
 static void forbid_missed(compiler *c, const path_regex *p, enum iso_arrival arrival,
@@ -271,12 +315,6 @@ static bool is_order_node(const iso_node *x)
 static bool is_vis_node(const iso_node *x)
 {
     return unfolded(x)->op == ISO_VIS;
-}
-
-static void add_choice(compiler *c, const path_regex **to, const path_regex *r)
-{
-    if (!r) return;
-    *to = *to ? regex_pair(c, REGEX_OR, *to, r) : r;
 }
 
 /* X in vis, X ; vis in vis, vis ; X in vis, vis ; vis in vis */
@@ -408,7 +446,8 @@ void compile_iso(iso_rule *out, const iso_level *l, mem *m)
     }
     if (over_vis) compile_visible(&c, l);
     if (c.ordered && !out->outside) {
-        bool ordered = !c.uses_co && (!out->real_time || speaks_of(c.ordered, 1u << LETTER_RT));
+        /* (Speaking of real time is not enough: an order of E need keep only what is in E.) */
+        bool ordered = !c.uses_co && (!out->real_time || regex_has_letter(m, c.ordered, LETTER_RT));
         forbid_closed(&c, ordered ? c.ordered : plus_of(&c, c.ordered), ordered, &here);
     }
     if (out->outside) return;

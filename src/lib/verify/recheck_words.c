@@ -14,9 +14,12 @@
  * All steps but rw go forward in the order, which was checked before: so a walk without rw is no
  * closed one, and axioms that have none need no search.
  */
+#include <assert.h>
+
 #include "base/sort.h"
 #include "iso/iso.h"
 #include "verify/recheck.h"
+#include "verify/settled_words.h"
 
 /* Early: the last step to a reader, at an operation before the read (or, `upto`, at that one). */
 enum word_letter {
@@ -30,13 +33,14 @@ enum word_letter {
     W_RW_PRED,
     W_WR_EARLY,
     W_WW_EARLY,
+    W_SETTLED, /* see settled_words.h */
     W_TEST
 };
 
 typedef struct wire { /* of the network */
     uint32_t from, to;
     enum word_letter letter;
-    uint8_t classes;  /* W_TEST; of an early letter: upto */
+    uint8_t classes;  /* W_TEST; of an early letter: upto; W_SETTLED: the ways to stand */
     uint32_t ordinal; /* among the wires of its letter */
 } wire;
 
@@ -56,7 +60,11 @@ typedef struct words {
     uint8_t *class;              /* per place */
     uint32_t *ended, n_ended;    /* places by their ends, if real time is spoken of */
     uint32_t *ended_rank;        /* per place: its index there, plus one; 0: it has no end */
+    uint32_t *ended_before;      /* per place: how many of them ended before it began */
     bool timed;
+    settled_chains *chains[32];        /* by the ways to stand; NULL: not used */
+    size_t chain_links[33];            /* where the links of each begin, among those of W_SETTLED */
+    size_t chain_numbers[33];          /* how many chains those before it have */
     uint8_t *is_first;                 /* per version: the first of its key */
     uint32_t *readers_first, *readers; /* places by the version they read (place in by_key), twice,
                                           plus one if by a predicate */
@@ -91,7 +99,7 @@ static net net_of_step(words *w, enum word_letter letter, uint8_t classes)
     net x = {.in = new_state(w), .out = new_state(w)};
     x.turns = letter == W_RW || letter == W_RW_ITEM || letter == W_RW_PRED;
     x.empty = letter == W_TEST ? classes : 0;
-    w->timed = w->timed || letter == W_RT;
+    w->timed = w->timed || letter == W_RT || letter == W_SETTLED;
     add_wire(w, x.in, letter, classes, x.out);
     return x;
 }
@@ -174,10 +182,30 @@ static net net_of_limits(words *w, const iso_node *x)
         net_seq(w, net_of(w, x->kid[0]), net_of_step(w, W_TEST, ALL_CLASSES & (uint8_t)~b)));
 }
 
+/* A relation that the history settles, by the classes of either side. */
+static net net_of_settled(words *w, const settled_meaning *s)
+{
+    net all = net_of_step(w, W_TEST, 0);
+    for (unsigned i = 0; i < 4; i++) {
+        if (!s->ways[i / 2][i % 2]) continue;
+        net step = net_of_step(w, W_SETTLED, s->ways[i / 2][i % 2]);
+        step = net_seq(w, net_of_step(w, W_TEST, (uint8_t)(1u << i / 2)), step);
+        all = net_or(w, all, net_seq(w, step, net_of_step(w, W_TEST, (uint8_t)(1u << i % 2))));
+    }
+    return all;
+}
+
 static net net_of(words *w, const iso_node *x)
 {
+    settled_meaning settled;
     x = meant(x);
     if (w->wires.n > MOST_WIRES) return no_net();
+    if (settled_operator(x) && settled_meaning_of(&settled, x)) {
+        bool alike = !memcmp(settled.ways[0], settled.ways[1], 2) &&
+                     settled.ways[0][0] == settled.ways[0][1];
+        return alike && settled.ways[0][0] ? net_of_step(w, W_SETTLED, settled.ways[0][0])
+                                           : net_of_settled(w, &settled);
+    }
     switch (x->op) {
     case ISO_SO: return net_of_step(w, W_SO, 0);
     case ISO_RT: return net_of_step(w, W_RT, 0);
@@ -229,6 +257,7 @@ static uint8_t no_step_at(const iso_node *x)
 /* The walks of x whose last step arrives early; the others of its steps are as they were. */
 static net net_arriving(words *w, const iso_node *x, bool upto)
 {
+    settled_meaning settled;
     x = meant(x);
     if (w->wires.n > MOST_WIRES) return no_net();
     switch (x->op) {
@@ -256,6 +285,7 @@ static net net_arriving(words *w, const iso_node *x, bool upto)
     case ISO_MEET:
     case ISO_MINUS: {
         const iso_node *sets = meant(x->kid[1]);
+        if (settled_operator(x) && settled_meaning_of(&settled, x)) return net_of(w, x);
         if (sets->op != ISO_PRODUCT) return no_net();
         uint8_t a = set_classes(sets->kid[0]), b = set_classes(sets->kid[1]);
         if (a == 4 || b == 4) return no_net();
@@ -306,7 +336,7 @@ static uint32_t version_of(const checker *c, key_id k, uint32_t p)
     return lo;
 }
 
-static uint32_t ended_before_place(const words *w, uint32_t p)
+static uint32_t count_ended_before(const words *w, uint32_t p)
 {
     const checker *c = w->c;
     int64_t begin, end;
@@ -388,9 +418,18 @@ static void back_over_wire(words *w, uint32_t p, uint32_t index)
         if (p > 1) reach_node(w, link_node(w, p - 1, e));
         return;
     case W_RT:
-        n = ended_before_place(w, p);
+        n = w->ended_before[p];
         if (n) reach_node(w, link_node(w, n - 1, e));
         return;
+    case W_SETTLED: {
+        const settled_chains *x = w->chains[e->classes];
+        size_t base = w->chain_links[e->classes];
+        for (uint32_t i = x->upto_first[p]; i < x->upto_first[p + 1]; i++)
+            reach_node(w, link_node(w, (uint32_t)(base + x->upto.at[i]), e));
+        for (uint32_t i = x->single_first[p]; i < x->single_first[p + 1]; i++)
+            reach_node(w, place_node(w, x->single.at[i], e->from));
+        return;
+    }
     }
 }
 
@@ -414,6 +453,13 @@ static void back_over_link(words *w, uint64_t node)
         p = c->by_key.place[link];
         if (!w->is_first[link]) before = link - 1;
         break;
+    case W_SETTLED: {
+        const settled_chains *x = w->chains[e->classes];
+        uint32_t member = link - (uint32_t)w->chain_links[e->classes];
+        p = x->place.at[member];
+        if (member > x->first.at[x->chain.at[member]]) before = link - 1;
+        break;
+    }
     default: /* W_RT */
         p = w->ended[link];
         if (link) before = link - 1;
@@ -493,6 +539,27 @@ static void load_ends(words *w)
         w->ended_rank[by_end[i].place] = i + 1;
     }
     w->n_ended = n;
+    w->ended_before = mem_array0(c->m, uint32_t, (size_t)c->n + 2);
+    for (uint32_t p = 1; p <= c->n; p++) w->ended_before[p] = count_ended_before(w, p);
+}
+
+static void load_settled(words *w)
+{
+    checker *c = w->c;
+    size_t links = 0, numbers = 0;
+    for (size_t i = 0; i < w->of_letter[W_SETTLED].n; i++) {
+        uint8_t ways = w->wires.at[w->of_letter[W_SETTLED].at[i]].classes;
+        if (w->chains[ways]) continue;
+        w->chains[ways] = mem_array0(c->m, settled_chains, 1);
+        settled_chains_make(w->chains[ways], c, ways, w->ended, w->n_ended, w->ended_rank,
+                            w->ended_before);
+        w->chain_links[ways] = links;
+        w->chain_numbers[ways] = numbers;
+        links += w->chains[ways]->place.n;
+        numbers += w->chains[ways]->first.n;
+    }
+    w->chain_links[32] = links;
+    w->chain_numbers[32] = numbers;
 }
 
 /* Wires by where they lead, and the numbers of nodes; after all networks are made. */
@@ -508,7 +575,8 @@ static void load_graph(words *w)
     size_t links[W_TEST] = {[W_SO] = (size_t)c->n + 1,
                             [W_WW] = c->by_key.first[history_keys(c->h)],
                             [W_CO] = (size_t)c->n + 1,
-                            [W_RT] = w->n_ended};
+                            [W_RT] = w->n_ended,
+                            [W_SETTLED] = w->chain_links[32]};
     w->nodes = ((size_t)c->n + 1) * w->states;
     for (int letter = W_SO; letter < W_TEST; letter++) {
         w->links_from[letter] = w->nodes;
@@ -537,13 +605,20 @@ typedef struct missing_reader {
 
 enum read_class { ALL_READS, ITEM_READS, PREDICATE_READS };
 
+typedef struct chain_sum {
+    uint32_t wire, first; /* whose it is, and the chain's first link */
+    uint32_t low, top;    /* links below top may have bits; from low on they are summed up */
+    uint32_t bottom;      /* no link below it has any */
+} chain_sum;
+
 typedef struct back_walk {
     words *w;
     net x;
     uint32_t lo, hi;               /* the places that are walked */
     bit_row *at;                   /* per node */
     bit_row *missed;               /* per place: the readers that miss a version of it */
-    VEC(uint64_t) timed;           /* nodes of real time that have bits */
+    chain_sum *sums;               /* see hand_to_chain */
+    VEC(uint32_t) used;            /* of these, the ones that have bits */
     const missing_reader *readers; /* whose bits these are */
     uint32_t n;
     enum read_class of;
@@ -561,24 +636,89 @@ static void hand_on(back_walk *b, uint64_t node, const bit_row *row)
     for (uint32_t i = 0; i < ROW_WORDS; i++) b->at[node].word[i] |= row->word[i];
 }
 
-/* Real time: the bits are for all of the first `n` to end.  Their places are visited in another
-   order, so the links are a tree of sums (Fenwick 1994): bits stay until the walk is over. */
-static void hand_to_ended(back_walk *b, const wire *e, uint32_t n, const bit_row *row)
+/* Chains whose members are visited in another order than they stand in: those that ended, and
+   settled steps.  The bits of a link are for all members up to it.  Whoever hands them over stands
+   after those members in the order, so when one of them is visited the links from it on get no
+   more: each link then takes what the one after it has, from `low` on. */
+static void hand_to_chain(back_walk *b, const wire *e, size_t sum, uint32_t first, uint32_t link,
+                          const bit_row *row)
 {
-    for (uint32_t i = n; i; i -= i & (~i + 1)) {
-        uint64_t node = link_node(b->w, i - 1, e);
-        if (!any_bit(&b->at[node])) vec_push(b->w->c->m, &b->timed, node);
-        hand_on(b, node, row);
+    chain_sum *s = &b->sums[sum];
+    if (!s->top) {
+        s->wire = (uint32_t)(e - b->w->wires.at);
+        s->first = first;
+        s->bottom = link;
+        vec_push(b->w->c->m, &b->used, (uint32_t)sum);
     }
+    assert(link < s->low || s->low == s->top);
+    if (link >= s->top) s->low = s->top = link + 1;
+    if (link < s->bottom) s->bottom = link;
+    hand_on(b, link_node(b->w, first + link, e), row);
 }
 
-static void take_ended(back_walk *b, uint32_t p)
+static void take_chain(back_walk *b, const wire *e, size_t sum, uint32_t first, uint32_t link,
+                       uint32_t p)
+{
+    const words *w = b->w;
+    chain_sum *s = &b->sums[sum];
+    if (link >= s->top) return;
+    for (; s->low > link; s->low--)
+        if (s->low < s->top)
+            hand_on(b, link_node(w, first + s->low - 1, e),
+                    &b->at[link_node(w, first + s->low, e)]);
+    hand_on(b, place_node(w, p, e->from), &b->at[link_node(w, first + link, e)]);
+}
+
+static void forget_chains(back_walk *b)
+{
+    for (size_t i = 0; i < b->used.n; i++) {
+        chain_sum *s = &b->sums[b->used.at[i]];
+        const wire *e = &b->w->wires.at[s->wire];
+        for (uint32_t k = s->bottom < s->low ? s->bottom : s->low; k < s->top; k++) {
+            bit_row *row = &b->at[link_node(b->w, s->first + k, e)];
+            memset(row, 0, sizeof *row);
+        }
+        memset(s, 0, sizeof *s);
+    }
+    b->used.n = 0;
+}
+
+/* The number of the sums of a wire, and of a chain if it is a settled one. */
+static size_t sum_of(const words *w, const wire *e, uint32_t chain)
+{
+    if (e->letter == W_RT) return e->ordinal;
+    size_t all = w->chain_numbers[e->classes] + chain;
+    return w->of_letter[W_RT].n + all * w->of_letter[W_SETTLED].n + e->ordinal;
+}
+
+static void hand_to_settled(back_walk *b, const wire *e, uint32_t p, const bit_row *row)
+{
+    const words *w = b->w;
+    const settled_chains *x = w->chains[e->classes];
+    for (uint32_t i = x->upto_first[p]; i < x->upto_first[p + 1]; i++) {
+        uint32_t chain = x->chain.at[x->upto.at[i]], first = x->first.at[chain];
+        hand_to_chain(b, e, sum_of(w, e, chain), (uint32_t)w->chain_links[e->classes] + first,
+                      x->upto.at[i] - first, row);
+    }
+    for (uint32_t i = x->single_first[p]; i < x->single_first[p + 1]; i++)
+        if (x->single.at[i] >= b->lo) hand_on(b, place_node(w, x->single.at[i], e->from), row);
+}
+
+static void take_chains(back_walk *b, uint32_t p)
 {
     const words *w = b->w;
     for (size_t i = 0; i < w->of_letter[W_RT].n && w->ended_rank[p]; i++) {
         const wire *e = &w->wires.at[w->of_letter[W_RT].at[i]];
-        for (uint32_t k = w->ended_rank[p]; k <= w->n_ended; k += k & (~k + 1))
-            hand_on(b, place_node(w, p, e->from), &b->at[link_node(w, k - 1, e)]);
+        take_chain(b, e, sum_of(w, e, 0), 0, w->ended_rank[p] - 1, p);
+    }
+    for (size_t i = 0; i < w->of_letter[W_SETTLED].n; i++) {
+        const wire *e = &w->wires.at[w->of_letter[W_SETTLED].at[i]];
+        const settled_chains *x = w->chains[e->classes];
+        for (uint32_t j = x->member_first[p]; j < x->member_first[p + 1]; j++) {
+            uint32_t chain = x->chain.at[x->member[j]], first = x->first.at[chain];
+            take_chain(b, e, sum_of(w, e, chain), (uint32_t)w->chain_links[e->classes] + first,
+                       x->member[j] - first, p);
+        }
     }
 }
 
@@ -637,10 +777,11 @@ static void hand_over_wire(back_walk *b, uint32_t p, const wire *e, const bit_ro
         }
         return;
     case W_RT: {
-        uint32_t n = ended_before_place(w, p);
-        hand_to_ended(b, e, n, row);
+        uint32_t n = w->ended_before[p];
+        if (n) hand_to_chain(b, e, sum_of(w, e, 0), 0, n - 1, row);
         return;
     }
+    case W_SETTLED: hand_to_settled(b, e, p, row); return;
     case W_WR_EARLY:
     case W_WW_EARLY: hand_early(b, p, e, row); return;
     default: return; /* W_TEST is handed on at the place itself; the others do not come here */
@@ -703,7 +844,7 @@ static bool walk_back(back_walk *b, uint32_t p)
     bit_row *row = &b->at[place_node(w, p, 0)];
     bool found = false;
     take_links(b, p);
-    take_ended(b, p);
+    take_chains(b, p);
     take_tests(b, p);
     for (uint32_t k = 0; k < ROW_WORDS; k++)
         found = found || row[b->x.in].word[k] & b->missed[p].word[k];
@@ -761,8 +902,7 @@ static bool check_some(back_walk *b, missing_reader *readers, uint32_t n, uint32
             ok = false;
             *culprit = p;
         }
-    for (size_t i = 0; i < b->timed.n; i++) memset(&b->at[b->timed.at[i]], 0, sizeof *b->at);
-    b->timed.n = 0;
+    forget_chains(b);
     return ok;
 }
 
@@ -797,6 +937,9 @@ static bool check_reads(words *w, net x, enum read_class of, bool each)
     if (!all.n) return true;
     b.at = mem_array0(c->m, bit_row, w->nodes + 1);
     b.missed = mem_array0(c->m, bit_row, (size_t)c->n + 1);
+    b.sums =
+        mem_array0(c->m, chain_sum,
+                   w->of_letter[W_RT].n + w->chain_numbers[32] * w->of_letter[W_SETTLED].n + 1);
     uint32_t *by = sort_readers(c, all.at, (uint32_t)all.n);
     bool ok = true;
     for (size_t i = 0; ok && i < all.n; i += MANY) {
@@ -807,6 +950,7 @@ static bool check_reads(words *w, net x, enum read_class of, bool each)
     }
     mem_put(c->m, b.at);
     mem_put(c->m, b.missed);
+    mem_put(c->m, b.sums);
     if (ok) return true;
     return recheck_no(c, c->v->order[culprit - 1],
                       "is missed by a reader that the definition wants to see it");
@@ -1150,6 +1294,7 @@ bool recheck_words(checker *c)
     if (r.bad) return recheck_no(c, NO_ID, "no recheck for what the definition says");
     load_classes(&w);
     load_ends(&w);
+    load_settled(&w);
     load_readers(&w);
     load_graph(&w);
     for (size_t i = 0; i < r.demands.n; i++) {

@@ -16,7 +16,7 @@
 
 #include "base/search.h"
 #include "base/sort.h"
-#include "decide/lazy/paths_state.h"
+#include "decide/lazy/settled_steps.h"
 
 #define WORDS 4 /* of a row */
 #define BLOCK (64 * WORDS)
@@ -48,6 +48,14 @@ typedef struct arrival {
     uint32_t which; /* the obligation, or the install */
 } arrival;
 
+/* The runs of a settled letter. */
+typedef struct settled_rows {
+    enum path_letter letter;
+    settled_steps steps;
+    lanes *rows;    /* per member and group: what left it and those of its run before it */
+    uint32_t *done; /* per run: the first member whose rows are not made in this walk */
+} settled_rows;
+
 struct word_sweep {
     lazy *z;
     const path_automaton *a;
@@ -70,6 +78,7 @@ struct word_sweep {
     bool turns;  /* some letter is rw */
     lanes *past; /* real time: per rank of paths.ended */
     size_t past_n;
+    VEC(settled_rows) settled;
     VEC(uint32_t) touched; /* keys */
     uint8_t *is_touched;
     uint32_t *readers_first, *readers;     /* with rw: reads by the version they see */
@@ -251,6 +260,28 @@ static void arrive_by_time(word_sweep *s, lanes *row, node_id v)
     if (n) arrive_from(s, row, LETTER_RT, s->past + (n - 1) * groups);
 }
 
+/* Settled steps go forward, so whoever leads to v has left already. */
+static void arrive_by_settled(word_sweep *s, settled_rows *x, lanes *row, node_id v)
+{
+    const settled_steps *t = &x->steps;
+    size_t groups = s->a->groups;
+    for (uint32_t i = t->ask_first[v]; i < t->ask_first[v + 1]; i++) {
+        uint32_t to = t->ask.at[i], run = t->run_of.at[to];
+        for (uint32_t k = x->done[run]; k <= to; k++) {
+            lanes *made = x->rows + k * groups;
+            if (k > t->run_first.at[run])
+                memcpy(made, made - groups, groups * sizeof *made);
+            else
+                memset(made, 0, groups * sizeof *made);
+            if (in_part(s, t->member.at[k])) leave_into(s, made, s->z->pos[t->member.at[k]]);
+        }
+        if (x->done[run] <= to) x->done[run] = to + 1;
+        arrive_from(s, row, x->letter, x->rows + to * groups);
+    }
+    for (uint32_t i = t->pair_first[v]; i < t->pair_first[v + 1]; i++)
+        arrive_from_node(s, row, x->letter, t->pair.at[i]);
+}
+
 /* (Not by one row for each session: nothing follows a transaction of unknown outcome, so that one
    may stand after others that come later in the session.) */
 static void arrive_by_session(word_sweep *s, lanes *row, node_id v)
@@ -271,6 +302,7 @@ static void arrive_all(word_sweep *s, lanes *row, node_id v)
     const asg *g = z->g;
     if (s->sessions) arrive_by_session(s, row, v);
     if (s->past) arrive_by_time(s, row, v);
+    for (size_t i = 0; i < s->settled.n; i++) arrive_by_settled(s, &s->settled.at[i], row, v);
     if (uses(s, LETTER_CO)) arrive_from(s, row, LETTER_CO, s->any);
     for (uint32_t i = g->ob_first[v]; uses(s, LETTER_WR) && i < g->ob_first[v + 1]; i++) {
         uint32_t w = paths_stands(z, i);
@@ -449,6 +481,11 @@ static void clear_sums(word_sweep *s)
     for (size_t i = 0; i < s->touched.n; i++) s->is_touched[s->touched.at[i]] = 0;
     s->touched.n = 0;
     s->past_n = 0;
+    for (size_t i = 0; i < s->settled.n; i++) {
+        settled_rows *x = &s->settled.at[i];
+        size_t runs = x->steps.run_first.n;
+        if (runs) memcpy(x->done, x->steps.run_first.at, runs * sizeof *x->done);
+    }
     memset(s->any, 0, s->a->groups * sizeof *s->any);
 }
 
@@ -520,6 +557,20 @@ static void back_by_time(back *b, const path_slot *slot, node_id v)
         if (go_back(b, slot, (hop){z->paths->ended.at[n], v, PATH_RT, NONE}, false)) return;
 }
 
+static void back_by_settled(back *b, const path_slot *slot, node_id v)
+{
+    const settled_rows *x = b->s->settled.at;
+    while (x->letter != slot->letter) x++;
+    const settled_steps *t = &x->steps;
+    for (uint32_t i = t->pair_first[v]; i < t->pair_first[v + 1]; i++)
+        if (go_back(b, slot, (hop){t->pair.at[i], v, PATH_RT, NONE}, false)) return;
+    for (uint32_t i = t->ask_first[v]; i < t->ask_first[v + 1]; i++) {
+        uint32_t first = t->run_first.at[t->run_of.at[t->ask.at[i]]];
+        for (uint32_t k = t->ask.at[i] + 1; k-- > first;)
+            if (go_back(b, slot, (hop){t->member.at[k], v, PATH_RT, NONE}, false)) return;
+    }
+}
+
 static void back_by_reads(back *b, const path_slot *slot, node_id v)
 {
     const lazy *z = b->s->z;
@@ -589,7 +640,9 @@ static void back_from(back *b, uint32_t index)
     node_id v = s->at[here.place];
     b->index = index;
     for (uint32_t k = 0; k < a->slots; k++)
-        if (a->slot[k].to == here.state && by[a->slot[k].letter])
+        if (a->slot[k].to == here.state && LETTERS_SETTLED >> a->slot[k].letter & 1)
+            back_by_settled(b, &a->slot[k], v);
+        else if (a->slot[k].to == here.state && by[a->slot[k].letter])
             by[a->slot[k].letter](b, &a->slot[k], v);
     guard_tick(s->z->m->guard);
 }
@@ -788,6 +841,16 @@ static void load_block(word_sweep *s)
 
 /* --- the sweep -------------------------------------------------------------------------------- */
 
+static void add_settled(word_sweep *s, enum path_letter letter)
+{
+    mem *m = s->z->m;
+    settled_rows x = {.letter = letter};
+    settled_steps_make(&x.steps, s->z, s->a->settled[letter - LETTER_SETTLED]);
+    x.rows = mem_array(m, lanes, mem_bytes(m, x.steps.member.n + 1, s->a->groups + 1));
+    x.done = mem_array(m, uint32_t, x.steps.run_first.n + 1);
+    vec_push(m, &s->settled, x);
+}
+
 static word_sweep *word_sweep_of(lazy *z)
 {
     mem *m = z->m;
@@ -812,6 +875,8 @@ static word_sweep *word_sweep_of(lazy *z)
     }
     if (uses(s, LETTER_RT) && z->paths->ended.n)
         s->past = mem_array0(m, lanes, mem_bytes(m, z->paths->ended.n, groups));
+    for (uint32_t i = LETTER_SETTLED; i < LETTERS; i++)
+        if (uses(s, (enum path_letter)i)) add_settled(s, (enum path_letter)i);
     if (!s->turns) return s;
     s->over[0] = (struct overwriting){.letter = LETTER_RW};
     s->over[1] = (struct overwriting){.letter = LETTER_RW_ITEM, .without = OB_PRED};
