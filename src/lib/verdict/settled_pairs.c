@@ -217,7 +217,7 @@ bool settled_itself(const settled_pairs *p)
 
 bool settled_goes_forward(const settled_pairs *p)
 {
-    assert(p->kinds < one_kind(KINDS));
+    assert(!(p->kinds >> KINDS));
     for (unsigned i = 0; i < 36; i++)
         if (p->kinds >> i & 1 && !(SETTLED_FORWARD >> i / 4 & 1)) return false;
     return !(p->kinds >> TO_INIT & 3);

@@ -267,6 +267,7 @@ static void arrive_by_settled(word_sweep *s, settled_rows *x, lanes *row, node_i
     size_t groups = s->a->groups;
     for (uint32_t i = t->ask_first[v]; i < t->ask_first[v + 1]; i++) {
         uint32_t to = t->ask.at[i], run = t->run_of.at[to];
+        assert(to < t->member.n && t->run_first.at[run] <= to);
         for (uint32_t k = x->done[run]; k <= to; k++) {
             lanes *made = x->rows + k * groups;
             if (k > t->run_first.at[run])
@@ -560,6 +561,7 @@ static void back_by_time(back *b, const path_slot *slot, node_id v)
 static void back_by_settled(back *b, const path_slot *slot, node_id v)
 {
     const settled_rows *x = b->s->settled.at;
+    assert(b->s->settled.n && LETTERS_SETTLED >> slot->letter & 1);
     while (x->letter != slot->letter) x++;
     const settled_steps *t = &x->steps;
     for (uint32_t i = t->pair_first[v]; i < t->pair_first[v + 1]; i++)

@@ -65,6 +65,7 @@ static uint32_t start_run(step_maker *s)
 static void add_member(step_maker *s, node_id v)
 {
     uint32_t run = (uint32_t)s->out->run_first.n - 1;
+    assert(s->out->run_first.n && v < s->z->g->nodes);
     vec_push(s->z->m, &s->out->member, v);
     vec_push(s->z->m, &s->out->run_of, run);
     guard_tick(s->z->m->guard);
@@ -79,6 +80,7 @@ static void ask_for(step_maker *s, uint32_t member)
 static uint32_t run_end(const step_maker *s, uint32_t run)
 {
     bool last = run + 1 == s->out->run_first.n;
+    assert(run < s->out->run_first.n);
     return last ? (uint32_t)s->out->member.n : s->out->run_first.at[run + 1];
 }
 
@@ -208,6 +210,7 @@ static void ask_session(step_maker *s, node_id v)
     uint32_t first = any ? l->first[at] : l->first[at - 1], from = first;
     uint32_t end = any ? l->end[at] : at, after = maybe ? at : at + 1;
     unsigned row = s->cells & SETTLED_ROW(SIDE_BEFORE);
+    assert(first <= at && at <= end && end <= l->n);
     if (row && from < at) {
         enum settled_side side = side_in_time(z, l->node[from], v);
         bool all = row == SETTLED_ROW(SIDE_BEFORE);
@@ -247,6 +250,7 @@ static void run_times(step_maker *s)
     const paths *x = s->z->paths;
     bool own = has_cell(s, SIDE_BEFORE, SIDE_BEFORE) && has_cell(s, SIDE_AFTER, SIDE_BEFORE);
     s->whole = NONE;
+    assert(!s->bit_run && s->out->run_of.n == s->out->member.n);
     if (!has_cell(s, SIDE_NEITHER, SIDE_BEFORE)) return;
     if (own || !s->z->p->so) { /* all that ended, whatever their session */
         s->whole = start_run(s);
@@ -267,6 +271,7 @@ static void ask_run_before(step_maker *s, uint32_t run, node_id v)
 {
     const node_id *member = s->out->member.at;
     uint32_t first = s->out->run_first.at[run];
+    assert(first <= run_end(s, run) && v < s->z->g->nodes);
     SEARCH_FIRST(uint32_t, end, first, run_end(s, run), !ended_before(s->z, member[end], v));
     if (end > first) ask_for(s, end - 1);
 }
