@@ -199,3 +199,49 @@ WITH d AS (DELETE FROM w WHERE id = 4) SELECT * FROM d
 WITH a AS (UPDATE w SET c = 5 WHERE id = 1 RETURNING id) UPDATE w SET c = 6 WHERE id = 1
 --
 SELECT id, (SELECT w.a), (SELECT w.b FROM w v WHERE v.id = 1) FROM w ORDER BY id
+--
+CREATE TABLE z (id uuid PRIMARY KEY, at timestamptz, day date)
+--
+INSERT INTO z VALUES ('A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11', '2024-01-01 10:00:00+02', '2024-02-28'), ('{b0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11}', '2024-01-01 09:30:00.25Z', '2023-12-31'), ('c0eebc999c0b4ef8bb6d6bb9bd380a11', NULL, NULL)
+--
+SELECT * FROM z ORDER BY id
+--
+SELECT id FROM z ORDER BY at DESC NULLS LAST
+--
+SELECT at FROM z WHERE id = 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'
+--
+SELECT id::text, count(*) FROM z WHERE at < '2024-01-01 09:00:00+00' GROUP BY id
+--
+SELECT max(at), min(at) FROM z
+--
+SELECT id FROM z WHERE id = 'a0eebc99'
+--
+SELECT id FROM z WHERE id = 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a1g'
+--
+INSERT INTO z VALUES ('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11')
+--
+-- refused
+SELECT at::text FROM z
+--
+-- refused
+SELECT id FROM z WHERE at < '2024-01-01 09:00:00'
+--
+-- refused
+SELECT id FROM z WHERE at < day
+--
+-- refused
+SELECT coalesce(at, day) FROM z
+--
+SELECT id FROM z WHERE id = 'x'::text
+--
+-- refused
+SELECT min(id) FROM z
+--
+SELECT day + 2, day - 1, 1 + day, day - date '2024-01-01' FROM z ORDER BY id
+--
+SELECT day FROM z WHERE day + 1 > date '2024-02-28'
+--
+UPDATE z SET day = day + 366 RETURNING day
+--
+-- refused
+SELECT day + 999999999 FROM z

@@ -12,6 +12,13 @@
 
 #include "base/hash.h"
 
+/* How a time with a zone is shown depends on the session's zone: the instant counts. */
+static bool same_instant(value v, const cell *c)
+{
+    int64_t seen;
+    return value_instant(c->s, c->n, &seen) && seen == v.i;
+}
+
 static bool text_matches(sql_exec *x, type_id t, value v, const cell *c)
 {
     assert(c->kind == CELL_TEXT && !v.null && !v.open);
@@ -20,7 +27,8 @@ static bool text_matches(sql_exec *x, type_id t, value v, const cell *c)
         return (c->n == 1 && c->s[0] == word[0]) ||
                (c->n == strlen(word) && !memcmp(c->s, word, c->n));
     }
-    if (type_is_text(t)) return v.n == c->n && !memcmp(v.s, c->s, c->n);
+    if (type_is_bytes(t)) return v.n == c->n && !memcmp(v.s, c->s, c->n);
+    if (t == T_STAMPTZ) return same_instant(v, c);
     strbuf b;
     strbuf_init(&b, x->work.mem);
     value_print(t, v, &b);
@@ -64,7 +72,7 @@ static uint64_t cell_hash(sql_exec *x, type_id t, const cell *c)
 {
     if (c->kind == CELL_NULL) return value_hash(t, value_null());
     const num *d;
-    if (type_is_text(t)) return value_hash(t, value_text(c->s, c->n));
+    if (type_is_bytes(t)) return value_hash(t, value_text(c->s, c->n));
     if (t == T_BOOL) return value_hash(t, value_int(c->n && (c->s[0] == 't')));
     if (type_rank(t)) return number_of(x, c, &d) ? num_hash(d) : 0;
     return 1; /* moments: one bucket */
@@ -72,7 +80,7 @@ static uint64_t cell_hash(sql_exec *x, type_id t, const cell *c)
 
 static uint64_t value_bucket(type_id t, value v)
 {
-    bool moment = !v.null && (t == T_STAMP || t == T_DATE);
+    bool moment = !v.null && type_is_moment(t);
     return moment ? 1 : value_hash(t, v);
 }
 
@@ -156,7 +164,7 @@ static void show_value(type_id t, value v, strbuf *out)
         strbuf_str(out, v.open ? "?" : "null");
         return;
     }
-    bool quoted = type_is_text(t) || t == T_STAMP || t == T_DATE;
+    bool quoted = type_is_bytes(t) || type_is_moment(t);
     if (quoted) strbuf_char(out, '\'');
     if (type_is_text(t) && v.n > 60) {
         strbuf_visible(out, v.s, 60);

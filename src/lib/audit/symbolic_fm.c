@@ -243,7 +243,7 @@ static value keep_value(fm_pool *p, type_id t, value v)
         memcpy(d, v.d, n);
         return value_num(d);
     }
-    if (type_is_text(t)) return value_text(arena_text(&p->keep, v.s, v.n), v.n);
+    if (type_is_bytes(t)) return value_text(arena_text(&p->keep, v.s, v.n), v.n);
     return v;
 }
 

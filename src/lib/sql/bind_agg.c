@@ -124,7 +124,7 @@ static type result_type(binder *b, const PgQuery__FuncCall *f, aggregate *a)
         return type_plain(a->arg->t.id);
     case AGG_MIN:
     case AGG_MAX:
-        if (t == T_UNKNOWN || t == T_BOOL)
+        if (t == T_UNKNOWN || t == T_BOOL || t == T_UUID)
             sql_refuse(CTX(b), f->location, "min or max of this type");
         return type_plain(t == T_VARCHAR ? T_TEXT : t);
     case AGG_BOOL_AND:

@@ -22,7 +22,7 @@ const char *name_keep(binder *b, const char *s)
 value value_keep(binder *b, type_id t, value v)
 {
     if (v.null || v.open) return v;
-    if (type_is_text(t)) return value_text(arena_text(b->mem, v.s, v.n), v.n);
+    if (type_is_bytes(t)) return value_text(arena_text(b->mem, v.s, v.n), v.n);
     if (t != T_NUMERIC) return v;
     void *copy = arena_get(b->mem, num_bytes(v.d));
     memcpy(copy, v.d, num_bytes(v.d));
@@ -55,9 +55,9 @@ static const struct {
     const char *name;
     type_id t;
 } type_names[] = {
-    {"bool", T_BOOL},       {"int2", T_INT2}, {"int4", T_INT4},       {"int8", T_INT8},
-    {"numeric", T_NUMERIC}, {"text", T_TEXT}, {"varchar", T_VARCHAR}, {"bpchar", T_CHAR},
-    {"timestamp", T_STAMP}, {"date", T_DATE},
+    {"bool", T_BOOL},       {"int2", T_INT2}, {"int4", T_INT4},           {"int8", T_INT8},
+    {"numeric", T_NUMERIC}, {"text", T_TEXT}, {"varchar", T_VARCHAR},     {"bpchar", T_CHAR},
+    {"timestamp", T_STAMP}, {"date", T_DATE}, {"timestamptz", T_STAMPTZ}, {"uuid", T_UUID},
 };
 
 static int32_t modifier(binder *b, const PgQuery__TypeName *t, size_t i)
@@ -262,6 +262,8 @@ type_id common_type(binder *b, expr **e, uint32_t n, const char *what)
             t = type_rank(o) > type_rank(t) ? o : t;
         else if ((t == T_STAMP && o == T_DATE) || (t == T_DATE && o == T_STAMP))
             t = T_STAMP;
+        else if (type_is_moment(t) && type_is_moment(o))
+            sql_refuse(CTX(b), e[i]->position, "what depends on the session's time zone");
         else
             sql_raise(CTX(b), "42804", "%s types %s and %s cannot be matched", what, type_name(t),
                       type_name(o));
@@ -284,6 +286,8 @@ static type_id operands(binder *b, expr **e, const char *op, int position)
             resolve(b, e[i], o == T_VARCHAR ? T_TEXT : o);
     }
     type_id l = e[0]->t.id, r = e[1]->t.id;
+    if (l != r && type_is_moment(l) && type_is_moment(r) && (l == T_STAMPTZ || r == T_STAMPTZ))
+        sql_refuse(CTX(b), position, "what depends on the session's time zone");
     bool ok = l == r || (type_rank(l) && type_rank(r)) || (type_is_text(l) && type_is_text(r)) ||
               ((l == T_STAMP || l == T_DATE) && (r == T_STAMP || r == T_DATE));
     if (!ok)
@@ -308,6 +312,26 @@ expr *compare(binder *b, int op, expr *l, expr *r, int position)
     return fold(b, e);
 }
 
+/* date + integer, date - integer, date - date; the rest needs intervals. */
+static expr *date_arithmetic(binder *b, int op, expr *l, expr *r, int position)
+{
+    if (op == '+' && r->t.id == T_DATE) {
+        expr *swap = l;
+        l = r;
+        r = swap;
+    }
+    bool days = r->t.id == T_INT4 || r->t.id == T_INT2, both = r->t.id == T_DATE;
+    if (l->t.id != T_DATE || !(op == '+' ? days : op == '-' && (days || both)))
+        sql_refuse(CTX(b), position, "arithmetic on times");
+    assert(days != both);
+    expr *e = expr_new(b, E_CALL, type_plain(both ? T_INT4 : T_DATE), position, 2);
+    e->op = both ? CALL_DAYS_BETWEEN : op == '+' ? CALL_DAYS_AFTER : CALL_DAYS_BEFORE;
+    e->sub = T_DATE;
+    e->arg[0] = l;
+    e->arg[1] = r;
+    return fold(b, e);
+}
+
 static expr *arithmetic(binder *b, int op, expr *l, expr *r, int position)
 {
     char name[2] = {(char)op, 0};
@@ -317,8 +341,8 @@ static expr *arithmetic(binder *b, int op, expr *l, expr *r, int position)
     e->arg[1] = r;
     if (l->t.id == T_UNKNOWN && r->t.id == T_UNKNOWN)
         sql_raise(CTX(b), "42725", "operator is not unique: unknown %s unknown", name);
-    if (l->t.id == T_STAMP || r->t.id == T_STAMP || l->t.id == T_DATE || r->t.id == T_DATE)
-        sql_refuse(CTX(b), position, "arithmetic on dates");
+    if (type_is_moment(l->t.id) || type_is_moment(r->t.id))
+        return date_arithmetic(b, op, l, r, position);
     type_id t = operands(b, e->arg, name, position);
     if (!type_rank(t)) {
         if (type_is_text(t)) /* PostgreSQL may try implicit casts of unknown literals */
@@ -911,7 +935,7 @@ static const struct {
     {"statement_timestamp", 0, T_STAMP},
     {"clock_timestamp", 0, T_STAMP},
     {"random", 0, T_NUMERIC},
-    {"gen_random_uuid", 0, T_TEXT},
+    {"gen_random_uuid", 0, T_UUID},
     {"pg_backend_pid", 0, T_INT4},
     {"txid_current", 0, T_INT8},
     {"version", 0, T_TEXT},
@@ -965,6 +989,8 @@ static expr *concat_all(binder *b, scope *s, const PgQuery__FuncCall *f, bool se
     for (uint32_t i = 0; i < e->n; i++) {
         e->arg[i] = bind_expr(b, s, f->args[i]);
         expr_settle(b, e->arg[i]);
+        if (e->arg[i]->t.id == T_STAMPTZ)
+            sql_refuse(CTX(b), f->location, "what depends on the session's time zone");
     }
     return fold(b, e);
 }

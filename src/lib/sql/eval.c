@@ -173,11 +173,20 @@ static value divided(sql_exec *x, const value *v)
     return value_num(value_need(&x->c, num_round(w, value_need(&x->c, q), 0)));
 }
 
+/* Operators that are calls: of bits, and of days. */
+static value operation(sql_exec *x, const expr *e, const value *v)
+{
+    if (e->op <= CALL_SHIFT_RIGHT) return bits(e, v);
+    assert(e->n == 2 && e->sub == T_DATE);
+    if (e->op == CALL_DAYS_BETWEEN) return value_int(v[0].i - v[1].i);
+    return value_move_date(&x->c, v[0].i, e->op == CALL_DAYS_AFTER ? v[1].i : -v[1].i);
+}
+
 static value call(sql_exec *x, const expr *e, const value *v)
 {
     arena *w = &x->work;
     bool is_num = e->sub == T_NUMERIC;
-    if (e->op >= CALL_BIT_AND && e->op <= CALL_SHIFT_RIGHT) return bits(e, v);
+    if (e->op >= CALL_BIT_AND && e->op <= CALL_DAYS_BETWEEN) return operation(x, e, v);
     switch ((call_id)e->op) {
     case CALL_ABS:
         if (is_num) return v[0].d->neg ? value_num(num_neg(w, v[0].d)) : v[0];

@@ -750,7 +750,7 @@ static flow run_diagnostics(sql_exec *x, const pl_stmt *s)
 static value value_held(sql_exec *x, type_id t, value v)
 {
     if (v.null || v.open) return v;
-    if (type_is_text(t)) return value_text(arena_text(&x->held, v.s, v.n), v.n);
+    if (type_is_bytes(t)) return value_text(arena_text(&x->held, v.s, v.n), v.n);
     if (t != T_NUMERIC) return v;
     void *copy = arena_get(&x->held, num_bytes(v.d));
     memcpy(copy, v.d, num_bytes(v.d));

@@ -66,6 +66,9 @@ typedef enum compare_op { OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE } compare_op;
     CALL(BIT_NOT, "~", 1, 1)                                                                       \
     CALL(SHIFT_LEFT, "<<", 2, 2)                                                                   \
     CALL(SHIFT_RIGHT, ">>", 2, 2)                                                                  \
+    CALL(DAYS_AFTER, "date +", 2, 2)                                                               \
+    CALL(DAYS_BEFORE, "date -", 2, 2)                                                              \
+    CALL(DAYS_BETWEEN, "date - date", 2, 2)                                                        \
     CALL(DIV, "div", 2, 2)                                                                         \
     CALL(LENGTH, "length", 1, 1)                                                                   \
     CALL(CHAR_LENGTH, "char_length", 1, 1)                                                         \

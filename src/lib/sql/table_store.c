@@ -53,7 +53,7 @@ static void block_put(store *s, void *p, uint32_t size)
 static size_t bytes_after(type_id t, value v)
 {
     if (v.null || v.open) return 0;
-    size_t n = type_is_text(t) ? v.n : t == T_NUMERIC ? num_bytes(v.d) : 0;
+    size_t n = type_is_bytes(t) ? v.n : t == T_NUMERIC ? num_bytes(v.d) : 0;
     return (n + 7) & ~(size_t)7;
 }
 
@@ -77,7 +77,7 @@ void vs_bind(store *s, value open, value is)
     assert(!h->bound);
     h->bound = true;
     h->v = is;
-    if (!is.null && type_is_text(h->t)) h->v.s = arena_text(&s->names, is.s, is.n);
+    if (!is.null && type_is_bytes(h->t)) h->v.s = arena_text(&s->names, is.s, is.n);
     if (!is.null && h->t == T_NUMERIC) {
         num *copy = arena_get(&s->names, num_bytes(is.d));
         memcpy(copy, is.d, num_bytes(is.d));

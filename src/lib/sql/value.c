@@ -66,7 +66,7 @@ int value_cmp(type_id t, value a, value b)
 {
     assert(!a.null && !b.null);
     if (t == T_CHAR) a.n = bare(a), b.n = bare(b);
-    if (type_is_text(t)) {
+    if (type_is_bytes(t)) {
         int c = memcmp(a.s, b.s, a.n < b.n ? a.n : b.n);
         return c ? c : a.n < b.n ? -1 : a.n > b.n;
     }
@@ -91,7 +91,7 @@ bool value_identical(type_id t, value a, value b)
 uint64_t value_hash(type_id t, value v)
 {
     if (v.null || v.open) return 0x5ca1ab1e;
-    if (type_is_text(t)) return hash_bytes(v.s, t == T_CHAR ? bare(v) : v.n, 7);
+    if (type_is_bytes(t)) return hash_bytes(v.s, t == T_CHAR ? bare(v) : v.n, 7);
     if (t == T_NUMERIC) return num_hash(v.d);
     if (t == T_VOID) return 1;
     return num_hash_i64(v.i);
@@ -162,6 +162,23 @@ static bool parse_clock(const char **p, const char *end, moment *m)
     return true;
 }
 
+/* Z, +HH, +HH:MM or +HHMM, also with seconds: how many seconds the clock is ahead of UTC. */
+static bool parse_zone(const char **p, const char *end, int64_t *seconds)
+{
+    int part[3] = {0};
+    while (*p < end && **p == ' ') (*p)++;
+    if (*p < end && (**p == 'Z' || **p == 'z')) return (*p)++, true;
+    if (*p == end || (**p != '+' && **p != '-')) return false;
+    bool west = *(*p)++ == '-';
+    for (int i = 0; i < 3 && *p < end; i++) {
+        if (i && **p == ':') (*p)++;
+        if (!digits(p, end, 2, &part[i])) return false;
+    }
+    *seconds = (part[0] * INT64_C(60) + part[1]) * 60 + part[2];
+    if (west) *seconds = -*seconds;
+    return part[0] < 16 && part[1] < 60 && part[2] < 60;
+}
+
 static bool day_exists(const moment *m)
 {
     static const int month_days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
@@ -171,21 +188,44 @@ static bool day_exists(const moment *m)
     return m->day <= month_days[m->month - 1];
 }
 
+typedef enum moment_fault { MOMENT_FINE, MOMENT_SHAPE, MOMENT_ZONE, MOMENT_DAY } moment_fault;
+
 /* Only ISO 8601 with four digits of year; the input function knows far more, which we refuse. */
-static value parse_moment(sql_context *c, type_id t, const char *s, size_t n)
+static moment_fault read_moment(type_id t, const char *s, size_t n, int64_t *out)
 {
     const char *p = s, *end = s + n;
     moment m = {0};
+    int64_t zone = 0;
+    assert(type_is_moment(t));
     bool ok = digits(&p, end, 4, &m.year) && p < end && *p++ == '-' &&
               digits(&p, end, 2, &m.month) && p < end && *p++ == '-' && digits(&p, end, 2, &m.day);
     if (ok && p < end && (*p == ' ' || *p == 'T')) ok = parse_clock(&p, end, &m);
+    if (ok && t == T_STAMPTZ && !parse_zone(&p, end, &zone)) return MOMENT_ZONE;
     if (!ok || p != end || m.year < 1 || m.hour > 23 || m.minute > 59 || m.second > 59)
-        sql_refuse(c, -1, "a %s that is not written as YYYY-MM-DD HH:MM:SS", type_name(t));
-    if (!day_exists(&m)) sql_raise(c, "22008", "date/time field value out of range");
+        return MOMENT_SHAPE;
+    if (!day_exists(&m)) return MOMENT_DAY;
     int64_t days = days_of(m.year, m.month, m.day);
-    if (t == T_DATE) return value_int(days);
-    int64_t seconds = (m.hour * 60 + m.minute) * INT64_C(60) + m.second;
-    return value_int(days * DAY_US + seconds * 1000000 + m.us);
+    int64_t seconds = (m.hour * 60 + m.minute) * INT64_C(60) + m.second - zone;
+    *out = t == T_DATE ? days : days * DAY_US + seconds * 1000000 + m.us;
+    return MOMENT_FINE;
+}
+
+static value parse_moment(sql_context *c, type_id t, const char *s, size_t n)
+{
+    int64_t v = 0;
+    switch (read_moment(t, s, n, &v)) {
+    case MOMENT_SHAPE:
+        sql_refuse(c, -1, "a %s that is not written as YYYY-MM-DD HH:MM:SS", type_name(t));
+    case MOMENT_ZONE: sql_refuse(c, -1, "a timestamp with time zone that does not say its offset");
+    case MOMENT_DAY: sql_raise(c, "22008", "date/time field value out of range");
+    case MOMENT_FINE: break;
+    }
+    return value_int(v);
+}
+
+bool value_instant(const char *s, size_t n, int64_t *out)
+{
+    return read_moment(T_STAMPTZ, s, n, out) == MOMENT_FINE;
 }
 
 static void print_moment(type_id t, int64_t v, strbuf *out)
@@ -198,11 +238,21 @@ static void print_moment(type_id t, int64_t v, strbuf *out)
     int64_t us = v - days * DAY_US, sec = us / 1000000;
     strbuf_printf(out, " %02d:%02d:%02d", (int)(sec / 3600), (int)(sec / 60 % 60), (int)(sec % 60));
     us %= 1000000;
-    if (!us) return;
     char fraction[16];
-    int n = snprintf(fraction, sizeof fraction, ".%06d", (int)us);
-    while (fraction[n - 1] == '0') n--;
+    int n = us ? snprintf(fraction, sizeof fraction, ".%06d", (int)us) : 0;
+    while (n && fraction[n - 1] == '0') n--;
     strbuf_add(out, fraction, (size_t)n);
+    if (t == T_STAMPTZ) strbuf_str(out, "+00"); /* how a session at UTC shows it */
+}
+
+/* A day that is this far from another one. */
+value value_move_date(sql_context *c, int64_t date, int64_t days)
+{
+    int y, m, d;
+    if (days > 4000000 || days < -4000000) sql_refuse(c, -1, "a date this far away");
+    date_of(date + days, &y, &m, &d);
+    if (y < 1 || y > 9999) sql_refuse(c, -1, "a date this far away");
+    return value_int(date + days);
 }
 
 /* ---- text and back -------------------------------------------------------------------------- */
@@ -217,8 +267,10 @@ void value_print(type_id t, value v, strbuf *out)
     case T_INT8: strbuf_i64(out, v.i); break;
     case T_NUMERIC: num_text(v.d, out); break;
     case T_STAMP:
+    case T_STAMPTZ:
     case T_DATE: print_moment(t, v.i, out); break;
     case T_VOID: break;
+    case T_UUID:
     case T_UNKNOWN:
     case T_TEXT:
     case T_CHAR:
@@ -316,10 +368,39 @@ static value to_width(sql_context *c, value v, type t, cast_kind kind)
     return value_text(v.s, at);
 }
 
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'f');
+}
+
+/* The usual form, or 32 digits in a row, perhaps in braces; the input function knows more. */
+static value parse_uuid(sql_context *c, const char *s, size_t n)
+{
+    char *to = arena_get(c->work, 37);
+    size_t k = 0, others = 0;
+    assert(s || !n);
+    if (n > 2 && s[0] == '{' && s[n - 1] == '}') s++, n -= 2;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_hex(s[i])) {
+            others += s[i] != '-';
+            continue;
+        }
+        if (k == 8 || k == 13 || k == 18 || k == 23) to[k++] = '-';
+        if (k < 36) to[k] = s[i] >= 'A' && s[i] <= 'F' ? (char)(s[i] + 32) : s[i];
+        k++;
+    }
+    if (others || k != 36) sql_raise(c, "22P02", "invalid input syntax for type uuid");
+    for (size_t i = 0; i < n; i++)
+        if (n != 32 && (n != 36 || (s[i] == '-') != (to[i] == '-')))
+            sql_refuse(c, -1, "a uuid with hyphens in other places");
+    return value_text(to, 36);
+}
+
 value value_parse(sql_context *c, type t, const char *s, size_t n)
 {
     if (type_is_text(t.id))
         return to_width(c, value_text(arena_text(c->work, s, n), n), t, CAST_ASSIGN);
+    if (t.id == T_UUID) return parse_uuid(c, s, n); /* which takes no blanks around it */
     while (n && blank(*s)) s++, n--;
     while (n && blank(s[n - 1])) n--;
     if (t.id == T_BOOL) return parse_bool(c, s, n);
@@ -348,6 +429,8 @@ bool cast_exists(type_id from, type_id to, cast_kind kind)
     if (text_from) return kind == CAST_EXPLICIT || from == T_UNKNOWN;
     if ((from == T_BOOL && to == T_INT4) || (from == T_INT4 && to == T_BOOL))
         return kind == CAST_EXPLICIT;
+    if (to == T_STAMPTZ) return from == T_DATE || from == T_STAMP;
+    if (from == T_STAMPTZ) return (to == T_DATE || to == T_STAMP) && kind != CAST_IMPLICIT;
     if (from == T_DATE && to == T_STAMP) return true;
     if (from == T_STAMP && to == T_DATE) return kind != CAST_IMPLICIT;
     return false;
@@ -359,6 +442,8 @@ value value_cast(sql_context *c, value v, type from, type to, cast_kind kind)
     type_id f = from.id, t = to.id;
     if (f == T_CHAR && t != T_CHAR) v.n = bare(v);
     if (type_is_text(f) && type_is_text(t)) return to_width(c, v, to, kind);
+    if ((f == T_STAMPTZ) != (t == T_STAMPTZ) && !type_is_text(f))
+        sql_refuse(c, -1, "what depends on the session's time zone");
     if (type_is_text(t)) {
         if (f == T_BOOL)
             return to_width(c, v.i ? value_text("true", 4) : value_text("false", 5), to, kind);

@@ -24,6 +24,8 @@
     TYPE(CHAR, "character", 0)                                                                     \
     TYPE(STAMP, "timestamp without time zone", 0)                                                  \
     TYPE(DATE, "date", 0)                                                                          \
+    TYPE(STAMPTZ, "timestamp with time zone", 0)                                                   \
+    TYPE(UUID, "uuid", 0)                                                                          \
     TYPE(VOID, "void", 0)
 
 typedef enum type_id {
@@ -43,7 +45,7 @@ typedef struct value {
     uint8_t open; /* OPEN_*: nobody knows it */
     uint32_t n;   /* bytes of a text */
     union {
-        int64_t i; /* bool, integers, microseconds or days since 2000-01-01 */
+        int64_t i; /* bool, integers, microseconds or days since 2000-01-01 (of UTC) */
         const num *d;
         const char *s;
     };
@@ -84,6 +86,15 @@ static inline bool type_is_int(type_id t)
 static inline bool type_is_text(type_id t)
 {
     return t == T_TEXT || t == T_VARCHAR || t == T_CHAR || t == T_UNKNOWN;
+}
+/* Values are bytes: texts, and a uuid as PostgreSQL prints it, whose order is that of its bytes. */
+static inline bool type_is_bytes(type_id t)
+{
+    return type_is_text(t) || t == T_UUID;
+}
+static inline bool type_is_moment(type_id t)
+{
+    return t == T_STAMP || t == T_DATE || t == T_STAMPTZ;
 }
 static inline type type_plain(type_id t)
 {
@@ -133,6 +144,9 @@ bool cast_exists(type_id from, type_id to, cast_kind kind);
 value value_cast(sql_context *c, value v, type from, type to, cast_kind kind);
 int64_t value_int_range(sql_context *c, type_id t, int64_t v); /* raises 22003 */
 const num *value_need(sql_context *c, const num *d);           /* refuses NULL */
-size_t text_length(value v);                                   /* characters */
+/* A time with its offset, as microseconds; false: it is none. */
+bool value_instant(const char *s, size_t n, int64_t *out);
+value value_move_date(sql_context *c, int64_t date, int64_t days);
+size_t text_length(value v); /* characters */
 
 #endif
