@@ -25,7 +25,8 @@ KNOWN = {
         'engine': 'SQLite',
         'levels': {'serializable': 'BEGIN'},
         'contracts': {'serializable': ('serializable', 'https://www.sqlite.org/isolation.html')},
-        'snapshot': READ, 'lock': '', 'connect': {'isolation_level': None, 'timeout': 0.5}},
+        'snapshot': READ, 'lock': '', 'connect': {'isolation_level': None, 'timeout': 0.5},
+        'returning': lambda m: m.sqlite_version_info >= (3, 35)},
     'psycopg2': {
         'engine': 'PostgreSQL',
         'levels': {n.replace(' ', '-'): 'BEGIN ISOLATION LEVEL ' + n for n in (
@@ -35,7 +36,7 @@ KNOWN = {
             'repeatable-read': ('snapshot-isolation', PG + '#XACT-REPEATABLE-READ', 'prefix'),
             'read-committed': ('read-committed', PG + '#XACT-READ-COMMITTED'),
             'read-uncommitted': ('read-committed', PG)},
-        'snapshot': READ, 'lock': ' FOR UPDATE', 'connect': {}},
+        'snapshot': READ, 'lock': ' FOR UPDATE', 'connect': {}, 'returning': lambda m: True},
 }
 GENERAL = {
     'levels': {n.replace(' ', '-'): 'SET TRANSACTION ISOLATION LEVEL ' + n for n in (
@@ -110,8 +111,9 @@ class Driver:
                 'version': str(next(v for v in versions if v)), 'contracts': contracts,
                 'isolations': list(self.known['levels']), 'snapshot': self.known['snapshot'],
                 'operations': ['get', 'put', 'append', 'delete', 'bury', 'range', 'sql']
-                + ['lock'] * bool(self.known['lock']), 'sessions': 'one',
-                'data': 'files' if self.name == 'sqlite3' else 'outside',
+                + ['lock'] * bool(self.known['lock'])
+                + ['add', 'savepoint'] * self.known.get('returning', lambda m: False)(self.module),
+                'sessions': 'one', 'data': 'files' if self.name == 'sqlite3' else 'outside',
                 'waits': 'never' if self.name == 'sqlite3' else 'maybe'}   # (hasty, it refuses at once)
 
     def setup(self, r):
@@ -185,6 +187,20 @@ class Driver:
                      'ORDER BY k' + (f' LIMIT {r["limit"]}' if 'limit' in r else ''), r['from'],
                      r['to'])
         return {'rows': [list(row) for row in self.cursor.fetchall()]}
+
+    def add(self, r):
+        if r.get('upsert'):
+            self.execute(f'INSERT INTO {self.table} AS t (k, v) VALUES(?, ?) ON CONFLICT (k) '
+                         'DO UPDATE SET v = t.v + excluded.v RETURNING v', r['key'], r['value'])
+        else:
+            self.execute(f'UPDATE {self.table} SET v = v + ? WHERE k = ? RETURNING v', r['value'], r['key'])
+        rows = self.cursor.fetchall()  # all of them: sqlite3 ends the statement with the last
+        return {'value': rows[0][0] if rows else None}
+
+    def savepoint(self, r):
+        for text in {'set': ['SAVEPOINT ratel'], 'keep': ['RELEASE SAVEPOINT ratel'],
+                     'undo': ['ROLLBACK TO SAVEPOINT ratel', 'RELEASE SAVEPOINT ratel']}[r['what']]:
+            self.execute(text)
 
     def commit(self, _):
         self.execute('COMMIT')

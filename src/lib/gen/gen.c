@@ -381,6 +381,18 @@ static void write_truth(const sim *m, const gen_options *o, strbuf *truth)
     strbuf_str(truth, "]}\n");
 }
 
+/* What only a real database has would be left out in silence. */
+static void refuse_live_knobs(const knob_set *k, guard *g)
+{
+    static const enum gen_knob live_only[] = {KNOB_SAVEPOINTS, KNOB_EARLY_SAVEPOINTS,
+                                              KNOB_ROLLBACKS,  KNOB_AUTOCOMMIT,
+                                              KNOB_RETRIES,    KNOB_REVERSE};
+    for (size_t i = 0; i < sizeof live_only / sizeof *live_only; i++)
+        if (knob_given(k, live_only[i]))
+            guard_fail(g, GUARD_INVAL, "the knob %s is for run: the simulated store has none of it",
+                       knob_at(live_only[i], NULL));
+}
+
 void gen_history(history *h, const gen_options *o, strbuf *truth)
 {
     mem *mm = &h->mem;
@@ -402,6 +414,7 @@ void gen_history(history *h, const gen_options *o, strbuf *truth)
     sized.ops = option_count(g, o->ops, info->ops, "operations");
     m->sessions = option_count(g, o->sessions, info->sessions, "sessions");
     workload_init(&m->work, mm, kind, &sized);
+    refuse_live_knobs(&o->knobs, g);
     m->drift = (int64_t)knob_count(&o->knobs, KNOB_DRIFT, 0);
     if (m->drift < 0 || m->drift > INT32_MAX) guard_fail(g, GUARD_INVAL, "drift too large");
     planting_plan(m, o->txns ? o->txns : info->txns);

@@ -307,6 +307,64 @@ static void check_lock(checker *k)
     k->db.driver->abort(&k->one);
 }
 
+static void check_add(checker *k)
+{
+    const driver *d = k->db.driver;
+    db_session *s = &k->one;
+    static const char sentence[] = "An addition answers with the sum, an upsert makes the row";
+    if (!declares(k, EXEC_ADD)) {
+        skip(k, sentence, "add is not declared");
+        return;
+    }
+    put_alone(s, 7, 71);
+    enum db_answer a = begin(s);
+    if (a == DB_OK) a = d->add(s, 7, 4, false);
+    bool sum = !s->absent && s->value == 75;
+    if (a == DB_OK) a = d->add(s, 8, 4, false);
+    bool none = s->absent;
+    if (a == DB_OK) a = d->add(s, 8, 5, true);
+    bool made = !s->absent && s->value == 5;
+    if (a == DB_OK) a = d->add(s, 8, 2, true);
+    bool added = !s->absent && s->value == 7;
+    if (a == DB_OK) a = d->get(s, 7, false);
+    expect(k, a == DB_OK && sum && none && made && added && s->value == 75, sentence, "%s",
+           a != DB_OK ? s->error
+           : !sum     ? "the sum is another one"
+           : !none    ? "an addition to a row that is not there has no null as its value"
+           : !made    ? "an upsert of a row that is not there answers something else"
+           : !added   ? "an upsert of a row that is there answers something else"
+                      : "the sum was not written");
+    d->abort(s);
+}
+
+static void check_savepoint(checker *k)
+{
+    const driver *d = k->db.driver;
+    db_session *s = &k->one;
+    static const char sentence[] = "A savepoint undoes what came after it, and nothing else";
+    if (!declares(k, EXEC_SAVEPOINT)) {
+        skip(k, sentence, "savepoint is not declared");
+        return;
+    }
+    put_alone(s, 9, 91);
+    enum db_answer a = begin(s);
+    if (a == DB_OK) a = d->put(s, 9, 92);
+    if (a == DB_OK) a = d->nest(s, DB_SAVEPOINT);
+    if (a == DB_OK) a = d->put(s, 9, 93);
+    if (a == DB_OK) a = d->nest(s, DB_UNDO);
+    if (a == DB_OK) a = d->get(s, 9, false);
+    bool undone = s->value == 92;
+    if (a == DB_OK) a = d->nest(s, DB_SAVEPOINT);
+    if (a == DB_OK) a = d->put(s, 9, 94);
+    if (a == DB_OK) a = d->nest(s, DB_KEEP);
+    if (a == DB_OK) a = d->commit(s);
+    if (a == DB_OK) a = get_alone(s, 9);
+    expect(k, a == DB_OK && undone && s->value == 94, sentence, "%s",
+           a != DB_OK ? s->error
+           : undone   ? "what was kept is not there"
+                      : "what was undone is not undone");
+}
+
 static void check_tombstones(checker *k)
 {
     db_session *s = &k->one;
@@ -598,6 +656,8 @@ static void check_all(checker *k)
     check_delete(k);
     check_range(k);
     check_lock(k);
+    check_add(k);
+    check_savepoint(k);
     check_dirty(k);
     check_sessions(k);
     check_tombstones(k);

@@ -24,32 +24,81 @@ typedef struct live_session {
     plan plan;
     step *steps;
     uint32_t at;
+    bool over;       /* the workload has no further step */
+    bool nested;     /* a savepoint is set */
+    bool rolls_back; /* instead of its commit */
+    bool single;     /* one statement without BEGIN and COMMIT */
+    bool repeats;    /* what is sent now was sent before */
+    uint64_t tries;
+    VEC(act) sent; /* where transactions are tried again: by this one so far */
+    size_t resent;
 } live_session;
 
 typedef struct live_program {
     workload work;
     live_session *sessions;
-    uint64_t locking; /* limit of draws that make a read lock */
+    bool adds;  /* additions are one statement */
+    bool early; /* savepoints also before the first operation */
+    /* Limits of draws: a read that locks, a savepoint, a voluntary rollback, one statement alone, a
+       range from its end; 0: there is none. */
+    uint64_t locking, savepoints, rollbacks, singles, reverse;
+    uint64_t retries;
+    mem *mem;
 } live_program;
 
-static void program_plan(void *state, uint32_t session)
+/* A workload that reckons with what it reads makes a refused transaction anew; of the others it is
+   sent again as it was. */
+static bool plan_again(live_program *p, live_session *s)
+{
+    if (s->tries >= p->retries) return false;
+    s->tries++;
+    if (!(p->work.class->flags & WORK_MEANING)) return true;
+    s->sent.n = 0;
+    s->at = 0;
+    s->over = false;
+    workload_plan(&p->work, &s->rng, &s->plan, s->steps, true);
+    return true;
+}
+
+static bool program_plan(void *state, uint32_t session, bool again)
 {
     live_program *p = state;
     live_session *s = &p->sessions[session];
+    s->nested = s->repeats = false;
+    s->resent = 0;
+    if (again && plan_again(p, s)) return s->single;
+    s->tries = s->sent.n = 0;
     s->at = 0;
+    s->over = false;
     workload_plan(&p->work, &s->rng, &s->plan, s->steps, false);
+    s->rolls_back = p->rollbacks && draw_below(&s->rng, p->rollbacks);
+    s->single = p->singles && draw_below(&s->rng, p->singles);
+    return s->single;
 }
 
-static bool program_next(void *state, uint32_t session, act *a)
+/* Is there something to do with a savepoint before the next step, or at the end? */
+static bool nesting_next(const live_program *p, live_session *s, act *a)
+{
+    if (!p->savepoints || s->single) return false;
+    bool changes = s->nested
+                       ? s->over || rng_below(&s->rng, 5) < 2
+                       : !s->over && (s->at || p->early) && draw_below(&s->rng, p->savepoints);
+    if (!changes) return false;
+    enum act_kind end = s->nested && rng_below(&s->rng, 2) ? ACT_UNDO : ACT_KEEP;
+    *a = (act){.kind = s->nested ? end : ACT_SAVEPOINT};
+    s->nested = !s->nested;
+    return true;
+}
+
+static bool step_next(live_program *p, live_session *s, act *a)
 {
     static const uint8_t kinds[] = {[STEP_READ] = ACT_READ,
                                     [STEP_WRITE] = ACT_WRITE,
                                     [STEP_APPEND] = ACT_APPEND,
                                     [STEP_SCAN] = ACT_SCAN,
                                     [STEP_ITER] = ACT_ITER};
-    live_program *p = state;
-    live_session *s = &p->sessions[session];
-    if (s->at == s->plan.n || !workload_step(&p->work, &s->rng, &s->plan, s->steps, s->at))
+    if (s->over || s->at == s->plan.n || (s->single && s->at) ||
+        !workload_step(&p->work, &s->rng, &s->plan, s->steps, s->at))
         return false;
     const step *t = &s->steps[s->at++];
     *a = (act){.kind = (enum act_kind)kinds[t->kind],
@@ -59,21 +108,87 @@ static bool program_next(void *state, uint32_t session, act *a)
                .value = t->value};
     if (t->kind == STEP_WRITE && t->value == VALUE_NULL) a->kind = ACT_DELETE;
     if (t->kind == STEP_READ && p->locking) a->lock = draw_below(&s->rng, p->locking);
+    if (t->kind > STEP_APPEND && p->reverse) a->reverse = draw_below(&s->rng, p->reverse);
+    if (t->flags & STEP_SUM && p->adds && !s->single) {
+        const step *sum = &s->steps[s->at++];
+        a->kind = ACT_ADD;
+        a->lock = false;
+        a->value = sum->to ? sum->to : sum->value;
+        a->upsert = p->work.class->flags & WORK_ROTATING; /* such a key is absent at first */
+    }
     return true;
+}
+
+static bool program_next(void *state, uint32_t session, act *a)
+{
+    live_program *p = state;
+    live_session *s = &p->sessions[session];
+    s->repeats = s->resent < s->sent.n;
+    if (s->repeats) {
+        *a = s->sent.at[s->resent++];
+        if (a->kind >= ACT_SAVEPOINT) s->nested = a->kind == ACT_SAVEPOINT;
+        return true;
+    }
+    bool more = nesting_next(p, s, a);
+    if (!more) {
+        more = step_next(p, s, a);
+        s->over = !more;
+        more = more || nesting_next(p, s, a);
+    }
+    if (!more && s->rolls_back && !s->single) {
+        s->rolls_back = false;
+        *a = (act){.kind = ACT_ROLLBACK};
+        return true;
+    }
+    if (more && p->retries) {
+        vec_push(p->mem, &s->sent, *a);
+        s->resent++;
+    }
+    return more;
 }
 
 static void program_seen(void *state, uint32_t session, bool absent, int64_t value)
 {
     live_program *p = state;
     live_session *s = &p->sessions[session];
+    if (s->repeats) return;
     step *t = &s->steps[s->at - 1];
     /* Workloads reckon with small numbers; what else a database answers is recorded, not used. */
     bool strange = value < 0 || value >= VALUE_TABLE;
     t->value = absent || strange || workload_lists(&p->work) ? p->work.initial : (uint32_t)value;
 }
 
+/* Workloads of gen with the operations that a simulated store does not have. */
+static const struct live_variant {
+    const char *name, *of;
+    const char *knobs[4];
+    bool strict; /* a database that lacks one of these is refused; else it is left out */
+    const char *about;
+} variants[] = {
+    {"savepoints",
+     "rw-register",
+     {"savepoints=0.3", "rollbacks=0.1", NULL},
+     true,
+     "rw-register with savepoints, half of them rolled back to, and voluntary rollbacks"},
+    {"mixed",
+     "random-bench",
+     {"savepoints=0.1", "autocommit=0.2", "reverse=0.5", "retries=3"},
+     false,
+     "random-bench with savepoints, autocommit, ranges from their end, and retries"},
+};
+enum { VARIANTS = sizeof variants / sizeof *variants, VARIANT_KNOBS = 4 };
+
+static const struct live_variant *variant_of(const char *name)
+{
+    for (size_t i = 0; i < VARIANTS; i++)
+        if (!strcmp(variants[i].name, name)) return &variants[i];
+    return NULL;
+}
+
 static const workload_info *workload_of(const char *name, enum workload_kind *kind)
 {
+    const struct live_variant *v = variant_of(name);
+    if (v) name = v->of;
     for (size_t i = 0; workload_at(i); i++)
         if (!strcmp(workload_at(i)->name, name)) {
             *kind = (enum workload_kind)i;
@@ -84,7 +199,8 @@ static const workload_info *workload_of(const char *name, enum workload_kind *ki
 
 const char *live_workload_at(size_t i)
 {
-    return workload_at(i) ? workload_at(i)->name : NULL;
+    if (i < WORKLOADS) return workload_at(i)->name;
+    return i - WORKLOADS < VARIANTS ? variants[i - WORKLOADS].name : NULL;
 }
 
 /* Keys that are all there at first are; those that come later are absent until written. */
@@ -98,6 +214,40 @@ static void load_rows(live_program *lp, program *p, mem *m)
     p->n_rows = w->keys;
 }
 
+/* What is asked for has to make sense, and the database has to have it. */
+static void take_operations(live *l, live_program *lp, const knob_set *k, bool given)
+{
+    guard *failed = &l->work_guard;
+    const driver *d = db_inner(&l->db)->driver;
+    bool dirty = db_asks_for(&l->db, "read-uncommitted");
+    lp->savepoints = share_limit(knob_real(k, KNOB_SAVEPOINTS, 0));
+    lp->rollbacks = share_limit(knob_real(k, KNOB_ROLLBACKS, 0));
+    lp->singles = share_limit(knob_real(k, KNOB_AUTOCOMMIT, 0));
+    lp->reverse = share_limit(knob_real(k, KNOB_REVERSE, 0));
+    lp->retries = knob_count(k, KNOB_RETRIES, 0);
+    lp->early = knob_count(k, KNOB_EARLY_SAVEPOINTS, 0) != 0;
+    /* What a sum will be is not known before others can see it. */
+    lp->adds = d->add && !dirty;
+    if (lp->savepoints && lp->work.class->flags & WORK_MEANING)
+        guard_fail(failed, GUARD_INVAL,
+                   "savepoints do not fit a workload that reckons with what it has read");
+    if (lp->savepoints && dirty && given)
+        guard_fail(failed, GUARD_INVAL,
+                   "at read-uncommitted others may see what a savepoint undoes, which no history "
+                   "can say");
+    if (lp->savepoints && !d->nest && given)
+        guard_fail(failed, GUARD_INVAL, "%s has no savepoints here", l->db.version);
+    if (lp->singles && !d->alone && given)
+        guard_fail(failed, GUARD_INVAL, "%s has no statements outside of transactions here",
+                   l->db.version);
+    if (lp->reverse && !d->reverses && given)
+        guard_fail(failed, GUARD_INVAL, "ranges of %s are not read from their end here",
+                   l->db.version);
+    if (!d->nest || dirty) lp->savepoints = 0;
+    if (!d->alone) lp->singles = 0;
+    if (!d->reverses) lp->reverse = 0;
+}
+
 static void make_program(live *l, const live_options *o, const workload_info *info,
                          enum workload_kind kind, program *p)
 {
@@ -106,11 +256,17 @@ static void make_program(live *l, const live_options *o, const workload_info *in
     gen_options g = {.keys = o->keys ? o->keys : info->keys, .ops = o->ops ? o->ops : info->ops};
     if (g.keys >= 0x7fffffffu || g.ops >= 0xffffffu)
         guard_fail(failed, GUARD_INVAL, "too many keys or operations");
+    const struct live_variant *v = variant_of(o->workload);
+    for (size_t i = 0; v && i < VARIANT_KNOBS && v->knobs[i]; i++)
+        knob_parse(&g.knobs, failed, v->knobs[i]);
     for (size_t i = 0; i < o->n_knobs; i++) knob_parse(&g.knobs, failed, o->knobs[i]);
     knob_give(&g.knobs, KNOB_NAMES, 0); /* keys are numbers in the database, so in the history */
     live_program *lp = mem_zeroed(m, sizeof *lp);
     workload_init(&lp->work, m, kind, &g);
     lp->locking = share_limit(o->locking);
+    lp->mem = m;
+    take_operations(l, lp, &g.knobs, !v || v->strict);
+    if (o->ids) lp->adds = false; /* values are no sums */
     lp->sessions = mem_array0(m, live_session, o->sessions);
     uint32_t longest = workload_longest(&lp->work);
     for (uint32_t i = 0; i < o->sessions; i++) {
@@ -119,9 +275,10 @@ static void make_program(live *l, const live_options *o, const workload_info *in
     }
     *p = (program){.state = lp,
                    .guard = failed,
-                   .name = info->name,
+                   .name = v ? v->name : info->name,
+                   .singles = lp->singles > 0,
                    .lists = workload_lists(&lp->work),
-                   .unique = workload_unique(&lp->work),
+                   .unique = workload_unique(&lp->work) && !lp->retries,
                    .plan = program_plan,
                    .next = program_next,
                    .seen = program_seen};
@@ -450,6 +607,8 @@ void live_list(void)
     puts("workloads:");
     for (size_t i = 0; workload_at(i); i++)
         printf("  %-18s %s\n", workload_at(i)->name, workload_at(i)->about);
+    for (size_t i = 0; i < VARIANTS; i++)
+        printf("  %-18s %s\n", variants[i].name, variants[i].about);
     puts("SQL workloads, for audit:");
     for (const sql_workload *w = sql_workloads; w->name; w++)
         printf("  %-18s %s\n", w->name, w->about);

@@ -118,7 +118,7 @@ int live_sql_run(args *a, live *l, const live_options *o, run_counts *c, live_sq
     if (c->committed && !r.stamped && !a->value[O_QUIET])
         complain("%s: warning: the server told no commit timestamps, without which few violations "
                  "can be shown in a log; PostgreSQL keeps them if it is started with "
-                 "track_commit_timestamp = on",
+                 "track_commit_timestamp = on, and --schedule step knows the order of commits",
                  by);
     if (out->n) return EXIT_VIOLATED;
     if (!c->committed) {

@@ -45,6 +45,9 @@ typedef struct db_cell {
 /* What can take a transaction's snapshot: BEGIN itself, a plain read, a locking read, a write. */
 enum db_statement { DB_BEGIN = 1, DB_READ = 2, DB_LOCKING_READ = 4, DB_WRITE = 8 };
 
+/* What is done with a savepoint: it is set, rolled back to, or released. */
+enum db_nesting { DB_SAVEPOINT, DB_UNDO, DB_KEEP };
+
 typedef struct driver driver;
 
 enum { DB_ADDRESS = 1024, DB_ERROR = 512, DB_MIXED = 8, DB_PIN = 64 };
@@ -87,11 +90,13 @@ typedef struct db {
     bool made;                /* it is there */
     bool lists;               /* values are lists */
     bool own_tables;          /* the workload has tables of its own */
+    char *leftovers;          /* statements that drop those of the workload before; or NULL */
     bool made_up;             /* its statements are not constants: none is kept prepared */
     bool enclosed;            /* connections go to a database that this run has made */
     bool all_rights;          /* in it statements have the rights of the URL's user */
     unsigned made_databases;  /* so far */
     bool tombstones;          /* a deleted row stays, with the value NULL */
+    bool singles;             /* some transactions are single statements (see `alone`) */
     bool stepped;             /* one call at a time: SQLite and RocksDB refuse, not wait */
     bool holds;               /* of a cluster: commits can be held (hold) */
     char scheme[16];          /* of the URL */
@@ -128,7 +133,8 @@ typedef struct db_session {
     bool absent;  /* get: there is no such row, or it is a tombstone */
     bool tomb;    /* get: the row is there and marked as deleted */
     bool idle;    /* put, remove: the row was so already and was not written: in effect a read */
-    bool newest;  /* idle: that read saw the newest row, not the row of the snapshot */
+    bool newest;  /* idle, add: it saw the newest row, not the row of the snapshot */
+    bool reverse; /* range is to begin with the last row */
     int64_t value;
     strbuf text;      /* get of a list: its elements with commas between */
     const char *note; /* set by an adapter: goes with the transaction into the history */
@@ -168,6 +174,16 @@ struct driver {
     enum db_answer (*remove)(db_session *s, int64_t key);
     /* Rows with keys in [from, to) in order, `limit` of them at most (0: all). */
     enum db_answer (*range)(db_session *s, int64_t from, int64_t to, uint32_t limit);
+    bool reverses; /* range obeys s->reverse */
+    /* One statement that adds to the number of a row; with `upsert` it makes a row that is not
+       there, with this number.  s->absent: there is no row, and nothing was done; else s->value is
+       the sum.  NULL: there is no such statement. */
+    enum db_answer (*add)(db_session *s, int64_t key, int64_t amount, bool upsert);
+    /* There is one savepoint at most; after DB_UNDO and DB_KEEP there is none.  NULL: there are no
+       savepoints. */
+    enum db_answer (*nest)(db_session *s, enum db_nesting what);
+    /* With d->singles: is a statement outside of a transaction one, at d->isolation?  NULL: no. */
+    bool (*alone)(const db *d);
     enum db_answer (*commit)(db_session *s);
     /* Afterwards there is no transaction; DB_LOST if the connection went too. */
     enum db_answer (*abort)(db_session *s);

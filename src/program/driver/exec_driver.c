@@ -263,6 +263,8 @@ static bool exec_open(db *d)
     if (!start_keeper(d, &kind)) return false;
     o->driver = *d->driver;
     o->driver.isolations = strbuf_cstr(&o->hello.isolations);
+    if (!(o->hello.operations & EXEC_ADD)) o->driver.add = NULL;
+    if (!(o->hello.operations & EXEC_SAVEPOINT)) o->driver.nest = NULL;
     o->driver.row_locks = o->hello.operations & EXEC_LOCK;
     o->driver.never_waits = o->hello.never_waits;
     if (!(o->hello.operations & EXEC_SQL)) {
@@ -606,6 +608,32 @@ static enum db_answer exec_range(db_session *s, int64_t from, int64_t to, uint32
     return DB_OK;
 }
 
+static enum db_answer exec_add(db_session *s, int64_t key, int64_t amount, bool upsert)
+{
+    exec_talk *t = request(s, "add");
+    exec_talk_number(t, "key", key);
+    exec_talk_number(t, "value", amount);
+    if (upsert) strbuf_str(&t->out, ",\"upsert\":true");
+    enum db_answer a = exec_talk_send(t);
+    if (a != DB_OK) return a;
+    const exec_json *j = &t->json;
+    uint32_t value = exec_json_member(j, 0, "value");
+    if (!value) return exec_talk_blame(t, "add is done, but there is no value");
+    s->newest = is_true(j, "newest");
+    s->absent = j->nodes.at[value].kind == EXEC_JSON_NULL;
+    if (s->absent || exec_json_int(j, value, &s->value)) return DB_OK;
+    return exec_talk_blame(t, "the value is no whole number");
+}
+
+static enum db_answer exec_nest(db_session *s, enum db_nesting what)
+{
+    static const char *const words[] = {
+        [DB_SAVEPOINT] = "set", [DB_UNDO] = "undo", [DB_KEEP] = "keep"};
+    exec_talk *t = request(s, "savepoint");
+    add_text(t, "what", words[what]);
+    return exec_talk_send(t);
+}
+
 static enum db_answer exec_commit(db_session *s)
 {
     const exec_own *o = s->db->own;
@@ -764,6 +792,8 @@ const driver driver_exec = {
     .append = exec_append,
     .remove = exec_remove,
     .range = exec_range,
+    .add = exec_add,
+    .nest = exec_nest,
     .commit = exec_commit,
     .abort = exec_abort,
     .script = exec_script,

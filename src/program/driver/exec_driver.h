@@ -20,7 +20,9 @@ enum exec_operation {
     EXEC_BURY = 16, /* deletes that leave a tombstone */
     EXEC_RANGE = 32,
     EXEC_LOCK = 64, /* get can lock */
-    EXEC_SQL = 128  /* script and query */
+    EXEC_SQL = 128, /* script and query */
+    EXEC_ADD = 256,
+    EXEC_SAVEPOINT = 512
 };
 
 typedef struct exec_hello {

@@ -119,10 +119,17 @@ typedef struct word_bit {
     unsigned bit;
 } word_bit;
 
-static const word_bit operations[] = {
-    {"get", EXEC_GET},       {"put", EXEC_PUT},   {"append", EXEC_APPEND},
-    {"delete", EXEC_DELETE}, {"bury", EXEC_BURY}, {"range", EXEC_RANGE},
-    {"lock", EXEC_LOCK},     {"sql", EXEC_SQL},   {NULL, 0}};
+static const word_bit operations[] = {{"get", EXEC_GET},
+                                      {"put", EXEC_PUT},
+                                      {"append", EXEC_APPEND},
+                                      {"delete", EXEC_DELETE},
+                                      {"bury", EXEC_BURY},
+                                      {"range", EXEC_RANGE},
+                                      {"lock", EXEC_LOCK},
+                                      {"sql", EXEC_SQL},
+                                      {"add", EXEC_ADD},
+                                      {"savepoint", EXEC_SAVEPOINT},
+                                      {NULL, 0}};
 static const word_bit statements[] = {{"begin", DB_BEGIN},
                                       {"read", DB_READ},
                                       {"locking-read", DB_LOCKING_READ},

@@ -49,6 +49,8 @@ typedef struct faulty_conn {
     bool read, wrote;
     VEC(sent_write) sent;  /* replay-commit: by the transaction that is open */
     VEC(sent_write) again; /* to be written once more */
+    bool nested;           /* a savepoint is set */
+    size_t saved;          /* how much was sent by then */
     uint32_t later;        /* after so many transactions */
     struct {
         bool there, absent;
@@ -206,7 +208,7 @@ static enum db_answer faulty_begin(db_session *s)
     const driver *d = inner(s, &i);
     i->isolation = s->isolation;
     write_again(s);
-    c->read = c->wrote = false;
+    c->read = c->wrote = c->nested = false;
     c->sent.n = 0;
     return passed(s, d->begin(i));
 }
@@ -228,7 +230,8 @@ static enum db_answer before_call(db_session *s, bool write)
 {
     faulty_conn *c = s->own;
     enum db_answer a = DB_OK;
-    if (bug_of(s) == (write ? NO_CONFLICT : LATE_SNAPSHOT) && c->read && !c->wrote && now(s))
+    if (bug_of(s) == (write ? NO_CONFLICT : LATE_SNAPSHOT) && c->read && !c->wrote && !c->nested &&
+        now(s))
         a = changed_over(s);
     if (write)
         c->wrote = true;
@@ -324,9 +327,61 @@ static enum db_answer faulty_range(db_session *s, int64_t from, int64_t to, uint
     enum db_answer a = before_call(s, false);
     s->rows.n = 0;
     if (a != DB_OK) return a;
-    a = inner(s, &i)->range(i, from, to, limit);
+    const driver *d = inner(s, &i);
+    i->reverse = s->reverse;
+    a = d->range(i, from, to, limit);
     for (size_t k = 0; k < i->rows.n; k++) vec_push(s->mem, &s->rows, i->rows.at[k]);
     return passed(s, a);
+}
+
+/* A read instead of the addition; what it should have written is perhaps put in a transaction of
+   its own. */
+static enum db_answer read_to_add(db_session *s, int64_t key, int64_t amount, bool upsert)
+{
+    db_session *i;
+    const driver *d = inner(s, &i);
+    enum db_answer a = d->get(i, key, false);
+    if (a != DB_OK) return a;
+    if (i->absent && upsert) i->value = 0;
+    i->absent = i->absent && !upsert;
+    i->value += amount;
+    if (bug_of(s) != NO_CONFLICT || i->absent) return DB_OK;
+    int64_t sum = i->value;
+    a = changed_over(s);
+    if (a == DB_OK) a = d->put(i, key, sum);
+    i->value = sum;
+    return a;
+}
+
+/* A sum that is not written is told all the same, and one that is changed is told wrong. */
+static enum db_answer faulty_add(db_session *s, int64_t key, int64_t amount, bool upsert)
+{
+    db_session *i;
+    faulty_conn *c = s->own;
+    const driver *d = inner(s, &i);
+    bool reads =
+        (bug_of(s) == DROP_WRITE || (bug_of(s) == NO_CONFLICT && !c->wrote && !c->nested)) &&
+        now(s);
+    c->wrote = true;
+    i->newest = false;
+    enum db_answer a = reads ? read_to_add(s, key, amount, upsert) : d->add(i, key, amount, upsert);
+    s->absent = i->absent;
+    s->value = i->value;
+    s->newest = i->newest;
+    if (a == DB_OK && bug_of(s) == TAMPER && !s->absent && now(s)) s->value++;
+    if (a == DB_OK && !s->absent) keep_sent(s, a, SENT_PUT, key, s->value);
+    return passed(s, a);
+}
+
+static enum db_answer faulty_nest(db_session *s, enum db_nesting what)
+{
+    db_session *i;
+    const driver *d = inner(s, &i);
+    faulty_conn *c = s->own;
+    c->nested = what == DB_SAVEPOINT;
+    if (what == DB_SAVEPOINT) c->saved = c->sent.n;
+    if (what == DB_UNDO) c->sent.n = c->saved;
+    return passed(s, d->nest(i, what));
 }
 
 static enum db_answer faulty_abort(db_session *s)
@@ -451,6 +506,9 @@ const driver driver_faulty = {
     .append = faulty_append,
     .remove = faulty_remove,
     .range = faulty_range,
+    .reverses = true,
+    .add = faulty_add,
+    .nest = faulty_nest,
     .commit = faulty_commit,
     .abort = faulty_abort,
     .script = faulty_script,

@@ -377,7 +377,8 @@ static bool is_everywhere(db *d, MYSQL *c, size_t rows)
     char position[128], sql[256], want[24];
     for (uint32_t i = 0; i < d->nodes; i++) {
         if (i == db_primary(d)) continue;
-        snprintf(sql, sizeof sql, "SELECT COUNT(*) FROM %s.%s", ((maria_own *)d->own)->name,
+        const maria_own *o = d->own;
+        snprintf(sql, sizeof sql, "SELECT COUNT(*) FROM %s.%s", o->database ? d->place : o->name,
                  d->place);
         snprintf(want, sizeof want, "%zu", rows);
         if (atomic_load(&d->node[i].read_only)) {
@@ -492,9 +493,12 @@ static void maria_close(db *d)
     char sql[96], why[DB_ERROR];
     MYSQL *c = d->made && !d->temp.running ? connection(d, db_primary(d), o->name, why) : NULL;
     if (c) {
-        snprintf(sql, sizeof sql, "DROP %s IF EXISTS %s", o->database ? "DATABASE" : "TABLE",
-                 d->place);
-        if (!mysql_query(c, sql)) d->made = false;
+        /* A run with a table of ours may have come before one with a database. */
+        snprintf(sql, sizeof sql, "DROP TABLE IF EXISTS %s", d->place);
+        bool done = !mysql_query(c, sql);
+        snprintf(sql, sizeof sql, "DROP DATABASE IF EXISTS %s", d->place);
+        if (o->database) done = !mysql_query(c, sql) && done;
+        if (done) d->made = false;
         mysql_close(c);
     }
     mysql_thread_end();
@@ -503,7 +507,8 @@ static void maria_close(db *d)
 static bool maria_load(db *d, const db_row *rows, size_t n)
 {
     const maria_own *o = d->own;
-    MYSQL *c = patiently(d, db_primary(d), o->name);
+    /* Once there is a database of ours, for tables of SQL, all connections go there. */
+    MYSQL *c = patiently(d, db_primary(d), o->database ? d->place : o->name);
     if (!c) return false;
     char sql[256];
     snprintf(sql, sizeof sql, "DROP TABLE IF EXISTS %s", d->place);
@@ -701,8 +706,8 @@ static enum db_answer maria_range(db_session *s, int64_t from, int64_t to, uint3
     enum db_answer a;
     int n = snprintf(sql, sizeof sql,
                      "SELECT k,v FROM %s WHERE k>=%lld AND k<%lld "
-                     "AND v IS NOT NULL ORDER BY k",
-                     s->db->place, (long long)from, (long long)to);
+                     "AND v IS NOT NULL ORDER BY k%s",
+                     s->db->place, (long long)from, (long long)to, s->reverse ? " DESC" : "");
     if (limit) snprintf(sql + n, sizeof sql - (size_t)n, " LIMIT %u", limit);
     MYSQL_RES *r = selected(s, sql, &a);
     s->rows.n = 0;
@@ -713,6 +718,58 @@ static enum db_answer maria_range(db_session *s, int64_t from, int64_t to, uint3
     }
     mysql_free_result(r);
     return DB_OK;
+}
+
+/* There is no UPDATE ... RETURNING; LAST_INSERT_ID(x) comes back with the answer. */
+static enum db_answer add_to_row(db_session *s, int64_t key, int64_t amount)
+{
+    char sql[160];
+    snprintf(sql, sizeof sql, "UPDATE %s SET v=LAST_INSERT_ID(v+%lld) WHERE k=%lld", s->db->place,
+             (long long)amount, (long long)key);
+    enum db_answer a = execute(s, sql);
+    if (a != DB_OK) return a;
+    s->absent = !mysql_affected_rows(s->own);
+    s->value = (int64_t)mysql_insert_id(s->own);
+    return DB_OK;
+}
+
+/* An UPDATE, and the update of an upsert, see the newest row. */
+static enum db_answer maria_add(db_session *s, int64_t key, int64_t amount, bool upsert)
+{
+    char sql[192];
+    enum db_answer a;
+    s->newest = true;
+    if (!upsert) return add_to_row(s, key, amount);
+    bool returns = !strncmp(s->db->version, "MariaDB", 7);
+    snprintf(sql, sizeof sql, "INSERT INTO %s VALUES(%lld,%lld) ON DUPLICATE KEY UPDATE v=%s",
+             s->db->place, (long long)key, (long long)amount,
+             returns ? "v+VALUES(v) RETURNING v" : "LAST_INSERT_ID(v+VALUES(v))");
+    s->absent = false;
+    if (!returns) { /* one row is an insert, two are an update */
+        a = execute(s, sql);
+        s->value = a == DB_OK && mysql_affected_rows(s->own) == 2 ? (int64_t)mysql_insert_id(s->own)
+                                                                  : amount;
+        return a;
+    }
+    MYSQL_RES *r = selected(s, sql, &a);
+    if (!r) return a;
+    MYSQL_ROW row = mysql_fetch_row(r);
+    s->absent = !row || !row[0];
+    if (!s->absent) s->value = strtoll(row[0], NULL, 10);
+    mysql_free_result(r);
+    return DB_OK;
+}
+
+static enum db_answer maria_nest(db_session *s, enum db_nesting what)
+{
+    if (what == DB_SAVEPOINT) return execute(s, "SAVEPOINT ratel");
+    enum db_answer a = what == DB_UNDO ? execute(s, "ROLLBACK TO ratel") : DB_OK;
+    return a == DB_OK ? execute(s, "RELEASE SAVEPOINT ratel") : a;
+}
+
+static bool maria_alone(const db *d)
+{
+    return !d->parts;
 }
 
 static enum db_answer maria_abort(db_session *s)
@@ -948,6 +1005,10 @@ const driver driver_mariadb = {
     .append = maria_append,
     .remove = maria_remove,
     .range = maria_range,
+    .reverses = true,
+    .add = maria_add,
+    .nest = maria_nest,
+    .alone = maria_alone,
     .commit = maria_commit,
     .abort = maria_abort,
     .script = maria_script,

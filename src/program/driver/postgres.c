@@ -553,20 +553,48 @@ static const struct {
     {"bury", "bigint", UPSERT("NULL", "NULL")},
     {"range", "bigint,bigint,bigint",
      " SELECT k,v FROM ratel_kv WHERE k>=$1 AND k<$2 AND v IS NOT NULL ORDER BY k LIMIT $3"},
+    {"reverse", "bigint,bigint,bigint",
+     " SELECT k,v FROM ratel_kv WHERE k>=$1 AND k<$2 AND v IS NOT NULL ORDER BY k DESC LIMIT $3"},
+    {"sum", "bigint,bigint", " UPDATE ratel_kv SET v=v+$2 WHERE k=$1 RETURNING v"},
+    {"upsum", "bigint,bigint",
+     " INSERT INTO ratel_kv AS t VALUES($1,$2) ON CONFLICT(k) DO UPDATE SET v=t.v+excluded.v "
+     "RETURNING v"},
 };
-enum { STATEMENTS = sizeof statements / sizeof *statements, NUMBER_PUT = 2, LIST_PUT = 3 };
+enum {
+    STATEMENTS = sizeof statements / sizeof *statements,
+    NUMBER_PUT = 2,
+    LIST_PUT = 3,
+    FIRST_SUM = 8
+};
 
 static enum db_answer prepare_all(db_session *s)
 {
     char sql[512];
     enum db_answer a = execute(s, "SET lock_timeout='10s'");
     for (size_t i = 0; a == DB_OK && i < STATEMENTS && !s->db->own_tables; i++) {
-        if (i == (s->db->lists ? NUMBER_PUT : LIST_PUT)) continue;
+        if (i == (s->db->lists ? NUMBER_PUT : LIST_PUT) || (s->db->lists && i >= FIRST_SUM))
+            continue;
         snprintf(sql, sizeof sql, "PREPARE %s(%s) AS%s", statements[i].name, statements[i].types,
                  statements[i].text);
         a = execute(s, sql);
     }
     return a;
+}
+
+/* Of statements outside of a transaction; the names of levels are those of SQL with hyphens. */
+static enum db_answer set_default_isolation(db_session *s)
+{
+    char level[32], sql[96];
+    snprintf(level, sizeof level, "%s", s->db->isolation);
+    for (char *p = level; *p; p++)
+        if (*p == '-') *p = ' ';
+    snprintf(sql, sizeof sql, "SET default_transaction_isolation='%s'", level);
+    return execute(s, sql);
+}
+
+static bool pg_alone(const db *d)
+{
+    return !is_pooled(d) && d->nodes < 2 && !d->parts;
 }
 
 static enum db_answer pg_connect(db_session *s)
@@ -581,6 +609,7 @@ static enum db_answer pg_connect(db_session *s)
     enum db_answer a = s->db->enclosed || enter_place(s->db, c) ? DB_OK : DB_LOST;
     if (a != DB_OK) pg_error(s->error, PQerrorMessage(c));
     if (a == DB_OK && commits_locally(s)) a = execute(s, "SET synchronous_commit=local");
+    if (a == DB_OK && s->db->singles) a = set_default_isolation(s);
     if (a == DB_OK) a = prepare_all(s);
     if (a != DB_OK) pg_disconnect(s);
     return a == DB_REFUSED ? DB_LOST : a;
@@ -679,7 +708,7 @@ static enum db_answer pg_range(db_session *s, int64_t from, int64_t to, uint32_t
 {
     enum db_answer a;
     int64_t v[] = {from, to, limit ? (int64_t)limit : INT64_MAX};
-    PGresult *r = prepared(s, "range", 3, v, &a);
+    PGresult *r = prepared(s, s->reverse ? "reverse" : "range", 3, v, &a);
     s->rows.n = 0;
     if (!r) return a;
     for (int i = 0; i < PQntuples(r); i++) {
@@ -689,6 +718,26 @@ static enum db_answer pg_range(db_session *s, int64_t from, int64_t to, uint32_t
     }
     PQclear(r);
     return DB_OK;
+}
+
+static enum db_answer pg_add(db_session *s, int64_t key, int64_t amount, bool upsert)
+{
+    enum db_answer a;
+    int64_t v[] = {key, amount};
+    PGresult *r = prepared(s, upsert ? "upsum" : "sum", 2, v, &a);
+    if (!r) return a;
+    s->absent = PQntuples(r) == 0 || PQgetisnull(r, 0, 0);
+    if (!s->absent) s->value = strtoll(PQgetvalue(r, 0, 0), NULL, 10);
+    PQclear(r);
+    return DB_OK;
+}
+
+static enum db_answer pg_nest(db_session *s, enum db_nesting what)
+{
+    static const char *const texts[] = {[DB_SAVEPOINT] = "SAVEPOINT ratel",
+                                        [DB_UNDO] = "ROLLBACK TO ratel;RELEASE ratel",
+                                        [DB_KEEP] = "RELEASE ratel"};
+    return execute(s, texts[what]);
 }
 
 static enum db_answer pg_commit(db_session *s)
@@ -959,6 +1008,10 @@ const driver driver_postgres = {
     .append = pg_put,
     .remove = pg_remove,
     .range = pg_range,
+    .reverses = true,
+    .add = pg_add,
+    .nest = pg_nest,
+    .alone = pg_alone,
     .commit = pg_commit,
     .abort = pg_abort,
     .script = pg_script,

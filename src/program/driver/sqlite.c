@@ -20,7 +20,21 @@
 #include "base/clock.h"
 #include "driver/adapters.h"
 
-enum { BEGIN, COMMIT, ROLLBACK, GET, PUT, APPEND, REMOVE, BURY, RANGE, STATEMENTS };
+enum {
+    BEGIN,
+    COMMIT,
+    ROLLBACK,
+    GET,
+    PUT,
+    APPEND,
+    REMOVE,
+    BURY,
+    RANGE,
+    REVERSE,
+    ADD,
+    UPSERT,
+    STATEMENTS
+};
 
 enum { BUSY_MS = 500, KEEPER_MS = 20000, LOCKED_TRIES = 40 };
 #define LOCKED_NAP 250000u
@@ -295,6 +309,11 @@ static enum db_answer lite_connect(db_session *s)
         [BURY] = "INSERT INTO %s VALUES(?1,NULL) ON CONFLICT(k) DO UPDATE SET v=NULL",
         [RANGE] = ("SELECT k,v FROM %s WHERE k>=?1 AND k<?2 AND v IS NOT NULL "
                    "ORDER BY k LIMIT ?3"),
+        [REVERSE] = ("SELECT k,v FROM %s WHERE k>=?1 AND k<?2 AND v IS NOT NULL "
+                     "ORDER BY k DESC LIMIT ?3"),
+        [ADD] = "UPDATE %s SET v=v+?2 WHERE k=?1 RETURNING v",
+        [UPSERT] = ("INSERT INTO %s VALUES(?1,?2) "
+                    "ON CONFLICT(k) DO UPDATE SET v=v+excluded.v RETURNING v"),
     };
     const sqlite_own *o = s->db->own;
     sqlite_conn *c = s->own = mem_zeroed(s->mem, sizeof *c);
@@ -428,12 +447,13 @@ static enum db_answer lite_remove(db_session *s, int64_t key)
 static enum db_answer lite_range(db_session *s, int64_t from, int64_t to, uint32_t limit)
 {
     sqlite_conn *c = s->own;
-    sqlite3_stmt *t = c->statement[RANGE];
+    int which = s->reverse ? REVERSE : RANGE;
+    sqlite3_stmt *t = c->statement[which];
     sqlite3_bind_int64(t, 1, from);
     sqlite3_bind_int64(t, 2, to);
     sqlite3_bind_int64(t, 3, limit ? (int64_t)limit : -1);
     s->rows.n = 0;
-    int code = first(c, RANGE);
+    int code = first(c, which);
     for (; code == SQLITE_ROW; code = sqlite3_step(t)) {
         db_row row = {sqlite3_column_int64(t, 0), sqlite3_column_int64(t, 1)};
         vec_push(s->mem, &s->rows, row);
@@ -441,6 +461,40 @@ static enum db_answer lite_range(db_session *s, int64_t from, int64_t to, uint32
     enum db_answer a = told(s, code);
     sqlite3_reset(t);
     return a;
+}
+
+/* The row is returned by the first step; the statement is over with the last. */
+static enum db_answer lite_add(db_session *s, int64_t key, int64_t amount, bool upsert)
+{
+    sqlite_conn *c = s->own;
+    int which = upsert ? UPSERT : ADD;
+    sqlite3_stmt *t = c->statement[which];
+    sqlite3_bind_int64(t, 1, key);
+    sqlite3_bind_int64(t, 2, amount);
+    int code = first(c, which);
+    s->absent = code != SQLITE_ROW || sqlite3_column_type(t, 0) == SQLITE_NULL;
+    if (code == SQLITE_ROW) {
+        s->value = sqlite3_column_int64(t, 0);
+        code = sqlite3_step(t);
+    }
+    enum db_answer a = told(s, code);
+    sqlite3_reset(t);
+    return a;
+}
+
+static enum db_answer lite_nest(db_session *s, enum db_nesting what)
+{
+    static const char *const texts[] = {[DB_SAVEPOINT] = "SAVEPOINT ratel",
+                                        [DB_UNDO] = "ROLLBACK TO ratel;RELEASE ratel",
+                                        [DB_KEEP] = "RELEASE ratel"};
+    sqlite_conn *c = s->own;
+    return told(s, sqlite3_exec(c->handle, texts[what], NULL, NULL, NULL));
+}
+
+static bool lite_alone(const db *d)
+{
+    (void)d;
+    return true;
 }
 
 static enum db_answer lite_abort(db_session *s)
@@ -672,6 +726,10 @@ const driver driver_sqlite = {
     .append = lite_append,
     .remove = lite_remove,
     .range = lite_range,
+    .reverses = true,
+    .add = lite_add,
+    .nest = lite_nest,
+    .alone = lite_alone,
     .commit = lite_commit,
     .abort = lite_abort,
     .script = lite_script,

@@ -32,11 +32,12 @@ const char *fuzz_dialect(const db *d)
     return "generic";
 }
 
-void fuzz_draw(fuzz *f, db *d, uint64_t seed)
+void fuzz_draw(fuzz *f, db *d, enum sql_drawn kind, uint64_t seed)
 {
     rng g;
     rng_seed(&g, seed ^ 0x66757a7au);
     f->db = d;
+    f->kind = kind;
     f->dialect = fuzz_dialect(d);
     f->tables = 2 + rng_below(&g, FUZZ_TABLES - 1);
     for (uint32_t i = 0; i < f->tables; i++)
@@ -44,6 +45,9 @@ void fuzz_draw(fuzz *f, db *d, uint64_t seed)
                                    .references = i && rng_below(&g, 3),
                                    .indexed = rng_below(&g, 4),
                                    .indexed_pair = rng_below(&g, 2)};
+    /* The other kinds need no luck to have something to find their rows by. */
+    for (uint32_t i = 0; kind != SQL_ALL && i < f->tables; i++)
+        f->table[i] = (fuzz_table){.indexed = true, .unique = kind == SQL_UPSERTS && i};
     f->own_commit = !strcmp(f->dialect, "sqlite") && !strcmp(db_inner(d)->driver->name, "sqlite");
 }
 
@@ -244,9 +248,56 @@ static enum db_answer transfer(sql_session *s)
     return a;
 }
 
+/* By the value of a column, which others change: what is found, and how much was changed. */
+static enum db_answer by_predicate(sql_session *s)
+{
+    char q[TEXT] = "";
+    uint32_t t = sql_below(s, s->fuzz->tables), v = sql_below(s, VALUES), w = sql_below(s, VALUES);
+    switch (sql_below(s, 8)) {
+    case 0: snprintf(q, TEXT, "SELECT id, b FROM t%u WHERE a = %u ORDER BY id", t, v); break;
+    case 1: snprintf(q, TEXT, "SELECT count(*), sum(b) FROM t%u WHERE a >= %u", t, v); break;
+    case 2:
+        snprintf(q, TEXT, "SELECT id, a FROM t%u WHERE a %% 3 = %u ORDER BY id", t, v % 3);
+        break;
+    case 3: snprintf(q, TEXT, "UPDATE t%u SET b = b + 1 WHERE a = %u", t, v); break;
+    case 4: snprintf(q, TEXT, "UPDATE t%u SET a = %u WHERE a = %u", t, v, w); break;
+    case 5: snprintf(q, TEXT, "UPDATE t%u SET a = %u WHERE id = %u", t, v, some_id(s)); break;
+    case 6: snprintf(q, TEXT, "DELETE FROM t%u WHERE a = %u AND b >= %u", t, v, 1 + w); break;
+    default: draw_insert(s, q, t);
+    }
+    return execute(s, q);
+}
+
+/* The first six ids are there at first and never deleted: an INSERT of one has to fail. */
+static enum db_answer by_upsert(sql_session *s)
+{
+    char q[TEXT] = "";
+    uint32_t t = sql_below(s, s->fuzz->tables), k = some_id(s), b = sql_below(s, 10);
+    const char *more = has(s, FUZZ_RETURNING) ? " RETURNING id, b" : "";
+    switch (sql_below(s, 6)) {
+    case 0: return count_up(s);
+    case 1: snprintf(q, TEXT, "SELECT id, b FROM t%u WHERE id = %u", t, k); break;
+    case 2:
+        snprintf(q, TEXT, "INSERT INTO t%u VALUES (%u, 1, %u, %u, 1)", t, 1 + k % (IDS / 2), b, k);
+        break;
+    case 3: snprintf(q, TEXT, "UPDATE t%u SET b = b + 1 WHERE id = %u%s", t, k, more); break;
+    default:
+        if (has(s, FUZZ_UPSERTS))
+            snprintf(q, TEXT,
+                     "INSERT INTO t%u VALUES (%u, 1, %u, %u, 1) ON CONFLICT (id) DO UPDATE SET b = "
+                     "t%u.b + 1%s",
+                     t, k, b, k, t, more);
+        else
+            snprintf(q, TEXT, "INSERT INTO t%u VALUES (%u, 1, %u, %u, 1)", t, k, b, k);
+    }
+    return execute(s, q);
+}
+
 static enum db_answer one_statement(sql_session *s)
 {
     char q[TEXT] = "";
+    if (s->fuzz->kind == SQL_PREDICATES) return by_predicate(s);
+    if (s->fuzz->kind == SQL_UPSERTS) return by_upsert(s);
     uint32_t t = sql_below(s, s->fuzz->tables), k = sql_below(s, 20);
     if (k < 3) return count_up(s);
     if (k < 5) return transfer(s);

@@ -1,6 +1,6 @@
 /*
  * fuzz.h - the workload sql-fuzz: a schema and statements that the seed draws, and invariants that
- * must hold of what is left in the end.
+ * must hold of what is left in the end; and workloads of one kind of these statements.
  *
  * Two or three tables t0, t1, t2 with keys, unique columns, indexes and references are written in
  * every way that the engine has; what the statements answered is for audit to judge.  Two more
@@ -32,6 +32,7 @@ typedef struct fuzz_table {
 
 typedef struct fuzz {
     db *db;
+    enum sql_drawn kind; /* of statements */
     const char *dialect; /* as in the header of a log */
     uint32_t tables;
     fuzz_table table[FUZZ_TABLES];
@@ -47,7 +48,7 @@ typedef struct fuzz {
 
 /* The dialect of logs of this database (doc/formats/sql-log.md). */
 const char *fuzz_dialect(const db *d);
-void fuzz_draw(fuzz *f, db *d, uint64_t seed);
+void fuzz_draw(fuzz *f, db *d, enum sql_drawn kind, uint64_t seed);
 void fuzz_setup(const fuzz *f, strbuf *out);
 /* Which features are there?  By a session that nobody else has seen. */
 void fuzz_probe(fuzz *f, sql_session *s);

@@ -10,11 +10,26 @@
 
 #include "driver/driver.h"
 
-enum act_kind { ACT_READ, ACT_WRITE, ACT_DELETE, ACT_APPEND, ACT_SCAN, ACT_ITER };
+enum act_kind {
+    ACT_READ,
+    ACT_WRITE,
+    ACT_DELETE,
+    ACT_APPEND,
+    ACT_SCAN,
+    ACT_ITER,
+    ACT_ADD, /* adds `value` to a number in one statement; only where the adapter has it */
+    /* No operations of the history: */
+    ACT_SAVEPOINT,
+    ACT_UNDO,    /* to the savepoint */
+    ACT_KEEP,    /* releases it */
+    ACT_ROLLBACK /* of the transaction; nothing follows */
+};
 
 typedef struct act {
     enum act_kind kind;
     bool lock;      /* a locking read */
+    bool upsert;    /* of an addition: a row that is not there is made */
+    bool reverse;   /* of a range: the last row comes first */
     bool instead;   /* set by the runner: a read in place of a write, where nothing can write */
     uint32_t limit; /* of an iterator; 0: none */
     int64_t key;    /* of a range the first */
@@ -26,12 +41,15 @@ typedef struct program {
     void *state;
     guard *guard;
     const char *name;
-    bool lists;  /* keys hold lists, ACT_READ returns them */
-    bool unique; /* no value of a key is ever written twice */
+    bool lists;   /* keys hold lists, ACT_READ returns them */
+    bool singles; /* plan may say that it is one statement */
+    bool unique;  /* no value of a key is ever written twice */
     /* Rows to begin with, in the order of their keys; all other keys are absent. */
     const db_row *rows;
     size_t n_rows;
-    void (*plan)(void *state, uint32_t session);         /* a new transaction */
+    /* A new transaction, or the last one, which was refused, `again`; true: it is one statement,
+       which needs no BEGIN and COMMIT. */
+    bool (*plan)(void *state, uint32_t session, bool again);
     bool (*next)(void *state, uint32_t session, act *a); /* false: time to commit */
     void (*seen)(void *state, uint32_t session, bool absent, int64_t value); /* by ACT_READ */
 } program;

@@ -76,6 +76,12 @@ typedef struct session {
     uint64_t times[4];
     bool snapshot; /* times[1] is known: a statement that takes the snapshot has returned */
     bool wrote, connected;
+    bool roll_back; /* the program wants it */
+    bool refused;   /* the last transaction was, by the database */
+    bool nested;    /* a savepoint is set */
+    size_t saved;   /* what ops held then */
+    size_t saved_writes;
+    VEC(size_t) ends;        /* of operations since then */
     bool online;             /* there is a connection */
     bool doubtful;           /* nobody knows how its last commit ended */
     bool last;               /* all faults are over: it reads what it wrote, once more */
@@ -135,7 +141,7 @@ static void give_up(run *r, const char *about, const char *what)
 /* --- the text of a transaction ---------------------------------------------------------------- */
 
 static void add_attributes(strbuf *b, uint64_t call, uint64_t back, bool failed, bool lock,
-                           bool tomb)
+                           bool tomb, bool reverse)
 {
     strbuf_str(b, ",{\"t\":[");
     strbuf_u64(b, call);
@@ -145,6 +151,7 @@ static void add_attributes(strbuf *b, uint64_t call, uint64_t back, bool failed,
     if (failed) strbuf_str(b, ",\"ok\":false");
     if (lock) strbuf_str(b, ",\"lock\":true");
     if (tomb) strbuf_str(b, ",\"tomb\":true");
+    if (reverse) strbuf_str(b, ",\"reverse\":true");
     strbuf_str(b, "}]");
 }
 
@@ -192,6 +199,28 @@ static void add_rows(strbuf *b, const run *r, const db_row *rows, size_t n)
     strbuf_char(b, ']');
 }
 
+/* Until the savepoint is gone, where each operation ends. */
+static void end_op(session *s)
+{
+    if (s->nested) vec_push(&s->mem, &s->ends, s->ops.n);
+}
+
+/* All operations since the savepoint were undone; each ends with its attributes and a bracket. */
+static void mark_undone(session *s)
+{
+    strbuf tail;
+    strbuf_init(&tail, &s->mem);
+    size_t from = s->saved;
+    for (size_t i = 0; i < s->ends.n; i++) {
+        strbuf_add(&tail, s->ops.at + from, s->ends.at[i] - 2 - from);
+        strbuf_str(&tail, ",\"undone\":true}]");
+        from = s->ends.at[i];
+    }
+    s->ops.n = s->saved;
+    strbuf_add(&s->ops, tail.at, tail.n);
+    strbuf_free(&tail);
+}
+
 static void add_head(session *s, const char *name, const act *a)
 {
     strbuf *b = &s->ops;
@@ -199,6 +228,29 @@ static void add_head(session *s, const char *name, const act *a)
     strbuf_str(b, name);
     strbuf_str(b, "\",");
     strbuf_i64(b, a->key);
+}
+
+/* A sum is a read of what was there, and a write.  Of one that failed nothing is known. */
+static void add_sum(session *s, const act *a, uint64_t call, uint64_t back)
+{
+    strbuf *b = &s->ops;
+    int64_t before = s->db.value - a->value;
+    s->n_ops += s->db.absent ? 1 : 2;
+    if (s->run->options->mute) return;
+    add_head(s, "r", a);
+    strbuf_char(b, ',');
+    if (s->db.absent || (a->upsert && !before)) /* sums are never 0 */
+        strbuf_str(b, "null");
+    else
+        strbuf_i64(b, before);
+    add_attributes(b, call, back, false, s->db.newest, false, false);
+    end_op(s);
+    if (s->db.absent) return;
+    add_head(s, "w", a);
+    strbuf_char(b, ',');
+    strbuf_i64(b, s->db.value);
+    add_attributes(b, call, back, false, false, false, false);
+    end_op(s);
 }
 
 static void add_op(session *s, const act *a, enum db_answer answer, uint64_t call, uint64_t back)
@@ -210,7 +262,11 @@ static void add_op(session *s, const act *a, enum db_answer answer, uint64_t cal
     strbuf *b = &s->ops;
     bool range = a->kind == ACT_SCAN || a->kind == ACT_ITER;
     bool reads = range || a->kind == ACT_READ;
-    if (answer != DB_OK && reads) return; /* nothing was learnt */
+    if (answer != DB_OK && (reads || a->kind == ACT_ADD)) return; /* nothing was learnt */
+    if (a->kind == ACT_ADD) {
+        add_sum(s, a, call, back);
+        return;
+    }
     s->n_ops++;
     if (s->run->options->mute) return;
     /* A delete that found no row has written nothing, and others may insert it without waiting. */
@@ -223,7 +279,8 @@ static void add_op(session *s, const act *a, enum db_answer answer, uint64_t cal
         else
             strbuf_str(b, "null");
         add_attributes(b, call, back, false, s->db.newest,
-                       a->kind == ACT_DELETE && s->run->db->tombstones);
+                       a->kind == ACT_DELETE && s->run->db->tombstones, false);
+        end_op(s);
         return;
     }
     add_head(s, names[a->kind], a);
@@ -248,7 +305,8 @@ static void add_op(session *s, const act *a, enum db_answer answer, uint64_t cal
     }
     bool tomb = a->kind == ACT_READ ? s->db.tomb : a->kind == ACT_DELETE && s->run->db->tombstones;
     /* A write that was refused has not happened; one whose answer was lost may have been seen. */
-    add_attributes(b, call, back, answer == DB_REFUSED, a->lock, tomb);
+    add_attributes(b, call, back, answer == DB_REFUSED, a->lock, tomb, a->reverse);
+    end_op(s);
 }
 
 /* Of an unknown outcome the last two times count for nothing: the client knows no end. */
@@ -332,7 +390,9 @@ static void finish(session *s, enum db_answer outcome)
 static void only_read(act *a)
 {
     a->lock = false;
-    if (a->kind == ACT_SCAN || a->kind == ACT_ITER || a->kind == ACT_READ) return;
+    if (a->kind == ACT_SCAN || a->kind == ACT_ITER || a->kind == ACT_READ ||
+        a->kind >= ACT_SAVEPOINT)
+        return;
     a->kind = ACT_READ;
     a->instead = true;
 }
@@ -356,7 +416,7 @@ static bool ask_last(session *s, act *a, bool plan)
     return true;
 }
 
-/* The program's next operation; false: none, or it has failed. */
+/* The program's next operation; false: none, or it has failed.  Of a plan: is it one statement? */
 static bool ask(session *s, act *a, bool plan)
 {
     run *r = s->run;
@@ -370,8 +430,11 @@ static bool ask(session *s, act *a, bool plan)
         atomic_store(&r->stop, true);
         more = false;
     } else {
-        if (plan) p->plan(p->state, s->slot);
-        more = !plan && p->next(p->state, s->slot, a);
+        more = plan ? p->plan(p->state, s->slot, s->refused) : p->next(p->state, s->slot, a);
+        if (plan) {
+            pthread_mutex_unlock(&r->lock);
+            return more;
+        }
         if (more && s->read_only) only_read(a);
         if (more && r->with_ids && a->kind == ACT_WRITE)
             a->value = ids_issue(&r->ids, a->key, a->value);
@@ -419,8 +482,12 @@ static enum db_answer perform(session *s, const act *a)
     case ACT_WRITE: return d->put(c, a->key, a->value);
     case ACT_DELETE: return d->remove(c, a->key);
     case ACT_APPEND: return d->append(c, a->key, a->value);
-    case ACT_SCAN: return d->range(c, a->key, a->to, 0);
-    default: return d->range(c, a->key, a->to, a->limit);
+    case ACT_ADD: return d->add(c, a->key, a->value, a->upsert);
+    case ACT_SAVEPOINT: return d->nest(c, DB_SAVEPOINT);
+    case ACT_UNDO: return d->nest(c, DB_UNDO);
+    case ACT_KEEP: return d->nest(c, DB_KEEP);
+    case ACT_SCAN: c->reverse = a->reverse; return d->range(c, a->key, a->to, 0);
+    default: c->reverse = a->reverse; return d->range(c, a->key, a->to, a->limit);
     }
 }
 
@@ -444,12 +511,13 @@ static void prepare_session(run *r, session *s, uint32_t slot)
 /* What was written must be known before anybody can have seen it. */
 static void announce(session *s, const act *a)
 {
-    size_t ops = s->ops.n;
+    size_t ops = s->ops.n, ends = s->ends.n;
     uint64_t n = s->n_ops;
     s->db.idle = false;
     add_op(s, a, DB_OK, recorded_time(s->run), recorded_time(s->run));
     send_intent(s);
     s->ops.n = ops;
+    s->ends.n = ends;
     s->n_ops = n;
 }
 
@@ -474,32 +542,68 @@ static unsigned statement_of(const act *a)
 static void keep_write(session *s, const act *a)
 {
     durable_write w = {.key = a->key,
-                       .value = a->value,
+                       .value = a->kind == ACT_ADD ? s->db.value : a->value,
                        .deletes = a->kind == ACT_DELETE,
                        .appends = a->kind == ACT_APPEND};
     vec_push(&s->mem, &s->writes, w);
 }
 
+static bool writes_key(const act *a)
+{
+    return a->kind == ACT_WRITE || a->kind == ACT_APPEND || a->kind == ACT_DELETE ||
+           a->kind == ACT_ADD;
+}
+
+/* One operation of the history, with the times of its call and its return. */
+static enum db_answer operate_one(session *s, const act *a, uint64_t *call, uint64_t *back)
+{
+    bool writes = writes_key(a);
+    take_turn(s);
+    *call = recorded_time(s->run);
+    s->db.idle = s->db.newest = false;
+    enum db_answer answer = perform(s, a);
+    *back = call_returned(s, answer != DB_OK);
+    if (answer == DB_OK) note_snapshot(s, statement_of(a), *back);
+    add_op(s, a, answer, *call, *back);
+    if (answer == DB_OK && !writes) tell_seen(s, a);
+    s->wrote = s->wrote || writes;
+    bool wrote = writes && answer == DB_OK && !s->db.idle && !(a->kind == ACT_ADD && s->db.absent);
+    if (wrote && s->run->durable) keep_write(s, a);
+    if (writes && has_faults(s->run)) keep_key(s, a->key);
+    if (a->kind == ACT_DELETE && !s->db.idle && !s->run->db->tombstones)
+        atomic_fetch_add(&s->run->deleted, 1);
+    return answer;
+}
+
+static enum db_answer change_nesting(session *s, const act *a)
+{
+    take_turn(s);
+    enum db_answer answer = perform(s, a);
+    call_returned(s, answer != DB_OK);
+    if (answer != DB_OK) return answer;
+    if (a->kind == ACT_UNDO && !s->run->options->mute) mark_undone(s);
+    if (a->kind == ACT_UNDO) s->writes.n = s->saved_writes;
+    s->saved_writes = s->writes.n;
+    s->nested = a->kind == ACT_SAVEPOINT;
+    s->saved = s->ops.n;
+    s->ends.n = 0;
+    return DB_OK;
+}
+
 static enum db_answer operate(session *s)
 {
     act a;
+    uint64_t call, back;
     enum db_answer answer = DB_OK;
-    while (answer == DB_OK && ask(s, &a, false)) {
-        bool writes = a.kind == ACT_WRITE || a.kind == ACT_APPEND || a.kind == ACT_DELETE;
-        if (writes && s->run->dirty) announce(s, &a);
-        take_turn(s);
-        uint64_t call = recorded_time(s->run);
-        s->db.idle = s->db.newest = false;
-        answer = perform(s, &a);
-        uint64_t back = call_returned(s, answer != DB_OK);
-        if (answer == DB_OK) note_snapshot(s, statement_of(&a), back);
-        add_op(s, &a, answer, call, back);
-        if (answer == DB_OK && !writes) tell_seen(s, &a);
-        s->wrote = s->wrote || writes;
-        if (writes && answer == DB_OK && !s->db.idle && s->run->durable) keep_write(s, &a);
-        if (writes && has_faults(s->run)) keep_key(s, a.key);
-        if (a.kind == ACT_DELETE && !s->db.idle && !s->run->db->tombstones)
-            atomic_fetch_add(&s->run->deleted, 1);
+    while (answer == DB_OK && !s->roll_back && ask(s, &a, false)) {
+        if (a.kind == ACT_ROLLBACK) {
+            s->roll_back = true;
+        } else if (a.kind >= ACT_SAVEPOINT) {
+            answer = change_nesting(s, &a);
+        } else {
+            if (writes_key(&a) && s->run->dirty) announce(s, &a);
+            answer = operate_one(s, &a, &call, &back);
+        }
     }
     return answer;
 }
@@ -533,6 +637,34 @@ static enum db_answer commit_watched(session *s)
     return a;
 }
 
+/* A statement outside of a transaction.  Nothing is known of when it took its snapshot but that it
+   was between call and return. */
+static bool transact_alone(session *s)
+{
+    act a;
+    uint64_t call, back;
+    if (!ask(s, &a, false)) return true;
+    bool writes = writes_key(&a);
+    s->times[0] = recorded_time(s->run);
+    s->snapshot = false;
+    if (writes) announce(s, &a);
+    enum db_answer answer = operate_one(s, &a, &call, &back);
+    s->snapshot = false;
+    s->times[0] = s->times[2] = call;
+    s->times[3] = back;
+    if (answer == DB_BROKEN) give_up(s->run, "database error: ", s->db.error);
+    bool lost = answer == DB_LOST || answer == DB_BROKEN;
+    s->doubtful = lost && writes;
+    s->refused = answer == DB_REFUSED;
+    s->refusals = answer == DB_OK ? 0 : s->refusals + 1;
+    enum db_answer outcome = answer == DB_OK ? DB_OK : s->doubtful ? DB_LOST : DB_REFUSED;
+    if (outcome == DB_LOST && s->run->durable) keep_write(s, &a);
+    note_durable(s, outcome);
+    finish(s, outcome);
+    if (answer == DB_REFUSED) return s->run->db->driver->abort(&s->db) == DB_OK;
+    return answer != DB_LOST;
+}
+
 /* False: the connection is gone. */
 static bool transact_open(session *s)
 {
@@ -547,7 +679,10 @@ static bool transact_open(session *s)
     s->db.note = NULL;
     s->doubtful = false;
     s->read_only = r->db->nodes && atomic_load(&r->db->node[s->db.node].read_only);
-    ask(s, NULL, true);
+    s->roll_back = s->nested = false;
+    s->saved = s->ends.n = 0;
+    bool single = ask(s, NULL, true);
+    if (single && d->alone && d->alone(r->db) && !s->last) return transact_alone(s);
     s->part = r->db->parts ? db_draw(r->db, rng_below(&s->rng, DB_SHARES)) : NULL;
     s->db.isolation = s->part ? s->part->isolation : r->db->isolation;
     take_turn(s);
@@ -559,7 +694,7 @@ static bool transact_open(session *s)
     bool connected = a != DB_LOST;
     if (a == DB_OK) {
         a = operate(s);
-        bool undone = a != DB_OK;
+        bool undone = a != DB_OK || s->roll_back;
         if (undone) {
             take_turn(s);
             s->times[2] = recorded_time(r);
@@ -580,7 +715,8 @@ static bool transact_open(session *s)
     } else if (a == DB_BROKEN) {
         give_up(r, "database error: ", s->db.error);
     }
-    s->refusals = a == DB_OK ? 0 : s->refusals + 1;
+    s->refused = a == DB_REFUSED && !s->roll_back;
+    s->refusals = a == DB_OK || s->roll_back ? 0 : s->refusals + 1;
     return connected;
 }
 
@@ -1091,6 +1227,7 @@ bool run_program(db *d, const program *p, const run_options *o, run_counts *c, c
     memset(c, 0, sizeof *c);
     d->lists = p->lists;
     d->stepped = o->stepped;
+    d->singles = p->singles;
     d->own_tables = d->made_up = false; /* of a run before this one */
     if (!d->driver->load(d, p->rows, p->n_rows)) {
         snprintf(error, cap, "%s", d->error);

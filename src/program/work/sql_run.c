@@ -378,8 +378,8 @@ static bool header(shared *all, const strbuf *setup, mem *m)
     strbuf_printf(&b, "{\"ratel_sql\":1,\"database\":\"%s\",\"isolation\":\"%s\"",
                   all->r->db->version, all->r->db->isolation);
     if (all->r->fuzz)
-        strbuf_printf(&b, ",\"dialect\":\"%s\",\"workload\":\"sql-fuzz\",\"seed\":%llu",
-                      all->r->fuzz->dialect, (unsigned long long)all->r->seed);
+        strbuf_printf(&b, ",\"dialect\":\"%s\",\"workload\":\"%s\",\"seed\":%llu",
+                      all->r->fuzz->dialect, all->r->w->name, (unsigned long long)all->r->seed);
     if (all->r->level) strbuf_printf(&b, ",\"level\":\"%s\"", all->r->level);
     strbuf_str(&b, ",\"setup\":[");
     for (size_t from = 0; from < setup->n;) {
@@ -396,13 +396,45 @@ static bool header(shared *all, const strbuf *setup, mem *m)
     return good;
 }
 
+/* A later workload of the same program may have tables of the same names.  The last one made is the
+   first to go, since it may refer to others. */
+static char *drops_of(const strbuf *setup, mem *m)
+{
+    static const char create[] = "CREATE TABLE ";
+    enum { CREATE = sizeof create - 1 };
+    strbuf all, one;
+    strbuf_init(&all, m);
+    strbuf_init(&one, m);
+    for (size_t at = 0; at + CREATE < setup->n; at++) {
+        if ((at && setup->at[at - 1] != '\n') || memcmp(setup->at + at, create, CREATE)) continue;
+        size_t name = at + CREATE, end = name;
+        while (end < setup->n && setup->at[end] != ' ') end++;
+        one.n = 0;
+        strbuf_printf(&one, "DROP TABLE %.*s;", (int)(end - name), setup->at + name);
+        strbuf_add(&one, all.at, all.n);
+        all.n = 0;
+        strbuf_add(&all, one.at, one.n);
+    }
+    char *text = mem_get(m, all.n + 1);
+    memcpy(text, strbuf_cstr(&all), all.n + 1);
+    strbuf_free(&one);
+    strbuf_free(&all);
+    return text;
+}
+
 static bool load(sql_run *r, strbuf *setup, mem *m)
 {
     strbuf script;
     strbuf_init(&script, m);
+    if (r->db->leftovers && !r->db->driver->script(r->db, r->db->leftovers)) {
+        snprintf(r->error, sizeof r->error, "%s", r->db->error);
+        return false;
+    }
+    r->db->leftovers = NULL;
     for (size_t i = 0; i < setup->n; i++)
         strbuf_str(&script, (char[]){setup->at[i] == '\n' ? ';' : setup->at[i], 0});
     bool good = r->db->driver->script(r->db, strbuf_cstr(&script));
+    if (good) r->db->leftovers = drops_of(setup, m);
     if (!good) snprintf(r->error, sizeof r->error, "%s", r->db->error);
     strbuf_free(&script);
     return good;
@@ -516,10 +548,9 @@ bool sql_run_all(sql_run *r)
 {
     /* The texts have parameters, and a log without times of commit says little. */
     const driver *inner = db_inner(r->db)->driver;
-    if (!inner->query || !(inner->stamp || r->stepped)) {
-        snprintf(r->error, sizeof r->error, "SQL workloads do not run on %s%s", inner->name,
-                 inner->query ? " but with --schedule step, which knows when what committed"
-                              : " in this version");
+    if (!inner->query || !(inner->stamp || r->w->fuzz)) {
+        snprintf(r->error, sizeof r->error, "%s does not run on %s%s", r->w->name, inner->name,
+                 inner->query ? "; sql-fuzz, predicates and upserts do" : " in this version");
         return false;
     }
     if (r->w->procedures && !inner->procedures) {
@@ -536,7 +567,7 @@ bool sql_run_all(sql_run *r)
     if (r->w->fuzz) {
         r->fuzz = mem_zeroed(m, sizeof *r->fuzz);
         r->db->made_up = true;
-        fuzz_draw(r->fuzz, r->db, r->seed);
+        fuzz_draw(r->fuzz, r->db, r->w->fuzz, r->seed);
         fuzz_setup(r->fuzz, &setup);
     } else {
         r->w->setup(&setup, &r->z);

@@ -21,10 +21,13 @@ typedef struct sql_sizes { /* 0, and below 0 for shares: the workload's own */
     double rows;  /* bank: share of the accounts that are used */
 } sql_sizes;
 
+/* Workloads whose schema and statements are drawn (fuzz.h): of all kinds, or of one. */
+enum sql_drawn { SQL_GIVEN, SQL_ALL, SQL_PREDICATES, SQL_UPSERTS };
+
 typedef struct sql_workload {
     const char *name, *about;
-    bool procedures; /* it calls some of its own */
-    bool fuzz;       /* schema and statements are drawn (fuzz.h); setup is NULL */
+    bool procedures;     /* it calls some of its own */
+    enum sql_drawn fuzz; /* not SQL_GIVEN: setup is NULL */
     sql_sizes normal;
     /* Statements that make the tables and fill them, each ended by a line break. */
     void (*setup)(strbuf *out, const sql_sizes *z);
