@@ -93,6 +93,15 @@ static bool attempt(statement_replay *s, uint32_t txn, engine_conn *c)
     return false;
 }
 
+/* The commit before it in its session may come late, where the order of the commits says so. */
+static bool session_is_busy(const statement_replay *s, uint32_t txn)
+{
+    const sql_log *l = s->e->plan->log;
+    for (size_t i = 0; i < s->running.n; i++)
+        if (l->txns.at[s->running.at[i]].session == l->txns.at[txn].session) return true;
+    return false;
+}
+
 /* Runs what is due of a transaction. */
 static void drive(statement_replay *s, uint32_t txn, int64_t now)
 {
@@ -101,6 +110,7 @@ static void drive(statement_replay *s, uint32_t txn, int64_t now)
     engine_conn *c = engine_session(e, txn);
     if (!c) guard_fail(e->guard, GUARD_IO, "%s", e->why);
     guard_poll(e->guard);
+    if (!t->begun && session_is_busy(s, txn)) return;
     if (!t->begun) {
         if (!engine_does(e, c, "BEGIN ISOLATION LEVEL READ COMMITTED") ||
             !engine_does(e, c, "SET LOCAL lock_timeout = '300ms'"))
