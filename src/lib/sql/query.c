@@ -763,7 +763,7 @@ static value value_in_frame(sql_exec *x, const window_part *p, int64_t i)
 static void fold_frames(sql_exec *x, window_part *p)
 {
     agg_state s = {0};
-    int64_t lo = p->from, hi = p->from;
+    int64_t lo = p->from, hi = lo; /* what `s` is the aggregate of */
     for (int64_t i = p->from; i < p->to; i++) {
         int64_t from = frame_edge(p, &p->a->from, p->before, i, false);
         int64_t to = frame_edge(p, &p->a->to, p->after, i, true);

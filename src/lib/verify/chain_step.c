@@ -211,7 +211,8 @@ static bool rule_on(prover *x, txn_id t, uint32_t state)
     prover_put_not(x, on_lit(x, t, state));
     if (left_as_list(x, state, NO_ID, &before) != LEFT_NOT)
         prover_put(x, right_lit(x, t, state, NO_ID));
-    for (int scalar = 0; scalar <= (y.what.n == 1); scalar++) {
+    int forms = y.what.n == 1 ? 2 : 1; /* a list of one element may be that element itself */
+    for (int scalar = 0; scalar < forms; scalar++) {
         seq what = {y.what.at, y.what.n, scalar};
         uint32_t at = 0;
         for (txn_id w; (w = source_leaver(&x->c, y.key, what, &at)) != NO_ID;)
