@@ -10,6 +10,7 @@
 
 #include "audit/audit.h"
 #include "audit/audit_schedule.h"
+#include "cli/child.h"
 #include "cli/cli.h"
 #include "cli/sql_log.h"
 #include "cli/timed_input.h"
@@ -335,39 +336,61 @@ static int complain_of_log(const audit *log, const char *path, int code)
     return code == RATEL_EINVAL ? EXIT_USAGE : exit_of(code);
 }
 
+typedef struct key_history { /* what a child makes of a log */
+    const args *a;
+    FILE *in, *out;
+} key_history;
+
+/* The lines that tell of success come after the history has been written. */
+static int write_view(const args *a, FILE *out, const audit_key_view *v)
+{
+    fwrite(v->text, 1, v->n, out);
+    if (fflush(out) || ferror(out)) return EXIT_HOLDS; /* the parent says that it was lost */
+    view_summary(a, v);
+    if (v->keys) return EXIT_HOLDS;
+    complain("%s: no key could be mapped", a->files[1]);
+    return EXIT_UNDECIDED;
+}
+
+static int make_key_history(void *ud)
+{
+    const key_history *x = ud;
+    const char *path = x->a->files[1];
+    audit *log = NULL;
+    audit_key_view view;
+    audit_options o = {.interrupt = &interrupt_flag};
+    if (!open_sql_dump(x->a, &o)) return EXIT_IO;
+    int code = audit_read_log(&log, &o, read_sql_log, x->in);
+    int status = code ? timed_failure(path) : EXIT_HOLDS; /* (a wait that the limit ended) */
+    if (!code) code = audit_keys(log, &o, x->a->value[O_KEY_COLUMNS], &view);
+    if (code && status <= EXIT_HOLDS) status = complain_of_log(log, path, code);
+    if (!code) status = write_view(x->a, x->out, &view);
+    if (o.dump_payload) fclose(o.dump_payload);
+    audit_free(log);
+    return status;
+}
+
 static int to_history(const args *a)
 {
     if (a->n_files != 2) {
         complain("usage: ratel trace to-history LOG [--keys TABLE:KEY->VALUE,...] [-o FILE]");
         return EXIT_USAGE;
     }
-    const char *path = a->files[1];
-    FILE *in = timed_open(path);
-    if (!in) return timed_failure(path);
-    audit *log = NULL;
-    audit_key_view view;
-    audit_options o = {.interrupt = &interrupt_flag};
-    if (!open_sql_dump(a, &o)) {
-        fclose(in);
+    key_history x = {.a = a, .in = timed_open(a->files[1])};
+    if (!x.in) return timed_failure(a->files[1]);
+    x.out = open_output(a);
+    if (!x.out) {
+        fclose(x.in);
         return EXIT_IO;
     }
-    int code = audit_read_log(&log, &o, read_sql_log, in);
-    int status = code ? timed_failure(path) : EXIT_HOLDS; /* (a wait that the limit ended) */
-    if (!code) code = audit_keys(log, &o, a->value[O_KEY_COLUMNS], &view);
-    if (code && status <= EXIT_HOLDS) status = complain_of_log(log, path, code);
-    FILE *out = code ? NULL : open_output(a);
-    if (!code && !out) status = EXIT_IO;
-    if (out) {
-        fwrite(view.text, 1, view.n, out);
-        status = close_output(a, out, EXIT_HOLDS);
-        if (!status) view_summary(a, &view);
-        if (!view.keys) complain("%s: no key could be mapped", path);
-        if (!view.keys && !status) status = EXIT_UNDECIDED;
+    bool failed;
+    int status = run_in_child(a, x.out, "trace", make_key_history, &x, &failed);
+    fclose(x.in);
+    if (failed || (a->outputs->lost && x.out != stdout)) {
+        output_abandon(&a->outputs->answer);
+        return failed ? status : EXIT_IO;
     }
-    if (o.dump_payload) fclose(o.dump_payload);
-    audit_free(log);
-    fclose(in);
-    return status;
+    return close_output(a, x.out, status);
 }
 
 /* ---- collect --------------------------------------------------------------------------------- */
@@ -507,16 +530,8 @@ static int versions(args *a)
     return status;
 }
 
-int cmd_trace(args *a)
+static int proxy(args *a)
 {
-    if (a->n_files && !strcmp(a->files[0], "to-history")) return to_history(a);
-    if (a->n_files && !strcmp(a->files[0], "versions")) return versions(a);
-    if (a->n_files && !strcmp(a->files[0], "collect")) return collect(a);
-    if (!a->n_files || strcmp(a->files[0], "proxy") != 0) {
-        complain("usage: ratel trace proxy --listen ADDR --upstream URL -o LOG, ratel trace "
-                 "collect FILE..., ratel trace to-history LOG, or ratel trace versions STREAM");
-        return EXIT_USAGE;
-    }
     tracing *t = calloc(1, sizeof *t);
     if (!t) {
         complain("out of memory");
@@ -538,4 +553,15 @@ int cmd_trace(args *a)
     mem_free_all(&t->mem);
     free(t);
     return status;
+}
+
+int cmd_trace(args *a)
+{
+    if (a->n_files && !strcmp(a->files[0], "to-history")) return to_history(a);
+    if (a->n_files && !strcmp(a->files[0], "versions")) return versions(a);
+    if (a->n_files && !strcmp(a->files[0], "collect")) return collect(a);
+    if (a->n_files && !strcmp(a->files[0], "proxy")) return proxy(a);
+    complain("usage: ratel trace proxy --listen ADDR --upstream URL -o LOG, ratel trace "
+             "collect FILE..., ratel trace to-history LOG, or ratel trace versions STREAM");
+    return EXIT_USAGE;
 }
