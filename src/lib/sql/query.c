@@ -691,30 +691,38 @@ typedef struct window_part { /* rows [from, to) of a partition, in order */
     tuples *in;
     frame *up;
     int64_t from, to;
-    int64_t before, after; /* distances of the frame's ends */
-    uint32_t at;           /* number of the window function */
+    int64_t before, after;    /* distances of the frame's ends */
+    int64_t peers, strangers; /* rows [peers, strangers) have the keys of the current row */
+    uint32_t at;              /* number of the window function */
     value **out;
 } window_part;
 
-static bool peers(const window_part *p, int64_t i, int64_t k)
+static bool same_keys(const window_part *p, int64_t i, int64_t k)
 {
     return !cmp_order(p->a, p->v[i].keys, p->v[k].keys);
 }
 
-/* Where the frame of row i begins, or (last) ends. */
+/* Row i is the current one; rows become current in order. */
+static void find_peers(sql_exec *x, window_part *p, int64_t i)
+{
+    if (i < p->strangers) return;
+    p->peers = i;
+    for (p->strangers = i + 1; p->strangers < p->to && same_keys(p, i, p->strangers);)
+        guard_tick(x->c.guard), p->strangers++;
+}
+
+/* Where the frame of row i, the current one, begins, or (last) ends. */
 static int64_t frame_edge(const window_part *p, const frame_bound *b, int64_t distance, int64_t i,
                           bool last)
 {
+    assert(i >= p->peers && i < p->strangers);
     int64_t at = i;
     switch (b->kind) {
     case BOUND_FIRST: return p->from;
     case BOUND_LAST: return p->to;
     case BOUND_BEFORE: at = i - distance + last; break;
     case BOUND_AFTER: at = i + distance + last; break;
-    case BOUND_CURRENT:
-        at = i + last;
-        while (!p->a->by_rows && last && at < p->to && peers(p, i, at)) at++;
-        while (!p->a->by_rows && !last && at > p->from && peers(p, i, at - 1)) at--;
+    case BOUND_CURRENT: at = p->a->by_rows ? i + last : last ? p->strangers : p->peers;
     }
     return at < p->from ? p->from : at > p->to ? p->to : at;
 }
@@ -765,6 +773,7 @@ static void fold_frames(sql_exec *x, window_part *p)
     agg_state s = {0};
     int64_t lo = p->from, hi = lo; /* what `s` is the aggregate of */
     for (int64_t i = p->from; i < p->to; i++) {
+        find_peers(x, p, i);
         int64_t from = frame_edge(p, &p->a->from, p->before, i, false);
         int64_t to = frame_edge(p, &p->a->to, p->after, i, true);
         if (from != lo || to < hi) {
@@ -787,14 +796,15 @@ static void run_partition(sql_exec *x, window_part *p)
         fold_frames(x, p);
         return;
     }
-    int64_t first = p->from, dense = 0;
+    int64_t dense = 0;
     for (int64_t i = p->from; i < p->to; i++) {
         guard_tick(x->c.guard);
-        if (i == p->from || !peers(p, i - 1, i)) first = i, dense++;
+        find_peers(x, p, i);
+        if (i == p->peers) dense++;
         value r;
         switch (p->a->kind) {
         case AGG_ROW_NUMBER: r = value_int(i - p->from + 1); break;
-        case AGG_RANK: r = value_int(first - p->from + 1); break;
+        case AGG_RANK: r = value_int(p->peers - p->from + 1); break;
         case AGG_DENSE_RANK: r = value_int(dense); break;
         case AGG_NTILE: r = tile(x, p, i); break;
         case AGG_LAG:
@@ -831,7 +841,7 @@ static void run_window(sql_exec *x, const aggregate *a, uint32_t at, frame *up, 
         for (; to < n && v[to].part == v[i].part; to++)
             if (needs_order(a) && !cmp_order(a, v[to - 1].keys, v[to].keys))
                 sql_refuse(&x->c, -1, "a window over rows that may come in any order");
-        p.from = (int64_t)i;
+        p.from = p.peers = p.strangers = (int64_t)i;
         p.to = (int64_t)to;
         run_partition(x, &p);
     }
