@@ -68,6 +68,11 @@ SELECT id FROM w WHERE b ~ 'a+?'
 -- refused
 SELECT id FROM w WHERE b ~ '(?i)a'
 --
+SELECT repeat('a', 4000) ~ '(a|aa)+b'
+--
+-- refused
+SELECT repeat('a', 4001) ~ '(a|aa)+b'
+--
 SELECT id FROM w WHERE id = ANY('{1,3}') ORDER BY id
 --
 SELECT id FROM w WHERE id = ANY('{1,x}')
