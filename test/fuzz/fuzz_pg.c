@@ -10,41 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/pg_session.h"
+#include "fuzz_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static uint64_t next_id(void *ud)
-{
-    return ++*(uint64_t *)ud;
-}
-
-static void take_line(void *ud, const char *at, size_t n)
-{
-    (void)ud;
-    if (!n || at[0] != '{' || at[n - 1] != '\n' || memchr(at, '\n', n - 1)) abort();
-    for (size_t i = 0; i + 1 < n; i++)
-        if ((unsigned char)at[i] < ' ') abort();
-}
-
-static void take_gap(void *ud, uint32_t session, uint64_t from, const char *why)
-{
-    (void)ud, (void)from;
-    if (session != 7 || !why || !*why) abort();
-}
-
-static void take_count(void *ud, pg_count what, uint64_t n)
-{
-    (void)ud, (void)n;
-    if (what >= PG_COUNTS) abort();
-}
-
-static bool committed(void *ud, const char *xid, int64_t *ts)
-{
-    (void)ud;
-    *ts = 5;
-    return *xid == '7';
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
