@@ -14,6 +14,21 @@
 
 /* ---- names of parse nodes -------------------------------------------------------------------- */
 
+static const char *const short_titles[][2] = {
+    {"CREATE TRIG", "CREATE TRIGGER"},
+    {"ALTER SEQ", "ALTER SEQUENCE"},
+    {"CREATE ENUM", "CREATE TYPE"},
+    {"COMPOSITE TYPE", "CREATE TYPE"},
+    {"A ARRAY EXPR", "an array"},
+    {"A INDIRECTION", "a part of an array or row"},
+    {"CURRENT OF EXPR", "CURRENT OF"},
+    {"ROW EXPR", "a row"},
+    {"XML EXPR", "XML"},
+    {"GROUPING FUNC", "GROUPING"},
+    {"CREATE TABLE AS", "CREATE TABLE AS or a materialized view"},
+};
+
+/* The name of the node in libpg_query, without its ending, is nearly that of the statement. */
 const char *node_title(binder *b, const node *n)
 {
     const ProtobufCFieldDescriptor *f =
@@ -25,6 +40,8 @@ const char *node_title(binder *b, const node *n)
     name[len] = 0;
     for (size_t i = 0; i < len; i++)
         name[i] = name[i] == '_' ? ' ' : (char)toupper((unsigned char)name[i]);
+    for (size_t i = 0; i < sizeof short_titles / sizeof short_titles[0]; i++)
+        if (!strcmp(name, short_titles[i][0])) return short_titles[i][1];
     return name;
 }
 
