@@ -240,7 +240,8 @@ static void keep_prepared(my_session *s, const my_asked *a, wire_body *b)
     s->text.n = 0;
     sql_number_marks(sql.at, a->n, &s->text);
     p->sql = mem_zeroed(&s->mem, s->text.n + 1);
-    memcpy(p->sql, s->text.at, s->text.n);
+    /* An empty statement is prepared, too: then there is no buffer to copy from. */
+    if (s->text.n) memcpy(p->sql, s->text.at, s->text.n);
     p->hidden = is_secret(s, p->sql, s->text.n);
     s->making = p;
     s->left_params = params;
