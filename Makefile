@@ -83,7 +83,7 @@ quick:
 
 test-long:
 	@tool/setup
-	@BUILD=$(BUILD) test/run --long gcc asan
+	@BUILD=$(BUILD) test/run --long gcc clang asan
 
 bench: build
 	@tool/setup bench
