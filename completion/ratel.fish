@@ -387,6 +387,8 @@ complete -c ratel -n '__fish_seen_subcommand_from trace' -l init -r -F -d 'read 
 complete -c ratel -n '__fish_seen_subcommand_from trace' -l keys -x -a '' -d 'to-history: columns that become keys; default: all of tables with a primary key'
 complete -c ratel -n '__fish_seen_subcommand_from trace' -l listen -x -a '' -d 'where clients connect: HOST:PORT, :PORT, or the path of a socket'
 complete -c ratel -n '__fish_seen_subcommand_from trace' -l upstream -x -a '' -d 'the database: postgres://user@host:port/db or mariadb://...; the password from the environment or files'
+complete -c ratel -n '__fish_seen_subcommand_from trace' -l tls-cert -r -F -d 'offer TLS to clients, with this certificate in PEM form; needs --tls-key'
+complete -c ratel -n '__fish_seen_subcommand_from trace' -l tls-key -r -F -d 'the private key of that certificate; TLS with the server is asked for by sslmode in the URL'
 complete -c ratel -n '__fish_seen_subcommand_from trace' -l dump -d 'begin the log with the rows of all tables, so that every answer can be checked'
 complete -c ratel -n '__fish_seen_subcommand_from trace' -l commit-ts -d 'log when the server says that each block committed; COMMIT then waits until another connection has read the number of its transaction (needs track_commit_timestamp = on)'
 complete -c ratel -n '__fish_seen_subcommand_from trace' -l fail-open -d 'go on forwarding what cannot be logged, and mark it in the log; this is the default'

@@ -26,7 +26,7 @@ class Server:
         shutil.rmtree(self.home, ignore_errors=True)
 
 
-def start():
+def start(*options):
     for tool in ('mariadbd', 'mariadb', 'mariadb-install-db'):
         if not shutil.which(tool):
             raise Missing(f'no {tool} here')
@@ -44,7 +44,7 @@ def start():
     log = open(os.path.join(home, 'log'), 'wb')   # pylint: disable=consider-using-with
     process = subprocess.Popen(['mariadbd', '--no-defaults', f'--datadir={data}', f'--socket={home}/sock', '--skip-networking',
                                 '--innodb-flush-log-at-trx-commit=0', '--innodb-buffer-pool-size=32M', '--local-infile=1',
-                                '--performance-schema=off', f'--tmpdir={home}', *user], stdout=log, stderr=log)
+                                '--performance-schema=off', f'--tmpdir={home}', *options, *user], stdout=log, stderr=log)
     server = Server(home, process, user)
     for _ in range(300):
         if process.poll() is not None:

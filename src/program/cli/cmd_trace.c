@@ -28,6 +28,7 @@ typedef struct tracing {
     mask masks;
     proxy_options o;
     proxy_counts counts;
+    tls_ends tls;
     bool told_side;
     guard guard;
     mem mem;
@@ -80,6 +81,10 @@ static bool parse_proxy(tracing *t, uint64_t *limit, uint64_t *rotate)
     *rotate = 0;
     if (!a->value[O_LISTEN] || !a->value[O_UPSTREAM] || !a->value[O_OUTPUT] || a->n_files != 1) {
         complain("usage: ratel trace proxy --listen ADDR --upstream URL -o LOG");
+        return false;
+    }
+    if (!a->value[O_TLS_CERT] != !a->value[O_TLS_KEY]) {
+        complain("trace: --tls-cert and --tls-key belong together");
         return false;
     }
     if (a->value[O_FAIL_OPEN] && a->value[O_FAIL_CLOSED]) {
@@ -232,6 +237,7 @@ static void summary_line(const tracing *t)
     if (c->others)
         fprintf(stderr, ", %llu connections to other databases", (unsigned long long)c->others);
     if (c->refused) fprintf(stderr, ", %llu refused", (unsigned long long)c->refused);
+    if (c->no_tls) fprintf(stderr, ", %llu whose TLS failed", (unsigned long long)c->no_tls);
     if (t->log.gaps)
         fprintf(stderr, ", %llu stretches not logged", (unsigned long long)t->log.gaps);
     fputc('\n', stderr);
@@ -262,6 +268,37 @@ static bool committed_at(void *ud, const char *xid, int64_t *ts)
     return known;
 }
 
+/* TLS: towards clients if there are keys, towards the server as sslmode asks. */
+static bool open_tls(tracing *t)
+{
+    static const char *const modes[] = {"require", "verify-ca", "verify-full"};
+    args *a = t->a;
+    char why[512];
+    tls_options o = {.cert = a->value[O_TLS_CERT],
+                     .key = a->value[O_TLS_KEY],
+                     .root = *t->side.root ? t->side.root : NULL,
+                     .host = t->side.host};
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(t->side.sslmode, modes[i])) o.trust = TLS_ANYONE + (tls_trust)i;
+    if (*t->side.host == '/') o.trust = TLS_OFF; /* no sockets in the file system are encrypted */
+    if (o.trust == TLS_ANYONE && o.root) o.trust = TLS_SIGNED; /* as libpq has it */
+    if (o.root && !strcmp(o.root, "system")) o.root = NULL;
+    if (t->o.mysql && o.trust && !o.cert) {
+        complain("sslmode: with MariaDB and MySQL, TLS is used for clients that use it themselves; "
+                 "it needs --tls-cert and --tls-key");
+        return false;
+    }
+    o.upstream = o.trust || (t->o.mysql && o.cert);
+    if (!o.cert && !o.upstream) return true;
+    if (!tls_open(&t->tls, &o, why, sizeof why)) {
+        complain("trace: %s", why);
+        return false;
+    }
+    if (*why) complain("trace: %s", why);
+    t->o.tls = &t->tls;
+    return true;
+}
+
 static int run_proxy(tracing *t, uint64_t limit, uint64_t rotate)
 {
     args *a = t->a;
@@ -277,6 +314,7 @@ static int run_proxy(tracing *t, uint64_t limit, uint64_t rotate)
         complain("%s", t->side.error);
         return EXIT_IO;
     }
+    if (!open_tls(t)) return EXIT_IO;
     if (a->value[O_COMMIT_TS] && !pg_side_keeps_commits(&t->side)) {
         complain("--commit-ts: %s", t->side.error);
         return EXIT_IO;
@@ -549,6 +587,7 @@ static int proxy(args *a)
         status = run_proxy(t, limit, rotate);
     }
     (t->o.mysql ? my_side_close : pg_side_close)(&t->side);
+    tls_close(&t->tls);
     mask_free(&t->masks);
     mem_free_all(&t->mem);
     free(t);

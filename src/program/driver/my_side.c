@@ -56,6 +56,34 @@ static bool parse_url(pg_side *s, const char *url, char *user, char *socket, siz
     return *s->database || my_error(s, "the URL names no database");
 }
 
+/* A parameter of the URL, such as sslmode=require. */
+static void url_parameter(const char *url, const char *name, char *to, size_t cap)
+{
+    size_t n = strlen(name);
+    for (const char *p = strchr(url, '?'); p; p = strchr(p, '&')) {
+        p++;
+        if (strncmp(p, name, n) != 0 || p[n] != '=') continue;
+        snprintf(to, cap, "%.*s", (int)strcspn(p + n + 1, "&"), p + n + 1);
+    }
+}
+
+/* As libpq's sslmode means it. */
+static bool set_encryption(pg_side *s, MYSQL *c, const char *url)
+{
+    my_bool yes = 1, no = 0;
+    url_parameter(url, "sslmode", s->sslmode, sizeof s->sslmode);
+    url_parameter(url, "sslrootcert", s->root, sizeof s->root);
+    bool named = !strcmp(s->sslmode, "verify-full"), by_root = !strcmp(s->sslmode, "verify-ca");
+    bool known = !*s->sslmode || !strcmp(s->sslmode, "disable") || !strcmp(s->sslmode, "require");
+    if (!known && !named && !by_root)
+        return my_error(s, "sslmode is disable, require, verify-ca or verify-full");
+    if (!*s->sslmode || !strcmp(s->sslmode, "disable")) return true;
+    mysql_options(c, MYSQL_OPT_SSL_ENFORCE, &yes);
+    mysql_options(c, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, named ? &yes : &no);
+    if (*s->root) mysql_options(c, MYSQL_OPT_SSL_CA, s->root);
+    return true;
+}
+
 bool my_side_open(pg_side *s, const char *url)
 {
     char user[128], socket[PG_SIDE_NAME];
@@ -65,6 +93,7 @@ bool my_side_open(pg_side *s, const char *url)
     if (!c) return my_error(s, "no memory");
     s->own = c;
     mysql_options(c, MYSQL_READ_DEFAULT_GROUP, "client");
+    if (!set_encryption(s, c, url)) return false;
     bool local = *s->host == '/';
     if (mysql_real_connect(c, local ? NULL : s->host, *user ? user : NULL, NULL, s->database,
                            local ? 0 : (unsigned)strtoul(s->port, NULL, 10), local ? s->host : NULL,

@@ -48,6 +48,18 @@ static void ignore_notice(void *ud, const char *message)
     (void)ud, (void)message;
 }
 
+/* What the URL, the environment or a service file say about encryption. */
+static void note_encryption(pg_side *s, PGconn *c)
+{
+    PQconninfoOption *all = PQconninfo(c);
+    for (const PQconninfoOption *o = all; o && o->keyword; o++) {
+        if (!o->val) continue;
+        if (!strcmp(o->keyword, "sslmode")) snprintf(s->sslmode, sizeof s->sslmode, "%s", o->val);
+        if (!strcmp(o->keyword, "sslrootcert")) snprintf(s->root, sizeof s->root, "%s", o->val);
+    }
+    PQconninfoFree(all);
+}
+
 bool pg_side_open(pg_side *s, const char *url)
 {
     memset(s, 0, sizeof *s);
@@ -58,6 +70,7 @@ bool pg_side_open(pg_side *s, const char *url)
         return false;
     }
     PQsetNoticeProcessor(c, ignore_notice, NULL);
+    note_encryption(s, c);
     const char *host = PQhost(c), *port = PQport(c), *name = PQdb(c);
     snprintf(s->host, sizeof s->host, "%s", host && *host ? host : "localhost");
     snprintf(s->port, sizeof s->port, "%s", port && *port ? port : "5432");

@@ -15,6 +15,8 @@ typedef struct pg_side {
     char host[PG_SIDE_NAME]; /* a name, an address, or the directory of a socket */
     char port[32];
     char database[PG_SIDE_NAME];
+    char sslmode[16];        /* as in the URL; "": not given */
+    char root[PG_SIDE_NAME]; /* sslrootcert: a file; "": not given */
     char error[PG_SIDE_NAME];
 } pg_side;
 

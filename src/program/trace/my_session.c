@@ -97,6 +97,7 @@ struct my_session {
     uint64_t now;
     const char *blind;
     bool elsewhere;
+    bool encrypted;                         /* the client's TLS ends at the proxy */
     bool greeted, answered_greeting, ready; /* of the handshake */
     uint32_t can, maria_can;
     bool utf8;
@@ -781,7 +782,7 @@ static void read_login(my_session *s, const char *body, uint32_t n)
     wire_bytes(&b, 19);
     uint32_t maria = my_u32(&b);
     s->maria_can = s->can & CAN_PLAIN_MYSQL ? 0 : maria;
-    if (s->can & (CAN_TLS | CAN_COMPRESS | CAN_ZSTD))
+    if (s->can & ((s->encrypted ? 0 : CAN_TLS) | CAN_COMPRESS | CAN_ZSTD))
         lose_track(s, "the connection is encrypted or compressed");
     wire_text(&b); /* the user */
     uint32_t length = 0;
@@ -925,17 +926,24 @@ bool my_session_elsewhere(const my_session *s)
     return s->elsewhere;
 }
 
+void my_session_encrypted(my_session *s)
+{
+    s->encrypted = true;
+}
+
 /* The capabilities stand in two halves around the end of the first 8 bytes of the scramble. */
-bool my_greeting(char *packet, size_t n)
+bool my_greeting(char *packet, size_t n, bool keys, bool *tls)
 {
     unsigned char *p = (unsigned char *)packet;
+    *tls = false;
     if (n < 5 || p[4] != 10) return false; /* an error, or a version of long ago */
     const unsigned char *zero = memchr(p + 5, 0, n - 5);
     if (!zero) return false;
     size_t low = (size_t)(zero - p) + 1 + 4 + 8 + 1, high = low + 2 + 1 + 2;
     if (high + 2 > n) return false;
     p[low] &= (unsigned char)~CAN_COMPRESS;
-    p[low + 1] &= (unsigned char)~(CAN_TLS >> 8);
+    if (!keys) p[low + 1] &= (unsigned char)~(CAN_TLS >> 8);
+    *tls = p[low + 1] & (CAN_TLS >> 8);
     p[high + 1] &= (unsigned char)~(CAN_ZSTD >> 24);
     return true;
 }

@@ -26,8 +26,12 @@ bool my_session_blind(const my_session *s);
 /* Does the client use another database than the traced one?  (Known after it has logged in.) */
 bool my_session_elsewhere(const my_session *s);
 
-/* The server's first packet, whole, with its head: takes back its offers of encryption and of
-   compression, which nobody between could read.  False: it is none that we know. */
-bool my_greeting(char *packet, size_t n);
+/* The client has asked for TLS, which the proxy ended: its login follows in plain bytes. */
+void my_session_encrypted(my_session *s);
+
+/* The server's first packet, whole, with its head: takes back its offers of compression and, unless
+   the proxy has keys, of encryption, which nobody between could read.  `tls`: encryption is still
+   offered.  False: it is none that we know. */
+bool my_greeting(char *packet, size_t n, bool keys, bool *tls);
 
 #endif

@@ -16,6 +16,7 @@
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -23,15 +24,22 @@
 
 #include "base/clock.h"
 #include "base/replace_file.h"
+#include "trace/first_bytes.h"
 #include "trace/my_session.h"
 
 enum { CHUNK = 1 << 16, EVENTS = 64, STARTUP_MOST = 10000, FLUSH_MS = 100 };
-#define STOP_NS 2000000000u /* how long sessions may take to end */
+enum { REQUEST = 8, MY_REQUEST = 36, TOLD_FAILURES = 10, SPARE_FILES = 32 };
+#define STOP_NS 2000000000u       /* how long sessions may take to end */
+#define HANDSHAKE_NS 15000000000u /* how long TLS may take to begin */
 #define CODE_CANCEL 80877102u
 #define CODE_TLS 80877103u
 #define CODE_GSS 80877104u
 
 typedef enum side { CLIENT, SERVER, SIDES } side;
+
+/* How far the encryption of one side is.  Nothing is read from a side or written to it unless it is
+   OPEN; what is for it waits. */
+typedef enum tls_phase { TLS_OPEN, TLS_ASKED, TLS_SHAKING } tls_phase;
 
 struct relay;
 
@@ -41,7 +49,11 @@ typedef struct endpoint {
     int fd;          /* -1: closed, or not yet open */
     uint32_t events; /* that epoll watches */
     bool ended;      /* nothing more comes from it */
-    char *pending;   /* bytes to be written to it, a chunk of memory, or NULL */
+    tls_link *tls;   /* NULL: plain bytes */
+    tls_phase phase;
+    uint32_t wants; /* events, until it is OPEN */
+    uint64_t until; /* when it must be OPEN */
+    char *pending;  /* bytes to be written to it, a chunk of memory, or NULL */
     size_t from, n;
 } endpoint;
 
@@ -52,8 +64,10 @@ typedef struct relay { /* a client and its connection to the server */
     my_session *mine;    /* NULL: only forwarded, or PostgreSQL's */
     bool greeted;        /* MySQL: the server's first packet was forwarded */
     bool connecting, dead;
-    bool begun; /* the startup message was seen */
-    strbuf start;
+    bool begun;          /* the startup message was seen */
+    bool offered;        /* MySQL: the client may ask for TLS, its first packet is not whole */
+    bool unbinds;        /* PostgreSQL: the server's first words are watched for channel binding */
+    strbuf start, words; /* the client's first bytes (MySQL: the server's), the server's */
 } relay;
 
 typedef struct proxy {
@@ -64,14 +78,17 @@ typedef struct proxy {
     mem mem;
     pg_sink sink;
     int poll, listener;
+    int spare;     /* a file that is closed to refuse a client when no other can be opened */
     endpoint door; /* of the listener */
     struct sockaddr_storage to;
     socklen_t n_to;
     char socket_path[108];
     relay *links, *dead;
     uint32_t n_links, numbers;
-    uint64_t now;
-    bool told_tls, told_log, stopping;
+    uint32_t n_shaking; /* sides that are not OPEN */
+    uint32_t told_failures;
+    uint64_t now, checked;
+    bool told_tls, told_log, told_binding, told_files, stopping;
     char chunk[CHUNK];
 } proxy;
 
@@ -215,14 +232,45 @@ static void watch_link(proxy *p, relay *l)
 {
     for (side i = CLIENT; i < SIDES; i++) {
         endpoint *e = &l->end[i], *other = &l->end[!i];
-        bool reads = !e->ended && !other->n && !(i == CLIENT && l->begun && l->connecting);
+        bool waits = i == CLIENT && l->begun && (l->connecting || other->phase != TLS_OPEN);
+        bool reads = !e->ended && !other->n && !waits;
         bool writes = e->n || (i == SERVER && l->connecting);
-        watch(p, e, (reads ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u));
+        if (e->phase != TLS_OPEN && !(i == SERVER && l->connecting))
+            watch(p, e, e->wants);
+        else
+            watch(p, e, (reads ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u));
     }
 }
 
-static void close_end(endpoint *e)
+static bool is_usable(const endpoint *e)
 {
+    return e->fd >= 0 && e->phase == TLS_OPEN && !(e->side == SERVER && e->link->connecting);
+}
+
+static ssize_t read_bytes(endpoint *e, char *to, size_t n)
+{
+    return e->tls ? tls_read(e->tls, to, n) : recv(e->fd, to, n, 0);
+}
+
+static ssize_t write_bytes(endpoint *e, const char *at, size_t n)
+{
+    return e->tls ? tls_write(e->tls, at, n) : send(e->fd, at, n, MSG_NOSIGNAL);
+}
+
+static void set_phase(proxy *p, endpoint *e, tls_phase phase, uint32_t wants)
+{
+    p->n_shaking += (phase != TLS_OPEN) - (uint32_t)(e->phase != TLS_OPEN);
+    if (e->phase == TLS_OPEN) e->until = p->now + HANDSHAKE_NS;
+    e->phase = phase;
+    e->wants = wants;
+}
+
+static void close_end(proxy *p, endpoint *e)
+{
+    if (e->tls && e->phase == TLS_OPEN) tls_end(e->tls);
+    set_phase(p, e, TLS_OPEN, 0);
+    tls_free(e->tls);
+    e->tls = NULL;
     if (e->fd >= 0) close(e->fd);
     e->fd = -1;
     e->ended = true;
@@ -246,8 +294,8 @@ static void close_link(proxy *p, relay *l)
 {
     if (l->dead) return;
     l->dead = true;
-    close_end(&l->end[CLIENT]);
-    close_end(&l->end[SERVER]);
+    close_end(p, &l->end[CLIENT]);
+    close_end(p, &l->end[SERVER]);
     end_sessions(p, l);
     if (l->prev)
         l->prev->next = l->next;
@@ -265,6 +313,7 @@ static void free_dead(proxy *p)
         relay *l = p->dead;
         p->dead = l->next;
         strbuf_free(&l->start);
+        strbuf_free(&l->words);
         mem_put(&p->mem, l->end[CLIENT].pending);
         mem_put(&p->mem, l->end[SERVER].pending);
         mem_put(&p->mem, l);
@@ -276,8 +325,8 @@ static bool put_bytes(proxy *p, endpoint *e, const char *at, size_t n)
 {
     assert(!e->n && n <= CHUNK);
     size_t done = 0;
-    while (done < n && e->fd >= 0 && !e->link->connecting) {
-        ssize_t k = send(e->fd, at + done, n - done, MSG_NOSIGNAL);
+    while (done < n && is_usable(e)) {
+        ssize_t k = write_bytes(e, at + done, n - done);
         if (k < 0 && errno == EINTR) continue;
         if (k < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
         if (k < 0) return false;
@@ -295,8 +344,8 @@ static bool put_bytes(proxy *p, endpoint *e, const char *at, size_t n)
 
 static bool put_pending(proxy *p, endpoint *e)
 {
-    while (e->n) {
-        ssize_t k = send(e->fd, e->pending + e->from, e->n, MSG_NOSIGNAL);
+    while (e->n && is_usable(e)) {
+        ssize_t k = write_bytes(e, e->pending + e->from, e->n);
         if (k < 0 && errno == EINTR) continue;
         if (k < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
         if (k < 0) return false;
@@ -312,21 +361,168 @@ static bool put_pending(proxy *p, endpoint *e)
 static void end_client(relay *l)
 {
     l->end[CLIENT].ended = true;
-    if (!l->end[SERVER].n && l->end[SERVER].fd >= 0 && !l->connecting)
-        shutdown(l->end[SERVER].fd, SHUT_WR);
+    endpoint *server = &l->end[SERVER];
+    if (server->n || !is_usable(server)) return;
+    if (server->tls) tls_end(server->tls);
+    shutdown(server->fd, SHUT_WR);
 }
+
+/* A client that cannot be served gets the reason in the words of its protocol.  `number` is that of
+   MySQL's packet. */
+static void write_refusal(const proxy *p, endpoint *client, unsigned char number, const char *text)
+{
+    char line[512], packet[640];
+    if (!is_usable(client) || client->n) return;
+    snprintf(line, sizeof line, "ratel trace proxy: %.400s", text);
+    size_t n = p->o->mysql ? my_refusal(packet, sizeof packet, number, line)
+                           : pg_refusal(packet, sizeof packet, line);
+    if (write_bytes(client, packet, n) < 0) return; /* it need not care */
+}
+
+static void refuse_client(proxy *p, relay *l, const char *text)
+{
+    unsigned char number = !l->greeted ? 0 : l->end[CLIENT].tls ? 3 : 2;
+    if (l->dead) return;
+    p->counts->refused++;
+    write_refusal(p, &l->end[CLIENT], number, text);
+    close_link(p, l);
+}
+
+/* No file can be opened any more: said once for each time that this begins. */
+static void tell_no_files(proxy *p)
+{
+    if (!p->told_files)
+        p->o->say(p->o->ud, "new clients are refused: the process may not open more files "
+                            "(ulimit -n); those that are connected go on");
+    p->told_files = true;
+}
+
+/* What was encrypted could be told in any number by a hostile client: only the first are. */
+static void tell_failure(proxy *p, const char *what, const char *why)
+{
+    char text[400];
+    p->counts->no_tls++;
+    if (p->told_failures > TOLD_FAILURES) return;
+    bool last = p->told_failures++ == TOLD_FAILURES;
+    snprintf(text, sizeof text, "%.120s: %.200s", what, why);
+    p->o->say(p->o->ud, last ? "further connections whose TLS fails are only counted" : text);
+}
+
+/* ---- TLS ------------------------------------------------------------------------------------- */
+
+static bool server_has_tls(const proxy *p)
+{
+    return p->o->tls && p->o->tls->server && p->to.ss_family != AF_UNIX;
+}
+
+static void fail_tls(proxy *p, relay *l, const endpoint *e, const char *why)
+{
+    char text[300];
+    tell_failure(p, e->side == CLIENT ? "a client's TLS failed" : "TLS with the server failed",
+                 why);
+    snprintf(text, sizeof text, "TLS with the server failed: %.200s", why);
+    if (e->side == SERVER)
+        refuse_client(p, l, text);
+    else
+        close_link(p, l);
+}
+
+static void begin_handshake(proxy *p, relay *l, endpoint *e)
+{
+    e->tls = e->side == CLIENT ? tls_to_client(p->o->tls, e->fd) : tls_to_server(p->o->tls, e->fd);
+    if (!e->tls) {
+        fail_tls(p, l, e, "there is no memory for it");
+        return;
+    }
+    /* a server waits for the first words of the one that connects */
+    set_phase(p, e, TLS_SHAKING, e->side == CLIENT ? EPOLLIN : EPOLLOUT);
+}
+
+/* PostgreSQL's server has accepted the connection: it is asked for TLS before anything else. */
+static bool ask_for_tls(proxy *p, relay *l)
+{
+    static const char request[REQUEST] = {0, 0, 0, 8, 0x04, (char)0xd2, 0x16, 0x2f};
+    endpoint *e = &l->end[SERVER];
+    if (p->o->mysql || !server_has_tls(p)) return true;
+    if (send(e->fd, request, sizeof request, MSG_NOSIGNAL) != (ssize_t)sizeof request) return false;
+    set_phase(p, e, TLS_ASKED, EPOLLIN);
+    return true;
+}
+
+/* One byte is read and no more: whatever else a stranger has put there is taken for TLS. */
+static void read_consent(proxy *p, relay *l, endpoint *e)
+{
+    char answer = 0;
+    ssize_t n = recv(e->fd, &answer, 1, 0);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return;
+    if (n == 1 && answer == 'S')
+        begin_handshake(p, l, e);
+    else
+        fail_tls(p, l, e,
+                 n == 1 ? "the server does not offer TLS, and sslmode asks for it"
+                        : "the connection ended");
+}
+
+/* SCRAM may bind a login to the certificate that the client sees.  If that is the proxy's, and not
+   the server's, the two differ, as they should: this is how a listener between is found. */
+static void watch_binding(proxy *p, relay *l)
+{
+    const endpoint *client = &l->end[CLIENT], *server = &l->end[SERVER];
+    if (p->o->mysql) return;
+    l->unbinds = !client->tls;
+    if (!client->tls || p->told_binding || tls_same_certificate(p->o->tls, server->tls)) return;
+    p->told_binding = true;
+    p->o->say(p->o->ud, "SCRAM channel binding cannot pass through a proxy with a certificate of "
+                        "its own: clients with SCRAM passwords need channel_binding=disable, or "
+                        "the proxy the server's certificate and key");
+}
+
+static void go_on_shaking(proxy *p, relay *l, endpoint *e)
+{
+    char why[256] = "";
+    tls_step step = tls_shake(e->tls, why, sizeof why);
+    if (step == TLS_FAILED) {
+        fail_tls(p, l, e, why);
+    } else if (step == TLS_DONE) {
+        set_phase(p, e, TLS_OPEN, 0);
+        if (e->side == SERVER) watch_binding(p, l);
+    } else {
+        e->wants = step == TLS_WANTS_IN ? EPOLLIN : EPOLLOUT;
+    }
+}
+
+/* Those that began a handshake and fell silent. */
+static void end_slow_handshakes(proxy *p)
+{
+    if (!p->n_shaking || p->now - p->checked < FLUSH_MS * 1000000ull) return;
+    p->checked = p->now;
+    for (relay *l = p->links, *next; l; l = next) {
+        next = l->next;
+        for (side i = CLIENT; i < SIDES && !l->dead; i++)
+            if (l->end[i].phase != TLS_OPEN && p->now > l->end[i].until)
+                fail_tls(p, l, &l->end[i], "the handshake took longer than 15 seconds");
+    }
+}
+
+/* ---- connections ----------------------------------------------------------------------------- */
 
 static bool connect_server(proxy *p, relay *l)
 {
     int fd = socket(p->to.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), one = 1;
-    if (fd < 0) return false;
+    if (fd < 0) {
+        tell_no_files(p);
+        refuse_client(p, l, "no more connections: the proxy may not open more files");
+        return false;
+    }
     if (p->to.ss_family != AF_UNIX) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     l->end[SERVER].fd = fd;
     l->end[SERVER].events = UINT32_MAX;
-    if (!connect(fd, (struct sockaddr *)&p->to, p->n_to)) return true;
-    l->connecting = errno == EINPROGRESS;
+    bool good = !connect(fd, (struct sockaddr *)&p->to, p->n_to);
+    l->connecting = !good && errno == EINPROGRESS;
     /* (a full queue of a socket in the file system gives EAGAIN: the client may try again) */
-    return l->connecting;
+    if (l->connecting || (good && ask_for_tls(p, l))) return true;
+    refuse_client(p, l, "the server cannot be reached");
+    return false;
 }
 
 /* MySQL's server speaks first: it is connected to before the client has said anything. */
@@ -335,19 +531,38 @@ static void begin_mysql(proxy *p, relay *l)
     l->begun = true;
     l->mine = my_session_open(++p->numbers, &p->o->limits, p->o->masks, &p->sink, p->o->database);
     if (!l->mine) trace_log_gap(p->log, p->numbers, p->now, "no memory for a session", p->now);
-    if ((!l->mine && p->o->fail_closed) || !connect_server(p, l)) {
+    if (!l->mine && p->o->fail_closed)
+        refuse_client(p, l, "there is no memory for a session");
+    else
+        connect_server(p, l);
+}
+
+/* There is no file for the next client: the spare one is given up to tell it so. */
+static bool refuse_without_file(proxy *p)
+{
+    tell_no_files(p);
+    if (p->spare < 0) return false;
+    close(p->spare);
+    endpoint e = {.side = CLIENT, .fd = accept4(p->listener, NULL, NULL, SOCK_CLOEXEC)};
+    if (e.fd >= 0) {
         p->counts->refused++;
-        close_link(p, l);
+        write_refusal(p, &e, 0, "no more connections: the proxy may not open more files");
+        close(e.fd);
     }
+    p->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return e.fd >= 0;
 }
 
 static void accept_clients(proxy *p)
 {
     for (int i = 0; i < EVENTS; i++) {
         int fd = accept4(p->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), one = 1;
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE) && refuse_without_file(p)) continue;
         if (fd < 0) return;
         if (p->n_links >= p->o->connections || p->stopping) {
+            endpoint e = {.side = CLIENT, .fd = fd};
             p->counts->refused++;
+            write_refusal(p, &e, 0, "no more connections: --max-connections is reached");
             close(fd);
             continue;
         }
@@ -356,6 +571,7 @@ static void accept_clients(proxy *p)
         l->end[CLIENT] = (endpoint){.link = l, .side = CLIENT, .fd = fd, .events = UINT32_MAX};
         l->end[SERVER] = (endpoint){.link = l, .side = SERVER, .fd = -1, .events = UINT32_MAX};
         strbuf_init(&l->start, &p->mem);
+        strbuf_init(&l->words, &p->mem);
         l->next = p->links;
         if (l->next) l->next->prev = l;
         p->links = l;
@@ -406,21 +622,26 @@ static void begin_session(proxy *p, relay *l)
 static bool start_bytes(proxy *p, relay *l, const char *at, size_t n, size_t *taken)
 {
     size_t have = l->start.n;
+    bool keys = p->o->tls && p->o->tls->client;
     *taken = 0;
     while (l->start.n < 8 && *taken < n) strbuf_char(&l->start, at[(*taken)++]);
     if (l->start.n < 8) return true;
     uint32_t length = number_at(l->start.at), code = number_at(l->start.at + 4);
     if (length == 8 && (code == CODE_TLS || code == CODE_GSS) && have < 8) {
         l->start.n = 0;
-        tell_no_tls(p);
+        if (keys && code == CODE_TLS) {
+            /* (no more than the request was read, so that nothing plain can follow the answer) */
+            if (l->end[CLIENT].tls || !put_bytes(p, &l->end[CLIENT], "S", 1) || l->end[CLIENT].n)
+                return false;
+            begin_handshake(p, l, &l->end[CLIENT]);
+            return true;
+        }
+        if (!keys) tell_no_tls(p);
         return put_bytes(p, &l->end[CLIENT], "N", 1);
     }
     if (length < 8 || length > STARTUP_MOST) return false;
     if (have < 8) {
-        if (!connect_server(p, l)) {
-            p->counts->refused++;
-            return false;
-        }
+        if (!connect_server(p, l)) return false;
         if (!put_bytes(p, &l->end[SERVER], l->start.at, 8)) return false;
     }
     size_t more = length - l->start.n;
@@ -480,11 +701,56 @@ static void read_number(proxy *p, relay *l, size_t n)
     if (p->o->xid_of(p->o->ud, process, xid, sizeof xid)) pg_session_xid(l->session, xid);
 }
 
+/* How much may be read of a client: of one that may ask for TLS not more than the request, because
+   what follows it is TLS's own; before it has begun, half of a chunk, because the startup waits for
+   the server to be connected. */
+static size_t most_to_read(const proxy *p, const relay *l)
+{
+    const strbuf *s = &l->start;
+    bool plain = !l->end[CLIENT].tls;
+    if (l->offered) {
+        const unsigned char *head = (const unsigned char *)s->at;
+        size_t length = s->n < 4 ? 4 : (size_t)(head[0] | head[1] << 8 | head[2] << 16) + 4;
+        return (length < MY_REQUEST ? length : MY_REQUEST) - s->n;
+    }
+    if (!l->begun && plain && p->o->tls && p->o->tls->client && s->n < REQUEST)
+        return REQUEST - s->n;
+    return l->begun ? CHUNK : CHUNK / 2;
+}
+
+/* MySQL: the first packet of a client that was offered TLS.  Its request goes to the server as it
+   is, and then both ends begin; so the numbers of all packets stay the same. */
+static void first_packet(proxy *p, relay *l, size_t n)
+{
+    endpoint *client = &l->end[CLIENT], *server = &l->end[SERVER];
+    strbuf *s = &l->start;
+    strbuf_add(s, p->chunk, n);
+    if (s->n < 4 || most_to_read(p, l)) return;
+    l->offered = false;
+    bool asks = my_asks_for_tls(s->at, s->n);
+    if (!asks && p->o->tls->trust != TLS_OFF) {
+        refuse_client(p, l,
+                      "sslmode asks for TLS with the server, which is used if the client "
+                      "uses TLS as well");
+        return;
+    }
+    if (!put_bytes(p, server, s->at, s->n) || (asks && server->n)) {
+        close_link(p, l);
+        return;
+    }
+    if (!asks) {
+        if (l->mine) my_session_client(l->mine, s->at, s->n, p->now);
+        return;
+    }
+    if (l->mine) my_session_encrypted(l->mine);
+    begin_handshake(p, l, server);
+    if (!l->dead) begin_handshake(p, l, client);
+}
+
 static void read_client(proxy *p, relay *l)
 {
     endpoint *from = &l->end[CLIENT], *to = &l->end[SERVER];
-    size_t most = l->begun ? CHUNK : CHUNK / 2; /* room for a startup that waits */
-    ssize_t n = recv(from->fd, p->chunk, most, 0);
+    ssize_t n = read_bytes(from, p->chunk, most_to_read(p, l));
     if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return;
     p->now = clock_now();
     if (n <= 0) {
@@ -496,6 +762,10 @@ static void read_client(proxy *p, relay *l)
     }
     if (!l->begun) {
         if (!forward_start(p, l, p->chunk, (size_t)n)) close_link(p, l);
+        return;
+    }
+    if (l->offered) {
+        first_packet(p, l, (size_t)n);
         return;
     }
     bool first = l->session && p->o->xid_of; /* COMMIT must wait */
@@ -519,30 +789,66 @@ static bool forward_greeting(proxy *p, relay *l, size_t n)
     if (length > STARTUP_MOST || s->n > CHUNK) return false;
     if (s->n < 4 || s->n < length) return true;
     l->greeted = true;
-    if (my_greeting(s->at, length) && !p->told_tls) {
+    bool keys = p->o->tls && p->o->tls->client && p->o->tls->server;
+    bool whole = my_greeting(s->at, length, keys, &l->offered);
+    if (whole && !keys && !p->told_tls) {
         p->told_tls = true;
         p->o->say(p->o->ud, "clients are offered neither encryption nor compression: the proxy "
                             "could not read what they say");
     }
     if (l->mine) my_session_server(l->mine, s->at, s->n, p->now);
-    return put_bytes(p, &l->end[CLIENT], s->at, s->n);
+    bool good = put_bytes(p, &l->end[CLIENT], s->at, s->n);
+    s->n = 0;
+    if (keys && whole && !l->offered && p->o->tls->trust != TLS_OFF) {
+        tell_failure(p, "TLS with the server failed", "the server does not offer it");
+        return false;
+    }
+    return good;
+}
+
+static void put_client(proxy *p, relay *l, const char *at, size_t n)
+{
+    endpoint *to = &l->end[CLIENT];
+    if (to->fd < 0 || put_bytes(p, to, at, n)) return;
+    close_end(p, to);
+    end_client(l);
+}
+
+/* The server's first words, to a client without TLS, over a connection with TLS: the client would
+   find an offer of channel binding there that cannot be true, and end. */
+static bool forward_unbound(proxy *p, relay *l, size_t n)
+{
+    strbuf *s = &l->words;
+    strbuf_add(s, p->chunk, n);
+    sasl_found found = sasl_without_binding(s->at, &s->n);
+    if (found == SASL_MORE && n && s->n < CHUNK / 2) return false;
+    l->unbinds = false;
+    if (found == SASL_ALTERED && !p->told_binding) {
+        p->told_binding = true;
+        p->o->say(p->o->ud, "the server's offer of SCRAM channel binding is not passed on: it "
+                            "cannot work with clients that have no TLS of their own");
+    }
+    memcpy(p->chunk, s->at, s->n);
+    return true;
 }
 
 static void read_server(proxy *p, relay *l)
 {
     endpoint *from = &l->end[SERVER], *to = &l->end[CLIENT];
-    ssize_t n = recv(from->fd, p->chunk, CHUNK, 0);
+    ssize_t n = read_bytes(from, p->chunk, l->unbinds ? CHUNK / 2 : CHUNK);
     if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return;
     p->now = clock_now();
+    if (l->unbinds) {
+        bool ended = n <= 0;
+        if (!forward_unbound(p, l, ended ? 0 : (size_t)n)) return;
+        n = (ssize_t)l->words.n; /* the end is read again if something was kept before it */
+    }
     if (n > 0 && p->o->mysql && !l->greeted) {
         if (!forward_greeting(p, l, (size_t)n)) close_link(p, l);
         return;
     }
     if (n > 0) {
-        if (to->fd >= 0 && !put_bytes(p, to, p->chunk, (size_t)n)) {
-            close_end(to);
-            end_client(l);
-        }
+        put_client(p, l, p->chunk, (size_t)n);
         if (l->mine) my_session_server(l->mine, p->chunk, (size_t)n, p->now);
         if (l->session) pg_session_server(l->session, p->chunk, (size_t)n, p->now);
         lost_session(p, l);
@@ -553,7 +859,7 @@ static void read_server(proxy *p, relay *l)
         close_link(p, l);
         return;
     }
-    close_end(from); /* the client still has something to get */
+    close_end(p, from); /* the client still has something to get */
     l->end[CLIENT].ended = true;
 }
 
@@ -563,18 +869,17 @@ static void write_side(proxy *p, relay *l, endpoint *e)
         int code = 0;
         socklen_t n = sizeof code;
         getsockopt(e->fd, SOL_SOCKET, SO_ERROR, &code, &n);
-        if (code) {
-            p->counts->refused++;
-            close_link(p, l);
+        l->connecting = false;
+        if (code || !ask_for_tls(p, l)) {
+            refuse_client(p, l, "the server cannot be reached");
             return;
         }
-        l->connecting = false;
     }
     if (!put_pending(p, e)) {
         if (e->side == SERVER) {
             e->n = 0; /* gone; the next read says so */
         } else {
-            close_end(e);
+            close_end(p, e);
             end_client(l);
         }
     }
@@ -587,6 +892,17 @@ static void on_event(proxy *p, endpoint *e, uint32_t events)
 {
     relay *l = e->link;
     if (l->dead) return;
+    if (e->phase != TLS_OPEN && !(e->side == SERVER && l->connecting)) {
+        if (e->phase == TLS_ASKED)
+            read_consent(p, l, e);
+        else
+            go_on_shaking(p, l, e);
+        events = e->phase == TLS_OPEN ? EPOLLOUT : 0; /* what has waited for it goes out */
+        if (l->dead || !events) {
+            if (!l->dead) watch_link(p, l);
+            return;
+        }
+    }
     if (events & EPOLLOUT) write_side(p, l, e);
     bool ends = events & (EPOLLHUP | EPOLLERR), reads = e->events & EPOLLIN;
     if (!l->dead && e->fd >= 0 && ((events & EPOLLIN) || (ends && reads))) {
@@ -597,7 +913,7 @@ static void on_event(proxy *p, endpoint *e, uint32_t events)
     } else if (!l->dead && ends && e->fd >= 0 && !(e->events & EPOLLOUT)) {
         /* not read just now, but it is gone: what is pending for it is, too */
         if (e->side == CLIENT) {
-            close_end(e);
+            close_end(p, e);
             end_client(l);
             if (l->end[SERVER].fd < 0) close_link(p, l);
         } else {
@@ -660,6 +976,7 @@ static bool serve(proxy *p)
         int n = epoll_wait(p->poll, events, EVENTS, FLUSH_MS);
         p->now = clock_now();
         for (int i = 0; i < n; i++) one_event(p, &events[i]);
+        end_slow_handshakes(p);
         free_dead(p);
         if (p->now - p->log->flushed > FLUSH_MS * 1000000ull) trace_log_flush(p->log, p->now);
         if (!log_is_well(p) && p->o->fail_closed) return false;
@@ -670,6 +987,24 @@ static bool serve(proxy *p)
         if (p->stopping && p->now > until) break;
     }
     return true;
+}
+
+/* Two files a connection: as many as the system lets the process have. */
+static void raise_file_limit(proxy *p)
+{
+    struct rlimit r;
+    char text[200];
+    rlim_t wanted = 2 * (rlim_t)p->o->connections + SPARE_FILES;
+    p->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur >= wanted) return;
+    r.rlim_cur = wanted < r.rlim_max ? wanted : r.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &r);
+    if (r.rlim_cur >= wanted) return;
+    snprintf(text, sizeof text,
+             "the process may open %llu files (ulimit -n): enough for about %llu connections",
+             (unsigned long long)r.rlim_cur,
+             r.rlim_cur > SPARE_FILES ? (unsigned long long)(r.rlim_cur - SPARE_FILES) / 2 : 1ull);
+    p->o->say(p->o->ud, text);
 }
 
 bool proxy_run(const proxy_options *o, trace_log *log, proxy_counts *counts, char *why, size_t cap)
@@ -686,7 +1021,7 @@ bool proxy_run(const proxy_options *o, trace_log *log, proxy_counts *counts, cha
     p->counts = counts;
     p->sink = (pg_sink){p,        sink_id,    sink_line,
                         sink_gap, sink_count, o->committed ? sink_committed : NULL};
-    p->listener = -1;
+    p->listener = p->spare = -1;
     p->door = (endpoint){.fd = -1, .events = UINT32_MAX};
     p->now = log->flushed = clock_now();
     p->poll = epoll_create1(EPOLL_CLOEXEC);
@@ -695,6 +1030,7 @@ bool proxy_run(const proxy_options *o, trace_log *log, proxy_counts *counts, cha
     if (good) {
         char text[300];
         p->door.fd = p->listener;
+        raise_file_limit(p);
         watch(p, &p->door, EPOLLIN);
         snprintf(text, sizeof text, "listening on %.250s", o->listen);
         o->say(o->ud, text);
@@ -707,6 +1043,7 @@ bool proxy_run(const proxy_options *o, trace_log *log, proxy_counts *counts, cha
     if (p->listener >= 0) close(p->listener);
     if (*p->socket_path) unlink(p->socket_path);
     if (p->poll >= 0) close(p->poll);
+    if (p->spare >= 0) close(p->spare);
     mem_free_all(&p->mem);
     mem_libc(NULL, p, size, 0);
     return good;

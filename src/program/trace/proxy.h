@@ -3,13 +3,16 @@
  * sees.
  *
  * Bytes are forwarded before they are read for the log, unaltered and without delay.  The only
- * exceptions are requests for encryption, which are answered with "no" if the proxy has no keys;
- * and COMMIT, which waits for the number of its transaction if commit timestamps were asked for.
+ * exceptions are requests for encryption, which the proxy answers itself; the server's offers of
+ * what cannot work through it (encryption without keys, compression, channel binding that only one
+ * end has); and COMMIT, which waits for the number of its transaction if commit timestamps were
+ * asked for.
  */
 #ifndef RATEL_TRACE_PROXY_H
 #define RATEL_TRACE_PROXY_H
 
 #include "trace/pg_session.h"
+#include "trace/tls_ends.h"
 #include "trace/trace_log.h"
 
 typedef struct proxy_options {
@@ -21,6 +24,7 @@ typedef struct proxy_options {
     uint32_t connections;    /* at most */
     pg_limits limits;
     const mask *masks;
+    tls_ends *tls; /* NULL: no encryption at either end */
     const volatile int *interrupt;
     void (*say)(void *ud, const char *text); /* a line for the user */
     /* The number of the transaction that a server process has open, "" if it has none; false: not
@@ -36,7 +40,8 @@ typedef struct proxy_counts {
     uint64_t others;    /* connections of other databases, and of replication */
     uint64_t cancels;   /* requests to cancel */
     uint64_t encrypted; /* requests for encryption */
-    uint64_t refused;   /* connections above the limit, or that found no server */
+    uint64_t refused;   /* connections above a limit, or that found no server */
+    uint64_t no_tls;    /* connections whose TLS failed, at either end */
     uint64_t bytes;     /* forwarded */
 } proxy_counts;
 
