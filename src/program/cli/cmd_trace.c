@@ -87,6 +87,10 @@ static bool parse_proxy(tracing *t, uint64_t *limit, uint64_t *rotate)
         complain("trace: --tls-cert and --tls-key belong together");
         return false;
     }
+    if (a->value[O_TLS_CERT] && !tls_available()) {
+        complain("--tls-cert: this build has no OpenSSL, which TLS needs");
+        return false;
+    }
     if (a->value[O_FAIL_OPEN] && a->value[O_FAIL_CLOSED]) {
         complain("trace: --fail-open and --fail-closed are opposites");
         return false;
