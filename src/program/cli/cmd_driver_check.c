@@ -692,6 +692,12 @@ static int report(checker *k)
     } else {
         printf("%u passed, %u failed\n", k->passed, k->failed);
     }
+    int here = own_of(k)->warden.failed_here;
+    if (k->failed && here) { /* it would be held against the driver */
+        complain("driver-check: %s here, so what FAILED says nothing about the driver",
+                 here == GUARD_NOMEM ? "memory ran out" : "a request could not be sent");
+        return exit_of(here);
+    }
     return k->failed ? EXIT_VIOLATED : EXIT_HOLDS;
 }
 
@@ -730,9 +736,10 @@ static int check_driver(checker *k, const char *driver_command)
     if (k->a->value[O_JSON]) k->json = &k->to;
     tell_hello(k);
     check_all(k);
+    int status = report(k);
     db_close(&k->db);
     k->open = false;
-    return report(k);
+    return status;
 }
 
 int cmd_driver_check(args *a)

@@ -27,6 +27,8 @@ typedef struct litmus {
     mem mem; /* of cases and of the table, until the end */
     litmus_table t;
     litmus_judge *judge;
+    live live;        /* here, so that it is closed wherever memory runs out */
+    case_bench bench; /* of the row that is made */
     VEC(const char *) urls;
     uint64_t start; /* of the command: --time counts from here */
     int status;
@@ -208,13 +210,12 @@ static void run_row(litmus *l, live *v)
     for (size_t i = 0; i < l->t.cases.n; i++)
         row.cells[i] =
             (litmus_cell){.outcome = CASE_ERROR, .why = "interrupted, or --time is over"};
-    case_bench b;
-    bench_open(&b, &v->db, &l->mem);
-    b.stop = cell_stop;
-    b.ud = l;
+    bench_open(&l->bench, &v->db, &l->mem);
+    l->bench.stop = cell_stop;
+    l->bench.ud = l;
     for (size_t i = 0; i < l->t.cases.n && !ended_early(l); i++)
-        run_cell(l, &b, &row, &l->t.cases.at[i], &row.cells[i]);
-    bench_close(&b);
+        run_cell(l, &l->bench, &row, &l->t.cases.at[i], &row.cells[i]);
+    bench_close(&l->bench);
     row.strongest = litmus_judge_row(l->judge);
     vec_push(&l->mem, &l->t.rows, row);
 }
@@ -241,6 +242,7 @@ static bool each_isolation(litmus *l, live *v, args *b, const char *list)
             if (!first) live_close(v);
             l->status = live_open(v, b);
             if (l->status != EXIT_HOLDS) return false;
+            live_fails_to(v, &l->guard);
         }
         first = false;
         run_row(l, v);
@@ -251,23 +253,23 @@ static bool each_isolation(litmus *l, live *v, args *b, const char *list)
 static bool run_url(litmus *l, const char *url)
 {
     args b = *l->a;
-    live v = {0};
+    live *v = &l->live;
     b.value[O_DB] = url;
     const char *asked = l->a->value[O_ISOLATION], *list = asked;
     if (!asked || !strcmp(asked, "all")) {
         list = driver_isolations(url);
         if (!list || !*list) { /* a driver of the user's says it when it is asked */
             b.value[O_ISOLATION] = NULL;
-            l->status = live_open(&v, &b);
+            l->status = live_open(v, &b);
             if (l->status == EXIT_HOLDS)
-                list =
-                    kept_text_of(&l->mem, v.db.driver->isolations, strlen(v.db.driver->isolations));
-            live_close(&v);
+                list = kept_text_of(&l->mem, v->db.driver->isolations,
+                                    strlen(v->db.driver->isolations));
+            live_close(v);
             if (l->status != EXIT_HOLDS) return false;
         }
     }
-    bool good = each_isolation(l, &v, &b, list);
-    live_close(&v);
+    bool good = each_isolation(l, v, &b, list);
+    live_close(v);
     return good;
 }
 
@@ -371,6 +373,8 @@ int cmd_litmus(args *a)
     } else {
         complain("litmus: %s", l.guard.text);
         l.status = exit_of(l.guard.code);
+        bench_close(&l.bench);
+        live_close(&l.live);
     }
     mem_free_all(&l.mem);
     return l.status;

@@ -117,8 +117,10 @@ static bool is_violated(repro *r, const char *text)
     text_left left = {text, strlen(text)};
     ratel_history *h = NULL;
     ratel_result *a = NULL;
-    bool bad = !ratel_history_read(&h, c, "ratel", read_left, &left) &&
-               !ratel_check(&a, c, h, r->level) && ratel_result_verdict(a) == RATEL_VIOLATED;
+    int code = ratel_history_read(&h, c, "ratel", read_left, &left);
+    if (!code) code = ratel_check(&a, c, h, r->level);
+    if (code) r->status = complain_about(c, "what the database returned", code);
+    bool bad = !code && ratel_result_verdict(a) == RATEL_VIOLATED;
     if (bad) {
         ratel_result_free(r->answer);
         ratel_history_free(r->seen);
@@ -137,7 +139,13 @@ static bool is_log_violated(repro *r, const char *text)
     audit_answer answer;
     text_left left = {text, strlen(text)};
     audit_options o = {.level = r->level, .seconds = 10, .interrupt = &interrupt_flag};
-    bool bad = !audit_run(&a, &o, read_left, &left, &answer) && answer.verdict == AUDIT_VIOLATED;
+    int code = audit_run(&a, &o, read_left, &left, &answer);
+    bool bad = !code && answer.verdict == AUDIT_VIOLATED;
+    if (code) {
+        uint64_t line, column;
+        complain("repro: %s", audit_error(a, &line, &column));
+        r->status = exit_of(code);
+    }
     if (bad) {
         strbuf b;
         strbuf_init(&b, &r->mem);
@@ -204,7 +212,7 @@ static bool shows_again(repro *r)
     case_run_all(&r->bench, &s, &run);
     r->runs++;
     if (run.outcome == CASE_ERROR || run.outcome == CASE_NOT_APPLICABLE) {
-        complain("repro: %s", run.why ? run.why : "the script cannot be run");
+        complain("repro: %s", run.why && *run.why ? run.why : "the script cannot be run");
         r->status = EXIT_IO;
         return false;
     }
@@ -476,6 +484,7 @@ static void run_repro(repro *r)
     r->status = live_open(&r->live, r->a);
     r->open = true;
     if (r->status != EXIT_HOLDS) return;
+    live_fails_to(&r->live, &r->guard);
     bench_open(&r->bench, &r->live.db, &r->mem);
     if (find_script(r, seed)) {
         remove_needless(r);

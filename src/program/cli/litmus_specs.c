@@ -439,6 +439,7 @@ static void run_isolations(specs *p)
         if (!p->live.open) {
             p->status = live_open(&p->live, &b);
             if (p->status != EXIT_HOLDS) return;
+            live_fails_to(&p->live, &p->guard);
             db *d = &p->live.db;
             d->all_rights = true;
             if (strcmp(d->driver->name, "postgres") != 0 || !d->driver->enclose(d)) {

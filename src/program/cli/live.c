@@ -342,9 +342,15 @@ int live_open(live *l, const args *a)
     return l->db.misuse ? EXIT_USAGE : EXIT_IO;
 }
 
+void live_fails_to(live *l, guard *g)
+{
+    l->mem.guard = g;
+}
+
 void live_close(live *l)
 {
     if (l->open) db_close(&l->db);
+    l->open = false;
     mem_free_all(&l->mem);
 }
 

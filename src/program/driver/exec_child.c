@@ -139,6 +139,7 @@ static void deliver(exec_child *c, const char *text, size_t n)
 static void feed(exec_child *c, const char *text, size_t n)
 {
     if (guard_armed(&c->guard)) {
+        c->warden->failed_here = GUARD_NOMEM;
         declare_dead(c, false, "wrote more than there is memory for");
         return;
     }
@@ -210,10 +211,23 @@ static void wait_for_others(exec_child *c, uint64_t deadline)
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-/* Whole lines only: whoever writes keeps the others away.  False: it takes nothing any more. */
-static bool write_line(exec_child *c, const strbuf *line, uint64_t deadline)
+/* A request that cannot be sent for a reason that is not the driver's (it closed its end: EPIPE). */
+static void cannot_send(exec_child *c, int error)
+{
+    char about[160];
+    snprintf(about, sizeof about, "could not be sent a request: %.100s", strerror(error));
+    pthread_mutex_lock(&c->lock);
+    c->warden->failed_here = GUARD_IO;
+    declare_dead(c, false, about);
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* Whole lines only: whoever writes keeps the others away.  If a line is not taken because the driver
+   ended or is late, its streams say so. */
+static void write_line(exec_child *c, const strbuf *line, uint64_t deadline)
 {
     size_t done = 0;
+    int error = 0;
     pthread_mutex_lock(&c->writing);
     while (done < line->n) {
         ssize_t k = write(c->process.in, line->at + done, line->n - done);
@@ -222,6 +236,7 @@ static bool write_line(exec_child *c, const strbuf *line, uint64_t deadline)
             continue;
         }
         if (k < 0 && errno == EINTR) continue;
+        error = k < 0 && errno != EAGAIN && errno != EPIPE ? errno : 0;
         uint64_t now = clock_now();
         if ((k < 0 && errno != EAGAIN) || now >= deadline || c->dead) break;
         struct pollfd look = {c->process.in, POLLOUT, 0};
@@ -229,7 +244,7 @@ static bool write_line(exec_child *c, const strbuf *line, uint64_t deadline)
         poll(&look, 1, ms < 50 ? (int)ms : 50); /* it may be killed meanwhile */
     }
     pthread_mutex_unlock(&c->writing);
-    return done == line->n;
+    if (error) cannot_send(c, error);
 }
 
 uint64_t exec_child_id(exec_child *c)
@@ -260,7 +275,7 @@ enum exec_reply exec_child_ask(exec_child *c, uint64_t id, const char *what, con
     c->waits = &me;
     bool send = !c->dead;
     pthread_mutex_unlock(&c->lock);
-    if (send) write_line(c, line, deadline); /* if that fails, the streams say why */
+    if (send) write_line(c, line, deadline);
     pthread_mutex_lock(&c->lock);
     while (!me.line && !c->dead) {
         if (clock_now() >= deadline) {

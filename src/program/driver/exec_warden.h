@@ -10,6 +10,7 @@
 #define RATEL_DRIVER_EXEC_WARDEN_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -18,6 +19,8 @@ typedef struct exec_warden {
     int socket; /* -1: there is none */
     pid_t pid;
     pthread_mutex_t lock;
+    atomic_int
+        failed_here; /* 0, or the guard's code of what failed on our side, not the driver's */
 } exec_warden;
 
 typedef struct exec_process {

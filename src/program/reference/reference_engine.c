@@ -351,11 +351,19 @@ static void send_one(txn_run *r, uint32_t stmt, bool last)
         engine_lost(r->e, r->c);
 }
 
+/* An engine without memory or disk gives no answer at all, which is no difference.  (PostgreSQL:
+   SQLSTATE class 53, insufficient resources; SQLite has its message alone.) */
+static bool lacks_resources(const reference_engine *e, const db_session *s)
+{
+    if (e->kind == ENGINE_POSTGRES) return !strncmp(s->state, "53", 2);
+    return !strcmp(s->error, "out of memory") || !strcmp(s->error, "database or disk is full");
+}
+
 static run_outcome judge(txn_run *r, uint32_t stmt, enum db_answer a)
 {
     const log_stmt *s = &r->t->stmts[stmt];
     run_outcome o = {.stmt = stmt};
-    if (a == DB_LOST) engine_lost(r->e, r->c);
+    if (a == DB_LOST || (is_failed(a) && lacks_resources(r->e, &r->c->s))) engine_lost(r->e, r->c);
     if (stmt < 64 && r->force[stmt]) return o;
     o.how = compare_answer(r->e->kind, s, &r->c->s, is_failed(a));
     if (o.how == ANSWERS_AGREE) return o;

@@ -55,6 +55,8 @@ struct stepper {
     uint32_t n;
     stepping_session *sessions;
     db_session watcher;
+    guard watch_guard; /* armed in the watcher's thread, which alone uses that memory */
+    mem watch_mem;
     pthread_t watch_thread;
     bool watched; /* the thread is there */
     bool watches; /* there are that session and its thread, and the server can tell */
@@ -231,6 +233,13 @@ static void *session_thread(void *given)
 
 /* --- in the watcher's ------------------------------------------------------------------------- */
 
+/* (Without memory the server is not asked.) */
+static enum db_waiting ask_server(stepper *p, const db_session *s)
+{
+    if (guard_armed(&p->watch_guard)) return DB_UNTOLD;
+    return p->db->driver->waits(&p->watcher, s);
+}
+
 static void *watch_thread(void *given)
 {
     stepper *p = given;
@@ -240,7 +249,7 @@ static void *watch_thread(void *given)
         if (p->quit) break;
         const db_session *s = &p->question->db;
         pthread_mutex_unlock(&p->lock);
-        enum db_waiting told = p->db->driver->waits(&p->watcher, s);
+        enum db_waiting told = ask_server(p, s);
         pthread_mutex_lock(&p->lock);
         p->told = told;
         p->question = NULL;
@@ -415,33 +424,47 @@ static bool finish_turns(stepper *p, const spec *script, const char *dialect, st
     }
 }
 
-/* Rolls back what is open; the sessions are idle. */
+/* Rolls back what is open in a session, which is idle.  Its guard was armed in its thread, and is
+   armed there again before the next step; here it must lead back to this thread. */
+static bool close_transaction(stepper *p, stepping_session *s)
+{
+    if (guard_armed(&s->guard)) {
+        db_fail(p->db->error, "%s", s->guard.text);
+        return false;
+    }
+    enum db_answer a = s->open ? p->db->driver->abort(&s->db) : DB_OK;
+    s->open = s->over = false;
+    s->txn = 0;
+    if (a != DB_LOST) return true;
+    p->db->driver->disconnect(&s->db);
+    if (p->db->driver->connect(&s->db) == DB_OK) return true;
+    db_fail(p->db->error, "%s", s->db.error);
+    return false;
+}
+
 static bool close_transactions(stepper *p)
 {
-    for (uint32_t i = 0; i < p->n; i++) {
-        stepping_session *s = &p->sessions[i];
-        enum db_answer a = s->open ? p->db->driver->abort(&s->db) : DB_OK;
-        s->open = s->over = false;
-        s->txn = 0;
-        if (a != DB_LOST) continue;
-        p->db->driver->disconnect(&s->db);
-        if (p->db->driver->connect(&s->db) != DB_OK) {
-            db_fail(p->db->error, "%s", s->db.error);
-            return false;
-        }
-    }
+    for (uint32_t i = 0; i < p->n; i++)
+        if (!close_transaction(p, &p->sessions[i])) return false;
     return true;
+}
+
+/* The session is idle, so its guard leads here. */
+static bool hold_session(stepping_session *s, bool held)
+{
+    const driver *v = s->all->db->driver;
+    if (guard_armed(&s->guard)) return false;
+    return v->hold && v->hold(&s->db, held);
 }
 
 /* As the script says of each session; they are idle. */
 static bool hold_commits(stepper *p, const spec *script)
 {
-    const driver *v = p->db->driver;
     for (uint32_t i = 0; i < script->sessions.n; i++) {
         stepping_session *s = &p->sessions[i];
         bool held = script->sessions.at[i].held;
         if (held == s->held) continue;
-        if (!v->hold || !v->hold(&s->db, held)) {
+        if (!hold_session(s, held)) {
             db_fail(p->db->error, "commits cannot be held here");
             return false;
         }
@@ -456,7 +479,13 @@ bool stepper_run(stepper *p, const spec *script, const char *dialect, const uint
     bool *kept = mem_array0(p->mem, bool, n ? n : 1);
     memset(results, 0, n * sizeof *results);
     bool good = hold_commits(p, script);
+    guard outer = *p->mem->guard;
     pthread_mutex_lock(&p->lock);
+    if (guard_armed(p->mem->guard)) { /* the caller is going to close us, and needs the lock */
+        pthread_mutex_unlock(&p->lock);
+        guard_restore(p->mem->guard, &outer);
+        guard_fail_again(p->mem->guard);
+    }
     for (uint32_t i = 0; i < n && good; i++) {
         results[i].step = steps[i];
         results[i].session = script->steps.at[steps[i]].session;
@@ -467,6 +496,7 @@ bool stepper_run(stepper *p, const spec *script, const char *dialect, const uint
     }
     good = good && finish_turns(p, script, dialect, results, kept, n);
     pthread_mutex_unlock(&p->lock);
+    guard_restore(p->mem->guard, &outer);
     return good && close_transactions(p);
 }
 
@@ -505,10 +535,12 @@ stepper *stepper_open(db *d, mem *m, uint32_t sessions, const uint32_t *nodes, b
             return NULL;
         }
     if (d->driver->waits) {
-        p->watcher =
-            (db_session){.db = d, .mem = m, .isolation = d->isolation, .node = db_primary(d)};
-        strbuf_init(&p->watcher.text, m);
-        bool asks = d->driver->connect(&p->watcher) == DB_OK;
+        guard_init(&p->watch_guard);
+        mem_init(&p->watch_mem, mem_libc, NULL, &p->watch_guard);
+        p->watcher = (db_session){
+            .db = d, .mem = &p->watch_mem, .isolation = d->isolation, .node = db_primary(d)};
+        strbuf_init(&p->watcher.text, &p->watch_mem);
+        bool asks = !guard_armed(&p->watch_guard) && d->driver->connect(&p->watcher) == DB_OK;
         p->watches = p->watched = asks && !pthread_create(&p->watch_thread, NULL, watch_thread, p);
         if (asks && !p->watched) d->driver->disconnect(&p->watcher);
     }
@@ -556,6 +588,7 @@ void stepper_close(stepper *p)
         pthread_join(p->watch_thread, NULL);
         p->db->driver->disconnect(&p->watcher);
     }
+    if (!p->deaf) mem_free_all(&p->watch_mem);
     if (left) return;
     pthread_cond_destroy(&p->work);
     pthread_cond_destroy(&p->done);
