@@ -105,7 +105,7 @@ static void keep_failed(plan *p)
 
 static bool drop_op(const plan *p, txn_id t, op_id o)
 {
-    return wanted(p, LINT_FAILED_STATEMENTS) && h_failed(p->h, o) &&
+    return wanted(p, LINT_FAILED_STATEMENTS) && lint_failed_statement(p->h, o) &&
            txn_status_of(p->h, t) == TXN_COMMITTED && !p->keep_op[o];
 }
 

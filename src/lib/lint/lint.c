@@ -207,7 +207,7 @@ bool find_failed_statements(lint *l, finding *f)
     EACH_COMMITTED(h, t)
     {
         for (op_id o = h->txn_op[t]; o < h->txn_op[t + 1]; o++) {
-            if (!(h->op_kind[o] & OP_FAILED)) continue;
+            if (!lint_failed_statement(h, o)) continue;
             unsigned kind = h->op_kind[o] & OP_KIND_MASK;
             if (kind >= OP_SCAN)
                 lint_example(l, f, "a scan in %T", t);

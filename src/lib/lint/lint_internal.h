@@ -15,6 +15,8 @@ bool lint_times(const history *h, txn_id t, int64_t *begin, int64_t *end);
 void lint_sort(uint64_t *a, uint64_t *b, size_t n);
 /* Did everything in this session abort? */
 bool lint_failed_session(const history *h, uint32_t s);
+/* Did the statement fail?  One that a savepoint undid counts for as little, but did not. */
+bool lint_failed_statement(const history *h, op_id o);
 /* Is t what a converter makes of the initial state: committed, plain writes only, each key once?
    `taken` has a byte for each key, all 0 before and after. */
 bool lint_all_writes(const history *h, txn_id t, uint8_t *taken);

@@ -44,8 +44,8 @@ const test_mix *test_mix_at(size_t i);
 
 /* EXIT_HOLDS, or the status after a complaint. */
 int live_open(live *l, const args *a);
-/* From here on, memory that the database lacks is a failure of the caller's, who is armed: live_open
-   has returned, and nobody may jump into it. */
+/* From here on, memory that the database lacks is a failure of the caller's, who is armed: nobody
+   may jump into live_open, which has returned. */
 void live_fails_to(live *l, guard *g);
 /* (Also of what was never opened, and twice.) */
 void live_close(live *l);

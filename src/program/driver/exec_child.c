@@ -211,7 +211,7 @@ static void wait_for_others(exec_child *c, uint64_t deadline)
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-/* A request that cannot be sent for a reason that is not the driver's (it closed its end: EPIPE). */
+/* A request cannot be sent, for a reason that is not the driver's (EPIPE: it closed its end). */
 static void cannot_send(exec_child *c, int error)
 {
     char about[160];
@@ -222,8 +222,8 @@ static void cannot_send(exec_child *c, int error)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* Whole lines only: whoever writes keeps the others away.  If a line is not taken because the driver
-   ended or is late, its streams say so. */
+/* Whole lines only: whoever writes keeps the others away.  If a line is not taken because the
+   driver ended or is late, its streams say so. */
 static void write_line(exec_child *c, const strbuf *line, uint64_t deadline)
 {
     size_t done = 0;
