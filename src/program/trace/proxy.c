@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -1007,9 +1008,21 @@ static void raise_file_limit(proxy *p)
     p->o->say(p->o->ud, text);
 }
 
+/* Long statements and results come in buffers that grow and go.  glibc would raise the size from
+   which it asks the system for a block of its own with each of them, and then keep them in a heap
+   that cannot shrink below its last small block: the proxy would grow for hours. */
+static void settle_heap(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 1 << 18);
+    mallopt(M_TRIM_THRESHOLD, 1 << 20);
+#endif
+}
+
 bool proxy_run(const proxy_options *o, trace_log *log, proxy_counts *counts, char *why, size_t cap)
 {
     static const size_t size = sizeof(proxy);
+    settle_heap();
     proxy *p = mem_libc(NULL, NULL, 0, size);
     if (!p) return told(why, cap, "proxy", ENOMEM);
     memset(p, 0, size);

@@ -144,6 +144,7 @@ bool trace_log_flush(trace_log *l, uint64_t now)
         }
     }
     l->ready.n = 0;
+    if (l->ready.cap > 4 * CHUNK) strbuf_free(&l->ready); /* one long line grew it */
     l->flushed = now;
     return true;
 }
