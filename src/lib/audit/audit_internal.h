@@ -32,6 +32,12 @@ void audit_engine(engine *e, guard *g, mem *work, mem *states, const audit_optio
 /* log_lint.c: what is doubtful about a log, one finding for each kind. */
 void log_lint(audit *a, const audit_options *o, audit_counts *counts, const audit_finding **at,
               size_t *n);
+/* key_view.c: reads of the log's transactions, by primary keys, whose values neither the initial
+   state nor any statement of the log wrote.  The engine is ready, and its state the initial one.
+   Says nothing where a write may be missing, or is not shown. */
+typedef void foreign_value_cb(void *ud, const log_txn *reader, uint64_t line, const char *key,
+                              const char *is);
+void audit_foreign_values(audit *a, engine *e, foreign_value_cb *tell, void *ud);
 /* After a failure: its text and position; a limit while deciding becomes the answer (0). */
 int audit_ended(audit *a, audit_answer *answer);
 /* Starts the clock of the options' limit. */

@@ -37,6 +37,7 @@ typedef struct key_op {
     char kind; /* 'r', 'w', 'd'; 'a': a read that found nothing */
     uint32_t key;
     const char *value;
+    uint64_t line; /* of its statement */
 } key_op;
 
 typedef struct viewer {
@@ -106,7 +107,7 @@ static void leave_table(viewer *w, const table *t, const char *what)
 static void add_op(viewer *w, char kind, uint32_t column, const char *row, const char *is)
 {
     assert((kind == 'r' || kind == 'w') == (is != NULL)); /* the others have no value */
-    vec_push(w->mem, &w->ops, ((key_op){kind, key_named(w, column, row), is}));
+    vec_push(w->mem, &w->ops, ((key_op){kind, key_named(w, column, row), is, w->line}));
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -400,6 +401,8 @@ static void add_column(viewer *w, table *t, uint32_t key, uint32_t column)
     for (uint32_t i = 0; i < t->n_foreign; i++)
         if (t->foreign[i].on_delete != REFER_CHECK || t->foreign[i].on_update != REFER_CHECK)
             c.why = "other tables write it through a foreign key";
+    if (t->cols[column].computed || t->cols[key].computed)
+        c.why = "the database computes it from other columns";
     vec_push(w->mem, &w->columns, c);
 }
 
@@ -428,7 +431,7 @@ static void columns_given(viewer *w, const char *keys)
 }
 
 /* Every other column of each table with a primary key of one column. */
-static void columns_of_schema(viewer *w)
+static void columns_of_primary_keys(viewer *w)
 {
     for (size_t i = 0; i < w->e->store.tables.n; i++) {
         table *t = w->e->store.tables.at[i];
@@ -438,6 +441,11 @@ static void columns_of_schema(viewer *w)
                 if (c != t->unique[u].cols[0]) add_column(w, t, t->unique[u].cols[0], c);
         }
     }
+}
+
+static void columns_of_schema(viewer *w)
+{
+    columns_of_primary_keys(w);
     if (!w->columns.n)
         guard_fail(w->e->guard, GUARD_INVAL, "no table of the log has a primary key of one column");
 }
@@ -453,6 +461,24 @@ static const char *why_left(const viewer *w, const row_key *k)
 static void put_text(strbuf *o, const char *s)
 {
     strbuf_json(o, s, strlen(s));
+}
+
+/* Sequences and the like give a row of the initial state values that the log does not show. */
+static void leave_open_initial(viewer *w)
+{
+    for (uint32_t i = 0; i < w->columns.n; i++) {
+        key_column *c = &w->columns.at[i];
+        for (size_t r = 0; !c->why && !c->t->unknown && r < c->t->rows.n; r++) {
+            const row_version *v = vs_at(c->t, (uint32_t)r, 0, 0);
+            if (!v || v->dead) continue;
+            if (v->cols[c->key].open) {
+                c->why = "the keys of its first rows are not known";
+            } else if (v->cols[c->column].open) {
+                const char *row = value_shown(w, c->t->cols[c->key].t.id, v->cols[c->key]);
+                w->keys.at[key_named(w, i, row)].why = "its first value is not known";
+            }
+        }
+    }
 }
 
 /* The rows before the log. */
@@ -575,6 +601,23 @@ static void name_left(viewer *w)
     w->out->n_left = n;
 }
 
+/* undone_too: what ROLLBACK TO undid counts as well, as in what others may have read of it. */
+static void view_transactions(viewer *w, bool undone_too)
+{
+    const sql_log *l = w->e->log;
+    w->first = mem_array0(w->mem, size_t, l->txns.n + 2);
+    for (size_t i = 0; i < l->txns.n; i++) {
+        const log_txn *t = &l->txns.at[i];
+        const uint32_t *undone = w->e->marks.undone[i];
+        w->first[i] = w->ops.n;
+        w->counts = undone_too || t->status != LOG_ABORTED;
+        w->e->x.session = t->session;
+        for (uint32_t k = 0; k < t->n_stmts; k++)
+            if (undone_too || !undone || !undone[k]) view_statement(w, &t->stmts[k]);
+        w->first[i + 1] = w->ops.n;
+    }
+}
+
 static void view_log(viewer *w, const char *keys)
 {
     const sql_log *l = w->e->log;
@@ -586,23 +629,82 @@ static void view_log(viewer *w, const char *keys)
         columns_given(w, keys);
     else
         columns_of_schema(w);
-    w->first = mem_array0(w->mem, size_t, l->txns.n + 2);
-    for (size_t i = 0; i < l->txns.n; i++) {
-        const log_txn *t = &l->txns.at[i];
-        const uint32_t *undone = w->e->marks.undone[i];
-        w->first[i] = w->ops.n;
-        w->counts = t->status != LOG_ABORTED;
-        w->e->x.session = t->session;
-        for (uint32_t k = 0; k < t->n_stmts; k++)
-            if (!undone || !undone[k]) view_statement(w, &t->stmts[k]);
-        w->first[i + 1] = w->ops.n;
-    }
+    view_transactions(w, false);
+    leave_open_initial(w);
     strbuf out;
     strbuf_init(&out, w->mem);
     put_history(w, &out);
     name_left(w);
     w->out->text = out.at;
     w->out->n = out.n;
+}
+
+/* ---- values from elsewhere ------------------------------------------------------------------- */
+
+static uint64_t version_hash(uint32_t key, const char *is)
+{
+    return hash_bytes(is, strlen(is), key);
+}
+
+typedef struct origins { /* every version that something in the log explains */
+    VEC(key_op) of;
+    id_index index;
+} origins;
+
+static bool has_origin(const origins *s, uint32_t key, const char *is)
+{
+    for (index_walk i = id_index_walk(&s->index, version_hash(key, is));
+         id_index_next(&s->index, &i);)
+        if (s->of.at[i.id].key == key && !strcmp(s->of.at[i.id].value, is)) return true;
+    return false;
+}
+
+static void add_origin(viewer *w, origins *s, uint32_t key, const char *is)
+{
+    if (has_origin(s, key, is)) return;
+    id_index_add(w->mem, &s->index, version_hash(key, is), (uint32_t)s->of.n);
+    vec_push(w->mem, &s->of, ((key_op){.kind = 'w', .key = key, .value = is}));
+}
+
+static void initial_origins(viewer *w, origins *s)
+{
+    for (uint32_t i = 0; i < w->columns.n; i++) {
+        const key_column *c = &w->columns.at[i];
+        for (size_t r = 0; !c->t->unknown && r < c->t->rows.n; r++) {
+            const row_version *v = vs_at(c->t, (uint32_t)r, 0, 0);
+            if (!v || v->dead || v->cols[c->key].open || v->cols[c->column].open) continue;
+            const char *row = value_shown(w, c->t->cols[c->key].t.id, v->cols[c->key]);
+            add_origin(w, s, key_named(w, i, row),
+                       value_shown(w, c->t->cols[c->column].t.id, v->cols[c->column]));
+        }
+    }
+}
+
+void audit_foreign_values(audit *a, engine *e, foreign_value_cb *tell, void *ud)
+{
+    const sql_log *l = e->log;
+    viewer w = {.a = a, .e = e, .mem = &a->work};
+    origins s = {0};
+    /* what was not logged may have written anything; MySQL's server changes values on their way */
+    if (l->gaps || (l->traced && !l->ended) || l->dialect == DIALECT_MYSQL) return;
+    arena_init(&w.kept, &a->work);
+    strbuf_init(&w.scratch, &a->work);
+    columns_of_primary_keys(&w);
+    if (!w.columns.n) return;
+    leave_open_initial(&w);
+    initial_origins(&w, &s);
+    view_transactions(&w, true);
+    for (size_t i = 0; i < w.ops.n; i++)
+        if (w.ops.at[i].kind == 'w') add_origin(&w, &s, w.ops.at[i].key, w.ops.at[i].value);
+    for (size_t t = 0; t < l->txns.n; t++)
+        for (size_t i = w.first[t]; i < w.first[t + 1]; i++) {
+            const key_op *op = &w.ops.at[i];
+            const row_key *k = &w.keys.at[op->key];
+            guard_tick(e->guard);
+            if (op->kind != 'r' || w.columns.at[k->of].t->unknown || why_left(&w, k)) continue;
+            if (!has_origin(&s, op->key, op->value))
+                tell(ud, &l->txns.at[t], op->line, k->name, op->value);
+        }
 }
 
 int audit_keys(audit *a, const audit_options *o, const char *keys, audit_key_view *out)

@@ -245,10 +245,11 @@ static bool can_set_up(linter *t)
 
 #define PLANS 8192u /* texts with literals in them are as many as statements */
 
-static void judge_statements(linter *t)
+/* False: there is no initial state. */
+static bool judge_statements(linter *t)
 {
     engine *e = t->e;
-    if (!can_set_up(t)) return;
+    if (!can_set_up(t)) return false;
     t->bad = mem_array0(&t->a->work, uint8_t, t->l->texts.n + 1);
     t->as_of = mem_array0(&t->a->work, uint64_t, t->l->texts.n + 1);
     e->x.regs.cid = 1;
@@ -264,6 +265,24 @@ static void judge_statements(linter *t)
         arena_free(&e->plans.arena);
         memset(e->plans.of, 0, t->l->texts.n * sizeof e->plans.of[0]);
     }
+    return true;
+}
+
+static void met_foreign_value(void *ud, const log_txn *reader, uint64_t line, const char *key,
+                              const char *is)
+{
+    met(ud, FINDING_FOREIGN_VALUES, reader, line, "transaction %s read %.100s = %.100s", reader->id,
+        key, is);
+}
+
+/* In the initial state again, which CREATE and DROP among the statements have left. */
+static void judge_values(linter *t, const audit_options *o)
+{
+    audit *a = t->a;
+    mem_free_all(&a->store);
+    mem_free_all(&a->work);
+    audit_engine(&a->e, &a->guard, &a->work, &a->store, o, &a->log);
+    if (can_set_up(t)) audit_foreign_values(a, &a->e, met_foreign_value, t);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -344,8 +363,9 @@ void log_lint(audit *a, const audit_options *o, audit_counts *counts, const audi
     session_times(&t);
     commit_times(&t);
     audit_engine(&a->e, &a->guard, &a->work, &a->store, &plain, &a->log);
-    judge_statements(&t);
+    bool begins = judge_statements(&t);
     count_tables(&t, counts);
+    if (begins) judge_values(&t, &plain);
     audit_finding *kept = arena_array(&a->log.kept, audit_finding, FINDINGS);
     *n = 0;
     for (size_t i = 0; i < FINDINGS; i++)
