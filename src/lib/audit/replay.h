@@ -46,6 +46,7 @@ typedef struct trial { /* the transaction at one position of the order */
     VEC(choice) choices;
     VEC(uint64_t) effects; /* of the choices that were good */
     size_t changed;        /* the choice that engine_advance moved */
+    uint32_t unstable;     /* the store's, when the first of the choices was made */
     uint32_t write_born;   /* of the run: see sql_exec */
     bool bound;
     VEC(reached) reached;  /* a run that comes to one of these again need not go on */

@@ -204,6 +204,13 @@ static inline const row_version *exec_latest(sql_exec *x, const table *t, uint32
     return v;
 }
 
+/* Some UPDATE gives the column another value, or tries to. */
+static inline void exec_column_changes(sql_exec *x, table_column *c)
+{
+    if (!c->changed) x->s->unstable++;
+    c->changed = true;
+}
+
 typedef struct tuples {
     VEC(const value **) at; /* each: a row for each slot of the query */
     VEC(uint32_t) rows;     /* of queries that lock or modify: row numbers of slot 0 */

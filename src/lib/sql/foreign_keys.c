@@ -147,7 +147,7 @@ static void follow(sql_exec *x, table *child, const foreign_key *f, uint32_t r, 
         memcpy(row, old, child->n_cols * sizeof *row);
         for (uint32_t i = 0; i < f->n; i++)
             row[f->cols[i]] = action == REFER_NULL ? value_null() : after[f->refs[i]];
-        for (uint32_t i = 0; i < f->n; i++) child->cols[f->cols[i]].changed = true;
+        for (uint32_t i = 0; i < f->n; i++) exec_column_changes(x, &child->cols[f->cols[i]]);
         for (uint32_t i = 0; i < child->n_cols; i++)
             if (child->cols[i].not_null && row[i].null)
                 sql_raise(&x->c, "23502", "null value violates not-null constraint");

@@ -20,7 +20,7 @@ static void compute_row(sql_exec *x, const table *t, value *row)
     for (uint32_t i = 0; i < t->n_cols; i++)
         if (t->cols[i].computed) {
             row[i] = eval(x, t->cols[i].computed, &f);
-            t->cols[i].changed = true;
+            exec_column_changes(x, &t->cols[i]);
         }
 }
 
@@ -175,7 +175,7 @@ static value *set_row(sql_exec *x, const plan *p, const value *old, frame *f, ui
         const set_clause *s = &p->set[i];
         const expr *e = s->e ? s->e : t->cols[s->column].fallback;
         row[s->column] = e ? made(x, p, s->column, eval_open(x, e, f), row_number) : value_null();
-        p->target->cols[s->column].changed = true;
+        exec_column_changes(x, &p->target->cols[s->column]);
     }
     return row;
 }

@@ -156,7 +156,8 @@ typedef struct store {
     VEC(hole) hole;              /* by number - 1: value.i of what is OPEN_FIXED; 0 has no number */
     VEC(const char *) sequences; /* by number - 1: value.n of what is OPEN_FREE */
     uint64_t catalog;
-    arena bodies; /* what the SQL of bodies was bound to, up to the next epoch */
+    uint32_t unstable; /* columns that are `changed` */
+    arena bodies;      /* what the SQL of bodies was bound to, up to the next epoch */
     uint64_t epoch;
     uint32_t bound;       /* since then */
     VEC(store_undo) undo; /* of the transaction being executed */
