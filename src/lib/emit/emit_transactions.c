@@ -397,6 +397,7 @@ void encode_updates(emit_formula *f)
              *out = mem_array(f->m, uint32_t, pairs + 1);
     f->orders = 2;
     f->events[0] = f->events[1] = f->n;
+    f->steps_in = 1;
     for (uint32_t v = 0; v < f->n; v++) update[v] = writes(f, v);
     for (uint32_t t = 0; t < f->n; t++)
         for (uint32_t s = 0; s < f->n; s++) {

@@ -52,10 +52,8 @@ static uint32_t mapped(emit_formula *f, id_map *map, uint32_t kind, uint32_t a, 
     return lit;
 }
 
-uint32_t formula_in(emit_formula *f, uint32_t node)
+uint32_t formula_in_var(emit_formula *f, uint32_t node)
 {
-    if (f->never[node]) return f->maybe[node] ? LIT_FALSE : LIT_TRUE;
-    if (!f->maybe[node]) return LIT_TRUE;
     uint32_t *at = id_map_at(f->m, &f->in, node);
     if (*at != MAP_NONE) return *at;
     uint32_t lit = formula_var(f, VAR_IN, node, 0, 0);
@@ -63,33 +61,59 @@ uint32_t formula_in(emit_formula *f, uint32_t node)
     return lit;
 }
 
-/* A read with one candidate reads from it if it takes place at all. */
-uint32_t formula_source(emit_formula *f, uint32_t read, uint32_t i)
+uint32_t formula_in(emit_formula *f, uint32_t node)
 {
-    const emit_read *r = &f->read.at[read];
-    if (r->n == 1) return formula_in(f, r->node);
-    uint32_t *lit = &f->source.at[r->first + i];
+    if (f->never[node]) return f->maybe[node] ? LIT_FALSE : LIT_TRUE;
+    if (!f->maybe[node]) return LIT_TRUE;
+    if (f->settled_in && f->settled_in[node])
+        return f->settled_in[node] == SETTLED_TRUE ? LIT_TRUE : LIT_FALSE;
+    return formula_in_var(f, node);
+}
+
+uint32_t formula_source_var(emit_formula *f, uint32_t read, uint32_t i)
+{
+    uint32_t *lit = &f->source.at[f->read.at[read].first + i];
     if (*lit == NO_ID) {
         uint32_t made = formula_var(f, VAR_SOURCE, read, i, 0);
-        f->source.at[r->first + i] = made;
+        f->source.at[f->read.at[read].first + i] = made;
         return made;
     }
     return *lit;
 }
 
+/* A read with one candidate reads from it if it takes place at all. */
+uint32_t formula_source(emit_formula *f, uint32_t read, uint32_t i)
+{
+    const emit_read *r = &f->read.at[read];
+    if (r->n == 1) return formula_in(f, r->node);
+    uint8_t is = f->settled_source ? f->settled_source[r->first + i] : SETTLED_OPEN;
+    if (is) return is == SETTLED_TRUE ? LIT_TRUE : LIT_FALSE;
+    return formula_source_var(f, read, i);
+}
+
+uint32_t formula_before_var(emit_formula *f, uint32_t order, uint32_t a, uint32_t b)
+{
+    return mapped(f, &f->before[order], VAR_BEFORE, order, a, b);
+}
+
 uint32_t formula_before(emit_formula *f, uint32_t order, uint32_t a, uint32_t b)
 {
     if (a == b) return LIT_FALSE;
-    return mapped(f, &f->before[order], VAR_BEFORE, order, a, b);
+    if (units_order(f, order, a, b)) return LIT_TRUE;
+    if (units_order(f, order, b, a)) return LIT_FALSE;
+    return formula_before_var(f, order, a, b);
 }
 
 uint32_t formula_path(emit_formula *f, uint32_t graph, uint32_t a, uint32_t b)
 {
+    if (units_path(f, graph, a, b)) return LIT_TRUE;
+    if (units_no_path(f, graph, a, b)) return LIT_FALSE;
     return mapped(f, &f->path[graph], VAR_PATH, graph, a, b);
 }
 
 uint32_t formula_step(emit_formula *f, uint32_t graph, uint32_t a, uint32_t b)
 {
+    if (units_path(f, graph, a, b)) return LIT_TRUE;
     return mapped(f, &f->step[graph], VAR_STEP, graph, a, b);
 }
 
@@ -131,14 +155,16 @@ void clause_of(emit_formula *f, const uint32_t *lits, size_t n)
    that must not be, so the least one is among those that it may choose. */
 void formula_close_paths(emit_formula *f, uint32_t graph, uint32_t nodes)
 {
+    units_close_paths(f, graph);
     size_t vars = f->var.n;
     for (size_t v = 0; v < vars; v++) {
         emit_var e = f->var.at[v];
         if (e.kind != VAR_STEP || e.a != graph) continue;
+        if (units_no_path(f, graph, e.b, e.c)) continue;
         uint32_t step = 2 * (uint32_t)v;
         CLAUSE(f, lit_not(step), formula_path(f, graph, e.b, e.c));
         for (uint32_t a = 0; a < nodes; a++)
-            if (a != e.b && a != e.c)
+            if (a != e.b && a != e.c && !units_no_path(f, graph, a, e.c))
                 CLAUSE(f, lit_not(step), lit_not(formula_path(f, graph, a, e.b)),
                        formula_path(f, graph, a, e.c));
     }
@@ -187,6 +213,13 @@ static void choose_encoding(emit_formula *f)
     }
 }
 
+static void encode_whole(emit_formula *f)
+{
+    units_state(f);
+    encode_sources(f);
+    choose_encoding(f);
+}
+
 emit_formula *emit_build(mem *m, const history *h, const emit_question *q)
 {
     const level_info *l = level_at(q->level.id);
@@ -201,8 +234,8 @@ emit_formula *emit_build(mem *m, const history *h, const emit_question *q)
     f->h = h;
     f->q = *q;
     facts_load(f);
-    encode_sources(f);
-    choose_encoding(f);
+    encode_whole(f);
+    if (q->encoding == EMIT_PLAIN) units_simplify(f, encode_whole);
     f->stated = f->var.n;
     return f;
 }

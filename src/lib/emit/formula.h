@@ -68,6 +68,13 @@ struct emit_formula {
     uint32_t orders, events[2];
     bool split; /* order 0 is of begins and commits: 2 * node, 2 * node + 1 */
 
+    /* What unit clauses settle (emit_units.c), NULL before they were looked at. */
+    uint64_t *known[2];      /* rows of bits: of each order, closed */
+    uint64_t *sure;          /* of graph 0: paths of steps that are sure, closed */
+    uint32_t steps_in;       /* the order that contains the steps of graph 0 */
+    uint8_t *settled_in;     /* per node */
+    uint8_t *settled_source; /* per candidate */
+
     VEC(emit_var) var;
     size_t stated; /* variables of the finished formula; a later one is in no clause: false */
     id_map in, before[2], path[2], step[2];
@@ -96,7 +103,20 @@ enum emit_stamp { STAMP_BEGIN_CALL, STAMP_BEGIN_RETURN, STAMP_COMMIT_CALL, STAMP
 bool facts_clock(const emit_formula *f, uint32_t a, enum emit_stamp from, uint32_t b,
                  enum emit_stamp to);
 
-/* formula.c */
+enum settled { SETTLED_OPEN, SETTLED_TRUE, SETTLED_FALSE };
+
+/* emit_units.c */
+bool units_order(const emit_formula *f, uint32_t order, uint32_t a, uint32_t b);
+bool units_path(const emit_formula *f, uint32_t graph, uint32_t a, uint32_t b);
+bool units_no_path(const emit_formula *f, uint32_t graph, uint32_t a, uint32_t b);
+void units_state(emit_formula *f); /* the facts, as clauses */
+void units_close_paths(emit_formula *f, uint32_t graph);
+void units_simplify(emit_formula *f, void (*build)(emit_formula *f));
+
+/* formula.c; the names that end in _var are of the variable even if it is settled. */
+uint32_t formula_in_var(emit_formula *f, uint32_t node);
+uint32_t formula_source_var(emit_formula *f, uint32_t read, uint32_t i);
+uint32_t formula_before_var(emit_formula *f, uint32_t order, uint32_t a, uint32_t b);
 uint32_t formula_var(emit_formula *f, uint32_t kind, uint32_t a, uint32_t b, uint32_t c);
 uint32_t formula_in(emit_formula *f, uint32_t node);
 uint32_t formula_source(emit_formula *f, uint32_t read, uint32_t i); /* its i-th candidate */
