@@ -70,3 +70,19 @@ def history(seed, txns, plain=False):
                 store.at[key].append(store.commits)
         lines.append(json.dumps(line))
     return '\n'.join(lines) + '\n'
+
+
+def with_levels(seed, text):
+    """The same history with a level for each transaction, and with locking reads."""
+    rng = random.Random(-seed)
+    names = rng.choice([['ser', 'si', 'rc'], ['ru', 'rc', 'rr', 'si', 'ser'], ['ser', 'ser', 'rc']])
+    lines = text.splitlines()
+    for i in range(1, len(lines)):
+        line = json.loads(lines[i])
+        if rng.random() < 0.9:
+            line['level'] = rng.choice(names)
+        for op in line['ops']:
+            if op[0] == 'r' and rng.random() < 0.3:
+                op.append({'lock': True})
+        lines[i] = json.dumps(line)
+    return '\n'.join(lines) + '\n'

@@ -4,8 +4,9 @@
  * Written from the axioms of doc/levels.md, and on purpose without a line of what decides (no asg,
  * no order, no decide): what another solver says of this formula is a second opinion on the
  * engines.  A formula is clauses over Boolean variables and atoms "a before b" of one or two strict
- * total orders.  Nothing is derived before it is written: it is the whole problem, quadratic or
- * cubic in the transactions, and meant for small histories.
+ * total orders.  Nothing is derived before it is written but what unit clauses settle
+ * (emit_units.c): it is the whole problem, quadratic or cubic in the transactions, and meant for
+ * small histories.
  */
 #ifndef RATEL_EMIT_EMIT_H
 #define RATEL_EMIT_EMIT_H
@@ -51,11 +52,18 @@ typedef struct emit_choice {
     key_id key;
     txn_id writer; /* NO_ID: the initial state */
 } emit_choice;
+typedef struct emit_point { /* a part of a transaction: its snapshot (op NO_ID), or from op on */
+    txn_id txn;
+    op_id op;
+} emit_point;
 typedef struct emit_model {
     txn_id *order;
     uint32_t ordered;
     emit_choice *choice;
     size_t choices;
+    emit_point *part; /* of InnoDB's levels: the parts in their order, and the choices along it */
+    emit_choice *part_choice;
+    size_t parts, part_choices;
 } emit_model;
 typedef int64_t (*emit_value)(void *ud, const char *name);
 void emit_read_model(emit_formula *f, enum emit_format format, emit_value value, void *ud,

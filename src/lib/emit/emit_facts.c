@@ -146,11 +146,18 @@ static void load_candidates(emit_formula *f, emit_read *r, writer_hint hint)
     r->n = (uint32_t)f->candidate.n - r->first;
 }
 
-/* levels.md 3: 1 the own write explains the read, 0 another must, -1 the policy is broken. */
+/* Is the node held to read uncommitted alone? */
+static bool is_uncommitted(const emit_formula *f, uint32_t node)
+{
+    return f->q.level.id == LEVEL_RU || (f->row && f->row[node] == ROW_RU);
+}
+
+/* levels.md 3: 1 the own write explains the read, 0 another must, -1 the policy is broken (C-5,
+   which read uncommitted allows). */
 static int reads_own(const emit_formula *f, uint32_t v, const own_write *own, value_id value,
                      writer_hint hint)
 {
-    if (own->node != v + 1 || f->q.ryow == RYOW_EXTERNAL) return 0;
+    if (own->node != v + 1 || f->q.ryow == RYOW_EXTERNAL || is_uncommitted(f, v)) return 0;
     bool mine = !hint.given || (!hint.init && hint.from == f->h->txn_label[f->txn[v]]);
     if (mine && own->value == value) return 1;
     return f->q.ryow == RYOW_MUST ? -1 : 0;
@@ -232,21 +239,30 @@ static void load_reads(emit_formula *f, own_write *own)
 }
 
 /* Read uncommitted asks of a read only that somebody wrote the value (C-1), in whatever way it
-   ended, and that results are well formed (C-7). */
+   ended, and that results are well formed (C-7).  (Such a read has no source; the candidates that
+   were found for it are left where they are.) */
 static void keep_garbage_only(emit_formula *f)
 {
     const history *h = f->h;
     key_set wrote = {0};
     for (op_id o = 0; o < h->ops; o++)
         if (is_write(h, o)) key_set_add(f->m, &wrote, map_pair(h->op_key[o], written(h, o)));
-    for (size_t i = 0; i < f->read.n; i++) {
-        const emit_read *r = &f->read.at[i];
-        bool initial = value_or_absent(h->key_init[r->key]) == r->value;
-        if (!initial && !key_set_has(&wrote, map_pair(r->key, r->value))) f->never[r->node] = 1;
+    uint32_t kept = 0, i = 0;
+    for (uint32_t v = 0; v < f->n; v++) {
+        uint32_t end = f->node_first[v + 1];
+        f->node_first[v] = kept;
+        for (; i < end; i++) {
+            const emit_read r = f->read.at[i];
+            bool initial = value_or_absent(h->key_init[r.key]) == r.value;
+            if (!is_uncommitted(f, v))
+                f->read.at[kept++] = r;
+            else if (!initial && !key_set_has(&wrote, map_pair(r.key, r.value)))
+                f->never[v] = 1;
+        }
     }
+    f->node_first[f->n] = kept;
+    f->read.n = kept;
     key_set_free(f->m, &wrote);
-    f->read.n = f->candidate.n = f->source.n = 0;
-    for (uint32_t v = 0; v <= f->n; v++) f->node_first[v] = 0;
 }
 
 /* --- session order and real time --- */
@@ -309,9 +325,9 @@ void facts_load(emit_formula *f)
     own_write *own = mem_array0(f->m, own_write, history_keys(f->h) + 1);
     load_installs(f, own);
     load_common(f);
-    if (f->q.level.id == LEVEL_RU) f->q.ryow = RYOW_EXTERNAL; /* C-5 is allowed there */
+    if (level_is_mixed(f->q.level.id)) mixed_load_rows(f);
     load_reads(f, own);
-    if (f->q.level.id == LEVEL_RU) keep_garbage_only(f);
+    if (f->row || f->q.level.id == LEVEL_RU) keep_garbage_only(f);
     load_orders(f);
     mem_put(f->m, own);
 }

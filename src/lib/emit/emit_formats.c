@@ -34,6 +34,15 @@ static void put_txn(const emit_formula *f, uint32_t node, strbuf *b)
 
 static void put_event(const emit_formula *f, uint32_t order, uint32_t event, strbuf *b)
 {
+    if (order && f->part_first) {
+        const emit_part *p = &f->part.at[event];
+        if (p->op == NO_ID)
+            strbuf_str(b, "snapshot of ");
+        else
+            strbuf_printf(b, "operation %u of ", p->op - f->h->txn_op[f->txn[p->node]]);
+        put_txn(f, p->node, b);
+        return;
+    }
     bool split = f->split && !order;
     if (split) strbuf_str(b, event % 2 ? "commit of " : "begin of ");
     put_txn(f, split ? event / 2 : event, b);
@@ -47,6 +56,7 @@ static void put_meaning(const emit_formula *f, const emit_var *v, strbuf *b)
         put_txn(f, v->a, b);
         strbuf_str(b, " takes part");
         break;
+    case VAR_PART_SOURCE:
     case VAR_SOURCE: {
         const emit_read *r = &f->read.at[v->a];
         put_txn(f, r->node, b);
@@ -54,6 +64,7 @@ static void put_meaning(const emit_formula *f, const emit_var *v, strbuf *b)
         atom_text(f->h, key_atom(f->h, r->key), b);
         strbuf_str(b, " from ");
         put_txn(f, f->candidate.at[r->first + v->b], b);
+        if (v->kind == VAR_PART_SOURCE) strbuf_str(b, " (second order)");
         break;
     }
     case VAR_BEFORE:
@@ -307,32 +318,74 @@ static bool lit_is_true(const model_reader *r, uint32_t lit)
     return (r->value(r->ud, name) != 0) != (lit & 1);
 }
 
-static uint64_t event_place(const model_reader *r, uint32_t event)
+static uint64_t event_place(const model_reader *r, uint32_t order, uint32_t event)
 {
     char name[48];
     uint64_t place = 0;
     if (r->format == EMIT_SMT2) {
-        snprintf(name, sizeof name, "e0_%u", event);
+        snprintf(name, sizeof name, "e%u_%u", order, event);
         return sort_key(r->value(r->ud, name));
     }
-    for (uint32_t other = 0; other < r->f->events[0]; other++) {
+    for (uint32_t other = 0; other < r->f->events[order]; other++) {
         if (other == event) continue;
-        int64_t lit = before_number(r->f, 0, other, event);
+        int64_t lit = before_number(r->f, order, other, event);
         snprintf(name, sizeof name, "%lld", (long long)(lit < 0 ? -lit : lit));
         place += (r->value(r->ud, name) != 0) == (lit > 0);
     }
     return place;
 }
 
+/* What the reads with several candidates read from. */
+static size_t read_choices(const model_reader *r,
+                           uint32_t (*source)(emit_formula *f, uint32_t read, uint32_t i),
+                           emit_choice *out)
+{
+    emit_formula *f = r->f;
+    size_t n = 0;
+    for (uint32_t x = 0; x < f->read.n; x++) {
+        const emit_read *read = &f->read.at[x];
+        if (read->n < 2 || !lit_is_true(r, formula_in(f, read->node))) continue;
+        for (uint32_t i = 0; i < read->n; i++) {
+            if (!lit_is_true(r, source(f, x, i))) continue;
+            uint32_t s = f->candidate.at[read->first + i];
+            out[n++] = (emit_choice){read->op, read->key, s == FROM_INIT ? NO_ID : f->txn[s]};
+            break;
+        }
+    }
+    return n;
+}
+
+static void read_parts(const model_reader *r, emit_model *out)
+{
+    emit_formula *f = r->f;
+    uint64_t *place = mem_array(f->m, uint64_t, f->part.n + 1);
+    uint32_t *part = mem_array(f->m, uint32_t, f->part.n + 1), n = 0;
+    for (uint32_t p = 0; p < f->part.n; p++) {
+        if (!lit_is_true(r, formula_in(f, f->part.at[p].node))) continue;
+        place[n] = event_place(r, 1, p);
+        part[n++] = p;
+    }
+    const uint32_t *by = sort_by_key(f->m, place, n);
+    out->part = mem_array(f->m, emit_point, n + 1);
+    out->parts = n;
+    for (uint32_t i = 0; i < n; i++) {
+        const emit_part *p = &f->part.at[part[by[i]]];
+        out->part[i] = (emit_point){f->txn[p->node], p->op};
+    }
+    out->part_choice = mem_array(f->m, emit_choice, f->read.n + 1);
+    out->part_choices = read_choices(r, parts_source, out->part_choice);
+}
+
 void emit_read_model(emit_formula *f, enum emit_format format, emit_value value, void *ud,
                      emit_model *out)
 {
     model_reader r = {f, format, value, ud};
+    *out = (emit_model){0};
     uint64_t *place = mem_array(f->m, uint64_t, f->n + 1);
     uint32_t *node = mem_array(f->m, uint32_t, f->n + 1), n = 0;
     for (uint32_t v = 0; v < f->n; v++) {
         if (!lit_is_true(&r, formula_in(f, v))) continue;
-        place[n] = event_place(&r, f->split ? 2 * v + 1 : v);
+        place[n] = event_place(&r, 0, f->split ? 2 * v + 1 : v);
         node[n++] = v;
     }
     const uint32_t *by = sort_by_key(f->m, place, n);
@@ -340,16 +393,6 @@ void emit_read_model(emit_formula *f, enum emit_format format, emit_value value,
     out->ordered = n;
     for (uint32_t i = 0; i < n; i++) out->order[i] = f->txn[node[by[i]]];
     out->choice = mem_array(f->m, emit_choice, f->read.n + 1);
-    out->choices = 0;
-    for (uint32_t x = 0; x < f->read.n; x++) {
-        const emit_read *read = &f->read.at[x];
-        if (read->n < 2 || !lit_is_true(&r, formula_in(f, read->node))) continue;
-        for (uint32_t i = 0; i < read->n; i++) {
-            if (!lit_is_true(&r, formula_source(f, x, i))) continue;
-            uint32_t s = f->candidate.at[read->first + i];
-            out->choice[out->choices++] =
-                (emit_choice){read->op, read->key, s == FROM_INIT ? NO_ID : f->txn[s]};
-            break;
-        }
-    }
+    out->choices = read_choices(&r, formula_source, out->choice);
+    if (f->part_first) read_parts(&r, out);
 }

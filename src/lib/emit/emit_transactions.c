@@ -13,7 +13,7 @@ static bool precedes(const emit_formula *f, uint32_t a, uint32_t b)
     return f->ordered[(size_t)a * f->n + b];
 }
 
-static void encode_order(emit_formula *f)
+void encode_dependency_order(emit_formula *f)
 {
     for (uint32_t a = 0; a < f->n; a++)
         for (uint32_t b = 0; b < f->n; b++) {
@@ -299,7 +299,7 @@ void encode_transactions(emit_formula *f)
         guard_fail(f->m->guard, GUARD_UNSUPPORTED, "there is no encoding of %s", f->q.level.name);
     f->orders = 1;
     f->events[0] = f->n;
-    encode_order(f);
+    encode_dependency_order(f);
     if (visible == see_along || visible == see_so_far) encode_steps(f, level != LEVEL_CC);
     for (uint32_t r = 0; r < f->read.n; r++) {
         const emit_read read = f->read.at[r];
@@ -405,7 +405,7 @@ void encode_updates(emit_formula *f)
             into[(size_t)t * f->n + s] = used ? formula_var(f, VAR_AUX, 0, s, t) : LIT_TRUE;
             out[(size_t)t * f->n + s] = used ? formula_var(f, VAR_AUX, 1, t, s) : LIT_TRUE;
         }
-    encode_order(f);
+    encode_dependency_order(f);
     encode_update_versions(f, update);
     encode_update_reads(f, update, into, out);
     formula_close_paths(f, 0, f->n);

@@ -147,6 +147,7 @@ static bool unit_learn(emit_formula *f, uint32_t lit)
     case VAR_SOURCE: return settle(&f->settled_source[f->read.at[v->a].first + v->b], lit);
     case VAR_BEFORE: return !(lit & 1) && bit_put(f->known[v->a], f->events[v->a], v->b, v->c);
     case VAR_STEP: return !(lit & 1) && !v->a && bit_put(f->sure, f->n, v->b, v->c);
+    case VAR_PART_SOURCE:
     case VAR_PATH:
     case VAR_AUX: break;
     }

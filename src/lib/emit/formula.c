@@ -209,6 +209,10 @@ static void choose_encoding(emit_formula *f)
     case LEVEL_PCSI:
     case LEVEL_STRONG_SI: encode_events(f); return;
     case LEVEL_US: encode_updates(f); return;
+    case LEVEL_MIXED:
+    case LEVEL_MIXED_PG: encode_mixed(f); return;
+    case LEVEL_INNODB_RR:
+    case LEVEL_INNODB_RR_TIGHT: encode_parts(f); return;
     default: encode_transactions(f); return;
     }
 }
@@ -222,10 +226,6 @@ static void encode_whole(emit_formula *f)
 
 emit_formula *emit_build(mem *m, const history *h, const emit_question *q)
 {
-    const level_info *l = level_at(q->level.id);
-    if (l->split != SPLIT_NONE)
-        guard_fail(m->guard, GUARD_UNSUPPORTED,
-                   "%s orders parts of transactions, for which there is no encoding", l->name);
     if (q->encoding != EMIT_PLAIN && (q->level.id != LEVEL_SI || q->level.realtime))
         guard_fail(m->guard, GUARD_UNSUPPORTED, "encoding %s is for snapshot-isolation only",
                    encodings[q->encoding].name);

@@ -9,18 +9,20 @@
 
 #include "base/map.h"
 #include "emit/emit.h"
+#include "opt/mixed_row.h"
 
 #define LIT_FALSE 0xfffffffeu
 #define LIT_TRUE 0xffffffffu
 #define FROM_INIT NO_ID /* the candidate of a read that is the initial state */
 
 enum emit_kind {
-    VAR_IN,     /* a: node that takes part */
-    VAR_SOURCE, /* a: read, b: index of its candidate */
-    VAR_BEFORE, /* a: order, b before c */
-    VAR_PATH,   /* a: graph, from b to c */
-    VAR_STEP,   /* a: graph, an edge from b to c */
-    VAR_AUX     /* a: what it is for, b, c */
+    VAR_IN,          /* a: node that takes part */
+    VAR_SOURCE,      /* a: read, b: index of its candidate */
+    VAR_PART_SOURCE, /* the same along the order of parts */
+    VAR_BEFORE,      /* a: order, b before c */
+    VAR_PATH,        /* a: graph, from b to c */
+    VAR_STEP,        /* a: graph, an edge from b to c */
+    VAR_AUX          /* a: what it is for, b, c */
 };
 
 typedef struct emit_var {
@@ -46,6 +48,12 @@ typedef struct emit_read {
     uint32_t first, n; /* its candidates */
 } emit_read;
 
+/* A part of a node: its snapshot (op NO_ID), or its current statements from op on. */
+typedef struct emit_part {
+    uint32_t node;
+    op_id op;
+} emit_part;
+
 struct emit_formula {
     mem *m;
     const history *h;
@@ -67,6 +75,15 @@ struct emit_formula {
 
     uint32_t orders, events[2];
     bool split; /* order 0 is of begins and commits: 2 * node, 2 * node + 1 */
+
+    /* Mixtures (emit_mixed.c), else NULL */
+    uint8_t *row;     /* per node: enum mixed_row */
+    uint8_t *serial;  /* per node: it is serializable, of mixed-pg */
+    uint8_t *deleted; /* per key, of mixed-pg: a transaction deletes it physically */
+    /* InnoDB's levels (emit_parts.c): order 1 is of these. */
+    VEC(emit_part) part;
+    uint32_t *part_first;  /* per node */
+    uint32_t *part_source; /* per candidate of a read that has several */
 
     /* What unit clauses settle (emit_units.c), NULL before they were looked at. */
     uint64_t *known[2];      /* rows of bits: of each order, closed */
@@ -132,7 +149,13 @@ void clause_of(emit_formula *f, const uint32_t *lits, size_t n);
 /* Path variables follow every step variable of the graph over so many nodes. */
 void formula_close_paths(emit_formula *f, uint32_t graph, uint32_t nodes);
 
-/* The encodings: emit_transactions.c, emit_events.c, emit_baselines.c. */
+/* The encodings: emit_transactions.c, emit_events.c, emit_mixed.c, emit_parts.c,
+   emit_baselines.c. */
+void encode_dependency_order(emit_formula *f); /* that of read-committed */
+void mixed_load_rows(emit_formula *f);
+void encode_mixed(emit_formula *f);
+void encode_parts(emit_formula *f);
+uint32_t parts_source(emit_formula *f, uint32_t read, uint32_t i);
 void encode_transactions(emit_formula *f);
 void encode_updates(emit_formula *f);
 void encode_events(emit_formula *f);

@@ -32,13 +32,22 @@ static void keep_model(verdict *v, const emit_model *model)
         chosen x = {model->choice[i].op, model->choice[i].key, model->choice[i].writer};
         vec_push(v->mem, &v->choices, x);
     }
+    for (size_t i = 0; i < model->parts; i++) {
+        order_point x = {model->part[i].txn, model->part[i].op};
+        vec_push(v->mem, &v->points, x);
+    }
+    for (size_t i = 0; i < model->part_choices; i++) {
+        const emit_choice *c = &model->part_choice[i];
+        chosen x = {c->op, c->key, c->writer};
+        vec_push(v->mem, &v->point_choices, x);
+    }
 }
 
 static void drop_model(verdict *v)
 {
     v->order = NULL;
     v->ordered = 0;
-    v->choices.n = 0;
+    v->choices.n = v->points.n = v->point_choices.n = 0;
 }
 
 /* The solver's frames must not be jumped over: it only learns that it is to end. */
