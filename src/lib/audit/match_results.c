@@ -9,6 +9,8 @@
 #include "audit/match_results.h"
 
 #include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "base/hash.h"
 
@@ -19,6 +21,22 @@ static bool same_instant(value v, const cell *c)
     return value_instant(c->s, c->n, &seen) && seen == v.i;
 }
 
+/* Any text that reads as the number: extra_float_digits chooses how many digits are shown. */
+static bool same_float(type_id t, value v, const cell *c)
+{
+    char text[64], *end;
+    double is = value_double(v);
+    if (c->n >= sizeof text || !c->n) return false;
+    memcpy(text, c->s, c->n);
+    text[c->n] = 0;
+    double seen = t == T_FLOAT4 ? (double)strtof(text, &end) : strtod(text, &end);
+    if (*end) return false;
+    if (seen == is || (seen != seen && is != is)) return true;
+    char shorter[40]; /* extra_float_digits 0 */
+    snprintf(shorter, sizeof shorter, "%.*g", t == T_FLOAT4 ? 6 : 15, is);
+    return strtod(text, NULL) == strtod(shorter, NULL);
+}
+
 static bool text_matches(sql_exec *x, type_id t, value v, const cell *c)
 {
     assert(c->kind == CELL_TEXT && !v.null && !v.open);
@@ -27,8 +45,11 @@ static bool text_matches(sql_exec *x, type_id t, value v, const cell *c)
         return (c->n == 1 && c->s[0] == word[0]) ||
                (c->n == strlen(word) && !memcmp(c->s, word, c->n));
     }
-    if (type_is_bytes(t)) return v.n == c->n && !memcmp(v.s, c->s, c->n);
+    if (type_is_shown(t)) return v.n == c->n && !memcmp(v.s, c->s, c->n);
     if (t == T_STAMPTZ) return same_instant(v, c);
+    if (type_is_float(t)) return same_float(t, v, c);
+    if (t == T_BYTEA && (c->n < 2 || c->s[0] != '\\' || c->s[1] != 'x'))
+        sql_refuse(&x->c, -1, "a bytea of the answer that is not written with \\x");
     strbuf b;
     strbuf_init(&b, x->work.mem);
     value_print(t, v, &b);
@@ -53,6 +74,7 @@ bool match_cell(sql_exec *x, type_id t, value v, const cell *c)
     case CELL_TRUE:
     case CELL_FALSE: return t == T_BOOL && v.i == (c->kind == CELL_TRUE);
     case CELL_NUMBER:
+        if (type_is_float(t)) return same_float(t, v, c);
         if (!type_rank(t) || !number_of(x, c, &d)) return false;
         return !num_cmp(t == T_NUMERIC ? v.d : num_of(&x->work, v.i), d);
     case CELL_NULL: break;
@@ -72,16 +94,25 @@ static uint64_t cell_hash(sql_exec *x, type_id t, const cell *c)
 {
     if (c->kind == CELL_NULL) return value_hash(t, value_null());
     const num *d;
-    if (type_is_bytes(t)) return value_hash(t, value_text(c->s, c->n));
+    if (t == T_JSON || t == T_JSONB) return hash_bytes(c->s, c->n, 7);
+    if (type_is_shown(t)) return value_hash(t, value_text(c->s, c->n));
     if (t == T_BOOL) return value_hash(t, value_int(c->n && (c->s[0] == 't')));
     if (type_rank(t)) return number_of(x, c, &d) ? num_hash(d) : 0;
-    return 1; /* moments: one bucket */
+    if (t == T_STAMPTZ || type_is_float(t)) return 1; /* written in several ways: one bucket */
+    return hash_bytes(c->s, c->n, 7);
 }
 
-static uint64_t value_bucket(type_id t, value v)
+static uint64_t value_bucket(sql_exec *x, type_id t, value v)
 {
-    bool moment = !v.null && type_is_moment(t);
-    return moment ? 1 : value_hash(t, v);
+    if (v.null || v.open || t == T_BOOL || type_rank(t) || type_is_text(t) || t == T_UUID)
+        return value_hash(t, v);
+    if (t == T_STAMPTZ || type_is_float(t)) return 1;
+    strbuf b;
+    strbuf_init(&b, x->work.mem);
+    value_print(t, v, &b);
+    uint64_t h = hash_bytes(b.at, b.n, 7);
+    strbuf_free(&b);
+    return h;
 }
 
 /* Each of the k observed rows is another one of rows [from, to). */
@@ -100,7 +131,7 @@ static bool within(sql_exec *x, const sql_result *r, uint32_t from, uint32_t to,
     for (uint32_t i = 0; i < n; i++) {
         uint64_t h = 0;
         for (uint32_t c = 0; c < r->n_cols; c++)
-            h = any ? 0 : hash_pair(h, value_bucket(r->types[c], r->rows[from + i][c]));
+            h = any ? 0 : hash_pair(h, value_bucket(x, r->types[c], r->rows[from + i][c]));
         next[i] = head[h & (cap - 1)];
         head[h & (cap - 1)] = i;
     }
@@ -164,7 +195,7 @@ static void show_value(type_id t, value v, strbuf *out)
         strbuf_str(out, v.open ? "?" : "null");
         return;
     }
-    bool quoted = type_is_bytes(t) || type_is_moment(t);
+    bool quoted = type_is_bytes(t) || type_is_moment(t) || t == T_TIME;
     if (quoted) strbuf_char(out, '\'');
     if (type_is_text(t) && v.n > 60) {
         strbuf_visible(out, v.s, 60);

@@ -958,6 +958,10 @@ uint64_t engine_effects(const engine *e)
         for (uint32_t c = 0; !v->dead && c < u.t->n_cols; c++) {
             type_id id = u.t->cols[c].t.id;
             h = hash_pair(h, value_hash(id, v->cols[c]));
+            const value *is = &v->cols[c]; /* equal values may print differently */
+            if (!is->null && !is->open && type_is_bytes(id))
+                h = hash_pair(h, hash_bytes(is->s, is->n, 3));
+            if (!is->null && !is->open && type_is_float(id)) h = hash_pair(h, (uint64_t)is->i);
             if (id == T_NUMERIC && !v->cols[c].null) h = hash_pair(h, v->cols[c].d->scale);
         }
         sum += hash_u64(h);

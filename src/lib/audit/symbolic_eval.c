@@ -342,6 +342,9 @@ gval sx_eval(sx *x, const expr *e, sframe *f, fm path)
     case E_ROUTINE: sx_refuse(x, "a function of the log's own");
     case E_OPEN: sx_refuse(x, "a value that the database chose");
     case E_TEXTS: sx_refuse(x, "concat");
+    case E_BUILTIN:
+        if (e->n > 3) sx_refuse(x, "a function with more than three arguments");
+        break;
     default: break; /* a function of its arguments */
     }
     gval args[3];

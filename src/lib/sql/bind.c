@@ -45,6 +45,8 @@ static int title(const node *n, const char **name)
         *name = "case";
         return 1;
     case PG_QUERY__NODE__NODE_COLLATE_CLAUSE: return title(n->collate_clause->arg, name);
+    case PG_QUERY__NODE__NODE_A_INDIRECTION: return title(n->a_indirection->arg, name);
+    case PG_QUERY__NODE__NODE_A_ARRAY_EXPR: *name = "array"; return 2;
     case PG_QUERY__NODE__NODE_COALESCE_EXPR: *name = "coalesce"; return 2;
     case PG_QUERY__NODE__NODE_MIN_MAX_EXPR:
         *name = n->min_max_expr->op == PG_QUERY__MIN_MAX_OP__IS_GREATEST ? "greatest" : "least";
@@ -453,6 +455,7 @@ query *bind_select(binder *b, scope *up, const PgQuery__SelectStmt *s)
     query *q = s->op != PG_QUERY__SET_OPERATION__SETOP_NONE ? set_query(b, up, s)
                : s->n_values_lists                          ? values_query(b, up, s)
                                                             : bind_plain(b, up, s);
+    refuse_key_types(b, q);
     b->withs.n = withs;
     b->depth--;
     return q;

@@ -79,6 +79,18 @@ value value_keep(binder *b, type_id t, value v);
 const char *name_keep(binder *b, const char *s);
 const char *string_of(binder *b, const node *n, int position);
 
+/* The expression, or its value if it is constant. */
+expr *expr_fold(binder *b, expr *e);
+
+/* bind_builtin.c: a call of a function in the tables of builtin.h; NULL: none takes these types */
+bool builtin_known(const char *name);
+expr *bind_builtin(binder *b, const char *name, expr **arg, uint32_t n, int position);
+/* The same for an operator, if one operand is of a type that the tables are for. */
+expr *bind_operator(binder *b, const char *name, expr **arg, uint32_t n, int position);
+
+/* Refuses a query whose keys are of a type without equality or order here. */
+void refuse_key_types(binder *b, const query *q);
+
 /* bind_agg.c: an aggregate or window function of that name, or NULL */
 expr *bind_aggregate(binder *b, scope *s, const PgQuery__FuncCall *f, const char *name);
 

@@ -105,6 +105,29 @@ static void window_of(binder *b, scope *s, const PgQuery__FuncCall *f, aggregate
     order_of(b, s, w->order_clause, w->n_order_clause, a);
 }
 
+static bool has_extremes(type_id t)
+{
+    return t != T_UNKNOWN && t != T_BOOL && t != T_UUID && t != T_BYTEA && t != T_JSON &&
+           t != T_JSONB && !type_is_array(t);
+}
+
+static type array_agg_type(binder *b, const PgQuery__FuncCall *f, aggregate *a)
+{
+    expr_settle(b, a->arg);
+    type_id t = a->arg->t.id == T_VARCHAR ? T_TEXT : a->arg->t.id;
+    if (!type_has_arrays(t)) sql_refuse(CTX(b), f->location, "array_agg of this type");
+    return type_plain(type_array_of(t));
+}
+
+static type sum_type(binder *b, const PgQuery__FuncCall *f, const aggregate *a, type_id t)
+{
+    bool sum = a->kind == AGG_SUM;
+    if (t == T_INTERVAL && !f->over) return type_plain(T_INTERVAL);
+    if (type_is_float(t) && !f->over) return type_plain(sum ? t : T_FLOAT8);
+    if (!type_rank(t)) sql_refuse(CTX(b), f->location, "sum or avg of this type");
+    return type_plain(sum && (t == T_INT2 || t == T_INT4) ? T_INT8 : T_NUMERIC);
+}
+
 static type result_type(binder *b, const PgQuery__FuncCall *f, aggregate *a)
 {
     type_id t = a->arg ? a->arg->t.id : T_INT8;
@@ -124,23 +147,25 @@ static type result_type(binder *b, const PgQuery__FuncCall *f, aggregate *a)
         return type_plain(a->arg->t.id);
     case AGG_MIN:
     case AGG_MAX:
-        if (t == T_UNKNOWN || t == T_BOOL || t == T_UUID)
-            sql_refuse(CTX(b), f->location, "min or max of this type");
+        if (!has_extremes(t)) sql_refuse(CTX(b), f->location, "min or max of this type");
         return type_plain(t == T_VARCHAR ? T_TEXT : t);
     case AGG_BOOL_AND:
     case AGG_BOOL_OR:
     case AGG_EVERY:
         if (t != T_BOOL) sql_refuse(CTX(b), f->location, "bool_and of this type");
         return type_plain(T_BOOL);
+    case AGG_ARRAY_AGG: return array_agg_type(b, f, a);
+    case AGG_JSON_AGG:
+    case AGG_JSONB_AGG:
+        expr_settle(b, a->arg);
+        return type_plain(a->kind == AGG_JSON_AGG ? T_JSON : T_JSONB);
     case AGG_STRING_AGG:
         if (!type_is_text(t) || !type_is_text(a->between->t.id))
             sql_refuse(CTX(b), f->location, "string_agg of this type");
         a->arg = expr_coerce(b, a->arg, type_plain(T_TEXT), CAST_IMPLICIT);
         a->between = expr_coerce(b, a->between, type_plain(T_TEXT), CAST_IMPLICIT);
         return type_plain(T_TEXT);
-    default:
-        if (!type_rank(t)) sql_refuse(CTX(b), f->location, "sum or avg of this type");
-        return type_plain(a->kind == AGG_SUM && (t == T_INT2 || t == T_INT4) ? T_INT8 : T_NUMERIC);
+    default: return sum_type(b, f, a, t);
     }
 }
 
@@ -194,7 +219,10 @@ expr *bind_aggregate(binder *b, scope *s, const PgQuery__FuncCall *f, const char
     if (a.kind == AGG_COUNT && a.arg) expr_settle(b, a.arg);
     if (a.distinct && f->n_agg_order) sql_refuse(CTX(b), f->location, "DISTINCT with ORDER BY");
     order_of(b, s, f->agg_order, f->n_agg_order, &a);
-    if (!text) a.n_order = 0; /* the others do not depend on it */
+    bool collects = a.kind == AGG_ARRAY_AGG || a.kind == AGG_JSON_AGG || a.kind == AGG_JSONB_AGG;
+    if (collects && (f->over || a.distinct))
+        sql_refuse(CTX(b), f->location, "%s with DISTINCT or OVER", name);
+    if (!text && !collects) a.n_order = 0; /* the others do not depend on it */
     if (f->over) window_of(b, s, f, &a);
     s->in_aggregate = false;
     a.t = result_type(b, f, &a);

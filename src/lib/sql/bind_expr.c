@@ -9,6 +9,7 @@
 #include <assert.h>
 
 #include "sql/bind.h"
+#include "sql/builtin.h"
 #include "sql/pl.h"
 #include "sql/sql_text.h"
 
@@ -55,9 +56,11 @@ static const struct {
     const char *name;
     type_id t;
 } type_names[] = {
-    {"bool", T_BOOL},       {"int2", T_INT2}, {"int4", T_INT4},           {"int8", T_INT8},
-    {"numeric", T_NUMERIC}, {"text", T_TEXT}, {"varchar", T_VARCHAR},     {"bpchar", T_CHAR},
-    {"timestamp", T_STAMP}, {"date", T_DATE}, {"timestamptz", T_STAMPTZ}, {"uuid", T_UUID},
+    {"bool", T_BOOL},         {"int2", T_INT2}, {"int4", T_INT4},           {"int8", T_INT8},
+    {"numeric", T_NUMERIC},   {"text", T_TEXT}, {"varchar", T_VARCHAR},     {"bpchar", T_CHAR},
+    {"timestamp", T_STAMP},   {"date", T_DATE}, {"timestamptz", T_STAMPTZ}, {"uuid", T_UUID},
+    {"interval", T_INTERVAL}, {"time", T_TIME}, {"float4", T_FLOAT4},       {"float8", T_FLOAT8},
+    {"bytea", T_BYTEA},       {"json", T_JSON}, {"jsonb", T_JSONB},
 };
 
 static int32_t modifier(binder *b, const PgQuery__TypeName *t, size_t i)
@@ -69,10 +72,20 @@ static int32_t modifier(binder *b, const PgQuery__TypeName *t, size_t i)
     return n->a_const->ival->ival;
 }
 
+static type array_type(binder *b, const PgQuery__TypeName *t)
+{
+    PgQuery__TypeName element = *t;
+    element.n_array_bounds = 0;
+    type of = bind_type(b, &element);
+    if (t->n_array_bounds > 1 || of.width >= 0 || !type_has_arrays(of.id))
+        sql_refuse(CTX(b), t->location, "an array of this type");
+    return type_plain(type_array_of(of.id == T_VARCHAR ? T_TEXT : of.id));
+}
+
 type bind_type(binder *b, const PgQuery__TypeName *t)
 {
-    if (t->setof || t->pct_type || t->n_array_bounds || !t->n_names)
-        sql_refuse(CTX(b), t->location, "arrays and sets as types");
+    if (t->setof || t->pct_type || !t->n_names) sql_refuse(CTX(b), t->location, "sets as types");
+    if (t->n_array_bounds) return array_type(b, t);
     const char *name = string_of(b, t->names[t->n_names - 1], t->location);
     for (size_t i = 0; i < sizeof type_names / sizeof type_names[0]; i++) {
         if (strcmp(type_names[i].name, name) != 0) continue;
@@ -127,8 +140,10 @@ static bool is_const(const expr *e)
     return e->n > 0;
 }
 
-static bool strict_kind(expr_kind k)
+static bool strict_kind(const expr *e)
 {
+    expr_kind k = e->kind;
+    if (k == E_BUILTIN) return !(e->builtin->flags & (BUILTIN_NULLS | BUILTIN_STABLE));
     return k == E_COMPARE || k == E_ARITH || k == E_NEGATE || k == E_CONCAT || k == E_CAST ||
            k == E_CALL || k == E_LIKE || k == E_NOT;
 }
@@ -153,10 +168,11 @@ static bool steady(const expr *e)
    needs them; an operator with a null constant is null, and its other side never looked at. */
 static expr *fold(binder *b, expr *volatile e)
 {
-    for (uint32_t i = 0; strict_kind(e->kind) && i < e->n; i++)
+    for (uint32_t i = 0; strict_kind(e) && i < e->n; i++)
         if (e->arg[i]->kind == E_CONST && e->arg[i]->v.null) return null_const(b, e);
+    if (e->kind == E_BUILTIN && e->builtin->flags & BUILTIN_STABLE) return e;
     if (!is_const(e)) {
-        if (strict_kind(e->kind) && steady(e)) arena_push(b->mem, &b->early, e);
+        if (strict_kind(e) && steady(e)) arena_push(b->mem, &b->early, e);
         return e;
     }
     guard *g = b->x->c.guard, outer;
@@ -173,6 +189,11 @@ static expr *fold(binder *b, expr *volatile e)
     expr *c = expr_new(b, E_CONST, e->t, e->position, 0);
     c->v = value_keep(b, e->t.id, v);
     return c;
+}
+
+expr *expr_fold(binder *b, expr *e)
+{
+    return fold(b, e);
 }
 
 expr *expr_coerce(binder *b, expr *e, type to, cast_kind kind)
@@ -262,6 +283,8 @@ type_id common_type(binder *b, expr **e, uint32_t n, const char *what)
             t = type_rank(o) > type_rank(t) ? o : t;
         else if ((t == T_STAMP && o == T_DATE) || (t == T_DATE && o == T_STAMP))
             t = T_STAMP;
+        else if ((type_is_float(t) || type_rank(t)) && (type_is_float(o) || type_rank(o)))
+            t = t == T_FLOAT8 || o == T_FLOAT8 ? T_FLOAT8 : T_FLOAT4;
         else if (type_is_moment(t) && type_is_moment(o))
             sql_refuse(CTX(b), e[i]->position, "what depends on the session's time zone");
         else
@@ -278,6 +301,20 @@ static void coerce_all(binder *b, expr **e, uint32_t n, type_id t)
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
+static bool comparable(type_id l, type_id r)
+{
+    return l == r || (type_is_float(l) && type_is_float(r)) || (type_rank(l) && type_rank(r)) ||
+           (type_is_text(l) && type_is_text(r)) ||
+           ((l == T_STAMP || l == T_DATE) && (r == T_STAMP || r == T_DATE));
+}
+
+/* json has no operators, and the order of jsonb is not known here. */
+static bool json_unordered(type_id l, type_id r, const char *op)
+{
+    return l == T_JSON || r == T_JSON ||
+           (l == T_JSONB && r == T_JSONB && *op != '=' && op[1] != '>');
+}
+
 static type_id operands(binder *b, expr **e, const char *op, int position)
 {
     for (int i = 0; i < 2; i++) {
@@ -288,9 +325,11 @@ static type_id operands(binder *b, expr **e, const char *op, int position)
     type_id l = e[0]->t.id, r = e[1]->t.id;
     if (l != r && type_is_moment(l) && type_is_moment(r) && (l == T_STAMPTZ || r == T_STAMPTZ))
         sql_refuse(CTX(b), position, "what depends on the session's time zone");
-    bool ok = l == r || (type_rank(l) && type_rank(r)) || (type_is_text(l) && type_is_text(r)) ||
-              ((l == T_STAMP || l == T_DATE) && (r == T_STAMP || r == T_DATE));
-    if (!ok)
+    if (type_is_float(l) != type_is_float(r) && (type_rank(l) || type_rank(r)))
+        return T_FLOAT8; /* real beside an integer, too */
+    if (json_unordered(l, r, op))
+        sql_refuse(CTX(b), position, "operator %s of %s", op, type_name(l));
+    if (!comparable(l, r))
         sql_raise(CTX(b), "42883", "operator does not exist: %s %s %s", type_name(l), op,
                   type_name(r));
     if ((l == T_CHAR) != (r == T_CHAR) && type_is_text(l) && type_is_text(r)) {
@@ -344,7 +383,10 @@ static expr *arithmetic(binder *b, int op, expr *l, expr *r, int position)
     if (type_is_moment(l->t.id) || type_is_moment(r->t.id))
         return date_arithmetic(b, op, l, r, position);
     type_id t = operands(b, e->arg, name, position);
-    if (!type_rank(t)) {
+    if (type_is_float(t) && *name == '%')
+        sql_raise(CTX(b), "42883", "operator does not exist: %s %s %s", type_name(l->t.id), name,
+                  type_name(r->t.id));
+    if (!type_rank(t) && !type_is_float(t)) {
         if (type_is_text(t)) /* PostgreSQL may try implicit casts of unknown literals */
             sql_refuse(CTX(b), position, "arithmetic on texts");
         sql_raise(CTX(b), "42883", "operator does not exist: %s %s %s", type_name(l->t.id), name,
@@ -358,7 +400,8 @@ static expr *arithmetic(binder *b, int op, expr *l, expr *r, int position)
 
 static expr *negate(binder *b, expr *a, int position)
 {
-    if (!type_rank(a->t.id)) sql_refuse(CTX(b), position, "minus before %s", type_name(a->t.id));
+    if (!type_rank(a->t.id) && !type_is_float(a->t.id))
+        sql_refuse(CTX(b), position, "minus before %s", type_name(a->t.id));
     expr *e = expr_new(b, E_NEGATE, type_plain(a->t.id), position, 1);
     e->arg[0] = a;
     return fold(b, e);
@@ -508,6 +551,33 @@ static expr *compare_text_array(binder *b, scope *s, int op, bool all, const nod
     return fold(b, e);
 }
 
+static bool literal_array(const node *n)
+{
+    if (n->node_case == PG_QUERY__NODE__NODE_TYPE_CAST) n = n->type_cast->arg;
+    return n->node_case == PG_QUERY__NODE__NODE_A_CONST ||
+           n->node_case == PG_QUERY__NODE__NODE_PARAM_REF;
+}
+
+/* The array is a value: a column, or what a function gives. */
+static expr *compare_array_value(binder *b, scope *s, int op, bool all, const PgQuery__AExpr *a)
+{
+    expr *e = expr_new(b, E_ANY, type_plain(T_BOOL), a->location, 2);
+    e->arg[0] = bind_expr(b, s, a->lexpr);
+    e->arg[1] = bind_expr(b, s, a->rexpr);
+    if (!type_is_array(e->arg[1]->t.id))
+        sql_refuse(CTX(b), a->location, "ANY or ALL of this array");
+    type_id of = type_element(e->arg[1]->t.id);
+    if (of == T_JSON || of == T_JSONB || of == T_STAMPTZ)
+        sql_refuse(CTX(b), a->location, "ANY or ALL of an array of %s", type_name(of));
+    if (e->arg[0]->t.id == T_UNKNOWN) resolve(b, e->arg[0], of);
+    type_id is = e->arg[0]->t.id == T_VARCHAR ? T_TEXT : e->arg[0]->t.id;
+    if (is != of) sql_refuse(CTX(b), a->location, "ANY or ALL of an array of another type");
+    e->arg[0] = expr_coerce(b, e->arg[0], type_plain(of), CAST_IMPLICIT);
+    e->sub = of;
+    e->op = op | (all ? ALL_OF : 0);
+    return fold(b, e);
+}
+
 static expr *compare_array(binder *b, scope *s, const PgQuery__AExpr *a, const char *name, bool all)
 {
     int op = compare_op_of(name);
@@ -520,6 +590,7 @@ static expr *compare_array(binder *b, scope *s, const PgQuery__AExpr *a, const c
     if (r->node_case == PG_QUERY__NODE__NODE_A_ARRAY_EXPR && r->a_array_expr->n_elements)
         return compare_each(b, s, op, all, a->lexpr, r->a_array_expr->elements,
                             r->a_array_expr->n_elements, a->location);
+    if (!literal_array(r)) return compare_array_value(b, s, op, all, a);
     return compare_text_array(b, s, op, all, a->lexpr, a->rexpr, a->location);
 }
 
@@ -647,6 +718,8 @@ static bool is_pattern_operator(const char *name)
 
 static expr *prefix_operator(binder *b, const char *name, expr *e, int position)
 {
+    expr *newer = bind_operator(b, name, &e, 1, position);
+    if (newer) return newer;
     if (!strcmp(name, "-")) return negate(b, e, position);
     if (!strcmp(name, "+")) return e;
     return bit_operation(b, name, e, NULL, position);
@@ -663,6 +736,8 @@ static expr *plain_operator(binder *b, scope *s, const PgQuery__AExpr *a, const 
     if (is_pattern_operator(name)) return like(b, s, a, name);
     expr *l = bind_expr(b, s, a->lexpr), *r = bind_expr(b, s, a->rexpr);
     if (op >= 0) return compare(b, op, l, r, a->location);
+    expr *newer = bind_operator(b, name, (expr *[]){l, r}, 2, a->location);
+    if (newer) return newer;
     if (!strcmp(name, "||")) return concat(b, l, r, a->location);
     if (name[0] && !name[1] && strchr("+-*/%", name[0]))
         return arithmetic(b, name[0], l, r, a->location);
@@ -995,6 +1070,17 @@ static expr *concat_all(binder *b, scope *s, const PgQuery__FuncCall *f, bool se
     return fold(b, e);
 }
 
+/* A call that the tables of builtin.h have; else NULL, the arguments bound in *args if the name is
+   theirs. */
+static expr *from_tables(binder *b, scope *s, const PgQuery__FuncCall *f, const char *name,
+                         expr ***args)
+{
+    if (!builtin_known(name) || f->over || f->agg_distinct || f->func_variadic) return NULL;
+    *args = arena_array(b->mem, expr *, f->n_args + 1);
+    for (uint32_t i = 0; i < f->n_args; i++) (*args)[i] = bind_expr(b, s, f->args[i]);
+    return bind_builtin(b, name, *args, (uint32_t)f->n_args, f->location);
+}
+
 static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
 {
     const char *name =
@@ -1008,13 +1094,16 @@ static expr *function_call(binder *b, scope *s, const PgQuery__FuncCall *f)
         sql_refuse(CTX(b), f->location, "set_config of this setting");
     if ((!strcmp(name, "concat") || !strcmp(name, "concat_ws")) && f->n_args && !f->func_variadic)
         return concat_all(b, s, f, name[6] != 0);
+    expr **args = NULL, *known = from_tables(b, s, f, name, &args);
+    if (known) return known;
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         if (strcmp(name, calls[i].name) != 0) continue;
         if (f->n_args < calls[i].low || f->n_args > calls[i].high || f->over || f->agg_distinct)
             break;
         expr *e = expr_new(b, E_CALL, type_plain(T_TEXT), f->location, (uint32_t)f->n_args);
         e->op = (int)i;
-        for (uint32_t k = 0; k < e->n; k++) e->arg[k] = bind_expr(b, s, f->args[k]);
+        for (uint32_t k = 0; k < e->n; k++)
+            e->arg[k] = args ? args[k] : bind_expr(b, s, f->args[k]);
         call_types(b, e);
         return fold(b, e);
     }
@@ -1166,6 +1255,43 @@ static expr *collated(binder *b, scope *s, const PgQuery__CollateClause *c)
     return e;
 }
 
+/* ARRAY[...]; in a cast the items have the type that it names. */
+static expr *array_of(binder *b, scope *s, const PgQuery__AArrayExpr *a, type_id of)
+{
+    expr *e = expr_new(b, E_BUILTIN, type_plain(T_TEXT), a->location, (uint32_t)a->n_elements);
+    e->builtin = &array_constructor;
+    for (uint32_t i = 0; i < e->n; i++) e->arg[i] = bind_expr(b, s, a->elements[i]);
+    if (!e->n && of == T_UNKNOWN)
+        sql_raise(CTX(b), "42P18", "cannot determine type of empty array");
+    if (of == T_UNKNOWN) of = common_type(b, e->arg, e->n, "ARRAY");
+    if (!type_has_arrays(of)) sql_refuse(CTX(b), a->location, "an array of this type");
+    for (uint32_t i = 0; i < e->n; i++)
+        e->arg[i] = expr_coerce(b, e->arg[i], type_plain(of), CAST_EXPLICIT);
+    e->t = type_plain(type_array_of(of));
+    if (e->n) return fold(b, e);
+    expr *none = expr_new(b, E_CONST, e->t, a->location, 0);
+    none->v = value_keep(b, e->t.id, e->builtin->run(b->x, e, NULL));
+    return none;
+}
+
+/* array[i], array[i:k] */
+static expr *part_of(binder *b, scope *s, const PgQuery__AIndirection *a)
+{
+    if (a->n_indirection != 1 || a->indirection[0]->node_case != PG_QUERY__NODE__NODE_A_INDICES)
+        sql_refuse(CTX(b), -1, "this part of a value");
+    const PgQuery__AIndices *at = a->indirection[0]->a_indices;
+    expr *arg[3] = {bind_expr(b, s, a->arg)};
+    if (!type_is_array(arg[0]->t.id)) sql_refuse(CTX(b), arg[0]->position, "a part of this type");
+    uint32_t n = 1;
+    if (at->is_slice && (!at->lidx || !at->uidx))
+        sql_refuse(CTX(b), arg[0]->position, "a slice of an array without both ends");
+    if (at->is_slice) arg[n++] = bind_expr(b, s, at->lidx);
+    arg[n++] = bind_expr(b, s, at->uidx);
+    for (uint32_t i = 1; i < n; i++)
+        arg[i] = expr_coerce(b, arg[i], type_plain(T_INT4), CAST_ASSIGN);
+    return bind_builtin(b, n > 2 ? "[:]" : "[]", arg, n, arg[0]->position);
+}
+
 static expr *bind_node(binder *b, scope *s, const node *n)
 {
     switch (n->node_case) {
@@ -1176,6 +1302,9 @@ static expr *bind_node(binder *b, scope *s, const node *n)
     case PG_QUERY__NODE__NODE_BOOL_EXPR: return bool_expr(b, s, n->bool_expr);
     case PG_QUERY__NODE__NODE_TYPE_CAST: {
         type to = bind_type(b, n->type_cast->type_name);
+        const node *in = n->type_cast->arg;
+        if (type_is_array(to.id) && in->node_case == PG_QUERY__NODE__NODE_A_ARRAY_EXPR)
+            return array_of(b, s, in->a_array_expr, type_element(to.id));
         return expr_coerce(b, bind_expr(b, s, n->type_cast->arg), to, CAST_EXPLICIT);
     }
     case PG_QUERY__NODE__NODE_FUNC_CALL: return function_call(b, s, n->func_call);
@@ -1204,6 +1333,8 @@ static expr *bind_node(binder *b, scope *s, const node *n)
         return fold(b, e);
     }
     case PG_QUERY__NODE__NODE_SQLVALUE_FUNCTION: return current_value(b, n->sqlvalue_function);
+    case PG_QUERY__NODE__NODE_A_ARRAY_EXPR: return array_of(b, s, n->a_array_expr, T_UNKNOWN);
+    case PG_QUERY__NODE__NODE_A_INDIRECTION: return part_of(b, s, n->a_indirection);
     case PG_QUERY__NODE__NODE_COLLATE_CLAUSE: return collated(b, s, n->collate_clause);
     default: sql_refuse(CTX(b), -1, "%s in an expression", node_title(b, n));
     }
@@ -1222,8 +1353,8 @@ expr *bind_expr(binder *b, scope *s, const node *n)
 bool expr_same(const expr *a, const expr *b)
 {
     if (a->kind != b->kind || a->op != b->op || a->t.id != b->t.id || a->t.width != b->t.width ||
-        a->n != b->n || a->slot != b->slot || a->index != b->index || a->up != b->up || a->q ||
-        b->q || a->routine || b->routine)
+        a->n != b->n || a->builtin != b->builtin || a->slot != b->slot || a->index != b->index ||
+        a->up != b->up || a->q || b->q || a->routine || b->routine)
         return false;
     if (a->kind == E_CONST && !value_identical(a->t.id, a->v, b->v)) return false;
     for (uint32_t i = 0; i < a->n; i++)

@@ -3,6 +3,9 @@
  */
 #include <assert.h>
 
+#include "sql/builtin.h"
+#include "sql/sql_array.h"
+#include "sql/sql_float.h"
 #include "sql/pl.h"
 #include "sql/sql_text.h"
 
@@ -387,15 +390,33 @@ static value any_of_text(sql_exec *x, const expr *e, value v, value array)
     return unknown ? value_null() : value_bool(all);
 }
 
+static value any_of_array(sql_exec *x, const expr *e, value v, value array)
+{
+    array_walk w = array_begin_walk(e->sub, array);
+    bool all = (e->op & ALL_OF) != 0, unknown = false;
+    value item;
+    while (array_next(&w, &item)) {
+        guard_tick(x->c.guard);
+        if (item.null || v.null)
+            unknown = true;
+        else if (compared(e->op & ~ALL_OF, value_cmp(e->sub, v, item)) != all)
+            return value_bool(!all);
+    }
+    return unknown ? value_null() : value_bool(all);
+}
+
 static value strict_two(sql_exec *x, const expr *e, value a, value b)
 {
     if (b.null || (a.null && e->kind != E_ANY)) return value_null();
     switch (e->kind) {
     case E_COMPARE: return value_bool(compared(e->op, value_cmp(e->sub, a, b)));
     case E_ARITH:
+        if (type_is_float(e->t.id))
+            return float_arith(&x->c, e->t.id, e->op, value_double(a), value_double(b));
         return e->t.id == T_NUMERIC ? arith_num(x, e->op, a.d, b.d) : arith_int(x, e, a.i, b.i);
     case E_CONCAT: return concat(x, a, b);
-    case E_ANY: return any_of_text(x, e, a, b);
+    case E_ANY:
+        return type_is_array(e->arg[1]->t.id) ? any_of_array(x, e, a, b) : any_of_text(x, e, a, b);
     default: {
         bool r = fits_pattern(x, e, a, b);
         return value_bool(e->op & LIKE_NOT ? !r : r);
@@ -430,11 +451,32 @@ static value drawn(const expr *e)
     return v;
 }
 
+/* now() + interval '1 day': what is made of a fresh value is fresh, unless something is null. */
+static bool of_clock(sql_exec *x, const expr *e, frame *f)
+{
+    bool open = false;
+    for (uint32_t i = 0; i < e->n; i++) {
+        const expr *in = e->arg[i];
+        while (in->kind == E_CAST) in = in->arg[0];
+        if (in->kind == E_OPEN)
+            open = true;
+        else if (in->kind == E_CONST && in->v.null)
+            return false;
+    }
+    for (uint32_t i = 0; open && i < e->n; i++) {
+        const expr *in = e->arg[i];
+        while (in->kind == E_CAST) in = in->arg[0];
+        if (in->kind != E_OPEN && eval(x, e->arg[i], f).null) return false;
+    }
+    return open && !(e->builtin->flags & (BUILTIN_NULLS | BUILTIN_STABLE));
+}
+
 value eval_open(sql_exec *x, const expr *e, frame *f)
 {
     const expr *in = e;
     while (in->kind == E_CAST) in = in->arg[0];
     if (in->kind == E_OPEN) return drawn(in);
+    if (in->kind == E_BUILTIN && of_clock(x, in, f)) return value_open();
     value v = value_null();
     if (in->kind == E_VAR) v = pl_value(x, in);
     if (in->kind == E_COLUMN) {
@@ -451,6 +493,14 @@ value *eval_args(sql_exec *x, const expr *e, frame *f)
     value *v = arena_array(&x->work, value, e->n + 1);
     for (uint32_t i = 0; i < e->n; i++) v[i] = eval(x, e->arg[i], f);
     return v;
+}
+
+static value call_builtin(sql_exec *x, const expr *e, frame *f)
+{
+    value *v = eval_args(x, e, f);
+    for (uint32_t i = 0; i < e->n && !(e->builtin->flags & BUILTIN_NULLS); i++)
+        if (v[i].null) return value_null();
+    return e->builtin->run(x, e, v);
 }
 
 /* The kinds that conditions on rows seldom have. */
@@ -479,6 +529,7 @@ static value eval_seldom(sql_exec *x, const expr *e, frame *f)
     case E_EXTREME: return extreme(x, e, f);
     case E_CAST: return value_cast(&x->c, eval(x, e->arg[0], f), e->arg[0]->t, e->t, e->cast);
     case E_CALL: return call_strict(x, e, f);
+    case E_BUILTIN: return call_builtin(x, e, f);
     case E_TEXTS: return texts(x, e, f);
     case E_EXISTS: {
         sql_result r;
@@ -525,6 +576,7 @@ value eval(sql_exec *x, const expr *e, frame *f)
         value v = eval(x, e->arg[0], f);
         if (v.null) return v;
         if (e->t.id == T_NUMERIC) return value_num(num_neg(&x->work, v.d));
+        if (type_is_float(e->t.id)) return value_float(-value_double(v));
         if (v.i == INT64_MIN) sql_raise(&x->c, "22003", "bigint out of range");
         return value_int(value_int_range(&x->c, e->t.id, -v.i));
     }

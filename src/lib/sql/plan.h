@@ -34,6 +34,7 @@ typedef enum expr_kind {
     E_CAST,
     E_CALL,      /* op: enum call_id */
     E_LIKE,      /* op: LIKE_* */
+    E_BUILTIN,   /* a call of `builtin`, args of its types */
     E_TEXTS,     /* concat (op 0), concat_ws (op 1): nulls are left out */
     E_ANY,       /* arg 0 op ANY (op & ALL_OF: ALL) of the array that text arg 1 writes */
     E_EXISTS,    /* query */
@@ -113,6 +114,7 @@ typedef struct expr {
     query *q;
     cast_kind cast;
     const routine *routine;
+    const struct builtin *builtin;
 } expr;
 
 /* id, name; from ROW_NUMBER on only over a window */
@@ -126,6 +128,9 @@ typedef struct expr {
     AGGREGATE(BOOL_OR, "bool_or")                                                                  \
     AGGREGATE(EVERY, "every")                                                                      \
     AGGREGATE(STRING_AGG, "string_agg")                                                            \
+    AGGREGATE(ARRAY_AGG, "array_agg")                                                              \
+    AGGREGATE(JSON_AGG, "json_agg")                                                                \
+    AGGREGATE(JSONB_AGG, "jsonb_agg")                                                              \
     AGGREGATE(ROW_NUMBER, "row_number")                                                            \
     AGGREGATE(RANK, "rank")                                                                        \
     AGGREGATE(DENSE_RANK, "dense_rank")                                                            \

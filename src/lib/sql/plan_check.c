@@ -42,7 +42,7 @@ static const struct {
     [E_CALL] = {1, 3},       [E_LIKE] = {2, 2},       [E_EXISTS] = {0, 0},
     [E_TEXTS] = {1, MANY},   [E_ANY] = {2, 2},        [E_IN_QUERY] = {1, MANY},
     [E_SCALAR] = {0, 0},     [E_AGGREGATE] = {0, 0},  [E_VAR] = {0, 0},
-    [E_ROUTINE] = {0, MANY}, [E_OPEN] = {0, 0},
+    [E_ROUTINE] = {0, MANY}, [E_OPEN] = {0, 0},       [E_BUILTIN] = {0, MANY},
 };
 
 static const struct {
@@ -88,6 +88,7 @@ static void check_expr(const plan *p, const expr *e, const level *l)
     case E_CASE: assert(e->n % 2 == 1); break;
     case E_EXTREME: assert(e->op == 1 || e->op == -1); break;
     case E_CALL: check_call(e); break;
+    case E_BUILTIN: assert(e->builtin); break;
     case E_ROUTINE: assert(e->routine && e->n == e->routine->n_params); break;
     case E_IN_QUERY: assert(e->q && e->q->n_out == e->n); break;
     case E_SCALAR: assert(e->q && e->q->n_out == 1); break;

@@ -7,7 +7,11 @@
 #include <assert.h>
 
 #include "base/hash.h"
+#include "sql/builtin.h"
 #include "sql/pl.h"
+#include "sql/interval.h"
+#include "sql/sql_array.h"
+#include "sql/sql_float.h"
 
 void exec_init(sql_exec *x, store *s, mem *m)
 {
@@ -322,6 +326,7 @@ typedef struct agg_state {
     int64_t sum;
     const num *big;
     seen_set seen;
+    float_sum floats;
 } agg_state;
 
 typedef struct group {
@@ -397,8 +402,8 @@ static int cmp_order(const aggregate *a, const value *l, const value *r)
     return 0;
 }
 
-/* Sorted by merging, as rows are; which of two that tie comes first must not matter. */
-static value joined_text(sql_exec *x, const aggregate *a, agg_state *s)
+/* Sorted by merging, as rows are. */
+static void sort_items(sql_exec *x, const aggregate *a, agg_state *s)
 {
     size_t n = s->items.n;
     agg_item *v = s->items.at, *w = arena_array(&x->work, agg_item, n + 1);
@@ -413,6 +418,42 @@ static value joined_text(sql_exec *x, const aggregate *a, agg_state *s)
         }
         memcpy(v, w, n * sizeof *v);
     }
+}
+
+/* array_agg, json_agg. */
+static value collected(sql_exec *x, const aggregate *a, agg_state *s)
+{
+    type_id t = a->arg->t.id;
+    size_t n = s->items.n;
+    sort_items(x, a, s);
+    value *v = arena_array(&x->work, value, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        const agg_item *at = &s->items.at[i];
+        if (i && !cmp_order(a, at[-1].keys, at->keys) && !value_identical(t, at[-1].v, at->v))
+            sql_refuse(&x->c, -1, "an aggregate of rows that may come in any order");
+        v[i] = at->v;
+    }
+    if (a->kind == AGG_ARRAY_AGG) return array_make(&x->work, type_element(a->t.id), v, n);
+    return json_of_items(x, a->t.id, t, v, n);
+}
+
+/* The order of the rows decides how a sum of floats is rounded. */
+static value summed_floats(sql_exec *x, const aggregate *a, const agg_state *s)
+{
+    if (!float_sum_exact(&s->floats))
+        sql_refuse(&x->c, -1, "a sum of floats that depends on the order of the rows");
+    double sum = s->floats.sum;
+    if (!s->floats.special) float_checked(&x->c, T_FLOAT8, sum, false, true);
+    if (a->kind == AGG_AVG) return value_float(sum / (double)s->floats.n);
+    return value_float(float_checked(&x->c, a->t.id, sum, s->floats.special, true));
+}
+
+/* Which of two items that tie comes first must not matter. */
+static value joined_text(sql_exec *x, const aggregate *a, agg_state *s)
+{
+    size_t n = s->items.n;
+    agg_item *v = s->items.at;
+    sort_items(x, a, s);
     strbuf b;
     strbuf_init(&b, x->work.mem);
     for (size_t i = 0; i < n; i++) {
@@ -430,6 +471,28 @@ static value joined_text(sql_exec *x, const aggregate *a, agg_state *s)
     return r;
 }
 
+static void add_to_sum(sql_exec *x, type_id t, agg_state *s, value v)
+{
+    assert(!v.null && s->n > 0);
+    if (t == T_INTERVAL) {
+        interval before = s->n == 1 ? (interval){0, 0, 0} : interval_of(s->best);
+        s->best = interval_value(&x->work, interval_add(&x->c, before, interval_of(v), 1));
+    } else if (type_is_float(t)) {
+        float_sum_add(&s->floats, value_double(v));
+    } else if (t == T_INT2 || t == T_INT4) {
+        if (__builtin_add_overflow(s->sum, v.i, &s->sum))
+            sql_raise(&x->c, "22003", "bigint out of range");
+    } else {
+        const num *d = t == T_NUMERIC ? v.d : num_of(&x->work, v.i);
+        s->big = s->big ? value_need(&x->c, num_add(&x->work, s->big, d)) : d;
+    }
+}
+
+static bool takes_nulls(agg_kind k)
+{
+    return k == AGG_ARRAY_AGG || k == AGG_JSON_AGG || k == AGG_JSONB_AGG;
+}
+
 static void agg_feed(sql_exec *x, const aggregate *a, agg_state *s, frame *f)
 {
     if (a->filter && !eval_true(x, a->filter, f)) return;
@@ -439,7 +502,7 @@ static void agg_feed(sql_exec *x, const aggregate *a, agg_state *s, frame *f)
     }
     type_id t = a->arg->t.id;
     value v = eval(x, a->arg, f);
-    if (v.null) return;
+    if (v.null && !takes_nulls(a->kind)) return;
     if (a->distinct) {
         assert(a->kind < AGG_ROW_NUMBER); /* a rank has no argument to be distinct */
         value *copy = arena_get(&x->work, sizeof *copy);
@@ -454,8 +517,11 @@ static void agg_feed(sql_exec *x, const aggregate *a, agg_state *s, frame *f)
     case AGG_BOOL_AND:
     case AGG_EVERY: s->best = value_bool(s->n == 1 ? v.i : v.i && s->best.i); break;
     case AGG_BOOL_OR: s->best = value_bool(s->n == 1 ? v.i : v.i || s->best.i); break;
+    case AGG_ARRAY_AGG:
+    case AGG_JSON_AGG:
+    case AGG_JSONB_AGG:
     case AGG_STRING_AGG: {
-        agg_item one = {v, eval(x, a->between, f), agg_keys(x, a, f)};
+        agg_item one = {v, a->between ? eval(x, a->between, f) : value_null(), agg_keys(x, a, f)};
         arena_push(&x->work, &s->items, one);
         break;
     }
@@ -467,14 +533,7 @@ static void agg_feed(sql_exec *x, const aggregate *a, agg_state *s, frame *f)
         break;
     }
     case AGG_SUM:
-    case AGG_AVG:
-        if (t == T_INT2 || t == T_INT4) {
-            if (__builtin_add_overflow(s->sum, v.i, &s->sum))
-                sql_raise(&x->c, "22003", "bigint out of range");
-        } else {
-            const num *d = t == T_NUMERIC ? v.d : num_of(&x->work, v.i);
-            s->big = s->big ? value_need(&x->c, num_add(&x->work, s->big, d)) : d;
-        }
+    case AGG_AVG: add_to_sum(x, t, s, v);
     }
 }
 
@@ -484,7 +543,13 @@ static value agg_end(sql_exec *x, const aggregate *a, agg_state *s)
     if (a->kind == AGG_COUNT) return value_int(s->n);
     if (!s->n) return value_null();
     if (a->kind == AGG_STRING_AGG) return joined_text(x, a, s);
+    if (a->kind >= AGG_ARRAY_AGG && a->kind <= AGG_JSONB_AGG) return collected(x, a, s);
+    if (s->floats.n && (a->kind == AGG_SUM || a->kind == AGG_AVG)) return summed_floats(x, a, s);
+    if (a->arg && a->arg->t.id == T_INTERVAL && a->kind == AGG_AVG)
+        return interval_value(&x->work,
+                              interval_divided(&x->c, interval_of(s->best), (double)s->n));
     if (a->kind != AGG_SUM && a->kind != AGG_AVG) return s->best;
+    if (a->arg && a->arg->t.id == T_INTERVAL) return s->best;
     if (a->kind == AGG_SUM && !s->big) return value_int(s->sum);
     const num *sum = s->big ? s->big : num_of(&x->work, s->sum);
     if (a->kind == AGG_SUM) return value_num(sum);

@@ -12,6 +12,11 @@
 #include <stdio.h>
 
 #include "base/hash.h"
+#include "sql/sql_array.h"
+#include "sql/calendar.h"
+#include "sql/sql_float.h"
+#include "sql/interval.h"
+#include "sql/jsonb.h"
 
 void sql_raise(sql_context *c, const char *state, const char *format, ...)
 {
@@ -43,14 +48,21 @@ static const struct {
 #undef TYPE
 };
 
+static const char *const array_names[] = {
+#define TYPE(id, name, rank) name "[]",
+    SQL_TYPES
+#undef TYPE
+};
+
 const char *type_name(type_id t)
 {
-    return types[t].name;
+    if (type_is_enum(t)) return "an enumeration";
+    return type_is_array(t) ? array_names[type_element(t)] : types[t].name;
 }
 
 int type_rank(type_id t)
 {
-    return types[t].rank;
+    return (int)t < N_SCALARS ? types[t].rank : 0;
 }
 
 /* ---- order, equality, hashing -------------------------------------------------------------- */
@@ -66,6 +78,10 @@ int value_cmp(type_id t, value a, value b)
 {
     assert(!a.null && !b.null);
     if (t == T_CHAR) a.n = bare(a), b.n = bare(b);
+    if (type_is_array(t)) return array_cmp(type_element(t), a, b);
+    if (t == T_INTERVAL) return interval_cmp(interval_of(a), interval_of(b));
+    if (t == T_JSONB) return !jsonb_same(a, b);
+    if (type_is_float(t)) return float_cmp(value_double(a), value_double(b));
     if (type_is_bytes(t)) {
         int c = memcmp(a.s, b.s, a.n < b.n ? a.n : b.n);
         return c ? c : a.n < b.n ? -1 : a.n > b.n;
@@ -84,13 +100,18 @@ bool value_same(type_id t, value a, value b)
 bool value_identical(type_id t, value a, value b)
 {
     if (!value_same(t, a, b)) return false;
-    if (t == T_CHAR && !a.null && !a.open) return a.n == b.n;
+    if (!a.null && !a.open && type_is_bytes(t)) return a.n == b.n && !memcmp(a.s, b.s, a.n);
+    if (!a.null && !a.open && type_is_float(t)) return a.i == b.i;
     return a.null || a.open || t != T_NUMERIC || a.d->scale == b.d->scale;
 }
 
 uint64_t value_hash(type_id t, value v)
 {
     if (v.null || v.open) return 0x5ca1ab1e;
+    if (type_is_array(t)) return array_hash(type_element(t), v);
+    if (t == T_INTERVAL) return interval_hash(interval_of(v));
+    if (t == T_JSONB) return jsonb_hash(v);
+    if (type_is_float(t)) return float_hash(value_double(v));
     if (type_is_bytes(t)) return hash_bytes(v.s, t == T_CHAR ? bare(v) : v.n, 7);
     if (t == T_NUMERIC) return num_hash(v.d);
     if (t == T_VOID) return 1;
@@ -106,58 +127,12 @@ size_t text_length(value v)
 
 /* ---- dates ---------------------------------------------------------------------------------- */
 
-/* Days since 2000-01-01 in the Gregorian calendar, and back (Howard Hinnant's algorithms). */
-static int64_t days_of(int64_t y, int64_t m, int64_t d)
-{
-    y -= m <= 2;
-    int64_t era = (y >= 0 ? y : y - 399) / 400, yoe = y - era * 400;
-    int64_t doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
-    return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 730425;
-}
-
-static void date_of(int64_t days, int *y, int *m, int *d)
-{
-    int64_t z = days + 730425, era = (z >= 0 ? z : z - 146096) / 146097, doe = z - era * 146097;
-    int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
-    int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100), mp = (5 * doy + 2) / 153;
-    *d = (int)(doy - (153 * mp + 2) / 5 + 1);
-    *m = (int)(mp < 10 ? mp + 3 : mp - 9);
-    *y = (int)(yoe + era * 400 + (*m <= 2));
-}
-
-#define DAY_US INT64_C(86400000000)
-
 static bool digits(const char **p, const char *end, int n, int *out)
 {
     *out = 0;
     for (int i = 0; i < n; i++, (*p)++) {
         if (*p == end || **p < '0' || **p > '9') return false;
         *out = *out * 10 + (**p - '0');
-    }
-    return true;
-}
-
-typedef struct moment {
-    int year, month, day, hour, minute, second;
-    int64_t us;
-} moment;
-
-/* " HH:MM[:SS][.ffffff]", the blank or T included. */
-static bool parse_clock(const char **p, const char *end, moment *m)
-{
-    (*p)++;
-    if (!digits(p, end, 2, &m->hour) || *p == end || *(*p)++ != ':' ||
-        !digits(p, end, 2, &m->minute))
-        return false;
-    if (*p < end && **p == ':') {
-        (*p)++;
-        if (!digits(p, end, 2, &m->second)) return false;
-    }
-    if (*p < end && **p == '.') {
-        (*p)++;
-        int64_t unit = 100000;
-        for (; *p < end && **p >= '0' && **p <= '9' && unit; (*p)++, unit /= 10)
-            m->us += (**p - '0') * unit;
     }
     return true;
 }
@@ -179,13 +154,10 @@ static bool parse_zone(const char **p, const char *end, int64_t *seconds)
     return part[0] < 16 && part[1] < 60 && part[2] < 60;
 }
 
-static bool day_exists(const moment *m)
+static bool day_exists(const civil *m)
 {
-    static const int month_days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    bool leap = (m->year % 4 == 0 && m->year % 100 != 0) || m->year % 400 == 0;
     if (m->month < 1 || m->month > 12 || m->day < 1) return false;
-    if (m->month == 2 && m->day == 29) return leap;
-    return m->day <= month_days[m->month - 1];
+    return m->day <= calendar_month_days(m->year, m->month);
 }
 
 typedef enum moment_fault { MOMENT_FINE, MOMENT_SHAPE, MOMENT_ZONE, MOMENT_DAY } moment_fault;
@@ -194,19 +166,18 @@ typedef enum moment_fault { MOMENT_FINE, MOMENT_SHAPE, MOMENT_ZONE, MOMENT_DAY }
 static moment_fault read_moment(type_id t, const char *s, size_t n, int64_t *out)
 {
     const char *p = s, *end = s + n;
-    moment m = {0};
+    civil m = {0};
     int64_t zone = 0;
     assert(type_is_moment(t));
     bool ok = digits(&p, end, 4, &m.year) && p < end && *p++ == '-' &&
               digits(&p, end, 2, &m.month) && p < end && *p++ == '-' && digits(&p, end, 2, &m.day);
-    if (ok && p < end && (*p == ' ' || *p == 'T')) ok = parse_clock(&p, end, &m);
+    if (ok && p < end && (*p == ' ' || *p == 'T')) p++, ok = calendar_parse_clock(&p, end, &m);
     if (ok && t == T_STAMPTZ && !parse_zone(&p, end, &zone)) return MOMENT_ZONE;
     if (!ok || p != end || m.year < 1 || m.hour > 23 || m.minute > 59 || m.second > 59)
         return MOMENT_SHAPE;
     if (!day_exists(&m)) return MOMENT_DAY;
-    int64_t days = days_of(m.year, m.month, m.day);
-    int64_t seconds = (m.hour * 60 + m.minute) * INT64_C(60) + m.second - zone;
-    *out = t == T_DATE ? days : days * DAY_US + seconds * 1000000 + m.us;
+    *out =
+        t == T_DATE ? calendar_days(m.year, m.month, m.day) : calendar_stamp(&m) - zone * SECOND_US;
     return MOMENT_FINE;
 }
 
@@ -230,18 +201,13 @@ bool value_instant(const char *s, size_t n, int64_t *out)
 
 static void print_moment(type_id t, int64_t v, strbuf *out)
 {
-    int64_t days = t == T_DATE ? v : v >= 0 ? v / DAY_US : -((-v + DAY_US - 1) / DAY_US);
+    int64_t days = t == T_DATE ? v : calendar_day_of(v);
     int y, m, d;
-    date_of(days, &y, &m, &d);
+    calendar_date(days, &y, &m, &d);
     strbuf_printf(out, "%04d-%02d-%02d", y, m, d);
     if (t == T_DATE) return;
-    int64_t us = v - days * DAY_US, sec = us / 1000000;
-    strbuf_printf(out, " %02d:%02d:%02d", (int)(sec / 3600), (int)(sec / 60 % 60), (int)(sec % 60));
-    us %= 1000000;
-    char fraction[16];
-    int n = us ? snprintf(fraction, sizeof fraction, ".%06d", (int)us) : 0;
-    while (n && fraction[n - 1] == '0') n--;
-    strbuf_add(out, fraction, (size_t)n);
+    strbuf_char(out, ' ');
+    calendar_print_clock(v - days * DAY_US, out);
     if (t == T_STAMPTZ) strbuf_str(out, "+00"); /* how a session at UTC shows it */
 }
 
@@ -250,7 +216,7 @@ value value_move_date(sql_context *c, int64_t date, int64_t days)
 {
     int y, m, d;
     if (days > 4000000 || days < -4000000) sql_refuse(c, -1, "a date this far away");
-    date_of(date + days, &y, &m, &d);
+    calendar_date(date + days, &y, &m, &d);
     if (y < 1 || y > 9999) sql_refuse(c, -1, "a date this far away");
     return value_int(date + days);
 }
@@ -260,6 +226,10 @@ value value_move_date(sql_context *c, int64_t date, int64_t days)
 void value_print(type_id t, value v, strbuf *out)
 {
     assert(!v.null);
+    if (type_is_array(t)) {
+        array_print(type_element(t), v, out);
+        return;
+    }
     switch (t) {
     case T_BOOL: strbuf_char(out, v.i ? 't' : 'f'); break;
     case T_INT2:
@@ -270,6 +240,17 @@ void value_print(type_id t, value v, strbuf *out)
     case T_STAMPTZ:
     case T_DATE: print_moment(t, v.i, out); break;
     case T_VOID: break;
+    case T_INTERVAL: interval_print(interval_of(v), out); break;
+    case T_TIME: calendar_print_clock(v.i, out); break;
+    case T_FLOAT4:
+    case T_FLOAT8: float_print(t, value_double(v), out); break;
+    case T_BYTEA:
+        strbuf_str(out, "\\x");
+        for (uint32_t i = 0; i < v.n; i++) strbuf_printf(out, "%02x", (unsigned char)v.s[i]);
+        break;
+    default: strbuf_add(out, v.s + ENUM_PLACE, v.n - ENUM_PLACE); break; /* an enumeration */
+    case T_JSON:
+    case T_JSONB:
     case T_UUID:
     case T_UNKNOWN:
     case T_TEXT:
@@ -396,15 +377,101 @@ static value parse_uuid(sql_context *c, const char *s, size_t n)
     return value_text(to, 36);
 }
 
-value value_parse(sql_context *c, type t, const char *s, size_t n)
+static value parse_time(sql_context *c, const char *s, size_t n)
+{
+    const char *p = s, *end = s + n;
+    civil t = {0};
+    bool ok = calendar_parse_clock(&p, end, &t) && p == end && t.minute < 60 && t.second < 60;
+    if (!ok || t.hour > 23) sql_refuse(c, -1, "a time that is not written as HH:MM:SS");
+    return value_int(t.hour * HOUR_US + t.minute * MINUTE_US + t.second * SECOND_US + t.us);
+}
+
+static int hex_digit(char c)
+{
+    return c <= '9' ? c - '0' : (c | 32) - 'a' + 10;
+}
+
+/* \x and hexadecimal digits, or the older form with octal escapes. */
+static value parse_bytea(sql_context *c, const char *s, size_t n)
+{
+    char *to = arena_get(c->work, n + 1);
+    size_t k = 0;
+    if (n >= 2 && s[0] == '\\' && s[1] == 'x') {
+        for (size_t i = 2; i < n; i += 2) {
+            while (i < n && blank(s[i])) i++;
+            if (i == n) break;
+            if (!is_hex(s[i])) sql_raise(c, "22023", "invalid hexadecimal digit");
+            if (i + 1 == n) sql_raise(c, "22023", "odd number of digits");
+            if (!is_hex(s[i + 1])) sql_raise(c, "22023", "invalid hexadecimal digit");
+            to[k++] = (char)(hex_digit(s[i]) << 4 | hex_digit(s[i + 1]));
+        }
+        return value_text(to, k);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (s[i] != '\\') {
+            to[k++] = s[i];
+        } else if (i + 1 < n && s[i + 1] == '\\') {
+            to[k++] = '\\';
+            i++;
+        } else if (i + 3 < n && s[i + 1] >= '0' && s[i + 1] <= '3' && s[i + 2] >= '0' &&
+                   s[i + 2] <= '7' && s[i + 3] >= '0' && s[i + 3] <= '7') {
+            to[k++] = (char)((s[i + 1] - '0') << 6 | (s[i + 2] - '0') << 3 | (s[i + 3] - '0'));
+            i += 3;
+        } else {
+            sql_raise(c, "22P02", "invalid input syntax for type bytea");
+        }
+    }
+    return value_text(to, k);
+}
+
+/* Four bytes of place, by which labels compare, then the label. */
+static value parse_enum(sql_context *c, type_id t, const char *s, size_t n)
+{
+    size_t k = (size_t)t - 2 * N_SCALARS;
+    assert(c->enums && k < c->enums->n);
+    const enum_labels *e = &c->enums->at[k];
+    for (uint32_t i = 0; i < e->n; i++)
+        if (strlen(e->label[i]) == n && !memcmp(e->label[i], s, n)) {
+            char *to = arena_get(c->work, n + ENUM_PLACE);
+            for (int b = 0; b < ENUM_PLACE; b++) to[b] = (char)(i >> (24 - 8 * b));
+            memcpy(to + ENUM_PLACE, s, n);
+            return value_text(to, n + ENUM_PLACE);
+        }
+    sql_raise(c, "22P02", "invalid input value for enum %s", e->name);
+}
+
+/* Types whose input function takes blanks at both ends, or makes them part of the value. */
+static bool parse_whole(sql_context *c, type t, const char *s, size_t n, value *v)
 {
     if (type_is_text(t.id))
-        return to_width(c, value_text(arena_text(c->work, s, n), n), t, CAST_ASSIGN);
-    if (t.id == T_UUID) return parse_uuid(c, s, n); /* which takes no blanks around it */
+        *v = to_width(c, value_text(arena_text(c->work, s, n), n), t, CAST_ASSIGN);
+    else if (t.id == T_UUID)
+        *v = parse_uuid(c, s, n);
+    else if (type_is_array(t.id))
+        *v = array_parse(c, type_element(t.id), s, n);
+    else if (type_is_enum(t.id))
+        *v = parse_enum(c, t.id, s, n);
+    else if (t.id == T_BYTEA)
+        *v = parse_bytea(c, s, n);
+    else if (t.id == T_JSON || t.id == T_JSONB)
+        *v = jsonb_parse(c, t.id, s, n);
+    else if (t.id == T_INTERVAL)
+        *v = interval_value(c->work, interval_parse(c, s, n));
+    else
+        return false;
+    return true;
+}
+
+value value_parse(sql_context *c, type t, const char *s, size_t n)
+{
+    value whole;
+    if (parse_whole(c, t, s, n, &whole)) return whole;
     while (n && blank(*s)) s++, n--;
     while (n && blank(s[n - 1])) n--;
     if (t.id == T_BOOL) return parse_bool(c, s, n);
     if (type_is_int(t.id)) return parse_int(c, t.id, s, n);
+    if (type_is_float(t.id)) return float_parse(c, t.id, s, n);
+    if (t.id == T_TIME) return parse_time(c, s, n);
     if (t.id != T_NUMERIC) return parse_moment(c, t.id, s, n);
     const num *d = NULL;
     if (!num_parse(c->work, s, n, &d)) {
@@ -417,6 +484,30 @@ value value_parse(sql_context *c, type t, const char *s, size_t n)
 
 /* ---- casts ---------------------------------------------------------------------------------- */
 
+/* Casts of floats, times, json and bytes. */
+static bool newer_cast_exists(type_id from, type_id to, cast_kind kind)
+{
+    bool float_from = type_is_float(from), float_to = type_is_float(to);
+    if (float_to && (type_rank(from) || float_from)) /* to real from double only by assignment */
+        return kind != CAST_IMPLICIT || to == T_FLOAT8 || from != T_FLOAT8;
+    if (float_from && type_rank(to)) return kind != CAST_IMPLICIT;
+    if (from == T_STAMP && to == T_TIME) return kind != CAST_IMPLICIT;
+    if (from == T_TIME && to == T_INTERVAL) return true;
+    if (from == T_INTERVAL && to == T_TIME) return kind != CAST_IMPLICIT;
+    if ((from == T_JSON && to == T_JSONB) || (from == T_JSONB && to == T_JSON))
+        return kind != CAST_IMPLICIT;
+    return from == T_JSONB && kind == CAST_EXPLICIT &&
+           (to == T_BOOL || type_rank(to) || type_is_float(to));
+}
+
+static bool array_cast_exists(type_id from, type_id to, cast_kind kind)
+{
+    assert(type_is_array(from) || type_is_array(to));
+    if (type_is_array(from) && type_is_array(to))
+        return cast_exists(type_element(from), type_element(to), kind);
+    return type_is_text(to) ? kind != CAST_IMPLICIT : type_is_text(from) && kind == CAST_EXPLICIT;
+}
+
 bool cast_exists(type_id from, type_id to, cast_kind kind)
 {
     if (from == to) return true;
@@ -425,6 +516,7 @@ bool cast_exists(type_id from, type_id to, cast_kind kind)
     if (text_from && text_to) return true;
     int a = type_rank(from), b = type_rank(to);
     if (a && b) return kind != CAST_IMPLICIT || a < b;
+    if (type_is_array(from) || type_is_array(to)) return array_cast_exists(from, to, kind);
     if (text_to) return kind != CAST_IMPLICIT; /* through the output function */
     if (text_from) return kind == CAST_EXPLICIT || from == T_UNKNOWN;
     if ((from == T_BOOL && to == T_INT4) || (from == T_INT4 && to == T_BOOL))
@@ -433,7 +525,32 @@ bool cast_exists(type_id from, type_id to, cast_kind kind)
     if (from == T_STAMPTZ) return (to == T_DATE || to == T_STAMP) && kind != CAST_IMPLICIT;
     if (from == T_DATE && to == T_STAMP) return true;
     if (from == T_STAMP && to == T_DATE) return kind != CAST_IMPLICIT;
-    return false;
+    return newer_cast_exists(from, to, kind);
+}
+
+static bool cast_newer(sql_context *c, value v, type_id f, type to, cast_kind kind, value *out)
+{
+    type_id t = to.id;
+    if (f == t && t != T_NUMERIC)
+        *out = v;
+    else if (type_is_array(f))
+        *out = array_cast(c, v, type_element(f), type_element(t), kind);
+    else if (type_is_float(f))
+        *out = float_cast(c, v, f, to);
+    else if (type_is_float(t) && f != T_JSONB)
+        *out = float_from(c, t, f, v);
+    else if (f == T_STAMP && t == T_TIME)
+        *out = value_int(v.i - calendar_day_of(v.i) * DAY_US);
+    else if (f == T_TIME && t == T_INTERVAL)
+        *out = interval_value(c->work, (interval){v.i, 0, 0});
+    else if (f == T_INTERVAL && t == T_TIME) {
+        int64_t us = interval_of(v).us % DAY_US;
+        *out = value_int(us < 0 ? us + DAY_US : us);
+    } else if (f == T_JSON || f == T_JSONB)
+        *out = t == T_JSON || t == T_JSONB ? jsonb_parse(c, t, v.s, v.n) : jsonb_scalar(c, v, to);
+    else
+        return false;
+    return true;
 }
 
 value value_cast(sql_context *c, value v, type from, type to, cast_kind kind)
@@ -455,6 +572,8 @@ value value_cast(sql_context *c, value v, type from, type to, cast_kind kind)
         return to_width(c, r, to, kind);
     }
     if (type_is_text(f)) return value_parse(c, to, v.s, v.n);
+    value newer;
+    if (cast_newer(c, v, f, to, kind, &newer)) return newer;
     if (type_is_int(t)) {
         if (f == T_NUMERIC) {
             int64_t i;
@@ -470,8 +589,7 @@ value value_cast(sql_context *c, value v, type from, type to, cast_kind kind)
     }
     if (t == T_BOOL) return value_bool(v.i != 0);
     if (t == T_STAMP && f == T_DATE) return value_int(v.i * DAY_US);
-    if (t == T_DATE && f == T_STAMP)
-        return value_int(v.i >= 0 ? v.i / DAY_US : -((-v.i + DAY_US - 1) / DAY_US));
+    if (t == T_DATE && f == T_STAMP) return value_int(calendar_day_of(v.i));
     assert(f == t);
     return v;
 }

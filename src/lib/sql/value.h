@@ -26,13 +26,28 @@
     TYPE(DATE, "date", 0)                                                                          \
     TYPE(STAMPTZ, "timestamp with time zone", 0)                                                   \
     TYPE(UUID, "uuid", 0)                                                                          \
-    TYPE(VOID, "void", 0)
+    TYPE(VOID, "void", 0)                                                                          \
+    TYPE(INTERVAL, "interval", 0)                                                                  \
+    TYPE(TIME, "time without time zone", 0)                                                        \
+    TYPE(FLOAT4, "real", 0)                                                                        \
+    TYPE(FLOAT8, "double precision", 0)                                                            \
+    TYPE(BYTEA, "bytea", 0)                                                                        \
+    TYPE(JSON, "json", 0)                                                                          \
+    TYPE(JSONB, "jsonb", 0)
 
 typedef enum type_id {
 #define TYPE(id, name, rank) T_##id,
     SQL_TYPES
 #undef TYPE
 } type_id;
+
+/* After these come their arrays, in the same order, and then the enumerations of the log. */
+enum {
+#define TYPE(id, name, rank) SCALAR_##id,
+    SQL_TYPES
+#undef TYPE
+        N_SCALARS
+};
 
 typedef struct type {
     type_id id;
@@ -45,9 +60,11 @@ typedef struct value {
     uint8_t open; /* OPEN_*: nobody knows it */
     uint32_t n;   /* bytes of a text */
     union {
-        int64_t i; /* bool, integers, microseconds or days since 2000-01-01 (of UTC) */
+        int64_t i; /* bool, integers, microseconds or days since 2000-01-01 (of UTC); the bits of a
+                      float */
         const num *d;
-        const char *s;
+        const char *s; /* of text: itself; interval.h, jsonb.h and sql_array.h say how others are
+                          kept; an enumeration has four bytes of place, then its label */
     };
 } value;
 
@@ -68,7 +85,20 @@ typedef struct sql_context {
     uint32_t position; /* byte of the statement that was refused, from 1; 0: nowhere */
     sql_place place;
     bool exact; /* what is raised has PostgreSQL's own message */
+    const struct enum_list *enums;
 } sql_context;
+
+/* The enumerations of the log, by type id. */
+enum { ENUM_PLACE = 4 };
+typedef struct enum_labels {
+    const char *name;
+    uint32_t n;
+    const char **label;
+} enum_labels;
+typedef struct enum_list {
+    uint32_t n;
+    enum_labels *at;
+} enum_list;
 
 enum { SQL_RAISED = 101, SQL_REFUSED = 102 }; /* codes of the guard, caught by the border */
 
@@ -87,10 +117,41 @@ static inline bool type_is_text(type_id t)
 {
     return t == T_TEXT || t == T_VARCHAR || t == T_CHAR || t == T_UNKNOWN;
 }
-/* Values are bytes: texts, and a uuid as PostgreSQL prints it, whose order is that of its bytes. */
+static inline bool type_is_array(type_id t)
+{
+    return (int)t >= N_SCALARS && (int)t < 2 * N_SCALARS;
+}
+static inline bool type_is_enum(type_id t)
+{
+    return (int)t >= 2 * N_SCALARS;
+}
+static inline type_id type_element(type_id array)
+{
+    return (type_id)((int)array - N_SCALARS);
+}
+static inline type_id type_array_of(type_id element)
+{
+    return (type_id)((int)element + N_SCALARS);
+}
+static inline bool type_is_float(type_id t)
+{
+    return t == T_FLOAT4 || t == T_FLOAT8;
+}
+/* Arrays of it are known: the text of the others depends on settings of the session. */
+static inline bool type_has_arrays(type_id t)
+{
+    return (int)t < N_SCALARS && t != T_CHAR && t != T_STAMPTZ && !type_is_float(t) &&
+           t != T_BYTEA && t != T_VOID && t != T_UNKNOWN;
+}
+/* The bytes of a value are what PostgreSQL prints: texts, and a uuid. */
+static inline bool type_is_shown(type_id t)
+{
+    return type_is_text(t) || t == T_UUID || t == T_JSON || t == T_JSONB;
+}
+/* A value is kept as bytes, which copies take along. */
 static inline bool type_is_bytes(type_id t)
 {
-    return type_is_text(t) || t == T_UUID;
+    return type_is_shown(t) || t == T_INTERVAL || t == T_BYTEA || (int)t >= N_SCALARS;
 }
 static inline bool type_is_moment(type_id t)
 {
@@ -120,6 +181,18 @@ static inline value value_bool(bool b)
 static inline value value_num(const num *d)
 {
     return (value){.null = false, .n = 0, .d = d};
+}
+static inline double value_double(value v)
+{
+    double d;
+    memcpy(&d, &v.i, sizeof d);
+    return d;
+}
+static inline value value_float(double d)
+{
+    value v = {.null = false, .n = 0};
+    memcpy(&v.i, &d, sizeof d);
+    return v;
 }
 static inline value value_text(const char *s, size_t n)
 {

@@ -1,0 +1,39 @@
+/*
+ * builtin.h - functions and operators of PostgreSQL that are told apart by the types of their
+ * arguments.
+ *
+ * A row of a table has a name (an operator is a name, too) and a shape: a letter for the type of
+ * each argument, ">" and the letter of the result.
+ *
+ *   b boolean  2 4 8 integers  n numeric  f F real, double  t text  d date  p timestamp
+ *   z timestamptz  i interval  m time  y bytea  u uuid  j json  J jsonb
+ *   A any array  e its element  T text[]  * any type;  "..." after * : as many as there are
+ */
+#ifndef RATEL_SQL_BUILTIN_H
+#define RATEL_SQL_BUILTIN_H
+
+#include "sql/exec.h"
+
+typedef value builtin_run(sql_exec *x, const expr *e, const value *v);
+
+enum { BUILTIN_STRICT = 0, BUILTIN_NULLS = 1, BUILTIN_STABLE = 2, BUILTIN_EXACT = 4 };
+
+typedef struct builtin {
+    const char *name, *shape;
+    builtin_run *run;
+    unsigned flags; /* NULLS: it is called with nulls; STABLE: not evaluated by the planner;
+                       EXACT: only for arguments of exactly these types */
+} builtin;
+
+extern const builtin moment_builtins[], json_builtins[], array_builtins[], text_builtins[],
+    float_builtins[];
+
+/* ARRAY[...] */
+extern const builtin array_constructor;
+/* json_agg, jsonb_agg */
+value json_of_items(sql_exec *x, type_id result, type_id t, const value *v, size_t n);
+
+/* to_char.c */
+value moment_to_char(sql_exec *x, const expr *e, const value *v);
+
+#endif
