@@ -21,61 +21,16 @@
 
 #include "base/rng.h"
 #include "diff/diff_text.h"
+#include "diff/oracle_levels.h"
 #include "oracle/oracle.h"
 #include "oracle/random_history.h"
 #include "ratel.h"
 
-static const char *const levels[] = {"read-uncommitted",
-                                     "read-committed",
-                                     "monotonic-atomic-view",
-                                     "read-atomic",
-                                     "causal",
-                                     "serializable",
-                                     "snapshot-isolation",
-                                     "strict-serializable",
-                                     "cursor-stability",
-                                     "monotonic-view",
-                                     "consistent-view",
-                                     "repeatable-read",
-                                     "prefix",
-                                     "update-atomic",
-                                     "no-lost-update",
-                                     "parallel-snapshot-isolation",
-                                     "update-serializable",
-                                     "generalized-snapshot-isolation",
-                                     "prefix-consistent-snapshot-isolation",
-                                     "strong-snapshot-isolation",
-                                     "forward-consistent-view",
-                                     "realtime-snapshot-isolation",
-                                     "realtime-read-committed",
-                                     "realtime-cursor-stability",
-                                     "realtime-repeatable-read",
-                                     "realtime-causal",
-                                     "realtime-read-atomic",
-                                     "realtime-monotonic-atomic-view",
-                                     "realtime-monotonic-view",
-                                     "realtime-prefix",
-                                     "realtime-update-atomic",
-                                     "realtime-no-lost-update",
-                                     "realtime-consistent-view",
-                                     "realtime-serializable",
-                                     "realtime-update-serializable",
-                                     "realtime-read-uncommitted",
-                                     "read-your-writes",
-                                     "monotonic-reads",
-                                     "monotonic-writes",
-                                     "writes-follow-reads",
-                                     "innodb-repeatable-read",
-                                     "innodb-repeatable-read-tight",
-                                     "mixed",
-                                     "mixed-pg",
-                                     "realtime-mixed",
-                                     "realtime-mixed-pg"};
-enum { LEVELS = sizeof levels / sizeof *levels };
 static const char *const policies[] = {"must", "external", "may"};
 
 static const char *only = "";
-static uint64_t certified[LEVELS][2], exhaustive[LEVELS], damaged, passed_damage, refitted;
+static uint64_t certified[ORACLE_LEVELS][2], exhaustive[ORACLE_LEVELS], damaged, passed_damage,
+    refitted;
 
 /* --- damage ----------------------------------------------------------------------------------- */
 
@@ -184,7 +139,7 @@ static void damage(rng *g, const text *from, text *to)
         break;
     case 5: /* another question */
         if (rng_below(g, 2))
-            set_line(from, to, "level", levels[rng_below(g, LEVELS)]);
+            set_line(from, to, "level", levels[rng_below(g, ORACLE_LEVELS)]);
         else
             set_line(from, to, "session-order", rng_below(g, 2) ? "on" : "off");
         break;
@@ -273,7 +228,7 @@ static bool certify_all(ratel *r, rng *g, char *t, size_t n, text *cert, text *b
     if (!ok) printf("# cannot be read: %s\n", code ? ratel_errmsg(r) : err);
     text kept = {0}; /* some certificate */
     s.h = h;
-    for (int level = 0; level < LEVELS && ok; level++)
+    for (int level = 0; level < ORACLE_LEVELS && ok; level++)
         for (int so = 0; so < 2 && ok && strstr(levels[level], only); so++)
             for (int policy = 0; policy < 3 && ok; policy++) {
                 ok = certify(&s, g, level, so, policy, cert, bad);
@@ -346,7 +301,7 @@ int main(int argc, char **argv)
         failed += !ok;
         free(t);
     }
-    for (int i = 0; i < LEVELS; i++)
+    for (int i = 0; i < ORACLE_LEVELS; i++)
         printf("# %-36s certified: holds %" PRIu64 ", violated %" PRIu64 ", %" PRIu64
                " of them by trying all orders\n",
                levels[i], certified[i][1], certified[i][0], exhaustive[i]);

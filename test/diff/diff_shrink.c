@@ -18,34 +18,10 @@
 
 #define RATEL_EXPERIMENTAL
 #include "diff/diff_text.h"
+#include "diff/oracle_levels.h"
 #include "oracle/random_history.h"
 #include "ratel.h"
 
-static const char *const levels[] = {"read-uncommitted",
-                                     "read-committed",
-                                     "monotonic-atomic-view",
-                                     "read-atomic",
-                                     "causal",
-                                     "serializable",
-                                     "snapshot-isolation",
-                                     "strict-serializable",
-                                     "cursor-stability",
-                                     "monotonic-view",
-                                     "consistent-view",
-                                     "repeatable-read",
-                                     "prefix",
-                                     "update-atomic",
-                                     "no-lost-update",
-                                     "parallel-snapshot-isolation",
-                                     "update-serializable",
-                                     "generalized-snapshot-isolation",
-                                     "prefix-consistent-snapshot-isolation",
-                                     "strong-snapshot-isolation",
-                                     "forward-consistent-view",
-                                     "realtime-snapshot-isolation",
-                                     "realtime-read-committed",
-                                     "realtime-causal"};
-enum { LEVELS = sizeof levels / sizeof *levels };
 static const char *const policies[] = {"must", "external", "may"};
 
 static uint64_t failed;
@@ -160,7 +136,7 @@ int main(int argc, char **argv)
             ratel_set(r, "seed", (int64_t)(i % 3));
             for (uint64_t k = 0; k < 8; k++) {
                 uint64_t turn = i / profiles + k * 5;
-                shrink(r, h, t, (int)((i + k * 3) % LEVELS), turn % 3 != 0,
+                shrink(r, h, t, (int)((i + k * 3) % ORACLE_LEVELS), turn % 3 != 0,
                        turn % 4 < 2 ? 0 : (int)(turn % 4 - 1));
             }
             if (i % 2 == 0) log_moves(r, other, h, t);

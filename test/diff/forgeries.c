@@ -19,58 +19,14 @@
 #include "base/rng.h"
 #include "diff/diff_text.h"
 #include "diff/history_model.h"
+#include "diff/oracle_levels.h"
 #include "oracle/oracle.h"
 #include "oracle/random_history.h"
 #include "ratel.h"
 #include "verify/certificate.h"
 #include "verify/proof_state.h"
 
-static const char *const levels[] = {"read-uncommitted",
-                                     "read-committed",
-                                     "monotonic-atomic-view",
-                                     "read-atomic",
-                                     "causal",
-                                     "serializable",
-                                     "snapshot-isolation",
-                                     "strict-serializable",
-                                     "cursor-stability",
-                                     "monotonic-view",
-                                     "consistent-view",
-                                     "repeatable-read",
-                                     "prefix",
-                                     "update-atomic",
-                                     "no-lost-update",
-                                     "parallel-snapshot-isolation",
-                                     "update-serializable",
-                                     "generalized-snapshot-isolation",
-                                     "prefix-consistent-snapshot-isolation",
-                                     "strong-snapshot-isolation",
-                                     "forward-consistent-view",
-                                     "realtime-snapshot-isolation",
-                                     "realtime-read-committed",
-                                     "realtime-cursor-stability",
-                                     "realtime-repeatable-read",
-                                     "realtime-causal",
-                                     "realtime-read-atomic",
-                                     "realtime-monotonic-atomic-view",
-                                     "realtime-monotonic-view",
-                                     "realtime-prefix",
-                                     "realtime-update-atomic",
-                                     "realtime-no-lost-update",
-                                     "realtime-consistent-view",
-                                     "realtime-serializable",
-                                     "read-your-writes",
-                                     "monotonic-reads",
-                                     "monotonic-writes",
-                                     "writes-follow-reads",
-                                     "innodb-repeatable-read",
-                                     "innodb-repeatable-read-tight",
-                                     "mixed",
-                                     "mixed-pg",
-                                     "realtime-mixed",
-                                     "realtime-mixed-pg"};
 enum {
-    NAMES = sizeof levels / sizeof *levels,
     TXNS = 4,      /* that did not abort */
     ASKED = 8,     /* questions of a history */
     STEPS = 240,   /* of a question */
@@ -1063,8 +1019,8 @@ static bool ask_questions(world *w, oracle *o, const char *trace)
     int answer[ASKED];
     bool ok = true;
     for (int i = 0; i < ASKED && ok; i++) {
-        const char *name = levels[rng_below(w->g, NAMES)];
-        while (!strstr(name, only)) name = levels[rng_below(w->g, NAMES)];
+        const char *name = levels[rng_below(w->g, ORACLE_LEVELS)];
+        while (!strstr(name, only)) name = levels[rng_below(w->g, ORACLE_LEVELS)];
         w->c = (claim){.ryow = (enum ryow)rng_below(w->g, 3), .outcome = OUTCOME_HOLDS};
         if (i) w->c.ryow = was[0].ryow; /* implications are between levels */
         level_named(&w->c.level, name);
@@ -1162,7 +1118,7 @@ int main(int argc, char **argv)
     uint64_t passed = 0, failed = 0, profiles = 0;
     bool known = false;
     if (argc > 3) only = argv[3];
-    for (int i = 0; i < NAMES; i++) known = known || strstr(levels[i], only);
+    for (int i = 0; i < ORACLE_LEVELS; i++) known = known || strstr(levels[i], only);
     if (!known) {
         printf("# no level is called %s\n0 passed, 1 failed\n", only);
         return 1;

@@ -45,12 +45,14 @@ static const char *const levels[] = {"read-uncommitted",
                                      "realtime-update-atomic",
                                      "realtime-no-lost-update",
                                      "realtime-update-serializable",
+                                     "realtime-consistent-view",
+                                     "realtime-serializable",
                                      "innodb-repeatable-read",
                                      "innodb-repeatable-read-tight",
                                      "mixed",
                                      "mixed-pg",
                                      "realtime-mixed",
                                      "realtime-mixed-pg"};
-enum { ORACLE_LEVELS = sizeof levels / sizeof *levels, STRONG = 5, SI = 6, GRAPH = 8, MIXED = 40 };
+enum { ORACLE_LEVELS = sizeof levels / sizeof *levels, STRONG = 5, SI = 6, GRAPH = 8, MIXED = 42 };
 
 #endif
