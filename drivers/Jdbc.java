@@ -19,6 +19,7 @@ import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Savepoint;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -109,6 +110,7 @@ public class Jdbc {
     static class Worker extends Thread {
         final LinkedBlockingQueue<Map<String, Object>> requests = new LinkedBlockingQueue<>();
         Connection c;
+        Savepoint savepoint;
         String table;
         boolean lists;
         int puts;
@@ -197,6 +199,11 @@ public class Jdbc {
             case "delete":
                 return ",\"found\":" + (change("DELETE FROM " + table + " WHERE k = ?",
                                                number(r, "key")) > 0);
+            case "add":
+                return add(number(r, "key"), number(r, "value"), Boolean.TRUE.equals(r.get("upsert")));
+            case "savepoint":
+                nest((String) r.get("what"));
+                return "";
             case "range":
                 return range(r);
             case "query":
@@ -215,6 +222,28 @@ public class Jdbc {
             default:
                 throw new IllegalArgumentException("no operation " + op);
             }
+        }
+
+        /** One UPDATE adds; the sum is then what this transaction reads of its own row. */
+        String add(long key, long amount, boolean upsert) throws SQLException {
+            if (change("UPDATE " + table + " SET v = v + ? WHERE k = ?", amount, key) == 0) {
+                if (!upsert) return ",\"value\":null";
+                change("INSERT INTO " + table + "(k, v) VALUES(?, ?)", key, amount);
+                return ",\"value\":" + amount;
+            }
+            try (PreparedStatement p = prepare("SELECT v FROM " + table + " WHERE k = ?", key);
+                 ResultSet rows = p.executeQuery()) {
+                return ",\"value\":" + (rows.next() ? rows.getString(1) : null);
+            }
+        }
+
+        void nest(String what) throws SQLException {
+            if (what.equals("set")) {
+                savepoint = c.setSavepoint();
+                return;
+            }
+            if (what.equals("undo")) c.rollback(savepoint); // (after which HSQLDB has it no more)
+            else c.releaseSavepoint(savepoint);
         }
 
         /** Rows where the statement returns some, else how many it changed. */
@@ -321,7 +350,8 @@ public class Jdbc {
         return ",\"protocol\":1,\"driver\":\"Jdbc.java\",\"engine\":" + quoted(product.name)
             + ",\"version\":" + quoted(keeper.getMetaData().getDatabaseProductVersion().split(" ")[0])
             + ",\"isolations\":[" + names + "],\"contracts\":{" + contracts + "},\"snapshot\":"
-            + snapshot + ",\"operations\":[\"get\",\"put\",\"append\",\"delete\",\"bury\",\"range\",\"sql\"]"
+            + snapshot + ",\"operations\":[\"get\",\"put\",\"append\",\"delete\",\"bury\",\"range\",\"sql\""
+            + ",\"add\"" + (keeper.getMetaData().supportsSavepoints() ? ",\"savepoint\"]" : "]")
             + ",\"sessions\":\"" + (one ? "one" : "many") + "\",\"data\":\""
             + (memory ? "child" : one || url.contains("//") ? "outside" : "files")
             + "\",\"waits\":\"" + (product.name.equals("H2") ? "never" : "maybe") + "\",\"timeout_ms\":30000";

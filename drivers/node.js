@@ -136,6 +136,20 @@ class SqlSession {
       `AND v IS NOT NULL ORDER BY k${r.limit ? ` LIMIT ${r.limit}` : ''}`, r.from, r.to);
     return { rows: rows.map((row) => row.map(String)) };
   }
+  /* One UPDATE adds; the sum is then what this transaction reads of its own row. */
+  async add(r) {
+    if (!(await this.connection.change(`UPDATE ${this.table} SET v = v + ? WHERE k = ?`, [r.value, r.key]))) {
+      if (!r.upsert) return { value: null };
+      await this.run(`INSERT INTO ${this.table}(k, v) VALUES(?, ?)`, r.key, r.value);
+      return { value: r.value };
+    }
+    return { value: (await this.get(r)).value };
+  }
+  async savepoint(r) {
+    if (r.what === 'set') return void (await this.run('SAVEPOINT ratel'));
+    if (r.what === 'undo') await this.run('ROLLBACK TO SAVEPOINT ratel');
+    await this.run('RELEASE SAVEPOINT ratel');
+  }
   /* A statement of a SQL workload: rows where it returns some, else how many it changed. */
   async query(r) {
     const values = r.params || [];
@@ -156,7 +170,7 @@ class SqlSession {
 
 class SqlEngine {
   shown = 'v';
-  operations = ['get', 'put', 'append', 'delete', 'bury', 'range', 'sql'];
+  operations = ['get', 'put', 'append', 'delete', 'bury', 'range', 'sql', 'add'];
   Session = SqlSession;
   made = [];
   async setup(r) {
@@ -257,7 +271,7 @@ class LibSQL extends SqlEngine {
   name = 'libSQL';
   /* (No SQL workloads: the module leaves statements with RETURNING open, and then neither COMMIT nor
      SAVEPOINT works.) */
-  operations = ['get', 'put', 'append', 'delete', 'bury', 'range'];
+  operations = ['get', 'put', 'append', 'delete', 'bury', 'range', 'add', 'savepoint'];
   keepsOpen = true;
   alone = true;
   levels = { serializable: 'BEGIN' };
@@ -295,6 +309,7 @@ class LibSQL extends SqlEngine {
 
 class PGliteEngine extends SqlEngine {
   name = 'PGlite';
+  operations = [...new SqlEngine().operations, 'savepoint'];
   one = true;
   levels = Object.fromEntries(['serializable', 'repeatable read', 'read committed'].map((n) =>
     [n.replace(' ', '-'), `BEGIN ISOLATION LEVEL ${n}`]));

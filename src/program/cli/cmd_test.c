@@ -54,6 +54,7 @@ typedef struct test {
     live l;
     const contract *c; /* NULL: --level says what is checked */
     live_options o;
+    uint64_t keys, txns; /* of --keys and --txns: of every run; 0: as the mix has it */
     test_run *runs;
     size_t n;
     ci_report ci;
@@ -228,11 +229,16 @@ static void run_one(test *t, test_run *r, size_t number)
     r->status = EXIT_IO;
     if (open_history(t, r, number)) {
         o->workload = r->mix.workload;
-        o->keys = r->mix.keys;
+        o->keys = t->keys ? t->keys : r->mix.keys;
         o->ops = r->mix.ops;
-        o->txns = r->mix.txns;
-        o->knobs = &r->mix.knob;
-        o->n_knobs = r->mix.knob != NULL;
+        o->txns = t->txns ? t->txns : r->mix.txns;
+        if (r->mix.knob) { /* its label says so: --set does not change it */
+            o->knobs = &r->mix.knob;
+            o->n_knobs = 1;
+        } else {
+            o->knobs = t->a->knobs;
+            o->n_knobs = t->a->n_knobs;
+        }
         if (sql_workload_named(o->workload)) {
             r->status = run_sql_one(t, r, number);
         } else {
@@ -312,6 +318,7 @@ static void print_json(const test *t, size_t done)
         jw_member_u64(w, "committed", r->counts.committed);
         jw_member_u64(w, "aborted", r->counts.aborted);
         jw_member_u64(w, "unknown", r->counts.unknown);
+        jw_member_u64(w, "faults", r->counts.faults);
         if (!t->a->value[O_DETERMINISTIC]) jw_member_decimal(w, "seconds", r->counts.seconds, 3);
         jw_member_text(w, "verdict", k ? ci_verdict(k) : "undecided");
         if (k && *k->anomaly) jw_member_text(w, "anomaly", k->anomaly);
@@ -369,6 +376,7 @@ static bool parse_test(test *t)
     args *a = t->a;
     t->o = (live_options){.sessions = SESSIONS, .seed = 1, .seconds = 60};
     if (!args_u64(a, O_SESSIONS, &t->o.sessions) || !args_u64(a, O_SEED, &t->o.seed) ||
+        !args_u64(a, O_KEYS, &t->keys) || !args_u64(a, O_TXNS, &t->txns) ||
         !live_seconds(a, O_FOR, &t->o.seconds) || !live_manner(a, &t->o) || !choose_runs(t) ||
         !levels_known(a->value[O_LEVEL]))
         return false;

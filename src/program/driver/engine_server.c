@@ -202,6 +202,24 @@ static enum db_answer do_query(seat *t)
     return a;
 }
 
+/* What only some engines have. */
+static enum db_answer do_rarer(seat *t, const char *op)
+{
+    const exec_json *j = &t->json;
+    const driver *d = t->s.db->driver;
+    char what[16];
+    if (!strcmp(op, "query") && d->query) return do_query(t);
+    if (!strcmp(op, "add") && d->add)
+        return d->add(&t->s, number_of(j, "key"), number_of(j, "value"), is_true(j, "upsert"));
+    text_of(j, "what", what, sizeof what);
+    if (!strcmp(op, "savepoint") && d->nest)
+        return d->nest(&t->s, !strcmp(what, "set")    ? DB_SAVEPOINT
+                              : !strcmp(what, "undo") ? DB_UNDO
+                                                      : DB_KEEP);
+    db_fail(t->s.error, "no such operation");
+    return DB_BROKEN;
+}
+
 static enum db_answer do_operation(seat *t, const char *op)
 {
     const exec_json *j = &t->json;
@@ -224,9 +242,7 @@ static enum db_answer do_operation(seat *t, const char *op)
                         (uint32_t)number_of(j, "limit"));
     if (!strcmp(op, "commit")) return d->commit(s);
     if (!strcmp(op, "abort")) return d->abort(s);
-    if (!strcmp(op, "query") && d->query) return do_query(t);
-    db_fail(s->error, "no such operation");
-    return DB_BROKEN;
+    return do_rarer(t, op);
 }
 
 static void add_result(const seat *t, const char *op, enum db_answer a)
@@ -235,12 +251,13 @@ static void add_result(const seat *t, const char *op, enum db_answer a)
     bool query = !strcmp(op, "query");
     if (query && a == DB_REFUSED) strbuf_printf(out, ",\"state\":\"%s\"", t->s.state);
     if (a != DB_OK) return;
-    if (!strcmp(op, "get")) add_value(t, out);
+    if (!strcmp(op, "get") || !strcmp(op, "add")) add_value(t, out);
     if (!strcmp(op, "range")) add_rows(t, out);
     if (!strcmp(op, "delete")) strbuf_str(out, t->s.idle ? ",\"found\":false" : ",\"found\":true");
     if (query) add_cells(t, out);
     if (t->s.idle && !query) strbuf_str(out, ",\"idle\":true");
-    if (t->s.idle && t->s.newest && !query) strbuf_str(out, ",\"newest\":true");
+    bool newest = t->s.newest && (t->s.idle || !strcmp(op, "add"));
+    if (newest && !query) strbuf_str(out, ",\"newest\":true");
 }
 
 /* --- threads ---------------------------------------------------------------------------------- */
@@ -336,6 +353,8 @@ static void say_hello(engine *e, strbuf *out)
     strbuf_str(out, "],\"operations\":[\"get\",\"put\",\"append\",\"delete\",\"bury\",\"range\"");
     if (d->driver->row_locks) strbuf_str(out, ",\"lock\"");
     if (d->driver->query) strbuf_str(out, ",\"sql\"");
+    if (d->driver->add) strbuf_str(out, ",\"add\"");
+    if (d->driver->nest) strbuf_str(out, ",\"savepoint\"");
     strbuf_str(out, "],\"snapshot\":[");
     some = false;
     for (unsigned i = 0; i < 4; i++)

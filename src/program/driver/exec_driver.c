@@ -769,6 +769,8 @@ bool exec_open_engine(db *d, const exec_kind *kind)
     o->driver.name = engine->name;
     o->driver.isolations = engine->isolations;
     o->driver.row_locks = engine->row_locks;
+    if (!engine->add) o->driver.add = NULL;
+    if (!engine->nest) o->driver.nest = NULL;
     o->driver.contract = NULL; /* the table has those of the engine */
     if (!engine->query) {
         o->driver.script = NULL;
