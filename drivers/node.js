@@ -271,7 +271,7 @@ class LibSQL extends SqlEngine {
   name = 'libSQL';
   /* (No SQL workloads: the module leaves statements with RETURNING open, and then neither COMMIT nor
      SAVEPOINT works.) */
-  operations = ['get', 'put', 'append', 'delete', 'bury', 'range', 'add', 'savepoint'];
+  operations = ['get', 'put', 'append', 'delete', 'bury', 'range', 'add'];
   keepsOpen = true;
   alone = true;
   levels = { serializable: 'BEGIN' };
