@@ -250,3 +250,29 @@ UPDATE z SET day = day + 366 RETURNING day
 --
 -- refused
 SELECT day + 999999999 FROM z
+--
+SELECT id FROM w ORDER BY a, id LIMIT 2 FOR UPDATE
+--
+SELECT w.id, v.id FROM w JOIN w v ON v.a = w.a WHERE w.id < 3 ORDER BY 1, 2 FOR UPDATE OF w
+--
+SELECT id FROM w ORDER BY id OFFSET 1 FOR NO KEY UPDATE NOWAIT
+--
+SELECT id FROM w ORDER BY id FOR KEY SHARE
+--
+SELECT a, count(*) FROM w GROUP BY a FOR UPDATE
+--
+SELECT id FROM w FOR UPDATE OF nobody
+--
+SELECT id FROM w ORDER BY a FETCH FIRST 1 ROW WITH TIES
+--
+SELECT id FROM w ORDER BY a OFFSET 1 FETCH FIRST 2 ROWS WITH TIES
+--
+-- refused
+SELECT id FROM w FETCH FIRST 1 ROW WITH TIES
+--
+UPDATE w SET (a, b) = (a + 1, upper(b)) WHERE id = 1 RETURNING a, b
+--
+UPDATE w SET (a, b) = (1, 'x', 2) WHERE id = 1
+--
+-- refused
+UPDATE w SET (a, b) = (SELECT 1, 'x') WHERE id = 1

@@ -172,11 +172,36 @@ static bool rows_match(sql_exec *x, const sql_result *r, const log_stmt *s)
     return true;
 }
 
+/* Of SKIP LOCKED: rows of the result, in its order as far as that has one, and no more than LIMIT
+   allows; the rest were locked by others.  Rows that OFFSET passes over may be any. */
+static bool some_rows_match(sql_exec *x, const sql_result *r, const log_stmt *s)
+{
+    if (s->n_rows && s->n_cols != r->n_cols) return false;
+    if (s->n_rows > r->n || (r->has_limit && s->n_rows > r->limit)) return false;
+    if (!r->tie) return within(x, r, 0, r->n, s->cells, s->n_rows);
+    uint32_t at = 0;
+    for (uint32_t from = 0, to; from < r->n; from = to) {
+        uint32_t most = 0;
+        to = from + 1;
+        while (to < r->n && r->tie[to] == r->tie[from]) to++;
+        /* rows of one rank stand together: as many as fit */
+        while (at + most < s->n_rows && most < to - from &&
+               within(x, r, from, to, s->cells + (size_t)at * s->n_cols, most + 1))
+            most++;
+        at += most;
+    }
+    return at == s->n_rows;
+}
+
 bool match_result(sql_exec *x, const sql_result *r, const log_stmt *s)
 {
     assert(!s->has_rows || s->cells || !s->n_rows || !s->n_cols);
     if (s->has_error) return false;
     if (r->unseen) return true;
+    if (r->skips) {
+        uint64_t most = shown_rows(r);
+        return s->has_rows ? some_rows_match(x, r, s) : !s->has_count || s->count <= most;
+    }
     if (s->has_rows) {
         if (!r->has_rows) return s->n_rows == 0;
         if (!rows_match(x, r, s)) return false;

@@ -365,9 +365,12 @@ static void grouped(sx *x, const query *q, sframe *up, const sym_tuples *in)
 /* FOR UPDATE: a row that another one wrote after the snapshot is an error, or read again. */
 static void lock_rows(sx *x, const query *q, sframe *up, sym_tuples *t)
 {
+    if (q->skips) sx_refuse(x, "SKIP LOCKED");
     if (x->e->run.rule == WRITE_FREE) return;
     if (!q->from || q->from->kind != J_REL || !q->from->table)
         sx_refuse(x, "FOR UPDATE of more than one table");
+    if (q->n_locks != 1 || q->locks[0].keys_only || q->n_sort)
+        sx_refuse(x, "FOR UPDATE with ORDER BY, or FOR KEY SHARE");
     sym_table *target = sx_table(x, q->from->table);
     for (size_t i = 0; i < t->n; i++) {
         sym_tuple *at = &t->at[i];
@@ -395,7 +398,7 @@ void sx_query(sx *x, const query *q, sframe *up, fm path)
     if (q->n_windows) sx_refuse(x, "a window function");
     if (q->set != SET_NONE) sx_refuse(x, "UNION, INTERSECT or EXCEPT");
     if (q->rows || q->kept || q->shared) sx_refuse(x, "WITH or VALUES");
-    if (q->limit || q->offset) sx_refuse(x, "LIMIT");
+    if (q->limit || q->offset || q->ties) sx_refuse(x, "LIMIT");
     if (q->distinct || q->n_on) sx_refuse(x, "DISTINCT");
     sym_tuples t = {0};
     sx_join(x, q->from, q->slots, up, path, &t);

@@ -327,22 +327,6 @@ static expr *count_expr(binder *b, scope *s, const node *n)
 
 /* ---- SELECT ---------------------------------------------------------------------------------- */
 
-static void locking(binder *b, query *q, const PgQuery__SelectStmt *s)
-{
-    for (size_t i = 0; i < s->n_locking_clause; i++) {
-        const PgQuery__LockingClause *l = s->locking_clause[i]->locking_clause;
-        if (l->strength == PG_QUERY__LOCK_CLAUSE_STRENGTH__LCS_FORKEYSHARE)
-            sql_refuse(CTX(b), -1, "FOR KEY SHARE");
-        if (l->wait_policy == PG_QUERY__LOCK_WAIT_POLICY__LockWaitSkip)
-            sql_refuse(CTX(b), -1, "SKIP LOCKED");
-        q->locking = true;
-    }
-    if (!q->locking) return;
-    if (!q->from || q->from->kind != J_REL || !q->from->table || q->grouped || q->distinct ||
-        q->n_on || q->n_windows)
-        sql_refuse(CTX(b), -1, "FOR UPDATE of anything but one table");
-}
-
 query *query_new(binder *b)
 {
     query *q = arena_get(b->mem, sizeof *q);
@@ -446,8 +430,8 @@ query *bind_select(binder *b, scope *up, const PgQuery__SelectStmt *s)
 {
     if (++b->depth > 2000) sql_refuse(CTX(b), -1, "a statement nested this deep");
     if (s->into_clause) sql_refuse(CTX(b), -1, "SELECT INTO");
-    if (s->limit_option == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_WITH_TIES)
-        sql_refuse(CTX(b), -1, "WITH TIES");
+    bool ties = s->limit_option == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_WITH_TIES;
+    if (ties && s->n_locking_clause) sql_refuse(CTX(b), -1, "WITH TIES beside FOR UPDATE");
     bool side = b->side;
     if (s->with_clause) b->side = false;
     size_t withs = bind_with(b, up, s->with_clause);
@@ -456,6 +440,8 @@ query *bind_select(binder *b, scope *up, const PgQuery__SelectStmt *s)
                : s->n_values_lists                          ? values_query(b, up, s)
                                                             : bind_plain(b, up, s);
     refuse_key_types(b, q);
+    if (ties && !q->n_sort) sql_raise(CTX(b), "42601", "WITH TIES requires ORDER BY");
+    q->ties = ties;
     b->withs.n = withs;
     b->depth--;
     return q;
@@ -517,7 +503,7 @@ static query *bind_plain(binder *b, scope *up, const PgQuery__SelectStmt *s)
         b->p->planner_chooses = true;
     q->limit = count_expr(b, &in, s->limit_count);
     q->offset = count_expr(b, &in, s->limit_offset);
-    locking(b, q, s);
+    bind_locks(b, &in, q, s);
     b->side = side;
     return q;
 }
@@ -526,7 +512,9 @@ query *bind_query(binder *b, const node *n)
 {
     if (!n || n->node_case != PG_QUERY__NODE__NODE_SELECT_STMT)
         sql_refuse(CTX(b), -1, "something else than SELECT here");
-    return bind_select(b, NULL, n->select_stmt);
+    query *q = bind_select(b, NULL, n->select_stmt);
+    bind_unlocked(b, q, -1);
+    return q;
 }
 
 /* ---- INSERT, UPDATE, DELETE ------------------------------------------------------------------ */
@@ -546,20 +534,33 @@ expr *assigned(binder *b, scope *s, const node *n, type to)
     return expr_coerce(b, bind_expr(b, s, n), to, CAST_ASSIGN);
 }
 
+/* What a column is set to: of SET (a, b) = (x, y), its part of the row. */
+static const node *set_source(binder *b, const PgQuery__ResTarget *t)
+{
+    if (t->val->node_case != PG_QUERY__NODE__NODE_MULTI_ASSIGN_REF) return t->val;
+    const PgQuery__MultiAssignRef *m = t->val->multi_assign_ref;
+    if (m->source->node_case != PG_QUERY__NODE__NODE_ROW_EXPR)
+        sql_refuse(CTX(b), t->location, "SET (...) = (SELECT ...)");
+    const PgQuery__RowExpr *r = m->source->row_expr;
+    if ((size_t)m->ncolumns != r->n_args || m->colno < 1 || m->colno > m->ncolumns)
+        sql_raise(CTX(b), "42601", "number of columns does not match number of values");
+    return r->args[m->colno - 1];
+}
+
 static void set_list(binder *b, scope *s, plan *p, node **list, size_t n)
 {
     p->n_set = (uint32_t)n;
     p->set = arena_array(b->mem, set_clause, n + 1);
     for (size_t i = 0; i < n; i++) {
         const PgQuery__ResTarget *t = list[i]->res_target;
-        if (t->n_indirection || !t->val ||
-            t->val->node_case == PG_QUERY__NODE__NODE_MULTI_ASSIGN_REF)
-            sql_refuse(CTX(b), t->location, "this SET");
+        if (t->n_indirection || !t->val)
+            sql_refuse(CTX(b), t->location, "SET of a part of a value");
+        const node *to = set_source(b, t);
         uint32_t c = column_named(b, p->target, t->name, t->location);
         for (size_t k = 0; k < i; k++)
             if (p->set[k].column == c)
                 sql_raise(CTX(b), "42601", "multiple assignments to same column \"%s\"", t->name);
-        p->set[i] = (set_clause){c, assigned(b, s, t->val, p->target->cols[c].t)};
+        p->set[i] = (set_clause){c, assigned(b, s, to, p->target->cols[c].t)};
         if (p->target->cols[c].computed && p->set[i].e)
             sql_raise(CTX(b), "428C9", "column \"%s\" can only be updated to DEFAULT", t->name);
     }

@@ -116,6 +116,11 @@ void use_indexes(binder *b, join *j, const expr *where);
 /* The queries of WITH, and how many there were before. */
 size_t bind_with(binder *b, scope *up, const PgQuery__WithClause *w);
 
+/* bind_locks.c: FOR UPDATE and its kin */
+void bind_locks(binder *b, const scope *s, query *q, const PgQuery__SelectStmt *from);
+/* The query stands where PostgreSQL may execute it more than once. */
+void bind_unlocked(binder *b, const query *q, int position);
+
 /* bind_table.c */
 void bind_create_table(binder *b, plan *p, const PgQuery__CreateStmt *c);
 void bind_index(binder *b, plan *p, const PgQuery__IndexStmt *i);

@@ -1154,6 +1154,9 @@ static expr *sub_link(binder *b, scope *s, const PgQuery__SubLink *l)
         sql_refuse(CTX(b), l->location, "a subquery beside aggregates");
     query *q = bind_select(b, s, l->subselect->select_stmt);
     b->p->planner_chooses = b->sublinks = true;
+    if (l->sub_link_type != PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK || q->correlated)
+        bind_unlocked(b, q, l->location);
+    if (q->skips) q->kept = true;
     expr *e;
     switch (l->sub_link_type) {
     case PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK:

@@ -211,6 +211,7 @@ static join *sub_relation(binder *b, scope *s, const PgQuery__RangeSubselect *r)
     j->lateral = r->lateral;
     scope *outer = r->lateral ? s : s->up;
     j->sub = renamed(b, bind_select(b, outer, r->subquery->select_stmt), r->alias);
+    bind_unlocked(b, j->sub, -1);
     j->slot = s->q->slots++;
     add_relation(
         b, s, (relation){.name = name_keep(b, r->alias->aliasname), .sub = j->sub, .slot = j->slot},

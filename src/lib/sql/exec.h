@@ -19,6 +19,7 @@ typedef enum write_rule {
 typedef struct sql_result {
     bool has_rows;
     bool unseen; /* any rows will do */
+    bool skips;  /* SKIP LOCKED beside other sessions: any of the rows may be left out */
     uint32_t n_cols;
     const char **names;
     type_id *types;
@@ -217,6 +218,12 @@ typedef struct tuples {
 } tuples;
 /* Keeps the tuples that fulfil the query's condition. */
 void exec_where(sql_exec *x, const query *q, frame *up, tuples *t);
+/* lock_rows.c: a tuple is locked, and at READ COMMITTED read again; false: it is left out.
+   `conflict`: the state that wrote a row of it after the snapshot, where that is an error. */
+bool exec_lock_tuple(sql_exec *x, const query *q, frame *up, const value ***tuple,
+                     uint32_t *conflict);
+/* Which of the rows that SKIP LOCKED may have left out are there: a choice. */
+void exec_skip(sql_exec *x, const query *q, sql_result *r);
 void exec_join(sql_exec *x, const join *j, uint32_t slots, frame *up, tuples *out);
 
 #endif

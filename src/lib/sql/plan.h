@@ -220,6 +220,13 @@ typedef struct out_column {
     expr *e;
 } out_column;
 
+/* FOR UPDATE, NO KEY UPDATE, SHARE, KEY SHARE of one table of a query. */
+typedef struct row_lock {
+    uint32_t slot;
+    table *t;
+    bool keys_only; /* FOR KEY SHARE: in the way of those alone who change or delete the key */
+} row_lock;
+
 struct query {
     uint32_t slots;
     join *from; /* NULL: one row without columns */
@@ -240,7 +247,11 @@ struct query {
     uint32_t n_sort;
     order_key *sort;
     expr *limit, *offset;
-    bool locking;    /* FOR UPDATE, NO KEY UPDATE, SHARE */
+    bool ties;    /* FETCH FIRST ... WITH TIES: and the rows that equal the last */
+    bool locking; /* FOR UPDATE and its kin, of the rows that `locks` lists */
+    bool skips;   /* SKIP LOCKED */
+    uint32_t n_locks;
+    row_lock *locks;
     bool correlated; /* reads rows of an outer query */
     set_kind set;    /* of `left` and `right`; `out` has types and names */
     bool all;

@@ -157,7 +157,9 @@ static void check_members(const query *q)
     assert(q->shared != q && (!q->shared || !q->shared->shared));
     assert(q->grouped || (!q->n_aggs && !q->n_keys && !q->having));
     assert(!q->grouped || !q->n_windows);
-    assert(!q->locking || (q->from && q->from->kind == J_REL && q->from->table && !q->grouped));
+    assert(!q->locking || (q->from && !q->grouped && !q->distinct && !q->n_windows));
+    for (uint32_t i = 0; i < q->n_locks; i++)
+        assert(q->locking && q->locks[i].t && q->locks[i].slot < q->slots);
     assert(!q->set || (q->left && q->right && !q->from && !q->n_rows));
     assert(!q->set || (q->left->n_out == q->n_out && q->right->n_out == q->n_out));
     assert(!q->n_rows || (q->rows && !q->from));

@@ -597,6 +597,7 @@ static void make_groups(sql_exec *x, const query *q, frame *up, tuples *in, grou
 
 typedef struct out_row {
     const value *row, *keys, *on;
+    uint32_t conflict; /* of a query that locks: the state that changed the row; 0: none */
 } out_row;
 typedef VEC(out_row) out_list;
 
@@ -609,7 +610,7 @@ static void emit(sql_exec *x, const query *q, frame *f, out_list *out)
         keys[i] = eval(x, q->sort[i].e ? q->sort[i].e : q->out[q->sort[i].column].e, f);
     value *on = arena_array(&x->work, value, q->n_on + 1);
     for (uint32_t i = 0; i < q->n_on; i++) on[i] = eval(x, q->on[i], f);
-    arena_push(&x->work, out, ((out_row){row, keys, on}));
+    arena_push(&x->work, out, ((out_row){row, keys, on, 0}));
 }
 
 static type_id key_type(const query *q, uint32_t i)
@@ -959,33 +960,47 @@ void exec_where(sql_exec *x, const query *q, frame *up, tuples *t)
     if (t->rows.n) t->rows.n = n;
 }
 
-/* FOR UPDATE at READ COMMITTED: the row is read again as it is when the lock is given. */
-static void lock_rows(sql_exec *x, const query *q, frame *up, tuples *t)
+/* The rows of a query that locks: in the order of what the snapshot showed, with the contents that
+   they have when the lock is given.  Rows that must not be locked are marked. */
+static void project_locked(sql_exec *x, const query *q, frame *up, tuples *t, out_list *rows)
 {
-    table *target = q->from->table;
-    assert(target && t->rows.n == t->at.n); /* who locks needs the numbers of the rows */
-    size_t n = 0;
     for (size_t i = 0; i < t->at.n; i++) {
-        uint32_t r = t->rows.at[i];
-        const row_version *now = exec_latest(x, target, r);
-        const row_version *then = vs_at(target, r, x->state, x->regs.cid);
-        vec_push(x->s->mem, &x->locked, ((written_row){target, r}));
-        if (now != then && x->rule == WRITE_CONFLICT) {
-            x->conflict = now->commit;
+        const value **then = t->at.at[i], **now = then;
+        uint32_t conflict = 0;
+        if (!exec_lock_tuple(x, q, up, &now, &conflict)) continue;
+        frame before = {then, up, NULL}, f = {now, up, NULL};
+        emit(x, q, &f, rows);
+        out_row *last = &rows->at[rows->n - 1];
+        last->conflict = conflict;
+        if (now == then || !q->n_sort) continue;
+        out_list old = {0};
+        emit(x, q, &before, &old);
+        last->keys = old.at[0].keys;
+    }
+}
+
+/* Which rows come before the limit are locked, and no others.  Of rows that may come in any order,
+   those that another transaction has changed come last, if that is enough. */
+static void settle_conflicts(sql_exec *x, const query *q, out_list *rows, const sql_result *r)
+{
+    uint64_t most = r->has_limit ? r->offset + r->limit : UINT64_MAX;
+    if (most < r->offset) most = UINT64_MAX;
+    size_t n = 0;
+    for (size_t from = 0, to; from < rows->n; from = to) {
+        size_t bad = 0;
+        to = from + 1;
+        while (to < rows->n && (!q->n_sort || !cmp_keys(q, rows->at[from].keys, rows->at[to].keys)))
+            to++;
+        for (size_t i = from; i < to; i++) bad += rows->at[i].conflict > 0;
+        if (bad && n < most && n + (to - from - bad) < most) {
+            for (size_t i = from; i < to; i++)
+                if (rows->at[i].conflict) x->conflict = rows->at[i].conflict;
             sql_raise(&x->c, "40001", "could not serialize access due to concurrent update");
         }
-        if (now != then && x->rule == WRITE_RECHECK) {
-            if (now->dead) continue;
-            const value **tuple = copy_tuple(x, t->at.at[i], q->slots);
-            tuple[0] = now->cols;
-            frame f = {tuple, up, NULL};
-            if (q->where && !eval_true(x, q->where, &f)) continue;
-            t->at.at[i] = tuple;
-        }
-        t->at.at[n] = t->at.at[i];
-        t->rows.at[n++] = r;
+        for (size_t i = from; i < to; i++)
+            if (!rows->at[i].conflict) rows->at[n++] = rows->at[i];
     }
-    t->at.n = t->rows.n = n;
+    rows->n = n;
 }
 
 /* ---- UNION, VALUES, WITH --------------------------------------------------------------------- */
@@ -996,7 +1011,7 @@ static void add_output(sql_exec *x, const query *q, const value *row, out_list *
     for (uint32_t i = 0; i < q->n_sort; i++) keys[i] = row[q->sort[i].column];
     for (uint32_t i = 0; i < q->n_out; i++)
         if (row[i].open) sql_refuse(&x->c, q->position, "a value that was not observed, in UNION");
-    arena_push(&x->work, out, ((out_row){row, keys, NULL}));
+    arena_push(&x->work, out, ((out_row){row, keys, NULL, 0}));
 }
 
 /* The rows of one side, in the types of the whole. */
@@ -1140,12 +1155,10 @@ static void scan_rows(sql_exec *x, const query *q, frame *up, out_list *rows)
     exec_join(x, q->from, q->slots, up, &t);
     exec_where(x, q, up, &t);
     x->regs.many = many || t.at.n > 1 || (q->from && (q->limit || q->offset));
-    if (q->locking) {
-        if (q->limit || q->offset || q->n_sort)
-            sql_refuse(&x->c, q->position, "FOR UPDATE together with ORDER BY or LIMIT");
-        lock_rows(x, q, up, &t);
-    }
-    project(x, q, up, &t, rows);
+    if (q->locking)
+        project_locked(x, q, up, &t, rows);
+    else
+        project(x, q, up, &t, rows);
     if (q->distinct) distinct_rows(x, q, rows);
 }
 
@@ -1201,6 +1214,8 @@ void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out)
         scan_rows(x, q, up, &rows);
     if (q->n_sort) sort_rows(x, q, rows.at, rows.n);
     if (q->n_on) first_rows(x, q, &rows);
+    if (q->locking) settle_conflicts(x, q, &rows, out);
+    out->skips = q->skips && !x->single_session;
     if (rows.n > UINT32_MAX - 2) guard_fail(x->c.guard, GUARD_NOMEM, "more than 2^32 rows");
     out->n = (uint32_t)rows.n;
     describe(x, q, out);
@@ -1213,6 +1228,10 @@ void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out)
         out->tie[i] = tied ? out->tie[i - 1] : (uint32_t)i;
     }
     out->count = out->n;
+    if (q->ties && out->has_limit && out->limit)
+        while (out->offset < out->n && out->limit < out->n - out->offset &&
+               out->tie[out->offset + out->limit] == out->tie[out->offset + out->limit - 1])
+            out->limit++;
     x->regs.many = many;
     x->regs.depth--;
     assert(!out->tie || out->n == rows.n);
@@ -1243,6 +1262,7 @@ static void clean_cut(sql_exec *x, const query *q, const sql_result *r, uint64_t
 
 void exec_cut(sql_exec *x, const query *q, sql_result *r)
 {
+    if (r->skips) exec_skip(x, q, r);
     if (!r->has_limit && !r->offset) return;
     uint64_t from = r->offset < r->n ? r->offset : r->n;
     uint64_t to = r->has_limit && r->limit < r->n - from ? from + r->limit : r->n;
