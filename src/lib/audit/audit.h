@@ -115,6 +115,20 @@ typedef struct audit_shrunk {
 /* A smallest part of the log that fails in the same statement and way as `answer`, which is that of
    the last run and violated.  Lives until the next call. */
 int audit_shrink(audit *a, const audit_options *o, const audit_answer *answer, audit_shrunk *out);
+
+typedef struct audit_shown_stmt {
+    const char *sql, *observed;
+} audit_shown_stmt;
+
+typedef struct audit_shown_txn {
+    const char *id, *session;
+    size_t n;
+    const audit_shown_stmt *stmts;
+} audit_shown_txn;
+
+/* What the transactions did that an answer of this log is about, in the order of the log, at most
+   20 of them.  Lives until audit_free. */
+int audit_show(audit *a, const audit_answer *r, const audit_shown_txn **at, size_t *n);
 /* A log as a history of keys, in the native format. */
 typedef struct audit_key_view {
     const char *text;

@@ -207,8 +207,8 @@ void audit_report_into(const audit_answer *r, const audit_report_context *c, str
     if (c->shrunk) shrunk_text(r, c, b);
 }
 
-int audit_report_text(const audit_answer *r, const audit_report_context *c,
-                      void (*put)(void *to, const char *bytes, size_t n), void *to)
+int audit_report_put(audit_renderer render, const audit_answer *r, const audit_report_context *c,
+                     void (*put)(void *to, const char *bytes, size_t n), void *to)
 {
     guard g;
     mem m;
@@ -220,7 +220,7 @@ int audit_report_text(const audit_answer *r, const audit_report_context *c,
     }
     strbuf b;
     strbuf_init(&b, &m);
-    audit_report_into(r, c, &b);
+    render(r, c, &b);
     put(to, b.at, b.n); /* returns before anything can fail */
     mem_free_all(&m);
     return 0;

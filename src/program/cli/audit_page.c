@@ -11,6 +11,7 @@
 
 typedef struct audited {
     const audit_answer *r;
+    const audit_report_context *report;
     const char *log;
 } audited;
 
@@ -70,6 +71,30 @@ static void conflicts(json_writer *w, strbuf *b, const audit_answer *r)
     for (size_t i = 0; i < r->n_conflicts && i < 100; i++) shown_text(w, b, r->conflicts[i]);
     jw_end_array(w);
     jw_end_object(w);
+}
+
+/* Their statements, and what came back. */
+static void shown_txns(json_writer *w, strbuf *b, const audit_report_context *c)
+{
+    strbuf line;
+    strbuf_init(&line, b->mem);
+    for (size_t i = 0; i < c->n_shown; i++) {
+        const audit_shown_txn *t = &c->shown[i];
+        line.n = 0;
+        strbuf_printf(&line, "What %s did", t->id);
+        if (*t->session) strbuf_printf(&line, ", in session %s", t->session);
+        jw_object(w);
+        shown_member(w, b, "title", strbuf_cstr(&line));
+        jw_member_array(w, "list");
+        for (size_t k = 0; k < t->n && k < 100; k++) {
+            line.n = 0;
+            strbuf_printf(&line, "%s: %s", t->stmts[k].sql, t->stmts[k].observed);
+            shown_text(w, b, strbuf_cstr(&line));
+        }
+        jw_end_array(w);
+        jw_end_object(w);
+    }
+    strbuf_free(&line);
 }
 
 /* The box of a transaction, which is added if it is new. */
@@ -149,7 +174,8 @@ static void counts(json_writer *w, const audit_answer *r)
     jw_end_object(w);
 }
 
-static void violation(json_writer *w, strbuf *b, const audit_answer *r)
+static void violation(json_writer *w, strbuf *b, const audit_answer *r,
+                      const audit_report_context *c)
 {
     strbuf where;
     strbuf_init(&where, b->mem);
@@ -165,6 +191,7 @@ static void violation(json_writer *w, strbuf *b, const audit_answer *r)
     paragraph(w, b, "What is wrong", "text",
               r->semantic ? "No isolation level explains this result."
                           : "The isolation is wrong: a weaker level may explain this result.");
+    shown_txns(w, b, c);
     jw_end_array(w);
     cycle_picture(w, b, r);
     strbuf_free(&where);
@@ -181,7 +208,7 @@ static void write_entry(strbuf *b, void *what)
     sentence_member(w, b, x);
     shown_member(w, b, "source", x->log);
     jw_member_text(w, "level", r->level);
-    if (r->verdict == AUDIT_VIOLATED) violation(w, b, r);
+    if (r->verdict == AUDIT_VIOLATED) violation(w, b, r, x->report);
     counts(w, r);
     jw_member_array(w, "warnings");
     for (size_t i = 0; i < r->n_warnings; i++) {
@@ -195,8 +222,8 @@ static void write_entry(strbuf *b, void *what)
     jw_end_line(w);
 }
 
-void page_add_audit(const args *a, const audit_answer *r, const char *log)
+void page_add_audit(const args *a, const audit_answer *r, const audit_report_context *report)
 {
-    audited x = {r, log};
+    audited x = {r, report, report->log};
     page_add_rendered(a, write_entry, &x);
 }

@@ -84,9 +84,24 @@ static int merge_status(int a, int b)
     return a > b ? a : b;
 }
 
+/* What the transactions did that a violation names, where that is shown. */
+static int show_txns(state *st, audit *a, const audit_answer *r)
+{
+    const args *o = st->a;
+    st->report.shown = NULL;
+    st->report.n_shown = 0;
+    bool wanted = o->value[O_MARKDOWN] || o->value[O_DOT] || o->value[O_HTML];
+    if (!wanted || r->verdict == AUDIT_HOLDS) return 0;
+    return audit_show(a, r, &st->report.shown, &st->report.n_shown);
+}
+
 static int print_answer(state *st, const audit_answer *r)
 {
-    if (!st->a->value[O_JSON]) return audit_report_text(r, &st->report, put_to_file, st->out);
+    const args *a = st->a;
+    audit_renderer text = a->value[O_MARKDOWN] ? audit_report_markdown
+                          : a->value[O_DOT]    ? audit_report_dot
+                                               : audit_report_into;
+    if (!a->value[O_JSON]) return audit_report_put(text, r, &st->report, put_to_file, st->out);
     json_writer w = json_file(st->out);
     if (st->a->value[O_DETERMINISTIC]) st->report.seconds = -1;
     st->report.peak_rss_kib = peak_rss_kib();
@@ -192,11 +207,11 @@ static int audit_level(state *st, const audit_options *o, audit **a, FILE *f)
     int wrote = write_witness(st, &r);
     if (!wrote) wrote = shrink(st, *a, o, &r, &shrunk);
     if (wrote) status = wrote;
-    if (print_answer(st, &r)) {
+    if (show_txns(st, *a, &r) || print_answer(st, &r)) {
         complain("audit: %s: out of memory", st->report.log);
         status = EXIT_UNDECIDED;
     }
-    page_add_audit(st->a, &r, st->report.log);
+    page_add_audit(st->a, &r, &st->report);
     for (size_t i = 0; !st->a->value[O_QUIET] && i < r.n_warnings; i++)
         fprintf(stderr, "%s: warning: %s\n", st->report.log, r.warnings[i]);
     return status;
@@ -276,10 +291,30 @@ static bool passes(const char *s, audit_options *o)
     return true;
 }
 
+/* One format at most. */
+static bool is_one_format(const args *a)
+{
+    static const struct {
+        enum option_id option;
+        const char *name;
+    } formats[] = {{O_JSON, "json"}, {O_MARKDOWN, "markdown"}, {O_DOT, "dot"}};
+    const char *found = NULL;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        if (!a->value[formats[i].option]) continue;
+        if (found) {
+            complain("audit: --%s and --%s cannot be combined", found, formats[i].name);
+            return false;
+        }
+        found = formats[i].name;
+    }
+    return true;
+}
+
 static bool options(const args *a, audit_options *o)
 {
     const char *c = a->value[O_CONFLICTS], *so = a->value[O_SESSION_ORDER];
     uint64_t mib = 0;
+    if (!is_one_format(a)) return false;
     if (c && strcmp(c, "version") && strcmp(c, "value")) {
         complain("--conflicts: \"%s\" is not one of version, value", c);
         return false;
