@@ -15,6 +15,7 @@
 
 #include "base/map.h"
 #include "base/search.h"
+#include "base/sort.h"
 #include "decide/weak/weak.h"
 
 typedef struct arc_in {
@@ -29,6 +30,11 @@ typedef struct source {
     key_id key;       /* that `from` installs */
 } source;
 
+/* Of one session, the last two transactions that somebody read from; `before` may be NO_ID. */
+typedef struct session_end {
+    node_id last, before;
+} session_end;
+
 typedef struct tester {
     asg *g;
     const view *w;
@@ -39,8 +45,10 @@ typedef struct tester {
     bool ok;
     VEC(source) sources; /* by key, then as they were read */
     uint32_t *src_first;
-    id_map seen_by; /* (first of the session, source) -> the first reader of the source */
-    id_map blocks;  /* (level, index) -> helper of the sources [index << level, + 1 << level) */
+    id_map seen_by;          /* (first of the session, source) -> the first reader of the source */
+    VEC(uint64_t) read_from; /* of the reader at hand, sorted */
+    VEC(session_end) ends;
+    id_map blocks; /* (level, index) -> helper of the sources [index << level, + 1 << level) */
 } tester;
 
 static bool in(const tester *t, node_id v)
@@ -271,30 +279,53 @@ static void see_reads(tester *t, node_id w, uint32_t ob)
 
 /* --- assembling ------------------------------------------------------------------------------- */
 
+/* Whom v read from.  What a session did before one of its transactions it did before every later
+   one, so that the last of them says all; the one before it is for reads of the last itself. */
+static void find_ends(tester *t, node_id v)
+{
+    const asg *g = t->g;
+    t->read_from.n = t->ends.n = 0;
+    for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1]; ob++)
+        if (t->w->rf[ob] < RF_LAST) vec_push(g->m, &t->read_from, (uint64_t)t->w->rf[ob]);
+    if (t->read_from.n > 1) sort_u64(t->read_from.at, t->read_from.n);
+    for (size_t i = 0; i < t->read_from.n; i++) {
+        node_id u = (node_id)t->read_from.at[i];
+        session_end *e = t->ends.n ? &t->ends.at[t->ends.n - 1] : NULL;
+        if (e && e->last == u) continue;
+        if (e && t->start[e->last] == t->start[u]) {
+            e->before = e->last;
+            e->last = u;
+        } else {
+            session_end next = {u, NO_ID};
+            vec_push(g->m, &t->ends, next);
+        }
+    }
+}
+
 /* The reader's own end, or everyone it read from. */
 static void each_read(tester *t, enum weak_level level)
 {
     const asg *g = t->g;
-    bool through = level != WEAK_RYW; /* by another read */
     for (node_id v = 0; v < g->nodes && t->ok; v++) {
         if (!in(t, v)) continue;
+        if (level != WEAK_RYW) find_ends(t, v); /* by another read */
         for (uint32_t ob = g->ob_first[v]; ob < g->ob_first[v + 1] && t->ok; ob++) {
-            if (t->w->rf[ob] >= RF_LAST && t->w->rf[ob] != RF_INIT) continue;
-            uint32_t before = NO_ID;
-            for (uint32_t i = g->ob_first[v]; i < g->ob_first[v + 1] && t->ok; i++) {
-                uint32_t end = through ? t->w->rf[i] : v;
-                if (end < RF_LAST && end != before && end != t->w->rf[ob]) {
-                    if (level == WEAK_WFR)
-                        see_reads(t, end, ob);
-                    else
-                        see_writes(t, end, ob);
-                }
-                before = end;
-                if (!through) break;
+            uint32_t rf = t->w->rf[ob];
+            if (rf >= RF_LAST && rf != RF_INIT) continue;
+            if (level == WEAK_RYW && v != rf) see_writes(t, v, ob);
+            for (size_t i = 0; level != WEAK_RYW && i < t->ends.n && t->ok; i++) {
+                node_id end = t->ends.at[i].last != rf ? t->ends.at[i].last : t->ends.at[i].before;
+                if (end == NO_ID) continue;
+                if (level == WEAK_WFR)
+                    see_reads(t, end, ob);
+                else
+                    see_writes(t, end, ob);
             }
         }
         guard_tick(g->m->guard);
     }
+    vec_free(g->m, &t->read_from);
+    vec_free(g->m, &t->ends);
 }
 
 static void base_edges(tester *t)
