@@ -400,6 +400,7 @@ complete -c ratel -n '__fish_seen_subcommand_from trace' -l fail-open -d 'go on 
 complete -c ratel -n '__fish_seen_subcommand_from trace' -l fail-closed -d 'close connections that cannot be logged, and end when the log cannot be written'
 complete -c ratel -n '__fish_seen_subcommand_from trace' -l max-size -x -a '' -d 'never write more than this, such as 500M or 20G; default: 8G'
 complete -c ratel -n '__fish_seen_subcommand_from trace' -l rotate -x -a '' -d 'begin a new file, LOG.1, LOG.2, ..., after so many bytes; cat puts them together'
+complete -c ratel -n '__fish_seen_subcommand_from trace' -l compress -x -a '' -d 'compress the log; audit, lint and to-history read it as it is'
 complete -c ratel -n '__fish_seen_subcommand_from trace' -l max-result -x -a '' -d 'hash the rows of a statement that are longer than this; default: 1M'
 complete -c ratel -n '__fish_seen_subcommand_from trace' -l max-statement -x -a '' -d 'mark statements that are longer than this as not logged; default: 16M'
 complete -c ratel -n '__fish_seen_subcommand_from trace' -l max-connections -x -a '' -d 'connections at the same time; default: 1000'

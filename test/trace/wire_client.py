@@ -2,6 +2,7 @@
 byte that comes back."""
 import socket
 import struct
+import threading
 
 
 def text(*parts):
@@ -87,3 +88,56 @@ class Wire:
     def close(self):
         self.s.sendall(message('X'))
         self.s.close()
+
+
+class Recorder:
+    """A port of 127.0.0.1 that forwards to a socket and keeps what passes, in both directions."""
+
+    def __init__(self, path, shown=None):
+        self.path, self.passed, self.threads = path, [], []
+        self.shown = shown or without_keys
+        self.listener = socket.create_server(('127.0.0.1', 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                a, _ = self.listener.accept()
+            except OSError:
+                return
+            b = socket.socket(socket.AF_UNIX)
+            b.connect(self.path)
+            said = (bytearray(), bytearray())
+            self.passed.append(said)
+            for pair in ((a, b, said[0]), (b, a, said[1])):
+                self.threads.append(threading.Thread(target=self.copy, args=pair, daemon=True))
+                self.threads[-1].start()
+
+    @staticmethod
+    def copy(a, b, kept):
+        try:
+            while more := a.recv(65536):
+                kept += more
+                b.sendall(more)
+            b.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def stop(self):
+        """What each connection said, and what it was told; what differs each time (keys of servers' processes) left out."""
+        self.listener.close()
+        for t in self.threads:
+            t.join(10)
+        return [(bytes(said), self.shown(bytes(told))) for said, told in self.passed]
+
+
+def without_keys(told):
+    """PostgreSQL's messages but for BackendKeyData."""
+    out, at = [], 0
+    while len(told) - at >= 5:
+        n = 1 + struct.unpack('>I', told[at + 1:at + 5])[0]
+        if told[at:at + 1] != b'K':
+            out.append(told[at:at + n])
+        at += n
+    return out + [told[at:]]

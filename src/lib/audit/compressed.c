@@ -14,6 +14,11 @@ void packed_open(source *s)
     inflate_wrap(s);
 }
 
+void packed_allow_cut(source *s)
+{
+    inflate_allow_cut(s);
+}
+
 void packed_close(source *s)
 {
     inflate_close(s);

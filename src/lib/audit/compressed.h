@@ -9,6 +9,8 @@
 
 /* From now on the source yields what is inside, if it is gzip or zstd. */
 void packed_open(source *s);
+/* The end of the file may be missing: the log says by itself whether it is whole. */
+void packed_allow_cut(source *s);
 void packed_close(source *s);
 
 #endif

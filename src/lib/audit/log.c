@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "audit/compressed.h"
 #include "base/map.h"
 #include "read/json.h"
 
@@ -580,7 +581,8 @@ void log_read(sql_log *l, source *s)
         r.line_start = r.j.p;
         /* the recorder may have been killed while it wrote: a line without its end is none */
         if (l->traced && s->eof && s->pos == s->n && s->at[s->n - 1] != '\n') break;
-        l->ended = false; /* nothing follows the end */
+        if (l->traced) packed_allow_cut(s); /* ... and so is a frame without its end */
+        l->ended = false;                   /* nothing follows the end */
         read_line(&r);
     }
     if (!r.header) guard_fail(s->guard, GUARD_PARSE, "no header: the log is empty");

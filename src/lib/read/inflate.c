@@ -14,6 +14,7 @@
 #include <limits.h>
 
 #include "config.h"
+#include "read/zstd_frame.h"
 
 #ifdef HAVE_ZLIB
 #include <zlib.h>
@@ -64,6 +65,7 @@ typedef struct inflater {
     size_t at, n;     /* what is left of in: [at, n) */
     uint64_t before;  /* compressed bytes that came before in[0] */
     bool eof, border; /* border: between two members or frames */
+    bool may_be_cut;
 #ifdef HAVE_ZLIB
     z_stream z;
     bool z_open;
@@ -173,7 +175,7 @@ static ptrdiff_t inflate_read(void *buf, size_t cap, void *payload)
         }
         if (f->at < f->n) continue;
         if (f->eof) {
-            if (f->border) return 0;
+            if (f->border || f->may_be_cut) return 0;
             bad_data(f, "cut off before its end");
         }
         f->before += f->n;
@@ -252,6 +254,12 @@ bool inflate_wrap(source *s)
     s->payload = f;
     s->error = inflate_error;
     return true;
+}
+
+void inflate_allow_cut(source *s)
+{
+    inflater *f = s->inflater;
+    if (f) f->may_be_cut = true;
 }
 
 void inflate_close(source *s)
@@ -375,6 +383,36 @@ bool deflate_wrap(sink *s, const char *name)
     s->write = deflate_write;
     s->payload = d;
     return true;
+}
+
+bool deflate_frame(const char *at, size_t n, strbuf *out)
+{
+    out->n = 0;
+#ifdef HAVE_ZSTD
+    vec_reserve(out->mem, out,
+                ZSTD_compressBound(n)); /* may fail by its guard: nothing is held yet */
+    ZSTD_CCtx *c = ZSTD_createCCtx();
+    if (!c) return false;
+    ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, 1); /* whoever records must not wait */
+    ZSTD_CCtx_setParameter(c, ZSTD_c_checksumFlag, 1);
+    size_t made = ZSTD_compress2(c, out->at, ZSTD_compressBound(n), at, n);
+    ZSTD_freeCCtx(c);
+    if (ZSTD_isError(made)) return false;
+    out->n = made;
+    return true;
+#else
+    (void)at, (void)n;
+    return false;
+#endif
+}
+
+bool deflate_has_frames(void)
+{
+#ifdef HAVE_ZSTD
+    return true;
+#else
+    return false;
+#endif
 }
 
 void deflate_finish(sink *s)

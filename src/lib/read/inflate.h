@@ -12,6 +12,9 @@
 /* Looks at the first bytes; if they are compressed data, the source yields what is inside from
    now on.  Must be called before anything was consumed.  True if so. */
 bool inflate_wrap(source *s);
+/* Data that is cut off is at its end from now on: for files that say themselves whether they are
+   whole, because whoever wrote them may have been killed in the middle of a frame. */
+void inflate_allow_cut(source *s);
 /* Frees the stage, if there is one; the source then reads the bare stream again. */
 void inflate_close(source *s);
 

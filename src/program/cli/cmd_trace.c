@@ -95,6 +95,15 @@ static bool parse_proxy(tracing *t, uint64_t *limit, uint64_t *rotate)
         complain("trace: --fail-open and --fail-closed are opposites");
         return false;
     }
+    if (a->value[O_COMPRESS] && strcmp(a->value[O_COMPRESS], "zstd") != 0) {
+        complain("--compress: \"%s\" is unknown; logs are compressed with zstd",
+                 a->value[O_COMPRESS]);
+        return false;
+    }
+    if (a->value[O_COMPRESS] && !trace_log_packs()) {
+        complain("--compress: this build has no libzstd");
+        return false;
+    }
     if (!parse_size(a, O_MAX_SIZE, 1 << 16, UINT64_MAX / 2, limit) ||
         !parse_size(a, O_ROTATE, 1 << 16, UINT64_MAX / 2, rotate) ||
         !parse_size(a, O_MAX_RESULT, 0, 1 << 30, &result) ||
@@ -323,7 +332,8 @@ static int run_proxy(tracing *t, uint64_t limit, uint64_t rotate)
         complain("--commit-ts: %s", t->side.error);
         return EXIT_IO;
     }
-    if (!trace_log_open(&t->log, out, limit, rotate, why, sizeof why)) {
+    if (!trace_log_open(&t->log, out, limit, rotate, a->value[O_COMPRESS] != NULL, why,
+                        sizeof why)) {
         complain("%s: %s", out, why);
         return EXIT_IO;
     }

@@ -377,7 +377,11 @@ static void write_refusal(const proxy *p, endpoint *client, unsigned char number
     snprintf(line, sizeof line, "ratel trace proxy: %.400s", text);
     size_t n = p->o->mysql ? my_refusal(packet, sizeof packet, number, line)
                            : pg_refusal(packet, sizeof packet, line);
-    if (write_bytes(client, packet, n) < 0) return; /* it need not care */
+    if (write_bytes(client, packet, n) < 0) return;
+    /* what it has said already is taken: otherwise the system resets the connection, and the client
+       may see that instead of the reason */
+    char said[STARTUP_MOST];
+    if (!client->tls && recv(client->fd, said, sizeof said, MSG_DONTWAIT) < 0) return;
 }
 
 static void refuse_client(proxy *p, relay *l, const char *text)

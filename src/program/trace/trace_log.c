@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/replace_file.h"
+#include "read/zstd_frame.h"
 #include "work/record.h"
 
 #define CHUNK ((size_t)1 << 18)
@@ -33,13 +34,15 @@ static bool open_part(trace_log *l)
     return true;
 }
 
-bool trace_log_open(trace_log *l, const char *path, uint64_t limit, uint64_t rotate, char *why,
-                    size_t cap)
+bool trace_log_open(trace_log *l, const char *path, uint64_t limit, uint64_t rotate, bool packs,
+                    char *why, size_t cap)
 {
     memset(l, 0, sizeof *l);
     guard_init(&l->guard);
     mem_init(&l->mem, mem_libc, NULL, &l->guard);
     strbuf_init(&l->ready, &l->mem);
+    strbuf_init(&l->packed, &l->mem);
+    l->packs = packs;
     l->fd = -1;
     l->limit = limit;
     l->rotate = rotate;
@@ -58,6 +61,38 @@ bool trace_log_open(trace_log *l, const char *path, uint64_t limit, uint64_t rot
     return false;
 }
 
+/* Writes lines as they are, or a frame of them, or nothing; 0, or an errno. */
+static int write_lines(trace_log *l, const char *at, size_t n)
+{
+    if (!l->packs) return record_write(l->fd, at, n);
+    if (guard_armed(&l->guard)) return ENOMEM;
+    if (!deflate_frame(at, n, &l->packed)) return EIO;
+    for (size_t done = 0; done < l->packed.n;) {
+        ssize_t k = write(l->fd, l->packed.at + done, l->packed.n - done);
+        if (k < 0 && errno == EINTR) continue;
+        if (k > 0) {
+            done += (size_t)k;
+            continue;
+        }
+        int why = k < 0 ? errno : EIO;
+        off_t whole = (off_t)l->size; /* a part of a frame would make all that follows unreadable */
+        if (ftruncate(l->fd, whole) || lseek(l->fd, whole, SEEK_SET) < 0) l->full = true;
+        return why;
+    }
+    return 0;
+}
+
+/* How long what was written last is in the file. */
+static size_t written_size(const trace_log *l, size_t n)
+{
+    return l->packs ? l->packed.n : n;
+}
+
+bool trace_log_packs(void)
+{
+    return deflate_has_frames();
+}
+
 /* A new file begins when the present one has reached its size: with a mark, no header. */
 static void rotate_log(trace_log *l)
 {
@@ -69,22 +104,22 @@ static void rotate_log(trace_log *l)
     }
     char mark[64];
     int n = snprintf(mark, sizeof mark, "{\"mark\":\"part\",\"part\":%u}\n", (unsigned)l->part);
-    if (record_write(l->fd, mark, (size_t)n)) return;
-    l->size += (uint64_t)n;
-    l->total += (uint64_t)n;
+    if (write_lines(l, mark, (size_t)n)) return;
+    l->size += written_size(l, (size_t)n);
+    l->total += written_size(l, (size_t)n);
 }
 
 static int write_all(trace_log *l, const char *at, size_t n)
 {
     rotate_log(l);
-    int why = record_write(l->fd, at, n);
+    int why = write_lines(l, at, n);
     if (why) {
         off_t end = lseek(l->fd, 0, SEEK_CUR); /* some whole lines may have been written */
         if (end >= 0) l->total += (uint64_t)end - l->size, l->size = (uint64_t)end;
         return why;
     }
-    l->size += n;
-    l->total += n;
+    l->size += written_size(l, n);
+    l->total += written_size(l, n);
     return 0;
 }
 
@@ -159,13 +194,20 @@ static void add_line(trace_log *l, const char *at, size_t n, uint64_t now)
     l->lines++;
 }
 
+static bool over_limit(const trace_log *l, size_t n)
+{
+    return l->limit && l->total + l->ready.n + n + KEPT_FOR_MARKS > l->limit;
+}
+
 void trace_log_line(trace_log *l, const char *at, size_t n, uint64_t now)
 {
     if (l->full || l->gap_from) {
         l->missing++;
         if (l->full || !trace_log_flush(l, now)) return;
     }
-    if (l->limit && l->total + l->ready.n + n + KEPT_FOR_MARKS > l->limit) {
+    /* (what is ready may take less when it is compressed) */
+    if (l->packs && l->ready.n && over_limit(l, n)) trace_log_flush(l, now);
+    if (over_limit(l, n)) {
         trace_log_flush(l, now);
         l->full = true;
         l->missing++;
@@ -194,7 +236,7 @@ int trace_log_close(trace_log *l, const char *members, uint64_t now)
     if (!trace_log_flush(l, now)) error = l->error;
     int n = snprintf(mark, sizeof mark, "{\"mark\":\"end\",\"lines\":%llu%s}\n",
                      (unsigned long long)l->lines, members);
-    if (!error && n > 0 && (size_t)n < sizeof mark) error = record_write(l->fd, mark, (size_t)n);
+    if (!error && n > 0 && (size_t)n < sizeof mark) error = write_lines(l, mark, (size_t)n);
     if (l->fd >= 0 && close(l->fd) && !error) error = errno;
     l->fd = -1;
     mem_free_all(&l->mem);

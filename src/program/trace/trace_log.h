@@ -4,6 +4,8 @@
  *
  * Lines are collected and written together; a write that fails takes back the part of a line that
  * it may have left.  From then on nothing is logged until a mark that says so could be written.
+ * A compressed log is frames of zstd after one another, each with whole lines of its own, so that it
+ * can be read, rotated and put together as a plain one.
  * The file may be cut off by the death of the process: then it lacks its last line, the mark "end",
  * by which a reader knows.
  */
@@ -25,7 +27,8 @@ typedef struct trace_log {
     uint64_t size, total;
     uint64_t lines;
     uint64_t ids;
-    strbuf ready;
+    bool packs; /* each write is a whole frame of zstd */
+    strbuf ready, packed;
     uint64_t flushed; /* when */
     bool full;        /* the limit was reached */
     int error;        /* why the last write failed, or 0 */
@@ -34,9 +37,11 @@ typedef struct trace_log {
     uint64_t gap_from; /* since when lines are missing; 0: none are */
 } trace_log;
 
-/* Makes the file, for its owner alone.  False: `why` says what is wrong. */
-bool trace_log_open(trace_log *l, const char *path, uint64_t limit, uint64_t rotate, char *why,
-                    size_t cap);
+/* Makes the file, for its owner alone; `packs`: compressed, each write a whole frame of zstd.  False: `why` says what is wrong. */
+bool trace_log_open(trace_log *l, const char *path, uint64_t limit, uint64_t rotate, bool packs,
+                    char *why, size_t cap);
+/* Can this build compress? */
+bool trace_log_packs(void);
 /* A whole line with its end. */
 void trace_log_line(trace_log *l, const char *at, size_t n, uint64_t now);
 /* From `from` on, a session may have done anything (session 0: any session). */
