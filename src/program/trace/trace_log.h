@@ -4,8 +4,8 @@
  *
  * Lines are collected and written together; a write that fails takes back the part of a line that
  * it may have left.  From then on nothing is logged until a mark that says so could be written.
- * A compressed log is frames of zstd after one another, each with whole lines of its own, so that it
- * can be read, rotated and put together as a plain one.
+ * A compressed log is frames of zstd after one another, each with whole lines of its own, so that
+ * it can be read, rotated and put together as a plain one.
  * The file may be cut off by the death of the process: then it lacks its last line, the mark "end",
  * by which a reader knows.
  */
@@ -37,7 +37,8 @@ typedef struct trace_log {
     uint64_t gap_from; /* since when lines are missing; 0: none are */
 } trace_log;
 
-/* Makes the file, for its owner alone; `packs`: compressed, each write a whole frame of zstd.  False: `why` says what is wrong. */
+/* Makes the file, for its owner alone; `packs`: compressed, each write a whole frame of zstd.
+   False: `why` says what is wrong. */
 bool trace_log_open(trace_log *l, const char *path, uint64_t limit, uint64_t rotate, bool packs,
                     char *why, size_t cap);
 /* Can this build compress? */
