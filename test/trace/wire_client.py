@@ -46,6 +46,7 @@ SYNC, FLUSH = message('S'), message('H')
 
 
 class Wire:
+    told = set()   # types of messages that any server has sent
     def __init__(self, path, user='postgres', database='postgres', startup=True, **settings):
         self.s = socket.socket(socket.AF_UNIX)
         self.s.settimeout(20)
@@ -66,6 +67,7 @@ class Wire:
             self.left += more
         n = 1 + struct.unpack('>I', self.left[1:5])[0]
         m, self.left = self.left[:n], self.left[n:]
+        Wire.told.add(chr(m[0]))
         if m[:1] == b'K':
             self.key = m[5:]
         return m
