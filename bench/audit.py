@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 
+from plain_output import plain_table, say_line
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 RATEL = os.path.abspath(os.environ.get('RATEL', os.path.join(HERE, '..', 'build', 'ratel')))
 FIVE = 300
@@ -137,14 +139,10 @@ def bench_audit(say, table, quick, only=(), keep=None):
 
 
 def main():
-    def table(head, rows):
-        for r in [head] + rows:
-            print(' | '.join(map(str, r)))
-
     words = sys.argv[1:]
     keep = words.pop(words.index('--keep') + 1) if '--keep' in words else None
     only = [w for w in words if not w.startswith('--')]
-    bench_audit(lambda line='': print(line, flush=True), table, '--quick' in words, only, keep)
+    bench_audit(say_line, plain_table, '--quick' in words, only, keep)
     return 0
 
 

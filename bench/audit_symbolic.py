@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 RATEL = os.path.abspath(os.environ.get('RATEL', os.path.join(HERE, '..', 'build', 'ratel')))
 sys.path.insert(0, os.path.join(HERE, '..', 'test', 'audit'))
 import logs  # noqa: E402
+from plain_output import plain_table, say_line  # noqa: E402
 
 LEVELS = ['serializable', 'snapshot-isolation', 'read-committed']
 ABLATION = ['all', '-index', '-window', '-concretize', '-stronger', '-search', '-search,-index', '-search,-window',
@@ -102,11 +103,7 @@ def bench_symbolic(say, table, quick):
 
 
 def main():
-    def table(head, rows):
-        for r in [head] + rows:
-            print(' | '.join(map(str, r)))
-
-    bench_symbolic(lambda line='': print(line, flush=True), table, '--quick' in sys.argv)
+    bench_symbolic(say_line, plain_table, '--quick' in sys.argv)
     return 0
 
 

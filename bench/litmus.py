@@ -14,6 +14,8 @@ import sys
 import tempfile
 import time
 
+from plain_output import plain_table, say_line
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 RATEL = os.path.abspath(os.environ.get('RATEL', os.path.join(HERE, '..', 'build', 'ratel')))
 CELL, TABLE = 2, 180
@@ -46,11 +48,7 @@ def bench_litmus(say, table, quick, urls=()):
 
 
 def main():
-    def plain_table(head, rows):
-        for row in [head] + rows:
-            print(' | '.join(map(str, row)))
-
-    bench_litmus(lambda line='': print(line, flush=True), plain_table, '--quick' in sys.argv,
+    bench_litmus(say_line, plain_table, '--quick' in sys.argv,
                  [a for a in sys.argv[1:] if a != '--quick'])
     return 0
 

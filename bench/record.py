@@ -13,6 +13,8 @@ import statistics
 import subprocess
 import sys
 
+from plain_output import plain_table, say_line
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 RATEL = os.path.abspath(os.environ.get('RATEL', os.path.join(HERE, '..', 'build', 'ratel')))
 PROMISED = {'sqlite::memory:': 0.5, 'postgres:temp': 0.1, 'mariadb:temp': 0.1}
@@ -54,12 +56,8 @@ def bench_record(say, table, quick, urls=(), sessions=8):
 
 
 def main():
-    def table(head, rows):
-        for row in [head] + rows:
-            print(' | '.join(map(str, row)))
-
     sessions = [int(a.split('=')[1]) for a in sys.argv if a.startswith('--sessions=')]
-    bench_record(lambda line='': print(line, flush=True), table, '--quick' in sys.argv,
+    bench_record(say_line, plain_table, '--quick' in sys.argv,
                  [a for a in sys.argv[1:] if not a.startswith('--')], *sessions)
     return 0
 

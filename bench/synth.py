@@ -15,6 +15,8 @@ import resource
 import subprocess
 import sys
 
+from plain_output import plain_table, say_line
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 RATEL = os.path.abspath(os.environ.get('RATEL', os.path.join(HERE, '..', 'build', 'ratel')))
 PROBLEMS = os.path.join(HERE, '..', 'test', 'synth', 'problems.tsv')
@@ -84,11 +86,7 @@ def bench_synth(say, table, quick):
 
 
 def main():
-    def table(head, rows):
-        for row in [head] + rows:
-            print(' | '.join(map(str, row)))
-
-    bench_synth(print, table, '--quick' in sys.argv)
+    bench_synth(say_line, plain_table, '--quick' in sys.argv)
     return 0
 
 
