@@ -17,6 +17,7 @@
 #include "audit/match_results.h"
 #include "base/rng.h"
 #include "sql/sql.h"
+#include "typed_statements.h"
 
 static rng R;
 static guard G;
@@ -1053,8 +1054,10 @@ static void statement(void)
     static void (*const others[])(void) = {set_statement,     with_statement,        join_statement,
                                            window_statement,  update_from,           key_statement,
                                            lateral_statement, distinct_on_statement, key_statement};
-    uint32_t k = below(150);
-    if (k >= 120) {
+    uint32_t k = below(200);
+    if (k >= 150) {
+        typed_statement(&B, &R);
+    } else if (k >= 120) {
         others[below(sizeof others / sizeof others[0])]();
     } else if (k >= 100) {
         procedure_statement();
@@ -1275,6 +1278,12 @@ int main(int argc, char **argv)
         sql_result r;
         PQclear(PQexec(db, schema[i]));
         if (ours(schema[i], t.state, &r) != DONE) return 1;
+        vs_commit(&S, ++t.state);
+    }
+    for (size_t i = 0; typed_schema[i]; i++) {
+        sql_result r;
+        PQclear(PQexec(db, typed_schema[i]));
+        if (ours(typed_schema[i], t.state, &r) != DONE) return 1;
         vs_commit(&S, ++t.state);
     }
     for (int i = 5; i < argc; i++)

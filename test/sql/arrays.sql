@@ -53,3 +53,25 @@ SELECT id FROM ar WHERE 9 = ANY(x) AND t @> '{q}' ORDER BY id
 SELECT coalesce(x, '{}') FROM ar ORDER BY id
 --
 SELECT id FROM ar WHERE id = ANY(ARRAY[1,3]) AND x IS NOT NULL ORDER BY id
+--
+SELECT v FROM unnest('{3,1,NULL,2}'::int[]) v ORDER BY v
+--
+SELECT id, u FROM ar, unnest(ar.x) u ORDER BY id, u
+--
+SELECT count(*), max(u) FROM unnest(ARRAY['a', 'b']) AS q(u)
+--
+SELECT * FROM generate_series(timestamp '2024-01-31', timestamp '2024-06-01', interval '1 month') g
+--
+SELECT g::date FROM generate_series(timestamp '2024-01-03', timestamp '2024-01-01', interval '-12 hours') g
+--
+SELECT * FROM generate_series(timestamp '2024-01-03', timestamp '2024-01-05', interval '0') g
+--
+SELECT value FROM jsonb_array_elements('[1, "a", null, {"b": 2}]')
+--
+SELECT e.id, v FROM (VALUES (1, '["x", 2, null]'::jsonb), (2, '[]')) e(id, j), jsonb_array_elements_text(e.j) v
+--
+SELECT * FROM jsonb_array_elements('{}')
+--
+SELECT id FROM ar WHERE id = ANY(ARRAY['1', '3']::int[]) AND 3::bigint = ANY(x) ORDER BY id
+--
+SELECT 'a' = ANY(ARRAY[1, 2]::text[]), '2' = ANY(ARRAY[1, 2]::text[])

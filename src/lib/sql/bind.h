@@ -91,6 +91,10 @@ expr *bind_operator(binder *b, const char *name, expr **arg, uint32_t n, int pos
 /* Refuses a query whose keys are of a type without equality or order here. */
 void refuse_key_types(binder *b, const query *q);
 
+/* bind_enum.c */
+void bind_create_enum(binder *b, plan *p, const PgQuery__CreateEnumStmt *c);
+bool enum_named(binder *b, const char *name, type *t);
+
 /* bind_agg.c: an aggregate or window function of that name, or NULL */
 expr *bind_aggregate(binder *b, scope *s, const PgQuery__FuncCall *f, const char *name);
 

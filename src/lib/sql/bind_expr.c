@@ -101,6 +101,8 @@ type bind_type(binder *b, const PgQuery__TypeName *t)
         if ((r.id == T_VARCHAR || r.id == T_CHAR) && t->n_typmods == 1 && r.width > 0) return r;
         break;
     }
+    type made;
+    if (!t->n_typmods && t->n_names == 1 && enum_named(b, name, &made)) return made;
     sql_refuse(CTX(b), t->location, "type %s%s", name, t->n_typmods ? " with a modifier" : "");
 }
 
@@ -143,7 +145,7 @@ static bool is_const(const expr *e)
 static bool strict_kind(const expr *e)
 {
     expr_kind k = e->kind;
-    if (k == E_BUILTIN) return !(e->builtin->flags & (BUILTIN_NULLS | BUILTIN_STABLE));
+    if (k == E_BUILTIN) return !(e->builtin->flags & BUILTIN_NULLS);
     return k == E_COMPARE || k == E_ARITH || k == E_NEGATE || k == E_CONCAT || k == E_CAST ||
            k == E_CALL || k == E_LIKE || k == E_NOT;
 }
@@ -571,7 +573,12 @@ static expr *compare_array_value(binder *b, scope *s, int op, bool all, const Pg
         sql_refuse(CTX(b), a->location, "ANY or ALL of an array of %s", type_name(of));
     if (e->arg[0]->t.id == T_UNKNOWN) resolve(b, e->arg[0], of);
     type_id is = e->arg[0]->t.id == T_VARCHAR ? T_TEXT : e->arg[0]->t.id;
-    if (is != of) sql_refuse(CTX(b), a->location, "ANY or ALL of an array of another type");
+    if (is != of) { /* the array follows the value, as its items alone would */
+        if (!type_rank(is) || !type_rank(of))
+            sql_refuse(CTX(b), a->location, "ANY or ALL of an array of another type");
+        of = type_rank(is) > type_rank(of) ? is : of;
+        e->arg[1] = expr_coerce(b, e->arg[1], type_plain(type_array_of(of)), CAST_IMPLICIT);
+    }
     e->arg[0] = expr_coerce(b, e->arg[0], type_plain(of), CAST_IMPLICIT);
     e->sub = of;
     e->op = op | (all ? ALL_OF : 0);
@@ -584,9 +591,6 @@ static expr *compare_array(binder *b, scope *s, const PgQuery__AExpr *a, const c
     if (op < 0) sql_refuse(CTX(b), a->location, "operator %s with ANY or ALL", name);
     if (row_of(a->lexpr)) sql_refuse(CTX(b), a->location, "a row beside ANY or ALL");
     const node *r = a->rexpr;
-    if (r->node_case == PG_QUERY__NODE__NODE_TYPE_CAST &&
-        r->type_cast->arg->node_case == PG_QUERY__NODE__NODE_A_ARRAY_EXPR)
-        r = r->type_cast->arg;
     if (r->node_case == PG_QUERY__NODE__NODE_A_ARRAY_EXPR && r->a_array_expr->n_elements)
         return compare_each(b, s, op, all, a->lexpr, r->a_array_expr->elements,
                             r->a_array_expr->n_elements, a->location);

@@ -219,6 +219,16 @@ static join *sub_relation(binder *b, scope *s, const PgQuery__RangeSubselect *r)
     return j;
 }
 
+static query *stamp_series(binder *b, query *q, int position)
+{
+    q->series[2] = expr_coerce(b, q->series[2], type_plain(T_INTERVAL), CAST_IMPLICIT);
+    q->position = position;
+    q->n_out = 1;
+    q->out = arena_array(b->mem, out_column, 1);
+    q->out[0] = placeholder(b, "generate_series", T_STAMP);
+    return q;
+}
+
 /* generate_series of integers; its arguments may use the tables before it. */
 static query *series_query(binder *b, scope *s, const PgQuery__FuncCall *f)
 {
@@ -227,6 +237,9 @@ static query *series_query(binder *b, scope *s, const PgQuery__FuncCall *f)
     if (f->n_args < 2 || f->n_args > 3) return NULL;
     for (size_t i = 0; i < f->n_args; i++) {
         q->series[i] = bind_expr(b, &in, f->args[i]);
+        if (i < 2 && q->series[i]->t.id == T_STAMP && f->n_args == 3) continue;
+        if (i == 2 && q->series[0]->t.id == T_STAMP && q->series[1]->t.id == T_STAMP)
+            return stamp_series(b, q, f->location);
         if (q->series[i]->t.id == T_UNKNOWN || !type_is_int(q->series[i]->t.id))
             sql_refuse(CTX(b), f->location, "generate_series of this type");
     }
@@ -241,10 +254,33 @@ static query *series_query(binder *b, scope *s, const PgQuery__FuncCall *f)
     return q;
 }
 
+/* Rows of one value, or of timestamps a step apart. */
+static query *items_query(binder *b, scope *s, const PgQuery__FuncCall *f, const char *name)
+{
+    bool unnest = !strcmp(name, "unnest"), text = !strcmp(name, "jsonb_array_elements_text");
+    bool json = text || !strcmp(name, "jsonb_array_elements");
+    if ((!unnest && !json) || f->n_args != 1) return NULL;
+    query *q = query_new(b);
+    scope in = {.up = s, .q = q};
+    q->series[0] = bind_expr(b, &in, f->args[0]);
+    if (json) q->series[0] = expr_coerce(b, q->series[0], type_plain(T_JSONB), CAST_IMPLICIT);
+    type_id t = q->series[0]->t.id;
+    if (unnest && !type_is_array(t)) sql_refuse(CTX(b), f->location, "unnest of this type");
+    q->position = f->location;
+    q->n_out = 1;
+    q->out = arena_array(b->mem, out_column, 1);
+    q->out[0] = placeholder(b, unnest ? "unnest" : "value",
+                            unnest ? type_element(t)
+                            : text ? T_TEXT
+                                   : T_JSONB);
+    return q;
+}
+
 static query *function_query(binder *b, scope *s, const PgQuery__FuncCall *f, join *j)
 {
     const char *name = f->funcname[f->n_funcname - 1]->string->sval;
-    query *series = strcmp(name, "generate_series") ? NULL : series_query(b, s, f);
+    query *series =
+        strcmp(name, "generate_series") ? items_query(b, s, f, name) : series_query(b, s, f);
     j->lateral = series != NULL;
     return series ? series : bind_function_rows(b, s, f);
 }

@@ -303,6 +303,7 @@ static value set_json(sql_exec *x, const expr *e, const value *v)
     value *path = array_items(&x->work, T_TEXT, v[1], &n);
     bool create = e->n < 4 || v[3].i;
     if (is_scalar(top)) sql_raise(&x->c, "22023", "cannot set path in scalar");
+    if (!create && !top->n) return v[0];
     for (uint32_t i = 0; i < n; i++) {
         bool last = i + 1 == n;
         if (path[i].null) sql_raise(&x->c, "22004", "path element is null");

@@ -10,6 +10,7 @@
 #include "sql/builtin.h"
 #include "sql/pl.h"
 #include "sql/interval.h"
+#include "sql/jsonb.h"
 #include "sql/sql_array.h"
 #include "sql/sql_float.h"
 
@@ -21,6 +22,7 @@ void exec_init(sql_exec *x, store *s, mem *m)
     arena_init(&x->held, m);
     x->c.guard = m->guard;
     x->c.work = &x->work;
+    x->c.enums = &s->enums;
 }
 
 void exec_begin(sql_exec *x)
@@ -1071,13 +1073,64 @@ static void set_rows(sql_exec *x, const query *q, frame *up, out_list *out)
 
 #define MOST_SERIES 10000000
 
+static void add_item(sql_exec *x, const query *q, value v, out_list *out)
+{
+    guard_tick(x->c.guard);
+    if (out->n >= MOST_SERIES) sql_refuse(&x->c, q->position, "a series of this length");
+    value *row = arena_get(&x->work, sizeof *row);
+    *row = v;
+    add_output(x, q, row, out);
+}
+
+/* unnest, jsonb_array_elements. */
+static void item_rows(sql_exec *x, const query *q, frame *f, out_list *out)
+{
+    type_id t = q->series[0]->t.id;
+    value v = eval(x, q->series[0], f), item;
+    if (v.null) return;
+    if (type_is_array(t)) {
+        array_walk w = array_begin_walk(type_element(t), v);
+        while (array_next(&w, &item)) add_item(x, q, item, out);
+        return;
+    }
+    const jsonb_node *j = jsonb_read(&x->c, v.s, v.n);
+    if (j->kind != JSON_ARRAY) sql_raise(&x->c, "22023", "cannot extract elements from this");
+    for (uint32_t i = 0; i < j->n; i++) {
+        const jsonb_node *at = j->items[i];
+        bool text = q->out[0].e->t.id == T_TEXT, null = text && at->kind == JSON_NULL;
+        item = null                              ? value_null()
+               : text && at->kind == JSON_STRING ? at->text
+                                                 : jsonb_write(&x->c, at);
+        add_item(x, q, item, out);
+    }
+}
+
+static void stamp_rows(sql_exec *x, const query *q, const value *v, out_list *out)
+{
+    interval by = interval_of(v[2]), none = {0, 0, 0};
+    int sign = interval_cmp(by, none);
+    if (!sign) sql_raise(&x->c, "22023", "step size cannot equal zero");
+    for (int64_t at = v[0].i; sign > 0 ? at <= v[1].i : at >= v[1].i;) {
+        add_item(x, q, value_int(at), out);
+        at = interval_move(&x->c, at, by, 1);
+    }
+}
+
 static void series_rows(sql_exec *x, const query *q, frame *up, out_list *out)
 {
     frame f = {NULL, up, NULL};
     value v[3] = {{0}};
+    if (!q->series[1]) {
+        item_rows(x, q, &f, out);
+        return;
+    }
     for (int i = 0; i < 3; i++) {
         v[i] = q->series[i] ? eval(x, q->series[i], &f) : value_int(1);
         if (v[i].null) return;
+    }
+    if (q->series[0]->t.id == T_STAMP) {
+        stamp_rows(x, q, v, out);
+        return;
     }
     int64_t step = v[2].i;
     if (!step) sql_raise(&x->c, "22023", "step size cannot equal zero");

@@ -155,6 +155,7 @@ typedef struct store {
     bool holes;                  /* some table has */
     VEC(hole) hole;              /* by number - 1: value.i of what is OPEN_FIXED; 0 has no number */
     VEC(const char *) sequences; /* by number - 1: value.n of what is OPEN_FREE */
+    enum_list enums;             /* never shorter: what is created is in the catalog */
     uint64_t catalog;
     uint32_t unstable; /* columns that are `changed` */
     arena bodies;      /* what the SQL of bodies was bound to, up to the next epoch */
