@@ -3,11 +3,12 @@
  * TABLE:ROW.COLUMN, that transactions read, write and delete.
  *
  * Only what statements and their answers show becomes an operation: rows that a SELECT of one table
- * returned with their key, values that are constants or parameters, and what RETURNING says.  A
- * read that is not shown is passed over, which only weakens the history.  A write whose value is
- * not shown takes its whole key out, one whose rows are not known the whole column, and a statement
- * that is not understood every column that it may have written: so no write is ever missing from a
- * key that is in the history.
+ * returned with their key, values that are constants or parameters, and what RETURNING says; and
+ * what follows from values that nobody else could change: those that the transaction has written
+ * itself or read with a lock.  A read that is not shown is passed over, which only weakens the
+ * history.  A write whose value is not shown takes its whole key out, one whose rows are not known
+ * the whole column, and a statement that is not understood every column that it may have written:
+ * so no write is ever missing from a key that is in the history.
  */
 #include "audit/audit.h"
 
@@ -20,6 +21,8 @@
 
 #define NULL_VALUE "(null)" /* a row that is there, without a value */
 #define NAMED_MOST 20u
+#define SEVERAL UINT32_MAX
+#define LISTED_MOST 256u /* keys of one IN */
 
 typedef struct key_column { /* one column of one table, by the table's key */
     table *t;
@@ -31,6 +34,9 @@ typedef struct row_key {
     uint32_t of; /* key_column */
     const char *name;
     const char *why;
+    const char *held;           /* its value while no other transaction can write it ... */
+    uint64_t held_in;           /* ... in this epoch */
+    uint32_t deleter, inserter; /* 1 + the transaction, or SEVERAL; 0: none */
 } row_key;
 
 typedef struct key_op {
@@ -38,6 +44,7 @@ typedef struct key_op {
     uint32_t key;
     const char *value;
     uint64_t line; /* of its statement */
+    bool inserts;  /* a row that was not there, as far as the database looked */
 } key_op;
 
 typedef struct viewer {
@@ -52,8 +59,12 @@ typedef struct viewer {
     size_t *first; /* by transaction: its first operation */
     strbuf scratch;
     audit_key_view *out;
-    uint64_t line; /* of the statement */
-    bool counts;   /* the transaction may have committed: what it wrote unseen matters */
+    uint64_t line;  /* of the statement */
+    bool counts;    /* the transaction may have committed: what it wrote unseen matters */
+    bool computes;  /* what was undone is passed over, so that held values are the right ones */
+    bool inserts;   /* the statement is an INSERT */
+    bool locks;     /* the statement locks the rows that it reads */
+    uint64_t epoch; /* a transaction, or what follows a statement whose writes are not known */
 } viewer;
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -92,12 +103,14 @@ static const char *reason_at(viewer *w, const char *what)
 static void leave_key(viewer *w, uint32_t column, const char *row, const char *what)
 {
     uint32_t k = key_named(w, column, row);
+    w->keys.at[k].held_in = 0;
     if (w->counts && !w->keys.at[k].why) w->keys.at[k].why = reason_at(w, what);
 }
 
 /* All columns of the table; NULL: of every table. */
 static void leave_table(viewer *w, const table *t, const char *what)
 {
+    w->epoch++;
     for (size_t i = 0; w->counts && i < w->columns.n; i++) {
         key_column *c = &w->columns.at[i];
         if ((!t || c->t == t) && !c->why) c->why = reason_at(w, what);
@@ -107,7 +120,7 @@ static void leave_table(viewer *w, const table *t, const char *what)
 static void add_op(viewer *w, char kind, uint32_t column, const char *row, const char *is)
 {
     assert((kind == 'r' || kind == 'w') == (is != NULL)); /* the others have no value */
-    vec_push(w->mem, &w->ops, ((key_op){kind, key_named(w, column, row), is, w->line}));
+    vec_push(w->mem, &w->ops, ((key_op){kind, key_named(w, column, row), is, w->line, w->inserts}));
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -171,6 +184,27 @@ static const char *key_of_condition(viewer *w, const expr *e, const table *t, ui
     return NULL;
 }
 
+/* Is a part of the condition key IN (constants)?  Their number, each once, or 0. */
+static uint32_t keys_of_condition(viewer *w, const expr *e, const table *t, uint32_t key,
+                                  const char ***names)
+{
+    for (uint32_t i = 0; e && e->kind == E_AND && i < e->n; i++) {
+        uint32_t n = keys_of_condition(w, e->arg[i], t, key, names);
+        if (n) return n;
+    }
+    if (!e || e->kind != E_OR || e->n > LISTED_MOST) return 0;
+    uint32_t n = 0;
+    *names = arena_array(&w->kept, const char *, e->n);
+    for (uint32_t i = 0; i < e->n; i++) {
+        bool only = true, again = false;
+        const char *name = key_of_condition(w, e->arg[i], t, key, &only);
+        if (!name) return 0;
+        for (uint32_t k = 0; k < n; k++) again |= !strcmp((*names)[k], name);
+        if (!again) (*names)[n++] = name;
+    }
+    return n;
+}
+
 /* Where a list of outputs has this column of slot 0, or UINT32_MAX. */
 static uint32_t output_of(const out_column *out, uint32_t n, uint32_t column)
 {
@@ -232,6 +266,107 @@ static bool sets(const plan *p, uint32_t column)
     return false;
 }
 
+static uint32_t column_viewed(const viewer *w, const table *t, uint32_t key, uint32_t column)
+{
+    for (uint32_t i = 0; i < w->columns.n; i++) {
+        const key_column *c = &w->columns.at[i];
+        if (c->t == t && c->key == key && c->column == column) return i;
+    }
+    return UINT32_MAX;
+}
+
+/* Puts the values that an expression needs into `row`; false: one is not known, or the expression
+   is of a kind that may depend on more. */
+static bool fill_row(viewer *w, const expr *e, const key_column *c, const char *name, value *row)
+{
+    switch (e->kind) {
+    case E_CONST: return !e->v.open;
+    case E_PARAM: return e->index < w->e->x.regs.n_params;
+    case E_COLUMN: {
+        if (e->slot || e->up) return false;
+        uint32_t of = column_viewed(w, c->t, c->key, e->index);
+        if (of == UINT32_MAX) return false;
+        uint32_t id = key_named(w, of, name); /* may move the keys */
+        const row_key *k = &w->keys.at[id];
+        if (k->held_in != w->epoch) return false;
+        assert(k->held && e->index < c->t->n_cols);
+        type to = c->t->cols[e->index].t;
+        row[e->index] = strcmp(k->held, NULL_VALUE)
+                            ? value_parse(&w->e->x.c, to, k->held, strlen(k->held))
+                            : value_null();
+        return true;
+    }
+    case E_ARITH:
+    case E_NEGATE:
+    case E_CAST:
+    case E_CONCAT:
+        for (uint32_t i = 0; i < e->n; i++)
+            if (!fill_row(w, e->arg[i], c, name, row)) return false;
+        return true;
+    default: return false;
+    }
+}
+
+/* What an expression gives for a row whose values the transaction holds; NULL: not known. */
+static const char *held_value(viewer *w, const expr *e, const key_column *c, const char *name)
+{
+    if (!w->computes || !e || e->t.id != c->t->cols[c->column].t.id) return NULL;
+    value *row = arena_array(&w->e->x.work, value, c->t->n_cols);
+    for (uint32_t i = 0; i < c->t->n_cols; i++) row[i] = value_null();
+    if (!fill_row(w, e, c, name, row)) return NULL;
+    const value *slots[1] = {row};
+    frame f = {.slots = slots};
+    return value_shown(w, e->t.id, eval(&w->e->x, e, &f));
+}
+
+/* After a statement: what the transaction now holds.  Not before, because all that an UPDATE sets
+   is computed from the row as it was. */
+static void hold_values(viewer *w, size_t from)
+{
+    assert(from <= w->ops.n && w->epoch); /* epoch 0 is of what nobody holds */
+    for (size_t i = from; i < w->ops.n; i++) {
+        const key_op *op = &w->ops.at[i];
+        row_key *k = &w->keys.at[op->key];
+        if (op->kind == 'w' || (op->kind == 'r' && w->locks)) {
+            k->held = op->value;
+            k->held_in = w->epoch;
+        } else if (op->kind == 'd') {
+            k->held_in = 0;
+        }
+    }
+}
+
+/* One row that an UPDATE or DELETE changed; `shown`: its new value, if the answer has it. */
+static void change_row(viewer *w, const plan *p, uint32_t column, const char *name,
+                       const char *shown)
+{
+    assert(column < w->columns.n && w->columns.at[column].t == p->target);
+    const key_column *c = &w->columns.at[column];
+    const expr *e = set_of(p, c->column);
+    if (p->kind == S_DELETE) {
+        add_op(w, 'd', column, name, NULL);
+        return;
+    }
+    const char *is = fixed_value(w, e, c->t->cols[c->column].t.id);
+    if (!is) is = shown ? shown : held_value(w, e, c, name);
+    if (is)
+        add_op(w, 'w', column, name, is);
+    else
+        leave_key(w, column, name, "a value that was written is not shown");
+}
+
+/* UPDATE and DELETE of rows that the condition lists: all of them, or nobody knows which. */
+static void change_listed(viewer *w, const plan *p, uint32_t column, const char *const *names,
+                          uint32_t listed, uint64_t n)
+{
+    assert(listed && names);
+    for (uint32_t i = 0; i < listed; i++)
+        if (n == listed)
+            change_row(w, p, column, names[i], NULL);
+        else
+            leave_key(w, column, names[i], "it is not shown which rows a statement changed");
+}
+
 /* UPDATE and DELETE. */
 static void view_change(viewer *w, const plan *p, const log_stmt *s)
 {
@@ -251,22 +386,24 @@ static void view_change(viewer *w, const plan *p, const log_stmt *s)
         const char *row = key_of_condition(w, p->where, c->t, c->key, &only);
         uint32_t key = output_of(p->returning, p->n_returning, c->key);
         uint32_t shown = output_of(p->returning, p->n_returning, c->column);
-        if (sets(p, c->key) || !known || (!row && (key == UINT32_MAX || !s->has_rows))) {
+        bool named = row || (key != UINT32_MAX && s->has_rows);
+        const char **names = NULL;
+        uint32_t listed = named || !known || sets(p, c->key)
+                              ? 0
+                              : keys_of_condition(w, p->where, c->t, c->key, &names);
+        if (sets(p, c->key) || !known || (!named && !listed)) {
             leave_table(w, c->t, "it is not shown which rows a statement changed");
             return;
         }
-        const char *fixed =
-            dies ? NULL : fixed_value(w, set_of(p, c->column), c->t->cols[c->column].t.id);
+        if (listed) {
+            change_listed(w, p, i, names, listed, n);
+            continue;
+        }
         for (uint32_t r = 0; r < n && (r < 1 || !row); r++) {
             const char *name = row ? row : cell_value(w, c->t, c->key, cell_at(s, r, key));
-            const char *is = fixed ? fixed
-                             : shown != UINT32_MAX && s->has_rows
-                                 ? cell_value(w, c->t, c->column, cell_at(s, r, shown))
-                                 : NULL;
-            if (dies || is)
-                add_op(w, dies ? 'd' : 'w', i, name, is);
-            else
-                leave_key(w, i, name, "a value that was written is not shown");
+            bool has = shown != UINT32_MAX && s->has_rows;
+            change_row(w, p, i, name,
+                       has ? cell_value(w, c->t, c->column, cell_at(s, r, shown)) : NULL);
         }
     }
 }
@@ -373,7 +510,12 @@ static void view_statement(viewer *w, const log_stmt *s)
         arena_reset(&e->x.work);
         return;
     }
-    view_plan(w, engine_plan(e, s), s);
+    size_t from = w->ops.n;
+    const plan *p = engine_plan(e, s);
+    w->inserts = p->kind == S_INSERT;
+    w->locks = p->kind == S_SELECT && p->q && p->q->locking;
+    view_plan(w, p, s);
+    hold_values(w, from);
     guard_restore(g, &outer);
     arena_reset(&e->x.work);
 }
@@ -475,7 +617,8 @@ static void leave_open_initial(viewer *w)
                 c->why = "the keys of its first rows are not known";
             } else if (v->cols[c->column].open) {
                 const char *row = value_shown(w, c->t->cols[c->key].t.id, v->cols[c->key]);
-                w->keys.at[key_named(w, i, row)].why = "its first value is not known";
+                uint32_t id = key_named(w, i, row); /* may move the keys */
+                w->keys.at[id].why = "its first value is not known";
             }
         }
     }
@@ -493,7 +636,8 @@ static void put_initial(viewer *w, strbuf *o)
             const row_version *v = vs_at(c->t, (uint32_t)r, 0, 0);
             if (!v || v->dead || v->cols[c->key].open || v->cols[c->column].open) continue;
             const char *row = value_shown(w, c->t->cols[c->key].t.id, v->cols[c->key]);
-            const row_key *k = &w->keys.at[key_named(w, i, row)];
+            uint32_t id = key_named(w, i, row); /* may move the keys */
+            const row_key *k = &w->keys.at[id];
             if (why_left(w, k)) continue;
             strbuf_str(o, any ? ",[" : "[");
             put_text(o, k->name);
@@ -606,15 +750,45 @@ static void view_transactions(viewer *w, bool undone_too)
 {
     const sql_log *l = w->e->log;
     w->first = mem_array0(w->mem, size_t, l->txns.n + 2);
+    w->computes = !undone_too && l->dialect != DIALECT_MYSQL;
     for (size_t i = 0; i < l->txns.n; i++) {
         const log_txn *t = &l->txns.at[i];
         const uint32_t *undone = w->e->marks.undone[i];
         w->first[i] = w->ops.n;
+        w->epoch++;
         w->counts = undone_too || t->status != LOG_ABORTED;
         w->e->x.session = t->session;
         for (uint32_t k = 0; k < t->n_stmts; k++)
             if (undone_too || !undone || !undone[k]) view_statement(w, &t->stmts[k]);
         w->first[i + 1] = w->ops.n;
+    }
+}
+
+static void add_actor(uint32_t *who, uint32_t txn)
+{
+    *who = !*who || *who == txn + 1 ? txn + 1 : SEVERAL;
+}
+
+/* A snapshot of PostgreSQL can show a row that another transaction has deleted since, and beside it
+   a row with the same key that was inserted after that: the unique index looks at what is committed
+   now.  Those are two rows and no lost update, but with one key they would look like one. */
+static void leave_inserted_again(viewer *w)
+{
+    const sql_log *l = w->e->log;
+    assert(w->first && w->first[l->txns.n] == w->ops.n);
+    for (uint32_t t = 0; t < l->txns.n; t++)
+        for (size_t i = w->first[t]; l->txns.at[t].status != LOG_ABORTED && i < w->first[t + 1];
+             i++) {
+            const key_op *op = &w->ops.at[i];
+            row_key *k = &w->keys.at[op->key];
+            if (op->kind == 'd') add_actor(&k->deleter, t);
+            if (op->kind == 'w' && op->inserts) add_actor(&k->inserter, t);
+        }
+    for (size_t i = 0; i < w->keys.n; i++) {
+        row_key *k = &w->keys.at[i];
+        if (!k->deleter || !k->inserter || k->why) continue;
+        if (k->deleter == SEVERAL || k->deleter != k->inserter)
+            k->why = "one transaction deleted the row, and another inserted it again";
     }
 }
 
@@ -630,6 +804,7 @@ static void view_log(viewer *w, const char *keys)
     else
         columns_of_schema(w);
     view_transactions(w, false);
+    leave_inserted_again(w);
     leave_open_initial(w);
     strbuf out;
     strbuf_init(&out, w->mem);
