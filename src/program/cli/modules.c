@@ -72,6 +72,7 @@ _Noreturn static void be_module(const args *a, const char *file, const char *set
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
+    dup2(STDERR_FILENO, STDOUT_FILENO); /* what a module prints is not part of the answer */
     uint64_t memory = 0;
     if (args_u64(a, O_MEMORY, &memory) && memory) {
         /* what the history takes already, and the limit beyond it */
@@ -158,14 +159,12 @@ static int hear_module(const char *file, int from, uint64_t deadline, pid_t chil
     bool told = receive_bytes(from, &r, sizeof r, deadline, &how);
     if (told) {
         *said = r.n < SIZE_MAX ? malloc((size_t)r.n + 1) : NULL;
-        if (!*said) {
-            complain("module %s: out of memory", file);
-            kill(child, SIGKILL);
-        }
+        if (!*said) complain("module %s: out of memory", file);
         told = *said && receive_bytes(from, *said, (size_t)r.n, deadline, &how);
         if (told) (*said)[ *n = (size_t)r.n] = 0;
     }
-    if (!told) kill(child, SIGKILL);
+    /* After a whole reply, too: a module that wrote it itself could stay for ever. */
+    kill(child, SIGKILL);
     while (waitpid(child, &ended, 0) < 0 && errno == EINTR) {}
     if (!told) return tell_end(file, ended, how);
     if (r.code == RATEL_OK) return EXIT_HOLDS;
