@@ -235,7 +235,8 @@ static void view_select(viewer *w, const query *q, const log_stmt *s)
         uint32_t key = output_of(q->out, q->n_out, c->key);
         bool only = true;
         const char *row = key_of_condition(w, q->where, c->t, c->key, &only);
-        if (row && only && !s->n_rows && !q->limit && !q->offset) add_op(w, 'a', i, row, NULL);
+        bool all = !q->limit && !q->offset && !q->skips; /* SKIP LOCKED passes over rows */
+        if (row && only && !s->n_rows && all) add_op(w, 'a', i, row, NULL);
         if (shown == UINT32_MAX || (key == UINT32_MAX && !row)) continue;
         for (uint32_t r = 0; r < s->n_rows; r++) {
             const char *name = row ? row : cell_value(w, c->t, c->key, cell_at(s, r, key));
@@ -491,6 +492,13 @@ static void view_unknown(viewer *w, const log_stmt *s)
         leave_table(w, w->e->x.regs.target, "a statement that is not understood");
 }
 
+/* Can nobody else change what the query returned?  FOR KEY SHARE lets others write values. */
+static bool locks_values(const query *q)
+{
+    if (!q || !q->locking || q->n_locks != 1) return false;
+    return q->locks[0].slot == 0 && !q->locks[0].keys_only;
+}
+
 static void view_statement(viewer *w, const log_stmt *s)
 {
     engine *e = w->e;
@@ -513,7 +521,7 @@ static void view_statement(viewer *w, const log_stmt *s)
     size_t from = w->ops.n;
     const plan *p = engine_plan(e, s);
     w->inserts = p->kind == S_INSERT;
-    w->locks = p->kind == S_SELECT && p->q && p->q->locking;
+    w->locks = p->kind == S_SELECT && locks_values(p->q);
     view_plan(w, p, s);
     hold_values(w, from);
     guard_restore(g, &outer);
