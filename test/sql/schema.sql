@@ -127,3 +127,43 @@ SELECT count(*) FROM grown
 CREATE TABLE wrong (id int REFERENCES par (v))
 --
 CREATE INDEX plain ON kid (n)
+--
+CREATE TABLE later (id int PRIMARY KEY, v int, w text)
+--
+INSERT INTO later VALUES (1, 5, 'a'), (2, 6, NULL), (3, 6, 'c')
+--
+ALTER TABLE later ADD COLUMN n numeric(6,2) DEFAULT 1.5, ADD COLUMN IF NOT EXISTS v int
+--
+SELECT * FROM later ORDER BY id
+--
+ALTER TABLE later ADD COLUMN v int
+--
+ALTER TABLE later ALTER w SET NOT NULL
+--
+ALTER TABLE later ADD UNIQUE (v)
+--
+ALTER TABLE later ADD CONSTRAINT small CHECK (v < 6)
+--
+ALTER TABLE later ADD CONSTRAINT small CHECK (v < 60)
+--
+INSERT INTO later VALUES (4, 61, 'd')
+--
+UPDATE later SET v = 7 WHERE id = 3 RETURNING *
+--
+ALTER TABLE later ADD CONSTRAINT once UNIQUE (v)
+--
+INSERT INTO later VALUES (4, 7, 'd')
+--
+INSERT INTO later VALUES (4, 7, 'd') ON CONFLICT ON CONSTRAINT once DO UPDATE SET w = 'again' RETURNING id, w
+--
+ALTER TABLE later ALTER v SET DEFAULT 9, ALTER w SET DEFAULT 'none'
+--
+INSERT INTO later (id) VALUES (5) RETURNING *
+--
+ALTER TABLE later ALTER v DROP DEFAULT, ALTER id DROP NOT NULL
+--
+ALTER TABLE later ADD COLUMN must int NOT NULL
+--
+-- refused
+ALTER TABLE later DROP COLUMN w
+

@@ -177,6 +177,7 @@ static bool rows_match(sql_exec *x, const sql_result *r, const log_stmt *s)
 static bool some_rows_match(sql_exec *x, const sql_result *r, const log_stmt *s)
 {
     if (s->n_rows && s->n_cols != r->n_cols) return false;
+    assert(r->skips && !r->offset);
     if (s->n_rows > r->n || (r->has_limit && s->n_rows > r->limit)) return false;
     if (!r->tie) return within(x, r, 0, r->n, s->cells, s->n_rows);
     uint32_t at = 0;

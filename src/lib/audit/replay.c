@@ -197,7 +197,11 @@ static plan *plan_for(engine *e, uint32_t text)
 {
     assert(text < e->log->texts.n);
     plan *p = e->plans.of[text];
-    if (p && p->catalog == e->store.catalog) return p;
+    assert(!p || p->as_of == NEVER || p->as_of <= e->log->txns.n);
+    /* what is judged by an older state than the transaction's may find other tables there */
+    uint32_t as_of =
+        e->plans.changes_schema && e->x.latest != e->run.position ? e->x.latest : NEVER;
+    if (p && p->catalog == e->store.catalog && p->as_of == as_of) return p;
     if (e->plans.refusal[text] && e->plans.refused_table[text])
         e->x.regs.target = vs_find(&e->store, e->plans.refused_table[text], e->x.latest);
     if (e->plans.refusal[text])
@@ -207,6 +211,7 @@ static plan *plan_for(engine *e, uint32_t text)
     e->plans.bound++;
     e->plans.of[text] = sql_bind(&e->x, &e->plans.arena, t->at, t->n);
     assert(e->plans.of[text]->catalog == e->store.catalog);
+    e->plans.of[text]->as_of = as_of;
     return e->plans.of[text];
 }
 
@@ -238,8 +243,8 @@ const plan *engine_plan(engine *e, const log_stmt *s)
 static bool outside(const char *state)
 {
     assert(strlen(state) == 5);
-    static const char *const states[] = {"40001", "40P01", "55P03", "57014", "53200",
-                                         "53300", "53100", "57P01", "42501", "25006"};
+    static const char *const states[] = {"40001", "40P01", "55P03", "57014", "53200", "53300",
+                                         "53100", "57P01", "42501", "25006", "55006"};
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++)
         if (!memcmp(state, states[i], 5)) return true;
     return false;
@@ -534,8 +539,8 @@ static outcome raised(attempt *a)
     }
     /* A name that neither the setup nor a transaction made, and that the database knew: what the
        statement means is not known to us, not wrong. */
-    bool name =
-        !memcmp(e->x.c.state, "42", 2) && !a->p && (!e->plans.changes_schema || e->log->traced);
+    bool name = !memcmp(e->x.c.state, "42", 2) && !a->p &&
+                (!e->plans.changes_schema || e->log->traced || e->log->sessions.n > 1);
     /* nor a cursor or a prepared statement that something else made */
     name |= !memcmp(e->x.c.state, "34000", 5) || !memcmp(e->x.c.state, "26000", 5);
     if (name && !a->s->has_error) {
@@ -570,6 +575,15 @@ static outcome compared(attempt *a, sql_result *r)
             return refused(a, a->mark);
         }
         if (b != BIND_DIFFERENT) return RUN_OK;
+    }
+    /* a name that was not there, or there already, when the statement was read */
+    bool name = a->s->has_error && !memcmp(a->s->error, "42", 2) && e->plans.changes_schema &&
+                e->log->sessions.n > 1;
+    if (name) {
+        snprintf(e->guard->text, sizeof e->guard->text,
+                 "an error %.5s where other sessions change the schema", a->s->error);
+        e->x.c.position = 0;
+        return refused(a, a->mark);
     }
     if (a->s->has_error && sql_unclear(&e->x, a->p, NULL, a->s->error)) {
         snprintf(e->guard->text, sizeof e->guard->text,

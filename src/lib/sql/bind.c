@@ -824,6 +824,7 @@ static void bind_statement(binder *b, plan *p, const node *n)
     case PG_QUERY__NODE__NODE_TRANSACTION_STMT: transaction(b, p, n->transaction_stmt); break;
     case PG_QUERY__NODE__NODE_INDEX_STMT: bind_index(b, p, n->index_stmt); break;
     case PG_QUERY__NODE__NODE_ALTER_TABLE_STMT: bind_alter(b, p, n->alter_table_stmt); break;
+    case PG_QUERY__NODE__NODE_RENAME_STMT: bind_rename(b, p, n->rename_stmt); break;
     case PG_QUERY__NODE__NODE_VIEW_STMT: bind_view(b, p, n->view_stmt); break;
     case PG_QUERY__NODE__NODE_CREATE_ENUM_STMT: bind_create_enum(b, p, n->create_enum_stmt); break;
     case PG_QUERY__NODE__NODE_TRUNCATE_STMT: bind_truncate(b, p, n->truncate_stmt); break;
@@ -993,6 +994,7 @@ plan *bind_text(sql_exec *x, arena *volatile m, struct pl_code *code, const char
                   first->node_case == PG_QUERY__NODE__NODE_CREATE_ENUM_STMT ||
                   first->node_case == PG_QUERY__NODE__NODE_INDEX_STMT ||
                   first->node_case == PG_QUERY__NODE__NODE_ALTER_TABLE_STMT ||
+                  first->node_case == PG_QUERY__NODE__NODE_RENAME_STMT ||
                   first->node_case == PG_QUERY__NODE__NODE_TRANSACTION_STMT))
         m = &x->s->names;
     plan *p = arena_get(m, sizeof *p);

@@ -130,6 +130,8 @@ void bind_create_table(binder *b, plan *p, const PgQuery__CreateStmt *c);
 void bind_index(binder *b, plan *p, const PgQuery__IndexStmt *i);
 void bind_drop_index(binder *b, plan *p, const PgQuery__DropStmt *d);
 void bind_alter(binder *b, plan *p, const PgQuery__AlterTableStmt *a);
+/* bind_rename.c: RENAME of a table or column */
+void bind_rename(binder *b, plan *p, const PgQuery__RenameStmt *r);
 void bind_view(binder *b, plan *p, const PgQuery__ViewStmt *v);
 void bind_truncate(binder *b, plan *p, const PgQuery__TruncateStmt *t);
 

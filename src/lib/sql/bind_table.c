@@ -312,6 +312,22 @@ static bool keeps_table(const PgQuery__AlterTableCmd *c)
     }
 }
 
+/* UNIQUE constraints alone have names that we know. */
+static void drop_constraint(binder *b, making *m, const PgQuery__AlterTableCmd *c)
+{
+    for (size_t i = 0; i < m->unique.n; i++) {
+        const unique_key *u = &m->unique.at[i];
+        if (!u->name || u->primary || u->index || strcmp(u->name, c->name) != 0) continue;
+        for (size_t t = 0; t < b->x->s->tables.n; t++)
+            if (b->x->s->tables.at[t]->n_foreign)
+                sql_refuse(CTX(b), -1, "DROP CONSTRAINT where foreign keys may rest on it");
+        memmove(&m->unique.at[i], &m->unique.at[i + 1], (m->unique.n - i - 1) * sizeof *u);
+        m->unique.n--;
+        return;
+    }
+    sql_refuse(CTX(b), -1, "DROP CONSTRAINT of anything but UNIQUE");
+}
+
 static void alter_one(binder *b, making *m, const PgQuery__AlterTableCmd *c)
 {
     table *t = m->t;
@@ -319,8 +335,10 @@ static void alter_one(binder *b, making *m, const PgQuery__AlterTableCmd *c)
     case PG_QUERY__ALTER_TABLE_TYPE__AT_AddColumn: {
         const PgQuery__ColumnDef *d = c->def->column_def;
         for (uint32_t i = 0; i < t->n_cols; i++)
-            if (!strcmp(t->cols[i].name, d->colname))
+            if (!strcmp(t->cols[i].name, d->colname)) {
+                if (c->missing_ok) return;
                 sql_raise(CTX(b), "42701", "column \"%s\" already exists", d->colname);
+            }
         table_column made_column = {.name = name_keep(b, d->colname)};
         column_type(b, m->t->name, d, &made_column);
         t->cols[t->n_cols++] = made_column;
@@ -334,6 +352,20 @@ static void alter_one(binder *b, making *m, const PgQuery__AlterTableCmd *c)
     case PG_QUERY__ALTER_TABLE_TYPE__AT_SetNotNull:
         t->cols[column_named(b, t, c->name, -1)].not_null = true;
         return;
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_DropNotNull: {
+        uint32_t at = column_named(b, t, c->name, -1);
+        for (size_t i = 0; i < m->unique.n; i++)
+            for (uint32_t k = 0; m->unique.at[i].primary && k < m->unique.at[i].n; k++)
+                if (m->unique.at[i].cols[k] == at)
+                    sql_raise(CTX(b), "42P16", "column \"%s\" is in a primary key", c->name);
+        t->cols[at].not_null = false;
+        return;
+    }
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_DropColumn:
+        sql_refuse(CTX(b), -1, "ALTER TABLE ... DROP COLUMN");
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_DropConstraint: drop_constraint(b, m, c); return;
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_AlterColumnType:
+        sql_refuse(CTX(b), -1, "ALTER TABLE ... ALTER COLUMN ... TYPE");
     case PG_QUERY__ALTER_TABLE_TYPE__AT_ColumnDefault: {
         scope none = {0};
         table_column *col = &t->cols[column_named(b, t, c->name, -1)];

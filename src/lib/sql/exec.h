@@ -171,6 +171,8 @@ void refer_note(sql_exec *x, table *t, const value *before, const value *after);
 void refer_check(sql_exec *x);
 /* A table outside `leaving` that has a foreign key to t, or NULL. */
 const char *refer_child(const sql_exec *x, const table *t, const char *const *leaving, uint32_t n);
+/* alter_table.c: ALTER of a table that others may know. */
+void exec_alter(sql_exec *x, const plan *p);
 void exec_session(sql_exec *x, const plan *p, sql_result *out);
 void exec_enter(sql_exec *x, exec_view *v, bool fresh);
 void exec_leave(sql_exec *x, const exec_view *v);

@@ -530,19 +530,18 @@ static void drop_tables(sql_exec *x, const plan *p)
     }
 }
 
-/* Only in the transaction that created the table: taking it back takes the table back. */
+/* In the transaction that created the table, while it has no rows, the description is replaced:
+   taking the table back takes that back, too. */
 static void alter(sql_exec *x, const plan *p)
 {
     table *t = p->altered;
     const table *to = p->created;
-    if (t->created != PENDING || x->savepoints.n || x->regs.calls)
-        sql_refuse(&x->c, -1, "a change of table \"%s\" after the transaction that made it",
-                   t->name);
-    bool rows = false;
-    for (size_t i = 0; i < t->rows.n; i++) rows |= t->rows.at[i].head != NULL;
-    if (rows && (to->n_cols != t->n_cols || to->n_unique != t->n_unique ||
-                 to->n_checks != t->n_checks || to->n_foreign != t->n_foreign))
-        sql_refuse(&x->c, -1, "a change of table \"%s\", which has rows", t->name);
+    bool rows = t->rows.n > t->free_rows.n;
+    if (t->created != PENDING || x->savepoints.n || x->regs.calls || rows ||
+        strcmp(t->name, to->name) != 0) {
+        exec_alter(x, p);
+        return;
+    }
     uint32_t primary = 0;
     for (uint32_t i = 0; i < to->n_unique; i++) primary += to->unique[i].primary;
     if (primary > 1) sql_raise(&x->c, "42P16", "multiple primary keys are not allowed");

@@ -325,6 +325,7 @@ typedef struct plan {
     bool nested;          /* has subqueries or calls of routines */
     bool joins;           /* reads more than one table, or one more than once */
     uint64_t catalog;     /* the catalog that it was bound to */
+    uint32_t as_of;       /* kept by who bound it: the state whose tables it knows */
     uint32_t n_writes;    /* statements of WITH that write: executed first, in order */
     query **writes;
     uint32_t n_params;

@@ -402,6 +402,31 @@ void vs_update(store *s, table *t, uint32_t r, const value *cols, uint32_t cid)
     push(s, t, r, version_make(s, t, cols, cid));
 }
 
+void vs_remake(store *s, const table *from, table *to, const value *added)
+{
+    assert(!to->rows.n && to->created == PENDING && to->n_cols >= from->n_cols);
+    value *cols = mem_array(s->mem, value, to->n_cols + 1);
+    for (uint32_t r = 0; r < from->rows.n; r++) {
+        guard_tick(s->mem->guard);
+        stored_row row = {.born = from->rows.at[r].born};
+        row_version **end = &row.head;
+        for (const row_version *v = from->rows.at[r].head; v; v = v->older) {
+            memcpy(cols, v->cols, v->dead ? 0 : from->n_cols * sizeof *cols);
+            for (uint32_t c = from->n_cols; c < to->n_cols; c++) cols[c] = added[c];
+            row_version *copy = version_make(s, to, v->dead ? NULL : cols, v->cid);
+            copy->commit = v->commit;
+            *end = copy;
+            end = &copy->older;
+            if (v->commit == PENDING) vec_push(s->mem, &s->undo, ((store_undo){.t = to, .row = r}));
+        }
+        vec_push(s->mem, &to->rows, row);
+        if (!row.head) vec_push(s->mem, &to->free_rows, r);
+    }
+    for (size_t i = 0; i < from->changes.n; i++)
+        vec_push(s->mem, &to->changes, from->changes.at[i]);
+    mem_put(s->mem, cols);
+}
+
 /* Takes the version after `newer` (NULL: the head) out of its chain. */
 static void take_out(store *s, table *t, uint32_t r, row_version *newer)
 {

@@ -180,6 +180,9 @@ table *vs_find(const store *s, const char *name, uint32_t state);
 /* Installs a description; its memory must live as long as the store. */
 void vs_create(store *s, table *t);
 void vs_drop(store *s, table *t);
+/* Fills a table that was just created with every version of another one's rows; columns that it has
+   beside those of the other are `added`. */
+void vs_remake(store *s, const table *from, table *to, const value *added);
 /* Functions and procedures of a name: the i-th, or NULL. */
 routine *vs_routine(const store *s, const char *name, uint32_t state, uint32_t i);
 void vs_create_routine(store *s, routine *f);

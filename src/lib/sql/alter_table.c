@@ -1,0 +1,155 @@
+/*
+ * alter_table.c - ALTER TABLE of a table that has rows, or that other transactions know.
+ *
+ * A new table takes the old one's place, with all versions of its rows: PostgreSQL does not write
+ * rows anew for what is taken here, so that older snapshots go on seeing them, with new columns.
+ * ACCESS EXCLUSIVE keeps every other transaction that uses the table away up to the commit; so what
+ * a new constraint is tested against are the newest rows.
+ */
+#include <assert.h>
+
+#include "base/hash.h"
+#include "sql/exec.h"
+
+static bool needs_database(const expr *e)
+{
+    if (e->kind == E_OPEN || e->kind == E_ROUTINE || e->q) return true;
+    for (uint32_t i = 0; i < e->n; i++)
+        if (needs_database(e->arg[i])) return true;
+    return false;
+}
+
+/* What the new columns hold in rows that are there. */
+static value *added_values(sql_exec *x, const table *from, const table *to, bool rows)
+{
+    value *added = arena_array(&x->work, value, to->n_cols + 1);
+    frame none = {NULL, NULL, NULL};
+    for (uint32_t c = from->n_cols; c < to->n_cols; c++) {
+        const table_column *col = &to->cols[c];
+        added[c] = value_null();
+        if (rows && (col->computed || (col->fallback && needs_database(col->fallback))))
+            sql_refuse(&x->c, -1, "ADD COLUMN with values that differ from row to row");
+        if (rows && col->fallback) added[c] = eval(x, col->fallback, &none);
+    }
+    return added;
+}
+
+static bool key_has_null(const unique_key *u, const value *row)
+{
+    for (uint32_t i = 0; i < u->n; i++)
+        if (row[u->cols[i]].null) return true;
+    return false;
+}
+
+/* No two rows have the same key. */
+static void test_unique(sql_exec *x, const table *t, const unique_key *u)
+{
+    uint32_t cap = 16;
+    while (cap < 2 * t->rows.n) cap *= 2;
+    const value **slot = arena_array(&x->work, const value *, cap);
+    memset(slot, 0, cap * sizeof *slot);
+    for (uint32_t r = 0; r < t->rows.n; r++) {
+        const row_version *v = exec_now(x, t, r);
+        if (!v || v->dead || key_has_null(u, v->cols)) continue;
+        uint64_t h = 0;
+        guard_tick(x->c.guard);
+        for (uint32_t i = 0; i < u->n; i++) {
+            if (v->cols[u->cols[i]].open)
+                sql_refuse(&x->c, -1, "a unique key of values that nobody observed");
+            h = hash_pair(h, value_hash(t->cols[u->cols[i]].t.id, v->cols[u->cols[i]]));
+        }
+        uint32_t at = (uint32_t)hash_u64(h) & (cap - 1);
+        for (; slot[at]; at = (at + 1) & (cap - 1)) {
+            uint32_t i = 0;
+            while (i < u->n &&
+                   value_same(t->cols[u->cols[i]].t.id, slot[at][u->cols[i]], v->cols[u->cols[i]]))
+                i++;
+            if (i == u->n) sql_raise(&x->c, "23505", "could not create unique index");
+        }
+        slot[at] = v->cols;
+    }
+}
+
+/* The constraints that the old table did not have, on the newest rows. */
+static void test_rows(sql_exec *x, const table *from, table *to)
+{
+    uint32_t failing = 0;
+    const char *state = NULL;
+    for (uint32_t r = 0; r < to->rows.n; r++) {
+        const row_version *v = exec_now(x, to, r);
+        if (!v || v->dead) continue;
+        const value *row = v->cols;
+        frame f = {&row, NULL, NULL};
+        guard_tick(x->c.guard);
+        for (uint32_t c = 0; c < to->n_cols; c++)
+            if (to->cols[c].not_null && row[c].null) state = "23502", failing |= 1;
+        for (uint32_t i = from->n_checks; i < to->n_checks; i++) {
+            value ok = eval(x, to->checks[i], &f);
+            if (!ok.null && !ok.i) state = "23514", failing |= 2;
+        }
+        if (to->n_foreign > from->n_foreign) {
+            if (x->state != x->latest)
+                sql_refuse(&x->c, -1, "ADD FOREIGN KEY in a transaction with an older snapshot");
+            refer_note(x, to, NULL, row);
+        }
+    }
+    if (failing == 3) sql_refuse(&x->c, -1, "ALTER TABLE that fails in two ways");
+    if (failing) sql_raise(&x->c, state, "a row violates the new constraint");
+    for (uint32_t i = 0; i < to->n_unique; i++) {
+        uint32_t k = 0; /* a key that the old table had shares its columns */
+        while (k < from->n_unique && from->unique[k].cols != to->unique[i].cols) k++;
+        if (k == from->n_unique) test_unique(x, to, &to->unique[i]);
+    }
+}
+
+static uint32_t primaries(const table *t)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->n_unique; i++) n += t->unique[i].primary;
+    return n;
+}
+
+/* A view of SELECT * keeps the columns that there were. */
+static void refuse_views(sql_exec *x)
+{
+    for (size_t i = 0; i < x->s->routines.n; i++) {
+        const routine *r = x->s->routines.at[i];
+        if (r->view && r->dropped == NEVER && strchr(r->view, '*'))
+            sql_refuse(&x->c, -1, "ADD COLUMN beside a view of all columns");
+    }
+}
+
+void exec_alter(sql_exec *x, const plan *p)
+{
+    table *from = p->altered;
+    bool rows = from->rows.n > from->free_rows.n;
+    if (x->regs.calls) sql_refuse(&x->c, -1, "ALTER TABLE in a body");
+    if (from->unknown || from->truncated)
+        sql_refuse(&x->c, -1, "ALTER TABLE of a table that was truncated or is unknown");
+    if (p->created->n_cols != from->n_cols) refuse_views(x);
+    if (strcmp(from->name, p->created->name) != 0 && vs_find(x->s, p->created->name, x->latest))
+        sql_raise(&x->c, "42P07", "relation \"%s\" already exists", p->created->name);
+    if (primaries(p->created) > 1)
+        sql_raise(&x->c, "42P16", "multiple primary keys are not allowed");
+    table *to = arena_get(&x->s->names, sizeof *to);
+    *to = (table){.name = p->created->name,
+                  .n_cols = p->created->n_cols,
+                  .n_unique = p->created->n_unique,
+                  .unique = p->created->unique,
+                  .n_checks = p->created->n_checks,
+                  .checks = p->created->checks,
+                  .n_foreign = p->created->n_foreign,
+                  .foreign = p->created->foreign};
+    to->cols = arena_array(&x->s->names, table_column, to->n_cols + 1u);
+    memcpy(to->cols, p->created->cols, to->n_cols * sizeof *to->cols);
+    for (uint32_t c = 0; c < from->n_cols; c++) {
+        assert(to->cols[c].t.id == from->cols[c].t.id);
+        to->cols[c].changed |= from->cols[c].changed;
+        to->cols[c].holes |= from->cols[c].holes;
+    }
+    value *added = added_values(x, from, to, rows);
+    vs_drop(x->s, from);
+    vs_create(x->s, to);
+    vs_remake(x->s, from, to, added);
+    if (rows) test_rows(x, from, to);
+}
