@@ -35,6 +35,14 @@ static exec_own *own_of(checker *k)
     return k->db.own;
 }
 
+/* A thread that does not start is no fault of the driver's, and what follows from it is none. */
+static bool start_thread(checker *k, pthread_t *to, void *(*run)(void *), void *ud)
+{
+    if (!pthread_create(to, NULL, run, ud)) return true;
+    own_of(k)->warden.failed_here = GUARD_IO;
+    return false;
+}
+
 static bool declares(checker *k, unsigned operation)
 {
     return own_of(k)->hello.operations & operation;
@@ -470,7 +478,7 @@ static unsigned run_helpers(checker *k, helper *h, uint32_t n, bool same)
         guard_init(&h[i].guard);
         mem_init(&h[i].mem, mem_libc, NULL, &h[i].guard);
         init_session(k, &h[i].s, &h[i].mem);
-        if (pthread_create(&h[i].thread, NULL, count_up, &h[i])) h[i].k = NULL;
+        if (!start_thread(k, &h[i].thread, count_up, &h[i])) h[i].k = NULL;
     }
     for (uint32_t i = 0; i < n; i++) {
         if (h[i].k) pthread_join(h[i].thread, NULL);
@@ -558,7 +566,7 @@ static void check_dirty(checker *k)
     guard_init(&h.guard);
     mem_init(&h.mem, mem_libc, NULL, &h.guard);
     init_session(k, &h.s, &h.mem);
-    bool started = !pthread_create(&h.thread, NULL, read_other, &h);
+    bool started = start_thread(k, &h.thread, read_other, &h);
     for (uint64_t begun = clock_now();
          started && clock_now() - begun < (uint64_t)BLOCKED_MS * MILLISECOND;) {
         clock_nap(10 * MILLISECOND);
@@ -695,7 +703,9 @@ static int report(checker *k)
     int here = own_of(k)->warden.failed_here;
     if (k->failed && here) { /* it would be held against the driver */
         complain("driver-check: %s here, so what FAILED says nothing about the driver",
-                 here == GUARD_NOMEM ? "memory ran out" : "a request could not be sent");
+                 here == GUARD_NOMEM
+                     ? "memory ran out"
+                     : "a request could not be sent, or a process or thread not started");
         return exit_of(here);
     }
     return k->failed ? EXIT_VIOLATED : EXIT_HOLDS;

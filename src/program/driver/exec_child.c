@@ -307,6 +307,7 @@ bool exec_child_start(exec_child *c, exec_warden *w, char *why, size_t cap)
     memset(c, 0, sizeof *c);
     c->warden = w;
     if (!exec_warden_spawn(w, &c->process, why, cap)) {
+        w->failed_here = GUARD_IO;
         c->warden = NULL;
         return false;
     }
