@@ -276,3 +276,29 @@ UPDATE w SET (a, b) = (1, 'x', 2) WHERE id = 1
 --
 -- refused
 UPDATE w SET (a, b) = (SELECT 1, 'x') WHERE id = 1
+--
+CREATE TABLE inn (id int PRIMARY KEY, s smallint, b bigint, n numeric, t text, c char(3))
+--
+INSERT INTO inn VALUES (1, 1, 10, 1.0, 'a', 'a'), (2, 2, 20, 2.50, 'b', 'b'), (3, NULL, NULL, NULL, NULL, NULL), (4, 4, 1, 1, 'a ', 'a')
+--
+SELECT id FROM inn WHERE id IN (SELECT b FROM inn) ORDER BY id
+--
+SELECT id FROM inn WHERE id NOT IN (SELECT b FROM inn) ORDER BY id
+--
+SELECT id FROM inn WHERE id NOT IN (SELECT b FROM inn WHERE b IS NOT NULL) ORDER BY id
+--
+SELECT id, s IN (SELECT n FROM inn), s NOT IN (SELECT n FROM inn WHERE id < 3), s IN (SELECT id FROM inn WHERE id > 9), s NOT IN (SELECT id FROM inn WHERE id > 9) FROM inn ORDER BY id
+--
+SELECT id, t IN (SELECT c FROM inn WHERE id <> 3), c IN (SELECT t FROM inn WHERE id <> 3), t = ANY (SELECT t FROM inn), c <> ALL (SELECT c FROM inn WHERE id = 2) FROM inn ORDER BY id
+--
+SELECT id FROM inn o WHERE id IN (SELECT i.id FROM inn i WHERE i.s = o.s) ORDER BY id
+--
+SELECT id, id > ANY (SELECT s FROM inn), id <= ALL (SELECT s FROM inn WHERE s > 1), id <> ANY (SELECT s FROM inn), id = ALL (SELECT s FROM inn WHERE id = 1) FROM inn ORDER BY id
+--
+SELECT id FROM inn WHERE (id, s) IN (SELECT id, s FROM inn) ORDER BY id
+--
+SELECT id FROM inn WHERE id IN (SELECT id FROM inn ORDER BY id DESC LIMIT 2) ORDER BY id
+--
+UPDATE inn SET b = 7 WHERE id IN (SELECT s FROM inn) AND id NOT IN (SELECT b FROM inn WHERE b IS NOT NULL) RETURNING id, id IN (SELECT b FROM inn)
+--
+DELETE FROM inn WHERE id NOT IN (SELECT id FROM inn WHERE id < 3) RETURNING id, 7 IN (SELECT b FROM inn)

@@ -260,10 +260,16 @@ static value row_compares(sql_exec *x, const expr *e, const value *v, const sql_
 
 static value in_query(sql_exec *x, const expr *e, frame *f)
 {
-    value *v = eval_args(x, e, f);
+    value *v = eval_args(x, e, f), answer;
+    const kept_result *kept = member_rows(x, e, f);
     sql_result r;
-    exec_query(x, e->q, f, &r);
-    exec_cut(x, e->q, &r);
+    if (kept) {
+        if (member_found(e, kept, v[0], &answer)) return answer;
+        r = kept->r;
+    } else {
+        exec_query(x, e->q, f, &r);
+        exec_cut(x, e->q, &r);
+    }
     bool unknown = false, all = (e->op & ALL_OF) != 0;
     for (uint32_t i = 0; i < r.n; i++) {
         value yes = row_compares(x, e, v, &r, r.rows[i]);

@@ -86,9 +86,13 @@ typedef struct refer_event {
     const value *before, *after; /* NULL: it was not, or is no more */
 } refer_event;
 
-typedef struct kept_result { /* of a query of WITH, while its statement runs */
+typedef struct member_table member_table;
+
+/* Of a query of WITH, or of IN and its kin, while its statement runs. */
+typedef struct kept_result {
     const query *q;
     sql_result r;
+    const member_table *table; /* member_rows.c; may be NULL */
 } kept_result;
 
 typedef struct sql_exec {
@@ -188,6 +192,12 @@ bool eval_true(sql_exec *x, const expr *e, frame *f);
 void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out);
 /* LIMIT and OFFSET applied; refuses if they cut between rows of which either might come. */
 void exec_cut(sql_exec *x, const query *q, sql_result *r);
+
+/* member_rows.c: the rows of the subquery of an E_IN_QUERY, if they are the same for each row of
+   the outer query; else NULL. */
+const kept_result *member_rows(sql_exec *x, const expr *e, frame *f);
+/* The answer for one value, if it can be looked up; false: the rows must be compared one by one. */
+bool member_found(const expr *e, const kept_result *k, value v, value *answer);
 void exec_modify(sql_exec *x, const plan *p, sql_result *out);
 const row_version *exec_row(sql_exec *x, table *t, uint32_t r);
 /* What a constraint or lock finds of a row, at whatever snapshot: ours, or the newest committed. */

@@ -1171,7 +1171,7 @@ static void rounds(sql_exec *x, const query *q, frame *up, out_list *out)
         r.count = n;
         r.tie = NULL;
         x->kept.n = from;
-        arena_push(&x->work, &x->kept, ((kept_result){q->work, r}));
+        arena_push(&x->work, &x->kept, ((kept_result){q->work, r, NULL}));
         side_rows(x, q, q->right, up, &r);
     }
     x->kept.n = from;
@@ -1290,7 +1290,7 @@ void exec_query(sql_exec *x, const query *q, frame *up, sql_result *out)
     assert(!out->tie || out->n == rows.n);
     if (!same->kept) return;
     exec_cut(x, q, out);
-    arena_push(&x->work, &x->kept, ((kept_result){same, *out}));
+    arena_push(&x->work, &x->kept, ((kept_result){same, *out, NULL}));
 }
 
 static bool same_row(const sql_result *r, uint32_t a, uint32_t b)
