@@ -142,7 +142,6 @@ static const help_example examples[] = {
     {CMD_TEST, "test --db \"$DATABASE_URL\" --junit report.xml --baseline accepted.txt", "in CI"},
     {CMD_AUDIT, "audit log.jsonl", "at the level that the log names"},
     {CMD_AUDIT, "audit --level serializable --shrink small.jsonl log.jsonl", "and make it small"},
-    {CMD_AUDIT, "audit --markdown log.jsonl", "for the text of an issue"},
     {CMD_AUDIT, "audit --level si --init dump.sql log.jsonl", "with the rows there were before"},
     {CMD_TRACE, "trace proxy --listen :6432 --upstream postgres:///shop --dump -o shop.jsonl",
      "in front of a database"},
