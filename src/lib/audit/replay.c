@@ -978,13 +978,20 @@ outcome engine_statement(engine *e, uint32_t stmt, uint32_t (*choose)(void *, ta
     return r;
 }
 
+/* A table that the transaction itself made is another one in every run: it goes by its name. */
+static uint64_t table_mark(const table *t)
+{
+    if (!t || t->created != PENDING) return (uintptr_t)t;
+    return value_hash(T_TEXT, value_text(t->name, strlen(t->name)));
+}
+
 uint64_t engine_effects(const engine *e)
 {
     uint64_t sum = e->store.undo.n + exec_hidden(&e->x);
     for (size_t i = 0; i < e->store.undo.n; i++) {
         store_undo u = e->store.undo.at[i];
         if (u.row >= UNDO_LEAST) {
-            uint64_t h = hash_pair((uintptr_t)u.t, u.row);
+            uint64_t h = hash_pair(table_mark(u.t), u.row);
             if (u.row == UNDO_BIND) {
                 const hole *b = &e->store.hole.at[u.hole - 1];
                 h = hash_pair(hash_pair(h, u.hole), value_hash(b->t, b->v));
@@ -993,7 +1000,7 @@ uint64_t engine_effects(const engine *e)
             continue;
         }
         const row_version *v = u.t->rows.at[u.row].head;
-        uint64_t h = hash_pair((uintptr_t)u.t, v->dead);
+        uint64_t h = hash_pair(table_mark(u.t), v->dead);
         const row_version *old = v;
         while (old && old->commit == PENDING) old = old->older;
         if (old) h = hash_pair(h, u.row); /* a new row has no identity but its contents */
