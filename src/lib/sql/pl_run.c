@@ -585,10 +585,16 @@ static flow run_return(sql_exec *x, const pl_stmt *s)
     return FLOW_RETURN;
 }
 
-static void one_row(sql_exec *x, const plan *p, const pl_stmt *s, sql_result *r, bool strict)
+/* A statement sets FOUND and ROW_COUNT before a wrong number of rows is an error, which a block
+   around it may catch; EXECUTE (found false) leaves FOUND alone. */
+static void one_row(sql_exec *x, const plan *p, const pl_stmt *s, sql_result *r, bool found)
 {
+    bool select = p->kind == S_SELECT, strict = s->strict;
     cut_rows(x, p, r);
-    bool select = p->kind == S_SELECT;
+    if (found && r->has_rows) {
+        set_found(x, r->n > 0);
+        x->regs.pl->row_count = r->n;
+    }
     if (!r->has_rows) sql_raise(&x->c, "42601", "INTO used with a command that returns no data");
     if (!r->n && strict) sql_raise(&x->c, "P0002", "query returned no rows");
     if (r->n > 1 && (strict || !select))
@@ -608,7 +614,7 @@ static flow run_sql(sql_exec *x, const pl_stmt *s)
     run_plan(x, p, &r);
     uint64_t count = r.count;
     if (s->has_into) {
-        one_row(x, p, s, &r, s->strict);
+        one_row(x, p, s, &r, true);
         count = r.n ? 1 : 0;
     }
     x->regs.pl->row_count = (int64_t)count;
@@ -639,7 +645,7 @@ static flow run_execute(sql_exec *x, const pl_stmt *s)
     cut_rows(x, p, &r);
     x->regs.pl->row_count = (int64_t)r.count;
     if (s->has_into) {
-        one_row(x, p, s, &r, s->strict);
+        one_row(x, p, s, &r, false);
         x->regs.pl->row_count = r.n ? 1 : 0;
     }
     return FLOW_ON;
