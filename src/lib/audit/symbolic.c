@@ -460,6 +460,8 @@ static void set_choices(symbolic *y, trial *t, uint32_t first_id, uint32_t n_stm
     engine *e = y->e;
     uint32_t n = e->run.mode == MODE_SNAPSHOT ? 1 : e->run.mode == MODE_STATEMENT ? n_stmts : 0;
     t->choices.n = t->reached.n = t->effects.n = t->changed = 0;
+    t->unstable =
+        e->store.unstable; /* these choices are prescribed, not passed over by a measure */
     for (uint32_t i = 0; i < n; i++)
         vec_push(e->mem, &t->choices, ((choice){state_of(y, first_id + i), 0, 0, 0}));
 }
