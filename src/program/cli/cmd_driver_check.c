@@ -501,7 +501,7 @@ static bool keeps_updates(checker *k)
     return false;
 }
 
-/* A session that committed nothing has left no key; an outcome that is not known may have counted. */
+/* A session that committed nothing has left no key; an unknown outcome may have counted. */
 static bool holds_count(checker *k, const helper *h)
 {
     if (get_alone(&k->one, h->key) != DB_OK) return false;
