@@ -7,6 +7,7 @@
  */
 #include "base/strbuf.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/json_writer.h"
@@ -76,6 +77,26 @@ const char *strbuf_cstr(strbuf *b)
     reserve(b, 1);
     b->at[b->n] = 0;
     return b->at;
+}
+
+size_t utf8_put(char *to, uint32_t code)
+{
+    static const unsigned char first[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    assert(code < 0x110000);
+    if (code < 0x80) {
+        to[0] = (char)code;
+        return 1;
+    }
+    size_t n = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    for (size_t i = n - 1; i > 0; i--, code >>= 6) to[i] = (char)(0x80 | (code & 0x3f));
+    to[0] = (char)(first[n] | code);
+    return n;
+}
+
+void strbuf_utf8(strbuf *b, uint32_t code)
+{
+    char bytes[4];
+    strbuf_add(b, bytes, utf8_put(bytes, code));
 }
 
 size_t utf8_length(const char *text, size_t n)

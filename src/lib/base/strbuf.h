@@ -42,6 +42,9 @@ void strbuf_free(strbuf *b);
    that this accounts for. */
 #define JSON_ESCAPE_MAX 16
 size_t json_escape_at(const char *s, size_t n, char *out, size_t *taken);
+/* The UTF-8 of a code point below 0x110000, at most 4 bytes; its length. */
+size_t utf8_put(char *to, uint32_t code);
+void strbuf_utf8(strbuf *b, uint32_t code);
 /* Length of the valid UTF-8 sequence at s (1..4), or 0. */
 size_t utf8_length(const char *s, size_t n);
 /* Bytes of the character at s if it is valid but would not show as itself: a control character, one

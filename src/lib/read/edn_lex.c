@@ -301,26 +301,6 @@ bool edn_name(edn_span t, edn_span *name)
     return true;
 }
 
-static void add_utf8(strbuf *out, uint32_t c)
-{
-    if (c < 0x80) {
-        strbuf_char(out, (char)c);
-        return;
-    }
-    if (c < 0x800) {
-        strbuf_char(out, (char)(0xc0 | c >> 6));
-    } else {
-        if (c < 0x10000) {
-            strbuf_char(out, (char)(0xe0 | c >> 12));
-        } else {
-            strbuf_char(out, (char)(0xf0 | c >> 18));
-            strbuf_char(out, (char)(0x80 | (c >> 12 & 0x3f)));
-        }
-        strbuf_char(out, (char)(0x80 | (c >> 6 & 0x3f)));
-    }
-    strbuf_char(out, (char)(0x80 | (c & 0x3f)));
-}
-
 static uint32_t hex4(const char *p)
 {
     uint32_t v = 0;
@@ -342,7 +322,7 @@ static const char *unicode_escape(const char *p, strbuf *out)
             c = 0xfffd;
         }
     }
-    add_utf8(out, c);
+    strbuf_utf8(out, c);
     return p;
 }
 
@@ -360,7 +340,7 @@ void edn_string(const char *p, strbuf *out)
             int digits = 0;
             for (p++; digits < 3 && *p >= '0' && *p <= '7' && c < 040; digits++)
                 c = c << 3 | (uint32_t)(*p++ - '0');
-            add_utf8(out, c);
+            strbuf_utf8(out, c);
         } else {
             static const char from[] = "trnbf\\\"/", to[] = "\t\r\n\b\f\\\"/";
             strbuf_char(out, to[strchr(from, p[1]) - from]);

@@ -164,25 +164,6 @@ static unsigned hex4(json *j, const char *p)
     return v;
 }
 
-static void add_utf8(strbuf *b, unsigned c)
-{
-    if (c < 0x80) {
-        strbuf_char(b, (char)c);
-    } else if (c < 0x800) {
-        strbuf_char(b, (char)(0xc0 | c >> 6));
-        strbuf_char(b, (char)(0x80 | (c & 63)));
-    } else if (c < 0x10000) {
-        strbuf_char(b, (char)(0xe0 | c >> 12));
-        strbuf_char(b, (char)(0x80 | (c >> 6 & 63)));
-        strbuf_char(b, (char)(0x80 | (c & 63)));
-    } else {
-        strbuf_char(b, (char)(0xf0 | c >> 18));
-        strbuf_char(b, (char)(0x80 | (c >> 12 & 63)));
-        strbuf_char(b, (char)(0x80 | (c >> 6 & 63)));
-        strbuf_char(b, (char)(0x80 | (c & 63)));
-    }
-}
-
 static const char *unescape(json *j, const char *p)
 {
     strbuf *b = &j->scratch;
@@ -204,10 +185,10 @@ static const char *unescape(json *j, const char *p)
         if (p[6] != '\\' || p[7] != 'u') json_fail(j, p, "lone surrogate in a string");
         unsigned low = hex4(j, p + 8);
         if (low < 0xdc00 || low >= 0xe000) json_fail(j, p, "lone surrogate in a string");
-        add_utf8(b, 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00));
+        strbuf_utf8(b, 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00));
         return p + 12;
     }
-    add_utf8(b, c);
+    strbuf_utf8(b, c);
     return p + 6;
 }
 

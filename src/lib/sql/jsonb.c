@@ -55,19 +55,6 @@ static uint32_t hex_four(jsonb_reader *r)
     return v;
 }
 
-static size_t put_utf8(char *to, uint32_t code)
-{
-    if (code < 0x80) {
-        to[0] = (char)code;
-        return 1;
-    }
-    size_t n = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-    static const unsigned char first[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    for (size_t i = n - 1; i > 0; i--, code >>= 6) to[i] = (char)(0x80 | (code & 0x3f));
-    to[0] = (char)(first[n] | code);
-    return n;
-}
-
 /* \uXXXX, also two of them for one character. */
 static size_t unicode_escape(jsonb_reader *r, char *to)
 {
@@ -81,7 +68,7 @@ static size_t unicode_escape(jsonb_reader *r, char *to)
         code = 0x10000 + ((code & 0x3ff) << 10) + (low & 0x3ff);
     }
     if (!code) sql_refuse(r->c, -1, "\\u0000 in json");
-    return put_utf8(to, code);
+    return utf8_put(to, code);
 }
 
 static value read_string(jsonb_reader *r)

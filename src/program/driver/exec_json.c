@@ -184,18 +184,6 @@ static uint32_t hex_of(const char *p)
     return v;
 }
 
-static size_t put_utf8(char *to, uint32_t u)
-{
-    if (u < 0x80) {
-        to[0] = (char)u;
-        return 1;
-    }
-    size_t n = u < 0x800 ? 2 : u < 0x10000 ? 3 : 4;
-    for (size_t i = n; i-- > 1; u >>= 6) to[i] = (char)(0x80 | (u & 0x3f));
-    to[0] = (char)((n == 2 ? 0xc0 : n == 3 ? 0xe0 : 0xf0) | u);
-    return n;
-}
-
 /* One character of a string, escaped or not; returns the bytes of text that it took. */
 static size_t next_character(const char *p, const char *end, char out[4], size_t *n)
 {
@@ -216,7 +204,7 @@ static size_t next_character(const char *p, const char *end, char out[4], size_t
         }
     }
     if (!u || (u >= 0xd800 && u < 0xe000)) u = 0xfffd; /* no character by itself */
-    *n = put_utf8(out, u);
+    *n = utf8_put(out, u);
     return took;
 }
 
