@@ -833,7 +833,7 @@ static bool forward_unbound(proxy *p, relay *l, size_t n)
         p->o->say(p->o->ud, "the server's offer of SCRAM channel binding is not passed on: it "
                             "cannot work with clients that have no TLS of their own");
     }
-    memcpy(p->chunk, s->at, s->n);
+    if (s->n) memcpy(p->chunk, s->at, s->n); /* nothing at all: the server has gone */
     return true;
 }
 
