@@ -252,7 +252,8 @@ static enum db_answer told(db_session *s, int code)
 {
     sqlite_conn *c = s->own;
     if (code == SQLITE_OK || code == SQLITE_DONE || code == SQLITE_ROW) return DB_OK;
-    db_fail(s->error, "%s", sqlite3_errmsg(c->handle));
+    db_fail(s->error, "%s",
+            code == SQLITE_MISUSE ? "more than one statement" : sqlite3_errmsg(c->handle));
     for (size_t i = 0; i < sizeof error_classes / sizeof *error_classes; i++)
         if (error_classes[i].code == (code & 0xff)) return error_classes[i].answer;
     return DB_BROKEN;
@@ -561,8 +562,19 @@ static int prepared(db_session *s, const char *text, sqlite3_stmt **out)
 {
     sqlite_conn *c = s->own;
     int code = SQLITE_OK;
-    if (s->db->enclosed || s->db->made_up)
-        return sqlite3_prepare_v2(c->handle, text, -1, out, NULL);
+    if (s->db->enclosed || s->db->made_up) {
+        const char *rest = NULL;
+        sqlite3_stmt *second = NULL;
+        code = sqlite3_prepare_v2(c->handle, text, -1, out, &rest);
+        if (code != SQLITE_OK || !*rest) return code;
+        /* a second statement would not be executed; spaces and comments are none */
+        bool one = sqlite3_prepare_v2(c->handle, rest, -1, &second, NULL) == SQLITE_OK && !second;
+        sqlite3_finalize(second);
+        if (one) return SQLITE_OK;
+        sqlite3_finalize(*out);
+        *out = NULL;
+        return SQLITE_MISUSE;
+    }
     for (size_t i = 0; i < c->queries.n; i++)
         if (c->queries.at[i].text == text) {
             *out = c->queries.at[i].statement;

@@ -504,9 +504,12 @@ const char *engine_refuses(reference_engine *e, uint32_t *txn, uint32_t *stmt)
 {
     const sql_log *l = e->plan->log;
     statement_words *words = mem_array0(e->mem, statement_words, l->texts.n + 1);
+    bool by_url = e->kind == ENGINE_POSTGRES && !e->db.temp.running;
     e->words = words;
     for (size_t i = 0; i < l->texts.n; i++) {
         words[i] = words_of_statement(l->texts.at[i].at, l->texts.at[i].n);
+        if (!words[i].beyond && (e->kind == ENGINE_MARIADB || by_url))
+            words[i].beyond = words_beyond(l->texts.at[i].at, l->texts.at[i].n, !by_url);
         e->has_routines |= words[i].has_routine;
         if (words[i].draws && !e->draws) e->draws = l->texts.at[i].at;
     }

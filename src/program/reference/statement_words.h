@@ -40,5 +40,8 @@ typedef struct word_walk {
 bool next_statement_word(word_walk *w, char *to);
 
 statement_words words_of_statement(const char *text, size_t n);
+/* Why it is not executed where rights do not hold it back: by MariaDB's temporary server, or else
+   by a server of PostgreSQL that is not ours; NULL: it is. */
+const char *words_beyond(const char *text, size_t n, bool mariadb);
 
 #endif
