@@ -371,7 +371,7 @@ complete -c ratel -n '__fish_seen_subcommand_from audit' -l unique-errors -x -a 
 complete -c ratel -n '__fish_seen_subcommand_from audit' -l reference -x -a 'postgres:temp mariadb:temp sqlite URL' -d 'let a real engine execute logs that Ratel\'s own replay leaves undecided, in a database made for that: a temporary server, SQLite in memory, or a server where the URL\'s user may make one'
 complete -c ratel -n '__fish_seen_subcommand_from audit' -l reference-only -d 'with --reference: let the engine execute every log'
 complete -c ratel -n '__fish_seen_subcommand_from audit' -l reference-check -d 'with --reference: decide every log in both ways; answers that contradict are undecided'
-complete -c ratel -n '__fish_seen_subcommand_from audit' -l witness -r -F -d 'if the level holds, write the order and the state that each transaction read to FILE'
+complete -c ratel -n '__fish_seen_subcommand_from audit' -l witness -r -F -d 'if the level holds, write the order, the state that each transaction read and the rows that it wrote to FILE'
 complete -c ratel -n '__fish_seen_subcommand_from audit' -l shrink -r -F -d 'if the level is violated, write a smallest part of the log that fails in the same way to FILE; one log, one level'
 complete -c ratel -n '__fish_seen_subcommand_from audit' -l dot -d 'print a graph for Graphviz; synth: the history found, or the order between levels'
 complete -c ratel -n '__fish_seen_subcommand_from audit' -l html -r -F -d 'also write a page for browsers to FILE: the answers with argument, picture, transactions and levels; it needs no network'

@@ -298,9 +298,10 @@ def explain(log, initial, level):
     return go([], todo, [start], [])
 
 
-def replay(log, initial, level, witness):
-    """Does a witness, [(name, first state)], explain the log?  The states of statements and rows, which
-    it does not tell at the weakest levels, are searched for."""
+def replay(log, initial, level, witness, rows):
+    """Does a witness, [(name, first state)], explain the log, with these rows (for each transaction the
+    sorted pairs of (k, v) or () before and after)?  The states of statements and rows, which it does not
+    tell at the weakest levels, are searched for."""
     states = [{('init', k): (k, v, 0) for k, v in initial.items()}]
     by_name = {t.name: t for t in log}
     order = [by_name[n] for n, _ in witness]
@@ -322,6 +323,10 @@ def replay(log, initial, level, witness):
         for writes, read in ways(t, states, level, window_of(t, order[:i], level)):
             # several states may give the same run: ask for the one that the witness names
             if read is not None and read != first and not same_run(t, states, level, first, writes):
+                continue
+            old = states[-1]
+            pairs = [((old.get(r) or ())[:2], (x or ())[:2]) for r, x in writes.items()]
+            if sorted(p for p in pairs if any(p)) != rows[i]:
                 continue
             new = {r: x for r, x in {**states[-1], **writes}.items() if x}
             if go(i + 1, states + [new]):

@@ -31,6 +31,7 @@ typedef struct audit_options {
     bool by_value;      /* write conflicts by value, the published test */
     bool unique_errors; /* unique errors that no serial order gives are accepted */
     bool no_session_order;
+    bool keep_states;       /* all versions of rows, for audit_changes */
     bool off[AUDIT_PASSES]; /* passes that are not to be used */
     uint64_t drift;         /* uncertainty of the log's clock */
     uint64_t runs;          /* of transactions that a search may take; 0: the default */
@@ -129,6 +130,17 @@ typedef struct audit_shown_txn {
 /* What the transactions did that an answer of this log is about, in the order of the log, at most
    20 of them.  Lives until audit_free. */
 int audit_show(audit *a, const audit_answer *r, const audit_shown_txn **at, size_t *n);
+
+typedef struct audit_change {
+    uint32_t state; /* that the transaction made: its place in the order, from 1 */
+    const char *table;
+    const char *before, *after; /* the row as a JSON object; NULL: there was, or is, none */
+} audit_change;
+
+/* The rows that the transactions of a witness wrote, by state.  `r` is the answer of the last run,
+   which holds, was found by Ratel's own replay, and had keep_states.  Lives until the next run. */
+int audit_changes(audit *a, const audit_answer *r, const audit_change **at, size_t *n);
+
 /* A log as a history of keys, in the native format. */
 typedef struct audit_key_view {
     const char *text;

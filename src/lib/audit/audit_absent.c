@@ -76,6 +76,14 @@ int audit_show(audit *a, const audit_answer *r, const audit_shown_txn **at, size
     return -6;
 }
 
+int audit_changes(audit *a, const audit_answer *r, const audit_change **at, size_t *n)
+{
+    (void)a, (void)r;
+    *at = NULL;
+    *n = 0;
+    return -6;
+}
+
 int audit_keys(audit *a, const audit_options *o, const char *keys, audit_key_view *out)
 {
     (void)a, (void)o, (void)keys, (void)out;

@@ -121,6 +121,21 @@ void audit_report_json(const audit_answer *r, const audit_report_context *c, jso
     jw_end_line(w);
 }
 
+static void change_json(json_writer *w, const audit_change *c)
+{
+    jw_object(w);
+    jw_member_text(w, "table", c->table);
+    if (c->before) {
+        jw_name(w, "before");
+        jw_raw(w, c->before, strlen(c->before));
+    }
+    if (c->after) {
+        jw_name(w, "after");
+        jw_raw(w, c->after, strlen(c->after));
+    }
+    jw_end_object(w);
+}
+
 void audit_report_witness(const audit_answer *r, const audit_report_context *c, json_writer *w)
 {
     assert(r->verdict == AUDIT_HOLDS);
@@ -130,6 +145,7 @@ void audit_report_witness(const audit_answer *r, const audit_report_context *c, 
     jw_member_optional(w, "level", r->level);
     jw_end_object(w);
     jw_end_line(w);
+    size_t change = 0;
     for (size_t i = 0; i < r->n_order; i++) {
         uint32_t s = r->read[i];
         assert(s <= i); /* no transaction reads its own state, or a later one */
@@ -138,6 +154,10 @@ void audit_report_witness(const audit_answer *r, const audit_report_context *c, 
         jw_member_u64(w, "state", i + 1);
         jw_member_u64(w, "reads_state", s);
         if (s) jw_member_text(w, "after", r->order[s - 1]);
+        if (c->changes) jw_member_array(w, "rows");
+        for (; change < c->n_changes && c->changes[change].state == i + 1; change++)
+            change_json(w, &c->changes[change]);
+        if (c->changes) jw_end_array(w);
         jw_end_object(w);
         jw_end_line(w);
     }

@@ -18,6 +18,8 @@ typedef struct audit_report_context {
     const char *shrunk_log;       /* the name of the file that it was written to */
     const audit_shown_txn *shown; /* the transactions that the answer is about, or none */
     size_t n_shown;
+    const audit_change *changes; /* the rows of a witness, by state, or none */
+    size_t n_changes;
     double seconds; /* < 0: runs, seconds and memory are left out */
     uint64_t peak_rss_kib;
 } audit_report_context;

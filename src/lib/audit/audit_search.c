@@ -298,7 +298,7 @@ static void step_on(search *s, uint32_t position, const uint32_t *horizon)
     uint32_t low = position + 1 > e->effort.keep ? position + 1 - e->effort.keep : 0;
     assert(!e->store.searching);
     if (horizon && horizon[position + 1] > low) low = horizon[position + 1];
-    if (low) vs_forget(&e->store, low);
+    if (low && !e->o->keep_states) vs_forget(&e->store, low);
 }
 
 static void free_search(search *s, uint32_t end)

@@ -3,7 +3,10 @@
  *
  * Every candidate is a log of its own, cut out of the present one, and is decided anew; it replaces
  * the present one if it is violated there, too: same transaction, statement and kind, and no right
- * answer or conflict that was none before.  First all but the last few transactions before the
+ * answer or conflict that was none before.  Two things besides keep an example honest: every
+ * statement that is left is taken back by the ROLLBACK TO that takes it back in the whole, or by
+ * none, and if the whole is right but for the one answer, so is the part: what makes the errors and
+ * the other answers right stays.  First all but the last few transactions before the
  * failing one go (windows that double), then delta debugging takes out transactions, statements,
  * answers, rows of the initial state and tables, in this order and again until nothing goes: the
  * result is minimal by single removals.
@@ -14,8 +17,17 @@
 #include <stdio.h>
 
 #include "audit/audit_internal.h"
+#include "audit/txn_marks.h"
 
 #include <assert.h>
+
+/* What is known of the log with something else in place of the wrong answer. */
+typedef enum rest_kind {
+    REST_UNASKED,
+    REST_SUCCESS, /* the statement succeeded, and nothing more is told: that is not violated */
+    REST_ERROR,   /* it failed with an error that was right, and that is not violated */
+    REST_WRONG    /* it is violated all the same, so that nothing is asked of parts */
+} rest_kind;
 
 typedef struct shrinker {
     audit *a;
@@ -26,7 +38,11 @@ typedef struct shrinker {
     arena kept;      /* what logs share: statements, cells */
     sql_log now;     /* fails as wanted */
     uint64_t trials;
-    bool changed; /* in this round */
+    bool changed;          /* in this round */
+    bool rolls_back;       /* the whole log has a ROLLBACK TO */
+    uint32_t **taken_back; /* txn_marks.undone of the whole log */
+    rest_kind rest;        /* of the whole log */
+    char right_error[6];   /* that the statement should have had, or "" */
 } shrinker;
 
 /* ---- trials ---------------------------------------------------------------------------------- */
@@ -61,8 +77,16 @@ static bool same_failure(const shrinker *s, const audit_answer *r)
     return !r->n_possible == !w->n_possible;
 }
 
-/* Decides a candidate.  What is wrong with its initial state only refuses it; limits end all. */
-static bool fails(shrinker *s, const sql_log *l)
+static bool not_violated(const shrinker *s, const audit_answer *r)
+{
+    (void)s;
+    return r->verdict != AUDIT_VIOLATED;
+}
+
+/* Decides a candidate, and asks a question about the answer.  What is wrong with its initial state
+   only refuses it; limits end all. */
+static bool decided_so(shrinker *s, const sql_log *l,
+                       bool (*question)(const shrinker *, const audit_answer *))
 {
     guard *g = &s->a->guard, outer;
     engine e;
@@ -81,20 +105,11 @@ static bool fails(shrinker *s, const sql_log *l)
     }
     audit_engine(&e, g, &s->work, &s->store, &s->o, l);
     search_decide(&e, &r);
-    good = same_failure(s, &r);
+    good = question(s, &r);
     guard_restore(g, &outer);
     mem_free_all(&s->store);
     mem_free_all(&s->work);
     return good;
-}
-
-/* Takes the candidate if it fails; it is the caller's to free otherwise. */
-static bool take_candidate(shrinker *s, sql_log *candidate)
-{
-    if (!fails(s, candidate)) return false;
-    s->now = *candidate;
-    s->changed = true;
-    return true;
 }
 
 static bool is_failing(const shrinker *s, const log_txn *t)
@@ -105,6 +120,113 @@ static bool is_failing(const shrinker *s, const log_txn *t)
 static bool is_failing_stmt(const shrinker *s, const log_stmt *t)
 {
     return t->line == s->want->line && t->column == s->want->column;
+}
+
+/* ---- what a part must keep ------------------------------------------------------------------- */
+
+static bool is_same_place(const log_stmt *a, const log_stmt *b)
+{
+    return a->line == b->line && a->column == b->column;
+}
+
+/* Is every statement of the part, a transaction of the log with this number, taken back by the same
+   ROLLBACK TO as in the whole? */
+static bool same_taken_back(const shrinker *s, uint32_t number, const log_txn *part,
+                            const uint32_t *undone)
+{
+    const log_txn *whole = &s->a->log.txns.at[number];
+    const uint32_t *was = s->taken_back[number];
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < part->n_stmts; i++, k++) {
+        while (!is_same_place(&whole->stmts[k], &part->stmts[i])) k++;
+        assert(k < whole->n_stmts);
+        uint32_t by = undone ? undone[i] : 0, was_by = was ? was[k] : 0;
+        if (!by != !was_by) return false;
+        if (by && !is_same_place(&part->stmts[by - 1], &whole->stmts[was_by - 1])) return false;
+    }
+    return true;
+}
+
+/* A statement that was undone must not take effect in the part, nor one that took effect be undone:
+   the log would tell another story. */
+static bool keeps_savepoints(shrinker *s, const sql_log *part)
+{
+    if (!s->rolls_back) return true;
+    txn_marks m = marks_of_log(&s->work, part);
+    bool same = true;
+    uint32_t number = 0;
+    for (size_t i = 0; same && i < part->txns.n; i++, number++) {
+        /* parts have the transactions of the whole in its order */
+        while (s->a->log.txns.at[number].id != part->txns.at[i].id) number++;
+        assert(number < s->a->log.txns.n);
+        same = same_taken_back(s, number, &part->txns.at[i], m.undone[i]);
+    }
+    mem_free_all(&s->work);
+    return same;
+}
+
+/* Is the log, with another outcome of the failing statement, not violated? */
+static bool right_but_for_it(shrinker *s, const sql_log *l, rest_kind kind)
+{
+    sql_log other = *l;
+    mem *m = &s->a->shrunk;
+    assert(kind == REST_SUCCESS || kind == REST_ERROR);
+    other.txns.at = mem_array(m, log_txn, l->txns.n + 1);
+    memcpy(other.txns.at, l->txns.at, l->txns.n * sizeof *l->txns.at);
+    for (size_t i = 0; i < l->txns.n; i++) {
+        log_txn *t = &other.txns.at[i];
+        if (!is_failing(s, t)) continue;
+        log_stmt *changed = arena_array(&s->kept, log_stmt, t->n_stmts + 1);
+        for (uint32_t k = 0; k < t->n_stmts; k++) {
+            log_stmt *c = &changed[k];
+            *c = t->stmts[k];
+            if (!is_failing_stmt(s, c)) continue;
+            c->has_rows = c->has_count = false;
+            c->has_error = kind == REST_ERROR;
+            if (c->has_error) memcpy(c->error, s->right_error, sizeof c->error);
+        }
+        t->stmts = changed;
+    }
+    bool right = decided_so(s, &other, not_violated);
+    mem_put(m, other.txns.at);
+    return right;
+}
+
+/* The SQLSTATE that the statement should have given, if that is the one thing that it could. */
+static void find_right_error(shrinker *s)
+{
+    const audit_answer *w = s->want;
+    static const char word[] = "error ";
+    size_t n = sizeof word - 1;
+    if (w->n_possible != 1 || strncmp(w->possible[0].result, word, n) != 0) return;
+    if (strlen(w->possible[0].result) < n + 5) return;
+    memcpy(s->right_error, w->possible[0].result + n, 5);
+}
+
+/* A part counts only if it is right but for the one answer, as the whole is.  Whether the whole is
+   so is asked when a part is not. */
+static bool keeps_the_rest(shrinker *s, const sql_log *part)
+{
+    if (s->rest == REST_WRONG) return true;
+    bool success = s->rest != REST_ERROR && right_but_for_it(s, part, REST_SUCCESS);
+    if (success) return true;
+    if (*s->right_error && s->rest != REST_SUCCESS && right_but_for_it(s, part, REST_ERROR))
+        return true;
+    if (s->rest != REST_UNASKED) return false;
+    s->rest = right_but_for_it(s, &s->a->log, REST_SUCCESS)                    ? REST_SUCCESS
+              : *s->right_error && right_but_for_it(s, &s->a->log, REST_ERROR) ? REST_ERROR
+                                                                               : REST_WRONG;
+    return s->rest == REST_WRONG;
+}
+
+/* Takes the candidate if it fails; it is the caller's to free otherwise. */
+static bool take_candidate(shrinker *s, sql_log *candidate)
+{
+    if (!keeps_savepoints(s, candidate) || !decided_so(s, candidate, same_failure)) return false;
+    if (!keeps_the_rest(s, candidate)) return false;
+    s->now = *candidate;
+    s->changed = true;
+    return true;
 }
 
 /* ---- items: what can be left out ------------------------------------------------------------- */
@@ -386,6 +508,10 @@ static void spread_setup(shrinker *s)
 static void shrink_all(shrinker *s)
 {
     static const item_kind kinds[] = {ITEM_TXN, ITEM_STMT, ITEM_ANSWER, ITEM_ROW, ITEM_SETUP};
+    txn_marks marks = marks_of_log(&s->a->shrunk, &s->a->log);
+    s->taken_back = marks.undone;
+    for (size_t i = 0; i < s->a->log.txns.n; i++) s->rolls_back |= marks.undone[i] != NULL;
+    find_right_error(s);
     windows_first(s);
     reduce(s, ITEM_TXN);
     spread_setup(s);

@@ -47,10 +47,14 @@ static int complain_of(const state *st, const audit *a, int code)
     return exit_of(code);
 }
 
-static int write_witness(const state *st, const audit_answer *r)
+static int write_witness(state *st, audit *a, const audit_answer *r)
 {
     const char *path = st->a->value[O_WITNESS];
     if (!path || r->verdict != AUDIT_HOLDS) return EXIT_HOLDS;
+    st->report.changes = NULL;
+    st->report.n_changes = 0;
+    int code = r->engine ? 0 : audit_changes(a, r, &st->report.changes, &st->report.n_changes);
+    if (code) return complain_of(st, a, code);
     output o;
     if (!output_open(st->a, &o, path)) return EXIT_IO;
     json_writer w = json_file(o.f);
@@ -204,7 +208,7 @@ static int audit_level(state *st, const audit_options *o, audit **a, FILE *f)
     int status = r.verdict == AUDIT_HOLDS      ? EXIT_HOLDS
                  : r.verdict == AUDIT_VIOLATED ? EXIT_VIOLATED
                                                : EXIT_UNDECIDED;
-    int wrote = write_witness(st, &r);
+    int wrote = write_witness(st, *a, &r);
     if (!wrote) wrote = shrink(st, *a, o, &r, &shrunk);
     if (wrote) status = wrote;
     if (show_txns(st, *a, &r) || print_answer(st, &r)) {
@@ -333,6 +337,7 @@ static bool options(const args *a, audit_options *o)
     if (!passes(a->value[O_PASS], o)) return false;
     o->by_value = c && !strcmp(c, "value");
     o->lenient = a->value[O_LENIENT] != NULL;
+    o->keep_states = a->value[O_WITNESS] != NULL;
     o->no_session_order = so && !strcmp(so, "off");
     o->seconds = a->value[O_TIME] ? strtod(a->value[O_TIME], NULL) : 0;
     o->memory = (size_t)mib << 20;
