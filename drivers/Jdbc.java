@@ -151,6 +151,33 @@ public class Jdbc {
                 change("INSERT INTO " + table + "(k, v) VALUES(?, ?)", key, first);
         }
 
+        void isolate(String name) throws SQLException {
+            for (Level l : product.levels) {
+                if (!l.name.equals(name)) continue;
+                if (c.getTransactionIsolation() == l.number) return;
+                c.setAutoCommit(true);
+                c.setTransactionIsolation(l.number);
+                return;
+            }
+            throw new IllegalArgumentException("no isolation level " + name);
+        }
+
+        /** Outside of a transaction. A put is then an UPDATE and perhaps an INSERT, of which one at most
+         *  has written; an addition, which also reads what it wrote, needs a transaction. */
+        String performAlone(String op, Map<String, Object> r) throws SQLException {
+            isolate((String) r.get("isolation"));
+            c.setAutoCommit(!op.equals("add"));
+            if (!op.equals("add")) return perform(op, r);
+            try {
+                String sum = perform(op, r);
+                c.commit();
+                return sum;
+            } catch (SQLException e) {
+                if (ending(e).equals("refused")) c.rollback();
+                throw e;
+            }
+        }
+
         /** The members of the answer after "done". */
         String perform(String op, Map<String, Object> r) throws SQLException {
             switch (op) {
@@ -167,16 +194,9 @@ public class Jdbc {
                 c.close();
                 return "";
             case "begin":
-                for (Level l : product.levels)
-                    if (l.name.equals(r.get("isolation"))) {
-                        if (c.getTransactionIsolation() != l.number) {
-                            c.setAutoCommit(true);
-                            c.setTransactionIsolation(l.number);
-                        }
-                        c.setAutoCommit(false);
-                        return "";
-                    }
-                throw new IllegalArgumentException("no isolation level " + r.get("isolation"));
+                isolate((String) r.get("isolation"));
+                c.setAutoCommit(false);
+                return "";
             case "get":
                 try (PreparedStatement p = prepare("SELECT v FROM " + table + " WHERE k = ?",
                                                    number(r, "key"));
@@ -217,7 +237,7 @@ public class Jdbc {
                 }
                 return "";
             case "abort":
-                c.rollback();
+                if (!c.getAutoCommit()) c.rollback();
                 return "";
             default:
                 throw new IllegalArgumentException("no operation " + op);
@@ -351,7 +371,7 @@ public class Jdbc {
             + ",\"version\":" + quoted(keeper.getMetaData().getDatabaseProductVersion().split(" ")[0])
             + ",\"isolations\":[" + names + "],\"contracts\":{" + contracts + "},\"snapshot\":"
             + snapshot + ",\"operations\":[\"get\",\"put\",\"append\",\"delete\",\"bury\",\"range\",\"sql\""
-            + ",\"add\"" + (keeper.getMetaData().supportsSavepoints() ? ",\"savepoint\"]" : "]")
+            + ",\"add\",\"autocommit\"" + (keeper.getMetaData().supportsSavepoints() ? ",\"savepoint\"]" : "]")
             + ",\"sessions\":\"" + (one ? "one" : "many") + "\",\"data\":\""
             + (memory ? "child" : one || url.contains("//") ? "outside" : "files")
             + "\",\"waits\":\"" + (product.name.equals("H2") ? "never" : "maybe") + "\",\"timeout_ms\":30000";
@@ -362,7 +382,8 @@ public class Jdbc {
     static void answer(Map<String, Object> r, Worker w) {
         String op = (String) r.get("op"), end = "done", more;
         try {
-            more = w == null ? keep(op, r) : w.perform(op, r);
+            more = w == null ? keep(op, r)
+                : Boolean.TRUE.equals(r.get("alone")) ? w.performAlone(op, r) : w.perform(op, r);
         } catch (SQLException e) {
             end = ending(e);
             String state = e.getSQLState() == null ? "XX000" : e.getSQLState();

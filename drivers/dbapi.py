@@ -77,7 +77,7 @@ class Driver:
         self.arguments = {**self.known['connect'], **arguments}
         self.index = index
         self.connection = self.cursor = None
-        self.table, self.lists, self.puts = '', False, 0
+        self.table, self.lists, self.puts, self.outside = '', False, 0, ''
         self.style = self.module.paramstyle
 
     def execute(self, sql, *values):
@@ -112,6 +112,7 @@ class Driver:
                 'isolations': list(self.known['levels']), 'snapshot': self.known['snapshot'],
                 'operations': ['get', 'put', 'append', 'delete', 'bury', 'range', 'sql']
                 + ['lock'] * bool(self.known['lock'])
+                + ['autocommit'] * (self.name in KNOWN)
                 + ['add', 'savepoint'] * self.known.get('returning', lambda m: False)(self.module),
                 'sessions': 'one', 'data': 'files' if self.name == 'sqlite3' else 'outside',
                 'waits': 'never' if self.name == 'sqlite3' else 'maybe'}   # (hasty, it refuses at once)
@@ -151,6 +152,16 @@ class Driver:
         self.execute(self.known['levels'][r['isolation']])
         if not self.known['levels'][r['isolation']].startswith('BEGIN'):
             self.execute('BEGIN')
+
+    def alone(self, r):
+        """Before an operation outside of a transaction. (A put is an UPDATE and perhaps an INSERT, which
+        are then two transactions; one of them at most has written, so it is one for the history.)"""
+        if r['isolation'] not in self.known['levels']:
+            raise Wrong(f'no isolation level {r["isolation"]}')
+        if self.name == 'psycopg2' and self.outside != r['isolation']:
+            self.execute('SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL '
+                         + r['isolation'].replace('-', ' '))
+            self.outside = r['isolation']
 
     def get(self, r):
         self.execute(f'SELECT v FROM {self.table} WHERE k = ?'
@@ -234,9 +245,11 @@ class Driver:
 
     def answer(self, r):
         function = None if r['op'].startswith('_') else getattr(self, str(r['op']), None)
-        if r['op'] in ('execute', 'open', 'write', 'answer') or not function:
+        if r['op'] in ('execute', 'open', 'write', 'alone', 'answer') or not function:
             return {'answer': 'failed', 'error': f'no operation {r["op"]}'}
         try:
+            if r.get('alone'):
+                self.alone(r)
             return {'answer': 'done', **(function(r) or {})}
         except Wrong as e:
             return {'answer': 'failed', 'error': str(e)}

@@ -136,8 +136,15 @@ class SqlSession {
       `AND v IS NOT NULL ORDER BY k${r.limit ? ` LIMIT ${r.limit}` : ''}`, r.from, r.to);
     return { rows: rows.map((row) => row.map(String)) };
   }
-  /* One UPDATE adds; the sum is then what this transaction reads of its own row. */
+  /* One UPDATE adds; the sum is then what this transaction reads of its own row.  (Everything else that
+     is asked for outside of a transaction is one statement that has written, at most.) */
   async add(r) {
+    if (r.alone) {
+      await this.begin(r);
+      const sum = await this.add({ ...r, alone: false });
+      await this.commit();
+      return sum;
+    }
     if (!(await this.connection.change(`UPDATE ${this.table} SET v = v + ? WHERE k = ?`, [r.value, r.key]))) {
       if (!r.upsert) return { value: null };
       await this.run(`INSERT INTO ${this.table}(k, v) VALUES(?, ?)`, r.key, r.value);
@@ -205,6 +212,7 @@ class SqlEngine {
 class DuckDB extends SqlEngine {
   neverWaits = true; // conflicts are refused at once
   name = 'DuckDB';
+  operations = [...new SqlEngine().operations, 'autocommit'];
   levels = { 'snapshot-isolation': 'BEGIN TRANSACTION' };
   /* Its documents promise conflicts between writers of a row, and isolation by versions. */
   contracts = { 'snapshot-isolation': { level: 'snapshot-isolation',
@@ -271,7 +279,7 @@ class LibSQL extends SqlEngine {
   name = 'libSQL';
   /* (No SQL workloads: the module leaves statements with RETURNING open, and then neither COMMIT nor
      SAVEPOINT works.) */
-  operations = ['get', 'put', 'append', 'delete', 'bury', 'range', 'add'];
+  operations = ['get', 'put', 'append', 'delete', 'bury', 'range', 'add', 'autocommit'];
   keepsOpen = true;
   alone = true;
   levels = { serializable: 'BEGIN' };

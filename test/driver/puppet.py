@@ -106,7 +106,9 @@ for line in sys.stdin:
         subprocess.Popen(['sleep', '4711'], start_new_session=True, stdout=subprocess.DEVNULL)
     if trick == 'noisy':
         sys.stderr.write('noise ' * 20000)
-    if trick == 'autocommit' and op == 'begin':
+    if trick == 'vain' and op == 'put' and request.get('alone'):
+        answer = {'answer': 'done'}
+    elif trick == 'autocommit' and op == 'begin':
         answer = {'answer': 'done'}
     elif trick == 'autocommit' and op in ('commit', 'abort'):
         answer = {'answer': 'done'}

@@ -373,6 +373,29 @@ static void check_savepoint(checker *k)
                       : "what was undone is not undone");
 }
 
+/* An abort, as it follows a write that was refused, does not undo one that was done. */
+static void check_autocommit(checker *k)
+{
+    const driver *d = k->db.driver;
+    db_session *s = &k->one;
+    static const char sentence[] =
+        "A write outside of a transaction is there at once, and for good";
+    if (!d->alone) {
+        skip(k, sentence, "autocommit is not declared");
+        return;
+    }
+    put_alone(s, 20, 201);
+    enum db_answer a = d->put(s, 20, 202);
+    if (a == DB_OK) a = d->get(s, 20, false);
+    bool seen = !s->absent && s->value == 202;
+    if (a == DB_OK) a = d->abort(s);
+    if (a == DB_OK) a = reconnect(s) ? get_alone(s, 20) : DB_LOST;
+    expect(k, a == DB_OK && seen && !s->absent && s->value == 202, sentence, "%s",
+           a != DB_OK ? s->error
+           : !seen    ? "a read outside of a transaction does not show it"
+                      : "it is gone when an abort and a new session have followed");
+}
+
 static void check_tombstones(checker *k)
 {
     db_session *s = &k->one;
@@ -667,8 +690,9 @@ static void check_all(checker *k)
     enum db_answer a = d->connect(s);
     if (!expect(k, a == DB_OK, "A session connects", "%s", s->error)) return;
     static void (*const checks[])(checker *) = {
-        check_put, check_isolations, check_abort, check_delete,   check_range,      check_lock,
-        check_add, check_savepoint,  check_dirty, check_sessions, check_tombstones, check_lists};
+        check_put,      check_isolations, check_abort,     check_delete,     check_range,
+        check_lock,     check_add,        check_savepoint, check_autocommit, check_dirty,
+        check_sessions, check_tombstones, check_lists};
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         checks[i](k);
         /* what failed on our side may have cost the session, and says nothing of the driver */

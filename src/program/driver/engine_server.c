@@ -355,6 +355,7 @@ static void say_hello(engine *e, strbuf *out)
     if (d->driver->query) strbuf_str(out, ",\"sql\"");
     if (d->driver->add) strbuf_str(out, ",\"add\"");
     if (d->driver->nest) strbuf_str(out, ",\"savepoint\"");
+    if (d->driver->alone) strbuf_str(out, ",\"autocommit\"");
     strbuf_str(out, "],\"snapshot\":[");
     some = false;
     for (unsigned i = 0; i < 4; i++)
@@ -487,6 +488,7 @@ static int serve_engine(const void *given)
         refuse_all(&e);
         return 1;
     }
+    e.db.singles = e.db.driver->alone != NULL;
     e.db.made_up = true; /* the texts of statements come with the requests */
     serve_requests(&e);
     return 0;

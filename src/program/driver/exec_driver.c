@@ -25,6 +25,7 @@ typedef struct exec_conn {
     struct exec_conn *next; /* of those that have */
     bool counted;           /* among the sessions of which a driver may allow a few only */
     bool greeted;           /* connect was answered */
+    bool within;            /* a transaction, which begin has begun */
 } exec_conn;
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -265,6 +266,7 @@ static bool exec_open(db *d)
     o->driver.isolations = strbuf_cstr(&o->hello.isolations);
     if (!(o->hello.operations & EXEC_ADD)) o->driver.add = NULL;
     if (!(o->hello.operations & EXEC_SAVEPOINT)) o->driver.nest = NULL;
+    if (!(o->hello.operations & EXEC_AUTOCOMMIT)) o->driver.alone = NULL;
     o->driver.row_locks = o->hello.operations & EXEC_LOCK;
     o->driver.never_waits = o->hello.never_waits;
     if (!(o->hello.operations & EXEC_SQL)) {
@@ -488,6 +490,16 @@ static exec_talk *request(db_session *s, const char *op)
     return t;
 }
 
+/* A request that reads or writes; outside of a transaction it is one by itself. */
+static exec_talk *data_request(db_session *s, const char *op)
+{
+    exec_talk *t = request(s, op);
+    if (((exec_conn *)s->own)->within) return t;
+    strbuf_str(&t->out, ",\"alone\":true");
+    add_text(t, "isolation", s->db->isolation);
+    return t;
+}
+
 static bool has_operation(db_session *s, unsigned operation, const char *name)
 {
     const exec_own *o = s->db->own;
@@ -500,7 +512,14 @@ static enum db_answer exec_begin(db_session *s)
 {
     exec_talk *t = request(s, "begin");
     add_text(t, "isolation", s->isolation);
-    return exec_talk_send(t);
+    enum db_answer a = exec_talk_send(t);
+    ((exec_conn *)s->own)->within = a == DB_OK;
+    return a;
+}
+
+static bool exec_alone(const db *d)
+{
+    return !d->parts; /* (without the operation there is no such function) */
 }
 
 static bool is_true(const exec_json *j, const char *name)
@@ -529,7 +548,7 @@ static enum db_answer exec_get(db_session *s, int64_t key, bool lock)
 {
     const exec_own *o = s->db->own;
     if (!has_operation(s, EXEC_GET, "get")) return DB_BROKEN;
-    exec_talk *t = request(s, "get");
+    exec_talk *t = data_request(s, "get");
     exec_talk_number(t, "key", key);
     if (lock && (o->hello.operations & EXEC_LOCK)) strbuf_str(&t->out, ",\"lock\":true");
     enum db_answer a = exec_talk_send(t);
@@ -546,7 +565,7 @@ static enum db_answer exec_get(db_session *s, int64_t key, bool lock)
 
 static enum db_answer write_request(db_session *s, const char *op, int64_t key, int64_t value)
 {
-    exec_talk *t = request(s, op);
+    exec_talk *t = data_request(s, op);
     exec_talk_number(t, "key", key);
     exec_talk_number(t, "value", value);
     enum db_answer a = exec_talk_send(t);
@@ -571,7 +590,7 @@ static enum db_answer exec_remove(db_session *s, int64_t key)
     bool bury = s->db->tombstones;
     const char *op = bury ? "bury" : "delete";
     if (!has_operation(s, bury ? EXEC_BURY : EXEC_DELETE, op)) return DB_BROKEN;
-    exec_talk *t = request(s, op);
+    exec_talk *t = data_request(s, op);
     exec_talk_number(t, "key", key);
     enum db_answer a = exec_talk_send(t);
     if (a != DB_OK || bury) return a;
@@ -587,7 +606,7 @@ static enum db_answer exec_remove(db_session *s, int64_t key)
 static enum db_answer exec_range(db_session *s, int64_t from, int64_t to, uint32_t limit)
 {
     if (!has_operation(s, EXEC_RANGE, "range")) return DB_BROKEN;
-    exec_talk *t = request(s, "range");
+    exec_talk *t = data_request(s, "range");
     exec_talk_number(t, "from", from);
     exec_talk_number(t, "to", to);
     if (limit) strbuf_printf(&t->out, ",\"limit\":%u", limit);
@@ -610,7 +629,7 @@ static enum db_answer exec_range(db_session *s, int64_t from, int64_t to, uint32
 
 static enum db_answer exec_add(db_session *s, int64_t key, int64_t amount, bool upsert)
 {
-    exec_talk *t = request(s, "add");
+    exec_talk *t = data_request(s, "add");
     exec_talk_number(t, "key", key);
     exec_talk_number(t, "value", amount);
     if (upsert) strbuf_str(&t->out, ",\"upsert\":true");
@@ -638,6 +657,7 @@ static enum db_answer exec_commit(db_session *s)
 {
     const exec_own *o = s->db->own;
     enum db_answer a = exec_talk_send(request(s, "commit"));
+    ((exec_conn *)s->own)->within = false;
     /* What a dead engine has not made permanent cannot happen any more. */
     s->settled = a == DB_LOST && o->hello.files && is_dead(s->own);
     return a;
@@ -645,6 +665,7 @@ static enum db_answer exec_commit(db_session *s)
 
 static enum db_answer exec_abort(db_session *s)
 {
+    ((exec_conn *)s->own)->within = false;
     return exec_talk_send(request(s, "abort")) == DB_OK ? DB_OK : DB_LOST;
 }
 
@@ -771,6 +792,7 @@ bool exec_open_engine(db *d, const exec_kind *kind)
     o->driver.row_locks = engine->row_locks;
     if (!engine->add) o->driver.add = NULL;
     if (!engine->nest) o->driver.nest = NULL;
+    if (!engine->alone) o->driver.alone = NULL;
     o->driver.contract = NULL; /* the table has those of the engine */
     if (!engine->query) {
         o->driver.script = NULL;
@@ -796,6 +818,7 @@ const driver driver_exec = {
     .range = exec_range,
     .add = exec_add,
     .nest = exec_nest,
+    .alone = exec_alone,
     .commit = exec_commit,
     .abort = exec_abort,
     .script = exec_script,

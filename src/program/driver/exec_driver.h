@@ -22,7 +22,8 @@ enum exec_operation {
     EXEC_LOCK = 64, /* get can lock */
     EXEC_SQL = 128, /* script and query */
     EXEC_ADD = 256,
-    EXEC_SAVEPOINT = 512
+    EXEC_SAVEPOINT = 512,
+    EXEC_AUTOCOMMIT = 1024 /* operations outside of a transaction */
 };
 
 typedef struct exec_hello {

@@ -129,6 +129,7 @@ static const word_bit operations[] = {{"get", EXEC_GET},
                                       {"sql", EXEC_SQL},
                                       {"add", EXEC_ADD},
                                       {"savepoint", EXEC_SAVEPOINT},
+                                      {"autocommit", EXEC_AUTOCOMMIT},
                                       {NULL, 0}};
 static const word_bit statements[] = {{"begin", DB_BEGIN},
                                       {"read", DB_READ},

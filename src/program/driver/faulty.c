@@ -8,7 +8,8 @@
  * nobody invalidates, answers with the next number.  no-conflict sends what a transaction writes in
  * a second one, so that nothing conflicts with what it has read; late-snapshot reads in a second
  * one; replay-commit writes a transaction again when its session has made others.  never-commit
- * rolls back every time and says so.
+ * rolls back every time and says so.  Outside of a transaction a write is a commit as well; the two
+ * bugs that need several operations do not err there.
  */
 #include <stdio.h>
 
@@ -46,6 +47,7 @@ typedef struct sent_write {
 typedef struct faulty_conn {
     db_session inner;
     uint32_t occasions;
+    bool open; /* within a transaction */
     bool read, wrote;
     VEC(sent_write) sent;  /* replay-commit: by the transaction that is open */
     VEC(sent_write) again; /* to be written once more */
@@ -113,6 +115,7 @@ static bool faulty_load(db *d, const db_row *rows, size_t n)
     o->inner.lists = d->lists;
     o->inner.tombstones = d->tombstones;
     o->inner.stepped = d->stepped;
+    o->inner.singles = d->singles;
     if (o->inner.driver->load(&o->inner, rows, n)) return true;
     memcpy(d->error, o->inner.error, sizeof d->error);
     return false;
@@ -210,7 +213,9 @@ static enum db_answer faulty_begin(db_session *s)
     write_again(s);
     c->read = c->wrote = c->nested = false;
     c->sent.n = 0;
-    return passed(s, d->begin(i));
+    enum db_answer a = d->begin(i);
+    c->open = a == DB_OK;
+    return passed(s, a);
 }
 
 /* Goes on in another transaction of the database.  One that could not begin is lost, with what the
@@ -230,6 +235,7 @@ static enum db_answer before_call(db_session *s, bool write)
 {
     faulty_conn *c = s->own;
     enum db_answer a = DB_OK;
+    if (!c->open) return DB_OK;
     if (bug_of(s) == (write ? NO_CONFLICT : LATE_SNAPSHOT) && c->read && !c->wrote && !c->nested &&
         now(s))
         a = changed_over(s);
@@ -246,6 +252,35 @@ static void keep_sent(db_session *s, enum db_answer a, enum sent_kind kind, int6
     faulty_conn *c = s->own;
     sent_write w = {kind, key, value};
     if (a == DB_OK && bug_of(s) == REPLAY_COMMIT) vec_push(s->mem, &c->sent, w);
+}
+
+/* Before a write: is it outside of a transaction, and shall it be rolled back all the same?  Then
+   it is within one from now on. */
+static bool begins_in_vain(db_session *s, enum db_answer *a)
+{
+    db_session *i;
+    faulty_conn *c = s->own;
+    const driver *d = inner(s, &i);
+    if (c->open || *a != DB_OK) return false;
+    i->isolation = s->db->isolation;
+    write_again(s);
+    c->sent.n = 0;
+    if (bug_of(s) != COMMIT_ABORTED || !now(s)) return false;
+    *a = d->begin(i);
+    return true;
+}
+
+/* After a write: outside of a transaction it was the commit. */
+static enum db_answer ended_alone(db_session *s, bool in_vain, enum db_answer a)
+{
+    db_session *i;
+    faulty_conn *c = s->own;
+    const driver *d = inner(s, &i);
+    if (in_vain) return d->abort(i) == DB_OK ? a : DB_LOST;
+    if (c->open || a != DB_OK || bug_of(s) != REPLAY_COMMIT || !c->sent.n || !now(s)) return a;
+    c->later = LATER;
+    for (size_t k = 0; k < c->sent.n; k++) vec_push(s->mem, &c->again, c->sent.at[k]);
+    return a;
 }
 
 static unsigned faulty_snapshot(const db *d)
@@ -289,12 +324,13 @@ static enum db_answer faulty_put(db_session *s, int64_t key, int64_t value)
     enum db_answer a = before_call(s, true);
     if (a != DB_OK || (bug_of(s) == DROP_WRITE && now(s))) return a;
     const driver *d = inner(s, &i);
+    bool in_vain = begins_in_vain(s, &a);
     i->idle = i->newest = false;
-    a = d->put(i, key, value);
+    if (a == DB_OK) a = d->put(i, key, value);
     keep_sent(s, a, SENT_PUT, key, value);
     s->idle = i->idle;
     s->newest = i->newest;
-    return passed(s, a);
+    return passed(s, ended_alone(s, in_vain, a));
 }
 
 static enum db_answer faulty_append(db_session *s, int64_t key, int64_t value)
@@ -302,9 +338,11 @@ static enum db_answer faulty_append(db_session *s, int64_t key, int64_t value)
     db_session *i;
     enum db_answer a = before_call(s, true);
     if (a != DB_OK || (bug_of(s) == DROP_WRITE && now(s))) return a;
-    a = inner(s, &i)->append(i, key, value);
+    const driver *d = inner(s, &i);
+    bool in_vain = begins_in_vain(s, &a);
+    if (a == DB_OK) a = d->append(i, key, value);
     keep_sent(s, a, SENT_APPEND, key, value);
-    return passed(s, a);
+    return passed(s, ended_alone(s, in_vain, a));
 }
 
 static enum db_answer faulty_remove(db_session *s, int64_t key)
@@ -313,12 +351,13 @@ static enum db_answer faulty_remove(db_session *s, int64_t key)
     enum db_answer a = before_call(s, true);
     if (a != DB_OK) return a;
     const driver *d = inner(s, &i);
+    bool in_vain = begins_in_vain(s, &a);
     i->idle = i->newest = false;
-    a = d->remove(i, key);
+    if (a == DB_OK) a = d->remove(i, key);
     keep_sent(s, a, SENT_REMOVE, key, 0);
     s->idle = i->idle;
     s->newest = i->newest;
-    return passed(s, a);
+    return passed(s, ended_alone(s, in_vain, a));
 }
 
 static enum db_answer faulty_range(db_session *s, int64_t from, int64_t to, uint32_t limit)
@@ -359,18 +398,21 @@ static enum db_answer faulty_add(db_session *s, int64_t key, int64_t amount, boo
     db_session *i;
     faulty_conn *c = s->own;
     const driver *d = inner(s, &i);
-    bool reads =
-        (bug_of(s) == DROP_WRITE || (bug_of(s) == NO_CONFLICT && !c->wrote && !c->nested)) &&
-        now(s);
+    bool reads = (bug_of(s) == DROP_WRITE ||
+                  (bug_of(s) == NO_CONFLICT && c->open && !c->wrote && !c->nested)) &&
+                 now(s);
+    enum db_answer a = DB_OK;
+    bool in_vain = begins_in_vain(s, &a);
     c->wrote = true;
     i->newest = false;
-    enum db_answer a = reads ? read_to_add(s, key, amount, upsert) : d->add(i, key, amount, upsert);
+    if (a == DB_OK)
+        a = reads ? read_to_add(s, key, amount, upsert) : d->add(i, key, amount, upsert);
     s->absent = i->absent;
     s->value = i->value;
     s->newest = i->newest;
     if (a == DB_OK && bug_of(s) == TAMPER && !s->absent && now(s)) s->value++;
     if (a == DB_OK && !s->absent) keep_sent(s, a, SENT_PUT, key, s->value);
-    return passed(s, a);
+    return passed(s, ended_alone(s, in_vain, a));
 }
 
 static enum db_answer faulty_nest(db_session *s, enum db_nesting what)
@@ -384,9 +426,18 @@ static enum db_answer faulty_nest(db_session *s, enum db_nesting what)
     return passed(s, d->nest(i, what));
 }
 
+/* What never commits says so of transactions only. */
+static bool faulty_alone(const db *d)
+{
+    const faulty_own *o = d->own;
+    const driver *in = o->inner.driver;
+    return o->bug != NEVER_COMMIT && in->alone && in->alone(&o->inner);
+}
+
 static enum db_answer faulty_abort(db_session *s)
 {
     db_session *i;
+    ((faulty_conn *)s->own)->open = false;
     return passed(s, inner(s, &i)->abort(i));
 }
 
@@ -394,8 +445,9 @@ static enum db_answer faulty_commit(db_session *s)
 {
     db_session *i;
     const driver *d = inner(s, &i);
-    if (bug_of(s) == NEVER_COMMIT) return passed(s, d->abort(i)) == DB_OK ? DB_REFUSED : DB_LOST;
     faulty_conn *c = s->own;
+    c->open = false;
+    if (bug_of(s) == NEVER_COMMIT) return passed(s, d->abort(i)) == DB_OK ? DB_REFUSED : DB_LOST;
     bool errs = c->wrote && (bug_of(s) == COMMIT_ABORTED || bug_of(s) == REPLAY_COMMIT) && now(s);
     if (errs && bug_of(s) == COMMIT_ABORTED) return passed(s, d->abort(i));
     enum db_answer a = d->commit(i);
@@ -509,6 +561,7 @@ const driver driver_faulty = {
     .reverses = true,
     .add = faulty_add,
     .nest = faulty_nest,
+    .alone = faulty_alone,
     .commit = faulty_commit,
     .abort = faulty_abort,
     .script = faulty_script,
