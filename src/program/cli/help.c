@@ -45,6 +45,13 @@ static void print_wrapped(FILE *to, const char *s, size_t column, size_t left, s
 {
     bool first = true;
     while (*s) {
+        if (*s == '\n') {
+            fprintf(to, "\n\n%*s", (int)left, "");
+            column = left;
+            first = true;
+            s++;
+            continue;
+        }
         size_t n = strcspn(s, " \n");
         if (!first && column + 1 + n > width) {
             fprintf(to, "\n%*s", (int)left, "");
@@ -132,6 +139,7 @@ static void roff(FILE *to, const char *s)
 {
     bool line_start = true;
     for (; *s; s++) {
+        if (line_start && *s == '\n') fputs(".PP", to); /* an empty line: a paragraph */
         if (line_start && (*s == '.' || *s == '\'')) fputs("\\&", to);
         if (*s == '\\')
             fputs("\\e", to);

@@ -164,23 +164,26 @@ const command commands[] = {
      cmd_audit},
     {"trace", CMD_TRACE, "proxy|collect|to-history|versions [options]",
      "record the SQL of any application, for audit",
-     "proxy --listen ADDR --upstream URL -o LOG: stands between an application and PostgreSQL,\n"
-     "forwards every byte, and writes what passes to LOG: statements, parameters, results, and\n"
-     "when each transaction began and committed. The log begins with the schema and, with\n"
-     "--dump, the contents of the tables, so start the proxy before the application. Nothing in\n"
-     "the application changes but the address it connects to. End the proxy with ctrl-C or\n"
-     "SIGTERM and then run ratel audit LOG. Verdicts rest on every writer going through the\n"
-     "proxy. ADDR is HOST:PORT, :PORT (on this machine only), or the path of a socket; URL is as\n"
-     "for run. What cannot be logged becomes a mark in the log and is never held against the\n"
-     "database.\n"
-     "collect FILE...: makes a history, or a log of SQL, of files that libratel-trace wrote for a\n"
-     "program in C, Python or Node, or one that uses libpq (doc/trace-library.md).\n"
-     "to-history LOG: writes what statements and answers show of single rows as a history of\n"
-     "reads, writes and deletes of keys, for check and explain. A key with a write that is not\n"
-     "shown is left out and named. doc/trace.md has a whole example.\n"
-     "versions STREAM: makes the order of the versions of keys, which check can read beside a\n"
-     "history, of a change stream: PostgreSQL's test_decoding or pgoutput, MariaDB's row binlog,\n"
-     "or Debezium's JSON.\n",
+     "trace proxy --listen ADDR --upstream URL -o LOG stands between an application and\n"
+     "PostgreSQL, MariaDB or MySQL, forwards every byte, and writes what passes to LOG:\n"
+     "statements, parameters, results, and when each transaction began and committed. The log\n"
+     "begins with the schema and, with --dump, the contents of the tables, so start the proxy\n"
+     "before the application. Nothing in the application changes but the address to which it\n"
+     "connects. End the proxy with ctrl-C or SIGTERM, and then run ratel audit LOG. Verdicts rest\n"
+     "on every writer going through the proxy. ADDR is HOST:PORT, :PORT (on this machine only), or\n"
+     "the path of a socket; URL is as for run. What cannot be logged becomes a mark in the log and\n"
+     "is never held against the database.\n"
+     "\n"
+     "trace collect FILE... turns the files that libratel-trace wrote in a program in C, Python or\n"
+     "Node, or in one that uses libpq, into a history or a log of SQL (doc/trace-library.md).\n"
+     "\n"
+     "trace to-history LOG writes what the statements and answers of a log show of single rows as\n"
+     "a history of reads, writes and deletes of keys, for check and explain. A key with a write\n"
+     "that is not shown is left out and named. doc/trace.md has a whole example.\n"
+     "\n"
+     "trace versions STREAM turns a change stream into the order of the versions of each key,\n"
+     "which check can read beside a history. The stream comes from PostgreSQL's test_decoding or\n"
+     "pgoutput, from MariaDB's row binlog, or from Debezium as JSON.\n",
      cmd_trace},
     {"levels", CMD_LEVELS, "[LEVEL...]", "list the isolation levels and what they imply",
      "Lists every level with its names and definition, and how the names of other tools map to\n"
