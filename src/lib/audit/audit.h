@@ -146,6 +146,7 @@ typedef struct audit_key_view {
     const char *text;
     size_t n;
     uint64_t txns, keys, reads, writes, deletes;
+    uint64_t computed;                /* written values that a replay of the log gave */
     uint64_t left_columns, left_keys; /* what is not in it */
     const char *const *left;          /* names of some of them, each with the reason */
     size_t n_left;

@@ -5,10 +5,11 @@
  * Only what statements and their answers show becomes an operation: rows that a SELECT of one table
  * returned with their key, values that are constants or parameters, and what RETURNING says; and
  * what follows from values that nobody else could change: those that the transaction has written
- * itself or read with a lock.  A read that is not shown is passed over, which only weakens the
- * history.  A write whose value is not shown takes its whole key out, one whose rows are not known
- * the whole column, and a statement that is not understood every column that it may have written:
- * so no write is ever missing from a key that is in the history.
+ * itself or read with a lock.  What is still missing comes out of a replay of the log, where the
+ * log leaves no doubt about it (hidden_values.h).  A read that is not shown is passed over, which
+ * only weakens the history.  A write whose value stays unknown takes its whole key out, one whose
+ * rows are not known the whole column, and a statement that is not understood every column that it
+ * may have written: so no write is ever missing from a key that is in the history.
  */
 #include "audit/audit.h"
 
@@ -17,6 +18,7 @@
 #include <string.h>
 
 #include "audit/audit_internal.h"
+#include "audit/hidden_values.h"
 #include "base/map.h"
 
 #define NULL_VALUE "(null)" /* a row that is there, without a value */
@@ -28,6 +30,7 @@ typedef struct key_column { /* one column of one table, by the table's key */
     table *t;
     uint32_t key, column;
     const char *why; /* it is left out; NULL: it is not */
+    bool in_doubt;   /* a transaction of unknown outcome wrote the table */
 } key_column;
 
 typedef struct row_key {
@@ -37,6 +40,7 @@ typedef struct row_key {
     const char *held;           /* its value while no other transaction can write it ... */
     uint64_t held_in;           /* ... in this epoch */
     uint32_t deleter, inserter; /* 1 + the transaction, or SEVERAL; 0: none */
+    bool hidden;                /* `why` is that a written value is not shown */
 } row_key;
 
 typedef struct key_op {
@@ -46,6 +50,10 @@ typedef struct key_op {
     uint64_t line; /* of its statement */
     bool inserts;  /* a row that was not there, as far as the database looked */
 } key_op;
+
+typedef struct key_rest { /* a value of one key was computed from the other */
+    uint32_t key, on;
+} key_rest;
 
 typedef struct viewer {
     audit *a;
@@ -65,6 +73,11 @@ typedef struct viewer {
     bool inserts;   /* the statement is an INSERT */
     bool locks;     /* the statement locks the rows that it reads */
     uint64_t epoch; /* a transaction, or what follows a statement whose writes are not known */
+    uint32_t txn, stmt;
+    bool hides;              /* some value is not shown that the replay may tell */
+    hidden_values *replayed; /* or NULL: it was not asked, or failed ... */
+    const char *unexplained; /* ... for this reason */
+    VEC(key_rest) rests;
 } viewer;
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -74,20 +87,29 @@ static const char *viewer_text(viewer *w)
     return arena_text(&w->kept, w->scratch.n ? w->scratch.at : "", w->scratch.n);
 }
 
-static uint32_t key_named(viewer *w, uint32_t column, const char *row)
+/* The key's number, or UINT32_MAX; its name is left in `scratch`. */
+static uint32_t key_found(viewer *w, uint32_t column, const char *row, uint64_t *hash)
 {
     assert(column < w->columns.n && row);
     const key_column *c = &w->columns.at[column];
     w->scratch.n = 0;
     strbuf_printf(&w->scratch, "%s:%s.%s", c->t->name, row, c->t->cols[c->column].name);
-    uint64_t hash = hash_bytes(w->scratch.at, w->scratch.n, column);
-    for (index_walk i = id_index_walk(&w->index, hash); id_index_next(&w->index, &i);) {
+    *hash = hash_bytes(w->scratch.at, w->scratch.n, column);
+    for (index_walk i = id_index_walk(&w->index, *hash); id_index_next(&w->index, &i);) {
         const row_key *k = &w->keys.at[i.id];
         if (k->of == column && strlen(k->name) == w->scratch.n &&
             !memcmp(k->name, w->scratch.at, w->scratch.n))
             return i.id;
     }
-    uint32_t id = (uint32_t)w->keys.n;
+    return UINT32_MAX;
+}
+
+static uint32_t key_named(viewer *w, uint32_t column, const char *row)
+{
+    uint64_t hash;
+    uint32_t id = key_found(w, column, row, &hash);
+    if (id != UINT32_MAX) return id;
+    id = (uint32_t)w->keys.n;
     vec_push(w->mem, &w->keys, ((row_key){.of = column, .name = viewer_text(w)}));
     id_index_add(w->mem, &w->index, hash, id);
     return id;
@@ -100,11 +122,16 @@ static const char *reason_at(viewer *w, const char *what)
     return viewer_text(w);
 }
 
+static const char not_shown[] = "a value that was written is not shown";
+
 static void leave_key(viewer *w, uint32_t column, const char *row, const char *what)
 {
     uint32_t k = key_named(w, column, row);
     w->keys.at[k].held_in = 0;
-    if (w->counts && !w->keys.at[k].why) w->keys.at[k].why = reason_at(w, what);
+    if (!w->counts || w->keys.at[k].why) return;
+    w->keys.at[k].why = reason_at(w, what);
+    w->keys.at[k].hidden = what == not_shown;
+    w->hides |= what == not_shown;
 }
 
 /* All columns of the table; NULL: of every table. */
@@ -337,6 +364,45 @@ static void hold_values(viewer *w, size_t from)
     }
 }
 
+/* May the value of the expression differ between executions that agree about the row's versions?
+   It rests on other columns of the row: their keys are noted. */
+static bool rests_on_row(viewer *w, const expr *e, uint32_t column, const char *name)
+{
+    if (!e) return true;
+    const key_column *c = &w->columns.at[column];
+    if (e->q || e->kind == E_ROUTINE || e->kind == E_VAR || e->kind == E_AGGREGATE) return false;
+    if (e->kind == E_COLUMN && e->up) return false;
+    if (e->kind == E_COLUMN && !e->slot && e->index != c->column && e->index != c->key) {
+        uint32_t of = column_viewed(w, c->t, c->key, e->index);
+        if (of == UINT32_MAX) return false;
+        key_rest r = {key_named(w, column, name), key_named(w, of, name)};
+        vec_push(w->mem, &w->rests, r);
+    }
+    for (uint32_t i = 0; i < e->n; i++)
+        if (!rests_on_row(w, e->arg[i], column, name)) return false;
+    return true;
+}
+
+/* What a replay of the log says that the statement wrote; NULL and *why: not known for certain. */
+static const char *replayed_value(viewer *w, const plan *p, const expr *e, uint32_t column,
+                                  const char *name, const char **why)
+{
+    if (w->unexplained) *why = w->unexplained;
+    if (!w->replayed) return NULL;
+    const key_column *c = &w->columns.at[column];
+    if (c->in_doubt) {
+        *why = "a value that was written is not shown, and a transaction of unknown outcome wrote "
+               "the table";
+        return NULL;
+    }
+    *why = "a value that was written is not shown, and depends on more than its row";
+    if (!sql_writes_newest(p) || !rests_on_row(w, e, column, name)) return NULL;
+    uint32_t key = key_named(w, column, name);
+    const char *is = hidden_value_of(w->replayed, key, w->txn, w->stmt, why);
+    w->out->computed += is != NULL;
+    return is;
+}
+
 /* One row that an UPDATE or DELETE changed; `shown`: its new value, if the answer has it. */
 static void change_row(viewer *w, const plan *p, uint32_t column, const char *name,
                        const char *shown)
@@ -350,10 +416,12 @@ static void change_row(viewer *w, const plan *p, uint32_t column, const char *na
     }
     const char *is = fixed_value(w, e, c->t->cols[c->column].t.id);
     if (!is) is = shown ? shown : held_value(w, e, c, name);
+    const char *why = not_shown;
+    if (!is) is = replayed_value(w, p, e, column, name, &why);
     if (is)
         add_op(w, 'w', column, name, is);
     else
-        leave_key(w, column, name, "a value that was written is not shown");
+        leave_key(w, column, name, why);
 }
 
 /* UPDATE and DELETE of rows that the condition lists: all of them, or nobody knows which. */
@@ -421,6 +489,15 @@ static const char *inserted(viewer *w, const plan *p, uint32_t r, uint32_t colum
     return e ? fixed_value(w, e, t->cols[column].t.id) : NULL_VALUE;
 }
 
+/* ON CONFLICT DO UPDATE: does the row that is changed instead have the key of the new one, and keep
+   it? */
+static bool meets_by(const plan *p, uint32_t key)
+{
+    if (p->arbiter < 0 || sets(p, key)) return false;
+    const unique_key *u = &p->target->unique[p->arbiter];
+    return u->n == 1 && u->cols[0] == key;
+}
+
 static void view_insert(viewer *w, const plan *p, const log_stmt *s)
 {
     uint64_t n;
@@ -440,7 +517,7 @@ static void view_insert(viewer *w, const plan *p, const log_stmt *s)
             const char *name = NULL, *is = NULL;
             if (known && s->has_rows && key != UINT32_MAX)
                 name = cell_value(w, c->t, c->key, cell_at(s, r, key));
-            else if (listed)
+            else if (listed && (!updates || meets_by(p, c->key)))
                 name = inserted(w, p, r, c->key);
             if (known && s->has_rows && shown != UINT32_MAX)
                 is = cell_value(w, c->t, c->column, cell_at(s, r, shown));
@@ -450,16 +527,27 @@ static void view_insert(viewer *w, const plan *p, const log_stmt *s)
                 leave_table(w, c->t, "it is not shown which rows a statement added");
                 return;
             }
+            const char *why = not_shown;
+            if (!is && (!updates || sets(p, c->column)))
+                is = replayed_value(w, p, set_of(p, c->column), i, name, &why);
             if (is)
                 add_op(w, 'w', i, name, is);
             else
-                leave_key(w, i, name, "a value that was written is not shown");
+                leave_key(w, i, name, why);
         }
     }
 }
 
+/* What the transaction wrote may be there or not. */
+static void doubt_table(viewer *w, const table *t)
+{
+    for (size_t i = 0; i < w->columns.n; i++)
+        if (w->columns.at[i].t == t) w->columns.at[i].in_doubt = true;
+}
+
 static void view_plan(viewer *w, const plan *p, const log_stmt *s)
 {
+    if (w->e->log->txns.at[w->txn].status == LOG_UNKNOWN && p->target) doubt_table(w, p->target);
     if (p->n_writes) {
         leave_table(w, NULL, "a statement whose writes are not shown");
         return;
@@ -757,7 +845,8 @@ static void name_left(viewer *w)
 static void view_transactions(viewer *w, bool undone_too)
 {
     const sql_log *l = w->e->log;
-    w->first = mem_array0(w->mem, size_t, l->txns.n + 2);
+    if (!w->first) w->first = mem_array0(w->mem, size_t, l->txns.n + 2);
+    w->ops.n = 0;
     w->computes = !undone_too && l->dialect != DIALECT_MYSQL;
     for (size_t i = 0; i < l->txns.n; i++) {
         const log_txn *t = &l->txns.at[i];
@@ -766,8 +855,9 @@ static void view_transactions(viewer *w, bool undone_too)
         w->epoch++;
         w->counts = undone_too || t->status != LOG_ABORTED;
         w->e->x.session = t->session;
-        for (uint32_t k = 0; k < t->n_stmts; k++)
-            if (undone_too || !undone || !undone[k]) view_statement(w, &t->stmts[k]);
+        w->txn = (uint32_t)i;
+        for (w->stmt = 0; w->stmt < t->n_stmts; w->stmt++)
+            if (undone_too || !undone || !undone[w->stmt]) view_statement(w, &t->stmts[w->stmt]);
         w->first[i + 1] = w->ops.n;
     }
 }
@@ -800,6 +890,66 @@ static void leave_inserted_again(viewer *w)
     }
 }
 
+/* ---- values out of a replay ------------------------------------------------------------------ */
+
+static bool column_wanted(void *ud, uint32_t i, const char *name, uint32_t *key, uint32_t *column)
+{
+    const viewer *w = ud;
+    const key_column *c = &w->columns.at[i];
+    if (c->why || strcmp(c->t->name, name) != 0) return false;
+    *key = c->key;
+    *column = c->column;
+    return true;
+}
+
+static uint32_t key_wanted(void *ud, uint32_t column, const char *row)
+{
+    viewer *w = ud;
+    uint64_t hash;
+    uint32_t id = key_found(w, column, row, &hash);
+    return id != UINT32_MAX && w->keys.at[id].hidden ? id : UINT32_MAX;
+}
+
+/* A computed value is as good as those it was computed from.  Keys rest on keys of the same row
+   only, so that no more rounds are needed than a table has columns. */
+static void leave_what_rests_on_left(viewer *w)
+{
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t i = 0; i < w->rests.n; i++) {
+            row_key *k = &w->keys.at[w->rests.at[i].key];
+            const row_key *on = &w->keys.at[w->rests.at[i].on];
+            if (k->why || !why_left(w, on)) continue;
+            k->why = "a value that was written is not shown, and was computed from another column "
+                     "that is left out";
+            more = true;
+        }
+    }
+}
+
+/* Replays the log with states of its own, and goes over the transactions once more. */
+static void view_with_replay(viewer *w)
+{
+    audit *a = w->a;
+    engine *e = arena_array(&w->kept, engine, 1);
+    hidden_wanted wanted = {w, (uint32_t)w->columns.n, column_wanted, key_wanted, NULL_VALUE};
+    const char *why = NULL;
+    mem_free_all(&a->shrunk);
+    audit_engine(e, w->e->guard, w->mem, &a->shrunk, w->e->o, w->e->log);
+    w->replayed = hidden_values_replay(e, &wanted, (uint32_t)w->keys.n, &why);
+    w->scratch.n = 0;
+    strbuf_printf(&w->scratch, "%s, and %s", not_shown, w->replayed ? "" : why);
+    if (!w->replayed) w->unexplained = viewer_text(w);
+    for (size_t i = 0; i < w->keys.n; i++) {
+        row_key *k = &w->keys.at[i];
+        if (k->hidden) k->why = NULL;
+        k->hidden = false;
+        k->held_in = 0;
+    }
+    view_transactions(w, false);
+    mem_free_all(&a->shrunk);
+}
+
 static void view_log(viewer *w, const char *keys)
 {
     const sql_log *l = w->e->log;
@@ -812,8 +962,10 @@ static void view_log(viewer *w, const char *keys)
     else
         columns_of_schema(w);
     view_transactions(w, false);
+    if (w->hides) view_with_replay(w);
     leave_inserted_again(w);
     leave_open_initial(w);
+    leave_what_rests_on_left(w);
     strbuf out;
     strbuf_init(&out, w->mem);
     put_history(w, &out);

@@ -829,6 +829,7 @@ static void begin_statement(attempt *a, const log_txn *t, uint32_t i, uint32_t f
     e->run.seen.n = e->run.seen_from = 0;
     e->run.drawn.n = 0;
     e->x.regs.cid = ++e->x.last_cid;
+    if (e->hooks.commits) vec_push(e->mem, &e->run.cids, e->x.regs.cid);
     a->s = e->run.statement = &t->stmts[i];
     a->index = i;
     if (e->run.focus) e->x.choose = i + 1 == e->run.focus ? choose_row : NULL;
@@ -851,7 +852,7 @@ static outcome run_all(engine *e, const log_txn *t)
     }
     e->x.valid_from = 0;
     e->order.first_read[e->run.position] = e->x.state;
-    e->run.regions.n = 0;
+    e->run.regions.n = e->run.cids.n = 0;
     e->run.written_from = 0;
     for (uint32_t i = 0; i < t->n_stmts; i++) {
         begin_statement(&a, t, i, floor);

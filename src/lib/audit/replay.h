@@ -160,6 +160,7 @@ typedef struct running_txn {
     uint32_t floor;           /* the oldest state that the next statement may read */
     uint32_t least;           /* the oldest state that a statement of a body has read */
     VEC(draw) drawn;          /* by the statement */
+    VEC(uint32_t) cids;       /* with hooks.commits: by statement, the first number of its writes */
     VEC(rolled_back) regions; /* that the statement is in, the innermost last */
     uint32_t focus;   /* 1 + a statement: only its rows have states of their own, and what comes
                          before it need not agree; 0: none */

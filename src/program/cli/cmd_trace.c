@@ -365,6 +365,10 @@ static void view_summary(const args *a, const audit_key_view *v)
     fprintf(stderr, "%llu transactions, %llu keys, %llu reads, %llu writes, %llu deletes\n",
             (unsigned long long)v->txns, (unsigned long long)v->keys, (unsigned long long)v->reads,
             (unsigned long long)v->writes, (unsigned long long)v->deletes);
+    if (v->computed)
+        fprintf(stderr,
+                "%llu values that no statement shows were computed by a replay of the log\n",
+                (unsigned long long)v->computed);
     if (!v->left_columns && !v->left_keys) return;
     fprintf(stderr, "left out: %llu columns, %llu keys\n", (unsigned long long)v->left_columns,
             (unsigned long long)v->left_keys);
