@@ -86,8 +86,7 @@ static bool differ_by_settings(const char *a, size_t n, const char *b, size_t m)
            (memchr(b + 11, '+', m - 11) || memchr(b + 11, '-', m - 11));
 }
 
-static agreement compare_cell(engine_kind engine, const cell *c, const db_session *s,
-                              const db_cell *d)
+agreement compare_cell(engine_kind engine, const cell *c, const db_session *s, const db_cell *d)
 {
     bool null = d->at == UINT32_MAX;
     if (null || c->kind == CELL_NULL)

@@ -22,6 +22,8 @@ typedef enum engine_kind { ENGINE_POSTGRES, ENGINE_MARIADB, ENGINE_SQLITE } engi
 /* `failed`: the engine refused the statement, s->state and s->error say how. */
 agreement compare_answer(engine_kind engine, const log_stmt *logged, const db_session *s,
                          bool failed);
+agreement compare_cell(engine_kind engine, const cell *logged, const db_session *s,
+                       const db_cell *answered);
 /* Does the error depend on what others do at that moment, too? */
 bool error_depends_on_time(const char *state);
 /* The engine's answer in a few words. */

@@ -270,15 +270,33 @@ static forced_end execute_at(forced_states *s, uint32_t position)
     return engine_commit(e, c, &conflict) ? FORCED_AGREES : FORCED_UNKNOWN;
 }
 
+static row_choice *keys_of_texts(const reference_engine *e)
+{
+    const sql_log *l = e->plan->log;
+    row_choice *keys = mem_array0(e->mem, row_choice, l->texts.n + 1);
+    for (size_t i = 0; i < l->texts.n; i++)
+        keys[i] = read_row_choice(l->texts.at[i].at, l->texts.at[i].n);
+    return keys;
+}
+
+bool texts_draw_unseen(const reference_engine *e)
+{
+    const sql_log *l = e->plan->log;
+    forced_states s = {.e = (reference_engine *)e};
+    bool unseen = !e->has_routines;
+    s.keys = unseen ? keys_of_texts(e) : NULL;
+    for (uint32_t i = 0; i < l->texts.n && unseen; i++)
+        unseen = !e->words[i].draws || is_drawn_unseen(&s, i);
+    mem_put(e->mem, s.keys);
+    return unseen;
+}
+
 reference_finding decide_forced_states(snapshot_replay *r)
 {
     reference_engine *e = r->e;
     forced_states s = {.r = r, .e = e};
-    const sql_log *l = e->plan->log;
     reference_finding f = {.end = REFERENCE_UNDECIDED, .txn = UINT32_MAX};
-    s.keys = mem_array0(e->mem, row_choice, l->texts.n + 1);
-    for (size_t i = 0; i < l->texts.n; i++)
-        s.keys[i] = read_row_choice(l->texts.at[i].at, l->texts.at[i].n);
+    s.keys = keys_of_texts(e);
     f.why = why_no_order(&s);
     if (!f.why) f.why = why_not_forced(&s);
     if (f.why) return f;

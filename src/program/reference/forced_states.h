@@ -13,5 +13,7 @@
 
 /* A violation, or `undecided` with the reason why none is shown; never `holds`. */
 reference_finding decide_forced_states(snapshot_replay *r);
+/* Do all values that the engine chooses go into tables that no statement looks at? */
+bool texts_draw_unseen(const reference_engine *e);
 
 #endif

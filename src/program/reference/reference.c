@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "reference/chosen_draws.h"
 #include "reference/forced_states.h"
 #include "reference/schedule_replay.h"
 #include "reference/serial_replay.h"
@@ -143,6 +144,14 @@ static void tell_finding(reference *r, const reference_finding *f, audit_answer 
                              version, (unsigned)r->e.forced_errors);
         return;
     }
+    if (f->end == REFERENCE_HOLDS && r->e.drawn_twice) {
+        a->verdict = AUDIT_UNDECIDED;
+        a->reason = sentence(r,
+                             "no contradiction in %s, but a sequence seems to have given the same "
+                             "value twice",
+                             version);
+        return;
+    }
     if (f->end == REFERENCE_HOLDS) {
         tell_order(r, a);
         a->verdict = AUDIT_HOLDS;
@@ -273,6 +282,7 @@ static void decide_whole(reference *r, const audit_schedule *plan, audit_answer 
             "a reference needs the whole initial state, and rows of some tables are unknown";
         return;
     }
+    draws_observe(&r->e);
     replay_init(&r->replay, &r->e);
     if (!plan->n) {
         decide_rolled_back(r, a);

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "reference/chosen_draws.h"
+
 enum { SESSION_CONNS = 48, BATCH = 32, BATCH_BYTES = 16384, FORCED_MOST = 16, OFTEN = 20 };
 
 static const char *const fails_here = "SELECT ratel_statement_that_fails()";
@@ -72,6 +74,9 @@ void engine_take(reference_engine *e, mem *m, const audit_schedule *plan)
     e->n_conns = 0;
     e->runs = 0;
     e->draws = NULL;
+    e->draws_known = NULL;
+    e->texts = NULL;
+    e->setup_draws = e->draws_other = e->draws_given = e->drawn_twice = false;
     e->has_routines = e->patient = false;
     e->why[0] = 0;
 }
@@ -103,7 +108,16 @@ bool engine_connect(reference_engine *e, engine_conn *c)
         "SET statement_timeout = '60s'", "SET client_connection_check_interval = '1s'"};
     for (size_t i = 0; e->kind == ENGINE_POSTGRES && i < sizeof settings / sizeof *settings; i++)
         e->db.driver->query(&c->s, settings[i], NULL, 0);
+    /* functions of ours are found before those of the engine, tables are not made beside them */
+    if (e->draws_known)
+        e->db.driver->query(&c->s, "SET search_path = \"$user\", public, ratel_chosen, pg_catalog",
+                            NULL, 0);
     return true;
+}
+
+static const char *engine_text(const reference_engine *e, uint32_t text)
+{
+    return e->texts ? e->texts[text] : e->plan->log->texts.at[text].at;
 }
 
 void engine_disconnect(reference_engine *e, engine_conn *c)
@@ -241,7 +255,7 @@ static bool load_setup(reference_engine *e, engine_conn *c)
         const log_stmt *s = &l->setup.at[i];
         set_params(e, s->params, s->n_params);
         guard_poll(e->guard);
-        enum db_answer a = e->db.driver->query(&c->s, l->texts.at[s->text].at, e->params.at,
+        enum db_answer a = e->db.driver->query(&c->s, engine_text(e, s->text), e->params.at,
                                                (uint32_t)e->params.n);
         if (!is_failed(a) || s->has_error) continue;
         snprintf(e->why, sizeof e->why, "the reference engine refuses the setup (line %llu): %s",
@@ -286,7 +300,8 @@ bool engine_begin_pass(reference_engine *e)
     e->used = true;
     /* not a local: a limit may end the loading, and the connection is closed later */
     if (!emptied && !engine_connect(e, &e->loader)) return false;
-    bool done = load_setup(e, &e->loader);
+    bool done = (!e->draws_known || draws_prepare(e, &e->loader)) && load_setup(e, &e->loader) &&
+                (!e->draws_known || draws_adapt(e, &e->loader));
     engine_disconnect(e, &e->loader);
     return done;
 }
@@ -297,6 +312,7 @@ typedef struct txn_run {
     reference_engine *e;
     engine_conn *c;
     const log_txn *t;
+    uint32_t txn;
     bool force[64]; /* by statement: one that fails is run instead */
     uint32_t forced;
 } txn_run;
@@ -309,7 +325,7 @@ static bool is_passed_over(const txn_run *r, uint32_t stmt)
 static const char *text_of(const txn_run *r, uint32_t stmt)
 {
     if (stmt < 64 && r->force[stmt]) return fails_here;
-    return r->e->plan->log->texts.at[r->t->stmts[stmt].text].at;
+    return engine_text(r->e, r->t->stmts[stmt].text);
 }
 
 static enum db_answer query_one(txn_run *r, uint32_t stmt)
@@ -333,7 +349,7 @@ static void prepare_texts(txn_run *r)
         char name[24];
         if (!e->often[text] || c->prepared[text]) continue;
         snprintf(name, sizeof name, "ratel%u", (unsigned)text);
-        bool done = e->db.driver->prepare(&c->s, name, e->plan->log->texts.at[text].at);
+        bool done = e->db.driver->prepare(&c->s, name, engine_text(e, text));
         c->prepared[text] = done ? 1 : 2;
     }
 }
@@ -380,6 +396,7 @@ static uint32_t batch_end(const txn_run *r, uint32_t from)
     size_t bytes = 0;
     uint32_t i = from;
     for (; i < r->t->n_stmts && i - from < BATCH && bytes < BATCH_BYTES; i++) {
+        if (i > from && draws_given(r->e, r->txn, i)) break; /* its values are sent before it */
         bytes += r->e->plan->log->texts.at[r->t->stmts[i].text].n;
         for (uint32_t k = 0; k < r->t->stmts[i].n_params; k++) bytes += r->t->stmts[i].params[k].n;
     }
@@ -424,8 +441,11 @@ static run_outcome run_once(txn_run *r, const char *const *first)
         if (!e->db.driver->send(&r->c->s, NULL, first[ours], NULL, 0, false)) engine_lost(e, r->c);
     uint32_t i = 0;
     do {
-        uint32_t to = batch_end(r, i);
-        o = run_batch(r, i ? 0 : ours, i, to);
+        uint32_t to = batch_end(r, i), sent = i ? 0 : ours;
+        const char *values = i < r->t->n_stmts ? draws_given(e, r->txn, i) : NULL;
+        if (values && !e->db.driver->send(&r->c->s, NULL, values, NULL, 0, false))
+            engine_lost(e, r->c);
+        o = run_batch(r, sent + (values != NULL), i, to);
         i = to;
     } while (i < r->t->n_stmts && o.how == ANSWERS_AGREE);
     return o;
@@ -434,7 +454,7 @@ static run_outcome run_once(txn_run *r, const char *const *first)
 run_outcome engine_run_txn(reference_engine *e, engine_conn *c, const char *const *first,
                            uint32_t txn)
 {
-    txn_run r = {.e = e, .c = c, .t = &e->plan->log->txns.at[txn]};
+    txn_run r = {.e = e, .c = c, .t = &e->plan->log->txns.at[txn], .txn = txn};
     for (;;) {
         run_outcome o = run_once(&r, first);
         bool again = o.unlike_error && o.stmt < 64 && r.forced < FORCED_MOST &&
@@ -450,24 +470,33 @@ run_outcome engine_run_txn(reference_engine *e, engine_conn *c, const char *cons
     }
 }
 
+/* Fails in a transaction that failed, where nothing is drawn. */
+static void give_draws(txn_run *r, uint32_t stmt)
+{
+    const char *values = draws_given(r->e, r->txn, stmt);
+    if (values) engine_does(r->e, r->c, values);
+}
+
 run_outcome engine_run_statement(reference_engine *e, engine_conn *c, uint32_t txn, uint32_t stmt)
 {
-    txn_run r = {.e = e, .c = c, .t = &e->plan->log->txns.at[txn]};
+    txn_run r = {.e = e, .c = c, .t = &e->plan->log->txns.at[txn], .txn = txn};
     if (is_passed_over(&r, stmt)) return (run_outcome){.stmt = stmt};
+    give_draws(&r, stmt);
     send_one(&r, stmt, true);
     return judge(&r, stmt, awaited(e, c));
 }
 
 void engine_sends_statement(reference_engine *e, engine_conn *c, uint32_t txn, uint32_t stmt)
 {
-    txn_run r = {.e = e, .c = c, .t = &e->plan->log->txns.at[txn]};
+    txn_run r = {.e = e, .c = c, .t = &e->plan->log->txns.at[txn], .txn = txn};
+    give_draws(&r, stmt);
     send_one(&r, stmt, true);
 }
 
 bool engine_statement_answered(reference_engine *e, engine_conn *c, uint32_t txn, uint32_t stmt,
                                int wait_ms, run_outcome *o)
 {
-    txn_run r = {.e = e, .c = c, .t = &e->plan->log->txns.at[txn]};
+    txn_run r = {.e = e, .c = c, .t = &e->plan->log->txns.at[txn], .txn = txn};
     bool pending;
     enum db_answer a = e->db.driver->receive(&c->s, wait_ms, &pending);
     if (!pending) *o = judge(&r, stmt, a);
@@ -512,6 +541,7 @@ const char *engine_refuses(reference_engine *e, uint32_t *txn, uint32_t *stmt)
             words[i].beyond = words_beyond(l->texts.at[i].at, l->texts.at[i].n, !by_url);
         e->has_routines |= words[i].has_routine;
         if (words[i].draws && !e->draws) e->draws = l->texts.at[i].at;
+        e->draws_other |= words[i].draws_other;
     }
     bool *often = mem_array0(e->mem, bool, l->texts.n + 1), changes = false;
     uint32_t *times = mem_array0(e->mem, uint32_t, l->texts.n + 1);
@@ -523,8 +553,10 @@ const char *engine_refuses(reference_engine *e, uint32_t *txn, uint32_t *stmt)
         }
     e->often = changes ? NULL : often;
     *txn = *stmt = UINT32_MAX;
-    for (size_t i = 0; i < l->setup.n; i++)
+    for (size_t i = 0; i < l->setup.n; i++) {
         if (words[l->setup.at[i].text].beyond) return words[l->setup.at[i].text].beyond;
+        e->setup_draws |= words[l->setup.at[i].text].draws;
+    }
     for (uint32_t i = 0; i < l->txns.n; i++) {
         const log_txn *t = &l->txns.at[i];
         if (t->status != LOG_COMMITTED) continue;

@@ -27,6 +27,8 @@ typedef struct run_outcome {
     const char *answer; /* the engine's, in a few words; lives as long as the decision */
 } run_outcome;
 
+typedef struct draws_known draws_known;
+
 typedef struct reference_engine {
     mem *mem;
     guard *guard;
@@ -45,9 +47,15 @@ typedef struct reference_engine {
     bool patient;            /* errors that do not come are left at that: no second run */
     uint64_t runs;           /* of transactions */
     const char *draws;       /* a word of the log lets the engine choose values: why, or NULL */
-    bool has_routines;       /* a query may write */
-    uint32_t forced_errors;  /* statements whose error was not reproduced, in this pass */
-    uint32_t forced_txn;     /* the last one of them */
+    bool setup_draws;        /* defaults or routines may do so */
+    bool draws_other;        /* values are chosen that chosen_draws.h does not know */
+    struct draws_known *draws_known;
+    bool draws_given;       /* statements get the values that are known of their draws */
+    bool drawn_twice;       /* a sequence gave the same value twice */
+    const char **texts;     /* by text of the log, if they are not the log's own */
+    bool has_routines;      /* a query may write */
+    uint32_t forced_errors; /* statements whose error was not reproduced, in this pass */
+    uint32_t forced_txn;    /* the last one of them */
     char version[128];
     char why[DB_ERROR + 128]; /* why the engine cannot go on, if it cannot */
     VEC(const char *) params;

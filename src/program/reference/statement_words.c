@@ -153,6 +153,27 @@ static const char *const drawing[] = {"nextval",
                                       "database(",
                                       NULL};
 
+/* Those of them that chosen_draws.c binds. */
+static const char *const bindable[] = {"nextval",
+                                       "currval",
+                                       "lastval",
+                                       "serial",
+                                       "bigserial",
+                                       "smallserial",
+                                       "serial2",
+                                       "serial4",
+                                       "serial8",
+                                       "now",
+                                       "current_timestamp",
+                                       "current_date",
+                                       "localtimestamp",
+                                       "clock_timestamp",
+                                       "statement_timestamp",
+                                       "transaction_timestamp",
+                                       "gen_random_uuid",
+                                       "random(",
+                                       NULL};
+
 /* What is made, changed or dropped besides the objects of one database. */
 static const char *const outside[] = {
     "role",         "user",    "group",     "database", "system",     "tablespace",
@@ -364,7 +385,14 @@ statement_words words_of_statement(const char *text, size_t n)
         while (after < w.end && (*after == ' ' || *after == '\n')) after++;
         bool called = after < w.end && *after == '(';
         if (in_call_list(word, called, picking)) r.picks = true;
-        if (in_call_list(word, called, drawing)) r.draws = true;
+        if (in_call_list(word, called, drawing)) {
+            r.draws = true;
+            r.draws_other |= !in_call_list(word, called, bindable);
+        }
+        /* catalogs and settings show that functions stand in for the engine's */
+        if (!strncmp(word, "pg_", 3) || !strcmp(word, "information_schema") ||
+            !strcmp(word, "search_path") || !strcmp(word, "show"))
+            r.draws_other = true;
         if (in_list(word, routine)) r.has_routine = true;
         concurrently |= !strcmp(word, "concurrently");
         /* SQLite writes a file */

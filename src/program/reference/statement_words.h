@@ -18,6 +18,7 @@ typedef struct statement_words {
     bool by_key;         /* a write of rows that constants choose, from nothing but themselves */
     bool picks;          /* the engine may choose among rows or orders */
     bool draws;          /* the engine may choose a value: a clock, a sequence, a random number */
+    bool draws_other;    /* and chosen_draws.h does not know it, or it would show */
     bool is_savepoint;   /* SAVEPOINT, RELEASE, ROLLBACK TO */
     bool rolls_back;     /* ROLLBACK TO a savepoint */
     bool ends;           /* BEGIN, COMMIT and their kin: transactions are ours to begin and end */
